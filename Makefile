@@ -1,0 +1,113 @@
+# Nopal's one Makefile. `make` builds, `make check` installs what is missing and runs every test,
+# `make demo` shows the tool at work. Useful variables: CC=clang, SAN=1 (address and undefined
+# sanitizers, built in build-san/), PREFIX, DESTDIR, V=1.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+CC ?= cc
+O := build$(if $(SAN),-san)$(if $(FUZZING),-fuzz)
+Q := $(if $(V),,@)
+
+WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Werror=implicit
+SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+FUZZER := $(if $(FUZZING),-fsanitize=fuzzer-no-link$(,)address$(,)undefined)
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
+	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
+LDLIBS := -lbpf -lelf -lz -lpthread
+, := ,
+
+SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
+OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o)
+COMMANDS := $(wildcard cmd/*.c)
+UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
+TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/*.c))
+FUZZERS := $(patsubst fuzz/%.c,$(O)/fuzz/%,$(wildcard fuzz/*.c))
+EXAMPLES := $(patsubst examples/%.c,$(O)/examples/%,$(wildcard examples/*.c))
+
+all: $(O)/nopal $(O)/libnopal.so $(O)/libnopal.a
+
+$(O)/obj/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  cc    $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(O)/cmd/%.o: cmd/%.c
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  cc    $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(O)/libnopal.a: $(OBJECTS)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/libnopal.so: $(OBJECTS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,libnopal.so.0 $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
+	$(if $(Q),@echo "  link  $@")
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# Tests: unit programs (cmocka), traced programs, examples.
+$(O)/unit/%: tests/unit/%.c $(O)/libnopal.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  test  $@")
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -o $@ $< $(O)/libnopal.a -lcmocka $(LDLIBS)
+
+# A traced program may name extra flags in a line "// flags: …" of its source.
+$(O)/targets/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Iinclude $$(sed -n 's|^// flags: ||p' $<) -o $@ $< -lpthread
+
+$(O)/examples/%: examples/%.c $(O)/libnopal.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $(LDLIBS)
+
+units: $(UNITS)
+targets: $(TARGETS)
+examples: $(EXAMPLES)
+
+check: deps
+	$(Q)$(MAKE) --no-print-directory build-tests
+	$(Q)O=$(O) SAN=$(SAN) tests/run
+
+build-tests: all units targets examples
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all targets
+	$(Q)O=$(O) scripts/demo
+
+deps:
+	@scripts/deps
+
+lint:
+	$(Q)scripts/lint
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+# Fuzzing: libFuzzer targets built by clang into build-fuzz/; SECONDS_EACH=600 for the long run.
+fuzz:
+	$(Q)$(MAKE) --no-print-directory CC=clang FUZZING=1 fuzzers
+	$(Q)scripts/fuzz $${SECONDS_EACH:-30}
+
+fuzzers: $(FUZZERS)
+
+$(O)/fuzz/%: fuzz/%.c $(O)/libnopal.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< $(O)/libnopal.a $(LDLIBS)
+
+bench: all targets
+	$(Q)O=$(O) bench/run
+
+install: all
+	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) VERSION=$(VERSION) O=$(O) scripts/install
+
+clean:
+	rm -rf build build-san build-fuzz
+
+-include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d)
+
+.PHONY: all check build-tests units targets examples demo deps lint format fuzz fuzzers bench install clean
+.SECONDARY:

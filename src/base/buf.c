@@ -1,0 +1,143 @@
+/* The growing buffer, and the escaping of strangers' text. */
+#include "base/buf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+
+void buf_free(struct buf *b)
+{
+	free(b->ptr);
+	*b = (struct buf)BUF_INIT;
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+}
+
+int buf_reserve(struct buf *b, size_t more)
+{
+	size_t need, cap = b->cap ? b->cap : 128;
+	char *bigger;
+
+	if (__builtin_add_overflow(b->len + 1, more, &need) || need > SIZE_MAX / 2)
+		return -ENOMEM;
+	if (need <= b->cap)
+		return 0;
+	while (cap < need)
+		cap *= 2;
+	bigger = realloc(b->ptr, cap);
+	if (!bigger) {
+		b->failed = true;
+		return -ENOMEM;
+	}
+	b->ptr = bigger;
+	b->cap = cap;
+	return 0;
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t len)
+{
+	if (buf_reserve(b, len))
+		return;
+	if (len)
+		memcpy(b->ptr + b->len, bytes, len);
+	b->len += len;
+	b->ptr[b->len] = '\0';
+}
+
+void buf_str(struct buf *b, struct str s)
+{
+	buf_add(b, s.ptr, s.len);
+}
+
+void buf_text(struct buf *b, const char *text)
+{
+	buf_add(b, text, strlen(text));
+}
+
+void buf_char(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_fill(struct buf *b, char c, size_t count)
+{
+	if (buf_reserve(b, count))
+		return;
+	memset(b->ptr + b->len, c, count);
+	b->len += count;
+	b->ptr[b->len] = '\0';
+}
+
+static void add_number(struct buf *b, uint64_t value, unsigned base)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	buf_add(b, digits + at, sizeof(digits) - at);
+}
+
+void buf_u64(struct buf *b, uint64_t value)
+{
+	add_number(b, value, 10);
+}
+
+void buf_s64(struct buf *b, int64_t value)
+{
+	if (value < 0)
+		buf_char(b, '-');
+	add_number(b, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
+}
+
+void buf_hex(struct buf *b, uint64_t value)
+{
+	add_number(b, value, 16);
+}
+
+void buf_vprintf(struct buf *b, const char *format, va_list args)
+{
+	va_list again;
+	int len;
+
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
+	if (len < 0 || buf_reserve(b, (size_t)len + 1))
+		return;
+	vsnprintf(b->ptr + b->len, (size_t)len + 1, format, args);
+	b->len += (size_t)len;
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	buf_vprintf(b, format, args);
+	va_end(args);
+}
+
+void buf_escaped(struct buf *b, struct str s)
+{
+	size_t i = 0;
+
+	while (i < s.len) {
+		size_t run = utf8_printable(str_of(s.ptr + i, s.len - i));
+
+		if (run) {
+			buf_add(b, s.ptr + i, run);
+			i += run;
+		} else {
+			buf_printf(b, "\\x%02x", (unsigned char)s.ptr[i++]);
+		}
+	}
+}

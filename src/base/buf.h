@@ -1,0 +1,45 @@
+/* A growing byte buffer for text and binary output. An allocation failure sets `failed` and later
+ * calls do nothing, so a writer may check once, at the end. */
+#ifndef NOPAL_BASE_BUF_H
+#define NOPAL_BASE_BUF_H
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+struct buf {
+	char *ptr; /* owned; NUL stands behind the last byte once anything was added */
+	size_t len;
+	size_t cap;
+	bool failed;
+};
+
+#define BUF_INIT                  \
+	{                         \
+		NULL, 0, 0, false \
+	}
+
+void buf_free(struct buf *b);
+void buf_clear(struct buf *b);		     /* forget the content, keep the memory */
+int buf_reserve(struct buf *b, size_t more); /* room for `more` bytes behind len; -ENOMEM */
+void buf_add(struct buf *b, const void *bytes, size_t len);
+void buf_str(struct buf *b, struct str s);
+void buf_text(struct buf *b, const char *text);
+void buf_char(struct buf *b, char c);
+void buf_fill(struct buf *b, char c, size_t count);
+void buf_u64(struct buf *b, uint64_t value);
+void buf_s64(struct buf *b, int64_t value);
+void buf_hex(struct buf *b, uint64_t value); /* without 0x */
+void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *format, va_list args);
+/* Text from a stranger, made safe for a terminal: control bytes and bytes that are not UTF-8 become
+ * \xNN
+ * (\n \t \r as such escapes too), the rest is copied. */
+void buf_escaped(struct buf *b, struct str s);
+
+static inline struct str buf_as_str(const struct buf *b)
+{
+	return str_of(b->ptr ? b->ptr : "", b->len);
+}
+
+#endif

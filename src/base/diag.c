@@ -1,0 +1,186 @@
+/* Collecting and rendering messages. */
+#include "base/diag.h"
+
+#include <stdarg.h>
+
+static const char *const level_names[] = {
+	[DIAG_ERROR] = "error",
+	[DIAG_WARNING] = "warning",
+	[DIAG_NOTE] = "note",
+};
+
+void diag_free(struct diag *d)
+{
+	arena_free(&d->arena);
+	*d = (struct diag)DIAG_INIT;
+}
+
+static struct str format_text(struct arena *a, const char *format, va_list args)
+{
+	struct buf text = BUF_INIT;
+	struct str out;
+
+	buf_vprintf(&text, format, args);
+	out = arena_str(a, buf_as_str(&text));
+	buf_free(&text);
+	return out;
+}
+
+static void add(struct diag *d, enum diag_level level, const char *tag, struct span span,
+		const char *format, va_list args)
+{
+	unsigned *count = level == DIAG_ERROR ? &d->errors : &d->warnings;
+	struct message *m;
+
+	if (level != DIAG_NOTE && (*count)++ >= DIAG_LIMIT)
+		return;
+	m = arena_new(&d->arena, struct message);
+	if (!m)
+		return;
+	m->level = level;
+	m->tag = tag;
+	m->span = span;
+	m->span.path = arena_str(&d->arena, span.path);
+	m->span.source = arena_str(&d->arena, span.source);
+	m->text = format_text(&d->arena, format, args);
+	if (d->last)
+		d->last->next = m;
+	else
+		d->first = m;
+	d->last = m;
+}
+
+int diag_error(struct diag *d, int err, const char *tag, const char *format, ...)
+{
+	va_list args;
+
+	if (!d)
+		return err;
+	va_start(args, format);
+	add(d, DIAG_ERROR, tag, (struct span){0}, format, args);
+	va_end(args);
+	return err;
+}
+
+int diag_error_at(struct diag *d, int err, const char *tag, struct span span, const char *format,
+		  ...)
+{
+	va_list args;
+
+	if (!d)
+		return err;
+	va_start(args, format);
+	add(d, DIAG_ERROR, tag, span, format, args);
+	va_end(args);
+	return err;
+}
+
+void diag_warn(struct diag *d, const char *tag, const char *format, ...)
+{
+	va_list args;
+
+	if (!d)
+		return;
+	va_start(args, format);
+	add(d, DIAG_WARNING, tag, (struct span){0}, format, args);
+	va_end(args);
+}
+
+void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
+{
+	va_list args;
+
+	if (!d)
+		return;
+	va_start(args, format);
+	add(d, DIAG_WARNING, tag, span, format, args);
+	va_end(args);
+}
+
+void diag_hint(struct diag *d, const char *format, ...)
+{
+	va_list args;
+
+	if (!d || !d->last)
+		return;
+	va_start(args, format);
+	d->last->hint = format_text(&d->arena, format, args);
+	va_end(args);
+}
+
+void span_position(struct span span, unsigned *line, unsigned *column)
+{
+	*line = *column = 1;
+	for (size_t i = 0; i < span.at && i < span.source.len; i++) {
+		(*column)++;
+		if (span.source.ptr[i] == '\n') {
+			(*line)++;
+			*column = 1;
+		}
+	}
+}
+
+static struct str source_line(struct span span)
+{
+	size_t start = span.at < span.source.len ? span.at : span.source.len, end = start;
+
+	while (start && span.source.ptr[start - 1] != '\n')
+		start--;
+	while (end < span.source.len && span.source.ptr[end] != '\n')
+		end++;
+	return str_of(span.source.ptr + start, end - start);
+}
+
+/* The source line and the marks under the span; tabs stay tabs so that the marks line up. */
+static void render_source(struct span span, struct buf *out)
+{
+	struct str line = source_line(span);
+	size_t column = span.source.ptr + span.at - line.ptr;
+	size_t room = line.len > column ? line.len - column : 1;
+	size_t marks = span.len < 1 ? 1 : span.len < room ? span.len : room;
+
+	for (struct str rest = line, part; rest.len;) {
+		part = str_cut(&rest, '\t');
+		buf_escaped(out, part);
+		if (part.ptr + part.len < line.ptr + line.len)
+			buf_char(out, '\t');
+	}
+	buf_char(out, '\n');
+	for (size_t i = 0; i < column; i++)
+		buf_char(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
+	buf_char(out, '^');
+	buf_fill(out, '~', marks - 1);
+	buf_char(out, '\n');
+}
+
+static void render_message(const struct message *m, struct buf *out)
+{
+	unsigned line, column;
+
+	if (m->span.path.len) {
+		buf_escaped(out, m->span.path);
+		if (m->span.source.len) {
+			span_position(m->span, &line, &column);
+			buf_printf(out, ":%u:%u", line, column);
+		}
+		buf_text(out, ": ");
+	}
+	buf_printf(out, "%s: ", level_names[m->level]);
+	buf_str(out, m->text);
+	buf_char(out, '\n');
+	if (m->span.path.len && m->span.source.len)
+		render_source(m->span, out);
+	if (m->hint.len)
+		buf_printf(out, "hint: %.*s\n", STR_FMT(m->hint));
+}
+
+void diag_render(const struct diag *d, struct buf *out)
+{
+	unsigned hidden = (d->errors > DIAG_LIMIT ? d->errors - DIAG_LIMIT : 0) +
+			  (d->warnings > DIAG_LIMIT ? d->warnings - DIAG_LIMIT : 0);
+
+	for (const struct message *m = d->first; m; m = m->next)
+		render_message(m, out);
+	if (hidden)
+		buf_printf(out, "(and %u more messages)\n", hidden);
+}

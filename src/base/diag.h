@@ -1,0 +1,67 @@
+/* Messages to the user: collected where the most is known, shown only by cmd/.
+ *
+ *   script:1:14: error: unknown probe 'mysql:qery__start'     <- where, level, text
+ *   usdt:mysql:qery__start { @ = count() }                    <- source line, when there is one
+ *        ~~~~~~~~~~~~~~~~~                                    <- span
+ *   hint: did you mean 'query__start'?
+ *
+ * Text is lower case, without a full stop, the subject in quotes. Tags are stable words for tests
+ * and for --json. */
+#ifndef NOPAL_BASE_DIAG_H
+#define NOPAL_BASE_DIAG_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
+
+/* A place in a text: `source` is the whole text, `at` and `len` bytes of it. source.ptr NULL: no
+ * place. */
+struct span {
+	struct str path; /* "script.bt", "-e"; empty: no place */
+	struct str source;
+	size_t at;
+	size_t len;
+};
+
+struct message {
+	enum diag_level level;
+	const char *tag; /* "unknown-probe": stable, static */
+	struct span span;
+	struct str text;
+	struct str hint; /* empty: none */
+	struct message *next;
+};
+
+/* A list of messages; counts beyond DIAG_LIMIT are kept, their text is not. */
+#define DIAG_LIMIT 100
+struct diag {
+	struct arena arena;
+	struct message *first, *last;
+	unsigned errors, warnings;
+};
+
+#define DIAG_INIT                            \
+	{                                    \
+		ARENA_INIT, NULL, NULL, 0, 0 \
+	}
+
+void diag_free(struct diag *d);
+/* Add one message and return `err`, so that `return diag_error(d, -ENOENT, …)` reads well. d may be
+ * NULL. */
+int diag_error(struct diag *d, int err, const char *tag, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+int diag_error_at(struct diag *d, int err, const char *tag, struct span span, const char *format,
+		  ...) __attribute__((format(printf, 5, 6)));
+void diag_warn(struct diag *d, const char *tag, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* The hint of the newest message. */
+void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* All messages as text, as drawn above. */
+void diag_render(const struct diag *d, struct buf *out);
+/* 1-based line and column (in bytes) of a span. */
+void span_position(struct span span, unsigned *line, unsigned *column);
+
+#endif

@@ -1,0 +1,110 @@
+/* The JSON writer (RFC 8259). */
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+static void separate(struct json *j)
+{
+	if (j->comma)
+		buf_text(j->out, ", ");
+	j->comma = true;
+}
+
+void json_open(struct json *j, char bracket)
+{
+	separate(j);
+	buf_char(j->out, bracket);
+	j->comma = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	buf_char(j->out, bracket);
+	j->comma = true;
+}
+
+static void add_byte(struct buf *out, unsigned char c)
+{
+	static const char names[128] = {
+		['\n'] = 'n', ['\t'] = 't', ['\r'] = 'r', ['\b'] = 'b', ['\f'] = 'f'};
+
+	if (c < 128 && names[c])
+		buf_printf(out, "\\%c", names[c]);
+	else
+		buf_printf(out, "\\u%04x", c);
+}
+
+static void add_quoted(struct buf *out, struct str s)
+{
+	size_t i = 0;
+
+	buf_char(out, '"');
+	while (i < s.len) {
+		size_t run = utf8_printable(str_of(s.ptr + i, s.len - i));
+
+		for (; run; run--, i++) {
+			if (s.ptr[i] == '"' || s.ptr[i] == '\\')
+				buf_char(out, '\\');
+			buf_char(out, s.ptr[i]);
+		}
+		if (i < s.len)
+			add_byte(out, (unsigned char)s.ptr[i++]);
+	}
+	buf_char(out, '"');
+}
+
+void json_key_str(struct json *j, struct str key)
+{
+	separate(j);
+	add_quoted(j->out, key);
+	buf_text(j->out, ": ");
+	j->comma = false;
+}
+
+void json_key(struct json *j, const char *key)
+{
+	json_key_str(j, str_from(key));
+}
+
+void json_str(struct json *j, struct str s)
+{
+	separate(j);
+	add_quoted(j->out, s);
+}
+
+void json_text(struct json *j, const char *text)
+{
+	json_str(j, str_from(text));
+}
+
+void json_s64(struct json *j, int64_t value)
+{
+	separate(j);
+	buf_s64(j->out, value);
+}
+
+void json_u64(struct json *j, uint64_t value)
+{
+	separate(j);
+	buf_u64(j->out, value);
+}
+
+void json_hex(struct json *j, uint64_t value)
+{
+	separate(j);
+	buf_text(j->out, "\"0x");
+	buf_hex(j->out, value);
+	buf_char(j->out, '"');
+}
+
+void json_bool(struct json *j, bool value)
+{
+	separate(j);
+	buf_text(j->out, value ? "true" : "false");
+}
+
+void json_raw(struct json *j, struct str text)
+{
+	separate(j);
+	buf_str(j->out, text);
+}

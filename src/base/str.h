@@ -1,0 +1,51 @@
+/* Slices of text: borrowed bytes with a length, never assumed to end in NUL.
+ * A str owns nothing; whoever made the bytes (an arena, a file image, the caller) keeps them alive.
+ */
+#ifndef NOPAL_BASE_STR_H
+#define NOPAL_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+	const char *ptr;
+	size_t len;
+};
+
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+#define STR_FMT(s)   (int)(s).len, (s).ptr /* for "%.*s" */
+
+static inline struct str str_from(const char *text)
+{
+	return (struct str){text, text ? strlen(text) : 0};
+}
+
+static inline struct str str_of(const char *ptr, size_t len)
+{
+	return (struct str){ptr, len};
+}
+
+bool str_eq(struct str a, struct str b);
+bool str_eq_text(struct str a, const char *text);
+int str_cmp(struct str a, struct str b); /* byte order, shorter first: for sorting */
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+struct str str_trim(struct str s); /* without blanks at either end */
+/* Index of the first `c`, or -1. */
+ptrdiff_t str_index(struct str s, char c);
+/* Cut *rest at the first `sep`: returns the part before it; *rest becomes what is after it. Without
+ * a `sep` the whole of *rest is returned and *rest is empty. */
+struct str str_cut(struct str *rest, char sep);
+/* The whole of `s` as a number: C prefixes 0x and 0, optional sign. -EINVAL, -ERANGE. */
+int str_to_u64(struct str s, uint64_t *out);
+int str_to_s64(struct str s, int64_t *out);
+/* Does `s` match `pattern`, in which `*` stands for any run of bytes and `?` for one? Linear
+ * memory, no recursion. */
+bool str_match(struct str pattern, struct str s);
+bool str_has_wildcard(struct str s);
+/* Edit distance, capped at `limit`: for "did you mean". */
+unsigned str_distance(struct str a, struct str b, unsigned limit);
+
+#endif
