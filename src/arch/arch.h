@@ -1,0 +1,46 @@
+/* What Nopal knows of a CPU: its registers, how its assembler writes operands, its nops. Pure data
+ * and small functions of data; every CPU is compiled into every build, so that a file for any
+ * machine can be read on any. */
+#ifndef NOPAL_ARCH_ARCH_H
+#define NOPAL_ARCH_ARCH_H
+
+#include "base/str.h"
+
+/* Where a register's value can be had from when a kernel uprobe fires. */
+#define REG_NOT_SAVED (-1) /* not in the kernel's user registers: xmm0, v0, f3 */
+
+struct arch_reg {
+	const char *name; /* as operands write it, without %: "eax", "x0", "sp" */
+	uint8_t id;	  /* the same for all names of one register: al, ax, eax, rax */
+	uint8_t size;	  /* bytes the name stands for: 1, 2, 4, 8, 16 */
+	uint8_t shift;	  /* bits to shift right before use: 8 for %ah */
+	int16_t saved_at; /* byte offset in the tracing host's struct pt_regs, or REG_NOT_SAVED */
+};
+
+struct operand;
+
+struct arch {
+	const char *name; /* "x86_64" */
+	uint16_t machine; /* EM_X86_64 */
+	uint8_t word;	  /* bytes of an address: 4 or 8 */
+	bool big_endian;  /* the usual byte order; the ELF header decides for a file */
+	uint8_t pc, sp,
+		tls; /* register ids; tls is the pseudo register that holds the thread pointer */
+	const struct arch_reg *regs;
+	size_t reg_count;
+	/* Parse the part of an argument behind '@' into base, index, displacement, register or
+	 * constant. 0 or -EINVAL; symbols are left as text in operand->symbol for the probe room to
+	 * resolve. */
+	int (*parse_operand)(const struct arch *arch, struct str text, struct operand *out);
+	struct str nop; /* the instruction a site is made of */
+};
+
+/* NULL for a machine we do not know. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */
+const struct arch *arch_for(uint16_t machine, unsigned word);
+const struct arch *arch_by_name(struct str name);
+const struct arch *arch_host(void);
+const struct arch_reg *arch_find_reg(const struct arch *arch, struct str name);
+/* The widest name of a register id, for dumps. */
+const char *arch_reg_name(const struct arch *arch, uint8_t id);
+
+#endif

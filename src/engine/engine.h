@@ -1,0 +1,79 @@
+/* The few calls every engine answers. An engine runs a checked program: it attaches the clauses to
+ * their places, keeps the maps, and hands over records. One engine belongs to one thread. Order of
+ * calls:
+ *
+ *   open -> build -> attach -> (drain | run | map calls | extend)* -> detach -> (drain | map
+ * calls)* -> close
+ */
+#ifndef NOPAL_ENGINE_ENGINE_H
+#define NOPAL_ENGINE_ENGINE_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "program/program.h"
+#include "program/record.h"
+
+struct engine;
+
+struct engine_options {
+	pid_t pid;	   /* trace only this process; 0: every process */
+	bool follow_forks; /* ... and the children it has from now on */
+	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
+	bool no_sleep;	   /* never use sleepable programs */
+	bool no_multi;	   /* never use uprobe_multi links */
+	bool verbose;	   /* keep the engine's logs for engine_log() */
+};
+
+/* What was not delivered, exactly; all numbers since attach. */
+struct engine_stats {
+	uint64_t lost_records; /* data records that found the ring full */
+	uint64_t lost_updates; /* map updates refused: the map was full */
+	uint64_t lost_scratch; /* clause runs given up for want of scratch memory; none of their
+				  effects happened */
+	uint64_t loop_limits;  /* loops cut short */
+};
+
+/* One count of things that went wrong at one place of the script. */
+struct engine_fault {
+	uint32_t place; /* index into program->places */
+	enum { FAULT_READ, FAULT_MAP_FULL, FAULT_LOOP_LIMIT } kind;
+	uint64_t count;
+};
+
+typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
+typedef int map_entry_fn(void *arg, struct str key,
+			 struct str value); /* full memory layout, CPUs merged */
+typedef int fault_fn(void *arg, const struct engine_fault *fault);
+
+struct engine_ops {
+	const char *name;
+	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);
+	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
+	int (*build)(struct engine *e, const struct program *p, struct diag *d);
+	int (*attach)(struct engine *e, struct diag *d);
+	/* Attach the places of `p`, a program compiled from the same script (same maps, formats),
+	 * in addition. */
+	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
+	/* Run the clauses of one kind now: BEGIN, END, or interval number `index`. */
+	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);
+	/* Hand over every record that is there, in order; wait at most `timeout_ms` for the first.
+	 * Number of records, or -errno. -EINTR is 0. */
+	int (*drain)(struct engine *e, int timeout_ms, record_fn *fn, void *arg);
+	int (*wait_fd)(struct engine *e); /* a fd that polls readable when the watermark is passed;
+					     -1: none */
+	int (*map_each)(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg);
+	int (*map_clear)(struct engine *e, uint32_t map); /* remove all keys */
+	int (*map_zero)(struct engine *e, uint32_t map);  /* keep the keys, zero the values */
+	void (*stats)(struct engine *e, struct engine_stats *out);
+	int (*faults)(struct engine *e, fault_fn *fn, void *arg);
+	void (*detach)(struct engine *e); /* idempotent; no probe is armed and no semaphore raised
+					     afterwards */
+	void (*close)(struct engine *e);  /* NULL and half-built are fine; detaches */
+	void (*dump)(struct engine *e, struct buf *out); /* --dump=bpf, after build */
+};
+
+extern const struct engine_ops engine_bpf;
+extern const struct engine_ops engine_interp;
+
+#endif

@@ -1,0 +1,64 @@
+/* Where probes are on this machine: in a file, in the images a process has mapped, in every
+ * process.
+ *
+ * A path in a query may be
+ *   - a file name, absolute or relative; a bare name is looked up in $PATH, then among the loader's
+ * libraries (libc.so.6, libstdc++.so.6 through ld.so.cache);
+ *   - a pattern with `*`: files it matches on disk; `*` alone: every image mapped by the process or
+ * by any process;
+ *   - empty: every image of `pid`, which must then be given.
+ * With a pid, names are looked up in that process's mount namespace, through /proc/PID/root. */
+#ifndef NOPAL_FIND_FIND_H
+#define NOPAL_FIND_FIND_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "probe/probe.h"
+
+struct find_query {
+	pid_t pid;			 /* 0: none */
+	struct str path, provider, name; /* patterns; an empty provider or name matches all */
+};
+
+/* One ELF image that was found. */
+struct found_image {
+	struct str path;      /* as the user knows it: "/usr/lib/libx.so" */
+	struct str open_path; /* what open(2) takes here and now: "/proc/7/map_files/7f..-7f..",
+				 "/proc/7/root/usr/..." */
+	pid_t pid;	      /* a process that maps it; 0: found on disk */
+	const struct site_list *sites;
+};
+
+/* Called once for each image with at least one matching site, in a stable order; `matches` indexes
+ * image->sites. The image and all it points to live until find_free. Non-zero ends the search and
+ * is returned. */
+typedef int found_fn(void *arg, const struct found_image *image, const size_t *matches,
+		     size_t count);
+
+/* A search remembers images by device and inode, so that each is read once, whatever the number of
+ * queries. */
+struct finder;
+int finder_new(struct finder **out);
+void finder_free(struct finder *f); /* NULL is fine */
+/* Files that are not ELF, or corrupt, are messages in `d` only when they were named (no pattern, no
+ * process scan); the search goes on. Number of images found, or -errno when the query itself is
+ * impossible. */
+int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
+		 struct diag *d);
+
+/* Functions of a file by pattern, for uprobes: link-time name, file offset. */
+struct found_function {
+	struct str path, open_path;
+	struct str name;
+	uint64_t offset;
+	const struct arch *arch;
+};
+typedef int function_fn(void *arg, const struct found_function *function);
+int finder_functions(struct finder *f, pid_t pid, struct str path, struct str name, function_fn *fn,
+		     void *arg, struct diag *d);
+/* The function that holds `offset` of the file: its name, or an empty str. Reads symbols on first
+ * use. */
+struct str finder_function_at(struct finder *f, const struct found_image *image, uint64_t offset);
+
+#endif

@@ -1,0 +1,36 @@
+/* Kernel tracepoints as tracefs describes them: events/CATEGORY/EVENT/format. */
+#ifndef NOPAL_FIND_TRACEFS_H
+#define NOPAL_FIND_TRACEFS_H
+
+#include "base/diag.h"
+
+struct trace_field {
+	struct str name;
+	struct str c_type; /* "const char *", "__data_loc char[]", "pid_t" */
+	uint32_t offset;   /* in the event's bytes */
+	uint32_t size;
+	bool is_signed;
+	bool is_array;	  /* char comm[16] */
+	bool is_data_loc; /* u32: offset | length << 16 */
+};
+
+struct trace_event {
+	struct str category, name;
+	uint32_t id;
+	const struct trace_field *fields;
+	unsigned field_count;
+};
+
+/* The directory of tracefs: $NOPAL_TRACEFS, or where it is mounted; mounted at /sys/kernel/tracing
+ * when it is not yet and we may. NULL with a message when it cannot be had. */
+const char *tracefs_dir(struct diag *d);
+/* Parse one format file's text; all text lives in `a`. */
+int trace_event_parse(struct arena *a, struct str text, struct trace_event *out, struct diag *d);
+int trace_event_read(struct arena *a, struct str category, struct str name, struct trace_event *out,
+		     struct diag *d);
+/* Each event that matches, names only ("sched", "sched_switch"). */
+typedef int trace_event_fn(void *arg, struct str category, struct str name);
+int trace_events_each(struct str category, struct str name, trace_event_fn *fn, void *arg,
+		      struct diag *d);
+
+#endif

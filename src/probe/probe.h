@@ -1,0 +1,39 @@
+/* What a USDT probe is, once read from an ELF file: provider:name at a site, with arguments and a
+ * semaphore.
+ *
+ * All text borrows from the list's arena, so a site is valid as long as its list. */
+#ifndef NOPAL_PROBE_PROBE_H
+#define NOPAL_PROBE_PROBE_H
+
+#include "arch/operand.h"
+#include "base/arena.h"
+
+#define PROBE_MAX_ARGS 12 /* what headers can write; notes with more are read too */
+
+struct site {
+	struct str provider;
+	struct str name;
+	uint64_t location;  /* link-time address, after prelink adjustment */
+	uint64_t base;	    /* the note's base field, as it stands */
+	uint64_t semaphore; /* link-time address, adjusted; 0: none */
+	uint64_t offset;    /* location as a file offset; SITE_NO_OFFSET when no segment holds it */
+	uint64_t sema_offset; /* semaphore as a file offset; 0: none */
+	struct str args;      /* the raw argument string */
+	struct operand *operands;
+	unsigned operand_count;
+	const char *
+		problem; /* why it cannot be attached: "not in an executable segment"; NULL: fine */
+};
+
+#define SITE_NO_OFFSET UINT64_MAX
+
+/* The sites of one ELF file, in the order of its notes. */
+struct site_list {
+	struct arena arena;
+	const struct arch *arch;
+	struct str build_id; /* hex digits; empty: none */
+	struct site *sites;
+	size_t count;
+};
+
+#endif

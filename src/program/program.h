@@ -1,0 +1,236 @@
+/* A program: the compiled form of a script, and the only thing that scripts and engines share.
+ *
+ * It is a list of clauses. A clause is straight three-address code with forward branches and
+ * bounded loops over 64-bit registers (r0, r1, ...) and typed pieces of frame memory, the slots
+ * (s0, s1, ...); and it is attached to any number of places. Everything a clause tells the user
+ * (printf, print, exit) leaves as a record of one format. Registers are 64 bits wide and untyped;
+ * whether they are signed is in the operation. A register or slot must be written before it is read
+ * on every path. program_check() holds every engine's assumptions; whatever passes it can be run by
+ * any engine. */
+#ifndef NOPAL_PROGRAM_PROGRAM_H
+#define NOPAL_PROGRAM_PROGRAM_H
+
+#include "arch/operand.h"
+#include "base/arena.h"
+#include "base/diag.h"
+#include "program/type.h"
+
+/* The operations. Columns: name for dumps, what it does. `d` `a` `b` are registers, `s` `t` slots,
+ * `m` a map. */
+enum op {
+	OP_CONST, /* d = imm                                                                   */
+	OP_MOV,	  /* d = a                                                                     */
+	OP_ADD,	  /* d = a + b   (all arithmetic wraps)                                        */
+	OP_SUB,
+	OP_MUL,
+	OP_UDIV, /* d = a / b, 0 when b is 0                                                  */
+	OP_SDIV, /* likewise; INT64_MIN / -1 is INT64_MIN                                     */
+	OP_UMOD, /* d = a % b, 0 when b is 0                                                  */
+	OP_SMOD,
+	OP_AND,
+	OP_OR,
+	OP_XOR,
+	OP_SHL, /* d = a << (b & 63)                                                         */
+	OP_SHR,
+	OP_SAR,
+	OP_NEG, /* d = -a                                                                    */
+	OP_NOT, /* d = ~a                                                                    */
+	OP_EQ,	/* d = a == b ? 1 : 0                                                        */
+	OP_NE,
+	OP_ULT,
+	OP_ULE,
+	OP_SLT,
+	OP_SLE,
+	OP_ZEXT, /* d = the low imm bytes of a, zero-extended (imm 1, 2, 4)                   */
+	OP_SEXT, /* d = the low imm bytes of a, sign-extended                                 */
+	OP_F2I,	 /* d = the float in a (IEEE bits of imm bytes, 4 or 8) truncated to s64; out of
+		  * range and  NaN give INT64_MIN, as cvttsd2si does */
+
+	OP_JUMP,     /* go to instruction imm, which is further down                              */
+	OP_JUMP_IF,  /* ... when a != 0                                                           */
+	OP_JUMP_NOT, /* ... when a == 0                                                           */
+	OP_LOOP, /* a loop of at most imm rounds; instruction `target` is the one behind its OP_NEXT
+		  */
+	OP_NEXT, /* end of the loop body: back to behind the OP_LOOP at `target`; when the rounds
+		  * are used up, go on behind this and count one loop_limit error */
+	OP_RETURN, /* the clause is done                                                        */
+
+	OP_ARG,	    /* d = probe argument imm, extended by its size and sign; a float as its bits */
+	OP_REG,	    /* d = saved register with arch id imm                                        */
+	OP_FIELD,   /* d = tracepoint context bytes at imm, width `size`, `is_signed`             */
+	OP_BUILTIN, /* d = enum builtin imm                                                       */
+	OP_LOAD, /* d = user memory at a, width `size`, `is_signed`; unreadable: 0 and a read error
+		  */
+
+	OP_PUT,	   /* s[imm] = a, 8 bytes                                                        */
+	OP_GET,	   /* d = s[imm], 8 bytes                                                        */
+	OP_ZERO,   /* all of s = 0                                                               */
+	OP_COPY,   /* s[imm ...] = all of t                                                      */
+	OP_PART,   /* s = t[imm ...], as many bytes as s has (tuple element)                     */
+	OP_TEXT,   /* s (STR) = literal program->literals[imm]                                   */
+	OP_STR,	   /* s (STR) = NUL-terminated text at user address a, at most register b bytes (b
+		    * REG_NO: as    the slot holds)    */
+	OP_BUF,	   /* s (BUF) = b bytes at user address a, at most what the slot holds           */
+	OP_COMM,   /* s (STR) = name of the current thread                                       */
+	OP_USTACK, /* s (USTACK) = the user stack                                                */
+	OP_KSTACK, /* s (KSTACK)                                                                 */
+	OP_FIELD_STR, /* s (STR) = tracepoint field of `size` chars at imm; size 0: __data_loc */
+	OP_STRCMP, /* d = texts of s and t are equal in their first imm bytes (imm < 0: wholly) ? 0
+		      : 1 */
+
+	OP_MAP_GET,  /* d = m[key s], 0 when absent          (value INT, FLOAT, NAME or aggregate:
+			see below) */
+	OP_MAP_COPY, /* t = m[key s], zeroes when absent    (other values)                        */
+	OP_MAP_SET, /* m[key s] = a                                                               */
+	OP_MAP_PUT, /* m[key s] = all of t                                                        */
+	OP_MAP_ADD, /* m[key s] += a, atomically; d = the value before (REG_NO: not wanted)       */
+	OP_MAP_DEL, /* remove m[key s]                                                            */
+	OP_MAP_HAS, /* d = 1 when the key is there, else 0                                        */
+	OP_AGGREGATE, /* m[key s] takes in value a, as its value type says (count() ignores a) */
+
+	OP_EMIT, /* send a record of format imm, its fields from `fields`                      */
+	OP_COUNT_,
+};
+
+/* OP_MAP_GET of an aggregate gives: COUNT and SUM the sum over CPUs, MIN and MAX the extreme, AVG
+ * the average; STATS, HIST and LHIST cannot be read in a script. */
+
+enum builtin {
+	BUILTIN_PID, /* thread group id, in the tracer's pid namespace */
+	BUILTIN_TID,
+	BUILTIN_UID,
+	BUILTIN_GID,
+	BUILTIN_CPU,
+	BUILTIN_NSECS,	 /* CLOCK_MONOTONIC */
+	BUILTIN_ELAPSED, /* since the run began */
+	BUILTIN_CGROUP,
+	BUILTIN_RAND,  /* 32 random bits */
+	BUILTIN_PROBE, /* name index of the place that fired: attach->name */
+	BUILTIN_FUNC,  /* name index: attach->func */
+	BUILTIN_IP,    /* address of the place */
+	BUILTIN_NCPUS,
+	BUILTIN_COUNT_,
+};
+
+#define REG_NO	0xffff /* no register */
+#define SLOT_NO 0xffff /* no slot: the key of a map without keys */
+
+/* A record field: an 8-byte value in a register, or a whole slot. Exactly one is not *_NO. */
+struct field {
+	uint16_t reg;
+	uint16_t slot;
+};
+
+struct insn {
+	uint8_t op;
+	uint8_t size;
+	bool is_signed;
+	uint8_t field_count;
+	uint16_t d, a, b;
+	uint16_t s, t;
+	uint16_t map;
+	uint32_t target;
+	uint32_t place; /* index into program->places: source of this instruction, for errors
+			   counted */
+	int64_t imm;
+	const struct field *fields; /* OP_EMIT */
+};
+
+struct slot {
+	struct type type;
+};
+
+enum attach_kind {
+	ATTACH_BEGIN,
+	ATTACH_END,
+	ATTACH_INTERVAL, /* every `period` ns */
+	ATTACH_PROFILE,	 /* every `period` ns on each CPU */
+	ATTACH_UPROBE,	 /* path, offset: usdt sites and function entries alike */
+	ATTACH_URETPROBE,
+	ATTACH_TRACEPOINT, /* tracepoint "category:event" */
+};
+
+/* One place a clause runs at. */
+struct attach {
+	enum attach_kind kind;
+	uint32_t name; /* index into program->names: "usdt:/bin/x:p:n"; what `probe` prints */
+	uint32_t func; /* index into program->names: function around the site; what `func` prints */
+	struct str path;		/* file to open for the attach: "/proc/12/root/bin/x" */
+	uint64_t offset;		/* of the site, in the file */
+	uint64_t sema_offset;		/* of the semaphore, in the file; 0: none */
+	const struct arch *arch;	/* of the file */
+	const struct operand *operands; /* what OP_ARG n reads */
+	unsigned operand_count;
+	uint64_t period;
+	struct str tracepoint;
+};
+
+struct clause {
+	const struct insn *code;
+	uint32_t insn_count;
+	uint32_t reg_count;
+	const struct slot *slots;
+	uint32_t slot_count;
+	struct span span; /* of the clause in the script */
+	const struct attach *attaches;
+	uint32_t attach_count;
+};
+
+struct map_def {
+	struct str name; /* "@", "@lat" */
+	struct type key; /* TYPE_NONE: a single value; several keys: TUPLE */
+	struct type value;
+	uint32_t max_entries; /* 1 for TYPE_NONE */
+};
+
+enum format_kind {
+	FORMAT_PRINTF,	  /* text = the format string, fields its arguments         data    */
+	FORMAT_VALUE,	  /* print(expression): one field                           data    */
+	FORMAT_MAP_VALUE, /* print(@m[key]): fields = key (if any) and value; map  data    */
+	FORMAT_JOIN,	  /* text = delimiter, fields all STR; NULL ends            data    */
+	FORMAT_TIME,	  /* time(): text = strftime format                         control */
+	FORMAT_PRINT,	  /* print(@m, top, div)                                    control */
+	FORMAT_CLEAR,	  /* clear(@m)                                              control */
+	FORMAT_ZERO,	  /* zero(@m)                                               control */
+	FORMAT_EXIT,	  /* exit()                                                 control */
+	FORMAT_CAT,	  /* cat(): text = printf format of the path                data    */
+	FORMAT_SYSTEM,	  /* system(): text = printf format of the command, unsafe  data    */
+};
+
+/* What a record means. Data records may be lost when the reader is too slow, and are then counted;
+ * control records never are. */
+struct format {
+	enum format_kind kind;
+	struct str text;
+	const struct type *fields;
+	unsigned field_count;
+	uint32_t map;
+	int64_t top, div; /* FORMAT_PRINT; 0: not given */
+	int64_t exit_code;
+};
+
+bool format_is_control(const struct format *f);
+
+struct program {
+	struct arena *arena; /* everything below lives here */
+	const struct clause *clauses;
+	uint32_t clause_count;
+	const struct map_def *maps;
+	uint32_t map_count;
+	const struct format *formats;
+	uint32_t format_count;
+	const struct str *literals; /* OP_TEXT */
+	uint32_t literal_count;
+	const struct str *names; /* TYPE_NAME */
+	uint32_t name_count;
+	const struct span *places; /* insn.place */
+	uint32_t place_count;
+};
+
+/* 0, or -EINVAL with a message that names the clause and instruction. An error here is a bug in
+ * whoever made the program, or a hostile one: engines rely on it. */
+int program_check(const struct program *p, struct diag *d);
+/* The text of --dump=program; stable enough for tests to compare. */
+void program_print(const struct program *p, struct buf *out);
+
+#endif

@@ -1,0 +1,102 @@
+/* The types of a compiled script, and how a value of each lies in memory. One layout serves map
+ * keys, map values, slots and records, whichever engine writes it: native byte order, every value a
+ * multiple of 8 bytes long.
+ *
+ *   TYPE_INT, TYPE_FLOAT, TYPE_NAME   8 bytes
+ *   TYPE_STR, TYPE_BUF                struct text_head, then `size` bytes (slots, keys: all of
+ * them, zero-padded; records: only `len`, padded to 8) TYPE_USTACK, TYPE_KSTACK          struct
+ * stack_head, then `size` / 8 addresses (records: only `count`) TYPE_USYM, TYPE_KSYM struct
+ * sym_value TYPE_TIME                         struct time_value TYPE_TUPLE its elements, one behind
+ * the other
+ */
+#ifndef NOPAL_PROGRAM_TYPE_H
+#define NOPAL_PROGRAM_TYPE_H
+
+#include "base/str.h"
+
+enum type_kind {
+	TYPE_NONE,
+	TYPE_INT,   /* `size` 1, 2, 4, 8 is the declared width; always held extended to 8 bytes   */
+	TYPE_FLOAT, /* IEEE bits in the low `size` bytes, 4 or 8                                  */
+	TYPE_STR,   /* text of at most `size` bytes, no NUL counted; `size` is a multiple of 8    */
+	TYPE_BUF,   /* bytes, as TYPE_STR                                                         */
+	TYPE_NAME,  /* index into program->names: `probe`, `func`                                 */
+	TYPE_TUPLE, /* elements                                                                   */
+	TYPE_USTACK, /* user stack of at most `size` / 8 frames */
+	TYPE_KSTACK,
+	TYPE_USYM, /* user address with its process                                              */
+	TYPE_KSYM,
+	TYPE_TIME, /* strftime(): nanoseconds and a format                                       */
+	/* What only a map's value can be. */
+	TYPE_COUNT, /* u64                                                                        */
+	TYPE_SUM,   /* s64 or u64 by is_signed                                                    */
+	TYPE_MIN,   /* struct extreme_value                                                       */
+	TYPE_MAX,
+	TYPE_AVG,   /* struct mean_value                                                          */
+	TYPE_STATS, /* struct mean_value                                                          */
+	TYPE_HIST,  /* u64[hist_buckets(bits)]                                                    */
+	TYPE_LHIST, /* u64[(max - min) / step + 2]: below, the steps, above                       */
+};
+
+struct type {
+	enum type_kind kind;
+	uint32_t size;		     /* see the kinds */
+	bool is_signed;		     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
+	uint8_t bits;		     /* HIST: 0..5 extra bits per power of two */
+	int64_t min, max, step;	     /* LHIST */
+	const struct type *elements; /* TUPLE */
+	unsigned element_count;
+};
+
+#define TEXT_CUT	1u /* longer than the limit; print a trailer */
+#define TEXT_UNREADABLE 2u /* the address could not be read; len is 0 */
+#define TEXT_NULL	4u /* the address was 0; len is 0 */
+
+struct text_head {
+	uint32_t len;
+	uint32_t flags;
+};
+
+struct stack_head {
+	uint32_t count; /* frames that follow */
+	uint32_t pid;	/* process, as seen from the initial namespace; 0 for kernel stacks */
+};
+
+struct sym_value {
+	uint64_t address;
+	uint64_t pid;
+};
+
+struct time_value {
+	uint64_t nsecs;	 /* since boot, CLOCK_MONOTONIC */
+	uint64_t format; /* index into program->names */
+};
+
+struct extreme_value {
+	uint64_t value;
+	uint64_t is_set; /* 0: nothing seen yet */
+};
+
+struct mean_value {
+	uint64_t count;
+	uint64_t total; /* two's complement when signed */
+};
+
+bool type_equal(const struct type *a, const struct type *b);
+/* Bytes a value takes in a slot, key or map value. */
+size_t type_memory(const struct type *t);
+bool type_is_aggregate(const struct type *t); /* COUNT .. LHIST */
+/* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */
+struct buf;
+void type_print(const struct type *t, struct buf *out);
+
+/* hist(n, bits): bucket 0 holds negative values, bucket 1 zero; then one bucket per power of two
+ * below 2^bits... exactly bpftrace's buckets: see hist_bucket. */
+unsigned hist_buckets(unsigned bits);
+unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits);
+/* Lowest value of a bucket; its end is the next bucket's lowest. */
+int64_t hist_bucket_low(unsigned bucket, unsigned bits);
+unsigned lhist_buckets(const struct type *t);
+unsigned lhist_bucket(const struct type *t, int64_t value);
+
+#endif

@@ -1,0 +1,43 @@
+/* Records and maps -> text or JSON, to the character as bpftrace prints them. Writes into a buffer
+ * that the caller flushes; never prints by itself. */
+#ifndef NOPAL_REPORT_REPORT_H
+#define NOPAL_REPORT_REPORT_H
+
+#include "base/buf.h"
+#include "engine/engine.h"
+#include "program/program.h"
+
+struct report;
+struct symbols; /* report/symbols.h: addresses of processes -> names, remembered while they live */
+
+enum report_style { REPORT_TEXT, REPORT_JSON };
+
+struct report_options {
+	enum report_style style;
+	bool terminal; /* output is a terminal: escape control bytes of strangers' strings */
+	struct str trunc_trailer; /* behind strings that were cut: ".." */
+	bool unsafe;		  /* system() may run */
+};
+
+/* What the session must do after a record was reported. */
+enum report_action { REPORT_DONE, REPORT_EXIT };
+
+int report_new(const struct program *p, const struct report_options *options,
+	       struct symbols *symbols, struct report **out);
+void report_free(struct report *r);
+/* One record as text at the end of `out`. Control records (print, clear, zero) act on the engine's
+ * maps. *action says what follows, *exit_code is exit()'s. -EPROTO for a malformed record, of which
+ * nothing is shown. */
+int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,
+		  struct str bytes, struct buf *out, enum report_action *action, int *exit_code);
+/* One map, or all that are not empty (what is printed at exit). top, div as print(@m, top, div); 0:
+ * all, 1. */
+int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
+	       int64_t top, int64_t div, struct buf *out);
+int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,
+		    struct buf *out);
+/* "Attached N probes" for JSON output; "Lost N events"; faults with their places. */
+void report_attached(struct report *r, unsigned probes, struct buf *out);
+void report_lost(struct report *r, const struct engine_stats *stats, struct buf *out);
+
+#endif

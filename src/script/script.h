@@ -1,0 +1,83 @@
+/* Text -> program. Three calls, each of which can be looked at from outside:
+ *
+ *   script_parse    text -> tree                 --dump=tree
+ *   script_resolve  probe names -> places        through `struct script_source`, so that tests need
+ * no machine script_compile  tree + places -> program     --dump=program
+ *
+ * script_resolve and script_compile may be called again later for images that appeared since (see
+ * script_extend). */
+#ifndef NOPAL_SCRIPT_SCRIPT_H
+#define NOPAL_SCRIPT_SCRIPT_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+#include "find/find.h"
+#include "find/tracefs.h"
+#include "program/program.h"
+
+struct script;
+
+/* Limits and settings; zero means the default. The environment (BPFTRACE_MAX_STRLEN,
+ * NOPAL_MAX_STRLEN ...) and a script's config block are applied by script_parse on top of these. */
+struct script_options {
+	struct str path;	  /* for messages: "-e", "latency.bt" */
+	const struct str *params; /* $1 ... */
+	unsigned param_count;
+	pid_t pid;	       /* -p: for `usdt::p:n` and `usdt:n` */
+	bool unsafe;	       /* system() is allowed */
+	uint32_t max_strlen;   /* 1024 bytes */
+	uint32_t max_map_keys; /* 4096 */
+	uint32_t max_probes;   /* 1024 places */
+	uint32_t ustack_depth; /* 127 frames */
+	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
+};
+
+/* Where names are looked up. `self` is passed back; the find room gives script_source_machine(). */
+struct script_source {
+	void *self;
+	int (*sites)(void *self, const struct find_query *q, found_fn *fn, void *arg,
+		     struct diag *d);
+	int (*functions)(void *self, pid_t pid, struct str path, struct str name, function_fn *fn,
+			 void *arg, struct diag *d);
+	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
+	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
+		      void *arg, struct diag *d);
+	int (*event)(void *self, struct arena *a, struct str category, struct str name,
+		     struct trace_event *out, struct diag *d);
+};
+
+/* The real machine, through the find room. */
+struct script_source script_source_machine(struct finder *f);
+
+/* The settings in force after parsing, and what the session must know of the script. */
+struct script_facts {
+	uint32_t max_strlen, max_map_keys, max_probes, ring_pages;
+	bool print_maps_on_exit;
+	bool only_begin_end;	  /* nothing but BEGIN and END: the run is over when they are */
+	bool uses_stacks;	  /* ustack, usym: processes must be remembered while they live */
+	struct str trunc_trailer; /* ".." */
+};
+
+/* All three: 0, or -errno with messages. `text` must outlive the script. */
+int script_parse(struct str text, const struct script_options *options, struct script **out,
+		 struct diag *d);
+int script_resolve(struct script *s, const struct script_source *source, struct diag *d);
+int script_compile(struct script *s, struct program **out, struct diag *d);
+/* Resolve again and compile only what was not there before; *out is NULL when nothing is new. Maps,
+ * formats and literals keep their numbers. */
+int script_extend(struct script *s, const struct script_source *source, struct program **out,
+		  struct diag *d);
+void script_facts(const struct script *s, struct script_facts *out);
+/* After script_resolve: number of places, for "Attaching N probes..." */
+unsigned script_place_count(const struct script *s);
+void script_print_tree(const struct script *s, struct buf *out);
+void script_free(struct script *s); /* and the programs it made; NULL is fine */
+
+/* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace -l prints).
+ */
+typedef int script_list_fn(void *arg, struct str probe);
+int script_list(struct str pattern, const struct script_options *options,
+		const struct script_source *source, script_list_fn *fn, void *arg, struct diag *d);
+
+#endif
