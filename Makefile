@@ -13,7 +13,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvl
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 FUZZER := $(if $(FUZZING),-fsanitize=fuzzer-no-link$(,)address$(,)undefined)
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=gnu11 $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS := -lbpf -lelf -lz -lpthread
 , := ,
