@@ -29,10 +29,15 @@ struct arch {
 	const struct arch_reg *regs;
 	size_t reg_count;
 	/* Parse the part of an argument behind '@' into base, index, displacement, register or
-	 * constant. 0 or -EINVAL; symbols are left as text in operand->symbol for the probe room to
-	 * resolve. */
+	 * constant. 0, or -EINVAL with operand->why set; symbols are left as text in
+	 * operand->symbol for the probe room to resolve. */
 	int (*parse_operand)(const struct arch *arch, struct str text, struct operand *out);
-	struct str nop; /* the instruction a site is made of */
+	/* The calling convention: where integer arguments are at a function's first instruction. */
+	const uint8_t *call_regs; /* ids of the registers of the first arguments, in order */
+	uint8_t call_reg_count;
+	uint8_t call_ret;   /* id of the register of the result */
+	int16_t call_stack; /* the next argument is at sp + this, the others a word apart; -1: no */
+	struct str nop;	    /* the instruction a site is made of */
 };
 
 /* NULL for a machine we do not know. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */

@@ -1,10 +1,41 @@
-/* An operand: where one probe argument is when the site is hit. Made by arch_parse from the text of
- * the note, used by every engine. Plain data; two operands that compare equal by operand_equal need
- * the same code. */
+/* An operand: where one probe argument is when the site is hit. Made by operands_parse from the
+ * argument string of a note, used by every engine. Plain data; two operands that compare equal by
+ * operand_equal need the same code.
+ *
+ * Symbols. An operand that names a symbol is not complete before the probe room has looked the
+ * symbol up: `symbol` is its name, `symbol_rule` says which number to compute from the symbol's
+ * value S (its link-time address), and operand_resolve puts that number in. Nobody else writes to
+ * `value` or `symbol`. When the symbol cannot be found, the operand becomes OPERAND_BAD with `why`.
+ *
+ *   written                rule            number to hand to operand_resolve
+ *   $sym, sym, sym+4       SYMBOL_ADDRESS  S. Right for executables at a fixed address (ET_EXEC);
+ *                                          refuse it in an image that is moved when loaded
+ *   off+sym(%rip)          SYMBOL_PC       S - L, where L is site->location (adjusted, like the
+ *                                          symbol table of a prelinked file); base is arch->pc,
+ *                                          so the address is the site's own + value
+ *   off+sym@GOTOFF(%ebx)   SYMBOL_GOT      S - G, where G is the link-time address of
+ *                                          _GLOBAL_OFFSET_TABLE_: without that symbol the section
+ *                                          .got.plt, or .got when there is none
+ *   %fs:sym@tpoff          SYMBOL_TLS      the symbol's distance from the thread pointer. With S
+ *   %gs:sym@ntpoff                         its offset in the PT_TLS segment, which has vaddr,
+ *   %tprel_lo(sym)(a4)                     memsz, align, and `word` bytes to an address:
+ *                                          x86_64, i386, s390x:
+ *                                            S - memsz - ((-vaddr - memsz) & (align - 1))
+ *                                          aarch64, arm:
+ *                                            S + 2 * word + ((vaddr - 2 * word) & (align - 1))
+ *                                          riscv64:  S + (vaddr & (align - 1))
+ *                                          ppc64le, mips64: the same - 0x7000
+ *                                          Known for the main executable only: refuse it in a
+ *                                          shared library
+ *
+ * The displacement written beside the symbol is in `value` already and is kept by operand_resolve,
+ * and so are the parts of an address that an operator takes (%lo, :lo12:, @l). */
 #ifndef NOPAL_ARCH_OPERAND_H
 #define NOPAL_ARCH_OPERAND_H
 
 #include "arch/arch.h"
+#include "base/arena.h"
+#include "base/buf.h"
 
 enum operand_kind {
 	OPERAND_CONST, /* $42                        value                                       */
@@ -13,7 +44,12 @@ enum operand_kind {
 	OPERAND_BAD,   /* could not be understood, or cannot be had; `why` says it               */
 };
 
+enum symbol_rule { SYMBOL_NONE, SYMBOL_ADDRESS, SYMBOL_PC, SYMBOL_GOT, SYMBOL_TLS };
+
 #define REG_NONE 0xff
+
+/* More arguments than this are not looked at: the last operand is then OPERAND_BAD. */
+#define OPERANDS_MAX 128
 
 struct operand {
 	enum operand_kind kind;
@@ -28,17 +64,42 @@ struct operand {
 	uint8_t scale_shift; /* OPERAND_MEM: 0..3 */
 	int16_t reg_at, base_at, index_at; /* offsets in the host's pt_regs; REG_NOT_SAVED where a
 					    * kernel tracer cannot see the register */
-	int64_t value;			   /* the constant, or the displacement */
-	struct str symbol; /* a symbol that still has to be resolved; empty once it is */
-	struct str raw;	   /* the argument as the note has it: "-4@-8(%rbp)" */
-	const char *why;   /* OPERAND_BAD, or a kernel-mode refusal: "xmm registers are not ...";
+	int64_t value;			   /* the constant, cut to size and extended by its sign; or
+					    * the displacement */
+	struct str symbol;	      /* a symbol that still has to be resolved; empty once it is */
+	enum symbol_rule symbol_rule; /* what operand_resolve wants; kept afterwards */
+	int8_t low_bits; /* 12: only the low 12 bits of symbol + value count; -12: sign-extended;
+			  * 0: all of them */
+	struct str raw;	 /* the argument as the note has it: "-4@-8(%rbp)" */
+	const char *why; /* OPERAND_BAD, or a kernel-mode refusal: "xmm registers are not ...";
 			      static text */
 };
+
+/* Read a note's whole argument string. Always an operand for each argument, so that numbers of
+ * arguments stay right: one that cannot be understood is OPERAND_BAD. Operands live in `a`, their
+ * text borrows from `args`. 0 or -ENOMEM. */
+int operands_parse(const struct arch *arch, struct str args, struct arena *a, struct operand **out,
+		   unsigned *count);
+/* Read one argument: "-4@-8(%rbp)", or "-8(%rbp)" as assembler files give it (its size is then the
+ * register's, or a word). Never fails: see OPERAND_BAD. */
+void operand_parse(const struct arch *arch, struct str raw, struct operand *out);
+/* Put in the number that the symbol stands for (table above). */
+void operand_resolve(struct operand *o, uint64_t number);
 
 /* Same code reads both: kind, size, sign, registers and value are equal; raw text may differ. */
 bool operand_equal(const struct operand *a, const struct operand *b);
 /* Is it readable by a kernel uprobe on this host? When not, *why says what is missing (static
- * text). */
+ * text). The thread pointer counts as missing; an engine that finds it another way looks for
+ * base == arch->tls first. */
 bool operand_in_kernel(const struct operand *o, const char **why);
+/* In words: "signed 4-byte  -4(%rbp)", "unsigned 8-byte  register r13", "signed 4-byte  constant
+ * -1". Safe for a terminal. */
+void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out);
+
+/* The n-th (from 0) integer argument of a function, at its first instruction, by the usual calling
+ * convention; false when it has no fixed place. */
+bool operand_call_arg(const struct arch *arch, unsigned n, struct operand *out);
+/* What a function returned, at the instruction it returned to. */
+void operand_call_retval(const struct arch *arch, struct operand *out);
 
 #endif
