@@ -26,7 +26,7 @@ TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/
 FUZZERS := $(patsubst fuzz/%.c,$(O)/fuzz/%,$(wildcard fuzz/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(O)/examples/%,$(wildcard examples/*.c))
 
-all: $(O)/nopal $(O)/libnopal.so $(O)/libnopal.a
+all: $(if $(COMMANDS),$(O)/nopal) $(O)/libnopal.so $(O)/libnopal.a
 
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
