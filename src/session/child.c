@@ -1,0 +1,258 @@
+/* Starting a command so that it waits for us: fork, PTRACE_TRACEME, exec; the kernel stops it with
+ * SIGTRAP before its first instruction. To reach the entry point, one breakpoint is put there and
+ * removed again. */
+#include "session/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wordexp.h>
+#include <elf.h>
+
+#include "base/cursor.h"
+
+/* What the entry breakpoint needs to know of the host. */
+#if defined(__x86_64__)
+#define BREAKPOINT	0xccUL
+#define BREAKPOINT_MASK 0xffUL
+#elif defined(__aarch64__)
+#define BREAKPOINT	0xd4200000UL /* brk #0 */
+#define BREAKPOINT_MASK 0xffffffffUL
+#else
+#define BREAKPOINT	0UL
+#define BREAKPOINT_MASK 0UL
+#endif
+
+static int split_command(const char *command, wordexp_t *words, struct diag *d)
+{
+	int err = wordexp(command, words, WRDE_NOCMD | WRDE_UNDEF);
+
+	if (!err && words->we_wordc)
+		return 0;
+	if (!err)
+		wordfree(words);
+	diag_error(d, -EINVAL, "bad-command", "cannot split the command '%s' into words", command);
+	diag_hint(d, "quote characters such as | & ; < > ( ), or use: -c \"sh -c '...'\"");
+	return -EINVAL;
+}
+
+/* In the child: never returns. An exec that fails sends its errno through `report`. */
+static void run_child(char **words, int report)
+{
+	sigset_t none;
+	int err;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	execvp(words[0], words);
+	err = errno;
+	if (write(report, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int wait_stop(struct child *c)
+{
+	while (waitpid(c->pid, &c->status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (WIFSTOPPED(c->status))
+		return 0;
+	c->gone = true;
+	return -ECHILD;
+}
+
+static int spawn(char **words, struct child *c, int *exec_errno)
+{
+	int pipe_fds[2];
+	ssize_t got;
+
+	if (pipe2(pipe_fds, O_CLOEXEC))
+		return -errno;
+	c->pid = fork();
+	if (c->pid == 0)
+		run_child(words, pipe_fds[1]);
+	close(pipe_fds[1]);
+	if (c->pid < 0) {
+		close(pipe_fds[0]);
+		return -errno;
+	}
+	got = read(pipe_fds[0], exec_errno, sizeof(*exec_errno));
+	close(pipe_fds[0]);
+	if (got == sizeof(*exec_errno)) {
+		waitpid(c->pid, &c->status, 0);
+		c->pid = 0;
+		return -*exec_errno;
+	}
+	return wait_stop(c);
+}
+
+/* AT_ENTRY of a process from its auxiliary vector; 0 when unknown. */
+static uint64_t entry_address(pid_t pid)
+{
+	unsigned char bytes[1024];
+	char path[64];
+	unsigned char ident[EI_NIDENT];
+	uint64_t tag = 0, value = 0;
+	unsigned word;
+	ssize_t len;
+	struct cursor c;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, ident, sizeof(ident));
+	if (fd >= 0)
+		close(fd);
+	if (len != sizeof(ident))
+		return 0;
+	word = ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
+	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+	if (fd >= 0)
+		close(fd);
+	c = cursor_of(bytes, len < 0 ? 0 : (size_t)len, ident[EI_DATA] == ELFDATA2MSB);
+	while (cursor_word(&c, word, &tag) && cursor_word(&c, word, &value) && tag != AT_NULL)
+		if (tag == AT_ENTRY)
+			return value;
+	return 0;
+}
+
+/* Put the program counter of a stopped child to `address`. */
+static int set_pc(pid_t pid, uint64_t address)
+{
+	struct user_regs_struct regs;
+	struct iovec iov = {&regs, sizeof(regs)};
+
+#if defined(__x86_64__)
+	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
+		return -errno;
+	regs.rip = address;
+	(void)iov;
+	return ptrace(PTRACE_SETREGS, pid, NULL, &regs) ? -errno : 0;
+#elif defined(__aarch64__)
+	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov))
+		return -errno;
+	regs.pc = address;
+	return ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &iov) ? -errno : 0;
+#else
+	(void)regs, (void)iov, (void)pid, (void)address;
+	return -ENOTSUP;
+#endif
+}
+
+/* Let the child run until the breakpoint at its entry; signals on the way are passed on. */
+static int continue_to_trap(struct child *c)
+{
+	int sig = 0;
+
+	for (;;) {
+		int err;
+
+		if (ptrace(PTRACE_CONT, c->pid, NULL, (void *)(long)sig))
+			return -errno;
+		err = wait_stop(c);
+		if (err)
+			return err;
+		sig = WSTOPSIG(c->status);
+		if (sig == SIGTRAP)
+			return 0;
+	}
+}
+
+static int run_to_entry(struct child *c)
+{
+	uint64_t entry = entry_address(c->pid);
+	void *at = (void *)(uintptr_t)entry;
+	long word;
+	int err;
+
+	if (!entry || !BREAKPOINT_MASK)
+		return 0;
+	errno = 0;
+	word = ptrace(PTRACE_PEEKTEXT, c->pid, at, NULL);
+	if (errno)
+		return -errno;
+	if (ptrace(PTRACE_POKETEXT, c->pid, at,
+		   (void *)(((unsigned long)word & ~BREAKPOINT_MASK) | BREAKPOINT)))
+		return -errno;
+	err = continue_to_trap(c);
+	if (err)
+		return err;
+	if (ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word))
+		return -errno;
+	return set_pc(c->pid, entry);
+}
+
+int child_start(const char *command, bool at_entry, struct child *out, struct diag *d)
+{
+	struct child c = {0};
+	wordexp_t words;
+	int exec_errno = 0;
+	int err = split_command(command, &words, d);
+
+	if (err)
+		return err;
+	err = spawn(words.we_wordv, &c, &exec_errno);
+	if (err) {
+		diag_error(d, err, "command-failed", "cannot start '%s': %s", words.we_wordv[0],
+			   strerror(-err));
+		if (exec_errno == ENOENT)
+			diag_hint(d, "is it in $PATH? a path with / is taken as it stands");
+		wordfree(&words);
+		return err;
+	}
+	wordfree(&words);
+	c.stopped = true;
+	err = at_entry ? run_to_entry(&c) : 0;
+	if (err) {
+		child_end(&c);
+		return diag_error(d, err, "command-failed",
+				  "'%s' did not reach its entry point: %s", command,
+				  strerror(-err));
+	}
+	*out = c;
+	return 0;
+}
+
+int child_release(struct child *c, struct diag *d)
+{
+	if (!c->pid || !c->stopped)
+		return 0;
+	c->stopped = false;
+	if (ptrace(PTRACE_DETACH, c->pid, NULL, NULL))
+		return diag_error(d, -errno, "command-failed",
+				  "cannot let the command (pid %d) go: %s", c->pid,
+				  strerror(errno));
+	return 0;
+}
+
+bool child_gone(struct child *c)
+{
+	if (!c->pid || c->gone || c->stopped)
+		return c->gone;
+	c->gone = waitpid(c->pid, &c->status, WNOHANG) == c->pid;
+	return c->gone;
+}
+
+void child_end(struct child *c)
+{
+	if (!c->pid || c->gone)
+		return;
+	kill(c->pid, c->stopped ? SIGKILL : SIGTERM);
+	if (c->stopped)
+		waitpid(c->pid, &c->status, 0);
+	for (int i = 0; !c->stopped && i < 100 && !child_gone(c); i++)
+		poll(NULL, 0, 10);
+	c->stopped = false;
+}

@@ -1,0 +1,51 @@
+/* The public face of struct diag: nopal/diag.h. */
+#include "session/diag.h"
+
+#include <stdlib.h>
+
+#include "base/export.h"
+
+NOPAL_EXPORT struct nopal_diag *nopal_diag_new(void)
+{
+	return calloc(1, sizeof(struct nopal_diag));
+}
+
+NOPAL_EXPORT void nopal_diag_free(struct nopal_diag *d)
+{
+	if (!d)
+		return;
+	diag_free(&d->diag);
+	buf_free(&d->text);
+	free(d);
+}
+
+NOPAL_EXPORT void nopal_diag_clear(struct nopal_diag *d)
+{
+	diag_free(&d->diag);
+}
+
+NOPAL_EXPORT const char *nopal_diag_text(struct nopal_diag *d)
+{
+	buf_clear(&d->text);
+	buf_text(&d->text, "");
+	diag_render(&d->diag, &d->text);
+	return d->text.ptr ? d->text.ptr : "";
+}
+
+NOPAL_EXPORT unsigned nopal_diag_errors(const struct nopal_diag *d)
+{
+	return d->diag.errors;
+}
+
+NOPAL_EXPORT unsigned nopal_diag_warnings(const struct nopal_diag *d)
+{
+	return d->diag.warnings;
+}
+
+NOPAL_EXPORT const char *nopal_diag_tag(const struct nopal_diag *d)
+{
+	for (const struct message *m = d->diag.first; m; m = m->next)
+		if (m->level == DIAG_ERROR)
+			return m->tag;
+	return "";
+}
