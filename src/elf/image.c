@@ -1,0 +1,410 @@
+/* Opening ELF files. libelf finds the tables; every number it hands out is checked here before use,
+ * and what it would allocate for a hostile header is bounded first. */
+#include "elf/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cursor.h"
+
+static int damaged(const struct image *image, struct diag *d, const char *what)
+{
+	diag_error(d, -EBADMSG, "corrupt-elf", "'%.*s' is damaged: %s", STR_FMT(image->name), what);
+	diag_hint(d, "it may be cut off or still being written: compare it with a good copy");
+	return -EBADMSG;
+}
+
+/* libelf allocates for as many sections as the file claims: look at the claim first. `head` is the
+ * start of the file, `first` its first section header, which holds counts beyond 16 bits. */
+static uint64_t claimed_sections(struct str head, struct str first, bool wide, bool big_endian)
+{
+	struct cursor c = cursor_of(head.ptr, head.len, big_endian);
+	uint16_t count = 0;
+	uint64_t size = 0;
+
+	cursor_skip(&c, wide ? 60 : 48);
+	cursor_u16(&c, &count);
+	if (count)
+		return count;
+	c = cursor_of(first.ptr, first.len, big_endian);
+	cursor_skip(&c, wide ? 32 : 20);
+	cursor_word(&c, wide ? 8 : 4, &size);
+	return size;
+}
+
+static uint64_t section_table_at(struct str head, bool wide, bool big_endian)
+{
+	struct cursor c = cursor_of(head.ptr, head.len, big_endian);
+	uint64_t at = 0;
+
+	cursor_skip(&c, wide ? 40 : 32);
+	cursor_word(&c, wide ? 8 : 4, &at);
+	return at;
+}
+
+/* Bytes of the file before libelf sees it: from the descriptor, or from memory when fd is -1. */
+static struct str peek(int fd, struct str memory, uint64_t at, char *room, size_t size)
+{
+	ssize_t got;
+
+	if (fd < 0) {
+		if (at > memory.len)
+			return str_of(room, 0);
+		return str_of(memory.ptr + at, memory.len - at < size ? memory.len - at : size);
+	}
+	got = at > INT64_MAX ? 0 : pread(fd, room, size, (off_t)at);
+	return str_of(room, got > 0 ? (size_t)got : 0);
+}
+
+static int check_head(struct image *image, struct str memory, struct diag *d)
+{
+	char head_room[64], first_room[64];
+	struct str head = peek(image->fd, memory, 0, head_room, sizeof(head_room)), first;
+	bool wide;
+
+	if (head.len < 4 || memcmp(head.ptr, ELFMAG, SELFMAG) != 0)
+		return diag_error(d, -ENOEXEC, "not-elf", "'%.*s' is not an ELF file",
+				  STR_FMT(image->name));
+	if (head.len < sizeof(Elf32_Ehdr))
+		return damaged(image, d, "its header is cut off");
+	wide = head.ptr[EI_CLASS] == ELFCLASS64;
+	if ((!wide && head.ptr[EI_CLASS] != ELFCLASS32) ||
+	    (head.ptr[EI_DATA] != ELFDATA2LSB && head.ptr[EI_DATA] != ELFDATA2MSB))
+		return damaged(image, d, "its header names no known class or byte order");
+	if (wide && head.len < sizeof(Elf64_Ehdr))
+		return damaged(image, d, "its header is cut off");
+	image->word = wide ? 8 : 4;
+	image->big_endian = head.ptr[EI_DATA] == ELFDATA2MSB;
+	first = peek(image->fd, memory, section_table_at(head, wide, image->big_endian), first_room,
+		     sizeof(first_room));
+	if (claimed_sections(head, first, wide, image->big_endian) > IMAGE_MAX_SECTIONS)
+		return damaged(image, d, "it claims more than a million sections");
+	return 0;
+}
+
+static int compare_segments(const void *a, const void *b)
+{
+	const struct segment *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static struct segment segment_from(const GElf_Phdr *h)
+{
+	return (struct segment){
+		.address = h->p_vaddr,
+		.offset = h->p_offset,
+		.file_size = h->p_filesz,
+		.memory_size = h->p_memsz,
+		.align = h->p_align,
+		.executable = h->p_flags & PF_X,
+		.writable = h->p_flags & PF_W,
+	};
+}
+
+static int read_segments(struct image *image, struct diag *d)
+{
+	struct segment *loads;
+	size_t count;
+	GElf_Phdr h;
+
+	if (elf_getphdrnum(image->elf, &count))
+		return damaged(image, d, "its program headers lie outside the file");
+	if (count > IMAGE_MAX_SECTIONS)
+		return damaged(image, d, "it claims more than a million segments");
+	loads = arena_array(&image->arena, struct segment, count);
+	if (!loads)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &h))
+			return damaged(image, d, "its program headers lie outside the file");
+		if (h.p_type == PT_LOAD)
+			loads[image->load_count++] = segment_from(&h);
+		else if (h.p_type == PT_TLS)
+			image->tls = segment_from(&h);
+	}
+	qsort(loads, image->load_count, sizeof(*loads), compare_segments);
+	image->loads = loads;
+	return 0;
+}
+
+static struct section section_from(const GElf_Shdr *h, size_t index)
+{
+	return (struct section){
+		.type = h->sh_type,
+		.link = h->sh_link,
+		.flags = h->sh_flags,
+		.address = h->sh_addr,
+		.offset = h->sh_offset,
+		.size = h->sh_size,
+		.index = index,
+	};
+}
+
+/* The text at `offset` of a string table; empty when it is not there. */
+static struct str table_text(struct str table, uint64_t offset)
+{
+	struct cursor c;
+	struct str out = STR("");
+
+	if (offset >= table.len)
+		return out;
+	c = cursor_of(table.ptr + offset, table.len - offset, false);
+	cursor_text(&c, &out);
+	return out;
+}
+
+static int read_sections(struct image *image, struct diag *d)
+{
+	struct str names = STR("");
+	struct section *sections;
+	size_t count, name_index;
+	uint32_t *name_at;
+	GElf_Shdr h;
+
+	if (elf_getshdrnum(image->elf, &count) || count > IMAGE_MAX_SECTIONS)
+		return damaged(image, d, "its section headers lie outside the file");
+	sections = arena_array(&image->arena, struct section, count + 1);
+	name_at = calloc(count + 1, sizeof(*name_at));
+	if (!sections || !name_at) {
+		free(name_at);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getshdr(elf_getscn(image->elf, i), &h)) {
+			free(name_at);
+			return damaged(image, d, "its section headers lie outside the file");
+		}
+		sections[i] = section_from(&h, i);
+		name_at[i] = h.sh_name;
+	}
+	image->sections = sections;
+	image->section_count = count;
+	if (!elf_getshdrstrndx(image->elf, &name_index) && name_index < count)
+		image_content(image, &sections[name_index], IMAGE_MAX_NOTES, &names);
+	for (size_t i = 0; i < count; i++)
+		sections[i].name = table_text(names, name_at[i]);
+	free(name_at);
+	return 0;
+}
+
+static int read_headers(struct image *image, struct diag *d)
+{
+	GElf_Ehdr h;
+	int err;
+
+	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &h))
+		return damaged(image, d, "its header cannot be read");
+	image->machine = h.e_machine;
+	image->type = h.e_type;
+	err = read_segments(image, d);
+	return err ? err : read_sections(image, d);
+}
+
+static int open_image(int fd, struct str memory, struct str name, struct image **out,
+		      struct diag *d)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	struct buf safe = BUF_INIT;
+	int err;
+
+	if (!image) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	image->fd = fd;
+	buf_escaped(&safe, name);
+	image->name = arena_str(&image->arena, buf_as_str(&safe));
+	buf_free(&safe);
+	err = check_head(image, memory, d);
+	if (err)
+		goto fail;
+	elf_version(EV_CURRENT);
+	image->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL)
+			     : elf_memory((char *)memory.ptr, memory.len);
+	err = image->elf ? read_headers(image, d) : damaged(image, d, "its header cannot be read");
+	if (err)
+		goto fail;
+	*out = image;
+	return 0;
+fail:
+	image_close(image);
+	return err;
+}
+
+int image_open_fd(int fd, struct str name, struct image **out, struct diag *d)
+{
+	return open_image(fd, STR(""), name, out, d);
+}
+
+int image_open_memory(const void *bytes, size_t len, struct str name, struct image **out,
+		      struct diag *d)
+{
+	return open_image(-1, str_of(bytes, len), name, out, d);
+}
+
+static int cannot_open(const char *path, int err, struct diag *d)
+{
+	struct buf safe = BUF_INIT;
+
+	buf_escaped(&safe, str_from(path));
+	diag_error(d, err, err == -ENOENT ? "no-file" : "cannot-open", "cannot open '%.*s': %s",
+		   STR_FMT(buf_as_str(&safe)), strerror(-err));
+	if (err == -EACCES || err == -EPERM)
+		diag_hint(d, "run as root, or as a user who may read it");
+	buf_free(&safe);
+	return err;
+}
+
+int image_open(const char *path, struct image **out, struct diag *d)
+{
+	struct stat st;
+	int fd;
+
+	/* Opening a device or a fifo can have effects, so look before. */
+	if (stat(path, &st))
+		return cannot_open(path, -errno, d);
+	if (S_ISDIR(st.st_mode))
+		return cannot_open(path, -EISDIR, d);
+	if (!S_ISREG(st.st_mode)) {
+		struct buf safe = BUF_INIT;
+
+		buf_escaped(&safe, str_from(path));
+		diag_error(d, 0, "not-elf", "'%.*s' is not a regular file",
+			   STR_FMT(buf_as_str(&safe)));
+		buf_free(&safe);
+		return -ENOEXEC;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return cannot_open(path, -errno, d);
+	return image_open_fd(fd, str_from(path), out, d);
+}
+
+void image_close(struct image *image)
+{
+	if (!image)
+		return;
+	elf_end(image->elf);
+	if (image->fd >= 0)
+		close(image->fd);
+	arena_free(&image->arena);
+	free(image);
+}
+
+const struct section *image_section(const struct image *image, const char *name,
+				    const struct section *after)
+{
+	for (size_t i = after ? after->index + 1 : 0; i < image->section_count; i++)
+		if (str_eq_text(image->sections[i].name, name))
+			return &image->sections[i];
+	return NULL;
+}
+
+const struct section *image_section_of_type(const struct image *image, uint32_t type)
+{
+	for (size_t i = 0; i < image->section_count; i++)
+		if (image->sections[i].type == type)
+			return &image->sections[i];
+	return NULL;
+}
+
+int image_content(const struct image *image, const struct section *section, uint64_t limit,
+		  struct str *out)
+{
+	Elf_Data *data;
+
+	if (section->type == SHT_NOBITS)
+		return -ENODATA;
+	if (section->size > limit)
+		return -E2BIG;
+	if (!section->size) {
+		*out = STR("");
+		return 0;
+	}
+	data = elf_rawdata(elf_getscn(image->elf, section->index), NULL);
+	if (!data || !data->d_buf || data->d_size != section->size)
+		return -EBADMSG;
+	*out = str_of(data->d_buf, data->d_size);
+	return 0;
+}
+
+struct str image_build_id(const struct image *image)
+{
+	const struct section *section = image_section(image, ".note.gnu.build-id", NULL);
+	struct str content, id = STR("");
+	uint32_t name_size, size, type;
+	struct cursor c;
+
+	if (!section || image_content(image, section, 4096, &content))
+		return STR("");
+	c = cursor_of(content.ptr, content.len, image->big_endian);
+	if (!cursor_u32(&c, &name_size) || !cursor_u32(&c, &size) || !cursor_u32(&c, &type) ||
+	    name_size != 4 || type != NT_GNU_BUILD_ID || size > 64 || !cursor_skip(&c, 4))
+		return STR("");
+	cursor_bytes(&c, size, &id);
+	return id;
+}
+
+bool image_is_debug_file(const struct image *image)
+{
+	bool code = false;
+
+	for (size_t i = 0; i < image->section_count; i++) {
+		const struct section *s = &image->sections[i];
+
+		if (!(s->flags & SHF_EXECINSTR) || !(s->flags & SHF_ALLOC))
+			continue;
+		if (s->type != SHT_NOBITS)
+			return false;
+		code = true;
+	}
+	return code;
+}
+
+const struct segment *image_segment_at(const struct image *image, uint64_t address)
+{
+	size_t low = 0, high = image->load_count;
+	const struct segment *found;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (image->loads[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	found = &image->loads[low - 1];
+	return address - found->address < found->file_size ? found : NULL;
+}
+
+bool image_offset_of(const struct image *image, uint64_t address, uint64_t *offset)
+{
+	const struct segment *s = image_segment_at(image, address);
+
+	return s && !__builtin_add_overflow(address - s->address, s->offset, offset);
+}
+
+bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
+{
+	const struct segment *found = NULL;
+
+	/* Two segments may share a page of the file: code is what people ask for. */
+	for (size_t i = 0; i < image->load_count; i++) {
+		const struct segment *s = &image->loads[i];
+
+		if (offset >= s->offset && offset - s->offset < s->file_size &&
+		    (!found || (s->executable && !found->executable)))
+			found = s;
+	}
+	return found && !__builtin_add_overflow(offset - found->offset, found->address, address);
+}

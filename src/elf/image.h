@@ -1,0 +1,81 @@
+/* One ELF file: its headers, segments, sections and build-id, on top of libelf. Comes in: a path,
+ * an open file or bytes in memory, from whoever. Goes out: checked numbers and slices of sections.
+ *
+ * Sections are read only when they are asked for, with read(2) and not through a mapping, so that a
+ * file that shrinks while it is read is an error and not a SIGBUS. */
+#ifndef NOPAL_ELF_IMAGE_H
+#define NOPAL_ELF_IMAGE_H
+
+#include "base/diag.h"
+
+/* Larger sections than these are refused: they would only cost memory. */
+#define IMAGE_MAX_SECTIONS (1u << 20)
+#define IMAGE_MAX_NOTES	   (64u << 20)	/* bytes of one section of notes */
+#define IMAGE_MAX_SYMBOLS  (256u << 20) /* bytes of one symbol or string table */
+
+struct Elf;
+
+struct segment {
+	uint64_t address; /* link-time */
+	uint64_t offset;  /* in the file */
+	uint64_t file_size;
+	uint64_t memory_size;
+	uint64_t align;
+	bool executable, writable;
+};
+
+struct section {
+	struct str name;
+	uint32_t type; /* SHT_PROGBITS */
+	uint32_t link;
+	uint64_t flags;
+	uint64_t address;
+	uint64_t offset;
+	uint64_t size;
+	size_t index;
+};
+
+struct image {
+	struct arena arena;
+	struct Elf *elf;
+	int fd;		  /* owned; -1 for memory */
+	struct str name;  /* for messages: the path, safe for a terminal */
+	uint16_t machine; /* EM_X86_64 */
+	uint16_t type;	  /* ET_EXEC, ET_DYN, ... */
+	uint8_t word;	  /* bytes of an address: 4 or 8 */
+	bool big_endian;
+	const struct segment *loads; /* PT_LOAD, in the order of their addresses */
+	size_t load_count;
+	struct segment tls; /* PT_TLS; memory_size 0: none */
+	const struct section *sections;
+	size_t section_count;
+};
+
+/* Errors: errno of open(2), -ENOEXEC for what is no ELF file, -EBADMSG for a damaged one. */
+int image_open(const char *path, struct image **out, struct diag *d);
+/* Takes the descriptor, also when it fails. */
+int image_open_fd(int fd, struct str name, struct image **out, struct diag *d);
+/* The bytes must outlive the image. */
+int image_open_memory(const void *bytes, size_t len, struct str name, struct image **out,
+		      struct diag *d);
+void image_close(struct image *image); /* NULL is fine */
+
+/* The next section of that name behind `after` (NULL: the first), or NULL. */
+const struct section *image_section(const struct image *image, const char *name,
+				    const struct section *after);
+const struct section *image_section_of_type(const struct image *image, uint32_t type);
+/* The content of a section, valid as long as the image. -ENODATA: it has none in this file; -E2BIG:
+ * more than `limit`; -EBADMSG: it lies outside the file. */
+int image_content(const struct image *image, const struct section *section, uint64_t limit,
+		  struct str *out);
+/* Bytes of the build-id; empty: none. */
+struct str image_build_id(const struct image *image);
+/* Is this a separate debug file, that is, one whose code was left out? */
+bool image_is_debug_file(const struct image *image);
+/* The segment that has `address` in its part of the file, or NULL. */
+const struct segment *image_segment_at(const struct image *image, uint64_t address);
+/* Link-time address -> offset in the file, and back. False when no segment holds it. */
+bool image_offset_of(const struct image *image, uint64_t address, uint64_t *offset);
+bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address);
+
+#endif

@@ -1,0 +1,46 @@
+/* The symbols of one ELF file: address -> name, name -> address. Comes in: an image; its .symtab,
+ * or that of its separate debug file when it was stripped, and its .dynsym. Names are as the linker
+ * has them, without a version behind '@'; demangling is not done here.
+ *
+ * Tables are sorted or hashed when first needed. A symtab needs its image no more. */
+#ifndef NOPAL_ELF_SYMBOLS_H
+#define NOPAL_ELF_SYMBOLS_H
+
+#include "elf/image.h"
+
+enum symbol_kind { SYMBOL_FUNCTION, SYMBOL_OBJECT, SYMBOL_TLS, SYMBOL_OTHER };
+
+struct symbol {
+	struct str name; /* valid as long as the symtab */
+	enum symbol_kind kind;
+	bool is_local;
+	uint64_t address; /* link-time; SYMBOL_TLS: offset in the TLS block */
+	uint64_t size;	  /* 0: not known */
+	uint64_t entry;	  /* where calls within the file enter: ppc64's local entry, else address */
+};
+
+struct symtab;
+
+/* `root` is put before /usr/lib/debug: "" or "/proc/7/root". A file without symbols gives an empty
+ * table. -ENOMEM, -EBADMSG. */
+int symtab_read(const struct image *image, struct str root, struct symtab **out, struct diag *d);
+/* Open the image at `path`, read its symbols, close it. */
+int symtab_open(const char *path, struct str root, struct symtab **out, struct diag *d);
+void symtab_free(struct symtab *t); /* NULL is fine */
+
+/* The function at a link-time address: the one that contains it, or the one before it when that has
+ * no size. */
+bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out);
+/* The same for an offset in the file. *into: bytes from the function's start; may be NULL. */
+bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uint64_t *into);
+/* Link-time address of an offset in the file, as the image's segments map it. */
+bool symtab_address_of(const struct symtab *t, uint64_t offset, uint64_t *address);
+bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);
+
+/* Each symbol of that name; a non-zero result of `fn` ends it and is returned. */
+typedef int symbol_fn(void *arg, const struct symbol *symbol);
+int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg);
+/* Each symbol, by address. */
+int symtab_each(struct symtab *t, symbol_fn *fn, void *arg);
+
+#endif
