@@ -24,8 +24,8 @@ struct value {
 	uint64_t bits;	  /* INT, FLOAT, NAME; SYM: address; TIME: nsecs; aggregates: unused */
 	uint64_t extra;	  /* SYM, STACK: pid; TIME: format name */
 	uint32_t flags;	  /* TEXT_* */
-	struct str bytes; /* STR, BUF: the text; STACK: the addresses; TUPLE: its memory, packed or
-			   * full; aggregates: the value as it lies in memory */
+	struct str bytes; /* STR, BUF: the text; STACK: the addresses; TUPLE: its elements, for
+			   * value_decode; aggregates: the value as it lies in memory */
 };
 
 struct record {

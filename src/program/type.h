@@ -2,12 +2,14 @@
  * keys, map values, slots and records, whichever engine writes it: native byte order, every value a
  * multiple of 8 bytes long.
  *
- *   TYPE_INT, TYPE_FLOAT, TYPE_NAME   8 bytes
- *   TYPE_STR, TYPE_BUF                struct text_head, then `size` bytes (slots, keys: all of
- * them, zero-padded; records: only `len`, padded to 8) TYPE_USTACK, TYPE_KSTACK          struct
- * stack_head, then `size` / 8 addresses (records: only `count`) TYPE_USYM, TYPE_KSYM struct
- * sym_value TYPE_TIME                         struct time_value TYPE_TUPLE its elements, one behind
- * the other
+ *   INT FLOAT NAME   8 bytes
+ *   STR BUF          struct text_head, then `size` bytes, zero-padded
+ *                    (as a field of a record: only `len` bytes, zero-padded to a multiple of 8)
+ *   USTACK KSTACK    struct stack_head, then `size` / 8 addresses, zero-padded
+ *                    (as a field of a record: only `count` addresses)
+ *   USYM KSYM        struct sym_value
+ *   TIME             struct time_value
+ *   TUPLE            its elements, one behind the other, at full size (in a record, too)
  */
 #ifndef NOPAL_PROGRAM_TYPE_H
 #define NOPAL_PROGRAM_TYPE_H
@@ -48,7 +50,7 @@ struct type {
 	unsigned element_count;
 };
 
-#define TEXT_CUT	1u /* longer than the limit; print a trailer */
+#define TEXT_CUT	1u /* the type's `size` cut it; print a trailer */
 #define TEXT_UNREADABLE 2u /* the address could not be read; len is 0 */
 #define TEXT_NULL	4u /* the address was 0; len is 0 */
 
@@ -83,6 +85,9 @@ struct mean_value {
 };
 
 bool type_equal(const struct type *a, const struct type *b);
+/* Values of one can be copied into the other byte by byte: equal but for the width and sign of
+ * ints. */
+bool type_same_layout(const struct type *a, const struct type *b);
 /* Bytes a value takes in a slot, key or map value. */
 size_t type_memory(const struct type *t);
 bool type_is_aggregate(const struct type *t); /* COUNT .. LHIST */
@@ -94,8 +99,9 @@ void type_print(const struct type *t, struct buf *out);
  * below 2^bits... exactly bpftrace's buckets: see hist_bucket. */
 unsigned hist_buckets(unsigned bits);
 unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits);
-/* Lowest value of a bucket; its end is the next bucket's lowest. */
-int64_t hist_bucket_low(unsigned bucket, unsigned bits);
+/* Lowest value of a bucket, unsigned (bucket 0: the bits of INT64_MIN); its end is the next
+ * bucket's lowest. Behind the last bucket: 0, for 2^64. */
+uint64_t hist_bucket_low(unsigned bucket, unsigned bits);
 unsigned lhist_buckets(const struct type *t);
 unsigned lhist_bucket(const struct type *t, int64_t value);
 

@@ -1,0 +1,40 @@
+/* The table of operations: the one place that knows which operands each has. It drives the checker,
+ * the printer and the readers of dumps.
+ *
+ * `results` and `operands` name them with one letter each, in the order of the dump
+ * `results = name operands`:
+ *
+ *   d a b   register d, a, b                    D A B  the same, may be REG_NO
+ *   s t     all of slot s, t                    p      part of slot s from byte imm on:  s1[8]
+ *   g       8 bytes of slot s at imm: s1[8]     q      part of t at imm, as large as s:  s2[8]
+ *   k       map and key slot: m0[s1], m0        i      imm, any number
+ *   w       imm, bytes: 1, 2, 4                 f      imm, bytes of a float: 4, 8
+ *   x       size and is_signed: i32, u8         h      size, 0..255
+ *   j       imm, an instruction further down    l      target, an instruction
+ *   n       imm, rounds                         o      imm, enum builtin
+ *   u       imm, a probe argument               r      imm, a register id of the arch
+ *   c       imm, offset in a tracepoint's bytes v      imm, a literal
+ *   e       imm, a format, with its fields: 2(r0, s1) */
+#ifndef NOPAL_PROGRAM_OP_H
+#define NOPAL_PROGRAM_OP_H
+
+#include "program/program.h"
+
+struct op_info {
+	const char *name;
+	const char *results;
+	const char *operands;
+	uint32_t slots;	 /* 1 << kind for each type slots s and t may have; 0: any */
+	uint32_t values; /* likewise of the map's value; 0: any */
+};
+
+/* NULL when there is no such operation. */
+const struct op_info *op_info(unsigned op);
+/* "pid"; NULL when there is no such builtin. */
+const char *builtin_name(unsigned builtin);
+/* "printf" */
+const char *format_name(enum format_kind kind);
+/* "uprobe" */
+const char *attach_name(enum attach_kind kind);
+
+#endif

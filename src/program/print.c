@@ -1,0 +1,199 @@
+/* The text of --dump=program: maps, literals, names and formats, then each clause with its places,
+ * slots and code, one instruction a line. What an instruction shows is in the table of op.c. */
+#include "base/buf.h"
+#include "program/op.h"
+
+static void print_quoted(struct str s, struct buf *out)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned char c = (unsigned char)s.ptr[i];
+
+		if (c == '"' || c == '\\')
+			buf_printf(out, "\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			buf_printf(out, "\\x%02x", c);
+		else
+			buf_char(out, (char)c);
+	}
+}
+
+static void print_text(struct str s, struct buf *out)
+{
+	buf_char(out, '"');
+	print_quoted(s, out);
+	buf_char(out, '"');
+}
+
+static void print_reg(uint16_t reg, struct buf *out)
+{
+	if (reg == REG_NO)
+		buf_char(out, '-');
+	else
+		buf_printf(out, "r%u", reg);
+}
+
+static void print_fields(const struct insn *i, struct buf *out)
+{
+	buf_printf(out, "%lld(", (long long)i->imm);
+	for (unsigned n = 0; n < i->field_count; n++) {
+		buf_text(out, n ? ", " : "");
+		if (i->fields[n].slot == SLOT_NO)
+			print_reg(i->fields[n].reg, out);
+		else
+			buf_printf(out, "s%u", i->fields[n].slot);
+	}
+	buf_char(out, ')');
+}
+
+static void print_map(const struct insn *i, struct buf *out)
+{
+	buf_printf(out, "m%u", i->map);
+	if (i->s != SLOT_NO)
+		buf_printf(out, "[s%u]", i->s);
+}
+
+static void print_builtin(int64_t imm, struct buf *out)
+{
+	const char *name = imm >= 0 ? builtin_name((unsigned)imm) : NULL;
+
+	if (name)
+		buf_text(out, name);
+	else
+		buf_s64(out, imm);
+}
+
+static void print_operand(char letter, const struct insn *i, struct buf *out)
+{
+	switch (letter) {
+	case 'd':
+	case 'D': print_reg(i->d, out); break;
+	case 'a':
+	case 'A': print_reg(i->a, out); break;
+	case 'b':
+	case 'B': print_reg(i->b, out); break;
+	case 's': buf_printf(out, "s%u", i->s); break;
+	case 't': buf_printf(out, "s%u", i->t); break;
+	case 'p':
+	case 'g': buf_printf(out, "s%u[%lld]", i->s, (long long)i->imm); break;
+	case 'q': buf_printf(out, "s%u[%lld]", i->t, (long long)i->imm); break;
+	case 'k': print_map(i, out); break;
+	case 'x': buf_printf(out, "%c%u", i->is_signed ? 'i' : 'u', 8u * i->size); break;
+	case 'h': buf_u64(out, i->size); break;
+	case 'l': buf_u64(out, i->target); break;
+	case 'o': print_builtin(i->imm, out); break;
+	case 'e': print_fields(i, out); break;
+	default: buf_s64(out, i->imm); break;
+	}
+}
+
+static void print_insn(uint32_t number, const struct insn *i, struct buf *out)
+{
+	const struct op_info *info = op_info(i->op);
+
+	buf_printf(out, "%5u  ", number);
+	if (!info) {
+		buf_printf(out, "?%u\n", i->op);
+		return;
+	}
+	if (*info->results && !(*info->results == 'D' && i->d == REG_NO)) {
+		print_operand(*info->results, i, out);
+		buf_text(out, " = ");
+	}
+	buf_text(out, info->name);
+	for (const char *letter = info->operands; *letter; letter++) {
+		buf_text(out, letter == info->operands ? " " : ", ");
+		print_operand(*letter, i, out);
+	}
+	buf_char(out, '\n');
+}
+
+static void print_attach(const struct attach *a, struct buf *out)
+{
+	const char *name = attach_name(a->kind);
+
+	buf_printf(out, "  %s", name ? name : "?");
+	switch (a->kind) {
+	case ATTACH_BEGIN:
+	case ATTACH_END: break;
+	case ATTACH_INTERVAL:
+	case ATTACH_PROFILE: buf_printf(out, " %llu", (unsigned long long)a->period); break;
+	case ATTACH_TRACEPOINT:
+		buf_char(out, ' ');
+		print_text(a->tracepoint, out);
+		break;
+	case ATTACH_UPROBE:
+	case ATTACH_URETPROBE:
+		buf_char(out, ' ');
+		print_text(a->path, out);
+		buf_printf(out, " 0x%llx", (unsigned long long)a->offset);
+		if (a->sema_offset)
+			buf_printf(out, " semaphore 0x%llx", (unsigned long long)a->sema_offset);
+		break;
+	}
+	buf_printf(out, " name %u func %u", a->name, a->func);
+	for (unsigned i = 0; i < a->operand_count; i++) {
+		buf_text(out, i ? " " : " args ");
+		print_text(a->operands[i].raw, out);
+	}
+	buf_char(out, '\n');
+}
+
+static void print_clause(uint32_t number, const struct clause *c, struct buf *out)
+{
+	buf_printf(out, "clause %u: %u registers\n", number, c->reg_count);
+	for (uint32_t i = 0; i < c->attach_count; i++)
+		print_attach(&c->attaches[i], out);
+	for (uint32_t i = 0; i < c->slot_count; i++) {
+		buf_printf(out, "  s%u ", i);
+		type_print(&c->slots[i].type, out);
+		buf_char(out, '\n');
+	}
+	for (uint32_t i = 0; i < c->insn_count; i++)
+		print_insn(i, &c->code[i], out);
+}
+
+static void print_map_def(uint32_t number, const struct map_def *m, struct buf *out)
+{
+	buf_printf(out, "map m%u ", number);
+	print_text(m->name, out);
+	buf_char(out, ' ');
+	type_print(&m->key, out);
+	buf_text(out, " -> ");
+	type_print(&m->value, out);
+	buf_printf(out, ", %u entries\n", m->max_entries);
+}
+
+static void print_format(uint32_t number, const struct format *f, struct buf *out)
+{
+	const char *name = format_name(f->kind);
+
+	buf_printf(out, "format %u %s ", number, name ? name : "?");
+	print_text(f->text, out);
+	buf_text(out, " (");
+	for (unsigned i = 0; i < f->field_count; i++) {
+		buf_text(out, i ? ", " : "");
+		type_print(&f->fields[i], out);
+	}
+	buf_printf(out, ") m%u top %lld div %lld exit %lld\n", f->map, (long long)f->top,
+		   (long long)f->div, (long long)f->exit_code);
+}
+
+void program_print(const struct program *p, struct buf *out)
+{
+	for (uint32_t i = 0; i < p->map_count; i++)
+		print_map_def(i, &p->maps[i], out);
+	for (uint32_t i = 0; i < p->literal_count; i++) {
+		buf_printf(out, "literal %u ", i);
+		print_text(p->literals[i], out);
+		buf_char(out, '\n');
+	}
+	for (uint32_t i = 0; i < p->name_count; i++) {
+		buf_printf(out, "name %u ", i);
+		print_text(p->names[i], out);
+		buf_char(out, '\n');
+	}
+	for (uint32_t i = 0; i < p->format_count; i++)
+		print_format(i, &p->formats[i], out);
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		print_clause(i, &p->clauses[i], out);
+}

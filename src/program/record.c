@@ -1,0 +1,199 @@
+/* Decoding records and values. All bytes come through a cursor; a length that does not fit its type
+ * is -EPROTO, never trusted. */
+#include "program/record.h"
+
+#include <errno.h>
+
+static struct cursor native_cursor(struct str bytes)
+{
+	return cursor_of(bytes.ptr, bytes.len, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+int record_open(const struct program *p, struct str bytes, struct record *out)
+{
+	struct cursor c = native_cursor(bytes);
+	struct record_head head;
+
+	if (!cursor_u32(&c, &head.size) || !cursor_u16(&c, &head.format) ||
+	    !cursor_u16(&c, &head.flags))
+		return -EPROTO;
+	if (head.size != bytes.len || head.size % 8 || head.flags || head.format >= p->format_count)
+		return -EPROTO;
+	out->format = &p->formats[head.format];
+	out->rest = c;
+	return 0;
+}
+
+/* Text or addresses of a field: in a record `used` bytes and their padding, in memory `size`. */
+static int take_bytes(struct cursor *c, uint64_t used, uint32_t size, bool packed, struct str *out)
+{
+	uint64_t taken = packed ? (used + 7) & ~UINT64_C(7) : size;
+
+	if (used > size || !cursor_bytes(c, taken, out))
+		return -EPROTO;
+	out->len = used;
+	return 0;
+}
+
+static int decode_text(const struct type *t, struct cursor *c, bool packed, struct value *v)
+{
+	uint32_t len;
+
+	if (!cursor_u32(c, &len) || !cursor_u32(c, &v->flags))
+		return -EPROTO;
+	return take_bytes(c, len, t->size, packed, &v->bytes);
+}
+
+static int decode_stack(const struct type *t, struct cursor *c, bool packed, struct value *v)
+{
+	uint32_t count, pid;
+
+	if (!cursor_u32(c, &count) || !cursor_u32(c, &pid))
+		return -EPROTO;
+	v->extra = pid;
+	return take_bytes(c, UINT64_C(8) * count, t->size, packed, &v->bytes);
+}
+
+static int decode(const struct type *t, struct cursor *c, bool packed, struct value *out)
+{
+	struct value v = {.type = t};
+	int err = 0;
+
+	switch (t->kind) {
+	case TYPE_NONE: break;
+	case TYPE_INT:
+	case TYPE_FLOAT:
+	case TYPE_NAME: err = cursor_u64(c, &v.bits) ? 0 : -EPROTO; break;
+	case TYPE_USYM:
+	case TYPE_KSYM:
+	case TYPE_TIME:
+		err = cursor_u64(c, &v.bits) && cursor_u64(c, &v.extra) ? 0 : -EPROTO;
+		break;
+	case TYPE_STR:
+	case TYPE_BUF: err = decode_text(t, c, packed, &v); break;
+	case TYPE_USTACK:
+	case TYPE_KSTACK: err = decode_stack(t, c, packed, &v); break;
+	default: err = cursor_bytes(c, type_memory(t), &v.bytes) ? 0 : -EPROTO; break;
+	}
+	if (!err)
+		*out = v;
+	return err;
+}
+
+int record_field(struct record *r, const struct type *t, struct value *out)
+{
+	return decode(t, &r->rest, true, out);
+}
+
+int value_decode(const struct type *t, struct cursor *from, struct value *out)
+{
+	return decode(t, from, false, out);
+}
+
+static int compare_u64(uint64_t a, uint64_t b, bool is_signed)
+{
+	const uint64_t flip = is_signed ? UINT64_C(1) << 63 : 0;
+
+	a ^= flip;
+	b ^= flip;
+	return a < b ? -1 : a > b;
+}
+
+static double float_value(const struct value *v)
+{
+	uint32_t low = (uint32_t)v->bits;
+	double wide;
+	float narrow;
+
+	memcpy(&wide, &v->bits, sizeof(wide));
+	memcpy(&narrow, &low, sizeof(narrow));
+	return v->type->size == 4 ? (double)narrow : wide;
+}
+
+/* Numbers in order, then everything that is not a number. */
+static int compare_float(const struct value *a, const struct value *b)
+{
+	double x = float_value(a), y = float_value(b);
+
+	if (x != x || y != y)
+		return (x != x) - (y != y);
+	return x < y ? -1 : x > y;
+}
+
+static int compare_tuple(const struct value *a, const struct value *b)
+{
+	struct cursor ca = native_cursor(a->bytes), cb = native_cursor(b->bytes);
+	struct value x, y;
+	int order = 0;
+
+	for (unsigned i = 0; i < a->type->element_count && !order; i++) {
+		if (value_decode(&a->type->elements[i], &ca, &x) ||
+		    value_decode(&a->type->elements[i], &cb, &y))
+			return 0;
+		order = value_compare(&x, &y);
+	}
+	return order;
+}
+
+/* Word number `i` of an aggregate; 0 behind its end. */
+static uint64_t word_at(const struct value *v, size_t i)
+{
+	uint64_t word = 0;
+
+	if (v->bytes.len / 8 > i)
+		memcpy(&word, v->bytes.ptr + 8 * i, sizeof(word));
+	return word;
+}
+
+/* What aggregates are sorted by: the number, the average, or how much was counted. */
+static uint64_t aggregate_rank(const struct value *v)
+{
+	uint64_t total = 0, count = word_at(v, 0);
+
+	switch (v->type->kind) {
+	case TYPE_AVG:
+	case TYPE_STATS:
+		total = word_at(v, 1);
+		if ((int64_t)count <= 0)
+			return 0;
+		return v->type->is_signed ? (uint64_t)((int64_t)total / (int64_t)count)
+					  : total / count;
+	case TYPE_HIST:
+	case TYPE_LHIST:
+		for (size_t i = 0; i < v->bytes.len / 8; i++)
+			total += word_at(v, i);
+		return total;
+	default: return count;
+	}
+}
+
+static bool is_signed_rank(const struct type *t)
+{
+	return t->is_signed && t->kind != TYPE_COUNT && t->kind != TYPE_HIST &&
+	       t->kind != TYPE_LHIST;
+}
+
+int value_compare(const struct value *a, const struct value *b)
+{
+	int order;
+
+	switch (a->type->kind) {
+	case TYPE_NONE: return 0;
+	case TYPE_INT: return compare_u64(a->bits, b->bits, a->type->is_signed);
+	case TYPE_FLOAT: return compare_float(a, b);
+	case TYPE_STR:
+	case TYPE_BUF:
+	case TYPE_USTACK:
+	case TYPE_KSTACK:
+		order = str_cmp(a->bytes, b->bytes);
+		return order ? order : compare_u64(a->extra, b->extra, false);
+	case TYPE_NAME:
+	case TYPE_USYM:
+	case TYPE_KSYM:
+	case TYPE_TIME:
+		order = compare_u64(a->bits, b->bits, false);
+		return order ? order : compare_u64(a->extra, b->extra, false);
+	case TYPE_TUPLE: return compare_tuple(a, b);
+	default: return compare_u64(aggregate_rank(a), aggregate_rank(b), is_signed_rank(a->type));
+	}
+}

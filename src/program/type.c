@@ -1,0 +1,126 @@
+/* Types: equality, the memory a value takes, names. */
+#include "program/type.h"
+
+#include "base/buf.h"
+
+bool type_equal(const struct type *a, const struct type *b)
+{
+	if (a->kind != b->kind || a->size != b->size || a->is_signed != b->is_signed ||
+	    a->bits != b->bits || a->min != b->min || a->max != b->max || a->step != b->step ||
+	    a->element_count != b->element_count)
+		return false;
+	for (unsigned i = 0; i < a->element_count; i++) {
+		if (!type_equal(&a->elements[i], &b->elements[i]))
+			return false;
+	}
+	return true;
+}
+
+bool type_same_layout(const struct type *a, const struct type *b)
+{
+	if (a->kind == TYPE_INT && b->kind == TYPE_INT)
+		return true;
+	if (a->kind != TYPE_TUPLE || b->kind != TYPE_TUPLE)
+		return type_equal(a, b);
+	if (a->element_count != b->element_count)
+		return false;
+	for (unsigned i = 0; i < a->element_count; i++) {
+		if (!type_same_layout(&a->elements[i], &b->elements[i]))
+			return false;
+	}
+	return true;
+}
+
+bool type_is_aggregate(const struct type *t)
+{
+	return t->kind >= TYPE_COUNT && t->kind <= TYPE_LHIST;
+}
+
+size_t type_memory(const struct type *t)
+{
+	size_t total = 0;
+
+	switch (t->kind) {
+	case TYPE_NONE: return 0;
+	case TYPE_INT:
+	case TYPE_FLOAT:
+	case TYPE_NAME:
+	case TYPE_COUNT:
+	case TYPE_SUM: return 8;
+	case TYPE_STR:
+	case TYPE_BUF: return sizeof(struct text_head) + t->size;
+	case TYPE_USTACK:
+	case TYPE_KSTACK: return sizeof(struct stack_head) + t->size;
+	case TYPE_USYM:
+	case TYPE_KSYM: return sizeof(struct sym_value);
+	case TYPE_TIME: return sizeof(struct time_value);
+	case TYPE_MIN:
+	case TYPE_MAX: return sizeof(struct extreme_value);
+	case TYPE_AVG:
+	case TYPE_STATS: return sizeof(struct mean_value);
+	case TYPE_HIST: return sizeof(uint64_t) * hist_buckets(t->bits);
+	case TYPE_LHIST: return sizeof(uint64_t) * lhist_buckets(t);
+	case TYPE_TUPLE:
+		for (unsigned i = 0; i < t->element_count; i++)
+			total += type_memory(&t->elements[i]);
+		return total;
+	}
+	return 0;
+}
+
+/* How a kind is written: its name, and what stands behind it. */
+enum suffix { PLAIN, BITS, BYTES, FRAMES, OF_INT };
+
+static const struct {
+	const char *name;
+	enum suffix suffix;
+} kinds[] = {
+	[TYPE_NONE] = {"none", PLAIN},	    [TYPE_INT] = {"int", BITS},
+	[TYPE_FLOAT] = {"float", BITS},	    [TYPE_STR] = {"string", BYTES},
+	[TYPE_BUF] = {"buffer", BYTES},	    [TYPE_NAME] = {"name", PLAIN},
+	[TYPE_TUPLE] = {"tuple", PLAIN},    [TYPE_USTACK] = {"ustack", FRAMES},
+	[TYPE_KSTACK] = {"kstack", FRAMES}, [TYPE_USYM] = {"usym", PLAIN},
+	[TYPE_KSYM] = {"ksym", PLAIN},	    [TYPE_TIME] = {"time", PLAIN},
+	[TYPE_COUNT] = {"count", PLAIN},    [TYPE_SUM] = {"sum", OF_INT},
+	[TYPE_MIN] = {"min", OF_INT},	    [TYPE_MAX] = {"max", OF_INT},
+	[TYPE_AVG] = {"avg", OF_INT},	    [TYPE_STATS] = {"stats", OF_INT},
+	[TYPE_HIST] = {"hist", PLAIN},	    [TYPE_LHIST] = {"lhist", PLAIN},
+};
+
+static void print_tuple(const struct type *t, struct buf *out)
+{
+	buf_char(out, '(');
+	for (unsigned i = 0; i < t->element_count; i++) {
+		if (i)
+			buf_char(out, ',');
+		type_print(&t->elements[i], out);
+	}
+	buf_char(out, ')');
+}
+
+void type_print(const struct type *t, struct buf *out)
+{
+	if ((unsigned)t->kind > TYPE_LHIST) {
+		buf_printf(out, "?%u", (unsigned)t->kind);
+		return;
+	}
+	if (t->kind == TYPE_TUPLE) {
+		print_tuple(t, out);
+		return;
+	}
+	if (t->kind == TYPE_INT && !t->is_signed)
+		buf_char(out, 'u');
+	buf_text(out, kinds[t->kind].name);
+	switch (kinds[t->kind].suffix) {
+	case PLAIN: break;
+	case BITS: buf_u64(out, 8 * (uint64_t)t->size); break;
+	case BYTES: buf_printf(out, "[%u]", t->size); break;
+	case FRAMES: buf_printf(out, "[%u]", t->size / 8); break;
+	case OF_INT: buf_text(out, t->is_signed ? "(int64)" : "(uint64)"); break;
+	}
+	if (t->kind == TYPE_HIST)
+		buf_printf(out, t->is_signed ? "(%u)" : "(%u,unsigned)", t->bits);
+	if (t->kind == TYPE_LHIST)
+		buf_printf(out, "(%lld,%lld,%lld)", (long long)t->min, (long long)t->max,
+			   (long long)t->step);
+}
