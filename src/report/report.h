@@ -36,7 +36,11 @@ int report_map(struct report *r, const struct engine_ops *ops, struct engine *e,
 	       int64_t top, int64_t div, struct buf *out);
 int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,
 		    struct buf *out);
-/* "Attached N probes" for JSON output; "Lost N events"; faults with their places. */
+/* Take the names of an extending program (script_extend), which continue the ones known. */
+void report_names(struct report *r, const struct program *more);
+/* One fault with its place: "script:1:20: warning: 3 reads failed: bad address". */
+void report_fault(struct report *r, const struct engine_fault *fault, struct buf *out);
+/* "Attached N probes" for JSON output; "Lost N events" and the other losses that are not 0. */
 void report_attached(struct report *r, unsigned probes, struct buf *out);
 void report_lost(struct report *r, const struct engine_stats *stats, struct buf *out);
 

@@ -70,6 +70,8 @@ int script_compile(struct script *s, struct program **out, struct diag *d);
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
 		  struct diag *d);
 void script_facts(const struct script *s, struct script_facts *out);
+/* The process of -p, when it is known only after parsing (the command of -c). */
+void script_set_pid(struct script *s, pid_t pid);
 /* After script_resolve: number of places, for "Attaching N probes..." */
 unsigned script_place_count(const struct script *s);
 void script_print_tree(const struct script *s, struct buf *out);
