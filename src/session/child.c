@@ -194,7 +194,7 @@ static int run_to_entry(struct child *c)
 	return set_pc(c->pid, entry);
 }
 
-int child_start(const char *command, bool at_entry, struct child *out, struct diag *d)
+int child_start(const char *command, struct child *out, struct diag *d)
 {
 	struct child c = {0};
 	wordexp_t words;
@@ -214,14 +214,18 @@ int child_start(const char *command, bool at_entry, struct child *out, struct di
 	}
 	wordfree(&words);
 	c.stopped = true;
-	err = at_entry ? run_to_entry(&c) : 0;
-	if (err) {
-		child_end(&c);
-		return diag_error(d, err, "command-failed",
-				  "'%s' did not reach its entry point: %s", command,
-				  strerror(-err));
-	}
 	*out = c;
+	return 0;
+}
+
+int child_run_to_entry(struct child *c, struct diag *d)
+{
+	int err = run_to_entry(c);
+
+	if (err)
+		return diag_error(d, err, "command-failed",
+				  "the command (pid %d) did not reach its entry point: %s", c->pid,
+				  strerror(-err));
 	return 0;
 }
 

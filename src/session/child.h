@@ -15,9 +15,11 @@ struct child {
 };
 
 /* Split `command` as a shell would (quotes, $HOME; no command substitution), start it, and stop it
- * at its first instruction. With `at_entry` it stops at the entry point of its program instead: its
- * libraries are mapped then, so that probes in them can be found. */
-int child_start(const char *command, bool at_entry, struct child *out, struct diag *d);
+ * before its first instruction. */
+int child_start(const char *command, struct child *out, struct diag *d);
+/* Let it run to the entry point of its program: its libraries are mapped then, so that probes in
+ * them can be found. Where the host's CPU is not known it stays where it is. */
+int child_run_to_entry(struct child *c, struct diag *d);
 int child_release(struct child *c, struct diag *d);
 /* Has it ended? Does not wait. */
 bool child_gone(struct child *c);

@@ -1,0 +1,177 @@
+/* From text to a loaded program: parse, start the command, resolve, compile, build. */
+#include "session/session.h"
+
+#include <errno.h>
+
+void session_script_options(struct nopal_trace *t, struct script_options *out)
+{
+	const struct nopal_trace_options *o = &t->options;
+	struct str *params = arena_array(&t->arena, struct str, o->param_count + 1);
+
+	for (size_t i = 0; params && i < o->param_count; i++)
+		params[i] = arena_str(&t->arena, str_from(o->params[i]));
+	*out = (struct script_options){
+		.path = o->name ? arena_str(&t->arena, str_from(o->name)) : STR("script"),
+		.params = params,
+		.param_count = params ? (unsigned)o->param_count : 0,
+		.pid = t->pid,
+		.unsafe = o->unsafe,
+	};
+}
+
+/* A query for the images of the traced process is asked once for each process of the family. */
+static int family_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,
+			struct diag *d)
+{
+	struct nopal_trace *t = self;
+	int total = 0;
+
+	if (!t->pid || q->pid != t->pid || q->path.len || !t->family.count)
+		return t->machine.sites(t->machine.self, q, fn, arg, d);
+	for (size_t i = 0; i < t->family.count; i++) {
+		struct find_query one = *q;
+		int found;
+
+		one.pid = t->family.pids[i];
+		/* Only the first process must exist: the others may have come and gone. */
+		found = t->machine.sites(t->machine.self, &one, fn, arg, i ? NULL : d);
+		if (found < 0 && (i == 0 || found == -ENOMEM))
+			return found;
+		total += found > 0 ? found : 0;
+	}
+	return total;
+}
+
+static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
+			     function_fn *fn, void *arg, struct diag *d)
+{
+	struct nopal_trace *t = self;
+
+	return t->machine.functions(t->machine.self, pid, path, name, fn, arg, d);
+}
+
+static struct str machine_function_at(void *self, const struct found_image *image, uint64_t offset)
+{
+	struct nopal_trace *t = self;
+
+	return t->machine.function_at(t->machine.self, image, offset);
+}
+
+static int machine_events(void *self, struct str category, struct str name, trace_event_fn *fn,
+			  void *arg, struct diag *d)
+{
+	struct nopal_trace *t = self;
+
+	return t->machine.events(t->machine.self, category, name, fn, arg, d);
+}
+
+static int machine_event(void *self, struct arena *a, struct str category, struct str name,
+			 struct trace_event *out, struct diag *d)
+{
+	struct nopal_trace *t = self;
+
+	return t->machine.event(t->machine.self, a, category, name, out, d);
+}
+
+static int start_command(struct nopal_trace *t, struct diag *d)
+{
+	int err = child_start(t->options.command, &t->child, d);
+
+	if (err)
+		return err;
+	t->pid = t->child.pid;
+	return t->facts.needs_images ? child_run_to_entry(&t->child, d) : 0;
+}
+
+/* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
+ * named. */
+static int open_watch(struct nopal_trace *t, struct diag *d)
+{
+	bool wanted = t->facts.uses_stacks || (t->facts.needs_images && t->pid);
+	int err;
+
+	if (!wanted)
+		return 0;
+	err = image_watch_open(&t->watch, NULL);
+	if (err && t->facts.needs_images && t->pid)
+		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
+			  strerror(-err));
+	return 0;
+}
+
+int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
+{
+	struct script_options options;
+	struct str copy = arena_str(&t->arena, str_from(text));
+	int err;
+
+	if (!copy.ptr)
+		return -ENOMEM;
+	session_script_options(t, &options);
+	/* The command has no pid yet; any will do to say that there is a process. */
+	if (t->options.command)
+		options.pid = 1;
+	err = script_parse(copy, &options, &t->script, d);
+	if (err)
+		return err;
+	script_facts(t->script, &t->facts);
+	err = t->options.command ? start_command(t, d) : 0;
+	if (!err && t->options.command)
+		script_set_pid(t->script, t->pid);
+	if (!err && t->pid)
+		err = family_add(&t->family, t->pid);
+	if (!err)
+		err = open_watch(t, d);
+	if (!err)
+		err = finder_new(&t->finder);
+	if (err)
+		return err;
+	t->machine = script_source_machine(t->finder);
+	t->source = (struct script_source){t,
+					   family_sites,
+					   machine_functions,
+					   machine_function_at,
+					   machine_events,
+					   machine_event};
+	err = script_resolve(t->script, &t->source, d);
+	return err ? err : script_compile(t->script, &t->program, d);
+}
+
+int session_extend(struct nopal_trace *t, struct diag *d)
+{
+	struct program *more = NULL;
+	int err = script_extend(t->script, &t->source, &more, d);
+
+	t->images_changed = false;
+	if (err || !more)
+		return err;
+	report_names(t->report, more);
+	return t->ops->extend(t->engine, more, d);
+}
+
+static void note_event(void *arg, const struct image_event *event)
+{
+	struct nopal_trace *t = arg;
+	bool ours = t->pid && family_has(&t->family, event->pid);
+
+	switch (event->kind) {
+	case IMAGE_FORK:
+		if (t->pid && family_has(&t->family, event->parent))
+			family_add(&t->family, event->pid);
+		break;
+	case IMAGE_EXIT:
+		if (event->pid != t->pid)
+			family_remove(&t->family, event->pid);
+		break;
+	case IMAGE_EXEC:
+	case IMAGE_MAPPED: t->images_changed |= ours; break;
+	}
+	if (t->facts.uses_stacks && (event->kind == IMAGE_MAPPED || event->kind == IMAGE_EXEC))
+		symbols_see(t->symbols, event->pid);
+}
+
+void session_read_watch(struct nopal_trace *t)
+{
+	if (t->watch && image_watch_read(t->watch, note_event, t))
+		t->images_changed = true;
+}

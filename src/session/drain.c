@@ -1,0 +1,92 @@
+/* Events on their way to the user: records become text, text is given away in large pieces, losses
+ * are told. */
+#include "session/session.h"
+
+#include <errno.h>
+
+#define FLUSH_BYTES (64 * 1024)
+#define BATCH	    65536 /* records until intervals and signals get their turn */
+#define SECOND	    1000000000ULL
+
+void session_flush(struct nopal_trace *t)
+{
+	if (t->out.len && t->options.output)
+		t->options.output(t->options.output_arg, t->out.ptr, t->out.len);
+	buf_clear(&t->out);
+}
+
+static int take_record(void *arg, struct str bytes)
+{
+	struct nopal_trace *t = arg;
+	enum report_action action = REPORT_DONE;
+	int err;
+
+	if (t->exiting)
+		return 0;
+	err = report_record(t->report, t->ops, t->engine, bytes, &t->out, &action, &t->exit_code);
+	if (err)
+		return err;
+	t->records++;
+	if (action == REPORT_EXIT)
+		t->exiting = t->over = true;
+	if (t->out.len >= FLUSH_BYTES)
+		session_flush(t);
+	return ++t->batch >= BATCH;
+}
+
+int session_drain(struct nopal_trace *t, struct diag *d)
+{
+	int count;
+
+	t->batch = 0;
+	count = t->ops->drain(t->engine, 0, take_record, t);
+	session_flush(t);
+	if (t->batch)
+		t->idle_ms = 0;
+	if (count < 0)
+		return diag_error(d, count, "bad-record",
+				  "a malformed record came out of the event buffer");
+	return 0;
+}
+
+static int print_fault(void *arg, const struct engine_fault *fault)
+{
+	struct nopal_trace *t = arg;
+
+	report_fault(t->report, fault, &t->out);
+	return 0;
+}
+
+static void give_notice(struct nopal_trace *t)
+{
+	if (t->options.notice && t->options.format == NOPAL_TEXT) {
+		if (t->out.len)
+			t->options.notice(t->options.output_arg, t->out.ptr, t->out.len);
+		buf_clear(&t->out);
+	} else {
+		session_flush(t);
+	}
+}
+
+void session_warn(struct nopal_trace *t, bool last)
+{
+	struct engine_stats stats, fresh;
+	uint64_t now = clock_now();
+
+	if (!t->engine || (!last && now - t->last_warning < SECOND))
+		return;
+	t->last_warning = now;
+	t->ops->stats(t->engine, &stats);
+	session_flush(t);
+	fresh = (struct engine_stats){.lost_records = stats.lost_records - t->warned_lost};
+	t->warned_lost = stats.lost_records;
+	if (last) {
+		fresh.lost_updates = stats.lost_updates;
+		fresh.lost_scratch = stats.lost_scratch;
+		fresh.loop_limits = stats.loop_limits;
+	}
+	report_lost(t->report, &fresh, &t->out);
+	if (last)
+		t->ops->faults(t->engine, print_fault, t);
+	give_notice(t);
+}

@@ -1,0 +1,71 @@
+/* One tracing run, from the script's text to the last map: the struct behind struct nopal_trace,
+ * and the steps that trace.c strings together. */
+#ifndef NOPAL_SESSION_SESSION_H
+#define NOPAL_SESSION_SESSION_H
+
+#include <signal.h>
+
+#include "engine/engine.h"
+#include "nopal/trace.h"
+#include "report/report.h"
+#include "report/symbols.h"
+#include "script/script.h"
+#include "session/child.h"
+#include "session/clock.h"
+#include "session/diag.h"
+#include "session/family.h"
+#include "session/images.h"
+
+struct nopal_trace {
+	struct nopal_trace_options options;
+	struct arena arena; /* script text, parameters */
+
+	struct finder *finder;
+	struct script_source
+		machine; /* the finder's; ours asks it once for each followed process */
+	struct script_source source;
+	struct script *script;
+	struct script_facts facts;
+	struct program *program;
+
+	const struct engine_ops *ops;
+	struct engine *engine;
+	struct symbols *symbols;
+	struct report *report;
+
+	pid_t pid; /* -p, or the command; 0: everybody */
+	struct child child;
+	struct family family;
+	struct image_watch *watch; /* NULL: nothing to watch for */
+	bool images_changed;	   /* somebody followed has mapped something new */
+	int process_fd;		   /* pidfd of `pid`; -1 */
+	int stop_fd;		   /* eventfd that nopal_trace_stop() writes to */
+	struct clock clock;
+
+	struct buf out;	       /* text not yet given away */
+	uint64_t records;      /* delivered */
+	uint64_t warned_lost;  /* lost events the user has been told of */
+	uint64_t last_warning; /* when, ns */
+	unsigned batch;	       /* records taken in this drain */
+	int idle_ms;	       /* how long the last empty poll waited: grows while nothing comes */
+	bool exiting;	       /* exit() was called: later data records are not shown */
+	bool over, attached, finished;
+	int exit_code;
+};
+
+/* script options as the script room wants them; text in the trace's arena. */
+void session_script_options(struct nopal_trace *t, struct script_options *out);
+/* Parse, resolve, compile; starts the command when there is one. */
+int session_compile(struct nopal_trace *t, const char *script, struct diag *d);
+/* Look again for probes after images_changed, and attach what is new. */
+int session_extend(struct nopal_trace *t, struct diag *d);
+/* Read the image watch; sets images_changed, keeps family and symbols. */
+void session_read_watch(struct nopal_trace *t);
+/* Take every record that is there. 0 or -errno. */
+int session_drain(struct nopal_trace *t, struct diag *d);
+/* Give the text to the user. */
+void session_flush(struct nopal_trace *t);
+/* Tell of lost events and faults; `last` at the end of the run, else at most once a second. */
+void session_warn(struct nopal_trace *t, bool last);
+
+#endif

@@ -1,0 +1,318 @@
+/* A tracing run, as include/nopal/trace.h describes it: open, attach, poll, finish, close. */
+#include "session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/export.h"
+
+#define IDLE_MAX_MS  50	 /* longest wait between two looks into the event buffer */
+#define QUIET_MAX_MS 250 /* ... when the script sends no data records */
+#define MAX_FDS	     300
+
+/* Options of a caller that was built with a smaller struct: what it did not know of is zero. */
+static int copy_options(struct nopal_trace *t, const struct nopal_trace_options *options,
+			struct diag *d)
+{
+	size_t size = options->size;
+
+	if (size < offsetof(struct nopal_trace_options, param_count) || size > 4096)
+		return diag_error(d, -EINVAL, "bad-options",
+				  "'options.size' must be sizeof(struct nopal_trace_options)");
+	if (options->pid && options->command)
+		return diag_error(d, -EINVAL, "bad-options",
+				  "a process to trace and a command to start exclude each other");
+	memcpy(&t->options, options, size < sizeof(t->options) ? size : sizeof(t->options));
+	return 0;
+}
+
+static int open_process(struct nopal_trace *t, struct diag *d)
+{
+	if (!t->pid)
+		return 0;
+	t->process_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	if (t->process_fd >= 0 || errno == ENOSYS)
+		return 0;
+	diag_error(d, -errno, "no-process", "cannot trace process %d: %s", t->pid,
+		   errno == EINVAL ? "it is a thread, not a process" : strerror(errno));
+	diag_hint(d,
+		  errno == EINVAL ? "use the process id: Tgid in /proc/%d/status"
+				  : "is it still running? see: ps %d",
+		  t->pid);
+	return -errno;
+}
+
+static int open_engine(struct nopal_trace *t, struct diag *d)
+{
+	const struct engine_options options = {
+		.pid = t->pid,
+		.follow_forks = t->pid != 0,
+		.ring_bytes = t->options.ring_bytes ? t->options.ring_bytes
+						    : (size_t)t->facts.ring_pages * 4096,
+		.verbose = t->options.verbose,
+	};
+	int err = t->ops->open(&options, &t->engine, d);
+
+	return err ? err : t->ops->build(t->engine, t->program, d);
+}
+
+static int open_report(struct nopal_trace *t)
+{
+	const struct report_options options = {
+		.style = t->options.format == NOPAL_JSON ? REPORT_JSON : REPORT_TEXT,
+		.terminal = t->options.terminal,
+		.trunc_trailer = t->facts.trunc_trailer,
+		.unsafe = t->options.unsafe,
+	};
+	int err = symbols_new(&t->symbols);
+
+	return err ? err : report_new(t->program, &options, t->symbols, &t->report);
+}
+
+static struct nopal_trace *new_trace(void)
+{
+	struct nopal_trace *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->process_fd = -1;
+	t->ops = &engine_bpf;
+	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return t;
+}
+
+NOPAL_EXPORT int nopal_trace_open(const char *script, const struct nopal_trace_options *options,
+				  struct nopal_trace **out, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	struct nopal_trace *t = new_trace();
+	int err = t ? copy_options(t, options, d) : -ENOMEM;
+
+	if (!err) {
+		t->pid = t->options.pid;
+		err = t->options.command ? 0 : open_process(t, d);
+	}
+	if (!err)
+		err = session_compile(t, script, d);
+	if (!err && t->options.command)
+		err = open_process(t, d);
+	if (!err)
+		err = open_engine(t, d);
+	if (!err)
+		err = open_report(t);
+	if (!err)
+		err = clock_init(&t->clock, t->program);
+	if (err) {
+		nopal_trace_close(t);
+		return err;
+	}
+	*out = t;
+	return 0;
+}
+
+NOPAL_EXPORT unsigned nopal_trace_probe_count(const struct nopal_trace *t)
+{
+	return script_place_count(t->script);
+}
+
+/* Run every clause that is attached to `kind`, in script order. */
+static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag *d)
+{
+	for (uint32_t i = 0; i < t->program->clause_count; i++)
+		for (uint32_t k = 0; k < t->program->clauses[i].attach_count; k++) {
+			int err;
+
+			if (t->program->clauses[i].attaches[k].kind != kind)
+				continue;
+			err = t->ops->run(t->engine, kind, i, d);
+			if (!err)
+				err = session_drain(t, d);
+			if (err || (t->exiting && kind == ATTACH_BEGIN))
+				return err;
+		}
+	return 0;
+}
+
+NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	int err = run_clauses(t, ATTACH_BEGIN, d);
+
+	if (err || t->over)
+		return err;
+	err = t->ops->attach(t->engine, d);
+	if (err)
+		return err;
+	t->attached = true;
+	if (t->options.format == NOPAL_JSON)
+		report_attached(t->report, nopal_trace_probe_count(t), &t->out);
+	session_flush(t);
+	if (t->facts.only_begin_end)
+		t->over = true;
+	clock_start(&t->clock);
+	return child_release(&t->child, d);
+}
+
+/* How long to wait: what the caller allows, the next interval, and how busy the buffer has been. */
+static int wait_ms(struct nopal_trace *t, int timeout_ms)
+{
+	uint64_t next = clock_next(&t->clock);
+	int idle = t->ops->wait_fd(t->engine) < 0 ? QUIET_MAX_MS : IDLE_MAX_MS;
+	int ms;
+
+	t->idle_ms = t->idle_ms ? t->idle_ms * 2 : 1;
+	if (t->idle_ms > idle)
+		t->idle_ms = idle;
+	ms = t->idle_ms;
+	if (next != UINT64_MAX && next / 1000000 < (uint64_t)ms)
+		ms = (int)((next + 999999) / 1000000);
+	return timeout_ms >= 0 && timeout_ms < ms ? timeout_ms : ms;
+}
+
+/* Sleep until something may have happened. */
+static void wait_events(struct nopal_trace *t, int ms)
+{
+	struct pollfd fds[MAX_FDS] = {
+		{.fd = t->stop_fd, .events = POLLIN},
+		{.fd = t->process_fd, .events = POLLIN},
+		{.fd = t->ops->wait_fd(t->engine), .events = POLLIN},
+	};
+	unsigned count = 3;
+
+	if (t->watch)
+		count += image_watch_fds(t->watch, fds + count, MAX_FDS - count);
+	poll(fds, count, ms);
+	if (fds[0].revents)
+		t->over = true;
+	if (fds[1].revents)
+		t->over = true;
+}
+
+static int run_due(struct nopal_trace *t, struct diag *d)
+{
+	uint32_t clause;
+
+	while (!t->over && clock_take(&t->clock, &clause)) {
+		int err = t->ops->run(t->engine, ATTACH_INTERVAL, clause, d);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	uint64_t deadline = clock_now() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000000;
+	int err = 0;
+
+	do {
+		if (!t->over)
+			wait_events(t, wait_ms(t, timeout_ms));
+		session_read_watch(t);
+		if (t->images_changed)
+			err = session_extend(t, d);
+		if (!err)
+			err = run_due(t, d);
+		if (!err && !t->exiting)
+			err = session_drain(t, d);
+		session_warn(t, false);
+		if (err)
+			return err;
+	} while (!t->over && !t->batch && (timeout_ms < 0 || clock_now() < deadline));
+	return !t->over;
+}
+
+NOPAL_EXPORT void nopal_trace_stop(struct nopal_trace *t)
+{
+	const uint64_t one = 1;
+	int saved = errno;
+
+	if (write(t->stop_fd, &one, sizeof(one)) < 0)
+		errno = saved;
+	errno = saved;
+}
+
+/* Drain until nothing is left: nobody writes any more. */
+static int drain_rest(struct nopal_trace *t, struct diag *d)
+{
+	int err;
+
+	do
+		err = session_drain(t, d);
+	while (!err && t->batch);
+	return err;
+}
+
+NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	int err;
+
+	if (t->finished)
+		return 0;
+	t->finished = t->over = true;
+	t->ops->detach(t->engine);
+	err = drain_rest(t, d);
+	t->exiting = false;
+	if (!err)
+		err = run_clauses(t, ATTACH_END, d);
+	if (!err && t->facts.print_maps_on_exit)
+		err = nopal_trace_print_maps(t);
+	session_warn(t, true);
+	return err;
+}
+
+NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
+{
+	int err = report_all_maps(t->report, t->ops, t->engine, &t->out);
+
+	session_flush(t);
+	return err;
+}
+
+NOPAL_EXPORT int nopal_trace_exit_code(const struct nopal_trace *t)
+{
+	return t->exit_code;
+}
+
+NOPAL_EXPORT void nopal_trace_stats(struct nopal_trace *t, struct nopal_trace_stats *out)
+{
+	struct engine_stats stats;
+
+	t->ops->stats(t->engine, &stats);
+	*out = (struct nopal_trace_stats){t->records, stats.lost_records, stats.lost_updates,
+					  stats.lost_scratch};
+}
+
+NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
+{
+	if (!t)
+		return;
+	if (t->engine)
+		t->ops->close(t->engine);
+	child_end(&t->child);
+	report_free(t->report);
+	symbols_free(t->symbols);
+	script_free(t->script);
+	finder_free(t->finder);
+	image_watch_close(t->watch);
+	family_free(&t->family);
+	if (t->process_fd >= 0)
+		close(t->process_fd);
+	if (t->stop_fd >= 0)
+		close(t->stop_fd);
+	buf_free(&t->out);
+	arena_free(&t->arena);
+	free(t);
+}
+
+NOPAL_EXPORT const char *nopal_version(void)
+{
+	return NOPAL_VERSION;
+}
