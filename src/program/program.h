@@ -68,8 +68,9 @@ enum op {
 	OP_COPY,   /* s[imm ...] = all of t                                                      */
 	OP_PART,   /* s = t[imm ...], as many bytes as s has (tuple element)                     */
 	OP_TEXT,   /* s (STR) = literal program->literals[imm]                                   */
-	OP_STR,	   /* s (STR) = NUL-terminated text at user address a, at most register b bytes (b
-		    * REG_NO: as    the slot holds)    */
+	OP_STR,	   /* s (STR) = NUL-terminated text at user address a, at most register b bytes
+		    * (b REG_NO: as the slot holds). Address 0 gives TEXT_NULL, one that cannot be
+		    * read TEXT_UNREADABLE and a read error, text longer than the slot TEXT_CUT */
 	OP_BUF,	   /* s (BUF) = b bytes at user address a, at most what the slot holds           */
 	OP_COMM,   /* s (STR) = name of the current thread                                       */
 	OP_USTACK, /* s (USTACK) = the user stack                                                */
@@ -226,6 +227,16 @@ struct program {
 	const struct span *places; /* insn.place */
 	uint32_t place_count;
 };
+
+/* Limits that program_check() holds. */
+#define PROGRAM_MAX_TEXT	(1u << 16) /* `size` of a string, buffer or stack */
+#define PROGRAM_MAX_VALUE	(1u << 18) /* bytes of a slot, key, value or field */
+#define PROGRAM_MAX_PARTS	64	   /* numbers, strings and stacks in one tuple */
+#define PROGRAM_MAX_TUPLE_DEPTH 8
+#define PROGRAM_MAX_LHIST	1000	   /* steps of lhist() */
+#define PROGRAM_MAX_INSNS	(1u << 20) /* of a clause */
+#define PROGRAM_MAX_LOOP_DEPTH	16
+#define PROGRAM_MAX_ROUNDS	(1 << 24) /* of a loop, and of nested loops multiplied */
 
 /* 0, or -EINVAL with a message that names the clause and instruction. An error here is a bug in
  * whoever made the program, or a hostile one: engines rely on it. */

@@ -1,0 +1,479 @@
+/* program_check: everything engines rely on, said of each type, map, format, place and operand by
+ * itself. The order of instructions is flow.c's. */
+#include "program/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define KIND(kind) (1u << (kind))
+#define WORDS	   (KIND(TYPE_INT) | KIND(TYPE_FLOAT) | KIND(TYPE_NAME))
+
+static int fail(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail_text(struct diag *d, const char *where, const char *format, va_list args)
+{
+	struct buf text = BUF_INIT;
+
+	buf_vprintf(&text, format, args);
+	diag_error(d, -EINVAL, "bad-program", "%s%.*s", where, STR_FMT(buf_as_str(&text)));
+	buf_free(&text);
+	return -EINVAL;
+}
+
+static int fail(struct diag *d, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fail_text(d, "", format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+int check_fail(const struct checker *c, uint32_t insn, const char *format, ...)
+{
+	const struct op_info *info =
+		insn < c->clause->insn_count ? op_info(c->clause->code[insn].op) : NULL;
+	char where[96];
+	va_list args;
+
+	snprintf(where, sizeof(where), "clause %u, instruction %u (%s): ", c->clause_number, insn,
+		 info ? info->name : "?");
+	va_start(args, format);
+	fail_text(c->d, where, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+/* Types. */
+
+static bool is_text_size(uint32_t size)
+{
+	return size > 0 && size % 8 == 0 && size <= PROGRAM_MAX_TEXT;
+}
+
+static bool is_lhist(const struct type *t)
+{
+	return t->step > 0 && t->min < t->max &&
+	       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step < PROGRAM_MAX_LHIST;
+}
+
+static bool is_plain_type(const struct type *t)
+{
+	switch (t->kind) {
+	case TYPE_INT: return t->size == 1 || t->size == 2 || t->size == 4 || t->size == 8;
+	case TYPE_FLOAT: return t->size == 4 || t->size == 8;
+	case TYPE_STR:
+	case TYPE_BUF:
+	case TYPE_USTACK:
+	case TYPE_KSTACK: return is_text_size(t->size);
+	case TYPE_HIST: return t->bits <= 5;
+	case TYPE_LHIST: return is_lhist(t);
+	case TYPE_TUPLE: return false;
+	default: return t->kind > TYPE_NONE && t->kind <= TYPE_LHIST;
+	}
+}
+
+/* A type of a slot, key, field or tuple element. *parts counts the parts of the whole. */
+static bool is_value_type(const struct type *t, unsigned depth, unsigned *parts)
+{
+	if (t->kind == TYPE_TUPLE) {
+		if (!t->element_count || t->element_count > PROGRAM_MAX_PARTS || !t->elements ||
+		    depth >= PROGRAM_MAX_TUPLE_DEPTH)
+			return false;
+		for (unsigned i = 0; i < t->element_count; i++) {
+			if (!is_value_type(&t->elements[i], depth + 1, parts))
+				return false;
+		}
+		return true;
+	}
+	if (!is_plain_type(t) || type_is_aggregate(t))
+		return false;
+	*parts += type_parts(t);
+	return *parts <= PROGRAM_MAX_PARTS;
+}
+
+static int check_type(struct diag *d, const struct type *t, const char *what, uint32_t number)
+{
+	struct buf text = BUF_INIT;
+	unsigned parts = 0;
+
+	if (is_value_type(t, 0, &parts) && type_memory(t) <= PROGRAM_MAX_VALUE)
+		return 0;
+	if (t->kind != TYPE_TUPLE)
+		type_print(t, &text);
+	fail(d, "%s %u: type '%s' is not one of a value, or too large", what, number,
+	     text.ptr ? text.ptr : "(...)");
+	buf_free(&text);
+	return -EINVAL;
+}
+
+/* Maps and formats. */
+
+static int check_map_def(const struct program *p, uint32_t number, struct diag *d)
+{
+	const struct map_def *m = &p->maps[number];
+	int err;
+
+	if (!m->max_entries)
+		return fail(d, "map %u has room for no entry", number);
+	if (m->key.kind != TYPE_NONE) {
+		err = check_type(d, &m->key, "key of map", number);
+		if (err)
+			return err;
+	} else if (m->max_entries != 1) {
+		return fail(d, "map %u has no key but %u entries", number, m->max_entries);
+	}
+	if (type_is_aggregate(&m->value) && is_plain_type(&m->value))
+		return 0;
+	return check_type(d, &m->value, "value of map", number);
+}
+
+/* print(@m[key]): the key, and the value unless it is one that scripts cannot read. */
+static int check_map_value(const struct program *p, uint32_t number, struct diag *d)
+{
+	const struct format *f = &p->formats[number];
+	const struct map_def *m = &p->maps[f->map];
+	unsigned keys = m->key.kind != TYPE_NONE;
+
+	if (f->field_count != keys && f->field_count != keys + 1)
+		return fail(d, "format %u: %u fields are not a key and value of map %u", number,
+			    f->field_count, f->map);
+	if (keys && !type_same_layout(&f->fields[0], &m->key))
+		return fail(d, "format %u: its first field is not a key of map %u", number, f->map);
+	return 0;
+}
+
+static int check_format(const struct program *p, uint32_t number, struct diag *d)
+{
+	const struct format *f = &p->formats[number];
+	bool has_map = f->kind == FORMAT_MAP_VALUE || f->kind == FORMAT_PRINT ||
+		       f->kind == FORMAT_CLEAR || f->kind == FORMAT_ZERO;
+	int err;
+
+	if (!format_name(f->kind))
+		return fail(d, "format %u is of unknown kind %u", number, f->kind);
+	if (f->field_count > UINT8_MAX)
+		return fail(d, "format %u has too many fields", number);
+	for (unsigned i = 0; i < f->field_count; i++) {
+		err = check_type(d, &f->fields[i], "field of format", number);
+		if (err)
+			return err;
+		if (f->kind == FORMAT_JOIN && f->fields[i].kind != TYPE_STR)
+			return fail(d, "format %u: join takes strings only", number);
+	}
+	if (has_map && f->map >= p->map_count)
+		return fail(d, "format %u: there is no map %u", number, f->map);
+	if (f->kind == FORMAT_VALUE && f->field_count != 1)
+		return fail(d, "format %u: a value is one field, not %u", number, f->field_count);
+	return f->kind == FORMAT_MAP_VALUE ? check_map_value(p, number, d) : 0;
+}
+
+/* Places. */
+
+static int check_attach(const struct checker *c, uint32_t number)
+{
+	const struct attach *a = &c->clause->attaches[number];
+	const char *problem = NULL;
+
+	if (!attach_name(a->kind))
+		problem = "is of unknown kind";
+	else if (a->name >= c->p->name_count || a->func >= c->p->name_count)
+		problem = "has a name that is not there";
+	else if ((a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE) && !a->path.len)
+		problem = "has no file";
+	else if ((a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE) && !a->arch)
+		problem = "has no architecture";
+	else if ((a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE) && !a->period)
+		problem = "has no period";
+	else if (a->kind == ATTACH_TRACEPOINT && str_index(a->tracepoint, ':') < 1)
+		problem = "names no tracepoint";
+	if (problem)
+		return fail(c->d, "clause %u: place %u %s", c->clause_number, number, problem);
+	return 0;
+}
+
+static bool is_uprobe(const struct attach *a)
+{
+	return a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE;
+}
+
+static bool is_width(int64_t n)
+{
+	return n == 1 || n == 2 || n == 4 || n == 8;
+}
+
+static bool is_readable(const struct operand *o)
+{
+	bool known = o->kind == OPERAND_CONST || o->kind == OPERAND_REG || o->kind == OPERAND_MEM;
+
+	return known && is_width(o->size) && (!o->is_float || o->size >= 4) && o->reg_shift < 64 &&
+	       o->scale_shift <= 3;
+}
+
+static bool has_reg_id(const struct arch *arch, int64_t id)
+{
+	for (size_t i = 0; i < arch->reg_count; i++) {
+		if (arch->regs[i].id == id)
+			return true;
+	}
+	return id == arch->tls || id == arch->pc;
+}
+
+/* OP_ARG, OP_REG and tracepoint fields must make sense at every place of the clause. */
+static int check_at_places(const struct checker *c, uint32_t at, char letter)
+{
+	int64_t imm = c->clause->code[at].imm;
+
+	for (uint32_t i = 0; i < c->clause->attach_count; i++) {
+		const struct attach *a = &c->clause->attaches[i];
+
+		if (letter == 'c' && a->kind != ATTACH_TRACEPOINT)
+			return check_fail(c, at, "place %u is not a tracepoint", i);
+		if (letter == 'c')
+			continue;
+		if (!is_uprobe(a))
+			return check_fail(c, at, "place %u has no user registers", i);
+		if (letter == 'r' && !has_reg_id(a->arch, imm))
+			return check_fail(c, at, "place %u has no register %lld", i,
+					  (long long)imm);
+		if (letter == 'u' && (imm < 0 || imm >= a->operand_count))
+			return check_fail(c, at, "place %u has no argument %lld", i,
+					  (long long)imm);
+		if (letter == 'u' && !is_readable(&a->operands[imm]))
+			return check_fail(c, at, "argument %lld of place %u cannot be read",
+					  (long long)imm, i);
+	}
+	return 0;
+}
+
+/* Operands, one by one. */
+
+static int check_reg(const struct checker *c, uint32_t at, uint16_t reg, bool optional)
+{
+	if (reg < c->clause->reg_count || (optional && reg == REG_NO))
+		return 0;
+	return check_fail(c, at, "there is no register r%u", reg);
+}
+
+static int check_slot(const struct checker *c, uint32_t at, uint16_t slot)
+{
+	const struct op_info *info = op_info(c->clause->code[at].op);
+
+	if (slot >= c->clause->slot_count)
+		return check_fail(c, at, "there is no slot s%u", slot);
+	if (info->slots && !(info->slots & KIND(c->clause->slots[slot].type.kind)))
+		return check_fail(c, at, "slot s%u has the wrong type", slot);
+	return 0;
+}
+
+static int check_word(const struct checker *c, uint32_t at, bool write)
+{
+	const struct insn *i = &c->clause->code[at];
+	unsigned part;
+	bool word;
+	int err = check_slot(c, at, i->s);
+
+	if (err)
+		return err;
+	if (i->imm < 0 || i->imm % 8 ||
+	    type_part_at(&c->clause->slots[i->s].type, (uint64_t)i->imm, &part, &word))
+		return check_fail(c, at, "s%u has no word at %lld", i->s, (long long)i->imm);
+	if (write && !word)
+		return check_fail(c, at, "%lld bytes into s%u is not a number of its own",
+				  (long long)i->imm, i->s);
+	return 0;
+}
+
+/* `part` lies in `whole` at imm. */
+static int check_part(const struct checker *c, uint32_t at, uint16_t whole, uint16_t part)
+{
+	const struct insn *i = &c->clause->code[at];
+	int err = check_slot(c, at, whole);
+
+	if (!err)
+		err = check_slot(c, at, part);
+	if (err)
+		return err;
+	if (i->imm < 0 || !type_holds(&c->clause->slots[whole].type, (uint64_t)i->imm,
+				      &c->clause->slots[part].type))
+		return check_fail(c, at, "s%u does not fit into s%u at %lld", part, whole,
+				  (long long)i->imm);
+	return 0;
+}
+
+static int check_map(const struct checker *c, uint32_t at)
+{
+	const struct insn *i = &c->clause->code[at];
+	const struct op_info *info = op_info(i->op);
+	const struct map_def *m;
+
+	if (i->map >= c->p->map_count)
+		return check_fail(c, at, "there is no map m%u", i->map);
+	m = &c->p->maps[i->map];
+	if (info->values && !(info->values & KIND(m->value.kind)))
+		return check_fail(c, at, "map m%u has values of another kind", i->map);
+	if (i->op == OP_AGGREGATE && i->a == REG_NO && m->value.kind != TYPE_COUNT)
+		return check_fail(c, at, "no value to take in");
+	if (m->key.kind == TYPE_NONE || i->s == SLOT_NO)
+		return (m->key.kind == TYPE_NONE) == (i->s == SLOT_NO)
+			       ? 0
+			       : check_fail(c, at, "map m%u %s", i->map,
+					    i->s == SLOT_NO ? "needs a key" : "has no key");
+	if (i->s >= c->clause->slot_count ||
+	    !type_same_layout(&c->clause->slots[i->s].type, &m->key))
+		return check_fail(c, at, "s%u is not a key of map m%u", i->s, i->map);
+	return 0;
+}
+
+/* The slot a whole map value comes from or goes to. */
+static int check_map_slot(const struct checker *c, uint32_t at)
+{
+	const struct insn *i = &c->clause->code[at];
+
+	if (i->op != OP_MAP_COPY && i->op != OP_MAP_PUT)
+		return 0;
+	if (i->map < c->p->map_count &&
+	    type_same_layout(&c->clause->slots[i->t].type, &c->p->maps[i->map].value))
+		return 0;
+	return check_fail(c, at, "s%u is not a value of map m%u", i->t, i->map);
+}
+
+static int check_literal(const struct checker *c, uint32_t at)
+{
+	const struct insn *i = &c->clause->code[at];
+
+	if (i->imm < 0 || i->imm >= c->p->literal_count)
+		return check_fail(c, at, "there is no literal %lld", (long long)i->imm);
+	if (c->p->literals[i->imm].len > c->clause->slots[i->s].type.size)
+		return check_fail(c, at, "literal %lld is too long for s%u", (long long)i->imm,
+				  i->s);
+	return 0;
+}
+
+static int check_field(const struct checker *c, uint32_t at, unsigned n)
+{
+	const struct insn *i = &c->clause->code[at];
+	const struct field *field = &i->fields[n];
+	const struct type *t = &c->p->formats[i->imm].fields[n];
+
+	if ((field->reg == REG_NO) == (field->slot == SLOT_NO))
+		return check_fail(c, at, "field %u is neither a register nor a slot", n);
+	if ((field->slot == SLOT_NO) != !!(WORDS & KIND(t->kind)))
+		return check_fail(c, at, "field %u should be a %s", n,
+				  field->slot == SLOT_NO ? "slot" : "register");
+	if (field->slot == SLOT_NO)
+		return check_reg(c, at, field->reg, false);
+	if (field->slot >= c->clause->slot_count ||
+	    !type_same_layout(&c->clause->slots[field->slot].type, t))
+		return check_fail(c, at, "field %u: s%u is of another type than the format says", n,
+				  field->slot);
+	return 0;
+}
+
+static int check_emit(const struct checker *c, uint32_t at)
+{
+	const struct insn *i = &c->clause->code[at];
+	int err = 0;
+
+	if (i->imm < 0 || i->imm >= c->p->format_count || i->imm > UINT16_MAX)
+		return check_fail(c, at, "there is no format %lld", (long long)i->imm);
+	if (i->field_count != c->p->formats[i->imm].field_count || (i->field_count && !i->fields))
+		return check_fail(c, at, "%u fields, but format %lld has %u", i->field_count,
+				  (long long)i->imm, c->p->formats[i->imm].field_count);
+	for (unsigned n = 0; n < i->field_count && !err; n++)
+		err = check_field(c, at, n);
+	return err;
+}
+
+static int check_imm(const struct checker *c, uint32_t at, bool fine, const char *what)
+{
+	if (fine)
+		return 0;
+	return check_fail(c, at, "%lld is not %s", (long long)c->clause->code[at].imm, what);
+}
+
+/* One operand, by its letter in the table; letters of jumps are flow.c's. */
+static int check_operand(const struct checker *c, uint32_t at, char letter)
+{
+	const struct insn *i = &c->clause->code[at];
+
+	switch (letter) {
+	case 'd': return check_reg(c, at, i->d, false);
+	case 'D': return check_reg(c, at, i->d, true);
+	case 'a': return check_reg(c, at, i->a, false);
+	case 'A': return check_reg(c, at, i->a, true);
+	case 'b': return check_reg(c, at, i->b, false);
+	case 'B': return check_reg(c, at, i->b, true);
+	case 's': return check_slot(c, at, i->s);
+	case 't': return check_slot(c, at, i->t);
+	case 'p': return i->op == OP_COPY ? check_part(c, at, i->s, i->t) : check_word(c, at, true);
+	case 'g': return check_word(c, at, false);
+	case 'q': return check_part(c, at, i->t, i->s);
+	case 'k': return check_map(c, at);
+	case 'w': return check_imm(c, at, is_width(i->imm) && i->imm != 8, "1, 2 or 4 bytes");
+	case 'f': return check_imm(c, at, i->imm == 4 || i->imm == 8, "4 or 8 bytes");
+	case 'x': return is_width(i->size) ? 0 : check_fail(c, at, "size %u", i->size);
+	case 'n': return check_imm(c, at, i->imm > 0 && i->imm <= PROGRAM_MAX_ROUNDS, "rounds");
+	case 'o': return check_imm(c, at, i->imm >= 0 && i->imm < BUILTIN_COUNT_, "a builtin");
+	case 'c':
+		if (i->imm < 0 || i->imm > UINT16_MAX)
+			return check_imm(c, at, false, "an offset in a tracepoint");
+		return check_at_places(c, at, letter);
+	case 'u':
+	case 'r': return check_at_places(c, at, letter);
+	case 'v': return check_literal(c, at);
+	case 'e': return check_emit(c, at);
+	default: return 0;
+	}
+}
+
+static int check_insn(const struct checker *c, uint32_t at)
+{
+	const struct insn *i = &c->clause->code[at];
+	const struct op_info *info = op_info(i->op);
+	int err = 0;
+
+	if (!info)
+		return check_fail(c, at, "there is no operation %u", i->op);
+	if (c->p->place_count && i->place >= c->p->place_count)
+		return check_fail(c, at, "there is no place %u in the script", i->place);
+	for (const char *letter = info->results; *letter && !err; letter++)
+		err = check_operand(c, at, *letter);
+	for (const char *letter = info->operands; *letter && !err; letter++)
+		err = check_operand(c, at, *letter);
+	return err ? err : check_map_slot(c, at);
+}
+
+static int check_clause(const struct checker *c)
+{
+	const struct clause *clause = c->clause;
+	int err = 0;
+
+	if (clause->insn_count > PROGRAM_MAX_INSNS || clause->reg_count > REG_NO ||
+	    clause->slot_count > SLOT_NO)
+		return fail(c->d, "clause %u is too large", c->clause_number);
+	for (uint32_t i = 0; i < clause->slot_count && !err; i++)
+		err = check_type(c->d, &clause->slots[i].type, "slot", i);
+	for (uint32_t i = 0; i < clause->attach_count && !err; i++)
+		err = check_attach(c, i);
+	for (uint32_t i = 0; i < clause->insn_count && !err; i++)
+		err = check_insn(c, i);
+	return err ? err : check_flow(c);
+}
+
+int program_check(const struct program *p, struct diag *d)
+{
+	struct checker c = {.p = p, .d = d};
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->map_count && !err; i++)
+		err = check_map_def(p, i, d);
+	for (uint32_t i = 0; i < p->format_count && !err; i++)
+		err = check_format(p, i, d);
+	for (; c.clause_number < p->clause_count && !err; c.clause_number++) {
+		c.clause = &p->clauses[c.clause_number];
+		err = check_clause(&c);
+	}
+	return err;
+}

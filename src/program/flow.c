@@ -1,0 +1,292 @@
+/* The order of instructions. Jumps go down and never into a loop, so one pass from the first
+ * instruction to the last meets every way to an instruction before the instruction itself. A loop's
+ * way back needs no second pass: whatever is written on entry is still written when the body ends,
+ * so the entry is the weakest of its two ways in.
+ *
+ * What is written is a set: a bit for each register and 64 bits for each slot, one per part. The
+ * sets of pending jumps wait at their targets, where they are intersected. */
+#include "program/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NO_LOOP	    UINT32_MAX
+#define MAX_PENDING ((size_t)64 << 20) /* bytes of sets waiting at targets */
+
+struct flow {
+	const struct checker *c;
+	const struct insn *code;
+	uint32_t count;
+	uint32_t *loop;	    /* of each instruction: the innermost OP_LOOP it is in the body of */
+	uint64_t **pending; /* of each instruction: the set that jumps bring along, or NULL */
+	size_t pending_bytes;
+	uint64_t *written; /* at the current instruction */
+	size_t reg_words;  /* words of `written` for registers; then one for each slot */
+	size_t words;
+	bool reachable;
+};
+
+static bool is_jump(const struct insn *i)
+{
+	return i->op == OP_JUMP || i->op == OP_JUMP_IF || i->op == OP_JUMP_NOT;
+}
+
+/* A loop ends in its own OP_NEXT, within the loop around it. */
+static int check_loop(struct flow *f, uint32_t at, uint32_t outer)
+{
+	uint32_t behind = f->code[at].target;
+	uint32_t limit = outer == NO_LOOP ? f->count : f->code[outer].target - 1;
+
+	if (behind <= at + 1 || behind > limit || behind >= f->count)
+		return check_fail(f->c, at, "the loop does not end within what is around it");
+	if (f->code[behind - 1].op != OP_NEXT || f->code[behind - 1].target != at)
+		return check_fail(f->c, at, "the loop ends at %u, which is not behind its next",
+				  behind);
+	return 0;
+}
+
+/* Loops nest. Fills f->loop; counts depth and the rounds of nested loops, both bounded. */
+static int find_loops(struct flow *f)
+{
+	uint64_t rounds[PROGRAM_MAX_LOOP_DEPTH + 1] = {1};
+	uint32_t inner = NO_LOOP;
+	unsigned depth = 0;
+	int err;
+
+	for (uint32_t i = 0; i < f->count; i++) {
+		f->loop[i] = inner;
+		if (f->code[i].op == OP_NEXT) {
+			if (inner == NO_LOOP || f->code[inner].target != i + 1)
+				return check_fail(f->c, i, "not at the end of a loop");
+			inner = f->loop[inner];
+			depth--;
+		}
+		if (f->code[i].op != OP_LOOP)
+			continue;
+		err = check_loop(f, i, inner);
+		if (err)
+			return err;
+		if (++depth > PROGRAM_MAX_LOOP_DEPTH)
+			return check_fail(f->c, i, "loops are nested too deeply");
+		rounds[depth] = rounds[depth - 1] * (uint64_t)f->code[i].imm;
+		if (rounds[depth] > PROGRAM_MAX_ROUNDS)
+			return check_fail(f->c, i, "nested loops of %llu rounds are too long",
+					  (unsigned long long)rounds[depth]);
+		inner = i;
+	}
+	return 0;
+}
+
+static bool in_body(const struct flow *f, uint32_t loop, uint32_t at)
+{
+	return loop == NO_LOOP || (at > loop && at < f->code[loop].target);
+}
+
+static int check_jumps(struct flow *f)
+{
+	for (uint32_t i = 0; i < f->count; i++) {
+		if (!is_jump(&f->code[i]))
+			continue;
+		if (f->code[i].imm <= (int64_t)i || f->code[i].imm >= (int64_t)f->count)
+			return check_fail(f->c, i, "jumps to %lld, which is not further down",
+					  (long long)f->code[i].imm);
+		if (!in_body(f, f->loop[f->code[i].imm], i))
+			return check_fail(f->c, i, "jumps into a loop, to %lld",
+					  (long long)f->code[i].imm);
+	}
+	if (!f->count || f->code[f->count - 1].op != OP_RETURN)
+		return check_fail(f->c, f->count ? f->count - 1 : 0, "the last is not a return");
+	return 0;
+}
+
+/* Each step of the pass is made for one instruction. */
+
+static int read_reg(struct flow *f, uint32_t at, uint16_t reg)
+{
+	if (reg == REG_NO || f->written[reg / 64] >> (reg % 64) & 1)
+		return 0;
+	return check_fail(f->c, at, "r%u is read but not written on every way here", reg);
+}
+
+static void write_reg(struct flow *f, uint16_t reg)
+{
+	if (reg != REG_NO)
+		f->written[reg / 64] |= UINT64_C(1) << (reg % 64);
+}
+
+/* Bits of the parts of slot `number` that a value of type `t` at `offset` takes. */
+static uint64_t part_bits(struct flow *f, uint16_t number, uint64_t offset, const struct type *t)
+{
+	unsigned first = 0, count = t ? type_parts(t) : 1;
+	bool word;
+
+	if (type_part_at(&f->c->clause->slots[number].type, offset, &first, &word))
+		return 0;
+	return (count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX) << first;
+}
+
+static int read_slot(struct flow *f, uint32_t at, uint16_t number, uint64_t offset,
+		     const struct type *t)
+{
+	uint64_t bits = part_bits(f, number, offset, t);
+
+	if ((f->written[f->reg_words + number] & bits) == bits)
+		return 0;
+	return check_fail(f->c, at, "s%u is read but not wholly written on every way here", number);
+}
+
+static void write_slot(struct flow *f, uint16_t number, uint64_t offset, const struct type *t)
+{
+	f->written[f->reg_words + number] |= part_bits(f, number, offset, t);
+}
+
+static int read_fields(struct flow *f, uint32_t at)
+{
+	const struct insn *i = &f->code[at];
+	const struct slot *slots = f->c->clause->slots;
+	int err = 0;
+
+	for (unsigned n = 0; n < i->field_count && !err; n++) {
+		const struct field *field = &i->fields[n];
+
+		err = field->slot == SLOT_NO
+			      ? read_reg(f, at, field->reg)
+			      : read_slot(f, at, field->slot, 0, &slots[field->slot].type);
+	}
+	return err;
+}
+
+static int read_operand(struct flow *f, uint32_t at, char letter)
+{
+	const struct insn *i = &f->code[at];
+	const struct slot *slots = f->c->clause->slots;
+
+	switch (letter) {
+	case 'a':
+	case 'A': return read_reg(f, at, i->a);
+	case 'b':
+	case 'B': return read_reg(f, at, i->b);
+	case 's': return read_slot(f, at, i->s, 0, &slots[i->s].type);
+	case 't': return read_slot(f, at, i->t, 0, &slots[i->t].type);
+	case 'g': return read_slot(f, at, i->s, (uint64_t)i->imm, NULL);
+	case 'q': return read_slot(f, at, i->t, (uint64_t)i->imm, &slots[i->s].type);
+	case 'k': return i->s == SLOT_NO ? 0 : read_slot(f, at, i->s, 0, &slots[i->s].type);
+	case 'e': return read_fields(f, at);
+	default: return 0;
+	}
+}
+
+static void write_result(struct flow *f, const struct insn *i, char letter)
+{
+	const struct slot *slots = f->c->clause->slots;
+
+	switch (letter) {
+	case 'd':
+	case 'D': write_reg(f, i->d); break;
+	case 's': write_slot(f, i->s, 0, &slots[i->s].type); break;
+	case 't': write_slot(f, i->t, 0, &slots[i->t].type); break;
+	case 'p':
+		write_slot(f, i->s, (uint64_t)i->imm, i->op == OP_COPY ? &slots[i->t].type : NULL);
+		break;
+	}
+}
+
+/* Take the current set along to instruction `to`. */
+static int send_to(struct flow *f, uint32_t at, uint32_t to)
+{
+	uint64_t *set = f->pending[to];
+	size_t bytes = f->words * sizeof(*set);
+
+	if (set) {
+		for (size_t w = 0; w < f->words; w++)
+			set[w] &= f->written[w];
+		return 0;
+	}
+	f->pending_bytes += bytes;
+	if (f->pending_bytes > MAX_PENDING)
+		return check_fail(f->c, at, "too many registers and jumps at once");
+	set = malloc(bytes ? bytes : 1);
+	if (!set)
+		return -ENOMEM;
+	memcpy(set, f->written, bytes);
+	f->pending[to] = set;
+	return 0;
+}
+
+/* What waits at `at` and what falls through to it become the current set. */
+static void arrive(struct flow *f, uint32_t at)
+{
+	uint64_t *set = f->pending[at];
+
+	if (!set)
+		return;
+	for (size_t w = 0; w < f->words; w++)
+		f->written[w] = f->reachable ? f->written[w] & set[w] : set[w];
+	f->reachable = true;
+	free(set);
+	f->pending[at] = NULL;
+	f->pending_bytes -= f->words * sizeof(*set);
+}
+
+static int step(struct flow *f, uint32_t at)
+{
+	const struct insn *i = &f->code[at];
+	const struct op_info *info = op_info(i->op);
+	int err = 0;
+
+	arrive(f, at);
+	if (!f->reachable)
+		return 0;
+	for (const char *letter = info->operands; *letter && !err; letter++)
+		err = read_operand(f, at, *letter);
+	if (!err && is_jump(i))
+		err = send_to(f, at, (uint32_t)i->imm);
+	write_result(f, i, *info->results);
+	if (i->op == OP_JUMP || i->op == OP_RETURN)
+		f->reachable = false;
+	return err;
+}
+
+static int check_written(struct flow *f)
+{
+	int err = 0;
+
+	f->reachable = true;
+	for (uint32_t i = 0; i < f->count && !err; i++)
+		err = step(f, i);
+	return err;
+}
+
+static int flow_init(struct flow *f)
+{
+	f->reg_words = (f->c->clause->reg_count + 63) / 64;
+	f->words = f->reg_words + f->c->clause->slot_count;
+	f->loop = calloc(f->count + 1, sizeof(*f->loop));
+	f->pending = calloc(f->count + 1, sizeof(*f->pending));
+	f->written = calloc(f->words + 1, sizeof(*f->written));
+	return f->loop && f->pending && f->written ? 0 : -ENOMEM;
+}
+
+static void flow_free(struct flow *f)
+{
+	for (uint32_t i = 0; f->pending && i < f->count; i++)
+		free(f->pending[i]);
+	free(f->pending);
+	free(f->loop);
+	free(f->written);
+}
+
+int check_flow(const struct checker *c)
+{
+	struct flow f = {.c = c, .code = c->clause->code, .count = c->clause->insn_count};
+	int err = flow_init(&f);
+
+	if (!err)
+		err = find_loops(&f);
+	if (!err)
+		err = check_jumps(&f);
+	if (!err)
+		err = check_written(&f);
+	flow_free(&f);
+	return err;
+}
