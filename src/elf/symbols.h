@@ -8,22 +8,24 @@
 
 #include "elf/image.h"
 
-enum symbol_kind { SYMBOL_FUNCTION, SYMBOL_OBJECT, SYMBOL_TLS, SYMBOL_OTHER };
+enum symbol_kind { KIND_FUNCTION, KIND_OBJECT, KIND_TLS, KIND_OTHER };
 
 struct symbol {
 	struct str name; /* valid as long as the symtab */
 	enum symbol_kind kind;
 	bool is_local;
-	uint64_t address; /* link-time; SYMBOL_TLS: offset in the TLS block */
+	uint64_t address; /* link-time; KIND_TLS: offset in the TLS block */
 	uint64_t size;	  /* 0: not known */
 	uint64_t entry;	  /* where calls within the file enter: ppc64's local entry, else address */
 };
 
 struct symtab;
 
-/* `root` is put before /usr/lib/debug: "" or "/proc/7/root". A file without symbols gives an empty
+/* `path`: where the image is, to find its debug file; `root` stands before /usr/lib/debug: "" or
+ * "/proc/7/root". A file without symbols gives an empty
  * table. -ENOMEM, -EBADMSG. */
-int symtab_read(const struct image *image, struct str root, struct symtab **out, struct diag *d);
+int symtab_read(const struct image *image, struct str path, struct str root, struct symtab **out,
+		struct diag *d);
 /* Open the image at `path`, read its symbols, close it. */
 int symtab_open(const char *path, struct str root, struct symtab **out, struct diag *d);
 void symtab_free(struct symtab *t); /* NULL is fine */

@@ -1,0 +1,126 @@
+/* Looking for separate debug files. A file of the right name that belongs to another build is
+ * passed over. */
+#include "elf/debugfile.h"
+
+#include <libelf.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/cursor.h"
+
+#define MAX_CHECKSUMMED (1u << 30) /* bytes of a file whose checksum we would compute */
+
+static bool same_build_id(const struct image *a, const struct image *b)
+{
+	struct str x = image_build_id(a), y = image_build_id(b);
+
+	return x.len && str_eq(x, y);
+}
+
+static bool has_checksum(const struct image *image, uint32_t want)
+{
+	unsigned char room[65536];
+	uLong sum = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t got;
+
+	while (at < MAX_CHECKSUMMED && (got = pread(image->fd, room, sizeof(room), at)) > 0) {
+		sum = crc32(sum, room, (uInt)got);
+		at += got;
+	}
+	return at < MAX_CHECKSUMMED && sum == want;
+}
+
+/* Open `path` if it is a file of the same build: same build-id, or, without one, same checksum. */
+static struct image *open_if_ours(const struct image *image, struct str path, const uint32_t *sum)
+{
+	struct image *found;
+
+	if (access(path.ptr, R_OK) || image_open(path.ptr, &found, NULL))
+		return NULL;
+	if (found->machine == image->machine && found->word == image->word &&
+	    (image_build_id(image).len ? same_build_id(image, found)
+				       : sum && has_checksum(found, *sum)))
+		return found;
+	image_close(found);
+	return NULL;
+}
+
+static struct image *open_by_build_id(const struct image *image, struct str root, struct arena *a)
+{
+	struct str id = image_build_id(image), path;
+	struct buf hex = BUF_INIT;
+	struct image *found = NULL;
+
+	if (id.len < 2)
+		return NULL;
+	for (size_t i = 0; i < id.len; i++)
+		buf_printf(&hex, "%02x%s", (unsigned char)id.ptr[i], i ? "" : "/");
+	path = arena_printf(a, "%.*s/usr/lib/debug/.build-id/%.*s.debug", STR_FMT(root),
+			    STR_FMT(buf_as_str(&hex)));
+	buf_free(&hex);
+	if (path.ptr)
+		found = open_if_ours(image, path, NULL);
+	return found;
+}
+
+/* The section's content: a file name, a NUL, padding to 4, the checksum. */
+static bool read_debuglink(const struct image *image, struct str *name, uint32_t *sum)
+{
+	const struct section *section = image_section(image, ".gnu_debuglink", NULL);
+	struct str content;
+	struct cursor c;
+
+	if (!section || image_content(image, section, 4096, &content))
+		return false;
+	c = cursor_of(content.ptr, content.len, image->big_endian);
+	return cursor_text(&c, name) && name->len && str_index(*name, '/') < 0 &&
+	       cursor_skip(&c, (4 - (name->len + 1) % 4) % 4) && cursor_u32(&c, sum);
+}
+
+static struct image *open_by_link(const struct image *image, struct str path, struct str root,
+				  struct arena *a)
+{
+	static const char *const formats[] = {
+		"%.*s%.*s/%.*s",
+		"%.*s%.*s/.debug/%.*s",
+		"%.*s/usr/lib/debug%.*s/%.*s",
+	};
+	struct str name, dir = path;
+	struct image *found = NULL;
+	uint32_t sum;
+
+	if (!read_debuglink(image, &name, &sum))
+		return NULL;
+	while (dir.len && dir.ptr[dir.len - 1] != '/')
+		dir.len--;
+	if (!dir.len)
+		dir = STR("./");
+	dir.len--;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !found; i++) {
+		struct str rest = dir, first = i < 2 ? STR("") : root, try;
+
+		/* The path of an image opened through `root` has it in front already. */
+		if (i == 2 && root.len && str_starts(dir, root))
+			rest = str_of(dir.ptr + root.len, dir.len - root.len);
+		try = arena_printf(a, formats[i], STR_FMT(first), STR_FMT(rest), STR_FMT(name));
+		if (try.ptr && !str_eq(try, path))
+			found = open_if_ours(image, try, &sum);
+	}
+	return found;
+}
+
+struct image *debugfile_open(const struct image *image, struct str path, struct str root)
+{
+	struct arena names = ARENA_INIT;
+	struct image *found;
+
+	if (image->fd < 0)
+		return NULL;
+	found = open_by_build_id(image, root, &names);
+	if (!found)
+		found = open_by_link(image, path, root, &names);
+	arena_free(&names);
+	return found;
+}

@@ -1,0 +1,14 @@
+/* The separate debug file of a stripped image: found by build-id under /usr/lib/debug/.build-id, or
+ * by the name in .gnu_debuglink beside the image and under /usr/lib/debug, as debuggers find it. */
+#ifndef NOPAL_ELF_DEBUGFILE_H
+#define NOPAL_ELF_DEBUGFILE_H
+
+#include "elf/image.h"
+
+/* `path`: where the image was opened, for .gnu_debuglink; `root` stands before /usr/lib/debug: ""
+ * or
+ * "/proc/7/root". The file found is known to belong to the image: it has the same build-id, or the
+ * checksum that the link names. NULL: there is none. */
+struct image *debugfile_open(const struct image *image, struct str path, struct str root);
+
+#endif

@@ -1,0 +1,91 @@
+/* Decoding notes. A note whose inside is wrong spoils only itself, because its sizes still say
+ * where the next one begins; sizes that are wrong end the section. */
+#include "probe/note.h"
+
+#define NOTE_TYPE   3
+#define OLD_MAGIC_1 0x31425250u /* "PRB1" */
+#define OLD_MAGIC_2 0x32425055u /* "UPB2" */
+
+static const struct str owner = {"stapsdt", 8}; /* with its NUL */
+
+struct note_reader note_reader_of(struct str content, unsigned word, bool big_endian)
+{
+	return (struct note_reader){
+		.at = cursor_of(content.ptr, content.len, big_endian),
+		.start = (const unsigned char *)content.ptr,
+		.word = word,
+	};
+}
+
+/* Entries are padded to 4 bytes; the last one's padding may be missing. */
+static void skip_padding(struct cursor *c, uint32_t size)
+{
+	size_t pad = (4 - size % 4) % 4, left = cursor_left(c);
+
+	cursor_skip(c, pad < left ? pad : left);
+}
+
+static bool read_entry(struct cursor *c, struct str *name, struct str *content, uint32_t *type)
+{
+	uint32_t name_size, size;
+
+	if (!cursor_u32(c, &name_size) || !cursor_u32(c, &size) || !cursor_u32(c, type) ||
+	    !cursor_bytes(c, name_size, name))
+		return false;
+	skip_padding(c, name_size);
+	if (!cursor_bytes(c, size, content))
+		return false;
+	skip_padding(c, size);
+	return true;
+}
+
+static bool read_note(struct str content, unsigned word, bool big_endian, struct note *out)
+{
+	struct cursor c = cursor_of(content.ptr, content.len, big_endian);
+
+	return cursor_word(&c, word, &out->location) && cursor_word(&c, word, &out->base) &&
+	       cursor_word(&c, word, &out->semaphore) && cursor_text(&c, &out->provider) &&
+	       cursor_text(&c, &out->name) && cursor_text(&c, &out->args) && out->name.len;
+}
+
+static void count_bad(struct note_reader *r, const unsigned char *start)
+{
+	if (!r->bad++)
+		r->first_bad = (size_t)(start - r->start);
+}
+
+bool note_next(struct note_reader *r, struct note *out)
+{
+	struct str name, content;
+	uint32_t type;
+
+	while (cursor_left(&r->at)) {
+		const unsigned char *start = r->at.at;
+
+		if (!read_entry(&r->at, &name, &content, &type)) {
+			count_bad(r, start);
+			r->cut = true;
+			return false;
+		}
+		if (!str_eq(name, owner))
+			continue;
+		if (type != NOTE_TYPE)
+			r->old++;
+		else if (read_note(content, r->word, r->at.big_endian, out))
+			return true;
+		else
+			count_bad(r, start);
+	}
+	return false;
+}
+
+bool note_is_old_section(struct str content, bool big_endian)
+{
+	struct cursor c = cursor_of(content.ptr, content.len, big_endian);
+	uint32_t word;
+
+	while (cursor_u32(&c, &word))
+		if (word == OLD_MAGIC_1 || word == OLD_MAGIC_2)
+			return true;
+	return false;
+}
