@@ -1,0 +1,50 @@
+# Shared by all bats files: where things are, when to skip, how to trace a program.
+NOPAL=${NOPAL:-$PWD/build/nopal}
+TARGETS=${TARGETS:-$PWD/build/targets}
+ROOT=${ROOT:-$PWD}
+
+# Tracing in the kernel needs root and uprobes: skip the test where they are missing.
+need_tracing() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	"$NOPAL" doctor >/dev/null 2>&1 || skip "this kernel cannot trace: $("$NOPAL" doctor | grep -m1 -i 'no ' || true)"
+}
+
+need_program() {
+	command -v "$1" >/dev/null || skip "needs $1"
+}
+
+# A private copy of a traced program: uprobes are machine-wide, this file is ours alone.
+private() {
+	cp "$TARGETS/$1" "$BATS_TEST_TMPDIR/$1"
+	echo "$BATS_TEST_TMPDIR/$1"
+}
+
+# run_traced SCRIPT COMMAND: what nopal prints while COMMAND runs under -c; its messages go to $messages.
+run_traced() {
+	messages=$BATS_TEST_TMPDIR/messages
+	run timeout 60 bash -c '"$1" -q -e "$2" -c "$3" 2>"$4"' - "$NOPAL" "$1" "$2" "$messages"
+}
+
+# Start nopal in the background and wait until it is attached: start_tracer SCRIPT [OPTIONS...]. Its output
+# goes to $output_file, its pid is $tracer.
+start_tracer() {
+	local script=$1
+	shift
+	output_file=$BATS_TEST_TMPDIR/output
+	messages=$BATS_TEST_TMPDIR/messages
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -e "$script" "$@" >"$output_file" 2>"$messages" 3>&- &
+	tracer=$!
+	for _ in $(seq 300); do
+		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED "$messages" && return 0
+		kill -0 $tracer 2>/dev/null || break
+		sleep 0.05
+	done
+	cat "$messages" >&2
+	return 1
+}
+
+# End the tracer as ^C does, and wait for it.
+stop_tracer() {
+	kill -INT $tracer
+	wait $tracer
+}
