@@ -1,0 +1,266 @@
+/* Reading what a context holds: arguments, memory, text, stacks. What cannot be read is a fault,
+ * and reads as 0 or as an empty text that says so. */
+#include "engine/interp/state.h"
+
+uint64_t extend(uint64_t bits, unsigned size, bool is_signed)
+{
+	unsigned unused = 64 - 8 * size;
+
+	if (size >= 8)
+		return bits;
+	bits <<= unused;
+	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
+}
+
+/* The area around an address, or NULL. */
+static const struct area *find_area(const struct context *c, uint64_t address)
+{
+	for (size_t i = 0; i < c->area_count; i++) {
+		if (address - c->areas[i].address < c->areas[i].bytes.len)
+			return &c->areas[i];
+	}
+	return NULL;
+}
+
+/* Copy memory, which may lie in several areas that touch. */
+static bool read_memory(const struct context *c, uint64_t address, void *out, size_t len)
+{
+	char *to = out;
+
+	while (len) {
+		const struct area *area = find_area(c, address);
+		size_t skip, part;
+
+		if (!area)
+			return false;
+		skip = address - area->address;
+		part = area->bytes.len - skip < len ? area->bytes.len - skip : len;
+		memcpy(to, area->bytes.ptr + skip, part);
+		to += part;
+		address += part;
+		len -= part;
+	}
+	return true;
+}
+
+/* `size` bytes in host order as a number. */
+static uint64_t load(const void *bytes, unsigned size, bool is_signed)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < size; i++) {
+		unsigned at = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? i : size - 1 - i;
+
+		bits = bits << 8 | ((const unsigned char *)bytes)[at];
+	}
+	return extend(bits, size, is_signed);
+}
+
+uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed)
+{
+	char bytes[8];
+
+	if (!read_memory(r->c, address, bytes, size)) {
+		run_fault(r, FAULT_READ);
+		return 0;
+	}
+	return load(bytes, size, is_signed);
+}
+
+static uint64_t operand_address(const struct run *r, const struct operand *o)
+{
+	const struct arch *arch = r->at->arch;
+	uint64_t address = (uint64_t)o->value;
+
+	if (o->base != REG_NONE)
+		address += o->base == arch->pc ? r->c->ip : r->c->regs[o->base];
+	if (o->index != REG_NONE)
+		address += r->c->regs[o->index] << o->scale_shift;
+	return arch->word == 4 ? address & UINT32_MAX : address;
+}
+
+uint64_t read_arg(struct run *r, const struct operand *o)
+{
+	bool is_signed = o->is_signed && !o->is_float;
+
+	switch (o->kind) {
+	case OPERAND_CONST: return extend((uint64_t)o->value, o->size, is_signed);
+	case OPERAND_REG: return extend(r->c->regs[o->reg] >> o->reg_shift, o->size, is_signed);
+	case OPERAND_MEM: return read_user(r, operand_address(r, o), o->size, is_signed);
+	case OPERAND_BAD: break;
+	}
+	return 0;
+}
+
+static bool event_bytes(const struct run *r, uint64_t offset, uint64_t len, struct str *out)
+{
+	struct str event = r->c->event;
+
+	if (offset > event.len || len > event.len - offset)
+		return false;
+	*out = str_of(event.ptr + offset, len);
+	return true;
+}
+
+uint64_t read_field(struct run *r, const struct insn *i)
+{
+	struct str bytes;
+
+	if (!event_bytes(r, (uint64_t)i->imm, i->size, &bytes)) {
+		run_fault(r, FAULT_READ);
+		return 0;
+	}
+	return load(bytes.ptr, i->size, i->is_signed);
+}
+
+uint64_t read_builtin(const struct run *r, int64_t builtin)
+{
+	const struct context *c = r->c;
+
+	switch ((enum builtin)builtin) {
+	case BUILTIN_PID: return c->pid;
+	case BUILTIN_TID: return c->tid;
+	case BUILTIN_UID: return c->uid;
+	case BUILTIN_GID: return c->gid;
+	case BUILTIN_CPU: return c->cpu;
+	case BUILTIN_NSECS: return c->nsecs;
+	case BUILTIN_ELAPSED: return c->nsecs - r->e->start;
+	case BUILTIN_CGROUP: return c->cgroup;
+	case BUILTIN_RAND: return c->rand;
+	case BUILTIN_PROBE: return r->at->name;
+	case BUILTIN_FUNC: return r->at->func;
+	case BUILTIN_IP: return c->ip;
+	case BUILTIN_NCPUS: return c->ncpus;
+	case BUILTIN_COUNT_: break;
+	}
+	return 0;
+}
+
+/* Make slot s the text `bytes`, cut to what the slot holds. */
+static void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags)
+{
+	const struct type *t = run_type(r, slot);
+	char *to = run_slot(r, slot);
+	struct text_head head = {.flags = flags};
+
+	if (bytes.len > t->size) {
+		bytes.len = t->size;
+		head.flags |= TEXT_CUT;
+	}
+	head.len = (uint32_t)bytes.len;
+	memset(to, 0, type_memory(t));
+	memcpy(to, &head, sizeof(head));
+	if (bytes.len)
+		memcpy(to + sizeof(head), bytes.ptr, bytes.len);
+}
+
+static void put_unreadable(struct run *r, uint16_t slot)
+{
+	run_fault(r, FAULT_READ);
+	put_text(r, slot, str_of("", 0), TEXT_UNREADABLE);
+}
+
+/* The text at `address` as far as `limit` bytes; *whole is set when its NUL was seen. -1: part of
+ * it cannot be read. Writes to `out`. */
+static ptrdiff_t read_text(const struct context *c, uint64_t address, size_t limit, char *out,
+			   bool *whole)
+{
+	*whole = false;
+	for (size_t len = 0; len < limit; len++) {
+		if (!read_memory(c, address + len, &out[len], 1))
+			return -1;
+		if (!out[len]) {
+			*whole = true;
+			return (ptrdiff_t)len;
+		}
+	}
+	return (ptrdiff_t)limit;
+}
+
+void read_str(struct run *r, const struct insn *i)
+{
+	uint32_t size = run_type(r, i->s)->size;
+	uint64_t address = r->u->regs[i->a], limit = i->b == REG_NO ? size : r->u->regs[i->b];
+	char *to = run_slot(r, i->s) + sizeof(struct text_head), behind = 0;
+	ptrdiff_t len;
+	bool whole;
+
+	if (!address) {
+		put_text(r, i->s, str_of("", 0), TEXT_NULL);
+		return;
+	}
+	put_text(r, i->s, str_of("", 0), 0);
+	len = read_text(r->c, address, limit < size ? limit : size, to, &whole);
+	if (len < 0) {
+		put_unreadable(r, i->s);
+		return;
+	}
+	/* Was it the slot that ended the text, and not the text itself or the script? */
+	if (!whole && limit >= size)
+		read_memory(r->c, address + size, &behind, 1);
+	((struct text_head *)run_slot(r, i->s))->len = (uint32_t)len;
+	((struct text_head *)run_slot(r, i->s))->flags = behind ? TEXT_CUT : 0;
+}
+
+void read_buf(struct run *r, const struct insn *i)
+{
+	uint32_t size = run_type(r, i->s)->size;
+	uint64_t address = r->u->regs[i->a], want = r->u->regs[i->b];
+	struct text_head *head = (struct text_head *)run_slot(r, i->s);
+	uint32_t len = want < size ? (uint32_t)want : size;
+
+	put_text(r, i->s, str_of("", 0), address ? 0 : TEXT_NULL);
+	if (!address)
+		return;
+	if (!read_memory(r->c, address, head + 1, len)) {
+		put_unreadable(r, i->s);
+		return;
+	}
+	head->len = len;
+	head->flags = want > size ? TEXT_CUT : 0;
+}
+
+/* A char array at imm, or with size 0 text that the u32 at imm leads to: offset | length << 16. */
+void read_field_str(struct run *r, const struct insn *i)
+{
+	uint64_t offset = (uint64_t)i->imm, len = i->size, where;
+	bool found = true;
+	const char *nul;
+	struct str bytes;
+
+	if (!i->size) {
+		found = event_bytes(r, offset, 4, &bytes);
+		where = found ? load(bytes.ptr, 4, false) : 0;
+		offset = where & 0xffff;
+		len = where >> 16;
+	}
+	if (!found || !event_bytes(r, offset, len, &bytes)) {
+		put_unreadable(r, i->s);
+		return;
+	}
+	nul = len ? memchr(bytes.ptr, '\0', len) : NULL;
+	if (nul)
+		bytes.len = (size_t)(nul - bytes.ptr);
+	put_text(r, i->s, bytes, 0);
+}
+
+void read_comm(struct run *r, const struct insn *i)
+{
+	put_text(r, i->s, r->c->comm, 0);
+}
+
+void read_stack(struct run *r, const struct insn *i)
+{
+	bool user = i->op == OP_USTACK;
+	const uint64_t *frames = user ? r->c->ustack : r->c->kstack;
+	unsigned count = user ? r->c->ustack_count : r->c->kstack_count;
+	const struct type *t = run_type(r, i->s);
+	struct stack_head head = {.pid = user ? r->c->stack_pid : 0};
+	char *to = run_slot(r, i->s);
+
+	head.count = count < t->size / 8 ? count : t->size / 8;
+	memset(to, 0, type_memory(t));
+	memcpy(to, &head, sizeof(head));
+	if (head.count)
+		memcpy(to + sizeof(head), frames, 8 * (size_t)head.count);
+}

@@ -1,0 +1,322 @@
+/* The interpreter as an engine: opening, building, draining, maps, counts. Nothing is attached to
+ * anything real; places are hit by interp_fire(), and BEGIN, END and intervals see this process. */
+#include "engine/interp/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_RING ((size_t)1 << 20)
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+void run_fault(struct run *r, int kind)
+{
+	struct engine *e = r->e;
+	uint32_t place = r->u->clause->code[r->pc].place;
+	struct engine_fault *more;
+
+	for (size_t i = 0; i < e->fault_count; i++) {
+		if (e->faults[i].place == place && (int)e->faults[i].kind == kind) {
+			e->faults[i].count++;
+			return;
+		}
+	}
+	more = realloc(e->faults, (e->fault_count + 1) * sizeof(*more));
+	if (!more) {
+		r->err = -ENOMEM;
+		return;
+	}
+	e->faults = more;
+	e->faults[e->fault_count] = (struct engine_fault){.place = place, .count = 1};
+	e->faults[e->fault_count++].kind = kind;
+}
+
+static size_t round_up(size_t bytes)
+{
+	size_t size = 8;
+
+	while (size < bytes && size <= SIZE_MAX / 4)
+		size *= 2;
+	return size;
+}
+
+static int interp_open(const struct engine_options *options, struct engine **out, struct diag *d)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	e->options = *options;
+	e->queue.capacity = round_up(options->ring_bytes ? options->ring_bytes : DEFAULT_RING);
+	*out = e;
+	return 0;
+}
+
+static int unit_init(struct unit *u, const struct program *p, const struct clause *c)
+{
+	size_t size = 0;
+
+	u->p = p;
+	u->clause = c;
+	u->regs = calloc(c->reg_count + 1, sizeof(*u->regs));
+	u->slot_at = calloc(c->slot_count + 1, sizeof(*u->slot_at));
+	u->rounds = calloc(c->insn_count, sizeof(*u->rounds));
+	if (!u->regs || !u->slot_at || !u->rounds)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->slot_count; i++) {
+		u->slot_at[i] = size;
+		size += type_memory(&c->slots[i].type);
+	}
+	u->frame = calloc(1, size + 1);
+	return u->frame ? 0 : -ENOMEM;
+}
+
+static void unit_free(struct unit *u)
+{
+	free(u->regs);
+	free(u->slot_at);
+	free(u->rounds);
+	free(u->frame);
+}
+
+static int add_units(struct engine *e, const struct program *p, struct diag *d)
+{
+	size_t total = e->unit_count + p->clause_count;
+	struct unit *units = realloc(e->units, (total ? total : 1) * sizeof(*units));
+
+	if (!units)
+		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	e->units = units;
+	for (uint32_t i = 0; i < p->clause_count; i++) {
+		struct unit *u = &units[e->unit_count++];
+
+		*u = (struct unit){0};
+		if (unit_init(u, p, &p->clauses[i]))
+			return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	}
+	return 0;
+}
+
+static int interp_build(struct engine *e, const struct program *p, struct diag *d)
+{
+	int err = program_check(p, d);
+
+	if (err)
+		return err;
+	e->tables = calloc(p->map_count + 1, sizeof(*e->tables));
+	if (!e->tables)
+		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	for (uint32_t i = 0; i < p->map_count; i++)
+		table_init(&e->tables[i], type_memory(&p->maps[i].key),
+			   type_memory(&p->maps[i].value), p->maps[i].max_entries);
+	e->program = p;
+	return add_units(e, p, d);
+}
+
+static int interp_attach(struct engine *e, struct diag *d)
+{
+	(void)d;
+	e->start = now();
+	e->attached = true;
+	return 0;
+}
+
+/* The maps of an extension are the maps that are there. */
+static bool has_same_maps(const struct program *a, const struct program *b)
+{
+	if (a->map_count != b->map_count)
+		return false;
+	for (uint32_t i = 0; i < a->map_count; i++) {
+		if (!type_equal(&a->maps[i].key, &b->maps[i].key) ||
+		    !type_equal(&a->maps[i].value, &b->maps[i].value))
+			return false;
+	}
+	return true;
+}
+
+static int interp_extend(struct engine *e, const struct program *p, struct diag *d)
+{
+	int err = program_check(p, d);
+
+	if (err)
+		return err;
+	if (!has_same_maps(e->program, p))
+		return diag_error(d, -EINVAL, "bad-program", "the extension has other maps");
+	return add_units(e, p, d);
+}
+
+/* This process as a context; its memory is not shown. */
+static void own_context(struct context *c, char comm[static 16])
+{
+	*c = (struct context){0};
+	prctl(PR_GET_NAME, comm);
+	c->comm = str_from(comm);
+	c->pid = c->stack_pid = (uint32_t)getpid();
+	c->tid = (uint32_t)syscall(SYS_gettid);
+	c->uid = (uint32_t)getuid();
+	c->gid = (uint32_t)getgid();
+	syscall(SYS_getcpu, &c->cpu, NULL, NULL);
+	c->ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	c->rand = (uint32_t)random();
+	c->nsecs = now();
+}
+
+/* All clauses of BEGIN and END; of the others only number `clause`. */
+static int interp_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
+{
+	bool all = kind == ATTACH_BEGIN || kind == ATTACH_END;
+	struct context c;
+	char comm[16] = "";
+	int err;
+
+	own_context(&c, comm);
+	for (size_t i = 0; i < e->unit_count; i++) {
+		const struct clause *code = e->units[i].clause;
+
+		for (uint32_t n = 0; n < code->attach_count; n++) {
+			if (code->attaches[n].kind != kind || (!all && i != clause))
+				continue;
+			err = run_clause(e, &e->units[i], &code->attaches[n], &c);
+			if (err)
+				return diag_error(d, err, "no-memory", "out of memory");
+		}
+	}
+	return 0;
+}
+
+int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c)
+{
+	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
+	int err;
+
+	if (!u || attach >= u->clause->attach_count)
+		return -EINVAL;
+	if (!e->attached || (e->options.pid && (pid_t)c->pid != e->options.pid))
+		return 0;
+	err = run_clause(e, u, &u->clause->attaches[attach], c);
+	return err ? err : 1;
+}
+
+void interp_set_start(struct engine *e, uint64_t nsecs)
+{
+	e->start = nsecs;
+}
+
+/* Records come from interp_fire and run only, so there is nothing to wait for. */
+static int interp_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg)
+{
+	struct queued *r;
+	int count = 0, err = 0;
+
+	(void)timeout_ms;
+	while (!err && (r = queue_take(&e->queue))) {
+		err = fn(arg, str_of(r->bytes, r->len));
+		free(r);
+		count++;
+	}
+	return err ? err : count;
+}
+
+static int interp_wait_fd(struct engine *e)
+{
+	(void)e;
+	return -1;
+}
+
+static int interp_map_each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg)
+{
+	struct table *t = &e->tables[map];
+	int err = 0;
+
+	for (struct entry *entry = t->oldest; entry && !err; entry = entry->newer)
+		err = fn(arg, str_of(entry->bytes, t->key_size),
+			 str_of(entry_value(t, entry), t->value_size));
+	return err;
+}
+
+static int interp_map_clear(struct engine *e, uint32_t map)
+{
+	table_free(&e->tables[map]);
+	return 0;
+}
+
+static int interp_map_zero(struct engine *e, uint32_t map)
+{
+	struct table *t = &e->tables[map];
+
+	for (struct entry *entry = t->oldest; entry; entry = entry->newer)
+		memset(entry_value(t, entry), 0, t->value_size);
+	return 0;
+}
+
+static void interp_stats(struct engine *e, struct engine_stats *out)
+{
+	*out = e->stats;
+	out->lost_records = e->queue.lost;
+}
+
+static int interp_faults(struct engine *e, fault_fn *fn, void *arg)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < e->fault_count && !err; i++)
+		err = fn(arg, &e->faults[i]);
+	return err;
+}
+
+static void interp_detach(struct engine *e)
+{
+	e->attached = false;
+}
+
+static void interp_close(struct engine *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < e->unit_count; i++)
+		unit_free(&e->units[i]);
+	for (uint32_t i = 0; e->program && i < e->program->map_count; i++)
+		table_free(&e->tables[i]);
+	free(e->units);
+	free(e->tables);
+	free(e->faults);
+	queue_free(&e->queue);
+	buf_free(&e->record);
+	free(e);
+}
+
+/* The interpreter makes no code of its own: what it runs is the program. */
+static void interp_dump(struct engine *e, struct buf *out)
+{
+	if (e->program)
+		program_print(e->program, out);
+}
+
+const struct engine_ops engine_interp = {
+	.name = "interp",
+	.open = interp_open,
+	.build = interp_build,
+	.attach = interp_attach,
+	.extend = interp_extend,
+	.run = interp_run,
+	.drain = interp_drain,
+	.wait_fd = interp_wait_fd,
+	.map_each = interp_map_each,
+	.map_clear = interp_map_clear,
+	.map_zero = interp_map_zero,
+	.stats = interp_stats,
+	.faults = interp_faults,
+	.detach = interp_detach,
+	.close = interp_close,
+	.dump = interp_dump,
+};

@@ -1,0 +1,38 @@
+/* The interpreter engine's own face: firing places with recorded contexts. The rest is engine_ops:
+ * engine_interp runs a program in plain C, needs no privilege, and is the reference that other
+ * engines are compared with. */
+#ifndef NOPAL_ENGINE_INTERP_INTERP_H
+#define NOPAL_ENGINE_INTERP_INTERP_H
+
+#include "engine/engine.h"
+
+/* A piece of the fired process's memory. Areas may touch; what no area holds is unreadable. */
+struct area {
+	uint64_t address;
+	struct str bytes;
+};
+
+/* Everything a clause can see when its place is hit. Borrowed for the call. */
+struct context {
+	uint64_t
+		regs[256]; /* by register id of the place's arch; regs[arch->tls]: thread pointer */
+	uint64_t ip;	   /* address of the place in the process */
+	const struct area *areas;
+	size_t area_count;
+	struct str event; /* tracepoint: the bytes its format describes */
+	uint32_t pid, tid, uid, gid, cpu, ncpus, rand;
+	uint32_t stack_pid; /* pid in the initial namespace, as stacks carry it */
+	uint64_t nsecs, cgroup;
+	struct str comm;
+	const uint64_t *ustack, *kstack; /* addresses, innermost first */
+	unsigned ustack_count, kstack_count;
+};
+
+/* Run `clause` as if its place `attach` was hit. Clauses count through the program that was built
+ * and those it was extended with. 1: it ran; 0: not attached, or another process is traced;
+ * -EINVAL: no such place; -ENOMEM. */
+int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c);
+/* What `elapsed` counts from; attach sets it to the time it is called at. */
+void interp_set_start(struct engine *e, uint64_t nsecs);
+
+#endif

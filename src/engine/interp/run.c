@@ -1,0 +1,209 @@
+/* Running a clause: one instruction after the other, each exactly as program.h says. */
+#include "engine/interp/state.h"
+
+static uint64_t divide_signed(uint64_t a, uint64_t b)
+{
+	if (b == 0)
+		return 0;
+	return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
+}
+
+static uint64_t modulo_signed(uint64_t a, uint64_t b)
+{
+	if (b == 0 || b == UINT64_MAX)
+		return 0;
+	return (uint64_t)((int64_t)a % (int64_t)b);
+}
+
+static uint64_t compute(enum op op, uint64_t a, uint64_t b)
+{
+	int64_t sa = (int64_t)a, sb = (int64_t)b;
+
+	switch (op) {
+	case OP_ADD: return a + b;
+	case OP_SUB: return a - b;
+	case OP_MUL: return a * b;
+	case OP_UDIV: return b ? a / b : 0;
+	case OP_SDIV: return divide_signed(a, b);
+	case OP_UMOD: return b ? a % b : 0;
+	case OP_SMOD: return modulo_signed(a, b);
+	case OP_AND: return a & b;
+	case OP_OR: return a | b;
+	case OP_XOR: return a ^ b;
+	case OP_SHL: return a << (b & 63);
+	case OP_SHR: return a >> (b & 63);
+	case OP_SAR: return (uint64_t)(sa >> (b & 63));
+	case OP_EQ: return a == b;
+	case OP_NE: return a != b;
+	case OP_ULT: return a < b;
+	case OP_ULE: return a <= b;
+	case OP_SLT: return sa < sb;
+	case OP_SLE: return sa <= sb;
+	default: return 0;
+	}
+}
+
+/* As cvttsd2si: truncated, INT64_MIN for what no s64 holds. */
+static uint64_t float_to_int(uint64_t bits, int64_t size)
+{
+	uint32_t low = (uint32_t)bits;
+	double value;
+	float narrow;
+
+	memcpy(&value, &bits, sizeof(value));
+	memcpy(&narrow, &low, sizeof(narrow));
+	if (size == 4)
+		value = (double)narrow;
+	if (!(value >= -0x1p63 && value < 0x1p63))
+		return (uint64_t)INT64_MIN;
+	return (uint64_t)(int64_t)value;
+}
+
+static struct str slot_text(const struct run *r, uint16_t slot)
+{
+	const struct text_head *head = (const struct text_head *)run_slot(r, slot);
+
+	return str_of((const char *)(head + 1), head->len);
+}
+
+static uint64_t compare_texts(const struct run *r, const struct insn *i)
+{
+	struct str a = slot_text(r, i->s), b = slot_text(r, i->t);
+
+	if (i->imm >= 0 && a.len > (uint64_t)i->imm)
+		a.len = (size_t)i->imm;
+	if (i->imm >= 0 && b.len > (uint64_t)i->imm)
+		b.len = (size_t)i->imm;
+	return !str_eq(a, b);
+}
+
+static void put_literal(struct run *r, const struct insn *i)
+{
+	struct str text = r->u->p->literals[i->imm];
+	struct text_head head = {.len = (uint32_t)text.len};
+	char *to = run_slot(r, i->s);
+
+	memset(to, 0, type_memory(run_type(r, i->s)));
+	memcpy(to, &head, sizeof(head));
+	if (text.len)
+		memcpy(to + sizeof(head), text.ptr, text.len);
+}
+
+/* Go on behind instruction `pc`. */
+static void jump_behind(struct run *r, uint32_t pc)
+{
+	r->pc = pc;
+}
+
+static void loop_again(struct run *r, const struct insn *i)
+{
+	if (--r->u->rounds[i->target] > 0) {
+		jump_behind(r, i->target);
+		return;
+	}
+	run_fault(r, FAULT_LOOP_LIMIT);
+	r->e->stats.loop_limits++;
+}
+
+/* Jumps: r->pc is the instruction after which to go on. */
+static void run_control(struct run *r, const struct insn *i)
+{
+	switch (i->op) {
+	case OP_JUMP: jump_behind(r, (uint32_t)i->imm - 1); break;
+	case OP_JUMP_IF:
+		if (r->u->regs[i->a])
+			jump_behind(r, (uint32_t)i->imm - 1);
+		break;
+	case OP_JUMP_NOT:
+		if (!r->u->regs[i->a])
+			jump_behind(r, (uint32_t)i->imm - 1);
+		break;
+	case OP_LOOP: r->u->rounds[r->pc] = (uint64_t)i->imm; break;
+	case OP_NEXT: loop_again(r, i); break;
+	}
+}
+
+/* Operations on slots and maps. */
+static void run_memory(struct run *r, const struct insn *i)
+{
+	uint64_t *regs = r->u->regs;
+
+	switch (i->op) {
+	case OP_PUT: memcpy(run_slot(r, i->s) + i->imm, &regs[i->a], 8); break;
+	case OP_GET: memcpy(&regs[i->d], run_slot(r, i->s) + i->imm, 8); break;
+	case OP_ZERO: memset(run_slot(r, i->s), 0, type_memory(run_type(r, i->s))); break;
+	case OP_COPY:
+		memmove(run_slot(r, i->s) + i->imm, run_slot(r, i->t),
+			type_memory(run_type(r, i->t)));
+		break;
+	case OP_PART:
+		memmove(run_slot(r, i->s), run_slot(r, i->t) + i->imm,
+			type_memory(run_type(r, i->s)));
+		break;
+	case OP_TEXT: put_literal(r, i); break;
+	case OP_STR: read_str(r, i); break;
+	case OP_BUF: read_buf(r, i); break;
+	case OP_COMM: read_comm(r, i); break;
+	case OP_USTACK:
+	case OP_KSTACK: read_stack(r, i); break;
+	case OP_FIELD_STR: read_field_str(r, i); break;
+	case OP_STRCMP: regs[i->d] = compare_texts(r, i); break;
+	case OP_MAP_GET: regs[i->d] = map_get(r, i); break;
+	case OP_MAP_COPY: map_copy(r, i); break;
+	case OP_MAP_SET: map_set(r, i); break;
+	case OP_MAP_PUT: map_put(r, i); break;
+	case OP_MAP_DEL: map_del(r, i); break;
+	case OP_MAP_HAS: regs[i->d] = map_has(r, i); break;
+	case OP_AGGREGATE: map_aggregate(r, i); break;
+	case OP_EMIT: emit_record(r, i); break;
+	}
+}
+
+static void run_map_add(struct run *r, const struct insn *i)
+{
+	uint64_t before = map_add(r, i);
+
+	if (i->d != REG_NO)
+		r->u->regs[i->d] = before;
+}
+
+static void run_insn(struct run *r, const struct insn *i)
+{
+	uint64_t *regs = r->u->regs;
+
+	switch (i->op) {
+	case OP_CONST: regs[i->d] = (uint64_t)i->imm; break;
+	case OP_MOV: regs[i->d] = regs[i->a]; break;
+	case OP_NEG: regs[i->d] = -regs[i->a]; break;
+	case OP_NOT: regs[i->d] = ~regs[i->a]; break;
+	case OP_ZEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, false); break;
+	case OP_SEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, true); break;
+	case OP_F2I: regs[i->d] = float_to_int(regs[i->a], i->imm); break;
+	case OP_ARG: regs[i->d] = read_arg(r, &r->at->operands[i->imm]); break;
+	case OP_REG: regs[i->d] = r->c->regs[i->imm]; break;
+	case OP_FIELD: regs[i->d] = read_field(r, i); break;
+	case OP_BUILTIN: regs[i->d] = read_builtin(r, i->imm); break;
+	case OP_LOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;
+	case OP_MAP_ADD: run_map_add(r, i); break;
+	case OP_JUMP:
+	case OP_JUMP_IF:
+	case OP_JUMP_NOT:
+	case OP_LOOP:
+	case OP_NEXT: run_control(r, i); break;
+	default:
+		if (i->op >= OP_ADD && i->op <= OP_SLE)
+			regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
+		else
+			run_memory(r, i);
+	}
+}
+
+int run_clause(struct engine *e, const struct unit *u, const struct attach *at,
+	       const struct context *c)
+{
+	struct run r = {.e = e, .u = u, .at = at, .c = c};
+
+	for (; u->clause->code[r.pc].op != OP_RETURN && !r.err; r.pc++)
+		run_insn(&r, &u->clause->code[r.pc]);
+	return r.err;
+}

@@ -1,0 +1,184 @@
+/* Maps and records: the operations that leave the frame. */
+#include "engine/interp/state.h"
+
+#include <errno.h>
+
+static struct table *table_of(const struct run *r, const struct insn *i)
+{
+	return &r->e->tables[i->map];
+}
+
+static const struct type *value_type(const struct run *r, const struct insn *i)
+{
+	return &r->e->program->maps[i->map].value;
+}
+
+static const char *key_of(const struct run *r, const struct insn *i)
+{
+	return i->s == SLOT_NO ? "" : run_slot(r, i->s);
+}
+
+/* The value to write; NULL when the map is full, which is counted. */
+static char *take(struct run *r, const struct insn *i)
+{
+	int err = 0;
+	char *value = table_take(table_of(r, i), key_of(r, i), &err);
+
+	if (err == -ENOSPC) {
+		run_fault(r, FAULT_MAP_FULL);
+		r->e->stats.lost_updates++;
+	} else if (err) {
+		r->err = err;
+	}
+	return value;
+}
+
+static uint64_t mean(const struct mean_value *m, bool is_signed)
+{
+	if (!m->count)
+		return 0;
+	return is_signed ? (uint64_t)((int64_t)m->total / (int64_t)m->count) : m->total / m->count;
+}
+
+uint64_t map_get(struct run *r, const struct insn *i)
+{
+	const struct type *t = value_type(r, i);
+	const void *value = table_find(table_of(r, i), key_of(r, i));
+
+	if (!value)
+		return 0;
+	if (t->kind == TYPE_AVG)
+		return mean(value, t->is_signed);
+	return *(const uint64_t *)value; /* MIN, MAX: an unset value is 0 */
+}
+
+void map_copy(struct run *r, const struct insn *i)
+{
+	size_t size = type_memory(run_type(r, i->t));
+	const char *value = table_find(table_of(r, i), key_of(r, i));
+
+	if (value)
+		memcpy(run_slot(r, i->t), value, size);
+	else
+		memset(run_slot(r, i->t), 0, size);
+}
+
+void map_set(struct run *r, const struct insn *i)
+{
+	char *value = take(r, i);
+
+	if (value)
+		*(uint64_t *)value = r->u->regs[i->a];
+}
+
+void map_put(struct run *r, const struct insn *i)
+{
+	char *value = take(r, i);
+
+	if (value)
+		memcpy(value, run_slot(r, i->t), type_memory(run_type(r, i->t)));
+}
+
+uint64_t map_add(struct run *r, const struct insn *i)
+{
+	uint64_t *value = (uint64_t *)take(r, i), before;
+
+	if (!value)
+		return 0;
+	before = *value;
+	*value += r->u->regs[i->a];
+	return before;
+}
+
+void map_del(struct run *r, const struct insn *i)
+{
+	table_remove(table_of(r, i), key_of(r, i));
+}
+
+bool map_has(struct run *r, const struct insn *i)
+{
+	return table_find(table_of(r, i), key_of(r, i)) != NULL;
+}
+
+static bool is_less(uint64_t a, uint64_t b, bool is_signed)
+{
+	return is_signed ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static void take_extreme(struct extreme_value *e, uint64_t value, const struct type *t)
+{
+	bool better = t->kind == TYPE_MIN ? is_less(value, e->value, t->is_signed)
+					  : is_less(e->value, value, t->is_signed);
+
+	if (!e->is_set || better)
+		e->value = value;
+	e->is_set = 1;
+}
+
+/* The value of an aggregate with one more number in it. */
+static void aggregate(void *memory, uint64_t value, const struct type *t)
+{
+	uint64_t *words = memory;
+	struct mean_value *m = memory;
+
+	switch (t->kind) {
+	case TYPE_COUNT: words[0]++; break;
+	case TYPE_SUM: words[0] += value; break;
+	case TYPE_MIN:
+	case TYPE_MAX: take_extreme(memory, value, t); break;
+	case TYPE_AVG:
+	case TYPE_STATS:
+		m->count++;
+		m->total += value;
+		break;
+	case TYPE_HIST: words[hist_bucket(value, t->is_signed, t->bits)]++; break;
+	case TYPE_LHIST: words[lhist_bucket(t, (int64_t)value)]++; break;
+	default: break;
+	}
+}
+
+void map_aggregate(struct run *r, const struct insn *i)
+{
+	char *value = take(r, i);
+
+	if (value)
+		aggregate(value, i->a == REG_NO ? 0 : r->u->regs[i->a], value_type(r, i));
+}
+
+/* A slot as a field: text and stacks only as long as they are. */
+static void add_slot(struct run *r, uint16_t slot)
+{
+	const struct type *t = run_type(r, slot);
+	const char *from = run_slot(r, slot);
+	size_t size = type_memory(t);
+
+	if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
+		size = sizeof(struct text_head) + ((const struct text_head *)from)->len;
+	if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK)
+		size = sizeof(struct stack_head) + 8 * ((const struct stack_head *)from)->count;
+	buf_add(&r->e->record, from, size);
+	buf_fill(&r->e->record, '\0', -size % 8);
+}
+
+void emit_record(struct run *r, const struct insn *i)
+{
+	struct buf *b = &r->e->record;
+	struct record_head head = {.format = (uint16_t)i->imm};
+
+	buf_clear(b);
+	buf_add(b, &head, sizeof(head));
+	for (unsigned n = 0; n < i->field_count; n++) {
+		if (i->fields[n].slot == SLOT_NO)
+			buf_add(b, &r->u->regs[i->fields[n].reg], 8);
+		else
+			add_slot(r, i->fields[n].slot);
+	}
+	if (b->failed) {
+		r->err = -ENOMEM;
+		return;
+	}
+	head.size = (uint32_t)b->len;
+	memcpy(b->ptr, &head, sizeof(head));
+	r->err = queue_add(&r->e->queue, buf_as_str(b),
+			   format_is_control(&r->u->p->formats[i->imm]));
+}
