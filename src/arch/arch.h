@@ -8,13 +8,16 @@
 
 /* Where a register's value can be had from when a kernel uprobe fires. */
 #define REG_NOT_SAVED (-1) /* not in the kernel's user registers: xmm0, v0, f3 */
+#define REG_FOREIGN   (-2) /* a general register of a CPU that this host is not */
+#define REG_NONE      0xff /* no register, where an id is wanted */
 
 struct arch_reg {
 	const char *name; /* as operands write it, without %: "eax", "x0", "sp" */
 	uint8_t id;	  /* the same for all names of one register: al, ax, eax, rax */
 	uint8_t size;	  /* bytes the name stands for: 1, 2, 4, 8, 16 */
 	uint8_t shift;	  /* bits to shift right before use: 8 for %ah */
-	int16_t saved_at; /* byte offset in the tracing host's struct pt_regs, or REG_NOT_SAVED */
+	int16_t saved_at; /* byte offset in the tracing host's struct pt_regs; < 0: one of the above
+			   */
 };
 
 struct operand;
@@ -25,7 +28,9 @@ struct arch {
 	uint8_t word;	  /* bytes of an address: 4 or 8 */
 	bool big_endian;  /* the usual byte order; the ELF header decides for a file */
 	uint8_t pc, sp,
-		tls; /* register ids; tls is the pseudo register that holds the thread pointer */
+		tls;  /* register ids; tls is the pseudo register that holds the thread pointer */
+	uint8_t zero; /* the register that always reads 0; REG_NONE: there is none */
+	uint8_t zero_base; /* the register that means 0 in an address; REG_NONE: there is none */
 	const struct arch_reg *regs;
 	size_t reg_count;
 	/* Parse the part of an argument behind '@' into base, index, displacement, register or
@@ -45,7 +50,7 @@ const struct arch *arch_for(uint16_t machine, unsigned word);
 const struct arch *arch_by_name(struct str name);
 const struct arch *arch_host(void);
 const struct arch_reg *arch_find_reg(const struct arch *arch, struct str name);
-/* The widest name of a register id, for dumps. */
+/* The widest name of a register id, for dumps; "?" for an id that the CPU has not. */
 const char *arch_reg_name(const struct arch *arch, uint8_t id);
 
 #endif

@@ -46,8 +46,6 @@ enum operand_kind {
 
 enum symbol_rule { SYMBOL_NONE, SYMBOL_ADDRESS, SYMBOL_PC, SYMBOL_GOT, SYMBOL_TLS };
 
-#define REG_NONE 0xff
-
 /* More arguments than this are not looked at: the last operand is then OPERAND_BAD. */
 #define OPERANDS_MAX 128
 
@@ -61,7 +59,7 @@ struct operand {
 	uint8_t base, index; /* OPERAND_MEM: register ids or REG_NONE. base may be arch->pc: the
 			      * displacement is then relative to the site's own address; or
 			      * arch->tls: to the thread pointer */
-	uint8_t scale_shift; /* OPERAND_MEM: 0..3 */
+	uint8_t scale_shift; /* OPERAND_MEM: 0..31; more than 3 only on arm */
 	int16_t reg_at, base_at, index_at; /* offsets in the host's pt_regs; REG_NOT_SAVED where a
 					    * kernel tracer cannot see the register */
 	int64_t value;			   /* the constant, cut to size and extended by its sign; or
@@ -92,7 +90,7 @@ bool operand_equal(const struct operand *a, const struct operand *b);
  * text). The thread pointer counts as missing; an engine that finds it another way looks for
  * base == arch->tls first. */
 bool operand_in_kernel(const struct operand *o, const char **why);
-/* In words: "signed 4-byte  -4(%rbp)", "unsigned 8-byte  register r13", "signed 4-byte  constant
+/* In words: "signed 4-byte  -4(%rbp)", "unsigned 8-byte  register %r13", "signed 4-byte  constant
  * -1". Safe for a terminal. */
 void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out);
 

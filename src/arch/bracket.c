@@ -1,0 +1,89 @@
+/* Memory as arm and aarch64 write it: [base], [base, 132], [base, #:lo12:sym], [base, index, lsl
+ * 2]. These are the operands with blanks inside. */
+#include "arch/parse.h"
+
+#include <errno.h>
+
+/* reg = word that the CPU knows; anything else is left unread. */
+static const struct arch_reg *scan_known_reg(const struct arch *arch, struct scan *s)
+{
+	struct scan ahead = *s;
+	const struct arch_reg *reg;
+	struct str word;
+
+	if (!scan_word(&ahead, &word))
+		return NULL;
+	reg = arch_find_reg(arch, word);
+	if (reg)
+		*s = ahead;
+	return reg;
+}
+
+/* displacement = ["#"] [":" op ":"] expr */
+static int parse_displacement(struct scan *s, struct operand *o, const struct modifier *modifiers)
+{
+	struct str op = {"", 0};
+	struct expr e;
+
+	scan_char(s, '#');
+	if (scan_char(s, ':') && (!scan_word(s, &op) || !scan_char(s, ':')))
+		return operand_refuse(o, "an operator like ':lo12:' does not end");
+	if (scan_expr(s, o, &e))
+		return -EINVAL;
+	if (!e.present)
+		return operand_refuse(o, "the displacement is missing");
+	if (op.len) {
+		if (!e.symbol.len || e.modifier.len)
+			return operand_refuse(o, "an operator like ':lo12:' wants a symbol");
+		e.modifier = op;
+	} else if (e.symbol.len) {
+		return operand_refuse(o, "a symbol as displacement needs ':lo12:'");
+	}
+	return operand_set_expr(o, &e, modifiers);
+}
+
+/* index = reg ["," "lsl" ["#"] number] */
+static int parse_index(const struct arch *arch, struct scan *s, const struct arch_reg *reg,
+		       struct operand *o)
+{
+	uint64_t shift = 0;
+	struct str word;
+
+	if (!reg_holds_address(arch, reg))
+		return operand_refuse(o, "an index register narrower than an address");
+	if (scan_char(s, ',')) {
+		if (!scan_word(s, &word) || !str_eq(word, STR("lsl")))
+			return operand_refuse(o, "an index that is not shifted by 'lsl'");
+		scan_char(s, '#');
+		if (scan_number(s, o, &shift))
+			return -EINVAL;
+		if (shift > 31)
+			return operand_refuse(o, "an index is shifted too far");
+	}
+	operand_set_index(o, arch, reg, (unsigned)shift);
+	return 0;
+}
+
+int parse_bracket(const struct arch *arch, struct scan *s, struct operand *o,
+		  const struct modifier *modifiers)
+{
+	const struct arch_reg *base, *index;
+	int err = 0;
+
+	scan_char(s, '[');
+	base = scan_known_reg(arch, s);
+	if (!base || !reg_holds_address(arch, base))
+		return operand_refuse(o, "an address needs a base register of its width");
+	if (base->id == arch->pc)
+		return operand_refuse(o, "an address relative to pc has no meaning in a note");
+	operand_set_base(o, arch, base);
+	if (scan_char(s, ',')) {
+		index = scan_known_reg(arch, s);
+		err = index ? parse_index(arch, s, index, o) : parse_displacement(s, o, modifiers);
+	}
+	if (err)
+		return err;
+	if (!scan_char(s, ']'))
+		return operand_refuse(o, "the address does not end in ']'");
+	return operand_end(s, o);
+}

@@ -1,0 +1,87 @@
+/* mips64 (n64): $2 is register 2, 4($sp) memory; constants bare. */
+#include "arch/parse.h"
+#include "arch/regs.h"
+
+#include <elf.h>
+
+enum { ZERO, V0 = 2, A0 = 4, GP = 28, SP = 29, FP = 30, RA = 31, F0 = 32, PC = 64, TP = 65 };
+
+#define GENERAL(n) {"r" #n, n, 8, 0, REG_FOREIGN},
+#define FLOAT(n)   {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
+#define NAMED(name, n)                     \
+	{                                  \
+		name, n, 8, 0, REG_FOREIGN \
+	}
+
+static const struct arch_reg regs[] = {ROWS_32(GENERAL) NAMED("zero", 0),
+				       NAMED("at", 1),
+				       NAMED("v0", 2),
+				       NAMED("v1", 3),
+				       NAMED("a0", 4),
+				       NAMED("a1", 5),
+				       NAMED("a2", 6),
+				       NAMED("a3", 7),
+				       NAMED("a4", 8),
+				       NAMED("a5", 9),
+				       NAMED("a6", 10),
+				       NAMED("a7", 11),
+				       NAMED("t0", 12),
+				       NAMED("t1", 13),
+				       NAMED("t2", 14),
+				       NAMED("t3", 15),
+				       NAMED("s0", 16),
+				       NAMED("s1", 17),
+				       NAMED("s2", 18),
+				       NAMED("s3", 19),
+				       NAMED("s4", 20),
+				       NAMED("s5", 21),
+				       NAMED("s6", 22),
+				       NAMED("s7", 23),
+				       NAMED("t8", 24),
+				       NAMED("t9", 25),
+				       NAMED("k0", 26),
+				       NAMED("k1", 27),
+				       NAMED("gp", GP),
+				       NAMED("sp", SP),
+				       NAMED("fp", FP),
+				       NAMED("s8", FP),
+				       NAMED("ra", RA),
+				       NAMED("pc", PC),
+				       ROWS_32(FLOAT)};
+
+/* The low 16 bits, sign-extended. */
+static const struct modifier modifiers[] = {
+	{"%lo", SYMBOL_ADDRESS, -16},
+	{"%tprel_lo", SYMBOL_TLS, -16},
+	{NULL, SYMBOL_NONE, 0},
+};
+
+static const struct paren_syntax syntax = {.sigil = '$', .numbered = true, .modifiers = modifiers};
+
+static int parse(const struct arch *arch, struct str text, struct operand *o)
+{
+	struct scan s = scan_of(text);
+
+	return parse_paren(arch, &syntax, &s, o);
+}
+
+static const uint8_t call_regs[] = {4, 5, 6, 7, 8, 9, 10, 11};
+
+const struct arch arch_mips64 = {
+	.name = "mips64",
+	.machine = EM_MIPS,
+	.word = 8,
+	.pc = PC,
+	.sp = SP,
+	.tls = TP,
+	.zero = ZERO,
+	.zero_base = ZERO,
+	.regs = regs,
+	.reg_count = sizeof(regs) / sizeof(regs[0]),
+	.parse_operand = parse,
+	.call_regs = call_regs,
+	.call_reg_count = sizeof(call_regs),
+	.call_ret = V0,
+	.call_stack = 0,
+	.nop = {"\x00\x00\x00\x00", 4},
+};

@@ -1,0 +1,337 @@
+/* From the text of one argument to an operand, and what can be asked of an operand. The syntax of
+ * the part behind '@' is the CPU's own (x86.c, bracket.c, paren.c); sizes, refusals and words are
+ * the same for all and are here. */
+#include "arch/operand.h"
+
+#include <errno.h>
+
+#include "arch/parse.h"
+
+/* What stands in front of an operand: "-4f@" */
+struct head {
+	bool present, is_signed, is_float;
+	unsigned size; /* 0 for a number beyond all reason */
+	size_t len;
+};
+
+/* head = ["-"] digit { digit } ["f"] "@" */
+static struct head scan_head(struct str text)
+{
+	struct head h = {0};
+	size_t i = 0, digits;
+
+	if (i < text.len && text.ptr[i] == '-') {
+		h.is_signed = true;
+		i++;
+	}
+	digits = i;
+	for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+		if (h.size < 1000)
+			h.size = h.size * 10 + (unsigned)(text.ptr[i] - '0');
+	if (i == digits)
+		return h;
+	if (i < text.len && text.ptr[i] == 'f') {
+		h.is_float = true;
+		i++;
+	}
+	h.present = i < text.len && text.ptr[i] == '@';
+	h.len = i + 1;
+	if (h.size > 255)
+		h.size = 0;
+	return h;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Length of the argument that text starts with. Behind a head everything belongs to it up to the
+ * next head, for operands like "[sp, 132]" hold blanks; without a head it ends at a blank outside
+ * of brackets. */
+static size_t argument_len(struct str text)
+{
+	bool has_head = scan_head(text).present;
+	size_t i = 0;
+	int depth = 0;
+
+	for (; i < text.len; i++) {
+		char c = text.ptr[i];
+
+		depth += c == '(' || c == '[';
+		depth -= c == ')' || c == ']';
+		if (!is_blank(c))
+			continue;
+		if (!has_head && depth <= 0)
+			break;
+		if (scan_head(str_of(text.ptr + i + 1, text.len - i - 1)).present)
+			break;
+	}
+	return i;
+}
+
+/* The value of a constant as its size and sign make it: 4@$-1 is 4294967295. */
+static int64_t fit(const struct operand *o, int64_t value)
+{
+	unsigned drop = 64 - 8 * o->size;
+
+	if (o->kind != OPERAND_CONST || o->size == 0 || o->size >= 8)
+		return value;
+	if (o->is_signed)
+		return (int64_t)((uint64_t)value << drop) >> drop;
+	return (int64_t)((uint64_t)value << drop >> drop);
+}
+
+/* Without a head the size is the register's, or a word. */
+static uint8_t natural_size(const struct arch *arch, struct str text, const struct operand *o)
+{
+	struct scan s = scan_of(text);
+	const struct arch_reg *reg;
+	struct str name;
+
+	if (o->kind != OPERAND_REG)
+		return arch->word;
+	if (scan_peek(&s) == '%' || scan_peek(&s) == '$')
+		s.at++;
+	reg = scan_word(&s, &name) ? arch_find_reg(arch, name) : NULL;
+	return reg ? reg->size : arch->word;
+}
+
+/* The number of bytes a register holds. */
+static unsigned reg_width(const struct arch *arch, uint8_t id)
+{
+	const struct arch_reg *reg = arch_find_reg(arch, str_from(arch_reg_name(arch, id)));
+
+	return reg ? reg->size : 0;
+}
+
+/* Why a well-written operand of this size cannot be had; NULL: it can. */
+static const char *size_refusal(const struct operand *o, const struct arch *arch)
+{
+	if (o->size == 16 && !o->is_float)
+		return "16-byte values cannot be read";
+	if (o->is_float && o->size != 4 && o->size != 8)
+		return "only floats of 4 and 8 bytes can be read";
+	if (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8)
+		return "only values of 1, 2, 4 and 8 bytes can be read";
+	if (o->kind == OPERAND_REG && o->size > arch->word && o->size > reg_width(arch, o->reg))
+		return "the other half is in a register that the note does not name";
+	if (o->kind == OPERAND_REG && o->reg_shift && o->size != 1)
+		return "the register is narrower than the value";
+	return NULL;
+}
+
+/* Why a kernel uprobe cannot read a register; NULL: it can. */
+static const char *reg_refusal(const struct arch *arch, uint8_t id, int16_t saved_at)
+{
+	const struct arch_reg *sp;
+
+	if (id == REG_NONE || saved_at != REG_NOT_SAVED)
+		return NULL;
+	sp = arch_find_reg(arch, str_from(arch_reg_name(arch, arch->sp)));
+	if (!sp || sp->saved_at == REG_FOREIGN)
+		return "registers of this CPU are not readable on this machine";
+	if (id == arch->tls)
+		return "the thread pointer is not readable in kernel mode";
+	return "vector and floating-point registers are not readable in kernel mode";
+}
+
+static void note_kernel_refusal(const struct arch *arch, struct operand *o)
+{
+	if (o->kind == OPERAND_REG)
+		o->why = reg_refusal(arch, o->reg, o->reg_at);
+	if (o->kind != OPERAND_MEM)
+		return;
+	o->why = reg_refusal(arch, o->base, o->base_at);
+	if (!o->why)
+		o->why = reg_refusal(arch, o->index, o->index_at);
+}
+
+static void clear(struct operand *o, struct str raw)
+{
+	*o = (struct operand){
+		.reg = REG_NONE,
+		.base = REG_NONE,
+		.index = REG_NONE,
+		.reg_at = REG_NOT_SAVED,
+		.base_at = REG_NOT_SAVED,
+		.index_at = REG_NOT_SAVED,
+		.raw = raw,
+	};
+}
+
+/* Nothing that was half understood may be used. */
+static void refuse_all(struct operand *o, struct head head, const char *why)
+{
+	clear(o, o->raw);
+	o->kind = OPERAND_BAD;
+	o->size = (uint8_t)head.size;
+	o->is_signed = head.is_signed;
+	o->is_float = head.is_float;
+	o->why = why;
+}
+
+void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
+{
+	struct str text = raw;
+	struct head head = scan_head(raw);
+	const char *refusal;
+
+	clear(out, raw);
+	if (head.present)
+		text = str_of(raw.ptr + head.len, raw.len - head.len);
+	else
+		head = (struct head){0};
+	if (arch->parse_operand(arch, text, out)) {
+		refuse_all(out, head, out->why);
+		return;
+	}
+	out->size = head.present ? (uint8_t)head.size : natural_size(arch, text, out);
+	out->is_signed = head.is_signed;
+	out->is_float = head.is_float;
+	if (!out->symbol.len)
+		out->value = fit(out, out->value);
+	refusal = size_refusal(out, arch);
+	if (!refusal) {
+		note_kernel_refusal(arch, out);
+	} else {
+		out->kind = OPERAND_BAD;
+		out->symbol = str_of("", 0);
+		out->why = refusal;
+	}
+}
+
+int operands_parse(const struct arch *arch, struct str args, struct arena *a, struct operand **out,
+		   unsigned *count)
+{
+	struct operand *operands = NULL;
+	unsigned n = 0, total = 0;
+
+	for (struct str rest = str_trim(args); rest.len && total < OPERANDS_MAX; total++) {
+		size_t len = argument_len(rest);
+
+		rest = str_trim(str_of(rest.ptr + len, rest.len - len));
+	}
+	if (total && !(operands = arena_array(a, struct operand, total)))
+		return -ENOMEM;
+	for (struct str rest = str_trim(args); n < total; n++) {
+		size_t len = argument_len(rest);
+
+		operand_parse(arch, str_trim(str_of(rest.ptr, len)), &operands[n]);
+		rest = str_trim(str_of(rest.ptr + len, rest.len - len));
+		if (n == OPERANDS_MAX - 1 && rest.len)
+			refuse_all(&operands[n], (struct head){0},
+				   "there are too many arguments from here on");
+	}
+	*out = operands;
+	*count = n;
+	return 0;
+}
+
+void operand_resolve(struct operand *o, uint64_t number)
+{
+	uint64_t sum = (uint64_t)o->value + number;
+	unsigned bits = o->low_bits < 0 ? (unsigned)-o->low_bits : (unsigned)o->low_bits;
+
+	if (bits && o->low_bits < 0)
+		sum = (uint64_t)((int64_t)(sum << (64 - bits)) >> (64 - bits));
+	else if (bits)
+		sum &= (UINT64_C(1) << bits) - 1;
+	o->value = fit(o, (int64_t)sum);
+	o->symbol = str_of("", 0);
+}
+
+bool operand_equal(const struct operand *a, const struct operand *b)
+{
+	if (a->kind != b->kind || a->size != b->size || a->is_signed != b->is_signed ||
+	    a->is_float != b->is_float)
+		return false;
+	if (a->kind == OPERAND_BAD)
+		return a->why == b->why;
+	return a->reg == b->reg && a->reg_shift == b->reg_shift && a->base == b->base &&
+	       a->index == b->index && a->scale_shift == b->scale_shift && a->reg_at == b->reg_at &&
+	       a->base_at == b->base_at && a->index_at == b->index_at && a->value == b->value &&
+	       a->symbol_rule == b->symbol_rule && a->low_bits == b->low_bits &&
+	       str_eq(a->symbol, b->symbol);
+}
+
+bool operand_in_kernel(const struct operand *o, const char **why)
+{
+	*why = o->why;
+	if (o->symbol.len && !*why)
+		*why = "its symbol has not been looked up";
+	return !*why;
+}
+
+static void describe_type(const struct operand *o, struct buf *out)
+{
+	if (!o->size)
+		buf_text(out, "unknown size");
+	else if (o->is_float)
+		buf_printf(out, "%u-byte float", o->size);
+	else
+		buf_printf(out, "%s %u-byte", o->is_signed ? "signed" : "unsigned", o->size);
+}
+
+void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out)
+{
+	struct head head = scan_head(o->raw);
+	size_t skip = head.present ? head.len : 0;
+	struct str text = str_trim(str_of(o->raw.ptr + skip, o->raw.len - skip));
+
+	describe_type(o, out);
+	buf_text(out, "  ");
+	if (o->kind == OPERAND_CONST && !o->symbol.len) {
+		buf_text(out, "constant ");
+		if (o->is_signed)
+			buf_s64(out, o->value);
+		else
+			buf_u64(out, (uint64_t)o->value);
+	} else if (o->kind == OPERAND_REG) {
+		buf_text(out, "register ");
+		if (o->reg_shift)
+			buf_printf(out, "%s bits %u to %u", arch_reg_name(arch, o->reg),
+				   o->reg_shift, o->reg_shift + 8 * o->size - 1);
+		else if (text.len)
+			buf_escaped(out, text);
+		else
+			buf_text(out, arch_reg_name(arch, o->reg));
+	} else {
+		buf_escaped(out, text);
+	}
+	if (o->kind == OPERAND_BAD)
+		buf_printf(out, "  (%s)", o->why);
+}
+
+/* A register or a slot of the stack, a word wide and unsigned. */
+static void set_call_operand(const struct arch *arch, struct operand *o, enum operand_kind kind,
+			     uint8_t id)
+{
+	const struct arch_reg *reg = arch_find_reg(arch, str_from(arch_reg_name(arch, id)));
+
+	clear(o, str_of("", 0));
+	o->size = arch->word;
+	if (kind == OPERAND_REG)
+		operand_set_reg(o, arch, reg);
+	else
+		operand_set_base(o, arch, reg);
+	note_kernel_refusal(arch, o);
+}
+
+bool operand_call_arg(const struct arch *arch, unsigned n, struct operand *out)
+{
+	if (n < arch->call_reg_count) {
+		set_call_operand(arch, out, OPERAND_REG, arch->call_regs[n]);
+		return true;
+	}
+	if (arch->call_stack < 0 || n >= 64)
+		return false;
+	set_call_operand(arch, out, OPERAND_MEM, arch->sp);
+	out->value = arch->call_stack + (int64_t)(n - arch->call_reg_count) * arch->word;
+	return true;
+}
+
+void operand_call_retval(const struct arch *arch, struct operand *out)
+{
+	set_call_operand(arch, out, OPERAND_REG, arch->call_ret);
+}

@@ -1,0 +1,113 @@
+/* Memory as riscv, ppc64, s390x and mips write it: -24(s0), 0(9), 0(%r4,%r1), %lo(sym)($2); and
+ * their constants, which stand bare. */
+#include "arch/parse.h"
+
+#include <errno.h>
+
+static const struct arch_reg *numbered_reg(const struct arch *arch, struct str word)
+{
+	uint64_t number;
+
+	if (word.ptr[0] < '0' || word.ptr[0] > '9' || str_to_u64(word, &number) || number > 31)
+		return NULL;
+	for (size_t i = 0; i < arch->reg_count; i++)
+		if (arch->regs[i].id == number)
+			return &arch->regs[i];
+	return NULL;
+}
+
+bool scan_reg(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
+	      const struct arch_reg **out)
+{
+	struct scan ahead = *s;
+	struct str word;
+
+	if (syntax->sigil && !scan_char(&ahead, syntax->sigil) && !syntax->sigil_optional)
+		return false;
+	if (!scan_word(&ahead, &word))
+		return false;
+	*out = arch_find_reg(arch, word);
+	if (!*out && syntax->numbered)
+		*out = numbered_reg(arch, word);
+	if (!*out)
+		return false;
+	*s = ahead;
+	return true;
+}
+
+/* displacement = expr | "%" op "(" expr ")" */
+static int parse_displacement(struct scan *s, struct operand *o, struct expr *e)
+{
+	const char *start;
+	struct str op;
+
+	if (scan_peek(s) != '%')
+		return scan_expr(s, o, e);
+	start = s->at++;
+	if (!scan_word(s, &op) || !scan_char(s, '('))
+		return operand_refuse(o, "an unknown register, or an operator without '('");
+	op = str_of(start, (size_t)(op.ptr + op.len - start));
+	if (scan_expr(s, o, e))
+		return -EINVAL;
+	if (!e->symbol.len || e->modifier.len || !scan_char(s, ')'))
+		return operand_refuse(o, "an operator like '%lo' wants a symbol and ')'");
+	e->modifier = op;
+	return 0;
+}
+
+/* address = "(" reg ["," reg] ")" ; a bare 0 stands for no register */
+static int parse_address(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
+			 struct operand *o)
+{
+	const struct arch_reg *first, *second = NULL;
+	uint64_t zero;
+
+	if (!scan_reg(arch, syntax, s, &first)) {
+		if (!syntax->index_first || scan_number(s, o, &zero) || zero != 0)
+			return operand_refuse(o, "an unknown base register");
+		first = NULL;
+	}
+	if (syntax->index_first && scan_char(s, ',') && !scan_reg(arch, syntax, s, &second))
+		return operand_refuse(o, "an unknown base register");
+	if (!scan_char(s, ')'))
+		return operand_refuse(o, "the address does not end in ')'");
+	if ((first && !reg_holds_address(arch, first)) ||
+	    (second && !reg_holds_address(arch, second)))
+		return operand_refuse(o, "an address register that holds no address");
+	o->kind = OPERAND_MEM;
+	if (second) {
+		operand_set_base(o, arch, second);
+		if (first)
+			operand_set_index(o, arch, first, 0);
+	} else if (first) {
+		operand_set_base(o, arch, first);
+	}
+	return 0;
+}
+
+int parse_paren(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
+		struct operand *o)
+{
+	const struct arch_reg *reg;
+	struct scan ahead = *s;
+	struct expr e;
+
+	if (scan_reg(arch, syntax, &ahead, &reg) && scan_at_end(&ahead)) {
+		operand_set_reg(o, arch, reg);
+		return 0;
+	}
+	if (parse_displacement(s, o, &e))
+		return -EINVAL;
+	o->kind = OPERAND_CONST;
+	if (scan_char(s, '(')) {
+		if (parse_address(arch, syntax, s, o))
+			return -EINVAL;
+	} else if (!e.present) {
+		return operand_refuse(o, "not an operand of this CPU");
+	}
+	if (operand_set_expr(o, &e, syntax->modifiers))
+		return -EINVAL;
+	if (o->kind == OPERAND_MEM && o->symbol.len && !e.modifier.len)
+		return operand_refuse(o, "a symbol as displacement needs an operator like '%lo'");
+	return operand_end(s, o);
+}

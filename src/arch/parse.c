@@ -1,0 +1,259 @@
+/* The scanner that all operand syntaxes share: words, numbers, sums, and the small steps that put
+ * what was read into an operand. Text comes from strangers' files: every byte is looked at once,
+ * nothing recurses, and what is not understood is refused with a reason. */
+#include "arch/parse.h"
+
+#include <errno.h>
+
+struct scan scan_of(struct str text)
+{
+	return (struct scan){text.ptr, text.ptr + text.len};
+}
+
+char scan_peek(struct scan *s)
+{
+	while (s->at < s->end && (*s->at == ' ' || *s->at == '\t'))
+		s->at++;
+	return s->at < s->end ? *s->at : '\0';
+}
+
+bool scan_at_end(struct scan *s)
+{
+	scan_peek(s);
+	return s->at == s->end;
+}
+
+bool scan_char(struct scan *s, char c)
+{
+	if (scan_peek(s) != c || s->at == s->end)
+		return false;
+	s->at++;
+	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Symbols may hold any byte beyond ASCII, and $ behind their first letter. */
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
+	       c == '.';
+}
+
+static bool is_symbol_start(char c)
+{
+	return is_word(c) || (unsigned char)c >= 0x80;
+}
+
+static bool is_symbol(char c)
+{
+	return is_symbol_start(c) || c == '$';
+}
+
+bool scan_word(struct scan *s, struct str *out)
+{
+	const char *start;
+
+	scan_peek(s);
+	start = s->at;
+	while (s->at < s->end && is_word(*s->at))
+		s->at++;
+	*out = str_of(start, (size_t)(s->at - start));
+	return out->len > 0;
+}
+
+int operand_refuse(struct operand *o, const char *why)
+{
+	o->why = why;
+	return -EINVAL;
+}
+
+int operand_end(struct scan *s, struct operand *o)
+{
+	return scan_at_end(s) ? 0 : operand_refuse(o, "there is more text than an operand");
+}
+
+int scan_number(struct scan *s, struct operand *o, uint64_t *out)
+{
+	struct str digits;
+	int err;
+
+	if (!scan_word(s, &digits) || !is_digit(digits.ptr[0]))
+		return operand_refuse(o, "a number is missing");
+	err = str_to_u64(digits, out);
+	if (err == -ERANGE)
+		return operand_refuse(o, "a number has more than 64 bits");
+	return err ? operand_refuse(o, "a number is not well formed") : 0;
+}
+
+/* symbol = letters, digits, _ . $ | '"' anything '"' */
+static int scan_symbol(struct scan *s, struct operand *o, struct str *out)
+{
+	const char *start = s->at;
+
+	*out = str_of(start, 0);
+	if (scan_char(s, '"')) {
+		const char *quote = memchr(s->at, '"', (size_t)(s->end - s->at));
+
+		if (!quote)
+			return operand_refuse(o, "a quoted symbol does not end");
+		*out = str_of(s->at, (size_t)(quote - s->at));
+		s->at = quote + 1;
+	} else if (s->at < s->end && is_symbol_start(*s->at)) {
+		while (s->at < s->end && is_symbol(*s->at))
+			s->at++;
+		*out = str_of(start, (size_t)(s->at - start));
+	}
+	return out->len ? 0 : operand_refuse(o, "a number or a symbol is missing");
+}
+
+/* modifier = "@" word { "@" word } */
+static void scan_modifier(struct scan *s, struct str *out)
+{
+	const char *start;
+
+	if (s->at == s->end || *s->at != '@')
+		return;
+	start = ++s->at;
+	while (s->at < s->end && (is_word(*s->at) || *s->at == '@'))
+		s->at++;
+	*out = str_of(start, (size_t)(s->at - start));
+	if (!out->len)
+		*out = STR("@");
+}
+
+/* term = number | symbol ["@" modifier] */
+static int scan_term(struct scan *s, struct operand *o, bool negative, struct expr *out)
+{
+	uint64_t number;
+
+	if (is_digit(scan_peek(s))) {
+		if (scan_number(s, o, &number))
+			return -EINVAL;
+		if (negative && number > (uint64_t)INT64_MAX + 1)
+			return operand_refuse(o, "a number has more than 64 bits");
+		if (negative)
+			number = 0 - number;
+		out->value = (int64_t)((uint64_t)out->value + number);
+		return 0;
+	}
+	if (scan_peek(s) != '"' && !is_symbol_start(scan_peek(s)))
+		return operand_refuse(o, "a number or a symbol is missing");
+	if (negative || out->symbol.len)
+		return operand_refuse(o, "more than one symbol, or one that is subtracted");
+	if (scan_symbol(s, o, &out->symbol))
+		return -EINVAL;
+	scan_modifier(s, &out->modifier);
+	return 0;
+}
+
+int scan_expr(struct scan *s, struct operand *o, struct expr *out)
+{
+	char c = scan_peek(s);
+
+	*out = (struct expr){0};
+	if (c != '+' && c != '-' && c != '"' && !is_symbol_start(c))
+		return 0;
+	out->present = true;
+	do {
+		bool negative = false;
+
+		while (scan_peek(s) == '+' || scan_peek(s) == '-')
+			negative ^= *s->at++ == '-';
+		if (scan_term(s, o, negative, out))
+			return -EINVAL;
+	} while (scan_peek(s) == '+' || scan_peek(s) == '-');
+	return 0;
+}
+
+static int16_t saved_at(const struct arch_reg *reg)
+{
+	return reg->saved_at < 0 ? REG_NOT_SAVED : reg->saved_at;
+}
+
+bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg)
+{
+	return reg->size == arch->word &&
+	       (reg->saved_at != REG_NOT_SAVED || reg->id == arch->zero_base);
+}
+
+void operand_set_reg(struct operand *o, const struct arch *arch, const struct arch_reg *reg)
+{
+	if (reg->id == arch->zero) {
+		o->kind = OPERAND_CONST;
+		return;
+	}
+	o->kind = OPERAND_REG;
+	o->reg = reg->id;
+	o->reg_shift = reg->shift;
+	o->reg_at = saved_at(reg);
+}
+
+void operand_set_base(struct operand *o, const struct arch *arch, const struct arch_reg *reg)
+{
+	o->kind = OPERAND_MEM;
+	if (reg->id == arch->zero_base)
+		return;
+	o->base = reg->id;
+	o->base_at = saved_at(reg);
+}
+
+void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
+		       unsigned shift)
+{
+	o->kind = OPERAND_MEM;
+	if (reg->id == arch->zero_base)
+		return;
+	o->index = reg->id;
+	o->index_at = saved_at(reg);
+	o->scale_shift = (uint8_t)shift;
+}
+
+static bool same_word(struct str a, const char *b)
+{
+	for (size_t i = 0; i < a.len; i++) {
+		char upper = a.ptr[i] >= 'A' && a.ptr[i] <= 'Z' ? 0x20 : 0;
+
+		if (!b[i] || (a.ptr[i] | upper) != b[i])
+			return false;
+	}
+	return !b[a.len];
+}
+
+int operand_set_expr(struct operand *o, const struct expr *e, const struct modifier *modifiers)
+{
+	const struct modifier *m = modifiers;
+
+	o->value = e->value;
+	o->symbol = e->symbol;
+	if (!e->symbol.len)
+		return e->modifier.len ? operand_refuse(o, "a symbol is missing") : 0;
+	o->symbol_rule = SYMBOL_ADDRESS;
+	if (!e->modifier.len)
+		return 0;
+	while (m->name && !same_word(e->modifier, m->name))
+		m++;
+	if (!m->name)
+		return operand_refuse(o, "this way to use a symbol is not known");
+	o->symbol_rule = m->rule;
+	o->low_bits = m->low_bits;
+	return 0;
+}
+
+int parse_constant(struct scan *s, struct operand *o, const struct modifier *modifiers)
+{
+	struct expr e;
+
+	scan_char(s, '#');
+	if (scan_expr(s, o, &e))
+		return -EINVAL;
+	if (!e.present)
+		return operand_refuse(o, "not an operand of this CPU");
+	o->kind = OPERAND_CONST;
+	if (operand_set_expr(o, &e, modifiers))
+		return -EINVAL;
+	return operand_end(s, o);
+}

@@ -1,0 +1,79 @@
+/* What the operand syntaxes of the CPUs share: a scanner over one argument's text, sums of numbers
+ * and a symbol, and the two ways to write memory, off(base) and [base, off]. Used in this room
+ * only.
+ *
+ * Every function that can refuse text returns 0 or -EINVAL and says why in operand->why. */
+#ifndef NOPAL_ARCH_PARSE_H
+#define NOPAL_ARCH_PARSE_H
+
+#include "arch/operand.h"
+
+struct scan {
+	const char *at, *end;
+};
+
+/* "40+CheckpointStats@GOTOFF" */
+struct expr {
+	bool present;
+	int64_t value;	     /* the sum of the numbers, wrapping at 64 bits as in assemblers */
+	struct str symbol;   /* empty: none */
+	struct str modifier; /* "GOTOFF": what is behind the symbol's @ */
+};
+
+/* What an assembler writes at a symbol to take another number than its address. A CPU's table ends
+ * with a row without name. */
+struct modifier {
+	const char *name; /* "tpoff" of sym@tpoff, "lo12" of :lo12:sym, "%lo" of %lo(sym) */
+	enum symbol_rule rule;
+	int8_t low_bits;
+};
+
+struct scan scan_of(struct str text);
+bool scan_at_end(struct scan *s); /* only blanks are left */
+char scan_peek(struct scan *s);	  /* the next byte behind blanks; 0 at the end */
+bool scan_char(struct scan *s, char c);
+/* Letters, digits, _ and . ; false when there are none. */
+bool scan_word(struct scan *s, struct str *out);
+int scan_number(struct scan *s, struct operand *o, uint64_t *out);
+/* expr = [sign] term { sign term }; term = number | symbol ["@" modifier]. Absent is fine. */
+int scan_expr(struct scan *s, struct operand *o, struct expr *out);
+
+int operand_refuse(struct operand *o, const char *why); /* -EINVAL */
+/* The whole rest of the text must have been read. */
+int operand_end(struct scan *s, struct operand *o);
+/* A general register, under its full-width name. */
+bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg);
+void operand_set_reg(struct operand *o, const struct arch *arch, const struct arch_reg *reg);
+void operand_set_base(struct operand *o, const struct arch *arch, const struct arch_reg *reg);
+void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
+		       unsigned shift);
+/* The number and the symbol of `e` become the constant or displacement of `o`. */
+int operand_set_expr(struct operand *o, const struct expr *e, const struct modifier *modifiers);
+
+/* constant = ["#"] expr */
+int parse_constant(struct scan *s, struct operand *o, const struct modifier *modifiers);
+/* memory = "[" reg [ "," (["#"] [":" op ":"] expr | reg ["," "lsl" ["#"] number]) ] "]" */
+int parse_bracket(const struct arch *arch, struct scan *s, struct operand *o,
+		  const struct modifier *modifiers);
+
+/* How the CPUs that write off(base) differ. */
+struct paren_syntax {
+	char sigil; /* in front of a register: '%', '$', or 0 */
+	bool sigil_optional;
+	bool numbered;	  /* registers may be given as a number behind the sigil */
+	bool index_first; /* off(index,base) */
+	const struct modifier *modifiers;
+};
+bool scan_reg(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
+	      const struct arch_reg **out);
+/* operand = reg | expr | op "(" expr ")" , either behind it: "(" reg ["," reg] ")" */
+int parse_paren(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
+		struct operand *o);
+
+/* The CPUs, one file each. */
+extern const struct arch arch_x86_64, arch_i386, arch_aarch64, arch_arm, arch_riscv64, arch_ppc64le,
+	arch_s390x, arch_mips64;
+/* x86.c: the AT&T syntax of both x86 CPUs. */
+int x86_parse(const struct arch *arch, struct str text, struct operand *o);
+
+#endif

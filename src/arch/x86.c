@@ -1,0 +1,170 @@
+/* The AT&T operand syntax of x86_64 and i386: %eax, $42, -8+3+1(%rbp), (%rdx,%rsi,4),
+ * 40+sym(%rip), sym@GOTOFF(%ebx), %fs:4+sym@tpoff. */
+#include "arch/parse.h"
+
+#include <errno.h>
+
+/* Compilers read thread-local variables of an executable through these; the thread pointer's
+ * segment is fs on x86_64 and gs on i386. x86_64 counts @tpoff from the thread pointer, i386 does
+ * so for @ntpoff (its @tpoff is negated). */
+static const struct modifier modifiers_64[] = {
+	{"tpoff", SYMBOL_TLS, 0},
+	{NULL, SYMBOL_NONE, 0},
+};
+static const struct modifier modifiers_32[] = {
+	{"gotoff", SYMBOL_GOT, 0},
+	{"ntpoff", SYMBOL_TLS, 0},
+	{NULL, SYMBOL_NONE, 0},
+};
+
+static const struct modifier *modifiers_of(const struct arch *arch)
+{
+	return arch->word == 8 ? modifiers_64 : modifiers_32;
+}
+
+/* What stands between the parentheses. */
+struct address {
+	const struct arch_reg *base, *index;
+	unsigned scale_shift;
+};
+
+static int scan_reg_name(const struct arch *arch, struct scan *s, struct operand *o,
+			 const struct arch_reg **out)
+{
+	struct str name;
+
+	if (!scan_char(s, '%') || !scan_word(s, &name))
+		return operand_refuse(o, "a register is missing");
+	*out = arch_find_reg(arch, name);
+	return *out ? 0 : operand_refuse(o, "this CPU has no such register");
+}
+
+static int scan_address_reg(const struct arch *arch, struct scan *s, struct operand *o,
+			    const struct arch_reg **out)
+{
+	if (scan_reg_name(arch, s, o, out))
+		return -EINVAL;
+	if (!reg_holds_address(arch, *out))
+		return operand_refuse(o, "an address register that holds no address");
+	return 0;
+}
+
+/* scale = 1 | 2 | 4 | 8 */
+static int scan_scale(struct scan *s, struct operand *o, unsigned *shift)
+{
+	uint64_t scale;
+
+	if (scan_number(s, o, &scale))
+		return -EINVAL;
+	if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
+		return operand_refuse(o, "a scale is 1, 2, 4 or 8");
+	*shift = (unsigned)__builtin_ctzll(scale);
+	return 0;
+}
+
+/* address = "(" [reg] ["," [reg] ["," [scale]]] ")" */
+static int scan_address(const struct arch *arch, struct scan *s, struct operand *o,
+			struct address *out)
+{
+	*out = (struct address){0};
+	if (!scan_char(s, '('))
+		return 0;
+	if (scan_peek(s) == '%' && scan_address_reg(arch, s, o, &out->base))
+		return -EINVAL;
+	if (scan_char(s, ',')) {
+		if (scan_peek(s) == '%' && scan_address_reg(arch, s, o, &out->index))
+			return -EINVAL;
+		if (scan_char(s, ',') && scan_peek(s) != ')' && scan_scale(s, o, &out->scale_shift))
+			return -EINVAL;
+	}
+	if (!scan_char(s, ')'))
+		return operand_refuse(o, "the address does not end in ')'");
+	if (!out->base && !out->index)
+		return operand_refuse(o, "the address names no register");
+	if (out->index && (out->index->id == arch->sp || out->index->id == arch->pc))
+		return operand_refuse(o, "this register cannot be an index");
+	return 0;
+}
+
+/* Does the way the symbol is used fit the registers around it? */
+static int check_symbol(const struct arch *arch, struct operand *o)
+{
+	bool tls = o->base == arch->tls;
+	bool no_reg = o->base == REG_NONE && o->index == REG_NONE;
+
+	if (o->base == arch->pc) {
+		if (!o->symbol.len || o->symbol_rule != SYMBOL_ADDRESS || o->index != REG_NONE)
+			return operand_refuse(o, "%rip is understood only as 'symbol(%rip)'");
+		o->symbol_rule = SYMBOL_PC;
+		return 0;
+	}
+	if (!o->symbol.len)
+		return 0;
+	if (tls && o->symbol_rule != SYMBOL_TLS)
+		return operand_refuse(o, "a symbol in the thread's segment without its offset");
+	if (no_reg && o->symbol_rule != SYMBOL_ADDRESS)
+		return operand_refuse(o, "an offset of a symbol without what it is added to");
+	return 0;
+}
+
+/* memory = [segment] [expr] [address] */
+static int parse_memory(const struct arch *arch, struct scan *s, bool tls, struct operand *o)
+{
+	struct address address;
+	struct expr e;
+
+	if (scan_expr(s, o, &e) || scan_address(arch, s, o, &address))
+		return -EINVAL;
+	if (!e.present && !address.base && !address.index)
+		return operand_refuse(o, "not an operand of this CPU");
+	if (tls && address.base && (address.index || address.base->id == arch->pc))
+		return operand_refuse(o, "an address of more than two parts");
+	o->kind = OPERAND_MEM;
+	if (address.index)
+		operand_set_index(o, arch, address.index, address.scale_shift);
+	if (tls && address.base)
+		operand_set_index(o, arch, address.base, 0);
+	else if (address.base)
+		operand_set_base(o, arch, address.base);
+	if (tls)
+		o->base = arch->tls;
+	if (operand_set_expr(o, &e, modifiers_of(arch)) || check_symbol(arch, o))
+		return -EINVAL;
+	return operand_end(s, o);
+}
+
+/* segment = "%fs:" | "%gs:" */
+static int scan_segment(const struct arch *arch, struct scan *s, struct operand *o, bool *tls)
+{
+	struct scan ahead = *s;
+	struct str name;
+
+	*tls = false;
+	if (!scan_char(&ahead, '%') || !scan_word(&ahead, &name) || !scan_char(&ahead, ':'))
+		return 0;
+	if (!str_eq_text(name, arch->word == 8 ? "fs" : "gs"))
+		return operand_refuse(o, "the base of this segment is not known");
+	*s = ahead;
+	*tls = true;
+	return 0;
+}
+
+/* operand = "$" expr | reg | memory */
+int x86_parse(const struct arch *arch, struct str text, struct operand *o)
+{
+	struct scan s = scan_of(text);
+	const struct arch_reg *reg;
+	bool tls;
+
+	if (scan_char(&s, '$'))
+		return scan_peek(&s) == '#' ? operand_refuse(o, "a number is missing")
+					    : parse_constant(&s, o, modifiers_of(arch));
+	if (scan_segment(arch, &s, o, &tls))
+		return -EINVAL;
+	if (tls || scan_peek(&s) != '%')
+		return parse_memory(arch, &s, tls, o);
+	if (scan_reg_name(arch, &s, o, &reg))
+		return -EINVAL;
+	operand_set_reg(o, arch, reg);
+	return operand_end(&s, o);
+}
