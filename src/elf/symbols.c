@@ -30,6 +30,7 @@ struct symtab {
 	char *texts[2]; /* string tables: .symtab's, .dynsym's */
 	size_t text_lens[2];
 	bool sorted;
+	bool is_single;	   /* no symbol is there twice */
 	uint32_t *buckets; /* heads of chains, or NULL */
 	size_t bucket_mask;
 	uint16_t machine;
@@ -394,10 +395,49 @@ int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
 	return 0;
 }
 
+static bool has_double(const struct symtab *t, const struct entry *e)
+{
+	struct str name = entry_name(t, e);
+	uint32_t i = t->buckets[hash_name(t, name)];
+
+	for (unsigned steps = 0; i != NO_SYMBOL && steps < LOOK_BACK;
+	     i = t->entries[i].next, steps++)
+		if (t->entries[i].table != e->table && t->entries[i].address == e->address &&
+		    str_eq(entry_name(t, &t->entries[i]), name))
+			return true;
+	return false;
+}
+
+/* Leave out the dynamic symbols that are in the full table as well. */
+static int drop_doubles(struct symtab *t)
+{
+	size_t kept = 0;
+	int err;
+
+	if (!t->texts[0] || !t->texts[1] || t->is_single)
+		return 0;
+	err = make_buckets(t);
+	if (err)
+		return err;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->entries[i].table == 1 && has_double(t, &t->entries[i]))
+			t->entries[i].name = NO_SYMBOL;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->entries[i].name != NO_SYMBOL)
+			t->entries[kept++] = t->entries[i];
+	t->count = kept;
+	t->is_single = true;
+	free(t->buckets);
+	t->buckets = NULL;
+	return 0;
+}
+
 int symtab_each(struct symtab *t, symbol_fn *fn, void *arg)
 {
-	int err = 0;
+	int err = drop_doubles(t);
 
+	if (err)
+		return err;
 	sort_entries(t);
 	for (size_t i = 0; i < t->count && !err; i++) {
 		struct symbol s = symbol_of(t, &t->entries[i]);

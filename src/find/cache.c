@@ -1,0 +1,157 @@
+/* The cache of images: a hash table that grows, entries in an arena. */
+#include "find/cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "probe/sites.h"
+
+void cache_free(struct cache *c)
+{
+	for (size_t i = 0; i < c->bucket_count; i++)
+		for (struct cached_image *e = c->buckets[i]; e; e = e->next) {
+			site_list_free(&e->sites);
+			symtab_free(e->symbols);
+			diag_free(&e->diag);
+		}
+	free(c->buckets);
+	arena_free(&c->arena);
+	*c = (struct cache){.arena = ARENA_INIT};
+}
+
+static size_t bucket_of(const struct cache *c, dev_t device, ino_t inode)
+{
+	uint64_t h = ((uint64_t)device * 31 + inode) * 0x9e3779b97f4a7c15ull;
+
+	return (size_t)(h >> 20) & (c->bucket_count - 1);
+}
+
+static int grow(struct cache *c)
+{
+	size_t count = c->bucket_count ? c->bucket_count * 2 : 64;
+	struct cache bigger = *c;
+
+	if (c->count < c->bucket_count)
+		return 0;
+	bigger.bucket_count = count;
+	bigger.buckets = calloc(count, sizeof(*bigger.buckets));
+	if (!bigger.buckets)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->bucket_count; i++)
+		for (struct cached_image *e = c->buckets[i], *next; e; e = next) {
+			struct cached_image **bucket =
+				&bigger.buckets[bucket_of(&bigger, e->device, e->inode)];
+
+			next = e->next;
+			e->next = *bucket;
+			*bucket = e;
+		}
+	free(c->buckets);
+	*c = bigger;
+	return 0;
+}
+
+static bool is_same(const struct cached_image *e, const struct stat *st)
+{
+	return e->inode == st->st_ino && e->device == st->st_dev && e->size == st->st_size &&
+	       e->changed.tv_sec == st->st_mtim.tv_sec && e->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+struct cached_image *cache_image(struct cache *c, const struct stat *st)
+{
+	struct cached_image **bucket, *e;
+
+	if (grow(c))
+		return NULL;
+	bucket = &c->buckets[bucket_of(c, st->st_dev, st->st_ino)];
+	for (e = *bucket; e; e = e->next)
+		if (is_same(e, st))
+			return e;
+	e = arena_new(&c->arena, struct cached_image);
+	if (!e)
+		return NULL;
+	e->device = st->st_dev;
+	e->inode = st->st_ino;
+	e->size = st->st_size;
+	e->changed = st->st_mtim;
+	e->next = *bucket;
+	*bucket = e;
+	c->count++;
+	return e;
+}
+
+struct finding *cache_finding(struct cache *c, struct cached_image *image, struct str path,
+			      struct str open_path, pid_t pid)
+{
+	struct finding *f;
+
+	for (f = image->findings; f; f = f->next)
+		if (f->image.pid == pid && str_eq(f->image.path, path) &&
+		    str_eq(f->image.open_path, open_path))
+			return f;
+	f = arena_new(&c->arena, struct finding);
+	if (!f)
+		return NULL;
+	f->image.path = arena_str(&c->arena, path);
+	f->image.open_path = arena_str(&c->arena, open_path);
+	f->image.pid = pid;
+	f->image.sites = &image->sites;
+	f->cached = image;
+	if (!f->image.path.ptr || !f->image.open_path.ptr)
+		return NULL;
+	f->next = image->findings;
+	image->findings = f;
+	return f;
+}
+
+/* Debug files are looked for where the image's own mount namespace has them. */
+static struct str root_of(struct finding *f, struct arena *a)
+{
+	if (!str_starts(f->image.open_path, STR("/proc/")))
+		return STR("");
+	return f->image.pid ? arena_printf(a, "/proc/%d/root", (int)f->image.pid) : STR("");
+}
+
+/* The image's place for .gnu_debuglink: its own path, below the root. */
+static struct str place_of(struct finding *f, struct str root, struct arena *a)
+{
+	return root.len ? arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(f->image.path))
+			: f->image.open_path;
+}
+
+void cache_read_sites(struct finding *f)
+{
+	struct cached_image *e = f->cached;
+	struct arena names = ARENA_INIT;
+	struct image *image;
+	struct str root;
+
+	if (e->sites_read)
+		return;
+	e->sites_read = true;
+	if (image_open(f->image.open_path.ptr, &image, &e->diag))
+		return;
+	root = root_of(f, &names);
+	site_list_read(image, place_of(f, root, &names), root, &e->sites, &e->diag);
+	image_close(image);
+	arena_free(&names);
+}
+
+void cache_read_symbols(struct finding *f, struct diag *d)
+{
+	struct cached_image *e = f->cached;
+	struct arena names = ARENA_INIT;
+	struct image *image;
+	struct str root;
+
+	if (e->symbols_read)
+		return;
+	e->symbols_read = true;
+	if (image_open(f->image.open_path.ptr, &image, d))
+		return;
+	e->arch = arch_for(image->machine, image->word);
+	root = root_of(f, &names);
+	symtab_read(image, place_of(f, root, &names), root, &e->symbols, d);
+	image_close(image);
+	arena_free(&names);
+}

@@ -1,0 +1,52 @@
+/* The images a finder has met, by device and inode: each file is read once, and "no probes" is
+ * remembered too. A file that was written to since (size or time differ) is another file. */
+#ifndef NOPAL_FIND_CACHE_H
+#define NOPAL_FIND_CACHE_H
+
+#include <sys/stat.h>
+
+#include "elf/symbols.h"
+#include "find/find.h"
+
+/* One way an image was found. The same image can be known by several paths. */
+struct finding {
+	struct found_image image; /* first: what callers see */
+	struct cached_image *cached;
+	struct finding *next;
+};
+
+struct cached_image {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	struct timespec changed;
+	struct cached_image *next; /* in its bucket */
+	struct finding *findings;
+	uint64_t query; /* the last query that has had it */
+
+	bool sites_read;
+	struct site_list sites;
+	struct diag diag; /* what went wrong when its sites were read */
+	bool symbols_read;
+	struct symtab *symbols;	 /* NULL: none */
+	const struct arch *arch; /* after symbols_read */
+};
+
+struct cache {
+	struct arena arena;
+	struct cached_image **buckets;
+	size_t bucket_count, count;
+};
+
+void cache_free(struct cache *c);
+/* The image that stat(2) describes; new ones are added. NULL: no memory. */
+struct cached_image *cache_image(struct cache *c, const struct stat *st);
+/* Remember that the image is known by these names, which are copied. NULL: no memory. */
+struct finding *cache_finding(struct cache *c, struct cached_image *image, struct str path,
+			      struct str open_path, pid_t pid);
+/* Read the image's sites unless that was done. What is wrong with the file is in cached->diag. */
+void cache_read_sites(struct finding *f);
+/* Read its symbols unless that was done; errors are messages in `d`, and then it has none. */
+void cache_read_symbols(struct finding *f, struct diag *d);
+
+#endif

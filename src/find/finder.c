@@ -1,0 +1,90 @@
+/* Answering queries for sites. */
+#include "find/finder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int finder_new(struct finder **out)
+{
+	struct finder *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	*out = f;
+	return 0;
+}
+
+void finder_free(struct finder *f)
+{
+	if (!f)
+		return;
+	cache_free(&f->cache);
+	buf_free(&f->text);
+	buf_free(&f->name);
+	free(f->matches);
+	free(f);
+}
+
+/* What is wrong with a file is remembered with it and told again for each query that names it. */
+static void tell(struct diag *d, const struct diag *from)
+{
+	for (const struct message *m = from->first; m; m = m->next) {
+		if (m->level == DIAG_ERROR)
+			diag_error(d, 0, m->tag, "%.*s", STR_FMT(m->text));
+		else
+			diag_warn(d, m->tag, "%.*s", STR_FMT(m->text));
+		if (m->hint.len)
+			diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
+}
+
+static bool is_match(const struct find_query *q, const struct site *site)
+{
+	return (!q->provider.len || str_match(q->provider, site->provider)) &&
+	       (!q->name.len || str_match(q->name, site->name));
+}
+
+/* Collect the indexes of matching sites in f->matches. Number of them, or -ENOMEM. */
+static ssize_t match_sites(struct finder *f, const struct find_query *q,
+			   const struct site_list *list)
+{
+	size_t count = 0;
+
+	if (f->match_cap < list->count) {
+		size_t *more = realloc(f->matches, list->count * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->matches = more;
+		f->match_cap = list->count;
+	}
+	for (size_t i = 0; i < list->count; i++)
+		if (is_match(q, &list->sites[i]))
+			f->matches[count++] = i;
+	return (ssize_t)count;
+}
+
+int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
+		 struct diag *d)
+{
+	struct image_set set;
+	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
+
+	for (size_t i = 0; i < set.count && !err; i++) {
+		struct finding *finding = set.items[i];
+		ssize_t count;
+
+		cache_read_sites(finding);
+		if (set.named)
+			tell(d, &finding->cached->diag);
+		count = match_sites(f, q, &finding->cached->sites);
+		if (count < 0)
+			err = -ENOMEM;
+		if (count <= 0)
+			continue;
+		found++;
+		err = fn(arg, &finding->image, f->matches, (size_t)count);
+	}
+	free(set.items);
+	return err ? err : found;
+}

@@ -1,0 +1,72 @@
+/* Answering queries for functions. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "find/finder.h"
+
+/* One walk over the functions of one image. */
+struct walk {
+	struct finding *finding;
+	struct str name;
+	function_fn *fn;
+	void *arg;
+	int found;
+	/* The function told last, to tell one that is in two symbol tables once. */
+	struct str last_name;
+	uint64_t last_offset;
+};
+
+static int take_symbol(void *arg, const struct symbol *symbol)
+{
+	struct walk *w = arg;
+	struct finding *f = w->finding;
+	struct found_function function = {
+		.path = f->image.path,
+		.open_path = f->image.open_path,
+		.name = symbol->name,
+		.arch = f->cached->arch,
+	};
+
+	if (symbol->kind != KIND_FUNCTION || !str_match(w->name, symbol->name) ||
+	    !symtab_offset_of(f->cached->symbols, symbol->entry, &function.offset))
+		return 0;
+	if (w->found && w->last_offset == function.offset && str_eq(w->last_name, symbol->name))
+		return 0;
+	w->found++;
+	w->last_offset = function.offset;
+	w->last_name = symbol->name;
+	return w->fn(w->arg, &function);
+}
+
+int finder_functions(struct finder *f, pid_t pid, struct str path, struct str name, function_fn *fn,
+		     void *arg, struct diag *d)
+{
+	struct walk w = {.name = name, .fn = fn, .arg = arg};
+	struct image_set set;
+	int err = finder_images(f, pid, path, &set, d);
+
+	for (size_t i = 0; i < set.count && !err; i++) {
+		w.finding = set.items[i];
+		cache_read_symbols(w.finding, set.named ? d : NULL);
+		if (!w.finding->cached->symbols)
+			continue;
+		err = str_has_wildcard(name)
+			      ? symtab_each(w.finding->cached->symbols, take_symbol, &w)
+			      : symtab_find(w.finding->cached->symbols, name, take_symbol, &w);
+	}
+	free(set.items);
+	return err ? err : w.found;
+}
+
+struct str finder_function_at(struct finder *f, const struct found_image *image, uint64_t offset)
+{
+	struct finding *finding = (struct finding *)image; /* the image is its first member */
+	struct symbol symbol;
+
+	(void)f;
+	cache_read_symbols(finding, NULL);
+	if (!finding->cached->symbols ||
+	    !symtab_at_offset(finding->cached->symbols, offset, &symbol, NULL))
+		return STR("");
+	return symbol.name;
+}

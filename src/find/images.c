@@ -1,0 +1,232 @@
+/* From a query's path and pid to images. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "find/finder.h"
+#include "find/lookup.h"
+#include "find/maps.h"
+
+#define DELETED " (deleted)"
+
+/* One query while it runs. */
+struct search {
+	struct finder *f;
+	struct image_set *out;
+	struct str wanted;  /* mapped files that match; empty: all */
+	unsigned forbidden; /* processes that we may not look at */
+};
+
+static int add(struct search *s, struct cached_image *image, struct str path, struct str open_path,
+	       pid_t pid)
+{
+	struct image_set *out = s->out;
+	struct finding *finding = cache_finding(&s->f->cache, image, path, open_path, pid);
+
+	if (!finding)
+		return -ENOMEM;
+	image->query = s->f->query;
+	if (out->count == out->cap) {
+		size_t cap = out->cap ? out->cap * 2 : 64;
+		struct finding **items = realloc(out->items, cap * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		out->items = items;
+		out->cap = cap;
+	}
+	out->items[out->count++] = finding;
+	return 0;
+}
+
+/* Does the user mean this mapped file? By its whole path, or by its last part when that is all they
+ * gave; a deleted file also without the kernel's remark. */
+static bool is_wanted(struct str wanted, struct str path)
+{
+	struct str plain = path;
+
+	if (!wanted.len || str_match(wanted, path))
+		return true;
+	if (str_ends(plain, STR(DELETED)))
+		plain.len -= sizeof(DELETED) - 1;
+	if (str_index(wanted, '/') < 0)
+		while (memchr(plain.ptr, '/', plain.len))
+			str_cut(&plain, '/');
+	return str_match(wanted, plain);
+}
+
+static int take_mapped(void *arg, const struct mapped_file *file)
+{
+	struct search *s = arg;
+	struct str open_path, path = file->path;
+	struct cached_image *image;
+	struct buf plain = BUF_INIT;
+	struct stat st, other;
+	int err;
+
+	if (!is_wanted(s->wanted, path) || mapped_file_locate(file, &s->f->name, &st))
+		return 0;
+	image = cache_image(&s->f->cache, &st);
+	if (!image)
+		return -ENOMEM;
+	if (image->query == s->f->query)
+		return 0;
+	/* Its plain path is better when it leads to the same file: it outlives the process. */
+	buf_str(&plain, path);
+	open_path = buf_as_str(&s->f->name);
+	if (!file->deleted && !plain.failed && !stat(plain.ptr, &other) &&
+	    other.st_dev == st.st_dev && other.st_ino == st.st_ino)
+		open_path = buf_as_str(&plain);
+	err = add(s, image, path, open_path, file->pid);
+	buf_free(&plain);
+	return err;
+}
+
+static int take_process(void *arg, pid_t pid)
+{
+	struct search *s = arg;
+	int err = maps_each(pid, &s->f->text, take_mapped, s);
+
+	if (err == -EACCES || err == -EPERM)
+		s->forbidden++;
+	return err == -ENOMEM ? err : 0; /* it may have ended meanwhile */
+}
+
+static int search_all(struct search *s, struct diag *d)
+{
+	int err = processes_each(take_process, s);
+
+	if (s->forbidden) {
+		diag_warn(d, "no-permission", "%u processes could not be looked at: %s",
+			  s->forbidden, strerror(EACCES));
+		diag_hint(d, "run as root to see the processes of other users");
+	}
+	return err;
+}
+
+static int search_process(struct search *s, pid_t pid, struct diag *d)
+{
+	int err = maps_each(pid, &s->f->text, take_mapped, s);
+
+	if (err == -ESRCH)
+		return diag_error(d, err, "no-process", "there is no process %d", (int)pid);
+	if (err != -EACCES && err != -EPERM)
+		return err;
+	diag_error(d, err, "no-permission", "cannot look at process %d: %s", (int)pid,
+		   strerror(-err));
+	diag_hint(d, "run as root, or as the user it belongs to");
+	return err;
+}
+
+static int take_file(struct search *s, pid_t pid, const struct located *file)
+{
+	struct cached_image *image;
+	struct stat st;
+
+	if (stat(file->open_path.ptr, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	image = cache_image(&s->f->cache, &st);
+	if (!image)
+		return -ENOMEM;
+	return image->query == s->f->query ? 0 : add(s, image, file->path, file->open_path, pid);
+}
+
+static int take_match(void *arg, struct str path)
+{
+	return take_file(arg, 0, &(struct located){path, path});
+}
+
+static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d)
+{
+	struct buf safe = BUF_INIT;
+	struct str name = arena_str(a, path);
+	struct image *image;
+
+	/* Opening it says best what is wrong: a directory, no permission, ... */
+	if (name.ptr && strlen(name.ptr) == path.len && str_index(path, '/') >= 0 && !pid)
+		if (image_open(name.ptr, &image, d))
+			return -ENOENT;
+	buf_escaped(&safe, path);
+	if (pid)
+		diag_error(d, 0, "no-file", "process %d has no file '%.*s'", (int)pid,
+			   STR_FMT(buf_as_str(&safe)));
+	else
+		diag_error(d, 0, "no-file", "cannot find '%.*s'", STR_FMT(buf_as_str(&safe)));
+	if (str_index(path, '/') < 0)
+		diag_hint(d,
+			  "looked in $PATH, in the loader's cache and here; give the whole path");
+	buf_free(&safe);
+	return -ENOENT;
+}
+
+static int search_file(struct search *s, pid_t pid, struct str path, struct diag *d)
+{
+	struct arena names = ARENA_INIT;
+	struct located file;
+	int err = lookup_file(pid, path, &names, &file);
+
+	if (!err)
+		err = take_file(s, pid, &file);
+	else if (err == -ENOENT)
+		err = not_found(pid, path, &names, d);
+	arena_free(&names);
+	return err;
+}
+
+/* What the process has mapped under that name comes first: the file there now may be another. */
+static int search_named(struct search *s, pid_t pid, struct str path, struct diag *d)
+{
+	int err = 0;
+
+	s->out->named = true;
+	s->wanted = path;
+	if (pid)
+		err = search_process(s, pid, d);
+	if (err || s->out->count)
+		return err;
+	return search_file(s, pid, path, d);
+}
+
+static int search_path(struct search *s, pid_t pid, struct str path, struct diag *d)
+{
+	bool all = !path.len || str_eq(path, STR("*"));
+
+	if (pid && (all || str_has_wildcard(path))) {
+		s->wanted = all ? STR("") : path;
+		return search_process(s, pid, d);
+	}
+	if (!path.len)
+		return diag_error(d, -EINVAL, "no-path", "no file and no process to look in");
+	if (all)
+		return search_all(s, d);
+	if (str_has_wildcard(path))
+		return lookup_pattern(path, take_match, s);
+	return search_named(s, pid, path, d);
+}
+
+static int compare_findings(const void *a, const void *b)
+{
+	const struct finding *const *x = a, *const *y = b;
+	int order = str_cmp((*x)->image.path, (*y)->image.path);
+
+	return order ? order : (*x)->image.pid - (*y)->image.pid;
+}
+
+int finder_images(struct finder *f, pid_t pid, struct str path, struct image_set *out,
+		  struct diag *d)
+{
+	struct search s = {.f = f, .out = out};
+	int err;
+
+	*out = (struct image_set){0};
+	f->query++;
+	err = search_path(&s, pid, path, d);
+	if (err) {
+		free(out->items);
+		*out = (struct image_set){0};
+		return err;
+	}
+	if (out->count)
+		qsort(out->items, out->count, sizeof(*out->items), compare_findings);
+	return 0;
+}

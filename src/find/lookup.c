@@ -1,0 +1,282 @@
+/* Looking for files. Paths of another mount namespace are resolved below /proc/PID/root with
+ * openat2(RESOLVE_IN_ROOT), so that absolute symbolic links there mean what that process means. */
+#include "find/lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "elf/image.h"
+
+#define MAX_CACHE (64u << 20) /* bytes of an ld.so.cache we would read */
+#define NEW_MAGIC "glibc-ld.so.cache1.1"
+#define OLD_MAGIC "ld.so-1.7.0"
+
+static bool is_file(const char *path, struct stat *st)
+{
+	return !stat(path, st) && S_ISREG(st->st_mode);
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What the name of a descriptor says of the file's path; empty when it cannot be had. */
+static struct str path_of_fd(int fd, struct arena *a)
+{
+	char link[64], target[4096];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, target, sizeof(target));
+	return len > 0 && (size_t)len < sizeof(target) ? arena_str(a, str_of(target, (size_t)len))
+						       : STR("");
+}
+
+static int open_below(const char *root, const char *path)
+{
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+
+	if (dir < 0)
+		return -1;
+	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+	close(dir);
+	return fd;
+}
+
+/* The file that a process knows as `path`. Its plain path is preferred when it is the same for us,
+ * because that outlives the process. */
+static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct located *out)
+{
+	struct str root = arena_printf(a, "/proc/%d/root", (int)pid);
+	struct str inner = arena_str(a, path), real, below;
+	struct stat st, other;
+	int fd;
+
+	if (!root.ptr || !inner.ptr)
+		return -ENOMEM;
+	out->path = inner;
+	fd = open_below(root.ptr, inner.ptr);
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOENT;
+	}
+	real = path_of_fd(fd, a);
+	close(fd);
+	below = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(real));
+	if (!real.ptr || !below.ptr)
+		return -ENOMEM;
+	if (is_file(inner.ptr, &other) && same_file(&st, &other))
+		out->open_path = inner;
+	else if (is_file(real.ptr, &other) && same_file(&st, &other))
+		out->open_path = real;
+	else if (is_file(below.ptr, &other) && same_file(&st, &other))
+		out->open_path = below;
+	else
+		out->open_path = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
+	return out->open_path.ptr ? 0 : -ENOMEM;
+}
+
+static int locate(pid_t pid, struct str path, struct arena *a, struct located *out)
+{
+	struct stat st;
+
+	if (pid && *path.ptr == '/')
+		return locate_in_process(pid, path, a, out);
+	out->path = out->open_path = arena_str(a, path);
+	if (!out->path.ptr)
+		return -ENOMEM;
+	return is_file(out->path.ptr, &st) ? 0 : -ENOENT;
+}
+
+static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct located *out)
+{
+	const char *dirs = getenv("PATH");
+	struct str rest = str_from(dirs ? dirs : "/usr/local/bin:/usr/bin:/bin");
+
+	while (rest.len) {
+		struct str dir = str_cut(&rest, ':'), path;
+
+		if (!dir.len || *dir.ptr != '/')
+			continue;
+		path = arena_printf(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name));
+		if (!path.ptr)
+			return -ENOMEM;
+		if (!locate(pid, path, a, out))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* The loader's cache. */
+
+/* Layout: magic 20 bytes, count, length of texts, 5 more words; then entries of 24 bytes: flags,
+ * name, path, ... with offsets from the magic. An older table may stand before it. */
+static struct cursor find_cache(struct str cache)
+{
+	size_t at = 0;
+
+	if (str_starts(cache, STR(OLD_MAGIC))) {
+		struct cursor c = cursor_of(cache.ptr, cache.len, false);
+		uint32_t count = 0;
+
+		cursor_skip(&c, 12);
+		if (!cursor_u32(&c, &count) || count > cache.len / 12)
+			return cursor_of("", 0, false);
+		at = (16 + (size_t)count * 12 + 7) & ~(size_t)7;
+	}
+	if (at > cache.len || !str_starts(str_of(cache.ptr + at, cache.len - at), STR(NEW_MAGIC)))
+		return cursor_of("", 0, false);
+	return cursor_of(cache.ptr + at, cache.len - at, false);
+}
+
+static bool text_at(struct str table, uint32_t at, struct str *out)
+{
+	struct cursor c;
+
+	if (at >= table.len)
+		return false;
+	c = cursor_of(table.ptr + at, table.len - at, false);
+	return cursor_text(&c, out);
+}
+
+/* The file is of this machine's own byte order, so it is read through numbers of ours. */
+static bool next_entry(struct cursor *c, uint32_t *name, uint32_t *path)
+{
+	struct str entry;
+
+	if (!cursor_bytes(c, 24, &entry))
+		return false;
+	memcpy(name, entry.ptr + 4, 4);
+	memcpy(path, entry.ptr + 8, 4);
+	return true;
+}
+
+struct str loader_cache_find(struct str cache, struct str name, unsigned n)
+{
+	struct cursor c = find_cache(cache);
+	struct str table = str_of((const char *)c.at, cursor_left(&c)), text, path, word;
+	uint32_t count = 0, name_at, path_at;
+
+	if (!cursor_skip(&c, sizeof(NEW_MAGIC) - 1) || !cursor_bytes(&c, 4, &word) ||
+	    !cursor_skip(&c, 24))
+		return STR("");
+	memcpy(&count, word.ptr, 4);
+	while (count-- && next_entry(&c, &name_at, &path_at)) {
+		if (!text_at(table, name_at, &text) || !str_eq(text, name) ||
+		    !text_at(table, path_at, &path) || !path.len || *path.ptr != '/')
+			continue;
+		if (!n--)
+			return path;
+	}
+	return STR("");
+}
+
+static int read_cache(pid_t pid, struct arena *a, struct str *out)
+{
+	struct located file;
+	struct stat st;
+	int fd, err = locate(pid, STR("/etc/ld.so.cache"), a, &file);
+	ssize_t got = -1;
+	char *room;
+
+	if (err)
+		return err;
+	fd = open(file.open_path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (!fstat(fd, &st) && st.st_size > 0 && st.st_size < MAX_CACHE) {
+		room = arena_alloc(a, (size_t)st.st_size);
+		got = room ? read(fd, room, (size_t)st.st_size) : -1;
+	}
+	close(fd);
+	if (got < 0)
+		return -EIO;
+	*out = str_of(room, (size_t)got);
+	return 0;
+}
+
+static bool is_for_host(const struct located *file)
+{
+	const struct arch *host = arch_host();
+	struct image *image;
+	bool same;
+
+	if (image_open(file->open_path.ptr, &image, NULL))
+		return false;
+	same = host && image->machine == host->machine && image->word == host->word;
+	image_close(image);
+	return same;
+}
+
+/* Libraries of several machines may share a name: this machine's comes first. */
+static int lookup_library(pid_t pid, struct str name, struct arena *a, struct located *out)
+{
+	struct str cache, path;
+	struct located file;
+	int found = -ENOENT, err = read_cache(pid, a, &cache);
+
+	for (unsigned i = 0; !err && i < 64; i++) {
+		path = loader_cache_find(cache, name, i);
+		if (!path.len)
+			break;
+		if (locate(pid, path, a, &file))
+			continue;
+		if (found)
+			*out = file;
+		found = 0;
+		if (!is_for_host(&file))
+			continue;
+		*out = file;
+		break;
+	}
+	return found;
+}
+
+int lookup_file(pid_t pid, struct str name, struct arena *a, struct located *out)
+{
+	struct str here;
+
+	if (!name.len || memchr(name.ptr, '\0', name.len))
+		return -ENOENT;
+	if (str_index(name, '/') >= 0)
+		return locate(pid, name, a, out);
+	if (!lookup_in_path(pid, name, a, out) || !lookup_library(pid, name, a, out))
+		return 0;
+	here = arena_printf(a, "./%.*s", STR_FMT(name));
+	return here.ptr ? locate(0, here, a, out) : -ENOMEM;
+}
+
+int lookup_pattern(struct str pattern, int (*fn)(void *arg, struct str path), void *arg)
+{
+	struct buf text = BUF_INIT;
+	glob_t found = {0};
+	int err = 0;
+
+	/* Only * and ? are ours; [ and \ stand for themselves. */
+	for (size_t i = 0; i < pattern.len; i++) {
+		if (pattern.ptr[i] == '[' || pattern.ptr[i] == '\\')
+			buf_char(&text, '\\');
+		buf_char(&text, pattern.ptr[i]);
+	}
+	if (text.failed)
+		err = -ENOMEM;
+	else if (text.len && !glob(text.ptr, 0, NULL, &found))
+		for (size_t i = 0; i < found.gl_pathc && !err; i++)
+			err = fn(arg, str_from(found.gl_pathv[i]));
+	globfree(&found);
+	buf_free(&text);
+	return err;
+}
