@@ -1,6 +1,6 @@
-/* Addresses -> names. A process is remembered (its maps, start time) as soon as it is seen, so that
- * stacks can be named after it has exited; ELF symbol tables are read only when a name is asked
- * for, and shared between processes by device and inode. */
+/* Addresses -> names. A process is remembered (its maps) as soon as it is seen, so that stacks can
+ * be named after it has exited; symbol tables are read only when a name is asked for, and shared
+ * between processes by device, inode and path. */
 #ifndef NOPAL_REPORT_SYMBOLS_H
 #define NOPAL_REPORT_SYMBOLS_H
 
@@ -10,14 +10,20 @@
 
 struct symbols;
 
+/* How a name is written. */
+#define SYMBOL_OFFSET 1u /* "main+18" and not "main" */
+#define SYMBOL_MODULE 2u /* " (/usr/bin/x)" behind it */
+
 int symbols_new(struct symbols **out);
-void symbols_free(struct symbols *s);
-/* Remember a process's maps now; again after new images were mapped. Cheap when nothing changed. */
+void symbols_free(struct symbols *s); /* NULL is fine */
+/* Read a process's maps now: when it is new, and again after new images were mapped. What was
+ * mapped before stays known where nothing newer covers it. */
 void symbols_see(struct symbols *s, pid_t pid);
-/* "main+18", or "0x55d1..." when nothing is known; `with_module` adds " (/usr/bin/x)". C++ names
- * are demangled when the demangler is there. */
-void symbols_user(struct symbols *s, pid_t pid, uint64_t address, bool with_module,
-		  struct buf *out);
-void symbols_kernel(struct symbols *s, uint64_t address, struct buf *out);
+/* "main+18", or "0x55d1..." when nothing is known. C++ names are demangled when the demangler is
+ * there. Names are as strangers wrote them: escape them for a terminal. */
+void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);
+void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out);
+/* An address without a name: "0x55d1...", "0". */
+void symbols_number(uint64_t address, struct buf *out);
 
 #endif

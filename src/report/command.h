@@ -1,0 +1,15 @@
+/* cat() and system(): what a file or a command says, as bytes. */
+#ifndef NOPAL_REPORT_COMMAND_H
+#define NOPAL_REPORT_COMMAND_H
+
+#include "base/buf.h"
+
+#define CAT_BYTES_MOST	   10240     /* of one file */
+#define COMMAND_BYTES_MOST (1u << 20) /* of one command; more is not read */
+
+/* The start of a file. -errno: it cannot be opened or read. */
+int command_cat(const char *path, struct buf *out);
+/* Run `/bin/sh -c text` to its end, and take its standard output. */
+int command_run(const char *text, struct buf *out);
+
+#endif

@@ -1,0 +1,176 @@
+/* The rows of a histogram. */
+#include "report/histogram.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#define LABEL_WIDTH 16
+#define COUNT_WIDTH 8
+#define BAR_WIDTH   52
+
+/* One bucket: [low, high), either end open. */
+struct bucket {
+	bool from_below, to_above;
+	bool is_wide;	    /* `high` is 2^64, one more than it can hold */
+	bool is_unsigned;   /* of hist(): never negative but in the open bucket */
+	uint64_t low, high; /* two's complement */
+};
+
+struct histogram {
+	const struct type *type;
+	struct str counts;
+	unsigned first, end; /* buckets to show */
+	uint64_t most;	     /* the largest count */
+};
+
+static uint64_t count_at(const struct histogram *h, unsigned bucket)
+{
+	uint64_t count = 0;
+
+	if (h->counts.len / 8 > bucket)
+		memcpy(&count, h->counts.ptr + 8 * (size_t)bucket, sizeof(count));
+	return count;
+}
+
+static void histogram_open(const struct value *v, struct histogram *h)
+{
+	unsigned buckets = v->type->kind == TYPE_HIST ? hist_buckets(v->type->bits)
+						      : lhist_buckets(v->type);
+
+	*h = (struct histogram){.type = v->type, .counts = v->bytes};
+	for (unsigned i = 0; i < buckets; i++) {
+		uint64_t count = count_at(h, i);
+
+		if (!count)
+			continue;
+		if (!h->most)
+			h->first = i;
+		h->end = i + 1;
+		if (count > h->most)
+			h->most = count;
+	}
+}
+
+static struct bucket bucket_at(const struct histogram *h, unsigned i)
+{
+	const struct type *t = h->type;
+	uint64_t min = (uint64_t)t->min, step = (uint64_t)t->step;
+
+	if (t->kind == TYPE_HIST)
+		return (struct bucket){
+			.from_below = i == 0,
+			.is_wide = i + 1 == hist_buckets(t->bits),
+			.is_unsigned = true,
+			.low = (uint64_t)hist_bucket_low(i, t->bits),
+			.high = i + 1 == hist_buckets(t->bits)
+					? 0
+					: (uint64_t)hist_bucket_low(i + 1, t->bits),
+		};
+	if (i == 0)
+		return (struct bucket){.from_below = true, .high = min};
+	if (i + 1 == lhist_buckets(t))
+		return (struct bucket){.to_above = true, .low = (uint64_t)t->max};
+	return (struct bucket){.low = min + (i - 1) * step, .high = min + i * step};
+}
+
+/* 1536 -> "1536", 2048 -> "2K", 3145728 -> "3M": the largest unit that divides it. */
+static void add_label(uint64_t number, bool is_unsigned, struct buf *out)
+{
+	uint64_t size = number;
+	unsigned unit = 0;
+
+	if (!is_unsigned && (int64_t)number < 0) {
+		buf_char(out, '-');
+		size = 0 - number;
+	}
+	while (size && size % 1024 == 0 && unit < 6) {
+		size /= 1024;
+		unit++;
+	}
+	buf_u64(out, size);
+	if (unit)
+		buf_char(out, " KMGTPE"[unit]);
+}
+
+static void add_range(const struct bucket *b, struct buf *out)
+{
+	buf_char(out, b->from_below ? '(' : '[');
+	if (b->from_below)
+		buf_text(out, "...");
+	else
+		add_label(b->low, b->is_unsigned, out);
+	if (b->is_unsigned && !b->from_below && b->high - b->low == 1) {
+		buf_char(out, ']');
+		return;
+	}
+	buf_text(out, ", ");
+	if (b->to_above)
+		buf_text(out, "...");
+	else if (b->is_wide)
+		buf_text(out, "16E");
+	else
+		add_label(b->high, b->is_unsigned, out);
+	buf_char(out, ')');
+}
+
+static void fill_to(struct buf *out, size_t start, size_t width)
+{
+	if (out->len - start < width)
+		buf_fill(out, ' ', width - (out->len - start));
+}
+
+static void add_row(const struct histogram *h, unsigned i, int64_t div, struct buf *out)
+{
+	struct bucket b = bucket_at(h, i);
+	uint64_t count = count_at(h, i);
+	/* In single precision, as bpftrace does it: bars are equal to the character. */
+	int bar = (int)((float)count / (float)h->most * BAR_WIDTH);
+	size_t start = out->len;
+
+	add_range(&b, out);
+	fill_to(out, start, LABEL_WIDTH);
+	buf_printf(out, "%*llu |", COUNT_WIDTH, (unsigned long long)(count / (uint64_t)div));
+	buf_fill(out, '@', (size_t)bar);
+	buf_fill(out, ' ', (size_t)(BAR_WIDTH - bar));
+	buf_text(out, "|\n");
+}
+
+void histogram_text(const struct value *v, int64_t div, struct buf *out)
+{
+	struct histogram h;
+
+	histogram_open(v, &h);
+	for (unsigned i = h.first; i < h.end; i++)
+		add_row(&h, i, div, out);
+}
+
+static void add_bound(struct json *j, const char *key, uint64_t bound, bool is_unsigned)
+{
+	json_key(j, key);
+	if (is_unsigned)
+		json_u64(j, bound);
+	else
+		json_s64(j, (int64_t)bound);
+}
+
+void histogram_json(const struct value *v, int64_t div, struct buf *out)
+{
+	struct json j = {out, false};
+	struct histogram h;
+
+	histogram_open(v, &h);
+	json_open(&j, '[');
+	for (unsigned i = h.first; i < h.end; i++) {
+		struct bucket b = bucket_at(&h, i);
+
+		json_open(&j, '{');
+		if (!b.from_below)
+			add_bound(&j, "min", b.low, b.is_unsigned);
+		if (!b.to_above)
+			add_bound(&j, "max", b.high - 1, b.is_unsigned && !b.from_below);
+		json_key(&j, "count");
+		json_u64(&j, count_at(&h, i) / (uint64_t)div);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+}

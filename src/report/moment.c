@@ -1,0 +1,102 @@
+/* Local time as text. */
+#include "report/moment.h"
+
+#include <time.h>
+
+#define NSEC_PER_SEC INT64_C(1000000000)
+
+/* No conversion of strftime writes more than this in any locale we know. */
+#define MOMENT_MOST 256
+
+static int64_t read_clock(clockid_t id)
+{
+	struct timespec t = {0, 0};
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+int64_t moment_now(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
+int64_t moment_wall_offset(void)
+{
+	/* The smallest of a few pairs: a preemption between the two clocks would shift it. */
+	int64_t best = 0, best_gap = INT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		int64_t before = read_clock(CLOCK_MONOTONIC);
+		int64_t wall = read_clock(CLOCK_REALTIME);
+		int64_t gap = read_clock(CLOCK_MONOTONIC) - before;
+
+		if (gap >= best_gap)
+			continue;
+		best_gap = gap;
+		best = wall - before - gap / 2;
+	}
+	return best;
+}
+
+/* One conversion, "%H" or "%-d": `spec` ends in a NUL. */
+static void add_conversion(const char *spec, const struct tm *tm, struct buf *out)
+{
+	size_t len;
+
+	if (buf_reserve(out, MOMENT_MOST))
+		return;
+	len = strftime(out->ptr + out->len, MOMENT_MOST, spec, tm);
+	out->len += len;
+	out->ptr[out->len] = '\0';
+}
+
+static void add_microseconds(int64_t nsecs, struct buf *out)
+{
+	for (int64_t unit = 100000000; unit >= 1000; unit /= 10)
+		buf_char(out, (char)('0' + nsecs / unit % 10));
+}
+
+/* Length of the conversion at the start of `s`: '%', flags, width, E or O, letter. 0: none. */
+static size_t conversion_length(struct str s)
+{
+	size_t i = 1;
+
+	while (i < s.len && i < 4 && strchr("_-0^#", s.ptr[i]))
+		i++;
+	while (i < s.len && i < 4 && s.ptr[i] >= '0' && s.ptr[i] <= '9')
+		i++;
+	if (i < s.len && (s.ptr[i] == 'E' || s.ptr[i] == 'O'))
+		i++;
+	return i < s.len && s.ptr[i] ? i + 1 : 0;
+}
+
+void moment_format(struct str format, int64_t nsecs, struct buf *out)
+{
+	int64_t part = nsecs % NSEC_PER_SEC;
+	time_t seconds = (time_t)(nsecs / NSEC_PER_SEC);
+	struct tm tm = {0};
+	char spec[8];
+
+	if (part < 0) {
+		part += NSEC_PER_SEC;
+		seconds--;
+	}
+	if (!localtime_r(&seconds, &tm))
+		return;
+	while (format.len) {
+		size_t len = *format.ptr == '%' ? conversion_length(format) : 0;
+
+		if (!len) {
+			buf_char(out, *format.ptr);
+			len = 1;
+		} else if (len == 2 && format.ptr[1] == 'f') {
+			add_microseconds(part, out);
+		} else {
+			memcpy(spec, format.ptr, len);
+			spec[len] = '\0';
+			add_conversion(spec, &tm, out);
+		}
+		format = str_of(format.ptr + len, format.len - len);
+	}
+}

@@ -1,0 +1,246 @@
+/* Every kind of value that is not an aggregate. */
+#include "report/render.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "report/moment.h"
+#include "report/symbols.h"
+
+void elements_open(const struct value *tuple, struct elements *e)
+{
+	*e = (struct elements){
+		.type = tuple->type,
+		.rest.rest = cursor_of(tuple->bytes.ptr, tuple->bytes.len,
+				       __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__),
+		/* A packed tuple as long as the full one has every text at its full length, and
+		 * then the two layouts are the same. */
+		.packed = tuple->bytes.len != type_memory(tuple->type),
+	};
+}
+
+bool elements_next(struct elements *e, struct value *out)
+{
+	const struct type *type;
+
+	if (e->next == e->type->element_count)
+		return false;
+	type = &e->type->elements[e->next++];
+	if (e->packed)
+		return record_field(&e->rest, type, out) == 0;
+	return value_decode(type, &e->rest.rest, out) == 0;
+}
+
+void render_bytes(const struct renderer *r, struct str bytes, struct buf *out)
+{
+	if (r->terminal)
+		buf_escaped(out, bytes);
+	else
+		buf_str(out, bytes);
+}
+
+void render_quoted(struct str text, struct buf *out)
+{
+	struct json j = {out, false};
+
+	json_str(&j, text);
+}
+
+void render_escaped(struct str bytes, bool all, struct buf *out)
+{
+	for (size_t i = 0; i < bytes.len; i++) {
+		unsigned char c = (unsigned char)bytes.ptr[i];
+
+		if (!all && c >= ' ' && c <= '~') {
+			buf_char(out, (char)c);
+			continue;
+		}
+		buf_add(out, "\\x", 2);
+		buf_char(out, "0123456789abcdef"[c >> 4]);
+		buf_char(out, "0123456789abcdef"[c & 15]);
+	}
+}
+
+double float_of_bits(uint64_t bits, unsigned size)
+{
+	uint32_t low = (uint32_t)bits;
+	double wide;
+	float narrow;
+
+	if (size == 4) {
+		memcpy(&narrow, &low, sizeof(narrow));
+		return (double)narrow;
+	}
+	memcpy(&wide, &bits, sizeof(wide));
+	return wide;
+}
+
+static bool reads_back(const char *text, double value, unsigned size)
+{
+	if (size == 4)
+		return strtof(text, NULL) == (float)value;
+	return strtod(text, NULL) == value;
+}
+
+void render_float(double value, unsigned size, struct buf *out)
+{
+	int most = size == 4 ? 9 : 17;
+	char text[40];
+
+	if (isnan(value)) {
+		buf_text(out, "nan"); /* its sign says nothing */
+		return;
+	}
+	for (int digits = size == 4 ? 6 : 15; digits <= most; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, value);
+		if (reads_back(text, value, size))
+			break;
+	}
+	buf_text(out, text);
+}
+
+static void render_string(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	if (v->flags & TEXT_NULL)
+		buf_text(out, "(null)");
+	else if (v->flags & TEXT_UNREADABLE)
+		buf_text(out, "(unreadable)");
+	else if (v->type->kind == TYPE_BUF)
+		render_escaped(v->bytes, false, out);
+	else
+		render_bytes(r, v->bytes, out);
+	if (v->flags & TEXT_CUT)
+		buf_str(out, r->trunc_trailer);
+}
+
+static void render_name(const struct renderer *r, uint64_t index, struct buf *out)
+{
+	if (index < r->name_count)
+		render_bytes(r, r->names[index], out);
+	else
+		buf_text(out, "(unknown)");
+}
+
+/* Names come from files of strangers, so a terminal gets them escaped. */
+static void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
+			  unsigned flags, struct buf *out)
+{
+	struct buf name = BUF_INIT;
+
+	if (!r->symbols || pid > INT32_MAX)
+		symbols_number(address, &name);
+	else if (kernel)
+		symbols_kernel(r->symbols, address, flags, &name);
+	else
+		symbols_user(r->symbols, (pid_t)pid, address, flags, &name);
+	render_bytes(r, buf_as_str(&name), out);
+	buf_free(&name);
+}
+
+/* An empty line, then the frames, innermost first. */
+static void render_stack(const struct renderer *r, const struct value *v, unsigned indent,
+			 struct buf *out)
+{
+	bool kernel = v->type->kind == TYPE_KSTACK;
+
+	buf_char(out, '\n');
+	for (size_t i = 0; i + 8 <= v->bytes.len; i += 8) {
+		uint64_t address;
+
+		memcpy(&address, v->bytes.ptr + i, sizeof(address));
+		buf_fill(out, ' ', indent);
+		render_symbol(r, kernel, v->extra, address, SYMBOL_OFFSET, out);
+		buf_char(out, '\n');
+	}
+}
+
+static void render_tuple(const struct renderer *r, const struct value *v, unsigned indent,
+			 struct buf *out)
+{
+	struct elements e;
+	struct value element;
+	const char *separator = "";
+
+	elements_open(v, &e);
+	buf_char(out, '(');
+	while (elements_next(&e, &element)) {
+		buf_text(out, separator);
+		render_text(r, &element, indent, out);
+		separator = ", ";
+	}
+	buf_char(out, ')');
+}
+
+static void render_time(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct str format = STR("%H:%M:%S");
+
+	if (v->extra < r->name_count)
+		format = r->names[v->extra];
+	moment_format(format, r->wall_offset + (int64_t)v->bits, out);
+}
+
+void render_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
+{
+	switch (v->type->kind) {
+	case TYPE_INT:
+		if (v->type->is_signed)
+			buf_s64(out, (int64_t)v->bits);
+		else
+			buf_u64(out, v->bits);
+		break;
+	case TYPE_FLOAT:
+		render_float(float_of_bits(v->bits, v->type->size), v->type->size, out);
+		break;
+	case TYPE_STR:
+	case TYPE_BUF: render_string(r, v, out); break;
+	case TYPE_NAME: render_name(r, v->bits, out); break;
+	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
+	case TYPE_USTACK:
+	case TYPE_KSTACK: render_stack(r, v, indent, out); break;
+	case TYPE_USYM: render_symbol(r, false, v->extra, v->bits, 0, out); break;
+	case TYPE_KSYM: render_symbol(r, true, 0, v->bits, 0, out); break;
+	case TYPE_TIME: render_time(r, v, out); break;
+	default: break; /* aggregates are only in maps: see table.c */
+	}
+}
+
+static void render_json_tuple(const struct renderer *r, const struct value *v, unsigned indent,
+			      struct buf *out)
+{
+	struct elements e;
+	struct value element;
+	const char *separator = "";
+
+	elements_open(v, &e);
+	buf_char(out, '[');
+	while (elements_next(&e, &element)) {
+		buf_text(out, separator);
+		render_json(r, &element, indent, out);
+		separator = ",";
+	}
+	buf_char(out, ']');
+}
+
+void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
+{
+	struct renderer raw = *r;
+	struct buf text = BUF_INIT;
+
+	if (v->type->kind == TYPE_TUPLE) {
+		render_json_tuple(r, v, indent, out);
+		return;
+	}
+	raw.terminal = false; /* JSON has its own escapes */
+	render_text(&raw, v, indent, &text);
+	/* There is no number for infinity in JSON. */
+	if (v->type->kind == TYPE_INT ||
+	    (v->type->kind == TYPE_FLOAT && isfinite(float_of_bits(v->bits, v->type->size))))
+		buf_str(out, buf_as_str(&text));
+	else
+		render_quoted(buf_as_str(&text), out);
+	out->failed |= text.failed;
+	buf_free(&text);
+}

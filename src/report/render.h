@@ -1,0 +1,48 @@
+/* One value as text or JSON, as bpftrace writes it. Comes in: a decoded value of a record or a map.
+ * Goes out: bytes at the end of a buffer. What could not be read is said in its place, with the
+ * words `(null)` and `(unreadable)`, and a string that was cut ends in the trailer. */
+#ifndef NOPAL_REPORT_RENDER_H
+#define NOPAL_REPORT_RENDER_H
+
+#include "program/record.h"
+#include "report/report.h"
+
+struct renderer {
+	const struct program *program;
+	const struct str *names; /* of the program, or of the newest that extends it */
+	uint32_t name_count;
+	struct symbols *symbols; /* NULL: addresses stay numbers */
+	struct str trunc_trailer;
+	bool terminal;	     /* escape control bytes */
+	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, nanoseconds */
+};
+
+/* Blanks before a stack frame: in a map's key, and everywhere else. */
+#define INDENT_KEY   4
+#define INDENT_VALUE 8
+
+void render_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
+void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
+/* Shortest decimal text that reads back as the same float of `size` bytes; "inf", "-inf", "nan". */
+void render_float(double value, unsigned size, struct buf *out);
+double float_of_bits(uint64_t bits, unsigned size);
+/* Bytes from a stranger: as they are, or escaped for a terminal. */
+void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);
+/* `bytes` with \xNN for what is not printable ASCII; `all`: for every byte. */
+void render_escaped(struct str bytes, bool all, struct buf *out);
+/* One JSON string, quotes and all. */
+void render_quoted(struct str text, struct buf *out);
+
+/* The elements of a tuple, one after the other. */
+struct elements {
+	const struct type *type;
+	struct record rest;
+	unsigned next;
+	bool packed;
+};
+
+void elements_open(const struct value *tuple, struct elements *e);
+/* False at the end, or when the bytes are malformed. */
+bool elements_next(struct elements *e, struct value *out);
+
+#endif
