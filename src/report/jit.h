@@ -1,0 +1,19 @@
+/* Names of code that was compiled at run time, from the file that run-times leave for profilers:
+ * /tmp/perf-PID.map, lines "START SIZE name" in hex. */
+#ifndef NOPAL_REPORT_JIT_H
+#define NOPAL_REPORT_JIT_H
+
+#include <sys/types.h>
+
+#include "base/str.h"
+
+struct jit_names;
+
+/* Read the file, or its newer state; *names may be NULL at first. Only a regular file of `owner` or
+ * root is believed. -errno: what was known stays. */
+int jit_names_read(const char *path, uid_t owner, struct jit_names **names);
+void jit_names_free(struct jit_names *names); /* NULL is fine */
+bool jit_names_at(const struct jit_names *names, uint64_t address, struct str *name,
+		  uint64_t *into);
+
+#endif
