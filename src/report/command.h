@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-#define CAT_BYTES_MOST	   10240     /* of one file */
+#define CAT_BYTES_MOST	   10240      /* of one file */
 #define COMMAND_BYTES_MOST (1u << 20) /* of one command; more is not read */
 
 /* The start of a file. -errno: it cannot be opened or read. */

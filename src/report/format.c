@@ -288,8 +288,7 @@ static void add_text(const struct piece *p, const struct renderer *r, struct val
 {
 	size_t start = out->len;
 
-	if (p->precision >= 0 && v->type->kind == TYPE_STR &&
-	    v->bytes.len > (size_t)p->precision) {
+	if (p->precision >= 0 && v->type->kind == TYPE_STR && v->bytes.len > (size_t)p->precision) {
 		v->bytes.len = (size_t)p->precision;
 		v->flags &= ~TEXT_CUT; /* the script asked for no more */
 	}

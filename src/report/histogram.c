@@ -34,8 +34,8 @@ static uint64_t count_at(const struct histogram *h, unsigned bucket)
 
 static void histogram_open(const struct value *v, struct histogram *h)
 {
-	unsigned buckets = v->type->kind == TYPE_HIST ? hist_buckets(v->type->bits)
-						      : lhist_buckets(v->type);
+	unsigned buckets =
+		v->type->kind == TYPE_HIST ? hist_buckets(v->type->bits) : lhist_buckets(v->type);
 
 	*h = (struct histogram){.type = v->type, .counts = v->bytes};
 	for (unsigned i = 0; i < buckets; i++) {

@@ -1,5 +1,5 @@
-/* Lines of kallsyms: "ffffffff81000000 T _stext", "ffffffffc0001000 t probe\t[module]". Data is kept
- * too, so that an address behind the last function of a region does not get its name. */
+/* Lines of kallsyms: "ffffffff81000000 T _stext", "ffffffffc0001000 t probe\t[module]". Data is
+ * kept too, so that an address behind the last function of a region does not get its name. */
 #include "report/kernel.h"
 
 #include <errno.h>

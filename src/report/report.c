@@ -193,8 +193,8 @@ static int report_map_value(struct event *e)
 		return -EPROTO;
 	if (record_field(&e->record, &f->fields[at], &value))
 		return -EPROTO;
-	table_print_entry(&e->report->renderer, e->report->style,
-			  &e->report->program->maps[f->map], &key, &value, e->out);
+	table_print_entry(&e->report->renderer, e->report->style, &e->report->program->maps[f->map],
+			  &key, &value, e->out);
 	return 0;
 }
 
@@ -336,11 +336,11 @@ static int report_system(struct event *e)
 typedef int event_fn(struct event *e);
 
 static event_fn *const kinds[] = {
-	[FORMAT_PRINTF] = report_printf, [FORMAT_VALUE] = report_value,
+	[FORMAT_PRINTF] = report_printf,       [FORMAT_VALUE] = report_value,
 	[FORMAT_MAP_VALUE] = report_map_value, [FORMAT_JOIN] = report_join,
-	[FORMAT_TIME] = report_time, [FORMAT_PRINT] = report_print,
-	[FORMAT_CLEAR] = report_clear, [FORMAT_ZERO] = report_zero,
-	[FORMAT_EXIT] = report_exit, [FORMAT_CAT] = report_cat,
+	[FORMAT_TIME] = report_time,	       [FORMAT_PRINT] = report_print,
+	[FORMAT_CLEAR] = report_clear,	       [FORMAT_ZERO] = report_zero,
+	[FORMAT_EXIT] = report_exit,	       [FORMAT_CAT] = report_cat,
 	[FORMAT_SYSTEM] = report_system,
 };
 

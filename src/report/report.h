@@ -30,8 +30,8 @@ void report_free(struct report *r);
  * nothing is shown. */
 int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,
 		  struct str bytes, struct buf *out, enum report_action *action, int *exit_code);
-/* One map, or all that are not empty (what is printed at exit). top, div as print(@m, top, div); 0:
- * all, 1. */
+/* One map, or all in the order of their names (what is printed at exit). top, div as print(@m, top,
+ * div); 0: all, 1. As in bpftrace, text of a map without entries is one empty line. */
 int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
 	       int64_t top, int64_t div, struct buf *out);
 int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,

@@ -79,8 +79,8 @@ static int compare_keys(const void *a, const void *b)
 
 static int compare_values(const void *a, const void *b)
 {
-	int order = value_compare(&((const struct entry *)a)->value,
-				  &((const struct entry *)b)->value);
+	int order =
+		value_compare(&((const struct entry *)a)->value, &((const struct entry *)b)->value);
 
 	return order ? order : compare_keys(a, b);
 }
@@ -296,9 +296,8 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	return err < 0 ? err : 0;
 }
 
-void table_print_entry(const struct renderer *r, enum report_style style,
-		       const struct map_def *map, const struct value *key,
-		       const struct value *value, struct buf *out)
+void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
+		       const struct value *key, const struct value *value, struct buf *out)
 {
 	struct entry e = {.key = *key, .value = *value};
 	struct table t = {.renderer = r, .map = map, .style = style, .div = 1};

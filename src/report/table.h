@@ -16,8 +16,7 @@ struct table_request {
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct engine_ops *ops, struct engine *e, struct buf *out);
 /* One entry, for print(@m[key]). */
-void table_print_entry(const struct renderer *r, enum report_style style,
-		       const struct map_def *map, const struct value *key,
-		       const struct value *value, struct buf *out);
+void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
+		       const struct value *key, const struct value *value, struct buf *out);
 
 #endif

@@ -1,0 +1,37 @@
+/* What a process has mapped to execute, as last seen, and so kept after it has exited. */
+#ifndef NOPAL_REPORT_PROCESS_H
+#define NOPAL_REPORT_PROCESS_H
+
+#include "report/jit.h"
+#include "report/module.h"
+
+struct mapping {
+	uint64_t start, end;
+	uint64_t offset;       /* of `start` in the file */
+	struct module *module; /* NULL: no file, so perhaps code compiled at run time */
+};
+
+struct process {
+	pid_t pid;
+	pid_t inner_pid; /* in its own pid namespace */
+	uid_t uid;
+	bool is_foreign;	  /* other mount namespace or root: its paths mean nothing here */
+	struct mapping *mappings; /* by start, none overlaps another */
+	size_t count, cap;
+	struct jit_names *jit;
+	int64_t tried_ms;     /* when an unknown address last made us read the maps again */
+	struct process *next; /* of its hash chain */
+};
+
+/* Mappings of one process that are remembered. */
+#define MAPPINGS_MOST 65536
+
+/* Read /proc/PID/maps and put it over what was known. -ESRCH and others: it is gone, and what was
+ * known stays. */
+int process_refresh(struct process *p, struct modules *modules);
+void process_free(struct process *p);
+const struct mapping *process_mapping_at(const struct process *p, uint64_t address);
+/* The name of an address outside files. */
+bool process_jit_name_at(struct process *p, uint64_t address, struct str *name, uint64_t *into);
+
+#endif
