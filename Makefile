@@ -9,6 +9,7 @@ CC ?= cc
 O := build$(if $(SAN),-san)$(if $(FUZZING),-fuzz)
 Q := $(if $(V),,@)
 
+, := ,
 WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Werror=implicit
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 FUZZER := $(if $(FUZZING),-fsanitize=fuzzer-no-link$(,)address$(,)undefined)
@@ -16,7 +17,6 @@ CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS := -lbpf -lelf -lz -lpthread
-, := ,
 
 SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o)
