@@ -12,7 +12,7 @@ Q := $(if $(V),,@)
 , := ,
 WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvla -Werror=implicit
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-FUZZER := $(if $(FUZZING),-fsanitize=fuzzer-no-link$(,)address$(,)undefined)
+FUZZER := $(if $(FUZZING),-fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=undefined)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
