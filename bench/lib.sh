@@ -1,0 +1,37 @@
+# Shared by the benchmarks: medians, tables, interleaved runs.
+O=${O:-build}
+WORK=${WORK:-$O/bench}
+RESULTS=${RESULTS:-bench/RESULTS.md}
+WORD=__BPFTRACE_NOTIFY_PROBES_ATTACHED
+mkdir -p "$WORK"
+
+median() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b + 0) printf "%.2f", a / b; else print "-" }'; }
+have() { command -v "$1" >/dev/null; }
+say() { echo "bench: $*" >&2; }
+put() { printf '%s\n' "$*" >>"$RESULTS"; }
+
+# column N of the stopwatch line
+column() { awk -v n="$1" '{ print $n }'; }
+
+# Run each named command of the file list in turn, ROUNDS times; their stopwatch lines go to $WORK/NAME.t.
+# interleave ROUNDS name1 'command1' name2 'command2' ...
+interleave() {
+	rounds=$1
+	shift
+	names=$*
+	i=1
+	while [ $i -le $# ]; do
+		eval "rm -f \"$WORK/\${$i}.t\""
+		i=$((i + 2))
+	done
+	for _ in $(seq "$rounds"); do
+		i=1
+		while [ $i -lt $# ]; do
+			eval "name=\${$i}; command=\${$((i + 1))}"
+			# shellcheck disable=SC2154
+			eval "$command" >>"$WORK/$name.t" 2>"$WORK/$name.err" </dev/null || say "$name failed: $(tail -1 "$WORK/$name.err")"
+			i=$((i + 2))
+		done
+	done
+}
