@@ -1,0 +1,91 @@
+# Bad input: each has a message that says what was tried, on what, why it failed and what to do, and its exit code.
+load ../helpers
+
+@test "no arguments: help, exit code 2" {
+	run "$NOPAL"
+	[ "$status" = 2 ]
+	[[ "$output" == *"usage: nopal"* ]]
+}
+
+@test "--help of the command and of every subcommand" {
+	run "$NOPAL" --help
+	[ "$status" = 0 ]
+	for command in $(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' <<<"$output"); do
+		run "$NOPAL" "$command" --help
+		[ "$status" = 0 ]
+		[[ "$output" == usage:* ]]
+	done
+}
+
+@test "an unknown option is a usage error" {
+	run "$NOPAL" --nonsense
+	[ "$status" = 2 ]
+	[[ "$output" == *"hint:"* ]]
+}
+
+@test "a script that is not there" {
+	run "$NOPAL" /nowhere/x.bt
+	[ "$status" = 1 ]
+	[[ "$output" == *"cannot read the script '/nowhere/x.bt': No such file or directory"* ]]
+}
+
+@test "a script error shows the line and a caret" {
+	run "$NOPAL" -e 'BEGIN { printf("%d\n", $x) }'
+	[ "$status" = 1 ]
+	[[ "$output" == *"-e:1:"* ]]
+	[[ "$output" == *"^"* ]]
+}
+
+@test "a missing file" {
+	run "$NOPAL" -e 'usdt:/nowhere/prog:p:n { exit() }'
+	[ "$status" = 1 ]
+	[[ "$output" == *"/nowhere/prog"* ]]
+	[[ "$output" == *"No such file"* ]]
+}
+
+@test "a missing probe, with a suggestion" {
+	run "$NOPAL" -e "usdt:$TARGETS/tick:tick:wrod { exit() }"
+	[ "$status" = 1 ]
+	[[ "$output" == *"wrod"* ]]
+	[[ "$output" == *"did you mean 'word'"* ]]
+}
+
+@test "a file that is not ELF" {
+	run "$NOPAL" -e "usdt:/etc/passwd:p:n { exit() }"
+	[ "$status" = 1 ]
+	[[ "$output" == *"/etc/passwd"* ]]
+	[[ "$output" == *"ELF"* ]]
+}
+
+@test "a truncated ELF file" {
+	head -c 3000 "$TARGETS/tick" >"$BATS_TEST_TMPDIR/cut"
+	run "$NOPAL" list "$BATS_TEST_TMPDIR/cut"
+	[ "$status" = 1 ]
+	[[ "$output" == *"cut"* ]]
+}
+
+@test "a dead process" {
+	run "$NOPAL" -e 'usdt::p:n { exit() }' -p 4194000
+	[ "$status" = 1 ]
+	[[ "$output" == *"4194000"* ]]
+	[[ "$output" == *"No such process"* ]]
+}
+
+@test "a command that does not exist" {
+	need_tracing
+	run "$NOPAL" -e "usdt:$TARGETS/tick:tick:word { exit() }" -c /nowhere/command
+	[ "$status" = 1 ]
+	[[ "$output" == *"cannot start '/nowhere/command': No such file or directory"* ]]
+}
+
+@test "without permission the message says what is needed" {
+	[ "$(id -u)" = 0 ] || skip "needs root, to become an ordinary user"
+	need_program setpriv
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
+	cp "$NOPAL" "$TARGETS/tick" "$BATS_TEST_TMPDIR/"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups "$BATS_TEST_TMPDIR/nopal" -e \
+		"usdt:$BATS_TEST_TMPDIR/tick:tick:word { @ = count() }"
+	[ "$status" = 1 ]
+	[[ "$output" == *"ermi"* ]]
+	[[ "$output" == *"hint:"* ]]
+}

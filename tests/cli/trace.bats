@@ -1,0 +1,137 @@
+# Tracing real processes from the command line: counts, strings, signals, children, semaphores.
+load ../helpers
+
+setup() {
+	need_tracing
+	tick=$(private tick)
+}
+
+@test "printf of an int and a string, in order" {
+	run_traced "usdt:$tick:tick:word { printf(\"%d %s\\n\", arg1, str(arg0)) }" "$tick word one two three"
+	[ "$status" = 0 ]
+	[ "$output" = $'3 one\n3 two\n5 three' ]
+}
+
+@test "count by string argument, printed as bpftrace prints it" {
+	run_traced "usdt:$tick:tick:word { @[str(arg0)] = count() }" "$tick word a b a"
+	[ "$status" = 0 ]
+	[ "$output" = $'\n\n@[b]: 1\n@[a]: 2' ] || [ "$output" = $'\n@[b]: 1\n@[a]: 2' ]
+}
+
+@test "signed arguments keep their sign" {
+	run_traced "usdt:$tick:tick:number { printf(\"%d \", arg0); @min = min(arg0); @max = max(arg0) }" \
+		"$tick number -1 42 -9223372036854775808 9223372036854775807"
+	[ "$status" = 0 ]
+	[[ "$output" == *"-1 42 -9223372036854775808 9223372036854775807"* ]]
+	[[ "$output" == *"@max: 9223372036854775807"* ]]
+	[[ "$output" == *"@min: -9223372036854775808"* ]]
+}
+
+@test "every event of four threads is counted" {
+	run_traced "usdt:$tick:tick:loop { @ = count(); @sum = sum(arg0) }" "$tick loop 20000 4"
+	[ "$status" = 0 ]
+	[[ "$output" == *"@: 80000"* ]]
+	[[ "$output" == *"@sum: 799960000"* ]]
+}
+
+@test "delivered + lost = fired, in order per thread" {
+	"$NOPAL" -q --ring-size=64K -e "usdt:$tick:tick:loop { printf(\"%d %d\\n\", tid, arg0) }" \
+		-c "$tick loop 300000 2" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err"
+	lost=$(sed -n 's/^Lost \([0-9]*\) events$/\1/p' "$BATS_TEST_TMPDIR/err" | awk '{ s += $1 } END { print s + 0 }')
+	delivered=$(wc -l <"$BATS_TEST_TMPDIR/out")
+	echo "delivered $delivered lost $lost"
+	[ $((delivered + lost)) = 600000 ]
+	awk '{ if ($1 in last && $2 <= last[$1]) bad = 1; last[$1] = $2 } END { exit bad }' "$BATS_TEST_TMPDIR/out"
+}
+
+@test "children by fork are seen under -c and -p" {
+	run_traced "usdt:$tick:tick:loop { @[pid == $$] = count(); @all = count() }" "$tick fork 100"
+	[[ "$output" == *"@all: 200"* ]]
+
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	"$tick" wait fork 100 <"$BATS_TEST_TMPDIR/go" 3>&- &
+	target=$!
+	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_tracer "usdt:$tick:tick:loop { @[pid] = count() }" -p $target
+	echo >&8
+	wait $target
+	wait $tracer
+	[ "$(grep -c ': 100$' "$output_file")" = 2 ]
+}
+
+@test "-p leaves other processes of the same program alone" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	"$tick" wait loop 7 <"$BATS_TEST_TMPDIR/go" 3>&- &
+	target=$!
+	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_tracer "usdt:$tick:tick:loop { @ = count() }" -p $target
+	"$tick" loop 1000
+	echo >&8
+	wait $tracer
+	grep -q '^@: 7$' "$output_file"
+}
+
+@test "strings on pages never touched are read" {
+	head -c 5000 /dev/zero | tr '\0' 'x' >"$BATS_TEST_TMPDIR/text"
+	printf 'cold page' | dd of="$BATS_TEST_TMPDIR/text" conv=notrunc status=none
+	truncate -s 9 "$BATS_TEST_TMPDIR/text"
+	sync "$BATS_TEST_TMPDIR/text"
+	run_traced "usdt:$tick:tick:word { printf(\"[%s]\\n\", str(arg0)) }" "$tick cold $BATS_TEST_TMPDIR/text"
+	[ "$output" = "[cold page]" ]
+}
+
+@test "addresses that cannot be read are said, at that place" {
+	run_traced "usdt:$tick:tick:word { printf(\"<%s>\\n\", str(arg0)) }" "$tick hostile"
+	[ "$status" = 0 ]
+	[ "$(sed -n 3p <<<"$output" | tr -d '\n')" != "" ]
+	[[ "$output" == *"<(unreadable)>"* ]]
+	[[ "$output" == *"<(null)>"* ]]
+}
+
+@test "a semaphore is raised while traced, and dropped afterwards, also after kill -9" {
+	[ "$("$tick" active)" = 0 ]
+	start_tracer "usdt:$tick:tick:gate { @ = count() }"
+	[ "$("$tick" active)" = 1 ]
+	stop_tracer
+	[ "$("$tick" active)" = 0 ]
+	grep -q '^@: 1$' "$output_file"
+
+	start_tracer "usdt:$tick:tick:gate { @ = count() }"
+	[ "$("$tick" active)" = 1 ]
+	kill -9 $tracer
+	wait $tracer || true
+	for _ in $(seq 100); do
+		[ "$("$tick" active)" = 0 ] && break
+		sleep 0.05
+	done
+	[ "$("$tick" active)" = 0 ]
+}
+
+@test "BEGIN, END, interval, exit code, positional parameters" {
+	run timeout 20 "$NOPAL" -q -e 'BEGIN { printf("%d %s %d\n", $1, str($2), $#) } interval:ms:20 { if (++@n == 3) { exit(7) } } END { printf("n %d\n", @n); clear(@n) }' 12 word
+	echo "$output"
+	[ "$status" = 7 ]
+	[ "${lines[0]}" = "12 word 2" ]
+	[ "${lines[1]}" = "n 3" ]
+}
+
+@test "a script with only BEGIN ends by itself" {
+	run timeout 20 "$NOPAL" -q -e 'BEGIN { printf("hello\n") }'
+	[ "$status" = 0 ]
+	[ "$output" = hello ]
+}
+
+@test "control bytes are escaped on a terminal" {
+	need_program script
+	run timeout 20 script -qec "$NOPAL -q -e 'usdt:$tick:tick:word { printf(\"%s|\", str(arg0)) }' -c '$tick hostile'" /dev/null
+	[[ "$output" != *$'\033[2J'* ]]
+	[[ "$output" == *'\x1b[2J\x07bell\x0aline'* ]]
+}
+
+@test "the reader going away ends the run quietly" {
+	start_tracer "usdt:$tick:tick:loop { printf(\"%d\\n\", arg0) }"
+	kill -INT $tracer
+	wait $tracer
+	run timeout 30 bash -c "'$NOPAL' -q -e 'usdt:$tick:tick:loop { printf(\"%d\\n\", arg0) }' -c '$tick loop 100000 1 1' | head -1"
+	[ "$output" = 0 ]
+}
