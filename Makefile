@@ -68,18 +68,17 @@ units: $(UNITS)
 targets: $(TARGETS)
 examples: $(EXAMPLES)
 
-check: deps
+check:
+	@scripts/deps check
 	$(Q)$(MAKE) --no-print-directory build-tests
 	$(Q)O=$(O) SAN=$(SAN) tests/run
 
 build-tests: all units targets examples
 
-demo: deps
-	$(Q)$(MAKE) --no-print-directory all targets
+demo:
+	@scripts/deps build
+	$(Q)$(MAKE) --no-print-directory all examples
 	$(Q)O=$(O) scripts/demo
-
-deps:
-	@scripts/deps
 
 lint:
 	$(Q)scripts/lint
@@ -109,5 +108,5 @@ clean:
 
 -include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d)
 
-.PHONY: all check build-tests units targets examples demo deps lint format fuzz fuzzers bench install clean
+.PHONY: all check build-tests units targets examples demo lint format fuzz fuzzers bench install clean
 .SECONDARY:
