@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: 0BSD
+ *
+ * <nopal/sdt.h>: static probes for C, C++ and assembler, in one file.
+ *
+ * Permission to use, copy, modify, and/or distribute this software for any purpose with or without
+ * fee is hereby granted.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO THIS
+ * SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE
+ * AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES
+ * WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN ACTION OF CONTRACT,
+ * NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN CONNECTION WITH THE USE OR PERFORMANCE
+ * OF THIS SOFTWARE.
+ *
+ *	NOPAL_PROBE(provider, name, args...)	0 to 12 arguments
+ *	if (NOPAL_ENABLED(provider, name))	is anybody tracing it now?
+ *		NOPAL_PROBE(provider, name, costly());
+ *
+ * A probe is one `nop` (on x86-64 a 10-byte nop follows it, the door for tracers that patch) and a
+ * note in section .note.stapsdt that says where the arguments are; every tool that knows USDT reads
+ * it. Arguments that are in registers cost nothing. A second note, .note.nopal, describes them:
+ * source text, type, file and line (doc/describe-note.md). Neither section is loaded.
+ *
+ * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
+ * What is wider than a register, and a struct or union of 1, 2, 4, 8 or 16 bytes, is passed as bytes
+ * in memory; a larger struct is refused: pass its address. C has no type for a bit-field: write
+ * `+s.bits`.
+ *
+ * To be defined before the first inclusion, where wanted:
+ *	NOPAL_SDT_SHORT_NOP		a plain nop on x86-64 too
+ *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal
+ *	NOPAL_SDT_ARG_CONSTRAINT	another asm constraint than below; the operands are then
+ *					whatever the compiler chooses, and may be unreadable
+ * gcc 4.9 and clang 3.8 or newer, binutils 2.26 or newer. <sys/sdt.h> and <usdt.h> are faces of
+ * this file. */
+/* clang-format off */
+#ifndef NOPAL_SDT_H
+#define NOPAL_SDT_H 1
+
+/* Some dialects call parts of this file extensions; users who ask for pedantry mean their code. */
+#if defined __GNUC__ && !defined __ASSEMBLER__
+#pragma GCC system_header
+#endif
+
+#define NOPAL_SDT_STR_(...) #__VA_ARGS__
+#define NOPAL_SDT_STR(...)  NOPAL_SDT_STR_(__VA_ARGS__)
+
+/* ---- What differs between machines --------------------------------------------------------- */
+
+#ifdef __LP64__
+#define NOPAL_SDT_WORD .8byte
+#else
+#define NOPAL_SDT_WORD .4byte
+#endif
+
+/* The note's address is that of the first byte. It must be a 1-byte nop on x86: kernels turn a
+ * probed 5-byte nop into a call, whose return address lands in the caller's red zone. */
+#if defined NOPAL_SDT_NOP
+#elif defined __s390__ || defined __s390x__ || defined __ia64__
+#define NOPAL_SDT_NOP nop 0
+#else
+#define NOPAL_SDT_NOP nop
+#endif
+/* How an operand is printed, and the memory that a register points to. %k: a char may be in a
+ * register without a byte name; %I: shows whether it is a constant. */
+#if defined __powerpc__ || defined __powerpc64__
+#define NOPAL_SDT_VALUE(id) "%I[" id "]%[" id "]"
+#define NOPAL_SDT_DEREF(id) "0(%[" id "])"
+#elif defined __i386__
+#define NOPAL_SDT_VALUE(id) "%k[" id "]"
+#define NOPAL_SDT_DEREF(id) "(%k[" id "])"
+#elif defined __x86_64__
+#define NOPAL_SDT_VALUE(id) "%[" id "]"
+#define NOPAL_SDT_DEREF(id) "(%[" id "])"
+#elif defined __aarch64__ || defined __arm__
+#define NOPAL_SDT_VALUE(id) "%[" id "]"
+#define NOPAL_SDT_DEREF(id) "[%[" id "]]"
+#else
+#define NOPAL_SDT_VALUE(id) "%[" id "]"
+#define NOPAL_SDT_DEREF(id) "0(%[" id "])"
+#endif
+
+/* A constant or a register: the forms that every tool reads, and that cost nothing when the value
+ * is in a register. Memory would be cheaper where the value has to be loaded, but clang then stores
+ * every argument to the stack, and gcc writes symbols, thread-local and indexed addresses that
+ * tracers do not resolve. Where registers are few, the later arguments may be in memory. */
+#if defined __i386__
+#define NOPAL_SDT_FEW "nor"
+#define NOPAL_SDT_FEW_BOX 0
+#else
+#define NOPAL_SDT_FEW "nr"
+#define NOPAL_SDT_FEW_BOX 1
+#endif
+#define NOPAL_SDT_CONSTRAINT_OWN_1 "nr"
+#define NOPAL_SDT_CONSTRAINT_OWN_2 "nr"
+#define NOPAL_SDT_CONSTRAINT_OWN_3 "nr"
+#define NOPAL_SDT_CONSTRAINT_OWN_4 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_5 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_6 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_7 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_8 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_9 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_10 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_11 NOPAL_SDT_FEW
+#define NOPAL_SDT_CONSTRAINT_OWN_12 NOPAL_SDT_FEW
+#define NOPAL_SDT_BOX_OWN_1 1
+#define NOPAL_SDT_BOX_OWN_2 1
+#define NOPAL_SDT_BOX_OWN_3 1
+#define NOPAL_SDT_BOX_OWN_4 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_5 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_6 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_7 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_8 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_9 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_10 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_11 NOPAL_SDT_FEW_BOX
+#define NOPAL_SDT_BOX_OWN_12 NOPAL_SDT_FEW_BOX
+#ifdef NOPAL_SDT_ARG_CONSTRAINT
+#define NOPAL_SDT_CONSTRAINT_NOPAL(n) NOPAL_SDT_STR(NOPAL_SDT_ARG_CONSTRAINT)
+#define NOPAL_SDT_BOX_NOPAL(n) 0
+#else
+#define NOPAL_SDT_CONSTRAINT_NOPAL(n) NOPAL_SDT_CONSTRAINT_OWN_##n
+#define NOPAL_SDT_BOX_NOPAL(n) NOPAL_SDT_BOX_OWN_##n
+#endif
+
+/* ---- The bytes of a probe ------------------------------------------------------------------- */
+
+/* The pieces below are assembler text. In a C file they are string literals, one line each; in an
+ * assembler file they are the lines themselves, ended by a semicolon. Local labels: 7701 the site,
+ * 7702 to 7705 inside the note. */
+#ifdef __ASSEMBLER__
+#define NOPAL_SDT_LINE(...)  __VA_ARGS__;
+#define NOPAL_SDT_QUOTED_(x) #x
+#define NOPAL_SDT_QUOTED(x)  NOPAL_SDT_QUOTED_(x)
+#define NOPAL_SDT_ASCIZ(x)   .asciz NOPAL_SDT_QUOTED(x);
+#else
+#define NOPAL_SDT_LINE(...) NOPAL_SDT_STR(__VA_ARGS__) "\n"
+#define NOPAL_SDT_ASCIZ_(x) NOPAL_SDT_LINE(.asciz #x)
+#define NOPAL_SDT_ASCIZ(x)  NOPAL_SDT_ASCIZ_(x)
+#endif
+
+/* What follows the site: a 10-byte nop, for tracers that patch a jump over it. */
+#if defined __x86_64__ && !defined NOPAL_SDT_SHORT_NOP
+#define NOPAL_SDT_DOOR NOPAL_SDT_LINE(.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0)
+#else
+#define NOPAL_SDT_DOOR
+#endif
+
+/* The relocations say nothing to the program. They make linkers keep the base when they collect
+ * garbage, and keep apart two functions that differ in nothing but their probes. */
+#define NOPAL_SDT_SITE(...)                                    \
+	NOPAL_SDT_LINE(7701 : __VA_ARGS__)                     \
+	NOPAL_SDT_LINE(.reloc 7701b, BFD_RELOC_NONE, 7704f)    \
+	NOPAL_SDT_LINE(.reloc 7701b, BFD_RELOC_NONE, _.stapsdt.base)
+
+/* "?": the note goes with the code's COMDAT group, so that inline functions and templates have as
+ * many notes as sites. */
+#define NOPAL_SDT_NOTE_OPEN(section, owner, type)              \
+	NOPAL_SDT_LINE(.pushsection section, "?", "note")      \
+	NOPAL_SDT_LINE(.balign 4)                              \
+	NOPAL_SDT_LINE(.4byte 7703f - 7702f, 7705f - 7704f, type) \
+	NOPAL_SDT_LINE(7702 : .asciz owner)                    \
+	NOPAL_SDT_LINE(7703 : .balign 4)                       \
+	NOPAL_SDT_LINE(7704 :)
+#define NOPAL_SDT_NOTE_CLOSE                                   \
+	NOPAL_SDT_LINE(7705 : .balign 4)                       \
+	NOPAL_SDT_LINE(.popsection)
+
+/* One probe: site, note and base. `semaphore` is its symbol, or 0; `args` writes the operands. */
+#define NOPAL_SDT_BODY(provider, name, semaphore, args, ...)   \
+	NOPAL_SDT_SITE(__VA_ARGS__)                            \
+	NOPAL_SDT_DOOR                                         \
+	NOPAL_SDT_NOTE_OPEN(.note.stapsdt, "stapsdt", 3)       \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD 7701b)                   \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD _.stapsdt.base)          \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD semaphore)               \
+	NOPAL_SDT_ASCIZ(provider)                              \
+	NOPAL_SDT_ASCIZ(name)                                  \
+	args                                                   \
+	NOPAL_SDT_LINE(.byte 0)                                \
+	NOPAL_SDT_NOTE_CLOSE                                   \
+	NOPAL_SDT_BASE
+
+/* Readers compare the base's address in the note with where the section is: the difference is how
+ * far prelink has moved the file. */
+#define NOPAL_SDT_BASE                                         \
+	NOPAL_SDT_LINE(.ifndef _.stapsdt.base)                 \
+	NOPAL_SDT_LINE(.pushsection .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat) \
+	NOPAL_SDT_LINE(.weak _.stapsdt.base)                   \
+	NOPAL_SDT_LINE(.hidden _.stapsdt.base)                 \
+	NOPAL_SDT_LINE(_.stapsdt.base : .space 1)              \
+	NOPAL_SDT_LINE(.size _.stapsdt.base, 1)                \
+	NOPAL_SDT_LINE(.popsection)                            \
+	NOPAL_SDT_LINE(.endif)
+
+/* An implicit semaphore is one hidden word, however many files use it. A note refers to it weakly:
+ * where nobody asks NOPAL_ENABLED, it stays undefined, reads 0, and the probe has no semaphore. */
+#define NOPAL_SDT_SEMA(provider, name) __usdt_sema_##provider##__##name
+#define NOPAL_SDT_SEMA_USE(symbol)                             \
+	NOPAL_SDT_LINE(.weak symbol)                           \
+	NOPAL_SDT_LINE(.hidden symbol)
+#define NOPAL_SDT_SEMA_MAKE(symbol)                            \
+	NOPAL_SDT_LINE(.ifndef symbol)                         \
+	NOPAL_SDT_LINE(.pushsection .probes, "awG", "progbits", symbol, comdat) \
+	NOPAL_SDT_LINE(.weak symbol)                           \
+	NOPAL_SDT_LINE(.hidden symbol)                         \
+	NOPAL_SDT_LINE(.balign 2)                              \
+	NOPAL_SDT_LINE(.type symbol, STT_OBJECT)               \
+	NOPAL_SDT_LINE(.size symbol, 2)                        \
+	NOPAL_SDT_LINE(symbol : .zero 2)                       \
+	NOPAL_SDT_LINE(.popsection)                            \
+	NOPAL_SDT_LINE(.endif)
+
+#ifndef __ASSEMBLER__
+
+/* ---- What an argument is: one constant, and its value ---------------------------------------- */
+
+/* The constant, as the assembler takes it apart: bits 0-7 the last digit of the size, 8-15 the one
+ * before it or 0, 16 signed, 17 in memory that the operand points to, 18-23 the size, 24-30 the
+ * type class. */
+#define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)                                  \
+	((48 + (int)(size) % 10) | ((int)(size) > 9 ? (48 + (int)(size) / 10) << 8 : 0) |   \
+	 ((is_signed) ? 1 << 16 : 0) | ((boxed) ? 1 << 17 : 0) | ((int)(size) & 63) << 18 | \
+	 (type_class) << 24)
+
+/* Type classes of .note.nopal. */
+#define NOPAL_SDT_BYTES	   0 /* a struct, a vector, something else */
+#define NOPAL_SDT_UNSIGNED 1
+#define NOPAL_SDT_SIGNED   2
+#define NOPAL_SDT_BOOL	   3
+#define NOPAL_SDT_FLOAT	   4
+#define NOPAL_SDT_POINTER  5
+#define NOPAL_SDT_STRING   6 /* a pointer to char */
+#define NOPAL_SDT_ENUM	   7 /* C++ only: C shows an enum as an integer */
+#define NOPAL_SDT_CHAR	   8 /* char, char8_t, char16_t, char32_t, wchar_t */
+
+#define NOPAL_SDT_ALWAYS_INLINE __inline__ __attribute__((__always_inline__, __unused__))
+
+#ifdef __cplusplus
+extern "C++" {
+
+#define NOPAL_SDT_TOO_BIG \
+	"a probe argument cannot be a class of this size: pass its address, or its members"
+
+template <bool fits> struct nopal_sdt_class_argument_is_too_big___pass_its_address;
+template <> struct nopal_sdt_class_argument_is_too_big___pass_its_address<true> {
+	enum { yes = 1 };
+};
+
+/* T without const and volatile; an array as the pointer that is passed. */
+template <class T> struct nopal_sdt_bare {
+	typedef T type;
+};
+template <class T> struct nopal_sdt_bare<const T> {
+	typedef typename nopal_sdt_bare<T>::type type;
+};
+template <class T> struct nopal_sdt_bare<volatile T> {
+	typedef typename nopal_sdt_bare<T>::type type;
+};
+template <class T> struct nopal_sdt_bare<const volatile T> {
+	typedef typename nopal_sdt_bare<T>::type type;
+};
+template <class T> struct nopal_sdt_bare<T &> {
+	typedef typename nopal_sdt_bare<T>::type type;
+};
+template <class T> struct nopal_sdt_bare<T[]> {
+	typedef T *type;
+};
+template <class T, __SIZE_TYPE__ n> struct nopal_sdt_bare<T[n]> {
+	typedef T *type;
+};
+template <class T, __SIZE_TYPE__ n> struct nopal_sdt_bare<const T[n]> {
+	typedef const T *type;
+};
+template <class T, __SIZE_TYPE__ n> struct nopal_sdt_bare<volatile T[n]> {
+	typedef volatile T *type;
+};
+template <class T, __SIZE_TYPE__ n> struct nopal_sdt_bare<const volatile T[n]> {
+	typedef const volatile T *type;
+};
+
+/* Class and sign by type. */
+template <class T, bool is_enum> struct nopal_sdt_named {
+	enum { type_class = NOPAL_SDT_BYTES, is_signed = 0 };
+};
+template <class T> struct nopal_sdt_type : nopal_sdt_named<T, __is_enum(T)> {};
+template <class T> struct nopal_sdt_type<T *> {
+	enum { type_class = NOPAL_SDT_POINTER, is_signed = 0 };
+};
+#define NOPAL_SDT_TYPE(T, c, s)                        \
+	template <> struct nopal_sdt_type<T> {         \
+		enum { type_class = (c), is_signed = (s) }; \
+	};
+#define NOPAL_SDT_TYPE_SIGNED(T)   NOPAL_SDT_TYPE(T, NOPAL_SDT_SIGNED, 1)
+#define NOPAL_SDT_TYPE_UNSIGNED(T) NOPAL_SDT_TYPE(T, NOPAL_SDT_UNSIGNED, 0)
+NOPAL_SDT_TYPE_SIGNED(signed char)
+NOPAL_SDT_TYPE_SIGNED(short)
+NOPAL_SDT_TYPE_SIGNED(int)
+NOPAL_SDT_TYPE_SIGNED(long)
+NOPAL_SDT_TYPE_UNSIGNED(unsigned char)
+NOPAL_SDT_TYPE_UNSIGNED(unsigned short)
+NOPAL_SDT_TYPE_UNSIGNED(unsigned int)
+NOPAL_SDT_TYPE_UNSIGNED(unsigned long)
+__extension__ typedef long long nopal_sdt_s64;
+__extension__ typedef unsigned long long nopal_sdt_u64;
+NOPAL_SDT_TYPE_SIGNED(nopal_sdt_s64)
+NOPAL_SDT_TYPE_UNSIGNED(nopal_sdt_u64)
+#ifdef __SIZEOF_INT128__
+__extension__ typedef __int128 nopal_sdt_s128;
+__extension__ typedef unsigned __int128 nopal_sdt_u128;
+NOPAL_SDT_TYPE_SIGNED(nopal_sdt_s128)
+NOPAL_SDT_TYPE_UNSIGNED(nopal_sdt_u128)
+#endif
+NOPAL_SDT_TYPE(bool, NOPAL_SDT_BOOL, 0)
+NOPAL_SDT_TYPE(float, NOPAL_SDT_FLOAT, 0)
+NOPAL_SDT_TYPE(double, NOPAL_SDT_FLOAT, 0)
+NOPAL_SDT_TYPE(long double, NOPAL_SDT_FLOAT, 0)
+NOPAL_SDT_TYPE(char, NOPAL_SDT_CHAR, (char)-1 < (char)1)
+NOPAL_SDT_TYPE(wchar_t, NOPAL_SDT_CHAR, (wchar_t)-1 < (wchar_t)1)
+#ifdef __cpp_char8_t
+NOPAL_SDT_TYPE(char8_t, NOPAL_SDT_CHAR, 0)
+#endif
+#if __cplusplus >= 201103L
+NOPAL_SDT_TYPE(char16_t, NOPAL_SDT_CHAR, 0)
+NOPAL_SDT_TYPE(char32_t, NOPAL_SDT_CHAR, 0)
+#endif
+NOPAL_SDT_TYPE(char *, NOPAL_SDT_STRING, 0)
+NOPAL_SDT_TYPE(const char *, NOPAL_SDT_STRING, 0)
+#if __cplusplus >= 201103L
+NOPAL_SDT_TYPE(decltype(nullptr), NOPAL_SDT_POINTER, 0)
+#endif
+template <class T> struct nopal_sdt_named<T, true> {
+	enum {
+		type_class = NOPAL_SDT_ENUM,
+		is_signed = nopal_sdt_type<__underlying_type(T)>::is_signed
+	};
+};
+
+template <class T, bool may_box> struct nopal_sdt_arg {
+	typedef typename nopal_sdt_bare<T>::type type;
+	enum {
+		is_record = __is_class(type) || __is_union(type),
+		fits = !is_record || sizeof(type) == 1 || sizeof(type) == 2 || sizeof(type) == 4 ||
+		       sizeof(type) == 8 || sizeof(type) == 16,
+		boxed = may_box && (is_record || sizeof(type) > sizeof(void *)),
+		code = NOPAL_SDT_CODE(sizeof(type), nopal_sdt_type<type>::is_signed, boxed,
+				      (int)nopal_sdt_type<type>::type_class)
+	};
+#if __cplusplus >= 201103L
+	static_assert(fits, NOPAL_SDT_TOO_BIG);
+#else
+	enum { checked = nopal_sdt_class_argument_is_too_big___pass_its_address<fits>::yes };
+#endif
+};
+
+/* The value as an operand: itself, or the address of its bytes. The empty asm makes the compiler
+ * have these bytes in memory. */
+template <bool boxed> struct nopal_sdt_pass {
+	template <class T> static NOPAL_SDT_ALWAYS_INLINE const void *value(const T &x)
+	{
+		const void *p = (const void *)&reinterpret_cast<const volatile char &>(x);
+		__asm__ __volatile__("" : : "r"(p) : "memory");
+		return p;
+	}
+};
+template <> struct nopal_sdt_pass<false> {
+	template <class T>
+	static NOPAL_SDT_ALWAYS_INLINE typename nopal_sdt_bare<T>::type value(const T &x)
+	{
+		return (typename nopal_sdt_bare<T>::type)x;
+	}
+};
+
+#define NOPAL_SDT_ARG_CODE(x, box)  nopal_sdt_arg<__typeof__(x), box>::code
+#define NOPAL_SDT_ARG_VALUE(x, box) nopal_sdt_pass<nopal_sdt_arg<__typeof__(x), box>::boxed>::value(x)
+#define NOPAL_SDT_CHECK(x)
+}
+#else /* C */
+
+__extension__ typedef unsigned long long nopal_sdt_u64;
+
+#ifdef __SIZEOF_INT128__
+#define NOPAL_SDT_GENERIC_INT128(is_signed, is_unsigned) \
+	, __int128 : is_signed, unsigned __int128 : is_unsigned
+#else
+#define NOPAL_SDT_GENERIC_INT128(is_signed, is_unsigned)
+#endif
+
+/* Class by type. What is not in the list is a pointer (or an array) by the compiler's own account,
+ * or bytes. */
+#define NOPAL_SDT_ARG_CLASS(x)                                                            \
+	(__extension__ _Generic((x),                                                      \
+		 char: NOPAL_SDT_CHAR,                                                    \
+		 signed char: NOPAL_SDT_SIGNED,                                           \
+		 short: NOPAL_SDT_SIGNED,                                                 \
+		 int: NOPAL_SDT_SIGNED,                                                   \
+		 long: NOPAL_SDT_SIGNED,                                                  \
+		 long long: NOPAL_SDT_SIGNED,                                             \
+		 unsigned char: NOPAL_SDT_UNSIGNED,                                       \
+		 unsigned short: NOPAL_SDT_UNSIGNED,                                      \
+		 unsigned int: NOPAL_SDT_UNSIGNED,                                        \
+		 unsigned long: NOPAL_SDT_UNSIGNED,                                       \
+		 unsigned long long: NOPAL_SDT_UNSIGNED                                   \
+		 NOPAL_SDT_GENERIC_INT128(NOPAL_SDT_SIGNED, NOPAL_SDT_UNSIGNED),          \
+		 _Bool: NOPAL_SDT_BOOL,                                                   \
+		 float: NOPAL_SDT_FLOAT,                                                  \
+		 double: NOPAL_SDT_FLOAT,                                                 \
+		 long double: NOPAL_SDT_FLOAT,                                            \
+		 char *: NOPAL_SDT_STRING,                                                \
+		 const char *: NOPAL_SDT_STRING,                                          \
+		 default: NOPAL_SDT_IS_POINTER(x) ? NOPAL_SDT_POINTER : NOPAL_SDT_BYTES))
+#define NOPAL_SDT_ARG_SIGNED(x)                     \
+	(__extension__ _Generic((x),                \
+		 char: (char)-1 < (char)1,          \
+		 signed char: 1,                    \
+		 short: 1,                          \
+		 int: 1,                            \
+		 long: 1,                           \
+		 long long: 1                       \
+		 NOPAL_SDT_GENERIC_INT128(1, 0),    \
+		 default: 0))
+#define NOPAL_SDT_IS_POINTER(x) (__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 14)
+#define NOPAL_SDT_IS_RECORD(x)	(__builtin_classify_type(x) == 12 || __builtin_classify_type(x) == 13)
+#define NOPAL_SDT_ARG_SIZE(x) \
+	sizeof(__builtin_choose_expr(NOPAL_SDT_IS_POINTER(x), (void *)0, (x)))
+#define NOPAL_SDT_IS_BOXED(x, box) \
+	((box) && (NOPAL_SDT_IS_RECORD(x) || NOPAL_SDT_ARG_SIZE(x) > sizeof(void *)))
+#define NOPAL_SDT_ARG_CODE(x, box)                                      \
+	NOPAL_SDT_CODE(NOPAL_SDT_ARG_SIZE(x), NOPAL_SDT_ARG_SIGNED(x),  \
+		       NOPAL_SDT_IS_BOXED(x, box), NOPAL_SDT_ARG_CLASS(x))
+
+#define NOPAL_SDT_CHECK(x)                                                                        \
+	__extension__ _Static_assert(                                                             \
+		!NOPAL_SDT_IS_RECORD(x) || NOPAL_SDT_ARG_SIZE(x) == 1 ||                          \
+			NOPAL_SDT_ARG_SIZE(x) == 2 || NOPAL_SDT_ARG_SIZE(x) == 4 ||               \
+			NOPAL_SDT_ARG_SIZE(x) == 8 || NOPAL_SDT_ARG_SIZE(x) == 16,                \
+		"a probe argument cannot be a struct or union of this size: pass its address, or " \
+		"its members");
+
+/* The value as an operand: itself, or the address of a copy that lives as long as the probe's
+ * block. The empty asm makes the compiler have its bytes in memory. */
+static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p)
+{
+	__asm__ __volatile__("" : : "r"(p) : "memory");
+	return (const void *)p;
+}
+#define NOPAL_SDT_WHEN_BOXED(x, box) __builtin_choose_expr(NOPAL_SDT_IS_BOXED(x, box), (x), 0)
+#define NOPAL_SDT_ARG_VALUE(x, box)                                                            \
+	__builtin_choose_expr(                                                                 \
+		NOPAL_SDT_IS_BOXED(x, box),                                                    \
+		nopal_sdt_keep(&(__extension__(struct {                                        \
+			__typeof__(NOPAL_SDT_WHEN_BOXED(x, box)) bytes;                        \
+		}){NOPAL_SDT_WHEN_BOXED(x, box)})),                                            \
+		(x))
+#endif
+
+/* ---- Arguments in the note: sizes, operands, descriptions ----------------------------------- */
+
+#define NOPAL_SDT_ARG_TEXT(n)                                                    \
+	".if (%c[nopal_c" #n "]>>16)&1\n.ascii \"-\"\n.endif\n"                  \
+	".if (%c[nopal_c" #n "]>>8)&255\n.byte (%c[nopal_c" #n "]>>8)&255\n.endif\n" \
+	".byte %c[nopal_c" #n "]&255\n"                                          \
+	".if (%c[nopal_c" #n "]>>17)&1\n"                                        \
+	".ascii \"@" NOPAL_SDT_DEREF("nopal_v" #n) "\"\n"                        \
+	".else\n"                                                                \
+	".ascii \"@" NOPAL_SDT_VALUE("nopal_v" #n) "\"\n"                        \
+	".endif\n"
+#define NOPAL_SDT_BLANK ".ascii \" \"\n"
+#define NOPAL_SDT_TEXT_0
+#define NOPAL_SDT_TEXT_1 NOPAL_SDT_ARG_TEXT(1)
+#define NOPAL_SDT_TEXT_2 NOPAL_SDT_TEXT_1 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(2)
+#define NOPAL_SDT_TEXT_3 NOPAL_SDT_TEXT_2 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(3)
+#define NOPAL_SDT_TEXT_4 NOPAL_SDT_TEXT_3 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(4)
+#define NOPAL_SDT_TEXT_5 NOPAL_SDT_TEXT_4 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(5)
+#define NOPAL_SDT_TEXT_6 NOPAL_SDT_TEXT_5 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(6)
+#define NOPAL_SDT_TEXT_7 NOPAL_SDT_TEXT_6 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(7)
+#define NOPAL_SDT_TEXT_8 NOPAL_SDT_TEXT_7 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(8)
+#define NOPAL_SDT_TEXT_9 NOPAL_SDT_TEXT_8 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(9)
+#define NOPAL_SDT_TEXT_10 NOPAL_SDT_TEXT_9 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(10)
+#define NOPAL_SDT_TEXT_11 NOPAL_SDT_TEXT_10 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(11)
+#define NOPAL_SDT_TEXT_12 NOPAL_SDT_TEXT_11 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(12)
+
+/* Two bytes an argument: class, with bit 7 for signed; size. */
+#define NOPAL_SDT_ARG_CLASSES(n) \
+	".byte (%c[nopal_c" #n "]>>24)|((%c[nopal_c" #n "]>>9)&128), (%c[nopal_c" #n "]>>18)&63\n"
+#define NOPAL_SDT_CLASSES_0
+#define NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(1)
+#define NOPAL_SDT_CLASSES_2 NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(2)
+#define NOPAL_SDT_CLASSES_3 NOPAL_SDT_CLASSES_2 NOPAL_SDT_ARG_CLASSES(3)
+#define NOPAL_SDT_CLASSES_4 NOPAL_SDT_CLASSES_3 NOPAL_SDT_ARG_CLASSES(4)
+#define NOPAL_SDT_CLASSES_5 NOPAL_SDT_CLASSES_4 NOPAL_SDT_ARG_CLASSES(5)
+#define NOPAL_SDT_CLASSES_6 NOPAL_SDT_CLASSES_5 NOPAL_SDT_ARG_CLASSES(6)
+#define NOPAL_SDT_CLASSES_7 NOPAL_SDT_CLASSES_6 NOPAL_SDT_ARG_CLASSES(7)
+#define NOPAL_SDT_CLASSES_8 NOPAL_SDT_CLASSES_7 NOPAL_SDT_ARG_CLASSES(8)
+#define NOPAL_SDT_CLASSES_9 NOPAL_SDT_CLASSES_8 NOPAL_SDT_ARG_CLASSES(9)
+#define NOPAL_SDT_CLASSES_10 NOPAL_SDT_CLASSES_9 NOPAL_SDT_ARG_CLASSES(10)
+#define NOPAL_SDT_CLASSES_11 NOPAL_SDT_CLASSES_10 NOPAL_SDT_ARG_CLASSES(11)
+#define NOPAL_SDT_CLASSES_12 NOPAL_SDT_CLASSES_11 NOPAL_SDT_ARG_CLASSES(12)
+
+/* Inputs of the asm statement; `c` names who chooses constraints: NOPAL, STAP or USDT. */
+#define NOPAL_SDT_INPUT(n, c, x)                                         \
+	, [nopal_c##n] "n"(NOPAL_SDT_ARG_CODE(x, NOPAL_SDT_BOX_##c(n))), \
+		[nopal_v##n] NOPAL_SDT_CONSTRAINT_##c(n)(NOPAL_SDT_ARG_VALUE(x, NOPAL_SDT_BOX_##c(n)))
+#define NOPAL_SDT_INPUTS_0(c)
+#define NOPAL_SDT_INPUTS_1(c, a1) \
+	NOPAL_SDT_INPUT(1, c, a1)
+#define NOPAL_SDT_INPUTS_2(c, a1, a2) \
+	NOPAL_SDT_INPUTS_1(c, a1) NOPAL_SDT_INPUT(2, c, a2)
+#define NOPAL_SDT_INPUTS_3(c, a1, a2, a3) \
+	NOPAL_SDT_INPUTS_2(c, a1, a2) NOPAL_SDT_INPUT(3, c, a3)
+#define NOPAL_SDT_INPUTS_4(c, a1, a2, a3, a4) \
+	NOPAL_SDT_INPUTS_3(c, a1, a2, a3) NOPAL_SDT_INPUT(4, c, a4)
+#define NOPAL_SDT_INPUTS_5(c, a1, a2, a3, a4, a5) \
+	NOPAL_SDT_INPUTS_4(c, a1, a2, a3, a4) NOPAL_SDT_INPUT(5, c, a5)
+#define NOPAL_SDT_INPUTS_6(c, a1, a2, a3, a4, a5, a6) \
+	NOPAL_SDT_INPUTS_5(c, a1, a2, a3, a4, a5) NOPAL_SDT_INPUT(6, c, a6)
+#define NOPAL_SDT_INPUTS_7(c, a1, a2, a3, a4, a5, a6, a7) \
+	NOPAL_SDT_INPUTS_6(c, a1, a2, a3, a4, a5, a6) NOPAL_SDT_INPUT(7, c, a7)
+#define NOPAL_SDT_INPUTS_8(c, a1, a2, a3, a4, a5, a6, a7, a8) \
+	NOPAL_SDT_INPUTS_7(c, a1, a2, a3, a4, a5, a6, a7) NOPAL_SDT_INPUT(8, c, a8)
+#define NOPAL_SDT_INPUTS_9(c, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	NOPAL_SDT_INPUTS_8(c, a1, a2, a3, a4, a5, a6, a7, a8) NOPAL_SDT_INPUT(9, c, a9)
+#define NOPAL_SDT_INPUTS_10(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	NOPAL_SDT_INPUTS_9(c, a1, a2, a3, a4, a5, a6, a7, a8, a9) NOPAL_SDT_INPUT(10, c, a10)
+#define NOPAL_SDT_INPUTS_11(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	NOPAL_SDT_INPUTS_10(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) NOPAL_SDT_INPUT(11, c, a11)
+#define NOPAL_SDT_INPUTS_12(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	NOPAL_SDT_INPUTS_11(c, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) NOPAL_SDT_INPUT(12, c, a12)
+#define NOPAL_SDT_CHECKS_0()
+#define NOPAL_SDT_CHECKS_1(a1) \
+	NOPAL_SDT_CHECK(a1)
+#define NOPAL_SDT_CHECKS_2(a1, a2) \
+	NOPAL_SDT_CHECKS_1(a1) NOPAL_SDT_CHECK(a2)
+#define NOPAL_SDT_CHECKS_3(a1, a2, a3) \
+	NOPAL_SDT_CHECKS_2(a1, a2) NOPAL_SDT_CHECK(a3)
+#define NOPAL_SDT_CHECKS_4(a1, a2, a3, a4) \
+	NOPAL_SDT_CHECKS_3(a1, a2, a3) NOPAL_SDT_CHECK(a4)
+#define NOPAL_SDT_CHECKS_5(a1, a2, a3, a4, a5) \
+	NOPAL_SDT_CHECKS_4(a1, a2, a3, a4) NOPAL_SDT_CHECK(a5)
+#define NOPAL_SDT_CHECKS_6(a1, a2, a3, a4, a5, a6) \
+	NOPAL_SDT_CHECKS_5(a1, a2, a3, a4, a5) NOPAL_SDT_CHECK(a6)
+#define NOPAL_SDT_CHECKS_7(a1, a2, a3, a4, a5, a6, a7) \
+	NOPAL_SDT_CHECKS_6(a1, a2, a3, a4, a5, a6) NOPAL_SDT_CHECK(a7)
+#define NOPAL_SDT_CHECKS_8(a1, a2, a3, a4, a5, a6, a7, a8) \
+	NOPAL_SDT_CHECKS_7(a1, a2, a3, a4, a5, a6, a7) NOPAL_SDT_CHECK(a8)
+#define NOPAL_SDT_CHECKS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	NOPAL_SDT_CHECKS_8(a1, a2, a3, a4, a5, a6, a7, a8) NOPAL_SDT_CHECK(a9)
+#define NOPAL_SDT_CHECKS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	NOPAL_SDT_CHECKS_9(a1, a2, a3, a4, a5, a6, a7, a8, a9) NOPAL_SDT_CHECK(a10)
+#define NOPAL_SDT_CHECKS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	NOPAL_SDT_CHECKS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) NOPAL_SDT_CHECK(a11)
+#define NOPAL_SDT_CHECKS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	NOPAL_SDT_CHECKS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) NOPAL_SDT_CHECK(a12)
+
+/* ---- The note that describes ----------------------------------------------------------------- */
+
+#ifdef NOPAL_SDT_NO_DESCRIBE
+#define NOPAL_SDT_DESCRIBE(n)
+#else
+#define NOPAL_SDT_DESCRIBE(n)                                  \
+	NOPAL_SDT_NOTE_OPEN(.note.nopal, "nopal", 1)           \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD 7701b)                   \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD _.stapsdt.base)          \
+	NOPAL_SDT_LINE(.4byte __LINE__)                        \
+	".4byte %c[nopal_key]\n"                               \
+	NOPAL_SDT_LINE(.byte n)                                \
+	NOPAL_SDT_CLASSES_##n                                  \
+	NOPAL_SDT_NOTE_CLOSE
+#endif
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
+/* Compilers guess an asm's size by its lines, and then do not inline what has a probe; "inline"
+ * says that it is small. */
+#if (defined __clang_major__ && __clang_major__ >= 11) || (!defined __clang__ && __GNUC__ >= 9)
+#define NOPAL_SDT_ASM __asm__ __volatile__ __inline__
+#else
+#define NOPAL_SDT_ASM __asm__ __volatile__
+#endif
+
+/* clang counts the assembler text as a string of the user's. */
+#ifdef __clang__
+#define NOPAL_SDT_QUIET                           \
+	_Pragma("clang diagnostic push")          \
+	_Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
+#define NOPAL_SDT_LOUD _Pragma("clang diagnostic pop")
+#else
+#define NOPAL_SDT_QUIET
+#define NOPAL_SDT_LOUD
+#endif
+
+/* inputs, checks: the arguments in parentheses, "(c, a1, a2)" and "(a1, a2)". `more` is assembler
+ * text behind the probe. */
+#define NOPAL_SDT_PROBE(provider, name, n, more, semaphore, inputs, checks, ...)                   \
+	do {                                                                                       \
+		NOPAL_SDT_CHECKS_##n checks                                                        \
+		NOPAL_SDT_QUIET                                                                    \
+		NOPAL_SDT_ASM(NOPAL_SDT_BODY(provider, name, semaphore, NOPAL_SDT_TEXT_##n, __VA_ARGS__) \
+			      more NOPAL_SDT_DESCRIBE(n)                                           \
+			      :                                                                    \
+			      : [nopal_key] "n"((int)sizeof(__FILE__)) NOPAL_SDT_INPUTS_##n inputs); \
+		NOPAL_SDT_LOUD                                                                     \
+	} while (0)
+
+/* NOPAL_PROBE counts its arguments, provider and name among them. */
+#define NOPAL_SDT_COUNT_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, count, ...) count
+#define NOPAL_SDT_COUNT(...) \
+	NOPAL_SDT_COUNT_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, none, none)
+#define NOPAL_SDT_PASTE_(a, b) a##b
+#define NOPAL_SDT_PASTE(a, b)  NOPAL_SDT_PASTE_(a, b)
+
+#define NOPAL_PROBE(...) \
+	NOPAL_SDT_PASTE(NOPAL_SDT_PROBE_, NOPAL_SDT_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define NOPAL_SDT_OWN(p, n, count, inputs, checks)                                            \
+	NOPAL_SDT_PROBE(p, n, count, NOPAL_SDT_SEMA_USE(NOPAL_SDT_SEMA(p, n)),                \
+			NOPAL_SDT_SEMA(p, n), inputs, checks, NOPAL_SDT_NOP)
+#define NOPAL_SDT_PROBE_0(p, n) NOPAL_SDT_OWN(p, n, 0, (NOPAL), ())
+#define NOPAL_SDT_PROBE_1(p, n, a1) \
+	NOPAL_SDT_OWN(p, n, 1, (NOPAL, a1), (a1))
+#define NOPAL_SDT_PROBE_2(p, n, a1, a2) \
+	NOPAL_SDT_OWN(p, n, 2, (NOPAL, a1, a2), (a1, a2))
+#define NOPAL_SDT_PROBE_3(p, n, a1, a2, a3) \
+	NOPAL_SDT_OWN(p, n, 3, (NOPAL, a1, a2, a3), (a1, a2, a3))
+#define NOPAL_SDT_PROBE_4(p, n, a1, a2, a3, a4) \
+	NOPAL_SDT_OWN(p, n, 4, (NOPAL, a1, a2, a3, a4), (a1, a2, a3, a4))
+#define NOPAL_SDT_PROBE_5(p, n, a1, a2, a3, a4, a5) \
+	NOPAL_SDT_OWN(p, n, 5, (NOPAL, a1, a2, a3, a4, a5), (a1, a2, a3, a4, a5))
+#define NOPAL_SDT_PROBE_6(p, n, a1, a2, a3, a4, a5, a6) \
+	NOPAL_SDT_OWN(p, n, 6, (NOPAL, a1, a2, a3, a4, a5, a6), (a1, a2, a3, a4, a5, a6))
+#define NOPAL_SDT_PROBE_7(p, n, a1, a2, a3, a4, a5, a6, a7) \
+	NOPAL_SDT_OWN(p, n, 7, (NOPAL, a1, a2, a3, a4, a5, a6, a7), (a1, a2, a3, a4, a5, a6, a7))
+#define NOPAL_SDT_PROBE_8(p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
+	NOPAL_SDT_OWN(p, n, 8, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8), (a1, a2, a3, a4, a5, a6, a7, a8))
+#define NOPAL_SDT_PROBE_9(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	NOPAL_SDT_OWN(p, n, 9, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9), (a1, a2, a3, a4, a5, a6, a7, a8, a9))
+#define NOPAL_SDT_PROBE_10(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	NOPAL_SDT_OWN(p, n, 10, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+#define NOPAL_SDT_PROBE_11(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	NOPAL_SDT_OWN(p, n, 11, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+#define NOPAL_SDT_PROBE_12(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	NOPAL_SDT_OWN(p, n, 12, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+
+/* Is anybody tracing the probe? Its semaphore is made here, on first use. */
+#define NOPAL_ENABLED(provider, name)                                                         \
+	(__extension__({                                                                      \
+		extern volatile unsigned short NOPAL_SDT_SEMA(provider, name)                 \
+			__asm__(NOPAL_SDT_STR(NOPAL_SDT_SEMA(provider, name)))                \
+				__attribute__((__visibility__("hidden")));                    \
+		NOPAL_SDT_QUIET                                                               \
+		NOPAL_SDT_ASM(NOPAL_SDT_SEMA_MAKE(NOPAL_SDT_SEMA(provider, name)) : : "n"(0));   \
+		NOPAL_SDT_LOUD                                                                \
+		__builtin_expect(NOPAL_SDT_SEMA(provider, name) != 0, 0);                     \
+	}))
+
+#endif /* not __ASSEMBLER__ */
+#endif
