@@ -1,0 +1,423 @@
+/* The public face of reading probes: nopal/probe.h. A collection is a finder and the sites it has
+ * found; a site is three pointers into the finder's lists. */
+#include "nopal/probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/export.h"
+#include "base/json.h"
+#include "session/diag.h"
+#include "session/pattern.h"
+
+struct nopal_site {
+	const struct found_image *image;
+	const struct site *site;
+};
+
+struct nopal_probes {
+	struct finder *finder;
+	struct nopal_site *sites;
+	size_t count, cap;
+};
+
+NOPAL_EXPORT int nopal_probes_new(struct nopal_probes **out)
+{
+	struct nopal_probes *p = calloc(1, sizeof(*p));
+	int err = p ? finder_new(&p->finder) : -ENOMEM;
+
+	if (err) {
+		free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
+}
+
+NOPAL_EXPORT void nopal_probes_free(struct nopal_probes *p)
+{
+	if (!p)
+		return;
+	finder_free(p->finder);
+	free(p->sites);
+	free(p);
+}
+
+static int reserve(struct nopal_probes *p, size_t more)
+{
+	size_t cap = p->cap ? p->cap : 64;
+	struct nopal_site *sites;
+
+	while (cap - p->count < more)
+		cap *= 2;
+	if (cap == p->cap)
+		return 0;
+	sites = realloc(p->sites, cap * sizeof(*sites));
+	if (!sites)
+		return -ENOMEM;
+	p->sites = sites;
+	p->cap = cap;
+	return 0;
+}
+
+static int take_image(void *arg, const struct found_image *image, const size_t *matches,
+		      size_t count)
+{
+	struct nopal_probes *p = arg;
+	int err = reserve(p, count);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		p->sites[p->count++] = (struct nopal_site){image, &image->sites->sites[matches[i]]};
+	return 0;
+}
+
+static int run_query(struct nopal_probes *p, const struct find_query *q, struct diag *d)
+{
+	size_t before = p->count;
+	int err = finder_sites(p->finder, q, take_image, p, d);
+
+	return err < 0 ? err : (int)(p->count - before);
+}
+
+NOPAL_EXPORT int nopal_probes_file(struct nopal_probes *p, const char *path, struct nopal_diag *d)
+{
+	struct find_query q = {.path = str_from(path)};
+
+	return run_query(p, &q, diag_inner(d));
+}
+
+NOPAL_EXPORT int nopal_probes_process(struct nopal_probes *p, pid_t pid, struct nopal_diag *d)
+{
+	struct find_query q = {.pid = pid};
+
+	return run_query(p, &q, diag_inner(d));
+}
+
+NOPAL_EXPORT int nopal_probes_system(struct nopal_probes *p, struct nopal_diag *d)
+{
+	struct find_query q = {.path = STR("*")};
+
+	return run_query(p, &q, diag_inner(d));
+}
+
+/* The probe whose name is nearest to the one that was not found. */
+struct nearest {
+	struct str wanted;
+	struct str provider, name;
+	unsigned distance;
+};
+
+static int take_nearest(void *arg, const struct found_image *image, const size_t *matches,
+			size_t count)
+{
+	struct nearest *n = arg;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct site *site = &image->sites->sites[matches[i]];
+		unsigned distance = str_distance(n->wanted, site->name, n->distance);
+
+		if (distance >= n->distance)
+			continue;
+		n->distance = distance;
+		n->name = site->name;
+		n->provider = site->provider;
+	}
+	return 0;
+}
+
+/* `q` finds nothing: say so, and what there is instead. */
+static int not_found(struct nopal_probes *p, const struct find_query *q, const char *pattern,
+		     struct diag *d)
+{
+	struct nearest nearest = {.wanted = q->name, .distance = 4};
+	struct find_query any = {.pid = q->pid, .path = q->path};
+	struct buf text = BUF_INIT;
+	int images;
+
+	buf_escaped(&text, str_from(pattern));
+	diag_error(d, -ENOENT, "no-probe", "no probe matches '%.*s'", STR_FMT(buf_as_str(&text)));
+	images = finder_sites(p->finder, &any, take_nearest, &nearest, NULL);
+	buf_clear(&text);
+	buf_escaped(&text, nearest.provider);
+	buf_char(&text, ':');
+	buf_escaped(&text, nearest.name);
+	if (nearest.name.len)
+		diag_hint(d, "did you mean '%.*s'?", STR_FMT(buf_as_str(&text)));
+	else if (images <= 0)
+		diag_hint(d, "nothing there has probes: they are compiled in with <sys/sdt.h>");
+	buf_free(&text);
+	return -ENOENT;
+}
+
+NOPAL_EXPORT int nopal_probes_find(struct nopal_probes *p, const char *pattern, pid_t pid,
+				   struct nopal_diag *d)
+{
+	struct arena parts = ARENA_INIT;
+	struct find_query q;
+	unsigned errors = nopal_diag_errors(d);
+	int count = pattern_parse(str_from(pattern), &parts, &q, diag_inner(d));
+
+	if (!count) {
+		q.pid = pid;
+		count = run_query(p, &q, diag_inner(d));
+	}
+	if (!count && nopal_diag_errors(d) == errors)
+		count = not_found(p, &q, pattern, diag_inner(d));
+	arena_free(&parts);
+	return count;
+}
+
+NOPAL_EXPORT size_t nopal_probes_count(const struct nopal_probes *p)
+{
+	return p->count;
+}
+
+NOPAL_EXPORT const struct nopal_site *nopal_probes_site(const struct nopal_probes *p, size_t index)
+{
+	return index < p->count ? &p->sites[index] : NULL;
+}
+
+/* All text of the rooms below ends in NUL: names in the notes do, paths are copies. */
+
+NOPAL_EXPORT const char *nopal_site_file(const struct nopal_site *s)
+{
+	return s->image->path.ptr;
+}
+
+NOPAL_EXPORT const char *nopal_site_open_path(const struct nopal_site *s)
+{
+	return s->image->open_path.ptr;
+}
+
+NOPAL_EXPORT const char *nopal_site_build_id(const struct nopal_site *s)
+{
+	return s->image->sites->build_id.ptr;
+}
+
+NOPAL_EXPORT const char *nopal_site_provider(const struct nopal_site *s)
+{
+	return s->site->provider.ptr;
+}
+
+NOPAL_EXPORT const char *nopal_site_name(const struct nopal_site *s)
+{
+	return s->site->name.ptr;
+}
+
+NOPAL_EXPORT uint64_t nopal_site_location(const struct nopal_site *s)
+{
+	return s->site->location;
+}
+
+NOPAL_EXPORT uint64_t nopal_site_base(const struct nopal_site *s)
+{
+	return s->site->base;
+}
+
+NOPAL_EXPORT uint64_t nopal_site_semaphore(const struct nopal_site *s)
+{
+	return s->site->semaphore;
+}
+
+NOPAL_EXPORT uint64_t nopal_site_offset(const struct nopal_site *s)
+{
+	return s->site->offset;
+}
+
+NOPAL_EXPORT uint64_t nopal_site_semaphore_offset(const struct nopal_site *s)
+{
+	return s->site->sema_offset;
+}
+
+NOPAL_EXPORT const char *nopal_site_args(const struct nopal_site *s)
+{
+	return s->site->args.ptr;
+}
+
+NOPAL_EXPORT const char *nopal_site_problem(const struct nopal_site *s)
+{
+	return s->site->problem;
+}
+
+NOPAL_EXPORT unsigned nopal_site_arg_count(const struct nopal_site *s)
+{
+	return s->site->operand_count;
+}
+
+static const char *reg_name(const struct arch *arch, uint8_t id)
+{
+	return id == REG_NONE ? NULL : arch_reg_name(arch, id);
+}
+
+static void fill_memory(const struct arch *arch, const struct operand *o, struct nopal_arg *out)
+{
+	out->kind = NOPAL_ARG_MEMORY;
+	out->base = reg_name(arch, o->base);
+	out->index = reg_name(arch, o->index);
+	out->scale = 1u << (o->scale_shift & 3);
+}
+
+/* Other machines' registers cannot be judged by this one's. */
+static const char *kernel_problem(const struct arch *arch, const struct operand *o)
+{
+	const char *why = NULL;
+
+	if (o->kind == OPERAND_BAD)
+		return o->why;
+	return arch == arch_host() && !operand_in_kernel(o, &why) ? why : NULL;
+}
+
+static void fill_arg(const struct arch *arch, const struct operand *o, struct nopal_arg *out)
+{
+	*out = (struct nopal_arg){
+		.kind = o->kind == OPERAND_CONST ? NOPAL_ARG_CONSTANT : NOPAL_ARG_UNKNOWN,
+		.size = o->size,
+		.is_signed = o->is_signed,
+		.is_float = o->is_float,
+		.value = o->value,
+		.scale = 1,
+		.raw = o->raw.ptr,
+		.raw_len = o->raw.len,
+		.problem = kernel_problem(arch, o),
+	};
+	if (o->kind == OPERAND_REG) {
+		out->kind = NOPAL_ARG_REGISTER;
+		out->reg = reg_name(arch, o->reg);
+		out->shift = o->reg_shift;
+	}
+	if (o->kind == OPERAND_MEM)
+		fill_memory(arch, o, out);
+}
+
+NOPAL_EXPORT int nopal_site_arg(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
+{
+	if (index >= s->site->operand_count)
+		return -ERANGE;
+	fill_arg(s->image->sites->arch, &s->site->operands[index], out);
+	return 0;
+}
+
+/* The buffer's bytes, for the caller to free. */
+static char *give_text(struct buf *b)
+{
+	buf_char(b, '\0');
+	if (!b->failed)
+		return b->ptr;
+	buf_free(b);
+	return NULL;
+}
+
+NOPAL_EXPORT char *nopal_site_pattern(const struct nopal_site *s)
+{
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "usdt:");
+	pattern_quote(s->image->path, &text);
+	buf_char(&text, ':');
+	pattern_quote(s->site->provider, &text);
+	buf_char(&text, ':');
+	pattern_quote(s->site->name, &text);
+	return give_text(&text);
+}
+
+NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned index)
+{
+	struct buf text = BUF_INIT;
+
+	if (index < s->site->operand_count)
+		operand_describe(&s->site->operands[index], s->image->sites->arch, &text);
+	return give_text(&text);
+}
+
+static void json_optional(struct json *j, const char *key, const char *text)
+{
+	if (!text)
+		return;
+	json_key(j, key);
+	json_text(j, text);
+}
+
+static void json_number(struct json *j, const char *key, int64_t value)
+{
+	json_key(j, key);
+	json_s64(j, value);
+}
+
+static void json_arg(struct json *j, const struct nopal_arg *arg)
+{
+	static const char *const kinds[] = {
+		[NOPAL_ARG_CONSTANT] = "constant",
+		[NOPAL_ARG_REGISTER] = "register",
+		[NOPAL_ARG_MEMORY] = "memory",
+		[NOPAL_ARG_UNKNOWN] = "unknown",
+	};
+
+	json_open(j, '{');
+	json_number(j, "size", arg->size);
+	json_key(j, "signed");
+	json_bool(j, arg->is_signed);
+	json_key(j, "float");
+	json_bool(j, arg->is_float);
+	json_key(j, "kind");
+	json_text(j, kinds[arg->kind]);
+	json_optional(j, "register", arg->reg);
+	if (arg->shift)
+		json_number(j, "shift", arg->shift);
+	json_optional(j, "base", arg->base);
+	json_optional(j, "index", arg->index);
+	if (arg->index)
+		json_number(j, "scale", arg->scale);
+	if (arg->kind == NOPAL_ARG_CONSTANT)
+		json_number(j, "value", arg->value);
+	if (arg->kind == NOPAL_ARG_MEMORY)
+		json_number(j, "offset", arg->value);
+	json_key(j, "raw");
+	json_str(j, str_of(arg->raw, arg->raw_len));
+	json_optional(j, "problem", arg->problem);
+	json_close(j, '}');
+}
+
+static void json_field(struct json *j, const char *key, struct str text)
+{
+	json_key(j, key);
+	json_str(j, text);
+}
+
+static void json_address(struct json *j, const char *key, uint64_t value)
+{
+	json_key(j, key);
+	json_hex(j, value);
+}
+
+static void json_site(struct json *j, const struct nopal_site *s)
+{
+	struct nopal_arg arg;
+
+	json_open(j, '{');
+	json_field(j, "file", s->image->path);
+	json_field(j, "build_id", s->image->sites->build_id);
+	json_field(j, "provider", s->site->provider);
+	json_field(j, "name", s->site->name);
+	json_address(j, "location", s->site->location);
+	json_address(j, "base", s->site->base);
+	json_address(j, "semaphore", s->site->semaphore);
+	json_field(j, "args", s->site->args);
+	json_key(j, "arguments");
+	json_open(j, '[');
+	for (unsigned i = 0; !nopal_site_arg(s, i, &arg); i++)
+		json_arg(j, &arg);
+	json_close(j, ']');
+	json_optional(j, "problem", s->site->problem);
+	json_close(j, '}');
+}
+
+NOPAL_EXPORT char *nopal_site_json(const struct nopal_site *s)
+{
+	struct buf text = BUF_INIT;
+	struct json j = {.out = &text};
+
+	json_site(&j, s);
+	return give_text(&text);
+}
