@@ -1,0 +1,428 @@
+/* Tracepoints: where tracefs is, what its format files say, which events there are. What comes in
+ * are names from scripts and files of the kernel (or of a directory that a test made); what goes
+ * out is plain data in the caller's arena.
+ *
+ * A name is one step of a path and nothing else, files are opened so that neither a pipe nor a
+ * device can hold us up, and their size is bounded. */
+#include "find/tracefs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define TRACEFS_MAGIC	 0x74726163
+#define TRACEFS_HOME	 "/sys/kernel/tracing"
+#define TRACEFS_OLD_HOME "/sys/kernel/debug/tracing"
+#define FORMAT_MAX	 (1u << 20)
+#define NEAR_NAME	 4 /* letters a "did you mean" may differ by */
+
+static bool is_tracefs(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && fs.f_type == TRACEFS_MAGIC;
+}
+
+const char *tracefs_dir(struct diag *d)
+{
+	const char *chosen = getenv("NOPAL_TRACEFS");
+	int err;
+
+	if (chosen && *chosen)
+		return chosen;
+	if (is_tracefs(TRACEFS_HOME))
+		return TRACEFS_HOME;
+	if (is_tracefs(TRACEFS_OLD_HOME))
+		return TRACEFS_OLD_HOME;
+	if (mount("tracefs", TRACEFS_HOME, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
+		return TRACEFS_HOME;
+	err = errno;
+	diag_error(d, -err, "no-tracefs", "tracefs is not mounted and cannot be at '%s': %s",
+		   TRACEFS_HOME, strerror(err));
+	if (err == EPERM || err == EACCES)
+		diag_hint(d, "run as root, or let root run 'mount -t tracefs tracefs %s'",
+			  TRACEFS_HOME);
+	else if (err == ENODEV || err == ENOENT)
+		diag_hint(d, "this kernel is built without tracing, or /sys is not mounted");
+	return NULL;
+}
+
+/* A category or event name must be one step of a path. */
+static bool is_name(struct str name)
+{
+	return name.len && name.len <= NAME_MAX && !str_eq(name, STR(".")) &&
+	       !str_eq(name, STR("..")) && str_index(name, '/') < 0 && str_index(name, '\0') < 0;
+}
+
+static bool is_identifier_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+/* Where the name stands in a C declaration: behind "(*" for a function pointer, otherwise the last
+ * word before any [dimensions]. An empty str when there is none. */
+static struct str declared_name(struct str decl)
+{
+	size_t end = decl.len, start;
+
+	for (size_t i = 0; i + 1 < decl.len; i++)
+		if (decl.ptr[i] == '(' && decl.ptr[i + 1] == '*') {
+			for (end = i + 2; end < decl.len && is_identifier_byte(decl.ptr[end]);)
+				end++;
+			return str_of(decl.ptr + i + 2, end - i - 2);
+		}
+	while (end && decl.ptr[end - 1] == ']') {
+		while (end && decl.ptr[end - 1] != '[')
+			end--;
+		end -= end > 0;
+	}
+	start = end;
+	while (start && is_identifier_byte(decl.ptr[start - 1]))
+		start--;
+	return str_of(decl.ptr + start, end - start);
+}
+
+/* declaration: "char comm[16]" is "comm" of type "char[16]" */
+static int parse_declaration(struct arena *a, struct str decl, struct trace_field *out)
+{
+	struct str before, behind;
+
+	decl = str_trim(decl);
+	out->name = declared_name(decl);
+	before = str_trim(str_of(decl.ptr, (size_t)(out->name.ptr - decl.ptr)));
+	behind = str_of(out->name.ptr + out->name.len, 0);
+	behind.len = (size_t)(decl.ptr + decl.len - behind.ptr);
+	if (!out->name.len || !before.len)
+		return -EINVAL;
+	out->c_type = arena_printf(a, "%.*s%.*s", STR_FMT(before), STR_FMT(behind));
+	if (!out->c_type.ptr)
+		return -ENOMEM;
+	out->is_array = behind.len && behind.ptr[0] == '[';
+	out->is_data_loc = str_starts(before, STR("__data_loc "));
+	out->is_rel_loc = str_starts(before, STR("__rel_loc "));
+	return 0;
+}
+
+/* part: "offset:24" */
+static int parse_number(struct str part, struct str key, uint32_t *out)
+{
+	uint64_t value;
+
+	part = str_trim(part);
+	if (!str_starts(part, key))
+		return -EINVAL;
+	part = str_trim(str_of(part.ptr + key.len, part.len - key.len));
+	if (str_to_u64(part, &value) || value > UINT32_MAX)
+		return -EINVAL;
+	*out = (uint32_t)value;
+	return 0;
+}
+
+/* field = "field:" declaration ";" "offset:" n ";" "size:" n ";" ["signed:" n ";"] */
+static int parse_field(struct arena *a, struct str line, struct trace_field *out)
+{
+	struct str rest = str_of(line.ptr + 6, line.len - 6);
+	struct str decl = str_cut(&rest, ';');
+	uint32_t is_signed = 0, end;
+	int err;
+
+	err = parse_number(str_cut(&rest, ';'), STR("offset:"), &out->offset);
+	if (!err)
+		err = parse_number(str_cut(&rest, ';'), STR("size:"), &out->size);
+	if (!err && str_trim(rest).len)
+		err = parse_number(str_cut(&rest, ';'), STR("signed:"), &is_signed);
+	if (!err && __builtin_add_overflow(out->offset, out->size, &end))
+		err = -EINVAL;
+	if (!err)
+		err = parse_declaration(a, decl, out);
+	out->is_signed = is_signed != 0;
+	if (!err && (out->is_data_loc || out->is_rel_loc) && out->size != 4)
+		err = -EINVAL;
+	return err;
+}
+
+static int add_field(struct arena *a, struct str line, struct trace_event *event,
+		     struct trace_field **fields, size_t *cap)
+{
+	int err;
+
+	if (event->field_count >= TRACEFS_MAX_FIELDS)
+		return -E2BIG;
+	err = arena_grow(a, (void **)fields, event->field_count, cap, sizeof(**fields));
+	if (err)
+		return err;
+	(*fields)[event->field_count] = (struct trace_field){0};
+	err = parse_field(a, line, &(*fields)[event->field_count]);
+	if (!err)
+		event->field_count++;
+	return err;
+}
+
+static int refuse_format(struct diag *d, int err, struct str event, struct str line)
+{
+	struct buf shown = BUF_INIT;
+
+	buf_escaped(&shown, str_of(line.ptr, line.len < 80 ? line.len : 80));
+	diag_error(d, err, "bad-format",
+		   "the format of tracepoint '%.*s' is not understood at '%s'", STR_FMT(event),
+		   shown.ptr ? shown.ptr : "");
+	buf_free(&shown);
+	return err;
+}
+
+/* format = "name:" name, "ID:" n, "format:" { field }, "print fmt:" … ; a line each */
+int trace_event_parse(struct arena *a, struct str text, struct trace_event *out, struct diag *d)
+{
+	struct trace_event event = {.category = STR(""), .name = STR("")};
+	struct trace_field *fields = NULL;
+	size_t cap = 0;
+	int err = 0;
+
+	text = arena_str(a, text);
+	if (!text.ptr)
+		return -ENOMEM;
+	while (text.len && !err) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+
+		if (str_starts(line, STR("print fmt:")))
+			break; /* may go on for lines that look like anything */
+		if (str_starts(line, STR("name:")))
+			event.name = str_trim(str_of(line.ptr + 5, line.len - 5));
+		else if (str_starts(line, STR("ID:")))
+			err = parse_number(line, STR("ID:"), &event.id);
+		else if (str_starts(line, STR("field:")))
+			err = add_field(a, line, &event, &fields, &cap);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			return refuse_format(d, err, event.name, line);
+	}
+	if (!event.id || !is_name(event.name))
+		return refuse_format(d, -EINVAL, event.name, STR("(no name and ID)"));
+	event.fields = fields;
+	*out = event;
+	return 0;
+}
+
+/* The whole of a small regular file. Sizes of tracefs files are not known before they are read. */
+static int read_small_file(const char *path, struct buf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t got = -1;
+	struct stat st;
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		err = -EINVAL;
+	while (!err && got != 0) {
+		err = out->len > FORMAT_MAX ? -EFBIG : buf_reserve(out, 16384);
+		if (err)
+			break;
+		got = read(fd, out->ptr + out->len, 16384);
+		if (got > 0)
+			out->len += (size_t)got;
+		else if (got < 0 && errno != EINTR)
+			err = -errno;
+	}
+	close(fd);
+	return err;
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The directories in `path`, in the order of their names; -errno. Free with free_names. */
+static int list_names(const char *path, struct dirent ***out)
+{
+	int count = scandir(path, out, NULL, compare_names);
+
+	return count < 0 ? -errno : count;
+}
+
+static void free_names(struct dirent **names, int count)
+{
+	for (int i = 0; i < count; i++)
+		free(names[i]);
+	if (count >= 0)
+		free(names);
+}
+
+/* The name in `path` that is nearest to a mistyped one; "" when none is near. Valid until `hint` is
+ * freed. */
+static void find_near_name(const char *path, struct str name, struct buf *hint)
+{
+	struct dirent **names;
+	unsigned best = NEAR_NAME;
+	int count = list_names(path, &names);
+
+	for (int i = 0; i < count; i++) {
+		struct str candidate = str_from(names[i]->d_name);
+		unsigned distance = str_distance(name, candidate, NEAR_NAME);
+
+		if (is_name(candidate) && distance < best) {
+			best = distance;
+			buf_clear(hint);
+			buf_escaped(hint, candidate);
+		}
+	}
+	free_names(names, count);
+}
+
+static void hint_near_event(const char *dir, struct str category, struct str name, struct diag *d)
+{
+	struct arena a = ARENA_INIT;
+	struct buf near = BUF_INIT;
+	const char *events = arena_printf(&a, "%s/events", dir).ptr;
+	const char *in = arena_printf(&a, "%s/events/%.*s", dir, STR_FMT(category)).ptr;
+
+	if (events && in && access(in, F_OK) == 0)
+		find_near_name(in, name, &near);
+	else if (events && in)
+		find_near_name(events, category, &near);
+	if (near.len)
+		diag_hint(d, "did you mean '%s'?", near.ptr);
+	arena_free(&a);
+	buf_free(&near);
+}
+
+static int refuse_event(struct diag *d, int err, const char *dir, struct str category,
+			struct str name)
+{
+	struct buf shown = BUF_INIT;
+
+	buf_escaped(&shown, category);
+	buf_char(&shown, ':');
+	buf_escaped(&shown, name);
+	if (err == -ENOENT || err == -ENOTDIR) {
+		err = -ENOENT;
+		diag_error(d, err, "unknown-tracepoint", "there is no tracepoint '%s'", shown.ptr);
+		hint_near_event(dir, category, name, d);
+	} else {
+		diag_error(d, err, "unreadable-tracepoint",
+			   "cannot read tracepoint '%s' in '%s': %s", shown.ptr, dir,
+			   strerror(-err));
+		if (err == -EACCES || err == -EPERM)
+			diag_hint(d, "run as root: tracefs is closed to others");
+	}
+	buf_free(&shown);
+	return err;
+}
+
+static int refuse_name(struct diag *d, struct str category, struct str name)
+{
+	struct buf shown = BUF_INIT;
+
+	buf_escaped(&shown, category);
+	buf_char(&shown, ':');
+	buf_escaped(&shown, name);
+	diag_error(d, -EINVAL, "bad-tracepoint", "'%s' cannot be a tracepoint", shown.ptr);
+	buf_free(&shown);
+	return -EINVAL;
+}
+
+int trace_event_read(struct arena *a, struct str category, struct str name, struct trace_event *out,
+		     struct diag *d)
+{
+	struct buf path = BUF_INIT, text = BUF_INIT;
+	const char *dir;
+	int err;
+
+	if (!is_name(category) || !is_name(name))
+		return refuse_name(d, category, name);
+	dir = tracefs_dir(d);
+	if (!dir)
+		return -ENOENT;
+	buf_printf(&path, "%s/events/%.*s/%.*s/format", dir, STR_FMT(category), STR_FMT(name));
+	err = path.failed ? -ENOMEM : read_small_file(path.ptr, &text);
+	if (err)
+		err = refuse_event(d, err, dir, category, name);
+	else
+		err = trace_event_parse(a, buf_as_str(&text), out, d);
+	if (!err)
+		out->category = arena_str(a, category);
+	buf_free(&path);
+	buf_free(&text);
+	return err;
+}
+
+/* One level of events/: what the callback of a level gets. */
+struct walk {
+	const char *dir;
+	struct str name_pattern;
+	trace_event_fn *fn;
+	void *arg;
+};
+
+static int walk_category(const struct walk *w, struct str category, struct diag *d)
+{
+	struct arena a = ARENA_INIT;
+	const char *path = arena_printf(&a, "%s/events/%.*s", w->dir, STR_FMT(category)).ptr;
+	struct dirent **names = NULL;
+	int count = path ? list_names(path, &names) : -ENOMEM, result = 0;
+
+	for (int i = 0; i < count && !result; i++) {
+		struct str name = str_from(names[i]->d_name);
+		const char *enable;
+
+		if (!is_name(name) || !str_match(w->name_pattern, name))
+			continue;
+		/* Beside the events stand "enable" and "filter"; and what the function tracer
+		 * writes has a format, but nobody can attach to it. */
+		enable = arena_printf(&a, "%s/%s/enable", path, names[i]->d_name).ptr;
+		if (enable && access(enable, F_OK) == 0)
+			result = w->fn(w->arg, category, name);
+	}
+	free_names(names, count);
+	arena_free(&a);
+	/* "enable" is no category, and categories may go away while we look. */
+	if (count >= 0 || count == -ENOTDIR || count == -ENOENT)
+		return result;
+	return refuse_event(d, count, w->dir, category, w->name_pattern);
+}
+
+static int walk_all(const struct walk *w, struct str category_pattern, struct diag *d)
+{
+	struct buf path = BUF_INIT;
+	struct dirent **names = NULL;
+	int count, result = 0;
+
+	buf_printf(&path, "%s/events", w->dir);
+	count = path.failed ? -ENOMEM : list_names(path.ptr, &names);
+	if (count < 0)
+		result = refuse_event(d, count, w->dir, category_pattern, w->name_pattern);
+	for (int i = 0; i < count && !result; i++) {
+		struct str category = str_from(names[i]->d_name);
+
+		if (is_name(category) && str_match(category_pattern, category))
+			result = walk_category(w, category, d);
+	}
+	free_names(names, count);
+	buf_free(&path);
+	return result;
+}
+
+int trace_events_each(struct str category, struct str name, trace_event_fn *fn, void *arg,
+		      struct diag *d)
+{
+	struct walk w = {.name_pattern = name, .fn = fn, .arg = arg};
+
+	if (!is_name(category) || !is_name(name))
+		return refuse_name(d, category, name);
+	w.dir = tracefs_dir(d);
+	if (!w.dir)
+		return -ENOENT;
+	if (!str_has_wildcard(category))
+		return walk_category(&w, category, d);
+	return walk_all(&w, category, d);
+}
