@@ -376,6 +376,16 @@ int report_map(struct report *r, const struct engine_ops *ops, struct engine *e,
 	return table_print(&r->renderer, &request, ops, e, out);
 }
 
+int report_entries(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
+		   report_entry_fn *fn, void *arg)
+{
+	const struct table_request request = {r->style, map, 0, 0};
+
+	if (map >= r->program->map_count)
+		return -EINVAL;
+	return table_each(&r->raw, &request, ops, e, fn, arg);
+}
+
 static int compare_names(const void *a, const void *b, void *arg)
 {
 	const struct program *p = arg;

@@ -34,6 +34,13 @@ int report_record(struct report *r, const struct engine_ops *ops, struct engine 
  * div); 0: all, 1. As in bpftrace, text of a map without entries is one empty line. */
 int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
 	       int64_t top, int64_t div, struct buf *out);
+/* Each entry of a map, for programs: key and value as report_map() shows them, and the number when
+ * it is one (integers, count, sum, min, max, avg). A non-zero result of `fn` ends it and is
+ * returned. */
+typedef int report_entry_fn(void *arg, struct str key, struct str text, bool is_number,
+			    int64_t number);
+int report_entries(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
+		   report_entry_fn *fn, void *arg);
 int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,
 		    struct buf *out);
 /* Take the names of an extending program (script_extend), which continue the ones known. */

@@ -296,6 +296,59 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	return err < 0 ? err : 0;
 }
 
+/* The number an entry is, when it is one. */
+static bool entry_number(const struct value *v, int64_t *out)
+{
+	switch (v->type->kind) {
+	case TYPE_INT: *out = (int64_t)v->bits; return true;
+	case TYPE_COUNT:
+	case TYPE_SUM: *out = (int64_t)word_at(v, 0); return true;
+	case TYPE_MIN:
+	case TYPE_MAX: *out = word_at(v, 1) ? (int64_t)word_at(v, 0) : 0; return true;
+	case TYPE_AVG: *out = (int64_t)mean_of(v); return true;
+	default: return false;
+	}
+}
+
+static int give_entry(const struct table *t, const struct entry *e, report_entry_fn *fn, void *arg)
+{
+	struct buf key = BUF_INIT, text = BUF_INIT;
+	int64_t number = 0;
+	bool is_number = entry_number(&e->value, &number);
+	int err = -ENOMEM;
+
+	if (t->map->key.kind != TYPE_NONE)
+		add_key(t->renderer, &e->key, ",", &key);
+	add_value(t, &e->value, &text);
+	if (!key.failed && !text.failed)
+		err = fn(arg, buf_as_str(&key), buf_as_str(&text), is_number, number);
+	buf_free(&key);
+	buf_free(&text);
+	return err;
+}
+
+int table_each(const struct renderer *r, const struct table_request *request,
+	       const struct engine_ops *ops, struct engine *e, report_entry_fn *fn, void *arg)
+{
+	struct table t = {
+		.renderer = r,
+		.map = &r->program->maps[request->map],
+		.style = request->style,
+		.div = 1,
+		.arena = ARENA_INIT,
+	};
+	int err = ops->map_each(e, request->map, add_entry, &t);
+
+	if (err >= 0) {
+		sort_entries(&t);
+		err = 0;
+		for (size_t i = 0; i < t.count && !err; i++)
+			err = give_entry(&t, &t.entries[i], fn, arg);
+	}
+	arena_free(&t.arena);
+	return err;
+}
+
 void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
 		       const struct value *key, const struct value *value, struct buf *out)
 {
