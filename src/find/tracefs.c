@@ -169,10 +169,11 @@ static int refuse_format(struct diag *d, int err, struct str event, struct str l
 {
 	struct buf shown = BUF_INIT;
 
+	buf_text(&shown, "the format of tracepoint '");
+	buf_escaped(&shown, event);
+	buf_text(&shown, "' is not understood at '");
 	buf_escaped(&shown, str_of(line.ptr, line.len < 80 ? line.len : 80));
-	diag_error(d, err, "bad-format",
-		   "the format of tracepoint '%.*s' is not understood at '%s'", STR_FMT(event),
-		   shown.ptr ? shown.ptr : "");
+	diag_error(d, err, "bad-format", "%.*s'", STR_FMT(buf_as_str(&shown)));
 	buf_free(&shown);
 	return err;
 }

@@ -3,9 +3,13 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#if defined(__x86_64__)
+#include <asm/ptrace.h>
+#endif
 
 #include "arch/operand.h"
 
@@ -150,12 +154,31 @@ static void registers_are_where_this_kernel_saves_them(void **state)
 {
 	(void)state;
 #if defined(__x86_64__)
-	assert_int_equal(parse("x86_64", "8@%rax").reg_at, 80);
+#define SAVED_AT(reg) \
+	assert_int_equal(parse("x86_64", "8@%" #reg).reg_at, offsetof(struct pt_regs, reg))
+	SAVED_AT(rax);
+	SAVED_AT(rbx);
+	SAVED_AT(rcx);
+	SAVED_AT(rdx);
+	SAVED_AT(rsi);
+	SAVED_AT(rdi);
+	SAVED_AT(rbp);
+	SAVED_AT(rsp);
+	SAVED_AT(r8);
+	SAVED_AT(r9);
+	SAVED_AT(r10);
+	SAVED_AT(r11);
+	SAVED_AT(r12);
+	SAVED_AT(r13);
+	SAVED_AT(r14);
+	SAVED_AT(r15);
+	SAVED_AT(rip);
 	assert_int_equal(parse("x86_64", "1@%r15b").reg_at, 0);
-	assert_int_equal(parse("x86_64", "8@%rip").reg_at, 128);
 	assert_int_equal(parse("x86_64", "4@8(%rsp,%rdi,2)").base_at, 152);
 	assert_int_equal(parse("x86_64", "4@8(%rsp,%rdi,2)").index_at, 112);
 	assert_int_equal(parse("x86_64", "4@g(%rip)").base_at, 128);
+	assert_int_equal(parse("i386", "4@%ebx").reg_at, offsetof(struct pt_regs, rbx));
+	assert_int_equal(parse("i386", "1@%ch").reg_at, offsetof(struct pt_regs, rcx));
 	assert_int_equal(parse("i386", "4@%esi").reg_at, 104);
 	assert_int_equal(parse("i386", "4@4(%ebp)").base_at, 32);
 	assert_int_equal(parse("aarch64", "8@x3").reg_at, REG_NOT_SAVED);
