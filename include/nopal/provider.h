@@ -1,0 +1,60 @@
+/* Provider files (.d) with libnopal: from the probes a program declares to the header it includes
+ * and the object file it links. What the commands `dtrace -h` and `dtrace -G` do:
+ *
+ *	struct nopal_provider *p = nopal_provider_new();
+ *
+ *	if (nopal_provider_add(p, "tick.d", text, len, d) || nopal_provider_check(p, d))
+ *		...nopal_diag_text(d)...
+ *	nopal_provider_header(p, "tick.h", &header, &header_len, d);
+ *	nopal_provider_object(p, "x86_64-linux-gnu", &object, &object_len, d);
+ *	nopal_provider_free(p);
+ *
+ * Calls return 0 on success and -errno on failure, with a message in the struct nopal_diag, which
+ * may be NULL. */
+#ifndef NOPAL_PROVIDER_H
+#define NOPAL_PROVIDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nopal/diag.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct nopal_provider;
+
+struct nopal_provider *nopal_provider_new(void);    /* NULL: out of memory */
+void nopal_provider_free(struct nopal_provider *p); /* NULL is fine */
+
+/* Read one file's text, of `len` bytes; `path` is for messages. Both are copied. -EINVAL: the text
+ * is wrong. */
+int nopal_provider_add(struct nopal_provider *p, const char *path, const char *text, size_t len,
+		       struct nopal_diag *d);
+
+/* Check what all files say together; call it once, behind the last nopal_provider_add(). -EINVAL:
+ * there is no provider, or two probes need the same name. */
+int nopal_provider_check(struct nopal_provider *p, struct nopal_diag *d);
+
+/* The C and C++ header. `name` is the name of the file it will be; *text ends in a NUL behind its
+ * `len` bytes and is the caller's to free(). */
+int nopal_provider_header(struct nopal_provider *p, const char *name, char **text, size_t *len,
+			  struct nopal_diag *d);
+
+/* The relocatable object file that defines the semaphores, for a GNU triple; NULL: for the machine
+ * that runs this. The same input gives the same bytes. *bytes is the caller's to free(). -EINVAL: a
+ * machine that nobody here knows. */
+int nopal_provider_object(struct nopal_provider *p, const char *target, void **bytes, size_t *len,
+			  struct nopal_diag *d);
+
+/* The same machine in another mode, "32", "64" or "x32", as the compiler's options -m32, -m64 and
+ * -mx32 choose it: "i386" for "x86_64-linux-gnu" and "32". `target` itself when that is its mode.
+ * NULL: there is no such mode, or nobody here knows the machine. */
+const char *nopal_provider_variant(const char *target, const char *mode);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

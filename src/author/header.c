@@ -1,0 +1,231 @@
+/* The header of a provider file: for each probe a macro that is the probe, a macro that says
+ * whether anybody listens, and a prototype against which the compiler checks the arguments. Works
+ * with our <sys/sdt.h> and with SystemTap's. */
+#include "author/provider.h"
+
+/* Everything a comment may hold; the end of a comment is broken up. */
+static void add_comment_text(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		buf_char(out, text.ptr[i]);
+		if (text.ptr[i] == '*' && i + 1 < text.len && text.ptr[i + 1] == '/')
+			buf_char(out, ' ');
+	}
+}
+
+static void add_list(struct buf *out, const struct carg *args)
+{
+	buf_char(out, '(');
+	for (const struct carg *arg = args; arg; arg = arg->next) {
+		ctype_print(out, arg->type, arg->name);
+		if (arg->next)
+			buf_text(out, ", ");
+	}
+	buf_char(out, ')');
+}
+
+/* The probe as the provider file declares it, in a comment. */
+static void add_declaration(struct buf *out, const struct provider_probe *probe)
+{
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text, "%.*s:%.*s", STR_FMT(probe->provider->name), STR_FMT(probe->name));
+	add_list(&text, probe->args);
+	if (probe->translated) {
+		buf_text(&text, " : ");
+		add_list(&text, probe->translated);
+	}
+	buf_text(out, "/* ");
+	add_comment_text(out, buf_as_str(&text));
+	buf_text(out, " */\n");
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
+/* struct and union tags below a pointer, so that the prototypes do not declare them too late. */
+static void add_tags(struct buf *out, struct str prototype)
+{
+	static const char *const keywords[] = {"struct ", "union "};
+
+	for (size_t i = 0; i < prototype.len; i++)
+		for (size_t k = 0; k < 2; k++) {
+			struct str rest = str_of(prototype.ptr + i, prototype.len - i), tag = rest;
+
+			if (!str_starts(rest, str_from(keywords[k])) ||
+			    (i && !strchr(" (", prototype.ptr[i - 1])))
+				continue;
+			tag.len = strlen(keywords[k]);
+			while (tag.len < rest.len && !strchr(" *,()[]", tag.ptr[tag.len]))
+				tag.len++;
+			buf_printf(out, "%.*s;\n", STR_FMT(tag));
+		}
+}
+
+/* The arguments that can be checked, as one list of types and one of macro parameters. */
+static bool list_checked(struct provider_file *file, const struct provider_probe *probe,
+			 struct buf *types, struct buf *params)
+{
+	unsigned number = 0;
+
+	for (const struct carg *arg = probe->args; arg; arg = arg->next) {
+		struct buf type = BUF_INIT;
+
+		number++;
+		if (ctype_print_checked(&type, &file->arena, arg->type)) {
+			buf_text(types, types->len ? ", " : "");
+			buf_str(types, buf_as_str(&type));
+			buf_printf(params, "%sarg%u", params->len ? ", " : "", number);
+		}
+		buf_free(&type);
+	}
+	return types->len;
+}
+
+/* A prototype for the compiler to check a call against that is never made; returns the call. */
+static struct str add_prototype(struct provider_file *file, struct buf *out,
+				const struct provider_probe *probe)
+{
+	struct buf types = BUF_INIT, params = BUF_INIT;
+	struct str function = arena_printf(&file->arena, "nopal_check_%.*s_%.*s",
+					   STR_FMT(probe->provider->name), STR_FMT(probe->name));
+	struct str call = {NULL, 0};
+
+	if (list_checked(file, probe, &types, &params)) {
+		add_tags(out, buf_as_str(&types));
+		buf_printf(out, "__extension__ extern void %.*s(%.*s);\n", STR_FMT(function),
+			   STR_FMT(buf_as_str(&types)));
+		call = arena_printf(&file->arena, "%.*s(%.*s)", STR_FMT(function),
+				    STR_FMT(buf_as_str(&params)));
+	}
+	out->failed |= types.failed || params.failed;
+	buf_free(&types);
+	buf_free(&params);
+	return call;
+}
+
+static void add_params(struct buf *out, unsigned count, const char *separator)
+{
+	for (unsigned i = 1; i <= count; i++) {
+		buf_text(out, i > 1 ? ", " : separator);
+		buf_printf(out, "arg%u", i);
+	}
+}
+
+/* #define TICK_WORD(arg1, arg2) … DTRACE_PROBE2(tick, word, arg1, arg2) */
+static void add_macro(struct buf *out, const struct provider_probe *probe, struct str check)
+{
+	buf_printf(out, "#define %.*s(", STR_FMT(probe->macro));
+	add_params(out, probe->arg_count, "");
+	buf_text(out, ") \\\n\tdo { \\\n");
+	if (check.len)
+		buf_printf(out, "\t\tNOPAL_PROVIDER_CHECK(%.*s) \\\n", STR_FMT(check));
+	buf_text(out, "\t\tDTRACE_PROBE");
+	if (probe->arg_count)
+		buf_u64(out, probe->arg_count);
+	buf_printf(out, "(%.*s, %.*s", STR_FMT(probe->provider->name), STR_FMT(probe->name));
+	add_params(out, probe->arg_count, ", ");
+	buf_text(out, "); \\\n\t} while (0)\n");
+}
+
+static void add_probe(struct provider_file *file, struct buf *out,
+		      const struct provider_probe *probe)
+{
+	struct str provider = probe->provider->name, name = probe->name;
+	struct str check;
+
+	buf_char(out, '\n');
+	add_declaration(out, probe);
+	buf_printf(out,
+		   "__extension__ extern unsigned short %.*s_%.*s_semaphore "
+		   "NOPAL_PROVIDER_SEMAPHORE;\n",
+		   STR_FMT(provider), STR_FMT(name));
+	check = add_prototype(file, out, probe);
+	buf_printf(out, "#define %.*s_ENABLED() NOPAL_PROVIDER_ENABLED(%.*s_%.*s_semaphore)\n",
+		   STR_FMT(probe->macro), STR_FMT(provider), STR_FMT(name));
+	add_macro(out, probe, check);
+}
+
+/* What all generated headers share. A program that includes <sys/sdt.h> before the header asks for
+ * probes without semaphores; nobody can then know whether somebody listens, so ENABLED() is 1. */
+static const char common[] =
+	"#if !defined _SDT_HAS_SEMAPHORES && !defined _SYS_SDT_H\n"
+	"#define _SDT_HAS_SEMAPHORES 1\n"
+	"#endif\n"
+	"#if !defined STAP_HAS_SEMAPHORES && defined _SDT_HAS_SEMAPHORES\n"
+	"#define STAP_HAS_SEMAPHORES 1\n"
+	"#endif\n"
+	"#include <sys/sdt.h>\n"
+	"\n"
+	"#ifndef NOPAL_PROVIDER_ENABLED\n"
+	"#ifdef _SDT_HAS_SEMAPHORES\n"
+	"#define NOPAL_PROVIDER_ENABLED(semaphore) \\\n"
+	"\t__builtin_expect(__atomic_load_n(&(semaphore), __ATOMIC_RELAXED), 0)\n"
+	"#else\n"
+	"#define NOPAL_PROVIDER_ENABLED(semaphore) 1\n"
+	"#endif\n"
+	"#endif\n"
+	"#ifndef NOPAL_PROVIDER_SEMAPHORE\n"
+	"#define NOPAL_PROVIDER_SEMAPHORE \\\n"
+	"\t__attribute__((__unused__, __section__(\".probes\"), __visibility__(\"hidden\")))\n"
+	"#endif\n"
+	"/* The compiler checks the arguments; -DNOPAL_PROVIDER_UNCHECKED forbids it. */\n"
+	"#ifndef NOPAL_PROVIDER_CHECK\n"
+	"#ifdef NOPAL_PROVIDER_UNCHECKED\n"
+	"#define NOPAL_PROVIDER_CHECK(call)\n"
+	"#else\n"
+	"#define NOPAL_PROVIDER_CHECK(call) \\\n"
+	"\tif (0) \\\n"
+	"\t\tcall;\n"
+	"#endif\n"
+	"#endif\n";
+
+/* NOPAL_PROVIDER_TICK_1f2e3d4c_H: the number tells headers of one name and different content
+ * apart, for programs that have several. */
+static struct str guard_name(struct provider_file *file, struct str name)
+{
+	struct buf guard = BUF_INIT;
+	uint32_t hash = 2166136261u;
+	struct str out;
+
+	for (struct provider_decl *p = file->providers; p; p = p->next)
+		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
+			for (size_t i = 0; i < probe->macro.len; i++)
+				hash = (hash ^ (unsigned char)probe->macro.ptr[i]) * 16777619u;
+	buf_text(&guard, "NOPAL_PROVIDER_");
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+		bool lower = c >= 'a' && c <= 'z';
+		bool keep = lower || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+
+		buf_char(&guard, lower ? (char)(c - 'a' + 'A') : keep ? c : '_');
+	}
+	buf_printf(&guard, "_%08x", hash);
+	out = arena_str(&file->arena, buf_as_str(&guard));
+	buf_free(&guard);
+	return out;
+}
+
+static void add_attributes(struct provider_file *file, struct buf *out)
+{
+	for (const struct provider_attributes *a = file->attributes; a; a = a->next) {
+		buf_text(out, "/* attributes of ");
+		add_comment_text(out, a->provider);
+		buf_printf(out, ", %.*s: %.*s */\n", STR_FMT(a->what), STR_FMT(a->stability));
+	}
+}
+
+void provider_header(struct provider_file *file, struct str name, struct buf *out)
+{
+	struct str guard = guard_name(file, name);
+
+	buf_text(out, "/* Made by nopal provider from a provider file: change that instead. */\n");
+	buf_printf(out, "#ifndef %.*s\n#define %.*s\n\n", STR_FMT(guard), STR_FMT(guard));
+	buf_text(out, common);
+	buf_text(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+	add_attributes(file, out);
+	for (struct provider_decl *p = file->providers; p; p = p->next)
+		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
+			if (!probe->repeated)
+				add_probe(file, out, probe);
+	buf_text(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+}

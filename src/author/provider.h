@@ -1,0 +1,86 @@
+/* Provider files (.d): which probes a program will have, in the D language's words.
+ *
+ *     provider tick {
+ *             probe word(const char *word, int n);
+ *     };
+ *
+ * Text becomes a tree here; the tree becomes a header with one macro a probe (header.c) and an
+ * object file with one semaphore a probe (object.c). */
+#ifndef NOPAL_AUTHOR_PROVIDER_H
+#define NOPAL_AUTHOR_PROVIDER_H
+
+#include "author/ctype.h"
+#include "base/diag.h"
+
+/* What every reader of notes can hold. */
+#define PROVIDER_MAX_ARGS 12
+
+struct provider_probe {
+	struct provider_decl *provider;
+	struct str name;  /* "query__start": as in the note */
+	struct str macro; /* "MYSQL_QUERY_START" */
+	struct carg *args;
+	unsigned arg_count;
+	struct carg *translated; /* behind the colon; NULL when there is no colon */
+	struct span at;		 /* of the name */
+	bool repeated;		 /* the same words as an earlier probe: says nothing new */
+	struct provider_probe *next;
+};
+
+struct provider_decl {
+	struct str name;  /* without $target */
+	bool per_process; /* written p$target */
+	struct span at;
+	struct provider_probe *probes, **probes_end;
+	struct provider_decl *next;
+};
+
+/* #pragma D attributes STABILITY provider NAME WHAT */
+struct provider_attributes {
+	struct str stability; /* "Evolving/Evolving/Common" */
+	struct str provider;
+	struct str what; /* provider, module, function, name or args */
+	struct span at;
+	struct provider_attributes *next;
+};
+
+/* A typedef of the files, in a bucket with others of the same hash. */
+struct provider_typedef {
+	struct str name;
+	const struct ctype *type;
+	struct provider_typedef *next; /* older */
+};
+
+#define PROVIDER_BUCKETS 512
+
+/* Everything that the given files say, in their order. Borrows the texts. */
+struct provider_file {
+	struct arena arena;
+	struct provider_decl *providers, **providers_end;
+	struct provider_attributes *attributes, **attributes_end;
+	struct provider_typedef *typedefs[PROVIDER_BUCKETS];
+	unsigned probe_count;
+	bool has_clauses; /* D programs, such as BEGIN {}: not ours to compile */
+};
+
+void provider_open(struct provider_file *file);
+void provider_free(struct provider_file *file);
+
+/* Add what `text` says. 0, -EINVAL after messages, -ENOMEM. */
+int provider_parse(struct provider_file *file, struct str path, struct str text, struct diag *d);
+
+/* The meaning of a typedef's name, NULL when the file has no such typedef. */
+const struct ctype *provider_find_typedef(const struct provider_file *file, struct str name);
+
+/* What no single line shows: probes that are declared twice, names that collide once they are
+ * macros, no provider at all. Call once, after the last text. 0 or -EINVAL. */
+int provider_check(struct provider_file *file, struct diag *d);
+
+/* The C and C++ header. `name` is the name of the file it will be. */
+void provider_header(struct provider_file *file, struct str name, struct buf *out);
+
+/* The relocatable object file for a `target` such as "aarch64-linux-gnu". 0, -EINVAL for a target
+ * nobody knows, -EIO when the ELF library refuses. */
+int provider_object(struct provider_file *file, struct str target, struct buf *out, struct diag *d);
+
+#endif

@@ -1,0 +1,141 @@
+/* What can only be said when all provider files have been read: which names collide. Every name
+ * that the header and the object will define goes into one sorted list, where equal names meet. */
+#include "author/provider.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum name_kind { NAME_MACRO, NAME_ENABLED, NAME_SEMAPHORE };
+
+struct defined_name {
+	struct str text;
+	enum name_kind kind;
+	size_t order; /* of declaration */
+	struct provider_probe *probe;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct defined_name *x = a, *y = b;
+	int order = str_cmp(x->text, y->text);
+
+	if (order)
+		return order;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool same_list(const struct carg *a, const struct carg *b)
+{
+	for (; a && b; a = a->next, b = b->next)
+		if (!ctype_same(a->type, b->type))
+			return false;
+	return !a && !b;
+}
+
+/* The hint of the newest message: where the first of two stands. */
+static void point_to_first(struct diag *d, const struct provider_probe *first)
+{
+	unsigned line, column;
+
+	span_position(first->at, &line, &column);
+	diag_hint(d, "the first one is '%.*s:%.*s' at %.*s:%u:%u", STR_FMT(first->provider->name),
+		  STR_FMT(first->name), STR_FMT(first->at.path), line, column);
+}
+
+/* The same probe again: harmless when it says the same. */
+static void report_repeated(struct provider_probe *first, struct provider_probe *again,
+			    struct diag *d)
+{
+	if (first->provider->per_process == again->provider->per_process &&
+	    same_list(first->args, again->args)) {
+		again->repeated = true;
+		diag_warn_at(d, "repeated-probe", again->at, "probe '%.*s' is declared again",
+			     STR_FMT(again->name));
+	} else {
+		diag_error_at(d, -EINVAL, "repeated-probe", again->at,
+			      "probe '%.*s' is declared again with other arguments",
+			      STR_FMT(again->name));
+	}
+	point_to_first(d, first);
+}
+
+static void compare_neighbours(const struct defined_name *a, const struct defined_name *b,
+			       struct diag *d)
+{
+	struct provider_probe *first = a->probe, *again = b->probe;
+
+	if (!str_eq(a->text, b->text))
+		return;
+	if (str_eq(first->name, again->name) &&
+	    str_eq(first->provider->name, again->provider->name)) {
+		if (a->kind == NAME_MACRO)
+			report_repeated(first, again, d);
+		return;
+	}
+	/* Equal macros have equal ENABLED() macros, and often equal semaphores: say it once. */
+	if (a->kind == b->kind && a->kind != NAME_MACRO && str_eq(first->macro, again->macro))
+		return;
+	diag_error_at(d, -EINVAL, "name-collision", again->at,
+		      "probe '%.*s' needs the %s '%.*s' too", STR_FMT(again->name),
+		      b->kind == NAME_SEMAPHORE ? "semaphore" : "macro", STR_FMT(b->text));
+	point_to_first(d, first);
+}
+
+static int list_names(struct provider_file *file, struct defined_name **out)
+{
+	struct arena *a = &file->arena;
+	struct defined_name *name = arena_array(a, struct defined_name, file->probe_count * 3 + 1);
+	size_t order = 0;
+
+	if (!name)
+		return -ENOMEM;
+	*out = name;
+	for (struct provider_decl *p = file->providers; p; p = p->next)
+		for (struct provider_probe *probe = p->probes; probe;
+		     probe = probe->next, order++) {
+			*name++ = (struct defined_name){probe->macro, NAME_MACRO, order, probe};
+			*name++ = (struct defined_name){
+				arena_printf(a, "%.*s_ENABLED", STR_FMT(probe->macro)),
+				NAME_ENABLED, order, probe};
+			*name++ = (struct defined_name){arena_printf(a, "%.*s_%.*s_semaphore",
+								     STR_FMT(p->name),
+								     STR_FMT(probe->name)),
+							NAME_SEMAPHORE, order, probe};
+		}
+	return 0;
+}
+
+/* An attribute of a provider that is nowhere is a misspelt name. */
+static void check_attributes(struct provider_file *file, struct diag *d)
+{
+	for (struct provider_attributes *a = file->attributes; a; a = a->next) {
+		struct provider_decl *p = file->providers;
+
+		while (p && !str_eq(p->name, a->provider))
+			p = p->next;
+		if (!p)
+			diag_warn_at(d, "unknown-provider", a->at,
+				     "attributes of '%.*s', which is no provider here",
+				     STR_FMT(a->provider));
+	}
+}
+
+int provider_check(struct provider_file *file, struct diag *d)
+{
+	unsigned errors = d->errors;
+	struct defined_name *names;
+	size_t count = (size_t)file->probe_count * 3;
+
+	if (!file->providers && !file->has_clauses) {
+		diag_error(d, -EINVAL, "no-provider", "no provider in the input");
+		diag_hint(d, "a provider file reads: provider NAME { probe NAME(TYPE, ...); };");
+		return -EINVAL;
+	}
+	if (list_names(file, &names))
+		return -ENOMEM;
+	qsort(names, count, sizeof(*names), compare_names);
+	for (size_t i = 1; i < count; i++)
+		compare_neighbours(&names[i - 1], &names[i], d);
+	check_attributes(file, d);
+	return d->errors > errors ? -EINVAL : 0;
+}

@@ -1,0 +1,349 @@
+/* The lexer of provider files. */
+#include "author/provider_lex.h"
+
+#include <errno.h>
+
+/* A line marker cannot move the text further down than this many lines. */
+#define MARKER_LINES 200000
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+}
+
+/* The byte `ahead` of the current one; NUL behind the end. */
+static char look(const struct provider_lexer *l, size_t ahead)
+{
+	return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
+}
+
+static struct str piece(const struct provider_lexer *l, size_t from)
+{
+	return str_of(l->text.ptr + from, l->at - from);
+}
+
+static const struct line_marker *find_marker(const struct provider_lexer *l, size_t at)
+{
+	const struct line_marker *found = NULL;
+
+	for (size_t i = 0; i < l->marker_count && l->markers[i].at <= at; i++)
+		found = &l->markers[i];
+	return found;
+}
+
+/* The text up to the end of the line that `at` is in: messages show no more. */
+static size_t end_of_line(const struct provider_lexer *l, size_t at)
+{
+	while (at < l->text.len && l->text.ptr[at] != '\n' && l->text.ptr[at] != '\r')
+		at++;
+	return at;
+}
+
+struct span provider_span(struct provider_lexer *l, struct str text)
+{
+	size_t at = (size_t)(text.ptr - l->text.ptr), end = end_of_line(l, at), above;
+	const struct line_marker *marker = find_marker(l, at);
+	struct span span = {.path = marker ? marker->path : l->path};
+	char *padded;
+
+	if (l->diag && l->diag->errors + l->diag->warnings > DIAG_LIMIT)
+		return span; /* nobody will see it */
+	span.source = str_of(l->text.ptr, end);
+	span.at = at;
+	span.len = text.len;
+	if (!marker)
+		return span;
+	/* Messages count lines from the start of the source, so stand the text behind the marker on
+	 * as many empty lines as come before it in the user's file. */
+	above = marker->line - 1;
+	span.source = str_of(l->text.ptr + marker->at, end - marker->at);
+	span.at = above + at - marker->at;
+	padded = arena_alloc(l->arena, above + span.source.len + 1);
+	if (!padded)
+		return (struct span){.path = marker->path};
+	memset(padded, '\n', above);
+	memcpy(padded + above, span.source.ptr, span.source.len);
+	span.source = str_of(padded, above + span.source.len);
+	return span;
+}
+
+static int fail(struct provider_lexer *l, struct str at, const char *tag, const char *text)
+{
+	return diag_error_at(l->diag, -EINVAL, tag, provider_span(l, at), "%s", text);
+}
+
+static int skip_block_comment(struct provider_lexer *l)
+{
+	size_t start = l->at;
+
+	for (l->at += 2; l->at < l->text.len; l->at++) {
+		if (look(l, 0) == '*' && look(l, 1) == '/') {
+			l->at += 2;
+			return 0;
+		}
+	}
+	return fail(l, str_of(l->text.ptr + start, 2), "open-comment",
+		    "this comment is never closed");
+}
+
+/* To the end of the line, which a backslash before the newline continues. */
+static void skip_line(struct provider_lexer *l)
+{
+	for (; l->at < l->text.len && look(l, 0) != '\n'; l->at++) {
+		if (look(l, 0) != '\\')
+			continue;
+		if (look(l, 1) == '\r' && look(l, 2) == '\n')
+			l->at += 2;
+		else if (look(l, 1) == '\n')
+			l->at++;
+	}
+}
+
+/* A directive's line: a comment may carry it over to the lines below. */
+static int skip_directive(struct provider_lexer *l)
+{
+	while (l->at < l->text.len && look(l, 0) != '\n') {
+		if (look(l, 0) == '/' && look(l, 1) == '/') {
+			skip_line(l);
+		} else if (look(l, 0) == '/' && look(l, 1) == '*') {
+			int err = skip_block_comment(l);
+
+			if (err)
+				return err;
+		} else if (look(l, 0) == '\\' && look(l, 1) == '\n') {
+			l->at += 2;
+		} else if (look(l, 0) == '\\' && look(l, 1) == '\r' && look(l, 2) == '\n') {
+			l->at += 3;
+		} else {
+			l->at++;
+		}
+	}
+	return 0;
+}
+
+static void skip_blanks(struct provider_lexer *l)
+{
+	while (l->at < l->text.len && is_blank(look(l, 0)))
+		l->at++;
+}
+
+static struct str take_word(struct provider_lexer *l)
+{
+	size_t start;
+
+	skip_blanks(l);
+	start = l->at;
+	while (l->at < l->text.len && (is_letter(look(l, 0)) || is_digit(look(l, 0))))
+		l->at++;
+	return piece(l, start);
+}
+
+/* # NUMBER "path" flags, as cpp writes it; anything else that starts with a number is a comment. */
+static int take_marker(struct provider_lexer *l, struct str number)
+{
+	struct line_marker *m;
+	uint64_t line;
+	size_t start;
+
+	skip_blanks(l);
+	start = l->at + 1;
+	if (look(l, 0) != '"' || str_to_u64(number, &line) || line < 1 || line > MARKER_LINES) {
+		skip_line(l);
+		return 0;
+	}
+	for (l->at++; l->at < l->text.len && look(l, 0) != '"' && look(l, 0) != '\n'; l->at++)
+		;
+	if (arena_grow(l->arena, (void **)&l->markers, l->marker_count, &l->marker_cap,
+		       sizeof(*l->markers)))
+		return -ENOMEM;
+	m = &l->markers[l->marker_count++];
+	m->path = piece(l, start);
+	if (str_eq_text(m->path, "<stdin>") || !m->path.len)
+		m->path = l->path;
+	m->line = (unsigned)line;
+	skip_line(l);
+	m->at = l->at < l->text.len ? l->at + 1 : l->at;
+	return 0;
+}
+
+static bool is_one_of(struct str word, const char *const *words)
+{
+	for (; *words; words++)
+		if (str_eq_text(word, *words))
+			return true;
+	return false;
+}
+
+/* Conditions that nobody evaluates leave both branches in the file: say so, once. */
+static void note_condition(struct provider_lexer *l, struct str word, struct str line)
+{
+	static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
+
+	if (is_one_of(word, opening) && !l->open_if.ptr)
+		l->open_if = line;
+	if (!str_eq_text(word, "endif") || !l->open_if.ptr || l->warned_if)
+		return;
+	l->warned_if = true;
+	diag_warn_at(l->diag, "condition", provider_span(l, l->open_if),
+		     "'#%.*s' is not evaluated: both of its branches count",
+		     STR_FMT(str_of(l->open_if.ptr + 1, l->open_if.len - 1)));
+	diag_hint(l->diag, "give -C to run the C preprocessor first");
+}
+
+/* A line that starts with #: a marker, a directive, a pragma (then *found), or a comment. */
+static int take_hash_line(struct provider_lexer *l, struct provider_token *out, bool *found)
+{
+	static const char *const directives[] = {"define",  "undef",  "include", "if",	  "ifdef",
+						 "ifndef",  "elif",   "else",	 "endif", "error",
+						 "warning", "import", NULL};
+	size_t hash = l->at++;
+	struct str word = take_word(l);
+
+	if (str_eq_text(word, "line"))
+		word = take_word(l);
+	if (word.len && is_digit(word.ptr[0]))
+		return take_marker(l, word);
+	if (str_eq_text(word, "pragma")) {
+		struct str language = take_word(l);
+		size_t start = l->at;
+
+		skip_line(l);
+		*found = str_eq_text(language, "D");
+		out->kind = TOKEN_PRAGMA;
+		out->text = str_trim(piece(l, start));
+		return 0;
+	}
+	note_condition(l, word, piece(l, hash));
+	if (is_one_of(word, directives))
+		return skip_directive(l);
+	skip_line(l);
+	return 0;
+}
+
+/* Pass over everything between tokens; a pragma on the way is a token. */
+static int skip_space(struct provider_lexer *l, struct provider_token *out, bool *found)
+{
+	int err = 0;
+
+	while (!err && !*found && l->at < l->text.len) {
+		char c = look(l, 0);
+
+		if (is_blank(c) || c == '\n')
+			l->at++;
+		else if (c == '\\' && (look(l, 1) == '\n' || look(l, 1) == '\r'))
+			l->at++;
+		else if (c == '/' && look(l, 1) == '/')
+			skip_line(l);
+		else if (c == '/' && look(l, 1) == '*')
+			err = skip_block_comment(l);
+		else if (c == '#')
+			err = take_hash_line(l, out, found);
+		else
+			return 0;
+	}
+	return err;
+}
+
+static int take_string(struct provider_lexer *l)
+{
+	size_t start = l->at;
+	char quote = look(l, 0);
+
+	for (l->at++; l->at < l->text.len && look(l, 0) != '\n'; l->at++) {
+		if (look(l, 0) == quote) {
+			l->at++;
+			return 0;
+		}
+		if (look(l, 0) == '\\' && look(l, 1) != '\n')
+			l->at++;
+	}
+	if (l->at > l->text.len)
+		l->at = l->text.len;
+	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "this quote is never closed");
+}
+
+/* Seven of <, = or > at the start of a line: two versions of the file that nobody merged. */
+static int refuse_conflict(struct provider_lexer *l)
+{
+	char c = look(l, 0);
+	size_t run = 0;
+
+	if ((c != '<' && c != '=' && c != '>' && c != '|') ||
+	    (l->at && l->text.ptr[l->at - 1] != '\n'))
+		return 0;
+	while (look(l, run) == c)
+		run++;
+	if (run != 7)
+		return 0;
+	return fail(l, str_of(l->text.ptr + l->at, run), "merge-conflict",
+		    "unresolved merge conflict");
+}
+
+static int take_punctuation(struct provider_lexer *l)
+{
+	unsigned char c = (unsigned char)look(l, 0);
+	struct str byte = str_of(l->text.ptr + l->at, 1);
+	int err = refuse_conflict(l);
+
+	if (err)
+		return err;
+	if (c < ' ' || c > '~') {
+		diag_error_at(l->diag, -EINVAL, "bad-byte", provider_span(l, byte),
+			      "unexpected byte 0x%02x", c);
+		diag_hint(l->diag, "provider files are ASCII, except in comments");
+		return -EINVAL;
+	}
+	l->at += c == '.' && look(l, 1) == '.' && look(l, 2) == '.' ? 3 : 1;
+	return 0;
+}
+
+static int take_token(struct provider_lexer *l, struct provider_token *out)
+{
+	size_t start = l->at;
+	char c = look(l, 0);
+	int err = 0;
+
+	if (is_letter(c)) {
+		out->kind = TOKEN_WORD;
+		take_word(l);
+	} else if (is_digit(c)) {
+		out->kind = TOKEN_NUMBER;
+		while (is_letter(look(l, 0)) || is_digit(look(l, 0)) || look(l, 0) == '.')
+			l->at++;
+	} else if (c == '"' || c == '\'') {
+		out->kind = TOKEN_STRING;
+		err = take_string(l);
+	} else {
+		out->kind = TOKEN_PUNCT;
+		err = take_punctuation(l);
+	}
+	out->text = piece(l, start);
+	return err;
+}
+
+int provider_lex(struct provider_lexer *l, struct provider_token *out)
+{
+	bool pragma = false;
+	int err;
+
+	if (!l->at && str_starts(l->text, STR("\xef\xbb\xbf")))
+		l->at = 3;
+	err = skip_space(l, out, &pragma);
+	if (err || pragma)
+		return err;
+	if (l->at >= l->text.len) {
+		*out = (struct provider_token){TOKEN_END, str_of(l->text.ptr + l->text.len, 0)};
+		return 0;
+	}
+	return take_token(l, out);
+}

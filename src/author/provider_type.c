@@ -1,0 +1,582 @@
+/* The C half of the provider grammar: specifiers, declarators, structs, unions and enums, as C11
+ * writes them, with the spellings of gcc. Members of structs are checked and forgotten: no output
+ * needs them. */
+#include <errno.h>
+
+#include "author/provider_parse.h"
+
+/* Brackets inside brackets, and pointers to pointers: more is not a declaration but an attack. */
+#define MAX_DEPTH 64
+
+/* The words of an arithmetic type, two bits each so that "long long" can be counted. */
+enum {
+	WORD_VOID = 1 << 0,
+	WORD_BOOL = 1 << 2,
+	WORD_CHAR = 1 << 4,
+	WORD_SHORT = 1 << 6,
+	WORD_INT = 1 << 8,
+	WORD_LONG = 1 << 10,
+	WORD_FLOAT = 1 << 12,
+	WORD_DOUBLE = 1 << 14,
+	WORD_SIGNED = 1 << 16,
+	WORD_UNSIGNED = 1 << 18,
+	WORD_INT128 = 1 << 20,
+	WORD_COMPLEX = 1 << 22,
+	WORD_FLOAT128 = 1 << 24,
+};
+
+enum word_kind { WORD_TYPE, WORD_QUALIFIER, WORD_STORAGE, WORD_TAG, WORD_SKIP, WORD_SKIP_ARGS };
+
+/* Words of C that may stand in specifiers, and what each is. */
+static const struct {
+	const char *text;
+	enum word_kind kind;
+	unsigned value; /* a WORD_, a CTYPE_ qualifier, or the kind of type that a tag makes */
+} words[] = {
+	{"void", WORD_TYPE, WORD_VOID},
+	{"_Bool", WORD_TYPE, WORD_BOOL},
+	{"bool", WORD_TYPE, WORD_BOOL},
+	{"char", WORD_TYPE, WORD_CHAR},
+	{"short", WORD_TYPE, WORD_SHORT},
+	{"int", WORD_TYPE, WORD_INT},
+	{"long", WORD_TYPE, WORD_LONG},
+	{"float", WORD_TYPE, WORD_FLOAT},
+	{"double", WORD_TYPE, WORD_DOUBLE},
+	{"signed", WORD_TYPE, WORD_SIGNED},
+	{"__signed", WORD_TYPE, WORD_SIGNED},
+	{"__signed__", WORD_TYPE, WORD_SIGNED},
+	{"unsigned", WORD_TYPE, WORD_UNSIGNED},
+	{"__int128", WORD_TYPE, WORD_INT128},
+	{"_Complex", WORD_TYPE, WORD_COMPLEX},
+	{"__complex__", WORD_TYPE, WORD_COMPLEX},
+	{"__float128", WORD_TYPE, WORD_FLOAT128},
+	{"_Float128", WORD_TYPE, WORD_FLOAT128},
+	{"const", WORD_QUALIFIER, CTYPE_CONST},
+	{"__const", WORD_QUALIFIER, CTYPE_CONST},
+	{"__const__", WORD_QUALIFIER, CTYPE_CONST},
+	{"volatile", WORD_QUALIFIER, CTYPE_VOLATILE},
+	{"__volatile", WORD_QUALIFIER, CTYPE_VOLATILE},
+	{"__volatile__", WORD_QUALIFIER, CTYPE_VOLATILE},
+	{"restrict", WORD_QUALIFIER, CTYPE_RESTRICT},
+	{"__restrict", WORD_QUALIFIER, CTYPE_RESTRICT},
+	{"__restrict__", WORD_QUALIFIER, CTYPE_RESTRICT},
+	{"_Atomic", WORD_QUALIFIER, CTYPE_ATOMIC},
+	{"typedef", WORD_STORAGE, 0},
+	{"extern", WORD_STORAGE, 0},
+	{"static", WORD_STORAGE, 0},
+	{"auto", WORD_STORAGE, 0},
+	{"_Thread_local", WORD_STORAGE, 0},
+	{"__thread", WORD_STORAGE, 0},
+	{"struct", WORD_TAG, CTYPE_STRUCT},
+	{"union", WORD_TAG, CTYPE_UNION},
+	{"enum", WORD_TAG, CTYPE_ENUM},
+	{"register", WORD_SKIP, 0},
+	{"inline", WORD_SKIP, 0},
+	{"__inline", WORD_SKIP, 0},
+	{"__inline__", WORD_SKIP, 0},
+	{"_Noreturn", WORD_SKIP, 0},
+	{"__extension__", WORD_SKIP, 0},
+	{"__attribute__", WORD_SKIP_ARGS, 0},
+	{"__attribute", WORD_SKIP_ARGS, 0},
+	{"_Alignas", WORD_SKIP_ARGS, 0},
+	{"__asm__", WORD_SKIP_ARGS, 0},
+	{"__asm", WORD_SKIP_ARGS, 0},
+	{"asm", WORD_SKIP_ARGS, 0},
+};
+
+/* What the words of an arithmetic type may add up to, in C's shortest spelling. */
+static const struct {
+	unsigned sum;
+	enum ctype_kind kind;
+	const char *name;
+} sums[] = {
+	{WORD_VOID, CTYPE_VOID, "void"},
+	{WORD_BOOL, CTYPE_BOOL, "_Bool"},
+	{WORD_CHAR, CTYPE_INTEGER, "char"},
+	{WORD_CHAR + WORD_SIGNED, CTYPE_INTEGER, "signed char"},
+	{WORD_CHAR + WORD_UNSIGNED, CTYPE_INTEGER, "unsigned char"},
+	{WORD_SHORT, CTYPE_INTEGER, "short"},
+	{WORD_SHORT + WORD_UNSIGNED, CTYPE_INTEGER, "unsigned short"},
+	{WORD_INT, CTYPE_INTEGER, "int"},
+	{WORD_SIGNED, CTYPE_INTEGER, "int"},
+	{WORD_UNSIGNED, CTYPE_INTEGER, "unsigned int"},
+	{WORD_LONG, CTYPE_INTEGER, "long"},
+	{WORD_LONG + WORD_UNSIGNED, CTYPE_INTEGER, "unsigned long"},
+	{2 * WORD_LONG, CTYPE_INTEGER, "long long"},
+	{2 * WORD_LONG + WORD_UNSIGNED, CTYPE_INTEGER, "unsigned long long"},
+	{WORD_INT128, CTYPE_INTEGER, "__int128"},
+	{WORD_INT128 + WORD_UNSIGNED, CTYPE_INTEGER, "unsigned __int128"},
+	{WORD_FLOAT, CTYPE_FLOAT, "float"},
+	{WORD_DOUBLE, CTYPE_FLOAT, "double"},
+	{WORD_LONG + WORD_DOUBLE, CTYPE_FLOAT, "long double"},
+	{WORD_FLOAT128, CTYPE_FLOAT, "__float128"},
+	{WORD_COMPLEX + WORD_FLOAT, CTYPE_FLOAT, "float _Complex"},
+	{WORD_COMPLEX + WORD_DOUBLE, CTYPE_FLOAT, "double _Complex"},
+	{WORD_COMPLEX + WORD_LONG + WORD_DOUBLE, CTYPE_FLOAT, "long double _Complex"},
+};
+
+static int find_word(struct str text)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (str_eq_text(text, words[i].text))
+			return (int)i;
+	return -1;
+}
+
+static const struct ctype *find_typedef(const struct provider_parser *p, struct str name)
+{
+	return provider_find_typedef(p->file, name);
+}
+
+bool parse_at_type(const struct provider_parser *p)
+{
+	return p->tok.kind == TOKEN_WORD &&
+	       (find_word(p->tok.text) >= 0 || find_typedef(p, p->tok.text));
+}
+
+static struct ctype *new_type(struct provider_parser *p, enum ctype_kind kind,
+			      const struct ctype *to)
+{
+	struct ctype *t = arena_new(&p->file->arena, struct ctype);
+
+	if (t) {
+		t->kind = kind;
+		t->to = to;
+	}
+	return t;
+}
+
+/* From the start of `first` to the end of the last token that was taken. */
+static struct str taken_since(const struct provider_parser *p, const char *first)
+{
+	return str_of(first, (size_t)(p->last.ptr + p->last.len - first));
+}
+
+static int enter(struct provider_parser *p)
+{
+	if (++p->depth <= MAX_DEPTH)
+		return 0;
+	return parser_fail(p, p->tok.text, "too-deep", "nested more than %d levels deep",
+			   MAX_DEPTH);
+}
+
+static int add_type_word(struct provider_parser *p, unsigned word, unsigned *sum)
+{
+	unsigned limit = word == WORD_LONG ? 2 : 1;
+
+	if (*sum / word % 4 >= limit)
+		return parser_fail(p, p->tok.text, "bad-type", "'%.*s' once too often",
+				   STR_FMT(p->tok.text));
+	*sum += word;
+	return parser_advance(p);
+}
+
+/* Words that change nothing: signed, except before char; int behind short, long, unsigned. */
+static unsigned drop_idle_words(unsigned sum)
+{
+	unsigned sized = sum & (3 * WORD_SHORT | 3 * WORD_LONG | WORD_SIGNED | WORD_UNSIGNED);
+
+	if (sum & WORD_INT && sized && !(sum & WORD_DOUBLE))
+		sum -= WORD_INT;
+	if (sum & WORD_SIGNED && sum != WORD_SIGNED &&
+	    sum & (WORD_SHORT | 3 * WORD_LONG | WORD_INT128) && !(sum & WORD_UNSIGNED))
+		sum -= WORD_SIGNED;
+	return sum;
+}
+
+static int finish_sum(struct provider_parser *p, struct specifiers *s, unsigned sum)
+{
+	unsigned core = drop_idle_words(sum);
+
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+		if (sums[i].sum != core)
+			continue;
+		s->type->kind = sums[i].kind;
+		s->type->name = str_from(sums[i].name);
+		if (sums[i].kind == CTYPE_VOID || sums[i].kind == CTYPE_BOOL)
+			s->type->name = STR("");
+		return 0;
+	}
+	return parser_fail(p, s->at, "bad-type", "'%.*s' is not a type of C", STR_FMT(s->at));
+}
+
+/* enumerators = name ["=" constant] {"," name ["=" constant]} [","] "}" */
+static int parse_enumerators(struct provider_parser *p)
+{
+	struct str value;
+	int err = 0;
+
+	do {
+		err = parser_advance(p); /* "{" or "," */
+		if (err || parser_at(p, "}"))
+			break;
+		if (p->tok.kind != TOKEN_WORD)
+			return parser_expected(p, "the name of an enumerator");
+		err = parser_advance(p);
+		if (!err && parser_at(p, "="))
+			err = parser_skip_to(p, ",}", &value);
+	} while (!err && parser_at(p, ","));
+	return err ? err : parser_expect(p, "}", "after an enumerator");
+}
+
+/* member = specifiers [declarator [":" width] {"," declarator [":" width]}] ";" */
+static int parse_member(struct provider_parser *p)
+{
+	struct specifiers s;
+	struct declarator d;
+	struct str width;
+	int err;
+
+	if (parser_at(p, "_Static_assert")) {
+		err = parser_skip_to(p, ";", &width);
+		return err ? err : parser_advance(p);
+	}
+	err = parse_specifiers(p, &s);
+	while (!err && !parser_at(p, ";")) {
+		err = parse_declarator(p, &s, &d);
+		if (!err && parser_at(p, ":"))
+			err = parser_skip_to(p, ",;", &width);
+		if (err || !parser_at(p, ","))
+			break;
+		err = parser_advance(p);
+	}
+	return err ? err : parser_expect(p, ";", "after a member");
+}
+
+static int parse_members(struct provider_parser *p)
+{
+	int err = parser_advance(p); /* "{" */
+
+	while (!err && !parser_at(p, "}")) {
+		if (p->tok.kind == TOKEN_END)
+			return parser_expected(p, "'}' after the members");
+		err = parse_member(p);
+	}
+	return err ? err : parser_advance(p);
+}
+
+static int skip_attributes(struct provider_parser *p)
+{
+	int word, err = 0;
+
+	while (!err && p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0 &&
+	       words[word].kind == WORD_SKIP_ARGS) {
+		err = parser_advance(p);
+		if (!err && !parser_at(p, "("))
+			return parser_expected(p, "'('");
+		err = err ? err : parser_skip_brackets(p);
+	}
+	return err;
+}
+
+/* tagged = ("struct" | "union" | "enum") [tag] ["{" … "}"] */
+static int parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct ctype *out)
+{
+	int err = parser_advance(p);
+
+	err = err ? err : skip_attributes(p);
+	if (err)
+		return err;
+	out->kind = kind;
+	if (p->tok.kind == TOKEN_WORD) {
+		if (find_word(p->tok.text) >= 0)
+			return parser_expected(p, "a tag or '{'");
+		out->name = p->tok.text;
+		err = parser_advance(p);
+	} else if (!parser_at(p, "{")) {
+		return parser_expected(p, "a tag or '{'");
+	}
+	if (err || !parser_at(p, "{"))
+		return err;
+	err = enter(p);
+	if (!err)
+		err = kind == CTYPE_ENUM ? parse_enumerators(p) : parse_members(p);
+	p->depth--;
+	return err ? err : skip_attributes(p);
+}
+
+static int take_storage(struct provider_parser *p, struct specifiers *s)
+{
+	if (s->storage.len)
+		return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
+				   STR_FMT(p->tok.text), STR_FMT(s->storage));
+	s->storage = p->tok.text;
+	return parser_advance(p);
+}
+
+/* A word that C does not know: the name of a type, unless a type stood before it. */
+static int take_type_name(struct provider_parser *p, struct specifiers *s)
+{
+	if (str_index(p->tok.text, '$') >= 0)
+		return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a name of C",
+				   STR_FMT(p->tok.text));
+	s->type->to = find_typedef(p, p->tok.text);
+	s->type->kind = CTYPE_NAMED;
+	s->type->name = p->tok.text;
+	if (!s->type->to && str_eq_text(p->tok.text, "string")) {
+		s->type->kind = CTYPE_STRING;
+		s->type->name = STR("");
+	}
+	return parser_advance(p);
+}
+
+/* specifiers = { type word | qualifier | storage | tagged | typedef name | attribute } */
+int parse_specifiers(struct provider_parser *p, struct specifiers *out)
+{
+	const char *first = p->tok.text.ptr;
+	unsigned sum = 0;
+	bool named = false;
+	int err = 0;
+
+	*out = (struct specifiers){.type = new_type(p, CTYPE_NAMED, NULL)};
+	if (!out->type)
+		return -ENOMEM;
+	while (!err && p->tok.kind == TOKEN_WORD) {
+		int i = find_word(p->tok.text);
+		enum word_kind kind = i < 0 ? WORD_TAG : words[i].kind;
+
+		if (i < 0 && (named || sum))
+			break;
+		if ((kind == WORD_TAG && (named || sum)) || (kind == WORD_TYPE && named)) {
+			out->at = taken_since(p, first);
+			return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
+					   STR_FMT(p->tok.text), STR_FMT(out->at));
+		}
+		named |= kind == WORD_TAG;
+		if (i < 0)
+			err = take_type_name(p, out);
+		else if (kind == WORD_TAG)
+			err = parse_tagged(p, (enum ctype_kind)words[i].value, out->type);
+		else if (kind == WORD_TYPE)
+			err = add_type_word(p, words[i].value, &sum);
+		else if (kind == WORD_STORAGE)
+			err = take_storage(p, out);
+		else if (kind == WORD_SKIP_ARGS)
+			err = skip_attributes(p);
+		else {
+			if (kind == WORD_QUALIFIER)
+				out->type->qualifiers |= words[i].value;
+			err = parser_advance(p);
+		}
+	}
+	if (err)
+		return err;
+	if (!named && !sum)
+		return parser_expected(p, "a type");
+	out->at = taken_since(p, first);
+	return named ? 0 : finish_sum(p, out, sum);
+}
+
+/* pointer = { "*" { qualifier } } */
+static int parse_pointers(struct provider_parser *p, const struct ctype **type)
+{
+	int err = 0;
+
+	while (!err && parser_at(p, "*")) {
+		struct ctype *pointer = new_type(p, CTYPE_POINTER, *type);
+		int word;
+
+		if (!pointer)
+			return -ENOMEM;
+		*type = pointer;
+		err = parser_advance(p);
+		while (!err && p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0) {
+			if (words[word].kind == WORD_SKIP_ARGS) {
+				err = skip_attributes(p);
+				continue;
+			}
+			if (words[word].kind != WORD_QUALIFIER)
+				break;
+			pointer->qualifiers |= words[word].value;
+			err = parser_advance(p);
+		}
+	}
+	return err;
+}
+
+/* suffix = { "[" [size] "]" } | "(" arguments ")" [suffix] */
+static int parse_suffix(struct provider_parser *p, const struct ctype **type)
+{
+	struct ctype *outer;
+	struct carg *args;
+	int err = 0;
+
+	if (!parser_at(p, "[") && !parser_at(p, "("))
+		return 0;
+	outer = new_type(p, parser_at(p, "[") ? CTYPE_ARRAY : CTYPE_FUNCTION, NULL);
+	if (!outer)
+		return -ENOMEM;
+	err = enter(p);
+	if (!err && outer->kind == CTYPE_ARRAY) {
+		err = parser_advance(p);
+		err = err ? err : parser_skip_to(p, "]", &outer->bound);
+		err = err ? err : parser_advance(p);
+	} else if (!err) {
+		err = parse_args(p, &args, &outer->variadic);
+		outer->args = err ? NULL : args;
+	}
+	err = err ? err : parse_suffix(p, type);
+	p->depth--;
+	if (err)
+		return err;
+	outer->to = *type;
+	*type = outer;
+	return 0;
+}
+
+/* Does the "(" at hand hold the rest of the declarator, or the arguments of a nameless function? */
+static bool at_inner_declarator(const struct provider_parser *p)
+{
+	if (!parser_at(p, "("))
+		return false;
+	if (p->next.kind != TOKEN_WORD)
+		return parser_next_at(p, "*") || parser_next_at(p, "(") || parser_next_at(p, "[");
+	return find_word(p->next.text) < 0 && !find_typedef(p, p->next.text);
+}
+
+/* declarator = pointer ( [name] | "(" declarator ")" ) suffix
+ * The inner declarator is read before what it wraps is known: it gets a place-holder, which is
+ * filled in when the suffix has been read. */
+static int parse_declarator_of(struct provider_parser *p, const struct ctype *base,
+			       struct declarator *out)
+{
+	struct ctype *hole;
+	int err = parse_pointers(p, &base);
+
+	if (!err && at_inner_declarator(p)) {
+		hole = new_type(p, CTYPE_VOID, NULL);
+		if (!hole)
+			return -ENOMEM;
+		err = enter(p);
+		err = err ? err : parser_advance(p);
+		err = err ? err : parse_declarator_of(p, hole, out);
+		err = err ? err : parser_expect(p, ")", "to end the declarator");
+		p->depth--;
+		err = err ? err : parse_suffix(p, &base);
+		if (!err)
+			*hole = *base;
+		if (!err && out->type == hole)
+			out->type = base;
+		return err;
+	}
+	if (!err && p->tok.kind == TOKEN_WORD && find_word(p->tok.text) < 0) {
+		if (str_index(p->tok.text, '$') >= 0)
+			return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a name of C",
+					   STR_FMT(p->tok.text));
+		out->name = p->tok.text;
+		err = parser_advance(p);
+	}
+	err = err ? err : skip_attributes(p);
+	err = err ? err : parse_suffix(p, &base);
+	out->type = base;
+	return err ? err : skip_attributes(p);
+}
+
+/* What C forbids one level of a type to be made of. */
+static int check_level(struct provider_parser *p, struct str at, const struct ctype *t)
+{
+	enum ctype_kind inner = t->to ? ctype_resolve(t->to)->kind : CTYPE_INTEGER;
+	const char *what = NULL;
+
+	if (t->kind == CTYPE_ARRAY && inner == CTYPE_VOID)
+		what = "an array of void";
+	else if (t->kind == CTYPE_ARRAY && inner == CTYPE_FUNCTION)
+		what = "an array of functions";
+	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_ARRAY)
+		what = "a function that returns an array";
+	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_FUNCTION)
+		what = "a function that returns a function";
+	return what ? parser_fail(p, at, "bad-type", "no such type: %s", what) : 0;
+}
+
+int parse_declarator(struct provider_parser *p, const struct specifiers *s, struct declarator *out)
+{
+	const char *first = p->tok.text.ptr;
+	int err;
+
+	*out = (struct declarator){.type = s->type};
+	err = parse_declarator_of(p, s->type, out);
+	if (err)
+		return err;
+	out->at = p->last.ptr >= first ? taken_since(p, first) : s->at;
+	if (ctype_depth(out->type, MAX_DEPTH + 1) > MAX_DEPTH)
+		return parser_fail(p, out->at, "too-deep", "a type of more than %d levels",
+				   MAX_DEPTH);
+	for (const struct ctype *t = out->type; t && !err && t->kind != CTYPE_NAMED; t = t->to)
+		err = check_level(p, out->at, t);
+	return err;
+}
+
+/* A void in a list says something only alone. */
+static int check_void(struct provider_parser *p, const struct carg *arg)
+{
+	if (ctype_resolve(arg->type)->kind != CTYPE_VOID)
+		return 0;
+	return parser_fail(p, arg->at, "bad-void",
+			   arg->name.len ? "an argument cannot be void"
+					 : "'void' must stand alone in a list of arguments");
+}
+
+/* argument = specifiers declarator */
+static int parse_arg(struct provider_parser *p, struct carg **out)
+{
+	const char *first = p->tok.text.ptr;
+	struct carg *arg = arena_new(&p->file->arena, struct carg);
+	struct specifiers s;
+	struct declarator d;
+	int err;
+
+	if (!arg)
+		return -ENOMEM;
+	if (p->tok.kind != TOKEN_WORD)
+		return parser_expected(p, "the type of an argument");
+	err = parse_specifiers(p, &s);
+	if (!err && s.storage.len)
+		return parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
+				   STR_FMT(s.storage));
+	err = err ? err : parse_declarator(p, &s, &d);
+	if (err)
+		return err;
+	*arg = (struct carg){.name = d.name, .type = d.type, .at = taken_since(p, first)};
+	*out = arg;
+	return 0;
+}
+
+static bool is_lone_void(const struct provider_parser *p, const struct carg *first)
+{
+	return first && !first->next && !first->name.len && parser_at(p, ")") &&
+	       first->type->kind == CTYPE_VOID && !first->type->qualifiers;
+}
+
+/* arguments = "(" [ "void" | argument {"," argument} ["," "..."] ] ")" */
+int parse_args(struct provider_parser *p, struct carg **out, bool *variadic)
+{
+	struct carg *first = NULL, **end = &first;
+	int err = parser_expect(p, "(", "before the arguments");
+
+	*variadic = false;
+	while (!err && !(parser_at(p, ")") && !first)) {
+		if (parser_at(p, "...") && first) {
+			*variadic = true;
+			err = parser_advance(p);
+			break;
+		}
+		err = parse_arg(p, end);
+		if (err)
+			return err;
+		if (is_lone_void(p, first)) {
+			first = NULL;
+			break;
+		}
+		err = check_void(p, *end);
+		end = &(*end)->next;
+		if (err || !parser_at(p, ","))
+			break;
+		err = parser_advance(p);
+	}
+	if (!err && !parser_at(p, ")"))
+		return parser_expected(p, *variadic ? "')' after '...'"
+						    : "',' or ')' after an argument");
+	*out = first;
+	return err ? err : parser_advance(p);
+}

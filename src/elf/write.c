@@ -1,0 +1,312 @@
+/* The writer of relocatable files, on libelf. libelf writes to descriptors only, so the file is
+ * made in an anonymous memory file and read back. */
+#include "elf/write.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Constants that older <elf.h> lack. */
+#define MACHINE_LOONGARCH 258
+#define X86_FEATURE_1	  0xc0000002u /* bits: 1 IBT, 2 SHSTK */
+#define AARCH64_FEATURE_1 0xc0000000u /* bits: 1 BTI, 2 PAC, 4 GCS */
+
+/* Rows of one CPU: the narrower ABI asks for itself by name, the last row is the default. An object
+ * without feature bits would switch branch protection off for the whole program; data never stands
+ * in its way, so every bit is set. */
+static const struct elf_machine machines[] = {
+	/* triple       abi      machine    word  big  flags */
+	{"x86_64", "x32", EM_X86_64, 4, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
+	{"x86_64", NULL, EM_X86_64, 8, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
+	{"amd64", NULL, EM_X86_64, 8, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
+	{"i?86", NULL, EM_386, 4, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
+	{"aarch64", NULL, EM_AARCH64, 8, false, 0, AARCH64_FEATURE_1, 7, NULL, "aarch64"},
+	{"arm64", NULL, EM_AARCH64, 8, false, 0, AARCH64_FEATURE_1, 7, NULL, "aarch64"},
+	{"aarch64_be", NULL, EM_AARCH64, 8, true, 0, AARCH64_FEATURE_1, 7, NULL, "aarch64_be"},
+	{"arm*eb", NULL, EM_ARM, 4, true, 0x05000000, 0, 0, "armeb", NULL},
+	{"arm*", NULL, EM_ARM, 4, false, 0x05000000, 0, 0, "arm", NULL},
+	{"riscv64*", "sf", EM_RISCV, 8, false, 0x1, 0, 0, NULL, "riscv64"},
+	{"riscv64*", NULL, EM_RISCV, 8, false, 0x5, 0, 0, NULL, "riscv64"},
+	{"powerpc64le", NULL, EM_PPC64, 8, false, 2, 0, 0, NULL, "powerpc64le"},
+	{"ppc64le", NULL, EM_PPC64, 8, false, 2, 0, 0, NULL, "powerpc64le"},
+	{"powerpc64", NULL, EM_PPC64, 8, true, 1, 0, 0, NULL, "powerpc64"},
+	{"ppc64", NULL, EM_PPC64, 8, true, 1, 0, 0, NULL, "powerpc64"},
+	{"s390x", NULL, EM_S390, 8, true, 0, 0, 0, NULL, "s390x"},
+	{"mips64*el", NULL, EM_MIPS, 8, false, 0x80000007, 0, 0, NULL, "mips64el"},
+	{"mipsisa64r6el", NULL, EM_MIPS, 8, false, 0xa0000407, 0, 0, NULL, "mipsisa64r6el"},
+	{"mips64*", NULL, EM_MIPS, 8, true, 0x80000007, 0, 0, NULL, "mips64"},
+	{"loongarch64", "sf", MACHINE_LOONGARCH, 8, false, 0x41, 0, 0, NULL, "loongarch64"},
+	{"loongarch64", NULL, MACHINE_LOONGARCH, 8, false, 0x43, 0, 0, NULL, "loongarch64"},
+};
+
+const struct elf_machine *elf_machine_for(struct str triple)
+{
+	struct str rest = triple, cpu = str_cut(&rest, '-');
+
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+		const struct elf_machine *m = &machines[i];
+
+		if (str_match(str_from(m->triple), cpu) &&
+		    (!m->abi || str_ends(rest, str_from(m->abi))))
+			return m;
+	}
+	return NULL;
+}
+
+const char *elf_host_triple(void)
+{
+#if defined __x86_64__ && defined __ILP32__
+	return "x86_64-linux-gnux32";
+#elif defined __x86_64__
+	return "x86_64-linux-gnu";
+#elif defined __i386__
+	return "i386-linux-gnu";
+#elif defined __aarch64__
+	return "aarch64-linux-gnu";
+#elif defined __arm__
+	return "arm-linux-gnueabihf";
+#elif defined __riscv && __riscv_xlen == 64
+	return "riscv64-linux-gnu";
+#elif defined __powerpc64__ && defined __LITTLE_ENDIAN__
+	return "powerpc64le-linux-gnu";
+#elif defined __powerpc64__
+	return "powerpc64-linux-gnu";
+#elif defined __s390x__
+	return "s390x-linux-gnu";
+#elif defined __mips64 && defined __MIPSEL__
+	return "mips64el-linux-gnuabi64";
+#elif defined __mips64
+	return "mips64-linux-gnuabi64";
+#elif defined __loongarch__
+	return "loongarch64-linux-gnu";
+#else
+	return "unknown";
+#endif
+}
+
+/* A file in the making: libelf's handle, the tables of names, the next name's place in each. */
+struct writer {
+	const struct elf_object *object;
+	Elf *elf;
+	struct buf section_names, symbol_names;
+	size_t symbols_at; /* index of the section that holds them */
+};
+
+static int add_section(struct writer *w, const char *name, GElf_Shdr header, Elf_Data content)
+{
+	Elf_Scn *section = elf_newscn(w->elf);
+	Elf_Data *data = section ? elf_newdata(section) : NULL;
+	GElf_Shdr now;
+
+	if (!data || !gelf_getshdr(section, &now))
+		return -EIO;
+	header.sh_name = (GElf_Word)w->section_names.len;
+	buf_text(&w->section_names, name);
+	buf_char(&w->section_names, '\0');
+	content.d_version = EV_CURRENT;
+	if (!content.d_align)
+		content.d_align = 1;
+	*data = content;
+	header.sh_addralign = content.d_align;
+	return gelf_update_shdr(section, &header) ? 0 : -EIO;
+}
+
+static int add_data(struct writer *w, void *zeros)
+{
+	const struct elf_object *o = w->object;
+
+	return add_section(w, o->section.name,
+			   (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE},
+			   (Elf_Data){.d_buf = zeros,
+				      .d_type = ELF_T_BYTE,
+				      .d_size = o->section.size,
+				      .d_align = o->section.align});
+}
+
+static void put_u32(const struct writer *w, unsigned char *at, uint32_t value)
+{
+	for (int i = 0; i < 4; i++)
+		at[w->object->machine->big_endian ? 3 - i : i] = (unsigned char)(value >> 8 * i);
+}
+
+/* namesz, descsz, NT_GNU_PROPERTY_TYPE_0, "GNU", then one property: type, 4, bits, padding */
+static int add_features(struct writer *w, unsigned char note[32])
+{
+	const struct elf_machine *m = w->object->machine;
+	size_t size = m->word == 8 ? 32 : 28;
+	const uint32_t words[] = {4, (uint32_t)size - 16, 5, 0, m->property, 4, m->features};
+
+	if (!m->property)
+		return 0;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		put_u32(w, note + 4 * i, words[i]);
+	memcpy(note + 12, "GNU", 4);
+	return add_section(
+		w, ".note.gnu.property", (GElf_Shdr){.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC},
+		(Elf_Data){
+			.d_buf = note, .d_type = ELF_T_BYTE, .d_size = size, .d_align = m->word});
+}
+
+/* An empty section whose name tells linkers that the program's stack need not be executable. */
+static int add_stack_note(struct writer *w)
+{
+	return add_section(w, ".note.GNU-stack", (GElf_Shdr){.sh_type = SHT_PROGBITS},
+			   (Elf_Data){.d_type = ELF_T_BYTE});
+}
+
+static int fill_symbols(struct writer *w, Elf_Data *table)
+{
+	const struct elf_object *o = w->object;
+
+	buf_char(&w->symbol_names, '\0');
+	for (size_t i = 0; i < o->symbol_count; i++) {
+		GElf_Sym symbol = {
+			.st_name = (GElf_Word)w->symbol_names.len,
+			.st_info = GELF_ST_INFO(STB_GLOBAL, STT_OBJECT),
+			.st_other = STV_HIDDEN,
+			.st_shndx = 1,
+			.st_value = o->symbols[i].value,
+			.st_size = o->symbols[i].size,
+		};
+
+		buf_str(&w->symbol_names, o->symbols[i].name);
+		buf_char(&w->symbol_names, '\0');
+		if (!gelf_update_sym(table, (int)i + 1, &symbol))
+			return -EIO;
+	}
+	return 0;
+}
+
+/* The symbol table, which is linked to the table of names that follows it. */
+static int add_symbols(struct writer *w, void *room)
+{
+	const struct elf_object *o = w->object;
+	size_t entry = gelf_fsize(w->elf, ELF_T_SYM, 1, EV_CURRENT), index;
+	Elf_Data table = {.d_buf = room,
+			  .d_type = ELF_T_SYM,
+			  .d_size = entry * (o->symbol_count + 1),
+			  .d_align = o->machine->word};
+	Elf_Scn *section;
+
+	if (elf_getshdrnum(w->elf, &index))
+		return -EIO;
+	if (add_section(w, ".symtab",
+			(GElf_Shdr){.sh_type = SHT_SYMTAB,
+				    .sh_link = (GElf_Word)index + 1,
+				    .sh_info = 1,
+				    .sh_entsize = entry},
+			table))
+		return -EIO;
+	section = elf_getscn(w->elf, index);
+	return fill_symbols(w, elf_getdata(section, NULL));
+}
+
+static int add_names(struct writer *w, const char *name, const struct buf *names)
+{
+	return add_section(
+		w, name, (GElf_Shdr){.sh_type = SHT_STRTAB},
+		(Elf_Data){.d_buf = names->ptr, .d_type = ELF_T_BYTE, .d_size = names->len});
+}
+
+/* The section names come last; their own name must be among them before they are handed over. */
+static int add_section_names(struct writer *w)
+{
+	struct buf all = BUF_INIT;
+	int err;
+
+	buf_str(&all, buf_as_str(&w->section_names));
+	buf_add(&all, ".shstrtab", sizeof(".shstrtab"));
+	if (all.failed)
+		return -ENOMEM;
+	err = add_names(w, ".shstrtab", &all);
+	buf_free(&w->section_names);
+	w->section_names = all;
+	return err;
+}
+
+static int add_header(struct writer *w)
+{
+	const struct elf_machine *m = w->object->machine;
+	GElf_Ehdr header;
+
+	if (!gelf_newehdr(w->elf, m->word == 8 ? ELFCLASS64 : ELFCLASS32) ||
+	    !gelf_getehdr(w->elf, &header))
+		return -EIO;
+	header.e_ident[EI_DATA] = m->big_endian ? ELFDATA2MSB : ELFDATA2LSB;
+	header.e_type = ET_REL;
+	header.e_machine = m->machine;
+	header.e_version = EV_CURRENT;
+	header.e_flags = m->flags;
+	return gelf_update_ehdr(w->elf, &header) ? 0 : -EIO;
+}
+
+static int finish_header(struct writer *w)
+{
+	GElf_Ehdr header;
+	size_t count;
+
+	if (elf_getshdrnum(w->elf, &count) || !gelf_getehdr(w->elf, &header))
+		return -EIO;
+	header.e_shstrndx = (GElf_Half)(count - 1);
+	if (!gelf_update_ehdr(w->elf, &header))
+		return -EIO;
+	return elf_update(w->elf, ELF_C_WRITE) < 0 ? -EIO : 0;
+}
+
+static int write_sections(struct writer *w, void *zeros, void *symbols)
+{
+	unsigned char features[32] = {0};
+	int err = add_header(w);
+
+	buf_char(&w->section_names, '\0');
+	err = err ? err : add_data(w, zeros);
+	err = err ? err : add_features(w, features);
+	err = err ? err : add_stack_note(w);
+	err = err ? err : add_symbols(w, symbols);
+	if (!err && w->symbol_names.failed)
+		err = -ENOMEM;
+	err = err ? err : add_names(w, ".strtab", &w->symbol_names);
+	err = err ? err : add_section_names(w);
+	return err ? err : finish_header(w);
+}
+
+static int read_back(int fd, struct buf *out)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+
+	if (size < 0 || buf_reserve(out, (size_t)size))
+		return -EIO;
+	if (pread(fd, out->ptr + out->len, (size_t)size, 0) != size)
+		return -EIO;
+	out->len += (size_t)size;
+	return 0;
+}
+
+int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d)
+{
+	struct writer w = {.object = o, .section_names = BUF_INIT, .symbol_names = BUF_INIT};
+	struct arena scratch = ARENA_INIT;
+	void *zeros = arena_alloc(&scratch, o->section.size + 1);
+	void *symbols = arena_alloc_array(&scratch, o->symbol_count + 1, sizeof(Elf64_Sym));
+	int fd = memfd_create("object", MFD_CLOEXEC), err = -EIO;
+
+	elf_version(EV_CURRENT);
+	if (fd >= 0)
+		w.elf = elf_begin(fd, ELF_C_WRITE, NULL);
+	if (w.elf && zeros && symbols)
+		err = write_sections(&w, zeros, symbols);
+	if (err)
+		diag_error(d, err, "write-object", "cannot make the object file: %s",
+			   w.elf    ? elf_errmsg(-1)
+			   : fd < 0 ? strerror(errno)
+				    : "no memory");
+	elf_end(w.elf);
+	err = err ? err : read_back(fd, out);
+	if (fd >= 0)
+		close(fd);
+	buf_free(&w.section_names);
+	buf_free(&w.symbol_names);
+	arena_free(&scratch);
+	return err;
+}
