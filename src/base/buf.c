@@ -24,8 +24,12 @@ int buf_reserve(struct buf *b, size_t more)
 	size_t need, cap = b->cap ? b->cap : 128;
 	char *bigger;
 
-	if (__builtin_add_overflow(b->len + 1, more, &need) || need > SIZE_MAX / 2)
+	if (b->failed)
 		return -ENOMEM;
+	if (__builtin_add_overflow(b->len + 1, more, &need) || need > SIZE_MAX / 2) {
+		b->failed = true;
+		return -ENOMEM;
+	}
 	if (need <= b->cap)
 		return 0;
 	while (cap < need)

@@ -23,15 +23,20 @@ void json_close(struct json *j, char bracket)
 	j->comma = true;
 }
 
-static void add_byte(struct buf *out, unsigned char c)
+/* A character that is not shown as it is; a byte that is part of none counts as one. Returns the
+ * bytes used up. All characters that come here have at most 16 bits. */
+static size_t add_escaped(struct buf *out, struct str s)
 {
 	static const char names[128] = {
 		['\n'] = 'n', ['\t'] = 't', ['\r'] = 'r', ['\b'] = 'b', ['\f'] = 'f'};
+	uint32_t code = (unsigned char)s.ptr[0];
+	size_t len = utf8_decode(s, &code);
 
-	if (c < 128 && names[c])
-		buf_printf(out, "\\%c", names[c]);
+	if (code < 128 && names[code])
+		buf_printf(out, "\\%c", names[code]);
 	else
-		buf_printf(out, "\\u%04x", c);
+		buf_printf(out, "\\u%04x", (unsigned)code);
+	return len ? len : 1;
 }
 
 static void add_quoted(struct buf *out, struct str s)
@@ -48,7 +53,7 @@ static void add_quoted(struct buf *out, struct str s)
 			buf_char(out, s.ptr[i]);
 		}
 		if (i < s.len)
-			add_byte(out, (unsigned char)s.ptr[i++]);
+			i += add_escaped(out, str_of(s.ptr + i, s.len - i));
 	}
 	buf_char(out, '"');
 }

@@ -1,12 +1,10 @@
 /* A decoder for one code point (RFC 3629), and the run of printable ones. */
 #include "base/utf8.h"
 
-/* Length of the well-formed sequence at the start of `s`, its code point in *out; 0 when malformed.
- */
-static size_t decode(struct str s, uint32_t *out)
+size_t utf8_decode(struct str s, uint32_t *out)
 {
 	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-	unsigned char first = (unsigned char)s.ptr[0];
+	unsigned char first = s.len ? (unsigned char)s.ptr[0] : 0xff;
 	size_t len = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 	uint32_t code = len < 2 ? first : first & (0x7fu >> len);
 
@@ -36,7 +34,7 @@ size_t utf8_printable(struct str s)
 
 	while (at < s.len) {
 		uint32_t code;
-		size_t len = decode(str_of(s.ptr + at, s.len - at), &code);
+		size_t len = utf8_decode(str_of(s.ptr + at, s.len - at), &code);
 
 		if (!len || is_control(code))
 			break;

@@ -9,4 +9,8 @@
  */
 size_t utf8_printable(struct str s);
 
+/* Length of the well-formed character at the start of `s`, printable or not, and its code point;
+ * 0 when there is none. */
+size_t utf8_decode(struct str s, uint32_t *out);
+
 #endif
