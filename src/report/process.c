@@ -40,17 +40,9 @@ static bool take_hex(struct str *s, char sep, uint64_t *out)
 	return true;
 }
 
-/* One line of maps. */
-struct line {
-	struct mapping mapping;
-	bool is_executable;
-	uint64_t device, inode;
-	struct str path;
-};
-
-static bool read_line(struct str text, struct line *out)
+static bool read_line(struct str text, struct map_line *out)
 {
-	struct line l = {0};
+	struct map_line l = {0};
 	uint64_t major, minor;
 	struct str perms;
 
@@ -92,20 +84,26 @@ static bool will_vanish(const struct process *p, struct str path)
 	       str_starts(path, STR("/memfd:"));
 }
 
+static int add_map_line(struct process *p, struct modules *modules, const struct map_line *l)
+{
+	struct mapping m = l->mapping;
+	/* A 32-bit process has another vDSO than we have. */
+	bool is_vdso = str_eq_text(l->path, "[vdso]") && m.start > UINT32_MAX;
+
+	if (!l->is_executable)
+		return 0;
+	if (l->inode || is_vdso)
+		m.module = modules_get(modules, l->device, l->inode, l->path);
+	if (m.module && will_vanish(p, l->path))
+		module_hold(modules, m.module, p->pid, m.start, m.end);
+	return add_mapping(p, &m);
+}
+
 static int add_line(struct process *p, struct modules *modules, struct str text)
 {
-	bool is_vdso;
-	struct line l;
+	struct map_line l;
 
-	if (!read_line(text, &l) || !l.is_executable)
-		return 0;
-	/* A 32-bit process has another vDSO than we have. */
-	is_vdso = str_eq_text(l.path, "[vdso]") && l.mapping.start > UINT32_MAX;
-	if (l.inode || is_vdso)
-		l.mapping.module = modules_get(modules, l.device, l.inode, l.path);
-	if (l.mapping.module && will_vanish(p, l.path))
-		module_hold(modules, l.mapping.module, p->pid, l.mapping.start, l.mapping.end);
-	return add_mapping(p, &l.mapping);
+	return read_line(text, &l) ? add_map_line(p, modules, &l) : 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -133,6 +131,22 @@ static int keep_old(struct process *p, const struct mapping *old, size_t count)
 	return err == -E2BIG ? 0 : err;
 }
 
+/* `p` holds fresh mappings: add what is left of the old ones, or go back to them. */
+static int replace_mappings(struct process *p, const struct process *before, int err)
+{
+	if (err == -E2BIG)
+		err = 0;
+	if (!err)
+		err = keep_old(p, before->mappings, before->count);
+	if (!err) {
+		free(before->mappings);
+		return 0;
+	}
+	free(p->mappings);
+	*p = *before;
+	return err;
+}
+
 static int read_maps(struct process *p, struct modules *modules, struct str text)
 {
 	struct process before = *p;
@@ -142,16 +156,27 @@ static int read_maps(struct process *p, struct modules *modules, struct str text
 	p->count = p->cap = 0;
 	while (text.len && !err)
 		err = add_line(p, modules, str_cut(&text, '\n'));
-	if (err == -E2BIG)
-		err = 0;
-	if (!err)
-		err = keep_old(p, before.mappings, before.count);
-	if (!err) {
-		free(before.mappings);
-		return 0;
-	}
-	free(p->mappings);
-	*p = before;
+	return replace_mappings(p, &before, err);
+}
+
+int process_map(struct process *p, struct modules *modules, const struct map_line *line)
+{
+	struct process before = *p;
+
+	p->mappings = NULL;
+	p->count = p->cap = 0;
+	return replace_mappings(p, &before, add_map_line(p, modules, line));
+}
+
+int process_copy_mappings(struct process *to, const struct process *from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->count && !err; i++)
+		err = add_mapping(to, &from->mappings[i]);
+	to->is_foreign = from->is_foreign;
+	to->inner_pid = to->pid;
+	to->uid = from->uid;
 	return err;
 }
 

@@ -29,6 +29,16 @@ struct process {
 /* Read /proc/PID/maps and put it over what was known. -ESRCH and others: it is gone, and what was
  * known stays. */
 int process_refresh(struct process *p, struct modules *modules);
+/* One line of /proc/PID/maps, or what the kernel said of one mapping. */
+struct map_line {
+	struct mapping mapping;
+	bool is_executable;
+	uint64_t device, inode;
+	struct str path;
+};
+/* Put one mapping over what was known. -ENOMEM. */
+int process_map(struct process *p, struct modules *modules, const struct map_line *line);
+int process_copy_mappings(struct process *to, const struct process *from); /* -ENOMEM */
 void process_free(struct process *p);
 const struct mapping *process_mapping_at(const struct process *p, uint64_t address);
 /* The name of an address outside files. */

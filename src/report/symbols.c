@@ -2,6 +2,7 @@
  * with the maps read again when the address is not covered. */
 #include "report/symbols.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -112,6 +113,64 @@ void symbols_see(struct symbols *s, pid_t pid)
 {
 	if (pid > 0)
 		see(s, pid);
+}
+
+/* A process by what the kernel says of it, not by /proc. */
+static struct process *hear_of(struct symbols *s, pid_t pid)
+{
+	struct process *p = find_process(s, pid);
+
+	if (p || pid <= 0)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = p->inner_pid = pid;
+	remember(s, p);
+	return p;
+}
+
+void symbols_map(struct symbols *s, pid_t pid, const struct symbols_mapping *m)
+{
+	const struct map_line line = {
+		.mapping = {m->start, m->start + m->length, m->offset, NULL},
+		.is_executable = true,
+		.device = (uint64_t)m->major << 32 | m->minor,
+		.inode = m->inode,
+		.path = m->path,
+	};
+	struct process *p = hear_of(s, pid);
+
+	if (p && line.mapping.end > line.mapping.start)
+		process_map(p, &s->modules, &line);
+}
+
+void symbols_fork(struct symbols *s, pid_t parent, pid_t child)
+{
+	const struct process *from;
+	struct process *to;
+
+	if (!find_process(s, parent) || find_process(s, child))
+		return;
+	to = hear_of(s, child);
+	from = find_process(s, parent); /* it may have been forgotten for the child */
+	if (to && from)
+		process_copy_mappings(to, from);
+}
+
+void symbols_see_all(struct symbols *s)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	while (proc && (entry = readdir(proc))) {
+		uint64_t pid;
+
+		if (!str_to_u64(str_from(entry->d_name), &pid) && pid <= INT32_MAX)
+			symbols_see(s, (pid_t)pid);
+	}
+	if (proc)
+		closedir(proc);
 }
 
 void symbols_number(uint64_t address, struct buf *out)

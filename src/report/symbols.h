@@ -19,6 +19,19 @@ void symbols_free(struct symbols *s); /* NULL is fine */
 /* Read a process's maps now: when it is new, and again after new images were mapped. What was
  * mapped before stays known where nothing newer covers it. */
 void symbols_see(struct symbols *s, pid_t pid);
+/* A mapping of code that the kernel told of, for processes that may be gone before they can be
+ * seen. */
+struct symbols_mapping {
+	uint64_t start, length, offset; /* of `start` in the file */
+	uint32_t major, minor;
+	uint64_t inode;
+	struct str path;
+};
+void symbols_map(struct symbols *s, pid_t pid, const struct symbols_mapping *m);
+/* A child begins with its parent's mappings. */
+void symbols_fork(struct symbols *s, pid_t parent, pid_t child);
+/* See every process there is now. */
+void symbols_see_all(struct symbols *s);
 /* "main+18", or "0x55d1..." when nothing is known. C++ names are demangled when the demangler is
  * there. Names are as strangers wrote them: escape them for a terminal. */
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);

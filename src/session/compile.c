@@ -149,6 +149,24 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 	return t->ops->extend(t->engine, more, d);
 }
 
+static void note_mapping(struct nopal_trace *t, const struct image_event *event)
+{
+	const struct symbols_mapping mapping = {
+		.start = event->start,
+		.length = event->len,
+		.offset = event->offset,
+		.major = event->major,
+		.minor = event->minor,
+		.inode = event->inode,
+		.path = event->path,
+	};
+
+	if (event->kind == IMAGE_MAPPED)
+		symbols_map(t->symbols, event->pid, &mapping);
+	else if (event->kind == IMAGE_FORK)
+		symbols_fork(t->symbols, event->parent, event->pid);
+}
+
 static void note_event(void *arg, const struct image_event *event)
 {
 	struct nopal_trace *t = arg;
@@ -166,8 +184,8 @@ static void note_event(void *arg, const struct image_event *event)
 	case IMAGE_EXEC:
 	case IMAGE_MAPPED: t->images_changed |= ours; break;
 	}
-	if (t->facts.uses_stacks && (event->kind == IMAGE_MAPPED || event->kind == IMAGE_EXEC))
-		symbols_see(t->symbols, event->pid);
+	if (t->facts.uses_stacks)
+		note_mapping(t, event);
 }
 
 void session_read_watch(struct nopal_trace *t)

@@ -153,6 +153,10 @@ NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *di
 	session_flush(t);
 	if (t->facts.only_begin_end)
 		t->over = true;
+	if (t->facts.uses_stacks && t->pid)
+		symbols_see(t->symbols, t->pid);
+	else if (t->facts.uses_stacks)
+		symbols_see_all(t->symbols);
 	clock_start(&t->clock);
 	return child_release(&t->child, d);
 }
