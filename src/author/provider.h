@@ -56,6 +56,7 @@ struct provider_typedef {
 /* Everything that the given files say, in their order. Borrows the texts. */
 struct provider_file {
 	struct arena arena;
+	struct str path; /* of the first one */
 	struct provider_decl *providers, **providers_end;
 	struct provider_attributes *attributes, **attributes_end;
 	struct provider_typedef *typedefs[PROVIDER_BUCKETS];

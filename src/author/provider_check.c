@@ -127,7 +127,8 @@ int provider_check(struct provider_file *file, struct diag *d)
 	size_t count = (size_t)file->probe_count * 3;
 
 	if (!file->providers && !file->has_clauses) {
-		diag_error(d, -EINVAL, "no-provider", "no provider in the input");
+		diag_error_at(d, -EINVAL, "no-provider", (struct span){.path = file->path},
+			      "there is no provider in this file");
 		diag_hint(d, "a provider file reads: provider NAME { probe NAME(TYPE, ...); };");
 		return -EINVAL;
 	}

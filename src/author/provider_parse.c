@@ -49,12 +49,20 @@ static void add_token(struct buf *out, const struct provider_token *tok)
 	buf_printf(out, "'%.*s'", STR_FMT(text));
 }
 
+/* Where the current token is, to people: the end of a file is where its last word ends. */
+static struct str place_of(const struct provider_parser *p)
+{
+	if (p->tok.kind != TOKEN_END || !p->last.len)
+		return p->tok.text;
+	return str_of(p->last.ptr + p->last.len - 1, 1);
+}
+
 int parser_expected(struct provider_parser *p, const char *what)
 {
 	struct buf found = BUF_INIT;
 
 	add_token(&found, &p->tok);
-	parser_fail(p, p->tok.text, "syntax", "expected %s, found %.*s", what,
+	parser_fail(p, place_of(p), "syntax", "expected %s, found %.*s", what,
 		    STR_FMT(buf_as_str(&found)));
 	buf_free(&found);
 	return -EINVAL;
@@ -345,7 +353,11 @@ static int parse_probe_name(struct provider_parser *p, struct provider_probe *pr
 	probe->macro = macro_name(&p->file->arena, probe->provider->name, probe->name);
 	err = check_name(p, probe->name, "probe");
 	err = err ? err : check_not_parameter(p, probe->name);
-	return err ? err : parser_advance(p);
+	err = err ? err : parser_advance(p);
+	if (!err && parser_at(p, "-"))
+		return parser_fail(p, p->tok.text, "bad-name",
+				   "a hyphen in the name of a probe is written '__'");
+	return err;
 }
 
 /* probe = "probe" name arguments [":" arguments] ";" */
@@ -606,6 +618,8 @@ int provider_parse(struct provider_file *file, struct str path, struct str text,
 	struct provider_parser p = {.file = file};
 	int err;
 
+	if (!file->path.ptr)
+		file->path = path;
 	p.lexer = (struct provider_lexer){
 		.path = path, .text = text, .arena = &file->arena, .diag = d};
 	p.next.text = str_of(text.ptr, 0);
