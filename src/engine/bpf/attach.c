@@ -1,0 +1,375 @@
+/* Attaching; see attach.h. */
+#include "engine/bpf/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "engine/bpf/kernel.h"
+#include "find/tracefs.h"
+
+#define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
+#define EM_X86_64     62
+#define REF_CTR_SHIFT 32
+#define CLOSERS	      64
+#define CLOSER_STACK  (64u << 10)
+
+static int keep(struct links *l, int fd)
+{
+	size_t more = l->cap ? l->cap * 2 : 8;
+	int *fds;
+
+	if (l->count == l->cap) {
+		fds = reallocarray(l->fds, more, sizeof(*fds));
+		if (!fds) {
+			close(fd);
+			return -ENOMEM;
+		}
+		l->fds = fds;
+		l->cap = more;
+	}
+	l->fds[l->count++] = fd;
+	return 0;
+}
+
+/* ---- sites that must not be probed */
+
+/* Read what stands at a site, to refuse those where a probe would break the program, or fail in a
+ * way that nobody understands. NULL: fine. */
+static const char *problem_at(int fd, const struct attach *at, struct features *f, const char **tag)
+{
+	static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	static const unsigned char nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
+	unsigned char bytes[sizeof(nop5)];
+
+	if (!at->arch || at->arch->machine != EM_X86_64)
+		return NULL;
+	if (pread(fd, bytes, sizeof(bytes), (off_t)at->offset) != sizeof(bytes))
+		return NULL; /* the kernel will say */
+	*tag = "nop10";
+	if (!memcmp(bytes, nop10, sizeof(nop10)))
+		return "it is a 10-byte nop, where the kernel takes no probe";
+	*tag = "red-zone";
+	if (!memcmp(bytes, nop5, sizeof(nop5)) && !at->is_entry &&
+	    !feature_has(f, FEATURE_NOP5_SAFE))
+		return "it is a 5-byte nop, where this kernel's probe would overwrite the stack "
+		       "below the stack pointer";
+	return NULL;
+}
+
+static struct str site_name(const struct unit *u, const struct attach *at)
+{
+	if (at->name < u->program->name_count)
+		return u->program->names[at->name];
+	return STR("?");
+}
+
+static int refuse(const struct unit *u, const struct attach *at, const char *tag, const char *why,
+		  struct diag *d)
+{
+	struct str name = site_name(u, at);
+
+	return diag_error(d, -ENOTSUP, tag, "cannot probe '%.*s' at offset 0x%llx of '%.*s': %s",
+			  STR_FMT(name), (unsigned long long)at->offset, STR_FMT(at->path), why);
+}
+
+static int check_sites(const struct unit *u, const struct unit_site *sites, uint32_t count,
+		       struct features *f, struct diag *d)
+{
+	char *path = strndup(sites->attach->path.ptr, sites->attach->path.len);
+	const char *why = NULL, *tag = "";
+	int fd, err = 0;
+
+	if (!path)
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		err = diag_error(d, -errno, "open", "cannot open '%s': %s", path, strerror(errno));
+	for (uint32_t i = 0; i < count && fd >= 0; i++) {
+		why = problem_at(fd, sites[i].attach, f, &tag);
+		if (why)
+			err = refuse(u, sites[i].attach, tag, why, d);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return err;
+}
+
+/* ---- uprobe_multi */
+
+struct arrays {
+	uint64_t *offsets, *ref_ctrs, *cookies;
+	bool has_ref_ctrs;
+};
+
+static int fill(struct arrays *a, const struct unit_site *sites, uint32_t count)
+{
+	*a = (struct arrays){calloc(3 * (size_t)count, sizeof(uint64_t)), NULL, NULL, false};
+	if (!a->offsets)
+		return -ENOMEM;
+	a->ref_ctrs = a->offsets + count;
+	a->cookies = a->ref_ctrs + count;
+	for (uint32_t i = 0; i < count; i++) {
+		a->offsets[i] = sites[i].attach->offset;
+		a->ref_ctrs[i] = sites[i].attach->sema_offset;
+		a->cookies[i] = sites[i].cookie;
+		a->has_ref_ctrs |= sites[i].attach->sema_offset != 0;
+	}
+	return 0;
+}
+
+static int link_multi(struct links *l, const struct attach_options *o, const struct unit *u,
+		      const struct unit_site *sites, uint32_t count, int program_fd)
+{
+	char *path = strndup(sites->attach->path.ptr, sites->attach->path.len);
+	struct arrays a = {0};
+	int fd = -ENOMEM;
+
+	if (path && !fill(&a, sites, count)) {
+		struct kernel_uprobes k = {.path = path,
+					   .offsets = a.offsets,
+					   .ref_ctrs = a.has_ref_ctrs ? a.ref_ctrs : NULL,
+					   .cookies = a.cookies,
+					   .count = count,
+					   .pid = o->pid,
+					   .at_return = u->kind == UNIT_URETPROBE};
+		fd = kernel_link_uprobes(program_fd, &k);
+	}
+	free(a.offsets);
+	free(path);
+	return fd < 0 ? fd : keep(l, fd);
+}
+
+/* ---- perf events */
+
+static int uprobe_type(void)
+{
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	int type = -1;
+
+	if (!f)
+		return -ENOENT;
+	if (fscanf(f, "%d", &type) != 1)
+		type = -ENOENT;
+	fclose(f);
+	return type;
+}
+
+/* The program to one event, with a cookie where the kernel can. Both fds are kept: the event's is
+ * what holds the probe. */
+static int link_event(struct links *l, int program_fd, int event, uint64_t cookie,
+		      struct features *f)
+{
+	int link = feature_has(f, FEATURE_COOKIE) ? kernel_link_perf(program_fd, event, cookie)
+						  : -EINVAL;
+
+	if (link >= 0) {
+		int err = keep(l, link);
+
+		return err ? (close(event), err) : keep(l, event);
+	}
+	if (cookie || ioctl(event, PERF_EVENT_IOC_SET_BPF, program_fd) ||
+	    ioctl(event, PERF_EVENT_IOC_ENABLE, 0)) {
+		close(event);
+		return link;
+	}
+	return keep(l, event);
+}
+
+static int link_perf(struct links *l, const struct attach_options *o, const struct unit *u,
+		     const struct unit_site *site, int program_fd, int type)
+{
+	char *path = strndup(site->attach->path.ptr, site->attach->path.len);
+	struct perf_event_attr attr;
+	int event = -ENOMEM;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = (uint32_t)type;
+	attr.config = (u->kind == UNIT_URETPROBE ? 1 : 0) |
+		      (uint64_t)site->attach->sema_offset << REF_CTR_SHIFT;
+	attr.config1 = (uint64_t)(uintptr_t)path;
+	attr.config2 = site->attach->offset;
+	if (path)
+		event = kernel_perf_open(&attr, o->pid ? o->pid : -1, o->pid ? -1 : 0);
+	free(path);
+	/* A cookie of a single case says nothing, and kernels without cookies take none. */
+	return event < 0 ? event
+			 : link_event(l, program_fd, event, u->site_count == 1 ? 0 : site->cookie,
+				      o->features);
+}
+
+static int link_each(struct links *l, const struct attach_options *o, const struct unit *u,
+		     const struct unit_site *sites, uint32_t count, int program_fd)
+{
+	int type = uprobe_type(), err = type < 0 ? type : 0;
+
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = link_perf(l, o, u, &sites[i], program_fd, type);
+	return err;
+}
+
+/* ---- one file */
+
+static const char *meaning_of(int err)
+{
+	switch (-err) {
+	case EPERM:
+	case EACCES: return "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON";
+	case NOT_SUPPORTED: return "the kernel does not probe the instruction that stands there";
+	case ESRCH: return "the process is gone";
+	case ENOENT: return "the file is not there, or this kernel has no uprobes";
+	case EINVAL: return "the kernel refuses an offset or the semaphore of a site";
+	default: return strerror(-err);
+	}
+}
+
+static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
+		       const struct unit_site *sites, uint32_t count, int program_fd,
+		       struct diag *d)
+{
+	struct str name = site_name(u, sites->attach);
+	int err = check_sites(u, sites, count, o->features, d);
+
+	if (err)
+		return err;
+	if (o->features->known[FEATURE_UPROBE_MULTI] >= 0)
+		err = link_multi(l, o, u, sites, count, program_fd);
+	else
+		err = link_each(l, o, u, sites, count, program_fd);
+	if (!err)
+		return 0;
+	return diag_error(d, err, "attach", "cannot attach to '%.*s'%s in '%.*s': %s",
+			  STR_FMT(name), count > 1 ? " and others" : "",
+			  STR_FMT(sites->attach->path), meaning_of(err));
+}
+
+static int attach_uprobes(struct links *l, const struct attach_options *o, const struct unit *u,
+			  int program_fd, struct diag *d)
+{
+	int err = 0;
+
+	for (uint32_t at = 0, end; at < u->site_count && !err; at = end) {
+		end = at + 1;
+		while (end < u->site_count &&
+		       str_eq(u->sites[at].attach->path, u->sites[end].attach->path))
+			end++;
+		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);
+	}
+	return err;
+}
+
+/* ---- other kinds */
+
+int attach_tracepoint(struct links *l, int program_fd, uint32_t id)
+{
+	struct perf_event_attr attr;
+	struct features none;
+	int event;
+
+	memset(&attr, 0, sizeof(attr));
+	features_init(&none);
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = id;
+	attr.sample_period = 1;
+	event = kernel_perf_open(&attr, -1, 0);
+	return event < 0 ? event : link_event(l, program_fd, event, 0, &none);
+}
+
+static int attach_named_tracepoint(struct links *l, const struct unit *u, int program_fd,
+				   struct diag *d)
+{
+	struct str event = u->sites->attach->tracepoint, category = str_cut(&event, ':');
+	struct trace_event found;
+	struct arena a = ARENA_INIT;
+	int err = trace_event_read(&a, category, event, &found, d);
+
+	if (!err) {
+		err = attach_tracepoint(l, program_fd, found.id);
+		if (err)
+			diag_error(d, err, "attach", "cannot attach to tracepoint '%.*s': %s",
+				   STR_FMT(u->sites->attach->tracepoint), meaning_of(err));
+	}
+	arena_free(&a);
+	return err;
+}
+
+/* A clock on every CPU that is there; the CPUs that are off refuse. */
+static int attach_profile(struct links *l, const struct attach_options *o, const struct unit *u,
+			  int program_fd, struct diag *d)
+{
+	struct perf_event_attr attr;
+	unsigned cpus = kernel_cpus();
+	int err = -ENODEV;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_SOFTWARE;
+	attr.config = PERF_COUNT_SW_CPU_CLOCK;
+	attr.sample_period = u->sites->attach->period;
+	for (unsigned cpu = 0; cpu < cpus; cpu++) {
+		int event = kernel_perf_open(&attr, -1, (int)cpu);
+
+		if (event == -ENODEV)
+			continue;
+		err = event < 0 ? event : link_event(l, program_fd, event, 0, o->features);
+		if (err)
+			break;
+	}
+	if (err)
+		diag_error(d, err, "attach", "cannot start a clock on every CPU: %s",
+			   meaning_of(err));
+	return err;
+}
+
+int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
+		int program_fd, struct diag *d)
+{
+	switch (u->kind) {
+	case UNIT_UPROBE:
+	case UNIT_URETPROBE: return attach_uprobes(l, o, u, program_fd, d);
+	case UNIT_TRACEPOINT: return attach_named_tracepoint(l, u, program_fd, d);
+	case UNIT_PROFILE: return attach_profile(l, o, u, program_fd, d);
+	default: return 0;
+	}
+}
+
+/* ---- closing */
+
+struct closing {
+	const int *fds;
+	size_t count, next;
+};
+
+static void *close_some(void *arg)
+{
+	struct closing *c = arg;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->count)
+		close(c->fds[i]);
+	return NULL;
+}
+
+void links_close(struct links *l)
+{
+	struct closing c = {.fds = l->fds, .count = l->count};
+	pthread_t threads[CLOSERS];
+	pthread_attr_t attr;
+	size_t started = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, CLOSER_STACK);
+	while (started < CLOSERS && started + 1 < l->count &&
+	       !pthread_create(&threads[started], &attr, close_some, &c))
+		started++;
+	close_some(&c);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	pthread_attr_destroy(&attr);
+	free(l->fds);
+	*l = (struct links){0};
+}

@@ -1,0 +1,28 @@
+/* Putting a loaded unit to its sites, and taking everything off again. Uprobes go by one
+ * uprobe_multi link a file where the kernel has it, else by one perf event a site. */
+#ifndef NOPAL_ENGINE_BPF_ATTACH_H
+#define NOPAL_ENGINE_BPF_ATTACH_H
+
+#include "engine/bpf/features.h"
+#include "engine/bpf/unit.h"
+
+/* Open links, which is all that holds our probes: when their fds are gone, by whatever way, so are
+ * the probes and the raised semaphores. */
+struct links {
+	int *fds;
+	size_t count, cap;
+};
+
+struct attach_options {
+	struct features *features;
+	pid_t pid; /* let the kernel fire for this process only; 0: for all */
+};
+
+int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
+		int program_fd, struct diag *d);
+/* Attach a program to one tracepoint by its number. */
+int attach_tracepoint(struct links *l, int program_fd, uint32_t id);
+/* Close all. Perf events take the kernel a tenth of a second each, so many are closed at once. */
+void links_close(struct links *l);
+
+#endif

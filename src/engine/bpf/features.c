@@ -1,0 +1,166 @@
+/* Asking the kernel; see features.h. */
+#include "engine/bpf/features.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/bpf/insn.h"
+#include "engine/bpf/kernel.h"
+
+#define SLEEPABLE		  (1u << 4) /* BPF_F_SLEEPABLE */
+#define FUNC_GET_ATTACH_COOKIE 174
+
+static bool loads(enum bpf_prog_type type, uint32_t attach_type, uint32_t flags, int helper)
+{
+	struct kernel_program p = {.type = type, .attach_type = attach_type, .flags = flags};
+	struct bpf_insn *insns = NULL;
+	struct code c;
+	int fd = -ENOMEM;
+
+	code_init(&c);
+	if (helper)
+		code_call(&c, helper);
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	if (!code_finish(&c, &insns, &p.count)) {
+		p.insns = insns;
+		fd = kernel_program_load(&p);
+	}
+	free(insns);
+	code_free(&c);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Linking nothing fails everywhere; a kernel that knows the link refuses the file, not the type. */
+static bool has_multi(void)
+{
+	struct code c;
+	struct bpf_insn *insns = NULL;
+	struct kernel_program p = {.type = BPF_PROG_TYPE_KPROBE,
+				   .attach_type = KERNEL_ATTACH_UPROBE_MULTI};
+	uint64_t offset = 0;
+	struct kernel_uprobes u = {.path = "/", .offsets = &offset, .count = 1};
+	int fd = -ENOMEM, link = -EINVAL;
+
+	code_init(&c);
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	if (!code_finish(&c, &insns, &p.count)) {
+		p.insns = insns;
+		fd = kernel_program_load(&p);
+	}
+	if (fd >= 0) {
+		link = kernel_link_uprobes(fd, &u); /* "/" is no regular file: EBADF */
+		close(fd);
+	}
+	if (link >= 0)
+		close(link);
+	free(insns);
+	code_free(&c);
+	return link >= 0 || link == -EBADF;
+}
+
+static bool ask_uprobe(void)
+{
+	return !access("/sys/bus/event_source/devices/uprobe/type", R_OK);
+}
+
+static bool ask_sleepable(void)
+{
+	return loads(BPF_PROG_TYPE_KPROBE, 0, SLEEPABLE, 0);
+}
+
+static bool ask_cookie(void)
+{
+	return loads(BPF_PROG_TYPE_KPROBE, 0, 0, FUNC_GET_ATTACH_COOKIE);
+}
+
+static bool ask_ref_ctr(void)
+{
+	return !access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK);
+}
+
+static bool ask_ring(void)
+{
+	struct kernel_map m = {.type = BPF_MAP_TYPE_RINGBUF,
+			       .max_entries = (uint32_t)sysconf(_SC_PAGESIZE)};
+	int fd = kernel_map_create(&m);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static bool ask_run(void)
+{
+	return loads(BPF_PROG_TYPE_SYSCALL, 0, SLEEPABLE, 0);
+}
+
+/* Kernels since 6.18 make a call of a probed 5-byte nop, and the first of them let that call
+ * overwrite the red zone. Whether one does cannot be told without breaking a program on purpose, so
+ * none is trusted that knows the uprobe system call; older ones use a breakpoint, which is safe. */
+static bool ask_nop5(void)
+{
+#if defined(__x86_64__)
+	long result = syscall(336); /* uprobe: ENXIO or SIGILL from anywhere but a trampoline */
+
+	return result < 0 && errno == ENOSYS;
+#else
+	return true;
+#endif
+}
+
+static const struct {
+	const char *name;
+	bool (*ask)(void);
+	const char *means;
+} table[FEATURE_COUNT_] = {
+	[FEATURE_UPROBE] = {"uprobe", ask_uprobe, "probes in user programs"},
+	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", has_multi, "one link for any number of sites"},
+	[FEATURE_SLEEPABLE] = {"sleepable", ask_sleepable, "reads pages that are not resident"},
+	[FEATURE_COOKIE] = {"cookie", ask_cookie, "one program for different sites"},
+	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "raises semaphores"},
+	[FEATURE_RING] = {"ring", ask_ring, "ring buffer shared by all CPUs"},
+	[FEATURE_RUN] = {"run", ask_run, "BEGIN, END and interval in the kernel"},
+	[FEATURE_NOP5_SAFE] = {"nop5_safe", ask_nop5, "probes at 5-byte nops keep the red zone"},
+};
+
+void features_init(struct features *f)
+{
+	*f = (struct features){{0}};
+	features_deny(f, str_from(getenv("NOPAL_NO_FEATURES")));
+}
+
+void features_deny(struct features *f, struct str names)
+{
+	while (names.len) {
+		struct str name = str_trim(str_cut(&names, ','));
+
+		for (int i = 0; i < FEATURE_COUNT_; i++)
+			if (str_eq_text(name, table[i].name))
+				f->known[i] = -1;
+	}
+}
+
+bool feature_has(struct features *f, enum feature feature)
+{
+	if (!f->known[feature])
+		f->known[feature] = table[feature].ask() ? 1 : -1;
+	return f->known[feature] > 0;
+}
+
+void feature_lacks(struct features *f, enum feature feature)
+{
+	f->known[feature] = -1;
+}
+
+void features_print(struct features *f, struct buf *out)
+{
+	for (int i = 0; i < FEATURE_COUNT_; i++)
+		buf_printf(out, "%-14s %-4s %s\n", table[i].name,
+			   feature_has(f, (enum feature)i) ? "yes" : "no", table[i].means);
+}

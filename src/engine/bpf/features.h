@@ -1,0 +1,34 @@
+/* What this kernel can do, found by trying it: each question is asked once, when the answer is first
+ * needed, and by a system call or two. NOPAL_NO_FEATURES=uprobe_multi,sleepable,... makes the
+ * answers no, for tests and for kernels that lie. */
+#ifndef NOPAL_ENGINE_BPF_FEATURES_H
+#define NOPAL_ENGINE_BPF_FEATURES_H
+
+#include "base/buf.h"
+
+enum feature {
+	FEATURE_UPROBE,		    /* uprobes by perf_event_open at all */
+	FEATURE_UPROBE_MULTI,	    /* one link for any number of sites */
+	FEATURE_SLEEPABLE,	    /* programs that may read pages that are not resident */
+	FEATURE_COOKIE,		    /* bpf_get_attach_cookie */
+	FEATURE_REF_CTR,	    /* semaphores raised by the kernel */
+	FEATURE_RING,		    /* BPF ring buffer */
+	FEATURE_RUN,		    /* programs run on demand: BEGIN, END, interval */
+	FEATURE_NOP5_SAFE,	    /* a uprobe at a 5-byte nop leaves the stack below sp alone */
+	FEATURE_COUNT_,
+};
+
+struct features {
+	signed char known[FEATURE_COUNT_]; /* 0: not asked yet, 1: yes, -1: no */
+};
+
+void features_init(struct features *f); /* takes NOPAL_NO_FEATURES from the environment */
+/* Say no to a comma-separated list of names; unknown names are ignored. */
+void features_deny(struct features *f, struct str names);
+bool feature_has(struct features *f, enum feature feature);
+/* Learnt on the way: an attach was refused. */
+void feature_lacks(struct features *f, enum feature feature);
+/* One line each, "uprobe_multi  yes   one link for any number of sites": nopal doctor. */
+void features_print(struct features *f, struct buf *out);
+
+#endif

@@ -1,0 +1,376 @@
+/* What a clause can know of the event: probe arguments, registers, tracepoint fields, builtins, and
+ * user memory. Places of one clause may keep an argument in different registers; then a switch on
+ * the case stands where the argument is read, so nothing is read that is not used. */
+#include "engine/bpf/gen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FUNC_GET_FUNC_IP 173
+#define FUNC_GET_NS_PID	 120
+
+/* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. A page that is not resident
+ * is brought in where the program may sleep. Unreadable: 0, and counted. */
+static void read_user(struct gen *g, const struct insn *in, int size, bool is_signed)
+{
+	struct code *c = g->code;
+	int ok = code_label(c), done = code_label(c);
+
+	for (int sleeping = 0; sleeping <= (g->world->sleepable ? 1 : 0); sleeping++) {
+		gen_address(g, R1, (struct home){false, STACK_A}, 0);
+		code_const(c, R2, size);
+		code_mov(c, R3, TMP);
+		code_call(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user);
+		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
+	}
+	gen_fault(g, in, FAULT_READ);
+	code_const(c, R1, 0);
+	code_jump(c, done);
+	code_bind(c, ok);
+	code_load(c, size, R1, FRAME, STACK_A);
+	if (is_signed && size < 8) {
+		code_alu_imm(c, BPF_LSH, R1, 64 - 8 * size);
+		code_alu_imm(c, BPF_ARSH, R1, 64 - 8 * size);
+	}
+	code_bind(c, done);
+}
+
+static void extend(struct gen *g, int reg, int size, bool is_signed)
+{
+	if (size >= 8)
+		return;
+	code_alu_imm(g->code, BPF_LSH, reg, 64 - 8 * size);
+	code_alu_imm(g->code, is_signed ? BPF_ARSH : BPF_RSH, reg, 64 - 8 * size);
+}
+
+static int64_t extended(int64_t value, int size, bool is_signed)
+{
+	int shift = 64 - 8 * size;
+
+	if (size >= 8)
+		return value;
+	value = (int64_t)((uint64_t)value << shift);
+	return is_signed ? value >> shift : (int64_t)((uint64_t)value >> shift);
+}
+
+/* TMP = base + (index << scale) + displacement, as wide as the machine's addresses. */
+static void operand_address(struct gen *g, const struct operand *o, unsigned word)
+{
+	struct code *c = g->code;
+
+	code_const(c, TMP, o->value);
+	if (o->base != REG_NONE) {
+		code_load(c, 8, R1, CTX, o->base_at);
+		code_alu(c, BPF_ADD, TMP, R1);
+	}
+	if (o->index != REG_NONE) {
+		code_load(c, 8, R1, CTX, o->index_at);
+		code_alu_imm(c, BPF_LSH, R1, o->scale_shift);
+		code_alu(c, BPF_ADD, TMP, R1);
+	}
+	if (word == 4)
+		code_alu32(c, BPF_MOV, TMP, TMP);
+}
+
+/* R1 = the operand. */
+static void read_operand(struct gen *g, const struct insn *in, const struct operand *o,
+			 unsigned word)
+{
+	switch (o->kind) {
+	case OPERAND_CONST:
+		code_const(g->code, R1, extended(o->value, o->size, o->is_signed));
+		break;
+	case OPERAND_REG:
+		code_load(g->code, 8, R1, CTX, o->reg_at);
+		if (o->reg_shift)
+			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
+		extend(g, R1, o->size, o->is_signed);
+		break;
+	default:
+		operand_address(g, o, word);
+		read_user(g, in, o->size, o->is_signed && !o->is_float);
+		break;
+	}
+}
+
+/* 0, or an error that says which argument of which probe, and why. */
+static int check_operand(struct gen *g, const struct insn *in, const struct attach *at)
+{
+	struct str name = at->name < g->program->name_count ? g->program->names[at->name] : STR("");
+	const struct operand *o = &at->operands[in->imm];
+	struct span span = in->place < g->program->place_count ? g->program->places[in->place]
+							       : g->clause->span;
+	const char *why = NULL;
+
+	if ((uint64_t)in->imm >= at->operand_count)
+		return diag_error_at(g->diag, -EINVAL, "no-argument", span,
+				     "'%.*s' has no argument %lld", STR_FMT(name),
+				     (long long)in->imm);
+	if (!operand_in_kernel(o, &why))
+		why = why ? why : "it is not among the registers the kernel keeps";
+	else if (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8)
+		why = "values of this size are not supported";
+	else
+		return 0;
+	return diag_error_at(g->diag, -ENOTSUP, "unreadable-argument", span,
+			     "argument %lld of '%.*s' ('%.*s') cannot be read: %s",
+			     (long long)in->imm, STR_FMT(name), STR_FMT(o->raw), why);
+}
+
+/* The attach that stands for the current clause in a case; NULL: the clause is not in it. */
+static const struct attach *attach_in(const struct gen *g, uint32_t number)
+{
+	const struct unit_case *c = &g->unit->cases[number];
+
+	for (uint32_t i = 0; i < c->step_count; i++)
+		if (c->steps[i].clause == g->clause_number)
+			return c->steps[i].attach;
+	return NULL;
+}
+
+typedef bool same_fn(const struct attach *a, const struct attach *b, int64_t imm);
+typedef void read_fn(struct gen *g, const struct insn *in, const struct attach *at);
+
+/* R1 = what `read` reads, by the case: one piece of code for each group of cases that `same` says
+ * are equal. */
+static void read_by_case(struct gen *g, const struct insn *in, same_fn *same, read_fn *read)
+{
+	uint32_t count = g->unit->case_count, kinds = 0;
+	const struct attach **kind = calloc(count, sizeof(*kind));
+	int *kind_label = calloc(count, sizeof(*kind_label));
+	int *labels = calloc(count, sizeof(*labels));
+	int done = code_label(g->code);
+
+	if (!kind || !labels || !kind_label) {
+		g->code->failed = true;
+		goto out;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct attach *at = attach_in(g, i);
+		uint32_t k = 0;
+
+		labels[i] = -1;
+		if (!at)
+			continue;
+		while (k < kinds && !same(kind[k], at, in->imm))
+			k++;
+		if (k == kinds) {
+			kind_label[kinds] = code_label(g->code);
+			kind[kinds++] = at;
+		}
+		labels[i] = kind_label[k];
+	}
+	gen_switch(g, labels);
+	for (uint32_t k = 0; k < kinds && !g->err; k++) {
+		code_bind(g->code, kind_label[k]);
+		read(g, in, kind[k]);
+		code_jump(g->code, done);
+	}
+out:
+	code_bind(g->code, done);
+	gen_set(g, in->d, R1);
+	free(kind);
+	free(kind_label);
+	free(labels);
+}
+
+static bool same_arg(const struct attach *a, const struct attach *b, int64_t arg)
+{
+	return a->arch == b->arch && (uint64_t)arg < a->operand_count &&
+	       (uint64_t)arg < b->operand_count &&
+	       operand_equal(&a->operands[arg], &b->operands[arg]);
+}
+
+static void read_arg(struct gen *g, const struct insn *in, const struct attach *at)
+{
+	if (!g->err)
+		g->err = check_operand(g, in, at);
+	if (!g->err)
+		read_operand(g, in, &at->operands[in->imm], at->arch->word);
+}
+
+void gen_arg(struct gen *g, const struct insn *in)
+{
+	read_by_case(g, in, same_arg, read_arg);
+}
+
+/* Offset of a register in the host's saved registers, by its id; -1: not saved. */
+static int saved_at(const struct arch *arch, int64_t id)
+{
+	int at = REG_NOT_SAVED;
+
+	for (size_t i = 0; arch && i < arch->reg_count; i++)
+		if (arch->regs[i].id == id && arch->regs[i].saved_at != REG_NOT_SAVED)
+			at = arch->regs[i].saved_at;
+	return at;
+}
+
+static bool same_arch(const struct attach *a, const struct attach *b, int64_t unused)
+{
+	(void)unused;
+	return a->arch == b->arch;
+}
+
+static void read_reg(struct gen *g, const struct insn *in, const struct attach *at)
+{
+	int offset = saved_at(at->arch, in->imm);
+
+	if (offset == REG_NOT_SAVED || g->unit->kind == UNIT_RUN ||
+	    g->unit->kind == UNIT_TRACEPOINT) {
+		gen_fail(g, -ENOTSUP, "unreadable-register", "a register used here is not saved by the "
+							     "kernel at this kind of probe");
+		return;
+	}
+	code_load(g->code, 8, R1, CTX, offset);
+	if (at->arch->word == 4)
+		code_alu32(g->code, BPF_MOV, R1, R1);
+}
+
+void gen_reg(struct gen *g, const struct insn *in)
+{
+	read_by_case(g, in, same_arch, read_reg);
+}
+
+/* The bytes of a tracepoint. Its first 8 are not ours to read, but the pid among them is known
+ * otherwise; a field that is not aligned is read through a helper. */
+void gen_field(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+
+	if (in->imm >= 8 && in->imm % in->size == 0) {
+		code_load(c, in->size, R1, CTX, (int)in->imm);
+	} else {
+		code_mov(c, R3, CTX);
+		code_alu_imm(c, BPF_ADD, R3, (int32_t)in->imm);
+		gen_address(g, R1, (struct home){false, STACK_A}, 0);
+		code_const(c, R2, in->size);
+		code_call(c, BPF_FUNC_probe_read_kernel);
+		code_load(c, in->size, R1, FRAME, STACK_A);
+	}
+	extend(g, R1, in->size, in->is_signed);
+	gen_set(g, in->d, R1);
+}
+
+/* STACK_A: u32 tid, u32 pid as the tracer's pid namespace numbers them; 0 outside of it. */
+static void ns_pids(struct gen *g)
+{
+	struct code *c = g->code;
+
+	code_store_imm(c, 8, FRAME, STACK_A, 0);
+	code_const(c, R1, (int64_t)g->world->ns_dev);
+	code_const(c, R2, (int64_t)g->world->ns_ino);
+	gen_address(g, R3, (struct home){false, STACK_A}, 0);
+	code_const(c, R4, 8);
+	code_call(c, FUNC_GET_NS_PID);
+}
+
+static void read_pid(struct gen *g, bool thread)
+{
+	if (g->world->ns_ino) {
+		ns_pids(g);
+		code_load(g->code, 4, R0, FRAME, STACK_A + (thread ? 0 : 4));
+		return;
+	}
+	code_call(g->code, BPF_FUNC_get_current_pid_tgid);
+	if (thread)
+		code_alu32(g->code, BPF_MOV, R0, R0);
+	else
+		code_alu_imm(g->code, BPF_RSH, R0, 32);
+}
+
+/* A name index: the same at every site, or in the cookie. */
+static void read_name(struct gen *g, bool func)
+{
+	const struct unit *u = g->unit;
+
+	if (u->site_count == 1) {
+		code_const(g->code, R0, func ? u->sites->attach->func : u->sites->attach->name);
+		return;
+	}
+	code_load(g->code, 8, R0, FRAME, STACK_COOKIE);
+	code_alu_imm(g->code, BPF_RSH, R0,
+		     func ? COOKIE_CASE_BITS + COOKIE_NAME_BITS : COOKIE_CASE_BITS);
+	code_alu_imm(g->code, BPF_AND, R0, (1 << COOKIE_NAME_BITS) - 1);
+}
+
+static void read_ip(struct gen *g)
+{
+	int at = saved_at(arch_host(), arch_host()->pc);
+
+	if (g->unit->kind == UNIT_PROFILE && at >= 0) {
+		code_load(g->code, 8, R0, CTX, at);
+	} else if (g->unit->kind == UNIT_UPROBE || g->unit->kind == UNIT_URETPROBE) {
+		code_mov(g->code, R1, CTX);
+		code_call(g->code, FUNC_GET_FUNC_IP);
+	} else {
+		code_const(g->code, R0, 0);
+	}
+}
+
+void gen_builtin(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+
+	switch (in->imm) {
+	case BUILTIN_PID:
+	case BUILTIN_TID: read_pid(g, in->imm == BUILTIN_TID); break;
+	case BUILTIN_UID:
+		code_call(c, BPF_FUNC_get_current_uid_gid);
+		code_alu32(c, BPF_MOV, R0, R0);
+		break;
+	case BUILTIN_GID:
+		code_call(c, BPF_FUNC_get_current_uid_gid);
+		code_alu_imm(c, BPF_RSH, R0, 32);
+		break;
+	case BUILTIN_CPU: code_call(c, BPF_FUNC_get_smp_processor_id); break;
+	case BUILTIN_NSECS: code_call(c, BPF_FUNC_ktime_get_ns); break;
+	case BUILTIN_ELAPSED:
+		code_call(c, BPF_FUNC_ktime_get_ns);
+		code_map_value(c, R1, g->world->control_fd, CONTROL_START * 8);
+		code_load(c, 8, R1, R1, 0);
+		code_alu(c, BPF_SUB, R0, R1);
+		break;
+	case BUILTIN_CGROUP: code_call(c, BPF_FUNC_get_current_cgroup_id); break;
+	case BUILTIN_RAND: code_call(c, BPF_FUNC_get_prandom_u32); break;
+	case BUILTIN_PROBE:
+	case BUILTIN_FUNC: read_name(g, in->imm == BUILTIN_FUNC); break;
+	case BUILTIN_IP: read_ip(g); break;
+	case BUILTIN_NCPUS: code_const(c, R0, g->world->cpus); break;
+	default: gen_fail(g, -EINVAL, "bad-program", "unknown builtin"); return;
+	}
+	gen_set(g, in->d, R0);
+}
+
+void gen_load(struct gen *g, const struct insn *in)
+{
+	gen_get(g, TMP, in->a);
+	read_user(g, in, in->size, in->is_signed);
+	gen_set(g, in->d, R1);
+}
+
+/* Leave by `refuse` unless the current process is the one asked for, or one of the followed. */
+void gen_pid_filter(struct gen *g, int refuse)
+{
+	struct code *c = g->code;
+	int mine = code_label(c);
+
+	if (!g->world->pid) {
+		code_bind(c, mine);
+		return;
+	}
+	read_pid(g, false);
+	if (g->world->pids_fd < 0) {
+		code_jump_imm(c, BPF_JNE, R0, g->world->pid, refuse);
+		code_bind(c, mine);
+		return;
+	}
+	code_jump_imm(c, BPF_JEQ, R0, g->world->pid, mine);
+	code_call(c, BPF_FUNC_get_current_pid_tgid);
+	code_alu_imm(c, BPF_RSH, R0, 32);
+	code_store(c, 8, FRAME, STACK_KEY, R0);
+	code_map(c, R1, g->world->pids_fd);
+	gen_address(g, R2, (struct home){false, STACK_KEY}, 0);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_jump_imm(c, BPF_JEQ, R0, 0, refuse);
+	code_bind(c, mine);
+}

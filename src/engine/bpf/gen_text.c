@@ -1,0 +1,435 @@
+/* Texts and stacks in slots. A text has at least 8 zero bytes behind it (see TEXT_SLOP), which pads
+ * it for records; slots that are keys or values are zero up to their end ("padded"). */
+#include "engine/bpf/gen.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define PAGE		4096
+#define COMM_SIZE	16
+#define STACK_USER	256 /* BPF_F_USER_STACK */
+#define COMPARE_INLINE	8   /* words of a literal compared one by one */
+
+static void set_head(struct gen *g, struct home s, uint32_t len, uint32_t flags)
+{
+	code_store_imm(g->code, 4, gen_base(s), s.offset, (int32_t)len);
+	code_store_imm(g->code, 4, gen_base(s), s.offset + 4, (int32_t)flags);
+}
+
+/* An empty text with these flags. */
+static void set_empty(struct gen *g, const struct insn *in, uint32_t flags)
+{
+	struct home s = gen_slot(g, in->s);
+
+	set_head(g, s, 0, flags);
+	gen_zero(g, s, HEAD_SIZE,
+		 g->frame->padded[in->s] ? gen_slot_type(g, in->s)->size : 8);
+}
+
+/* Before a read: what a short text leaves of the padding. */
+static void pad_start(struct gen *g, const struct insn *in)
+{
+	uint32_t size = gen_slot_type(g, in->s)->size;
+
+	if (g->frame->padded[in->s])
+		gen_zero(g, gen_slot(g, in->s), HEAD_SIZE, size < STORE_SHORT ? size : STORE_SHORT);
+}
+
+/* R0 bytes of text are in the slot (at most its size): write its head, and zeros behind it. R2 has
+ * the flags. */
+static void set_length(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	int done = code_label(c);
+
+	gen_limit(g, R0, (int32_t)size);
+	code_store(c, 4, gen_base(s), s.offset, R0);
+	code_store(c, 4, gen_base(s), s.offset + 4, R2);
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R1, R0);
+	code_store_imm(c, 8, R1, 0, 0);
+	if (g->frame->padded[in->s] && size > STORE_SHORT) {
+		code_jump_imm(c, BPF_JLE, R0, STORE_SHORT, done);
+		code_const(c, R2, size);
+		code_alu(c, BPF_SUB, R2, R0);
+		code_map_value(c, R3, g->world->zeros_fd, 0);
+		code_call(c, BPF_FUNC_probe_read_kernel);
+	}
+	code_bind(c, done);
+}
+
+/* Make the pages of [TMP, TMP + TMP2] resident by reading a byte of each: what the plain read could
+ * not have because it may not sleep, it then can. */
+static void touch_pages(struct gen *g, uint32_t most)
+{
+	struct code *c = g->code;
+
+	for (uint32_t at = 0; at <= most + PAGE - 1; at += PAGE) {
+		int skip = code_label(c);
+
+		code_mov(c, R3, TMP);
+		if (at) {
+			code_mov(c, R2, TMP);
+			code_alu(c, BPF_ADD, R2, TMP2);
+			code_alu_imm(c, BPF_ADD, R3, (int32_t)at);
+			code_alu_imm(c, BPF_AND, R3, -PAGE);
+			code_jump_if(c, BPF_JGT, R3, R2, skip);
+		}
+		gen_address(g, R1, (struct home){false, STACK_A}, 0);
+		code_const(c, R2, 1);
+		code_call(c, BPF_FUNC_copy_from_user);
+		code_bind(c, skip);
+	}
+}
+
+/* R0 = bytes read with the NUL, or negative. At most TMP2 characters and a sign that there were
+ * more: one byte of room beyond. */
+static void read_text(struct gen *g, struct home s)
+{
+	struct code *c = g->code;
+
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_mov(c, R2, TMP2);
+	code_alu_imm(c, BPF_ADD, R2, 2);
+	code_mov(c, R3, TMP);
+	code_call(c, BPF_FUNC_probe_read_user_str);
+}
+
+/* TMP2 = the limit: register b, but never more than the slot holds. */
+static void get_limit(struct gen *g, const struct insn *in)
+{
+	uint32_t size = gen_slot_type(g, in->s)->size;
+
+	if (in->b == REG_NO) {
+		code_const(g->code, TMP2, size);
+		return;
+	}
+	gen_get(g, TMP2, in->b);
+	gen_limit(g, TMP2, (int32_t)size);
+}
+
+static void text_str(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	int null = code_label(c), ok = code_label(c), fits = code_label(c), done = code_label(c);
+
+	gen_get(g, TMP, in->a);
+	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
+	get_limit(g, in);
+	pad_start(g, in);
+	read_text(g, s);
+	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+	if (g->world->sleepable) {
+		touch_pages(g, gen_slot_type(g, in->s)->size);
+		read_text(g, s);
+		code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+	}
+	gen_fault(g, in, FAULT_READ);
+	set_empty(g, in, TEXT_UNREADABLE);
+	code_jump(c, done);
+	code_bind(c, null);
+	set_empty(g, in, TEXT_NULL);
+	code_jump(c, done);
+	code_bind(c, ok);
+	code_alu_imm(c, BPF_SUB, R0, 1);
+	code_const(c, R2, 0);
+	code_jump_if(c, BPF_JLE, R0, TMP2, fits);
+	code_mov(c, R0, TMP2);
+	code_const(c, R2, TEXT_CUT);
+	code_bind(c, fits);
+	set_length(g, in);
+	code_bind(c, done);
+}
+
+/* Bytes at an address: all of them or none. A request for more than the slot holds is cut. */
+static void text_buf(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	int null = code_label(c), ok = code_label(c), done = code_label(c), whole = code_label(c);
+
+	gen_get(g, TMP, in->a);
+	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
+	get_limit(g, in);
+	pad_start(g, in);
+	for (int sleeping = 0; sleeping <= (g->world->sleepable ? 1 : 0); sleeping++) {
+		gen_address(g, R1, s, HEAD_SIZE);
+		code_mov(c, R2, TMP2);
+		code_mov(c, R3, TMP);
+		code_call(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user);
+		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
+	}
+	gen_fault(g, in, FAULT_READ);
+	set_empty(g, in, TEXT_UNREADABLE);
+	code_jump(c, done);
+	code_bind(c, null);
+	set_empty(g, in, TEXT_NULL);
+	code_jump(c, done);
+	code_bind(c, ok);
+	code_const(c, R2, 0);
+	gen_get(g, R1, in->b);
+	code_jump_imm(c, BPF_JLE, R1, (int32_t)size, whole);
+	code_const(c, R2, TEXT_CUT);
+	code_bind(c, whole);
+	code_mov(c, R0, TMP2);
+	set_length(g, in);
+	code_bind(c, done);
+}
+
+/* 8 bytes of a literal as this machine would load them; zeros behind its end. */
+static uint64_t word_at(struct str text, uint32_t at, uint32_t len)
+{
+	uint64_t word = 0;
+
+	if (at < len)
+		memcpy(&word, text.ptr + at, len - at < 8 ? len - at : 8);
+	return word;
+}
+
+static void text_literal(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct str text = g->program->literals[in->imm];
+	struct home s = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	uint32_t len = text.len < size ? (uint32_t)text.len : size, at;
+
+	set_head(g, s, len, text.len > size ? TEXT_CUT : 0);
+	for (at = 0; at < len + 1; at += 8) {
+		uint64_t word = word_at(text, at, len);
+
+		if (word == (uint64_t)(int32_t)word) {
+			code_store_imm(c, 8, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at,
+				       (int32_t)word);
+			continue;
+		}
+		code_const(c, R1, (int64_t)word);
+		code_store(c, 8, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at, R1);
+	}
+	if (g->frame->padded[in->s] && at < size)
+		gen_zero(g, s, HEAD_SIZE + (int32_t)at, size - at);
+}
+
+/* The kernel keeps names of at most 15 bytes: read them behind STACK_D, then count. */
+static void text_comm(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+
+	pad_start(g, in);
+	gen_address(g, R1, (struct home){false, STACK_B}, 0);
+	code_const(c, R2, COMM_SIZE);
+	code_call(c, BPF_FUNC_get_current_comm);
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_const(c, R2, size + 1 < COMM_SIZE ? size + 1 : COMM_SIZE);
+	gen_address(g, R3, (struct home){false, STACK_B}, 0);
+	code_call(c, BPF_FUNC_probe_read_kernel_str);
+	int ok = code_label(c);
+
+	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+	code_const(c, R0, 1);
+	code_bind(c, ok);
+	code_alu_imm(c, BPF_SUB, R0, 1);
+	code_const(c, R2, 0);
+	set_length(g, in);
+}
+
+/* Stacks: bpf_get_stack gives bytes, or a negative error, which is an empty stack. */
+static void text_stack(struct gen *g, const struct insn *in, bool user)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	int ok = code_label(c);
+
+	if (g->frame->padded[in->s])
+		gen_zero(g, s, HEAD_SIZE, size);
+	code_mov(c, R1, CTX);
+	gen_address(g, R2, s, HEAD_SIZE);
+	code_const(c, R3, size);
+	code_const(c, R4, user ? STACK_USER : 0);
+	code_call(c, BPF_FUNC_get_stack);
+	code_jump_imm(c, BPF_JSGE, R0, 0, ok);
+	code_const(c, R0, 0);
+	code_bind(c, ok);
+	code_alu_imm(c, BPF_RSH, R0, 3);
+	code_store(c, 4, gen_base(s), s.offset, R0);
+	code_const(c, R0, 0);
+	if (user) {
+		code_call(c, BPF_FUNC_get_current_pid_tgid);
+		code_alu_imm(c, BPF_RSH, R0, 32);
+	}
+	code_store(c, 4, gen_base(s), s.offset + 4, R0);
+}
+
+/* The place of a text field: fixed, or given by a word of offset and length. */
+static void text_field(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	uint32_t room = in->size && in->size < size ? in->size : size;
+	int ok = code_label(c), fits = code_label(c);
+
+	pad_start(g, in);
+	code_mov(c, TMP, CTX);
+	if (in->size) {
+		code_alu_imm(c, BPF_ADD, TMP, (int32_t)in->imm);
+	} else {
+		code_load(c, 4, R1, CTX, (int)in->imm);
+		code_alu_imm(c, BPF_AND, R1, 0xffff);
+		code_mov(c, R3, CTX);
+		code_store(c, 8, FRAME, STACK_A, R1);
+		code_load(c, 8, R1, FRAME, STACK_A);
+		code_alu(c, BPF_ADD, TMP, R1);
+	}
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_const(c, R2, room + (room == size && in->size == 0 ? 2 : 1));
+	code_mov(c, R3, TMP);
+	code_call(c, BPF_FUNC_probe_read_kernel_str);
+	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+	code_const(c, R0, 1);
+	code_bind(c, ok);
+	code_alu_imm(c, BPF_SUB, R0, 1);
+	code_const(c, R2, 0);
+	code_jump_imm(c, BPF_JLE, R0, (int32_t)room, fits);
+	code_const(c, R0, room);
+	code_const(c, R2, TEXT_CUT);
+	code_bind(c, fits);
+	set_length(g, in);
+}
+
+/* The literal a slot always holds: written once, by OP_TEXT. NULL: not so. */
+static const struct str *literal_of(const struct gen *g, uint16_t slot)
+{
+	const struct str *found = NULL;
+
+	for (uint32_t i = 0; i < g->clause->insn_count; i++) {
+		const struct insn *in = &g->clause->code[i];
+		bool writes_s = (in->op >= OP_PUT && in->op <= OP_FIELD_STR && in->op != OP_GET);
+
+		if (in->op == OP_MAP_COPY && in->t == slot)
+			return NULL;
+		if (!writes_s || in->s != slot)
+			continue;
+		if (found || in->op != OP_TEXT)
+			return NULL;
+		found = &g->program->literals[in->imm];
+	}
+	return found;
+}
+
+/* R3 = first `most` bytes are equal and the lengths, as far as they count, too: 0, else 1. */
+static void compare_literal(struct gen *g, struct home s, struct str text, uint32_t size,
+			    int64_t most, int differ)
+{
+	struct code *c = g->code;
+	uint32_t len = text.len < size ? (uint32_t)text.len : size;
+	bool whole = most < 0 || (uint64_t)most > len;
+	uint32_t count = whole ? len : (uint32_t)most;
+
+	code_load(c, 4, R1, gen_base(s), s.offset);
+	code_jump_imm(c, whole ? BPF_JNE : BPF_JLT, R1, (int32_t)count, differ);
+	for (uint32_t at = 0; at < count; at += 8) {
+		uint32_t left = count - at;
+		uint64_t word = word_at(text, at, count);
+
+		code_load(c, 8, R1, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at);
+		if (left < 8) { /* only the first `left` bytes in memory order */
+			uint64_t mask = 0;
+
+			memset(&mask, 0xff, left);
+			code_const(c, R2, (int64_t)mask);
+			code_alu(c, BPF_AND, R1, R2);
+		}
+		code_const(c, R2, (int64_t)word);
+		code_jump_if(c, BPF_JNE, R1, R2, differ);
+	}
+}
+
+/* min(length of the text, most) in `reg`. */
+static void counted_length(struct gen *g, int reg, struct home s, int64_t most, uint32_t size)
+{
+	code_load(g->code, 4, reg, gen_base(s), s.offset);
+	gen_limit(g, reg, most >= 0 && most < size ? (int32_t)most : (int32_t)size);
+}
+
+/* Two texts that are both unknown: whole words in a loop, then the rest byte by byte. */
+static void compare_texts(struct gen *g, const struct insn *in, int differ)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s), t = gen_slot(g, in->t);
+	uint32_t size_s = gen_slot_type(g, in->s)->size, size_t_ = gen_slot_type(g, in->t)->size;
+	uint32_t least = size_s < size_t_ ? size_s : size_t_;
+	int again = code_label(c), rest = code_label(c), same = code_label(c);
+
+	counted_length(g, R4, s, in->imm, size_s);
+	counted_length(g, R5, t, in->imm, size_t_);
+	code_jump_if(c, BPF_JNE, R4, R5, differ);
+	code_const(c, TMP, 0);
+	code_bind(c, again); /* TMP: bytes known to be equal */
+	code_jump_if(c, BPF_JGE, TMP, R5, same);
+	code_jump_imm(c, BPF_JGE, TMP, (int32_t)least, same);
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R1, TMP);
+	gen_address(g, R2, t, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R2, TMP);
+	code_load(c, 8, R1, R1, 0);
+	code_load(c, 8, R2, R2, 0);
+	code_alu(c, BPF_XOR, R1, R2);
+	code_alu_imm(c, BPF_ADD, TMP, 8);
+	code_jump_if(c, BPF_JGT, TMP, R5, rest);
+	code_jump_imm(c, BPF_JEQ, R1, 0, again);
+	code_jump(c, differ);
+	code_bind(c, rest); /* the last word: bytes beyond the length do not count */
+	code_alu(c, BPF_SUB, TMP, R5);
+	code_alu_imm(c, BPF_LSH, TMP, 3);
+	code_alu_imm(c, BPF_AND, TMP, 63);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	code_alu(c, BPF_LSH, R1, TMP);
+#else
+	code_alu(c, BPF_RSH, R1, TMP);
+#endif
+	code_jump_imm(c, BPF_JNE, R1, 0, differ);
+	code_bind(c, same);
+}
+
+static void text_compare(struct gen *g, const struct insn *in)
+{
+	const struct str *s = literal_of(g, in->s), *t = literal_of(g, in->t);
+	int differ = code_label(g->code), done = code_label(g->code);
+
+	if (t)
+		compare_literal(g, gen_slot(g, in->s), *t, gen_slot_type(g, in->t)->size, in->imm,
+				differ);
+	else if (s)
+		compare_literal(g, gen_slot(g, in->t), *s, gen_slot_type(g, in->s)->size, in->imm,
+				differ);
+	else
+		compare_texts(g, in, differ);
+	code_const(g->code, R3, 0);
+	code_jump(g->code, done);
+	code_bind(g->code, differ);
+	code_const(g->code, R3, 1);
+	code_bind(g->code, done);
+	gen_set(g, in->d, R3);
+}
+
+void gen_text(struct gen *g, const struct insn *in)
+{
+	switch (in->op) {
+	case OP_TEXT: text_literal(g, in); break;
+	case OP_STR: text_str(g, in); break;
+	case OP_BUF: text_buf(g, in); break;
+	case OP_COMM: text_comm(g, in); break;
+	case OP_USTACK:
+	case OP_KSTACK: text_stack(g, in, in->op == OP_USTACK); break;
+	case OP_FIELD_STR: text_field(g, in); break;
+	default: text_compare(g, in); break;
+	}
+}

@@ -1,0 +1,316 @@
+/* The assembler: lines with symbolic jumps in, plain instructions out. A ld_imm64 is one line here
+ * and two instructions there. */
+#include "engine/bpf/insn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define JUMP_REACH 32767 /* of a 16-bit offset */
+
+void code_init(struct code *c)
+{
+	*c = (struct code){0};
+}
+
+void code_free(struct code *c)
+{
+	free(c->lines);
+	free(c->labels);
+	free(c->notes);
+	code_init(c);
+}
+
+/* Room for one more element; false sets `failed`. */
+static bool grow(struct code *c, void **items, size_t count, size_t *cap, size_t size)
+{
+	size_t more = *cap ? *cap * 2 : 64;
+	void *p;
+
+	if (count < *cap)
+		return true;
+	p = c->failed ? NULL : reallocarray(*items, more, size);
+	if (!p) {
+		c->failed = true;
+		return false;
+	}
+	*items = p;
+	*cap = more;
+	return true;
+}
+
+int code_label(struct code *c)
+{
+	if (!grow(c, (void **)&c->labels, c->label_count, &c->label_cap, sizeof(*c->labels)))
+		return 0;
+	c->labels[c->label_count] = -1;
+	return (int)c->label_count++;
+}
+
+void code_bind(struct code *c, int label)
+{
+	if (!c->failed)
+		c->labels[label] = (int32_t)c->count;
+}
+
+void code_note(struct code *c, struct str text)
+{
+	if (!grow(c, (void **)&c->notes, c->note_count, &c->note_cap, sizeof(*c->notes)))
+		return;
+	c->notes[c->note_count++] = text;
+	c->pending_note = (uint32_t)c->note_count;
+}
+
+static struct code_line *add(struct code *c, uint8_t op, int dst, int src, int offset, int32_t imm)
+{
+	struct code_line *line;
+
+	if (!grow(c, (void **)&c->lines, c->count, &c->cap, sizeof(*c->lines)))
+		return NULL;
+	line = &c->lines[c->count++];
+	*line = (struct code_line){
+		.insn = {.code = op,
+			 .dst_reg = (uint8_t)(dst & 15),
+			 .src_reg = (uint8_t)(src & 15),
+			 .off = (int16_t)offset,
+			 .imm = imm},
+		.label = -1,
+		.span = c->pending_note,
+	};
+	c->pending_note = 0;
+	return line;
+}
+
+static void add_wide(struct code *c, int dst, int src, uint64_t value)
+{
+	struct code_line *line = add(c, BPF_LD | BPF_IMM | BPF_DW, dst, src, 0, 0);
+
+	if (!line)
+		return;
+	line->is_wide = true;
+	line->wide = value;
+}
+
+void code_mov(struct code *c, int dst, int src)
+{
+	if (dst != src)
+		code_alu(c, BPF_MOV, dst, src);
+}
+
+void code_const(struct code *c, int dst, int64_t value)
+{
+	if (value == (int32_t)value)
+		code_alu_imm(c, BPF_MOV, dst, (int32_t)value);
+	else
+		add_wide(c, dst, 0, (uint64_t)value);
+}
+
+void code_alu(struct code *c, int op, int dst, int src)
+{
+	add(c, (uint8_t)(BPF_ALU64 | BPF_X | op), dst, src, 0, 0);
+}
+
+void code_alu_imm(struct code *c, int op, int dst, int32_t value)
+{
+	add(c, (uint8_t)(BPF_ALU64 | BPF_K | op), dst, 0, 0, value);
+}
+
+void code_alu32(struct code *c, int op, int dst, int src)
+{
+	add(c, (uint8_t)(BPF_ALU | BPF_X | op), dst, src, 0, 0);
+}
+
+void code_alu32_imm(struct code *c, int op, int dst, int32_t value)
+{
+	add(c, (uint8_t)(BPF_ALU | BPF_K | op), dst, 0, 0, value);
+}
+
+static uint8_t width(int bytes)
+{
+	return bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
+}
+
+void code_load(struct code *c, int bytes, int dst, int base, int offset)
+{
+	add(c, BPF_LDX | BPF_MEM | width(bytes), dst, base, offset, 0);
+}
+
+void code_store(struct code *c, int bytes, int base, int offset, int src)
+{
+	add(c, BPF_STX | BPF_MEM | width(bytes), base, src, offset, 0);
+}
+
+void code_store_imm(struct code *c, int bytes, int base, int offset, int32_t value)
+{
+	add(c, BPF_ST | BPF_MEM | width(bytes), base, 0, offset, value);
+}
+
+void code_atomic(struct code *c, int op, int base, int offset, int src)
+{
+	add(c, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, offset, op);
+}
+
+void code_map(struct code *c, int dst, int map_fd)
+{
+	add_wide(c, dst, BPF_PSEUDO_MAP_FD, (uint32_t)map_fd);
+}
+
+void code_map_value(struct code *c, int dst, int map_fd, uint32_t offset)
+{
+	add_wide(c, dst, BPF_PSEUDO_MAP_VALUE, (uint64_t)offset << 32 | (uint32_t)map_fd);
+}
+
+void code_call(struct code *c, int helper)
+{
+	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+}
+
+static void jump_to(struct code_line *line, int label)
+{
+	if (line)
+		line->label = label;
+}
+
+void code_jump(struct code *c, int label)
+{
+	jump_to(add(c, BPF_JMP | BPF_JA, 0, 0, 0, 0), label);
+}
+
+void code_jump_if(struct code *c, int op, int a, int b, int label)
+{
+	jump_to(add(c, (uint8_t)(BPF_JMP | BPF_X | op), a, b, 0, 0), label);
+}
+
+void code_jump_imm(struct code *c, int op, int a, int32_t b, int label)
+{
+	jump_to(add(c, (uint8_t)(BPF_JMP | BPF_K | op), a, 0, 0, b), label);
+}
+
+void code_exit(struct code *c)
+{
+	add(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+static bool is_jump_always(const struct code_line *line)
+{
+	return line->insn.code == (BPF_JMP | BPF_JA);
+}
+
+static bool ends(const struct code_line *line)
+{
+	return line->insn.code == (BPF_JMP | BPF_EXIT) || is_jump_always(line);
+}
+
+/* Mark every line some path leads to. Most jumps go down, so one pass nearly does; loops need
+ * another. */
+static void mark_reached(struct code *c)
+{
+	bool again = true;
+
+	if (c->count)
+		c->lines[0].is_reached = true;
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < c->count; i++) {
+			struct code_line *line = &c->lines[i];
+
+			if (!line->is_reached)
+				continue;
+			if (!ends(line) && i + 1 < c->count)
+				c->lines[i + 1].is_reached = true;
+			if (line->label < 0)
+				continue;
+			size_t to = (size_t)c->labels[line->label];
+
+			if (to < c->count && !c->lines[to].is_reached) {
+				c->lines[to].is_reached = true;
+				again |= to <= i;
+			}
+		}
+	}
+}
+
+/* A jump to the very next line that is kept says nothing. */
+static void drop_empty_jumps(struct code *c)
+{
+	size_t next = c->count;
+
+	for (size_t i = c->count; i-- > 0;) {
+		struct code_line *line = &c->lines[i];
+
+		if (!line->is_reached)
+			continue;
+		if (is_jump_always(line)) {
+			size_t to = (size_t)c->labels[line->label];
+
+			while (to < c->count && !c->lines[to].is_reached)
+				to++;
+			if (to == next && to > i) {
+				line->is_reached = false;
+				continue;
+			}
+		}
+		next = i;
+	}
+}
+
+static size_t place_lines(struct code *c)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		c->lines[i].at = (uint32_t)at;
+		if (c->lines[i].is_reached)
+			at += c->lines[i].is_wide ? 2 : 1;
+	}
+	return at;
+}
+
+/* Dropped lines have the position of the next one kept, so a label before them is right as well. */
+static int resolve(struct code *c, struct code_line *line)
+{
+	int64_t distance;
+
+	if (line->label < 0)
+		return 0;
+	distance = (int64_t)c->lines[c->labels[line->label]].at - line->at - 1;
+	if (distance > JUMP_REACH || distance < -JUMP_REACH)
+		return -E2BIG;
+	line->insn.off = (int16_t)distance;
+	return 0;
+}
+
+static void write_line(const struct code_line *line, struct bpf_insn *to)
+{
+	to[0] = line->insn;
+	if (!line->is_wide)
+		return;
+	to[0].imm = (int32_t)(uint32_t)line->wide;
+	to[1] = (struct bpf_insn){.imm = (int32_t)(line->wide >> 32)};
+}
+
+int code_finish(struct code *c, struct bpf_insn **out, size_t *count)
+{
+	struct bpf_insn *insns;
+	size_t total;
+
+	if (c->failed)
+		return -ENOMEM;
+	mark_reached(c);
+	drop_empty_jumps(c);
+	total = place_lines(c);
+	insns = calloc(total ? total : 1, sizeof(*insns));
+	if (!insns)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->count; i++) {
+		if (!c->lines[i].is_reached)
+			continue;
+		if (resolve(c, &c->lines[i])) {
+			free(insns);
+			return -E2BIG;
+		}
+		write_line(&c->lines[i], insns + c->lines[i].at);
+	}
+	*out = insns;
+	*count = total;
+	return 0;
+}

@@ -1,0 +1,206 @@
+/* Thin wrappers of bpf(2) and perf_event_open(2); see kernel.h. */
+#include "engine/bpf/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* BPF_LINK_CREATE as kernels with uprobe_multi (6.6) read it. */
+struct link_create {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	union {
+		struct {
+			uint64_t path, offsets, ref_ctr_offsets, cookies;
+			uint32_t count, flags, pid;
+		} uprobe;
+		struct {
+			uint64_t cookie;
+		} perf;
+	};
+};
+
+static uint64_t address(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+static int call(int command, void *attr, size_t size)
+{
+	long result = syscall(SYS_bpf, command, attr, size);
+
+	return result < 0 ? -errno : (int)result;
+}
+
+int kernel_map_create(const struct kernel_map *m)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_type = m->type;
+	attr.key_size = m->key_size;
+	attr.value_size = m->value_size;
+	attr.max_entries = m->max_entries;
+	attr.map_flags = m->flags;
+	strncpy(attr.map_name, m->name ? m->name : "", sizeof(attr.map_name) - 1);
+	return call(BPF_MAP_CREATE, &attr, sizeof(attr));
+}
+
+static int element(int command, int fd, const void *key, const void *value, uint64_t flags)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)fd;
+	attr.key = address(key);
+	attr.value = address(value);
+	attr.flags = flags;
+	return call(command, &attr, sizeof(attr));
+}
+
+int kernel_map_lookup(int fd, const void *key, void *value)
+{
+	return element(BPF_MAP_LOOKUP_ELEM, fd, key, value, 0);
+}
+
+int kernel_map_update(int fd, const void *key, const void *value, uint64_t flags)
+{
+	return element(BPF_MAP_UPDATE_ELEM, fd, key, value, flags);
+}
+
+int kernel_map_delete(int fd, const void *key)
+{
+	return element(BPF_MAP_DELETE_ELEM, fd, key, NULL, 0);
+}
+
+int kernel_map_next(int fd, const void *key, void *next)
+{
+	return element(BPF_MAP_GET_NEXT_KEY, fd, key, next, 0);
+}
+
+int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *values,
+		     uint32_t *count)
+{
+	union bpf_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.batch.in_batch = address(from);
+	attr.batch.out_batch = address(next);
+	attr.batch.keys = address(keys);
+	attr.batch.values = address(values);
+	attr.batch.count = *count;
+	attr.batch.map_fd = (uint32_t)fd;
+	err = call(BPF_MAP_LOOKUP_BATCH, &attr, sizeof(attr));
+	*count = attr.batch.count;
+	return err;
+}
+
+int kernel_program_load(const struct kernel_program *p)
+{
+	union bpf_attr attr;
+	int fd, tries = 5;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_type = p->type;
+	attr.expected_attach_type = p->attach_type;
+	attr.prog_flags = p->flags;
+	attr.insns = address(p->insns);
+	attr.insn_cnt = (uint32_t)p->count;
+	attr.license = address("Dual MIT/GPL");
+	attr.log_buf = address(p->log);
+	attr.log_size = p->log ? p->log_size : 0;
+	attr.log_level = p->log ? 1 : 0;
+	strncpy(attr.prog_name, p->name ? p->name : "", sizeof(attr.prog_name) - 1);
+	do /* the verifier gives up with EAGAIN when a signal is pending */
+		fd = call(BPF_PROG_LOAD, &attr, sizeof(attr));
+	while (fd == -EAGAIN && tries-- > 0);
+	return fd;
+}
+
+int kernel_program_run(int fd, uint32_t *result)
+{
+	union bpf_attr attr;
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.test.prog_fd = (uint32_t)fd;
+	err = call(BPF_PROG_TEST_RUN, &attr, sizeof(attr));
+	if (!err)
+		*result = attr.test.retval;
+	return err;
+}
+
+int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u)
+{
+	struct link_create attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_fd = (uint32_t)program_fd;
+	attr.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
+	attr.uprobe.path = address(u->path);
+	attr.uprobe.offsets = address(u->offsets);
+	attr.uprobe.ref_ctr_offsets = address(u->ref_ctrs);
+	attr.uprobe.cookies = address(u->cookies);
+	attr.uprobe.count = u->count;
+	attr.uprobe.flags = u->at_return ? KERNEL_UPROBE_RETURN : 0;
+	attr.uprobe.pid = (uint32_t)u->pid;
+	return call(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie)
+{
+	struct link_create attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_fd = (uint32_t)program_fd;
+	attr.target_fd = (uint32_t)perf_fd;
+	attr.attach_type = KERNEL_ATTACH_PERF_EVENT;
+	attr.perf.cookie = cookie;
+	/* Only what this kernel may know: the rest of the union belongs to newer ones. */
+	return call(BPF_LINK_CREATE, &attr, offsetof(struct link_create, perf) + sizeof(attr.perf));
+}
+
+int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	long fd;
+
+	attr->size = sizeof(*attr);
+	fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+void kernel_raise_memlock(void)
+{
+	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+
+	(void)!setrlimit(RLIMIT_MEMLOCK, &all);
+}
+
+/* "0-3,8-11" -> 12: per-CPU values are as many as the highest number says. */
+unsigned kernel_cpus(void)
+{
+	char text[256], *at = text, *end;
+	unsigned long last = 0;
+	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	while (*at) {
+		unsigned long n = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		last = n > last ? n : last;
+		at = *end ? end + 1 : end;
+	}
+	if (len <= 0)
+		return (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	return (unsigned)last + 1;
+}

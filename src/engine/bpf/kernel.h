@@ -1,0 +1,60 @@
+/* The system calls of the engine: bpf(2) and perf_event_open(2), each as one small function. All
+ * return a fd (close-on-exec) or 0, or -errno; none of them says anything to the user. The newest
+ * parts of the interface are declared here, since the headers a distribution has are often older
+ * than its kernel. */
+#ifndef NOPAL_ENGINE_BPF_KERNEL_H
+#define NOPAL_ENGINE_BPF_KERNEL_H
+
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+#define KERNEL_ATTACH_PERF_EVENT   41 /* BPF_PERF_EVENT */
+#define KERNEL_ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI */
+#define KERNEL_UPROBE_RETURN	   1u /* BPF_F_UPROBE_MULTI_RETURN */
+
+struct kernel_map {
+	enum bpf_map_type type;
+	uint32_t key_size, value_size, max_entries, flags;
+	const char *name; /* at most 15 bytes: letters, digits, _ */
+};
+
+struct kernel_program {
+	enum bpf_prog_type type;
+	uint32_t attach_type, flags;
+	const struct bpf_insn *insns;
+	size_t count;
+	const char *name;
+	char *log; /* NULL: none */
+	uint32_t log_size;
+};
+
+/* One uprobe_multi link: sites of one file. Arrays of `count`; ref_ctrs may be NULL. */
+struct kernel_uprobes {
+	const char *path;
+	const uint64_t *offsets, *ref_ctrs, *cookies;
+	uint32_t count;
+	pid_t pid; /* 0: every process */
+	bool at_return;
+};
+
+int kernel_map_create(const struct kernel_map *m);
+int kernel_map_lookup(int fd, const void *key, void *value);
+int kernel_map_update(int fd, const void *key, const void *value, uint64_t flags);
+int kernel_map_delete(int fd, const void *key);
+int kernel_map_next(int fd, const void *key, void *next); /* key NULL: the first; -ENOENT: end */
+/* Up to *count entries into keys and values; *count becomes how many there were. `from` NULL
+ * starts; -ENOENT: these were the last. */
+int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *values,
+		     uint32_t *count);
+int kernel_program_load(const struct kernel_program *p);
+int kernel_program_run(int fd, uint32_t *result); /* one test run */
+int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u);
+int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie);
+int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+void kernel_raise_memlock(void); /* failing is harmless */
+unsigned kernel_cpus(void);	 /* possible CPUs: what per-CPU maps have */
+
+#endif

@@ -1,0 +1,182 @@
+/* Reading the ring; its layout is the kernel's (kernel/bpf/ringbuf.c). */
+#include "engine/bpf/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/bpf/kernel.h"
+
+#define HEAD	  8u	      /* bytes of header before each record */
+#define BUSY	  (1u << 31)  /* still being written */
+#define DISCARDED (1u << 30)
+#define ONE_DRAIN (1 << 16)   /* records after which a drain returns */
+#define GIVE_BACK (256u << 10) /* bytes after which the kernel is told how far we are */
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Edge-triggered, so that it is readable only once the kernel has woken us, not whenever there is
+ * data. */
+static int open_wait(struct ring *r)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	r->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->wait_fd < 0 || epoll_ctl(r->wait_fd, EPOLL_CTL_ADD, r->fd, &event))
+		return -errno;
+	return 0;
+}
+
+static int map_pages(struct ring *r)
+{
+	size_t page = page_size();
+
+	r->consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (r->consumer == MAP_FAILED) {
+		r->consumer = NULL;
+		return -errno;
+	}
+	r->pages = mmap(NULL, page + r->size, PROT_READ, MAP_SHARED, r->fd, (off_t)page);
+	if (r->pages == MAP_FAILED) {
+		r->pages = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+int ring_open(struct ring *r, size_t size, struct diag *d)
+{
+	struct kernel_map m = {.type = BPF_MAP_TYPE_RINGBUF, .name = "records"};
+	size_t wanted = page_size();
+	int err;
+
+	while (wanted < size && wanted < (size_t)1 << 30)
+		wanted *= 2;
+	m.max_entries = (uint32_t)wanted;
+	*r = (struct ring){.fd = -1, .wait_fd = -1, .size = wanted};
+	r->fd = kernel_map_create(&m);
+	err = r->fd < 0 ? r->fd : map_pages(r);
+	if (!err)
+		err = open_wait(r);
+	if (err)
+		diag_error(d, err, "ring", "cannot make a ring buffer of %zu bytes: %s", wanted,
+			   strerror(-err));
+	return err;
+}
+
+void ring_close(struct ring *r)
+{
+	if (r->consumer)
+		munmap(r->consumer, page_size());
+	if (r->pages)
+		munmap(r->pages, page_size() + r->size);
+	if (r->wait_fd > 0)
+		close(r->wait_fd);
+	if (r->fd > 0)
+		close(r->fd);
+	free(r->bounce);
+	*r = (struct ring){.fd = -1, .wait_fd = -1};
+}
+
+/* The bytes of a record, in one piece. */
+static const unsigned char *whole(struct ring *r, uint64_t at, size_t len)
+{
+	const unsigned char *data = r->pages + page_size();
+	size_t start = (size_t)(at & (r->size - 1)), until_end = r->size - start;
+
+	if (len <= until_end)
+		return data + start;
+	if (len > r->bounce_size) {
+		unsigned char *more = realloc(r->bounce, len);
+
+		if (!more)
+			return NULL;
+		r->bounce = more;
+		r->bounce_size = len;
+	}
+	memcpy(r->bounce, data + start, until_end);
+	memcpy(r->bounce + until_end, data, len - until_end);
+	return r->bounce;
+}
+
+static void set_consumed(struct ring *r, uint64_t at)
+{
+	__atomic_store_n(r->consumer, at, __ATOMIC_RELEASE);
+}
+
+/* One record on its way out. */
+struct taking {
+	uint64_t at, limit;
+	size_t step;  /* bytes to go on by */
+	bool is_busy; /* still being written: stop before it */
+	int given;
+};
+
+static int take(struct ring *r, struct taking *t, record_fn *fn, void *arg)
+{
+	const unsigned char *data = r->pages + page_size();
+	const uint32_t *head = (const void *)(data + (t->at & (r->size - 1)));
+	uint32_t len = __atomic_load_n(head, __ATOMIC_ACQUIRE);
+	bool is_discarded = len & DISCARDED;
+	const unsigned char *bytes;
+
+	t->step = 0;
+	t->is_busy = len & BUSY;
+	if (t->is_busy)
+		return 0;
+	len &= ~DISCARDED;
+	t->step = (HEAD + (size_t)len + 7) & ~(size_t)7;
+	if (t->step > t->limit - t->at)
+		return -EPROTO;
+	if (is_discarded)
+		return 0;
+	bytes = whole(r, t->at + HEAD, len);
+	if (!bytes)
+		return -ENOMEM;
+	t->given++;
+	return fn(arg, str_of((const char *)bytes, len));
+}
+
+static uint64_t produced(const struct ring *r)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)r->pages, __ATOMIC_ACQUIRE);
+}
+
+/* Everything up to where the kernel was when we looked. */
+static int drain_once(struct ring *r, struct taking *t, record_fn *fn, void *arg)
+{
+	uint64_t told = t->at;
+	int err = 0;
+
+	t->limit = produced(r);
+	t->is_busy = false;
+	if (t->limit - t->at > r->size || t->at % 8)
+		return -EPROTO;
+	while (t->at < t->limit && !err && !t->is_busy) {
+		err = take(r, t, fn, arg);
+		t->at += t->step;
+		if (t->at - told > GIVE_BACK || t->at - told > r->size / 8) {
+			set_consumed(r, t->at);
+			told = t->at;
+		}
+	}
+	set_consumed(r, t->at);
+	return err;
+}
+
+int ring_drain(struct ring *r, record_fn *fn, void *arg)
+{
+	struct taking t = {.at = *r->consumer};
+	int err, before;
+
+	do { /* look again for what came meanwhile; but a fast writer must not keep us for ever */
+		before = t.given;
+		err = drain_once(r, &t, fn, arg);
+	} while (!err && !t.is_busy && t.given != before && t.given < ONE_DRAIN);
+	return err ? err : t.given;
+}

@@ -1,0 +1,43 @@
+/* Stores: the kernel maps behind the maps of a script.
+ *
+ *   STORE_CELL      one number: a one-entry array, addressed directly
+ *   STORE_CPU_CELL  one aggregate: a per-CPU array of one entry
+ *   STORE_HASH      everything with keys, and single values of more than 8 bytes
+ *
+ * A cell is followed by 8 bytes that say whether it holds anything. Keys with text are kept in two
+ * hashes: one for texts of at most STORE_SHORT bytes, so that hashing a short text does not cost
+ * what the longest one would; and one for the rest. Extremes are stored so that 0 is "nothing yet"
+ * and greater always wins; see extreme_encode. Readers here give everything back in the layout of
+ * program/type.h. */
+#ifndef NOPAL_ENGINE_BPF_STORE_H
+#define NOPAL_ENGINE_BPF_STORE_H
+
+#include "engine/engine.h"
+
+#define STORE_SHORT 56u /* bytes of text in a short key */
+
+enum store_kind { STORE_CELL, STORE_CPU_CELL, STORE_HASH };
+
+struct store {
+	const struct map_def *def;
+	enum store_kind kind;
+	int fd;		     /* the hash of short keys when there are two */
+	int long_fd;	     /* -1: no second one */
+	uint32_t key_size;   /* of fd */
+	uint32_t full_key;   /* of long_fd, and as type.h says */
+	uint32_t value_size; /* of the value alone */
+};
+
+/* Bytes an element takes in a short key. */
+uint32_t store_short_size(const struct type *t);
+/* A value put so that unsigned comparison orders it and the wanted extreme is the greatest; its own
+ * inverse. */
+uint64_t extreme_mask(const struct type *t);
+
+int store_open(struct store *s, const struct map_def *def, struct diag *d);
+void store_close(struct store *s);
+int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
+int store_clear(const struct store *s, unsigned cpus);
+int store_zero(const struct store *s, unsigned cpus);
+
+#endif

@@ -1,0 +1,299 @@
+/* Sorting the places of a program into units, sites and cases; see unit.h. */
+#include "engine/bpf/unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* One clause at one place, while sorting. */
+struct entry {
+	const struct attach *attach;
+	const struct attach *recipe; /* the first attach of the clause that needs the same code */
+	uint32_t clause;
+};
+
+bool clause_uses_arg(const struct clause *c, uint32_t arg)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++)
+		if (c->code[i].op == OP_ARG && c->code[i].imm == arg)
+			return true;
+	return false;
+}
+
+/* Which arguments a clause uses, as a list of distinct numbers. */
+struct used {
+	uint32_t *args;
+	uint32_t count;
+	bool regs; /* reads registers by name */
+};
+
+static int find_used(struct arena *a, const struct clause *c, struct used *out)
+{
+	struct used u = {arena_array(a, uint32_t, c->insn_count + 1), 0, false};
+
+	if (!u.args)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		bool seen = false;
+
+		u.regs |= c->code[i].op == OP_REG;
+		if (c->code[i].op != OP_ARG)
+			continue;
+		for (uint32_t j = 0; j < u.count; j++)
+			seen |= u.args[j] == c->code[i].imm;
+		if (!seen)
+			u.args[u.count++] = (uint32_t)c->code[i].imm;
+	}
+	*out = u;
+	return 0;
+}
+
+/* Do two places of a clause need the same code? */
+static bool same_recipe(const struct used *u, const struct attach *a, const struct attach *b)
+{
+	if ((u->count || u->regs) && a->arch != b->arch)
+		return false;
+	for (uint32_t i = 0; i < u->count; i++) {
+		uint32_t arg = u->args[i];
+		bool in_a = arg < a->operand_count, in_b = arg < b->operand_count;
+
+		if (in_a != in_b)
+			return false;
+		if (in_a && !operand_equal(&a->operands[arg], &b->operands[arg]))
+			return false;
+	}
+	return true;
+}
+
+static enum unit_kind kind_of(enum attach_kind kind)
+{
+	switch (kind) {
+	case ATTACH_UPROBE: return UNIT_UPROBE;
+	case ATTACH_URETPROBE: return UNIT_URETPROBE;
+	case ATTACH_TRACEPOINT: return UNIT_TRACEPOINT;
+	case ATTACH_PROFILE: return UNIT_PROFILE;
+	default: return UNIT_RUN;
+	}
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int compare_place(const struct attach *a, const struct attach *b)
+{
+	int order = str_cmp(a->path, b->path);
+
+	if (!order)
+		order = compare_u64(a->offset, b->offset);
+	if (!order)
+		order = compare_u64(a->sema_offset, b->sema_offset);
+	if (!order)
+		order = compare_u64(a->name, b->name);
+	return order ? order : compare_u64(a->func, b->func);
+}
+
+static int compare_entries(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+	int order = compare_place(a->attach, b->attach);
+
+	if (!order)
+		order = compare_u64(a->clause, b->clause);
+	return order ? order : compare_u64((uintptr_t)a->attach, (uintptr_t)b->attach);
+}
+
+/* All uprobe (or all return) entries of the program, each with its recipe. */
+static int collect(struct arena *a, const struct program *p, enum unit_kind kind,
+		   struct entry **out, size_t *count)
+{
+	size_t total = 0, n = 0;
+	struct entry *entries;
+
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		total += p->clauses[i].attach_count;
+	entries = arena_array(a, struct entry, total + 1);
+	if (!entries)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->clause_count; i++) {
+		const struct clause *c = &p->clauses[i];
+		size_t first = n;
+		struct used used;
+
+		if (find_used(a, c, &used))
+			return -ENOMEM;
+		for (uint32_t j = 0; j < c->attach_count; j++) {
+			const struct attach *at = &c->attaches[j], *recipe = at;
+
+			if (kind_of(at->kind) != kind)
+				continue;
+			for (size_t k = first; k < n && recipe == at; k++)
+				if (entries[k].recipe == entries[k].attach &&
+				    same_recipe(&used, entries[k].attach, at))
+					recipe = entries[k].attach;
+			entries[n++] = (struct entry){at, recipe, i};
+		}
+	}
+	qsort(entries, n, sizeof(*entries), compare_entries);
+	*out = entries;
+	*count = n;
+	return 0;
+}
+
+/* Entries [at, end) that run at one site: same place, each clause once. */
+static size_t site_end(const struct entry *entries, size_t at, size_t count)
+{
+	size_t end = at + 1;
+
+	while (end < count && !compare_place(entries[at].attach, entries[end].attach) &&
+	       entries[end].clause != entries[end - 1].clause)
+		end++;
+	return end;
+}
+
+static bool case_is(const struct unit_case *c, const struct entry *entries, size_t count)
+{
+	if (c->step_count != count)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (c->steps[i].clause != entries[i].clause ||
+		    c->steps[i].attach != entries[i].recipe)
+			return false;
+	return true;
+}
+
+static int case_for(struct arena *a, struct unit *u, const struct entry *entries, size_t count,
+		    uint32_t *number)
+{
+	struct unit_step *steps;
+
+	for (uint32_t i = u->case_count; i-- > 0;) {
+		*number = i;
+		if (case_is(&u->cases[i], entries, count))
+			return 0;
+	}
+	steps = arena_array(a, struct unit_step, count);
+	if (!steps)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		steps[i] = (struct unit_step){entries[i].clause, entries[i].recipe};
+	*number = u->case_count;
+	u->cases[u->case_count++] = (struct unit_case){steps, (uint32_t)count};
+	return 0;
+}
+
+static int compare_cases(const void *x, const void *y)
+{
+	const struct unit_case *a = *(struct unit_case *const *)x, *b = *(struct unit_case *const *)y;
+
+	for (uint32_t i = 0; i < a->step_count && i < b->step_count; i++) {
+		int order = compare_u64(a->steps[i].clause, b->steps[i].clause);
+
+		if (!order)
+			order = compare_u64((uintptr_t)a->steps[i].attach,
+					    (uintptr_t)b->steps[i].attach);
+		if (order)
+			return order;
+	}
+	return compare_u64(a->step_count, b->step_count);
+}
+
+/* Number the cases so that those that go the same way are neighbours: a range is one comparison. */
+static int order_cases(struct arena *a, struct unit *u)
+{
+	struct unit_case **order = arena_array(a, struct unit_case *, u->case_count);
+	struct unit_case *sorted = arena_array(a, struct unit_case, u->case_count);
+	uint32_t *number = arena_array(a, uint32_t, u->case_count);
+
+	if (!order || !sorted || !number)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < u->case_count; i++)
+		order[i] = &u->cases[i];
+	qsort(order, u->case_count, sizeof(*order), compare_cases);
+	for (uint32_t i = 0; i < u->case_count; i++) {
+		sorted[i] = *order[i];
+		number[order[i] - u->cases] = i;
+	}
+	for (uint32_t i = 0; i < u->site_count; i++) {
+		const struct attach *at = u->sites[i].attach;
+
+		u->sites[i].cookie = COOKIE(number[u->sites[i].cookie], at->name, at->func);
+	}
+	u->cases = sorted;
+	return 0;
+}
+
+static int make_shared(struct arena *a, const struct program *p, enum unit_kind kind,
+		       struct unit *u, struct diag *d)
+{
+	struct entry *entries;
+	size_t count;
+
+	*u = (struct unit){.kind = kind, .program = p};
+	if (collect(a, p, kind, &entries, &count))
+		return -ENOMEM;
+	u->cases = arena_array(a, struct unit_case, count + 1);
+	u->sites = arena_array(a, struct unit_site, count + 1);
+	if (!u->cases || !u->sites)
+		return -ENOMEM;
+	for (size_t at = 0, end; at < count; at = end) {
+		uint32_t number;
+
+		end = site_end(entries, at, count);
+		if (case_for(a, u, entries + at, end - at, &number))
+			return -ENOMEM;
+		u->sites[u->site_count++] = (struct unit_site){entries[at].attach, number};
+	}
+	if (u->case_count >> COOKIE_CASE_BITS || p->name_count >> COOKIE_NAME_BITS)
+		return diag_error(d, -E2BIG, "too-large",
+				  "the script has too many different places: %u", u->case_count);
+	return u->case_count ? order_cases(a, u) : 0;
+}
+
+static int make_single(struct arena *a, const struct program *p, uint32_t clause,
+		       const struct attach *at, struct unit *u)
+{
+	struct unit_step *step = arena_new(a, struct unit_step);
+
+	*u = (struct unit){.kind = kind_of(at->kind), .program = p, .case_count = 1, .site_count = 1};
+	u->cases = arena_new(a, struct unit_case);
+	u->sites = arena_new(a, struct unit_site);
+	if (!step || !u->cases || !u->sites)
+		return -ENOMEM;
+	*step = (struct unit_step){clause, at};
+	u->cases[0] = (struct unit_case){step, 1};
+	u->sites[0] = (struct unit_site){at, COOKIE(0, at->name, at->func)};
+	return 0;
+}
+
+int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
+	       struct diag *d)
+{
+	uint32_t n = 0, most = 2;
+	struct unit *units;
+	int err;
+
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		most += p->clauses[i].attach_count;
+	units = arena_array(a, struct unit, most);
+	if (!units)
+		return -ENOMEM;
+	for (enum unit_kind kind = UNIT_UPROBE; kind <= UNIT_URETPROBE; kind++) {
+		err = make_shared(a, p, kind, &units[n], d);
+		if (err)
+			return err;
+		n += units[n].site_count != 0;
+	}
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t j = 0; j < p->clauses[i].attach_count; j++) {
+			const struct attach *at = &p->clauses[i].attaches[j];
+
+			if (kind_of(at->kind) < UNIT_TRACEPOINT)
+				continue;
+			if (make_single(a, p, i, at, &units[n++]))
+				return -ENOMEM;
+		}
+	*out = units;
+	*count = n;
+	return 0;
+}

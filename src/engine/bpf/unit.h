@@ -1,0 +1,58 @@
+/* Units: which clauses go into which BPF program. All uprobe places of a script share one program,
+ * and so one link: a number in the cookie, the case, says what is to be done at a site. Two sites
+ * have the same case when the same clauses run there and find what they use in the same registers.
+ * Return probes share another program; every other place has its own. */
+#ifndef NOPAL_ENGINE_BPF_UNIT_H
+#define NOPAL_ENGINE_BPF_UNIT_H
+
+#include "base/arena.h"
+#include "program/program.h"
+
+enum unit_kind {
+	UNIT_UPROBE,
+	UNIT_URETPROBE,
+	UNIT_TRACEPOINT,
+	UNIT_PROFILE,
+	UNIT_RUN, /* BEGIN, END, interval: run from here */
+};
+
+/* Clause `clause` at `attach`, one of its places that stands for all of the case. */
+struct unit_step {
+	uint32_t clause;
+	const struct attach *attach;
+};
+
+/* Steps in the order of the clauses. */
+struct unit_case {
+	const struct unit_step *steps;
+	uint32_t step_count;
+};
+
+struct unit_site {
+	const struct attach *attach; /* where; the first of those that share the place */
+	uint64_t cookie;
+};
+
+struct unit {
+	enum unit_kind kind;
+	const struct program *program;
+	struct unit_case *cases;
+	uint32_t case_count;
+	struct unit_site *sites; /* sorted by path, offset */
+	uint32_t site_count;
+};
+
+/* A cookie: case, then the two names that differ from site to site. */
+#define COOKIE_CASE_BITS 16
+#define COOKIE_NAME_BITS 24
+#define COOKIE(number, name, func)                                   \
+	((uint64_t)(number) | (uint64_t)(name) << COOKIE_CASE_BITS | \
+	 (uint64_t)(func) << (COOKIE_CASE_BITS + COOKIE_NAME_BITS))
+
+/* All units of a program, in the arena. -ENOMEM, -E2BIG. */
+int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
+	       struct diag *d);
+/* Does the clause read this probe argument anywhere? */
+bool clause_uses_arg(const struct clause *c, uint32_t arg);
+
+#endif
