@@ -156,10 +156,11 @@ struct attach {
 	enum attach_kind kind;
 	uint32_t name; /* index into program->names: "usdt:/bin/x:p:n"; what `probe` prints */
 	uint32_t func; /* index into program->names: function around the site; what `func` prints */
-	struct str path;		/* file to open for the attach: "/proc/12/root/bin/x" */
-	uint64_t offset;		/* of the site, in the file */
-	uint64_t sema_offset;		/* of the semaphore, in the file; 0: none */
-	bool is_entry; /* the first instruction of a called function: nothing below sp is alive there */
+	struct str path;      /* file to open for the attach: "/proc/12/root/bin/x" */
+	uint64_t offset;      /* of the site, in the file */
+	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
+	bool is_entry; /* the first instruction of a called function: nothing below sp is alive
+			  there */
 	const struct arch *arch;	/* of the file */
 	const struct operand *operands; /* what OP_ARG n reads */
 	unsigned operand_count;

@@ -190,8 +190,8 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 
 	memset(&attr, 0, sizeof(attr));
 	attr.type = (uint32_t)type;
-	attr.config = (u->kind == UNIT_URETPROBE ? 1 : 0) |
-		      (uint64_t)site->attach->sema_offset << REF_CTR_SHIFT;
+	attr.config = (u->kind == UNIT_URETPROBE ? 1 : 0) | (uint64_t)site->attach->sema_offset
+								    << REF_CTR_SHIFT;
 	attr.config1 = (uint64_t)(uintptr_t)path;
 	attr.config2 = site->attach->offset;
 	if (path)

@@ -3,6 +3,8 @@
 #ifndef NOPAL_ENGINE_BPF_ATTACH_H
 #define NOPAL_ENGINE_BPF_ATTACH_H
 
+#include <sys/types.h>
+
 #include "engine/bpf/features.h"
 #include "engine/bpf/unit.h"
 

@@ -4,14 +4,14 @@
 static const char *const widths[] = {
 	[BPF_W >> 3] = "u32", [BPF_H >> 3] = "u16", [BPF_B >> 3] = "u8", [BPF_DW >> 3] = "u64"};
 
-static const char *const alu_ops[16] = {"+=", "-=", "*=",  "/=",  "|=", "&=", "<<=", ">>=",
-					"neg", "%=", "^=", "=", "s>>=", "swap"};
+static const char *const alu_ops[16] = {
+	"+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "swap"};
 
-static const char *const jump_ops[16] = {[BPF_JEQ >> 4] = "==",	 [BPF_JGT >> 4] = ">",
-					 [BPF_JGE >> 4] = ">=",	 [BPF_JSET >> 4] = "&",
-					 [BPF_JNE >> 4] = "!=",	 [BPF_JSGT >> 4] = "s>",
+static const char *const jump_ops[16] = {[BPF_JEQ >> 4] = "==",	  [BPF_JGT >> 4] = ">",
+					 [BPF_JGE >> 4] = ">=",	  [BPF_JSET >> 4] = "&",
+					 [BPF_JNE >> 4] = "!=",	  [BPF_JSGT >> 4] = "s>",
 					 [BPF_JSGE >> 4] = "s>=", [BPF_JLT >> 4] = "<",
-					 [BPF_JLE >> 4] = "<=",	 [BPF_JSLT >> 4] = "s<",
+					 [BPF_JLE >> 4] = "<=",	  [BPF_JSLT >> 4] = "s<",
 					 [BPF_JSLE >> 4] = "s<="};
 
 static const char *width_of(const struct bpf_insn *in)
@@ -43,10 +43,10 @@ static void print_alu(const struct bpf_insn *in, struct buf *out)
 
 static void print_atomic(const struct bpf_insn *in, struct buf *out)
 {
-	const char *name = in->imm == BPF_XCHG		     ? "xchg"
-			   : in->imm == BPF_CMPXCHG	     ? "cmpxchg"
+	const char *name = in->imm == BPF_XCHG		      ? "xchg"
+			   : in->imm == BPF_CMPXCHG	      ? "cmpxchg"
 			   : in->imm == (BPF_ADD | BPF_FETCH) ? "fetch_add"
-							     : "add";
+							      : "add";
 
 	buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u", name, width_of(in), in->dst_reg, in->off,
 		   in->src_reg);
@@ -79,7 +79,8 @@ static void print_jump(const struct code *c, const struct code_line *line, struc
 		return;
 	}
 	if (op != BPF_JA) {
-		buf_printf(out, "if r%u %s ", in->dst_reg, jump_ops[op >> 4] ? jump_ops[op >> 4] : "?");
+		buf_printf(out, "if r%u %s ", in->dst_reg,
+			   jump_ops[op >> 4] ? jump_ops[op >> 4] : "?");
 		print_source(in, "r", out);
 		buf_char(out, ' ');
 	}

@@ -16,16 +16,16 @@
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/ring.h"
 
-#define RING_DATA	(4u << 20)  /* bytes, for scripts that send data */
-#define RING_CONTROL	(64u << 10) /* for those that only print maps */
-#define RING_MOST	(1u << 30)
-#define LOG_SIZE	(1u << 20)
-#define LOG_TAIL	1500u
-#define SLEEPABLE	(1u << 4)    /* BPF_F_SLEEPABLE */
-#define MAPPABLE	(1u << 10)   /* BPF_F_MMAPABLE */
-#define INITIAL_PID_NS	0xeffffffcu  /* inode of the first pid namespace */
-#define PAUSE_FIRST	1	     /* ms between looks at the ring */
-#define PAUSE_LAST	50
+#define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
+#define RING_CONTROL   (64u << 10) /* for those that only print maps */
+#define RING_MOST      (1u << 30)
+#define LOG_SIZE       (1u << 20)
+#define LOG_TAIL       1500u
+#define SLEEPABLE      (1u << 4)   /* BPF_F_SLEEPABLE */
+#define MAPPABLE       (1u << 10)  /* BPF_F_MMAPABLE */
+#define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
+#define PAUSE_FIRST    1	   /* ms between looks at the ring */
+#define PAUSE_LAST     50
 
 struct loaded {
 	struct unit unit;
@@ -175,10 +175,8 @@ static int make_control(struct engine *e, const struct program *p, struct diag *
 static int make_zeros(struct engine *e, const struct program *p, uint32_t scratch, struct diag *d)
 {
 	uint32_t size = scratch > 64 ? scratch : 64;
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .max_entries = 1,
-			       .name = "zeros"};
+	struct kernel_map m = {
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .max_entries = 1, .name = "zeros"};
 
 	for (uint32_t i = 0; i < p->map_count; i++)
 		if (e->stores[i].value_size + 8 > size)
@@ -209,10 +207,8 @@ static int make_ring(struct engine *e, const struct program *p, struct diag *d)
 
 static int make_scratch(struct engine *e, uint32_t size, struct diag *d)
 {
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .value_size = size,
-			       .name = "scratch"};
+	struct kernel_map m = {
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
 
 	e->world.scratch_size = size;
 	if (!size)
@@ -576,9 +572,8 @@ static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)
 	int err = 0;
 
 	for (uint32_t i = 0; i < e->world.place_count * FAULT_KINDS && !err; i++) {
-		struct engine_fault f = {.place = i / FAULT_KINDS,
-					 .kind = i % FAULT_KINDS,
-					 .count = counts[i]};
+		struct engine_fault f = {
+			.place = i / FAULT_KINDS, .kind = i % FAULT_KINDS, .count = counts[i]};
 
 		if (f.count)
 			err = fn(arg, &f);
@@ -589,8 +584,10 @@ static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)
 static void bpf_dump(struct engine *e, struct buf *out)
 {
 	static const char *const kinds[] = {
-		[UNIT_UPROBE] = "uprobe",   [UNIT_URETPROBE] = "uretprobe",
-		[UNIT_TRACEPOINT] = "tracepoint", [UNIT_PROFILE] = "profile",
+		[UNIT_UPROBE] = "uprobe",
+		[UNIT_URETPROBE] = "uretprobe",
+		[UNIT_TRACEPOINT] = "tracepoint",
+		[UNIT_PROFILE] = "profile",
 		[UNIT_RUN] = "run",
 	};
 	unsigned number = 0;

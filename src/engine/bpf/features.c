@@ -9,7 +9,7 @@
 #include "engine/bpf/insn.h"
 #include "engine/bpf/kernel.h"
 
-#define SLEEPABLE		  (1u << 4) /* BPF_F_SLEEPABLE */
+#define SLEEPABLE	       (1u << 4) /* BPF_F_SLEEPABLE */
 #define FUNC_GET_ATTACH_COOKIE 174
 
 static bool loads(enum bpf_prog_type type, uint32_t attach_type, uint32_t flags, int helper)

@@ -1,5 +1,5 @@
-/* What this kernel can do, found by trying it: each question is asked once, when the answer is first
- * needed, and by a system call or two. NOPAL_NO_FEATURES=uprobe_multi,sleepable,... makes the
+/* What this kernel can do, found by trying it: each question is asked once, when the answer is
+ * first needed, and by a system call or two. NOPAL_NO_FEATURES=uprobe_multi,sleepable,... makes the
  * answers no, for tests and for kernels that lie. */
 #ifndef NOPAL_ENGINE_BPF_FEATURES_H
 #define NOPAL_ENGINE_BPF_FEATURES_H
@@ -7,14 +7,14 @@
 #include "base/buf.h"
 
 enum feature {
-	FEATURE_UPROBE,		    /* uprobes by perf_event_open at all */
-	FEATURE_UPROBE_MULTI,	    /* one link for any number of sites */
-	FEATURE_SLEEPABLE,	    /* programs that may read pages that are not resident */
-	FEATURE_COOKIE,		    /* bpf_get_attach_cookie */
-	FEATURE_REF_CTR,	    /* semaphores raised by the kernel */
-	FEATURE_RING,		    /* BPF ring buffer */
-	FEATURE_RUN,		    /* programs run on demand: BEGIN, END, interval */
-	FEATURE_NOP5_SAFE,	    /* a uprobe at a 5-byte nop leaves the stack below sp alone */
+	FEATURE_UPROBE,	      /* uprobes by perf_event_open at all */
+	FEATURE_UPROBE_MULTI, /* one link for any number of sites */
+	FEATURE_SLEEPABLE,    /* programs that may read pages that are not resident */
+	FEATURE_COOKIE,	      /* bpf_get_attach_cookie */
+	FEATURE_REF_CTR,      /* semaphores raised by the kernel */
+	FEATURE_RING,	      /* BPF ring buffer */
+	FEATURE_RUN,	      /* programs run on demand: BEGIN, END, interval */
+	FEATURE_NOP5_SAFE,    /* a uprobe at a 5-byte nop leaves the stack below sp alone */
 	FEATURE_COUNT_,
 };
 

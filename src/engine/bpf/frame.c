@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#define HOMES_MAX 28 /* registers on the stack */
+#define HOMES_MAX  28 /* registers on the stack */
 #define SMALL_SLOT 64u
 
 bool type_is_text(const struct type *t)
@@ -46,8 +46,8 @@ static void stretch_over_loops(const struct clause *c, struct life *lives)
 		if (in->op != OP_NEXT)
 			continue;
 		for (uint32_t r = 0; r < c->reg_count; r++)
-			if (lives[r].used && lives[r].from <= in->target && lives[r].to > in->target &&
-			    lives[r].to < i)
+			if (lives[r].used && lives[r].from <= in->target &&
+			    lives[r].to > in->target && lives[r].to < i)
 				lives[r].to = i;
 	}
 }
@@ -93,7 +93,7 @@ static void home_registers(const struct clause *c, const struct life *lives, uin
 		int32_t h = f->regs[r].offset;
 
 		f->regs[r].offset = f->regs[r].in_scratch ? f->scratch + 8 * (h - HOMES_MAX)
-							   : STACK_HOMES - 8 * (h + 1);
+							  : STACK_HOMES - 8 * (h + 1);
 	}
 	if (homes > HOMES_MAX)
 		f->scratch += 8 * (int32_t)(homes - HOMES_MAX);

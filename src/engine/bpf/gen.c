@@ -3,6 +3,7 @@
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define SCRATCH_TRIES 8
 #define COPY_INLINE   128u /* bytes up to which copies are loads and stores */

@@ -49,8 +49,8 @@ struct gen_world {
 	unsigned cpus;
 	bool sleepable;
 	/* Whose events count: */
-	pid_t pid; /* 0: everybody's */
-	int pids_fd; /* hash of followed processes, kernel numbers; -1: none */
+	pid_t pid;		 /* 0: everybody's */
+	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */
 	uint64_t ns_dev, ns_ino; /* pid namespace when it is not the initial one; 0 */
 };
 
@@ -62,12 +62,12 @@ struct home {
 
 struct frame {
 	struct home *regs, *slots;
-	bool *padded;	     /* slots that must be zero behind their text: keys, values, copies */
+	bool *padded;	       /* slots that must be zero behind their text: keys, values, copies */
 	struct home *counters; /* of loops, by instruction number of their OP_LOOP */
-	int32_t stack;	     /* lowest byte used, negative */
-	int32_t scratch;     /* bytes of scratch used; 0: none needed */
-	int32_t record;	     /* records are put together here, in scratch; 0: nowhere */
-	int32_t key;	     /* short keys likewise */
+	int32_t stack;	       /* lowest byte used, negative */
+	int32_t scratch;       /* bytes of scratch used; 0: none needed */
+	int32_t record;	       /* records are put together here, in scratch; 0: nowhere */
+	int32_t key;	       /* short keys likewise */
 };
 
 struct gen {
@@ -85,8 +85,7 @@ struct gen {
 };
 
 /* frame.c */
-int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
-	       struct frame *out);
+int frame_plan(struct arena *a, const struct program *p, const struct clause *c, struct frame *out);
 bool type_is_text(const struct type *t);
 bool type_is_stack(const struct type *t);
 /* Bytes of a slot in memory, with what operations need behind it. */

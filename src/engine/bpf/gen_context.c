@@ -217,8 +217,9 @@ static void read_reg(struct gen *g, const struct insn *in, const struct attach *
 
 	if (offset == REG_NOT_SAVED || g->unit->kind == UNIT_RUN ||
 	    g->unit->kind == UNIT_TRACEPOINT) {
-		gen_fail(g, -ENOTSUP, "unreadable-register", "a register used here is not saved by the "
-							     "kernel at this kind of probe");
+		gen_fail(g, -ENOTSUP, "unreadable-register",
+			 "a register used here is not saved by the "
+			 "kernel at this kind of probe");
 		return;
 	}
 	code_load(g->code, 8, R1, CTX, offset);

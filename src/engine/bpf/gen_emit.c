@@ -56,8 +56,8 @@ static void wake_flags(struct gen *g, const struct format *f, uint32_t most)
  * which the reader makes the record. */
 static void count_unsent(struct gen *g, const struct insn *in, const struct format *f)
 {
-	gen_count(g, format_is_control(f) ? CONTROL_FIXED_ + (uint32_t)in->imm
-					  : CONTROL_LOST_RECORDS);
+	gen_count(g,
+		  format_is_control(f) ? CONTROL_FIXED_ + (uint32_t)in->imm : CONTROL_LOST_RECORDS);
 }
 
 static uint64_t head_word(uint32_t size, uint16_t format)
@@ -69,8 +69,7 @@ static uint64_t head_word(uint32_t size, uint16_t format)
 	return word;
 }
 
-static void emit_fixed(struct gen *g, const struct insn *in, const struct format *f,
-		       uint32_t size)
+static void emit_fixed(struct gen *g, const struct insn *in, const struct format *f, uint32_t size)
 {
 	struct code *c = g->code;
 	int full = code_label(c), done = code_label(c);
@@ -163,8 +162,7 @@ static void pack_fixed(struct gen *g, const struct type *t, const struct field *
 	p->fixed += (int32_t)len;
 }
 
-static void emit_packed(struct gen *g, const struct insn *in, const struct format *f,
-			uint32_t most)
+static void emit_packed(struct gen *g, const struct insn *in, const struct format *f, uint32_t most)
 {
 	struct code *c = g->code;
 	struct position p = {.fixed = sizeof(struct record_head)};

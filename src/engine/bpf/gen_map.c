@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-#define INSERT_TRIES   3
-#define EXTREME_ROUNDS 64
+#define INSERT_TRIES	   3
+#define EXTREME_ROUNDS	   64
 #define FUNC_PERCPU_LOOKUP 195
 
 /* The kernel map to ask and where its key lies. */
@@ -105,8 +105,7 @@ static void look_up(struct gen *g, const struct store *s, const struct key *key)
 }
 
 /* R0 = the value, inserted as zeros when it is not there; else to `full`. Ruins TMP. */
-static void look_up_or_insert(struct gen *g, const struct store *s, const struct key *key,
-			      int full)
+static void look_up_or_insert(struct gen *g, const struct store *s, const struct key *key, int full)
 {
 	struct code *c = g->code;
 	int found = code_label(c), again = code_label(c);
@@ -583,8 +582,8 @@ static void map_del(struct gen *g, const struct insn *in, const struct store *s,
 void gen_map(struct gen *g, const struct insn *in)
 {
 	static map_fn *const ops[OP_COUNT_] = {
-		[OP_MAP_GET] = map_get, [OP_MAP_COPY] = map_copy, [OP_MAP_SET] = map_set,
-		[OP_MAP_PUT] = map_put, [OP_MAP_ADD] = map_add,	  [OP_MAP_DEL] = map_del,
+		[OP_MAP_GET] = map_get, [OP_MAP_COPY] = map_copy,	[OP_MAP_SET] = map_set,
+		[OP_MAP_PUT] = map_put, [OP_MAP_ADD] = map_add,		[OP_MAP_DEL] = map_del,
 		[OP_MAP_HAS] = map_has, [OP_AGGREGATE] = map_aggregate,
 	};
 

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define PAGE		4096
-#define COMM_SIZE	16
-#define STACK_USER	256 /* BPF_F_USER_STACK */
-#define COMPARE_INLINE	8   /* words of a literal compared one by one */
+#define PAGE	       4096
+#define COMM_SIZE      16
+#define STACK_USER     256 /* BPF_F_USER_STACK */
+#define COMPARE_INLINE 8   /* words of a literal compared one by one */
 
 static void set_head(struct gen *g, struct home s, uint32_t len, uint32_t flags)
 {
@@ -22,8 +22,7 @@ static void set_empty(struct gen *g, const struct insn *in, uint32_t flags)
 	struct home s = gen_slot(g, in->s);
 
 	set_head(g, s, 0, flags);
-	gen_zero(g, s, HEAD_SIZE,
-		 g->frame->padded[in->s] ? gen_slot_type(g, in->s)->size : 8);
+	gen_zero(g, s, HEAD_SIZE, g->frame->padded[in->s] ? gen_slot_type(g, in->s)->size : 8);
 }
 
 /* Before a read: what a short text leaves of the padding. */

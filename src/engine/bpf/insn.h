@@ -13,24 +13,24 @@
 /* Registers by the role they have in our programs. 1..5 are the arguments of calls and do not
  * survive them. */
 enum {
-	R0,	   /* result of calls */
+	R0, /* result of calls */
 	R1,
 	R2,
 	R3,
 	R4,
 	R5,
-	CTX,	   /* r6: the program's context, all along */
-	TMP,	   /* r7: of the operation being emitted; survives calls */
-	TMP2,	   /* r8: likewise */
-	SCRATCH,   /* r9: the scratch memory of the run, when the clause needs any */
-	FRAME,	   /* r10: end of the 512-byte stack */
+	CTX,	 /* r6: the program's context, all along */
+	TMP,	 /* r7: of the operation being emitted; survives calls */
+	TMP2,	 /* r8: likewise */
+	SCRATCH, /* r9: the scratch memory of the run, when the clause needs any */
+	FRAME,	 /* r10: end of the 512-byte stack */
 };
 
 struct code_line {
 	struct bpf_insn insn;
-	uint64_t wide;	    /* ld_imm64: the 64-bit value, or offset << 32 | fd */
-	int32_t label;	    /* jumps: where to; else -1 */
-	uint32_t span;	    /* note number + 1; 0: same as before */
+	uint64_t wide; /* ld_imm64: the 64-bit value, or offset << 32 | fd */
+	int32_t label; /* jumps: where to; else -1 */
+	uint32_t span; /* note number + 1; 0: same as before */
 	bool is_wide;
 	bool is_reached;
 	uint32_t at; /* final position */

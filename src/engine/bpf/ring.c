@@ -9,10 +9,10 @@
 
 #include "engine/bpf/kernel.h"
 
-#define HEAD	  8u	      /* bytes of header before each record */
-#define BUSY	  (1u << 31)  /* still being written */
+#define HEAD	  8u	     /* bytes of header before each record */
+#define BUSY	  (1u << 31) /* still being written */
 #define DISCARDED (1u << 30)
-#define ONE_DRAIN (1 << 16)   /* records after which a drain returns */
+#define ONE_DRAIN (1 << 16)    /* records after which a drain returns */
 #define GIVE_BACK (256u << 10) /* bytes after which the kernel is told how far we are */
 
 static size_t page_size(void)

@@ -8,8 +8,8 @@
 
 struct ring {
 	int fd, wait_fd;
-	size_t size; /* of the data, a power of two */
-	uint64_t *consumer; /* one page: how far we are */
+	size_t size;	      /* of the data, a power of two */
+	uint64_t *consumer;   /* one page: how far we are */
 	unsigned char *pages; /* one page: how far the kernel is; then the data */
 	unsigned char *bounce;
 	size_t bounce_size;

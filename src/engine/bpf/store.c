@@ -7,9 +7,9 @@
 
 #include "engine/bpf/kernel.h"
 
-#define NO_PREALLOC 1u	      /* BPF_F_NO_PREALLOC */
-#define BATCH	    256u      /* entries read by one system call */
-#define SINGLE_KEY  8u	      /* bytes of the key of a map without keys */
+#define NO_PREALLOC 1u	 /* BPF_F_NO_PREALLOC */
+#define BATCH	    256u /* entries read by one system call */
+#define SINGLE_KEY  8u	 /* bytes of the key of a map without keys */
 
 uint32_t store_short_size(const struct type *t)
 {
@@ -77,7 +77,8 @@ static int create(const struct store *s, uint32_t key_size, struct diag *d)
 	}
 	fd = kernel_map_create(&m);
 	if (fd < 0)
-		diag_error(d, fd, "map", "cannot create map '%.*s' (%u bytes a key, %u a value): %s",
+		diag_error(d, fd, "map",
+			   "cannot create map '%.*s' (%u bytes a key, %u a value): %s",
 			   STR_FMT(s->def->name), m.key_size, m.value_size, strerror(-fd));
 	return fd;
 }

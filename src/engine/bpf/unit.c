@@ -184,7 +184,8 @@ static int case_for(struct arena *a, struct unit *u, const struct entry *entries
 
 static int compare_cases(const void *x, const void *y)
 {
-	const struct unit_case *a = *(struct unit_case *const *)x, *b = *(struct unit_case *const *)y;
+	const struct unit_case *a = *(struct unit_case *const *)x,
+			       *b = *(struct unit_case *const *)y;
 
 	for (uint32_t i = 0; i < a->step_count && i < b->step_count; i++) {
 		int order = compare_u64(a->steps[i].clause, b->steps[i].clause);
@@ -255,7 +256,8 @@ static int make_single(struct arena *a, const struct program *p, uint32_t clause
 {
 	struct unit_step *step = arena_new(a, struct unit_step);
 
-	*u = (struct unit){.kind = kind_of(at->kind), .program = p, .case_count = 1, .site_count = 1};
+	*u = (struct unit){
+		.kind = kind_of(at->kind), .program = p, .case_count = 1, .site_count = 1};
 	u->cases = arena_new(a, struct unit_case);
 	u->sites = arena_new(a, struct unit_site);
 	if (!step || !u->cases || !u->sites)
