@@ -945,6 +945,7 @@ int main(void)
 	if (!glob("tests/cases/report/*.txt", 0, NULL, &files))
 		for (size_t i = 0; i < files.gl_pathc; i++)
 			add_cases(&suite, files.gl_pathv[i]);
+	globfree(&files);
 	if (!suite.count || suite.count + 4 > sizeof(suite.tests) / sizeof(*suite.tests))
 		return 1;
 	add_test(&suite, "times are formatted", times_are_formatted, NULL);
