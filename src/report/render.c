@@ -179,7 +179,7 @@ static void render_time(const struct renderer *r, const struct value *v, struct 
 
 	if (v->extra < r->name_count)
 		format = r->names[v->extra];
-	moment_format(format, r->wall_offset + (int64_t)v->bits, out);
+	moment_format(format, (int64_t)((uint64_t)r->wall_offset + v->bits), out);
 }
 
 void render_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
