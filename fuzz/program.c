@@ -4,7 +4,7 @@
  * error. */
 #include <stdlib.h>
 
-#include "engine/interp/interp.h"
+#include "engine/interp/state.h"
 #include "program/op.h"
 
 #define MAX_CODE 64
@@ -147,13 +147,20 @@ static uint64_t work_of(const struct clause *c)
 	return work;
 }
 
-static int open_record(void *arg, struct str bytes)
+/* What came out of a run: the bytes of all records and maps. */
+struct outcome {
+	const struct program *p;
+	struct buf bytes;
+	unsigned entries;
+};
+
+static int take_record(void *arg, struct str bytes)
 {
-	const struct program *p = arg;
+	struct outcome *o = arg;
 	struct record r;
 	struct value v;
 
-	if (record_open(p, bytes, &r))
+	if (record_open(o->p, bytes, &r))
 		abort();
 	for (unsigned i = 0; i < r.format->field_count; i++) {
 		if (record_field(&r, &r.format->fields[i], &v))
@@ -161,22 +168,26 @@ static int open_record(void *arg, struct str bytes)
 	}
 	if (cursor_left(&r.rest))
 		abort();
+	buf_str(&o->bytes, bytes);
 	return 0;
 }
 
-static int count_entry(void *arg, struct str key, struct str value)
+static int take_entry(void *arg, struct str key, struct str value)
 {
-	(void)key;
-	(void)value;
-	return ++*(unsigned *)arg > 3 ? abort(), 0 : 0;
+	struct outcome *o = arg;
+
+	if (++o->entries > 3)
+		abort();
+	buf_str(&o->bytes, key);
+	buf_str(&o->bytes, value);
+	return 0;
 }
 
-static void run(const struct program *p)
+static void fire(struct engine *e, unsigned char garbage)
 {
 	static const char memory[] = "text in memory\0\x80\xff";
-	const struct engine_options options = {.ring_bytes = 256};
-	const struct area area = {0x1000, {memory, sizeof(memory)}};
 	static const uint64_t frames[] = {1, 2, 3};
+	const struct area area = {0x1000, {memory, sizeof(memory)}};
 	struct context c = {.areas = &area,
 			    .area_count = 1,
 			    .event = STR("\x04\x00\x08\x00"
@@ -184,26 +195,48 @@ static void run(const struct program *p)
 			    .comm = STR("comm"),
 			    .ustack = frames,
 			    .ustack_count = 3};
-	struct engine *e;
+	struct unit *u = &e->units[0];
 
 	c.regs[0] = 0x1000;
 	c.regs[1] = 0x1008;
+	memset(u->regs, garbage, u->clause->reg_count * sizeof(*u->regs));
+	for (uint32_t i = 0; i < u->clause->slot_count; i++)
+		memset(u->frame + u->slot_at[i], garbage, type_memory(&slots[i].type));
+	if (interp_fire(e, 0, 0, &c) != 1)
+		abort();
+}
+
+static void run(struct outcome *o, unsigned char garbage)
+{
+	const struct engine_options options = {.ring_bytes = 256};
+	struct engine *e;
+
 	if (engine_interp.open(&options, &e, NULL))
 		return;
-	if (engine_interp.build(e, p, NULL) || engine_interp.attach(e, NULL))
+	if (engine_interp.build(e, o->p, NULL) || engine_interp.attach(e, NULL))
 		abort();
-	for (unsigned i = 0; i < 3; i++) {
-		if (interp_fire(e, 0, 0, &c) != 1)
-			abort();
-	}
-	if (engine_interp.drain(e, 0, open_record, (void *)p) < 0)
+	interp_set_start(e, 0);
+	for (unsigned i = 0; i < 3; i++)
+		fire(e, (unsigned char)(garbage + i));
+	if (engine_interp.drain(e, 0, take_record, o) < 0)
 		abort();
-	for (uint32_t i = 0; i < p->map_count; i++) {
-		unsigned count = 0;
-
-		engine_interp.map_each(e, i, count_entry, &count);
+	for (uint32_t i = 0; i < o->p->map_count; i++) {
+		o->entries = 0;
+		engine_interp.map_each(e, i, take_entry, o);
 	}
 	engine_interp.close(e);
+}
+
+static void run_twice(const struct program *p)
+{
+	struct outcome one = {.p = p}, two = {.p = p};
+
+	run(&one, 0x11);
+	run(&two, 0xee);
+	if (!str_eq(buf_as_str(&one.bytes), buf_as_str(&two.bytes)))
+		abort();
+	buf_free(&one.bytes);
+	buf_free(&two.bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -244,7 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	program_print(&p, &text);
 	if (!err && work_of(&clause) <= MAX_WORK)
-		run(&p);
+		run_twice(&p);
 	buf_free(&text);
 	diag_free(&d);
 	return 0;
