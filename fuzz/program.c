@@ -56,8 +56,15 @@ static const struct format formats[] = {
 static const struct str literals[] = {STR("text"), STR(""), STR("a text that is too long")};
 static const struct str names[] = {STR("place")};
 static const struct arch_reg regs[] = {{"r0", 0, 8, 0, 0}, {"r1", 1, 8, 0, 0}};
-static const struct arch arch = {
-	.name = "fuzz", .word = 8, .pc = 16, .sp = 1, .tls = 17, .regs = regs, .reg_count = 2};
+static const struct arch arch = {.name = "fuzz",
+				 .word = 8,
+				 .pc = 16,
+				 .sp = 1,
+				 .tls = 17,
+				 .zero = REG_NONE,
+				 .zero_base = REG_NONE,
+				 .regs = regs,
+				 .reg_count = 2};
 static const struct operand operands[] = {
 	{.kind = OPERAND_REG,
 	 .size = 4,

@@ -35,6 +35,8 @@ static const struct arch test_arch = {.name = "test",
 				      .pc = 16,
 				      .sp = 15,
 				      .tls = 17,
+				      .zero = 14,
+				      .zero_base = 13,
 				      .regs = test_regs,
 				      .reg_count = 16};
 static const struct arch test_arch32 = {.name = "test32",
@@ -42,6 +44,8 @@ static const struct arch test_arch32 = {.name = "test32",
 					.pc = 16,
 					.sp = 15,
 					.tls = 17,
+					.zero = 14,
+					.zero_base = 13,
 					.regs = test_regs,
 					.reg_count = 16};
 

@@ -208,7 +208,7 @@ static bool is_readable(const struct operand *o)
 	bool known = o->kind == OPERAND_CONST || o->kind == OPERAND_REG || o->kind == OPERAND_MEM;
 
 	return known && is_width(o->size) && (!o->is_float || o->size >= 4) && o->reg_shift < 64 &&
-	       o->scale_shift <= 3;
+	       o->scale_shift < 64;
 }
 
 static bool has_reg_id(const struct arch *arch, int64_t id)

@@ -180,7 +180,7 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_SEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, true); break;
 	case OP_F2I: regs[i->d] = float_to_int(regs[i->a], i->imm); break;
 	case OP_ARG: regs[i->d] = read_arg(r, &r->at->operands[i->imm]); break;
-	case OP_REG: regs[i->d] = r->c->regs[i->imm]; break;
+	case OP_REG: regs[i->d] = read_reg(r, (uint8_t)i->imm); break;
 	case OP_FIELD: regs[i->d] = read_field(r, i); break;
 	case OP_BUILTIN: regs[i->d] = read_builtin(r, i->imm); break;
 	case OP_LOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;

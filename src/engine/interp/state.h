@@ -55,6 +55,7 @@ void run_fault(struct run *r, int kind);
 
 /* context.c: reading what a context holds. Unreadable is a fault and gives 0 or an empty text. */
 uint64_t extend(uint64_t bits, unsigned size, bool is_signed);
+uint64_t read_reg(const struct run *r, uint8_t id);
 uint64_t read_arg(struct run *r, const struct operand *o);
 uint64_t read_field(struct run *r, const struct insn *i);
 uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed);
