@@ -1,0 +1,506 @@
+/* Addresses -> names: of ourselves, of children while they live and after, of files that vanished,
+ * of code compiled at run time, of the vDSO and the kernel, in C++. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "report/demangle.h"
+#include "report/jit.h"
+#include "report/kernel.h"
+#include "report/symbols.h"
+
+static const char *library(void)
+{
+	static char path[4096];
+	const char *targets = getenv("TARGETS");
+
+	snprintf(path, sizeof(path), "%s/named", targets ? targets : "build/targets");
+	return path;
+}
+
+static char *name_of(struct symbols *s, pid_t pid, uint64_t address, unsigned flags)
+{
+	static char text[8192];
+	struct buf out = BUF_INIT;
+
+	symbols_user(s, pid, address, flags, &out);
+	snprintf(text, sizeof(text), "%s", out.ptr ? out.ptr : "");
+	buf_free(&out);
+	return text;
+}
+
+/* ---- a child that has something mapped ---- */
+
+struct child {
+	pid_t pid;
+	int end; /* closing it ends the child */
+	uint64_t exported, local;
+};
+
+/* How a child comes to its code: the addresses of two functions, 0 when it cannot. */
+typedef void prepare_fn(uint64_t addresses[2]);
+
+static void child_start(struct child *c, prepare_fn *prepare)
+{
+	uint64_t addresses[2] = {0, 0};
+	int ready[2], end[2];
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(end), 0);
+	c->pid = fork();
+	if (!c->pid) {
+		close(end[1]);
+		prepare(addresses);
+		if (write(ready[1], addresses, sizeof(addresses)) == sizeof(addresses))
+			while (read(end[0], &byte, 1) > 0)
+				;
+		_exit(0);
+	}
+	close(ready[1]);
+	close(end[0]);
+	assert_int_equal(read(ready[0], addresses, sizeof(addresses)), sizeof(addresses));
+	close(ready[0]);
+	c->end = end[1];
+	c->exported = addresses[0];
+	c->local = addresses[1];
+}
+
+static void child_end(struct child *c)
+{
+	close(c->end);
+	waitpid(c->pid, NULL, 0);
+}
+
+static void load(const char *path, uint64_t addresses[2])
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	void *(*local)(void);
+
+	if (!handle)
+		return;
+	addresses[0] = (uint64_t)dlsym(handle, "named_exported");
+	*(void **)&local = dlsym(handle, "named_local_address");
+	addresses[1] = (uint64_t)local();
+}
+
+static bool copy_library(int to)
+{
+	char piece[65536];
+	int from = open(library(), O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (from < 0)
+		return false;
+	while ((got = read(from, piece, sizeof(piece))) > 0)
+		if (write(to, piece, (size_t)got) != got)
+			break;
+	close(from);
+	return got == 0;
+}
+
+static void map_file(uint64_t addresses[2])
+{
+	load(library(), addresses);
+}
+
+static void map_deleted_file(uint64_t addresses[2])
+{
+	char path[] = "/tmp/named-XXXXXX";
+	int fd = mkstemp(path);
+
+	if (fd >= 0 && copy_library(fd))
+		load(path, addresses);
+	unlink(path);
+}
+
+static void map_memory_file(uint64_t addresses[2])
+{
+	int fd = memfd_create("named", 0);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && copy_library(fd))
+		load(path, addresses);
+}
+
+static void map_in_other_namespace(uint64_t addresses[2])
+{
+	int fd;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/tmp", "tmpfs", 0, NULL))
+		return;
+	fd = open("/tmp/named", O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+	if (fd >= 0 && copy_library(fd))
+		load("/tmp/named", addresses);
+}
+
+static void map_compiled_code(uint64_t addresses[2])
+{
+	char path[64];
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	file = fopen(path, "w");
+	if (code == MAP_FAILED || !file)
+		return;
+	fprintf(file, "%lx 40 Old::method\n%lx 20 Hot::method(int) [tier 2]\nbad line\n",
+		(unsigned long)code, (unsigned long)code + 16);
+	fclose(file);
+	addresses[0] = (uint64_t)code + 20;
+	addresses[1] = (uint64_t)code + 4;
+}
+
+/* ---- tests ---- */
+
+__attribute__((noinline)) static int function_of_this_test(int n)
+{
+	__asm__ volatile("");
+	return n;
+}
+
+static void own_functions_have_names(void **state)
+{
+	struct symbols *s = NULL;
+	uint64_t address = (uint64_t)function_of_this_test;
+
+	(void)state;
+	assert_int_equal(symbols_new(&s), 0);
+	assert_string_equal(name_of(s, getpid(), address, 0), "function_of_this_test");
+	assert_string_equal(name_of(s, getpid(), address + 1, SYMBOL_OFFSET),
+			    "function_of_this_test+1");
+	assert_non_null(strstr(name_of(s, getpid(), address, SYMBOL_OFFSET | SYMBOL_MODULE),
+			       "function_of_this_test+0 (/"));
+	symbols_free(s);
+}
+
+static void unknown_addresses_are_numbers(void **state)
+{
+	struct symbols *s = NULL;
+
+	(void)state;
+	assert_int_equal(symbols_new(&s), 0);
+	assert_string_equal(name_of(s, getpid(), 0, 0), "0");
+	assert_string_equal(name_of(s, getpid(), 0x10, SYMBOL_OFFSET), "0x10");
+	assert_string_equal(name_of(s, 0, 0x1234, SYMBOL_OFFSET), "0x1234");
+	assert_string_equal(name_of(s, -5, 0x1234, 0), "0x1234");
+	assert_string_equal(name_of(s, 0x3ffffffe, 0xffffffffffffffff, SYMBOL_MODULE),
+			    "0xffffffffffffffff");
+	symbols_free(s);
+}
+
+/* Both functions are named, after the process was only seen and is gone. */
+static void check_after_exit(prepare_fn *prepare)
+{
+	struct symbols *s = NULL;
+	struct child c;
+
+	if (access(library(), R_OK))
+		skip();
+	child_start(&c, prepare);
+	if (!c.exported) {
+		child_end(&c);
+		skip();
+	}
+	assert_int_equal(symbols_new(&s), 0);
+	symbols_see(s, c.pid);
+	child_end(&c);
+	assert_string_equal(name_of(s, c.pid, c.exported, SYMBOL_OFFSET), "named_exported+0");
+	assert_string_equal(name_of(s, c.pid, c.local + 1, SYMBOL_OFFSET), "named_local+1");
+	symbols_free(s);
+}
+
+static void names_survive_exit(void **state)
+{
+	(void)state;
+	check_after_exit(map_file);
+}
+
+static void names_survive_deletion_and_exit(void **state)
+{
+	(void)state;
+	check_after_exit(map_deleted_file);
+}
+
+static void names_in_memory_files_survive_exit(void **state)
+{
+	(void)state;
+	check_after_exit(map_memory_file);
+}
+
+static void names_in_other_namespaces_survive_exit(void **state)
+{
+	(void)state;
+	check_after_exit(map_in_other_namespace);
+}
+
+/* A process that nobody saw while it lived has no names, and no wrong ones. */
+static void a_process_not_seen_has_numbers(void **state)
+{
+	struct symbols *s = NULL;
+	struct child c;
+	char number[32];
+
+	(void)state;
+	child_start(&c, map_file);
+	child_end(&c);
+	assert_int_equal(symbols_new(&s), 0);
+	symbols_see(s, c.pid);
+	snprintf(number, sizeof(number), "0x%llx", (unsigned long long)c.exported);
+	assert_string_equal(name_of(s, c.pid, c.exported, SYMBOL_OFFSET), number);
+	symbols_free(s);
+}
+
+/* What is mapped later is found when an address asks for it. */
+static void later_libraries_are_found(void **state)
+{
+	uint64_t addresses[2] = {0, 0};
+	struct symbols *s = NULL;
+
+	(void)state;
+	if (access(library(), R_OK))
+		skip();
+	assert_int_equal(symbols_new(&s), 0);
+	symbols_see(s, getpid());
+	load(library(), addresses);
+	assert_string_equal(name_of(s, getpid(), addresses[0], 0), "named_exported");
+	symbols_free(s);
+}
+
+/* A file that took the path of the mapped one gives no names. */
+static void a_replaced_file_is_not_believed(void **state)
+{
+	char path[] = "/tmp/named-XXXXXX", number[32];
+	uint64_t addresses[2] = {0, 0};
+	struct symbols *s = NULL;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0 && copy_library(fd));
+	load(path, addresses);
+	assert_int_equal(symbols_new(&s), 0);
+	symbols_see(s, getpid());
+	close(fd);
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0755);
+	assert_true(fd >= 0 && copy_library(fd));
+	close(fd);
+	/* The mapping itself still leads to the old file, so the name is the right one. */
+	if (addresses[0])
+		assert_string_equal(name_of(s, getpid(), addresses[0], 0), "named_exported");
+	snprintf(number, sizeof(number), "0x%x", 0x10);
+	assert_string_equal(name_of(s, getpid(), 0x10, 0), number);
+	unlink(path);
+	symbols_free(s);
+}
+
+static void compiled_code_has_names(void **state)
+{
+	struct symbols *s = NULL;
+	struct child c;
+	char path[64];
+
+	(void)state;
+	child_start(&c, map_compiled_code);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)c.pid);
+	assert_true(c.exported != 0);
+	assert_int_equal(symbols_new(&s), 0);
+	assert_string_equal(name_of(s, c.pid, c.exported, SYMBOL_OFFSET),
+			    "Hot::method(int) [tier 2]+4");
+	assert_string_equal(name_of(s, c.pid, c.local, SYMBOL_OFFSET), "Old::method+4");
+	child_end(&c);
+	assert_string_equal(name_of(s, c.pid, c.local, 0), "Old::method");
+	unlink(path);
+	symbols_free(s);
+}
+
+/* A stranger's file in /tmp says nothing about other people's processes. */
+static void perf_maps_of_others_are_not_believed(void **state)
+{
+	char path[] = "/tmp/named-XXXXXX", link[64];
+	struct jit_names *names = NULL;
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "1000 10 f\n", 10), 10);
+	assert_int_equal(jit_names_read(path, getuid(), &names), 0);
+	if (getuid() == 0 && !fchown(fd, 65534, 65534))
+		assert_int_equal(jit_names_read(path, 1, &names), -EPERM);
+	snprintf(link, sizeof(link), "%s-link", path);
+	assert_int_equal(symlink(path, link), 0);
+	assert_int_equal(jit_names_read(link, getuid(), &names), -ELOOP);
+	assert_int_equal(jit_names_read("/dev/zero", getuid(), &names), -EPERM);
+	unlink(link);
+	unlink(path);
+	close(fd);
+	jit_names_free(names);
+}
+
+static void the_vdso_has_names(void **state)
+{
+	uint64_t base = getauxval(AT_SYSINFO_EHDR);
+	struct symbols *s = NULL;
+	int named = 0;
+
+	(void)state;
+	if (!base)
+		skip();
+	assert_int_equal(symbols_new(&s), 0);
+	for (uint64_t at = base; at < base + 4096; at += 16)
+		named += strstr(name_of(s, getpid(), at, 0), "clock_gettime") != NULL;
+	assert_true(named > 0);
+	symbols_free(s);
+}
+
+static void write_file(char *path, const char *text)
+{
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void kernel_symbols_are_read(void **state)
+{
+	static const struct {
+		uint64_t address;
+		const char *name; /* NULL: none */
+		uint64_t into;
+	} rows[] = {
+		{0xffffffff81000000, "_stext", 0}, /* the first of one address */
+		{0xffffffff81000123, "_stext", 0x123},
+		{0xffffffff81002000, "do_work", 0},
+		{0xffffffff81003001, NULL, 0}, /* behind data */
+		{0xffffffffc0000010, "module_code", 0x10},
+		{0xffffffffc8000000, NULL, 0}, /* far behind the last */
+		{0x1000, NULL, 0},
+	};
+	char path[] = "/tmp/kallsyms-XXXXXX";
+	struct kernel_symbols *k = NULL;
+
+	(void)state;
+	write_file(path, "ffffffff81002000 t do_work\nffffffff81000000 T _stext\n"
+			 "ffffffff81000000 T _text\n\nnonsense\n0000000000000000 T hidden\n"
+			 "ffffffff81003000 D data\nffffffffc0000000 t module_code\t[module]\n");
+	assert_int_equal(kernel_symbols_read(path, &k), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct str name = {"", 0};
+		uint64_t into = 0;
+		bool found = kernel_symbols_at(k, rows[i].address, &name, &into);
+
+		assert_int_equal(found, rows[i].name != NULL);
+		if (found)
+			assert_true(str_eq_text(name, rows[i].name) && into == rows[i].into);
+	}
+	unlink(path);
+	kernel_symbols_free(k);
+}
+
+static void this_kernel_has_names(void **state)
+{
+	unsigned long long address = 0;
+	struct symbols *s = NULL;
+	struct buf out = BUF_INIT;
+	char line[256], type, name[200] = "";
+	FILE *file = fopen("/proc/kallsyms", "r");
+
+	(void)state;
+	while (file && fgets(line, sizeof(line), file) &&
+	       sscanf(line, "%llx %c %199s", &address, &type, name) == 3 &&
+	       strcmp(name, "__x64_sys_getpid") != 0)
+		;
+	if (file)
+		fclose(file);
+	if (strcmp(name, "__x64_sys_getpid") != 0 || !address)
+		skip();
+	assert_int_equal(symbols_new(&s), 0);
+	symbols_kernel(s, address + 1, SYMBOL_OFFSET, &out);
+	assert_non_null(strstr(out.ptr, "sys_getpid+1"));
+	buf_free(&out);
+	symbols_free(s);
+}
+
+static void cpp_names_are_demangled(void **state)
+{
+	static const char *const rows[][2] = {
+		{"_ZN3foo3barEi", "foo::bar(int)"},
+		{"_ZNSt6vectorIiSaIiEE9push_backEOi",
+		 "std::vector<int, std::allocator<int> >::push_back(int&&)"},
+		{"main", "main"},
+		{"_Z", "_Z"},
+		{"_ZN", "_ZN"},
+		{"_Zjunk", "_Zjunk"},
+		{"", ""},
+	};
+	struct demangler d = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct buf out = BUF_INIT;
+
+		demangle(&d, str_from(rows[i][0]), &out);
+		if (!d.tried || d.call)
+			assert_string_equal(out.ptr ? out.ptr : "", rows[i][1]);
+		buf_free(&out);
+	}
+	demangler_close(&d);
+}
+
+/* 150 bytes that stand for more memory than there is: shown as they are. */
+static void names_that_explode_stay_mangled(void **state)
+{
+	struct buf name = BUF_INIT, out = BUF_INIT;
+	struct demangler d = {0};
+
+	(void)state;
+	buf_text(&name, "_Z1fI1AE4pairI");
+	for (int i = 0; i < 40; i++)
+		buf_text(&name, "S_S0_1BI");
+	demangle(&d, buf_as_str(&name), &out);
+	assert_string_equal(out.ptr, name.ptr);
+	assert_false(d.tried);
+	buf_free(&name);
+	buf_free(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(own_functions_have_names),
+		cmocka_unit_test(unknown_addresses_are_numbers),
+		cmocka_unit_test(names_survive_exit),
+		cmocka_unit_test(names_survive_deletion_and_exit),
+		cmocka_unit_test(names_in_memory_files_survive_exit),
+		cmocka_unit_test(names_in_other_namespaces_survive_exit),
+		cmocka_unit_test(a_process_not_seen_has_numbers),
+		cmocka_unit_test(later_libraries_are_found),
+		cmocka_unit_test(a_replaced_file_is_not_believed),
+		cmocka_unit_test(compiled_code_has_names),
+		cmocka_unit_test(perf_maps_of_others_are_not_believed),
+		cmocka_unit_test(the_vdso_has_names),
+		cmocka_unit_test(kernel_symbols_are_read),
+		cmocka_unit_test(this_kernel_has_names),
+		cmocka_unit_test(cpp_names_are_demangled),
+		cmocka_unit_test(names_that_explode_stay_mangled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
