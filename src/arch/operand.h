@@ -9,7 +9,8 @@
  *
  *   written                rule            number to hand to operand_resolve
  *   $sym, sym, sym+4       SYMBOL_ADDRESS  S. Right for executables at a fixed address (ET_EXEC);
- *                                          refuse it in an image that is moved when loaded
+ *                                          refuse it in an image that is moved when loaded,
+ *                                          unless low_bits is 12 or -12: images move by pages
  *   off+sym(%rip)          SYMBOL_PC       S - L, where L is site->location (adjusted, like the
  *                                          symbol table of a prelinked file); base is arch->pc,
  *                                          so the address is the site's own + value

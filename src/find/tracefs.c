@@ -99,7 +99,7 @@ static int parse_declaration(struct arena *a, struct str decl, struct trace_fiel
 	before = str_trim(str_of(decl.ptr, (size_t)(out->name.ptr - decl.ptr)));
 	behind = str_of(out->name.ptr + out->name.len, 0);
 	behind.len = (size_t)(decl.ptr + decl.len - behind.ptr);
-	if (!out->name.len || !before.len)
+	if (!out->name.len || !before.len || str_index(decl, '\0') >= 0)
 		return -EINVAL;
 	out->c_type = arena_printf(a, "%.*s%.*s", STR_FMT(before), STR_FMT(behind));
 	if (!out->c_type.ptr)
