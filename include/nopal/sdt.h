@@ -22,9 +22,10 @@
  * source text, type, file and line (doc/describe-note.md). Neither section is loaded.
  *
  * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
- * What is wider than a register, and a struct or union of 1, 2, 4, 8 or 16 bytes, is passed as bytes
- * in memory; a larger struct is refused: pass its address. C has no type for a bit-field: write
- * `+s.bits`.
+ * What is wider than a register, and a struct or union of 1, 2, 4, 8 or 16 bytes, is passed as
+ * bytes in memory (of 16 bytes, tools that know no more see the low-order 8); a larger struct is
+ * refused: pass its address. C has no type for a bit-field: write `+s.bits`. A float or double is
+ * its IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
  *
  * To be defined before the first inclusion, where wanted:
  *	NOPAL_SDT_SHORT_NOP		a plain nop on x86-64 too
@@ -78,6 +79,14 @@
 #else
 #define NOPAL_SDT_VALUE(id) "%[" id "]"
 #define NOPAL_SDT_DEREF(id) "0(%[" id "])"
+#endif
+
+/* A number without decoration. riscv knows %c for small ones only, on s390 it means a byte; they
+ * decorate none. */
+#if defined __riscv || defined __loongarch__ || defined __s390__ || defined __s390x__
+#define NOPAL_SDT_NUMBER(id) "%[" id "]"
+#else
+#define NOPAL_SDT_NUMBER(id) "%c[" id "]"
 #endif
 
 /* A constant or a register: the forms that every tool reads, and that cost nothing when the value
@@ -216,12 +225,13 @@
 /* ---- What an argument is: one constant, and its value ---------------------------------------- */
 
 /* The constant, as the assembler takes it apart: bits 0-7 the last digit of the size, 8-15 the one
- * before it or 0, 16 signed, 17 in memory that the operand points to, 18-23 the size, 24-30 the
- * type class. */
-#define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)                                  \
-	((48 + (int)(size) % 10) | ((int)(size) > 9 ? (48 + (int)(size) / 10) << 8 : 0) |   \
-	 ((is_signed) ? 1 << 16 : 0) | ((boxed) ? 1 << 17 : 0) | ((int)(size) & 63) << 18 | \
-	 (type_class) << 24)
+ * before it or 0, 16 signed, 17 in memory that the operand points to, 18-23 the size,
+ * 24-30 the type class. */
+#define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)                      \
+	((48 + NOPAL_SDT_SHOWN(size, boxed) % 10) |                             \
+	 (NOPAL_SDT_SHOWN(size, boxed) > 9 ? (48 + (int)(size) / 10) << 8 : 0) | \
+	 ((is_signed) ? 1 << 16 : 0) | ((boxed) ? 1 << 17 : 0) |                \
+	 ((int)(size) & 63) << 18 | (type_class) << 24)
 
 /* Type classes of .note.nopal. */
 #define NOPAL_SDT_BYTES	   0 /* a struct, a vector, something else */
@@ -234,7 +244,16 @@
 #define NOPAL_SDT_ENUM	   7 /* C++ only: C shows an enum as an integer */
 #define NOPAL_SDT_CHAR	   8 /* char, char8_t, char16_t, char32_t, wchar_t */
 
-#define NOPAL_SDT_ALWAYS_INLINE __inline__ __attribute__((__always_inline__, __unused__))
+#define NOPAL_SDT_ALWAYS_INLINE \
+	__inline__ __attribute__((__always_inline__, __artificial__, __unused__))
+
+/* Readers know values of up to 8 bytes; of a boxed one of 16 the note shows the low-order half. */
+#define NOPAL_SDT_SHOWN(size, boxed) ((boxed) && (int)(size) == 16 ? 8 : (int)(size))
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define NOPAL_SDT_SHOWN_AT(size) ((int)(size) == 16 ? 8 : 0)
+#else
+#define NOPAL_SDT_SHOWN_AT(size) 0
+#endif
 
 #ifdef __cplusplus
 extern "C++" {
@@ -358,7 +377,8 @@ template <class T, bool may_box> struct nopal_sdt_arg {
 template <bool boxed> struct nopal_sdt_pass {
 	template <class T> static NOPAL_SDT_ALWAYS_INLINE const void *value(const T &x)
 	{
-		const void *p = (const void *)&reinterpret_cast<const volatile char &>(x);
+		const void *p = (const void *)(&reinterpret_cast<const volatile char &>(x) +
+					       NOPAL_SDT_SHOWN_AT(sizeof(T)));
 		__asm__ __volatile__("" : : "r"(p) : "memory");
 		return p;
 	}
@@ -439,7 +459,7 @@ __extension__ typedef unsigned long long nopal_sdt_u64;
 
 /* The value as an operand: itself, or the address of a copy that lives as long as the probe's
  * block. The empty asm makes the compiler have its bytes in memory. */
-static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p)
+static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile char *p)
 {
 	__asm__ __volatile__("" : : "r"(p) : "memory");
 	return (const void *)p;
@@ -448,23 +468,22 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p
 #define NOPAL_SDT_ARG_VALUE(x, box)                                                            \
 	__builtin_choose_expr(                                                                 \
 		NOPAL_SDT_IS_BOXED(x, box),                                                    \
-		nopal_sdt_keep(&(__extension__(struct {                                        \
+		nopal_sdt_keep((const volatile char *)&(__extension__(struct {                 \
 			__typeof__(NOPAL_SDT_WHEN_BOXED(x, box)) bytes;                        \
-		}){NOPAL_SDT_WHEN_BOXED(x, box)})),                                            \
+		}){NOPAL_SDT_WHEN_BOXED(x, box)}) + NOPAL_SDT_SHOWN_AT(NOPAL_SDT_ARG_SIZE(x))), \
 		(x))
 #endif
 
 /* ---- Arguments in the note: sizes, operands, descriptions ----------------------------------- */
 
-#define NOPAL_SDT_ARG_TEXT(n)                                                    \
-	".if (%c[nopal_c" #n "]>>16)&1\n.ascii \"-\"\n.endif\n"                  \
-	".if (%c[nopal_c" #n "]>>8)&255\n.byte (%c[nopal_c" #n "]>>8)&255\n.endif\n" \
-	".byte %c[nopal_c" #n "]&255\n"                                          \
-	".if (%c[nopal_c" #n "]>>17)&1\n"                                        \
-	".ascii \"@" NOPAL_SDT_DEREF("nopal_v" #n) "\"\n"                        \
-	".else\n"                                                                \
-	".ascii \"@" NOPAL_SDT_VALUE("nopal_v" #n) "\"\n"                        \
-	".endif\n"
+#define NOPAL_SDT_ARG_TEXT(n) \
+	NOPAL_SDT_ARG_TEXT_(NOPAL_SDT_NUMBER("nopal_c" #n), "nopal_v" #n)
+#define NOPAL_SDT_ARG_TEXT_(code, value)                                           \
+	".if " code "&65536\n.ascii \"-\"\n.endif\n"                               \
+	".if " code "&65280\n.byte " code ">>8&255\n.endif\n"                      \
+	".byte " code "&255\n"                                                     \
+	".if " code "&131072\n.ascii \"@" NOPAL_SDT_DEREF(value) "\"\n.else\n"     \
+	".ascii \"@" NOPAL_SDT_VALUE(value) "\"\n.endif\n"
 #define NOPAL_SDT_BLANK ".ascii \" \"\n"
 #define NOPAL_SDT_TEXT_0
 #define NOPAL_SDT_TEXT_1 NOPAL_SDT_ARG_TEXT(1)
@@ -481,8 +500,9 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p
 #define NOPAL_SDT_TEXT_12 NOPAL_SDT_TEXT_11 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(12)
 
 /* Two bytes an argument: class, with bit 7 for signed; size. */
-#define NOPAL_SDT_ARG_CLASSES(n) \
-	".byte (%c[nopal_c" #n "]>>24)|((%c[nopal_c" #n "]>>9)&128), (%c[nopal_c" #n "]>>18)&63\n"
+#define NOPAL_SDT_ARG_CLASSES(n) NOPAL_SDT_ARG_CLASSES_(NOPAL_SDT_NUMBER("nopal_c" #n))
+#define NOPAL_SDT_ARG_CLASSES_(code) \
+	".byte (" code ">>24&127)+(" code ">>9&128), " code ">>18&63\n"
 #define NOPAL_SDT_CLASSES_0
 #define NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(1)
 #define NOPAL_SDT_CLASSES_2 NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(2)
@@ -552,23 +572,7 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p
 #define NOPAL_SDT_CHECKS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
 	NOPAL_SDT_CHECKS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) NOPAL_SDT_CHECK(a12)
 
-/* ---- The note that describes ----------------------------------------------------------------- */
-
-#ifdef NOPAL_SDT_NO_DESCRIBE
-#define NOPAL_SDT_DESCRIBE(n)
-#else
-#define NOPAL_SDT_DESCRIBE(n)                                  \
-	NOPAL_SDT_NOTE_OPEN(.note.nopal, "nopal", 1)           \
-	NOPAL_SDT_LINE(NOPAL_SDT_WORD 7701b)                   \
-	NOPAL_SDT_LINE(NOPAL_SDT_WORD _.stapsdt.base)          \
-	NOPAL_SDT_LINE(.4byte __LINE__)                        \
-	".4byte %c[nopal_key]\n"                               \
-	NOPAL_SDT_LINE(.byte n)                                \
-	NOPAL_SDT_CLASSES_##n                                  \
-	NOPAL_SDT_NOTE_CLOSE
-#endif
-
-/* ---- Probes ---------------------------------------------------------------------------------- */
+/* ---- The notes that describe ----------------------------------------------------------------- */
 
 /* Compilers guess an asm's size by its lines, and then do not inline what has a probe; "inline"
  * says that it is small. */
@@ -589,17 +593,207 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p
 #define NOPAL_SDT_LOUD
 #endif
 
+/* The site's note: where, which line, what the arguments are. The lengths of the file's name and of
+ * the source text lead to the text's note. */
+#ifdef NOPAL_SDT_NO_DESCRIBE
+#define NOPAL_SDT_DESCRIBE(n)
+#define NOPAL_SDT_DESCRIBE_TEXT(provider, name, text)
+#else
+#define NOPAL_SDT_DESCRIBE(n)                                  \
+	NOPAL_SDT_NOTE_OPEN(.note.nopal, "nopal", 1)           \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD 7701b)                   \
+	NOPAL_SDT_LINE(NOPAL_SDT_WORD _.stapsdt.base)          \
+	NOPAL_SDT_LINE(.4byte __LINE__)                        \
+	".4byte " NOPAL_SDT_NUMBER("nopal_file") "," NOPAL_SDT_NUMBER("nopal_text") "\n" \
+	NOPAL_SDT_LINE(.byte n)                                \
+	NOPAL_SDT_CLASSES_##n                                  \
+	NOPAL_SDT_NOTE_CLOSE
+
+/* The text's note says nothing of addresses, so it may stand anywhere, and any number of times. */
+#define NOPAL_SDT_TEXT_NOTE(provider, name, lengths, at, file, text) \
+	NOPAL_SDT_NOTE_OPEN(.note.nopal, "nopal", 2)           \
+	NOPAL_SDT_LINE(.4byte __LINE__)                        \
+	lengths                                                \
+	NOPAL_SDT_LINE(.2byte at, 7707f - 7706f, 7708f - 7707f) \
+	NOPAL_SDT_ASCIZ(provider)                              \
+	NOPAL_SDT_ASCIZ(name)                                  \
+	"7706:\n" file "7707:\n" text "7708:\n"                \
+	NOPAL_SDT_NOTE_CLOSE
+
+/* The plain way: an asm without operands, in which a percent sign is nothing special. gcc takes it
+ * for one that changes memory, so where it optimizes, the text goes in as numbers, four bytes each,
+ * up to a limit. (Where it does not optimize, it cannot make numbers of text.) */
+#define NOPAL_SDT_TEXT_PLAIN(provider, name, source)                                        \
+	__asm__ __volatile__(NOPAL_SDT_TEXT_NOTE(                                           \
+		provider, name, ".4byte 7707f-7706f, 7708f-7707f\n", 0,                     \
+		NOPAL_SDT_LINE(.ascii __FILE__), NOPAL_SDT_LINE(.ascii source)))
+#if defined __clang__ || !defined __OPTIMIZE__
+#define NOPAL_SDT_DESCRIBE_TEXT(provider, name, source) \
+	NOPAL_SDT_QUIET                                 \
+	NOPAL_SDT_TEXT_PLAIN(provider, name, source);   \
+	NOPAL_SDT_LOUD
+#else
+#define NOPAL_SDT_DESCRIBE_TEXT(provider, name, source)                                       \
+	if (__builtin_constant_p(NOPAL_SDT_CHUNK(source, 0))) {                               \
+		NOPAL_SDT_ASM(NOPAL_SDT_TEXT_NOTE(provider, name, NOPAL_SDT_TEXT_LENGTHS, 0,  \
+						  NOPAL_SDT_CHUNKS_FILE, NOPAL_SDT_CHUNKS_1)  \
+			      : : [nopal_f] "n"((int)sizeof(__FILE__) - 1),                   \
+				[nopal_t] "n"((int)sizeof(source) - 1)                        \
+				NOPAL_SDT_INPUTS_FILE(__FILE__) NOPAL_SDT_INPUTS_TEXT_1(source)); \
+		if (sizeof(source) - 1 > 64)                                                  \
+			NOPAL_SDT_ASM(NOPAL_SDT_TEXT_NOTE(provider, name,                     \
+							  NOPAL_SDT_TEXT_LENGTHS, 64, "",     \
+							  NOPAL_SDT_CHUNKS_2)                 \
+				      : : [nopal_f] "n"((int)sizeof(__FILE__) - 1),           \
+					[nopal_t] "n"((int)sizeof(source) - 1)                \
+					NOPAL_SDT_INPUTS_TEXT_2(source));                     \
+	} else {                                                                              \
+		NOPAL_SDT_TEXT_PLAIN(provider, name, source);                                 \
+	}
+#define NOPAL_SDT_TEXT_LENGTHS \
+	".4byte " NOPAL_SDT_NUMBER("nopal_f") "," NOPAL_SDT_NUMBER("nopal_t") "\n"
+/* Four bytes of a literal from place i on, as they are in memory; of the file's name, the last 40
+ * bytes. */
+typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
+#define NOPAL_SDT_CHUNK(s, i) \
+	(*(const nopal_sdt_chunk *)(s "\0\0\0" + ((i) < sizeof(s) ? (i) : 0)))
+#define NOPAL_SDT_CHUNK_TAIL(s, i) \
+	NOPAL_SDT_CHUNK(s, (sizeof(s) > 41 ? sizeof(s) - 41 : 0) + (i))
+/* A chunk in the note, unless the text ends before it. */
+#define NOPAL_SDT_CHUNK_IF(length, at, chunk)                           \
+	".if " NOPAL_SDT_NUMBER(length) ">" at "\n.4byte " NOPAL_SDT_NUMBER(chunk) "\n.endif\n"
+#define NOPAL_SDT_CHUNKS_FILE \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "0", "nopal_f0") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "4", "nopal_f1") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "8", "nopal_f2") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "12", "nopal_f3") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "16", "nopal_f4") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "20", "nopal_f5") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "24", "nopal_f6") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "28", "nopal_f7") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "32", "nopal_f8") \
+	NOPAL_SDT_CHUNK_IF("nopal_f", "36", "nopal_f9")
+#define NOPAL_SDT_INPUTS_FILE(s) \
+	, [nopal_f0] "n"(NOPAL_SDT_CHUNK_TAIL(s, 0)) \
+	, [nopal_f1] "n"(NOPAL_SDT_CHUNK_TAIL(s, 4)) \
+	, [nopal_f2] "n"(NOPAL_SDT_CHUNK_TAIL(s, 8)) \
+	, [nopal_f3] "n"(NOPAL_SDT_CHUNK_TAIL(s, 12)) \
+	, [nopal_f4] "n"(NOPAL_SDT_CHUNK_TAIL(s, 16)) \
+	, [nopal_f5] "n"(NOPAL_SDT_CHUNK_TAIL(s, 20)) \
+	, [nopal_f6] "n"(NOPAL_SDT_CHUNK_TAIL(s, 24)) \
+	, [nopal_f7] "n"(NOPAL_SDT_CHUNK_TAIL(s, 28)) \
+	, [nopal_f8] "n"(NOPAL_SDT_CHUNK_TAIL(s, 32)) \
+	, [nopal_f9] "n"(NOPAL_SDT_CHUNK_TAIL(s, 36))
+#define NOPAL_SDT_CHUNKS_1 \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "0", "nopal_t0") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "4", "nopal_t1") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "8", "nopal_t2") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "12", "nopal_t3") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "16", "nopal_t4") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "20", "nopal_t5") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "24", "nopal_t6") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "28", "nopal_t7") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "32", "nopal_t8") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "36", "nopal_t9") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "40", "nopal_t10") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "44", "nopal_t11") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "48", "nopal_t12") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "52", "nopal_t13") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "56", "nopal_t14") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "60", "nopal_t15")
+#define NOPAL_SDT_INPUTS_TEXT_1(s) \
+	, [nopal_t0] "n"(NOPAL_SDT_CHUNK(s, 0)) \
+	, [nopal_t1] "n"(NOPAL_SDT_CHUNK(s, 4)) \
+	, [nopal_t2] "n"(NOPAL_SDT_CHUNK(s, 8)) \
+	, [nopal_t3] "n"(NOPAL_SDT_CHUNK(s, 12)) \
+	, [nopal_t4] "n"(NOPAL_SDT_CHUNK(s, 16)) \
+	, [nopal_t5] "n"(NOPAL_SDT_CHUNK(s, 20)) \
+	, [nopal_t6] "n"(NOPAL_SDT_CHUNK(s, 24)) \
+	, [nopal_t7] "n"(NOPAL_SDT_CHUNK(s, 28)) \
+	, [nopal_t8] "n"(NOPAL_SDT_CHUNK(s, 32)) \
+	, [nopal_t9] "n"(NOPAL_SDT_CHUNK(s, 36)) \
+	, [nopal_t10] "n"(NOPAL_SDT_CHUNK(s, 40)) \
+	, [nopal_t11] "n"(NOPAL_SDT_CHUNK(s, 44)) \
+	, [nopal_t12] "n"(NOPAL_SDT_CHUNK(s, 48)) \
+	, [nopal_t13] "n"(NOPAL_SDT_CHUNK(s, 52)) \
+	, [nopal_t14] "n"(NOPAL_SDT_CHUNK(s, 56)) \
+	, [nopal_t15] "n"(NOPAL_SDT_CHUNK(s, 60))
+#define NOPAL_SDT_CHUNKS_2 \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "64", "nopal_t0") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "68", "nopal_t1") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "72", "nopal_t2") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "76", "nopal_t3") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "80", "nopal_t4") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "84", "nopal_t5") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "88", "nopal_t6") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "92", "nopal_t7") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "96", "nopal_t8") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "100", "nopal_t9") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "104", "nopal_t10") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "108", "nopal_t11") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "112", "nopal_t12") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "116", "nopal_t13") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "120", "nopal_t14") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "124", "nopal_t15") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "128", "nopal_t16") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "132", "nopal_t17") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "136", "nopal_t18") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "140", "nopal_t19") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "144", "nopal_t20") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "148", "nopal_t21") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "152", "nopal_t22") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "156", "nopal_t23") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "160", "nopal_t24") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "164", "nopal_t25") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "168", "nopal_t26") \
+	NOPAL_SDT_CHUNK_IF("nopal_t", "172", "nopal_t27")
+#define NOPAL_SDT_INPUTS_TEXT_2(s) \
+	, [nopal_t0] "n"(NOPAL_SDT_CHUNK(s, 64)) \
+	, [nopal_t1] "n"(NOPAL_SDT_CHUNK(s, 68)) \
+	, [nopal_t2] "n"(NOPAL_SDT_CHUNK(s, 72)) \
+	, [nopal_t3] "n"(NOPAL_SDT_CHUNK(s, 76)) \
+	, [nopal_t4] "n"(NOPAL_SDT_CHUNK(s, 80)) \
+	, [nopal_t5] "n"(NOPAL_SDT_CHUNK(s, 84)) \
+	, [nopal_t6] "n"(NOPAL_SDT_CHUNK(s, 88)) \
+	, [nopal_t7] "n"(NOPAL_SDT_CHUNK(s, 92)) \
+	, [nopal_t8] "n"(NOPAL_SDT_CHUNK(s, 96)) \
+	, [nopal_t9] "n"(NOPAL_SDT_CHUNK(s, 100)) \
+	, [nopal_t10] "n"(NOPAL_SDT_CHUNK(s, 104)) \
+	, [nopal_t11] "n"(NOPAL_SDT_CHUNK(s, 108)) \
+	, [nopal_t12] "n"(NOPAL_SDT_CHUNK(s, 112)) \
+	, [nopal_t13] "n"(NOPAL_SDT_CHUNK(s, 116)) \
+	, [nopal_t14] "n"(NOPAL_SDT_CHUNK(s, 120)) \
+	, [nopal_t15] "n"(NOPAL_SDT_CHUNK(s, 124)) \
+	, [nopal_t16] "n"(NOPAL_SDT_CHUNK(s, 128)) \
+	, [nopal_t17] "n"(NOPAL_SDT_CHUNK(s, 132)) \
+	, [nopal_t18] "n"(NOPAL_SDT_CHUNK(s, 136)) \
+	, [nopal_t19] "n"(NOPAL_SDT_CHUNK(s, 140)) \
+	, [nopal_t20] "n"(NOPAL_SDT_CHUNK(s, 144)) \
+	, [nopal_t21] "n"(NOPAL_SDT_CHUNK(s, 148)) \
+	, [nopal_t22] "n"(NOPAL_SDT_CHUNK(s, 152)) \
+	, [nopal_t23] "n"(NOPAL_SDT_CHUNK(s, 156)) \
+	, [nopal_t24] "n"(NOPAL_SDT_CHUNK(s, 160)) \
+	, [nopal_t25] "n"(NOPAL_SDT_CHUNK(s, 164)) \
+	, [nopal_t26] "n"(NOPAL_SDT_CHUNK(s, 168)) \
+	, [nopal_t27] "n"(NOPAL_SDT_CHUNK(s, 172))
+#endif
+#endif
+
+/* ---- Probes ---------------------------------------------------------------------------------- */
+
 /* inputs, checks: the arguments in parentheses, "(c, a1, a2)" and "(a1, a2)". `more` is assembler
- * text behind the probe. */
-#define NOPAL_SDT_PROBE(provider, name, n, more, semaphore, inputs, checks, ...)                   \
+ * text behind the probe; `source` the probe's arguments as they are written. */
+#define NOPAL_SDT_PROBE(provider, name, n, more, semaphore, source, inputs, checks, ...)           \
 	do {                                                                                       \
 		NOPAL_SDT_CHECKS_##n checks                                                        \
 		NOPAL_SDT_QUIET                                                                    \
 		NOPAL_SDT_ASM(NOPAL_SDT_BODY(provider, name, semaphore, NOPAL_SDT_TEXT_##n, __VA_ARGS__) \
 			      more NOPAL_SDT_DESCRIBE(n)                                           \
 			      :                                                                    \
-			      : [nopal_key] "n"((int)sizeof(__FILE__)) NOPAL_SDT_INPUTS_##n inputs); \
+			      : [nopal_file] "n"((int)sizeof(__FILE__) - 1),                       \
+				[nopal_text] "n"((int)sizeof(source) - 1) NOPAL_SDT_INPUTS_##n inputs); \
 		NOPAL_SDT_LOUD                                                                     \
+		NOPAL_SDT_DESCRIBE_TEXT(provider, name, source)                                    \
 	} while (0)
 
 /* NOPAL_PROBE counts its arguments, provider and name among them. */
@@ -610,35 +804,35 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile void *p
 #define NOPAL_SDT_PASTE(a, b)  NOPAL_SDT_PASTE_(a, b)
 
 #define NOPAL_PROBE(...) \
-	NOPAL_SDT_PASTE(NOPAL_SDT_PROBE_, NOPAL_SDT_COUNT(__VA_ARGS__))(__VA_ARGS__)
-#define NOPAL_SDT_OWN(p, n, count, inputs, checks)                                            \
+	NOPAL_SDT_PASTE(NOPAL_SDT_PROBE_, NOPAL_SDT_COUNT(__VA_ARGS__))(#__VA_ARGS__, __VA_ARGS__)
+#define NOPAL_SDT_OWN(source, p, n, count, inputs, checks)                                    \
 	NOPAL_SDT_PROBE(p, n, count, NOPAL_SDT_SEMA_USE(NOPAL_SDT_SEMA(p, n)),                \
-			NOPAL_SDT_SEMA(p, n), inputs, checks, NOPAL_SDT_NOP)
-#define NOPAL_SDT_PROBE_0(p, n) NOPAL_SDT_OWN(p, n, 0, (NOPAL), ())
-#define NOPAL_SDT_PROBE_1(p, n, a1) \
-	NOPAL_SDT_OWN(p, n, 1, (NOPAL, a1), (a1))
-#define NOPAL_SDT_PROBE_2(p, n, a1, a2) \
-	NOPAL_SDT_OWN(p, n, 2, (NOPAL, a1, a2), (a1, a2))
-#define NOPAL_SDT_PROBE_3(p, n, a1, a2, a3) \
-	NOPAL_SDT_OWN(p, n, 3, (NOPAL, a1, a2, a3), (a1, a2, a3))
-#define NOPAL_SDT_PROBE_4(p, n, a1, a2, a3, a4) \
-	NOPAL_SDT_OWN(p, n, 4, (NOPAL, a1, a2, a3, a4), (a1, a2, a3, a4))
-#define NOPAL_SDT_PROBE_5(p, n, a1, a2, a3, a4, a5) \
-	NOPAL_SDT_OWN(p, n, 5, (NOPAL, a1, a2, a3, a4, a5), (a1, a2, a3, a4, a5))
-#define NOPAL_SDT_PROBE_6(p, n, a1, a2, a3, a4, a5, a6) \
-	NOPAL_SDT_OWN(p, n, 6, (NOPAL, a1, a2, a3, a4, a5, a6), (a1, a2, a3, a4, a5, a6))
-#define NOPAL_SDT_PROBE_7(p, n, a1, a2, a3, a4, a5, a6, a7) \
-	NOPAL_SDT_OWN(p, n, 7, (NOPAL, a1, a2, a3, a4, a5, a6, a7), (a1, a2, a3, a4, a5, a6, a7))
-#define NOPAL_SDT_PROBE_8(p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
-	NOPAL_SDT_OWN(p, n, 8, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8), (a1, a2, a3, a4, a5, a6, a7, a8))
-#define NOPAL_SDT_PROBE_9(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-	NOPAL_SDT_OWN(p, n, 9, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9), (a1, a2, a3, a4, a5, a6, a7, a8, a9))
-#define NOPAL_SDT_PROBE_10(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-	NOPAL_SDT_OWN(p, n, 10, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
-#define NOPAL_SDT_PROBE_11(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-	NOPAL_SDT_OWN(p, n, 11, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
-#define NOPAL_SDT_PROBE_12(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-	NOPAL_SDT_OWN(p, n, 12, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+			NOPAL_SDT_SEMA(p, n), source, inputs, checks, NOPAL_SDT_NOP)
+#define NOPAL_SDT_PROBE_0(s, p, n) NOPAL_SDT_OWN(s, p, n, 0, (NOPAL), ())
+#define NOPAL_SDT_PROBE_1(s, p, n, a1) \
+	NOPAL_SDT_OWN(s, p, n, 1, (NOPAL, a1), (a1))
+#define NOPAL_SDT_PROBE_2(s, p, n, a1, a2) \
+	NOPAL_SDT_OWN(s, p, n, 2, (NOPAL, a1, a2), (a1, a2))
+#define NOPAL_SDT_PROBE_3(s, p, n, a1, a2, a3) \
+	NOPAL_SDT_OWN(s, p, n, 3, (NOPAL, a1, a2, a3), (a1, a2, a3))
+#define NOPAL_SDT_PROBE_4(s, p, n, a1, a2, a3, a4) \
+	NOPAL_SDT_OWN(s, p, n, 4, (NOPAL, a1, a2, a3, a4), (a1, a2, a3, a4))
+#define NOPAL_SDT_PROBE_5(s, p, n, a1, a2, a3, a4, a5) \
+	NOPAL_SDT_OWN(s, p, n, 5, (NOPAL, a1, a2, a3, a4, a5), (a1, a2, a3, a4, a5))
+#define NOPAL_SDT_PROBE_6(s, p, n, a1, a2, a3, a4, a5, a6) \
+	NOPAL_SDT_OWN(s, p, n, 6, (NOPAL, a1, a2, a3, a4, a5, a6), (a1, a2, a3, a4, a5, a6))
+#define NOPAL_SDT_PROBE_7(s, p, n, a1, a2, a3, a4, a5, a6, a7) \
+	NOPAL_SDT_OWN(s, p, n, 7, (NOPAL, a1, a2, a3, a4, a5, a6, a7), (a1, a2, a3, a4, a5, a6, a7))
+#define NOPAL_SDT_PROBE_8(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
+	NOPAL_SDT_OWN(s, p, n, 8, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8), (a1, a2, a3, a4, a5, a6, a7, a8))
+#define NOPAL_SDT_PROBE_9(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	NOPAL_SDT_OWN(s, p, n, 9, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9), (a1, a2, a3, a4, a5, a6, a7, a8, a9))
+#define NOPAL_SDT_PROBE_10(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	NOPAL_SDT_OWN(s, p, n, 10, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+#define NOPAL_SDT_PROBE_11(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	NOPAL_SDT_OWN(s, p, n, 11, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+#define NOPAL_SDT_PROBE_12(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	NOPAL_SDT_OWN(s, p, n, 12, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 
 /* Is anybody tracing the probe? Its semaphore is made here, on first use. */
 #define NOPAL_ENABLED(provider, name)                                                         \

@@ -9,7 +9,8 @@
  *
  * _SDT_HAS_SEMAPHORES, defined before: every probe of this file has a semaphore that the program
  * declares, `unsigned short PROVIDER_NAME_semaphore` in section .probes. STAP_SDT_ARG_CONSTRAINT,
- * defined before: the asm constraint of arguments. There is no STAP_PROBE0: some define their own. */
+ * defined before: the asm constraint of arguments. There is no STAP_PROBE0: some define their
+ * own. */
 #ifndef _SYS_SDT_H
 #define _SYS_SDT_H 1
 
@@ -64,6 +65,19 @@
 #define STAP_PROBE10(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) NOPAL_STAP(p, n, 10, a1 a2 a3 a4 a5 a6 a7 a8 a9 a10)
 #define STAP_PROBE11(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) NOPAL_STAP(p, n, 11, a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11)
 #define STAP_PROBE12(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) NOPAL_STAP(p, n, 12, a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12)
+#define DTRACE_PROBE STAP_PROBE
+#define DTRACE_PROBE1 STAP_PROBE1
+#define DTRACE_PROBE2 STAP_PROBE2
+#define DTRACE_PROBE3 STAP_PROBE3
+#define DTRACE_PROBE4 STAP_PROBE4
+#define DTRACE_PROBE5 STAP_PROBE5
+#define DTRACE_PROBE6 STAP_PROBE6
+#define DTRACE_PROBE7 STAP_PROBE7
+#define DTRACE_PROBE8 STAP_PROBE8
+#define DTRACE_PROBE9 STAP_PROBE9
+#define DTRACE_PROBE10 STAP_PROBE10
+#define DTRACE_PROBE11 STAP_PROBE11
+#define DTRACE_PROBE12 STAP_PROBE12
 #else
 
 /* Who chooses the constraint. */
@@ -75,55 +89,57 @@
 #define NOPAL_SDT_BOX_STAP(n) NOPAL_SDT_BOX_NOPAL(n)
 #endif
 
-#define NOPAL_STAP(p, n, count, inputs, checks)                                            \
+#define NOPAL_STAP(source, p, n, count, inputs, checks)                                    \
 	do {                                                                               \
 		NOPAL_STAP_SEMA_USE(p, n)                                                  \
-		NOPAL_SDT_PROBE(p, n, count, "", NOPAL_STAP_SEMA(p, n), inputs, checks,      \
-				NOPAL_SDT_NOP);                                            \
+		NOPAL_SDT_PROBE(p, n, count, "", NOPAL_STAP_SEMA(p, n), source, inputs,    \
+				checks, NOPAL_SDT_NOP);                                    \
 	} while (0)
-#define STAP_PROBE(p, n) NOPAL_STAP(p, n, 0, (STAP), ())
-#define STAP_PROBE1(p, n, a1) \
-	NOPAL_STAP(p, n, 1, (STAP, a1), (a1))
-#define STAP_PROBE2(p, n, a1, a2) \
-	NOPAL_STAP(p, n, 2, (STAP, a1, a2), (a1, a2))
-#define STAP_PROBE3(p, n, a1, a2, a3) \
-	NOPAL_STAP(p, n, 3, (STAP, a1, a2, a3), (a1, a2, a3))
-#define STAP_PROBE4(p, n, a1, a2, a3, a4) \
-	NOPAL_STAP(p, n, 4, (STAP, a1, a2, a3, a4), (a1, a2, a3, a4))
-#define STAP_PROBE5(p, n, a1, a2, a3, a4, a5) \
-	NOPAL_STAP(p, n, 5, (STAP, a1, a2, a3, a4, a5), (a1, a2, a3, a4, a5))
-#define STAP_PROBE6(p, n, a1, a2, a3, a4, a5, a6) \
-	NOPAL_STAP(p, n, 6, (STAP, a1, a2, a3, a4, a5, a6), (a1, a2, a3, a4, a5, a6))
-#define STAP_PROBE7(p, n, a1, a2, a3, a4, a5, a6, a7) \
-	NOPAL_STAP(p, n, 7, (STAP, a1, a2, a3, a4, a5, a6, a7), (a1, a2, a3, a4, a5, a6, a7))
-#define STAP_PROBE8(p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
-	NOPAL_STAP(p, n, 8, (STAP, a1, a2, a3, a4, a5, a6, a7, a8), (a1, a2, a3, a4, a5, a6, a7, a8))
-#define STAP_PROBE9(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
-	NOPAL_STAP(p, n, 9, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9), (a1, a2, a3, a4, a5, a6, a7, a8, a9))
-#define STAP_PROBE10(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
-	NOPAL_STAP(p, n, 10, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
-#define STAP_PROBE11(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
-	NOPAL_STAP(p, n, 11, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
-#define STAP_PROBE12(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
-	NOPAL_STAP(p, n, 12, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+#define NOPAL_STAP_0(s, p, n) NOPAL_STAP(s, p, n, 0, (STAP), ())
+#define NOPAL_STAP_1(s, p, n, a1) \
+	NOPAL_STAP(s, p, n, 1, (STAP, a1), (a1))
+#define NOPAL_STAP_2(s, p, n, a1, a2) \
+	NOPAL_STAP(s, p, n, 2, (STAP, a1, a2), (a1, a2))
+#define NOPAL_STAP_3(s, p, n, a1, a2, a3) \
+	NOPAL_STAP(s, p, n, 3, (STAP, a1, a2, a3), (a1, a2, a3))
+#define NOPAL_STAP_4(s, p, n, a1, a2, a3, a4) \
+	NOPAL_STAP(s, p, n, 4, (STAP, a1, a2, a3, a4), (a1, a2, a3, a4))
+#define NOPAL_STAP_5(s, p, n, a1, a2, a3, a4, a5) \
+	NOPAL_STAP(s, p, n, 5, (STAP, a1, a2, a3, a4, a5), (a1, a2, a3, a4, a5))
+#define NOPAL_STAP_6(s, p, n, a1, a2, a3, a4, a5, a6) \
+	NOPAL_STAP(s, p, n, 6, (STAP, a1, a2, a3, a4, a5, a6), (a1, a2, a3, a4, a5, a6))
+#define NOPAL_STAP_7(s, p, n, a1, a2, a3, a4, a5, a6, a7) \
+	NOPAL_STAP(s, p, n, 7, (STAP, a1, a2, a3, a4, a5, a6, a7), (a1, a2, a3, a4, a5, a6, a7))
+#define NOPAL_STAP_8(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8) \
+	NOPAL_STAP(s, p, n, 8, (STAP, a1, a2, a3, a4, a5, a6, a7, a8), (a1, a2, a3, a4, a5, a6, a7, a8))
+#define NOPAL_STAP_9(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) \
+	NOPAL_STAP(s, p, n, 9, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9), (a1, a2, a3, a4, a5, a6, a7, a8, a9))
+#define NOPAL_STAP_10(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) \
+	NOPAL_STAP(s, p, n, 10, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10))
+#define NOPAL_STAP_11(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) \
+	NOPAL_STAP(s, p, n, 11, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
+#define NOPAL_STAP_12(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
+	NOPAL_STAP(s, p, n, 12, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+
+/* Variadic, so that the source text is at hand: (provider, name, arguments). */
+#define STAP_PROBE(...) NOPAL_STAP_0(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE1(...) NOPAL_STAP_1(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE2(...) NOPAL_STAP_2(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE3(...) NOPAL_STAP_3(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE4(...) NOPAL_STAP_4(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE5(...) NOPAL_STAP_5(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE6(...) NOPAL_STAP_6(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE7(...) NOPAL_STAP_7(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE8(...) NOPAL_STAP_8(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE9(...) NOPAL_STAP_9(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE10(...) NOPAL_STAP_10(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE11(...) NOPAL_STAP_11(#__VA_ARGS__, __VA_ARGS__)
+#define STAP_PROBE12(...) NOPAL_STAP_12(#__VA_ARGS__, __VA_ARGS__)
 
 /* As many arguments as there are. */
 #ifdef SDT_USE_VARIADIC
-#define NOPAL_STAP_V_0 STAP_PROBE
-#define NOPAL_STAP_V_1 STAP_PROBE1
-#define NOPAL_STAP_V_2 STAP_PROBE2
-#define NOPAL_STAP_V_3 STAP_PROBE3
-#define NOPAL_STAP_V_4 STAP_PROBE4
-#define NOPAL_STAP_V_5 STAP_PROBE5
-#define NOPAL_STAP_V_6 STAP_PROBE6
-#define NOPAL_STAP_V_7 STAP_PROBE7
-#define NOPAL_STAP_V_8 STAP_PROBE8
-#define NOPAL_STAP_V_9 STAP_PROBE9
-#define NOPAL_STAP_V_10 STAP_PROBE10
-#define NOPAL_STAP_V_11 STAP_PROBE11
-#define NOPAL_STAP_V_12 STAP_PROBE12
 #define STAP_PROBEV(...) \
-	NOPAL_SDT_PASTE(NOPAL_STAP_V_, NOPAL_SDT_COUNT(__VA_ARGS__))(__VA_ARGS__)
+	NOPAL_SDT_PASTE(NOPAL_STAP_, NOPAL_SDT_COUNT(__VA_ARGS__))(#__VA_ARGS__, __VA_ARGS__)
 #endif
 
 /* A probe inside an asm statement: STAP_PROBE_ASM(provider, name, operands as text), or
@@ -160,20 +176,20 @@
 #define NOPAL_STAP_ASM_OPERANDS_10(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) "n"(0) NOPAL_SDT_INPUTS_10(STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
 #define NOPAL_STAP_ASM_OPERANDS_11(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) "n"(0) NOPAL_SDT_INPUTS_11(STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
 #define NOPAL_STAP_ASM_OPERANDS_12(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) "n"(0) NOPAL_SDT_INPUTS_12(STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
-#endif /* not __ASSEMBLER__ */
 
-#define DTRACE_PROBE(p, n) STAP_PROBE(p, n)
-#define DTRACE_PROBE1(p, n, a1) STAP_PROBE1(p, n, a1)
-#define DTRACE_PROBE2(p, n, a1, a2) STAP_PROBE2(p, n, a1, a2)
-#define DTRACE_PROBE3(p, n, a1, a2, a3) STAP_PROBE3(p, n, a1, a2, a3)
-#define DTRACE_PROBE4(p, n, a1, a2, a3, a4) STAP_PROBE4(p, n, a1, a2, a3, a4)
-#define DTRACE_PROBE5(p, n, a1, a2, a3, a4, a5) STAP_PROBE5(p, n, a1, a2, a3, a4, a5)
-#define DTRACE_PROBE6(p, n, a1, a2, a3, a4, a5, a6) STAP_PROBE6(p, n, a1, a2, a3, a4, a5, a6)
-#define DTRACE_PROBE7(p, n, a1, a2, a3, a4, a5, a6, a7) STAP_PROBE7(p, n, a1, a2, a3, a4, a5, a6, a7)
-#define DTRACE_PROBE8(p, n, a1, a2, a3, a4, a5, a6, a7, a8) STAP_PROBE8(p, n, a1, a2, a3, a4, a5, a6, a7, a8)
-#define DTRACE_PROBE9(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9) STAP_PROBE9(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9)
-#define DTRACE_PROBE10(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10) STAP_PROBE10(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10)
-#define DTRACE_PROBE11(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11) STAP_PROBE11(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11)
-#define DTRACE_PROBE12(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) STAP_PROBE12(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12)
+#define DTRACE_PROBE(...) NOPAL_STAP_0(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE1(...) NOPAL_STAP_1(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE2(...) NOPAL_STAP_2(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE3(...) NOPAL_STAP_3(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE4(...) NOPAL_STAP_4(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE5(...) NOPAL_STAP_5(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE6(...) NOPAL_STAP_6(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE7(...) NOPAL_STAP_7(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE8(...) NOPAL_STAP_8(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE9(...) NOPAL_STAP_9(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE10(...) NOPAL_STAP_10(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE11(...) NOPAL_STAP_11(#__VA_ARGS__, __VA_ARGS__)
+#define DTRACE_PROBE12(...) NOPAL_STAP_12(#__VA_ARGS__, __VA_ARGS__)
+#endif /* not __ASSEMBLER__ */
 
 #endif
