@@ -199,7 +199,8 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 	free(path);
 	/* A cookie of a single case says nothing, and kernels without cookies take none. */
 	return event < 0 ? event
-			 : link_event(l, program_fd, event, u->site_count == 1 ? 0 : site->cookie,
+			 : link_event(l, program_fd, event,
+				      u->case_count == 1 && u->site_count == 1 ? 0 : site->cookie,
 				      o->features);
 }
 

@@ -1,0 +1,139 @@
+/* nopal_attach_bpf: a program that somebody else loaded, on every site of a probe. The sites are
+ * found as for a script, and attached as the BPF engine attaches its own. */
+#include "session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/export.h"
+#include "engine/bpf/attach.h"
+
+struct nopal_link {
+	struct links links;
+	unsigned sites;
+};
+
+/* Sites on their way from the finder to the engine. */
+struct gatherer {
+	struct arena arena;
+	uint64_t cookie;
+	struct str name; /* "provider:name", for messages */
+	struct attach *attaches;
+	size_t count, cap;
+	int err;
+};
+
+static int gather(void *arg, const struct found_image *image, const size_t *matches, size_t count)
+{
+	struct gatherer *g = arg;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct site *site = &image->sites->sites[matches[i]];
+
+		if (site->problem)
+			continue;
+		g->err = arena_grow(&g->arena, (void **)&g->attaches, g->count, &g->cap,
+				    sizeof(g->attaches[0]));
+		if (g->err)
+			return g->err;
+		g->attaches[g->count++] = (struct attach){
+			.kind = ATTACH_UPROBE,
+			.path = arena_str(&g->arena, image->open_path),
+			.offset = site->offset,
+			.sema_offset = site->sema_offset,
+			.arch = image->sites->arch,
+		};
+	}
+	return 0;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct attach *x = ((const struct unit_site *)a)->attach,
+			    *y = ((const struct unit_site *)b)->attach;
+	int order = str_cmp(x->path, y->path);
+
+	return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* One uprobe_multi link a file; a program that was not loaded for such links goes on perf events.
+ */
+static int attach_sites(struct gatherer *g, int prog_fd, pid_t pid, struct links *links,
+			struct diag *d)
+{
+	struct program program = {.names = &g->name, .name_count = 1};
+	struct unit unit = {
+		.kind = UNIT_UPROBE, .program = &program, .site_count = (uint32_t)g->count};
+	struct features features;
+	struct attach_options options = {.features = &features, .pid = pid};
+	int err;
+
+	unit.sites = arena_array(&g->arena, struct unit_site, g->count);
+	if (!unit.sites)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->count; i++)
+		unit.sites[i] = (struct unit_site){&g->attaches[i], g->cookie};
+	qsort(unit.sites, g->count, sizeof(unit.sites[0]), compare_sites);
+	features_init(&features);
+	err = attach_unit(links, &options, &unit, prog_fd, NULL);
+	if (!err)
+		return 0;
+	links_close(links);
+	feature_lacks(&features, FEATURE_UPROBE_MULTI);
+	return attach_unit(links, &options, &unit, prog_fd, d);
+}
+
+static int find_sites(struct gatherer *g, const struct find_query *query, struct diag *d)
+{
+	struct finder *finder;
+	int err = finder_new(&finder);
+
+	if (err)
+		return err;
+	err = finder_sites(finder, query, gather, g, d);
+	finder_free(finder);
+	if (err < 0)
+		return err;
+	if (!g->count)
+		return diag_error(d, -ENOENT, "unknown-probe", "no probe '%.*s' in '%.*s'",
+				  STR_FMT(g->name), STR_FMT(query->path));
+	return 0;
+}
+
+NOPAL_EXPORT int nopal_attach_bpf(int prog_fd, pid_t pid, const char *path, const char *provider,
+				  const char *name, uint64_t cookie, struct nopal_link **out,
+				  struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	struct gatherer g = {.cookie = cookie};
+	const struct find_query query = {pid, str_from(path), str_from(provider), str_from(name)};
+	struct nopal_link *link = calloc(1, sizeof(*link));
+	int err = link ? 0 : -ENOMEM;
+
+	g.name = arena_printf(&g.arena, "%s:%s", provider, name);
+	if (!err)
+		err = find_sites(&g, &query, d);
+	if (!err)
+		err = attach_sites(&g, prog_fd, pid, &link->links, d);
+	if (!err) {
+		link->sites = (unsigned)g.count;
+		*out = link;
+	} else {
+		nopal_link_detach(link);
+	}
+	arena_free(&g.arena);
+	return err;
+}
+
+NOPAL_EXPORT unsigned nopal_link_site_count(const struct nopal_link *link)
+{
+	return link->sites;
+}
+
+NOPAL_EXPORT void nopal_link_detach(struct nopal_link *link)
+{
+	if (!link)
+		return;
+	links_close(&link->links);
+	free(link);
+}
