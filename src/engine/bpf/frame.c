@@ -17,9 +17,16 @@ bool type_is_stack(const struct type *t)
 	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
 }
 
-uint32_t slot_room(const struct type *t)
+uint32_t slot_used(const struct type *t)
 {
 	return (uint32_t)type_memory(t) + (type_is_text(t) ? TEXT_SLOP : 0);
+}
+
+/* Padding a long text writes zeros from its end on; the verifier cannot see that they stop at the
+ * end of the slot, only that they are fewer than the slot has bytes. */
+static uint32_t slot_room(const struct type *t, bool padded)
+{
+	return slot_used(t) + (type_is_text(t) && padded && t->size > STORE_SHORT ? t->size : 0);
 }
 
 /* First and last instruction a register is used at. */
@@ -103,7 +110,7 @@ static void home_slots(const struct clause *c, struct frame *f)
 {
 	for (uint32_t s = 0; s < c->slot_count; s++) {
 		const struct type *t = &c->slots[s].type;
-		int32_t room = (int32_t)slot_room(t);
+		int32_t room = (int32_t)slot_room(t, f->padded[s]);
 
 		if (!type_is_text(t) && !type_is_stack(t) && room <= (int32_t)SMALL_SLOT &&
 		    f->stack - room >= STACK_END) {
@@ -192,8 +199,8 @@ int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
 	find_lives(c, lives);
 	home_registers(c, lives, busy, &f);
 	home_counters(c, &f);
-	home_slots(c, &f);
 	find_padded(c, &f);
+	home_slots(c, &f);
 	plan_extras(p, c, &f);
 	if (f.scratch == 8)
 		f.scratch = 0;

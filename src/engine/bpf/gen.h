@@ -88,8 +88,8 @@ struct gen {
 int frame_plan(struct arena *a, const struct program *p, const struct clause *c, struct frame *out);
 bool type_is_text(const struct type *t);
 bool type_is_stack(const struct type *t);
-/* Bytes of a slot in memory, with what operations need behind it. */
-uint32_t slot_room(const struct type *t);
+/* Bytes of a slot that mean something: its memory, and the zeros behind a text. */
+uint32_t slot_used(const struct type *t);
 
 /* gen.c: registers, slots, counters, dispatch */
 void gen_get(struct gen *g, int dst, uint16_t reg);

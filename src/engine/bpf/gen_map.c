@@ -438,7 +438,7 @@ static void map_copy(struct gen *g, const struct insn *in, const struct store *s
 		gen_zero(g, t, (int32_t)s->value_size, TEXT_SLOP);
 	code_jump(c, done);
 	code_bind(c, absent);
-	gen_zero(g, t, 0, slot_room(gen_slot_type(g, in->t)));
+	gen_zero(g, t, 0, slot_used(gen_slot_type(g, in->t)));
 	code_bind(c, done);
 }
 

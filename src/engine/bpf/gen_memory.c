@@ -15,7 +15,7 @@ void gen_memory(struct gen *g, const struct insn *in)
 		code_load(g->code, 8, R1, gen_base(s), s.offset + imm);
 		gen_set(g, in->d, R1);
 		break;
-	case OP_ZERO: gen_zero(g, s, 0, slot_room(gen_slot_type(g, in->s))); break;
+	case OP_ZERO: gen_zero(g, s, 0, slot_used(gen_slot_type(g, in->s))); break;
 	case OP_COPY:
 		gen_copy(g, s, imm, gen_slot(g, in->t), 0,
 			 (uint32_t)type_memory(gen_slot_type(g, in->t)));
