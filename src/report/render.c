@@ -173,13 +173,33 @@ static void render_tuple(const struct renderer *r, const struct value *v, unsign
 	buf_char(out, ')');
 }
 
+/* Text of a script's format may have lines and tabs. The number of the format is the record's, and
+ * so may name any text there is: the rest is escaped. */
+static void render_lines(const struct renderer *r, struct str text, struct buf *out)
+{
+	while (text.len) {
+		size_t run = 0;
+
+		while (run < text.len && text.ptr[run] != '\n' && text.ptr[run] != '\t')
+			run++;
+		render_bytes(r, str_of(text.ptr, run), out);
+		if (run < text.len)
+			buf_char(out, text.ptr[run++]);
+		text = str_of(text.ptr + run, text.len - run);
+	}
+}
+
 static void render_time(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	struct str format = STR("%H:%M:%S");
+	struct buf text = BUF_INIT;
 
 	if (v->extra < r->name_count)
 		format = r->names[v->extra];
-	moment_format(format, (int64_t)((uint64_t)r->wall_offset + v->bits), out);
+	moment_format(format, (int64_t)((uint64_t)r->wall_offset + v->bits), &text);
+	render_lines(r, buf_as_str(&text), out);
+	out->failed |= text.failed;
+	buf_free(&text);
 }
 
 void render_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)

@@ -400,6 +400,8 @@ int report_all_maps(struct report *r, const struct engine_ops *ops, struct engin
 	uint32_t *order = calloc(count ? count : 1, sizeof(*order));
 	int err = order ? 0 : -ENOMEM;
 
+	if (count && r->style == REPORT_TEXT)
+		buf_text(out, "\n\n");
 	for (uint32_t i = 0; i < count && !err; i++)
 		order[i] = i;
 	if (!err)

@@ -31,7 +31,8 @@ void report_free(struct report *r);
 int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,
 		  struct str bytes, struct buf *out, enum report_action *action, int *exit_code);
 /* One map, or all in the order of their names (what is printed at exit). top, div as print(@m, top,
- * div); 0: all, 1. As in bpftrace, text of a map without entries is one empty line. */
+ * div); 0: all, 1. As in bpftrace, text of a map without entries is one empty line, and two stand
+ * before all maps. */
 int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
 	       int64_t top, int64_t div, struct buf *out);
 /* Each entry of a map, for programs: key and value as report_map() shows them, and the number when
