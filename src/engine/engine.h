@@ -55,7 +55,8 @@ struct engine_ops {
 	/* Attach the places of `p`, a program compiled from the same script (same maps, formats),
 	 * in addition. */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
-	/* Run the clauses of one kind now: BEGIN, END, or interval number `index`. */
+	/* Run clause number `clause` now, for each of its places of this kind: BEGIN, END,
+	 * INTERVAL. */
 	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);
 	/* Hand over every record that is there, in order; wait at most `timeout_ms` for the first.
 	 * Number of records, or -errno. -EINTR is 0. */

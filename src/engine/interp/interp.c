@@ -171,27 +171,19 @@ static void own_context(struct context *c, char comm[static 16])
 	c->nsecs = now();
 }
 
-/* All clauses of BEGIN and END; of the others only number `clause`. */
 static int interp_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
 {
-	bool all = kind == ATTACH_BEGIN || kind == ATTACH_END;
+	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
 	struct context c;
 	char comm[16] = "";
-	int err;
+	int err = 0;
 
 	own_context(&c, comm);
-	for (size_t i = 0; i < e->unit_count; i++) {
-		const struct clause *code = e->units[i].clause;
-
-		for (uint32_t n = 0; n < code->attach_count; n++) {
-			if (code->attaches[n].kind != kind || (!all && i != clause))
-				continue;
-			err = run_clause(e, &e->units[i], &code->attaches[n], &c);
-			if (err)
-				return diag_error(d, err, "no-memory", "out of memory");
-		}
+	for (uint32_t i = 0; u && i < u->clause->attach_count && !err; i++) {
+		if (u->clause->attaches[i].kind == kind)
+			err = run_clause(e, u, &u->clause->attaches[i], &c);
 	}
-	return 0;
+	return err ? diag_error(d, err, "no-memory", "out of memory") : 0;
 }
 
 int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c)
