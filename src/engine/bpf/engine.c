@@ -447,7 +447,7 @@ static int bpf_run(struct engine *e, enum attach_kind kind, uint32_t clause, str
 
 		if (l->unit.kind != UNIT_RUN || l->unit.sites->attach->kind != kind)
 			continue;
-		if (kind == ATTACH_INTERVAL && l->unit.cases->steps->clause != clause)
+		if (l->unit.cases->steps->clause != clause)
 			continue;
 		err = kernel_program_run(l->fd, &result);
 		if (err)
