@@ -1,0 +1,209 @@
+/* The settings of a script: defaults, the caller's options, the config block, the environment; the
+ * later wins. */
+#include "script/inside.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum value_kind {
+	VALUE_NUMBER,
+	VALUE_FLAG,
+	VALUE_MISSING, /* error | warn | ignore */
+	VALUE_TEXT,
+	VALUE_STACK, /* bpftrace; other modes cannot be had */
+	VALUE_NONE,  /* accepted, changes nothing here */
+};
+
+/* One setting: its name in the config block, other names, and the values it may have. The names in
+ * the environment are BPFTRACE_ and NOPAL_ in front of each name in capitals. */
+struct config_row {
+	const char *names[3];
+	enum value_kind kind;
+	uint64_t least, most;
+	size_t at; /* in struct script_facts, or for VALUE_MISSING nothing */
+};
+
+#define FACT(field) offsetof(struct script_facts, field)
+
+static const struct config_row rows[] = {
+	{{"max_strlen", "strlen"}, VALUE_NUMBER, 1, 65536, FACT(max_strlen)},
+	{{"max_map_keys", "map_keys_max"}, VALUE_NUMBER, 1, 16777216, FACT(max_map_keys)},
+	{{"max_probes"}, VALUE_NUMBER, 1, 1048576, FACT(max_probes)},
+	{{"perf_rb_pages"}, VALUE_NUMBER, 1, 1048576, FACT(ring_pages)},
+	{{"print_maps_on_exit"}, VALUE_FLAG, 0, 1, FACT(print_maps_on_exit)},
+	{{"str_trunc_trailer"}, VALUE_TEXT, 0, 0, FACT(trunc_trailer)},
+	{{"missing_probes"}, VALUE_MISSING, 0, 0, 0},
+	{{"stack_mode"}, VALUE_STACK, 0, 0, 0},
+	{{"cache_user_symbols"}, VALUE_NONE, 0, 0, 0},
+	{{"cpp_demangle", "demangle"}, VALUE_NONE, 0, 0, 0},
+	{{"lazy_symbolication"}, VALUE_NONE, 0, 0, 0},
+	{{"show_debug_info"}, VALUE_NONE, 0, 0, 0},
+	{{"max_bpf_progs"}, VALUE_NONE, 0, 0, 0},
+	{{"on_stack_limit"}, VALUE_NONE, 0, 0, 0},
+	{{"log_size"}, VALUE_NONE, 0, 0, 0},
+	{{"license"}, VALUE_NONE, 0, 0, 0},
+	{{"max_ast_nodes"}, VALUE_NONE, 0, 0, 0},
+	{{"use_blazesym"}, VALUE_NONE, 0, 0, 0},
+};
+
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* Where a value came from, for messages. */
+struct origin {
+	const char *variable; /* environment variable, or NULL: the config block */
+	struct span span;
+	struct str name;
+};
+
+static int bad_value(const struct origin *from, struct str value, const char *wanted,
+		     struct diag *d)
+{
+	if (from->variable)
+		return diag_error(d, -EINVAL, "bad-setting", "%s is '%.*s', but must be %s",
+				  from->variable, STR_FMT(value), wanted);
+	return diag_error_at(d, -EINVAL, "bad-setting", from->span,
+			     "'%.*s' is '%.*s', but must be %s", STR_FMT(from->name),
+			     STR_FMT(value), wanted);
+}
+
+static int set_number(struct script *s, const struct config_row *row, const struct origin *from,
+		      struct str value, struct diag *d)
+{
+	char wanted[64];
+	uint64_t number;
+
+	if (str_to_u64(value, &number) || number < row->least || number > row->most) {
+		snprintf(wanted, sizeof(wanted), "a number from %llu to %llu",
+			 (unsigned long long)row->least, (unsigned long long)row->most);
+		return bad_value(from, value, wanted, d);
+	}
+	*(uint32_t *)((char *)&s->facts + row->at) = (uint32_t)number;
+	return 0;
+}
+
+static int set_flag(struct script *s, const struct config_row *row, const struct origin *from,
+		    struct str value, struct diag *d)
+{
+	bool yes = str_eq_text(value, "true") || str_eq_text(value, "1");
+
+	if (!yes && !str_eq_text(value, "false") && !str_eq_text(value, "0"))
+		return bad_value(from, value, "true or false", d);
+	*(bool *)((char *)&s->facts + row->at) = yes;
+	return 0;
+}
+
+static int set_missing(struct script *s, const struct origin *from, struct str value,
+		       struct diag *d)
+{
+	if (str_eq_text(value, "error"))
+		s->options.missing_probes = MISSING_ERROR;
+	else if (str_eq_text(value, "warn"))
+		s->options.missing_probes = MISSING_WARN;
+	else if (str_eq_text(value, "ignore"))
+		s->options.missing_probes = MISSING_IGNORE;
+	else
+		return bad_value(from, value, "error, warn or ignore", d);
+	return 0;
+}
+
+static int set_value(struct script *s, const struct config_row *row, const struct origin *from,
+		     struct str value, struct diag *d)
+{
+	switch (row->kind) {
+	case VALUE_NUMBER: return set_number(s, row, from, value, d);
+	case VALUE_FLAG: return set_flag(s, row, from, value, d);
+	case VALUE_MISSING: return set_missing(s, from, value, d);
+	case VALUE_TEXT:
+		*(struct str *)((char *)&s->facts + row->at) = arena_str(&s->arena, value);
+		return 0;
+	case VALUE_STACK:
+		return str_eq_text(value, "bpftrace") ? 0 : bad_value(from, value, "bpftrace", d);
+	case VALUE_NONE: break;
+	}
+	return 0;
+}
+
+static const struct config_row *find_row(struct str name)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
+			if (str_eq_text(name, rows[i].names[n]))
+				return &rows[i];
+	return NULL;
+}
+
+static const char *guess_row(struct str name)
+{
+	const char *best = NULL;
+	unsigned nearest = 4;
+
+	for (size_t i = 0; i < ROWS; i++) {
+		unsigned distance = str_distance(name, str_from(rows[i].names[0]), nearest);
+
+		if (distance < nearest) {
+			nearest = distance;
+			best = rows[i].names[0];
+		}
+	}
+	return best;
+}
+
+static int apply_setting(struct script *s, const struct setting *setting, struct diag *d)
+{
+	struct origin from = {NULL, script_span(s, setting->mark), setting->name};
+	const struct config_row *row = find_row(setting->name);
+	const char *guess;
+
+	if (row)
+		return set_value(s, row, &from, setting->value, d);
+	guess = guess_row(setting->name);
+	diag_error_at(d, -EINVAL, "unknown-setting", from.span, "unknown setting '%.*s'",
+		      STR_FMT(setting->name));
+	if (guess)
+		diag_hint(d, "did you mean '%s'?", guess);
+	return -EINVAL;
+}
+
+static int apply_environment(struct script *s, const struct config_row *row, const char *prefix,
+			     const char *name, struct diag *d)
+{
+	char variable[64];
+	struct origin from = {.variable = variable};
+	const char *value;
+
+	snprintf(variable, sizeof(variable), "%s%s", prefix, name);
+	for (char *c = variable; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	value = getenv(variable);
+	return value ? set_value(s, row, &from, str_from(value), d) : 0;
+}
+
+static uint32_t given(uint32_t option, uint32_t otherwise)
+{
+	return option ? option : otherwise;
+}
+
+int config_apply(struct script *s, struct diag *d)
+{
+	static const char *const prefixes[] = {"BPFTRACE_", "NOPAL_"};
+	int err = 0;
+
+	s->facts.max_strlen = given(s->options.max_strlen, 1024);
+	s->facts.max_map_keys = given(s->options.max_map_keys, 4096);
+	s->facts.max_probes = given(s->options.max_probes, 1024);
+	s->options.ustack_depth = given(s->options.ustack_depth, 127);
+	s->facts.print_maps_on_exit = true;
+	s->facts.trunc_trailer = STR("..");
+	for (const struct setting *c = s->tree.settings; c; c = c->next)
+		if (apply_setting(s, c, d))
+			err = -EINVAL;
+	for (size_t p = 0; p < 2; p++)
+		for (size_t i = 0; i < ROWS; i++)
+			for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
+				if (apply_environment(s, &rows[i], prefixes[p], rows[i].names[n],
+						      d))
+					err = -EINVAL;
+	return err;
+}

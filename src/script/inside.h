@@ -1,0 +1,84 @@
+/* A script from inside: what the files of this room share. The tree says what was written, the
+ * symbols what the names stand for, the places where clauses run, and the lists what has been
+ * numbered for programs so far. Everything lives in the script's arena. */
+#ifndef NOPAL_SCRIPT_INSIDE_H
+#define NOPAL_SCRIPT_INSIDE_H
+
+#include "script/script.h"
+#include "script/tree.h"
+
+/* A map, as the script uses it. Types grow until check.c finds nothing new. */
+struct map {
+	struct str name; /* "@lat" */
+	uint32_t index;
+	bool has_key, has_value; /* the type is known */
+	struct type key, value;
+	struct mark key_mark, value_mark; /* the use that fixed the type */
+	struct map *next;
+};
+
+/* A variable of one clause. */
+struct variable {
+	struct str name; /* "x" */
+	bool is_typed;
+	bool is_loop;	 /* for $i: cannot be assigned */
+	bool needs_zero; /* may be read before it is written */
+	struct shape shape;
+	struct mark mark; /* the assignment that fixed the type */
+	uint16_t reg, slot;
+	struct variable *next;
+};
+
+/* Where one clause runs: the places of its probes, in script order. */
+struct place {
+	const struct probe_spec *spec;
+	struct attach attach;
+	const struct trace_event *event; /* tracepoints */
+	const void *image;		 /* identity of the file, to know a place again */
+	bool is_done;			 /* a program has it */
+};
+
+struct place_list {
+	struct place *items;
+	size_t count, cap;
+};
+
+/* Numbered things that programs refer to. They only ever grow. */
+struct text_list {
+	struct str *items;
+	size_t count, cap;
+};
+
+struct format_list {
+	struct format *items;
+	size_t count, cap;
+};
+
+struct span_list {
+	struct span *items;
+	size_t count, cap;
+};
+
+struct script {
+	struct arena arena;
+	struct str text, path;
+	struct script_options options; /* params are copied */
+	struct script_facts facts;
+	struct tree tree;
+	struct map *maps;
+	uint32_t map_count;
+	bool are_maps_fixed; /* a program was made: map types cannot change any more */
+	struct text_list literals, names;
+	struct format_list formats;
+	struct span_list spans;
+	unsigned place_count;
+};
+
+struct span script_span(const struct script *s, struct mark m);
+/* Number of a text in a list; added when it is new. -ENOMEM. */
+int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out);
+
+/* config.c: defaults, then the config block, then the environment. */
+int config_apply(struct script *s, struct diag *d);
+
+#endif

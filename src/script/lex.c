@@ -1,0 +1,376 @@
+/* Text -> tokens: see lex.h. */
+#include "script/lex.h"
+
+#include <errno.h>
+
+struct sign {
+	const char *text;
+	enum token_kind kind;
+};
+
+/* Longer signs stand before their beginnings. */
+static const struct sign signs[] = {
+	{"<<=", TOKEN_SHL_ASSIGN}, {">>=", TOKEN_SHR_ASSIGN}, {"||", TOKEN_OR},
+	{"&&", TOKEN_AND},	   {"==", TOKEN_EQ},	      {"!=", TOKEN_NE},
+	{"<=", TOKEN_LE},	   {">=", TOKEN_GE},	      {"<<", TOKEN_SHL},
+	{">>", TOKEN_SHR},	   {"+=", TOKEN_ADD_ASSIGN},  {"-=", TOKEN_SUB_ASSIGN},
+	{"*=", TOKEN_MUL_ASSIGN},  {"/=", TOKEN_DIV_ASSIGN},  {"%=", TOKEN_MOD_ASSIGN},
+	{"&=", TOKEN_BAND_ASSIGN}, {"|=", TOKEN_BOR_ASSIGN},  {"^=", TOKEN_XOR_ASSIGN},
+	{"++", TOKEN_INC},	   {"--", TOKEN_DEC},	      {"->", TOKEN_ARROW},
+	{"..", TOKEN_RANGE},	   {"{", TOKEN_LBRACE},	      {"}", TOKEN_RBRACE},
+	{"(", TOKEN_LPAREN},	   {")", TOKEN_RPAREN},	      {"[", TOKEN_LBRACKET},
+	{"]", TOKEN_RBRACKET},	   {";", TOKEN_SEMICOLON},    {",", TOKEN_COMMA},
+	{":", TOKEN_COLON},	   {"?", TOKEN_QUESTION},     {".", TOKEN_DOT},
+	{"=", TOKEN_ASSIGN},	   {"<", TOKEN_LT},	      {">", TOKEN_GT},
+	{"+", TOKEN_ADD},	   {"-", TOKEN_SUB},	      {"*", TOKEN_MUL},
+	{"/", TOKEN_DIV},	   {"%", TOKEN_MOD},	      {"&", TOKEN_BAND},
+	{"|", TOKEN_BOR},	   {"^", TOKEN_XOR},	      {"!", TOKEN_NOT},
+	{"~", TOKEN_BNOT},
+};
+
+struct unit {
+	const char *name;
+	uint64_t ns;
+};
+
+static const struct unit units[] = {
+	{"ns", 1},
+	{"us", 1000},
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", 60000000000ull},
+	{"h", 3600000000000ull},
+	{"d", 86400000000000ull},
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static int digit_value(char c)
+{
+	if (is_digit(c))
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return 99;
+}
+
+struct span lex_span(const struct lexer *l, struct mark m)
+{
+	return (struct span){l->path, l->text, m.at, m.len};
+}
+
+static char peek(const struct lexer *l, size_t ahead)
+{
+	return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
+}
+
+static struct str rest(const struct lexer *l)
+{
+	return str_of(l->text.ptr + l->at, l->text.len - l->at);
+}
+
+static int skip_comment(struct lexer *l)
+{
+	size_t start = l->at;
+
+	for (l->at += 2; l->at < l->text.len; l->at++) {
+		if (str_starts(rest(l), STR("*/"))) {
+			l->at += 2;
+			return 0;
+		}
+	}
+	return diag_error_at(l->d, -EINVAL, "open-comment",
+			     lex_span(l, (struct mark){(uint32_t)start, 2}),
+			     "this comment has no end");
+}
+
+int lex_blank(struct lexer *l)
+{
+	for (;;) {
+		char c = peek(l, 0);
+
+		if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v') {
+			l->at++;
+		} else if (c == '/' && peek(l, 1) == '*') {
+			if (skip_comment(l))
+				return -EINVAL;
+		} else if (c == '/' && peek(l, 1) == '/') {
+			while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
+				l->at++;
+		} else {
+			return 0;
+		}
+	}
+}
+
+/* value = value * by + plus, or -ERANGE. */
+static int scale(uint64_t *value, uint64_t by, uint64_t plus)
+{
+	if (__builtin_mul_overflow(*value, by, value) ||
+	    __builtin_add_overflow(*value, plus, value))
+		return -ERANGE;
+	return 0;
+}
+
+/* Digits of one base, `_` between them; *at moves behind them. */
+static int number_digits(struct str s, size_t *at, int base, uint64_t *value)
+{
+	size_t start = *at;
+
+	for (; *at < s.len; (*at)++) {
+		int digit = digit_value(s.ptr[*at]);
+
+		if (s.ptr[*at] == '_' && *at > start)
+			continue;
+		if (digit >= base)
+			break;
+		if (scale(value, (uint64_t)base, (uint64_t)digit))
+			return -ERANGE;
+	}
+	return *at > start ? 0 : -EINVAL;
+}
+
+static int number_unit(struct str s, uint64_t *value)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (str_eq_text(s, units[i].name))
+			return scale(value, units[i].ns, 0);
+	return -EINVAL;
+}
+
+int lex_number(struct str s, uint64_t *out)
+{
+	uint64_t value = 0, exponent = 0;
+	size_t at = 0;
+	int base = 10, err;
+
+	if (s.len > 1 && s.ptr[0] == '0' && (s.ptr[1] == 'x' || s.ptr[1] == 'X')) {
+		base = 16;
+		at = 2;
+	} else if (s.len > 1 && s.ptr[0] == '0' && is_digit(s.ptr[1])) {
+		base = 8;
+	}
+	err = number_digits(s, &at, base, &value);
+	if (!err && base == 10 && at + 1 < s.len && (s.ptr[at] == 'e' || s.ptr[at] == 'E') &&
+	    is_digit(s.ptr[at + 1])) {
+		at++;
+		err = number_digits(s, &at, 10, &exponent);
+		for (uint64_t i = 0; !err && value && i < exponent; i++)
+			err = scale(&value, 10, 0);
+	}
+	if (!err && at < s.len)
+		err = number_unit(str_of(s.ptr + at, s.len - at), &value);
+	if (!err)
+		*out = value;
+	return err;
+}
+
+static int lex_integer(struct lexer *l, struct token *t)
+{
+	size_t len = 0;
+	int err;
+
+	while (is_word(peek(l, len)))
+		len++;
+	t->kind = TOKEN_INT;
+	t->text = str_of(l->text.ptr + l->at, len);
+	t->mark.len = (uint32_t)len;
+	l->at += len;
+	err = lex_number(t->text, &t->number);
+	if (err == -ERANGE)
+		return diag_error_at(l->d, -EINVAL, "big-number", lex_span(l, t->mark),
+				     "'%.*s' does not fit into 64 bits", STR_FMT(t->text));
+	if (err) {
+		diag_error_at(l->d, -EINVAL, "bad-number", lex_span(l, t->mark),
+			      "'%.*s' is not a number", STR_FMT(t->text));
+		diag_hint(l->d, "numbers look like 42, 0x2a, 052, 1e6, 1_000 or 10ms "
+				"(ns us ms s m h d)");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Up to `most` digits of an escape. */
+static unsigned escape_number(struct lexer *l, int base, int most)
+{
+	unsigned value = 0;
+
+	for (int i = 0; i < most && digit_value(peek(l, 0)) < base; i++, l->at++)
+		value = value * (unsigned)base + (unsigned)digit_value(peek(l, 0));
+	return value & 0xff;
+}
+
+/* escape = "\" ( n t r a b f v 0 \ " ' | 1-3 octal digits | x 1-2 hex digits ) */
+static int lex_escape(struct lexer *l, char *out)
+{
+	static const char from[] = "ntrabfv\\\"'", to[] = "\n\t\r\a\b\f\v\\\"'";
+	char c = peek(l, 1);
+	const char *known = c ? strchr(from, c) : NULL;
+
+	if (known) {
+		*out = to[known - from];
+		l->at += 2;
+		return 0;
+	}
+	if (digit_value(c) < 8) {
+		l->at++;
+		*out = (char)escape_number(l, 8, 3);
+		return 0;
+	}
+	if (c == 'x' && digit_value(peek(l, 2)) < 16) {
+		l->at += 2;
+		*out = (char)escape_number(l, 16, 2);
+		return 0;
+	}
+	return diag_error_at(l->d, -EINVAL, "bad-escape",
+			     lex_span(l, (struct mark){(uint32_t)l->at, 2}),
+			     "unknown escape '\\%c'", c >= ' ' && c <= '~' ? c : '?');
+}
+
+int lex_string(struct lexer *l, struct str *out)
+{
+	size_t start = l->at, len = 0, most = 0;
+	char *text;
+
+	for (size_t i = start + 1; i < l->text.len && l->text.ptr[i] != '"'; i++, most++)
+		if (l->text.ptr[i] == '\\' && i + 1 < l->text.len)
+			i++, most++;
+	text = arena_alloc(l->arena, most + 1);
+	if (!text)
+		return -ENOMEM;
+	for (l->at++; l->at < l->text.len && peek(l, 0) != '"' && peek(l, 0) != '\n';) {
+		if (peek(l, 0) != '\\')
+			text[len++] = l->text.ptr[l->at++];
+		else if (lex_escape(l, &text[len++]))
+			return -EINVAL;
+	}
+	if (peek(l, 0) != '"')
+		return diag_error_at(
+			l->d, -EINVAL, "open-string",
+			lex_span(l, (struct mark){(uint32_t)start, (uint32_t)(l->at - start)}),
+			"this string has no end");
+	l->at++;
+	*out = str_of(text, len);
+	return 0;
+}
+
+static struct str lex_word(struct lexer *l)
+{
+	size_t start = l->at;
+
+	while (is_word(peek(l, 0)))
+		l->at++;
+	return str_of(l->text.ptr + start, l->at - start);
+}
+
+/* "$" ( number | "#" | word ) */
+static int lex_dollar(struct lexer *l, struct token *t)
+{
+	l->at++;
+	if (peek(l, 0) == '#') {
+		l->at++;
+		t->kind = TOKEN_PARAMS;
+		return 0;
+	}
+	t->text = lex_word(l);
+	if (!t->text.len)
+		return diag_error_at(l->d, -EINVAL, "stray-character",
+				     lex_span(l, (struct mark){t->mark.at, 1}),
+				     "'$' without a name behind it");
+	t->kind = is_digit(t->text.ptr[0]) ? TOKEN_PARAM : TOKEN_VARIABLE;
+	if (t->kind == TOKEN_PARAM &&
+	    (str_to_u64(t->text, &t->number) || t->number == 0 || t->text.ptr[0] == '0'))
+		return diag_error_at(
+			l->d, -EINVAL, "bad-param",
+			lex_span(l, (struct mark){t->mark.at, (uint32_t)t->text.len + 1}),
+			"'$%.*s' is no positional parameter", STR_FMT(t->text));
+	return 0;
+}
+
+/* Is the / at l->at the end of the predicate: does a { follow? */
+static bool ends_predicate(const struct lexer *l)
+{
+	struct lexer look = *l;
+
+	look.at++;
+	look.d = NULL;
+	return !lex_blank(&look) && peek(&look, 0) == '{';
+}
+
+static int lex_sign(struct lexer *l, struct token *t)
+{
+	char c = peek(l, 0);
+
+	if (c == '/' && l->in_predicate && ends_predicate(l)) {
+		t->kind = TOKEN_END_PREDICATE;
+		l->at++;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+		if (str_starts(rest(l), str_from(signs[i].text))) {
+			t->kind = signs[i].kind;
+			l->at += strlen(signs[i].text);
+			return 0;
+		}
+	}
+	t->mark.len = 1;
+	if (c < ' ' || c > '~')
+		return diag_error_at(l->d, -EINVAL, "stray-character", lex_span(l, t->mark),
+				     "stray byte '\\x%02x'", (unsigned char)c);
+	return diag_error_at(l->d, -EINVAL, "stray-character", lex_span(l, t->mark), "stray '%c'",
+			     c);
+}
+
+static int lex_any(struct lexer *l, struct token *t)
+{
+	char c = peek(l, 0);
+
+	if (is_digit(c))
+		return lex_integer(l, t);
+	if (is_word(c)) {
+		t->kind = TOKEN_WORD;
+		t->text = lex_word(l);
+		return 0;
+	}
+	if (c == '"') {
+		t->kind = TOKEN_STRING;
+		return lex_string(l, &t->text);
+	}
+	if (c == '@') {
+		l->at++;
+		t->kind = TOKEN_MAP;
+		t->text = lex_word(l);
+		return 0;
+	}
+	if (c == '$')
+		return lex_dollar(l, t);
+	return lex_sign(l, t);
+}
+
+int lex_token(struct lexer *l, struct token *out)
+{
+	struct token t = {.kind = TOKEN_END};
+	int err = lex_blank(l);
+
+	if (err)
+		return err;
+	t.mark.at = (uint32_t)l->at;
+	if (l->at < l->text.len) {
+		err = lex_any(l, &t);
+		if (err)
+			return err;
+	}
+	t.mark.len = (uint32_t)(l->at - t.mark.at);
+	*out = t;
+	return 0;
+}

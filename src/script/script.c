@@ -1,0 +1,114 @@
+/* The public face of the room: makes, fills and frees a script. */
+#include "script/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "script/parse.h"
+
+struct span script_span(const struct script *s, struct mark m)
+{
+	return (struct span){s->path, s->text, m.at, m.len};
+}
+
+int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out)
+{
+	struct str copy;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (str_eq(list->items[i], text)) {
+			*out = (uint32_t)i;
+			return 0;
+		}
+	}
+	copy = arena_str(&s->arena, text);
+	if (!copy.ptr || arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
+				    sizeof(*list->items)))
+		return -ENOMEM;
+	*out = (uint32_t)list->count;
+	list->items[list->count++] = copy;
+	return 0;
+}
+
+/* The caller's parameters may be gone by the time the script is extended. */
+static int copy_params(struct script *s)
+{
+	struct str *copies = arena_array(&s->arena, struct str, s->options.param_count + 1);
+
+	if (!copies)
+		return -ENOMEM;
+	for (unsigned i = 0; i < s->options.param_count; i++) {
+		copies[i] = arena_str(&s->arena, s->options.params[i]);
+		if (!copies[i].ptr)
+			return -ENOMEM;
+	}
+	s->options.params = copies;
+	return 0;
+}
+
+static int only_begin_end(const struct tree *t)
+{
+	for (const struct tree_clause *c = t->clauses; c; c = c->next)
+		for (const struct probe_spec *p = c->probes; p; p = p->next)
+			if (p->type != PROBE_BEGIN && p->type != PROBE_END)
+				return false;
+	return true;
+}
+
+static int fill(struct script *s, struct diag *d)
+{
+	struct parser p = {.options = &s->options, .arena = &s->arena, .d = d};
+	int err = copy_params(s);
+
+	if (err)
+		return err;
+	p.lexer = (struct lexer){.text = s->text, .path = s->path, .arena = &s->arena, .d = d};
+	err = parse_tree(&p, &s->tree);
+	if (!err)
+		err = config_apply(s, d);
+	s->facts.only_begin_end = !err && only_begin_end(&s->tree);
+	return err;
+}
+
+int script_parse(struct str text, const struct script_options *options, struct script **out,
+		 struct diag *d)
+{
+	struct script *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->text = text;
+	s->options = *options;
+	s->path = arena_str(&s->arena, options->path);
+	err = s->path.ptr ? fill(s, d) : -ENOMEM;
+	if (err) {
+		script_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void script_facts(const struct script *s, struct script_facts *out)
+{
+	*out = s->facts;
+}
+
+unsigned script_place_count(const struct script *s)
+{
+	return s->place_count;
+}
+
+void script_print_tree(const struct script *s, struct buf *out)
+{
+	tree_print(&s->tree, out);
+}
+
+void script_free(struct script *s)
+{
+	if (!s)
+		return;
+	arena_free(&s->arena);
+	free(s);
+}

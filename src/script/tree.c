@@ -1,0 +1,121 @@
+/* The tables that belong to the tree: operators, probe types, names of integer types. */
+#include "script/tree.h"
+
+static const char *const operator_texts[] = {
+	[OPERATOR_NONE] = "",  [OPERATOR_OR] = "||",  [OPERATOR_AND] = "&&", [OPERATOR_BOR] = "|",
+	[OPERATOR_XOR] = "^",  [OPERATOR_BAND] = "&", [OPERATOR_EQ] = "==",  [OPERATOR_NE] = "!=",
+	[OPERATOR_LT] = "<",   [OPERATOR_LE] = "<=",  [OPERATOR_GT] = ">",   [OPERATOR_GE] = ">=",
+	[OPERATOR_SHL] = "<<", [OPERATOR_SHR] = ">>", [OPERATOR_ADD] = "+",  [OPERATOR_SUB] = "-",
+	[OPERATOR_MUL] = "*",  [OPERATOR_DIV] = "/",  [OPERATOR_MOD] = "%",  [OPERATOR_NOT] = "!",
+	[OPERATOR_BNOT] = "~", [OPERATOR_NEG] = "-",  [OPERATOR_LOAD] = "*", [OPERATOR_INC] = "++",
+	[OPERATOR_DEC] = "--",
+};
+
+struct probe_row {
+	const char *name, *other, *brief;
+	enum probe_type type;
+};
+
+/*  name          other spelling  short  type  */
+static const struct probe_row probe_rows[] = {
+	{"BEGIN", "begin", "begin", PROBE_BEGIN},
+	{"END", "end", "end", PROBE_END},
+	{"interval", "interval", "i", PROBE_INTERVAL},
+	{"profile", "profile", "p", PROBE_PROFILE},
+	{"usdt", "usdt", "U", PROBE_USDT},
+	{"uprobe", "uprobe", "u", PROBE_UPROBE},
+	{"uretprobe", "uretprobe", "ur", PROBE_URETPROBE},
+	{"tracepoint", "tracepoint", "t", PROBE_TRACEPOINT},
+};
+
+static const char *const foreign_probes[] = {
+	"kprobe",   "k",    "kretprobe", "kr",	       "kfunc", "kretfunc",	   "fentry",
+	"fexit",    "f",    "fr",	 "iter",       "it",	"software",	   "s",
+	"hardware", "h",    "w",	 "watchpoint", "aw",	"asyncwatchpoint", "rawtracepoint",
+	"rt",	    "self", "test",	 "bench",
+};
+
+struct cast_row {
+	const char *name;
+	uint8_t size;
+	bool is_signed;
+};
+
+static const struct cast_row cast_rows[] = {
+	{"int8", 1, true},	{"int16", 2, true},	 {"int32", 4, true},
+	{"int64", 8, true},	{"uint8", 1, false},	 {"uint16", 2, false},
+	{"uint32", 4, false},	{"uint64", 8, false},	 {"int8_t", 1, true},
+	{"int16_t", 2, true},	{"int32_t", 4, true},	 {"int64_t", 8, true},
+	{"uint8_t", 1, false},	{"uint16_t", 2, false},	 {"uint32_t", 4, false},
+	{"uint64_t", 8, false}, {"char", 1, true},	 {"short", 2, true},
+	{"int", 4, true},	{"long", 8, true},	 {"size_t", 8, false},
+	{"ssize_t", 8, true},	{"uintptr_t", 8, false}, {"pid_t", 4, true},
+	{"bool", 1, false},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const char *operator_text(enum operator op)
+{
+	return operator_texts[op];
+}
+
+const char *probe_type_name(enum probe_type type)
+{
+	return probe_rows[type].name;
+}
+
+bool probe_type_find(struct str name, enum probe_type *out)
+{
+	for (size_t i = 0; i < COUNT(probe_rows); i++) {
+		const struct probe_row *row = &probe_rows[i];
+
+		if (str_eq_text(name, row->name) || str_eq_text(name, row->other) ||
+		    str_eq_text(name, row->brief)) {
+			*out = row->type;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool probe_type_is_foreign(struct str name)
+{
+	for (size_t i = 0; i < COUNT(foreign_probes); i++)
+		if (str_eq_text(name, foreign_probes[i]))
+			return true;
+	return false;
+}
+
+const char *probe_type_guess(struct str name)
+{
+	const char *best = NULL;
+	unsigned nearest = 3;
+
+	for (size_t i = 0; i < COUNT(probe_rows); i++) {
+		unsigned distance = str_distance(name, str_from(probe_rows[i].name), nearest);
+
+		if (distance < nearest) {
+			nearest = distance;
+			best = probe_rows[i].name;
+		}
+	}
+	return best;
+}
+
+bool cast_type_find(struct str name, uint8_t *size, bool *is_signed)
+{
+	for (size_t i = 0; i < COUNT(cast_rows); i++) {
+		if (str_eq_text(name, cast_rows[i].name)) {
+			*size = cast_rows[i].size;
+			*is_signed = cast_rows[i].is_signed;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct type type_int(unsigned size, bool is_signed)
+{
+	return (struct type){.kind = TYPE_INT, .size = size, .is_signed = is_signed};
+}

@@ -1,0 +1,181 @@
+/* The tree of a script: what the text says, before anybody asked what it means. Nodes live in the
+ * script's arena and carry the piece of text they came from. Two fields of an expression are filled
+ * in later: `shape` and the thing it names (check.c). */
+#ifndef NOPAL_SCRIPT_TREE_H
+#define NOPAL_SCRIPT_TREE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "program/type.h"
+
+/* A piece of the script's text, in bytes. */
+struct mark {
+	uint32_t at, len;
+};
+
+/* Operators, with the source text they stand for. */
+enum operator{
+	OPERATOR_NONE, /*     */
+	OPERATOR_OR,   /* ||  */
+	OPERATOR_AND,  /* &&  */
+	OPERATOR_BOR,  /* |   */
+	OPERATOR_XOR,  /* ^   */
+	OPERATOR_BAND, /* &   */
+	OPERATOR_EQ,   /* ==  */
+	OPERATOR_NE,   /* !=  */
+	OPERATOR_LT,   /* <   */
+	OPERATOR_LE,   /* <=  */
+	OPERATOR_GT,   /* >   */
+	OPERATOR_GE,   /* >=  */
+	OPERATOR_SHL,  /* <<  */
+	OPERATOR_SHR,  /* >>  */
+	OPERATOR_ADD,  /* +   */
+	OPERATOR_SUB,  /* -   */
+	OPERATOR_MUL,  /* *   */
+	OPERATOR_DIV,  /* /   */
+	OPERATOR_MOD,  /* %   */
+	OPERATOR_NOT,  /* !   */
+	OPERATOR_BNOT, /* ~   */
+	OPERATOR_NEG,  /* -x  */
+	OPERATOR_LOAD, /* *p  */
+	OPERATOR_INC,  /* ++  */
+	OPERATOR_DEC,  /* --  */
+};
+
+/* "+": for messages and dumps. */
+const char *operator_text(enum operator op);
+
+/* What an expression yields: a type that programs know, and for integers that are used as pointers
+ * what they point at. */
+struct shape {
+	struct type type;
+	uint8_t pointers;    /* 1: int32*, 2: int32** */
+	uint8_t target_size; /* bytes of what is at the end of the pointers */
+	bool target_is_signed;
+};
+
+enum expr_kind {
+	EXPR_INT,      /* 42           number                              */
+	EXPR_STRING,   /* "text"       text, escapes resolved              */
+	EXPR_PARAM,    /* $1           number                              */
+	EXPR_PARAMS,   /* $#                                               */
+	EXPR_VARIABLE, /* $x           text, variable                      */
+	EXPR_MAP,      /* @m[a, b]     text, map, args                     */
+	EXPR_NAME,     /* pid          text, function                      */
+	EXPR_CALL,     /* str(arg0)    text, args, function                */
+	EXPR_UNARY,    /* -a           op, args[0]                         */
+	EXPR_STEP,     /* a++          op, args[0], is_postfix             */
+	EXPR_BINARY,   /* a + b        op, args[0..1]                      */
+	EXPR_TERNARY,  /* a ? b : c    args[0..2]; a ?: c: args[1] is NULL */
+	EXPR_CAST,     /* (int32*)a    cast, args[0]                       */
+	EXPR_TUPLE,    /* (a, b)       args                                */
+	EXPR_ELEMENT,  /* a.0          number, args[0]                     */
+	EXPR_FIELD,    /* args.pid     text                                */
+	EXPR_INDEX,    /* p[i]         args[0..1]                          */
+};
+
+struct expr {
+	enum expr_kind kind;
+	enum operator op;
+	bool is_postfix;
+	uint16_t depth; /* of the tree below, 1 for a leaf */
+	uint16_t arg_count;
+	struct mark mark;
+	struct expr **args;
+	uint64_t number;
+	struct str text; /* names are without their sigil */
+	struct shape cast;
+	/* Filled in by check.c. */
+	struct shape shape;
+	struct map *map;
+	struct variable *variable;
+	const struct function *function;
+};
+
+enum stmt_kind {
+	STMT_EXPR,   /* f(x);                      value                        */
+	STMT_ASSIGN, /* @x += 1;                   target, op, value            */
+	STMT_LET,    /* let $x = 1;                target, value or NULL        */
+	STMT_IF,     /* if (value) body else other                              */
+	STMT_UNROLL, /* unroll (value) body                                     */
+	STMT_WHILE,  /* while (value) body                                      */
+	STMT_FOR,    /* for target : value..to body                             */
+	STMT_BLOCK,  /* { body }                                                */
+	STMT_BREAK,
+	STMT_CONTINUE,
+	STMT_RETURN,
+};
+
+struct stmt {
+	enum stmt_kind kind;
+	enum operator op;
+	struct mark mark;
+	struct expr *target, *value, *to;
+	struct stmt *body, *other;
+	struct stmt *next;
+};
+
+/* How a probe type is attached and what its parts mean. */
+enum probe_type {
+	PROBE_BEGIN,
+	PROBE_END,
+	PROBE_INTERVAL,
+	PROBE_PROFILE,
+	PROBE_USDT,
+	PROBE_UPROBE,
+	PROBE_URETPROBE,
+	PROBE_TRACEPOINT,
+};
+
+/* One probe of a clause's list. */
+struct probe_spec {
+	enum probe_type type;
+	struct mark mark;
+	struct str path;     /* usdt, uprobe; may be a pattern, or empty */
+	struct str provider; /* usdt provider, tracepoint category; empty: any */
+	struct str name;     /* usdt name, function, tracepoint event */
+	bool has_address;    /* uprobe PATH:0x1234: `offset` counts from the file's start */
+	uint64_t offset;     /* uprobe FUNC+offset */
+	uint64_t period;     /* interval, profile: ns */
+	struct probe_spec *next;
+	bool is_reported; /* a missing-probe message was given */
+};
+
+struct tree_clause {
+	struct mark mark; /* probes, predicate and body */
+	struct probe_spec *probes;
+	struct expr *predicate; /* NULL: none */
+	struct stmt *body;
+	struct tree_clause *next;
+	struct place_list *places; /* resolve.c: where it runs */
+};
+
+/* name = value, in `config = { ... }`. */
+struct setting {
+	struct mark mark;
+	struct str name;
+	struct str value; /* "64", "warn" */
+	struct setting *next;
+};
+
+struct tree {
+	struct setting *settings;
+	struct tree_clause *clauses;
+};
+
+/* "usdt", "BEGIN". */
+const char *probe_type_name(enum probe_type type);
+/* Type by long or short name: "usdt", "U", "begin". False when there is none. */
+bool probe_type_find(struct str name, enum probe_type *out);
+/* Probe types of bpftrace that cannot be had here: "kprobe", "kr". */
+bool probe_type_is_foreign(struct str name);
+/* A cast's target by name: "int32". False when there is none. */
+bool cast_type_find(struct str name, uint8_t *size, bool *is_signed);
+/* The nearest probe type to a misspelt one, or NULL. */
+const char *probe_type_guess(struct str name);
+
+struct type type_int(unsigned size, bool is_signed);
+/* The text of --dump=tree. */
+void tree_print(const struct tree *t, struct buf *out);
+
+#endif
