@@ -23,23 +23,32 @@ struct variable {
 	bool is_typed;
 	bool is_loop;	 /* for $i: cannot be assigned */
 	bool needs_zero; /* may be read before it is written */
+	unsigned pass;	 /* of check.c: the last one that met an assignment */
 	struct shape shape;
 	struct mark mark; /* the assignment that fixed the type */
 	uint16_t reg, slot;
 	struct variable *next;
 };
 
-/* Where one clause runs: the places of its probes, in script order. */
+/* What a clause asks of its places, found by looking at its tree. */
+struct uses {
+	uint64_t args[2]; /* bit n: argN */
+	bool func;	  /* names of functions must be looked up */
+	bool fields;	  /* args.x: tracepoint formats must be read */
+	bool arch;	  /* registers: places of one architecture only */
+	bool stacks;
+};
+
+/* One place of a clause. */
 struct place {
 	const struct probe_spec *spec;
 	struct attach attach;
-	const struct trace_event *event; /* tracepoints */
-	const void *image;		 /* identity of the file, to know a place again */
+	const struct trace_event *event; /* tracepoints, when fields are used */
 	bool is_done;			 /* a program has it */
 };
 
 struct place_list {
-	struct place *items;
+	struct place **items;
 	size_t count, cap;
 };
 
@@ -67,7 +76,7 @@ struct script {
 	struct tree tree;
 	struct map *maps;
 	uint32_t map_count;
-	bool are_maps_fixed; /* a program was made: map types cannot change any more */
+	bool is_compiled; /* map types and numbers cannot change any more */
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;
@@ -77,6 +86,14 @@ struct script {
 struct span script_span(const struct script *s, struct mark m);
 /* Number of a text in a list; added when it is new. -ENOMEM. */
 int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out);
+
+/* Number of a piece of the script among the places of errors. -ENOMEM. */
+int place_number(struct script *s, struct mark m, uint32_t *out);
+
+/* uses.c */
+void uses_find(const struct tree_clause *c, struct uses *out);
+/* resolve.c */
+int resolve_places(struct script *s, const struct script_source *source, struct diag *d);
 
 /* config.c: defaults, then the config block, then the environment. */
 int config_apply(struct script *s, struct diag *d);

@@ -30,6 +30,25 @@ int text_number(struct script *s, struct text_list *list, struct str text, uint3
 	return 0;
 }
 
+int place_number(struct script *s, struct mark m, uint32_t *out)
+{
+	struct span_list *list = &s->spans;
+
+	/* New ones mostly repeat what was asked for a moment ago. */
+	for (size_t i = list->count; i-- > 0;) {
+		if (list->items[i].at == m.at && list->items[i].len == m.len) {
+			*out = (uint32_t)i;
+			return 0;
+		}
+	}
+	if (arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
+		       sizeof(*list->items)))
+		return -ENOMEM;
+	*out = (uint32_t)list->count;
+	list->items[list->count++] = script_span(s, m);
+	return 0;
+}
+
 /* The caller's parameters may be gone by the time the script is extended. */
 static int copy_params(struct script *s)
 {
@@ -93,6 +112,11 @@ int script_parse(struct str text, const struct script_options *options, struct s
 void script_facts(const struct script *s, struct script_facts *out)
 {
 	*out = s->facts;
+}
+
+void script_set_pid(struct script *s, pid_t pid)
+{
+	s->options.pid = pid;
 }
 
 unsigned script_place_count(const struct script *s)

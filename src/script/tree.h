@@ -87,6 +87,9 @@ struct expr {
 	struct shape cast;
 	/* Filled in by check.c. */
 	struct shape shape;
+	bool is_const;	/* `value` is known */
+	bool is_signed; /* the operation is a signed one */
+	uint64_t value;
 	struct map *map;
 	struct variable *variable;
 	const struct function *function;
@@ -138,7 +141,9 @@ struct probe_spec {
 	uint64_t offset;     /* uprobe FUNC+offset */
 	uint64_t period;     /* interval, profile: ns */
 	struct probe_spec *next;
-	bool is_reported; /* a missing-probe message was given */
+	const void **images; /* resolve.c: files whose places are known */
+	size_t image_count, image_cap;
+	size_t place_count; /* resolve.c: how many it has found */
 };
 
 struct tree_clause {
@@ -148,6 +153,7 @@ struct tree_clause {
 	struct stmt *body;
 	struct tree_clause *next;
 	struct place_list *places; /* resolve.c: where it runs */
+	struct uses *uses;	   /* uses.c: what it asks of its places */
 };
 
 /* name = value, in `config = { ... }`. */

@@ -1,0 +1,326 @@
+/* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
+ * checked even when the one before it is wrong, so that one run tells all errors. */
+#include "script/builtins.h"
+#include "script/compile.h"
+
+#include <errno.h>
+
+#define MAX_UNROLL 100
+
+static int check_body(struct check *c, struct stmt *s);
+
+static int type_mismatch(struct check *c, const struct expr *e, struct str name, char sigil,
+			 const struct type *known, const struct expr *value, struct mark first)
+{
+	check_fail(c, e, "type-mismatch", "'%.*s%.*s' holds %s, not %s", sigil ? 1 : 0, &sigil,
+		   STR_FMT(name), check_type_text(c, known),
+		   check_type_text(c, &value->shape.type));
+	diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)first.len,
+		  c->s->text.ptr + first.at);
+	return -EINVAL;
+}
+
+static struct variable *new_variable(struct check *c, struct expr *target)
+{
+	struct variable *v = arena_new(&c->s->arena, struct variable);
+
+	if (!v)
+		return NULL;
+	v->name = target->text;
+	v->next = c->v->variables;
+	v->needs_zero = c->block_depth > 0;
+	c->v->variables = v;
+	return v;
+}
+
+/* $x = value: the first assignment fixes the type. */
+static int assign_variable(struct check *c, struct expr *target, struct expr *value,
+			   struct mark mark)
+{
+	struct variable *v = check_find_variable(c, target->text);
+	int err = check_storable(c, value, "a variable's value");
+
+	if (err)
+		return err;
+	if (!v)
+		v = new_variable(c, target);
+	if (!v)
+		return -ENOMEM;
+	if (v->is_loop && v->pass == c->pass)
+		return check_fail(c, target, "bad-target", "the loop's own '$%.*s' is read-only",
+				  STR_FMT(target->text));
+	target->variable = v;
+	if (!v->is_typed) {
+		v->is_typed = true;
+		v->shape = value->shape;
+		if (v->shape.type.kind == TYPE_INT && !v->shape.pointers)
+			v->shape.type.size = 8;
+		v->mark = mark;
+		c->changed = true;
+	} else if (check_merge(c, &v->shape.type, &value->shape.type)) {
+		return type_mismatch(c, target, v->name, '$', &v->shape.type, value, v->mark);
+	}
+	v->pass = c->pass;
+	check_widen(c, value, &v->shape.type);
+	target->shape = v->shape;
+	return 0;
+}
+
+/* The type of the map's values after this one: aggregates must be the same, others merge. */
+static int assign_map(struct check *c, struct expr *target, struct expr *value, struct mark mark)
+{
+	struct map *m;
+	int err = check_map_key(c, target);
+
+	if (!err && !type_is_aggregate(&value->shape.type))
+		err = check_storable(c, value, "a map's value");
+	if (err)
+		return err;
+	m = target->map;
+	if (!m->has_value) {
+		m->has_value = true;
+		m->value = value->shape.type;
+		if (m->value.kind == TYPE_INT)
+			m->value.size = 8;
+		m->value_mark = mark;
+		c->changed = true;
+	} else if (check_merge(c, &m->value, &value->shape.type)) {
+		return type_mismatch(c, target, m->name, 0, &m->value, value, m->value_mark);
+	}
+	check_widen(c, value, &m->value);
+	target->shape = shape_of(m->value);
+	return 0;
+}
+
+/* Is this a call like count(), which only a map can take? */
+static bool is_aggregate_call(const struct expr *e)
+{
+	const struct function *f = e->kind == EXPR_CALL ? function_find(e->text) : NULL;
+
+	return f && (f->uses & USE_AGGREGATE);
+}
+
+/* x op= value, which reads x first */
+static int check_compound(struct check *c, struct stmt *s)
+{
+	char what[40];
+	int err;
+
+	if (s->target->kind == EXPR_MAP) {
+		err = check_map_key(c, s->target);
+		if (!err && !s->target->map->has_value)
+			err = assign_map(c, s->target, s->value, s->mark);
+		s->target->shape = shape_of(s->target->map ? s->target->map->value
+							   : (struct type){.kind = TYPE_NONE});
+	} else {
+		err = check_expr(c, s->target);
+		if (!err && s->target->variable->is_loop)
+			return check_fail(c, s->target, "bad-target",
+					  "the loop's own '$%.*s' is read-only",
+					  STR_FMT(s->target->text));
+	}
+	snprintf(what, sizeof(what), "what '%s=' works on", operator_text(s->op));
+	if (!err)
+		err = check_int(c, s->target, what);
+	if (!err)
+		err = check_int(c, s->value, "the right side");
+	return err;
+}
+
+static int check_assign(struct check *c, struct stmt *s)
+{
+	int err;
+
+	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {
+		check_fail(c, s->value, "not-in-map", "'%.*s' must be stored in a map by '='",
+			   STR_FMT(s->value->text));
+		diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(s->value->text));
+		return -EINVAL;
+	}
+	err = check_expr(c, s->value);
+	if (err)
+		return err;
+	if (s->op)
+		return check_compound(c, s);
+	if (s->target->kind == EXPR_MAP)
+		return assign_map(c, s->target, s->value, s->mark);
+	return assign_variable(c, s->target, s->value, s->mark);
+}
+
+static int check_let(struct check *c, struct stmt *s)
+{
+	const struct shape *declared = &s->target->cast;
+	struct variable *v = check_find_variable(c, s->target->text);
+	int err = s->value ? check_expr(c, s->value) : 0;
+
+	if (err)
+		return err;
+	if (v && v->pass == c->pass)
+		return check_fail(c, s->target, "redeclared", "variable '$%.*s' is there already",
+				  STR_FMT(s->target->text));
+	if (declared->type.kind == TYPE_INT && !v) {
+		v = new_variable(c, s->target);
+		if (!v)
+			return -ENOMEM;
+		v->is_typed = true;
+		v->shape = *declared;
+		v->mark = s->target->mark;
+		c->changed = true;
+	}
+	if (s->value)
+		return assign_variable(c, s->target, s->value, s->target->mark);
+	/* Without a value and a type it is declared by its first assignment. */
+	if (declared->type.kind == TYPE_INT) {
+		v->needs_zero = true;
+		v->pass = c->pass;
+		s->target->variable = v;
+	}
+	return 0;
+}
+
+static int check_nested(struct check *c, struct stmt *body, bool is_loop)
+{
+	int err;
+
+	c->block_depth++;
+	c->loop_depth += is_loop;
+	err = check_body(c, body);
+	c->loop_depth -= is_loop;
+	c->block_depth--;
+	return err;
+}
+
+static int check_condition(struct check *c, struct stmt *s)
+{
+	int err = check_expr(c, s->value);
+
+	return err ? err : check_int(c, s->value, "a condition");
+}
+
+static int check_if(struct check *c, struct stmt *s)
+{
+	int err = check_condition(c, s);
+	int body = check_nested(c, s->body, false);
+	int other = check_nested(c, s->other, false);
+
+	return err ? err : body ? body : other;
+}
+
+static int check_while(struct check *c, struct stmt *s)
+{
+	int err = check_condition(c, s);
+	int body = check_nested(c, s->body, true);
+
+	return err ? err : body;
+}
+
+static int check_unroll(struct check *c, struct stmt *s)
+{
+	int err = check_expr(c, s->value);
+	int body;
+
+	if (!err && (s->value->shape.type.kind != TYPE_INT || !s->value->is_const ||
+		     s->value->value < 1 || s->value->value > MAX_UNROLL))
+		err = check_fail(c, s->value, "bad-unroll",
+				 "unroll wants a constant number from 1 to %d", MAX_UNROLL);
+	/* The body is copied: there is no loop to break out of. */
+	c->block_depth++;
+	body = check_body(c, s->body);
+	c->block_depth--;
+	return err ? err : body;
+}
+
+static int check_for(struct check *c, struct stmt *s)
+{
+	struct variable *v = check_find_variable(c, s->target->text);
+	int err = check_expr(c, s->value), body;
+
+	if (!err)
+		err = check_expr(c, s->to);
+	if (!err)
+		err = check_int(c, s->value, "the start of a range");
+	if (!err)
+		err = check_int(c, s->to, "the end of a range");
+	if (!v)
+		v = new_variable(c, s->target);
+	if (!v)
+		return -ENOMEM;
+	if (v->pass == c->pass && !v->is_loop)
+		return check_fail(c, s->target, "redeclared", "variable '$%.*s' is there already",
+				  STR_FMT(s->target->text));
+	v->is_typed = v->is_loop = true;
+	v->shape = shape_int(true);
+	v->pass = c->pass;
+	s->target->variable = v;
+	body = check_nested(c, s->body, true);
+	v->pass = 0; /* gone behind the loop */
+	return err ? err : body;
+}
+
+static int check_jump(struct check *c, struct stmt *s)
+{
+	if (c->loop_depth)
+		return 0;
+	return diag_error_at(c->d, -EINVAL, "no-loop", script_span(c->s, s->mark),
+			     "'%s' outside of a loop",
+			     s->kind == STMT_BREAK ? "break" : "continue");
+}
+
+/* An expression by itself is fine when it does something. */
+static int check_effect(struct check *c, struct stmt *s)
+{
+	struct expr *e = s->value;
+
+	if (is_aggregate_call(e)) {
+		check_fail(c, e, "not-in-map", "'%.*s' must be stored in a map by '='",
+			   STR_FMT(e->text));
+		diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
+		return -EINVAL;
+	}
+	return check_expr(c, e);
+}
+
+static int check_stmt(struct check *c, struct stmt *s)
+{
+	switch (s->kind) {
+	case STMT_EXPR: return check_effect(c, s);
+	case STMT_ASSIGN: return check_assign(c, s);
+	case STMT_LET: return check_let(c, s);
+	case STMT_IF: return check_if(c, s);
+	case STMT_UNROLL: return check_unroll(c, s);
+	case STMT_WHILE: return check_while(c, s);
+	case STMT_FOR: return check_for(c, s);
+	case STMT_BLOCK: return check_body(c, s->body);
+	case STMT_BREAK:
+	case STMT_CONTINUE: return check_jump(c, s);
+	case STMT_RETURN: return 0;
+	}
+	return 0;
+}
+
+static int check_body(struct check *c, struct stmt *s)
+{
+	int first = 0;
+
+	for (; s; s = s->next) {
+		int err = check_stmt(c, s);
+
+		first = first ? first : err;
+	}
+	return first;
+}
+
+int check_variant(struct check *c, struct variant *v)
+{
+	struct expr *p = v->clause->predicate;
+	int err = 0, body;
+
+	c->v = v;
+	c->block_depth = c->loop_depth = 0;
+	if (p)
+		err = check_expr(c, p);
+	if (p && !err)
+		err = check_int(c, p, "a predicate");
+	body = check_body(c, v->clause->body);
+	return err ? err : body;
+}

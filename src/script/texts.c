@@ -1,0 +1,230 @@
+/* Functions that give strings, buffers and the like: str buf usym ksym strftime strncmp. */
+#include <errno.h>
+
+#include "script/values.h"
+
+/* How many bytes str(p, n) and buf(p, n) may give: n when it is constant, never more than the
+ * limit. */
+static uint64_t text_bytes(const struct check *c, const struct expr *e)
+{
+	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
+	uint64_t most = c->s->facts.max_strlen;
+
+	if (!n || !n->is_const || n->value > most)
+		return most;
+	return n->value;
+}
+
+static struct str param_text(const struct script_options *o, const struct expr *e)
+{
+	return e->number <= o->param_count ? o->params[e->number - 1] : STR("");
+}
+
+/* str(p), str(p, n); str($1) is the parameter's text */
+int check_str(struct check *c, struct expr *e)
+{
+	struct expr *p = e->args[0];
+	int err;
+
+	if (p->kind == EXPR_PARAM) {
+		e->shape = shape_of(type_text(TYPE_STR, param_text(&c->s->options, p).len));
+		return 0;
+	}
+	err = check_expr(c, p);
+	if (!err && p->shape.type.kind == TYPE_STR)
+		return check_fail(c, p, "wrong-arg-type", "this is a string already");
+	if (!err)
+		err = check_int(c, p, "the address of 'str'");
+	if (!err)
+		e->shape = shape_of(type_text(TYPE_STR, text_bytes(c, e)));
+	return err;
+}
+
+static int lower_param_text(struct lower *l, const struct expr *p, uint16_t out)
+{
+	struct insn *i;
+	uint32_t number;
+
+	if (text_number(l->s, &l->s->literals, param_text(&l->s->options, p), &number))
+		return -ENOMEM;
+	i = lower_op(l, OP_TEXT);
+	i->s = out;
+	i->imm = number;
+	return 0;
+}
+
+/* The smaller of a length and the limit. Lengths are unsigned, so that a negative one is cut. */
+static uint16_t at_most(struct lower *l, uint16_t length, uint64_t most)
+{
+	uint16_t limit = lower_const(l, most), less = lower_reg(l), out = lower_reg(l);
+	struct label fits = {0};
+	struct insn *i;
+
+	i = lower_op(l, OP_MOV);
+	i->d = out;
+	i->a = length;
+	lower_binary_op(l, OPERATOR_LE, false, length, limit, less);
+	lower_goto(l, OP_JUMP_IF, less, &fits);
+	i = lower_op(l, OP_MOV);
+	i->d = out;
+	i->a = limit;
+	lower_bind(l, &fits);
+	return out;
+}
+
+/* The register with the length, or REG_NO when the slot itself is the limit. */
+static int lower_length(struct lower *l, const struct expr *e, uint16_t slot, uint16_t *out)
+{
+	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
+	uint32_t most = l->s->facts.max_strlen, room = l->slots[slot].type.size;
+	int err;
+
+	*out = REG_NO;
+	if (!n || (n->is_const && n->value >= most)) {
+		if (most != room)
+			*out = lower_const(l, most);
+		return 0;
+	}
+	if (n->is_const) {
+		if (n->value != room)
+			*out = lower_const(l, n->value);
+		return 0;
+	}
+	err = lower_word(l, n, out);
+	if (!err)
+		*out = at_most(l, *out, most);
+	return err;
+}
+
+int lower_str(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t address, length;
+	struct insn *i;
+	int err;
+
+	if (e->args[0]->kind == EXPR_PARAM)
+		return lower_param_text(l, e->args[0], out);
+	err = lower_word(l, e->args[0], &address);
+	if (!err)
+		err = lower_length(l, e, out, &length);
+	if (err)
+		return err;
+	i = lower_op(l, OP_STR);
+	i->s = out;
+	i->a = address;
+	i->b = length;
+	return 0;
+}
+
+/* buf(p, n) */
+int check_buf(struct check *c, struct expr *e)
+{
+	e->shape = shape_of(type_text(TYPE_BUF, text_bytes(c, e)));
+	return 0;
+}
+
+int lower_buf(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t address, length;
+	struct insn *i;
+	int err = lower_word(l, e->args[0], &address);
+
+	if (!err)
+		err = lower_length(l, e, out, &length);
+	if (err)
+		return err;
+	if (length == REG_NO)
+		length = lower_const(l, l->slots[out].type.size);
+	i = lower_op(l, OP_BUF);
+	i->s = out;
+	i->a = address;
+	i->b = length;
+	return 0;
+}
+
+/* usym(address), ksym(address) */
+int check_symbol(struct check *c, struct expr *e)
+{
+	(void)c;
+	e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number});
+	return 0;
+}
+
+static void put(struct lower *l, uint16_t slot, uint64_t offset, uint16_t reg)
+{
+	struct insn *i = lower_op(l, OP_PUT);
+
+	i->s = slot;
+	i->imm = (int64_t)offset;
+	i->a = reg;
+}
+
+int lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t address, pid;
+	int err = lower_word(l, e->args[0], &address);
+
+	if (err)
+		return err;
+	if (e->function->number == TYPE_USYM) {
+		struct insn *i = lower_op(l, OP_BUILTIN);
+
+		pid = i->d = lower_reg(l);
+		i->imm = BUILTIN_PID;
+	} else {
+		pid = lower_const(l, 0);
+	}
+	put(l, out, offsetof(struct sym_value, address), address);
+	put(l, out, offsetof(struct sym_value, pid), pid);
+	return 0;
+}
+
+/* strftime("%H:%M", nsecs) */
+int check_strftime(struct check *c, struct expr *e)
+{
+	(void)c;
+	e->shape = shape_of((struct type){.kind = TYPE_TIME});
+	return 0;
+}
+
+int lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint32_t format;
+	uint16_t nsecs;
+	int err = text_number(l->s, &l->s->names, e->args[0]->text, &format);
+
+	if (!err)
+		err = lower_word(l, e->args[1], &nsecs);
+	if (err)
+		return err;
+	put(l, out, offsetof(struct time_value, nsecs), nsecs);
+	put(l, out, offsetof(struct time_value, format), lower_const(l, format));
+	return 0;
+}
+
+/* strncmp(a, b, n): 0 when the first n bytes are equal */
+int check_strncmp(struct check *c, struct expr *e)
+{
+	if ((int64_t)e->args[2]->value < 0)
+		return check_fail(c, e->args[2], "wrong-arg-type", "a length cannot be negative");
+	e->shape = shape_int(true);
+	return 0;
+}
+
+int lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t a, b;
+	struct insn *i;
+	int err = lower_memory(l, e->args[0], &e->args[0]->shape.type, &a);
+
+	if (!err)
+		err = lower_memory(l, e->args[1], &e->args[1]->shape.type, &b);
+	if (err)
+		return err;
+	i = lower_op(l, OP_STRCMP);
+	i->d = out;
+	i->s = a;
+	i->t = b;
+	i->imm = (int64_t)e->args[2]->value;
+	return 0;
+}

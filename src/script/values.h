@@ -1,0 +1,59 @@
+/* The type rules (check_*) and lowerings (lower_*) that rows of builtins.c name. */
+#ifndef NOPAL_SCRIPT_VALUES_H
+#define NOPAL_SCRIPT_VALUES_H
+
+#include "script/builtins.h"
+
+/* values.c */
+int check_number(struct check *c, struct expr *e);
+int check_comm(struct check *c, struct expr *e);
+int check_name(struct check *c, struct expr *e);
+int check_nsecs(struct check *c, struct expr *e);
+int check_arg_n(struct check *c, struct expr *e);
+int check_retval(struct check *c, struct expr *e);
+int check_reg(struct check *c, struct expr *e);
+int check_stack(struct check *c, struct expr *e);
+int check_field_value(struct check *c, struct expr *e);
+int lower_builtin(struct lower *l, const struct expr *e, uint16_t out);
+int lower_comm(struct lower *l, const struct expr *e, uint16_t out);
+int lower_arg_n(struct lower *l, const struct expr *e, uint16_t out);
+int lower_retval(struct lower *l, const struct expr *e, uint16_t out);
+int lower_reg_call(struct lower *l, const struct expr *e, uint16_t out);
+int lower_stack(struct lower *l, const struct expr *e, uint16_t out);
+int lower_field_value(struct lower *l, const struct expr *e, uint16_t out);
+
+/* texts.c */
+int check_str(struct check *c, struct expr *e);
+int check_buf(struct check *c, struct expr *e);
+int check_symbol(struct check *c, struct expr *e);
+int check_strftime(struct check *c, struct expr *e);
+int check_strncmp(struct check *c, struct expr *e);
+int lower_str(struct lower *l, const struct expr *e, uint16_t out);
+int lower_buf(struct lower *l, const struct expr *e, uint16_t out);
+int lower_symbol(struct lower *l, const struct expr *e, uint16_t out);
+int lower_strftime(struct lower *l, const struct expr *e, uint16_t out);
+int lower_strncmp(struct lower *l, const struct expr *e, uint16_t out);
+
+/* maps.c */
+int check_aggregate(struct check *c, struct expr *e);
+int check_hist(struct check *c, struct expr *e);
+int check_lhist(struct check *c, struct expr *e);
+int check_whole_map(struct check *c, struct expr *e);
+int check_delete(struct check *c, struct expr *e);
+int check_has_key(struct check *c, struct expr *e);
+int lower_whole_map(struct lower *l, const struct expr *e, uint16_t out);
+int lower_delete(struct lower *l, const struct expr *e, uint16_t out);
+int lower_has_key(struct lower *l, const struct expr *e, uint16_t out);
+
+/* output.c */
+int check_printf(struct check *c, struct expr *e);
+int check_print(struct check *c, struct expr *e);
+int check_join(struct check *c, struct expr *e);
+int check_statement(struct check *c, struct expr *e);
+int lower_printf(struct lower *l, const struct expr *e, uint16_t out);
+int lower_print(struct lower *l, const struct expr *e, uint16_t out);
+int lower_join(struct lower *l, const struct expr *e, uint16_t out);
+int lower_time(struct lower *l, const struct expr *e, uint16_t out);
+int lower_exit(struct lower *l, const struct expr *e, uint16_t out);
+
+#endif

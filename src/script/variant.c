@@ -1,0 +1,88 @@
+/* Variants: the places of a clause grouped by what its code must know of them. Places are alike
+ * when they are of one kind, the arguments used are of one sort (integer, float of one size), the
+ * tracepoint fields used lie at the same offsets, and, when registers are used, the architecture is
+ * the same. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "script/builtins.h"
+#include "script/compile.h"
+
+static void sign_args(const struct uses *u, const struct attach *a, struct buf *out)
+{
+	for (unsigned n = 0; n < 128; n++) {
+		if (!(u->args[n / 64] >> (n % 64) & 1))
+			continue;
+		if (n < a->operand_count && a->operands[n].is_float)
+			buf_printf(out, " f%u", a->operands[n].size);
+		else
+			buf_text(out, " i");
+	}
+}
+
+static void sign_event(const struct trace_event *event, struct buf *out)
+{
+	for (unsigned i = 0; event && i < event->field_count; i++) {
+		const struct trace_field *f = &event->fields[i];
+
+		buf_printf(out, " %.*s@%" PRIu32 "+%" PRIu32 "%c%c%c", STR_FMT(f->name), f->offset,
+			   f->size, f->is_signed ? 's' : 'u', f->is_array ? 'a' : '-',
+			   f->is_data_loc ? 'd' : '-');
+	}
+}
+
+static void sign_place(const struct uses *u, const struct place *p, struct buf *out)
+{
+	buf_clear(out);
+	buf_printf(out, "%d", p->attach.kind);
+	if (p->attach.arch && u->arch)
+		buf_printf(out, " %s", p->attach.arch->name);
+	sign_args(u, &p->attach, out);
+	sign_event(p->event, out);
+}
+
+/* The variant with this signature, made at the end of the list when it is new. */
+static struct variant *variant_for(struct script *s, struct tree_clause *clause,
+				   struct str signature, struct variant **list)
+{
+	for (; *list; list = &(*list)->next)
+		if (str_eq((*list)->signature, signature))
+			return *list;
+	*list = arena_new(&s->arena, struct variant);
+	if (!*list)
+		return NULL;
+	(*list)->clause = clause;
+	(*list)->signature = arena_str(&s->arena, signature);
+	return *list;
+}
+
+static int variant_add(struct script *s, struct variant *v, struct place *p)
+{
+	if (arena_grow(&s->arena, (void **)&v->places, v->count, &v->cap, sizeof(*v->places)))
+		return -ENOMEM;
+	v->places[v->count++] = p;
+	return 0;
+}
+
+int variants_make(struct script *s, struct tree_clause *clause, struct variant **out)
+{
+	struct buf signature = BUF_INIT;
+	struct variant *list = NULL, *v;
+	int err = 0;
+
+	for (size_t i = 0; i < clause->places->count && !err; i++) {
+		struct place *p = clause->places->items[i];
+
+		if (p->is_done)
+			continue;
+		sign_place(clause->uses, p, &signature);
+		v = signature.failed ? NULL
+				     : variant_for(s, clause, buf_as_str(&signature), &list);
+		err = v ? variant_add(s, v, p) : -ENOMEM;
+	}
+	if (!err && !list && !variant_for(s, clause, STR(""), &list))
+		err = -ENOMEM;
+	buf_free(&signature);
+	*out = list;
+	return err;
+}
