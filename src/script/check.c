@@ -4,6 +4,7 @@
 #include "script/compile.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define MAX_UNROLL 100
 
@@ -12,9 +13,9 @@ static int check_body(struct check *c, struct stmt *s);
 static int type_mismatch(struct check *c, const struct expr *e, struct str name, char sigil,
 			 const struct type *known, const struct expr *value, struct mark first)
 {
-	check_fail(c, e, "type-mismatch", "'%.*s%.*s' holds %s, not %s", sigil ? 1 : 0, &sigil,
-		   STR_FMT(name), check_type_text(c, known),
-		   check_type_text(c, &value->shape.type));
+	check_error(c, e, "type-mismatch", "'%.*s%.*s' holds %s, not %s", sigil ? 1 : 0, &sigil,
+		    STR_FMT(name), check_type_text(c, known),
+		    check_type_text(c, &value->shape.type));
 	diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)first.len,
 		  c->s->text.ptr + first.at);
 	return -EINVAL;
@@ -47,8 +48,8 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 	if (!v)
 		return -ENOMEM;
 	if (v->is_loop && v->pass == c->pass)
-		return check_fail(c, target, "bad-target", "the loop's own '$%.*s' is read-only",
-				  STR_FMT(target->text));
+		return check_error(c, target, "bad-target", "the loop's own '$%.*s' is read-only",
+				   STR_FMT(target->text));
 	target->variable = v;
 	if (!v->is_typed) {
 		v->is_typed = true;
@@ -115,9 +116,9 @@ static int check_compound(struct check *c, struct stmt *s)
 	} else {
 		err = check_expr(c, s->target);
 		if (!err && s->target->variable->is_loop)
-			return check_fail(c, s->target, "bad-target",
-					  "the loop's own '$%.*s' is read-only",
-					  STR_FMT(s->target->text));
+			return check_error(c, s->target, "bad-target",
+					   "the loop's own '$%.*s' is read-only",
+					   STR_FMT(s->target->text));
 	}
 	snprintf(what, sizeof(what), "what '%s=' works on", operator_text(s->op));
 	if (!err)
@@ -132,8 +133,8 @@ static int check_assign(struct check *c, struct stmt *s)
 	int err;
 
 	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {
-		check_fail(c, s->value, "not-in-map", "'%.*s' must be stored in a map by '='",
-			   STR_FMT(s->value->text));
+		check_error(c, s->value, "not-in-map", "'%.*s' must be stored in a map by '='",
+			    STR_FMT(s->value->text));
 		diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(s->value->text));
 		return -EINVAL;
 	}
@@ -156,8 +157,8 @@ static int check_let(struct check *c, struct stmt *s)
 	if (err)
 		return err;
 	if (v && v->pass == c->pass)
-		return check_fail(c, s->target, "redeclared", "variable '$%.*s' is there already",
-				  STR_FMT(s->target->text));
+		return check_error(c, s->target, "redeclared", "variable '$%.*s' is there already",
+				   STR_FMT(s->target->text));
 	if (declared->type.kind == TYPE_INT && !v) {
 		v = new_variable(c, s->target);
 		if (!v)
@@ -221,8 +222,8 @@ static int check_unroll(struct check *c, struct stmt *s)
 
 	if (!err && (s->value->shape.type.kind != TYPE_INT || !s->value->is_const ||
 		     s->value->value < 1 || s->value->value > MAX_UNROLL))
-		err = check_fail(c, s->value, "bad-unroll",
-				 "unroll wants a constant number from 1 to %d", MAX_UNROLL);
+		err = check_error(c, s->value, "bad-unroll",
+				  "unroll wants a constant number from 1 to %d", MAX_UNROLL);
 	/* The body is copied: there is no loop to break out of. */
 	c->block_depth++;
 	body = check_body(c, s->body);
@@ -246,8 +247,8 @@ static int check_for(struct check *c, struct stmt *s)
 	if (!v)
 		return -ENOMEM;
 	if (v->pass == c->pass && !v->is_loop)
-		return check_fail(c, s->target, "redeclared", "variable '$%.*s' is there already",
-				  STR_FMT(s->target->text));
+		return check_error(c, s->target, "redeclared", "variable '$%.*s' is there already",
+				   STR_FMT(s->target->text));
 	v->is_typed = v->is_loop = true;
 	v->shape = shape_int(true);
 	v->pass = c->pass;
@@ -272,8 +273,8 @@ static int check_effect(struct check *c, struct stmt *s)
 	struct expr *e = s->value;
 
 	if (is_aggregate_call(e)) {
-		check_fail(c, e, "not-in-map", "'%.*s' must be stored in a map by '='",
-			   STR_FMT(e->text));
+		check_error(c, e, "not-in-map", "'%.*s' must be stored in a map by '='",
+			    STR_FMT(e->text));
 		diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
 		return -EINVAL;
 	}

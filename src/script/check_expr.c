@@ -3,9 +3,11 @@
 #include "script/compile.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-int check_fail(const struct check *c, const struct expr *e, const char *tag, const char *format, ...)
+int check_error(const struct check *c, const struct expr *e, const char *tag, const char *format,
+		...)
 {
 	struct buf text = BUF_INIT;
 	va_list args;
@@ -64,14 +66,14 @@ int check_int(struct check *c, const struct expr *e, const char *what)
 	if (is_int(e))
 		return 0;
 	if (e->shape.type.kind == TYPE_FLOAT) {
-		check_fail(c, e, "float-use", "%s cannot be a float", what);
+		check_error(c, e, "float-use", "%s cannot be a float", what);
 		diag_hint(c->d, "cut it to an integer: (int64)(%.*s)", (int)e->mark.len,
 			  c->s->text.ptr + e->mark.at);
 		return -EINVAL;
 	}
-	return check_fail(c, e, "wrong-type", "%s must be an integer, not %s", what,
-			  e->shape.type.kind == TYPE_NONE ? "something without a value"
-							  : check_type_text(c, &e->shape.type));
+	return check_error(c, e, "wrong-type", "%s must be an integer, not %s", what,
+			   e->shape.type.kind == TYPE_NONE ? "something without a value"
+							   : check_type_text(c, &e->shape.type));
 }
 
 static int merge_tuple(struct check *c, struct type *known, const struct type *t)
@@ -122,7 +124,8 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 		}
 		return 0;
 	case TYPE_TUPLE:
-		return known->element_count == t->element_count ? merge_tuple(c, known, t) : -EINVAL;
+		return known->element_count == t->element_count ? merge_tuple(c, known, t)
+								: -EINVAL;
 	default: return type_equal(known, t) ? 0 : -EINVAL;
 	}
 }
@@ -193,10 +196,10 @@ int check_storable(struct check *c, const struct expr *e, const char *what)
 	const struct type *t = &e->shape.type;
 
 	if (t->kind == TYPE_NONE)
-		return check_fail(c, e, "no-value", "this has no value to be used as %s", what);
+		return check_error(c, e, "no-value", "this has no value to be used as %s", what);
 	if (type_is_aggregate(t))
-		return check_fail(c, e, "wrong-type", "%s cannot be %s", what,
-				  check_type_text(c, t));
+		return check_error(c, e, "wrong-type", "%s cannot be %s", what,
+				   check_type_text(c, t));
 	return 0;
 }
 
@@ -225,14 +228,14 @@ static int key_mismatch(struct check *c, const struct expr *e, const struct type
 	struct diag *d = c->d;
 
 	if (m->key.kind == TYPE_NONE)
-		check_fail(c, e, "key-mismatch", "'%.*s' has no key elsewhere, but one here",
-			   STR_FMT(m->name));
+		check_error(c, e, "key-mismatch", "'%.*s' has no key elsewhere, but one here",
+			    STR_FMT(m->name));
 	else if (key->kind == TYPE_NONE)
-		check_fail(c, e, "key-mismatch", "'%.*s' needs a key of type %s", STR_FMT(m->name),
-			   check_type_text(c, &m->key));
+		check_error(c, e, "key-mismatch", "'%.*s' needs a key of type %s", STR_FMT(m->name),
+			    check_type_text(c, &m->key));
 	else
-		check_fail(c, e, "key-mismatch", "'%.*s' has keys of type %s, not %s",
-			   STR_FMT(m->name), check_type_text(c, &m->key), check_type_text(c, key));
+		check_error(c, e, "key-mismatch", "'%.*s' has keys of type %s, not %s",
+			    STR_FMT(m->name), check_type_text(c, &m->key), check_type_text(c, key));
 	diag_hint(d, "the first use fixes the key: '%.*s'", (int)m->key_mark.len,
 		  c->s->text.ptr + m->key_mark.at);
 	return -EINVAL;
@@ -280,14 +283,14 @@ static int check_map_read(struct check *c, struct expr *e)
 	e->shape = shape_int(true);
 	if (!e->map->has_value) {
 		/* A later clause may store something: the last pass knows, and speaks. */
-		return check_fail(c, e, "undefined-map",
-				  "'%.*s' is read, but nothing is ever stored in it",
-				  STR_FMT(e->map->name));
+		return check_error(c, e, "undefined-map",
+				   "'%.*s' is read, but nothing is ever stored in it",
+				   STR_FMT(e->map->name));
 	}
 	if (value->kind == TYPE_STATS || value->kind == TYPE_HIST || value->kind == TYPE_LHIST)
-		return check_fail(c, e, "wrong-type", "the %s in '%.*s' can be printed, not read",
-				  value->kind == TYPE_STATS ? "statistics" : "histogram",
-				  STR_FMT(e->map->name));
+		return check_error(c, e, "wrong-type", "the %s in '%.*s' can be printed, not read",
+				   value->kind == TYPE_STATS ? "statistics" : "histogram",
+				   STR_FMT(e->map->name));
 	if (type_is_aggregate(value))
 		e->shape = shape_int(value->kind != TYPE_COUNT && value->is_signed);
 	else
@@ -309,7 +312,7 @@ static int check_param(struct check *c, struct expr *e)
 		e->shape = shape_int(false);
 		return 0;
 	}
-	check_fail(c, e, "param-not-number", "parameter '%.*s' is not a number", STR_FMT(text));
+	check_error(c, e, "param-not-number", "parameter '%.*s' is not a number", STR_FMT(text));
 	diag_hint(c->d, "str($%llu) takes it as text", (unsigned long long)e->number);
 	return -EINVAL;
 }
@@ -326,9 +329,9 @@ static int check_variable(struct check *c, struct expr *e)
 {
 	e->variable = check_find_variable(c, e->text);
 	if (!e->variable || e->variable->pass != c->pass)
-		return check_fail(c, e, "undefined-variable",
-				  "variable '$%.*s' is used before it has a value",
-				  STR_FMT(e->text));
+		return check_error(c, e, "undefined-variable",
+				   "variable '$%.*s' is used before it has a value",
+				   STR_FMT(e->text));
 	e->shape = e->variable->shape;
 	return 0;
 }
@@ -371,9 +374,10 @@ static void warn_signs(struct check *c, const struct expr *e)
 	/* An extended small unsigned is not negative, so nothing can go wrong. */
 	if (!(is_unsigned(a) ? b : a)->shape.type.is_signed)
 		return;
-	diag_warn_at(c->d, "mixed-signs", script_span(c->s, e->mark),
-		     "'%s' takes a negative number for a large one here: the other side is unsigned",
-		     operator_text(e->op));
+	diag_warn_at(
+		c->d, "mixed-signs", script_span(c->s, e->mark),
+		"'%s' takes a negative number for a large one here: the other side is unsigned",
+		operator_text(e->op));
 	diag_hint(c->d, "cast one side: (int64) or (uint64)");
 }
 
@@ -410,8 +414,7 @@ static uint64_t fold_binary(enum operator op, bool is_signed, uint64_t a, uint64
 	case OPERATOR_GT: return fold_less(is_signed, b, a);
 	case OPERATOR_GE: return !fold_less(is_signed, a, b);
 	case OPERATOR_SHL: return a << (b & 63);
-	case OPERATOR_SHR:
-		return is_signed ? (uint64_t)((int64_t)a >> (b & 63)) : a >> (b & 63);
+	case OPERATOR_SHR: return is_signed ? (uint64_t)((int64_t)a >> (b & 63)) : a >> (b & 63);
 	case OPERATOR_ADD: return a + b;
 	case OPERATOR_SUB: return a - b;
 	case OPERATOR_MUL: return a * b;
@@ -459,12 +462,12 @@ static int check_text_compare(struct check *c, struct expr *e)
 
 	e->shape = shape_int(true);
 	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE)
-		return check_fail(c, e, "wrong-type", "'%s' does not work on strings",
-				  operator_text(e->op));
+		return check_error(c, e, "wrong-type", "'%s' does not work on strings",
+				   operator_text(e->op));
 	if (is_name || (is_text(a) && is_text(b)))
 		return 0;
-	return check_fail(c, e, "wrong-type", "cannot compare %s with %s",
-			  check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+	return check_error(c, e, "wrong-type", "cannot compare %s with %s",
+			   check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
 }
 
 static int check_binary(struct check *c, struct expr *e)
@@ -493,7 +496,7 @@ static int check_binary(struct check *c, struct expr *e)
 static int check_load(struct check *c, struct expr *e, const struct shape *p)
 {
 	if (!p->pointers) {
-		check_fail(c, e, "not-a-pointer", "this is not a pointer that could be followed");
+		check_error(c, e, "not-a-pointer", "this is not a pointer that could be followed");
 		diag_hint(c->d, "say what it points to: *(int32*)p");
 		return -EINVAL;
 	}
@@ -544,8 +547,8 @@ static int check_step(struct check *c, struct expr *e)
 	int err;
 
 	if (target->kind != EXPR_MAP && target->kind != EXPR_VARIABLE)
-		return check_fail(c, e, "bad-target", "'%s' works on variables and maps only",
-				  operator_text(e->op));
+		return check_error(c, e, "bad-target", "'%s' works on variables and maps only",
+				   operator_text(e->op));
 	if (target->kind == EXPR_MAP) {
 		err = check_map_key(c, target);
 		if (err)
@@ -562,12 +565,13 @@ static int check_step(struct check *c, struct expr *e)
 		if (err)
 			return err;
 		if (target->variable->is_loop)
-			return check_fail(c, e, "bad-target", "the loop's own '$%.*s' is read-only",
-					  STR_FMT(target->text));
+			return check_error(c, e, "bad-target",
+					   "the loop's own '$%.*s' is read-only",
+					   STR_FMT(target->text));
 	}
 	e->shape = target->shape;
-	return check_int(c, target, e->op == OPERATOR_INC ? "what '++' works on"
-							  : "what '--' works on");
+	return check_int(c, target,
+			 e->op == OPERATOR_INC ? "what '++' works on" : "what '--' works on");
 }
 
 static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
@@ -586,12 +590,12 @@ static int check_cast(struct check *c, struct expr *e)
 	if (err)
 		return err;
 	if (a->shape.type.kind == TYPE_FLOAT && e->cast.pointers)
-		return check_fail(c, e, "float-use", "a float cannot be a pointer");
+		return check_error(c, e, "float-use", "a float cannot be a pointer");
 	if (!is_int(a) && a->shape.type.kind != TYPE_FLOAT)
-		return check_fail(c, e, "bad-cast", "cannot cast %s to an integer",
-				  a->shape.type.kind == TYPE_NONE
-					  ? "something without a value"
-					  : check_type_text(c, &a->shape.type));
+		return check_error(c, e, "bad-cast", "cannot cast %s to an integer",
+				   a->shape.type.kind == TYPE_NONE
+					   ? "something without a value"
+					   : check_type_text(c, &a->shape.type));
 	e->shape = e->cast;
 	e->is_const = a->is_const;
 	if (e->is_const)
@@ -624,13 +628,13 @@ static int check_element(struct check *c, struct expr *e)
 	if (err)
 		return err;
 	if (t->kind != TYPE_TUPLE)
-		return check_fail(c, e, "wrong-type", "'.%llu' works on tuples, not on %s",
-				  (unsigned long long)e->number,
-				  t->kind == TYPE_NONE ? "something without a value"
-						       : check_type_text(c, t));
+		return check_error(c, e, "wrong-type", "'.%llu' works on tuples, not on %s",
+				   (unsigned long long)e->number,
+				   t->kind == TYPE_NONE ? "something without a value"
+							: check_type_text(c, t));
 	if (e->number >= t->element_count)
-		return check_fail(c, e, "bad-element", "the tuple has %u elements: .0 to .%u",
-				  t->element_count, t->element_count - 1);
+		return check_error(c, e, "bad-element", "the tuple has %u elements: .0 to .%u",
+				   t->element_count, t->element_count - 1);
 	e->shape = shape_of(t->elements[e->number]);
 	return 0;
 }
@@ -644,8 +648,9 @@ static int ternary_types(struct check *c, struct expr *e, struct expr *a, struct
 	/* No lasting type has changed by this. */
 	c->changed = changed;
 	if (err)
-		return check_fail(c, e, "type-mismatch", "the two results differ: %s and %s",
-				  check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+		return check_error(c, e, "type-mismatch", "the two results differ: %s and %s",
+				   check_type_text(c, &a->shape.type),
+				   check_type_text(c, &b->shape.type));
 	e->shape = t.kind == TYPE_INT ? shape_int(signed_result(a, b)) : shape_of(t);
 	if (a->shape.pointers)
 		e->shape = a->shape;
@@ -679,19 +684,26 @@ static int check_ternary(struct check *c, struct expr *e)
 
 static int wrong_count(struct check *c, const struct expr *e, const struct function *f)
 {
-	return check_fail(c, e, "wrong-arg-count", "'%s' takes %s arguments than the %u here",
-			  f->name, strlen(f->args) - !!strchr(f->args, '[') > e->arg_count ? "more"
-											   : "fewer",
-			  e->arg_count);
+	size_t least = strcspn(f->args, "[*"), most = strlen(f->args) - !!strchr(f->args, '[');
+
+	if (strchr(f->args, '*'))
+		return check_error(c, e, "wrong-arg-count", "'%s' takes at least %zu argument%s",
+				   f->name, least, least == 1 ? "" : "s");
+	if (least != most)
+		return check_error(c, e, "wrong-arg-count",
+				   "'%s' takes %zu to %zu arguments, not %u", f->name, least, most,
+				   e->arg_count);
+	return check_error(c, e, "wrong-arg-count", "'%s' takes %zu argument%s, not %u", f->name,
+			   least, least == 1 ? "" : "s", e->arg_count);
 }
 
 static int check_map_arg(struct check *c, const struct function *f, struct expr *a, bool any)
 {
 	if (a->kind != EXPR_MAP)
-		return check_fail(c, a, "wrong-arg-type", "'%s' wants a map here", f->name);
+		return check_error(c, a, "wrong-arg-type", "'%s' wants a map here", f->name);
 	if (!any && a->arg_count)
-		return check_fail(c, a, "wrong-arg-type", "'%s' wants a whole map, without a key",
-				  f->name);
+		return check_error(c, a, "wrong-arg-type", "'%s' wants a whole map, without a key",
+				   f->name);
 	a->map = check_map(c, a->text);
 	return a->map ? 0 : -ENOMEM;
 }
@@ -708,8 +720,8 @@ static int check_arg(struct check *c, const struct function *f, struct expr *a, 
 	if (letter == 's')
 		return a->kind == EXPR_STRING
 			       ? check_expr(c, a)
-			       : check_fail(c, a, "wrong-arg-type",
-					    "'%s' wants a string in quotes here", f->name);
+			       : check_error(c, a, "wrong-arg-type",
+					     "'%s' wants a string in quotes here", f->name);
 	err = check_expr(c, a);
 	snprintf(what, sizeof(what), "this argument of '%s'", f->name);
 	if (err)
@@ -720,13 +732,13 @@ static int check_arg(struct check *c, const struct function *f, struct expr *a, 
 	case 'c':
 		return is_int(a) && a->is_const
 			       ? 0
-			       : check_fail(c, a, "wrong-arg-type",
-					    "'%s' wants a constant number here", f->name);
+			       : check_error(c, a, "wrong-arg-type",
+					     "'%s' wants a constant number here", f->name);
 	case 't':
 		return is_text(a) ? 0
-				  : check_fail(c, a, "wrong-arg-type",
-					       "'%s' wants a string here, not %s", f->name,
-					       check_type_text(c, &a->shape.type));
+				  : check_error(c, a, "wrong-arg-type",
+						"'%s' wants a string here, not %s", f->name,
+						check_type_text(c, &a->shape.type));
 	default: return check_storable(c, a, "an argument");
 	}
 }
@@ -761,11 +773,11 @@ static int unknown_function(struct check *c, const struct expr *e)
 	const char *guess = function_guess(e->text);
 
 	if (function_is_foreign(e->text))
-		return check_fail(c, e, "unsupported", "'%.*s' is not supported yet",
-				  STR_FMT(e->text));
-	check_fail(c, e, e->kind == EXPR_CALL ? "unknown-function" : "unknown-name",
-		   "unknown %s '%.*s'", e->kind == EXPR_CALL ? "function" : "name",
-		   STR_FMT(e->text));
+		return check_error(c, e, "unsupported", "'%.*s' is not supported yet",
+				   STR_FMT(e->text));
+	check_error(c, e, e->kind == EXPR_CALL ? "unknown-function" : "unknown-name",
+		    "unknown %s '%.*s'", e->kind == EXPR_CALL ? "function" : "name",
+		    STR_FMT(e->text));
 	if (guess)
 		diag_hint(c->d, "did you mean '%s'?", guess);
 	return -EINVAL;
@@ -780,12 +792,12 @@ static int check_function(struct check *c, struct expr *e)
 		return unknown_function(c, e);
 	e->function = f;
 	if (e->kind == EXPR_NAME && !(f->uses & USE_NAME)) {
-		check_fail(c, e, "not-called", "'%s' is a function", f->name);
+		check_error(c, e, "not-called", "'%s' is a function", f->name);
 		diag_hint(c->d, "write %s(...)", f->name);
 		return -EINVAL;
 	}
 	if ((f->uses & USE_UNSAFE) && !c->s->options.unsafe) {
-		check_fail(c, e, "unsafe", "'%s' can change the system", f->name);
+		check_error(c, e, "unsafe", "'%s' can change the system", f->name);
 		diag_hint(c->d, "--unsafe allows it");
 		return -EINVAL;
 	}
@@ -811,7 +823,7 @@ static int check_leaf(struct check *c, struct expr *e)
 		return 0;
 	case EXPR_STRING:
 		if (e->text.len > PROGRAM_MAX_TEXT)
-			return check_fail(c, e, "too-big", "this string is too long");
+			return check_error(c, e, "too-big", "this string is too long");
 		e->shape = shape_of(type_text(TYPE_STR, e->text.len));
 		return 0;
 	case EXPR_PARAM: return check_param(c, e);

@@ -38,8 +38,8 @@ int check_expr(struct check *c, struct expr *e);
 int check_int(struct check *c, const struct expr *e, const char *what);
 /* `e` must have a value that can be kept or sent. */
 int check_storable(struct check *c, const struct expr *e, const char *what);
-int check_fail(const struct check *c, const struct expr *e, const char *tag, const char *format,
-	       ...) __attribute__((format(printf, 4, 5)));
+int check_error(const struct check *c, const struct expr *e, const char *tag, const char *format,
+		...) __attribute__((format(printf, 4, 5)));
 /* "string[16]" for messages; lives in the script's arena. */
 const char *check_type_text(const struct check *c, const struct type *t);
 /* Let strings that `e` takes from variables and maps be as large as `t` says. */
@@ -81,12 +81,12 @@ struct lower {
 	struct lower_slot *slots;
 	size_t slot_count, slot_cap;
 	uint32_t next_reg, most_regs;
-	unsigned depth;	 /* of statements */
-	uint32_t place;	 /* of the expression being lowered */
-	bool copy_reads; /* the statement changes variables: what was read is copied */
-	uint64_t rounds; /* of the loops around, multiplied */
+	unsigned depth;		     /* of statements */
+	uint32_t place;		     /* of the expression being lowered */
+	bool copy_reads;	     /* the statement changes variables: what was read is copied */
+	uint64_t rounds;	     /* of the loops around, multiplied */
 	struct label *leave, *again; /* of the innermost loop: break, continue */
-	bool failed;	 /* out of memory, or too large: told at the end */
+	bool failed;		     /* out of memory, or too large: told at the end */
 };
 
 int lower_variant(struct lower *l, struct variant *v, struct clause *out);

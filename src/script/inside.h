@@ -94,6 +94,8 @@ int place_number(struct script *s, struct mark m, uint32_t *out);
 void uses_find(const struct tree_clause *c, struct uses *out);
 /* resolve.c */
 int resolve_places(struct script *s, const struct script_source *source, struct diag *d);
+/* compile.c: the code of all places that no program has yet */
+int compile_program(struct script *s, struct program **out, struct diag *d);
 
 /* config.c: defaults, then the config block, then the environment. */
 int config_apply(struct script *s, struct diag *d);

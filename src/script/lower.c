@@ -9,17 +9,14 @@
 
 struct insn *lower_op(struct lower *l, enum op op)
 {
-	static const struct insn blank = {.d = REG_NO,
-					  .a = REG_NO,
-					  .b = REG_NO,
-					  .s = SLOT_NO,
-					  .t = SLOT_NO};
+	static const struct insn blank = {
+		.d = REG_NO, .a = REG_NO, .b = REG_NO, .s = SLOT_NO, .t = SLOT_NO};
 	struct insn *i;
 
 	/* When there is no room, the last instruction is written over and the failure is told at
 	 * the end. */
-	if (l->count >= MAX_INSNS || arena_grow(l->arena, (void **)&l->code, l->count, &l->cap,
-						sizeof(*l->code))) {
+	if (l->count >= MAX_INSNS ||
+	    arena_grow(l->arena, (void **)&l->code, l->count, &l->cap, sizeof(*l->code))) {
 		l->failed = true;
 		i = &l->spare;
 	} else {
@@ -59,9 +56,8 @@ uint16_t lower_slot(struct lower *l, const struct type *t)
 			return (uint16_t)i;
 		}
 	}
-	if (l->slot_count >= SLOT_NO - 1 ||
-	    arena_grow(l->arena, (void **)&l->slots, l->slot_count, &l->slot_cap,
-		       sizeof(*l->slots))) {
+	if (l->slot_count >= SLOT_NO - 1 || arena_grow(l->arena, (void **)&l->slots, l->slot_count,
+						       &l->slot_cap, sizeof(*l->slots))) {
 		l->failed = true;
 		return 0;
 	}
@@ -160,13 +156,13 @@ struct binary_ops {
 };
 
 static const struct binary_ops binary_ops[] = {
-	[OPERATOR_BOR] = {OP_OR, OP_OR, false},	  [OPERATOR_XOR] = {OP_XOR, OP_XOR, false},
-	[OPERATOR_BAND] = {OP_AND, OP_AND, false}, [OPERATOR_EQ] = {OP_EQ, OP_EQ, false},
-	[OPERATOR_NE] = {OP_NE, OP_NE, false},	  [OPERATOR_LT] = {OP_SLT, OP_ULT, false},
-	[OPERATOR_LE] = {OP_SLE, OP_ULE, false},  [OPERATOR_GT] = {OP_SLT, OP_ULT, true},
-	[OPERATOR_GE] = {OP_SLE, OP_ULE, true},	  [OPERATOR_SHL] = {OP_SHL, OP_SHL, false},
-	[OPERATOR_SHR] = {OP_SAR, OP_SHR, false}, [OPERATOR_ADD] = {OP_ADD, OP_ADD, false},
-	[OPERATOR_SUB] = {OP_SUB, OP_SUB, false}, [OPERATOR_MUL] = {OP_MUL, OP_MUL, false},
+	[OPERATOR_BOR] = {OP_OR, OP_OR, false},	    [OPERATOR_XOR] = {OP_XOR, OP_XOR, false},
+	[OPERATOR_BAND] = {OP_AND, OP_AND, false},  [OPERATOR_EQ] = {OP_EQ, OP_EQ, false},
+	[OPERATOR_NE] = {OP_NE, OP_NE, false},	    [OPERATOR_LT] = {OP_SLT, OP_ULT, false},
+	[OPERATOR_LE] = {OP_SLE, OP_ULE, false},    [OPERATOR_GT] = {OP_SLT, OP_ULT, true},
+	[OPERATOR_GE] = {OP_SLE, OP_ULE, true},	    [OPERATOR_SHL] = {OP_SHL, OP_SHL, false},
+	[OPERATOR_SHR] = {OP_SAR, OP_SHR, false},   [OPERATOR_ADD] = {OP_ADD, OP_ADD, false},
+	[OPERATOR_SUB] = {OP_SUB, OP_SUB, false},   [OPERATOR_MUL] = {OP_MUL, OP_MUL, false},
 	[OPERATOR_DIV] = {OP_SDIV, OP_UDIV, false}, [OPERATOR_MOD] = {OP_SMOD, OP_UMOD, false},
 };
 
@@ -187,7 +183,8 @@ static unsigned pointed_size(const struct shape *s)
 }
 
 /* p + n counts in what p points to. */
-static uint16_t scaled(struct lower *l, const struct expr *other, const struct expr *n, uint16_t reg)
+static uint16_t scaled(struct lower *l, const struct expr *other, const struct expr *n,
+		       uint16_t reg)
 {
 	struct insn *i;
 	uint16_t size, out;
@@ -345,7 +342,7 @@ static int lower_map_step(struct lower *l, const struct expr *e, uint16_t out)
 	return 0;
 }
 
-int lower_step(struct lower *l, const struct expr *e, uint16_t out)
+static int lower_step(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *target = e->args[0];
 	uint16_t reg, by;
@@ -356,7 +353,8 @@ int lower_step(struct lower *l, const struct expr *e, uint16_t out)
 	if (out != REG_NO && e->is_postfix)
 		move(l, out, reg);
 	by = lower_const(l, 1);
-	lower_binary_op(l, e->op == OPERATOR_INC ? OPERATOR_ADD : OPERATOR_SUB, false, reg, by, reg);
+	lower_binary_op(l, e->op == OPERATOR_INC ? OPERATOR_ADD : OPERATOR_SUB, false, reg, by,
+			reg);
 	if (out != REG_NO && !e->is_postfix)
 		move(l, out, reg);
 	return 0;
@@ -395,7 +393,7 @@ static int lower_value_to(struct lower *l, const struct expr *e, uint16_t out)
 	return type_is_word(&e->shape.type) ? lower_word_to(l, e, out) : lower_memory_to(l, e, out);
 }
 
-int lower_ternary(struct lower *l, const struct expr *e, uint16_t out)
+static int lower_ternary(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct label other = {0}, end = {0};
 	uint16_t cond;
@@ -564,8 +562,7 @@ static int lower_any(struct lower *l, const struct expr *e, uint16_t out)
 	case EXPR_BINARY: return lower_binary(l, e, out);
 	case EXPR_TERNARY: return lower_ternary(l, e, out);
 	case EXPR_CAST: return lower_cast(l, e, out);
-	case EXPR_TUPLE:
-		return lower_parts(l, e->args, e->arg_count, &l->slots[out].type, out);
+	case EXPR_TUPLE: return lower_parts(l, e->args, e->arg_count, &l->slots[out].type, out);
 	case EXPR_ELEMENT: return lower_element(l, e, out);
 	case EXPR_INDEX: return lower_index(l, e, out);
 	case EXPR_INT:

@@ -49,8 +49,7 @@ static int lower_map_assign(struct lower *l, const struct stmt *s)
 
 	if (type_is_aggregate(type))
 		return lower_aggregate(l, s);
-	err = is_word ? lower_word(l, s->value, &value)
-		      : lower_memory(l, s->value, type, &value);
+	err = is_word ? lower_word(l, s->value, &value) : lower_memory(l, s->value, type, &value);
 	if (!err)
 		err = lower_key(l, s->target, &key);
 	if (err)

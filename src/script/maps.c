@@ -22,8 +22,8 @@ int check_hist(struct check *c, struct expr *e)
 	uint64_t bits = e->arg_count > 1 ? e->args[1]->value : 0;
 
 	if (bits > 5)
-		return check_fail(c, e->args[1], "wrong-arg-type",
-				  "the bits of a histogram are a number from 0 to 5");
+		return check_error(c, e->args[1], "wrong-arg-type",
+				   "the bits of a histogram are a number from 0 to 5");
 	e->shape = shape_of((struct type){.kind = TYPE_HIST,
 					  .is_signed = e->args[0]->shape.type.is_signed,
 					  .bits = (uint8_t)bits});
@@ -37,18 +37,18 @@ int check_lhist(struct check *c, struct expr *e)
 		step = (int64_t)e->args[3]->value;
 
 	if (step <= 0)
-		return check_fail(c, e->args[3], "wrong-arg-type", "the step must be positive");
+		return check_error(c, e->args[3], "wrong-arg-type", "the step must be positive");
 	if (min < 0)
-		return check_fail(c, e->args[1], "wrong-arg-type",
-				  "the least value cannot be negative");
+		return check_error(c, e->args[1], "wrong-arg-type",
+				   "the least value cannot be negative");
 	if (min >= max)
-		return check_fail(c, e->args[2], "wrong-arg-type",
-				  "the greatest value must be above the least");
+		return check_error(c, e->args[2], "wrong-arg-type",
+				   "the greatest value must be above the least");
 	if ((max - min) / step >= MAX_STEPS)
-		return check_fail(c, e, "too-big", "more than %d steps: %lld", MAX_STEPS,
-				  (long long)((max - min) / step));
-	e->shape = shape_of(
-		(struct type){.kind = TYPE_LHIST, .min = min, .max = max, .step = step});
+		return check_error(c, e, "too-big", "more than %d steps: %lld", MAX_STEPS,
+				   (long long)((max - min) / step));
+	e->shape =
+		shape_of((struct type){.kind = TYPE_LHIST, .min = min, .max = max, .step = step});
 	return 0;
 }
 
@@ -57,9 +57,9 @@ static int check_filled(struct check *c, const struct expr *map)
 {
 	if (map->map->has_value)
 		return 0;
-	return check_fail(c, map, "undefined-map",
-			  "'%.*s' is used, but nothing is ever stored in it",
-			  STR_FMT(map->map->name));
+	return check_error(c, map, "undefined-map",
+			   "'%.*s' is used, but nothing is ever stored in it",
+			   STR_FMT(map->map->name));
 }
 
 /* clear(@m), zero(@m) */
@@ -94,11 +94,11 @@ static int check_keyed(struct check *c, struct expr *e)
 	int err;
 
 	if (map->kind != EXPR_MAP)
-		return check_fail(c, map, "wrong-arg-type", "'%s' wants a map here",
-				  e->function->name);
+		return check_error(c, map, "wrong-arg-type", "'%s' wants a map here",
+				   e->function->name);
 	if (e->arg_count == 2 && map->arg_count)
-		return check_fail(c, e, "wrong-arg-count", "'%s' has two keys here",
-				  e->function->name);
+		return check_error(c, e, "wrong-arg-count", "'%s' has two keys here",
+				   e->function->name);
 	if (e->arg_count == 2)
 		take_key(e);
 	err = check_map_key(c, map);

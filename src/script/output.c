@@ -4,14 +4,13 @@
 
 #include "script/values.h"
 
-#define MAX_FIELDS    255
-#define MAX_WIDTH     4096 /* of a printf field, in digits that make sense */
-#define JOIN_PIECES   16
-#define DEFAULT_TIME  "%H:%M:%S\n"
-#define KIND(kind)    (1u << (kind))
-#define NUMBERS	      (KIND(TYPE_INT) | KIND(TYPE_FLOAT))
-#define TEXTS                                                                                   \
-	(KIND(TYPE_STR) | KIND(TYPE_NAME) | KIND(TYPE_USTACK) | KIND(TYPE_KSTACK) |             \
+#define MAX_FIELDS   255
+#define JOIN_PIECES  16
+#define DEFAULT_TIME "%H:%M:%S\n"
+#define KIND(kind)   (1u << (kind))
+#define NUMBERS	     (KIND(TYPE_INT) | KIND(TYPE_FLOAT))
+#define TEXTS                                                                       \
+	(KIND(TYPE_STR) | KIND(TYPE_NAME) | KIND(TYPE_USTACK) | KIND(TYPE_KSTACK) | \
 	 KIND(TYPE_USYM) | KIND(TYPE_KSYM) | KIND(TYPE_TIME))
 
 struct conversion {
@@ -21,15 +20,24 @@ struct conversion {
 };
 
 static const struct conversion conversions[] = {
-	{'d', NUMBERS, "an integer"},	   {'i', NUMBERS, "an integer"},
-	{'u', NUMBERS, "an integer"},	   {'x', KIND(TYPE_INT), "an integer"},
-	{'X', KIND(TYPE_INT), "an integer"}, {'o', KIND(TYPE_INT), "an integer"},
-	{'c', KIND(TYPE_INT), "an integer"}, {'p', KIND(TYPE_INT), "an address"},
-	{'s', TEXTS, "a string"},	   {'r', KIND(TYPE_BUF), "a buffer (buf)"},
-	{'f', KIND(TYPE_FLOAT), "a float"}, {'F', KIND(TYPE_FLOAT), "a float"},
-	{'e', KIND(TYPE_FLOAT), "a float"}, {'E', KIND(TYPE_FLOAT), "a float"},
-	{'g', KIND(TYPE_FLOAT), "a float"}, {'G', KIND(TYPE_FLOAT), "a float"},
-	{'a', KIND(TYPE_FLOAT), "a float"}, {'A', KIND(TYPE_FLOAT), "a float"},
+	{'d', NUMBERS, "an integer"},
+	{'i', NUMBERS, "an integer"},
+	{'u', NUMBERS, "an integer"},
+	{'x', KIND(TYPE_INT), "an integer"},
+	{'X', KIND(TYPE_INT), "an integer"},
+	{'o', KIND(TYPE_INT), "an integer"},
+	{'c', KIND(TYPE_INT), "an integer"},
+	{'p', KIND(TYPE_INT), "an address"},
+	{'s', TEXTS, "a string"},
+	{'r', KIND(TYPE_BUF), "a buffer (buf)"},
+	{'f', KIND(TYPE_FLOAT), "a float"},
+	{'F', KIND(TYPE_FLOAT), "a float"},
+	{'e', KIND(TYPE_FLOAT), "a float"},
+	{'E', KIND(TYPE_FLOAT), "a float"},
+	{'g', KIND(TYPE_FLOAT), "a float"},
+	{'G', KIND(TYPE_FLOAT), "a float"},
+	{'a', KIND(TYPE_FLOAT), "a float"},
+	{'A', KIND(TYPE_FLOAT), "a float"},
 };
 
 /* One %-specifier of a format. */
@@ -52,8 +60,8 @@ static size_t digits(struct str format, size_t at)
 	return n;
 }
 
-/* specifier = "%" flag* width? ( "." width? )? ( "hh" | "h" | "l" | "ll" | "j" | "z" | "t" )? letter;
- * a buffer's is %r, %rx or %rh. *at moves behind it; false when it is malformed. */
+/* specifier = "%" flag* width? ( "." width? )? ( "hh" | "h" | "l" | "ll" | "j" | "z" | "t" )?
+ * letter; a buffer's is %r, %rx or %rh. *at moves behind it; false when it is malformed. */
 static bool take_specifier(struct str format, size_t *at, struct specifier *out)
 {
 	size_t start = *at, i = start + 1, n;
@@ -101,8 +109,8 @@ static int check_field(struct check *c, const struct specifier *s, const struct 
 
 	if (s->conversion->kinds & KIND(t->kind))
 		return 0;
-	check_fail(c, a, "bad-format-arg", "'%.*s' wants %s, not %s", STR_FMT(s->text),
-		   s->conversion->wanted, check_type_text(c, t));
+	check_error(c, a, "bad-format-arg", "'%.*s' wants %s, not %s", STR_FMT(s->text),
+		    s->conversion->wanted, check_type_text(c, t));
 	if (s->conversion->letter == 's' && t->kind == TYPE_INT)
 		diag_hint(c->d, "if this is the address of a string: str(...)");
 	if (t->kind == TYPE_FLOAT)
@@ -121,16 +129,17 @@ int check_printf(struct check *c, struct expr *e)
 
 	while (next_specifier(format, &at, &s, &broken)) {
 		if (broken)
-			return check_fail(c, e->args[0], "bad-format", "'%.*s' is no specifier of '%s'",
-					  STR_FMT(s.text), e->function->name);
+			return check_error(c, e->args[0], "bad-format",
+					   "'%.*s' is no specifier of '%s'", STR_FMT(s.text),
+					   e->function->name);
 		if (n < e->arg_count && check_field(c, &s, e->args[n]))
 			return -EINVAL;
 		n++;
 	}
 	if (n != e->arg_count)
-		return check_fail(c, e, "format-count", "the format has %u specifier%s, but %u value%s",
-				  n - 1, n == 2 ? "" : "s", e->arg_count - 1u,
-				  e->arg_count == 2 ? "" : "s");
+		return check_error(
+			c, e, "format-count", "the format has %u specifier%s, but %u value%s",
+			n - 1, n == 2 ? "" : "s", e->arg_count - 1u, e->arg_count == 2 ? "" : "s");
 	return 0;
 }
 
@@ -228,7 +237,8 @@ int lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 		types[n - 1] = a->shape.type;
 		err = lower_field(l, a, &fields[n - 1]);
 		next_specifier(f.text, &at, &s, &broken);
-		if (!err && a->shape.type.kind == TYPE_FLOAT && is_one_of(s.conversion->letter, "diu"))
+		if (!err && a->shape.type.kind == TYPE_FLOAT &&
+		    is_one_of(s.conversion->letter, "diu"))
 			err = cut_float(l, &types[n - 1], &fields[n - 1]);
 		f.field_count++;
 	}
@@ -252,9 +262,9 @@ static int check_print_map(struct check *c, struct expr *e)
 	if (!map->map)
 		return -ENOMEM;
 	if (!map->map->has_value)
-		return check_fail(c, map, "undefined-map",
-				  "'%.*s' is printed, but nothing is ever stored in it",
-				  STR_FMT(map->map->name));
+		return check_error(c, map, "undefined-map",
+				   "'%.*s' is printed, but nothing is ever stored in it",
+				   STR_FMT(map->map->name));
 	for (unsigned i = 1; i < e->arg_count; i++) {
 		int err = check_expr(c, e->args[i]);
 
@@ -262,8 +272,8 @@ static int check_print_map(struct check *c, struct expr *e)
 			return err;
 		if (e->args[i]->shape.type.kind != TYPE_INT || !e->args[i]->is_const ||
 		    (int64_t)e->args[i]->value < 0)
-			return check_fail(c, e->args[i], "wrong-arg-type",
-					  "'print' wants a constant number here");
+			return check_error(c, e->args[i], "wrong-arg-type",
+					   "'print' wants a constant number here");
 	}
 	return 0;
 }
@@ -277,14 +287,14 @@ int check_print(struct check *c, struct expr *e)
 	if (a->kind == EXPR_MAP && !a->arg_count)
 		return check_print_map(c, e);
 	if (e->arg_count > 1)
-		return check_fail(c, e->args[1], "wrong-arg-count",
-				  "only a whole map can be cut to its greatest values");
+		return check_error(c, e->args[1], "wrong-arg-count",
+				   "only a whole map can be cut to its greatest values");
 	if (a->kind == EXPR_MAP) {
 		err = check_map_key(c, a);
 		if (!err && !a->map->has_value)
-			return check_fail(c, a, "undefined-map",
-					  "'%.*s' is printed, but nothing is ever stored in it",
-					  STR_FMT(a->map->name));
+			return check_error(c, a, "undefined-map",
+					   "'%.*s' is printed, but nothing is ever stored in it",
+					   STR_FMT(a->map->name));
 		return err;
 	}
 	err = check_expr(c, a);
@@ -298,8 +308,8 @@ static int lower_print_entry(struct lower *l, const struct expr *map)
 	struct type types[2] = {map->map->key, *value};
 	struct field fields[2] = {{REG_NO, SLOT_NO}, {REG_NO, SLOT_NO}};
 	struct format f = {.kind = FORMAT_MAP_VALUE, .map = map->map->index, .field_count = 1};
-	bool is_readable = value->kind != TYPE_STATS && value->kind != TYPE_HIST &&
-			   value->kind != TYPE_LHIST;
+	bool is_readable =
+		value->kind != TYPE_STATS && value->kind != TYPE_HIST && value->kind != TYPE_LHIST;
 	uint16_t key;
 	struct insn *i;
 	int err;

@@ -65,7 +65,30 @@ static int copy_params(struct script *s)
 	return 0;
 }
 
-static int only_begin_end(const struct tree *t)
+/* Later images matter when a usdt probe does not name one file, or when there is a process: it may
+ * load the file later. */
+static bool needs_images(const struct tree *t)
+{
+	for (const struct tree_clause *c = t->clauses; c; c = c->next)
+		for (const struct probe_spec *p = c->probes; p; p = p->next)
+			if (p->type == PROBE_USDT && (!p->path.len || str_has_wildcard(p->path)))
+				return true;
+	return false;
+}
+
+static bool uses_stacks(const struct tree *t)
+{
+	struct uses u;
+
+	for (const struct tree_clause *c = t->clauses; c; c = c->next) {
+		uses_find(c, &u);
+		if (u.stacks)
+			return true;
+	}
+	return false;
+}
+
+static bool only_begin_end(const struct tree *t)
 {
 	for (const struct tree_clause *c = t->clauses; c; c = c->next)
 		for (const struct probe_spec *p = c->probes; p; p = p->next)
@@ -85,7 +108,9 @@ static int fill(struct script *s, struct diag *d)
 	err = parse_tree(&p, &s->tree);
 	if (!err)
 		err = config_apply(s, d);
-	s->facts.only_begin_end = !err && only_begin_end(&s->tree);
+	s->facts.only_begin_end = only_begin_end(&s->tree);
+	s->facts.needs_images = needs_images(&s->tree);
+	s->facts.uses_stacks = uses_stacks(&s->tree);
 	return err;
 }
 
@@ -107,6 +132,32 @@ int script_parse(struct str text, const struct script_options *options, struct s
 	}
 	*out = s;
 	return 0;
+}
+
+int script_resolve(struct script *s, const struct script_source *source, struct diag *d)
+{
+	int err = resolve_places(s, source, d);
+
+	if (!err && !s->place_count)
+		return diag_error(d, -ENOENT, "no-places", "none of the probes was found");
+	return err;
+}
+
+int script_compile(struct script *s, struct program **out, struct diag *d)
+{
+	return compile_program(s, out, d);
+}
+
+int script_extend(struct script *s, const struct script_source *source, struct program **out,
+		  struct diag *d)
+{
+	unsigned before = s->place_count;
+	int err = resolve_places(s, source, d);
+
+	*out = NULL;
+	if (err || s->place_count == before)
+		return err;
+	return compile_program(s, out, d);
 }
 
 void script_facts(const struct script *s, struct script_facts *out)

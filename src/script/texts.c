@@ -32,7 +32,7 @@ int check_str(struct check *c, struct expr *e)
 	}
 	err = check_expr(c, p);
 	if (!err && p->shape.type.kind == TYPE_STR)
-		return check_fail(c, p, "wrong-arg-type", "this is a string already");
+		return check_error(c, p, "wrong-arg-type", "this is a string already");
 	if (!err)
 		err = check_int(c, p, "the address of 'str'");
 	if (!err)
@@ -206,7 +206,7 @@ int lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 int check_strncmp(struct check *c, struct expr *e)
 {
 	if ((int64_t)e->args[2]->value < 0)
-		return check_fail(c, e->args[2], "wrong-arg-type", "a length cannot be negative");
+		return check_error(c, e->args[2], "wrong-arg-type", "a length cannot be negative");
 	e->shape = shape_int(true);
 	return 0;
 }

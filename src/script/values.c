@@ -37,7 +37,7 @@ int check_nsecs(struct check *c, struct expr *e)
 	const struct expr *a = e->arg_count ? e->args[0] : NULL;
 
 	if (a && (a->kind != EXPR_NAME || !str_eq_text(a->text, "monotonic")))
-		return check_fail(c, a, "unsupported", "only the monotonic clock can be read");
+		return check_error(c, a, "unsupported", "only the monotonic clock can be read");
 	return check_number(c, e);
 }
 
@@ -68,8 +68,9 @@ static int check_probes(struct check *c, const struct expr *e, bool (*fits)(enum
 {
 	for (const struct probe_spec *s = c->v->clause->probes; s; s = s->next)
 		if (!fits(s->type))
-			return check_fail(c, e, "not-here", "'%.*s' is there in %s only, not in %s",
-					  STR_FMT(e->text), where, probe_type_name(s->type));
+			return check_error(c, e, "not-here",
+					   "'%.*s' is there in %s only, not in %s",
+					   STR_FMT(e->text), where, probe_type_name(s->type));
 	return 0;
 }
 
@@ -97,7 +98,7 @@ static int check_arg_at(struct check *c, const struct expr *e, const struct plac
 	const char *problem;
 
 	if (n >= p->attach.operand_count) {
-		check_fail(c, e, "missing-arg", "'%.*s' has no arg%u", STR_FMT(site), n);
+		check_error(c, e, "missing-arg", "'%.*s' has no arg%u", STR_FMT(site), n);
 		diag_hint(c->d, "it has %u argument%s", p->attach.operand_count,
 			  p->attach.operand_count == 1 ? "" : "s");
 		return -EINVAL;
@@ -105,10 +106,10 @@ static int check_arg_at(struct check *c, const struct expr *e, const struct plac
 	o = &p->attach.operands[n];
 	problem = operand_problem(o);
 	if (problem)
-		return check_fail(c, e, "unreadable-arg",
-				  "arg%u of '%.*s' at 0x%llx, '%.*s', cannot be read: %s", n,
-				  STR_FMT(site), (unsigned long long)p->attach.offset,
-				  STR_FMT(o->raw), problem);
+		return check_error(c, e, "unreadable-arg",
+				   "arg%u of '%.*s' at 0x%llx, '%.*s', cannot be read: %s", n,
+				   STR_FMT(site), (unsigned long long)p->attach.offset,
+				   STR_FMT(o->raw), problem);
 	return 0;
 }
 
@@ -235,9 +236,9 @@ int check_reg(struct check *c, struct expr *e)
 	if (err)
 		return err;
 	if (!arch || !find_register(arch, e->args[0]->text, &id))
-		return check_fail(c, e->args[0], "unknown-register",
-				  "there is no register '%.*s' to be read on %s",
-				  STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
+		return check_error(c, e->args[0], "unknown-register",
+				   "there is no register '%.*s' to be read on %s",
+				   STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
 	return check_number(c, e);
 }
 
@@ -252,8 +253,8 @@ int lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
 static int stack_depth(struct check *c, const struct expr *a, uint64_t *depth)
 {
 	if (a->shape.type.kind != TYPE_INT || !a->is_const || a->value < 1 || a->value > 1023)
-		return check_fail(c, a, "wrong-arg-type",
-				  "the depth of a stack is a number from 1 to 1023");
+		return check_error(c, a, "wrong-arg-type",
+				   "the depth of a stack is a number from 1 to 1023");
 	*depth = a->value;
 	return 0;
 }
@@ -269,8 +270,8 @@ int check_stack(struct check *c, struct expr *e)
 
 		if (i == 0 && a->kind == EXPR_NAME) {
 			if (!str_eq_text(a->text, "bpftrace"))
-				err = check_fail(c, a, "unsupported",
-						 "stacks are printed in bpftrace's way only");
+				err = check_error(c, a, "unsupported",
+						  "stacks are printed in bpftrace's way only");
 			continue;
 		}
 		err = check_expr(c, a);
@@ -330,8 +331,8 @@ static bool is_char_array(const struct trace_field *f)
 static int field_shape(struct check *c, struct expr *e, const struct trace_field *f)
 {
 	if (is_char_array(f)) {
-		e->shape = shape_of(type_text(TYPE_STR, f->is_data_loc ? c->s->facts.max_strlen
-								       : f->size));
+		e->shape = shape_of(
+			type_text(TYPE_STR, f->is_data_loc ? c->s->facts.max_strlen : f->size));
 		if (f->is_data_loc || f->size <= UINT8_MAX)
 			return 0;
 	} else if (!f->is_array && !f->is_data_loc &&
@@ -339,9 +340,10 @@ static int field_shape(struct check *c, struct expr *e, const struct trace_field
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		return 0;
 	}
-	return check_fail(c, e, "unsupported", "field '%.*s' is '%.*s' of %u bytes, which "
-					       "is not supported yet",
-			  STR_FMT(f->name), STR_FMT(f->c_type), f->size);
+	return check_error(c, e, "unsupported",
+			   "field '%.*s' is '%.*s' of %u bytes, which "
+			   "is not supported yet",
+			   STR_FMT(f->name), STR_FMT(f->c_type), f->size);
 }
 
 /* args.field of a tracepoint */
@@ -357,8 +359,8 @@ int check_field_value(struct check *c, struct expr *e)
 	f = find_field(event, e->text);
 	if (f)
 		return field_shape(c, e, f);
-	check_fail(c, e, "unknown-field", "'%.*s' has no field '%.*s'",
-		   STR_FMT(spec_text(c, c->v->places[0]->spec)), STR_FMT(e->text));
+	check_error(c, e, "unknown-field", "'%.*s' has no field '%.*s'",
+		    STR_FMT(spec_text(c, c->v->places[0]->spec)), STR_FMT(e->text));
 	f = nearest_field(event, e->text);
 	if (f)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(f->name));

@@ -76,8 +76,7 @@ int variants_make(struct script *s, struct tree_clause *clause, struct variant *
 		if (p->is_done)
 			continue;
 		sign_place(clause->uses, p, &signature);
-		v = signature.failed ? NULL
-				     : variant_for(s, clause, buf_as_str(&signature), &list);
+		v = signature.failed ? NULL : variant_for(s, clause, buf_as_str(&signature), &list);
 		err = v ? variant_add(s, v, p) : -ENOMEM;
 	}
 	if (!err && !list && !variant_for(s, clause, STR(""), &list))

@@ -1,0 +1,185 @@
+/* Tree + places -> program: groups places, finds types, makes the code, and collects it all. */
+#include "script/compile.h"
+
+#include <errno.h>
+
+#define MAX_PASSES 100
+
+/* All variants of a script, clause after clause. */
+struct variants {
+	struct variant **first; /* of each clause */
+	size_t clause_count;
+};
+
+static int variants_open(struct script *s, struct variants *out)
+{
+	size_t n = 0;
+
+	for (struct tree_clause *c = s->tree.clauses; c; c = c->next)
+		out->clause_count++;
+	out->first = arena_array(&s->arena, struct variant *, out->clause_count + 1);
+	if (!out->first)
+		return -ENOMEM;
+	for (struct tree_clause *c = s->tree.clauses; c; c = c->next) {
+		int err = variants_make(s, c, &out->first[n++]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One pass over everything. A clause with an error in one variant says it once. */
+static int check_all(struct check *c, const struct variants *all)
+{
+	int first = 0;
+
+	c->pass++;
+	c->changed = false;
+	for (size_t i = 0; i < all->clause_count; i++) {
+		for (struct variant *v = all->first[i]; v; v = v->next) {
+			int err = check_variant(c, v);
+
+			first = first ? first : err;
+			if (err && c->d)
+				break;
+		}
+	}
+	return first;
+}
+
+/* Quiet passes until no type grows, then one that speaks. */
+static int find_types(struct script *s, const struct variants *all, struct diag *d)
+{
+	struct check c = {.s = s};
+	int err;
+
+	do
+		err = check_all(&c, all);
+	while (c.changed && c.pass < MAX_PASSES);
+	if (err == -ENOMEM)
+		return err;
+	c.d = d;
+	err = check_all(&c, all);
+	if (!err && c.changed)
+		return diag_error(d, -EINVAL, "too-big", "the types of the script never settle");
+	return err;
+}
+
+static int make_attaches(struct script *s, const struct variant *v, struct clause *out)
+{
+	struct attach *attaches = arena_array(&s->arena, struct attach, v->count + 1);
+
+	if (!attaches)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->count; i++) {
+		attaches[i] = v->places[i]->attach;
+		v->places[i]->is_done = true;
+	}
+	out->attaches = attaches;
+	out->attach_count = (uint32_t)v->count;
+	return 0;
+}
+
+/* The tree carries the types of the last variant checked, so each is checked again before its code
+ * is made. Variants without places get numbers for their formats and texts, but no code. */
+static int lower_one(struct script *s, struct variant *v, struct clause *out, struct diag *d)
+{
+	struct check check = {.s = s, .pass = MAX_PASSES + 2};
+	struct lower lower = {.s = s, .d = d, .arena = &s->arena};
+	int err = check_variant(&check, v);
+
+	if (!err)
+		err = lower_variant(&lower, v, out);
+	if (!err)
+		err = make_attaches(s, v, out);
+	return err;
+}
+
+struct clause_list {
+	struct clause *items;
+	size_t count, cap;
+};
+
+static int lower_all(struct script *s, const struct variants *all, struct clause_list *out,
+		     struct diag *d)
+{
+	for (size_t i = 0; i < all->clause_count; i++) {
+		for (struct variant *v = all->first[i]; v; v = v->next) {
+			struct clause clause = {.code = NULL};
+			int err = lower_one(s, v, &clause, d);
+
+			if (err)
+				return err;
+			if (!v->count)
+				continue;
+			if (arena_grow(&s->arena, (void **)&out->items, out->count, &out->cap,
+				       sizeof(*out->items)))
+				return -ENOMEM;
+			out->items[out->count++] = clause;
+		}
+	}
+	return 0;
+}
+
+static const struct map_def *make_maps(struct script *s)
+{
+	struct map_def *defs = arena_array(&s->arena, struct map_def, s->map_count + 1u);
+	struct map_def *def = defs;
+
+	for (const struct map *m = s->maps; defs && m; m = m->next, def++) {
+		*def = (struct map_def){
+			.name = m->name,
+			.key = m->key,
+			.value = m->value,
+			.max_entries = m->key.kind == TYPE_NONE ? 1 : s->facts.max_map_keys,
+		};
+	}
+	return defs;
+}
+
+static int make_program(struct script *s, const struct clause_list *clauses, struct program **out)
+{
+	struct program *p = arena_new(&s->arena, struct program);
+	const struct map_def *maps = make_maps(s);
+
+	if (!p || !maps)
+		return -ENOMEM;
+	*p = (struct program){
+		.arena = &s->arena,
+		.clauses = clauses->items,
+		.clause_count = (uint32_t)clauses->count,
+		.maps = maps,
+		.map_count = s->map_count,
+		.formats = s->formats.items,
+		.format_count = (uint32_t)s->formats.count,
+		.literals = s->literals.items,
+		.literal_count = (uint32_t)s->literals.count,
+		.names = s->names.items,
+		.name_count = (uint32_t)s->names.count,
+		.places = s->spans.items,
+		.place_count = (uint32_t)s->spans.count,
+	};
+	*out = p;
+	return 0;
+}
+
+int compile_program(struct script *s, struct program **out, struct diag *d)
+{
+	struct variants all = {NULL, 0};
+	struct clause_list clauses = {NULL, 0, 0};
+	struct program *p = NULL;
+	int err = variants_open(s, &all);
+
+	if (!err)
+		err = find_types(s, &all, d);
+	if (!err)
+		err = lower_all(s, &all, &clauses, d);
+	if (!err)
+		err = make_program(s, &clauses, &p);
+	if (!err)
+		err = program_check(p, d);
+	if (!err)
+		*out = p;
+	return err;
+}
