@@ -1,0 +1,1 @@
+provider my app { probe a(); };

@@ -1,0 +1,4 @@
+provider p {
+	probe start();
+	probe start__enabled();
+};

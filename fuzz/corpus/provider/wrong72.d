@@ -1,0 +1,2 @@
+typedef unsigned long oid
+provider p { probe a(oid); };

@@ -1,0 +1,2 @@
+#define COLLECT_DETAILS 1
+typedef unsigned long gem_value;

@@ -1,0 +1,362 @@
+# The provider compiler as build systems use it: real files, real compilers and linkers.
+
+setup_file() {
+	export DTRACE="$BATS_FILE_TMPDIR/dtrace"
+	ln -s "$NOPAL" "$DTRACE"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	cases="$ROOT/tests/cases/provider"
+	unset CC CFLAGS CPP
+}
+
+# "provider name number-of-arguments" of each probe of a header, sorted.
+declared() {
+	sed -nE 's/.*DTRACE_PROBE([0-9]*)\(([^,]*), ([^,)]*).*/\2 \3 \1/p' "$@" | sed 's/ $/ 0/' | sort
+}
+
+# The same, from the notes of a program.
+noted() {
+	readelf -n "$1" | awk '
+		/Provider:/ { p = $2 } /^ *Name:/ { n = $2 }
+		/^ *Arguments:/ { print p, n, NF - 1 }' | sort -u
+}
+
+semaphores() {
+	readelf -n "$1" | sed -n 's/.*Semaphore: //p' | sort
+}
+
+needs() {
+	command -v "$1" >/dev/null || skip "no $1 here"
+}
+
+# make_case FILE: header and object from tests/cases/provider/FILE, and a program that uses them.
+make_case() {
+	local flags=
+	case $1 in database.d | gems.d) flags="-C -I$cases" ;; esac
+	echo "# $1"
+	"$DTRACE" $flags -h -s "$cases/$1" -o probes.h &&
+		"$DTRACE" $flags -G -s "$cases/$1" -o probes.o &&
+		awk -v header=probes.h -f "$cases/caller.awk" probes.h >caller.c
+}
+
+# build COMPILER FLAGS…: the program, as strict as compilers can be, and what it must show.
+build() {
+	echo "# $*"
+	[ -n "$(declared probes.h)" ] &&
+		"$@" -Wall -Wextra -Werror -O2 -o caller caller.c probes.o &&
+		./caller &&
+		diff <(declared probes.h) <(noted caller) &&
+		[ "$(semaphores caller | sort -u | wc -l)" = "$(declared probes.h | wc -l)" ] &&
+		! semaphores caller | grep -q '0x0000000000000000'
+}
+
+each_case() {
+	local file
+	for file in "$cases"/*.d; do
+		make_case "$(basename "$file")"
+		"$@"
+	done
+}
+
+
+@test "provider files of all kinds: our header, gcc" {
+	each_case build gcc -I"$ROOT/include"
+}
+
+@test "provider files of all kinds: our header, g++" {
+	needs g++
+	each_case build_cxx g++ -I"$ROOT/include"
+}
+
+build_cxx() {
+	cp caller.c caller.cc
+	"$@" -Wall -Wextra -Werror -O2 -o caller caller.cc probes.o && ./caller &&
+		diff <(declared probes.h) <(noted caller)
+}
+
+@test "provider files of all kinds: our header, clang" {
+	needs clang
+	each_case build clang -I"$ROOT/include"
+}
+
+@test "provider files of all kinds: our header, position-independent and unoptimised" {
+	each_case build gcc -I"$ROOT/include" -fPIE -pie -O0
+}
+
+stap_header() {
+	local dir
+	dir=$(dirname "$(gcc -E -x c - <<<'#include <sys/sdt.h>' 2>/dev/null |
+		sed -n 's/^# [0-9]* "\(.*sys\/sdt.h\)".*/\1/p' | head -1)")
+	[ "$dir" != . ] || skip "no <sys/sdt.h> of SystemTap here: systemtap-sdt-dev"
+}
+
+@test "provider files of all kinds: SystemTap's header, gcc" {
+	stap_header
+	each_case build gcc
+}
+
+@test "provider files of all kinds: SystemTap's header, g++" {
+	stap_header
+	needs g++
+	each_case build_cxx g++
+}
+
+@test "provider files of all kinds: SystemTap's header, clang" {
+	stap_header
+	needs clang
+	each_case build clang
+}
+
+@test "header and object with C dialects that allow nothing" {
+	make_case corners.d
+	for std in c99 c11 c17 gnu11 gnu2x; do
+		gcc -std=$std -Wall -Wextra -Wpedantic -Wmissing-prototypes -Wredundant-decls \
+			-Wnested-externs -Werror -isystem "$ROOT/include" -o caller caller.c probes.o
+		./caller
+	done
+	for std in c++98 c++11 c++17 c++20; do
+		build_cxx g++ -std=$std -Wpedantic -Wno-long-long -isystem "$ROOT/include"
+	done
+}
+
+@test "every wrong file: located message, exit code 1, nothing written" {
+	awk '/^-- /{ n++; state = 1; next } /^==$/ { state = 2; next }
+		state == 1 { print > (n ".in") } state == 2 { print > (n ".want") }' \
+		"$cases/errors.txt"
+	[ "$(ls ./*.want | wc -l)" -ge 60 ]
+	for want in *.want; do
+		n=${want%.want}
+		touch "$n.in"
+		cp "$n.in" p.d
+		for mode in -h -G; do
+			status=0
+			"$DTRACE" $mode -s p.d >out 2>&1 || status=$?
+			[ $status = 1 ] || { echo "case $n: exit code $status"; return 1; }
+			diff "$want" out
+			[ ! -e p.h ] && [ ! -e p.o ]
+		done
+	done
+	[ -z "$(ls -A | grep -vE '^([0-9]+\.(in|want)|p\.d|out)$')" ]
+}
+
+@test "a failing run leaves the old output as it was" {
+	echo 'provider p { probe a(int) probe' >p.d
+	echo precious >p.h
+	run "$DTRACE" -h -s p.d
+	[ "$status" = 1 ]
+	[ "$(cat p.h)" = precious ]
+}
+
+@test "arguments of the wrong type are refused by the compiler" {
+	echo 'provider p { probe a(const char *name, int n); };' >p.d
+	"$DTRACE" -h -s p.d
+	for call in 'P_A(1, 2)' 'P_A("x", "y")' 'P_A("x")' 'P_A((int *)0, 2)'; do
+		echo "#include \"p.h\"
+			void f(void); void f(void) { $call; }" >f.c
+		! gcc -Wall -Werror -I"$ROOT/include" -c f.c
+	done
+	echo '#include "p.h"
+		void f(void); void f(void) { P_A((char *)"x", 2); P_A(0, (short)2); }' >f.c
+	gcc -Wall -Wextra -Werror -I"$ROOT/include" -c f.c
+	echo '#include "p.h"
+		void f(void); void f(void) { P_A(1L, "y"); }' >f.c
+	gcc -Wall -Werror -DNOPAL_PROVIDER_UNCHECKED -I"$ROOT/include" -c f.c
+}
+
+@test "sys/sdt.h before the header: no semaphores, ENABLED() is 1, no object is needed" {
+	echo 'provider p { probe a(int n); };' >p.d
+	"$DTRACE" -h -s p.d
+	echo '#include <sys/sdt.h>
+		#include "p.h"
+		int main(void) { P_A(1); return !P_A_ENABLED(); }' >f.c
+	gcc -Wall -Werror -I"$ROOT/include" -o f f.c
+	./f
+	semaphores f | grep -q 0x0000000000000000
+}
+
+@test "a loop that waits for somebody to listen sees the semaphore change" {
+	echo 'provider p { probe a(); };' >p.d
+	"$DTRACE" -h -G -s p.d
+	echo '#include "p.h"
+		void wait(void); void wait(void) { while (!P_A_ENABLED()); }' >f.c
+	gcc -O2 -I"$ROOT/include" -c f.c
+	# The loop must load: a jump to itself without a load is endless.
+	objdump -d f.o | grep -qE 'movzwl|cmpw'
+}
+
+@test "options that build systems give" {
+	echo 'provider p { probe a(int n); };' >p.d
+	"$DTRACE" -xnolibs -h -s p.d -o 1.h
+	"$DTRACE" -x nolibs -64 -fPIC -h -sp.d -o2.h
+	"$DTRACE" -Z -q -fpic --no-pyparsing -C -DX -D Y=1 -I. -I . -h -s p.d -o 3.h
+	cmp <(tail -n +4 1.h) <(tail -n +4 2.h)
+	touch a.o b.o
+	"$DTRACE" -G -s p.d a.o b.o -o 4.o
+	"$DTRACE" -h -G -s p.d
+	cmp 4.o p.o
+	[ ! -s a.o ]
+	run "$DTRACE" --types -h -s p.d
+	[ "$status" = 0 ]
+	[[ $output == *"--types"* ]]
+	run "$DTRACE" -V
+	[ "$status" = 0 ]
+	[[ $output == *Nopal* ]]
+	"$DTRACE" --version
+	"$DTRACE" --help | grep -q usage
+	"$NOPAL" provider -h -s p.d -o 5.h
+	cmp <(tail -n +4 1.h) <(tail -n +4 5.h)
+}
+
+@test "command lines that make no sense" {
+	echo 'provider p { probe a(int n); };' >p.d
+	for line in "" "-h" "-G" "-s p.d" "-h -s" "-h -s p.d -o" "-h p.d" "-Y -h -s p.d" \
+		"-h -G -s p.d -o x" "-h -s none.d" "-h -s ." "-h -s p.d -o none/p.h" \
+		"-G -s p.d --target=vax" "-G -s p.d --target aarch64-linux-gnu -m32"; do
+		run "$DTRACE" $line
+		echo "$line: $status: $output"
+		[ "$status" = 1 ]
+		[[ $output == *error:* ]]
+	done
+	[ "$(ls)" = p.d ]
+}
+
+@test "several provider files in one object and one header" {
+	echo 'provider p { probe a(int n); };' >p.d
+	echo 'provider q { probe a(char *s); };' >q.d
+	"$DTRACE" -h -s p.d -s q.d -o both.h
+	"$DTRACE" -G -s p.d -s q.d -o both.o
+	nm both.o | grep -q ' p_a_semaphore'
+	nm both.o | grep -q ' q_a_semaphore'
+	[ "$(declared both.h)" = "$(printf 'p a 1\nq a 1')" ]
+}
+
+@test "the preprocessor: CPP, -D, -I, positions in the user's file, -k" {
+	mkdir inc
+	echo '#define NUMBER int' >inc/types.h
+	printf '#include "types.h"\n#ifdef WANTED\nprovider p { probe a(NUMBER n);\n\tprobe b(NUMBER NUMBER n); };\n#endif\n' >p.d
+	run "$DTRACE" -C -Iinc -DWANTED -h -s p.d
+	[ "$status" = 1 ]
+	[[ $output == "p.d:4:14: error: 'int' once too often"* ]]
+	printf '#include "types.h"\nprovider p { probe a(NUMBER n); };\n' >p.d
+	CPP="gcc -E" "$DTRACE" -C -I inc -k -h -s p.d
+	grep -q 'p:a(int n)' p.h
+	[ -s p.cpp.d ]
+	run env CPP=/no/such/program "$DTRACE" -C -h -s p.d
+	[ "$status" = 1 ]
+	run env CPP=false "$DTRACE" -C -h -s p.d
+	[ "$status" = 1 ]
+	[[ $output == *"'false' failed"* ]]
+	run env CPP="cpp '" "$DTRACE" -C -h -s p.d
+	[ "$status" = 1 ]
+}
+
+@test "input from a pipe, output to a device and through a link" {
+	echo 'provider p { probe a(int n); };' | "$DTRACE" -h -s - -o p.h
+	grep -q P_A p.h
+	echo 'provider p { probe a(int n); };' >p.d
+	"$DTRACE" -G -s p.d -o /dev/null
+	[ -c /dev/null ]
+	"$DTRACE" -h -s p.d -o /dev/stdout | grep -q P_A
+	echo old >real.h
+	ln -s real.h link.h
+	"$DTRACE" -h -s p.d -o link.h
+	[ -L link.h ]
+	grep -q P_A real.h
+}
+
+@test "configure scripts: a D program without providers gives an empty object" {
+	echo 'BEGIN{}' >conftest.d
+	"$DTRACE" -G -s conftest.d -o conftest.o
+	echo 'int main(void) { return 0; }' >main.c
+	gcc -o main main.c conftest.o
+}
+
+@test "a hundred builds at once agree" {
+	for i in $(seq 200); do echo "probe p$i(const char *name, int n);"; done >list
+	{ echo 'provider many {'; cat list; echo '};'; } >many.d
+	"$DTRACE" -h -s many.d -o want.h
+	"$DTRACE" -G -s many.d -o want.o
+	cp want.h many.h
+	for i in $(seq 50); do
+		"$DTRACE" -h -s many.d -o many.h &
+		"$DTRACE" -G -s many.d -o many.o &
+		cmp <(tail -n +4 many.h) <(tail -n +4 want.h) # never half a file
+	done
+	wait
+	cmp <(tail -n +4 many.h) <(tail -n +4 want.h)
+	cmp many.o want.o
+	! ls | grep tmp
+}
+
+# link_for TRIPLE EMULATION LINKER…: an object that refers to the semaphores, linked with ours.
+@test "objects for other machines are linked by their linkers" {
+	echo 'provider p { probe a(int); probe b(); };' >p.d
+	done=0
+	while read -r triple target; do
+		command -v "$triple-gcc" >/dev/null && command -v "$triple-ld" >/dev/null || continue
+		echo 'extern unsigned short p_a_semaphore, p_b_semaphore;
+			int sum(void) { return p_a_semaphore + p_b_semaphore; }' >use.c
+		"$triple-gcc" -O2 -fPIC -c use.c
+		CC=$triple-gcc "$DTRACE" -G -s p.d -o p.o
+		"$DTRACE" -G -s p.d --target="$target" -o by-name.o
+		cmp p.o by-name.o
+		"$triple-gcc" -c use.c -o ref.o
+		# Header fields that linkers compare are those of the compiler's own objects.
+		for field in Class Data Machine; do
+			[ "$("$triple-readelf" -h p.o | grep " $field:")" = "$("$triple-readelf" -h ref.o | grep " $field:")" ]
+		done
+		"$triple-ld" -shared --fatal-warnings -o out.so use.o p.o
+		"$triple-ld" -r -o out.o use.o p.o
+		"$triple-readelf" -hW out.so | grep -q DYN
+		if command -v ld.lld >/dev/null && [ "${triple%%-*}" != s390x ]; then
+			ld.lld -shared --fatal-warnings -o lld.so use.o p.o
+		fi
+		echo "# $triple: linked"
+		done=$((done + 1))
+	done <<-'END'
+		aarch64-linux-gnu aarch64
+		arm-linux-gnueabihf armv7l-unknown-linux-gnueabihf
+		i686-linux-gnu i386
+		riscv64-linux-gnu riscv64
+		powerpc64le-linux-gnu ppc64le
+		s390x-linux-gnu s390x
+		mips64el-linux-gnuabi64 mips64el
+		mips64-linux-gnuabi64 mips64
+		x86_64-linux-gnu x86_64
+	END
+	[ $done -gt 1 ] || skip "no cross compilers here: gcc-aarch64-linux-gnu and the like"
+}
+
+@test "the machine comes from CC, CFLAGS and options" {
+	echo 'provider p { probe a(int); };' >p.d
+	class() { readelf -h p.o | sed -n 's/ *Class: *//p'; }
+	CC="gcc -m32" "$DTRACE" -G -s p.d
+	[ "$(class)" = ELF32 ]
+	CFLAGS="-O2 -m32 -g" "$DTRACE" -G -s p.d
+	[ "$(class)" = ELF32 ]
+	CFLAGS="-m32" "$DTRACE" -64 -G -s p.d # -64 is a habit, CFLAGS is what is built
+	[ "$(class)" = ELF32 ]
+	CFLAGS="-m32" "$DTRACE" -m64 -G -s p.d
+	[ "$(class)" = ELF64 ]
+	CC="clang --target=armv7-linux-gnueabihf" "$DTRACE" -G -s p.d
+	[ "$(class)" = ELF32 ]
+	CC="no-such-compiler-at-all" run "$DTRACE" -G -s p.d
+	[ "$status" = 1 ]
+	[[ $output == *"cannot run 'no-such-compiler-at-all'"* ]]
+	printf '#!/bin/sh\necho aarch64-linux-gnu\n' >mycc
+	chmod +x mycc
+	CC="./mycc --flag" "$DTRACE" -G -s p.d
+	readelf -h p.o | grep -q AArch64
+}
+
+@test "branch protection of the program survives the object" {
+	echo 'provider p { probe a(int); };' >p.d
+	"$DTRACE" -h -G -s p.d
+	echo '#include "p.h"
+		int f(void) { P_A(1); return 0; }' >f.c
+	gcc -fcf-protection -fPIC -I"$ROOT/include" -c f.c
+	ld -shared -o f.so f.o p.o
+	readelf -n f.so | grep -q 'IBT, SHSTK'
+}
