@@ -26,7 +26,7 @@ TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/
 FUZZERS := $(patsubst fuzz/%.c,$(O)/fuzz/%,$(wildcard fuzz/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(O)/examples/%,$(wildcard examples/*.c))
 
-all: $(if $(COMMANDS),$(O)/nopal) $(O)/libnopal.so $(O)/libnopal.a
+all: $(if $(wildcard cmd/nopal.c),$(O)/nopal $(O)/dtrace) $(O)/libnopal.so $(O)/libnopal.a
 
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -48,6 +48,10 @@ $(O)/libnopal.so: $(OBJECTS)
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# One program, two names.
+$(O)/dtrace: $(O)/nopal
+	$(Q)ln -sf nopal $@
 
 # Tests: unit programs (cmocka), traced programs, examples.
 $(O)/unit/%: tests/unit/%.c $(O)/libnopal.a

@@ -1,0 +1,67 @@
+/* Writing a file whole: beside its place first, then into it. */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+
+/* Into what is there already: a device, a pipe, or a file in a directory that takes no new ones. */
+static bool write_in_place(const char *path, const char *bytes, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	bool ok = fd >= 0 && write_all(fd, bytes, len);
+
+	return fd >= 0 && close(fd) == 0 && ok;
+}
+
+/* Beside the output, then over it in one step. The process id makes the name our own. */
+static bool write_and_rename(const char *path, const char *bytes, size_t len)
+{
+	char *temporary = NULL;
+	bool ok;
+	int fd;
+
+	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
+		return false;
+	unlink(temporary); /* of a killed run that had our number */
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		bool there = (errno == EACCES || errno == EROFS) && !access(path, W_OK);
+
+		free(temporary);
+		return there && write_in_place(path, bytes, len);
+	}
+	ok = write_all(fd, bytes, len);
+	ok = close(fd) == 0 && ok && rename(temporary, path) == 0;
+	if (!ok) {
+		int err = errno;
+
+		unlink(temporary);
+		errno = err;
+	}
+	free(temporary);
+	return ok;
+}
+
+bool output_write(const char *path, const char *bytes, size_t len)
+{
+	char *target;
+	struct stat st;
+	bool ok;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+		if (!S_ISDIR(st.st_mode))
+			return write_in_place(path, bytes, len);
+		errno = EISDIR;
+		return false;
+	}
+	target = realpath(path, NULL);
+	ok = write_and_rename(target ? target : path, bytes, len);
+	free(target);
+	return ok;
+}

@@ -1,0 +1,128 @@
+/* Finding out what machine a build is for, without compiling: from the options, from the names in
+ * CC and CFLAGS, and only when these are silent by asking the compiler. */
+#include "target.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input.h"
+#include "nopal/provider.h"
+#include "words.h"
+
+/* What the environment says. */
+struct build {
+	struct words cc, flags;
+};
+
+static bool is_compiler(const char *name)
+{
+	static const char *const names[] = {"gcc", "g++", "cc", "c++", "clang", "clang++"};
+	size_t len = strcspn(name, "-"); /* clang-14 */
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strlen(names[i]) == len && !strncmp(name, names[i], len))
+			return true;
+	return false;
+}
+
+/* "aarch64-linux-gnu-gcc-12" says its target itself; NULL for other names. */
+static char *target_of_name(const char *compiler)
+{
+	const char *slash = strrchr(compiler, '/'), *name = slash ? slash + 1 : compiler;
+
+	if (is_compiler(name))
+		return NULL;
+	for (const char *dash = strchr(name, '-'); dash; dash = strchr(dash + 1, '-'))
+		if (is_compiler(dash + 1))
+			return strndup(name, (size_t)(dash - name));
+	return NULL;
+}
+
+static char *ask_compiler(const char *self, struct words *cc)
+{
+	char *answer = NULL;
+	size_t len = 0;
+
+	if (!words_add(cc, "-dumpmachine"))
+		answer = input_from_command(self, cc, &len);
+	if (answer)
+		answer[strcspn(answer, "\r\n")] = '\0';
+	return answer;
+}
+
+/* The compiler's own triple. *triple stays NULL without a CC. */
+static bool find_triple(const struct target_request *r, struct build *b, char **triple)
+{
+	const char *named = r->triple;
+
+	named = named ? named : words_last_with(&b->flags, "--target=");
+	named = named ? named : words_last_with(&b->cc, "--target=");
+	if (!named && !b->cc.count)
+		return true;
+	if (named)
+		*triple = strdup(named);
+	else
+		*triple = target_of_name(b->cc.list[0]);
+	if (!*triple)
+		*triple = ask_compiler(r->self, &b->cc);
+	return *triple;
+}
+
+/* The last of -m32, -m64 and -mx32 counts. */
+static const char *mode_of(const struct words *list)
+{
+	for (size_t i = list->count; i--;)
+		for (const char *const *mode = (const char *const[]){"32", "64", "x32", NULL};
+		     *mode; mode++)
+			if (!strncmp(list->list[i], "-m", 2) && !strcmp(list->list[i] + 2, *mode))
+				return *mode;
+	return NULL;
+}
+
+/* The same machine in the mode that is wanted. */
+static bool apply_mode(const struct target_request *r, const struct build *b, char **triple)
+{
+	const char *mode = r->mode, *variant;
+
+	mode = mode ? mode : mode_of(&b->flags);
+	mode = mode ? mode : mode_of(&b->cc);
+	variant = mode || r->weak_mode ? nopal_provider_variant(*triple, mode ? mode : r->weak_mode)
+				       : NULL;
+	if (mode && !variant) {
+		fprintf(stderr, "%s: error: '%s' has no mode -m%s\n", r->self,
+			*triple ? *triple : "this machine", mode);
+		return false;
+	}
+	if (variant && variant != *triple) {
+		free(*triple);
+		*triple = strdup(variant);
+	}
+	return true;
+}
+
+static bool read_environment(const struct target_request *r, struct build *b)
+{
+	const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
+
+	if (!words_split(&b->cc, cc ? cc : "") && !words_split(&b->flags, flags ? flags : ""))
+		return true;
+	fprintf(stderr, "%s: error: CC or CFLAGS in the environment has an open quote\n", r->self);
+	return false;
+}
+
+bool target_find(const struct target_request *r, char **triple)
+{
+	struct build b = {{NULL, 0}, {NULL, 0}};
+	bool ok;
+
+	*triple = NULL;
+	ok = read_environment(r, &b) && find_triple(r, &b, triple) && apply_mode(r, &b, triple);
+	if (!ok) {
+		free(*triple);
+		*triple = NULL;
+	}
+	words_free(&b.cc);
+	words_free(&b.flags);
+	return ok;
+}

@@ -1,0 +1,104 @@
+/* Lists of words, and the shell's way to take a text apart. */
+#include "words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void words_free(struct words *w)
+{
+	for (size_t i = 0; i < w->count; i++)
+		free(w->list[i]);
+	free(w->list);
+	*w = (struct words){NULL, 0};
+}
+
+/* Take over `word`. */
+static int add_owned(struct words *w, char *word)
+{
+	char **bigger = word ? realloc(w->list, (w->count + 2) * sizeof(*bigger)) : NULL;
+
+	if (!bigger) {
+		free(word);
+		return -ENOMEM;
+	}
+	w->list = bigger;
+	w->list[w->count++] = word;
+	w->list[w->count] = NULL;
+	return 0;
+}
+
+int words_add_joined(struct words *w, const char *prefix, const char *word)
+{
+	char *both = malloc(strlen(prefix) + strlen(word) + 1);
+
+	if (both)
+		strcpy(stpcpy(both, prefix), word);
+	return add_owned(w, both);
+}
+
+int words_add(struct words *w, const char *word)
+{
+	return words_add_joined(w, "", word);
+}
+
+static bool is_space(char c)
+{
+	return c && strchr(" \t\r\n", c);
+}
+
+/* Copy one word to `out`, which has room for all of *text. False: a quote stays open. A backslash
+ * before a newline, as Makefiles pass it on, joins the lines. */
+static bool take_word(const char **text, char *out)
+{
+	const char *p = *text;
+	char quote = '\0';
+
+	for (; *p && (quote || !is_space(*p)); p++) {
+		if (*p == '\\' && quote != '\'' && p[1]) {
+			if (*++p != '\n')
+				*out++ = *p;
+		} else if (*p == quote) {
+			quote = '\0';
+		} else if (!quote && (*p == '"' || *p == '\'')) {
+			quote = *p;
+		} else {
+			*out++ = *p;
+		}
+	}
+	*out = '\0';
+	*text = p;
+	return !quote;
+}
+
+int words_split(struct words *w, const char *text)
+{
+	char *word = malloc(strlen(text) + 1);
+	int err = word ? 0 : -ENOMEM;
+
+	while (!err) {
+		while (is_space(*text) || (*text == '\\' && is_space(text[1])))
+			text++;
+		if (!*text)
+			break;
+		err = take_word(&text, word) ? words_add(w, word) : -EINVAL;
+	}
+	free(word);
+	return err;
+}
+
+bool words_have(const struct words *w, const char *word)
+{
+	for (size_t i = 0; i < w->count; i++)
+		if (!strcmp(w->list[i], word))
+			return true;
+	return false;
+}
+
+const char *words_last_with(const struct words *w, const char *prefix)
+{
+	for (size_t i = w->count; i--;)
+		if (!strncmp(w->list[i], prefix, strlen(prefix)))
+			return w->list[i] + strlen(prefix);
+	return NULL;
+}

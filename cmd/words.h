@@ -1,0 +1,24 @@
+/* Lists of words: command lines in the making. */
+#ifndef NOPAL_CMD_WORDS_H
+#define NOPAL_CMD_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct words {
+	char **list; /* owned, each word too; NULL stands behind the last one */
+	size_t count;
+};
+
+void words_free(struct words *w);
+/* Add a copy of `prefix` and `word` in one. -ENOMEM. */
+int words_add_joined(struct words *w, const char *prefix, const char *word);
+int words_add(struct words *w, const char *word);
+/* Add the words of a text as a shell would take them apart: quotes and backslashes, nothing else.
+ * -EINVAL: an open quote. */
+int words_split(struct words *w, const char *text);
+bool words_have(const struct words *w, const char *word);
+/* The last word that starts with `prefix`: what follows the prefix, or NULL. */
+const char *words_last_with(const struct words *w, const char *prefix);
+
+#endif
