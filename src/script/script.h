@@ -33,7 +33,7 @@ struct script_options {
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
 
-/* Where names are looked up. `self` is passed back; the find room gives script_source_machine(). */
+/* Where names are looked up. `self` is passed back. */
 struct script_source {
 	void *self;
 	int (*sites)(void *self, const struct find_query *q, found_fn *fn, void *arg,

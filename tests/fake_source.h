@@ -1,0 +1,224 @@
+/* A machine that is not there: one program with probes, functions and tracepoints, for tests and
+ * fuzzing of the script room.
+ *
+ *   /bin/app       app:start     (no arguments)
+ *                  app:tick      arg0 signed 4 bytes, arg1 unsigned 8 bytes, arg2 address
+ *                  app:tock      two sites: arg0 unsigned 8 bytes, then signed 2 bytes
+ *                  app:load      two sites: arg0 double, then signed 8 bytes
+ *                  app:bad       arg0 fine, arg1 not understood, arg2 in an xmm register
+ *                  app:few       two sites: two arguments, then one
+ *                  app:gone      a site that cannot be traced
+ *                  lib:tick      (no arguments)
+ *   functions      main 0x1000, work 0x1100, work_hard 0x1200
+ *   tracepoints    sched:sched_switch, sched:sched_wakeup, syscalls:sys_enter_openat
+ *
+ * With a process: /bin/late, which appears when `late` is set: app:late (no arguments). */
+#ifndef NOPAL_TESTS_FAKE_SOURCE_H
+#define NOPAL_TESTS_FAKE_SOURCE_H
+
+#include "script/script.h"
+
+struct fake {
+	bool late; /* /bin/late is mapped */
+};
+
+#define FAKE_REG(id, bytes, sign, text)                                                        \
+	{                                                                                      \
+		.kind = OPERAND_REG, .size = bytes, .is_signed = sign, .reg = id, .reg_at = 8, \
+		.base = REG_NONE, .index = REG_NONE, .raw = {text, sizeof(text) - 1}           \
+	}
+
+static struct operand fake_tick[] = {
+	FAKE_REG(1, 4, true, "-4@%ebx"),
+	FAKE_REG(1, 8, false, "8@%rbx"),
+	FAKE_REG(1, 8, false, "8@%rbx"),
+};
+static struct operand fake_tock_wide[] = {FAKE_REG(1, 8, false, "8@%rbx")};
+static struct operand fake_tock_narrow[] = {FAKE_REG(1, 2, true, "-2@%bx")};
+static struct operand fake_load_float[] = {
+	{.kind = OPERAND_REG,
+	 .size = 8,
+	 .is_float = true,
+	 .reg = 1,
+	 .reg_at = 8,
+	 .base = REG_NONE,
+	 .index = REG_NONE,
+	 .raw = {"8f@%rbx", 7}},
+};
+static struct operand fake_load_int[] = {FAKE_REG(1, 8, true, "-8@%rbx")};
+static struct operand fake_bad[] = {
+	FAKE_REG(1, 4, true, "-4@%ebx"),
+	{.kind = OPERAND_BAD,
+	 .size = 4,
+	 .reg = REG_NONE,
+	 .base = REG_NONE,
+	 .index = REG_NONE,
+	 .raw = {"4@%zax", 6},
+	 .why = "unknown register"},
+	{.kind = OPERAND_REG,
+	 .size = 8,
+	 .is_float = true,
+	 .reg = 200,
+	 .reg_at = REG_NOT_SAVED,
+	 .base = REG_NONE,
+	 .index = REG_NONE,
+	 .raw = {"8f@%xmm0", 8}},
+};
+
+#define FAKE_SITE(provider_text, name_text, at, list, number)                    \
+	{                                                                        \
+		.provider = {provider_text, sizeof(provider_text) - 1},          \
+		.name = {name_text, sizeof(name_text) - 1}, .location = at,      \
+		.offset = at, .operands = list, .operand_count = number          \
+	}
+
+static struct site fake_app_sites[] = {
+	FAKE_SITE("app", "start", 0x100, NULL, 0),
+	FAKE_SITE("app", "tick", 0x110, fake_tick, 3),
+	FAKE_SITE("app", "tock", 0x120, fake_tock_wide, 1),
+	FAKE_SITE("app", "tock", 0x128, fake_tock_narrow, 1),
+	FAKE_SITE("app", "load", 0x130, fake_load_float, 1),
+	FAKE_SITE("app", "load", 0x138, fake_load_int, 1),
+	FAKE_SITE("app", "bad", 0x140, fake_bad, 3),
+	FAKE_SITE("app", "few", 0x150, fake_tick, 2),
+	FAKE_SITE("app", "few", 0x158, fake_tick, 1),
+	{.provider = {"app", 3},
+	 .name = {"gone", 4},
+	 .location = 0x160,
+	 .offset = SITE_NO_OFFSET,
+	 .problem = "not in an executable segment"},
+	FAKE_SITE("lib", "tick", 0x170, NULL, 0),
+};
+
+static struct site fake_late_sites[] = {
+	FAKE_SITE("app", "late", 0x200, NULL, 0),
+};
+
+static int fake_image(struct str path, struct site *sites, size_t count, bool named,
+		      const struct find_query *q, found_fn *fn, void *arg)
+{
+	/* Two lists that live as long as the tests, so that they are known again. */
+	static struct site_list lists[2];
+	struct site_list *list = &lists[sites == fake_late_sites];
+	struct found_image image = {.path = path, .open_path = path, .sites = list};
+	size_t matches[16], n = 0;
+
+	if (!named && !str_match(q->path, path))
+		return 0;
+	list->arch = arch_host();
+	list->sites = sites;
+	list->count = count;
+	for (size_t i = 0; i < count; i++)
+		if ((!q->provider.len || str_match(q->provider, sites[i].provider)) &&
+		    (!q->name.len || str_match(q->name, sites[i].name)))
+			matches[n++] = i;
+	return n ? fn(arg, &image, matches, n) : 0;
+}
+
+static int fake_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,
+		      struct diag *d)
+{
+	const struct fake *fake = self;
+	bool any = !q->path.len;
+	int err;
+
+	if (!any && !str_has_wildcard(q->path) && !str_eq_text(q->path, "/bin/app") &&
+	    !str_eq_text(q->path, "/bin/late"))
+		return diag_error(d, -ENOENT, "no-file", "cannot open '%.*s': no such file",
+				  STR_FMT(q->path));
+	err = fake_image(STR("/bin/app"), fake_app_sites,
+			 sizeof(fake_app_sites) / sizeof(fake_app_sites[0]), any, q, fn, arg);
+	if (!err && fake->late)
+		err = fake_image(STR("/bin/late"), fake_late_sites, 1, any, q, fn, arg);
+	return err;
+}
+
+static int fake_functions(void *self, pid_t pid, struct str path, struct str name, function_fn *fn,
+			  void *arg, struct diag *d)
+{
+	static const char *const names[] = {"main", "work", "work_hard"};
+	int err = 0;
+
+	(void)self;
+	(void)pid;
+	if (!str_match(path, STR("/bin/app")))
+		return diag_error(d, -ENOENT, "no-file", "cannot open '%.*s': no such file",
+				  STR_FMT(path));
+	for (unsigned i = 0; i < 3 && !err; i++) {
+		struct found_function f = {.path = STR("/bin/app"),
+					   .open_path = STR("/bin/app"),
+					   .name = str_from(names[i]),
+					   .offset = 0x1000 + 0x100 * i,
+					   .arch = arch_host()};
+
+		if (str_match(name, f.name))
+			err = fn(arg, &f);
+	}
+	return err;
+}
+
+static struct str fake_function_at(void *self, const struct found_image *image, uint64_t offset)
+{
+	(void)self;
+	(void)image;
+	return offset < 0x120 ? STR("main") : STR("work");
+}
+
+static const struct {
+	const char *category, *name;
+} fake_event_names[] = {
+	{"sched", "sched_switch"}, {"sched", "sched_wakeup"}, {"syscalls", "sys_enter_openat"}};
+
+static int fake_events(void *self, struct str category, struct str name, trace_event_fn *fn,
+		       void *arg, struct diag *d)
+{
+	int err = 0;
+
+	(void)self;
+	(void)d;
+	for (unsigned i = 0; i < 3 && !err; i++) {
+		struct str c = str_from(fake_event_names[i].category);
+		struct str n = str_from(fake_event_names[i].name);
+
+		if (str_match(category, c) && str_match(name, n))
+			err = fn(arg, c, n);
+	}
+	return err;
+}
+
+static const struct trace_field fake_fields[] = {
+	{{"comm", 4}, {"char", 4}, 8, 16, true, true, false},
+	{{"pid", 3}, {"pid_t", 5}, 24, 4, true, false, false},
+	{{"state", 5}, {"long", 4}, 32, 8, true, false, false},
+	{{"name", 4}, {"__data_loc char[]", 17}, 40, 4, true, false, true},
+	{{"mask", 4}, {"unsigned long", 13}, 48, 32, false, true, false},
+};
+
+static int fake_event(void *self, struct arena *a, struct str category, struct str name,
+		      struct trace_event *out, struct diag *d)
+{
+	(void)self;
+	(void)a;
+	(void)d;
+	*out = (struct trace_event){.category = category,
+				    .name = name,
+				    .id = 1,
+				    .fields = fake_fields,
+				    .field_count = sizeof(fake_fields) / sizeof(fake_fields[0])};
+	/* Another event has its fields elsewhere. */
+	if (str_eq_text(name, "sched_wakeup"))
+		out->field_count = 2;
+	return 0;
+}
+
+static inline struct script_source fake_source(struct fake *fake)
+{
+	return (struct script_source){.self = fake,
+				      .sites = fake_sites,
+				      .functions = fake_functions,
+				      .function_at = fake_function_at,
+				      .events = fake_events,
+				      .event = fake_event};
+}
+
+#endif
