@@ -1,0 +1,366 @@
+/* The note that describes: this program has probes of <nopal/sdt.h>, and reads its own file. Then
+ * bytes that nobody would write. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "nopal/sdt.h"
+#include "probe/describe.h"
+#include "probe/sites.h"
+
+struct point {
+	int x, y;
+};
+struct node {
+	struct node *next;
+	unsigned short port;
+};
+#define CALL(a, b) ((a) + (b))
+
+static int first_line;
+
+static void fire(int n, const char *word, double ratio, struct node *node, struct point at)
+{
+	first_line = __LINE__ + 1;
+	NOPAL_PROBE(describe, word, word, n);
+	NOPAL_PROBE(describe, odd, n % 3, CALL(n, 2), (char)(n | '\n'), "a, \"b\" {x}", ratio);
+	NOPAL_PROBE(describe, more, node->port, at, (float)ratio, (long double)ratio, n > 2, &n);
+	NOPAL_PROBE(describe, none);
+	NOPAL_PROBE(describe, long_one, n /* a comment */, CALL(CALL(n, n), CALL(n, n)),
+		    CALL(CALL(CALL(n, n), CALL(n, n)), CALL(CALL(n, n), CALL(n, n))),
+		    CALL(CALL(CALL(n, n), CALL(n, n)), CALL(CALL(n, n), CALL(n, n))), n + 5, n + 6,
+		    n + 7, n + 8, n + 9, n + 10, n + 11, n + 12);
+}
+
+static void fire_once_more(void)
+{
+	struct node node = {NULL, 80};
+	struct point at = {1, 2};
+
+	fire(1, "one", 0.5, &node, at);
+}
+
+struct fixture {
+	struct image *image;
+	struct site_list sites;
+	struct descriptions described;
+	struct arena arena;
+};
+
+static int open_self(void **state)
+{
+	static struct fixture f;
+
+	fire_once_more();
+	if (image_open("/proc/self/exe", &f.image, NULL) ||
+	    site_list_read(f.image, STR("/proc/self/exe"), STR(""), &f.sites, NULL) ||
+	    descriptions_read(f.image, &f.described, NULL))
+		return -1;
+	*state = &f;
+	return 0;
+}
+
+static int close_self(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_free(&f->arena);
+	descriptions_free(&f->described);
+	site_list_free(&f->sites);
+	image_close(f->image);
+	return 0;
+}
+
+static struct description describe(struct fixture *f, const char *name)
+{
+	struct description d = {0};
+
+	for (size_t i = 0; i < f->sites.count; i++)
+		if (str_eq_text(f->sites.sites[i].name, name) &&
+		    str_eq_text(f->sites.sites[i].provider, "describe")) {
+			assert_int_equal(
+				describe_site(&f->described, &f->sites.sites[i], &f->arena, &d), 0);
+			assert_int_equal(d.arg_count, f->sites.sites[i].operand_count);
+			return d;
+		}
+	fail_msg("no site of %s", name);
+	return d;
+}
+
+static void assert_text(struct str s, const char *text)
+{
+	assert_int_equal(s.len, strlen(text));
+	assert_memory_equal(s.ptr, text, s.len);
+}
+
+static void assert_arg(const struct described_arg *arg, enum arg_class type_class, bool is_signed,
+		       unsigned size, const char *source)
+{
+	assert_int_equal(arg->type_class, type_class);
+	assert_int_equal(arg->is_signed, is_signed);
+	assert_int_equal(arg->size, size);
+	assert_text(arg->source, source);
+}
+
+static void test_source_and_place(void **state)
+{
+	struct description d = describe(*state, "word");
+
+	assert_int_equal(d.line, first_line);
+	assert_true(str_ends(d.file, STR("tests/unit/describe.c")));
+	assert_arg(&d.args[0], ARG_STRING, false, 8, "word");
+	assert_arg(&d.args[1], ARG_SIGNED, true, 4, "n");
+}
+
+static void test_text_with_special_characters(void **state)
+{
+	struct description d = describe(*state, "odd");
+
+	assert_arg(&d.args[0], ARG_SIGNED, true, 4, "n % 3");
+	assert_arg(&d.args[1], ARG_SIGNED, true, 4, "CALL(n, 2)");
+	assert_arg(&d.args[2], ARG_CHAR, true, 1, "(char)(n | '\\n')");
+	assert_arg(&d.args[3], ARG_STRING, false, 8, "\"a, \\\"b\\\" {x}\"");
+	assert_arg(&d.args[4], ARG_FLOAT, false, 8, "ratio");
+}
+
+static void test_classes(void **state)
+{
+	struct description d = describe(*state, "more");
+
+	assert_arg(&d.args[0], ARG_UNSIGNED, false, 2, "node->port");
+	assert_arg(&d.args[1], ARG_BYTES, false, sizeof(struct point), "at");
+	assert_arg(&d.args[2], ARG_FLOAT, false, 4, "(float)ratio");
+	assert_arg(&d.args[3], ARG_FLOAT, false, sizeof(long double), "(long double)ratio");
+	assert_arg(&d.args[4], ARG_SIGNED, true, 4, "n > 2");
+	assert_arg(&d.args[5], ARG_POINTER, false, 8, "&n");
+}
+
+static void test_no_arguments(void **state)
+{
+	struct description d = describe(*state, "none");
+
+	assert_int_equal(d.arg_count, 0);
+	assert_int_equal(d.line, first_line + 3);
+}
+
+/* A compiler may cut a long text: what is there is whole. */
+static void test_long_text(void **state)
+{
+	struct description d = describe(*state, "long_one");
+
+	assert_text(d.args[0].source, "n");
+	assert_text(d.args[1].source, "CALL(CALL(n, n), CALL(n, n))");
+	assert_true(!d.args[11].source.len || str_eq_text(d.args[11].source, "n + 12"));
+	assert_int_equal(d.args[11].size, 4);
+}
+
+static void test_show(void **state)
+{
+	struct description d = describe(*state, "more");
+	struct described_arg declared = {ARG_STRING, false,	  8,
+					 STR("w"),   STR("word"), STR("const char *")};
+	struct buf text = BUF_INIT;
+
+	described_arg_show(&d.args[0], &text);
+	buf_text(&text, "; ");
+	described_arg_show(&d.args[5], &text);
+	buf_text(&text, "; ");
+	described_arg_show(&declared, &text);
+	assert_text(buf_as_str(&text), "unsigned short node->port; void *&n; const char *word");
+	buf_free(&text);
+}
+
+/* ---- Notes by hand ---- */
+
+static void add_u16(struct buf *b, uint16_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static void add_u32(struct buf *b, uint32_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static void add_u64(struct buf *b, uint64_t v)
+{
+	buf_add(b, &v, sizeof(v));
+}
+
+static void add_note(struct buf *b, uint32_t type, const struct buf *content)
+{
+	add_u32(b, 6);
+	add_u32(b, (uint32_t)content->len);
+	add_u32(b, type);
+	buf_add(b, "nopal\0\0", 8);
+	buf_str(b, buf_as_str(content));
+	buf_fill(b, 0, (4 - content->len % 4) % 4);
+}
+
+static void add_place(struct buf *b, uint64_t location, uint64_t base, uint32_t line)
+{
+	struct buf c = BUF_INIT;
+
+	add_u64(&c, location);
+	add_u64(&c, base);
+	add_u32(&c, line);
+	add_u32(&c, 3);
+	add_u32(&c, 7);
+	buf_add(&c, "\1\2\x84", 3);
+	add_note(b, 1, &c);
+	buf_free(&c);
+}
+
+static void add_text(struct buf *b, uint32_t line, const char *file, const char *text)
+{
+	struct buf c = BUF_INIT;
+
+	add_u32(&c, line);
+	add_u32(&c, 3);
+	add_u32(&c, 7);
+	add_u16(&c, 0);
+	add_u16(&c, (uint16_t)strlen(file));
+	add_u16(&c, (uint16_t)strlen(text));
+	buf_add(&c, "p\0n", 4);
+	buf_text(&c, file);
+	buf_text(&c, text);
+	add_note(b, 2, &c);
+	buf_free(&c);
+}
+
+static void add_declared(struct buf *b, const char *name)
+{
+	struct buf c = BUF_INIT;
+
+	buf_add(&c, "p\0n", 4);
+	buf_add(&c, "\1\x82\4", 3);
+	buf_add(&c, name, strlen(name) + 1);
+	buf_add(&c, "int", 4);
+	add_note(b, 3, &c);
+	buf_free(&c);
+}
+
+static int lookup(const struct buf *b, uint64_t base, uint64_t location, struct arena *a,
+		  struct description *out)
+{
+	struct site site = {.provider = STR("p"), .name = STR("n"), .location = location};
+	struct descriptions ds;
+	int err = descriptions_decode(arena_str(a, buf_as_str(b)), 8, false, base, &ds);
+
+	assert_int_equal(err, 0);
+	err = describe_site(&ds, &site, a, out);
+	if (!err && out->arg_count)
+		out->args[0].source = arena_str(a, out->args[0].source);
+	descriptions_free(&ds);
+	return err;
+}
+
+static void test_prelink(void **state)
+{
+	struct arena a = ARENA_INIT;
+	struct buf b = BUF_INIT;
+	struct description d;
+
+	(void)state;
+	add_place(&b, 0x1000, 0x5000, 7);
+	assert_int_equal(lookup(&b, 0x5100, 0x1100, &a, &d), 0);
+	assert_int_equal(d.line, 7);
+	assert_int_equal(lookup(&b, 0x5100, 0x1000, &a, &d), -ENOENT);
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0); /* the base was collected */
+	buf_free(&b);
+	arena_free(&a);
+}
+
+static void test_contradictions(void **state)
+{
+	struct arena a = ARENA_INIT;
+	struct buf b = BUF_INIT;
+	struct description d;
+
+	(void)state;
+	add_place(&b, 0x1000, 0, 7);
+	add_text(&b, 7, "x.c", "p, n, a");
+	add_text(&b, 7, "x.c", "p, n, a");
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_text(d.args[0].source, "a");
+	add_text(&b, 7, "x.c", "p, n, b");
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_int_equal(d.args[0].source.len, 0);
+	assert_int_equal(d.file.len, 0);
+	add_place(&b, 0x1000, 0, 8);
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), -ENOENT);
+	buf_free(&b);
+	arena_free(&a);
+}
+
+static void test_declared_names(void **state)
+{
+	struct arena a = ARENA_INIT;
+	struct buf b = BUF_INIT;
+	struct description d;
+
+	(void)state;
+	add_declared(&b, "count");
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_int_equal(d.line, 0);
+	assert_int_equal(d.arg_count, 1);
+	assert_int_equal(d.args[0].type_class, ARG_SIGNED);
+	add_place(&b, 0x1000, 0, 7);
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_int_equal(d.line, 7);
+	assert_int_equal(d.args[0].type_class, ARG_SIGNED);
+	add_declared(&b, "other");
+	assert_int_equal(lookup(&b, 0, 0x2000, &a, &d), -ENOENT);
+	buf_free(&b);
+	arena_free(&a);
+}
+
+/* Every beginning of a good section, and every byte of it changed: no crash, no endless loop. */
+static void test_damaged(void **state)
+{
+	struct arena a = ARENA_INIT;
+	struct buf b = BUF_INIT;
+	struct descriptions ds;
+
+	(void)state;
+	add_place(&b, 0x1000, 0, 7);
+	add_text(&b, 7, "x.c", "p, n, a");
+	add_declared(&b, "count");
+	for (size_t len = 0; len < b.len; len++) {
+		struct site site = {.provider = STR("p"), .name = STR("n"), .location = 0x1000};
+		struct description d;
+
+		assert_int_equal(descriptions_decode(str_of(b.ptr, len), 8, false, 0, &ds), 0);
+		describe_site(&ds, &site, &a, &d);
+		descriptions_free(&ds);
+		b.ptr[len] = (char)~b.ptr[len];
+		assert_int_equal(descriptions_decode(buf_as_str(&b), 8, false, 0, &ds), 0);
+		describe_site(&ds, &site, &a, &d);
+		descriptions_free(&ds);
+		b.ptr[len] = (char)~b.ptr[len];
+	}
+	buf_free(&b);
+	arena_free(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source_and_place),
+		cmocka_unit_test(test_text_with_special_characters),
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_no_arguments),
+		cmocka_unit_test(test_long_text),
+		cmocka_unit_test(test_show),
+		cmocka_unit_test(test_prelink),
+		cmocka_unit_test(test_contradictions),
+		cmocka_unit_test(test_declared_names),
+		cmocka_unit_test(test_damaged),
+	};
+
+	return cmocka_run_group_tests_name("describe", tests, open_self, close_self);
+}
