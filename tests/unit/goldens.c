@@ -1,0 +1,145 @@
+/* Scripts of tests/cases/bpftrace through the compiler, the interpreter and the report, against
+ * what bpftrace 0.17 prints for them, to the character. Needs neither root nor a kernel that
+ * traces. */
+#include <glob.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "engine/engine.h"
+#include "report/report.h"
+#include "report/slurp.h"
+#include "report/symbols.h"
+#include "script/script.h"
+
+/* One script on its way through the house. */
+struct run {
+	struct buf text;
+	struct script *script;
+	struct program *program;
+	struct engine *engine;
+	struct symbols *symbols;
+	struct report *report;
+	struct buf out;
+	struct diag diag;
+	bool over;
+};
+
+static void check(struct run *r, int err)
+{
+	struct buf messages = BUF_INIT;
+
+	if (!err)
+		return;
+	diag_render(&r->diag, &messages);
+	print_error("%s\n", messages.ptr ? messages.ptr : "");
+	buf_free(&messages);
+	fail_msg("error %d", err);
+}
+
+static void compile(struct run *r, const char *path)
+{
+	const struct script_options options = {.path = STR("script"), .unsafe = true};
+	const struct script_source nowhere = {0}; /* BEGIN is everywhere */
+
+	check(r, slurp(path, 1 << 20, &r->text));
+	check(r, script_parse(buf_as_str(&r->text), &options, &r->script, &r->diag));
+	check(r, script_resolve(r->script, &nowhere, &r->diag));
+	check(r, script_compile(r->script, &r->program, &r->diag));
+}
+
+static int take_record(void *arg, struct str bytes)
+{
+	struct run *r = arg;
+	enum report_action action = REPORT_DONE;
+	int code, err = 0;
+
+	if (!r->over)
+		err = report_record(r->report, &engine_interp, r->engine, bytes, &r->out, &action,
+				    &code);
+	r->over |= action == REPORT_EXIT;
+	return err;
+}
+
+static void run_begin(struct run *r, enum report_style style)
+{
+	const struct engine_options engine_options = {0};
+	const struct report_options options = {
+		.style = style, .trunc_trailer = STR(".."), .unsafe = true};
+	const struct engine_ops *ops = &engine_interp;
+
+	check(r, symbols_new(&r->symbols));
+	check(r, report_new(r->program, &options, r->symbols, &r->report));
+	check(r, ops->open(&engine_options, &r->engine, &r->diag));
+	check(r, ops->build(r->engine, r->program, &r->diag));
+	check(r, ops->attach(r->engine, &r->diag));
+	if (style == REPORT_JSON)
+		report_attached(r->report, script_place_count(r->script), &r->out);
+	for (uint32_t i = 0; i < r->program->clause_count; i++)
+		check(r, ops->run(r->engine, ATTACH_BEGIN, i, &r->diag));
+	assert_true(ops->drain(r->engine, 0, take_record, r) >= 0);
+	assert_true(r->over);
+	check(r, report_all_maps(r->report, ops, r->engine, &r->out));
+}
+
+static void run_free(struct run *r)
+{
+	engine_interp.close(r->engine);
+	report_free(r->report);
+	symbols_free(r->symbols);
+	script_free(r->script);
+	buf_free(&r->text);
+	buf_free(&r->out);
+	diag_free(&r->diag);
+}
+
+static void compare(const char *script, enum report_style style, const char *extension)
+{
+	struct run r = {.diag = DIAG_INIT};
+	struct buf path = BUF_INIT, expected = BUF_INIT;
+
+	buf_add(&path, script, strlen(script) - strlen(".bt"));
+	buf_text(&path, extension);
+	compile(&r, script);
+	run_begin(&r, style);
+	check(&r, slurp(path.ptr, 1 << 20, &expected));
+	assert_string_equal(r.out.ptr, expected.ptr);
+	run_free(&r);
+	buf_free(&path);
+	buf_free(&expected);
+}
+
+static void text_is_bpftrace_s(void **state)
+{
+	compare(*state, REPORT_TEXT, ".text");
+}
+
+static void json_is_bpftrace_s(void **state)
+{
+	compare(*state, REPORT_JSON, ".json");
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[256];
+	size_t count = 0;
+	glob_t files;
+	int failed;
+
+	if (glob("tests/cases/bpftrace/*.bt", 0, NULL, &files))
+		return 1;
+	for (size_t i = 0; i < files.gl_pathc && count + 2 <= 256; i++) {
+		const char *path = files.gl_pathv[i];
+
+		tests[count++] =
+			(struct CMUnitTest){path, text_is_bpftrace_s, NULL, NULL, (void *)path};
+		tests[count++] =
+			(struct CMUnitTest){path, json_is_bpftrace_s, NULL, NULL, (void *)path};
+	}
+	failed = _cmocka_run_group_tests("goldens", tests, count, NULL, NULL);
+	globfree(&files);
+	return failed;
+}
