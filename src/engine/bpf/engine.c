@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/bpf/attach.h"
+#include "engine/bpf/follow.h"
 #include "engine/bpf/gen.h"
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/ring.h"
@@ -49,7 +50,6 @@ struct engine {
 	size_t control_size;
 	uint64_t *unsent; /* control records made up for, by format */
 	int pause;
-	bool attached;
 };
 
 /* ---- open, close */
@@ -90,7 +90,6 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 static void bpf_detach(struct engine *e)
 {
 	links_close(&e->links);
-	e->attached = false;
 }
 
 static void close_fd(int fd)
@@ -378,6 +377,8 @@ static int bpf_build(struct engine *e, const struct program *p, struct diag *d)
 	err = make_control(e, p, d);
 	if (!err)
 		err = make_stores(e, p, d);
+	if (!err && e->options.pid && e->options.follow_forks)
+		err = follow_open(&e->world, d);
 	if (!err)
 		err = plan_frames(e, p, &frames, &scratch, d);
 	if (!err)
@@ -418,7 +419,14 @@ static int bpf_attach(struct engine *e, struct diag *d)
 {
 	if (!e->control[CONTROL_START])
 		e->control[CONTROL_START] = now();
-	e->attached = true;
+	if (e->world.pids_fd >= 0) {
+		int err = follow_attach(&e->world, &e->links, d);
+
+		if (err) {
+			bpf_detach(e);
+			return err;
+		}
+	}
 	return attach_from(e, e->first, d);
 }
 

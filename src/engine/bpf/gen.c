@@ -317,9 +317,7 @@ static void gen_start(struct gen *g, int end)
 	const struct unit *u = g->unit;
 
 	code_mov(g->code, CTX, R1);
-	if (u->kind != UNIT_RUN && u->kind != UNIT_PROFILE)
-		gen_pid_filter(g, end);
-	else if (u->kind == UNIT_PROFILE)
+	if (u->kind != UNIT_RUN)
 		gen_pid_filter(g, end);
 	if (u->case_count == 1 && (u->site_count == 1 || !uses_names(g->program)))
 		return;

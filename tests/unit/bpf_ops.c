@@ -1,0 +1,421 @@
+/* The operations of the BPF engine, one by one: each is run by the kernel in a BEGIN clause, on
+ * values the verifier cannot know. */
+#include "help/bpf.h"
+
+#include <math.h>
+
+static const struct type none = {.kind = TYPE_NONE};
+
+/* Run the only clause of `m`, a BEGIN; the records as text. */
+static void expect_run(struct make *m, const char *want)
+{
+	struct run r;
+
+	EXPECT_START(r, m, 0);
+	for (uint32_t i = 0; i < m->p.clause_count; i++)
+		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, i, &r.d), 0);
+	assert_string_equal(run_text(&r), want);
+	run_stop(&r);
+}
+
+static struct make *make_begin(uint32_t regs)
+{
+	struct make *m = make_new();
+
+	make_clause(m, regs);
+	make_place(m, ATTACH_BEGIN);
+	return m;
+}
+
+/* d = value, by way of a map: the verifier then knows nothing of it. */
+static void add_unknown(struct make *m, uint16_t d, int64_t value)
+{
+	uint16_t map = make_map(m, none, int_type, 1);
+
+	ADD(m, .op = OP_CONST, .d = d, .imm = value);
+	ADD(m, .op = OP_MAP_SET, .s = SLOT_NO, .map = map, .a = d);
+	ADD(m, .op = OP_MAP_GET, .d = d, .s = SLOT_NO, .map = map);
+}
+
+static void add_print(struct make *m, const struct type *types, const struct field *fields,
+		      unsigned count)
+{
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, types, count),
+	    .field_count = (uint8_t)count, .fields = fields);
+}
+
+static const struct field reg0[] = {{0, SLOT_NO}}, slot0[] = {{REG_NO, 0}};
+
+#define MIN64 INT64_MIN
+#define MAX64 INT64_MAX
+
+static void arithmetic(void **state)
+{
+	static const struct {
+		enum op op;
+		int64_t a, b, want;
+	} rows[] = {
+		{OP_ADD, MAX64, 1, MIN64},
+		{OP_SUB, MIN64, 1, MAX64},
+		{OP_MUL, -3, 7, -21},
+		{OP_UDIV, -1, 2, MAX64},
+		{OP_UDIV, 7, 0, 0},
+		{OP_SDIV, -7, 2, -3},
+		{OP_SDIV, 7, -2, -3},
+		{OP_SDIV, -7, -2, 3},
+		{OP_SDIV, 7, 0, 0},
+		{OP_SDIV, -7, 0, 0},
+		{OP_SDIV, MIN64, -1, MIN64},
+		{OP_SDIV, MIN64, 1, MIN64},
+		{OP_UMOD, -1, 10, 5},
+		{OP_UMOD, 7, 0, 0},
+		{OP_SMOD, -7, 2, -1},
+		{OP_SMOD, 7, -2, 1},
+		{OP_SMOD, -7, 0, 0},
+		{OP_SMOD, MIN64, -1, 0},
+		{OP_AND, 12, 10, 8},
+		{OP_OR, 12, 10, 14},
+		{OP_XOR, 12, 10, 6},
+		{OP_SHL, 1, 63, MIN64},
+		{OP_SHL, 1, 64, 1},
+		{OP_SHR, -1, 63, 1},
+		{OP_SHR, 8, 65, 4},
+		{OP_SAR, -8, 1, -4},
+		{OP_SAR, -8, 65, -4},
+		{OP_EQ, 5, 5, 1},
+		{OP_EQ, 5, 6, 0},
+		{OP_NE, 5, 6, 1},
+		{OP_NE, 5, 5, 0},
+		{OP_ULT, 1, -1, 1},
+		{OP_ULT, -1, 1, 0},
+		{OP_ULE, 5, 5, 1},
+		{OP_ULE, 6, 5, 0},
+		{OP_SLT, -1, 1, 1},
+		{OP_SLT, 1, -1, 0},
+		{OP_SLE, 5, 5, 1},
+		{OP_SLE, 6, 5, 0},
+	};
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct make *m = make_begin(2);
+		char want[32];
+
+		add_unknown(m, 0, rows[i].a);
+		add_unknown(m, 1, rows[i].b);
+		ADD(m, .op = (uint8_t)rows[i].op, .d = 0, .a = 0, .b = 1);
+		add_print(m, &int_type, reg0, 1);
+		snprintf(want, sizeof(want), "%lld;", (long long)rows[i].want);
+		expect_run(m, want);
+	}
+}
+
+static int64_t bits_of(double value)
+{
+	int64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static int64_t bits_of_float(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static void conversions(void **state)
+{
+	const struct {
+		enum op op;
+		int64_t a, imm, want;
+	} rows[] = {
+		{OP_NEG, 5, 0, -5},
+		{OP_NEG, MIN64, 0, MIN64},
+		{OP_NOT, 5, 0, -6},
+		{OP_MOV, -9, 0, -9},
+		{OP_ZEXT, -1, 1, 255},
+		{OP_ZEXT, -1, 2, 65535},
+		{OP_ZEXT, -1, 4, 4294967295},
+		{OP_SEXT, 255, 1, -1},
+		{OP_SEXT, 0x8000, 2, -32768},
+		{OP_SEXT, 0x7fffffff, 4, 0x7fffffff},
+		{OP_F2I, bits_of(0.0), 8, 0},
+		{OP_F2I, bits_of(-0.0), 8, 0},
+		{OP_F2I, bits_of(0.999), 8, 0},
+		{OP_F2I, bits_of(1.0), 8, 1},
+		{OP_F2I, bits_of(-1.5), 8, -1},
+		{OP_F2I, bits_of(3.9), 8, 3},
+		{OP_F2I, bits_of(1e15 + 0.5), 8, 1000000000000000},
+		{OP_F2I, bits_of(9007199254740993.0), 8, 9007199254740992},
+		{OP_F2I, bits_of(1e18), 8, 1000000000000000000},
+		{OP_F2I, bits_of(-9223372036854775808.0), 8, MIN64},
+		{OP_F2I, bits_of(9223372036854775808.0), 8, MIN64},
+		{OP_F2I, bits_of(1e300), 8, MIN64},
+		{OP_F2I, bits_of(NAN), 8, MIN64},
+		{OP_F2I, bits_of(INFINITY), 8, MIN64},
+		{OP_F2I, bits_of(5e-324), 8, 0},
+		{OP_F2I, bits_of_float(2.5f), 4, 2},
+		{OP_F2I, bits_of_float(-2.5f), 4, -2},
+		{OP_F2I, bits_of_float(1e10f), 4, 10000000000},
+		{OP_F2I, bits_of_float(NAN), 4, MIN64},
+	};
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct make *m = make_begin(2);
+		char want[32];
+
+		add_unknown(m, 0, rows[i].a);
+		ADD(m, .op = (uint8_t)rows[i].op, .d = 0, .a = 0, .imm = rows[i].imm);
+		add_print(m, &int_type, reg0, 1);
+		snprintf(want, sizeof(want), "%lld;", (long long)rows[i].want);
+		expect_run(m, want);
+	}
+}
+
+/* 1 + 2 + ... until 7, with a jump out; then a loop that runs into its limit. */
+static void loops_and_jumps(void **state)
+{
+	struct make *m = make_begin(4);
+	struct engine_stats stats;
+	uint32_t loop, out;
+	struct run r;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	add_unknown(m, 0, 0); /* r0: sum */
+	add_unknown(m, 1, 0); /* r1: i */
+	add_unknown(m, 3, 7);
+	ADD(m, .op = OP_CONST, .d = 2, .imm = 1);
+	loop = ADD(m, .op = OP_LOOP, .imm = 1000, .target = 0);
+	ADD(m, .op = OP_ADD, .d = 1, .a = 1, .b = 2);
+	ADD(m, .op = OP_ADD, .d = 0, .a = 0, .b = 1);
+	ADD(m, .op = OP_EQ, .d = 2, .a = 1, .b = 3);
+	out = ADD(m, .op = OP_JUMP_IF, .a = 2);
+	ADD(m, .op = OP_CONST, .d = 2, .imm = 1);
+	m->code[0][loop].target = ADD(m, .op = OP_NEXT, .target = loop) + 1;
+	m->code[0][out].imm = m->clauses[0].insn_count;
+	add_print(m, &int_type, reg0, 1);
+	loop = ADD(m, .op = OP_LOOP, .imm = 5, .target = 0);
+	ADD(m, .op = OP_ADD, .d = 0, .a = 0, .b = 3);
+	m->code[0][loop].target = ADD(m, .op = OP_NEXT, .target = loop, .place = 9) + 1;
+	add_print(m, &int_type, reg0, 1);
+	EXPECT_START(r, m, 0);
+	assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, &r.d), 0);
+	assert_string_equal(run_text(&r), "28;63;");
+	engine_bpf.stats(r.e, &stats);
+	assert_int_equal(stats.loop_limits, 1);
+	run_stop(&r);
+}
+
+static void literal(struct make *m, uint16_t slot, const char *text)
+{
+	m->literals[m->p.literal_count] = str_from(text);
+	ADD(m, .op = OP_TEXT, .s = slot, .imm = m->p.literal_count++);
+}
+
+/* Text that the generator does not know to be a literal: it went through a map. */
+static void unknown_text(struct make *m, uint16_t slot, const char *text)
+{
+	uint16_t map = make_map(m, none, str_type, 1), help = make_slot(m, str_type);
+
+	literal(m, help, text);
+	ADD(m, .op = OP_MAP_PUT, .s = SLOT_NO, .map = map, .t = help);
+	ADD(m, .op = OP_MAP_COPY, .s = SLOT_NO, .map = map, .t = slot);
+}
+
+static void compares_texts(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		int64_t most, want;
+	} rows[] = {
+		{"", "", -1, 0},
+		{"a", "", -1, 1},
+		{"hello", "hello", -1, 0},
+		{"hello", "hellp", -1, 1},
+		{"hello", "hell", -1, 1},
+		{"hello", "hell", 4, 0},
+		{"hello", "help", 3, 0},
+		{"hello", "help", 4, 1},
+		{"hello", "hell", 5, 1},
+		{"hello", "xello", 0, 0},
+		{"12345678", "12345678", -1, 0},
+		{"123456789", "123456780", -1, 1},
+		{"123456789", "123456780", 8, 0},
+		{"1234567890123456", "1234567890123457", 16, 1},
+		{"short", "short", 100, 0},
+		{"0123456789012345678901234567890123456789012345678901234567890123",
+		 "0123456789012345678901234567890123456789012345678901234567890123", -1, 0},
+		{"0123456789012345678901234567890123456789012345678901234567890123",
+		 "012345678901234567890123456789012345678901234567890123456789012x", -1, 1},
+	};
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	for (size_t i = 0; i < 3 * sizeof(rows) / sizeof(*rows); i++) {
+		struct make *m = make_begin(1);
+		uint16_t s = make_slot(m, str_type), t = make_slot(m, str_type);
+		unsigned row = i / 3;
+		char want[32];
+
+		/* The literal on the right, on the left, nowhere. */
+		if (i % 3 == 1)
+			literal(m, s, rows[row].a);
+		else
+			unknown_text(m, s, rows[row].a);
+		if (i % 3 == 0)
+			literal(m, t, rows[row].b);
+		else
+			unknown_text(m, t, rows[row].b);
+		ADD(m, .op = OP_STRCMP, .d = 0, .s = s, .t = t, .imm = rows[row].most);
+		add_print(m, &int_type, reg0, 1);
+		snprintf(want, sizeof(want), "%lld;", (long long)rows[row].want);
+		expect_run(m, want);
+	}
+}
+
+static void slots_are_memory(void **state)
+{
+	static const struct type pair[] = {{.kind = TYPE_INT, .size = 8, .is_signed = true},
+					   {.kind = TYPE_STR, .size = 64}};
+	static const struct type tuple = {
+		.kind = TYPE_TUPLE, .elements = pair, .element_count = 2};
+	static const struct type fields[] = {{.kind = TYPE_INT, .size = 8, .is_signed = true},
+					     {.kind = TYPE_STR, .size = 64},
+					     {.kind = TYPE_INT, .size = 8, .is_signed = true}};
+	struct make *m = make_begin(3);
+	uint16_t text, whole, part;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	text = make_slot(m, str_type);
+	whole = make_slot(m, tuple);
+	part = make_slot(m, str_type);
+	add_unknown(m, 0, 42);
+	unknown_text(m, text, "inside a tuple");
+	ADD(m, .op = OP_ZERO, .s = whole);
+	ADD(m, .op = OP_PUT, .s = whole, .imm = 0, .a = 0);
+	ADD(m, .op = OP_COPY, .s = whole, .imm = 8, .t = text);
+	ADD(m, .op = OP_PART, .s = part, .t = whole, .imm = 8);
+	ADD(m, .op = OP_GET, .d = 1, .s = whole, .imm = 0);
+	ADD(m, .op = OP_NEG, .d = 2, .a = 1);
+	static struct field f[] = {{1, SLOT_NO}, {REG_NO, 0}, {2, SLOT_NO}};
+
+	f[1].slot = part;
+	add_print(m, fields, f, 3);
+	expect_run(m, "42 'inside a tuple' -42;");
+}
+
+static void builtins_tell_the_truth(void **state)
+{
+	static const struct type fields[5] = {{.kind = TYPE_INT, .size = 8},
+					      {.kind = TYPE_INT, .size = 8},
+					      {.kind = TYPE_INT, .size = 8},
+					      {.kind = TYPE_NAME},
+					      {.kind = TYPE_STR, .size = 16}};
+	static const struct field f[] = {
+		{0, SLOT_NO}, {1, SLOT_NO}, {2, SLOT_NO}, {3, SLOT_NO}, {REG_NO, 0}};
+	static const struct type name = {.kind = TYPE_STR, .size = 16};
+	struct make *m = make_begin(5);
+	char want[128], comm[32] = "";
+	FILE *file = fopen("/proc/self/comm", "r");
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	if (!fgets(comm, sizeof(comm), file))
+		fail();
+	fclose(file);
+	comm[strcspn(comm, "\n")] = '\0';
+	make_slot(m, name);
+	ADD(m, .op = OP_BUILTIN, .d = 0, .imm = BUILTIN_PID);
+	ADD(m, .op = OP_BUILTIN, .d = 1, .imm = BUILTIN_TID);
+	ADD(m, .op = OP_BUILTIN, .d = 2, .imm = BUILTIN_UID);
+	ADD(m, .op = OP_BUILTIN, .d = 3, .imm = BUILTIN_FUNC);
+	ADD(m, .op = OP_COMM, .s = 0);
+	add_print(m, fields, f, 5);
+	snprintf(want, sizeof(want), "%d %d %d 1 '%s';", getpid(), getpid(), getuid(), comm);
+	expect_run(m, want);
+}
+
+/* elapsed counts from the start, nsecs goes up, rand has 32 bits, cpu is below ncpus. */
+static void builtins_are_in_range(void **state)
+{
+	static const struct {
+		enum builtin small, large;
+	} rows[] = {{BUILTIN_ELAPSED, BUILTIN_NSECS}, {BUILTIN_CPU, BUILTIN_NCPUS}};
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	for (int i = 0; i < 2; i++) {
+		struct make *m = make_begin(2);
+
+		ADD(m, .op = OP_BUILTIN, .d = 0, .imm = rows[i].small);
+		ADD(m, .op = OP_BUILTIN, .d = 1, .imm = rows[i].large);
+		ADD(m, .op = OP_ULT, .d = 0, .a = 0, .b = 1);
+		add_print(m, &int_type, reg0, 1);
+		expect_run(m, "1;");
+	}
+}
+
+static void control_records_keep_their_order(void **state)
+{
+	struct make *m = make_begin(1);
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	make_map(m, none, int_type, 1);
+	add_unknown(m, 0, 5);
+	add_print(m, &int_type, reg0, 1);
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_CLEAR, NULL, 0));
+	add_print(m, &int_type, reg0, 1);
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_EXIT, NULL, 0));
+	add_print(m, &int_type, reg0, 1); /* exit() ends the clause */
+	expect_run(m, "5;<6>;5;<8>;");
+}
+
+static void long_records_and_texts(void **state)
+{
+	static const struct type wide = {.kind = TYPE_STR, .size = 1024};
+	static const struct type fields[] = {{.kind = TYPE_STR, .size = 1024},
+					     {.kind = TYPE_STR, .size = 1024}};
+	static const struct field f[] = {{REG_NO, 0}, {REG_NO, 1}};
+	static char text[1025], want[2100];
+	struct make *m = make_begin(1);
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	make_slot(m, wide);
+	make_slot(m, wide);
+	for (int i = 0; i < 1024; i++)
+		text[i] = (char)('a' + i % 26);
+	literal(m, 0, text);
+	literal(m, 1, "");
+	add_print(m, fields, f, 2);
+	add_print(m, fields, f, 1);
+	snprintf(want, sizeof(want), "'%s' '';'%s';", text, text);
+	expect_run(m, want);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arithmetic),
+		cmocka_unit_test(conversions),
+		cmocka_unit_test(loops_and_jumps),
+		cmocka_unit_test(compares_texts),
+		cmocka_unit_test(slots_are_memory),
+		cmocka_unit_test(builtins_tell_the_truth),
+		cmocka_unit_test(builtins_are_in_range),
+		cmocka_unit_test(control_records_keep_their_order),
+		cmocka_unit_test(long_records_and_texts),
+	};
+
+	(void)slot0;
+	return cmocka_run_group_tests_name("bpf_ops", tests, NULL, NULL);
+}
