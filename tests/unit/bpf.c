@@ -57,11 +57,383 @@ static void prints_int_and_text(void **state)
 	target_stop(&t);
 }
 
+/* Clauses that run at the same and at different sites, whose arguments lie in different places. */
+static void clauses_share_sites(void **state)
+{
+	static const struct type fields[] = {{.kind = TYPE_INT, .size = 8, .is_signed = true},
+					     {.kind = TYPE_NAME}};
+	static const struct field f[] = {{0, SLOT_NO}, {1, SLOT_NO}};
+	struct target t;
+	struct run r;
+	struct make *m = make_new();
+	int64_t format;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	format = make_format(m, FORMAT_PRINTF, fields, 2);
+	m->names[m->p.name_count++] = STR("other");
+	make_clause(m, 2); /* all three sites */
+	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "other", "-4@%eax")->name = 2;
+	make_site(m, &t, "value", "8@%rax");
+	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
+	ADD(m, .op = OP_BUILTIN, .d = 1, .imm = BUILTIN_PROBE);
+	ADD(m, .op = OP_EMIT, .imm = format, .field_count = 2, .fields = f);
+	make_clause(m, 2); /* one of them once more */
+	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
+	ADD(m, .op = OP_CONST, .d = 1, .imm = 77);
+	ADD(m, .op = OP_EMIT, .imm = format, .field_count = 2, .fields = f);
+	make_clause(m, 2); /* another, and the first */
+	make_site(m, &t, "other", "-4@%eax")->name = 2;
+	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	ADD(m, .op = OP_CONST, .d = 0, .imm = 3);
+	ADD(m, .op = OP_BUILTIN, .d = 1, .imm = BUILTIN_FUNC);
+	ADD(m, .op = OP_EMIT, .imm = format, .field_count = 2, .fields = f);
+	EXPECT_START(r, m, 0);
+	target_tell(&t, "int 2");
+	target_tell(&t, "other 2");
+	target_tell(&t, "value 0x123456789abcdef");
+	assert_string_equal(run_text(&r), "0 0;0 77;3 1;1 0;8 77;3 1;"
+					  "0 2;3 1;1 2;3 1;"
+					  "81985529216486895 0;");
+	run_stop(&r);
+	target_stop(&t);
+}
+
+static void twelve_arguments_in_memory(void **state)
+{
+	struct target t;
+	struct run r;
+	struct make *m = make_new();
+	struct field f[12];
+	struct type types[12];
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	make_clause(m, 12);
+	make_site(
+		m, &t, "many",
+		"8@(%rbx) 4@8(%rbx) -4@8(%rbx,%rcx,8) 2@24(%rbx) 1@32(%rbx) -1@40(%rbx) 8@48(%rbx) "
+		"8@48(%rbx,%rcx,8) -8@64(%rbx) 8@64(%rbx,%rcx,8) 4@80(%rbx) -8@$-12");
+	for (uint16_t i = 0; i < 12; i++) {
+		ADD(m, .op = OP_ARG, .d = i, .imm = i);
+		f[i] = (struct field){i, SLOT_NO};
+		types[i] = int_type;
+	}
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, types, 12), .field_count = 12,
+	    .fields = f);
+	EXPECT_START(r, m, 0);
+	target_tell(&t, "many");
+	assert_string_equal(run_text(&r), "1 2 3 4 5 6 7 8 9 10 11 -12;");
+	run_stop(&r);
+	target_stop(&t);
+}
+
+/* Print str(arg1) at `str`; `size` is the limit of the text. */
+static struct make *make_print_text(const struct target *t, struct type *type)
+{
+	static const struct field f[] = {{REG_NO, 0}};
+	struct make *m = make_new();
+
+	make_clause(m, 1);
+	make_site(m, t, "str", "-4@%edi 8@%rsi");
+	make_slot(m, *type);
+	ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
+	ADD(m, .op = OP_STR, .s = 0, .a = 0, .b = REG_NO, .place = 5);
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, type, 1), .field_count = 1,
+	    .fields = f);
+	return m;
+}
+
+/* A file whose pages are not in memory: written, synced and dropped. */
+static void make_cold_file(char *path, size_t at, const char *text)
+{
+	int fd = mkstemp(path);
+
+	assert_int_equal(pwrite(fd, text, strlen(text) + 1, (off_t)at), (ssize_t)strlen(text) + 1);
+	fsync(fd);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
+static void reads_pages_never_touched(void **state)
+{
+	struct type type = {.kind = TYPE_STR, .size = 64};
+	char path[] = "/var/tmp/nopal-cold.XXXXXX", line[128];
+	struct target t;
+	struct run r;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	make_cold_file(path, 0, "cold text");
+	snprintf(line, sizeof(line), "page %s", path);
+	target_start(&t);
+	EXPECT_START(r, make_print_text(&t, &type), 0);
+	target_tell(&t, line);
+	assert_string_equal(run_text(&r), "'cold text';");
+	run_stop(&r);
+	EXPECT_START(r, make_print_text(&t, &type), .no_sleep = true);
+	target_tell(&t, line);
+	/* Without sleeping the same page cannot be read: it says so. */
+	assert_string_equal(run_text(&r), "''!2;");
+	run_stop(&r);
+	target_stop(&t);
+	unlink(path);
+}
+
+static int add_fault(void *arg, const struct engine_fault *f)
+{
+	buf_printf(arg, "%u:%d:%llu;", f->place, (int)f->kind, (unsigned long long)f->count);
+	return 0;
+}
+
+static void unreadable_memory_is_counted_by_place(void **state)
+{
+	struct type type = {.kind = TYPE_STR, .size = 8};
+	struct buf faults = BUF_INIT;
+	struct target t;
+	struct run r;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	EXPECT_START(r, make_print_text(&t, &type), 0);
+	target_tell(&t, "bad");
+	target_tell(&t, "str 12345678");
+	target_tell(&t, "str 123456789");
+	target_tell(&t, "bad");
+	assert_string_equal(run_text(&r), "''!2;'12345678';'12345678'!1;''!2;");
+	engine_bpf.faults(r.e, add_fault, &faults);
+	assert_string_equal(faults.ptr, "5:0:2;");
+	buf_free(&faults);
+	run_stop(&r);
+	target_stop(&t);
+}
+
+/* One program that counts at `int`, for what is about attaching. */
+static struct make *make_counter(const struct target *t)
+{
+	struct make *m = make_new();
+
+	make_clause(m, 1);
+	make_site(m, t, "int", "-4@%edi 8@%rsi");
+	make_map(m, none, counter, 1);
+	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
+	return m;
+}
+
+static void works_without_uprobe_multi(void **state)
+{
+	struct target t;
+	struct run r;
+	struct make *m = make_new();
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	make_clause(m, 1);
+	make_site(m, &t, "int", "-4@%edi 8@%rsi")->sema_offset = target_offset(&t, "sema");
+	make_site(m, &t, "other", "-4@%eax");
+	make_map(m, none, (struct type){.kind = TYPE_SUM, .size = 8, .is_signed = true}, 1);
+	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
+	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = 0);
+	EXPECT_START(r, m, .no_multi = true);
+	assert_int_equal(target_tell(&t, "sema"), 1);
+	target_tell(&t, "int 10");
+	target_tell(&t, "other 5");
+	assert_map(&r, 0, ":55;");
+	engine_bpf.detach(r.e);
+	engine_bpf.detach(r.e);
+	assert_int_equal(target_tell(&t, "sema"), 0);
+	target_tell(&t, "int 10");
+	assert_map(&r, 0, ":55;");
+	run_stop(&r);
+	target_stop(&t);
+}
+
+static void the_environment_takes_features_away(void **state)
+{
+	struct target t;
+	struct run r;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	setenv("NOPAL_NO_FEATURES", "sleepable, uprobe_multi,cookie", 1);
+	EXPECT_START(r, make_counter(&t), 0);
+	target_tell(&t, "int 10");
+	assert_map(&r, 0, ":10;");
+	run_stop(&r);
+	unsetenv("NOPAL_NO_FEATURES");
+	target_stop(&t);
+}
+
+/* A tracer that is killed leaves no semaphore raised and no probe armed. */
+static void nothing_is_left_after_kill(void **state)
+{
+	struct target t;
+	pid_t tracer;
+	int ready[2];
+	char byte;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	assert_int_equal(pipe(ready), 0);
+	tracer = fork();
+	if (!tracer) {
+		struct make *m = make_counter(&t);
+		struct run r;
+
+		m->attaches[0][0].sema_offset = target_offset(&t, "sema");
+		if (run_start(&r, m, (struct engine_options){0}) || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(target_tell(&t, "sema"), 1);
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+	for (int i = 0; i < 200 && target_tell(&t, "sema") != 0; i++)
+		usleep(10000); /* the kernel tidies up in its own time */
+	assert_int_equal(target_tell(&t, "sema"), 0);
+	target_stop(&t);
+}
+
+static void follows_forks(void **state)
+{
+	static const struct {
+		bool pid, follow;
+		const char *want;
+	} rows[] = {{false, false, ":200;"}, {true, false, ":100;"}, {true, true, ":200;"}};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (int multi = 0; multi < 2; multi++)
+		for (int i = 0; i < 3; i++) {
+			struct run r;
+
+			EXPECT_START(r, make_counter(&t), .pid = rows[i].pid ? t.pid : 0,
+				     .follow_forks = rows[i].follow, .no_multi = !multi);
+			target_tell(&t, "int 100");
+			target_tell(&t, "fork 100");
+			assert_map(&r, 0, rows[i].want);
+			run_stop(&r);
+		}
+	target_stop(&t);
+}
+
+/* Every record that was fired is delivered or counted as lost. */
+static void a_full_ring_loses_exactly(void **state)
+{
+	struct target t;
+	struct run r;
+	struct engine_stats stats;
+	struct make *m = make_new();
+	static const struct field f[] = {{0, SLOT_NO}};
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	make_clause(m, 1);
+	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, &int_type, 1), .field_count = 1,
+	    .fields = f);
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_TIME, NULL, 0));
+	EXPECT_START(r, m, .ring_bytes = 4096);
+	target_tell(&t, "int 1000");
+	run_text(&r);
+	target_tell(&t, "int 10");
+	run_text(&r);
+	engine_bpf.stats(r.e, &stats);
+	assert_true(stats.lost_records > 0);
+	/* Data is delivered or counted; control is all there. */
+	assert_int_equal(r.records + stats.lost_records, 2 * 1010);
+	run_stop(&r);
+	target_stop(&t);
+}
+
+static void dangerous_sites_are_refused(void **state)
+{
+	static const struct {
+		const char *site, *tag;
+		bool entry;
+	} rows[] = {{"nop5", "red-zone", false}, {"nop10", "nop10", false}, {"nop5", NULL, true}};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (int i = 0; i < 3; i++) {
+		struct make *m = make_new();
+		struct run r;
+		int err;
+
+		make_clause(m, 1);
+		make_site(m, &t, rows[i].site, "")->is_entry = rows[i].entry;
+		make_map(m, none, counter, 1);
+		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
+		err = run_start(&r, m, (struct engine_options){0});
+		assert_int_equal(err, rows[i].tag ? -ENOTSUP : 0);
+		if (rows[i].tag)
+			assert_string_equal(r.d.first->tag, rows[i].tag);
+		target_tell(&t, "nops");
+		assert_map(&r, 0, rows[i].tag ? "" : ":1;");
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
+static void unreadable_arguments_matter_only_when_used(void **state)
+{
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (int arg = 0; arg < 2; arg++) {
+		static const char *const tags[] = {NULL, "unreadable-argument"};
+		struct make *m = make_new();
+		struct run r;
+		int err;
+
+		make_clause(m, 1);
+		make_site(m, &t, "int", "-4@%edi 8f@%xmm0");
+		make_map(m, none, (struct type){.kind = TYPE_SUM, .size = 8, .is_signed = true}, 1);
+		ADD(m, .op = OP_ARG, .d = 0, .imm = arg);
+		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = 0);
+		err = run_start(&r, m, (struct engine_options){0});
+		assert_true(!err == !tags[arg]);
+		if (tags[arg])
+			assert_string_equal(r.d.first->tag, tags[arg]);
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_events),
 		cmocka_unit_test(prints_int_and_text),
+		cmocka_unit_test(clauses_share_sites),
+		cmocka_unit_test(twelve_arguments_in_memory),
+		cmocka_unit_test(reads_pages_never_touched),
+		cmocka_unit_test(unreadable_memory_is_counted_by_place),
+		cmocka_unit_test(works_without_uprobe_multi),
+		cmocka_unit_test(the_environment_takes_features_away),
+		cmocka_unit_test(nothing_is_left_after_kill),
+		cmocka_unit_test(follows_forks),
+		cmocka_unit_test(a_full_ring_loses_exactly),
+		cmocka_unit_test(dangerous_sites_are_refused),
+		cmocka_unit_test(unreadable_arguments_matter_only_when_used),
 	};
 
 	return cmocka_run_group_tests_name("bpf", tests, NULL, NULL);

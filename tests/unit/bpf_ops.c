@@ -284,8 +284,7 @@ static void slots_are_memory(void **state)
 {
 	static const struct type pair[] = {{.kind = TYPE_INT, .size = 8, .is_signed = true},
 					   {.kind = TYPE_STR, .size = 64}};
-	static const struct type tuple = {
-		.kind = TYPE_TUPLE, .elements = pair, .element_count = 2};
+	static const struct type tuple = {.kind = TYPE_TUPLE, .elements = pair, .element_count = 2};
 	static const struct type fields[] = {{.kind = TYPE_INT, .size = 8, .is_signed = true},
 					     {.kind = TYPE_STR, .size = 64},
 					     {.kind = TYPE_INT, .size = 8, .is_signed = true}};
