@@ -1,0 +1,477 @@
+/* tests/cases/run/: scripts with all that they print, from text to text: script -> program ->
+ * interpreter -> report. The cases name no engine; here `tick ARGS` is played by a table of what
+ * tests/targets/tick.c fires for these arguments. */
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "engine/interp/interp.h"
+#include "report/report.h"
+#include "report/symbols.h"
+#include "script/script.h"
+
+#define MAX_FIRES 16
+#define MAX_ARGS  64
+#define MAX_CASES 512
+
+/* One case: slices of its file. */
+struct test_case {
+	struct str file;
+	const char *title;
+	struct str params;
+	struct buf script, out;
+	struct str fires[MAX_FIRES];
+	unsigned fire_count;
+};
+
+/* The probes of tick, as a machine that passes arguments in registers has them. */
+enum { WORD, NUMBER, LOOP, GATE, PROBE_COUNT };
+
+struct machine {
+	struct site sites[PROBE_COUNT];
+	struct operand operands[PROBE_COUNT][2];
+	struct site_list list;
+};
+
+static void set_operand(struct operand *o, const struct arch *arch, unsigned n, const char *raw)
+{
+	assert_true(operand_call_arg(arch, n, o));
+	o->size = raw[0] == '-' ? (uint8_t)(raw[1] - '0') : (uint8_t)(raw[0] - '0');
+	o->is_signed = raw[0] == '-';
+	o->raw = str_from(raw);
+}
+
+static void machine_init(struct machine *m)
+{
+	static const struct {
+		const char *name, *arg[2];
+	} probes[PROBE_COUNT] = {
+		[WORD] = {"word", {"8@", "-4@"}},
+		[NUMBER] = {"number", {"-8@", NULL}},
+		[LOOP] = {"loop", {"-4@", "8@"}},
+		[GATE] = {"gate", {"-4@", NULL}},
+	};
+
+	*m = (struct machine){
+		.list = {.arch = arch_host(), .sites = m->sites, .count = PROBE_COUNT}};
+	for (unsigned i = 0; i < PROBE_COUNT; i++) {
+		struct site *s = &m->sites[i];
+
+		*s = (struct site){.provider = STR("tick"),
+				   .name = str_from(probes[i].name),
+				   .location = 0x1000 + 16 * i,
+				   .offset = 0x1000 + 16 * i,
+				   .operands = m->operands[i]};
+		for (; s->operand_count < 2 && probes[i].arg[s->operand_count]; s->operand_count++)
+			set_operand(&m->operands[i][s->operand_count], m->list.arch,
+				    s->operand_count, probes[i].arg[s->operand_count]);
+	}
+}
+
+static bool matches(struct str pattern, struct str name)
+{
+	return !pattern.len || str_match(pattern, name);
+}
+
+static int machine_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,
+			 struct diag *d)
+{
+	struct machine *m = self;
+	const struct found_image image = {
+		.path = STR("./tick"), .open_path = STR("./tick"), .sites = &m->list};
+	size_t found[PROBE_COUNT], count = 0;
+
+	(void)d;
+	for (size_t i = 0; i < PROBE_COUNT; i++) {
+		if (matches(q->provider, m->sites[i].provider) &&
+		    matches(q->name, m->sites[i].name))
+			found[count++] = i;
+	}
+	return count ? fn(arg, &image, found, count) : 0;
+}
+
+static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
+			     function_fn *fn, void *arg, struct diag *d)
+{
+	(void)self, (void)pid, (void)path, (void)name, (void)fn, (void)arg, (void)d;
+	return 0;
+}
+
+static struct str machine_function_at(void *self, const struct found_image *image, uint64_t offset)
+{
+	(void)self, (void)image, (void)offset;
+	return STR("fire");
+}
+
+static int machine_events(void *self, struct str category, struct str name, trace_event_fn *fn,
+			  void *arg, struct diag *d)
+{
+	(void)self, (void)category, (void)name, (void)fn, (void)arg, (void)d;
+	return 0;
+}
+
+static int machine_event(void *self, struct arena *a, struct str category, struct str name,
+			 struct trace_event *out, struct diag *d)
+{
+	(void)self, (void)a, (void)category, (void)name, (void)out;
+	return diag_error(d, -ENOENT, "unknown-probe", "no tracepoints here");
+}
+
+/* One run of a case. */
+struct run {
+	const struct test_case *test;
+	struct machine machine;
+	struct diag d;
+	struct script *script;
+	struct program *program;
+	struct script_facts facts;
+	struct engine *e;
+	struct symbols *symbols;
+	struct report *report;
+	struct buf out;
+	bool exiting;
+	uint64_t nsecs;
+};
+
+static void check(struct run *r, int err, const char *what)
+{
+	struct buf text = BUF_INIT;
+
+	if (err >= 0)
+		return;
+	diag_render(&r->d, &text);
+	fail_msg("%.*s: '%s': %s: %s\n%s", STR_FMT(r->test->file), r->test->title, what,
+		 strerror(-err), text.ptr ? text.ptr : "");
+}
+
+static void run_compile(struct run *r)
+{
+	struct script_source source = {&r->machine,	    machine_sites,  machine_functions,
+				       machine_function_at, machine_events, machine_event};
+	struct str params[MAX_ARGS];
+	struct script_options options = {.path = STR("case"), .params = params};
+
+	for (struct str rest = r->test->params; rest.len && options.param_count < MAX_ARGS;)
+		params[options.param_count++] = str_cut(&rest, ' ');
+	check(r, script_parse(buf_as_str(&r->test->script), &options, &r->script, &r->d), "parse");
+	check(r, script_resolve(r->script, &source, &r->d), "resolve");
+	check(r, script_compile(r->script, &r->program, &r->d), "compile");
+	script_facts(r->script, &r->facts);
+}
+
+static void run_open(struct run *r)
+{
+	const struct engine_options options = {0};
+	struct report_options style = {.trunc_trailer = r->facts.trunc_trailer};
+
+	check(r, engine_interp.open(&options, &r->e, &r->d), "open");
+	check(r, engine_interp.build(r->e, r->program, &r->d), "build");
+	check(r, engine_interp.attach(r->e, &r->d), "attach");
+	check(r, symbols_new(&r->symbols), "symbols");
+	check(r, report_new(r->program, &style, r->symbols, &r->report), "report");
+	interp_set_start(r->e, 0);
+}
+
+static void run_close(struct run *r)
+{
+	report_free(r->report);
+	symbols_free(r->symbols);
+	engine_interp.close(r->e);
+	script_free(r->script);
+	diag_free(&r->d);
+	buf_free(&r->out);
+}
+
+static int take_record(void *arg, struct str bytes)
+{
+	struct run *r = arg;
+	enum report_action action = REPORT_DONE;
+	int exit_code = 0, err;
+
+	if (r->exiting)
+		return 0;
+	err = report_record(r->report, &engine_interp, r->e, bytes, &r->out, &action, &exit_code);
+	r->exiting = r->exiting || action == REPORT_EXIT;
+	return err;
+}
+
+static void run_drain(struct run *r)
+{
+	check(r, engine_interp.drain(r->e, 0, take_record, r), "drain");
+}
+
+static void run_clauses(struct run *r, enum attach_kind kind)
+{
+	for (uint32_t i = 0; i < r->program->clause_count; i++) {
+		check(r, engine_interp.run(r->e, kind, i, &r->d), "run");
+		run_drain(r);
+	}
+}
+
+/* Fire every clause at the site: arguments where the operands say, text in memory. */
+static void fire(struct run *r, unsigned probe, const uint64_t *args, struct str text)
+{
+	const struct area area = {0x10000, {text.ptr, text.len + 1}};
+	const struct site *s = &r->machine.sites[probe];
+	struct context c = {.ip = 0x400000 + s->offset,
+			    .areas = &area,
+			    .area_count = text.ptr != NULL,
+			    .pid = 1000,
+			    .tid = 1000,
+			    .ncpus = 1,
+			    .comm = STR("tick"),
+			    .nsecs = r->nsecs += 1000};
+
+	for (unsigned i = 0; i < s->operand_count; i++)
+		c.regs[s->operands[i].reg] = args[i];
+	for (uint32_t i = 0; i < r->program->clause_count; i++) {
+		const struct clause *clause = &r->program->clauses[i];
+
+		for (uint32_t n = 0; n < clause->attach_count; n++) {
+			if (clause->attaches[n].kind == ATTACH_UPROBE &&
+			    clause->attaches[n].offset == s->offset)
+				assert_int_equal(interp_fire(r->e, i, n, &c), 1);
+		}
+	}
+	run_drain(r);
+}
+
+/* What tick does with its arguments: one row for each mode of tests/targets/tick.c. */
+
+static void tick_words(struct run *r, char **args)
+{
+	for (; *args; args++) {
+		uint64_t values[] = {0x10000, strlen(*args)};
+
+		fire(r, WORD, values, str_from(*args));
+	}
+}
+
+static void tick_numbers(struct run *r, char **args)
+{
+	for (; *args; args++) {
+		uint64_t value = (uint64_t)strtol(*args, NULL, 0);
+
+		fire(r, NUMBER, &value, str_of(NULL, 0));
+	}
+}
+
+static void tick_loop(struct run *r, char **args)
+{
+	for (long i = 0; i < (*args ? atol(*args) : 1); i++) {
+		uint64_t values[] = {(uint64_t)i, 0x10000};
+
+		fire(r, LOOP, values, STR("the quick brown fox"));
+	}
+}
+
+static void tick_hostile(struct run *r, char **args)
+{
+	static const char *const words[] = {"\033[2J\007bell\nline",
+					    "\xff\xfe broken \xc3\xa9 fine"};
+	const uint64_t bad[] = {16, (uint64_t)-1}, null[] = {0, 0};
+
+	(void)args;
+	tick_words(r, (char *[]){(char *)words[0], (char *)words[1], NULL});
+	fire(r, WORD, bad, str_of(NULL, 0));
+	fire(r, WORD, null, str_of(NULL, 0));
+}
+
+static void tick(struct run *r, struct str command)
+{
+	static const struct {
+		const char *name;
+		void (*run)(struct run *r, char **args);
+	} modes[] = {
+		{"word", tick_words},
+		{"number", tick_numbers},
+		{"loop", tick_loop},
+		{"hostile", tick_hostile},
+	};
+	struct arena a = ARENA_INIT;
+	char *args[MAX_ARGS + 1] = {0};
+	unsigned count = 0;
+	bool known = false;
+
+	while (command.len && count < MAX_ARGS)
+		args[count++] = arena_text(&a, str_cut(&command, ' '));
+	assert_true(count > 1 && strcmp(args[0], "tick") == 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (strcmp(args[1], modes[i].name) != 0)
+			continue;
+		modes[i].run(r, args + 2);
+		known = true;
+	}
+	assert_true(known);
+	arena_free(&a);
+}
+
+static struct str without_blank_ends(struct str s)
+{
+	while (s.len && (s.ptr[0] == '\n' || s.ptr[0] == '\0'))
+		s = str_of(s.ptr + 1, s.len - 1);
+	while (s.len && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == ' '))
+		s.len--;
+	return s;
+}
+
+static void run_case(const struct test_case *test)
+{
+	struct run r = {.test = test};
+	struct str got, want = without_blank_ends(buf_as_str(&test->out));
+
+	machine_init(&r.machine);
+	run_compile(&r);
+	run_open(&r);
+	run_clauses(&r, ATTACH_BEGIN);
+	for (unsigned i = 0; i < test->fire_count && !r.exiting; i++)
+		tick(&r, test->fires[i]);
+	r.exiting = false;
+	run_clauses(&r, ATTACH_END);
+	if (r.facts.print_maps_on_exit)
+		check(&r, report_all_maps(r.report, &engine_interp, r.e, &r.out), "maps");
+	got = without_blank_ends(buf_as_str(&r.out));
+	if (!str_eq(got, want))
+		fail_msg("%.*s: '%s' printed\n%.*s\ninstead of\n%.*s", STR_FMT(test->file),
+			 test->title, STR_FMT(got), STR_FMT(want));
+	run_close(&r);
+}
+
+static void run_state(void **state)
+{
+	run_case(*state);
+}
+
+/* Reading the files of cases. */
+
+#define die(...) (printf("not ok - " __VA_ARGS__), exit(1))
+#define MARGIN	 8 /* columns before the text of each line */
+
+static void take_line(struct test_case *t, struct str line, struct buf **more)
+{
+	struct str text =
+		line.len > MARGIN ? str_of(line.ptr + MARGIN, line.len - MARGIN) : str_of("", 0);
+
+	if (str_starts(line, STR("script:")))
+		*more = &t->script;
+	else if (str_starts(line, STR("out:")))
+		*more = &t->out;
+	else if (line.len && line.ptr[0] != ' ')
+		*more = NULL;
+	if (*more) {
+		buf_str(*more, text);
+		buf_char(*more, '\n');
+	} else if (str_starts(line, STR("fire:")) && t->fire_count < MAX_FIRES) {
+		t->fires[t->fire_count++] = text;
+	} else if (str_starts(line, STR("args:"))) {
+		t->params = text;
+	} else if (line.len) {
+		die("%.*s: what is '%.*s'?\n", STR_FMT(t->file), STR_FMT(line));
+	}
+}
+
+/* All cases of all files. They and their texts live as long as the program. */
+struct suite {
+	struct arena arena;
+	struct CMUnitTest tests[MAX_CASES];
+	size_t count;
+};
+
+static struct test_case *add_case(struct suite *s, struct str file, struct str title)
+{
+	struct test_case *t = arena_new(&s->arena, struct test_case);
+
+	assert_true(s->count < MAX_CASES);
+	t->file = file;
+	t->title = arena_text(&s->arena, title);
+	s->tests[s->count++] =
+		(struct CMUnitTest){.name = t->title, .test_func = run_state, .initial_state = t};
+	return t;
+}
+
+static void read_cases(struct suite *s, struct str file, struct str text)
+{
+	struct test_case *t = NULL;
+	struct buf *more = NULL;
+
+	while (text.len) {
+		struct str line = str_cut(&text, '\n');
+
+		if (str_starts(line, STR("-- "))) {
+			t = add_case(s, file, str_of(line.ptr + 3, line.len - 3));
+			more = NULL;
+		} else if (t) {
+			take_line(t, line, &more);
+		}
+	}
+}
+
+static void read_file(const char *path, struct buf *out)
+{
+	FILE *f = fopen(path, "r");
+	char part[4096];
+	size_t len;
+
+	if (!f)
+		die("%s: %s\n", path, strerror(errno));
+	while ((len = fread(part, 1, sizeof(part), f)))
+		buf_add(out, part, len);
+	fclose(f);
+}
+
+/* The folder of cases, from wherever the test is started. */
+static const char *cases_dir(void)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/tests/cases/run", getenv("ROOT") ? getenv("ROOT") : ".");
+	return path;
+}
+
+static void read_suite(struct suite *s)
+{
+	struct dirent **entries;
+	int count = scandir(cases_dir(), &entries, NULL, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		struct buf text = BUF_INIT;
+		char path[8192];
+
+		snprintf(path, sizeof(path), "%s/%s", cases_dir(), entries[i]->d_name);
+		if (entries[i]->d_name[0] != '.') {
+			read_file(path, &text);
+			read_cases(s, arena_str(&s->arena, str_from(entries[i]->d_name)),
+				   arena_str(&s->arena, buf_as_str(&text)));
+		}
+		buf_free(&text);
+		free(entries[i]);
+	}
+	if (count > 0)
+		free(entries);
+}
+
+int main(void)
+{
+	static struct suite suite;
+	int failed;
+
+	read_suite(&suite);
+	if (!suite.count) {
+		printf("not ok 1 - no cases in %s\n", cases_dir());
+		return 1;
+	}
+	failed = _cmocka_run_group_tests("cases", suite.tests, suite.count, NULL, NULL);
+	for (size_t i = 0; i < suite.count; i++) {
+		struct test_case *t = suite.tests[i].initial_state;
+
+		buf_free(&t->script);
+		buf_free(&t->out);
+	}
+	arena_free(&suite.arena);
+	return failed;
+}
