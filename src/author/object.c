@@ -1,6 +1,7 @@
 /* The object file of a provider file: one semaphore a probe, two bytes each, in the section .probes
- * that tracers count in. It holds no code, so it links with whatever the program was compiled for,
- * also with branch protection on. */
+ * that tracers count in, and one note a probe that tells what its arguments were declared as. It
+ * holds no code, so it links with whatever the program was compiled for, also with branch
+ * protection on. */
 #include "author/provider.h"
 
 #include <errno.h>
@@ -8,6 +9,9 @@
 #include "elf/write.h"
 
 #define SEMAPHORE_SIZE 2
+
+/* Type of the note in .note.nopal that tells the declaration of a probe. */
+#define DECLARATION_NOTE 3
 
 static int add_semaphores(struct provider_file *file, struct elf_object *o)
 {
@@ -30,6 +34,36 @@ static int add_semaphores(struct provider_file *file, struct elf_object *o)
 	return 0;
 }
 
+/* One byte: how many arguments; provider, name; for each argument its type and its name, which may
+ * be empty. Every text ends in a NUL. doc/describe-note.md */
+static void add_declaration(struct elf_object *o, const struct provider_probe *probe)
+{
+	struct buf note = BUF_INIT;
+
+	buf_char(&note, (char)probe->arg_count);
+	buf_str(&note, probe->provider->name);
+	buf_char(&note, '\0');
+	buf_str(&note, probe->name);
+	buf_char(&note, '\0');
+	for (const struct carg *arg = probe->args; arg; arg = arg->next) {
+		ctype_print(&note, arg->type, STR(""));
+		buf_char(&note, '\0');
+		buf_str(&note, arg->name);
+		buf_char(&note, '\0');
+	}
+	elf_add_note(&o->notes, o->machine, STR("nopal"), DECLARATION_NOTE, buf_as_str(&note));
+	o->notes.failed |= note.failed;
+	buf_free(&note);
+}
+
+static void add_declarations(struct provider_file *file, struct elf_object *o)
+{
+	for (struct provider_decl *p = file->providers; p; p = p->next)
+		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
+			if (!probe->repeated)
+				add_declaration(o, probe);
+}
+
 int provider_object(struct provider_file *file, struct str target, struct buf *out, struct diag *d)
 {
 	struct elf_object o = {.section = {.name = ".probes", .align = SEMAPHORE_SIZE}};
@@ -45,5 +79,8 @@ int provider_object(struct provider_file *file, struct str target, struct buf *o
 	if (!o.symbols)
 		return -ENOMEM;
 	err = add_semaphores(file, &o);
-	return err ? err : elf_write_object(&o, out, d);
+	add_declarations(file, &o);
+	err = err ? err : elf_write_object(&o, out, d);
+	buf_free(&o.notes);
+	return err;
 }

@@ -124,10 +124,47 @@ static int add_data(struct writer *w, void *zeros)
 				      .d_align = o->section.align});
 }
 
-static void put_u32(const struct writer *w, unsigned char *at, uint32_t value)
+static void put_u32(const struct elf_machine *m, unsigned char *at, uint32_t value)
 {
 	for (int i = 0; i < 4; i++)
-		at[w->object->machine->big_endian ? 3 - i : i] = (unsigned char)(value >> 8 * i);
+		at[m->big_endian ? 3 - i : i] = (unsigned char)(value >> 8 * i);
+}
+
+static void add_padded(struct buf *out, struct str bytes)
+{
+	buf_str(out, bytes);
+	buf_fill(out, '\0', -bytes.len & 3);
+}
+
+/* namesz, descsz, type; the owner with its NUL and the content, each filled up to four bytes */
+void elf_add_note(struct buf *notes, const struct elf_machine *m, struct str owner, uint32_t type,
+		  struct str content)
+{
+	unsigned char head[12];
+
+	put_u32(m, head, (uint32_t)owner.len + 1);
+	put_u32(m, head + 4, (uint32_t)content.len);
+	put_u32(m, head + 8, type);
+	buf_add(notes, head, sizeof(head));
+	buf_str(notes, owner);
+	buf_char(notes, '\0');
+	buf_fill(notes, '\0', -(owner.len + 1) & 3);
+	add_padded(notes, content);
+}
+
+static int add_notes(struct writer *w)
+{
+	const struct buf *notes = &w->object->notes;
+
+	if (notes->failed)
+		return -ENOMEM;
+	if (!notes->len)
+		return 0;
+	return add_section(w, ".note.nopal", (GElf_Shdr){.sh_type = SHT_NOTE},
+			   (Elf_Data){.d_buf = notes->ptr,
+				      .d_type = ELF_T_BYTE,
+				      .d_size = notes->len,
+				      .d_align = 4});
 }
 
 /* namesz, descsz, NT_GNU_PROPERTY_TYPE_0, "GNU", then one property: type, 4, bits, padding */
@@ -140,7 +177,7 @@ static int add_features(struct writer *w, unsigned char note[32])
 	if (!m->property)
 		return 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		put_u32(w, note + 4 * i, words[i]);
+		put_u32(m, note + 4 * i, words[i]);
 	memcpy(note + 12, "GNU", 4);
 	return add_section(
 		w, ".note.gnu.property", (GElf_Shdr){.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC},
@@ -262,6 +299,7 @@ static int write_sections(struct writer *w, void *zeros, void *symbols)
 	buf_char(&w->section_names, '\0');
 	err = err ? err : add_data(w, zeros);
 	err = err ? err : add_features(w, features);
+	err = err ? err : add_notes(w);
 	err = err ? err : add_stack_note(w);
 	err = err ? err : add_symbols(w, symbols);
 	if (!err && w->symbol_names.failed)

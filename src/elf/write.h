@@ -37,9 +37,14 @@ struct elf_object {
 		uint64_t size; /* bytes, all zero */
 		uint64_t align;
 	} section;
+	struct buf notes; /* of section .note.nopal, as elf_add_note() makes them; may be empty */
 	struct elf_symbol *symbols; /* global, hidden outside of the program they are linked into */
 	size_t symbol_count;
 };
+
+/* Append one note in the machine's byte order. */
+void elf_add_note(struct buf *notes, const struct elf_machine *m, struct str owner, uint32_t type,
+		  struct str content);
 
 /* Append the file's bytes to `out`. 0; -ENOMEM or -EIO after a message. */
 int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d);

@@ -351,6 +351,24 @@ stap_header() {
 	readelf -h p.o | grep -q AArch64
 }
 
+@test "the object tells how the probes were declared, whatever links it" {
+	echo 'provider p { probe word(const char *word, int (*f)(int), long); };' >p.d
+	"$DTRACE" -h -G -s p.d
+	echo '#include "p.h"
+		int main(void) { P_WORD("x", 0, 1L); return P_WORD_ENABLED(); }' >f.c
+	for linker in bfd gold lld; do
+		command -v ld.$linker >/dev/null || continue
+		gcc -O2 -ffunction-sections -fdata-sections -I"$ROOT/include" -fuse-ld=$linker \
+			-Wl,--gc-sections -o f f.c p.o
+		./f
+		! semaphores f | grep -q '0x0000000000000000'
+		objcopy -O binary --only-section=.note.nopal --set-section-flags .note.nopal=alloc f notes
+		tr '\0' '|' <notes | grep -qaF 'p|word|const char *|word|int (*)(int)|f|long||'
+		done=1
+	done
+	[ "$done" = 1 ]
+}
+
 @test "branch protection of the program survives the object" {
 	echo 'provider p { probe a(int); };' >p.d
 	"$DTRACE" -h -G -s p.d
