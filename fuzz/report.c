@@ -179,7 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		text = text > len - 2 ? len - 2 : text;
 		own[FORMATS - 1].text = str_of((const char *)data + 2, text);
 		bytes = put_head(&record, data + 2 + text, len - 2 - text, FORMATS - 1);
-		moment_format(own[FORMATS - 1].text, (int64_t)((uint64_t)len << (data[1] % 64)), &moment);
+		moment_format(own[FORMATS - 1].text, (int64_t)((uint64_t)len << (data[1] % 64)),
+			      &moment);
 		break;
 	default: e = (struct engine){data + 1, len - 1}; break;
 	}
