@@ -1,0 +1,95 @@
+/* The examples of the manual of the language are scripts: each literal display of
+ * man/nopal-script.7 parses, and those that need no file compile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "report/slurp.h"
+#include "script/script.h"
+
+/* Text of a display, without the escapes of the manual. */
+static void add_line(struct str line, struct buf *out)
+{
+	for (size_t i = 0; i < line.len; i++) {
+		if (line.ptr[i] == '\\' && i + 1 < line.len) {
+			i++;
+			if (line.ptr[i] == 'e')
+				buf_char(out, '\\');
+			else
+				assert_int_equal(line.ptr[i], '&');
+			continue;
+		}
+		buf_char(out, line.ptr[i]);
+	}
+	buf_char(out, '\n');
+}
+
+static void check(int err, struct diag *d, const struct buf *text)
+{
+	struct buf messages = BUF_INIT;
+
+	if (err) {
+		diag_render(d, &messages);
+		print_error("%s\n%s\n", text->ptr, messages.ptr);
+	}
+	buf_free(&messages);
+	assert_int_equal(err, 0);
+}
+
+static void check_example(const struct buf *text)
+{
+	const struct script_options options = {.path = STR("example")};
+	const struct script_source nowhere = {0};
+	struct program *program = NULL;
+	struct script *script = NULL;
+	struct diag d = DIAG_INIT;
+	bool only_begin = str_starts(buf_as_str(text), STR("BEGIN")) &&
+			  !strstr(text->ptr, "usdt:") && !strstr(text->ptr, "uretprobe:");
+
+	check(script_parse(buf_as_str(text), &options, &script, &d), &d, text);
+	if (only_begin) {
+		check(script_resolve(script, &nowhere, &d), &d, text);
+		check(script_compile(script, &program, &d), &d, text);
+	}
+	script_free(script);
+	diag_free(&d);
+}
+
+static void examples_are_scripts(void **state)
+{
+	struct buf page = BUF_INIT, example = BUF_INIT;
+	bool inside = false;
+	unsigned count = 0;
+	struct str rest;
+
+	(void)state;
+	assert_int_equal(slurp("man/nopal-script.7", 1 << 20, &page), 0);
+	rest = buf_as_str(&page);
+	while (rest.len) {
+		struct str line = str_cut(&rest, '\n');
+
+		if (str_starts(line, STR(".Bd -literal"))) {
+			inside = true;
+			buf_clear(&example);
+		} else if (inside && str_eq_text(line, ".Ed")) {
+			inside = false;
+			check_example(&example);
+			count++;
+		} else if (inside) {
+			add_line(line, &example);
+		}
+	}
+	assert_true(count >= 6);
+	buf_free(&page);
+	buf_free(&example);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(examples_are_scripts)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
