@@ -1,0 +1,75 @@
+/* The command: picks the subcommand, or takes the command line as bpftrace would (nopal -e '...',
+ * nopal FILE.bt). Called as `dtrace` it is the provider compiler. */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "nopal/trace.h"
+
+static const struct command commands[] = {
+	{"doctor", cmd_doctor, "what this machine and this user can trace"},
+	{"provider", cmd_provider, "provider files (.d) to headers and objects, as dtrace"},
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static const char head[] = "usage: nopal COMMAND [ARGUMENTS]\n"
+			   "       nopal [OPTIONS] -e 'SCRIPT' | FILE.bt [PARAMETERS]\n"
+			   "\n"
+			   "Find the static probes (USDT) of programs and trace them.\n"
+			   "\n";
+
+static const char tail[] =
+	"\n"
+	"Examples:\n"
+	"  nopal list /usr/lib/postgresql/15/bin/postgres\n"
+	"  nopal list -p 4711\n"
+	"  nopal -e 'usdt:./server:shop:order { printf(\"%d %s\\n\", arg0, str(arg1)) }'\n"
+	"  nopal -e 'usdt:./server:shop:order { @[str(arg1)] = count() }' -p 4711\n"
+	"  nopal --help-script        options of nopal -e\n"
+	"  nopal COMMAND --help       help for one command\n"
+	"Manual pages: nopal(1), nopal-script(7).\n";
+
+static int print_help(void)
+{
+	fputs(head, stdout);
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+	fputs(tail, stdout);
+	return EXIT_OK;
+}
+
+static const struct command *find_command(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (argc > 0 && !strcmp(base_name(argv[0]), "dtrace") &&
+	    (command = find_command("provider")))
+		return command->run(argc, argv);
+	if (argc < 2) {
+		print_help();
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		return print_help();
+	command = find_command(argv[1]);
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	return cmd_script(argc, argv);
+}

@@ -1,0 +1,249 @@
+/* nopal [OPTIONS] -e 'SCRIPT' | FILE: the command line that people and scripts know from bpftrace.
+ */
+#include "command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+static const char help[] =
+	"usage: nopal [OPTIONS] -e 'SCRIPT' [PARAMETERS]\n"
+	"       nopal [OPTIONS] FILE [PARAMETERS]       (- reads standard input)\n"
+	"       nopal [OPTIONS] -l [PATTERN]\n"
+	"\n"
+	"  -e SCRIPT        the script itself; $1, $2 ... in it are the PARAMETERS\n"
+	"  -p PID           trace this process and the children it has from now on\n"
+	"  -c COMMAND       start COMMAND when everything is attached, trace it and its children\n"
+	"  -l [PATTERN]     list the probes that PATTERN names; all of USDT on this machine "
+	"without one\n"
+	"  -o FILE          write to FILE instead of standard output\n"
+	"  -f text|json     output format\n"
+	"  -B line|full|none  how output is buffered\n"
+	"  -q               say nothing but what the script prints\n"
+	"  -v               say more: the verifier's log when the kernel refuses a program\n"
+	"  --dry-run        compile and load, attach nothing\n"
+	"  --unsafe         allow system()\n"
+	"  --no-warnings    do not show warnings\n"
+	"  --dump=tree|program|bpf  show what the script is compiled to, run nothing\n"
+	"  --ring-size=N[K|M]  bytes of the event buffer (4M)\n"
+	"  --info           what this machine can trace (nopal doctor)\n"
+	"  -h, --help-script  this text      -V  version\n"
+	"\n"
+	"Examples:\n"
+	"  nopal -e 'usdt:./server:shop:order { printf(\"%d %s\\n\", arg0, str(arg1)) }'\n"
+	"  nopal -e 'usdt::postgresql:query__start { @[str(arg0)] = count() }' -p 4711\n"
+	"  nopal -e 'usdt:./tick:tick:word { @[arg0] = count() }' -c './tick 10'\n"
+	"The language: nopal-script(7).\n";
+
+enum { OPT_DRY_RUN = 256, OPT_UNSAFE, OPT_NO_WARNINGS, OPT_DUMP, OPT_RING, OPT_INFO, OPT_IGNORED };
+
+static const struct option long_options[] = {
+	{"dry-run", no_argument, NULL, OPT_DRY_RUN},
+	{"unsafe", no_argument, NULL, OPT_UNSAFE},
+	{"no-warnings", no_argument, NULL, OPT_NO_WARNINGS},
+	{"dump", required_argument, NULL, OPT_DUMP},
+	{"ring-size", required_argument, NULL, OPT_RING},
+	{"info", no_argument, NULL, OPT_INFO},
+	{"usdt-file-activation", no_argument, NULL, OPT_IGNORED},
+	{"help", no_argument, NULL, 'h'},
+	{"help-script", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{NULL, 0, NULL, 0},
+};
+
+struct command_line {
+	struct run run;
+	const char *script; /* -e */
+	bool list, info, help, version;
+};
+
+static bool parse_format(const char *text, struct command_line *line)
+{
+	line->run.options.format = !strcmp(text, "json") ? NOPAL_JSON : NOPAL_TEXT;
+	return !strcmp(text, "json") || !strcmp(text, "text");
+}
+
+static bool parse_buffering(const char *text, struct command_line *line)
+{
+	static const char *const names[] = {
+		[BUFFER_LINE] = "line", [BUFFER_FULL] = "full", [BUFFER_NONE] = "none"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i])) {
+			line->run.buffering = (enum buffering)i;
+			return true;
+		}
+	return false;
+}
+
+/* "4M", "64K", "65536". */
+static bool parse_size(const char *text, size_t *out)
+{
+	char *end;
+	unsigned long long value;
+	unsigned shift;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+	if (errno || end == text || *text == '-' || end[shift ? 1 : 0] || !value ||
+	    value > (1ULL << 32 >> shift))
+		return false;
+	*out = (size_t)value << shift;
+	return true;
+}
+
+/* 0, or the usage error's exit code. */
+static int take_option(int option, const char *arg, struct command_line *line)
+{
+	struct nopal_trace_options *options = &line->run.options;
+	long pid;
+
+	switch (option) {
+	case 'e': line->script = arg; return 0;
+	case 'p':
+		if (!parse_number(arg, 1, &pid))
+			return usage_error("", "-p takes a process id, not '%s'", arg);
+		options->pid = (pid_t)pid;
+		return 0;
+	case 'c': options->command = arg; return 0;
+	case 'o': line->run.output = arg; return 0;
+	case 'f':
+		return parse_format(arg, line)
+			       ? 0
+			       : usage_error("", "-f takes text or json, not '%s'", arg);
+	case 'B':
+		return parse_buffering(arg, line)
+			       ? 0
+			       : usage_error("", "-B takes line, full or none, not '%s'", arg);
+	case 'q': line->run.quiet = true; return 0;
+	case 'v': options->verbose = true; return 0;
+	case 'l': line->list = true; return 0;
+	case 'h': line->help = true; return 0;
+	case 'V': line->version = true; return 0;
+	case 'k': return 0; /* failed reads are always told */
+	case OPT_DRY_RUN: line->run.dry_run = true; return 0;
+	case OPT_UNSAFE: options->unsafe = true; return 0;
+	case OPT_NO_WARNINGS: line->run.no_warnings = true; return 0;
+	case OPT_DUMP: line->run.dump = arg; return 0;
+	case OPT_RING:
+		return parse_size(arg, &options->ring_bytes)
+			       ? 0
+			       : usage_error("", "--ring-size takes bytes, not '%s'", arg);
+	case OPT_INFO: line->info = true; return 0;
+	case OPT_IGNORED: return 0;
+	default: return usage_error("", "the command line could not be understood");
+	}
+}
+
+static int parse_command_line(int argc, char **argv, struct command_line *line)
+{
+	int option, code = 0;
+
+	optind = 1;
+	while (!code &&
+	       (option = getopt_long(argc, argv, "e:p:c:o:f:B:qvlhVk", long_options, NULL)) != -1)
+		code = take_option(option, optarg, line);
+	if (!code && line->run.options.pid && line->run.options.command)
+		code = usage_error("", "-p and -c exclude each other");
+	return code;
+}
+
+/* The whole of a file, with a NUL behind it; NULL with a message on stderr. */
+static char *read_script(const char *path)
+{
+	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	size_t len = 0, cap = 1 << 16;
+	char *text = file ? malloc(cap + 1) : NULL;
+
+	while (text && !feof(file) && !ferror(file)) {
+		if (len == cap) {
+			char *bigger = cap < (1 << 24) ? realloc(text, (cap *= 2) + 1) : NULL;
+
+			if (!bigger) {
+				errno = EFBIG;
+				free(text);
+				text = NULL;
+				break;
+			}
+			text = bigger;
+		}
+		len += fread(text + len, 1, cap - len, file);
+	}
+	if (text && ferror(file)) {
+		free(text);
+		text = NULL;
+	}
+	if (!text)
+		fprintf(stderr, "nopal: error: cannot read the script '%s': %s\n", path,
+			strerror(errno));
+	else
+		text[len] = '\0';
+	if (file && file != stdin)
+		fclose(file);
+	return text;
+}
+
+static int print_probe(void *arg, const char *probe)
+{
+	(void)arg;
+	return puts(probe) < 0 ? -EIO : 0;
+}
+
+static int list_probes(const char *pattern, const struct command_line *line)
+{
+	struct nopal_diag *d = nopal_diag_new();
+	struct nopal_trace_options options = line->run.options;
+	int count;
+
+	options.size = sizeof(options);
+	options.name = "-l";
+	count = d ? nopal_trace_list(pattern, &options, print_probe, NULL, d) : -ENOMEM;
+	if (count == 0 && !nopal_diag_errors(d))
+		fprintf(stderr, "nopal: error: no probe matches '%s'\n", pattern);
+	if (d)
+		show_messages(d);
+	nopal_diag_free(d);
+	return count > 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* Text that stands before the first argument that is no option is the script's file. */
+static int run_file(int argc, char **argv, struct command_line *line)
+{
+	char *text = line->script ? NULL : read_script(argv[optind]);
+	int first = line->script ? optind : optind + 1;
+	int code;
+
+	if (!line->script && !text)
+		return EXIT_FAILED;
+	line->run.options.name = line->script ? "-e" : argv[optind];
+	line->run.options.params = (const char *const *)argv + first;
+	line->run.options.param_count = (size_t)(argc - first);
+	code = run_script(line->script ? line->script : text, &line->run);
+	free(text);
+	return code;
+}
+
+int cmd_script(int argc, char **argv)
+{
+	struct command_line line = {0};
+	int code = parse_command_line(argc, argv, &line);
+
+	if (code)
+		return code;
+	if (line.help)
+		return fputs(help, stdout) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (line.version)
+		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (line.info)
+		return cmd_doctor(1, argv);
+	if (line.list)
+		return list_probes(optind < argc ? argv[optind] : "usdt:*:*:*", &line);
+	if (!line.script && optind >= argc)
+		return usage_error("", "no script: give -e 'SCRIPT' or a file");
+	return run_file(argc, argv, &line);
+}
