@@ -252,7 +252,8 @@ int process_refresh(struct process *p, struct modules *modules)
 	/* Of a process that has exited and is not waited for, maps are empty. */
 	if (!err && !maps.len)
 		err = -ESRCH;
-	if (!err && !p->count)
+	/* Each time: a container's process is seen before it enters the container. */
+	if (!err)
 		read_identity(p);
 	if (!err)
 		err = read_maps(p, modules, buf_as_str(&maps));
