@@ -6,12 +6,10 @@
 
 #include <errno.h>
 
+#include "author/declare.h"
 #include "elf/write.h"
 
 #define SEMAPHORE_SIZE 2
-
-/* Type of the note in .note.nopal that tells the declaration of a probe. */
-#define DECLARATION_NOTE 3
 
 static int add_semaphores(struct provider_file *file, struct elf_object *o)
 {
@@ -34,34 +32,12 @@ static int add_semaphores(struct provider_file *file, struct elf_object *o)
 	return 0;
 }
 
-/* One byte: how many arguments; provider, name; for each argument its type and its name, which may
- * be empty. Every text ends in a NUL. doc/describe-note.md */
-static void add_declaration(struct elf_object *o, const struct provider_probe *probe)
-{
-	struct buf note = BUF_INIT;
-
-	buf_char(&note, (char)probe->arg_count);
-	buf_str(&note, probe->provider->name);
-	buf_char(&note, '\0');
-	buf_str(&note, probe->name);
-	buf_char(&note, '\0');
-	for (const struct carg *arg = probe->args; arg; arg = arg->next) {
-		ctype_print(&note, arg->type, STR(""));
-		buf_char(&note, '\0');
-		buf_str(&note, arg->name);
-		buf_char(&note, '\0');
-	}
-	elf_add_note(&o->notes, o->machine, STR("nopal"), DECLARATION_NOTE, buf_as_str(&note));
-	o->notes.failed |= note.failed;
-	buf_free(&note);
-}
-
 static void add_declarations(struct provider_file *file, struct elf_object *o)
 {
 	for (struct provider_decl *p = file->providers; p; p = p->next)
 		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
 			if (!probe->repeated)
-				add_declaration(o, probe);
+				declare_probe(probe, o->machine, &o->notes);
 }
 
 int provider_object(struct provider_file *file, struct str target, struct buf *out, struct diag *d)

@@ -363,7 +363,7 @@ stap_header() {
 		./f
 		! semaphores f | grep -q '0x0000000000000000'
 		objcopy -O binary --only-section=.note.nopal --set-section-flags .note.nopal=alloc f notes
-		tr '\0' '|' <notes | grep -qaF 'p|word|const char *|word|int (*)(int)|f|long||'
+		tr '\0' '|' <notes | grep -qaF $'p|word|\003\006\010word|const char *|\005\010f|int (*)(int)|\202\010|long|'
 		done=1
 	done
 	[ "$done" = 1 ]

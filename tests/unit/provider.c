@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "author/declare.h"
 #include "author/provider.h"
 #include "elf/write.h"
+#include "probe/describe.h"
 
 struct compiled {
 	struct provider_file file;
@@ -290,6 +292,44 @@ static void test_objects_are_reproducible(void **state)
 	forget(&c);
 }
 
+/* What the object's note tells comes back as it was declared. */
+static void test_declarations_are_read_back(void **state)
+{
+	static const char *const shown[] = {"const char *word", "unsigned long n", "zone_t z", "char c"};
+	struct descriptions ds = {0};
+	struct description about;
+	struct arena arena = ARENA_INIT;
+	struct site site = {.provider = STR("p"), .name = STR("a")};
+	struct buf notes = BUF_INIT;
+	struct compiled c;
+
+	(void)state;
+	compile(&c, "typedef unsigned long count;"
+		    "provider p { probe a(const char *word, unsigned long n, zone_t z, char c); };");
+	assert_int_equal(c.err, 0);
+	declare_probe(c.file.providers->probes, elf_machine_for(STR("s390x")), &notes);
+	assert_int_equal(descriptions_decode(buf_as_str(&notes), 8, true, 0, &ds), 0);
+	assert_int_equal(describe_site(&ds, &site, &arena, &about), 0);
+	assert_int_equal(about.arg_count, 4);
+	for (unsigned i = 0; i < 4; i++) {
+		struct buf text = BUF_INIT;
+
+		described_arg_show(&about.args[i], &text);
+		assert_string_equal(text.ptr, shown[i]);
+		buf_free(&text);
+	}
+	assert_int_equal(about.args[0].type_class, ARG_STRING);
+	assert_int_equal(about.args[1].type_class, ARG_UNSIGNED);
+	assert_int_equal(about.args[1].size, 8);
+	assert_int_equal(about.args[2].size, 0);
+	assert_int_equal(about.args[3].type_class, ARG_CHAR);
+	assert_false(about.args[3].is_signed);
+	descriptions_free(&ds);
+	arena_free(&arena);
+	buf_free(&notes);
+	forget(&c);
+}
+
 static void test_machines(void **state)
 {
 	(void)state;
@@ -314,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_provider_tree),
 		cmocka_unit_test(test_comments_stay_closed),
 		cmocka_unit_test(test_objects_are_reproducible),
+		cmocka_unit_test(test_declarations_are_read_back),
 		cmocka_unit_test(test_machines),
 	};
 
