@@ -25,7 +25,9 @@ struct fake {
 #define FAKE_REG(id, bytes, sign, text)                                                        \
 	{                                                                                      \
 		.kind = OPERAND_REG, .size = bytes, .is_signed = sign, .reg = id, .reg_at = 8, \
-		.base = REG_NONE, .index = REG_NONE, .raw = {text, sizeof(text) - 1}           \
+		.base = REG_NONE, .index = REG_NONE,                                           \
+		.raw = { text,                                                                 \
+			 sizeof(text) - 1 }                                                    \
 	}
 
 static struct operand fake_tick[] = {
@@ -62,14 +64,15 @@ static struct operand fake_bad[] = {
 	 .reg_at = REG_NOT_SAVED,
 	 .base = REG_NONE,
 	 .index = REG_NONE,
-	 .raw = {"8f@%xmm0", 8}},
+	 .raw = {"8f@%xmm0", 8},
+	 .why = "a kernel tracer cannot see xmm registers"},
 };
 
-#define FAKE_SITE(provider_text, name_text, at, list, number)                    \
-	{                                                                        \
-		.provider = {provider_text, sizeof(provider_text) - 1},          \
-		.name = {name_text, sizeof(name_text) - 1}, .location = at,      \
-		.offset = at, .operands = list, .operand_count = number          \
+#define FAKE_SITE(provider_text, name_text, at, list, number)                             \
+	{                                                                                 \
+		.provider = {provider_text, sizeof(provider_text) - 1},                   \
+		.name = {name_text, sizeof(name_text) - 1}, .location = at, .offset = at, \
+		.operands = list, .operand_count = number                                 \
 	}
 
 static struct site fake_app_sites[] = {
@@ -187,11 +190,24 @@ static int fake_events(void *self, struct str category, struct str name, trace_e
 }
 
 static const struct trace_field fake_fields[] = {
-	{{"comm", 4}, {"char", 4}, 8, 16, true, true, false},
-	{{"pid", 3}, {"pid_t", 5}, 24, 4, true, false, false},
-	{{"state", 5}, {"long", 4}, 32, 8, true, false, false},
-	{{"name", 4}, {"__data_loc char[]", 17}, 40, 4, true, false, true},
-	{{"mask", 4}, {"unsigned long", 13}, 48, 32, false, true, false},
+	{.name = {"comm", 4},
+	 .c_type = {"char", 4},
+	 .offset = 8,
+	 .size = 16,
+	 .is_signed = true,
+	 .is_array = true},
+	{.name = {"pid", 3}, .c_type = {"pid_t", 5}, .offset = 24, .size = 4, .is_signed = true},
+	{.name = {"state", 5}, .c_type = {"long", 4}, .offset = 32, .size = 8, .is_signed = true},
+	{.name = {"name", 4},
+	 .c_type = {"__data_loc char[]", 17},
+	 .offset = 40,
+	 .size = 4,
+	 .is_data_loc = true},
+	{.name = {"mask", 4},
+	 .c_type = {"unsigned long", 13},
+	 .offset = 48,
+	 .size = 32,
+	 .is_array = true},
 };
 
 static int fake_event(void *self, struct arena *a, struct str category, struct str name,

@@ -106,6 +106,9 @@ const char *function_guess(struct str name)
 	for (size_t i = 0; i < COUNT(functions); i++) {
 		unsigned distance = str_distance(name, str_from(functions[i].name), nearest);
 
+		/* argN and args. are rows, not names. */
+		if (functions[i].check == check_arg_n || functions[i].check == check_field_value)
+			continue;
 		if (distance < nearest) {
 			nearest = distance;
 			best = functions[i].name;

@@ -3,8 +3,6 @@
 
 #include "script/values.h"
 
-#define MAX_STEPS 1000
-
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */
 int check_aggregate(struct check *c, struct expr *e)
 {
@@ -38,15 +36,11 @@ int check_lhist(struct check *c, struct expr *e)
 
 	if (step <= 0)
 		return check_error(c, e->args[3], "wrong-arg-type", "the step must be positive");
-	if (min < 0)
-		return check_error(c, e->args[1], "wrong-arg-type",
-				   "the least value cannot be negative");
 	if (min >= max)
 		return check_error(c, e->args[2], "wrong-arg-type",
 				   "the greatest value must be above the least");
-	if ((max - min) / step >= MAX_STEPS)
-		return check_error(c, e, "too-big", "more than %d steps: %lld", MAX_STEPS,
-				   (long long)((max - min) / step));
+	if (((uint64_t)max - (uint64_t)min) / (uint64_t)step >= PROGRAM_MAX_LHIST)
+		return check_error(c, e, "too-big", "more than %d steps", PROGRAM_MAX_LHIST);
 	e->shape =
 		shape_of((struct type){.kind = TYPE_LHIST, .min = min, .max = max, .step = step});
 	return 0;

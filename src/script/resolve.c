@@ -152,16 +152,30 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	return err;
 }
 
-/* Keep the probe that is nearest to the one asked for. */
+/* Keep the name that is nearest to the one asked for. */
 static void consider(struct search *q, struct str name, struct str wanted)
 {
-	unsigned distance = str_distance(name, wanted, q->nearest);
+	unsigned limit =
+		wanted.len / 2 + 1 < q->nearest ? (unsigned)wanted.len / 2 + 1 : q->nearest;
+	unsigned distance = str_distance(name, wanted, limit);
+
+	if (str_has_wildcard(wanted) || distance >= limit)
+		return;
+	q->nearest = distance;
+	q->guess = arena_str(&q->s->arena, name);
+}
+
+/* Of two names, one of which is not as asked for, consider that one. */
+static void consider_pair(struct search *q, struct str group, struct str name)
+{
+	const struct probe_spec *spec = q->spec;
+	bool has_group = !spec->provider.len || str_match(spec->provider, group);
 
 	q->seen++;
-	if (distance < q->nearest) {
-		q->nearest = distance;
-		q->guess = arena_str(&q->s->arena, name);
-	}
+	if (has_group)
+		consider(q, name, spec->name);
+	else if (str_match(spec->name, name))
+		consider(q, group, spec->provider);
 }
 
 static int look_at_image(void *arg, const struct found_image *image, const size_t *matches,
@@ -172,10 +186,7 @@ static int look_at_image(void *arg, const struct found_image *image, const size_
 	for (size_t i = 0; i < count; i++) {
 		const struct site *site = &image->sites->sites[matches[i]];
 
-		if (q->spec->provider.len && !str_match(q->spec->provider, site->provider))
-			consider(q, site->provider, q->spec->provider);
-		else
-			consider(q, site->name, q->spec->name);
+		consider_pair(q, site->provider, site->name);
 	}
 	return 0;
 }
@@ -184,6 +195,7 @@ static int look_at_function(void *arg, const struct found_function *f)
 {
 	struct search *q = arg;
 
+	q->seen++;
 	consider(q, f->name, q->spec->name);
 	return 0;
 }
@@ -192,10 +204,7 @@ static int look_at_event(void *arg, struct str category, struct str name)
 {
 	struct search *q = arg;
 
-	if (str_match(q->spec->provider, category))
-		consider(q, name, q->spec->name);
-	else
-		consider(q, category, q->spec->provider);
+	consider_pair(q, category, name);
 	return 0;
 }
 

@@ -322,7 +322,8 @@ static const struct trace_field *nearest_field(const struct trace_event *event, 
 
 static bool is_char_array(const struct trace_field *f)
 {
-	return (f->is_array || f->is_data_loc) && str_index(f->c_type, 'c') >= 0 &&
+	return (f->is_array || f->is_data_loc) && !f->is_rel_loc &&
+	       str_index(f->c_type, 'c') >= 0 &&
 	       (str_starts(f->c_type, STR("char")) || str_ends(f->c_type, STR("char[]")) ||
 		str_starts(f->c_type, STR("const char")) ||
 		str_starts(f->c_type, STR("__data_loc char")));
@@ -335,7 +336,7 @@ static int field_shape(struct check *c, struct expr *e, const struct trace_field
 			type_text(TYPE_STR, f->is_data_loc ? c->s->facts.max_strlen : f->size));
 		if (f->is_data_loc || f->size <= UINT8_MAX)
 			return 0;
-	} else if (!f->is_array && !f->is_data_loc &&
+	} else if (!f->is_array && !f->is_data_loc && !f->is_rel_loc &&
 		   (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)) {
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		return 0;
