@@ -97,9 +97,10 @@ static int search_all(struct search *s, struct diag *d)
 	int err = processes_each(take_process, s);
 
 	if (s->forbidden) {
-		diag_warn(d, "no-permission", "%u processes could not be looked at: %s",
-			  s->forbidden, strerror(EACCES));
-		diag_hint(d, "run as root to see the processes of other users");
+		diag_warn(d, "no-permission", "%u process%s could not be looked at: %s",
+			  s->forbidden, s->forbidden > 1 ? "es" : "", strerror(EACCES));
+		diag_hint(d, "they belong to other users or are protected: run as root, with "
+			     "CAP_SYS_PTRACE");
 	}
 	return err;
 }
@@ -109,7 +110,8 @@ static int search_process(struct search *s, pid_t pid, struct diag *d)
 	int err = maps_each(pid, &s->f->text, take_mapped, s);
 
 	if (err == -ESRCH)
-		return diag_error(d, err, "no-process", "there is no process %d", (int)pid);
+		return diag_error(d, err, "no-process", "cannot look at process %d: %s", (int)pid,
+				  strerror(ESRCH));
 	if (err != -EACCES && err != -EPERM)
 		return err;
 	diag_error(d, err, "no-permission", "cannot look at process %d: %s", (int)pid,

@@ -101,10 +101,23 @@ static int locate(pid_t pid, struct str path, struct arena *a, struct located *o
 	return is_file(out->path.ptr, &st) ? 0 : -ENOENT;
 }
 
+static bool is_elf(const struct located *file)
+{
+	struct image *image;
+
+	if (image_open(file->open_path.ptr, &image, NULL))
+		return false;
+	image_close(image);
+	return true;
+}
+
+/* Scripts that stand before the program they start (pyenv's shims) are passed over. */
 static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct located *out)
 {
 	const char *dirs = getenv("PATH");
 	struct str rest = str_from(dirs ? dirs : "/usr/local/bin:/usr/bin:/bin");
+	struct located file;
+	int found = -ENOENT;
 
 	while (rest.len) {
 		struct str dir = str_cut(&rest, ':'), path;
@@ -114,10 +127,17 @@ static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct lo
 		path = arena_printf(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name));
 		if (!path.ptr)
 			return -ENOMEM;
-		if (!locate(pid, path, a, out))
-			return 0;
+		if (locate(pid, path, a, &file))
+			continue;
+		if (found)
+			*out = file;
+		found = 0;
+		if (!is_elf(&file))
+			continue;
+		*out = file;
+		break;
 	}
-	return -ENOENT;
+	return found;
 }
 
 /* The loader's cache. */
