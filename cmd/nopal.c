@@ -8,6 +8,7 @@
 #include "nopal/trace.h"
 
 static const struct command commands[] = {
+	{"list", cmd_list, "which probes are in files, processes, the machine"},
 	{"doctor", cmd_doctor, "what this machine and this user can trace"},
 	{"provider", cmd_provider, "provider files (.d) to headers and objects, as dtrace"},
 };
