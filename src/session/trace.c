@@ -57,7 +57,11 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	};
 	int err = t->ops->open(&options, &t->engine, d);
 
-	return err ? err : t->ops->build(t->engine, t->program, d);
+	if (!err)
+		err = t->ops->build(t->engine, t->program, d);
+	if (err == -EPERM || err == -EACCES)
+		diag_hint(d, "run it with sudo; 'nopal doctor' says what this machine and user can do");
+	return err;
 }
 
 static int open_report(struct nopal_trace *t)

@@ -81,10 +81,10 @@ transactions() {
 @test "checkpoint__done: arguments at off+SYM(%rip) are the checkpoint's own numbers" {
 	as_postgres "$BIN/psql" -h "$DATA" -q -c "alter system set log_checkpoints = on" -c "select pg_reload_conf()" >/dev/null
 	as_postgres "$BIN/psql" -h "$DATA" -q -d bench -c "create table t as select generate_series(1, 100000) as n" >/dev/null
-	: >"$DATA/log.mark"
+	checkpointer=$(pgrep -P "$POSTMASTER" -f checkpointer)
 	lines=$(wc -l <"$DATA/log")
 	start_tracer "usdt:$PG:postgresql:checkpoint__done {
-		printf(\"written %d of %d, wal %d added %d removed %d recycled\\n\", arg0, arg1, arg2, arg3, arg4) }" -p "$POSTMASTER"
+		printf(\"written %d of %d, wal %d added %d removed %d recycled\\n\", arg0, arg1, arg2, arg3, arg4) }" -p "$checkpointer"
 	as_postgres "$BIN/psql" -h "$DATA" -q -c checkpoint
 	sleep 0.3
 	stop_tracer

@@ -42,6 +42,7 @@ setup() {
 	cat >gc.py <<-'PY'
 		import gc, sys
 		gc.disable()
+		print("ready", flush=True)
 		sys.stdin.readline()
 		before = [s["collections"] for s in gc.get_stats()]
 		for i in range(37): gc.collect(0)
@@ -54,13 +55,14 @@ setup() {
 	PYTHONHOME=/usr ./python -S gc.py <go >counts 3>&- &
 	target=$!
 	exec 8>go
+	until grep -q ready counts; do sleep 0.05; done
 	start_tracer "usdt:$PWD/python:python:gc__start { @[arg0] = count() }" -p $target
 	echo >&8
-	while [ ! -s counts ]; do sleep 0.05; done
+	until [ "$(wc -l <counts)" = 2 ]; do sleep 0.05; done
 	stop_tracer
 	echo >&8
 	cat counts "$output_file"
-	[ "$(cat counts)" = "$(sed -n 's/^@\[0\]: //p' "$output_file") $(sed -n 's/^@\[1\]: //p' "$output_file") $(sed -n 's/^@\[2\]: //p' "$output_file")" ]
+	[ "$(tail -1 counts)" = "$(sed -n 's/^@\[0\]: //p' "$output_file") $(sed -n 's/^@\[1\]: //p' "$output_file") $(sed -n 's/^@\[2\]: //p' "$output_file")" ]
 }
 
 @test "the JVM: all sites of libjvm at once, classes counted as -Xlog counts them" {

@@ -137,6 +137,8 @@ static void text_str(struct gen *g, const struct insn *in)
 	code_const(c, R2, 0);
 	code_jump_if(c, BPF_JLE, R0, TMP2, fits);
 	code_mov(c, R0, TMP2);
+	/* Cut by the slot, not by a length that the script asked for. */
+	code_jump_imm(c, BPF_JLT, TMP2, (int32_t)gen_slot_type(g, in->s)->size, fits);
 	code_const(c, R2, TEXT_CUT);
 	code_bind(c, fits);
 	set_length(g, in);
