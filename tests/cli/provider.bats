@@ -109,6 +109,28 @@ stap_header() {
 	each_case build clang
 }
 
+# What a build sees of a header and of an object, whoever made them.
+macros() { cpp -P -dM "$@" | sed -nE 's/^#define ([A-Z0-9_]+\([^)]*\)) .*DTRACE_PROBE.*/\1/p; s/^#define ([A-Z0-9_]+_ENABLED\(\)) .*/\1/p' | sed 's/ //g' | sort; }
+defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
+
+@test "the same macros and semaphores as SystemTap's dtrace" {
+	[ -x /usr/bin/dtrace ] && head -1 /usr/bin/dtrace | grep -q python ||
+		skip "no dtrace of SystemTap here: systemtap-sdt-dev"
+	same=0
+	for file in "$cases"/*.d; do
+		/usr/bin/dtrace -h -s "$file" -o theirs.h >warnings 2>&1 || continue
+		grep -q Warning warnings && continue # it gave up, and guesses
+		make_case "$(basename "$file")"
+		case $file in */database.d) /usr/bin/dtrace -C -h -s "$file" -o theirs.h ;; esac
+		/usr/bin/dtrace -G -s "$file" -o theirs.o
+		diff <(macros theirs.h) <(macros -I"$ROOT/include" probes.h)
+		diff <(defined theirs.o) <(defined probes.o)
+		same=$((same + 1))
+	done
+	echo "# the same: $same"
+	[ $same -ge 4 ]
+}
+
 @test "header and object with C dialects that allow nothing" {
 	make_case corners.d
 	for std in c99 c11 c17 gnu11 gnu2x; do
