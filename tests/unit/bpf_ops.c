@@ -213,6 +213,29 @@ static void loops_and_jumps(void **state)
 	run_stop(&r);
 }
 
+/* A hundred thousand rounds in two loops: far more than the verifier would walk one by one. */
+static void long_loops(void **state)
+{
+	struct make *m = make_begin(4);
+	uint32_t outer, inner;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	ADD(m, .op = OP_CONST, .d = 0, .imm = 0);
+	ADD(m, .op = OP_CONST, .d = 1, .imm = 1);
+	outer = ADD(m, .op = OP_LOOP, .imm = 1000);
+	inner = ADD(m, .op = OP_LOOP, .imm = 100);
+	ADD(m, .op = OP_ADD, .d = 0, .a = 0, .b = 1);
+	ADD(m, .op = OP_CONST, .d = 2, .imm = 3);
+	ADD(m, .op = OP_UMOD, .d = 2, .a = 0, .b = 2);
+	ADD(m, .op = OP_JUMP_IF, .a = 2, .imm = inner + 6);
+	ADD(m, .op = OP_MOV, .d = 3, .a = 0);
+	m->code[0][inner].target = ADD(m, .op = OP_NEXT, .target = inner) + 1;
+	m->code[0][outer].target = ADD(m, .op = OP_NEXT, .target = outer) + 1;
+	add_print(m, &int_type, reg0, 1);
+	expect_run(m, "100000;");
+}
+
 static void literal(struct make *m, uint16_t slot, const char *text)
 {
 	m->literals[m->p.literal_count] = str_from(text);
@@ -407,6 +430,7 @@ int main(void)
 		cmocka_unit_test(arithmetic),
 		cmocka_unit_test(conversions),
 		cmocka_unit_test(loops_and_jumps),
+		cmocka_unit_test(long_loops),
 		cmocka_unit_test(compares_texts),
 		cmocka_unit_test(slots_are_memory),
 		cmocka_unit_test(builtins_tell_the_truth),

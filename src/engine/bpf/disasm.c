@@ -78,7 +78,9 @@ static void print_jump(const struct code *c, const struct code_line *line, struc
 		buf_printf(out, "call %d", in->imm);
 		return;
 	}
-	if (op != BPF_JA) {
+	if (op == 0xe0) {
+		buf_text(out, "may_");
+	} else if (op != BPF_JA) {
 		buf_printf(out, "if r%u %s ", in->dst_reg,
 			   jump_ops[op >> 4] ? jump_ops[op >> 4] : "?");
 		print_source(in, "r", out);

@@ -337,6 +337,15 @@ static int plan_frames(struct engine *e, const struct program *p, struct frame *
 	return 0;
 }
 
+static bool has_loops(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			if (p->clauses[i].code[k].op == OP_LOOP)
+				return true;
+	return false;
+}
+
 /* Load the units of a program that `wanted` says; they are added to the engine's. */
 static int load_units(struct engine *e, const struct program *p, const struct frame *frames,
 		      bool only_uprobes, struct diag *d)
@@ -345,6 +354,7 @@ static int load_units(struct engine *e, const struct program *p, const struct fr
 	uint32_t count;
 	int err = units_make(&e->arena, p, &units, &count, d);
 
+	e->world.may_goto = has_loops(p) && feature_has(&e->features, FEATURE_MAY_GOTO);
 	for (uint32_t i = 0; i < count && !err; i++) {
 		struct loaded *l;
 

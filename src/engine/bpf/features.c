@@ -74,6 +74,34 @@ static bool ask_sleepable(void)
 	return loads(BPF_PROG_TYPE_KPROBE, 0, SLEEPABLE, 0);
 }
 
+/* A loop that nothing else ends. */
+static bool ask_may_goto(void)
+{
+	struct kernel_program p = {.type = BPF_PROG_TYPE_KPROBE};
+	struct bpf_insn *insns = NULL;
+	struct code c;
+	int fd = -ENOMEM, again, end;
+
+	code_init(&c);
+	again = code_label(&c);
+	end = code_label(&c);
+	code_bind(&c, again);
+	code_may_goto(&c, end);
+	code_jump(&c, again);
+	code_bind(&c, end);
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	if (!code_finish(&c, &insns, &p.count)) {
+		p.insns = insns;
+		fd = kernel_program_load(&p);
+	}
+	free(insns);
+	code_free(&c);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 static bool ask_cookie(void)
 {
 	return loads(BPF_PROG_TYPE_KPROBE, 0, 0, FUNC_GET_ATTACH_COOKIE);
@@ -126,6 +154,7 @@ static const struct {
 	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "raises semaphores"},
 	[FEATURE_RING] = {"ring", ask_ring, "ring buffer shared by all CPUs"},
 	[FEATURE_RUN] = {"run", ask_run, "BEGIN, END and interval in the kernel"},
+	[FEATURE_MAY_GOTO] = {"may_goto", ask_may_goto, "long loops"},
 	[FEATURE_NOP5_SAFE] = {"nop5_safe", ask_nop5, "probes at 5-byte nops keep the red zone"},
 };
 

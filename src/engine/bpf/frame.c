@@ -205,5 +205,5 @@ int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
 	if (f.scratch == 8)
 		f.scratch = 0;
 	*out = f;
-	return f.stack < STACK_END - 8 || f.scratch > INT16_MAX - 64 ? -E2BIG : 0;
+	return f.stack < STACK_END || f.scratch > INT16_MAX - 64 ? -E2BIG : 0;
 }

@@ -19,14 +19,15 @@
 #define STACK_B	     (-32)
 #define STACK_C	     (-40)
 #define STACK_D	     (-48)
-#define STACK_HOMES  (-48) /* what follows is shared out by frame_plan */
-#define STACK_END    (-504)
+#define STACK_HOMES  (-48)  /* what follows is shared out by frame_plan */
+#define STACK_END    (-480) /* the kernel needs some for loops */
 
 #define TEXT_SLOP 8 /* bytes behind the text of a slot, so that a read can see it was too long */
 #define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */
 enum {
+	CONTROL_ZERO,  /* always 0, which the verifier does not know */
 	CONTROL_START, /* CLOCK_MONOTONIC when the run began */
 	CONTROL_LOST_RECORDS,
 	CONTROL_LOST_UPDATES,
@@ -48,6 +49,7 @@ struct gen_world {
 	uint32_t scratch_size;	/* bytes of one */
 	unsigned cpus;
 	bool sleepable;
+	bool may_goto; /* loops may be left to the kernel's own limit */
 	/* Whose events count: */
 	pid_t pid;		 /* 0: everybody's */
 	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */

@@ -1,7 +1,7 @@
 /* Jumps, bounded loops and the end of a clause. */
 #include "engine/bpf/gen.h"
 
-/* The counter of a loop runs down; the verifier walks its rounds. */
+/* The counter of a loop runs down. */
 static void loop_begin(struct gen *g, const struct insn *in, uint32_t at)
 {
 	struct home h = g->frame->counters[at];
@@ -10,15 +10,37 @@ static void loop_begin(struct gen *g, const struct insn *in, uint32_t at)
 	code_store(g->code, 8, gen_base(h), h.offset, R1);
 }
 
-/* OP_NEXT at `at`, of the OP_LOOP at in->target. */
+/* Let the verifier forget what it knows of our stack: exclusive or with a 0 it cannot know.
+ * Otherwise it would tell each round of a loop from the next by the numbers in it, and walk them
+ * all. */
+static void forget_stack(struct gen *g)
+{
+	code_map_value(g->code, R2, g->world->control_fd, CONTROL_ZERO * 8);
+	code_load(g->code, 8, R2, R2, 0);
+	for (int32_t at = g->frame->stack; at < STACK_COOKIE; at += 8) {
+		code_load(g->code, 8, R1, FRAME, at);
+		code_alu(g->code, BPF_XOR, R1, R2);
+		code_store(g->code, 8, FRAME, at, R1);
+	}
+}
+
+/* OP_NEXT, of the OP_LOOP at in->target. Without may_goto the verifier walks all rounds, up to its
+ * own limit. */
 static void loop_next(struct gen *g, const struct insn *in)
 {
 	struct home h = g->frame->counters[in->target];
+	int end = code_label(g->code);
 
 	code_load(g->code, 8, R1, gen_base(h), h.offset);
 	code_alu_imm(g->code, BPF_SUB, R1, 1);
 	code_store(g->code, 8, gen_base(h), h.offset, R1);
-	code_jump_imm(g->code, BPF_JNE, R1, 0, g->labels[in->target + 1]);
+	code_jump_imm(g->code, BPF_JEQ, R1, 0, end);
+	if (g->world->may_goto) {
+		forget_stack(g);
+		code_may_goto(g->code, end);
+	}
+	code_jump(g->code, g->labels[in->target + 1]);
+	code_bind(g->code, end);
 	gen_count(g, CONTROL_LOOP_LIMITS);
 	gen_fault(g, in, FAULT_LOOP_LIMIT);
 }

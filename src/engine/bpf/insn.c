@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define JUMP_REACH 32767 /* of a 16-bit offset */
+#define MAY_GOTO   0xe0	 /* BPF_JCOND, since 6.9 */
 
 void code_init(struct code *c)
 {
@@ -183,6 +184,11 @@ void code_jump_if(struct code *c, int op, int a, int b, int label)
 void code_jump_imm(struct code *c, int op, int a, int32_t b, int label)
 {
 	jump_to(add(c, (uint8_t)(BPF_JMP | BPF_K | op), a, 0, 0, b), label);
+}
+
+void code_may_goto(struct code *c, int label)
+{
+	jump_to(add(c, BPF_JMP | MAY_GOTO, 0, 0, 0, 0), label);
 }
 
 void code_exit(struct code *c)

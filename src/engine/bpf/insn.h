@@ -72,6 +72,9 @@ void code_call(struct code *c, int helper);
 void code_jump(struct code *c, int label);
 void code_jump_if(struct code *c, int op, int a, int b, int label); /* op: BPF_JEQ, ... */
 void code_jump_imm(struct code *c, int op, int a, int32_t b, int label);
+/* Goes on, until the kernel has seen it too often: then to `label`. It is what lets the verifier
+ * accept a loop without walking all its rounds. */
+void code_may_goto(struct code *c, int label);
 void code_exit(struct code *c);
 
 /* The finished program in *out (owned by the caller, free()). -ENOMEM, -E2BIG. */

@@ -32,6 +32,7 @@ static int open_wait(struct ring *r)
 	return 0;
 }
 
+/* Done by the first drain, since it takes the kernel a moment: an attach need not wait for it. */
 static int map_pages(struct ring *r)
 {
 	size_t page = page_size();
@@ -60,9 +61,7 @@ int ring_open(struct ring *r, size_t size, struct diag *d)
 	m.max_entries = (uint32_t)wanted;
 	*r = (struct ring){.fd = -1, .wait_fd = -1, .size = wanted};
 	r->fd = kernel_map_create(&m);
-	err = r->fd < 0 ? r->fd : map_pages(r);
-	if (!err)
-		err = open_wait(r);
+	err = r->fd < 0 ? r->fd : open_wait(r);
 	if (err)
 		diag_error(d, err, "ring", "cannot make a ring buffer of %zu bytes: %s", wanted,
 			   strerror(-err));
@@ -171,9 +170,12 @@ static int drain_once(struct ring *r, struct taking *t, record_fn *fn, void *arg
 
 int ring_drain(struct ring *r, record_fn *fn, void *arg)
 {
-	struct taking t = {.at = *r->consumer};
-	int err, before;
+	struct taking t = {0};
+	int err = r->pages ? 0 : map_pages(r), before;
 
+	if (err)
+		return err;
+	t.at = *r->consumer;
 	do { /* look again for what came meanwhile; but a fast writer must not keep us for ever */
 		before = t.given;
 		err = drain_once(r, &t, fn, arg);
