@@ -70,7 +70,8 @@ enum op {
 	OP_TEXT,   /* s (STR) = literal program->literals[imm]                                   */
 	OP_STR,	   /* s (STR) = NUL-terminated text at user address a, at most register b bytes
 		    * (b REG_NO: as the slot holds). Address 0 gives TEXT_NULL, one that cannot be
-		    * read TEXT_UNREADABLE and a read error, text longer than the slot TEXT_CUT */
+		    * read TEXT_UNREADABLE and a read error, text longer than the slot TEXT_CUT.
+		    * Without a    NUL before, two bytes behind the limit must be readable, too */
 	OP_BUF,	   /* s (BUF) = b bytes at user address a, at most what the slot holds           */
 	OP_COMM,   /* s (STR) = name of the current thread                                       */
 	OP_USTACK, /* s (USTACK) = the user stack                                                */

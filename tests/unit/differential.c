@@ -90,7 +90,7 @@ static const struct str literals[] = {STR("text"), STR(""), STR("8 bytes."),
 static const struct str names[] = {STR("BEGIN")};
 static const struct attach begin = {.kind = ATTACH_BEGIN};
 
-/* Memory both engines can read: one page, nothing behind it. */
+/* Memory both engines can read: one page, nothing to read behind it. */
 static char *page;
 static size_t page_size;
 
@@ -104,7 +104,7 @@ static void make_page(void)
 	page = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	assert_true(page != MAP_FAILED);
-	munmap(page + page_size, page_size);
+	mprotect(page + page_size, page_size, PROT_NONE);
 	memset(page, 'x', page_size);
 	memcpy(page, text, sizeof(text));
 	memcpy(page + page_size - 8, "the end", 8);
@@ -727,7 +727,7 @@ static void engines_agree(void **state)
 	prctl(PR_SET_NAME, "engines");
 	for (uint64_t seed = first; seed < first + count; seed++)
 		compare(seed);
-	munmap(page, page_size);
+	munmap(page, 2 * page_size);
 }
 
 int main(void)

@@ -172,19 +172,20 @@ static void put_unreadable(struct run *r, uint16_t slot)
 	put_text(r, slot, str_of("", 0), TEXT_UNREADABLE);
 }
 
-/* The text at `address` as far as `limit` bytes; *whole is set when its NUL was seen. -1: part of
- * it cannot be read. Writes to `out`. */
-static ptrdiff_t read_text(const struct context *c, uint64_t address, size_t limit, char *out,
-			   bool *whole)
+/* How many bytes stand before the NUL, at most `limit`; *longer says that there are more. Kernels
+ * copy a text with two bytes more than the limit to learn that, so these must be readable, too, as
+ * long as no NUL comes before. -1: they are not. */
+static ptrdiff_t text_length(const struct context *c, uint64_t address, size_t limit, bool *longer)
 {
-	*whole = false;
-	for (size_t len = 0; len < limit; len++) {
-		if (!read_memory(c, address + len, &out[len], 1))
+	char byte;
+
+	*longer = false;
+	for (size_t len = 0; len < limit + 2; len++) {
+		if (!read_memory(c, address + len, &byte, 1))
 			return -1;
-		if (!out[len]) {
-			*whole = true;
-			return (ptrdiff_t)len;
-		}
+		if (!byte)
+			return (ptrdiff_t)(len < limit ? len : limit);
+		*longer = len >= limit;
 	}
 	return (ptrdiff_t)limit;
 }
@@ -193,25 +194,22 @@ void read_str(struct run *r, const struct insn *i)
 {
 	uint32_t size = run_type(r, i->s)->size;
 	uint64_t address = r->u->regs[i->a], limit = i->b == REG_NO ? size : r->u->regs[i->b];
-	char *to = run_slot(r, i->s) + sizeof(struct text_head), behind = 0;
+	struct text_head *head = (struct text_head *)run_slot(r, i->s);
 	ptrdiff_t len;
-	bool whole;
+	bool longer;
 
-	if (!address) {
-		put_text(r, i->s, str_of("", 0), TEXT_NULL);
+	put_text(r, i->s, str_of("", 0), address ? 0 : TEXT_NULL);
+	if (!address)
 		return;
-	}
-	put_text(r, i->s, str_of("", 0), 0);
-	len = read_text(r->c, address, limit < size ? limit : size, to, &whole);
+	len = text_length(r->c, address, limit < size ? limit : size, &longer);
 	if (len < 0) {
 		put_unreadable(r, i->s);
 		return;
 	}
-	/* Was it the slot that ended the text, and not the text itself or the script? */
-	if (!whole && limit >= size)
-		read_memory(r->c, address + size, &behind, 1);
-	((struct text_head *)run_slot(r, i->s))->len = (uint32_t)len;
-	((struct text_head *)run_slot(r, i->s))->flags = behind ? TEXT_CUT : 0;
+	read_memory(r->c, address, head + 1, (size_t)len);
+	head->len = (uint32_t)len;
+	/* Was it the slot that cut the text, and not the script? */
+	head->flags = longer && limit >= size ? TEXT_CUT : 0;
 }
 
 void read_buf(struct run *r, const struct insn *i)
