@@ -26,7 +26,7 @@
 /* What the programs are made of. */
 static const struct type pair[] = {
 	{.kind = TYPE_INT, .size = 8, .is_signed = true},
-	{.kind = TYPE_STR, .size = 8},
+	{.kind = TYPE_STR, .size = 64},
 };
 #define INT64                                                  \
 	{                                                      \
@@ -286,7 +286,7 @@ static void fill(struct maker *m, uint16_t slot)
 		break;
 	case S_PAIR:
 	case S_PAIR2:
-		from = S_STR + draw(m, 2);
+		from = S_LONG + draw(m, 2);
 		fill_text(m, from);
 		add(m, (struct insn){.op = OP_PUT, .s = slot, .a = any_reg(m)});
 		add(m, (struct insn){.op = OP_COPY, .s = slot, .t = from, .imm = 8});
@@ -321,8 +321,8 @@ static void make_slot(struct maker *m)
 	case 0: add(m, (struct insn){.op = OP_ZERO, .s = slot}); break;
 	case 1:
 		ready(m, S_PAIR);
-		add(m, (struct insn){.op = OP_PART, .s = S_STR2, .t = S_PAIR, .imm = 8});
-		slot = S_STR2;
+		add(m, (struct insn){.op = OP_PART, .s = S_LONG2, .t = S_PAIR, .imm = 8});
+		slot = S_LONG2;
 		break;
 	case 2:
 		ready(m, S_PAIR);
@@ -501,7 +501,7 @@ static void make_clause(struct maker *m, uint64_t seed)
 	*m = (struct maker){.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
 	with_const(m, odd_number(m));
 	with_const(m, odd_number(m));
-	make_block(m, 8 + (unsigned)draw(m, 16));
+	make_block(m, 6 + (unsigned)draw(m, 12));
 	make_record(m);
 	add(m, (struct insn){.op = OP_RETURN});
 }
@@ -646,19 +646,29 @@ static void show_difference(struct str interp, struct str bpf)
 	}
 }
 
-static void run_engine(const struct engine_ops *ops, void (*run)(struct engine *, struct diag *),
+/* False when the kernel's verifier gives up: loops in loops can be too much for it. */
+static bool run_engine(const struct engine_ops *ops, void (*run)(struct engine *, struct diag *),
 		       struct outcome *o, uint64_t seed)
 {
 	const struct engine_options options = {0};
 	struct diag d = DIAG_INIT;
 	struct engine *e = NULL;
+	bool too_complex;
+	int err;
 
-	if (ops->open(&options, &e, &d) || ops->build(e, o->p, &d) || ops->attach(e, &d))
+	if (ops->open(&options, &e, &d))
+		show_and_fail(o->p, &d, seed, "cannot open");
+	err = ops->build(e, o->p, &d);
+	too_complex = err && d.first && strstr(d.first->text.ptr, "too complex");
+	if ((err && !too_complex) || (!err && ops->attach(e, &d)))
 		show_and_fail(o->p, &d, seed, ops->name);
-	run(e, &d);
-	take_all(o, ops, e);
+	if (!err) {
+		run(e, &d);
+		take_all(o, ops, e);
+	}
 	ops->close(e);
 	diag_free(&d);
+	return !err;
 }
 
 static void free_outcome(struct outcome *o)
@@ -667,7 +677,7 @@ static void free_outcome(struct outcome *o)
 	arena_free(&o->arena);
 }
 
-static void compare(uint64_t seed)
+static bool compare(uint64_t seed)
 {
 	static struct maker m;
 	static struct span places[MAX_CODE];
@@ -691,19 +701,21 @@ static void compare(uint64_t seed)
 			    .place_count = MAX_CODE};
 	struct outcome interp = {.p = &p}, bpf = {.p = &p};
 	struct diag d = DIAG_INIT;
+	bool ran;
 
 	make_clause(&m, seed);
 	clause.insn_count = m.count;
 	if (program_check(&p, &d))
 		show_and_fail(&p, &d, seed, "refused");
 	run_engine(&engine_interp, run_interp, &interp, seed);
-	run_engine(&engine_bpf, run_bpf, &bpf, seed);
-	if (!str_eq(buf_as_str(&interp.text), buf_as_str(&bpf.text))) {
+	ran = run_engine(&engine_bpf, run_bpf, &bpf, seed);
+	if (ran && !str_eq(buf_as_str(&interp.text), buf_as_str(&bpf.text))) {
 		show_difference(buf_as_str(&interp.text), buf_as_str(&bpf.text));
 		show_and_fail(&p, &d, seed, "the engines differ");
 	}
 	free_outcome(&interp);
 	free_outcome(&bpf);
+	return ran;
 }
 
 static uint64_t setting(const char *name, uint64_t otherwise)
@@ -716,7 +728,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 static void engines_agree(void **state)
 {
 	uint64_t first = setting("DIFFERENTIAL_SEED", 1);
-	uint64_t count = setting("DIFFERENTIAL", PROGRAMS);
+	uint64_t count = setting("DIFFERENTIAL", PROGRAMS), ran = 0;
 
 	(void)state;
 	if (geteuid()) {
@@ -726,7 +738,10 @@ static void engines_agree(void **state)
 	make_page();
 	prctl(PR_SET_NAME, "engines");
 	for (uint64_t seed = first; seed < first + count; seed++)
-		compare(seed);
+		ran += compare(seed);
+	print_message("%llu of %llu programs ran in the kernel\n", (unsigned long long)ran,
+		      (unsigned long long)count);
+	assert_true(ran >= count - count / 4);
 	munmap(page, 2 * page_size);
 }
 

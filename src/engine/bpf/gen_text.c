@@ -34,6 +34,19 @@ static void pad_start(struct gen *g, const struct insn *in)
 		gen_zero(g, gen_slot(g, in->s), HEAD_SIZE, size < STORE_SHORT ? size : STORE_SHORT);
 }
 
+/* Is the slot never more than a key by itself? Of a short key only STORE_SHORT bytes of text are
+ * looked at, so what is behind them may be anything. */
+static bool is_only_key(const struct gen *g, uint16_t slot)
+{
+	for (uint32_t i = 0; i < g->clause->insn_count; i++) {
+		const struct insn *in = &g->clause->code[i];
+
+		if ((in->op == OP_MAP_PUT || in->op == OP_COPY) && in->t == slot)
+			return false;
+	}
+	return true;
+}
+
 /* R0 bytes of text are in the slot (at most its size): write its head, and zeros behind it. R2 has
  * the flags. */
 static void set_length(struct gen *g, const struct insn *in)
@@ -50,7 +63,8 @@ static void set_length(struct gen *g, const struct insn *in)
 	code_alu(c, BPF_ADD, R1, R0);
 	code_store_imm(c, 8, R1, 0, 0);
 	if (g->frame->padded[in->s] && size > STORE_SHORT) {
-		code_jump_imm(c, BPF_JLE, R0, STORE_SHORT, done);
+		if (is_only_key(g, in->s))
+			code_jump_imm(c, BPF_JLE, R0, STORE_SHORT, done);
 		code_const(c, R2, size);
 		code_alu(c, BPF_SUB, R2, R0);
 		code_map_value(c, R3, g->world->zeros_fd, 0);
