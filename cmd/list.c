@@ -147,8 +147,8 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 	struct row *rows = calloc(count + 1, sizeof(*rows));
 
 	if (!rows) {
-		fprintf(stderr, "nopal list: %s\n", strerror(ENOMEM));
-		return 1;
+		fprintf(stderr, "nopal: %s\n", strerror(ENOMEM));
+		return false;
 	}
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct row){nopal_probes_site(probes, i), i};
@@ -157,10 +157,10 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 	show(rows, count, o);
 	free(rows);
 	if (fflush(stdout)) {
-		fprintf(stderr, "nopal list: cannot write: %s\n", strerror(errno));
-		return 1;
+		fprintf(stderr, "nopal: cannot write: %s\n", strerror(errno));
+		return false;
 	}
-	return 0;
+	return true;
 }
 
 /* What one argument names. False when it failed or found nothing. */

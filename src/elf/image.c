@@ -61,10 +61,12 @@ static struct str peek(int fd, struct str memory, uint64_t at, char *room, size_
 	return str_of(room, got > 0 ? (size_t)got : 0);
 }
 
-static int check_head(struct image *image, struct str memory, struct diag *d)
+/* *sections: how many the file claims to have. */
+static int check_head(struct image *image, struct str memory, uint64_t *sections, struct diag *d)
 {
 	char head_room[64], first_room[64];
 	struct str head = peek(image->fd, memory, 0, head_room, sizeof(head_room)), first;
+	uint64_t table;
 	bool wide;
 
 	if (head.len < 4 || memcmp(head.ptr, ELFMAG, SELFMAG) != 0)
@@ -80,9 +82,12 @@ static int check_head(struct image *image, struct str memory, struct diag *d)
 		return damaged(image, d, "its header is cut off");
 	image->word = wide ? 8 : 4;
 	image->big_endian = head.ptr[EI_DATA] == ELFDATA2MSB;
-	first = peek(image->fd, memory, section_table_at(head, wide, image->big_endian), first_room,
-		     sizeof(first_room));
-	if (claimed_sections(head, first, wide, image->big_endian) > IMAGE_MAX_SECTIONS)
+	table = section_table_at(head, wide, image->big_endian);
+	if (!table)
+		return 0;
+	first = peek(image->fd, memory, table, first_room, sizeof(first_room));
+	*sections = claimed_sections(head, first, wide, image->big_endian);
+	if (*sections > IMAGE_MAX_SECTIONS)
 		return damaged(image, d, "it claims more than a million sections");
 	return 0;
 }
@@ -159,7 +164,7 @@ static struct str table_text(struct str table, uint64_t offset)
 	return out;
 }
 
-static int read_sections(struct image *image, struct diag *d)
+static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 {
 	struct str names = STR("");
 	struct section *sections;
@@ -167,7 +172,8 @@ static int read_sections(struct image *image, struct diag *d)
 	uint32_t *name_at;
 	GElf_Shdr h;
 
-	if (elf_getshdrnum(image->elf, &count) || count > IMAGE_MAX_SECTIONS)
+	/* libelf takes a table outside the file for none. */
+	if (elf_getshdrnum(image->elf, &count) || count != claimed)
 		return damaged(image, d, "its section headers lie outside the file");
 	sections = arena_array(&image->arena, struct section, count + 1);
 	name_at = calloc(count + 1, sizeof(*name_at));
@@ -193,7 +199,7 @@ static int read_sections(struct image *image, struct diag *d)
 	return 0;
 }
 
-static int read_headers(struct image *image, struct diag *d)
+static int read_headers(struct image *image, uint64_t sections, struct diag *d)
 {
 	GElf_Ehdr h;
 	int err;
@@ -203,7 +209,7 @@ static int read_headers(struct image *image, struct diag *d)
 	image->machine = h.e_machine;
 	image->type = h.e_type;
 	err = read_segments(image, d);
-	return err ? err : read_sections(image, d);
+	return err ? err : read_sections(image, sections, d);
 }
 
 static int open_image(int fd, struct str memory, struct str name, struct image **out,
@@ -211,6 +217,7 @@ static int open_image(int fd, struct str memory, struct str name, struct image *
 {
 	struct image *image = calloc(1, sizeof(*image));
 	struct buf safe = BUF_INIT;
+	uint64_t sections = 0;
 	int err;
 
 	if (!image) {
@@ -222,13 +229,14 @@ static int open_image(int fd, struct str memory, struct str name, struct image *
 	buf_escaped(&safe, name);
 	image->name = arena_str(&image->arena, buf_as_str(&safe));
 	buf_free(&safe);
-	err = check_head(image, memory, d);
+	err = check_head(image, memory, &sections, d);
 	if (err)
 		goto fail;
 	elf_version(EV_CURRENT);
 	image->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL)
 			     : elf_memory((char *)memory.ptr, memory.len);
-	err = image->elf ? read_headers(image, d) : damaged(image, d, "its header cannot be read");
+	err = image->elf ? read_headers(image, sections, d)
+			 : damaged(image, d, "its header cannot be read");
 	if (err)
 		goto fail;
 	*out = image;
