@@ -19,17 +19,30 @@ static bool write_in_place(const char *path, const char *bytes, size_t len)
 	return fd >= 0 && close(fd) == 0 && ok;
 }
 
-/* Beside the output, then over it in one step. The process id makes the name our own. */
-static bool write_and_rename(const char *path, const char *bytes, size_t len)
+/* A new file beside `path`, with the permissions that a new file gets. */
+static int create_beside(const char *path, char **temporary)
 {
-	char *temporary = NULL;
-	bool ok;
+	mode_t mask = umask(0);
 	int fd;
 
-	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-		return false;
-	unlink(temporary); /* of a killed run that had our number */
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	umask(mask);
+	if (asprintf(temporary, "%s.XXXXXX", path) < 0) {
+		*temporary = NULL;
+		return -1;
+	}
+	fd = mkostemp(*temporary, O_CLOEXEC);
+	if (fd >= 0)
+		fchmod(fd, 0666 & ~mask);
+	return fd;
+}
+
+/* Beside the output, then over it in one step. */
+static bool write_and_rename(const char *path, const char *bytes, size_t len)
+{
+	char *temporary;
+	int fd = create_beside(path, &temporary), err;
+	bool ok;
+
 	if (fd < 0) {
 		bool there = (errno == EACCES || errno == EROFS) && !access(path, W_OK);
 
@@ -38,13 +51,11 @@ static bool write_and_rename(const char *path, const char *bytes, size_t len)
 	}
 	ok = write_all(fd, bytes, len);
 	ok = close(fd) == 0 && ok && rename(temporary, path) == 0;
-	if (!ok) {
-		int err = errno;
-
+	err = errno;
+	if (!ok)
 		unlink(temporary);
-		errno = err;
-	}
 	free(temporary);
+	errno = err;
 	return ok;
 }
 

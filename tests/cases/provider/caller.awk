@@ -30,10 +30,11 @@ function add_check(line,    i, c, depth, type) {
 	for (i = 1; i <= n; i++)
 		call = call (i > 1 ? ", " : "") (count == n ? "(" types[i] ")16" : "0")
 	body = body "\t" call ");\n"
-	tests = tests "\tbad += !!" macro "_ENABLED() << " 0 ";\n"
-	tests = tests "\t" semaphore "++;\n\tbad += !" macro "_ENABLED();\n\t" semaphore "--;\n"
+	sum = sum " + !!" macro "_ENABLED()"
+	tests = tests "\t" semaphore "++;\n\tbad += !" macro "_ENABLED() || listening() != 1;\n\t" semaphore "--;\n"
 	count = 0
 }
 END {
-	printf "#include \"%s\"\n\nint main(void)\n{\n\tint bad = 0;\n\n%s%s\treturn bad;\n}\n", header, body, tests
+	printf "#include \"%s\"\n\nstatic int listening(void)\n{\n\treturn 0%s;\n}\n\n", header, sum
+	printf "int main(void)\n{\n\tint bad = listening();\n\n%s%s\treturn bad;\n}\n", body, tests
 }
