@@ -834,17 +834,41 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 #define NOPAL_SDT_PROBE_12(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
 	NOPAL_SDT_OWN(s, p, n, 12, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 
-/* Is anybody tracing the probe? Its semaphore is made here, on first use. */
-#define NOPAL_ENABLED(provider, name)                                                         \
-	(__extension__({                                                                      \
-		extern volatile unsigned short NOPAL_SDT_SEMA(provider, name)                 \
-			__asm__(NOPAL_SDT_STR(NOPAL_SDT_SEMA(provider, name)))                \
-				__attribute__((__visibility__("hidden")));                    \
-		NOPAL_SDT_QUIET                                                               \
-		NOPAL_SDT_ASM(NOPAL_SDT_SEMA_MAKE(NOPAL_SDT_SEMA(provider, name)) : : "n"(0));   \
-		NOPAL_SDT_LOUD                                                                \
-		__builtin_expect(NOPAL_SDT_SEMA(provider, name) != 0, 0);                     \
+/* Is anybody tracing the probe? Its semaphore is made here, on first use. g++ forgets the name that
+ * a declaration gives when the function is a template in a namespace, so there the load is written
+ * out where we know how (elsewhere such templates do not link). */
+#if defined __cplusplus && !defined __clang__ && defined __x86_64__
+#define NOPAL_SDT_LOAD(symbol) NOPAL_SDT_LINE(movw symbol(%%rip), %0)
+#elif defined __cplusplus && !defined __clang__ && defined __aarch64__
+#define NOPAL_SDT_LOAD(symbol)              \
+	NOPAL_SDT_LINE(adrp %x0, symbol)    \
+	NOPAL_SDT_LINE(ldrh %w0, [%x0, :lo12:symbol])
+#elif defined __cplusplus && !defined __clang__ && defined __riscv
+#define NOPAL_SDT_LOAD(symbol)              \
+	NOPAL_SDT_LINE(lla %0, symbol)      \
+	NOPAL_SDT_LINE(lhu %0, 0(%0))
+#endif
+#ifdef NOPAL_SDT_LOAD
+#define NOPAL_ENABLED(provider, name)                                                          \
+	(__extension__({                                                                       \
+		unsigned short nopal_sdt_active;                                               \
+		NOPAL_SDT_ASM(NOPAL_SDT_SEMA_MAKE(NOPAL_SDT_SEMA(provider, name))              \
+			      NOPAL_SDT_LOAD(NOPAL_SDT_SEMA(provider, name))                   \
+			      : "=r"(nopal_sdt_active));                                       \
+		__builtin_expect(nopal_sdt_active != 0, 0);                                    \
 	}))
+#else
+#define NOPAL_ENABLED(provider, name)                                                          \
+	(__extension__({                                                                       \
+		extern volatile unsigned short NOPAL_SDT_SEMA(provider, name)                  \
+			__asm__(NOPAL_SDT_STR(NOPAL_SDT_SEMA(provider, name)))                 \
+				__attribute__((__visibility__("hidden")));                     \
+		NOPAL_SDT_QUIET                                                                \
+		NOPAL_SDT_ASM(NOPAL_SDT_SEMA_MAKE(NOPAL_SDT_SEMA(provider, name)) : : "n"(0)); \
+		NOPAL_SDT_LOUD                                                                 \
+		__builtin_expect(NOPAL_SDT_SEMA(provider, name) != 0, 0);                      \
+	}))
+#endif
 
 #endif /* not __ASSEMBLER__ */
 #endif

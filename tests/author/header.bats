@@ -1,0 +1,431 @@
+# What the header promises about the code it makes: no cost, right under every linker, errors to read.
+load ../helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	include=-I$ROOT/include
+}
+
+# Compile text from stdin: compile COMPILER FLAGS... -o FILE
+compile() {
+	local cc=$1
+	shift
+	need_program "$cc"
+	case $cc in *++) set -- -x c++ "$@" ;; *) set -- -x c "$@" ;; esac
+	"$cc" "$include" "$@" -
+}
+
+# "provider:name location base semaphore" of each site, in order of the file.
+sites() {
+	readelf -n "$1" | awk '/Provider:/ { p = $2 } /Name:/ { n = $2 }
+		/Location:/ { gsub(",", ""); print p ":" n, $2, $4, $6 }'
+}
+
+# Instructions of a function that are not padding, mnemonics only.
+instructions() {
+	objdump -d --no-show-raw-insn "$1" | awk -v f="<$2>:" '$2 == f { on = 1; next } /^$/ { on = 0 } on { print $2 }'
+}
+
+@test "arguments in registers cost nothing but the nop" {
+	[ "$(uname -m)" = x86_64 ] || skip "looks at x86-64 code"
+	for cc in gcc clang g++ clang++; do
+		compile $cc -O2 -c -o zero.o <<-'END'
+			#include <sys/sdt.h>
+			#ifdef __cplusplus
+			extern "C"
+			#endif
+			int f(int a, char *b, long c, short d, unsigned char e, unsigned long g)
+			{
+				DTRACE_PROBE8(p, n, a, b, c, d, e, g, 42, -1);
+				return 0;
+			}
+		END
+		run instructions zero.o f
+		echo "$cc: $output"
+		[ "$(tr '\n' ' ' <<<"$output")" = "nop cs xor ret " ]
+	done
+}
+
+@test "the site is a 1-byte nop and a 10-byte nop; NOPAL_SDT_SHORT_NOP: the 1-byte nop" {
+	[ "$(uname -m)" = x86_64 ] || skip "looks at x86-64 code"
+	for define in -DNONE -DNOPAL_SDT_SHORT_NOP; do
+		compile gcc -O2 $define -c -o site.o <<-'END'
+			#include <nopal/sdt.h>
+			void f(void) { NOPAL_PROBE(p, n); }
+		END
+		bytes=$(objdump -s -j .text site.o | awk '/^ 0/ { print $2 $3 $4 $5 }' | head -1)
+		case $define in
+		-DNONE) [[ $bytes == 90662e0f1f840000000000c3* ]] ;;
+		*) [[ $bytes == 90c3* ]] ;;
+		esac
+	done
+}
+
+@test "no relocation at load, nothing loaded" {
+	compile gcc -O2 -fPIC -shared -o libp.so <<-'END'
+		#include <nopal/sdt.h>
+		int f(int a) { NOPAL_PROBE(p, n, a); return NOPAL_ENABLED(p, n); }
+	END
+	compile gcc -O2 -fPIC -shared -o libq.so <<<'int v; int f(int a) { return v + a; }'
+	[ "$(readelf -rW libp.so | grep -c R_)" -le "$(readelf -rW libq.so | grep -c R_)" ]
+	run readelf -SW libp.so
+	[[ "$output" =~ \.note\.stapsdt\ +NOTE\ +0+\  ]]
+	[[ "$output" =~ \.note\.nopal\ +NOTE\ +0+\  ]]
+}
+
+@test "no assembler mode, macro or label is left behind" {
+	for cc in gcc clang; do
+		compile $cc -O2 -o modes <<-'END'
+			#include <sys/sdt.h>
+			extern const char text[];
+			int main(void)
+			{
+				__asm__(".pushsection .rodata\n.macro show x\n.asciz \"\\x\"\n.endm\n"
+					"text: show <a!b>\n.popsection\n.purgem show\n");
+				__asm__("990: nop\n");
+				DTRACE_PROBE1(p, n, 5);
+				__asm__(".pushsection .rodata\n.macro show x\n.asciz \"\\x\"\n.endm\n"
+					"more: show <a!b>\n.popsection\n.purgem show\n"
+					".pushsection .rodata\n.4byte 990b - 990b\n.popsection\n");
+				return 0;
+			}
+		END
+		[ "$(strings -a modes | grep -c '^<a!b>$')" = 2 ]
+	done
+}
+
+@test "assembler files" {
+	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
+	cat >probes.S <<-'END'
+		#define _SDT_HAS_SEMAPHORES 1
+		#include <sys/sdt.h>
+		.section .probes, "aw"
+		p_none_semaphore: .zero 2
+		p_three_semaphore: .zero 2
+		.text
+		.globl f
+		f:	STAP_PROBE(p, none)
+			DTRACE_PROBE3(p, three, -4@%eax, 8@-8(%rsp), $5)
+			ret
+		.section .note.GNU-stack, "", @progbits
+	END
+	for cc in gcc clang; do
+		$cc "$include" -c probes.S -o probes.o
+		$cc -o asm probes.o -x c - <<<'int main(void) { return 0; }'
+		readelf -n asm | grep -q 'Arguments: -4@%eax 8@-8(%rsp) \$5'
+		[ "$(sites asm | awk '{ print $4 }' | grep -vc '^0x0*$')" = 2 ]
+	done
+}
+
+@test "probes inside asm statements, in C and C++" {
+	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
+	for cc in gcc g++ clang clang++; do
+		compile $cc -O2 -o inside <<-'END'
+			#include <sys/sdt.h>
+			int main(int argc, char **argv)
+			{
+				__asm__ volatile("nop\n" STAP_PROBE_ASM(p, text, -4@%%edi 8@(%%rsi,%%rax)) "nop" : : "r"(argv));
+				__asm__ volatile("nop\n" STAP_PROBE_ASM(p, operands, STAP_PROBE_ASM_TEMPLATE(2)) "nop %0"
+					: : "r"(argc), STAP_PROBE_ASM_OPERANDS(2, argc, *argv));
+				__asm__ volatile("nop\n" STAP_PROBE_ASM(p, basic, %edi) "nop");
+				return 0;
+			}
+		END
+		run readelf -n inside
+		[[ "$output" == *"Arguments: -4@%edi 8@(%rsi,%rax)"* ]]
+		[[ "$output" =~ "Arguments: -4@%"[a-z0-9]+" 8@%" ]]
+		[[ "$output" == *"Arguments: %edi"* ]]
+	done
+}
+
+# Inline functions and templates, used from two files, with implicit semaphores.
+write_cxx() {
+	cat >common.h <<-'END'
+		#include <nopal/sdt.h>
+		namespace deep { namespace er {
+		struct counter {
+			int value;
+			int add(int n) { NOPAL_PROBE(cxx, member, this, n); return value += n; }
+		};
+		template <class T> __attribute__((noinline)) T twice(T x)
+		{
+			if (NOPAL_ENABLED(cxx, twice))
+				NOPAL_PROBE(cxx, twice, x);
+			return x + x;
+		}
+		inline __attribute__((noinline)) int plain(int n)
+		{
+			NOPAL_PROBE(cxx, plain, n);
+			return n;
+		}
+		namespace { __attribute__((noinline)) int hidden(int n) { NOPAL_PROBE(cxx, hidden, n); return n + 1; } }
+		}}
+	END
+	cat >one.cc <<-'END'
+		#include "common.h"
+		int two(int);
+		int main()
+		{
+			deep::er::counter c = {1};
+			return deep::er::twice(2) + (int)deep::er::twice(2.5) + deep::er::plain(3) + deep::er::hidden(1) +
+			       c.add(4) + two(1) == 4 + 5 + 3 + 2 + 5 + 17 ? 0 : 1;
+		}
+	END
+	cat >two.cc <<-'END'
+		#include "common.h"
+		int two(int n)
+		{
+			deep::er::counter c = {n};
+			return deep::er::twice(n + 2) + deep::er::plain(3) + deep::er::hidden(n) + c.add(5) +
+			       (NOPAL_ENABLED(cxx, twice) ? 100 : 0);
+		}
+	END
+}
+
+@test "inline functions and templates of two files: as many notes as sites" {
+	write_cxx
+	for cc in g++ clang++; do
+		need_program $cc
+		for ld in bfd gold lld; do
+			command -v ld.$ld >/dev/null || continue
+			for flags in -O0 -O2 '-O2 -ffunction-sections -Wl,--gc-sections' '-O2 -flto'; do
+				[ "$cc $ld ${flags#*-O2 }" != "clang++ bfd -flto" ] || continue
+				[ "$cc $ld ${flags#*-O2 }" != "clang++ gold -flto" ] || continue
+				[ "$cc $ld ${flags#*-O2 }" != "g++ lld -flto" ] || continue
+				$cc $flags -fuse-ld=$ld "$include" -I. one.cc two.cc -o cxx
+				./cxx
+				sites cxx >found
+				echo "$cc $ld $flags:" && cat found
+				# every note is at a nop of the program, and no two are at the same
+				objdump -d --no-show-raw-insn cxx | awk '$2 == "nop" { sub(":", "", $1); print $1 }' | sort >nops
+				awk '{ sub("0x0*", "", $2); print $2 }' found | sort >locations
+				[ -z "$(uniq -d locations)" ]
+				[ -z "$(comm -13 nops locations)" ]
+				[ "$(awk '{ print $1 }' found | sort -u | wc -l)" = 4 ]
+				# one semaphore for the probe that is asked about, none for the others
+				[ "$(awk '$1 == "cxx:twice" { print $4 }' found | sort -u | wc -l)" = 1 ]
+				[ -z "$(awk '$1 == "cxx:twice" && $4 ~ /^0x0*$/' found)" ]
+				[ -z "$(awk '$1 != "cxx:twice" && $4 !~ /^0x0*$/' found)" ]
+				[ -z "$(awk '$3 ~ /^0x0*$/' found)" ]
+			done
+		done
+	done
+}
+
+@test "a semaphore of a shared object, and of the program that uses it, are two" {
+	need_tracing
+	cat >lib.c <<-'END'
+		#include <nopal/sdt.h>
+		int asked(void) { return NOPAL_ENABLED(so, probe); }
+		void hit(void) { NOPAL_PROBE(so, probe, 1); }
+	END
+	cat >main.c <<-'END'
+		#include <nopal/sdt.h>
+		#include <stdio.h>
+		int asked(void);
+		void hit(void);
+		int main(void)
+		{
+			hit();
+			NOPAL_PROBE(so, probe, 2);
+			printf("library %d program %d\n", asked(), NOPAL_ENABLED(so, probe));
+			return 0;
+		}
+	END
+	for cc in gcc clang; do
+		need_program $cc
+		$cc -O2 "$include" -fPIC -shared lib.c -o libso.so
+		$cc -O2 "$include" main.c -o main -L. -lso -Wl,-rpath,"$PWD"
+		[ "$(./main)" = "library 0 program 0" ]
+		run_traced "usdt:$PWD/libso.so:so:probe { @ = sum(arg0) }" "$PWD/main"
+		[[ "$output" == *"library 1 program 0"* && "$output" == *"@: 1"* ]]
+		run_traced "usdt:$PWD/main:so:probe { @ = sum(arg0) }" "$PWD/main"
+		[[ "$output" == *"library 0 program 1"* && "$output" == *"@: 2"* ]]
+	done
+}
+
+@test "functions that differ in nothing but their probes stay two under --icf" {
+	for ld in gold lld; do
+		command -v ld.$ld >/dev/null || continue
+		compile gcc -O2 -ffunction-sections -fuse-ld=$ld -Wl,--icf=all -o icf <<-'END'
+			#include <nopal/sdt.h>
+			__attribute__((noinline)) int f(int a) { NOPAL_PROBE(p, one, a); return a + 5; }
+			__attribute__((noinline)) int g(int a) { NOPAL_PROBE(p, two, a); return a + 5; }
+			int main(int argc, char **argv) { return f(argc) + g(argc) + (argv == 0); }
+		END
+		[ "$(sites icf | awk '{ print $2 }' | sort -u | wc -l)" = 2 ]
+	done
+}
+
+@test "the base stays under --gc-sections" {
+	for ld in bfd gold lld; do
+		command -v ld.$ld >/dev/null || continue
+		for cc in gcc clang; do
+			compile $cc -O2 -ffunction-sections -fuse-ld=$ld -Wl,--gc-sections -o gc <<-'END'
+				#include <nopal/sdt.h>
+				int main(int argc, char **argv) { NOPAL_PROBE(p, one, argc, argv); return 0; }
+			END
+			base=$(sites gc | awk '{ print $3 }')
+			[[ $base != 0x0000000000000000 ]]
+			readelf -SW gc | grep -F .stapsdt.base | grep -q "${base#0x}"
+		done
+	done
+}
+
+@test "a struct too big for an argument is refused, with a message to read" {
+	for cc in gcc clang g++ clang++; do
+		run compile $cc -c -o refused.o <<-'END'
+			#include <sys/sdt.h>
+			struct big { char text[24]; };
+			void f(struct big b) { DTRACE_PROBE1(p, n, b); }
+		END
+		[ "$status" != 0 ]
+		[[ "$output" =~ "a probe argument cannot be a "(struct|class) ]]
+		[[ "$output" == *"pass its address, or its members"* ]]
+	done
+	run compile g++ -std=c++98 -c -o refused.o <<-'END'
+		#include <sys/sdt.h>
+		struct big { char text[24]; };
+		void f(struct big b) { DTRACE_PROBE1(p, n, b); }
+	END
+	[[ "$output" == *class_argument_is_too_big___pass_its_address* ]]
+}
+
+@test "a bit-field is an argument in C++, and an error that names it in C" {
+	text='#include <sys/sdt.h>
+	struct bits { unsigned a : 3; int b : 5; };
+	void f(struct bits *s) { DTRACE_PROBE2(p, n, s->a, s->b); }'
+	for cc in gcc clang; do
+		run compile $cc -c -o bits.o <<<"$text"
+		[ "$status" != 0 ]
+		[[ "$output" == *bit-field* ]]
+		compile $cc -c -o bits.o <<<"${text/s->a, s->b/+s->a, +s->b}"
+	done
+	for cc in g++ clang++; do
+		compile $cc -c -o bits.o <<<"$text"
+		readelf -n bits.o | grep -q 'Arguments: 4@.* -4@'
+	done
+}
+
+@test "names with quotes and dashes are taken as SystemTap's header takes them" {
+	compile gcc -o names <<-'END'
+		#include <sys/sdt.h>
+		#define PROVIDER real
+		int main(void) { DTRACE_PROBE1("quoted", with-dash, 1); DTRACE_PROBE(PROVIDER, two__words); return 0; }
+	END
+	run sites names
+	[[ "$output" == *'"quoted":with-dash'* ]]
+	[[ "$output" == *'real:two__words'* ]]
+}
+
+@test "what glibc and libstdc++ do with the header" {
+	for cc in gcc g++; do
+		compile $cc -Wall -Werror -c -o glibc.o <<-'END'
+			#define SDT_USE_VARIADIC 1
+			#include <sys/sdt.h>
+			#define STAP_PROBE0 STAP_PROBE
+			#if !defined _SYS_SDT_H || _SDT_NOTE_TYPE < 3 || !defined STAP_PROBE2
+			#error "not the names that others ask for"
+			#endif
+			#define LIBC_PROBE(name, n, ...) LIBC_PROBE_1(libc, name, n, ##__VA_ARGS__)
+			#define LIBC_PROBE_1(lib, name, n, ...) STAP_PROBE##n(lib, name, ##__VA_ARGS__)
+			#define PROBE2(name, arg1, arg2) STAP_PROBE2 (libstdcxx, name, arg1, arg2)
+			void f(int a, void *b)
+			{
+				LIBC_PROBE(none, 0);
+				LIBC_PROBE(two, 2, a, b);
+				PROBE2(throw, b, b);
+				STAP_PROBEV(v, zero);
+				STAP_PROBEV(v, three, a, b, a);
+			}
+		END
+		[ "$(sites glibc.o | wc -l)" = 5 ]
+	done
+}
+
+@test "a loop that waits for a semaphore ends" {
+	need_tracing
+	for cc in gcc clang; do
+		compile $cc -O2 -o loop <<-'END'
+			#include <usdt.h>
+			#include <unistd.h>
+			int main(void)
+			{
+				alarm(20);
+				while (!USDT_IS_ACTIVE(wait, here))
+					;
+				USDT_WITH_SEMA(wait, here, 5);
+				return 0;
+			}
+		END
+		run_traced "usdt:$PWD/loop:wait:here { @ = sum(arg0) }" "$PWD/loop"
+		[ "$status" = 0 ]
+		[[ "$output" == *"@: 5"* ]]
+	done
+}
+
+@test "usdt.h: semaphores of their own, shared, and none" {
+	for cc in gcc g++ clang clang++; do
+		for std in 99 17; do
+			case $cc in *++) dialect=c++${std/99/11} ;; *) dialect=c$std ;; esac
+			compile $cc -std=$dialect -Wall -Wextra -pedantic -Werror -O2 -o usdt <<-'END'
+				#include <usdt.h>
+				USDT_DEFINE_SEMA(shared);
+				static struct usdt_sema *address(void) { return &USDT_SEMA(shared); }
+				int main(int argc, char **argv)
+				{
+					USDT(g, plain);
+					USDT(g, args, argc, argv, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+					USDT_WITH_SEMA(g, own, argc);
+					USDT_WITH_EXPLICIT_SEMA(shared, g, first);
+					USDT_WITH_EXPLICIT_SEMA(shared, g, second, argc);
+					return USDT_IS_ACTIVE(g, own) + USDT_SEMA_IS_ACTIVE(shared) + address()->active;
+				}
+			END
+			./usdt
+			run sites usdt
+			[ "$(wc -l <<<"$output")" = 5 ]
+			[ "$(awk '$1 == "g:first" || $1 == "g:second" { print $4 }' <<<"$output" | sort -u | wc -l)" = 1 ]
+			[ "$(awk '{ print $4 }' <<<"$output" | sort -u | wc -l)" = 3 ]
+		done
+	done
+}
+
+@test "every face, every dialect, not a warning, from a plain -I" {
+	text='#include <nopal/sdt.h>
+	#include <usdt.h>
+	#include <sys/sdt.h>
+	struct pair { int a, b; };
+	enum color { RED, GREEN };
+	USDT_DEFINE_SEMA(shared);
+	int f(int a, char *b, double c, long double d, struct pair p, enum color e, float g, const volatile char h);
+	int f(int a, char *b, double c, long double d, struct pair p, enum color e, float g, const volatile char h)
+	{
+		NOPAL_PROBE(own, none);
+		NOPAL_PROBE(own, all, a, b, c, d, p, e, g, a > 3, b[0] % 3, "text", &p, f);
+		if (NOPAL_ENABLED(own, all))
+			NOPAL_PROBE(own, all, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
+		USDT(u, one, a, c);
+		USDT_WITH_SEMA(u, two);
+		if (USDT_IS_ACTIVE(u, two) || USDT_SEMA_IS_ACTIVE(shared))
+			USDT_WITH_EXPLICIT_SEMA(shared, u, three, a);
+		DTRACE_PROBE(d, four);
+		STAP_PROBE3(d, five, a, b, c);
+		return a;
+	}'
+	for cc in gcc clang; do
+		for std in c89 gnu89 c99 gnu99 c11 gnu11 c17 gnu17 c2x gnu2x; do
+			for opt in -O0 -O2; do
+				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror -c -o face.o <<<"$text"
+			done
+		done
+	done
+	for cc in g++ clang++; do
+		for std in c++98 gnu++98 c++11 c++14 c++17 gnu++17 c++20 c++2b; do
+			for opt in -O0 -O2; do
+				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror \
+					-c -o face.o <<<"${text/volatile /}"
+			done
+		done
+	done
+}
