@@ -12,7 +12,12 @@
 //   other N    N events at `other`, whose arg0 is in another register
 //   value V    one event at `value` with the 8-byte arg0 = V
 //   sema       answers "sema N", the semaphore's value
-//   nop5, nop10  run these sites
+//   nops       runs the sites `nop5` and `nop10`
+//   twice N    calls a function that returns 2 * N
+//   where      answers "sema N", the address of `int`
+//   exec       becomes itself again
+#define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -65,6 +70,12 @@ static __attribute__((noinline)) void fire_nops(void)
 {
 	__asm__ volatile(SITE(nop5) ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");
 	__asm__ volatile(SITE(nop10) ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0");
+}
+
+static __attribute__((noinline, noclone)) long fire_twice(long n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return 2 * n;
 }
 
 /* Address in memory to offset in our file, by our own map. */
@@ -155,6 +166,12 @@ static void obey(char *line)
 		fire_value(n);
 	else if (!strcmp(word, "sema"))
 		printf("sema %u\n", *(volatile unsigned short *)&site_semaphore);
+	else if (!strcmp(word, "where"))
+		printf("sema %ld\n", (long)site_int);
+	else if (!strcmp(word, "twice"))
+		printf("%ld\n", fire_twice(n));
+	else if (!strcmp(word, "exec"))
+		execl(program_invocation_name, program_invocation_name, "again", NULL);
 	else if (!strcmp(word, "nops"))
 		fire_nops();
 	else if (!strcmp(word, "other"))
@@ -171,7 +188,7 @@ static void obey(char *line)
 	}
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[8192];
 
@@ -183,8 +200,9 @@ int main(void)
 	show("value", site_value);
 	show("nop5", site_nop5);
 	show("nop10", site_nop10);
+	show("twice", fire_twice);
 	show("sema", &site_semaphore);
-	printf("ready\n");
+	printf(argc > 1 && argv[1] ? "done\n" : "ready\n");
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strncmp(line, "str ", 4)) {
 			line[strcspn(line, "\n")] = '\0';

@@ -238,9 +238,11 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 
 	if (err)
 		return err;
+	/* Only when the link is refused is it asked whether this kernel has such links at all. */
 	if (o->features->known[FEATURE_UPROBE_MULTI] >= 0)
 		err = link_multi(l, o, u, sites, count, program_fd);
-	else
+	if (o->features->known[FEATURE_UPROBE_MULTI] < 0 ||
+	    (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
 		err = link_each(l, o, u, sites, count, program_fd);
 	if (!err)
 		return 0;

@@ -420,24 +420,22 @@ static int attach_from(struct engine *e, const struct loaded *l, struct diag *d)
 
 	for (; l && !err; l = l->next)
 		err = attach_unit(&e->links, &o, &l->unit, l->fd, d);
-	if (err)
-		bpf_detach(e);
 	return err;
 }
 
 static int bpf_attach(struct engine *e, struct diag *d)
 {
+	int err = 0;
+
 	if (!e->control[CONTROL_START])
 		e->control[CONTROL_START] = now();
-	if (e->world.pids_fd >= 0) {
-		int err = follow_attach(&e->world, &e->links, d);
-
-		if (err) {
-			bpf_detach(e);
-			return err;
-		}
-	}
-	return attach_from(e, e->first, d);
+	if (e->world.pids_fd >= 0)
+		err = follow_attach(&e->world, &e->links, d);
+	if (!err)
+		err = attach_from(e, e->first, d);
+	if (err)
+		bpf_detach(e);
+	return err;
 }
 
 static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
