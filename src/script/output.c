@@ -278,6 +278,29 @@ static int check_print_map(struct check *c, struct expr *e)
 	return 0;
 }
 
+static bool is_readable(const struct type *value)
+{
+	return value->kind != TYPE_STATS && value->kind != TYPE_HIST && value->kind != TYPE_LHIST;
+}
+
+static int check_print_entry(struct check *c, struct expr *map)
+{
+	int err = check_map_key(c, map);
+
+	if (err)
+		return err;
+	if (!map->map->has_value)
+		return check_error(c, map, "undefined-map",
+				   "'%.*s' is printed, but nothing is ever stored in it",
+				   STR_FMT(map->map->name));
+	if (is_readable(&map->map->value))
+		return 0;
+	check_error(c, map, "unsupported", "printing one of several %s is not supported yet",
+		    map->map->value.kind == TYPE_STATS ? "statistics" : "histograms");
+	diag_hint(c->d, "print(%.*s) prints all of them", STR_FMT(map->map->name));
+	return -EINVAL;
+}
+
 /* print(@m), print(@m, top), print(@m, top, div), print(@m[key]), print(value) */
 int check_print(struct check *c, struct expr *e)
 {
@@ -289,27 +312,19 @@ int check_print(struct check *c, struct expr *e)
 	if (e->arg_count > 1)
 		return check_error(c, e->args[1], "wrong-arg-count",
 				   "only a whole map can be cut to its greatest values");
-	if (a->kind == EXPR_MAP) {
-		err = check_map_key(c, a);
-		if (!err && !a->map->has_value)
-			return check_error(c, a, "undefined-map",
-					   "'%.*s' is printed, but nothing is ever stored in it",
-					   STR_FMT(a->map->name));
-		return err;
-	}
+	if (a->kind == EXPR_MAP)
+		return check_print_entry(c, a);
 	err = check_expr(c, a);
 	return err ? err : check_storable(c, a, "a value to print");
 }
 
-/* print(@m[key]): the key, and the value when a script can read it */
+/* print(@m[key]): the key and the value */
 static int lower_print_entry(struct lower *l, const struct expr *map)
 {
 	const struct type *value = &map->map->value;
 	struct type types[2] = {map->map->key, *value};
 	struct field fields[2] = {{REG_NO, SLOT_NO}, {REG_NO, SLOT_NO}};
-	struct format f = {.kind = FORMAT_MAP_VALUE, .map = map->map->index, .field_count = 1};
-	bool is_readable =
-		value->kind != TYPE_STATS && value->kind != TYPE_HIST && value->kind != TYPE_LHIST;
+	struct format f = {.kind = FORMAT_MAP_VALUE, .map = map->map->index, .field_count = 2};
 	uint16_t key;
 	struct insn *i;
 	int err;
@@ -317,8 +332,8 @@ static int lower_print_entry(struct lower *l, const struct expr *map)
 	f.fields = types;
 	err = type_is_word(&types[0]) ? lower_word(l, map->args[0], &fields[0].reg)
 				      : lower_key(l, map, &fields[0].slot);
-	if (err || !is_readable)
-		return err ? err : lower_emit(l, &f, fields);
+	if (err)
+		return err;
 	key = fields[0].slot;
 	if (type_is_word(&types[0])) {
 		key = lower_slot(l, &types[0]);
@@ -335,7 +350,6 @@ static int lower_print_entry(struct lower *l, const struct expr *map)
 		i->d = fields[1].reg = lower_reg(l);
 	else
 		i->t = fields[1].slot = lower_slot(l, value);
-	f.field_count = 2;
 	return lower_emit(l, &f, fields);
 }
 
