@@ -210,6 +210,17 @@ static const struct trace_field fake_fields[] = {
 	 .is_array = true},
 };
 
+/* sched_wakeup has the first of them, and one elsewhere. */
+static const struct trace_field fake_other_fields[] = {
+	{.name = {"comm", 4},
+	 .c_type = {"char", 4},
+	 .offset = 8,
+	 .size = 16,
+	 .is_signed = true,
+	 .is_array = true},
+	{.name = {"pid", 3}, .c_type = {"pid_t", 5}, .offset = 28, .size = 4, .is_signed = true},
+};
+
 static int fake_event(void *self, struct arena *a, struct str category, struct str name,
 		      struct trace_event *out, struct diag *d)
 {
@@ -221,9 +232,10 @@ static int fake_event(void *self, struct arena *a, struct str category, struct s
 				    .id = 1,
 				    .fields = fake_fields,
 				    .field_count = sizeof(fake_fields) / sizeof(fake_fields[0])};
-	/* Another event has its fields elsewhere. */
-	if (str_eq_text(name, "sched_wakeup"))
+	if (str_eq_text(name, "sched_wakeup")) {
+		out->fields = fake_other_fields;
 		out->field_count = 2;
+	}
 	return 0;
 }
 

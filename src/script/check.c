@@ -304,7 +304,10 @@ static int check_body(struct check *c, struct stmt *s)
 	int first = 0;
 
 	for (; s; s = s->next) {
-		int err = check_stmt(c, s);
+		int err = place_number(c->s, s->mark, &s->place);
+
+		if (!err)
+			err = check_stmt(c, s);
 
 		first = first ? first : err;
 	}
@@ -316,6 +319,8 @@ int check_variant(struct check *c, struct variant *v)
 	struct expr *p = v->clause->predicate;
 	int err = 0, body;
 
+	if (place_number(c->s, v->clause->mark, &v->clause->place))
+		return -ENOMEM;
 	c->v = v;
 	c->block_depth = c->loop_depth = 0;
 	if (p)

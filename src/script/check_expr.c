@@ -840,6 +840,8 @@ int check_expr(struct check *c, struct expr *e)
 {
 	e->is_const = false;
 	e->shape = (struct shape){.pointers = 0};
+	if (place_number(c->s, e->mark, &e->place))
+		return -ENOMEM;
 	switch (e->kind) {
 	case EXPR_INT:
 	case EXPR_STRING:

@@ -38,8 +38,10 @@ static int check_all(struct check *c, const struct variants *all)
 	c->changed = false;
 	for (size_t i = 0; i < all->clause_count; i++) {
 		for (struct variant *v = all->first[i]; v; v = v->next) {
-			int err = check_variant(c, v);
+			int err;
 
+			c->is_repeated = v != all->first[i];
+			err = check_variant(c, v);
 			first = first ? first : err;
 			if (err && c->d)
 				break;

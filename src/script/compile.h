@@ -28,7 +28,8 @@ struct check {
 	struct diag *d;
 	unsigned pass; /* from 1 */
 	unsigned block_depth, loop_depth;
-	bool changed; /* a type has grown: check again */
+	bool is_repeated; /* another variant of the clause was checked: warnings are known */
+	bool changed;	  /* a type has grown: check again */
 };
 
 /* Type the whole clause for the places of `v`. -EINVAL after all its errors were told. */

@@ -32,10 +32,11 @@ struct variable {
 
 /* What a clause asks of its places, found by looking at its tree. */
 struct uses {
-	uint64_t args[2]; /* bit n: argN */
-	bool func;	  /* names of functions must be looked up */
-	bool fields;	  /* args.x: tracepoint formats must be read */
-	bool arch;	  /* registers: places of one architecture only */
+	uint64_t args[2];   /* bit n: argN */
+	bool func;	    /* names of functions must be looked up */
+	struct str *fields; /* args.x: tracepoint formats must be read */
+	size_t field_count, field_cap;
+	bool arch; /* registers: places of one architecture only */
 	bool stacks;
 };
 
@@ -76,7 +77,6 @@ struct script {
 	struct tree tree;
 	struct map *maps;
 	uint32_t map_count;
-	bool is_compiled; /* map types and numbers cannot change any more */
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;
@@ -87,11 +87,12 @@ struct span script_span(const struct script *s, struct mark m);
 /* Number of a text in a list; added when it is new. -ENOMEM. */
 int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out);
 
-/* Number of a piece of the script among the places of errors. -ENOMEM. */
-int place_number(struct script *s, struct mark m, uint32_t *out);
+/* Number a piece of the script among the places of errors, unless *place (its number + 1) is set.
+ * -ENOMEM. */
+int place_number(struct script *s, struct mark m, uint32_t *place);
 
 /* uses.c */
-void uses_find(const struct tree_clause *c, struct uses *out);
+int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */
 int resolve_places(struct script *s, const struct script_source *source, struct diag *d);
 /* compile.c: the code of all places that no program has yet */

@@ -576,10 +576,10 @@ static int lower_any(struct lower *l, const struct expr *e, uint16_t out)
 static int lower_here(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t outer = l->place;
-	int err = place_number(l->s, e->mark, &l->place);
+	int err;
 
-	if (!err)
-		err = lower_any(l, e, out);
+	l->place = e->place - 1;
+	err = lower_any(l, e, out);
 	l->place = outer;
 	return err;
 }

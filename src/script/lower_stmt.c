@@ -316,10 +316,9 @@ static int lower_stmt(struct lower *l, const struct stmt *s)
 {
 	uint32_t next_reg = l->next_reg;
 	bool copy_reads = l->copy_reads;
-	int err = place_number(l->s, s->mark, &l->place);
+	int err;
 
-	if (err)
-		return err;
+	l->place = s->place - 1;
 	l->depth++;
 	l->copy_reads = steps_variable(s->value) || steps_variable(s->target);
 	err = lower_any_stmt(l, s);
@@ -381,9 +380,10 @@ int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 {
 	const struct expr *p = v->clause->predicate;
 	struct label end = {0};
-	int err = place_number(l->s, v->clause->mark, &l->place);
+	int err = 0;
 
 	l->v = v;
+	l->place = v->clause->place - 1;
 	l->rounds = 1;
 	if (!err && p) {
 		uint32_t next_reg = l->next_reg;

@@ -476,7 +476,7 @@ static int add_event(void *arg, struct str category, struct str name)
 		    str_eq(known->attach.tracepoint, place.attach.tracepoint))
 			return 0;
 	}
-	if (q->clause->uses->fields) {
+	if (q->clause->uses->field_count) {
 		event = arena_new(a, struct trace_event);
 		err = event ? q->source->event(q->source->self, a, category, name, event, q->d)
 			    : -ENOMEM;
@@ -525,9 +525,8 @@ static int resolve_clause(struct script *s, const struct script_source *source,
 	if (!c->places) {
 		c->places = arena_new(&s->arena, struct place_list);
 		c->uses = arena_new(&s->arena, struct uses);
-		if (!c->places || !c->uses)
+		if (!c->places || !c->uses || uses_find(&s->arena, c, c->uses))
 			return -ENOMEM;
-		uses_find(c, c->uses);
 	}
 	for (struct probe_spec *spec = c->probes; spec; spec = spec->next) {
 		struct search q = {.s = s, .source = source, .clause = c, .spec = spec, .d = d};

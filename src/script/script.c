@@ -30,22 +30,17 @@ int text_number(struct script *s, struct text_list *list, struct str text, uint3
 	return 0;
 }
 
-int place_number(struct script *s, struct mark m, uint32_t *out)
+int place_number(struct script *s, struct mark m, uint32_t *place)
 {
 	struct span_list *list = &s->spans;
 
-	/* New ones mostly repeat what was asked for a moment ago. */
-	for (size_t i = list->count; i-- > 0;) {
-		if (list->items[i].at == m.at && list->items[i].len == m.len) {
-			*out = (uint32_t)i;
-			return 0;
-		}
-	}
+	if (*place)
+		return 0;
 	if (arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
 		       sizeof(*list->items)))
 		return -ENOMEM;
-	*out = (uint32_t)list->count;
 	list->items[list->count++] = script_span(s, m);
+	*place = (uint32_t)list->count;
 	return 0;
 }
 
@@ -76,15 +71,13 @@ static bool needs_images(const struct tree *t)
 	return false;
 }
 
-static bool uses_stacks(const struct tree *t)
+static bool uses_stacks(struct script *s)
 {
 	struct uses u;
 
-	for (const struct tree_clause *c = t->clauses; c; c = c->next) {
-		uses_find(c, &u);
-		if (u.stacks)
+	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
+		if (uses_find(&s->arena, c, &u) == 0 && u.stacks)
 			return true;
-	}
 	return false;
 }
 
@@ -110,7 +103,7 @@ static int fill(struct script *s, struct diag *d)
 		err = config_apply(s, d);
 	s->facts.only_begin_end = only_begin_end(&s->tree);
 	s->facts.needs_images = needs_images(&s->tree);
-	s->facts.uses_stacks = uses_stacks(&s->tree);
+	s->facts.uses_stacks = uses_stacks(s);
 	return err;
 }
 

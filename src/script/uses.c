@@ -1,40 +1,71 @@
 /* What a clause asks of its places: arguments, functions' names, tracepoint fields, registers. */
+#include <errno.h>
+
 #include "script/builtins.h"
 #include "script/inside.h"
 
-static void look_at_expr(const struct expr *e, struct uses *u)
+struct look {
+	struct arena *arena;
+	struct uses *uses;
+	bool failed;
+};
+
+static void add_field(struct look *l, struct str name)
 {
+	struct uses *u = l->uses;
+
+	for (size_t i = 0; i < u->field_count; i++)
+		if (str_eq(u->fields[i], name))
+			return;
+	if (arena_grow(l->arena, (void **)&u->fields, u->field_count, &u->field_cap,
+		       sizeof(*u->fields)))
+		l->failed = true;
+	else
+		u->fields[u->field_count++] = name;
+}
+
+static void look_at_name(struct look *l, struct str name)
+{
+	struct uses *u = l->uses;
 	unsigned number;
 
+	if (arg_number(name, &number))
+		u->args[number / 64] |= UINT64_C(1) << (number % 64);
+	u->func |= str_eq_text(name, "func");
+	u->arch |= str_eq_text(name, "reg") || str_eq_text(name, "retval");
+	u->stacks |= str_eq_text(name, "ustack") || str_eq_text(name, "usym") ||
+		     str_eq_text(name, "kstack") || str_eq_text(name, "ksym");
+}
+
+static void look_at_expr(struct look *l, const struct expr *e)
+{
 	if (!e)
 		return;
-	if ((e->kind == EXPR_NAME || e->kind == EXPR_CALL) && arg_number(e->text, &number))
-		u->args[number / 64] |= UINT64_C(1) << (number % 64);
-	if (e->kind == EXPR_NAME || e->kind == EXPR_CALL) {
-		u->func |= str_eq_text(e->text, "func");
-		u->arch |= str_eq_text(e->text, "reg") || str_eq_text(e->text, "retval");
-		u->stacks |= str_eq_text(e->text, "ustack") || str_eq_text(e->text, "usym") ||
-			     str_eq_text(e->text, "kstack") || str_eq_text(e->text, "ksym");
-	}
-	u->fields |= e->kind == EXPR_FIELD;
+	if (e->kind == EXPR_NAME || e->kind == EXPR_CALL)
+		look_at_name(l, e->text);
+	if (e->kind == EXPR_FIELD)
+		add_field(l, e->text);
 	for (unsigned i = 0; i < e->arg_count; i++)
-		look_at_expr(e->args[i], u);
+		look_at_expr(l, e->args[i]);
 }
 
-static void look_at_body(const struct stmt *s, struct uses *u)
+static void look_at_body(struct look *l, const struct stmt *s)
 {
 	for (; s; s = s->next) {
-		look_at_expr(s->target, u);
-		look_at_expr(s->value, u);
-		look_at_expr(s->to, u);
-		look_at_body(s->body, u);
-		look_at_body(s->other, u);
+		look_at_expr(l, s->target);
+		look_at_expr(l, s->value);
+		look_at_expr(l, s->to);
+		look_at_body(l, s->body);
+		look_at_body(l, s->other);
 	}
 }
 
-void uses_find(const struct tree_clause *c, struct uses *out)
+int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out)
 {
+	struct look l = {.arena = a, .uses = out};
+
 	memset(out, 0, sizeof(*out));
-	look_at_expr(c->predicate, out);
-	look_at_body(c->body, out);
+	look_at_expr(&l, c->predicate);
+	look_at_body(&l, c->body);
+	return l.failed ? -ENOMEM : 0;
 }

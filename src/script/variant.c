@@ -20,14 +20,21 @@ static void sign_args(const struct uses *u, const struct attach *a, struct buf *
 	}
 }
 
-static void sign_event(const struct trace_event *event, struct buf *out)
+static void sign_field(const struct trace_field *f, struct buf *out)
 {
-	for (unsigned i = 0; event && i < event->field_count; i++) {
-		const struct trace_field *f = &event->fields[i];
+	buf_printf(out, " %.*s %" PRIu32 "+%" PRIu32 "%c%c%c%c", STR_FMT(f->c_type), f->offset,
+		   f->size, f->is_signed ? 's' : 'u', f->is_array ? 'a' : '-',
+		   f->is_data_loc ? 'd' : '-', f->is_rel_loc ? 'r' : '-');
+}
 
-		buf_printf(out, " %.*s@%" PRIu32 "+%" PRIu32 "%c%c%c", STR_FMT(f->name), f->offset,
-			   f->size, f->is_signed ? 's' : 'u', f->is_array ? 'a' : '-',
-			   f->is_data_loc ? 'd' : '-');
+/* The fields that the clause uses. One that is not there differs from all others. */
+static void sign_event(const struct uses *u, const struct trace_event *event, struct buf *out)
+{
+	for (size_t i = 0; event && i < u->field_count; i++) {
+		buf_char(out, ' ');
+		for (unsigned k = 0; k < event->field_count; k++)
+			if (str_eq(event->fields[k].name, u->fields[i]))
+				sign_field(&event->fields[k], out);
 	}
 }
 
@@ -38,7 +45,7 @@ static void sign_place(const struct uses *u, const struct place *p, struct buf *
 	if (p->attach.arch && u->arch)
 		buf_printf(out, " %s", p->attach.arch->name);
 	sign_args(u, &p->attach, out);
-	sign_event(p->event, out);
+	sign_event(u, p->event, out);
 }
 
 /* The variant with this signature, made at the end of the list when it is new. */
