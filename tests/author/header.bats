@@ -402,7 +402,7 @@ write_cxx() {
 	int f(int a, char *b, double c, long double d, struct pair p, enum color e, float g, const volatile char h)
 	{
 		NOPAL_PROBE(own, none);
-		NOPAL_PROBE(own, all, a, b, c, d, p, e, g, a > 3, b[0] % 3, "text", &p, f);
+		NOPAL_PROBE(own, all, a, b, c, d, p, e, g, a > 3, b[0] % 3, "text", &p, &f);
 		if (NOPAL_ENABLED(own, all))
 			NOPAL_PROBE(own, all, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
 		USDT(u, one, a, c);
@@ -410,7 +410,7 @@ write_cxx() {
 		if (USDT_IS_ACTIVE(u, two) || USDT_SEMA_IS_ACTIVE(shared))
 			USDT_WITH_EXPLICIT_SEMA(shared, u, three, a);
 		DTRACE_PROBE(d, four);
-		STAP_PROBE3(d, five, a, b, c);
+		STAP_PROBE3(d, five, h, b, c);
 		return a;
 	}'
 	for cc in gcc clang; do
@@ -424,7 +424,7 @@ write_cxx() {
 		for std in c++98 gnu++98 c++11 c++14 c++17 gnu++17 c++20 c++2b; do
 			for opt in -O0 -O2; do
 				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror \
-					-c -o face.o <<<"${text/volatile /}"
+					-c -o face.o <<<"${text//volatile /}"
 			done
 		done
 	done
