@@ -55,3 +55,5 @@ run_file() {
 @test "numbers print the same from the kernel" { run_file numbers.txt; }
 
 @test "text prints the same from the kernel" { run_file text.txt; }
+
+@test "edges print the same from the kernel" { run_file edges.txt; }

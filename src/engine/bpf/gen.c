@@ -161,7 +161,8 @@ void gen_switch(struct gen *g, const int *labels)
 	for (uint32_t i = 0; i < g->unit->case_count; i++) {
 		if (labels[i] < 0 || (count && ranges[count - 1].label == labels[i]))
 			continue;
-		ranges[count++] = (struct range){count ? i : 0, labels[i]};
+		ranges[count] = (struct range){count ? i : 0, labels[i]};
+		count++;
 	}
 	if (count > 1) {
 		code_load(g->code, 8, R1, FRAME, STACK_COOKIE);
