@@ -212,8 +212,8 @@ static int make_scratch(struct engine *e, uint32_t size, struct diag *d)
 	e->world.scratch_size = size;
 	if (!size)
 		return 0;
-	e->world.scratch_count = 16;
-	while (e->world.scratch_count < e->world.cpus * 4)
+	e->world.scratch_count = 32; /* a sleeping program keeps its own: have some to spare */
+	while (e->world.scratch_count < e->world.cpus * 8)
 		e->world.scratch_count *= 2;
 	m.max_entries = e->world.scratch_count;
 	e->world.scratch_fd = kernel_map_create(&m);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SCRATCH_TRIES 8
+#define SCRATCH_TRIES 16
 #define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
 
 int gen_base(struct home h)

@@ -8,6 +8,8 @@
 
 #define FUNC_GET_FUNC_IP 173
 #define FUNC_GET_NS_PID	 120
+#define COMMON_SIZE	 8 /* bytes of the fields all tracepoints have */
+#define COMMON_PID	 4 /* where one of them is */
 
 /* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. A page that is not resident
  * is brought in where the program may sleep. Unreadable: 0, and counted. */
@@ -232,13 +234,20 @@ void gen_reg(struct gen *g, const struct insn *in)
 	read_by_case(g, in, same_arch, read_reg);
 }
 
-/* The bytes of a tracepoint. Its first 8 are not ours to read, but the pid among them is known
- * otherwise; a field that is not aligned is read through a helper. */
+/* The bytes of a tracepoint. Where the first 8 were, programs find something else; of them only the
+ * thread's number is known otherwise. A field that is not aligned is read through a helper. */
 void gen_field(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
 
-	if (in->imm >= 8 && in->imm % in->size == 0) {
+	if (in->imm == COMMON_PID && in->size == 4) {
+		code_call(c, BPF_FUNC_get_current_pid_tgid);
+		code_mov(c, R1, R0);
+	} else if (in->imm < COMMON_SIZE) {
+		gen_fail(g, -ENOTSUP, "hidden-field",
+			 "the kernel hides the common fields of a tracepoint, except common_pid");
+		return;
+	} else if (in->imm % in->size == 0) {
 		code_load(c, in->size, R1, CTX, (int)in->imm);
 	} else {
 		code_mov(c, R3, CTX);

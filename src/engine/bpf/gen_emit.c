@@ -27,13 +27,17 @@ uint32_t record_most(const struct format *f, bool *fixed)
 	return total;
 }
 
-/* R0 = wake-up flags. The window above the watermark is wide enough that no record can jump over
- * it, so the reader is woken when the ring fills, but not by each record while it is full. */
+/* R0 = wake-up flags. The window above the watermark is so wide that the records of all CPUs at
+ * once cannot jump over it, so the reader is woken when the ring fills, but not by each record
+ * while it is full. */
 static void wake_flags(struct gen *g, const struct format *f, uint32_t most)
 {
 	struct code *c = g->code;
 	int quiet = code_label(c), done = code_label(c);
+	uint32_t window = (most + 16) * (g->world->cpus + 1);
 
+	if (window > g->world->ring_bytes / 2)
+		window = g->world->ring_bytes / 2;
 	if (format_is_control(f)) {
 		code_const(c, R0, WAKE_NOW);
 		code_bind(c, quiet);
@@ -44,7 +48,7 @@ static void wake_flags(struct gen *g, const struct format *f, uint32_t most)
 	code_const(c, R2, 0); /* BPF_RB_AVAIL_DATA */
 	code_call(c, BPF_FUNC_ringbuf_query);
 	code_alu_imm(c, BPF_SUB, R0, (int32_t)(g->world->ring_bytes / 4));
-	code_jump_imm(c, BPF_JGE, R0, (int32_t)(most + 16), quiet);
+	code_jump_imm(c, BPF_JGE, R0, (int32_t)window, quiet);
 	code_const(c, R0, WAKE_NOW);
 	code_jump(c, done);
 	code_bind(c, quiet);

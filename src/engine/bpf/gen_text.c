@@ -298,9 +298,6 @@ static void text_field(struct gen *g, const struct insn *in)
 	} else {
 		code_load(c, 4, R1, CTX, (int)in->imm);
 		code_alu_imm(c, BPF_AND, R1, 0xffff);
-		code_mov(c, R3, CTX);
-		code_store(c, 8, FRAME, STACK_A, R1);
-		code_load(c, 8, R1, FRAME, STACK_A);
 		code_alu(c, BPF_ADD, TMP, R1);
 	}
 	gen_address(g, R1, s, HEAD_SIZE);
