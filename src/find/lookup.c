@@ -68,9 +68,14 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 		return -ENOMEM;
 	out->path = inner;
 	fd = open_below(root.ptr, inner.ptr);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		if (fd >= 0)
-			close(fd);
+	if (fd < 0) {
+		/* An old kernel, or a link of /proc on the way, which must not be followed there.
+		 */
+		out->open_path = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
+		return out->open_path.ptr && is_file(out->open_path.ptr, &st) ? 0 : -ENOENT;
+	}
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
 		return -ENOENT;
 	}
 	real = path_of_fd(fd, a);
