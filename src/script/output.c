@@ -6,6 +6,7 @@
 
 #define MAX_FIELDS   255
 #define JOIN_PIECES  16
+#define JOIN_BYTES   512 /* of each; all of them must fit into one record */
 #define DEFAULT_TIME "%H:%M:%S\n"
 #define KIND(kind)   (1u << (kind))
 #define NUMBERS	     (KIND(TYPE_INT) | KIND(TYPE_FLOAT))
@@ -383,7 +384,8 @@ int check_join(struct check *c, struct expr *e)
 
 int lower_join(struct lower *l, const struct expr *e, uint16_t out)
 {
-	struct type text = type_text(TYPE_STR, l->s->facts.max_strlen), types[JOIN_PIECES];
+	uint32_t most = l->s->facts.max_strlen < JOIN_BYTES ? l->s->facts.max_strlen : JOIN_BYTES;
+	struct type text = type_text(TYPE_STR, most), types[JOIN_PIECES];
 	struct field fields[JOIN_PIECES];
 	struct format f = {.kind = FORMAT_JOIN,
 			   .text = e->arg_count > 1 ? e->args[1]->text : STR(" "),

@@ -24,6 +24,7 @@ static struct str param_text(const struct script_options *o, const struct expr *
 int check_str(struct check *c, struct expr *e)
 {
 	struct expr *p = e->args[0];
+	uint64_t bytes;
 	int err;
 
 	if (p->kind == EXPR_PARAM) {
@@ -35,9 +36,12 @@ int check_str(struct check *c, struct expr *e)
 		return check_error(c, p, "wrong-arg-type", "this is a string already");
 	if (!err)
 		err = check_int(c, p, "the address of 'str'");
-	if (!err)
-		e->shape = shape_of(type_text(TYPE_STR, text_bytes(c, e)));
-	return err;
+	if (err)
+		return err;
+	bytes = text_bytes(c, e);
+	/* One byte more than asked for: what the script itself cuts gets no trailer. */
+	e->shape = shape_of(type_text(TYPE_STR, bytes + (bytes < c->s->facts.max_strlen)));
+	return 0;
 }
 
 static int lower_param_text(struct lower *l, const struct expr *p, uint16_t out)
