@@ -86,28 +86,42 @@ static int lower_variable_assign(struct lower *l, const struct expr *target,
 	return 0;
 }
 
+static uint16_t negated(struct lower *l, uint16_t reg)
+{
+	struct insn *i = lower_op(l, OP_NEG);
+
+	i->a = reg;
+	return i->d = lower_reg(l);
+}
+
+/* What the map holds, combined with `by`. */
+static uint16_t combined(struct lower *l, const struct stmt *s, uint16_t key, uint16_t by)
+{
+	struct insn *i = lower_op(l, OP_MAP_GET);
+	uint16_t value = i->d = lower_reg(l);
+
+	i->map = (uint16_t)s->target->map->index;
+	i->s = key;
+	lower_binary_op(l, s->op, s->target->map->value.is_signed, value, by, value);
+	return value;
+}
+
 /* @m += n and @m -= n are atomic; other operators read, compute and write. */
 static int lower_map_compound(struct lower *l, const struct stmt *s)
 {
 	bool is_add = s->op == OPERATOR_ADD, is_sub = s->op == OPERATOR_SUB;
-	uint16_t key, by, value;
+	uint16_t key, value;
 	struct insn *i;
-	int err = lower_word(l, s->value, &by);
+	int err = lower_word(l, s->value, &value);
 
 	if (!err)
 		err = lower_key(l, s->target, &key);
 	if (err)
 		return err;
-	value = is_add ? by : lower_reg(l);
-	i = lower_op(l, is_sub ? OP_NEG : OP_MAP_GET);
-	if (is_add)
-		l->count -= i != &l->spare;
-	i->d = value;
-	i->a = is_sub ? by : REG_NO;
-	i->s = is_sub ? SLOT_NO : key;
-	i->map = is_sub ? 0 : (uint16_t)s->target->map->index;
-	if (!is_add && !is_sub)
-		lower_binary_op(l, s->op, s->target->map->value.is_signed, value, by, value);
+	if (is_sub)
+		value = negated(l, value);
+	else if (!is_add)
+		value = combined(l, s, key, value);
 	i = lower_op(l, is_add || is_sub ? OP_MAP_ADD : OP_MAP_SET);
 	i->map = (uint16_t)s->target->map->index;
 	i->s = key;

@@ -382,6 +382,44 @@ int check_join(struct check *c, struct expr *e)
 	return 0;
 }
 
+/* The pointer at address `at`, and the text it points to. */
+static void load_piece(struct lower *l, uint16_t at, uint16_t pointer, uint16_t slot)
+{
+	struct insn *i = lower_op(l, OP_LOAD);
+
+	i->d = pointer;
+	i->a = at;
+	i->size = 8;
+	i = lower_op(l, OP_STR);
+	i->s = slot;
+	i->a = pointer;
+}
+
+/* Fill the slots from the array; those behind the NULL are empty, as what lies there is not ours.
+ */
+static void load_pieces(struct lower *l, uint16_t array, const struct field *pieces)
+{
+	struct label ends[JOIN_PIECES] = {{0}}, done = {0};
+	uint16_t at = lower_reg(l), pointer = lower_reg(l), step;
+	struct insn *i = lower_op(l, OP_MOV);
+
+	i->d = at;
+	i->a = array;
+	step = lower_const(l, 8);
+	for (unsigned n = 0; n < JOIN_PIECES; n++) {
+		load_piece(l, at, pointer, pieces[n].slot);
+		lower_goto(l, OP_JUMP_NOT, pointer, &ends[n]);
+		lower_binary_op(l, OPERATOR_ADD, false, at, step, at);
+	}
+	lower_goto(l, OP_JUMP, REG_NO, &done);
+	for (unsigned n = 0; n < JOIN_PIECES; n++) {
+		lower_bind(l, &ends[n]);
+		if (n + 1 < JOIN_PIECES)
+			lower_op(l, OP_ZERO)->s = pieces[n + 1].slot;
+	}
+	lower_bind(l, &done);
+}
+
 int lower_join(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t most = l->s->facts.max_strlen < JOIN_BYTES ? l->s->facts.max_strlen : JOIN_BYTES;
@@ -391,42 +429,17 @@ int lower_join(struct lower *l, const struct expr *e, uint16_t out)
 			   .text = e->arg_count > 1 ? e->args[1]->text : STR(" "),
 			   .fields = types,
 			   .field_count = JOIN_PIECES};
-	struct label ends[JOIN_PIECES] = {{0}};
-	struct label done = {0};
-	uint16_t array, step, at, piece;
-	struct insn *i;
+	uint16_t array;
 	int err = lower_word(l, e->args[0], &array);
 
 	(void)out;
 	if (err)
 		return err;
-	at = lower_reg(l);
-	piece = lower_reg(l);
-	i = lower_op(l, OP_MOV);
-	i->d = at;
-	i->a = array;
-	step = lower_const(l, 8);
 	for (unsigned n = 0; n < JOIN_PIECES; n++) {
 		types[n] = text;
 		fields[n] = (struct field){REG_NO, lower_slot(l, &text)};
-		i = lower_op(l, OP_LOAD);
-		i->d = piece;
-		i->a = at;
-		i->size = 8;
-		i = lower_op(l, OP_STR);
-		i->s = fields[n].slot;
-		i->a = piece;
-		/* Behind the NULL there is something else: read no further. */
-		lower_goto(l, OP_JUMP_NOT, piece, &ends[n]);
-		lower_binary_op(l, OPERATOR_ADD, false, at, step, at);
 	}
-	lower_goto(l, OP_JUMP, REG_NO, &done);
-	for (unsigned n = 0; n < JOIN_PIECES; n++) {
-		lower_bind(l, &ends[n]);
-		if (n + 1 < JOIN_PIECES)
-			lower_op(l, OP_ZERO)->s = fields[n + 1].slot;
-	}
-	lower_bind(l, &done);
+	load_pieces(l, array, fields);
 	return lower_emit(l, &f, fields);
 }
 
