@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "author/provider.h"
+#include "author/author.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

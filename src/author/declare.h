@@ -2,7 +2,7 @@
 #ifndef NOPAL_AUTHOR_DECLARE_H
 #define NOPAL_AUTHOR_DECLARE_H
 
-#include "author/provider.h"
+#include "provider/provider.h"
 #include "elf/write.h"
 
 /* Append the note of one probe for programs of machine `m`. */

@@ -1,7 +1,7 @@
 /* The header of a provider file: for each probe a macro that is the probe, a macro that says
  * whether anybody listens, and a prototype against which the compiler checks the arguments. Works
  * with our <sys/sdt.h> and with SystemTap's. */
-#include "author/provider.h"
+#include "author/author.h"
 
 /* Everything a comment may hold; the end of a comment is broken up. */
 static void add_comment_text(struct buf *out, struct str text)

@@ -2,7 +2,7 @@
  * that tracers count in, and one note a probe that tells what its arguments were declared as. It
  * holds no code, so it links with whatever the program was compiled for, also with branch
  * protection on. */
-#include "author/provider.h"
+#include "author/author.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* The public face of provider files: nopal/provider.h. */
-#include "author/provider.h"
+#include "author/author.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "author/declare.h"
-#include "author/provider.h"
+#include "author/author.h"
 #include "elf/write.h"
 #include "probe/describe.h"
 

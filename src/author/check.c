@@ -1,6 +1,6 @@
 /* What can only be said when all provider files have been read: which names collide. Every name
  * that the header and the object will define goes into one sorted list, where equal names meet. */
-#include "author/provider.h"
+#include "author/author.h"
 
 #include <errno.h>
 #include <stdlib.h>

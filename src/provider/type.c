@@ -3,7 +3,7 @@
  * needs them. */
 #include <errno.h>
 
-#include "author/provider_parse.h"
+#include "provider/parse.h"
 
 /* Brackets inside brackets, and pointers to pointers: more is not a declaration but an attack. */
 #define MAX_DEPTH 64

@@ -1,10 +1,10 @@
-/* What the two halves of the parser share: provider_parse.c reads the file, provider_type.c reads C
+/* What the two halves of the parser share: parse.c reads the file, type.c reads C
  * declarations. */
-#ifndef NOPAL_AUTHOR_PROVIDER_PARSE_H
-#define NOPAL_AUTHOR_PROVIDER_PARSE_H
+#ifndef NOPAL_PROVIDER_PARSE_H
+#define NOPAL_PROVIDER_PARSE_H
 
-#include "author/provider.h"
-#include "author/provider_lex.h"
+#include "provider/provider.h"
+#include "provider/lex.h"
 
 struct provider_parser {
 	struct provider_lexer lexer;

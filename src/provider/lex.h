@@ -1,8 +1,8 @@
 /* Words of a provider file. Skips blanks, comments of all kinds (C, C++, and `#` to the end of the
  * line) and preprocessor lines; turns line markers of cpp into positions in the file that the user
  * wrote. Tokens borrow from the text. */
-#ifndef NOPAL_AUTHOR_PROVIDER_LEX_H
-#define NOPAL_AUTHOR_PROVIDER_LEX_H
+#ifndef NOPAL_PROVIDER_LEX_H
+#define NOPAL_PROVIDER_LEX_H
 
 #include "base/diag.h"
 

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
-#include "author/provider_parse.h"
+#include "provider/parse.h"
 
 /* Brackets inside brackets in text that is passed over. */
 #define MAX_BRACKETS 256

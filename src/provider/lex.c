@@ -1,5 +1,5 @@
 /* The lexer of provider files. */
-#include "author/provider_lex.h"
+#include "provider/lex.h"
 
 #include <errno.h>
 

@@ -4,12 +4,12 @@
  *             probe word(const char *word, int n);
  *     };
  *
- * Text becomes a tree here; the tree becomes a header with one macro a probe (header.c) and an
- * object file with one semaphore a probe (object.c). */
-#ifndef NOPAL_AUTHOR_PROVIDER_H
-#define NOPAL_AUTHOR_PROVIDER_H
+ * Text becomes a tree here. The author room makes headers and objects of it; the catalogue tells
+ * what the arguments of probes are. */
+#ifndef NOPAL_PROVIDER_PROVIDER_H
+#define NOPAL_PROVIDER_PROVIDER_H
 
-#include "author/ctype.h"
+#include "provider/ctype.h"
 #include "base/diag.h"
 
 /* What every reader of notes can hold. */
@@ -72,16 +72,5 @@ int provider_parse(struct provider_file *file, struct str path, struct str text,
 
 /* The meaning of a typedef's name, NULL when the file has no such typedef. */
 const struct ctype *provider_find_typedef(const struct provider_file *file, struct str name);
-
-/* What no single line shows: probes that are declared twice, names that collide once they are
- * macros, no provider at all. Call once, after the last text. 0 or -EINVAL. */
-int provider_check(struct provider_file *file, struct diag *d);
-
-/* The C and C++ header. `name` is the name of the file it will be. */
-void provider_header(struct provider_file *file, struct str name, struct buf *out);
-
-/* The relocatable object file for a `target` such as "aarch64-linux-gnu". 0, -EINVAL for a target
- * nobody knows, -EIO when the ELF library refuses. */
-int provider_object(struct provider_file *file, struct str target, struct buf *out, struct diag *d);
 
 #endif

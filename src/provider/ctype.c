@@ -1,5 +1,5 @@
 /* Spelling of C types: as they were declared, and as a compiler can check them anywhere. */
-#include "author/ctype.h"
+#include "provider/ctype.h"
 
 /* Type names that C and D programs use without declaring them, and the compiler's own word for
  * each. Both gcc and clang define these macros for every CPU. */

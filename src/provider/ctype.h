@@ -1,8 +1,8 @@
 /* C types as a provider file declares them: a tree from the outside in, so that `char *argv[]` is
  * an array of pointers to char. Nothing here knows sizes: a provider file is for any CPU. Types
  * live in the arena of their provider file. */
-#ifndef NOPAL_AUTHOR_CTYPE_H
-#define NOPAL_AUTHOR_CTYPE_H
+#ifndef NOPAL_PROVIDER_CTYPE_H
+#define NOPAL_PROVIDER_CTYPE_H
 
 #include "base/arena.h"
 #include "base/buf.h"
