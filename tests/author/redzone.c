@@ -38,11 +38,12 @@ ALONE static unsigned flags(unsigned a, unsigned b)
 #ifdef __x86_64__
 	unsigned char less, odd;
 
-	__asm__ volatile("cmp %3, %2\n" STAP_PROBE_ASM(red, flags, STAP_PROBE_ASM_TEMPLATE(2)) "setb %0\n"
-			 "setp %1\n"
-			 : "=&q"(less), "=&q"(odd)
-			 : "r"(a), "r"(b), STAP_PROBE_ASM_OPERANDS(2, a, b)
-			 : "cc");
+	__asm__ volatile(
+		"cmp %3, %2\n" STAP_PROBE_ASM(red, flags, STAP_PROBE_ASM_TEMPLATE(2)) "setb %0\n"
+										      "setp %1\n"
+		: "=&q"(less), "=&q"(odd)
+		: "r"(a), "r"(b), STAP_PROBE_ASM_OPERANDS(2, a, b)
+		: "cc");
 	return less | (unsigned)odd << 1;
 #else
 	DTRACE_PROBE2(red, flags, a, b);
@@ -76,7 +77,9 @@ int main(int argc, char **argv)
 			wrong += below(in, n | 1) != expected;
 			break;
 		case 1: wrong += edge(k, k + 7) != (k ^ ((k + 7) << 1)); break;
-		case 2: wrong += flags(n, (unsigned)k << 16) != flags_expected(n, (unsigned)k << 16);
+		case 2:
+			wrong +=
+				flags(n, (unsigned)k << 16) != flags_expected(n, (unsigned)k << 16);
 		}
 	}
 	printf("%lu calls, %lu wrong\n", calls, wrong);
