@@ -225,13 +225,11 @@
 /* ---- What an argument is: one constant, and its value ---------------------------------------- */
 
 /* The constant, as the assembler takes it apart: bits 0-7 the last digit of the size, 8-15 the one
- * before it or 0, 16 signed, 17 in memory that the operand points to, 18-23 the size,
- * 24-30 the type class. */
-#define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)                      \
-	((48 + NOPAL_SDT_SHOWN(size, boxed) % 10) |                             \
-	 (NOPAL_SDT_SHOWN(size, boxed) > 9 ? (48 + (int)(size) / 10) << 8 : 0) | \
-	 ((is_signed) ? 1 << 16 : 0) | ((boxed) ? 1 << 17 : 0) |                \
-	 ((int)(size) & 63) << 18 | (type_class) << 24)
+ * before it, 16 signed, 17 in memory that the operand points to, 24-30 the type class. */
+#define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)           \
+	((int)(size) % 10 | (int)(size) / 10 << 8 |                  \
+	 ((is_signed) ? 1 << 16 : 0) | ((boxed) ? 1 << 17 : 0) |     \
+	 (type_class) << 24)
 
 /* Type classes of .note.nopal. */
 #define NOPAL_SDT_BYTES	   0 /* a struct, a vector, something else */
@@ -248,7 +246,6 @@
 	__inline__ __attribute__((__always_inline__, __artificial__, __unused__))
 
 /* Readers know values of up to 8 bytes; of a boxed one of 16 the note shows the low-order half. */
-#define NOPAL_SDT_SHOWN(size, boxed) ((boxed) && (int)(size) == 16 ? 8 : (int)(size))
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define NOPAL_SDT_SHOWN_AT(size) ((int)(size) == 16 ? 8 : 0)
 #else
@@ -297,6 +294,17 @@ template <class T, __SIZE_TYPE__ n> struct nopal_sdt_bare<volatile T[n]> {
 template <class T, __SIZE_TYPE__ n> struct nopal_sdt_bare<const volatile T[n]> {
 	typedef const volatile T *type;
 };
+
+#if __cplusplus >= 201103L
+template <class R, class... A> struct nopal_sdt_bare<R(A...)> {
+	typedef R (*type)(A...);
+};
+#endif
+#if __cplusplus >= 201703L
+template <class R, class... A> struct nopal_sdt_bare<R(A...) noexcept> {
+	typedef R (*type)(A...);
+};
+#endif
 
 /* Class and sign by type. */
 template <class T, bool is_enum> struct nopal_sdt_named {
@@ -478,11 +486,12 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile char *p
 
 #define NOPAL_SDT_ARG_TEXT(n) \
 	NOPAL_SDT_ARG_TEXT_(NOPAL_SDT_NUMBER("nopal_c" #n), "nopal_v" #n)
-#define NOPAL_SDT_ARG_TEXT_(code, value)                                           \
-	".if " code "&65536\n.ascii \"-\"\n.endif\n"                               \
-	".if " code "&65280\n.byte " code ">>8&255\n.endif\n"                      \
-	".byte " code "&255\n"                                                     \
-	".if " code "&131072\n.ascii \"@" NOPAL_SDT_DEREF(value) "\"\n.else\n"     \
+#define NOPAL_SDT_ARG_TEXT_(code, value)                                            \
+	".if " code "&65536\n.ascii \"-\"\n.endif\n"                                \
+	".if (" code "&196607)-131334\n" /* all but 16 bytes in memory */           \
+	".if " code "&65280\n.byte 48+((" code ">>8)&255)\n.endif\n"                \
+	".byte 48+(" code "&255)\n.else\n.ascii \"8\"\n.endif\n"                    \
+	".if " code "&131072\n.ascii \"@" NOPAL_SDT_DEREF(value) "\"\n.else\n"      \
 	".ascii \"@" NOPAL_SDT_VALUE(value) "\"\n.endif\n"
 #define NOPAL_SDT_BLANK ".ascii \" \"\n"
 #define NOPAL_SDT_TEXT_0
@@ -501,8 +510,9 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile char *p
 
 /* Two bytes an argument: class, with bit 7 for signed; size. */
 #define NOPAL_SDT_ARG_CLASSES(n) NOPAL_SDT_ARG_CLASSES_(NOPAL_SDT_NUMBER("nopal_c" #n))
-#define NOPAL_SDT_ARG_CLASSES_(code) \
-	".byte (" code ">>24&127)+(" code ">>9&128), " code ">>18&63\n"
+#define NOPAL_SDT_ARG_CLASSES_(code)                                         \
+	".byte ((" code ">>24)&127)+((" code ">>9)&128), "                   \
+	"(" code "&255)+10*((" code ">>8)&255)\n"
 #define NOPAL_SDT_CLASSES_0
 #define NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(1)
 #define NOPAL_SDT_CLASSES_2 NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(2)
@@ -838,7 +848,9 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
  * a declaration gives when the function is a template in a namespace, so there the load is written
  * out where we know how (elsewhere such templates do not link). */
 #if defined __cplusplus && !defined __clang__ && defined __x86_64__
-#define NOPAL_SDT_LOAD(symbol) NOPAL_SDT_LINE(movw symbol(%%rip), %0)
+#define NOPAL_SDT_LOAD(symbol) /* also for -masm=intel */              \
+	"{movw " NOPAL_SDT_STR(symbol) "(%%rip), %0|mov %0, WORD PTR " \
+	NOPAL_SDT_STR(symbol) "[rip]}\n"
 #elif defined __cplusplus && !defined __clang__ && defined __aarch64__
 #define NOPAL_SDT_LOAD(symbol)              \
 	NOPAL_SDT_LINE(adrp %x0, symbol)    \
