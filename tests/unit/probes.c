@@ -1,0 +1,177 @@
+/* The library's face for reading probes, on ourselves. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <sys/sdt.h>
+
+#include "nopal/probe.h"
+#include "session/pattern.h"
+
+__attribute__((noinline, used)) static void fires(int number)
+{
+	DTRACE_PROBE2(probestest, numbers, number, 42);
+}
+
+static void a_site_and_its_arguments(void **state)
+{
+	struct nopal_diag *d = nopal_diag_new();
+	const struct nopal_site *site;
+	struct nopal_probes *probes;
+	struct nopal_arg arg;
+	char *text;
+
+	(void)state;
+	assert_int_equal(nopal_probes_new(&probes), 0);
+	assert_int_equal(nopal_probes_find(probes, "/proc/self/exe:probestest:num*", 0, d), 1);
+	assert_int_equal(nopal_probes_count(probes), 1);
+	site = nopal_probes_site(probes, 0);
+	assert_null(nopal_probes_site(probes, 1));
+	assert_string_equal(nopal_site_file(site), "/proc/self/exe");
+	assert_string_equal(nopal_site_provider(site), "probestest");
+	assert_string_equal(nopal_site_name(site), "numbers");
+	assert_null(nopal_site_problem(site));
+	assert_true(nopal_site_offset(site) > 0);
+	assert_int_equal(nopal_site_arg_count(site), 2);
+	assert_int_equal(nopal_site_arg(site, 0, &arg), 0);
+	assert_int_equal(arg.size, 4);
+	assert_true(arg.is_signed);
+	assert_int_equal(nopal_site_arg(site, 2, &arg), -ERANGE);
+	text = nopal_site_pattern(site);
+	assert_string_equal(text, "usdt:/proc/self/exe:probestest:numbers");
+	free(text);
+	text = nopal_site_json(site);
+	assert_non_null(strstr(text, "\"provider\": \"probestest\", \"name\": \"numbers\""));
+	free(text);
+	text = nopal_site_arg_text(site, 0);
+	assert_int_equal(strncmp(text, "signed 4-byte ", 14), 0);
+	free(text);
+	assert_int_equal(nopal_diag_errors(d), 0);
+	nopal_probes_free(probes);
+	nopal_diag_free(d);
+}
+
+static void collections_grow_with_each_call(void **state)
+{
+	struct nopal_probes *probes;
+	int first, second;
+
+	(void)state;
+	assert_int_equal(nopal_probes_new(&probes), 0);
+	first = nopal_probes_file(probes, "/proc/self/exe", NULL);
+	second = nopal_probes_process(probes, getpid(), NULL);
+	assert_true(first >= 1);
+	assert_true(second >= first);
+	assert_int_equal(nopal_probes_count(probes), first + second);
+	assert_int_equal(nopal_probes_file(probes, "/nowhere", NULL), -ENOENT);
+	assert_int_equal(nopal_probes_count(probes), first + second);
+	nopal_probes_free(probes);
+}
+
+static void a_missing_probe_names_the_nearest(void **state)
+{
+	struct nopal_diag *d = nopal_diag_new();
+	struct nopal_probes *probes;
+
+	(void)state;
+	assert_int_equal(nopal_probes_new(&probes), 0);
+	assert_int_equal(nopal_probes_find(probes, "usdt:/proc/self/exe:probestest:nunbers", 0, d),
+			 -ENOENT);
+	assert_string_equal(nopal_diag_tag(d), "no-probe");
+	assert_non_null(strstr(nopal_diag_text(d), "did you mean 'probestest:numbers'?"));
+	nopal_probes_free(probes);
+	nopal_diag_free(d);
+}
+
+static void check_part(struct str part, const char *want)
+{
+	assert_int_equal(part.len, strlen(want));
+	assert_memory_equal(part.ptr, want, part.len);
+}
+
+static void patterns_have_parts(void **state)
+{
+	static const struct {
+		const char *text, *path, *provider, *name;
+	} cases[] = {
+		{"usdt:/bin/x:p:n", "/bin/x", "p", "n"},
+		{"U:/bin/x:p:n", "/bin/x", "p", "n"},
+		{"/bin/x:p:n", "/bin/x", "p", "n"},
+		{"usdt:/bin/x:n", "/bin/x", "", "n"},
+		{"usdt:/bin/x", "/bin/x", "", ""},
+		{"usdt::p:n", "", "p", "n"},
+		{"usdt:*", "*", "", ""},
+		{"usdt:\"/a:b c\":p:n", "/a:b c", "p", "n"},
+		{"usdt:/lib++\":\"x:p:n", "/lib++:x", "p", "n"},
+		{"usdt:\"/q\\\"\\\\\\x41\\t\":p:n", "/q\"\\A\t", "p", "n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct arena a = ARENA_INIT;
+		struct find_query q;
+
+		assert_int_equal(pattern_parse(str_from(cases[i].text), &a, &q, NULL), 0);
+		check_part(q.path, cases[i].path);
+		check_part(q.provider, cases[i].provider);
+		check_part(q.name, cases[i].name);
+		arena_free(&a);
+	}
+}
+
+static void wrong_patterns_are_refused(void **state)
+{
+	static const char *const cases[] = {"usdt:a:b:c:d", "a:b:c:d:e:f", "usdt:\"a:b:c", "\""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct diag d = DIAG_INIT;
+		struct arena a = ARENA_INIT;
+		struct find_query q;
+
+		assert_int_equal(pattern_parse(str_from(cases[i]), &a, &q, &d), -EINVAL);
+		assert_string_equal(d.first->tag, "bad-pattern");
+		diag_free(&d);
+		arena_free(&a);
+	}
+}
+
+/* Any bytes, quoted and read again, are the same bytes. */
+static void quoting_is_undone_by_parsing(void **state)
+{
+	(void)state;
+	for (unsigned c = 1; c < 256; c++) {
+		char path[] = {'/', 'a', (char)c, 'b'};
+		struct buf text = BUF_INIT;
+		struct arena a = ARENA_INIT;
+		struct find_query q;
+
+		pattern_quote(str_of(path, sizeof(path)), &text);
+		buf_text(&text, ":p:n");
+		assert_int_equal(pattern_parse(buf_as_str(&text), &a, &q, NULL), 0);
+		assert_int_equal(q.path.len, sizeof(path));
+		assert_memory_equal(q.path.ptr, path, sizeof(path));
+		buf_free(&text);
+		arena_free(&a);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_site_and_its_arguments),
+		cmocka_unit_test(collections_grow_with_each_call),
+		cmocka_unit_test(a_missing_probe_names_the_nearest),
+		cmocka_unit_test(patterns_have_parts),
+		cmocka_unit_test(wrong_patterns_are_refused),
+		cmocka_unit_test(quoting_is_undone_by_parsing),
+	};
+
+	fires(getpid());
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
