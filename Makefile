@@ -19,6 +19,9 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER
 LDLIBS := -lbpf -lelf -lz -lpthread
 
 SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
+# Probes made at run time, and all that they need: a library of its own that needs only libc.
+RUNTIME := $(wildcard src/author/runtime*.c) src/author/stub.c src/base/buf.c src/base/str.c src/base/utf8.c
+RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
 OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o)
 COMMANDS := $(wildcard cmd/*.c)
 UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
@@ -26,7 +29,8 @@ TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/
 FUZZERS := $(patsubst fuzz/%.c,$(O)/fuzz/%,$(wildcard fuzz/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(O)/examples/%,$(wildcard examples/*.c))
 
-all: $(if $(wildcard cmd/nopal.c),$(O)/nopal $(O)/dtrace) $(O)/libnopal.so $(O)/libnopal.a
+all: $(if $(wildcard cmd/nopal.c),$(O)/nopal $(O)/dtrace) $(O)/libnopal.so $(O)/libnopal.a \
+	$(O)/libnopal-runtime.so.0 $(O)/libnopal-runtime.a
 
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -44,6 +48,14 @@ $(O)/libnopal.a: $(OBJECTS)
 
 $(O)/libnopal.so: $(OBJECTS)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,libnopal.so.0 $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(O)/libnopal-runtime.a: $(RUNTIME_OBJECTS)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/libnopal-runtime.so.0: $(RUNTIME_OBJECTS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -lpthread
+	@ln -sf $(@F) $(O)/libnopal-runtime.so
 
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")

@@ -86,7 +86,7 @@ enum nopal_type {
 	NOPAL_STRING = 11,  /* the address of a string that ends in a NUL */
 	NOPAL_COUNTED = 12, /* two values: the address of bytes, and their number. A tracer sees
 			       two arguments: NAME, and behind it NAME_len; in bpftrace's words
-			       str(arg0, arg1 + 1), or buf(arg0, arg1) */
+			       str(arg0, arg1) */
 	NOPAL_FLOAT = 13,  /* a tracer sees the bits of the IEEE value, as an unsigned integer of */
 	NOPAL_DOUBLE = 14, /* its size; nopal knows from the description that they are a float */
 };

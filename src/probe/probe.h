@@ -18,6 +18,7 @@ struct site {
 	uint64_t semaphore; /* link-time address, adjusted; 0: none */
 	uint64_t offset;    /* location as a file offset; SITE_NO_OFFSET when no segment holds it */
 	uint64_t sema_offset; /* semaphore as a file offset; 0: none */
+	bool is_entry;	      /* a 5-byte nop at a function's first instruction */
 	struct str args;      /* the raw argument string */
 	struct operand *operands;
 	unsigned operand_count;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "elf/debugfile.h"
+#include "probe/entry.h"
 #include "probe/note.h"
 #include "probe/resolve.h"
 
@@ -263,6 +264,7 @@ int site_list_read(const struct image *image, struct str path, struct str root,
 	r.resolver.path = path;
 	r.resolver.root = root;
 	err = read_all(&r);
+	sites_find_entries(image, path, root, out);
 	image_close(debug);
 	return err;
 }

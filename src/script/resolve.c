@@ -122,6 +122,7 @@ static int add_site(struct search *q, const struct found_image *image, const str
 			   .path = arena_str(a, image->open_path),
 			   .offset = site->offset,
 			   .sema_offset = site->sema_offset,
+			   .is_entry = site->is_entry,
 			   .arch = image->sites->arch,
 			   .operands = site->operands,
 			   .operand_count = site->operand_count},

@@ -1,0 +1,490 @@
+/* Providers made at run time: their names and probes, loading and unloading. One lock is around
+ * everything but firing. It is a global, because a process that forks must be able to hold it: the
+ * child gets it unlocked, whatever other threads were doing. */
+#include "author/runtime.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "author/runtime_announce.h"
+#include "author/runtime_error.h"
+#include "base/export.h"
+
+#define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | RUNTIME_ANY_NAME)
+#define FIRST_BUCKETS 8
+
+struct nopal_runtime {
+	char *name;
+	unsigned flags;
+	struct probe_room *rooms, *last; /* in the order they were made */
+	struct probe_info **buckets;	 /* of probes by the hash of their names */
+	size_t bucket_count;		 /* a power of two */
+	size_t probe_count;
+	struct nopal_runtime *next, **link; /* all providers that have files */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct nopal_runtime *with_files; /* to be removed at exit */
+} global = {PTHREAD_MUTEX_INITIALIZER, NULL};
+
+static void lock(void)
+{
+	pthread_mutex_lock(&global.lock);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&global.lock);
+}
+
+static void remove_files(void)
+{
+	lock();
+	for (struct nopal_runtime *r = global.with_files; r; r = r->next)
+		for (struct probe_room *room = r->rooms; room; room = room->next)
+			room_unlink(room);
+	unlock();
+}
+
+static void prepare_process(void)
+{
+	pthread_atfork(lock, unlock, unlock);
+	atexit(remove_files);
+}
+
+/* ---- Names ---- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_plain_name(struct str name, const char *more)
+{
+	if (!name.len || !is_letter(*name.ptr))
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		if (!is_letter(name.ptr[i]) && !is_digit(name.ptr[i]) &&
+		    (!*more || !strchr(more, name.ptr[i])))
+			return false;
+	return true;
+}
+
+static int check_name(const char *what, const char *name, size_t max, unsigned flags,
+		      struct nopal_error *e)
+{
+	struct str s = str_from(name);
+
+	if (!s.len)
+		return runtime_fail(e, NOPAL_BAD_NAME, "a %s needs a name", what);
+	if (s.len > max)
+		return runtime_fail(e, NOPAL_BAD_NAME,
+				    "the name '%.32s...' of a %s is %zu bytes long, more than %zu",
+				    name, what, s.len, max);
+	if (!(flags & RUNTIME_ANY_NAME) && !is_plain_name(s, "-."))
+		return runtime_fail(e, NOPAL_BAD_NAME,
+				    "'%.100s' cannot be the name of a %s: a letter or _, then "
+				    "letters, digits, _, - and .",
+				    name, what);
+	return 0;
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
+	return h;
+}
+
+static struct probe_info *find(const struct nopal_runtime *r, const char *name, uint32_t hash)
+{
+	struct probe_info *p = r->buckets[hash & (r->bucket_count - 1)];
+
+	while (p && (p->hash != hash || strcmp(p->image.name.ptr, name)))
+		p = p->next;
+	return p;
+}
+
+/* Twice as many buckets; without memory for them it only gets slower. */
+static void grow_buckets(struct nopal_runtime *r)
+{
+	size_t count = r->bucket_count * 2;
+	struct probe_info **buckets = calloc(count, sizeof(struct probe_info *));
+
+	if (!buckets)
+		return;
+	for (size_t i = 0; i < r->bucket_count; i++)
+		while (r->buckets[i]) {
+			struct probe_info *p = r->buckets[i];
+
+			r->buckets[i] = p->next;
+			p->next = buckets[p->hash & (count - 1)];
+			buckets[p->hash & (count - 1)] = p;
+		}
+	free(r->buckets);
+	r->buckets = buckets;
+	r->bucket_count = count;
+}
+
+static void remember(struct nopal_runtime *r, struct probe_info *p)
+{
+	struct probe_info **bucket;
+
+	if (r->probe_count >= r->bucket_count)
+		grow_buckets(r);
+	bucket = &r->buckets[p->hash & (r->bucket_count - 1)];
+	p->next = *bucket;
+	*bucket = p;
+	r->probe_count++;
+}
+
+/* ---- Providers ---- */
+
+NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags,
+						     struct nopal_error *e)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct nopal_runtime *r;
+
+	if (!stub_host() || flags & ~KNOWN_FLAGS) {
+		runtime_fail(e, NOPAL_UNSUPPORTED,
+			     stub_host() ? "unknown flags 0x%x"
+					 : "no run-time probes on this CPU (flags 0x%x)",
+			     flags);
+		return NULL;
+	}
+	if (check_name("provider", name, NOPAL_MAX_PROVIDER, flags, e))
+		return NULL;
+	pthread_once(&once, prepare_process);
+	r = calloc(1, sizeof(*r));
+	if (r) {
+		r->flags = flags;
+		r->name = strdup(name);
+		r->bucket_count = FIRST_BUCKETS;
+		r->buckets = calloc(FIRST_BUCKETS, sizeof(struct probe_info *));
+	}
+	if (!r || !r->name || !r->buckets) {
+		runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a provider");
+		nopal_runtime_destroy(r);
+		return NULL;
+	}
+	return r;
+}
+
+static void join_with_files(struct nopal_runtime *r)
+{
+	if (r->link)
+		return;
+	r->next = global.with_files;
+	r->link = &global.with_files;
+	if (r->next)
+		r->next->link = &r->next;
+	global.with_files = r;
+}
+
+static void leave_with_files(struct nopal_runtime *r)
+{
+	if (!r->link)
+		return;
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	r->link = NULL;
+}
+
+static void free_probes(struct nopal_runtime *r)
+{
+	for (size_t i = 0; r->buckets && i < r->bucket_count; i++)
+		while (r->buckets[i]) {
+			struct probe_info *p = r->buckets[i];
+
+			r->buckets[i] = p->next;
+			free(p);
+		}
+	free(r->buckets);
+}
+
+NOPAL_EXPORT void nopal_runtime_destroy(struct nopal_runtime *r)
+{
+	if (!r)
+		return;
+	lock();
+	leave_with_files(r);
+	while (r->rooms) {
+		struct probe_room *room = r->rooms;
+
+		r->rooms = room->next;
+		if (room->fd >= 0)
+			announce_unloaded(r->name, room);
+		room_close(room);
+	}
+	unlock();
+	free_probes(r);
+	free(r->name);
+	free(r);
+}
+
+/* ---- Probes ---- */
+
+static int check_args(const struct nopal_runtime_arg *args, unsigned count, unsigned *values,
+		      size_t *text, struct nopal_error *e)
+{
+	*values = 0;
+	for (unsigned i = 0; i < count; i++) {
+		const struct value_type *types[2];
+		unsigned n = runtime_value_types(args[i].type, types);
+		struct str name = str_from(args[i].name);
+
+		if (!n)
+			return runtime_fail(e, NOPAL_BAD_ARGS, "argument %u has unknown type %d", i,
+					    (int)args[i].type);
+		if (name.len > NOPAL_MAX_NAME || (name.len && !is_plain_name(name, "")))
+			return runtime_fail(e, NOPAL_BAD_ARGS,
+					    "argument %u cannot be called '%.100s': a letter or _, "
+					    "then letters, digits and _",
+					    i, args[i].name);
+		*values += n;
+		*text += name.len + 1;
+		if (*values > NOPAL_MAX_VALUES)
+			return runtime_fail(e, NOPAL_BAD_ARGS,
+					    "the arguments have more than %d values",
+					    NOPAL_MAX_VALUES);
+	}
+	return 0;
+}
+
+/* Copy a text, with a NUL, to *at and move on. */
+static struct str keep(char **at, struct str s)
+{
+	char *start = *at;
+
+	if (s.len)
+		memcpy(start, s.ptr, s.len);
+	start[s.len] = '\0';
+	*at += s.len + 1;
+	return str_of(start, s.len);
+}
+
+static void fill_info(struct probe_info *p, struct str name, const struct nopal_runtime_arg *args,
+		      unsigned count, struct str description)
+{
+	char *at = p->text;
+	unsigned values = 0;
+
+	p->image.name = keep(&at, name);
+	p->image.description = keep(&at, description);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned n = runtime_value_types(args[i].type, &p->types[values]);
+
+		p->arg_types[i] = (uint8_t)args[i].type;
+		p->arg_values[i] = (uint8_t)values;
+		p->names[values] = keep(&at, str_from(args[i].name));
+		if (n > 1)
+			p->names[values + 1] = p->names[values];
+		values += n;
+	}
+	p->arg_count = (uint8_t)count;
+	p->image.value_count = values;
+	p->image.types = p->types;
+	p->image.names = p->names;
+	p->hash = hash_of(p->image.name.ptr);
+}
+
+static int new_info(const char *name, const struct nopal_runtime_arg *args, unsigned count,
+		    struct str description, struct probe_info **out, struct nopal_error *e)
+{
+	struct str s = str_from(name);
+	size_t text = s.len + 1 + description.len + 1;
+	unsigned values;
+	int err = check_args(args, count, &values, &text, e);
+
+	if (err)
+		return err;
+	if (description.len > NOPAL_MAX_DESCRIPTION)
+		return runtime_fail(e, NOPAL_BAD_ARGS, "a description has more than %d bytes",
+				    NOPAL_MAX_DESCRIPTION);
+	*out = calloc(1, sizeof(**out) + text);
+	if (!*out)
+		return runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a probe");
+	fill_info(*out, s, args, count, description);
+	return 0;
+}
+
+static int room_for_probe(struct nopal_runtime *r, struct probe_room **out, struct nopal_error *e)
+{
+	int err;
+
+	if (!r->last || !room_takes_more(r->last)) {
+		struct probe_room *room;
+
+		err = room_open(&room, e);
+		if (err)
+			return err;
+		if (r->last)
+			r->last->next = room;
+		else
+			r->rooms = room;
+		r->last = room;
+	}
+	*out = r->last;
+	return 0;
+}
+
+static int add_probe(struct nopal_runtime *r, struct probe_info *p, struct nopal_error *e)
+{
+	int err;
+
+	if (!(r->flags & RUNTIME_ANY_NAME) && find(r, p->image.name.ptr, p->hash))
+		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.60s' has a probe '%.100s' already",
+				    r->name, p->image.name.ptr);
+	p->provider = r;
+	err = room_for_probe(r, &p->room, e);
+	if (!err)
+		err = room_add(p->room, &p->image, p, &p->handle, e);
+	if (!err)
+		remember(r, p);
+	return err;
+}
+
+NOPAL_EXPORT struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, const char *name,
+						     const struct nopal_runtime_arg *args,
+						     unsigned arg_count, const char *description,
+						     struct nopal_error *e)
+{
+	struct probe_info *p = NULL;
+	int err = check_name("probe", name, NOPAL_MAX_NAME, r->flags, e);
+
+	if (!err)
+		err = new_info(name, args, arg_count, str_from(description), &p, e);
+	if (err)
+		return NULL;
+	lock();
+	err = add_probe(r, p, e);
+	unlock();
+	if (!err)
+		return p->handle;
+	free(p);
+	return NULL;
+}
+
+/* ---- Loading ---- */
+
+NOPAL_EXPORT int nopal_runtime_load(struct nopal_runtime *r, struct nopal_error *e)
+{
+	int err = 0;
+
+	lock();
+	if (r->flags & NOPAL_RUNTIME_FILE)
+		join_with_files(r);
+	for (struct probe_room *room = r->rooms; room && !err; room = room->next) {
+		if (room->fd >= 0)
+			continue;
+		err = room_load(room, r->name, r->flags, e);
+		if (!err)
+			announce_loaded(r->name, room);
+	}
+	unlock();
+	return err;
+}
+
+NOPAL_EXPORT int nopal_runtime_unload(struct nopal_runtime *r, struct nopal_error *e)
+{
+	int err = 0;
+
+	lock();
+	for (struct probe_room *room = r->rooms; room && !err; room = room->next) {
+		if (room->fd < 0)
+			continue;
+		announce_unloaded(r->name, room);
+		err = room_unload(room, e);
+	}
+	unlock();
+	return err;
+}
+
+/* ---- Questions ---- */
+
+NOPAL_EXPORT const char *nopal_runtime_name(const struct nopal_runtime *r)
+{
+	return r->name;
+}
+
+NOPAL_EXPORT bool nopal_runtime_is_loaded(struct nopal_runtime *r)
+{
+	bool loaded = false;
+
+	lock();
+	for (struct probe_room *room = r->rooms; room && !loaded; room = room->next)
+		loaded = room->fd >= 0;
+	unlock();
+	return loaded;
+}
+
+NOPAL_EXPORT unsigned nopal_runtime_probe_count(struct nopal_runtime *r)
+{
+	size_t count;
+
+	lock();
+	count = r->probe_count;
+	unlock();
+	return (unsigned)count;
+}
+
+NOPAL_EXPORT struct nopal_probe *nopal_runtime_find(struct nopal_runtime *r, const char *name)
+{
+	struct probe_info *p;
+
+	lock();
+	p = name ? find(r, name, hash_of(name)) : NULL;
+	unlock();
+	return p ? p->handle : NULL;
+}
+
+NOPAL_EXPORT const char *nopal_probe_name(const struct nopal_probe *p)
+{
+	return p->info->image.name.ptr;
+}
+
+NOPAL_EXPORT struct nopal_runtime *nopal_probe_provider(const struct nopal_probe *p)
+{
+	return p->info->provider;
+}
+
+NOPAL_EXPORT unsigned nopal_probe_arg_count(const struct nopal_probe *p)
+{
+	return p->info->arg_count;
+}
+
+NOPAL_EXPORT unsigned nopal_probe_value_count(const struct nopal_probe *p)
+{
+	return p->info->image.value_count;
+}
+
+NOPAL_EXPORT enum nopal_type nopal_probe_arg_type(const struct nopal_probe *p, unsigned i)
+{
+	return i < p->info->arg_count ? (enum nopal_type)p->info->arg_types[i] : (enum nopal_type)0;
+}
+
+NOPAL_EXPORT const char *nopal_probe_arg_name(const struct nopal_probe *p, unsigned i)
+{
+	return i < p->info->arg_count ? p->info->names[p->info->arg_values[i]].ptr : "";
+}
+
+NOPAL_EXPORT int nopal_probe_fd(const struct nopal_probe *p)
+{
+	int fd;
+
+	lock();
+	fd = p->info->room->fd;
+	unlock();
+	return fd;
+}

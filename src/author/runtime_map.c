@@ -1,0 +1,216 @@
+/* Mapping images; see runtime_map.h. MAP_FIXED over a mapping replaces it in one step: no other
+ * thread finds a hole there. */
+#include "author/runtime_map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "author/runtime_error.h"
+#include "author/runtime_file.h"
+
+#define ROOM_SIZE (IMAGE_DATA + 2 * 65536)
+
+_Static_assert(IMAGE_STUBS + (size_t)IMAGE_MAX * (STUB_SIZE + 2) <= 2 * 65536,
+	       "the semaphores end within the room");
+_Static_assert(sizeof(struct nopal_probe) == STUB_SIZE, "handles are as far apart as stubs");
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+int room_open(struct probe_room **out, struct nopal_error *e)
+{
+	struct probe_room *room = calloc(1, sizeof(*room));
+	void *base = MAP_FAILED;
+
+	if (room)
+		base = mmap(NULL, ROOM_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED) {
+		free(room);
+		return runtime_fail(e, NOPAL_NO_MEMORY, "no memory for probes: %m");
+	}
+	room->base = base;
+	room->fd = -1;
+	*out = room;
+	return 0;
+}
+
+void room_unlink(struct probe_room *room)
+{
+	if (room->path && room->owner == getpid())
+		unlink(room->path);
+}
+
+static void forget_file(struct probe_room *room)
+{
+	room_unlink(room);
+	free(room->path);
+	room->path = NULL;
+	if (room->fd >= 0)
+		close(room->fd);
+	room->fd = -1;
+}
+
+void room_close(struct probe_room *room)
+{
+	if (!room)
+		return;
+	munmap(room->base, ROOM_SIZE);
+	forget_file(room);
+	free(room->probes);
+	free(room);
+}
+
+static int make_place(struct probe_room *room)
+{
+	size_t cap = room->cap ? room->cap * 2 : 4;
+	const struct image_probe **more;
+
+	if (room->count < room->cap)
+		return 0;
+	more = realloc(room->probes, cap * sizeof(*more));
+	if (!more)
+		return -1;
+	room->probes = more;
+	room->cap = cap;
+	return 0;
+}
+
+int room_add(struct probe_room *room, const struct image_probe *probe,
+	     const struct probe_info *info, struct nopal_probe **out, struct nopal_error *e)
+{
+	unsigned char *stub = room->base + image_stub_at(room->count);
+	struct nopal_probe *handle = (struct nopal_probe *)(stub + NOPAL_PROBE_DISTANCE);
+
+	if (make_place(room))
+		return runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a probe");
+	memcpy(stub, stub_host()->code, STUB_SIZE);
+	handle->info = info;
+	room->probes[room->count++] = probe;
+	*out = handle;
+	return 0;
+}
+
+/* ---- Loading ---- */
+
+static int make_file(struct probe_room *room, const char *provider, unsigned flags,
+		     struct nopal_error *e)
+{
+	struct buf image = BUF_INIT;
+	char name[NOPAL_MAX_PROVIDER + 8];
+	int fd;
+
+	image_write(stub_host(), str_from(provider), room->probes, room->count, &image);
+	if (image.failed) {
+		fd = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for the image of '%s'", provider);
+	} else if (flags & NOPAL_RUNTIME_FILE) {
+		fd = named_file_make(provider, buf_as_str(&image), &room->path, e);
+		room->owner = getpid();
+	} else {
+		snprintf(name, sizeof(name), "nopal:%s", provider);
+		fd = memfd_make(name, buf_as_str(&image));
+		if (fd < 0)
+			fd = runtime_fail(e,
+					  errno == EMFILE || errno == ENFILE || errno == ENOMEM
+						  ? NOPAL_NO_MEMORY
+						  : NOPAL_SYSTEM,
+					  "cannot make a memory file for the probes of '%s': %m",
+					  provider);
+	}
+	buf_free(&image);
+	room->fd = fd < 0 ? -1 : fd;
+	return fd < 0 ? fd : 0;
+}
+
+static int map_over(unsigned char *at, size_t size, int access, int fd, size_t offset)
+{
+	int how = MAP_PRIVATE | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
+
+	return mmap(at, size, access, how, fd, (off_t)offset) == MAP_FAILED ? -1 : 0;
+}
+
+/* The semaphores come first: whoever hears of the code looks for them. */
+static int map_image(struct probe_room *room)
+{
+	struct image_layout at = image_layout_of(room->count);
+	size_t page = whole_pages(1), first = at.semaphores_at / page * page;
+
+	room->data_pages = whole_pages(at.semaphores_end) - first;
+	room->code_pages = whole_pages(at.code_end);
+	if (map_over(room->base + IMAGE_DATA + first, room->data_pages, PROT_READ | PROT_WRITE,
+		     room->fd, first))
+		return -1;
+	return map_over(room->base, room->code_pages, PROT_READ | PROT_EXEC, room->fd, 0);
+}
+
+static void forget_semaphores(struct probe_room *room)
+{
+	size_t page = whole_pages(1);
+	size_t first = image_layout_of(room->count).semaphores_at / page * page;
+
+	map_over(room->base + IMAGE_DATA + first, room->data_pages, PROT_READ | PROT_WRITE, -1, 0);
+}
+
+int room_load(struct probe_room *room, const char *provider, unsigned flags, struct nopal_error *e)
+{
+	int err;
+
+	if (room->fd >= 0)
+		return 0;
+	err = make_file(room, provider, flags, e);
+	if (err)
+		return err;
+	room->closed = true;
+	if (!map_image(room))
+		return 0;
+	err = runtime_fail(e, NOPAL_SYSTEM, "cannot map the probes of '%s': %m", provider);
+	forget_semaphores(room);
+	forget_file(room);
+	return err;
+}
+
+/* ---- Unloading ---- */
+
+/* A file of stubs that no tracer knows, for threads that have seen a probe enabled and are about to
+ * call it. */
+static int make_idle_file(const struct probe_room *room)
+{
+	struct buf stubs = BUF_INIT;
+	int fd = -1;
+
+	buf_fill(&stubs, '\0', IMAGE_STUBS);
+	for (size_t i = 0; i < room->count; i++)
+		buf_add(&stubs, stub_host()->code, STUB_SIZE);
+	errno = ENOMEM;
+	if (!stubs.failed)
+		fd = memfd_make("nopal-idle", buf_as_str(&stubs));
+	buf_free(&stubs);
+	return fd;
+}
+
+int room_unload(struct probe_room *room, struct nopal_error *e)
+{
+	int fd, err;
+
+	if (room->fd < 0)
+		return 0;
+	fd = make_idle_file(room);
+	if (fd < 0)
+		return runtime_fail(e, NOPAL_SYSTEM, "cannot unload probes: no memory file: %m");
+	err = map_over(room->base, room->code_pages, PROT_READ | PROT_EXEC, fd, 0);
+	if (err)
+		err = runtime_fail(e, NOPAL_SYSTEM, "cannot unload probes: mmap: %m");
+	close(fd);
+	if (err)
+		return err;
+	forget_semaphores(room);
+	forget_file(room);
+	return 0;
+}
