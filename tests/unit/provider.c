@@ -127,6 +127,8 @@ static const struct {
 	{"void (*signal(int sig, void (*f)(int)))(int)",
 	 "void (*signal(int sig, void (*f)(int)))(int)", "void (*(*)(int, void (*)(int)))(int)"},
 	{"int (x)", "int x", "int"},
+	{"int ((*x))", "int *x", "const volatile int *"},
+	{"int (*((*(f)))(char))[2]", "int (*(*f)(char))[2]", "int (*(*)(char))[2]"},
 	{"int (*(x)[3])(uint8_t)", "int (*x[3])(uint8_t)",
 	 "int (*const volatile *)(__UINT8_TYPE__)"},
 	{"int *const *volatile p", "int *const *volatile p", "int *const volatile *"},
@@ -295,7 +297,8 @@ static void test_objects_are_reproducible(void **state)
 /* What the object's note tells comes back as it was declared. */
 static void test_declarations_are_read_back(void **state)
 {
-	static const char *const shown[] = {"const char *word", "unsigned long n", "zone_t z", "char c"};
+	static const char *const shown[] = {"const char *word", "unsigned long n", "zone_t z",
+					    "char c"};
 	struct descriptions ds = {0};
 	struct description about;
 	struct arena arena = ARENA_INIT;
@@ -304,8 +307,9 @@ static void test_declarations_are_read_back(void **state)
 	struct compiled c;
 
 	(void)state;
-	compile(&c, "typedef unsigned long count;"
-		    "provider p { probe a(const char *word, unsigned long n, zone_t z, char c); };");
+	compile(&c,
+		"typedef unsigned long count;"
+		"provider p { probe a(const char *word, unsigned long n, zone_t z, char c); };");
 	assert_int_equal(c.err, 0);
 	declare_probe(c.file.providers->probes, elf_machine_for(STR("s390x")), &notes);
 	assert_int_equal(descriptions_decode(buf_as_str(&notes), 8, true, 0, &ds), 0);

@@ -1,12 +1,8 @@
-/* The C half of the provider grammar: specifiers, declarators, structs, unions and enums, as C11
- * writes them, with the spellings of gcc. Members of structs are checked and forgotten: no output
- * needs them. */
+/* C's specifiers in a provider file: const unsigned long, struct node { … }, as C11 and gcc spell
+ * them. Members of structs are checked and forgotten: no output needs them. */
 #include <errno.h>
 
 #include "provider/parse.h"
-
-/* Brackets inside brackets, and pointers to pointers: more is not a declaration but an attack. */
-#define MAX_DEPTH 64
 
 /* The words of an arithmetic type, two bits each so that "long long" can be counted. */
 enum {
@@ -123,18 +119,18 @@ static int find_word(struct str text)
 	return -1;
 }
 
-static const struct ctype *find_typedef(const struct provider_parser *p, struct str name)
+bool is_specifier_word(struct str text)
 {
-	return provider_find_typedef(p->file, name);
+	return find_word(text) >= 0;
 }
 
 bool parse_at_type(const struct provider_parser *p)
 {
 	return p->tok.kind == TOKEN_WORD &&
-	       (find_word(p->tok.text) >= 0 || find_typedef(p, p->tok.text));
+	       (find_word(p->tok.text) >= 0 || provider_find_typedef(p->file, p->tok.text));
 }
 
-static struct ctype *new_type(struct provider_parser *p, enum ctype_kind kind,
+struct ctype *parser_new_type(struct provider_parser *p, enum ctype_kind kind,
 			      const struct ctype *to)
 {
 	struct ctype *t = arena_new(&p->file->arena, struct ctype);
@@ -146,13 +142,7 @@ static struct ctype *new_type(struct provider_parser *p, enum ctype_kind kind,
 	return t;
 }
 
-/* From the start of `first` to the end of the last token that was taken. */
-static struct str taken_since(const struct provider_parser *p, const char *first)
-{
-	return str_of(first, (size_t)(p->last.ptr + p->last.len - first));
-}
-
-static int enter(struct provider_parser *p)
+int parser_enter(struct provider_parser *p)
 {
 	if (++p->depth <= MAX_DEPTH)
 		return 0;
@@ -255,7 +245,7 @@ static int parse_members(struct provider_parser *p)
 	return err ? err : parser_advance(p);
 }
 
-static int skip_attributes(struct provider_parser *p)
+int parse_attributes(struct provider_parser *p)
 {
 	int word, err = 0;
 
@@ -274,7 +264,7 @@ static int parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct 
 {
 	int err = parser_advance(p);
 
-	err = err ? err : skip_attributes(p);
+	err = err ? err : parse_attributes(p);
 	if (err)
 		return err;
 	out->kind = kind;
@@ -288,11 +278,28 @@ static int parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct 
 	}
 	if (err || !parser_at(p, "{"))
 		return err;
-	err = enter(p);
+	err = parser_enter(p);
 	if (!err)
 		err = kind == CTYPE_ENUM ? parse_enumerators(p) : parse_members(p);
 	p->depth--;
-	return err ? err : skip_attributes(p);
+	return err ? err : parse_attributes(p);
+}
+
+int parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
+{
+	int word, err = 0;
+
+	while (!err && p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0) {
+		if (words[word].kind == WORD_SKIP_ARGS) {
+			err = parse_attributes(p);
+			continue;
+		}
+		if (words[word].kind != WORD_QUALIFIER)
+			break;
+		*qualifiers |= words[word].value;
+		err = parser_advance(p);
+	}
+	return err;
 }
 
 static int take_storage(struct provider_parser *p, struct specifiers *s)
@@ -310,7 +317,7 @@ static int take_type_name(struct provider_parser *p, struct specifiers *s)
 	if (str_index(p->tok.text, '$') >= 0)
 		return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a name of C",
 				   STR_FMT(p->tok.text));
-	s->type->to = find_typedef(p, p->tok.text);
+	s->type->to = provider_find_typedef(p->file, p->tok.text);
 	s->type->kind = CTYPE_NAMED;
 	s->type->name = p->tok.text;
 	if (!s->type->to && str_eq_text(p->tok.text, "string")) {
@@ -328,7 +335,7 @@ int parse_specifiers(struct provider_parser *p, struct specifiers *out)
 	bool named = false;
 	int err = 0;
 
-	*out = (struct specifiers){.type = new_type(p, CTYPE_NAMED, NULL)};
+	*out = (struct specifiers){.type = parser_new_type(p, CTYPE_NAMED, NULL)};
 	if (!out->type)
 		return -ENOMEM;
 	while (!err && p->tok.kind == TOKEN_WORD) {
@@ -338,7 +345,7 @@ int parse_specifiers(struct provider_parser *p, struct specifiers *out)
 		if (i < 0 && (named || sum))
 			break;
 		if ((kind == WORD_TAG && (named || sum)) || (kind == WORD_TYPE && named)) {
-			out->at = taken_since(p, first);
+			out->at = parser_taken_since(p, first);
 			return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
 					   STR_FMT(p->tok.text), STR_FMT(out->at));
 		}
@@ -352,7 +359,7 @@ int parse_specifiers(struct provider_parser *p, struct specifiers *out)
 		else if (kind == WORD_STORAGE)
 			err = take_storage(p, out);
 		else if (kind == WORD_SKIP_ARGS)
-			err = skip_attributes(p);
+			err = parse_attributes(p);
 		else {
 			if (kind == WORD_QUALIFIER)
 				out->type->qualifiers |= words[i].value;
@@ -363,220 +370,6 @@ int parse_specifiers(struct provider_parser *p, struct specifiers *out)
 		return err;
 	if (!named && !sum)
 		return parser_expected(p, "a type");
-	out->at = taken_since(p, first);
+	out->at = parser_taken_since(p, first);
 	return named ? 0 : finish_sum(p, out, sum);
-}
-
-/* pointer = { "*" { qualifier } } */
-static int parse_pointers(struct provider_parser *p, const struct ctype **type)
-{
-	int err = 0;
-
-	while (!err && parser_at(p, "*")) {
-		struct ctype *pointer = new_type(p, CTYPE_POINTER, *type);
-		int word;
-
-		if (!pointer)
-			return -ENOMEM;
-		*type = pointer;
-		err = parser_advance(p);
-		while (!err && p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0) {
-			if (words[word].kind == WORD_SKIP_ARGS) {
-				err = skip_attributes(p);
-				continue;
-			}
-			if (words[word].kind != WORD_QUALIFIER)
-				break;
-			pointer->qualifiers |= words[word].value;
-			err = parser_advance(p);
-		}
-	}
-	return err;
-}
-
-/* suffix = { "[" [size] "]" } | "(" arguments ")" [suffix] */
-static int parse_suffix(struct provider_parser *p, const struct ctype **type)
-{
-	struct ctype *outer;
-	struct carg *args;
-	int err = 0;
-
-	if (!parser_at(p, "[") && !parser_at(p, "("))
-		return 0;
-	outer = new_type(p, parser_at(p, "[") ? CTYPE_ARRAY : CTYPE_FUNCTION, NULL);
-	if (!outer)
-		return -ENOMEM;
-	err = enter(p);
-	if (!err && outer->kind == CTYPE_ARRAY) {
-		err = parser_advance(p);
-		err = err ? err : parser_skip_to(p, "]", &outer->bound);
-		err = err ? err : parser_advance(p);
-	} else if (!err) {
-		err = parse_args(p, &args, &outer->variadic);
-		outer->args = err ? NULL : args;
-	}
-	err = err ? err : parse_suffix(p, type);
-	p->depth--;
-	if (err)
-		return err;
-	outer->to = *type;
-	*type = outer;
-	return 0;
-}
-
-/* Does the "(" at hand hold the rest of the declarator, or the arguments of a nameless function? */
-static bool at_inner_declarator(const struct provider_parser *p)
-{
-	if (!parser_at(p, "("))
-		return false;
-	if (p->next.kind != TOKEN_WORD)
-		return parser_next_at(p, "*") || parser_next_at(p, "(") || parser_next_at(p, "[");
-	return find_word(p->next.text) < 0 && !find_typedef(p, p->next.text);
-}
-
-/* declarator = pointer ( [name] | "(" declarator ")" ) suffix
- * The inner declarator is read before what it wraps is known: it gets a place-holder, which is
- * filled in when the suffix has been read. */
-static int parse_declarator_of(struct provider_parser *p, const struct ctype *base,
-			       struct declarator *out)
-{
-	struct ctype *hole;
-	int err = parse_pointers(p, &base);
-
-	if (!err && at_inner_declarator(p)) {
-		hole = new_type(p, CTYPE_VOID, NULL);
-		if (!hole)
-			return -ENOMEM;
-		err = enter(p);
-		err = err ? err : parser_advance(p);
-		err = err ? err : parse_declarator_of(p, hole, out);
-		err = err ? err : parser_expect(p, ")", "to end the declarator");
-		p->depth--;
-		err = err ? err : parse_suffix(p, &base);
-		if (!err)
-			*hole = *base;
-		if (!err && out->type == hole)
-			out->type = base;
-		return err;
-	}
-	if (!err && p->tok.kind == TOKEN_WORD && find_word(p->tok.text) < 0) {
-		if (str_index(p->tok.text, '$') >= 0)
-			return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a name of C",
-					   STR_FMT(p->tok.text));
-		out->name = p->tok.text;
-		err = parser_advance(p);
-	}
-	err = err ? err : skip_attributes(p);
-	err = err ? err : parse_suffix(p, &base);
-	out->type = base;
-	return err ? err : skip_attributes(p);
-}
-
-/* What C forbids one level of a type to be made of. */
-static int check_level(struct provider_parser *p, struct str at, const struct ctype *t)
-{
-	enum ctype_kind inner = t->to ? ctype_resolve(t->to)->kind : CTYPE_INTEGER;
-	const char *what = NULL;
-
-	if (t->kind == CTYPE_ARRAY && inner == CTYPE_VOID)
-		what = "an array of void";
-	else if (t->kind == CTYPE_ARRAY && inner == CTYPE_FUNCTION)
-		what = "an array of functions";
-	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_ARRAY)
-		what = "a function that returns an array";
-	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_FUNCTION)
-		what = "a function that returns a function";
-	return what ? parser_fail(p, at, "bad-type", "no such type: %s", what) : 0;
-}
-
-int parse_declarator(struct provider_parser *p, const struct specifiers *s, struct declarator *out)
-{
-	const char *first = p->tok.text.ptr;
-	int err;
-
-	*out = (struct declarator){.type = s->type};
-	err = parse_declarator_of(p, s->type, out);
-	if (err)
-		return err;
-	out->at = p->last.ptr >= first ? taken_since(p, first) : s->at;
-	if (ctype_depth(out->type, MAX_DEPTH + 1) > MAX_DEPTH)
-		return parser_fail(p, out->at, "too-deep", "a type of more than %d levels",
-				   MAX_DEPTH);
-	for (const struct ctype *t = out->type; t && !err && t->kind != CTYPE_NAMED; t = t->to)
-		err = check_level(p, out->at, t);
-	return err;
-}
-
-/* A void in a list says something only alone. */
-static int check_void(struct provider_parser *p, const struct carg *arg)
-{
-	if (ctype_resolve(arg->type)->kind != CTYPE_VOID)
-		return 0;
-	return parser_fail(p, arg->at, "bad-void",
-			   arg->name.len ? "an argument cannot be void"
-					 : "'void' must stand alone in a list of arguments");
-}
-
-/* argument = specifiers declarator */
-static int parse_arg(struct provider_parser *p, struct carg **out)
-{
-	const char *first = p->tok.text.ptr;
-	struct carg *arg = arena_new(&p->file->arena, struct carg);
-	struct specifiers s;
-	struct declarator d;
-	int err;
-
-	if (!arg)
-		return -ENOMEM;
-	if (p->tok.kind != TOKEN_WORD)
-		return parser_expected(p, "the type of an argument");
-	err = parse_specifiers(p, &s);
-	if (!err && s.storage.len)
-		return parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
-				   STR_FMT(s.storage));
-	err = err ? err : parse_declarator(p, &s, &d);
-	if (err)
-		return err;
-	*arg = (struct carg){.name = d.name, .type = d.type, .at = taken_since(p, first)};
-	*out = arg;
-	return 0;
-}
-
-static bool is_lone_void(const struct provider_parser *p, const struct carg *first)
-{
-	return first && !first->next && !first->name.len && parser_at(p, ")") &&
-	       first->type->kind == CTYPE_VOID && !first->type->qualifiers;
-}
-
-/* arguments = "(" [ "void" | argument {"," argument} ["," "..."] ] ")" */
-int parse_args(struct provider_parser *p, struct carg **out, bool *variadic)
-{
-	struct carg *first = NULL, **end = &first;
-	int err = parser_expect(p, "(", "before the arguments");
-
-	*variadic = false;
-	while (!err && !(parser_at(p, ")") && !first)) {
-		if (parser_at(p, "...") && first) {
-			*variadic = true;
-			err = parser_advance(p);
-			break;
-		}
-		err = parse_arg(p, end);
-		if (err)
-			return err;
-		if (is_lone_void(p, first)) {
-			first = NULL;
-			break;
-		}
-		err = check_void(p, *end);
-		end = &(*end)->next;
-		if (err || !parser_at(p, ","))
-			break;
-		err = parser_advance(p);
-	}
-	if (!err && !parser_at(p, ")"))
-		return parser_expected(p, *variadic ? "')' after '...'"
-						    : "',' or ')' after an argument");
-	*out = first;
-	return err ? err : parser_advance(p);
 }
