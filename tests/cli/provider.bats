@@ -402,6 +402,24 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[ "$done" = 1 ]
 }
 
+@test "a probe behind ENABLED() fires once a tracer has raised its semaphore" {
+	[ "$(id -u)" = 0 ] && "$NOPAL" doctor >/dev/null 2>&1 || skip "not root, or no uprobes here"
+	echo 'provider p { probe word(const char *word, int n); probe other(); };' >p.d
+	"$DTRACE" -h -G -s p.d
+	echo '#include "p.h"
+		#include <unistd.h>
+		int main(void)
+		{
+			for (int i = 0; i < 500; i++, usleep(10000))
+				if (P_WORD_ENABLED())
+					P_WORD(P_OTHER_ENABLED() ? "wrong" : "right", 42);
+			return 0;
+		}' >f.c
+	gcc -Wall -Wextra -Werror -I"$ROOT/include" -o f f.c p.o
+	run timeout 60 "$NOPAL" -e 'usdt:./f:p:word { printf("%s %d\n", str(arg0), arg1); exit(); }' -c ./f
+	[[ $output == *"right 42"* ]]
+}
+
 @test "branch protection of the program survives the object" {
 	echo 'provider p { probe a(int); };' >p.d
 	"$DTRACE" -h -G -s p.d
