@@ -236,6 +236,37 @@ static void long_loops(void **state)
 	expect_run(m, "100000;");
 }
 
+/* A jump over more than 16 bits of instructions, taken and not taken. */
+static void far_jumps(void **state)
+{
+	struct insn *code = calloc(4200, sizeof(*code));
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	for (int64_t taken = 0; taken < 2; taken++) {
+		struct make *m = make_begin(2);
+		uint32_t jump, n;
+
+		add_unknown(m, 0, taken);
+		jump = ADD(m, .op = OP_JUMP_IF, .a = 0, .imm = 0);
+		n = m->clauses[0].insn_count;
+		memcpy(code, m->code[0], n * sizeof(*code));
+		while (n < 4100) /* 9 instructions each */
+			code[n++] = (struct insn){.op = OP_SMOD, .d = 0, .a = 0, .b = 0};
+		code[n++] = (struct insn){.op = OP_CONST, .d = 0, .imm = 77};
+		code[jump].imm = n;
+		code[n++] = (struct insn){.op = OP_EMIT,
+					  .imm = make_format(m, FORMAT_PRINTF, &int_type, 1),
+					  .field_count = 1,
+					  .fields = reg0};
+		code[n++] = (struct insn){.op = OP_RETURN};
+		m->clauses[0].code = code;
+		m->clauses[0].insn_count = n;
+		expect_run(m, taken ? "1;" : "77;");
+	}
+	free(code);
+}
+
 static void literal(struct make *m, uint16_t slot, const char *text)
 {
 	m->literals[m->p.literal_count] = str_from(text);
@@ -431,6 +462,7 @@ int main(void)
 		cmocka_unit_test(conversions),
 		cmocka_unit_test(loops_and_jumps),
 		cmocka_unit_test(long_loops),
+		cmocka_unit_test(far_jumps),
 		cmocka_unit_test(compares_texts),
 		cmocka_unit_test(slots_are_memory),
 		cmocka_unit_test(builtins_tell_the_truth),

@@ -1,8 +1,11 @@
 /* Where the registers and slots of a clause live: on the 512-byte stack as long as there is room,
- * the rest in scratch memory. Registers whose lives do not overlap share a home. */
+ * the rest in scratch memory. Those whose lives do not overlap share a place. */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "program/op.h"
 
 #define HOMES_MAX  28 /* registers on the stack */
 #define SMALL_SLOT 64u
@@ -35,92 +38,166 @@ struct life {
 	bool used;
 };
 
-static void live_at(struct life *lives, uint16_t reg, uint32_t at)
+/* Lives of all registers and slots of a clause. */
+struct lives {
+	struct life *regs, *slots;
+};
+
+static void live_at(struct life *lives, uint16_t number, uint32_t at)
 {
-	if (reg == REG_NO)
+	if (number == REG_NO) /* SLOT_NO is the same */
 		return;
-	if (!lives[reg].used)
-		lives[reg] = (struct life){at, at, true};
-	lives[reg].to = at;
+	if (!lives[number].used)
+		lives[number] = (struct life){at, at, true};
+	lives[number].to = at;
+}
+
+/* One letter of the table of operations; see program/op.h. */
+static void live_operand(struct lives *l, const struct insn *in, char letter, uint32_t at)
+{
+	switch (letter) {
+	case 'd':
+	case 'D': live_at(l->regs, in->d, at); break;
+	case 'a':
+	case 'A': live_at(l->regs, in->a, at); break;
+	case 'b':
+	case 'B': live_at(l->regs, in->b, at); break;
+	case 's':
+	case 'p':
+	case 'g':
+	case 'k': live_at(l->slots, in->s, at); break;
+	case 't':
+	case 'q': live_at(l->slots, in->t, at); break;
+	default: break;
+	}
+}
+
+static void live_insn(struct lives *l, const struct insn *in, uint32_t at)
+{
+	const struct op_info *info = op_info(in->op);
+
+	for (const char *letter = info->results; *letter; letter++)
+		live_operand(l, in, *letter, at);
+	for (const char *letter = info->operands; *letter; letter++)
+		live_operand(l, in, *letter, at);
+	for (unsigned f = 0; in->op == OP_EMIT && f < in->field_count; f++) {
+		live_at(l->regs, in->fields[f].reg, at);
+		live_at(l->slots, in->fields[f].slot, at);
+	}
 }
 
 /* What is alive when a loop begins and used in it stays alive until the loop ends. */
-static void stretch_over_loops(const struct clause *c, struct life *lives)
+static void stretch_over_loop(struct life *lives, uint32_t count, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = c->insn_count; i-- > 0;) {
-		const struct insn *in = &c->code[i];
-
-		if (in->op != OP_NEXT)
-			continue;
-		for (uint32_t r = 0; r < c->reg_count; r++)
-			if (lives[r].used && lives[r].from <= in->target &&
-			    lives[r].to > in->target && lives[r].to < i)
-				lives[r].to = i;
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (lives[i].used && lives[i].from <= from && lives[i].to > from &&
+		    lives[i].to < to)
+			lives[i].to = to;
 }
 
-/* Operations use d, a and b for different things, and 0 where they do not use them; taking every
- * mention for a use only makes lives longer than need be for register 0. */
-static void find_lives(const struct clause *c, struct life *lives)
+static void find_lives(const struct clause *c, struct lives *l)
 {
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		const struct insn *in = &c->code[i];
-
-		if (in->d < c->reg_count)
-			live_at(lives, in->d, i);
-		if (in->a < c->reg_count)
-			live_at(lives, in->a, i);
-		if (in->b < c->reg_count)
-			live_at(lives, in->b, i);
-		for (unsigned f = 0; f < in->field_count; f++)
-			live_at(lives, in->fields[f].reg, i);
-	}
-	stretch_over_loops(c, lives);
-}
-
-static void home_registers(const struct clause *c, const struct life *lives, uint32_t *busy_until,
-			   struct frame *f)
-{
-	uint32_t homes = 0;
-
 	for (uint32_t i = 0; i < c->insn_count; i++)
-		for (uint32_t r = 0; r < c->reg_count; r++) {
-			uint32_t h = 0;
-
-			if (!lives[r].used || lives[r].from != i)
-				continue;
-			while (h < homes && busy_until[h] >= i)
-				h++;
-			homes += h == homes;
-			busy_until[h] = lives[r].to;
-			f->regs[r] = (struct home){h >= HOMES_MAX, (int32_t)h};
-		}
-	f->stack -= 8 * (int32_t)(homes < HOMES_MAX ? homes : HOMES_MAX);
-	for (uint32_t r = 0; r < c->reg_count; r++) {
-		int32_t h = f->regs[r].offset;
-
-		f->regs[r].offset = f->regs[r].in_scratch ? f->scratch + 8 * (h - HOMES_MAX)
-							  : STACK_HOMES - 8 * (h + 1);
+		live_insn(l, &c->code[i], i);
+	for (uint32_t i = c->insn_count; i-- > 0;) {
+		if (c->code[i].op != OP_NEXT)
+			continue;
+		stretch_over_loop(l->regs, c->reg_count, c->code[i].target, i);
+		stretch_over_loop(l->slots, c->slot_count, c->code[i].target, i);
 	}
-	if (homes > HOMES_MAX)
-		f->scratch += 8 * (int32_t)(homes - HOMES_MAX);
 }
 
-static void home_slots(const struct clause *c, struct frame *f)
+/* A piece of memory that is to be given a place while it is alive. */
+struct tenant {
+	const struct life *life;
+	struct home *home;
+	uint32_t room;
+};
+
+static int compare_tenants(const void *x, const void *y)
 {
+	const struct tenant *a = x, *b = y;
+
+	if (a->life->from != b->life->from)
+		return a->life->from < b->life->from ? -1 : 1;
+	return a->home < b->home ? -1 : a->home > b->home;
+}
+
+/* Give each tenant the lowest offset where nobody lives at the same time. `alive` has room for all;
+ * it is kept in the order of offsets. Returns how far up the offsets go. */
+static uint32_t house(struct tenant *tenants, uint32_t count, struct tenant **alive)
+{
+	uint32_t living = 0, most = 0;
+
+	qsort(tenants, count, sizeof(*tenants), compare_tenants);
+	for (uint32_t i = 0; i < count; i++) {
+		struct tenant *t = &tenants[i];
+		uint32_t kept = 0, at = 0, place = 0;
+
+		for (uint32_t k = 0; k < living; k++)
+			if (alive[k]->life->to >= t->life->from)
+				alive[kept++] = alive[k];
+		while (place < kept && (uint32_t)alive[place]->home->offset < at + t->room) {
+			at = (uint32_t)alive[place]->home->offset + alive[place]->room;
+			place++;
+		}
+		memmove(alive + place + 1, alive + place, (kept - place) * sizeof(*alive));
+		alive[place] = t;
+		living = kept + 1;
+		t->home->offset = (int32_t)at;
+		most = at + t->room > most ? at + t->room : most;
+	}
+	return most;
+}
+
+/* Registers go to the stack as far as it is theirs, then to scratch memory. */
+static void home_registers(const struct clause *c, const struct lives *l, struct tenant *tenants,
+			   struct tenant **alive, struct frame *f)
+{
+	uint32_t count = 0, most;
+
+	for (uint32_t r = 0; r < c->reg_count; r++)
+		if (l->regs[r].used)
+			tenants[count++] = (struct tenant){&l->regs[r], &f->regs[r], 8};
+	most = house(tenants, count, alive);
+	for (uint32_t i = 0; i < count; i++) {
+		struct home *h = tenants[i].home;
+
+		h->in_scratch = h->offset >= 8 * HOMES_MAX;
+		h->offset = h->in_scratch ? f->scratch + h->offset - 8 * HOMES_MAX
+					  : STACK_HOMES - 8 - h->offset;
+	}
+	f->stack -= (int32_t)(most < 8 * HOMES_MAX ? most : 8 * HOMES_MAX);
+	f->scratch += most > 8 * HOMES_MAX ? (int32_t)most - 8 * HOMES_MAX : 0;
+}
+
+/* Small slots go to the stack, each to a place of its own; texts and large ones share scratch. */
+static void home_slots(const struct clause *c, const struct lives *l, struct tenant *tenants,
+		       struct tenant **alive, struct frame *f)
+{
+	uint32_t count = 0, most;
+
 	for (uint32_t s = 0; s < c->slot_count; s++) {
 		const struct type *t = &c->slots[s].type;
 		int32_t room = (int32_t)slot_room(t, f->padded[s]);
 
+		if (!l->slots[s].used)
+			continue;
 		if (!type_is_text(t) && !type_is_stack(t) && room <= (int32_t)SMALL_SLOT &&
 		    f->stack - room >= STACK_END) {
 			f->stack -= room;
 			f->slots[s] = (struct home){false, f->stack};
 		} else {
-			f->slots[s] = (struct home){true, f->scratch};
-			f->scratch += room;
+			tenants[count++] =
+				(struct tenant){&l->slots[s], &f->slots[s], (uint32_t)room};
 		}
 	}
+	most = house(tenants, count, alive);
+	for (uint32_t i = 0; i < count; i++) {
+		tenants[i].home->in_scratch = true;
+		tenants[i].home->offset += f->scratch;
+	}
+	f->scratch += (int32_t)most;
 }
 
 /* Slots whose whole memory counts, not only as much as is used of it. */
@@ -186,21 +263,25 @@ static void home_counters(const struct clause *c, struct frame *f)
 
 int frame_plan(struct arena *a, const struct program *p, const struct clause *c, struct frame *out)
 {
-	struct life *lives = arena_array(a, struct life, c->reg_count + 1);
-	uint32_t *busy = arena_array(a, uint32_t, c->reg_count + 1);
+	uint32_t most = c->reg_count > c->slot_count ? c->reg_count : c->slot_count;
+	struct lives l = {arena_array(a, struct life, c->reg_count + 1),
+			  arena_array(a, struct life, c->slot_count + 1)};
+	struct tenant *tenants = arena_array(a, struct tenant, most + 1);
+	struct tenant **alive = arena_array(a, struct tenant *, most + 1);
 	struct frame f = {.stack = STACK_HOMES, .scratch = 8};
 
 	f.regs = arena_array(a, struct home, c->reg_count + 1);
 	f.slots = arena_array(a, struct home, c->slot_count + 1);
 	f.padded = arena_array(a, bool, c->slot_count + 1);
 	f.counters = arena_array(a, struct home, c->insn_count + 1);
-	if (!lives || !busy || !f.regs || !f.slots || !f.padded || !f.counters)
+	if (!l.regs || !l.slots || !tenants || !alive || !f.regs || !f.slots || !f.padded ||
+	    !f.counters)
 		return -ENOMEM;
-	find_lives(c, lives);
-	home_registers(c, lives, busy, &f);
-	home_counters(c, &f);
+	find_lives(c, &l);
 	find_padded(c, &f);
-	home_slots(c, &f);
+	home_registers(c, &l, tenants, alive, &f);
+	home_counters(c, &f);
+	home_slots(c, &l, tenants, alive, &f);
 	plan_extras(p, c, &f);
 	if (f.scratch == 8)
 		f.scratch = 0;

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SCRATCH_TRIES 16
+#define SCRATCH_TRIES 8
 #define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
 
 int gen_base(struct home h)
@@ -182,7 +182,7 @@ static void take_scratch(struct gen *g)
 
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_mov(c, TMP, R0);
-	code_alu_imm(c, BPF_MUL, TMP, SCRATCH_TRIES / 2);
+	code_alu_imm(c, BPF_MUL, TMP, SCRATCH_TRIES);
 	code_const(c, TMP2, SCRATCH_TRIES);
 	code_bind(c, again);
 	code_alu_imm(c, BPF_AND, TMP, (int32_t)g->world->scratch_count - 1);

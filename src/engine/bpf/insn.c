@@ -2,11 +2,13 @@
  * and two instructions there. */
 #include "engine/bpf/insn.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #define JUMP_REACH 32767 /* of a 16-bit offset */
-#define MAY_GOTO   0xe0	 /* BPF_JCOND, since 6.9 */
+#define INSNS_MOST 1000000
+#define MAY_GOTO   0xe0 /* BPF_JCOND, since 6.9 */
 
 void code_init(struct code *c)
 {
@@ -259,6 +261,14 @@ static void drop_empty_jumps(struct code *c)
 	}
 }
 
+/* A far conditional jump becomes three: over a jump past the far one. */
+static uint32_t line_size(const struct code_line *line)
+{
+	if (line->is_wide)
+		return 2;
+	return line->is_far && !is_jump_always(line) ? 3 : 1;
+}
+
 static size_t place_lines(struct code *c)
 {
 	size_t at = 0;
@@ -266,32 +276,62 @@ static size_t place_lines(struct code *c)
 	for (size_t i = 0; i < c->count; i++) {
 		c->lines[i].at = (uint32_t)at;
 		if (c->lines[i].is_reached)
-			at += c->lines[i].is_wide ? 2 : 1;
+			at += line_size(&c->lines[i]);
 	}
 	return at;
 }
 
 /* Dropped lines have the position of the next one kept, so a label before them is right as well. */
-static int resolve(struct code *c, struct code_line *line)
+static int64_t distance(const struct code *c, const struct code_line *line)
 {
-	int64_t distance;
+	int32_t to = c->labels[line->label];
 
-	if (line->label < 0)
-		return 0;
-	distance = (int64_t)c->lines[c->labels[line->label]].at - line->at - 1;
-	if (distance > JUMP_REACH || distance < -JUMP_REACH)
-		return -E2BIG;
-	line->insn.off = (int16_t)distance;
-	return 0;
+	assert(to >= 0 && (size_t)to < c->count); /* every program ends in an exit */
+	return (int64_t)c->lines[to].at - line->at - line_size(line);
 }
 
-static void write_line(const struct code_line *line, struct bpf_insn *to)
+/* Place all lines; what turns out to be too far makes its neighbours move, so again. */
+static size_t settle(struct code *c)
 {
-	to[0] = line->insn;
-	if (!line->is_wide)
+	bool again = true;
+	size_t total = 0;
+
+	while (again) {
+		again = false;
+		total = place_lines(c);
+		for (size_t i = 0; i < c->count; i++) {
+			struct code_line *line = &c->lines[i];
+
+			if (!line->is_reached || line->label < 0 || line->is_far)
+				continue;
+			line->is_far =
+				distance(c, line) > JUMP_REACH || distance(c, line) < -JUMP_REACH;
+			again |= line->is_far;
+		}
+	}
+	return total;
+}
+
+static void write_line(const struct code *c, const struct code_line *line, struct bpf_insn *to)
+{
+	*to = line->insn;
+	if (line->is_wide) {
+		to[0].imm = (int32_t)(uint32_t)line->wide;
+		to[1] = (struct bpf_insn){.imm = (int32_t)(line->wide >> 32)};
 		return;
-	to[0].imm = (int32_t)(uint32_t)line->wide;
-	to[1] = (struct bpf_insn){.imm = (int32_t)(line->wide >> 32)};
+	}
+	if (line->label < 0)
+		return;
+	if (!line->is_far) {
+		to->off = (int16_t)distance(c, line);
+		return;
+	}
+	if (!is_jump_always(line)) {
+		to[0].off = 1;
+		to[1] = (struct bpf_insn){.code = BPF_JMP | BPF_JA, .off = 1};
+		to += 2;
+	}
+	*to = (struct bpf_insn){.code = BPF_JMP32 | BPF_JA, .imm = (int32_t)distance(c, line)};
 }
 
 int code_finish(struct code *c, struct bpf_insn **out, size_t *count)
@@ -303,18 +343,15 @@ int code_finish(struct code *c, struct bpf_insn **out, size_t *count)
 		return -ENOMEM;
 	mark_reached(c);
 	drop_empty_jumps(c);
-	total = place_lines(c);
+	total = settle(c);
+	if (total > INSNS_MOST)
+		return -E2BIG;
 	insns = calloc(total ? total : 1, sizeof(*insns));
 	if (!insns)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->count; i++) {
-		if (!c->lines[i].is_reached)
-			continue;
-		if (resolve(c, &c->lines[i])) {
-			free(insns);
-			return -E2BIG;
-		}
-		write_line(&c->lines[i], insns + c->lines[i].at);
+		if (c->lines[i].is_reached)
+			write_line(c, &c->lines[i], insns + c->lines[i].at);
 	}
 	*out = insns;
 	*count = total;

@@ -33,6 +33,7 @@ struct code_line {
 	uint32_t span; /* note number + 1; 0: same as before */
 	bool is_wide;
 	bool is_reached;
+	bool is_far; /* the jump's target is beyond 16 bits */
 	uint32_t at; /* final position */
 };
 
