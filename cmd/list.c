@@ -107,6 +107,16 @@ static void show_args(const struct nopal_site *site)
 	putchar('\n');
 }
 
+/* What the program itself tells: a line of its own, if anything. */
+static void show_declaration(const struct nopal_site *site)
+{
+	char *text = nopal_site_declaration(site);
+
+	if (text && *text)
+		printf("    %s\n", text);
+	free(text);
+}
+
 static void show_site(const struct nopal_site *site, size_t number)
 {
 	printf("  site %zu  0x%llx", number, (unsigned long long)nopal_site_location(site));
@@ -117,6 +127,7 @@ static void show_site(const struct nopal_site *site, size_t number)
 	putchar('\n');
 	if (nopal_site_problem(site))
 		printf("    cannot be traced: %s\n", nopal_site_problem(site));
+	show_declaration(site);
 	show_args(site);
 }
 

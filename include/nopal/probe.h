@@ -105,6 +105,9 @@ int nopal_site_arg(const struct nopal_site *s, unsigned index, struct nopal_arg 
 char *nopal_site_pattern(const struct nopal_site *s);
 /* An argument in words: "signed 4-byte  -4(%rbp)". */
 char *nopal_site_arg_text(const struct nopal_site *s, unsigned index);
+/* What the program tells about the probe: "word(const char *word, int n)  tick.c:41"; "" when it
+ * tells nothing. */
+char *nopal_site_declaration(const struct nopal_site *s);
 /* One JSON object: file build_id provider name location base semaphore args arguments. */
 char *nopal_site_json(const struct nopal_site *s);
 

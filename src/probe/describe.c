@@ -555,6 +555,47 @@ int describe_site(const struct descriptions *ds, const struct site *site, struct
 	return err;
 }
 
+static bool keep(struct arena *a, struct str *text)
+{
+	*text = arena_str(a, *text);
+	return text->ptr;
+}
+
+/* A copy that borrows from nothing but the arena. */
+static const struct description *keep_description(struct arena *a, const struct description *d)
+{
+	struct description *copy = arena_new(a, struct description);
+
+	if (!copy)
+		return NULL;
+	*copy = *d;
+	if (!keep(a, &copy->file))
+		return NULL;
+	for (unsigned i = 0; i < copy->arg_count; i++)
+		if (!keep(a, &copy->args[i].source) || !keep(a, &copy->args[i].name) ||
+		    !keep(a, &copy->args[i].type))
+			return NULL;
+	return copy;
+}
+
+int describe_sites(const struct image *image, struct site_list *list, struct diag *d)
+{
+	struct descriptions ds;
+	struct description found;
+	int err = descriptions_read(image, &ds, d);
+
+	for (size_t i = 0; err != -ENOMEM && i < list->count; i++) {
+		err = describe_site(&ds, &list->sites[i], &list->arena, &found);
+		if (err)
+			continue;
+		list->sites[i].described = keep_description(&list->arena, &found);
+		if (!list->sites[i].described)
+			err = -ENOMEM;
+	}
+	descriptions_free(&ds);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* ---- Showing ---- */
 
 /* C's names for a class and a size. */
@@ -591,6 +632,18 @@ static const char *type_name(const struct described_arg *arg)
 	return "bytes";
 }
 
+static bool is_identifier(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+
+		if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		      (i && c >= '0' && c <= '9')))
+			return false;
+	}
+	return s.len;
+}
+
 void described_arg_show(const struct described_arg *arg, struct buf *out)
 {
 	struct str type = arg->type.len ? arg->type : str_from(type_name(arg));
@@ -599,7 +652,9 @@ void described_arg_show(const struct described_arg *arg, struct buf *out)
 	buf_escaped(out, type);
 	if (!name.len)
 		return;
-	if (type.len && type.ptr[type.len - 1] != '*')
+	if (!is_identifier(name))
+		buf_text(out, " = ");
+	else if (type.len && type.ptr[type.len - 1] != '*')
 		buf_char(out, ' ');
 	buf_escaped(out, name);
 }

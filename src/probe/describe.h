@@ -60,8 +60,11 @@ void descriptions_free(struct descriptions *ds);
 /* What is known about a site; arguments are allocated from `a`. -ENOENT: nothing. */
 int describe_site(const struct descriptions *ds, const struct site *site, struct arena *a,
 		  struct description *out);
-/* "const char *word" as declared, else "int n", "double *p"-like from class and source: the way to
- * show an argument to people. */
+/* Describe all sites of a list: site->described, which lives as long as the list. What cannot be
+ * read is a warning. -ENOMEM. */
+int describe_sites(const struct image *image, struct site_list *list, struct diag *d);
+/* The way to show an argument to people: "const char *word" as declared or as the source has it,
+ * "int = n + 1" for an expression, "int" when no more is known. */
 void described_arg_show(const struct described_arg *arg, struct buf *out);
 
 #endif

@@ -22,6 +22,7 @@ struct site {
 	struct str args;      /* the raw argument string */
 	struct operand *operands;
 	unsigned operand_count;
+	const struct description *described; /* what the program tells about it; NULL: nothing */
 	const char *
 		problem; /* why it cannot be attached: "not in an executable segment"; NULL: fine */
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "elf/debugfile.h"
+#include "probe/describe.h"
 #include "probe/entry.h"
 #include "probe/note.h"
 #include "probe/resolve.h"
@@ -238,6 +239,8 @@ static int read_all(struct reading *r)
 	r->resolver.arch = r->list->arch;
 	err = read_sections(r);
 	resolver_close(&r->resolver);
+	if (err != -ENOMEM && describe_sites(r->notes, r->list, r->d))
+		return -ENOMEM;
 	return err;
 }
 

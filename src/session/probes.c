@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "session/diag.h"
 #include "session/pattern.h"
+#include "probe/describe.h"
 
 struct nopal_site {
 	const struct found_image *image;
@@ -331,6 +332,28 @@ NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned inde
 	return give_text(&text);
 }
 
+NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
+{
+	const struct description *d = s->site->described;
+	struct buf text = BUF_INIT;
+
+	if (!d)
+		return give_text(&text);
+	buf_escaped(&text, s->site->name);
+	buf_char(&text, '(');
+	for (unsigned i = 0; i < d->arg_count; i++) {
+		buf_text(&text, i ? ", " : "");
+		described_arg_show(&d->args[i], &text);
+	}
+	buf_char(&text, ')');
+	if (d->file.len) {
+		buf_text(&text, "  ");
+		buf_escaped(&text, d->file);
+		buf_printf(&text, ":%u", d->line);
+	}
+	return give_text(&text);
+}
+
 static void json_optional(struct json *j, const char *key, const char *text)
 {
 	if (!text)
@@ -391,6 +414,25 @@ static void json_address(struct json *j, const char *key, uint64_t value)
 	json_hex(j, value);
 }
 
+static void json_described(struct json *j, const struct description *d)
+{
+	if (d->file.len) {
+		json_field(j, "source_file", d->file);
+		json_number(j, "source_line", d->line);
+	}
+	json_key(j, "described");
+	json_open(j, '[');
+	for (unsigned i = 0; i < d->arg_count; i++) {
+		json_open(j, '{');
+		json_field(j, "source", d->args[i].source);
+		json_field(j, "name", d->args[i].name);
+		json_field(j, "type", d->args[i].type);
+		json_number(j, "size", d->args[i].size);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void json_site(struct json *j, const struct nopal_site *s)
 {
 	struct nopal_arg arg;
@@ -404,6 +446,8 @@ static void json_site(struct json *j, const struct nopal_site *s)
 	json_address(j, "base", s->site->base);
 	json_address(j, "semaphore", s->site->semaphore);
 	json_field(j, "args", s->site->args);
+	if (s->site->described)
+		json_described(j, s->site->described);
 	json_key(j, "arguments");
 	json_open(j, '[');
 	for (unsigned i = 0; !nopal_site_arg(s, i, &arg); i++)

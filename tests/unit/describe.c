@@ -170,7 +170,8 @@ static void test_show(void **state)
 	described_arg_show(&d.args[5], &text);
 	buf_text(&text, "; ");
 	described_arg_show(&declared, &text);
-	assert_text(buf_as_str(&text), "unsigned short node->port; void *&n; const char *word");
+	assert_text(buf_as_str(&text),
+		    "unsigned short = node->port; void * = &n; const char *word");
 	buf_free(&text);
 }
 
