@@ -84,7 +84,7 @@ struct request {
 	const char *target;
 	const char *mode;      /* "32" or "64", by -m32 or -m64 */
 	const char *weak_mode; /* by -32 or -64 */
-	bool header, object, cpp, keep, quiet;
+	bool header, object, cpp, keep, quiet, shared;
 	bool done; /* --help and --version have answered */
 };
 
@@ -111,6 +111,16 @@ static void print_help(const struct request *r)
 	     "compiled. More in dtrace(1).");
 }
 
+/* Programs with plug-ins ask for semaphores that these can see by the name of an old version of
+ * SystemTap. */
+static int take_cpp_option(struct request *r, const char *option, const char *value)
+{
+	if (!strcmp(option, "-D") &&
+	    (!strcmp(value, "STAP_SDT_V1") || !strcmp(value, "STAP_SDT_V2")))
+		r->shared = true;
+	return words_add_joined(&r->cpp_options, option, value);
+}
+
 static int take_option(struct request *r, enum action action, const char *text, char *value)
 {
 	switch (action) {
@@ -119,7 +129,7 @@ static int take_option(struct request *r, enum action action, const char *text, 
 	case TAKE_SOURCE: return words_add(&r->sources, value);
 	case TAKE_OUTPUT: r->output = value; break;
 	case TAKE_CPP: r->cpp = true; break;
-	case TAKE_CPP_OPTION: return words_add_joined(&r->cpp_options, text, value);
+	case TAKE_CPP_OPTION: return take_cpp_option(r, text, value);
 	case TAKE_KEEP: r->keep = true; break;
 	case TAKE_QUIET: r->quiet = true; break;
 	case TAKE_TARGET: r->target = value; break;
@@ -333,6 +343,7 @@ static int make_object(const struct request *r, struct nopal_provider *p, struct
 	size_t len;
 	int err = !path || !target_find(&target, &triple);
 
+	nopal_provider_share(p, r->shared);
 	if (!err)
 		err = nopal_provider_object(p, triple, &bytes, &len, d);
 	if (!err)

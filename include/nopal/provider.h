@@ -42,6 +42,10 @@ int nopal_provider_check(struct nopal_provider *p, struct nopal_diag *d);
 int nopal_provider_header(struct nopal_provider *p, const char *name, char **text, size_t *len,
 			  struct nopal_diag *d);
 
+/* Shall semaphores be visible outside of the program or library that they are linked into, for its
+ * plug-ins? They are not by default. */
+void nopal_provider_share(struct nopal_provider *p, bool shared);
+
 /* The relocatable object file that defines the semaphores, for a GNU triple; NULL: for the machine
  * that runs this. The same input gives the same bytes. *bytes is the caller's to free(). -EINVAL: a
  * machine that nobody here knows. */

@@ -12,8 +12,14 @@ int provider_check(struct provider_file *file, struct diag *d);
 /* The C and C++ header. `name` is the name of the file it will be. */
 void provider_header(struct provider_file *file, struct str name, struct buf *out);
 
-/* The relocatable object file for a `target` such as "aarch64-linux-gnu". 0, -EINVAL for a target
- * nobody knows, -EIO when the ELF library refuses. */
-int provider_object(struct provider_file *file, struct str target, struct buf *out, struct diag *d);
+struct object_request {
+	struct str target; /* "aarch64-linux-gnu" */
+	bool shared; /* other modules may use the semaphores: plug-ins those of their program */
+};
+
+/* The relocatable object file. 0, -EINVAL for a target nobody knows, -EIO when the ELF library
+ * refuses. */
+int provider_object(struct provider_file *file, const struct object_request *r, struct buf *out,
+		    struct diag *d);
 
 #endif

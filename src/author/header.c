@@ -166,7 +166,7 @@ static const char common[] =
 	"#endif\n"
 	"#ifndef NOPAL_PROVIDER_SEMAPHORE\n"
 	"#define NOPAL_PROVIDER_SEMAPHORE \\\n"
-	"\t__attribute__((__unused__, __section__(\".probes\"), __visibility__(\"hidden\")))\n"
+	"\t__attribute__((__unused__, __section__(\".probes\")))\n"
 	"#endif\n"
 	"/* The compiler checks the arguments; -DNOPAL_PROVIDER_UNCHECKED forbids it. */\n"
 	"#ifndef NOPAL_PROVIDER_CHECK\n"

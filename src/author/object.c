@@ -40,14 +40,17 @@ static void add_declarations(struct provider_file *file, struct elf_object *o)
 				declare_probe(probe, o->machine, &o->notes);
 }
 
-int provider_object(struct provider_file *file, struct str target, struct buf *out, struct diag *d)
+int provider_object(struct provider_file *file, const struct object_request *r, struct buf *out,
+		    struct diag *d)
 {
-	struct elf_object o = {.section = {.name = ".probes", .align = SEMAPHORE_SIZE}};
+	struct elf_object o = {.visible = r->shared,
+			       .section = {.name = ".probes", .align = SEMAPHORE_SIZE}};
 	int err;
 
-	o.machine = elf_machine_for(target);
+	o.machine = elf_machine_for(r->target);
 	if (!o.machine) {
-		diag_error(d, -EINVAL, "unknown-target", "unknown target '%.*s'", STR_FMT(target));
+		diag_error(d, -EINVAL, "unknown-target", "unknown target '%.*s'",
+			   STR_FMT(r->target));
 		diag_hint(d, "a target is a GNU triple such as aarch64-linux-gnu");
 		return -EINVAL;
 	}

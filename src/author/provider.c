@@ -12,6 +12,7 @@
 
 struct nopal_provider {
 	struct provider_file file;
+	bool shared;
 };
 
 NOPAL_EXPORT struct nopal_provider *nopal_provider_new(void)
@@ -51,6 +52,11 @@ NOPAL_EXPORT int nopal_provider_check(struct nopal_provider *p, struct nopal_dia
 	return err;
 }
 
+NOPAL_EXPORT void nopal_provider_share(struct nopal_provider *p, bool shared)
+{
+	p->shared = shared;
+}
+
 /* Hand the bytes over, or say that there was no memory for them. */
 static int give(struct buf *out, int err, char **bytes, size_t *len, struct nopal_diag *d)
 {
@@ -78,10 +84,13 @@ NOPAL_EXPORT int nopal_provider_object(struct nopal_provider *p, const char *tar
 				       size_t *len, struct nopal_diag *d)
 {
 	struct buf out = BUF_INIT;
-	struct str triple = str_from(target ? target : elf_host_triple());
+	const struct object_request r = {
+		.target = str_from(target ? target : elf_host_triple()),
+		.shared = p->shared,
+	};
 
-	return give(&out, provider_object(&p->file, triple, &out, diag_inner(d)), (char **)bytes,
-		    len, d);
+	return give(&out, provider_object(&p->file, &r, &out, diag_inner(d)), (char **)bytes, len,
+		    d);
 }
 
 NOPAL_EXPORT const char *nopal_provider_variant(const char *target, const char *mode)

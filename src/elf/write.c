@@ -201,7 +201,7 @@ static int fill_symbols(struct writer *w, Elf_Data *table)
 		GElf_Sym symbol = {
 			.st_name = (GElf_Word)w->symbol_names.len,
 			.st_info = GELF_ST_INFO(STB_GLOBAL, STT_OBJECT),
-			.st_other = STV_HIDDEN,
+			.st_other = o->visible ? STV_DEFAULT : STV_HIDDEN,
 			.st_shndx = 1,
 			.st_value = o->symbols[i].value,
 			.st_size = o->symbols[i].size,

@@ -38,7 +38,8 @@ struct elf_object {
 		uint64_t align;
 	} section;
 	struct buf notes; /* of section .note.nopal, as elf_add_note() makes them; may be empty */
-	struct elf_symbol *symbols; /* global, hidden outside of the program they are linked into */
+	bool visible;	  /* the symbols, outside of the module they are linked into */
+	struct elf_symbol *symbols; /* global */
 	size_t symbol_count;
 };
 

@@ -420,6 +420,23 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[[ $output == *"right 42"* ]]
 }
 
+@test "plug-ins may use the semaphores of their program when it wants that" {
+	echo 'provider p { probe a(); };' >p.d
+	"$DTRACE" -h -s p.d
+	"$DTRACE" -DSTAP_SDT_V2 -G -s p.d -o visible.o
+	"$DTRACE" -G -s p.d -o hidden.o
+	echo '#include "p.h"
+		int plug(void); int plug(void) { P_A(); return P_A_ENABLED(); }' >plug.c
+	echo 'int main(void) { return 0; }' >main.c
+	gcc -shared -fPIC -I"$ROOT/include" -o plug.so plug.c
+	gcc -rdynamic -o main main.c visible.o
+	nm -D main | grep -q ' p_a_semaphore'
+	gcc -rdynamic -o main main.c hidden.o
+	! nm -D main | grep -q ' p_a_semaphore'
+	# What is not there twice is the program's own affair: one object, one place.
+	gcc -shared -fPIC -I"$ROOT/include" -Wl,-z,defs -o whole.so plug.c hidden.o
+}
+
 @test "branch protection of the program survives the object" {
 	echo 'provider p { probe a(int); };' >p.d
 	"$DTRACE" -h -G -s p.d

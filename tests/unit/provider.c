@@ -283,11 +283,19 @@ static void test_objects_are_reproducible(void **state)
 
 	(void)state;
 	compile(&c, "provider p { probe a(); probe b(); };");
-	assert_int_equal(provider_object(&c.file, STR("s390x-linux-gnu"), &one, &c.diag), 0);
-	assert_int_equal(provider_object(&c.file, STR("s390x"), &two, &c.diag), 0);
+	assert_int_equal(provider_object(&c.file,
+					 &(struct object_request){STR("s390x-linux-gnu"), false},
+					 &one, &c.diag),
+			 0);
+	assert_int_equal(provider_object(&c.file, &(struct object_request){STR("s390x"), false},
+					 &two, &c.diag),
+			 0);
 	assert_int_equal(one.len, two.len);
 	assert_memory_equal(one.ptr, two.ptr, one.len);
-	assert_int_equal(provider_object(&c.file, STR("vax-linux-gnu"), &two, &c.diag), -EINVAL);
+	assert_int_equal(provider_object(&c.file,
+					 &(struct object_request){STR("vax-linux-gnu"), false},
+					 &two, &c.diag),
+			 -EINVAL);
 	assert_string_equal(c.diag.first->tag, "unknown-target");
 	buf_free(&one);
 	buf_free(&two);
