@@ -30,7 +30,7 @@ FUZZERS := $(patsubst fuzz/%.c,$(O)/fuzz/%,$(wildcard fuzz/*.c))
 EXAMPLES := $(patsubst examples/%.c,$(O)/examples/%,$(wildcard examples/*.c))
 
 all: $(if $(wildcard cmd/nopal.c),$(O)/nopal $(O)/dtrace) $(O)/libnopal.so $(O)/libnopal.a \
-	$(O)/libnopal-runtime.so.0 $(O)/libnopal-runtime.a
+	$(O)/libnopal-runtime.so.0 $(O)/libnopal-runtime.a $(O)/libstapsdt.so.0
 
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -56,6 +56,13 @@ $(O)/libnopal-runtime.a: $(RUNTIME_OBJECTS)
 $(O)/libnopal-runtime.so.0: $(RUNTIME_OBJECTS)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -lpthread
 	@ln -sf $(@F) $(O)/libnopal-runtime.so
+
+# The interface of libstapsdt, and nothing else to be seen.
+$(O)/libstapsdt.so.0: bindings/stapsdt/stapsdt.c bindings/stapsdt/stapsdt.map $(O)/libnopal-runtime.a
+	@mkdir -p $(O)/obj/stapsdt
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $(O)/obj/stapsdt/stapsdt.d -shared -Wl,-soname,$(@F) -Wl,--version-script=bindings/stapsdt/stapsdt.map \
+		$(LDFLAGS) -o $@ $< $(O)/libnopal-runtime.a -lpthread
+	@ln -sf $(@F) $(O)/libstapsdt.so
 
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")

@@ -101,6 +101,9 @@ struct nopal_runtime_arg {
 	1u /* the image is a file, in $XDG_RUNTIME_DIR or /run/user/UID, not a \
 	      memfd: for tracers that want a path. It is removed by unload and \
 	      destroy, and at exit() */
+#define NOPAL_RUNTIME_ANY_NAME                                                 \
+	2u /* names may have any characters, and probes may share a name: they \
+	      are then sites of one probe. For interfaces that promise this */
 
 /* A provider of this name: 1 to 200 letters, digits, _, - and ., the first a letter or _. Two
  * providers of one name are two providers, and tracers see the probes of both. */
@@ -112,6 +115,9 @@ struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags, struct
 struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, const char *name,
 					const struct nopal_runtime_arg *args, unsigned arg_count,
 					const char *description, struct nopal_error *e);
+
+/* Images that are loaded from now on are memfds, whatever the flags were. */
+void nopal_runtime_use_memfd(struct nopal_runtime *r);
 
 /* Make all probes that are not loaded yet visible to tracers. Call it again after adding probes to
  * a loaded provider: they get a further image, what is being traced stays as it is. Nothing to load

@@ -11,7 +11,7 @@
 #include "author/runtime_error.h"
 #include "base/export.h"
 
-#define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | RUNTIME_ANY_NAME)
+#define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | NOPAL_RUNTIME_ANY_NAME)
 #define FIRST_BUCKETS 8
 
 struct nopal_runtime {
@@ -88,7 +88,7 @@ static int check_name(const char *what, const char *name, size_t max, unsigned f
 		return runtime_fail(e, NOPAL_BAD_NAME,
 				    "the name '%.32s...' of a %s is %zu bytes long, more than %zu",
 				    name, what, s.len, max);
-	if (!(flags & RUNTIME_ANY_NAME) && !is_plain_name(s, "-."))
+	if (!(flags & NOPAL_RUNTIME_ANY_NAME) && !is_plain_name(s, "-."))
 		return runtime_fail(e, NOPAL_BAD_NAME,
 				    "'%.100s' cannot be the name of a %s: a letter or _, then "
 				    "letters, digits, _, - and .",
@@ -343,7 +343,7 @@ static int add_probe(struct nopal_runtime *r, struct probe_info *p, struct nopal
 {
 	int err;
 
-	if (!(r->flags & RUNTIME_ANY_NAME) && find(r, p->image.name.ptr, p->hash))
+	if (!(r->flags & NOPAL_RUNTIME_ANY_NAME) && find(r, p->image.name.ptr, p->hash))
 		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.60s' has a probe '%.100s' already",
 				    r->name, p->image.name.ptr);
 	p->provider = r;
@@ -409,6 +409,13 @@ NOPAL_EXPORT int nopal_runtime_unload(struct nopal_runtime *r, struct nopal_erro
 	}
 	unlock();
 	return err;
+}
+
+NOPAL_EXPORT void nopal_runtime_use_memfd(struct nopal_runtime *r)
+{
+	lock();
+	r->flags &= ~NOPAL_RUNTIME_FILE;
+	unlock();
 }
 
 /* ---- Questions ---- */

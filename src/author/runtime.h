@@ -20,10 +20,6 @@ struct probe_info {
 	char text[]; /* what the strs point to, each with a NUL behind it */
 };
 
-/* Names may have any characters, and several probes may have the same name: they are sites of one
- * probe. For interfaces that promised this. */
-#define RUNTIME_ANY_NAME 0x80000000u
-
 /* The values of an argument of `type`: 0 (an unknown type), 1 or 2. */
 unsigned runtime_value_types(enum nopal_type type, const struct value_type *out[2]);
 
