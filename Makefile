@@ -22,7 +22,7 @@ SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
 RUNTIME := $(wildcard src/author/runtime*.c) src/author/stub.c src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
-OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o)
+OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o
 COMMANDS := $(wildcard cmd/*.c)
 UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
 TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/*.c))
@@ -35,6 +35,14 @@ all: $(if $(wildcard cmd/nopal.c),$(O)/nopal $(O)/dtrace) $(O)/libnopal.so $(O)/
 $(O)/obj/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  cc    $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# The catalogue of well-known probes is compiled in.
+$(O)/obj/provider/shipped.c: $(sort $(wildcard data/providers/*.d)) scripts/embed
+	@mkdir -p $(@D)
+	$(Q)scripts/embed $(filter %.d,$^) >$@
+
+$(O)/obj/provider/shipped.o: $(O)/obj/provider/shipped.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(O)/cmd/%.o: cmd/%.c

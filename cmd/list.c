@@ -21,7 +21,7 @@ static const char usage[] =
 	"  -p, --pid PID   images that the process has mapped; patterns are looked "
 	"up in it\n"
 	"  -a, --all       images that any process has mapped\n"
-	"  -v, --verbose   sites, addresses, semaphores, arguments\n"
+	"  -v, --verbose   names and types of arguments, sites, addresses, semaphores\n"
 	"  -j, --json      one JSON object a line for each site\n"
 	"  -h, --help      this text\n"
 	"\n"
@@ -107,7 +107,7 @@ static void show_args(const struct nopal_site *site)
 	putchar('\n');
 }
 
-/* What the program itself tells: a line of its own, if anything. */
+/* What the program itself or a provider file tells: a line of its own, if anything. */
 static void show_declaration(const struct nopal_site *site)
 {
 	char *text = nopal_site_declaration(site);
@@ -216,6 +216,7 @@ static int run(const struct list_options *o, int count, char **names)
 	if (ok) {
 		ok = find_all(probes, o, count, names, d);
 		ok &= show_all(probes, o);
+		nopal_probes_problems(probes, d);
 		show_messages(d);
 		ok &= !nopal_diag_errors(d);
 	}

@@ -53,6 +53,10 @@ int nopal_probes_system(struct nopal_probes *p, struct nopal_diag *d);
  * those of the process, and PATH may be empty. Nothing that matches is -ENOENT. */
 int nopal_probes_find(struct nopal_probes *p, const char *pattern, pid_t pid, struct nopal_diag *d);
 
+/* Names and types come from the files themselves and from provider files, which are read when they
+ * are first asked for. This adds a warning for each that could not be read so far. */
+void nopal_probes_problems(const struct nopal_probes *p, struct nopal_diag *d);
+
 size_t nopal_probes_count(const struct nopal_probes *p);
 const struct nopal_site *nopal_probes_site(const struct nopal_probes *p, size_t index);
 
@@ -70,6 +74,9 @@ uint64_t nopal_site_semaphore_offset(const struct nopal_site *s);
 /* What open(2) takes to get at the file just now: "/proc/7/map_files/...". */
 const char *nopal_site_open_path(const struct nopal_site *s);
 const char *nopal_site_args(const struct nopal_site *s); /* as the note has them: "-4@%eax" */
+/* The line of source that fires it: NULL and 0 when it is not known. */
+const char *nopal_site_source_file(const struct nopal_site *s);
+unsigned nopal_site_source_line(const struct nopal_site *s);
 /* Why the site cannot be traced, or NULL. */
 const char *nopal_site_problem(const struct nopal_site *s);
 
@@ -94,6 +101,12 @@ struct nopal_arg {
 	const char *raw; /* its text in the note: `raw_len` bytes, no NUL */
 	size_t raw_len;
 	const char *problem; /* why the kernel's uprobes cannot read it, or NULL */
+	/* What the program or a provider file tells of it; NULL: not known. */
+	const char *name;   /* "word", as scripts have it: args.word */
+	const char *type;   /* "const char *" */
+	const char *source; /* "p->word" */
+	bool is_string;	    /* the address of text, up to a NUL or as long as `length` says */
+	int length;	    /* the argument that counts the bytes of this string, or -1 */
 };
 
 unsigned nopal_site_arg_count(const struct nopal_site *s);
@@ -105,10 +118,10 @@ int nopal_site_arg(const struct nopal_site *s, unsigned index, struct nopal_arg 
 char *nopal_site_pattern(const struct nopal_site *s);
 /* An argument in words: "signed 4-byte  -4(%rbp)". */
 char *nopal_site_arg_text(const struct nopal_site *s, unsigned index);
-/* What the program tells about the probe: "word(const char *word, int n)  tick.c:41"; "" when it
- * tells nothing. */
+/* What is known of it: "tick:word(const char *word, int n)  tick.c:41"; "": nothing. */
 char *nopal_site_declaration(const struct nopal_site *s);
-/* One JSON object: file build_id provider name location base semaphore args arguments. */
+/* One JSON object: file build_id provider name location base semaphore args arguments, and
+ * source_file and source_line when they are known. */
 char *nopal_site_json(const struct nopal_site *s);
 
 #ifdef __cplusplus

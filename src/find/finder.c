@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "provider/catalogue.h"
+
 int finder_new(struct finder **out)
 {
 	struct finder *f = calloc(1, sizeof(*f));
@@ -22,6 +24,7 @@ void finder_free(struct finder *f)
 	buf_free(&f->text);
 	buf_free(&f->name);
 	free(f->matches);
+	catalogue_free(f->catalogue);
 	free(f);
 }
 

@@ -11,6 +11,7 @@ struct finder {
 	struct buf name; /* room for a file name */
 	size_t *matches; /* room for indexes of sites */
 	size_t match_cap;
+	struct catalogue *catalogue; /* of know.c; NULL: nobody has asked yet */
 };
 
 /* The images a query's path and pid mean, whatever is in them, as an array in the order of their

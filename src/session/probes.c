@@ -7,16 +7,19 @@
 
 #include "base/export.h"
 #include "base/json.h"
+#include "find/know.h"
 #include "session/diag.h"
 #include "session/pattern.h"
-#include "probe/describe.h"
 
 struct nopal_site {
 	const struct found_image *image;
 	const struct site *site;
+	struct nopal_probes *owner;
+	const struct known_site *known; /* NULL: nobody has asked yet */
 };
 
 struct nopal_probes {
+	struct arena arena; /* what is known of sites */
 	struct finder *finder;
 	struct nopal_site *sites;
 	size_t count, cap;
@@ -40,6 +43,7 @@ NOPAL_EXPORT void nopal_probes_free(struct nopal_probes *p)
 	if (!p)
 		return;
 	finder_free(p->finder);
+	arena_free(&p->arena);
 	free(p->sites);
 	free(p);
 }
@@ -70,7 +74,8 @@ static int take_image(void *arg, const struct found_image *image, const size_t *
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++)
-		p->sites[p->count++] = (struct nopal_site){image, &image->sites->sites[matches[i]]};
+		p->sites[p->count++] = (struct nopal_site){
+			.image = image, .site = &image->sites->sites[matches[i]], .owner = p};
 	return 0;
 }
 
@@ -247,6 +252,46 @@ NOPAL_EXPORT unsigned nopal_site_arg_count(const struct nopal_site *s)
 	return s->site->operand_count;
 }
 
+/* What is known of a site is found out when it is first asked for, and kept with it. NULL without
+ * memory. */
+static const struct known_site *know(const struct nopal_site *s)
+{
+	struct nopal_probes *p = s->owner;
+	struct known_site *known;
+
+	if (s->known)
+		return s->known;
+	known = arena_new(&p->arena, struct known_site);
+	if (!known || finder_know(p->finder, s->image, s->site, &p->arena, known))
+		return NULL;
+	return p->sites[s - p->sites].known = known;
+}
+
+/* Texts of know() are copies that end in NUL, or pieces of them that need a copy of their own. */
+static const char *text_or_null(struct nopal_probes *p, struct str text)
+{
+	return text.len ? arena_text(&p->arena, text) : NULL;
+}
+
+NOPAL_EXPORT const char *nopal_site_source_file(const struct nopal_site *s)
+{
+	const struct known_site *known = know(s);
+
+	return known ? text_or_null(s->owner, known->file) : NULL;
+}
+
+NOPAL_EXPORT unsigned nopal_site_source_line(const struct nopal_site *s)
+{
+	const struct known_site *known = know(s);
+
+	return known ? known->line : 0;
+}
+
+NOPAL_EXPORT void nopal_probes_problems(const struct nopal_probes *p, struct nopal_diag *d)
+{
+	finder_know_problems(p->finder, diag_inner(d));
+}
+
 static const char *reg_name(const struct arch *arch, uint8_t id)
 {
 	return id == REG_NONE ? NULL : arch_reg_name(arch, id);
@@ -292,11 +337,27 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 		fill_memory(arch, o, out);
 }
 
+static void fill_known(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
+{
+	const struct known_site *known = know(s);
+	const struct known_arg *arg = known ? &known->args[index] : NULL;
+
+	out->length = -1;
+	if (!arg)
+		return;
+	out->name = text_or_null(s->owner, arg->name);
+	out->type = text_or_null(s->owner, arg->type);
+	out->source = text_or_null(s->owner, arg->source);
+	out->is_string = arg->type_class == ARG_STRING;
+	out->length = arg->length;
+}
+
 NOPAL_EXPORT int nopal_site_arg(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
 {
 	if (index >= s->site->operand_count)
 		return -ERANGE;
 	fill_arg(s->image->sites->arch, &s->site->operands[index], out);
+	fill_known(s, index, out);
 	return 0;
 }
 
@@ -334,23 +395,11 @@ NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned inde
 
 NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
 {
-	const struct description *d = s->site->described;
+	const struct known_site *known = know(s);
 	struct buf text = BUF_INIT;
 
-	if (!d)
-		return give_text(&text);
-	buf_escaped(&text, s->site->name);
-	buf_char(&text, '(');
-	for (unsigned i = 0; i < d->arg_count; i++) {
-		buf_text(&text, i ? ", " : "");
-		described_arg_show(&d->args[i], &text);
-	}
-	buf_char(&text, ')');
-	if (d->file.len) {
-		buf_text(&text, "  ");
-		buf_escaped(&text, d->file);
-		buf_printf(&text, ":%u", d->line);
-	}
+	if (known)
+		known_site_show(known, s->site, &text);
 	return give_text(&text);
 }
 
@@ -378,6 +427,15 @@ static void json_arg(struct json *j, const struct nopal_arg *arg)
 	};
 
 	json_open(j, '{');
+	json_optional(j, "name", arg->name);
+	json_optional(j, "type", arg->type);
+	json_optional(j, "source", arg->source);
+	if (arg->name || arg->type || arg->source) {
+		json_key(j, "string");
+		json_bool(j, arg->is_string);
+	}
+	if (arg->length >= 0)
+		json_number(j, "length_argument", arg->length);
 	json_number(j, "size", arg->size);
 	json_key(j, "signed");
 	json_bool(j, arg->is_signed);
@@ -414,25 +472,6 @@ static void json_address(struct json *j, const char *key, uint64_t value)
 	json_hex(j, value);
 }
 
-static void json_described(struct json *j, const struct description *d)
-{
-	if (d->file.len) {
-		json_field(j, "source_file", d->file);
-		json_number(j, "source_line", d->line);
-	}
-	json_key(j, "described");
-	json_open(j, '[');
-	for (unsigned i = 0; i < d->arg_count; i++) {
-		json_open(j, '{');
-		json_field(j, "source", d->args[i].source);
-		json_field(j, "name", d->args[i].name);
-		json_field(j, "type", d->args[i].type);
-		json_number(j, "size", d->args[i].size);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
 static void json_site(struct json *j, const struct nopal_site *s)
 {
 	struct nopal_arg arg;
@@ -445,9 +484,10 @@ static void json_site(struct json *j, const struct nopal_site *s)
 	json_address(j, "location", s->site->location);
 	json_address(j, "base", s->site->base);
 	json_address(j, "semaphore", s->site->semaphore);
+	json_optional(j, "source_file", nopal_site_source_file(s));
+	if (nopal_site_source_line(s))
+		json_number(j, "source_line", nopal_site_source_line(s));
 	json_field(j, "args", s->site->args);
-	if (s->site->described)
-		json_described(j, s->site->described);
 	json_key(j, "arguments");
 	json_open(j, '[');
 	for (unsigned i = 0; !nopal_site_arg(s, i, &arg); i++)

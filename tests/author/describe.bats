@@ -24,8 +24,8 @@ setup() {
 			$cc $opt -I"$ROOT/include" src/tick.c -o tick
 			run "$NOPAL" list -v ./tick
 			echo "$cc $opt: $output"
-			[[ "$output" == *"    word(char *word, int n, double ratio, int = ports[2] % 7)  src/tick.c:4"* ]]
-			[[ "$output" == *"    none()  src/tick.c:5"* ]]
+			[[ "$output" == *"    tick:word(char *word, int n, double ratio, int = ports[2] % 7)  src/tick.c:4"* ]]
+			[[ "$output" == *"    tick:none()  src/tick.c:5"* ]]
 		done
 	done
 }
@@ -34,7 +34,7 @@ setup() {
 	gcc -O2 -I"$ROOT/include" src/tick.c -o tick
 	"$NOPAL" list -j ./tick >json
 	[ "$(jq -r 'select(.name == "word") | "\(.source_file):\(.source_line)"' json | head -1)" = src/tick.c:4 ]
-	[ "$(jq -r 'select(.name == "word") | .described[1].source' json | head -1)" = n ]
+	[ "$(jq -r 'select(.name == "word") | .arguments[1].source' json | head -1)" = n ]
 }
 
 @test "strip leaves it, objcopy can take it away, NOPAL_SDT_NO_DESCRIBE never makes it" {

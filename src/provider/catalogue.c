@@ -1,0 +1,228 @@
+/* Finding and reading the files of the catalogue. A file is parsed when a provider is asked for
+ * whose name stands in its text; a file with a mistake is left out as a whole. */
+#include "provider/catalogue.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SYSTEM_DIR "/etc/nopal/providers"
+#define USER_DIR   "nopal/providers"
+#define MAX_BYTES  (4u << 20) /* of a file */
+#define MAX_FILES  1000	      /* of all directories */
+
+struct catalogue_file {
+	struct str path, text;
+	bool is_parsed, is_bad;
+	struct provider_file content;
+	struct catalogue_file *next;
+};
+
+struct catalogue {
+	struct arena arena;
+	struct diag diag;
+	bool is_listed;
+	struct catalogue_file *files, **files_end;
+	size_t file_count;
+};
+
+int catalogue_new(struct catalogue **out)
+{
+	struct catalogue *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	c->files_end = &c->files;
+	*out = c;
+	return 0;
+}
+
+void catalogue_free(struct catalogue *c)
+{
+	if (!c)
+		return;
+	for (struct catalogue_file *f = c->files; f; f = f->next)
+		if (f->is_parsed)
+			provider_free(&f->content);
+	diag_free(&c->diag);
+	arena_free(&c->arena);
+	free(c);
+}
+
+static void add_text(struct catalogue *c, struct str path, struct str text)
+{
+	struct catalogue_file *f = arena_new(&c->arena, struct catalogue_file);
+
+	if (!f)
+		return;
+	f->path = path;
+	f->text = text;
+	*c->files_end = f;
+	c->files_end = &f->next;
+	c->file_count++;
+}
+
+/* All bytes of a regular file of a sensible size; -errno. */
+static int read_all(struct arena *a, int fd, struct str *out)
+{
+	struct stat st;
+	size_t len = 0;
+	char *text;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
+		return -EFBIG;
+	text = arena_alloc(a, (size_t)st.st_size + 1);
+	if (!text)
+		return -ENOMEM;
+	while (len < (size_t)st.st_size) {
+		ssize_t got = read(fd, text + len, (size_t)st.st_size - len);
+
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (!got)
+			break;
+		len += got > 0 ? (size_t)got : 0;
+	}
+	*out = str_of(text, len);
+	return 0;
+}
+
+static void add_file(struct catalogue *c, struct str path)
+{
+	const char *name = arena_text(&c->arena, path);
+	int fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int err = fd < 0 ? -errno : 0;
+	struct str text = STR("");
+
+	if (!err)
+		err = read_all(&c->arena, fd, &text);
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		add_text(c, str_from(name), text);
+	else
+		diag_warn(&c->diag, "bad-provider-file", "cannot read provider file '%.*s': %s",
+			  STR_FMT(path), strerror(-err));
+}
+
+static int is_provider_file(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.' && str_ends(str_from(entry->d_name), STR(".d"));
+}
+
+/* A path that is a directory, or else a file. What is not there is no mistake in a directory that
+ * may be there or not. */
+static void add_path(struct catalogue *c, struct str path, bool optional)
+{
+	const char *name = arena_text(&c->arena, path);
+	struct dirent **entries;
+	struct stat st;
+	int count;
+
+	if (!name || !*name || (optional && stat(name, &st)))
+		return;
+	if (stat(name, &st) || !S_ISDIR(st.st_mode)) {
+		add_file(c, path);
+		return;
+	}
+	count = scandir(name, &entries, is_provider_file, alphasort);
+	for (int i = 0; i < count; i++) {
+		if (c->file_count < MAX_FILES)
+			add_file(c, arena_printf(&c->arena, "%s/%s", name, entries[i]->d_name));
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+static void add_home(struct catalogue *c)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (config && *config == '/')
+		add_path(c, arena_printf(&c->arena, "%s/" USER_DIR, config), true);
+	else if (home && *home == '/')
+		add_path(c, arena_printf(&c->arena, "%s/.config/" USER_DIR, home), true);
+}
+
+static void list_files(struct catalogue *c)
+{
+	const char *paths = getenv("NOPAL_PROVIDERS");
+	struct str rest = str_from(paths ? paths : "");
+
+	c->is_listed = true;
+	while (rest.len)
+		add_path(c, str_cut(&rest, ':'), false);
+	add_home(c);
+	add_path(c, STR(SYSTEM_DIR), true);
+	for (size_t i = 0; i < shipped_file_count; i++)
+		add_text(c, str_from(shipped_files[i].name),
+			 str_of(shipped_files[i].text, shipped_files[i].len));
+}
+
+static void parse(struct catalogue *c, struct catalogue_file *f)
+{
+	struct diag found = DIAG_INIT;
+
+	f->is_parsed = true;
+	provider_open(&f->content);
+	f->is_bad = provider_parse(&f->content, f->path, f->text, &found) != 0;
+	for (const struct message *m = found.first; m && f->is_bad; m = m->next) {
+		if (m->level != DIAG_ERROR)
+			continue;
+		diag_warn_at(&c->diag, "bad-provider-file", m->span, "%.*s", STR_FMT(m->text));
+		diag_hint(&c->diag, "the file is left out, so its probes have no names");
+	}
+	diag_free(&found);
+}
+
+/* Does the word stand anywhere in the text? */
+static bool mentions(struct str text, struct str word)
+{
+	return word.len && text.len && memmem(text.ptr, text.len, word.ptr, word.len);
+}
+
+static const struct provider_probe *find_in(const struct provider_file *file, struct str provider,
+					    struct str name, unsigned arg_count)
+{
+	for (const struct provider_decl *p = file->providers; p; p = p->next) {
+		if (!str_eq(p->name, provider))
+			continue;
+		for (const struct provider_probe *probe = p->probes; probe; probe = probe->next)
+			if (probe->arg_count == arg_count && str_eq(probe->name, name))
+				return probe;
+	}
+	return NULL;
+}
+
+const struct provider_probe *catalogue_find(struct catalogue *c, struct str provider,
+					    struct str name, unsigned arg_count)
+{
+	const struct provider_probe *probe = NULL;
+
+	if (!c->is_listed)
+		list_files(c);
+	for (struct catalogue_file *f = c->files; f && !probe; f = f->next) {
+		if (!f->is_parsed && mentions(f->text, provider))
+			parse(c, f);
+		if (f->is_parsed && !f->is_bad)
+			probe = find_in(&f->content, provider, name, arg_count);
+	}
+	return probe;
+}
+
+void catalogue_problems(struct catalogue *c, struct diag *d)
+{
+	for (const struct message *m = c->diag.first; m; m = m->next) {
+		diag_warn_at(d, m->tag, m->span, "%.*s", STR_FMT(m->text));
+		if (m->hint.len)
+			diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
+	diag_free(&c->diag);
+	c->diag = (struct diag)DIAG_INIT;
+}
