@@ -1,9 +1,7 @@
-/* The BPF engine: from a program to loaded code, attached probes, records and maps; the entries of
- * engine.h. */
+/* The BPF engine, as engine.h wants it: open, attach, run, drain, maps, numbers. */
 #include "engine/engine.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -11,46 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine/bpf/attach.h"
-#include "engine/bpf/follow.h"
-#include "engine/bpf/gen.h"
-#include "engine/bpf/kernel.h"
-#include "engine/bpf/ring.h"
+#include "engine/bpf/inside.h"
 
-#define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
-#define RING_CONTROL   (64u << 10) /* for those that only print maps */
-#define RING_MOST      (1u << 30)
-#define LOG_SIZE       (1u << 20)
-#define LOG_TAIL       1500u
-#define SLEEPABLE      (1u << 4)   /* BPF_F_SLEEPABLE */
-#define MAPPABLE       (1u << 10)  /* BPF_F_MMAPABLE */
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
 #define PAUSE_FIRST    1	   /* ms between looks at the ring */
 #define PAUSE_LAST     50
-
-struct loaded {
-	struct unit unit;
-	struct code code; /* kept for dumps */
-	int fd;
-	struct loaded *next;
-};
-
-struct engine {
-	struct engine_options options;
-	struct arena arena;
-	struct features features;
-	const struct program *program;
-	struct gen_world world;
-	struct store *stores;
-	uint32_t store_count;
-	struct ring ring;
-	struct links links;
-	struct loaded *first, **last;
-	uint64_t *control; /* mapped */
-	size_t control_size;
-	uint64_t *unsent; /* control records made up for, by format */
-	int pause;
-};
 
 /* ---- open, close */
 
@@ -121,287 +84,6 @@ static void bpf_close(struct engine *e)
 	free(e);
 }
 
-/* ---- the maps all programs share */
-
-static int make_stores(struct engine *e, const struct program *p, struct diag *d)
-{
-	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
-	if (!e->stores)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->map_count; i++) {
-		int err = store_open(&e->stores[i], &p->maps[i], d);
-
-		e->store_count = i + 1;
-		if (err)
-			return err;
-	}
-	e->world.stores = e->stores;
-	return 0;
-}
-
-static int make_control(struct engine *e, const struct program *p, struct diag *d)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = 8 * (CONTROL_FIXED_ + p->format_count + (size_t)p->place_count * FAULT_KINDS);
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .value_size = (uint32_t)size,
-			       .max_entries = 1,
-			       .flags = MAPPABLE,
-			       .name = "control"};
-
-	e->unsent = calloc(p->format_count + 1, sizeof(*e->unsent));
-	e->world.control_fd = kernel_map_create(&m);
-	if (!e->unsent || e->world.control_fd < 0)
-		return diag_error(d, e->unsent ? e->world.control_fd : -ENOMEM, "map",
-				  "cannot create a BPF map: %s",
-				  e->world.control_fd == -EPERM
-					  ? "permission denied: tracing needs root, or CAP_BPF "
-					    "and CAP_PERFMON"
-					  : strerror(-e->world.control_fd));
-	e->control_size = (size + page - 1) & ~(page - 1);
-	e->control = mmap(NULL, e->control_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-			  e->world.control_fd, 0);
-	if (e->control == MAP_FAILED) {
-		e->control = NULL;
-		return diag_error(d, -errno, "map", "cannot map the engine's counters: %s",
-				  strerror(errno));
-	}
-	return 0;
-}
-
-/* Zeros to copy from: as many as the largest value, key or text. */
-static int make_zeros(struct engine *e, const struct program *p, uint32_t scratch, struct diag *d)
-{
-	uint32_t size = scratch > 64 ? scratch : 64;
-	struct kernel_map m = {
-		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .max_entries = 1, .name = "zeros"};
-
-	for (uint32_t i = 0; i < p->map_count; i++)
-		if (e->stores[i].value_size + 8 > size)
-			size = e->stores[i].value_size + 8;
-	m.value_size = (size + 7) & ~7u;
-	e->world.zeros_fd = kernel_map_create(&m);
-	if (e->world.zeros_fd < 0)
-		return diag_error(d, e->world.zeros_fd, "map", "cannot create a BPF map: %s",
-				  strerror(-e->world.zeros_fd));
-	return 0;
-}
-
-static int make_ring(struct engine *e, const struct program *p, struct diag *d)
-{
-	size_t size = e->options.ring_bytes ? e->options.ring_bytes : RING_CONTROL;
-	int err;
-
-	if (!p->format_count)
-		return 0;
-	for (uint32_t i = 0; i < p->format_count && !e->options.ring_bytes; i++)
-		if (!format_is_control(&p->formats[i]))
-			size = RING_DATA;
-	err = ring_open(&e->ring, size < RING_MOST ? size : RING_MOST, d);
-	e->world.ring_fd = e->ring.fd;
-	e->world.ring_bytes = (uint32_t)e->ring.size;
-	return err;
-}
-
-static int make_scratch(struct engine *e, uint32_t size, struct diag *d)
-{
-	struct kernel_map m = {
-		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
-
-	e->world.scratch_size = size;
-	if (!size)
-		return 0;
-	e->world.scratch_count = 32; /* a sleeping program keeps its own: have some to spare */
-	while (e->world.scratch_count < e->world.cpus * 8)
-		e->world.scratch_count *= 2;
-	m.max_entries = e->world.scratch_count;
-	e->world.scratch_fd = kernel_map_create(&m);
-	if (e->world.scratch_fd < 0)
-		return diag_error(d, e->world.scratch_fd, "map", "cannot create scratch memory: %s",
-				  strerror(-e->world.scratch_fd));
-	return 0;
-}
-
-/* ---- loading */
-
-static void describe_load(const struct unit *u, struct kernel_program *k)
-{
-	static const struct {
-		enum bpf_prog_type type;
-		const char *name;
-	} kinds[] = {
-		[UNIT_UPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_uprobe"},
-		[UNIT_URETPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_return"},
-		[UNIT_TRACEPOINT] = {BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"},
-		[UNIT_PROFILE] = {BPF_PROG_TYPE_PERF_EVENT, "nopal_profile"},
-		[UNIT_RUN] = {BPF_PROG_TYPE_SYSCALL, "nopal_run"},
-	};
-
-	k->type = kinds[u->kind].type;
-	k->name = kinds[u->kind].name;
-}
-
-static bool is_uprobe(const struct unit *u)
-{
-	return u->kind == UNIT_UPROBE || u->kind == UNIT_URETPROBE;
-}
-
-/* The end of the verifier's log, which has the reason. */
-static int explain_load(struct kernel_program *k, int err, struct diag *d)
-{
-	const char *why = "";
-	size_t len;
-
-	k->log = calloc(1, LOG_SIZE);
-	k->log_size = LOG_SIZE;
-	if (k->log) {
-		int fd = kernel_program_load(k);
-
-		if (fd >= 0)
-			close(fd);
-		len = strlen(k->log);
-		why = k->log + (len > LOG_TAIL ? len - LOG_TAIL : 0);
-	}
-	if (err == -EPERM && !*why)
-		why = "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON";
-	diag_error(d, err, "verifier", "the kernel refuses the program (%s): %s", strerror(-err),
-		   *why ? why : "no reason given");
-	free(k->log);
-	k->log = NULL;
-	return err;
-}
-
-/* Code for one unit, then a fd. `sleepable` is only a wish for uprobes. */
-static int load_once(struct engine *e, struct loaded *l, const struct frame *frames, bool sleepable,
-		     bool explain, struct diag *d)
-{
-	struct kernel_program k = {0};
-	struct bpf_insn *insns = NULL;
-	int err;
-
-	code_free(&l->code);
-	e->world.sleepable = sleepable;
-	err = gen_unit(&e->world, &l->unit, frames, &l->code, d);
-	if (!err)
-		err = code_finish(&l->code, &insns, &k.count);
-	if (err == -E2BIG)
-		diag_error(d, err, "too-large", "the script makes a program too large for eBPF");
-	if (err)
-		return err;
-	describe_load(&l->unit, &k);
-	k.flags = sleepable ? SLEEPABLE : 0;
-	k.insns = insns;
-	if (is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
-		k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
-	l->fd = kernel_program_load(&k);
-	if (l->fd < 0 && explain)
-		explain_load(&k, l->fd, d);
-	free(insns);
-	return l->fd < 0 ? l->fd : 0;
-}
-
-static int load_unit(struct engine *e, struct loaded *l, const struct frame *frames, struct diag *d)
-{
-	bool must = l->unit.kind == UNIT_RUN;
-	bool may = must || (is_uprobe(&l->unit) && e->features.known[FEATURE_SLEEPABLE] >= 0);
-	unsigned said = d ? d->errors : 0;
-	int err = load_once(e, l, frames, may, must || !may, d);
-
-	if (!err || must || !may || (d && d->errors != said))
-		return err;
-	if (feature_has(&e->features, FEATURE_SLEEPABLE)) /* then it is the code that is wrong */
-		return load_once(e, l, frames, true, true, d);
-	return load_once(e, l, frames, false, true, d);
-}
-
-static int plan_frames(struct engine *e, const struct program *p, struct frame **out,
-		       uint32_t *scratch, struct diag *d)
-{
-	struct frame *frames = arena_array(&e->arena, struct frame, p->clause_count + 1);
-
-	if (!frames)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->clause_count; i++) {
-		int err = frame_plan(&e->arena, p, &p->clauses[i], &frames[i]);
-
-		if (err == -E2BIG)
-			return diag_error_at(d, err, "too-large", p->clauses[i].span,
-					     "the clause needs more memory than a probe has");
-		if (err)
-			return err;
-		if ((uint32_t)frames[i].scratch > *scratch)
-			*scratch = (uint32_t)frames[i].scratch;
-	}
-	*out = frames;
-	return 0;
-}
-
-static bool has_loops(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			if (p->clauses[i].code[k].op == OP_LOOP)
-				return true;
-	return false;
-}
-
-/* Load the units of a program that `wanted` says; they are added to the engine's. */
-static int load_units(struct engine *e, const struct program *p, const struct frame *frames,
-		      bool only_uprobes, struct diag *d)
-{
-	struct unit *units;
-	uint32_t count;
-	int err = units_make(&e->arena, p, &units, &count, d);
-
-	e->world.may_goto = has_loops(p) && feature_has(&e->features, FEATURE_MAY_GOTO);
-	for (uint32_t i = 0; i < count && !err; i++) {
-		struct loaded *l;
-
-		if (only_uprobes && !is_uprobe(&units[i]))
-			continue;
-		l = arena_new(&e->arena, struct loaded);
-		if (!l)
-			return -ENOMEM;
-		l->unit = units[i];
-		l->fd = -1;
-		*e->last = l;
-		e->last = &l->next;
-		err = load_unit(e, l, frames, d);
-	}
-	return err;
-}
-
-static int bpf_build(struct engine *e, const struct program *p, struct diag *d)
-{
-	struct frame *frames = NULL;
-	uint32_t scratch = 0;
-	int err;
-
-	e->program = p;
-	kernel_raise_memlock();
-	e->world.cpus = kernel_cpus();
-	e->world.format_count = p->format_count;
-	e->world.place_count = p->place_count;
-	e->world.pid = e->options.pid;
-	err = make_control(e, p, d);
-	if (!err)
-		err = make_stores(e, p, d);
-	if (!err && e->options.pid && e->options.follow_forks)
-		err = follow_open(&e->world, d);
-	if (!err)
-		err = plan_frames(e, p, &frames, &scratch, d);
-	if (!err)
-		err = make_zeros(e, p, scratch, d);
-	if (!err)
-		err = make_scratch(e, scratch, d);
-	if (!err)
-		err = make_ring(e, p, d);
-	if (!err)
-		err = load_units(e, p, frames, false, d);
-	return err;
-}
-
 /* ---- attach, run */
 
 static uint64_t now(void)
@@ -443,12 +125,12 @@ static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 	struct loaded **first = e->last;
 	struct frame *frames = NULL;
 	uint32_t scratch = 0;
-	int err = plan_frames(e, p, &frames, &scratch, d);
+	int err = engine_plan(e, p, &frames, &scratch, d);
 
 	if (!err && scratch > e->world.scratch_size)
 		err = diag_error(d, -EINVAL, "extend", "the program is of another script");
 	if (!err)
-		err = load_units(e, p, frames, true, d);
+		err = engine_load(e, p, frames, true, d);
 	return err ? err : attach_from(e, *first, d);
 }
 
@@ -618,7 +300,7 @@ static void bpf_dump(struct engine *e, struct buf *out)
 const struct engine_ops engine_bpf = {
 	.name = "bpf",
 	.open = bpf_open,
-	.build = bpf_build,
+	.build = engine_build,
 	.attach = bpf_attach,
 	.extend = bpf_extend,
 	.run = bpf_run,

@@ -135,6 +135,11 @@ void gen_memory(struct gen *g, const struct insn *in);
 void gen_text(struct gen *g, const struct insn *in);
 /* gen_map.c */
 void gen_map(struct gen *g, const struct insn *in);
+/* gen_aggregate.c; R0 is the value */
+void gen_mark_set(struct gen *g, const struct store *s);
+void gen_take_in(struct gen *g, const struct insn *in, const struct store *s);
+void gen_gather(struct gen *g, const struct type *t);
+void gen_conclude(struct gen *g, const struct type *t);
 /* gen_emit.c */
 void gen_emit(struct gen *g, const struct insn *in);
 /* Largest record of a format, and whether all its fields have a fixed size. */

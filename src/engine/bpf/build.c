@@ -1,0 +1,143 @@
+/* The maps all programs of a run share: counters, zeros, scratch memory, the ring; and the order in
+ * which a run is built. */
+#include "engine/bpf/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define RING_DATA    (4u << 20)	 /* bytes, for scripts that send data */
+#define RING_CONTROL (64u << 10) /* for those that only print maps */
+#define RING_MOST    (1u << 30)
+#define MAPPABLE     (1u << 10) /* BPF_F_MMAPABLE */
+
+static int make_stores(struct engine *e, const struct program *p, struct diag *d)
+{
+	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
+	if (!e->stores)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->map_count; i++) {
+		int err = store_open(&e->stores[i], &p->maps[i], d);
+
+		e->store_count = i + 1;
+		if (err)
+			return err;
+	}
+	e->world.stores = e->stores;
+	return 0;
+}
+
+static int make_control(struct engine *e, const struct program *p, struct diag *d)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t size = 8 * (CONTROL_FIXED_ + p->format_count + (size_t)p->place_count * FAULT_KINDS);
+	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = 4,
+			       .value_size = (uint32_t)size,
+			       .max_entries = 1,
+			       .flags = MAPPABLE,
+			       .name = "control"};
+
+	e->unsent = calloc(p->format_count + 1, sizeof(*e->unsent));
+	e->world.control_fd = kernel_map_create(&m);
+	if (!e->unsent || e->world.control_fd < 0)
+		return diag_error(d, e->unsent ? e->world.control_fd : -ENOMEM, "map",
+				  "cannot create a BPF map: %s",
+				  e->world.control_fd == -EPERM
+					  ? "permission denied: tracing needs root, or CAP_BPF "
+					    "and CAP_PERFMON"
+					  : strerror(-e->world.control_fd));
+	e->control_size = (size + page - 1) & ~(page - 1);
+	e->control = mmap(NULL, e->control_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  e->world.control_fd, 0);
+	if (e->control == MAP_FAILED) {
+		e->control = NULL;
+		return diag_error(d, -errno, "map", "cannot map the engine's counters: %s",
+				  strerror(errno));
+	}
+	return 0;
+}
+
+/* Zeros to copy from: as many as the largest value, key or text. */
+static int make_zeros(struct engine *e, const struct program *p, uint32_t scratch, struct diag *d)
+{
+	uint32_t size = scratch > 64 ? scratch : 64;
+	struct kernel_map m = {
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .max_entries = 1, .name = "zeros"};
+
+	for (uint32_t i = 0; i < p->map_count; i++)
+		if (e->stores[i].value_size + 8 > size)
+			size = e->stores[i].value_size + 8;
+	m.value_size = (size + 7) & ~7u;
+	e->world.zeros_fd = kernel_map_create(&m);
+	if (e->world.zeros_fd < 0)
+		return diag_error(d, e->world.zeros_fd, "map", "cannot create a BPF map: %s",
+				  strerror(-e->world.zeros_fd));
+	return 0;
+}
+
+static int make_ring(struct engine *e, const struct program *p, struct diag *d)
+{
+	size_t size = e->options.ring_bytes ? e->options.ring_bytes : RING_CONTROL;
+	int err;
+
+	if (!p->format_count)
+		return 0;
+	for (uint32_t i = 0; i < p->format_count && !e->options.ring_bytes; i++)
+		if (!format_is_control(&p->formats[i]))
+			size = RING_DATA;
+	err = ring_open(&e->ring, size < RING_MOST ? size : RING_MOST, d);
+	e->world.ring_fd = e->ring.fd;
+	e->world.ring_bytes = (uint32_t)e->ring.size;
+	return err;
+}
+
+static int make_scratch(struct engine *e, uint32_t size, struct diag *d)
+{
+	struct kernel_map m = {
+		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
+
+	e->world.scratch_size = size;
+	if (!size)
+		return 0;
+	e->world.scratch_count = 32; /* a sleeping program keeps its own: have some to spare */
+	while (e->world.scratch_count < e->world.cpus * 8)
+		e->world.scratch_count *= 2;
+	m.max_entries = e->world.scratch_count;
+	e->world.scratch_fd = kernel_map_create(&m);
+	if (e->world.scratch_fd < 0)
+		return diag_error(d, e->world.scratch_fd, "map", "cannot create scratch memory: %s",
+				  strerror(-e->world.scratch_fd));
+	return 0;
+}
+
+int engine_build(struct engine *e, const struct program *p, struct diag *d)
+{
+	struct frame *frames = NULL;
+	uint32_t scratch = 0;
+	int err;
+
+	e->program = p;
+	kernel_raise_memlock();
+	e->world.cpus = kernel_cpus();
+	e->world.format_count = p->format_count;
+	e->world.place_count = p->place_count;
+	e->world.pid = e->options.pid;
+	err = make_control(e, p, d);
+	if (!err)
+		err = make_stores(e, p, d);
+	if (!err && e->options.pid && e->options.follow_forks)
+		err = follow_open(&e->world, d);
+	if (!err)
+		err = engine_plan(e, p, &frames, &scratch, d);
+	if (!err)
+		err = make_zeros(e, p, scratch, d);
+	if (!err)
+		err = make_scratch(e, scratch, d);
+	if (!err)
+		err = make_ring(e, p, d);
+	if (!err)
+		err = engine_load(e, p, frames, false, d);
+	return err;
+}

@@ -1,0 +1,45 @@
+/* The engine from inside: what engine.c, build.c and load.c share. */
+#ifndef NOPAL_ENGINE_BPF_INSIDE_H
+#define NOPAL_ENGINE_BPF_INSIDE_H
+
+#include "engine/bpf/attach.h"
+#include "engine/bpf/follow.h"
+#include "engine/bpf/gen.h"
+#include "engine/bpf/kernel.h"
+#include "engine/bpf/ring.h"
+
+/* One unit that is in the kernel. */
+struct loaded {
+	struct unit unit;
+	struct code code; /* kept for dumps */
+	int fd;
+	struct loaded *next;
+};
+
+struct engine {
+	struct engine_options options;
+	struct arena arena;
+	struct features features;
+	const struct program *program;
+	struct gen_world world;
+	struct store *stores;
+	uint32_t store_count;
+	struct ring ring;
+	struct links links;
+	struct loaded *first, **last;
+	uint64_t *control; /* mapped */
+	size_t control_size;
+	uint64_t *unsent; /* control records made up for, by format */
+	int pause;
+};
+
+/* Make the maps that all programs share, then load the program. */
+int engine_build(struct engine *e, const struct program *p, struct diag *d);
+/* Where registers and slots of each clause go; *scratch is raised to what the largest needs. */
+int engine_plan(struct engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
+		struct diag *d);
+/* Load the units of a program, or only those for uprobes; they are added to the engine's. */
+int engine_load(struct engine *e, const struct program *p, const struct frame *frames,
+		bool only_uprobes, struct diag *d);
+
+#endif
