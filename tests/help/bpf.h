@@ -3,7 +3,6 @@
 #ifndef NOPAL_TESTS_HELP_BPF_H
 #define NOPAL_TESTS_HELP_BPF_H
 
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
