@@ -110,7 +110,8 @@ void diag_hint(struct diag *d, const char *format, ...)
 
 void span_position(struct span span, unsigned *line, unsigned *column)
 {
-	*line = *column = 1;
+	*line = 1 + span.lines_above;
+	*column = 1;
 	for (size_t i = 0; i < span.at && i < span.source.len; i++) {
 		(*column)++;
 		if (span.source.ptr[i] == '\n') {

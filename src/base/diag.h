@@ -22,6 +22,7 @@ struct span {
 	struct str source;
 	size_t at;
 	size_t len;
+	unsigned lines_above; /* lines of the file before `source`, which may be a part of it */
 };
 
 struct message {

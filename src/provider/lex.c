@@ -2,9 +2,7 @@
 #include "provider/lex.h"
 
 #include <errno.h>
-
-/* A line marker cannot move the text further down than this many lines. */
-#define MARKER_LINES 200000
+#include <limits.h>
 
 static bool is_blank(char c)
 {
@@ -32,13 +30,20 @@ static struct str piece(const struct provider_lexer *l, size_t from)
 	return str_of(l->text.ptr + from, l->at - from);
 }
 
+/* The last marker at or before a place; markers are in the order of the text. */
 static const struct line_marker *find_marker(const struct provider_lexer *l, size_t at)
 {
-	const struct line_marker *found = NULL;
+	size_t low = 0, high = l->marker_count;
 
-	for (size_t i = 0; i < l->marker_count && l->markers[i].at <= at; i++)
-		found = &l->markers[i];
-	return found;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->markers[middle].at <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &l->markers[low - 1] : NULL;
 }
 
 /* The text up to the end of the line that `at` is in: messages show no more. */
@@ -49,32 +54,20 @@ static size_t end_of_line(const struct provider_lexer *l, size_t at)
 	return at;
 }
 
-struct span provider_span(struct provider_lexer *l, struct str text)
+struct span provider_span(const struct provider_lexer *l, struct str text)
 {
-	size_t at = (size_t)(text.ptr - l->text.ptr), end = end_of_line(l, at), above;
+	size_t at = (size_t)(text.ptr - l->text.ptr), start = 0;
 	const struct line_marker *marker = find_marker(l, at);
-	struct span span = {.path = marker ? marker->path : l->path};
-	char *padded;
 
-	if (l->diag && l->diag->errors + l->diag->warnings > DIAG_LIMIT)
-		return span; /* nobody will see it */
-	span.source = str_of(l->text.ptr, end);
-	span.at = at;
-	span.len = text.len;
-	if (!marker)
-		return span;
-	/* Messages count lines from the start of the source, so stand the text behind the marker on
-	 * as many empty lines as come before it in the user's file. */
-	above = marker->line - 1;
-	span.source = str_of(l->text.ptr + marker->at, end - marker->at);
-	span.at = above + at - marker->at;
-	padded = arena_alloc(l->arena, above + span.source.len + 1);
-	if (!padded)
-		return (struct span){.path = marker->path};
-	memset(padded, '\n', above);
-	memcpy(padded + above, span.source.ptr, span.source.len);
-	span.source = str_of(padded, above + span.source.len);
-	return span;
+	if (marker)
+		start = marker->at;
+	return (struct span){
+		.path = marker ? marker->path : l->path,
+		.source = str_of(l->text.ptr + start, end_of_line(l, at) - start),
+		.at = at - start,
+		.len = text.len,
+		.lines_above = marker ? marker->line - 1 : 0,
+	};
 }
 
 static int fail(struct provider_lexer *l, struct str at, const char *tag, const char *text)
@@ -157,7 +150,7 @@ static int take_marker(struct provider_lexer *l, struct str number)
 
 	skip_blanks(l);
 	start = l->at + 1;
-	if (look(l, 0) != '"' || str_to_u64(number, &line) || line < 1 || line > MARKER_LINES) {
+	if (look(l, 0) != '"' || str_to_u64(number, &line) || line < 1 || line > INT_MAX) {
 		skip_line(l);
 		return 0;
 	}

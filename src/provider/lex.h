@@ -30,7 +30,7 @@ struct line_marker {
 struct provider_lexer {
 	struct str path, text;
 	size_t at;
-	struct arena *arena; /* of the markers; holds one padded source text after an error */
+	struct arena *arena; /* of the markers */
 	struct diag *diag;
 	struct line_marker *markers;
 	size_t marker_count, marker_cap;
@@ -42,6 +42,6 @@ struct provider_lexer {
 int provider_lex(struct provider_lexer *l, struct provider_token *out);
 
 /* The place of a piece of the text, in the file the user wrote. */
-struct span provider_span(struct provider_lexer *l, struct str piece);
+struct span provider_span(const struct provider_lexer *l, struct str piece);
 
 #endif

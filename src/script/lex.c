@@ -66,7 +66,7 @@ static int digit_value(char c)
 
 struct span lex_span(const struct lexer *l, struct mark m)
 {
-	return (struct span){l->path, l->text, m.at, m.len};
+	return (struct span){l->path, l->text, m.at, m.len, 0};
 }
 
 static char peek(const struct lexer *l, size_t ahead)

@@ -8,7 +8,7 @@
 
 struct span script_span(const struct script *s, struct mark m)
 {
-	return (struct span){s->path, s->text, m.at, m.len};
+	return (struct span){s->path, s->text, m.at, m.len, 0};
 }
 
 int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out)

@@ -244,7 +244,7 @@ static void a_failed_buffer_stays_failed(void **state)
 
 static struct span span_in(const char *source, size_t at, size_t len)
 {
-	return (struct span){STR("script.bt"), str_from(source), at, len};
+	return (struct span){STR("script.bt"), str_from(source), at, len, 0};
 }
 
 static void check_render(struct diag *d, const char *want)
