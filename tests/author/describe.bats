@@ -21,6 +21,7 @@ setup() {
 		command -v $cc >/dev/null || continue
 		for opt in -O0 -O1 -O2 '-O2 -flto -fuse-ld=lld' '-O2 -g' -Os; do
 			[ "$cc $opt" != 'gcc -O2 -flto -fuse-ld=lld' ] || opt='-O2 -flto'
+			[[ "$opt" != *lld ]] || command -v ld.lld >/dev/null || continue
 			$cc $opt -I"$ROOT/include" src/tick.c -o tick
 			run "$NOPAL" list -v ./tick
 			echo "$cc $opt: $output"
@@ -68,4 +69,20 @@ setup() {
 	objcopy --update-section .note.nopal=cut tick broken
 	run "$NOPAL" list -v ./broken
 	[[ "$output" == *"tick:word"* && "$output" == *"damaged"* ]]
+}
+
+@test "names and types that a provider file declares" {
+	cat >shop.d <<-'END'
+		provider shop { probe order(const char *what, unsigned long count); probe closed(); };
+	END
+	cat >shop.c <<-'END'
+		#include "shop.h"
+		int main(int argc, char **argv) { SHOP_ORDER(*argv, argc + 1ul); SHOP_CLOSED(); return 0; }
+	END
+	"$NOPAL" provider -h -s shop.d -o shop.h
+	"$NOPAL" provider -G -s shop.d -o shop.o
+	gcc -O2 -I. -I"$ROOT/include" shop.c shop.o -o shop
+	run "$NOPAL" list -v ./shop
+	[[ "$output" == *"    order(const char *what, unsigned long count)  shop.c:2"* ]]
+	[[ "$output" == *"    closed()  shop.c:2"* ]]
 }

@@ -6,11 +6,17 @@ setup() {
 	include=-I$ROOT/include
 }
 
+# Those compilers of a list that are here.
+installed() {
+	for cc; do
+		! command -v "$cc" >/dev/null || echo "$cc"
+	done
+}
+
 # Compile text from stdin: compile COMPILER FLAGS... -o FILE
 compile() {
 	local cc=$1
 	shift
-	need_program "$cc"
 	case $cc in *++) set -- -x c++ "$@" ;; *) set -- -x c "$@" ;; esac
 	"$cc" "$include" "$@" -
 }
@@ -28,7 +34,7 @@ instructions() {
 
 @test "arguments in registers cost nothing but the nop" {
 	[ "$(uname -m)" = x86_64 ] || skip "looks at x86-64 code"
-	for cc in gcc clang g++ clang++; do
+	for cc in $(installed gcc clang g++ clang++); do
 		compile $cc -O2 -c -o zero.o <<-'END'
 			#include <sys/sdt.h>
 			#ifdef __cplusplus
@@ -74,7 +80,7 @@ instructions() {
 }
 
 @test "no assembler mode, macro or label is left behind" {
-	for cc in gcc clang; do
+	for cc in $(installed gcc clang); do
 		compile $cc -O2 -o modes <<-'END'
 			#include <sys/sdt.h>
 			extern const char text[];
@@ -109,7 +115,7 @@ instructions() {
 			ret
 		.section .note.GNU-stack, "", @progbits
 	END
-	for cc in gcc clang; do
+	for cc in $(installed gcc clang); do
 		$cc "$include" -c probes.S -o probes.o
 		$cc -o asm probes.o -x c - <<<'int main(void) { return 0; }'
 		readelf -n asm | grep -q 'Arguments: -4@%eax 8@-8(%rsp) \$5'
@@ -119,7 +125,7 @@ instructions() {
 
 @test "probes inside asm statements, in C and C++" {
 	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
-	for cc in gcc g++ clang clang++; do
+	for cc in $(installed gcc g++ clang clang++); do
 		compile $cc -O2 -o inside <<-'END'
 			#include <sys/sdt.h>
 			int main(int argc, char **argv)
@@ -184,8 +190,7 @@ write_cxx() {
 
 @test "inline functions and templates of two files: as many notes as sites" {
 	write_cxx
-	for cc in g++ clang++; do
-		need_program $cc
+	for cc in $(installed g++ clang++); do
 		for ld in bfd gold lld; do
 			command -v ld.$ld >/dev/null || continue
 			for flags in -O0 -O2 '-O2 -ffunction-sections -Wl,--gc-sections' '-O2 -flto'; do
@@ -232,8 +237,7 @@ write_cxx() {
 			return 0;
 		}
 	END
-	for cc in gcc clang; do
-		need_program $cc
+	for cc in $(installed gcc clang); do
 		$cc -O2 "$include" -fPIC -shared lib.c -o libso.so
 		$cc -O2 "$include" main.c -o main -L. -lso -Wl,-rpath,"$PWD"
 		[ "$(./main)" = "library 0 program 0" ]
@@ -260,7 +264,7 @@ write_cxx() {
 @test "the base stays under --gc-sections" {
 	for ld in bfd gold lld; do
 		command -v ld.$ld >/dev/null || continue
-		for cc in gcc clang; do
+		for cc in $(installed gcc clang); do
 			compile $cc -O2 -ffunction-sections -fuse-ld=$ld -Wl,--gc-sections -o gc <<-'END'
 				#include <nopal/sdt.h>
 				int main(int argc, char **argv) { NOPAL_PROBE(p, one, argc, argv); return 0; }
@@ -273,7 +277,7 @@ write_cxx() {
 }
 
 @test "a struct too big for an argument is refused, with a message to read" {
-	for cc in gcc clang g++ clang++; do
+	for cc in $(installed gcc clang g++ clang++); do
 		run compile $cc -c -o refused.o <<-'END'
 			#include <sys/sdt.h>
 			struct big { char text[24]; };
@@ -283,6 +287,7 @@ write_cxx() {
 		[[ "$output" =~ "a probe argument cannot be a "(struct|class) ]]
 		[[ "$output" == *"pass its address, or its members"* ]]
 	done
+	need_program g++
 	run compile g++ -std=c++98 -c -o refused.o <<-'END'
 		#include <sys/sdt.h>
 		struct big { char text[24]; };
@@ -295,13 +300,13 @@ write_cxx() {
 	text='#include <sys/sdt.h>
 	struct bits { unsigned a : 3; int b : 5; };
 	void f(struct bits *s) { DTRACE_PROBE2(p, n, s->a, s->b); }'
-	for cc in gcc clang; do
+	for cc in $(installed gcc clang); do
 		run compile $cc -c -o bits.o <<<"$text"
 		[ "$status" != 0 ]
 		[[ "$output" == *bit-field* ]]
 		compile $cc -c -o bits.o <<<"${text/s->a, s->b/+s->a, +s->b}"
 	done
-	for cc in g++ clang++; do
+	for cc in $(installed g++ clang++); do
 		compile $cc -c -o bits.o <<<"$text"
 		readelf -n bits.o | grep -q 'Arguments: 4@.* -4@'
 	done
@@ -319,7 +324,7 @@ write_cxx() {
 }
 
 @test "what glibc and libstdc++ do with the header" {
-	for cc in gcc g++; do
+	for cc in $(installed gcc g++); do
 		compile $cc -Wall -Werror -c -o glibc.o <<-'END'
 			#define SDT_USE_VARIADIC 1
 			#include <sys/sdt.h>
@@ -345,7 +350,7 @@ write_cxx() {
 
 @test "a loop that waits for a semaphore ends" {
 	need_tracing
-	for cc in gcc clang; do
+	for cc in $(installed gcc clang); do
 		compile $cc -O2 -o loop <<-'END'
 			#include <usdt.h>
 			#include <unistd.h>
@@ -365,7 +370,7 @@ write_cxx() {
 }
 
 @test "usdt.h: semaphores of their own, shared, and none" {
-	for cc in gcc g++ clang clang++; do
+	for cc in $(installed gcc g++ clang clang++); do
 		for std in 99 17; do
 			case $cc in *++) dialect=c++${std/99/11} ;; *) dialect=c$std ;; esac
 			compile $cc -std=$dialect -Wall -Wextra -pedantic -Werror -O2 -o usdt <<-'END'
@@ -413,18 +418,47 @@ write_cxx() {
 		STAP_PROBE3(d, five, h, b, c);
 		return a;
 	}'
-	for cc in gcc clang; do
+	for cc in $(installed gcc clang); do
 		for std in c89 gnu89 c99 gnu99 c11 gnu11 c17 gnu17 c2x gnu2x; do
 			for opt in -O0 -O2; do
 				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror -c -o face.o <<<"$text"
 			done
 		done
 	done
-	for cc in g++ clang++; do
+	for cc in $(installed g++ clang++); do
 		for std in c++98 gnu++98 c++11 c++14 c++17 gnu++17 c++20 c++2b; do
 			for opt in -O0 -O2; do
 				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror \
 					-c -o face.o <<<"${text//volatile /}"
+			done
+		done
+	done
+}
+
+@test "objects of both headers link, also by way of ld -r, stripped, static" {
+	theirs=$(find /usr/include -path '*sys/sdt.h' | head -1)
+	[ -n "$theirs" ] || skip "needs systemtap-sdt-dev"
+	printf '#include "%s"\nint f(int a) { DTRACE_PROBE1(mix, theirs, a); return a; }\n' "$theirs" >theirs.c
+	gcc -O2 -c theirs.c
+	compile gcc -O2 -c -o ours.o <<-'END'
+		#include <nopal/sdt.h>
+		int f(int);
+		int main(int argc, char **argv)
+		{
+			NOPAL_PROBE(mix, ours, argc, argv);
+			return f(0) + NOPAL_ENABLED(mix, ours);
+		}
+	END
+	for ld in bfd gold lld; do
+		command -v ld.$ld >/dev/null || continue
+		ld.$ld -r theirs.o ours.o -o both.o
+		strip --strip-unneeded both.o
+		for flags in '' -static -no-pie -Wl,--emit-relocs; do
+			for objects in 'theirs.o ours.o' both.o; do
+				gcc -fuse-ld=$ld $flags $objects -o mixed
+				./mixed
+				[ "$(sites mixed | awk '{ print $2 }' | sort -u | grep -vc '^0x0*$')" -ge 2 ]
+				[ "$(sites mixed | awk '$1 ~ /^mix:/ { print $3 }' | sort -u | wc -l)" = 1 ]
 			done
 		done
 	done
