@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -125,8 +126,7 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	read_file(argv[2]);
 	attach(argv[2]);
-	puts("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
-	fflush(stdout);
+	fputs("__BPFTRACE_NOTIFY_PROBES_ATTACHED\n", stderr);
 	sigwait(&signals, &number);
 	return 0;
 }

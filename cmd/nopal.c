@@ -9,6 +9,9 @@
 
 static const struct command commands[] = {
 	{"list", cmd_list, "which probes are in files, processes, the machine"},
+	{"trace", cmd_trace, "a line for each event of a probe"},
+	{"count", cmd_count, "count events, by probe, argument, process"},
+	{"hist", cmd_hist, "a histogram of an expression"},
 	{"doctor", cmd_doctor, "what this machine and this user can trace"},
 	{"provider", cmd_provider, "provider files (.d) to headers and objects, as dtrace"},
 };

@@ -234,10 +234,21 @@ static void look_around(struct search *q)
 	}
 }
 
+/* A probe that may be in any image is watched for: it may come with a library or a process that is
+ * not there yet. */
+static bool may_come_later(const struct probe_spec *spec)
+{
+	return spec->type == PROBE_USDT && (!spec->path.len || str_eq_text(spec->path, "*"));
+}
+
 static void hint_missing(struct search *q)
 {
 	if (q->guess.len) {
 		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess));
+		return;
+	}
+	if (may_come_later(q->spec)) {
+		diag_hint(q->d, "it is watched for in images that are mapped later");
 		return;
 	}
 	if (q->spec->type == PROBE_USDT && q->seen)
@@ -280,18 +291,19 @@ static struct str describe_missing(const struct search *q)
 
 static int report_missing(struct search *q)
 {
+	bool is_warning = q->s->options.missing_probes == MISSING_WARN || may_come_later(q->spec);
 	struct str text;
 
 	if (q->s->options.missing_probes == MISSING_IGNORE)
 		return 0;
 	look_around(q);
 	text = describe_missing(q);
-	if (q->s->options.missing_probes == MISSING_WARN)
+	if (is_warning)
 		diag_warn_at(q->d, "missing-probe", spec_span(q), "%.*s", STR_FMT(text));
 	else
 		diag_error_at(q->d, -ENOENT, "missing-probe", spec_span(q), "%.*s", STR_FMT(text));
 	hint_missing(q);
-	return q->s->options.missing_probes == MISSING_WARN ? 0 : -ENOENT;
+	return is_warning ? 0 : -ENOENT;
 }
 
 static int resolve_usdt(struct search *q)

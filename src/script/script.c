@@ -60,13 +60,12 @@ static int copy_params(struct script *s)
 	return 0;
 }
 
-/* Later images matter when a usdt probe does not name one file, or when there is a process: it may
- * load the file later. */
+/* Later images matter when a usdt probe may be in any. */
 static bool needs_images(const struct tree *t)
 {
 	for (const struct tree_clause *c = t->clauses; c; c = c->next)
 		for (const struct probe_spec *p = c->probes; p; p = p->next)
-			if (p->type == PROBE_USDT && (!p->path.len || str_has_wildcard(p->path)))
+			if (p->type == PROBE_USDT && (!p->path.len || str_eq_text(p->path, "*")))
 				return true;
 	return false;
 }
@@ -131,7 +130,7 @@ int script_resolve(struct script *s, const struct script_source *source, struct 
 {
 	int err = resolve_places(s, source, d);
 
-	if (!err && !s->place_count)
+	if (!err && !s->place_count && !s->facts.needs_images)
 		return diag_error(d, -ENOENT, "no-places", "none of the probes was found");
 	return err;
 }

@@ -54,9 +54,9 @@ struct script_source script_source_machine(struct finder *f);
 struct script_facts {
 	uint32_t max_strlen, max_map_keys, max_probes, ring_pages;
 	bool print_maps_on_exit;
-	bool only_begin_end; /* nothing but BEGIN and END: the run is over when they are */
-	bool uses_stacks;    /* ustack, usym: processes must be remembered while they live */
-	bool needs_images;   /* a usdt path is empty or a pattern: images mapped later matter too */
+	bool only_begin_end;	  /* nothing but BEGIN and END: the run is over when they are */
+	bool uses_stacks;	  /* ustack, usym: processes must be remembered while they live */
+	bool needs_images;	  /* a usdt path is empty or `*`: images mapped later matter too */
 	struct str trunc_trailer; /* ".." */
 };
 

@@ -19,27 +19,39 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 	};
 }
 
-/* A query for the images of the traced process is asked once for each process of the family. */
-static int family_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,
-			struct diag *d)
+/* Ask for the images of each of `pids`. Only the first must exist: others may have come and gone.
+ */
+static int each_process(struct nopal_trace *t, const struct family *pids,
+			const struct find_query *q, found_fn *fn, void *arg, struct diag *d)
 {
-	struct nopal_trace *t = self;
 	int total = 0;
 
-	if (!t->pid || q->pid != t->pid || q->path.len || !t->family.count)
-		return t->machine.sites(t->machine.self, q, fn, arg, d);
-	for (size_t i = 0; i < t->family.count; i++) {
+	for (size_t i = 0; i < pids->count; i++) {
 		struct find_query one = *q;
 		int found;
 
-		one.pid = t->family.pids[i];
-		/* Only the first process must exist: the others may have come and gone. */
-		found = t->machine.sites(t->machine.self, &one, fn, arg, i ? NULL : d);
-		if (found < 0 && (i == 0 || found == -ENOMEM))
+		one.pid = pids->pids[i];
+		found = t->machine.sites(t->machine.self, &one, fn, arg, i || !t->pid ? NULL : d);
+		if (found < 0 && ((i == 0 && t->pid) || found == -ENOMEM))
 			return found;
 		total += found > 0 ? found : 0;
 	}
 	return total;
+}
+
+/* A query for the images of the traced process is one for its whole family; a later one for those
+ * of every process needs to look only at processes that have mapped something new. */
+static int session_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,
+			 struct diag *d)
+{
+	struct nopal_trace *t = self;
+	bool all_images = !q->path.len || str_eq(q->path, STR("*"));
+
+	if (t->pid && all_images && t->family.count)
+		return each_process(t, &t->family, q, fn, arg, d);
+	if (!t->pid && all_images && t->changed.count)
+		return each_process(t, &t->changed, q, fn, arg, d);
+	return t->machine.sites(t->machine.self, q, fn, arg, d);
 }
 
 static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
@@ -87,13 +99,13 @@ static int start_command(struct nopal_trace *t, struct diag *d)
  * named. */
 static int open_watch(struct nopal_trace *t, struct diag *d)
 {
-	bool wanted = t->facts.uses_stacks || (t->facts.needs_images && t->pid);
+	bool wanted = t->facts.uses_stacks || t->facts.needs_images;
 	int err;
 
 	if (!wanted)
 		return 0;
 	err = image_watch_open(&t->watch, NULL);
-	if (err && t->facts.needs_images && t->pid)
+	if (err && t->facts.needs_images)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
 	return 0;
@@ -128,7 +140,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 		return err;
 	t->machine = script_source_machine(t->finder);
 	t->source = (struct script_source){t,
-					   family_sites,
+					   session_sites,
 					   machine_functions,
 					   machine_function_at,
 					   machine_events,
@@ -143,6 +155,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 	int err = script_extend(t->script, &t->source, &more, d);
 
 	t->images_changed = false;
+	t->changed.count = 0;
 	if (err || !more)
 		return err;
 	report_names(t->report, more);
@@ -170,7 +183,7 @@ static void note_mapping(struct nopal_trace *t, const struct image_event *event)
 static void note_event(void *arg, const struct image_event *event)
 {
 	struct nopal_trace *t = arg;
-	bool ours = t->pid && family_has(&t->family, event->pid);
+	bool ours = !t->pid || family_has(&t->family, event->pid);
 
 	switch (event->kind) {
 	case IMAGE_FORK:
@@ -181,8 +194,14 @@ static void note_event(void *arg, const struct image_event *event)
 		if (event->pid != t->pid)
 			family_remove(&t->family, event->pid);
 		break;
-	case IMAGE_EXEC:
-	case IMAGE_MAPPED: t->images_changed |= ours; break;
+	case IMAGE_EXEC: break;
+	case IMAGE_MAPPED:
+		if (ours && t->facts.needs_images && event->inode &&
+		    seen_add(&t->seen, event->major, event->minor, event->inode)) {
+			t->images_changed = true;
+			family_add(&t->changed, event->pid);
+		}
+		break;
 	}
 	if (t->facts.uses_stacks)
 		note_mapping(t, event);
@@ -190,6 +209,8 @@ static void note_event(void *arg, const struct image_event *event)
 
 void session_read_watch(struct nopal_trace *t)
 {
-	if (t->watch && image_watch_read(t->watch, note_event, t))
-		t->images_changed = true;
+	if (!t->watch || !image_watch_read(t->watch, note_event, t))
+		return;
+	t->changed.count = 0; /* events were lost: everybody may have */
+	t->images_changed = t->facts.needs_images;
 }

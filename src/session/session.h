@@ -15,6 +15,7 @@
 #include "session/diag.h"
 #include "session/family.h"
 #include "session/images.h"
+#include "session/seen.h"
 
 struct nopal_trace {
 	struct nopal_trace_options options;
@@ -37,7 +38,9 @@ struct nopal_trace {
 	struct child child;
 	struct family family;
 	struct image_watch *watch; /* NULL: nothing to watch for */
-	bool images_changed;	   /* somebody followed has mapped something new */
+	struct seen seen;	   /* images that were looked at */
+	struct family changed;	   /* processes that have mapped an image nobody has seen before */
+	bool images_changed;	   /* some have, or nobody knows who */
 	int process_fd;		   /* pidfd of `pid`; -1 */
 	int stop_fd;		   /* eventfd that nopal_trace_stop() writes to */
 	struct clock clock;

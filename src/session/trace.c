@@ -60,7 +60,9 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = t->ops->build(t->engine, t->program, d);
 	if (err == -EPERM || err == -EACCES)
-		diag_hint(d, "run it with sudo; 'nopal doctor' says what this machine and user can do");
+		diag_hint(
+			d,
+			"run it with sudo; 'nopal doctor' says what this machine and user can do");
 	return err;
 }
 
@@ -144,16 +146,17 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
-	int err = run_clauses(t, ATTACH_BEGIN, d);
+	int err;
 
+	if (t->options.format == NOPAL_JSON)
+		report_attached(t->report, nopal_trace_probe_count(t), &t->out);
+	err = run_clauses(t, ATTACH_BEGIN, d);
 	if (err || t->over)
 		return err;
 	err = t->ops->attach(t->engine, d);
 	if (err)
 		return err;
 	t->attached = true;
-	if (t->options.format == NOPAL_JSON)
-		report_attached(t->report, nopal_trace_probe_count(t), &t->out);
 	session_flush(t);
 	if (t->facts.only_begin_end)
 		t->over = true;
@@ -311,6 +314,8 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	finder_free(t->finder);
 	image_watch_close(t->watch);
 	family_free(&t->family);
+	family_free(&t->changed);
+	seen_free(&t->seen);
 	if (t->process_fd >= 0)
 		close(t->process_fd);
 	if (t->stop_fd >= 0)

@@ -1,0 +1,90 @@
+# What a run follows: libraries loaded later, exec, children of shells; stacks of processes that are gone.
+load ../helpers
+
+setup() {
+	need_tracing
+	plugin=$(private plugin)
+	pluglib=$(private pluglib)
+	tick=$(private tick)
+	mkfifo "$BATS_TEST_TMPDIR/go"
+}
+
+@test "-p: a library loaded after the attach, its probe named without a path" {
+	"$plugin" load "$pluglib" <"$BATS_TEST_TMPDIR/go" 3>&- &
+	target=$!
+	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_tracer 'usdt::plug:in { @ = count(); @sum = sum(arg0) } usdt::deep:end { @deep = count() }' -p $target
+	echo >&8
+	wait $target
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -q '^@: 10$' "$output_file"
+	grep -q '^@sum: 45$' "$output_file"
+}
+
+@test "-p: a library loaded after the attach, by its path: every hit" {
+	"$plugin" load "$pluglib" <"$BATS_TEST_TMPDIR/go" 3>&- &
+	target=$!
+	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_tracer "usdt:$pluglib:plug:in { @ = count() }" -p $target
+	echo >&8
+	wait $target
+	wait $tracer
+	grep -q '^@: 10$' "$output_file"
+}
+
+@test "-c: probes of the program and its libraries without a path" {
+	run_traced 'usdt::tick:loop { @ = count() }' "$tick loop 1234"
+	cat "$messages"
+	[[ "$output" == *"@: 1234"* ]]
+}
+
+@test "-c: a child of a shell" {
+	run_traced "usdt:$tick:tick:loop { @ = count() }" "sh -c '$tick loop 11; $tick loop 22'"
+	[[ "$output" == *"@: 33"* ]]
+}
+
+@test "-p: exec is followed" {
+	"$plugin" run "$tick" <"$BATS_TEST_TMPDIR/go" 3>&- &
+	target=$!
+	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_tracer "usdt:$tick:tick:loop { @ = count() }" -p $target
+	echo >&8
+	wait $target
+	wait $tracer
+	grep -q '^@: 10$' "$output_file"
+}
+
+@test "stacks are named after the process has gone" {
+	run_traced "usdt:$plugin:deep:end { @[ustack(4)] = count() }" "$plugin deep"
+	echo "$output"
+	[[ "$output" == *"inner+"*"middle+"*"outer+"*"main+"* ]]
+
+	start_tracer "usdt:$plugin:deep:end { @[ustack(4)] = count(); printf(\"%s\\n\", ustack(3)) }"
+	"$plugin" deep
+	sleep 0.3
+	stop_tracer
+	[ "$(grep -c 'inner+' "$output_file")" = 2 ]
+	[ "$(grep -c 'outer+' "$output_file")" = 2 ]
+}
+
+@test "a process that ends ends the run of -p" {
+	sleep 0.5 &
+	run timeout 20 "$NOPAL" -q -e 'END { printf("over\n") } interval:s:100 { exit() }' -p $!
+	[ "$status" = 0 ]
+	[[ "$output" == *over* ]]
+}
+
+@test "trace, count and hist write the usual scripts" {
+	run timeout 30 "$NOPAL" count -q -k 'str(arg0)' -c "$tick word a b a" "usdt:$tick:tick:word"
+	[[ "$output" == *"@[a]: 2"* ]]
+	run timeout 30 "$NOPAL" hist -q -c "$tick loop 100" "usdt:$tick:tick:loop" arg0
+	[[ "$output" == *"[64, 128)"* ]]
+	run timeout 30 "$NOPAL" trace -q -c "$tick word one two" "usdt:$tick:tick:word" '"<%s>", str(arg0)'
+	[ "${#lines[@]}" = 2 ]
+	[[ "${lines[0]}" == *" tick "*"tick:word"*"<one>" ]]
+	run timeout 30 "$NOPAL" trace -q -c "$tick number 42" "usdt:$tick:tick:number"
+	[[ "$output" == *"42"* ]]
+	run timeout 30 "$NOPAL" count --script -d 5 -w 'arg0 > 3' "usdt:$tick:tick:loop"
+	[[ "$output" == *"/arg0 > 3/"*"interval:s:5"* ]]
+}
