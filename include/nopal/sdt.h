@@ -32,8 +32,8 @@
  *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal
  *	NOPAL_SDT_ARG_CONSTRAINT	another asm constraint than below; the operands are then
  *					whatever the compiler chooses, and may be unreadable
- * gcc 4.9 and clang 3.8 or newer, binutils 2.26 or newer. <sys/sdt.h> and <usdt.h> are faces of
- * this file. */
+ * C needs a compiler with _Generic. Tested with gcc 12, clang 14, binutils 2.40. <sys/sdt.h> and
+ * <usdt.h> are faces of this file. */
 /* clang-format off */
 #ifndef NOPAL_SDT_H
 #define NOPAL_SDT_H 1
@@ -404,8 +404,6 @@ template <> struct nopal_sdt_pass<false> {
 #define NOPAL_SDT_CHECK(x)
 }
 #else /* C */
-
-__extension__ typedef unsigned long long nopal_sdt_u64;
 
 #ifdef __SIZEOF_INT128__
 #define NOPAL_SDT_GENERIC_INT128(is_signed, is_unsigned) \
