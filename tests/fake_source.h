@@ -93,6 +93,60 @@ static struct site fake_app_sites[] = {
 	FAKE_SITE("lib", "tick", 0x170, NULL, 0),
 };
 
+/* app:call(int number, bool flag, const char *text, int text_len, double ratio, struct pair pair,
+ * unsigned char letter, void *place), and a site of app:word whose names differ from each other. */
+static struct operand fake_call[] = {
+	FAKE_REG(1, 4, false, "4@%ebx"), FAKE_REG(1, 4, true, "-4@%ebx"),
+	FAKE_REG(1, 8, false, "8@%rbx"), FAKE_REG(1, 4, true, "-4@%ebx"),
+	FAKE_REG(1, 8, false, "8@%rbx"), FAKE_REG(1, 8, false, "8@%rbx"),
+	FAKE_REG(1, 1, false, "1@%bl"),	 FAKE_REG(1, 8, false, "8@%rbx"),
+};
+static struct known_arg fake_call_args[] = {
+	{.name = {"number", 6},
+	 .type_class = ARG_SIGNED,
+	 .is_signed = true,
+	 .size = 4,
+	 .length = -1},
+	{.name = {"flag", 4}, .type_class = ARG_BOOL, .size = 1, .length = -1},
+	{.name = {"text", 4}, .type_class = ARG_STRING, .size = 8, .length = 3},
+	{.name = {"text_len", 8},
+	 .type_class = ARG_SIGNED,
+	 .is_signed = true,
+	 .size = 4,
+	 .length = -1},
+	{.name = {"ratio", 5}, .type_class = ARG_FLOAT, .size = 8, .length = -1},
+	{.name = {"pair", 4}, .type_class = ARG_BYTES, .size = 16, .length = -1},
+	{.name = {"letter", 6}, .type_class = ARG_CHAR, .is_signed = true, .size = 1, .length = -1},
+	{.name = {"place", 5}, .type_class = ARG_POINTER, .size = 8, .length = -1},
+};
+static struct known_arg fake_word_args[] = {
+	{.name = {"word", 4}, .type_class = ARG_STRING, .size = 8, .length = -1},
+};
+static struct known_arg fake_number_args[] = {
+	{.name = {"word", 4}, .type_class = ARG_UNSIGNED, .size = 8, .length = -1},
+};
+static struct site fake_known_sites[] = {
+	FAKE_SITE("app", "call", 0x300, fake_call, 8),
+	FAKE_SITE("app", "word", 0x310, fake_tock_wide, 1),
+	FAKE_SITE("app", "word", 0x318, fake_tock_wide, 1),
+};
+
+static int fake_know(void *self, const struct found_image *image, const struct site *site,
+		     struct arena *a, struct known_site *out, struct diag *d)
+{
+	struct known_arg *const args[] = {fake_call_args, fake_word_args, fake_number_args};
+	size_t n = (size_t)(site - fake_known_sites);
+
+	(void)self;
+	(void)a;
+	(void)d;
+	*out = (struct known_site){.arg_count = 0};
+	if (str_eq_text(image->path, "/bin/known"))
+		*out = (struct known_site){
+			.is_known = true, .args = args[n], .arg_count = site->operand_count};
+	return 0;
+}
+
 static struct site fake_late_sites[] = {
 	FAKE_SITE("app", "late", 0x200, NULL, 0),
 };
@@ -101,8 +155,10 @@ static int fake_image(struct str path, struct site *sites, size_t count, bool na
 		      const struct find_query *q, found_fn *fn, void *arg)
 {
 	/* Two lists that live as long as the tests, so that they are known again. */
-	static struct site_list lists[2];
-	struct site_list *list = &lists[sites == fake_late_sites];
+	static struct site_list lists[3];
+	struct site_list *list = &lists[sites == fake_late_sites    ? 1
+					: sites == fake_known_sites ? 2
+								    : 0];
 	struct found_image image = {.path = path, .open_path = path, .sites = list};
 	size_t matches[16], n = 0;
 
@@ -125,6 +181,8 @@ static int fake_sites(void *self, const struct find_query *q, found_fn *fn, void
 	bool any = !q->path.len;
 	int err;
 
+	if (str_eq_text(q->path, "/bin/known"))
+		return fake_image(STR("/bin/known"), fake_known_sites, 3, true, q, fn, arg);
 	if (!any && !str_has_wildcard(q->path) && !str_eq_text(q->path, "/bin/app") &&
 	    !str_eq_text(q->path, "/bin/late"))
 		return diag_error(d, -ENOENT, "no-file", "cannot open '%.*s': no such file",
@@ -244,6 +302,7 @@ static inline struct script_source fake_source(struct fake *fake)
 	return (struct script_source){.self = fake,
 				      .sites = fake_sites,
 				      .functions = fake_functions,
+				      .know = fake_know,
 				      .function_at = fake_function_at,
 				      .events = fake_events,
 				      .event = fake_event};

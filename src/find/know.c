@@ -183,13 +183,39 @@ static int take_description(const struct description *from, struct arena *a, str
 	return err;
 }
 
-static void finish_names(struct known_site *k)
+/* Sites of one probe are about the same thing, whatever each calls it: the one whose source comes
+ * first names an argument for all, so that one name does for the probe. */
+static struct str name_by_source(const struct site_list *list, const struct site *site, unsigned n)
+{
+	struct str name = STR("");
+	unsigned line = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct site *other = &list->sites[i];
+		const struct description *d = other->described;
+		struct str found;
+
+		if (!d || d->arg_count != site->operand_count || !str_eq(other->name, site->name) ||
+		    !str_eq(other->provider, site->provider))
+			continue;
+		found = name_of_source(d->args[n].source);
+		if (!found.len || (name.len && d->line >= line))
+			continue;
+		name = found;
+		line = d->line;
+	}
+	return name;
+}
+
+static void finish_names(struct known_site *k, const struct site_list *list,
+			 const struct site *site)
 {
 	for (unsigned i = 0; i < k->arg_count; i++) {
 		struct known_arg *arg = &k->args[i];
 
-		if (!arg->name.len)
-			arg->name = name_of_source(arg->source);
+		arg->by_source = !arg->name.len;
+		if (arg->by_source)
+			arg->name = name_by_source(list, site, i);
 		if (!is_name(arg->name) || is_numbered(arg->name))
 			arg->name = STR("");
 	}
@@ -226,7 +252,7 @@ int finder_know(struct finder *f, const struct found_image *image, const struct 
 		err = take_description(site->described, a, &k);
 	if (err)
 		return err;
-	finish_names(&k);
+	finish_names(&k, image->sites, site);
 	*out = k;
 	return 0;
 }
@@ -252,6 +278,10 @@ static void show_arg(const struct known_arg *arg, unsigned index, struct buf *ou
 		described_arg_show(&plain, out);
 	else
 		buf_printf(out, "arg%u", index);
+	if (arg->by_source && arg->name.len && arg->source.len && !str_eq(arg->name, arg->source)) {
+		buf_text(out, " = ");
+		buf_escaped(out, arg->source);
+	}
 }
 
 bool known_site_show(const struct known_site *k, const struct site *site, struct buf *out)

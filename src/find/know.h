@@ -9,6 +9,7 @@
 
 struct known_arg {
 	struct str name;	   /* "word": a word no other argument has; empty: not known */
+	bool by_source;		   /* the name is a word of the source, declared nowhere */
 	struct str type;	   /* "const char *", as declared; empty: not known */
 	struct str source;	   /* "p->word"; empty: not known */
 	enum arg_class type_class; /* ARG_UNKNOWN: only the operand is known */

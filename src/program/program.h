@@ -190,6 +190,7 @@ struct map_def {
 enum format_kind {
 	FORMAT_PRINTF,	  /* text = the format string, fields its arguments         data    */
 	FORMAT_VALUE,	  /* print(expression): one field                           data    */
+	FORMAT_RECORD,	  /* print(args): text = the fields' names, "word n"    data    */
 	FORMAT_MAP_VALUE, /* print(@m[key]): fields = key (if any) and value; map  data    */
 	FORMAT_JOIN,	  /* text = delimiter, fields all STR; NULL ends            data    */
 	FORMAT_TIME,	  /* time(): text = strftime format                         control */

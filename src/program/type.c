@@ -6,8 +6,8 @@
 bool type_equal(const struct type *a, const struct type *b)
 {
 	if (a->kind != b->kind || a->size != b->size || a->is_signed != b->is_signed ||
-	    a->bits != b->bits || a->min != b->min || a->max != b->max || a->step != b->step ||
-	    a->element_count != b->element_count)
+	    a->show != b->show || a->bits != b->bits || a->min != b->min || a->max != b->max ||
+	    a->step != b->step || a->element_count != b->element_count)
 		return false;
 	for (unsigned i = 0; i < a->element_count; i++) {
 		if (!type_equal(&a->elements[i], &b->elements[i]))

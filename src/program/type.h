@@ -40,10 +40,19 @@ enum type_kind {
 	TYPE_LHIST, /* u64[(max - min) / step + 2]: below, the steps, above                       */
 };
 
+/* How an INT is shown; it makes no difference to anything else. */
+enum type_show {
+	SHOW_NUMBER,  /* 42 */
+	SHOW_BOOL,    /* true */
+	SHOW_CHAR,    /* 'a' */
+	SHOW_POINTER, /* 0x7ffd2a80 */
+};
+
 struct type {
 	enum type_kind kind;
 	uint32_t size;		     /* see the kinds */
 	bool is_signed;		     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
+	uint8_t show;		     /* INT: enum type_show */
 	uint8_t bits;		     /* HIST: 0..5 extra bits per power of two */
 	int64_t min, max, step;	     /* LHIST */
 	const struct type *elements; /* TUPLE */

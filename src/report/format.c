@@ -12,6 +12,7 @@ enum piece_kind {
 	PIECE_UNSIGNED, /* "%u", likewise */
 	PIECE_HEX,	/* "%x" */
 	PIECE_TEXT,	/* "%s" */
+	PIECE_PART,	/* "%q": as in a record; scripts have it only through `args` */
 	PIECE_NUMBER,	/* an integer in any other form */
 	PIECE_FLOAT,	/* "%f", "%g", "%e", "%a" */
 	PIECE_CHAR,	/* "%c" */
@@ -105,7 +106,7 @@ static bool read_conversion(struct str *s, struct piece *p)
 	}
 	p->spec[at] = p->letter == 'p' ? 'x' : p->letter;
 	return is_number_letter(p->letter) || is_float_letter(p->letter) || p->letter == 'c' ||
-	       p->letter == 's' || p->letter == 'r';
+	       p->letter == 's' || p->letter == 'q' || p->letter == 'r';
 }
 
 static bool is_plain(const struct piece *p)
@@ -126,6 +127,8 @@ static enum piece_kind kind_of(const struct piece *p)
 
 	if (p->letter == 'r')
 		return PIECE_BYTES;
+	if (p->letter == 'q')
+		return PIECE_PART;
 	if (!number || p->letter == 's')
 		return PIECE_TEXT; /* whatever was asked for: text cannot be shown as a number */
 	if (p->letter == 'c')
@@ -324,6 +327,7 @@ static void add_field(const struct piece *p, const struct renderer *r, struct va
 			add_number(p, v, out);
 		break;
 	case PIECE_FLOAT: add_float(p, v, out); break;
+	case PIECE_PART: render_part(r, v, out); break;
 	default: add_text(p, r, v, out); break;
 	}
 }

@@ -202,15 +202,29 @@ static void render_time(const struct renderer *r, const struct value *v, struct 
 	buf_free(&text);
 }
 
+/* A char that is no printable one is a number. */
+static void render_int(const struct value *v, struct buf *out)
+{
+	uint8_t show = v->type->show;
+
+	if (show == SHOW_BOOL) {
+		buf_text(out, v->bits ? "true" : "false");
+	} else if (show == SHOW_POINTER) {
+		buf_text(out, "0x");
+		buf_hex(out, v->bits);
+	} else if (show == SHOW_CHAR && v->bits >= ' ' && v->bits <= '~') {
+		buf_printf(out, "'%c'", (char)v->bits);
+	} else if (v->type->is_signed) {
+		buf_s64(out, (int64_t)v->bits);
+	} else {
+		buf_u64(out, v->bits);
+	}
+}
+
 void render_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
 {
 	switch (v->type->kind) {
-	case TYPE_INT:
-		if (v->type->is_signed)
-			buf_s64(out, (int64_t)v->bits);
-		else
-			buf_u64(out, v->bits);
-		break;
+	case TYPE_INT: render_int(v, out); break;
 	case TYPE_FLOAT:
 		render_float(float_of_bits(v->bits, v->type->size), v->type->size, out);
 		break;
@@ -225,6 +239,29 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 	case TYPE_TIME: render_time(r, v, out); break;
 	default: break; /* aggregates are only in maps: see table.c */
 	}
+}
+
+/* Text in quotes, so that it cannot be taken for what stands around it. */
+void render_part(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	bool is_text = v->type->kind == TYPE_STR && !(v->flags & (TEXT_NULL | TEXT_UNREADABLE));
+
+	if (!is_text) {
+		render_text(r, v, INDENT_VALUE, out);
+		return;
+	}
+	render_quoted(v->bytes, out);
+	if (v->flags & TEXT_CUT)
+		buf_str(out, r->trunc_trailer);
+}
+
+/* Is there a JSON word for the value? There is no number for infinity, none for an address. */
+static bool is_json_word(const struct type *t, uint64_t bits)
+{
+	if (t->kind == TYPE_INT)
+		return t->show == SHOW_NUMBER || t->show == SHOW_BOOL ||
+		       (t->show == SHOW_CHAR && (bits < ' ' || bits > '~'));
+	return t->kind == TYPE_FLOAT && isfinite(float_of_bits(bits, t->size));
 }
 
 static void render_json_tuple(const struct renderer *r, const struct value *v, unsigned indent,
@@ -255,9 +292,7 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 	}
 	raw.terminal = false; /* JSON has its own escapes */
 	render_text(&raw, v, indent, &text);
-	/* There is no number for infinity in JSON. */
-	if (v->type->kind == TYPE_INT ||
-	    (v->type->kind == TYPE_FLOAT && isfinite(float_of_bits(v->bits, v->type->size))))
+	if (is_json_word(v->type, v->bits))
 		buf_str(out, buf_as_str(&text));
 	else
 		render_quoted(buf_as_str(&text), out);

@@ -22,6 +22,8 @@ struct renderer {
 #define INDENT_VALUE 8
 
 void render_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
+/* A value as a part of a record: strings are in quotes. */
+void render_part(const struct renderer *r, const struct value *v, struct buf *out);
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
 /* Shortest decimal text that reads back as the same float of `size` bytes; "inf", "-inf", "nan". */
 void render_float(double value, unsigned size, struct buf *out);

@@ -179,6 +179,34 @@ static int report_value(struct event *e)
 	return 0;
 }
 
+/* print(args): { .word = "hello", .n = 5 } */
+static int report_args(struct event *e)
+{
+	const struct format *f = e->record.format;
+	struct str names = f->text;
+	bool is_json = e->report->style == REPORT_JSON;
+	struct value v;
+
+	buf_text(e->out, is_json ? "{\"type\": \"value\", \"data\": {" : "{");
+	for (unsigned i = 0; i < f->field_count; i++) {
+		struct str name = str_cut(&names, ' ');
+
+		if (record_field(&e->record, &f->fields[i], &v))
+			return -EPROTO;
+		buf_text(e->out, i ? (is_json ? ", " : ",") : "");
+		if (is_json) {
+			render_quoted(name, e->out);
+			buf_text(e->out, ": ");
+			render_json(&e->report->raw, &v, INDENT_VALUE, e->out);
+		} else {
+			buf_printf(e->out, " .%.*s = ", STR_FMT(name));
+			render_part(&e->report->renderer, &v, e->out);
+		}
+	}
+	buf_text(e->out, is_json ? "}}\n" : " }\n");
+	return 0;
+}
+
 /* print(@m[key]) */
 static int report_map_value(struct event *e)
 {
@@ -336,12 +364,12 @@ static int report_system(struct event *e)
 typedef int event_fn(struct event *e);
 
 static event_fn *const kinds[] = {
-	[FORMAT_PRINTF] = report_printf,       [FORMAT_VALUE] = report_value,
-	[FORMAT_MAP_VALUE] = report_map_value, [FORMAT_JOIN] = report_join,
-	[FORMAT_TIME] = report_time,	       [FORMAT_PRINT] = report_print,
-	[FORMAT_CLEAR] = report_clear,	       [FORMAT_ZERO] = report_zero,
-	[FORMAT_EXIT] = report_exit,	       [FORMAT_CAT] = report_cat,
-	[FORMAT_SYSTEM] = report_system,
+	[FORMAT_PRINTF] = report_printf, [FORMAT_VALUE] = report_value,
+	[FORMAT_RECORD] = report_args,	 [FORMAT_MAP_VALUE] = report_map_value,
+	[FORMAT_JOIN] = report_join,	 [FORMAT_TIME] = report_time,
+	[FORMAT_PRINT] = report_print,	 [FORMAT_CLEAR] = report_clear,
+	[FORMAT_ZERO] = report_zero,	 [FORMAT_EXIT] = report_exit,
+	[FORMAT_CAT] = report_cat,	 [FORMAT_SYSTEM] = report_system,
 };
 
 int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,

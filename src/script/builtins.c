@@ -1,9 +1,11 @@
 /* The table of builtins and functions: all that is known of each stands in its row. */
+#include "script/named.h"
 #include "script/values.h"
 
 /*  name         arguments  uses                       type rule           lowering           */
 static const struct function functions[] = {
 	{"argN", "", USE_NAME | USE_CALL, check_arg_n, lower_arg_n, 0},
+	{"args", "", USE_NAME, check_whole, NULL, 0},
 	{"args.", "", USE_NAME, check_field_value, lower_field_value, 0},
 	{"avg", "i", USE_CALL | USE_AGGREGATE, check_aggregate, NULL, TYPE_AVG},
 	{"buf", "pi", USE_CALL, check_buf, lower_buf, 0},

@@ -195,6 +195,8 @@ int check_storable(struct check *c, const struct expr *e, const char *what)
 {
 	const struct type *t = &e->shape.type;
 
+	if (e->is_whole)
+		return check_error(c, e, "no-value", "'args' as a whole can only be printed");
 	if (t->kind == TYPE_NONE)
 		return check_error(c, e, "no-value", "this has no value to be used as %s", what);
 	if (type_is_aggregate(t))
@@ -739,7 +741,7 @@ static int check_arg(struct check *c, const struct function *f, struct expr *a, 
 				  : check_error(c, a, "wrong-arg-type",
 						"'%s' wants a string here, not %s", f->name,
 						check_type_text(c, &a->shape.type));
-	default: return check_storable(c, a, "an argument");
+	default: return a->is_whole ? 0 : check_storable(c, a, "an argument");
 	}
 }
 
@@ -839,6 +841,7 @@ static int check_leaf(struct check *c, struct expr *e)
 int check_expr(struct check *c, struct expr *e)
 {
 	e->is_const = false;
+	e->is_whole = false;
 	e->shape = (struct shape){.pointers = 0};
 	if (place_number(c->s, e->mark, &e->place))
 		return -ENOMEM;

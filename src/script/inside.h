@@ -36,7 +36,8 @@ struct uses {
 	bool func;	    /* names of functions must be looked up */
 	struct str *fields; /* args.x: tracepoint formats must be read */
 	size_t field_count, field_cap;
-	bool arch; /* registers: places of one architecture only */
+	bool whole; /* args: all of them */
+	bool arch;  /* registers: places of one architecture only */
 	bool stacks;
 };
 
@@ -45,6 +46,7 @@ struct place {
 	const struct probe_spec *spec;
 	struct attach attach;
 	const struct trace_event *event; /* tracepoints, when fields are used */
+	const struct known_site *known;	 /* usdt, when fields are used */
 	bool is_done;			 /* a program has it */
 };
 

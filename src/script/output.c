@@ -108,6 +108,8 @@ static int check_field(struct check *c, const struct specifier *s, const struct 
 {
 	const struct type *t = &a->shape.type;
 
+	if (a->is_whole && s->conversion->letter == 's')
+		return 0;
 	if (s->conversion->kinds & KIND(t->kind))
 		return 0;
 	check_error(c, a, "bad-format-arg", "'%.*s' wants %s, not %s", STR_FMT(s->text),
@@ -221,30 +223,74 @@ static int cut_float(struct lower *l, struct type *t, struct field *field)
 	return 0;
 }
 
-int lower_printf(struct lower *l, const struct expr *e, uint16_t out)
-{
-	struct format f = {.kind = (enum format_kind)e->function->number, .text = e->args[0]->text};
+/* printf in the making: its values, and its format with `args` written out. */
+struct printf_call {
+	struct str rest; /* of the script's format */
+	struct buf text;
+	unsigned count;
 	struct type types[MAX_FIELDS];
 	struct field fields[MAX_FIELDS];
+};
+
+static int add_value(struct lower *l, const struct expr *e, struct printf_call *p)
+{
+	if (p->count == MAX_FIELDS)
+		return diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, e->mark),
+				     "more than %d values", MAX_FIELDS);
+	p->types[p->count] = e->shape.type;
+	return lower_field(l, e, &p->fields[p->count++]);
+}
+
+/* { .word = "hello", .n = 5 } */
+static int add_parts(struct lower *l, const struct expr *whole, struct printf_call *p)
+{
+	int err = 0;
+
+	buf_char(&p->text, '{');
+	for (unsigned n = 0; n < whole->number && !err; n++) {
+		buf_printf(&p->text, "%s .%.*s = %%q", n ? "," : "", STR_FMT(whole->args[n]->text));
+		err = add_value(l, whole->args[n], p);
+	}
+	buf_text(&p->text, " }");
+	return err;
+}
+
+/* Copy the format up to the specifier of the next value, and that too unless it is for `args`. */
+static int add_argument(struct lower *l, const struct expr *e, struct printf_call *p)
+{
 	struct specifier s;
 	size_t at = 0;
 	bool broken;
+	int err;
+
+	next_specifier(p->rest, &at, &s, &broken);
+	buf_str(&p->text, str_of(p->rest.ptr, at - (e->is_whole ? s.text.len : 0)));
+	p->rest = str_of(p->rest.ptr + at, p->rest.len - at);
+	if (e->is_whole)
+		return add_parts(l, e, p);
+	err = add_value(l, e, p);
+	if (!err && e->shape.type.kind == TYPE_FLOAT && is_one_of(s.conversion->letter, "diu"))
+		err = cut_float(l, &p->types[p->count - 1], &p->fields[p->count - 1]);
+	return err;
+}
+
+int lower_printf(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct printf_call p = {.rest = e->args[0]->text, .text = BUF_INIT};
+	struct format f = {.kind = (enum format_kind)e->function->number};
 	int err = 0;
 
 	(void)out;
-	for (unsigned n = 1; n < e->arg_count && !err; n++) {
-		const struct expr *a = e->args[n];
-
-		types[n - 1] = a->shape.type;
-		err = lower_field(l, a, &fields[n - 1]);
-		next_specifier(f.text, &at, &s, &broken);
-		if (!err && a->shape.type.kind == TYPE_FLOAT &&
-		    is_one_of(s.conversion->letter, "diu"))
-			err = cut_float(l, &types[n - 1], &fields[n - 1]);
-		f.field_count++;
-	}
-	f.fields = types;
-	return err ? err : lower_emit(l, &f, fields);
+	for (unsigned n = 1; n < e->arg_count && !err; n++)
+		err = add_argument(l, e->args[n], &p);
+	buf_str(&p.text, p.rest);
+	f.text = arena_str(&l->s->arena, buf_as_str(&p.text));
+	f.fields = p.types;
+	f.field_count = p.count;
+	if (!err && (p.text.failed || !f.text.ptr))
+		err = -ENOMEM;
+	buf_free(&p.text);
+	return err ? err : lower_emit(l, &f, p.fields);
 }
 
 /* A call that has no value and whose arguments fit already. */
@@ -316,7 +362,7 @@ int check_print(struct check *c, struct expr *e)
 	if (a->kind == EXPR_MAP)
 		return check_print_entry(c, a);
 	err = check_expr(c, a);
-	return err ? err : check_storable(c, a, "a value to print");
+	return err || a->is_whole ? err : check_storable(c, a, "a value to print");
 }
 
 /* print(@m[key]): the key and the value */
@@ -354,6 +400,31 @@ static int lower_print_entry(struct lower *l, const struct expr *map)
 	return lower_emit(l, &f, fields);
 }
 
+/* print(args): the parts, and their names in the format's text */
+static int lower_print_args(struct lower *l, const struct expr *whole)
+{
+	struct format f = {.kind = FORMAT_RECORD};
+	struct type types[MAX_FIELDS];
+	struct field fields[MAX_FIELDS];
+	struct buf names = BUF_INIT;
+	int err = 0;
+
+	for (unsigned n = 0; n < whole->number && !err; n++) {
+		const struct expr *part = whole->args[n];
+
+		types[n] = part->shape.type;
+		err = lower_field(l, part, &fields[n]);
+		buf_printf(&names, "%s%.*s", n ? " " : "", STR_FMT(part->text));
+		f.field_count++;
+	}
+	f.fields = types;
+	f.text = arena_str(&l->s->arena, buf_as_str(&names));
+	buf_free(&names);
+	if (!err && !f.text.ptr)
+		err = -ENOMEM;
+	return err ? err : lower_emit(l, &f, fields);
+}
+
 int lower_print(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *a = e->args[0];
@@ -370,6 +441,8 @@ int lower_print(struct lower *l, const struct expr *e, uint16_t out)
 		f.div = e->arg_count > 2 ? (int64_t)e->args[2]->value : 0;
 		return lower_emit(l, &f, NULL);
 	}
+	if (a->is_whole)
+		return lower_print_args(l, a);
 	err = lower_field(l, a, &field);
 	return err ? err : lower_emit(l, &f, &field);
 }

@@ -113,10 +113,28 @@ static int site_problem(const struct search *q, const struct found_image *image,
 			     (unsigned long long)site->location, site->problem);
 }
 
+static bool uses_fields(const struct uses *u)
+{
+	return u->field_count || u->whole;
+}
+
+static int know_site(struct search *q, const struct found_image *image, const struct site *site,
+		     const struct known_site **out)
+{
+	struct arena *a = &q->s->arena;
+	struct known_site *known;
+
+	if (!q->source->know)
+		return 0;
+	*out = known = arena_new(a, struct known_site);
+	return known ? q->source->know(q->source->self, image, site, a, known, q->d) : -ENOMEM;
+}
+
 static int add_site(struct search *q, const struct found_image *image, const struct site *site)
 {
 	struct arena *a = &q->s->arena;
 	struct str func = STR(""), name;
+	int err;
 	struct place place = {
 		.attach = {.kind = ATTACH_UPROBE,
 			   .path = arena_str(a, image->open_path),
@@ -130,6 +148,11 @@ static int add_site(struct search *q, const struct found_image *image, const str
 
 	if (site->problem)
 		return site_problem(q, image, site);
+	if (uses_fields(q->clause->uses)) {
+		err = know_site(q, image, site, &place.known);
+		if (err)
+			return err;
+	}
 	if (q->clause->uses->func)
 		func = q->source->function_at(q->source->self, image, site->offset);
 	name = arena_printf(a, "usdt:%.*s:%.*s:%.*s", STR_FMT(image->path), STR_FMT(site->provider),
@@ -489,7 +512,7 @@ static int add_event(void *arg, struct str category, struct str name)
 		    str_eq(known->attach.tracepoint, place.attach.tracepoint))
 			return 0;
 	}
-	if (q->clause->uses->field_count) {
+	if (uses_fields(q->clause->uses)) {
 		event = arena_new(a, struct trace_event);
 		err = event ? q->source->event(q->source->self, a, category, name, event, q->d)
 			    : -ENOMEM;

@@ -13,6 +13,7 @@
 
 #include "base/diag.h"
 #include "find/find.h"
+#include "find/know.h"
 #include "find/tracefs.h"
 #include "program/program.h"
 
@@ -40,6 +41,9 @@ struct script_source {
 		     struct diag *d);
 	int (*functions)(void *self, pid_t pid, struct str path, struct str name, function_fn *fn,
 			 void *arg, struct diag *d);
+	/* Names and types of a site's arguments; NULL: nobody knows any. */
+	int (*know)(void *self, const struct found_image *image, const struct site *site,
+		    struct arena *a, struct known_site *out, struct diag *d);
 	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);

@@ -13,6 +13,15 @@ static int machine_functions(void *self, pid_t pid, struct str path, struct str 
 	return finder_functions(self, pid, path, name, fn, arg, d);
 }
 
+static int machine_know(void *self, const struct found_image *image, const struct site *site,
+			struct arena *a, struct known_site *out, struct diag *d)
+{
+	int err = finder_know(self, image, site, a, out);
+
+	finder_know_problems(self, d);
+	return err;
+}
+
 static struct str machine_function_at(void *self, const struct found_image *image, uint64_t offset)
 {
 	return finder_function_at(self, image, offset);
@@ -38,6 +47,7 @@ struct script_source script_source_machine(struct finder *f)
 		.self = f,
 		.sites = machine_sites,
 		.functions = machine_functions,
+		.know = machine_know,
 		.function_at = machine_function_at,
 		.events = machine_events,
 		.event = machine_event,

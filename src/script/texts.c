@@ -57,8 +57,7 @@ static int lower_param_text(struct lower *l, const struct expr *p, uint16_t out)
 	return 0;
 }
 
-/* The smaller of a length and the limit. Lengths are unsigned, so that a negative one is cut. */
-static uint16_t at_most(struct lower *l, uint16_t length, uint64_t most)
+uint16_t lower_at_most(struct lower *l, uint16_t length, uint64_t most)
 {
 	uint16_t limit = lower_const(l, most), less = lower_reg(l), out = lower_reg(l);
 	struct label fits = {0};
@@ -96,7 +95,7 @@ static int lower_length(struct lower *l, const struct expr *e, uint16_t slot, ui
 	}
 	err = lower_word(l, n, out);
 	if (!err)
-		*out = at_most(l, *out, most);
+		*out = lower_at_most(l, *out, most);
 	return err;
 }
 

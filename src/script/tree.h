@@ -78,6 +78,8 @@ struct expr {
 	enum expr_kind kind;
 	enum operator op;
 	bool is_postfix;
+	bool is_part;	/* of `args`: made by check_whole */
+	bool is_whole;	/* `args` itself: number and args are its parts */
 	uint16_t depth; /* of the tree below, 1 for a leaf */
 	uint16_t arg_count;
 	struct mark mark;

@@ -32,6 +32,7 @@ static void look_at_name(struct look *l, struct str name)
 	if (arg_number(name, &number))
 		u->args[number / 64] |= UINT64_C(1) << (number % 64);
 	u->func |= str_eq_text(name, "func");
+	u->whole |= str_eq_text(name, "args");
 	u->arch |= str_eq_text(name, "reg") || str_eq_text(name, "retval");
 	u->stacks |= str_eq_text(name, "ustack") || str_eq_text(name, "usym") ||
 		     str_eq_text(name, "kstack") || str_eq_text(name, "ksym");

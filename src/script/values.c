@@ -2,6 +2,8 @@
  * the rows that name them are in builtins.c. */
 #include "script/values.h"
 
+#include "script/named.h"
+
 #include <errno.h>
 
 /* What a place is called in messages: the probe as the script has it. */
@@ -74,7 +76,7 @@ static int check_probes(struct check *c, const struct expr *e, bool (*fits)(enum
 	return 0;
 }
 
-static const char *operand_problem(const struct operand *o)
+const char *operand_problem(const struct operand *o)
 {
 	const char *why = NULL;
 
@@ -91,7 +93,7 @@ static const char *operand_problem(const struct operand *o)
 	return NULL;
 }
 
-static int check_arg_at(struct check *c, const struct expr *e, const struct place *p, unsigned n)
+int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n)
 {
 	const struct operand *o;
 	struct str site = c->s->names.items[p->attach.name];
@@ -138,7 +140,7 @@ int check_arg_n(struct check *c, struct expr *e)
 	if (!arg_number(e->text, &n))
 		return -EINVAL;
 	for (size_t i = 0; i < c->v->count && !err; i++)
-		err = check_arg_at(c, e, c->v->places[i], n);
+		err = check_readable(c, e, c->v->places[i], n);
 	if (!err)
 		e->shape = arg_shape(c->v, n);
 	return err;
@@ -291,9 +293,14 @@ int lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 	return 0;
 }
 
-static bool is_tracepoint(enum probe_type type)
+static bool has_fields(enum probe_type type)
 {
-	return type == PROBE_TRACEPOINT;
+	return type == PROBE_TRACEPOINT || type == PROBE_USDT;
+}
+
+int check_has_fields(struct check *c, const struct expr *e)
+{
+	return check_probes(c, e, has_fields, "usdt and tracepoint");
 }
 
 static const struct trace_field *find_field(const struct trace_event *event, struct str name)
@@ -341,22 +348,28 @@ static int field_shape(struct check *c, struct expr *e, const struct trace_field
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		return 0;
 	}
+	if (e->is_part) {
+		e->shape = shape_of((struct type){.kind = TYPE_NAME});
+		return 0;
+	}
 	return check_error(c, e, "unsupported",
 			   "field '%.*s' is '%.*s' of %u bytes, which "
 			   "is not supported yet",
 			   STR_FMT(f->name), STR_FMT(f->c_type), f->size);
 }
 
-/* args.field of a tracepoint */
+/* args.field of a tracepoint, args.word of a usdt probe */
 int check_field_value(struct check *c, struct expr *e)
 {
 	const struct trace_event *event = c->v->count ? c->v->places[0]->event : NULL;
 	const struct trace_field *f;
-	int err = check_probes(c, e, is_tracepoint, "tracepoint");
+	int err = check_has_fields(c, e);
 
 	e->shape = shape_int(true);
 	if (err || !c->v->count)
 		return err;
+	if (c->v->places[0]->spec->type == PROBE_USDT)
+		return check_named(c, e);
 	f = find_field(event, e->text);
 	if (f)
 		return field_shape(c, e, f);
@@ -375,6 +388,11 @@ int lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 	bool is_text = e->shape.type.kind == TYPE_STR;
 	struct insn *i;
 
+	if (l->v->count && l->v->places[0]->spec->type == PROBE_USDT)
+		return lower_named(l, e, out);
+	if (e->shape.type.kind == TYPE_NAME)
+		return lower_part_note(l, arena_printf(&l->s->arena, "(%.*s)", STR_FMT(f->c_type)),
+				       out);
 	i = lower_op(l, !f ? OP_CONST : is_text ? OP_FIELD_STR : OP_FIELD);
 	if (is_text)
 		i->s = out;

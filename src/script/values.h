@@ -14,6 +14,12 @@ int check_retval(struct check *c, struct expr *e);
 int check_reg(struct check *c, struct expr *e);
 int check_stack(struct check *c, struct expr *e);
 int check_field_value(struct check *c, struct expr *e);
+/* Do the probes of the clause have fields: args.x? */
+int check_has_fields(struct check *c, const struct expr *e);
+/* Why an operand cannot be read; NULL: it can. */
+const char *operand_problem(const struct operand *o);
+/* Can argument `n` be read at this place? */
+int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
 int lower_builtin(struct lower *l, const struct expr *e, uint16_t out);
 int lower_comm(struct lower *l, const struct expr *e, uint16_t out);
 int lower_arg_n(struct lower *l, const struct expr *e, uint16_t out);
@@ -23,6 +29,8 @@ int lower_stack(struct lower *l, const struct expr *e, uint16_t out);
 int lower_field_value(struct lower *l, const struct expr *e, uint16_t out);
 
 /* texts.c */
+/* The smaller of a length and the limit. Lengths are unsigned, so that a negative one is cut. */
+uint16_t lower_at_most(struct lower *l, uint16_t length, uint64_t most);
 int check_str(struct check *c, struct expr *e);
 int check_buf(struct check *c, struct expr *e);
 int check_symbol(struct check *c, struct expr *e);

@@ -1,12 +1,13 @@
 /* Variants: the places of a clause grouped by what its code must know of them. Places are alike
  * when they are of one kind, the arguments used are of one sort (integer, float of one size), the
- * tracepoint fields used lie at the same offsets, and, when registers are used, the architecture is
- * the same. */
+ * tracepoint fields used lie at the same offsets, named arguments have the same form (named.c),
+ * and, when registers are used, the architecture is the same. */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "script/builtins.h"
 #include "script/compile.h"
+#include "script/named.h"
 
 static void sign_args(const struct uses *u, const struct attach *a, struct buf *out)
 {
@@ -30,6 +31,10 @@ static void sign_field(const struct trace_field *f, struct buf *out)
 /* The fields that the clause uses. One that is not there differs from all others. */
 static void sign_event(const struct uses *u, const struct trace_event *event, struct buf *out)
 {
+	for (unsigned k = 0; event && u->whole && k < event->field_count; k++) {
+		buf_printf(out, " %.*s", STR_FMT(event->fields[k].name));
+		sign_field(&event->fields[k], out);
+	}
 	for (size_t i = 0; event && i < u->field_count; i++) {
 		buf_char(out, ' ');
 		for (unsigned k = 0; k < event->field_count; k++)
@@ -46,6 +51,8 @@ static void sign_place(const struct uses *u, const struct place *p, struct buf *
 		buf_printf(out, " %s", p->attach.arch->name);
 	sign_args(u, &p->attach, out);
 	sign_event(u, p->event, out);
+	if (p->spec->type == PROBE_USDT)
+		sign_named(u, p, out);
 }
 
 /* The variant with this signature, made at the end of the list when it is new. */

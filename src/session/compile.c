@@ -77,6 +77,14 @@ static int machine_events(void *self, struct str category, struct str name, trac
 	return t->machine.events(t->machine.self, category, name, fn, arg, d);
 }
 
+static int machine_know(void *self, const struct found_image *image, const struct site *site,
+			struct arena *a, struct known_site *out, struct diag *d)
+{
+	struct nopal_trace *t = self;
+
+	return t->machine.know(t->machine.self, image, site, a, out, d);
+}
+
 static int machine_event(void *self, struct arena *a, struct str category, struct str name,
 			 struct trace_event *out, struct diag *d)
 {
@@ -139,12 +147,13 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	if (err)
 		return err;
 	t->machine = script_source_machine(t->finder);
-	t->source = (struct script_source){t,
-					   session_sites,
-					   machine_functions,
-					   machine_function_at,
-					   machine_events,
-					   machine_event};
+	t->source = (struct script_source){.self = t,
+					   .sites = session_sites,
+					   .know = machine_know,
+					   .functions = machine_functions,
+					   .function_at = machine_function_at,
+					   .events = machine_events,
+					   .event = machine_event};
 	err = script_resolve(t->script, &t->source, d);
 	return err ? err : script_compile(t->script, &t->program, d);
 }

@@ -151,8 +151,12 @@ static void check(struct run *r, int err, const char *what)
 
 static void run_compile(struct run *r)
 {
-	struct script_source source = {&r->machine,	    machine_sites,  machine_functions,
-				       machine_function_at, machine_events, machine_event};
+	struct script_source source = {.self = &r->machine,
+				       .sites = machine_sites,
+				       .functions = machine_functions,
+				       .function_at = machine_function_at,
+				       .events = machine_events,
+				       .event = machine_event};
 	struct str params[MAX_ARGS];
 	struct script_options options = {.path = STR("case"), .params = params};
 
