@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "describe.h"
 #include "run.h"
 
 /* What the command line asked for. */
@@ -63,9 +62,14 @@ static const char trace_help[] =
 	"\n"
 	"A line for each event: time, process, thread, command, probe, then what FORMAT says; "
 	"without\n"
-	"a FORMAT all arguments, as numbers.\n"
+	"a FORMAT all arguments, with their names where they are known (nopal list -v).\n"
 	"\n" COMMON_HELP "\n"
-	"Example: nopal trace usdt:./server:shop:order '\"%d %s\", arg0, str(arg1)'\n";
+	"Example: nopal trace usdt:./server:shop:order '\"%d %s\", args.id, args.name'\n";
+
+/* The columns that every line of `nopal trace` starts with: a piece of a format, in a script's
+ * string, and the values. */
+#define LINE_FORMAT "%%-15s %%-7d %%-7d %%-15s %%s"
+#define LINE_ARGS   "strftime(\"%%H:%%M:%%S.%%f\", nsecs), pid, tid, comm, probe"
 
 static void write_key(FILE *out, const struct quick *q)
 {
@@ -104,11 +108,12 @@ static const char *literal_end(const char *text)
  * and arguments are put behind ours. */
 static void write_trace(FILE *out, const struct quick *q)
 {
-	const char *end = literal_end(q->what);
-	size_t len = end ? (size_t)(end - q->what) - 1 : 0;
+	const char *what = q->what ? q->what : "\"%s\", args";
+	const char *end = literal_end(what);
+	size_t len = end ? (size_t)(end - what) - 1 : 0;
 
 	fprintf(out, "\tprintf(\"" LINE_FORMAT "  %.*s\\n\", " LINE_ARGS "%s);\n", (int)len,
-		q->what + 1, end ? end + 1 : "");
+		what + 1, end ? end + 1 : "");
 }
 
 static const struct quick_command commands[] = {
@@ -201,18 +206,13 @@ static char *write_script(const struct quick_command *command, const struct quic
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	int err = 0;
 
 	if (!out)
 		return NULL;
-	if (command->write_body == write_trace && !q->what)
-		err = write_describing_clauses(out, q->probes, q->probe_count, q->filter,
-					       q->run.options.pid);
-	else
-		write_clause(out, command, q);
+	write_clause(out, command, q);
 	if (q->seconds)
 		fprintf(out, "interval:s:%ld { exit() }\n", q->seconds);
-	if (fclose(out) || err < 0) {
+	if (fclose(out)) {
 		free(text);
 		return NULL;
 	}
