@@ -1,0 +1,669 @@
+/* Probes made at run time: names and errors, the check, the values that arrive, loading in all
+ * orders, threads, forks, signals; nothing is left behind. STRESS=1 makes it long. */
+#include <dirent.h>
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "spy.h"
+
+static unsigned long times(unsigned long usual, unsigned long stress)
+{
+	return getenv("STRESS") ? stress : usual;
+}
+
+static struct nopal_runtime *provider(const char *name)
+{
+	struct nopal_error e;
+	struct nopal_runtime *r = nopal_runtime_new(name, 0, &e);
+
+	if (!r)
+		fail_msg("%s", e.text);
+	return r;
+}
+
+static struct nopal_probe *probe(struct nopal_runtime *r, const char *name,
+				 const struct nopal_runtime_arg *args, unsigned count)
+{
+	struct nopal_error e;
+	struct nopal_probe *p = nopal_runtime_probe(r, name, args, count, NULL, &e);
+
+	if (!p)
+		fail_msg("%s", e.text);
+	return p;
+}
+
+static void load(struct nopal_runtime *r)
+{
+	struct nopal_error e;
+
+	if (nopal_runtime_load(r, &e))
+		fail_msg("%s", e.text);
+}
+
+static void unload(struct nopal_runtime *r)
+{
+	struct nopal_error e;
+
+	if (nopal_runtime_unload(r, &e))
+		fail_msg("%s", e.text);
+}
+
+/* ---- Names and errors ---- */
+
+static void bad_names_are_refused(void **state)
+{
+	static const char *const bad[] = {"", "a b", "8x", "-x", "a:b", "a/b", "\xc3\xa9", "a\n"};
+	static const char *const good[] = {"a", "_", "a-b", "a.b", "A9", "query__start"};
+	struct nopal_runtime *r = provider("names");
+	struct nopal_error e;
+	char longest[NOPAL_MAX_NAME + 2];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		e = (struct nopal_error){0};
+		assert_null(nopal_runtime_new(bad[i], 0, &e));
+		assert_int_equal(e.code, NOPAL_BAD_NAME);
+		assert_true(strlen(e.text) > 10);
+		assert_null(nopal_runtime_probe(r, bad[i], NULL, 0, NULL, &e));
+		assert_int_equal(e.code, NOPAL_BAD_NAME);
+	}
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_string_equal(nopal_probe_name(probe(r, good[i], NULL, 0)), good[i]);
+	assert_null(nopal_runtime_new(NULL, 0, NULL));
+	memset(longest, 'x', sizeof(longest));
+	longest[NOPAL_MAX_NAME + 1] = '\0';
+	assert_null(nopal_runtime_probe(r, longest, NULL, 0, NULL, &e));
+	longest[NOPAL_MAX_NAME] = '\0';
+	probe(r, longest, NULL, 0);
+	longest[NOPAL_MAX_PROVIDER + 1] = '\0';
+	assert_null(nopal_runtime_new(longest, 0, &e));
+	longest[NOPAL_MAX_PROVIDER] = '\0';
+	nopal_runtime_destroy(provider(longest));
+	load(r);
+	nopal_runtime_destroy(r);
+}
+
+static void a_name_is_taken_once(void **state)
+{
+	struct nopal_runtime *r = provider("twice"), *any;
+	struct nopal_probe *p = probe(r, "same", NULL, 0);
+	struct nopal_error e;
+
+	(void)state;
+	assert_null(nopal_runtime_probe(r, "same", NULL, 0, NULL, &e));
+	assert_int_equal(e.code, NOPAL_NAME_TAKEN);
+	assert_string_equal(e.text, "'twice' has a probe 'same' already");
+	assert_ptr_equal(nopal_runtime_find(r, "same"), p);
+	assert_null(nopal_runtime_find(r, "other"));
+	assert_int_equal(nopal_runtime_probe_count(r), 1);
+	nopal_runtime_destroy(r);
+	any = nopal_runtime_new("a b", NOPAL_RUNTIME_ANY_NAME, &e);
+	assert_non_null(any);
+	assert_ptr_not_equal(probe(any, "x:y", NULL, 0), probe(any, "x:y", NULL, 0));
+	load(any);
+	nopal_runtime_destroy(any);
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+	struct nopal_runtime_arg args[13];
+	struct nopal_runtime *r = provider("args");
+	struct nopal_error e;
+
+	(void)state;
+	for (unsigned i = 0; i < 13; i++)
+		args[i] = (struct nopal_runtime_arg){NOPAL_INT32, "n"};
+	assert_null(nopal_runtime_probe(r, "many", args, 13, NULL, &e));
+	assert_int_equal(e.code, NOPAL_BAD_ARGS);
+	args[11].type = NOPAL_COUNTED;
+	assert_null(nopal_runtime_probe(r, "many", args, 12, NULL, &e));
+	assert_int_equal(e.code, NOPAL_BAD_ARGS);
+	assert_int_equal(nopal_probe_value_count(probe(r, "full", args + 1, 11)), 12);
+	args[0].type = (enum nopal_type)99;
+	assert_null(nopal_runtime_probe(r, "unknown", args, 1, NULL, &e));
+	assert_string_equal(e.text, "argument 0 has unknown type 99");
+	args[0] = (struct nopal_runtime_arg){NOPAL_INT8, "a-b"};
+	assert_null(nopal_runtime_probe(r, "named", args, 1, NULL, NULL));
+	assert_null(nopal_runtime_new("flags", 64, &e));
+	assert_int_equal(e.code, NOPAL_UNSUPPORTED);
+	nopal_runtime_destroy(r);
+	nopal_runtime_destroy(NULL);
+}
+
+static void a_probe_knows_its_arguments(void **state)
+{
+	static const struct nopal_runtime_arg args[] = {
+		{NOPAL_COUNTED, "body"}, {NOPAL_DOUBLE, NULL}, {NOPAL_BOOL, "ok"}};
+	struct nopal_runtime *r = provider("known");
+	struct nopal_probe *p = probe(r, "request", args, 3);
+
+	(void)state;
+	assert_ptr_equal(nopal_probe_provider(p), r);
+	assert_string_equal(nopal_runtime_name(r), "known");
+	assert_int_equal(nopal_probe_arg_count(p), 3);
+	assert_int_equal(nopal_probe_value_count(p), 4);
+	assert_int_equal(nopal_probe_arg_type(p, 1), NOPAL_DOUBLE);
+	assert_int_equal(nopal_probe_arg_type(p, 3), 0);
+	assert_string_equal(nopal_probe_arg_name(p, 0), "body");
+	assert_string_equal(nopal_probe_arg_name(p, 1), "");
+	assert_string_equal(nopal_probe_arg_name(p, 2), "ok");
+	assert_string_equal(nopal_probe_arg_name(p, 9), "");
+	nopal_runtime_destroy(r);
+}
+
+/* ---- The check ---- */
+
+static void enabled_only_while_loaded_and_traced(void **state)
+{
+	struct nopal_runtime *r = provider("check");
+	struct nopal_probe *p = probe(r, "p", NULL, 0);
+
+	(void)state;
+	assert_false(nopal_probe_enabled(p));
+	assert_int_equal(nopal_probe_fd(p), -1);
+	nopal_probe_fire(p);
+	nopal_probe_fire_words(p, NULL, 0);
+	load(r);
+	assert_true(nopal_runtime_is_loaded(r));
+	assert_true(nopal_probe_fd(p) >= 0);
+	assert_false(nopal_probe_enabled(p));
+	nopal_probe_fire(p);
+	spy_on(p);
+	assert_true(nopal_probe_enabled(p));
+	nopal_probe_fire(p);
+	assert_int_equal(spied.calls, 1);
+	unload(r);
+	assert_false(nopal_probe_enabled(p));
+	nopal_probe_fire(p);
+	assert_int_equal(spied.calls, 1);
+	/* A thread that has seen it enabled finds the same code there. */
+	((void (*)(void))spy_stub(p))();
+	assert_false(nopal_runtime_is_loaded(r));
+	load(r);
+	assert_false(nopal_probe_enabled(p));
+	nopal_runtime_destroy(r);
+}
+
+static void arguments_are_evaluated_only_when_enabled(void **state)
+{
+	static const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
+	struct nopal_runtime *r = provider("lazy");
+	struct nopal_probe *p = probe(r, "p", &arg, 1);
+	int n = 0;
+
+	(void)state;
+	load(r);
+	nopal_probe_fire(p, n++);
+	assert_int_equal(n, 0);
+	spy_on(p);
+	nopal_probe_fire(p, n++);
+	assert_int_equal(n, 1);
+	assert_int_equal(spied.words[0], 0);
+	nopal_runtime_destroy(r);
+}
+
+/* ---- Values ---- */
+
+static void every_type_arrives_exactly(void **state)
+{
+	static const struct nopal_runtime_arg args[] = {
+		{NOPAL_INT8, "a"},    {NOPAL_UINT8, "b"},  {NOPAL_INT16, "c"},	{NOPAL_UINT16, "d"},
+		{NOPAL_INT32, "e"},   {NOPAL_UINT32, "f"}, {NOPAL_INT64, "g"},	{NOPAL_UINT64, "h"},
+		{NOPAL_POINTER, "i"}, {NOPAL_STRING, "j"}, {NOPAL_DOUBLE, "k"}, {NOPAL_FLOAT, "l"}};
+	struct nopal_runtime *r = provider("values");
+	struct nopal_probe *p = probe(r, "all", args, 12);
+	const char *text = "\xc3\xa9t\xc3\xa9";
+
+	(void)state;
+	load(r);
+	spy_on(p);
+	nopal_probe_fire(p, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN, UINT32_MAX,
+			 INT64_MIN, UINT64_MAX, (void *)p, text, -DBL_MIN, FLT_MAX);
+	assert_true(spied.words[0] == (uint64_t)INT8_MIN);
+	assert_true(spied.words[1] == UINT8_MAX);
+	assert_true(spied.words[2] == (uint64_t)INT16_MIN);
+	assert_true(spied.words[3] == UINT16_MAX);
+	assert_true(spied.words[4] == (uint64_t)INT32_MIN);
+	assert_true(spied.words[5] == UINT32_MAX);
+	assert_true(spied.words[6] == (uint64_t)INT64_MIN);
+	assert_true(spied.words[7] == UINT64_MAX);
+	assert_true(spied.words[8] == (uintptr_t)p);
+	assert_true(spied.words[9] == (uintptr_t)text);
+	assert_true(spied.words[10] == nopal_bits_of_double(-DBL_MIN));
+	assert_true(spied.words[11] == nopal_bits_of_float(FLT_MAX));
+	nopal_probe_fire(p, NULL);
+	for (unsigned i = 0; i < NOPAL_MAX_VALUES; i++)
+		assert_true(spied.words[i] == 0);
+	nopal_runtime_destroy(r);
+}
+
+/* What arrives at an argument of `type` for a value; NOPAL_VALUE braces it. */
+struct conversion {
+	enum nopal_type type;
+	struct nopal_value value;
+	uint64_t expected;
+};
+
+static void values_are_converted_to_the_declared_type(void **state)
+{
+	const double nan_double = NAN, infinity = INFINITY;
+	const float third = 1.0f / 3;
+	const struct conversion rows[] = {
+		{NOPAL_INT8, NOPAL_VALUE(300), 44},
+		{NOPAL_INT8, NOPAL_VALUE(200), (uint64_t)-56},
+		{NOPAL_UINT8, NOPAL_VALUE(-1), 255},
+		{NOPAL_UINT32, NOPAL_VALUE(-1), UINT32_MAX},
+		{NOPAL_INT32, NOPAL_VALUE(UINT32_MAX), (uint64_t)-1},
+		{NOPAL_INT64, NOPAL_VALUE('\xff'), (uint64_t)(char)'\xff'},
+		{NOPAL_UINT64, NOPAL_VALUE((signed char)-1), UINT64_MAX},
+		{NOPAL_BOOL, NOPAL_VALUE(256), 1},
+		{NOPAL_BOOL, NOPAL_VALUE(0.5), 1},
+		{NOPAL_BOOL, NOPAL_VALUE(0.0), 0},
+		{NOPAL_INT32, NOPAL_VALUE(-2.9), (uint64_t)-2},
+		{NOPAL_INT32, NOPAL_VALUE(1e30), INT32_MAX},
+		{NOPAL_INT32, NOPAL_VALUE(-1e30), (uint64_t)INT32_MIN},
+		{NOPAL_UINT16, NOPAL_VALUE(-1.0), 0},
+		{NOPAL_UINT16, NOPAL_VALUE(65535.9f), 65535},
+		{NOPAL_UINT16, NOPAL_VALUE(65536.0f), 65535},
+		{NOPAL_INT64, NOPAL_VALUE(9223372036854775808.0), INT64_MAX},
+		{NOPAL_INT64, NOPAL_VALUE(-9223372036854775808.0), (uint64_t)INT64_MIN},
+		{NOPAL_UINT64, NOPAL_VALUE(18446744073709551615.0), UINT64_MAX},
+		{NOPAL_UINT64, NOPAL_VALUE(9223372036854775808.0), 1ull << 63},
+		{NOPAL_INT64, NOPAL_VALUE(nan_double), 0},
+		{NOPAL_UINT64, NOPAL_VALUE(infinity), UINT64_MAX},
+		{NOPAL_DOUBLE, NOPAL_VALUE(nan_double), 0},
+		{NOPAL_DOUBLE, NOPAL_VALUE(-7), 0xc01c000000000000},
+		{NOPAL_DOUBLE, NOPAL_VALUE(UINT64_MAX), 0x43f0000000000000},
+		{NOPAL_DOUBLE, NOPAL_VALUE(1.5f), 0x3ff8000000000000},
+		{NOPAL_FLOAT, NOPAL_VALUE(third), 0x3eaaaaab},
+		{NOPAL_FLOAT, NOPAL_VALUE(1.0 / 3), 0x3eaaaaab},
+		{NOPAL_FLOAT, NOPAL_VALUE(-1), 0xbf800000},
+		{NOPAL_FLOAT, NOPAL_VALUE(0x1000001000000001), 0x5d800001},
+		{NOPAL_FLOAT, NOPAL_VALUE(2.5L), 0x40200000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct nopal_runtime_arg arg = {rows[i].type, NULL};
+		struct nopal_runtime *r = provider("convert");
+		struct nopal_probe *p = probe(r, "p", &arg, 1);
+		uint64_t expected = rows[i].expected;
+
+		if (rows[i].type == NOPAL_DOUBLE && !expected)
+			expected = nopal_bits_of_double(nan_double);
+		load(r);
+		spy_on(p);
+		nopal_probe_fire_values(p, &rows[i].value, 1);
+		if (spied.words[0] != expected)
+			fail_msg("row %zu: %#llx arrived, not %#llx", i,
+				 (unsigned long long)spied.words[0], (unsigned long long)expected);
+		nopal_runtime_destroy(r);
+	}
+}
+
+static void words_arrive_as_they_are(void **state)
+{
+	static const struct nopal_runtime_arg args[] = {{NOPAL_INT8, "a"}, {NOPAL_FLOAT, "b"}};
+	static const uint64_t words[] = {0x1234567890abcdef, 0xffffffff7fc00001, 3};
+	struct nopal_runtime *r = provider("words");
+	struct nopal_probe *p = probe(r, "p", args, 2);
+
+	(void)state;
+	load(r);
+	spy_on(p);
+	nopal_probe_fire_words(p, words, 3);
+	assert_true(spied.words[0] == words[0] && spied.words[1] == words[1]);
+	assert_true(spied.words[2] == 0); /* beyond what the probe has */
+	nopal_probe_fire_words(p, words, 1);
+	assert_true(spied.words[0] == words[0] && spied.words[1] == 0);
+	nopal_runtime_destroy(r);
+}
+
+/* ---- Loading ---- */
+
+static void later_probes_get_an_image_of_their_own(void **state)
+{
+	struct nopal_runtime *r = provider("later");
+	struct nopal_probe *first = probe(r, "first", NULL, 0), *second;
+	int fd;
+
+	(void)state;
+	load(r);
+	spy_on(first);
+	fd = nopal_probe_fd(first);
+	second = probe(r, "second", NULL, 0);
+	assert_false(nopal_probe_enabled(second));
+	assert_int_equal(nopal_probe_fd(second), -1);
+	load(r);
+	assert_true(nopal_probe_fd(second) >= 0 && nopal_probe_fd(second) != fd);
+	assert_int_equal(nopal_probe_fd(first), fd);
+	assert_true(nopal_probe_enabled(first)); /* whoever traced it still does */
+	assert_false(nopal_probe_enabled(second));
+	load(r); /* nothing to do */
+	assert_int_equal(nopal_probe_fd(first), fd);
+	unload(r);
+	unload(r);
+	assert_false(nopal_probe_enabled(first) || nopal_probe_enabled(second));
+	load(r);
+	spy_on(second);
+	nopal_probe_fire(second);
+	assert_int_equal(spied.calls, 1);
+	nopal_runtime_destroy(r);
+}
+
+static void images_are_sealed(void **state)
+{
+	struct nopal_runtime *r = provider("sealed");
+	struct nopal_probe *p = probe(r, "p", NULL, 0);
+
+	(void)state;
+	load(r);
+	assert_int_equal(pwrite(nopal_probe_fd(p), "x", 1, 0), -1);
+	assert_int_equal(ftruncate(nopal_probe_fd(p), 0), -1);
+	nopal_runtime_destroy(r);
+}
+
+static unsigned files_in(const char *dir)
+{
+	struct dirent *entry;
+	unsigned count = 0;
+	DIR *d = opendir(dir);
+
+	while (d && (entry = readdir(d)))
+		count += *entry->d_name != '.';
+	if (d)
+		closedir(d);
+	return count;
+}
+
+static void a_file_is_made_on_request_and_removed(void **state)
+{
+	char dir[] = "/tmp/nopal-runtime-XXXXXX";
+	struct nopal_error e;
+	struct nopal_runtime *r;
+	pid_t child;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	setenv("XDG_RUNTIME_DIR", dir, 1);
+	r = nopal_runtime_new("filed", NOPAL_RUNTIME_FILE, &e);
+	probe(r, "p", NULL, 0);
+	load(r);
+	assert_int_equal(files_in(dir), 1);
+	child = fork();
+	if (!child) /* a child's end is not the end of the file; its own is */
+		exit(0);
+	waitpid(child, NULL, 0);
+	assert_int_equal(files_in(dir), 1);
+	unload(r);
+	assert_int_equal(files_in(dir), 0);
+	child = fork();
+	if (!child) {
+		nopal_runtime_load(r, NULL);
+		exit(files_in(dir) == 1 ? 7 : 8);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	assert_int_equal(WEXITSTATUS(status), 7);
+	assert_int_equal(files_in(dir), 0);
+	load(r);
+	nopal_runtime_destroy(r);
+	assert_int_equal(files_in(dir), 0);
+	chmod(dir, 0777);
+	r = nopal_runtime_new("filed", NOPAL_RUNTIME_FILE, &e);
+	probe(r, "p", NULL, 0);
+	assert_int_equal(nopal_runtime_load(r, &e), NOPAL_SYSTEM); /* anybody could write there */
+	nopal_runtime_use_memfd(r);
+	load(r);
+	nopal_runtime_destroy(r);
+	rmdir(dir);
+}
+
+/* ---- Many ---- */
+
+static unsigned long count_lines(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	unsigned long lines = 0;
+	int c;
+
+	while ((c = getc(f)) != EOF)
+		lines += c == '\n';
+	fclose(f);
+	return lines;
+}
+
+static void ten_thousand_probes(void **state)
+{
+	enum { COUNT = 10000 };
+	static const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
+	struct nopal_runtime *r = provider("many");
+	struct nopal_probe **probes = calloc(COUNT, sizeof(struct nopal_probe *));
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		snprintf(name, sizeof(name), "probe%d", i);
+		probes[i] = probe(r, name, &arg, 1);
+	}
+	load(r);
+	for (int i = 0; i < COUNT; i += 1009) {
+		snprintf(name, sizeof(name), "probe%d", i);
+		assert_ptr_equal(nopal_runtime_find(r, name), probes[i]);
+		assert_false(nopal_probe_enabled(probes[i]));
+		spy_on(probes[i]);
+		nopal_probe_fire(probes[i], i);
+		assert_int_equal(spied.words[0], i);
+	}
+	free(probes);
+	nopal_runtime_destroy(r);
+}
+
+static void a_thousand_providers(void **state)
+{
+	enum { COUNT = 1000 };
+	struct nopal_runtime *all[COUNT];
+	char name[32];
+	int loaded = 0;
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		snprintf(name, sizeof(name), "provider%d", i);
+		all[i] = provider(name);
+		probe(all[i], "p", NULL, 0);
+		loaded += !nopal_runtime_load(all[i], NULL);
+	}
+	/* Each has a descriptor: there may be fewer of them than providers. */
+	assert_true(loaded == COUNT || sysconf(_SC_OPEN_MAX) - loaded < 64);
+	for (int i = 0; i < COUNT; i++)
+		nopal_runtime_destroy(all[i]);
+}
+
+static void nothing_is_left_behind(void **state)
+{
+	unsigned long maps = 0;
+	unsigned fds = 0;
+
+	(void)state;
+	for (unsigned long i = 0; i < times(2000, 100000); i++) {
+		struct nopal_runtime *r = provider("cycle");
+		struct nopal_probe *p = probe(r, "p", NULL, 0);
+
+		load(r);
+		if (i % 3 == 0)
+			unload(r);
+		nopal_probe_fire(p);
+		nopal_runtime_destroy(r);
+		if (i == 100) {
+			maps = count_lines("/proc/self/maps");
+			fds = files_in("/proc/self/fd");
+		}
+	}
+	assert_int_equal(files_in("/proc/self/fd"), fds);
+	assert_true(count_lines("/proc/self/maps") <= maps + 4);
+}
+
+/* ---- Threads, forks, signals ---- */
+
+struct race {
+	struct nopal_runtime *r;
+	struct nopal_probe *p;
+	atomic_bool stop;
+	atomic_ulong fired;
+};
+
+static void *fire_all_the_time(void *arg)
+{
+	struct race *race = arg;
+	int i = 0;
+
+	while (!atomic_load(&race->stop)) {
+		nopal_probe_fire(race->p, i, "text");
+		/* As if it had been seen enabled just before it went away. */
+		((void (*)(uint64_t))spy_stub(race->p))(7);
+		atomic_fetch_add_explicit(&race->fired, 1, memory_order_relaxed);
+		i++;
+	}
+	return NULL;
+}
+
+static void firing_while_others_load(void **state)
+{
+	static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
+	struct race race = {.r = provider("race")};
+	pthread_t threads[8];
+	char name[32];
+
+	(void)state;
+	race.p = probe(race.r, "p", args, 2);
+	load(race.r); /* from now on its stub can be called */
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, fire_all_the_time, &race), 0);
+	for (unsigned long i = 0; i < times(300, 20000); i++) {
+		unload(race.r);
+		if (i % 100 == 0) {
+			snprintf(name, sizeof(name), "more%lu", i);
+			probe(race.r, name, args, 2);
+		}
+		load(race.r);
+	}
+	while (atomic_load(&race.fired) < 1000)
+		usleep(1000);
+	atomic_store(&race.stop, true);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	nopal_runtime_destroy(race.r);
+}
+
+static void *load_all_the_time(void *arg)
+{
+	struct race *race = arg;
+
+	while (!atomic_load(&race->stop)) {
+		nopal_runtime_load(race->r, NULL);
+		nopal_runtime_unload(race->r, NULL);
+	}
+	return NULL;
+}
+
+static void forks_while_others_load(void **state)
+{
+	struct race race = {.r = provider("forked")};
+	pthread_t thread;
+
+	(void)state;
+	race.p = probe(race.r, "p", NULL, 0);
+	assert_int_equal(pthread_create(&thread, NULL, load_all_the_time, &race), 0);
+	for (unsigned long i = 0; i < times(100, 3000); i++) {
+		pid_t child = fork();
+		int status;
+
+		if (!child) { /* hangs if somebody else's lock came along */
+			alarm(20);
+			nopal_probe_fire(race.p);
+			if (nopal_runtime_load(race.r, NULL) || nopal_runtime_unload(race.r, NULL))
+				_exit(1);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	atomic_store(&race.stop, true);
+	pthread_join(thread, NULL);
+	nopal_runtime_destroy(race.r);
+}
+
+static struct race *signalled;
+
+static void fire_in_handler(int signal)
+{
+	int saved = errno;
+
+	nopal_probe_fire(signalled->p, signal, "in a handler");
+	atomic_fetch_add(&signalled->fired, 1);
+	errno = saved;
+}
+
+static void signals_may_fire(void **state)
+{
+	static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
+	struct race race = {.r = provider("signal")};
+	const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+	sigset_t alarms;
+
+	(void)state;
+	race.p = probe(race.r, "p", args, 2);
+	signalled = &race;
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	signal(SIGALRM, fire_in_handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (atomic_load(&race.fired) < times(500, 20000)) {
+		load(race.r);
+		sigprocmask(SIG_BLOCK, &alarms, NULL); /* the jump is not written in one step */
+		spy_on(race.p);
+		sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+		unload(race.r);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_DFL);
+	nopal_runtime_destroy(race.r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bad_names_are_refused),
+		cmocka_unit_test(a_name_is_taken_once),
+		cmocka_unit_test(bad_arguments_are_refused),
+		cmocka_unit_test(a_probe_knows_its_arguments),
+		cmocka_unit_test(enabled_only_while_loaded_and_traced),
+		cmocka_unit_test(arguments_are_evaluated_only_when_enabled),
+		cmocka_unit_test(every_type_arrives_exactly),
+		cmocka_unit_test(values_are_converted_to_the_declared_type),
+		cmocka_unit_test(words_arrive_as_they_are),
+		cmocka_unit_test(later_probes_get_an_image_of_their_own),
+		cmocka_unit_test(images_are_sealed),
+		cmocka_unit_test(a_file_is_made_on_request_and_removed),
+		cmocka_unit_test(ten_thousand_probes),
+		cmocka_unit_test(a_thousand_providers),
+		cmocka_unit_test(nothing_is_left_behind),
+		cmocka_unit_test(firing_while_others_load),
+		cmocka_unit_test(forks_while_others_load),
+		cmocka_unit_test(signals_may_fire),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
