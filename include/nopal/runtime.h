@@ -160,12 +160,24 @@ int nopal_probe_fd(const struct nopal_probe *p);
 #define NOPAL_PROBE_NOP 0x0f /* 0f 1f 44 00 00 */
 #endif
 
+/* The check reads an instruction while others change it: that is no race to be told of. */
+#if defined __SANITIZE_THREAD__
+#define NOPAL_PROBE_RACY __attribute__((__no_sanitize_thread__))
+#elif defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define NOPAL_PROBE_RACY __attribute__((__no_sanitize__("thread")))
+#endif
+#endif
+#ifndef NOPAL_PROBE_RACY
+#define NOPAL_PROBE_RACY
+#endif
+
 /* Is anybody tracing the probe now? One load and a test. `p` is not NULL.
  *
  * It looks at the probe's first instruction, which every tracer replaces: the kernel does it in the
  * same step in which it raises the probe's semaphore, and debuggers, and tracers that know nothing
  * of semaphores, do it too. */
-static inline bool nopal_probe_enabled(const struct nopal_probe *p)
+NOPAL_PROBE_RACY static inline bool nopal_probe_enabled(const struct nopal_probe *p)
 {
 	return __builtin_expect(
 		*((const volatile unsigned char *)p - NOPAL_PROBE_DISTANCE) != NOPAL_PROBE_NOP, 0);
