@@ -91,6 +91,11 @@ $(O)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Iinclude $$(sed -n 's|^// flags: ||p' $<) -o $@ $< -lpthread
 
+# The one with run-time probes.
+$(O)/targets/runtime: tests/targets/runtime.c $(O)/libnopal-runtime.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -g -Wall $(SANITIZE) -Iinclude -o $@ $^ -lpthread
+
 $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $(LDLIBS)

@@ -55,10 +55,11 @@ static bool has_twins(const struct fuzzed *all, size_t count)
 	return false;
 }
 
-/* Symbols end at an '@', behind which linkers write a version. */
-static bool has_version(struct str name)
+/* Names that symbol tables use for something else: linkers write a version behind '@', and $x and
+ * $d mark code and data. */
+static bool is_no_symbol(struct str name)
 {
-	return str_index(name, '@') >= 0;
+	return str_index(name, '@') >= 0 || *name.ptr == '$';
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
@@ -72,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	if (!cursor_u8(&c, &cpu))
 		return 0;
 	while (count < MAX_PROBES && take_probe(&c, &all[count])) {
-		if (has_version(all[count].image.name))
+		if (is_no_symbol(all[count].image.name))
 			return 0;
 		probes[count] = &all[count].image;
 		count++;

@@ -1,0 +1,253 @@
+# Probes made at run time, seen and traced from outside: by nopal, bpftrace, gdb, readelf, tplist.
+load ../helpers
+
+# Start a program of run-time probes, wait until it is ready. Its pid is $pid, what it prints is in $printed; a
+# line to descriptor 7 is a line to its standard input.
+start() {
+	printed=$BATS_TEST_TMPDIR/printed
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	"$TARGETS/runtime" "$@" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	for _ in $(seq 100); do
+		grep -q ready "$printed" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+teardown() {
+	exec 7>&-
+	if [ -n "${pid:-}" ]; then
+		kill "$pid" 2>/dev/null || true
+		wait "$pid" 2>/dev/null || true
+	fi
+}
+
+# A file with the image of process $pid.
+save_image() {
+	local link
+	for link in /proc/$pid/fd/*; do
+		case $(readlink "$link") in
+		/memfd:nopal:*) cat "$link" >"$BATS_TEST_TMPDIR/image" && return 0 ;;
+		esac
+	done
+	return 1
+}
+
+@test "readelf and eu-readelf read the notes without complaint" {
+	need_program readelf
+	start wait
+	save_image
+	run readelf -W -n -S -l -s "$BATS_TEST_TMPDIR/image"
+	[ "$status" = 0 ]
+	[[ "$output" != *[Ww]arning* ]]
+	[[ "$output" == *"Provider: waiting"* ]]
+	[[ "$output" == *"Name: none"* ]]
+	[[ "$output" == *"Build ID: "* ]]
+	if command -v eu-readelf >/dev/null; then
+		run eu-readelf -n -S -l -s "$BATS_TEST_TMPDIR/image"
+		[ "$status" = 0 ]
+		[[ "$output" == *"Provider: waiting, Name: none"* ]]
+	fi
+}
+
+@test "nopal list -p and -a show the probes, with names and types" {
+	start values 1
+	run "$NOPAL" list -p "$pid"
+	[ "$status" = 0 ]
+	[[ "$output" == *":values:narrow"* ]]
+	[[ "$output" == *":values:twelve"* ]]
+	run "$NOPAL" list -v -p "$pid" 'usdt:*:values:text'
+	[[ "$output" == *"const char *"*"body"*"size_t"*"body_len"* ]]
+	[ "$(id -u)" = 0 ] || skip "the rest needs root"
+	run "$NOPAL" list -a
+	[[ "$output" == *":values:narrow"* ]]
+}
+
+@test "tplist -p shows the probes" {
+	tplist=$(command -v tplist-bpfcc || command -v tplist) || skip "needs tplist"
+	start values 1
+	run "$tplist" -p "$pid"
+	[ "$status" = 0 ] || skip "tplist does not run here: $output"
+	[[ "$output" == *"values:narrow"* ]]
+	[[ "$output" == *"values:twelve"* ]]
+}
+
+@test "a C program with two 64-bit arguments, traced by nopal, silent before and after" {
+	need_tracing
+	start demo 30
+	sleep 0.3
+	[ "$(cat "$printed")" = ready ]
+	run timeout 20 "$NOPAL" -q -p "$pid" -e 'usdt::capp:pair { @ok = min(arg0 + arg1 + 1); @n = count(); if (arg1 > 0) { @max = max(arg0 + arg1 + 1) } }
+		interval:ms:400 { exit() }'
+	[ "$status" = 0 ]
+	[[ "$output" == *"@ok: 0"* ]]
+	[[ "$output" == *"@max: 0"* ]]
+	grep -q "Probe fired!" "$printed"
+	fired=$(grep -c "Probe fired!" "$printed")
+	sleep 0.4
+	[ "$(grep -c "Probe fired!" "$printed")" -le $((fired + 1)) ]
+}
+
+@test "a C program with two 64-bit arguments, traced by bpftrace" {
+	need_tracing
+	need_program bpftrace
+	start demo 40
+	run timeout 30 bpftrace -p "$pid" -e 'usdt::capp:pair { printf("%lu %lu\n", arg0, arg1); } interval:s:1 { exit() }'
+	[ "$status" = 0 ]
+	line=$(grep -m1 '^1844674407' <<<"$output")
+	[ "${line% *}" = "$(printf '%u' $((-1 - ${line#* })))" ]
+	grep -q "Probe fired!" "$printed"
+	sleep 0.3
+	fired=$(grep -c "Probe fired!" "$printed")
+	sleep 0.4
+	[ "$(grep -c "Probe fired!" "$printed")" = "$fired" ]
+}
+
+NARROW='narrow -128 255 -32768 65535 -2147483648 4294967295
+narrow 127 0 32767 0 2147483647 0
+narrow -1 1 -1 1 -1 1'
+WIDE='wide -9223372036854775808 18446744073709551615 1 7ffffffff000 80000000 7ff8000000000000
+wide 9223372036854775807 0 0 0 3fc00000 c004000000000000'
+
+@test "values of every type arrive exactly in nopal" {
+	need_tracing
+	start values 1
+	start_tracer 'usdt::values:narrow { printf("narrow %d %d %d %d %d %u\n", arg0, arg1, arg2, arg3, arg4, arg5) }
+		usdt::values:wide { printf("wide %lld %llu %d %llx %x %llx\n", arg0, arg1, arg2, arg3, arg4, arg5) }
+		usdt::values:text { printf("text [%s] [%s] [%s]\n", str(arg0), str(arg1), str(arg2, arg3)) }
+		usdt::values:twelve { printf("twelve %d %d %d %lld %d %d %d %d %d %lld %x %s\n", arg0, arg1, arg2, arg3, arg4,
+			arg5, arg6, arg7, arg8, arg9, arg10, str(arg11)) }' -p "$pid" -q
+	echo >&7
+	wait "$pid"
+	wait "$tracer" || true
+	[ "$(grep ^narrow "$output_file")" = "$NARROW" ]
+	[ "$(grep ^wide "$output_file")" = "$WIDE" ]
+	[ "$(grep ^text "$output_file")" = 'text [grüße €] [] [body]' ]
+	[ "$(grep ^twelve "$output_file")" = \
+		'twelve -1 -2 -3 -4 -5 -6 -7 65535 -9 -9223372036854775808 3f000000 last' ]
+}
+
+@test "values of every type arrive exactly in bpftrace" {
+	need_tracing
+	need_program bpftrace
+	start values 1
+	bpftrace -p "$pid" -e 'BEGIN { printf("attached\n") }
+		usdt::values:narrow { printf("narrow %d %d %d %d %d %u\n", arg0, arg1, arg2, arg3, arg4, arg5) }
+		usdt::values:wide { printf("wide %lld %llu %d %llx %x %llx\n", arg0, arg1, arg2, arg3, arg4, arg5) }
+		usdt::values:text { printf("text [%s] [%s] [%s]\n", str(arg0), str(arg1), str(arg2, arg3)) }' \
+		>"$BATS_TEST_TMPDIR/bpftrace" 2>/dev/null 3>&- &
+	tracer=$!
+	for _ in $(seq 200); do
+		grep -q attached "$BATS_TEST_TMPDIR/bpftrace" && break
+		sleep 0.05
+	done
+	sleep 1
+	echo >&7
+	wait "$pid"
+	wait $tracer || true
+	[ "$(grep ^narrow "$BATS_TEST_TMPDIR/bpftrace")" = "$NARROW" ]
+	[ "$(grep ^wide "$BATS_TEST_TMPDIR/bpftrace")" = "$WIDE" ]
+	[[ "$(grep ^text "$BATS_TEST_TMPDIR/bpftrace")" == 'text [grüße €] [] [bod'*']' ]]
+}
+
+@test "a string of 64 KiB is there from its first to its last byte" {
+	need_tracing
+	start values 1
+	script='config = { max_strlen = 8192 }'
+	for i in 0 1 2 3 4 5 6 7; do
+		script+=" usdt::values:text { printf(\"$i%s\n\", str(arg4 + $((i * 8192)), 8192)) }"
+	done
+	start_tracer "$script" -p "$pid" -q
+	echo >&7
+	wait "$pid"
+	wait "$tracer" || true
+	[ "$(sort "$output_file" | grep x | sed 's|^.||; s|\.\.$||' | tr -d '\n' | md5sum)" = \
+		"$( (head -c 65535 /dev/zero | tr '\0' x; echo -n '$') | md5sum)" ]
+}
+
+@test "the semaphore is raised by a tracer and lowered again" {
+	need_tracing
+	start wait
+	save_image
+	offset=$(readelf -n "$BATS_TEST_TMPDIR/image" | sed -n 's/.*Semaphore: 0x0*\([0-9a-f]*\).*/\1/p')
+	base=$(awk '/memfd:nopal:waiting/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps")
+	semaphore() {
+		dd if="/proc/$pid/mem" bs=2 count=1 iflag=skip_bytes skip=$((0x$base + 0x$offset)) 2>/dev/null |
+			od -An -tu2 | tr -d ' '
+	}
+	[ "$(semaphore)" = 0 ]
+	start_tracer 'usdt::waiting:none { }' -p "$pid" -q
+	[ "$(semaphore)" = 1 ]
+	stop_tracer
+	[ "$(semaphore)" = 0 ]
+}
+
+@test "8 threads fire while a tracer comes and goes: no value is wrong" {
+	need_tracing
+	start storm "${STRESS:+120}${STRESS:-4}"
+	for i in $(seq "${STRESS:+100}${STRESS:-3}"); do
+		run timeout 20 "$NOPAL" -q -p "$pid" -e 'usdt::storm:all {
+			if (arg1 != ~arg0 || arg2 != arg0 * 3 || arg3 != arg0 + 4 || arg4 != (arg0 ^ 5) || arg5 != arg0 - 6 ||
+				arg6 != arg0 + 7 || arg7 != arg0 + 8) { @wrong = count() } else { @right = count() } }
+			interval:ms:200 { exit() }'
+		[ "$status" = 0 ]
+		[[ "$output" == *"@right: "* ]]
+		[[ "$output" != *"@wrong"* ]]
+		kill -0 "$pid" 2>/dev/null || break
+	done
+	wait "$pid"
+	[ "$(tail -1 "$printed")" = "done" ]
+}
+
+@test "gdb stops at a stub and sees the arguments" {
+	need_program gdb
+	start demo 60
+	address=$(awk '/memfd:nopal:capp/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps")
+	run timeout 60 gdb -q -batch -p "$pid" -ex "break *(0x$address + 0x160)" -ex continue \
+		-ex 'printf "sum %lu\n", $rdi + $rsi' -ex delete -ex detach
+	[ "$(uname -m)" = x86_64 ] || skip "register names are those of x86-64"
+	[[ "$output" == *"sum 18446744073709551615"* ]] || skip "gdb cannot attach here: ${output: -200}"
+	grep -q "Probe fired!" "$printed"
+}
+
+@test "static programs and musl have run-time probes too" {
+	need_program cc
+	sources="$ROOT"/src/author/runtime*.c
+	for compiler in cc musl-gcc; do
+		command -v $compiler >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/static" \
+			"$ROOT/tests/targets/runtime.c" $sources "$ROOT"/src/author/stub.c "$ROOT"/src/base/{buf,str,utf8}.c -lm -lpthread
+		echo >"$BATS_TEST_TMPDIR/line"
+		run "$BATS_TEST_TMPDIR/static" values 3 <"$BATS_TEST_TMPDIR/line"
+		[ "$status" = 0 ]
+		"$BATS_TEST_TMPDIR/static" wait <"/dev/zero" >/dev/null 3>&- &
+		pid=$!
+		sleep 0.3
+		"$NOPAL" list -p "$pid" | grep -q waiting:none
+		kill $pid
+	done
+}
+
+@test "aarch64 and riscv64 programs make images that readers take" {
+	need_program readelf
+	tried=
+	for cpu in aarch64 riscv64; do
+		command -v $cpu-linux-gnu-gcc >/dev/null && command -v qemu-$cpu >/dev/null || continue
+		echo 'int main(void) { return 0; }' | $cpu-linux-gnu-gcc -static -x c - -o "$BATS_TEST_TMPDIR/empty" 2>/dev/null || continue
+		# shellcheck disable=SC2086
+		$cpu-linux-gnu-gcc -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" \
+			-o "$BATS_TEST_TMPDIR/$cpu" "$ROOT/tests/help/runtime_self.c" "$ROOT"/src/author/runtime*.c \
+			"$ROOT"/src/author/stub.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread
+		run qemu-$cpu "$BATS_TEST_TMPDIR/$cpu" "$BATS_TEST_TMPDIR/image"
+		[ "$status" = 0 ]
+		run readelf -W -n "$BATS_TEST_TMPDIR/image"
+		[[ "$output" == *"Arguments: "* ]]
+		[[ "$output" != *[Ww]arning* ]]
+		"$NOPAL" list "$BATS_TEST_TMPDIR/image" | grep -q self:probe
+		tried="$tried $cpu"
+	done
+	[ -n "$tried" ] || skip "needs a cross compiler with its libc, and qemu-user"
+}

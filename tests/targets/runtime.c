@@ -1,0 +1,241 @@
+/* Run-time probes to be traced from outside.
+ *
+ *   runtime demo [SECONDS]   provider capp, probe pair(uint64, uint64): "Probe fired!" while traced
+ *   runtime values TIMES     provider values: probes of every type with edge values, TIMES times
+ *   runtime wait             provider waiting, no events; until standard input ends
+ *   runtime storm SECONDS    8 threads fire numbers that belong together while others load
+ *   runtime later            a provider that is made when a line comes; fires; ends at the next */
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nopal/runtime.h"
+
+static int broken(const struct nopal_error *e)
+{
+	fprintf(stderr, "runtime: %s\n", e->text);
+	exit(1);
+}
+
+static struct nopal_runtime *provider(const char *name)
+{
+	struct nopal_error e;
+	struct nopal_runtime *r = nopal_runtime_new(name, 0, &e);
+
+	if (!r)
+		broken(&e);
+	return r;
+}
+
+static struct nopal_probe *probe(struct nopal_runtime *r, const char *name,
+				 const struct nopal_runtime_arg *args, unsigned count)
+{
+	struct nopal_error e;
+	struct nopal_probe *p = nopal_runtime_probe(r, name, args, count, "a test", &e);
+
+	if (!p)
+		broken(&e);
+	return p;
+}
+
+static void load(struct nopal_runtime *r)
+{
+	struct nopal_error e;
+
+	if (nopal_runtime_load(r, &e))
+		broken(&e);
+}
+
+static int demo(double seconds)
+{
+	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
+	struct nopal_runtime *r = provider("capp");
+	struct nopal_probe *pair = probe(r, "pair", args, 2);
+
+	load(r);
+	puts("ready");
+	fflush(stdout);
+	for (uint64_t i = 0; i < seconds * 50; i++) {
+		if (nopal_probe_enabled(pair)) {
+			puts("Probe fired!");
+			fflush(stdout);
+		}
+		nopal_probe_fire(pair, UINT64_MAX - i, i);
+		usleep(20000);
+	}
+	nopal_runtime_destroy(r);
+	return 0;
+}
+
+static int values(long times)
+{
+	static const struct nopal_runtime_arg row[][6] = {
+		{{NOPAL_INT8, "a"},
+		 {NOPAL_UINT8, "b"},
+		 {NOPAL_INT16, "c"},
+		 {NOPAL_UINT16, "d"},
+		 {NOPAL_INT32, "e"},
+		 {NOPAL_UINT32, "f"}},
+		{{NOPAL_INT64, "a"},
+		 {NOPAL_UINT64, "b"},
+		 {NOPAL_BOOL, "c"},
+		 {NOPAL_POINTER, "d"},
+		 {NOPAL_FLOAT, "e"},
+		 {NOPAL_DOUBLE, "f"}},
+		{{NOPAL_STRING, "text"},
+		 {NOPAL_STRING, "empty"},
+		 {NOPAL_COUNTED, "body"},
+		 {NOPAL_STRING, "large"}},
+	};
+	static const struct nopal_runtime_arg twelve[] = {
+		{NOPAL_INT8, "a"},  {NOPAL_INT16, "b"}, {NOPAL_INT32, "c"}, {NOPAL_INT64, "d"},
+		{NOPAL_INT8, "e"},  {NOPAL_INT16, "f"}, {NOPAL_INT8, "g"},  {NOPAL_UINT16, "h"},
+		{NOPAL_INT32, "i"}, {NOPAL_INT64, "j"}, {NOPAL_FLOAT, "k"}, {NOPAL_STRING, "l"}};
+	struct nopal_runtime *r = provider("values");
+	struct nopal_probe *narrow = probe(r, "narrow", row[0], 6);
+	struct nopal_probe *wide = probe(r, "wide", row[1], 6);
+	struct nopal_probe *text = probe(r, "text", row[2], 4);
+	struct nopal_probe *all = probe(r, "twelve", twelve, 12);
+	char *large = malloc(65537);
+
+	memset(large, 'x', 65536);
+	large[65535] = '$';
+	large[65536] = '\0';
+	load(r);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	for (long i = 0; i < times; i++) {
+		nopal_probe_fire(narrow, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN,
+				 UINT32_MAX);
+		nopal_probe_fire(narrow, INT8_MAX, 0, INT16_MAX, 0, INT32_MAX, 0);
+		nopal_probe_fire(narrow, -1, 1, -1, 1, -1, 1);
+		nopal_probe_fire(wide, INT64_MIN, UINT64_MAX, true, (void *)0x7ffffffff000, -0.0f,
+				 NAN);
+		nopal_probe_fire(wide, INT64_MAX, 0, false, NULL, 1.5f, -2.5);
+		nopal_probe_fire(text,
+				 "gr\xc3\xbc\xc3\x9f"
+				 "e \xe2\x82\xac",
+				 "", "body and more", 4, large);
+		nopal_probe_fire(all, -1, -2, -3, -4, -5, -6, -7, 65535, -9, INT64_MIN, 0.5f,
+				 "last");
+	}
+	nopal_runtime_destroy(r);
+	free(large);
+	return 0;
+}
+
+static int wait_for_end(void)
+{
+	struct nopal_runtime *r = provider("waiting");
+
+	probe(r, "none", NULL, 0);
+	load(r);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	nopal_runtime_destroy(r);
+	return 0;
+}
+
+static int later(void)
+{
+	static const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
+	struct nopal_runtime *r;
+	struct nopal_probe *p;
+
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	r = provider("lateapp");
+	p = probe(r, "request", &arg, 1);
+	load(r);
+	for (int i = 0; i < 100 && !nopal_probe_enabled(p); i++)
+		usleep(20000);
+	for (int i = 0; i < 5; i++)
+		nopal_probe_fire(p, i);
+	puts(nopal_probe_enabled(p) ? "traced" : "not traced");
+	fflush(stdout);
+	getchar();
+	nopal_runtime_destroy(r);
+	return 0;
+}
+
+/* ---- Storm ---- */
+
+static struct {
+	struct nopal_runtime *r;
+	struct nopal_probe *p;
+	volatile bool stop;
+} storm;
+
+static void *fire(void *arg)
+{
+	uint64_t i = (uintptr_t)arg << 32, fired = 0;
+
+	while (!storm.stop) {
+		if (nopal_probe_enabled(storm.p))
+			fired++;
+		nopal_probe_fire(storm.p, i, ~i, i * 3, i + 4, i ^ 5, i - 6, i + 7, i + 8);
+		i++;
+	}
+	return (void *)(uintptr_t)fired;
+}
+
+/* Every value follows from the first, so that a tracer can tell a wrong one. */
+static int run_storm(double seconds)
+{
+	struct nopal_runtime_arg args[8];
+	pthread_t threads[8];
+	struct timespec start, now;
+
+	for (int i = 0; i < 8; i++)
+		args[i] = (struct nopal_runtime_arg){NOPAL_UINT64, NULL};
+	storm.r = provider("storm");
+	storm.p = probe(storm.r, "all", args, 8);
+	load(storm.r);
+	puts("ready");
+	fflush(stdout);
+	for (uintptr_t i = 0; i < 8; i++)
+		pthread_create(&threads[i], NULL, fire, (void *)i);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		struct nopal_runtime *other = provider("other");
+
+		probe(other, "p", args, 8);
+		load(other);
+		usleep(1000);
+		nopal_runtime_destroy(other);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - start.tv_sec < seconds);
+	storm.stop = true;
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	nopal_runtime_destroy(storm.r);
+	puts("done");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "demo";
+	double number = argc > 2 ? atof(argv[2]) : 10;
+
+	if (!strcmp(what, "demo"))
+		return demo(number);
+	if (!strcmp(what, "values"))
+		return values((long)number);
+	if (!strcmp(what, "wait"))
+		return wait_for_end();
+	if (!strcmp(what, "later"))
+		return later();
+	if (!strcmp(what, "storm"))
+		return run_storm(number);
+	return 2;
+}
