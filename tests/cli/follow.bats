@@ -88,3 +88,13 @@ setup() {
 	run timeout 30 "$NOPAL" count --script -d 5 -w 'arg0 > 3' "usdt:$tick:tick:loop"
 	[[ "$output" == *"/arg0 > 3/"*"interval:s:5"* ]]
 }
+
+@test "every process: one that starts later, with a library that comes later still" {
+	start_tracer 'usdt:*:plug:in { @ = count(); @sum = sum(arg0) }'
+	grep -q "no probe 'usdt:\*:plug:in'" "$messages"
+	echo | "$plugin" load "$pluglib"
+	stop_tracer
+	cat "$output_file"
+	grep -q '^@: 10$' "$output_file"
+	grep -q '^@sum: 45$' "$output_file"
+}
