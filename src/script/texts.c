@@ -20,7 +20,7 @@ static struct str param_text(const struct script_options *o, const struct expr *
 	return e->number <= o->param_count ? o->params[e->number - 1] : STR("");
 }
 
-/* str(p), str(p, n); str($1) is the parameter's text */
+/* str(p), str(p, n), str("text"); str($1) is the parameter's text */
 int check_str(struct check *c, struct expr *e)
 {
 	struct expr *p = e->args[0];
@@ -32,8 +32,14 @@ int check_str(struct check *c, struct expr *e)
 		return 0;
 	}
 	err = check_expr(c, p);
+	/* Scripts in the wild write str() also around what is a string already. */
+	if (!err && p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
+		e->shape = p->shape;
+		return 0;
+	}
 	if (!err && p->shape.type.kind == TYPE_STR)
-		return check_error(c, p, "wrong-arg-type", "this is a string already");
+		return check_error(c, p, "wrong-arg-type",
+				   "this is a string already: give no length");
 	if (!err)
 		err = check_int(c, p, "the address of 'str'");
 	if (err)
@@ -107,6 +113,8 @@ int lower_str(struct lower *l, const struct expr *e, uint16_t out)
 
 	if (e->args[0]->kind == EXPR_PARAM)
 		return lower_param_text(l, e->args[0], out);
+	if (e->args[0]->shape.type.kind == TYPE_STR)
+		return lower_memory_to(l, e->args[0], out);
 	err = lower_word(l, e->args[0], &address);
 	if (!err)
 		err = lower_length(l, e, out, &length);
