@@ -101,6 +101,7 @@ $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $(LDLIBS)
 
 units: $(UNITS)
+bindings: all ; $(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done
 targets: $(TARGETS)
 examples: $(EXAMPLES)
 
@@ -109,7 +110,7 @@ check:
 	$(Q)$(MAKE) --no-print-directory build-tests
 	$(Q)O=$(O) SAN=$(SAN) tests/run
 
-build-tests: all units targets examples
+build-tests: all units targets examples bindings
 
 demo:
 	@scripts/deps build
@@ -144,5 +145,5 @@ clean:
 
 -include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d)
 
-.PHONY: all check build-tests units targets examples demo lint format fuzz fuzzers bench install clean
+.PHONY: all check build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
 .SECONDARY:

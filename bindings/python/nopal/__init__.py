@@ -1,0 +1,76 @@
+"""Static probes (USDT) made while a Python program runs.
+
+    import nopal
+
+    app = nopal.Provider("app")
+    request = app.probe("request", str, int)
+    app.load()
+
+    def serve(path):
+        ...
+        if request:                     # some nanoseconds while nobody is tracing
+            request(path, expensive())
+
+Tracers see the probe as usdt:*:app:request. See README.md of the package, or help(nopal.Provider).
+"""
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from . import _nopal
+from ._nopal import Probe
+from .calls import Calls
+from .logs import LogHandler
+from .spans import Span
+
+__all__ = [
+    "Provider", "Probe", "Type", "Span", "LogHandler", "Calls",
+    "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "pointer", "string", "counted", "float32", "float64",
+]  # fmt: skip
+
+__version__ = "0.1.0"
+
+
+class Type(enum.IntEnum):
+    """Types of arguments. Python's own stand for: int int64, str string, bytes counted, float
+    float64, bool bool_."""
+
+    int8 = 1
+    uint8 = 2
+    int16 = 3
+    uint16 = 4
+    int32 = 5
+    uint32 = 6
+    int64 = 7
+    uint64 = 8
+    bool_ = 9
+    pointer = 10  # any address, as an int
+    string = 11  # UTF-8 that ends in a NUL: str(arg0)
+    counted = 12  # two arguments, the address and the length: str(arg0, arg1)
+    float32 = 13
+    float64 = 14
+
+
+int8, uint8, int16, uint16 = Type.int8, Type.uint8, Type.int16, Type.uint16
+int32, uint32, int64, uint64 = Type.int32, Type.uint32, Type.int64, Type.uint64
+pointer, string, counted = Type.pointer, Type.string, Type.counted
+float32, float64 = Type.float32, Type.float64
+
+
+class Provider(_nopal.Provider):
+    """Provider(name, *, file=False, strict=None): a named set of probes.
+
+    with provider: loads it, and unloads it at the end. With file=True the image of the probes is a
+    file in $XDG_RUNTIME_DIR. With strict=True (the default under python -X dev) a value that does
+    not fit its argument raises, traced or not; otherwise the probe does not fire and the error goes
+    to sys.unraisablehook, so that tracing never changes what a program does.
+    """
+
+    __slots__ = ()
+
+    def span(self, name: str, *types: Any, **named_types: Any) -> Span:
+        """Two probes, NAME__entry(values...) and NAME__return(uint64 nanoseconds, str error); see
+        Span."""
+        return Span(self, name, *types, **named_types)

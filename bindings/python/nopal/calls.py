@@ -1,0 +1,238 @@
+"""Calls of Python functions as probes, switched on only while somebody traces them."""
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+if TYPE_CHECKING:
+    from ._nopal import Provider
+
+_HAS_MONITORING = sys.version_info >= (3, 12)
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class Calls:
+    """Two probes, function__entry(str file, str function, int32 line) and
+    function__return(str file, str function, int32 line, bool failed), for every call of a Python
+    function.
+
+        calls = nopal.Calls(app, only=lambda code: "/myapp/" in code.co_filename)
+        calls.start()
+
+    `only` says which functions: it is asked once for a function, or rarely more. A generator returns
+    when it yields, and is entered when it goes on. `failed` is 1 when an exception left the function.
+
+    With Python 3.12 and newer this is sys.monitoring: a thread looks every `interval` seconds whether
+    somebody traces, and while nobody does functions cost what they always cost. Older versions have
+    only sys.setprofile(): from start() on each call of a function costs a check, in the thread that
+    called start() and in threads that start later.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        only: Optional[Callable[[CodeType], bool]] = None,
+        interval: float = 0.1,
+        tool: Optional[int] = None,
+    ) -> None:
+        from . import Type
+
+        place: dict[str, Any] = {"file": Type.string, "function": Type.string, "line": Type.int32}
+        self.entry = provider.probe("function__entry", **place)
+        self.leave = provider.probe("function__return", **place, failed=Type.bool_)
+        self._only = only
+        self._backend: Any = (
+            _Monitoring(self, interval, tool) if _HAS_MONITORING else _Profile(self)
+        )
+
+    @property
+    def active(self) -> bool:
+        """Are calls being watched at this moment?"""
+        return self._backend.active
+
+    def start(self) -> None:
+        """Begin to look for tracers."""
+        self._backend.start()
+
+    def stop(self) -> None:
+        """Leave Python as it was."""
+        self._backend.stop()
+
+    def __enter__(self) -> Calls:
+        self.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.stop()
+
+    def wanted(self, code: CodeType) -> bool:
+        """Is this a function that the probes tell of? Not those of this package."""
+        if code.co_filename.startswith(_HERE):
+            return False
+        return self._only is None or self._only(code)
+
+
+class _Monitoring:
+    """sys.monitoring, whose events are asked for only while a probe is enabled."""
+
+    def __init__(self, calls: Calls, interval: float, tool: Optional[int]) -> None:
+        self._calls = calls
+        self._interval = interval
+        self._tool = tool
+        self._used: Optional[int] = None
+        self._stopped = threading.Event()
+        self._thread: Optional[threading.Thread] = None
+        self._lock = threading.Lock()
+        self.active = False
+        this = weakref.ref(self)
+        os.register_at_fork(after_in_child=lambda: _after_fork(this))
+
+    def start(self) -> None:
+        with self._lock:
+            if self._thread:
+                return
+            self._used = self._take_tool()
+            self._register()
+            self._stopped = threading.Event()
+            self._watch_in_thread()
+
+    def stop(self) -> None:
+        with self._lock:
+            thread, self._thread = self._thread, None
+            self._stopped.set()
+        if thread and thread is not threading.current_thread():
+            thread.join()
+        with self._lock:
+            if self._used is not None and not self._thread:
+                self._switch(False)
+                sys.monitoring.free_tool_id(self._used)
+                self._used = None
+
+    def _take_tool(self) -> int:
+        """A number that nobody has taken. 3 and 4 have no purpose yet, so they come first."""
+        monitoring = sys.monitoring
+        for number in (3, 4, monitoring.PROFILER_ID) if self._tool is None else (self._tool,):
+            try:
+                monitoring.use_tool_id(number, "nopal")
+                return number
+            except ValueError:
+                continue
+        raise RuntimeError("no free tool of sys.monitoring: others have taken them")
+
+    def _register(self) -> None:
+        calls, events = self._calls, sys.monitoring.events
+        disable = sys.monitoring.DISABLE
+
+        def enter(code: CodeType, offset: int, *unused: Any) -> Any:
+            if not calls.wanted(code):
+                return disable
+            calls.entry(code.co_filename, code.co_qualname, code.co_firstlineno)
+
+        def leave(code: CodeType, offset: int, value: Any) -> Any:
+            if not calls.wanted(code):
+                return disable
+            calls.leave(code.co_filename, code.co_qualname, code.co_firstlineno, False)
+
+        # Events of exceptions belong to no place in the code and cannot be disabled there.
+        def resume(code: CodeType, offset: int, error: BaseException) -> None:
+            enter(code, offset)
+
+        def fail(code: CodeType, offset: int, error: BaseException) -> None:
+            if calls.wanted(code):
+                calls.leave(code.co_filename, code.co_qualname, code.co_firstlineno, True)
+
+        handlers = (
+            (events.PY_START, enter),
+            (events.PY_RESUME, enter),
+            (events.PY_THROW, resume),
+            (events.PY_RETURN, leave),
+            (events.PY_YIELD, leave),
+            (events.PY_UNWIND, fail),
+        )
+        self._events = 0
+        for event, handler in handlers:
+            sys.monitoring.register_callback(self._used, event, handler)  # type: ignore[arg-type]
+            self._events |= event
+
+    def _switch(self, on: bool) -> None:
+        if on == self.active or self._used is None:
+            return
+        if on:
+            sys.monitoring.restart_events()  # `only` may think otherwise by now
+        sys.monitoring.set_events(self._used, self._events if on else 0)
+        self.active = on
+
+    def _watch_in_thread(self) -> None:
+        self._thread = threading.Thread(
+            target=self._watch, args=(self._stopped,), name="nopal-calls", daemon=True
+        )
+        self._thread.start()
+
+    def _watch(self, stopped: threading.Event) -> None:
+        entry, leave = self._calls.entry, self._calls.leave
+        while True:
+            with self._lock:
+                if stopped.is_set():
+                    return
+                self._switch(entry.enabled or leave.enabled)
+            stopped.wait(self._interval)
+
+    def after_fork(self) -> None:
+        """The child has the tool, and no thread to watch."""
+        self._lock = threading.Lock()
+        if self._thread:
+            self._stopped = threading.Event()
+            self._watch_in_thread()
+
+
+def _after_fork(this: weakref.ref[_Monitoring]) -> None:
+    monitoring = this()
+    if monitoring:
+        monitoring.after_fork()
+
+
+class _Profile:
+    """sys.setprofile(), of this thread and of those that start later."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self.active = False
+
+    def start(self) -> None:
+        self.active = True
+        threading.setprofile(self._profile)
+        sys.setprofile(self._profile)
+
+    def stop(self) -> None:
+        self.active = False
+        threading.setprofile(None)  # type: ignore[arg-type]
+        sys.setprofile(None)
+
+    def _profile(self, frame: FrameType, event: str, value: Any) -> None:
+        calls = self._calls
+        if event == "call":
+            if calls.entry:
+                self._fire(calls.entry, frame.f_code)
+        elif event == "return" and calls.leave:
+            # A function that an exception leaves returns None, too; only one of the two has ended
+            # at an instruction that returns or yields.
+            self._fire(calls.leave, frame.f_code, value is None and not _returns(frame))
+        if not self.active:
+            sys.setprofile(None)  # a thread that stop() could not reach
+
+    def _fire(self, probe: Any, code: CodeType, *more: bool) -> None:
+        if self._calls.wanted(code):
+            name = getattr(code, "co_qualname", code.co_name)
+            probe(code.co_filename, name, code.co_firstlineno, *more)
+
+
+def _returns(frame: FrameType) -> bool:
+    """Did the frame stop at an instruction that gives a value back?"""
+    import dis
+
+    name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    return name.startswith(("RETURN", "YIELD", "SEND")) or name == "ASYNC_GEN_WRAP"
