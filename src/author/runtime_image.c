@@ -110,7 +110,10 @@ static void write_operands(const struct stub_cpu *cpu, const struct image_probe 
 	for (unsigned i = 0; i < p->value_count; i++) {
 		const struct value_type *type = p->types[i];
 
-		buf_printf(out, "%s%s%u@", i ? " " : "", type->is_signed ? "-" : "", type->size);
+		buf_text(out, i ? " " : "");
+		buf_text(out, type->is_signed ? "-" : "");
+		buf_u64(out, type->size);
+		buf_char(out, '@');
 		cpu->operand(i, type->size, out);
 	}
 	buf_char(out, '\0');
@@ -363,23 +366,29 @@ static void patch_header(struct writing *w, size_t sections_at)
 	patch(w->out, 0, &h, sizeof(h));
 }
 
-/* One lane of the build-id: FNV-1a over all bytes, with a start of its own. It tells images apart;
- * it is no protection against somebody who wants two to be alike. */
-static uint64_t hash(struct str bytes, uint64_t lane)
+/* One step of a hash in the manner of FNV-1a, eight bytes at a time; the shift carries high bits
+ * down. */
+static uint64_t mix(uint64_t h, uint64_t word)
 {
-	uint64_t h = 0xcbf29ce484222325 ^ lane * 0x9e3779b97f4a7c15;
-
-	for (size_t i = 0; i < bytes.len; i++)
-		h = (h ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3;
-	return h ^ h >> 32;
+	h = (h ^ word) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
 }
 
+/* The build-id tells images apart; it is no protection against somebody who wants two to be alike.
+ * The bytes come in whole words. */
 static void patch_build_id(struct writing *w)
 {
-	uint64_t id[3];
+	uint64_t id[3] = {0xcbf29ce484222325, 0x84222325cbf29ce4, 0x100000001b3};
+	struct str bytes = buf_as_str(w->out);
 
-	for (unsigned i = 0; i < 3; i++)
-		id[i] = hash(buf_as_str(w->out), i);
+	for (size_t i = 0; i + 8 <= bytes.len; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, bytes.ptr + i, sizeof(word));
+		id[0] = mix(id[0], word);
+		id[1] = mix(id[1], ~word);
+		id[2] = mix(id[2], word << 32 | word >> 32);
+	}
 	patch(w->out, BUILD_ID_AT + 16, id, BUILD_ID_BYTES);
 }
 

@@ -9,14 +9,14 @@
 static void x86_64_operand(unsigned i, unsigned size, struct buf *out)
 {
 	static const char *const names[6][4] = {
-		{"dil", "di", "edi", "rdi"}, {"sil", "si", "esi", "rsi"},
-		{"dl", "dx", "edx", "rdx"},  {"cl", "cx", "ecx", "rcx"},
-		{"r8b", "r8w", "r8d", "r8"}, {"r9b", "r9w", "r9d", "r9"},
+		{"%dil", "%di", "%edi", "%rdi"}, {"%sil", "%si", "%esi", "%rsi"},
+		{"%dl", "%dx", "%edx", "%rdx"},	 {"%cl", "%cx", "%ecx", "%rcx"},
+		{"%r8b", "%r8w", "%r8d", "%r8"}, {"%r9b", "%r9w", "%r9d", "%r9"},
 	};
 	unsigned column = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 
 	if (i < 6)
-		buf_printf(out, "%%%s", names[i][column]);
+		buf_text(out, names[i][column]);
 	else
 		buf_printf(out, "%u(%%rsp)", 8 + 8 * (i - 6));
 }
