@@ -32,7 +32,8 @@ static const struct known_arg *known_arg(const struct place *p, unsigned n)
 	return p->known && n < p->known->arg_count ? &p->known->args[n] : NULL;
 }
 
-/* An integer as the operand has it, or by its declared sign when the operand is as wide. */
+/* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
+ * when nothing is declared. */
 static struct form number_form(const struct operand *o, const struct known_arg *k)
 {
 	struct form f = {.kind = FORM_NUMBER, .is_signed = o->is_signed || o->size < 8};
@@ -45,10 +46,11 @@ static struct form number_form(const struct operand *o, const struct known_arg *
 		f.show = SHOW_BOOL;
 	if (k->type_class == ARG_CHAR && k->size == 1)
 		f.show = SHOW_CHAR;
-	if (k->size == o->size && k->is_signed != o->is_signed && o->size < 8)
-		f.size = o->size;
-	if (k->size == o->size)
-		f.is_signed = k->is_signed;
+	if (k->type_class == ARG_BOOL || !k->size || k->size > o->size)
+		return f;
+	if (k->size < 8 && (k->size < o->size || k->is_signed != o->is_signed))
+		f.size = k->size;
+	f.is_signed = k->is_signed;
 	return f;
 }
 

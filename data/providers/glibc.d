@@ -1,0 +1,50 @@
+/* glibc 2.16 and later, built with --enable-systemtap: its manual's chapter on probes. */
+provider libc {
+	probe setjmp(void *env, int savemask, void *pc);
+	probe longjmp(void *env, int value, void *pc);
+	probe longjmp_target(void *env, int value, void *pc);
+	probe lll_lock_wait(void *futex, int flags);
+	probe lll_lock_wait_private(void *futex);
+	probe memory_heap_new(void *heap, size_t size);
+	probe memory_heap_free(void *heap, size_t size);
+	probe memory_heap_more(void *heap, size_t size);
+	probe memory_heap_less(void *heap, size_t size);
+	probe memory_sbrk_more(void *brk, size_t increment);
+	probe memory_sbrk_less(void *brk, size_t decrement);
+	probe memory_arena_new(void *arena, size_t size);
+	probe memory_arena_reuse(void *arena, void *previous);
+	probe memory_arena_retry(size_t bytes, void *arena);
+	probe memory_malloc_retry(size_t bytes);
+	probe memory_memalign_retry(size_t bytes, size_t alignment);
+	probe memory_realloc_retry(size_t bytes, void *old);
+	probe memory_calloc_retry(size_t bytes);
+	probe pthread_create(void *thread, void *attr, void *start_routine, void *argument);
+	probe pthread_start(void *thread, void *start_routine, void *argument);
+	probe pthread_join(void *thread);
+	probe mutex_init(void *mutex);
+	probe mutex_destroy(void *mutex);
+	probe mutex_entry(void *mutex);
+	probe mutex_acquired(void *mutex);
+	probe mutex_release(void *mutex);
+	probe cond_init(void *cond, void *attr);
+	probe cond_destroy(void *cond);
+	probe cond_wait(void *cond, void *mutex);
+	probe cond_signal(void *cond);
+	probe cond_broadcast(void *cond);
+};
+
+provider libpthread {
+	probe pthread_create(void *thread, void *attr, void *start_routine, void *argument);
+	probe pthread_start(void *thread, void *start_routine, void *argument);
+	probe pthread_join(void *thread);
+	probe mutex_init(void *mutex);
+	probe mutex_destroy(void *mutex);
+	probe mutex_entry(void *mutex);
+	probe mutex_acquired(void *mutex);
+	probe mutex_release(void *mutex);
+	probe cond_init(void *cond, void *attr);
+	probe cond_destroy(void *cond);
+	probe cond_wait(void *cond, void *mutex);
+	probe cond_signal(void *cond);
+	probe cond_broadcast(void *cond);
+};
