@@ -1,0 +1,3 @@
+module Nopal
+  VERSION = "0.1.0"
+end

@@ -1,0 +1,12 @@
+module StaticTracing
+  module Tracer
+    module Concerns
+      # Included behind the methods of a class: Latency for all public ones.
+      module Latency
+        def self.included(base)
+          Tracer::Latency.register(base, base.public_instance_methods(false))
+        end
+      end
+    end
+  end
+end

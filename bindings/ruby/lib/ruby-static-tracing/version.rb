@@ -1,0 +1,3 @@
+module StaticTracing
+  VERSION = Nopal::VERSION
+end
