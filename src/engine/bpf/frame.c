@@ -32,6 +32,11 @@ static uint32_t slot_room(const struct type *t, bool padded)
 	return slot_used(t) + (type_is_text(t) && padded && t->size > STORE_SHORT ? t->size : 0);
 }
 
+/* What of a record is put together before and from a slot on: 0 when none is. */
+struct around {
+	uint32_t before, rest;
+};
+
 /* First and last instruction a register is used at. */
 struct life {
 	uint32_t from, to;
@@ -111,7 +116,8 @@ static void find_lives(const struct clause *c, struct lives *l)
 struct tenant {
 	const struct life *life;
 	struct home *home;
-	uint32_t room;
+	uint32_t room;	 /* with what is before it */
+	uint32_t before; /* bytes of a record that is put together around it */
 };
 
 static int compare_tenants(const void *x, const void *y)
@@ -158,7 +164,7 @@ static void home_registers(const struct clause *c, const struct lives *l, struct
 
 	for (uint32_t r = 0; r < c->reg_count; r++)
 		if (l->regs[r].used)
-			tenants[count++] = (struct tenant){&l->regs[r], &f->regs[r], 8};
+			tenants[count++] = (struct tenant){&l->regs[r], &f->regs[r], 8, 0};
 	most = house(tenants, count, alive);
 	for (uint32_t i = 0; i < count; i++) {
 		struct home *h = tenants[i].home;
@@ -173,29 +179,29 @@ static void home_registers(const struct clause *c, const struct lives *l, struct
 
 /* Small slots go to the stack, each to a place of its own; texts and large ones share scratch. */
 static void home_slots(const struct clause *c, const struct lives *l, struct tenant *tenants,
-		       struct tenant **alive, struct frame *f)
+		       struct tenant **alive, const struct around *around, struct frame *f)
 {
 	uint32_t count = 0, most;
 
 	for (uint32_t s = 0; s < c->slot_count; s++) {
 		const struct type *t = &c->slots[s].type;
-		int32_t room = (int32_t)slot_room(t, f->padded[s]);
+		uint32_t room = slot_room(t, f->padded[s]), before = around[s].before;
 
 		if (!l->slots[s].used)
 			continue;
-		if (!type_is_text(t) && !type_is_stack(t) && room <= (int32_t)SMALL_SLOT &&
-		    f->stack - room >= STACK_END) {
-			f->stack -= room;
+		if (!type_is_text(t) && !type_is_stack(t) && room <= SMALL_SLOT &&
+		    f->stack - (int32_t)room >= STACK_END) {
+			f->stack -= (int32_t)room;
 			f->slots[s] = (struct home){false, f->stack};
-		} else {
-			tenants[count++] =
-				(struct tenant){&l->slots[s], &f->slots[s], (uint32_t)room};
+			continue;
 		}
+		room = before + (room > around[s].rest ? room : around[s].rest);
+		tenants[count++] = (struct tenant){&l->slots[s], &f->slots[s], room, before};
 	}
 	most = house(tenants, count, alive);
 	for (uint32_t i = 0; i < count; i++) {
 		tenants[i].home->in_scratch = true;
-		tenants[i].home->offset += f->scratch;
+		tenants[i].home->offset += f->scratch + (int32_t)tenants[i].before;
 	}
 	f->scratch += (int32_t)most;
 }
@@ -231,6 +237,29 @@ static uint32_t short_key_size(const struct program *p, const struct clause *c)
 	return most;
 }
 
+/* A record is put together around its first text when nobody wants that text any more. */
+static void find_records(const struct program *p, const struct clause *c, const struct lives *l,
+			 struct around *around, struct frame *f)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		const struct insn *in = &c->code[i];
+		uint32_t before, most;
+		uint16_t slot;
+		bool fixed;
+		int first;
+
+		if (in->op != OP_EMIT)
+			continue;
+		first = record_first_variable(&p->formats[in->imm], &before);
+		most = record_most(&p->formats[in->imm], &fixed);
+		slot = first < 0 ? SLOT_NO : in->fields[first].slot;
+		if (slot == SLOT_NO || l->slots[slot].to != i)
+			continue;
+		around[slot] = (struct around){before, most - before + TEXT_SLOP};
+		f->in_place[i] = true;
+	}
+}
+
 static void plan_extras(const struct program *p, const struct clause *c, struct frame *f)
 {
 	uint32_t record = 0, key = short_key_size(p, c);
@@ -239,7 +268,7 @@ static void plan_extras(const struct program *p, const struct clause *c, struct 
 		bool fixed;
 		uint32_t most;
 
-		if (c->code[i].op != OP_EMIT)
+		if (c->code[i].op != OP_EMIT || f->in_place[i])
 			continue;
 		most = record_most(&p->formats[c->code[i].imm], &fixed);
 		if (!fixed && most > record)
@@ -268,20 +297,23 @@ int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
 			  arena_array(a, struct life, c->slot_count + 1)};
 	struct tenant *tenants = arena_array(a, struct tenant, most + 1);
 	struct tenant **alive = arena_array(a, struct tenant *, most + 1);
+	struct around *around = arena_array(a, struct around, c->slot_count + 1);
 	struct frame f = {.stack = STACK_HOMES, .scratch = 8};
 
 	f.regs = arena_array(a, struct home, c->reg_count + 1);
 	f.slots = arena_array(a, struct home, c->slot_count + 1);
 	f.padded = arena_array(a, bool, c->slot_count + 1);
 	f.counters = arena_array(a, struct home, c->insn_count + 1);
-	if (!l.regs || !l.slots || !tenants || !alive || !f.regs || !f.slots || !f.padded ||
-	    !f.counters)
+	f.in_place = arena_array(a, bool, c->insn_count + 1);
+	if (!l.regs || !l.slots || !tenants || !alive || !around || !f.in_place || !f.regs ||
+	    !f.slots || !f.padded || !f.counters)
 		return -ENOMEM;
 	find_lives(c, &l);
 	find_padded(c, &f);
+	find_records(p, c, &l, around, &f);
 	home_registers(c, &l, tenants, alive, &f);
 	home_counters(c, &f);
-	home_slots(c, &l, tenants, alive, &f);
+	home_slots(c, &l, tenants, alive, around, &f);
 	plan_extras(p, c, &f);
 	if (f.scratch == 8)
 		f.scratch = 0;

@@ -205,10 +205,15 @@ static void take_scratch(struct gen *g)
 	code_bind(c, taken);
 }
 
+/* What was written before must be seen before; x86 stores in order anyway. */
 static void give_scratch(struct gen *g)
 {
+#if defined(__x86_64__)
+	code_store_imm(g->code, 8, SCRATCH, 0, 0);
+#else
 	code_const(g->code, R1, 0);
 	code_atomic(g->code, BPF_XCHG, SCRATCH, 0, R1);
+#endif
 }
 
 static void gen_insn(struct gen *g, const struct insn *in, uint32_t at)

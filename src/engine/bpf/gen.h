@@ -26,9 +26,12 @@
 #define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */
+#define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
+#define SENT_STRIDE  64 /* bytes from one to the next: a cache line */
 enum {
-	CONTROL_ZERO,  /* always 0, which the verifier does not know */
-	CONTROL_START, /* CLOCK_MONOTONIC when the run began */
+	CONTROL_SENT, /* bytes sent by a CPU since it last looked how full the ring is */
+	CONTROL_ZERO = SENT_STRIPES * SENT_STRIDE / 8, /* 0, which the verifier does not know */
+	CONTROL_START,				       /* CLOCK_MONOTONIC when the run began */
 	CONTROL_LOST_RECORDS,
 	CONTROL_LOST_UPDATES,
 	CONTROL_LOST_SCRATCH,
@@ -69,7 +72,8 @@ struct frame {
 	int32_t stack;	       /* lowest byte used, negative */
 	int32_t scratch;       /* bytes of scratch used; 0: none needed */
 	int32_t record;	       /* records are put together here, in scratch; 0: nowhere */
-	int32_t key;	       /* short keys likewise */
+	bool *in_place; /* by instruction number of an OP_EMIT: around its first text instead */
+	int32_t key;	/* short keys likewise */
 };
 
 struct gen {
@@ -144,5 +148,8 @@ void gen_conclude(struct gen *g, const struct type *t);
 void gen_emit(struct gen *g, const struct insn *in);
 /* Largest record of a format, and whether all its fields have a fixed size. */
 uint32_t record_most(const struct format *f, bool *fixed);
+/* The first field of a format that is text or a stack, and where in the record it begins; -1: none.
+ */
+int record_first_variable(const struct format *f, uint32_t *before);
 
 #endif

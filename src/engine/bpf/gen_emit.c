@@ -1,6 +1,7 @@
 /* Records. One whose fields all have a fixed size is written straight into the ring; one with text
- * is put together in scratch memory and sent with the length it really has. The reader is not woken
- * for each: only when the ring has filled to a quarter, or for control records. */
+ * is put together in scratch memory, around its first text where that can be, and sent with the
+ * length it really has. The reader is not woken for each: only when the ring has filled to a
+ * quarter, or for control records. */
 #include "engine/bpf/gen.h"
 
 #include "program/record.h"
@@ -27,32 +28,52 @@ uint32_t record_most(const struct format *f, bool *fixed)
 	return total;
 }
 
-/* R0 = wake-up flags. The window above the watermark is so wide that the records of all CPUs at
- * once cannot jump over it, so the reader is woken when the ring fills, but not by each record
- * while it is full. */
-static void wake_flags(struct gen *g, const struct format *f, uint32_t most)
+int record_first_variable(const struct format *f, uint32_t *before)
+{
+	*before = sizeof(struct record_head);
+	for (unsigned i = 0; i < f->field_count; i++) {
+		if (is_variable(&f->fields[i]))
+			return (int)i;
+		*before += (uint32_t)type_memory(&f->fields[i]);
+	}
+	return -1;
+}
+
+/* R0 = wake-up flags of a record of R2 bytes. Asking how full the ring is costs a call, so each CPU
+ * asks only after it has sent a little, so little that all of them together cannot fill the ring
+ * unseen; and while the ring stays full, the reader is woken as seldom. The counters are plain
+ * words: an update that is lost makes a CPU ask later, by a record. */
+static void wake_flags(struct gen *g, const struct format *f)
 {
 	struct code *c = g->code;
-	int quiet = code_label(c), done = code_label(c);
-	uint32_t window = (most + 16) * (g->world->cpus + 1);
+	uint32_t little = g->world->ring_bytes / 16 / g->world->cpus;
+	int done = code_label(c);
 
-	if (window > g->world->ring_bytes / 2)
-		window = g->world->ring_bytes / 2;
 	if (format_is_control(f)) {
 		code_const(c, R0, WAKE_NOW);
-		code_bind(c, quiet);
 		code_bind(c, done);
 		return;
 	}
+	code_store(c, 8, FRAME, STACK_A, R2);
+	code_call(c, BPF_FUNC_get_smp_processor_id);
+	code_alu_imm(c, BPF_AND, R0, SENT_STRIPES - 1);
+	code_alu_imm(c, BPF_MUL, R0, SENT_STRIDE);
+	code_map_value(c, R1, g->world->control_fd, CONTROL_SENT * 8);
+	code_alu(c, BPF_ADD, R1, R0);
+	code_load(c, 8, R2, R1, 0);
+	code_load(c, 8, R3, FRAME, STACK_A);
+	code_alu(c, BPF_ADD, R2, R3);
+	code_store(c, 8, R1, 0, R2);
+	code_const(c, R0, WAKE_NEVER);
+	code_jump_imm(c, BPF_JLT, R2, (int32_t)little, done);
+	code_store_imm(c, 8, R1, 0, 0);
 	code_map(c, R1, g->world->ring_fd);
 	code_const(c, R2, 0); /* BPF_RB_AVAIL_DATA */
 	code_call(c, BPF_FUNC_ringbuf_query);
-	code_alu_imm(c, BPF_SUB, R0, (int32_t)(g->world->ring_bytes / 4));
-	code_jump_imm(c, BPF_JGE, R0, (int32_t)window, quiet);
-	code_const(c, R0, WAKE_NOW);
-	code_jump(c, done);
-	code_bind(c, quiet);
+	code_mov(c, R1, R0);
 	code_const(c, R0, WAKE_NEVER);
+	code_jump_imm(c, BPF_JLT, R1, (int32_t)(g->world->ring_bytes / 4), done);
+	code_const(c, R0, WAKE_NOW);
 	code_bind(c, done);
 }
 
@@ -98,7 +119,8 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 		}
 		at += (int32_t)len;
 	}
-	wake_flags(g, f, size);
+	code_const(c, R2, size);
+	wake_flags(g, f);
 	code_mov(c, R1, TMP);
 	code_mov(c, R2, R0);
 	code_call(c, BPF_FUNC_ringbuf_submit);
@@ -111,15 +133,42 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 /* Where the next field of a record goes: a constant until the first text, then in TMP too, which is
  * the sum of what the texts before took. */
 struct position {
+	int32_t record; /* in scratch */
 	int32_t fixed;
 	uint32_t variable_most; /* 0: TMP is not in use yet */
 };
 
 static void position_address(struct gen *g, int dst, const struct position *p)
 {
-	gen_address(g, dst, (struct home){true, g->frame->record}, p->fixed);
+	gen_address(g, dst, (struct home){true, p->record}, p->fixed);
 	if (p->variable_most)
 		code_alu(g->code, BPF_ADD, dst, TMP);
+}
+
+/* TMP2 = bytes that text or addresses take, without their head, with padding. */
+static void variable_length(struct gen *g, const struct type *t, struct home s)
+{
+	struct code *c = g->code;
+
+	code_load(c, 4, TMP2, gen_base(s), s.offset);
+	if (type_is_stack(t)) {
+		code_alu_imm(c, BPF_LSH, TMP2, 3);
+	} else {
+		code_alu_imm(c, BPF_ADD, TMP2, 7);
+		code_alu_imm(c, BPF_AND, TMP2, -8);
+	}
+	gen_limit(g, TMP2, (int32_t)t->size);
+}
+
+static void pass_variable(struct gen *g, const struct type *t, struct position *p)
+{
+	if (p->variable_most)
+		code_alu(g->code, BPF_ADD, TMP, TMP2);
+	else
+		code_mov(g->code, TMP, TMP2);
+	p->fixed += HEAD_SIZE;
+	p->variable_most += t->size;
+	gen_limit(g, TMP, (int32_t)p->variable_most);
 }
 
 /* Copy text or addresses: head, then the bytes in use, padded to 8 by the zeros behind them. */
@@ -127,28 +176,15 @@ static void pack_variable(struct gen *g, const struct type *t, struct home s, st
 {
 	struct code *c = g->code;
 
+	variable_length(g, t, s);
 	position_address(g, R1, p);
 	code_load(c, 8, R2, gen_base(s), s.offset);
 	code_store(c, 8, R1, 0, R2);
-	code_load(c, 4, R2, gen_base(s), s.offset);
-	if (type_is_stack(t)) {
-		code_alu_imm(c, BPF_LSH, R2, 3);
-	} else {
-		code_alu_imm(c, BPF_ADD, R2, 7);
-		code_alu_imm(c, BPF_AND, R2, -8);
-	}
-	gen_limit(g, R2, (int32_t)t->size);
-	code_mov(c, TMP2, R2);
 	code_alu_imm(c, BPF_ADD, R1, HEAD_SIZE);
+	code_mov(c, R2, TMP2);
 	gen_address(g, R3, s, HEAD_SIZE);
 	code_call(c, BPF_FUNC_probe_read_kernel);
-	if (p->variable_most)
-		code_alu(c, BPF_ADD, TMP, TMP2);
-	else
-		code_mov(c, TMP, TMP2);
-	p->fixed += HEAD_SIZE;
-	p->variable_most += t->size;
-	gen_limit(g, TMP, (int32_t)p->variable_most);
+	pass_variable(g, t, p);
 }
 
 static void pack_fixed(struct gen *g, const struct type *t, const struct field *field,
@@ -166,30 +202,48 @@ static void pack_fixed(struct gen *g, const struct type *t, const struct field *
 	p->fixed += (int32_t)len;
 }
 
-static void emit_packed(struct gen *g, const struct insn *in, const struct format *f, uint32_t most)
+/* Fields one after another; the first text or stack may lie where it belongs already. TMP becomes
+ * the size of the record. */
+static void pack(struct gen *g, const struct insn *in, const struct format *f, int in_place,
+		 struct position *p)
 {
-	struct code *c = g->code;
-	struct position p = {.fixed = sizeof(struct record_head)};
-	int sent = code_label(c);
-
 	for (unsigned i = 0; i < in->field_count; i++) {
 		const struct type *t = &f->fields[i];
 
-		if (is_variable(t))
-			pack_variable(g, t, gen_slot(g, in->fields[i].slot), &p);
-		else
-			pack_fixed(g, t, &in->fields[i], &p);
+		if ((int)i == in_place) {
+			variable_length(g, t, gen_slot(g, in->fields[i].slot));
+			pass_variable(g, t, p);
+		} else if (is_variable(t)) {
+			pack_variable(g, t, gen_slot(g, in->fields[i].slot), p);
+		} else {
+			pack_fixed(g, t, &in->fields[i], p);
+		}
 	}
-	if (!p.variable_most)
-		code_const(c, TMP, 0);
-	code_alu_imm(c, BPF_ADD, TMP, p.fixed);
-	code_store(c, 4, SCRATCH, g->frame->record, TMP);
-	code_store_imm(c, 4, SCRATCH, g->frame->record + 4,
+	if (!p->variable_most)
+		code_const(g->code, TMP, 0);
+	code_alu_imm(g->code, BPF_ADD, TMP, p->fixed);
+}
+
+static void emit_packed(struct gen *g, const struct insn *in, const struct format *f)
+{
+	struct code *c = g->code;
+	struct position p = {.record = g->frame->record, .fixed = sizeof(struct record_head)};
+	uint32_t before;
+	int sent = code_label(c), first = -1;
+
+	if (g->frame->in_place[in - g->clause->code]) {
+		first = record_first_variable(f, &before);
+		p.record = gen_slot(g, in->fields[first].slot).offset - (int32_t)before;
+	}
+	pack(g, in, f, first, &p);
+	code_store(c, 4, SCRATCH, p.record, TMP);
+	code_store_imm(c, 4, SCRATCH, p.record + 4,
 		       (int32_t)(head_word(0, (uint16_t)in->imm) >> 32));
-	wake_flags(g, f, most);
+	code_mov(c, R2, TMP);
+	wake_flags(g, f);
 	code_mov(c, R4, R0);
 	code_map(c, R1, g->world->ring_fd);
-	gen_address(g, R2, (struct home){true, g->frame->record}, 0);
+	gen_address(g, R2, (struct home){true, p.record}, 0);
 	code_mov(c, R3, TMP);
 	code_call(c, BPF_FUNC_ringbuf_output);
 	code_jump_imm(c, BPF_JEQ, R0, 0, sent);
@@ -206,7 +260,7 @@ void gen_emit(struct gen *g, const struct insn *in)
 	if (fixed)
 		emit_fixed(g, in, f, most);
 	else
-		emit_packed(g, in, f, most);
+		emit_packed(g, in, f);
 	if (f->kind == FORMAT_EXIT)
 		code_jump(g->code, g->end);
 }
