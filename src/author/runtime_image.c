@@ -34,6 +34,7 @@ struct writing {
 	struct str provider;
 	const struct image_probe *const *probes;
 	size_t count;
+	uint64_t base; /* address of the first byte */
 	struct image_layout layout;
 	struct buf *out;
 	Elf64_Shdr sections[SECTION_COUNT];
@@ -124,9 +125,9 @@ static void write_note(struct writing *w, size_t i)
 	static const struct str owner = {"stapsdt", 8};
 	size_t content = note_open(w->out, owner, 3);
 
-	put_u64(w->out, image_stub_at(i));
-	put_u64(w->out, BASE_AT);
-	put_u64(w->out, IMAGE_DATA + w->layout.semaphores_at + i * sizeof(uint16_t));
+	put_u64(w->out, w->base + image_stub_at(i));
+	put_u64(w->out, w->base + BASE_AT);
+	put_u64(w->out, w->base + IMAGE_DATA + w->layout.semaphores_at + i * sizeof(uint16_t));
 	put_text(w->out, w->provider);
 	put_text(w->out, w->probes[i]->name);
 	write_operands(w->cpu, w->probes[i], w->out);
@@ -195,7 +196,7 @@ static void write_symbols(struct writing *w)
 
 	buf_fill(w->out, '\0', sizeof(Elf64_Sym));
 	for (size_t i = 0; i < w->count; i++) {
-		write_symbol(w->out, name, STT_FUNC, SECTION_TEXT, image_stub_at(i),
+		write_symbol(w->out, name, STT_FUNC, SECTION_TEXT, w->base + image_stub_at(i),
 			     w->cpu->code_size);
 		name += w->probes[i]->name.len + 1;
 	}
@@ -230,7 +231,7 @@ static void set_loaded(struct writing *w, unsigned index, uint64_t flags, uint64
 {
 	close_section(w, index);
 	w->sections[index].sh_flags = SHF_ALLOC | flags;
-	w->sections[index].sh_addr = w->sections[index].sh_offset + shift;
+	w->sections[index].sh_addr = w->base + w->sections[index].sh_offset + shift;
 }
 
 static void write_build_id_note(struct writing *w)
@@ -314,6 +315,8 @@ static void patch_program_headers(struct writing *w)
 		{
 			.p_type = PT_LOAD,
 			.p_flags = PF_R | PF_X,
+			.p_vaddr = w->base,
+			.p_paddr = w->base,
 			.p_filesz = at->code_end,
 			.p_memsz = at->code_end,
 			.p_align = w->cpu->page,
@@ -322,8 +325,8 @@ static void patch_program_headers(struct writing *w)
 			.p_type = PT_LOAD,
 			.p_flags = PF_R | PF_W,
 			.p_offset = at->semaphores_at,
-			.p_vaddr = at->semaphores_at + IMAGE_DATA,
-			.p_paddr = at->semaphores_at + IMAGE_DATA,
+			.p_vaddr = w->base + at->semaphores_at + IMAGE_DATA,
+			.p_paddr = w->base + at->semaphores_at + IMAGE_DATA,
 			.p_filesz = at->semaphores_end - at->semaphores_at,
 			.p_memsz = at->semaphores_end - at->semaphores_at,
 			.p_align = w->cpu->page,
@@ -332,8 +335,8 @@ static void patch_program_headers(struct writing *w)
 			.p_type = PT_NOTE,
 			.p_flags = PF_R,
 			.p_offset = BUILD_ID_AT,
-			.p_vaddr = BUILD_ID_AT,
-			.p_paddr = BUILD_ID_AT,
+			.p_vaddr = w->base + BUILD_ID_AT,
+			.p_paddr = w->base + BUILD_ID_AT,
 			.p_filesz = BASE_AT - BUILD_ID_AT,
 			.p_memsz = BASE_AT - BUILD_ID_AT,
 			.p_align = 4,
@@ -392,14 +395,16 @@ static void patch_build_id(struct writing *w)
 	patch(w->out, BUILD_ID_AT + 16, id, BUILD_ID_BYTES);
 }
 
-void image_write(const struct stub_cpu *cpu, struct str provider,
-		 const struct image_probe *const *probes, size_t count, struct buf *out)
+void image_write_at(const struct stub_cpu *cpu, struct str provider,
+		    const struct image_probe *const *probes, size_t count, uint64_t base,
+		    struct buf *out)
 {
 	struct writing w = {
 		.cpu = cpu,
 		.provider = provider,
 		.probes = probes,
 		.count = count,
+		.base = base,
 		.layout = image_layout_of(count),
 		.out = out,
 	};
@@ -413,4 +418,10 @@ void image_write(const struct stub_cpu *cpu, struct str provider,
 	patch_program_headers(&w);
 	patch_header(&w, sections_at);
 	patch_build_id(&w);
+}
+
+void image_write(const struct stub_cpu *cpu, struct str provider,
+		 const struct image_probe *const *probes, size_t count, struct buf *out)
+{
+	image_write_at(cpu, provider, probes, count, 0, out);
 }

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "author/runtime_debug.h"
 #include "author/runtime_error.h"
 #include "author/runtime_file.h"
 
@@ -50,6 +51,8 @@ void room_unlink(struct probe_room *room)
 
 static void forget_file(struct probe_room *room)
 {
+	debug_image_remove(room->debug);
+	room->debug = NULL;
 	room_unlink(room);
 	free(room->path);
 	room->path = NULL;
@@ -168,8 +171,10 @@ int room_load(struct probe_room *room, const char *provider, unsigned flags, str
 	if (err)
 		return err;
 	room->closed = true;
-	if (!map_image(room))
+	if (!map_image(room)) {
+		room->debug = debug_image_add(room, provider);
 		return 0;
+	}
 	err = runtime_fail(e, NOPAL_SYSTEM, "cannot map the probes of '%s': %m", provider);
 	forget_semaphores(room);
 	forget_file(room);

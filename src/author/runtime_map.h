@@ -30,6 +30,7 @@ struct probe_room {
 	int fd;			       /* of the image; -1: not loaded */
 	char *path;		       /* of the image's file; NULL: a memfd */
 	int owner;		       /* the process that made the file */
+	struct debug_image *debug;     /* what debuggers know of it; NULL: nothing */
 	bool closed;		       /* was loaded once: takes no more probes */
 	struct probe_room *next;
 };

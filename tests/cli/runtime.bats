@@ -201,15 +201,64 @@ wide 9223372036854775807 0 0 0 3fc00000 c004000000000000'
 	[ "$(tail -1 "$printed")" = "done" ]
 }
 
-@test "gdb stops at a stub and sees the arguments" {
+@test "gdb lists the probes, stops at one and reads its arguments" {
 	need_program gdb
 	start demo 60
-	address=$(awk '/memfd:nopal:capp/ { split($1, a, "-"); print a[1]; exit }' "/proc/$pid/maps")
-	run timeout 60 gdb -q -batch -p "$pid" -ex "break *(0x$address + 0x160)" -ex continue \
-		-ex 'printf "sum %lu\n", $rdi + $rsi' -ex delete -ex detach
-	[ "$(uname -m)" = x86_64 ] || skip "register names are those of x86-64"
-	[[ "$output" == *"sum 18446744073709551615"* ]] || skip "gdb cannot attach here: ${output: -200}"
+	run timeout 60 gdb -q -batch -p "$pid" -ex 'info probes stap capp' -ex 'break -probe-stap capp:pair' -ex continue \
+		-ex 'printf "sum %lu\n", $_probe_arg0 + $_probe_arg1' -ex delete -ex detach
+	[[ "$output" != *"ptrace: Operation not permitted"* ]] || skip "gdb cannot attach here"
+	[[ "$output" == *"stap capp "*"pair"* ]]
+	[[ "$output" == *"sum 18446744073709551615"* ]]
 	grep -q "Probe fired!" "$printed"
+}
+
+@test "a provider that is made after the tracer started is traced, in any process" {
+	need_tracing
+	start_tracer 'usdt:*:lateapp:request { printf("%d %d\n", pid, arg0) }' -q
+	start later
+	echo >&7
+	for _ in $(seq 100); do
+		grep -q traced "$printed" && break
+		sleep 0.05
+	done
+	[ "$(tail -1 "$printed")" = traced ]
+	echo >&7
+	wait "$pid"
+	stop_tracer
+	[ "$(cat "$output_file")" = "$(printf "$pid %d\n" 0 1 2 3 4)" ]
+}
+
+@test "an image in a file has a name, and is gone at the end" {
+	need_program cc
+	cat >"$BATS_TEST_TMPDIR/file.c" <<'END'
+#include <stdio.h>
+#include "nopal/runtime.h"
+int main(void)
+{
+	struct nopal_error e = {0, ""};
+	struct nopal_runtime *r = nopal_runtime_new("filed", NOPAL_RUNTIME_FILE, &e);
+
+	if (!nopal_runtime_probe(r, "p", NULL, 0, NULL, &e) || nopal_runtime_load(r, &e))
+		return puts(e.text), 1;
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
+END
+	[ -z "${SAN:-}" ] || skip "not with sanitizers"
+	cc -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/file" "$BATS_TEST_TMPDIR/file.c" "$BUILD/libnopal-runtime.a" -lpthread
+	mkdir -m 700 "$BATS_TEST_TMPDIR/run"
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run "$BATS_TEST_TMPDIR/file" <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/printed" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	until grep -q ready "$BATS_TEST_TMPDIR/printed"; do sleep 0.02; done
+	run "$NOPAL" list "$BATS_TEST_TMPDIR"/run/nopal-filed-*.so
+	[[ "$output" == *":filed:p"* ]]
+	exec 7>&-
+	wait "$pid"
+	[ -z "$(ls "$BATS_TEST_TMPDIR/run")" ]
 }
 
 @test "static programs and musl have run-time probes too" {
