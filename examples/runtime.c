@@ -1,0 +1,38 @@
+/* Probes made at run time: a provider and a probe named on the command line.
+ *
+ *	runtime shop sale 30 &
+ *	nopal -p $! -e 'usdt::shop:sale { printf("%s %d cents, %d left\n", str(arg0), arg1, arg2) }'
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "nopal/runtime.h"
+
+int main(int argc, char **argv)
+{
+	static const struct nopal_runtime_arg args[] = {
+		{NOPAL_STRING, "what"},
+		{NOPAL_INT64, "cents"},
+		{NOPAL_UINT32, "left"},
+	};
+	struct nopal_error error;
+	struct nopal_runtime *shop;
+	struct nopal_probe *sale;
+
+	if (argc < 3)
+		return fprintf(stderr, "usage: runtime PROVIDER PROBE [SECONDS]\n"), 2;
+	shop = nopal_runtime_new(argv[1], 0, &error);
+	sale = shop ? nopal_runtime_probe(shop, argv[2], args, 3, "something was sold", &error)
+		    : NULL;
+	if (!sale || nopal_runtime_load(shop, &error)) {
+		fprintf(stderr, "runtime: %s\n", error.text);
+		return 1;
+	}
+	for (unsigned left = 10 * (unsigned)atoi(argc > 3 ? argv[3] : "10"); left; left--) {
+		nopal_probe_fire(sale, left % 2 ? "tea" : "coffee", left % 2 ? 250 : 320, left);
+		usleep(100000);
+	}
+	nopal_runtime_destroy(shop);
+	return 0;
+}
