@@ -19,8 +19,8 @@ provider hotspot {
 	probe class__initialization__end(char *class_name, int class_name_len, void *loader, int thread_type, _Bool waited);
 	probe gc__begin(_Bool is_full);
 	probe gc__end();
-	probe mem__pool__gc__begin(char *manager, uintptr_t manager_len, char *pool, uintptr_t pool_len, uintptr_t initial, uintptr_t used, uintptr_t committed, uintptr_t max);
-	probe mem__pool__gc__end(char *manager, uintptr_t manager_len, char *pool, uintptr_t pool_len, uintptr_t initial, uintptr_t used, uintptr_t committed, uintptr_t max);
+	probe mem__pool__gc__begin(char *manager, uintptr_t manager_len, char *pool, uintptr_t pool_len, intptr_t initial, uintptr_t used, uintptr_t committed, intptr_t max);
+	probe mem__pool__gc__end(char *manager, uintptr_t manager_len, char *pool, uintptr_t pool_len, intptr_t initial, uintptr_t used, uintptr_t committed, intptr_t max);
 	probe thread__start(char *thread_name, int thread_name_len, intptr_t thread_id, uintptr_t native_id, _Bool is_daemon);
 	probe thread__stop(char *thread_name, int thread_name_len, intptr_t thread_id, uintptr_t native_id, _Bool is_daemon);
 	probe thread__sleep__begin(long long duration);
@@ -31,10 +31,11 @@ provider hotspot {
 	probe thread__unpark(uintptr_t parker);
 	probe method__compile__begin(char *compiler, uintptr_t compiler_len, char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
 	probe method__compile__end(char *compiler, uintptr_t compiler_len, char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len, _Bool is_success);
-	probe compiled__method__load(char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len, void *code, uintptr_t code_size);
+	probe compiled__method__load(char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len, void *code, int code_size);
 	probe compiled__method__unload(char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
 	probe method__entry(intptr_t thread_id, char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
 	probe method__return(intptr_t thread_id, char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
+	/* The size is an int before 21. */
 	probe object__alloc(intptr_t thread_id, char *class_name, int class_name_len, uintptr_t size);
 	probe monitor__contended__enter(intptr_t thread_id, uintptr_t monitor, char *class_name, int class_name_len);
 	probe monitor__contended__entered(intptr_t thread_id, uintptr_t monitor, char *class_name, int class_name_len);

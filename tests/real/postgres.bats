@@ -104,3 +104,15 @@ transactions() {
 	grep -q "query__start\]: " "$output_file"
 	grep -q "lock" "$output_file"
 }
+
+@test "statements and lock modes by the names of the catalogue" {
+	start_tracer 'usdt::postgresql:query__start /args.query == "select 42"/ { @[args.query] = count() }
+		usdt::postgresql:sort__start { print(args) }' -p "$POSTMASTER"
+	for _ in 1 2 3; do as_postgres "$BIN/psql" -h "$DATA" -qAtc 'select 42' bench >/dev/null; done
+	as_postgres "$BIN/psql" -h "$DATA" -qAtc 'select i from generate_series(1, 9) i order by -i' bench >/dev/null
+	stop_tracer
+	cat "$output_file"
+	grep -q '^@\[select 42\]: 3$' "$output_file"
+	grep -q '^{ .kind = [0-9]*, .unique = false, .nkeys = 1, .work_mem = [0-9]*, .random_access = false, .parallel = 0 }$' \
+		"$output_file"
+}
