@@ -35,7 +35,7 @@ provider hotspot {
 	probe compiled__method__unload(char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
 	probe method__entry(intptr_t thread_id, char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
 	probe method__return(intptr_t thread_id, char *class_name, int class_name_len, char *method, int method_len, char *signature, int signature_len);
-	/* The size is an int before 21. */
+	/* The size is an int in 17, as wide as an address in 25. */
 	probe object__alloc(intptr_t thread_id, char *class_name, int class_name_len, uintptr_t size);
 	probe monitor__contended__enter(intptr_t thread_id, uintptr_t monitor, char *class_name, int class_name_len);
 	probe monitor__contended__entered(intptr_t thread_id, uintptr_t monitor, char *class_name, int class_name_len);
