@@ -7,6 +7,7 @@
 
 #include "base/export.h"
 #include "engine/bpf/attach.h"
+#include "engine/bpf/sites.h"
 
 struct nopal_link {
 	struct links links;
@@ -72,9 +73,13 @@ static int attach_sites(struct gatherer *g, int prog_fd, pid_t pid, struct links
 	if (!unit.sites)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->count; i++)
-		unit.sites[i] = (struct unit_site){&g->attaches[i], g->cookie};
+		unit.sites[i] = (struct unit_site){.attach = &g->attaches[i], .cookie = g->cookie};
 	qsort(unit.sites, g->count, sizeof(unit.sites[0]), compare_sites);
 	features_init(&features);
+	err = sites_leave_out_of(&unit, &features, d);
+	if (err)
+		return err;
+	g->count = unit.site_count;
 	err = attach_unit(links, &options, &unit, prog_fd, NULL);
 	if (!err)
 		return 0;

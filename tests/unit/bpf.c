@@ -391,6 +391,87 @@ static void dangerous_sites_are_refused(void **state)
 	target_stop(&t);
 }
 
+static unsigned count_warnings(const struct run *r, const char *tag)
+{
+	unsigned n = 0;
+
+	for (const struct message *m = r->d.first; m; m = m->next)
+		n += m->level == DIAG_WARNING && !strcmp(m->tag, tag);
+	return n;
+}
+
+/* `nops` dangerous places of one probe, and a good one of another when `good`. */
+static struct make *make_mixed(struct target *t, int nops, bool good, bool together)
+{
+	struct make *m = make_new();
+
+	m->names[m->p.name_count++] = STR("usdt:good");
+	make_clause(m, 1);
+	make_map(m, none, counter, 1);
+	for (int i = 0; i < nops; i++)
+		make_site(m, t, i % 2 ? "nop10" : "nop5", "")->func = (uint32_t)i % 2;
+	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
+	if (!good)
+		return m;
+	if (!together) {
+		make_clause(m, 1);
+		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
+	}
+	make_site(m, t, "int", "")->name = 2;
+	return m;
+}
+
+static void dangerous_sites_are_left_out_when_others_remain(void **state)
+{
+	static const struct {
+		bool good, together;
+		int err;
+	} rows[] = {{false, true, -ENOTSUP}, {true, true, 0}, {true, false, -ENOTSUP}};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (int i = 0; i < 3; i++) {
+		struct make *m = make_mixed(&t, 2, rows[i].good, rows[i].together);
+		struct run r;
+
+		assert_int_equal(run_start(&r, m, (struct engine_options){0}), rows[i].err);
+		if (!rows[i].err) {
+			assert_int_equal(r.d.errors, 0);
+			assert_int_equal(count_warnings(&r, "red-zone"), 1);
+			assert_int_equal(count_warnings(&r, "nop10"), 1);
+		}
+		target_tell(&t, "nops");
+		target_tell(&t, "int 3");
+		assert_map(&r, 0, rows[i].err ? "" : ":3;");
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
+static void many_dangerous_sites_make_few_warnings(void **state)
+{
+	struct target t;
+	struct make *m;
+	struct run r;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	m = make_mixed(&t, 8, true, true);
+	for (uint32_t i = 0; i < 8; i++)
+		m->attaches[0][i].sema_offset = i; /* different places */
+	assert_int_equal(run_start(&r, m, (struct engine_options){0}), 0);
+	assert_int_equal(count_warnings(&r, "red-zone") + count_warnings(&r, "nop10"), 5);
+	assert_int_equal(count_warnings(&r, "sites-left-out"), 1);
+	assert_non_null(strstr(r.d.last->text.ptr, "3 more places"));
+	target_tell(&t, "int 2");
+	assert_map(&r, 0, ":2;");
+	run_stop(&r);
+	target_stop(&t);
+}
+
 static void unreadable_arguments_matter_only_when_used(void **state)
 {
 	struct target t;
@@ -433,6 +514,8 @@ int main(void)
 		cmocka_unit_test(follows_forks),
 		cmocka_unit_test(a_full_ring_loses_exactly),
 		cmocka_unit_test(dangerous_sites_are_refused),
+		cmocka_unit_test(dangerous_sites_are_left_out_when_others_remain),
+		cmocka_unit_test(many_dangerous_sites_make_few_warnings),
 		cmocka_unit_test(unreadable_arguments_matter_only_when_used),
 	};
 

@@ -2,7 +2,6 @@
 #include "engine/bpf/attach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 #include "find/tracefs.h"
 
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
-#define EM_X86_64     62
 #define REF_CTR_SHIFT 32
 #define CLOSERS	      64
 #define CLOSER_STACK  (64u << 10)
@@ -36,68 +34,11 @@ static int keep(struct links *l, int fd)
 	return 0;
 }
 
-/* ---- sites that must not be probed */
-
-/* Read what stands at a site, to refuse those where a probe would break the program, or fail in a
- * way that nobody understands. NULL: fine. */
-static const char *problem_at(int fd, const struct attach *at, struct features *f, const char **tag)
-{
-	static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	static const unsigned char nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
-	unsigned char bytes[sizeof(nop5)];
-
-	if (!at->arch || at->arch->machine != EM_X86_64)
-		return NULL;
-	if (pread(fd, bytes, sizeof(bytes), (off_t)at->offset) != sizeof(bytes))
-		return NULL; /* the kernel will say */
-	*tag = "nop10";
-	if (!memcmp(bytes, nop10, sizeof(nop10)))
-		return "it is a 10-byte nop, where the kernel takes no probe";
-	*tag = "red-zone";
-	if (!memcmp(bytes, nop5, sizeof(nop5)) && !at->is_entry &&
-	    !feature_has(f, FEATURE_NOP5_SAFE))
-		return "it is a 5-byte nop, where this kernel's probe would overwrite the stack "
-		       "below the stack pointer";
-	return NULL;
-}
-
 static struct str site_name(const struct unit *u, const struct attach *at)
 {
 	if (at->name < u->program->name_count)
 		return u->program->names[at->name];
 	return STR("?");
-}
-
-static int refuse(const struct unit *u, const struct attach *at, const char *tag, const char *why,
-		  struct diag *d)
-{
-	struct str name = site_name(u, at);
-
-	return diag_error(d, -ENOTSUP, tag, "cannot probe '%.*s' at offset 0x%llx of '%.*s': %s",
-			  STR_FMT(name), (unsigned long long)at->offset, STR_FMT(at->path), why);
-}
-
-static int check_sites(const struct unit *u, const struct unit_site *sites, uint32_t count,
-		       struct features *f, struct diag *d)
-{
-	char *path = strndup(sites->attach->path.ptr, sites->attach->path.len);
-	const char *why = NULL, *tag = "";
-	int fd, err = 0;
-
-	if (!path)
-		return -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		err = diag_error(d, -errno, "open", "cannot open '%s': %s", path, strerror(errno));
-	for (uint32_t i = 0; i < count && fd >= 0; i++) {
-		why = problem_at(fd, sites[i].attach, f, &tag);
-		if (why)
-			err = refuse(u, sites[i].attach, tag, why, d);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	return err;
 }
 
 /* ---- uprobe_multi */
@@ -234,10 +175,8 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 		       struct diag *d)
 {
 	struct str name = site_name(u, sites->attach);
-	int err = check_sites(u, sites, count, o->features, d);
+	int err = 0;
 
-	if (err)
-		return err;
 	/* Only when the link is refused is it asked whether this kernel has such links at all. */
 	if (o->features->known[FEATURE_UPROBE_MULTI] >= 0)
 		err = link_multi(l, o, u, sites, count, program_fd);
@@ -257,10 +196,7 @@ static int attach_uprobes(struct links *l, const struct attach_options *o, const
 	int err = 0;
 
 	for (uint32_t at = 0, end; at < u->site_count && !err; at = end) {
-		end = at + 1;
-		while (end < u->site_count &&
-		       str_eq(u->sites[at].attach->path, u->sites[end].attach->path))
-			end++;
+		end = unit_file_end(u, at);
 		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);
 	}
 	return err;

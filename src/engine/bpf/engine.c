@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/bpf/inside.h"
+#include "engine/bpf/sites.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
 #define PAUSE_FIRST    1	   /* ms between looks at the ring */
@@ -114,6 +115,8 @@ static int bpf_attach(struct engine *e, struct diag *d)
 	if (e->world.pids_fd >= 0)
 		err = follow_attach(&e->world, &e->links, d);
 	if (!err)
+		err = sites_leave_out(e, e->first, true, d);
+	if (!err)
 		err = attach_from(e, e->first, d);
 	if (err)
 		bpf_detach(e);
@@ -131,6 +134,8 @@ static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 		err = diag_error(d, -EINVAL, "extend", "the program is of another script");
 	if (!err)
 		err = engine_load(e, p, frames, true, d);
+	if (!err)
+		err = sites_leave_out(e, *first, false, d);
 	return err ? err : attach_from(e, *first, d);
 }
 

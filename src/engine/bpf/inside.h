@@ -31,6 +31,7 @@ struct engine {
 	size_t control_size;
 	uint64_t *unsent; /* control records made up for, by format */
 	int pause;
+	uint32_t left_out; /* sites that must not be probed; see sites.h */
 };
 
 /* Make the maps that all programs share, then load the program. */

@@ -19,6 +19,15 @@ bool clause_uses_arg(const struct clause *c, uint32_t arg)
 	return false;
 }
 
+uint32_t unit_file_end(const struct unit *u, uint32_t at)
+{
+	uint32_t end = at + 1;
+
+	while (end < u->site_count && str_eq(u->sites[at].attach->path, u->sites[end].attach->path))
+		end++;
+	return end;
+}
+
 /* Which arguments a clause uses, as a list of distinct numbers. */
 struct used {
 	uint32_t *args;
@@ -243,7 +252,8 @@ static int make_shared(struct arena *a, const struct program *p, enum unit_kind 
 		end = site_end(entries, at, count);
 		if (case_for(a, u, entries + at, end - at, &number))
 			return -ENOMEM;
-		u->sites[u->site_count++] = (struct unit_site){entries[at].attach, number};
+		u->sites[u->site_count++] =
+			(struct unit_site){entries[at].attach, number, SITE_FINE};
 	}
 	if (u->case_count >> COOKIE_CASE_BITS || p->name_count >> COOKIE_NAME_BITS)
 		return diag_error(d, -E2BIG, "too-large",
@@ -264,7 +274,7 @@ static int make_single(struct arena *a, const struct program *p, uint32_t clause
 		return -ENOMEM;
 	*step = (struct unit_step){clause, at};
 	u->cases[0] = (struct unit_case){step, 1};
-	u->sites[0] = (struct unit_site){at, COOKIE(0, at->name, at->func)};
+	u->sites[0] = (struct unit_site){at, COOKIE(0, at->name, at->func), SITE_FINE};
 	return 0;
 }
 

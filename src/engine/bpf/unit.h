@@ -28,9 +28,12 @@ struct unit_case {
 	uint32_t step_count;
 };
 
+enum site_problem { SITE_FINE, SITE_NOP10, SITE_RED_ZONE };
+
 struct unit_site {
 	const struct attach *attach; /* where; the first of those that share the place */
 	uint64_t cookie;
+	enum site_problem problem; /* why it must not be probed */
 };
 
 struct unit {
@@ -52,6 +55,8 @@ struct unit {
 /* All units of a program, in the arena. -ENOMEM, -E2BIG. */
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d);
+/* The site behind the last one in the file of site `at`. */
+uint32_t unit_file_end(const struct unit *u, uint32_t at);
 /* Does the clause read this probe argument anywhere? */
 bool clause_uses_arg(const struct clause *c, uint32_t arg);
 

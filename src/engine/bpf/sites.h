@@ -1,0 +1,21 @@
+/* Sites that must not be probed: where a probe would break the program, or fail in a way that
+ * nobody understands. They are found by reading what stands there and are left out of the attach,
+ * with a warning; a probe that was asked for by its name and has no other site is an error. */
+#ifndef NOPAL_ENGINE_BPF_SITES_H
+#define NOPAL_ENGINE_BPF_SITES_H
+
+#include "engine/bpf/features.h"
+#include "engine/bpf/unit.h"
+
+#define SITES_SHOWN 5 /* warnings with a name; the rest is a number */
+
+struct engine;
+struct loaded;
+
+/* Look at the sites of the units from `first` on. `all` says that these are all there are, so that
+ * something must remain. -ENOTSUP when it does not. */
+int sites_leave_out(struct engine *e, struct loaded *first, bool all, struct diag *d);
+/* The same for one unit without clauses, of which something must remain. */
+int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d);
+
+#endif
