@@ -124,3 +124,72 @@ usdt::values:done { exit() }'
 	timeout -s INT 30 bpftrace -q -e "$VALUES" -p "$traced" >got || true
 	diff <(sed '/^$/d' got) <(expected_values)
 }
+
+@test "python: floats, counted and long strings arrive exactly in nopal" {
+	need_tracing
+	start_python "$HERE/tests/values.py"
+	start_tracer '
+		usdt::values:floats { printf("%llx %llx %llx %llx\n", arg0, arg1, arg2, arg3) }
+		usdt::values:texts { printf("[%s] %d %d %r %d %d\n", str(arg1), arg2, arg1 != 0, buf(arg3, arg4), arg4, arg5 == 0) }
+		usdt::values:long_text { printf("%s %d %s\n", str(arg0 + 65530), arg2, str(arg1 + 65530, 6)) }
+		usdt::values:twelve { printf("%d %d %d %d %d %d\n", arg6, arg7, arg8, arg9, arg10, arg11) }
+		usdt::values:done { exit() }' -p "$traced"
+	wait $tracer
+	diff "$output_file" - <<-'END'
+	[a] 3 1 \xff\x00! 3 1
+	[] 0 1  0 0
+	xxxxxy 65536 ääyz
+	3fc00000 bfb999999999999a 7ff8000000000000 fff0000000000000
+	3dcccccd 4340000000000001 1 8000000000000000
+	0 1 2 3 4 5
+	END
+}
+
+# What traced adapters.py is expected to tell: the lines of each kind are in order.
+expected_adapters() {
+	cat <<-'END'
+	entry first 7
+	return 1 [(null)]
+	entry second 2
+	return 1 [(null)]
+	entry third 3
+	return 1 [(null)]
+	entry fourth 4
+	return 1 [KeyError]
+	20 test adapters.py hello wörld
+	40 test adapters.py failed
+	> outer
+	> inner
+	< inner 0
+	< outer 0
+	> counting
+	> inner
+	< inner 0
+	< counting 0
+	> counting
+	< counting 0
+	> failing
+	< failing 1
+	END
+}
+
+ADAPTERS='
+usdt::adapters:work__entry { printf("entry %s %d\n", str(arg0), arg1) }
+usdt::adapters:work__return { printf("return %d [%s]\n", arg0 > 1000 && arg0 < 20000000000, str(arg1)) }
+usdt::adapters:record { printf("%d %s %s %s\n", arg0, str(arg2), str(arg3), str(arg1)) }
+usdt::adapters:function__entry { printf("> %s\n", str(arg1)) }
+usdt::adapters:function__return { printf("< %s %d\n", str(arg1), arg3) }
+usdt::adapters:done { exit() }'
+
+# All versions of Python here: the same extension, sys.monitoring or sys.setprofile.
+@test "python: spans, log records and function calls, in every Python here" {
+	need_tracing
+	for PYTHON in /usr/bin/python3 python3.9 python3.1{0,1,2,3,4} "$(pyenv root 2>/dev/null)"/versions/3.*/bin/python3; do
+		"$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || continue
+		start_python "$HERE/tests/adapters.py"
+		start_tracer "$ADAPTERS" -p "$traced"
+		wait $tracer
+		wait "$traced" || { "$PYTHON" --version; cat "$said"; false; }
+		diff <(sed 's|/.*/||; /^Trace/d; /^  /d; /^ZeroD/d' "$output_file") <(expected_adapters)
+	done
+}

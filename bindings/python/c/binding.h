@@ -11,9 +11,20 @@
 
 #include <nopal/runtime.h>
 
+/* Part of the stable ABI since 3.12; 3.9 to 3.11 have the same bit and the same layout. */
+#ifndef Py_TPFLAGS_HAVE_VECTORCALL
+#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
+#endif
+#define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
+
+typedef PyObject *call_fn(PyObject *, PyObject *const *, size_t, PyObject *);
+
 struct module_state {
 	PyTypeObject *provider_type;
 	PyTypeObject *probe_type;
+	PyTypeObject *span_type;
+	PyTypeObject *running_type;
+	PyObject *idle;		/* what spans give while nobody traces */
 	PyObject *enabled_text; /* "enabled", interned: attributes are compared by address */
 };
 
@@ -58,6 +69,12 @@ enum nopal_type type_of(PyObject *object);
 
 struct probe *probe_new(struct provider *provider, const struct nopal_probe *handle);
 
-extern PyType_Spec provider_spec, probe_spec;
+bool is_probe(PyObject *object);
+/* Call with the items of a tuple; of too many the count is right. */
+PyObject *call_with_tuple(call_fn *call, PyObject *self, PyObject *args, PyObject *keywords);
+/* What a span gives while nobody traces. */
+PyObject *idle_new(PyTypeObject *running_type);
+
+extern PyType_Spec provider_spec, probe_spec, span_spec, running_spec;
 
 #endif

@@ -40,7 +40,13 @@ static int module_exec(PyObject *module)
 	state->enabled_text = PyUnicode_InternFromString("enabled");
 	state->probe_type = add_type(module, "Probe", &probe_spec);
 	state->provider_type = add_type(module, "Provider", &provider_spec);
-	if (!state->enabled_text || !state->probe_type || !state->provider_type)
+	state->span_type = add_type(module, "Span", &span_spec);
+	state->running_type = (PyTypeObject *)PyType_FromSpec(&running_spec);
+	if (!state->enabled_text || !state->probe_type || !state->provider_type ||
+	    !state->span_type || !state->running_type)
+		return -1;
+	state->idle = idle_new(state->running_type);
+	if (!state->idle)
 		return -1;
 	return PyModule_AddIntConstant(module, "RUNTIME_VERSION", NOPAL_RUNTIME_VERSION);
 }
@@ -53,28 +59,24 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 		return 0;
 	Py_VISIT((PyObject *)state->provider_type);
 	Py_VISIT((PyObject *)state->probe_type);
+	Py_VISIT((PyObject *)state->span_type);
 	return 0;
 }
 
-static int module_clear(PyObject *module)
-{
-	struct module_state *state = PyModule_GetState(module);
-
-	if (!state)
-		return 0;
-	Py_CLEAR(state->provider_type);
-	Py_CLEAR(state->probe_type);
-	return 0;
-}
-
-/* Probes compare with `enabled_text` as long as they live, and they keep the module. */
+/* Probes and spans use the state as long as they live: they keep the module, so it is freed last.
+ */
 static void module_free(void *module)
 {
 	struct module_state *state = PyModule_GetState(module);
 
-	module_clear(module);
-	if (state)
-		Py_CLEAR(state->enabled_text);
+	if (!state)
+		return;
+	Py_CLEAR(state->idle);
+	Py_CLEAR(state->running_type);
+	Py_CLEAR(state->span_type);
+	Py_CLEAR(state->probe_type);
+	Py_CLEAR(state->provider_type);
+	Py_CLEAR(state->enabled_text);
 }
 
 static PyModuleDef_Slot slots[] = {
@@ -94,8 +96,7 @@ static PyModuleDef_Slot slots_312[] = {
 			.m_name = "_nopal",                                           \
 			.m_doc = "Probes of nopal/runtime.h. Use the package nopal.", \
 			.m_size = sizeof(struct module_state), .m_slots = slot_array, \
-			.m_traverse = module_traverse, .m_clear = module_clear,       \
-			.m_free = module_free                                         \
+			.m_traverse = module_traverse, .m_free = module_free          \
 	}
 
 static struct PyModuleDef definition = DEFINITION(slots);

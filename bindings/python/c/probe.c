@@ -5,12 +5,6 @@
  * that nobody traces looks at the number of arguments and returns. */
 #include "binding.h"
 
-/* Part of the stable ABI since 3.12; 3.9 to 3.11 have the same bit and the same layout. */
-#ifndef Py_TPFLAGS_HAVE_VECTORCALL
-#define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
-#endif
-#define ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
-
 static PyObject *wrong_count(struct probe *self, size_t count)
 {
 	return PyErr_Format(PyExc_TypeError, "%s() takes %u argument%s (%zu given)",
@@ -68,16 +62,21 @@ static PyObject *probe_vectorcall(PyObject *object, PyObject *const *args, size_
 	return fire_with_policy(self, args, count);
 }
 
-/* The same with a tuple: p(*args) and fire(). */
-static PyObject *probe_call(PyObject *self, PyObject *args, PyObject *keywords)
+PyObject *call_with_tuple(call_fn *call, PyObject *self, PyObject *args, PyObject *keywords)
 {
-	PyObject *items[NOPAL_MAX_VALUES + 1];
+	PyObject *items[NOPAL_MAX_VALUES];
 	Py_ssize_t count = PyTuple_Size(args);
 	bool named = keywords && PyDict_Size(keywords) > 0;
 
-	for (Py_ssize_t i = 0; i < count && i <= NOPAL_MAX_VALUES; i++)
+	for (Py_ssize_t i = 0; i < count && i < NOPAL_MAX_VALUES; i++)
 		items[i] = PyTuple_GetItem(args, i);
-	return probe_vectorcall(self, items, (size_t)count, named ? keywords : NULL);
+	return call(self, items, (size_t)count, named ? keywords : NULL);
+}
+
+/* The same with a tuple: p(*args) and fire(). */
+static PyObject *probe_call(PyObject *self, PyObject *args, PyObject *keywords)
+{
+	return call_with_tuple(probe_vectorcall, self, args, keywords);
 }
 
 static PyObject *probe_fire(PyObject *self, PyObject *args)
@@ -190,6 +189,15 @@ static PyObject *no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 	(void)type, (void)args, (void)keywords;
 	PyErr_SetString(PyExc_TypeError, "a probe is made by Provider.probe()");
 	return NULL;
+}
+
+/* By what frees it: each interpreter has a type of its own. */
+bool is_probe(PyObject *object)
+{
+	PyTypeObject *type = Py_TYPE(object);
+
+	return PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE &&
+	       PyType_GetSlot(type, Py_tp_dealloc) == (void *)probe_dealloc;
 }
 
 struct probe *probe_new(struct provider *provider, const struct nopal_probe *handle)

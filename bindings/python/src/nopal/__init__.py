@@ -19,10 +19,9 @@ import enum
 from typing import Any
 
 from . import _nopal
-from ._nopal import Probe
+from ._nopal import Probe, Span
 from .calls import Calls
 from .logs import LogHandler
-from .spans import Span
 
 __all__ = [
     "Provider", "Probe", "Type", "Span", "LogHandler", "Calls",
@@ -71,6 +70,20 @@ class Provider(_nopal.Provider):
     __slots__ = ()
 
     def span(self, name: str, *types: Any, **named_types: Any) -> Span:
-        """Two probes, NAME__entry(values...) and NAME__return(uint64 nanoseconds, str error); see
-        Span."""
-        return Span(self, name, *types, **named_types)
+        """Two probes around a block of code or a function: NAME__entry(values...) and
+        NAME__return(uint64 nanoseconds, string error).
+
+            query = app.span("query", str)
+
+            with query(text):           # around a block
+                ...
+
+            @query.traced               # around a function: its first arguments are the values
+            def run(text, options): ...
+
+        `error` is the name of the exception that ended the block, or NULL. NAME__return fires for
+        what was entered while somebody traced one of the two.
+        """
+        enter = self.probe(name + "__entry", *types, **named_types)
+        leave = self.probe(name + "__return", nanoseconds=uint64, error=string)
+        return Span(enter, leave)
