@@ -1,0 +1,89 @@
+/** Static probes (USDT) of a Node.js program, seen by nopal, bpftrace, perf, bcc and gdb. Linux only. */
+
+type IntegerType =
+  | "int8" | "int8_t" | "char" | "signed char"
+  | "uint8" | "uint8_t" | "unsigned char"
+  | "int16" | "int16_t" | "short"
+  | "uint16" | "uint16_t" | "unsigned short"
+  | "int32" | "int32_t" | "int"
+  | "uint32" | "uint32_t" | "unsigned" | "unsigned int"
+  | "int64" | "int64_t" | "long" | "long long" | "ssize_t"
+  | "uint64" | "uint64_t" | "unsigned long" | "unsigned long long" | "size_t";
+type BooleanType = "bool" | "boolean";
+type PointerType = "pointer" | "void *" | "uintptr_t" | "void*" | "const void *" | "const void*";
+type StringType = "string" | "char *" | "char*" | "const char *" | "const char*";
+type CountedType = "buffer";
+type FloatType = "float" | "double" | "number";
+
+/** What an argument can be declared as. */
+export type ArgType = IntegerType | BooleanType | PointerType | StringType | CountedType | FloatType;
+
+/** A type alone, or with a name that tracers show. */
+export type Arg = ArgType | { type: ArgType; name?: string };
+
+/** undefined and null are NULL or 0, whatever the type. */
+type Nothing = undefined | null;
+
+type ValueOfType<T extends ArgType> =
+  | Nothing
+  | (T extends IntegerType ? number | bigint | boolean
+    : T extends BooleanType ? unknown
+    : T extends PointerType ? number | bigint | boolean | NodeJS.ArrayBufferView
+    : T extends StringType | CountedType ? string | NodeJS.ArrayBufferView
+    : number);
+
+type ValueOf<A extends Arg> = A extends ArgType ? ValueOfType<A>
+  : A extends { type: infer T extends ArgType } ? ValueOfType<T>
+  : never;
+
+/** The values of an event. Those that are missing at the end are 0. */
+export type Values<A extends readonly Arg[]> = { [I in keyof A]?: ValueOf<A[I]> };
+
+export interface ProviderOptions {
+  /** fire() throws what goes wrong in it, instead of one warning: for tests. Default: false. */
+  strict?: boolean;
+  /** The probes are in a file below $XDG_RUNTIME_DIR or /run/user, not in a memfd. Default: false. */
+  file?: boolean;
+}
+
+/** An error of this package has one of these as its `code`. */
+export type ErrorCode =
+  | "NOPAL_BAD_NAME" | "NOPAL_NAME_TAKEN" | "NOPAL_BAD_ARGS" | "NOPAL_NO_MEMORY" | "NOPAL_SYSTEM"
+  | "NOPAL_UNSUPPORTED" | "NOPAL_BAD_VALUE";
+
+/** A group of probes. Two providers of one name are two providers; tracers see the probes of both. */
+export class USDTProvider {
+  /** @param name 1 to 200 letters, digits, _, - and ., the first a letter or _ */
+  constructor(name: string, options?: ProviderOptions);
+  readonly name: string;
+  /** Tracers can see the probes: after enable(), until disable(). */
+  readonly isEnabled: boolean;
+  /**
+   * Add a probe with up to 12 values; a "buffer" is two. Tracers see it after the next enable().
+   * @throws TypeError for an unknown type; Error with an ErrorCode
+   */
+  addProbe<const A extends readonly Arg[]>(
+    probe: string | { name: string; description?: string },
+    ...args: A
+  ): USDTProbe<A>;
+  /** Make all probes visible to tracers. Call it again after adding more: what is traced stays. */
+  enable(): void;
+  /** Take all probes away. They stay valid, and can be enabled again. */
+  disable(): void;
+}
+
+/** A probe, made by provider.addProbe(). */
+export class USDTProbe<A extends readonly Arg[] = readonly Arg[]> {
+  private constructor();
+  readonly name: string;
+  readonly provider: USDTProvider;
+  /** Somebody traces the probe now. About a nanosecond. */
+  readonly isEnabled: boolean;
+  /**
+   * Fire the probe, if somebody traces it: only then is `values` called. Never throws (unless the
+   * provider is strict): an event whose function throws, or whose values do not fit, is not fired,
+   * and the first one of a probe emits a process warning with code NOPAL_NOT_FIRED.
+   * @returns the probe was fired
+   */
+  fire(values: () => Values<A>): boolean;
+}

@@ -1,0 +1,142 @@
+"use strict";
+// USDT probes of a Node.js program. A probe that nobody traces costs one load and a test: its first
+// instruction, which every tracer replaces, is looked at through a typed array.
+
+const native = load();
+const { NOP } = native;
+const KEY = Symbol("made by addProbe()");
+
+// The numbers are those of enum nopal_type in nopal/runtime.h.
+const TYPES = new Map(Object.entries({
+	"int8": 1, "int8_t": 1, "signed char": 1, "char": 1,
+	"uint8": 2, "uint8_t": 2, "unsigned char": 2,
+	"int16": 3, "int16_t": 3, "short": 3,
+	"uint16": 4, "uint16_t": 4, "unsigned short": 4,
+	"int32": 5, "int32_t": 5, "int": 5,
+	"uint32": 6, "uint32_t": 6, "unsigned int": 6, "unsigned": 6,
+	"int64": 7, "int64_t": 7, "long": 7, "long long": 7, "ssize_t": 7,
+	"uint64": 8, "uint64_t": 8, "unsigned long": 8, "unsigned long long": 8, "size_t": 8,
+	"bool": 9, "boolean": 9,
+	"pointer": 10, "void *": 10, "uintptr_t": 10,
+	"string": 11, "char *": 11,
+	"buffer": 12,
+	"float": 13,
+	"double": 14, "number": 14,
+}));
+
+function load() {
+	try {
+		return require("./usdt.node");
+	} catch (error) {
+		if (error.code === "MODULE_NOT_FOUND")
+			throw new Error(`${__dirname}/usdt.node is not built: run 'npm run build' there`, { cause: error });
+		throw error;
+	}
+}
+
+// "const char*" -> the number of "char *"
+function typeNumber(type) {
+	const plain = String(type).replace(/\bconst\b/g, " ").replace(/\*/g, " * ").trim().replace(/\s+/g, " ");
+	const number = TYPES.get(plain);
+	if (number === undefined)
+		throw new TypeError(`no such type of a probe's argument: '${type}'`);
+	return number;
+}
+
+class USDTProbe {
+	#native;
+	#instruction;
+	#provider;
+	#name;
+	#strict;
+	#warned = false;
+
+	constructor(key, provider, name, handle, strict) {
+		if (key !== KEY)
+			throw new TypeError("probes are made by provider.addProbe()");
+		const bytes = native.instruction(handle);
+		this.#native = handle;
+		this.#instruction = bytes === undefined ? undefined : new Uint8Array(bytes);
+		this.#provider = provider;
+		this.#name = name;
+		this.#strict = strict;
+	}
+
+	get name() {
+		return this.#name;
+	}
+
+	get provider() {
+		return this.#provider;
+	}
+
+	get isEnabled() {
+		const instruction = this.#instruction;
+		return instruction === undefined ? native.isEnabled(this.#native) : instruction[0] !== NOP;
+	}
+
+	fire(values) {
+		return this.isEnabled ? this.#fire(values) : false;
+	}
+
+	#fire(values) {
+		try {
+			return native.fire(this.#native, values());
+		} catch (error) {
+			if (this.#strict)
+				throw error;
+			this.#warn(error);
+			return false;
+		}
+	}
+
+	// Once: what is wrong with one event is wrong with the next thousand.
+	#warn(error) {
+		if (this.#warned)
+			return;
+		this.#warned = true;
+		process.emitWarning(`an event of probe '${this.#provider.name}:${this.#name}' was not fired: ${error}`, {
+			type: "USDTWarning",
+			code: "NOPAL_NOT_FIRED",
+			detail: error instanceof Error ? error.stack : undefined,
+		});
+	}
+}
+
+class USDTProvider {
+	#native;
+	#name;
+	#strict;
+
+	constructor(name, { strict = false, file = false } = {}) {
+		this.#name = String(name);
+		this.#native = native.open(this.#name, file ? 1 : 0);
+		this.#strict = Boolean(strict);
+	}
+
+	get name() {
+		return this.#name;
+	}
+
+	get isEnabled() {
+		return native.isLoaded(this.#native);
+	}
+
+	addProbe(probe, ...args) {
+		const { name, description = "" } = typeof probe === "object" && probe !== null ? probe : { name: probe };
+		const types = args.map((arg) => typeNumber(typeof arg === "object" && arg !== null ? arg.type : arg));
+		const names = args.map((arg) => String(arg?.name ?? ""));
+		const handle = native.add(this.#native, String(name), String(description), types, names);
+		return new USDTProbe(KEY, this, String(name), handle, this.#strict);
+	}
+
+	enable() {
+		native.load(this.#native);
+	}
+
+	disable() {
+		native.unload(this.#native);
+	}
+}
+
+module.exports = { USDTProvider, USDTProbe };

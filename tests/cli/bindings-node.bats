@@ -1,0 +1,211 @@
+# The Node.js package, bindings/node: its programs are traced from outside.
+load ../helpers
+
+setup() {
+	need_program node
+	package=$ROOT/bindings/node
+	[ -e "$package/usdt.node" ] || "$package/build" install || skip "no headers of Node.js: libnode-dev"
+	out=$BATS_TEST_TMPDIR/out
+}
+
+teardown() {
+	[ -z "${program:-}" ] || kill "$program" 2>/dev/null || true
+}
+
+# Start a program of the package and wait until it has said its pid.
+start_program() {
+	: >"$out"
+	node "$@" >"$out" 2>"$out.errors" 3>&- &
+	program=$!
+	for _ in $(seq 200); do
+		grep -q "^\(pid\|process\) $program\$" "$out" && return 0
+		kill -0 $program 2>/dev/null || break
+		sleep 0.05
+	done
+	cat "$out" "$out.errors"
+	return 1
+}
+
+wait_program() {
+	wait "$program"
+	status=$?
+	program=
+	return $status
+}
+
+# nopal_sees WHAT SCRIPT: what nopal prints of fire.js WHAT.
+nopal_sees() {
+	need_tracing
+	start_program "$package/test/fire.js" "$1"
+	start_tracer "usdt::nodetest:$1 $2" -q -p "$program"
+	wait_program
+	wait "$tracer"
+	cat "$output_file"
+}
+
+# The same with bpftrace, which places the probe some time before it listens.
+bpftrace_sees() {
+	need_tracing
+	need_program bpftrace
+	DELAY=400 start_program "$package/test/fire.js" "$1"
+	timeout 20 bpftrace -q -e "usdt::nodetest:$1 $2" -p "$program" >"$out.bpftrace" 2>"$out.messages" 3>&- &
+	tracer=$!
+	wait_program
+	wait "$tracer" || true
+	sed '/^$/d' "$out.bpftrace"
+}
+
+@test "node: the interface without a tracer, and what is collected" {
+	run node --expose-gc "$package/test/api.js"
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$(grep -c '^ok' <<<"$output")" = 8 ]
+	[ "$(node "$package/test/import.mjs")" = "true false" ]
+}
+
+@test "node: the first probe counts down only while it is traced, and is gone at 0" {
+	need_tracing
+	PAUSE=20 start_program "$package/examples/first-probe.js"
+	"$NOPAL" list -p $program | grep -qx 'usdt:"/memfd:nopal:nodeProvider (deleted)":nodeProvider:firstProbe'
+	sleep 0.2
+	! grep -q fired "$out"
+
+	# A tracer that leaves after three events: silence again.
+	start_tracer 'usdt::nodeProvider:firstProbe { printf("%d %s\n", arg0, str(arg1)); if (arg0 == 7) { exit() } }' \
+		-q -p $program
+	wait $tracer
+	head -3 "$output_file" | diff - <(printf '%d My little string\n' 9 8 7)
+	fired=$(grep -c fired "$out")
+	sleep 0.2
+	[ "$(grep -c fired "$out")" = "$fired" ]
+
+	start_tracer 'usdt::nodeProvider:firstProbe { printf("%d %s\n", arg0, str(arg1)) }' -q -p $program
+	wait_program
+	wait $tracer
+	[ "$(tail -1 "$output_file")" = "0 My little string" ]
+	[ "$(wc -l <"$output_file")" = $((10 - fired)) ]
+	[ "$(grep -c fired "$out")" = 10 ]
+	[ "$(tail -1 "$out")" = "Disabled." ]
+}
+
+@test "node: bpftrace sees the first probe" {
+	need_tracing
+	need_program bpftrace
+	PAUSE=50 start_program "$package/examples/first-probe.js"
+	timeout 20 bpftrace -q -e 'usdt::nodeProvider:firstProbe { printf("%d %s\n", arg0, str(arg1)) }' \
+		-p $program >"$out.bpftrace" 2>"$out.messages" 3>&- &
+	tracer=$!
+	wait_program
+	wait $tracer || true
+	sed -i '/^$/d' "$out.bpftrace"
+	seen=$(wc -l <"$out.bpftrace")
+	[ "$seen" -ge 3 ] # the first may fall between its placing the probe and its listening
+	printf '%d My little string\n' 9 8 7 6 5 4 3 2 1 0 | tail -$seen | diff "$out.bpftrace" -
+}
+
+@test "node: integers at the edges of every width" {
+	signed=$'-128 -32768 -2147483648 -9223372036854775808
+127 32767 2147483647 9223372036854775807
+-1 -1 -1 -1
+-1 1 1 -9007199254740991
+0 0 0 0'
+	unsigned=$'0 0 0 0
+255 65535 4294967295 18446744073709551615
+255 65535 4294967295 9007199254740991'
+	script='{ printf("%d %d %d %ld\n", arg0, arg1, arg2, arg3) }'
+	[ "$(nopal_sees signed "$script")" = "$signed" ]
+	[ "$(bpftrace_sees signed "$script")" = "$signed" ]
+	script='{ printf("%d %d %u %lu\n", arg0, arg1, arg2, arg3) }'
+	[ "$(nopal_sees unsigned "$script")" = "$unsigned" ]
+	[ "$(bpftrace_sees unsigned "$script")" = "$unsigned" ]
+}
+
+@test "node: booleans, pointers, twelve arguments, none" {
+	run nopal_sees others '{ printf("%d %d %lx %lx\n", arg0, arg1, arg2, arg3) }'
+	[ "$output" = $'1 0 fffffffffffffffe 0\n1 0 1000 10000000000000' ]
+	run nopal_sees twelve '{ printf("%d %d %d %d %d %d %d %d %d %d %d %d\n",
+		arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) }'
+	[ "$output" = "1 2 3 4 5 6 7 8 9 -10 -11 -12" ]
+	run nopal_sees none '{ @ = count() }'
+	[[ "$output" == *"@: 2"* ]]
+}
+
+@test "node: the bits of floats, NaN and infinity among them" {
+	[ "$(bpftrace_sees floats '{ printf("%x %lx\n", arg0, arg1) }')" = "3fc00000 bfb999999999999a
+7fc00000 7ff8000000000000
+ff800000 1
+3dcccccd 8000000000000000" ]
+}
+
+@test "node: strings: UTF-8, lone surrogates, empty ones, NULL, bytes" {
+	texts=$'[] [plain]
+[Zürich 東京 🚀] [lone \xef\xbf\xbd.]
+[bytes] [hi]'
+	script='/arg0 != 0/ { printf("[%s] [%s]\n", str(arg0), str(arg1)) }'
+	[ "$(nopal_sees texts "$script")" = "$texts" ]
+	[ "$(bpftrace_sees texts "$script")" = "$texts" ]
+	[[ "$(nopal_sees texts '/arg0 == 0 && arg1 == 0/ { @ = count() }')" == *"@: 1"* ]]
+}
+
+@test "node: counted strings and buffers, with a NUL inside" {
+	run nopal_sees counted '/arg0 != 0/ { printf("%s %d %d\n", str(arg0, arg1), arg1, arg2) }'
+	[ "$output" = $'Zürich 7 1\na 3 2\nnopa 4 3\n 0 4\n 0 5' ]
+	run nopal_sees counted '/arg2 == 2/ { printf("%r\n", buf(arg0, arg1)) }'
+	[ "$output" = 'a\x00b' ]
+	run nopal_sees counted '/arg0 == 0/ { printf("%d %d\n", arg1, arg2) }'
+	[ "$output" = "0 6" ]
+}
+
+@test "node: 64 KiB and 2 MiB" {
+	run nopal_sees long '{ printf("%d %s %s\n", arg2, str(arg0 + 65530), str(arg1 + arg2 - 4, 4)) }'
+	[ "${lines[0]}" = "65536 ééé éé" ]
+	[[ "${lines[1]}" == "2097152 xxxxxx"* ]]
+}
+
+@test "node: what does not fit is not fired, and warned of once; a strict provider throws" {
+	need_tracing
+	start_program "$package/test/fire.js" wrong
+	start_tracer 'usdt::nodetest:wrong, usdt::nodestrict:wrong { printf("%d %s %s\n", arg0, str(arg1), str(arg2, arg3)) }' \
+		-q -p $program
+	wait_program
+	wait $tracer
+	diff "$output_file" <(printf '1 right right\n1 right right\n')
+	[ "$(grep -cx false "$out")" = 20 ]
+	[ "$(grep -cx true "$out")" = 1 ]
+	[ "$(grep -c '^USDTWarning NOPAL_NOT_FIRED' "$out")" = 1 ]
+	[ "$(grep -c '^\(Type\|Range\)Error NOPAL_BAD_VALUE' "$out")" = 18 ]
+	grep -qx "RangeError NOPAL_BAD_VALUE: probe 'wrong': argument 1 (int8): 128 does not fit" "$out"
+	grep -qx "TypeError NOPAL_BAD_VALUE: probe 'wrong': argument 3 (buffer): cannot be a number" "$out"
+	grep -qx "Error undefined: of a getter" "$out"
+}
+
+@test "node: workers have probes of their own, and leave nothing behind" {
+	[ "$(node "$package/test/workers.js" idle 3)" = "0 images" ]
+	need_tracing
+	start_program "$package/test/workers.js" 4 1000
+	start_tracer 'usdt::nodeworkers:event { @[str(arg2)] = count(); @sum = sum(arg1) }' -q -p $program
+	wait_program
+	wait $tracer
+	cat "$output_file"
+	[ "$(grep -c '^@\[worker [0-3]\]: 1000$' "$output_file")" = 4 ]
+	grep -qx '@sum: 1998000' "$output_file"
+	[ "$(grep images "$out" | tr '\n' ' ')" = "4 images 0 images " ]
+}
+
+@test "node: the package is packed, installed offline, and works" {
+	need_program npm
+	cp -r "$package" "$BATS_TEST_TMPDIR/package"
+	cd "$BATS_TEST_TMPDIR/package"
+	rm -f usdt.node
+	(cd "$package" && ./build pack "$BATS_TEST_TMPDIR/package")
+	npm pack --offline --ignore-scripts --silent
+	mkdir ../app
+	cd ../app
+	echo '{}' >package.json
+	npm install --offline --no-audit --no-fund ../package/nopal-usdt-*.tgz
+	node -e 'const { USDTProvider } = require("nopal-usdt");
+		const provider = new USDTProvider("app");
+		const probe = provider.addProbe("ready", "int");
+		provider.enable();
+		console.log(provider.isEnabled, probe.isEnabled, probe.fire(() => [1]))' | grep -qx "true false false"
+}
