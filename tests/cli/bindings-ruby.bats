@@ -58,9 +58,10 @@ trace_both() {
 	start_ruby "$ROOT/bindings/ruby/test/fired.rb" "$1"
 	start_tracers "$2 usdt::test:done { exit() }" "${3:-$2} usdt::test:done { exit() }"
 	echo >&7
-	wait $program || { cat program.err; false; }
-	wait $nopal
+	wait $nopal || { cat nopal.err program.err; false; }
 	[ -z "$bpftrace" ] || wait $bpftrace
+	echo >&7
+	wait $program
 }
 
 # Both printed this, and nothing else but empty lines. "check sort" when the order may be any.

@@ -1,5 +1,5 @@
 # Traced by tests/cli/bindings-ruby.bats: waits for a line on standard input, then fires what the
-# argument names, once.
+# argument names, once, and waits for another line.
 require "nopal"
 
 TEST = Nopal::Provider.new("test") do |p|
@@ -96,3 +96,4 @@ $stdin.gets
 FIRE.fetch(ARGV[0]).call
 puts "fired"
 fire :done
+$stdin.gets
