@@ -21,12 +21,12 @@ struct nopal_runtime {
 	struct probe_info **buckets;	 /* of probes by the hash of their names */
 	size_t bucket_count;		 /* a power of two */
 	size_t probe_count;
-	struct nopal_runtime *next, **link; /* all providers that have files */
+	struct nopal_runtime *next, **link; /* all providers */
 };
 
 static struct {
 	pthread_mutex_t lock;
-	struct nopal_runtime *with_files; /* to be removed at exit */
+	struct nopal_runtime *providers;
 } global = {PTHREAD_MUTEX_INITIALIZER, NULL};
 
 static void lock(void)
@@ -42,15 +42,24 @@ static void unlock(void)
 static void remove_files(void)
 {
 	lock();
-	for (struct nopal_runtime *r = global.with_files; r; r = r->next)
+	for (struct nopal_runtime *r = global.providers; r; r = r->next)
 		for (struct probe_room *room = r->rooms; room; room = room->next)
 			room_unlink(room);
 	unlock();
 }
 
+/* In a child, right after fork(). */
+static void begin_child(void)
+{
+	for (struct nopal_runtime *r = global.providers; r; r = r->next)
+		for (struct probe_room *room = r->rooms; room; room = room->next)
+			room_inherit(room);
+	unlock();
+}
+
 static void prepare_process(void)
 {
-	pthread_atfork(lock, unlock, unlock);
+	pthread_atfork(lock, unlock, begin_child);
 	atexit(remove_files);
 }
 
@@ -149,6 +158,27 @@ static void remember(struct nopal_runtime *r, struct probe_info *p)
 
 /* ---- Providers ---- */
 
+static void join_providers(struct nopal_runtime *r)
+{
+	lock();
+	r->next = global.providers;
+	r->link = &global.providers;
+	if (r->next)
+		r->next->link = &r->next;
+	global.providers = r;
+	unlock();
+}
+
+static void leave_providers(struct nopal_runtime *r)
+{
+	if (!r->link)
+		return;
+	*r->link = r->next;
+	if (r->next)
+		r->next->link = r->link;
+	r->link = NULL;
+}
+
 NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags,
 						     struct nopal_error *e)
 {
@@ -177,28 +207,8 @@ NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned 
 		nopal_runtime_destroy(r);
 		return NULL;
 	}
+	join_providers(r);
 	return r;
-}
-
-static void join_with_files(struct nopal_runtime *r)
-{
-	if (r->link)
-		return;
-	r->next = global.with_files;
-	r->link = &global.with_files;
-	if (r->next)
-		r->next->link = &r->next;
-	global.with_files = r;
-}
-
-static void leave_with_files(struct nopal_runtime *r)
-{
-	if (!r->link)
-		return;
-	*r->link = r->next;
-	if (r->next)
-		r->next->link = r->link;
-	r->link = NULL;
 }
 
 static void free_probes(struct nopal_runtime *r)
@@ -218,7 +228,7 @@ NOPAL_EXPORT void nopal_runtime_destroy(struct nopal_runtime *r)
 	if (!r)
 		return;
 	lock();
-	leave_with_files(r);
+	leave_providers(r);
 	while (r->rooms) {
 		struct probe_room *room = r->rooms;
 
@@ -383,8 +393,6 @@ NOPAL_EXPORT int nopal_runtime_load(struct nopal_runtime *r, struct nopal_error 
 	int err = 0;
 
 	lock();
-	if (r->flags & NOPAL_RUNTIME_FILE)
-		join_with_files(r);
 	for (struct probe_room *room = r->rooms; room && !err; room = room->next) {
 		if (room->fd >= 0)
 			continue;

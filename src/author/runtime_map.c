@@ -181,6 +181,23 @@ int room_load(struct probe_room *room, const char *provider, unsigned flags, str
 	return err;
 }
 
+static bool has_enabled(const struct probe_room *room)
+{
+	for (size_t i = 0; i < room->count; i++)
+		if (room->base[image_stub_at(i)] != NOPAL_PROBE_NOP)
+			return true;
+	return false;
+}
+
+/* A child has copies of the pages that tracers have written to. What they wrote is no good there: a
+ * call goes to memory that the kernel does not copy, a breakpoint of gdb has nobody to stop for. So
+ * the image is mapped afresh; kernel tracers that want the child too are told of the mapping. */
+void room_inherit(struct probe_room *room)
+{
+	if (room->fd >= 0 && has_enabled(room))
+		map_image(room);
+}
+
 /* ---- Unloading ---- */
 
 /* A file of stubs that no tracer knows, for threads that have seen a probe enabled and are about to

@@ -47,6 +47,8 @@ static inline bool room_takes_more(const struct probe_room *room)
 }
 int room_load(struct probe_room *room, const char *provider, unsigned flags, struct nopal_error *e);
 int room_unload(struct probe_room *room, struct nopal_error *e);
+/* Make the probes of a child of fork() its own. */
+void room_inherit(struct probe_room *room);
 /* Remove the file, if it is this process's. */
 void room_unlink(struct probe_room *room);
 

@@ -164,6 +164,12 @@ check() {
 	end
 }
 
+@test "a child of a traced process has the probes, and goes its own way" {
+	trace_both fork 'usdt::test:text /strncmp(str(arg0), "par", 3) == 0/ { printf("%s\n", str(arg0)) }'
+	check < <(printf '%s\n' parent parent parent parent)
+	grep -qx 'child: 7' program.out
+}
+
 @test "a method's latency, switched by a signal" {
 	need_tracing
 	start_ruby "$ROOT/bindings/ruby/examples/latency.rb"

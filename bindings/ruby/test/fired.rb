@@ -84,9 +84,10 @@ FIRE = {
     GC.stress = false
   end,
   "fork" => lambda do
-    fire :text, "parent"
-    Process.wait(fork { exit!(TEST[:text].fire("child") ? 0 : 1) })
+    3.times { fire :text, "parent" }
+    Process.wait(fork { 3.times { TEST[:text].fire("child") } && exit!(7) })
     puts "child: #{$?.exitstatus}"
+    fire :text, "parent"
   end
 }.freeze
 
