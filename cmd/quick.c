@@ -13,7 +13,7 @@
 /* What the command line asked for. */
 struct quick {
 	struct run run;
-	const char *key;    /* -k: "pid, str(arg0)"; NULL: the command's own */
+	const char *key;    /* -k: "pid, args.name"; NULL: the command's own */
 	const char *filter; /* -w: a predicate */
 	const char *step;   /* -l: "0, 100, 10" for lhist */
 	const char *what;   /* hist: the expression; trace: printf's arguments */
@@ -44,9 +44,10 @@ static const char count_help[] =
 	"\n"
 	"Count events, by probe or by the key of your choice.\n"
 	"\n"
-	"  -k KEY         what to count by: -k 'str(arg0)', -k 'pid, comm' (the probe's "
+	"  -k KEY         what to count by: -k args.name, -k 'pid, comm' (the probe's "
 	"name)\n" COMMON_HELP "\n"
-	"Example: nopal count -d 10 -k 'str(arg0)' usdt:/usr/bin/php8.2:php:function__entry\n";
+	"Example: nopal count -d 10 -k args.function_name "
+	"usdt:/usr/bin/php8.2:php:function__entry\n";
 
 static const char hist_help[] =
 	"usage: nopal hist [OPTIONS] PROBE... EXPRESSION\n"
