@@ -83,6 +83,6 @@ setup() {
 	"$NOPAL" provider -G -s shop.d -o shop.o
 	gcc -O2 -I. -I"$ROOT/include" shop.c shop.o -o shop
 	run "$NOPAL" list -v ./shop
-	[[ "$output" == *"    order(const char *what, unsigned long count)  shop.c:2"* ]]
-	[[ "$output" == *"    closed()  shop.c:2"* ]]
+	[[ "$output" == *"    shop:order(const char *what, unsigned long count)  shop.c:2"* ]]
+	[[ "$output" == *"    shop:closed()  shop.c:2"* ]]
 }

@@ -61,6 +61,7 @@ gdb_at() {
 
 @test "bpftrace lists the probes" {
 	need_program bpftrace
+	[ "$(id -u)" = 0 ] || skip "bpftrace runs as root only"
 	run bpftrace -l "usdt:$program:*"
 	for name in plain real wide asked; do
 		[[ "$output" == *"$program:inter:$name"* ]]
