@@ -115,7 +115,7 @@ static void write_operands(const struct stub_cpu *cpu, const struct image_probe 
 		buf_text(out, type->is_signed ? "-" : "");
 		buf_u64(out, type->size);
 		buf_char(out, '@');
-		cpu->operand(i, type->size, out);
+		cpu->operand(i, out);
 	}
 	buf_char(out, '\0');
 }

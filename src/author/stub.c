@@ -5,26 +5,21 @@
 
 #include "nopal/runtime.h"
 
-/* System V ABI, AMD64 supplement, 3.2.3: six registers, then the stack above the return address. */
-static void x86_64_operand(unsigned i, unsigned size, struct buf *out)
+/* System V ABI, AMD64 supplement, 3.2.3: six registers, then the stack above the return address.
+ * The whole registers are named, the size says how much of them counts: gdb does not know %r8b. */
+static void x86_64_operand(unsigned i, struct buf *out)
 {
-	static const char *const names[6][4] = {
-		{"%dil", "%di", "%edi", "%rdi"}, {"%sil", "%si", "%esi", "%rsi"},
-		{"%dl", "%dx", "%edx", "%rdx"},	 {"%cl", "%cx", "%ecx", "%rcx"},
-		{"%r8b", "%r8w", "%r8d", "%r8"}, {"%r9b", "%r9w", "%r9d", "%r9"},
-	};
-	unsigned column = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+	static const char *const names[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
 
 	if (i < 6)
-		buf_text(out, names[i][column]);
+		buf_text(out, names[i]);
 	else
 		buf_printf(out, "%u(%%rsp)", 8 + 8 * (i - 6));
 }
 
 /* Procedure Call Standard for the Arm 64-bit Architecture, 6.4: eight registers, then the stack. */
-static void aarch64_operand(unsigned i, unsigned size, struct buf *out)
+static void aarch64_operand(unsigned i, struct buf *out)
 {
-	(void)size;
 	if (i < 8)
 		buf_printf(out, "x%u", i);
 	else if (i == 8)
@@ -34,9 +29,8 @@ static void aarch64_operand(unsigned i, unsigned size, struct buf *out)
 }
 
 /* RISC-V ELF psABI, integer calling convention: the same. */
-static void riscv64_operand(unsigned i, unsigned size, struct buf *out)
+static void riscv64_operand(unsigned i, struct buf *out)
 {
-	(void)size;
 	if (i < 8)
 		buf_printf(out, "a%u", i);
 	else

@@ -19,7 +19,7 @@ struct stub_cpu {
 	uint8_t code_size; /* bytes of code that count */
 	unsigned char code[STUB_SIZE];
 	/* Write where value `i` is at the first instruction, as the assembler says it. */
-	void (*operand)(unsigned i, unsigned size, struct buf *out);
+	void (*operand)(unsigned i, struct buf *out);
 };
 
 extern const struct stub_cpu stub_cpus[];

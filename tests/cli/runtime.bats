@@ -212,6 +212,41 @@ wide 9223372036854775807 0 0 0 3fc00000 c004000000000000'
 	grep -q "Probe fired!" "$printed"
 }
 
+@test "values of every type arrive exactly in gdb" {
+	need_program gdb
+	start values 1
+	arguments() {
+		printf '$_probe_arg%d' 0
+		[ "$1" = 1 ] || printf ', $_probe_arg%d' $(seq 1 $(($1 - 1)))
+	}
+	cat >"$BATS_TEST_TMPDIR/commands" <<-END
+		break -probe-stap values:narrow
+		break -probe-stap values:wide
+		break -probe-stap values:text
+		break -probe-stap values:twelve
+		shell echo go >"$BATS_TEST_TMPDIR/in"
+		continue
+		printf "narrow %d %u %d %u %d %u\n", $(arguments 6)
+		delete 1
+		continue
+		printf "wide %ld %lu %d %lx %x %lx\n", $(arguments 6)
+		delete 2
+		continue
+		printf "text %s|%s|%d\n", (char *)\$_probe_arg0, (char *)\$_probe_arg1, \$_probe_arg3
+		continue
+		printf "twelve %d %d %d %ld %d %d %d %d %d %ld %x ", $(arguments 11)
+		printf "%s\n", (char *)\$_probe_arg11
+		delete
+		detach
+	END
+	run timeout 60 gdb -q -batch -p "$pid" -x "$BATS_TEST_TMPDIR/commands"
+	[[ "$output" != *"ptrace: Operation not permitted"* ]] || skip "gdb cannot attach here"
+	[[ "$output" == *"${NARROW%%$'\n'*}"* ]]
+	[[ "$output" == *"${WIDE%%$'\n'*}"* ]]
+	[[ "$output" == *"text grüße €||4"* ]]
+	[[ "$output" == *"twelve -1 -2 -3 -4 -5 -6 -7 65535 -9 -9223372036854775808 3f000000 last"* ]]
+}
+
 @test "a provider that is made after the tracer started is traced, in any process" {
 	need_tracing
 	start_tracer 'usdt:*:lateapp:request { printf("%d %d\n", pid, arg0) }' -q
