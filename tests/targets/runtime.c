@@ -158,6 +158,7 @@ static int later(void)
 	load(r);
 	for (int i = 0; i < 100 && !nopal_probe_enabled(p); i++)
 		usleep(20000);
+	usleep(500000); /* the probe is changed before the tracer is all there */
 	for (int i = 0; i < 5; i++)
 		nopal_probe_fire(p, i);
 	puts(nopal_probe_enabled(p) ? "traced" : "not traced");
