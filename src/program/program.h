@@ -71,7 +71,8 @@ enum op {
 	OP_STR,	   /* s (STR) = NUL-terminated text at user address a, at most register b bytes
 		    * (b REG_NO: as the slot holds). Address 0 gives TEXT_NULL, one that cannot be
 		    * read TEXT_UNREADABLE and a read error, text longer than the slot TEXT_CUT.
-		    * Without a    NUL before, two bytes behind the limit must be readable, too */
+		    * Text without a NUL may end where memory ends; if it fills the slot, it counts
+		    * as longer */
 	OP_BUF,	   /* s (BUF) = b bytes at user address a, at most what the slot holds           */
 	OP_COMM,   /* s (STR) = name of the current thread                                       */
 	OP_USTACK, /* s (USTACK) = the user stack                                                */

@@ -6,16 +6,13 @@
 //   null       the same with a null pointer; `bad`: with an address nobody has
 //   page FILE  the same with text at the start of a page of FILE that was never touched
 //   edge       the same with text that ends at the end of the last mapped page
-//   many       one event at `many`, with 12 arguments in memory: 1 .. 12
-//   threads T N  T threads fire N events each at `int`
-//   fork N     a child fires N events at `int`
-//   other N    N events at `other`, whose arg0 is in another register
-//   value V    one event at `value` with the 8-byte arg0 = V
-//   sema       answers "sema N", the semaphore's value
-//   nops       runs the sites `nop5` and `nop10`
-//   twice N    calls a function that returns 2 * N
-//   where      answers "sema N", the address of `int`
-//   exec       becomes itself again
+//   tail       the same with 72 bytes "0123456789..." without a NUL up to the end of the last
+//   mapped page many       one event at `many`, with 12 arguments in memory: 1 .. 12 threads T N  T
+//   threads fire N events each at `int` fork N     a child fires N events at `int` other N    N
+//   events at `other`, whose arg0 is in another register value V    one event at `value` with the
+//   8-byte arg0 = V sema       answers "sema N", the semaphore's value nops       runs the sites
+//   `nop5` and `nop10` twice N    calls a function that returns 2 * N where      answers "sema N",
+//   the address of `int` exec       becomes itself again
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -136,6 +133,17 @@ static void fire_edge(void)
 	munmap(pages, 4096);
 }
 
+static void fire_tail(void)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(pages + 4096, 4096);
+	for (int i = 0; i < 72; i++)
+		pages[4096 - 72 + i] = (char)('0' + i % 10);
+	fire_str(-7, pages + 4096 - 72);
+	munmap(pages, 4096);
+}
+
 static void fire_twelve(void)
 {
 	long args[12];
@@ -158,6 +166,8 @@ static void obey(char *line)
 		fire_str(-7, (char *)16);
 	else if (!strcmp(word, "edge"))
 		fire_edge();
+	else if (!strcmp(word, "tail"))
+		fire_tail();
 	else if (!strcmp(word, "many"))
 		fire_twelve();
 	else if (!strcmp(word, "threads"))

@@ -184,6 +184,51 @@ static void reads_pages_never_touched(void **state)
 	unlink(path);
 }
 
+/* 72 bytes without a NUL, up to the end of the last mapped page. */
+static void text_may_end_where_memory_ends(void **state)
+{
+	static const struct {
+		uint32_t size;
+		int limit; /* -1: none */
+		const char *want;
+	} rows[] = {
+		{128, 72,
+		 "'012345678901234567890123456789012345678901234567890123456789012345678901';"},
+		{128, 71,
+		 "'01234567890123456789012345678901234567890123456789012345678901234567890';"},
+		{128, 70,
+		 "'0123456789012345678901234567890123456789012345678901234567890123456789';"},
+		{128, 73, "''!2;"},
+		{128, -1, "''!2;"},
+		{72, -1,
+		 "'012345678901234567890123456789012345678901234567890123456789012345678901'!1;"},
+	};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct type type = {.kind = TYPE_STR, .size = rows[i].size};
+		struct make *m = make_print_text(&t, &type);
+		struct run r;
+
+		if (rows[i].limit >= 0) {
+			m->clauses[0].reg_count = 2;
+			m->code[0][3] = m->code[0][2];
+			m->code[0][2] = m->code[0][1];
+			m->code[0][2].b = 1;
+			m->code[0][1] = (struct insn){.op = OP_CONST, .d = 1, .imm = rows[i].limit};
+			m->clauses[0].insn_count++;
+		}
+		EXPECT_START(r, m, 0);
+		target_tell(&t, "tail");
+		assert_string_equal(run_text(&r), rows[i].want);
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
 static int add_fault(void *arg, const struct engine_fault *f)
 {
 	buf_printf(arg, "%u:%d:%llu;", f->place, (int)f->kind, (unsigned long long)f->count);
@@ -507,6 +552,7 @@ int main(void)
 		cmocka_unit_test(clauses_share_sites),
 		cmocka_unit_test(twelve_arguments_in_memory),
 		cmocka_unit_test(reads_pages_never_touched),
+		cmocka_unit_test(text_may_end_where_memory_ends),
 		cmocka_unit_test(unreadable_memory_is_counted_by_place),
 		cmocka_unit_test(works_without_uprobe_multi),
 		cmocka_unit_test(the_environment_takes_features_away),

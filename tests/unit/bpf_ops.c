@@ -1,5 +1,7 @@
 /* The operations of the BPF engine, one by one: each is run by the kernel in a BEGIN clause, on
  * values the verifier cannot know. */
+#include <sys/prctl.h>
+
 #include "help/bpf.h"
 
 #include <math.h>
@@ -419,6 +421,7 @@ static void builtins_are_in_range(void **state)
 static void control_records_keep_their_order(void **state)
 {
 	struct make *m = make_begin(1);
+	char want[64];
 
 	(void)state;
 	SKIP_WITHOUT_ROOT();
@@ -429,7 +432,51 @@ static void control_records_keep_their_order(void **state)
 	add_print(m, &int_type, reg0, 1);
 	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_EXIT, NULL, 0));
 	add_print(m, &int_type, reg0, 1); /* exit() ends the clause */
-	expect_run(m, "5;<6>;5;<8>;");
+	snprintf(want, sizeof(want), "5;<%d>;5;<%d>;", FORMAT_CLEAR, FORMAT_EXIT);
+	expect_run(m, want);
+}
+
+/* A record is put together around its first text; the same text twice, and fields behind it. */
+static void a_record_around_its_text(void **state)
+{
+	static const struct type fields[] = {{.kind = TYPE_INT, .size = 8, .is_signed = true},
+					     {.kind = TYPE_STR, .size = 64},
+					     {.kind = TYPE_INT, .size = 8, .is_signed = true},
+					     {.kind = TYPE_STR, .size = 64},
+					     {.kind = TYPE_STR, .size = 64}};
+	static const struct field same[] = {
+		{0, SLOT_NO}, {REG_NO, 0}, {0, SLOT_NO}, {REG_NO, 0}, {REG_NO, 1}};
+	struct make *m = make_begin(1);
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	make_slot(m, str_type);
+	make_slot(m, str_type);
+	add_unknown(m, 0, 5);
+	literal(m, 0, "nine char");
+	literal(m, 1, "other");
+	add_print(m, fields, same, 5); /* wanted again: copied */
+	add_print(m, fields, same, 4); /* for the last time: in place */
+	expect_run(m, "5 'nine char' 5 'nine char' 'other';5 'nine char' 5 'nine char';");
+}
+
+/* The name of a thread in a slot that is too small for it says so. */
+static void a_cut_comm_says_so(void **state)
+{
+	static const struct type small = {.kind = TYPE_STR, .size = 8};
+	static const struct field f[] = {{REG_NO, 0}};
+	struct make *m = make_begin(1);
+	char name[16];
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	make_slot(m, small);
+	ADD(m, .op = OP_COMM, .s = 0);
+	add_print(m, &small, f, 1);
+	prctl(PR_GET_NAME, name);
+	prctl(PR_SET_NAME, "nine char");
+	expect_run(m, "'nine cha'!1;");
+	prctl(PR_SET_NAME, name);
 }
 
 static void long_records_and_texts(void **state)
@@ -468,6 +515,8 @@ int main(void)
 		cmocka_unit_test(builtins_tell_the_truth),
 		cmocka_unit_test(builtins_are_in_range),
 		cmocka_unit_test(control_records_keep_their_order),
+		cmocka_unit_test(a_record_around_its_text),
+		cmocka_unit_test(a_cut_comm_says_so),
 		cmocka_unit_test(long_records_and_texts),
 	};
 

@@ -123,6 +123,39 @@ static void get_limit(struct gen *g, const struct insn *in)
 	gen_limit(g, TMP2, (int32_t)size);
 }
 
+/* When the text and a little more cannot be read: is all up to the limit readable, as where memory
+ * ends with the text? Then to `ok` with R0 as if the text were longer. A NUL that is found now came
+ * since the last try: once more, so that nothing behind it stays in the slot. */
+static void read_to_the_end(struct gen *g, const struct insn *in, int ok)
+{
+	struct code *c = g->code;
+	struct home s = gen_slot(g, in->s);
+	int changed = code_label(c), unreadable = code_label(c);
+
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_mov(c, R2, TMP2);
+	code_mov(c, R3, TMP);
+	code_call(c, BPF_FUNC_probe_read_user);
+	code_jump_imm(c, BPF_JNE, R0, 0, unreadable);
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_mov(c, R3, R1);
+	code_mov(c, R2, R1);
+	code_alu(c, BPF_ADD, R2, TMP2);
+	code_store_imm(c, 8, R2, 0, 0);
+	code_mov(c, R2, TMP2);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_call(c, BPF_FUNC_probe_read_kernel_str); /* onto itself: only looks for the NUL */
+	code_jump_if(c, BPF_JSLE, R0, TMP2, changed);
+	code_mov(c, R0, TMP2);
+	code_alu_imm(c, BPF_ADD, R0, 2);
+	code_jump(c, ok);
+	code_bind(c, changed);
+	pad_start(g, in);
+	read_text(g, s);
+	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+	code_bind(c, unreadable);
+}
+
 static void text_str(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
@@ -140,6 +173,7 @@ static void text_str(struct gen *g, const struct insn *in)
 		read_text(g, s);
 		code_jump_imm(c, BPF_JSGT, R0, 0, ok);
 	}
+	read_to_the_end(g, in, ok);
 	gen_fault(g, in, FAULT_READ);
 	set_empty(g, in, TEXT_UNREADABLE);
 	code_jump(c, done);
@@ -235,22 +269,24 @@ static void text_comm(struct gen *g, const struct insn *in)
 	struct code *c = g->code;
 	struct home s = gen_slot(g, in->s);
 	uint32_t size = gen_slot_type(g, in->s)->size;
+	int ok = code_label(c), fits = code_label(c);
 
 	pad_start(g, in);
 	gen_address(g, R1, (struct home){false, STACK_B}, 0);
 	code_const(c, R2, COMM_SIZE);
 	code_call(c, BPF_FUNC_get_current_comm);
 	gen_address(g, R1, s, HEAD_SIZE);
-	code_const(c, R2, size + 1 < COMM_SIZE ? size + 1 : COMM_SIZE);
+	code_const(c, R2, size + 2 < COMM_SIZE ? size + 2 : COMM_SIZE);
 	gen_address(g, R3, (struct home){false, STACK_B}, 0);
 	code_call(c, BPF_FUNC_probe_read_kernel_str);
-	int ok = code_label(c);
-
 	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
 	code_const(c, R0, 1);
 	code_bind(c, ok);
 	code_alu_imm(c, BPF_SUB, R0, 1);
 	code_const(c, R2, 0);
+	code_jump_imm(c, BPF_JLE, R0, (int32_t)size, fits);
+	code_const(c, R2, TEXT_CUT);
+	code_bind(c, fits);
 	set_length(g, in);
 }
 

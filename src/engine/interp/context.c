@@ -172,20 +172,24 @@ static void put_unreadable(struct run *r, uint16_t slot)
 	put_text(r, slot, str_of("", 0), TEXT_UNREADABLE);
 }
 
-/* How many bytes stand before the NUL, at most `limit`; *longer says that there are more. Kernels
- * copy a text with two bytes more than the limit to learn that, so these must be readable, too, as
- * long as no NUL comes before. -1: they are not. */
+/* How many bytes stand before the NUL, at most `limit`; *longer says that there may be more.
+ * Kernels copy a text with two bytes more than the limit to learn that; where these cannot be read,
+ * the text counts as longer. -1: not even so much can be read. */
 static ptrdiff_t text_length(const struct context *c, uint64_t address, size_t limit, bool *longer)
 {
 	char byte;
 
 	*longer = false;
 	for (size_t len = 0; len < limit + 2; len++) {
-		if (!read_memory(c, address + len, &byte, 1))
+		bool there = read_memory(c, address + len, &byte, 1);
+
+		if (!there && len < limit)
 			return -1;
-		if (!byte)
+		if (there && !byte)
 			return (ptrdiff_t)(len < limit ? len : limit);
 		*longer = len >= limit;
+		if (!there)
+			break;
 	}
 	return (ptrdiff_t)limit;
 }
