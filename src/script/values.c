@@ -346,6 +346,8 @@ static int field_shape(struct check *c, struct expr *e, const struct trace_field
 	} else if (!f->is_array && !f->is_data_loc && !f->is_rel_loc &&
 		   (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)) {
 		e->shape = shape_of(type_int(f->size, f->is_signed));
+		if (str_ends(f->c_type, STR("*")))
+			e->shape.type.show = SHOW_POINTER;
 		return 0;
 	}
 	if (e->is_part) {
