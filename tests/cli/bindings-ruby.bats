@@ -11,7 +11,7 @@ setup() {
 }
 
 teardown() {
-	[ -z "$program" ] || kill -9 "$program" 2>/dev/null || true
+	[ -z "$program" ] || { kill -9 "$program" && wait "$program"; } 2>/dev/null || true
 }
 
 # Start a Ruby program that prints its process id first; its input is descriptor 7.
@@ -105,7 +105,8 @@ check() {
 @test "strings: encodings, NULs, no bytes and many" {
 	trace_both strings '
 		usdt::test:text { printf("%s|\n", str(arg0)) }
-		usdt::test:bytes { printf("%r %d %d\n", buf(arg0, arg1 < 8 ? arg1 : 8), arg1, arg2) }'
+		usdt::test:bytes { printf("%r %d %d\n", buf(arg0, arg1 < 8 ? arg1 : 8), arg1, arg2) }
+		usdt::test:bytes /arg1 > 4/ { printf("%s|\n", str(arg0 + arg1 - 4)) }'
 	check <<-'end'
 		grüße, 世界|
 		|
@@ -118,6 +119,7 @@ check() {
 		a\x00b\xff 4 7
 		 0 8
 		xxxxxxxx 65536 9
+		last|
 		from a block|
 	end
 }
@@ -134,6 +136,23 @@ check() {
 		1 0 1 deadbeef 0 sym
 		1 0 0 0 1 t
 	end
+}
+
+@test "nopal shows values as what they were declared" {
+	need_tracing
+	start_ruby "$ROOT/bindings/ruby/test/fired.rb" others
+	start_tracer 'usdt::test:floats, usdt::test:others { print(args) } usdt::test:done { exit() }' -p $program
+	echo >&7
+	wait $tracer
+	sed '/^{/!d' "$output_file" | diff - <(cat <<-end
+		{ .double = 1.5, .single = -0.25 }
+		{ .double = nan, .single = inf }
+		{ .double = -0, .single = 3 }
+		{ .double = 0.25, .single = 0 }
+		{ .yes = true, .no = false, .int = 1, .pointer = 0xdeadbeef, .none = (null), .symbol = "sym" }
+		{ .yes = true, .no = false, .int = 0, .pointer = 0x0, .none = "s", .symbol = "t" }
+	end
+	)
 }
 
 @test "values that do not fit are errors, never cut" {

@@ -37,7 +37,7 @@ FIRE = {
     fire :text, Class.new { def to_str = "to_str" }.new
     fire :bytes, "a\0b\xFF".b, 7
     fire :bytes, "", 8
-    fire :bytes, "x" * 65536, 9
+    fire :bytes, "x" * 65532 + "last", 9
     TEST[:text].fire { "from a block" }
   end,
   "others" => lambda do

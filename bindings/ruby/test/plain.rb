@@ -171,6 +171,31 @@ check "a Ractor has the probes of a shareable provider" do
   !early && results == [[false]] * 3
 end
 
+check "Ractors fire while others unload, load and destroy" do
+  provider = Nopal::Provider.new("storm") { |p| p.probe(:a, String, Integer) }
+  Ractor.make_shareable(provider)
+  firing = Array.new(3) { Ractor.new(provider[:a]) { |a| 20_000.times.count { |i| a.fire("x", i) } } }
+  loading = Ractor.new(provider) { |p| 300.times { p.unload.load } }
+  loading.take
+  provider.destroy
+  firing.map(&:take) == [0, 0, 0] && !provider.loaded?
+end
+
+def resident
+  GC.start
+  File.read("/proc/self/status")[/^VmRSS:\s+(\d+)/, 1].to_i
+end
+
+check "making and destroying providers takes no memory for good" do
+  cycle = lambda do
+    2000.times { |i| Nopal::Provider.new("cycle#{i % 7}") { |p| p.probe(:a, String) }.destroy }
+  end
+  cycle.call
+  before = [resident, fds]
+  2.times { cycle.call }
+  resident < before[0] + 8192 && fds <= before[1]
+end
+
 check "compaction moves objects, probes stay" do
   provider = Nopal::Provider.new("compact") { |p| p.probe(:a, String) }
   GC.verify_compaction_references(double_heap: true, toward: :empty) if GC.respond_to?(:verify_compaction_references)
