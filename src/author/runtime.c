@@ -375,7 +375,7 @@ NOPAL_EXPORT struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, co
 
 	if (!err)
 		err = new_info(name, args, arg_count, str_from(description), &p, e);
-	if (err)
+	if (err || !p)
 		return NULL;
 	lock();
 	err = add_probe(r, p, e);

@@ -201,6 +201,15 @@ wide 9223372036854775807 0 0 0 3fc00000 c004000000000000'
 	[ "$(tail -1 "$printed")" = "done" ]
 }
 
+@test "a traced probe changes nothing around its call" {
+	need_tracing
+	start flags 3
+	run timeout 20 "$NOPAL" -q -p "$pid" -e 'usdt::flags:step { @ = count() } interval:s:2 { exit() }'
+	[ "$status" = 0 ]
+	wait "$pid"
+	[ "$(tail -1 "$printed")" = "traced, 0 wrong" ]
+}
+
 @test "gdb lists the probes, stops at one and reads its arguments" {
 	need_program gdb
 	start demo 60

@@ -4,7 +4,9 @@
  *   runtime values TIMES     provider values: probes of every type with edge values, TIMES times
  *   runtime wait             provider waiting, no events; until standard input ends
  *   runtime storm SECONDS    8 threads fire numbers that belong together while others load
- *   runtime later            a provider that is made when a line comes; fires; ends at the next */
+ *   runtime flags SECONDS    a computation with probes in its middle: says whether it comes out
+ * right runtime later            a provider that is made when a line comes; fires; ends at the next
+ */
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
@@ -168,6 +170,47 @@ static int later(void)
 	return 0;
 }
 
+/* Values in registers, in the red zone, flags: as much as a leaf function can have alive around a
+ * probe. The same steps with and without the probe must end the same. */
+static __attribute__((noinline)) uint64_t steps(const struct nopal_probe *p, uint64_t seed)
+{
+	uint64_t v[24], sum = seed;
+	bool carry = false;
+
+	for (unsigned i = 0; i < 24; i++)
+		v[i] = seed * (2 * i + 1);
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t before = sum;
+
+		sum += v[i % 24] + carry;
+		if (p)
+			nopal_probe_fire(p, sum, before);
+		carry = sum < before;
+		v[(i * 7) % 24] ^= sum << 13 | sum >> 51;
+	}
+	return sum;
+}
+
+static int flags(double seconds)
+{
+	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
+	struct nopal_runtime *r = provider("flags");
+	struct nopal_probe *p = probe(r, "step", args, 2);
+	unsigned long wrong = 0, traced = 0;
+	time_t end = time(NULL) + (time_t)seconds;
+
+	load(r);
+	puts("ready");
+	fflush(stdout);
+	for (uint64_t i = 1; time(NULL) < end; i++) {
+		traced += nopal_probe_enabled(p);
+		wrong += steps(p, i) != steps(NULL, i);
+	}
+	printf("%s, %lu wrong\n", traced ? "traced" : "not traced", wrong);
+	nopal_runtime_destroy(r);
+	return 0;
+}
+
 /* ---- Storm ---- */
 
 static struct {
@@ -234,6 +277,8 @@ int main(int argc, char **argv)
 		return values((long)number);
 	if (!strcmp(what, "wait"))
 		return wait_for_end();
+	if (!strcmp(what, "flags"))
+		return flags(number);
 	if (!strcmp(what, "later"))
 		return later();
 	if (!strcmp(what, "storm"))
