@@ -344,6 +344,73 @@ static void a_full_map_counts_what_it_refuses(void **state)
 	target_stop(&t);
 }
 
+static int count_entry(void *arg, struct str key, struct str value)
+{
+	(void)key;
+	(void)value;
+	++*(int *)arg;
+	return 0;
+}
+
+/* Tell texts 0.. of which every other is too long for a short key; how many are in the map then? */
+static int tell_texts(struct target *t, struct run *r, int count)
+{
+	char line[256];
+	int entries = 0;
+
+	for (int i = 0; i < count; i++) {
+		snprintf(line, sizeof(line), "str %0*d", i % 2 ? 80 : 5, i);
+		target_tell(t, line);
+	}
+	assert_int_equal(engine_bpf.map_each(r->e, 0, count_entry, &entries), 0);
+	return entries;
+}
+
+/* Short and long texts live in two kernel maps with one limit; what is removed makes room. */
+static void short_and_long_keys_share_a_limit(void **state)
+{
+	static const struct type text_key = {.kind = TYPE_STR, .size = 128};
+	static const struct insn ops[] = {
+		{.op = OP_AGGREGATE, .s = 0, .a = REG_NO},
+		{.op = OP_MAP_SET, .s = 0, .a = 0},
+		{.op = OP_MAP_ADD, .s = 0, .a = 0, .d = REG_NO},
+		{.op = OP_MAP_PUT, .s = 0, .t = 0},
+		{.op = OP_MAP_DEL, .s = 0},
+	};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (int i = 0; i < 5; i++) {
+		static const struct type counter = {.kind = TYPE_COUNT};
+		const struct type *kinds[] = {&counter, &int_type, &int_type, &text_key, &counter};
+		struct make *m = make_new();
+		struct engine_stats stats;
+		struct run r;
+
+		make_clause(m, 1);
+		make_site(m, &t, "str", "-4@%edi 8@%rsi");
+		make_slot(m, text_key);
+		make_map(m, text_key, *kinds[i], 3);
+		ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
+		ADD(m, .op = OP_STR, .s = 0, .a = 0, .b = REG_NO);
+		if (ops[i].op == OP_MAP_DEL)
+			make_insn(m, ops[0]);
+		make_insn(m, ops[i]);
+		EXPECT_START(r, m, 0);
+		assert_int_equal(tell_texts(&t, &r, 6), ops[i].op == OP_MAP_DEL ? 0 : 3);
+		assert_int_equal(tell_texts(&t, &r, 6), ops[i].op == OP_MAP_DEL ? 0 : 3);
+		engine_bpf.stats(r.e, &stats);
+		assert_int_equal(stats.lost_updates, ops[i].op == OP_MAP_DEL ? 0 : 6);
+		assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+		assert_int_equal(tell_texts(&t, &r, 2), ops[i].op == OP_MAP_DEL ? 0 : 2);
+		assert_int_equal(tell_texts(&t, &r, 4), ops[i].op == OP_MAP_DEL ? 0 : 3);
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
 /* Four threads insert and count the same keys at once. */
 static void keys_fought_over_are_exact(void **state)
 {
@@ -415,6 +482,7 @@ int main(void)
 		cmocka_unit_test(values_come_and_go),
 		cmocka_unit_test(aggregates_can_be_read),
 		cmocka_unit_test(a_full_map_counts_what_it_refuses),
+		cmocka_unit_test(short_and_long_keys_share_a_limit),
 		cmocka_unit_test(keys_fought_over_are_exact),
 		cmocka_unit_test(clear_removes_and_zero_keeps),
 	};

@@ -12,13 +12,19 @@
 #define RING_MOST    (1u << 30)
 #define MAPPABLE     (1u << 10) /* BPF_F_MMAPABLE */
 
+static uint32_t control_words(const struct program *p)
+{
+	return CONTROL_FIXED_ + p->format_count + p->place_count * FAULT_KINDS + p->map_count;
+}
+
 static int make_stores(struct engine *e, const struct program *p, struct diag *d)
 {
 	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
 	if (!e->stores)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->map_count; i++) {
-		int err = store_open(&e->stores[i], &p->maps[i], d);
+		uint32_t used_at = control_words(p) - p->map_count + i;
+		int err = store_open(&e->stores[i], &p->maps[i], used_at, &e->control[used_at], d);
 
 		e->store_count = i + 1;
 		if (err)
@@ -31,7 +37,7 @@ static int make_stores(struct engine *e, const struct program *p, struct diag *d
 static int make_control(struct engine *e, const struct program *p, struct diag *d)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = 8 * (CONTROL_FIXED_ + p->format_count + (size_t)p->place_count * FAULT_KINDS);
+	size_t size = 8 * (size_t)control_words(p);
 	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
 			       .key_size = 4,
 			       .value_size = (uint32_t)size,

@@ -36,7 +36,8 @@ enum {
 	CONTROL_LOST_UPDATES,
 	CONTROL_LOST_SCRATCH,
 	CONTROL_LOOP_LIMITS,
-	CONTROL_FIXED_, /* then: control records not sent, by format; then faults, 3 a place */
+	CONTROL_FIXED_, /* then: control records not sent, by format; then faults, 3 a place; then
+			 * keys in maps */
 };
 #define FAULT_KINDS 3
 

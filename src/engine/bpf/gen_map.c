@@ -103,6 +103,49 @@ static void look_up(struct gen *g, const struct store *s, const struct key *key)
 	code_call(g->code, BPF_FUNC_map_lookup_elem);
 }
 
+/* Are keys counted here, since two kernel maps share one limit? */
+static bool is_counted(const struct store *s)
+{
+	return s->long_fd >= 0;
+}
+
+/* R2 = `by`, then the number of keys there were before; ruins R1. */
+static void count_key(struct gen *g, const struct store *s, int by)
+{
+	code_map_value(g->code, R1, g->world->control_fd, s->used_at * 8);
+	code_const(g->code, R2, by);
+	code_atomic(g->code, BPF_ADD | BPF_FETCH, R1, 0, R2);
+}
+
+/* R0 = 0: the key, which was not there, has the value at `value` now. A place is taken before and
+ * given back when the kernel refuses: so there are never more keys than the limit. */
+static void insert(struct gen *g, const struct store *s, const struct key *key, struct home value,
+		   bool zeros)
+{
+	struct code *c = g->code;
+	int back = code_label(c), done = code_label(c);
+
+	if (is_counted(s)) {
+		count_key(g, s, 1);
+		code_const(c, R0, -E2BIG);
+		code_jump_imm(c, BPF_JGE, R2, (int32_t)s->def->max_entries, back);
+	}
+	code_map(c, R1, key->fd);
+	gen_address(g, R2, key->home, 0);
+	if (zeros)
+		code_map_value(c, R3, g->world->zeros_fd, 0);
+	else
+		gen_address(g, R3, value, 0);
+	code_const(c, R4, BPF_NOEXIST);
+	code_call(c, BPF_FUNC_map_update_elem);
+	if (is_counted(s))
+		code_jump_imm(c, BPF_JEQ, R0, 0, done);
+	code_bind(c, back);
+	if (is_counted(s))
+		count_key(g, s, -1);
+	code_bind(c, done);
+}
+
 /* R0 = the value, inserted as zeros when it is not there; else to `full`. Ruins TMP. */
 static void look_up_or_insert(struct gen *g, const struct store *s, const struct key *key, int full)
 {
@@ -126,11 +169,7 @@ static void look_up_or_insert(struct gen *g, const struct store *s, const struct
 	code_jump_imm(c, BPF_JNE, R0, 0, found);
 	code_const(c, TMP, INSERT_TRIES);
 	code_bind(c, again);
-	code_map(c, R1, key->fd);
-	gen_address(g, R2, key->home, 0);
-	code_map_value(c, R3, g->world->zeros_fd, 0);
-	code_const(c, R4, BPF_NOEXIST);
-	code_call(c, BPF_FUNC_map_update_elem);
+	insert(g, s, key, key->home, true);
 	look_up(g, s, key);
 	code_jump_imm(c, BPF_JNE, R0, 0, found);
 	code_alu_imm(c, BPF_SUB, TMP, 1);
@@ -269,19 +308,33 @@ static void map_has(struct gen *g, const struct insn *in, const struct store *s,
 /* ---- writing */
 
 /* Replace or insert the value at `home`. A full allocator is tried again, a full map is counted. */
-static void update(struct gen *g, const struct insn *in, const struct key *key, struct home value)
+static void update(struct gen *g, const struct insn *in, const struct store *s,
+		   const struct key *key, struct home value)
 {
 	struct code *c = g->code;
-	int done = code_label(c), again = code_label(c);
+	int done = code_label(c), again = code_label(c), absent = code_label(c),
+	    next = code_label(c);
 
 	code_const(c, TMP, INSERT_TRIES);
 	code_bind(c, again);
+	if (is_counted(s)) {
+		look_up(g, s, key);
+		code_jump_imm(c, BPF_JEQ, R0, 0, absent);
+	}
 	code_map(c, R1, key->fd);
 	gen_address(g, R2, key->home, 0);
 	gen_address(g, R3, value, 0);
-	code_const(c, R4, BPF_ANY);
+	code_const(c, R4, is_counted(s) ? BPF_EXIST : BPF_ANY);
 	code_call(c, BPF_FUNC_map_update_elem);
 	code_jump_imm(c, BPF_JEQ, R0, 0, done);
+	if (is_counted(s))
+		code_jump(c, next);
+	code_bind(c, absent);
+	if (is_counted(s)) {
+		insert(g, s, key, value, false);
+		code_jump_imm(c, BPF_JEQ, R0, 0, done);
+	}
+	code_bind(c, next);
 	code_alu_imm(c, BPF_SUB, TMP, 1);
 	code_jump_imm(c, BPF_JNE, TMP, 0, again);
 	count_full(g, in);
@@ -305,7 +358,7 @@ static void map_set(struct gen *g, const struct insn *in, const struct store *s,
 	if (s->kind != STORE_CELL) {
 		gen_get(g, R1, in->a);
 		code_store(c, 8, FRAME, STACK_A, R1);
-		update(g, in, key, (struct home){false, STACK_A});
+		update(g, in, s, key, (struct home){false, STACK_A});
 	}
 	code_bind(c, done);
 }
@@ -313,8 +366,7 @@ static void map_set(struct gen *g, const struct insn *in, const struct store *s,
 static void map_put(struct gen *g, const struct insn *in, const struct store *s,
 		    const struct key *key)
 {
-	(void)s;
-	update(g, in, key, gen_slot(g, in->t));
+	update(g, in, s, key, gen_slot(g, in->t));
 }
 
 static void map_add(struct gen *g, const struct insn *in, const struct store *s,
@@ -348,6 +400,10 @@ static void map_del(struct gen *g, const struct insn *in, const struct store *s,
 		code_map(c, R1, key->fd);
 		gen_address(g, R2, key->home, 0);
 		code_call(c, BPF_FUNC_map_delete_elem);
+		if (is_counted(s)) {
+			code_jump_imm(c, BPF_JNE, R0, 0, done);
+			count_key(g, s, -1);
+		}
 	} else if (s->kind == STORE_CELL) {
 		look_up(g, s, key);
 		code_store_imm(c, 8, R0, 0, 0);

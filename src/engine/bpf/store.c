@@ -83,11 +83,14 @@ static int create(const struct store *s, uint32_t key_size, struct diag *d)
 	return fd;
 }
 
-int store_open(struct store *s, const struct map_def *def, struct diag *d)
+int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
+	       struct diag *d)
 {
 	uint32_t key = (uint32_t)type_memory(&def->key);
 
 	*s = (struct store){.def = def, .kind = kind_of(def), .fd = -1, .long_fd = -1};
+	s->used_at = used_at;
+	s->used = used;
 	s->value_size = (uint32_t)type_memory(&def->value);
 	s->full_key = def->key.kind == TYPE_NONE ? SINGLE_KEY : key;
 	s->key_size = def->key.kind == TYPE_NONE ? SINGLE_KEY : store_short_size(&def->key);
@@ -282,6 +285,8 @@ static int each_key(int fd, uint32_t key_size, const struct store *s, bool remov
 		end = kernel_map_next(fd, key, next);
 		err = remove ? kernel_map_delete(fd, key)
 			     : kernel_map_update(fd, key, zeros, BPF_EXIST);
+		if (!err && remove && s->long_fd >= 0)
+			__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
 		if (err == -ENOENT)
 			err = 0;
 		memcpy(key, next, key_size);

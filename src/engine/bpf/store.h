@@ -6,9 +6,9 @@
  *
  * A cell is followed by 8 bytes that say whether it holds anything. Keys with text are kept in two
  * hashes: one for texts of at most STORE_SHORT bytes, so that hashing a short text does not cost
- * what the longest one would; and one for the rest. Extremes are stored so that 0 is "nothing yet"
- * and greater always wins; see extreme_encode. Readers here give everything back in the layout of
- * program/type.h. */
+ * what the longest one would; and one for the rest. A counter holds both to one limit. Extremes are
+ * stored so that 0 is "nothing yet" and greater always wins; see extreme_encode. Readers here give
+ * everything back in the layout of program/type.h. */
 #ifndef NOPAL_ENGINE_BPF_STORE_H
 #define NOPAL_ENGINE_BPF_STORE_H
 
@@ -26,6 +26,8 @@ struct store {
 	uint32_t key_size;   /* of fd */
 	uint32_t full_key;   /* of long_fd, and as type.h says */
 	uint32_t value_size; /* of the value alone */
+	uint32_t used_at;    /* word of the engine's counters with the number of keys in both ... */
+	uint64_t *used;	     /* ... and where it is for us; matters when there is a long_fd */
 };
 
 /* Bytes an element takes in a short key. */
@@ -34,7 +36,9 @@ uint32_t store_short_size(const struct type *t);
  * inverse. */
 uint64_t extreme_mask(const struct type *t);
 
-int store_open(struct store *s, const struct map_def *def, struct diag *d);
+/* `used` is word `used_at` of the counters, which programs change, too. */
+int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
+	       struct diag *d);
 void store_close(struct store *s);
 int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
 int store_clear(const struct store *s, unsigned cpus);
