@@ -45,7 +45,7 @@ def vendor():
 if os.path.exists(os.path.join(TREE, "include", "nopal", "runtime.h")):
     vendor()
 
-headers = glob.glob("c/*.h") + glob.glob("runtime/**/*.h", recursive=True)
+headers = glob.glob("c/*.h") + ["c/exports.map"] + glob.glob("runtime/**/*.h", recursive=True)
 setup(
     ext_modules=[
         Extension(
@@ -55,6 +55,7 @@ setup(
             depends=headers,
             define_macros=[("_GNU_SOURCE", None), ("Py_LIMITED_API", "0x03090000")],
             extra_compile_args=["-std=gnu11", "-O2", "-fvisibility=hidden", "-Wall", "-Wextra"],
+            extra_link_args=["-Wl,--version-script=c/exports.map"],
             py_limited_api=True,
         )
     ],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 if TYPE_CHECKING:
     from ._nopal import Provider
 
-_HAS_MONITORING = sys.version_info >= (3, 12)
+_monitoring: Any = getattr(sys, "monitoring", None)  # 3.12
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
@@ -23,8 +23,8 @@ class Calls:
         calls = nopal.Calls(app, only=lambda code: "/myapp/" in code.co_filename)
         calls.start()
 
-    `only` says which functions: it is asked once for a function, or rarely more. A generator returns
-    when it yields, and is entered when it goes on. `failed` is 1 when an exception left the function.
+    `only` says which functions: it is asked at calls, so it should be quick. A generator returns when
+    it yields, and is entered when it goes on. `failed` is 1 when an exception left the function.
 
     With Python 3.12 and newer this is sys.monitoring: a thread looks every `interval` seconds whether
     somebody traces, and while nobody does functions cost what they always cost. Older versions have
@@ -46,13 +46,13 @@ class Calls:
         self.leave = provider.probe("function__return", **place, failed=Type.bool_)
         self._only = only
         self._backend: Any = (
-            _Monitoring(self, interval, tool) if _HAS_MONITORING else _Profile(self)
+            _Monitoring(self, interval, tool) if _monitoring else _Profile(self)
         )
 
     @property
     def active(self) -> bool:
         """Are calls being watched at this moment?"""
-        return self._backend.active
+        return bool(self._backend.active)
 
     def start(self) -> None:
         """Begin to look for tracers."""
@@ -73,7 +73,7 @@ class Calls:
         """Is this a function that the probes tell of? Not those of this package."""
         if code.co_filename.startswith(_HERE):
             return False
-        return self._only is None or self._only(code)
+        return self._only is None or bool(self._only(code))
 
 
 class _Monitoring:
@@ -109,30 +109,29 @@ class _Monitoring:
         with self._lock:
             if self._used is not None and not self._thread:
                 self._switch(False)
-                sys.monitoring.free_tool_id(self._used)
+                _monitoring.free_tool_id(self._used)
                 self._used = None
 
     def _take_tool(self) -> int:
         """A number that nobody has taken. 3 and 4 have no purpose yet, so they come first."""
-        monitoring = sys.monitoring
-        for number in (3, 4, monitoring.PROFILER_ID) if self._tool is None else (self._tool,):
+        for number in (3, 4, _monitoring.PROFILER_ID) if self._tool is None else (self._tool,):
             try:
-                monitoring.use_tool_id(number, "nopal")
-                return number
+                _monitoring.use_tool_id(number, "nopal")
+                return int(number)
             except ValueError:
                 continue
         raise RuntimeError("no free tool of sys.monitoring: others have taken them")
 
     def _register(self) -> None:
-        calls, events = self._calls, sys.monitoring.events
-        disable = sys.monitoring.DISABLE
+        calls, events = self._calls, _monitoring.events
+        disable = _monitoring.DISABLE
 
-        def enter(code: CodeType, offset: int, *unused: Any) -> Any:
+        def enter(code: Any, offset: int, *unused: Any) -> Any:
             if not calls.wanted(code):
                 return disable
             calls.entry(code.co_filename, code.co_qualname, code.co_firstlineno)
 
-        def leave(code: CodeType, offset: int, value: Any) -> Any:
+        def leave(code: Any, offset: int, value: Any) -> Any:
             if not calls.wanted(code):
                 return disable
             calls.leave(code.co_filename, code.co_qualname, code.co_firstlineno, False)
@@ -141,7 +140,7 @@ class _Monitoring:
         def resume(code: CodeType, offset: int, error: BaseException) -> None:
             enter(code, offset)
 
-        def fail(code: CodeType, offset: int, error: BaseException) -> None:
+        def fail(code: Any, offset: int, error: BaseException) -> None:
             if calls.wanted(code):
                 calls.leave(code.co_filename, code.co_qualname, code.co_firstlineno, True)
 
@@ -155,15 +154,15 @@ class _Monitoring:
         )
         self._events = 0
         for event, handler in handlers:
-            sys.monitoring.register_callback(self._used, event, handler)  # type: ignore[arg-type]
+            _monitoring.register_callback(self._used, event, handler)
             self._events |= event
 
     def _switch(self, on: bool) -> None:
         if on == self.active or self._used is None:
             return
         if on:
-            sys.monitoring.restart_events()  # `only` may think otherwise by now
-        sys.monitoring.set_events(self._used, self._events if on else 0)
+            _monitoring.restart_events()  # `only` may think otherwise by now
+        _monitoring.set_events(self._used, self._events if on else 0)
         self.active = on
 
     def _watch_in_thread(self) -> None:
@@ -209,7 +208,7 @@ class _Profile:
 
     def stop(self) -> None:
         self.active = False
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)  
         sys.setprofile(None)
 
     def _profile(self, frame: FrameType, event: str, value: Any) -> None:
