@@ -193,3 +193,58 @@ usdt::adapters:done { exit() }'
 		diff <(sed 's|/.*/||; /^Trace/d; /^  /d; /^ZeroD/d' "$output_file") <(expected_adapters)
 	done
 }
+
+@test "python: gdb stops at a probe and reads its arguments" {
+	need_program gdb
+	start_python "$HERE/examples/first_probe.py" 0.05
+	run timeout 60 gdb -nx -batch -p "$traced" -ex 'break -probe-stap pythonapp:firstProbe' -ex continue \
+		-ex 'printf "%s %d\n", (char *)$_probe_arg0, $_probe_argc'
+	echo "$output"
+	[[ $output == *"My little probe 2"* ]]
+}
+
+@test "python: the server's spans, records and calls" {
+	need_tracing
+	need_program curl
+	start_python "$HERE/examples/server.py" 0
+	wait_for 'port [0-9]' "$said"
+	port=$(sed -n 's/.*port //p' "$said")
+	start_tracer '
+		usdt::web:request__entry { printf("%s %s\n", str(arg0), str(arg1)) }
+		usdt::web:record /arg0 >= 40/ { printf("%s\n", str(arg1)) }
+		usdt::web:request__return { printf("%d\n", arg0 > 0) }' -p "$traced"
+	[ "$(curl -s "localhost:$port/")" = hello ]
+	[ "$(curl -s "localhost:$port/missing")" = "nothing here" ]
+	for _ in $(seq 100); do # the span ends behind the answer
+		[ "$(wc -l <"$output_file")" -ge 5 ] && break
+		sleep 0.05
+	done
+	stop_tracer
+	diff "$output_file" - <<-'END'
+	GET /
+	1
+	GET /missing
+	no page /missing
+	1
+	END
+}
+
+@test "python: one wheel for all versions" {
+	"$PYTHON" -c 'import wheel' 2>/dev/null || skip "needs python3-wheel"
+	cd "$HERE"
+	"$PYTHON" setup.py -q build --build-base "$BUILD/python" --build-lib "$BUILD/python/lib" egg_info --egg-base "$BATS_TEST_TMPDIR" \
+		bdist_wheel --skip-build --bdist-dir "$BATS_TEST_TMPDIR/wheel" --dist-dir "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/log" 2>&1 ||
+		{ cat "$BATS_TEST_TMPDIR/log"; false; }
+	run "$PYTHON" -m zipfile -l "$BATS_TEST_TMPDIR"/nopal-*-cp39-abi3-linux_*.whl
+	echo "$output"
+	for file in nopal/__init__.py nopal/_nopal.abi3.so nopal/_nopal.pyi nopal/py.typed stapsdt/__init__.py stapsdt/py.typed; do
+		[[ $output == *"$file "* ]]
+	done
+}
+
+@test "python: the types hold for mypy" {
+	need_program mypy
+	run mypy --strict --cache-dir "$BATS_TEST_TMPDIR/mypy" "$HERE/src/nopal" "$HERE/src/stapsdt"
+	echo "$output"
+	[ "$status" = 0 ]
+}
