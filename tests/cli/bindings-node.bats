@@ -179,6 +179,41 @@ ff800000 1
 	grep -qx "Error undefined: of a getter" "$out"
 }
 
+# The first event of fire.js WHAT: gdb_sees WHAT 'FORMAT, ARGUMENTS'.
+gdb_sees() {
+	need_program gdb
+	start_program "$package/test/fire.js" "$1"
+	timeout 30 gdb -q -nx -batch -p "$program" -ex "break -probe-stap nodetest:$1" -ex continue \
+		-ex "printf $2" -ex delete -ex detach >"$out.gdb" 2>&1 || true
+	! grep -q "Operation not permitted" "$out.gdb" || skip "gdb cannot attach here"
+	wait_program
+	grep '^sees ' "$out.gdb"
+}
+
+@test "node: gdb stops at a probe and reads it" {
+	run gdb_sees signed '"sees %d %d %d %ld\n", $_probe_arg0, $_probe_arg1, $_probe_arg2, $_probe_arg3'
+	[ "$output" = "sees -128 -32768 -2147483648 -9223372036854775808" ]
+	run gdb_sees floats '"sees %x %lx\n", $_probe_arg0, $_probe_arg1'
+	[ "$output" = "sees 3fc00000 bfb999999999999a" ]
+}
+
+@test "node: a program that starts after the tracer is traced" {
+	need_tracing
+	start_tracer 'usdt:*:nodelate:start { printf("%d %d\n", pid, arg0) }' -q
+	run timeout 20 node -e "const { USDTProvider } = require('$package');
+		const provider = new USDTProvider('nodelate');
+		const probe = provider.addProbe('start', 'int');
+		provider.enable();
+		const timer = setInterval(() => {
+			if (!probe.fire(() => [42])) return;
+			console.log(process.pid);
+			clearInterval(timer);
+		}, 5)"
+	stop_tracer || true
+	[ "$status" = 0 ]
+	grep -qx "$output 42" "$output_file"
+}
+
 @test "node: workers have probes of their own, and leave nothing behind" {
 	[ "$(node "$package/test/workers.js" idle 3)" = "0 images" ]
 	need_tracing
