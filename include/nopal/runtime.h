@@ -97,10 +97,10 @@ struct nopal_runtime_arg {
 };
 
 /* Flags of a provider. */
-#define NOPAL_RUNTIME_FILE                                                     \
-	1u /* the image is a file, in $XDG_RUNTIME_DIR or /run/user/UID, not a \
-	      memfd: for tracers that want a path. It is removed by unload and \
-	      destroy, and at exit() */
+#define NOPAL_RUNTIME_FILE                                                        \
+	1u /* the image is a file, in $XDG_RUNTIME_DIR or /run/user/UID, not a    \
+	      memfd: for tracers that want a path, as perf. Removed by unload and \
+	      destroy, at exit(), and after a kill by the next one */
 #define NOPAL_RUNTIME_ANY_NAME                                                 \
 	2u /* names may have any characters, and probes may share a name: they \
 	      are then sites of one probe. For interfaces that promise this */

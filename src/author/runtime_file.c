@@ -1,11 +1,15 @@
-/* Making the files behind images. Nobody can change a memfd once it is sealed. A file by name is
- * made with O_EXCL in a directory that belongs to the user alone, and can only be read then. */
+/* Making the files behind images. Nobody can change a memfd once it is sealed. A file by name is in
+ * a directory that belongs to the user alone. It gets its name when it is complete, and is locked
+ * as long as somebody has it open, so that files of processes that were killed can be told and
+ * removed by the next one. */
 #include "author/runtime_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -89,12 +93,42 @@ static int runtime_directory(char *out, size_t size, struct nopal_error *e)
 	return 0;
 }
 
-/* A name that nobody has: numbers are tried until one is free. */
-static int open_new(const char *dir, const char *provider, char *path, size_t size)
+static bool is_our_name(struct str name)
 {
-	int fd = -1;
+	return str_starts(name, STR("nopal-")) && str_ends(name, STR(".so"));
+}
 
-	for (int i = 0; fd < 0 && i < ATTEMPTS; i++) {
+/* Remove a file that nobody has open any more. */
+static void remove_if_left(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		unlinkat(dir, name, 0);
+	close(fd);
+}
+
+static void remove_left_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_our_name(str_from(entry->d_name)))
+			remove_if_left(dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* Give the open file a name that nobody has: numbers are tried until one is free. */
+static int give_name(int fd, const char *dir, const char *provider, char *path, size_t size)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	for (int i = 0; i < ATTEMPTS; i++) {
 		int len = snprintf(path, size, "%s/nopal-%s-%d-%d.so", dir, provider, (int)getpid(),
 				   i);
 
@@ -102,11 +136,24 @@ static int open_new(const char *dir, const char *provider, char *path, size_t si
 			errno = ENAMETOOLONG;
 			return -1;
 		}
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (fd < 0 && errno != EEXIST)
+		if (!linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
+			return 0;
+		if (errno != EEXIST)
 			return -1;
 	}
-	return fd;
+	return -1;
+}
+
+static int open_nameless(const char *dir, struct str content)
+{
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -1;
+	if (!write_all(fd, content) && !fchmod(fd, 0400) && !flock(fd, LOCK_SH | LOCK_NB))
+		return fd;
+	close_keeping_errno(fd);
+	return -1;
 }
 
 int named_file_make(const char *provider, struct str content, char **path, struct nopal_error *e)
@@ -116,19 +163,19 @@ int named_file_make(const char *provider, struct str content, char **path, struc
 
 	if (err)
 		return err;
-	fd = open_new(dir, provider, name, sizeof(name));
+	remove_left_files(dir);
+	fd = open_nameless(dir, content);
 	if (fd < 0)
 		return runtime_fail(e, NOPAL_SYSTEM, "cannot make a file in '%.128s': %m", dir);
-	if (write_all(fd, content) || fchmod(fd, 0400)) {
-		err = runtime_fail(e, NOPAL_SYSTEM, "cannot write '%.128s': %m", name);
+	if (give_name(fd, dir, provider, name, sizeof(name))) {
+		err = runtime_fail(e, NOPAL_SYSTEM, "cannot name a file '%.128s': %m", name);
 	} else {
 		*path = strdup(name);
-		if (!*path)
-			err = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a file name");
+		if (*path)
+			return fd;
+		err = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a file name");
+		unlink(name);
 	}
-	if (!err)
-		return fd;
-	unlink(name);
 	close(fd);
 	return err;
 }

@@ -9,6 +9,8 @@
 #define BUILD_ID_AT    (sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr))
 #define BASE_AT	       (BUILD_ID_AT + 12 + 4 + BUILD_ID_BYTES)
 
+#define TYPICAL_PROBE 256 /* bytes of a probe in all sections, to take memory once */
+
 _Static_assert(BASE_AT < IMAGE_STUBS, "what is in front of the stubs fits");
 _Static_assert(IMAGE_STUBS % STUB_SIZE == 0, "stubs are aligned");
 
@@ -35,6 +37,7 @@ struct writing {
 	const struct image_probe *const *probes;
 	size_t count;
 	uint64_t base; /* address of the first byte */
+	bool has_descriptions;
 	struct image_layout layout;
 	struct buf *out;
 	Elf64_Shdr sections[SECTION_COUNT];
@@ -270,7 +273,7 @@ static void write_notes(struct writing *w)
 		write_note(w, i);
 	close_section(w, SECTION_NOTES);
 	open_section(w, SECTION_DESCRIPTIONS, SHT_NOTE, 4);
-	for (size_t i = 0; i < w->count; i++) {
+	for (size_t i = 0; i < w->count && w->has_descriptions; i++) {
 		write_declaration(w, w->probes[i]);
 		write_description(w, w->probes[i]);
 	}
@@ -405,11 +408,13 @@ void image_write_at(const struct stub_cpu *cpu, struct str provider,
 		.probes = probes,
 		.count = count,
 		.base = base,
+		.has_descriptions = !base,
 		.layout = image_layout_of(count),
 		.out = out,
 	};
 	size_t sections_at;
 
+	buf_reserve(out, (count + 8) * TYPICAL_PROBE);
 	write_loaded(&w);
 	write_notes(&w);
 	write_tables(&w);

@@ -62,7 +62,8 @@ static inline size_t image_stub_at(size_t i)
  * IMAGE_MAX probes. The same input makes the same bytes. */
 void image_write(const struct stub_cpu *cpu, struct str provider,
 		 const struct image_probe *const *probes, size_t count, struct buf *out);
-/* The same with all addresses `base` higher: as debuggers want what is not in a file. */
+/* The same with all addresses `base` higher and without descriptions: as debuggers want what is not
+ * in a file. */
 void image_write_at(const struct stub_cpu *cpu, struct str provider,
 		    const struct image_probe *const *probes, size_t count, uint64_t base,
 		    struct buf *out);

@@ -418,7 +418,15 @@ static void a_file_is_made_on_request_and_removed(void **state)
 	waitpid(child, &status, 0);
 	assert_int_equal(WEXITSTATUS(status), 7);
 	assert_int_equal(files_in(dir), 0);
+	child = fork();
+	if (!child) { /* killed: its file is left, until somebody makes another */
+		nopal_runtime_load(r, NULL);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	assert_int_equal(files_in(dir), 1);
 	load(r);
+	assert_int_equal(files_in(dir), 1);
 	nopal_runtime_destroy(r);
 	assert_int_equal(files_in(dir), 0);
 	chmod(dir, 0777);
