@@ -445,6 +445,54 @@ static void keys_fought_over_are_exact(void **state)
 	target_stop(&t);
 }
 
+/* Clearing writes nothing where no script reads: what comes is seen all the same, even a 0. */
+static void clear_forgets_what_was(void **state)
+{
+	static const struct {
+		struct type type;
+		const char *one, *four; /* after the events 0; 0 1 2 3 */
+	} rows[] = {
+		{{.kind = TYPE_SUM, .size = 8, .is_signed = true}, ":0;", ":6;"},
+		{{.kind = TYPE_COUNT}, ":1;", ":4;"},
+	};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (int i = 0; i < 2; i++) {
+		struct make *m = make_new();
+		struct run r;
+
+		make_clause(m, 1);
+		make_site(m, &t, "int", "-4@%edi 8@%rsi");
+		make_map(m, none, rows[i].type, 1);
+		ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
+		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = i ? REG_NO : 0);
+		EXPECT_START(r, m, 0);
+		assert_map(&r, 0, "");
+		assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+		assert_map(&r, 0, "");
+		for (int round = 0; round < 2; round++) {
+			target_tell(&t, "int 1");
+			assert_map(&r, 0, rows[i].one);
+			assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+			assert_map(&r, 0, "");
+			target_tell(&t, "int 4");
+			assert_map(&r, 0, rows[i].four);
+			assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+			assert_map(&r, 0, ":0;");
+			assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+			assert_map(&r, 0, ":0;");
+			target_tell(&t, "int 4");
+			assert_map(&r, 0, rows[i].four);
+			assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+		}
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
 static void clear_removes_and_zero_keeps(void **state)
 {
 	struct target t;
@@ -485,6 +533,7 @@ int main(void)
 		cmocka_unit_test(short_and_long_keys_share_a_limit),
 		cmocka_unit_test(keys_fought_over_are_exact),
 		cmocka_unit_test(clear_removes_and_zero_keeps),
+		cmocka_unit_test(clear_forgets_what_was),
 	};
 
 	return cmocka_run_group_tests_name("bpf_maps", tests, NULL, NULL);

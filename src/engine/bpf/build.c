@@ -17,6 +17,19 @@ static uint32_t control_words(const struct program *p)
 	return CONTROL_FIXED_ + p->format_count + p->place_count * FAULT_KINDS + p->map_count;
 }
 
+/* Does a clause look at a map, or write it but by aggregating? */
+static bool is_used_otherwise(const struct program *p, uint32_t map)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
+			const struct insn *in = &p->clauses[i].code[k];
+
+			if (in->op >= OP_MAP_GET && in->op < OP_AGGREGATE && in->map == map)
+				return true;
+		}
+	return false;
+}
+
 static int make_stores(struct engine *e, const struct program *p, struct diag *d)
 {
 	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
@@ -29,6 +42,8 @@ static int make_stores(struct engine *e, const struct program *p, struct diag *d
 		e->store_count = i + 1;
 		if (err)
 			return err;
+		if (!is_used_otherwise(p, i))
+			store_is_not_read(&e->stores[i]);
 	}
 	e->world.stores = e->stores;
 	return 0;

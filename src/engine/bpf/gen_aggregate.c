@@ -6,11 +6,21 @@
 
 #define EXTREME_ROUNDS 64
 
-/* A cell has a word behind it that says it holds something. */
+/* A cell has a word behind it that says it holds something; that of a sum counts, roughly, so that
+ * adding 0 is seen, too. Ruins R2. */
 void gen_mark_set(struct gen *g, const struct store *s)
 {
-	if (s->kind != STORE_HASH)
-		code_store_imm(g->code, 8, R0, (int)s->value_size, 1);
+	struct code *c = g->code;
+
+	if (s->kind == STORE_HASH)
+		return;
+	if (s->def->value.kind != TYPE_SUM) {
+		code_store_imm(c, 8, R0, (int)s->value_size, 1);
+		return;
+	}
+	code_load(c, 8, R2, R0, (int)s->value_size);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_store(c, 8, R0, (int)s->value_size, R2);
 }
 
 /* R0 += offset of bucket R2; adds 1 there. */

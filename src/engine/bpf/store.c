@@ -103,8 +103,17 @@ int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uin
 	return s->long_fd < 0 ? s->long_fd : 0;
 }
 
+void store_is_not_read(struct store *s)
+{
+	enum type_kind kind = s->def->value.kind;
+
+	s->by_base = s->kind == STORE_CPU_CELL && kind != TYPE_MIN && kind != TYPE_MAX;
+}
+
 void store_close(struct store *s)
 {
+	free(s->base);
+	s->base = NULL;
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->long_fd >= 0)
@@ -138,6 +147,18 @@ static void merge(const struct store *s, uint64_t *sum, const uint64_t *value)
 		sum[i] += value[i];
 }
 
+/* What came since the store was cleared or zeroed, in `words`; did anything? */
+static bool take_off_base(const struct store *s, uint64_t *words, size_t count)
+{
+	bool changed = s->base_is_set;
+
+	for (size_t i = 0; i < count; i++) {
+		words[i] -= s->base[i];
+		changed |= words[i] != 0;
+	}
+	return changed;
+}
+
 static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
 {
 	size_t stride = s->value_size + 8, copies = s->kind == STORE_CELL ? 1 : cpus;
@@ -150,6 +171,8 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 	if (!all)
 		return -ENOMEM;
 	err = kernel_map_lookup(s->fd, &zero, all);
+	if (!err && s->base)
+		is_set = take_off_base(s, (void *)all, copies * stride / 8);
 	for (size_t i = 0; !err && i < copies; i++) {
 		const uint64_t *value = (void *)(all + i * stride);
 
@@ -270,6 +293,30 @@ static int write_cell(const struct store *s, unsigned cpus, bool keep_set)
 	return err;
 }
 
+/* From now on, what is there does not count. */
+static int remember_base(struct store *s, unsigned cpus, bool keep_set)
+{
+	size_t count = (s->value_size / 8 + 1) * (size_t)cpus;
+	uint64_t *now = calloc(count, sizeof(*now));
+	bool was_set = false;
+	uint32_t zero = 0;
+	int err;
+
+	if (!now)
+		return -ENOMEM;
+	err = kernel_map_lookup(s->fd, &zero, now);
+	if (err) {
+		free(now);
+		return err;
+	}
+	for (size_t i = 0; i < count; i++)
+		was_set |= now[i] != (s->base ? s->base[i] : 0);
+	s->base_is_set = keep_set && (was_set || s->base_is_set);
+	free(s->base);
+	s->base = now;
+	return 0;
+}
+
 /* Every key of a hash gets `fn`; the next key is found before, since the key may be gone after. */
 static int each_key(int fd, uint32_t key_size, const struct store *s, bool remove)
 {
@@ -299,10 +346,12 @@ out:
 	return err;
 }
 
-static int rewrite(const struct store *s, unsigned cpus, bool remove)
+static int rewrite(struct store *s, unsigned cpus, bool remove)
 {
 	int err;
 
+	if (s->by_base)
+		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
 		return write_cell(s, cpus, !remove);
 	err = each_key(s->fd, s->key_size, s, remove);
@@ -311,12 +360,12 @@ static int rewrite(const struct store *s, unsigned cpus, bool remove)
 	return err;
 }
 
-int store_clear(const struct store *s, unsigned cpus)
+int store_clear(struct store *s, unsigned cpus)
 {
 	return rewrite(s, cpus, true);
 }
 
-int store_zero(const struct store *s, unsigned cpus)
+int store_zero(struct store *s, unsigned cpus)
 {
 	return rewrite(s, cpus, false);
 }
