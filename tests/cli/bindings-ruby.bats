@@ -209,6 +209,43 @@ check() {
 	kill -0 $program
 }
 
+@test "a method's callers, and its latency where it raises" {
+	need_tracing
+	cat >callers.rb <<-'ruby'
+		require "ruby-static-tracing"
+
+		class Inner
+		  def work(fail:) = fail && raise("failed")
+		end
+
+		class Outer
+		  def call(fail) = Inner.new.work(fail: fail)
+		end
+
+		StaticTracing::Tracer::Stack.register(Inner, :work)
+		StaticTracing::Tracer::Latency.register(Outer, :call, provider: "times")
+		StaticTracing.configure do |config|
+		  config.add_tracer(StaticTracing::Tracer::Stack)
+		  config.add_tracer(StaticTracing::Tracer::Latency)
+		  config.mode = StaticTracing::Configuration::Modes::ON
+		end
+		$stdout.sync = true
+		puts Process.pid
+		while $stdin.gets
+		  Outer.new.call(false)
+		  Outer.new.call(true) rescue puts("raised")
+		end
+	ruby
+	start_ruby callers.rb
+	start_tracer 'usdt::inner:work { printf("%s: %s\n", str(arg0), str(arg1)) }
+		usdt::times:call { printf("%s %d\n", str(arg0), arg1 > 0 && arg1 < 10000000000); @n++; if (@n == 2) { exit() } }' -q -p $program
+	echo >&7
+	wait $tracer
+	[ "$(grep -c '^work: callers.rb:8:in .call., .*callers.rb:2[12]:in ' "$output_file")" = 2 ]
+	[ "$(grep -c '^call 1$' "$output_file")" = 2 ]
+	grep -q raised program.out
+}
+
 @test "a block is called only while somebody traces" {
 	need_tracing
 	start_ruby "$ROOT/bindings/ruby/examples/requests.rb"

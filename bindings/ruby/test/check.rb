@@ -18,4 +18,5 @@ rescue Exception => e # rubocop:disable Lint/RescueException
   e
 end
 
+$stdout.sync = true
 at_exit { exit!(1) if $failed.positive? }
