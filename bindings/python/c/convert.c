@@ -167,7 +167,8 @@ static int convert_integer(enum nopal_type type, bool loose, PyObject *object,
 
 	if (PyLong_Check(object))
 		return loose ? integer_cut(object, out) : integer_in_range(type, object, out);
-	if (loose && (PyUnicode_Check(object) || PyBytes_Check(object) || object == Py_None))
+	if (loose && types[type].max >= MAX_SIGNED(64) &&
+	    (PyUnicode_Check(object) || PyBytes_Check(object) || object == Py_None))
 		return convert_text(NOPAL_STRING, loose, object, out, keep);
 	number = PyNumber_Index(object);
 	if (!number)
