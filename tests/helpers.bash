@@ -32,6 +32,7 @@ start_tracer() {
 	shift
 	output_file=$BATS_TEST_TMPDIR/output
 	messages=$BATS_TEST_TMPDIR/messages
+	: >"$messages"
 	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -e "$script" "$@" >"$output_file" 2>"$messages" 3>&- &
 	tracer=$!
 	for _ in $(seq 300); do
