@@ -22,9 +22,14 @@
  *
  * Threads: every function may be called from every thread at any time; only nopal_runtime_destroy()
  * wants that nobody uses the provider and its probes any more. Signal handlers may call
- * nopal_probe_enabled(), nopal_probe_fire() and its relatives. fork(): the child has the same
- * probes, loaded, and may do with them what it likes. Neither the dynamic loader nor any library
- *but libc is used, so it works in static programs and with musl.
+ * nopal_probe_enabled(), nopal_probe_fire() and its relatives.
+ *
+ * fork(): the child has the same probes, loaded, and may do with them what it likes. A child made
+ * behind libc's back (_Fork(), the bare system call) must not fire probes that were being traced:
+ * the kernel's uprobes leave calls in them to memory that children do not get.
+ *
+ * Neither the dynamic loader nor any library but libc is used, so it works in static programs and
+ * with musl.
  *
  * Machines: x86-64, aarch64, riscv64 (64-bit Linux). Link with -lnopal-runtime (pkg-config
  * nopal-runtime), which is small and needs only libc; libnopal has the same functions. */
