@@ -248,3 +248,18 @@ usdt::adapters:done { exit() }'
 	echo "$output"
 	[ "$status" = 0 ]
 }
+
+@test "python: a provider that is made after the tracer began is traced, with texts" {
+	need_tracing
+	start_tracer 'usdt:*:pylate:request { printf("%s %d\n", str(arg0), arg1); exit() }' -q
+	run timeout 20 "$PYTHON" -c 'if True:
+		import nopal, time
+		with nopal.Provider("pylate") as late:
+			request = late.probe("request", str, int)
+			end = time.monotonic() + 15
+			while not request("late", 7) and time.monotonic() < end:
+				time.sleep(0.01)'
+	[ "$status" = 0 ]
+	wait $tracer
+	grep -qx 'late 7' "$output_file"
+}

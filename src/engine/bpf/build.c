@@ -114,14 +114,17 @@ static int make_ring(struct engine *e, const struct program *p, struct diag *d)
 	return err;
 }
 
-static int make_scratch(struct engine *e, uint32_t size, struct diag *d)
+/* What is loaded already keeps the memory that it was made with. */
+int engine_scratch(struct engine *e, uint32_t size, struct diag *d)
 {
 	struct kernel_map m = {
 		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
 
-	e->world.scratch_size = size;
-	if (!size)
+	if (size <= e->world.scratch_size)
 		return 0;
+	if (e->world.scratch_fd >= 0)
+		close(e->world.scratch_fd);
+	e->world.scratch_size = size;
 	e->world.scratch_count = 32; /* a sleeping program keeps its own: have some to spare */
 	while (e->world.scratch_count < e->world.cpus * 8)
 		e->world.scratch_count *= 2;
@@ -155,7 +158,7 @@ int engine_build(struct engine *e, const struct program *p, struct diag *d)
 	if (!err)
 		err = make_zeros(e, p, scratch, d);
 	if (!err)
-		err = make_scratch(e, scratch, d);
+		err = engine_scratch(e, scratch, d);
 	if (!err)
 		err = make_ring(e, p, d);
 	if (!err)

@@ -130,8 +130,8 @@ static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 	uint32_t scratch = 0;
 	int err = engine_plan(e, p, &frames, &scratch, d);
 
-	if (!err && scratch > e->world.scratch_size)
-		err = diag_error(d, -EINVAL, "extend", "the program is of another script");
+	if (!err) /* the first program may have had no probes at all */
+		err = engine_scratch(e, scratch, d);
 	if (!err)
 		err = engine_load(e, p, frames, true, d);
 	if (!err)
