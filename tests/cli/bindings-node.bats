@@ -59,7 +59,7 @@ bpftrace_sees() {
 	run node --expose-gc "$package/test/api.js"
 	echo "$output"
 	[ "$status" = 0 ]
-	[ "$(grep -c '^ok' <<<"$output")" = 8 ]
+	[ "$(grep -c '^ok' <<<"$output")" = 9 ]
 	[ "$(node "$package/test/import.mjs")" = "true false" ]
 }
 

@@ -97,6 +97,20 @@ const tests = {
 		})();
 	},
 
+	"a provider in a file leaves none behind"() {
+		const os = require("node:os");
+		process.env.XDG_RUNTIME_DIR = fs.mkdtempSync(`${os.tmpdir()}/nodetest-`);
+		const dir = process.env.XDG_RUNTIME_DIR;
+		const files = () => fs.readdirSync(dir, { recursive: true }).length;
+		const provider = new USDTProvider("filed", { file: true });
+		provider.addProbe("probe");
+		provider.enable();
+		assert.ok(files() >= 1);
+		provider.disable();
+		assert.strictEqual(files(), 0);
+		fs.rmSync(dir, { recursive: true });
+	},
+
 	"a probe keeps its provider"() {
 		const probe = (() => {
 			const provider = new USDTProvider("kept");
