@@ -158,17 +158,32 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	return err ? err : script_compile(t->script, &t->program, d);
 }
 
-int session_extend(struct nopal_trace *t, struct diag *d)
+static int extend(struct nopal_trace *t, struct diag *d)
 {
 	struct program *more = NULL;
 	int err = script_extend(t->script, &t->source, &more, d);
 
-	t->images_changed = false;
-	t->changed.count = 0;
 	if (err || !more)
 		return err;
 	report_names(t->report, more);
 	return t->ops->extend(t->engine, more, d);
+}
+
+/* What was said of missing probes is not said again for each image, and an image that cannot be
+ * traced does not end the run: it is a warning. A process that is gone by now is none. */
+int session_extend(struct nopal_trace *t, struct diag *d)
+{
+	struct diag later = DIAG_INIT;
+	int err = extend(t, &later);
+
+	for (const struct message *m = later.first; err && err != -ESRCH && m; m = m->next)
+		if (m->level == DIAG_ERROR)
+			diag_warn(d, m->tag, "in an image that was mapped later: %.*s",
+				  STR_FMT(m->text));
+	diag_free(&later);
+	t->images_changed = false;
+	t->changed.count = 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 static void note_mapping(struct nopal_trace *t, const struct image_event *event)
