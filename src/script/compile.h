@@ -1,4 +1,4 @@
-/* Tree + places -> program: what check.c, lower.c and the rows of builtins.c share. A clause is
+/* Tree + places -> program: what check*.c, lower*.c and the rows of builtins.c share. A clause is
  * compiled once for each kind of place it has (a variant): check_variant types the tree for these
  * places, lower_variant makes the code. Types of maps and variables grow from check to check; code
  * is made when they have stopped growing. */
@@ -110,6 +110,7 @@ uint16_t lower_const(struct lower *l, uint64_t value);
 uint16_t lower_slot(struct lower *l, const struct type *t);
 void lower_bind(struct lower *l, struct label *label);
 void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label);
+#define EMIT_MAX_FIELDS 255 /* of one record */
 /* A record of this format, which gets a number. `types` of f->fields may be the caller's. */
 int lower_emit(struct lower *l, const struct format *f, const struct field *fields);
 /* Any value as a field of a record. */

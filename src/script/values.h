@@ -53,12 +53,14 @@ int lower_whole_map(struct lower *l, const struct expr *e, uint16_t out);
 int lower_delete(struct lower *l, const struct expr *e, uint16_t out);
 int lower_has_key(struct lower *l, const struct expr *e, uint16_t out);
 
-/* output.c */
+/* printf.c: printf, cat, system */
 int check_printf(struct check *c, struct expr *e);
+int lower_printf(struct lower *l, const struct expr *e, uint16_t out);
+
+/* output.c */
 int check_print(struct check *c, struct expr *e);
 int check_join(struct check *c, struct expr *e);
 int check_statement(struct check *c, struct expr *e);
-int lower_printf(struct lower *l, const struct expr *e, uint16_t out);
 int lower_print(struct lower *l, const struct expr *e, uint16_t out);
 int lower_join(struct lower *l, const struct expr *e, uint16_t out);
 int lower_time(struct lower *l, const struct expr *e, uint16_t out);

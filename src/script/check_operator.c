@@ -1,0 +1,311 @@
+/* Operators: types of what unary, binary, ?:, ++ and casts give, as in C, and the results of those
+ * whose operands are constants. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "script/check_expr.h"
+
+static bool is_unsigned(const struct expr *e)
+{
+	return !e->shape.type.is_signed && e->shape.type.size == 8;
+}
+
+/* As in C: unsigned when a side is a full-width unsigned, but a constant that is not negative takes
+ * the sign of the other side. */
+static bool signed_result(const struct expr *a, const struct expr *b)
+{
+	bool a_unsigned = is_unsigned(a), b_unsigned = is_unsigned(b);
+
+	if (a->is_const && (int64_t)a->value >= 0)
+		return !b_unsigned;
+	if (b->is_const && (int64_t)b->value >= 0)
+		return !a_unsigned;
+	return !a_unsigned && !b_unsigned;
+}
+
+static bool is_comparison(enum operator op)
+{
+	return op >= OPERATOR_EQ && op <= OPERATOR_GE;
+}
+
+static bool sign_matters(enum operator op)
+{
+	return (op >= OPERATOR_LT && op <= OPERATOR_GE) || op == OPERATOR_DIV || op == OPERATOR_MOD;
+}
+
+static void warn_signs(struct check *c, const struct expr *e)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+
+	if (!sign_matters(e->op) || is_unsigned(a) == is_unsigned(b) || signed_result(a, b) ||
+	    (a->is_const && (int64_t)a->value >= 0) || (b->is_const && (int64_t)b->value >= 0))
+		return;
+	/* An extended small unsigned is not negative, so nothing can go wrong. */
+	if (!(is_unsigned(a) ? b : a)->shape.type.is_signed)
+		return;
+	diag_warn_at(
+		c->d, "mixed-signs", script_span(c->s, e->mark),
+		"'%s' takes a negative number for a large one here: the other side is unsigned",
+		operator_text(e->op));
+	diag_hint(c->d, "cast one side: (int64) or (uint64)");
+}
+
+static uint64_t fold_divide(enum operator op, bool is_signed, uint64_t a, uint64_t b)
+{
+	bool is_div = op == OPERATOR_DIV;
+
+	if (!b)
+		return 0;
+	if (!is_signed)
+		return is_div ? a / b : a % b;
+	if ((int64_t)b == -1)
+		return is_div ? 0 - a : 0;
+	return is_div ? (uint64_t)((int64_t)a / (int64_t)b) : (uint64_t)((int64_t)a % (int64_t)b);
+}
+
+static bool fold_less(bool is_signed, uint64_t a, uint64_t b)
+{
+	return is_signed ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static uint64_t fold_binary(enum operator op, bool is_signed, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case OPERATOR_OR: return a || b;
+	case OPERATOR_AND: return a && b;
+	case OPERATOR_BOR: return a | b;
+	case OPERATOR_XOR: return a ^ b;
+	case OPERATOR_BAND: return a & b;
+	case OPERATOR_EQ: return a == b;
+	case OPERATOR_NE: return a != b;
+	case OPERATOR_LT: return fold_less(is_signed, a, b);
+	case OPERATOR_LE: return !fold_less(is_signed, b, a);
+	case OPERATOR_GT: return fold_less(is_signed, b, a);
+	case OPERATOR_GE: return !fold_less(is_signed, a, b);
+	case OPERATOR_SHL: return a << (b & 63);
+	case OPERATOR_SHR: return is_signed ? (uint64_t)((int64_t)a >> (b & 63)) : a >> (b & 63);
+	case OPERATOR_ADD: return a + b;
+	case OPERATOR_SUB: return a - b;
+	case OPERATOR_MUL: return a * b;
+	default: return fold_divide(op, is_signed, a, b);
+	}
+}
+
+static void type_binary(struct expr *e)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+	bool is_signed = signed_result(a, b);
+
+	if (is_comparison(e->op) || e->op == OPERATOR_AND || e->op == OPERATOR_OR)
+		e->shape = shape_int(true);
+	else if (e->op == OPERATOR_SUB)
+		e->shape = shape_int(true);
+	else if (e->op == OPERATOR_SHL || e->op == OPERATOR_SHR)
+		e->shape = shape_int(is_signed = !is_unsigned(a));
+	else
+		e->shape = shape_int(is_signed);
+	/* Pointer arithmetic keeps the pointer. */
+	if ((e->op == OPERATOR_ADD || e->op == OPERATOR_SUB) && a->shape.pointers &&
+	    !b->shape.pointers)
+		e->shape = a->shape;
+	else if (e->op == OPERATOR_ADD && b->shape.pointers && !a->shape.pointers)
+		e->shape = b->shape;
+	e->is_signed = is_signed;
+	e->is_const = a->is_const && b->is_const && !e->shape.pointers;
+	if (e->is_const)
+		e->value = fold_binary(e->op, is_signed, a->value, b->value);
+}
+
+/* string == string; probe == "text" */
+static int check_text_compare(struct check *c, struct expr *e)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+	bool is_name = (a->shape.type.kind == TYPE_NAME && b->kind == EXPR_STRING) ||
+		       (b->shape.type.kind == TYPE_NAME && a->kind == EXPR_STRING) ||
+		       (a->shape.type.kind == TYPE_NAME && b->shape.type.kind == TYPE_NAME);
+
+	e->shape = shape_int(true);
+	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE)
+		return check_error(c, e, "wrong-type", "'%s' does not work on strings",
+				   operator_text(e->op));
+	if (is_name || (expr_is_text(a) && expr_is_text(b)))
+		return 0;
+	return check_error(c, e, "wrong-type", "cannot compare %s with %s",
+			   check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+}
+
+int check_binary(struct check *c, struct expr *e)
+{
+	char what[40];
+	int err = check_expr(c, e->args[0]);
+
+	if (!err)
+		err = check_expr(c, e->args[1]);
+	if (err)
+		return err;
+	for (unsigned i = 0; i < 2; i++)
+		if (expr_is_text(e->args[i]) || e->args[i]->shape.type.kind == TYPE_NAME)
+			return check_text_compare(c, e);
+	snprintf(what, sizeof(what), "an operand of '%s'", operator_text(e->op));
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = check_int(c, e->args[i], what);
+	if (err)
+		return err;
+	warn_signs(c, e);
+	type_binary(e);
+	return 0;
+}
+
+/* What *p gives: the integer or pointer behind it. */
+static int check_load(struct check *c, struct expr *e, const struct shape *p)
+{
+	if (!p->pointers) {
+		check_error(c, e, "not-a-pointer", "this is not a pointer that could be followed");
+		diag_hint(c->d, "say what it points to: *(int32*)p");
+		return -EINVAL;
+	}
+	e->shape = *p;
+	e->shape.pointers--;
+	e->shape.type = e->shape.pointers ? type_int(8, false)
+					  : type_int(p->target_size, p->target_is_signed);
+	return 0;
+}
+
+int check_unary(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0];
+	char what[40];
+	int err = check_expr(c, a);
+
+	snprintf(what, sizeof(what), "the operand of '%s'", operator_text(e->op));
+	if (!err)
+		err = check_int(c, a, what);
+	if (err)
+		return err;
+	if (e->op == OPERATOR_LOAD)
+		return check_load(c, e, &a->shape);
+	e->shape = shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
+	e->is_const = a->is_const;
+	e->value = e->op == OPERATOR_NOT    ? !a->value
+		   : e->op == OPERATOR_BNOT ? ~a->value
+					    : 0 - a->value;
+	return 0;
+}
+
+int check_index(struct check *c, struct expr *e)
+{
+	int err = check_expr(c, e->args[0]);
+
+	if (!err)
+		err = check_expr(c, e->args[1]);
+	if (!err)
+		err = check_int(c, e->args[0], "what is indexed");
+	if (!err)
+		err = check_int(c, e->args[1], "an index");
+	return err ? err : check_load(c, e, &e->args[0]->shape);
+}
+
+int check_step(struct check *c, struct expr *e)
+{
+	struct expr *target = e->args[0];
+	int err;
+
+	if (target->kind != EXPR_MAP && target->kind != EXPR_VARIABLE)
+		return check_error(c, e, "bad-target", "'%s' works on variables and maps only",
+				   operator_text(e->op));
+	if (target->kind == EXPR_MAP) {
+		err = check_map_key(c, target);
+		if (err)
+			return err;
+		if (!target->map->has_value) {
+			target->map->has_value = true;
+			target->map->value = type_int(8, true);
+			target->map->value_mark = e->mark;
+			c->changed = true;
+		}
+		target->shape = shape_of(target->map->value);
+	} else {
+		err = check_variable(c, target);
+		if (err)
+			return err;
+		if (target->variable->is_loop)
+			return check_error(c, e, "bad-target",
+					   "the loop's own '$%.*s' is read-only",
+					   STR_FMT(target->text));
+	}
+	e->shape = target->shape;
+	return check_int(c, target,
+			 e->op == OPERATOR_INC ? "what '++' works on" : "what '--' works on");
+}
+
+static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
+{
+	unsigned shift = 64 - 8 * size;
+
+	value <<= shift;
+	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
+}
+
+int check_cast(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0];
+	int err = check_expr(c, a);
+
+	if (err)
+		return err;
+	if (a->shape.type.kind == TYPE_FLOAT && e->cast.pointers)
+		return check_error(c, e, "float-use", "a float cannot be a pointer");
+	if (!expr_is_int(a) && a->shape.type.kind != TYPE_FLOAT)
+		return check_error(c, e, "bad-cast", "cannot cast %s to an integer",
+				   a->shape.type.kind == TYPE_NONE
+					   ? "something without a value"
+					   : check_type_text(c, &a->shape.type));
+	e->shape = e->cast;
+	e->is_const = a->is_const;
+	if (e->is_const)
+		e->value = extend(a->value, e->cast.type.size, e->cast.type.is_signed);
+	return 0;
+}
+
+static int ternary_types(struct check *c, struct expr *e, struct expr *a, struct expr *b)
+{
+	struct type t = a->shape.type;
+	bool changed = c->changed;
+	int err = check_merge(c, &t, &b->shape.type);
+
+	/* No lasting type has changed by this. */
+	c->changed = changed;
+	if (err)
+		return check_error(c, e, "type-mismatch", "the two results differ: %s and %s",
+				   check_type_text(c, &a->shape.type),
+				   check_type_text(c, &b->shape.type));
+	e->shape = t.kind == TYPE_INT ? shape_int(signed_result(a, b)) : shape_of(t);
+	if (a->shape.pointers)
+		e->shape = a->shape;
+	check_widen(c, a, &t);
+	check_widen(c, b, &t);
+	return 0;
+}
+
+int check_ternary(struct check *c, struct expr *e)
+{
+	struct expr *cond = e->args[0], *a = e->args[1] ? e->args[1] : cond, *b = e->args[2];
+	int err = check_expr(c, cond);
+
+	if (!err)
+		err = check_int(c, cond, "a condition");
+	c->block_depth++;
+	if (!err && a != cond)
+		err = check_expr(c, a);
+	if (!err)
+		err = check_expr(c, b);
+	c->block_depth--;
+	if (err)
+		return err;
+	err = ternary_types(c, e, a, b);
+	if (cond->is_const && (cond->value ? a : b)->is_const) {
+		e->is_const = true;
+		e->value = (cond->value ? a : b)->value;
+	}
+	return err;
+}

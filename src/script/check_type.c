@@ -1,0 +1,139 @@
+/* Types in the making: shapes of values, and the types of maps and variables, which grow by what is
+ * stored in them.
+ *
+ * Comes in: a type met at one place. Goes out: the type that holds this and all before it;
+ * check->changed tells that a lasting one has grown. */
+#include <errno.h>
+
+#include "script/compile.h"
+
+struct shape shape_of(struct type t)
+{
+	return (struct shape){.type = t};
+}
+
+struct shape shape_int(bool is_signed)
+{
+	return shape_of(type_int(8, is_signed));
+}
+
+struct type type_text(enum type_kind kind, uint64_t bytes)
+{
+	uint64_t size = bytes < 8 ? 8 : (bytes + 7) / 8 * 8;
+
+	if (size > PROGRAM_MAX_TEXT)
+		size = PROGRAM_MAX_TEXT;
+	return (struct type){.kind = kind, .size = (uint32_t)size};
+}
+
+bool type_is_word(const struct type *t)
+{
+	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_NAME;
+}
+
+const char *check_type_text(const struct check *c, const struct type *t)
+{
+	struct buf text = BUF_INIT;
+	const char *copy;
+
+	type_print(t, &text);
+	copy = arena_text(&c->s->arena, buf_as_str(&text));
+	buf_free(&text);
+	return copy ? copy : "?";
+}
+
+static int merge_tuple(struct check *c, struct type *known, const struct type *t)
+{
+	struct type *elements = arena_array(&c->s->arena, struct type, known->element_count);
+
+	if (!elements)
+		return -ENOMEM;
+	for (unsigned i = 0; i < known->element_count; i++) {
+		elements[i] = known->elements[i];
+		if (check_merge(c, &elements[i], &t->elements[i]))
+			return -EINVAL;
+	}
+	if (!type_equal(known, &(struct type){.kind = TYPE_TUPLE,
+					      .elements = elements,
+					      .element_count = known->element_count}))
+		known->elements = elements;
+	return 0;
+}
+
+/* An aggregate that takes in signed and unsigned values is signed. */
+static int merge_sign(struct check *c, struct type *known, const struct type *t)
+{
+	if (t->is_signed && !known->is_signed) {
+		known->is_signed = true;
+		c->changed = true;
+	}
+	return 0;
+}
+
+int check_merge(struct check *c, struct type *known, const struct type *t)
+{
+	if (known->kind != t->kind)
+		return -EINVAL;
+	switch (known->kind) {
+	case TYPE_INT: return 0;
+	case TYPE_SUM:
+	case TYPE_MIN:
+	case TYPE_MAX:
+	case TYPE_AVG:
+	case TYPE_STATS: return merge_sign(c, known, t);
+	case TYPE_HIST: return known->bits == t->bits ? merge_sign(c, known, t) : -EINVAL;
+	case TYPE_STR:
+	case TYPE_BUF:
+		if (t->size > known->size) {
+			known->size = t->size;
+			c->changed = true;
+		}
+		return 0;
+	case TYPE_TUPLE:
+		return known->element_count == t->element_count ? merge_tuple(c, known, t)
+								: -EINVAL;
+	default: return type_equal(known, t) ? 0 : -EINVAL;
+	}
+}
+
+static struct type *widen_target(struct expr *e)
+{
+	if (e->kind == EXPR_VARIABLE && e->variable)
+		return &e->variable->shape.type;
+	if (e->kind == EXPR_MAP && e->map)
+		return &e->map->value;
+	return NULL;
+}
+
+void check_widen(struct check *c, struct expr *e, const struct type *t)
+{
+	struct type *target = e ? widen_target(e) : NULL;
+
+	if (!e || (t->kind != TYPE_STR && t->kind != TYPE_BUF && t->kind != TYPE_TUPLE))
+		return;
+	if (target) {
+		check_merge(c, target, t);
+		e->shape.type = *target;
+	} else if (e->kind == EXPR_TERNARY) {
+		check_widen(c, e->args[1] ? e->args[1] : e->args[0], t);
+		check_widen(c, e->args[2], t);
+		e->shape.type = *t;
+	} else if (e->kind == EXPR_TUPLE && t->kind == TYPE_TUPLE) {
+		for (unsigned i = 0; i < e->arg_count && i < t->element_count; i++)
+			check_widen(c, e->args[i], &t->elements[i]);
+		e->shape.type = *t;
+	} else if (e->kind == EXPR_ELEMENT) {
+		struct expr *of = e->args[0];
+		struct type whole = of->shape.type;
+		struct type *elements =
+			arena_array(&c->s->arena, struct type, whole.element_count + 1);
+
+		if (!elements || e->number >= whole.element_count)
+			return;
+		memcpy(elements, whole.elements, whole.element_count * sizeof(*elements));
+		elements[e->number] = *t;
+		whole.elements = elements;
+		check_widen(c, of, &whole);
+		e->shape.type = *t;
+	}
+}

@@ -1,0 +1,159 @@
+/* Probes that are not there: whether that is an error, what was looked at, and what was probably
+ * meant. */
+#include <errno.h>
+
+#include "script/resolve.h"
+
+/* Keep the name that is nearest to the one asked for. */
+static void consider(struct search *q, struct str name, struct str wanted)
+{
+	unsigned limit =
+		wanted.len / 2 + 1 < q->nearest ? (unsigned)wanted.len / 2 + 1 : q->nearest;
+	unsigned distance = str_distance(name, wanted, limit);
+
+	if (str_has_wildcard(wanted) || distance >= limit)
+		return;
+	q->nearest = distance;
+	q->guess = arena_str(&q->s->arena, name);
+}
+
+/* Of two names, one of which is not as asked for, consider that one. */
+static void consider_pair(struct search *q, struct str group, struct str name)
+{
+	const struct probe_spec *spec = q->spec;
+	bool has_group = !spec->provider.len || str_match(spec->provider, group);
+
+	q->seen++;
+	if (has_group)
+		consider(q, name, spec->name);
+	else if (str_match(spec->name, name))
+		consider(q, group, spec->provider);
+}
+
+static int look_at_image(void *arg, const struct found_image *image, const size_t *matches,
+			 size_t count)
+{
+	struct search *q = arg;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct site *site = &image->sites->sites[matches[i]];
+
+		consider_pair(q, site->provider, site->name);
+	}
+	return 0;
+}
+
+static int look_at_function(void *arg, const struct found_function *f)
+{
+	struct search *q = arg;
+
+	q->seen++;
+	consider(q, f->name, q->spec->name);
+	return 0;
+}
+
+static int look_at_event(void *arg, struct str category, struct str name)
+{
+	struct search *q = arg;
+
+	consider_pair(q, category, name);
+	return 0;
+}
+
+/* What else is there, where the probe was looked for? Messages of this second look are dropped. */
+static void look_around(struct search *q)
+{
+	const struct script_source *source = q->source;
+	struct find_query all = {.pid = q->s->options.pid, .path = q->spec->path};
+
+	q->nearest = 5;
+	switch (q->spec->type) {
+	case PROBE_USDT:
+		if (!str_has_wildcard(q->spec->path))
+			source->sites(source->self, &all, look_at_image, q, NULL);
+		break;
+	case PROBE_UPROBE:
+	case PROBE_URETPROBE:
+		if (!str_has_wildcard(q->spec->path))
+			source->functions(source->self, q->s->options.pid, q->spec->path, STR("*"),
+					  look_at_function, q, NULL);
+		break;
+	case PROBE_TRACEPOINT:
+		source->events(source->self, STR("*"), STR("*"), look_at_event, q, NULL);
+		break;
+	default: break;
+	}
+}
+
+/* A probe that may be in any image is watched for: it may come with a library or a process that is
+ * not there yet. */
+static bool may_come_later(const struct probe_spec *spec)
+{
+	return spec->type == PROBE_USDT && (!spec->path.len || str_eq_text(spec->path, "*"));
+}
+
+static void hint_missing(struct search *q)
+{
+	if (q->guess.len) {
+		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess));
+		return;
+	}
+	if (may_come_later(q->spec)) {
+		diag_hint(q->d, "it is watched for in images that are mapped later");
+		return;
+	}
+	if (q->spec->type == PROBE_USDT && q->seen)
+		diag_hint(q->d, "nopal list shows the %zu probes of '%.*s'", q->seen,
+			  STR_FMT(q->spec->path));
+	else if (q->spec->type == PROBE_USDT && !q->s->options.pid && !q->spec->path.len)
+		diag_hint(q->d, "nopal list -a shows the probes of all processes");
+}
+
+/* What was looked for, where, in words. */
+static struct str describe_missing(const struct search *q)
+{
+	const struct probe_spec *spec = q->spec;
+	struct arena *a = &q->s->arena;
+	struct str text = str_of(q->s->text.ptr + spec->mark.at, spec->mark.len);
+	bool is_pattern = str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
+	const char *what = is_pattern ? "no probe matches" : "there is no probe";
+
+	if (spec->type == PROBE_TRACEPOINT)
+		return arena_printf(a, "%s '%.*s': looked at %zu events of tracefs", what,
+				    STR_FMT(text), q->seen);
+	if (spec->type != PROBE_USDT)
+		return arena_printf(a, "%s '%.*s': looked at %zu functions", what, STR_FMT(text),
+				    q->seen);
+	if (!spec->path.len)
+		return arena_printf(a, "%s '%.*s': looked at the files of process %d", what,
+				    STR_FMT(text), (int)q->s->options.pid);
+	if (str_eq_text(spec->path, "*"))
+		return arena_printf(a, "%s '%.*s': looked at the files of %s", what, STR_FMT(text),
+				    q->s->options.pid ? "the process" : "every process");
+	if (str_has_wildcard(spec->path))
+		return arena_printf(a, "%s '%.*s': looked at the files that match '%.*s'", what,
+				    STR_FMT(text), STR_FMT(spec->path));
+	if (!q->seen)
+		return arena_printf(a, "%s '%.*s': '%.*s' has no probes", what, STR_FMT(text),
+				    STR_FMT(spec->path));
+	return arena_printf(a, "%s '%.*s': '%.*s' has %zu others", what, STR_FMT(text),
+			    STR_FMT(spec->path), q->seen);
+}
+
+int report_missing(struct search *q)
+{
+	bool is_warning = q->s->options.missing_probes == MISSING_WARN || may_come_later(q->spec);
+	struct str text;
+
+	if (q->s->options.missing_probes == MISSING_IGNORE)
+		return 0;
+	look_around(q);
+	text = describe_missing(q);
+	if (is_warning)
+		diag_warn_at(q->d, "missing-probe", search_span(q), "%.*s", STR_FMT(text));
+	else
+		diag_error_at(q->d, -ENOENT, "missing-probe", search_span(q), "%.*s",
+			      STR_FMT(text));
+	hint_missing(q);
+	return is_warning ? 0 : -ENOENT;
+}

@@ -1,0 +1,153 @@
+/* uprobe and uretprobe: functions and addresses -> places. A function's arguments are where the
+ * calling convention has them at its first instruction. */
+#include <errno.h>
+
+#include "script/resolve.h"
+
+#define STACK_ARGUMENTS 8 /* of a function, behind those in registers */
+
+/* Where the tracing host keeps a register. */
+static int16_t saved_at(const struct arch *arch, uint8_t id)
+{
+	for (size_t i = 0; i < arch->reg_count; i++)
+		if (arch->regs[i].id == id && arch->regs[i].size == arch->word)
+			return arch->regs[i].saved_at;
+	return REG_NOT_SAVED;
+}
+
+static struct operand register_argument(const struct arch *arch, uint8_t id)
+{
+	return (struct operand){
+		.kind = OPERAND_REG,
+		.size = arch->word,
+		.reg = id,
+		.base = REG_NONE,
+		.index = REG_NONE,
+		.reg_at = saved_at(arch, id),
+		.raw = str_from(arch_reg_name(arch, id)),
+	};
+}
+
+static struct operand stack_argument(const struct arch *arch, unsigned n)
+{
+	return (struct operand){
+		.kind = OPERAND_MEM,
+		.size = arch->word,
+		.reg = REG_NONE,
+		.base = arch->sp,
+		.index = REG_NONE,
+		.base_at = saved_at(arch, arch->sp),
+		.value = arch->call_stack + (int64_t)n * arch->word,
+		.raw = STR("stack"),
+	};
+}
+
+/* Integer arguments of a function, as its calling convention has them at its first instruction. */
+static struct operand *call_operands(struct arena *a, const struct arch *arch, unsigned *count)
+{
+	unsigned in_regs = arch->call_reg_count;
+	unsigned all = in_regs + (arch->call_stack >= 0 ? STACK_ARGUMENTS : 0);
+	struct operand *o = arena_array(a, struct operand, all + 1u);
+
+	for (unsigned n = 0; o && n < all; n++)
+		o[n] = n < in_regs ? register_argument(arch, arch->call_regs[n])
+				   : stack_argument(arch, n - in_regs);
+	*count = o ? all : 0;
+	return o;
+}
+
+static struct str function_probe_name(const struct search *q, const struct found_function *f,
+				      uint64_t plus)
+{
+	struct arena *a = &q->s->arena;
+	const char *type = probe_type_name(q->spec->type);
+
+	if (!f->name.len)
+		return arena_printf(a, "%s:%.*s:0x%llx", type, STR_FMT(f->path),
+				    (unsigned long long)f->offset);
+	if (plus)
+		return arena_printf(a, "%s:%.*s:%.*s+%llu", type, STR_FMT(f->path),
+				    STR_FMT(f->name), (unsigned long long)plus);
+	return arena_printf(a, "%s:%.*s:%.*s", type, STR_FMT(f->path), STR_FMT(f->name));
+}
+
+/* Is there a place of this probe at this offset of this file? */
+static bool has_place(const struct search *q, struct str path, uint64_t offset)
+{
+	const struct place_list *list = q->clause->places;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i]->spec == q->spec && list->items[i]->attach.offset == offset &&
+		    str_eq(list->items[i]->attach.path, path))
+			return true;
+	return false;
+}
+
+static int add_function(void *arg, const struct found_function *f)
+{
+	struct search *q = arg;
+	struct arena *a = &q->s->arena;
+	uint64_t plus = q->spec->has_address ? 0 : q->spec->offset;
+	struct str name = function_probe_name(q, f, plus);
+	struct place place = {
+		.attach = {.kind = q->spec->type == PROBE_URETPROBE ? ATTACH_URETPROBE
+								    : ATTACH_UPROBE,
+			   .path = arena_str(a, f->open_path),
+			   .offset = f->offset + plus,
+			   .arch = f->arch},
+	};
+
+	q->found++;
+	if (has_place(q, f->open_path, place.attach.offset))
+		return 0;
+	/* Arguments are where the ABI says only at the function's first instruction. */
+	if (q->spec->type == PROBE_UPROBE && f->arch)
+		place.attach.operands = call_operands(a, f->arch, &place.attach.operand_count);
+	if (!name.ptr || !place.attach.path.ptr)
+		return -ENOMEM;
+	return search_add(q, place, name, f->name);
+}
+
+/* The file of uprobe:PATH:0x1234, by any function in it. */
+struct file {
+	struct arena *arena;
+	struct found_function function;
+	bool found;
+};
+
+static int take_file(void *arg, const struct found_function *f)
+{
+	struct file *file = arg;
+
+	file->function = (struct found_function){.path = arena_str(file->arena, f->path),
+						 .open_path = arena_str(file->arena, f->open_path),
+						 .arch = f->arch};
+	file->found = true;
+	return 1;
+}
+
+static int resolve_address(struct search *q)
+{
+	struct file file = {.arena = &q->s->arena};
+	int err;
+
+	q->source->functions(q->source->self, q->s->options.pid, q->spec->path, STR("*"), take_file,
+			     &file, NULL);
+	if (!file.found)
+		file.function = (struct found_function){
+			.path = q->spec->path, .open_path = q->spec->path, .arch = arch_host()};
+	file.function.offset = q->spec->offset;
+	err = add_function(q, &file.function);
+	return err;
+}
+
+int resolve_function(struct search *q)
+{
+	int got;
+
+	if (q->spec->has_address)
+		return resolve_address(q);
+	got = q->source->functions(q->source->self, q->s->options.pid, q->spec->path, q->spec->name,
+				   add_function, q, q->d);
+	return got < 0 ? got : 0;
+}
