@@ -101,7 +101,7 @@ $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $(LDLIBS)
 
 units: $(UNITS)
-bindings: all ; $(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done
+bindings: all ; +$(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done
 targets: $(TARGETS)
 examples: $(EXAMPLES)
 

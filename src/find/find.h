@@ -47,7 +47,8 @@ void finder_free(struct finder *f); /* NULL is fine */
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d);
 
-/* Functions of a file by pattern, for uprobes: link-time name, file offset. */
+/* Functions of a file by pattern, for uprobes: link-time name, file offset. A name "0x1234" is a
+ * link-time address: its offset and the function that holds it, or an empty name. */
 struct found_function {
 	struct str path, open_path;
 	struct str name;

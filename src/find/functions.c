@@ -38,6 +38,38 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	return w->fn(w->arg, &function);
 }
 
+/* The instruction at a link-time address, in the function that holds it. Only what is in the file
+ * can be probed. */
+static int take_address(struct walk *w, uint64_t address)
+{
+	const struct finding *f = w->finding;
+	struct found_function function = {
+		.path = f->image.path,
+		.open_path = f->image.open_path,
+		.name = STR(""),
+		.arch = f->cached->arch,
+	};
+	struct symbol symbol;
+
+	if (!symtab_offset_of(f->cached->symbols, address, &function.offset))
+		return 0;
+	if (symtab_at(f->cached->symbols, address, &symbol))
+		function.name = symbol.name;
+	w->found++;
+	return w->fn(w->arg, &function);
+}
+
+static int walk_image(struct walk *w)
+{
+	struct symtab *symbols = w->finding->cached->symbols;
+	uint64_t address;
+
+	if (str_starts(w->name, STR("0x")) && !str_to_u64(w->name, &address))
+		return take_address(w, address);
+	return str_has_wildcard(w->name) ? symtab_each(symbols, take_symbol, w)
+					 : symtab_find(symbols, w->name, take_symbol, w);
+}
+
 int finder_functions(struct finder *f, pid_t pid, struct str path, struct str name, function_fn *fn,
 		     void *arg, struct diag *d)
 {
@@ -50,9 +82,7 @@ int finder_functions(struct finder *f, pid_t pid, struct str path, struct str na
 		cache_read_symbols(w.finding, set.named ? d : NULL);
 		if (!w.finding->cached->symbols)
 			continue;
-		err = str_has_wildcard(name)
-			      ? symtab_each(w.finding->cached->symbols, take_symbol, &w)
-			      : symtab_find(w.finding->cached->symbols, name, take_symbol, &w);
+		err = walk_image(&w);
 	}
 	free(set.items);
 	return err ? err : w.found;
