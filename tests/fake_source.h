@@ -198,6 +198,7 @@ static int fake_functions(void *self, pid_t pid, struct str path, struct str nam
 			  void *arg, struct diag *d)
 {
 	static const char *const names[] = {"main", "work", "work_hard"};
+	uint64_t address;
 	int err = 0;
 
 	(void)self;
@@ -205,6 +206,16 @@ static int fake_functions(void *self, pid_t pid, struct str path, struct str nam
 	if (!str_match(path, STR("/bin/app")))
 		return diag_error(d, -ENOENT, "no-file", "cannot open '%.*s': no such file",
 				  STR_FMT(path));
+	/* All of it is main, 0x1000 further up in memory than in the file. */
+	if (str_starts(name, STR("0x")) && !str_to_u64(name, &address)) {
+		struct found_function f = {.path = STR("/bin/app"),
+					   .open_path = STR("/bin/app"),
+					   .name = STR("main"),
+					   .offset = address - 0x1000,
+					   .arch = arch_host()};
+
+		return address < 0x1000 ? 0 : fn(arg, &f);
+	}
 	for (unsigned i = 0; i < 3 && !err; i++) {
 		struct found_function f = {.path = STR("/bin/app"),
 					   .open_path = STR("/bin/app"),

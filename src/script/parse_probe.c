@@ -203,7 +203,7 @@ static int build_usdt(struct parser *p, const struct parts *parts, struct probe_
 static int build_uprobe(struct parser *p, const struct parts *parts, struct probe_spec *s)
 {
 	static const char form[] = "uprobe:PATH:FUNCTION, uprobe:PATH:FUNCTION+OFFSET or "
-				   "uprobe:PATH:0xOFFSET";
+				   "uprobe:PATH:0xADDRESS";
 	struct str name, rest;
 
 	if (parts->count != 3 || !parts->part[1].len || !parts->part[2].len)

@@ -62,9 +62,9 @@ static struct str function_probe_name(const struct search *q, const struct found
 	struct arena *a = &q->s->arena;
 	const char *type = probe_type_name(q->spec->type);
 
-	if (!f->name.len)
+	if (q->spec->has_address)
 		return arena_printf(a, "%s:%.*s:0x%llx", type, STR_FMT(f->path),
-				    (unsigned long long)f->offset);
+				    (unsigned long long)q->spec->offset);
 	if (plus)
 		return arena_printf(a, "%s:%.*s:%.*s+%llu", type, STR_FMT(f->path),
 				    STR_FMT(f->name), (unsigned long long)plus);
@@ -108,45 +108,26 @@ static int add_function(void *arg, const struct found_function *f)
 	return search_add(q, place, name, f->name);
 }
 
-/* The file of uprobe:PATH:0x1234, by any function in it. */
-struct file {
-	struct arena *arena;
-	struct found_function function;
-	bool found;
-};
-
-static int take_file(void *arg, const struct found_function *f)
-{
-	struct file *file = arg;
-
-	file->function = (struct found_function){.path = arena_str(file->arena, f->path),
-						 .open_path = arena_str(file->arena, f->open_path),
-						 .arch = f->arch};
-	file->found = true;
-	return 1;
-}
-
+/* uprobe:PATH:0x1234: the instruction at a link-time address. */
 static int resolve_address(struct search *q)
 {
-	struct file file = {.arena = &q->s->arena};
-	int err;
+	struct str address =
+		arena_printf(&q->s->arena, "0x%llx", (unsigned long long)q->spec->offset);
 
-	q->source->functions(q->source->self, q->s->options.pid, q->spec->path, STR("*"), take_file,
-			     &file, NULL);
-	if (!file.found)
-		file.function = (struct found_function){
-			.path = q->spec->path, .open_path = q->spec->path, .arch = arch_host()};
-	file.function.offset = q->spec->offset;
-	err = add_function(q, &file.function);
-	return err;
+	if (!address.ptr)
+		return -ENOMEM;
+	return q->source->functions(q->source->self, q->s->options.pid, q->spec->path, address,
+				    add_function, q, q->d);
 }
 
 int resolve_function(struct search *q)
 {
 	int got;
 
-	if (q->spec->has_address)
-		return resolve_address(q);
+	if (q->spec->has_address) {
+		got = resolve_address(q);
+		return got < 0 ? got : 0;
+	}
 	got = q->source->functions(q->source->self, q->s->options.pid, q->spec->path, q->spec->name,
 				   add_function, q, q->d);
 	return got < 0 ? got : 0;

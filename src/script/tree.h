@@ -141,7 +141,7 @@ struct probe_spec {
 	struct str path;     /* usdt, uprobe; may be a pattern, or empty */
 	struct str provider; /* usdt provider, tracepoint category; empty: any */
 	struct str name;     /* usdt name, function, tracepoint event */
-	bool has_address;    /* uprobe PATH:0x1234: `offset` counts from the file's start */
+	bool has_address;    /* uprobe PATH:0x1234: `offset` is that link-time address */
 	uint64_t offset;     /* uprobe FUNC+offset */
 	uint64_t period;     /* interval, profile: ns */
 	struct probe_spec *next;

@@ -98,3 +98,9 @@ setup() {
 	grep -q '^@: 10$' "$output_file"
 	grep -q '^@sum: 45$' "$output_file"
 }
+
+@test "uprobes: a function by name, and by its address" {
+	address=0x$(nm "$plugin" | awk '$3 == "outer" { print $1 }')
+	run_traced "uprobe:$plugin:outer { printf(\"%s %d\\n\", func, arg0) } uprobe:$plugin:$address { printf(\"%s %d\\n\", func, arg0) }" "$plugin deep"
+	[ "$output" = $'outer 1\nouter 1' ]
+}
