@@ -216,7 +216,7 @@ static int flags(double seconds)
 static struct {
 	struct nopal_runtime *r;
 	struct nopal_probe *p;
-	volatile bool stop;
+	volatile int stop; /* no bool: gcc 12 forgets volatile where UBSan checks a bool */
 } storm;
 
 static void *fire(void *arg)
@@ -258,7 +258,7 @@ static int run_storm(double seconds)
 		nopal_runtime_destroy(other);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (now.tv_sec - start.tv_sec < seconds);
-	storm.stop = true;
+	storm.stop = 1;
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	nopal_runtime_destroy(storm.r);
