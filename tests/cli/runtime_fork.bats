@@ -35,7 +35,7 @@ load ../helpers
 			printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
 		}
 	end
-	cc -I"$ROOT/include" -o forks forks.c "$(dirname "$NOPAL")/libnopal-runtime.a" -lpthread
+	cc ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" -o forks forks.c "$(dirname "$NOPAL")/libnopal-runtime.a" -lpthread
 	./forks >printed 3>&- &
 	pid=$!
 	sleep 0.3
