@@ -1,22 +1,12 @@
 /* The public face of reading probes: nopal/probe.h. A collection is a finder and the sites it has
- * found; a site is three pointers into the finder's lists. */
-#include "nopal/probe.h"
-
+ * found; a site is three pointers into the finder's lists. Its texts are site_text.c's. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/export.h"
-#include "base/json.h"
-#include "find/know.h"
 #include "session/diag.h"
 #include "session/pattern.h"
-
-struct nopal_site {
-	const struct found_image *image;
-	const struct site *site;
-	struct nopal_probes *owner;
-	const struct known_site *known; /* NULL: nobody has asked yet */
-};
+#include "session/site.h"
 
 struct nopal_probes {
 	struct arena arena; /* what is known of sites */
@@ -252,9 +242,7 @@ NOPAL_EXPORT unsigned nopal_site_arg_count(const struct nopal_site *s)
 	return s->site->operand_count;
 }
 
-/* What is known of a site is found out when it is first asked for, and kept with it. NULL without
- * memory. */
-static const struct known_site *know(const struct nopal_site *s)
+const struct known_site *site_know(const struct nopal_site *s)
 {
 	struct nopal_probes *p = s->owner;
 	struct known_site *known;
@@ -267,7 +255,8 @@ static const struct known_site *know(const struct nopal_site *s)
 	return p->sites[s - p->sites].known = known;
 }
 
-/* Texts of know() are copies that end in NUL, or pieces of them that need a copy of their own. */
+/* Texts of site_know() are copies that end in NUL, or pieces of them that need a copy of their own.
+ */
 static const char *text_or_null(struct nopal_probes *p, struct str text)
 {
 	return text.len ? arena_text(&p->arena, text) : NULL;
@@ -275,14 +264,14 @@ static const char *text_or_null(struct nopal_probes *p, struct str text)
 
 NOPAL_EXPORT const char *nopal_site_source_file(const struct nopal_site *s)
 {
-	const struct known_site *known = know(s);
+	const struct known_site *known = site_know(s);
 
 	return known ? text_or_null(s->owner, known->file) : NULL;
 }
 
 NOPAL_EXPORT unsigned nopal_site_source_line(const struct nopal_site *s)
 {
-	const struct known_site *known = know(s);
+	const struct known_site *known = site_know(s);
 
 	return known ? known->line : 0;
 }
@@ -339,7 +328,7 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 
 static void fill_known(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
 {
-	const struct known_site *known = know(s);
+	const struct known_site *known = site_know(s);
 	const struct known_arg *arg = known ? &known->args[index] : NULL;
 
 	out->length = -1;
@@ -359,149 +348,4 @@ NOPAL_EXPORT int nopal_site_arg(const struct nopal_site *s, unsigned index, stru
 	fill_arg(s->image->sites->arch, &s->site->operands[index], out);
 	fill_known(s, index, out);
 	return 0;
-}
-
-/* The buffer's bytes, for the caller to free. */
-static char *give_text(struct buf *b)
-{
-	buf_char(b, '\0');
-	if (!b->failed)
-		return b->ptr;
-	buf_free(b);
-	return NULL;
-}
-
-NOPAL_EXPORT char *nopal_site_pattern(const struct nopal_site *s)
-{
-	struct buf text = BUF_INIT;
-
-	buf_text(&text, "usdt:");
-	pattern_quote(s->image->path, &text);
-	buf_char(&text, ':');
-	pattern_quote(s->site->provider, &text);
-	buf_char(&text, ':');
-	pattern_quote(s->site->name, &text);
-	return give_text(&text);
-}
-
-NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned index)
-{
-	struct buf text = BUF_INIT;
-
-	if (index < s->site->operand_count)
-		operand_describe(&s->site->operands[index], s->image->sites->arch, &text);
-	return give_text(&text);
-}
-
-NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
-{
-	const struct known_site *known = know(s);
-	struct buf text = BUF_INIT;
-
-	if (known)
-		known_site_show(known, s->site, &text);
-	return give_text(&text);
-}
-
-static void json_optional(struct json *j, const char *key, const char *text)
-{
-	if (!text)
-		return;
-	json_key(j, key);
-	json_text(j, text);
-}
-
-static void json_number(struct json *j, const char *key, int64_t value)
-{
-	json_key(j, key);
-	json_s64(j, value);
-}
-
-static void json_arg(struct json *j, const struct nopal_arg *arg)
-{
-	static const char *const kinds[] = {
-		[NOPAL_ARG_CONSTANT] = "constant",
-		[NOPAL_ARG_REGISTER] = "register",
-		[NOPAL_ARG_MEMORY] = "memory",
-		[NOPAL_ARG_UNKNOWN] = "unknown",
-	};
-
-	json_open(j, '{');
-	json_optional(j, "name", arg->name);
-	json_optional(j, "type", arg->type);
-	json_optional(j, "source", arg->source);
-	if (arg->name || arg->type || arg->source) {
-		json_key(j, "string");
-		json_bool(j, arg->is_string);
-	}
-	if (arg->length >= 0)
-		json_number(j, "length_argument", arg->length);
-	json_number(j, "size", arg->size);
-	json_key(j, "signed");
-	json_bool(j, arg->is_signed);
-	json_key(j, "float");
-	json_bool(j, arg->is_float);
-	json_key(j, "kind");
-	json_text(j, kinds[arg->kind]);
-	json_optional(j, "register", arg->reg);
-	if (arg->shift)
-		json_number(j, "shift", arg->shift);
-	json_optional(j, "base", arg->base);
-	json_optional(j, "index", arg->index);
-	if (arg->index)
-		json_number(j, "scale", arg->scale);
-	if (arg->kind == NOPAL_ARG_CONSTANT)
-		json_number(j, "value", arg->value);
-	if (arg->kind == NOPAL_ARG_MEMORY)
-		json_number(j, "offset", arg->value);
-	json_key(j, "raw");
-	json_str(j, str_of(arg->raw, arg->raw_len));
-	json_optional(j, "problem", arg->problem);
-	json_close(j, '}');
-}
-
-static void json_field(struct json *j, const char *key, struct str text)
-{
-	json_key(j, key);
-	json_str(j, text);
-}
-
-static void json_address(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_hex(j, value);
-}
-
-static void json_site(struct json *j, const struct nopal_site *s)
-{
-	struct nopal_arg arg;
-
-	json_open(j, '{');
-	json_field(j, "file", s->image->path);
-	json_field(j, "build_id", s->image->sites->build_id);
-	json_field(j, "provider", s->site->provider);
-	json_field(j, "name", s->site->name);
-	json_address(j, "location", s->site->location);
-	json_address(j, "base", s->site->base);
-	json_address(j, "semaphore", s->site->semaphore);
-	json_optional(j, "source_file", nopal_site_source_file(s));
-	if (nopal_site_source_line(s))
-		json_number(j, "source_line", nopal_site_source_line(s));
-	json_field(j, "args", s->site->args);
-	json_key(j, "arguments");
-	json_open(j, '[');
-	for (unsigned i = 0; !nopal_site_arg(s, i, &arg); i++)
-		json_arg(j, &arg);
-	json_close(j, ']');
-	json_optional(j, "problem", s->site->problem);
-	json_close(j, '}');
-}
-
-NOPAL_EXPORT char *nopal_site_json(const struct nopal_site *s)
-{
-	struct buf text = BUF_INIT;
-	struct json j = {.out = &text};
-
-	json_site(&j, s);
-	return give_text(&text);
 }

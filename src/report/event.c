@@ -1,0 +1,296 @@
+/* What each kind of record does: a table from format kinds to functions. Text of a record is
+ * written straight into the caller's buffer; for JSON it goes through a scratch buffer first. A
+ * record that turns out malformed takes back what it wrote. */
+#include <errno.h>
+
+#include "base/json.h"
+#include "report/command.h"
+#include "report/inside.h"
+#include "report/moment.h"
+#include "report/table.h"
+
+/* A record on its way. */
+struct event {
+	struct report *report;
+	const struct engine_ops *ops;
+	struct engine *engine;
+	struct record record;
+	uint32_t format; /* its number */
+	struct buf *out;
+	enum report_action action;
+	int exit_code;
+};
+
+/* {"type": TYPE, "data": "TEXT"} */
+static void add_message(const char *type, struct str text, struct buf *out)
+{
+	struct json j = {out, false};
+
+	json_open(&j, '{');
+	json_key(&j, "type");
+	json_text(&j, type);
+	json_key(&j, "data");
+	json_str(&j, text);
+	json_close(&j, '}');
+	buf_char(out, '\n');
+}
+
+/* The record's printf text, raw, in the scratch buffer. */
+static int fill_scratch(struct event *e)
+{
+	struct report *r = e->report;
+	int err;
+
+	buf_clear(&r->scratch);
+	err = pieces_render(&r->pieces[e->format], &r->raw, &e->record, &r->scratch);
+	if (!err && r->scratch.failed)
+		err = -ENOMEM;
+	return err;
+}
+
+static int report_printf(struct event *e)
+{
+	struct report *r = e->report;
+	int err;
+
+	if (r->style == REPORT_TEXT)
+		return pieces_render(&r->pieces[e->format], &r->renderer, &e->record, e->out);
+	err = fill_scratch(e);
+	if (!err)
+		add_message("printf", buf_as_str(&r->scratch), e->out);
+	return err;
+}
+
+/* print(expression) */
+static int report_value(struct event *e)
+{
+	const struct format *f = e->record.format;
+	struct value v;
+
+	if (!f->field_count || record_field(&e->record, &f->fields[0], &v))
+		return -EPROTO;
+	if (e->report->style == REPORT_TEXT) {
+		render_text(&e->report->renderer, &v, INDENT_VALUE, e->out);
+	} else {
+		buf_text(e->out, "{\"type\": \"value\", \"data\": ");
+		render_json(&e->report->raw, &v, INDENT_VALUE, e->out);
+		buf_char(e->out, '}');
+	}
+	buf_char(e->out, '\n');
+	return 0;
+}
+
+/* print(args): { .word = "hello", .n = 5 } */
+static int report_args(struct event *e)
+{
+	const struct format *f = e->record.format;
+	struct str names = f->text;
+	bool is_json = e->report->style == REPORT_JSON;
+	struct value v;
+
+	buf_text(e->out, is_json ? "{\"type\": \"value\", \"data\": {" : "{");
+	for (unsigned i = 0; i < f->field_count; i++) {
+		struct str name = str_cut(&names, ' ');
+
+		if (record_field(&e->record, &f->fields[i], &v))
+			return -EPROTO;
+		buf_text(e->out, i ? (is_json ? ", " : ",") : "");
+		if (is_json) {
+			render_quoted(name, e->out);
+			buf_text(e->out, ": ");
+			render_json(&e->report->raw, &v, INDENT_VALUE, e->out);
+		} else {
+			buf_printf(e->out, " .%.*s = ", STR_FMT(name));
+			render_part(&e->report->renderer, &v, e->out);
+		}
+	}
+	buf_text(e->out, is_json ? "}}\n" : " }\n");
+	return 0;
+}
+
+/* print(@m[key]) */
+static int report_map_value(struct event *e)
+{
+	static const struct type no_key = {.kind = TYPE_NONE};
+	const struct format *f = e->record.format;
+	struct value key = {.type = &no_key}, value;
+	unsigned at = 0;
+
+	if (f->map >= e->report->program->map_count || !f->field_count)
+		return -EPROTO;
+	if (f->field_count > 1 && record_field(&e->record, &f->fields[at++], &key))
+		return -EPROTO;
+	if (record_field(&e->record, &f->fields[at], &value))
+		return -EPROTO;
+	table_print_entry(&e->report->renderer, e->report->style, &e->report->program->maps[f->map],
+			  &key, &value, e->out);
+	return 0;
+}
+
+/* The strings up to the first NULL, the delimiter between them. */
+static int join_fields(struct event *e, const struct renderer *r, struct buf *out)
+{
+	const struct format *f = e->record.format;
+	struct value v;
+
+	for (unsigned i = 0; i < f->field_count; i++) {
+		if (record_field(&e->record, &f->fields[i], &v))
+			return -EPROTO;
+		if (v.flags & TEXT_NULL)
+			break;
+		if (i)
+			buf_str(out, f->text);
+		render_text(r, &v, INDENT_VALUE, out);
+	}
+	return 0;
+}
+
+static int report_join(struct event *e)
+{
+	struct report *r = e->report;
+	int err;
+
+	if (r->style == REPORT_TEXT) {
+		err = join_fields(e, &r->renderer, e->out);
+		buf_char(e->out, '\n');
+		return err;
+	}
+	buf_clear(&r->scratch);
+	err = join_fields(e, &r->raw, &r->scratch);
+	if (!err)
+		add_message("join", buf_as_str(&r->scratch), e->out);
+	return err;
+}
+
+static int report_time(struct event *e)
+{
+	struct str format = e->record.format->text;
+	struct buf *scratch = &e->report->scratch;
+
+	if (!format.len)
+		format = STR("%H:%M:%S\n");
+	if (e->report->style == REPORT_TEXT) {
+		moment_format(format, moment_now(), e->out);
+		return 0;
+	}
+	buf_clear(scratch);
+	moment_format(format, moment_now(), scratch);
+	add_message("time", buf_as_str(scratch), e->out);
+	return 0;
+}
+
+static int report_print(struct event *e)
+{
+	const struct format *f = e->record.format;
+
+	return report_map(e->report, e->ops, e->engine, f->map, f->top, f->div, e->out);
+}
+
+static int report_clear(struct event *e)
+{
+	return e->ops->map_clear(e->engine, e->record.format->map);
+}
+
+static int report_zero(struct event *e)
+{
+	return e->ops->map_zero(e->engine, e->record.format->map);
+}
+
+static int report_exit(struct event *e)
+{
+	e->action = REPORT_EXIT;
+	e->exit_code = (int)e->record.format->exit_code;
+	return 0;
+}
+
+/* What a file or a command gave, or why it did not. */
+static void add_taken(struct event *e, const char *type, const char *verb, int err,
+		      const struct buf *taken)
+{
+	const struct renderer *r = &e->report->renderer;
+
+	if (e->report->style == REPORT_JSON) {
+		struct json j = {e->out, false};
+
+		json_open(&j, '{');
+		json_key(&j, "type");
+		json_text(&j, type);
+		json_key(&j, "data");
+		json_str(&j, buf_as_str(taken));
+		if (err) {
+			json_key(&j, "error");
+			json_text(&j, strerror(-err));
+		}
+		json_close(&j, '}');
+		buf_char(e->out, '\n');
+		return;
+	}
+	buf_str(e->out, buf_as_str(taken));
+	if (!err)
+		return;
+	buf_printf(e->out, "(cannot %s '", verb);
+	render_bytes(r, buf_as_str(&e->report->scratch), e->out);
+	buf_printf(e->out, "': %s)\n", strerror(-err));
+}
+
+static int report_cat(struct event *e)
+{
+	struct buf taken = BUF_INIT;
+	int err = fill_scratch(e);
+
+	if (err)
+		return err;
+	buf_char(&e->report->scratch, '\0');
+	e->report->scratch.len--;
+	add_taken(e, "cat", "read", command_cat(e->report->scratch.ptr, &taken), &taken);
+	buf_free(&taken);
+	return 0;
+}
+
+static int report_system(struct event *e)
+{
+	struct buf taken = BUF_INIT;
+	int err = fill_scratch(e);
+
+	if (err)
+		return err;
+	buf_char(&e->report->scratch, '\0');
+	e->report->scratch.len--;
+	err = e->report->unsafe ? command_run(e->report->scratch.ptr, &taken) : -EPERM;
+	add_taken(e, "syscall", "run", err, &taken);
+	buf_free(&taken);
+	return 0;
+}
+
+typedef int event_fn(struct event *e);
+
+static event_fn *const kinds[] = {
+	[FORMAT_PRINTF] = report_printf, [FORMAT_VALUE] = report_value,
+	[FORMAT_RECORD] = report_args,	 [FORMAT_MAP_VALUE] = report_map_value,
+	[FORMAT_JOIN] = report_join,	 [FORMAT_TIME] = report_time,
+	[FORMAT_PRINT] = report_print,	 [FORMAT_CLEAR] = report_clear,
+	[FORMAT_ZERO] = report_zero,	 [FORMAT_EXIT] = report_exit,
+	[FORMAT_CAT] = report_cat,	 [FORMAT_SYSTEM] = report_system,
+};
+
+int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,
+		  struct str bytes, struct buf *out, enum report_action *action, int *exit_code)
+{
+	struct event event = {.report = r, .ops = ops, .engine = e, .out = out};
+	size_t start = out->len;
+	int err = record_open(r->program, bytes, &event.record);
+
+	if (err)
+		return err;
+	event.format = (uint32_t)(event.record.format - r->program->formats);
+	err = kinds[event.record.format->kind](&event);
+	if (err) {
+		if (out->ptr && out->len > start)
+			out->ptr[out->len = start] = '\0';
+		return err;
+	}
+	*action = event.action;
+	if (event.action == REPORT_EXIT)
+		*exit_code = event.exit_code;
+	return 0;
+}

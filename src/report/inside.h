@@ -1,0 +1,21 @@
+/* A report from inside: what report.c, event.c and notice.c share. */
+#ifndef NOPAL_REPORT_INSIDE_H
+#define NOPAL_REPORT_INSIDE_H
+
+#include "base/arena.h"
+#include "report/format.h"
+#include "report/render.h"
+#include "report/report.h"
+
+struct report {
+	struct arena arena;
+	const struct program *program;
+	enum report_style style;
+	bool unsafe;
+	struct renderer renderer; /* as the output needs it */
+	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
+	struct pieces *pieces;	  /* one for each format that has a printf text */
+	struct buf scratch;
+};
+
+#endif
