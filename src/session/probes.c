@@ -255,8 +255,8 @@ const struct known_site *site_know(const struct nopal_site *s)
 	return p->sites[s - p->sites].known = known;
 }
 
-/* Texts of site_know() are copies that end in NUL, or pieces of them that need a copy of their own.
- */
+/* Texts of site_know() are copies that end in NUL, or pieces of them that need a copy of their
+ * own. */
 static const char *text_or_null(struct nopal_probes *p, struct str text)
 {
 	return text.len ? arena_text(&p->arena, text) : NULL;
