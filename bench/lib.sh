@@ -6,6 +6,7 @@ WORD=__BPFTRACE_NOTIFY_PROBES_ATTACHED
 mkdir -p "$WORK"
 
 median() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+best() { sort -g | head -1; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b + 0) printf "%.2f", a / b; else print "-" }'; }
 have() { command -v "$1" >/dev/null; }
 say() { echo "bench: $*" >&2; }

@@ -7,8 +7,8 @@
  *   -r COMMAND   run this once attached, before the interrupt
  *   -p MS        wait so long after the word before the interrupt (150)
  *
- * Prints one line: attached_ms exit_ms total_ms maxrss_kib run_ms. exit_ms counts from the
- * interrupt. */
+ * What the tracer writes to standard output is thrown away. Prints one line: attached_ms exit_ms
+ * total_ms maxrss_kib run_ms. exit_ms counts from the interrupt. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -96,6 +96,8 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (pid == 0) {
 		dup2(fds[1], 2);
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(126);
 		execvp(argv[optind], argv + optind);
 		_exit(127);
 	}
