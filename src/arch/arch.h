@@ -21,6 +21,8 @@ struct arch_reg {
 };
 
 struct operand;
+struct modifier;     /* parse.h */
+struct paren_syntax; /* parse.h */
 
 struct arch {
 	const char *name; /* "x86_64" */
@@ -37,6 +39,8 @@ struct arch {
 	 * constant. 0, or -EINVAL with operand->why set; symbols are left as text in
 	 * operand->symbol for the probe room to resolve. */
 	int (*parse_operand)(const struct arch *arch, struct str text, struct operand *out);
+	const struct modifier *modifiers;  /* what may stand at a symbol */
+	const struct paren_syntax *parens; /* NULL: memory is not written off(base) */
 	/* The calling convention: where integer arguments are at a function's first instruction. */
 	const uint8_t *call_regs; /* ids of the registers of the first arguments, in order */
 	uint8_t call_reg_count;

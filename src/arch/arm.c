@@ -31,22 +31,6 @@ static const struct modifier modifiers[] = {
 	{NULL, SYMBOL_NONE, 0},
 };
 
-/* operand = reg | "[" … "]" | ["#"] expr */
-static int parse(const struct arch *arch, struct str text, struct operand *o)
-{
-	struct scan s = scan_of(text), ahead = s;
-	const struct arch_reg *reg;
-	struct str word;
-
-	if (scan_peek(&s) == '[')
-		return parse_bracket(arch, &s, o, modifiers);
-	reg = scan_word(&ahead, &word) ? arch_find_reg(arch, word) : NULL;
-	if (!reg)
-		return parse_constant(&s, o, modifiers);
-	operand_set_reg(o, arch, reg);
-	return operand_end(&ahead, o);
-}
-
 /* Procedure Call Standard for the Arm architecture, 6.5. */
 static const uint8_t call_regs[] = {0, 1, 2, 3};
 
@@ -61,7 +45,8 @@ const struct arch arch_arm = {
 	.zero_base = REG_NONE,
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
-	.parse_operand = parse,
+	.parse_operand = parse_bracket,
+	.modifiers = modifiers,
 	.call_regs = call_regs,
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = R0,

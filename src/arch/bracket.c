@@ -1,5 +1,5 @@
-/* Memory as arm and aarch64 write it: [base], [base, 132], [base, #:lo12:sym], [base, index, lsl
- * 2]. These are the operands with blanks inside. */
+/* Operands as arm and aarch64 write them: r5, #42, and memory as [base], [base, 132],
+ * [base, #:lo12:sym], [base, index, lsl 2]. These are the operands with blanks inside. */
 #include "arch/parse.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static const struct arch_reg *scan_known_reg(const struct arch *arch, struct sca
 }
 
 /* displacement = ["#"] [":" op ":"] expr */
-static int parse_displacement(struct scan *s, struct operand *o, const struct modifier *modifiers)
+static int parse_displacement(const struct arch *arch, struct scan *s, struct operand *o)
 {
 	struct str op = {"", 0};
 	struct expr e;
@@ -39,7 +39,7 @@ static int parse_displacement(struct scan *s, struct operand *o, const struct mo
 	} else if (e.symbol.len) {
 		return operand_refuse(o, "a symbol as displacement needs ':lo12:'");
 	}
-	return operand_set_expr(o, &e, modifiers);
+	return operand_set_expr(o, arch, &e);
 }
 
 /* index = reg ["," "lsl" ["#"] number] */
@@ -64,13 +64,12 @@ static int parse_index(const struct arch *arch, struct scan *s, const struct arc
 	return 0;
 }
 
-int parse_bracket(const struct arch *arch, struct scan *s, struct operand *o,
-		  const struct modifier *modifiers)
+/* memory = "[" reg [ "," (displacement | index) ] "]" */
+static int parse_memory(const struct arch *arch, struct scan *s, struct operand *o)
 {
 	const struct arch_reg *base, *index;
 	int err = 0;
 
-	scan_char(s, '[');
 	base = scan_known_reg(arch, s);
 	if (!base || !reg_holds_address(arch, base))
 		return operand_refuse(o, "an address needs a base register of its width");
@@ -79,11 +78,26 @@ int parse_bracket(const struct arch *arch, struct scan *s, struct operand *o,
 	operand_set_base(o, arch, base);
 	if (scan_char(s, ',')) {
 		index = scan_known_reg(arch, s);
-		err = index ? parse_index(arch, s, index, o) : parse_displacement(s, o, modifiers);
+		err = index ? parse_index(arch, s, index, o) : parse_displacement(arch, s, o);
 	}
 	if (err)
 		return err;
 	if (!scan_char(s, ']'))
 		return operand_refuse(o, "the address does not end in ']'");
 	return operand_end(s, o);
+}
+
+/* operand = reg | memory | constant */
+int parse_bracket(const struct arch *arch, struct str text, struct operand *o)
+{
+	struct scan s = scan_of(text);
+	const struct arch_reg *reg;
+
+	if (scan_char(&s, '['))
+		return parse_memory(arch, &s, o);
+	reg = scan_known_reg(arch, &s);
+	if (!reg)
+		return parse_constant(arch, &s, o);
+	operand_set_reg(o, arch, reg);
+	return operand_end(&s, o);
 }

@@ -46,6 +46,13 @@ static const struct arch_reg regs[] = {
 	{"eip", EIP, 4, 0, ON_X86_64(PT_RIP)}, ROWS_0_7(VECTOR){"st", ST0, 10, 0, REG_NOT_SAVED},
 };
 
+/* @ntpoff counts from the thread pointer; @tpoff is its negative and not understood. */
+static const struct modifier modifiers[] = {
+	{"gotoff", SYMBOL_GOT, 0},
+	{"ntpoff", SYMBOL_TLS, 0},
+	{NULL, SYMBOL_NONE, 0},
+};
+
 /* System V ABI, Intel386 supplement: all arguments are on the stack, above the return address. */
 const struct arch arch_i386 = {
 	.name = "i386",
@@ -59,6 +66,7 @@ const struct arch arch_i386 = {
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
 	.parse_operand = x86_parse,
+	.modifiers = modifiers,
 	.call_ret = EAX,
 	.call_stack = 4,
 	.nop = {"\x90", 1},

@@ -56,14 +56,7 @@ static const struct modifier modifiers[] = {
 	{NULL, SYMBOL_NONE, 0},
 };
 
-static const struct paren_syntax syntax = {.sigil = '$', .numbered = true, .modifiers = modifiers};
-
-static int parse(const struct arch *arch, struct str text, struct operand *o)
-{
-	struct scan s = scan_of(text);
-
-	return parse_paren(arch, &syntax, &s, o);
-}
+static const struct paren_syntax parens = {.sigil = '$', .numbered = true};
 
 static const uint8_t call_regs[] = {4, 5, 6, 7, 8, 9, 10, 11};
 
@@ -78,7 +71,9 @@ const struct arch arch_mips64 = {
 	.zero_base = ZERO,
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
-	.parse_operand = parse,
+	.parse_operand = parse_paren,
+	.modifiers = modifiers,
+	.parens = &parens,
 	.call_regs = call_regs,
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = V0,

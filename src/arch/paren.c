@@ -16,9 +16,9 @@ static const struct arch_reg *numbered_reg(const struct arch *arch, struct str w
 	return NULL;
 }
 
-bool scan_reg(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
-	      const struct arch_reg **out)
+bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **out)
 {
+	const struct paren_syntax *syntax = arch->parens;
 	struct scan ahead = *s;
 	struct str word;
 
@@ -56,18 +56,18 @@ static int parse_displacement(struct scan *s, struct operand *o, struct expr *e)
 }
 
 /* address = "(" reg ["," reg] ")" ; a bare 0 stands for no register */
-static int parse_address(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
-			 struct operand *o)
+static int parse_address(const struct arch *arch, struct scan *s, struct operand *o)
 {
+	bool index_first = arch->parens->index_first;
 	const struct arch_reg *first, *second = NULL;
 	uint64_t zero;
 
-	if (!scan_reg(arch, syntax, s, &first)) {
-		if (!syntax->index_first || scan_number(s, o, &zero) || zero != 0)
+	if (!scan_reg(arch, s, &first)) {
+		if (!index_first || scan_number(s, o, &zero) || zero != 0)
 			return operand_refuse(o, "an unknown base register");
 		first = NULL;
 	}
-	if (syntax->index_first && scan_char(s, ',') && !scan_reg(arch, syntax, s, &second))
+	if (index_first && scan_char(s, ',') && !scan_reg(arch, s, &second))
 		return operand_refuse(o, "an unknown base register");
 	if (!scan_char(s, ')'))
 		return operand_refuse(o, "the address does not end in ')'");
@@ -85,29 +85,28 @@ static int parse_address(const struct arch *arch, const struct paren_syntax *syn
 	return 0;
 }
 
-int parse_paren(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
-		struct operand *o)
+int parse_paren(const struct arch *arch, struct str text, struct operand *o)
 {
+	struct scan s = scan_of(text), ahead = s;
 	const struct arch_reg *reg;
-	struct scan ahead = *s;
 	struct expr e;
 
-	if (scan_reg(arch, syntax, &ahead, &reg) && scan_at_end(&ahead)) {
+	if (scan_reg(arch, &ahead, &reg) && scan_at_end(&ahead)) {
 		operand_set_reg(o, arch, reg);
 		return 0;
 	}
-	if (parse_displacement(s, o, &e))
+	if (parse_displacement(&s, o, &e))
 		return -EINVAL;
 	o->kind = OPERAND_CONST;
-	if (scan_char(s, '(')) {
-		if (parse_address(arch, syntax, s, o))
+	if (scan_char(&s, '(')) {
+		if (parse_address(arch, &s, o))
 			return -EINVAL;
 	} else if (!e.present) {
 		return operand_refuse(o, "not an operand of this CPU");
 	}
-	if (operand_set_expr(o, &e, syntax->modifiers))
+	if (operand_set_expr(o, arch, &e))
 		return -EINVAL;
 	if (o->kind == OPERAND_MEM && o->symbol.len && !e.modifier.len)
 		return operand_refuse(o, "a symbol as displacement needs an operator like '%lo'");
-	return operand_end(s, o);
+	return operand_end(&s, o);
 }

@@ -223,9 +223,9 @@ static bool same_word(struct str a, const char *b)
 	return !b[a.len];
 }
 
-int operand_set_expr(struct operand *o, const struct expr *e, const struct modifier *modifiers)
+int operand_set_expr(struct operand *o, const struct arch *arch, const struct expr *e)
 {
-	const struct modifier *m = modifiers;
+	const struct modifier *m = arch->modifiers;
 
 	o->value = e->value;
 	o->symbol = e->symbol;
@@ -243,7 +243,7 @@ int operand_set_expr(struct operand *o, const struct expr *e, const struct modif
 	return 0;
 }
 
-int parse_constant(struct scan *s, struct operand *o, const struct modifier *modifiers)
+int parse_constant(const struct arch *arch, struct scan *s, struct operand *o)
 {
 	struct expr e;
 
@@ -253,7 +253,7 @@ int parse_constant(struct scan *s, struct operand *o, const struct modifier *mod
 	if (!e.present)
 		return operand_refuse(o, "not an operand of this CPU");
 	o->kind = OPERAND_CONST;
-	if (operand_set_expr(o, &e, modifiers))
+	if (operand_set_expr(o, arch, &e))
 		return -EINVAL;
 	return operand_end(s, o);
 }

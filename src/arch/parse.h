@@ -20,8 +20,8 @@ struct expr {
 	struct str modifier; /* "GOTOFF": what is behind the symbol's @ */
 };
 
-/* What an assembler writes at a symbol to take another number than its address. A CPU's table ends
- * with a row without name. */
+/* What an assembler writes at a symbol to take another number than its address: a row of
+ * arch->modifiers, which ends with a row without name. */
 struct modifier {
 	const char *name; /* "tpoff" of sym@tpoff, "lo12" of :lo12:sym, "%lo" of %lo(sym) */
 	enum symbol_rule rule;
@@ -48,27 +48,25 @@ void operand_set_base(struct operand *o, const struct arch *arch, const struct a
 void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
 		       unsigned shift);
 /* The number and the symbol of `e` become the constant or displacement of `o`. */
-int operand_set_expr(struct operand *o, const struct expr *e, const struct modifier *modifiers);
+int operand_set_expr(struct operand *o, const struct arch *arch, const struct expr *e);
 
 /* constant = ["#"] expr */
-int parse_constant(struct scan *s, struct operand *o, const struct modifier *modifiers);
-/* memory = "[" reg [ "," (["#"] [":" op ":"] expr | reg ["," "lsl" ["#"] number]) ] "]" */
-int parse_bracket(const struct arch *arch, struct scan *s, struct operand *o,
-		  const struct modifier *modifiers);
+int parse_constant(const struct arch *arch, struct scan *s, struct operand *o);
+/* The operands of arm and aarch64: operand = reg | ["#"] expr | "[" address "]" ;
+ * address = reg [ "," (["#"] [":" op ":"] expr | reg ["," "lsl" ["#"] number]) ] */
+int parse_bracket(const struct arch *arch, struct str text, struct operand *o);
 
-/* How the CPUs that write off(base) differ. */
+/* How the CPUs that write off(base) differ: arch->parens. */
 struct paren_syntax {
 	char sigil; /* in front of a register: '%', '$', or 0 */
 	bool sigil_optional;
 	bool numbered;	  /* registers may be given as a number behind the sigil */
 	bool index_first; /* off(index,base) */
-	const struct modifier *modifiers;
 };
-bool scan_reg(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
-	      const struct arch_reg **out);
+/* reg = sigil word | sigil number, as arch->parens has it; anything else is left unread. */
+bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **out);
 /* operand = reg | expr | op "(" expr ")" , either behind it: "(" reg ["," reg] ")" */
-int parse_paren(const struct arch *arch, const struct paren_syntax *syntax, struct scan *s,
-		struct operand *o);
+int parse_paren(const struct arch *arch, struct str text, struct operand *o);
 
 /* The CPUs, one file each. */
 extern const struct arch arch_x86_64, arch_i386, arch_aarch64, arch_arm, arch_riscv64, arch_ppc64le,

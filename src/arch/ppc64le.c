@@ -25,8 +25,7 @@ static const struct modifier modifiers[] = {
 	{NULL, SYMBOL_NONE, 0},
 };
 
-static const struct paren_syntax syntax = {
-	.sigil = '%', .sigil_optional = true, .numbered = true, .modifiers = modifiers};
+static const struct paren_syntax parens = {.sigil = '%', .sigil_optional = true, .numbered = true};
 
 /* indexed = reg "," reg */
 static int parse_indexed(const struct arch *arch, struct scan *s, const struct arch_reg *base,
@@ -34,7 +33,7 @@ static int parse_indexed(const struct arch *arch, struct scan *s, const struct a
 {
 	const struct arch_reg *index;
 
-	if (!scan_reg(arch, &syntax, s, &index) || !reg_holds_address(arch, base) ||
+	if (!scan_reg(arch, s, &index) || !reg_holds_address(arch, base) ||
 	    !reg_holds_address(arch, index))
 		return operand_refuse(o, "an unknown index register");
 	operand_set_base(o, arch, base);
@@ -53,12 +52,12 @@ static int parse(const struct arch *arch, struct str text, struct operand *o)
 		char next = ahead.at < ahead.end ? *ahead.at : '\0';
 
 		if (next == '-' || (next >= '0' && next <= '9'))
-			return parse_constant(&ahead, o, modifiers);
+			return parse_constant(arch, &ahead, o);
 		ahead = s;
 	}
-	if (scan_reg(arch, &syntax, &ahead, &reg) && scan_char(&ahead, ','))
+	if (scan_reg(arch, &ahead, &reg) && scan_char(&ahead, ','))
 		return parse_indexed(arch, &ahead, reg, o);
-	if (parse_paren(arch, &syntax, &s, o))
+	if (parse_paren(arch, text, o))
 		return -EINVAL;
 	if (o->kind == OPERAND_CONST && !o->symbol.len)
 		return operand_refuse(o,
@@ -80,6 +79,8 @@ const struct arch arch_ppc64le = {
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
 	.parse_operand = parse,
+	.modifiers = modifiers,
+	.parens = &parens,
 	.call_regs = call_regs,
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = R3,

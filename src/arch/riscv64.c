@@ -93,14 +93,7 @@ static const struct modifier modifiers[] = {
 	{NULL, SYMBOL_NONE, 0},
 };
 
-static const struct paren_syntax syntax = {.modifiers = modifiers};
-
-static int parse(const struct arch *arch, struct str text, struct operand *o)
-{
-	struct scan s = scan_of(text);
-
-	return parse_paren(arch, &syntax, &s, o);
-}
+static const struct paren_syntax parens = {0};
 
 static const uint8_t call_regs[] = {10, 11, 12, 13, 14, 15, 16, 17};
 
@@ -115,7 +108,9 @@ const struct arch arch_riscv64 = {
 	.zero_base = ZERO,
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
-	.parse_operand = parse,
+	.parse_operand = parse_paren,
+	.modifiers = modifiers,
+	.parens = &parens,
 	.call_regs = call_regs,
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = A0,

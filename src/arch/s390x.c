@@ -22,15 +22,7 @@ static const struct modifier modifiers[] = {
 	{NULL, SYMBOL_NONE, 0},
 };
 
-static const struct paren_syntax syntax = {
-	.sigil = '%', .index_first = true, .modifiers = modifiers};
-
-static int parse(const struct arch *arch, struct str text, struct operand *o)
-{
-	struct scan s = scan_of(text);
-
-	return parse_paren(arch, &syntax, &s, o);
-}
+static const struct paren_syntax parens = {.sigil = '%', .index_first = true};
 
 static const uint8_t call_regs[] = {2, 3, 4, 5, 6};
 
@@ -46,7 +38,9 @@ const struct arch arch_s390x = {
 	.zero_base = R0,
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
-	.parse_operand = parse,
+	.parse_operand = parse_paren,
+	.modifiers = modifiers,
+	.parens = &parens,
 	.call_regs = call_regs,
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = R2,

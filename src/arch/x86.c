@@ -4,24 +4,6 @@
 
 #include <errno.h>
 
-/* Compilers read thread-local variables of an executable through these; the thread pointer's
- * segment is fs on x86_64 and gs on i386. x86_64 counts @tpoff from the thread pointer, i386 does
- * so for @ntpoff (its @tpoff is negated). */
-static const struct modifier modifiers_64[] = {
-	{"tpoff", SYMBOL_TLS, 0},
-	{NULL, SYMBOL_NONE, 0},
-};
-static const struct modifier modifiers_32[] = {
-	{"gotoff", SYMBOL_GOT, 0},
-	{"ntpoff", SYMBOL_TLS, 0},
-	{NULL, SYMBOL_NONE, 0},
-};
-
-static const struct modifier *modifiers_of(const struct arch *arch)
-{
-	return arch->word == 8 ? modifiers_64 : modifiers_32;
-}
-
 /* What stands between the parentheses. */
 struct address {
 	const struct arch_reg *base, *index;
@@ -128,12 +110,13 @@ static int parse_memory(const struct arch *arch, struct scan *s, bool tls, struc
 		operand_set_base(o, arch, address.base);
 	if (tls)
 		o->base = arch->tls;
-	if (operand_set_expr(o, &e, modifiers_of(arch)) || check_symbol(arch, o))
+	if (operand_set_expr(o, arch, &e) || check_symbol(arch, o))
 		return -EINVAL;
 	return operand_end(s, o);
 }
 
-/* segment = "%fs:" | "%gs:" */
+/* Compilers read thread-local variables of an executable through the thread pointer's segment.
+ * segment = "%fs:" | "%gs:" */
 static int scan_segment(const struct arch *arch, struct scan *s, struct operand *o, bool *tls)
 {
 	struct scan ahead = *s;
@@ -158,7 +141,7 @@ int x86_parse(const struct arch *arch, struct str text, struct operand *o)
 
 	if (scan_char(&s, '$'))
 		return scan_peek(&s) == '#' ? operand_refuse(o, "a number is missing")
-					    : parse_constant(&s, o, modifiers_of(arch));
+					    : parse_constant(arch, &s, o);
 	if (scan_segment(arch, &s, o, &tls))
 		return -EINVAL;
 	if (tls || scan_peek(&s) != '%')

@@ -51,6 +51,12 @@ static const struct arch_reg regs[] = {
 	ROWS_32(VECTOR) ROWS_0_7(SMALL){"st", ST0, 10, 0, REG_NOT_SAVED},
 };
 
+/* @tpoff counts from the thread pointer. */
+static const struct modifier modifiers[] = {
+	{"tpoff", SYMBOL_TLS, 0},
+	{NULL, SYMBOL_NONE, 0},
+};
+
 /* System V ABI, AMD64 supplement, 3.2.3. */
 static const uint8_t call_regs[] = {RDI, RSI, RDX, RCX, R8, R8 + 1};
 
@@ -66,6 +72,7 @@ const struct arch arch_x86_64 = {
 	.regs = regs,
 	.reg_count = sizeof(regs) / sizeof(regs[0]),
 	.parse_operand = x86_parse,
+	.modifiers = modifiers,
 	.call_regs = call_regs,
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = RAX,
