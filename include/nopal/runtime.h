@@ -105,7 +105,9 @@ struct nopal_runtime_arg {
 #define NOPAL_RUNTIME_FILE                                                        \
 	1u /* the image is a file, in $XDG_RUNTIME_DIR or /run/user/UID, not a    \
 	      memfd: for tracers that want a path, as perf. Removed by unload and \
-	      destroy, at exit(), and after a kill by the next one */
+	      destroy, at exit(), and after a kill by the next one. Programs that \
+	      do not ask for it get it by NOPAL_RUNTIME=file in the environment,  \
+	      where a file can be made */
 #define NOPAL_RUNTIME_ANY_NAME                                                 \
 	2u /* names may have any characters, and probes may share a name: they \
 	      are then sites of one probe. For interfaces that promise this */

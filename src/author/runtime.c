@@ -179,6 +179,14 @@ static void leave_providers(struct nopal_runtime *r)
 	r->link = NULL;
 }
 
+/* NOPAL_RUNTIME=file: for tracers that want a path, whatever the program asks for. */
+static unsigned flags_of_environment(void)
+{
+	const char *value = secure_getenv("NOPAL_RUNTIME");
+
+	return value && !strcmp(value, "file") ? ROOM_FILE_IF_POSSIBLE : 0;
+}
+
 NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags,
 						     struct nopal_error *e)
 {
@@ -197,7 +205,7 @@ NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned 
 	pthread_once(&once, prepare_process);
 	r = calloc(1, sizeof(*r));
 	if (r) {
-		r->flags = flags;
+		r->flags = flags | flags_of_environment();
 		r->name = strdup(name);
 		r->bucket_count = FIRST_BUCKETS;
 		r->buckets = calloc(FIRST_BUCKETS, sizeof(struct probe_info *));
@@ -422,7 +430,7 @@ NOPAL_EXPORT int nopal_runtime_unload(struct nopal_runtime *r, struct nopal_erro
 NOPAL_EXPORT void nopal_runtime_use_memfd(struct nopal_runtime *r)
 {
 	lock();
-	r->flags &= ~NOPAL_RUNTIME_FILE;
+	r->flags &= ~(NOPAL_RUNTIME_FILE | ROOM_FILE_IF_POSSIBLE);
 	unlock();
 }
 

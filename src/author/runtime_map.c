@@ -103,30 +103,49 @@ int room_add(struct probe_room *room, const struct image_probe *probe,
 
 /* ---- Loading ---- */
 
+static int make_memory_file(const char *provider, struct str image, struct nopal_error *e)
+{
+	char name[NOPAL_MAX_PROVIDER + 8];
+	int fd;
+
+	snprintf(name, sizeof(name), "nopal:%s", provider);
+	fd = memfd_make(name, image);
+	if (fd >= 0)
+		return fd;
+	return runtime_fail(e,
+			    errno == EMFILE || errno == ENFILE || errno == ENOMEM ? NOPAL_NO_MEMORY
+										  : NOPAL_SYSTEM,
+			    "cannot make a memory file for the probes of '%s': %m", provider);
+}
+
+/* The program wanted a file, and is told when it cannot be had; whoever set the environment wanted
+ * one too, but the program, which knows nothing of it, gets its probes in any case. */
+static int make_backing(struct probe_room *room, const char *provider, struct str image,
+			unsigned flags, struct nopal_error *e)
+{
+	int fd = -1;
+
+	if (flags & (NOPAL_RUNTIME_FILE | ROOM_FILE_IF_POSSIBLE)) {
+		fd = named_file_make(provider, image, &room->path,
+				     flags & NOPAL_RUNTIME_FILE ? e : NULL);
+		room->owner = getpid();
+	}
+	if (fd < 0 && !(flags & NOPAL_RUNTIME_FILE))
+		fd = make_memory_file(provider, image, e);
+	return fd;
+}
+
 static int make_file(struct probe_room *room, const char *provider, unsigned flags,
 		     struct nopal_error *e)
 {
 	struct buf image = BUF_INIT;
-	char name[NOPAL_MAX_PROVIDER + 8];
 	int fd;
 
 	image_write(stub_host(), str_from(provider), room->probes, room->count, &image);
-	if (image.failed) {
+	if (image.failed)
 		fd = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for the image of '%s'", provider);
-	} else if (flags & NOPAL_RUNTIME_FILE) {
-		fd = named_file_make(provider, buf_as_str(&image), &room->path, e);
-		room->owner = getpid();
-	} else {
-		snprintf(name, sizeof(name), "nopal:%s", provider);
-		fd = memfd_make(name, buf_as_str(&image));
-		if (fd < 0)
-			fd = runtime_fail(e,
-					  errno == EMFILE || errno == ENFILE || errno == ENOMEM
-						  ? NOPAL_NO_MEMORY
-						  : NOPAL_SYSTEM,
-					  "cannot make a memory file for the probes of '%s': %m",
-					  provider);
-	}
+	else
+		fd = make_backing(room, provider, buf_as_str(&image), flags, e);
 	buf_free(&image);
 	room->fd = fd < 0 ? -1 : fd;
 	return fd < 0 ? fd : 0;

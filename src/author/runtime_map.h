@@ -16,6 +16,9 @@
 
 struct probe_info;
 
+/* A flag beside those of nopal/runtime.h: NOPAL_RUNTIME_FILE, and a memfd if that fails. */
+#define ROOM_FILE_IF_POSSIBLE 0x80000000u
+
 /* What a user's handle points to. */
 struct nopal_probe {
 	const struct probe_info *info;

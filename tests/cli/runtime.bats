@@ -305,6 +305,33 @@ END
 	[ -z "$(ls "$BATS_TEST_TMPDIR/run")" ]
 }
 
+@test "perf records probes and their arguments where NOPAL_RUNTIME asks for files" {
+	need_program perf
+	need_tracing
+	export HOME=$BATS_TEST_TMPDIR XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run NOPAL_RUNTIME=file
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	start values 3
+	image=$(echo "$XDG_RUNTIME_DIR"/nopal-values-*.so)
+	perf buildid-cache --add "$image" && perf probe sdt_values:narrow ||
+		skip "perf cannot make events of probes on this machine"
+	perf record -q -e sdt_values:narrow -o "$HOME/data" -p "$pid" &
+	recorder=$!
+	sleep 1
+	echo >&7
+	wait "$pid" "$recorder" || true
+	perf probe -d sdt_values:narrow
+	run perf script -i "$HOME/data"
+	# perf script prints 1- and 2-byte numbers without their sign.
+	[[ "$output" == *"arg1=128 arg2=255 arg3=32768 arg4=65535 arg5=-2147483648 arg6=4294967295"* ]]
+	[[ "$output" == *"arg1=255 arg2=1 arg3=65535 arg4=1 arg5=-1 arg6=1"* ]]
+}
+
+@test "a memfd does where NOPAL_RUNTIME asks for a file that cannot be made" {
+	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/nowhere NOPAL_RUNTIME=file
+	start wait
+	readlink /proc/$pid/fd/* | grep -q memfd:nopal:waiting
+}
+
 @test "static programs and musl have run-time probes too" {
 	need_program cc
 	sources="$ROOT"/src/author/runtime*.c
