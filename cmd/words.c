@@ -2,6 +2,7 @@
 #include "words.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,14 +86,6 @@ int words_split(struct words *w, const char *text)
 	}
 	free(word);
 	return err;
-}
-
-bool words_have(const struct words *w, const char *word)
-{
-	for (size_t i = 0; i < w->count; i++)
-		if (!strcmp(w->list[i], word))
-			return true;
-	return false;
 }
 
 const char *words_last_with(const struct words *w, const char *prefix)

@@ -2,7 +2,6 @@
 #ifndef NOPAL_CMD_WORDS_H
 #define NOPAL_CMD_WORDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct words {
@@ -17,7 +16,6 @@ int words_add(struct words *w, const char *word);
 /* Add the words of a text as a shell would take them apart: quotes and backslashes, nothing else.
  * -EINVAL: an open quote. */
 int words_split(struct words *w, const char *text);
-bool words_have(const struct words *w, const char *word);
 /* The last word that starts with `prefix`: what follows the prefix, or NULL. */
 const char *words_last_with(const struct words *w, const char *prefix);
 

@@ -330,8 +330,3 @@ bool operand_call_arg(const struct arch *arch, unsigned n, struct operand *out)
 	out->value = arch->call_stack + (int64_t)(n - arch->call_reg_count) * arch->word;
 	return true;
 }
-
-void operand_call_retval(const struct arch *arch, struct operand *out)
-{
-	set_call_operand(arch, out, OPERAND_REG, arch->call_ret);
-}

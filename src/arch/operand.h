@@ -98,7 +98,5 @@ void operand_describe(const struct operand *o, const struct arch *arch, struct b
 /* The n-th (from 0) integer argument of a function, at its first instruction, by the usual calling
  * convention; false when it has no fixed place. */
 bool operand_call_arg(const struct arch *arch, unsigned n, struct operand *out);
-/* What a function returned, at the instruction it returned to. */
-void operand_call_retval(const struct arch *arch, struct operand *out);
 
 #endif

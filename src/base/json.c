@@ -107,9 +107,3 @@ void json_bool(struct json *j, bool value)
 	separate(j);
 	buf_text(j->out, value ? "true" : "false");
 }
-
-void json_raw(struct json *j, struct str text)
-{
-	separate(j);
-	buf_str(j->out, text);
-}

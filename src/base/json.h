@@ -21,6 +21,5 @@ void json_s64(struct json *j, int64_t value);
 void json_u64(struct json *j, uint64_t value);
 void json_hex(struct json *j, uint64_t value); /* "0x1f", a string */
 void json_bool(struct json *j, bool value);
-void json_raw(struct json *j, struct str text); /* already JSON */
 
 #endif

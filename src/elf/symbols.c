@@ -210,18 +210,6 @@ int symtab_read(const struct image *image, struct str path, struct str root, str
 	return 0;
 }
 
-int symtab_open(const char *path, struct str root, struct symtab **out, struct diag *d)
-{
-	struct image *image;
-	int err = image_open(path, &image, d);
-
-	if (err)
-		return err;
-	err = symtab_read(image, str_from(path), root, out, d);
-	image_close(image);
-	return err;
-}
-
 /* Handing symbols out. */
 
 static enum symbol_kind kind_of(const struct entry *e)
@@ -324,7 +312,8 @@ bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 	return false;
 }
 
-bool symtab_address_of(const struct symtab *t, uint64_t offset, uint64_t *address)
+/* Link-time address of an offset in the file, as the image's segments map it. */
+static bool address_of(const struct symtab *t, uint64_t offset, uint64_t *address)
 {
 	return image_address_of(&t->shape, offset, address);
 }
@@ -338,7 +327,7 @@ bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uin
 {
 	uint64_t address;
 
-	if (!symtab_address_of(t, offset, &address) || !symtab_at(t, address, out))
+	if (!address_of(t, offset, &address) || !symtab_at(t, address, out))
 		return false;
 	if (into)
 		*into = address - out->address;

@@ -22,12 +22,9 @@ struct symbol {
 struct symtab;
 
 /* `path`: where the image is, to find its debug file; `root` stands before /usr/lib/debug: "" or
- * "/proc/7/root". A file without symbols gives an empty
- * table. -ENOMEM, -EBADMSG. */
+ * "/proc/7/root". A file without symbols gives an empty table. -ENOMEM, -EBADMSG. */
 int symtab_read(const struct image *image, struct str path, struct str root, struct symtab **out,
 		struct diag *d);
-/* Open the image at `path`, read its symbols, close it. */
-int symtab_open(const char *path, struct str root, struct symtab **out, struct diag *d);
 void symtab_free(struct symtab *t); /* NULL is fine */
 
 /* The function at a link-time address: the one that contains it, or the one before it when that has
@@ -35,8 +32,7 @@ void symtab_free(struct symtab *t); /* NULL is fine */
 bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out);
 /* The same for an offset in the file. *into: bytes from the function's start; may be NULL. */
 bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uint64_t *into);
-/* Link-time address of an offset in the file, as the image's segments map it. */
-bool symtab_address_of(const struct symtab *t, uint64_t offset, uint64_t *address);
+/* Offset in the file of a link-time address, as the image's segments map it. */
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);
 
 /* Each symbol of that name; a non-zero result of `fn` ends it and is returned. */

@@ -84,7 +84,8 @@ static bool reads_back(const char *text, double value, unsigned size)
 	return strtod(text, NULL) == value;
 }
 
-void render_float(double value, unsigned size, struct buf *out)
+/* Shortest decimal text that reads back as the same float of `size` bytes; "inf", "-inf", "nan". */
+static void render_float(double value, unsigned size, struct buf *out)
 {
 	int most = size == 4 ? 9 : 17;
 	char text[40];

@@ -25,8 +25,6 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 /* A value as a part of a record: strings are in quotes. */
 void render_part(const struct renderer *r, const struct value *v, struct buf *out);
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
-/* Shortest decimal text that reads back as the same float of `size` bytes; "inf", "-inf", "nan". */
-void render_float(double value, unsigned size, struct buf *out);
 double float_of_bits(uint64_t bits, unsigned size);
 /* Bytes from a stranger: as they are, or escaped for a terminal. */
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);

@@ -37,7 +37,7 @@ bool parse_is(const struct parser *p, enum token_kind kind)
 	return p->token.kind == kind;
 }
 
-bool parse_is_word(const struct parser *p, const char *word)
+static bool is_word(const struct parser *p, const char *word)
 {
 	return p->token.kind == TOKEN_WORD && str_eq_text(p->token.text, word);
 }
@@ -140,10 +140,10 @@ static int parse_if(struct parser *p, struct stmt *s)
 		err = parse_expr(p, &s->value);
 	if (!err)
 		err = parse_inner_block(p, &s->body);
-	if (err || !parse_is_word(p, "else"))
+	if (err || !is_word(p, "else"))
 		return err;
 	err = parse_advance(p);
-	if (!err && parse_is_word(p, "if"))
+	if (!err && is_word(p, "if"))
 		return parse_statement(p, &s->other);
 	return err ? err : parse_inner_block(p, &s->other);
 }
@@ -153,7 +153,7 @@ static int parse_repeat(struct parser *p, struct stmt *s)
 {
 	int err;
 
-	s->kind = parse_is_word(p, "while") ? STMT_WHILE : STMT_UNROLL;
+	s->kind = is_word(p, "while") ? STMT_WHILE : STMT_UNROLL;
 	err = parse_advance(p);
 	if (!err)
 		err = parse_expr(p, &s->value);
@@ -229,9 +229,9 @@ static int parse_let(struct parser *p, struct stmt *s)
 /* jump = "break" | "continue" | "return" */
 static int parse_jump(struct parser *p, struct stmt *s)
 {
-	s->kind = parse_is_word(p, "break")	 ? STMT_BREAK
-		  : parse_is_word(p, "continue") ? STMT_CONTINUE
-						 : STMT_RETURN;
+	s->kind = is_word(p, "break")	   ? STMT_BREAK
+		  : is_word(p, "continue") ? STMT_CONTINUE
+					   : STMT_RETURN;
 	int err = parse_advance(p);
 
 	return err ? err : parse_semicolon(p);
@@ -288,7 +288,7 @@ static int parse_statement_here(struct parser *p, struct stmt *s)
 		return parse_inner_block(p, &s->body);
 	}
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
-		if (parse_is_word(p, keywords[i].word))
+		if (is_word(p, keywords[i].word))
 			return keywords[i].parse(p, s);
 	return parse_simple(p, s);
 }

@@ -31,7 +31,6 @@ int parse_pattern(struct parser *p, struct probe_spec **out);
 
 int parse_advance(struct parser *p);
 bool parse_is(const struct parser *p, enum token_kind kind);
-bool parse_is_word(const struct parser *p, const char *word);
 /* Take a token of this kind or say that `what` was expected. */
 int parse_expect(struct parser *p, enum token_kind kind, const char *what);
 int parse_enter(struct parser *p); /* one level deeper; -E2BIG with a message */

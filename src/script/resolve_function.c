@@ -6,54 +6,21 @@
 
 #define STACK_ARGUMENTS 8 /* of a function, behind those in registers */
 
-/* Where the tracing host keeps a register. */
-static int16_t saved_at(const struct arch *arch, uint8_t id)
-{
-	for (size_t i = 0; i < arch->reg_count; i++)
-		if (arch->regs[i].id == id && arch->regs[i].size == arch->word)
-			return arch->regs[i].saved_at;
-	return REG_NOT_SAVED;
-}
-
-static struct operand register_argument(const struct arch *arch, uint8_t id)
-{
-	return (struct operand){
-		.kind = OPERAND_REG,
-		.size = arch->word,
-		.reg = id,
-		.base = REG_NONE,
-		.index = REG_NONE,
-		.reg_at = saved_at(arch, id),
-		.raw = str_from(arch_reg_name(arch, id)),
-	};
-}
-
-static struct operand stack_argument(const struct arch *arch, unsigned n)
-{
-	return (struct operand){
-		.kind = OPERAND_MEM,
-		.size = arch->word,
-		.reg = REG_NONE,
-		.base = arch->sp,
-		.index = REG_NONE,
-		.base_at = saved_at(arch, arch->sp),
-		.value = arch->call_stack + (int64_t)n * arch->word,
-		.raw = STR("stack"),
-	};
-}
-
 /* Integer arguments of a function, as its calling convention has them at its first instruction. */
 static struct operand *call_operands(struct arena *a, const struct arch *arch, unsigned *count)
 {
-	unsigned in_regs = arch->call_reg_count;
-	unsigned all = in_regs + (arch->call_stack >= 0 ? STACK_ARGUMENTS : 0);
-	struct operand *o = arena_array(a, struct operand, all + 1u);
+	unsigned most = arch->call_reg_count + STACK_ARGUMENTS;
+	struct operand *list = arena_array(a, struct operand, most);
+	unsigned n = 0;
 
-	for (unsigned n = 0; o && n < all; n++)
-		o[n] = n < in_regs ? register_argument(arch, arch->call_regs[n])
-				   : stack_argument(arch, n - in_regs);
-	*count = o ? all : 0;
-	return o;
+	for (; list && n < most && operand_call_arg(arch, n, &list[n]); n++) {
+		struct operand *o = &list[n];
+
+		o->raw = o->kind == OPERAND_REG ? str_from(arch_reg_name(arch, o->reg))
+						: STR("stack");
+	}
+	*count = n;
+	return list;
 }
 
 static struct str function_probe_name(const struct search *q, const struct found_function *f,

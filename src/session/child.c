@@ -241,7 +241,8 @@ int child_release(struct child *c, struct diag *d)
 	return 0;
 }
 
-bool child_gone(struct child *c)
+/* Does not wait. */
+static bool has_ended(struct child *c)
 {
 	if (!c->pid || c->gone || c->stopped)
 		return c->gone;
@@ -256,7 +257,7 @@ void child_end(struct child *c)
 	kill(c->pid, c->stopped ? SIGKILL : SIGTERM);
 	if (c->stopped)
 		waitpid(c->pid, &c->status, 0);
-	for (int i = 0; !c->stopped && i < 100 && !child_gone(c); i++)
+	for (int i = 0; !c->stopped && i < 100 && !has_ended(c); i++)
 		poll(NULL, 0, 10);
 	c->stopped = false;
 }

@@ -21,8 +21,6 @@ int child_start(const char *command, struct child *out, struct diag *d);
  * them can be found. Where the host's CPU is not known it stays where it is. */
 int child_run_to_entry(struct child *c, struct diag *d);
 int child_release(struct child *c, struct diag *d);
-/* Has it ended? Does not wait. */
-bool child_gone(struct child *c);
 /* Ask it to end (SIGTERM) if it has not yet, and reap it if it does so within a second. */
 void child_end(struct child *c);
 

@@ -10,7 +10,7 @@
 
 static const struct str types[] = {{"usdt:", 5}, {"U:", 2}};
 
-bool pattern_has_type(struct str text)
+static bool has_type(struct str text)
 {
 	return str_starts(text, types[0]) || str_starts(text, types[1]);
 }
@@ -96,7 +96,7 @@ int pattern_parse(struct str text, struct arena *a, struct find_query *out, stru
 	unsigned count;
 	int err;
 
-	if (pattern_has_type(body)) {
+	if (has_type(body)) {
 		size_t cut = (size_t)str_index(body, ':') + 1;
 
 		body = str_of(body.ptr + cut, body.len - cut);

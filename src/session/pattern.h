@@ -7,8 +7,6 @@
 
 /* Text -> query; its parts live in `a`. -EINVAL with a message. */
 int pattern_parse(struct str text, struct arena *a, struct find_query *out, struct diag *d);
-/* Does the text begin like a pattern ("usdt:", "U:")? */
-bool pattern_has_type(struct str text);
 /* One part, quoted when a script would read it otherwise. */
 void pattern_quote(struct str part, struct buf *out);
 

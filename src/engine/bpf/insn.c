@@ -122,11 +122,6 @@ void code_alu32(struct code *c, int op, int dst, int src)
 	add(c, (uint8_t)(BPF_ALU | BPF_X | op), dst, src, 0, 0);
 }
 
-void code_alu32_imm(struct code *c, int op, int dst, int32_t value)
-{
-	add(c, (uint8_t)(BPF_ALU | BPF_K | op), dst, 0, 0, value);
-}
-
 static uint8_t width(int bytes)
 {
 	return bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;

@@ -11,14 +11,6 @@ struct entry {
 	uint32_t clause;
 };
 
-bool clause_uses_arg(const struct clause *c, uint32_t arg)
-{
-	for (uint32_t i = 0; i < c->insn_count; i++)
-		if (c->code[i].op == OP_ARG && c->code[i].imm == arg)
-			return true;
-	return false;
-}
-
 uint32_t unit_file_end(const struct unit *u, uint32_t at)
 {
 	uint32_t end = at + 1;

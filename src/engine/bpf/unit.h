@@ -57,7 +57,5 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	       struct diag *d);
 /* The site behind the last one in the file of site `at`. */
 uint32_t unit_file_end(const struct unit *u, uint32_t at);
-/* Does the clause read this probe argument anywhere? */
-bool clause_uses_arg(const struct clause *c, uint32_t arg);
 
 #endif
