@@ -52,6 +52,27 @@ instructions() {
 	done
 }
 
+# gdb knows no %r8b, and then none of the arguments; SystemTap extends the sign of %eax, not of %al.
+@test "a value of one byte has the register's 32-bit name" {
+	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
+	for cc in $(installed gcc clang g++ clang++); do
+		for opt in -O0 -O2; do
+			compile $cc $opt -c -o byte.o <<-'END'
+				#include <nopal/sdt.h>
+				void f(char a, char b, char c, signed char d, unsigned char e, char g, char h, char i, short s)
+				{
+					NOPAL_PROBE(p, n, a, b, c, d, e, g, h, i, (signed char)(a + b), s);
+				}
+			END
+			operands=$(readelf -n byte.o | grep -o '[-0-9]*@[^ ]*')
+			echo "$cc $opt: $operands"
+			[ "$(grep -cE '^-?1@%(e[a-ds][xip]|edi|ebp|r[0-9]+d)$' <<<"$operands")" -ge 9 ]
+			[ "$(grep -cE '@%([a-d][lh]|..l|r[0-9]+[bl])$' <<<"$operands")" = 0 ]
+			grep -qE -- '-2@%(..|r[0-9]+w)$' <<<"$operands"
+		done
+	done
+}
+
 @test "the site is a 1-byte nop and a 10-byte nop; NOPAL_SDT_SHORT_NOP: the 1-byte nop" {
 	[ "$(uname -m)" = x86_64 ] || skip "looks at x86-64 code"
 	for define in -DNONE -DNOPAL_SDT_SHORT_NOP; do
