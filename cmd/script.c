@@ -61,13 +61,29 @@ struct command_line {
 	bool list, info, help, version;
 };
 
-static bool parse_format(const char *text, struct command_line *line)
+/* Options with a value. All give 0, or the usage error's exit code. */
+
+static int take_pid(const char *text, struct command_line *line)
 {
-	line->run.options.format = !strcmp(text, "json") ? NOPAL_JSON : NOPAL_TEXT;
-	return !strcmp(text, "json") || !strcmp(text, "text");
+	long pid;
+
+	if (!parse_number(text, 1, &pid))
+		return usage_error("", "-p takes a process id, not '%s'", text);
+	line->run.options.pid = (pid_t)pid;
+	return 0;
 }
 
-static bool parse_buffering(const char *text, struct command_line *line)
+static int take_format(const char *text, struct command_line *line)
+{
+	bool json = !strcmp(text, "json");
+
+	if (!json && strcmp(text, "text"))
+		return usage_error("", "-f takes text or json, not '%s'", text);
+	line->run.options.format = json ? NOPAL_JSON : NOPAL_TEXT;
+	return 0;
+}
+
+static int take_buffering(const char *text, struct command_line *line)
 {
 	static const char *const names[] = {
 		[BUFFER_LINE] = "line", [BUFFER_FULL] = "full", [BUFFER_NONE] = "none"};
@@ -75,13 +91,13 @@ static bool parse_buffering(const char *text, struct command_line *line)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(text, names[i])) {
 			line->run.buffering = (enum buffering)i;
-			return true;
+			return 0;
 		}
-	return false;
+	return usage_error("", "-B takes line, full or none, not '%s'", text);
 }
 
 /* "4M", "64K", "65536". */
-static bool parse_size(const char *text, size_t *out)
+static int take_ring_size(const char *text, struct command_line *line)
 {
 	char *end;
 	unsigned long long value;
@@ -92,34 +108,22 @@ static bool parse_size(const char *text, size_t *out)
 	shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 	if (errno || end == text || *text == '-' || end[shift ? 1 : 0] || !value ||
 	    value > (1ULL << 32 >> shift))
-		return false;
-	*out = (size_t)value << shift;
-	return true;
+		return usage_error("", "--ring-size takes bytes, not '%s'", text);
+	line->run.options.ring_bytes = (size_t)value << shift;
+	return 0;
 }
 
-/* 0, or the usage error's exit code. */
 static int take_option(int option, const char *arg, struct command_line *line)
 {
 	struct nopal_trace_options *options = &line->run.options;
-	long pid;
 
 	switch (option) {
 	case 'e': line->script = arg; return 0;
-	case 'p':
-		if (!parse_number(arg, 1, &pid))
-			return usage_error("", "-p takes a process id, not '%s'", arg);
-		options->pid = (pid_t)pid;
-		return 0;
+	case 'p': return take_pid(arg, line);
 	case 'c': options->command = arg; return 0;
 	case 'o': line->run.output = arg; return 0;
-	case 'f':
-		return parse_format(arg, line)
-			       ? 0
-			       : usage_error("", "-f takes text or json, not '%s'", arg);
-	case 'B':
-		return parse_buffering(arg, line)
-			       ? 0
-			       : usage_error("", "-B takes line, full or none, not '%s'", arg);
+	case 'f': return take_format(arg, line);
+	case 'B': return take_buffering(arg, line);
 	case 'q': line->run.quiet = true; return 0;
 	case 'v': options->verbose = true; return 0;
 	case 'l': line->list = true; return 0;
@@ -130,10 +134,7 @@ static int take_option(int option, const char *arg, struct command_line *line)
 	case OPT_UNSAFE: options->unsafe = true; return 0;
 	case OPT_NO_WARNINGS: line->run.no_warnings = true; return 0;
 	case OPT_DUMP: line->run.dump = arg; return 0;
-	case OPT_RING:
-		return parse_size(arg, &options->ring_bytes)
-			       ? 0
-			       : usage_error("", "--ring-size takes bytes, not '%s'", arg);
+	case OPT_RING: return take_ring_size(arg, line);
 	case OPT_INFO: line->info = true; return 0;
 	case OPT_IGNORED: return 0;
 	default: return usage_error("", "the command line could not be understood");

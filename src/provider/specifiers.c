@@ -327,6 +327,22 @@ static int take_type_name(struct provider_parser *p, struct specifiers *s)
 	return parser_advance(p);
 }
 
+/* One word at hand. `row` is its row in words, or -1: a typedef's name. */
+static int take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
+{
+	if (row < 0)
+		return take_type_name(p, s);
+	switch (words[row].kind) {
+	case WORD_TAG: return parse_tagged(p, (enum ctype_kind)words[row].value, s->type);
+	case WORD_TYPE: return add_type_word(p, words[row].value, sum);
+	case WORD_STORAGE: return take_storage(p, s);
+	case WORD_SKIP_ARGS: return parse_attributes(p);
+	case WORD_QUALIFIER: s->type->qualifiers |= words[row].value; break;
+	case WORD_SKIP: break;
+	}
+	return parser_advance(p);
+}
+
 /* specifiers = { type word | qualifier | storage | tagged | typedef name | attribute } */
 int parse_specifiers(struct provider_parser *p, struct specifiers *out)
 {
@@ -350,21 +366,7 @@ int parse_specifiers(struct provider_parser *p, struct specifiers *out)
 					   STR_FMT(p->tok.text), STR_FMT(out->at));
 		}
 		named |= kind == WORD_TAG;
-		if (i < 0)
-			err = take_type_name(p, out);
-		else if (kind == WORD_TAG)
-			err = parse_tagged(p, (enum ctype_kind)words[i].value, out->type);
-		else if (kind == WORD_TYPE)
-			err = add_type_word(p, words[i].value, &sum);
-		else if (kind == WORD_STORAGE)
-			err = take_storage(p, out);
-		else if (kind == WORD_SKIP_ARGS)
-			err = parse_attributes(p);
-		else {
-			if (kind == WORD_QUALIFIER)
-				out->type->qualifiers |= words[i].value;
-			err = parser_advance(p);
-		}
+		err = take_specifier(p, out, i, &sum);
 	}
 	if (err)
 		return err;

@@ -60,6 +60,24 @@ static void json_number(struct json *j, const char *key, int64_t value)
 	json_s64(j, value);
 }
 
+static void json_flag(struct json *j, const char *key, bool value)
+{
+	json_key(j, key);
+	json_bool(j, value);
+}
+
+/* What the program or a provider file tells of an argument. */
+static void json_description(struct json *j, const struct nopal_arg *arg)
+{
+	json_optional(j, "name", arg->name);
+	json_optional(j, "type", arg->type);
+	json_optional(j, "source", arg->source);
+	if (arg->name || arg->type || arg->source)
+		json_flag(j, "string", arg->is_string);
+	if (arg->length >= 0)
+		json_number(j, "length_argument", arg->length);
+}
+
 static void json_arg(struct json *j, const struct nopal_arg *arg)
 {
 	static const char *const kinds[] = {
@@ -70,20 +88,10 @@ static void json_arg(struct json *j, const struct nopal_arg *arg)
 	};
 
 	json_open(j, '{');
-	json_optional(j, "name", arg->name);
-	json_optional(j, "type", arg->type);
-	json_optional(j, "source", arg->source);
-	if (arg->name || arg->type || arg->source) {
-		json_key(j, "string");
-		json_bool(j, arg->is_string);
-	}
-	if (arg->length >= 0)
-		json_number(j, "length_argument", arg->length);
+	json_description(j, arg);
 	json_number(j, "size", arg->size);
-	json_key(j, "signed");
-	json_bool(j, arg->is_signed);
-	json_key(j, "float");
-	json_bool(j, arg->is_float);
+	json_flag(j, "signed", arg->is_signed);
+	json_flag(j, "float", arg->is_float);
 	json_key(j, "kind");
 	json_text(j, kinds[arg->kind]);
 	json_optional(j, "register", arg->reg);

@@ -12,56 +12,40 @@
 #define SLEEPABLE	       (1u << 4) /* BPF_F_SLEEPABLE */
 #define FUNC_GET_ATTACH_COOKIE 174
 
-static bool loads(enum bpf_prog_type type, uint32_t attach_type, uint32_t flags, int helper)
+/* Close what the kernel gave; it gave nothing when `fd` is negative. */
+static bool was_given(int fd)
 {
-	struct kernel_program p = {.type = type, .attach_type = attach_type, .flags = flags};
-	struct bpf_insn *insns = NULL;
-	struct code c;
-	int fd = -ENOMEM;
-
-	code_init(&c);
-	if (helper)
-		code_call(&c, helper);
-	code_const(&c, R0, 0);
-	code_exit(&c);
-	if (!code_finish(&c, &insns, &p.count)) {
-		p.insns = insns;
-		fd = kernel_program_load(&p);
-	}
-	free(insns);
-	code_free(&c);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0;
 }
 
-/* Linking nothing fails everywhere; a kernel that knows the link refuses the file, not the type. */
-static bool has_multi(void)
+/* Load the code, which is freed, behind `return 0`. A descriptor or -errno. */
+static int load(struct code *c, struct kernel_program p)
 {
-	struct code c;
 	struct bpf_insn *insns = NULL;
-	struct kernel_program p = {.type = BPF_PROG_TYPE_KPROBE,
-				   .attach_type = KERNEL_ATTACH_UPROBE_MULTI};
-	uint64_t offset = 0;
-	struct kernel_uprobes u = {.path = "/", .offsets = &offset, .count = 1};
-	int fd = -ENOMEM, link = -EINVAL;
+	int fd = -ENOMEM;
 
-	code_init(&c);
-	code_const(&c, R0, 0);
-	code_exit(&c);
-	if (!code_finish(&c, &insns, &p.count)) {
+	code_const(c, R0, 0);
+	code_exit(c);
+	if (!code_finish(c, &insns, &p.count)) {
 		p.insns = insns;
 		fd = kernel_program_load(&p);
 	}
-	if (fd >= 0) {
-		link = kernel_link_uprobes(fd, &u); /* "/" is no regular file: EBADF */
-		close(fd);
-	}
-	if (link >= 0)
-		close(link);
 	free(insns);
-	code_free(&c);
-	return link >= 0 || link == -EBADF;
+	code_free(c);
+	return fd;
+}
+
+/* An empty program, or one that calls one helper. */
+static bool loads(enum bpf_prog_type type, uint32_t flags, int helper)
+{
+	struct code c;
+
+	code_init(&c);
+	if (helper)
+		code_call(&c, helper);
+	return was_given(load(&c, (struct kernel_program){.type = type, .flags = flags}));
 }
 
 static bool ask_uprobe(void)
@@ -69,18 +53,34 @@ static bool ask_uprobe(void)
 	return !access("/sys/bus/event_source/devices/uprobe/type", R_OK);
 }
 
+/* Linking nothing fails everywhere; a kernel that knows the link refuses the file, not the type. */
+static bool ask_multi(void)
+{
+	struct kernel_program p = {.type = BPF_PROG_TYPE_KPROBE,
+				   .attach_type = KERNEL_ATTACH_UPROBE_MULTI};
+	uint64_t offset = 0;
+	struct kernel_uprobes u = {.path = "/", .offsets = &offset, .count = 1};
+	int fd, link = -EINVAL;
+	struct code c;
+
+	code_init(&c);
+	fd = load(&c, p);
+	if (fd >= 0)
+		link = kernel_link_uprobes(fd, &u); /* "/" is no regular file: EBADF */
+	was_given(fd);
+	return was_given(link) || link == -EBADF;
+}
+
 static bool ask_sleepable(void)
 {
-	return loads(BPF_PROG_TYPE_KPROBE, 0, SLEEPABLE, 0);
+	return loads(BPF_PROG_TYPE_KPROBE, SLEEPABLE, 0);
 }
 
 /* A loop that nothing else ends. */
 static bool ask_may_goto(void)
 {
-	struct kernel_program p = {.type = BPF_PROG_TYPE_KPROBE};
-	struct bpf_insn *insns = NULL;
 	struct code c;
-	int fd = -ENOMEM, again, end;
+	int again, end;
 
 	code_init(&c);
 	again = code_label(&c);
@@ -89,22 +89,12 @@ static bool ask_may_goto(void)
 	code_may_goto(&c, end);
 	code_jump(&c, again);
 	code_bind(&c, end);
-	code_const(&c, R0, 0);
-	code_exit(&c);
-	if (!code_finish(&c, &insns, &p.count)) {
-		p.insns = insns;
-		fd = kernel_program_load(&p);
-	}
-	free(insns);
-	code_free(&c);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 }
 
 static bool ask_cookie(void)
 {
-	return loads(BPF_PROG_TYPE_KPROBE, 0, 0, FUNC_GET_ATTACH_COOKIE);
+	return loads(BPF_PROG_TYPE_KPROBE, 0, FUNC_GET_ATTACH_COOKIE);
 }
 
 static bool ask_ref_ctr(void)
@@ -116,16 +106,13 @@ static bool ask_ring(void)
 {
 	struct kernel_map m = {.type = BPF_MAP_TYPE_RINGBUF,
 			       .max_entries = (uint32_t)sysconf(_SC_PAGESIZE)};
-	int fd = kernel_map_create(&m);
 
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return was_given(kernel_map_create(&m));
 }
 
 static bool ask_run(void)
 {
-	return loads(BPF_PROG_TYPE_SYSCALL, 0, SLEEPABLE, 0);
+	return loads(BPF_PROG_TYPE_SYSCALL, SLEEPABLE, 0);
 }
 
 /* Kernels since 6.18 make a call of a probed 5-byte nop, and the first of them let that call
@@ -148,7 +135,7 @@ static const struct {
 	const char *means;
 } table[FEATURE_COUNT_] = {
 	[FEATURE_UPROBE] = {"uprobe", ask_uprobe, "probes in user programs"},
-	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", has_multi, "one link for any number of sites"},
+	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", ask_multi, "one link for any number of sites"},
 	[FEATURE_SLEEPABLE] = {"sleepable", ask_sleepable, "reads pages that are not resident"},
 	[FEATURE_COOKIE] = {"cookie", ask_cookie, "one program for different sites"},
 	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "raises semaphores"},

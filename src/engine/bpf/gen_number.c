@@ -120,27 +120,32 @@ void gen_number(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-/* IEEE bits in R1 to an integer: value = mantissa * 2^(exponent - bias - width), towards zero.
- * R2: exponent, R3: mantissa with its leading one, R4: sign. */
-void gen_float_to_int(struct gen *g, const struct insn *in)
+/* IEEE bits in R1, taken apart: R2 exponent, R3 mantissa with its leading one, R4 sign. */
+static void split_float(struct gen *g, bool wide, int mantissa)
 {
-	bool wide = in->imm == 8;
-	int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127, exponent = wide ? 0x7ff : 0xff;
-	int zero = code_label(g->code), large = code_label(g->code), sign = code_label(g->code);
-	int done = code_label(g->code), bad = code_label(g->code);
-
-	gen_get(g, R1, in->a);
 	code_mov(g->code, R4, R1);
 	code_alu_imm(g->code, BPF_RSH, R4, wide ? 63 : 31);
 	code_alu_imm(g->code, BPF_AND, R4, 1);
 	code_mov(g->code, R2, R1);
 	code_alu_imm(g->code, BPF_RSH, R2, mantissa);
-	code_alu_imm(g->code, BPF_AND, R2, exponent);
+	code_alu_imm(g->code, BPF_AND, R2, wide ? 0x7ff : 0xff);
 	code_mov(g->code, R3, R1);
 	code_alu_imm(g->code, BPF_LSH, R3, 64 - mantissa);
 	code_alu_imm(g->code, BPF_RSH, R3, 64 - mantissa);
 	code_const(g->code, R5, INT64_C(1) << mantissa);
 	code_alu(g->code, BPF_OR, R3, R5);
+}
+
+/* value = mantissa * 2^(exponent - bias - width), towards zero, in the registers of split_float. */
+void gen_float_to_int(struct gen *g, const struct insn *in)
+{
+	bool wide = in->imm == 8;
+	int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127;
+	int zero = code_label(g->code), large = code_label(g->code), sign = code_label(g->code);
+	int done = code_label(g->code), bad = code_label(g->code);
+
+	gen_get(g, R1, in->a);
+	split_float(g, wide, mantissa);
 	code_jump_imm(g->code, BPF_JLT, R2, bias, zero);
 	code_jump_imm(g->code, BPF_JGE, R2, bias + 63, bad);
 	code_jump_imm(g->code, BPF_JGE, R2, bias + mantissa, large);
