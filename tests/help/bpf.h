@@ -120,6 +120,9 @@ struct make {
 
 static const struct type int_type = {.kind = TYPE_INT, .size = 8, .is_signed = true};
 static const struct type str_type = {.kind = TYPE_STR, .size = 64};
+static const struct type none = {.kind = TYPE_NONE};
+static const struct type counter = {.kind = TYPE_COUNT};
+static const struct field reg0[] = {{0, SLOT_NO}}, slot0[] = {{REG_NO, 0}};
 
 static inline struct make *make_new(void)
 {
@@ -213,6 +216,26 @@ static inline int64_t make_format(struct make *m, enum format_kind kind, const s
 	m->formats[m->p.format_count] = (struct format){
 		.kind = kind, .text = STR("x"), .fields = fields, .field_count = count};
 	return m->p.format_count++;
+}
+
+/* Emit the fields, as printf() would. */
+static inline void make_print(struct make *m, const struct type *types, const struct field *fields,
+			      unsigned count)
+{
+	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, types, count),
+	    .field_count = (uint8_t)count, .fields = fields);
+}
+
+/* One program that counts at `int`, for what is about attaching. */
+static inline struct make *make_counter(const struct target *t)
+{
+	struct make *m = make_new();
+
+	make_clause(m, 1);
+	make_site(m, t, "int", "-4@%edi 8@%rsi");
+	make_map(m, none, counter, 1);
+	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
+	return m;
 }
 
 /* ---- an engine that runs it */
@@ -382,5 +405,38 @@ static inline void assert_map(struct run *r, uint32_t map, const char *want)
 		show_messages(&(r));                                                   \
 		assert_int_equal(err_, 0);                                             \
 	} while (0)
+
+/* ---- clauses that need no traced program: BEGIN, run by the kernel on demand */
+
+/* Run the only clause of `m`, a BEGIN; the records as text. */
+static inline void assert_run(struct make *m, const char *want)
+{
+	struct run r;
+
+	EXPECT_START(r, m, 0);
+	for (uint32_t i = 0; i < m->p.clause_count; i++)
+		assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, i, &r.d), 0);
+	assert_string_equal(run_text(&r), want);
+	run_stop(&r);
+}
+
+static inline struct make *make_begin(uint32_t regs)
+{
+	struct make *m = make_new();
+
+	make_clause(m, regs);
+	make_place(m, ATTACH_BEGIN);
+	return m;
+}
+
+/* d = value, by way of a map: the verifier then knows nothing of it. */
+static inline void add_unknown(struct make *m, uint16_t d, int64_t value)
+{
+	uint16_t map = make_map(m, none, int_type, 1);
+
+	ADD(m, .op = OP_CONST, .d = d, .imm = value);
+	ADD(m, .op = OP_MAP_SET, .s = SLOT_NO, .map = map, .a = d);
+	ADD(m, .op = OP_MAP_GET, .d = d, .s = SLOT_NO, .map = map);
+}
 
 #endif

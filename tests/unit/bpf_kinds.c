@@ -1,19 +1,10 @@
 /* The BPF engine at other places than probes in programs: returns, tracepoints, clocks; stacks; and
  * what a run can do while it goes on. */
-#include "help/bpf.h"
-
 #include <poll.h>
 
-static const struct type none = {.kind = TYPE_NONE};
-static const struct type counter = {.kind = TYPE_COUNT};
-static const struct type unsigned_type = {.kind = TYPE_INT, .size = 8};
-static const struct field reg0[] = {{0, SLOT_NO}}, slot0[] = {{REG_NO, 0}};
+#include "help/bpf.h"
 
-static void add_print(struct make *m, const struct type *type, const struct field *fields)
-{
-	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, type, 1), .field_count = 1,
-	    .fields = fields);
-}
+static const struct type unsigned_type = {.kind = TYPE_INT, .size = 8};
 
 static int register_id(const char *name)
 {
@@ -33,11 +24,11 @@ static void returns_give_their_value(void **state)
 	make_clause(m, 1);
 	make_site(m, &t, "twice", "")->kind = ATTACH_URETPROBE;
 	ADD(m, .op = OP_REG, .d = 0, .imm = register_id("rax"));
-	add_print(m, &int_type, reg0);
+	make_print(m, &int_type, reg0, 1);
 	make_clause(m, 1);
 	make_site(m, &t, "twice", "");
 	ADD(m, .op = OP_REG, .d = 0, .imm = register_id("rdi"));
-	add_print(m, &int_type, reg0);
+	make_print(m, &int_type, reg0, 1);
 	EXPECT_START(r, m, 0);
 	target_tell(&t, "twice 21");
 	target_tell(&t, "twice -4");
@@ -60,7 +51,7 @@ static void the_address_is_the_sites(void **state)
 	make_clause(m, 2);
 	make_site(m, &t, "int", "-4@%edi 8@%rsi");
 	ADD(m, .op = OP_BUILTIN, .d = 0, .imm = BUILTIN_IP);
-	add_print(m, &unsigned_type, reg0);
+	make_print(m, &unsigned_type, reg0, 1);
 	EXPECT_START(r, m, 0);
 	target_tell(&t, "int 1");
 	snprintf(want, sizeof(want), "%lld;", (long long)target_tell(&t, "where"));
@@ -90,11 +81,11 @@ static void tracepoints_have_fields(void **state)
 	ADD(m, .op = OP_NE, .d = 2, .a = 0, .b = 1);
 	ADD(m, .op = OP_JUMP_IF, .a = 2, .imm = 6);
 	ADD(m, .op = OP_FIELD_STR, .s = 0, .imm = 8, .size = 0);
-	add_print(m, &name, slot0);
+	make_print(m, &name, slot0, 1);
 	ADD(m, .op = OP_FIELD, .d = 0, .imm = 12, .size = 4, .is_signed = true);
 	ADD(m, .op = OP_EQ, .d = 0, .a = 0, .b = 1);
 	ADD(m, .op = OP_JUMP_NOT, .a = 0, .imm = 10);
-	add_print(m, &int_type, reg0);
+	make_print(m, &int_type, reg0, 1);
 	EXPECT_START(r, m, 0);
 	snprintf(want, sizeof(want), "'%s';1;", t.path);
 	target_tell(&t, "exec");
@@ -155,7 +146,7 @@ static void user_stacks_begin_at_the_site(void **state)
 	make_site(m, &t, "int", "-4@%edi 8@%rsi");
 	make_slot(m, stack);
 	ADD(m, .op = OP_USTACK, .s = 0);
-	add_print(m, &stack, slot0);
+	make_print(m, &stack, slot0, 1);
 	EXPECT_START(r, m, 0);
 	target_tell(&t, "int 1");
 	assert_int_equal(engine_bpf.drain(r.e, 0, take_stack, &r), 1);
@@ -209,7 +200,7 @@ static void the_reader_is_woken_at_the_watermark(void **state)
 	make_clause(m, 1);
 	make_site(m, &t, "int", "-4@%edi 8@%rsi");
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
-	add_print(m, &int_type, reg0);
+	make_print(m, &int_type, reg0, 1);
 	make_clause(m, 1);
 	make_site(m, &t, "other", "-4@%eax");
 	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_TIME, NULL, 0));
