@@ -12,8 +12,8 @@
  *	providerDestroy(p);
  *
  * providerLoad() and providerUnload() return 0, or -1 with the reason in `error` and its number in
- * `errno`. A program that includes <errno.h> writes `error_number` for the latter, because errno is
- * a macro there. Probes may also be added to a loaded provider, and are there after the next
+ * `errno`. A program that includes <errno.h>, where errno is a macro, asks providerErrorNumber().
+ * Probes may also be added to a loaded provider, and are there after the next
  * providerLoad(). providerDestroy() unloads. */
 #ifndef LIBSTAPSDT_H
 #define LIBSTAPSDT_H
@@ -71,16 +71,19 @@ typedef struct SDTProbeList_ {
 typedef struct SDTProvider {
 	char *name;
 	SDTProbeList_t *probes; /* the newest first */
-	__extension__ union {
-		SDTError_t errno;
-		SDTError_t error_number;
-	};
+	SDTError_t errno;
 	char *error; /* NULL: none */
 	void *_handle;
 	char *_filename;
 	int _memfd;
 	MemFDOption_t _use_memfd;
 } SDTProvider_t;
+
+/* The field `errno`, for programs that cannot name it. */
+static __inline__ SDTError_t providerErrorNumber(const SDTProvider_t *provider)
+{
+	return provider->errno;
+}
 #pragma pop_macro("errno")
 
 SDTProvider_t *providerInit(const char *name);

@@ -34,14 +34,14 @@ static void forget_error(SDTProvider_t *p)
 {
 	free(p->error);
 	p->error = NULL;
-	p->error_number = noError;
+	p->errno = noError;
 }
 
 static int fail(SDTProvider_t *p, SDTError_t number, const char *text)
 {
 	free(p->error);
 	p->error = strdup(text);
-	p->error_number = number;
+	p->errno = number;
 	return -1;
 }
 
@@ -56,7 +56,7 @@ SDTProvider_t *providerInit(const char *name)
 		free(p);
 		return NULL;
 	}
-	p->shown.error_number = noError;
+	p->shown.errno = noError;
 	p->shown._memfd = -1;
 	p->shown._use_memfd = memfd_enabled;
 	return &p->shown;

@@ -10,7 +10,17 @@
 #define CHECK(x) _Static_assert(x, #x)
 #endif
 
-#define NEW_number    error_number
+/* <errno.h> is as it was, and the field can be asked for. */
+int main(void)
+{
+	SDTProvider_t provider = {0};
+
+	provider.error = NULL;
+	return errno + providerErrorNumber(&provider);
+}
+
+#undef errno
+#define NEW_number    errno
 #define NEW_name      name
 #define NEW_probes    probes
 #define NEW_error     error
@@ -41,7 +51,3 @@ CHECK(noarg == 0 && uint8 == 1 && int8 == -1 && uint16 == 2 && int16 == -2);
 CHECK(uint32 == 4 && int32 == -4 && uint64 == 8 && int64 == -8);
 CHECK(memfd_disabled == 0 && memfd_enabled == 1 && MAX_ARGUMENTS == 6);
 
-int main(void)
-{
-	return errno;
-}
