@@ -50,4 +50,3 @@ CHECK(sharedLibraryOpenError == 2 && symbolLoadingError == 3 && sharedLibraryClo
 CHECK(noarg == 0 && uint8 == 1 && int8 == -1 && uint16 == 2 && int16 == -2);
 CHECK(uint32 == 4 && int32 == -4 && uint64 == 8 && int64 == -8);
 CHECK(memfd_disabled == 0 && memfd_enabled == 1 && MAX_ARGUMENTS == 6);
-
