@@ -28,7 +28,7 @@ struct config_row {
 #define FACT(field) offsetof(struct script_facts, field)
 
 static const struct config_row rows[] = {
-	{{"max_strlen", "strlen"}, VALUE_NUMBER, 1, 65536, FACT(max_strlen)},
+	{{"max_strlen", "strlen"}, VALUE_NUMBER, 1, PROGRAM_MAX_TEXT, FACT(max_strlen)},
 	{{"max_map_keys", "map_keys_max"}, VALUE_NUMBER, 1, 16777216, FACT(max_map_keys)},
 	{{"max_probes"}, VALUE_NUMBER, 1, 1048576, FACT(max_probes)},
 	{{"perf_rb_pages"}, VALUE_NUMBER, 1, 1048576, FACT(ring_pages)},
@@ -190,7 +190,7 @@ int config_apply(struct script *s, struct diag *d)
 	static const char *const prefixes[] = {"BPFTRACE_", "NOPAL_"};
 	int err = 0;
 
-	s->facts.max_strlen = given(s->options.max_strlen, 1024);
+	s->facts.max_strlen = s->options.max_strlen;
 	s->facts.max_map_keys = given(s->options.max_map_keys, 4096);
 	s->facts.max_probes = given(s->options.max_probes, 1024);
 	s->options.ustack_depth = given(s->options.ustack_depth, 127);
@@ -205,5 +205,7 @@ int config_apply(struct script *s, struct diag *d)
 				if (apply_environment(s, &rows[i], prefixes[p], rows[i].names[n],
 						      d))
 					err = -EINVAL;
+	s->facts.most_strlen = given(s->facts.max_strlen, PROGRAM_MAX_TEXT);
+	s->facts.max_strlen = given(s->facts.max_strlen, 1024);
 	return err;
 }

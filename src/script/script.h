@@ -56,7 +56,9 @@ struct script_source script_source_machine(struct finder *f);
 
 /* The settings in force after parsing, and what the session must know of the script. */
 struct script_facts {
-	uint32_t max_strlen, max_map_keys, max_probes, ring_pages;
+	uint32_t max_strlen;  /* bytes of a string of which the script gives no length */
+	uint32_t most_strlen; /* ... and of one of which it does */
+	uint32_t max_map_keys, max_probes, ring_pages;
 	bool print_maps_on_exit;
 	bool only_begin_end;	  /* nothing but BEGIN and END: the run is over when they are */
 	bool uses_stacks;	  /* ustack, usym: processes must be remembered while they live */

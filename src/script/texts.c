@@ -3,16 +3,38 @@
 
 #include "script/values.h"
 
+/* The limit of str(p, n) and buf(p, n): a constant n may be beyond what strings have unasked. A
+ * negative one is as good as none, for scripts that were written for bpftrace. */
+static uint32_t text_most(const struct script_facts *f, const struct expr *e)
+{
+	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
+
+	return n && n->is_const && (int64_t)n->value >= 0 ? f->most_strlen : f->max_strlen;
+}
+
 /* How many bytes str(p, n) and buf(p, n) may give: n when it is constant, never more than the
  * limit. */
 static uint64_t text_bytes(const struct check *c, const struct expr *e)
 {
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
-	uint64_t most = c->s->facts.max_strlen;
+	uint64_t most = text_most(&c->s->facts, e);
 
 	if (!n || !n->is_const || n->value > most)
 		return most;
 	return n->value;
+}
+
+static int check_length(struct check *c, const struct expr *e)
+{
+	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
+
+	if (!n || !n->is_const || (int64_t)n->value <= (int64_t)PROGRAM_MAX_TEXT)
+		return 0;
+	check_error(c, n, "too-long", "'%s' gives at most %u bytes", e->function->name,
+		    PROGRAM_MAX_TEXT);
+	diag_hint(c->d, "read longer ones in pieces: str(p, %u), str(p + %u, %u)", PROGRAM_MAX_TEXT,
+		  PROGRAM_MAX_TEXT, PROGRAM_MAX_TEXT);
+	return -EINVAL;
 }
 
 static struct str param_text(const struct script_options *o, const struct expr *e)
@@ -42,11 +64,13 @@ int check_str(struct check *c, struct expr *e)
 				   "this is a string already: give no length");
 	if (!err)
 		err = check_int(c, p, "the address of 'str'");
+	if (!err)
+		err = check_length(c, e);
 	if (err)
 		return err;
 	bytes = text_bytes(c, e);
 	/* One byte more than asked for: what the script itself cuts gets no trailer. */
-	e->shape = shape_of(type_text(TYPE_STR, bytes + (bytes < c->s->facts.max_strlen)));
+	e->shape = shape_of(type_text(TYPE_STR, bytes + (bytes < text_most(&c->s->facts, e))));
 	return 0;
 }
 
@@ -85,7 +109,7 @@ uint16_t lower_at_most(struct lower *l, uint16_t length, uint64_t most)
 static int lower_length(struct lower *l, const struct expr *e, uint16_t slot, uint16_t *out)
 {
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
-	uint32_t most = l->s->facts.max_strlen, room = l->slots[slot].type.size;
+	uint32_t most = text_most(&l->s->facts, e), room = l->slots[slot].type.size;
 	int err;
 
 	*out = REG_NO;
@@ -131,7 +155,7 @@ int lower_str(struct lower *l, const struct expr *e, uint16_t out)
 int check_buf(struct check *c, struct expr *e)
 {
 	e->shape = shape_of(type_text(TYPE_BUF, text_bytes(c, e)));
-	return 0;
+	return check_length(c, e);
 }
 
 int lower_buf(struct lower *l, const struct expr *e, uint16_t out)

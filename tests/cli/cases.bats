@@ -57,3 +57,5 @@ run_file() {
 @test "text prints the same from the kernel" { run_file text.txt; }
 
 @test "edges print the same from the kernel" { run_file edges.txt; }
+
+@test "long texts print the same from the kernel" { run_file long.txt; }

@@ -121,6 +121,23 @@ static int run_cold(int argc, char **argv)
 	return 0;
 }
 
+/* Text of LENGTH letters that ends where memory ends, without a NUL. */
+static int run_edge(int argc, char **argv)
+{
+	size_t length = argc > 2 ? strtoul(argv[2], NULL, 0) : 0, page = 4096;
+	size_t size = (length + page - 1) / page * page;
+	char *end =
+		mmap(NULL, size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (end == MAP_FAILED || mprotect(end + size, page, PROT_NONE))
+		return 1;
+	end += size;
+	for (size_t i = 0; i < length; i++)
+		end[i - length] = (char)('a' + i % 26);
+	DTRACE_PROBE2(tick, word, end - length, (int)length);
+	return 0;
+}
+
 static int run_active(int argc, char **argv)
 {
 	int active = *(volatile unsigned short *)&tick_gate_semaphore;
@@ -136,9 +153,9 @@ static const struct mode {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } modes[] = {
-	{"word", run_words},	{"number", run_numbers},  {"loop", run_loop},
-	{"fork", run_fork},	{"hostile", run_hostile}, {"cold", run_cold},
-	{"active", run_active},
+	{"word", run_words}, {"number", run_numbers},  {"loop", run_loop},
+	{"fork", run_fork},  {"hostile", run_hostile}, {"cold", run_cold},
+	{"edge", run_edge},  {"active", run_active},
 };
 
 static int run_mode(int argc, char **argv)
@@ -146,7 +163,7 @@ static int run_mode(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run(argc, argv);
-	fprintf(stderr, "usage: tick word|number|loop|fork|hostile|cold|active|wait ...\n");
+	fprintf(stderr, "usage: tick word|number|loop|fork|hostile|cold|edge|active|wait ...\n");
 	return 2;
 }
 

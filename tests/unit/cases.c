@@ -286,16 +286,27 @@ static void tick_hostile(struct run *r, char **args)
 	fire(r, WORD, null, str_of(NULL, 0));
 }
 
+/* Text without a NUL: the byte that fire() takes for it is the last letter. */
+static void tick_edge(struct run *r, char **args)
+{
+	uint64_t values[] = {0x10000, strtoul(*args, NULL, 0)};
+	char *text = malloc(values[1]);
+
+	assert_true(text && values[1]);
+	for (size_t i = 0; i < values[1]; i++)
+		text[i] = (char)('a' + i % 26);
+	fire(r, WORD, values, str_of(text, values[1] - 1));
+	free(text);
+}
+
 static void tick(struct run *r, struct str command)
 {
 	static const struct {
 		const char *name;
 		void (*run)(struct run *r, char **args);
 	} modes[] = {
-		{"word", tick_words},
-		{"number", tick_numbers},
-		{"loop", tick_loop},
-		{"hostile", tick_hostile},
+		{"word", tick_words},	   {"number", tick_numbers}, {"loop", tick_loop},
+		{"hostile", tick_hostile}, {"edge", tick_edge},
 	};
 	struct arena a = ARENA_INIT;
 	char *args[MAX_ARGS + 1] = {0};

@@ -81,16 +81,18 @@ static int make_control(struct engine *e, const struct program *p, struct diag *
 }
 
 /* Zeros to copy from: as many as the largest value, key or text. */
-static int make_zeros(struct engine *e, const struct program *p, uint32_t scratch, struct diag *d)
+static int make_zeros(struct engine *e, uint32_t scratch, struct diag *d)
 {
 	uint32_t size = scratch > 64 ? scratch : 64;
 	struct kernel_map m = {
 		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .max_entries = 1, .name = "zeros"};
 
-	for (uint32_t i = 0; i < p->map_count; i++)
+	for (uint32_t i = 0; i < e->store_count; i++)
 		if (e->stores[i].value_size + 8 > size)
 			size = e->stores[i].value_size + 8;
 	m.value_size = (size + 7) & ~7u;
+	if (e->world.zeros_fd >= 0)
+		close(e->world.zeros_fd);
 	e->world.zeros_fd = kernel_map_create(&m);
 	if (e->world.zeros_fd < 0)
 		return diag_error(d, e->world.zeros_fd, "map", "cannot create a BPF map: %s",
@@ -98,16 +100,31 @@ static int make_zeros(struct engine *e, const struct program *p, uint32_t scratc
 	return 0;
 }
 
-static int make_ring(struct engine *e, const struct program *p, struct diag *d)
+/* Bytes that the ring should have: as many as were asked for, but each record must fit, twice. */
+static size_t ring_wanted(const struct engine *e, const struct program *p)
 {
 	size_t size = e->options.ring_bytes ? e->options.ring_bytes : RING_CONTROL;
+
+	for (uint32_t i = 0; i < p->format_count; i++) {
+		bool fixed;
+		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
+
+		if (!e->options.ring_bytes && !format_is_control(&p->formats[i]) &&
+		    size < RING_DATA)
+			size = RING_DATA;
+		if (size < twice)
+			size = twice;
+	}
+	return size;
+}
+
+static int make_ring(struct engine *e, const struct program *p, struct diag *d)
+{
+	size_t size = ring_wanted(e, p);
 	int err;
 
 	if (!p->format_count)
 		return 0;
-	for (uint32_t i = 0; i < p->format_count && !e->options.ring_bytes; i++)
-		if (!format_is_control(&p->formats[i]))
-			size = RING_DATA;
 	err = ring_open(&e->ring, size < RING_MOST ? size : RING_MOST, d);
 	e->world.ring_fd = e->ring.fd;
 	e->world.ring_bytes = (uint32_t)e->ring.size;
@@ -119,9 +136,12 @@ int engine_scratch(struct engine *e, uint32_t size, struct diag *d)
 {
 	struct kernel_map m = {
 		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
+	int err = 0;
 
-	if (size <= e->world.scratch_size)
-		return 0;
+	if (e->world.zeros_fd < 0 || size > e->world.scratch_size)
+		err = make_zeros(e, size, d);
+	if (err || size <= e->world.scratch_size)
+		return err;
 	if (e->world.scratch_fd >= 0)
 		close(e->world.scratch_fd);
 	e->world.scratch_size = size;
@@ -155,8 +175,6 @@ int engine_build(struct engine *e, const struct program *p, struct diag *d)
 		err = follow_open(&e->world, d);
 	if (!err)
 		err = engine_plan(e, p, &frames, &scratch, d);
-	if (!err)
-		err = make_zeros(e, p, scratch, d);
 	if (!err)
 		err = engine_scratch(e, scratch, d);
 	if (!err)

@@ -7,8 +7,9 @@
 
 #include "program/op.h"
 
-#define HOMES_MAX  28 /* registers on the stack */
-#define SMALL_SLOT 64u
+#define HOMES_MAX    28 /* registers on the stack */
+#define SMALL_SLOT   64u
+#define SCRATCH_MOST (2 << 20) /* bytes: a dozen of the longest texts in one record */
 
 bool type_is_text(const struct type *t)
 {
@@ -318,5 +319,5 @@ int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
 	if (f.scratch == 8)
 		f.scratch = 0;
 	*out = f;
-	return f.stack < STACK_END || f.scratch > INT16_MAX - 64 ? -E2BIG : 0;
+	return f.stack < STACK_END || f.scratch > SCRATCH_MOST ? -E2BIG : 0;
 }

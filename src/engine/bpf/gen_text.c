@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define PAGE	       4096
-#define COMM_SIZE      16
-#define STACK_USER     256 /* BPF_F_USER_STACK */
-#define COMPARE_INLINE 8   /* words of a literal compared one by one */
+#define PAGE	      4096
+#define COMM_SIZE     16
+#define STACK_USER    256  /* BPF_F_USER_STACK */
+#define COMPARE_LONG  2048 /* bytes from which on texts are compared by blocks first ... */
+#define COMPARE_BLOCK 64   /* ... of so many */
 
 static void set_head(struct gen *g, struct home s, uint32_t len, uint32_t flags)
 {
@@ -411,6 +412,35 @@ static void counted_length(struct gen *g, int reg, struct home s, int64_t most, 
 	gen_limit(g, reg, most >= 0 && most < size ? (int32_t)most : (int32_t)size);
 }
 
+/* Whole blocks, as many as R5 bytes have; TMP goes behind them. The verifier walks every round of a
+ * loop and gives up after some thousand, which word by word is the half of a long text. */
+static void compare_blocks(struct gen *g, struct home s, struct home t, uint32_t least, int differ)
+{
+	struct code *c = g->code;
+	int again = code_label(c), rest = code_label(c);
+
+	code_bind(c, again);
+	code_mov(c, R0, TMP);
+	code_alu_imm(c, BPF_ADD, R0, COMPARE_BLOCK);
+	code_jump_if(c, BPF_JGT, R0, R5, rest);
+	code_jump_imm(c, BPF_JGT, R0, (int32_t)least, rest);
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R1, TMP);
+	gen_address(g, R2, t, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R2, TMP);
+	code_const(c, R0, 0);
+	for (int at = 0; at < COMPARE_BLOCK; at += 8) {
+		code_load(c, 8, R3, R1, at);
+		code_load(c, 8, R4, R2, at);
+		code_alu(c, BPF_XOR, R3, R4);
+		code_alu(c, BPF_OR, R0, R3);
+	}
+	code_alu_imm(c, BPF_ADD, TMP, COMPARE_BLOCK);
+	code_jump_imm(c, BPF_JEQ, R0, 0, again);
+	code_jump(c, differ);
+	code_bind(c, rest);
+}
+
 /* Two texts that are both unknown: whole words in a loop, then the rest byte by byte. */
 static void compare_texts(struct gen *g, const struct insn *in, int differ)
 {
@@ -424,6 +454,8 @@ static void compare_texts(struct gen *g, const struct insn *in, int differ)
 	counted_length(g, R5, t, in->imm, size_t_);
 	code_jump_if(c, BPF_JNE, R4, R5, differ);
 	code_const(c, TMP, 0);
+	if (least > COMPARE_LONG)
+		compare_blocks(g, s, t, least, differ);
 	code_bind(c, again); /* TMP: bytes known to be equal */
 	code_jump_if(c, BPF_JGE, TMP, R5, same);
 	code_jump_imm(c, BPF_JGE, TMP, (int32_t)least, same);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define JUMP_REACH 32767 /* of a 16-bit offset */
+#define REACH	   32767 /* of a 16-bit offset */
 #define INSNS_MOST 1000000
 #define MAY_GOTO   0xe0 /* BPF_JCOND, since 6.9 */
 
@@ -127,19 +127,45 @@ static uint8_t width(int bytes)
 	return bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
 }
 
-void code_load(struct code *c, int bytes, int dst, int base, int offset)
+/* What of an offset no instruction can hold: all of it, or nothing. */
+static int beyond_reach(int offset)
 {
-	add(c, BPF_LDX | BPF_MEM | width(bytes), dst, base, offset, 0);
+	return offset < -REACH || offset > REACH ? offset : 0;
 }
 
+static void move_base(struct code *c, int base, int by)
+{
+	if (by)
+		code_alu_imm(c, BPF_ADD, base, by);
+}
+
+void code_load(struct code *c, int bytes, int dst, int base, int offset)
+{
+	int far = beyond_reach(offset);
+
+	if (far)
+		code_mov(c, dst, base);
+	move_base(c, dst, far);
+	add(c, BPF_LDX | BPF_MEM | width(bytes), dst, far ? dst : base, offset - far, 0);
+}
+
+/* A store has no register to spare: its base goes there and comes back. */
 void code_store(struct code *c, int bytes, int base, int offset, int src)
 {
-	add(c, BPF_STX | BPF_MEM | width(bytes), base, src, offset, 0);
+	int far = beyond_reach(offset);
+
+	move_base(c, base, far);
+	add(c, BPF_STX | BPF_MEM | width(bytes), base, src, offset - far, 0);
+	move_base(c, base, -far);
 }
 
 void code_store_imm(struct code *c, int bytes, int base, int offset, int32_t value)
 {
-	add(c, BPF_ST | BPF_MEM | width(bytes), base, 0, offset, value);
+	int far = beyond_reach(offset);
+
+	move_base(c, base, far);
+	add(c, BPF_ST | BPF_MEM | width(bytes), base, 0, offset - far, value);
+	move_base(c, base, -far);
 }
 
 void code_atomic(struct code *c, int op, int base, int offset, int src)
@@ -299,8 +325,7 @@ static size_t settle(struct code *c)
 
 			if (!line->is_reached || line->label < 0 || line->is_far)
 				continue;
-			line->is_far =
-				distance(c, line) > JUMP_REACH || distance(c, line) < -JUMP_REACH;
+			line->is_far = distance(c, line) > REACH || distance(c, line) < -REACH;
 			again |= line->is_far;
 		}
 	}

@@ -99,6 +99,15 @@ static int load_unit(struct engine *e, struct loaded *l, const struct frame *fra
 	return load_once(e, l, frames, false, true, d);
 }
 
+static int too_large(const struct clause *c, struct diag *d)
+{
+	int err = diag_error_at(d, -E2BIG, "too-large", c->span,
+				"the clause needs more memory than a probe has");
+
+	diag_hint(d, "give its strings lengths, str(p, n), or make 'max_strlen' smaller");
+	return err;
+}
+
 int engine_plan(struct engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
 		struct diag *d)
 {
@@ -110,8 +119,7 @@ int engine_plan(struct engine *e, const struct program *p, struct frame **out, u
 		int err = frame_plan(&e->arena, p, &p->clauses[i], &frames[i]);
 
 		if (err == -E2BIG)
-			return diag_error_at(d, err, "too-large", p->clauses[i].span,
-					     "the clause needs more memory than a probe has");
+			return too_large(&p->clauses[i], d);
 		if (err)
 			return err;
 		if ((uint32_t)frames[i].scratch > *scratch)
