@@ -9,27 +9,33 @@ setup() {
 	mkfifo "$BATS_TEST_TMPDIR/go"
 }
 
-@test "-p: a library loaded after the attach, its probe named without a path" {
-	"$plugin" load "$pluglib" <"$BATS_TEST_TMPDIR/go" 3>&- &
+# Start a program that does nothing before it can read a line: $target.
+start_waiting() {
+	"$@" <"$BATS_TEST_TMPDIR/go" 3>&- &
 	target=$!
 	exec 8>"$BATS_TEST_TMPDIR/go"
-	start_tracer 'usdt::plug:in { @ = count(); @sum = sum(arg0) } usdt::deep:end { @deep = count() }' -p $target
+}
+
+# Let it go on; it ends, and with it the run of -p.
+go_on() {
 	echo >&8
 	wait $target
 	wait $tracer
+}
+
+@test "-p: a library loaded after the attach, its probe named without a path" {
+	start_waiting "$plugin" load "$pluglib"
+	start_tracer 'usdt::plug:in { @ = count(); @sum = sum(arg0) } usdt::deep:end { @deep = count() }' -p $target
+	go_on
 	cat "$output_file" "$messages"
 	grep -q '^@: 10$' "$output_file"
 	grep -q '^@sum: 45$' "$output_file"
 }
 
 @test "-p: a library loaded after the attach, by its path: every hit" {
-	"$plugin" load "$pluglib" <"$BATS_TEST_TMPDIR/go" 3>&- &
-	target=$!
-	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_waiting "$plugin" load "$pluglib"
 	start_tracer "usdt:$pluglib:plug:in { @ = count() }" -p $target
-	echo >&8
-	wait $target
-	wait $tracer
+	go_on
 	grep -q '^@: 10$' "$output_file"
 }
 
@@ -45,13 +51,9 @@ setup() {
 }
 
 @test "-p: exec is followed" {
-	"$plugin" run "$tick" <"$BATS_TEST_TMPDIR/go" 3>&- &
-	target=$!
-	exec 8>"$BATS_TEST_TMPDIR/go"
+	start_waiting "$plugin" run "$tick"
 	start_tracer "usdt:$tick:tick:loop { @ = count() }" -p $target
-	echo >&8
-	wait $target
-	wait $tracer
+	go_on
 	grep -q '^@: 10$' "$output_file"
 }
 
