@@ -91,8 +91,8 @@ $(O)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Iinclude $$(sed -n 's|^// flags: ||p' $<) -o $@ $< -lpthread
 
-# The one with run-time probes.
-$(O)/targets/runtime: tests/targets/runtime.c $(O)/libnopal-runtime.a
+# Those with run-time probes.
+$(filter $(O)/targets/runtime%,$(TARGETS)): $(O)/targets/%: tests/targets/%.c $(O)/libnopal-runtime.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall $(SANITIZE) -Iinclude -o $@ $^ -lpthread
 

@@ -24,9 +24,11 @@
  * wants that nobody uses the provider and its probes any more. Signal handlers may call
  * nopal_probe_enabled(), nopal_probe_fire() and its relatives.
  *
- * fork(): the child has the same probes, loaded, and may do with them what it likes. A child made
- * behind libc's back (_Fork(), the bare system call) must not fire probes that were being traced:
- * the kernel's uprobes leave calls in them to memory that children do not get.
+ * fork(): the child has the same probes, loaded, and may do with them what it likes. So has a child
+ * made behind libc's back (_Fork(), the bare system call); when other threads ran in its parent, it
+ * may fire but no more, for one of them may have been loading. It may close the descriptor of the
+ * image: if it does so before its first event, tracers of its parent do not see that of a probe the
+ * kernel had optimised.
  *
  * Neither the dynamic loader nor any library but libc is used, so it works in static programs and
  * with musl.

@@ -9,6 +9,8 @@
 
 #include "author/runtime_announce.h"
 #include "author/runtime_error.h"
+#include "author/runtime_fork.h"
+#include "author/runtime_name.h"
 #include "base/export.h"
 
 #define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | NOPAL_RUNTIME_ANY_NAME)
@@ -51,59 +53,21 @@ static void remove_files(void)
 /* In a child, right after fork(). */
 static void begin_child(void)
 {
+	generation_next();
 	for (struct nopal_runtime *r = global.providers; r; r = r->next)
 		for (struct probe_room *room = r->rooms; room; room = room->next)
-			room_inherit(room);
+			room_adopt(room);
 	unlock();
 }
 
 static void prepare_process(void)
 {
+	generation_init();
 	pthread_atfork(lock, unlock, begin_child);
 	atexit(remove_files);
 }
 
-/* ---- Names ---- */
-
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_plain_name(struct str name, const char *more)
-{
-	if (!name.len || !is_letter(*name.ptr))
-		return false;
-	for (size_t i = 0; i < name.len; i++)
-		if (!is_letter(name.ptr[i]) && !is_digit(name.ptr[i]) &&
-		    (!*more || !strchr(more, name.ptr[i])))
-			return false;
-	return true;
-}
-
-static int check_name(const char *what, const char *name, size_t max, unsigned flags,
-		      struct nopal_error *e)
-{
-	struct str s = str_from(name);
-
-	if (!s.len)
-		return runtime_fail(e, NOPAL_BAD_NAME, "a %s needs a name", what);
-	if (s.len > max)
-		return runtime_fail(e, NOPAL_BAD_NAME,
-				    "the name '%.32s...' of a %s is %zu bytes long, more than %zu",
-				    name, what, s.len, max);
-	if (!(flags & NOPAL_RUNTIME_ANY_NAME) && !is_plain_name(s, "-."))
-		return runtime_fail(e, NOPAL_BAD_NAME,
-				    "'%.100s' cannot be the name of a %s: a letter or _, then "
-				    "letters, digits, _, - and .",
-				    name, what);
-	return 0;
-}
+/* ---- Probes by name ---- */
 
 static uint32_t hash_of(const char *name)
 {
@@ -200,7 +164,7 @@ NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned 
 			     flags);
 		return NULL;
 	}
-	if (check_name("provider", name, NOPAL_MAX_PROVIDER, flags, e))
+	if (name_check("provider", name, NOPAL_MAX_PROVIDER, flags, e))
 		return NULL;
 	pthread_once(&once, prepare_process);
 	r = calloc(1, sizeof(*r));
@@ -265,7 +229,7 @@ static int check_args(const struct nopal_runtime_arg *args, unsigned count, unsi
 		if (!n)
 			return runtime_fail(e, NOPAL_BAD_ARGS, "argument %u has unknown type %d", i,
 					    (int)args[i].type);
-		if (name.len > NOPAL_MAX_NAME || (name.len && !is_plain_name(name, "")))
+		if (name.len > NOPAL_MAX_NAME || (name.len && !name_is_plain(name, "")))
 			return runtime_fail(e, NOPAL_BAD_ARGS,
 					    "argument %u cannot be called '%.100s': a letter or _, "
 					    "then letters, digits and _",
@@ -379,7 +343,7 @@ NOPAL_EXPORT struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, co
 						     struct nopal_error *e)
 {
 	struct probe_info *p = NULL;
-	int err = check_name("probe", name, NOPAL_MAX_NAME, r->flags, e);
+	int err = name_check("probe", name, NOPAL_MAX_NAME, r->flags, e);
 
 	if (!err)
 		err = new_info(name, args, arg_count, str_from(description), &p, e);

@@ -1,5 +1,6 @@
-/* Firing: values become what the probe's note says, and its stub is called. No lock, no memory, no
- * system call: this may run in a signal handler, and while other threads load and unload. */
+/* Firing: values become what the probe's note says, and its stub is called. No lock, no memory, and
+ * no system call but in a child's first event: this may run in a signal handler, and while other
+ * threads load and unload. */
 #include "author/runtime.h"
 
 #include "base/export.h"
@@ -7,11 +8,13 @@
 typedef void stub_fn(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 		     uint64_t, uint64_t, uint64_t, uint64_t);
 
-/* The values go where the calling convention of a function with twelve integers has them. */
+/* The values go where the calling convention of a function with twelve integers has them. What
+ * a stub begins with in a child may be its parent's, so it is made the child's own first. */
 static void call_stub(const struct nopal_probe *p, const uint64_t w[NOPAL_MAX_VALUES])
 {
 	stub_fn *stub = (stub_fn *)((uintptr_t)p - NOPAL_PROBE_DISTANCE);
 
+	room_adopt(p->info->room);
 	stub(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
 }
 

@@ -3,9 +3,13 @@
 #include "author/runtime_map.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "author/runtime_debug.h"
@@ -39,6 +43,7 @@ int room_open(struct probe_room **out, struct nopal_error *e)
 	}
 	room->base = base;
 	room->fd = -1;
+	room->generation = generation_now();
 	*out = room;
 	return 0;
 }
@@ -135,6 +140,17 @@ static int make_backing(struct probe_room *room, const char *provider, struct st
 	return fd;
 }
 
+static int keep_file(struct probe_room *room, int fd)
+{
+	struct stat st = {0};
+
+	fstat(fd, &st);
+	room->dev = st.st_dev;
+	room->ino = st.st_ino;
+	room->fd = fd;
+	return 0;
+}
+
 static int make_file(struct probe_room *room, const char *provider, unsigned flags,
 		     struct nopal_error *e)
 {
@@ -147,8 +163,7 @@ static int make_file(struct probe_room *room, const char *provider, unsigned fla
 	else
 		fd = make_backing(room, provider, buf_as_str(&image), flags, e);
 	buf_free(&image);
-	room->fd = fd < 0 ? -1 : fd;
-	return fd < 0 ? fd : 0;
+	return fd < 0 ? fd : keep_file(room, fd);
 }
 
 static int map_over(unsigned char *at, size_t size, int access, int fd, size_t offset)
@@ -184,6 +199,7 @@ int room_load(struct probe_room *room, const char *provider, unsigned flags, str
 {
 	int err;
 
+	room_adopt(room);
 	if (room->fd >= 0)
 		return 0;
 	err = make_file(room, provider, flags, e);
@@ -208,13 +224,73 @@ static bool has_enabled(const struct probe_room *room)
 	return false;
 }
 
+/* ---- Children ---- */
+
+/* A child may have closed the descriptor, and have another file under its number. */
+static bool has_file(const struct probe_room *room)
+{
+	struct stat st;
+
+	return !fstat(room->fd, &st) && st.st_dev == room->dev && st.st_ino == room->ino;
+}
+
+#define CALL 0xe8 /* of x86-64; elsewhere nothing that a tracer writes begins with this byte */
+
+/* Does a stub begin with a call to memory that is not there? */
+static bool calls_nowhere(const unsigned char *stub)
+{
+	uintptr_t page = whole_pages(1), to;
+	unsigned char resident;
+	int32_t distance;
+
+	memcpy(&distance, stub + 1, sizeof(distance));
+	to = (uintptr_t)stub + 5 + (uintptr_t)(intptr_t)distance;
+	return *stub == CALL && mincore((void *)(to / page * page), page, &resident) &&
+	       errno == ENOMEM;
+}
+
+/* Without the file the pages can only be taken back to what the file has, of which kernel tracers
+ * are not told: just where it must be. */
+static void drop_calls(struct probe_room *room)
+{
+	for (size_t i = 0; i < room->count; i++)
+		if (calls_nowhere(room->base + image_stub_at(i))) {
+			madvise(room->base, room->code_pages, MADV_DONTNEED);
+			return;
+		}
+}
+
 /* A child has copies of the pages that tracers have written to. What they wrote is no good there: a
  * call goes to memory that the kernel does not copy, a breakpoint of gdb has nobody to stop for. So
  * the image is mapped afresh; kernel tracers that want the child too are told of the mapping. */
-void room_inherit(struct probe_room *room)
+static void renew(struct probe_room *room)
 {
-	if (room->fd >= 0 && has_enabled(room))
-		map_image(room);
+	if (room->fd >= 0 && has_enabled(room) && (!has_file(room) || map_image(room)))
+		drop_calls(room);
+}
+
+/* One thread does it, and no signal handler may come in between and wait for it. */
+void room_adopt_now(struct probe_room *room, uint32_t generation)
+{
+	uint32_t had = atomic_load(&room->generation);
+	sigset_t all, before;
+	int saved = errno;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (had != generation) {
+		if (had == (generation | GENERATION_BUSY)) {
+			sched_yield();
+			had = atomic_load(&room->generation);
+		} else if (atomic_compare_exchange_strong(&room->generation, &had,
+							  generation | GENERATION_BUSY)) {
+			renew(room);
+			atomic_store(&room->generation, generation);
+			had = generation;
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = saved;
 }
 
 /* ---- Unloading ---- */
@@ -240,6 +316,7 @@ int room_unload(struct probe_room *room, struct nopal_error *e)
 {
 	int fd, err;
 
+	room_adopt(room);
 	if (room->fd < 0)
 		return 0;
 	fd = make_idle_file(room);

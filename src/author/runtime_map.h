@@ -11,6 +11,10 @@
 #ifndef NOPAL_AUTHOR_RUNTIME_MAP_H
 #define NOPAL_AUTHOR_RUNTIME_MAP_H
 
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "author/runtime_fork.h"
 #include "author/runtime_image.h"
 #include "nopal/runtime.h"
 
@@ -31,10 +35,13 @@ struct probe_room {
 	size_t count, cap;
 	size_t code_pages, data_pages; /* bytes that are mapped while it is loaded */
 	int fd;			       /* of the image; -1: not loaded */
-	char *path;		       /* of the image's file; NULL: a memfd */
-	int owner;		       /* the process that made the file */
-	struct debug_image *debug;     /* what debuggers know of it; NULL: nothing */
-	bool closed;		       /* was loaded once: takes no more probes */
+	dev_t dev;		       /* the image's file: children may close fd and reuse it */
+	ino_t ino;
+	_Atomic uint32_t generation; /* of the process that has made what is mapped its own */
+	char *path;		     /* of the image's file; NULL: a memfd */
+	int owner;		     /* the process that made the file */
+	struct debug_image *debug;   /* what debuggers know of it; NULL: nothing */
+	bool closed;		     /* was loaded once: takes no more probes */
 	struct probe_room *next;
 };
 
@@ -50,8 +57,17 @@ static inline bool room_takes_more(const struct probe_room *room)
 }
 int room_load(struct probe_room *room, const char *provider, unsigned flags, struct nopal_error *e);
 int room_unload(struct probe_room *room, struct nopal_error *e);
-/* Make the probes of a child of fork() its own. */
-void room_inherit(struct probe_room *room);
+/* The slow part of room_adopt(). */
+void room_adopt_now(struct probe_room *room, uint32_t generation);
+/* Make the probes of a child its own, if they are not. Signal handlers may call it, and any number
+ * of threads. */
+static inline void room_adopt(struct probe_room *room)
+{
+	uint32_t now = generation_now();
+
+	if (atomic_load_explicit(&room->generation, memory_order_acquire) != now)
+		room_adopt_now(room, now);
+}
 /* Remove the file, if it is this process's. */
 void room_unlink(struct probe_room *room);
 

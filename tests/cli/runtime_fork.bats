@@ -1,47 +1,158 @@
-# A traced process that forks. The kernel's uprobes may have put a call to a page of its own into a probe, which
-# a child does not get: a child that fired it crashed.
+# A traced process with run-time probes has children. The kernel's uprobes may have put a call to a page of its own
+# into a probe, which a child does not get: a child that fired it crashed.
 load ../helpers
 
-@test "a child fires the probe that its parent was traced at" {
+# Start runtime_children and wait until it is ready; a line to descriptor 7 lets it go on.
+start() {
+	printed=$BATS_TEST_TMPDIR/printed
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	"$TARGETS/runtime_children" "$@" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	for _ in $(seq 100); do
+		grep -q ready "$printed" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+teardown() {
+	exec 7>&-
+	[ -z "${pid:-}" ] || kill "$pid" 2>/dev/null || true
+}
+
+# The events of levels 0 to $1, in the order they happen: "level i ~i".
+events() {
+	local level i
+	for level in $(seq 0 "$1"); do
+		for i in 0 1 2 3 4; do echo "$level $i $((~i))"; done
+	done
+	for level in $(seq "$1" -1 0); do
+		for i in 5 6 7 8 9; do echo "$level $i $((~i))"; done
+	done
+}
+
+# Let the program run to its end: no child was killed.
+finish() {
+	echo >&7
+	wait "$pid"
+	pid=
+	[ "$(tail -1 "$printed")" = 0 ]
+}
+
+# traced_by_nopal HOW DEPTH: every event of every child arrives.
+traced_by_nopal() {
 	need_tracing
-	cd "$BATS_TEST_TMPDIR"
-	cat >forks.c <<-'end'
-		#include <nopal/runtime.h>
+	start "$@"
+	start_tracer 'usdt::children:hit { printf("%d %d %d\n", arg0, arg1, arg2) }' -p "$pid" -q
+	finish
+	wait "$tracer" || true
+	events "$2" | diff - <(sed '/^$/d' "$output_file")
+}
+
+# traced_by_bpftrace HOW DEPTH: it sees the process itself, not its children.
+traced_by_bpftrace() {
+	need_tracing
+	need_program bpftrace
+	start "$@"
+	bpftrace -p "$pid" -e 'BEGIN { printf("attached\n") }
+		usdt::children:hit { printf("%d %d %d\n", arg0, arg1, arg2) }' >"$BATS_TEST_TMPDIR/bpftrace" 2>/dev/null 3>&- &
+	tracer=$!
+	for _ in $(seq 200); do
+		grep -q attached "$BATS_TEST_TMPDIR/bpftrace" && break
+		sleep 0.05
+	done
+	sleep 1
+	finish
+	wait $tracer || true
+	events 0 | diff - <(grep '^[0-9]' "$BATS_TEST_TMPDIR/bpftrace")
+}
+
+@test "a child fires the probe that its parent was traced at" {
+	traced_by_nopal fork 1
+}
+
+@test "a child of the bare clone fires the probe that its parent was traced at" {
+	traced_by_nopal clone 1
+}
+
+@test "children of children fire, to any depth" {
+	traced_by_nopal clone 4
+}
+
+@test "a child of the bare clone of a process with threads fires" {
+	traced_by_nopal threads 3
+}
+
+@test "children fire while bpftrace traces their parent" {
+	traced_by_bpftrace fork 2
+}
+
+@test "children of the bare clone fire while bpftrace traces their parent" {
+	traced_by_bpftrace clone 2
+}
+
+@test "children of a process with threads fire while bpftrace traces it" {
+	traced_by_bpftrace threads 2
+}
+
+@test "a child fires after the tracer of its parent has gone" {
+	need_tracing
+	start clone 2
+	start_tracer 'usdt::children:hit { exit() }' -p "$pid" -q
+	finish
+	wait "$tracer" || true
+}
+
+@test "a static program's children fire too" {
+	need_tracing
+	need_program cc
+	for compiler in cc musl-gcc; do
+		command -v $compiler >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/runtime_children" \
+			"$ROOT/tests/targets/runtime_children.c" "$ROOT"/src/author/runtime*.c "$ROOT"/src/author/stub.c \
+			"$ROOT"/src/base/{buf,str,utf8}.c -lpthread
+		rm -f "$BATS_TEST_TMPDIR/in"
+		TARGETS=$BATS_TEST_TMPDIR traced_by_nopal clone 2
+	done
+}
+
+# The header's probes are breakpoints: what a child copies of them is as good as its parent's.
+@test "a child of the bare clone fires a static probe that its parent was traced at" {
+	need_tracing
+	need_program cc
+	cat >"$BATS_TEST_TMPDIR/static.c" <<-'end'
+		#include <nopal/sdt.h>
+		#include <signal.h>
 		#include <stdio.h>
+		#include <sys/syscall.h>
 		#include <sys/wait.h>
 		#include <unistd.h>
 
+		static void fire(int level)
+		{
+			for (int i = 0; i < 3; i++)
+				NOPAL_PROBE(children, hit, level, i);
+		}
+
 		int main(void)
 		{
-			const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
-			struct nopal_runtime *r = nopal_runtime_new("forks", 0, NULL);
-			struct nopal_probe *p = nopal_runtime_probe(r, "hit", &arg, 1, NULL, NULL);
 			int status = -1;
 
-			if (nopal_runtime_load(r, NULL))
-				return 1;
-			for (int i = 0; i < 3000 && !nopal_probe_enabled(p); i++)
-				usleep(10000);
-			for (int i = 0; i < 9; i++)
-				nopal_probe_fire(p, i);
-			if (!fork()) {
-				for (int i = 0; i < 9; i++)
-					nopal_probe_fire(p, -1);
-				_exit(7);
+			fire(0);
+			if (!syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) {
+				fire(1);
+				_exit(0);
 			}
 			wait(&status);
-			nopal_probe_fire(p, 9);
-			usleep(500000); /* the tracer leaves first */
-			printf("%d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+			fire(0);
+			return status;
 		}
 	end
-	cc ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" -o forks forks.c "$(dirname "$NOPAL")/libnopal-runtime.a" -lpthread
-	./forks >printed 3>&- &
-	pid=$!
-	sleep 0.3
-	timeout 40 "$NOPAL" -q -e 'usdt::forks:hit /arg0 >= 0/ {
-		printf("%d\n", arg0); if (arg0 == 9) { exit() } }' -p $pid >events
-	wait $pid
-	[ "$(cat printed)" = 7 ]
-	seq 0 9 | diff - <(sed '/^$/d' events)
+	cc -D_GNU_SOURCE -O2 -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/static" "$BATS_TEST_TMPDIR/static.c"
+	run "$NOPAL" -q -e 'usdt:'"$BATS_TEST_TMPDIR"'/static:children:hit { @[arg0] = count() }' -c "$BATS_TEST_TMPDIR/static"
+	[ "$status" = 0 ]
+	[[ "$output" == *"@[0]: 6"* ]]
+	[[ "$output" == *"@[1]: 3"* ]]
 }

@@ -1,0 +1,16 @@
+/* Names of providers, probes and arguments that every tracer can take. */
+#ifndef NOPAL_AUTHOR_RUNTIME_NAME_H
+#define NOPAL_AUTHOR_RUNTIME_NAME_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "nopal/runtime.h"
+
+/* A letter or _, then letters, digits, _ and the characters of `more`. */
+bool name_is_plain(struct str name, const char *more);
+/* 0 or NOPAL_BAD_NAME for the name of a `what` ("probe") of up to `max` bytes. */
+int name_check(const char *what, const char *name, size_t max, unsigned flags,
+	       struct nopal_error *e);
+
+#endif
