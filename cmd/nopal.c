@@ -33,7 +33,7 @@ static const char tail[] =
 	"  nopal -e 'usdt:./server:shop:order { @[str(arg1)] = count() }' -p 4711\n"
 	"  nopal --help-script        options of nopal -e\n"
 	"  nopal COMMAND --help       help for one command\n"
-	"Manual pages: nopal(1), nopal-script(7).\n";
+	"Manual pages: nopal(1), nopal-list(1), nopal-script(7), dtrace(1), nopal-runtime(3).\n";
 
 static int print_help(void)
 {

@@ -131,14 +131,8 @@ static const struct option long_options[] = {
 
 static int take_option(const char *name, int option, const char *arg, struct quick *q)
 {
-	long pid;
-
 	switch (option) {
-	case 'p':
-		if (!parse_number(arg, 1, &pid))
-			return usage_error(name, "-p takes a process id, not '%s'", arg);
-		q->run.options.pid = (pid_t)pid;
-		return 0;
+	case 'p': return run_take_pid(&q->run, name, arg);
 	case 'd':
 		return parse_number(arg, 1, &q->seconds)
 			       ? 0
@@ -151,11 +145,7 @@ static int take_option(const char *name, int option, const char *arg, struct qui
 	case 'q': q->run.quiet = true; return 0;
 	case 's': q->show_script = true; return 0;
 	case 'h': q->help = true; return 0;
-	case 'f':
-		q->run.options.format = !strcmp(arg, "json") ? NOPAL_JSON : NOPAL_TEXT;
-		if (!strcmp(arg, "json") || !strcmp(arg, "text"))
-			return 0;
-		return usage_error(name, "-f takes text or json, not '%s'", arg);
+	case 'f': return run_take_format(&q->run, name, arg);
 	default: return usage_error(name, "the command line could not be understood");
 	}
 }
@@ -186,6 +176,8 @@ static int parse_command_line(const struct quick_command *command, int argc, cha
 	while (!code &&
 	       (option = getopt_long(argc, argv, "p:c:d:k:w:l:o:f:qh", long_options, NULL)) != -1)
 		code = take_option(command->name, option, optarg, q);
+	if (!code)
+		code = run_check_options(&q->run, command->name);
 	return code || q->help ? code : take_words(command, argc, argv, q);
 }
 

@@ -12,6 +12,33 @@
 
 #include "command.h"
 
+int run_take_pid(struct run *run, const char *command, const char *text)
+{
+	long pid;
+
+	if (!parse_number(text, 1, &pid))
+		return usage_error(command, "-p takes a process id, not '%s'", text);
+	run->options.pid = (pid_t)pid;
+	return 0;
+}
+
+int run_take_format(struct run *run, const char *command, const char *text)
+{
+	bool json = !strcmp(text, "json");
+
+	if (!json && strcmp(text, "text"))
+		return usage_error(command, "-f takes text or json, not '%s'", text);
+	run->options.format = json ? NOPAL_JSON : NOPAL_TEXT;
+	return 0;
+}
+
+int run_check_options(const struct run *run, const char *command)
+{
+	if (run->options.pid && run->options.command)
+		return usage_error(command, "-p and -c exclude each other");
+	return 0;
+}
+
 struct output {
 	int fd;
 	enum buffering buffering;

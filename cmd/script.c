@@ -63,26 +63,6 @@ struct command_line {
 
 /* Options with a value. All give 0, or the usage error's exit code. */
 
-static int take_pid(const char *text, struct command_line *line)
-{
-	long pid;
-
-	if (!parse_number(text, 1, &pid))
-		return usage_error("", "-p takes a process id, not '%s'", text);
-	line->run.options.pid = (pid_t)pid;
-	return 0;
-}
-
-static int take_format(const char *text, struct command_line *line)
-{
-	bool json = !strcmp(text, "json");
-
-	if (!json && strcmp(text, "text"))
-		return usage_error("", "-f takes text or json, not '%s'", text);
-	line->run.options.format = json ? NOPAL_JSON : NOPAL_TEXT;
-	return 0;
-}
-
 static int take_buffering(const char *text, struct command_line *line)
 {
 	static const char *const names[] = {
@@ -119,10 +99,10 @@ static int take_option(int option, const char *arg, struct command_line *line)
 
 	switch (option) {
 	case 'e': line->script = arg; return 0;
-	case 'p': return take_pid(arg, line);
+	case 'p': return run_take_pid(&line->run, "", arg);
 	case 'c': options->command = arg; return 0;
 	case 'o': line->run.output = arg; return 0;
-	case 'f': return take_format(arg, line);
+	case 'f': return run_take_format(&line->run, "", arg);
 	case 'B': return take_buffering(arg, line);
 	case 'q': line->run.quiet = true; return 0;
 	case 'v': options->verbose = true; return 0;
@@ -149,9 +129,7 @@ static int parse_command_line(int argc, char **argv, struct command_line *line)
 	while (!code &&
 	       (option = getopt_long(argc, argv, "e:p:c:o:f:B:qvlhVk", long_options, NULL)) != -1)
 		code = take_option(option, optarg, line);
-	if (!code && line->run.options.pid && line->run.options.command)
-		code = usage_error("", "-p and -c exclude each other");
-	return code;
+	return code ? code : run_check_options(&line->run, "");
 }
 
 /* The whole of a file, with a NUL behind it; NULL with a message on stderr. */

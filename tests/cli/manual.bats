@@ -1,0 +1,53 @@
+# The manual pages and what --help says: each option of the one stands in the other.
+load ../helpers
+
+# The options that a help text names, a line each: -p, --pid.
+options_in() {
+	grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u
+}
+
+# check_manual PAGE COMMAND...: each option that COMMAND prints is in man/PAGE.
+check_manual() {
+	local page=$1 option missing=
+	shift
+	"$NOPAL" "$@" | options_in >"$BATS_TEST_TMPDIR/options"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/options")" -gt 4 ]
+	sed -E 's/\\//g; s/Fl /-/g' "$ROOT/man/$page" >"$BATS_TEST_TMPDIR/page"
+	while read -r option; do
+		grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" "$BATS_TEST_TMPDIR/page" || missing="$missing $option"
+	done <"$BATS_TEST_TMPDIR/options"
+	echo "man/$page lacks:$missing"
+	[ -z "$missing" ]
+}
+
+@test "the options of scripts are in nopal(1)" {
+	check_manual nopal.1 --help-script
+}
+
+@test "the options of count, hist and trace are in nopal(1)" {
+	check_manual nopal.1 count --help
+	check_manual nopal.1 hist --help
+	check_manual nopal.1 trace --help
+}
+
+@test "the options of list are in nopal-list(1)" {
+	check_manual nopal-list.1 list --help
+}
+
+@test "the options of provider are in dtrace(1)" {
+	check_manual dtrace.1 provider --help
+}
+
+@test "every command is in nopal(1)" {
+	for command in $("$NOPAL" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+		grep -q "^\.It Cm $command$" "$ROOT/man/nopal.1" || { echo "man/nopal.1 lacks $command"; return 1; }
+	done
+}
+
+@test "a process and a command exclude each other" {
+	for command in "-e 1" "count usdt:a:b:c" "hist usdt:a:b:c arg0" "trace usdt:a:b:c"; do
+		run "$NOPAL" $command -p 1 -c true
+		[ "$status" = 2 ]
+		[[ "$output" == *"-p and -c exclude each other"* ]]
+	done
+}
