@@ -33,6 +33,7 @@ struct variable {
 /* What a clause asks of its places, found by looking at its tree. */
 struct uses {
 	uint64_t args[2];   /* bit n: argN */
+	uint64_t floats[2]; /* bit n: printf shows argN as a float, if it is one */
 	bool func;	    /* names of functions must be looked up */
 	struct str *fields; /* args.x: tracepoint formats must be read */
 	size_t field_count, field_cap;

@@ -109,6 +109,14 @@ static void sign_form(const struct place *p, unsigned n, struct buf *out)
 		buf_printf(out, "/%d", f.length);
 }
 
+/* 0: it is none. */
+static unsigned float_size(const struct place *p, unsigned n)
+{
+	struct form f = form_of(p, n);
+
+	return f.kind == FORM_FLOAT ? f.size : 0;
+}
+
 void sign_named(const struct uses *u, const struct place *p, struct buf *out)
 {
 	unsigned n;
@@ -118,6 +126,9 @@ void sign_named(const struct uses *u, const struct place *p, struct buf *out)
 			sign_form(p, n, out);
 		else
 			buf_text(out, " -");
+	for (n = 0; n < 128 && n < p->attach.operand_count; n++)
+		if (u->floats[n / 64] >> (n % 64) & 1)
+			buf_printf(out, " %%%u", float_size(p, n));
 	for (n = 0; u->whole && n < p->attach.operand_count; n++) {
 		const struct known_arg *k = known_arg(p, n);
 
@@ -212,6 +223,32 @@ int check_named(struct check *c, struct expr *e)
 		return refuse(c, e, p, n, &f);
 	e->shape = shape_of((struct type){.kind = TYPE_NAME});
 	return 0;
+}
+
+void check_as_float(struct check *c, struct expr *e)
+{
+	const struct place *p = c->v->count ? c->v->places[0] : NULL;
+	struct form f;
+	unsigned n;
+
+	if (e->kind != EXPR_NAME || !p || !arg_number(e->text, &n) ||
+	    n >= p->attach.operand_count)
+		return;
+	f = form_of(p, n);
+	if (f.kind == FORM_FLOAT)
+		e->shape = form_shape(c, &f);
+}
+
+void hint_no_float(struct check *c, const struct expr *e)
+{
+	const struct place *p = c->v->count ? c->v->places[0] : NULL;
+	unsigned n;
+
+	if (e->kind == EXPR_NAME && p && arg_number(e->text, &n) && n < p->attach.operand_count)
+		diag_hint(c->d, "nothing says that arg%u of '%.*s' at 0x%llx is one: it is '%.*s'",
+			  n, STR_FMT(c->s->names.items[p->attach.name]),
+			  (unsigned long long)p->attach.offset,
+			  STR_FMT(p->attach.operands[n].raw));
 }
 
 /* The parts of `args`: one field for each argument, or of a tracepoint each field of its own. */

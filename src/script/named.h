@@ -8,6 +8,10 @@
 void sign_named(const struct uses *u, const struct place *p, struct buf *out);
 /* args.word of a variant with usdt places. */
 int check_named(struct check *c, struct expr *e);
+/* argN where a float is wanted: it becomes one if it is known to be one. */
+void check_as_float(struct check *c, struct expr *e);
+/* ... and a hint for the error when it did not. */
+void hint_no_float(struct check *c, const struct expr *e);
 int lower_named(struct lower *l, const struct expr *e, uint16_t out);
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 int check_whole(struct check *c, struct expr *e);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "script/named.h"
 #include "script/values.h"
 
 #define KIND(kind) (1u << (kind))
@@ -101,18 +102,35 @@ static bool next_specifier(struct str format, size_t *at, struct specifier *out,
 	return false;
 }
 
-static int check_value(struct check *c, const struct specifier *s, const struct expr *a)
+bool printf_wants_float(struct str format, unsigned value)
+{
+	struct specifier s;
+	size_t at = 0;
+	bool broken = false;
+
+	for (unsigned n = 0; next_specifier(format, &at, &s, &broken) && !broken; n++)
+		if (n == value)
+			return s.conversion->kinds == KIND(TYPE_FLOAT);
+	return false;
+}
+
+static int check_value(struct check *c, const struct specifier *s, struct expr *a)
 {
 	const struct type *t = &a->shape.type;
+	bool wants_float = s->conversion->kinds == KIND(TYPE_FLOAT);
 
 	if (a->is_whole && s->conversion->letter == 's')
 		return 0;
+	if (wants_float && t->kind == TYPE_INT)
+		check_as_float(c, a);
 	if (s->conversion->kinds & KIND(t->kind))
 		return 0;
 	check_error(c, a, "bad-format-arg", "'%.*s' wants %s, not %s", STR_FMT(s->text),
 		    s->conversion->wanted, check_type_text(c, t));
 	if (s->conversion->letter == 's' && t->kind == TYPE_INT)
 		diag_hint(c->d, "if this is the address of a string: str(...)");
+	if (wants_float && t->kind == TYPE_INT)
+		hint_no_float(c, a);
 	if (t->kind == TYPE_FLOAT)
 		diag_hint(c->d, "%%f prints it, %%d prints its integer part");
 	return -EINVAL;

@@ -99,7 +99,7 @@ static int site_problem(const struct search *q, const struct found_image *image,
 
 static bool uses_fields(const struct uses *u)
 {
-	return u->field_count || u->whole;
+	return u->field_count || u->whole || u->floats[0] || u->floats[1];
 }
 
 static int know_site(struct search *q, const struct found_image *image, const struct site *site,

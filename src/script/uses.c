@@ -1,8 +1,8 @@
 /* What a clause asks of its places: arguments, functions' names, tracepoint fields, registers. */
 #include <errno.h>
 
-#include "script/builtins.h"
 #include "script/inside.h"
+#include "script/values.h"
 
 struct look {
 	struct arena *arena;
@@ -38,10 +38,26 @@ static void look_at_name(struct look *l, struct str name)
 		     str_eq_text(name, "kstack") || str_eq_text(name, "ksym");
 }
 
+/* printf("%f", arg0) */
+static void look_at_format(struct look *l, const struct expr *e)
+{
+	const struct function *f = function_find(e->text);
+	unsigned number;
+
+	if (!f || f->check != check_printf || !e->arg_count || e->args[0]->kind != EXPR_STRING)
+		return;
+	for (unsigned i = 1; i < e->arg_count; i++)
+		if (e->args[i]->kind == EXPR_NAME && arg_number(e->args[i]->text, &number) &&
+		    printf_wants_float(e->args[0]->text, i - 1))
+			l->uses->floats[number / 64] |= UINT64_C(1) << (number % 64);
+}
+
 static void look_at_expr(struct look *l, const struct expr *e)
 {
 	if (!e)
 		return;
+	if (e->kind == EXPR_CALL)
+		look_at_format(l, e);
 	if (e->kind == EXPR_NAME || e->kind == EXPR_CALL)
 		look_at_name(l, e->text);
 	if (e->kind == EXPR_FIELD)

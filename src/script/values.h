@@ -54,6 +54,7 @@ int lower_delete(struct lower *l, const struct expr *e, uint16_t out);
 int lower_has_key(struct lower *l, const struct expr *e, uint16_t out);
 
 /* printf.c: printf, cat, system */
+bool printf_wants_float(struct str format, unsigned value); /* is that value's specifier %f? */
 int check_printf(struct check *c, struct expr *e);
 int lower_printf(struct lower *l, const struct expr *e, uint16_t out);
 
