@@ -13,6 +13,23 @@ need_program() {
 	command -v "$1" >/dev/null || skip "needs $1"
 }
 
+# perf must be able to use SystemTap's own probes here: some steps of it need a kernel with kprobes. It keeps
+# its cache in $HOME/.debug.
+need_perf_probes() {
+	local theirs
+	need_program perf
+	need_tracing
+	theirs=$(find /usr/include -path '*sys/sdt.h' | head -1)
+	[ -n "$theirs" ] || skip "needs systemtap-sdt-dev to know whether perf can do it at all"
+	(
+		export HOME=$BATS_TEST_TMPDIR
+		cd "$HOME"
+		printf '#include "%s"\nint main(void) { DTRACE_PROBE(control_%d, run); return 0; }\n' "$theirs" $$ |
+			gcc -O2 -x c - -o control
+		perf buildid-cache --add ./control && perf probe sdt_control_$$:run && perf probe -d sdt_control_$$:run
+	) || skip "perf cannot use SystemTap's own probes on this machine"
+}
+
 # A private copy of a traced program: uprobes are machine-wide, this file is ours alone.
 private() {
 	cp "$TARGETS/$1" "$BATS_TEST_TMPDIR/$1"

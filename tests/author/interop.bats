@@ -121,19 +121,10 @@ gdb_at() {
 	[[ "$output" == *"5 argument(s)"* ]]
 }
 
-# perf keeps its cache in $HOME/.debug; its probe needs a kernel with kprobes for some steps.
 @test "perf finds and records the probes" {
-	need_program perf
-	need_tracing
+	need_perf_probes
 	HOME=$BATS_TEST_TMPDIR
 	cd "$HOME"
-	theirs=$(find /usr/include -path '*sys/sdt.h' | head -1)
-	[ -n "$theirs" ] || skip "needs systemtap-sdt-dev to know whether perf can do it at all"
-	printf '#include "%s"\nint main(void) { DTRACE_PROBE(control, run); return 0; }\n' "$theirs" >control.c
-	gcc -O2 control.c -o control
-	perf buildid-cache --add ./control && perf probe sdt_control:run ||
-		skip "perf cannot use SystemTap's own probes on this machine"
-	perf probe -d sdt_control:run
 	perf buildid-cache --add "$program"
 	perf probe sdt_inter:wide
 	run perf record -q -e sdt_inter:wide -o perf.data "$program" 4
