@@ -1,4 +1,5 @@
-/* Using <nopal/trace.h>: run a script, print what it prints, then read one of its maps.
+/* Using <nopal/trace.h>: run a script, print what it prints, then read one of its maps, and tell
+ * what was lost.
  *
  * usage: watch SCRIPT MAP COMMAND      watch 'usdt:./shop:shop:order { @[str(arg1)] = count() }' @
  * './shop 2' */
@@ -22,6 +23,7 @@ static int print_entry(void *total, const struct nopal_map_entry *entry)
 
 static int watch(struct nopal_trace *t, const char *map, struct nopal_diag *d)
 {
+	struct nopal_trace_stats stats;
 	int64_t total = 0;
 	int err = nopal_trace_attach(t, d);
 
@@ -33,6 +35,9 @@ static int watch(struct nopal_trace *t, const char *map, struct nopal_diag *d)
 	if (!err)
 		err = nopal_trace_map(t, map, print_entry, &total, d);
 	printf("total %lld\n", (long long)total);
+	nopal_trace_stats(t, &stats);
+	printf("%llu records, %llu lost\n", (unsigned long long)stats.records,
+	       (unsigned long long)stats.lost_records);
 	return err;
 }
 

@@ -1,5 +1,5 @@
-/* Memory as riscv, ppc64, s390x and mips write it: -24(s0), 0(9), 0(%r4,%r1), %lo(sym)($2); and
- * their constants, which stand bare. */
+/* Operands as riscv, ppc64, s390x and mips write them: registers, memory as -24(s0), 0(9),
+ * 0(%r4,%r1) or %lo(sym)($2), and constants, which stand bare. */
 #include "arch/parse.h"
 
 #include <errno.h>

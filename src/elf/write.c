@@ -90,7 +90,6 @@ struct writer {
 	const struct elf_object *object;
 	Elf *elf;
 	struct buf section_names, symbol_names;
-	size_t symbols_at; /* index of the section that holds them */
 };
 
 static int add_section(struct writer *w, const char *name, GElf_Shdr header, Elf_Data content)

@@ -8,8 +8,6 @@
 #include "arch/operand.h"
 #include "base/arena.h"
 
-#define PROBE_MAX_ARGS 12 /* what headers can write; notes with more are read too */
-
 struct site {
 	struct str provider;
 	struct str name;

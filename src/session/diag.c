@@ -1,9 +1,8 @@
 /* The public face of struct diag: nopal/diag.h. */
-#include "session/diag.h"
-
 #include <stdlib.h>
 
 #include "base/export.h"
+#include "base/public.h"
 
 NOPAL_EXPORT struct nopal_diag *nopal_diag_new(void)
 {

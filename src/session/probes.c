@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/export.h"
-#include "session/diag.h"
+#include "base/public.h"
 #include "session/pattern.h"
 #include "session/site.h"
 

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "base/public.h"
 #include "engine/engine.h"
 #include "nopal/trace.h"
 #include "report/report.h"
@@ -12,7 +13,6 @@
 #include "script/script.h"
 #include "session/child.h"
 #include "session/clock.h"
-#include "session/diag.h"
 #include "session/family.h"
 #include "session/images.h"
 #include "session/seen.h"

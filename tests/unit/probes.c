@@ -37,6 +37,10 @@ static void a_site_and_its_arguments(void **state)
 	assert_string_equal(nopal_site_name(site), "numbers");
 	assert_null(nopal_site_problem(site));
 	assert_true(nopal_site_offset(site) > 0);
+	assert_true(nopal_site_base(site) > 0);
+	assert_int_equal(nopal_site_semaphore(site), 0);
+	assert_int_equal(nopal_site_semaphore_offset(site), 0);
+	assert_int_equal(access(nopal_site_open_path(site), R_OK), 0);
 	assert_int_equal(nopal_site_arg_count(site), 2);
 	assert_int_equal(nopal_site_arg(site, 0, &arg), 0);
 	assert_int_equal(arg.size, 4);
