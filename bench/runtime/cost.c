@@ -123,12 +123,28 @@ static void measure_calls(void)
 	nopal_runtime_destroy(r);
 }
 
-/* Fire for a tracer: a run-time probe or a static one, as often as asked; prints ns an event. */
+/* A static probe that has to be called, as a stub has. */
+static __attribute__((noinline)) void called(unsigned long i)
+{
+	NOPAL_PROBE(bench, static_called, i, i);
+}
+
+/* What a traced stub begins with: whether the kernel has made a call of it. */
+static const char *trap_of(const struct nopal_probe *p)
+{
+	unsigned char first = *((const volatile unsigned char *)p - NOPAL_PROBE_DISTANCE);
+
+	return first == 0xe8 ? "call" : first == 0xcc ? "breakpoint" : "other";
+}
+
+/* Fire for a tracer: a run-time probe or a static one, as often as asked; prints ns an event, and
+ * for a run-time probe what the kernel has made of it. */
 static int fire_traced(const char *what, unsigned long times)
 {
 	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
 	struct nopal_runtime *r = nopal_runtime_new("bench", 0, NULL);
 	struct nopal_probe *p = nopal_runtime_probe(r, "runtime", args, 2, NULL, NULL);
+	const char *trap = "";
 	double start;
 
 	if (!p || nopal_runtime_load(r, NULL))
@@ -137,13 +153,18 @@ static int fire_traced(const char *what, unsigned long times)
 	fflush(stdout);
 	getchar();
 	start = now();
-	if (!strcmp(what, "runtime"))
+	if (!strcmp(what, "runtime")) {
 		for (unsigned long i = 0; i < times; i++)
 			nopal_probe_fire(p, i, i);
-	else
+		trap = trap_of(p);
+	} else if (!strcmp(what, "static_called")) {
+		for (unsigned long i = 0; i < times; i++)
+			called(i);
+	} else {
 		for (unsigned long i = 0; i < times; i++)
 			NOPAL_PROBE(bench, static_nop, i, i);
-	printf("%.1f\n", (now() - start) / (double)times);
+	}
+	printf("%.1f %s\n", (now() - start) / (double)times, trap);
 	nopal_runtime_destroy(r);
 	return 0;
 }
