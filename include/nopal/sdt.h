@@ -31,7 +31,8 @@
  *	NOPAL_SDT_SHORT_NOP		a plain nop on x86-64 too
  *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal
  *	NOPAL_SDT_ARG_CONSTRAINT	another asm constraint than below; the operands are then
- *					whatever the compiler chooses, and may be unreadable
+ *					whatever the compiler chooses, and may be unreadable. With
+ *					r, perf sees constants too, for an instruction each
  * C needs a compiler with _Generic. Tested with gcc 12, clang 14, binutils 2.40. <sys/sdt.h> and
  * <usdt.h> are faces of this file. */
 /* clang-format off */
@@ -94,10 +95,11 @@
 #define NOPAL_SDT_NUMBER(id) "%c[" id "]"
 #endif
 
-/* A constant or a register: the forms that every tool reads, and that cost nothing when the value
- * is in a register. Memory would be cheaper where the value has to be loaded, but clang then stores
- * every argument to the stack, and gcc writes symbols, thread-local and indexed addresses that
- * tracers do not resolve. Where registers are few, the later arguments may be in memory. */
+/* A constant or a register: the forms that every tool reads (but perf, which shows no constants, of
+ * any header's probes), and that cost nothing when the value is in a register. Memory would be
+ * cheaper where the value has to be loaded, but clang then stores every argument to the stack, and
+ * gcc writes symbols, thread-local and indexed addresses that tracers do not resolve. Where
+ * registers are few, the later arguments may be in memory. */
 #if defined __i386__
 #define NOPAL_SDT_FEW "nor"
 #define NOPAL_SDT_FEW_BOX 0

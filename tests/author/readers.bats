@@ -56,6 +56,15 @@ read_by() {
 	read_by perf "${some[@]}"
 }
 
+@test "perf reads constants where they are in registers" {
+	need_perf_probes
+	build="gcc -O2 -DNARROW -DNOPAL_SDT_ARG_CONSTRAINT=r"
+	$build -DPROVIDER=read_$$ -I"$ROOT/include" "$ROOT/tests/author/readers.c" -o "$BATS_FILE_TMPDIR/${build// /_}"
+	run readelf -n "$BATS_FILE_TMPDIR/${build// /_}"
+	[[ "$output" != *'@$'* ]]
+	read_by perf "$build"
+}
+
 @test "libbpf reads every argument" {
 	need_program clang
 	need_tracing

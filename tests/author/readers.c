@@ -1,6 +1,7 @@
 /* A program with every kind of argument, for other people's tools to read. It writes into the file
  * argv[1] what they must see, a line for each probe in the order of the hits: its name, and each
- * argument as 64 bits in hexadecimal, extended by its sign. Each probe is hit once. */
+ * argument as 64 bits in hexadecimal, extended by its sign. Each probe is hit once. NARROW: without
+ * values wider than a register. */
 #include <nopal/sdt.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -165,6 +166,7 @@ ALONE static void constants(void)
 	SHOW(real, 4, 2.5, -2.5f, 0.0, (void *)0);
 }
 
+#ifndef NARROW
 /* Values wider than a register, and a struct: their low-order 8 bytes, beside others. */
 ALONE static void wide(long a, long b)
 {
@@ -181,6 +183,7 @@ ALONE static void wide(long a, long b)
 	       SEEN((unsigned long)(unsigned int)b << 32 | (unsigned int)a),
 	       SEEN((unsigned char)b));
 }
+#endif
 
 int main(int argc, char **argv)
 {
@@ -211,6 +214,8 @@ int main(int argc, char **argv)
 	counts(seeds[0], seeds[1], seeds[2], seeds[3], seeds[4], seeds[5]);
 	memory(&bits, (const char *)text, seeds[9] + 2);
 	constants();
+#ifndef NARROW
 	wide(seeds[0], seeds[3]);
+#endif
 	return fclose(truth) != 0;
 }
