@@ -236,8 +236,8 @@ static const char *environment(const char *name)
 	return value ? value : "";
 }
 
-/* $CPP [-I…] [-D…] -x c FILE: the language is named because .d says nothing to a compiler driver.
- */
+/* $CPP [-I…] [-D…] -x c FILE: the language is named because .d says nothing to a
+ * compiler driver. */
 static char *preprocess(const struct request *r, const char *path, size_t *len)
 {
 	struct words command = {NULL, 0};

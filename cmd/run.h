@@ -21,8 +21,8 @@ int run_take_pid(struct run *run, const char *command, const char *text);
 int run_take_format(struct run *run, const char *command, const char *text);
 /* Do the options go together? The same. */
 int run_check_options(const struct run *run, const char *command);
-/* Trace `script` until it is over or a signal asks to stop; returns the exit code of the process.
- */
+/* Trace `script` until it is over or a signal asks to stop; returns the exit code of
+ * the process. */
 int run_script(const char *script, const struct run *run);
 
 #endif

@@ -1,5 +1,5 @@
-/* nopal [OPTIONS] -e 'SCRIPT' | FILE: the command line that people and scripts know from bpftrace.
- */
+/* nopal [OPTIONS] -e 'SCRIPT' | FILE: the command line that people and scripts know
+ * from bpftrace. */
 #include "command.h"
 
 #include <errno.h>

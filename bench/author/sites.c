@@ -1,6 +1,6 @@
 /* Functions that only pass arguments to a probe, once with it and once without: the difference is
- * what the probe costs. PROBE* come from the header that is measured; -DNONE leaves the probes out.
- */
+ * what the probe costs. PROBE* come from the header that is measured; -DNONE leaves the
+ * probes out. */
 #ifdef NONE
 #define DTRACE_PROBE(p, n)
 #define DTRACE_PROBE3(p, n, a, b, c)

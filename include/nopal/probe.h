@@ -13,12 +13,12 @@
  *	nopal_probes_free(probes);
  *
  * A probe (provider:name) has one or more sites, the places in the code where it fires. Each site
- *has its own arguments: the compiler may keep them elsewhere at each.
+ * has its own arguments: the compiler may keep them elsewhere at each.
  *
  * A collection is filled by any number of calls. Each of them returns the number of sites added, or
  * -errno with a message in `d`, which may be NULL. A damaged file adds those sites that can be
- *read, and a message: look at nopal_diag_errors(). Collections belong to one thread at a time. Text
- *and sites live until nopal_probes_free(). */
+ * read, and a message: look at nopal_diag_errors(). Collections belong to one thread at a time.
+ * Text and sites live until nopal_probes_free(). */
 #ifndef NOPAL_PROBE_H
 #define NOPAL_PROBE_H
 

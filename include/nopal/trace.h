@@ -15,8 +15,8 @@
  * The language is bpftrace's: see nopal-script(7).
  *
  * Calls return 0 (or a count) on success and -errno on failure, with a message in the struct
- *nopal_diag, which may be NULL. A trace belongs to the thread that opened it; only
- *nopal_trace_stop() may be called from anywhere. */
+ * nopal_diag, which may be NULL. A trace belongs to the thread that opened it; only
+ * nopal_trace_stop() may be called from anywhere. */
 #ifndef NOPAL_TRACE_H
 #define NOPAL_TRACE_H
 
@@ -45,9 +45,8 @@ struct nopal_trace_options {
 	const char *name;	   /* of the script, for messages: "-e", "latency.bt" */
 	const char *const *params; /* $1 ... */
 	size_t param_count;
-	pid_t pid; /* trace this process and the children it has from now on; 0: all */
-	const char *
-		command; /* start this, stopped; trace it and its children; it goes when attached */
+	pid_t pid;	     /* trace this process and the children it has from now on; 0: all */
+	const char *command; /* start this, trace it and its children; it waits for the attach */
 	enum nopal_format format;
 	nopal_output_fn *output; /* NULL: text is dropped, maps can still be read */
 	void *output_arg;

@@ -39,7 +39,7 @@ NOPAL_EXPORT int nopal_provider_add(struct nopal_provider *p, const char *path, 
 	struct str own_text = arena_str(&p->file.arena, str_of(text, len));
 
 	if (!own_path.ptr || !own_text.ptr)
-		return diag_error(diag_inner(d), -ENOMEM, "memory", "out of memory");
+		return diag_error(diag_inner(d), -ENOMEM, "no-memory", "out of memory");
 	return provider_parse(&p->file, own_path, own_text, diag_inner(d));
 }
 
@@ -61,7 +61,7 @@ NOPAL_EXPORT void nopal_provider_share(struct nopal_provider *p, bool shared)
 static int give(struct buf *out, int err, char **bytes, size_t *len, struct nopal_diag *d)
 {
 	if (!err && out->failed)
-		err = diag_error(diag_inner(d), -ENOMEM, "memory", "out of memory");
+		err = diag_error(diag_inner(d), -ENOMEM, "no-memory", "out of memory");
 	if (err) {
 		buf_free(out);
 		return err;

@@ -32,9 +32,8 @@ void buf_s64(struct buf *b, int64_t value);
 void buf_hex(struct buf *b, uint64_t value); /* without 0x */
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
-/* Text from a stranger, made safe for a terminal: control bytes and bytes that are not UTF-8 become
- * \xNN
- * (\n \t \r as such escapes too), the rest is copied. */
+/* Text from a stranger, made safe for a terminal: control bytes and bytes that are not UTF-8
+ * become \xNN (\n \t \r as such escapes too), the rest is copied. */
 void buf_escaped(struct buf *b, struct str s);
 
 static inline struct str buf_as_str(const struct buf *b)

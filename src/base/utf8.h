@@ -5,8 +5,8 @@
 #include "base/str.h"
 
 /* Bytes at the start of `s` that are printable well-formed UTF-8: no C0, DEL or C1 controls, no
- * overlong forms, no surrogates, no bidirectional overrides. 0 when the first byte is none of it.
- */
+ * overlong forms, no surrogates, no bidirectional overrides. 0 when the first byte is none
+ * of it. */
 size_t utf8_printable(struct str s);
 
 /* Length of the well-formed character at the start of `s`, printable or not, and its code point;

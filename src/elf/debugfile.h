@@ -5,10 +5,9 @@
 
 #include "elf/image.h"
 
-/* `path`: where the image was opened, for .gnu_debuglink; `root` stands before /usr/lib/debug: ""
- * or
- * "/proc/7/root". The file found is known to belong to the image: it has the same build-id, or the
- * checksum that the link names. NULL: there is none. */
+/* `path`: where the image was opened, for .gnu_debuglink; `root` stands before /usr/lib/debug:
+ * "" or "/proc/7/root". The file found is known to belong to the image: it has the same build-id,
+ * or the checksum that the link names. NULL: there is none. */
 struct image *debugfile_open(const struct image *image, struct str path, struct str root);
 
 #endif

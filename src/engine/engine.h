@@ -1,10 +1,9 @@
 /* The few calls every engine answers. An engine runs a checked program: it attaches the clauses to
- * their places, keeps the maps, and hands over records. One engine belongs to one thread. Order of
- * calls:
+ * their places, keeps the maps, and hands over records. One engine belongs to one thread. The
+ * order of calls:
  *
- *   open -> build -> attach -> (drain | run | map calls | extend)* -> detach -> (drain | map
- * calls)* -> close
- */
+ *   open, build, attach, any of (drain, run, map calls, extend), detach, any of (drain, map calls),
+ *   close */
 #ifndef NOPAL_ENGINE_ENGINE_H
 #define NOPAL_ENGINE_ENGINE_H
 

@@ -1,11 +1,10 @@
-/* Where probes are on this machine: in a file, in the images a process has mapped, in every
- * process.
+/* Where probes are: in a file, in the images a process has mapped, in every process.
  *
  * A path in a query may be
- *   - a file name, absolute or relative; a bare name is looked up in $PATH, then among the loader's
- * libraries (libc.so.6, libstdc++.so.6 through ld.so.cache);
- *   - a pattern with `*`: files it matches on disk; `*` alone: every image mapped by the process or
- * by any process;
+ *   - a file name, absolute or relative; a bare name is looked up in $PATH, then among the
+ *     loader's libraries (libc.so.6, libstdc++.so.6 through ld.so.cache);
+ *   - a pattern with `*`: files it matches on disk; `*` alone: every image mapped by the process
+ *     or by any process;
  *   - empty: every image of `pid`, which must then be given.
  * With a pid, names are looked up in that process's mount namespace, through /proc/PID/root. */
 #ifndef NOPAL_FIND_FIND_H

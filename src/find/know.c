@@ -263,8 +263,8 @@ void finder_know_problems(struct finder *f, struct diag *d)
 		catalogue_problems(f->catalogue, d);
 }
 
-/* "const char *word": the declared type may need the name in its middle, but notes have it apart.
- */
+/* "const char *word": the declared type may need the name in its middle, but notes have
+ * it apart. */
 static void show_arg(const struct known_arg *arg, unsigned index, struct buf *out)
 {
 	struct described_arg plain = {.type_class = arg->type_class,

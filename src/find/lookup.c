@@ -69,8 +69,8 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 	out->path = inner;
 	fd = open_below(root.ptr, inner.ptr);
 	if (fd < 0) {
-		/* An old kernel, or a link of /proc on the way, which must not be followed there.
-		 */
+		/* An old kernel, or a link of /proc on the way, which must not be
+		 * followed there. */
 		out->open_path = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
 		return out->open_path.ptr && is_file(out->open_path.ptr, &st) ? 0 : -ENOENT;
 	}

@@ -53,8 +53,8 @@ static bool hex_to_u64(struct str s, uint64_t *out)
 	return true;
 }
 
-/* "7f0000-7f1000 r-xp 00000000 08:01 1234       /usr/lib/libx.so": true for a file mapped as code.
- */
+/* "7f0000-7f1000 r-xp 00000000 08:01 1234       /usr/lib/libx.so": true for a file mapped
+ * as code. */
 static bool parse_line(struct str line, struct mapped_file *out)
 {
 	struct str range = str_cut(&line, ' '), start = str_cut(&range, '-');

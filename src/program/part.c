@@ -1,5 +1,5 @@
-/* What lies at which offset of a value. Types are checked before: tuples are neither deep nor long.
- */
+/* What lies at which offset of a value. Types are checked before: tuples are neither deep
+ * nor long. */
 #include "program/check.h"
 
 #include <errno.h>

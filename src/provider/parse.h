@@ -6,8 +6,8 @@
 #include "provider/provider.h"
 #include "provider/lex.h"
 
-/* Types made of more levels, and brackets inside more brackets, are not declarations but attacks.
- */
+/* Types made of more levels, and brackets inside more brackets, are not declarations
+ * but attacks. */
 #define MAX_DEPTH 64
 
 struct provider_parser {

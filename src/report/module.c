@@ -127,8 +127,8 @@ void module_hold(struct modules *m, struct module *module, pid_t pid, uint64_t s
 		m->open_fds++;
 }
 
-/* Takes the descriptor. The root of the process leads to its separate debug files while it lives.
- */
+/* Takes the descriptor. The root of the process leads to its separate debug files while
+ * it lives. */
 static struct symtab *read_file(int fd, const struct module *module, pid_t pid)
 {
 	struct symtab *symbols = NULL;

@@ -231,8 +231,7 @@ void check_as_float(struct check *c, struct expr *e)
 	struct form f;
 	unsigned n;
 
-	if (e->kind != EXPR_NAME || !p || !arg_number(e->text, &n) ||
-	    n >= p->attach.operand_count)
+	if (e->kind != EXPR_NAME || !p || !arg_number(e->text, &n) || n >= p->attach.operand_count)
 		return;
 	f = form_of(p, n);
 	if (f.kind == FORM_FLOAT)
@@ -247,8 +246,7 @@ void hint_no_float(struct check *c, const struct expr *e)
 	if (e->kind == EXPR_NAME && p && arg_number(e->text, &n) && n < p->attach.operand_count)
 		diag_hint(c->d, "nothing says that arg%u of '%.*s' at 0x%llx is one: it is '%.*s'",
 			  n, STR_FMT(c->s->names.items[p->attach.name]),
-			  (unsigned long long)p->attach.offset,
-			  STR_FMT(p->attach.operands[n].raw));
+			  (unsigned long long)p->attach.offset, STR_FMT(p->attach.operands[n].raw));
 }
 
 /* The parts of `args`: one field for each argument, or of a tracepoint each field of its own. */

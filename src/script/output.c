@@ -183,8 +183,8 @@ static void load_piece(struct lower *l, uint16_t at, uint16_t pointer, uint16_t 
 	i->a = pointer;
 }
 
-/* Fill the slots from the array; those behind the NULL are empty, as what lies there is not ours.
- */
+/* Fill the slots from the array; those behind the NULL are empty, as what lies there is
+ * not ours. */
 static void load_pieces(struct lower *l, uint16_t array, const struct field *pieces)
 {
 	struct label ends[JOIN_PIECES] = {{0}}, done = {0};

@@ -83,8 +83,8 @@ unsigned script_place_count(const struct script *s);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */
 
-/* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace -l prints).
- */
+/* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace
+ * -l prints). */
 typedef int script_list_fn(void *arg, struct str probe);
 int script_list(struct str pattern, const struct script_options *options,
 		const struct script_source *source, script_list_fn *fn, void *arg, struct diag *d);

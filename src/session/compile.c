@@ -19,8 +19,8 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 	};
 }
 
-/* Ask for the images of each of `pids`. Only the first must exist: others may have come and gone.
- */
+/* Ask for the images of each of `pids`. Only the first must exist: others may have come
+ * and gone. */
 static int each_process(struct nopal_trace *t, const struct family *pids,
 			const struct find_query *q, found_fn *fn, void *arg, struct diag *d)
 {

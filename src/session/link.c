@@ -57,8 +57,8 @@ static int compare_sites(const void *a, const void *b)
 	return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* One uprobe_multi link a file; a program that was not loaded for such links goes on perf events.
- */
+/* One uprobe_multi link a file; a program that was not loaded for such links goes on
+ * perf events. */
 static int attach_sites(struct gatherer *g, int prog_fd, pid_t pid, struct links *links,
 			struct diag *d)
 {

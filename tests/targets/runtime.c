@@ -5,8 +5,8 @@
  *   runtime wait             provider waiting, no events; until standard input ends
  *   runtime storm SECONDS    8 threads fire numbers that belong together while others load
  *   runtime flags SECONDS    a computation with probes in its middle: says whether it comes out
- * right runtime later            a provider that is made when a line comes; fires; ends at the next
- */
+ *                            right
+ *   runtime later            a provider that is made when a line comes; fires; ends at the next */
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>

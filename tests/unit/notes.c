@@ -333,8 +333,8 @@ static void cut_at_every_byte(void **state)
 		struct diag d = DIAG_INIT;
 		struct site_list list;
 
-		/* The parts between the headers and the sections are empty: one cut there will do.
-		 */
+		/* The parts between the headers and the sections are empty: one cut there
+		 * will do. */
 		if (len > 0x200 && len < DATA_OFFSET + PART_SIZE - 16 && len % 512)
 			goto next;
 		memcpy(copy, file.ptr, len); /* on the heap, so that a sanitizer sees its end */

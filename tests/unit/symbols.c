@@ -205,8 +205,8 @@ static void unknown_addresses_are_numbers(void **state)
 	symbols_free(s);
 }
 
-/* Files that have no path any more are read through /proc/PID/map_files, which wants a privilege.
- */
+/* Files that have no path any more are read through /proc/PID/map_files, which wants
+ * a privilege. */
 static bool can_reach_mapped_files(void)
 {
 	if (geteuid() == 0)

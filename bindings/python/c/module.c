@@ -63,8 +63,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	return 0;
 }
 
-/* Probes and spans use the state as long as they live: they keep the module, so it is freed last.
- */
+/* Probes and spans use the state as long as they live: they keep the module, so it is
+ * freed last. */
 static void module_free(void *module)
 {
 	struct module_state *state = PyModule_GetState(module);

@@ -149,8 +149,8 @@ void gen_conclude(struct gen *g, const struct type *t);
 void gen_emit(struct gen *g, const struct insn *in);
 /* Largest record of a format, and whether all its fields have a fixed size. */
 uint32_t record_most(const struct format *f, bool *fixed);
-/* The first field of a format that is text or a stack, and where in the record it begins; -1: none.
- */
+/* The first field of a format that is text or a stack, and where in the record it begins;
+ * -1: none. */
 int record_first_variable(const struct format *f, uint32_t *before);
 
 #endif

@@ -60,7 +60,7 @@ void code_mov(struct code *c, int dst, int src);
 void code_const(struct code *c, int dst, int64_t value);
 void code_alu(struct code *c, int op, int dst, int src); /* op: BPF_ADD, ...; 64 bits */
 void code_alu_imm(struct code *c, int op, int dst, int32_t value);
-void code_alu32(struct code *c, int op, int dst, int src); /* upper half becomes 0 */
+void code_alu32(struct code *c, int op, int dst, int src);		  /* upper half becomes 0 */
 void code_load(struct code *c, int bytes, int dst, int base, int offset); /* zero-extended */
 void code_store(struct code *c, int bytes, int base, int offset, int src);
 void code_store_imm(struct code *c, int bytes, int base, int offset, int32_t value);
