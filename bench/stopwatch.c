@@ -1,7 +1,7 @@
-/* Times a tracer from the outside: starts it, waits for a word on its stderr or stdout that says
+/* Times a tracer from the outside: starts it, waits for a word on its standard error that says
  * "attached", runs a command meanwhile, interrupts it, waits for its end.
  *
- *   stopwatch [-w WORD] [-r SHELL-COMMAND] [-k] PROGRAM ARGS...
+ *   stopwatch [-w WORD] [-r SHELL-COMMAND] [-p MS] PROGRAM ARGS...
  *
  *   -w WORD      the word that says "attached" (else: run to the end, no signal)
  *   -r COMMAND   run this once attached, before the interrupt
@@ -71,6 +71,34 @@ static void drain_until_end(int fd, pid_t pid, int interrupt)
 	}
 }
 
+/* The tracer, its standard error on the pipe, its output nowhere. */
+static pid_t start_tracer(char **argv, const int fds[2])
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		dup2(fds[1], 2);
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(126);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	return pid;
+}
+
+/* Milliseconds that a shell's command takes; 0 for none. */
+static double run_command(const char *command)
+{
+	double before = now_ms();
+
+	if (!command)
+		return 0;
+	if (system(command))
+		fprintf(stderr, "stopwatch: '%s' failed\n", command);
+	return now_ms() - before;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = NULL, *command = NULL;
@@ -93,27 +121,13 @@ int main(int argc, char **argv)
 		return 2;
 	setenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED", "1", 1);
 	start = now_ms();
-	pid = fork();
-	if (pid == 0) {
-		dup2(fds[1], 2);
-		if (!freopen("/dev/null", "w", stdout))
-			_exit(126);
-		execvp(argv[optind], argv + optind);
-		_exit(127);
-	}
-	close(fds[1]);
+	pid = start_tracer(argv + optind, fds);
 	if (word) {
 		if (!wait_word(fds[0], word))
 			return 1;
 		attached = now_ms() - start;
 		usleep((useconds_t)pause_ms * 1000);
-		if (command) {
-			double before = now_ms();
-
-			if (system(command))
-				fprintf(stderr, "stopwatch: '%s' failed\n", command);
-			ran = now_ms() - before;
-		}
+		ran = run_command(command);
 		interrupted = now_ms();
 		kill(pid, SIGINT);
 	}
