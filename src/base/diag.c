@@ -1,12 +1,12 @@
 /* Collecting and rendering messages. */
 #include "base/diag.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 static const char *const level_names[] = {
 	[DIAG_ERROR] = "error",
 	[DIAG_WARNING] = "warning",
-	[DIAG_NOTE] = "note",
 };
 
 void diag_free(struct diag *d)
@@ -32,7 +32,8 @@ static void add(struct diag *d, enum diag_level level, const char *tag, struct s
 	unsigned *count = level == DIAG_ERROR ? &d->errors : &d->warnings;
 	struct message *m;
 
-	if (level != DIAG_NOTE && (*count)++ >= DIAG_LIMIT)
+	d->is_full = (*count)++ >= DIAG_LIMIT;
+	if (d->is_full)
 		return;
 	m = arena_new(&d->arena, struct message);
 	if (!m)
@@ -75,6 +76,14 @@ int diag_error_at(struct diag *d, int err, const char *tag, struct span span, co
 	return err;
 }
 
+int diag_ensure(struct diag *d, int err, const char *what)
+{
+	if (err >= 0 || !d || d->errors)
+		return err;
+	return diag_error(d, err, err == -ENOMEM ? "no-memory" : "failed", "cannot %s: %s", what,
+			  strerror(-err));
+}
+
 void diag_warn(struct diag *d, const char *tag, const char *format, ...)
 {
 	va_list args;
@@ -101,7 +110,7 @@ void diag_hint(struct diag *d, const char *format, ...)
 {
 	va_list args;
 
-	if (!d || !d->last)
+	if (!d || !d->last || d->is_full)
 		return;
 	va_start(args, format);
 	d->last->hint = format_text(&d->arena, format, args);

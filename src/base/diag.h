@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-enum diag_level { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
+enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
 /* A place in a text: `source` is the whole text, `at` and `len` bytes of it. source.ptr NULL: no
  * place. */
@@ -40,11 +40,12 @@ struct diag {
 	struct arena arena;
 	struct message *first, *last;
 	unsigned errors, warnings;
+	bool is_full; /* the newest message was not kept */
 };
 
-#define DIAG_INIT                            \
-	{                                    \
-		ARENA_INIT, NULL, NULL, 0, 0 \
+#define DIAG_INIT                                   \
+	{                                           \
+		ARENA_INIT, NULL, NULL, 0, 0, false \
 	}
 
 void diag_free(struct diag *d);
@@ -58,6 +59,9 @@ void diag_warn(struct diag *d, const char *tag, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* No failure is silent: when `err` is one and `d` has no error yet, "cannot WHAT: ..." becomes its
+ * message. Returns `err`. */
+int diag_ensure(struct diag *d, int err, const char *what);
 /* The hint of the newest message. */
 void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* All messages as text, as drawn above. */

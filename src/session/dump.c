@@ -80,12 +80,14 @@ static int dump_bpf(const char *script, const struct nopal_trace_options *option
 NOPAL_EXPORT int nopal_trace_dump(const char *script, const struct nopal_trace_options *options,
 				  enum nopal_dump what, struct nopal_diag *d)
 {
+	int err = -EINVAL;
+
 	switch (what) {
-	case NOPAL_DUMP_TREE: return dump_tree(script, options, diag_inner(d));
-	case NOPAL_DUMP_PROGRAM: return dump_program(script, options, diag_inner(d));
-	case NOPAL_DUMP_BPF: return dump_bpf(script, options, d);
+	case NOPAL_DUMP_TREE: err = dump_tree(script, options, diag_inner(d)); break;
+	case NOPAL_DUMP_PROGRAM: err = dump_program(script, options, diag_inner(d)); break;
+	case NOPAL_DUMP_BPF: err = dump_bpf(script, options, d); break;
 	}
-	return -EINVAL;
+	return diag_ensure(diag_inner(d), err, "show the script");
 }
 
 static int list_one(void *arg, struct str probe)
@@ -115,5 +117,5 @@ NOPAL_EXPORT int nopal_trace_list(const char *pattern, const struct nopal_trace_
 	finder_free(t.finder);
 	arena_free(&t.arena);
 	buf_free(&lister.text);
-	return err < 0 ? err : lister.count;
+	return err < 0 ? diag_ensure(d, err, "list probes") : lister.count;
 }

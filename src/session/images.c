@@ -15,7 +15,6 @@
 
 #define RING_PAGES 8 /* data pages a CPU: a power of two */
 #define RECORD_MAX 8192
-#define PAGE	   4096
 
 struct cpu_ring {
 	int fd;
@@ -24,6 +23,7 @@ struct cpu_ring {
 
 struct image_watch {
 	unsigned count;
+	size_t page; /* bytes of a page here */
 	bool lost;
 	struct cpu_ring rings[];
 };
@@ -46,14 +46,14 @@ static int open_event(int cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_ring(int cpu, struct cpu_ring *out)
+static int open_ring(int cpu, size_t page, struct cpu_ring *out)
 {
 	void *pages;
 
 	out->fd = open_event(cpu);
 	if (out->fd < 0)
 		return -errno;
-	pages = mmap(NULL, (RING_PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
+	pages = mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
 	if (pages == MAP_FAILED) {
 		int err = -errno;
 
@@ -70,8 +70,10 @@ int image_watch_open(struct image_watch **out, struct diag *d)
 	struct image_watch *w = calloc(1, sizeof(*w) + (size_t)cpus * sizeof(w->rings[0]));
 	int err = w ? 0 : -ENOMEM;
 
+	if (w)
+		w->page = (size_t)sysconf(_SC_PAGESIZE);
 	for (int cpu = 0; !err && cpu < cpus; cpu++) {
-		err = open_ring(cpu, &w->rings[w->count]);
+		err = open_ring(cpu, w->page, &w->rings[w->count]);
 		if (err == -ENODEV) /* the CPU is offline */
 			err = 0;
 		else if (!err)
@@ -90,17 +92,17 @@ int image_watch_open(struct image_watch **out, struct diag *d)
 void image_watch_close(struct image_watch *w)
 {
 	for (unsigned i = 0; w && i < w->count; i++) {
-		munmap(w->rings[i].head, (RING_PAGES + 1) * PAGE);
+		munmap(w->rings[i].head, (RING_PAGES + 1) * w->page);
 		close(w->rings[i].fd);
 	}
 	free(w);
 }
 
 /* Copy `len` bytes at position `at` of the ring, which may wrap. */
-static void copy_out(const struct cpu_ring *ring, uint64_t at, void *to, size_t len)
+static void copy_out(const struct cpu_ring *ring, size_t page, uint64_t at, void *to, size_t len)
 {
-	const char *data = (const char *)ring->head + PAGE;
-	size_t size = RING_PAGES * PAGE, start = at % size;
+	const char *data = (const char *)ring->head + page;
+	size_t size = RING_PAGES * page, start = at % size;
 	size_t first = len < size - start ? len : size - start;
 
 	memcpy(to, data + start, first);
@@ -166,12 +168,12 @@ static void read_ring(struct image_watch *w, struct cpu_ring *ring, image_event_
 		struct image_event event = {0};
 		struct cursor c;
 
-		copy_out(ring, tail, &record, sizeof(record));
+		copy_out(ring, w->page, tail, &record, sizeof(record));
 		if (record.size < sizeof(record) || record.size > head - tail)
 			break;
 		w->lost |= record.type == PERF_RECORD_LOST;
 		if (record.size <= sizeof(bytes)) {
-			copy_out(ring, tail, bytes, record.size);
+			copy_out(ring, w->page, tail, bytes, record.size);
 			c = cursor_of(bytes + sizeof(record), record.size - sizeof(record), false);
 			c.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 			if (decode(&record, &c, &event))

@@ -21,25 +21,26 @@ struct gatherer {
 	struct str name; /* "provider:name", for messages */
 	struct attach *attaches;
 	size_t count, cap;
-	int err;
 };
 
 static int gather(void *arg, const struct found_image *image, const size_t *matches, size_t count)
 {
 	struct gatherer *g = arg;
+	struct str path = arena_str(&g->arena, image->open_path);
 
+	if (!path.ptr)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct site *site = &image->sites->sites[matches[i]];
 
 		if (site->problem)
 			continue;
-		g->err = arena_grow(&g->arena, (void **)&g->attaches, g->count, &g->cap,
-				    sizeof(g->attaches[0]));
-		if (g->err)
-			return g->err;
+		if (arena_grow(&g->arena, (void **)&g->attaches, g->count, &g->cap,
+			       sizeof(g->attaches[0])))
+			return -ENOMEM;
 		g->attaches[g->count++] = (struct attach){
 			.kind = ATTACH_UPROBE,
-			.path = arena_str(&g->arena, image->open_path),
+			.path = path,
 			.offset = site->offset,
 			.sema_offset = site->sema_offset,
 			.arch = image->sites->arch,
@@ -127,7 +128,7 @@ NOPAL_EXPORT int nopal_attach_bpf(int prog_fd, pid_t pid, const char *path, cons
 		nopal_link_detach(link);
 	}
 	arena_free(&g.arena);
-	return err;
+	return diag_ensure(d, err, "attach the program");
 }
 
 NOPAL_EXPORT unsigned nopal_link_site_count(const struct nopal_link *link)

@@ -114,7 +114,7 @@ NOPAL_EXPORT int nopal_trace_open(const char *script, const struct nopal_trace_o
 		err = clock_init(&t->clock, t->program);
 	if (err) {
 		nopal_trace_close(t);
-		return err;
+		return diag_ensure(d, err, "compile and load the script");
 	}
 	*out = t;
 	return 0;
@@ -143,9 +143,8 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 	return 0;
 }
 
-NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *diag)
+static int attach(struct nopal_trace *t, struct diag *d)
 {
-	struct diag *d = diag_inner(diag);
 	int err;
 
 	if (t->options.format == NOPAL_JSON)
@@ -166,6 +165,13 @@ NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *di
 		symbols_see_all(t->symbols);
 	clock_start(&t->clock);
 	return child_release(&t->child, d);
+}
+
+NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+
+	return diag_ensure(d, attach(t, d), "attach the script");
 }
 
 /* How long to wait: what the caller allows, the next interval, and how busy the buffer has been. */
@@ -234,7 +240,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 			err = session_drain(t, d);
 		session_warn(t, false);
 		if (err)
-			return err;
+			return diag_ensure(d, err, "go on with the run");
 	} while (!t->over && !t->batch && (timeout_ms < 0 || clock_now() < deadline));
 	return !t->over;
 }
@@ -276,7 +282,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	if (!err && t->facts.print_maps_on_exit)
 		err = nopal_trace_print_maps(t);
 	session_warn(t, true);
-	return err;
+	return diag_ensure(d, err, "end the run");
 }
 
 NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)

@@ -298,8 +298,23 @@ static void messages_without_a_place(void **state)
 	diag_warn(&d, "u", "careful");
 	check_render(&d, "error: no such file 'x'\nwarning: careful\n");
 	assert_int_equal(diag_error(NULL, -EPERM, "t", "x"), -EPERM);
+	assert_int_equal(diag_ensure(NULL, -EPERM, "x"), -EPERM);
 	diag_hint(NULL, "x");
 	diag_warn(NULL, "t", "x");
+}
+
+static void no_failure_is_silent(void **state)
+{
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	assert_int_equal(diag_ensure(&d, 0, "do it"), 0);
+	assert_int_equal(diag_ensure(&d, 3, "do it"), 3);
+	assert_null(d.first);
+	diag_warn(&d, "u", "careful");
+	assert_int_equal(diag_ensure(&d, -EPERM, "do it"), -EPERM);
+	assert_int_equal(diag_ensure(&d, -EIO, "do more"), -EIO);
+	check_render(&d, "warning: careful\nerror: cannot do it: Operation not permitted\n");
 }
 
 static void endless_messages_are_counted_not_kept(void **state)
@@ -312,6 +327,7 @@ static void endless_messages_are_counted_not_kept(void **state)
 	(void)state;
 	for (int i = 0; i < 1000; i++)
 		diag_error(&d, -EINVAL, "t", "number %d", i);
+	diag_hint(&d, "of the last one, which is not kept");
 	diag_render(&d, &out);
 	for (rest = buf_as_str(&out); rest.len; lines++)
 		last = str_cut(&rest, '\n');
@@ -463,6 +479,7 @@ int main(void)
 		cmocka_unit_test(messages_show_the_place),
 		cmocka_unit_test(marks_stand_under_tabs_and_at_the_end),
 		cmocka_unit_test(messages_without_a_place),
+		cmocka_unit_test(no_failure_is_silent),
 		cmocka_unit_test(endless_messages_are_counted_not_kept),
 		cmocka_unit_test(json_is_always_valid),
 		cmocka_unit_test(arenas_give_zeroed_aligned_memory),
