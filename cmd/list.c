@@ -38,6 +38,8 @@ static const char usage[] =
 	"exit status: 0 all was read and something was found; 1 not so; 2 wrong "
 	"usage\n";
 
+#define NO_PROBES_HINT "hint: programs have them when they are built with <sys/sdt.h> or the like\n"
+
 struct list_options {
 	pid_t pid; /* 0: none */
 	bool all, verbose, json;
@@ -158,7 +160,7 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 	struct row *rows = calloc(count + 1, sizeof(*rows));
 
 	if (!rows) {
-		fprintf(stderr, "nopal: %s\n", strerror(ENOMEM));
+		fprintf(stderr, "nopal: error: %s\n", strerror(ENOMEM));
 		return false;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -168,7 +170,7 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 	show(rows, count, o);
 	free(rows);
 	if (fflush(stdout)) {
-		fprintf(stderr, "nopal: cannot write: %s\n", strerror(errno));
+		fprintf(stderr, "nopal: error: cannot write the list: %s\n", strerror(errno));
 		return false;
 	}
 	return true;
@@ -184,7 +186,7 @@ static bool find_one(struct nopal_probes *probes, pid_t pid, const char *name, s
 			    : nopal_probes_find(probes, name, pid, d);
 
 	if (!found && nopal_diag_errors(d) == errors)
-		fprintf(stderr, "nopal: no probes in '%s'\n", name);
+		fprintf(stderr, "nopal: error: no probes in '%s'\n" NO_PROBES_HINT, name);
 	return found > 0;
 }
 
@@ -201,9 +203,12 @@ static bool find_all(struct nopal_probes *probes, const struct list_options *o, 
 	}
 	found = o->all ? nopal_probes_system(probes, d) : nopal_probes_process(probes, o->pid, d);
 	if (!found && o->all)
-		fputs("nopal: no process has mapped a file with probes\n", stderr);
+		fputs("nopal: error: no process has mapped a file with probes\n" NO_PROBES_HINT,
+		      stderr);
 	else if (!found)
-		fprintf(stderr, "nopal: process %d has mapped no file with probes\n", (int)o->pid);
+		fprintf(stderr,
+			"nopal: error: process %d has mapped no file with probes\n" NO_PROBES_HINT,
+			(int)o->pid);
 	return found > 0;
 }
 
