@@ -298,6 +298,7 @@ static void read_operand(struct test_program *t, char letter, struct insn *i)
 	case 'l': i->target = (uint32_t)read_number(t); break;
 	case 'o': i->imm = read_builtin(t); break;
 	case 'e': read_fields(t, i); break;
+	case 'm': i->imm = *t->at ? read_number(t) : 0; break;
 	default: i->imm = read_number(t); break;
 	}
 }

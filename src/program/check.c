@@ -414,6 +414,9 @@ static int check_operand(const struct checker *c, uint32_t at, char letter)
 	case 'w': return check_imm(c, at, is_width(i->imm) && i->imm != 8, "1, 2 or 4 bytes");
 	case 'f': return check_imm(c, at, i->imm == 4 || i->imm == 8, "4 or 8 bytes");
 	case 'x': return is_width(i->size) ? 0 : check_fail(c, at, "size %u", i->size);
+	case 'm':
+		return check_imm(c, at, i->imm >= 0 && i->imm <= c->clause->slots[i->s].type.size,
+				 "bytes of the slot");
 	case 'n': return check_imm(c, at, i->imm > 0 && i->imm <= PROGRAM_MAX_ROUNDS, "rounds");
 	case 'o': return check_imm(c, at, i->imm >= 0 && i->imm < BUILTIN_COUNT_, "a builtin");
 	case 'c':

@@ -14,7 +14,8 @@
  *   n       imm, rounds                         o      imm, enum builtin
  *   u       imm, a probe argument               r      imm, a register id of the arch
  *   c       imm, offset in a tracepoint's bytes v      imm, a literal
- *   e       imm, a format, with its fields: 2(r0, s1) */
+ *   e       imm, a format, with its fields: 2(r0, s1)
+ *   m       imm, bytes of s to use at most; 0, all of them, is not in dumps */
 #ifndef NOPAL_PROGRAM_OP_H
 #define NOPAL_PROGRAM_OP_H
 

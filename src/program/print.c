@@ -101,6 +101,8 @@ static void print_insn(uint32_t number, const struct insn *i, struct buf *out)
 	}
 	buf_text(out, info->name);
 	for (const char *letter = info->operands; *letter; letter++) {
+		if (*letter == 'm' && !i->imm)
+			continue;
 		buf_text(out, letter == info->operands ? " " : ", ");
 		print_operand(*letter, i, out);
 	}

@@ -69,11 +69,13 @@ enum op {
 	OP_PART,   /* s = t[imm ...], as many bytes as s has (tuple element)                     */
 	OP_TEXT,   /* s (STR) = literal program->literals[imm]                                   */
 	OP_STR,	   /* s (STR) = NUL-terminated text at user address a, at most register b bytes
-		    * (b REG_NO: as the slot holds). Address 0 gives TEXT_NULL, one that cannot be
-		    * read TEXT_UNREADABLE and a read error, text longer than the slot TEXT_CUT.
-		    * Text without a NUL may end where memory ends; if it fills the slot, it counts
-		    * as longer */
-	OP_BUF,	   /* s (BUF) = b bytes at user address a, at most what the slot holds           */
+		    * (unsigned; REG_NO: any number) and at most the limit: imm, or 0 for what the
+		    * slot holds. Address 0 gives TEXT_NULL, one that cannot be read
+		    * TEXT_UNREADABLE and a read error, text that the limit cut, and not b,
+		    * TEXT_CUT. Text without a NUL may end where memory ends; if it fills the
+		    * limit, it counts as longer */
+	OP_BUF,	   /* s (BUF) = b bytes at user address a; if they are more than the limit, as
+		    * above, that many and TEXT_CUT */
 	OP_COMM,   /* s (STR) = name of the current thread                                       */
 	OP_USTACK, /* s (USTACK) = the user stack                                                */
 	OP_KSTACK, /* s (KSTACK)                                                                 */

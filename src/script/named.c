@@ -336,21 +336,13 @@ static int lower_number(struct lower *l, unsigned n, const struct form *f, uint1
 static int lower_named_text(struct lower *l, unsigned n, const struct form *f, uint16_t out)
 {
 	uint16_t address = lower_reg(l), length = REG_NO;
-	uint32_t most = l->s->facts.max_strlen;
-	struct insn *i;
 
 	lower_argument(l, n, address);
 	if (f->length >= 0) {
 		length = lower_reg(l);
 		lower_argument(l, (unsigned)f->length, length);
-		length = lower_at_most(l, length, most);
-	} else if (most != l->slots[out].type.size) {
-		length = lower_const(l, most);
 	}
-	i = lower_op(l, OP_STR);
-	i->s = out;
-	i->a = address;
-	i->b = length;
+	lower_read(l, OP_STR, out, address, length, l->s->facts.max_strlen);
 	return 0;
 }
 

@@ -87,52 +87,35 @@ static int lower_param_text(struct lower *l, const struct expr *p, uint16_t out)
 	return 0;
 }
 
-uint16_t lower_at_most(struct lower *l, uint16_t length, uint64_t most)
-{
-	uint16_t limit = lower_const(l, most), less = lower_reg(l), out = lower_reg(l);
-	struct label fits = {0};
-	struct insn *i;
-
-	i = lower_op(l, OP_MOV);
-	i->d = out;
-	i->a = length;
-	lower_binary_op(l, OPERATOR_LE, false, length, limit, less);
-	lower_goto(l, OP_JUMP_IF, less, &fits);
-	i = lower_op(l, OP_MOV);
-	i->d = out;
-	i->a = limit;
-	lower_bind(l, &fits);
-	return out;
-}
-
-/* The register with the length, or REG_NO when the slot itself is the limit. */
-static int lower_length(struct lower *l, const struct expr *e, uint16_t slot, uint16_t *out)
+/* The register with the length, or REG_NO when there is only the limit. */
+static int lower_length(struct lower *l, const struct expr *e, uint16_t *out)
 {
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
-	uint32_t most = text_most(&l->s->facts, e), room = l->slots[slot].type.size;
-	int err;
 
 	*out = REG_NO;
-	if (!n || (n->is_const && n->value >= most)) {
-		if (most != room)
-			*out = lower_const(l, most);
+	if (!n || (n->is_const && (int64_t)n->value < 0))
 		return 0;
-	}
 	if (n->is_const) {
-		if (n->value != room)
-			*out = lower_const(l, n->value);
+		*out = lower_const(l, n->value);
 		return 0;
 	}
-	err = lower_word(l, n, out);
-	if (!err)
-		*out = lower_at_most(l, *out, most);
-	return err;
+	return lower_word(l, n, out);
+}
+
+void lower_read(struct lower *l, enum op op, uint16_t slot, uint16_t address, uint16_t length,
+		uint32_t most)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->s = slot;
+	i->a = address;
+	i->b = length;
+	i->imm = most < l->slots[slot].type.size ? most : 0;
 }
 
 int lower_str(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint16_t address, length;
-	struct insn *i;
 	int err;
 
 	if (e->args[0]->kind == EXPR_PARAM)
@@ -141,14 +124,10 @@ int lower_str(struct lower *l, const struct expr *e, uint16_t out)
 		return lower_memory_to(l, e->args[0], out);
 	err = lower_word(l, e->args[0], &address);
 	if (!err)
-		err = lower_length(l, e, out, &length);
-	if (err)
-		return err;
-	i = lower_op(l, OP_STR);
-	i->s = out;
-	i->a = address;
-	i->b = length;
-	return 0;
+		err = lower_length(l, e, &length);
+	if (!err)
+		lower_read(l, OP_STR, out, address, length, text_most(&l->s->facts, e));
+	return err;
 }
 
 /* buf(p, n) */
@@ -161,19 +140,16 @@ int check_buf(struct check *c, struct expr *e)
 int lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint16_t address, length;
-	struct insn *i;
+	uint32_t most = text_most(&l->s->facts, e);
 	int err = lower_word(l, e->args[0], &address);
 
 	if (!err)
-		err = lower_length(l, e, out, &length);
+		err = lower_length(l, e, &length);
 	if (err)
 		return err;
 	if (length == REG_NO)
-		length = lower_const(l, l->slots[out].type.size);
-	i = lower_op(l, OP_BUF);
-	i->s = out;
-	i->a = address;
-	i->b = length;
+		length = lower_const(l, most);
+	lower_read(l, OP_BUF, out, address, length, most);
 	return 0;
 }
 

@@ -29,8 +29,10 @@ int lower_stack(struct lower *l, const struct expr *e, uint16_t out);
 int lower_field_value(struct lower *l, const struct expr *e, uint16_t out);
 
 /* texts.c */
-/* The smaller of a length and the limit. Lengths are unsigned, so that a negative one is cut. */
-uint16_t lower_at_most(struct lower *l, uint16_t length, uint64_t most);
+/* slot = what is at an address, at most `length` bytes (REG_NO: any number) and at most `most`.
+ * Lengths are unsigned, so that a negative one is cut. */
+void lower_read(struct lower *l, enum op op, uint16_t slot, uint16_t address, uint16_t length,
+		uint32_t most);
 int check_str(struct check *c, struct expr *e);
 int check_buf(struct check *c, struct expr *e);
 int check_symbol(struct check *c, struct expr *e);

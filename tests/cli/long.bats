@@ -24,11 +24,15 @@ print_words() {
 
 @test "65535 and 65536 bytes arrive whole, one more is cut and marked" {
 	whole=$(text 65536 'gr\xc3\xbc\xc3\x9f\xe2\x82\xac ')
-	for script in 'config = { max_strlen = 65536 } usdt:./tick:tick:word { printf("%s\n", str(arg0)) }' \
-		'usdt:./tick:tick:word { printf("%s\n", str(arg0, 65536)) }'; do
-		print_words "$script" "${whole::-1}" "$whole" "${whole}x" ""
-		printf '%s\n' "${whole::-1}" "$whole" "$whole.." "" | cmp - "$output_file"
-	done
+	print_words 'config = { max_strlen = 65536 } usdt:./tick:tick:word { printf("%s\n", str(arg0)) }' \
+		"${whole::-1}" "$whole" "${whole}x" ""
+	printf '%s\n' "${whole::-1}" "$whole" "$whole.." "" | cmp - "$output_file"
+}
+
+@test "a length of 65536 in the script is enough" {
+	whole=$(text 65536 abcd)
+	print_words 'usdt:./tick:tick:word { printf("%s\n", str(arg0, 65536)) }' "${whole::-1}" "$whole" "${whole}x" ""
+	printf '%s\n' "${whole::-1}" "$whole" "$whole" "" | cmp - "$output_file"
 }
 
 @test "the environment sets the length, too" {

@@ -267,7 +267,11 @@ static void fill_text(struct maker *m, uint16_t slot)
 	case 2: b = draw(m, 3) ? with_const(m, (int64_t)draw(m, 12)) : any_reg(m);
 	}
 	a = with_const(m, some_address(m));
-	add(m, (struct insn){.op = OP_STR, .s = slot, .a = a, .b = b == a ? REG_NO : b});
+	add(m, (struct insn){.op = OP_STR,
+			     .s = slot,
+			     .a = a,
+			     .b = b == a ? REG_NO : b,
+			     .imm = (int64_t)draw(m, slots[slot].type.size + 1)});
 }
 
 /* Write all of `slot`. */
@@ -295,7 +299,11 @@ static void fill(struct maker *m, uint16_t slot)
 			a = (a + 1) % REGS;
 		m->regs |= 1u << a;
 		add(m, (struct insn){.op = OP_CONST, .d = a, .imm = some_address(m)});
-		add(m, (struct insn){.op = OP_BUF, .s = slot, .a = a, .b = b});
+		add(m, (struct insn){.op = OP_BUF,
+				     .s = slot,
+				     .a = a,
+				     .b = b,
+				     .imm = (int64_t)draw(m, slots[slot].type.size + 1)});
 		break;
 	default: fill_text(m, slot);
 	}

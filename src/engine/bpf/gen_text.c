@@ -111,17 +111,34 @@ static void read_text(struct gen *g, struct home s)
 	code_call(c, BPF_FUNC_probe_read_user_str);
 }
 
-/* TMP2 = the limit: register b, but never more than the slot holds. */
+/* Bytes of text that the slot may have. */
+static int32_t text_limit(const struct gen *g, const struct insn *in)
+{
+	return (int32_t)(in->imm ? in->imm : gen_slot_type(g, in->s)->size);
+}
+
+/* TMP2 = register b, but never more than the limit. */
 static void get_limit(struct gen *g, const struct insn *in)
 {
-	uint32_t size = gen_slot_type(g, in->s)->size;
-
 	if (in->b == REG_NO) {
-		code_const(g->code, TMP2, size);
+		code_const(g->code, TMP2, text_limit(g, in));
 		return;
 	}
 	gen_get(g, TMP2, in->b);
-	gen_limit(g, TMP2, (int32_t)size);
+	gen_limit(g, TMP2, text_limit(g, in));
+}
+
+/* R2 = TEXT_CUT, unless the script asked for no more than the limit. */
+static void set_cut(struct gen *g, const struct insn *in)
+{
+	int asked = code_label(g->code);
+
+	if (in->b != REG_NO) {
+		gen_get(g, R1, in->b);
+		code_jump_imm(g->code, BPF_JLE, R1, text_limit(g, in), asked);
+	}
+	code_const(g->code, R2, TEXT_CUT);
+	code_bind(g->code, asked);
 }
 
 /* When the text and a little more cannot be read: is all up to the limit readable, as where memory
@@ -177,9 +194,7 @@ static void text_str(struct gen *g, const struct insn *in)
 	code_const(c, R2, 0);
 	code_jump_if(c, BPF_JLE, R0, TMP2, fits);
 	code_mov(c, R0, TMP2);
-	/* Cut by the slot, not by a length that the script asked for. */
-	code_jump_imm(c, BPF_JLT, TMP2, (int32_t)gen_slot_type(g, in->s)->size, fits);
-	code_const(c, R2, TEXT_CUT);
+	set_cut(g, in);
 	code_bind(c, fits);
 	set_length(g, in);
 	code_jump(c, done);
@@ -203,8 +218,7 @@ static void text_buf(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct home s = gen_slot(g, in->s);
-	uint32_t size = gen_slot_type(g, in->s)->size;
-	int null = code_label(c), ok = code_label(c), done = code_label(c), whole = code_label(c);
+	int null = code_label(c), ok = code_label(c), done = code_label(c);
 
 	gen_get(g, TMP, in->a);
 	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
@@ -225,10 +239,7 @@ static void text_buf(struct gen *g, const struct insn *in)
 	code_jump(c, done);
 	code_bind(c, ok);
 	code_const(c, R2, 0);
-	gen_get(g, R1, in->b);
-	code_jump_imm(c, BPF_JLE, R1, (int32_t)size, whole);
-	code_const(c, R2, TEXT_CUT);
-	code_bind(c, whole);
+	set_cut(g, in);
 	code_mov(c, R0, TMP2);
 	set_length(g, in);
 	code_bind(c, done);

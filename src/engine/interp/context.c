@@ -194,10 +194,15 @@ static ptrdiff_t text_length(const struct context *c, uint64_t address, size_t l
 	return (ptrdiff_t)limit;
 }
 
+static uint64_t text_limit(const struct run *r, const struct insn *i)
+{
+	return i->imm ? (uint64_t)i->imm : run_type(r, i->s)->size;
+}
+
 void read_str(struct run *r, const struct insn *i)
 {
-	uint32_t size = run_type(r, i->s)->size;
-	uint64_t address = r->u->regs[i->a], limit = i->b == REG_NO ? size : r->u->regs[i->b];
+	uint64_t address = r->u->regs[i->a], limit = text_limit(r, i);
+	uint64_t want = i->b == REG_NO ? UINT64_MAX : r->u->regs[i->b];
 	struct text_head *head = (struct text_head *)run_slot(r, i->s);
 	ptrdiff_t len;
 	bool longer;
@@ -205,23 +210,22 @@ void read_str(struct run *r, const struct insn *i)
 	put_text(r, i->s, str_of("", 0), address ? 0 : TEXT_NULL);
 	if (!address)
 		return;
-	len = text_length(r->c, address, limit < size ? limit : size, &longer);
+	len = text_length(r->c, address, want < limit ? want : limit, &longer);
 	if (len < 0) {
 		put_unreadable(r, i->s);
 		return;
 	}
 	read_memory(r->c, address, head + 1, (size_t)len);
 	head->len = (uint32_t)len;
-	/* Was it the slot that cut the text, and not the script? */
-	head->flags = longer && limit >= size ? TEXT_CUT : 0;
+	/* Was it the limit that cut the text, and not the script? */
+	head->flags = longer && want > limit ? TEXT_CUT : 0;
 }
 
 void read_buf(struct run *r, const struct insn *i)
 {
-	uint32_t size = run_type(r, i->s)->size;
-	uint64_t address = r->u->regs[i->a], want = r->u->regs[i->b];
+	uint64_t address = r->u->regs[i->a], want = r->u->regs[i->b], limit = text_limit(r, i);
 	struct text_head *head = (struct text_head *)run_slot(r, i->s);
-	uint32_t len = want < size ? (uint32_t)want : size;
+	uint32_t len = (uint32_t)(want < limit ? want : limit);
 
 	put_text(r, i->s, str_of("", 0), address ? 0 : TEXT_NULL);
 	if (!address)
@@ -231,7 +235,7 @@ void read_buf(struct run *r, const struct insn *i)
 		return;
 	}
 	head->len = len;
-	head->flags = want > size ? TEXT_CUT : 0;
+	head->flags = want > limit ? TEXT_CUT : 0;
 }
 
 /* A char array at imm, or with size 0 text that the u32 at imm leads to: offset | length << 16. */
