@@ -135,8 +135,7 @@ static int compare_tuple(const struct value *a, const struct value *b)
 	return order;
 }
 
-/* Word number `i` of an aggregate; 0 behind its end. */
-static uint64_t word_at(const struct value *v, size_t i)
+uint64_t value_word(const struct value *v, size_t i)
 {
 	uint64_t word = 0;
 
@@ -148,12 +147,12 @@ static uint64_t word_at(const struct value *v, size_t i)
 /* What aggregates are sorted by: the number, the average, or how much was counted. */
 static uint64_t aggregate_rank(const struct value *v)
 {
-	uint64_t total = 0, count = word_at(v, 0);
+	uint64_t total = 0, count = value_word(v, 0);
 
 	switch (v->type->kind) {
 	case TYPE_AVG:
 	case TYPE_STATS:
-		total = word_at(v, 1);
+		total = value_word(v, 1);
 		if ((int64_t)count <= 0)
 			return 0;
 		return v->type->is_signed ? (uint64_t)((int64_t)total / (int64_t)count)
@@ -161,7 +160,7 @@ static uint64_t aggregate_rank(const struct value *v)
 	case TYPE_HIST:
 	case TYPE_LHIST:
 		for (size_t i = 0; i < v->bytes.len / 8; i++)
-			total += word_at(v, i);
+			total += value_word(v, i);
 		return total;
 	default: return count;
 	}

@@ -21,15 +21,6 @@ struct table {
 	size_t count, cap;
 };
 
-static uint64_t word_at(const struct value *v, size_t i)
-{
-	uint64_t word = 0;
-
-	if (v->bytes.len / 8 > i)
-		memcpy(&word, v->bytes.ptr + 8 * i, sizeof(word));
-	return word;
-}
-
 static bool is_histogram(const struct type *t)
 {
 	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST;
@@ -103,7 +94,7 @@ static void add_number(const struct type *type, uint64_t bits, int64_t div, stru
 
 static uint64_t mean_of(const struct value *v)
 {
-	uint64_t count = word_at(v, 0), total = word_at(v, 1);
+	uint64_t count = value_word(v, 0), total = value_word(v, 1);
 
 	if (!count)
 		return 0;
@@ -118,11 +109,11 @@ static void add_stats(const struct table *t, const struct value *v, struct buf *
 	bool json = t->style == REPORT_JSON;
 
 	buf_text(out, json ? "{\"count\": " : "count ");
-	buf_u64(out, word_at(v, 0));
+	buf_u64(out, value_word(v, 0));
 	buf_text(out, json ? ", \"average\": " : ", average ");
 	add_number(v->type, mean_of(v), 1, out);
 	buf_text(out, json ? ", \"total\": " : ", total ");
-	add_number(v->type, word_at(v, 1), 1, out);
+	add_number(v->type, value_word(v, 1), 1, out);
 	if (json)
 		buf_char(out, '}');
 }
@@ -148,14 +139,14 @@ static void add_plain(const struct table *t, const struct value *v, struct buf *
 static void add_value(const struct table *t, const struct value *v, struct buf *out)
 {
 	static const struct type count_type = {.kind = TYPE_INT, .size = 8};
-	bool is_set = word_at(v, 1) != 0;
+	bool is_set = value_word(v, 1) != 0;
 
 	switch (v->type->kind) {
 	case TYPE_INT: add_number(v->type, v->bits, t->div, out); break;
-	case TYPE_COUNT: add_number(&count_type, word_at(v, 0), t->div, out); break;
-	case TYPE_SUM: add_number(v->type, word_at(v, 0), t->div, out); break;
+	case TYPE_COUNT: add_number(&count_type, value_word(v, 0), t->div, out); break;
+	case TYPE_SUM: add_number(v->type, value_word(v, 0), t->div, out); break;
 	case TYPE_MIN:
-	case TYPE_MAX: add_number(v->type, is_set ? word_at(v, 0) : 0, t->div, out); break;
+	case TYPE_MAX: add_number(v->type, is_set ? value_word(v, 0) : 0, t->div, out); break;
 	case TYPE_AVG: add_number(v->type, mean_of(v), t->div, out); break;
 	case TYPE_STATS: add_stats(t, v, out); break;
 	case TYPE_HIST:
@@ -302,9 +293,9 @@ static bool entry_number(const struct value *v, int64_t *out)
 	switch (v->type->kind) {
 	case TYPE_INT: *out = (int64_t)v->bits; return true;
 	case TYPE_COUNT:
-	case TYPE_SUM: *out = (int64_t)word_at(v, 0); return true;
+	case TYPE_SUM: *out = (int64_t)value_word(v, 0); return true;
 	case TYPE_MIN:
-	case TYPE_MAX: *out = word_at(v, 1) ? (int64_t)word_at(v, 0) : 0; return true;
+	case TYPE_MAX: *out = value_word(v, 1) ? (int64_t)value_word(v, 0) : 0; return true;
 	case TYPE_AVG: *out = (int64_t)mean_of(v); return true;
 	default: return false;
 	}
