@@ -35,7 +35,7 @@ static void add_message(const char *type, struct str text, struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* The record's printf text, raw, in the scratch buffer. */
+/* The record's printf text, raw, in the scratch buffer, with a NUL behind it. */
 static int fill_scratch(struct event *e)
 {
 	struct report *r = e->report;
@@ -43,6 +43,7 @@ static int fill_scratch(struct event *e)
 
 	buf_clear(&r->scratch);
 	err = pieces_render(&r->pieces[e->format], &r->raw, &e->record, &r->scratch);
+	buf_text(&r->scratch, ""); /* there may have been nothing so far */
 	if (!err && r->scratch.failed)
 		err = -ENOMEM;
 	return err;
@@ -240,8 +241,6 @@ static int report_cat(struct event *e)
 
 	if (err)
 		return err;
-	buf_char(&e->report->scratch, '\0');
-	e->report->scratch.len--;
 	add_taken(e, "cat", "read", command_cat(e->report->scratch.ptr, &taken), &taken);
 	buf_free(&taken);
 	return 0;
@@ -254,8 +253,6 @@ static int report_system(struct event *e)
 
 	if (err)
 		return err;
-	buf_char(&e->report->scratch, '\0');
-	e->report->scratch.len--;
 	err = e->report->unsafe ? command_run(e->report->scratch.ptr, &taken) : -EPERM;
 	add_taken(e, "syscall", "run", err, &taken);
 	buf_free(&taken);
