@@ -163,12 +163,40 @@ static uint32_t read_size(struct test_program *t)
 	return size;
 }
 
+/* What stands behind the name of a type: b bits, s [size], f [frames], i (sign), h hist, l lhist.
+ */
+static void read_form(struct test_program *t, char form, bool is_unsigned, struct type *out)
+{
+	switch (form) {
+	case 'b':
+		out->size = (uint32_t)read_number(t) / 8;
+		out->is_signed = out->kind == TYPE_INT && !is_unsigned;
+		break;
+	case 's': out->size = read_size(t); break;
+	case 'f': out->size = 8 * read_size(t); break;
+	case 'i': out->is_signed = read_sign(t); break;
+	case 'h':
+		want(t, "(");
+		out->bits = (uint8_t)read_number(t);
+		out->is_signed = !take(t, "unsigned");
+		want(t, ")");
+		break;
+	case 'l':
+		want(t, "(");
+		out->min = read_number(t);
+		out->max = read_number(t);
+		out->step = read_number(t);
+		want(t, ")");
+		break;
+	}
+}
+
 static struct type read_type(struct test_program *t)
 {
 	static const struct {
 		const char *name;
 		enum type_kind kind;
-		char form; /* b bits, s [size], f [frames], i (sign), h hist, l lhist */
+		char form; /* of read_form */
 	} kinds[] = {
 		{"uint", TYPE_INT, 'b'},      {"int", TYPE_INT, 'b'},
 		{"float", TYPE_FLOAT, 'b'},   {"string", TYPE_STR, 's'},
@@ -195,28 +223,7 @@ static struct type read_type(struct test_program *t)
 		if (!take(t, kinds[i].name))
 			continue;
 		out.kind = kinds[i].kind;
-		switch (kinds[i].form) {
-		case 'b':
-			out.size = (uint32_t)read_number(t) / 8;
-			out.is_signed = out.kind == TYPE_INT && !is_unsigned;
-			break;
-		case 's': out.size = read_size(t); break;
-		case 'f': out.size = 8 * read_size(t); break;
-		case 'i': out.is_signed = read_sign(t); break;
-		case 'h':
-			want(t, "(");
-			out.bits = (uint8_t)read_number(t);
-			out.is_signed = !take(t, "unsigned");
-			want(t, ")");
-			break;
-		case 'l':
-			want(t, "(");
-			out.min = read_number(t);
-			out.max = read_number(t);
-			out.step = read_number(t);
-			want(t, ")");
-			break;
-		}
+		read_form(t, kinds[i].form, is_unsigned, &out);
 		return out;
 	}
 	read_failed(t, "a type");
