@@ -1,5 +1,4 @@
 /* Answering queries for functions. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "find/finder.h"

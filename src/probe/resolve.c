@@ -3,7 +3,6 @@
 #include "probe/resolve.h"
 
 #include <elf.h>
-#include <errno.h>
 
 #include "base/cursor.h"
 

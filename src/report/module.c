@@ -2,7 +2,6 @@
 #include "report/module.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@ static const struct function functions[] = {
 	{"gid", "", USE_NAME | USE_CALL, check_number, lower_builtin, BUILTIN_GID},
 	{"has_key", "x[x", USE_CALL, check_has_key, lower_has_key, 0},
 	{"hist", "i[c", USE_CALL | USE_AGGREGATE, check_hist, NULL, TYPE_HIST},
-	{"join", "p[s", USE_CALL | USE_STATEMENT, check_join, lower_join, 0},
+	{"join", "p[s", USE_CALL | USE_STATEMENT, check_statement, lower_join, 0},
 	{"kstack", "[xx", USE_NAME | USE_CALL, check_stack, lower_stack, TYPE_KSTACK},
 	{"ksym", "p", USE_CALL, check_symbol, lower_symbol, TYPE_KSYM},
 	{"lhist", "iccc", USE_CALL | USE_AGGREGATE, check_lhist, NULL, TYPE_LHIST},

@@ -1,6 +1,4 @@
 /* Functions of maps: count and the other aggregations, clear zero delete has_key. */
-#include <errno.h>
-
 #include "script/values.h"
 
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */

@@ -162,14 +162,6 @@ int lower_print(struct lower *l, const struct expr *e, uint16_t out)
 	return err ? err : lower_emit(l, &f, &field);
 }
 
-/* join(argv), join(argv, delimiter): up to 16 strings, ended by NULL */
-int check_join(struct check *c, struct expr *e)
-{
-	(void)c;
-	(void)e;
-	return 0;
-}
-
 /* The pointer at address `at`, and the text it points to. */
 static void load_piece(struct lower *l, uint16_t at, uint16_t pointer, uint16_t slot)
 {
@@ -208,6 +200,7 @@ static void load_pieces(struct lower *l, uint16_t array, const struct field *pie
 	lower_bind(l, &done);
 }
 
+/* join(argv), join(argv, delimiter): up to 16 strings, ended by NULL */
 int lower_join(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t most = l->s->facts.max_strlen < JOIN_BYTES ? l->s->facts.max_strlen : JOIN_BYTES;

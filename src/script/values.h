@@ -62,7 +62,6 @@ int lower_printf(struct lower *l, const struct expr *e, uint16_t out);
 
 /* output.c */
 int check_print(struct check *c, struct expr *e);
-int check_join(struct check *c, struct expr *e);
 int check_statement(struct check *c, struct expr *e);
 int lower_print(struct lower *l, const struct expr *e, uint16_t out);
 int lower_join(struct lower *l, const struct expr *e, uint16_t out);

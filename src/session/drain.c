@@ -2,8 +2,6 @@
  * are told. */
 #include "session/session.h"
 
-#include <errno.h>
-
 #define FLUSH_BYTES (64 * 1024)
 #define BATCH	    65536 /* records until intervals and signals get their turn */
 #define SECOND	    1000000000ULL

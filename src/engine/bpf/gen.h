@@ -138,6 +138,10 @@ void gen_pid_filter(struct gen *g, int refuse);
 void gen_memory(struct gen *g, const struct insn *in);
 /* gen_text.c */
 void gen_text(struct gen *g, const struct insn *in);
+/* gen_compare.c */
+void gen_compare(struct gen *g, const struct insn *in);
+/* 8 bytes of a literal as this machine would load them; zeros behind its end. */
+uint64_t gen_literal_word(struct str text, uint32_t at, uint32_t len);
 /* gen_map.c */
 void gen_map(struct gen *g, const struct insn *in);
 /* gen_aggregate.c; R0 is the value */
