@@ -105,8 +105,10 @@ struct nopal_arg {
 	const char *name;   /* "word", as scripts have it: args.word */
 	const char *type;   /* "const char *" */
 	const char *source; /* "p->word" */
-	bool is_string;	    /* the address of text, up to a NUL or as long as `length` says */
-	int length;	    /* the argument that counts the bytes of this string, or -1 */
+	/* "bytes", "unsigned", "signed", "bool", "float", "pointer", "string", "enum" or "char" */
+	const char *type_class;
+	bool is_string; /* the address of text, up to a NUL or as long as `length` says */
+	int length;	/* the argument that counts the bytes of this string, or -1 */
 };
 
 unsigned nopal_site_arg_count(const struct nopal_site *s);

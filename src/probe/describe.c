@@ -192,6 +192,30 @@ static int describe_place(const struct descriptions *ds, const struct site *site
 	return 0;
 }
 
+static bool is_address(enum arg_class type_class)
+{
+	return type_class == ARG_POINTER || type_class == ARG_STRING;
+}
+
+static bool is_integer(enum arg_class type_class)
+{
+	return type_class == ARG_SIGNED || type_class == ARG_UNSIGNED;
+}
+
+/* What the site passes counts for more than what is declared, but for what C cannot see there:
+ * whether bytes behind an address are text, and that a number is an enum's. */
+static void prefer_passed(const struct described_arg *passed, struct described_arg *declared)
+{
+	bool keeps_class = (is_address(declared->type_class) && is_address(passed->type_class)) ||
+			   (declared->type_class == ARG_ENUM && is_integer(passed->type_class));
+
+	if (!keeps_class)
+		declared->type_class = passed->type_class;
+	declared->source = passed->source;
+	declared->is_signed = passed->is_signed;
+	declared->size = passed->size;
+}
+
 /* args = count (class size name NUL type NUL)* */
 static int describe_declared(const struct declared *declared, struct arena *a,
 			     struct description *out)
@@ -214,12 +238,8 @@ static int describe_declared(const struct declared *declared, struct arena *a,
 		    !cursor_text(&c, &args[i].name) || !cursor_text(&c, &args[i].type))
 			return 0;
 		set_class(&args[i], type_class, size);
-		if (out->args) {
-			args[i].source = out->args[i].source;
-			args[i].type_class = out->args[i].type_class;
-			args[i].is_signed = out->args[i].is_signed;
-			args[i].size = out->args[i].size;
-		}
+		if (out->args)
+			prefer_passed(&out->args[i], &args[i]);
 	}
 	out->args = args;
 	out->arg_count = count;

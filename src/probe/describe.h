@@ -18,10 +18,13 @@ enum arg_class {
 	ARG_FLOAT,    /* double */
 	ARG_POINTER,  /* void * */
 	ARG_STRING,   /* char *, NUL-terminated */
-	ARG_ENUM,     /* enum color: C++ only, C shows an integer */
+	ARG_ENUM,     /* enum color; C sites show an integer, unless declared */
 	ARG_CHAR,     /* char */
 	ARG_UNKNOWN,  /* a class of a later version */
 };
+
+/* "enum"; NULL for ARG_UNKNOWN. */
+const char *arg_class_name(enum arg_class type_class);
 
 struct described_arg {
 	enum arg_class type_class;

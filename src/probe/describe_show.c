@@ -2,6 +2,17 @@
 #include "base/buf.h"
 #include "probe/describe.h"
 
+const char *arg_class_name(enum arg_class type_class)
+{
+	static const char *const names[] = {
+		[ARG_BYTES] = "bytes",	 [ARG_UNSIGNED] = "unsigned", [ARG_SIGNED] = "signed",
+		[ARG_BOOL] = "bool",	 [ARG_FLOAT] = "float",	      [ARG_POINTER] = "pointer",
+		[ARG_STRING] = "string", [ARG_ENUM] = "enum",	      [ARG_CHAR] = "char",
+	};
+
+	return (size_t)type_class < sizeof(names) / sizeof(names[0]) ? names[type_class] : NULL;
+}
+
 /* C's names for a class and a size. */
 static const char *type_name(const struct described_arg *arg)
 {

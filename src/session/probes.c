@@ -337,6 +337,7 @@ static void fill_known(const struct nopal_site *s, unsigned index, struct nopal_
 	out->name = text_or_null(s->owner, arg->name);
 	out->type = text_or_null(s->owner, arg->type);
 	out->source = text_or_null(s->owner, arg->source);
+	out->type_class = arg_class_name(arg->type_class);
 	out->is_string = arg->type_class == ARG_STRING;
 	out->length = arg->length;
 }

@@ -71,6 +71,7 @@ static void json_description(struct json *j, const struct nopal_arg *arg)
 {
 	json_optional(j, "name", arg->name);
 	json_optional(j, "type", arg->type);
+	json_optional(j, "class", arg->type_class);
 	json_optional(j, "source", arg->source);
 	if (arg->name || arg->type || arg->source)
 		json_flag(j, "string", arg->is_string);

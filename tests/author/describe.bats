@@ -86,3 +86,29 @@ setup() {
 	[[ "$output" == *"    shop:order(const char *what, unsigned long count)  shop.c:2"* ]]
 	[[ "$output" == *"    shop:closed()  shop.c:2"* ]]
 }
+
+# In C an enum is an integer, and any pointer may be passed on as another: the provider file knows what was meant.
+@test "declared enums and texts are such, whatever C passes" {
+	cat >shop.d <<-'END'
+		enum color { RED, GREEN = 7 };
+		typedef enum { SMALL, LARGE } size_kind;
+		provider shop { probe sale(enum color color, size_kind size, const char *item, void *blob); };
+	END
+	cat >shop.c <<-'END'
+		enum color { RED, GREEN = 7 };
+		typedef enum { SMALL, LARGE } size_kind;
+		#include "shop.h"
+		int main(int argc, char **argv)
+		{
+			SHOP_SALE(argc > 0 ? GREEN : RED, LARGE, (const volatile char *)*argv, *argv);
+			return 0;
+		}
+	END
+	"$NOPAL" provider -h -s shop.d -o shop.h
+	"$NOPAL" provider -G -s shop.d -o shop.o
+	gcc -O2 -I. -I"$ROOT/include" shop.c shop.o -o shop
+	run "$NOPAL" list -v ./shop
+	[[ "$output" == *"shop:sale(enum color color, size_kind size, const char *item, void *blob)  shop.c:6"* ]]
+	run bash -c '"$NOPAL" list --json ./shop | jq -c ".arguments | map([.class, .string])"'
+	[ "$output" = '[["enum",false],["enum",false],["string",true],["pointer",false]]' ]
+}

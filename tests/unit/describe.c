@@ -211,7 +211,7 @@ static void add_place(struct buf *b, uint64_t location, uint64_t base, uint32_t 
 	add_u32(&c, line);
 	add_u32(&c, 3);
 	add_u32(&c, 7);
-	buf_add(&c, "\1\2\x84", 3);
+	buf_add(&c, "\1\x82\4", 3);
 	add_note(b, 1, &c);
 	buf_free(&c);
 }
@@ -233,16 +233,23 @@ static void add_text(struct buf *b, uint32_t line, const char *file, const char 
 	buf_free(&c);
 }
 
-static void add_declared(struct buf *b, const char *name)
+static void add_declared_as(struct buf *b, enum arg_class type_class, const char *name,
+			    const char *type)
 {
 	struct buf c = BUF_INIT;
 
-	buf_add(&c, "p\0n", 4);
-	buf_add(&c, "\1\x82\4", 3);
+	buf_add(&c, "p\0n\0\1", 5);
+	buf_char(&c, (char)(type_class | (type_class == ARG_SIGNED ? 0x80 : 0)));
+	buf_char(&c, 4);
 	buf_add(&c, name, strlen(name) + 1);
-	buf_add(&c, "int", 4);
+	buf_add(&c, type, strlen(type) + 1);
 	add_note(b, 3, &c);
 	buf_free(&c);
+}
+
+static void add_declared(struct buf *b, const char *name)
+{
+	add_declared_as(b, ARG_SIGNED, name, "int");
 }
 
 static int lookup(const struct buf *b, uint64_t base, uint64_t location, struct arena *a,
@@ -320,6 +327,31 @@ static void test_declared_names(void **state)
 	arena_free(&a);
 }
 
+/* An enum is an integer where C passes it; the declaration knows better. Not so for anything else.
+ */
+static void test_declared_class(void **state)
+{
+	static const struct {
+		enum arg_class declared, found;
+	} cases[] = {{ARG_ENUM, ARG_ENUM}, {ARG_STRING, ARG_SIGNED}, {ARG_UNSIGNED, ARG_SIGNED}};
+	struct arena a = ARENA_INIT;
+	struct description d;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf b = BUF_INIT;
+
+		add_place(&b, 0x1000, 0, 7);
+		add_declared_as(&b, cases[i].declared, "color", "enum color");
+		assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+		assert_int_equal(d.args[0].type_class, cases[i].found);
+		assert_true(d.args[0].is_signed);
+		assert_int_equal(d.args[0].size, 4);
+		buf_free(&b);
+	}
+	arena_free(&a);
+}
+
 /* Every beginning of a good section, and every byte of it changed: no crash, no endless loop. */
 static void test_damaged(void **state)
 {
@@ -360,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_prelink),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_declared_names),
+		cmocka_unit_test(test_declared_class),
 		cmocka_unit_test(test_damaged),
 	};
 
