@@ -230,6 +230,15 @@ static const struct ctype *portable_type(struct arena *a, const struct ctype *t,
 	return out;
 }
 
+/* "const volatile char*": builds of memcached and Perl rewrite "char *" in what dtrace wrote to
+ * "const char *", which is one const too many where there is one. */
+static void add_without_blanks(struct buf *out, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] != ' ' || i + 1 == text.len || text.ptr[i + 1] != '*')
+			buf_char(out, text.ptr[i]);
+}
+
 /* A parameter that takes a pointer to `pointee`. What nobody can name outside the file becomes a
  * pointer to anything. */
 static bool add_checked_pointer(struct buf *out, struct arena *a, const struct ctype *pointee)
@@ -237,12 +246,13 @@ static bool add_checked_pointer(struct buf *out, struct arena *a, const struct c
 	const struct ctype *meaning = ctype_resolve(pointee),
 			   *known = portable_type(a, pointee, false);
 	struct ctype pointer = {.kind = CTYPE_POINTER}, *open;
+	struct buf text = BUF_INIT;
 
 	if (!known) {
 		/* A name without a meaning may stand for a function: no data pointer takes one. */
 		if (meaning->kind == CTYPE_FUNCTION || meaning->kind == CTYPE_NAMED)
 			return false;
-		buf_text(out, "const volatile void *");
+		buf_text(out, "const volatile void*");
 		return true;
 	}
 	open = copy_type(a, known);
@@ -251,7 +261,10 @@ static bool add_checked_pointer(struct buf *out, struct arena *a, const struct c
 	if (meaning->kind != CTYPE_FUNCTION && meaning->kind != CTYPE_ARRAY)
 		open->qualifiers |= CTYPE_CONST | CTYPE_VOLATILE;
 	pointer.to = open;
-	ctype_print(out, &pointer, STR(""));
+	ctype_print(&text, &pointer, STR(""));
+	add_without_blanks(out, buf_as_str(&text));
+	out->failed |= text.failed;
+	buf_free(&text);
 	return true;
 }
 
@@ -277,7 +290,7 @@ bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t
 	case CTYPE_ENUM: buf_text(out, "int"); return true;
 	case CTYPE_INTEGER:
 	case CTYPE_FLOAT: buf_str(out, t->name); return true;
-	case CTYPE_STRING: buf_text(out, "const volatile char *"); return true;
+	case CTYPE_STRING: buf_text(out, "const volatile char*"); return true;
 	case CTYPE_STRUCT: return add_tagged(out, "struct", t->name);
 	case CTYPE_UNION: return add_tagged(out, "union", t->name);
 	case CTYPE_POINTER:

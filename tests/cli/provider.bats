@@ -209,6 +209,18 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	semaphores f | grep -q 0x0000000000000000
 }
 
+@test "builds that put const before char * and void * in the header: memcached, Perl" {
+	echo 'provider p { probe a(const char *name, char *text, void *v, const void *cv, char **list); };' >p.d
+	"$DTRACE" -h -s p.d -o p.h.in
+	sed 's,void \*,const void \*,;s,char \*,const char \*,g' p.h.in | tr '\t' ' ' >p.h
+	printf '%s\n' '#include "p.h"' 'int main(int argc, char **argv)' \
+		'{ const char *name = *argv; const void *v = name; P_A(name, *argv, *argv, v, argv); return argc > 9; }' >p.c
+	"$DTRACE" -G -s p.d -o p.o
+	gcc -Wall -Wextra -pedantic -Werror -I"$ROOT/include" -I. p.c p.o -o p
+	run "$NOPAL" list -v p
+	[[ "$output" == *"p:a(const char *name, char *text, void *v, const void *cv, char **list)"* ]]
+}
+
 @test "a loop that waits for somebody to listen sees the semaphore change" {
 	echo 'provider p { probe a(); };' >p.d
 	"$DTRACE" -h -G -s p.d
