@@ -87,7 +87,8 @@ static bool is_length_name(struct str name, struct str of)
 	if (name.len <= of.len || !str_starts(name, of))
 		return false;
 	rest = str_of(name.ptr + of.len, name.len - of.len);
-	return str_eq_text(rest, "_len") || str_eq_text(rest, "_length");
+	return str_eq_text(rest, "_len") || str_eq_text(rest, "_length") ||
+	       str_eq_text(rest, "len");
 }
 
 /* `char *name, int name_len`: bytes that are counted, with or without a NUL at their end. */
@@ -160,7 +161,7 @@ static int take_text(struct arena *a, struct str from, struct str *to)
 static int take_own(const struct described_arg *from, struct arena *a, struct known_arg *to)
 {
 	bool is_declared = from->type.len;
-	int err = take_text(a, from->name, &to->name);
+	int err = is_numbered(from->name) ? 0 : take_text(a, from->name, &to->name);
 
 	err = err ? err : take_text(a, from->type, &to->type);
 	err = err ? err : take_text(a, from->source, &to->source);

@@ -192,6 +192,25 @@ static void a_length_counts_the_string_before_it(void **state)
 	assert_int_equal(know(w, 0).args[1].length, -1);
 	assert_int_equal(know(w, 1).args[0].length, -1);
 	close_world(w);
+	told[0].args[1].name = STR("textlen");
+	w = open_world(told, 1);
+	assert_int_equal(know(w, 0).args[0].length, 1);
+	close_world(w);
+}
+
+/* A script cannot use args.arg1 for the author's arg1: the catalogue may have another name. */
+static void a_numbered_name_is_none(void **state)
+{
+	struct described_arg numbered = {
+		.name = {"arg1", 4}, .type = {"char *", 6}, .type_class = ARG_STRING, .size = 8};
+	struct told told[] = {{"php", "exception__thrown", {numbered}, 1, 3},
+			      {"own", "x", {numbered}, 1, 4}};
+	struct world *w = open_world(told, 2);
+
+	(void)state;
+	assert_shown(w, 0, "php:exception__thrown(char *classname)  a.c:3");
+	assert_shown(w, 1, "own:x(char *)  a.c:4");
+	close_world(w);
 }
 
 int main(void)
@@ -204,6 +223,7 @@ int main(void)
 		cmocka_unit_test(the_catalogue_names_what_nobody_else_does),
 		cmocka_unit_test(the_program_knows_better),
 		cmocka_unit_test(a_length_counts_the_string_before_it),
+		cmocka_unit_test(a_numbered_name_is_none),
 	};
 
 	unsetenv("NOPAL_PROVIDERS");
