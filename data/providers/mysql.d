@@ -1,34 +1,35 @@
-/* MySQL 5.1 to 5.7, built with -DENABLE_DTRACE=1: its manual's chapter on DTrace. Gone in 8.0. */
+/* MySQL 5.1 to 5.7, and MariaDB, built with -DENABLE_DTRACE=1: include/probes_mysql.d.base of
+ * MariaDB 10.11. Gone in MySQL 8.0. */
 provider mysql {
-	probe connection__start(unsigned long connection_id, char *user, char *host);
-	probe connection__done(int status, unsigned long connection_id);
-	probe command__start(unsigned long connection_id, int command, char *user, char *host);
+	probe connection__start(unsigned long conn_id, char *user, char *host);
+	probe connection__done(int status, unsigned long conn_id);
+	probe command__start(unsigned long conn_id, int command, char *user, char *host);
 	probe command__done(int status);
-	probe query__start(char *query, unsigned long connection_id, char *database, char *user, char *host);
+	probe query__start(char *query, unsigned long conn_id, char *db_name, char *user, char *host);
 	probe query__done(int status);
 	probe query__parse__start(char *query);
 	probe query__parse__done(int status);
 	probe query__cache__hit(char *query, unsigned long rows);
 	probe query__cache__miss(char *query);
-	probe query__exec__start(char *query, unsigned long connection_id, char *database, char *user, char *host, int exec_type);
+	probe query__exec__start(char *query, unsigned long connid, char *db_name, char *user, char *host, int exec_type);
 	probe query__exec__done(int status);
-	probe insert__row__start(char *database, char *table);
+	probe insert__row__start(char *db, char *table);
 	probe insert__row__done(int status);
-	probe update__row__start(char *database, char *table);
+	probe update__row__start(char *db, char *table);
 	probe update__row__done(int status);
-	probe delete__row__start(char *database, char *table);
+	probe delete__row__start(char *db, char *table);
 	probe delete__row__done(int status);
-	probe read__row__start(char *database, char *table, int scan_flag);
+	probe read__row__start(char *db, char *table, int scan_flag);
 	probe read__row__done(int status);
-	probe index__read__row__start(char *database, char *table);
+	probe index__read__row__start(char *db, char *table);
 	probe index__read__row__done(int status);
-	probe handler__rdlock__start(char *database, char *table);
+	probe handler__rdlock__start(char *db, char *table);
 	probe handler__rdlock__done(int status);
-	probe handler__wrlock__start(char *database, char *table);
+	probe handler__wrlock__start(char *db, char *table);
 	probe handler__wrlock__done(int status);
-	probe handler__unlock__start(char *database, char *table);
+	probe handler__unlock__start(char *db, char *table);
 	probe handler__unlock__done(int status);
-	probe filesort__start(char *database, char *table);
+	probe filesort__start(char *db, char *table);
 	probe filesort__done(int status, unsigned long rows);
 	probe select__start(char *query);
 	probe select__done(int status, unsigned long rows);
@@ -37,9 +38,9 @@ provider mysql {
 	probe insert__select__start(char *query);
 	probe insert__select__done(int status, unsigned long rows);
 	probe update__start(char *query);
-	probe update__done(int status, unsigned long rows_matched, unsigned long rows_changed);
+	probe update__done(int status, unsigned long rowsmatches, unsigned long rowschanged);
 	probe multi__update__start(char *query);
-	probe multi__update__done(int status, unsigned long rows_matched, unsigned long rows_changed);
+	probe multi__update__done(int status, unsigned long rowsmatches, unsigned long rowschanged);
 	probe delete__start(char *query);
 	probe delete__done(int status, unsigned long rows);
 	probe multi__delete__start(char *query);
@@ -48,12 +49,12 @@ provider mysql {
 	probe net__read__done(int status, unsigned long bytes);
 	probe net__write__start(unsigned long bytes);
 	probe net__write__done(int status);
-	probe keycache__read__start(char *path, unsigned long bytes, unsigned long mem_used, unsigned long mem_free);
+	probe keycache__read__start(char *filepath, unsigned long bytes, unsigned long mem_used, unsigned long mem_free);
 	probe keycache__read__block(unsigned long bytes);
 	probe keycache__read__hit();
 	probe keycache__read__miss();
 	probe keycache__read__done(unsigned long mem_used, unsigned long mem_free);
-	probe keycache__write__start(char *path, unsigned long bytes, unsigned long mem_used, unsigned long mem_free);
+	probe keycache__write__start(char *filepath, unsigned long bytes, unsigned long mem_used, unsigned long mem_free);
 	probe keycache__write__block(unsigned long bytes);
 	probe keycache__write__done(unsigned long mem_used, unsigned long mem_free);
 };

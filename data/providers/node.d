@@ -1,4 +1,4 @@
-/* Node.js 0.12 to 16, built with --with-dtrace. */
+/* Node.js 0.12 to 18, built with --with-dtrace: src/node_provider.d of 18. Gone in 19. */
 provider node {
 	probe net__server__connection(void *connection, const char *remote, int port, int fd);
 	probe net__stream__end(void *connection, const char *remote, int port, int fd);

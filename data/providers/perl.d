@@ -1,4 +1,4 @@
-/* Perl 5.10 and later, built with -Dusedtrace. */
+/* Perl 5.10 and later, built with -Dusedtrace: perldtrace.d of 5.36. */
 provider perl {
 	probe sub__entry(const char *subname, const char *file, int line, const char *package);
 	probe sub__return(const char *subname, const char *file, int line, const char *package);
