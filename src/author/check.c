@@ -126,7 +126,10 @@ int provider_check(struct provider_file *file, struct diag *d)
 	struct defined_name *names;
 	size_t count = (size_t)file->probe_count * 3;
 
-	if (!file->providers && !file->has_clauses) {
+	if (!file->has_text) {
+		diag_warn_at(d, "no-provider", (struct span){.path = file->path},
+			     "the file is empty: there are no probes");
+	} else if (!file->providers && !file->has_clauses) {
 		diag_error_at(d, -EINVAL, "no-provider", (struct span){.path = file->path},
 			      "there is no provider in this file");
 		diag_hint(d, "a provider file reads: provider NAME { probe NAME(TYPE, ...); };");

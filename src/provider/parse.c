@@ -373,6 +373,18 @@ void provider_free(struct provider_file *file)
 	provider_open(file);
 }
 
+/* Generators write an empty file when they have no probes. */
+static bool has_text(struct str text)
+{
+	while (text.len) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+
+		if (line.len && line.ptr[0] != '#')
+			return true;
+	}
+	return false;
+}
+
 int provider_parse(struct provider_file *file, struct str path, struct str text, struct diag *d)
 {
 	struct provider_parser p = {.file = file};
@@ -380,6 +392,7 @@ int provider_parse(struct provider_file *file, struct str path, struct str text,
 
 	if (!file->path.ptr)
 		file->path = path;
+	file->has_text |= has_text(text);
 	p.lexer = (struct provider_lexer){
 		.path = path, .text = text, .arena = &file->arena, .diag = d};
 	p.next.text = str_of(text.ptr, 0);

@@ -62,6 +62,7 @@ struct provider_file {
 	struct provider_typedef *typedefs[PROVIDER_BUCKETS];
 	unsigned probe_count;
 	bool has_clauses; /* D programs, such as BEGIN {}: not ours to compile */
+	bool has_text;	  /* something besides blanks and lines for the preprocessor */
 };
 
 void provider_open(struct provider_file *file);

@@ -320,6 +320,21 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	gcc -o main main.c conftest.o
 }
 
+@test "generators without probes: an empty file gives an empty header and object, and a warning" {
+	: >none.d
+	printf '#include <limits.h>\n\n' >blank.d
+	echo '/* to do */' >todo.d
+	for file in none blank; do
+		run "$DTRACE" -h -s $file.d -o $file.h
+		[ "$status" = 0 ] && [ "$output" = "$file.d: warning: the file is empty: there are no probes" ]
+		"$DTRACE" -q -G -s $file.d -o $file.o
+	done
+	printf '#include "none.h"\n#include "blank.h"\nint main(void) { return 0; }\n' >main.c
+	gcc -I"$ROOT/include" -o main main.c none.o blank.o
+	run "$DTRACE" -h -s todo.d
+	[ "$status" = 1 ] && [[ "$output" == *"there is no provider in this file"* ]]
+}
+
 @test "a hundred builds at once agree" {
 	for i in $(seq 200); do echo "probe p$i(const char *name, int n);"; done >list
 	{ echo 'provider many {'; cat list; echo '};'; } >many.d
