@@ -25,8 +25,8 @@ provider postgresql {
 	probe lwlock__condacquire__fail(const char *tranche, int mode);
 	probe lwlock__acquire__or__wait(const char *tranche, int mode);
 	probe lwlock__acquire__or__wait__fail(const char *tranche, int mode);
-	probe lock__wait__start(unsigned int field1, unsigned int field2, unsigned int field3, unsigned short field4, unsigned char type, int mode);
-	probe lock__wait__done(unsigned int field1, unsigned int field2, unsigned int field3, unsigned short field4, unsigned char type, int mode);
+	probe lock__wait__start(unsigned int field1, unsigned int field2, unsigned int field3, unsigned int field4, unsigned int type, int mode);
+	probe lock__wait__done(unsigned int field1, unsigned int field2, unsigned int field3, unsigned int field4, unsigned int type, int mode);
 	probe deadlock__found();
 	/* 11 and later have `parallel`. */
 	probe sort__start(int kind, _Bool unique, int nkeys, int work_mem, _Bool random_access, int parallel);

@@ -1,16 +1,112 @@
-/* QEMU built with --enable-trace-backends=dtrace: a few of its many events, which differ between versions. */
-provider qemu_system_x86_64 {
+/* QEMU built with --enable-trace-backends=dtrace: some of its thousands of events, as the trace-events of 7.2 have them.
+ * Programs of all targets have the one provider. Events differ between versions: other numbers of arguments are here
+ * where they are known. */
+provider qemu {
+	/* KVM */
+	probe kvm_ioctl(int type, void *arg);
+	probe kvm_vm_ioctl(int type, void *arg);
+	probe kvm_vcpu_ioctl(int cpu_index, int type, void *arg);
+	probe kvm_device_ioctl(int fd, int type, void *arg);
+	probe kvm_run_exit(int cpu_index, uint32_t reason);
+	probe kvm_set_user_memory(uint32_t slot, uint32_t flags, uint64_t guest_phys_addr, uint64_t memory_size, uint64_t userspace_addr, int ret);
+	probe kvm_init_vcpu(int cpu_index, unsigned long arch_cpu_id);
+	probe kvm_irqchip_commit_routes();
+	probe kvm_irqchip_add_msi_route(char *name, int vector, int virq);
+	probe kvm_irqchip_update_msi_route(int virq);
+	probe kvm_irqchip_release_virq(int virq);
+	probe kvm_set_ioeventfd_mmio(int fd, uint64_t addr, uint32_t val, bool assign, uint32_t size, bool datamatch);
+	probe kvm_set_ioeventfd_pio(int fd, uint16_t addr, uint32_t val, bool assign, uint32_t size, bool datamatch);
+	/* The machine */
+	probe memory_region_ops_read(int cpu_index, void *mr, uint64_t addr, uint64_t value, unsigned int size, const char *name);
+	probe memory_region_ops_read(int cpu_index, void *mr, uint64_t addr, uint64_t value, unsigned int size);
+	probe memory_region_ops_write(int cpu_index, void *mr, uint64_t addr, uint64_t value, unsigned int size, const char *name);
+	probe memory_region_ops_write(int cpu_index, void *mr, uint64_t addr, uint64_t value, unsigned int size);
+	probe memory_region_subpage_read(int cpu_index, void *mr, uint64_t offset, uint64_t value, unsigned int size);
+	probe memory_region_subpage_write(int cpu_index, void *mr, uint64_t offset, uint64_t value, unsigned int size);
+	probe memory_region_ram_device_read(int cpu_index, void *mr, uint64_t addr, uint64_t value, unsigned int size);
+	probe memory_region_ram_device_write(int cpu_index, void *mr, uint64_t addr, uint64_t value, unsigned int size);
+	probe cpu_in(unsigned int addr, char size, unsigned int val);
+	probe cpu_out(unsigned int addr, char size, unsigned int val);
+	probe vm_state_notify(int running, int reason, const char *reason_str);
+	probe load_file(const char *name, const char *path);
+	probe runstate_set(int current_state, const char *current_state_str, int new_state, const char *new_state_str);
+	probe system_wakeup_request(int reason);
+	probe qemu_system_shutdown_request(int reason);
+	probe qemu_system_powerdown_request();
+	/* Disks */
+	probe bdrv_open_common(void *bs, const char *filename, int flags, const char *format_name);
+	probe bdrv_lock_medium(void *bs, bool locked);
+	probe blk_root_attach(void *child, void *blk, void *bs);
+	probe blk_root_detach(void *child, void *blk, void *bs);
+	probe blk_co_preadv(void *blk, void *bs, int64_t offset, int64_t bytes, int flags);
+	probe blk_co_pwritev(void *blk, void *bs, int64_t offset, int64_t bytes, int flags);
+	probe bdrv_co_preadv_part(void *bs, int64_t offset, int64_t bytes, unsigned int flags);
+	probe bdrv_co_pwritev_part(void *bs, int64_t offset, int64_t bytes, unsigned int flags);
+	probe bdrv_co_pwrite_zeroes(void *bs, int64_t offset, int64_t bytes, int flags);
+	probe bdrv_co_do_copy_on_readv(void *bs, int64_t offset, int64_t bytes, int64_t cluster_offset, int64_t cluster_bytes);
+	probe bdrv_co_copy_range_from(void *src, int64_t src_offset, void *dst, int64_t dst_offset, int64_t bytes, int read_flags, int write_flags);
+	probe bdrv_co_copy_range_to(void *src, int64_t src_offset, void *dst, int64_t dst_offset, int64_t bytes, int read_flags, int write_flags);
+	probe mirror_start(void *bs, void *s, void *opaque);
+	probe mirror_iteration_done(void *s, int64_t offset, uint64_t bytes, int ret);
+	probe backup_do_cow_enter(void *job, int64_t start, int64_t offset, uint64_t bytes);
+	probe backup_do_cow_return(void *job, int64_t offset, uint64_t bytes, int ret);
+	probe commit_one_iteration(void *s, int64_t offset, uint64_t bytes, int is_allocated);
+	probe stream_one_iteration(void *s, int64_t offset, uint64_t bytes, int is_allocated);
+	probe qcow2_writev_start_req(void *co, int64_t offset, int64_t bytes);
+	probe qcow2_writev_done_req(void *co, int ret);
+	probe qcow2_writev_data(void *co, uint64_t offset);
+	probe file_paio_submit(void *acb, void *opaque, int64_t offset, int count, int type);
+	/* virtio */
+	probe virtqueue_alloc_element(void *elem, size_t sz, unsigned int in_num, unsigned int out_num);
+	probe virtqueue_fill(void *vq, const void *elem, unsigned int len, unsigned int idx);
+	probe virtqueue_flush(void *vq, unsigned int count);
+	probe virtqueue_pop(void *vq, void *elem, unsigned int in_num, unsigned int out_num);
+	probe virtio_queue_notify(void *vdev, int n, void *vq);
+	probe virtio_notify(void *vdev, void *vq);
+	probe virtio_notify_irqfd(void *vdev, void *vq);
+	probe virtio_set_status(void *vdev, uint8_t val);
+	probe virtio_blk_req_complete(void *vdev, void *req, int status);
+	probe virtio_blk_rw_complete(void *vdev, void *req, int ret);
+	probe virtio_blk_handle_read(void *vdev, void *req, uint64_t sector, size_t nsectors);
+	probe virtio_blk_handle_write(void *vdev, void *req, uint64_t sector, size_t nsectors);
+	probe virtio_blk_submit_multireq(void *vdev, void *mrb, int start, int num_reqs, uint64_t offset, size_t size, bool is_write);
+	probe virtio_scsi_cmd_req(int lun, uint32_t tag, uint8_t cmd);
+	probe virtio_scsi_cmd_resp(int lun, uint32_t tag, int response, uint8_t status);
+	probe virtio_balloon_to_target(uint64_t target, uint32_t num_pages);
+	probe virtio_balloon_handle_output(const char *name, uint64_t gpa);
+	/* Threads */
 	probe qemu_mutex_lock(void *mutex, const char *file, int line);
 	probe qemu_mutex_locked(void *mutex, const char *file, int line);
 	probe qemu_mutex_unlock(void *mutex, const char *file, int line);
-	probe kvm_ioctl(int type, void *argument);
-	probe kvm_vm_ioctl(int type, void *argument);
-	probe kvm_vcpu_ioctl(int cpu_index, int type, void *argument);
-	probe kvm_run_exit(int cpu_index, uint32_t reason);
-	probe memory_region_ops_read(int cpu_index, void *region, uint64_t address, uint64_t value, unsigned int size);
-	probe memory_region_ops_write(int cpu_index, void *region, uint64_t address, uint64_t value, unsigned int size);
-	probe memory_region_ops_read(int cpu_index, void *region, uint64_t address, uint64_t value, unsigned int size, const char *name);
-	probe memory_region_ops_write(int cpu_index, void *region, uint64_t address, uint64_t value, unsigned int size, const char *name);
-	probe bdrv_open_common(void *bs, const char *filename, int flags, const char *format_name);
+	probe thread_pool_submit(void *pool, void *req, void *opaque);
+	probe thread_pool_complete(void *pool, void *req, void *opaque, int ret);
+	probe thread_pool_cancel(void *req, void *opaque);
+	probe qemu_aio_coroutine_enter(void *ctx, void *from, void *to, void *opaque);
+	probe qemu_coroutine_yield(void *from, void *to);
+	probe qemu_coroutine_terminate(void *co);
+	probe qemu_co_mutex_lock_entry(void *mutex, void *self_);
+	probe qemu_co_mutex_lock_return(void *mutex, void *self_);
+	probe qemu_co_mutex_lock_uncontended(void *mutex, void *self_);
+	probe qemu_co_mutex_unlock_entry(void *mutex, void *self_);
+	probe qemu_co_mutex_unlock_return(void *mutex, void *self_);
+	probe aio_co_schedule(void *ctx, void *co);
+	probe run_poll_handlers_begin(void *ctx, int64_t max_ns, int64_t timeout);
+	probe run_poll_handlers_end(void *ctx, bool progress, int64_t timeout);
+	/* Monitor, objects, migration */
+	probe handle_hmp_command(void *mon, const char *cmdline);
+	probe handle_qmp_command(void *mon, const char *req);
+	probe monitor_protocol_event_emit(uint32_t event, void *data);
+	probe monitor_qmp_cmd_in_band(const char *id);
 	probe object_dynamic_cast_assert(const char *type, const char *target, const char *file, int line, const char *func);
+	probe object_class_dynamic_cast_assert(const char *type, const char *target, const char *file, int line, const char *func);
+	probe migrate_set_state(const char *new_state);
+	probe savevm_section_start(const char *id, unsigned int section_id);
+	probe savevm_section_end(const char *id, unsigned int section_id, int ret);
+	probe vmstate_save_state_top(const char *idstr);
+	probe vmstate_load_state(const char *name, int version_id);
+	probe migration_return_path_end_before();
+	probe migrate_transferred(uint64_t transferred, uint64_t time_spent, uint64_t bandwidth, uint64_t size);
+	probe ram_save_page(const char *rbname, uint64_t offset, void *host);
+	probe job_state_transition(void *job, int ret, const char *legal, const char *s0, const char *s1);
+	probe job_apply_verb(void *job, const char *state, const char *verb, const char *legal);
 };
