@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "program_text.h"
+#include "help/program_text.h"
 
 #include "engine/interp/interp.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "spy.h"
+#include "help/spy.h"
 
 static inline struct nopal_runtime *provider(const char *name)
 {

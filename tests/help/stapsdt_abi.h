@@ -1,7 +1,7 @@
 /* What programs compiled against libstapsdt have in them: layouts and numbers, written down from
  * the library's documentation of its interface, not from our header. */
-#ifndef STAPSDT_ABI_H
-#define STAPSDT_ABI_H
+#ifndef NOPAL_TESTS_HELP_STAPSDT_ABI_H
+#define NOPAL_TESTS_HELP_STAPSDT_ABI_H
 
 #include <stddef.h>
 

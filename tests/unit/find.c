@@ -12,7 +12,7 @@
 #include <sys/sdt.h>
 
 #include "elf/symbols.h"
-#include "elf_builder.h"
+#include "help/elf_builder.h"
 #include "find/find.h"
 #include "find/lookup.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "elf_builder.h"
+#include "help/elf_builder.h"
 #include "probe/sites.h"
 
 #define BASE_AT 0x400800 /* of .stapsdt.base */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "program_text.h"
+#include "help/program_text.h"
 
 #include "program/record.h"
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <cmocka.h>
 
-#include "spy.h"
+#include "help/spy.h"
 
 #ifndef MADV_DONTFORK
 #define MADV_DONTFORK 10

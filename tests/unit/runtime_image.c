@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "image_check.h"
+#include "help/image_check.h"
 
 /* A probe with all types from `first` on, as many as fit. */
 struct made {

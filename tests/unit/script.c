@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "fake_source.h"
+#include "help/fake_source.h"
 
 #define MAX_CASES 400
 

@@ -13,8 +13,8 @@
  *   tracepoints    sched:sched_switch, sched:sched_wakeup, syscalls:sys_enter_openat
  *
  * With a process: /bin/late, which appears when `late` is set: app:late (no arguments). */
-#ifndef NOPAL_TESTS_FAKE_SOURCE_H
-#define NOPAL_TESTS_FAKE_SOURCE_H
+#ifndef NOPAL_TESTS_HELP_FAKE_SOURCE_H
+#define NOPAL_TESTS_HELP_FAKE_SOURCE_H
 
 #include "script/script.h"
 

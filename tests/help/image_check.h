@@ -1,7 +1,7 @@
 /* Writes an image of run-time probes and reads it back with our own readers: every name, place,
  * operand and type must come out as it went in. For the unit test and the fuzzer. */
-#ifndef TESTS_IMAGE_CHECK_H
-#define TESTS_IMAGE_CHECK_H
+#ifndef NOPAL_TESTS_HELP_IMAGE_CHECK_H
+#define NOPAL_TESTS_HELP_IMAGE_CHECK_H
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A tracer without a kernel: puts a jump into a probe's stub, as a tracer puts its breakpoint, to a
  * function that notes down the twelve values it was called with. For tests in one process. */
-#ifndef TESTS_SPY_H
-#define TESTS_SPY_H
+#ifndef NOPAL_TESTS_HELP_SPY_H
+#define NOPAL_TESTS_HELP_SPY_H
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* Small ELF files made by tests: one code segment, one data segment, any sections; both word sizes
  * and byte orders. Code is linked at 0x400000 and stands at 0x1000 of the file; data at 0x600000
  * and 0x2000, so that addresses and offsets are never the same number. */
-#ifndef TESTS_ELF_BUILDER_H
-#define TESTS_ELF_BUILDER_H
+#ifndef NOPAL_TESTS_HELP_ELF_BUILDER_H
+#define NOPAL_TESTS_HELP_ELF_BUILDER_H
 
 #include <elf.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
  * and place lines need no indentation; `args` of uprobes are written for the test machine below
  * ("-4@%3", "8f@$1", "4@-8(1,2,3)": registers are ids, the scale is a shift). Text that cannot be
  * read fails the test. */
-#ifndef TESTS_PROGRAM_TEXT_H
-#define TESTS_PROGRAM_TEXT_H
+#ifndef NOPAL_TESTS_HELP_PROGRAM_TEXT_H
+#define NOPAL_TESTS_HELP_PROGRAM_TEXT_H
 
 #include <setjmp.h>
 #include <stdarg.h>
