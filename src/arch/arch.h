@@ -16,8 +16,7 @@ struct arch_reg {
 	uint8_t id;	  /* the same for all names of one register: al, ax, eax, rax */
 	uint8_t size;	  /* bytes the name stands for: 1, 2, 4, 8, 16 */
 	uint8_t shift;	  /* bits to shift right before use: 8 for %ah */
-	int16_t saved_at; /* byte offset in the tracing host's struct pt_regs; < 0: one of the above
-			   */
+	int16_t saved_at; /* byte offset in the host's struct pt_regs; < 0: one of the above */
 };
 
 struct operand;
@@ -29,9 +28,9 @@ struct arch {
 	uint16_t machine; /* EM_X86_64 */
 	uint8_t word;	  /* bytes of an address: 4 or 8 */
 	bool big_endian;  /* the usual byte order; the ELF header decides for a file */
-	uint8_t pc, sp,
-		tls;  /* register ids; tls is the pseudo register that holds the thread pointer */
-	uint8_t zero; /* the register that always reads 0; REG_NONE: there is none */
+	/* Register ids; tls is the pseudo register that holds the thread pointer. */
+	uint8_t pc, sp, tls;
+	uint8_t zero;	   /* the register that always reads 0; REG_NONE: there is none */
 	uint8_t zero_base; /* the register that means 0 in an address; REG_NONE: there is none */
 	const struct arch_reg *regs;
 	size_t reg_count;

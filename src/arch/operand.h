@@ -70,8 +70,7 @@ struct operand {
 	int8_t low_bits; /* 12: only the low 12 bits of symbol + value count; -12: sign-extended;
 			  * 0: all of them */
 	struct str raw;	 /* the argument as the note has it: "-4@-8(%rbp)" */
-	const char *why; /* OPERAND_BAD, or a kernel-mode refusal: "xmm registers are not ...";
-			      static text */
+	const char *why; /* OPERAND_BAD, or why the kernel cannot: "xmm registers are not ..." */
 };
 
 /* Read a note's whole argument string. Always an operand for each argument, so that numbers of

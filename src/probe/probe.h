@@ -21,8 +21,7 @@ struct site {
 	struct operand *operands;
 	unsigned operand_count;
 	const struct description *described; /* what the program tells about it; NULL: nothing */
-	const char *
-		problem; /* why it cannot be attached: "not in an executable segment"; NULL: fine */
+	const char *problem;		     /* why it cannot be attached; NULL: fine */
 };
 
 #define SITE_NO_OFFSET UINT64_MAX

@@ -22,9 +22,8 @@ struct nopal_trace {
 	struct arena arena; /* script text, parameters */
 
 	struct finder *finder;
-	struct script_source
-		machine; /* the finder's; ours asks it once for each followed process */
-	struct script_source source;
+	struct script_source machine; /* the finder's */
+	struct script_source source;  /* ours: asks it once for each followed process */
 	struct script *script;
 	struct script_facts facts;
 	struct program *program;
