@@ -91,16 +91,28 @@ static bool is_length_name(struct str name, struct str of)
 	       str_eq_text(rest, "len");
 }
 
+/* May the argument be the address of text? Run-time probes say of text without a NUL that it is a
+ * pointer, so that nobody reads it as if it had one. */
+static bool may_be_text(const struct known_arg *arg)
+{
+	return arg->type_class == ARG_STRING ||
+	       (arg->type_class == ARG_POINTER &&
+		(str_eq_text(arg->type, "const char *") || str_eq_text(arg->type, "char *")));
+}
+
 /* `char *name, int name_len`: bytes that are counted, with or without a NUL at their end. */
 static void find_lengths(struct known_site *k)
 {
 	for (unsigned i = 0; i + 1 < k->arg_count; i++) {
-		const struct known_arg *next = &k->args[i + 1];
+		struct known_arg *arg = &k->args[i];
+		const struct known_arg *next = arg + 1;
 
-		if (k->args[i].type_class == ARG_STRING && k->args[i].name.len &&
-		    (is_integer(next->type_class) || next->type_class == ARG_UNKNOWN) &&
-		    is_length_name(next->name, k->args[i].name))
-			k->args[i].length = (int)i + 1;
+		if (!may_be_text(arg) || !arg->name.len ||
+		    !(is_integer(next->type_class) || next->type_class == ARG_UNKNOWN) ||
+		    !is_length_name(next->name, arg->name))
+			continue;
+		arg->type_class = ARG_STRING;
+		arg->length = (int)i + 1;
 	}
 }
 

@@ -1,14 +1,11 @@
 /* Run-time probes to be traced from outside.
  *
  *   runtime demo [SECONDS]   provider capp, probe pair(uint64, uint64): "Probe fired!" while traced
- *   runtime values TIMES     provider values: probes of every type with edge values, TIMES times
  *   runtime wait             provider waiting, no events; until standard input ends
  *   runtime storm SECONDS    8 threads fire numbers that belong together while others load
  *   runtime flags SECONDS    a computation with probes in its middle: says whether it comes out
  *                            right
  *   runtime later            a provider that is made when a line comes; fires; ends at the next */
-#include <limits.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,64 +68,6 @@ static int demo(double seconds)
 		usleep(20000);
 	}
 	nopal_runtime_destroy(r);
-	return 0;
-}
-
-static int values(long times)
-{
-	static const struct nopal_runtime_arg row[][6] = {
-		{{NOPAL_INT8, "a"},
-		 {NOPAL_UINT8, "b"},
-		 {NOPAL_INT16, "c"},
-		 {NOPAL_UINT16, "d"},
-		 {NOPAL_INT32, "e"},
-		 {NOPAL_UINT32, "f"}},
-		{{NOPAL_INT64, "a"},
-		 {NOPAL_UINT64, "b"},
-		 {NOPAL_BOOL, "c"},
-		 {NOPAL_POINTER, "d"},
-		 {NOPAL_FLOAT, "e"},
-		 {NOPAL_DOUBLE, "f"}},
-		{{NOPAL_STRING, "text"},
-		 {NOPAL_STRING, "empty"},
-		 {NOPAL_COUNTED, "body"},
-		 {NOPAL_STRING, "large"}},
-	};
-	static const struct nopal_runtime_arg twelve[] = {
-		{NOPAL_INT8, "a"},  {NOPAL_INT16, "b"}, {NOPAL_INT32, "c"}, {NOPAL_INT64, "d"},
-		{NOPAL_INT8, "e"},  {NOPAL_INT16, "f"}, {NOPAL_INT8, "g"},  {NOPAL_UINT16, "h"},
-		{NOPAL_INT32, "i"}, {NOPAL_INT64, "j"}, {NOPAL_FLOAT, "k"}, {NOPAL_STRING, "l"}};
-	struct nopal_runtime *r = provider("values");
-	struct nopal_probe *narrow = probe(r, "narrow", row[0], 6);
-	struct nopal_probe *wide = probe(r, "wide", row[1], 6);
-	struct nopal_probe *text = probe(r, "text", row[2], 4);
-	struct nopal_probe *all = probe(r, "twelve", twelve, 12);
-	char *large = malloc(65537);
-
-	memset(large, 'x', 65536);
-	large[65535] = '$';
-	large[65536] = '\0';
-	load(r);
-	puts("ready");
-	fflush(stdout);
-	getchar();
-	for (long i = 0; i < times; i++) {
-		nopal_probe_fire(narrow, INT8_MIN, UINT8_MAX, INT16_MIN, UINT16_MAX, INT32_MIN,
-				 UINT32_MAX);
-		nopal_probe_fire(narrow, INT8_MAX, 0, INT16_MAX, 0, INT32_MAX, 0);
-		nopal_probe_fire(narrow, -1, 1, -1, 1, -1, 1);
-		nopal_probe_fire(wide, INT64_MIN, UINT64_MAX, true, (void *)0x7ffffffff000, -0.0f,
-				 NAN);
-		nopal_probe_fire(wide, INT64_MAX, 0, false, NULL, 1.5f, -2.5);
-		nopal_probe_fire(text,
-				 "gr\xc3\xbc\xc3\x9f"
-				 "e \xe2\x82\xac",
-				 "", "body and more", 4, large);
-		nopal_probe_fire(all, -1, -2, -3, -4, -5, -6, -7, 65535, -9, INT64_MIN, 0.5f,
-				 "last");
-	}
-	nopal_runtime_destroy(r);
-	free(large);
 	return 0;
 }
 
@@ -273,8 +212,6 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "demo"))
 		return demo(number);
-	if (!strcmp(what, "values"))
-		return values((long)number);
 	if (!strcmp(what, "wait"))
 		return wait_for_end();
 	if (!strcmp(what, "flags"))
