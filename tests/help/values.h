@@ -155,16 +155,17 @@ static void fill(char text[LONGEST + 1], size_t len, const char *unit)
 	memset(text + len, '\0', LONGEST + 1 - len);
 }
 
+/* Every text stays as it is: the interpreter reads them when all have been fired. */
 static void fire_long(const struct nopal_probe *p, FILE *expected)
 {
-	static char text[LONGEST + 1];
+	static char texts[6][LONGEST + 1];
 	static const char *const units[] = {"abcdefghijk ", "gr\u00fc\u00dfe \u20ac ",
 					    "\x01\x1b[1m \x7f\xff"};
 
 	for (size_t i = 0; i < 6; i++) {
-		fill(text, LONGEST - i % 2, units[i / 2]);
-		nopal_probe_fire(p, text);
-		fprintf(expected, "long %" PRIx64 " %s\n", sum_of(text), text);
+		fill(texts[i], LONGEST - i % 2, units[i / 2]);
+		nopal_probe_fire(p, texts[i]);
+		fprintf(expected, "long %" PRIx64 " %s\n", sum_of(texts[i]), texts[i]);
 	}
 }
 
