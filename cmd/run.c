@@ -32,6 +32,21 @@ int run_take_format(struct run *run, const char *command, const char *text)
 	return 0;
 }
 
+int run_take_dump(struct run *run, const char *command, const char *text)
+{
+	static const char *const names[] = {[NOPAL_DUMP_TREE] = "tree",
+					    [NOPAL_DUMP_PROGRAM] = "program",
+					    [NOPAL_DUMP_BPF] = "bpf"};
+
+	run->dump = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i])) {
+			run->dump_what = (enum nopal_dump)i;
+			return 0;
+		}
+	return usage_error(command, "--dump takes tree, program or bpf, not '%s'", text);
+}
+
 int run_check_options(const struct run *run, const char *command)
 {
 	if (run->options.pid && run->options.command)
@@ -210,20 +225,12 @@ static int trace(const char *script, const struct run *run, struct output *outpu
 static int dump(const char *script, const struct run *run, struct output *output,
 		struct nopal_diag *d)
 {
-	static const char *const names[] = {[NOPAL_DUMP_TREE] = "tree",
-					    [NOPAL_DUMP_PROGRAM] = "program",
-					    [NOPAL_DUMP_BPF] = "bpf"};
 	struct nopal_trace_options options = run->options;
 
 	options.size = sizeof(options);
 	options.output = give_output;
 	options.output_arg = output;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(run->dump, names[i]))
-			return nopal_trace_dump(script, &options, (enum nopal_dump)i, d)
-				       ? show_messages(d)
-				       : EXIT_OK;
-	return usage_error("", "--dump takes tree, program or bpf, not '%s'", run->dump);
+	return nopal_trace_dump(script, &options, run->dump_what, d) ? show_messages(d) : EXIT_OK;
 }
 
 int run_script(const char *script, const struct run *run)

@@ -13,12 +13,14 @@ struct run {
 	bool quiet;	  /* no "Attaching ..." */
 	bool dry_run;	  /* compile and load, attach nothing */
 	bool no_warnings; /* warnings of the compiler are not shown */
-	const char *dump; /* --dump=... */
+	bool dump;	  /* show what the script is compiled to, run nothing */
+	enum nopal_dump dump_what;
 };
 
-/* The values of -p and -f. 0, or the exit code of usage_error(); `command` is as there. */
+/* The values of -p, -f and --dump. 0, or the exit code of usage_error(); `command` is as there. */
 int run_take_pid(struct run *run, const char *command, const char *text);
 int run_take_format(struct run *run, const char *command, const char *text);
+int run_take_dump(struct run *run, const char *command, const char *text);
 /* Do the options go together? The same. */
 int run_check_options(const struct run *run, const char *command);
 /* Trace `script` until it is over or a signal asks to stop; returns the exit code of

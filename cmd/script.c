@@ -113,7 +113,7 @@ static int take_option(int option, const char *arg, struct command_line *line)
 	case OPT_DRY_RUN: line->run.dry_run = true; return 0;
 	case OPT_UNSAFE: options->unsafe = true; return 0;
 	case OPT_NO_WARNINGS: line->run.no_warnings = true; return 0;
-	case OPT_DUMP: line->run.dump = arg; return 0;
+	case OPT_DUMP: return run_take_dump(&line->run, "", arg);
 	case OPT_RING: return take_ring_size(arg, line);
 	case OPT_INFO: line->info = true; return 0;
 	case OPT_IGNORED: return 0;

@@ -23,6 +23,17 @@ load ../helpers
 	[[ "$output" == *"hint:"* ]]
 }
 
+@test "a wrong value of an option leaves the output file as it was" {
+	echo kept >"$BATS_TEST_TMPDIR/out"
+	for option in --dump=everything -fxml -Bsometimes -pnobody; do
+		run "$NOPAL" $option -o "$BATS_TEST_TMPDIR/out" -e 'BEGIN { exit() }'
+		[ "$status" = 2 ]
+	done
+	[ "$(cat "$BATS_TEST_TMPDIR/out")" = kept ]
+	"$NOPAL" --dump=tree -o "$BATS_TEST_TMPDIR/out" -e 'BEGIN { exit() }'
+	grep -q exit "$BATS_TEST_TMPDIR/out"
+}
+
 @test "a script that is not there" {
 	run "$NOPAL" /nowhere/x.bt
 	[ "$status" = 1 ]
