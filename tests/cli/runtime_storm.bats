@@ -1,0 +1,132 @@
+# Run-time probes under load: 8 threads fire, others load, unload and add, tracers come and go; plain, with
+# sanitizers, under valgrind. No value is wrong, no event is missing, nothing is left behind.
+# STRESS=1 makes it long (about an hour): 1,000 attachments of each kind, 100,000 providers made and destroyed.
+load ../helpers
+
+[ -n "${STRESS:-}" ] || export BRIEF=1 # the unit tests run without all this too
+
+# times USUAL LONG: one of them
+times() {
+	if [ -n "${STRESS:-}" ]; then echo "$2"; else echo "$1"; fi
+}
+
+MEMCHECK='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite
+	--fair-sched=yes --smc-check=all --freelist-vol=1000000'
+
+# Compile a program together with the library: compile SOURCE OUT [FLAGS...]
+compile() {
+	local source=$1 out=$2
+	shift 2
+	# shellcheck disable=SC2086
+	cc -O1 -g -std=gnu11 -D_GNU_SOURCE -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" "$@" -o "$out" "$source" \
+		"$ROOT"/src/author/runtime*.c "$ROOT"/src/author/stub.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread -lm $LIBS
+}
+
+# Start storm.c, compiled with the flags $FLAGS, as a child of the command $UNDER, with the argument $1.
+start_storm() {
+	need_tracing
+	need_program cc
+	cd "$BATS_TEST_TMPDIR"
+	# shellcheck disable=SC2086
+	compile "$ROOT/tests/help/storm.c" storm $FLAGS
+	mkfifo in
+	# shellcheck disable=SC2086
+	$UNDER ./storm $1 <in >printed 2>errors 3>&- &
+	pid=$!
+	exec 7>in
+	for _ in $(seq 600); do
+		grep -q ready printed && return 0
+		kill -0 $pid || break
+		sleep 0.1
+	done
+	cat errors
+	return 1
+}
+
+teardown() {
+	exec 7>&-
+	[ -z "${pid:-}" ] || kill "$pid" 2>/dev/null || true
+}
+
+# The storm ends as it began: no wrong value, no semaphore raised, no descriptor more, no report of a sanitizer.
+end_storm() {
+	local ended=$pid
+	exec 7>&-
+	pid=
+	wait "$ended" || { cat errors printed; return 1; }
+	sed 's/^/# /' printed >&3
+	[ ! -s errors ]
+	grep -q '^storm: [1-9][0-9]* events$' printed
+}
+
+# trace_storm USUAL LONG [calm]: attach as often, and detach.
+trace_storm() {
+	start_storm ${3:-}
+	cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" -o tracer \
+		"$ROOT/tests/help/storm_tracer.c" "$BUILD/libnopal.a" -lbpf -lelf -lz -lpthread
+	run ./tracer "$pid" "$(times "$1" "$2")" ${3:-}
+	sed 's/^/# /' <<<"$output" >&3
+	[ "$status" = 0 ]
+	[[ "$output" == *" 0 wrong" ]]
+	end_storm
+}
+
+@test "tracers come and go" {
+	trace_storm 10 1000
+}
+
+@test "tracers come and go at a program with address and undefined sanitizers" {
+	FLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined' trace_storm 5 1000
+}
+
+@test "tracers come and go at a program with the thread sanitizer" {
+	FLAGS=-fsanitize=thread trace_storm 5 1000
+}
+
+# What valgrind runs is its own translation of the stub, which has no breakpoints: the probe is enabled, and fires
+# into nothing.
+@test "tracers come and go at a program under valgrind" {
+	need_program valgrind
+	UNDER="$MEMCHECK --smc-check=none" trace_storm 5 1000 calm
+}
+
+@test "tracers are killed" {
+	start_storm
+	for _ in $(seq "$(times 3 50)"); do
+		start_tracer 'usdt::storm:steady { @ = count() } usdt:*:restless:probe { @r = count() }' -p "$pid" -q
+		kill -9 "$tracer"
+		wait "$tracer" || true
+	done
+	end_storm
+}
+
+@test "providers, probes, threads, forks and signals under valgrind" {
+	need_program valgrind
+	[ -z "${SAN:-}" ] || skip "valgrind and sanitizers exclude each other"
+	run $MEMCHECK "$BUILD/unit/runtime_load"
+	echo "$output"
+	[ "$status" = 0 ]
+	# What only a thread knew that a child does not have is lost there.
+	run $MEMCHECK --leak-check=no "$BUILD/unit/runtime_fork"
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "providers, probes, threads, forks and signals with address and undefined sanitizers" {
+	need_program cc
+	for unit in runtime_load runtime_fork; do
+		LIBS=-lcmocka compile "$ROOT/tests/unit/$unit.c" "$BATS_TEST_TMPDIR/$unit" -fsanitize=address,undefined \
+			-fno-sanitize-recover=undefined
+		run "$BATS_TEST_TMPDIR/$unit"
+		echo "$output"
+		[ "$status" = 0 ]
+	done
+}
+
+@test "providers, probes, threads, forks and signals with the thread sanitizer" {
+	need_program cc
+	LIBS=-lcmocka compile "$ROOT/tests/unit/runtime_load.c" "$BATS_TEST_TMPDIR/unit" -fsanitize=thread
+	TSAN_OPTIONS=die_after_fork=0 run "$BATS_TEST_TMPDIR/unit"
+	echo "$output"
+	[ "$status" = 0 ]
+}
