@@ -66,3 +66,29 @@ stop_tracer() {
 	kill -INT $tracer
 	wait $tracer
 }
+
+# A tracer that cannot show 64 KiB of text can add up its words: as bpftrace does for the text at arg0, and of a file.
+SUM_64K='$sum = (uint64)0; $i = 0; while ($i < 8192) { $sum = $sum * 31 + *(uint64 *)(arg0 + 8 * $i); $i++; }'
+sum_64k() {
+	local sum=0 word
+	for word in $(od -An -v -td8 -N65536 "$1"); do
+		sum=$((sum * 31 + word))
+	done
+	printf '%x\n' "$sum"
+}
+
+# gdb_prints PID START LAST 'PROBE FORMAT, ARGUMENTS'...: what gdb prints of each event of these probes, until the
+# probe LAST, or, where that is empty, the program's end. START is a shell command for when all probes are set.
+gdb_prints() {
+	local spec
+	need_program gdb
+	printf '%s\n' 'set print elements 0' 'set max-value-size unlimited' >gdb.commands
+	for spec in "${@:4}"; do
+		printf '%s\n' "break -probe-stap ${spec%% *}" commands silent "printf ${spec#* }" continue end
+	done >>gdb.commands
+	[ -z "$3" ] || printf '%s\n' "break -probe-stap $3" commands silent delete detach quit end >>gdb.commands
+	printf '%s\n' "shell $2" continue >>gdb.commands
+	timeout 100 gdb -q -nx -batch -p "$1" -x gdb.commands >gdb.out 2>&1 3>&- || true
+	! grep -aq "Operation not permitted" gdb.out || skip "gdb cannot attach here"
+	LC_ALL=C sed -n 's/^= //p' gdb.out
+}

@@ -129,7 +129,8 @@ usdt::values:done { exit() }'
 	need_tracing
 	start_python "$HERE/tests/values.py"
 	start_tracer '
-		usdt::values:floats { printf("%llx %llx %llx %llx\n", arg0, arg1, arg2, arg3) }
+		usdt::values:floats { printf("%llx %llx %llx %llx\n", arg0, arg1, arg2, arg3);
+			printf("%.9g %.17g %.17g %.17g\n", arg0, arg1, arg2, arg3) }
 		usdt::values:texts { printf("[%s] %d %d %r %d %d\n", str(arg1), arg2, arg1 != 0, buf(arg3, arg4), arg4, arg5 == 0) }
 		usdt::values:long_text { printf("%s %d %s\n", str(arg0 + 65530), arg2, str(arg1 + 65530, 6)) }
 		usdt::values:twelve { printf("%d %d %d %d %d %d\n", arg6, arg7, arg8, arg9, arg10, arg11) }
@@ -140,9 +141,53 @@ usdt::values:done { exit() }'
 	[] 0 1  0 0
 	xxxxxy 65536 ääyz
 	3fc00000 bfb999999999999a 7ff8000000000000 fff0000000000000
+	1.5 -0.10000000000000001 nan -inf
 	3dcccccd 4340000000000001 1 8000000000000000
+	0.100000001 9007199254740994 4.9406564584124654e-324 -0
+	7f7fffff 7fefffffffffffff 10000000000000 7ff0000000000000
+	3.40282347e+38 1.7976931348623157e+308 2.2250738585072014e-308 inf
 	0 1 2 3 4 5
 	END
+}
+
+# The 64 KiB that values.py fires as str, and as counted text.
+long_texts() {
+	"$PYTHON" -c 'print("x" * 65535 + "y", "ä" * 32767 + "yz", sep="\n")'
+}
+
+@test "python: 64 KiB arrive whole in nopal, and add up in bpftrace" {
+	need_tracing
+	start_python "$HERE/tests/values.py"
+	start_tracer 'config = { max_strlen = 65536 } usdt::values:long_text { printf("%s\n%s\n", str(arg0), str(arg1, arg2)) }
+		usdt::values:done { exit() }' -p "$traced"
+	wait $tracer
+	long_texts | cmp - "$output_file"
+	need_program bpftrace
+	DELAY=3 start_python "$HERE/tests/values.py" # it places the last probe first
+	timeout -s INT 30 bpftrace -q -e "usdt::values:long_text { $SUM_64K printf(\"%lx %d\n\", \$sum, arg2) }
+		usdt::values:floats { printf(\"%x %lx %lx %lx\n\", arg0, arg1, arg2, arg3) }
+		usdt::values:done { exit() }" -p "$traced" >got 2>messages || true
+	long_texts | sed -n 1p >long
+	diff <(sed '/^$/d' got) - <<-END
+	$(sum_64k long) 65536
+	3fc00000 bfb999999999999a 7ff8000000000000 fff0000000000000
+	3dcccccd 4340000000000001 1 8000000000000000
+	7f7fffff 7fefffffffffffff 10000000000000 7ff0000000000000
+	END
+}
+
+@test "python: values of every type arrive exactly in gdb" {
+	start_python "$HERE/tests/values.py"
+	numbers='$_probe_arg0, $_probe_arg1, $_probe_arg2, $_probe_arg3'
+	gdb_prints "$traced" : values:done "values:small \"= %d %u %d %u\n\", $numbers" "values:large \"= %d %u %ld %lu\n\", $numbers" \
+		'values:texts "= [%s]\n", (char *)$_probe_arg0' "values:other \"= %d %d %lx %ld\n\", $numbers" \
+		"values:twelve \"= %d %d %d %d %d %d\n\", $numbers, \$_probe_arg4, \$_probe_arg5" \
+		'values:named "= [%s] %d\n", (char *)$_probe_arg0, $_probe_arg1' "values:floats \"= floats %x %lx %lx %lx\n\", $numbers" \
+		'values:long_text "= long %s\n= long %s\n", (char *)$_probe_arg0, (char *)$_probe_arg1' >got
+	grep -v '^floats\|^long' got | diff - <(expected_values)
+	sed -n 's/^long //p' got | cmp - <(long_texts)
+	sed -n 's/^floats //p' got | diff - <(printf '%s\n' '3fc00000 bfb999999999999a 7ff8000000000000 fff0000000000000' \
+		'3dcccccd 4340000000000001 1 8000000000000000' '7f7fffff 7fefffffffffffff 10000000000000 7ff0000000000000')
 }
 
 # What traced adapters.py is expected to tell: the lines of each kind are in order.

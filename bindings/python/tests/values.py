@@ -1,5 +1,6 @@
 """Fire values of every type once somebody traces `values:done`, then end: the traced half of a test."""
 import os
+import sys
 import time
 
 import nopal
@@ -30,7 +31,7 @@ def high(t):
 deadline = time.monotonic() + 20
 while not done and time.monotonic() < deadline:
     time.sleep(0.01)
-time.sleep(0.1)  # the other probes
+time.sleep(float(os.environ.get("DELAY", "0.1")))  # the other probes
 for limit in (low, high):
     small(*map(limit, INTS[:4]))
     large(*map(limit, INTS[4:]))
@@ -41,6 +42,7 @@ texts("", "", b"", "caf\udce9")
 long_text("x" * 65535 + "y", "ä" * 32767 + "yz")
 floats(1.5, -0.1, float("nan"), float("-inf"))
 floats(0.1, 2**53 + 2, 5e-324, -0.0)
+floats(3.4028234663852886e38, sys.float_info.max, sys.float_info.min, float("inf"))
 other(True, [], 0xFFFF_FFFF_FFFF_FFFE, -(2**63))
 twelve(*range(-6, 6))
 named("/índex", 404)
