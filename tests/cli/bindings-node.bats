@@ -47,7 +47,7 @@ nopal_sees() {
 bpftrace_sees() {
 	need_tracing
 	need_program bpftrace
-	DELAY=400 start_program "$package/test/fire.js" "$1"
+	DELAY=${DELAY:-400} start_program "$package/test/fire.js" "$1"
 	timeout 20 bpftrace -q -e "usdt::nodetest:$1 $2" -p "$program" >"$out.bpftrace" 2>"$out.messages" 3>&- &
 	tracer=$!
 	wait_program
@@ -61,6 +61,13 @@ bpftrace_sees() {
 	[ "$status" = 0 ]
 	[ "$(grep -c '^ok' <<<"$output")" = 9 ]
 	[ "$(node "$package/test/import.mjs")" = "true false" ]
+}
+
+# gdb_sees WHAT '"= FORMAT", ARGUMENTS': what gdb prints of fire.js WHAT.
+gdb_sees() {
+	start_program "$package/test/fire.js" "$1"
+	(cd "$BATS_TEST_TMPDIR" && gdb_prints "$program" : "" "nodetest:$1 $2")
+	wait_program
 }
 
 @test "node: the first probe counts down only while it is traced, and is gone at 0" {
@@ -103,57 +110,90 @@ bpftrace_sees() {
 	printf '%d My little string\n' 9 8 7 6 5 4 3 2 1 0 | tail -$seen | diff "$out.bpftrace" -
 }
 
-@test "node: integers at the edges of every width" {
-	signed=$'-128 -32768 -2147483648 -9223372036854775808
+SIGNED=$'-128 -32768 -2147483648 -9223372036854775808
 127 32767 2147483647 9223372036854775807
 -1 -1 -1 -1
 -1 1 1 -9007199254740991
 0 0 0 0'
-	unsigned=$'0 0 0 0
+UNSIGNED=$'0 0 0 0
 255 65535 4294967295 18446744073709551615
 255 65535 4294967295 9007199254740991'
+
+@test "node: integers at the edges of every width" {
 	script='{ printf("%d %d %d %ld\n", arg0, arg1, arg2, arg3) }'
-	[ "$(nopal_sees signed "$script")" = "$signed" ]
-	[ "$(bpftrace_sees signed "$script")" = "$signed" ]
+	[ "$(nopal_sees signed "$script")" = "$SIGNED" ]
+	[ "$(bpftrace_sees signed "$script")" = "$SIGNED" ]
 	script='{ printf("%d %d %u %lu\n", arg0, arg1, arg2, arg3) }'
-	[ "$(nopal_sees unsigned "$script")" = "$unsigned" ]
-	[ "$(bpftrace_sees unsigned "$script")" = "$unsigned" ]
+	[ "$(nopal_sees unsigned "$script")" = "$UNSIGNED" ]
+	[ "$(bpftrace_sees unsigned "$script")" = "$UNSIGNED" ]
 }
+
+OTHERS=$'1 0 fffffffffffffffe 0\n1 0 1000 10000000000000'
+TWELVE="1 2 3 4 5 6 7 8 9 -10 -11 -12"
 
 @test "node: booleans, pointers, twelve arguments, none" {
 	run nopal_sees others '{ printf("%d %d %lx %lx\n", arg0, arg1, arg2, arg3) }'
-	[ "$output" = $'1 0 fffffffffffffffe 0\n1 0 1000 10000000000000' ]
+	[ "$output" = "$OTHERS" ]
 	run nopal_sees twelve '{ printf("%d %d %d %d %d %d %d %d %d %d %d %d\n",
 		arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7, arg8, arg9, arg10, arg11) }'
-	[ "$output" = "1 2 3 4 5 6 7 8 9 -10 -11 -12" ]
+	[ "$output" = "$TWELVE" ]
 	run nopal_sees none '{ @ = count() }'
 	[[ "$output" == *"@: 2"* ]]
 }
 
-@test "node: the bits of floats, NaN and infinity among them" {
-	[ "$(bpftrace_sees floats '{ printf("%x %lx\n", arg0, arg1) }')" = "3fc00000 bfb999999999999a
+FLOATS='3fc00000 bfb999999999999a
 7fc00000 7ff8000000000000
 ff800000 1
-3dcccccd 8000000000000000" ]
+3dcccccd 8000000000000000
+7f7fffff 7fefffffffffffff
+1 10000000000000
+7f800000 7ff0000000000000'
+
+@test "node: floats, NaN and infinity among them: their bits, and in nopal the numbers" {
+	numbers='1.5 -0.10000000000000001
+nan nan
+-inf 4.9406564584124654e-324
+0.100000001 -0
+3.40282347e+38 1.7976931348623157e+308
+1.40129846e-45 2.2250738585072014e-308
+inf inf'
+	[ "$(bpftrace_sees floats '{ printf("%x %lx\n", arg0, arg1) }')" = "$FLOATS" ]
+	[ "$(nopal_sees floats '{ printf("%x %lx\n", arg0, arg1) }')" = "$FLOATS" ]
+	[ "$(nopal_sees floats '{ printf("%.9g %.17g\n", arg0, arg1) }')" = "$numbers" ]
+	[ "$(nopal_sees floats '{ printf("%.9g %.17g\n", args.a0, args.a1) }')" = "$numbers" ]
 }
 
-@test "node: strings: UTF-8, lone surrogates, empty ones, NULL, bytes" {
-	texts=$'[] [plain]
+TEXTS=$'[] [plain]
 [Zürich 東京 🚀] [lone \xef\xbf\xbd.]
 [bytes] [hi]'
+
+@test "node: strings: UTF-8, lone surrogates, empty ones, NULL, bytes" {
 	script='/arg0 != 0/ { printf("[%s] [%s]\n", str(arg0), str(arg1)) }'
-	[ "$(nopal_sees texts "$script")" = "$texts" ]
-	[ "$(bpftrace_sees texts "$script")" = "$texts" ]
+	[ "$(nopal_sees texts "$script")" = "$TEXTS" ]
+	[ "$(bpftrace_sees texts "$script")" = "$TEXTS" ]
 	[[ "$(nopal_sees texts '/arg0 == 0 && arg1 == 0/ { @ = count() }')" == *"@: 1"* ]]
 }
 
+COUNTED=$'Zürich 7 1\na 3 2\nnopa 4 3\n 0 4\n 0 5'
+
 @test "node: counted strings and buffers, with a NUL inside" {
 	run nopal_sees counted '/arg0 != 0/ { printf("%s %d %d\n", str(arg0, arg1), arg1, arg2) }'
-	[ "$output" = $'Zürich 7 1\na 3 2\nnopa 4 3\n 0 4\n 0 5' ]
+	[ "$output" = "$COUNTED" ]
 	run nopal_sees counted '/arg2 == 2/ { printf("%r\n", buf(arg0, arg1)) }'
 	[ "$output" = 'a\x00b' ]
 	run nopal_sees counted '/arg0 == 0/ { printf("%d %d\n", arg1, arg2) }'
 	[ "$output" = "0 6" ]
+}
+
+@test "node: 64 KiB arrive whole in nopal and gdb, and add up in bpftrace" {
+	yes é | tr -d '\n' | head -c 65536 >"$out.long"
+	export NOPAL_MAX_STRLEN=65536
+	nopal_sees long '/arg2 == 65536/ { printf("%s\n%s\n", str(arg0), str(arg1, arg2)) }' >"$out.nopal"
+	cmp "$out.nopal" <(cat "$out.long" && echo && cat "$out.long" && echo)
+	gdb_sees long '"= %s\n= %d\n", (char *)$_probe_arg0, $_probe_arg2' >"$out.seen"
+	cmp "$out.seen" <(cat "$out.long" && echo && echo 65536 && yes x | tr -d '\n' | head -c 2097152 && printf '\n2097152\n')
+	DELAY=2000
+	[ "$(bpftrace_sees long "/arg2 == 65536/ { $SUM_64K printf(\"%lx\n\", \$sum) }")" = "$(sum_64k "$out.long")" ]
 }
 
 @test "node: 64 KiB and 2 MiB" {
@@ -179,22 +219,19 @@ ff800000 1
 	grep -qx "Error undefined: of a getter" "$out"
 }
 
-# The first event of fire.js WHAT: gdb_sees WHAT 'FORMAT, ARGUMENTS'.
-gdb_sees() {
+@test "node: gdb sees every value" {
 	need_program gdb
-	start_program "$package/test/fire.js" "$1"
-	timeout 30 gdb -q -nx -batch -p "$program" -ex "break -probe-stap nodetest:$1" -ex continue \
-		-ex "printf $2" -ex delete -ex detach >"$out.gdb" 2>&1 || true
-	! grep -q "Operation not permitted" "$out.gdb" || skip "gdb cannot attach here"
-	wait_program
-	grep '^sees ' "$out.gdb"
-}
-
-@test "node: gdb stops at a probe and reads it" {
-	run gdb_sees signed '"sees %d %d %d %ld\n", $_probe_arg0, $_probe_arg1, $_probe_arg2, $_probe_arg3'
-	[ "$output" = "sees -128 -32768 -2147483648 -9223372036854775808" ]
-	run gdb_sees floats '"sees %x %lx\n", $_probe_arg0, $_probe_arg1'
-	[ "$output" = "sees 3fc00000 bfb999999999999a" ]
+	numbers='$_probe_arg0, $_probe_arg1, $_probe_arg2, $_probe_arg3'
+	[ "$(gdb_sees signed "\"= %d %d %d %ld\n\", $numbers")" = "$SIGNED" ]
+	[ "$(gdb_sees unsigned "\"= %u %u %u %lu\n\", $numbers")" = "$UNSIGNED" ]
+	[ "$(gdb_sees floats '"= %x %lx\n", $_probe_arg0, $_probe_arg1')" = "$FLOATS" ]
+	[ "$(gdb_sees others "\"= %d %d %lx %lx\n\", $numbers")" = "$OTHERS" ]
+	[ "$(gdb_sees texts '"= [%s] [%s]\n", (char *)$_probe_arg0, (char *)$_probe_arg1')" = "$TEXTS
+[(null)] [(null)]" ]
+	[ "$(gdb_sees counted '"= %s %d %d\n", (char *)$_probe_arg0, $_probe_arg1, $_probe_arg2')" = "$COUNTED
+(null) 0 6" ]
+	[ "$(gdb_sees twelve "\"= %d %d %d %d$(printf ' %%d%.0s' 4 5 6 7 8 9 10 11)\n\", $numbers$(printf ', $_probe_arg%d' 4 5 6 7 8 9 10 11)")" = \
+		"$TWELVE" ]
 }
 
 @test "node: a program that starts after the tracer is traced" {

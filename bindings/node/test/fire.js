@@ -33,6 +33,9 @@ const events = {
 		[NaN, NaN],
 		[-Infinity, Number.MIN_VALUE],
 		[0.1, -0],
+		[2 ** 128 - 2 ** 104, Number.MAX_VALUE],
+		[2 ** -149, 2 ** -1022],
+		[Infinity, Infinity],
 	],
 	texts: [
 		["char *", "string"],
