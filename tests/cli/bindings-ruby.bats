@@ -28,6 +28,15 @@ start_ruby() {
 	return 1
 }
 
+# The program of before ends, so that another can start.
+stop_program() {
+	exec 7>&-
+	kill -9 "$program" 2>/dev/null || true
+	wait "$program" 2>/dev/null || true
+	program=
+	rm -f input
+}
+
 wait_for_word() {
 	for _ in $(seq 300); do
 		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED "$1" && return 0
@@ -136,6 +145,87 @@ check() {
 		1 0 1 deadbeef 0 sym
 		1 0 0 0 1 t
 	end
+}
+
+@test "floats at their edges: the bits, and in nopal the numbers" {
+	bits='usdt::test:floats { printf("%lx %x\n", arg0, arg1) }'
+	trace_both edges "$bits" "$bits"
+	check <<-end
+		7fefffffffffffff 7f7fffff
+		10000000000000 1
+		1 80000000
+		fff0000000000000 7fc00000
+	end
+	stop_program
+	bpftrace=
+	start_ruby "$ROOT/bindings/ruby/test/fired.rb" edges
+	start_tracer 'usdt::test:floats { printf("%.17g %.9g\n", arg0, arg1) } usdt::test:done { exit() }' -q -p $program
+	echo >&7
+	wait $tracer
+	diff "$output_file" - <<-end
+		1.7976931348623157e+308 3.40282347e+38
+		2.2250738585072014e-308 1.40129846e-45
+		4.9406564584124654e-324 -0
+		-inf nan
+	end
+}
+
+@test "64 KiB arrive whole in nopal and add up in bpftrace" {
+	long=$(yes é | tr -d '\n' | head -c 65536)
+	echo -n "$long" >long
+	sum=$(sum_64k long)
+	script="config = { max_strlen = 65536 } usdt::test:text { $SUM_64K printf(\"%lx %s\n\", \$sum, str(arg0)) }
+		usdt::test:bytes { $SUM_64K printf(\"%lx %d %s\n\", \$sum, arg1, str(arg0, arg1)) }"
+	trace_both long "$script" "usdt::test:text { $SUM_64K printf(\"%lx\n\", \$sum) }
+		usdt::test:bytes { $SUM_64K printf(\"%lx %d\n\", \$sum, arg1) }"
+	[ -z "$bpftrace" ] || grep "^$sum" bpftrace.out | diff - <(printf '%s\n' "$sum" "$sum 65536")
+	bpftrace= # its warnings quote the script
+	check <<<"$sum $long"$'\n'"$sum 65536 $long"
+}
+
+# What gdb prints of fired.rb MODE: gdb_sees MODE 'PROBE FORMAT, ARGUMENTS'...
+gdb_sees() {
+	start_ruby "$ROOT/bindings/ruby/test/fired.rb" "$1"
+	gdb_prints "$program" 'echo >input' test:done "${@:2}"
+	stop_program
+}
+
+@test "gdb sees every value" {
+	need_program gdb
+	numbers='$_probe_arg0, $_probe_arg1, $_probe_arg2, $_probe_arg3'
+	gdb_sees integers "test:signed \"= %d %d %d %ld\n\", $numbers" "test:unsigned \"= %u %u %u %lu\n\", $numbers" \
+		'test:twelve "= %ld %ld %ld\n", $_probe_arg0, $_probe_arg5, $_probe_arg11' | diff - <(cat <<-end
+		-128 -32768 -2147483648 -9223372036854775808
+		127 32767 2147483647 9223372036854775807
+		-1 -1 -1 -4611686018427387905
+		255 65535 4294967295 18446744073709551615
+		0 0 0 9223372036854775808
+		1 6 12
+	end
+	)
+	for mode in edges others; do
+		gdb_sees $mode 'test:floats "= %lx %x\n", $_probe_arg0, $_probe_arg1' \
+			"test:others \"= %d %d %ld %lx %s %s\n\", $numbers, (char *)\$_probe_arg4, (char *)\$_probe_arg5"
+	done | diff - <(cat <<-end
+		7fefffffffffffff 7f7fffff
+		10000000000000 1
+		1 80000000
+		fff0000000000000 7fc00000
+		3ff8000000000000 be800000
+		7ff8000000000000 7f800000
+		8000000000000000 40400000
+		3fd0000000000000 0
+		1 0 1 deadbeef (null) sym
+		1 0 0 0 s t
+	end
+	)
+	for mode in strings long; do
+		gdb_sees $mode 'test:text "= %s|\n", (char *)$_probe_arg0' \
+			'test:bytes "= %s %d %d\n", (char *)$_probe_arg0, $_probe_arg1, $_probe_arg2'
+	done >got
+	long=$(yes é | tr -d '\n' | head -c 65536)
+	LC_ALL=C sed 's/a .*4 7$/a 4 7/' got | diff - <(printf '%s\n' 'grüße, 世界|' '|' 'café|' 'wide|' 'cut|' 'part|' 'symbol|' 'to_str|' \
+		'a 4 7' ' 0 8' "$(yes x | tr -d '\n' | head -c 65532)last 65536 9" 'from a block|' "$long|" "$long 65536 1")
 }
 
 @test "nopal shows values as what they were declared" {

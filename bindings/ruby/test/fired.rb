@@ -40,6 +40,16 @@ FIRE = {
     fire :bytes, "x" * 65532 + "last", 9
     TEST[:text].fire { "from a block" }
   end,
+  "long" => lambda do
+    fire :text, "é" * 32768
+    fire :bytes, "é" * 32768, 1
+  end,
+  "edges" => lambda do
+    fire :floats, Float::MAX, (2**128 - 2**104).to_f
+    fire :floats, Float::MIN, 2.0**-149
+    fire :floats, 5e-324, -0.0
+    fire :floats, -Float::INFINITY, Float::NAN
+  end,
   "others" => lambda do
     fire :floats, 1.5, -0.25
     fire :floats, Float::NAN, Float::INFINITY
