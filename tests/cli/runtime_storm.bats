@@ -90,6 +90,28 @@ trace_storm() {
 	UNDER="$MEMCHECK --smc-check=none" trace_storm 5 1000 calm
 }
 
+@test "a program under valgrind is not killed by a breakpoint in a stub it has not run yet" {
+	need_tracing
+	need_program valgrind
+	[ -z "${SAN:-}" ] || skip "valgrind and sanitizers exclude each other"
+	cd "$BATS_TEST_TMPDIR"
+	valgrind -q "$TARGETS/runtime" demo 8 >printed 2>errors 3>&- &
+	pid=$!
+	for _ in $(seq 200); do
+		grep -q ready printed && break
+		sleep 0.1
+	done
+	start_tracer 'usdt::capp:pair { }' -p "$pid" -q
+	for _ in $(seq 200); do
+		grep -q 'Probe fired!' printed && break
+		sleep 0.1
+	done
+	stop_tracer
+	wait "$pid"
+	pid=
+	grep -q 'Probe fired!' printed
+}
+
 @test "tracers are killed" {
 	start_storm
 	for _ in $(seq "$(times 3 50)"); do
