@@ -462,8 +462,11 @@ template <> struct nopal_sdt_pass<false> {
 	NOPAL_SDT_CODE(NOPAL_SDT_ARG_SIZE(x), NOPAL_SDT_ARG_SIGNED(x),  \
 		       NOPAL_SDT_IS_BOXED(x, box), NOPAL_SDT_ARG_CLASS(x))
 
+/* In C before C11, libc makes a macro of _Static_assert that loses the text; a macro without its
+ * parenthesis is none. */
+#define NOPAL_SDT_NOTHING
 #define NOPAL_SDT_CHECK(x)                                                                        \
-	__extension__ _Static_assert(                                                             \
+	__extension__ _Static_assert NOPAL_SDT_NOTHING(                                           \
 		!NOPAL_SDT_IS_RECORD(x) || NOPAL_SDT_ARG_SIZE(x) == 1 ||                          \
 			NOPAL_SDT_ARG_SIZE(x) == 2 || NOPAL_SDT_ARG_SIZE(x) == 4 ||               \
 			NOPAL_SDT_ARG_SIZE(x) == 8 || NOPAL_SDT_ARG_SIZE(x) == 16,                \
@@ -471,8 +474,10 @@ template <> struct nopal_sdt_pass<false> {
 		"its members");
 
 /* The value as an operand: itself, or the address of a copy that lives as long as the probe's
- * block. The empty asm makes the compiler have its bytes in memory. */
-static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile char *p)
+ * block. The empty asm makes the compiler have its bytes in memory. (Not static: C forbids that in
+ * inline functions that others see. gnu_inline: no copy is left.) */
+extern NOPAL_SDT_ALWAYS_INLINE __attribute__((__gnu_inline__)) const void *
+nopal_sdt_keep(const volatile char *p)
 {
 	__asm__ __volatile__("" : : "r"(p) : "memory");
 	return (const void *)p;
@@ -481,9 +486,9 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile char *p
 #define NOPAL_SDT_ARG_VALUE(x, box)                                                            \
 	__builtin_choose_expr(                                                                 \
 		NOPAL_SDT_IS_BOXED(x, box),                                                    \
-		nopal_sdt_keep((const volatile char *)&(__extension__(struct {                 \
-			__typeof__(NOPAL_SDT_WHEN_BOXED(x, box)) bytes;                        \
-		}){NOPAL_SDT_WHEN_BOXED(x, box)}) + NOPAL_SDT_SHOWN_AT(NOPAL_SDT_ARG_SIZE(x))), \
+		nopal_sdt_keep((const volatile char *)(__extension__(                          \
+			__typeof__(NOPAL_SDT_WHEN_BOXED(x, box))[1]){                          \
+			NOPAL_SDT_WHEN_BOXED(x, box)}) + NOPAL_SDT_SHOWN_AT(NOPAL_SDT_ARG_SIZE(x))), \
 		(x))
 #endif
 
@@ -602,7 +607,8 @@ static NOPAL_SDT_ALWAYS_INLINE const void *nopal_sdt_keep(const volatile char *p
 #ifdef __clang__
 #define NOPAL_SDT_QUIET                           \
 	_Pragma("clang diagnostic push")          \
-	_Pragma("clang diagnostic ignored \"-Woverlength-strings\"")
+	_Pragma("clang diagnostic ignored \"-Woverlength-strings\"") \
+	_Pragma("clang diagnostic ignored \"-Wundefined-internal\"")
 #define NOPAL_SDT_LOUD _Pragma("clang diagnostic pop")
 #else
 #define NOPAL_SDT_QUIET
@@ -878,10 +884,10 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 #else
 #define NOPAL_ENABLED(provider, name)                                                          \
 	(__extension__({                                                                       \
+		NOPAL_SDT_QUIET                                                                \
 		extern volatile unsigned short NOPAL_SDT_SEMA(provider, name)                  \
 			__asm__(NOPAL_SDT_STR(NOPAL_SDT_SEMA(provider, name)))                 \
 				__attribute__((__visibility__("hidden")));                     \
-		NOPAL_SDT_QUIET                                                                \
 		NOPAL_SDT_ASM(NOPAL_SDT_SEMA_MAKE(NOPAL_SDT_SEMA(provider, name)) : : "n"(0)); \
 		NOPAL_SDT_LOUD                                                                 \
 		__builtin_expect(NOPAL_SDT_SEMA(provider, name) != 0, 0);                      \

@@ -299,14 +299,19 @@ write_cxx() {
 
 @test "a struct too big for an argument is refused, with a message to read" {
 	for cc in $(installed gcc clang g++ clang++); do
-		run compile $cc -c -o refused.o <<-'END'
-			#include <sys/sdt.h>
-			struct big { char text[24]; };
-			void f(struct big b) { DTRACE_PROBE1(p, n, b); }
-		END
-		[ "$status" != 0 ]
-		[[ "$output" =~ "a probe argument cannot be a "(struct|class) ]]
-		[[ "$output" == *"pass its address, or its members"* ]]
+		std=c99 # glibc's _Static_assert of C99 has no text
+		[[ $cc != *++ ]] || std=c++11
+		for option in -O0 -std=$std; do
+			run compile $cc $option -c -o refused.o <<-'END'
+				#include <stdio.h>
+				#include <sys/sdt.h>
+				struct big { char text[24]; };
+				void f(struct big b) { DTRACE_PROBE1(p, n, b); }
+			END
+			[ "$status" != 0 ]
+			[[ "$output" =~ "a probe argument cannot be a "(struct|class) ]]
+			[[ "$output" == *"pass its address, or its members"* ]]
+		done
 	done
 	need_program g++
 	run compile g++ -std=c++98 -c -o refused.o <<-'END'
@@ -452,6 +457,42 @@ write_cxx() {
 				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror \
 					-c -o face.o <<<"${text//volatile /}"
 			done
+		done
+	done
+}
+
+# clang had words about each of these: internal linkage, __func__ "outside" of a function, static in inline.
+@test "unnamed namespaces, __func__, inline functions that others see: not a warning" {
+	for cc in $(installed gcc clang); do
+		for std in c99 c11 gnu17 c2x; do
+			compile $cc -std=$std -O2 -Wall -Wextra -pedantic -Werror -o inline <<-'END'
+				#include <stdio.h>
+				#include <nopal/sdt.h>
+				extern int seen(int a);
+				inline int seen(int a)
+				{
+					NOPAL_PROBE(p, seen, a, 1.5L, __func__);
+					return NOPAL_ENABLED(p, seen);
+				}
+				extern int seen(int a);
+				int main(int argc, char **argv) { (void)argv; return seen(argc); }
+			END
+			./inline
+		done
+	done
+	for cc in $(installed g++ clang++); do
+		for std in c++98 c++11 c++17 c++20; do
+			compile $cc -std=$std -O2 -Wall -Wextra -pedantic -Werror -o unnamed <<-'END'
+				#include <nopal/sdt.h>
+				namespace {
+				int plain() { return NOPAL_ENABLED(p, plain); }
+				struct local { static int member() { return NOPAL_ENABLED(p, member); } };
+				template <class T> int generic(T) { return NOPAL_ENABLED(p, generic); }
+				}
+				int main() { return plain() + local::member() + generic(1) + generic(2.0); }
+			END
+			./unnamed
+			[ "$(nm unnamed | grep -c __usdt_sema_p__)" = 3 ]
 		done
 	done
 }
