@@ -10,7 +10,7 @@ typedef void stub_fn(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 
 /* valgrind runs a translation of the code, into which no event of the kernel's comes. A breakpoint
  * that it meets when it translates a stub would be one that nobody knows, and end the program. */
-static bool is_unknown_breakpoint(const unsigned char *stub)
+NOPAL_PROBE_RACY static bool is_unknown_breakpoint(const unsigned char *stub)
 {
 #if defined __x86_64__ && defined __LP64__
 	const uint64_t request[6] = {0x1001}; /* <valgrind/valgrind.h>: RUNNING_ON_VALGRIND */
