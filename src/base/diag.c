@@ -141,7 +141,23 @@ static struct str source_line(struct span span)
 	return str_of(span.source.ptr + start, end - start);
 }
 
-/* The source line and the marks under the span; tabs stay tabs so that the marks line up. */
+/* Text made safe for a terminal. Tabs stay tabs, so that marks line up, and lines lines: the
+ * kernel's verifier writes many. */
+static void render_text(struct str text, struct buf *out)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.ptr[i] != '\t' && text.ptr[i] != '\n')
+			continue;
+		buf_escaped(out, str_of(text.ptr + start, i - start));
+		buf_char(out, text.ptr[i]);
+		start = i + 1;
+	}
+	buf_escaped(out, str_of(text.ptr + start, text.len - start));
+}
+
+/* The source line and the marks under the span. */
 static void render_source(struct span span, struct buf *out)
 {
 	struct str line = source_line(span);
@@ -149,12 +165,7 @@ static void render_source(struct span span, struct buf *out)
 	size_t room = line.len > column ? line.len - column : 1;
 	size_t marks = span.len < 1 ? 1 : span.len < room ? span.len : room;
 
-	for (struct str rest = line, part; rest.len;) {
-		part = str_cut(&rest, '\t');
-		buf_escaped(out, part);
-		if (part.ptr + part.len < line.ptr + line.len)
-			buf_char(out, '\t');
-	}
+	render_text(line, out);
 	buf_char(out, '\n');
 	for (size_t i = 0; i < column; i++)
 		buf_char(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
@@ -176,12 +187,15 @@ static void render_message(const struct message *m, struct buf *out)
 		buf_text(out, ": ");
 	}
 	buf_printf(out, "%s: ", level_names[m->level]);
-	buf_str(out, m->text);
+	render_text(m->text, out);
 	buf_char(out, '\n');
 	if (m->span.path.len && m->span.source.len)
 		render_source(m->span, out);
-	if (m->hint.len)
-		buf_printf(out, "hint: %.*s\n", STR_FMT(m->hint));
+	if (!m->hint.len)
+		return;
+	buf_text(out, "hint: ");
+	render_text(m->hint, out);
+	buf_char(out, '\n');
 }
 
 void diag_render(const struct diag *d, struct buf *out)

@@ -10,8 +10,8 @@ struct walk {
 	function_fn *fn;
 	void *arg;
 	int found;
-	/* The function told last, to tell one that is in two symbol tables once. */
-	struct str last_name;
+	/* The image's function told last, to tell one that is in two symbol tables once. */
+	struct str last_name; /* empty: none yet */
 	uint64_t last_offset;
 };
 
@@ -29,7 +29,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	if (symbol->kind != KIND_FUNCTION || !str_match(w->name, symbol->name) ||
 	    !symtab_offset_of(f->cached->symbols, symbol->entry, &function.offset))
 		return 0;
-	if (w->found && w->last_offset == function.offset && str_eq(w->last_name, symbol->name))
+	if (w->last_offset == function.offset && str_eq(w->last_name, symbol->name))
 		return 0;
 	w->found++;
 	w->last_offset = function.offset;
@@ -78,6 +78,7 @@ int finder_functions(struct finder *f, pid_t pid, struct str path, struct str na
 
 	for (size_t i = 0; i < set.count && !err; i++) {
 		w.finding = set.items[i];
+		w.last_name = STR("");
 		cache_read_symbols(w.finding, set.named ? d : NULL);
 		if (!w.finding->cached->symbols)
 			continue;

@@ -145,9 +145,11 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	struct image *image;
 
 	/* Opening it says best what is wrong: a directory, no permission, ... */
-	if (name.ptr && strlen(name.ptr) == path.len && str_index(path, '/') >= 0 && !pid)
+	if (name.ptr && strlen(name.ptr) == path.len && str_index(path, '/') >= 0 && !pid) {
 		if (image_open(name.ptr, &image, d))
 			return -ENOENT;
+		image_close(image); /* it has come meanwhile */
+	}
 	buf_escaped(&safe, path);
 	if (pid)
 		diag_error(d, 0, "no-file", "process %d has no file '%.*s'", (int)pid,

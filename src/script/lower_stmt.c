@@ -168,12 +168,18 @@ static int lower_if(struct lower *l, const struct stmt *s)
 	return err;
 }
 
+/* A body that makes no code makes none however often: unrolls of unrolls of nothing would never
+ * come to an end. */
 static int lower_unroll(struct lower *l, const struct stmt *s)
 {
+	size_t before = l->count;
 	int err = 0;
 
-	for (uint64_t n = 0; n < s->value->value && !err && !l->failed; n++)
+	for (uint64_t n = 0; n < s->value->value && !err && !l->failed; n++) {
 		err = lower_body(l, s->body);
+		if (l->count == before)
+			break;
+	}
 	return err;
 }
 
@@ -212,10 +218,14 @@ struct loop {
 
 static int loop_open(struct lower *l, const struct stmt *s, uint64_t rounds, struct loop *loop)
 {
-	if (rounds > PROGRAM_MAX_ROUNDS / l->rounds)
+	uint64_t all;
+
+	if (__builtin_mul_overflow(rounds, l->rounds, &all))
+		all = UINT64_MAX;
+	if (all > PROGRAM_MAX_ROUNDS)
 		return diag_error_at(l->d, -EINVAL, "long-loop", script_span(l->s, s->mark),
 				     "this loop takes %llu rounds, which is too many",
-				     (unsigned long long)(rounds * l->rounds));
+				     (unsigned long long)all);
 	*loop = (struct loop){.start = l->count,
 			      .rounds = rounds,
 			      .outer_leave = l->leave,
@@ -253,7 +263,8 @@ static int lower_while(struct lower *l, const struct stmt *s)
 	return err;
 }
 
-/* Rounds of a range: one more than values, as the last round finds the end. */
+/* Rounds of a range: one more than values, as the last round finds the end. The widest range has
+ * 2^64 - 1 values, all of them far too many. */
 static uint64_t range_rounds(const struct lower *l, const struct stmt *s)
 {
 	int64_t from = (int64_t)s->value->value, to = (int64_t)s->to->value;
@@ -262,7 +273,8 @@ static uint64_t range_rounds(const struct lower *l, const struct stmt *s)
 		return dynamic_rounds(l, s);
 	if (from >= to)
 		return 1;
-	return (uint64_t)to - (uint64_t)from + 1;
+	return (uint64_t)to - (uint64_t)from == UINT64_MAX ? UINT64_MAX
+							   : (uint64_t)to - (uint64_t)from + 1;
 }
 
 /* $i runs one behind a hidden counter, so that continue may skip the rest of the body. */

@@ -289,6 +289,17 @@ static void marks_stand_under_tabs_and_at_the_end(void **state)
 			 "script.bt:1:1: warning: z\na\\x1b\n^\n");
 }
 
+/* Probes and files have the names that strangers gave them. */
+static void messages_cannot_steer_the_terminal(void **state)
+{
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	diag_error(&d, -1, "t", "no '%s'", "\x1b[2J\nR1\t= 2");
+	diag_hint(&d, "did you mean '%s'?", "\x1b]0;x\a");
+	check_render(&d, "error: no '\\x1b[2J\nR1\t= 2'\nhint: did you mean '\\x1b]0;x\\x07'?\n");
+}
+
 static void messages_without_a_place(void **state)
 {
 	struct diag d = DIAG_INIT;
@@ -478,6 +489,7 @@ int main(void)
 		cmocka_unit_test(a_failed_buffer_stays_failed),
 		cmocka_unit_test(messages_show_the_place),
 		cmocka_unit_test(marks_stand_under_tabs_and_at_the_end),
+		cmocka_unit_test(messages_cannot_steer_the_terminal),
 		cmocka_unit_test(messages_without_a_place),
 		cmocka_unit_test(no_failure_is_silent),
 		cmocka_unit_test(endless_messages_are_counted_not_kept),

@@ -305,6 +305,32 @@ static void copy_file(const char *from, const char *to)
 	close(out);
 }
 
+/* Copies have the same functions at the same offsets. */
+static void the_same_function_of_a_second_file_is_another(void **state)
+{
+	char dir[] = "/tmp/nopal-find-XXXXXX", one[64], two[64], pattern[64];
+	struct buf names = BUF_INIT;
+	struct finder *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(one, sizeof(one), "%s/one", dir);
+	snprintf(two, sizeof(two), "%s/two", dir);
+	snprintf(pattern, sizeof(pattern), "%s/*", dir);
+	copy_file("/proc/self/exe", one);
+	copy_file("/proc/self/exe", two);
+	assert_int_equal(finder_new(&f), 0);
+	assert_int_equal(finder_functions(f, 0, str_from(pattern), STR("fires_two_probes"),
+					  take_function, &names, NULL),
+			 2);
+	assert_string_equal(names.ptr, "fires_two_probes fires_two_probes ");
+	buf_free(&names);
+	finder_free(f);
+	unlink(one);
+	unlink(two);
+	rmdir(dir);
+}
+
 static void a_file_is_read_once_until_it_changes(void **state)
 {
 	char path[] = "/tmp/nopal-find-XXXXXX";
@@ -394,6 +420,7 @@ int main(void)
 		cmocka_unit_test(we_find_ourselves),
 		cmocka_unit_test(sites_are_in_functions),
 		cmocka_unit_test(functions_by_pattern),
+		cmocka_unit_test(the_same_function_of_a_second_file_is_another),
 		cmocka_unit_test(a_file_is_read_once_until_it_changes),
 		cmocka_unit_test(queries_that_cannot_be_answered_say_why),
 		cmocka_unit_test(vanishing_processes_are_no_errors),
