@@ -68,7 +68,7 @@ enum nopal_error_code {
 /* Where a call says what went wrong. Every `e` may be NULL. Untouched on success. */
 struct nopal_error {
 	int code;	/* enum nopal_error_code */
-	char text[252]; /* "cannot make a probe 'a b': a name has letters, digits, _, - and ." */
+	char text[252]; /* "'twice' has a probe 'same' already" */
 };
 
 /* ---- Providers and probes -------------------------------------------------------------------- */
@@ -120,7 +120,8 @@ struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags, struct
 
 /* Add a probe, with up to 12 values in all; NULL after an error. Names as above, up to 255 bytes.
  * `description` is a line of text for people, kept in the image with the arguments' names and
- * types; NULL: none. Everything is copied. It is traceable after the next nopal_runtime_load(). */
+ * types; NULL: none. Everything is copied. It is traceable after the next nopal_runtime_load(). Of
+ * no provider (`r` is NULL) there is no probe, and `e` says still why there is no provider. */
 struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, const char *name,
 					const struct nopal_runtime_arg *args, unsigned arg_count,
 					const char *description, struct nopal_error *e);
@@ -241,18 +242,34 @@ static inline uint64_t nopal_bits_of_double(double x)
 	return bits;
 }
 
+static inline uint64_t nopal_bits_of_long_double(long double x)
+{
+	return nopal_bits_of_double((double)x);
+}
+
 #ifdef __cplusplus
 }
 
 #if __cplusplus >= 201103L
 extern "C++" {
+template <class T, bool = __is_enum(T)> struct nopal_integer {
+	typedef T type;
+};
+template <class T> struct nopal_integer<T, true> {
+	typedef __underlying_type(T) type;
+};
 template <class T> inline nopal_value nopal_value_of(T x)
 {
-	return nopal_value{(uint64_t)x, T(-1) < T(1) ? NOPAL_FROM_SIGNED : NOPAL_FROM_UNSIGNED};
+	typedef typename nopal_integer<T>::type integer;
+
+	return nopal_value{static_cast<uint64_t>(static_cast<integer>(x)),
+			   static_cast<integer>(-1) < static_cast<integer>(1)
+				   ? NOPAL_FROM_SIGNED
+				   : NOPAL_FROM_UNSIGNED};
 }
 template <class T> inline nopal_value nopal_value_of(T *x)
 {
-	return nopal_value{(uint64_t)x, NOPAL_FROM_UNSIGNED};
+	return nopal_value{reinterpret_cast<uint64_t>(x), NOPAL_FROM_UNSIGNED};
 }
 inline nopal_value nopal_value_of(decltype(nullptr))
 {
@@ -272,7 +289,7 @@ inline nopal_value nopal_value_of(double x)
 }
 inline nopal_value nopal_value_of(long double x)
 {
-	return nopal_value_of((double)x);
+	return nopal_value{nopal_bits_of_long_double(x), NOPAL_FROM_DOUBLE};
 }
 inline void nopal_probe_fire_all(const nopal_probe *p)
 {
@@ -294,31 +311,26 @@ template <class... T> inline void nopal_probe_fire_all(const nopal_probe *p, T..
 #endif
 #else /* C */
 
-/* The value itself for floating types; anything else as 64 bits, extended by its own sign. */
-#define NOPAL_IS_TYPE(x, type) __builtin_types_compatible_p(__typeof__(x), type)
-#define NOPAL_PLAIN(x)                                                               \
-	__builtin_choose_expr(NOPAL_IS_TYPE(x, float) || NOPAL_IS_TYPE(x, double) || \
-				      NOPAL_IS_TYPE(x, long double),                 \
-			      (x), (uint64_t)(x))
-#define NOPAL_VALUE(x)                                                                           \
-	{                                                                                        \
-		_Generic((x), float                                                              \
-			 : nopal_bits_of_float, double                                           \
-			 : nopal_bits_of_double, long double                                     \
-			 : nopal_bits_of_double, default                                         \
-			 : nopal_bits_of_word)(NOPAL_PLAIN(x)),                                  \
-			_Generic((x), float                                                      \
-				 : NOPAL_FROM_FLOAT, double                                      \
-				 : NOPAL_FROM_DOUBLE, long double                                \
-				 : NOPAL_FROM_DOUBLE, char                                       \
-				 : (char)-1 < (char)1 ? NOPAL_FROM_SIGNED : NOPAL_FROM_UNSIGNED, \
-				   signed char                                                   \
-				 : NOPAL_FROM_SIGNED, short                                      \
-				 : NOPAL_FROM_SIGNED, int                                        \
-				 : NOPAL_FROM_SIGNED, long                                       \
-				 : NOPAL_FROM_SIGNED, long long                                  \
-				 : NOPAL_FROM_SIGNED, default                                    \
-				 : NOPAL_FROM_UNSIGNED)                                          \
+/* The value itself for floating types; anything else as 64 bits, extended by its own sign. A value
+ * may be a bit-field, which has no typeof: it gets a type by being promoted. */
+#define NOPAL_PROMOTED(x) (1 ? (x) : 0)
+#define NOPAL_PLAIN(x) \
+	_Generic((x), float : (x), double : (x), long double : (x), default : (uint64_t)(x))
+#define NOPAL_VALUE(x)                                            \
+	{                                                         \
+		_Generic((x), float                               \
+			 : nopal_bits_of_float, double            \
+			 : nopal_bits_of_double, long double      \
+			 : nopal_bits_of_long_double, default     \
+			 : nopal_bits_of_word)(NOPAL_PLAIN(x)),   \
+			_Generic(NOPAL_PROMOTED(x), float         \
+				 : NOPAL_FROM_FLOAT, double       \
+				 : NOPAL_FROM_DOUBLE, long double \
+				 : NOPAL_FROM_DOUBLE, int         \
+				 : NOPAL_FROM_SIGNED, long        \
+				 : NOPAL_FROM_SIGNED, long long   \
+				 : NOPAL_FROM_SIGNED, default     \
+				 : NOPAL_FROM_UNSIGNED)           \
 	}
 
 #define NOPAL_FIRE(p, count, ...)                                                                  \

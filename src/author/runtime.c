@@ -343,8 +343,11 @@ NOPAL_EXPORT struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, co
 						     struct nopal_error *e)
 {
 	struct probe_info *p = NULL;
-	int err = name_check("probe", name, NOPAL_MAX_NAME, r->flags, e);
+	int err;
 
+	if (!r)
+		return NULL;
+	err = name_check("probe", name, NOPAL_MAX_NAME, r->flags, e);
 	if (!err)
 		err = new_info(name, args, arg_count, str_from(description), &p, e);
 	if (err || !p)

@@ -86,6 +86,8 @@ static void bad_arguments_are_refused(void **state)
 	assert_null(nopal_runtime_probe(r, "named", args, 1, NULL, NULL));
 	assert_null(nopal_runtime_new("flags", 64, &e));
 	assert_int_equal(e.code, NOPAL_UNSUPPORTED);
+	assert_null(nopal_runtime_probe(NULL, "p", NULL, 0, NULL, &e));
+	assert_string_equal(e.text, "unknown flags 0x40"); /* what there is no provider for */
 	nopal_runtime_destroy(r);
 	nopal_runtime_destroy(NULL);
 }
@@ -208,6 +210,12 @@ static void values_are_converted_to_the_declared_type(void **state)
 {
 	const double nan_double = NAN, infinity = INFINITY;
 	const float third = 1.0f / 3;
+	const struct {
+		int small : 7;
+		unsigned three : 3;
+		unsigned long long large : 40;
+		bool yes : 1;
+	} bits = {-5, 7, 1ull << 39, true};
 	const struct conversion rows[] = {
 		{NOPAL_INT8, NOPAL_VALUE(300), 44},
 		{NOPAL_INT8, NOPAL_VALUE(200), (uint64_t)-56},
@@ -240,6 +248,12 @@ static void values_are_converted_to_the_declared_type(void **state)
 		{NOPAL_FLOAT, NOPAL_VALUE(-1), 0xbf800000},
 		{NOPAL_FLOAT, NOPAL_VALUE(0x1000001000000001), 0x5d800001},
 		{NOPAL_FLOAT, NOPAL_VALUE(2.5L), 0x40200000},
+		{NOPAL_INT64, NOPAL_VALUE(bits.small), (uint64_t)-5},
+		{NOPAL_FLOAT, NOPAL_VALUE(bits.small), 0xc0a00000},
+		{NOPAL_UINT8, NOPAL_VALUE(bits.three), 7},
+		{NOPAL_UINT64, NOPAL_VALUE(bits.large), 1ull << 39},
+		{NOPAL_FLOAT, NOPAL_VALUE(bits.large), 0x53000000},
+		{NOPAL_BOOL, NOPAL_VALUE(bits.yes), 1},
 	};
 
 	(void)state;
