@@ -110,10 +110,8 @@ static void show_args(const struct nopal_site *site)
 }
 
 /* What the program itself or a provider file tells: a line of its own, if anything. */
-static void show_declaration(const struct nopal_site *site)
+static void show_known(char *text)
 {
-	char *text = nopal_site_declaration(site);
-
 	if (text && *text)
 		printf("    %s\n", text);
 	free(text);
@@ -129,7 +127,8 @@ static void show_site(const struct nopal_site *site, size_t number)
 	putchar('\n');
 	if (nopal_site_problem(site))
 		printf("    cannot be traced: %s\n", nopal_site_problem(site));
-	show_declaration(site);
+	show_known(nopal_site_declaration(site));
+	show_known(nopal_site_description(site));
 	show_args(site);
 }
 

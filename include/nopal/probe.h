@@ -122,8 +122,10 @@ char *nopal_site_pattern(const struct nopal_site *s);
 char *nopal_site_arg_text(const struct nopal_site *s, unsigned index);
 /* What is known of it: "tick:word(const char *word, int n)  tick.c:41"; "": nothing. */
 char *nopal_site_declaration(const struct nopal_site *s);
+/* The line for people that run-time probes may have: "a request was answered"; "": none. */
+char *nopal_site_description(const struct nopal_site *s);
 /* One JSON object: file build_id provider name location base semaphore args arguments, and
- * source_file and source_line when they are known. */
+ * source_file, source_line and description when they are known. */
 char *nopal_site_json(const struct nopal_site *s);
 
 #ifdef __cplusplus

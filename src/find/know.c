@@ -190,6 +190,7 @@ static int take_description(const struct description *from, struct arena *a, str
 {
 	int err = take_text(a, from->file, &k->file);
 
+	err = err ? err : take_text(a, from->text, &k->text);
 	k->line = from->line;
 	for (unsigned i = 0; i < k->arg_count && from->arg_count == k->arg_count && !err; i++)
 		err = take_own(&from->args[i], a, &k->args[i]);
@@ -249,7 +250,7 @@ int finder_know(struct finder *f, const struct found_image *image, const struct 
 	const struct arch *arch = image->sites->arch;
 	struct catalogue *c = catalogue_of(f);
 	const struct provider_probe *probe;
-	struct known_site k = {.arg_count = site->operand_count, .file = STR("")};
+	struct known_site k = {.arg_count = site->operand_count, .file = STR(""), .text = STR("")};
 	int err = 0;
 
 	k.args = arena_array(a, struct known_arg, k.arg_count + 1u);

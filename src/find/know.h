@@ -21,6 +21,7 @@ struct known_arg {
 struct known_site {
 	struct str file; /* "src/tick.c"; empty: not known */
 	unsigned line;	 /* 0: not known */
+	struct str text; /* "a request was answered": a line for people; empty: none */
 	bool is_known;	 /* something is */
 	struct known_arg *args;
 	unsigned arg_count; /* as many as the site has operands */

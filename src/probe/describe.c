@@ -60,37 +60,37 @@ static const struct described_text *find_text(const struct descriptions *ds,
 	return NULL;
 }
 
-static int compare_probe(const struct declared *d, const struct site *site)
+static int compare_probe(const struct told *d, const struct site *site)
 {
 	int order = str_cmp(d->provider, site->provider);
 
 	return order ? order : str_cmp(d->name, site->name);
 }
 
-/* The declaration of a probe; NULL when there is none, or several that differ. */
-static const struct declared *find_declared(const struct descriptions *ds, const struct site *site)
+/* What is told of a probe; NULL when it is nothing, or several things that differ. */
+static const struct told *find_told(const struct told *told, size_t count, const struct site *site)
 {
-	size_t low = 0, high = ds->declared_count, end;
+	size_t low = 0, high = count, end;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (compare_probe(&ds->declared[middle], site) < 0)
+		if (compare_probe(&told[middle], site) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (end = low, high = ds->declared_count; end < high;) {
+	for (end = low, high = count; end < high;) {
 		size_t middle = end + (high - end) / 2;
 
-		if (compare_probe(&ds->declared[middle], site) <= 0)
+		if (compare_probe(&told[middle], site) <= 0)
 			end = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == end || compare_declarations(&ds->declared[low], &ds->declared[end - 1]))
+	if (low == end || compare_told(&told[low], &told[end - 1]))
 		return NULL;
-	return &ds->declared[low];
+	return &told[low];
 }
 
 /* ---- One site ---- */
@@ -217,10 +217,9 @@ static void prefer_passed(const struct described_arg *passed, struct described_a
 }
 
 /* args = count (class size name NUL type NUL)* */
-static int describe_declared(const struct declared *declared, struct arena *a,
-			     struct description *out)
+static int describe_declared(const struct told *declared, struct arena *a, struct description *out)
 {
-	struct cursor c = cursor_of(declared->args.ptr, declared->args.len, false);
+	struct cursor c = cursor_of(declared->content.ptr, declared->content.len, false);
 	struct described_arg *args = NULL;
 	uint8_t count;
 
@@ -246,20 +245,31 @@ static int describe_declared(const struct declared *declared, struct arena *a,
 	return 0;
 }
 
+/* line = text NUL */
+static void describe_line(const struct told *line, struct description *out)
+{
+	struct cursor c = cursor_of(line->content.ptr, line->content.len, false);
+
+	cursor_text(&c, &out->text);
+}
+
 int describe_site(const struct descriptions *ds, const struct site *site, struct arena *a,
 		  struct description *out)
 {
 	const struct described_place *place = find_place(ds, site->location);
-	const struct declared *declared = find_declared(ds, site);
+	const struct told *declared = find_told(ds->declared, ds->declared_count, site);
+	const struct told *line = find_told(ds->lines, ds->line_count, site);
 	struct description found = {0};
 	int err = 0;
 
-	if (!place && !declared)
+	if (!place && !declared && !line)
 		return -ENOENT;
 	if (place)
 		err = describe_place(ds, site, place, a, &found);
 	if (!err && declared)
 		err = describe_declared(declared, a, &found);
+	if (line)
+		describe_line(line, &found);
 	if (!err)
 		*out = found;
 	return err;
@@ -279,7 +289,7 @@ static const struct description *keep_description(struct arena *a, const struct 
 	if (!copy)
 		return NULL;
 	*copy = *d;
-	if (!keep(a, &copy->file))
+	if (!keep(a, &copy->file) || !keep(a, &copy->text))
 		return NULL;
 	for (unsigned i = 0; i < copy->arg_count; i++)
 		if (!keep(a, &copy->args[i].source) || !keep(a, &copy->args[i].name) ||

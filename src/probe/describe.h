@@ -2,8 +2,8 @@
  * provider objects. doc/describe-note.md has it byte for byte.
  *
  * Comes in: the section. Goes out: for a site, file and line, and for each argument its type class,
- * size, source expression, and the name and C type that a provider file declares. All of it is
- * optional; what is not known, or told in two ways, is empty. */
+ * size, source expression, and the name and C type that a provider file declares; and a line for
+ * people. All of it is optional; what is not known, or told in two ways, is empty. */
 #ifndef NOPAL_PROBE_DESCRIBE_H
 #define NOPAL_PROBE_DESCRIBE_H
 
@@ -40,6 +40,7 @@ struct description {
 	unsigned line;	 /* 0: not known */
 	struct described_arg *args;
 	unsigned arg_count;
+	struct str text; /* "a request was answered": a line for people; empty: none */
 };
 
 /* The content of one section, sorted. Text borrows from the section's bytes and from the arena. */
@@ -47,8 +48,9 @@ struct descriptions {
 	struct arena arena;
 	struct described_place *places; /* by location */
 	struct described_text *texts;	/* by provider, name, line and lengths */
-	struct declared *declared;	/* by provider and name */
-	size_t place_count, text_count, declared_count;
+	struct told *declared;		/* arguments, by provider and name */
+	struct told *lines;		/* for people, by provider and name */
+	size_t place_count, text_count, declared_count, line_count;
 	size_t bad; /* notes passed over because they make no sense */
 };
 

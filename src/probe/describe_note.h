@@ -17,15 +17,16 @@ struct described_text {
 	struct str file, text;
 };
 
-struct declared {
+/* What is told of a probe, wherever its sites are. */
+struct told {
 	struct str provider, name;
-	struct str args; /* undecoded */
+	struct str content; /* undecoded */
 };
 
-/* The orders they are sorted in. Places and declarations: 0 when all they tell is the same. Texts:
- * 0 when they belong to the same place of the source. */
+/* The orders they are sorted in. Places and what is told of probes: 0 when all of it is the same.
+ * Texts: 0 when they belong to the same place of the source. */
 int compare_described_places(const void *pa, const void *pb);
 int compare_described_texts(const struct described_text *a, const struct described_text *b);
-int compare_declarations(const void *pa, const void *pb);
+int compare_told(const void *pa, const void *pb);
 
 #endif

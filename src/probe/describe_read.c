@@ -1,6 +1,6 @@
-/* Reading .note.nopal. Three kinds of notes: places (a site's address, line and classes), texts
- * (file name and source text, which may come in pieces and many times over), and declarations. They
- * are decoded once and sorted; the pieces of a text are put together. */
+/* Reading .note.nopal. Four kinds of notes: places (a site's address, line and classes), texts
+ * (file name and source text, which may come in pieces and many times over), declarations, and
+ * lines for people. They are decoded once and sorted; the pieces of a text are put together. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #define SECTION	  ".note.nopal"
 #define MAX_BYTES (16u << 20)
 
-enum { NOTE_PLACE = 1, NOTE_TEXT = 2, NOTE_DECLARED = 3 };
+enum { NOTE_PLACE = 1, NOTE_TEXT = 2, NOTE_DECLARED = 3, NOTE_LINE = 16 };
 
 static const struct str owner = {"nopal", 6}; /* with its NUL */
 
@@ -53,13 +53,13 @@ static int compare_texts(const void *pa, const void *pb)
 	return order ? order : str_cmp(a->text, b->text);
 }
 
-int compare_declarations(const void *pa, const void *pb)
+int compare_told(const void *pa, const void *pb)
 {
-	const struct declared *a = pa, *b = pb;
+	const struct told *a = pa, *b = pb;
 	int order = str_cmp(a->provider, b->provider);
 
 	order = order ? order : str_cmp(a->name, b->name);
-	return order ? order : str_cmp(a->args, b->args);
+	return order ? order : str_cmp(a->content, b->content);
 }
 
 /* ---- Decoding ---- */
@@ -68,7 +68,7 @@ struct decoding {
 	struct descriptions *out;
 	unsigned word;
 	uint64_t base;
-	size_t place_cap, text_cap, declared_cap;
+	size_t place_cap, text_cap, declared_cap, line_cap;
 };
 
 static int add_place(struct decoding *d, struct cursor *c)
@@ -123,28 +123,31 @@ static int add_text(struct decoding *d, struct cursor *c)
 	return 0;
 }
 
-static int add_declared(struct decoding *d, struct cursor *c)
+static int add_told(struct decoding *d, struct cursor *c, struct told **told, size_t *count,
+		    size_t *cap)
 {
-	struct declared *declared = d->out->declared;
-	struct declared one = {0};
+	struct told one = {0};
 
 	if (!cursor_text(c, &one.provider) || !cursor_text(c, &one.name) || !cursor_left(c) ||
-	    !cursor_bytes(c, cursor_left(c), &one.args))
+	    !cursor_bytes(c, cursor_left(c), &one.content))
 		return -EBADMSG;
-	if (arena_grow(&d->out->arena, (void **)&declared, d->out->declared_count, &d->declared_cap,
-		       sizeof(one)))
+	if (arena_grow(&d->out->arena, (void **)told, *count, cap, sizeof(one)))
 		return -ENOMEM;
-	d->out->declared = declared;
-	declared[d->out->declared_count++] = one;
+	(*told)[(*count)++] = one;
 	return 0;
 }
 
 static int add_note(struct decoding *d, uint32_t type, struct cursor content)
 {
+	struct descriptions *out = d->out;
+
 	switch (type) {
 	case NOTE_PLACE: return add_place(d, &content);
 	case NOTE_TEXT: return add_text(d, &content);
-	case NOTE_DECLARED: return add_declared(d, &content);
+	case NOTE_DECLARED:
+		return add_told(d, &content, &out->declared, &out->declared_count,
+				&d->declared_cap);
+	case NOTE_LINE: return add_told(d, &content, &out->lines, &out->line_count, &d->line_cap);
 	default: return 0; /* of a later version */
 	}
 }
@@ -260,8 +263,9 @@ int descriptions_decode(struct str content, unsigned word, bool big_endian, uint
 		qsort(out->places, out->place_count, sizeof(*out->places),
 		      compare_described_places);
 	if (out->declared_count)
-		qsort(out->declared, out->declared_count, sizeof(*out->declared),
-		      compare_declarations);
+		qsort(out->declared, out->declared_count, sizeof(*out->declared), compare_told);
+	if (out->line_count)
+		qsort(out->lines, out->line_count, sizeof(*out->lines), compare_told);
 	if (out->text_count)
 		qsort(out->texts, out->text_count, sizeof(*out->texts), compare_texts);
 	return join_texts(out);

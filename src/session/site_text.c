@@ -46,6 +46,16 @@ NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
 	return give_text(&text);
 }
 
+NOPAL_EXPORT char *nopal_site_description(const struct nopal_site *s)
+{
+	const struct known_site *known = site_know(s);
+	struct buf text = BUF_INIT;
+
+	if (known)
+		buf_escaped(&text, known->text);
+	return give_text(&text);
+}
+
 static void json_optional(struct json *j, const char *key, const char *text)
 {
 	if (!text)
@@ -126,6 +136,7 @@ static void json_address(struct json *j, const char *key, uint64_t value)
 
 static void json_site(struct json *j, const struct nopal_site *s)
 {
+	const struct known_site *known = site_know(s);
 	struct nopal_arg arg;
 
 	json_open(j, '{');
@@ -139,6 +150,8 @@ static void json_site(struct json *j, const struct nopal_site *s)
 	json_optional(j, "source_file", nopal_site_source_file(s));
 	if (nopal_site_source_line(s))
 		json_number(j, "source_line", nopal_site_source_line(s));
+	if (known && known->text.len)
+		json_field(j, "description", known->text);
 	json_field(j, "args", s->site->args);
 	json_key(j, "arguments");
 	json_open(j, '[');

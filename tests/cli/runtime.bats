@@ -60,6 +60,9 @@ save_image() {
 	[[ "$output" == *":values:twelve"* ]]
 	run "$NOPAL" list -v -p "$pid" 'usdt:*:values:counted'
 	[[ "$output" == *"const char *value, size_t value_len"* ]]
+	[[ "$output" == *$'\n    every type, with its edges\n'* ]]
+	"$NOPAL" list --json -p "$pid" >"$BATS_TEST_TMPDIR/json"
+	jq -es 'any(.name == "counted" and .description == "every type, with its edges")' "$BATS_TEST_TMPDIR/json"
 	[ "$(id -u)" = 0 ] || skip "the rest needs root"
 	run "$NOPAL" list -a
 	[[ "$output" == *":values:int8"* ]]

@@ -42,6 +42,8 @@ static const char *check_description(const struct image_probe *p, const struct d
 {
 	if (!d || d->arg_count != p->value_count)
 		return "number of described arguments";
+	if (!str_eq(d->text, p->description))
+		return "description";
 	for (unsigned i = 0; i < p->value_count; i++) {
 		const struct described_arg *a = &d->args[i];
 		size_t len = p->names[i].len;

@@ -17,7 +17,8 @@ static void make(struct nopal_runtime *r)
 	for (size_t i = 0; i < VALUES_PROBES; i++) {
 		const struct values_probe *v = &values_probes[i];
 
-		made[i] = nopal_runtime_probe(r, v->name, v->args, v->count, "a test", &e);
+		made[i] = nopal_runtime_probe(r, v->name, v->args, v->count,
+					      "every type, with its edges", &e);
 	}
 	if (!e.code && !nopal_runtime_load(r, &e))
 		return;

@@ -283,6 +283,38 @@ static void test_prelink(void **state)
 	arena_free(&a);
 }
 
+static void add_line(struct buf *b, const char *text)
+{
+	struct buf c = BUF_INIT;
+
+	buf_add(&c, "p\0n\0", 4);
+	buf_add(&c, text, strlen(text) + 1);
+	add_note(b, 16, &c);
+	buf_free(&c);
+}
+
+static void test_lines_for_people(void **state)
+{
+	struct arena a = ARENA_INIT;
+	struct buf b = BUF_INIT;
+	struct description d;
+
+	(void)state;
+	add_line(&b, "a request was answered");
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_text(d.text, "a request was answered");
+	assert_int_equal(d.arg_count, 0);
+	add_declared(&b, "count");
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_text(d.text, "a request was answered");
+	assert_int_equal(d.arg_count, 1);
+	add_line(&b, "something else");
+	assert_int_equal(lookup(&b, 0, 0x1000, &a, &d), 0);
+	assert_int_equal(d.text.len, 0);
+	buf_free(&b);
+	arena_free(&a);
+}
+
 static void test_contradictions(void **state)
 {
 	struct arena a = ARENA_INIT;
@@ -392,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_prelink),
 		cmocka_unit_test(test_contradictions),
 		cmocka_unit_test(test_declared_names),
+		cmocka_unit_test(test_lines_for_people),
 		cmocka_unit_test(test_declared_class),
 		cmocka_unit_test(test_damaged),
 	};
