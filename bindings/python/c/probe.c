@@ -173,12 +173,22 @@ static PyObject *probe_repr(PyObject *object)
 	return result;
 }
 
+/* A provider of a class derived from ours may have its probes as attributes: a circle. It is broken
+ * there, in the dictionary of the provider, so nothing is to be cleared here. */
+static int probe_traverse(PyObject *object, visitproc visit, void *arg)
+{
+	Py_VISIT((PyObject *)((struct probe *)object)->provider);
+	Py_VISIT((PyObject *)Py_TYPE(object));
+	return 0;
+}
+
 static void probe_dealloc(PyObject *object)
 {
 	struct probe *self = (struct probe *)object;
 	PyTypeObject *type = Py_TYPE(object);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
+	PyObject_GC_UnTrack(object);
 	Py_XDECREF((PyObject *)self->provider);
 	release(object);
 	Py_DECREF((PyObject *)type);
@@ -244,22 +254,15 @@ static const char doc[] = "A probe. Call it to fire it: probe(value, ...) is Tru
 			  "tracing.\n\nbool(probe) and probe.enabled say whether anybody is.";
 
 static PyType_Slot slots[] = {
-	{Py_tp_doc, (void *)doc},
-	{Py_tp_new, no_new},
-	{Py_tp_dealloc, probe_dealloc},
-	{Py_tp_call, probe_call},
-	{Py_tp_getattro, probe_getattr},
-	{Py_tp_repr, probe_repr},
-	{Py_nb_bool, probe_bool},
-	{Py_tp_methods, methods},
-	{Py_tp_getset, attributes},
-	{Py_tp_members, members},
-	{0, NULL},
+	{Py_tp_doc, (void *)doc},	{Py_tp_new, no_new},	  {Py_tp_traverse, probe_traverse},
+	{Py_tp_dealloc, probe_dealloc}, {Py_tp_call, probe_call}, {Py_tp_getattro, probe_getattr},
+	{Py_tp_repr, probe_repr},	{Py_nb_bool, probe_bool}, {Py_tp_methods, methods},
+	{Py_tp_getset, attributes},	{Py_tp_members, members}, {0, NULL},
 };
 
 PyType_Spec probe_spec = {
 	.name = "nopal.Probe",
 	.basicsize = sizeof(struct probe),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
 	.slots = slots,
 };

@@ -175,11 +175,20 @@ static PyObject *span_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 	return (PyObject *)self;
 }
 
+static int span_traverse(PyObject *object, visitproc visit, void *arg)
+{
+	Py_VISIT((PyObject *)((struct span *)object)->enter);
+	Py_VISIT((PyObject *)((struct span *)object)->leave);
+	Py_VISIT((PyObject *)Py_TYPE(object));
+	return 0;
+}
+
 static void span_dealloc(PyObject *object)
 {
 	struct span *self = (struct span *)object;
 	PyTypeObject *type = Py_TYPE(object);
 
+	PyObject_GC_UnTrack(object);
 	Py_XDECREF((PyObject *)self->enter);
 	Py_XDECREF((PyObject *)self->leave);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
@@ -218,8 +227,9 @@ static PyObject *span_traced(PyObject *self, PyObject *function)
 
 static PyMethodDef methods[] = {
 	{"traced", span_traced, METH_O,
-	 "traced($self, function, /)\n--\n\nThe function with the span around each call; its first "
-	 "arguments are the values."},
+	 "traced($self, function, /)\n--\n\nThe function with the span around each call; its "
+	 "arguments "
+	 "that are called as\nthose of the span, else its first ones, are the values."},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -243,16 +253,22 @@ static const char doc[] =
 	"traced one of the two. Made by Provider.span().";
 
 static PyType_Slot slots[] = {
-	{Py_tp_doc, (void *)doc},      {Py_tp_new, span_new},
-	{Py_tp_dealloc, span_dealloc}, {Py_tp_call, span_call},
-	{Py_tp_repr, span_repr},       {Py_nb_bool, span_bool},
-	{Py_tp_methods, methods},      {Py_tp_getset, attributes},
-	{Py_tp_members, members},      {0, NULL},
+	{Py_tp_doc, (void *)doc},
+	{Py_tp_new, span_new},
+	{Py_tp_traverse, span_traverse},
+	{Py_tp_dealloc, span_dealloc},
+	{Py_tp_call, span_call},
+	{Py_tp_repr, span_repr},
+	{Py_nb_bool, span_bool},
+	{Py_tp_methods, methods},
+	{Py_tp_getset, attributes},
+	{Py_tp_members, members},
+	{0, NULL},
 };
 
 PyType_Spec span_spec = {
 	.name = "nopal.Span",
 	.basicsize = sizeof(struct span),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
 	.slots = slots,
 };

@@ -1,3 +1,4 @@
+import gc
 import math
 import os
 import subprocess
@@ -238,6 +239,48 @@ class Firing(unittest.TestCase):
             p.load()
 
 
+class Around(unittest.TestCase):
+    @needs_x86
+    def test_a_span_takes_a_methods_arguments(self):
+        p = nopal.Provider("methods", strict=True)  # self would be a TypeError, so would be text
+        first, named = p.span("first", str), p.span("named", limit=int)
+        p.load()
+
+        class Query:
+            @first.traced
+            @named.traced
+            def run(self, text, limit=3):
+                return text, limit
+
+            @classmethod
+            @first.traced
+            def make(cls, text):
+                return text
+
+        with traced("methods") as count:
+            self.assertEqual(count, 4)
+            self.assertEqual(Query().run("a"), ("a", 3))
+            self.assertEqual(Query.make("b"), "b")
+        with self.assertRaises(TypeError):
+            first.traced(lambda self: None)
+
+    @unittest.skipIf(hasattr(sys, "monitoring"), "no sys.setprofile() where there is sys.monitoring")
+    def test_who_had_the_profile_has_it_again(self):
+        calls = nopal.Calls(nopal.Provider("profile"))
+        mine = lambda frame, event, value: None  # noqa: E731
+        before = sys.getprofile()
+        sys.setprofile(mine)
+        try:
+            calls.stop()
+            self.assertIs(sys.getprofile(), mine)
+            with calls:
+                calls.start()
+                self.assertIsNot(sys.getprofile(), mine)
+            self.assertIs(sys.getprofile(), mine)
+        finally:
+            sys.setprofile(before)
+
+
 class Lasting(unittest.TestCase):
     @needs_x86
     def test_firing_keeps_no_memory(self):
@@ -289,6 +332,20 @@ class Lasting(unittest.TestCase):
         self.assertLess(abs(mappings() - maps), 20)
 
     @needs_x86
+    def test_a_provider_may_have_its_probes_as_attributes(self):
+        class App(nopal.Provider):
+            def __init__(self, name):
+                self.request = self.probe("request", str)
+                self.query = self.span("query", str)
+                self.load()
+
+        gc.collect()
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(10):
+            App("circle").query("text")
+        gc.collect()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
     def test_threads_fire_while_others_load(self):
         p = nopal.Provider("threads", strict=False)
         probe = p.probe("a", str, int)

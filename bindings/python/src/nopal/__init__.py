@@ -81,6 +81,7 @@ class Provider(_nopal.Provider):
             @query.traced               # around a function: its first arguments are the values
             def run(text, options): ...
 
+        Types with names, as in span("query", text=str), take the function's arguments of these names.
         `error` is the name of the exception that ended the block, or NULL. NAME__return fires for
         what was entered while somebody traced one of the two.
         """

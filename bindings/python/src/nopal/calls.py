@@ -199,17 +199,25 @@ class _Profile:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
+        self._before: Any = None
+        self._before_in_threads: Any = None
         self.active = False
 
     def start(self) -> None:
+        if self.active:
+            return
         self.active = True
+        self._before = sys.getprofile()
+        self._before_in_threads = getattr(threading, "getprofile", lambda: None)()  # 3.10
         threading.setprofile(self._profile)
         sys.setprofile(self._profile)
 
     def stop(self) -> None:
+        if not self.active:
+            return
         self.active = False
-        threading.setprofile(None)  
-        sys.setprofile(None)
+        threading.setprofile(self._before_in_threads)
+        sys.setprofile(self._before)
 
     def _profile(self, frame: FrameType, event: str, value: Any) -> None:
         calls = self._calls

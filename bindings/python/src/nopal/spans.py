@@ -10,9 +10,14 @@ if TYPE_CHECKING:
 
 
 def _values(span: Span, function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """A function that picks the span's values from the arguments of a call."""
+    """A function that picks the span's values from the arguments of a call: those of the names that
+    the span has, else the first ones behind self or cls."""
     signature = inspect.signature(function)
-    names = list(signature.parameters)[: len(span.enter.args)]
+    names = [name for name, _ in span.enter.args]
+    if not set(names) <= set(signature.parameters):
+        given = list(signature.parameters)
+        first = 1 if given[:1] in (["self"], ["cls"]) else 0
+        names = given[first : first + len(names)]
     if len(names) < len(span.enter.args):
         raise TypeError(f"{function.__qualname__}() has fewer arguments than {span.enter!r}")
 
