@@ -26,16 +26,40 @@ static bool is_compiler(const char *name)
 	return false;
 }
 
-/* "aarch64-linux-gnu-gcc-12" says its target itself; NULL for other names. */
+/* Every machine has one mode at least. */
+static bool is_known(const char *triple)
+{
+	return nopal_provider_variant(triple, "32") || nopal_provider_variant(triple, "64");
+}
+
+/* "aarch64-linux-gnu-gcc-12" says its target itself; NULL for other names, "musl-gcc" too. */
 static char *target_of_name(const char *compiler)
 {
 	const char *slash = strrchr(compiler, '/'), *name = slash ? slash + 1 : compiler;
+	char *triple = NULL;
 
 	if (is_compiler(name))
 		return NULL;
-	for (const char *dash = strchr(name, '-'); dash; dash = strchr(dash + 1, '-'))
+	for (const char *dash = strchr(name, '-'); dash && !triple; dash = strchr(dash + 1, '-'))
 		if (is_compiler(dash + 1))
-			return strndup(name, (size_t)(dash - name));
+			triple = strndup(name, (size_t)(dash - name));
+	if (triple && is_known(triple))
+		return triple;
+	free(triple);
+	return NULL;
+}
+
+/* What --target=T and clang's -target T name; the last one counts. */
+static const char *target_option(const struct words *list)
+{
+	static const char option[] = "--target=";
+
+	for (size_t i = list->count; i--;) {
+		if (!strncmp(list->list[i], option, strlen(option)))
+			return list->list[i] + strlen(option);
+		if (!strcmp(list->list[i], "-target") && i + 1 < list->count)
+			return list->list[i + 1];
+	}
 	return NULL;
 }
 
@@ -56,8 +80,8 @@ static bool find_triple(const struct target_request *r, struct build *b, char **
 {
 	const char *named = r->triple;
 
-	named = named ? named : words_last_with(&b->flags, "--target=");
-	named = named ? named : words_last_with(&b->cc, "--target=");
+	named = named ? named : target_option(&b->flags);
+	named = named ? named : target_option(&b->cc);
 	if (!named && !b->cc.count)
 		return true;
 	if (named)

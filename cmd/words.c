@@ -87,11 +87,3 @@ int words_split(struct words *w, const char *text)
 	free(word);
 	return err;
 }
-
-const char *words_last_with(const struct words *w, const char *prefix)
-{
-	for (size_t i = w->count; i--;)
-		if (!strncmp(w->list[i], prefix, strlen(prefix)))
-			return w->list[i] + strlen(prefix);
-	return NULL;
-}

@@ -16,7 +16,5 @@ int words_add(struct words *w, const char *word);
 /* Add the words of a text as a shell would take them apart: quotes and backslashes, nothing else.
  * -EINVAL: an open quote. */
 int words_split(struct words *w, const char *text);
-/* The last word that starts with `prefix`: what follows the prefix, or NULL. */
-const char *words_last_with(const struct words *w, const char *prefix);
 
 #endif

@@ -12,7 +12,6 @@
 #define SYSTEM_DIR "/etc/nopal/providers"
 #define USER_DIR   "nopal/providers"
 #define MAX_BYTES  (4u << 20) /* of a file */
-#define MAX_FILES  1000	      /* of all directories */
 
 struct catalogue_file {
 	struct str path, text;
@@ -26,7 +25,6 @@ struct catalogue {
 	struct diag diag;
 	bool is_listed;
 	struct catalogue_file *files, **files_end;
-	size_t file_count;
 };
 
 int catalogue_new(struct catalogue **out)
@@ -62,7 +60,6 @@ static void add_text(struct catalogue *c, struct str path, struct str text)
 	f->text = text;
 	*c->files_end = f;
 	c->files_end = &f->next;
-	c->file_count++;
 }
 
 /* All bytes of a regular file of a sensible size; -errno. */
@@ -92,6 +89,12 @@ static int read_all(struct arena *a, int fd, struct str *out)
 	return 0;
 }
 
+static void report_unread(struct catalogue *c, struct str path, int err)
+{
+	diag_warn(&c->diag, "bad-provider-file", "cannot read provider file '%.*s': %s",
+		  STR_FMT(path), strerror(-err));
+}
+
 static void add_file(struct catalogue *c, struct str path)
 {
 	const char *name = arena_text(&c->arena, path);
@@ -106,8 +109,7 @@ static void add_file(struct catalogue *c, struct str path)
 	if (!err)
 		add_text(c, str_from(name), text);
 	else
-		diag_warn(&c->diag, "bad-provider-file", "cannot read provider file '%.*s': %s",
-			  STR_FMT(path), strerror(-err));
+		report_unread(c, path, err);
 }
 
 static int is_provider_file(const struct dirent *entry)
@@ -131,13 +133,15 @@ static void add_path(struct catalogue *c, struct str path, bool optional)
 		return;
 	}
 	count = scandir(name, &entries, is_provider_file, alphasort);
+	if (count < 0) {
+		report_unread(c, path, -errno);
+		return;
+	}
 	for (int i = 0; i < count; i++) {
-		if (c->file_count < MAX_FILES)
-			add_file(c, arena_printf(&c->arena, "%s/%s", name, entries[i]->d_name));
+		add_file(c, arena_printf(&c->arena, "%s/%s", name, entries[i]->d_name));
 		free(entries[i]);
 	}
-	if (count >= 0)
-		free(entries);
+	free(entries);
 }
 
 static void add_home(struct catalogue *c)

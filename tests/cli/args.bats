@@ -7,7 +7,7 @@ setup() {
 	unset NOPAL_PROVIDERS XDG_CONFIG_HOME
 }
 
-# A program with one probe for each kind of value, built into ./kinds.
+# build_kinds [OPTION…]: a program with one probe for each kind of value, built into ./kinds.
 build_kinds() {
 	need_program gcc
 	cat >kinds.cc <<-'C'
@@ -38,7 +38,7 @@ build_kinds() {
 			return 0;
 		}
 	C
-	gcc -O2 -I"$ROOT/include" kinds.cc -o kinds
+	gcc -O2 -I"$ROOT/include" "$@" kinds.cc -o kinds
 }
 
 @test "print(args) prints all arguments of every probe, with names" {
@@ -174,6 +174,18 @@ build_kinds() {
 	# Who asks for no name does not read them.
 	NOPAL_PROVIDERS=bad.d run "$NOPAL" -d -e 'usdt:/usr/bin/python3.11:python:gc__start { @ = arg0 }'
 	[[ "$output" != *bad.d* ]]
+}
+
+@test "a directory of provider files that cannot be read is a warning" {
+	need_program setpriv
+	[ "$(id -u)" = 0 ] || skip "needs root, to become somebody else"
+	build_kinds -DNOPAL_SDT_NO_DESCRIBE
+	cp "$NOPAL" .
+	mkdir -m 700 secret
+	chmod 755 "$BATS_RUN_TMPDIR" .
+	NOPAL_PROVIDERS=$PWD/secret run setpriv --reuid=65534 --regid=65534 --clear-groups ./nopal list -v ./kinds
+	[ "$status" = 0 ]
+	[[ "$output" == *"warning: cannot read provider file '$PWD/secret': Permission denied"* ]]
 }
 
 @test "python by names" {

@@ -404,6 +404,8 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[ "$(class)" = ELF64 ]
 	CC="clang --target=armv7-linux-gnueabihf" "$DTRACE" -G -s p.d
 	[ "$(class)" = ELF32 ]
+	CC=clang CFLAGS="-O2 -target riscv64-linux-gnu" "$DTRACE" -G -s p.d
+	readelf -h p.o | grep -q RISC-V
 	CC="no-such-compiler-at-all" run "$DTRACE" -G -s p.d
 	[ "$status" = 1 ]
 	[[ $output == *"cannot run 'no-such-compiler-at-all'"* ]]
@@ -411,6 +413,9 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	chmod +x mycc
 	CC="./mycc --flag" "$DTRACE" -G -s p.d
 	readelf -h p.o | grep -q AArch64
+	cp mycc musl-gcc # what stands before -gcc is not always a machine
+	CC=./musl-gcc "$DTRACE" -G -s p.d -o asked.o
+	cmp p.o asked.o
 }
 
 @test "the object tells how the probes were declared, whatever links it" {
