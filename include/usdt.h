@@ -74,6 +74,8 @@ struct usdt_sema {
 	NOPAL_USDT_(g, n, 11, make, sema, s, (USDT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11))
 #define NOPAL_USDT_12(make, sema, s, g, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
 	NOPAL_USDT_(g, n, 12, make, sema, s, (USDT, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
+#define NOPAL_USDT_many(...) NOPAL_SDT_TOO_MANY
+#define NOPAL_USDT_none(...) NOPAL_SDT_TOO_FEW
 #define NOPAL_USDT_PICK(...) NOPAL_SDT_PASTE(NOPAL_USDT_, NOPAL_SDT_COUNT(__VA_ARGS__))
 
 #define USDT(...) NOPAL_USDT_PICK(__VA_ARGS__)("", 0, #__VA_ARGS__, __VA_ARGS__)

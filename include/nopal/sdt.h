@@ -24,8 +24,8 @@
  * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
  * What is wider than a register, and a struct or union of 1, 2, 4, 8 or 16 bytes, is passed as
  * bytes in memory (of 16 bytes, tools that know no more see the low-order 8); a larger struct is
- * refused: pass its address. C has no type for a bit-field: write `+s.bits`. A float or double is
- * its IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
+ * refused: pass its address. gcc has no type for a bit-field in C: write `+s.bits`. A float or
+ * double is its IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
  *
  * To be defined before the first inclusion, where wanted:
  *	NOPAL_SDT_SHORT_NOP		a plain nop on x86-64 too
@@ -249,8 +249,7 @@
 #define NOPAL_SDT_ENUM	   7 /* C++ only: C shows an enum as an integer */
 #define NOPAL_SDT_CHAR	   8 /* char, char8_t, char16_t, char32_t, wchar_t */
 
-#define NOPAL_SDT_ALWAYS_INLINE \
-	__inline__ __attribute__((__always_inline__, __artificial__, __unused__))
+#define NOPAL_SDT_ALWAYS_INLINE __inline__ __attribute__((__always_inline__, __artificial__))
 
 /* Readers know values of up to 8 bytes; of a boxed one of 16 the note shows the low-order half. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -454,8 +453,11 @@ template <> struct nopal_sdt_pass<false> {
 		 default: 0))
 #define NOPAL_SDT_IS_POINTER(x) (__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 14)
 #define NOPAL_SDT_IS_RECORD(x)	(__builtin_classify_type(x) == 12 || __builtin_classify_type(x) == 13)
+/* The comma makes a value of a bit-field, whose size may be asked; gcc's has a type of its own. */
 #define NOPAL_SDT_ARG_SIZE(x) \
-	sizeof(__builtin_choose_expr(NOPAL_SDT_IS_POINTER(x), (void *)0, (x)))
+	sizeof(__builtin_choose_expr(NOPAL_SDT_IS_POINTER(x), (void *)0, (0, (x))))
+#define NOPAL_SDT_IS_BIT_FIELD(x) \
+	(__builtin_classify_type(x) == 1 && NOPAL_SDT_ARG_CLASS(x) == NOPAL_SDT_BYTES)
 #define NOPAL_SDT_IS_BOXED(x, box) \
 	((box) && (NOPAL_SDT_IS_RECORD(x) || NOPAL_SDT_ARG_SIZE(x) > sizeof(void *)))
 #define NOPAL_SDT_ARG_CODE(x, box)                                      \
@@ -471,7 +473,9 @@ template <> struct nopal_sdt_pass<false> {
 			NOPAL_SDT_ARG_SIZE(x) == 2 || NOPAL_SDT_ARG_SIZE(x) == 4 ||               \
 			NOPAL_SDT_ARG_SIZE(x) == 8 || NOPAL_SDT_ARG_SIZE(x) == 16,                \
 		"a probe argument cannot be a struct or union of this size: pass its address, or " \
-		"its members");
+		"its members");                                                                   \
+	__extension__ _Static_assert NOPAL_SDT_NOTHING(!NOPAL_SDT_IS_BIT_FIELD(x),                \
+		"a probe argument cannot be a bit-field: write a + before it");
 
 /* The value as an operand: itself, or the address of a copy that lives as long as the probe's
  * block. The empty asm makes the compiler have its bytes in memory. (Not static: C forbids that in
@@ -819,9 +823,14 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 	} while (0)
 
 /* NOPAL_PROBE counts its arguments, provider and name among them. */
-#define NOPAL_SDT_COUNT_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, count, ...) count
-#define NOPAL_SDT_COUNT(...) \
-	NOPAL_SDT_COUNT_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, none, none)
+#define NOPAL_SDT_COUNT_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
+			 b1, b2, b3, b4, b5, b6, b7, b8, count, ...) count
+#define NOPAL_SDT_COUNT(...)                                                      \
+	NOPAL_SDT_COUNT_(__VA_ARGS__, many, many, many, many, many, many, many, many, \
+			 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, none, none)
+/* What is none of our numbers gives an error with this name in it. */
+#define NOPAL_SDT_TOO_MANY a_probe_has_at_most_12_arguments
+#define NOPAL_SDT_TOO_FEW a_probe_needs_a_provider_and_a_name
 #define NOPAL_SDT_PASTE_(a, b) a##b
 #define NOPAL_SDT_PASTE(a, b)  NOPAL_SDT_PASTE_(a, b)
 
@@ -830,6 +839,8 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 #define NOPAL_SDT_OWN(source, p, n, count, inputs, checks)                                    \
 	NOPAL_SDT_PROBE(p, n, count, NOPAL_SDT_SEMA_USE(NOPAL_SDT_SEMA(p, n)),                \
 			NOPAL_SDT_SEMA(p, n), source, inputs, checks, NOPAL_SDT_NOP)
+#define NOPAL_SDT_PROBE_many(...) NOPAL_SDT_TOO_MANY
+#define NOPAL_SDT_PROBE_none(...) NOPAL_SDT_TOO_FEW
 #define NOPAL_SDT_PROBE_0(s, p, n) NOPAL_SDT_OWN(s, p, n, 0, (NOPAL), ())
 #define NOPAL_SDT_PROBE_1(s, p, n, a1) \
 	NOPAL_SDT_OWN(s, p, n, 1, (NOPAL, a1), (a1))

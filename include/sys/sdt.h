@@ -138,6 +138,8 @@
 
 /* As many arguments as there are. */
 #ifdef SDT_USE_VARIADIC
+#define NOPAL_STAP_many(...) NOPAL_SDT_TOO_MANY
+#define NOPAL_STAP_none(...) NOPAL_SDT_TOO_FEW
 #define STAP_PROBEV(...) \
 	NOPAL_SDT_PASTE(NOPAL_STAP_, NOPAL_SDT_COUNT(__VA_ARGS__))(#__VA_ARGS__, __VA_ARGS__)
 #endif

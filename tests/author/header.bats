@@ -322,19 +322,36 @@ write_cxx() {
 	[[ "$output" == *class_argument_is_too_big___pass_its_address* ]]
 }
 
-@test "a bit-field is an argument in C++, and an error that names it in C" {
+@test "a bit-field is an argument, or an error that says what to write" {
 	text='#include <sys/sdt.h>
 	struct bits { unsigned a : 3; int b : 5; };
 	void f(struct bits *s) { DTRACE_PROBE2(p, n, s->a, s->b); }'
-	for cc in $(installed gcc clang); do
-		run compile $cc -c -o bits.o <<<"$text"
-		[ "$status" != 0 ]
-		[[ "$output" == *bit-field* ]]
-		compile $cc -c -o bits.o <<<"${text/s->a, s->b/+s->a, +s->b}"
-	done
-	for cc in $(installed g++ clang++); do
+	for cc in $(installed clang g++ clang++); do
 		compile $cc -c -o bits.o <<<"$text"
 		readelf -n bits.o | grep -q 'Arguments: 4@.* -4@'
+	done
+	run compile gcc -c -o bits.o <<<"$text"
+	[ "$status" != 0 ]
+	[ "$(grep -c "error:.*argument cannot be a bit-field: write a + before it" <<<"$output")" = 2 ]
+	[ "$(grep -c error: <<<"$output")" = 2 ]
+	compile gcc -c -o bits.o <<<"${text/s->a, s->b/+s->a, +s->b}"
+}
+
+@test "too many arguments, or no name: the error says so" {
+	many=1,2,3,4,5,6,7,8,9,10,11,12,13
+	for cc in $(installed gcc clang g++ clang++); do
+		for call in NOPAL_PROBE STAP_PROBEV USDT USDT_WITH_SEMA; do
+			text="#define SDT_USE_VARIADIC
+			#include <sys/sdt.h>
+			#include <usdt.h>
+			int main(void) { $call(p, n, $many); return 0; }"
+			run compile $cc -c -o many.o <<<"$text"
+			[[ "$status" != 0 && "$output" == *error:*a_probe_has_at_most_12_arguments* ]]
+			compile $cc -c -o many.o <<<"${text/,13/}"
+		done
+		run compile $cc -c -o few.o <<<'#include <nopal/sdt.h>
+			int main(void) { NOPAL_PROBE(p); return 0; }'
+		[[ "$status" != 0 && "$output" == *error:*a_probe_needs_a_provider_and_a_name* ]]
 	done
 }
 
