@@ -43,6 +43,12 @@ function typeNumber(type) {
 	return number;
 }
 
+// `new USDTProvider(process.env.NAME)` is not to make a provider called "undefined".
+function checkName(what, name) {
+	if (typeof name !== "string")
+		throw new TypeError(`the name of a ${what} is a string, not ${name === null ? "null" : typeof name}`);
+}
+
 class USDTProbe {
 	#native;
 	#instruction;
@@ -109,7 +115,8 @@ class USDTProvider {
 	#strict;
 
 	constructor(name, { strict = false, file = false } = {}) {
-		this.#name = String(name);
+		checkName("provider", name);
+		this.#name = name;
 		this.#native = native.open(this.#name, file ? 1 : 0);
 		this.#strict = Boolean(strict);
 	}
@@ -124,10 +131,11 @@ class USDTProvider {
 
 	addProbe(probe, ...args) {
 		const { name, description = "" } = typeof probe === "object" && probe !== null ? probe : { name: probe };
+		checkName("probe", name);
 		const types = args.map((arg) => typeNumber(typeof arg === "object" && arg !== null ? arg.type : arg));
 		const names = args.map((arg) => String(arg?.name ?? ""));
-		const handle = native.add(this.#native, String(name), String(description), types, names);
-		return new USDTProbe(KEY, this, String(name), handle, this.#strict);
+		const handle = native.add(this.#native, name, String(description), types, names);
+		return new USDTProbe(KEY, this, name, handle, this.#strict);
 	}
 
 	enable() {

@@ -231,9 +231,9 @@ static int check_args(const struct nopal_runtime_arg *args, unsigned count, unsi
 					    (int)args[i].type);
 		if (name.len > NOPAL_MAX_NAME || (name.len && !name_is_plain(name, "")))
 			return runtime_fail(e, NOPAL_BAD_ARGS,
-					    "argument %u cannot be called '%.100s': a letter or _, "
+					    "argument %u cannot be called '%.*s': a letter or _, "
 					    "then letters, digits and _",
-					    i, args[i].name);
+					    i, name_shown(args[i].name, 100), args[i].name);
 		*values += n;
 		*text += name.len + 1;
 		if (*values > NOPAL_MAX_VALUES)
@@ -326,8 +326,9 @@ static int add_probe(struct nopal_runtime *r, struct probe_info *p, struct nopal
 	int err;
 
 	if (!(r->flags & NOPAL_RUNTIME_ANY_NAME) && find(r, p->image.name.ptr, p->hash))
-		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.60s' has a probe '%.100s' already",
-				    r->name, p->image.name.ptr);
+		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.*s' has a probe '%.*s' already",
+				    name_shown(r->name, 60), r->name,
+				    name_shown(p->image.name.ptr, 100), p->image.name.ptr);
 	p->provider = r;
 	err = room_for_probe(r, &p->room, e);
 	if (!err)

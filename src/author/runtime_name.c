@@ -26,6 +26,17 @@ bool name_is_plain(struct str name, const char *more)
 	return true;
 }
 
+int name_shown(const char *name, size_t max)
+{
+	size_t len = strnlen(name, max + 1);
+
+	if (len <= max)
+		return (int)len;
+	for (len = max; len && ((unsigned char)name[len] & 0xc0) == 0x80;)
+		len--;
+	return (int)len;
+}
+
 int name_check(const char *what, const char *name, size_t max, unsigned flags,
 	       struct nopal_error *e)
 {
@@ -35,12 +46,12 @@ int name_check(const char *what, const char *name, size_t max, unsigned flags,
 		return runtime_fail(e, NOPAL_BAD_NAME, "a %s needs a name", what);
 	if (s.len > max)
 		return runtime_fail(e, NOPAL_BAD_NAME,
-				    "the name '%.32s...' of a %s is %zu bytes long, more than %zu",
-				    name, what, s.len, max);
+				    "the name '%.*s...' of a %s is %zu bytes long, more than %zu",
+				    name_shown(name, 32), name, what, s.len, max);
 	if (!(flags & NOPAL_RUNTIME_ANY_NAME) && !name_is_plain(s, "-."))
 		return runtime_fail(e, NOPAL_BAD_NAME,
-				    "'%.100s' cannot be the name of a %s: a letter or _, then "
+				    "'%.*s' cannot be the name of a %s: a letter or _, then "
 				    "letters, digits, _, - and .",
-				    name, what);
+				    name_shown(name, 100), name, what);
 	return 0;
 }

@@ -30,6 +30,10 @@ static void bad_names_are_refused(void **state)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_string_equal(nopal_probe_name(probe(r, good[i], NULL, 0)), good[i]);
 	assert_null(nopal_runtime_new(NULL, 0, NULL));
+	/* 1 + 2 * 50 bytes: the message has whole characters of them. */
+	assert_null(
+		nopal_runtime_new("aéééééééééééééééééééééééééééééééééééééééééééééééééé", 0, &e));
+	assert_true(!strncmp(e.text + 98, "\xc3\xa9' cannot", 10));
 	memset(longest, 'x', sizeof(longest));
 	longest[NOPAL_MAX_NAME + 1] = '\0';
 	assert_null(nopal_runtime_probe(r, longest, NULL, 0, NULL, &e));

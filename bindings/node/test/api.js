@@ -51,6 +51,11 @@ const tests = {
 		assert.throws(() => new USDTProvider("a".repeat(201)), code("NOPAL_BAD_NAME"));
 		assert.throws(() => provider.addProbe(""), code("NOPAL_BAD_NAME"));
 		assert.throws(() => provider.addProbe("a:b"), code("NOPAL_BAD_NAME"));
+		for (const name of [undefined, null, 7, Symbol("a"), ["a"]]) {
+			assert.throws(() => new USDTProvider(name), TypeError);
+			assert.throws(() => provider.addProbe(name), TypeError);
+			assert.throws(() => provider.addProbe({ name }), TypeError);
+		}
 		assert.throws(() => provider.addProbe("named", { type: "int", name: "a b" }), code("NOPAL_BAD_ARGS"));
 		provider.addProbe("twice");
 		assert.throws(() => provider.addProbe("twice"), code("NOPAL_NAME_TAKEN"));

@@ -2,6 +2,7 @@
 #include "binding.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Slots that 3.12 has added; older versions refuse to load a module that has them. */
 #define SLOT_INTERPRETERS 3
@@ -16,7 +17,11 @@ void raise_error(const struct nopal_error *e)
 			  : e->code == NOPAL_NO_MEMORY	 ? PyExc_MemoryError
 							 : PyExc_ValueError;
 
-	PyErr_SetString(class, e->text);
+	PyObject *text = PyUnicode_DecodeUTF8(e->text, (Py_ssize_t)strlen(e->text), "replace");
+
+	if (text)
+		PyErr_SetObject(class, text);
+	Py_XDECREF(text);
 }
 
 static PyTypeObject *add_type(PyObject *module, const char *name, PyType_Spec *spec)

@@ -83,6 +83,10 @@ class Declaring(unittest.TestCase):
                 call()
         self.assertEqual(len(self.p), 1)
 
+    def test_what_was_wrong_is_told_in_whole_characters(self):
+        with self.assertRaisesRegex(ValueError, "^'aé+' cannot be the name of a provider"):
+            nopal.Provider("a" + "é" * 60)
+
     def test_loading(self):
         a = self.p.probe("a")
         self.assertEqual((self.p.loaded, a.fd), (False, -1))

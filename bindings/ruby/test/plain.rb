@@ -37,6 +37,14 @@ check "a block that raises leaves the provider usable" do
   provider[:a].fd && provider[:b].fd
 end
 
+check "names and messages are UTF-8, whatever the encoding" do
+  provider = Nopal::Provider.new("wide".encode("UTF-16LE"))
+  provider.probe("probe".encode("UTF-16BE"), "text".encode("UTF-32LE"))
+  refused = error_of { Nopal::Provider.new("grün") }.message
+  provider.name == "wide" && provider[:probe].name == "probe" && refused.encoding == Encoding::UTF_8 &&
+    refused.start_with?("'grün' cannot") && error_of { provider.probe(:b, "one", "two") }.is_a?(ArgumentError)
+end
+
 check "types and names are kept" do
   probe = Nopal::Provider.new("four").probe(:x, "said so", :uint8, s: String, f: Float, b: :bytes)
   probe.types == %i[uint8 string double bytes] && probe.arg_names == [nil, :s, :f, :b] &&

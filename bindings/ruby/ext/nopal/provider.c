@@ -4,6 +4,8 @@
  * them, in whatever thread or Ractor, is ever a use of freed memory. */
 #include "native.h"
 
+#include <ruby/encoding.h>
+
 static VALUE error_class;
 
 static void mark_provider(void *data)
@@ -41,7 +43,7 @@ static const char *const error_codes[] = {
 
 void raise_error(const struct nopal_error *e)
 {
-	VALUE error = rb_exc_new_cstr(error_class, e->text);
+	VALUE error = rb_exc_new_str(error_class, rb_utf8_str_new_cstr(e->text));
 
 	rb_iv_set(error, "@code", ID2SYM(rb_intern(error_codes[-e->code])));
 	rb_exc_raise(error);
@@ -126,6 +128,15 @@ static unsigned flags_of_options(VALUE options)
 	return file[0] != Qundef && RTEST(file[0]) ? NOPAL_RUNTIME_FILE : 0;
 }
 
+/* A name or description, given as String or Symbol in whatever encoding, as UTF-8. */
+static VALUE utf8_of(VALUE name)
+{
+	if (SYMBOL_P(name))
+		name = rb_sym2str(name);
+	StringValue(name);
+	return rb_str_export_to_enc(name, rb_utf8_encoding());
+}
+
 /* Provider.new(name, file: false) { |provider| ... } */
 static VALUE provider_initialize(int argc, VALUE *argv, VALUE self)
 {
@@ -136,8 +147,7 @@ static VALUE provider_initialize(int argc, VALUE *argv, VALUE self)
 	rb_scan_args(argc, argv, "1:", &name, &options);
 	if (p->runtime)
 		rb_raise(rb_eRuntimeError, "the provider is initialized already");
-	if (SYMBOL_P(name))
-		name = rb_sym2str(name);
+	name = utf8_of(name);
 	p->runtime = nopal_runtime_new(StringValueCStr(name), flags_of_options(options), &e);
 	if (!p->runtime)
 		raise_error(&e);
@@ -178,10 +188,12 @@ static void read_declaration(struct declaration *d, VALUE rest, VALUE named)
 	for (long i = 0; i < RARRAY_LEN(rest); i++) {
 		VALUE item = RARRAY_AREF(rest, i);
 
-		if (RB_TYPE_P(item, T_STRING))
+		if (!RB_TYPE_P(item, T_STRING))
+			add_argument(d, item, NULL);
+		else if (NIL_P(d->description))
 			d->description = item;
 		else
-			add_argument(d, item, NULL);
+			rb_raise(rb_eArgError, "a probe has one description");
 	}
 	if (!NIL_P(named))
 		rb_hash_foreach(named, add_named, (VALUE)d);
@@ -199,8 +211,9 @@ static VALUE provider_probe(int argc, VALUE *argv, VALUE self)
 	rb_check_frozen(self);
 	rb_scan_args(argc, argv, "1*:", &name, &rest, &named);
 	read_declaration(&d, rest, named);
-	if (SYMBOL_P(name))
-		name = rb_sym2str(name);
+	name = utf8_of(name);
+	if (!NIL_P(d.description))
+		d.description = utf8_of(d.description);
 	handle = nopal_runtime_probe(p->runtime, StringValueCStr(name), d.args, d.count,
 				     NIL_P(d.description) ? NULL : StringValueCStr(d.description),
 				     &e);
