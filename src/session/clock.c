@@ -64,9 +64,8 @@ static struct timer *find_due(struct clock *c, uint64_t now)
 	return first;
 }
 
-bool clock_take(struct clock *c, uint32_t *clause)
+bool clock_take(struct clock *c, uint64_t now, uint32_t *clause)
 {
-	uint64_t now = clock_now();
 	struct timer *timer = find_due(c, now);
 
 	if (!timer)

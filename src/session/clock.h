@@ -22,8 +22,9 @@ int clock_init(struct clock *c, const struct program *p);
 void clock_start(struct clock *c);
 /* Nanoseconds until the next timer is due; UINT64_MAX: there is none. */
 uint64_t clock_next(const struct clock *c);
-/* The clause of a timer that is due, which then is set for its next time; false when none is. Times
+/* The clause of a timer that is due at `now`, which then is set for a time behind that; false when
+ * none is. So asking again for the same `now` comes to an end, however short the periods. Times
  * that were missed because the machine was busy are not made up for. */
-bool clock_take(struct clock *c, uint32_t *clause);
+bool clock_take(struct clock *c, uint64_t now, uint32_t *clause);
 
 #endif

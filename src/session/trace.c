@@ -211,9 +211,10 @@ static void wait_events(struct nopal_trace *t, int ms)
 
 static int run_due(struct nopal_trace *t, struct diag *d)
 {
+	uint64_t now = clock_now();
 	uint32_t clause;
 
-	while (!t->over && clock_take(&t->clock, &clause)) {
+	while (!t->over && clock_take(&t->clock, now, &clause)) {
 		int err = t->ops->run(t->engine, ATTACH_INTERVAL, clause, d);
 
 		if (err)

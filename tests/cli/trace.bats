@@ -135,3 +135,16 @@ setup() {
 	run timeout 30 bash -c "'$NOPAL' -q -e 'usdt:$tick:tick:loop { printf(\"%d\\n\", arg0) }' -c '$tick loop 100000 1 1' | head -1"
 	[ "$output" = 0 ]
 }
+
+@test "an interval that is shorter than its own clause ends by exit() and by a signal" {
+	run timeout -s KILL 60 "$NOPAL" -q -e 'interval:ns:1 { @++; exit() }'
+	[ "$status" = 0 ]
+	[[ "$output" == *"@: 1"* ]]
+	start_tracer 'interval:ns:1 { @++ }'
+	kill "$tracer"
+	(sleep 60; kill -KILL "$tracer") 3>&- &
+	killer=$!
+	wait "$tracer"
+	kill "$killer"
+	grep -q '^@: ' "$output_file"
+}
