@@ -159,6 +159,8 @@ static int take_words(const struct quick_command *command, int argc, char **argv
 	if (count > 1 && (command->takes_expression || q->probes[count - 1][0] == '"'))
 		q->what = q->probes[--count];
 	q->probe_count = count;
+	if (q->what && q->what[0] == '"' && !literal_end(q->what))
+		return usage_error(command->name, "the format %s has no quote at its end", q->what);
 	if (!count)
 		return usage_error(command->name, "no probe given");
 	if (command->takes_expression && !q->what)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ int run_take_pid(struct run *run, const char *command, const char *text)
 {
 	long pid;
 
-	if (!parse_number(text, 1, &pid))
+	if (!parse_number(text, 1, &pid) || pid > INT_MAX)
 		return usage_error(command, "-p takes a process id, not '%s'", text);
 	run->options.pid = (pid_t)pid;
 	return 0;
@@ -56,6 +57,7 @@ int run_check_options(const struct run *run, const char *command)
 
 struct output {
 	int fd;
+	int err; /* why the first text could not be written; 0: all was */
 	enum buffering buffering;
 	char *held; /* BUFFER_FULL: text not yet written */
 	size_t held_len, held_cap;
@@ -93,7 +95,10 @@ static void set_handlers(void (*stop)(int), void (*maps)(int))
 
 static void write_out(struct output *o, const char *text, size_t len)
 {
-	if (!write_all(o->fd, text, len) && o->trace)
+	if (o->err || write_all(o->fd, text, len))
+		return;
+	o->err = errno;
+	if (o->trace)
 		nopal_trace_stop(o->trace);
 }
 
@@ -145,13 +150,19 @@ static bool open_output(struct output *o, const struct run *run)
 	return true;
 }
 
-static void close_output(struct output *o)
+/* EXIT_FAILED with a message when text was lost. A reader who has gone wanted no more: no error. */
+static int close_output(struct output *o, const struct run *run)
 {
 	if (o->held)
 		flush_held(o);
 	free(o->held);
-	if (o->fd != STDOUT_FILENO)
-		close(o->fd);
+	if (o->fd != STDOUT_FILENO && close(o->fd) && !o->err)
+		o->err = errno;
+	if (!o->err || o->err == EPIPE)
+		return EXIT_OK;
+	fprintf(stderr, "nopal: error: cannot write to '%s': %s\n",
+		run->output ? run->output : "standard output", strerror(o->err));
+	return EXIT_FAILED;
 }
 
 static void say_attaching(const struct run *run, unsigned count)
@@ -237,7 +248,7 @@ int run_script(const char *script, const struct run *run)
 {
 	struct nopal_diag *d = nopal_diag_new();
 	struct output output;
-	int code;
+	int code, written;
 
 	if (!d || !open_output(&output, run)) {
 		nopal_diag_free(d);
@@ -245,7 +256,7 @@ int run_script(const char *script, const struct run *run)
 	}
 	set_handlers(handle_stop, handle_maps);
 	code = run->dump ? dump(script, run, &output, d) : trace(script, run, &output, d);
-	close_output(&output);
+	written = close_output(&output, run);
 	nopal_diag_free(d);
-	return code;
+	return code ? code : written;
 }

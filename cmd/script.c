@@ -153,13 +153,15 @@ static char *read_script(const char *path)
 		}
 		len += fread(text + len, 1, cap - len, file);
 	}
-	if (text && ferror(file)) {
+	if (text && (ferror(file) || memchr(text, '\0', len))) {
+		if (!ferror(file))
+			errno = EILSEQ;
 		free(text);
 		text = NULL;
 	}
 	if (!text)
 		fprintf(stderr, "nopal: error: cannot read the script '%s': %s\n", path,
-			strerror(errno));
+			errno == EILSEQ ? "it has a NUL byte, so it is no text" : strerror(errno));
 	else
 		text[len] = '\0';
 	if (file && file != stdin)

@@ -100,3 +100,34 @@ load ../helpers
 	[[ "$output" == *"ermi"* ]]
 	[[ "$output" == *"hint:"* ]]
 }
+
+@test "output that cannot be written is an error" {
+	need_tracing
+	for buffering in line full none; do
+		run "$NOPAL" -q -B $buffering -o /dev/full -e 'BEGIN { printf("x\n"); }'
+		[ "$status" = 1 ]
+		[ "$output" = "nopal: error: cannot write to '/dev/full': No space left on device" ]
+	done
+	run bash -c '"$1" -q -e "$2" >/dev/full' - "$NOPAL" 'BEGIN { printf("x\n"); }'
+	[ "$status" = 1 ]
+	[[ "$output" == *"cannot write to 'standard output'"* ]]
+}
+
+@test "a process id that no process can have" {
+	run "$NOPAL" -p 4294967297 -e 'BEGIN { }'
+	[ "$status" = 2 ]
+	[[ "$output" == *"-p takes a process id, not '4294967297'"* ]]
+}
+
+@test "a script with a NUL byte is not cut there" {
+	printf 'BEGIN { exit() }\0 BEGIN {' >"$BATS_TEST_TMPDIR/script.bt"
+	run "$NOPAL" "$BATS_TEST_TMPDIR/script.bt"
+	[ "$status" = 1 ]
+	[[ "$output" == *"script.bt': it has a NUL byte"* ]]
+}
+
+@test "nopal trace with a format that has no end" {
+	run "$NOPAL" trace --script BEGIN '"abc'
+	[ "$status" = 2 ]
+	[[ "$output" == *"has no quote at its end"* ]]
+}
