@@ -74,16 +74,16 @@ static uint8_t read_length(struct str *s)
 	return skip_char(s, 'j') || skip_char(s, 'z') || skip_char(s, 't') ? 8 : 0;
 }
 
-/* conversion = "%" [-+ #0]* width? ("." precision)? length? letter; `s` starts behind the '%'.
+/* conversion = "%" [-+ #0']* width? ("." precision)? length? letter; `s` starts behind the '%'.
  * False when it is none. */
 static bool read_conversion(struct str *s, struct piece *p)
 {
 	size_t at = 0;
 
 	p->spec[at++] = '%';
-	while (s->len && strchr("-+ #0", *s->ptr) && *s->ptr) {
+	while (s->len && strchr("-+ #0'", *s->ptr) && *s->ptr) {
 		if (!memchr(p->spec, *s->ptr, at))
-			p->spec[at++] = *s->ptr; /* each flag once: five at most */
+			p->spec[at++] = *s->ptr; /* each flag once: six at most */
 		p->left |= *s->ptr == '-';
 		*s = str_of(s->ptr + 1, s->len - 1);
 	}
@@ -286,6 +286,13 @@ static void pad(const struct piece *p, size_t start, struct buf *out)
 	memset(out->ptr + start, ' ', blanks);
 }
 
+/* Text that is made when it is shown. */
+static bool is_word_text(const struct type *t)
+{
+	return t->kind == TYPE_NAME || t->kind == TYPE_USYM || t->kind == TYPE_KSYM ||
+	       t->kind == TYPE_TIME;
+}
+
 static void add_text(const struct piece *p, const struct renderer *r, struct value *v,
 		     struct buf *out)
 {
@@ -301,6 +308,8 @@ static void add_text(const struct piece *p, const struct renderer *r, struct val
 		add_bytes(p, r, v, out);
 	else
 		render_bytes(r, str_of(&(char){(char)v->bits}, 1), out);
+	if (p->precision >= 0 && is_word_text(v->type) && out->len - start > (size_t)p->precision)
+		out->ptr[out->len = start + (size_t)p->precision] = '\0';
 	pad(p, start, out);
 }
 

@@ -59,8 +59,19 @@ static size_t digits(struct str format, size_t at)
 	return n;
 }
 
-/* specifier = "%" flag* width? ( "." width? )? ( "hh" | "h" | "l" | "ll" | "j" | "z" | "t" )?
- * letter; a buffer's is %r, %rx or %rh. *at moves behind it; false when it is malformed. */
+/* length = "hh" | "h" | "l" | "ll" | "j" | "z" | "t" */
+static size_t length_modifier(struct str format, size_t at)
+{
+	char first = at < format.len ? format.ptr[at] : '\0';
+	bool may_double = first == 'h' || first == 'l';
+
+	if (!is_one_of(first, "hljzt"))
+		return 0;
+	return may_double && at + 1 < format.len && format.ptr[at + 1] == first ? 2 : 1;
+}
+
+/* specifier = "%" flag* width? ( "." width? )? length? letter; a buffer's is %r, %rx or %rh. *at
+ * moves behind it; false when it is malformed. */
 static bool take_specifier(struct str format, size_t *at, struct specifier *out)
 {
 	size_t start = *at, i = start + 1, n;
@@ -71,8 +82,7 @@ static bool take_specifier(struct str format, size_t *at, struct specifier *out)
 	i += n = digits(format, i);
 	if (n <= 4 && i < format.len && format.ptr[i] == '.')
 		i += 1 + (n = digits(format, i + 1));
-	for (int k = 0; k < 2 && i < format.len && is_one_of(format.ptr[i], "hljzt"); k++)
-		i++;
+	i += length_modifier(format, i);
 	letter = i < format.len ? format.ptr[i] : '\0';
 	if (i < format.len)
 		i++;
