@@ -34,6 +34,14 @@ static struct variable *new_variable(struct check *c, struct expr *target)
 	return v;
 }
 
+/* Do both point, but to values of other sizes or signs? */
+static bool points_elsewhere(const struct shape *a, const struct shape *b)
+{
+	return a->pointers && b->pointers &&
+	       (a->pointers != b->pointers || a->target_size != b->target_size ||
+		a->target_is_signed != b->target_is_signed);
+}
+
 /* $x = value: the first assignment fixes the type. */
 static int assign_variable(struct check *c, struct expr *target, struct expr *value,
 			   struct mark mark)
@@ -47,7 +55,7 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 		v = new_variable(c, target);
 	if (!v)
 		return -ENOMEM;
-	if (v->is_loop && v->pass == c->pass)
+	if (v->is_loop)
 		return check_error(c, target, "bad-target", "the loop's own '$%.*s' is read-only",
 				   STR_FMT(target->text));
 	target->variable = v;
@@ -58,6 +66,12 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 			v->shape.type.size = 8;
 		v->mark = mark;
 		c->changed = true;
+	} else if (points_elsewhere(&v->shape, &value->shape)) {
+		check_error(c, target, "type-mismatch", "'$%.*s' points to values of another type",
+			    STR_FMT(v->name));
+		diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)v->mark.len,
+			  c->s->text.ptr + v->mark.at);
+		return -EINVAL;
 	} else if (check_merge(c, &v->shape.type, &value->shape.type)) {
 		return type_mismatch(c, target, v->name, '$', &v->shape.type, value, v->mark);
 	}
@@ -101,6 +115,13 @@ static bool is_aggregate_call(const struct expr *e)
 	return f && (f->uses & USE_AGGREGATE);
 }
 
+static int refuse_aggregate(struct check *c, const struct expr *e)
+{
+	check_error(c, e, "not-in-map", "'%.*s' must be stored in a map by '='", STR_FMT(e->text));
+	diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
+	return -EINVAL;
+}
+
 /* x op= value, which reads x first */
 static int check_compound(struct check *c, struct stmt *s)
 {
@@ -132,12 +153,8 @@ static int check_assign(struct check *c, struct stmt *s)
 {
 	int err;
 
-	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {
-		check_error(c, s->value, "not-in-map", "'%.*s' must be stored in a map by '='",
-			    STR_FMT(s->value->text));
-		diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(s->value->text));
-		return -EINVAL;
-	}
+	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op))
+		return refuse_aggregate(c, s->value);
 	err = check_expr(c, s->value);
 	if (err)
 		return err;
@@ -246,7 +263,7 @@ static int check_for(struct check *c, struct stmt *s)
 		v = new_variable(c, s->target);
 	if (!v)
 		return -ENOMEM;
-	if (v->pass == c->pass && !v->is_loop)
+	if (v->pass == c->pass)
 		return check_error(c, s->target, "redeclared", "variable '$%.*s' is there already",
 				   STR_FMT(s->target->text));
 	v->is_typed = v->is_loop = true;
@@ -254,7 +271,8 @@ static int check_for(struct check *c, struct stmt *s)
 	v->pass = c->pass;
 	s->target->variable = v;
 	body = check_nested(c, s->body, true);
-	v->pass = 0; /* gone behind the loop */
+	v->is_loop = false; /* gone behind the loop */
+	v->pass = 0;
 	return err ? err : body;
 }
 
@@ -271,14 +289,12 @@ static int check_jump(struct check *c, struct stmt *s)
 static int check_effect(struct check *c, struct stmt *s)
 {
 	struct expr *e = s->value;
+	int err;
 
-	if (is_aggregate_call(e)) {
-		check_error(c, e, "not-in-map", "'%.*s' must be stored in a map by '='",
-			    STR_FMT(e->text));
-		diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
-		return -EINVAL;
-	}
-	return check_expr(c, e);
+	if (is_aggregate_call(e))
+		return refuse_aggregate(c, e);
+	err = check_expr(c, e);
+	return !err && e->is_whole ? check_storable(c, e, "a statement") : err;
 }
 
 static int check_stmt(struct check *c, struct stmt *s)

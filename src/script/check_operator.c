@@ -253,8 +253,9 @@ int check_cast(struct check *c, struct expr *e)
 
 	if (err)
 		return err;
-	if (a->shape.type.kind == TYPE_FLOAT && e->cast.pointers)
-		return check_error(c, e, "float-use", "a float cannot be a pointer");
+	if (a->shape.type.kind == TYPE_FLOAT && (e->cast.pointers || e->cast.type.show))
+		return check_error(c, e, "float-use", "a float cannot be a %s",
+				   e->cast.pointers ? "pointer" : "bool");
 	if (!expr_is_int(a) && a->shape.type.kind != TYPE_FLOAT)
 		return check_error(c, e, "bad-cast", "cannot cast %s to an integer",
 				   a->shape.type.kind == TYPE_NONE
@@ -263,8 +264,20 @@ int check_cast(struct check *c, struct expr *e)
 	e->shape = e->cast;
 	e->is_const = a->is_const;
 	if (e->is_const)
-		e->value = extend(a->value, e->cast.type.size, e->cast.type.is_signed);
+		e->value = e->cast.type.show
+				   ? a->value != 0
+				   : extend(a->value, e->cast.type.size, e->cast.type.is_signed);
 	return 0;
+}
+
+/* A side may be a value or a call without one, but not what only a map or print() takes. */
+static int check_side(struct check *c, struct expr *e)
+{
+	int err = check_expr(c, e);
+
+	if (!err && (e->is_whole || type_is_aggregate(&e->shape.type)))
+		return check_storable(c, e, "the result of '?:'");
+	return err;
 }
 
 static int ternary_types(struct check *c, struct expr *e, struct expr *a, struct expr *b)
@@ -296,9 +309,9 @@ int check_ternary(struct check *c, struct expr *e)
 		err = check_int(c, cond, "a condition");
 	c->block_depth++;
 	if (!err && a != cond)
-		err = check_expr(c, a);
+		err = check_side(c, a);
 	if (!err)
-		err = check_expr(c, b);
+		err = check_side(c, b);
 	c->block_depth--;
 	if (err)
 		return err;

@@ -70,12 +70,22 @@ static int merge_sign(struct check *c, struct type *known, const struct type *t)
 	return 0;
 }
 
+/* What takes in a bool, a char or an address, and other numbers too, shows numbers. */
+static int merge_show(struct check *c, struct type *known, const struct type *t)
+{
+	if (known->show != SHOW_NUMBER && known->show != t->show) {
+		known->show = SHOW_NUMBER;
+		c->changed = true;
+	}
+	return 0;
+}
+
 int check_merge(struct check *c, struct type *known, const struct type *t)
 {
 	if (known->kind != t->kind)
 		return -EINVAL;
 	switch (known->kind) {
-	case TYPE_INT: return 0;
+	case TYPE_INT: return merge_show(c, known, t);
 	case TYPE_SUM:
 	case TYPE_MIN:
 	case TYPE_MAX:

@@ -104,6 +104,10 @@ int lower_key(struct lower *l, const struct expr *map, uint16_t *slot);
 int lower_jump(struct lower *l, const struct expr *e, bool when, struct label *to);
 void lower_binary_op(struct lower *l, enum operator op, bool is_signed, uint16_t a, uint16_t b,
 		     uint16_t out);
+/* p + n counts in what p points to: the register with what to add for `n`, which is in `reg`. */
+uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *n, uint16_t reg);
+/* Cut a declared variable's new value to the variable's size. */
+void lower_fit(struct lower *l, const struct variable *v);
 struct insn *lower_op(struct lower *l, enum op op); /* never NULL; d a b s t are *_NO */
 uint16_t lower_reg(struct lower *l);
 uint16_t lower_const(struct lower *l, uint64_t value);

@@ -80,16 +80,14 @@ static unsigned pointed_size(const struct shape *s)
 	return s->pointers > 1 ? 8 : s->target_size;
 }
 
-/* p + n counts in what p points to. */
-static uint16_t scaled(struct lower *l, const struct expr *other, const struct expr *n,
-		       uint16_t reg)
+uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *n, uint16_t reg)
 {
 	struct insn *i;
 	uint16_t size, out;
 
-	if (!other->shape.pointers || n->shape.pointers || pointed_size(&other->shape) == 1)
+	if (!p->shape.pointers || n->shape.pointers || pointed_size(&p->shape) == 1)
 		return reg;
-	size = lower_const(l, pointed_size(&other->shape));
+	size = lower_const(l, pointed_size(&p->shape));
 	out = lower_reg(l);
 	i = lower_op(l, OP_MUL);
 	i->d = out;
@@ -164,8 +162,8 @@ int lower_binary(struct lower *l, const struct expr *e, uint16_t out)
 	if (err)
 		return err;
 	if (e->op == OPERATOR_ADD || e->op == OPERATOR_SUB) {
-		right = scaled(l, a, b, right);
-		left = scaled(l, b, a, left);
+		right = lower_scaled(l, a, b, right);
+		left = lower_scaled(l, b, a, left);
 	}
 	lower_binary_op(l, e->op, e->is_signed, left, right, out);
 	return 0;
@@ -212,7 +210,7 @@ int lower_index(struct lower *l, const struct expr *e, uint16_t out)
 		err = lower_word(l, e->args[1], &index);
 	if (err)
 		return err;
-	index = scaled(l, e->args[0], e->args[1], index);
+	index = lower_scaled(l, e->args[0], e->args[1], index);
 	address = lower_reg(l);
 	lower_binary_op(l, OPERATOR_ADD, false, base, index, address);
 	return lower_load(l, address, &e->shape, out);
@@ -240,6 +238,19 @@ static int lower_map_step(struct lower *l, const struct expr *e, uint16_t out)
 	return 0;
 }
 
+/* What is put into a variable that was declared with less than 64 bits is cut to these. */
+void lower_fit(struct lower *l, const struct variable *v)
+{
+	const struct type *t = &v->shape.type;
+	struct insn *i;
+
+	if (t->kind != TYPE_INT || t->size == 8)
+		return;
+	i = lower_op(l, t->is_signed ? OP_SEXT : OP_ZEXT);
+	i->d = i->a = v->reg;
+	i->imm = t->size;
+}
+
 int lower_step(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *target = e->args[0];
@@ -250,9 +261,10 @@ int lower_step(struct lower *l, const struct expr *e, uint16_t out)
 	reg = target->variable->reg;
 	if (out != REG_NO && e->is_postfix)
 		lower_move(l, out, reg);
-	by = lower_const(l, 1);
+	by = lower_const(l, target->shape.pointers ? pointed_size(&target->shape) : 1);
 	lower_binary_op(l, e->op == OPERATOR_INC ? OPERATOR_ADD : OPERATOR_SUB, false, reg, by,
 			reg);
+	lower_fit(l, target->variable);
 	if (out != REG_NO && !e->is_postfix)
 		lower_move(l, out, reg);
 	return 0;
@@ -267,6 +279,10 @@ int lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 
 	if (err)
 		return err;
+	if (to->show) {
+		lower_binary_op(l, OPERATOR_NE, false, a, lower_const(l, 0), out);
+		return 0;
+	}
 	if (from->kind == TYPE_FLOAT) {
 		i = lower_op(l, OP_F2I);
 		i->d = to->size == 8 ? out : lower_reg(l);

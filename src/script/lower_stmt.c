@@ -72,8 +72,11 @@ static int lower_variable_assign(struct lower *l, const struct expr *target,
 	struct insn *i;
 	int err;
 
-	if (type_is_word(&v->shape.type))
-		return lower_word_to(l, value, v->reg);
+	if (type_is_word(&v->shape.type)) {
+		err = lower_word_to(l, value, v->reg);
+		lower_fit(l, v);
+		return err;
+	}
 	if (value->kind != EXPR_TUPLE && value->kind != EXPR_TERNARY)
 		return lower_memory_to(l, value, v->slot);
 	/* What is built piece by piece may read the variable meanwhile. */
@@ -137,10 +140,14 @@ static int lower_compound(struct lower *l, const struct stmt *s)
 	if (s->target->kind == EXPR_MAP)
 		return lower_map_compound(l, s);
 	err = lower_word(l, s->value, &by);
+	if (err)
+		return err;
 	reg = s->target->variable->reg;
-	if (!err)
-		lower_binary_op(l, s->op, s->target->variable->shape.type.is_signed, reg, by, reg);
-	return err;
+	if (s->op == OPERATOR_ADD || s->op == OPERATOR_SUB)
+		by = lower_scaled(l, s->target, s->value, by);
+	lower_binary_op(l, s->op, s->target->variable->shape.type.is_signed, reg, by, reg);
+	lower_fit(l, s->target->variable);
+	return 0;
 }
 
 static int lower_assign(struct lower *l, const struct stmt *s)

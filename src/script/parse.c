@@ -204,19 +204,16 @@ static int parse_let(struct parser *p, struct stmt *s)
 	if (!err)
 		err = parse_expr(p, &s->target);
 	if (!err && parse_is(p, TOKEN_COLON)) {
-		struct shape *cast = &s->target->cast;
-		uint8_t size;
+		struct type *declared = &s->target->cast.type;
 
 		err = parse_advance(p);
-		if (!err && (!parse_is(p, TOKEN_WORD) ||
-			     !cast_type_find(p->token.text, &size, &cast->type.is_signed)))
+		if (!err && (!parse_is(p, TOKEN_WORD) || !cast_type_find(p->token.text, declared) ||
+			     declared->show != SHOW_NUMBER))
 			return diag_error_at(p->d, -EINVAL, "unsupported",
 					     parse_span(p, p->token.mark),
 					     "only integer types can be declared");
-		if (!err) {
-			cast->type = type_int(size, cast->type.is_signed);
+		if (!err)
 			err = parse_advance(p);
-		}
 	}
 	if (!err && parse_is(p, TOKEN_ASSIGN)) {
 		err = parse_advance(p);

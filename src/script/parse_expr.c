@@ -296,9 +296,9 @@ static int parse_cast_type(struct parser *p, struct shape *cast, bool *found)
 {
 	struct parser look = *p;
 	struct diag *d = p->d;
+	struct type type;
 	struct str name;
-	uint8_t size;
-	bool is_signed, is_struct;
+	bool is_struct;
 
 	*found = false;
 	look.d = look.lexer.d = NULL;
@@ -309,17 +309,17 @@ static int parse_cast_type(struct parser *p, struct shape *cast, bool *found)
 	if (is_struct)
 		return diag_error_at(d, -EINVAL, "unsupported", parse_span(p, look.token.mark),
 				     "casts to structs are not supported yet");
-	if (!cast_type_find(name, &size, &is_signed) || parse_advance(&look))
+	if (!cast_type_find(name, &type) || parse_advance(&look))
 		return 0;
-	*cast = (struct shape){.type = type_int(size, is_signed)};
+	*cast = (struct shape){.type = type};
 	for (; parse_is(&look, TOKEN_MUL); cast->pointers++)
 		if (cast->pointers == 8 || parse_advance(&look))
 			return 0;
 	if (!parse_is(&look, TOKEN_RPAREN) || parse_advance(&look))
 		return 0;
 	if (cast->pointers) {
-		cast->target_size = size;
-		cast->target_is_signed = is_signed;
+		cast->target_size = (uint8_t)type.size;
+		cast->target_is_signed = type.is_signed;
 		cast->type = type_int(8, false);
 	}
 	look.d = look.lexer.d = d;

@@ -170,6 +170,12 @@ static int period_of(struct str unit, struct str count, uint64_t *out)
 	return -EINVAL;
 }
 
+/* 10ms */
+static bool has_unit(struct str count)
+{
+	return count.len && (count.ptr[count.len - 1] < '0' || count.ptr[count.len - 1] > '9');
+}
+
 /* interval = type ":" ( "s" | "ms" | "us" | "hz" ) ":" number | type ":" number unit? */
 static int build_timer(struct parser *p, const struct parts *parts, struct probe_spec *s)
 {
@@ -177,7 +183,7 @@ static int build_timer(struct parser *p, const struct parts *parts, struct probe
 						    : "interval:s:1, interval:hz:10 or interval:1s";
 	int err = -EINVAL;
 
-	if (parts->count == 3)
+	if (parts->count == 3 && !has_unit(parts->part[2]))
 		err = period_of(parts->part[1], parts->part[2], &s->period);
 	else if (parts->count == 2)
 		err = period_of(STR("ns"), parts->part[1], &s->period);

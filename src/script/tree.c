@@ -42,14 +42,30 @@ struct cast_row {
 };
 
 static const struct cast_row cast_rows[] = {
-	{"int8", 1, true},	{"int16", 2, true},	 {"int32", 4, true},
-	{"int64", 8, true},	{"uint8", 1, false},	 {"uint16", 2, false},
-	{"uint32", 4, false},	{"uint64", 8, false},	 {"int8_t", 1, true},
-	{"int16_t", 2, true},	{"int32_t", 4, true},	 {"int64_t", 8, true},
-	{"uint8_t", 1, false},	{"uint16_t", 2, false},	 {"uint32_t", 4, false},
-	{"uint64_t", 8, false}, {"char", 1, true},	 {"short", 2, true},
-	{"int", 4, true},	{"long", 8, true},	 {"size_t", 8, false},
-	{"ssize_t", 8, true},	{"uintptr_t", 8, false}, {"pid_t", 4, true},
+	{"int8", 1, true},
+	{"int16", 2, true},
+	{"int32", 4, true},
+	{"int64", 8, true},
+	{"uint8", 1, false},
+	{"uint16", 2, false},
+	{"uint32", 4, false},
+	{"uint64", 8, false},
+	{"int8_t", 1, true},
+	{"int16_t", 2, true},
+	{"int32_t", 4, true},
+	{"int64_t", 8, true},
+	{"uint8_t", 1, false},
+	{"uint16_t", 2, false},
+	{"uint32_t", 4, false},
+	{"uint64_t", 8, false},
+	{"char", 1, true},
+	{"short", 2, true},
+	{"int", 4, true},
+	{"long", 8, true},
+	{"size_t", 8, false},
+	{"ssize_t", 8, true},
+	{"uintptr_t", 8, false},
+	{"pid_t", 4, true},
 	{"bool", 1, false},
 };
 
@@ -103,12 +119,13 @@ const char *probe_type_guess(struct str name)
 	return best;
 }
 
-bool cast_type_find(struct str name, uint8_t *size, bool *is_signed)
+bool cast_type_find(struct str name, struct type *out)
 {
 	for (size_t i = 0; i < COUNT(cast_rows); i++) {
 		if (str_eq_text(name, cast_rows[i].name)) {
-			*size = cast_rows[i].size;
-			*is_signed = cast_rows[i].is_signed;
+			*out = type_int(cast_rows[i].size, cast_rows[i].is_signed);
+			if (str_eq_text(name, "bool"))
+				out->show = SHOW_BOOL;
 			return true;
 		}
 	}

@@ -181,7 +181,7 @@ bool probe_type_find(struct str name, enum probe_type *out);
 /* Probe types of bpftrace that cannot be had here: "kprobe", "kr". */
 bool probe_type_is_foreign(struct str name);
 /* A cast's target by name: "int32". False when there is none. */
-bool cast_type_find(struct str name, uint8_t *size, bool *is_signed);
+bool cast_type_find(struct str name, struct type *out);
 /* The nearest probe type to a misspelt one, or NULL. */
 const char *probe_type_guess(struct str name);
 
