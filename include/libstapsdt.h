@@ -95,7 +95,7 @@ int providerLoad(SDTProvider_t *provider);
 int providerUnload(SDTProvider_t *provider);
 void providerDestroy(SDTProvider_t *provider);
 
-/* Does nothing while nobody is tracing the probe, or it is not loaded. */
+/* Does nothing while nobody is tracing the probe, it is not loaded, or NULL. */
 void probeFire(SDTProbe_t *probe, ...);
 int probeIsEnabled(SDTProbe_t *probe);
 

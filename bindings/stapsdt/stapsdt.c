@@ -201,7 +201,7 @@ static void show_loaded(SDTProvider_t *p)
 		p->_handle = dlopen(NULL, RTLD_LAZY);
 	free(p->_filename);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", p->_memfd);
-	p->_filename = strdup(name);
+	p->_filename = p->probes ? strdup(name) : NULL;
 }
 
 int providerLoad(SDTProvider_t *provider)
@@ -271,8 +271,11 @@ void providerDestroy(SDTProvider_t *provider)
 
 /* ---- Firing ---- */
 
+/* Wrappers fire what providerAddProbe() returned, NULL too. */
 static const struct nopal_probe *handle_of(const SDTProbe_t *probe)
 {
+	if (!probe)
+		return NULL;
 	return __atomic_load_n(&((const struct probe *)probe)->handle, __ATOMIC_ACQUIRE);
 }
 

@@ -135,7 +135,8 @@ void nopal_runtime_use_memfd(struct nopal_runtime *r);
 int nopal_runtime_load(struct nopal_runtime *r, struct nopal_error *e);
 
 /* Take all images away. Tracers lose the probes; handles stay valid and are not enabled. Other
- * threads may be firing meanwhile. It can be loaded again. */
+ * threads may be firing meanwhile. It can be loaded again. For a moment this takes a descriptor,
+ * and fails where there is none left; nopal_runtime_destroy() needs none. */
 int nopal_runtime_unload(struct nopal_runtime *r, struct nopal_error *e);
 
 /* Unload and free the provider and all its probes. NULL is fine. */

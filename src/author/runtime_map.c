@@ -108,6 +108,13 @@ int room_add(struct probe_room *room, const struct image_probe *probe,
 
 /* ---- Loading ---- */
 
+/* What to call that there is no memory file, by errno. */
+static int code_of_errno(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? NOPAL_NO_MEMORY
+								     : NOPAL_SYSTEM;
+}
+
 static int make_memory_file(const char *provider, struct str image, struct nopal_error *e)
 {
 	char name[NOPAL_MAX_PROVIDER + 8];
@@ -117,9 +124,7 @@ static int make_memory_file(const char *provider, struct str image, struct nopal
 	fd = memfd_make(name, image);
 	if (fd >= 0)
 		return fd;
-	return runtime_fail(e,
-			    errno == EMFILE || errno == ENFILE || errno == ENOMEM ? NOPAL_NO_MEMORY
-										  : NOPAL_SYSTEM,
+	return runtime_fail(e, code_of_errno(),
 			    "cannot make a memory file for the probes of '%s': %m", provider);
 }
 
@@ -321,7 +326,7 @@ int room_unload(struct probe_room *room, struct nopal_error *e)
 		return 0;
 	fd = make_idle_file(room);
 	if (fd < 0)
-		return runtime_fail(e, NOPAL_SYSTEM, "cannot unload probes: no memory file: %m");
+		return runtime_fail(e, code_of_errno(), "cannot unload probes: no memory file: %m");
 	err = map_over(room->base, room->code_pages, PROT_READ | PROT_EXEC, fd, 0);
 	if (err)
 		err = runtime_fail(e, NOPAL_SYSTEM, "cannot unload probes: mmap: %m");

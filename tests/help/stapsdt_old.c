@@ -76,6 +76,8 @@ static void check_contracts(struct old_provider *p, struct old_probe *first)
 	must(second && p->probes == (struct old_list *)second, "the newest is first");
 	must(&p->probes->next->probe == first, "list");
 	must(!provider_add(p, "seven", 7, 8, 8, 8, 8, 8, 8, 8) && p->error, "seven arguments");
+	must(!probe_enabled(NULL), "what was not added is not enabled");
+	probe_fire(NULL, 1ull);
 	must(provider_load(p) == 0 && second->fire && second->fire != first->fire, "two of a name");
 	must(p->number == OLD_NO_ERROR && !p->error, "error after success");
 	must(provider_unload(p) == 0, "unload");
@@ -90,6 +92,9 @@ static void check_errors(void)
 	name[sizeof(name) - 1] = '\0';
 	p = provider_init(name);
 	must(provider_load(p) == -1 && p->error && p->number == OLD_ELF, "a name too long");
+	provider_destroy(p);
+	p = provider_init("none");
+	must(provider_load(p) == 0 && !p->filename && p->memfd == -1, "load of no probes");
 	provider_destroy(p);
 	p = provider_init("files");
 	must(provider_use_memfd(p, 0) == 1 && p->use_memfd == 0, "providerUseMemfd");

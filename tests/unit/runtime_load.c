@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -331,6 +332,37 @@ static void fire_in_handler(int signal)
 	errno = saved;
 }
 
+/* Without a descriptor nothing is loaded or unloaded, what was loaded stays, and all can go. */
+static void descriptors_run_out(void **state)
+{
+	struct nopal_runtime *loaded = provider("loaded"), *not_loaded = provider("not_loaded");
+	struct nopal_probe *p = probe(loaded, "p", NULL, 0), *q = probe(not_loaded, "q", NULL, 0);
+	struct rlimit before, none;
+	struct nopal_error e;
+
+	(void)state;
+	load(loaded);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(nopal_runtime_load(not_loaded, &e), NOPAL_NO_MEMORY);
+	assert_int_equal(nopal_runtime_unload(loaded, &e), NOPAL_NO_MEMORY);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(nopal_probe_fd(p) >= 0 && nopal_probe_fd(q) == -1);
+	spy_on(p);
+	nopal_probe_fire(p);
+	nopal_probe_fire(q);
+	assert_int_equal(spied.calls, 1);
+	load(not_loaded);
+	unload(loaded);
+	load(loaded);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	nopal_runtime_destroy(loaded);
+	nopal_runtime_destroy(not_loaded);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 static void signals_may_fire(void **state)
 {
 	static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
@@ -369,6 +401,7 @@ int main(void)
 		cmocka_unit_test(firing_while_others_load),
 		cmocka_unit_test(forks_while_others_load),
 		cmocka_unit_test(signals_may_fire),
+		cmocka_unit_test(descriptors_run_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
