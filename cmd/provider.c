@@ -313,55 +313,71 @@ static int read_sources(const struct request *r, struct nopal_provider *p, struc
 	return err ? err : nopal_provider_check(p, d);
 }
 
+/* A file to be. */
+struct output {
+	char *path, *bytes;
+	size_t len;
+};
+
+static void output_free(struct output *o)
+{
+	free(o->path);
+	free(o->bytes);
+}
+
 /* The name of an output: what -o says, or the first input's name in this directory. */
 static char *output_path(const struct request *r, const char *suffix)
 {
 	return r->output ? strdup(r->output) : base_name(r->sources.list[0], suffix);
 }
 
-static int make_header(const struct request *r, struct nopal_provider *p, struct nopal_diag *d)
+static int make_header(const struct request *r, struct nopal_provider *p, struct output *o,
+		       struct nopal_diag *d)
 {
-	char *path = output_path(r, ".h"), *name = path ? base_name(path, "_h") : NULL;
-	char *text = NULL;
-	size_t len;
-	int err = !name || nopal_provider_header(p, name, &text, &len, d);
+	char *name;
+	int err;
 
-	if (!err)
-		err = write_output(r, path, text, len);
-	free(text);
+	o->path = output_path(r, ".h");
+	name = o->path ? base_name(o->path, "_h") : NULL;
+	err = !name || nopal_provider_header(p, name, &o->bytes, &o->len, d);
 	free(name);
-	free(path);
 	return err;
 }
 
-static int make_object(const struct request *r, struct nopal_provider *p, struct nopal_diag *d)
+static int make_object(const struct request *r, struct nopal_provider *p, struct output *o,
+		       struct nopal_diag *d)
 {
 	const struct target_request target = {
 		.self = r->self, .triple = r->target, .mode = r->mode, .weak_mode = r->weak_mode};
-	char *path = output_path(r, ".o"), *triple = NULL;
+	char *triple = NULL;
 	void *bytes = NULL;
-	size_t len;
-	int err = !path || !target_find(&target, &triple);
+	int err;
 
+	o->path = output_path(r, ".o");
 	nopal_provider_share(p, r->shared);
-	if (!err)
-		err = nopal_provider_object(p, triple, &bytes, &len, d);
-	if (!err)
-		err = write_output(r, path, bytes, len);
-	free(bytes);
+	err = !o->path || !target_find(&target, &triple) ||
+	      nopal_provider_object(p, triple, &bytes, &o->len, d);
+	o->bytes = bytes;
 	free(triple);
-	free(path);
 	return err;
 }
 
+/* All outputs are made before the first is written: a failure leaves none. */
 static int compile(const struct request *r, struct nopal_provider *p, struct nopal_diag *d)
 {
+	struct output header = {NULL, NULL, 0}, object = {NULL, NULL, 0};
 	int err = read_sources(r, p, d);
 
 	if (!err && r->header)
-		err = make_header(r, p, d);
+		err = make_header(r, p, &header, d);
 	if (!err && r->object)
-		err = make_object(r, p, d);
+		err = make_object(r, p, &object, d);
+	if (!err && r->header)
+		err = write_output(r, header.path, header.bytes, header.len);
+	if (!err && r->object)
+		err = write_output(r, object.path, object.bytes, object.len);
+	output_free(&header);
+	output_free(&object);
 	if (nopal_diag_errors(d) || !r->quiet)
 		show_messages(d);
 	return err ? EXIT_FAILED : EXIT_OK;

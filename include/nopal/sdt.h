@@ -27,6 +27,10 @@
  * refused: pass its address. gcc has no type for a bit-field in C: write `+s.bits`. A float or
  * double is its IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
  *
+ * Two limits, which SystemTap's header has as well. With -masm=intel the note names registers in a
+ * way that no tool reads. gold with --gc-sections fails ("defined in a discarded section") when it
+ * drops a function that has a probe; bfd then keeps the function, and lld drops it.
+ *
  * To be defined before the first inclusion, where wanted:
  *	NOPAL_SDT_SHORT_NOP		a plain nop on x86-64 too
  *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal

@@ -180,6 +180,11 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	run "$DTRACE" -h -s p.d
 	[ "$status" = 1 ]
 	[ "$(cat p.h)" = precious ]
+	# One of two outputs is as good as none.
+	echo 'provider p { probe a(int); };' >p.d
+	run "$DTRACE" -h -G -s p.d --target=nowhere
+	[ "$status" = 1 ] && [[ "$output" == *"unknown target 'nowhere'"* ]]
+	[ "$(cat p.h)" = precious ]
 }
 
 @test "arguments of the wrong type are refused by the compiler" {
