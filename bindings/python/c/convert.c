@@ -53,7 +53,7 @@ enum nopal_type type_of(PyObject *object)
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (object == (PyObject *)classes[i].python)
 			return classes[i].type;
-	if (!PyLong_Check(object)) {
+	if (!PyLong_Check(object) || PyBool_Check(object)) {
 		PyErr_Format(PyExc_TypeError,
 			     "an argument's type is int, str, bytes, float, bool or a nopal.Type, "
 			     "not %R",

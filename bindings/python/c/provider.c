@@ -91,17 +91,20 @@ struct declaration {
 	struct nopal_runtime_arg args[NOPAL_MAX_VALUES];
 	unsigned count;
 	const char *description;
-	PyObject *texts[NOPAL_MAX_VALUES + 1]; /* the UTF-8 of names and description */
+	PyObject *texts[NOPAL_MAX_VALUES + 2]; /* the UTF-8 of all names and the description */
 	unsigned text_count;
 };
 
+/* NULL and an exception for what has no UTF-8, or a NUL in it. */
 static const char *utf8(struct declaration *d, PyObject *text)
 {
 	PyObject *bytes = PyUnicode_AsUTF8String(text);
+	char *start;
 
-	if (bytes)
-		d->texts[d->text_count++] = bytes;
-	return bytes ? PyBytes_AsString(bytes) : NULL;
+	if (!bytes)
+		return NULL;
+	d->texts[d->text_count++] = bytes;
+	return PyBytes_AsStringAndSize(bytes, &start, NULL) ? NULL : start;
 }
 
 static int declare(struct declaration *d, PyObject *name, PyObject *type)
@@ -183,7 +186,7 @@ static int load(struct provider *self)
 	return status;
 }
 
-static const char *probe_name_of(PyObject *args, PyObject **bytes)
+static const char *probe_name_of(struct declaration *d, PyObject *args)
 {
 	PyObject *name = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
 
@@ -191,10 +194,7 @@ static const char *probe_name_of(PyObject *args, PyObject **bytes)
 		PyErr_SetString(PyExc_TypeError, "a probe needs a name, which is a str");
 		return NULL;
 	}
-	*bytes = PyUnicode_AsUTF8String(name);
-	if (*bytes && (size_t)PyBytes_Size(*bytes) != strlen(PyBytes_AsString(*bytes)))
-		PyErr_SetString(PyExc_ValueError, "a NUL in the name of a probe");
-	return *bytes && !PyErr_Occurred() ? PyBytes_AsString(*bytes) : NULL;
+	return utf8(d, name);
 }
 
 /* Add a probe; in a loaded provider it can be traced at once. */
@@ -204,8 +204,8 @@ static PyObject *provider_probe(PyObject *object, PyObject *args, PyObject *keyw
 	struct declaration d = {.count = 0};
 	struct nopal_error e;
 	struct nopal_probe *handle = NULL;
-	PyObject *name_bytes = NULL, *result = NULL;
-	const char *name = probe_name_of(args, &name_bytes);
+	PyObject *result = NULL;
+	const char *name = probe_name_of(&d, args);
 
 	if (name && !declare_all(&d, args, keywords)) {
 		handle = nopal_runtime_probe(self->runtime, name, d.args, d.count, d.description,
@@ -217,7 +217,6 @@ static PyObject *provider_probe(PyObject *object, PyObject *args, PyObject *keyw
 		result = (PyObject *)probe_new(self, handle);
 	for (unsigned i = 0; i < d.text_count; i++)
 		Py_DECREF(d.texts[i]);
-	Py_XDECREF(name_bytes);
 	return result;
 }
 
@@ -234,7 +233,9 @@ static PyObject *provider_find(PyObject *object, PyObject *name)
 	bytes = PyUnicode_AsUTF8String(name);
 	if (!bytes)
 		return NULL;
-	handle = nopal_runtime_find(self->runtime, PyBytes_AsString(bytes));
+	handle = strlen(PyBytes_AsString(bytes)) == (size_t)PyBytes_Size(bytes)
+			 ? nopal_runtime_find(self->runtime, PyBytes_AsString(bytes))
+			 : NULL;
 	Py_DECREF(bytes);
 	if (!handle)
 		Py_RETURN_NONE;

@@ -64,6 +64,9 @@ class Declaring(unittest.TestCase):
             (ValueError, lambda: self.p.probe("taken")),
             (ValueError, lambda: self.p.probe("1st")),
             (ValueError, lambda: self.p.probe("a\0b")),
+            (ValueError, lambda: self.p.probe("p", ("a\0b", int))),
+            (ValueError, lambda: self.p.probe("p", description="a\0b")),
+            (TypeError, lambda: self.p.probe("p", True)),
             (TypeError, lambda: self.p.probe()),
             (TypeError, lambda: self.p.probe(b"bytes")),
             (TypeError, lambda: self.p.probe("p", list)),
@@ -82,6 +85,10 @@ class Declaring(unittest.TestCase):
             with self.assertRaises(error):
                 call()
         self.assertEqual(len(self.p), 1)
+
+    def test_a_name_ends_where_it_ends(self):
+        self.p.probe("taken")
+        self.assertIsNone(self.p.find("taken\0too"))
 
     def test_what_was_wrong_is_told_in_whole_characters(self):
         with self.assertRaisesRegex(ValueError, "^'aé+' cannot be the name of a provider"):
