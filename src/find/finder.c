@@ -24,6 +24,7 @@ void finder_free(struct finder *f)
 	buf_free(&f->text);
 	buf_free(&f->name);
 	free(f->matches);
+	free(f->described);
 	catalogue_free(f->catalogue);
 	free(f);
 }

@@ -11,6 +11,9 @@ struct finder {
 	struct buf name; /* room for a file name */
 	size_t *matches; /* room for indexes of sites */
 	size_t match_cap;
+	const struct site **described; /* of know.c: sites of one list that are described */
+	size_t described_count;
+	const struct site_list *described_of;
 	struct catalogue *catalogue; /* of know.c; NULL: nobody has asked yet */
 };
 

@@ -4,6 +4,7 @@
 #include "find/know.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "find/finder.h"
 #include "probe/describe.h"
@@ -197,39 +198,97 @@ static int take_description(const struct description *from, struct arena *a, str
 	return err;
 }
 
-/* Sites of one probe are about the same thing, whatever each calls it: the one whose source comes
- * first names an argument for all, so that one name does for the probe. */
-static struct str name_by_source(const struct site_list *list, const struct site *site, unsigned n)
+static int compare_probes(const struct site *a, const struct site *b)
 {
-	struct str name = STR("");
-	unsigned line = 0;
+	int order = str_cmp(a->name, b->name);
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct site *other = &list->sites[i];
-		const struct description *d = other->described;
-		struct str found;
-
-		if (!d || d->arg_count != site->operand_count || !str_eq(other->name, site->name) ||
-		    !str_eq(other->provider, site->provider))
-			continue;
-		found = name_of_source(d->args[n].source);
-		if (!found.len || (name.len && d->line >= line))
-			continue;
-		name = found;
-		line = d->line;
-	}
-	return name;
+	order = order ? order : str_cmp(a->provider, b->provider);
+	return order ? order
+		     : (a->operand_count > b->operand_count) -
+			       (a->operand_count < b->operand_count);
 }
 
-static void finish_names(struct known_site *k, const struct site_list *list,
-			 const struct site *site)
+/* Of one probe the site whose source comes first, then the one whose note does. */
+static int compare_described(const void *a, const void *b)
+{
+	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
+	int order = compare_probes(x, y);
+
+	if (order)
+		return order;
+	if (x->described->line != y->described->line)
+		return x->described->line < y->described->line ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* The sites of a list that are described, sorted; made once for each list, as it is asked for one
+ * site after the other. -ENOMEM. */
+static int sort_described(struct finder *f, const struct site_list *list)
+{
+	const struct site **sites;
+	size_t count = 0;
+
+	if (f->described_of == list)
+		return 0;
+	sites = realloc(f->described, (list->count + 1) * sizeof(*sites));
+	if (!sites)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++)
+		if (list->sites[i].described &&
+		    list->sites[i].described->arg_count == list->sites[i].operand_count)
+			sites[count++] = &list->sites[i];
+	qsort(sites, count, sizeof(*sites), compare_described);
+	f->described = sites;
+	f->described_count = count;
+	f->described_of = list;
+	return 0;
+}
+
+/* The index of the first described site of the same probe, or of one behind it. */
+static size_t first_described(const struct finder *f, const struct site *site)
+{
+	size_t low = 0, high = f->described_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_probes(f->described[middle], site) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Sites of one probe are about the same thing, whatever each calls it: the one whose source comes
+ * first names an argument for all, so that one name does for the probe. Only so many are looked
+ * at: a file could have a million without any. */
+#define NAMING_SITES 1000
+
+static struct str name_by_source(const struct finder *f, const struct site *site, unsigned n)
+{
+	size_t first = first_described(f, site);
+
+	for (size_t i = first; i < f->described_count && i - first < NAMING_SITES; i++) {
+		struct str name;
+
+		if (compare_probes(f->described[i], site))
+			break;
+		name = name_of_source(f->described[i]->described->args[n].source);
+		if (name.len)
+			return name;
+	}
+	return STR("");
+}
+
+static void finish_names(const struct finder *f, const struct site *site, struct known_site *k)
 {
 	for (unsigned i = 0; i < k->arg_count; i++) {
 		struct known_arg *arg = &k->args[i];
 
 		arg->by_source = !arg->name.len;
 		if (arg->by_source)
-			arg->name = name_by_source(list, site, i);
+			arg->name = name_by_source(f, site, i);
 		if (!is_name(arg->name) || is_numbered(arg->name))
 			arg->name = STR("");
 	}
@@ -254,7 +313,7 @@ int finder_know(struct finder *f, const struct found_image *image, const struct 
 	int err = 0;
 
 	k.args = arena_array(a, struct known_arg, k.arg_count + 1u);
-	if (!k.args || !c)
+	if (!k.args || !c || sort_described(f, image->sites))
 		return -ENOMEM;
 	for (unsigned i = 0; i < k.arg_count; i++)
 		k.args[i] = (struct known_arg){.type_class = ARG_UNKNOWN, .length = -1};
@@ -266,7 +325,7 @@ int finder_know(struct finder *f, const struct found_image *image, const struct 
 		err = take_description(site->described, a, &k);
 	if (err)
 		return err;
-	finish_names(&k, image->sites, site);
+	finish_names(f, site, &k);
 	*out = k;
 	return 0;
 }

@@ -1,74 +1,105 @@
 /* `-l PATTERN`: the probes that a pattern names, in the form scripts take. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "script/inside.h"
 #include "script/parse.h"
 
 struct lister {
 	struct arena arena;
+	struct buf text; /* the probe being told */
 	const struct probe_spec *spec;
 	script_list_fn *fn;
 	void *arg;
 	struct str last; /* the text before, so that the sites of one probe give one line */
-	size_t count;
 };
 
-static int list_text(struct lister *l, struct str text)
+static int list_text(struct lister *l)
 {
-	if (!text.ptr)
+	struct str text = buf_as_str(&l->text);
+
+	if (l->text.failed)
 		return -ENOMEM;
 	if (str_eq(text, l->last))
 		return 0;
-	l->last = text;
-	l->count++;
-	return l->fn(l->arg, text);
+	l->last = arena_str(&l->arena, text);
+	return l->last.ptr ? l->fn(l->arg, text) : -ENOMEM;
 }
 
-static bool was_listed(const struct found_image *image, const size_t *matches, size_t upto)
+/* The parts of one probe; those with NULL are left out. */
+static int list_parts(struct lister *l, struct str first, struct str second, struct str third)
 {
-	const struct site *site = &image->sites->sites[matches[upto]];
+	const struct str parts[] = {first, second, third};
 
-	for (size_t i = 0; i < upto; i++) {
-		const struct site *other = &image->sites->sites[matches[i]];
-
-		if (str_eq(other->name, site->name) && str_eq(other->provider, site->provider))
-			return true;
+	buf_clear(&l->text);
+	buf_text(&l->text, probe_type_name(l->spec->type));
+	for (size_t i = 0; i < 3; i++) {
+		if (!parts[i].ptr)
+			continue;
+		buf_char(&l->text, ':');
+		script_quote(parts[i], &l->text);
 	}
-	return false;
+	return list_text(l);
+}
+
+/* The sites of one probe together, the first one in front. */
+static int compare_sites(const void *a, const void *b)
+{
+	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
+	int order = str_cmp(x->name, y->name);
+
+	order = order ? order : str_cmp(x->provider, y->provider);
+	return order ? order : x < y ? -1 : x > y;
+}
+
+/* Which matches are the first site of their probe. A file may have a million, so they are sorted
+ * and not compared each with each. NULL: no memory. */
+static bool *find_firsts(const struct found_image *image, const size_t *matches, size_t count)
+{
+	const struct site **sorted = calloc(count, sizeof(*sorted));
+	bool *firsts = calloc(image->sites->count + 1, sizeof(*firsts));
+
+	for (size_t i = 0; sorted && i < count; i++)
+		sorted[i] = &image->sites->sites[matches[i]];
+	if (sorted)
+		qsort(sorted, count, sizeof(*sorted), compare_sites);
+	for (size_t i = 0; sorted && firsts && i < count; i++)
+		firsts[sorted[i] - image->sites->sites] =
+			!i || !str_eq(sorted[i]->name, sorted[i - 1]->name) ||
+			!str_eq(sorted[i]->provider, sorted[i - 1]->provider);
+	if (!sorted) {
+		free(firsts);
+		firsts = NULL;
+	}
+	free(sorted);
+	return firsts;
 }
 
 static int list_image(void *arg, const struct found_image *image, const size_t *matches,
 		      size_t count)
 {
 	struct lister *l = arg;
-	int err = 0;
+	bool *firsts = find_firsts(image, matches, count);
+	int err = firsts ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count && !err; i++) {
 		const struct site *site = &image->sites->sites[matches[i]];
 
-		if (!was_listed(image, matches, i))
-			err = list_text(l,
-					arena_printf(&l->arena, "usdt:%.*s:%.*s:%.*s",
-						     STR_FMT(image->path), STR_FMT(site->provider),
-						     STR_FMT(site->name)));
+		if (firsts[matches[i]])
+			err = list_parts(l, image->path, site->provider, site->name);
 	}
+	free(firsts);
 	return err;
 }
 
 static int list_function(void *arg, const struct found_function *f)
 {
-	struct lister *l = arg;
-
-	return list_text(l, arena_printf(&l->arena, "%s:%.*s:%.*s", probe_type_name(l->spec->type),
-					 STR_FMT(f->path), STR_FMT(f->name)));
+	return list_parts(arg, f->path, f->name, str_of(NULL, 0));
 }
 
 static int list_event(void *arg, struct str category, struct str name)
 {
-	struct lister *l = arg;
-
-	return list_text(l, arena_printf(&l->arena, "tracepoint:%.*s:%.*s", STR_FMT(category),
-					 STR_FMT(name)));
+	return list_parts(arg, category, name, str_of(NULL, 0));
 }
 
 static int list_spec(struct lister *l, const struct script_options *options,
@@ -92,7 +123,7 @@ static int list_spec(struct lister *l, const struct script_options *options,
 	case PROBE_TRACEPOINT:
 		got = source->events(source->self, spec->provider, spec->name, list_event, l, d);
 		break;
-	default: return list_text(l, str_from(probe_type_name(spec->type)));
+	default: return list_parts(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0));
 	}
 	return got < 0 ? got : 0;
 }
@@ -110,6 +141,7 @@ int script_list(struct str pattern, const struct script_options *options,
 	l.spec = spec;
 	if (!err)
 		err = list_spec(&l, options, source, d);
+	buf_free(&l.text);
 	arena_free(&l.arena);
 	return err;
 }

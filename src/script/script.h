@@ -83,6 +83,8 @@ unsigned script_place_count(const struct script *s);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */
 
+/* One part of a probe (path, provider, name), quoted when a script would read it otherwise. */
+void script_quote(struct str part, struct buf *out);
 /* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace
  * -l prints). */
 typedef int script_list_fn(void *arg, struct str probe);

@@ -1,7 +1,7 @@
 /* A site as text: the pattern that names it, an argument in words, its declaration, JSON. */
 #include "base/export.h"
 #include "base/json.h"
-#include "session/pattern.h"
+#include "script/script.h"
 #include "session/site.h"
 
 /* The buffer's bytes, for the caller to free. */
@@ -19,11 +19,11 @@ NOPAL_EXPORT char *nopal_site_pattern(const struct nopal_site *s)
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, "usdt:");
-	pattern_quote(s->image->path, &text);
+	script_quote(s->image->path, &text);
 	buf_char(&text, ':');
-	pattern_quote(s->site->provider, &text);
+	script_quote(s->site->provider, &text);
 	buf_char(&text, ':');
-	pattern_quote(s->site->name, &text);
+	script_quote(s->site->name, &text);
 	return give_text(&text);
 }
 

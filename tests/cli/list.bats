@@ -317,3 +317,28 @@ END
 	run bash -c '"$1" list -v "$2" | head -1' - "$NOPAL" "$tick"
 	[ "$status" = 0 ]
 }
+
+# notes COUNT PROVIDER NAME [ARGS]: a program with so many probes at one place; %d is a number.
+notes() {
+	for ((i = 0; i < $1; i++)); do echo "$i"; done | awk -v p="$2" -v n="$3" -v a="$4" '
+		BEGIN { print ".text\n.globl main\nmain: nop\nret\n.section .note.GNU-stack,\"\"\n.section .note.stapsdt,\"\",@note" }
+		{ name = n; gsub("%d", $1, name)
+		  print ".4byte 8, 2f-1f, 3\n.asciz \"stapsdt\"\n1: .8byte main, 0, 0\n.asciz \"" p "\", \"" name "\", \"" a "\"\n2: .balign 4" }
+	' | gcc -x assembler -o "$BATS_TEST_TMPDIR/notes" -
+}
+
+@test "-l does not steer the terminal" {
+	notes 1 'p\033[31m' 'n\033[2J' ''
+	run "$NOPAL" -l "usdt:$BATS_TEST_TMPDIR/notes:*"
+	[ "$output" = "usdt:$BATS_TEST_TMPDIR/notes:\"p\x1b[31m\":\"n\x1b[2J\"" ]
+	run "$NOPAL" -l "$output"
+	[ "$status" = 0 ]
+}
+
+@test "a file with very many probes is listed in time" {
+	notes 150000 p 'n%d' '4@%edi'
+	run timeout 120 bash -c '"$1" -l "usdt:$2:*" | wc -l' - "$NOPAL" "$BATS_TEST_TMPDIR/notes"
+	[ "$output" = 150000 ]
+	run timeout 120 bash -c '"$1" list -v "$2" | grep -c "site 1 "' - "$NOPAL" "$BATS_TEST_TMPDIR/notes"
+	[ "$output" = 150000 ]
+}

@@ -11,6 +11,7 @@
 #include <sys/sdt.h>
 
 #include "nopal/probe.h"
+#include "script/script.h"
 #include "session/pattern.h"
 
 __attribute__((noinline, used)) static void fires(int number)
@@ -155,7 +156,7 @@ static void quoting_is_undone_by_parsing(void **state)
 		struct arena a = ARENA_INIT;
 		struct find_query q;
 
-		pattern_quote(str_of(path, sizeof(path)), &text);
+		script_quote(str_of(path, sizeof(path)), &text);
 		buf_text(&text, ":p:n");
 		assert_int_equal(pattern_parse(buf_as_str(&text), &a, &q, NULL), 0);
 		assert_int_equal(q.path.len, sizeof(path));
