@@ -12,19 +12,23 @@
 
 extern char **environ;
 
-/* Append what is there, up to `most` bytes in all; 0 at the end, 1 when there may be more. */
+/* Append what is there, up to `most` bytes in all; 0 at the end, 1 when there may be more, -EFBIG
+ * when there is more. */
 static int read_some(int fd, size_t most, size_t *taken, struct buf *out)
 {
-	size_t want = most - *taken < 4096 ? most - *taken : 4096;
+	size_t left = most - *taken, want = left < 4096 ? left + 1 : 4096;
 	ssize_t got;
 
-	if (!want)
-		return 0;
 	if (buf_reserve(out, want))
 		return -ENOMEM;
 	got = read(fd, out->ptr + out->len, want);
 	if (got < 0)
 		return errno == EINTR ? 1 : -errno;
+	if ((size_t)got > left) {
+		out->len += left;
+		out->ptr[out->len] = '\0';
+		return -EFBIG;
+	}
 	out->len += (size_t)got;
 	out->ptr[out->len] = '\0';
 	*taken += (size_t)got;

@@ -7,9 +7,9 @@
 #define CAT_BYTES_MOST	   10240      /* of one file */
 #define COMMAND_BYTES_MOST (1u << 20) /* of one command; more is not read */
 
-/* The start of a file. -errno: it cannot be opened or read. */
+/* The start of a file. -errno: it cannot be opened or read; -EFBIG: there is more of it. */
 int command_cat(const char *path, struct buf *out);
-/* Run `/bin/sh -c text` to its end, and take its standard output. */
+/* Run `/bin/sh -c text` to its end, and take its standard output. -EFBIG: it wrote more. */
 int command_run(const char *text, struct buf *out);
 
 #endif

@@ -204,11 +204,25 @@ static int report_exit(struct event *e)
 	return 0;
 }
 
-/* What a file or a command gave, or why it did not. */
-static void add_taken(struct event *e, const char *type, const char *verb, int err,
+/* Why a file or a command gave nothing, or not all. */
+static void add_failure(struct event *e, const char *failure, int err, struct str taken)
+{
+	if (taken.len && !str_ends(taken, STR("\n")))
+		buf_char(e->out, '\n');
+	buf_printf(e->out, "(%s '", err == -EFBIG ? "more of" : failure);
+	render_bytes(&e->report->renderer, buf_as_str(&e->report->scratch), e->out);
+	if (err == -EFBIG)
+		buf_printf(e->out, "' than these %zu bytes is not shown)\n", taken.len);
+	else
+		buf_printf(e->out, "': %s)\n", strerror(-err));
+}
+
+/* What a file or a command gave, or why it did not. A file is a stranger's text; what a command
+ * writes is the script's business. */
+static void add_taken(struct event *e, const char *type, const char *failure, int err,
 		      const struct buf *taken)
 {
-	const struct renderer *r = &e->report->renderer;
+	struct str text = buf_as_str(taken);
 
 	if (e->report->style == REPORT_JSON) {
 		struct json j = {e->out, false};
@@ -217,7 +231,7 @@ static void add_taken(struct event *e, const char *type, const char *verb, int e
 		json_key(&j, "type");
 		json_text(&j, type);
 		json_key(&j, "data");
-		json_str(&j, buf_as_str(taken));
+		json_str(&j, text);
 		if (err) {
 			json_key(&j, "error");
 			json_text(&j, strerror(-err));
@@ -226,12 +240,12 @@ static void add_taken(struct event *e, const char *type, const char *verb, int e
 		buf_char(e->out, '\n');
 		return;
 	}
-	buf_str(e->out, buf_as_str(taken));
-	if (!err)
-		return;
-	buf_printf(e->out, "(cannot %s '", verb);
-	render_bytes(r, buf_as_str(&e->report->scratch), e->out);
-	buf_printf(e->out, "': %s)\n", strerror(-err));
+	if (e->record.format->kind == FORMAT_CAT)
+		render_lines(&e->report->renderer, text, e->out);
+	else
+		buf_str(e->out, text);
+	if (err)
+		add_failure(e, failure, err, text);
 }
 
 static int report_cat(struct event *e)
@@ -241,7 +255,7 @@ static int report_cat(struct event *e)
 
 	if (err)
 		return err;
-	add_taken(e, "cat", "read", command_cat(e->report->scratch.ptr, &taken), &taken);
+	add_taken(e, "cat", "cannot read", command_cat(e->report->scratch.ptr, &taken), &taken);
 	buf_free(&taken);
 	return 0;
 }
@@ -254,7 +268,7 @@ static int report_system(struct event *e)
 	if (err)
 		return err;
 	err = e->report->unsafe ? command_run(e->report->scratch.ptr, &taken) : -EPERM;
-	add_taken(e, "syscall", "run", err, &taken);
+	add_taken(e, "syscall", "cannot run", err, &taken);
 	buf_free(&taken);
 	return 0;
 }

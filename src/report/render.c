@@ -41,6 +41,20 @@ void render_bytes(const struct renderer *r, struct str bytes, struct buf *out)
 		buf_str(out, bytes);
 }
 
+void render_lines(const struct renderer *r, struct str text, struct buf *out)
+{
+	while (text.len) {
+		size_t run = 0;
+
+		while (run < text.len && text.ptr[run] != '\n' && text.ptr[run] != '\t')
+			run++;
+		render_bytes(r, str_of(text.ptr, run), out);
+		if (run < text.len)
+			buf_char(out, text.ptr[run++]);
+		text = str_of(text.ptr + run, text.len - run);
+	}
+}
+
 void render_quoted(struct str text, struct buf *out)
 {
 	struct json j = {out, false};
@@ -174,22 +188,7 @@ static void render_tuple(const struct renderer *r, const struct value *v, unsign
 	buf_char(out, ')');
 }
 
-/* Text of a script's format may have lines and tabs. The number of the format is the record's, and
- * so may name any text there is: the rest is escaped. */
-static void render_lines(const struct renderer *r, struct str text, struct buf *out)
-{
-	while (text.len) {
-		size_t run = 0;
-
-		while (run < text.len && text.ptr[run] != '\n' && text.ptr[run] != '\t')
-			run++;
-		render_bytes(r, str_of(text.ptr, run), out);
-		if (run < text.len)
-			buf_char(out, text.ptr[run++]);
-		text = str_of(text.ptr + run, text.len - run);
-	}
-}
-
+/* The number of the format is the record's, and so may name any text there is. */
 static void render_time(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	struct str format = STR("%H:%M:%S");

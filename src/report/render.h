@@ -28,6 +28,8 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 double float_of_bits(uint64_t bits, unsigned size);
 /* Bytes from a stranger: as they are, or escaped for a terminal. */
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);
+/* The same for text of several lines: newlines and tabs stay. */
+void render_lines(const struct renderer *r, struct str text, struct buf *out);
 /* `bytes` with \xNN for what is not printable ASCII; `all`: for every byte. */
 void render_escaped(struct str bytes, bool all, struct buf *out);
 /* One JSON string, quotes and all. */

@@ -37,9 +37,30 @@ static int check_length(struct check *c, const struct expr *e)
 	return -EINVAL;
 }
 
-static struct str param_text(const struct script_options *o, const struct expr *e)
+/* str($1), str($1, n): n bytes of the parameter's text at most. */
+static struct str param_text(const struct script_options *o, const struct expr *call)
 {
-	return e->number <= o->param_count ? o->params[e->number - 1] : STR("");
+	const struct expr *e = call->args[0], *n = call->arg_count > 1 ? call->args[1] : NULL;
+	struct str text = e->number <= o->param_count ? o->params[e->number - 1] : STR("");
+
+	if (n && (int64_t)n->value >= 0 && n->value < text.len)
+		text.len = n->value;
+	return text;
+}
+
+static int check_param_text(struct check *c, struct expr *e)
+{
+	struct str text = param_text(&c->s->options, e);
+
+	if (e->arg_count > 1 && !e->args[1]->is_const)
+		return check_error(c, e->args[1], "wrong-arg-type",
+				   "the length of a parameter's text must be constant");
+	if (text.len > PROGRAM_MAX_TEXT)
+		return check_error(c, e, "too-big",
+				   "the text of the parameter is longer than %u bytes",
+				   PROGRAM_MAX_TEXT);
+	e->shape = shape_of(type_text(TYPE_STR, text.len));
+	return 0;
 }
 
 /* str(p), str(p, n), str("text"); str($1) is the parameter's text */
@@ -49,10 +70,8 @@ int check_str(struct check *c, struct expr *e)
 	uint64_t bytes;
 	int err;
 
-	if (p->kind == EXPR_PARAM) {
-		e->shape = shape_of(type_text(TYPE_STR, param_text(&c->s->options, p).len));
-		return 0;
-	}
+	if (p->kind == EXPR_PARAM)
+		return check_param_text(c, e);
 	err = check_expr(c, p);
 	/* Scripts in the wild write str() also around what is a string already. */
 	if (!err && p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
@@ -74,12 +93,12 @@ int check_str(struct check *c, struct expr *e)
 	return 0;
 }
 
-static int lower_param_text(struct lower *l, const struct expr *p, uint16_t out)
+static int lower_param_text(struct lower *l, const struct expr *call, uint16_t out)
 {
 	struct insn *i;
 	uint32_t number;
 
-	if (text_number(l->s, &l->s->literals, param_text(&l->s->options, p), &number))
+	if (text_number(l->s, &l->s->literals, param_text(&l->s->options, call), &number))
 		return -ENOMEM;
 	i = lower_op(l, OP_TEXT);
 	i->s = out;
@@ -119,7 +138,7 @@ int lower_str(struct lower *l, const struct expr *e, uint16_t out)
 	int err;
 
 	if (e->args[0]->kind == EXPR_PARAM)
-		return lower_param_text(l, e->args[0], out);
+		return lower_param_text(l, e, out);
 	if (e->args[0]->shape.type.kind == TYPE_STR)
 		return lower_memory_to(l, e->args[0], out);
 	err = lower_word(l, e->args[0], &address);

@@ -131,3 +131,26 @@ load ../helpers
 	[ "$status" = 2 ]
 	[[ "$output" == *"has no quote at its end"* ]]
 }
+
+@test "a positional parameter as text: its length counts, too long is an error" {
+	need_tracing
+	run "$NOPAL" -q -e 'BEGIN { printf("%s %s\n", str($1, 3), str($1, 30)); }' abcdef
+	[ "${lines[0]}" = "abc abcdef" ]
+	run "$NOPAL" -q -e 'BEGIN { printf("%s\n", str($1)); }' "$(head -c 70000 /dev/zero | tr '\0' a)"
+	[ "$status" = 1 ]
+	[[ "$output" == *"the text of the parameter is longer than 65536 bytes"* ]]
+}
+
+@test "cat() says when it cuts, and does not steer the terminal" {
+	need_tracing
+	yes line | head -c 10240 >"$BATS_TEST_TMPDIR/fits"
+	yes line | head -c 10241 >"$BATS_TEST_TMPDIR/long"
+	printf 'a\033[2J\tb\nc\n' >"$BATS_TEST_TMPDIR/steers"
+	"$NOPAL" -q -e "BEGIN { cat(\"$BATS_TEST_TMPDIR/fits\"); }" >"$BATS_TEST_TMPDIR/out"
+	cmp "$BATS_TEST_TMPDIR/fits" "$BATS_TEST_TMPDIR/out"
+	run "$NOPAL" -q -e "BEGIN { cat(\"$BATS_TEST_TMPDIR/long\"); }"
+	[ "${lines[-1]}" = "(more of '$BATS_TEST_TMPDIR/long' than these 10240 bytes is not shown)" ]
+	run timeout 20 script -qec "$NOPAL -q -e 'BEGIN { cat(\"$BATS_TEST_TMPDIR/steers\"); }'" /dev/null
+	[[ "$output" != *$'\033[2J'* ]]
+	[[ "$output" == *'a\x1b[2J'$'\tb'* ]]
+}
