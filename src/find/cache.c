@@ -1,4 +1,4 @@
-/* The cache of images: a hash table that grows, entries in an arena. */
+/* The cache of images: a hash table that grows. */
 #include "find/cache.h"
 
 #include <errno.h>
@@ -6,17 +6,56 @@
 
 #include "probe/sites.h"
 
+static void free_finding(struct finding *f)
+{
+	free((char *)f->image.path.ptr);
+	free((char *)f->image.open_path.ptr);
+	free(f);
+}
+
+static void free_image(struct cached_image *e)
+{
+	for (struct finding *f = e->findings, *next; f; f = next) {
+		next = f->next;
+		free_finding(f);
+	}
+	site_list_free(&e->sites);
+	symtab_free(e->symbols);
+	diag_free(&e->diag);
+	free(e);
+}
+
 void cache_free(struct cache *c)
 {
 	for (size_t i = 0; i < c->bucket_count; i++)
-		for (struct cached_image *e = c->buckets[i]; e; e = e->next) {
-			site_list_free(&e->sites);
-			symtab_free(e->symbols);
-			diag_free(&e->diag);
+		for (struct cached_image *e = c->buckets[i], *next; e; e = next) {
+			next = e->next;
+			free_image(e);
 		}
 	free(c->buckets);
-	arena_free(&c->arena);
-	*c = (struct cache){.arena = ARENA_INIT};
+	*c = (struct cache){0};
+}
+
+void cache_show(struct cache *c, struct cached_image *image)
+{
+	c->shown += !image->is_shown;
+	image->is_shown = true;
+}
+
+void cache_trim(struct cache *c, size_t most)
+{
+	if (c->count - c->shown <= most)
+		return;
+	for (size_t i = 0; i < c->bucket_count; i++)
+		for (struct cached_image **at = &c->buckets[i], *e; (e = *at);) {
+			if (e->is_shown) {
+				at = &e->next;
+				continue;
+			}
+			*at = e->next;
+			free_image(e);
+		}
+	c->count = c->shown;
 }
 
 static size_t bucket_of(const struct cache *c, dev_t device, ino_t inode)
@@ -67,7 +106,7 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st)
 	for (e = *bucket; e; e = e->next)
 		if (is_same(e, st))
 			return e;
-	e = arena_new(&c->arena, struct cached_image);
+	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
 	e->device = st->st_dev;
@@ -80,8 +119,15 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st)
 	return e;
 }
 
-struct finding *cache_finding(struct cache *c, struct cached_image *image, struct str path,
-			      struct str open_path, pid_t pid)
+static struct str copy_text(struct str s)
+{
+	char *copy = strndup(s.ptr, s.len);
+
+	return str_of(copy, copy ? s.len : 0);
+}
+
+struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
+			      pid_t pid)
 {
 	struct finding *f;
 
@@ -89,16 +135,20 @@ struct finding *cache_finding(struct cache *c, struct cached_image *image, struc
 		if (f->image.pid == pid && str_eq(f->image.path, path) &&
 		    str_eq(f->image.open_path, open_path))
 			return f;
-	f = arena_new(&c->arena, struct finding);
+	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	f->image.path = arena_str(&c->arena, path);
-	f->image.open_path = arena_str(&c->arena, open_path);
-	f->image.pid = pid;
-	f->image.sites = &image->sites;
+	f->image = (struct found_image){
+		.path = copy_text(path),
+		.open_path = copy_text(open_path),
+		.pid = pid,
+		.sites = &image->sites,
+	};
 	f->cached = image;
-	if (!f->image.path.ptr || !f->image.open_path.ptr)
+	if (!f->image.path.ptr || !f->image.open_path.ptr) {
+		free_finding(f);
 		return NULL;
+	}
 	f->next = image->findings;
 	image->findings = f;
 	return f;

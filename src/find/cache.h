@@ -1,5 +1,8 @@
 /* The images a finder has met, by device and inode: each file is read once, and "no probes" is
- * remembered too. A file that was written to since (size or time differ) is another file. */
+ * remembered too. A file that was written to since (size or time differ) is another file.
+ *
+ * While a machine runs, images come and go without end: those that no caller has been shown may be
+ * forgotten, and are read again when they come up again. */
 #ifndef NOPAL_FIND_CACHE_H
 #define NOPAL_FIND_CACHE_H
 
@@ -23,6 +26,7 @@ struct cached_image {
 	struct cached_image *next; /* in its bucket */
 	struct finding *findings;
 	uint64_t query; /* the last query that has had it */
+	bool is_shown;	/* a caller has it: it stays */
 
 	bool sites_read;
 	struct site_list sites;
@@ -33,17 +37,20 @@ struct cached_image {
 };
 
 struct cache {
-	struct arena arena;
 	struct cached_image **buckets;
-	size_t bucket_count, count;
+	size_t bucket_count, count, shown;
 };
 
 void cache_free(struct cache *c);
 /* The image that stat(2) describes; new ones are added. NULL: no memory. */
 struct cached_image *cache_image(struct cache *c, const struct stat *st);
 /* Remember that the image is known by these names, which are copied. NULL: no memory. */
-struct finding *cache_finding(struct cache *c, struct cached_image *image, struct str path,
-			      struct str open_path, pid_t pid);
+struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
+			      pid_t pid);
+/* A caller gets the image. */
+void cache_show(struct cache *c, struct cached_image *image);
+/* Forget the images that no caller has, when there are more than `most` of them. */
+void cache_trim(struct cache *c, size_t most);
 /* Read the image's sites unless that was done. What is wrong with the file is in cached->diag. */
 void cache_read_sites(struct finding *f);
 /* Read its symbols unless that was done; errors are messages in `d`, and then it has none. */

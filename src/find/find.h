@@ -40,6 +40,9 @@ typedef int found_fn(void *arg, const struct found_image *image, const size_t *m
 struct finder;
 int finder_new(struct finder **out);
 void finder_free(struct finder *f); /* NULL is fine */
+/* For who asks again and again for a long time: forget images in which no query has found anything,
+ * if there are many. */
+void finder_trim(struct finder *f);
 /* Files that are not ELF, or corrupt, are messages in `d` only when they were named (no pattern, no
  * process scan); the search goes on. Number of images found, or -errno when the query itself is
  * impossible. */

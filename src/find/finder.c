@@ -6,6 +6,8 @@
 
 #include "provider/catalogue.h"
 
+#define MOST_UNSEEN 4096 /* images kept although nobody has asked for what is in them */
+
 int finder_new(struct finder **out)
 {
 	struct finder *f = calloc(1, sizeof(*f));
@@ -27,6 +29,11 @@ void finder_free(struct finder *f)
 	free(f->described);
 	catalogue_free(f->catalogue);
 	free(f);
+}
+
+void finder_trim(struct finder *f)
+{
+	cache_trim(&f->cache, MOST_UNSEEN);
 }
 
 /* What is wrong with a file is remembered with it and told again for each query that names it. */
@@ -87,6 +94,7 @@ int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, voi
 		if (count <= 0)
 			continue;
 		found++;
+		cache_show(&f->cache, finding->cached);
 		err = fn(arg, &finding->image, f->matches, (size_t)count);
 	}
 	free(set.items);

@@ -82,6 +82,7 @@ int finder_functions(struct finder *f, pid_t pid, struct str path, struct str na
 		cache_read_symbols(w.finding, set.named ? d : NULL);
 		if (!w.finding->cached->symbols)
 			continue;
+		cache_show(&f->cache, w.finding->cached);
 		err = walk_image(&w);
 	}
 	free(set.items);

@@ -21,7 +21,7 @@ static int add(struct search *s, struct cached_image *image, struct str path, st
 	       pid_t pid)
 {
 	struct image_set *out = s->out;
-	struct finding *finding = cache_finding(&s->f->cache, image, path, open_path, pid);
+	struct finding *finding = cache_finding(image, path, open_path, pid);
 
 	if (!finding)
 		return -ENOMEM;

@@ -181,6 +181,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 			diag_warn(d, m->tag, "in an image that was mapped later: %.*s",
 				  STR_FMT(m->text));
 	diag_free(&later);
+	finder_trim(t->finder);
 	t->images_changed = false;
 	t->changed.count = 0;
 	return err == -ENOMEM ? err : 0;
@@ -220,8 +221,7 @@ static void note_event(void *arg, const struct image_event *event)
 		break;
 	case IMAGE_EXEC: break;
 	case IMAGE_MAPPED:
-		if (ours && t->facts.needs_images && event->inode &&
-		    seen_add(&t->seen, event->major, event->minor, event->inode)) {
+		if (ours && t->facts.needs_images && event->inode && seen_add(&t->seen, event)) {
 			t->images_changed = true;
 			family_add(&t->changed, event->pid);
 		}

@@ -117,8 +117,8 @@ static bool decode_mmap(struct cursor *c, struct image_event *e)
 
 	if (!cursor_u32(c, &pid) || !cursor_u32(c, &tid) || !cursor_u64(c, &e->start) ||
 	    !cursor_u64(c, &e->len) || !cursor_u64(c, &e->offset) || !cursor_u32(c, &e->major) ||
-	    !cursor_u32(c, &e->minor) || !cursor_u64(c, &e->inode) || !cursor_skip(c, 16) ||
-	    !cursor_text(c, &e->path))
+	    !cursor_u32(c, &e->minor) || !cursor_u64(c, &e->inode) ||
+	    !cursor_u64(c, &e->generation) || !cursor_skip(c, 8) || !cursor_text(c, &e->path))
 		return false;
 	e->kind = IMAGE_MAPPED;
 	e->pid = (pid_t)pid;

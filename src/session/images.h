@@ -17,7 +17,7 @@ struct image_event {
 	pid_t pid;		     /* process it happened in; FORK: the child */
 	pid_t parent;		     /* FORK */
 	uint64_t start, len, offset; /* MAPPED */
-	uint64_t inode;
+	uint64_t inode, generation;  /* a number may be used again, then its generation differs */
 	uint32_t major, minor;
 	struct str path;
 };

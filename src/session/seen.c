@@ -7,13 +7,18 @@
 #define FIRST_CAP 256
 #define LAST_CAP  (1u << 20)
 
-static uint64_t key_of(uint32_t major, uint32_t minor, uint64_t inode)
+static uint64_t mix(uint64_t key)
 {
-	uint64_t key = inode ^ ((uint64_t)major << 52) ^ ((uint64_t)minor << 40);
-
 	key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
 	key = (key ^ key >> 27) * 0x94d049bb133111ebu;
-	key ^= key >> 31;
+	return key ^ key >> 31;
+}
+
+static uint64_t key_of(const struct image_event *e)
+{
+	uint64_t key =
+		mix(e->inode ^ mix(e->generation ^ mix((uint64_t)e->major << 32 | e->minor)));
+
 	return key ? key : 1;
 }
 
@@ -46,9 +51,9 @@ static bool grow(struct seen *s)
 	return true;
 }
 
-bool seen_add(struct seen *s, uint32_t major, uint32_t minor, uint64_t inode)
+bool seen_add(struct seen *s, const struct image_event *mapped)
 {
-	uint64_t key = key_of(major, minor, inode);
+	uint64_t key = key_of(mapped);
 	size_t at;
 
 	if (s->count * 2 >= s->cap && !grow(s))

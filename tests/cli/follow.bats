@@ -91,6 +91,24 @@ go_on() {
 	[[ "$output" == *"/arg0 > 3/"*"interval:s:5"* ]]
 }
 
+@test "every process: a program in the place of one that was removed" {
+	cd "$BATS_TEST_TMPDIR"
+	local name=$BATS_TEST_TMPDIR/again inode
+	start_tracer 'usdt:*:tick:loop { @ = count() }'
+	cp /bin/true "$name"
+	inode=$(stat -c %i "$name")
+	"$name"
+	sleep 0.5
+	rm "$name"
+	cp "$tick" "$name"
+	[ "$(stat -c %i "$name")" = "$inode" ] || skip "this file system does not use an inode's number again at once"
+	echo x | "$name" wait >printed &
+	sleep 0.5
+	"$name" loop 1234
+	stop_tracer
+	grep -q '^@: 1234$' "$output_file"
+}
+
 @test "every process: one that starts later, with a library that comes later still" {
 	start_tracer 'usdt:*:plug:in { @ = count(); @sum = sum(arg0) }'
 	grep -q "no probe 'usdt:\*:plug:in'" "$messages"

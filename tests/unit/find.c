@@ -13,7 +13,7 @@
 
 #include "elf/symbols.h"
 #include "help/elf_builder.h"
-#include "find/find.h"
+#include "find/finder.h"
 #include "find/lookup.h"
 
 __attribute__((noinline, used)) static void fires_two_probes(int value)
@@ -356,6 +356,44 @@ static void a_file_is_read_once_until_it_changes(void **state)
 	unlink(path);
 }
 
+/* What a caller has stays where it is, whatever else is forgotten. */
+static void images_that_nobody_has_are_forgotten(void **state)
+{
+	char dir[] = "/tmp/nopal-find-XXXXXX", path[64], pattern[64];
+	struct find_query q = {.path = str_from("/proc/self/exe"), .provider = STR("findtest")};
+	struct find_query none = {.provider = STR("nosuch")};
+	struct seen one = {0}, two = {0}, three = {0};
+	struct finder *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(pattern, sizeof(pattern), "%s/*", dir);
+	none.path = str_from(pattern);
+	assert_int_equal(finder_new(&f), 0);
+	assert_int_equal(finder_sites(f, &q, take, &one, NULL), 1);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		copy_file("/proc/self/exe", path);
+	}
+	assert_int_equal(finder_sites(f, &none, take, &two, NULL), 0);
+	assert_int_equal(f->cache.count, 4);
+	cache_trim(&f->cache, 3);
+	assert_int_equal(f->cache.count, 4);
+	cache_trim(&f->cache, 2);
+	assert_int_equal(f->cache.count, 1);
+	assert_int_equal(finder_sites(f, &q, take, &two, NULL), 1);
+	assert_ptr_equal(one.image.sites, two.image.sites);
+	none.provider = STR("findtest");
+	assert_int_equal(finder_sites(f, &none, take, &three, NULL), 3);
+	assert_int_equal(three.sites, 3 * one.sites);
+	finder_free(f);
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
 static void queries_that_cannot_be_answered_say_why(void **state)
 {
 	static const struct {
@@ -422,6 +460,7 @@ int main(void)
 		cmocka_unit_test(functions_by_pattern),
 		cmocka_unit_test(the_same_function_of_a_second_file_is_another),
 		cmocka_unit_test(a_file_is_read_once_until_it_changes),
+		cmocka_unit_test(images_that_nobody_has_are_forgotten),
 		cmocka_unit_test(queries_that_cannot_be_answered_say_why),
 		cmocka_unit_test(vanishing_processes_are_no_errors),
 	};
