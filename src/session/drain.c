@@ -21,6 +21,9 @@ static int take_record(void *arg, struct str bytes)
 
 	if (t->exiting)
 		return 0;
+	/* What a process mapped before it made this record was told before, too: it may be gone. */
+	if (t->facts.uses_stacks)
+		session_read_watch(t);
 	err = report_record(t->report, t->ops, t->engine, bytes, &t->out, &action, &t->exit_code);
 	if (err)
 		return err;

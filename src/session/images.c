@@ -13,7 +13,7 @@
 
 #include "base/cursor.h"
 
-#define RING_PAGES 8 /* data pages a CPU: a power of two */
+#define RING_PAGES 32 /* data pages a CPU: a power of two */
 #define RECORD_MAX 8192
 
 struct cpu_ring {

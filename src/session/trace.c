@@ -288,8 +288,10 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 
 NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
 {
-	int err = report_all_maps(t->report, t->ops, t->engine, &t->out);
+	int err;
 
+	session_read_watch(t);
+	err = report_all_maps(t->report, t->ops, t->engine, &t->out);
 	session_flush(t);
 	return err;
 }
