@@ -112,7 +112,7 @@ static int open_watch(struct nopal_trace *t, struct diag *d)
 
 	if (!wanted)
 		return 0;
-	err = image_watch_open(&t->watch, NULL);
+	err = image_watch_open(t->facts.needs_images, &t->watch, NULL);
 	if (err && t->facts.needs_images)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
@@ -169,17 +169,38 @@ static int extend(struct nopal_trace *t, struct diag *d)
 	return t->ops->extend(t->engine, more, d);
 }
 
+static bool says(const struct diag *d, const char *tag)
+{
+	const struct message *m = d->first;
+
+	while (m && strcmp(m->tag, tag) != 0)
+		m = m->next;
+	return m;
+}
+
+static void warn_later(const struct diag *later, struct diag *d)
+{
+	for (const struct message *m = later->first; m; m = m->next) {
+		if (m->level != DIAG_ERROR)
+			continue;
+		diag_warn(d, m->tag, "in an image that was mapped later: %.*s", STR_FMT(m->text));
+		if (m->hint.len)
+			diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
+}
+
 /* What was said of missing probes is not said again for each image, and an image that cannot be
- * traced does not end the run: it is a warning. A process that is gone by now is none. */
+ * traced does not end the run: it is a warning. A process that is gone by now is none. That there
+ * is room for no more images is told once. */
 int session_extend(struct nopal_trace *t, struct diag *d)
 {
 	struct diag later = DIAG_INIT;
 	int err = extend(t, &later);
+	bool full = says(&later, "too-many-probes");
 
-	for (const struct message *m = later.first; err && err != -ESRCH && m; m = m->next)
-		if (m->level == DIAG_ERROR)
-			diag_warn(d, m->tag, "in an image that was mapped later: %.*s",
-				  STR_FMT(m->text));
+	if (err && err != -ESRCH && !(full && t->told_full))
+		warn_later(&later, d);
+	t->told_full |= full;
 	diag_free(&later);
 	finder_trim(t->finder);
 	t->images_changed = false;
@@ -219,7 +240,6 @@ static void note_event(void *arg, const struct image_event *event)
 		if (event->pid != t->pid)
 			family_remove(&t->family, event->pid);
 		break;
-	case IMAGE_EXEC: break;
 	case IMAGE_MAPPED:
 		if (ours && t->facts.needs_images && event->inode && seen_add(&t->seen, event)) {
 			t->images_changed = true;

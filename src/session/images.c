@@ -28,7 +28,8 @@ struct image_watch {
 	struct cpu_ring rings[];
 };
 
-static int open_event(int cpu)
+/* Only samples count as events for wakeup_events; what comes here wakes by its bytes. */
+static int open_event(int cpu, bool at_once)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -37,20 +38,18 @@ static int open_event(int cpu)
 		.mmap = 1,
 		.mmap2 = 1,
 		.task = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.watermark = 0,
-		.wakeup_events = 1,
+		.watermark = 1,
+		.wakeup_watermark = at_once ? 1 : 0, /* 0: when the ring is half full */
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static int open_ring(int cpu, size_t page, struct cpu_ring *out)
+static int open_ring(int cpu, bool at_once, size_t page, struct cpu_ring *out)
 {
 	void *pages;
 
-	out->fd = open_event(cpu);
+	out->fd = open_event(cpu, at_once);
 	if (out->fd < 0)
 		return -errno;
 	pages = mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
@@ -64,7 +63,7 @@ static int open_ring(int cpu, size_t page, struct cpu_ring *out)
 	return 0;
 }
 
-int image_watch_open(struct image_watch **out, struct diag *d)
+int image_watch_open(bool at_once, struct image_watch **out, struct diag *d)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct image_watch *w = calloc(1, sizeof(*w) + (size_t)cpus * sizeof(w->rings[0]));
@@ -73,7 +72,7 @@ int image_watch_open(struct image_watch **out, struct diag *d)
 	if (w)
 		w->page = (size_t)sysconf(_SC_PAGESIZE);
 	for (int cpu = 0; !err && cpu < cpus; cpu++) {
-		err = open_ring(cpu, w->page, &w->rings[w->count]);
+		err = open_ring(cpu, at_once, w->page, &w->rings[w->count]);
 		if (err == -ENODEV) /* the CPU is offline */
 			err = 0;
 		else if (!err)
@@ -140,18 +139,10 @@ static bool decode_task(struct cursor *c, uint32_t type, struct image_event *e)
 
 static bool decode(const struct perf_event_header *head, struct cursor *c, struct image_event *e)
 {
-	uint32_t pid;
-
 	switch (head->type) {
 	case PERF_RECORD_MMAP2: return decode_mmap(c, e);
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT: return decode_task(c, head->type, e);
-	case PERF_RECORD_COMM:
-		if (!(head->misc & PERF_RECORD_MISC_COMM_EXEC) || !cursor_u32(c, &pid))
-			return false;
-		e->kind = IMAGE_EXEC;
-		e->pid = (pid_t)pid;
-		return true;
 	default: return false;
 	}
 }

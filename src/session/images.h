@@ -13,7 +13,7 @@ struct image_watch;
 
 /* One thing that happened; `path` is borrowed until the callback returns. */
 struct image_event {
-	enum { IMAGE_MAPPED, IMAGE_FORK, IMAGE_EXEC, IMAGE_EXIT } kind;
+	enum { IMAGE_MAPPED, IMAGE_FORK, IMAGE_EXIT } kind;
 	pid_t pid;		     /* process it happened in; FORK: the child */
 	pid_t parent;		     /* FORK */
 	uint64_t start, len, offset; /* MAPPED */
@@ -24,8 +24,9 @@ struct image_event {
 
 typedef void image_event_fn(void *arg, const struct image_event *event);
 
-/* -EACCES or -EPERM without the privilege. */
-int image_watch_open(struct image_watch **out, struct diag *d);
+/* `at_once`: its descriptors become readable with each event, else when there are many. -EACCES or
+ * -EPERM without the privilege. */
+int image_watch_open(bool at_once, struct image_watch **out, struct diag *d);
 void image_watch_close(struct image_watch *w); /* NULL is fine */
 /* Hand over all events that have come. True when some were lost (the rings were full): then look
  * again at all. */

@@ -1,0 +1,146 @@
+/* The watch on mappings, by mapping. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "session/images.h"
+#include "session/seen.h"
+
+#define MOST_CPUS 64
+#define PAGE	  4096
+
+struct heard {
+	const char *path;
+	unsigned count;
+	struct image_event event;
+	struct seen seen;
+	unsigned new;
+};
+
+static void hear(void *arg, const struct image_event *e)
+{
+	struct heard *h = arg;
+
+	if (e->kind != IMAGE_MAPPED || e->pid != getpid() || !str_eq_text(e->path, h->path))
+		return;
+	h->count++;
+	h->new += seen_add(&h->seen, e);
+	h->event = *e;
+}
+
+static int make_file(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, PAGE), 0);
+	return fd;
+}
+
+static void map_and_unmap(int fd)
+{
+	void *at = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	munmap(at, PAGE);
+}
+
+/* Wait until the watch has something to tell, and hear it. A minute is never needed. */
+static bool wait_and_hear(struct image_watch *w, struct heard *h)
+{
+	struct pollfd fds[MOST_CPUS];
+	unsigned before = h->count, count = image_watch_fds(w, fds, MOST_CPUS);
+
+	while (h->count == before) {
+		if (poll(fds, count, 60000) <= 0)
+			return false;
+		assert_false(image_watch_read(w, hear, h));
+	}
+	return true;
+}
+
+static struct image_watch *open_watch(void)
+{
+	struct image_watch *w;
+
+	if (image_watch_open(true, &w, NULL)) {
+		print_message("needs perf events of all processes\n");
+		skip();
+	}
+	return w;
+}
+
+static void a_mapping_is_told_at_once(void **state)
+{
+	char dir[] = "/tmp/nopal-images-XXXXXX", path[64];
+	struct image_watch *w = open_watch();
+	struct heard h = {.path = path};
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/image", dir);
+	fd = make_file(path);
+	map_and_unmap(fd);
+	assert_true(wait_and_hear(w, &h));
+	assert_int_equal(h.event.len, PAGE);
+	assert_int_equal(h.event.offset, 0);
+	map_and_unmap(fd);
+	assert_true(wait_and_hear(w, &h));
+	assert_int_equal(h.count, 2);
+	assert_int_equal(h.new, 1);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
+	seen_free(&h.seen);
+	image_watch_close(w);
+}
+
+/* File systems give numbers of removed files to new ones: not all do, and not always. */
+static void a_number_used_again_is_another_image(void **state)
+{
+	char dir[] = "/tmp/nopal-images-XXXXXX", path[64];
+	struct image_watch *w = open_watch();
+	struct heard h = {.path = path};
+	ino_t inodes[2];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/image", dir);
+	for (unsigned i = 0; i < 2; i++) {
+		fd = make_file(path);
+		assert_int_equal(fstat(fd, &st), 0);
+		inodes[i] = st.st_ino;
+		map_and_unmap(fd);
+		assert_true(wait_and_hear(w, &h));
+		close(fd);
+		unlink(path);
+	}
+	rmdir(dir);
+	assert_int_equal(h.new, 2);
+	seen_free(&h.seen);
+	image_watch_close(w);
+	if (inodes[0] != inodes[1]) {
+		print_message("this file system does not use numbers again at once\n");
+		skip();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mapping_is_told_at_once),
+		cmocka_unit_test(a_number_used_again_is_another_image),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
