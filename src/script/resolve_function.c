@@ -67,7 +67,8 @@ static int add_function(void *arg, const struct found_function *f)
 	q->found++;
 	if (has_place(q, f->open_path, place.attach.offset))
 		return 0;
-	/* Arguments are where the ABI says only at the function's first instruction. */
+	/* Where the ABI has arguments at the function's first instruction; what is there behind it
+	 * is for the reader of its code to know. */
 	if (q->spec->type == PROBE_UPROBE && f->arch)
 		place.attach.operands = call_operands(a, f->arch, &place.attach.operand_count);
 	if (!name.ptr || !place.attach.path.ptr)

@@ -276,6 +276,10 @@ int check_stack(struct check *c, struct expr *e)
 						  "stacks are printed in bpftrace's way only");
 			continue;
 		}
+		if (i + 1 < e->arg_count)
+			return check_error(c, a, "wrong-arg-type",
+					   "before the depth stands how the stack is printed: "
+					   "bpftrace");
 		err = check_expr(c, a);
 		if (!err)
 			err = stack_depth(c, a, &depth);
