@@ -13,6 +13,7 @@
 #define IDLE_MAX_MS  50	 /* longest wait between two looks into the event buffer */
 #define QUIET_MAX_MS 250 /* ... when the script sends no data records */
 #define MAX_FDS	     300
+#define FIXED_FDS    3 /* of these, those that are not of the image watch */
 
 /* Options of a caller that was built with a smaller struct: what it did not know of is zero. */
 static int copy_options(struct nopal_trace *t, const struct nopal_trace_options *options,
@@ -190,6 +191,14 @@ static int wait_ms(struct nopal_trace *t, int timeout_ms)
 	return timeout_ms >= 0 && timeout_ms < ms ? timeout_ms : ms;
 }
 
+static bool has_news(const struct pollfd *fds, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (fds[i].revents)
+			return true;
+	return false;
+}
+
 /* Sleep until something may have happened. */
 static void wait_events(struct nopal_trace *t, int ms)
 {
@@ -198,11 +207,14 @@ static void wait_events(struct nopal_trace *t, int ms)
 		{.fd = t->process_fd, .events = POLLIN},
 		{.fd = t->ops->wait_fd(t->engine), .events = POLLIN},
 	};
-	unsigned count = 3;
+	unsigned count = FIXED_FDS;
 
 	if (t->watch)
 		count += image_watch_fds(t->watch, fds + count, MAX_FDS - count);
-	poll(fds, count, ms);
+	/* A program maps several images as it starts, and many programs may start: their news of a
+	 * millisecond are looked at together. */
+	if (poll(fds, count, ms) > 0 && !has_news(fds, FIXED_FDS))
+		poll(fds, FIXED_FDS, 1);
 	if (fds[0].revents)
 		t->over = true;
 	if (fds[1].revents)
