@@ -3,6 +3,14 @@ NOPAL=${NOPAL:-$PWD/build/nopal}
 TARGETS=${TARGETS:-$PWD/build/targets}
 ROOT=${ROOT:-$PWD}
 
+# Nothing that a test started outlives it, even when it fails.
+teardown() {
+	local left
+	left=$(jobs -pr)
+	# shellcheck disable=SC2086
+	[ -z "$left" ] || kill $left 2>/dev/null || true
+}
+
 # Tracing in the kernel needs root and uprobes: skip the test where they are missing.
 need_tracing() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
