@@ -362,7 +362,7 @@ static int make_object(const struct request *r, struct nopal_provider *p, struct
 	return err;
 }
 
-/* All outputs are made before the first is written: a failure leaves none. */
+/* All outputs are made before the first is written: what one cannot be made of leaves none. */
 static int compile(const struct request *r, struct nopal_provider *p, struct nopal_diag *d)
 {
 	struct output header = {NULL, NULL, 0}, object = {NULL, NULL, 0};

@@ -228,8 +228,7 @@ static PyObject *span_traced(PyObject *self, PyObject *function)
 static PyMethodDef methods[] = {
 	{"traced", span_traced, METH_O,
 	 "traced($self, function, /)\n--\n\nThe function with the span around each call; its "
-	 "arguments "
-	 "that are called as\nthose of the span, else its first ones, are the values."},
+	 "arguments that are called as\nthose of the span, else its first ones, are the values."},
 	{NULL, NULL, 0, NULL},
 };
 

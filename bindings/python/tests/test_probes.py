@@ -342,7 +342,6 @@ class Lasting(unittest.TestCase):
         self.assertEqual(len(os.listdir("/proc/self/fd")), fds)
         self.assertLess(abs(mappings() - maps), 20)
 
-    @needs_x86
     def test_a_provider_may_have_its_probes_as_attributes(self):
         class App(nopal.Provider):
             def __init__(self, name):
@@ -357,6 +356,7 @@ class Lasting(unittest.TestCase):
         gc.collect()
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
+    @needs_x86
     def test_threads_fire_while_others_load(self):
         p = nopal.Provider("threads", strict=False)
         probe = p.probe("a", str, int)
