@@ -37,20 +37,48 @@ static const char *const foreign_probes[] = {
 
 struct cast_row {
 	const char *name;
-	uint8_t size;
-	bool is_signed;
+	struct type type;
 };
 
+#define SIGNED(bytes)                                              \
+	{                                                          \
+		.kind = TYPE_INT, .size = bytes, .is_signed = true \
+	}
+#define UNSIGNED(bytes)                         \
+	{                                       \
+		.kind = TYPE_INT, .size = bytes \
+	}
+#define BOOL                                                   \
+	{                                                      \
+		.kind = TYPE_INT, .size = 1, .show = SHOW_BOOL \
+	}
+
 static const struct cast_row cast_rows[] = {
-	{"int8", 1, true},	{"int16", 2, true},	 {"int32", 4, true},
-	{"int64", 8, true},	{"uint8", 1, false},	 {"uint16", 2, false},
-	{"uint32", 4, false},	{"uint64", 8, false},	 {"int8_t", 1, true},
-	{"int16_t", 2, true},	{"int32_t", 4, true},	 {"int64_t", 8, true},
-	{"uint8_t", 1, false},	{"uint16_t", 2, false},	 {"uint32_t", 4, false},
-	{"uint64_t", 8, false}, {"char", 1, true},	 {"short", 2, true},
-	{"int", 4, true},	{"long", 8, true},	 {"size_t", 8, false},
-	{"ssize_t", 8, true},	{"uintptr_t", 8, false}, {"pid_t", 4, true},
-	{"bool", 1, false},
+	{"int8", SIGNED(1)},
+	{"int16", SIGNED(2)},
+	{"int32", SIGNED(4)},
+	{"int64", SIGNED(8)},
+	{"uint8", UNSIGNED(1)},
+	{"uint16", UNSIGNED(2)},
+	{"uint32", UNSIGNED(4)},
+	{"uint64", UNSIGNED(8)},
+	{"int8_t", SIGNED(1)},
+	{"int16_t", SIGNED(2)},
+	{"int32_t", SIGNED(4)},
+	{"int64_t", SIGNED(8)},
+	{"uint8_t", UNSIGNED(1)},
+	{"uint16_t", UNSIGNED(2)},
+	{"uint32_t", UNSIGNED(4)},
+	{"uint64_t", UNSIGNED(8)},
+	{"char", SIGNED(1)},
+	{"short", SIGNED(2)},
+	{"int", SIGNED(4)},
+	{"long", SIGNED(8)},
+	{"size_t", UNSIGNED(8)},
+	{"ssize_t", SIGNED(8)},
+	{"uintptr_t", UNSIGNED(8)},
+	{"pid_t", SIGNED(4)},
+	{"bool", BOOL},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -107,9 +135,7 @@ bool cast_type_find(struct str name, struct type *out)
 {
 	for (size_t i = 0; i < COUNT(cast_rows); i++) {
 		if (str_eq_text(name, cast_rows[i].name)) {
-			*out = type_int(cast_rows[i].size, cast_rows[i].is_signed);
-			if (str_eq_text(name, "bool"))
-				out->show = SHOW_BOOL;
+			*out = cast_rows[i].type;
 			return true;
 		}
 	}
