@@ -200,9 +200,8 @@ static int take_description(const struct description *from, struct arena *a, str
 
 static int compare_probes(const struct site *a, const struct site *b)
 {
-	int order = str_cmp(a->name, b->name);
+	int order = site_compare_probes(a, b);
 
-	order = order ? order : str_cmp(a->provider, b->provider);
 	return order ? order
 		     : (a->operand_count > b->operand_count) -
 			       (a->operand_count < b->operand_count);

@@ -26,6 +26,9 @@ struct site {
 
 #define SITE_NO_OFFSET UINT64_MAX
 
+/* The order of two sites by the probe they belong to: name, then provider. */
+int site_compare_probes(const struct site *a, const struct site *b);
+
 /* The sites of one ELF file, in the order of its notes. */
 struct site_list {
 	struct arena arena;

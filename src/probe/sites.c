@@ -272,6 +272,13 @@ int site_list_read(const struct image *image, struct str path, struct str root,
 	return err;
 }
 
+int site_compare_probes(const struct site *a, const struct site *b)
+{
+	int order = str_cmp(a->name, b->name);
+
+	return order ? order : str_cmp(a->provider, b->provider);
+}
+
 void site_list_free(struct site_list *list)
 {
 	arena_free(&list->arena);

@@ -46,9 +46,8 @@ static int list_parts(struct lister *l, struct str first, struct str second, str
 static int compare_sites(const void *a, const void *b)
 {
 	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
-	int order = str_cmp(x->name, y->name);
+	int order = site_compare_probes(x, y);
 
-	order = order ? order : str_cmp(x->provider, y->provider);
 	return order ? order : x < y ? -1 : x > y;
 }
 
@@ -65,8 +64,7 @@ static bool *find_firsts(const struct found_image *image, const size_t *matches,
 		qsort(sorted, count, sizeof(*sorted), compare_sites);
 	for (size_t i = 0; sorted && firsts && i < count; i++)
 		firsts[sorted[i] - image->sites->sites] =
-			!i || !str_eq(sorted[i]->name, sorted[i - 1]->name) ||
-			!str_eq(sorted[i]->provider, sorted[i - 1]->provider);
+			!i || site_compare_probes(sorted[i], sorted[i - 1]);
 	if (!sorted) {
 		free(firsts);
 		firsts = NULL;
