@@ -138,6 +138,7 @@ static char *read_script(const char *path)
 	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	size_t len = 0, cap = 1 << 16;
 	char *text = file ? malloc(cap + 1) : NULL;
+	const char *why = NULL;
 
 	while (text && !feof(file) && !ferror(file)) {
 		if (len == cap) {
@@ -153,17 +154,17 @@ static char *read_script(const char *path)
 		}
 		len += fread(text + len, 1, cap - len, file);
 	}
-	if (text && (ferror(file) || memchr(text, '\0', len))) {
-		if (!ferror(file))
-			errno = EILSEQ;
+	if (!text || ferror(file))
+		why = strerror(errno);
+	else if (memchr(text, '\0', len))
+		why = "it has a NUL byte, so it is no text";
+	if (why) {
+		fprintf(stderr, "nopal: error: cannot read the script '%s': %s\n", path, why);
 		free(text);
 		text = NULL;
-	}
-	if (!text)
-		fprintf(stderr, "nopal: error: cannot read the script '%s': %s\n", path,
-			errno == EILSEQ ? "it has a NUL byte, so it is no text" : strerror(errno));
-	else
+	} else {
 		text[len] = '\0';
+	}
 	if (file && file != stdin)
 		fclose(file);
 	return text;

@@ -145,3 +145,17 @@ void buf_escaped(struct buf *b, struct str s)
 		}
 	}
 }
+
+void buf_escaped_lines(struct buf *b, struct str s)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.ptr[i] != '\t' && s.ptr[i] != '\n')
+			continue;
+		buf_escaped(b, str_of(s.ptr + start, i - start));
+		buf_char(b, s.ptr[i]);
+		start = i + 1;
+	}
+	buf_escaped(b, str_of(s.ptr + start, s.len - start));
+}

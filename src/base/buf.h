@@ -35,6 +35,8 @@ void buf_vprintf(struct buf *b, const char *format, va_list args);
 /* Text from a stranger, made safe for a terminal: control bytes and bytes that are not UTF-8
  * become \xNN (\n \t \r as such escapes too), the rest is copied. */
 void buf_escaped(struct buf *b, struct str s);
+/* The same for text of several lines: newlines and tabs stay. */
+void buf_escaped_lines(struct buf *b, struct str s);
 
 static inline struct str buf_as_str(const struct buf *b)
 {

@@ -117,6 +117,24 @@ void diag_hint(struct diag *d, const char *format, ...)
 	va_end(args);
 }
 
+static void add_copy(struct diag *d, const struct message *m, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add(d, m->level, m->tag, m->span, format, args);
+	va_end(args);
+}
+
+void diag_add_all(struct diag *d, const struct diag *from)
+{
+	for (const struct message *m = from->first; d && m; m = m->next) {
+		add_copy(d, m, "%.*s", STR_FMT(m->text));
+		if (m->hint.len)
+			diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
+}
+
 void span_position(struct span span, unsigned *line, unsigned *column)
 {
 	*line = 1 + span.lines_above;
@@ -141,23 +159,7 @@ static struct str source_line(struct span span)
 	return str_of(span.source.ptr + start, end - start);
 }
 
-/* Text made safe for a terminal. Tabs stay tabs, so that marks line up, and lines lines: the
- * kernel's verifier writes many. */
-static void render_text(struct str text, struct buf *out)
-{
-	size_t start = 0;
-
-	for (size_t i = 0; i < text.len; i++) {
-		if (text.ptr[i] != '\t' && text.ptr[i] != '\n')
-			continue;
-		buf_escaped(out, str_of(text.ptr + start, i - start));
-		buf_char(out, text.ptr[i]);
-		start = i + 1;
-	}
-	buf_escaped(out, str_of(text.ptr + start, text.len - start));
-}
-
-/* The source line and the marks under the span. */
+/* The source line and the marks under the span; tabs stay tabs so that the marks line up. */
 static void render_source(struct span span, struct buf *out)
 {
 	struct str line = source_line(span);
@@ -165,7 +167,7 @@ static void render_source(struct span span, struct buf *out)
 	size_t room = line.len > column ? line.len - column : 1;
 	size_t marks = span.len < 1 ? 1 : span.len < room ? span.len : room;
 
-	render_text(line, out);
+	buf_escaped_lines(out, line);
 	buf_char(out, '\n');
 	for (size_t i = 0; i < column; i++)
 		buf_char(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
@@ -187,14 +189,15 @@ static void render_message(const struct message *m, struct buf *out)
 		buf_text(out, ": ");
 	}
 	buf_printf(out, "%s: ", level_names[m->level]);
-	render_text(m->text, out);
+	/* Of several lines is what the kernel's verifier writes. */
+	buf_escaped_lines(out, m->text);
 	buf_char(out, '\n');
 	if (m->span.path.len && m->span.source.len)
 		render_source(m->span, out);
 	if (!m->hint.len)
 		return;
 	buf_text(out, "hint: ");
-	render_text(m->hint, out);
+	buf_escaped_lines(out, m->hint);
 	buf_char(out, '\n');
 }
 

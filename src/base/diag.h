@@ -64,6 +64,8 @@ void diag_warn_at(struct diag *d, const char *tag, struct span span, const char 
 int diag_ensure(struct diag *d, int err, const char *what);
 /* The hint of the newest message. */
 void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Add the messages of another list, as they are. */
+void diag_add_all(struct diag *d, const struct diag *from);
 /* All messages as text, as drawn above; what strangers wrote is made safe for a terminal. */
 void diag_render(const struct diag *d, struct buf *out);
 /* 1-based line and column (in bytes) of a span. */

@@ -36,19 +36,6 @@ void finder_trim(struct finder *f)
 	cache_trim(&f->cache, MOST_UNSEEN);
 }
 
-/* What is wrong with a file is remembered with it and told again for each query that names it. */
-static void tell(struct diag *d, const struct diag *from)
-{
-	for (const struct message *m = from->first; m; m = m->next) {
-		if (m->level == DIAG_ERROR)
-			diag_error(d, 0, m->tag, "%.*s", STR_FMT(m->text));
-		else
-			diag_warn(d, m->tag, "%.*s", STR_FMT(m->text));
-		if (m->hint.len)
-			diag_hint(d, "%.*s", STR_FMT(m->hint));
-	}
-}
-
 static bool is_match(const struct find_query *q, const struct site *site)
 {
 	return (!q->provider.len || str_match(q->provider, site->provider)) &&
@@ -86,8 +73,9 @@ int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, voi
 		ssize_t count;
 
 		cache_read_sites(finding);
+		/* What is wrong with a file is remembered with it and told again for each query. */
 		if (set.named)
-			tell(d, &finding->cached->diag);
+			diag_add_all(d, &finding->cached->diag);
 		count = match_sites(f, q, &finding->cached->sites);
 		if (count < 0)
 			err = -ENOMEM;

@@ -222,11 +222,7 @@ const struct provider_probe *catalogue_find(struct catalogue *c, struct str prov
 
 void catalogue_problems(struct catalogue *c, struct diag *d)
 {
-	for (const struct message *m = c->diag.first; m; m = m->next) {
-		diag_warn_at(d, m->tag, m->span, "%.*s", STR_FMT(m->text));
-		if (m->hint.len)
-			diag_hint(d, "%.*s", STR_FMT(m->hint));
-	}
+	diag_add_all(d, &c->diag);
 	diag_free(&c->diag);
 	c->diag = (struct diag)DIAG_INIT;
 }

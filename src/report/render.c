@@ -43,16 +43,10 @@ void render_bytes(const struct renderer *r, struct str bytes, struct buf *out)
 
 void render_lines(const struct renderer *r, struct str text, struct buf *out)
 {
-	while (text.len) {
-		size_t run = 0;
-
-		while (run < text.len && text.ptr[run] != '\n' && text.ptr[run] != '\t')
-			run++;
-		render_bytes(r, str_of(text.ptr, run), out);
-		if (run < text.len)
-			buf_char(out, text.ptr[run++]);
-		text = str_of(text.ptr + run, text.len - run);
-	}
+	if (r->terminal)
+		buf_escaped_lines(out, text);
+	else
+		buf_str(out, text);
 }
 
 void render_quoted(struct str text, struct buf *out)

@@ -212,8 +212,8 @@ static void wait_events(struct nopal_trace *t, int ms)
 	if (t->watch)
 		count += image_watch_fds(t->watch, fds + count, MAX_FDS - count);
 	/* A program maps several images as it starts, and many programs may start: their news of a
-	 * millisecond are looked at together. */
-	if (poll(fds, count, ms) > 0 && !has_news(fds, FIXED_FDS))
+	 * millisecond are looked at together, if there is time to wait at all. */
+	if (poll(fds, count, ms) > 0 && ms && !has_news(fds, FIXED_FDS))
 		poll(fds, FIXED_FDS, 1);
 	if (fds[0].revents)
 		t->over = true;
