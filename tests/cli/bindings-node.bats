@@ -8,10 +8,6 @@ setup() {
 	out=$BATS_TEST_TMPDIR/out
 }
 
-teardown() {
-	[ -z "${program:-}" ] || kill "$program" 2>/dev/null || true
-}
-
 # Start a program of the package and wait until it has said its pid.
 start_program() {
 	: >"$out"

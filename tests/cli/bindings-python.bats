@@ -11,10 +11,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-teardown() {
-	[ -z "${traced:-}" ] || kill "$traced" 2>/dev/null || true
-}
-
 # Start a Python program that says its pid first; it is $traced, its output goes to $said.
 start_python() {
 	said=$BATS_TEST_TMPDIR/said

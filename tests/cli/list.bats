@@ -6,10 +6,6 @@ setup() {
 	waiting=
 }
 
-teardown() {
-	[ -z "$waiting" ] || kill "$waiting" 2>/dev/null || true
-}
-
 # Start a program that waits, and wait until it runs: its pid is $waiting.
 start_waiting() {
 	mkfifo "$BATS_TEST_TMPDIR/input"

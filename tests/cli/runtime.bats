@@ -16,14 +16,6 @@ start() {
 	return 1
 }
 
-teardown() {
-	exec 7>&-
-	if [ -n "${pid:-}" ]; then
-		kill "$pid" 2>/dev/null || true
-		wait "$pid" 2>/dev/null || true
-	fi
-}
-
 # A file with the image of process $pid.
 save_image() {
 	local link

@@ -1,11 +1,6 @@
 # The demonstration programs, in C and in each language that has bindings, as the tools for static probes see them.
 load ../helpers
 
-teardown() {
-	exec 7>&-
-	[ -z "${program:-}" ] || kill "$program" 2>/dev/null || true
-}
-
 # demo COMMAND...: start it, its standard input open. Its pid is $program.
 demo() {
 	mkfifo "$BATS_TEST_TMPDIR/in"

@@ -16,11 +16,6 @@ start() {
 	return 1
 }
 
-teardown() {
-	exec 7>&-
-	[ -z "${pid:-}" ] || kill "$pid" 2>/dev/null || true
-}
-
 # The events of levels 0 to $1, in the order they happen: "level i ~i".
 events() {
 	local level i

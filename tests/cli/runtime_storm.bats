@@ -43,11 +43,6 @@ start_storm() {
 	return 1
 }
 
-teardown() {
-	exec 7>&-
-	[ -z "${pid:-}" ] || kill "$pid" 2>/dev/null || true
-}
-
 # The storm ends as it began: no wrong value, no semaphore raised, no descriptor more, no report of a sanitizer.
 end_storm() {
 	local ended=$pid

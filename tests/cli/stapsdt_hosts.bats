@@ -9,10 +9,6 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-teardown() {
-	[ -z "${program:-}" ] || kill "$program" 2>/dev/null || true
-}
-
 # hosted COMMAND...: it shows what it reads in the structures, fires while it is traced, and is silent afterwards.
 hosted() {
 	need_tracing

@@ -16,12 +16,6 @@ setup() {
 	done
 }
 
-teardown() {
-	exec 7>&-
-	kill "$pid" 2>/dev/null || true
-	wait "$pid" 2>/dev/null || true
-}
-
 # nopal_prints SCRIPT
 nopal_prints() {
 	need_tracing
