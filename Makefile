@@ -14,9 +14,13 @@ WARNINGS := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wvl
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 FUZZER := $(if $(FUZZING),-fsanitize=fuzzer-no-link$(,)address$(,)undefined -fno-sanitize-recover=undefined)
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
+# What is built is hardened; glibc's checks need optimised code, and a distribution may have chosen its own.
+FORTIFY := $(if $(or $(SAN),$(FUZZING),$(findstring _FORTIFY_SOURCE,$(CFLAGS))),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
+HARDEN := -fstack-protector-strong $(FORTIFY)
+HARDEN_LINK := -Wl,-z,relro -Wl,-z,now
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(HARDEN) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
-LDLIBS := -lbpf -lelf -lz -lpthread
+LDLIBS := -lelf -lz -lpthread
 
 SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
@@ -55,26 +59,26 @@ $(O)/libnopal.a: $(OBJECTS)
 	$(Q)$(AR) rcs $@ $^
 
 $(O)/libnopal.so: $(OBJECTS)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,libnopal.so.0 $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,libnopal.so.0 $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(O)/libnopal-runtime.a: $(RUNTIME_OBJECTS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
 $(O)/libnopal-runtime.so.0: $(RUNTIME_OBJECTS)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,$(@F) $(LDFLAGS) -o $@ $^ -lpthread
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,$(@F) $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ -lpthread
 	@ln -sf $(@F) $(O)/libnopal-runtime.so
 
 # The interface of libstapsdt, and nothing else to be seen.
 $(O)/libstapsdt.so.0: bindings/stapsdt/stapsdt.c bindings/stapsdt/stapsdt.map $(O)/libnopal-runtime.a
 	@mkdir -p $(O)/obj/stapsdt
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(O)/obj/stapsdt/stapsdt.d -shared -Wl,-soname,$(@F) -Wl,--version-script=bindings/stapsdt/stapsdt.map \
-		$(LDFLAGS) -o $@ $< $(O)/libnopal-runtime.a -lpthread
+		$(HARDEN_LINK) $(LDFLAGS) -o $@ $< $(O)/libnopal-runtime.a -lpthread
 	@ln -sf $(@F) $(O)/libstapsdt.so
 
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -pie $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # One program, two names.
 $(O)/dtrace: $(O)/nopal
@@ -96,9 +100,10 @@ $(filter $(O)/targets/runtime%,$(TARGETS)): $(O)/targets/%: tests/targets/%.c $(
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall $(SANITIZE) -Iinclude -o $@ $^ -lpthread
 
+# An example may name a library of its own in a line "// libs: …".
 $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $(LDLIBS)
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $$(sed -n 's|^// libs: ||p' $<) $(LDLIBS)
 
 units: $(UNITS)
 bindings: all ; +$(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done
@@ -114,7 +119,7 @@ build-tests: all units targets examples bindings
 
 demo:
 	@scripts/deps build
-	$(Q)$(MAKE) --no-print-directory all examples
+	$(Q)$(MAKE) --no-print-directory all $(O)/examples/shop
 	$(Q)O=$(O) scripts/demo
 
 lint:

@@ -4,6 +4,7 @@
  *
  * usage: attach FILE PROVIDER NAME COMMAND      prints how often the probe was hit while COMMAND
  * ran */
+// libs: -lbpf
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -58,7 +58,7 @@ end_storm() {
 trace_storm() {
 	start_storm ${3:-}
 	cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" -o tracer \
-		"$ROOT/tests/help/storm_tracer.c" "$BUILD/libnopal.a" -lbpf -lelf -lz -lpthread
+		"$ROOT/tests/help/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
 	run ./tracer "$pid" "$(times "$1" "$2")" ${3:-}
 	sed 's/^/# /' <<<"$output" >&3
 	[ "$status" = 0 ]
