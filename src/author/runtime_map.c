@@ -254,23 +254,34 @@ static bool calls_nowhere(const unsigned char *stub)
 	       errno == ENOMEM;
 }
 
-/* Without the file the pages can only be taken back to what the file has, of which kernel tracers
- * are not told: just where it must be. */
+/* The pages become what their file has. Kernel tracers are not notified of it. */
+static void take_back(struct probe_room *room)
+{
+	madvise(room->base, room->code_pages, MADV_DONTNEED);
+}
+
+/* Tracers of the child lose the probes by it: so only where a stub would crash. */
 static void drop_calls(struct probe_room *room)
 {
 	for (size_t i = 0; i < room->count; i++)
 		if (calls_nowhere(room->base + image_stub_at(i))) {
-			madvise(room->base, room->code_pages, MADV_DONTNEED);
+			take_back(room);
 			return;
 		}
 }
 
 /* A child has copies of the pages that tracers have written to. What they wrote is no good there: a
  * call goes to memory that the kernel does not copy, a breakpoint of gdb has nobody to stop for. So
- * the image is mapped afresh; kernel tracers that want the child too are told of the mapping. */
+ * the image is mapped afresh; kernel tracers that want the child too are told of the mapping. The
+ * idle stubs of an unloaded room may have been written to as well, by a tracer that found their
+ * file in the image's place; nobody is to see events of these. */
 static void renew(struct probe_room *room)
 {
-	if (room->fd >= 0 && has_enabled(room) && (!has_file(room) || map_image(room)))
+	if (!has_enabled(room))
+		return;
+	if (room->fd < 0)
+		take_back(room);
+	else if (!has_file(room) || map_image(room))
 		drop_calls(room);
 }
 

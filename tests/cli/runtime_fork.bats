@@ -99,6 +99,23 @@ traced_by_bpftrace() {
 	wait "$tracer" || true
 }
 
+# A tracer that reads the image's path once more finds the file of the idle stubs there, and arms it: the kernel's call
+# was then left in children. STRESS=1: 2,000 children.
+@test "children of a process that unloads and loads its provider under a tracer are not killed" {
+	need_tracing
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	printed=$BATS_TEST_TMPDIR/printed
+	children=$([ -n "${STRESS:-}" ] && echo 2000 || echo 300)
+	"$TARGETS/runtime_reload" "$children" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	start_tracer 'usdt::reload:p* { @[probe] = count() }' -p "$pid" -q 7>&-
+	echo >&7
+	wait "$pid"
+	[ "$(tail -1 "$printed")" = "$children children, 0 killed" ]
+	wait "$tracer" || true
+}
+
 @test "a static program's children fire too" {
 	need_tracing
 	need_program cc

@@ -51,22 +51,25 @@ static unsigned char *make_trampoline(void)
 
 static unsigned char *trampoline;
 
+static void write_call(void)
+{
+	ptrdiff_t distance = trampoline - (spy_stub(p) + 5);
+	unsigned char call[5] = {CALL};
+	int32_t near = (int32_t)distance;
+
+	assert_true(near == distance);
+	memcpy(call + 1, &near, sizeof(near));
+	spy_write(p, call, sizeof(call));
+}
+
 static int trace(void **state)
 {
-	ptrdiff_t distance;
-	unsigned char call[5] = {CALL};
-	int32_t near;
-
 	(void)state;
 	r = nopal_runtime_new("forks", 0, NULL);
 	p = nopal_runtime_probe(r, "p", NULL, 0, NULL, NULL);
 	assert_int_equal(nopal_runtime_load(r, NULL), 0);
 	trampoline = make_trampoline();
-	distance = trampoline - (spy_stub(p) + 5);
-	near = (int32_t)distance;
-	assert_true(near == distance);
-	memcpy(call + 1, &near, sizeof(near));
-	spy_write(p, call, sizeof(call));
+	write_call();
 	nopal_probe_fire(p);
 	return 0;
 }
@@ -158,6 +161,20 @@ static void a_child_unloads_and_loads(void **state)
 	(void)state;
 	for (size_t i = 0; i < WAYS; i++)
 		assert_int_equal(in_child(ways[i], load_and_fire), 0);
+}
+
+/* A tracer that looks for the image by where it was mapped finds the file of the idle stubs. */
+static void a_child_fires_what_was_traced_after_it_was_unloaded(void **state)
+{
+	(void)state;
+	assert_int_equal(nopal_runtime_unload(r, NULL), 0);
+	write_call();
+	nopal_probe_fire(p);
+	for (size_t i = 0; i < WAYS; i++) {
+		assert_int_equal(in_child(ways[i], fire), 0);
+		assert_int_equal(in_child(ways[i], load_and_fire), 0);
+	}
+	assert_int_equal(*spy_stub(p), CALL);
 }
 
 static void a_child_that_shares_memory_changes_nothing(void **state)
@@ -304,6 +321,7 @@ int main(void)
 		TRACED(a_child_fires_what_its_parent_was_traced_at),
 		TRACED(a_childs_child_fires_too),
 		TRACED(a_child_unloads_and_loads),
+		TRACED(a_child_fires_what_was_traced_after_it_was_unloaded),
 		TRACED(a_child_that_shares_memory_changes_nothing),
 		TRACED(a_child_may_have_closed_the_descriptor),
 		TRACED(a_tracer_of_such_a_child_keeps_its_probe),
