@@ -21,6 +21,7 @@ struct engine_options {
 	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
 	bool no_sleep;	   /* never use sleepable programs */
 	bool no_multi;	   /* never use uprobe_multi links */
+	bool group_maps;   /* reach even a few maps as a script with many reaches them */
 	bool verbose;	   /* keep the engine's logs for engine_log() */
 };
 

@@ -148,3 +148,28 @@ setup() {
 	kill "$killer"
 	grep -q '^@: ' "$output_file"
 }
+
+@test "a script may have more than the 64 maps that one program may name" {
+	local script one
+	one='usdt:'$tick':tick:number { @n%s = arg0; @c%s = count(); @k%s[arg0] = sum(arg0); @t%s[str("x")] = max(arg0) }'
+	script=$(for i in $(seq 40); do printf "$one\n" "$i" "$i" "$i" "$i"; done)
+	run_traced "$script" "$tick number 5 7"
+	cat "$messages"
+	[ "$status" = 0 ]
+	[ "$(grep -c '^@n[0-9]*: 7$' <<<"$output")" = 40 ]
+	[ "$(grep -c '^@c[0-9]*: 2$' <<<"$output")" = 40 ]
+	[ "$(grep -c '^@k[0-9]*\[5\]: 5$' <<<"$output")" = 40 ]
+	[ "$(grep -c '^@t[0-9]*\[x\]: 7$' <<<"$output")" = 40 ]
+}
+
+@test "maps of too many different sizes are refused in our own words" {
+	local key=1 script="BEGIN {"
+	for i in $(seq 56); do
+		script+=$'\n'"@m$i[$key] = 1;"
+		key+=", 1"
+	done
+	run timeout 20 "$NOPAL" -q -e "$script }"
+	echo "$output" | tail -5
+	[ "$status" != 0 ]
+	[[ "$output" == *"maps of more than 48 different sizes"* ]]
+}

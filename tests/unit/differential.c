@@ -157,7 +157,7 @@ static void show_difference(struct str interp, struct str bpf)
 static bool run_engine(const struct engine_ops *ops, void (*run)(struct engine *, struct diag *),
 		       struct outcome *o, uint64_t seed)
 {
-	const struct engine_options options = {0};
+	const struct engine_options options = {.group_maps = seed % 2};
 	struct diag d = DIAG_INIT;
 	struct engine *e = NULL;
 	bool too_complex;

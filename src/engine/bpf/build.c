@@ -46,7 +46,8 @@ static int make_stores(struct engine *e, const struct program *p, struct diag *d
 			store_is_not_read(&e->stores[i]);
 	}
 	e->world.stores = e->stores;
-	return 0;
+	return groups_make(&e->groups, e->stores, e->store_count,
+			   e->options.group_maps ? 0 : GROUP_DIRECT, d);
 }
 
 static int make_control(struct engine *e, const struct program *p, struct diag *d)

@@ -73,6 +73,7 @@ static void bpf_close(struct engine *e)
 	}
 	for (uint32_t i = 0; i < e->store_count; i++)
 		store_close(&e->stores[i]);
+	groups_close(&e->groups);
 	ring_close(&e->ring);
 	if (e->control)
 		munmap(e->control, e->control_size);

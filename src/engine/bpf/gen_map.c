@@ -10,9 +10,27 @@
 
 /* The kernel map to ask and where its key lies. */
 struct key {
-	int fd;
+	const struct store_map *map;
 	struct home home;
 };
+
+/* R1 = the kernel map; a map of a group is looked up, which ruins R0 to R5. It is always there:
+ * the way out is only for the verifier. */
+static void take_map(struct gen *g, const struct store_map *map)
+{
+	struct code *c = g->code;
+
+	if (map->group_fd < 0) {
+		code_map(c, R1, map->fd);
+		return;
+	}
+	code_store_imm(c, 4, FRAME, STACK_D, (int32_t)map->group_at);
+	code_map(c, R1, map->group_fd);
+	gen_address(g, R2, (struct home){false, STACK_D}, 0);
+	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_jump_imm(c, BPF_JEQ, R0, 0, g->end);
+	code_mov(c, R1, R0);
+}
 
 static const struct store *store_of(const struct gen *g, const struct insn *in)
 {
@@ -55,21 +73,27 @@ static void make_short(struct gen *g, const struct type *t, struct home from, in
 	*to_at += (int32_t)store_short_size(t);
 }
 
+/* A number that code reaches without a call. */
+static bool is_named_cell(const struct store *s)
+{
+	return s->kind == STORE_CELL && s->map.group_fd < 0;
+}
+
 /* Generate `fn` for the key of an instruction; twice when short and long keys live apart. */
 static void with_key(struct gen *g, const struct insn *in, map_fn *fn)
 {
 	const struct store *s = store_of(g, in);
-	struct key key = {s->fd, {false, STACK_KEY}};
+	struct key key = {&s->map, {false, STACK_KEY}};
 	int is_long, done;
 
 	if (s->kind != STORE_HASH || in->s == SLOT_NO) {
-		if (s->kind != STORE_CELL)
+		if (!is_named_cell(s))
 			code_store_imm(g->code, 8, FRAME, STACK_KEY, 0);
 		fn(g, in, s, &key);
 		return;
 	}
 	key.home = gen_slot(g, in->s);
-	if (s->long_fd < 0) {
+	if (s->long_map.fd < 0) {
 		fn(g, in, s, &key);
 		return;
 	}
@@ -80,13 +104,13 @@ static void with_key(struct gen *g, const struct insn *in, map_fn *fn)
 		int32_t from = 0, to = 0;
 
 		make_short(g, &s->def->key, key.home, &from, &to);
-		fn(g, in, s, &(struct key){s->fd, {true, g->frame->key}});
+		fn(g, in, s, &(struct key){&s->map, {true, g->frame->key}});
 	} else { /* the start of the slot is the short key */
 		fn(g, in, s, &key);
 	}
 	code_jump(g->code, done);
 	code_bind(g->code, is_long);
-	key.fd = s->long_fd;
+	key.map = &s->long_map;
 	fn(g, in, s, &key);
 	code_bind(g->code, done);
 }
@@ -94,19 +118,21 @@ static void with_key(struct gen *g, const struct insn *in, map_fn *fn)
 /* R0 = the value, or 0 when there is none. */
 static void look_up(struct gen *g, const struct store *s, const struct key *key)
 {
-	if (s->kind == STORE_CELL) {
-		code_map_value(g->code, R0, s->fd, 0);
+	if (is_named_cell(s)) {
+		code_map_value(g->code, R0, s->map.fd, 0);
 		return;
 	}
-	code_map(g->code, R1, key->fd);
+	take_map(g, key->map);
 	gen_address(g, R2, key->home, 0);
 	code_call(g->code, BPF_FUNC_map_lookup_elem);
+	if (s->kind == STORE_CELL)
+		code_jump_imm(g->code, BPF_JEQ, R0, 0, g->end);
 }
 
 /* Are keys counted here, since two kernel maps share one limit? */
 static bool is_counted(const struct store *s)
 {
-	return s->long_fd >= 0;
+	return s->long_map.fd >= 0;
 }
 
 /* R2 = `by`, then the number of keys there were before; ruins R1. */
@@ -130,7 +156,7 @@ static void insert(struct gen *g, const struct store *s, const struct key *key, 
 		code_const(c, R0, -E2BIG);
 		code_jump_imm(c, BPF_JGE, R2, (int32_t)s->def->max_entries, back);
 	}
-	code_map(c, R1, key->fd);
+	take_map(g, key->map);
 	gen_address(g, R2, key->home, 0);
 	if (zeros)
 		code_map_value(c, R3, g->world->zeros_fd, 0);
@@ -209,7 +235,7 @@ static void gather_cpus(struct gen *g, const struct store *s)
 
 	code_const(c, TMP, 0);
 	code_bind(c, again);
-	code_map(c, R1, s->fd);
+	take_map(g, &s->map);
 	gen_address(g, R2, (struct home){false, STACK_KEY}, 0);
 	code_mov(c, R3, TMP);
 	code_call(c, FUNC_PERCPU_LOOKUP);
@@ -281,7 +307,7 @@ static void map_has(struct gen *g, const struct insn *in, const struct store *s,
 	if (s->kind == STORE_CPU_CELL) {
 		code_const(c, TMP, 0);
 		code_bind(c, again);
-		code_map(c, R1, s->fd);
+		take_map(g, &s->map);
 		gen_address(g, R2, key->home, 0);
 		code_mov(c, R3, TMP);
 		code_call(c, FUNC_PERCPU_LOOKUP);
@@ -321,7 +347,7 @@ static void update(struct gen *g, const struct insn *in, const struct store *s,
 		look_up(g, s, key);
 		code_jump_imm(c, BPF_JEQ, R0, 0, absent);
 	}
-	code_map(c, R1, key->fd);
+	take_map(g, key->map);
 	gen_address(g, R2, key->home, 0);
 	gen_address(g, R3, value, 0);
 	code_const(c, R4, is_counted(s) ? BPF_EXIST : BPF_ANY);
@@ -397,7 +423,7 @@ static void map_del(struct gen *g, const struct insn *in, const struct store *s,
 
 	(void)in;
 	if (s->kind == STORE_HASH) {
-		code_map(c, R1, key->fd);
+		take_map(g, key->map);
 		gen_address(g, R2, key->home, 0);
 		code_call(c, BPF_FUNC_map_delete_elem);
 		if (is_counted(s)) {
@@ -411,7 +437,7 @@ static void map_del(struct gen *g, const struct insn *in, const struct store *s,
 	} else {
 		code_const(c, TMP, 0);
 		code_bind(c, again);
-		code_map(c, R1, s->fd);
+		take_map(g, &s->map);
 		gen_address(g, R2, key->home, 0);
 		code_mov(c, R3, TMP);
 		code_call(c, FUNC_PERCPU_LOOKUP);

@@ -5,6 +5,7 @@
 #include "engine/bpf/attach.h"
 #include "engine/bpf/follow.h"
 #include "engine/bpf/gen.h"
+#include "engine/bpf/group.h"
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/ring.h"
 
@@ -24,6 +25,7 @@ struct engine {
 	struct gen_world world;
 	struct store *stores;
 	uint32_t store_count;
+	struct groups groups;
 	struct ring ring;
 	struct links links;
 	struct loaded *first, **last;

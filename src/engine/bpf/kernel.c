@@ -45,6 +45,7 @@ int kernel_map_create(const struct kernel_map *m)
 	attr.value_size = m->value_size;
 	attr.max_entries = m->max_entries;
 	attr.map_flags = m->flags;
+	attr.inner_map_fd = (uint32_t)m->inner_fd;
 	strncpy(attr.map_name, m->name ? m->name : "", sizeof(attr.map_name) - 1);
 	return call(BPF_MAP_CREATE, &attr, sizeof(attr));
 }

@@ -18,6 +18,7 @@
 struct kernel_map {
 	enum bpf_map_type type;
 	uint32_t key_size, value_size, max_entries, flags;
+	int inner_fd;	  /* arrays of maps: a map like those it will hold */
 	const char *name; /* at most 15 bytes: letters, digits, _ */
 };
 

@@ -86,21 +86,22 @@ static int create(const struct store *s, uint32_t key_size, struct diag *d)
 int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
 	       struct diag *d)
 {
+	const struct store_map none = {-1, -1, 0};
 	uint32_t key = (uint32_t)type_memory(&def->key);
 
-	*s = (struct store){.def = def, .kind = kind_of(def), .fd = -1, .long_fd = -1};
+	*s = (struct store){.def = def, .kind = kind_of(def), .map = none, .long_map = none};
 	s->used_at = used_at;
 	s->used = used;
 	s->value_size = (uint32_t)type_memory(&def->value);
 	s->full_key = def->key.kind == TYPE_NONE ? SINGLE_KEY : key;
 	s->key_size = def->key.kind == TYPE_NONE ? SINGLE_KEY : store_short_size(&def->key);
-	s->fd = create(s, s->key_size, d);
-	if (s->fd < 0)
-		return s->fd;
+	s->map.fd = create(s, s->key_size, d);
+	if (s->map.fd < 0)
+		return s->map.fd;
 	if (s->key_size == s->full_key)
 		return 0;
-	s->long_fd = create(s, s->full_key, d);
-	return s->long_fd < 0 ? s->long_fd : 0;
+	s->long_map.fd = create(s, s->full_key, d);
+	return s->long_map.fd < 0 ? s->long_map.fd : 0;
 }
 
 void store_is_not_read(struct store *s)
@@ -114,11 +115,11 @@ void store_close(struct store *s)
 {
 	free(s->base);
 	s->base = NULL;
-	if (s->fd >= 0)
-		close(s->fd);
-	if (s->long_fd >= 0)
-		close(s->long_fd);
-	s->fd = s->long_fd = -1;
+	if (s->map.fd >= 0)
+		close(s->map.fd);
+	if (s->long_map.fd >= 0)
+		close(s->long_map.fd);
+	s->map.fd = s->long_map.fd = -1;
 }
 
 /* ---- reading */
@@ -170,7 +171,7 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 
 	if (!all)
 		return -ENOMEM;
-	err = kernel_map_lookup(s->fd, &zero, all);
+	err = kernel_map_lookup(s->map.fd, &zero, all);
 	if (!err && s->base)
 		is_set = take_off_base(s, (void *)all, copies * stride / 8);
 	for (size_t i = 0; !err && i < copies; i++) {
@@ -267,9 +268,9 @@ int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg
 
 	if (s->kind != STORE_HASH)
 		return each_cell(s, cpus, fn, arg);
-	err = each_in_hash(s, s->fd, s->key_size, fn, arg);
-	if (!err && s->long_fd >= 0)
-		err = each_in_hash(s, s->long_fd, s->full_key, fn, arg);
+	err = each_in_hash(s, s->map.fd, s->key_size, fn, arg);
+	if (!err && s->long_map.fd >= 0)
+		err = each_in_hash(s, s->long_map.fd, s->full_key, fn, arg);
 	return err;
 }
 
@@ -284,11 +285,11 @@ static int write_cell(const struct store *s, unsigned cpus, bool keep_set)
 
 	if (!all)
 		return -ENOMEM;
-	err = kernel_map_lookup(s->fd, &zero, all);
+	err = kernel_map_lookup(s->map.fd, &zero, all);
 	for (size_t i = 0; i < copies; i++)
 		memset(all + i * stride, 0, keep_set ? s->value_size : stride);
 	if (!err)
-		err = kernel_map_update(s->fd, &zero, all, BPF_ANY);
+		err = kernel_map_update(s->map.fd, &zero, all, BPF_ANY);
 	free(all);
 	return err;
 }
@@ -304,7 +305,7 @@ static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 
 	if (!now)
 		return -ENOMEM;
-	err = kernel_map_lookup(s->fd, &zero, now);
+	err = kernel_map_lookup(s->map.fd, &zero, now);
 	if (err) {
 		free(now);
 		return err;
@@ -332,7 +333,7 @@ static int each_key(int fd, uint32_t key_size, const struct store *s, bool remov
 		end = kernel_map_next(fd, key, next);
 		err = remove ? kernel_map_delete(fd, key)
 			     : kernel_map_update(fd, key, zeros, BPF_EXIST);
-		if (!err && remove && s->long_fd >= 0)
+		if (!err && remove && s->long_map.fd >= 0)
 			__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
 		if (err == -ENOENT)
 			err = 0;
@@ -354,9 +355,9 @@ static int rewrite(struct store *s, unsigned cpus, bool remove)
 		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
 		return write_cell(s, cpus, !remove);
-	err = each_key(s->fd, s->key_size, s, remove);
-	if (!err && s->long_fd >= 0)
-		err = each_key(s->long_fd, s->full_key, s, remove);
+	err = each_key(s->map.fd, s->key_size, s, remove);
+	if (!err && s->long_map.fd >= 0)
+		err = each_key(s->long_map.fd, s->full_key, s, remove);
 	return err;
 }
 

@@ -20,19 +20,26 @@
 
 enum store_kind { STORE_CELL, STORE_CPU_CELL, STORE_HASH };
 
+/* One kernel map, and where code finds it when it is not named by the code itself; see group.h. */
+struct store_map {
+	int fd;	      /* -1: none */
+	int group_fd; /* -1: it is named */
+	uint32_t group_at;
+};
+
 struct store {
 	const struct map_def *def;
 	enum store_kind kind;
-	int fd;		     /* the hash of short keys when there are two */
-	int long_fd;	     /* -1: no second one */
-	uint32_t key_size;   /* of fd */
-	uint32_t full_key;   /* of long_fd, and as type.h says */
-	uint32_t value_size; /* of the value alone */
-	uint32_t used_at;    /* word of the engine's counters with the number of keys in both ... */
-	uint64_t *used;	     /* ... and where it is for us; matters when there is a long_fd */
-	bool by_base;	     /* cleared by remembering what there was, not by writing */
-	uint64_t *base;	     /* that, for all CPUs; NULL: zeros */
-	bool base_is_set;    /* it was zeroed, not cleared: there is a value even if nothing came */
+	struct store_map map;	   /* the hash of short keys when there are two */
+	struct store_map long_map; /* its fd is -1: no second one */
+	uint32_t key_size;	   /* of map */
+	uint32_t full_key;	   /* of long_map, and as type.h says */
+	uint32_t value_size;	   /* of the value alone */
+	uint32_t used_at; /* word of the engine's counters with the number of keys in both ... */
+	uint64_t *used;	  /* ... and where it is for us; matters when there is a long_map */
+	bool by_base;	  /* cleared by remembering what there was, not by writing */
+	uint64_t *base;	  /* that, for all CPUs; NULL: zeros */
+	bool base_is_set; /* it was zeroed, not cleared: there is a value even if nothing came */
 };
 
 /* Bytes an element takes in a short key. */

@@ -1,0 +1,119 @@
+/* Grouping kernel maps by type and sizes; see group.h. */
+#include "engine/bpf/group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/bpf/kernel.h"
+
+/* One kernel map and its shape: maps of one shape may lie in one array. */
+struct member {
+	struct store_map *map;
+	enum store_kind kind;
+	uint32_t key_size, value_size;
+};
+
+static int compare_shapes(const void *x, const void *y)
+{
+	const struct member *a = x, *b = y;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->key_size != b->key_size)
+		return a->key_size < b->key_size ? -1 : 1;
+	return (a->value_size > b->value_size) - (a->value_size < b->value_size);
+}
+
+static uint32_t collect(struct store *stores, uint32_t count, struct member *out)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct store *s = &stores[i];
+
+		out[n++] = (struct member){&s->map, s->kind, s->key_size, s->value_size};
+		if (s->long_map.fd >= 0)
+			out[n++] =
+				(struct member){&s->long_map, s->kind, s->full_key, s->value_size};
+	}
+	qsort(out, n, sizeof(*out), compare_shapes);
+	return n;
+}
+
+static uint32_t shape_end(const struct member *members, uint32_t at, uint32_t count)
+{
+	uint32_t end = at + 1;
+
+	while (end < count && !compare_shapes(&members[at], &members[end]))
+		end++;
+	return end;
+}
+
+/* An array with all of `members`, which are told where they are. */
+static int make_array(const struct member *members, uint32_t count, struct diag *d)
+{
+	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
+			       .key_size = 4,
+			       .value_size = 4,
+			       .max_entries = count,
+			       .inner_fd = members->map->fd,
+			       .name = "maps"};
+	int fd = kernel_map_create(&m), err = fd < 0 ? fd : 0;
+
+	for (uint32_t i = 0; !err && i < count; i++) {
+		uint32_t value = (uint32_t)members[i].map->fd;
+
+		err = kernel_map_update(fd, &i, &value, BPF_ANY);
+		members[i].map->group_fd = fd;
+		members[i].map->group_at = i;
+	}
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return diag_error(d, err, "map", "cannot create an array of BPF maps: %s", strerror(-err));
+}
+
+static int make_arrays(struct groups *g, const struct member *members, uint32_t count,
+		       struct diag *d)
+{
+	for (uint32_t at = 0, end; at < count; at = end) {
+		int fd;
+
+		end = shape_end(members, at, count);
+		if (g->count == GROUP_DIRECT)
+			return diag_error(d, -E2BIG, "too-many-maps",
+					  "the script has %u maps of more than %u different sizes: "
+					  "give the strings in their keys the same lengths",
+					  count, GROUP_DIRECT);
+		fd = make_array(members + at, end - at, d);
+		if (fd < 0)
+			return fd;
+		g->fds[g->count++] = fd;
+	}
+	return 0;
+}
+
+int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t direct,
+		struct diag *d)
+{
+	struct member *members = calloc(2 * (size_t)count + 1, sizeof(*members));
+	uint32_t n = members ? collect(stores, count, members) : 0;
+	int err = members ? 0 : -ENOMEM;
+
+	if (n > direct) {
+		g->fds = calloc(GROUP_DIRECT, sizeof(*g->fds));
+		err = g->fds ? make_arrays(g, members, n, d) : -ENOMEM;
+	}
+	free(members);
+	return err;
+}
+
+void groups_close(struct groups *g)
+{
+	for (uint32_t i = 0; i < g->count; i++)
+		close(g->fds[i]);
+	free(g->fds);
+	*g = (struct groups){0};
+}
