@@ -38,7 +38,7 @@ static struct arena_block *add_block(struct arena *a, size_t need)
 		size = LAST_BLOCK;
 	if (size < need)
 		size = need;
-	block = calloc(1, sizeof(*block) + size);
+	block = budget_memory(a->budget, size) ? calloc(1, sizeof(*block) + size) : NULL;
 	if (!block)
 		return NULL;
 	block->size = size;

@@ -1,11 +1,12 @@
 /* An arena: memory for things that live as long as one compilation or one listing, freed all at
  * once. Never free a single piece of it. Running out of memory ends in NULL, which callers pass on
- * as -ENOMEM. */
+ * as -ENOMEM; so does running out of the arena's budget, which then says so. */
 #ifndef NOPAL_BASE_ARENA_H
 #define NOPAL_BASE_ARENA_H
 
 #include <stddef.h>
 
+#include "base/budget.h"
 #include "base/str.h"
 
 struct arena_block;
@@ -13,11 +14,12 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* newest first */
 	size_t used;		    /* bytes handed out, for limits */
+	struct budget *budget;	    /* what its memory is taken from; NULL: no limit */
 };
 
-#define ARENA_INIT      \
-	{               \
-		NULL, 0 \
+#define ARENA_INIT            \
+	{                     \
+		NULL, 0, NULL \
 	}
 
 void arena_free(struct arena *a); /* everything at once; the arena may be used again */
