@@ -9,8 +9,6 @@
 
 #include "base/cursor.h"
 
-#define MAX_CHECKSUMMED (1u << 30) /* bytes of a file whose checksum we would compute */
-
 static bool same_build_id(const struct image *a, const struct image *b)
 {
 	struct str x = image_build_id(a), y = image_build_id(b);
@@ -18,18 +16,22 @@ static bool same_build_id(const struct image *a, const struct image *b)
 	return x.len && str_eq(x, y);
 }
 
+/* The checksum is over the whole file, which may be as large as its owner likes: its bytes count.
+ */
 static bool has_checksum(const struct image *image, uint32_t want)
 {
 	unsigned char room[65536];
 	uLong sum = crc32(0, NULL, 0);
-	off_t at = 0;
+	uint64_t at = 0;
 	ssize_t got;
 
-	while (at < MAX_CHECKSUMMED && (got = pread(image->fd, room, sizeof(room), at)) > 0) {
+	while ((got = image_read(image, at, room, sizeof(room))) > 0) {
+		if (!budget_work(image->budget, (uint64_t)got))
+			return false;
 		sum = crc32(sum, room, (uInt)got);
-		at += got;
+		at += (uint64_t)got;
 	}
-	return at < MAX_CHECKSUMMED && sum == want;
+	return !got && sum == want;
 }
 
 /* Open `path` if it is a file of the same build: same build-id, or, without one, same checksum. */
@@ -39,6 +41,7 @@ static struct image *open_if_ours(const struct image *image, struct str path, co
 
 	if (access(path.ptr, R_OK) || image_open(path.ptr, &found, NULL))
 		return NULL;
+	image_set_budget(found, image->budget);
 	if (found->machine == image->machine && found->word == image->word &&
 	    (image_build_id(image).len ? same_build_id(image, found)
 				       : sum && has_checksum(found, *sum)))

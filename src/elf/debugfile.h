@@ -7,7 +7,8 @@
 
 /* `path`: where the image was opened, for .gnu_debuglink; `root` stands before /usr/lib/debug:
  * "" or "/proc/7/root". The file found is known to belong to the image: it has the same build-id,
- * or the checksum that the link names. NULL: there is none. */
+ * or the checksum that the link names; its budget is the image's. NULL: there is none, or the
+ * budget did not reach to look. */
 struct image *debugfile_open(const struct image *image, struct str path, struct str root);
 
 #endif

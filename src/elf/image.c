@@ -88,7 +88,7 @@ static int check_head(struct image *image, struct str memory, uint64_t *sections
 	first = peek(image->fd, memory, table, first_room, sizeof(first_room));
 	*sections = claimed_sections(head, first, wide, image->big_endian);
 	if (*sections > IMAGE_MAX_SECTIONS)
-		return damaged(image, d, "it claims more than a million sections");
+		return damaged(image, d, "it claims more than 65536 sections");
 	return 0;
 }
 
@@ -121,7 +121,7 @@ static int read_segments(struct image *image, struct diag *d)
 	if (elf_getphdrnum(image->elf, &count))
 		return damaged(image, d, "its program headers lie outside the file");
 	if (count > IMAGE_MAX_SECTIONS)
-		return damaged(image, d, "it claims more than a million segments");
+		return damaged(image, d, "it claims more than 65536 segments");
 	loads = arena_array(&image->arena, struct segment, count);
 	if (!loads)
 		return -ENOMEM;
@@ -151,15 +151,19 @@ static struct section section_from(const GElf_Shdr *h, size_t index)
 	};
 }
 
-/* The text at `offset` of a string table; empty when it is not there. */
+#define MAX_NAME 256 /* bytes of a section's name; many may share one that never ends */
+
+/* The text at `offset` of a string table; empty when it is not there, or too long. */
 static struct str table_text(struct str table, uint64_t offset)
 {
 	struct cursor c;
 	struct str out = STR("");
+	size_t left;
 
 	if (offset >= table.len)
 		return out;
-	c = cursor_of(table.ptr + offset, table.len - offset, false);
+	left = table.len - offset;
+	c = cursor_of(table.ptr + offset, left < MAX_NAME ? left : MAX_NAME, false);
 	cursor_text(&c, &out);
 	return out;
 }
@@ -192,7 +196,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	image->sections = sections;
 	image->section_count = count;
 	if (!elf_getshdrstrndx(image->elf, &name_index) && name_index < count)
-		image_content(image, &sections[name_index], IMAGE_MAX_NOTES, &names);
+		image_content(image, &sections[name_index], IMAGE_MAX_NAMES, &names);
 	for (size_t i = 0; i < count; i++)
 		sections[i].name = table_text(names, name_at[i]);
 	free(name_at);
@@ -226,6 +230,7 @@ static int open_image(int fd, struct str memory, struct str name, struct image *
 		return -ENOMEM;
 	}
 	image->fd = fd;
+	image->memory = memory;
 	buf_escaped(&safe, name);
 	image->name = arena_str(&image->arena, buf_as_str(&safe));
 	buf_free(&safe);
@@ -306,6 +311,14 @@ void image_close(struct image *image)
 	free(image);
 }
 
+#define LIBELF_SECTION 320 /* bytes that libelf keeps of one, about */
+
+void image_set_budget(struct image *image, struct budget *b)
+{
+	image->budget = b;
+	budget_memory(b, image->arena.used + (uint64_t)image->section_count * LIBELF_SECTION);
+}
+
 const struct section *image_section(const struct image *image, const char *name,
 				    const struct section *after)
 {
@@ -336,11 +349,30 @@ int image_content(const struct image *image, const struct section *section, uint
 		*out = STR("");
 		return 0;
 	}
+	if (!budget_memory(image->budget, section->size))
+		return -E2BIG;
 	data = elf_rawdata(elf_getscn(image->elf, section->index), NULL);
 	if (!data || !data->d_buf || data->d_size != section->size)
 		return -EBADMSG;
 	*out = str_of(data->d_buf, data->d_size);
 	return 0;
+}
+
+ssize_t image_read(const struct image *image, uint64_t offset, void *room, size_t len)
+{
+	struct str found;
+	ssize_t got;
+
+	if (!budget_work(image->budget, 1000 + len / 4)) /* a system call and a copy */
+		return budget_error(image->budget);
+	if (image->fd < 0) {
+		found = peek(-1, image->memory, offset, NULL, len);
+		if (found.len)
+			memcpy(room, found.ptr, found.len);
+		return (ssize_t)found.len;
+	}
+	got = offset > INT64_MAX ? 0 : pread(image->fd, room, len, (off_t)offset);
+	return got < 0 ? -EIO : got;
 }
 
 struct str image_build_id(const struct image *image)

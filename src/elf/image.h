@@ -6,10 +6,14 @@
 #ifndef NOPAL_ELF_IMAGE_H
 #define NOPAL_ELF_IMAGE_H
 
+#include <sys/types.h>
+
 #include "base/diag.h"
 
-/* Larger sections than these are refused: they would only cost memory. */
-#define IMAGE_MAX_SECTIONS (1u << 20)
+/* Larger sections than these are refused: they would only cost memory. Linked files have some tens
+ * of sections; libelf takes some 400 bytes for each that a header claims. */
+#define IMAGE_MAX_SECTIONS (1u << 16)
+#define IMAGE_MAX_NAMES	   (4u << 20)	/* bytes of the names of sections */
 #define IMAGE_MAX_NOTES	   (64u << 20)	/* bytes of one section of notes */
 #define IMAGE_MAX_SYMBOLS  (256u << 20) /* bytes of one symbol or string table */
 
@@ -38,11 +42,13 @@ struct section {
 struct image {
 	struct arena arena;
 	struct Elf *elf;
-	int fd;		  /* owned; -1 for memory */
-	struct str name;  /* for messages: the path, safe for a terminal */
-	uint16_t machine; /* EM_X86_64 */
-	uint16_t type;	  /* ET_EXEC, ET_DYN, ... */
-	uint8_t word;	  /* bytes of an address: 4 or 8 */
+	int fd; /* owned; -1 for memory */
+	struct str memory;
+	struct budget *budget; /* what reading it is taken from; NULL: no limit */
+	struct str name;       /* for messages: the path, safe for a terminal */
+	uint16_t machine;      /* EM_X86_64 */
+	uint16_t type;	       /* ET_EXEC, ET_DYN, ... */
+	uint8_t word;	       /* bytes of an address: 4 or 8 */
 	bool big_endian;
 	const struct segment *loads; /* PT_LOAD, in the order of their addresses */
 	size_t load_count;
@@ -59,15 +65,21 @@ int image_open_fd(int fd, struct str name, struct image **out, struct diag *d);
 int image_open_memory(const void *bytes, size_t len, struct str name, struct image **out,
 		      struct diag *d);
 void image_close(struct image *image); /* NULL is fine */
+/* What is read of the image from now on, and what was taken to open it, comes out of `b`. */
+void image_set_budget(struct image *image, struct budget *b);
 
 /* The next section of that name behind `after` (NULL: the first), or NULL. */
 const struct section *image_section(const struct image *image, const char *name,
 				    const struct section *after);
 const struct section *image_section_of_type(const struct image *image, uint32_t type);
 /* The content of a section, valid as long as the image. -ENODATA: it has none in this file; -E2BIG:
- * more than `limit`; -EBADMSG: it lies outside the file. */
+ * more than `limit`, or than the image's budget; -EBADMSG: it lies outside the file. */
 int image_content(const struct image *image, const struct section *section, uint64_t limit,
 		  struct str *out);
+/* Up to `len` bytes of the file at `offset`, for what is read piece by piece. Number of them; less
+ * than `len` only where the file ends. -EIO, or when the budget is used up what budget_error()
+ * says. */
+ssize_t image_read(const struct image *image, uint64_t offset, void *room, size_t len);
 /* Bytes of the build-id; empty: none. */
 struct str image_build_id(const struct image *image);
 /* Is this a separate debug file, that is, one whose code was left out? */

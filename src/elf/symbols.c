@@ -1,18 +1,20 @@
 /* Symbol tables. Each symbol is kept in 24 bytes with its name still in the string table; a table
  * sorted by address and a hash of names are made on first use. Everything is linear in the size of
- * the file, up to the sort. */
+ * the file, up to the sort; that names may overlap, so that hashing all of them is not, is bounded
+ * by counting their bytes. A string table for which the budget has no room stays in the file. */
 #include "elf/symbols.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "base/cursor.h"
 #include "elf/debugfile.h"
+#include "elf/raw_symbols.h"
 
-#define NAME_LIMIT 65536 /* bytes; longer names are cut, so that hostile tables stay cheap */
-#define LOOK_BACK  16	 /* symbols before the nearest one that may still contain an address */
-#define NO_SYMBOL  UINT32_MAX
+#define LOOK_BACK 16 /* symbols before the nearest one that may still contain an address */
+#define NO_SYMBOL UINT32_MAX
 
 struct entry {
 	uint64_t address;
@@ -24,11 +26,19 @@ struct entry {
 	uint8_t table; /* which string table */
 };
 
+/* A string table: in memory, or in the file and read name by name. */
+struct names {
+	char *text; /* NULL: in the file */
+	uint64_t len;
+	int fd; /* -1: none */
+	uint64_t offset;
+};
+
 struct symtab {
 	struct entry *entries;
 	size_t count, cap;
-	char *texts[2]; /* string tables: .symtab's, .dynsym's */
-	size_t text_lens[2];
+	struct names names[2]; /* of .symtab, of .dynsym */
+	struct buf name;       /* the one last read from a file */
 	bool sorted;
 	bool is_single;	   /* no symbol is there twice */
 	uint32_t *buckets; /* heads of chains, or NULL */
@@ -44,90 +54,128 @@ void symtab_free(struct symtab *t)
 {
 	if (!t)
 		return;
+	for (size_t i = 0; i < 2; i++) {
+		free(t->names[i].text);
+		if (t->names[i].fd >= 0)
+			close(t->names[i].fd);
+	}
 	free(t->entries);
-	free(t->texts[0]);
-	free(t->texts[1]);
 	free(t->buckets);
+	buf_free(&t->name);
 	free(t->loads);
 	free(t);
 }
 
 /* Reading one table. */
 
-struct raw_symbol {
-	uint64_t address, size;
-	uint32_t name;
-	uint16_t section;
-	uint8_t info, other;
-};
-
-static bool read_raw(struct cursor *c, unsigned word, struct raw_symbol *out)
+/* Up to its NUL, its version, or SYMBOL_NAME_MAX. */
+static struct str cut_name(const char *text, uint64_t left)
 {
-	uint64_t address = 0, size = 0;
-
-	if (word == 8)
-		return cursor_u32(c, &out->name) && cursor_u8(c, &out->info) &&
-		       cursor_u8(c, &out->other) && cursor_u16(c, &out->section) &&
-		       cursor_u64(c, &out->address) && cursor_u64(c, &out->size);
-	if (!cursor_u32(c, &out->name) || !cursor_word(c, 4, &address) ||
-	    !cursor_word(c, 4, &size) || !cursor_u8(c, &out->info) || !cursor_u8(c, &out->other) ||
-	    !cursor_u16(c, &out->section))
-		return false;
-	out->address = address;
-	out->size = size;
-	return true;
-}
-
-static struct str entry_name(const struct symtab *t, const struct entry *e)
-{
-	const char *text = t->texts[e->table] + e->name;
-	size_t left = t->text_lens[e->table] - e->name;
-	size_t len = strnlen(text, left < NAME_LIMIT ? left : NAME_LIMIT);
+	size_t len = strnlen(text, left < SYMBOL_NAME_MAX ? (size_t)left : SYMBOL_NAME_MAX);
 	const char *version = memchr(text, '@', len);
 
 	return str_of(text, version && version != text ? (size_t)(version - text) : len);
 }
 
-static bool is_wanted(const struct raw_symbol *s)
+/* Most names are short; what is longer is read again with more room. */
+static struct str read_name(struct symtab *t, const struct names *n, uint32_t at)
 {
-	switch (s->info & 0xf) {
-	case STT_NOTYPE:
-	case STT_OBJECT:
-	case STT_FUNC:
-	case STT_COMMON:
-	case STT_TLS:
-	case STT_GNU_IFUNC: return s->section != SHN_UNDEF && s->section != SHN_COMMON && s->name;
-	default: return false;
-	}
+	size_t room = 256;
+	ssize_t got;
+
+	buf_clear(&t->name);
+	do {
+		room = room < SYMBOL_NAME_MAX ? room * 16 : room;
+		if (buf_reserve(&t->name, room))
+			return STR("");
+		got = pread(n->fd, t->name.ptr, room < n->len - at ? room : n->len - at,
+			    (off_t)(n->offset + at));
+		if (got <= 0)
+			return STR("");
+	} while (room < SYMBOL_NAME_MAX && (size_t)got == room &&
+		 !memchr(t->name.ptr, '\0', (size_t)got));
+	return cut_name(t->name.ptr, (uint64_t)got);
 }
 
-static int add_entry(struct symtab *t, const struct raw_symbol *s, uint8_t table)
+static struct str entry_name(struct symtab *t, const struct entry *e)
 {
-	struct entry *e;
+	const struct names *n = &t->names[e->table];
 
-	if (t->count == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 256;
+	if (!n->text)
+		return read_name(t, n, e->name);
+	return cut_name(n->text + e->name, n->len - e->name);
+}
 
-		e = t->count >= NO_SYMBOL / 2 ? NULL : realloc(t->entries, cap * sizeof(*e));
-		if (!e)
-			return -ENOMEM;
-		t->entries = e;
-		t->cap = cap;
+/* Sorting needs the room a second time. */
+static int reserve_entries(struct symtab *t, const struct image *image, uint64_t more)
+{
+	struct entry *bigger;
+
+	if (more >= NO_SYMBOL / 2 - t->count)
+		return -E2BIG;
+	if (!budget_memory(image->budget, 2 * more * sizeof(*bigger)))
+		return budget_error(image->budget);
+	bigger = realloc(t->entries, (t->count + (size_t)more + 1) * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	t->entries = bigger;
+	t->cap = t->count + (size_t)more;
+	return 0;
+}
+
+/* A string table takes no more than half of what is left, so that its budget is enough to sort. */
+static int open_names(const struct image *image, const struct section *section, struct names *n)
+{
+	uint64_t len = section->type == SHT_NOBITS ? 0 : section->size;
+	ssize_t got;
+
+	if (len > IMAGE_MAX_SYMBOLS || !len)
+		return 0;
+	n->len = len;
+	n->offset = section->offset;
+	if (image->fd >= 0 && image->budget && len > image->budget->memory / 2) {
+		n->fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 3);
+		return n->fd < 0 ? -errno : 0;
 	}
-	e = &t->entries[t->count];
-	*e = (struct entry){
+	if (!budget_memory(image->budget, len))
+		return budget_error(image->budget);
+	n->text = malloc(len);
+	if (!n->text)
+		return -ENOMEM;
+	got = image_read(image, section->offset, n->text, len);
+	if (got < 0 && got != -EIO)
+		return (int)got;
+	n->len = got > 0 ? (uint64_t)got : 0;
+	return 0;
+}
+
+/* Where symbols of one section go. */
+struct filling {
+	struct symtab *t;
+	uint8_t table;
+};
+
+static int add_entry(void *arg, const struct raw_symbol *s)
+{
+	const struct filling *f = arg;
+	struct symtab *t = f->t;
+	const struct names *n = &t->names[f->table];
+
+	if (s->name >= n->len || t->count == t->cap)
+		return 0;
+	/* $x, $d, $a: marks of the ARM and RISC-V assemblers, not names. */
+	if (n->text && (n->text[s->name] == '$' || n->text[s->name] == '\0'))
+		return 0;
+	t->entries[t->count] = (struct entry){
 		.address = s->address,
 		.size = s->size > UINT32_MAX ? UINT32_MAX : (uint32_t)s->size,
 		.name = s->name,
 		.info = s->info,
 		.other = s->other,
-		.table = table,
+		.table = f->table,
 	};
-	/* $x, $d, $a: marks of the ARM and RISC-V assemblers, not names. */
-	if (t->texts[table][s->name] == '$' || t->texts[table][s->name] == '\0')
-		return 0;
 	if (t->machine == EM_ARM && (s->info & 0xf) == STT_FUNC)
-		e->address &= ~1ull; /* Thumb */
+		t->entries[t->count].address &= ~1ull; /* Thumb */
 	t->count++;
 	return 0;
 }
@@ -136,30 +184,16 @@ static int add_entry(struct symtab *t, const struct raw_symbol *s, uint8_t table
 static int add_table(struct symtab *t, const struct image *image, uint32_t type, uint8_t table)
 {
 	const struct section *section = image_section_of_type(image, type);
-	struct str symbols, texts;
-	struct raw_symbol s;
-	struct cursor c;
+	struct filling f = {t, table};
 	int err;
 
-	if (!section || section->link >= image->section_count ||
-	    image_content(image, section, IMAGE_MAX_SYMBOLS, &symbols) ||
-	    image_content(image, &image->sections[section->link], IMAGE_MAX_SYMBOLS, &texts) ||
-	    !texts.len)
+	if (!section || section->link >= image->section_count || section->type == SHT_NOBITS ||
+	    section->size > IMAGE_MAX_SYMBOLS)
 		return 0;
-	t->texts[table] = malloc(texts.len);
-	if (!t->texts[table])
-		return -ENOMEM;
-	memcpy(t->texts[table], texts.ptr, texts.len);
-	t->text_lens[table] = texts.len;
-	c = cursor_of(symbols.ptr, symbols.len, image->big_endian);
-	while (read_raw(&c, image->word, &s)) {
-		if (!is_wanted(&s) || s.name >= texts.len)
-			continue;
-		err = add_entry(t, &s, table);
-		if (err)
-			return err;
-	}
-	return 0;
+	err = reserve_entries(t, image, section->size / (image->word == 8 ? 24 : 16));
+	if (!err)
+		err = open_names(image, &image->sections[section->link], &t->names[table]);
+	return err ? err : raw_symbols_each(image, section, add_entry, &f);
 }
 
 static int copy_segments(struct symtab *t, const struct image *image)
@@ -198,13 +232,16 @@ int symtab_read(const struct image *image, struct str path, struct str root, str
 
 	if (!t)
 		return -ENOMEM;
+	t->names[0].fd = t->names[1].fd = -1;
 	t->machine = image->machine;
 	t->local_entries = image->machine == EM_PPC64;
 	err = read_tables(t, image, path, root);
 	if (err) {
 		symtab_free(t);
-		return diag_error(d, err, "no-memory", "no memory for the symbols of '%.*s'",
-				  STR_FMT(image->name));
+		return err == -ENOMEM ? diag_error(d, err, "no-memory",
+						   "no memory for the symbols of '%.*s'",
+						   STR_FMT(image->name))
+				      : err;
 	}
 	*out = t;
 	return 0;
@@ -212,9 +249,9 @@ int symtab_read(const struct image *image, struct str path, struct str root, str
 
 /* Handing symbols out. */
 
-static enum symbol_kind kind_of(const struct entry *e)
+enum symbol_kind symbol_kind_of(uint8_t info)
 {
-	switch (e->info & 0xf) {
+	switch (info & 0xf) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC: return KIND_FUNCTION;
 	case STT_OBJECT:
@@ -222,6 +259,11 @@ static enum symbol_kind kind_of(const struct entry *e)
 	case STT_TLS: return KIND_TLS;
 	default: return KIND_OTHER;
 	}
+}
+
+static enum symbol_kind kind_of(const struct entry *e)
+{
+	return symbol_kind_of(e->info);
 }
 
 /* ELFv2 of ppc64 keeps the distance to the local entry, as a power of two, in three bits. */
@@ -232,7 +274,7 @@ static uint64_t local_entry(const struct symtab *t, const struct entry *e)
 	return bits > 1 && bits < 7 ? 1u << bits : 0;
 }
 
-static struct symbol symbol_of(const struct symtab *t, const struct entry *e)
+static struct symbol symbol_of(struct symtab *t, const struct entry *e)
 {
 	return (struct symbol){
 		.name = entry_name(t, e),
@@ -307,6 +349,9 @@ bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 		if (!is_code(t, e) || (e->size && address - e->address >= e->size))
 			continue;
 		*out = symbol_of(t, e);
+		/* A mark, which was not seen while its name was in the file. */
+		if (!out->name.len || *out->name.ptr == '$')
+			continue;
 		return true;
 	}
 	return false;
@@ -344,9 +389,19 @@ static size_t hash_name(const struct symtab *t, struct str name)
 	return (size_t)(h ^ h >> 29) & t->bucket_mask;
 }
 
+/* Work on all names, which may be suffixes of one another. A name in the file is a system call. */
+static int count_name(struct budget *b, const struct symtab *t, const struct entry *e,
+		      struct str name)
+{
+	budget_work(b, name.len + (t->names[e->table].text ? 10 : 1000));
+	return budget_error(b);
+}
+
 static int make_buckets(struct symtab *t)
 {
+	struct budget b = budget_for_file(-1);
 	size_t size = 64;
+	int err = 0;
 
 	if (t->buckets)
 		return 0;
@@ -357,13 +412,19 @@ static int make_buckets(struct symtab *t)
 		return -ENOMEM;
 	memset(t->buckets, 0xff, size * sizeof(*t->buckets));
 	t->bucket_mask = size - 1;
-	for (size_t i = t->count; i--;) {
-		uint32_t *bucket = &t->buckets[hash_name(t, entry_name(t, &t->entries[i]))];
+	for (size_t i = t->count; i-- && !err;) {
+		struct str name = entry_name(t, &t->entries[i]);
+		uint32_t *bucket = &t->buckets[hash_name(t, name)];
 
 		t->entries[i].next = *bucket;
 		*bucket = (uint32_t)i;
+		err = count_name(&b, t, &t->entries[i], name);
 	}
-	return 0;
+	if (err) {
+		free(t->buckets);
+		t->buckets = NULL;
+	}
+	return err;
 }
 
 int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
@@ -384,9 +445,8 @@ int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
 	return 0;
 }
 
-static bool has_double(const struct symtab *t, const struct entry *e)
+static bool has_double(struct symtab *t, const struct entry *e, struct str name)
 {
-	struct str name = entry_name(t, e);
 	uint32_t i = t->buckets[hash_name(t, name)];
 
 	for (unsigned steps = 0; i != NO_SYMBOL && steps < LOOK_BACK;
@@ -397,20 +457,35 @@ static bool has_double(const struct symtab *t, const struct entry *e)
 	return false;
 }
 
+/* A name that outlives the next one; an own copy when it is in a file. */
+static struct str keep_name(const struct symtab *t, const struct entry *e, struct str name,
+			    struct buf *copy)
+{
+	if (t->names[e->table].text)
+		return name;
+	buf_clear(copy);
+	buf_str(copy, name);
+	return buf_as_str(copy);
+}
+
 /* Leave out the dynamic symbols that are in the full table as well. */
 static int drop_doubles(struct symtab *t)
 {
+	struct buf copy = BUF_INIT;
 	size_t kept = 0;
 	int err;
 
-	if (!t->texts[0] || !t->texts[1] || t->is_single)
+	if (!t->names[0].len || !t->names[1].len || t->is_single)
 		return 0;
 	err = make_buckets(t);
 	if (err)
 		return err;
-	for (size_t i = 0; i < t->count; i++)
-		if (t->entries[i].table == 1 && has_double(t, &t->entries[i]))
-			t->entries[i].name = NO_SYMBOL;
+	for (size_t i = 0; i < t->count; i++) {
+		struct entry *e = &t->entries[i];
+
+		if (e->table == 1 && has_double(t, e, keep_name(t, e, entry_name(t, e), &copy)))
+			e->name = NO_SYMBOL;
+	}
 	for (size_t i = 0; i < t->count; i++)
 		if (t->entries[i].name != NO_SYMBOL)
 			t->entries[kept++] = t->entries[i];
@@ -418,11 +493,13 @@ static int drop_doubles(struct symtab *t)
 	t->is_single = true;
 	free(t->buckets);
 	t->buckets = NULL;
+	buf_free(&copy);
 	return 0;
 }
 
 int symtab_each(struct symtab *t, symbol_fn *fn, void *arg)
 {
+	struct budget b = budget_for_file(-1);
 	int err = drop_doubles(t);
 
 	if (err)
@@ -431,7 +508,9 @@ int symtab_each(struct symtab *t, symbol_fn *fn, void *arg)
 	for (size_t i = 0; i < t->count && !err; i++) {
 		struct symbol s = symbol_of(t, &t->entries[i]);
 
-		err = fn(arg, &s);
+		err = count_name(&b, t, &t->entries[i], s.name);
+		if (!err)
+			err = fn(arg, &s);
 	}
 	return err;
 }

@@ -11,7 +11,7 @@
 enum symbol_kind { KIND_FUNCTION, KIND_OBJECT, KIND_TLS, KIND_OTHER };
 
 struct symbol {
-	struct str name; /* valid as long as the symtab */
+	struct str name; /* valid until the next call; without a budget as long as the symtab */
 	enum symbol_kind kind;
 	bool is_local;
 	uint64_t address; /* link-time; KIND_TLS: offset in the TLS block */
@@ -19,10 +19,13 @@ struct symbol {
 	uint64_t entry;	  /* where calls within the file enter: ppc64's local entry, else address */
 };
 
+enum symbol_kind symbol_kind_of(uint8_t info); /* of st_info */
+
 struct symtab;
 
 /* `path`: where the image is, to find its debug file; `root` stands before /usr/lib/debug: "" or
- * "/proc/7/root". A file without symbols gives an empty table. -ENOMEM, -EBADMSG. */
+ * "/proc/7/root". A file without symbols gives an empty table. -ENOMEM; -E2BIG or -EINTR when the
+ * image's budget is used up. */
 int symtab_read(const struct image *image, struct str path, struct str root, struct symtab **out,
 		struct diag *d);
 void symtab_free(struct symtab *t); /* NULL is fine */
@@ -35,7 +38,8 @@ bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uin
 /* Offset in the file of a link-time address, as the image's segments map it. */
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);
 
-/* Each symbol of that name; a non-zero result of `fn` ends it and is returned. */
+/* Each symbol of that name; a non-zero result of `fn` ends it and is returned. -E2BIG: the names of
+ * all symbols together are too long. */
 typedef int symbol_fn(void *arg, const struct symbol *symbol);
 int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg);
 /* Each symbol, by address. */
