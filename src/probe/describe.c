@@ -298,6 +298,17 @@ static const struct description *keep_description(struct arena *a, const struct 
 	return copy;
 }
 
+/* Many sites may share one long text, which is gone through for each of them. */
+static int count_description(struct budget *b, const struct description *d)
+{
+	uint64_t bytes = 100 + d->file.len + d->text.len;
+
+	for (unsigned i = 0; i < d->arg_count; i++)
+		bytes += d->args[i].source.len + d->args[i].name.len + d->args[i].type.len;
+	budget_work(b, 4 * bytes);
+	return budget_error(b);
+}
+
 int describe_sites(const struct image *image, struct site_list *list, struct diag *d)
 {
 	struct descriptions ds;
@@ -308,6 +319,8 @@ int describe_sites(const struct image *image, struct site_list *list, struct dia
 		err = describe_site(&ds, &list->sites[i], &list->arena, &found);
 		if (err)
 			continue;
+		if (count_description(image->budget, &found))
+			break;
 		list->sites[i].described = keep_description(&list->arena, &found);
 		if (!list->sites[i].described)
 			err = -ENOMEM;

@@ -249,13 +249,12 @@ static int join_texts(struct descriptions *ds)
 	return 0;
 }
 
-int descriptions_decode(struct str content, unsigned word, bool big_endian, uint64_t base,
-			struct descriptions *out)
+static int decode(struct str content, unsigned word, bool big_endian, uint64_t base,
+		  struct descriptions *out)
 {
 	struct decoding d = {.out = out, .word = word, .base = base};
 	int err;
 
-	*out = (struct descriptions){.arena = ARENA_INIT};
 	err = decode_all(&d, cursor_of(content.ptr, content.len, big_endian));
 	if (err)
 		return err;
@@ -271,6 +270,13 @@ int descriptions_decode(struct str content, unsigned word, bool big_endian, uint
 	return join_texts(out);
 }
 
+int descriptions_decode(struct str content, unsigned word, bool big_endian, uint64_t base,
+			struct descriptions *out)
+{
+	*out = (struct descriptions){.arena = ARENA_INIT};
+	return decode(content, word, big_endian, base, out);
+}
+
 int descriptions_read(const struct image *image, struct descriptions *out, struct diag *d)
 {
 	const struct section *notes = image_section(image, SECTION, NULL);
@@ -278,15 +284,15 @@ int descriptions_read(const struct image *image, struct descriptions *out, struc
 	struct str content;
 	int err;
 
-	*out = (struct descriptions){.arena = ARENA_INIT};
+	*out = (struct descriptions){.arena = {.budget = image->budget}};
 	if (!notes || notes->type != SHT_NOTE)
 		return 0;
 	err = image_content(image, notes, MAX_BYTES, &content);
 	if (!err)
-		err = descriptions_decode(content, image->word, image->big_endian,
-					  base ? base->address : 0, out);
-	if (err == -ENOMEM)
-		return err;
+		err = decode(content, image->word, image->big_endian, base ? base->address : 0,
+			     out);
+	if (err == -ENOMEM || budget_error(image->budget))
+		return -ENOMEM;
 	if (err || out->bad) {
 		diag_warn(d, "corrupt-descriptions",
 			  "'%.*s' is damaged: its section " SECTION

@@ -2,9 +2,11 @@
 #include "probe/entry.h"
 
 #include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "elf/symbols.h"
+#include "elf/symbol_scan.h"
 
 static bool is_nop5(const struct image *program, const struct site *site)
 {
@@ -16,23 +18,86 @@ static bool is_nop5(const struct image *program, const struct site *site)
 	       !memcmp(bytes, nop5, sizeof(nop5));
 }
 
-void sites_find_entries(const struct image *program, struct str path, struct str root,
-			struct site_list *list)
+/* Where such a nop is, and whether a function begins there. */
+struct place {
+	uint64_t location;
+	size_t site; /* its index */
+	bool is_entry;
+};
+
+struct places {
+	const struct image *program;
+	struct place *items; /* by location */
+	size_t count;
+};
+
+static int compare_places(const void *a, const void *b)
 {
-	struct symtab *symbols = NULL;
-	struct symbol symbol;
+	const struct place *x = a, *y = b;
 
-	if (program->machine != EM_X86_64 || program->fd < 0)
-		return;
-	for (size_t i = 0; i < list->count; i++) {
-		struct site *site = &list->sites[i];
+	return x->location < y->location ? -1 : x->location > y->location;
+}
 
-		if (!is_nop5(program, site))
-			continue;
-		if (!symbols && symtab_read(program, path, root, &symbols, NULL))
-			return;
-		site->is_entry = symtab_at(symbols, site->location, &symbol) &&
-				 symbol.kind == KIND_FUNCTION && symbol.address == site->location;
+/* Of several at one place the first is marked. */
+static int take_symbol(void *arg, const struct symbol *symbol)
+{
+	struct places *p = arg;
+	size_t low = 0, high = p->count;
+
+	if (symbol->kind != KIND_FUNCTION)
+		return 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->items[middle].location < symbol->address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	symtab_free(symbols);
+	if (low < p->count && p->items[low].location == symbol->address)
+		p->items[low].is_entry = true;
+	budget_work(p->program->budget, 20);
+	return budget_error(p->program->budget);
+}
+
+static int collect(struct places *p, const struct site_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (!budget_work(p->program->budget, 500)) /* a system call */
+			return budget_error(p->program->budget);
+		if (is_nop5(p->program, &list->sites[i]))
+			p->items[p->count++] =
+				(struct place){.location = list->sites[i].location, .site = i};
+	}
+	if (p->count)
+		qsort(p->items, p->count, sizeof(*p->items), compare_places);
+	return 0;
+}
+
+static void mark(const struct places *p, struct site_list *list)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		if (i && p->items[i].location == p->items[i - 1].location)
+			p->items[i].is_entry = p->items[i - 1].is_entry;
+		list->sites[p->items[i].site].is_entry = p->items[i].is_entry;
+	}
+}
+
+int sites_find_entries(const struct image *program, struct str path, struct str root,
+		       struct site_list *list)
+{
+	struct arena arena = {.budget = program->budget};
+	struct places p = {.program = program};
+	int err;
+
+	if (program->machine != EM_X86_64 || program->fd < 0 || !list->count)
+		return 0;
+	p.items = arena_array(&arena, struct place, list->count);
+	err = p.items ? collect(&p, list) : -ENOMEM;
+	if (!err && p.count)
+		err = symbols_scan(program, path, root, 0, take_symbol, &p);
+	if (!err)
+		mark(&p, list);
+	arena_free(&arena);
+	return err;
 }

@@ -1,10 +1,16 @@
 /* Symbol -> number, by the table in arch/operand.h. A name that stands for several addresses is
- * refused: the note does not say which of them the compiler meant. */
+ * refused: the note does not say which of them the compiler meant.
+ *
+ * The names that operands mention are put into a hash table first, then the symbols are gone over
+ * once: both sides may be many, and equal, in a file that means ill. */
 #include "probe/resolve.h"
 
 #include <elf.h>
+#include <errno.h>
 
 #include "base/cursor.h"
+#include "elf/raw_symbols.h"
+#include "elf/symbol_scan.h"
 
 #define WHY_NO_SYMBOL  "its symbol is in no symbol table of the file (install the debug symbols)"
 #define WHY_AMBIGUOUS  "several symbols of the file have its name"
@@ -15,35 +21,88 @@
 #define WHY_IS_TLS     "its symbol is thread-local"
 #define WHY_TLS_ARCH   "the place of thread-local variables is not known for this machine"
 
-struct search {
-	struct symbol found;
-	unsigned count; /* of different addresses */
+#define GOT_NAME "_GLOBAL_OFFSET_TABLE_"
+
+/* A name that an operand mentions, and what the symbols say of it. */
+struct wanted {
+	struct str name;
+	struct symbol found; /* its name is not kept */
+	unsigned count;	     /* of different addresses or kinds; beyond 2 not counted */
+	struct wanted *next; /* in its bucket */
 };
+
+struct resolver {
+	const struct image *image;
+	struct arena arena;
+	struct wanted **buckets;
+	size_t bucket_mask;
+	size_t longest; /* name, in bytes */
+	bool main_known, is_main;
+};
+
+/* The seed is an address, which nobody else knows: names that collide cannot be made. */
+static size_t hash_name(const struct resolver *r, struct str name)
+{
+	uint64_t h = (uintptr_t)r->buckets * 0x9e3779b97f4a7c15ull;
+
+	for (size_t i = 0; i < name.len; i++)
+		h = (h ^ (unsigned char)name.ptr[i]) * 0x100000001b3ull;
+	return (size_t)(h ^ h >> 29) & r->bucket_mask;
+}
+
+static struct wanted *find_wanted(const struct resolver *r, struct str name)
+{
+	struct wanted *w;
+
+	if (name.len > r->longest || !budget_work(r->image->budget, 10 + name.len))
+		return NULL;
+	w = r->buckets[hash_name(r, name)];
+	while (w && !str_eq(w->name, name))
+		w = w->next;
+	return w;
+}
+
+static int want(struct resolver *r, struct str name)
+{
+	struct wanted *w, **bucket;
+
+	if (name.len > SYMBOL_NAME_MAX)
+		return 0;
+	r->longest = name.len > r->longest ? name.len : r->longest;
+	if (find_wanted(r, name))
+		return 0;
+	w = arena_new(&r->arena, struct wanted);
+	if (!w)
+		return -ENOMEM;
+	bucket = &r->buckets[hash_name(r, name)];
+	*w = (struct wanted){.name = name, .next = *bucket};
+	*bucket = w;
+	return 0;
+}
 
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
-	struct search *s = arg;
+	struct resolver *r = arg;
+	struct wanted *w = symbol->name.len ? find_wanted(r, symbol->name) : NULL;
 
-	if (!s->count || s->found.address != symbol->address || s->found.kind != symbol->kind)
-		s->count++;
-	s->found = *symbol;
-	return s->count > 1;
+	if (!w)
+		return budget_error(r->image->budget);
+	if (w->count < 2 &&
+	    (!w->count || w->found.address != symbol->address || w->found.kind != symbol->kind))
+		w->count++;
+	w->found = *symbol;
+	return 0;
 }
 
 static const char *find_symbol(struct resolver *r, struct str name, struct symbol *out)
 {
-	struct search s = {0};
+	const struct wanted *w = find_wanted(r, name);
 
-	if (!r->tried) {
-		r->tried = true;
-		if (symtab_read(r->image, r->path, r->root, &r->symbols, NULL))
-			r->symbols = NULL;
-	}
-	if (!r->symbols || symtab_find(r->symbols, name, take_symbol, &s) < 0 || !s.count)
+	if (!w || !w->count)
 		return WHY_NO_SYMBOL;
-	if (s.count > 1)
+	if (w->count > 1)
 		return WHY_AMBIGUOUS;
-	*out = s.found;
+	*out = w->found;
 	return NULL;
 }
 
@@ -68,7 +127,7 @@ static bool dynamic_value(const struct image *image, uint64_t tag, uint64_t *out
 }
 
 /* Thread-local storage of the main executable comes first, at a distance that only it decides. */
-static bool is_main_executable(const struct image *image)
+static bool looks_main(const struct image *image)
 {
 	uint64_t value;
 
@@ -77,6 +136,14 @@ static bool is_main_executable(const struct image *image)
 	if (dynamic_value(image, DT_FLAGS_1, &value) && value & DF_1_PIE)
 		return true;
 	return image_section(image, ".interp", NULL) && !dynamic_value(image, DT_SONAME, &value);
+}
+
+static bool is_main_executable(struct resolver *r)
+{
+	if (!r->main_known)
+		r->is_main = looks_main(r->image);
+	r->main_known = true;
+	return r->is_main;
 }
 
 static const char *number_of_address(struct resolver *r, const struct symbol *s, uint64_t *out)
@@ -92,7 +159,7 @@ static const char *number_of_got(struct resolver *r, const struct symbol *s, uin
 	static const char *const sections[] = {".got.plt", ".got"};
 	struct symbol got;
 
-	if (!find_symbol(r, STR("_GLOBAL_OFFSET_TABLE_"), &got)) {
+	if (!find_symbol(r, STR(GOT_NAME), &got)) {
 		*out = s->address - got.address;
 		return NULL;
 	}
@@ -112,7 +179,7 @@ static const char *number_of_tls(struct resolver *r, const struct symbol *s, uin
 	const struct segment *tls = &r->image->tls;
 	uint64_t mask = tls->align > 1 ? tls->align - 1 : 0, head = 2 * (uint64_t)r->image->word;
 
-	if (!is_main_executable(r->image))
+	if (!is_main_executable(r))
 		return WHY_SHARED_TLS;
 	switch (r->image->machine) {
 	case EM_X86_64:
@@ -148,14 +215,16 @@ static const char *number_of(struct resolver *r, uint64_t location, const struct
 	}
 }
 
-void resolver_run(struct resolver *r, uint64_t location, struct operand *o)
+static bool is_open(const struct operand *o)
 {
-	const char *why;
-	uint64_t number = 0;
+	return o->kind != OPERAND_BAD && o->symbol.len;
+}
 
-	if (o->kind == OPERAND_BAD || !o->symbol.len)
-		return;
-	why = number_of(r, location, o, &number);
+static void resolve(struct resolver *r, uint64_t location, struct operand *o)
+{
+	uint64_t number = 0;
+	const char *why = number_of(r, location, o, &number);
+
 	if (!why) {
 		operand_resolve(o, number);
 		return;
@@ -164,8 +233,70 @@ void resolver_run(struct resolver *r, uint64_t location, struct operand *o)
 	o->why = why;
 }
 
-void resolver_close(struct resolver *r)
+typedef int operand_fn(struct resolver *r, const struct site *site, struct operand *o);
+
+static int want_operand(struct resolver *r, const struct site *site, struct operand *o)
 {
-	symtab_free(r->symbols);
-	r->symbols = NULL;
+	(void)site;
+	return want(r, o->symbol);
+}
+
+static int resolve_operand(struct resolver *r, const struct site *site, struct operand *o)
+{
+	resolve(r, site->location, o);
+	return budget_error(r->image->budget);
+}
+
+static int each_operand(struct resolver *r, struct site_list *list, operand_fn *fn)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		for (unsigned k = 0; k < list->sites[i].operand_count && !err; k++)
+			if (is_open(&list->sites[i].operands[k]))
+				err = fn(r, &list->sites[i], &list->sites[i].operands[k]);
+	return err;
+}
+
+static size_t count_open(const struct site_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		for (unsigned k = 0; k < list->sites[i].operand_count; k++)
+			count += is_open(&list->sites[i].operands[k]);
+	return count;
+}
+
+static int make_buckets(struct resolver *r, size_t count)
+{
+	size_t size = 64;
+
+	while (size < count)
+		size *= 2;
+	r->bucket_mask = size - 1;
+	r->buckets = arena_array(&r->arena, struct wanted *, size);
+	return r->buckets ? 0 : -ENOMEM;
+}
+
+int sites_resolve(const struct image *image, struct str path, struct str root,
+		  struct site_list *list)
+{
+	struct resolver r = {.image = image, .arena = {.budget = image->budget}};
+	size_t count = count_open(list);
+	int err;
+
+	if (!count)
+		return 0;
+	err = make_buckets(&r, count);
+	if (!err)
+		err = want(&r, STR(GOT_NAME));
+	if (!err)
+		err = each_operand(&r, list, want_operand);
+	if (!err)
+		err = symbols_scan(image, path, root, r.longest, take_symbol, &r);
+	if (!err)
+		err = each_operand(&r, list, resolve_operand);
+	arena_free(&r.arena);
+	return err;
 }

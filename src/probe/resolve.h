@@ -2,21 +2,13 @@
 #ifndef NOPAL_PROBE_RESOLVE_H
 #define NOPAL_PROBE_RESOLVE_H
 
-#include "elf/symbols.h"
+#include "elf/image.h"
 #include "probe/probe.h"
 
-/* Reads the symbols when the first operand needs one. */
-struct resolver {
-	const struct image *image;
-	const struct arch *arch;
-	struct str path, root; /* for symtab_read */
-	struct symtab *symbols;
-	bool tried;
-};
-
-/* Resolve one operand of the site at `location`; it becomes OPERAND_BAD when it has no certain
- * number. */
-void resolver_run(struct resolver *r, uint64_t location, struct operand *o);
-void resolver_close(struct resolver *r);
+/* Resolve all operands of the sites, in one pass over the symbols; one becomes OPERAND_BAD when it
+ * has no certain number. `path`, `root`: as for symtab_read(). 0; -ENOMEM; -E2BIG or -EINTR when
+ * the image's budget is used up. */
+int sites_resolve(const struct image *image, struct str path, struct str root,
+		  struct site_list *list);
 
 #endif

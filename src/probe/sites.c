@@ -1,4 +1,4 @@
-/* Reading the sites of one image: linear in the number of notes. */
+/* Reading the sites of one image: linear in the bytes of its notes and of its symbols. */
 #include "probe/sites.h"
 
 #include <elf.h>
@@ -12,6 +12,7 @@
 
 #define NOTE_SECTION ".note.stapsdt"
 #define BASE_SECTION ".stapsdt.base"
+#define OLD_MAX	     (1u << 20) /* bytes of notes in an old format that are looked at */
 
 #define WHY_DEBUG_FILE "this is a separate debug file: the code is in the program it belongs to"
 #define WHY_NOT_CODE   "its address is not in an executable segment of the file"
@@ -25,7 +26,8 @@ struct reading {
 	struct site_list *list;
 	uint64_t base; /* address of .stapsdt.base; 0: none */
 	bool is_debug_file;
-	struct resolver resolver;
+	const struct site_filter *filter;
+	struct str path, root;
 	struct diag *d;
 };
 
@@ -73,30 +75,27 @@ static void adjust(const struct reading *r, const struct note *note, struct site
 	}
 }
 
-static int read_args(struct reading *r, struct site *site)
+static bool keep(struct arena *a, struct str text, struct str *out)
 {
-	int err;
-
-	if (!r->list->arch || !site->args.len)
-		return 0;
-	err = operands_parse(r->list->arch, site->args, &r->list->arena, &site->operands,
-			     &site->operand_count);
-	for (unsigned i = 0; !err && i < site->operand_count; i++)
-		resolver_run(&r->resolver, site->location, &site->operands[i]);
-	return err;
+	*out = arena_str(a, text);
+	return out->ptr;
 }
 
 static int add_site(struct reading *r, const struct note *note)
 {
-	struct site *site = &r->list->sites[r->list->count++];
+	struct arena *a = &r->list->arena;
+	struct site *site = &r->list->sites[r->list->count];
 
-	site->provider = note->provider;
-	site->name = note->name;
-	site->args = note->args;
+	if (!keep(a, note->provider, &site->provider) || !keep(a, note->name, &site->name) ||
+	    !keep(a, note->args, &site->args))
+		return -ENOMEM;
 	site->base = note->base;
 	adjust(r, note, site);
 	site->problem = place_site(r, site);
-	return read_args(r, site);
+	r->list->count++;
+	if (!r->list->arch || !site->args.len)
+		return 0;
+	return operands_parse(r->list->arch, site->args, a, &site->operands, &site->operand_count);
 }
 
 static int damaged(const struct reading *r, const struct note_reader *notes)
@@ -119,68 +118,108 @@ static void warn_old(const struct reading *r)
 	diag_hint(r->d, "build it again with the <sys/sdt.h> of today");
 }
 
-/* The sites of one section of notes. Text is copied once, all at a time. */
-static int read_section(struct reading *r, const struct section *section)
-{
-	struct note_reader notes;
-	struct str content;
-	struct note note;
-	size_t count = 0;
-	int err = image_content(r->notes, section, IMAGE_MAX_NOTES, &content);
-
-	if (err) {
-		diag_error(r->d, err, "corrupt-notes",
-			   "'%.*s' is damaged: its section " NOTE_SECTION " %s",
-			   STR_FMT(r->notes->name),
-			   err == -E2BIG ? "is larger than 64 MiB" : "lies outside the file");
-		return -EBADMSG;
-	}
-	content = arena_str(&r->list->arena, content);
-	if (!content.ptr)
-		return -ENOMEM;
-	notes = note_reader_of(content, r->notes->word, r->notes->big_endian);
-	while (note_next(&notes, &note))
-		count++;
-	if (notes.old)
-		warn_old(r);
-	if (count > SIZE_MAX / sizeof(struct site) - r->list->count)
-		return -ENOMEM;
-	struct site *sites = arena_array(&r->list->arena, struct site, r->list->count + count);
-	if (!sites)
-		return -ENOMEM;
-	if (r->list->count)
-		memcpy(sites, r->list->sites, r->list->count * sizeof(*sites));
-	r->list->sites = sites;
-	notes = note_reader_of(content, r->notes->word, r->notes->big_endian);
-	for (err = 0; !err && note_next(&notes, &note);)
-		err = add_site(r, &note);
-	return err ? err : notes.bad ? damaged(r, &notes) : 0;
-}
-
-/* Several sections of one name are rare; that each costs a copy of the sites before it is bounded
- * by reading only so many. */
+/* Several sections of one name are rare, more than these are no honest file's. */
 #define MAX_SECTIONS 64
 
-static int read_sections(struct reading *r)
+/* Sections of notes, each read whole. */
+struct contents {
+	struct str items[MAX_SECTIONS];
+	unsigned count;
+};
+
+static int read_content(struct reading *r, const struct section *section, struct contents *c)
+{
+	int err = image_content(r->notes, section, IMAGE_MAX_NOTES, &c->items[c->count]);
+
+	if (!err) {
+		c->count++;
+		return 0;
+	}
+	if (budget_error(r->notes->budget))
+		return budget_error(r->notes->budget);
+	diag_error(r->d, err, "corrupt-notes", "'%.*s' is damaged: its section " NOTE_SECTION " %s",
+		   STR_FMT(r->notes->name),
+		   err == -E2BIG ? "is larger than 64 MiB" : "lies outside the file");
+	return -EBADMSG;
+}
+
+/* What can be read of them; *out untouched by a section that cannot. */
+static int read_contents(struct reading *r, struct contents *out)
 {
 	const struct section *s = NULL;
 	int err = 0;
 
-	for (unsigned i = 0; i < MAX_SECTIONS; i++) {
+	while (out->count < MAX_SECTIONS && (s = image_section(r->notes, NOTE_SECTION, s))) {
 		int one;
 
-		s = image_section(r->notes, NOTE_SECTION, s);
-		if (!s)
-			break;
 		/* objcopy --only-keep-debug may leave its name without content. */
 		if (s->type != SHT_NOTE)
 			continue;
-		one = read_section(r, s);
-		if (one == -ENOMEM)
+		one = read_content(r, s, out);
+		if (one && one != -EBADMSG)
 			return one;
 		err = one ? one : err;
 	}
 	return err;
+}
+
+/* Each wanted note of a section; `fn` NULL: they are only counted. -EBADMSG for damage. */
+static int each_note(struct reading *r, struct str content,
+		     int (*fn)(struct reading *r, const struct note *note), size_t *count)
+{
+	struct note_reader notes = note_reader_of(content, r->notes->word, r->notes->big_endian);
+	struct note note;
+	int err = 0;
+
+	while (!err && note_next(&notes, &note)) {
+		budget_work(r->notes->budget, 100 + 4 * (note.provider.len + note.name.len) +
+						      (fn ? 16 * note.args.len : 0));
+		err = budget_error(r->notes->budget);
+		if (err || !site_is_wanted(r->filter, note.provider, note.name))
+			continue;
+		(*count)++;
+		if (fn)
+			err = fn(r, &note);
+	}
+	if (err || !fn)
+		return err;
+	if (notes.old)
+		warn_old(r);
+	return notes.bad ? damaged(r, &notes) : 0;
+}
+
+/* The list is as long as it will be before the first site is added. */
+static int add_sites(struct reading *r, const struct contents *c)
+{
+	size_t count = 0, added = 0;
+	int err = 0;
+
+	for (unsigned i = 0; i < c->count && !err; i++)
+		err = each_note(r, c->items[i], NULL, &count);
+	if (err)
+		return err;
+	r->list->sites = arena_array(&r->list->arena, struct site, count);
+	if (!r->list->sites)
+		return -ENOMEM;
+	for (unsigned i = 0; i < c->count; i++) {
+		int one = each_note(r, c->items[i], add_site, &added);
+
+		if (one && one != -EBADMSG)
+			return one;
+		err = one ? one : err;
+	}
+	return err;
+}
+
+static int read_sections(struct reading *r)
+{
+	struct contents c = {.count = 0};
+	int err = read_contents(r, &c), added;
+
+	if (err && err != -EBADMSG)
+		return err;
+	added = add_sites(r, &c);
+	return added ? added : err;
 }
 
 static bool has_notes(const struct image *image)
@@ -198,7 +237,7 @@ static void look_for_old(struct reading *r)
 	const struct section *s = image_section(r->program, ".probes", NULL);
 	struct str content;
 
-	if (s && !image_content(r->program, s, IMAGE_MAX_NOTES, &content) &&
+	if (s && !image_content(r->program, s, OLD_MAX, &content) &&
 	    note_is_old_section(content, r->program->big_endian))
 		warn_old(r);
 }
@@ -228,48 +267,78 @@ static int check_linked(struct reading *r)
 
 static int read_all(struct reading *r)
 {
-	int err = keep_build_id(r->list, r->program);
+	int err = keep_build_id(r->list, r->program), also;
 
 	if (err)
 		return err;
 	r->base = base_address(r);
 	r->is_debug_file = image_is_debug_file(r->program);
 	r->list->arch = arch_for(r->program->machine, r->program->word);
-	r->resolver.image = r->program;
-	r->resolver.arch = r->list->arch;
 	err = read_sections(r);
-	resolver_close(&r->resolver);
-	if (err != -ENOMEM && describe_sites(r->notes, r->list, r->d))
-		return -ENOMEM;
-	return err;
+	if (err && err != -EBADMSG)
+		return err;
+	also = sites_resolve(r->program, r->path, r->root, r->list);
+	if (!also)
+		also = describe_sites(r->notes, r->list, r->d);
+	if (!also)
+		also = sites_find_entries(r->program, r->path, r->root, r->list);
+	return also ? also : err;
 }
 
-int site_list_read(const struct image *image, struct str path, struct str root,
-		   struct site_list *out, struct diag *d)
+/* What was taken of a budget that did not reach is given back: nothing is kept of the list. */
+static int finish(const struct image *image, struct site_list *list, int err)
 {
-	struct reading r = {.program = image, .notes = image, .list = out, .d = d};
+	int over = budget_error(image->budget);
+
+	list->arena.budget = NULL;
+	if (over)
+		site_list_free(list);
+	return over ? over : err;
+}
+
+bool site_is_wanted(const struct site_filter *f, struct str provider, struct str name)
+{
+	return (!f->provider.len || str_match(f->provider, provider)) &&
+	       (!f->name.len || str_match(f->name, name));
+}
+
+int site_list_read_some(const struct image *image, struct str path, struct str root,
+			const struct site_filter *filter, struct site_list *out, struct diag *d)
+{
+	struct reading r = {.program = image,
+			    .notes = image,
+			    .list = out,
+			    .filter = filter,
+			    .path = path,
+			    .root = root,
+			    .d = d};
 	struct image *debug = NULL;
 	int err;
 
-	*out = (struct site_list){.arena = ARENA_INIT};
+	*out = (struct site_list){.arena = {.budget = image->budget}};
 	err = check_linked(&r);
 	if (err)
-		return err;
+		return finish(image, out, err);
 	look_for_old(&r);
 	if (!has_notes(image)) {
 		debug = debugfile_open(image, path, root);
 		if (!debug || !has_notes(debug)) {
 			image_close(debug);
-			return 0;
+			return finish(image, out, 0);
 		}
 		r.notes = debug;
 	}
-	r.resolver.path = path;
-	r.resolver.root = root;
 	err = read_all(&r);
-	sites_find_entries(image, path, root, out);
 	image_close(debug);
-	return err;
+	return finish(image, out, err);
+}
+
+int site_list_read(const struct image *image, struct str path, struct str root,
+		   struct site_list *out, struct diag *d)
+{
+	static const struct site_filter all = {{"", 0}, {"", 0}};
+
+	return site_list_read_some(image, path, root, &all, out, d);
 }
 
 int site_compare_probes(const struct site *a, const struct site *b)

@@ -6,13 +6,23 @@
 #include "elf/image.h"
 #include "probe/probe.h"
 
+/* Which probes are wanted: patterns; an empty one matches all. */
+struct site_filter {
+	struct str provider, name;
+};
+bool site_is_wanted(const struct site_filter *f, struct str provider, struct str name);
+
 /* `path`: where the image is, and `root` what stands before /usr/lib/debug ("" or "/proc/7/root"),
  * to find its separate debug file when it was stripped of its notes.
  *
  * 0, also for a file without probes; -EBADMSG for damaged notes: the list then has those that can
- * be read. The list is to be freed in any case. */
+ * be read; -E2BIG or -EINTR without a message when the image's budget is used up. The list is to be
+ * freed in any case. */
 int site_list_read(const struct image *image, struct str path, struct str root,
 		   struct site_list *out, struct diag *d);
+/* The same of the wanted ones only: they alone take memory. */
+int site_list_read_some(const struct image *image, struct str path, struct str root,
+			const struct site_filter *filter, struct site_list *out, struct diag *d);
 void site_list_free(struct site_list *list);
 
 #endif
