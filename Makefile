@@ -1,12 +1,19 @@
 # Nopal's one Makefile. `make` builds, `make check` installs what is missing and runs every test,
 # `make demo` shows the tool at work. Useful variables: CC=clang, SAN=1 (address and undefined
-# sanitizers, built in build-san/), PREFIX, DESTDIR, V=1.
+# sanitizers, built in build-san/), PREFIX, DESTDIR, V=1, CROSS_COMPILE=aarch64-linux-gnu- (built in
+# build-aarch64-linux-gnu/; scripts/cross brings the libraries for that, too).
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+ifdef CROSS_COMPILE
+CC := $(CROSS_COMPILE)gcc
+AR := $(CROSS_COMPILE)ar
+STRIP := $(CROSS_COMPILE)strip
+endif
 CC ?= cc
-O := build$(if $(SAN),-san)$(if $(FUZZING),-fuzz)
+STRIP ?= strip
+O := build$(patsubst %-,-%,$(CROSS_COMPILE))$(if $(SAN),-san)$(if $(FUZZING),-fuzz)
 Q := $(if $(V),,@)
 
 , := ,
@@ -18,7 +25,7 @@ CFLAGS ?= -O2 -g
 FORTIFY := $(if $(or $(SAN),$(FUZZING),$(findstring _FORTIFY_SOURCE,$(CFLAGS))),,$(if $(filter-out -O0,$(filter -O%,$(CFLAGS))),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2))
 HARDEN := -fstack-protector-strong $(FORTIFY)
 HARDEN_LINK := -Wl,-z,relro -Wl,-z,now
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE $(WARNINGS) $(HARDEN) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(HARDEN) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS := -lelf -lz -lpthread
 
@@ -143,7 +150,7 @@ bench: all targets
 	$(Q)O=$(O) bench/run
 
 install: all
-	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) VERSION=$(VERSION) O=$(O) scripts/install
+	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) VERSION=$(VERSION) O=$(O) STRIP=$(STRIP) scripts/install
 
 clean:
 	rm -rf build build-san build-fuzz

@@ -26,9 +26,12 @@ struct probe {
 	struct nopal_probe *handle; /* NULL: not yet in a runtime; set once, read by any thread */
 };
 
+/* Offsets that programs have compiled in. libstapsdt itself is for 64-bit CPUs only. */
+#if defined(__LP64__)
 _Static_assert(sizeof(SDTProvider_t) == 56 && offsetof(SDTProvider_t, error) == 24, "ABI");
 _Static_assert(sizeof(SDTProbe_t) == 56 && offsetof(SDTProbe_t, _fire) == 32, "ABI");
 _Static_assert(sizeof(SDTProbeList_t) == 64 && offsetof(SDTProbeList_t, next) == 56, "ABI");
+#endif
 
 static void forget_error(SDTProvider_t *p)
 {

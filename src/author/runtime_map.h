@@ -25,8 +25,7 @@ struct probe_info;
 
 /* What a user's handle points to. */
 struct nopal_probe {
-	const struct probe_info *info;
-	uint64_t unused; /* handles are as far apart as stubs */
+	_Alignas(STUB_SIZE) const struct probe_info *info; /* as far apart as stubs */
 };
 
 struct probe_room {

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
@@ -19,8 +20,9 @@
 
 #include "base/cursor.h"
 
-/* What the entry breakpoint needs to know of the host. */
-#if defined(__x86_64__)
+/* What the entry breakpoint needs to know of the host. A mask of 0: there is none on this CPU, and
+ * libraries that are mapped before the entry are found as later ones are. */
+#if defined(__x86_64__) || defined(__i386__)
 #define BREAKPOINT	0xccUL
 #define BREAKPOINT_MASK 0xffUL
 #elif defined(__aarch64__)
@@ -131,22 +133,21 @@ static uint64_t entry_address(pid_t pid)
 /* Put the program counter of a stopped child to `address`. */
 static int set_pc(pid_t pid, uint64_t address)
 {
+#if defined(__x86_64__)
+	/* In this layout also when the child is a 32-bit program. */
+	return ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, regs.rip), address) ? -errno : 0;
+#elif defined(__i386__)
+	return ptrace(PTRACE_POKEUSER, pid, offsetof(struct user, regs.eip), address) ? -errno : 0;
+#elif defined(__aarch64__)
 	struct user_regs_struct regs;
 	struct iovec iov = {&regs, sizeof(regs)};
 
-#if defined(__x86_64__)
-	if (ptrace(PTRACE_GETREGS, pid, NULL, &regs))
-		return -errno;
-	regs.rip = address;
-	(void)iov;
-	return ptrace(PTRACE_SETREGS, pid, NULL, &regs) ? -errno : 0;
-#elif defined(__aarch64__)
 	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &iov))
 		return -errno;
 	regs.pc = address;
 	return ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &iov) ? -errno : 0;
 #else
-	(void)regs, (void)iov, (void)pid, (void)address;
+	(void)pid, (void)address;
 	return -ENOTSUP;
 #endif
 }
