@@ -1,0 +1,79 @@
+# Built for other CPUs: the command runs there (under qemu-user), lists what is listed here, and is installed stripped.
+load ../helpers
+
+# build CPU TRIPLET QEMU: build for a CPU without optimisation, which is the quickest; $built is its folder.
+build() {
+	need_program "$2-gcc"
+	need_program "$3"
+	cd "$ROOT"
+	scripts/cross "$1" -j2 CFLAGS=-O0 all >"$BATS_TEST_TMPDIR/log" 2>&1 || {
+		! grep -q 'could not be had' "$BATS_TEST_TMPDIR/log" || skip "$(grep 'could not be had' "$BATS_TEST_TMPDIR/log")"
+		cat "$BATS_TEST_TMPDIR/log"
+		return 1
+	}
+	! grep 'warning:' "$BATS_TEST_TMPDIR/log"
+	built=$ROOT/build-$2
+	qemu=$3
+	triplet=$2
+}
+
+# there ARGUMENTS...: run the command as that CPU would.
+there() {
+	local libs
+	libs=$(find "$built/sysroot" -name 'lib*.so.1' -printf '%h:')
+	"$qemu" -L "/usr/$triplet" -E LD_LIBRARY_PATH="$libs/usr/$triplet/lib" "$built/nopal" "$@"
+}
+
+# Which registers a kernel of that CPU gives to its tracers is known for x86-64, i386 and aarch64.
+without_kernel() {
+	sed -e 's/ (registers of this CPU are not readable on this machine)//' -e 's/, "problem": "registers of this CPU[^"]*"//g'
+}
+
+# Files of both byte orders and word sizes are listed there as they are here.
+lists_the_same() {
+	local file
+	"$triplet-gcc" -O1 -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/own" "$ROOT/tests/targets/tick.c" -lpthread
+	for file in "$BATS_TEST_TMPDIR/own" "$TARGETS/named" "$TARGETS/tick"; do
+		for options in "" -v --json; do
+			# shellcheck disable=SC2086
+			"$NOPAL" list $options "$file" | without_kernel >"$BATS_TEST_TMPDIR/here"
+			# shellcheck disable=SC2086
+			there list $options "$file" | without_kernel >"$BATS_TEST_TMPDIR/there"
+			diff "$BATS_TEST_TMPDIR/here" "$BATS_TEST_TMPDIR/there"
+			[ -s "$BATS_TEST_TMPDIR/here" ]
+		done
+	done
+}
+
+@test "aarch64: builds, and lists the same" {
+	build aarch64 aarch64-linux-gnu qemu-aarch64
+	lists_the_same
+}
+
+@test "armhf: builds, and lists the same" {
+	build armhf arm-linux-gnueabihf qemu-arm
+	lists_the_same
+}
+
+@test "i386: builds, and lists the same" {
+	build i386 i686-linux-gnu qemu-i386
+	lists_the_same
+}
+
+@test "ppc64el: builds, and lists the same" {
+	build ppc64el powerpc64le-linux-gnu qemu-ppc64le
+	lists_the_same
+}
+
+@test "s390x: builds, and lists the same" {
+	build s390x s390x-linux-gnu qemu-s390x
+	lists_the_same
+}
+
+@test "make install of a cross build takes that CPU's strip" {
+	build aarch64 aarch64-linux-gnu qemu-aarch64
+	scripts/cross aarch64 CFLAGS=-O0 DESTDIR="$BATS_TEST_TMPDIR/root" PREFIX=/usr install >"$BATS_TEST_TMPDIR/log" 2>&1
+	file=$BATS_TEST_TMPDIR/root/usr/bin/nopal
+	readelf -h "$file" | grep -q AArch64
+	! readelf -S "$file" | grep -q '\.symtab'
+}
