@@ -130,7 +130,7 @@ SDTProbe_t *providerAddProbe(SDTProvider_t *provider, const char *name, int argC
 
 static int open_runtime(struct provider *p, struct nopal_error *e)
 {
-	unsigned flags = NOPAL_RUNTIME_ANY_NAME;
+	unsigned flags = NOPAL_RUNTIME_ANY_NAME | NOPAL_RUNTIME_ONE_BYTE_NOP;
 
 	if (p->shown._use_memfd == memfd_disabled)
 		flags |= NOPAL_RUNTIME_FILE;
@@ -190,6 +190,19 @@ static int load_runtime(struct provider *p, struct nopal_error *e)
 	return nopal_runtime_load(p->runtime, e);
 }
 
+/* A user may have closed the handle, and then unloading fails. So it is of an object that stays in
+ * memory whoever closes it, and that others hardly open: the vDSO; where there is none (valgrind)
+ * libc; and where both have other names the program, which does not tell. */
+static void *open_handle(void)
+{
+	static const char *const names[] = {"linux-vdso.so.1", "libc.so.6", NULL};
+	void *handle = NULL;
+
+	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(names[0]); i++)
+		handle = dlopen(names[i], names[i] ? RTLD_LAZY | RTLD_NOLOAD : RTLD_LAZY);
+	return handle;
+}
+
 static void show_loaded(SDTProvider_t *p)
 {
 	char name[64];
@@ -201,10 +214,16 @@ static void show_loaded(SDTProvider_t *p)
 		p->_memfd = nopal_probe_fd(handle);
 	}
 	if (!p->_handle)
-		p->_handle = dlopen(NULL, RTLD_LAZY);
+		p->_handle = open_handle();
 	free(p->_filename);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", p->_memfd);
 	p->_filename = p->probes ? strdup(name) : NULL;
+}
+
+/* Of these libstapsdt says that it cannot make its file. */
+static SDTError_t number_of(int err)
+{
+	return err == NOPAL_SYSTEM || err == NOPAL_BAD_NAME ? tmpCreationError : elfCreationError;
 }
 
 int providerLoad(SDTProvider_t *provider)
@@ -219,23 +238,23 @@ int providerLoad(SDTProvider_t *provider)
 	if (!err)
 		err = load_runtime(p, &e);
 	if (err)
-		return fail(provider, err == NOPAL_SYSTEM ? tmpCreationError : elfCreationError,
-			    e.text);
+		return fail(provider, number_of(err), e.text);
 	show_loaded(provider);
 	return 0;
 }
 
-/* A wrapper may have taken _filename for itself and left NULL. */
-static void show_unloaded(SDTProvider_t *p)
+/* A wrapper may have taken _filename for itself and left NULL. Returns what dlclose() does. */
+static int show_unloaded(SDTProvider_t *p)
 {
+	int err = p->_handle ? dlclose(p->_handle) : 0;
+
 	for (SDTProbeList_t *at = p->probes; at; at = at->next)
 		at->probe._fire = NULL;
-	if (p->_handle)
-		dlclose(p->_handle);
 	p->_handle = NULL;
 	free(p->_filename);
 	p->_filename = NULL;
 	p->_memfd = -1;
+	return err;
 }
 
 int providerUnload(SDTProvider_t *provider)
@@ -248,7 +267,10 @@ int providerUnload(SDTProvider_t *provider)
 		return 0;
 	if (nopal_runtime_unload(p->runtime, &e))
 		return fail(provider, sharedLibraryCloseError, e.text);
-	show_unloaded(provider);
+	if (show_unloaded(provider))
+		return fail(
+			provider, sharedLibraryCloseError,
+			"the handle of the provider was closed before: its probes are unloaded");
 	return 0;
 }
 

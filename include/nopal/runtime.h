@@ -113,6 +113,10 @@ struct nopal_runtime_arg {
 #define NOPAL_RUNTIME_ANY_NAME                                                 \
 	2u /* names may have any characters, and probes may share a name: they \
 	      are then sites of one probe. For interfaces that promise this */
+#define NOPAL_RUNTIME_ONE_BYTE_NOP                                             \
+	4u /* on x86-64 a probe's first byte is 0x90 while nobody is tracing   \
+	      it, as libstapsdt's is, for programs that look there themselves. \
+	      An event then costs a breakpoint, about a third more */
 
 /* A provider of this name: 1 to 200 letters, digits, _, - and ., the first a letter or _. Two
  * providers of one name are two providers, and tracers see the probes of both. */
@@ -161,14 +165,18 @@ int nopal_probe_fd(const struct nopal_probe *p);
 /* ---- Firing ---------------------------------------------------------------------------------- */
 
 /* Probes' first instructions and their handles are this many bytes apart, so that a handle is all
- * that the check needs. Part of the binary interface, as is the first byte of the nop. */
+ * that the check needs. Part of the binary interface, as is the first byte of the nop. On x86-64
+ * one test tells both nops from all that tracers put there: cc, e8, e9, ff. */
 #define NOPAL_PROBE_DISTANCE 65536
 #if defined __aarch64__
-#define NOPAL_PROBE_NOP 0x1f /* d503201f */
+#define NOPAL_PROBE_NOP		 0x1f /* d503201f */
+#define NOPAL_PROBE_IS_NOP(byte) ((byte) == NOPAL_PROBE_NOP)
 #elif defined __riscv
-#define NOPAL_PROBE_NOP 0x13 /* 00000013 */
+#define NOPAL_PROBE_NOP		 0x13 /* 00000013 */
+#define NOPAL_PROBE_IS_NOP(byte) ((byte) == NOPAL_PROBE_NOP)
 #else
-#define NOPAL_PROBE_NOP 0x0f /* 0f 1f 44 00 00 */
+#define NOPAL_PROBE_NOP		 0x0f /* 0f 1f 44 00 00; or 90 */
+#define NOPAL_PROBE_IS_NOP(byte) (((byte)&0x60) == 0)
 #endif
 
 /* The check reads an instruction while others change it: that is no race to be told of. */
@@ -191,7 +199,8 @@ int nopal_probe_fd(const struct nopal_probe *p);
 NOPAL_PROBE_RACY static inline bool nopal_probe_enabled(const struct nopal_probe *p)
 {
 	return __builtin_expect(
-		*((const volatile unsigned char *)p - NOPAL_PROBE_DISTANCE) != NOPAL_PROBE_NOP, 0);
+		!NOPAL_PROBE_IS_NOP(*((const volatile unsigned char *)p - NOPAL_PROBE_DISTANCE)),
+		0);
 }
 
 /* What a value is, so that it can become what the probe's argument is declared as. */

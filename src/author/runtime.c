@@ -13,7 +13,7 @@
 #include "author/runtime_name.h"
 #include "base/export.h"
 
-#define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | NOPAL_RUNTIME_ANY_NAME)
+#define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | NOPAL_RUNTIME_ANY_NAME | NOPAL_RUNTIME_ONE_BYTE_NOP)
 #define FIRST_BUCKETS 8
 
 struct nopal_runtime {
@@ -29,7 +29,8 @@ struct nopal_runtime {
 static struct {
 	pthread_mutex_t lock;
 	struct nopal_runtime *providers;
-} global = {PTHREAD_MUTEX_INITIALIZER, NULL};
+	bool exiting;
+} global = {PTHREAD_MUTEX_INITIALIZER, NULL, false};
 
 static void lock(void)
 {
@@ -60,11 +61,17 @@ static void begin_child(void)
 	unlock();
 }
 
+static void begin_exit(void)
+{
+	global.exiting = true;
+	remove_files();
+}
+
 static void prepare_process(void)
 {
 	generation_init();
 	pthread_atfork(lock, unlock, begin_child);
-	atexit(remove_files);
+	atexit(begin_exit);
 }
 
 /* ---- Probes by name ---- */
@@ -157,10 +164,10 @@ NOPAL_EXPORT struct nopal_runtime *nopal_runtime_new(const char *name, unsigned 
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct nopal_runtime *r;
 
-	if (!stub_host() || flags & ~KNOWN_FLAGS) {
+	if (!stub_host(false) || flags & ~KNOWN_FLAGS) {
 		runtime_fail(e, NOPAL_UNSUPPORTED,
-			     stub_host() ? "unknown flags 0x%x"
-					 : "no run-time probes on this CPU (flags 0x%x)",
+			     stub_host(false) ? "unknown flags 0x%x"
+					      : "no run-time probes on this CPU (flags 0x%x)",
 			     flags);
 		return NULL;
 	}
@@ -213,6 +220,18 @@ NOPAL_EXPORT void nopal_runtime_destroy(struct nopal_runtime *r)
 	free_probes(r);
 	free(r->name);
 	free(r);
+}
+
+/* dlclose() of the library takes its functions away, and with them all that could be done with the
+ * providers that are left. When it is the program that ends, other threads may still fire: then the
+ * handlers of atexit() run before destructors, not after them. */
+static __attribute__((destructor)) void close_library(void)
+{
+	if (global.exiting)
+		return;
+	while (global.providers)
+		nopal_runtime_destroy(global.providers);
+	generation_end();
 }
 
 /* ---- Probes ---- */
@@ -308,7 +327,7 @@ static int room_for_probe(struct nopal_runtime *r, struct probe_room **out, stru
 	if (!r->last || !room_takes_more(r->last)) {
 		struct probe_room *room;
 
-		err = room_open(&room, e);
+		err = room_open(r->flags, &room, e);
 		if (err)
 			return err;
 		if (r->last)

@@ -52,7 +52,7 @@ struct debug_image *debug_image_add(const struct probe_room *room, const char *p
 
 	if (!image)
 		return NULL;
-	image_write_at(stub_host(), str_from(provider), room->probes, room->count,
+	image_write_at(room->cpu, str_from(provider), room->probes, room->count,
 		       (uintptr_t)room->base, &image->bytes);
 	if (image->bytes.failed) {
 		buf_free(&image->bytes);

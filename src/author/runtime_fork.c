@@ -34,6 +34,15 @@ void generation_init(void)
 	here = at;
 }
 
+void generation_end(void)
+{
+	_Atomic uint32_t *page = here;
+
+	here = &only_copied;
+	if (page != here)
+		munmap(page, (size_t)sysconf(_SC_PAGESIZE));
+}
+
 /* `largest` grows before its number is used: a grandchild that is made in between takes a larger
  * one, whatever its parent comes to be. */
 uint32_t generation_now(void)

@@ -11,6 +11,8 @@
 
 /* Once in a process, before the first provider. */
 void generation_init(void);
+/* Once, when there are no providers and no events any more. */
+void generation_end(void);
 /* Never 0. May be called anywhere, also in signal handlers. */
 uint32_t generation_now(void);
 /* For the handler of pthread_atfork() in a child: works on every kernel. */

@@ -29,7 +29,7 @@ static size_t whole_pages(size_t size)
 	return (size + page - 1) / page * page;
 }
 
-int room_open(struct probe_room **out, struct nopal_error *e)
+int room_open(unsigned flags, struct probe_room **out, struct nopal_error *e)
 {
 	struct probe_room *room = calloc(1, sizeof(*room));
 	void *base = MAP_FAILED;
@@ -41,6 +41,7 @@ int room_open(struct probe_room **out, struct nopal_error *e)
 		free(room);
 		return runtime_fail(e, NOPAL_NO_MEMORY, "no memory for probes: %m");
 	}
+	room->cpu = stub_host(flags & NOPAL_RUNTIME_ONE_BYTE_NOP);
 	room->base = base;
 	room->fd = -1;
 	room->generation = generation_now();
@@ -99,7 +100,7 @@ int room_add(struct probe_room *room, const struct image_probe *probe,
 
 	if (make_place(room))
 		return runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a probe");
-	memcpy(stub, stub_host()->code, STUB_SIZE);
+	memcpy(stub, room->cpu->code, STUB_SIZE);
 	handle->info = info;
 	room->probes[room->count++] = probe;
 	*out = handle;
@@ -162,7 +163,7 @@ static int make_file(struct probe_room *room, const char *provider, unsigned fla
 	struct buf image = BUF_INIT;
 	int fd;
 
-	image_write(stub_host(), str_from(provider), room->probes, room->count, &image);
+	image_write(room->cpu, str_from(provider), room->probes, room->count, &image);
 	if (image.failed)
 		fd = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for the image of '%s'", provider);
 	else
@@ -224,7 +225,7 @@ int room_load(struct probe_room *room, const char *provider, unsigned flags, str
 static bool has_enabled(const struct probe_room *room)
 {
 	for (size_t i = 0; i < room->count; i++)
-		if (room->base[image_stub_at(i)] != NOPAL_PROBE_NOP)
+		if (!NOPAL_PROBE_IS_NOP(room->base[image_stub_at(i)]))
 			return true;
 	return false;
 }
@@ -320,7 +321,7 @@ static int make_idle_file(const struct probe_room *room)
 
 	buf_fill(&stubs, '\0', IMAGE_STUBS);
 	for (size_t i = 0; i < room->count; i++)
-		buf_add(&stubs, stub_host()->code, STUB_SIZE);
+		buf_add(&stubs, room->cpu->code, STUB_SIZE);
 	errno = ENOMEM;
 	if (!stubs.failed)
 		fd = memfd_make("nopal-idle", buf_as_str(&stubs));

@@ -29,6 +29,7 @@ struct nopal_probe {
 };
 
 struct probe_room {
+	const struct stub_cpu *cpu;
 	unsigned char *base;
 	const struct image_probe **probes;
 	size_t count, cap;
@@ -45,7 +46,7 @@ struct probe_room {
 };
 
 /* 0 or a code of enum nopal_error_code, with a text in `e`. */
-int room_open(struct probe_room **out, struct nopal_error *e);
+int room_open(unsigned flags, struct probe_room **out, struct nopal_error *e);
 void room_close(struct probe_room *room); /* NULL is fine */
 /* Add a probe to a room that has place for it. */
 int room_add(struct probe_room *room, const struct image_probe *probe,

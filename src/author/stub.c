@@ -68,18 +68,31 @@ const struct stub_cpu stub_cpus[] = {
 			"\x67\x80\x00\x00", /* ret */
 		.operand = riscv64_operand,
 	},
+	{
+		.name = "x86_64, with a 1-byte nop",
+		.machine = EM_X86_64,
+		.page = 4096,
+		.code_size = 2,
+		.code = "\x90" /* nop */
+			"\xc3" /* ret */
+			"\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc\xcc",
+		.operand = x86_64_operand,
+	},
 };
 const unsigned stub_cpu_count = sizeof(stub_cpus) / sizeof(stub_cpus[0]);
 
-const struct stub_cpu *stub_host(void)
+const struct stub_cpu *stub_host(bool one_byte_nop)
 {
 #if defined __x86_64__ && defined __LP64__
-	return &stub_cpus[0];
+	return &stub_cpus[one_byte_nop ? 3 : 0];
 #elif defined __aarch64__ && defined __LP64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	(void)one_byte_nop;
 	return &stub_cpus[1];
 #elif defined __riscv && __riscv_xlen == 64
+	(void)one_byte_nop;
 	return &stub_cpus[2];
 #else
+	(void)one_byte_nop;
 	return NULL;
 #endif
 }

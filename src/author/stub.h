@@ -25,7 +25,9 @@ struct stub_cpu {
 extern const struct stub_cpu stub_cpus[];
 extern const unsigned stub_cpu_count;
 
-/* The CPU this was compiled for; NULL: runtime probes are not made for it. */
-const struct stub_cpu *stub_host(void);
+/* The CPU this was compiled for; NULL: runtime probes are not made for it. With a 1-byte nop
+ * (x86-64 has others) the stub begins as those of libstapsdt, and is never more than a breakpoint.
+ */
+const struct stub_cpu *stub_host(bool one_byte_nop);
 
 #endif

@@ -51,6 +51,14 @@ old_program() {
 	[ "$(tail -1 "$BATS_TEST_TMPDIR/printed")" = "done" ]
 }
 
+@test "dlclose without providerDestroy leaves no mapping behind" {
+	need_program cc
+	[ -z "${SAN:-}" ] || skip "a library with sanitizers cannot be loaded by a program without"
+	cc -O1 -Wall -o "$BATS_TEST_TMPDIR/rounds" "$ROOT/tests/help/stapsdt_rounds.c" -ldl
+	run "$BATS_TEST_TMPDIR/rounds" "$library"
+	[ "$output" = "0 mappings more" ]
+}
+
 @test "no leak and no error under valgrind" {
 	need_program valgrind
 	[ -z "${SAN:-}" ] || skip "not with sanitizers"

@@ -91,7 +91,12 @@ static void check_errors(void)
 	memset(name, 'x', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	p = provider_init(name);
-	must(provider_load(p) == -1 && p->error && p->number == OLD_ELF, "a name too long");
+	must(provider_load(p) == -1 && p->error && p->number == OLD_TMP,
+	     "a provider's name too long");
+	provider_destroy(p);
+	p = provider_init("long");
+	provider_add(p, name, 0);
+	must(provider_load(p) == -1 && p->error && p->number == OLD_TMP, "a probe's name too long");
 	provider_destroy(p);
 	p = provider_init("none");
 	must(provider_load(p) == 0 && !p->filename && p->memfd == -1, "load of no probes");
@@ -103,6 +108,35 @@ static void check_errors(void)
 	provider_destroy(p); /* loaded */
 }
 
+static void check_closed_handle(void)
+{
+	struct old_provider *p = provider_init("closed");
+	struct old_probe *probe = provider_add(p, "p", 0);
+
+	for (int round = 0; round < 2; round++) {
+		must(provider_load(p) == 0 && p->handle, "load");
+		must(dlclose(p->handle) == 0, "dlclose");
+		must(provider_unload(p) == -1 && p->error && p->number == OLD_CLOSE,
+		     "unload of what was closed");
+		must(!probe->fire && !p->handle, "unloaded all the same");
+		must(provider_unload(p) == 0 && p->number == OLD_NO_ERROR, "unload again");
+	}
+	must(provider_load(p) == 0, "load");
+	dlclose(p->handle);
+	provider_destroy(p);
+}
+
+/* What bindings inline: Go's salp takes a probe for enabled when these bits are not set. No nop of
+ * another CPU has them. */
+static int looks_enabled(const struct old_probe *probe)
+{
+#if defined __x86_64__
+	return (*(const volatile unsigned char *)probe->fire & 0x90) != 0x90;
+#else
+	return probe != NULL;
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	struct old_provider *p;
@@ -111,6 +145,7 @@ int main(int argc, char **argv)
 	must(argc > 1, "path of the library");
 	open_library(argv[1]);
 	check_errors();
+	check_closed_handle();
 	p = provider_init("pythonapp");
 	check_new(p);
 	first = provider_add(p, "firstProbe", 2, OLD_UINT64, OLD_INT32);
@@ -119,10 +154,14 @@ int main(int argc, char **argv)
 	p = provider_init("pythonapp");
 	first = provider_add(p, "firstProbe", 2, OLD_UINT64, OLD_INT32);
 	must(provider_load(p) == 0, "load");
+#if defined __x86_64__
+	must(*(const unsigned char *)first->fire == 0x90, "_fire begins with 0x90");
+	must(!looks_enabled(first), "not enabled for who looks at _fire");
+#endif
 	puts("ready");
 	fflush(stdout);
 	for (int i = 0; i < (argc > 2 ? atoi(argv[2]) : 0); i++) {
-		if (probe_enabled(first)) {
+		if (probe_enabled(first) && looks_enabled(first)) {
 			puts("Probe fired!");
 			fflush(stdout);
 		}

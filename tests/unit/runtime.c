@@ -150,6 +150,28 @@ static void enabled_only_while_loaded_and_traced(void **state)
 	nopal_runtime_destroy(r);
 }
 
+/* libstapsdt's probes: its users look at the first byte themselves. */
+static void a_probe_with_a_one_byte_nop_is_enabled_as_others(void **state)
+{
+	struct nopal_runtime *r = nopal_runtime_new("short", NOPAL_RUNTIME_ONE_BYTE_NOP, NULL);
+	struct nopal_probe *p = probe(r, "p", NULL, 0);
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		assert_false(nopal_probe_enabled(p));
+		assert_int_equal(nopal_runtime_load(r, NULL), 0);
+#if defined __x86_64__
+		assert_int_equal(*spy_stub(p), 0x90);
+#endif
+		assert_false(nopal_probe_enabled(p));
+		spy_write(p, "\xcc", 1);
+		assert_true(nopal_probe_enabled(p));
+		assert_int_equal(nopal_runtime_unload(r, NULL), 0);
+		assert_false(nopal_probe_enabled(p));
+	}
+	nopal_runtime_destroy(r);
+}
+
 static void arguments_are_evaluated_only_when_enabled(void **state)
 {
 	static const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
@@ -305,6 +327,7 @@ int main(void)
 		cmocka_unit_test(bad_arguments_are_refused),
 		cmocka_unit_test(a_probe_knows_its_arguments),
 		cmocka_unit_test(enabled_only_while_loaded_and_traced),
+		cmocka_unit_test(a_probe_with_a_one_byte_nop_is_enabled_as_others),
 		cmocka_unit_test(arguments_are_evaluated_only_when_enabled),
 		cmocka_unit_test(every_type_arrives_exactly),
 		cmocka_unit_test(values_are_converted_to_the_declared_type),

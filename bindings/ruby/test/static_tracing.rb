@@ -96,6 +96,18 @@ def calls_of(shop)
    shop.ask_secret, error_of { shop.secret }.class]
 end
 
+# Scripts made for that gem take the text apart by lines.
+check "the stack tracer joins callers by newlines" do
+  tracepoint = Struct.new(:name, :fired) do
+    def enabled? = true
+    def fire(*values) = self.fired = values
+  end.new("order")
+  wrapper = Tracer::Stack.wrapper_of(tracepoint)
+  Class.new(Class.new { def order = 1 }) { define_method(:order, &wrapper) }.new.order
+  name, callers = tracepoint.fired
+  name == "order" && callers.lines.size > 1 && callers.lines.all? { |line| line.match?(/\A\S.*:\d+:in /) }
+end
+
 check "wrapped methods do what they did" do
   shop = Shop.new
   before = calls_of(shop)
