@@ -14,6 +14,12 @@
 
 #define VDSO_BYTES_MOST (256u << 10)
 
+void modules_init(struct modules *m)
+{
+	m->pool = (struct budget){.memory = NAMES_MEMORY_MOST, .work = UINT64_MAX, .stop_fd = -1};
+	m->problems = (struct diag)DIAG_INIT;
+}
+
 static void module_free(struct module *module)
 {
 	if (module->fd >= 0)
@@ -33,6 +39,7 @@ void modules_free(struct modules *m)
 			m->chains[i] = next;
 		}
 	}
+	diag_free(&m->problems);
 }
 
 static struct module *module_new(uint64_t device, uint64_t inode, struct str path)
@@ -126,10 +133,36 @@ void module_hold(struct modules *m, struct module *module, pid_t pid, uint64_t s
 		m->open_fds++;
 }
 
+/* An image's own limit, or what the run has left. */
+static struct budget budget_of(const struct modules *m)
+{
+	struct budget b = budget_for_file(-1);
+
+	if (b.memory > m->pool.memory)
+		b.memory = m->pool.memory;
+	return b;
+}
+
+static void warn_over(struct modules *m, const struct module *module, const struct budget *b)
+{
+	struct buf path = BUF_INIT;
+	bool run = b->end == BUDGET_NO_MEMORY && m->pool.memory < BUDGET_FILE_MEMORY;
+
+	buf_escaped(&path, module->path);
+	diag_warn(&m->problems, "over-budget",
+		  "functions of '%.*s' have no names: its symbols take %s, the limit for %s",
+		  STR_FMT(buf_as_str(&path)),
+		  run ? "more than is left of 512 MiB" : budget_limit(b),
+		  run ? "all files of a run" : "one file");
+	buf_free(&path);
+}
+
 /* Takes the descriptor. The root of the process leads to its separate debug files while
  * it lives. */
-static struct symtab *read_file(int fd, const struct module *module, pid_t pid)
+static struct symtab *read_file(struct modules *m, int fd, const struct module *module, pid_t pid)
 {
+	struct budget b = budget_of(m);
+	uint64_t memory = b.memory;
 	struct symtab *symbols = NULL;
 	struct image *image = NULL;
 	struct buf root = BUF_INIT;
@@ -137,10 +170,16 @@ static struct symtab *read_file(int fd, const struct module *module, pid_t pid)
 	buf_printf(&root, "/proc/%d/root", (int)pid);
 	if (access(root.ptr ? root.ptr : "", F_OK))
 		buf_clear(&root);
-	if (!image_open_fd(fd, module->path, &image, NULL))
+	if (!image_open_fd(fd, module->path, &image, NULL)) {
+		image_set_budget(image, &b);
 		symtab_read(image, module->path, buf_as_str(&root), &symbols, NULL);
+	}
 	image_close(image);
 	buf_free(&root);
+	if (budget_error(&b))
+		warn_over(m, module, &b);
+	else
+		m->pool.memory -= memory - b.memory;
 	return symbols;
 }
 
@@ -168,7 +207,8 @@ static struct symtab *read_vdso(uint64_t start)
 	return symbols;
 }
 
-static void read_symbols(struct module *module, pid_t pid, uint64_t start, uint64_t end)
+static void read_symbols(struct modules *m, struct module *module, pid_t pid, uint64_t start,
+			 uint64_t end)
 {
 	int fd = module->fd;
 
@@ -183,16 +223,16 @@ static void read_symbols(struct module *module, pid_t pid, uint64_t start, uint6
 		fd = open_module(module, pid, start, end);
 	module->fd = -1;
 	if (fd >= 0)
-		module->symbols = read_file(fd, module, pid);
+		module->symbols = read_file(m, fd, module, pid);
 }
 
-bool module_name_at(struct module *module, pid_t pid, uint64_t start, uint64_t end, uint64_t offset,
-		    struct str *name, uint64_t *into)
+bool module_name_at(struct modules *m, struct module *module, pid_t pid, uint64_t start,
+		    uint64_t end, uint64_t offset, struct str *name, uint64_t *into)
 {
 	struct symbol symbol;
 
 	if (!module->tried)
-		read_symbols(module, pid, start, end);
+		read_symbols(m, module, pid, start, end);
 	if (!module->symbols || !symtab_at_offset(module->symbols, offset, &symbol, into))
 		return false;
 	*name = symbol.name;

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/diag.h"
 
 struct symtab;
 
@@ -23,12 +23,18 @@ struct module {
 #define MODULE_FDS_MOST 256
 #define MODULES_MOST	16384
 
+/* Memory for the names of one run: of all images, and of all code compiled at run time. */
+#define NAMES_MEMORY_MOST (512u << 20)
+
 struct modules {
 	struct module *chains[MODULE_CHAINS];
 	size_t count;
 	unsigned open_fds;
+	struct budget pool;   /* of NAMES_MEMORY_MOST */
+	struct diag problems; /* what was left out, not told yet */
 };
 
+void modules_init(struct modules *m);
 void modules_free(struct modules *m);
 /* The module of that identity, new or known. NULL when there is no memory, or too many. */
 struct module *modules_get(struct modules *m, uint64_t device, uint64_t inode, struct str path);
@@ -36,7 +42,7 @@ struct module *modules_get(struct modules *m, uint64_t device, uint64_t inode, s
 void module_hold(struct modules *m, struct module *module, pid_t pid, uint64_t start, uint64_t end);
 /* The name at an offset of the file. `pid` may still live and give access to the file; `length` is
  * that of the mapping. */
-bool module_name_at(struct module *module, pid_t pid, uint64_t start, uint64_t end, uint64_t offset,
-		    struct str *name, uint64_t *into);
+bool module_name_at(struct modules *m, struct module *module, pid_t pid, uint64_t start,
+		    uint64_t end, uint64_t offset, struct str *name, uint64_t *into);
 
 #endif

@@ -276,26 +276,42 @@ const struct mapping *process_mapping_at(const struct process *p, uint64_t addre
 	return low < p->count && p->mappings[low].start <= address ? &p->mappings[low] : NULL;
 }
 
-static void read_jit(struct process *p)
+/* Told once for each process. */
+static void warn_cut(struct process *p, struct modules *modules, const char *path)
+{
+	if (p->told_cut || !p->jit || !jit_names_are_cut(p->jit))
+		return;
+	p->told_cut = true;
+	diag_warn(
+		&modules->problems, "over-budget",
+		"names of newer code of process %d are left out: '%s' takes more than 48 MiB or a "
+		"million lines, or the files of all processes more than 512 MiB",
+		(int)p->pid, path);
+}
+
+static void read_jit(struct process *p, struct modules *modules)
 {
 	struct buf path = BUF_INIT;
 	int err;
 
 	buf_printf(&path, "/proc/%d/root/tmp/perf-%d.map", (int)p->pid, (int)p->inner_pid);
-	err = path.failed ? -ENOMEM : jit_names_read(path.ptr, p->uid, &p->jit);
+	err = path.failed ? -ENOMEM : jit_names_read(path.ptr, p->uid, &modules->pool, &p->jit);
 	if (err && !p->is_foreign) {
 		buf_clear(&path);
 		buf_printf(&path, "/tmp/perf-%d.map", (int)p->inner_pid);
 		if (!path.failed)
-			jit_names_read(path.ptr, p->uid, &p->jit);
+			jit_names_read(path.ptr, p->uid, &modules->pool, &p->jit);
 	}
+	if (!path.failed)
+		warn_cut(p, modules, path.ptr);
 	buf_free(&path);
 }
 
-bool process_jit_name_at(struct process *p, uint64_t address, struct str *name, uint64_t *into)
+bool process_jit_name_at(struct process *p, struct modules *modules, uint64_t address,
+			 struct str *name, uint64_t *into)
 {
 	if (p->jit && jit_names_at(p->jit, address, name, into))
 		return true;
-	read_jit(p); /* it grows while the process runs */
+	read_jit(p, modules); /* it grows while the process runs */
 	return p->jit && jit_names_at(p->jit, address, name, into);
 }

@@ -19,6 +19,7 @@ struct process {
 	struct mapping *mappings; /* by start, none overlaps another */
 	size_t count, cap;
 	struct jit_names *jit;
+	bool told_cut;	      /* the user knows that not all of `jit` is known */
 	int64_t tried_ms;     /* when an unknown address last made us read the maps again */
 	struct process *next; /* of its hash chain */
 };
@@ -42,6 +43,7 @@ int process_copy_mappings(struct process *to, const struct process *from); /* -E
 void process_free(struct process *p);
 const struct mapping *process_mapping_at(const struct process *p, uint64_t address);
 /* The name of an address outside files. */
-bool process_jit_name_at(struct process *p, uint64_t address, struct str *name, uint64_t *into);
+bool process_jit_name_at(struct process *p, struct modules *modules, uint64_t address,
+			 struct str *name, uint64_t *into);
 
 #endif

@@ -34,6 +34,7 @@ int symbols_new(struct symbols **out)
 
 	if (!s)
 		return -ENOMEM;
+	modules_init(&s->modules);
 	*out = s;
 	return 0;
 }
@@ -220,16 +221,16 @@ static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t
 	return m;
 }
 
-static bool name_in_process(struct process *p, const struct mapping *m, uint64_t address,
-			    struct str *name, uint64_t *into)
+static bool name_in_process(struct symbols *s, struct process *p, const struct mapping *m,
+			    uint64_t address, struct str *name, uint64_t *into)
 {
-	if (m->module && module_name_at(m->module, p->pid, m->start, m->end,
+	if (m->module && module_name_at(&s->modules, m->module, p->pid, m->start, m->end,
 					address - m->start + m->offset, name, into))
 		return true;
 	/* Run-times also put their code into files of memory. */
 	if (m->module && !str_starts(m->module->path, STR("/memfd:")))
 		return false;
-	return process_jit_name_at(p, address, name, into);
+	return process_jit_name_at(p, &s->modules, address, name, into);
 }
 
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out)
@@ -239,7 +240,7 @@ void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags
 	struct str name;
 	uint64_t into;
 
-	if (m && name_in_process(p, m, address, &name, &into))
+	if (m && name_in_process(s, p, m, address, &name, &into))
 		add_name(s, name, into, flags, out);
 	else
 		symbols_number(address, out);
@@ -248,6 +249,13 @@ void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags
 		buf_str(out, m->module->path);
 		buf_char(out, ')');
 	}
+}
+
+void symbols_problems(struct symbols *s, struct diag *d)
+{
+	diag_add_all(d, &s->modules.problems);
+	diag_free(&s->modules.problems);
+	s->modules.problems = (struct diag)DIAG_INIT;
 }
 
 void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out)

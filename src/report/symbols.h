@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "base/buf.h"
+#include "base/diag.h"
 
 struct symbols;
 
@@ -36,6 +36,8 @@ void symbols_see_all(struct symbols *s);
  * there. Names are as strangers wrote them: escape them for a terminal. */
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);
 void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out);
+/* What was left out because it is too large, as warnings; each is told once. */
+void symbols_problems(struct symbols *s, struct diag *d);
 /* An address without a name: "0x55d1...", "0". */
 void symbols_number(uint64_t address, struct buf *out);
 

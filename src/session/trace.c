@@ -251,6 +251,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 			err = run_due(t, d);
 		if (!err && !t->exiting)
 			err = session_drain(t, d);
+		symbols_problems(t->symbols, d);
 		session_warn(t, false);
 		if (err)
 			return diag_ensure(d, err, "go on with the run");
@@ -294,6 +295,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 		err = run_clauses(t, ATTACH_END, d);
 	if (!err && t->facts.print_maps_on_exit)
 		err = nopal_trace_print_maps(t);
+	symbols_problems(t->symbols, d);
 	session_warn(t, true);
 	return diag_ensure(d, err, "end the run");
 }

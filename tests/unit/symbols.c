@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -343,22 +344,85 @@ static void compiled_code_has_names(void **state)
 static void perf_maps_of_others_are_not_believed(void **state)
 {
 	char path[] = "/tmp/named-XXXXXX", link[64];
+	struct budget pool = budget_for_file(-1);
 	struct jit_names *names = NULL;
 	int fd = mkstemp(path);
 
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "1000 10 f\n", 10), 10);
-	assert_int_equal(jit_names_read(path, getuid(), &names), 0);
+	assert_int_equal(jit_names_read(path, getuid(), &pool, &names), 0);
 	if (getuid() == 0 && !fchown(fd, 65534, 65534))
-		assert_int_equal(jit_names_read(path, 1, &names), -EPERM);
+		assert_int_equal(jit_names_read(path, 1, &pool, &names), -EPERM);
 	snprintf(link, sizeof(link), "%s-link", path);
 	assert_int_equal(symlink(path, link), 0);
-	assert_int_equal(jit_names_read(link, getuid(), &names), -ELOOP);
-	assert_int_equal(jit_names_read("/dev/zero", getuid(), &names), -EPERM);
+	assert_int_equal(jit_names_read(link, getuid(), &pool, &names), -ELOOP);
+	assert_int_equal(jit_names_read("/dev/zero", getuid(), &pool, &names), -EPERM);
 	unlink(link);
 	unlink(path);
 	close(fd);
+	jit_names_free(names);
+}
+
+/* Each line was followed by reading and sorting the whole file. */
+static void a_perf_map_that_grows_by_a_line_per_event_is_read_once(void **state)
+{
+	char path[] = "/tmp/named-XXXXXX";
+	struct budget pool = budget_for_file(-1);
+	struct jit_names *names = NULL;
+	int fd = mkstemp(path), lines = 200000;
+	FILE *file = fdopen(fd, "w");
+	struct str name;
+	uint64_t into;
+	clock_t start;
+
+	(void)state;
+	assert_non_null(file);
+	for (int i = 0; i < lines; i++)
+		fprintf(file, "%x 10 function%d\n", 0x100000 + 16 * i, i);
+	fflush(file);
+	start = clock();
+	for (int i = lines; i < lines + 3000; i++) {
+		fprintf(file, "%x 10 function%d\n", 0x100000 + 16 * i, i);
+		fflush(file);
+		assert_int_equal(jit_names_read(path, getuid(), &pool, &names), 0);
+		assert_true(jit_names_at(names, 0x100000u + 16u * (unsigned)i + 4, &name, &into));
+		assert_int_equal(into, 4);
+	}
+	assert_true(clock() - start < 3 * CLOCKS_PER_SEC); /* 0.1 s; it was minutes */
+	assert_true(jit_names_at(names, 0x100000, &name, &into));
+	assert_true(str_eq(name, STR("function0")));
+	fprintf(file, "100000 10 moved\n");
+	fclose(file);
+	assert_int_equal(jit_names_read(path, getuid(), &pool, &names), 0);
+	assert_true(jit_names_at(names, 0x100000, &name, &into));
+	assert_true(str_eq(name, STR("moved")));
+	unlink(path);
+	jit_names_free(names);
+	assert_int_equal(pool.memory, BUDGET_FILE_MEMORY);
+}
+
+/* Any process may write so much that the tracer would hold gigabytes of it. */
+static void a_perf_map_without_end_is_cut(void **state)
+{
+	char path[] = "/tmp/named-XXXXXX";
+	struct budget pool = budget_for_file(-1);
+	struct jit_names *names = NULL;
+	int fd = mkstemp(path);
+	FILE *file = fdopen(fd, "w");
+	struct str name;
+	uint64_t into;
+
+	(void)state;
+	assert_non_null(file);
+	for (int i = 0; i < 1500000; i++)
+		fprintf(file, "%x 10 f\n", 0x100000 + 16 * i);
+	fclose(file);
+	assert_int_equal(jit_names_read(path, getuid(), &pool, &names), 0);
+	assert_true(jit_names_are_cut(names));
+	assert_true(jit_names_at(names, 0x100000, &name, &into));
+	assert_false(jit_names_at(names, 0x100000 + 16 * 1499999, &name, &into));
+	unlink(path);
 	jit_names_free(names);
 }
 
@@ -392,6 +456,8 @@ int main(void)
 		cmocka_unit_test(a_replaced_file_is_not_believed),
 		cmocka_unit_test(compiled_code_has_names),
 		cmocka_unit_test(perf_maps_of_others_are_not_believed),
+		cmocka_unit_test(a_perf_map_that_grows_by_a_line_per_event_is_read_once),
+		cmocka_unit_test(a_perf_map_without_end_is_cut),
 		cmocka_unit_test(the_vdso_has_names),
 	};
 
