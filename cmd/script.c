@@ -16,7 +16,11 @@ static const char help[] =
 	"       nopal [OPTIONS] -l [PATTERN]\n"
 	"\n"
 	"  -e SCRIPT        the script itself; $1, $2 ... in it are the PARAMETERS\n"
-	"  -p PID           trace this process and the children it has from now on\n"
+	"  -p PID           trace this process alone\n"
+	"  --follow         with -p: also the children it has from now on; then all processes of "
+	"the "
+	"same\n"
+	"                   file get the breakpoints (nopal(1) says what they pay)\n"
 	"  -c COMMAND       start COMMAND when everything is attached, trace it and its children\n"
 	"  -l [PATTERN]     list the probes that PATTERN names; all of USDT on this machine "
 	"without one\n"
@@ -39,7 +43,16 @@ static const char help[] =
 	"  nopal -e 'usdt:./tick:tick:word { @[arg0] = count() }' -c './tick 10'\n"
 	"The language: nopal-script(7).\n";
 
-enum { OPT_DRY_RUN = 256, OPT_UNSAFE, OPT_NO_WARNINGS, OPT_DUMP, OPT_RING, OPT_INFO, OPT_IGNORED };
+enum {
+	OPT_DRY_RUN = 256,
+	OPT_UNSAFE,
+	OPT_NO_WARNINGS,
+	OPT_DUMP,
+	OPT_RING,
+	OPT_INFO,
+	OPT_FOLLOW,
+	OPT_IGNORED
+};
 
 static const struct option long_options[] = {
 	{"dry-run", no_argument, NULL, OPT_DRY_RUN},
@@ -47,6 +60,7 @@ static const struct option long_options[] = {
 	{"no-warnings", no_argument, NULL, OPT_NO_WARNINGS},
 	{"dump", required_argument, NULL, OPT_DUMP},
 	{"ring-size", required_argument, NULL, OPT_RING},
+	{"follow", no_argument, NULL, OPT_FOLLOW},
 	{"info", no_argument, NULL, OPT_INFO},
 	{"usdt-file-activation", no_argument, NULL, OPT_IGNORED},
 	{"help", no_argument, NULL, 'h'},
@@ -115,6 +129,7 @@ static int take_option(int option, const char *arg, struct command_line *line)
 	case OPT_NO_WARNINGS: line->run.no_warnings = true; return 0;
 	case OPT_DUMP: return run_take_dump(&line->run, "", arg);
 	case OPT_RING: return take_ring_size(arg, line);
+	case OPT_FOLLOW: options->follow = true; return 0;
 	case OPT_INFO: line->info = true; return 0;
 	case OPT_IGNORED: return 0;
 	default: return usage_error("", "the command line could not be understood");

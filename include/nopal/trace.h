@@ -45,7 +45,7 @@ struct nopal_trace_options {
 	const char *name;	   /* of the script, for messages: "-e", "latency.bt" */
 	const char *const *params; /* $1 ... */
 	size_t param_count;
-	pid_t pid;	     /* trace this process and the children it has from now on; 0: all */
+	pid_t pid;	     /* trace this process alone, unless `follow` is set; 0: all */
 	const char *command; /* start this, trace it and its children; it waits for the attach */
 	enum nopal_format format;
 	nopal_output_fn *output; /* NULL: text is dropped, maps can still be read */
@@ -55,6 +55,10 @@ struct nopal_trace_options {
 	bool terminal;		 /* output is a terminal: escape control bytes in traced strings */
 	bool unsafe;		 /* allow system() */
 	bool verbose;		 /* keep the kernel verifier's log for messages */
+	/* Also trace the children that `pid` has from now on; always so with `command`. Then every
+	 * process that runs the same file meets the breakpoints, and sees the semaphores raised.
+	 * Aligned, since the padding of a smaller struct may hold anything. */
+	bool follow __attribute__((aligned(sizeof(size_t))));
 };
 
 /* Compile and load. Nothing is attached yet and nothing has been printed. -EINVAL: the script is
@@ -113,7 +117,8 @@ int nopal_trace_list(const char *pattern, const struct nopal_trace_options *opti
 /* Attach a BPF program of the caller's own (type KPROBE; expected_attach_type
  * BPF_TRACE_UPROBE_MULTI where the kernel has it) to every site of provider:name in `path`,
  * semaphores included, as libbpf's bpf_program__attach_usdt does. `cookie` is what
- * bpf_get_attach_cookie() gives. The caller keeps the program's fd. */
+ * bpf_get_attach_cookie() gives. With a pid the kernel arms that process alone, without its
+ * children. The caller keeps the program's fd. */
 struct nopal_link;
 int nopal_attach_bpf(int prog_fd, pid_t pid, const char *path, const char *provider,
 		     const char *name, uint64_t cookie, struct nopal_link **out,

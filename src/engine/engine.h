@@ -17,7 +17,9 @@ struct engine;
 
 struct engine_options {
 	pid_t pid;	   /* trace only this process; 0: every process */
-	bool follow_forks; /* ... and the children it has from now on */
+	bool follow_forks; /* ... and the children it has from now on; then every process that runs
+			      the same file meets the breakpoints, which the kernel else puts
+			      into the traced process alone */
 	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
 	bool no_sleep;	   /* never use sleepable programs */
 	bool no_multi;	   /* never use uprobe_multi links */
@@ -32,6 +34,7 @@ struct engine_stats {
 	uint64_t lost_scratch; /* clause runs given up for want of scratch memory; none of their
 				  effects happened */
 	uint64_t loop_limits;  /* loops cut short */
+	uint64_t children;     /* processes the traced one started, not followed */
 };
 
 /* One count of things that went wrong at one place of the script. */
@@ -55,6 +58,9 @@ struct engine_ops {
 	/* Attach the places of `p`, a program compiled from the same script (same maps, formats),
 	 * in addition. */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
+	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
+	 * and events between were missed; 0: no need. NULL: never needed. */
+	int (*rearm)(struct engine *e, struct diag *d);
 	/* Run clause number `clause` now, for each of its places of this kind: BEGIN, END,
 	 * INTERVAL. */
 	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "find/process.h"
+
 void session_script_options(struct nopal_trace *t, struct script_options *out)
 {
 	const struct nopal_trace_options *o = &t->options;
@@ -30,7 +32,7 @@ static int each_process(struct nopal_trace *t, const struct family *pids,
 		struct find_query one = *q;
 		int found;
 
-		one.pid = pids->pids[i];
+		one.pid = process_visible_task(pids->pids[i]);
 		found = t->machine.sites(t->machine.self, &one, fn, arg, i || !t->pid ? NULL : d);
 		if (found < 0 && ((i == 0 && t->pid) || found == -ENOMEM))
 			return found;
@@ -45,13 +47,15 @@ static int session_sites(void *self, const struct find_query *q, found_fn *fn, v
 			 struct diag *d)
 {
 	struct nopal_trace *t = self;
+	struct find_query one = *q;
 	bool all_images = !q->path.len || str_eq(q->path, STR("*"));
 
 	if (t->pid && all_images && t->family.count)
 		return each_process(t, &t->family, q, fn, arg, d);
 	if (!t->pid && all_images && t->changed.count)
 		return each_process(t, &t->changed, q, fn, arg, d);
-	return t->machine.sites(t->machine.self, q, fn, arg, d);
+	one.pid = q->pid ? process_visible_task(q->pid) : 0;
+	return t->machine.sites(t->machine.self, &one, fn, arg, d);
 }
 
 static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
@@ -59,6 +63,7 @@ static int machine_functions(void *self, pid_t pid, struct str path, struct str 
 {
 	struct nopal_trace *t = self;
 
+	pid = pid ? process_visible_task(pid) : 0;
 	return t->machine.functions(t->machine.self, pid, path, name, fn, arg, d);
 }
 
@@ -233,7 +238,7 @@ static void note_event(void *arg, const struct image_event *event)
 
 	switch (event->kind) {
 	case IMAGE_FORK:
-		if (t->pid && family_has(&t->family, event->parent))
+		if (t->options.follow && family_has(&t->family, event->parent))
 			family_add(&t->family, event->pid);
 		break;
 	case IMAGE_EXIT:

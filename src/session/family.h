@@ -1,5 +1,5 @@
-/* The processes a run follows: the one named by -p or started by -c, and the children it has from
- * then on. */
+/* The processes a run follows: the one named by -p or started by -c, and, where they are followed,
+ * the children it has from then on. */
 #ifndef NOPAL_SESSION_FAMILY_H
 #define NOPAL_SESSION_FAMILY_H
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/export.h"
+#include "find/process.h"
 
 #define IDLE_MAX_MS  50	 /* longest wait between two looks into the event buffer */
 #define QUIET_MAX_MS 250 /* ... when the script sends no data records */
@@ -28,7 +29,34 @@ static int copy_options(struct nopal_trace *t, const struct nopal_trace_options 
 		return diag_error(d, -EINVAL, "bad-options",
 				  "a process to trace and a command to start exclude each other");
 	memcpy(&t->options, options, size < sizeof(t->options) ? size : sizeof(t->options));
+	t->options.follow |= t->options.command != NULL;
 	return 0;
+}
+
+/* Nothing in user space can happen in them. */
+static int refuse_dead(pid_t pid, struct diag *d)
+{
+	struct process_state p;
+
+	if (process_state_read(pid, &p))
+		return 0;
+	if (p.is_kernel) {
+		diag_error(
+			d, -EINVAL, "no-process",
+			"cannot trace process %d (%s): it is a thread of the kernel, which runs no "
+			"program",
+			pid, p.comm);
+		diag_hint(d, "without -p, a script can ask for it: /pid == %d/", pid);
+		return -EINVAL;
+	}
+	if ((p.state != 'Z' && p.state != 'X') || p.threads > 1)
+		return 0;
+	diag_error(
+		d, -ESRCH, "no-process",
+		"cannot trace process %d (%s): it has ended, and its parent, process %d, has not "
+		"asked yet how",
+		pid, p.comm, p.parent);
+	return -ESRCH;
 }
 
 static int open_process(struct nopal_trace *t, struct diag *d)
@@ -37,7 +65,7 @@ static int open_process(struct nopal_trace *t, struct diag *d)
 		return 0;
 	t->process_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 	if (t->process_fd >= 0 || errno == ENOSYS)
-		return 0;
+		return refuse_dead(t->pid, d);
 	diag_error(d, -errno, "no-process", "cannot trace process %d: %s", t->pid,
 		   errno == EINVAL ? "it is a thread, not a process" : strerror(errno));
 	diag_hint(d,
@@ -51,7 +79,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
 		.pid = t->pid,
-		.follow_forks = t->pid != 0,
+		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = t->options.ring_bytes ? t->options.ring_bytes
 						    : (size_t)t->facts.ring_pages * 4096,
 		.verbose = t->options.verbose,
@@ -235,6 +263,20 @@ static int run_due(struct nopal_trace *t, struct diag *d)
 	return 0;
 }
 
+/* The process was taken over by exec in a thread, so that the kernel did not know it any more. */
+static int rearm(struct nopal_trace *t, struct diag *d)
+{
+	int done = t->ops->rearm ? t->ops->rearm(t->engine, d) : 0;
+
+	if (done > 0)
+		diag_warn(
+			d, "rearmed",
+			"process %d went on in another thread, by exec or because its main thread "
+			"ended: probes hit before they were attached again were missed",
+			t->pid);
+	return done < 0 ? done : 0;
+}
+
 NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
@@ -245,7 +287,9 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 		if (!t->over)
 			wait_events(t, wait_ms(t, timeout_ms));
 		session_read_watch(t);
-		if (t->images_changed)
+		if (!t->over)
+			err = rearm(t, d);
+		if (!err && t->images_changed)
 			err = session_extend(t, d);
 		if (!err)
 			err = run_due(t, d);
@@ -280,6 +324,20 @@ static int drain_rest(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
+/* Children that nobody asked to follow, told once at the end. */
+static void tell_children(struct nopal_trace *t, struct diag *d)
+{
+	struct engine_stats stats;
+
+	t->ops->stats(t->engine, &stats);
+	if (!stats.children)
+		return;
+	diag_warn(d, "not-followed", "process %d started %llu process%s not traced", t->pid,
+		  (unsigned long long)stats.children,
+		  stats.children == 1 ? " that was" : "es that were");
+	diag_hint(d, "--follow traces them as well");
+}
+
 NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
@@ -297,6 +355,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 		err = nopal_trace_print_maps(t);
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
+	tell_children(t, d);
 	return diag_ensure(d, err, "end the run");
 }
 

@@ -154,3 +154,21 @@ load ../helpers
 	[[ "$output" != *$'\033[2J'* ]]
 	[[ "$output" == *'a\x1b[2J'$'\tb'* ]]
 }
+
+@test "a thread of the kernel and a process that has ended, as -p" {
+	need_tracing
+	kernel=$(pgrep -o -x kthreadd || true)
+	if [ -n "$kernel" ]; then
+		run timeout 20 "$NOPAL" -e 'interval:s:1 { exit() }' -p "$kernel"
+		[ "$status" = 1 ]
+		[[ "$output" == *"cannot trace process $kernel (kthreadd): it is a thread of the kernel"* ]]
+	fi
+	need_program python3
+	python3 -c 'import os, time; p = os.fork() or os._exit(0); print(p, flush=True); time.sleep(20)' \
+		>"$BATS_TEST_TMPDIR/zombie" 3>&- &
+	sleep 0.5
+	zombie=$(cat "$BATS_TEST_TMPDIR/zombie")
+	run timeout 20 "$NOPAL" -e 'interval:s:1 { exit() }' -p "$zombie"
+	[ "$status" = 1 ]
+	[[ "$output" == *"cannot trace process $zombie"*"it has ended, and its parent, process $!,"* ]]
+}

@@ -39,7 +39,7 @@ finish() {
 traced_by_nopal() {
 	need_tracing
 	start "$@"
-	start_tracer 'usdt::children:hit { printf("%d %d %d\n", arg0, arg1, arg2) }' -p "$pid" -q
+	start_tracer 'usdt::children:hit { printf("%d %d %d\n", arg0, arg1, arg2) }' -p "$pid" -q --follow
 	finish
 	wait "$tracer" || true
 	events "$2" | diff - <(sed '/^$/d' "$output_file")

@@ -44,7 +44,7 @@ setup() {
 	awk '{ if ($1 in last && $2 <= last[$1]) bad = 1; last[$1] = $2 } END { exit bad }' "$BATS_TEST_TMPDIR/out"
 }
 
-@test "children by fork are seen under -c and -p" {
+@test "children by fork are seen under -c and -p --follow" {
 	run_traced "usdt:$tick:tick:loop { @[pid == $$] = count(); @all = count() }" "$tick fork 100"
 	[[ "$output" == *"@all: 200"* ]]
 
@@ -52,7 +52,7 @@ setup() {
 	"$tick" wait fork 100 <"$BATS_TEST_TMPDIR/go" 3>&- &
 	target=$!
 	exec 8>"$BATS_TEST_TMPDIR/go"
-	start_tracer "usdt:$tick:tick:loop { @[pid] = count() }" -p $target
+	start_tracer "usdt:$tick:tick:loop { @[pid] = count() }" -p $target --follow
 	echo >&8
 	wait $target
 	wait $tracer

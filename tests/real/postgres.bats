@@ -50,7 +50,7 @@ transactions() {
 
 @test "transactions: as many as pg_stat_database counts" {
 	before=$(transactions)
-	start_tracer "usdt:$PG:postgresql:transaction__commit, usdt:$PG:postgresql:transaction__abort { @ = count() }" -p "$POSTMASTER"
+	start_tracer "usdt:$PG:postgresql:transaction__commit, usdt:$PG:postgresql:transaction__abort { @ = count() }" -p "$POSTMASTER" --follow
 	pgbench -S -c 4 -j 2 -t 500
 	stop_tracer
 	after=$(transactions)
@@ -64,7 +64,7 @@ transactions() {
 	start_tracer "
 		usdt:$PG:postgresql:query__start { @start[tid] = nsecs; @sql[str(arg0)] = count(); @started = count() }
 		usdt:$PG:postgresql:query__done /@start[tid]/ {
-			@us = hist((nsecs - @start[tid]) / 1000); delete(@start[tid]); @done = count() }" -p "$POSTMASTER"
+			@us = hist((nsecs - @start[tid]) / 1000); delete(@start[tid]); @done = count() }" -p "$POSTMASTER" --follow
 	as_postgres "$BIN/psql" -h "$DATA" -d bench -q -c "select 'nopal reads this'" >/dev/null
 	for _ in 1 2 3; do as_postgres "$BIN/psql" -h "$DATA" -d bench -q -c "select 3 * 7" >/dev/null; done
 	pgbench -S -c 2 -t 200
@@ -98,7 +98,7 @@ transactions() {
 }
 
 @test "all 71 sites at once" {
-	start_tracer "usdt:$PG:postgresql:* { @[probe] = count() }" -p "$POSTMASTER"
+	start_tracer "usdt:$PG:postgresql:* { @[probe] = count() }" -p "$POSTMASTER" --follow
 	pgbench -S -c 2 -t 100
 	stop_tracer
 	grep -q "query__start\]: " "$output_file"
@@ -107,7 +107,7 @@ transactions() {
 
 @test "statements and lock modes by the names of the catalogue" {
 	start_tracer 'usdt::postgresql:query__start /args.query == "select 42"/ { @[args.query] = count() }
-		usdt::postgresql:sort__start { print(args) }' -p "$POSTMASTER"
+		usdt::postgresql:sort__start { print(args) }' -p "$POSTMASTER" --follow
 	for _ in 1 2 3; do as_postgres "$BIN/psql" -h "$DATA" -qAtc 'select 42' bench >/dev/null; done
 	as_postgres "$BIN/psql" -h "$DATA" -qAtc 'select i from generate_series(1, 9) i order by -i' bench >/dev/null
 	stop_tracer

@@ -55,8 +55,10 @@ static void run_step(struct bench *b, struct report *r, const struct step *s, st
 	struct engine *e = (struct engine *)b;
 	enum report_action action = REPORT_DONE;
 	struct engine_fault fault = {.place = (uint32_t)s->numbers[2]};
-	const struct engine_stats stats = {s->numbers[0], s->numbers[1], s->numbers[2],
-					   s->numbers[3]};
+	const struct engine_stats stats = {.lost_records = s->numbers[0],
+					   .lost_updates = s->numbers[1],
+					   .lost_scratch = s->numbers[2],
+					   .loop_limits = s->numbers[3]};
 
 	switch (s->kind) {
 	case STEP_RECORD:

@@ -16,7 +16,7 @@
 #define CLOSERS	      64
 #define CLOSER_STACK  (64u << 10)
 
-static int keep(struct links *l, int fd)
+int links_keep(struct links *l, int fd)
 {
 	size_t more = l->cap ? l->cap * 2 : 8;
 	int *fds;
@@ -83,7 +83,7 @@ static int link_multi(struct links *l, const struct attach_options *o, const str
 	}
 	free(a.offsets);
 	free(path);
-	return fd < 0 ? fd : keep(l, fd);
+	return fd < 0 ? fd : links_keep(l, fd);
 }
 
 /* ---- perf events */
@@ -110,13 +110,13 @@ static int link_event(struct links *l, int program_fd, int event, uint64_t cooki
 						  : -EINVAL;
 
 	if (link >= 0) {
-		int err = keep(l, link);
+		int err = links_keep(l, link);
 
-		return err ? (close(event), err) : keep(l, event);
+		return err ? (close(event), err) : links_keep(l, event);
 	}
 	if (!cookie && !ioctl(event, PERF_EVENT_IOC_SET_BPF, program_fd) &&
 	    !ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
-		return keep(l, event);
+		return links_keep(l, event);
 	link = cookie ? link : -errno;
 	close(event);
 	return link;
@@ -178,10 +178,12 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	int err = 0;
 
 	/* Only when the link is refused is it asked whether this kernel has such links at all. */
-	if (o->features->known[FEATURE_UPROBE_MULTI] >= 0)
+	bool multi = o->features->known[FEATURE_UPROBE_MULTI] >= 0 &&
+		     (!o->pid || feature_has(o->features, FEATURE_PID_FILTER));
+
+	if (multi)
 		err = link_multi(l, o, u, sites, count, program_fd);
-	if (o->features->known[FEATURE_UPROBE_MULTI] < 0 ||
-	    (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
+	if (!multi || (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
 		err = link_each(l, o, u, sites, count, program_fd);
 	if (!err)
 		return 0;

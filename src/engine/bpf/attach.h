@@ -20,6 +20,8 @@ struct attach_options {
 	pid_t pid; /* let the kernel fire for this process only; 0: for all */
 };
 
+/* The links take over the descriptor; -ENOMEM closes it. */
+int links_keep(struct links *l, int fd);
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
 		int program_fd, struct diag *d);
 /* Attach a program to one tracepoint by its number. */

@@ -11,6 +11,7 @@
 
 #include "engine/bpf/inside.h"
 #include "engine/bpf/sites.h"
+#include "find/process.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
 #define PAUSE_FIRST    1	   /* ms between looks at the ring */
@@ -26,6 +27,12 @@ static void find_namespace(struct gen_world *w)
 		return;
 	w->ns_dev = st.st_dev;
 	w->ns_ino = st.st_ino;
+}
+
+/* One process, whose children are not followed. */
+static bool is_single(const struct engine *e)
+{
+	return e->options.pid && !e->options.follow_forks;
 }
 
 static int bpf_open(const struct engine_options *options, struct engine **out, struct diag *d)
@@ -46,6 +53,9 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 		features_deny(&e->features, STR("uprobe_multi"));
 	if (options->no_sleep)
 		features_deny(&e->features, STR("sleepable"));
+	/* How a program will be attached is decided when it is loaded. */
+	if (is_single(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
+		features_deny(&e->features, STR("uprobe_multi"));
 	find_namespace(&e->world);
 	*out = e;
 	return 0;
@@ -53,6 +63,7 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 
 static void bpf_detach(struct engine *e)
 {
+	links_close(&e->uprobes);
 	links_close(&e->links);
 }
 
@@ -96,14 +107,27 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int attach_from(struct engine *e, const struct loaded *l, struct diag *d)
+/* Whose memory gets the breakpoints: the traced process's alone, where the kernel can. */
+static pid_t armed_process(struct engine *e)
 {
-	struct attach_options o = {.features = &e->features,
-				   .pid = e->options.follow_forks ? 0 : e->options.pid};
+	if (!is_single(e))
+		return 0;
+	e->everybody |= process_main_ended(e->options.pid);
+	return e->everybody ? 0 : e->options.pid;
+}
+
+static int attach_from(struct engine *e, const struct loaded *l, bool only_uprobes, struct diag *d)
+{
+	struct attach_options o = {.features = &e->features, .pid = armed_process(e)};
 	int err = 0;
 
-	for (; l && !err; l = l->next)
-		err = attach_unit(&e->links, &o, &l->unit, l->fd, d);
+	for (; l && !err; l = l->next) {
+		bool uprobes = unit_is_uprobe(&l->unit);
+
+		if (uprobes || !only_uprobes)
+			err = attach_unit(uprobes ? &e->uprobes : &e->links, &o, &l->unit, l->fd,
+					  d);
+	}
 	return err;
 }
 
@@ -115,10 +139,12 @@ static int bpf_attach(struct engine *e, struct diag *d)
 		e->control[CONTROL_START] = now();
 	if (e->world.pids_fd >= 0)
 		err = follow_attach(&e->world, &e->links, d);
+	else if (is_single(e))
+		err = single_attach(&e->world, &e->links, d);
 	if (!err)
 		err = sites_leave_out(e, e->first, true, d);
 	if (!err)
-		err = attach_from(e, e->first, d);
+		err = attach_from(e, e->first, false, d);
 	if (err)
 		bpf_detach(e);
 	return err;
@@ -137,7 +163,30 @@ static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 		err = engine_load(e, p, frames, true, d);
 	if (!err)
 		err = sites_leave_out(e, *first, false, d);
-	return err ? err : attach_from(e, *first, d);
+	return err ? err : attach_from(e, *first, true, d);
+}
+
+/* Perf events lose the process with its main thread. Links keep what they have armed, and only what
+ * is mapped later is lost to them. */
+static bool is_lost(struct engine *e)
+{
+	if (e->control[CONTROL_TAKEOVERS] != e->takeovers)
+		return true;
+	return e->control[CONTROL_MAIN_ENDS] && !e->everybody &&
+	       !feature_has(&e->features, FEATURE_UPROBE_MULTI) &&
+	       process_main_ended(e->options.pid);
+}
+
+static int bpf_rearm(struct engine *e, struct diag *d)
+{
+	int err;
+
+	if (!is_single(e) || !e->uprobes.count || !is_lost(e))
+		return 0;
+	e->takeovers = e->control[CONTROL_TAKEOVERS];
+	links_close(&e->uprobes);
+	err = attach_from(e, e->first, true, d);
+	return err ? err : 1;
 }
 
 static int bpf_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
@@ -268,6 +317,7 @@ static void bpf_stats(struct engine *e, struct engine_stats *out)
 	out->lost_updates = e->control[CONTROL_LOST_UPDATES];
 	out->lost_scratch = e->control[CONTROL_LOST_SCRATCH];
 	out->loop_limits = e->control[CONTROL_LOOP_LIMITS];
+	out->children = e->control[CONTROL_CHILDREN];
 }
 
 static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)
@@ -309,6 +359,7 @@ const struct engine_ops engine_bpf = {
 	.build = engine_build,
 	.attach = bpf_attach,
 	.extend = bpf_extend,
+	.rearm = bpf_rearm,
 	.run = bpf_run,
 	.drain = bpf_drain,
 	.wait_fd = bpf_wait_fd,

@@ -53,22 +53,36 @@ static bool ask_uprobe(void)
 	return !access("/sys/bus/event_source/devices/uprobe/type", R_OK);
 }
 
-/* Linking nothing fails everywhere; a kernel that knows the link refuses the file, not the type. */
-static bool ask_multi(void)
+/* Linking nothing fails everywhere: how is the answer. */
+static int link_nothing(pid_t pid)
 {
 	struct kernel_program p = {.type = BPF_PROG_TYPE_KPROBE,
 				   .attach_type = KERNEL_ATTACH_UPROBE_MULTI};
 	uint64_t offset = 0;
-	struct kernel_uprobes u = {.path = "/", .offsets = &offset, .count = 1};
-	int fd, link = -EINVAL;
+	struct kernel_uprobes u = {.path = "/", .offsets = &offset, .count = 1, .pid = pid};
+	int fd, link = -EPERM;
 	struct code c;
 
 	code_init(&c);
 	fd = load(&c, p);
 	if (fd >= 0)
-		link = kernel_link_uprobes(fd, &u); /* "/" is no regular file: EBADF */
+		link = kernel_link_uprobes(fd, &u);
 	was_given(fd);
-	return was_given(link) || link == -EBADF;
+	was_given(link);
+	return link;
+}
+
+/* A kernel that knows the link refuses the file, which is no regular one, not the type. */
+static bool ask_multi(void)
+{
+	return link_nothing(0) == -EBADF;
+}
+
+/* The first kernels with such links (6.6 to 6.9) took the process for a thread, and see only when
+ * it is too late that no process has number -1: "/" is no regular file, they say. */
+static bool ask_pid_filter(void)
+{
+	return link_nothing(-1) == -EINVAL;
 }
 
 static bool ask_sleepable(void)
@@ -136,6 +150,7 @@ static const struct {
 } table[FEATURE_COUNT_] = {
 	[FEATURE_UPROBE] = {"uprobe", ask_uprobe, "probes in user programs"},
 	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", ask_multi, "one link for any number of sites"},
+	[FEATURE_PID_FILTER] = {"pid_filter", ask_pid_filter, "such a link for one process alone"},
 	[FEATURE_SLEEPABLE] = {"sleepable", ask_sleepable, "reads pages that are not resident"},
 	[FEATURE_COOKIE] = {"cookie", ask_cookie, "one program for different sites"},
 	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "raises semaphores"},

@@ -9,6 +9,7 @@
 enum feature {
 	FEATURE_UPROBE,	      /* uprobes by perf_event_open at all */
 	FEATURE_UPROBE_MULTI, /* one link for any number of sites */
+	FEATURE_PID_FILTER,   /* such a link may be for one process, all of its threads */
 	FEATURE_SLEEPABLE,    /* programs that may read pages that are not resident */
 	FEATURE_COOKIE,	      /* bpf_get_attach_cookie */
 	FEATURE_REF_CTR,      /* semaphores raised by the kernel */

@@ -8,6 +8,7 @@
 #include "engine/bpf/group.h"
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/ring.h"
+#include "engine/bpf/single.h"
 
 /* One unit that is in the kernel. */
 struct loaded {
@@ -27,7 +28,10 @@ struct engine {
 	uint32_t store_count;
 	struct groups groups;
 	struct ring ring;
-	struct links links;
+	struct links links;   /* all but uprobes */
+	struct links uprobes; /* closed and made again by rearm */
+	uint64_t takeovers;   /* rearmed for so many of them */
+	bool everybody;	      /* the kernel cannot filter: its main thread has ended */
 	struct loaded *first, **last;
 	uint64_t *control; /* mapped */
 	size_t control_size;

@@ -165,6 +165,16 @@ int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie)
 	return call(BPF_LINK_CREATE, &attr, offsetof(struct link_create, perf) + sizeof(attr.perf));
 }
 
+int kernel_link_raw(int program_fd, const char *tracepoint)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.raw_tracepoint.name = address(tracepoint);
+	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
+	return call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+}
+
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	long fd;

@@ -54,6 +54,8 @@ int kernel_program_load(const struct kernel_program *p);
 int kernel_program_run(int fd, uint32_t *result); /* one test run */
 int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u);
 int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie);
+/* A program of type RAW_TRACEPOINT to one of the kernel's tracepoints, by its name alone. */
+int kernel_link_raw(int program_fd, const char *tracepoint);
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
 void kernel_raise_memlock(void); /* failing is harmless */
 unsigned kernel_cpus(void);	 /* possible CPUs: what per-CPU maps have */

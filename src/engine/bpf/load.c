@@ -26,11 +26,6 @@ static void describe_load(const struct unit *u, struct kernel_program *k)
 	k->name = kinds[u->kind].name;
 }
 
-static bool is_uprobe(const struct unit *u)
-{
-	return u->kind == UNIT_UPROBE || u->kind == UNIT_URETPROBE;
-}
-
 /* The end of the verifier's log, which has the reason. */
 static int explain_load(struct kernel_program *k, int err, struct diag *d)
 {
@@ -76,7 +71,7 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 	describe_load(&l->unit, &k);
 	k.flags = sleepable ? SLEEPABLE : 0;
 	k.insns = insns;
-	if (is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
+	if (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
 		k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
 	l->fd = kernel_program_load(&k);
 	if (l->fd < 0 && explain)
@@ -88,7 +83,7 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 static int load_unit(struct engine *e, struct loaded *l, const struct frame *frames, struct diag *d)
 {
 	bool must = l->unit.kind == UNIT_RUN;
-	bool may = must || (is_uprobe(&l->unit) && e->features.known[FEATURE_SLEEPABLE] >= 0);
+	bool may = must || (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_SLEEPABLE] >= 0);
 	unsigned said = d ? d->errors : 0;
 	int err = load_once(e, l, frames, may, must || !may, d);
 
@@ -149,7 +144,7 @@ int engine_load(struct engine *e, const struct program *p, const struct frame *f
 	for (uint32_t i = 0; i < count && !err; i++) {
 		struct loaded *l;
 
-		if (only_uprobes && !is_uprobe(&units[i]))
+		if (only_uprobes && !unit_is_uprobe(&units[i]))
 			continue;
 		l = arena_new(&e->arena, struct loaded);
 		if (!l)

@@ -11,6 +11,11 @@ struct entry {
 	uint32_t clause;
 };
 
+bool unit_is_uprobe(const struct unit *u)
+{
+	return u->kind == UNIT_UPROBE || u->kind == UNIT_URETPROBE;
+}
+
 uint32_t unit_file_end(const struct unit *u, uint32_t at)
 {
 	uint32_t end = at + 1;

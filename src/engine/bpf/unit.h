@@ -55,6 +55,7 @@ struct unit {
 /* All units of a program, in the arena. -ENOMEM, -E2BIG. */
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d);
+bool unit_is_uprobe(const struct unit *u);
 /* The site behind the last one in the file of site `at`. */
 uint32_t unit_file_end(const struct unit *u, uint32_t at);
 

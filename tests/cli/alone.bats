@@ -1,0 +1,197 @@
+# -p arms one process alone: what other processes of the same file, its children, and its own threads see of that.
+load ../helpers
+
+setup() {
+	need_tracing
+	need_program setpriv
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
+	alone=$(private alone)
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# The traced process: $traced. It is told what to do by `traced LINE`, which prints its answer.
+start_traced() {
+	mkfifo to_traced from_traced
+	"$alone" <to_traced >from_traced 3>&- &
+	traced=$!
+	exec 6>to_traced 7<from_traced
+	read -r -t 10 answer <&7
+}
+traced() {
+	echo "$1" >&6
+	read -r -t 20 answer <&7
+	echo "$answer"
+}
+
+# Another process of the same file, of an ordinary user: $other, told by `other LINE`.
+start_other() {
+	mkfifo to_other from_other
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$alone" <to_other >from_other 3>&- 6>&- 7>&- &
+	other=$!
+	exec 8>to_other 9<from_other
+	read -r -t 10 answer <&9
+}
+other() {
+	echo "$1" >&8
+	read -r -t 20 answer <&9
+	echo "$answer"
+}
+
+# A tracer that does not keep the pipes open.
+trace_alone() {
+	start_tracer "$@" 6>&- 7>&- 8>&- 9>&-
+}
+
+# The number that the run printed for the map @NAME.
+map() {
+	sed -n "s/^@$1: //p" "$output_file"
+}
+
+# The processes end with what tells them, and the run of -p with the traced one.
+end_traced() {
+	exec 6>&-
+	wait $tracer
+}
+
+@test "-p put breakpoints and raised semaphores into every process of the file" {
+	local cycles=10 i
+	[ -z "${STRESS:-}" ] || cycles=200
+	start_traced
+	start_other
+	for i in $(seq $cycles); do
+		trace_alone "usdt:$alone:alone:hit { @hit = count() } uprobe:$alone:hit_once { @in = count() }
+			uretprobe:$alone:hit_once { @out = count() }" -p $traced -q
+		[ "$(traced state)" = "armed, raised" ]
+		[ "$(other state)" = free ]
+		other "hit 5"
+		other "fork 2"
+		other "vfork 2"
+		[ $((i % 5)) != 0 ] || [ "$(other exec)" = ready ]
+		traced "hit 3"
+		stop_tracer
+		[ "$(map hit) $(map in) $(map out)" = "3 3 3" ]
+		[ "$(traced state)" = free ]
+		[ "$(other look)" = same ]
+	done
+}
+
+@test "-p by perf events arms nobody else either" {
+	start_traced
+	start_other
+	export NOPAL_NO_FEATURES=uprobe_multi
+	trace_alone "usdt:$alone:alone:hit { @hit = count() } uretprobe:$alone:hit_once { @out = count() }" -p $traced
+	[ "$(traced state)" = "armed, raised" ]
+	other "hit 5"
+	traced "hit 3"
+	traced "thread 4"
+	traced "vfork 5"
+	end_traced
+	[ "$(map hit) $(map out)" = "7 7" ]
+	[ "$(other look)" = same ]
+}
+
+@test "an ordinary user can make itself traced, or a process of root untraced" {
+	start_traced
+	start_other
+	trace_alone "usdt:$alone:alone:hit { @[pid] = count() }" -p $traced
+	# Its file mapped again, its memory copied and shared, its program run again; signals, tracing, writing.
+	other "vfork 3"
+	other grandchild
+	other exec
+	other "hit 9"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups bash -c '
+		kill -TERM '$traced'; echo x >/proc/'$traced'/mem; kill -INT '$tracer'; gdb -q -batch -nx -p '$traced' -ex "detach"
+		exec "$1" <<<"hit 10"' - "$alone"
+	traced "hit 3"
+	end_traced
+	cat "$output_file"
+	[ "$(grep -c '^@\[' "$output_file")" = 1 ]
+	grep -q "^@\[$traced\]: 3$" "$output_file"
+	[ "$(other look)" = same ]
+}
+
+@test "the children of -p are not traced, and counted exactly" {
+	start_traced
+	trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
+	traced "hit 1"
+	traced "thread 10"
+	traced "fork 100"
+	traced "vfork 1000"
+	traced grandchild
+	end_traced
+	cat "$output_file" "$messages"
+	[ "$(map)" = 11 ]
+	grep -q "process $traced started 3 processes that were not traced" "$messages"
+	grep -q "hint: --follow traces them as well" "$messages"
+}
+
+@test "--follow traces the children of -p" {
+	start_traced
+	trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced --follow
+	traced "hit 1"
+	traced "thread 10"
+	traced "fork 100"
+	traced "vfork 1000"
+	end_traced
+	cat "$output_file" "$messages"
+	[ "$(map)" = 1111 ]
+	! grep -q "not traced" "$messages"
+}
+
+@test "a child that was forked while its parent was traced is free of breakpoints afterwards" {
+	for missing in none uprobe_multi; do
+		start_traced
+		export NOPAL_NO_FEATURES=$missing
+		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
+		[ "$(traced stay)" = ok ]
+		traced "hit 2"
+		stop_tracer
+		[ "$(traced state)" = free ]
+		exec 6>&- 7<&-
+		wait $traced
+		rm to_traced from_traced
+	done
+}
+
+@test "a thread that is not the main one takes the process over by exec" {
+	for missing in none uprobe_multi; do
+		start_traced
+		export NOPAL_NO_FEATURES=$missing
+		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
+		traced "hit 1"
+		[ "$(traced exec)" = ready ]
+		for _ in $(seq 100); do
+			[ "$(traced state)" = free ] || break
+			sleep 0.05
+		done
+		traced "hit 100"
+		end_traced
+		cat "$output_file" "$messages"
+		[ "$(map)" = 101 ]
+		grep -q "process $traced went on in another thread" "$messages"
+		exec 7<&-
+		rm to_traced from_traced
+	done
+}
+
+@test "a process whose main thread ends, or has ended, is traced on" {
+	for missing in none uprobe_multi; do
+		start_traced
+		export NOPAL_NO_FEATURES=$missing
+		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
+		[ "$(traced main-ends)" = ok ]
+		sleep 1
+		traced "hit 10"
+		traced "thread 10"
+		stop_tracer
+		cat "$output_file" "$messages"
+		[ "$(map)" = 20 ]
+		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
+		traced "hit 10"
+		traced "thread 10"
+		end_traced
+		[ "$(map)" = 20 ]
+		exec 7<&-
+		rm to_traced from_traced
+	done
+}
