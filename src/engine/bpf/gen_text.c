@@ -93,7 +93,7 @@ static void touch_pages(struct gen *g, uint32_t most)
 	}
 }
 
-/* R0 = bytes read with the NUL, or negative. At most TMP2 characters and a sign that there were
+/* R0 = bytes read with the NUL, or 0 for an empty text, or negative. At most TMP2 characters and a sign that there were
  * more: one byte of room beyond. */
 static void read_text(struct gen *g, struct home s)
 {
@@ -104,6 +104,16 @@ static void read_text(struct gen *g, struct home s)
 	code_alu_imm(c, BPF_ADD, R2, 2);
 	code_mov(c, R3, TMP);
 	code_call(c, BPF_FUNC_probe_read_user_str);
+}
+
+/* R0 = characters, from what read_text() gave. Kernels before 6.15 give 0 for an empty text, not 1. */
+static void count_characters(struct gen *g)
+{
+	int empty = code_label(g->code);
+
+	code_jump_imm(g->code, BPF_JEQ, R0, 0, empty);
+	code_alu_imm(g->code, BPF_SUB, R0, 1);
+	code_bind(g->code, empty);
 }
 
 /* Bytes of text that the slot may have. */
@@ -165,7 +175,7 @@ static void read_to_the_end(struct gen *g, const struct insn *in, int ok)
 	code_bind(c, changed);
 	pad_start(g, in);
 	read_text(g, s);
-	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+	code_jump_imm(c, BPF_JSGE, R0, 0, ok);
 	code_bind(c, unreadable);
 }
 
@@ -183,9 +193,9 @@ static void text_str(struct gen *g, const struct insn *in)
 	get_limit(g, in);
 	pad_start(g, in);
 	read_text(g, s);
-	code_jump_imm(c, BPF_JSLE, R0, 0, slow);
+	code_jump_imm(c, BPF_JSLT, R0, 0, slow);
 	code_bind(c, ok);
-	code_alu_imm(c, BPF_SUB, R0, 1);
+	count_characters(g);
 	code_const(c, R2, 0);
 	code_jump_if(c, BPF_JLE, R0, TMP2, fits);
 	code_mov(c, R0, TMP2);
@@ -197,7 +207,7 @@ static void text_str(struct gen *g, const struct insn *in)
 	if (g->world->sleepable) {
 		touch_pages(g, gen_slot_type(g, in->s)->size);
 		read_text(g, s);
-		code_jump_imm(c, BPF_JSGT, R0, 0, ok);
+		code_jump_imm(c, BPF_JSGE, R0, 0, ok);
 	}
 	read_to_the_end(g, in, ok);
 	gen_fault(g, in, FAULT_READ);

@@ -1,0 +1,33 @@
+# What older kernels do otherwise than the newest: run on Debian's own by tests/kernels/amd64, and true of any.
+load ../helpers
+
+setup() {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR" || return
+	tick=$(private tick)
+}
+
+@test "an empty text was unreadable: it is empty" {
+	run_traced "usdt:$tick:tick:word { printf(\"[%s] %d %d\\n\", str(arg0), str(arg0) == \"\",
+		strncmp(str(arg0), \"a\", 1) == 0); @[str(arg0)] = count(); }
+		END { print(@); clear(@); }" "$tick word '' ab ''"
+	[ "$output" = $'[] 1 0\n[ab] 0 1\n[] 1 0\n@[ab]: 1\n@[]: 2' ]
+	[ ! -s "$messages" ]
+	"$NOPAL" -q -f json -e "usdt:$tick:tick:word { @[str(arg0)] = count() }" -c "$tick word '' ''" >json
+	grep -F '"": 2' json
+}
+
+@test "600 sites at 1024 open files" {
+	ulimit -n 1024
+	run_traced "usdt:$(private many):many:site { @ = count(); @text[str(arg1)] = sum(arg0); }" ./many
+	[ "$status" = 0 ]
+	[[ "$output" == *"@: 600"* ]]
+	[[ "$output" == *"@text[]: 360000"* ]]
+	[ ! -s "$messages" ]
+}
+
+@test "a loop of 10,000 rounds" {
+	run_traced "usdt:$tick:tick:number { \$sum = 0; \$i = 0; while (\$i < 10000) { \$sum += \$i; \$i++ } printf(\"%d\\n\", \$sum) }" \
+		"$tick number 1"
+	[ "$output" = 49995000 ]
+}
