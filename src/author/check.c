@@ -37,6 +37,9 @@ static void point_to_first(struct diag *d, const struct provider_probe *first)
 {
 	unsigned line, column;
 
+	/* Finding a line is a walk over the file: not for a message that nobody will see. */
+	if (d && d->is_full)
+		return;
 	span_position(first->at, &line, &column);
 	diag_hint(d, "the first one is '%.*s:%.*s' at %.*s:%u:%u", STR_FMT(first->provider->name),
 		  STR_FMT(first->name), STR_FMT(first->at.path), line, column);

@@ -26,6 +26,25 @@ static struct str format_text(struct arena *a, const char *format, va_list args)
 	return out;
 }
 
+/* The line of the source that the span begins in: all that is shown of it, and the file may be
+ * large and the messages many. */
+static struct span span_of_line(struct span span)
+{
+	size_t at = span.at < span.source.len ? span.at : span.source.len, start = 0, end = at;
+
+	for (size_t i = 0; i < at; i++)
+		if (span.source.ptr[i] == '\n') {
+			span.lines_above++;
+			start = i + 1;
+		}
+	while (end < span.source.len && span.source.ptr[end] != '\n')
+		end++;
+	if (span.source.ptr)
+		span.source = str_of(span.source.ptr + start, end - start);
+	span.at = at - start;
+	return span;
+}
+
 static void add(struct diag *d, enum diag_level level, const char *tag, struct span span,
 		const char *format, va_list args)
 {
@@ -40,9 +59,9 @@ static void add(struct diag *d, enum diag_level level, const char *tag, struct s
 		return;
 	m->level = level;
 	m->tag = tag;
-	m->span = span;
+	m->span = span_of_line(span);
 	m->span.path = arena_str(&d->arena, span.path);
-	m->span.source = arena_str(&d->arena, span.source);
+	m->span.source = arena_str(&d->arena, m->span.source);
 	m->text = format_text(&d->arena, format, args);
 	if (d->last)
 		d->last->next = m;

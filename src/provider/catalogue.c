@@ -1,5 +1,7 @@
 /* Finding and reading the files of the catalogue. A file is parsed when a provider is asked for
- * whose name stands in its text; a file with a mistake is left out as a whole. */
+ * whose name is in its text; a file with a mistake is left out as a whole. Each site of a file
+ * asks, and both may have hundreds of thousands, so words and probes are looked up and not
+ * searched. */
 #include "provider/catalogue.h"
 
 #include <dirent.h>
@@ -9,14 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "provider/words.h"
+
 #define SYSTEM_DIR "/etc/nopal/providers"
 #define USER_DIR   "nopal/providers"
 #define MAX_BYTES  (4u << 20) /* of a file */
 
 struct catalogue_file {
 	struct str path, text;
+	struct words words;
 	bool is_parsed, is_bad;
 	struct provider_file content;
+	const struct provider_probe **probes; /* sorted */
 	struct catalogue_file *next;
 };
 
@@ -55,6 +61,8 @@ static void add_text(struct catalogue *c, struct str path, struct str text)
 	struct catalogue_file *f = arena_new(&c->arena, struct catalogue_file);
 
 	if (!f)
+		return;
+	if (words_of(text, &c->arena, &f->words))
 		return;
 	f->path = path;
 	f->text = text;
@@ -169,6 +177,79 @@ static void list_files(struct catalogue *c)
 			 str_of(shipped_files[i].text, shipped_files[i].len));
 }
 
+/* What a site is looked up by. */
+struct probe_key {
+	struct str provider, name;
+	unsigned arg_count;
+};
+
+static struct probe_key key_of(const struct provider_probe *probe)
+{
+	return (struct probe_key){probe->provider->name, probe->name, probe->arg_count};
+}
+
+static int compare_keys(const struct probe_key *a, const struct probe_key *b)
+{
+	int order = str_cmp(a->provider, b->provider);
+
+	if (!order)
+		order = str_cmp(a->name, b->name);
+	if (!order)
+		order = a->arg_count < b->arg_count ? -1 : a->arg_count > b->arg_count;
+	return order;
+}
+
+/* Of equal ones the first in the file comes first. */
+static int compare_probes(const void *a, const void *b)
+{
+	const struct provider_probe *x = *(const struct provider_probe *const *)a,
+				    *y = *(const struct provider_probe *const *)b;
+	struct probe_key left = key_of(x), right = key_of(y);
+	int order = compare_keys(&left, &right);
+
+	return order ? order : x->name.ptr < y->name.ptr ? -1 : x->name.ptr > y->name.ptr;
+}
+
+/* Without memory for it the file counts as bad. */
+static void sort_probes(struct catalogue *c, struct catalogue_file *f)
+{
+	size_t count = 0;
+
+	if (f->is_bad)
+		return;
+	f->probes =
+		arena_array(&c->arena, const struct provider_probe *, f->content.probe_count + 1ul);
+	f->is_bad = !f->probes;
+	for (const struct provider_decl *p = f->content.providers; p && f->probes; p = p->next)
+		for (const struct provider_probe *probe = p->probes; probe; probe = probe->next)
+			f->probes[count++] = probe;
+	if (count)
+		qsort(f->probes, count, sizeof(*f->probes), compare_probes);
+}
+
+static const struct provider_probe *find_in(const struct catalogue_file *f,
+					    const struct probe_key *key)
+{
+	size_t low = 0, high = f->content.probe_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		struct probe_key other = key_of(f->probes[middle]);
+
+		if (compare_keys(&other, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < f->content.probe_count) {
+		struct probe_key found = key_of(f->probes[low]);
+
+		if (!compare_keys(&found, key))
+			return f->probes[low];
+	}
+	return NULL;
+}
+
 static void parse(struct catalogue *c, struct catalogue_file *f)
 {
 	struct diag found = DIAG_INIT;
@@ -183,39 +264,22 @@ static void parse(struct catalogue *c, struct catalogue_file *f)
 		diag_hint(&c->diag, "the file is left out, so its probes have no names");
 	}
 	diag_free(&found);
-}
-
-/* Does the word stand anywhere in the text? */
-static bool mentions(struct str text, struct str word)
-{
-	return word.len && text.len && memmem(text.ptr, text.len, word.ptr, word.len);
-}
-
-static const struct provider_probe *find_in(const struct provider_file *file, struct str provider,
-					    struct str name, unsigned arg_count)
-{
-	for (const struct provider_decl *p = file->providers; p; p = p->next) {
-		if (!str_eq(p->name, provider))
-			continue;
-		for (const struct provider_probe *probe = p->probes; probe; probe = probe->next)
-			if (probe->arg_count == arg_count && str_eq(probe->name, name))
-				return probe;
-	}
-	return NULL;
+	sort_probes(c, f);
 }
 
 const struct provider_probe *catalogue_find(struct catalogue *c, struct str provider,
 					    struct str name, unsigned arg_count)
 {
+	const struct probe_key key = {provider, name, arg_count};
 	const struct provider_probe *probe = NULL;
 
 	if (!c->is_listed)
 		list_files(c);
 	for (struct catalogue_file *f = c->files; f && !probe; f = f->next) {
-		if (!f->is_parsed && mentions(f->text, provider))
+		if (!f->is_parsed && words_have(&f->words, provider))
 			parse(c, f);
 		if (f->is_parsed && !f->is_bad)
-			probe = find_in(&f->content, provider, name, arg_count);
+			probe = find_in(f, &key);
 	}
 	return probe;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -159,6 +160,33 @@ static void a_bad_file_is_told_once_and_left_out(void **state)
 	diag_free(&d);
 }
 
+/* Each site of a file went through all probes of its provider, and through the text of each file. */
+static void many_probes_of_many_sites_take_no_square_of_time(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct catalogue *c;
+	char paths[128], name[32];
+	clock_t start;
+
+	(void)state;
+	buf_text(&text, "provider large {\n");
+	for (int i = 0; i < 60000; i++)
+		buf_printf(&text, "probe p%d(int n%d);\n", i, i);
+	buf_text(&text, "};\n");
+	write_file("b.d", text.ptr);
+	snprintf(paths, sizeof(paths), "%s/b.d", dir);
+	c = open_with(paths);
+	start = clock();
+	for (int i = 0; i < 60000; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		assert_non_null(catalogue_find(c, STR("large"), str_from(name), 1));
+		assert_null(catalogue_find(c, str_from(name), str_from(name), 1));
+	}
+	assert_true(clock() - start < 4 * CLOCKS_PER_SEC); /* 0.1 s; it was a minute */
+	catalogue_free(c);
+	buf_free(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +194,7 @@ int main(void)
 		cmocka_unit_test(probes_are_found_by_name_and_count),
 		cmocka_unit_test(the_first_file_wins),
 		cmocka_unit_test(a_bad_file_is_told_once_and_left_out),
+		cmocka_unit_test(many_probes_of_many_sites_take_no_square_of_time),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "author/declare.h"
@@ -341,6 +342,26 @@ static void test_declarations_are_read_back(void **state)
 	forget(&c);
 }
 
+/* For each of them the line of the first one was counted from the start of the file, although
+ * only a hundred messages are kept. */
+static void test_many_repeated_probes_take_no_square_of_time(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct compiled c;
+	clock_t start = clock();
+
+	(void)state;
+	buf_text(&text, "provider p {\n");
+	for (int i = 0; i < 60000; i++)
+		buf_text(&text, "  probe a(int n, char *s);\n");
+	buf_text(&text, "};\n");
+	compile(&c, text.ptr);
+	assert_int_equal(c.diag.warnings, 59999);
+	assert_true(clock() - start < 4 * CLOCKS_PER_SEC); /* 0.2 s; it was 30 s */
+	forget(&c);
+	buf_free(&text);
+}
+
 static void test_machines(void **state)
 {
 	(void)state;
@@ -366,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_comments_stay_closed),
 		cmocka_unit_test(test_objects_are_reproducible),
 		cmocka_unit_test(test_declarations_are_read_back),
+		cmocka_unit_test(test_many_repeated_probes_take_no_square_of_time),
 		cmocka_unit_test(test_machines),
 	};
 
