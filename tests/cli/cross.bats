@@ -33,7 +33,7 @@ without_kernel() {
 lists_the_same() {
 	local file
 	"$triplet-gcc" -O1 -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/own" "$ROOT/tests/targets/tick.c" -lpthread
-	for file in "$BATS_TEST_TMPDIR/own" "$TARGETS/named" "$TARGETS/tick"; do
+	for file in "$BATS_TEST_TMPDIR/own" "$TARGETS/pluglib" "$TARGETS/tick"; do
 		for options in "" -v --json; do
 			# shellcheck disable=SC2086
 			"$NOPAL" list $options "$file" | without_kernel >"$BATS_TEST_TMPDIR/here"
