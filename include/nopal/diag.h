@@ -1,5 +1,6 @@
 /* Messages of libnopal: what was tried, on what, why it failed, what to do. Every call that can
- * fail takes a struct nopal_diag (or NULL) and adds to it. */
+ * fail takes a struct nopal_diag (or NULL) and adds to it; the calls below take NULL for an empty
+ * one. */
 #ifndef NOPAL_DIAG_H
 #define NOPAL_DIAG_H
 

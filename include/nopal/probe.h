@@ -18,7 +18,8 @@
  * A collection is filled by any number of calls. Each of them returns the number of sites added, or
  * -errno with a message in `d`, which may be NULL. A damaged file adds those sites that can be
  * read, and a message: look at nopal_diag_errors(). Collections belong to one thread at a time.
- * Text and sites live until nopal_probes_free(). */
+ * Text and sites live until nopal_probes_free(). Of a site that is NULL (an index past the end)
+ *every text is NULL, every number 0, and nopal_site_arg() returns -EINVAL. */
 #ifndef NOPAL_PROBE_H
 #define NOPAL_PROBE_H
 

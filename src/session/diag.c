@@ -20,11 +20,14 @@ NOPAL_EXPORT void nopal_diag_free(struct nopal_diag *d)
 
 NOPAL_EXPORT void nopal_diag_clear(struct nopal_diag *d)
 {
-	diag_free(&d->diag);
+	if (d)
+		diag_free(&d->diag);
 }
 
 NOPAL_EXPORT const char *nopal_diag_text(struct nopal_diag *d)
 {
+	if (!d)
+		return "";
 	buf_clear(&d->text);
 	buf_text(&d->text, "");
 	diag_render(&d->diag, &d->text);
@@ -33,17 +36,17 @@ NOPAL_EXPORT const char *nopal_diag_text(struct nopal_diag *d)
 
 NOPAL_EXPORT unsigned nopal_diag_errors(const struct nopal_diag *d)
 {
-	return d->diag.errors;
+	return d ? d->diag.errors : 0;
 }
 
 NOPAL_EXPORT unsigned nopal_diag_warnings(const struct nopal_diag *d)
 {
-	return d->diag.warnings;
+	return d ? d->diag.warnings : 0;
 }
 
 NOPAL_EXPORT const char *nopal_diag_tag(const struct nopal_diag *d)
 {
-	for (const struct message *m = d->diag.first; m; m = m->next)
+	for (const struct message *m = d ? d->diag.first : NULL; m; m = m->next)
 		if (m->level == DIAG_ERROR)
 			return m->tag;
 	return "";

@@ -80,12 +80,16 @@ static int dump_bpf(const char *script, const struct nopal_trace_options *option
 NOPAL_EXPORT int nopal_trace_dump(const char *script, const struct nopal_trace_options *options,
 				  enum nopal_dump what, struct nopal_diag *d)
 {
-	int err = -EINVAL;
+	struct nopal_trace_options own;
+	int err = session_take_options(options, &own, diag_inner(d));
 
+	if (err)
+		return err;
 	switch (what) {
-	case NOPAL_DUMP_TREE: err = dump_tree(script, options, diag_inner(d)); break;
-	case NOPAL_DUMP_PROGRAM: err = dump_program(script, options, diag_inner(d)); break;
-	case NOPAL_DUMP_BPF: err = dump_bpf(script, options, d); break;
+	case NOPAL_DUMP_TREE: err = dump_tree(script, &own, diag_inner(d)); break;
+	case NOPAL_DUMP_PROGRAM: err = dump_program(script, &own, diag_inner(d)); break;
+	case NOPAL_DUMP_BPF: err = dump_bpf(script, &own, d); break;
+	default: err = -EINVAL;
 	}
 	return diag_ensure(diag_inner(d), err, "show the script");
 }
@@ -103,14 +107,17 @@ static int list_one(void *arg, struct str probe)
 NOPAL_EXPORT int nopal_trace_list(const char *pattern, const struct nopal_trace_options *options,
 				  nopal_list_fn *fn, void *arg, struct nopal_diag *diag)
 {
-	struct nopal_trace t = {.options = *options, .pid = options->pid};
+	struct nopal_trace t = {.process_fd = -1, .stop_fd = -1};
 	struct lister lister = {.fn = fn, .arg = arg};
 	struct diag *d = diag_inner(diag);
 	struct script_options script_options;
-	int err = finder_new(&t.finder);
+	int err = session_take_options(options, &t.options, d);
 
+	if (!err)
+		err = finder_new(&t.finder);
 	if (err)
 		return err;
+	t.pid = t.options.pid;
 	session_script_options(&t, &script_options);
 	t.source = script_source_machine(t.finder);
 	err = script_list(str_from(pattern), &script_options, &t.source, list_one, &lister, d);

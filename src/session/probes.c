@@ -81,6 +81,9 @@ NOPAL_EXPORT int nopal_probes_file(struct nopal_probes *p, const char *path, str
 {
 	struct find_query q = {.path = str_from(path)};
 
+	if (!q.path.len)
+		return diag_error(diag_inner(d), -EINVAL, "no-path",
+				  "the path of the file is empty");
 	return run_query(p, &q, diag_inner(d));
 }
 
@@ -167,86 +170,88 @@ NOPAL_EXPORT int nopal_probes_find(struct nopal_probes *p, const char *pattern, 
 
 NOPAL_EXPORT size_t nopal_probes_count(const struct nopal_probes *p)
 {
-	return p->count;
+	return p ? p->count : 0;
 }
 
 NOPAL_EXPORT const struct nopal_site *nopal_probes_site(const struct nopal_probes *p, size_t index)
 {
-	return index < p->count ? &p->sites[index] : NULL;
+	return p && index < p->count ? &p->sites[index] : NULL;
 }
 
 /* All text of the rooms below ends in NUL: names in the notes do, paths are copies. */
 
 NOPAL_EXPORT const char *nopal_site_file(const struct nopal_site *s)
 {
-	return s->image->path.ptr;
+	return s ? s->image->path.ptr : NULL;
 }
 
 NOPAL_EXPORT const char *nopal_site_open_path(const struct nopal_site *s)
 {
-	return s->image->open_path.ptr;
+	return s ? s->image->open_path.ptr : NULL;
 }
 
 NOPAL_EXPORT const char *nopal_site_build_id(const struct nopal_site *s)
 {
-	return s->image->sites->build_id.ptr;
+	return s ? s->image->sites->build_id.ptr : NULL;
 }
 
 NOPAL_EXPORT const char *nopal_site_provider(const struct nopal_site *s)
 {
-	return s->site->provider.ptr;
+	return s ? s->site->provider.ptr : NULL;
 }
 
 NOPAL_EXPORT const char *nopal_site_name(const struct nopal_site *s)
 {
-	return s->site->name.ptr;
+	return s ? s->site->name.ptr : NULL;
 }
 
 NOPAL_EXPORT uint64_t nopal_site_location(const struct nopal_site *s)
 {
-	return s->site->location;
+	return s ? s->site->location : 0;
 }
 
 NOPAL_EXPORT uint64_t nopal_site_base(const struct nopal_site *s)
 {
-	return s->site->base;
+	return s ? s->site->base : 0;
 }
 
 NOPAL_EXPORT uint64_t nopal_site_semaphore(const struct nopal_site *s)
 {
-	return s->site->semaphore;
+	return s ? s->site->semaphore : 0;
 }
 
 NOPAL_EXPORT uint64_t nopal_site_offset(const struct nopal_site *s)
 {
-	return s->site->offset;
+	return s ? s->site->offset : 0;
 }
 
 NOPAL_EXPORT uint64_t nopal_site_semaphore_offset(const struct nopal_site *s)
 {
-	return s->site->sema_offset;
+	return s ? s->site->sema_offset : 0;
 }
 
 NOPAL_EXPORT const char *nopal_site_args(const struct nopal_site *s)
 {
-	return s->site->args.ptr;
+	return s ? s->site->args.ptr : NULL;
 }
 
 NOPAL_EXPORT const char *nopal_site_problem(const struct nopal_site *s)
 {
-	return s->site->problem;
+	return s ? s->site->problem : NULL;
 }
 
 NOPAL_EXPORT unsigned nopal_site_arg_count(const struct nopal_site *s)
 {
-	return s->site->operand_count;
+	return s ? s->site->operand_count : 0;
 }
 
 const struct known_site *site_know(const struct nopal_site *s)
 {
-	struct nopal_probes *p = s->owner;
+	struct nopal_probes *p = s ? s->owner : NULL;
 	struct known_site *known;
 
+	if (!s)
+		return NULL;
 	if (s->known)
 		return s->known;
 	known = arena_new(&p->arena, struct known_site);
@@ -344,6 +349,8 @@ static void fill_known(const struct nopal_site *s, unsigned index, struct nopal_
 
 NOPAL_EXPORT int nopal_site_arg(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
 {
+	if (!s || !out)
+		return -EINVAL;
 	if (index >= s->site->operand_count)
 		return -ERANGE;
 	fill_arg(s->image->sites->arch, &s->site->operands[index], out);

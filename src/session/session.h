@@ -57,6 +57,10 @@ struct nopal_trace {
 };
 
 /* script options as the script room wants them; text in the trace's arena. */
+/* Check a caller's options. It may have been built with a smaller struct: what it did not know of
+ * is zero. */
+int session_take_options(const struct nopal_trace_options *options, struct nopal_trace_options *out,
+			 struct diag *d);
 void session_script_options(struct nopal_trace *t, struct script_options *out);
 /* Parse, resolve, compile; starts the command when there is one. */
 int session_compile(struct nopal_trace *t, const char *script, struct diag *d);

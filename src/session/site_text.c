@@ -18,6 +18,8 @@ NOPAL_EXPORT char *nopal_site_pattern(const struct nopal_site *s)
 {
 	struct buf text = BUF_INIT;
 
+	if (!s)
+		return NULL;
 	buf_text(&text, "usdt:");
 	script_quote(s->image->path, &text);
 	buf_char(&text, ':');
@@ -31,6 +33,8 @@ NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned inde
 {
 	struct buf text = BUF_INIT;
 
+	if (!s)
+		return NULL;
 	if (index < s->site->operand_count)
 		operand_describe(&s->site->operands[index], s->image->sites->arch, &text);
 	return give_text(&text);
@@ -41,6 +45,8 @@ NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
 	const struct known_site *known = site_know(s);
 	struct buf text = BUF_INIT;
 
+	if (!s)
+		return NULL;
 	if (known)
 		known_site_show(known, s->site, &text);
 	return give_text(&text);
@@ -51,6 +57,8 @@ NOPAL_EXPORT char *nopal_site_description(const struct nopal_site *s)
 	const struct known_site *known = site_know(s);
 	struct buf text = BUF_INIT;
 
+	if (!s)
+		return NULL;
 	if (known)
 		buf_escaped(&text, known->text);
 	return give_text(&text);
@@ -167,6 +175,8 @@ NOPAL_EXPORT char *nopal_site_json(const struct nopal_site *s)
 	struct buf text = BUF_INIT;
 	struct json j = {.out = &text};
 
+	if (!s)
+		return NULL;
 	json_site(&j, s);
 	return give_text(&text);
 }

@@ -16,23 +16,6 @@
 #define MAX_FDS	     300
 #define FIXED_FDS    3 /* of these, those that are not of the image watch */
 
-/* Options of a caller that was built with a smaller struct: what it did not know of is zero. */
-static int copy_options(struct nopal_trace *t, const struct nopal_trace_options *options,
-			struct diag *d)
-{
-	size_t size = options->size;
-
-	if (size < offsetof(struct nopal_trace_options, param_count) || size > 4096)
-		return diag_error(d, -EINVAL, "bad-options",
-				  "'options.size' must be sizeof(struct nopal_trace_options)");
-	if (options->pid && options->command)
-		return diag_error(d, -EINVAL, "bad-options",
-				  "a process to trace and a command to start exclude each other");
-	memcpy(&t->options, options, size < sizeof(t->options) ? size : sizeof(t->options));
-	t->options.follow |= t->options.command != NULL;
-	return 0;
-}
-
 /* Nothing in user space can happen in them. */
 static int refuse_dead(pid_t pid, struct diag *d)
 {
@@ -125,7 +108,7 @@ NOPAL_EXPORT int nopal_trace_open(const char *script, const struct nopal_trace_o
 {
 	struct diag *d = diag_inner(diag);
 	struct nopal_trace *t = new_trace();
-	int err = t ? copy_options(t, options, d) : -ENOMEM;
+	int err = t ? session_take_options(options, &t->options, d) : -ENOMEM;
 
 	if (!err) {
 		t->pid = t->options.pid;

@@ -11,12 +11,57 @@
 #include <sys/sdt.h>
 
 #include "nopal/probe.h"
+#include "nopal/trace.h"
 #include "script/script.h"
 #include "session/pattern.h"
 
 __attribute__((noinline, used)) static void fires(int number)
 {
 	DTRACE_PROBE2(probestest, numbers, number, 42);
+}
+
+static void no_site_no_options_no_messages(void **state)
+{
+	struct nopal_trace_options small = {.size = 4},
+				   both = {.size = sizeof(both), .pid = 1, .command = "true"};
+	struct nopal_probes *probes;
+	struct nopal_trace *t = NULL;
+	struct nopal_arg arg;
+
+	(void)state;
+	assert_int_equal(nopal_probes_new(&probes), 0);
+	assert_int_equal(nopal_probes_find(probes, "/proc/self/exe:no:such", 0, NULL), -ENOENT);
+	assert_true(nopal_probes_file(probes, NULL, NULL) < 0);
+	assert_null(nopal_probes_site(probes, 0));
+	assert_null(nopal_site_file(NULL));
+	assert_null(nopal_site_build_id(NULL));
+	assert_null(nopal_site_provider(NULL));
+	assert_null(nopal_site_name(NULL));
+	assert_null(nopal_site_open_path(NULL));
+	assert_null(nopal_site_args(NULL));
+	assert_null(nopal_site_problem(NULL));
+	assert_null(nopal_site_source_file(NULL));
+	assert_null(nopal_site_pattern(NULL));
+	assert_null(nopal_site_arg_text(NULL, 0));
+	assert_null(nopal_site_declaration(NULL));
+	assert_null(nopal_site_description(NULL));
+	assert_null(nopal_site_json(NULL));
+	assert_int_equal(nopal_site_location(NULL) + nopal_site_base(NULL) +
+				 nopal_site_semaphore(NULL) + nopal_site_offset(NULL) +
+				 nopal_site_semaphore_offset(NULL) + nopal_site_source_line(NULL) +
+				 nopal_site_arg_count(NULL),
+			 0);
+	assert_int_equal(nopal_site_arg(NULL, 0, &arg), -EINVAL);
+	nopal_probes_free(probes);
+	assert_int_equal(nopal_trace_open("BEGIN { }", NULL, &t, NULL), -EINVAL);
+	assert_int_equal(nopal_trace_open("BEGIN { }", &small, &t, NULL), -EINVAL);
+	assert_int_equal(nopal_trace_open("BEGIN { }", &both, &t, NULL), -EINVAL);
+	assert_null(t);
+	assert_int_equal(nopal_trace_dump("BEGIN { }", NULL, NOPAL_DUMP_TREE, NULL), -EINVAL);
+	assert_int_equal(nopal_trace_dump("BEGIN { }", &small, NOPAL_DUMP_TREE, NULL), -EINVAL);
+	assert_int_equal(nopal_trace_list("usdt:*", NULL, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(nopal_diag_errors(NULL), 0);
+	assert_string_equal(nopal_diag_text(NULL), "");
 }
 
 static void a_site_and_its_arguments(void **state)
@@ -170,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_site_and_its_arguments),
+		cmocka_unit_test(no_site_no_options_no_messages),
 		cmocka_unit_test(collections_grow_with_each_call),
 		cmocka_unit_test(a_missing_probe_names_the_nearest),
 		cmocka_unit_test(patterns_have_parts),
