@@ -51,3 +51,41 @@ check_manual() {
 		[[ "$output" == *"-p and -c exclude each other"* ]]
 	done
 }
+
+# in_page HEADER PAGE: every function that the header declares is in the page's synopsis.
+in_page() {
+	local name missing=
+	for name in $(sed -e 's|//.*||' -e '/^ \*/d' "$ROOT/include/nopal/$1" | grep -v typedef | grep -oE '\bnopal_[a-z_]+\(' | tr -d '(' | sort -u); do
+		grep -q "^\.B.*\b$name(" "$ROOT/man/$2" || missing="$missing $name"
+	done
+	echo "man/$2 lacks:$missing"
+	[ -z "$missing" ]
+}
+
+# The program of a page, built; $program is its path.
+build_example() {
+	sed -n '/^\.\\" program/,/^\.fi/p' "$ROOT/man/$1" | sed -e '1d;$d' -e 's/\\e/\\/g; s/\\-/-/g' >"$BATS_TEST_TMPDIR/example.c"
+	program=$BATS_TEST_TMPDIR/example
+	cc -Wall -Wextra -Werror -I"$ROOT/include" -o "$program" "$BATS_TEST_TMPDIR/example.c" ${SAN:+-fsanitize=address,undefined} \
+		"$BUILD/libnopal.a" -lelf -lz -lpthread
+}
+
+@test "the functions of probe.h, trace.h and diag.h are in their pages" {
+	in_page probe.h nopal-probe.3
+	in_page trace.h nopal-trace.3
+	in_page diag.h nopal-trace.3
+}
+
+@test "the example of nopal-probe(3) lists probes" {
+	build_example nopal-probe.3
+	run "$program" "$TARGETS/tick"
+	[[ "$output" == *tick:word* ]]
+}
+
+@test "the example of nopal-trace(3) traces a command" {
+	need_tracing
+	build_example nopal-trace.3
+	tick=$(private tick)
+	run "$program" "usdt:$tick:tick:loop { @ = count() }" "$tick loop 7"
+	[[ "$output" == *"@: 7"* ]]
+}
