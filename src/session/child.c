@@ -1,6 +1,6 @@
-/* Starting a command so that it waits for us: fork, PTRACE_TRACEME, exec; the kernel stops it with
- * SIGTRAP before its first instruction. To reach the entry point, one breakpoint is put there and
- * removed again. */
+/* Starting a command so that it waits for us: a child of ours, under ptrace, stops itself before it
+ * calls exec, so that the exec can be traced; it stops again behind it. To reach the entry point,
+ * one breakpoint is put there and removed again. */
 #include "session/child.h"
 
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -46,8 +47,48 @@ static int split_command(const char *command, wordexp_t *words, struct diag *d)
 	return -EINVAL;
 }
 
+static int check_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	return access(path, X_OK) ? -errno : 0;
+}
+
+/* The file that exec will be given: what stands in $PATH, unless there is a / in the name. Found
+ * beforehand, so that a name that is nowhere is an error before anything is attached, and so that
+ * only one exec is seen. -ENOENT, -EACCES. */
+static int find_program(const char *name, struct buf *out)
+{
+	struct str dirs = str_from(getenv("PATH")), dir;
+	int err = -ENOENT, found;
+
+	if (strchr(name, '/')) {
+		buf_text(out, name);
+		return out->failed ? -ENOMEM : check_program(name);
+	}
+	if (!dirs.len)
+		dirs = STR("/bin:/usr/bin");
+	while (dirs.len && *name) {
+		dir = str_cut(&dirs, ':');
+		buf_clear(out);
+		buf_printf(out, "%.*s/%s", STR_FMT(dir.len ? dir : STR(".")), name);
+		if (out->failed)
+			return -ENOMEM;
+		found = check_program(out->ptr);
+		if (!found)
+			return 0;
+		if (found == -EACCES)
+			err = found;
+	}
+	return err;
+}
+
 /* In the child: never returns. An exec that fails sends its errno through `report`. */
-static void run_child(char **words, int report)
+static void run_child(const char *program, char **words, int report)
 {
 	sigset_t none;
 	int err;
@@ -55,7 +96,10 @@ static void run_child(char **words, int report)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	execvp(words[0], words);
+	kill(getpid(), SIGSTOP);
+	execv(program, words);
+	if (errno == ENOEXEC)
+		execvp(program, words); /* a script for sh that does not say so */
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)
 		_exit(126);
@@ -73,29 +117,44 @@ static int wait_stop(struct child *c)
 	return -ECHILD;
 }
 
-static int spawn(char **words, struct child *c, int *exec_errno)
+static int go_on(const struct child *c, int sig)
 {
-	int pipe_fds[2];
-	ssize_t got;
+	return ptrace(PTRACE_CONT, c->pid, NULL, (void *)(long)sig) ? -errno : 0;
+}
+
+/* Until it stops with this status (of waitpid, shifted); signals on the way are passed on. */
+static int wait_for(struct child *c, int wanted)
+{
+	for (;;) {
+		int err = wait_stop(c);
+
+		if (err || c->status >> 8 == wanted)
+			return err;
+		err = go_on(c, WSTOPSIG(c->status));
+		if (err)
+			return err;
+	}
+}
+
+/* A child that has stopped before its exec. It does not outlive us until it has run that. */
+static int spawn(const char *program, char **words, struct child *c)
+{
+	int pipe_fds[2], err;
 
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
 	c->pid = fork();
 	if (c->pid == 0)
-		run_child(words, pipe_fds[1]);
+		run_child(program, words, pipe_fds[1]);
 	close(pipe_fds[1]);
-	if (c->pid < 0) {
-		close(pipe_fds[0]);
+	c->report = pipe_fds[0];
+	if (c->pid < 0)
 		return -errno;
-	}
-	got = read(pipe_fds[0], exec_errno, sizeof(*exec_errno));
-	close(pipe_fds[0]);
-	if (got == sizeof(*exec_errno)) {
-		waitpid(c->pid, &c->status, 0);
-		c->pid = 0;
-		return -*exec_errno;
-	}
-	return wait_stop(c);
+	err = wait_for(c, SIGSTOP);
+	if (!err && ptrace(PTRACE_SETOPTIONS, c->pid, NULL,
+			   (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC)))
+		err = -errno;
+	return err;
 }
 
 /* AT_ENTRY of a process from its auxiliary vector; 0 when unknown. */
@@ -152,25 +211,6 @@ static int set_pc(pid_t pid, uint64_t address)
 #endif
 }
 
-/* Let the child run until the breakpoint at its entry; signals on the way are passed on. */
-static int continue_to_trap(struct child *c)
-{
-	int sig = 0;
-
-	for (;;) {
-		int err;
-
-		if (ptrace(PTRACE_CONT, c->pid, NULL, (void *)(long)sig))
-			return -errno;
-		err = wait_stop(c);
-		if (err)
-			return err;
-		sig = WSTOPSIG(c->status);
-		if (sig == SIGTRAP)
-			return 0;
-	}
-}
-
 static int run_to_entry(struct child *c)
 {
 	uint64_t entry = entry_address(c->pid);
@@ -187,7 +227,9 @@ static int run_to_entry(struct child *c)
 	if (ptrace(PTRACE_POKETEXT, c->pid, at,
 		   (void *)(((unsigned long)word & ~BREAKPOINT_MASK) | BREAKPOINT)))
 		return -errno;
-	err = continue_to_trap(c);
+	err = go_on(c, 0);
+	if (!err)
+		err = wait_for(c, SIGTRAP);
 	if (err)
 		return err;
 	if (ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word))
@@ -195,28 +237,61 @@ static int run_to_entry(struct child *c)
 	return set_pc(c->pid, entry);
 }
 
+static int say_cannot_start(const char *name, int err, struct diag *d)
+{
+	diag_error(d, err, "command-failed", "cannot start '%s': %s", name, strerror(-err));
+	if (err == -ENOENT)
+		diag_hint(d, "is it in $PATH? a path with / is taken as it stands");
+	return err;
+}
+
+/* The file itself was there: an exec that finds nothing means what runs it. */
+static int say_cannot_exec(const char *command, int err, struct diag *d)
+{
+	diag_error(d, err, "command-failed", "cannot start '%s': %s", command,
+		   err == -ECHILD ? "it was killed before it ran" : strerror(-err));
+	if (err == -ENOENT)
+		diag_hint(d, "the interpreter that the file names (#!, or ld.so) is not there");
+	return err;
+}
+
 int child_start(const char *command, struct child *out, struct diag *d)
 {
-	struct child c = {0};
+	struct child c = {.report = -1};
+	struct buf program = BUF_INIT;
 	wordexp_t words;
-	int exec_errno = 0;
 	int err = split_command(command, &words, d);
 
 	if (err)
 		return err;
-	err = spawn(words.we_wordv, &c, &exec_errno);
-	if (err) {
-		diag_error(d, err, "command-failed", "cannot start '%s': %s", words.we_wordv[0],
-			   strerror(-err));
-		if (exec_errno == ENOENT)
-			diag_hint(d, "is it in $PATH? a path with / is taken as it stands");
-		wordfree(&words);
-		return err;
-	}
+	err = find_program(words.we_wordv[0], &program);
+	if (!err)
+		err = spawn(program.ptr, words.we_wordv, &c);
+	c.stopped = c.pid > 0 && !c.gone;
+	if (err)
+		say_cannot_start(words.we_wordv[0], err, d);
 	wordfree(&words);
-	c.stopped = true;
+	buf_free(&program);
 	*out = c;
-	return 0;
+	return err;
+}
+
+int child_exec(struct child *c, const char *command, struct diag *d)
+{
+	int err, why = 0;
+
+	if (!c->pid || !c->stopped || c->report < 0)
+		return 0;
+	err = go_on(c, 0);
+	if (!err)
+		err = wait_for(c, SIGTRAP | PTRACE_EVENT_EXEC << 8);
+	if (err && read(c->report, &why, sizeof(why)) == sizeof(why))
+		err = -why;
+	close(c->report);
+	c->report = -1;
+	if (!err && ptrace(PTRACE_SETOPTIONS, c->pid, NULL, NULL))
+		err = -errno;
+	return err ? say_cannot_exec(command, err, d) : 0;
 }
 
 int child_run_to_entry(struct child *c, struct diag *d)
@@ -253,7 +328,9 @@ static bool has_ended(struct child *c)
 
 void child_end(struct child *c)
 {
-	if (!c->pid || c->gone)
+	if (c->pid && c->report >= 0)
+		close(c->report);
+	if (c->pid <= 0 || c->gone)
 		return;
 	kill(c->pid, c->stopped ? SIGKILL : SIGTERM);
 	if (c->stopped)

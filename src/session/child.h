@@ -1,5 +1,5 @@
 /* The command of `-c`: started stopped, let go once everything is attached. It is a child of ours
- * under ptrace only until then; if we die first, it simply runs. */
+ * under ptrace only until then. If we die before its exec, so does it; after that it simply runs. */
 #ifndef NOPAL_SESSION_CHILD_H
 #define NOPAL_SESSION_CHILD_H
 
@@ -12,12 +12,15 @@ struct child {
 	bool stopped; /* still ours to release */
 	bool gone;    /* reaped */
 	int status;   /* of waitpid, once gone */
+	int report;   /* says what became of its exec, which is still to come; -1: it has run */
 };
 
-/* Split `command` as a shell would (quotes, $HOME; no command substitution), start it, and stop it
- * before its first instruction. */
+/* Split `command` as a shell would (quotes, $HOME; no command substitution), and start a child that
+ * stops before the exec of it, so that this, too, can be traced. */
 int child_start(const char *command, struct child *out, struct diag *d);
-/* Let it run to the entry point of its program: its libraries are mapped then, so that probes in
+/* Let it call exec, if it has not, and stop it before the program's first instruction. */
+int child_exec(struct child *c, const char *command, struct diag *d);
+/* After that: let it run to the entry point of its program. Its libraries are mapped then, so that probes in
  * them can be found. Where the host's CPU is not known it stays where it is. */
 int child_run_to_entry(struct child *c, struct diag *d);
 int child_release(struct child *c, struct diag *d);

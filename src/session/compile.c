@@ -105,7 +105,10 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->pid = t->child.pid;
-	return t->facts.needs_images ? child_run_to_entry(&t->child, d) : 0;
+	if (!t->facts.needs_images)
+		return 0;
+	err = child_exec(&t->child, t->options.command, d);
+	return err ? err : child_run_to_entry(&t->child, d);
 }
 
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be

@@ -168,6 +168,9 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->attached = true;
+	err = child_exec(&t->child, t->options.command, d);
+	if (err)
+		return err;
 	session_flush(t);
 	if (t->facts.only_begin_end)
 		t->over = true;
@@ -249,15 +252,18 @@ static int run_due(struct nopal_trace *t, struct diag *d)
 /* The process was taken over by exec in a thread, so that the kernel did not know it any more. */
 static int rearm(struct nopal_trace *t, struct diag *d)
 {
-	int done = t->ops->rearm ? t->ops->rearm(t->engine, d) : 0;
+	struct diag said = DIAG_INIT;
+	int done = t->ops->rearm ? t->ops->rearm(t->engine, &said) : 0;
 
+	if (done != -ESRCH) /* it has ended by now, and with it the run */
+		diag_add_all(d, &said);
+	diag_free(&said);
 	if (done > 0)
-		diag_warn(
-			d, "rearmed",
-			"process %d went on in another thread, by exec or because its main thread "
-			"ended: probes hit before they were attached again were missed",
-			t->pid);
-	return done < 0 ? done : 0;
+		diag_warn(d, "rearmed",
+			  "process %d went on in another thread, by exec or because its main thread "
+			  "ended: probes hit before they were attached again were missed",
+			  t->pid);
+	return done < 0 && done != -ESRCH ? done : 0;
 }
 
 NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct nopal_diag *diag)

@@ -50,7 +50,7 @@ map() {
 # The processes end with what tells them, and the run of -p with the traced one.
 end_traced() {
 	exec 6>&-
-	wait $tracer
+	wait $tracer || { echo "the tracer ended with $?"; cat "$messages"; return 1; }
 }
 
 @test "-p put breakpoints and raised semaphores into every process of the file" {
