@@ -33,6 +33,7 @@ struct quick_command {
 #define COMMON_HELP                                                                           \
 	"  -p PID         only this process; --follow: and the children it has from now on\n" \
 	"  -c COMMAND     start COMMAND when everything is attached, until it ends\n"         \
+	"  --exit-status  with -c: end with the exit status of COMMAND\n"                     \
 	"  -w CONDITION   only events for which it holds: -w 'arg0 > 100'\n"                  \
 	"  -d SECONDS     end after so long (else: until ^C or the end of the command)\n"     \
 	"  -f text|json   output format       -o FILE   write to FILE\n"                      \
@@ -123,11 +124,12 @@ static const struct quick_command commands[] = {
 	{"trace", trace_help, false, write_trace},
 };
 
-enum { OPT_FOLLOW = 256 };
+enum { OPT_FOLLOW = 256, OPT_EXIT_STATUS };
 
 static const struct option long_options[] = {
 	{"help", no_argument, NULL, 'h'},
 	{"follow", no_argument, NULL, OPT_FOLLOW},
+	{"exit-status", no_argument, NULL, OPT_EXIT_STATUS},
 	{"script", no_argument, NULL, 's'},
 	{NULL, 0, NULL, 0},
 };
@@ -147,6 +149,7 @@ static int take_option(const char *name, int option, const char *arg, struct qui
 	case 'o': q->run.output = arg; return 0;
 	case 'q': q->run.quiet = true; return 0;
 	case 's': q->show_script = true; return 0;
+	case OPT_EXIT_STATUS: q->run.exit_status = true; return 0;
 	case OPT_FOLLOW: q->run.options.follow = true; return 0;
 	case 'h': q->help = true; return 0;
 	case 'f': return run_take_format(&q->run, name, arg);

@@ -52,6 +52,12 @@ int run_check_options(const struct run *run, const char *command)
 {
 	if (run->options.pid && run->options.command)
 		return usage_error(command, "-p and -c exclude each other");
+	if (run->options.follow && !run->options.pid && !run->options.command)
+		return usage_error(command,
+				   "--follow goes with -p: without it every process is traced");
+	if (run->exit_status && !run->options.command)
+		return usage_error(command,
+				   "--exit-status goes with -c: it is that of the command");
 	return 0;
 }
 
@@ -227,6 +233,8 @@ static int trace(const char *script, const struct run *run, struct output *outpu
 	running = NULL;
 	output->trace = NULL;
 	code = err ? EXIT_FAILED : nopal_trace_exit_code(t);
+	if (!code && run->exit_status && nopal_trace_command_code(t) > 0)
+		code = nopal_trace_command_code(t);
 	if (nopal_diag_errors(d) || (nopal_diag_warnings(d) && !run->no_warnings))
 		show_messages(d);
 	nopal_trace_close(t);

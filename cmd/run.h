@@ -13,6 +13,7 @@ struct run {
 	bool quiet;	  /* no "Attaching ..." */
 	bool dry_run;	  /* compile and load, attach nothing */
 	bool no_warnings; /* warnings of the compiler are not shown */
+	bool exit_status; /* the command's exit code is ours */
 	bool dump;	  /* show what the script is compiled to, run nothing */
 	enum nopal_dump dump_what;
 };

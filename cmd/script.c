@@ -22,6 +22,7 @@ static const char help[] =
 	"same\n"
 	"                   file get the breakpoints (nopal(1) says what they pay)\n"
 	"  -c COMMAND       start COMMAND when everything is attached, trace it and its children\n"
+	"  --exit-status    with -c: end with the exit status of COMMAND\n"
 	"  -l [PATTERN]     list the probes that PATTERN names; all of USDT on this machine "
 	"without one\n"
 	"  -o FILE          write to FILE instead of standard output\n"
@@ -51,6 +52,7 @@ enum {
 	OPT_RING,
 	OPT_INFO,
 	OPT_FOLLOW,
+	OPT_EXIT_STATUS,
 	OPT_IGNORED
 };
 
@@ -61,6 +63,7 @@ static const struct option long_options[] = {
 	{"dump", required_argument, NULL, OPT_DUMP},
 	{"ring-size", required_argument, NULL, OPT_RING},
 	{"follow", no_argument, NULL, OPT_FOLLOW},
+	{"exit-status", no_argument, NULL, OPT_EXIT_STATUS},
 	{"info", no_argument, NULL, OPT_INFO},
 	{"usdt-file-activation", no_argument, NULL, OPT_IGNORED},
 	{"help", no_argument, NULL, 'h'},
@@ -130,6 +133,7 @@ static int take_option(int option, const char *arg, struct command_line *line)
 	case OPT_DUMP: return run_take_dump(&line->run, "", arg);
 	case OPT_RING: return take_ring_size(arg, line);
 	case OPT_FOLLOW: options->follow = true; return 0;
+	case OPT_EXIT_STATUS: line->run.exit_status = true; return 0;
 	case OPT_INFO: line->info = true; return 0;
 	case OPT_IGNORED: return 0;
 	default: return usage_error("", "the command line could not be understood");

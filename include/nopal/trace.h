@@ -84,7 +84,10 @@ int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *d);
 /* Print all maps now. */
 int nopal_trace_print_maps(struct nopal_trace *t);
 int nopal_trace_exit_code(const struct nopal_trace *t); /* exit()'s argument; 0 */
-void nopal_trace_close(struct nopal_trace *t);		/* NULL is fine; detaches */
+/* After the run: the exit code of `command`, 128 + N when signal N killed it; -1: none, or it has
+ * not ended. */
+int nopal_trace_command_code(const struct nopal_trace *t);
+void nopal_trace_close(struct nopal_trace *t); /* NULL is fine; detaches */
 
 /* What was lost since the attach; delivered + lost records = fired. */
 struct nopal_trace_stats {

@@ -317,8 +317,14 @@ int child_release(struct child *c, struct diag *d)
 	return 0;
 }
 
-/* Does not wait. */
-static bool has_ended(struct child *c)
+int child_code(const struct child *c)
+{
+	if (c->pid <= 0 || !c->gone)
+		return -1;
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+bool child_has_ended(struct child *c)
 {
 	if (!c->pid || c->gone || c->stopped)
 		return c->gone;
@@ -335,7 +341,7 @@ void child_end(struct child *c)
 	kill(c->pid, c->stopped ? SIGKILL : SIGTERM);
 	if (c->stopped)
 		waitpid(c->pid, &c->status, 0);
-	for (int i = 0; !c->stopped && i < 100 && !has_ended(c); i++)
+	for (int i = 0; !c->stopped && i < 100 && !child_has_ended(c); i++)
 		poll(NULL, 0, 10);
 	c->stopped = false;
 }

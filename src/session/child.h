@@ -23,6 +23,10 @@ int child_exec(struct child *c, const char *command, struct diag *d);
 /* After that: let it run to the entry point of its program. Its libraries are mapped then, so that probes in
  * them can be found. Where the host's CPU is not known it stays where it is. */
 int child_run_to_entry(struct child *c, struct diag *d);
+/* Has it ended? Then its status is known. Does not wait. */
+bool child_has_ended(struct child *c);
+/* The exit code as a shell shows it: 128 + N for signal N; -1: there is none (yet). */
+int child_code(const struct child *c);
 int child_release(struct child *c, struct diag *d);
 /* Ask it to end (SIGTERM) if it has not yet, and reap it if it does so within a second. */
 void child_end(struct child *c);

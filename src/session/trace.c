@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/export.h"
@@ -230,7 +231,7 @@ static void wait_events(struct nopal_trace *t, int ms)
 	if (poll(fds, count, ms) > 0 && ms && !has_news(fds, FIXED_FDS))
 		poll(fds, FIXED_FDS, 1);
 	if (fds[0].revents)
-		t->over = true;
+		t->over = t->stopped = true;
 	if (fds[1].revents)
 		t->over = true;
 }
@@ -259,10 +260,11 @@ static int rearm(struct nopal_trace *t, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	if (done > 0)
-		diag_warn(d, "rearmed",
-			  "process %d went on in another thread, by exec or because its main thread "
-			  "ended: probes hit before they were attached again were missed",
-			  t->pid);
+		diag_warn(
+			d, "rearmed",
+			"process %d went on in another thread, by exec or because its main thread "
+			"ended: probes hit before they were attached again were missed",
+			t->pid);
 	return done < 0 && done != -ESRCH ? done : 0;
 }
 
@@ -327,6 +329,22 @@ static void tell_children(struct nopal_trace *t, struct diag *d)
 	diag_hint(d, "--follow traces them as well");
 }
 
+/* How the command ended, unless well. A signal that ends us by ^C ends it too: nothing new. */
+static void tell_command(struct nopal_trace *t, struct diag *d)
+{
+	int code;
+
+	if (!child_has_ended(&t->child))
+		return;
+	code = child_code(&t->child);
+	if (code > 128 && WIFSIGNALED(t->child.status) && !t->stopped)
+		diag_warn(d, "command-status", "the command '%s' was killed by signal %d (%s)",
+			  t->options.command, code - 128, strsignal(code - 128));
+	else if (code > 0 && !WIFSIGNALED(t->child.status))
+		diag_warn(d, "command-status", "the command '%s' ended with status %d",
+			  t->options.command, code);
+}
+
 NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
@@ -345,6 +363,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
 	tell_children(t, d);
+	tell_command(t, d);
 	return diag_ensure(d, err, "end the run");
 }
 
@@ -361,6 +380,11 @@ NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
 NOPAL_EXPORT int nopal_trace_exit_code(const struct nopal_trace *t)
 {
 	return t->exit_code;
+}
+
+NOPAL_EXPORT int nopal_trace_command_code(const struct nopal_trace *t)
+{
+	return child_code(&t->child);
 }
 
 NOPAL_EXPORT void nopal_trace_stats(struct nopal_trace *t, struct nopal_trace_stats *out)

@@ -50,6 +50,56 @@ go_on() {
 	[[ "$output" == *"@: 33"* ]]
 }
 
+@test "-c: the exec of the command itself was not seen" {
+	run_traced 'tracepoint:syscalls:sys_enter_execve { printf("%s %s\n", probe, str(args.filename)) }
+		tracepoint:sched:sched_process_exec { printf("%s %s %d\n", probe, comm, pid == args.pid) }
+		tracepoint:raw_syscalls:sys_enter { @first[args.id] = count(); if (args.id != 59) { exit() } }' "$tick word a"
+	[ "$status" = 0 ]
+	[ "${lines[0]}" = "tracepoint:syscalls:sys_enter_execve $tick" ]
+	[ "${lines[1]}" = "tracepoint:sched:sched_process_exec tick 1" ]
+	[ "$(uname -m)" != x86_64 ] || [[ "$output" == *"@first[59]: 1"* ]]
+	# With bpftrace's own -c, which is what scripts are used to.
+	run_traced "tracepoint:sched:sched_process_exec { @exec = count() } usdt:$tick:tick:word { @word = count() }" "$tick word a b"
+	[[ "$output" == *"@exec: 1"*"@word: 2"* ]]
+}
+
+@test "-c: a command that cannot be run" {
+	local file=$BATS_TEST_TMPDIR/file
+	for case in "/nowhere/x|No such file" "no_such_command_$$|No such file" "/tmp|Permission denied" "/etc/passwd|Permission denied"; do
+		run timeout 20 "$NOPAL" -q -e 'BEGIN { printf("begun\n") } tracepoint:sched:sched_process_exit { }' -c "${case%|*}"
+		[ "$status" = 1 ]
+		[[ "$output" == "error: cannot start '${case%|*}': ${case#*|}"* ]]
+	done
+	printf '#!/nowhere/sh\n' >"$file"
+	chmod +x "$file"
+	run timeout 20 "$NOPAL" -q -e 'tracepoint:sched:sched_process_exit { }' -c "$file a"
+	[ "$status" = 1 ]
+	[[ "$output" == *"cannot start '$file a': No such file or directory"*"the interpreter that the file names"* ]]
+	printf 'exit 7\n' >"$file"
+	run timeout 20 "$NOPAL" -q --exit-status -e 'tracepoint:sched:sched_process_exit { }' -c "$file"
+	[ "$status" = 7 ]
+}
+
+@test "-c: how the command ended was not said" {
+	local probe=tracepoint:sched:sched_process_exit
+	run timeout 20 "$NOPAL" count -q "$probe" -c "sh -c 'exit 3'"
+	[ "$status" = 0 ]
+	[[ "$output" == *"the command 'sh -c 'exit 3'' ended with status 3"* ]]
+	run timeout 20 "$NOPAL" count -q --exit-status "$probe" -c "sh -c 'exit 3'"
+	[ "$status" = 3 ]
+	run timeout 20 "$NOPAL" count -q --exit-status "$probe" -c "sh -c 'kill -SEGV \$\$'"
+	[ "$status" = 139 ]
+	[[ "$output" == *"was killed by signal 11 (Segmentation fault)"* ]]
+	run timeout 20 "$NOPAL" -q --exit-status -e "$probe { exit(5) }" -c "sh -c 'exit 3'"
+	[ "$status" = 5 ]
+	run timeout 20 "$NOPAL" count -q --exit-status "$probe" -c true
+	[ "$status" = 0 ]
+	[[ "$output" != *"the command"* ]]
+	run timeout 20 "$NOPAL" count -q --exit-status -d 1 "$probe" -c 'sleep 10'
+	[ "$status" = 0 ]
+	[[ "$output" != *"the command"* ]]
+}
+
 @test "-p: exec is followed" {
 	start_waiting "$plugin" run "$tick"
 	start_tracer "usdt:$tick:tick:loop { @ = count() }" -p $target

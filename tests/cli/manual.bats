@@ -44,6 +44,15 @@ check_manual() {
 	done
 }
 
+@test "options that need another one" {
+	run "$NOPAL" -e 'BEGIN { }' --follow
+	[ "$status" = 2 ]
+	[[ "$output" == *"--follow goes with -p"* ]]
+	run "$NOPAL" count --exit-status -p 1 usdt:a:b:c
+	[ "$status" = 2 ]
+	[[ "$output" == *"--exit-status goes with -c"* ]]
+}
+
 @test "a process and a command exclude each other" {
 	for command in "-e 1" "count usdt:a:b:c" "hist usdt:a:b:c arg0" "trace usdt:a:b:c"; do
 		run "$NOPAL" $command -p 1 -c true
