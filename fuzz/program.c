@@ -35,17 +35,18 @@ static const struct slot slots[] = {
 	{{.kind = TYPE_USYM}},
 };
 static const struct map_def maps[] = {
-	{STR("@a"), {.kind = TYPE_NONE}, {.kind = TYPE_INT, .size = 8}, 1},
-	{STR("@b"), {.kind = TYPE_STR, .size = 8}, {.kind = TYPE_INT, .size = 8}, 3},
-	{STR("@c"), {.kind = TYPE_INT, .size = 8}, {.kind = TYPE_STR, .size = 8}, 3},
-	{STR("@d"), {.kind = TYPE_NONE}, {.kind = TYPE_AVG, .is_signed = true}, 1},
-	{STR("@e"), {.kind = TYPE_INT, .size = 8}, {.kind = TYPE_HIST, .bits = 1}, 3},
+	{STR("@a"), {.kind = TYPE_NONE}, {.kind = TYPE_INT, .size = 8}, 1, false},
+	{STR("@b"), {.kind = TYPE_STR, .size = 8}, {.kind = TYPE_INT, .size = 8}, 3, false},
+	{STR("@c"), {.kind = TYPE_INT, .size = 8}, {.kind = TYPE_STR, .size = 8}, 3, false},
+	{STR("@d"), {.kind = TYPE_NONE}, {.kind = TYPE_AVG, .is_signed = true}, 1, false},
+	{STR("@e"), {.kind = TYPE_INT, .size = 8}, {.kind = TYPE_HIST, .bits = 1}, 3, false},
 	{STR("@f"),
 	 {.kind = TYPE_TUPLE, .elements = pair, .element_count = 2},
 	 {.kind = TYPE_LHIST, .min = -5, .max = 5, .step = 3},
-	 3},
-	{STR("@g"), {.kind = TYPE_NONE}, {.kind = TYPE_MAX}, 1},
-	{STR("@h"), {.kind = TYPE_NONE}, {.kind = TYPE_COUNT}, 1},
+	 3,
+	 false},
+	{STR("@g"), {.kind = TYPE_NONE}, {.kind = TYPE_MAX}, 1, false},
+	{STR("@h"), {.kind = TYPE_NONE}, {.kind = TYPE_COUNT}, 1, false},
 };
 static const struct format formats[] = {
 	{.kind = FORMAT_VALUE, .fields = types, .field_count = 1},

@@ -24,6 +24,7 @@ struct engine_options {
 	bool no_sleep;	   /* never use sleepable programs */
 	bool no_multi;	   /* never use uprobe_multi links */
 	bool group_maps;   /* reach even a few maps as a script with many reaches them */
+	bool data_later;   /* programs that extend the first may send data even if it does not */
 	bool verbose;	   /* keep the engine's logs for engine_log() */
 };
 
@@ -55,8 +56,10 @@ struct engine_ops {
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
 	int (*attach)(struct engine *e, struct diag *d);
-	/* Attach the places of `p`, a program compiled from the same script (same maps, formats),
-	 * in addition. */
+	/* Attach the places of `p`, a program compiled from the same script, in addition: its
+	 * formats, names and places of errors continue those of the program before; maps that code
+	 * uses have the same types, the others take theirs from `p`. With an error none of its
+	 * places is attached. */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */

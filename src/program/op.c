@@ -127,3 +127,12 @@ bool format_is_control(const struct format *f)
 {
 	return (unsigned)f->kind < COUNT(formats) && formats[f->kind].control;
 }
+
+bool clause_uses_map(const struct clause *c, uint32_t map)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++)
+		if (c->code[i].op >= OP_MAP_GET && c->code[i].op <= OP_AGGREGATE &&
+		    c->code[i].map == map)
+			return true;
+	return false;
+}

@@ -185,6 +185,7 @@ struct map_def {
 	struct type key; /* TYPE_NONE: a single value; several keys: TUPLE */
 	struct type value;
 	uint32_t max_entries; /* 1 for TYPE_NONE */
+	bool is_read;	      /* by a clause, of this program or of one that may extend it */
 };
 
 enum format_kind {
@@ -215,6 +216,8 @@ struct format {
 };
 
 bool format_is_control(const struct format *f);
+/* Does the code of a clause use this map? */
+bool clause_uses_map(const struct clause *c, uint32_t map);
 
 struct program {
 	struct arena *arena; /* everything below lives here */

@@ -52,6 +52,8 @@ struct type {
 	enum type_kind kind;
 	uint32_t size;		     /* see the kinds */
 	bool is_signed;		     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
+	bool is_open;		     /* INT, aggregates, of scripts only: what it really is shows
+					when an image with the probe is there */
 	uint8_t show;		     /* INT: enum type_show */
 	uint8_t bits;		     /* HIST: 0..5 extra bits per power of two */
 	int64_t min, max, step;	     /* LHIST */

@@ -12,17 +12,21 @@ static bool has_pieces(const struct format *f)
 	return f->kind == FORMAT_PRINTF || f->kind == FORMAT_CAT || f->kind == FORMAT_SYSTEM;
 }
 
-static int compile_formats(struct report *r)
+/* Those from number `from` on. */
+static int compile_formats(struct report *r, const struct program *p, uint32_t from)
 {
-	const struct program *p = r->program;
+	struct pieces *pieces = arena_array(&r->arena, struct pieces, p->format_count + 1);
 	int err = 0;
 
-	r->pieces = arena_array(&r->arena, struct pieces, p->format_count);
-	if (!r->pieces)
+	if (!pieces)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->format_count && !err; i++)
+	if (from)
+		memcpy(pieces, r->pieces, from * sizeof(*pieces));
+	for (uint32_t i = from; i < p->format_count && !err; i++)
 		if (has_pieces(&p->formats[i]))
-			err = pieces_compile(&p->formats[i], &r->arena, &r->pieces[i]);
+			err = pieces_compile(&p->formats[i], &r->arena, &pieces[i]);
+	if (!err)
+		r->pieces = pieces;
 	return err;
 }
 
@@ -47,7 +51,7 @@ int report_new(const struct program *p, const struct report_options *options,
 	};
 	r->renderer = r->raw;
 	r->renderer.terminal = options->terminal && options->style == REPORT_TEXT;
-	err = compile_formats(r);
+	err = compile_formats(r, p, 0);
 	if (err) {
 		report_free(r);
 		return err;
@@ -65,12 +69,21 @@ void report_free(struct report *r)
 	free(r);
 }
 
-void report_names(struct report *r, const struct program *more)
+int report_extend(struct report *r, const struct program *more)
 {
-	if (more->name_count < r->raw.name_count)
-		return;
+	int err = 0;
+
+	if (more->format_count < r->program->format_count ||
+	    more->name_count < r->program->name_count || more->map_count != r->program->map_count)
+		return -EINVAL;
+	if (more->format_count > r->program->format_count)
+		err = compile_formats(r, more, r->program->format_count);
+	if (err)
+		return err;
+	r->program = r->raw.program = r->renderer.program = more;
 	r->raw.names = r->renderer.names = more->names;
 	r->raw.name_count = r->renderer.name_count = more->name_count;
+	return 0;
 }
 
 int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,

@@ -44,8 +44,9 @@ int report_entries(struct report *r, const struct engine_ops *ops, struct engine
 		   report_entry_fn *fn, void *arg);
 int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,
 		    struct buf *out);
-/* Take the names of an extending program (script_extend), which continue the ones known. */
-void report_names(struct report *r, const struct program *more);
+/* Go on with an extending program (script_extend), whose names and formats continue those of the
+ * one before. Records of both may come. -ENOMEM. */
+int report_extend(struct report *r, const struct program *more);
 /* One fault with its place: "script:1:20: warning: 3 reads failed: bad address". */
 void report_fault(struct report *r, const struct engine_fault *fault, struct buf *out);
 /* "Attached N probes" for JSON output; "Lost N events" and the other losses that are not 0. */

@@ -95,13 +95,13 @@ static int assign_map(struct check *c, struct expr *target, struct expr *value, 
 	if (!m->has_value) {
 		m->has_value = true;
 		m->value = value->shape.type;
-		if (m->value.kind == TYPE_INT)
-			m->value.size = 8;
 		m->value_mark = mark;
 		c->changed = true;
 	} else if (check_merge(c, &m->value, &value->shape.type)) {
 		return type_mismatch(c, target, m->name, 0, &m->value, value, m->value_mark);
 	}
+	if (m->value.kind == TYPE_INT)
+		m->value.size = 8;
 	check_widen(c, value, &m->value);
 	target->shape = shape_of(m->value);
 	return 0;

@@ -59,10 +59,11 @@ static int check_arg(struct check *c, const struct function *f, struct expr *a, 
 			       : check_error(c, a, "wrong-arg-type",
 					     "'%s' wants a constant number here", f->name);
 	case 't':
-		return expr_is_text(a) ? 0
-				       : check_error(c, a, "wrong-arg-type",
-						     "'%s' wants a string here, not %s", f->name,
-						     check_type_text(c, &a->shape.type));
+		return expr_is_text(a) || check_is_open(c, a)
+			       ? 0
+			       : check_error(c, a, "wrong-arg-type",
+					     "'%s' wants a string here, not %s", f->name,
+					     check_type_text(c, &a->shape.type));
 	default: return a->is_whole ? 0 : check_storable(c, a, "an argument");
 	}
 }

@@ -99,6 +99,7 @@ int check_map_read(struct check *c, struct expr *e)
 	if (err)
 		return err;
 	value = &e->map->value;
+	e->map->is_read = true;
 	e->shape = shape_int(true);
 	if (!e->map->has_value) {
 		/* A later clause may store something: the last pass knows, and speaks. */

@@ -128,7 +128,8 @@ static int check_text_compare(struct check *c, struct expr *e)
 	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE)
 		return check_error(c, e, "wrong-type", "'%s' does not work on strings",
 				   operator_text(e->op));
-	if (is_name || (expr_is_text(a) && expr_is_text(b)))
+	if (is_name || (expr_is_text(a) && expr_is_text(b)) || check_is_open(c, a) ||
+	    check_is_open(c, b))
 		return 0;
 	return check_error(c, e, "wrong-type", "cannot compare %s with %s",
 			   check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));

@@ -26,6 +26,20 @@ struct type type_text(enum type_kind kind, uint64_t bytes)
 	return (struct type){.kind = kind, .size = (uint32_t)size};
 }
 
+/* What an argument is shows when an image with the probe is there. */
+struct shape shape_open(void)
+{
+	struct shape shape = shape_int(true);
+
+	shape.type.is_open = true;
+	return shape;
+}
+
+bool check_is_open(const struct check *c, const struct expr *e)
+{
+	return !c->v->count && e->shape.type.is_open;
+}
+
 bool type_is_word(const struct type *t)
 {
 	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || t->kind == TYPE_NAME;
@@ -53,16 +67,20 @@ static int merge_tuple(struct check *c, struct type *known, const struct type *t
 		if (check_merge(c, &elements[i], &t->elements[i]))
 			return -EINVAL;
 	}
-	if (!type_equal(known, &(struct type){.kind = TYPE_TUPLE,
-					      .elements = elements,
-					      .element_count = known->element_count}))
-		known->elements = elements;
+	known->elements = elements;
 	return 0;
 }
 
 /* An aggregate that takes in signed and unsigned values is signed. */
 static int merge_sign(struct check *c, struct type *known, const struct type *t)
 {
+	if (t->is_open)
+		return 0;
+	if (known->is_open) {
+		known->is_open = false;
+		known->is_signed = t->is_signed;
+		c->changed = true;
+	}
 	if (t->is_signed && !known->is_signed) {
 		known->is_signed = true;
 		c->changed = true;
@@ -82,6 +100,13 @@ static int merge_show(struct check *c, struct type *known, const struct type *t)
 
 int check_merge(struct check *c, struct type *known, const struct type *t)
 {
+	if (t->kind == TYPE_INT && t->is_open && !type_is_aggregate(known))
+		return 0;
+	if (known->kind == TYPE_INT && known->is_open && !type_is_aggregate(t)) {
+		*known = *t;
+		c->changed = true;
+		return 0;
+	}
 	if (known->kind != t->kind)
 		return -EINVAL;
 	switch (known->kind) {

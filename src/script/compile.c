@@ -29,24 +29,42 @@ static int variants_open(struct script *s, struct variants *out)
 	return 0;
 }
 
-/* One pass over everything. A clause with an error in one variant says it once. */
+/* All variants of one clause. An error in one of them is said once. */
+static int check_clause(struct check *c, struct variant *first)
+{
+	int err = 0;
+
+	for (struct variant *v = first; v && !(err && c->d); v = v->next) {
+		int one;
+
+		c->is_repeated = v != first;
+		one = check_variant(c, v);
+		err = err ? err : one;
+	}
+	return err;
+}
+
+/* One pass over everything. What a clause without places has is not known, so those with places go
+ * first; and once there is a program, its errors have been told, or are some image's. */
 static int check_all(struct check *c, const struct variants *all)
 {
+	struct diag *d = c->d;
 	int first = 0;
 
 	c->pass++;
 	c->changed = false;
-	for (size_t i = 0; i < all->clause_count; i++) {
-		for (struct variant *v = all->first[i]; v; v = v->next) {
+	for (int without = 0; without < 2; without++)
+		for (size_t i = 0; i < all->clause_count; i++) {
 			int err;
 
-			c->is_repeated = v != all->first[i];
-			err = check_variant(c, v);
-			first = first ? first : err;
-			if (err && c->d)
-				break;
+			if ((all->first[i]->count == 0) != without)
+				continue;
+			c->d = without && c->s->has_program ? NULL : d;
+			err = check_clause(c, all->first[i]);
+			if (!without || !c->s->has_program || err == -ENOMEM)
+				first = first ? first : err;
 		}
-	}
+	c->d = d;
 	return first;
 }
 
@@ -84,7 +102,7 @@ static int make_attaches(struct script *s, const struct variant *v, struct claus
 }
 
 /* The tree carries the types of the last variant checked, so each is checked again before its code
- * is made. Variants without places get numbers for their formats and texts, but no code. */
+ * is made. */
 static int lower_one(struct script *s, struct variant *v, struct clause *out, struct diag *d)
 {
 	struct check check = {.s = s, .pass = MAX_PASSES + 2};
@@ -109,7 +127,7 @@ static int lower_all(struct script *s, const struct variants *all, struct clause
 	for (size_t i = 0; i < all->clause_count; i++) {
 		for (struct variant *v = all->first[i]; v; v = v->next) {
 			struct clause clause = {.code = NULL};
-			int err = lower_one(s, v, &clause, d);
+			int err = v->count ? lower_one(s, v, &clause, d) : 0;
 
 			if (err)
 				return err;
@@ -135,6 +153,7 @@ static const struct map_def *make_maps(struct script *s)
 			.key = m->key,
 			.value = m->value,
 			.max_entries = m->key.kind == TYPE_NONE ? 1 : s->facts.max_map_keys,
+			.is_read = m->is_read,
 		};
 	}
 	return defs;
@@ -166,6 +185,73 @@ static int make_program(struct script *s, const struct clause_list *clauses, str
 	return 0;
 }
 
+/* Types that were found before: what code relies on is kept, the rest is found anew. */
+static int begin_types(struct script *s, struct map **kept)
+{
+	struct map *copies = arena_array(&s->arena, struct map, s->map_count + 1u);
+
+	if (!copies)
+		return -ENOMEM;
+	*kept = copies;
+	for (struct map *m = s->maps; m; m = m->next) {
+		m->has_key &= m->is_fixed;
+		m->has_value &= m->is_fixed;
+		*copies++ = *m;
+	}
+	return 0;
+}
+
+static int cannot_grow(struct script *s, const struct map *m, const struct type *kept,
+		       const struct type *wanted, const char *what, struct diag *d)
+{
+	struct buf text = BUF_INIT;
+
+	type_print(kept, &text);
+	buf_text(&text, ", and not ");
+	type_print(wanted, &text);
+	diag_error_at(d, -EINVAL, "map-is-made", script_span(s, m->value_mark),
+		      "the %s of '%.*s' are %.*s, since the map is in use already", what,
+		      STR_FMT(m->name), STR_FMT(buf_as_str(&text)));
+	buf_free(&text);
+	return -EINVAL;
+}
+
+/* Maps in use must be as they were; and are so again when anything went wrong. */
+static int end_types(struct script *s, const struct map *kept, int err, struct diag *d)
+{
+	for (struct map *m = s->maps; m; m = m->next) {
+		const struct map *before = &kept[m->index];
+
+		if (!m->is_fixed)
+			continue;
+		if (!err && !type_equal(&m->key, &before->key))
+			err = cannot_grow(s, m, &before->key, &m->key, "keys", d);
+		if (!err && !type_equal(&m->value, &before->value))
+			err = cannot_grow(s, m, &before->value, &m->value, "values", d);
+		m->key = before->key;
+		m->value = before->value;
+	}
+	return err;
+}
+
+static void fix_maps(struct script *s, const struct clause_list *clauses)
+{
+	for (struct map *m = s->maps; m; m = m->next)
+		for (size_t i = 0; i < clauses->count && !m->is_fixed; i++)
+			m->is_fixed = clause_uses_map(&clauses->items[i], m->index);
+}
+
+static int make_code(struct script *s, const struct variants *all, struct clause_list *clauses,
+		     struct diag *d)
+{
+	struct map *kept = NULL;
+	int err = begin_types(s, &kept);
+
+	if (!err)
+		err = end_types(s, kept, find_types(s, all, d), d);
+	return err ? err : lower_all(s, all, clauses, d);
+}
+
 int compile_program(struct script *s, struct program **out, struct diag *d)
 {
 	struct variants all = {NULL, 0};
@@ -174,14 +260,15 @@ int compile_program(struct script *s, struct program **out, struct diag *d)
 	int err = variants_open(s, &all);
 
 	if (!err)
-		err = find_types(s, &all, d);
-	if (!err)
-		err = lower_all(s, &all, &clauses, d);
+		err = make_code(s, &all, &clauses, d);
 	if (!err)
 		err = make_program(s, &clauses, &p);
 	if (!err)
 		err = program_check(p, d);
-	if (!err)
-		*out = p;
-	return err;
+	if (err)
+		return err;
+	fix_maps(s, &clauses);
+	s->has_program = true;
+	*out = p;
+	return 0;
 }

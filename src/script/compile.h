@@ -54,6 +54,9 @@ int check_map_key(struct check *c, struct expr *e);
 struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */
 struct shape shape_of(struct type t);
+struct shape shape_open(void);
+/* In a clause without places: may `e` be of any type yet? */
+bool check_is_open(const struct check *c, const struct expr *e);
 /* A string or buffer of at least so many bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
 bool type_is_word(const struct type *t); /* lives in a register */

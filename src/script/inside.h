@@ -12,6 +12,8 @@ struct map {
 	struct str name; /* "@lat" */
 	uint32_t index;
 	bool has_key, has_value; /* the type is known */
+	bool is_fixed;		 /* code of a program uses it: its type can grow no more */
+	bool is_read;		 /* by an expression */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */
 	struct map *next;
@@ -40,15 +42,17 @@ struct uses {
 	bool whole; /* args: all of them */
 	bool arch;  /* registers: places of one architecture only */
 	bool stacks;
+	bool data; /* sends data records */
 };
 
 /* One place of a clause. */
 struct place {
 	const struct probe_spec *spec;
 	struct attach attach;
+	const void *image;		 /* usdt: which file it is in; NULL for other places */
 	const struct trace_event *event; /* tracepoints, when fields are used */
 	const struct known_site *known;	 /* usdt, when fields are used */
-	bool is_done;			 /* a program has it */
+	bool is_done;			 /* a program has it, or it was given up */
 };
 
 struct place_list {
@@ -84,6 +88,8 @@ struct script {
 	struct format_list formats;
 	struct span_list spans;
 	unsigned place_count;
+	bool has_program;	  /* there is a program: what is compiled now comes in addition */
+	const struct place *only; /* compile the places of its image; NULL: all */
 };
 
 struct span script_span(const struct script *s, struct mark m);

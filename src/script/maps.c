@@ -8,6 +8,7 @@ int check_aggregate(struct check *c, struct expr *e)
 	e->shape = shape_of((struct type){
 		.kind = (enum type_kind)e->function->number,
 		.is_signed = e->arg_count && e->args[0]->shape.type.is_signed,
+		.is_open = e->arg_count && e->args[0]->shape.type.is_open,
 	});
 	return 0;
 }
@@ -22,6 +23,7 @@ int check_hist(struct check *c, struct expr *e)
 				   "the bits of a histogram are a number from 0 to 5");
 	e->shape = shape_of((struct type){.kind = TYPE_HIST,
 					  .is_signed = e->args[0]->shape.type.is_signed,
+					  .is_open = e->args[0]->shape.type.is_open,
 					  .bits = (uint8_t)bits});
 	return 0;
 }
@@ -94,6 +96,8 @@ static int check_keyed(struct check *c, struct expr *e)
 	if (e->arg_count == 2)
 		take_key(e);
 	err = check_map_key(c, map);
+	if (!err)
+		map->map->is_read = true;
 	return err ? err : check_filled(c, map);
 }
 

@@ -129,7 +129,7 @@ static int check_value(struct check *c, const struct specifier *s, struct expr *
 	const struct type *t = &a->shape.type;
 	bool wants_float = s->conversion->kinds == KIND(TYPE_FLOAT);
 
-	if (a->is_whole && s->conversion->letter == 's')
+	if ((a->is_whole && s->conversion->letter == 's') || check_is_open(c, a))
 		return 0;
 	if (wants_float && t->kind == TYPE_INT)
 		check_as_float(c, a);
@@ -137,7 +137,9 @@ static int check_value(struct check *c, const struct specifier *s, struct expr *
 		return 0;
 	check_error(c, a, "bad-format-arg", "'%.*s' wants %s, not %s", STR_FMT(s->text),
 		    s->conversion->wanted, check_type_text(c, t));
-	if (s->conversion->letter == 's' && t->kind == TYPE_INT)
+	if (t->is_open)
+		diag_hint(c->d, "no image with the probe it comes from is there yet");
+	else if (s->conversion->letter == 's' && t->kind == TYPE_INT)
 		diag_hint(c->d, "if this is the address of a string: str(...)");
 	if (wants_float && t->kind == TYPE_INT)
 		hint_no_float(c, a);

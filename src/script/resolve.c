@@ -120,6 +120,7 @@ static int add_site(struct search *q, const struct found_image *image, const str
 	struct str func = STR(""), name;
 	int err;
 	struct place place = {
+		.image = image->sites,
 		.attach = {.kind = ATTACH_UPROBE,
 			   .path = arena_str(a, image->open_path),
 			   .offset = site->offset,

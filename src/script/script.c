@@ -70,14 +70,16 @@ static bool needs_images(const struct tree *t)
 	return false;
 }
 
-static bool uses_stacks(struct script *s)
+static void note_uses(struct script *s)
 {
 	struct uses u;
 
-	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
-		if (uses_find(&s->arena, c, &u) == 0 && u.stacks)
-			return true;
-	return false;
+	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
+		if (uses_find(&s->arena, c, &u))
+			continue;
+		s->facts.uses_stacks |= u.stacks;
+		s->facts.sends_data |= u.data;
+	}
 }
 
 static bool only_begin_end(const struct tree *t)
@@ -102,7 +104,7 @@ static int fill(struct script *s, struct diag *d)
 		err = config_apply(s, d);
 	s->facts.only_begin_end = only_begin_end(&s->tree);
 	s->facts.needs_images = needs_images(&s->tree);
-	s->facts.uses_stacks = uses_stacks(s);
+	note_uses(s);
 	return err;
 }
 
@@ -140,16 +142,42 @@ int script_compile(struct script *s, struct program **out, struct diag *d)
 	return compile_program(s, out, d);
 }
 
+/* A place that no program has yet. */
+static const struct place *next_place(const struct script *s)
+{
+	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
+		for (size_t i = 0; c->places && i < c->places->count; i++)
+			if (!c->places->items[i]->is_done)
+				return c->places->items[i];
+	return NULL;
+}
+
+/* The places of the image that was compiled are not tried again, even when that failed: whoever
+ * made it must not keep others from being traced. */
+static void give_up_image(struct script *s)
+{
+	const void *image = s->only->image;
+
+	for (struct tree_clause *c = s->tree.clauses; c; c = c->next)
+		for (size_t i = 0; c->places && i < c->places->count; i++)
+			c->places->items[i]->is_done |= c->places->items[i]->image == image;
+	s->only = NULL;
+}
+
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
 		  struct diag *d)
 {
-	unsigned before = s->place_count;
-	int err = resolve_places(s, source, d);
+	int err = source ? resolve_places(s, source, d) : 0;
 
 	*out = NULL;
-	if (err || s->place_count == before)
+	if (err)
 		return err;
-	return compile_program(s, out, d);
+	s->only = next_place(s);
+	if (!s->only)
+		return 0;
+	err = compile_program(s, out, d);
+	give_up_image(s);
+	return err;
 }
 
 void script_facts(const struct script *s, struct script_facts *out)

@@ -61,6 +61,7 @@ struct script_facts {
 	uint32_t max_map_keys, max_probes, ring_pages;
 	bool print_maps_on_exit;
 	bool only_begin_end;	  /* nothing but BEGIN and END: the run is over when they are */
+	bool sends_data;	  /* printf and the like, and not only what acts on maps */
 	bool uses_stacks;	  /* ustack, usym: processes must be remembered while they live */
 	bool needs_images;	  /* a usdt path is empty or `*`: images mapped later matter too */
 	struct str trunc_trailer; /* ".." */
@@ -71,8 +72,10 @@ int script_parse(struct str text, const struct script_options *options, struct s
 		 struct diag *d);
 int script_resolve(struct script *s, const struct script_source *source, struct diag *d);
 int script_compile(struct script *s, struct program **out, struct diag *d);
-/* Resolve again and compile only what was not there before; *out is NULL when nothing is new. Maps,
- * formats and literals keep their numbers. */
+/* Resolve again (when there is a source), then compile the places of one image that was not there
+ * before; *out is NULL when there is none. So call it again, without a source, until there is none:
+ * an error is one of one image, which is given up. Maps, formats, literals and names keep their
+ * numbers. The types of maps that no code uses yet may differ from those of the program before. */
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
 		  struct diag *d);
 void script_facts(const struct script *s, struct script_facts *out);

@@ -34,6 +34,9 @@ static void look_at_name(struct look *l, struct str name)
 	u->func |= str_eq_text(name, "func");
 	u->whole |= str_eq_text(name, "args");
 	u->arch |= str_eq_text(name, "reg") || str_eq_text(name, "retval");
+	u->data |= str_eq_text(name, "printf") || str_eq_text(name, "print") ||
+		   str_eq_text(name, "join") || str_eq_text(name, "cat") ||
+		   str_eq_text(name, "system");
 	u->stacks |= str_eq_text(name, "ustack") || str_eq_text(name, "usym") ||
 		     str_eq_text(name, "kstack") || str_eq_text(name, "ksym");
 }

@@ -127,7 +127,7 @@ static struct shape arg_shape(const struct variant *v, unsigned n)
 			return shape_of((struct type){.kind = TYPE_FLOAT, .size = o->size});
 		is_signed |= o->is_signed || o->size < 8;
 	}
-	return shape_int(is_signed || !v->count);
+	return v->count ? shape_int(is_signed) : shape_open();
 }
 
 int check_arg_n(struct check *c, struct expr *e)
@@ -371,7 +371,7 @@ int check_field_value(struct check *c, struct expr *e)
 	const struct trace_field *f;
 	int err = check_has_fields(c, e);
 
-	e->shape = shape_int(true);
+	e->shape = shape_open();
 	if (err || !c->v->count)
 		return err;
 	if (c->v->places[0]->spec->type == PROBE_USDT)

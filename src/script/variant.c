@@ -87,7 +87,7 @@ int variants_make(struct script *s, struct tree_clause *clause, struct variant *
 	for (size_t i = 0; i < clause->places->count && !err; i++) {
 		struct place *p = clause->places->items[i];
 
-		if (p->is_done)
+		if (p->is_done || (s->only && s->only->image != p->image))
 			continue;
 		sign_place(clause->uses, p, &signature);
 		v = signature.failed ? NULL : variant_for(s, clause, buf_as_str(&signature), &list);

@@ -98,6 +98,8 @@ static int machine_event(void *self, struct arena *a, struct str category, struc
 	return t->machine.event(t->machine.self, a, category, name, out, d);
 }
 
+#define WARNED_IMAGES 20
+
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
 	int err = child_start(t->options.command, &t->child, d);
@@ -166,15 +168,19 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	return err ? err : script_compile(t->script, &t->program, d);
 }
 
-static int extend(struct nopal_trace *t, struct diag *d)
+/* Attach the places of one new image; *more tells whether there may be another. */
+static int extend(struct nopal_trace *t, const struct script_source *source, bool *more,
+		  struct diag *d)
 {
-	struct program *more = NULL;
-	int err = script_extend(t->script, &t->source, &more, d);
+	struct program *program = NULL;
+	int err = script_extend(t->script, source, &program, d), report;
 
-	if (err || !more)
+	*more = err || program;
+	if (err || !program)
 		return err;
-	report_names(t->report, more);
-	return t->ops->extend(t->engine, more, d);
+	err = t->ops->extend(t->engine, program, d);
+	report = report_extend(t->report, program);
+	return report ? report : err;
 }
 
 static bool says(const struct diag *d, const char *tag)
@@ -197,19 +203,37 @@ static void warn_later(const struct diag *later, struct diag *d)
 	}
 }
 
-/* What was said of missing probes is not said again for each image, and an image that cannot be
- * traced does not end the run: it is a warning. A process that is gone by now is none. That there
- * is room for no more images is told once. */
+/* An image that cannot be traced does not end the run, and does not keep others from being traced:
+ * it is a warning. A process that is gone by now is none. That there is room for no more images is
+ * told once; and there are only so many warnings, since anybody may map what he likes. */
+static void judge_image(struct nopal_trace *t, int err, const struct diag *said, struct diag *d)
+{
+	bool full = says(said, "too-many-probes");
+
+	if (err == -ESRCH || (full && t->told_full))
+		return;
+	t->told_full |= full;
+	if (++t->warned_images <= WARNED_IMAGES)
+		warn_later(said, d);
+	if (t->warned_images == WARNED_IMAGES)
+		diag_warn(d, "more-images", "further images that cannot be traced are not named");
+}
+
 int session_extend(struct nopal_trace *t, struct diag *d)
 {
-	struct diag later = DIAG_INIT;
-	int err = extend(t, &later);
-	bool full = says(&later, "too-many-probes");
+	const struct script_source *source = &t->source;
+	bool more = true;
+	int err = 0;
 
-	if (err && err != -ESRCH && !(full && t->told_full))
-		warn_later(&later, d);
-	t->told_full |= full;
-	diag_free(&later);
+	while (more && err != -ENOMEM) {
+		struct diag later = DIAG_INIT;
+
+		err = extend(t, source, &more, &later);
+		if (err)
+			judge_image(t, err, &later, d);
+		diag_free(&later);
+		source = NULL; /* the images are found: now one after the other */
+	}
 	finder_trim(t->finder);
 	t->images_changed = false;
 	t->changed.count = 0;

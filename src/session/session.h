@@ -40,6 +40,7 @@ struct nopal_trace {
 	struct seen seen;	   /* images that were looked at */
 	struct family changed;	   /* processes that have mapped an image nobody has seen before */
 	bool images_changed;	   /* some have, or nobody knows who */
+	unsigned warned_images;	   /* warnings about later images so far */
 	bool told_full;		   /* the user knows that later images cannot be traced */
 	int process_fd;		   /* pidfd of `pid`; -1 */
 	int stop_fd;		   /* eventfd that nopal_trace_stop() writes to */

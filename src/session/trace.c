@@ -66,6 +66,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = t->options.ring_bytes ? t->options.ring_bytes
 						    : (size_t)t->facts.ring_pages * 4096,
+		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.verbose = t->options.verbose,
 	};
 	int err = t->ops->open(&options, &t->engine, d);

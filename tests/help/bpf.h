@@ -206,7 +206,8 @@ static inline uint32_t make_insn(struct make *m, struct insn in)
 
 static inline uint16_t make_map(struct make *m, struct type key, struct type value, uint32_t most)
 {
-	m->maps[m->p.map_count] = (struct map_def){STR("@m"), key, value, most};
+	m->maps[m->p.map_count] = (struct map_def){
+		.name = STR("@m"), .key = key, .value = value, .max_entries = most};
 	return (uint16_t)m->p.map_count++;
 }
 

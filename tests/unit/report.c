@@ -217,7 +217,7 @@ static void exit_ends_the_run(void **state)
 static void later_names_are_known(void **state)
 {
 	static const struct str more_names[] = {{"a", 1}, {"b", 1}};
-	const struct program more = {.names = more_names, .name_count = 2};
+	struct program more;
 	struct bench *b = malloc(sizeof(*b));
 	struct str line = STR("\"%s\\n\" name");
 	struct buf out = BUF_INIT;
@@ -234,7 +234,10 @@ static void later_names_are_known(void **state)
 	on_names(b, &line);
 	r = report_of(b);
 	report_record(r, &fake_ops, NULL, b->steps[0].bytes, &out, &action, &code);
-	report_names(r, &more);
+	more = b->program;
+	more.names = more_names;
+	more.name_count = 2;
+	assert_int_equal(report_extend(r, &more), 0);
 	report_record(r, &fake_ops, NULL, b->steps[0].bytes, &out, &action, &code);
 	assert_string_equal(out.ptr, "(unknown)\nb\n");
 	report_free(r);

@@ -295,6 +295,12 @@ static void *close_some(void *arg)
 	return NULL;
 }
 
+void links_cut(struct links *l, size_t first)
+{
+	while (l->count > first)
+		close(l->fds[--l->count]);
+}
+
 /* Closing a uprobe_multi link waits for a grace period of the kernel. Links of 40 files take 2 s
  * one after the other, and as long as one of them, 0.1 s, when all are closed at once. */
 void links_close(struct links *l)

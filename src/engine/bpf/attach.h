@@ -26,6 +26,8 @@ int attach_unit(struct links *l, const struct attach_options *o, const struct un
 		int program_fd, struct diag *d);
 /* Attach a program to one tracepoint by its number. */
 int attach_tracepoint(struct links *l, int program_fd, uint32_t id);
+/* Close those from number `first` on. */
+void links_cut(struct links *l, size_t first);
 /* Close all. Perf events take the kernel a tenth of a second each, so many are closed at once. */
 void links_close(struct links *l);
 

@@ -7,19 +7,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define RING_DATA    (4u << 20)	 /* bytes, for scripts that send data */
-#define RING_CONTROL (64u << 10) /* for those that only print maps */
-#define RING_MOST    (1u << 30)
-#define MAPPABLE     (1u << 10) /* BPF_F_MMAPABLE */
+#define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
+#define RING_CONTROL   (64u << 10) /* for those that only print maps */
+#define RING_MOST      (1u << 30)
+#define CONTROLS_LATER 256
+#define MAPPABLE       (1u << 10) /* BPF_F_MMAPABLE */
 
-static uint32_t control_words(const struct program *p)
+static uint32_t control_words(const struct engine *e, const struct program *p)
 {
-	return CONTROL_FIXED_ + p->format_count + p->place_count * FAULT_KINDS + p->map_count;
+	return CONTROL_FIXED_ + e->world.control_count + p->place_count * FAULT_KINDS +
+	       p->map_count;
 }
 
 /* Does a clause look at a map, or write it but by aggregating? */
 static bool is_used_otherwise(const struct program *p, uint32_t map)
 {
+	if (p->maps[map].is_read)
+		return true;
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
 			const struct insn *in = &p->clauses[i].code[k];
@@ -30,30 +34,85 @@ static bool is_used_otherwise(const struct program *p, uint32_t map)
 	return false;
 }
 
+static bool is_in_code(const struct program *p, uint32_t map)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		if (clause_uses_map(&p->clauses[i], map))
+			return true;
+	return false;
+}
+
+static int make_store(struct engine *e, const struct program *p, uint32_t map, struct diag *d)
+{
+	struct store *s = &e->stores[map];
+	uint32_t used_at = control_words(e, p) - p->map_count + map;
+	int err = store_open(s, &p->maps[map], used_at, &e->control[used_at], d);
+
+	if (err)
+		return err;
+	s->in_code = is_in_code(p, map);
+	if (!is_used_otherwise(p, map))
+		store_is_not_read(s);
+	return 0;
+}
+
+static int group_stores(struct engine *e, struct diag *d)
+{
+	groups_close(&e->groups);
+	return groups_make(&e->groups, e->stores, e->store_count,
+			   e->options.group_maps ? 0 : GROUP_DIRECT, d);
+}
+
+static bool is_same_map(const struct map_def *a, const struct map_def *b)
+{
+	return type_equal(&a->key, &b->key) && type_equal(&a->value, &b->value);
+}
+
+/* Maps that no code uses so far may be others by now: what is in them was not known. */
+static int renew_stores(struct engine *e, const struct program *p, struct diag *d)
+{
+	bool renewed = false;
+	int err = 0;
+
+	if (p->map_count != e->store_count || p->place_count != e->world.place_count)
+		return diag_error(d, -EINVAL, "bad-program", "the extension is of another script");
+	for (uint32_t i = 0; i < p->map_count && !err; i++) {
+		struct store *s = &e->stores[i];
+
+		if (is_same_map(s->def, &p->maps[i])) {
+			s->in_code |= is_in_code(p, i);
+			continue;
+		}
+		if (s->in_code)
+			return diag_error(d, -EINVAL, "bad-program",
+					  "the extension has other maps");
+		store_close(s);
+		renewed = true;
+		err = make_store(e, p, i, d);
+	}
+	return err || !renewed ? err : group_stores(e, d);
+}
+
 static int make_stores(struct engine *e, const struct program *p, struct diag *d)
 {
 	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
 	if (!e->stores)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->map_count; i++) {
-		uint32_t used_at = control_words(p) - p->map_count + i;
-		int err = store_open(&e->stores[i], &p->maps[i], used_at, &e->control[used_at], d);
+		int err = make_store(e, p, i, d);
 
 		e->store_count = i + 1;
 		if (err)
 			return err;
-		if (!is_used_otherwise(p, i))
-			store_is_not_read(&e->stores[i]);
 	}
 	e->world.stores = e->stores;
-	return groups_make(&e->groups, e->stores, e->store_count,
-			   e->options.group_maps ? 0 : GROUP_DIRECT, d);
+	return group_stores(e, d);
 }
 
 static int make_control(struct engine *e, const struct program *p, struct diag *d)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = 8 * (size_t)control_words(p);
+	size_t size = 8 * (size_t)control_words(e, p);
 	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
 			       .key_size = 4,
 			       .value_size = (uint32_t)size,
@@ -61,7 +120,7 @@ static int make_control(struct engine *e, const struct program *p, struct diag *
 			       .flags = MAPPABLE,
 			       .name = "control"};
 
-	e->unsent = calloc(p->format_count + 1, sizeof(*e->unsent));
+	e->unsent = calloc(e->world.control_count, sizeof(*e->unsent));
 	e->world.control_fd = kernel_map_create(&m);
 	if (!e->unsent || e->world.control_fd < 0)
 		return diag_error(d, e->unsent ? e->world.control_fd : -ENOMEM, "map",
@@ -104,7 +163,9 @@ static int make_zeros(struct engine *e, uint32_t scratch, struct diag *d)
 /* Bytes that the ring should have: as many as were asked for, but each record must fit, twice. */
 static size_t ring_wanted(const struct engine *e, const struct program *p)
 {
-	size_t size = e->options.ring_bytes ? e->options.ring_bytes : RING_CONTROL;
+	size_t size = e->options.ring_bytes   ? e->options.ring_bytes
+		      : e->options.data_later ? RING_DATA
+					      : RING_CONTROL;
 
 	for (uint32_t i = 0; i < p->format_count; i++) {
 		bool fixed;
@@ -124,7 +185,7 @@ static int make_ring(struct engine *e, const struct program *p, struct diag *d)
 	size_t size = ring_wanted(e, p);
 	int err;
 
-	if (!p->format_count)
+	if (!p->format_count && !e->options.data_later)
 		return 0;
 	err = ring_open(&e->ring, size < RING_MOST ? size : RING_MOST, d);
 	e->world.ring_fd = e->ring.fd;
@@ -157,6 +218,31 @@ int engine_scratch(struct engine *e, uint32_t size, struct diag *d)
 	return 0;
 }
 
+/* The ring is there already, or cannot be had any more: earlier code has its number. */
+static int check_ring(const struct engine *e, const struct program *p, struct diag *d)
+{
+	size_t wanted = 0;
+
+	for (uint32_t i = 0; i < p->format_count; i++) {
+		bool fixed;
+		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
+
+		wanted = twice > wanted ? twice : wanted;
+	}
+	if (e->ring.size >= wanted)
+		return 0;
+	return diag_error(d, -E2BIG, "too-large",
+			  "its records are too large for the event buffer of %zu bytes",
+			  e->ring.size);
+}
+
+int engine_renew(struct engine *e, const struct program *p, struct diag *d)
+{
+	int err = renew_stores(e, p, d);
+
+	return err ? err : check_ring(e, p, d);
+}
+
 int engine_build(struct engine *e, const struct program *p, struct diag *d)
 {
 	struct frame *frames = NULL;
@@ -166,7 +252,7 @@ int engine_build(struct engine *e, const struct program *p, struct diag *d)
 	e->program = p;
 	kernel_raise_memlock();
 	e->world.cpus = kernel_cpus();
-	e->world.format_count = p->format_count;
+	e->world.control_count = control_number(p, p->format_count) + CONTROLS_LATER;
 	e->world.place_count = p->place_count;
 	e->world.pid = e->options.pid;
 	err = make_control(e, p, d);

@@ -150,20 +150,42 @@ static int bpf_attach(struct engine *e, struct diag *d)
 	return err;
 }
 
+/* Forget what was loaded last. */
+static void unload_from(struct engine *e, struct loaded **first)
+{
+	for (struct loaded *l = *first; l; l = l->next) {
+		close_fd(l->fd);
+		code_free(&l->code);
+	}
+	*first = NULL;
+	e->last = first;
+}
+
 static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 {
 	struct loaded **first = e->last;
 	struct frame *frames = NULL;
 	uint32_t scratch = 0;
-	int err = engine_plan(e, p, &frames, &scratch, d);
+	size_t links = e->uprobes.count;
+	int err = engine_renew(e, p, d);
 
+	if (!err)
+		err = engine_plan(e, p, &frames, &scratch, d);
 	if (!err) /* the first program may have had no probes at all */
 		err = engine_scratch(e, scratch, d);
 	if (!err)
 		err = engine_load(e, p, frames, true, d);
 	if (!err)
 		err = sites_leave_out(e, *first, false, d);
-	return err ? err : attach_from(e, *first, true, d);
+	if (!err)
+		err = attach_from(e, *first, true, d);
+	if (err) {
+		links_cut(&e->uprobes, links);
+		unload_from(e, first);
+	} else {
+		e->program = p;
+	}
+	return err;
 }
 
 /* Perf events lose the process with its main thread. Links keep what they have armed, and only what
@@ -216,18 +238,22 @@ static int drain_unsent(struct engine *e, record_fn *fn, void *arg)
 {
 	int given = 0;
 
-	for (uint32_t i = 0; i < e->program->format_count; i++) {
+	for (uint32_t i = 0, n = 0; i < e->program->format_count; i++) {
 		struct record_head head = {.size = sizeof(head), .format = (uint16_t)i};
-		uint64_t count = __atomic_load_n(&e->control[CONTROL_FIXED_ + i], __ATOMIC_ACQUIRE);
+		uint64_t count;
 
-		for (; e->unsent[i] < count; e->unsent[i]++, given++) {
+		if (!format_is_control(&e->program->formats[i]) || n == e->world.control_count)
+			continue;
+		count = __atomic_load_n(&e->control[CONTROL_FIXED_ + n], __ATOMIC_ACQUIRE);
+		for (; e->unsent[n] < count; e->unsent[n]++, given++) {
 			int err = fn(arg, str_of((char *)&head, sizeof(head)));
 
 			if (err) {
-				e->unsent[i]++;
+				e->unsent[n]++;
 				return err;
 			}
 		}
+		n++;
 	}
 	return given;
 }
@@ -322,7 +348,7 @@ static void bpf_stats(struct engine *e, struct engine_stats *out)
 
 static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)
 {
-	const uint64_t *counts = e->control + CONTROL_FIXED_ + e->world.format_count;
+	const uint64_t *counts = e->control + CONTROL_FIXED_ + e->world.control_count;
 	int err = 0;
 
 	for (uint32_t i = 0; i < e->world.place_count * FAULT_KINDS && !err; i++) {

@@ -58,7 +58,7 @@ void gen_fault(struct gen *g, const struct insn *in, int kind)
 {
 	if (in->place >= g->world->place_count)
 		return;
-	gen_count(g, CONTROL_FIXED_ + g->world->format_count + in->place * FAULT_KINDS +
+	gen_count(g, CONTROL_FIXED_ + g->world->control_count + in->place * FAULT_KINDS +
 			     (uint32_t)kind);
 }
 

@@ -39,8 +39,8 @@ enum {
 	CONTROL_CHILDREN,  /* processes the traced one started; see single.h */
 	CONTROL_TAKEOVERS, /* execs of a thread that is not its first */
 	CONTROL_MAIN_ENDS, /* ends of its first thread */
-	CONTROL_FIXED_, /* then: control records not sent, by format; then faults, 3 a place; then
-			 * keys in maps */
+	CONTROL_FIXED_, /* then: control records not sent, by control_number(); then faults, 3 a
+			 * place; then keys in maps */
 };
 #define FAULT_KINDS 3
 
@@ -51,7 +51,8 @@ struct gen_world {
 	int zeros_fd; /* one entry of zeros, as large as the largest copy of them */
 	int ring_fd, scratch_fd;
 	uint32_t ring_bytes;
-	uint32_t format_count, place_count;
+	uint32_t control_count; /* control formats that have a counter */
+	uint32_t place_count;
 	uint32_t scratch_count; /* entries, a power of two */
 	uint32_t scratch_size;	/* bytes of one */
 	unsigned cpus;
@@ -153,6 +154,8 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s);
 void gen_gather(struct gen *g, const struct type *t);
 void gen_conclude(struct gen *g, const struct type *t);
 /* gen_emit.c */
+/* How many formats before number `format` are control records: its counter. */
+uint32_t control_number(const struct program *p, uint32_t format);
 void gen_emit(struct gen *g, const struct insn *in);
 /* Largest record of a format, and whether all its fields have a fixed size. */
 uint32_t record_most(const struct format *f, bool *fixed);

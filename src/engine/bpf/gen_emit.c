@@ -4,6 +4,8 @@
  * quarter, or for control records. */
 #include "engine/bpf/gen.h"
 
+#include <errno.h>
+
 #include "program/record.h"
 
 #define RESERVE_MOST 1024u /* larger records go through scratch memory as well */
@@ -77,12 +79,27 @@ static void wake_flags(struct gen *g, const struct format *f)
 	code_bind(c, done);
 }
 
+uint32_t control_number(const struct program *p, uint32_t format)
+{
+	uint32_t number = 0;
+
+	for (uint32_t i = 0; i < format; i++)
+		number += format_is_control(&p->formats[i]);
+	return number;
+}
+
 /* A record that found the ring full: data is lost and counted, control is kept as a count, from
  * which the reader makes the record. */
 static void count_unsent(struct gen *g, const struct insn *in, const struct format *f)
 {
-	gen_count(g,
-		  format_is_control(f) ? CONTROL_FIXED_ + (uint32_t)in->imm : CONTROL_LOST_RECORDS);
+	uint32_t number = control_number(g->program, (uint32_t)in->imm);
+
+	if (!format_is_control(f))
+		gen_count(g, CONTROL_LOST_RECORDS);
+	else if (number < g->world->control_count)
+		gen_count(g, CONTROL_FIXED_ + number);
+	else
+		gen_fail(g, -E2BIG, "too-big", "the script has too many calls that act on maps");
 }
 
 static uint64_t head_word(uint32_t size, uint16_t format)

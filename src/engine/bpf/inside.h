@@ -42,6 +42,8 @@ struct engine {
 
 /* Make the maps that all programs share, then load the program. */
 int engine_build(struct engine *e, const struct program *p, struct diag *d);
+/* Make the shared maps what an extension needs. */
+int engine_renew(struct engine *e, const struct program *p, struct diag *d);
 /* Scratch memory of at least this size, for what is loaded from now on. */
 int engine_scratch(struct engine *e, uint32_t size, struct diag *d);
 /* Where registers and slots of each clause go; *scratch is raised to what the largest needs. */

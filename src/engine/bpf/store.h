@@ -31,6 +31,7 @@ struct store {
 	const struct map_def *def;
 	enum store_kind kind;
 	struct store_map map;	   /* the hash of short keys when there are two */
+	bool in_code;		   /* programs in the kernel use it: it must stay what it is */
 	struct store_map long_map; /* its fd is -1: no second one */
 	uint32_t key_size;	   /* of map */
 	uint32_t full_key;	   /* of long_map, and as type.h says */

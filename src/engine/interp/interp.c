@@ -131,16 +131,31 @@ static int interp_attach(struct engine *e, struct diag *d)
 	return 0;
 }
 
-/* The maps of an extension are the maps that are there. */
-static bool has_same_maps(const struct program *a, const struct program *b)
+static bool is_in_code(const struct engine *e, uint32_t map)
 {
-	if (a->map_count != b->map_count)
+	for (size_t i = 0; i < e->unit_count; i++)
+		if (clause_uses_map(e->units[i].clause, map))
+			return true;
+	return false;
+}
+
+/* The maps of an extension are the maps that are there; those that no code uses may be others. */
+static bool renew_tables(struct engine *e, const struct program *p)
+{
+	if (p->map_count != e->program->map_count)
 		return false;
-	for (uint32_t i = 0; i < a->map_count; i++) {
-		if (!type_equal(&a->maps[i].key, &b->maps[i].key) ||
-		    !type_equal(&a->maps[i].value, &b->maps[i].value))
+	for (uint32_t i = 0; i < p->map_count; i++) {
+		const struct map_def *old = &e->program->maps[i], *new = &p->maps[i];
+
+		if (type_equal(&old->key, &new->key) && type_equal(&old->value, &new->value))
+			continue;
+		if (is_in_code(e, i))
 			return false;
+		table_free(&e->tables[i]);
+		table_init(&e->tables[i], type_memory(&new->key), type_memory(&new->value),
+			   new->max_entries);
 	}
+	e->program = p;
 	return true;
 }
 
@@ -150,7 +165,7 @@ static int interp_extend(struct engine *e, const struct program *p, struct diag 
 
 	if (err)
 		return err;
-	if (!has_same_maps(e->program, p))
+	if (!renew_tables(e, p))
 		return diag_error(d, -EINVAL, "bad-program", "the extension has other maps");
 	return add_units(e, p, d);
 }

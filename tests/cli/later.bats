@@ -1,0 +1,78 @@
+# Images that are mapped after the tracer was attached: what they send, who may map them, how soon they are seen.
+load ../helpers
+
+setup() {
+	need_tracing
+	later=$(private later)
+	bare=$(private bare)
+	tick=$(private tick)
+}
+
+as_nobody() {
+	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+# nopal trace with these arguments; what it says goes to $messages.
+trace_later() {
+	messages=$BATS_TEST_TMPDIR/messages
+	run timeout 60 bash -c '"$0" trace "$@" 2>"$NOPAL_MESSAGES"' "$NOPAL" "$@"
+	cat "$messages"
+	echo "$output"
+}
+export NOPAL_MESSAGES
+NOPAL_MESSAGES=$BATS_TEST_TMPDIR/messages
+
+@test "a later image that needs another record layout ended the run" {
+	trace_later usdt::u:ev -c "sh -c '$later 300; true'"
+	[ "$status" = 0 ]
+	[[ "$output" == *'u:ev  { .n = 7, .text = "seven" }'* ]]
+	run_traced "usdt::*:* { printf(\"%s\", args) } usdt::*:* { print(args) }" "sh -c '$later 300; $bare; true'"
+	[ "$status" = 0 ]
+	[ "$(grep -o '.text = "seven"' <<<"$output" | wc -l)" = 2 ]
+}
+
+@test "a later image's records in JSON" {
+	trace_later -f json usdt::u:ev -c "sh -c '$later 300; true'"
+	[ "$status" = 0 ]
+	[[ "$output" == *'"printf"'*'.text = '*seven* ]]
+}
+
+@test "an ordinary user ended root's usdt:* by an image with another layout" {
+	start_tracer 'usdt:*:u:ev { printf("%s %s\n", comm, args) }'
+	as_nobody "$bare"
+	as_nobody "$later" 300
+	as_nobody "$bare"
+	kill -0 $tracer
+	stop_tracer
+	cat "$output_file" "$messages"
+	[ "$(grep -c '^bare ' "$output_file")" = 2 ]
+	grep -q '^later .*"seven"' "$output_file"
+}
+
+@test "an image that lacks what the script asks for keeps no other from being traced" {
+	start_tracer 'usdt:*:u:ev { @[str(arg1)] = count() }'
+	as_nobody "$bare" &
+	as_nobody "$later" 300 &
+	wait $!
+	as_nobody "$later" 300
+	stop_tracer
+	cat "$output_file" "$messages"
+	grep -q "in an image that was mapped later: .*has no arg1" "$messages"
+	grep -q '^@\[seven\]: 2$' "$output_file"
+}
+
+@test "%f of a float in a later image" {
+	run_traced 'usdt::u:real { printf("<%.2f>\n", arg0) }' "sh -c '$later 300; true'"
+	cat "$messages"
+	[ "$status" = 0 ]
+	[ "$output" = "<0.50>" ]
+}
+
+@test "a map whose type only a later image tells" {
+	run_traced 'usdt::u:ev { @n = args.arg1; @k[args.arg1, arg0] = max(arg0) }' "sh -c '$later 300; true'"
+	cat "$messages"
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ "$output" == *"@k[seven, 7]: 7"*"@n: seven"* ]]
+}
