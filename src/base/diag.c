@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "base/excerpt.h"
+
 static const char *const level_names[] = {
 	[DIAG_ERROR] = "error",
 	[DIAG_WARNING] = "warning",
@@ -167,34 +169,6 @@ void span_position(struct span span, unsigned *line, unsigned *column)
 	}
 }
 
-static struct str source_line(struct span span)
-{
-	size_t start = span.at < span.source.len ? span.at : span.source.len, end = start;
-
-	while (start && span.source.ptr[start - 1] != '\n')
-		start--;
-	while (end < span.source.len && span.source.ptr[end] != '\n')
-		end++;
-	return str_of(span.source.ptr + start, end - start);
-}
-
-/* The source line and the marks under the span; tabs stay tabs so that the marks line up. */
-static void render_source(struct span span, struct buf *out)
-{
-	struct str line = source_line(span);
-	size_t column = span.source.ptr + span.at - line.ptr;
-	size_t room = line.len > column ? line.len - column : 1;
-	size_t marks = span.len < 1 ? 1 : span.len < room ? span.len : room;
-
-	buf_escaped_lines(out, line);
-	buf_char(out, '\n');
-	for (size_t i = 0; i < column; i++)
-		buf_char(out, i < line.len && line.ptr[i] == '\t' ? '\t' : ' ');
-	buf_char(out, '^');
-	buf_fill(out, '~', marks - 1);
-	buf_char(out, '\n');
-}
-
 static void render_message(const struct message *m, struct buf *out)
 {
 	unsigned line, column;
@@ -209,14 +183,14 @@ static void render_message(const struct message *m, struct buf *out)
 	}
 	buf_printf(out, "%s: ", level_names[m->level]);
 	/* Of several lines is what the kernel's verifier writes. */
-	buf_escaped_lines(out, m->text);
+	excerpt_text(m->text, out);
 	buf_char(out, '\n');
 	if (m->span.path.len && m->span.source.len)
-		render_source(m->span, out);
+		excerpt_source(m->span, out);
 	if (!m->hint.len)
 		return;
 	buf_text(out, "hint: ");
-	buf_escaped_lines(out, m->hint);
+	excerpt_text(m->hint, out);
 	buf_char(out, '\n');
 }
 

@@ -289,6 +289,43 @@ static void marks_stand_under_tabs_and_at_the_end(void **state)
 			 "script.bt:1:1: warning: z\na\\x1b\n^\n");
 }
 
+/* A script of one line of a megabyte was shown whole, and once more in blanks under it. */
+static void a_message_was_as_long_as_its_source_line(void **state)
+{
+	struct buf source = BUF_INIT, out = BUF_INIT;
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	buf_fill(&source, 'a', 500000);
+	buf_text(&source, "wrong");
+	buf_fill(&source, 'b', 500000);
+	diag_error_at(&d, -EINVAL, "t", span_in(source.ptr, 500000, 5), "no '%s'", source.ptr);
+	diag_render(&d, &out);
+	assert_in_range(out.len, 300, 2600);
+	assert_non_null(strstr(out.ptr, "script.bt:1:500001: error: no 'aaa"));
+	assert_non_null(strstr(out.ptr, "\n...aaaaaaaaaa"));
+	assert_non_null(strstr(out.ptr, "aaawrongbbb"));
+	assert_non_null(strstr(out.ptr, "bbb...\n          "));
+	/* The marks are under the word: as many columns from the start of their lines. */
+	const char *line = strstr(out.ptr, "\n...a") + 1, *marks = strchr(line, '\n') + 1;
+
+	assert_int_equal(strstr(line, "wrong") - line, strchr(marks, '^') - marks);
+	assert_string_equal(strchr(marks, '^'), "^~~~~\n");
+	buf_free(&source);
+	buf_free(&out);
+	diag_free(&d);
+}
+
+/* A column for each character that is shown: two bytes of UTF-8 are one, an escape is four. */
+static void marks_stand_under_what_is_shown(void **state)
+{
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	diag_error_at(&d, -1, "t", span_in("\xc3\xa4\x01 x\xc3\xb6z!", 4, 4), "x");
+	check_render(&d, "script.bt:1:5: error: x\n\xc3\xa4\\x01 x\xc3\xb6z!\n      ^~~\n");
+}
+
 /* Probes and files have the names that strangers gave them. */
 static void messages_cannot_steer_the_terminal(void **state)
 {
@@ -489,6 +526,8 @@ int main(void)
 		cmocka_unit_test(a_failed_buffer_stays_failed),
 		cmocka_unit_test(messages_show_the_place),
 		cmocka_unit_test(marks_stand_under_tabs_and_at_the_end),
+		cmocka_unit_test(a_message_was_as_long_as_its_source_line),
+		cmocka_unit_test(marks_stand_under_what_is_shown),
 		cmocka_unit_test(messages_cannot_steer_the_terminal),
 		cmocka_unit_test(messages_without_a_place),
 		cmocka_unit_test(no_failure_is_silent),
