@@ -32,6 +32,12 @@ int cmd_provider(int argc, char **argv);
 int show_messages(struct nopal_diag *d);
 /* Print "nopal: error: ..." and where to find help. Returns EXIT_USAGE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Print "nopal: error: ..." and a newline; what could steer a terminal is escaped. */
+void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* ... by another name of the program. */
+void say_error_as(const char *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What getopt_long() answered with '?' or ':', and the word that it looked at. The same. */
+int unknown_option(const char *command, int option, const char *said);
 /* A whole number of at least `low`; false when `text` is anything else. */
 bool parse_number(const char *text, long low, long *out);
 /* Write all of it to fd, whatever signals come; false when the other end is gone. */

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "command.h"
+
 /* The largest text that is read. */
 #define MAX_INPUT (64 << 20)
 
@@ -30,8 +32,8 @@ char *input_read(const char *self, int fd, const char *path, size_t *len)
 	}
 	if (text && !got)
 		return text;
-	fprintf(stderr, "%s: error: cannot read '%s': %s\n", self, path,
-		text ? strerror(errno) : "it is too large");
+	say_error_as(self, "cannot read '%s': %s", path,
+		     text ? strerror(errno) : "it is too large");
 	free(text);
 	return NULL;
 }
@@ -73,9 +75,8 @@ char *input_from_command(const char *self, struct words *command, size_t *len)
 		return text;
 	free(text);
 	if (WIFEXITED(status) && WEXITSTATUS(status) != 127)
-		fprintf(stderr, "%s: error: '%s' failed\n", self, argv[0]);
+		say_error_as(self, "'%s' failed", argv[0]);
 	else
-		fprintf(stderr, "%s: error: cannot run '%s'\n", self,
-			argv && argv[0] ? argv[0] : "");
+		say_error_as(self, "cannot run '%s'", argv && argv[0] ? argv[0] : "");
 	return NULL;
 }

@@ -38,7 +38,7 @@ static const char usage[] =
 	"exit status: 0 all was read and something was found; 1 not so; 2 wrong "
 	"usage\n";
 
-#define NO_PROBES_HINT "hint: programs have them when they are built with <sys/sdt.h> or the like\n"
+#define NO_PROBES_HINT "hint: programs have them when they are built with <sys/sdt.h> or the like"
 
 struct list_options {
 	pid_t pid; /* 0: none */
@@ -159,7 +159,7 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 	struct row *rows = calloc(count + 1, sizeof(*rows));
 
 	if (!rows) {
-		fprintf(stderr, "nopal: error: %s\n", strerror(ENOMEM));
+		say_error("%s", strerror(ENOMEM));
 		return false;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -168,10 +168,6 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 		qsort(rows, count, sizeof(*rows), compare_rows);
 	show(rows, count, o);
 	free(rows);
-	if (fflush(stdout)) {
-		fprintf(stderr, "nopal: error: cannot write the list: %s\n", strerror(errno));
-		return false;
-	}
 	return true;
 }
 
@@ -185,7 +181,7 @@ static bool find_one(struct nopal_probes *probes, pid_t pid, const char *name, s
 			    : nopal_probes_find(probes, name, pid, d);
 
 	if (!found && nopal_diag_errors(d) == errors)
-		fprintf(stderr, "nopal: error: no probes in '%s'\n" NO_PROBES_HINT, name);
+		say_error("no probes in '%s'\n" NO_PROBES_HINT, name);
 	return found > 0;
 }
 
@@ -202,12 +198,10 @@ static bool find_all(struct nopal_probes *probes, const struct list_options *o, 
 	}
 	found = o->all ? nopal_probes_system(probes, d) : nopal_probes_process(probes, o->pid, d);
 	if (!found && o->all)
-		fputs("nopal: error: no process has mapped a file with probes\n" NO_PROBES_HINT,
-		      stderr);
+		say_error("no process has mapped a file with probes\n" NO_PROBES_HINT);
 	else if (!found)
-		fprintf(stderr,
-			"nopal: error: process %d has mapped no file with probes\n" NO_PROBES_HINT,
-			(int)o->pid);
+		say_error("process %d has mapped no file with probes\n" NO_PROBES_HINT,
+			  (int)o->pid);
 	return found > 0;
 }
 
@@ -264,8 +258,7 @@ int cmd_list(int argc, char **argv)
 		case 'v': o.verbose = true; break;
 		case 'j': o.json = true; break;
 		case 'h': fputs(usage, stdout); return EXIT_OK;
-		case ':': return usage_error("list", "'%s' needs a value", argv[optind - 1]);
-		default: return usage_error("list", "unknown option '%s'", argv[optind - 1]);
+		default: return unknown_option("list", c, argv[optind - 1]);
 		}
 	c = check_usage(&o, argc - optind);
 	return c ? c : run(&o, argc - optind, argv + optind);

@@ -2,8 +2,11 @@
  * nopal FILE.bt). Called as `dtrace` it is the provider compiler. */
 #include "command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nopal/trace.h"
 
@@ -59,7 +62,31 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-int main(int argc, char **argv)
+/* A descriptor that is closed would be given to the next file, and take what is meant for standard
+ * output or error. */
+static bool open_standard(void)
+{
+	int fd = 0;
+
+	while (fd >= 0 && fd <= STDERR_FILENO)
+		fd = fcntl(fd, F_GETFD) >= 0 ? fd + 1 : open("/dev/null", O_RDWR);
+	return fd > STDERR_FILENO;
+}
+
+/* A command that was not able to say all has failed. */
+static int close_standard(int code)
+{
+	bool lost = ferror(stdout);
+
+	errno = 0;
+	if (!fflush(stdout) && !lost)
+		return code;
+	say_error("cannot write to standard output: %s",
+		  errno ? strerror(errno) : "not all that was written has arrived");
+	return code ? code : EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
 {
 	const struct command *command;
 
@@ -76,4 +103,9 @@ int main(int argc, char **argv)
 	if (command)
 		return command->run(argc - 1, argv + 1);
 	return cmd_script(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	return open_standard() ? close_standard(run(argc, argv)) : EXIT_FAILED;
 }

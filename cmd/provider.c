@@ -90,9 +90,7 @@ struct request {
 
 static int complain(const struct request *r, const char *format, const char *subject)
 {
-	fprintf(stderr, "%s: error: ", r->self);
-	fprintf(stderr, format, subject);
-	fputc('\n', stderr);
+	say_error_as(r->self, format, subject);
 	return 1;
 }
 
@@ -219,8 +217,7 @@ static char *read_source(const struct request *r, const char *path, size_t *len)
 	char *text;
 
 	if (fd < 0) {
-		fprintf(stderr, "%s: error: cannot read '%s': %s\n", r->self, path,
-			strerror(errno));
+		say_error_as(r->self, "cannot read '%s': %s", path, strerror(errno));
 		return NULL;
 	}
 	text = input_read(r->self, fd, path, len);
@@ -273,7 +270,7 @@ static int write_output(const struct request *r, const char *path, const char *b
 {
 	if (output_write(path, bytes, len))
 		return 0;
-	fprintf(stderr, "%s: error: cannot write '%s': %s\n", r->self, path, strerror(errno));
+	say_error_as(r->self, "cannot write '%s': %s", path, strerror(errno));
 	return 1;
 }
 

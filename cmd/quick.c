@@ -37,6 +37,7 @@ struct quick_command {
 	"  -w CONDITION   only events for which it holds: -w 'arg0 > 100'\n"                  \
 	"  -d SECONDS     end after so long (else: until ^C or the end of the command)\n"     \
 	"  -f text|json   output format       -o FILE   write to FILE\n"                      \
+	"  --raw          escape nothing, unless the output is a terminal\n"                  \
 	"  -q             say nothing but the result\n"                                       \
 	"  --script       print the script instead of running it\n"
 
@@ -130,11 +131,13 @@ static const struct option long_options[] = {
 	{"help", no_argument, NULL, 'h'},
 	{"follow", no_argument, NULL, OPT_FOLLOW},
 	{"exit-status", no_argument, NULL, OPT_EXIT_STATUS},
+	{"raw", no_argument, NULL, 'r'},
 	{"script", no_argument, NULL, 's'},
 	{NULL, 0, NULL, 0},
 };
 
-static int take_option(const char *name, int option, const char *arg, struct quick *q)
+static int take_option(const char *name, int option, const char *arg, const char *said,
+		       struct quick *q)
 {
 	switch (option) {
 	case 'p': return run_take_pid(&q->run, name, arg);
@@ -148,12 +151,13 @@ static int take_option(const char *name, int option, const char *arg, struct qui
 	case 'l': q->step = arg; return 0;
 	case 'o': q->run.output = arg; return 0;
 	case 'q': q->run.quiet = true; return 0;
+	case 'r': q->run.options.raw = true; return 0;
 	case 's': q->show_script = true; return 0;
 	case OPT_EXIT_STATUS: q->run.exit_status = true; return 0;
 	case OPT_FOLLOW: q->run.options.follow = true; return 0;
 	case 'h': q->help = true; return 0;
 	case 'f': return run_take_format(&q->run, name, arg);
-	default: return usage_error(name, "the command line could not be understood");
+	default: return unknown_option(name, option, said);
 	}
 }
 
@@ -181,10 +185,11 @@ static int parse_command_line(const struct quick_command *command, int argc, cha
 {
 	int option, code = 0;
 
+	opterr = 0;
 	optind = 1;
 	while (!code &&
-	       (option = getopt_long(argc, argv, "p:c:d:k:w:l:o:f:qh", long_options, NULL)) != -1)
-		code = take_option(command->name, option, optarg, q);
+	       (option = getopt_long(argc, argv, ":p:c:d:k:w:l:o:f:qh", long_options, NULL)) != -1)
+		code = take_option(command->name, option, optarg, argv[optind - 1], q);
 	if (!code)
 		code = run_check_options(&q->run, command->name);
 	return code || q->help ? code : take_words(command, argc, argv, q);

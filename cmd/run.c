@@ -3,15 +3,15 @@
 #include "run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "signals.h"
+#include "sink.h"
 
 int run_take_pid(struct run *run, const char *command, const char *text)
 {
@@ -61,114 +61,32 @@ int run_check_options(const struct run *run, const char *command)
 	return 0;
 }
 
-struct output {
-	int fd;
-	int err; /* why the first text could not be written; 0: all was */
-	enum buffering buffering;
-	char *held; /* BUFFER_FULL: text not yet written */
-	size_t held_len, held_cap;
-	struct nopal_trace *trace; /* stopped when the reader is gone */
+/* Where the texts of a run go. */
+struct outputs {
+	struct sink text, notices;
 };
 
-/* What signal handlers may touch. */
-static struct nopal_trace *volatile running;
-static volatile sig_atomic_t maps_wanted;
-
-static void handle_stop(int sig)
+static void give_text(void *arg, const char *text, size_t len)
 {
-	(void)sig;
-	if (running)
-		nopal_trace_stop(running);
-}
-
-static void handle_maps(int sig)
-{
-	(void)sig;
-	maps_wanted = 1;
-}
-
-static void set_handlers(void (*stop)(int), void (*maps)(int))
-{
-	static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = stop};
-
-	for (size_t i = 0; i < sizeof(stop_signals) / sizeof(stop_signals[0]); i++)
-		sigaction(stop_signals[i], &action, NULL);
-	action.sa_handler = maps;
-	sigaction(SIGUSR1, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-static void write_out(struct output *o, const char *text, size_t len)
-{
-	if (o->err || write_all(o->fd, text, len))
-		return;
-	o->err = errno;
-	if (o->trace)
-		nopal_trace_stop(o->trace);
-}
-
-static void flush_held(struct output *o)
-{
-	write_out(o, o->held, o->held_len);
-	o->held_len = 0;
-}
-
-static void give_output(void *arg, const char *text, size_t len)
-{
-	struct output *o = arg;
-
-	if (o->buffering != BUFFER_FULL || !o->held) {
-		write_out(o, text, len);
-		return;
-	}
-	if (len > o->held_cap - o->held_len)
-		flush_held(o);
-	if (len > o->held_cap) {
-		write_out(o, text, len);
-		return;
-	}
-	memcpy(o->held + o->held_len, text, len);
-	o->held_len += len;
+	sink_take(&((struct outputs *)arg)->text, text, len);
 }
 
 static void give_notice(void *arg, const char *text, size_t len)
 {
-	(void)arg;
-	write_all(STDERR_FILENO, text, len);
+	sink_take(&((struct outputs *)arg)->notices, text, len);
 }
 
-static bool open_output(struct output *o, const struct run *run)
+static void outputs_init(struct outputs *o, const struct run *run)
 {
-	*o = (struct output){.fd = STDOUT_FILENO, .buffering = run->buffering};
-	if (run->output) {
-		o->fd = open(run->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (o->fd < 0) {
-			fprintf(stderr, "nopal: error: cannot write to '%s': %s\n", run->output,
-				strerror(errno));
-			return false;
-		}
-	}
-	if (o->buffering == BUFFER_FULL) {
-		o->held_cap = 1 << 16;
-		o->held = malloc(o->held_cap);
-	}
-	return true;
+	sink_init(&o->text, run->output, run->buffering == BUFFER_FULL);
+	sink_init(&o->notices, NULL, false);
+	o->notices.fd = STDERR_FILENO;
 }
 
-/* EXIT_FAILED with a message when text was lost. A reader who has gone wanted no more: no error. */
-static int close_output(struct output *o, const struct run *run)
+static int outputs_close(struct outputs *o)
 {
-	if (o->held)
-		flush_held(o);
-	free(o->held);
-	if (o->fd != STDOUT_FILENO && close(o->fd) && !o->err)
-		o->err = errno;
-	if (!o->err || o->err == EPIPE)
-		return EXIT_OK;
-	fprintf(stderr, "nopal: error: cannot write to '%s': %s\n",
-		run->output ? run->output : "standard output", strerror(o->err));
-	return EXIT_FAILED;
+	sink_close(&o->notices);
+	return sink_close(&o->text) ? EXIT_OK : EXIT_FAILED;
 }
 
 static void say_attaching(const struct run *run, unsigned count)
@@ -188,7 +106,8 @@ static void say_attached(const struct run *run, unsigned count)
 		fprintf(stderr, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
 }
 
-static int trace_until_over(struct nopal_trace *t, const struct run *run, struct nopal_diag *d)
+static int trace_until_over(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
+			    struct nopal_diag *d)
 {
 	unsigned count = nopal_trace_probe_count(t);
 	int more, err;
@@ -200,38 +119,47 @@ static int trace_until_over(struct nopal_trace *t, const struct run *run, struct
 	say_attached(run, count);
 	do {
 		more = nopal_trace_poll(t, 200, d);
-		if (maps_wanted) {
-			maps_wanted = 0;
+		if (signals_want_maps())
 			nopal_trace_print_maps(t);
-		}
 	} while (more > 0);
+	/* It detaches before it gives any text. */
+	outputs->text.detached = outputs->notices.detached = true;
 	err = nopal_trace_finish(t, d);
 	return more < 0 ? more : err;
 }
 
-static int trace(const char *script, const struct run *run, struct output *output,
-		 struct nopal_diag *d)
+static struct nopal_trace_options trace_options(const struct run *run, struct outputs *outputs)
 {
 	struct nopal_trace_options options = run->options;
+
+	options.size = sizeof(options);
+	options.output = give_text;
+	options.output_arg = outputs;
+	options.notice = give_notice;
+	options.terminal = sink_is_terminal(&outputs->text);
+	options.raw &= !options.terminal;
+	return options;
+}
+
+static int trace(const char *script, const struct run *run, struct outputs *outputs,
+		 struct nopal_diag *d)
+{
+	struct nopal_trace_options options = trace_options(run, outputs);
 	struct nopal_trace *t;
 	int code, err;
 
-	options.size = sizeof(options);
-	options.output = give_output;
-	options.output_arg = output;
-	options.notice = give_notice;
-	options.terminal = isatty(output->fd);
 	err = nopal_trace_open(script, &options, &t, d);
 	if (err)
 		return show_messages(d);
 	if (nopal_diag_warnings(d) && !run->no_warnings)
 		show_messages(d);
 	nopal_diag_clear(d);
-	output->trace = running = t;
+	outputs->text.trace = t;
+	signals_end(t);
 	if (!run->dry_run)
-		err = trace_until_over(t, run, d);
-	running = NULL;
-	output->trace = NULL;
+		err = sink_open(&outputs->text) ? trace_until_over(t, run, outputs, d) : -EIO;
+	signals_end(NULL);
+	outputs->text.trace = NULL;
 	code = err ? EXIT_FAILED : nopal_trace_exit_code(t);
 	if (!code && run->exit_status && nopal_trace_command_code(t) > 0)
 		code = nopal_trace_command_code(t);
@@ -241,30 +169,26 @@ static int trace(const char *script, const struct run *run, struct output *outpu
 	return code;
 }
 
-static int dump(const char *script, const struct run *run, struct output *output,
+static int dump(const char *script, const struct run *run, struct outputs *outputs,
 		struct nopal_diag *d)
 {
-	struct nopal_trace_options options = run->options;
+	struct nopal_trace_options options = trace_options(run, outputs);
 
-	options.size = sizeof(options);
-	options.output = give_output;
-	options.output_arg = output;
 	return nopal_trace_dump(script, &options, run->dump_what, d) ? show_messages(d) : EXIT_OK;
 }
 
 int run_script(const char *script, const struct run *run)
 {
 	struct nopal_diag *d = nopal_diag_new();
-	struct output output;
+	struct outputs outputs;
 	int code, written;
 
-	if (!d || !open_output(&output, run)) {
-		nopal_diag_free(d);
+	if (!d)
 		return EXIT_FAILED;
-	}
-	set_handlers(handle_stop, handle_maps);
-	code = run->dump ? dump(script, run, &output, d) : trace(script, run, &output, d);
-	written = close_output(&output, run);
+	outputs_init(&outputs, run);
+	signals_catch();
+	code = run->dump ? dump(script, run, &outputs, d) : trace(script, run, &outputs, d);
+	written = outputs_close(&outputs);
 	nopal_diag_free(d);
 	return code ? code : written;
 }

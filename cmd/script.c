@@ -32,6 +32,7 @@ static const char help[] =
 	"  -v               say more: the verifier's log when the kernel refuses a program\n"
 	"  --dry-run        compile and load, attach nothing\n"
 	"  --unsafe         allow system()\n"
+	"  --raw            escape nothing, unless the output is a terminal\n"
 	"  --no-warnings    do not show warnings\n"
 	"  --dump=tree|program|bpf  show what the script is compiled to, run nothing\n"
 	"  --ring-size=N[K|M]  bytes of the event buffer (4M)\n"
@@ -47,6 +48,7 @@ static const char help[] =
 enum {
 	OPT_DRY_RUN = 256,
 	OPT_UNSAFE,
+	OPT_RAW,
 	OPT_NO_WARNINGS,
 	OPT_DUMP,
 	OPT_RING,
@@ -59,6 +61,7 @@ enum {
 static const struct option long_options[] = {
 	{"dry-run", no_argument, NULL, OPT_DRY_RUN},
 	{"unsafe", no_argument, NULL, OPT_UNSAFE},
+	{"raw", no_argument, NULL, OPT_RAW},
 	{"no-warnings", no_argument, NULL, OPT_NO_WARNINGS},
 	{"dump", required_argument, NULL, OPT_DUMP},
 	{"ring-size", required_argument, NULL, OPT_RING},
@@ -110,7 +113,7 @@ static int take_ring_size(const char *text, struct command_line *line)
 	return 0;
 }
 
-static int take_option(int option, const char *arg, struct command_line *line)
+static int take_option(int option, const char *arg, const char *said, struct command_line *line)
 {
 	struct nopal_trace_options *options = &line->run.options;
 
@@ -129,6 +132,7 @@ static int take_option(int option, const char *arg, struct command_line *line)
 	case 'k': return 0; /* failed reads are always told */
 	case OPT_DRY_RUN: line->run.dry_run = true; return 0;
 	case OPT_UNSAFE: options->unsafe = true; return 0;
+	case OPT_RAW: options->raw = true; return 0;
 	case OPT_NO_WARNINGS: line->run.no_warnings = true; return 0;
 	case OPT_DUMP: return run_take_dump(&line->run, "", arg);
 	case OPT_RING: return take_ring_size(arg, line);
@@ -136,7 +140,7 @@ static int take_option(int option, const char *arg, struct command_line *line)
 	case OPT_EXIT_STATUS: line->run.exit_status = true; return 0;
 	case OPT_INFO: line->info = true; return 0;
 	case OPT_IGNORED: return 0;
-	default: return usage_error("", "the command line could not be understood");
+	default: return unknown_option("", option, said);
 	}
 }
 
@@ -144,10 +148,11 @@ static int parse_command_line(int argc, char **argv, struct command_line *line)
 {
 	int option, code = 0;
 
+	opterr = 0;
 	optind = 1;
 	while (!code &&
-	       (option = getopt_long(argc, argv, "e:p:c:o:f:B:qvlhVk", long_options, NULL)) != -1)
-		code = take_option(option, optarg, line);
+	       (option = getopt_long(argc, argv, ":e:p:c:o:f:B:qvlhVk", long_options, NULL)) != -1)
+		code = take_option(option, optarg, argv[optind - 1], line);
 	return code ? code : run_check_options(&line->run, "");
 }
 
@@ -178,7 +183,7 @@ static char *read_script(const char *path)
 	else if (memchr(text, '\0', len))
 		why = "it has a NUL byte, so it is no text";
 	if (why) {
-		fprintf(stderr, "nopal: error: cannot read the script '%s': %s\n", path, why);
+		say_error("cannot read the script '%s': %s", path, why);
 		free(text);
 		text = NULL;
 	} else {
@@ -205,7 +210,7 @@ static int list_probes(const char *pattern, const struct command_line *line)
 	options.name = "-l";
 	count = d ? nopal_trace_list(pattern, &options, print_probe, NULL, d) : -ENOMEM;
 	if (count == 0 && !nopal_diag_errors(d))
-		fprintf(stderr, "nopal: error: no probe matches '%s'\n", pattern);
+		say_error("no probe matches '%s'", pattern);
 	if (d)
 		show_messages(d);
 	nopal_diag_free(d);

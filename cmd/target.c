@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "input.h"
 #include "nopal/provider.h"
 #include "words.h"
@@ -114,8 +115,8 @@ static bool apply_mode(const struct target_request *r, const struct build *b, ch
 	variant = mode || r->weak_mode ? nopal_provider_variant(*triple, mode ? mode : r->weak_mode)
 				       : NULL;
 	if (mode && !variant) {
-		fprintf(stderr, "%s: error: '%s' has no mode -m%s\n", r->self,
-			*triple ? *triple : "this machine", mode);
+		say_error_as(r->self, "'%s' has no mode -m%s", *triple ? *triple : "this machine",
+			     mode);
 		return false;
 	}
 	if (variant && variant != *triple) {
@@ -131,7 +132,7 @@ static bool read_environment(const struct target_request *r, struct build *b)
 
 	if (!words_split(&b->cc, cc ? cc : "") && !words_split(&b->flags, flags ? flags : ""))
 		return true;
-	fprintf(stderr, "%s: error: CC or CFLAGS in the environment has an open quote\n", r->self);
+	say_error_as(r->self, "CC or CFLAGS in the environment has an open quote");
 	return false;
 }
 

@@ -20,6 +20,10 @@ unsigned nopal_diag_errors(const struct nopal_diag *d);	  /* number of errors */
 unsigned nopal_diag_warnings(const struct nopal_diag *d); /* number of warnings */
 /* The stable word for the first error ("unknown-probe"); "" when there is none. */
 const char *nopal_diag_tag(const struct nopal_diag *d);
+/* A text of somebody else's (a file's name, a symbol) as a terminal may show it: control
+ * characters, marks that reorder what is shown, and bytes that are not UTF-8 as \xNN; newlines and
+ * tabs stay. Free it; NULL: out of memory. */
+char *nopal_escaped(const char *text);
 
 #ifdef __cplusplus
 }

@@ -52,13 +52,14 @@ struct nopal_trace_options {
 	void *output_arg;
 	nopal_output_fn *notice; /* warnings while running ("Lost 3 events"); NULL: to `output` */
 	size_t ring_bytes;	 /* event buffer, default 4 MiB; a power of two */
-	bool terminal;		 /* output is a terminal: escape control bytes in traced strings */
-	bool unsafe;		 /* allow system() */
-	bool verbose;		 /* keep the kernel verifier's log for messages */
+	bool terminal; /* output is a terminal: escape newlines and tabs in traced strings, too */
+	bool unsafe;   /* allow system() */
+	bool verbose;  /* keep the kernel verifier's log for messages */
 	/* Also trace the children that `pid` has from now on; always so with `command`. Then every
 	 * process that runs the same file meets the breakpoints, and sees the semaphores raised.
 	 * Aligned, since the padding of a smaller struct may hold anything. */
 	bool follow __attribute__((aligned(sizeof(size_t))));
+	bool raw; /* traced strings, names, what cat() and system() give: nothing is escaped */
 };
 
 /* Compile and load. Nothing is attached yet and nothing has been printed. -EINVAL: the script is

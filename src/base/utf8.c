@@ -34,8 +34,13 @@ size_t utf8_printable(struct str s)
 
 	while (at < s.len) {
 		uint32_t code;
-		size_t len = utf8_decode(str_of(s.ptr + at, s.len - at), &code);
+		size_t len;
 
+		if (s.ptr[at] >= ' ' && s.ptr[at] <= '~') { /* most text is */
+			at++;
+			continue;
+		}
+		len = utf8_decode(str_of(s.ptr + at, s.len - at), &code);
 		if (!len || is_control(code))
 			break;
 		at += len;

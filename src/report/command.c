@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define STOPPED_WAIT_MS 1000 /* for a command to end after SIGTERM */
+
 extern char **environ;
 
 /* Append what is there, up to `most` bytes in all; 0 at the end, 1 when there may be more, -EFBIG
@@ -75,44 +77,69 @@ static int start_shell(const char *text, int output, pid_t *pid)
 	return -err;
 }
 
+/* A command on its way. */
+struct running {
+	pid_t pid;
+	int output;  /* our end of its pipe */
+	int shell;   /* pidfd; -1: this kernel has none */
+	int stop_fd; /* readable: end it */
+};
+
 /* Read until the pipe ends, or the shell has and the pipe is empty: a program that the command left
  * in the background may hold the pipe for ever. */
-static int read_command(int fd, int shell, struct buf *out)
+static int read_command(const struct running *c, struct buf *out)
 {
-	struct pollfd fds[] = {{fd, POLLIN, 0}, {shell, POLLIN, 0}};
+	struct pollfd fds[] = {
+		{c->output, POLLIN, 0}, {c->shell, POLLIN, 0}, {c->stop_fd, POLLIN, 0}};
 	size_t taken = 0;
 	int more = 1;
 
-	fcntl(fd, F_SETFL, O_NONBLOCK);
+	fcntl(c->output, F_SETFL, O_NONBLOCK);
 	while (more > 0) {
-		if (poll(fds, shell < 0 ? 1 : 2, -1) < 0 && errno != EINTR)
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			return -errno;
-		more = read_some(fd, COMMAND_BYTES_MOST, &taken, out);
+		if (fds[2].revents)
+			return -EINTR;
+		more = read_some(c->output, COMMAND_BYTES_MOST, &taken, out);
 		if (more == -EAGAIN)
 			more = !fds[1].revents;
 	}
 	return more;
 }
 
-int command_run(const char *text, struct buf *out)
+/* Without a pidfd there is nothing to wait for but the process itself. */
+static void wait_command(const struct running *c, bool is_stopped)
 {
-	int pipe_fds[2], shell, err;
-	pid_t pid;
+	struct pollfd ended = {c->shell, POLLIN, 0};
+
+	if (is_stopped) {
+		kill(c->pid, SIGTERM);
+		if (poll(&ended, 1, STOPPED_WAIT_MS) <= 0)
+			return;
+	}
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int command_run(const char *text, int stop_fd, struct buf *out)
+{
+	struct running c = {.shell = -1, .stop_fd = stop_fd > 0 ? stop_fd : -1};
+	int pipe_fds[2], err;
 
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
-	err = start_shell(text, pipe_fds[1], &pid);
+	err = start_shell(text, pipe_fds[1], &c.pid);
 	close(pipe_fds[1]);
 	if (err) {
 		close(pipe_fds[0]);
 		return err;
 	}
-	shell = (int)syscall(SYS_pidfd_open, pid, 0);
-	err = read_command(pipe_fds[0], shell, out);
-	close(pipe_fds[0]); /* a command that goes on writing is ended by SIGPIPE */
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (shell >= 0)
-		close(shell);
+	c.output = pipe_fds[0];
+	c.shell = (int)syscall(SYS_pidfd_open, c.pid, 0);
+	err = read_command(&c, out);
+	close(c.output); /* a command that goes on writing is ended by SIGPIPE */
+	wait_command(&c, err == -EINTR);
+	if (c.shell >= 0)
+		close(c.shell);
 	return err;
 }

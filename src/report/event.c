@@ -2,6 +2,7 @@
  * written straight into the caller's buffer; for JSON it goes through a scratch buffer first. A
  * record that turns out malformed takes back what it wrote. */
 #include <errno.h>
+#include <poll.h>
 
 #include "base/json.h"
 #include "report/command.h"
@@ -209,16 +210,21 @@ static void add_failure(struct event *e, const char *failure, int err, struct st
 {
 	if (taken.len && !str_ends(taken, STR("\n")))
 		buf_char(e->out, '\n');
-	buf_printf(e->out, "(%s '", err == -EFBIG ? "more of" : failure);
+	buf_printf(e->out, "(%s '",
+		   err == -EFBIG   ? "more of"
+		   : err == -EINTR ? "the run was ended during"
+				   : failure);
 	render_bytes(&e->report->renderer, buf_as_str(&e->report->scratch), e->out);
 	if (err == -EFBIG)
 		buf_printf(e->out, "' than these %zu bytes is not shown)\n", taken.len);
+	else if (err == -EINTR)
+		buf_text(e->out, "')\n");
 	else
 		buf_printf(e->out, "': %s)\n", strerror(-err));
 }
 
-/* What a file or a command gave, or why it did not. A file is a stranger's text; what a command
- * writes is the script's business. */
+/* What a file or a command gave, or why it did not. Both are a stranger's text: a command writes
+ * into our pipe, and so escapes nothing itself. */
 static void add_taken(struct event *e, const char *type, const char *failure, int err,
 		      const struct buf *taken)
 {
@@ -240,12 +246,20 @@ static void add_taken(struct event *e, const char *type, const char *failure, in
 		buf_char(e->out, '\n');
 		return;
 	}
-	if (e->record.format->kind == FORMAT_CAT)
-		render_lines(&e->report->renderer, text, e->out);
-	else
-		buf_str(e->out, text);
+	render_lines(&e->report->renderer, text, e->out);
 	if (err)
 		add_failure(e, failure, err, text);
+}
+
+/* Who ends a run does not wait for thousands of commands: they are counted instead. */
+static bool is_skipped(struct report *r)
+{
+	struct pollfd stop = {r->stop_fd, POLLIN, 0};
+
+	if (!r->stop_fd || poll(&stop, 1, 0) <= 0)
+		return false;
+	r->skipped++;
+	return true;
 }
 
 static int report_cat(struct event *e)
@@ -253,7 +267,7 @@ static int report_cat(struct event *e)
 	struct buf taken = BUF_INIT;
 	int err = fill_scratch(e);
 
-	if (err)
+	if (err || is_skipped(e->report))
 		return err;
 	add_taken(e, "cat", "cannot read", command_cat(e->report->scratch.ptr, &taken), &taken);
 	buf_free(&taken);
@@ -265,9 +279,10 @@ static int report_system(struct event *e)
 	struct buf taken = BUF_INIT;
 	int err = fill_scratch(e);
 
-	if (err)
+	if (err || is_skipped(e->report))
 		return err;
-	err = e->report->unsafe ? command_run(e->report->scratch.ptr, &taken) : -EPERM;
+	err = e->report->unsafe ? command_run(e->report->scratch.ptr, e->report->stop_fd, &taken)
+				: -EPERM;
 	add_taken(e, "syscall", "cannot run", err, &taken);
 	buf_free(&taken);
 	return 0;

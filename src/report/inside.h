@@ -12,6 +12,8 @@ struct report {
 	const struct program *program;
 	enum report_style style;
 	bool unsafe;
+	int stop_fd;		  /* 0: none */
+	uint64_t skipped;	  /* calls of system() and cat() that were not made */
 	struct renderer renderer; /* as the output needs it */
 	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
 	struct pieces *pieces;	  /* one for each format that has a printf text */

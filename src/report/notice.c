@@ -53,6 +53,17 @@ void report_lost(struct report *r, const struct engine_stats *stats, struct buf 
 	}
 }
 
+void report_skipped(struct report *r, struct buf *out)
+{
+	if (!r->skipped)
+		return;
+	if (r->style == REPORT_JSON)
+		add_count("skipped_calls", "calls", r->skipped, out);
+	else
+		buf_printf(out, "Skipped %llu calls of system() or cat(): the run was ended\n",
+			   (unsigned long long)r->skipped);
+}
+
 /* "3 reads failed: bad address", "1 update refused: the map is full" */
 static struct str fault_text(const struct engine_fault *fault, struct arena *a)
 {

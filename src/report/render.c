@@ -35,18 +35,19 @@ bool elements_next(struct elements *e, struct value *out)
 
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out)
 {
-	if (r->terminal)
-		buf_escaped(out, bytes);
-	else
-		buf_str(out, bytes);
+	switch (r->escape) {
+	case ESCAPE_NOTHING: buf_str(out, bytes); break;
+	case ESCAPE_LINES: buf_escaped_lines(out, bytes); break;
+	case ESCAPE_ALL: buf_escaped(out, bytes); break;
+	}
 }
 
 void render_lines(const struct renderer *r, struct str text, struct buf *out)
 {
-	if (r->terminal)
-		buf_escaped_lines(out, text);
-	else
+	if (r->escape == ESCAPE_NOTHING)
 		buf_str(out, text);
+	else
+		buf_escaped_lines(out, text);
 }
 
 void render_quoted(struct str text, struct buf *out)
@@ -284,7 +285,7 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		render_json_tuple(r, v, indent, out);
 		return;
 	}
-	raw.terminal = false; /* JSON has its own escapes */
+	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */
 	render_text(&raw, v, indent, &text);
 	if (is_json_word(v->type, v->bits))
 		buf_str(out, buf_as_str(&text));

@@ -7,13 +7,17 @@
 #include "program/record.h"
 #include "report/report.h"
 
+/* What is done to bytes of strangers: nothing; control characters are escaped, but newlines and
+ * tabs stay; these are escaped, too. */
+enum escape { ESCAPE_NOTHING, ESCAPE_LINES, ESCAPE_ALL };
+
 struct renderer {
 	const struct program *program;
 	const struct str *names; /* of the program, or of the newest that extends it */
 	uint32_t name_count;
 	struct symbols *symbols; /* NULL: addresses stay numbers */
 	struct str trunc_trailer;
-	bool terminal;	     /* escape control bytes */
+	enum escape escape;
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, nanoseconds */
 };
 
@@ -26,9 +30,9 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 void render_part(const struct renderer *r, const struct value *v, struct buf *out);
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
 double float_of_bits(uint64_t bits, unsigned size);
-/* Bytes from a stranger: as they are, or escaped for a terminal. */
+/* Bytes from a stranger, as r->escape says. */
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);
-/* The same for text of several lines: newlines and tabs stay. */
+/* The same for text of several lines: newlines and tabs stay always. */
 void render_lines(const struct renderer *r, struct str text, struct buf *out);
 /* `bytes` with \xNN for what is not printable ASCII; `all`: for every byte. */
 void render_escaped(struct str bytes, bool all, struct buf *out);

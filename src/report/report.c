@@ -41,6 +41,7 @@ int report_new(const struct program *p, const struct report_options *options,
 	r->program = p;
 	r->style = options->style;
 	r->unsafe = options->unsafe;
+	r->stop_fd = options->stop_fd;
 	r->raw = (struct renderer){
 		.program = p,
 		.names = p->names,
@@ -50,7 +51,8 @@ int report_new(const struct program *p, const struct report_options *options,
 		.wall_offset = moment_wall_offset(),
 	};
 	r->renderer = r->raw;
-	r->renderer.terminal = options->terminal && options->style == REPORT_TEXT;
+	if (options->style == REPORT_TEXT && !options->raw)
+		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;
 	err = compile_formats(r, p, 0);
 	if (err) {
 		report_free(r);
@@ -67,6 +69,11 @@ void report_free(struct report *r)
 	buf_free(&r->scratch);
 	arena_free(&r->arena);
 	free(r);
+}
+
+void report_at_end(struct report *r)
+{
+	r->stop_fd = 0;
 }
 
 int report_extend(struct report *r, const struct program *more)

@@ -14,7 +14,9 @@ enum report_style { REPORT_TEXT, REPORT_JSON };
 
 struct report_options {
 	enum report_style style;
-	bool terminal; /* output is a terminal: escape control bytes of strangers' strings */
+	bool terminal; /* escape newlines and tabs in traced strings, too */
+	bool raw;      /* escape nothing; not with `terminal` */
+	int stop_fd;   /* readable when the run is to end: no more commands are run; 0: none */
 	struct str trunc_trailer; /* behind strings that were cut: ".." */
 	bool unsafe;		  /* system() may run */
 };
@@ -49,6 +51,10 @@ int report_all_maps(struct report *r, const struct engine_ops *ops, struct engin
 int report_extend(struct report *r, const struct program *more);
 /* One fault with its place: "script:1:20: warning: 3 reads failed: bad address". */
 void report_fault(struct report *r, const struct engine_fault *fault, struct buf *out);
+/* END is next: its commands are run even when the run was stopped. */
+void report_at_end(struct report *r);
+/* How many calls of system() and cat() were not made because of the stop. */
+void report_skipped(struct report *r, struct buf *out);
 /* "Attached N probes" for JSON output; "Lost N events" and the other losses that are not 0. */
 void report_attached(struct report *r, unsigned probes, struct buf *out);
 void report_lost(struct report *r, const struct engine_stats *stats, struct buf *out);

@@ -203,7 +203,7 @@ static void add_json_key(const struct table *t, const struct value *key, struct 
 	struct renderer raw = *t->renderer;
 	struct buf text = BUF_INIT;
 
-	raw.terminal = false;
+	raw.escape = ESCAPE_NOTHING;
 	add_key(&raw, key, ",", &text);
 	json_key_str(j, buf_as_str(&text));
 	j->out->failed |= text.failed;

@@ -87,14 +87,12 @@ static int find_program(const char *name, struct buf *out)
 	return err;
 }
 
-/* In the child: never returns. An exec that fails sends its errno through `report`. */
+/* In the child: never returns. An exec that fails sends its errno through `report`. Signals are the
+ * caller's: what it blocks and ignores, the command does, too. */
 static void run_child(const char *program, char **words, int report)
 {
-	sigset_t none;
 	int err;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	kill(getpid(), SIGSTOP);
 	execv(program, words);

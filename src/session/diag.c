@@ -51,3 +51,14 @@ NOPAL_EXPORT const char *nopal_diag_tag(const struct nopal_diag *d)
 			return m->tag;
 	return "";
 }
+
+NOPAL_EXPORT char *nopal_escaped(const char *text)
+{
+	struct buf out = BUF_INIT;
+
+	buf_text(&out, ""); /* an empty text is one, too */
+	buf_escaped_lines(&out, str_from(text));
+	if (out.failed)
+		buf_free(&out);
+	return out.ptr;
+}

@@ -87,7 +87,9 @@ void session_warn(struct nopal_trace *t, bool last)
 		fresh.loop_limits = stats.loop_limits;
 	}
 	report_lost(t->report, &fresh, &t->out);
-	if (last)
+	if (last) {
+		report_skipped(t->report, &t->out);
 		t->ops->faults(t->engine, print_fault, t);
+	}
 	give_notice(t);
 }

@@ -85,6 +85,8 @@ static int open_report(struct nopal_trace *t)
 	const struct report_options options = {
 		.style = t->options.format == NOPAL_JSON ? REPORT_JSON : REPORT_TEXT,
 		.terminal = t->options.terminal,
+		.raw = t->options.raw,
+		.stop_fd = t->stop_fd,
 		.trunc_trailer = t->facts.trunc_trailer,
 		.unsafe = t->options.unsafe,
 	};
@@ -357,6 +359,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	t->ops->detach(t->engine);
 	err = drain_rest(t, d);
 	t->exiting = false;
+	report_at_end(t->report);
 	if (!err)
 		err = run_clauses(t, ATTACH_END, d);
 	if (!err && t->facts.print_maps_on_exit)

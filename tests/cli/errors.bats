@@ -110,7 +110,7 @@ load ../helpers
 	done
 	run bash -c '"$1" -q -e "$2" >/dev/full' - "$NOPAL" 'BEGIN { printf("x\n"); }'
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot write to 'standard output'"* ]]
+	[[ "$output" == *"cannot write to standard output"* ]]
 }
 
 @test "a process id that no process can have" {

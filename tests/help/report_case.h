@@ -244,6 +244,8 @@ static inline void on_option(struct bench *b, struct str *line)
 
 	if (str_eq_text(word, "terminal"))
 		b->options.terminal = true;
+	else if (str_eq_text(word, "raw"))
+		b->options.raw = true;
 	else if (str_eq_text(word, "unsafe"))
 		b->options.unsafe = true;
 	else

@@ -133,7 +133,7 @@ static void compile_script(struct world *w)
 static void open_world(struct world *w, const char *script)
 {
 	const struct engine_options options = {0};
-	const struct report_options style = {.trunc_trailer = STR("..")};
+	const struct report_options style = {.trunc_trailer = STR(".."), .raw = true};
 
 	*w = (struct world){.text = BUF_INIT, .out = BUF_INIT};
 	make_probes(w);

@@ -1,0 +1,24 @@
+/* The signals that end a run. The first asks it to end: it detaches, prints what is there and is
+ * over. What waits for a reader then does not wait for long. A second one gives up whatever is
+ * waited for; a second after it the program ends as if it had no handler. */
+#ifndef NOPAL_CMD_SIGNALS_H
+#define NOPAL_CMD_SIGNALS_H
+
+#include <stdbool.h>
+
+struct nopal_trace;
+
+/* From now on SIGINT, SIGTERM and SIGHUP end `t`, which may be NULL so far, and SIGUSR1 asks for
+ * the maps. SIGTERM, SIGHUP and SIGUSR1 stay ignored if they are; the programs that are started
+ * have what we were started with. */
+void signals_catch(void);
+void signals_end(struct nopal_trace *t); /* ... this run; NULL: none */
+/* How many have asked for the end: 0, 1, 2. Those within a moment of the first are the same wish.
+ */
+int signals_count(void);
+/* Has SIGUSR1 come since this was asked last? */
+bool signals_want_maps(void);
+/* Milliseconds of a clock that goes on, for waiting. */
+long signals_clock(void);
+
+#endif

@@ -1,0 +1,86 @@
+# Where output goes, and what is done to it on its way.
+load ../helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+}
+
+@test "with standard error closed, notices went into the -o file" {
+	need_tracing
+	"$NOPAL" -o out -e 'BEGIN { printf("text\n"); exit() }' 2>&-
+	[ "$(cat out)" = text ]
+}
+
+@test "with standard output closed, text went into a descriptor of our own" {
+	need_tracing
+	run timeout 20 bash -c '"$1" -q -e "BEGIN { printf(\"12345678\"); } interval:ms:300 { printf(\"later\"); exit() }" >&-' - "$NOPAL"
+	[ "$status" = 0 ]
+	[ "$output" = "" ]
+	for closed in '<&-' '<&- >&-' '<&- >&- 2>&-'; do
+		run bash -c '"$1" list "$2" '"$closed" - "$NOPAL" "$TARGETS/tick"
+		[ "$status" = 0 ]
+	done
+}
+
+@test "a script that does not compile emptied the -o file" {
+	echo keep >out
+	run "$NOPAL" -o out -e 'BEGIN { nonsense'
+	[ "$status" = 1 ]
+	[ "$(cat out)" = keep ]
+	run "$NOPAL" -o out --dump=tree -e 'BEGIN { nonsense'
+	[ "$(cat out)" = keep ]
+	run "$NOPAL" -o out --dump=tree -e 'BEGIN { exit() }'
+	[ "$(cat out)" != keep ]
+}
+
+@test "a full disk is an error of every command" {
+	echo 'provider p { probe a(int); };' >p.d
+	for words in "list $TARGETS/tick" "list -v $TARGETS/tick" "list --json $TARGETS/tick" doctor --help --version --help-script \
+		"trace --help" "count --script p" "list --help" "provider --help" "provider --version" "doctor --help" \
+		"provider -h -s p.d -o /dev/stdout" "provider -G -s p.d -o /dev/full" "-l usdt:$TARGETS/tick:*:*" \
+		"--dump=tree -e BEGIN{}"; do
+		# shellcheck disable=SC2086
+		run bash -c 'nopal=$1; shift; "$nopal" "$@" >/dev/full' - "$NOPAL" $words
+		echo "nopal $words: $status: $output"
+		[ "$status" = 1 ]
+		[[ "$output" == *"error: cannot write "* ]]
+	done
+}
+
+# What a hostile name or text may hold: an escape sequence, a C1 control character, an override of the direction.
+hostile=$'\033[31mred\302\233\342\200\256\303\266'
+escaped='\x1b[31mred\xc2\x9b\xe2\x80\xae'$'\303\266'
+
+@test "a hostile file name reached the terminal by list, errors, provider and -o" {
+	cp "$TARGETS/tick" "$hostile"
+	echo text >"$hostile.txt"
+	for words in "list ./$hostile" "list ./$hostile.txt" "list ./no$hostile" "list -p 1 no$hostile" "-l usdt:./no$hostile:*:*" \
+		"./no$hostile.bt" "provider -h -s no$hostile" "-o no$hostile/x -e BEGIN{}" "trace usdt:./$hostile:nothing:here" \
+		"$hostile" "--$hostile" "list --$hostile" "doctor $hostile" "-c ./no$hostile -e BEGIN{}" "-f $hostile"; do
+		# shellcheck disable=SC2086
+		run "$NOPAL" $words
+		echo "$output" | cat -v
+		[[ "$output" != *$'\033'* ]]
+		[[ "$output" != *$'\302\233'* ]]
+		[[ "$output" != *$'\342\200\256'* ]]
+	done
+	run "$NOPAL" list "./no$hostile"
+	[[ "$output" == *"$escaped"* ]]
+}
+
+@test "a pipe and a file let control bytes through to the terminal behind them" {
+	need_tracing
+	printf 'a %s\n' "$hostile" >steers
+	local script="BEGIN { cat(\"steers\"); system(\"cat steers\"); @[str(\$1)] = 1; printf(\"%s\\n\", str(\$1)); print(str(\$1)); join(\$1) }"
+	script=${script/; join(\$1)/}
+	run "$NOPAL" -q --unsafe -e "$script" "$hostile"
+	[ "$status" = 0 ]
+	[ "$(grep -cF "$escaped" <<<"$output")" = 5 ]
+	[[ "$output" != *$'\033'* ]]
+	"$NOPAL" -q --unsafe -o out -e "$script" "$hostile"
+	[ "$(grep -cF "$escaped" out)" = 5 ]
+	"$NOPAL" -q --unsafe --raw -o out -e "$script" "$hostile"
+	[ "$(grep -cF "$hostile" out)" = 5 ]
+	run timeout 20 script -qec "$NOPAL -q --raw -e 'BEGIN { cat(\"steers\"); }'" /dev/null
+	[[ "$output" != *$'\033[31m'* ]]
+}

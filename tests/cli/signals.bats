@@ -1,0 +1,150 @@
+# How a run ends: signals, readers that do not read, dispositions.
+load ../helpers
+
+setup() {
+	need_tracing
+	tick=$(private tick)
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# ends_within SECONDS: wait for $tracer; its status is $status.
+ends_within() {
+	for _ in $(seq $(($1 * 20))); do
+		kill -0 "$tracer" 2>/dev/null || break
+		sleep 0.05
+	done
+	if kill -0 "$tracer" 2>/dev/null; then
+		kill -KILL "$tracer"
+		echo "the tracer did not end"
+		return 1
+	fi
+	status=0
+	wait "$tracer" || status=$?
+}
+
+# A pipe that is open and never read.
+open_unread() {
+	mkfifo unread
+	sleep 300 <unread 3>&- &
+	sleep_pid=$!
+}
+
+# blocked_tracer: nopal has filled the pipe and waits in write(). The probe with a semaphore shows whether it is armed.
+blocked_tracer() {
+	open_unread
+	"$NOPAL" -q -e "usdt:$tick:tick:gate { } interval:ms:1 { printf(\"%0800d\\n\", 1) } END { printf(\"end\\n\") }" \
+		>unread 2>messages 3>&- &
+	tracer=$!
+	for _ in $(seq 400); do
+		grep -q write "/proc/$tracer/wchan" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+@test "a run with a full pipe ended only by kill -9, its probes armed" {
+	blocked_tracer
+	[ "$("$tick" active | head -1)" = 1 ]
+	kill -INT "$tracer"
+	for _ in $(seq 40); do
+		[ "$("$tick" active | head -1)" = 0 ] && break
+		sleep 0.05
+	done
+	[ "$("$tick" active | head -1)" = 0 ]
+	kill -0 "$tracer" # detached, and still trying
+	ends_within 20
+	[ "$status" = 1 ]
+	grep -qE '^nopal: error: [0-9]+ bytes were not written to standard output: nobody read them for 3 seconds' messages
+}
+
+@test "a second signal did not end a run with a full pipe" {
+	blocked_tracer
+	kill -TERM "$tracer"
+	sleep 0.5
+	kill -INT "$tracer"
+	ends_within 10
+	[ "$status" = 1 ]
+	grep -qE '^nopal: error: [0-9]+ bytes were not written to standard output: .* before the second signal' messages
+}
+
+@test "a reader that comes back after the signal gets everything" {
+	mkfifo late
+	sleep 300 <late 3>&- &
+	"$NOPAL" -q -e 'interval:ms:1 { @n++; printf("%0800d\n", @n) } END { printf("end\n") }' >late 2>messages 3>&- &
+	tracer=$!
+	for _ in $(seq 400); do
+		grep -q write "/proc/$tracer/wchan" && break
+		sleep 0.05
+	done
+	kill -INT "$tracer"
+	sleep 0.3
+	timeout 20 cat late >output 3>&- &
+	ends_within 10
+	[ "$status" = 0 ]
+	grep -q '^end$' output
+	[ "$(grep -c '^[0-9][0-9]*$' output)" = "$(sed -n 's/^@n: //p' output)" ]
+}
+
+@test "thousands of commands of system() were run before ^C was looked at" {
+	start_tracer "usdt:$tick:tick:loop { system(\"echo %d; sleep 0.02\", arg0) }" --unsafe
+	"$tick" loop 20000 1 1 >/dev/null
+	sleep 0.3
+	kill -INT "$tracer"
+	ends_within 10
+	[ "$status" = 0 ]
+	ran=$(grep -c '^[0-9]*$' "$output_file")
+	skipped=$(sed -n 's/^Skipped \([0-9]*\) calls of system() or cat(): the run was ended$/\1/p' "$messages")
+	interrupted=$(grep -c '^(the run was ended during' "$output_file" || true)
+	lost=$(sed -n 's/^Lost \([0-9]*\) events$/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')
+	echo "ran $ran, skipped $skipped, interrupted $interrupted, lost $lost"
+	[ "$skipped" -gt 15000 ]
+	[ $((ran + skipped + lost)) = 20000 ] || [ $((ran + skipped + lost + interrupted)) = 20000 ]
+}
+
+@test "a command that does not end kept the run from ending" {
+	start_tracer 'interval:ms:100 { system("exec sleep 100"); } END { system("echo end") }' --unsafe
+	sleep 0.5
+	kill -INT "$tracer"
+	ends_within 10
+	[ "$status" = 0 ]
+	[[ "$(cat "$output_file")" == *"(the run was ended during 'exec sleep 100')"*end* ]]
+}
+
+@test "a signal before everything is attached ends the run, too" {
+	printf 'interval:s:1 { @ = 1 }\n' >script
+	for at in 0.001 0.003 0.005 0.01; do
+		"$NOPAL" script >output 2>messages 3>&- &
+		tracer=$!
+		sleep "$at"
+		kill -INT "$tracer"
+		ends_within 10
+	done
+}
+
+@test "nohup: SIGHUP and SIGTERM stay ignored; SIGINT is caught in the background of a script" {
+	(trap '' HUP TERM INT; exec "$NOPAL" -q -e 'interval:s:100 { } END { printf("end\n") }') >output 2>messages 3>&- &
+	tracer=$!
+	sleep 0.5
+	kill -HUP "$tracer"
+	kill -TERM "$tracer"
+	sleep 0.3
+	kill -0 "$tracer"
+	kill -INT "$tracer"
+	ends_within 10
+	grep -q '^end$' output
+}
+
+# signals_of WORDS...: SigBlk, SigIgn and SigCgt of a program that these words start.
+signals_of() {
+	"$@" | grep -E '^Sig(Blk|Ign|Cgt)'
+}
+
+@test "programs under -c did not get the signals that nopal was started with" {
+	local command="grep Sig /proc/self/status" mine theirs
+	for ignored in '' 'INT' 'PIPE QUIT' 'HUP TERM USR1'; do
+		mine=$(trap '' $ignored; signals_of $command)
+		theirs=$(trap '' $ignored; signals_of "$NOPAL" -q -e 'BEGIN { }  interval:s:50 { exit() }' -c "$command")
+		echo "ignored: $ignored; $mine; $theirs"
+		[ "$mine" = "$theirs" ]
+	done
+}
