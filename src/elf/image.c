@@ -3,11 +3,9 @@
 #include "elf/image.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cursor.h"
@@ -216,30 +214,25 @@ static int read_headers(struct image *image, uint64_t sections, struct diag *d)
 	return err ? err : read_sections(image, sections, d);
 }
 
-static int open_image(int fd, struct str memory, struct str name, struct image **out,
+static int open_image(struct file *file, struct str memory, struct str name, struct image **out,
 		      struct diag *d)
 {
 	struct image *image = calloc(1, sizeof(*image));
-	struct buf safe = BUF_INIT;
 	uint64_t sections = 0;
 	int err;
 
-	if (!image) {
-		if (fd >= 0)
-			close(fd);
+	if (!image)
 		return -ENOMEM;
-	}
-	image->fd = fd;
+	image->file = file ? file_hold(file) : NULL;
+	image->fd = file ? file->fd : -1;
 	image->memory = memory;
-	buf_escaped(&safe, name);
-	image->name = arena_str(&image->arena, buf_as_str(&safe));
-	buf_free(&safe);
+	image->name = arena_str(&image->arena, name);
 	err = check_head(image, memory, &sections, d);
 	if (err)
 		goto fail;
 	elf_version(EV_CURRENT);
-	image->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL)
-			     : elf_memory((char *)memory.ptr, memory.len);
+	image->elf = file ? elf_begin(file->fd, ELF_C_READ, NULL)
+			  : elf_memory((char *)memory.ptr, memory.len);
 	err = image->elf ? read_headers(image, sections, d)
 			 : damaged(image, d, "its header cannot be read");
 	if (err)
@@ -251,53 +244,46 @@ fail:
 	return err;
 }
 
+int image_open_file(struct file *file, struct image **out, struct diag *d)
+{
+	return open_image(file, STR(""), file->path, out, d);
+}
+
 int image_open_fd(int fd, struct str name, struct image **out, struct diag *d)
 {
-	return open_image(fd, STR(""), name, out, d);
+	struct file *file;
+	int err = file_take(fd, name, &file);
+
+	if (err)
+		return diag_error(d, err, "cannot-open", "cannot read an open file: %s",
+				  strerror(-err));
+	err = image_open_file(file, out, d);
+	file_drop(file);
+	return err;
 }
 
 int image_open_memory(const void *bytes, size_t len, struct str name, struct image **out,
 		      struct diag *d)
 {
-	return open_image(-1, str_of(bytes, len), name, out, d);
-}
-
-static int cannot_open(const char *path, int err, struct diag *d)
-{
 	struct buf safe = BUF_INIT;
+	int err;
 
-	buf_escaped(&safe, str_from(path));
-	diag_error(d, err, err == -ENOENT ? "no-file" : "cannot-open", "cannot open '%.*s': %s",
-		   STR_FMT(buf_as_str(&safe)), strerror(-err));
-	if (err == -EACCES || err == -EPERM)
-		diag_hint(d, "run as root, or as a user who may read it");
+	buf_escaped(&safe, name);
+	err = open_image(NULL, str_of(bytes, len), buf_as_str(&safe), out, d);
 	buf_free(&safe);
 	return err;
 }
 
 int image_open(const char *path, struct image **out, struct diag *d)
 {
-	struct stat st;
-	int fd;
+	struct file *file;
+	int err = file_open(path, &file, d);
 
-	/* Opening a device or a fifo can have effects, so look before. */
-	if (stat(path, &st))
-		return cannot_open(path, -errno, d);
-	if (S_ISDIR(st.st_mode))
-		return cannot_open(path, -EISDIR, d);
-	if (!S_ISREG(st.st_mode)) {
-		struct buf safe = BUF_INIT;
-
-		buf_escaped(&safe, str_from(path));
-		diag_error(d, 0, "not-elf", "'%.*s' is not a regular file",
-			   STR_FMT(buf_as_str(&safe)));
-		buf_free(&safe);
-		return -ENOEXEC;
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return cannot_open(path, -errno, d);
-	return image_open_fd(fd, str_from(path), out, d);
+	if (err)
+		return err;
+	err = image_open_file(file, out, d);
+	file_drop(file);
+	return err;
 }
 
 void image_close(struct image *image)
@@ -305,8 +291,7 @@ void image_close(struct image *image)
 	if (!image)
 		return;
 	elf_end(image->elf);
-	if (image->fd >= 0)
-		close(image->fd);
+	file_drop(image->file);
 	arena_free(&image->arena);
 	free(image);
 }

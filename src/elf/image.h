@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "base/diag.h"
+#include "base/file.h"
 
 /* Larger sections than these are refused: they would only cost memory. Linked files have some tens
  * of sections; libelf takes some 400 bytes for each that a header claims. */
@@ -42,7 +42,8 @@ struct section {
 struct image {
 	struct arena arena;
 	struct Elf *elf;
-	int fd; /* owned; -1 for memory */
+	struct file *file; /* held; NULL for memory */
+	int fd;		   /* the file's; -1 for memory */
 	struct str memory;
 	struct budget *budget; /* what reading it is taken from; NULL: no limit */
 	struct str name;       /* for messages: the path, safe for a terminal */
@@ -59,6 +60,8 @@ struct image {
 
 /* Errors: errno of open(2), -ENOEXEC for what is no ELF file, -EBADMSG for a damaged one. */
 int image_open(const char *path, struct image **out, struct diag *d);
+/* The image of an open file, which it holds. */
+int image_open_file(struct file *file, struct image **out, struct diag *d);
 /* Takes the descriptor, also when it fails. */
 int image_open_fd(int fd, struct str name, struct image **out, struct diag *d);
 /* The bytes must outlive the image. */

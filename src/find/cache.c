@@ -10,6 +10,7 @@ static void free_finding(struct finding *f)
 {
 	free((char *)f->image.path.ptr);
 	free((char *)f->image.open_path.ptr);
+	free((char *)f->mapped_path.ptr);
 	free(f);
 }
 
@@ -19,19 +20,26 @@ static void free_image(struct cached_image *e)
 		next = f->next;
 		free_finding(f);
 	}
+	file_drop(e->file);
 	site_list_free(&e->sites);
 	symtab_free(e->symbols);
 	diag_free(&e->diag);
 	free(e);
 }
 
+static void free_chain(struct cached_image *e)
+{
+	for (struct cached_image *next; e; e = next) {
+		next = e->next;
+		free_image(e);
+	}
+}
+
 void cache_free(struct cache *c)
 {
 	for (size_t i = 0; i < c->bucket_count; i++)
-		for (struct cached_image *e = c->buckets[i], *next; e; e = next) {
-			next = e->next;
-			free_image(e);
-		}
+		free_chain(c->buckets[i]);
+	free_chain(c->retired);
 	free(c->buckets);
 	*c = (struct cache){0};
 }
@@ -127,7 +135,7 @@ static struct str copy_text(struct str s)
 }
 
 struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
-			      pid_t pid)
+			      struct str mapped_path, pid_t pid)
 {
 	struct finding *f;
 
@@ -145,7 +153,8 @@ struct finding *cache_finding(struct cached_image *image, struct str path, struc
 		.sites = &image->sites,
 	};
 	f->cached = image;
-	if (!f->image.path.ptr || !f->image.open_path.ptr) {
+	f->mapped_path = copy_text(mapped_path);
+	if (!f->image.path.ptr || !f->image.open_path.ptr || !f->mapped_path.ptr) {
 		free_finding(f);
 		return NULL;
 	}
@@ -169,6 +178,79 @@ static struct str place_of(struct finding *f, struct str root, struct arena *a)
 			: f->image.open_path;
 }
 
+/* The file by one of its names, if it is the one that the image is about. */
+static int open_by(struct cached_image *e, struct str path, struct diag *d)
+{
+	struct file *file;
+	int err = file_open(path.ptr, &file, d);
+
+	if (err)
+		return err;
+	if (file->inode == e->inode && file->device == e->device && file->size == e->size &&
+	    file->changed.tv_sec == e->changed.tv_sec &&
+	    file->changed.tv_nsec == e->changed.tv_nsec) {
+		e->file = file;
+		return 0;
+	}
+	diag_error(d, -ESTALE, "other-file", "'%.*s' was replaced or written to while it was read",
+		   STR_FMT(file->path));
+	diag_hint(d, "try again when nobody changes it");
+	file_drop(file);
+	return -ESTALE;
+}
+
+/* A mapped file is had through its process when its name leads elsewhere by now. */
+static int open_file(struct finding *f, struct diag *d)
+{
+	bool by_process = f->mapped_path.len;
+
+	if (f->cached->file || (by_process && !open_by(f->cached, f->image.open_path, NULL)))
+		return 0;
+	return open_by(f->cached, by_process ? f->mapped_path : f->image.open_path, d);
+}
+
+int cache_renew(struct cache *c, struct finding **f)
+{
+	struct cached_image *old = (*f)->cached, *new;
+	struct cached_image **at = &c->buckets[bucket_of(c, old->device, old->inode)];
+	const struct found_image *was = &(*f)->image;
+	struct finding *renewed;
+	struct stat st = {.st_dev = old->device,
+			  .st_ino = old->inode,
+			  .st_size = old->size,
+			  .st_mtim = old->changed};
+
+	if (old->file || !(old->sites_read || old->symbols_read))
+		return 0;
+	while (*at && *at != old)
+		at = &(*at)->next;
+	if (*at) {
+		*at = old->next;
+		c->count--;
+		c->shown -= old->is_shown;
+		old->next = c->retired;
+		c->retired = old;
+	}
+	new = cache_image(c, &st);
+	if (!new)
+		return -ENOMEM;
+	new->query = old->query;
+	renewed = cache_finding(new, was->path, was->open_path, (*f)->mapped_path, was->pid);
+	if (!renewed)
+		return -ENOMEM;
+	*f = renewed;
+	return 0;
+}
+
+void cache_let_go(struct cached_image *image)
+{
+	if (!image->file || image->file->holders > 1)
+		return;
+	file_drop(image->file);
+	image->file = NULL;
+}
+
+/* A file that cannot be opened now may be had later, through another process. */
 void cache_read_sites(struct finding *f)
 {
 	struct cached_image *e = f->cached;
@@ -178,8 +260,11 @@ void cache_read_sites(struct finding *f)
 
 	if (e->sites_read)
 		return;
+	diag_free(&e->diag);
+	if (open_file(f, &e->diag))
+		return;
 	e->sites_read = true;
-	if (image_open(f->image.open_path.ptr, &image, &e->diag))
+	if (image_open_file(e->file, &image, &e->diag))
 		return;
 	root = root_of(f, &names);
 	site_list_read(image, place_of(f, root, &names), root, &e->sites, &e->diag);
@@ -194,10 +279,10 @@ void cache_read_symbols(struct finding *f, struct diag *d)
 	struct image *image;
 	struct str root;
 
-	if (e->symbols_read)
+	if (e->symbols_read || open_file(f, d))
 		return;
 	e->symbols_read = true;
-	if (image_open(f->image.open_path.ptr, &image, d))
+	if (image_open_file(e->file, &image, d))
 		return;
 	e->arch = arch_for(image->machine, image->word);
 	root = root_of(f, &names);

@@ -1,6 +1,9 @@
 /* The images a finder has met, by device and inode: each file is read once, and "no probes" is
  * remembered too. A file that was written to since (size or time differ) is another file.
  *
+ * An image keeps its file as long as a caller holds it as well. When one asks for the file later,
+ * the image is read again from a new one: what was read before may be of another file by now.
+ *
  * While a machine runs, images come and go without end: those that no caller has been shown may be
  * forgotten, and are read again when they come up again. */
 #ifndef NOPAL_FIND_CACHE_H
@@ -16,6 +19,7 @@ struct finding {
 	struct found_image image; /* first: what callers see */
 	struct cached_image *cached;
 	struct finding *next;
+	struct str mapped_path; /* the way through the process, where open_path is another */
 };
 
 struct cached_image {
@@ -28,6 +32,7 @@ struct cached_image {
 	uint64_t query; /* the last query that has had it */
 	bool is_shown;	/* a caller has it: it stays */
 
+	struct file *file; /* NULL: closed, or never opened */
 	bool sites_read;
 	struct site_list sites;
 	struct diag diag; /* what went wrong when its sites were read */
@@ -39,6 +44,7 @@ struct cached_image {
 struct cache {
 	struct cached_image **buckets;
 	size_t bucket_count, count, shown;
+	struct cached_image *retired; /* replaced, but callers have them */
 };
 
 void cache_free(struct cache *c);
@@ -46,13 +52,18 @@ void cache_free(struct cache *c);
 struct cached_image *cache_image(struct cache *c, const struct stat *st);
 /* Remember that the image is known by these names, which are copied. NULL: no memory. */
 struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
-			      pid_t pid);
+			      struct str mapped_path, pid_t pid);
 /* A caller gets the image. */
 void cache_show(struct cache *c, struct cached_image *image);
 /* Forget the images that no caller has, when there are more than `most` of them. */
 void cache_trim(struct cache *c, size_t most);
 /* Read the image's sites unless that was done. What is wrong with the file is in cached->diag. */
 void cache_read_sites(struct finding *f);
+/* Its file must be open: what was read from a file that is closed by now is retired, and *f becomes
+ * a finding of the same name about which nothing is known yet. -ENOMEM. */
+int cache_renew(struct cache *c, struct finding **f);
+/* Close the image's file unless somebody else holds it. */
+void cache_let_go(struct cached_image *image);
 /* Read its symbols unless that was done; errors are messages in `d`, and then it has none. */
 void cache_read_symbols(struct finding *f, struct diag *d);
 

@@ -12,12 +12,13 @@
 
 #include <sys/types.h>
 
-#include "base/diag.h"
+#include "base/file.h"
 #include "probe/probe.h"
 
 struct find_query {
 	pid_t pid;			 /* 0: none */
 	struct str path, provider, name; /* patterns; an empty provider or name matches all */
+	bool to_attach;			 /* the caller needs the files of what is found */
 };
 
 /* One ELF image that was found. */
@@ -26,12 +27,13 @@ struct found_image {
 	struct str open_path; /* what open(2) takes here and now: "/proc/7/map_files/7f..-7f..",
 				 "/proc/7/root/usr/..." */
 	pid_t pid;	      /* a process that maps it; 0: found on disk */
+	struct file *file;    /* that its sites were read from; a query to_attach has it */
 	const struct site_list *sites;
 };
 
 /* Called once for each image with at least one matching site, in a stable order; `matches` indexes
- * image->sites. The image and all it points to live until find_free. Non-zero ends the search and
- * is returned. */
+ * image->sites. The image and all it points to live until find_free, but for its file, which is
+ * closed after the call unless the callback holds it. Non-zero ends the search and is returned. */
 typedef int found_fn(void *arg, const struct found_image *image, const size_t *matches,
 		     size_t count);
 
@@ -49,17 +51,19 @@ void finder_trim(struct finder *f);
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d);
 
-/* Functions of a file by pattern, for uprobes: link-time name, file offset. A name "0x1234" is a
- * link-time address: its offset and the function that holds it, or an empty name. */
+/* Functions of a file by pattern (the query's name; it has no provider), for uprobes: link-time
+ * name, file offset. A name "0x1234" is a link-time address: its offset and the function that holds
+ * it, or an empty name. */
 struct found_function {
 	struct str path, open_path;
+	struct file *file; /* as a found_image has it */
 	struct str name;
 	uint64_t offset;
 	const struct arch *arch;
 };
 typedef int function_fn(void *arg, const struct found_function *function);
-int finder_functions(struct finder *f, pid_t pid, struct str path, struct str name, function_fn *fn,
-		     void *arg, struct diag *d);
+int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
+		     struct diag *d);
 /* The function that holds `offset` of the file: its name, or an empty str. Reads symbols on first
  * use. */
 struct str finder_function_at(struct finder *f, const struct found_image *image, uint64_t offset);

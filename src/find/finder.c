@@ -62,6 +62,21 @@ static ssize_t match_sites(struct finder *f, const struct find_query *q,
 	return (ssize_t)count;
 }
 
+/* Number of matching sites of an image, which has its file when the query is to attach. */
+static ssize_t read_matches(struct finder *f, const struct find_query *q, struct finding **finding)
+{
+	ssize_t count;
+
+	cache_read_sites(*finding);
+	count = match_sites(f, q, &(*finding)->cached->sites);
+	if (count <= 0 || !q->to_attach || (*finding)->cached->file)
+		return count;
+	if (cache_renew(&f->cache, finding))
+		return -ENOMEM;
+	cache_read_sites(*finding);
+	return match_sites(f, q, &(*finding)->cached->sites);
+}
+
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d)
 {
@@ -69,21 +84,22 @@ int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, voi
 	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
 
 	for (size_t i = 0; i < set.count && !err; i++) {
+		ssize_t count = read_matches(f, q, &set.items[i]);
 		struct finding *finding = set.items[i];
-		ssize_t count;
 
-		cache_read_sites(finding);
 		/* What is wrong with a file is remembered with it and told again for each query. */
 		if (set.named)
 			diag_add_all(d, &finding->cached->diag);
-		count = match_sites(f, q, &finding->cached->sites);
 		if (count < 0)
 			err = -ENOMEM;
-		if (count <= 0)
-			continue;
-		found++;
-		cache_show(&f->cache, finding->cached);
-		err = fn(arg, &finding->image, f->matches, (size_t)count);
+		if (count > 0) {
+			found++;
+			cache_show(&f->cache, finding->cached);
+			finding->image.file = finding->cached->file;
+			err = fn(arg, &finding->image, f->matches, (size_t)count);
+		}
+		cache_let_go(finding->cached);
+		finding->image.file = finding->cached->file;
 	}
 	free(set.items);
 	return err ? err : found;

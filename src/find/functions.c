@@ -22,6 +22,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	struct found_function function = {
 		.path = f->image.path,
 		.open_path = f->image.open_path,
+		.file = f->cached->file,
 		.name = symbol->name,
 		.arch = f->cached->arch,
 	};
@@ -45,6 +46,7 @@ static int take_address(struct walk *w, uint64_t address)
 	struct found_function function = {
 		.path = f->image.path,
 		.open_path = f->image.open_path,
+		.file = f->cached->file,
 		.name = STR(""),
 		.arch = f->cached->arch,
 	};
@@ -69,21 +71,26 @@ static int walk_image(struct walk *w)
 					 : symtab_find(symbols, w->name, take_symbol, w);
 }
 
-int finder_functions(struct finder *f, pid_t pid, struct str path, struct str name, function_fn *fn,
-		     void *arg, struct diag *d)
+int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
+		     struct diag *d)
 {
-	struct walk w = {.name = name, .fn = fn, .arg = arg};
+	struct walk w = {.name = q->name, .fn = fn, .arg = arg};
 	struct image_set set;
-	int err = finder_images(f, pid, path, &set, d);
+	int err = finder_images(f, q->pid, q->path, &set, d);
 
 	for (size_t i = 0; i < set.count && !err; i++) {
+		if (q->to_attach)
+			err = cache_renew(&f->cache, &set.items[i]);
+		if (err)
+			break;
 		w.finding = set.items[i];
 		w.last_name = STR("");
 		cache_read_symbols(w.finding, set.named ? d : NULL);
-		if (!w.finding->cached->symbols)
-			continue;
-		cache_show(&f->cache, w.finding->cached);
-		err = walk_image(&w);
+		if (w.finding->cached->symbols) {
+			cache_show(&f->cache, w.finding->cached);
+			err = walk_image(&w);
+		}
+		cache_let_go(w.finding->cached);
 	}
 	free(set.items);
 	return err ? err : w.found;

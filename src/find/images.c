@@ -17,11 +17,16 @@ struct search {
 	unsigned forbidden; /* processes that we may not look at */
 };
 
-static int add(struct search *s, struct cached_image *image, struct str path, struct str open_path,
-	       pid_t pid)
+struct names {
+	struct str path, open_path, mapped_path;
+};
+
+/* `names`: how the image was found; its copies are the finding's. */
+static int add(struct search *s, struct cached_image *image, const struct names *names, pid_t pid)
 {
 	struct image_set *out = s->out;
-	struct finding *finding = cache_finding(image, path, open_path, pid);
+	struct finding *finding =
+		cache_finding(image, names->path, names->open_path, names->mapped_path, pid);
 
 	if (!finding)
 		return -ENOMEM;
@@ -58,7 +63,8 @@ static bool is_wanted(struct str wanted, struct str path)
 static int take_mapped(void *arg, const struct mapped_file *file)
 {
 	struct search *s = arg;
-	struct str open_path, path = file->path;
+	struct str path = file->path;
+	struct names names = {.path = path, .mapped_path = STR("")};
 	struct cached_image *image;
 	struct buf plain = BUF_INIT;
 	struct stat st, other;
@@ -73,11 +79,13 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 		return 0;
 	/* Its plain path is better when it leads to the same file: it outlives the process. */
 	buf_str(&plain, path);
-	open_path = buf_as_str(&s->f->name);
+	names.open_path = buf_as_str(&s->f->name);
 	if (!file->deleted && !plain.failed && !stat(plain.ptr, &other) &&
-	    other.st_dev == st.st_dev && other.st_ino == st.st_ino)
-		open_path = buf_as_str(&plain);
-	err = add(s, image, path, open_path, file->pid);
+	    other.st_dev == st.st_dev && other.st_ino == st.st_ino) {
+		names.mapped_path = names.open_path;
+		names.open_path = buf_as_str(&plain);
+	}
+	err = add(s, image, &names, file->pid);
 	buf_free(&plain);
 	return err;
 }
@@ -130,7 +138,9 @@ static int take_file(struct search *s, pid_t pid, const struct located *file)
 	image = cache_image(&s->f->cache, &st);
 	if (!image)
 		return -ENOMEM;
-	return image->query == s->f->query ? 0 : add(s, image, file->path, file->open_path, pid);
+	if (image->query == s->f->query)
+		return 0;
+	return add(s, image, &(struct names){file->path, file->open_path, STR("")}, pid);
 }
 
 static int take_match(void *arg, struct str path)

@@ -157,7 +157,8 @@ struct attach {
 	enum attach_kind kind;
 	uint32_t name; /* index into program->names: "usdt:/bin/x:p:n"; what `probe` prints */
 	uint32_t func; /* index into program->names: function around the site; what `func` prints */
-	struct str path;      /* file to open for the attach: "/proc/12/root/bin/x" */
+	struct str path;      /* of the file, for messages: "/proc/12/root/bin/x" */
+	struct file *file;    /* to attach to, which the script holds; NULL: nobody will */
 	uint64_t offset;      /* of the site, in the file */
 	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive

@@ -90,6 +90,8 @@ struct script {
 	unsigned place_count;
 	bool has_program;	  /* there is a program: what is compiled now comes in addition */
 	const struct place *only; /* compile the places of its image; NULL: all */
+	struct file **files; /* held for the places */
+	size_t file_count, file_cap;
 };
 
 struct span script_span(const struct script *s, struct mark m);

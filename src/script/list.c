@@ -104,7 +104,10 @@ static int list_spec(struct lister *l, const struct script_options *options,
 		     const struct script_source *source, struct diag *d)
 {
 	const struct probe_spec *spec = l->spec;
-	struct find_query query = {options->pid, spec->path, spec->provider, spec->name};
+	struct find_query query = {.pid = options->pid,
+				   .path = spec->path,
+				   .provider = spec->provider,
+				   .name = spec->name};
 	int got;
 
 	switch (spec->type) {
@@ -115,8 +118,7 @@ static int list_spec(struct lister *l, const struct script_options *options,
 		break;
 	case PROBE_UPROBE:
 	case PROBE_URETPROBE:
-		got = source->functions(source->self, options->pid, spec->path, spec->name,
-					list_function, l, d);
+		got = source->functions(source->self, &query, list_function, l, d);
 		break;
 	case PROBE_TRACEPOINT:
 		got = source->events(source->self, spec->provider, spec->name, list_event, l, d);

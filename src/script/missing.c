@@ -65,6 +65,7 @@ static void look_around(struct search *q)
 {
 	const struct script_source *source = q->source;
 	struct find_query all = {.pid = q->s->options.pid, .path = q->spec->path};
+	struct find_query functions = {.pid = all.pid, .path = all.path, .name = STR("*")};
 
 	q->nearest = 5;
 	switch (q->spec->type) {
@@ -75,8 +76,7 @@ static void look_around(struct search *q)
 	case PROBE_UPROBE:
 	case PROBE_URETPROBE:
 		if (!str_has_wildcard(q->spec->path))
-			source->functions(source->self, q->s->options.pid, q->spec->path, STR("*"),
-					  look_at_function, q, NULL);
+			source->functions(source->self, &functions, look_at_function, q, NULL);
 		break;
 	case PROBE_TRACEPOINT:
 		source->events(source->self, STR("*"), STR("*"), look_at_event, q, NULL);

@@ -42,6 +42,20 @@ int search_add(struct search *q, struct place place, struct str name, struct str
 	return 0;
 }
 
+/* The places of a file keep it open: whoever attaches uses the very file they were read from. */
+int search_hold(struct search *q, struct file *file)
+{
+	struct script *s = q->s;
+
+	if (!file || (s->file_count && s->files[s->file_count - 1] == file))
+		return 0;
+	if (arena_grow(&s->arena, (void **)&s->files, s->file_count, &s->file_cap,
+		       sizeof(*s->files)))
+		return -ENOMEM;
+	s->files[s->file_count++] = file_hold(file);
+	return 0;
+}
+
 /* Remember a file by what it is. True when it was known. */
 static bool image_is_known(struct search *q, const void *image)
 {
@@ -123,6 +137,7 @@ static int add_site(struct search *q, const struct found_image *image, const str
 		.image = image->sites,
 		.attach = {.kind = ATTACH_UPROBE,
 			   .path = arena_str(a, image->open_path),
+			   .file = image->file,
 			   .offset = site->offset,
 			   .sema_offset = site->sema_offset,
 			   .is_entry = site->is_entry,
@@ -156,6 +171,7 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	q->found += count;
 	if (image_is_known(q, image->sites))
 		return 0;
+	err = search_hold(q, image->file);
 	for (size_t i = 0; i < count && !err; i++)
 		err = add_site(q, image, &image->sites->sites[matches[i]]);
 	return err;
@@ -164,7 +180,11 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 static int resolve_usdt(struct search *q)
 {
 	const struct probe_spec *spec = q->spec;
-	struct find_query query = {q->s->options.pid, spec->path, spec->provider, spec->name};
+	struct find_query query = {.pid = q->s->options.pid,
+				   .path = spec->path,
+				   .provider = spec->provider,
+				   .name = spec->name,
+				   .to_attach = true};
 	int got;
 
 	if (!spec->path.len && !query.pid) {

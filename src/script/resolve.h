@@ -21,6 +21,8 @@ struct search {
 struct span search_span(const struct search *q);
 /* Add a place with name and function numbered. */
 int search_add(struct search *q, struct place place, struct str name, struct str func);
+/* Keep a file open for the places in it. */
+int search_hold(struct search *q, struct file *file);
 /* uprobe, uretprobe */
 int resolve_function(struct search *q);
 /* Nothing was found: an error, a warning, or nothing, as the options say. */

@@ -60,6 +60,7 @@ static int add_function(void *arg, const struct found_function *f)
 		.attach = {.kind = q->spec->type == PROBE_URETPROBE ? ATTACH_URETPROBE
 								    : ATTACH_UPROBE,
 			   .path = arena_str(a, f->open_path),
+			   .file = f->file,
 			   .offset = f->offset + plus,
 			   .arch = f->arch},
 	};
@@ -71,32 +72,25 @@ static int add_function(void *arg, const struct found_function *f)
 	 * is for the reader of its code to know. */
 	if (q->spec->type == PROBE_UPROBE && f->arch)
 		place.attach.operands = call_operands(a, f->arch, &place.attach.operand_count);
-	if (!name.ptr || !place.attach.path.ptr)
+	if (!name.ptr || !place.attach.path.ptr || search_hold(q, f->file))
 		return -ENOMEM;
 	return search_add(q, place, name, f->name);
 }
 
-/* uprobe:PATH:0x1234: the instruction at a link-time address. */
-static int resolve_address(struct search *q)
-{
-	struct str address =
-		arena_printf(&q->s->arena, "0x%llx", (unsigned long long)q->spec->offset);
-
-	if (!address.ptr)
-		return -ENOMEM;
-	return q->source->functions(q->source->self, q->s->options.pid, q->spec->path, address,
-				    add_function, q, q->d);
-}
-
+/* The name in a query: a pattern, or uprobe:PATH:0x1234, the instruction at a link-time address. */
 int resolve_function(struct search *q)
 {
+	const struct probe_spec *spec = q->spec;
+	struct find_query query = {.pid = q->s->options.pid,
+				   .path = spec->path,
+				   .name = spec->name,
+				   .to_attach = true};
 	int got;
 
-	if (q->spec->has_address) {
-		got = resolve_address(q);
-		return got < 0 ? got : 0;
-	}
-	got = q->source->functions(q->source->self, q->s->options.pid, q->spec->path, q->spec->name,
-				   add_function, q, q->d);
+	if (spec->has_address)
+		query.name = arena_printf(&q->s->arena, "0x%llx", (unsigned long long)spec->offset);
+	if (!query.name.ptr)
+		return -ENOMEM;
+	got = q->source->functions(q->source->self, &query, add_function, q, q->d);
 	return got < 0 ? got : 0;
 }

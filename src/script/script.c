@@ -204,6 +204,8 @@ void script_free(struct script *s)
 {
 	if (!s)
 		return;
+	for (size_t i = 0; i < s->file_count; i++)
+		file_drop(s->files[i]);
 	arena_free(&s->arena);
 	free(s);
 }

@@ -39,8 +39,8 @@ struct script_source {
 	void *self;
 	int (*sites)(void *self, const struct find_query *q, found_fn *fn, void *arg,
 		     struct diag *d);
-	int (*functions)(void *self, pid_t pid, struct str path, struct str name, function_fn *fn,
-			 void *arg, struct diag *d);
+	int (*functions)(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			 struct diag *d);
 	/* Names and types of a site's arguments; NULL: nobody knows any. */
 	int (*know)(void *self, const struct found_image *image, const struct site *site,
 		    struct arena *a, struct known_site *out, struct diag *d);

@@ -7,10 +7,10 @@ static int machine_sites(void *self, const struct find_query *q, found_fn *fn, v
 	return finder_sites(self, q, fn, arg, d);
 }
 
-static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
-			     function_fn *fn, void *arg, struct diag *d)
+static int machine_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			     struct diag *d)
 {
-	return finder_functions(self, pid, path, name, fn, arg, d);
+	return finder_functions(self, q, fn, arg, d);
 }
 
 static int machine_know(void *self, const struct found_image *image, const struct site *site,

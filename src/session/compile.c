@@ -58,13 +58,14 @@ static int session_sites(void *self, const struct find_query *q, found_fn *fn, v
 	return t->machine.sites(t->machine.self, &one, fn, arg, d);
 }
 
-static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
-			     function_fn *fn, void *arg, struct diag *d)
+static int machine_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			     struct diag *d)
 {
 	struct nopal_trace *t = self;
+	struct find_query one = *q;
 
-	pid = pid ? process_visible_task(pid) : 0;
-	return t->machine.functions(t->machine.self, pid, path, name, fn, arg, d);
+	one.pid = q->pid ? process_visible_task(q->pid) : 0;
+	return t->machine.functions(t->machine.self, &one, fn, arg, d);
 }
 
 static struct str machine_function_at(void *self, const struct found_image *image, uint64_t offset)

@@ -18,17 +18,28 @@ struct nopal_link {
 struct gatherer {
 	struct arena arena;
 	uint64_t cookie;
-	struct str name; /* "provider:name", for messages */
+	struct str name;     /* "provider:name", for messages */
+	struct file **files; /* held */
+	size_t file_count, file_cap;
 	struct attach *attaches;
 	size_t count, cap;
 };
+
+static int hold(struct gatherer *g, struct file *file)
+{
+	if (arena_grow(&g->arena, (void **)&g->files, g->file_count, &g->file_cap,
+		       sizeof(g->files[0])))
+		return -ENOMEM;
+	g->files[g->file_count++] = file_hold(file);
+	return 0;
+}
 
 static int gather(void *arg, const struct found_image *image, const size_t *matches, size_t count)
 {
 	struct gatherer *g = arg;
 	struct str path = arena_str(&g->arena, image->open_path);
 
-	if (!path.ptr)
+	if (!path.ptr || hold(g, image->file))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct site *site = &image->sites->sites[matches[i]];
@@ -41,6 +52,7 @@ static int gather(void *arg, const struct found_image *image, const size_t *matc
 		g->attaches[g->count++] = (struct attach){
 			.kind = ATTACH_UPROBE,
 			.path = path,
+			.file = image->file,
 			.offset = site->offset,
 			.sema_offset = site->sema_offset,
 			.arch = image->sites->arch,
@@ -53,7 +65,7 @@ static int compare_sites(const void *a, const void *b)
 {
 	const struct attach *x = ((const struct unit_site *)a)->attach,
 			    *y = ((const struct unit_site *)b)->attach;
-	int order = str_cmp(x->path, y->path);
+	int order = attach_compare_files(x, y);
 
 	return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
@@ -112,7 +124,11 @@ NOPAL_EXPORT int nopal_attach_bpf(int prog_fd, pid_t pid, const char *path, cons
 {
 	struct diag *d = diag_inner(diag);
 	struct gatherer g = {.cookie = cookie};
-	const struct find_query query = {pid, str_from(path), str_from(provider), str_from(name)};
+	const struct find_query query = {.pid = pid,
+					 .path = str_from(path),
+					 .provider = str_from(provider),
+					 .name = str_from(name),
+					 .to_attach = true};
 	struct nopal_link *link = calloc(1, sizeof(*link));
 	int err = link ? 0 : -ENOMEM;
 
@@ -127,6 +143,8 @@ NOPAL_EXPORT int nopal_attach_bpf(int prog_fd, pid_t pid, const char *path, cons
 	} else {
 		nopal_link_detach(link);
 	}
+	for (size_t i = 0; i < g.file_count; i++)
+		file_drop(g.files[i]);
 	arena_free(&g.arena);
 	return diag_ensure(d, err, "attach the program");
 }

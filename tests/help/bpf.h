@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "engine/engine.h"
 
 /* ---- the traced program: tests/targets/bpf_sites.c, a private copy */
@@ -116,6 +117,7 @@ struct make {
 	struct format formats[MAKE_MOST];
 	struct str literals[MAKE_MOST], names[MAKE_MOST];
 	struct span places[64];
+	struct file *file; /* of the sites; NULL: there are none */
 };
 
 static const struct type int_type = {.kind = TYPE_INT, .size = 8, .is_signed = true};
@@ -143,6 +145,7 @@ static inline struct make *make_new(void)
 
 static inline void make_free(struct make *m)
 {
+	file_drop(m->file);
 	arena_free(&m->arena);
 	free(m);
 }
@@ -177,6 +180,9 @@ static inline struct attach *make_site(struct make *m, const struct target *t, c
 	struct operand *operands = NULL;
 
 	a->path = str_from(t->path);
+	if (!m->file)
+		assert_int_equal(file_open(t->path, &m->file, NULL), 0);
+	a->file = m->file;
 	a->offset = target_offset(t, name);
 	assert_int_equal(
 		operands_parse(a->arch, str_from(args), &m->arena, &operands, &a->operand_count),

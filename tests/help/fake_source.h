@@ -194,20 +194,19 @@ static int fake_sites(void *self, const struct find_query *q, found_fn *fn, void
 	return err;
 }
 
-static int fake_functions(void *self, pid_t pid, struct str path, struct str name, function_fn *fn,
-			  void *arg, struct diag *d)
+static int fake_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			  struct diag *d)
 {
 	static const char *const names[] = {"main", "work", "work_hard"};
 	uint64_t address;
 	int err = 0;
 
 	(void)self;
-	(void)pid;
-	if (!str_match(path, STR("/bin/app")))
+	if (!str_match(q->path, STR("/bin/app")))
 		return diag_error(d, -ENOENT, "no-file", "cannot open '%.*s': no such file",
-				  STR_FMT(path));
+				  STR_FMT(q->path));
 	/* All of it is main, 0x1000 further up in memory than in the file. */
-	if (str_starts(name, STR("0x")) && !str_to_u64(name, &address)) {
+	if (str_starts(q->name, STR("0x")) && !str_to_u64(q->name, &address)) {
 		struct found_function f = {.path = STR("/bin/app"),
 					   .open_path = STR("/bin/app"),
 					   .name = STR("main"),
@@ -223,7 +222,7 @@ static int fake_functions(void *self, pid_t pid, struct str path, struct str nam
 					   .offset = 0x1000 + 0x100 * i,
 					   .arch = arch_host()};
 
-		if (str_match(name, f.name))
+		if (str_match(q->name, f.name))
 			err = fn(arg, &f);
 	}
 	return err;

@@ -256,11 +256,11 @@ static void a_refused_program_says_why(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "")->path = STR("/nonexistent/file");
+	make_site(m, &t, "int", "")->file = NULL;
 	make_map(m, none, counter, 1);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
-	assert_int_equal(run_start(&r, m, (struct engine_options){0}), -ENOENT);
-	assert_string_equal(r.d.first->tag, "open");
+	assert_int_equal(run_start(&r, m, (struct engine_options){0}), -EINVAL);
+	assert_string_equal(r.d.first->tag, "no-file");
 	run_stop(&r);
 	m = make_new();
 	make_clause(m, 1);

@@ -95,10 +95,10 @@ static int machine_sites(void *self, const struct find_query *q, found_fn *fn, v
 	return count ? fn(arg, &image, found, count) : 0;
 }
 
-static int machine_functions(void *self, pid_t pid, struct str path, struct str name,
-			     function_fn *fn, void *arg, struct diag *d)
+static int machine_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			     struct diag *d)
 {
-	(void)self, (void)pid, (void)path, (void)name, (void)fn, (void)arg, (void)d;
+	(void)self, (void)q, (void)fn, (void)arg, (void)d;
 	return 0;
 }
 

@@ -270,6 +270,14 @@ static int take_function(void *arg, const struct found_function *function)
 	return 0;
 }
 
+static int find_functions(struct finder *f, pid_t pid, struct str path, struct str name,
+			  struct buf *names)
+{
+	struct find_query q = {.pid = pid, .path = path, .name = name};
+
+	return finder_functions(f, &q, take_function, names, NULL);
+}
+
 static void functions_by_pattern(void **state)
 {
 	struct buf names = BUF_INIT;
@@ -277,17 +285,13 @@ static void functions_by_pattern(void **state)
 
 	(void)state;
 	assert_int_equal(finder_new(&f), 0);
-	assert_int_equal(finder_functions(f, 0, STR("/proc/self/exe"), STR("fires_*"),
-					  take_function, &names, NULL),
-			 2);
+	assert_int_equal(find_functions(f, 0, STR("/proc/self/exe"), STR("fires_*"), &names), 2);
 	assert_non_null(strstr(names.ptr, "fires_two_probes "));
 	assert_non_null(strstr(names.ptr, "fires_first_again "));
-	assert_int_equal(finder_functions(f, getpid(), STR("/proc/self/exe"), STR("main"),
-					  take_function, &names, NULL),
+	assert_int_equal(find_functions(f, getpid(), STR("/proc/self/exe"), STR("main"), &names),
 			 1);
-	assert_int_equal(finder_functions(f, 0, STR("/proc/self/exe"), STR("no_such_function"),
-					  take_function, &names, NULL),
-			 0);
+	assert_int_equal(
+		find_functions(f, 0, STR("/proc/self/exe"), STR("no_such_function"), &names), 0);
 	buf_free(&names);
 	finder_free(f);
 }
@@ -320,8 +324,7 @@ static void the_same_function_of_a_second_file_is_another(void **state)
 	copy_file("/proc/self/exe", one);
 	copy_file("/proc/self/exe", two);
 	assert_int_equal(finder_new(&f), 0);
-	assert_int_equal(finder_functions(f, 0, str_from(pattern), STR("fires_two_probes"),
-					  take_function, &names, NULL),
+	assert_int_equal(find_functions(f, 0, str_from(pattern), STR("fires_two_probes"), &names),
 			 2);
 	assert_string_equal(names.ptr, "fires_two_probes fires_two_probes ");
 	buf_free(&names);

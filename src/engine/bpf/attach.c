@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "engine/bpf/kernel.h"
 #include "find/tracefs.h"
 
@@ -67,12 +68,13 @@ static int fill(struct arrays *a, const struct unit_site *sites, uint32_t count)
 static int link_multi(struct links *l, const struct attach_options *o, const struct unit *u,
 		      const struct unit_site *sites, uint32_t count, int program_fd)
 {
-	char *path = strndup(sites->attach->path.ptr, sites->attach->path.len);
+	char link[FILE_LINK_SIZE];
 	struct arrays a = {0};
 	int fd = -ENOMEM;
 
-	if (path && !fill(&a, sites, count)) {
-		struct kernel_uprobes k = {.path = path,
+	file_link(sites->attach->file, link);
+	if (!fill(&a, sites, count)) {
+		struct kernel_uprobes k = {.path = link,
 					   .offsets = a.offsets,
 					   .ref_ctrs = a.has_ref_ctrs ? a.ref_ctrs : NULL,
 					   .cookies = a.cookies,
@@ -82,7 +84,6 @@ static int link_multi(struct links *l, const struct attach_options *o, const str
 		fd = kernel_link_uprobes(program_fd, &k);
 	}
 	free(a.offsets);
-	free(path);
 	return fd < 0 ? fd : links_keep(l, fd);
 }
 
@@ -125,19 +126,18 @@ static int link_event(struct links *l, int program_fd, int event, uint64_t cooki
 static int link_perf(struct links *l, const struct attach_options *o, const struct unit *u,
 		     const struct unit_site *site, int program_fd, int type)
 {
-	char *path = strndup(site->attach->path.ptr, site->attach->path.len);
+	char link[FILE_LINK_SIZE];
 	struct perf_event_attr attr;
-	int event = -ENOMEM;
+	int event;
 
+	file_link(site->attach->file, link);
 	memset(&attr, 0, sizeof(attr));
 	attr.type = (uint32_t)type;
 	attr.config = (u->kind == UNIT_URETPROBE ? 1 : 0) | (uint64_t)site->attach->sema_offset
 								    << REF_CTR_SHIFT;
-	attr.config1 = (uint64_t)(uintptr_t)path;
+	attr.config1 = (uint64_t)(uintptr_t)link;
 	attr.config2 = site->attach->offset;
-	if (path)
-		event = kernel_perf_open(&attr, o->pid ? o->pid : -1, o->pid ? -1 : 0);
-	free(path);
+	event = kernel_perf_open(&attr, o->pid ? o->pid : -1, o->pid ? -1 : 0);
 	/* A cookie of a single case says nothing, and kernels without cookies take none. */
 	return event < 0 ? event
 			 : link_event(l, program_fd, event,
@@ -164,17 +164,15 @@ static const char *meaning_of(int err)
 	case EACCES: return "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON";
 	case NOT_SUPPORTED: return "the kernel does not probe the instruction that stands there";
 	case ESRCH: return "the process is gone";
-	case ENOENT: return "the file is not there, or this kernel has no uprobes";
+	case ENOENT: return "this kernel has no uprobes";
 	case EINVAL: return "the kernel refuses an offset or the semaphore of a site";
 	default: return strerror(-err);
 	}
 }
 
-static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
-		       const struct unit_site *sites, uint32_t count, int program_fd,
-		       struct diag *d)
+static int link_file(struct links *l, const struct attach_options *o, const struct unit *u,
+		     const struct unit_site *sites, uint32_t count, int program_fd)
 {
-	struct str name = site_name(u, sites->attach);
 	int err = 0;
 
 	/* Only when the link is refused is it asked whether this kernel has such links at all. */
@@ -185,8 +183,30 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 		err = link_multi(l, o, u, sites, count, program_fd);
 	if (!multi || (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
 		err = link_each(l, o, u, sites, count, program_fd);
-	if (!err)
+	return err;
+}
+
+static void unlink_from(struct links *l, size_t first)
+{
+	while (l->count > first)
+		close(l->fds[--l->count]);
+}
+
+/* What the kernel has resolved is the file that was read, or nothing stays attached. */
+static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
+		       const struct unit_site *sites, uint32_t count, int program_fd,
+		       struct diag *d)
+{
+	struct str name = site_name(u, sites->attach);
+	size_t first = l->count;
+	int err = link_file(l, o, u, sites, count, program_fd), other;
+
+	other = !err || err == -ENOENT ? file_check(sites->attach->file, d) : 0;
+	if (!err && !other)
 		return 0;
+	unlink_from(l, first);
+	if (other)
+		return other;
 	return diag_error(d, err, "attach", "cannot attach to '%.*s'%s in '%.*s': %s",
 			  STR_FMT(name), count > 1 ? " and others" : "",
 			  STR_FMT(sites->attach->path), meaning_of(err));

@@ -2,10 +2,9 @@
 #include "engine/bpf/sites.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "engine/bpf/inside.h"
 
 #define EM_X86_64 62
@@ -37,34 +36,18 @@ static enum site_problem problem_at(int fd, const struct attach *at, struct feat
 	return SITE_FINE;
 }
 
-/* The sites of one file. */
-static int look_at_file(struct unit_site *sites, uint32_t count, struct features *f, struct diag *d)
-{
-	char *path = strndup(sites->attach->path.ptr, sites->attach->path.len);
-	int fd, err = 0;
-
-	if (!path)
-		return -ENOMEM;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		err = diag_error(d, -errno, "open", "cannot open '%s': %s", path, strerror(errno));
-	for (uint32_t i = 0; i < count && fd >= 0; i++)
-		sites[i].problem = problem_at(fd, sites[i].attach, f);
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	return err;
-}
-
+/* The bytes are read from the very file that will be attached to. */
 static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 {
-	int err = 0;
+	for (uint32_t i = 0; i < u->site_count; i++) {
+		const struct attach *at = u->sites[i].attach;
 
-	for (uint32_t at = 0, end; at < u->site_count && !err; at = end) {
-		end = unit_file_end(u, at);
-		err = look_at_file(u->sites + at, end - at, f, d);
+		if (!at->file)
+			return diag_error(d, -EINVAL, "no-file", "'%.*s' is not open",
+					  STR_FMT(at->path));
+		u->sites[i].problem = problem_at(at->file->fd, at, f);
 	}
-	return err;
+	return 0;
 }
 
 static bool is_uprobe(const struct loaded *l)

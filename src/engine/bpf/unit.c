@@ -16,11 +16,25 @@ bool unit_is_uprobe(const struct unit *u)
 	return u->kind == UNIT_UPROBE || u->kind == UNIT_URETPROBE;
 }
 
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By their paths, so that runs do not differ; yet two files may have had the same one. */
+int attach_compare_files(const struct attach *a, const struct attach *b)
+{
+	int order = str_cmp(a->path, b->path);
+
+	return order ? order : compare_u64((uintptr_t)a->file, (uintptr_t)b->file);
+}
+
 uint32_t unit_file_end(const struct unit *u, uint32_t at)
 {
 	uint32_t end = at + 1;
 
-	while (end < u->site_count && str_eq(u->sites[at].attach->path, u->sites[end].attach->path))
+	while (end < u->site_count &&
+	       !attach_compare_files(u->sites[at].attach, u->sites[end].attach))
 		end++;
 	return end;
 }
@@ -81,14 +95,9 @@ static enum unit_kind kind_of(enum attach_kind kind)
 	}
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_place(const struct attach *a, const struct attach *b)
 {
-	int order = str_cmp(a->path, b->path);
+	int order = attach_compare_files(a, b);
 
 	if (!order)
 		order = compare_u64(a->offset, b->offset);

@@ -41,7 +41,7 @@ struct unit {
 	const struct program *program;
 	struct unit_case *cases;
 	uint32_t case_count;
-	struct unit_site *sites; /* sorted by path, offset */
+	struct unit_site *sites; /* sorted by file, offset */
 	uint32_t site_count;
 };
 
@@ -56,6 +56,8 @@ struct unit {
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d);
 bool unit_is_uprobe(const struct unit *u);
+/* The order of two places by the file they are in. */
+int attach_compare_files(const struct attach *a, const struct attach *b);
 /* The site behind the last one in the file of site `at`. */
 uint32_t unit_file_end(const struct unit *u, uint32_t at);
 

@@ -1,0 +1,194 @@
+/* Opening files for good; see file.h. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+static int cannot_open(const char *path, int err, struct diag *d)
+{
+	struct buf safe = BUF_INIT;
+
+	buf_escaped(&safe, str_from(path));
+	if (err == -ENOEXEC)
+		diag_error(d, 0, "not-elf", "'%.*s' is not a regular file",
+			   STR_FMT(buf_as_str(&safe)));
+	else
+		diag_error(d, err, err == -ENOENT ? "no-file" : "cannot-open",
+			   "cannot open '%.*s': %s", STR_FMT(buf_as_str(&safe)), strerror(-err));
+	if (err == -EACCES || err == -EPERM)
+		diag_hint(d, "run as root, or as a user who may read it");
+	buf_free(&safe);
+	return err;
+}
+
+/* A run over thousands of images holds as many files: it may, if the administrator allows it. */
+static bool raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return !setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int open_raising(const char *path, int flags)
+{
+	int fd = open(path, flags);
+
+	if (fd < 0 && errno == EMFILE && raise_limit())
+		fd = open(path, flags);
+	return fd < 0 ? -errno : fd;
+}
+
+static int regular(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) ? 0 : S_ISDIR(st->st_mode) ? -EISDIR : -ENOEXEC;
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The file that `place`, opened with O_PATH, is: for reading. Without /proc its name must do, if
+ * it leads to the same file still. */
+static int reopen(int place, const char *path, const struct stat *was)
+{
+	char link[FILE_LINK_SIZE];
+	struct stat st;
+	int fd;
+
+	file_link(&(struct file){.fd = place}, link);
+	fd = open_raising(link, READ_FLAGS);
+	if (fd != -ENOENT)
+		return fd;
+	fd = open_raising(path, READ_FLAGS);
+	if (fd < 0 || (!fstat(fd, &st) && same(&st, was)))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* Opening a device or a fifo can have effects, so the name leads to a place first, and only a
+ * regular file there is opened. */
+static int open_regular(const char *path)
+{
+	int place = open_raising(path, O_PATH | O_CLOEXEC), fd;
+	struct stat st;
+
+	if (place < 0)
+		return place;
+	fd = fstat(place, &st) ? -errno : regular(&st);
+	if (!fd)
+		fd = reopen(place, path, &st);
+	close(place);
+	return fd;
+}
+
+static uint32_t generation_of(int fd)
+{
+	unsigned number[2] = {0}; /* some file systems write a long */
+
+	return ioctl(fd, FS_IOC_GETVERSION, number) ? 0 : number[0];
+}
+
+int file_take(int fd, struct str path, struct file **out)
+{
+	struct file *f = calloc(1, sizeof(*f));
+	struct buf safe = BUF_INIT;
+	struct stat st;
+	int err = f ? 0 : -ENOMEM;
+
+	buf_escaped(&safe, path);
+	if (!err && safe.failed)
+		err = -ENOMEM;
+	if (!err && fstat(fd, &st))
+		err = -errno;
+	if (err) {
+		close(fd);
+		buf_free(&safe);
+		free(f);
+		return err;
+	}
+	*f = (struct file){
+		.fd = fd,
+		.path = buf_as_str(&safe),
+		.text = safe,
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.generation = generation_of(fd),
+		.owner = st.st_uid,
+		.mode = st.st_mode,
+		.size = st.st_size,
+		.changed = st.st_mtim,
+		.holders = 1,
+	};
+	*out = f;
+	return 0;
+}
+
+int file_open(const char *path, struct file **out, struct diag *d)
+{
+	int fd = open_regular(path), err;
+
+	if (fd < 0)
+		return cannot_open(path, fd, d);
+	err = file_take(fd, str_from(path), out);
+	return err ? cannot_open(path, err, d) : 0;
+}
+
+struct file *file_hold(struct file *f)
+{
+	f->holders++;
+	return f;
+}
+
+void file_drop(struct file *f)
+{
+	if (!f || --f->holders)
+		return;
+	close(f->fd);
+	buf_free(&f->text);
+	free(f);
+}
+
+void file_link(const struct file *f, char link[FILE_LINK_SIZE])
+{
+	snprintf(link, FILE_LINK_SIZE, "/proc/self/fd/%d", f->fd);
+}
+
+bool file_is(const struct file *f, const struct stat *st)
+{
+	return f->device == st->st_dev && f->inode == st->st_ino;
+}
+
+int file_check(const struct file *f, struct diag *d)
+{
+	char link[FILE_LINK_SIZE];
+	struct stat st;
+	int err;
+
+	file_link(f, link);
+	if (stat(link, &st)) {
+		err = -errno;
+		diag_error(d, err, "no-proc", "cannot reach '%.*s' as %s: %s", STR_FMT(f->path),
+			   link, strerror(-err));
+		diag_hint(d, "mount this PID namespace's own /proc: mount -t proc proc /proc");
+		return err;
+	}
+	if (file_is(f, &st) && generation_of(f->fd) == f->generation)
+		return 0;
+	diag_error(d, -ESTALE, "other-file", "%s is not '%.*s' but another file", link,
+		   STR_FMT(f->path));
+	diag_hint(d, "something else is mounted on /proc: mount -t proc proc /proc");
+	return -ESTALE;
+}

@@ -1,0 +1,43 @@
+/* A regular file that is looked up once. Whoever reads what is in it and whoever gives it to the
+ * kernel later use the same descriptor, so that a name that leads elsewhere by then changes
+ * nothing. Each holder drops it; the last one closes it. */
+#ifndef NOPAL_BASE_FILE_H
+#define NOPAL_BASE_FILE_H
+
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+
+struct file {
+	int fd;
+	struct str path; /* as it was opened, for messages: safe for a terminal */
+	dev_t device;
+	ino_t inode;
+	uint32_t generation; /* of the inode number; 0 where the file system has none */
+	uid_t owner;
+	mode_t mode;
+	off_t size;
+	struct timespec changed;
+	unsigned holders;
+	struct buf text; /* holds the path */
+};
+
+#define FILE_LINK_SIZE 32
+
+/* Only regular files are opened: nothing happens to a device or a fifo. Errors: errno of open(2),
+ * -EISDIR, -ENOEXEC for what is no regular file. */
+int file_open(const char *path, struct file **out, struct diag *d);
+/* Takes the descriptor, also when it fails. */
+int file_take(int fd, struct str path, struct file **out);
+struct file *file_hold(struct file *f); /* returns `f` */
+void file_drop(struct file *f);		/* NULL is fine */
+/* The name by which the kernel takes the open file: "/proc/self/fd/7". */
+void file_link(const struct file *f, char link[FILE_LINK_SIZE]);
+/* Does that name lead to this very file? -ENOENT: /proc is not mounted here, or is that of another
+ * PID namespace; -ESTALE: it leads to another file. With a message. */
+int file_check(const struct file *f, struct diag *d);
+/* Does stat(2) tell of this file? */
+bool file_is(const struct file *f, const struct stat *st);
+
+#endif
