@@ -144,7 +144,7 @@ fuzzers: $(FUZZERS)
 
 $(O)/fuzz/%: fuzz/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $< $(O)/libnopal.a $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fsanitize=fuzzer -o $@ $< $(O)/libnopal.a -lcmocka $(LDLIBS)
 
 bench: all targets
 	$(Q)O=$(O) bench/run

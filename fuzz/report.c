@@ -1,10 +1,11 @@
 /* Hostile records, map entries and formats through the report room. The first byte of the input
  * says what the rest is: a record as it stands, a record whose head is put right, the text of a
- * printf format with a record behind it, or an entry of each map. Output is text and JSON; JSON
- * must not hold control bytes. */
+ * printf format with a record behind it, or an entry of each map. Output is text and JSON,
+ * which must be valid. */
 #include <assert.h>
 #include <stdlib.h>
 
+#include "help/json_check.h"
 #include "report/moment.h"
 #include "report/report.h"
 
@@ -101,8 +102,7 @@ static const struct engine_ops ops = {
 
 static void check_json(const struct buf *out)
 {
-	for (size_t i = 0; i < out->len; i++)
-		assert((unsigned char)out->ptr[i] >= ' ' || out->ptr[i] == '\n');
+	assert(json_lines_are_valid(out->ptr, out->len));
 }
 
 static void check_terminal(const struct buf *out)

@@ -117,10 +117,11 @@ static struct str rest_of_block(struct texts *t, uint64_t at)
 {
 	uint64_t number = at / TEXT_BLOCK, start = number * TEXT_BLOCK;
 	size_t place = number % TEXT_BLOCKS, len;
-	char *block = t->blocks + place * TEXT_BLOCK;
+	char *block;
 
 	if (at >= t->size)
 		return STR("");
+	block = t->blocks + place * TEXT_BLOCK;
 	len = t->size - start < TEXT_BLOCK ? (size_t)(t->size - start) : TEXT_BLOCK;
 	if (t->numbers[place] != number + 1) {
 		t->numbers[place] = 0;

@@ -73,29 +73,33 @@ static bool parse_line(struct str line, struct mapped_file *out)
 	return hex_to_u64(start, &out->start) && hex_to_u64(range, &out->end);
 }
 
-int maps_each(pid_t pid, struct buf *text, mapped_fn *fn, void *arg)
+int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg)
 {
 	struct mapped_file file = {.pid = pid}, last = {0};
-	char path[64];
-	struct str rest;
-	int err;
+	int err = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	err = read_file(path, text);
-	if (err)
-		return err == -ENOENT ? -ESRCH : err;
-	for (rest = buf_as_str(text); rest.len;) {
-		struct str line = str_cut(&rest, '\n');
+	while (text.len && !err) {
+		struct str line = str_cut(&text, '\n');
 
 		if (!parse_line(line, &file) ||
 		    (file.inode == last.inode && str_eq(file.path, last.path)))
 			continue;
 		last = file;
 		err = fn(arg, &file);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
+}
+
+int maps_each(pid_t pid, struct buf *text, mapped_fn *fn, void *arg)
+{
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	err = read_file(path, text);
+	if (err)
+		return err == -ENOENT ? -ESRCH : err;
+	return maps_parse(buf_as_str(text), pid, fn, arg);
 }
 
 static bool is_file(const char *name, struct stat *st)

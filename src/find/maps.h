@@ -23,6 +23,8 @@ typedef int mapped_fn(void *arg, const struct mapped_file *file);
 /* Each file once a run of its mappings. `text` is room for the maps, to be used again. -ESRCH: the
  * process is gone; -EACCES. */
 int maps_each(pid_t pid, struct buf *text, mapped_fn *fn, void *arg);
+/* The same of what was read. */
+int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg);
 
 /* A name that open(2) takes for a mapped file, into `name`, and what stat(2) says of it. Only
  * regular files. -ENOENT: it cannot be had (any more, or by this user). */

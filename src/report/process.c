@@ -147,7 +147,7 @@ static int replace_mappings(struct process *p, const struct process *before, int
 	return err;
 }
 
-static int read_maps(struct process *p, struct modules *modules, struct str text)
+int process_read_maps(struct process *p, struct modules *modules, struct str text)
 {
 	struct process before = *p;
 	int err = 0;
@@ -256,7 +256,7 @@ int process_refresh(struct process *p, struct modules *modules)
 	if (!err)
 		read_identity(p);
 	if (!err)
-		err = read_maps(p, modules, buf_as_str(&maps));
+		err = process_read_maps(p, modules, buf_as_str(&maps));
 	buf_free(&maps);
 	return err;
 }

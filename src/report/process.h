@@ -30,6 +30,8 @@ struct process {
 /* Read /proc/PID/maps and put it over what was known. -ESRCH and others: it is gone, and what was
  * known stays. */
 int process_refresh(struct process *p, struct modules *modules);
+/* The same with the text of the maps at hand. */
+int process_read_maps(struct process *p, struct modules *modules, struct str text);
 /* One line of /proc/PID/maps, or what the kernel said of one mapping. */
 struct map_line {
 	struct mapping mapping;
