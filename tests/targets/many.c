@@ -1,5 +1,6 @@
-// Six hundred sites of one probe, many:site, whose argument is a number or a text; all are fired once. `many wait`
-// reads a line first. Assembler repeats the probe, so that the file is quickly compiled.
+// Six hundred sites of one probe, many:site, whose argument is a number or a text; all are fired
+// once. `many wait` reads a line first. Assembler repeats the probe, so that the file is quickly
+// compiled.
 #include <stdio.h>
 
 /* clang-format off */
@@ -21,16 +22,19 @@ int main(int argc, char **argv)
 	(void)argv;
 	if (argc > 1 && getchar() == EOF)
 		return 1;
-	__asm__ volatile(".rept 600\n" NOTE("8@%[number] 8@%[text]") ".endr\n"
-			 ".ifndef _.stapsdt.base\n"
-			 ".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n"
-			 ".weak _.stapsdt.base\n"
-			 ".hidden _.stapsdt.base\n"
-			 "_.stapsdt.base: .space 1\n"
-			 ".size _.stapsdt.base, 1\n"
-			 ".popsection\n"
-			 ".endif\n"
-			 :
-			 : [number] "r"(600UL), [text] "r"(""));
+	__asm__ volatile(
+		".rept 600\n" NOTE("8@%[number] 8@%[text]") ".endr\n"
+							    ".ifndef _.stapsdt.base\n"
+							    ".pushsection "
+							    ".stapsdt.base,\"aG\",\"progbits\",."
+							    "stapsdt.base,comdat\n"
+							    ".weak _.stapsdt.base\n"
+							    ".hidden _.stapsdt.base\n"
+							    "_.stapsdt.base: .space 1\n"
+							    ".size _.stapsdt.base, 1\n"
+							    ".popsection\n"
+							    ".endif\n"
+		:
+		: [number] "r"(600UL), [text] "r"(""));
 	return 0;
 }

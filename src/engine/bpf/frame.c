@@ -1,5 +1,11 @@
 /* Where the registers and slots of a clause live: on the 512-byte stack as long as there is room,
- * the rest in scratch memory. Those whose lives do not overlap share a place. */
+ * the rest in scratch memory. Those whose lives do not overlap share a place.
+ *
+ * The kernel's verifier follows every way through a program, and two ways become one only where all
+ * that it knows of them is the same. It knows each value on the stack, and nothing of what is in
+ * scratch memory. So a clause with many branches, or a loop, has nothing on the stack: its ways
+ * meet again at the end of each statement, and what the verifier does grows with the length of the
+ * clause instead of doubling at each branch. */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
@@ -9,6 +15,7 @@
 
 #define HOMES_MAX    28 /* registers on the stack */
 #define SMALL_SLOT   64u
+#define FEW_BRANCHES 12	       /* ways through them are few enough to be followed one by one */
 #define SCRATCH_MOST (2 << 20) /* bytes: a dozen of the longest texts in one record */
 
 bool type_is_text(const struct type *t)
@@ -162,6 +169,7 @@ static void home_registers(const struct clause *c, const struct lives *l, struct
 			   struct tenant **alive, struct frame *f)
 {
 	uint32_t count = 0, most;
+	int32_t on_stack = f->is_lean ? 0 : 8 * HOMES_MAX;
 
 	for (uint32_t r = 0; r < c->reg_count; r++)
 		if (l->regs[r].used)
@@ -170,12 +178,12 @@ static void home_registers(const struct clause *c, const struct lives *l, struct
 	for (uint32_t i = 0; i < count; i++) {
 		struct home *h = tenants[i].home;
 
-		h->in_scratch = h->offset >= 8 * HOMES_MAX;
-		h->offset = h->in_scratch ? f->scratch + h->offset - 8 * HOMES_MAX
+		h->in_scratch = h->offset >= on_stack;
+		h->offset = h->in_scratch ? f->scratch + h->offset - on_stack
 					  : STACK_HOMES - 8 - h->offset;
 	}
-	f->stack -= (int32_t)(most < 8 * HOMES_MAX ? most : 8 * HOMES_MAX);
-	f->scratch += most > 8 * HOMES_MAX ? (int32_t)most - 8 * HOMES_MAX : 0;
+	f->stack -= (int32_t)most < on_stack ? (int32_t)most : on_stack;
+	f->scratch += (int32_t)most > on_stack ? (int32_t)most - on_stack : 0;
 }
 
 /* Small slots go to the stack, each to a place of its own; texts and large ones share scratch. */
@@ -190,7 +198,7 @@ static void home_slots(const struct clause *c, const struct lives *l, struct ten
 
 		if (!l->slots[s].used)
 			continue;
-		if (!type_is_text(t) && !type_is_stack(t) && room <= SMALL_SLOT &&
+		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && room <= SMALL_SLOT &&
 		    f->stack - (int32_t)room >= STACK_END) {
 			f->stack -= (int32_t)room;
 			f->slots[s] = (struct home){false, f->stack};
@@ -281,17 +289,43 @@ static void plan_extras(const struct program *p, const struct clause *c, struct 
 	f->scratch += (int32_t)key;
 }
 
-/* One counter for each loop: on the stack, where the verifier follows it. */
+/* One word for each loop: on the stack where the verifier must follow it. */
 static void home_counters(const struct clause *c, struct frame *f)
 {
-	for (uint32_t i = 0; i < c->insn_count; i++)
-		if (c->code[i].op == OP_LOOP) {
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		if (c->code[i].op != OP_LOOP)
+			continue;
+		if (f->is_lean) {
+			f->counters[i] = (struct home){true, f->scratch};
+			f->scratch += 8;
+		} else {
 			f->stack -= 8;
 			f->counters[i] = (struct home){false, f->stack};
 		}
+	}
 }
 
-int frame_plan(struct arena *a, const struct program *p, const struct clause *c, struct frame *out)
+static bool is_branch(const struct insn *in)
+{
+	return in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT ||
+	       (in->op >= OP_EQ && in->op <= OP_SLE) || in->op == OP_STRCMP;
+}
+
+/* Should the verifier know nothing of the values? It must, where it has to see that a loop ends. */
+static bool wants_lean(const struct clause *c, enum loops loops)
+{
+	uint32_t branches = 0;
+
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		if (c->code[i].op == OP_LOOP)
+			return loops != LOOPS_WALKED;
+		branches += is_branch(&c->code[i]);
+	}
+	return branches > FEW_BRANCHES;
+}
+
+int frame_plan(struct arena *a, const struct program *p, const struct clause *c, enum loops loops,
+	       struct frame *out)
 {
 	uint32_t most = c->reg_count > c->slot_count ? c->reg_count : c->slot_count;
 	struct lives l = {arena_array(a, struct life, c->reg_count + 1),
@@ -299,7 +333,7 @@ int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
 	struct tenant *tenants = arena_array(a, struct tenant, most + 1);
 	struct tenant **alive = arena_array(a, struct tenant *, most + 1);
 	struct around *around = arena_array(a, struct around, c->slot_count + 1);
-	struct frame f = {.stack = STACK_HOMES, .scratch = 8};
+	struct frame f = {.is_lean = wants_lean(c, loops), .stack = STACK_HOMES, .scratch = 8};
 
 	f.regs = arena_array(a, struct home, c->reg_count + 1);
 	f.slots = arena_array(a, struct home, c->slot_count + 1);

@@ -30,8 +30,7 @@
 #define SENT_STRIDE  64 /* bytes from one to the next: a cache line */
 enum {
 	CONTROL_SENT, /* bytes sent by a CPU since it last looked how full the ring is */
-	CONTROL_ZERO = SENT_STRIPES * SENT_STRIDE / 8, /* 0, which the verifier does not know */
-	CONTROL_START,				       /* CLOCK_MONOTONIC when the run began */
+	CONTROL_START = SENT_STRIPES * SENT_STRIDE / 8, /* CLOCK_MONOTONIC when the run began */
 	CONTROL_LOST_RECORDS,
 	CONTROL_LOST_UPDATES,
 	CONTROL_LOST_SCRATCH,
@@ -43,6 +42,13 @@ enum {
 			 * place; then keys in maps */
 };
 #define FAULT_KINDS 3
+
+/* How a loop is written, by what the kernel has. */
+enum loops {
+	LOOPS_WALKED,	/* as it is: the verifier follows every round, up to its own limits */
+	LOOPS_CALLED,	/* bpf_loop calls the body, a function; since 5.17 */
+	LOOPS_MAY_GOTO, /* as it is, with a jump that the kernel takes by itself; since 6.9 */
+};
 
 /* What the code of every unit refers to. */
 struct gen_world {
@@ -57,7 +63,7 @@ struct gen_world {
 	uint32_t scratch_size;	/* bytes of one */
 	unsigned cpus;
 	bool sleepable;
-	bool may_goto; /* loops may be left to the kernel's own limit */
+	enum loops loops;
 	/* Whose events count: */
 	pid_t pid;		 /* 0: everybody's */
 	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */
@@ -71,6 +77,7 @@ struct home {
 };
 
 struct frame {
+	bool is_lean; /* nothing on the stack; see frame.c */
 	struct home *regs, *slots;
 	bool *padded;	       /* slots that must be zero behind their text: keys, values, copies */
 	struct home *counters; /* of loops, by instruction number of their OP_LOOP */
@@ -96,7 +103,8 @@ struct gen {
 };
 
 /* frame.c */
-int frame_plan(struct arena *a, const struct program *p, const struct clause *c, struct frame *out);
+int frame_plan(struct arena *a, const struct program *p, const struct clause *c, enum loops loops,
+	       struct frame *out);
 bool type_is_text(const struct type *t);
 bool type_is_stack(const struct type *t);
 /* Bytes of a slot that mean something: its memory, and the zeros behind a text. */

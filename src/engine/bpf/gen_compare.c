@@ -34,14 +34,19 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 }
 
 /* R3 = first `most` bytes are equal and the lengths, as far as they count, too: 0, else 1. */
-static void compare_literal(struct gen *g, struct home s, struct str text, uint32_t size,
+static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint32_t size,
 			    int64_t most, int differ)
 {
 	struct code *c = g->code;
+	struct home s = gen_slot(g, slot);
 	uint32_t len = text.len < size ? (uint32_t)text.len : size;
 	bool whole = most < 0 || (uint64_t)most > len;
 	uint32_t count = whole ? len : (uint32_t)most;
 
+	if (count > gen_slot_type(g, slot)->size) { /* nothing in the slot is as long */
+		code_jump(c, differ);
+		return;
+	}
 	code_load(c, 4, R1, gen_base(s), s.offset);
 	code_jump_imm(c, whole ? BPF_JNE : BPF_JLT, R1, (int32_t)count, differ);
 	for (uint32_t at = 0; at < count; at += 8) {
@@ -145,11 +150,9 @@ void gen_compare(struct gen *g, const struct insn *in)
 	int differ = code_label(g->code), done = code_label(g->code);
 
 	if (t)
-		compare_literal(g, gen_slot(g, in->s), *t, gen_slot_type(g, in->t)->size, in->imm,
-				differ);
+		compare_literal(g, in->s, *t, gen_slot_type(g, in->t)->size, in->imm, differ);
 	else if (s)
-		compare_literal(g, gen_slot(g, in->t), *s, gen_slot_type(g, in->s)->size, in->imm,
-				differ);
+		compare_literal(g, in->t, *s, gen_slot_type(g, in->s)->size, in->imm, differ);
 	else
 		compare_texts(g, in, differ);
 	code_const(g->code, R3, 0);

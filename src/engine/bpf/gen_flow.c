@@ -10,20 +10,6 @@ static void loop_begin(struct gen *g, const struct insn *in, uint32_t at)
 	code_store(g->code, 8, gen_base(h), h.offset, R1);
 }
 
-/* Let the verifier forget what it knows of our stack: exclusive or with a 0 it cannot know.
- * Otherwise it would tell each round of a loop from the next by the numbers in it, and walk them
- * all. */
-static void forget_stack(struct gen *g)
-{
-	code_map_value(g->code, R2, g->world->control_fd, CONTROL_ZERO * 8);
-	code_load(g->code, 8, R2, R2, 0);
-	for (int32_t at = g->frame->stack; at < STACK_COOKIE; at += 8) {
-		code_load(g->code, 8, R1, FRAME, at);
-		code_alu(g->code, BPF_XOR, R1, R2);
-		code_store(g->code, 8, FRAME, at, R1);
-	}
-}
-
 /* OP_NEXT, of the OP_LOOP at in->target. Without may_goto the verifier walks all rounds, up to its
  * own limit. */
 static void loop_next(struct gen *g, const struct insn *in)
@@ -35,10 +21,8 @@ static void loop_next(struct gen *g, const struct insn *in)
 	code_alu_imm(g->code, BPF_SUB, R1, 1);
 	code_store(g->code, 8, gen_base(h), h.offset, R1);
 	code_jump_imm(g->code, BPF_JEQ, R1, 0, end);
-	if (g->world->may_goto) {
-		forget_stack(g);
+	if (g->world->loops == LOOPS_MAY_GOTO)
 		code_may_goto(g->code, end);
-	}
 	code_jump(g->code, g->labels[in->target + 1]);
 	code_bind(g->code, end);
 	gen_count(g, CONTROL_LOOP_LIMITS);

@@ -93,8 +93,8 @@ static void touch_pages(struct gen *g, uint32_t most)
 	}
 }
 
-/* R0 = bytes read with the NUL, or 0 for an empty text, or negative. At most TMP2 characters and a sign that there were
- * more: one byte of room beyond. */
+/* R0 = bytes read with the NUL, or 0 for an empty text, or negative. At most TMP2 characters and a
+ * sign that there were more: one byte of room beyond. */
 static void read_text(struct gen *g, struct home s)
 {
 	struct code *c = g->code;
@@ -106,7 +106,8 @@ static void read_text(struct gen *g, struct home s)
 	code_call(c, BPF_FUNC_probe_read_user_str);
 }
 
-/* R0 = characters, from what read_text() gave. Kernels before 6.15 give 0 for an empty text, not 1. */
+/* R0 = characters, from what read_text() gave. Kernels before 6.15 give 0 for an empty text, not 1.
+ */
 static void count_characters(struct gen *g)
 {
 	int empty = code_label(g->code);

@@ -103,6 +103,22 @@ static int too_large(const struct clause *c, struct diag *d)
 	return err;
 }
 
+static bool has_loops(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			if (p->clauses[i].code[k].op == OP_LOOP)
+				return true;
+	return false;
+}
+
+static enum loops choose_loops(struct engine *e, const struct program *p)
+{
+	if (has_loops(p) && feature_has(&e->features, FEATURE_MAY_GOTO))
+		return LOOPS_MAY_GOTO;
+	return LOOPS_WALKED;
+}
+
 int engine_plan(struct engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
 		struct diag *d)
 {
@@ -110,8 +126,9 @@ int engine_plan(struct engine *e, const struct program *p, struct frame **out, u
 
 	if (!frames)
 		return -ENOMEM;
+	e->world.loops = choose_loops(e, p);
 	for (uint32_t i = 0; i < p->clause_count; i++) {
-		int err = frame_plan(&e->arena, p, &p->clauses[i], &frames[i]);
+		int err = frame_plan(&e->arena, p, &p->clauses[i], e->world.loops, &frames[i]);
 
 		if (err == -E2BIG)
 			return too_large(&p->clauses[i], d);
@@ -124,15 +141,6 @@ int engine_plan(struct engine *e, const struct program *p, struct frame **out, u
 	return 0;
 }
 
-static bool has_loops(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			if (p->clauses[i].code[k].op == OP_LOOP)
-				return true;
-	return false;
-}
-
 int engine_load(struct engine *e, const struct program *p, const struct frame *frames,
 		bool only_uprobes, struct diag *d)
 {
@@ -140,7 +148,6 @@ int engine_load(struct engine *e, const struct program *p, const struct frame *f
 	uint32_t count;
 	int err = units_make(&e->arena, p, &units, &count, d);
 
-	e->world.may_goto = has_loops(p) && feature_has(&e->features, FEATURE_MAY_GOTO);
 	for (uint32_t i = 0; i < count && !err; i++) {
 		struct loaded *l;
 
