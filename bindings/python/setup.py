@@ -10,6 +10,11 @@ import shutil
 
 from setuptools import Extension, setup
 
+try:
+    from wheel.bdist_wheel import bdist_wheel
+except ImportError:  # no wheel is asked for then
+    bdist_wheel = object
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.normpath(os.path.join(HERE, "..", ".."))
 os.chdir(HERE)
@@ -42,6 +47,20 @@ def vendor():
             os.remove(path)
 
 
+class ManylinuxWheel(bdist_wheel):
+    """A wheel with the tag of the oldest glibc that has every function the extension uses (PEP 600):
+    it needs no other library, and package indexes refuse plain linux_x86_64."""
+
+    def get_tag(self):
+        python, abi, platform = super().get_tag()
+        built = self.get_finalized_command("build_ext").get_outputs()
+        versions = [0]
+        for path in built:
+            with open(path, "rb") as file:
+                versions += [int(minor) for minor in re.findall(rb"GLIBC_2\.(\d+)", file.read())]
+        return python, abi, platform.replace("linux_", f"manylinux_2_{max(*versions, 17)}_")
+
+
 if os.path.exists(os.path.join(TREE, "include", "nopal", "runtime.h")):
     vendor()
 
@@ -60,4 +79,5 @@ setup(
         )
     ],
     options={"bdist_wheel": {"py_limited_api": "cp39"}},
+    cmdclass={} if bdist_wheel is object else {"bdist_wheel": ManylinuxWheel},
 )

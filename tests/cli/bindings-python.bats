@@ -235,6 +235,23 @@ usdt::adapters:done { exit() }'
 	done
 }
 
+@test "python: a span's id pairs entry and return across threads, tasks and generators" {
+	need_tracing
+	start_python "$HERE/tests/spans.py"
+	start_tracer '
+		usdt::spans:work__entry { printf("entry %d %s\n", args.span_id, str(arg0)) }
+		usdt::spans:work__return { printf("return %d\n", args.span_id) }
+		usdt::spans:done { exit() }' -q -p "$traced"
+	wait $tracer
+	wait "$traced" || { cat "$said"; false; }
+	[ "$(awk '/^entry/ { sub(/entry [0-9]* /, ""); print }' "$output_file" | sort | uniq -c | sort -n | tr -s ' \n' ' ')" = \
+		" 2 async generator 2 generator 4 thread 8 task " ]
+	# Every id entered once and returned once, and not in the order of a stack.
+	diff <(awk '/^entry/ { print $2 }' "$output_file" | sort) <(awk '/^return/ { print $2 }' "$output_file" | sort)
+	[ "$(awk '/^entry/ { print $2 }' "$output_file" | sort | uniq -d | wc -l)" = 0 ]
+	awk '/^entry/ { open[++top] = $2 } /^return/ { if (open[top--] != $2) crossed = 1 } END { exit !crossed }' "$output_file"
+}
+
 @test "python: gdb stops at a probe and reads its arguments" {
 	need_program gdb
 	start_python "$HERE/examples/first_probe.py" 0.05
@@ -276,7 +293,7 @@ usdt::adapters:done { exit() }'
 	"$PYTHON" setup.py -q build --build-base "$BUILD/python" --build-lib "$BUILD/python/lib" egg_info --egg-base "$BATS_TEST_TMPDIR" \
 		bdist_wheel --skip-build --bdist-dir "$BATS_TEST_TMPDIR/wheel" --dist-dir "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/log" 2>&1 ||
 		{ cat "$BATS_TEST_TMPDIR/log"; false; }
-	run "$PYTHON" -m zipfile -l "$BATS_TEST_TMPDIR"/nopal-*-cp39-abi3-linux_*.whl
+	run "$PYTHON" -m zipfile -l "$BATS_TEST_TMPDIR"/nopal-*-cp39-abi3-manylinux_2_*_"$(uname -m)".whl
 	echo "$output"
 	for file in nopal/__init__.py nopal/_nopal.abi3.so nopal/_nopal.pyi nopal/py.typed stapsdt/__init__.py stapsdt/py.typed; do
 		[[ $output == *"$file "* ]]

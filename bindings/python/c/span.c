@@ -1,19 +1,26 @@
 /* nopal.Span: two probes around a block. Called while nobody traces it gives one object for all,
- * whose __enter__ and __exit__ do nothing; otherwise one that knows when it began. */
+ * whose __enter__ and __exit__ do nothing; otherwise one that knows when it began and its id, which
+ * both probes carry: the object may be left by another thread or task than entered it. */
 #include "binding.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 struct span {
 	PyObject_HEAD call_fn *call; /* vectorcall */
 	struct probe *enter, *leave;
+	unsigned value_count; /* values of the entry probe before the id */
 	struct module_state *state;
 };
 
 struct running {
 	PyObject_HEAD struct probe *leave; /* NULL: nobody traced when it began */
 	uint64_t start;			   /* ns */
+	uint64_t id;
 };
+
+/* Ids are those of the process, whichever interpreter makes the span; 0 is none. */
+static _Atomic uint64_t last_id;
 
 static uint64_t now(void)
 {
@@ -44,8 +51,8 @@ PyObject *idle_new(PyTypeObject *running_type)
 
 static PyObject *running_enter(PyObject *self, PyObject *unused)
 {
-	(void)self, (void)unused;
-	Py_RETURN_NONE;
+	(void)unused;
+	return PyLong_FromUnsignedLongLong(((struct running *)self)->id);
 }
 
 /* __name__ of the class of an exception, a new reference; None for None. */
@@ -71,8 +78,9 @@ static PyObject *running_exit(PyObject *object, PyObject *args)
 	name = name_of(PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None);
 	if (!name)
 		return NULL;
-	fired = PyObject_CallFunction((PyObject *)self->leave, "KO",
-				      (unsigned long long)(end - self->start), name);
+	fired = PyObject_CallFunction((PyObject *)self->leave, "KOK",
+				      (unsigned long long)(end - self->start), name,
+				      (unsigned long long)self->id);
 	Py_DECREF(name);
 	if (!fired)
 		return NULL;
@@ -115,10 +123,31 @@ static bool span_enabled(const struct span *self)
 	return nopal_probe_enabled(self->enter->handle) || nopal_probe_enabled(self->leave->handle);
 }
 
-/* The entry probe first: it says what is wrong with the values. */
-static PyObject *begin(struct span *self, PyObject *const *args, size_t flags, PyObject *keywords)
+/* Fire the entry probe with the values and the id. */
+static PyObject *fire_entry(struct span *self, PyObject *const *args, size_t count, uint64_t id)
 {
-	PyObject *fired = self->enter->call((PyObject *)self->enter, args, flags, keywords);
+	PyObject *values[NOPAL_MAX_VALUES + 1], *result = NULL;
+
+	memcpy(values, args, count * sizeof(*values));
+	values[count] = PyLong_FromUnsignedLongLong(id);
+	if (values[count])
+		result = self->enter->call((PyObject *)self->enter, values, count + 1, NULL);
+	Py_XDECREF(values[count]);
+	return result;
+}
+
+static PyObject *wrong_count(const struct span *self, size_t count)
+{
+	PyErr_Format(PyExc_TypeError, "%R has %u value%s, not %zu", self, self->value_count,
+		     self->value_count == 1 ? "" : "s", count);
+	return NULL;
+}
+
+/* The entry probe first: it says what is wrong with the values. */
+static PyObject *begin(struct span *self, PyObject *const *args, size_t count)
+{
+	uint64_t id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+	PyObject *fired = fire_entry(self, args, count, id);
 	struct running *result;
 
 	if (!fired)
@@ -129,8 +158,10 @@ static PyObject *begin(struct span *self, PyObject *const *args, size_t flags, P
 		return self->state->idle;
 	}
 	result = running_new(self->state->running_type, self->leave);
-	if (result)
+	if (result) {
+		result->id = id;
 		result->start = now();
+	}
 	return (PyObject *)result;
 }
 
@@ -138,10 +169,16 @@ static PyObject *span_vectorcall(PyObject *object, PyObject *const *args, size_t
 				 PyObject *keywords)
 {
 	struct span *self = (struct span *)object;
+	size_t count = flags & ~ARGUMENTS_OFFSET;
 
-	if ((flags & ~ARGUMENTS_OFFSET) != self->enter->arg_count || keywords ||
-	    self->enter->policy == POLICY_STRICT || span_enabled(self))
-		return begin(self, args, flags, keywords);
+	if (keywords && PyTuple_Size(keywords)) {
+		PyErr_SetString(PyExc_TypeError, "a span takes no keyword arguments");
+		return NULL;
+	}
+	if (count != self->value_count)
+		return wrong_count(self, count);
+	if (self->enter->policy == POLICY_STRICT || span_enabled(self))
+		return begin(self, args, count);
 	Py_INCREF(self->state->idle);
 	return self->state->idle;
 }
@@ -149,6 +186,13 @@ static PyObject *span_vectorcall(PyObject *object, PyObject *const *args, size_t
 static PyObject *span_call(PyObject *self, PyObject *args, PyObject *keywords)
 {
 	return call_with_tuple(span_vectorcall, self, args, keywords);
+}
+
+static bool takes_id(PyObject *object)
+{
+	const struct probe *probe = (const struct probe *)object;
+
+	return probe->arg_count && probe->types[probe->arg_count - 1] == NOPAL_UINT64;
 }
 
 static PyObject *span_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -163,6 +207,12 @@ static PyObject *span_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 		PyErr_SetString(PyExc_TypeError, "a span is made of two probes");
 		return NULL;
 	}
+	if (!takes_id(enter) || !takes_id(leave) || ((struct probe *)leave)->arg_count != 3) {
+		PyErr_SetString(PyExc_TypeError,
+				"the last argument of a span's probes is a uint64, the id; the "
+				"second probe has three: nanoseconds, error, id");
+		return NULL;
+	}
 	self = (struct span *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 	if (!self)
 		return NULL;
@@ -171,6 +221,7 @@ static PyObject *span_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 	self->call = span_vectorcall;
 	self->enter = (struct probe *)enter;
 	self->leave = (struct probe *)leave;
+	self->value_count = self->enter->arg_count - 1u;
 	self->state = self->enter->provider->state;
 	return (PyObject *)self;
 }
@@ -246,10 +297,10 @@ static PyMemberDef members[] = {
 
 static const char doc[] =
 	"Two probes around a block: with span(values...): ...\n\n"
-	"NAME__entry has the values; NAME__return the nanoseconds that the block took, and the\n"
-	"name of the exception that ended it, or NULL. It fires for what was entered while "
-	"somebody\n"
-	"traced one of the two. Made by Provider.span().";
+	"NAME__entry has the values and an id; NAME__return the nanoseconds that the block took,\n"
+	"the name of the exception that ended it or NULL, and the same id, which is what `as`\n"
+	"gives. It fires for what was entered while somebody traced one of the two. Made by\n"
+	"Provider.span().";
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc, (void *)doc},

@@ -274,6 +274,11 @@ class Around(unittest.TestCase):
             self.assertEqual(Query.make("b"), "b")
         with self.assertRaises(TypeError):
             first.traced(lambda self: None)
+        for values in ((), ("a", 1)):
+            with self.assertRaisesRegex(TypeError, "has 1 values?, not"):
+                first(*values)
+        with self.assertRaisesRegex(TypeError, "the last argument of a span's probes is a uint64"):
+            nopal.Span(p.probe("x", int), p.probe("y", int))
 
     @unittest.skipIf(hasattr(sys, "monitoring"), "no sys.setprofile() where there is sys.monitoring")
     def test_who_had_the_profile_has_it_again(self):

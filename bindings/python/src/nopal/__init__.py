@@ -70,21 +70,22 @@ class Provider(_nopal.Provider):
     __slots__ = ()
 
     def span(self, name: str, *types: Any, **named_types: Any) -> Span:
-        """Two probes around a block of code or a function: NAME__entry(values...) and
-        NAME__return(uint64 nanoseconds, string error).
+        """Two probes around a block of code or a function: NAME__entry(values..., uint64 span_id) and
+        NAME__return(uint64 nanoseconds, string error, uint64 span_id).
 
             query = app.span("query", str)
 
-            with query(text):           # around a block
+            with query(text):           # around a block; `as span_id` is the id, 0 when nobody traces
                 ...
 
             @query.traced               # around a function: its first arguments are the values
             def run(text, options): ...
 
         Types with names, as in span("query", text=str), take the function's arguments of these names.
+        The id is unique in the process: it pairs the two events whichever thread or task they are in.
         `error` is the name of the exception that ended the block, or NULL. NAME__return fires for
         what was entered while somebody traced one of the two.
         """
-        enter = self.probe(name + "__entry", *types, **named_types)
-        leave = self.probe(name + "__return", nanoseconds=uint64, error=string)
+        enter = self.probe(name + "__entry", *types, **named_types, span_id=uint64)
+        leave = self.probe(name + "__return", nanoseconds=uint64, error=string, span_id=uint64)
         return Span(enter, leave)
