@@ -66,6 +66,8 @@ export class USDTProvider {
     probe: string | { name: string; description?: string },
     ...args: A
   ): USDTProbe<A>;
+  /** Add a span: two probes around a function, `name__entry` with up to 11 values and `name__return`. */
+  addSpan<const A extends readonly Arg[]>(name: string, ...args: A): USDTSpan<A>;
   /** Make all probes visible to tracers. Call it again after adding more: what is traced stays. */
   enable(): void;
   /** Take all probes away. They stay valid, and can be enabled again. */
@@ -86,4 +88,24 @@ export class USDTProbe<A extends readonly Arg[] = readonly Arg[]> {
    * @returns the probe was fired
    */
   fire(values: () => Values<A>): boolean;
+}
+
+/**
+ * Two probes around a function, made by provider.addSpan(): NAME__entry(values..., uint64 span_id) and
+ * NAME__return(uint64 nanoseconds, string error, uint64 span_id). The id is unique in the thread's provider and pairs
+ * the two events when calls overlap.
+ */
+export class USDTSpan<A extends readonly Arg[] = readonly Arg[]> {
+  private constructor();
+  /** The id of the innermost span around the code that runs now, through awaits and callbacks; 0n: none is traced. */
+  static readonly currentId: bigint;
+  readonly entry: USDTProbe<readonly Arg[]>;
+  readonly leave: USDTProbe<readonly Arg[]>;
+  /** Somebody traces one of the two probes now. */
+  readonly isEnabled: boolean;
+  /**
+   * Call `body` and return what it returns. While somebody traces, NAME__entry fires before it with the values of
+   * `values`, and NAME__return when it has returned or thrown, or when the promise it returned is settled.
+   */
+  run<R>(values: () => Values<A>, body: (id: bigint) => R): R;
 }

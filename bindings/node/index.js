@@ -109,6 +109,98 @@ class USDTProbe {
 	}
 }
 
+// The id of the span around the code that runs now, through awaits and callbacks; made when first traced.
+let current;
+let lastId = 0n;
+
+function enter(id, run) {
+	if (current === undefined)
+		current = new (require("node:async_hooks").AsyncLocalStorage)();
+	return current.run(id, run);
+}
+
+// Two probes around a function: NAME__entry(values..., uint64 span_id) and
+// NAME__return(uint64 nanoseconds, string error, uint64 span_id).
+class USDTSpan {
+	#entry;
+	#leave;
+	#count;
+
+	constructor(key, entry, leave, count) {
+		if (key !== KEY)
+			throw new TypeError("spans are made by provider.addSpan()");
+		this.#entry = entry;
+		this.#leave = leave;
+		this.#count = count;
+	}
+
+	static get currentId() {
+		return current?.getStore() ?? 0n;
+	}
+
+	get entry() {
+		return this.#entry;
+	}
+
+	get leave() {
+		return this.#leave;
+	}
+
+	get isEnabled() {
+		return this.#entry.isEnabled || this.#leave.isEnabled;
+	}
+
+	run(values, body) {
+		if (!this.isEnabled)
+			return body(0n);
+		const id = ++lastId;
+		this.#entry.fire(() => this.#withId(values(), id));
+		const start = process.hrtime.bigint();
+		let result;
+		try {
+			result = enter(id, () => body(id));
+		} catch (error) {
+			this.#end(id, start, error);
+			throw error;
+		}
+		// Not other objects with a then(): asking them may start what they stand for.
+		if (result instanceof Promise)
+			return this.#settled(result, id, start);
+		this.#end(id, start);
+		return result;
+	}
+
+	// The promise that follows is returned, so that a rejection nobody handles stays one.
+	#settled(promise, id, start) {
+		return promise.then((value) => {
+			this.#end(id, start);
+			return value;
+		}, (error) => {
+			this.#end(id, start, error);
+			throw error;
+		});
+	}
+
+	// The values in their places, then the id.
+	#withId(values, id) {
+		if (!Array.isArray(values))
+			throw new TypeError("the function returned no array");
+		const all = values.slice(0, this.#count);
+		while (all.length < this.#count)
+			all.push(undefined);
+		return [...all, id];
+	}
+
+	#end(id, start, ...errors) {
+		const nanoseconds = process.hrtime.bigint() - start;
+		this.#leave.fire(() => [nanoseconds, errors.length ? errorName(errors[0]) : null, id]);
+	}
+}
+
+function errorName(error) {
+	return error instanceof Error ? String(error.name) : typeof error;
+}
+
 class USDTProvider {
 	#native;
 	#name;
@@ -138,6 +230,15 @@ class USDTProvider {
 		return new USDTProbe(KEY, this, name, handle, this.#strict);
 	}
 
+	addSpan(name, ...args) {
+		checkName("span", name);
+		const id = { type: "uint64", name: "span_id" };
+		const entry = this.addProbe(`${name}__entry`, ...args, id);
+		const leave = this.addProbe(`${name}__return`, { type: "uint64", name: "nanoseconds" },
+			{ type: "string", name: "error" }, id);
+		return new USDTSpan(KEY, entry, leave, args.length);
+	}
+
 	enable() {
 		native.load(this.#native);
 	}
@@ -147,4 +248,4 @@ class USDTProvider {
 	}
 }
 
-module.exports = { USDTProvider, USDTProbe };
+module.exports = { USDTProvider, USDTProbe, USDTSpan };

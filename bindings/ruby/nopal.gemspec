@@ -10,7 +10,7 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.0"
   spec.files = Dir.chdir(__dir__) do
-    Dir["lib/**/*.rb", "sig/*.rbs", "examples/*.rb", "ext/**/*.{c,h,rb,map}", "README.md", "LICENSE"]
+    Dir["lib/**/*.rb", "sig/*.rbs", "examples/*.rb", "ext/**/*.{c,h,rb,map}", "README.md", "LICENSE", "CHANGELOG.md"]
   end
   spec.extensions = ["ext/nopal/extconf.rb"]
   spec.metadata = { "rubygems_mfa_required" => "true" }

@@ -266,6 +266,54 @@ cut_to_length() {
 	[ "$(grep images "$out" | tr '\n' ' ')" = "4 images 0 images " ]
 }
 
+@test "node: a span's id pairs entry and return of calls that overlap, through awaits" {
+	need_tracing
+	start_program "$package/test/spans.js"
+	start_tracer '
+		usdt::nodespans:work__entry { printf("entry %d %s %d\n", args.span_id, str(arg0), arg1) }
+		usdt::nodespans:inside { printf("inside %d %d\n", args.span_id, arg0) }
+		usdt::nodespans:work__return { printf("return %d [%s] %d\n", args.span_id, str(arg1), args.nanoseconds > 0) }
+		usdt::nodespans:done { exit() }' -q -p "$program"
+	wait $tracer
+	wait_program
+	cat "$output_file"
+	diff <(sort -k1,1 -k2,2n "$output_file") - <<-'END'
+	entry 1 task 0
+	entry 2 task 1
+	entry 3 task 2
+	entry 4 task 3
+	entry 5 task 4
+	entry 6 task 5
+	entry 7 task 6
+	entry 8 task 7
+	entry 9 plain 8
+	entry 10 throws 9
+	entry 11 rejects 10
+	entry 12 unhandled 11
+	inside 1 0
+	inside 2 1
+	inside 3 2
+	inside 4 3
+	inside 5 4
+	inside 6 5
+	inside 7 6
+	inside 8 7
+	return 1 [(null)] 1
+	return 2 [(null)] 1
+	return 3 [(null)] 1
+	return 4 [(null)] 1
+	return 5 [(null)] 1
+	return 6 [(null)] 1
+	return 7 [(null)] 1
+	return 8 [(null)] 1
+	return 9 [(null)] 1
+	return 10 [RangeError] 1
+	return 11 [TypeError] 1
+	return 12 [Error] 1
+	END
+	[ "$(grep -m1 return "$output_file")" = "return 8 [(null)] 1" ]
+}
+
 @test "node: the package is packed, installed offline, and works" {
 	need_program npm
 	cp -r "$package" "$BATS_TEST_TMPDIR/package"
@@ -282,4 +330,11 @@ cut_to_length() {
 		const probe = provider.addProbe("ready", "int");
 		provider.enable();
 		console.log(provider.isEnabled, probe.isEnabled, probe.fire(() => [1]))' | grep -qx "true false false"
+	cd node_modules/nopal-usdt
+	npm test --offline >"$out" 2>&1 || { cat "$out"; false; }
+	[ "$(grep -c '^ok' "$out")" = 9 ]
+	for file in LICENSE README.md CHANGELOG.md; do
+		[ -s $file ]
+	done
+	node -e 'const { author, license } = require("./package.json"); console.log(author, license)' | grep -qx "The Nopal authors MIT"
 }

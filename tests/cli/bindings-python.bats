@@ -298,6 +298,21 @@ usdt::adapters:done { exit() }'
 	for file in nopal/__init__.py nopal/_nopal.abi3.so nopal/_nopal.pyi nopal/py.typed stapsdt/__init__.py stapsdt/py.typed; do
 		[[ $output == *"$file "* ]]
 	done
+	[[ $output == *"dist-info/LICENSE "* ]]
+	"$PYTHON" -m zipfile -e "$BATS_TEST_TMPDIR"/nopal-*.whl "$BATS_TEST_TMPDIR/unpacked"
+	grep -qx "Author: The Nopal authors" "$BATS_TEST_TMPDIR"/unpacked/*/METADATA
+}
+
+@test "python: the source distribution builds by itself" {
+	cd "$HERE"
+	"$PYTHON" setup.py -q egg_info --egg-base "$BATS_TEST_TMPDIR" sdist --dist-dir "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/log" 2>&1 ||
+		{ cat "$BATS_TEST_TMPDIR/log"; false; }
+	cd "$BATS_TEST_TMPDIR"
+	tar xf nopal-*.tar.gz
+	cd nopal-*/
+	ls LICENSE CHANGELOG.md README.md tests/spans.py
+	"$PYTHON" setup.py -q build --build-lib "$BATS_TEST_TMPDIR/lib" >"$BATS_TEST_TMPDIR/log" 2>&1 || { cat "$BATS_TEST_TMPDIR/log"; false; }
+	PYTHONPATH=$BATS_TEST_TMPDIR/lib "$PYTHON" -c 'import nopal; nopal.Provider("x").probe("y", int)'
 }
 
 @test "python: the types hold for mypy" {
