@@ -1,5 +1,6 @@
 /* The command of `-c`: started stopped, let go once everything is attached. It is a child of ours
- * under ptrace only until then. If we die before its exec, so does it; after that it simply runs. */
+ * under ptrace only until then. If we die before its exec, so does it; after that it simply runs.
+ */
 #ifndef NOPAL_SESSION_CHILD_H
 #define NOPAL_SESSION_CHILD_H
 
@@ -20,8 +21,8 @@ struct child {
 int child_start(const char *command, struct child *out, struct diag *d);
 /* Let it call exec, if it has not, and stop it before the program's first instruction. */
 int child_exec(struct child *c, const char *command, struct diag *d);
-/* After that: let it run to the entry point of its program. Its libraries are mapped then, so that probes in
- * them can be found. Where the host's CPU is not known it stays where it is. */
+/* After that: let it run to the entry point of its program. Its libraries are mapped then, so that
+ * probes in them can be found. Where the host's CPU is not known it stays where it is. */
 int child_run_to_entry(struct child *c, struct diag *d);
 /* Has it ended? Then its status is known. Does not wait. */
 bool child_has_ended(struct child *c);

@@ -54,7 +54,7 @@ struct nopal_trace {
 	int idle_ms;	       /* how long the last empty poll waited: grows while nothing comes */
 	bool exiting;	       /* exit() was called: later data records are not shown */
 	bool over, attached, finished;
-	bool stopped;	       /* by nopal_trace_stop() */
+	bool stopped; /* by nopal_trace_stop() */
 	int exit_code;
 };
 
