@@ -74,9 +74,8 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = t->ops->build(t->engine, t->program, d);
 	if (err == -EPERM || err == -EACCES)
-		diag_hint(
-			d,
-			"run it with sudo; 'nopal doctor' says what this machine and user can do");
+		diag_hint(d, "%s'nopal doctor' says what this machine and user can do",
+			  geteuid() ? "run it with sudo; " : "");
 	return err;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
+#include "engine/bpf/rights.h"
 #include "find/tracefs.h"
 
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
@@ -161,7 +162,7 @@ static const char *meaning_of(int err)
 {
 	switch (-err) {
 	case EPERM:
-	case EACCES: return "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON";
+	case EACCES: return rights_denied();
 	case NOT_SUPPORTED: return "the kernel does not probe the instruction that stands there";
 	case ESRCH: return "the process is gone";
 	case ENOENT: return "this kernel has no uprobes";

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/bpf/rights.h"
+
 #define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
 #define RING_CONTROL   (64u << 10) /* for those that only print maps */
 #define RING_MOST      (1u << 30)
@@ -125,10 +127,8 @@ static int make_control(struct engine *e, const struct program *p, struct diag *
 	if (!e->unsent || e->world.control_fd < 0)
 		return diag_error(d, e->unsent ? e->world.control_fd : -ENOMEM, "map",
 				  "cannot create a BPF map: %s",
-				  e->world.control_fd == -EPERM
-					  ? "permission denied: tracing needs root, or CAP_BPF "
-					    "and CAP_PERFMON"
-					  : strerror(-e->world.control_fd));
+				  e->world.control_fd == -EPERM ? rights_denied()
+								: strerror(-e->world.control_fd));
 	e->control_size = (size + page - 1) & ~(page - 1);
 	e->control = mmap(NULL, e->control_size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			  e->world.control_fd, 0);

@@ -48,11 +48,6 @@ static bool loads(enum bpf_prog_type type, uint32_t flags, int helper)
 	return was_given(load(&c, (struct kernel_program){.type = type, .flags = flags}));
 }
 
-static bool ask_uprobe(void)
-{
-	return !access("/sys/bus/event_source/devices/uprobe/type", R_OK);
-}
-
 /* Linking nothing fails everywhere: how is the answer. */
 static int link_nothing(pid_t pid)
 {
@@ -76,6 +71,13 @@ static int link_nothing(pid_t pid)
 static bool ask_multi(void)
 {
 	return link_nothing(0) == -EBADF;
+}
+
+/* By perf events, whose type stands in /sys, or by the newer links, which need no /sys: a container
+ * may have none. */
+static bool ask_uprobe(void)
+{
+	return ask_multi() || !access("/sys/bus/event_source/devices/uprobe/type", R_OK);
 }
 
 /* The first kernels with such links (6.6 to 6.9) took the process for a thread, and see only when
@@ -113,7 +115,8 @@ static bool ask_cookie(void)
 
 static bool ask_ref_ctr(void)
 {
-	return !access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK);
+	return ask_multi() ||
+	       !access("/sys/bus/event_source/devices/uprobe/format/ref_ctr_offset", R_OK);
 }
 
 static bool ask_ring(void)

@@ -1,5 +1,6 @@
 /* From clauses to programs in the kernel: frames, code, verifier. */
 #include "engine/bpf/inside.h"
+#include "engine/bpf/rights.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void describe_load(const struct unit *u, struct kernel_program *k)
 static int explain_load(struct kernel_program *k, int err, struct diag *d)
 {
 	const char *why = "";
+	struct rights rights;
 	size_t len;
 
 	k->log = calloc(1, LOG_SIZE);
@@ -43,9 +45,13 @@ static int explain_load(struct kernel_program *k, int err, struct diag *d)
 		why = k->log + (len > LOG_TAIL ? len - LOG_TAIL : 0);
 	}
 	if (err == -EPERM && !*why)
-		why = "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON";
+		why = rights_denied();
 	diag_error(d, err, "verifier", "the kernel refuses the program (%s): %s", strerror(-err),
 		   *why ? why : "no reason given");
+	rights_read(&rights);
+	if (rights.lockdown == LOCKDOWN_CONFIDENTIALITY)
+		diag_hint(d, "the kernel is locked down (confidentiality): no BPF program may read "
+			     "its memory, which scripts with texts, stacks or maps need");
 	free(k->log);
 	k->log = NULL;
 	return err;

@@ -1,0 +1,94 @@
+/* Asking the kernel what we may; see rights.h. */
+#include "engine/bpf/rights.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef CAP_PERFMON /* headers before Linux 5.8 */
+#define CAP_PERFMON 38
+#define CAP_BPF	    39
+#endif
+
+/* The effective ones, a bit each. */
+static uint64_t capabilities(void)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &head, data))
+		return 0;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+/* The beginning of a small file of the kernel; "" when it is not there. */
+static void read_word(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+}
+
+/* "none [integrity] confidentiality" */
+static enum lockdown read_lockdown(void)
+{
+	char text[100];
+
+	read_word("/sys/kernel/security/lockdown", text, sizeof(text));
+	if (strstr(text, "[confidentiality]"))
+		return LOCKDOWN_CONFIDENTIALITY;
+	return strstr(text, "[integrity]") ? LOCKDOWN_INTEGRITY : LOCKDOWN_NONE;
+}
+
+/* The first namespace maps all numbers to themselves. */
+static bool is_in_user_namespace(void)
+{
+	static const char first[] = "         0          0 4294967295\n";
+	char text[100];
+
+	read_word("/proc/self/uid_map", text, sizeof(text));
+	return *text && strcmp(text, first) != 0;
+}
+
+void rights_read(struct rights *r)
+{
+	uint64_t caps = capabilities();
+	bool admin = caps >> CAP_SYS_ADMIN & 1;
+
+	*r = (struct rights){.bpf = admin || caps >> CAP_BPF & 1,
+			     .perfmon = admin || caps >> CAP_PERFMON & 1,
+			     .ptrace = caps >> CAP_SYS_PTRACE & 1,
+			     .read_all =
+				     (caps >> CAP_DAC_READ_SEARCH | caps >> CAP_DAC_OVERRIDE) & 1,
+			     .in_user_namespace = is_in_user_namespace(),
+			     .lockdown = read_lockdown()};
+}
+
+const char *rights_denied(void)
+{
+	struct rights r;
+
+	rights_read(&r);
+	if (!r.bpf && !r.perfmon)
+		return "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON, and "
+		       "this "
+		       "process has neither";
+	if (!r.bpf || !r.perfmon)
+		return r.bpf ? "permission denied: this process lacks CAP_PERFMON"
+			     : "permission denied: this process lacks CAP_BPF";
+	if (r.in_user_namespace)
+		return "permission denied: the capabilities of a user namespace (a rootless "
+		       "container) do not count for tracing";
+	if (r.lockdown)
+		return "permission denied: the kernel is locked down "
+		       "(/sys/kernel/security/lockdown)";
+	return "permission denied, although this process has CAP_BPF and CAP_PERFMON: a seccomp "
+	       "filter or a security module may forbid it";
+}
