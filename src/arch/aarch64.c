@@ -1,4 +1,5 @@
 /* aarch64: x21, [sp, 132], [x21, #:lo12:sym]; constants bare or behind '#'. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -33,6 +34,11 @@ static const struct modifier modifiers[] = {
 /* Procedure Call Standard for the Arm 64-bit architecture, 6.8. */
 static const uint8_t call_regs[] = {0, 1, 2, 3, 4, 5, 6, 7};
 
+static const struct str nops[] = {
+	{"\x1f\x20\x03\xd5", 4},
+	{NULL, 0},
+};
+
 const struct arch arch_aarch64 = {
 	.name = "aarch64",
 	.machine = EM_AARCH64,
@@ -50,5 +56,6 @@ const struct arch arch_aarch64 = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = X0,
 	.call_stack = 0,
-	.nop = {"\x1f\x20\x03\xd5", 4},
+	.nops = nops,
+	.length = word_length,
 };

@@ -45,7 +45,9 @@ struct arch {
 	uint8_t call_reg_count;
 	uint8_t call_ret;   /* id of the register of the result */
 	int16_t call_stack; /* the next argument is at sp + this, the others a word apart; -1: no */
-	struct str nop;	    /* the instruction a site is made of */
+	const struct str *nops; /* what a probe may be made of; an empty one ends the table */
+	/* instruction.h */
+	unsigned (*length)(struct str code);
 };
 
 /* NULL for a machine we do not know. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */

@@ -1,5 +1,6 @@
 /* arm: r5, [r4, #84], [r3, r6, lsl #2], #42; clang prints a symbol's address bare. An aarch64 host
  * keeps a 32-bit program's r0 to r14 in the first 15 of its 64-bit registers. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -34,6 +35,15 @@ static const struct modifier modifiers[] = {
 /* Procedure Call Standard for the Arm architecture, 6.5. */
 static const uint8_t call_regs[] = {0, 1, 2, 3};
 
+static const struct str nops[] = {
+	{"\x00\xf0\x20\xe3", 4},
+	{"\x00\x00\xa0\xe1", 4}, /* mov r0, r0 */
+	{"\x00\xbf", 2},	 /* Thumb */
+	{"\xc0\x46", 2},	 /* Thumb: mov r8, r8 */
+	{"\xaf\xf3\x00\x80", 4}, /* Thumb: nop.w */
+	{NULL, 0},
+};
+
 const struct arch arch_arm = {
 	.name = "arm",
 	.machine = EM_ARM,
@@ -51,5 +61,6 @@ const struct arch arch_arm = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = R0,
 	.call_stack = 0,
-	.nop = {"\x00\xf0\x20\xe3", 4},
+	.nops = nops,
+	.length = word_length,
 };

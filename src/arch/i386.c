@@ -1,5 +1,6 @@
 /* i386: AT&T syntax (x86.c). On an x86_64 host the kernel shows a 32-bit program's registers in its
  * 64-bit struct pt_regs. A 64-bit value in a pair of registers is named by its low half only. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -69,5 +70,6 @@ const struct arch arch_i386 = {
 	.modifiers = modifiers,
 	.call_ret = EAX,
 	.call_stack = 4,
-	.nop = {"\x90", 1},
+	.nops = x86_nops,
+	.length = i386_length,
 };

@@ -1,4 +1,5 @@
 /* mips64 (n64): $2 is register 2, 4($sp) memory; constants bare. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -60,6 +61,11 @@ static const struct paren_syntax parens = {.sigil = '$', .numbered = true};
 
 static const uint8_t call_regs[] = {4, 5, 6, 7, 8, 9, 10, 11};
 
+static const struct str nops[] = {
+	{"\x00\x00\x00\x00", 4},
+	{NULL, 0},
+};
+
 const struct arch arch_mips64 = {
 	.name = "mips64",
 	.machine = EM_MIPS,
@@ -78,5 +84,6 @@ const struct arch arch_mips64 = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = V0,
 	.call_stack = 0,
-	.nop = {"\x00\x00\x00\x00", 4},
+	.nops = nops,
+	.length = word_length,
 };

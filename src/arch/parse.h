@@ -73,5 +73,7 @@ extern const struct arch arch_x86_64, arch_i386, arch_aarch64, arch_arm, arch_ri
 	arch_s390x, arch_mips64;
 /* x86.c: the AT&T syntax of both x86 CPUs. */
 int x86_parse(const struct arch *arch, struct str text, struct operand *o);
+/* x86_length.c: the nops of both. */
+extern const struct str x86_nops[];
 
 #endif

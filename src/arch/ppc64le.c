@@ -1,5 +1,6 @@
 /* ppc64le: registers are bare numbers: 10 is r10, 0(9) is memory at r9, 9,6 is memory at r9 + r6;
  * constants are i42. Register 0 in an address means 0. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -67,6 +68,11 @@ static int parse(const struct arch *arch, struct str text, struct operand *o)
 
 static const uint8_t call_regs[] = {3, 4, 5, 6, 7, 8, 9, 10};
 
+static const struct str nops[] = {
+	{"\x00\x00\x00\x60", 4},
+	{NULL, 0},
+};
+
 const struct arch arch_ppc64le = {
 	.name = "ppc64le",
 	.machine = EM_PPC64,
@@ -85,5 +91,6 @@ const struct arch arch_ppc64le = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = R3,
 	.call_stack = -1,
-	.nop = {"\x00\x00\x00\x60", 4},
+	.nops = nops,
+	.length = ppc64le_length,
 };

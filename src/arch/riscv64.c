@@ -1,4 +1,5 @@
 /* riscv64: a5, -24(s0), %lo(sym)(a5); constants bare. Registers go by ABI names and by number. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -97,6 +98,12 @@ static const struct paren_syntax parens = {0};
 
 static const uint8_t call_regs[] = {10, 11, 12, 13, 14, 15, 16, 17};
 
+static const struct str nops[] = {
+	{"\x13\x00\x00\x00", 4},
+	{"\x01\x00", 2}, /* c.nop */
+	{NULL, 0},
+};
+
 const struct arch arch_riscv64 = {
 	.name = "riscv64",
 	.machine = EM_RISCV,
@@ -115,5 +122,6 @@ const struct arch arch_riscv64 = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = A0,
 	.call_stack = 0,
-	.nop = {"\x13\x00\x00\x00", 4},
+	.nops = nops,
+	.length = riscv_length,
 };

@@ -1,5 +1,6 @@
 /* s390x: %r2, 164(%r15), 0(%r4,%r1) with the index first; constants bare. Register 0 in an address
  * means 0. Big-endian. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -26,6 +27,14 @@ static const struct paren_syntax parens = {.sigil = '%', .index_first = true};
 
 static const uint8_t call_regs[] = {2, 3, 4, 5, 6};
 
+static const struct str nops[] = {
+	{"\x47\x00\x00\x00", 4},
+	{"\x07\x00", 2},		 /* nopr */
+	{"\x07\x07", 2},		 /* nopr %r7 */
+	{"\xc0\x04\x00\x00\x00\x00", 6}, /* jgnop */
+	{NULL, 0},
+};
+
 const struct arch arch_s390x = {
 	.name = "s390x",
 	.machine = EM_S390,
@@ -45,5 +54,6 @@ const struct arch arch_s390x = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = R2,
 	.call_stack = 160,
-	.nop = {"\x47\x00\x00\x00", 4},
+	.nops = nops,
+	.length = s390x_length,
 };

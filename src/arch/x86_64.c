@@ -1,4 +1,5 @@
 /* x86_64: AT&T syntax (x86.c), 16 general registers with up to five names each. */
+#include "arch/instruction.h"
 #include "arch/parse.h"
 #include "arch/regs.h"
 
@@ -77,5 +78,6 @@ const struct arch arch_x86_64 = {
 	.call_reg_count = sizeof(call_regs),
 	.call_ret = RAX,
 	.call_stack = 8,
-	.nop = {"\x90", 1},
+	.nops = x86_nops,
+	.length = x86_64_length,
 };
