@@ -31,7 +31,7 @@ static const char help[] =
 	"  -q               say nothing but what the script prints\n"
 	"  -v               say more: the verifier's log when the kernel refuses a program\n"
 	"  --dry-run        compile and load, attach nothing\n"
-	"  --unsafe         allow system()\n"
+	"  --unsafe         allow system(), and uprobes at places nobody has checked\n"
 	"  --raw            escape nothing, unless the output is a terminal\n"
 	"  --no-warnings    do not show warnings\n"
 	"  --dump=tree|program|bpf  show what the script is compiled to, run nothing\n"

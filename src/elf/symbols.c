@@ -306,7 +306,7 @@ static int compare_entries(const void *a, const void *b)
 	return x->name < y->name ? 1 : x->name > y->name ? -1 : 0;
 }
 
-static void sort_entries(struct symtab *t)
+void symtab_sort(struct symtab *t)
 {
 	if (t->sorted)
 		return;
@@ -329,11 +329,12 @@ static bool is_code(const struct symtab *t, const struct entry *e)
 	return s && s->executable;
 }
 
-bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
+/* Position of the first symbol behind an address. */
+static size_t first_behind(struct symtab *t, uint64_t address)
 {
-	size_t low = 0, high = t->count, stop;
+	size_t low = 0, high = t->count;
 
-	sort_entries(t);
+	symtab_sort(t);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -342,6 +343,29 @@ bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 		else
 			high = middle;
 	}
+	return low;
+}
+
+uint64_t symtab_extent(struct symtab *t, const struct symbol *function)
+{
+	const struct segment *s = image_segment_at(&t->shape, function->address);
+	uint64_t end = s ? s->address + s->file_size : function->address;
+
+	if (function->size)
+		return function->size;
+	for (size_t i = first_behind(t, function->address); i < t->count; i++)
+		if (is_code(t, &t->entries[i])) {
+			uint64_t next = t->entries[i].address;
+
+			return (next < end ? next : end) - function->address;
+		}
+	return end - function->address;
+}
+
+bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
+{
+	size_t low = first_behind(t, address), stop;
+
 	stop = low > LOOK_BACK ? low - LOOK_BACK : 0;
 	for (size_t i = low; i > stop; i--) {
 		const struct entry *e = &t->entries[i - 1];
@@ -504,7 +528,7 @@ int symtab_each(struct symtab *t, symbol_fn *fn, void *arg)
 
 	if (err)
 		return err;
-	sort_entries(t);
+	symtab_sort(t);
 	for (size_t i = 0; i < t->count && !err; i++) {
 		struct symbol s = symbol_of(t, &t->entries[i]);
 

@@ -35,6 +35,11 @@ void symtab_free(struct symtab *t); /* NULL is fine */
 bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out);
 /* The same for an offset in the file. *into: bytes from the function's start; may be NULL. */
 bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uint64_t *into);
+/* Bytes that belong to a function: its size; without one, up to the next symbol of code, or to the
+ * end of its segment's part of the file. */
+uint64_t symtab_extent(struct symtab *t, const struct symbol *function);
+/* Sort ahead of time what is sorted on first use: not to be done from a symbol_fn of symtab_find. */
+void symtab_sort(struct symtab *t);
 /* Offset in the file of a link-time address, as the image's segments map it. */
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);
 

@@ -59,6 +59,8 @@ struct found_function {
 	struct file *file; /* as a found_image has it */
 	struct str name;
 	uint64_t offset;
+	uint64_t start, extent; /* of the function that has `offset`: file offset of its first
+				   instruction, bytes; 0 bytes: no symbol has it */
 	const struct arch *arch;
 };
 typedef int function_fn(void *arg, const struct found_function *function);

@@ -15,6 +15,15 @@ struct walk {
 	uint64_t last_offset;
 };
 
+/* Bytes of a function from where calls enter it. */
+static uint64_t extent_of(struct symtab *symbols, const struct symbol *function)
+{
+	uint64_t skipped = function->entry - function->address,
+		 extent = symtab_extent(symbols, function);
+
+	return extent > skipped ? extent - skipped : 0;
+}
+
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
 	struct walk *w = arg;
@@ -32,6 +41,8 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 		return 0;
 	if (w->last_offset == function.offset && str_eq(w->last_name, symbol->name))
 		return 0;
+	function.start = function.offset;
+	function.extent = extent_of(f->cached->symbols, symbol);
 	w->found++;
 	w->last_offset = function.offset;
 	w->last_name = symbol->name;
@@ -54,10 +65,35 @@ static int take_address(struct walk *w, uint64_t address)
 
 	if (!symtab_offset_of(f->cached->symbols, address, &function.offset))
 		return 0;
-	if (symtab_at(f->cached->symbols, address, &symbol))
+	if (symtab_at(f->cached->symbols, address, &symbol) && address >= symbol.entry &&
+	    address - symbol.entry < extent_of(f->cached->symbols, &symbol)) {
 		function.name = symbol.name;
+		function.start = function.offset - (address - symbol.entry);
+		function.extent = extent_of(f->cached->symbols, &symbol);
+	}
 	w->found++;
 	return w->fn(w->arg, &function);
+}
+
+static int note_unsized(void *arg, const struct symbol *symbol)
+{
+	bool *any = arg;
+
+	*any |= !symbol->size;
+	return 0;
+}
+
+/* A function without a size ends at the next symbol, which only a sorted table knows. */
+static int find_by_name(struct walk *w, struct symtab *symbols)
+{
+	bool any = false;
+	int err = symtab_find(symbols, w->name, note_unsized, &any);
+
+	if (err)
+		return err;
+	if (any)
+		symtab_sort(symbols);
+	return symtab_find(symbols, w->name, take_symbol, w);
 }
 
 static int walk_image(struct walk *w)
@@ -68,7 +104,7 @@ static int walk_image(struct walk *w)
 	if (str_starts(w->name, STR("0x")) && !str_to_u64(w->name, &address))
 		return take_address(w, address);
 	return str_has_wildcard(w->name) ? symtab_each(symbols, take_symbol, w)
-					 : symtab_find(symbols, w->name, take_symbol, w);
+					 : find_by_name(w, symbols);
 }
 
 int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,

@@ -161,6 +161,9 @@ struct attach {
 	struct file *file;    /* to attach to, which the script holds; NULL: nobody will */
 	uint64_t offset;      /* of the site, in the file */
 	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
+	uint64_t into;	      /* bytes behind its function's first instruction; 0: it is that one */
+	bool is_static;	      /* a USDT site: nothing but a nop may be there */
+	bool is_forced;	      /* --unsafe: the place is probed whatever is there */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive
 			  there */
 	const struct arch *arch;	/* of the file */

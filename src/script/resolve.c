@@ -140,6 +140,7 @@ static int add_site(struct search *q, const struct found_image *image, const str
 			   .file = image->file,
 			   .offset = site->offset,
 			   .sema_offset = site->sema_offset,
+			   .is_static = true,
 			   .is_entry = site->is_entry,
 			   .arch = image->sites->arch,
 			   .operands = site->operands,

@@ -23,6 +23,12 @@ static struct operand *call_operands(struct arena *a, const struct arch *arch, u
 	return list;
 }
 
+/* The 4 of f+4. */
+static uint64_t added(const struct search *q)
+{
+	return q->spec->has_address ? 0 : q->spec->offset;
+}
+
 static struct str function_probe_name(const struct search *q, const struct found_function *f,
 				      uint64_t plus)
 {
@@ -50,11 +56,47 @@ static bool has_place(const struct search *q, struct str path, uint64_t offset)
 	return false;
 }
 
+/* "'f' of '/bin/x' has 995 bytes: +5000 is behind its end" */
+static struct str outside_text(const struct search *q, const struct found_function *f)
+{
+	unsigned long long offset = q->spec->offset;
+
+	if (!f->extent)
+		return arena_printf(&q->s->arena,
+				    "0x%llx of '%.*s' is in no function that has a symbol", offset,
+				    STR_FMT(f->path));
+	return arena_printf(
+		&q->s->arena, "'%.*s' of '%.*s' has %llu bytes: +%llu is behind its end",
+		STR_FMT(f->name), STR_FMT(f->path), (unsigned long long)f->extent, offset);
+}
+
+/* Behind the end of its function, or in none, nobody knows where instructions begin. False: the
+ * place is left out, with a message. */
+static bool check_extent(const struct search *q, const struct found_function *f)
+{
+	static const char tag[] = "outside-function";
+	bool is_entry = !q->spec->has_address && !q->spec->offset;
+	bool is_pattern = str_has_wildcard(q->spec->name), unsafe = q->s->options.unsafe;
+	struct str text;
+
+	if (is_entry || (f->extent && f->offset - f->start + added(q) < f->extent))
+		return true;
+	text = outside_text(q, f);
+	if (unsafe || is_pattern) {
+		diag_warn_at(q->d, tag, search_span(q), "%.*s%s", STR_FMT(text),
+			     unsafe ? "" : "; it is left out");
+		return unsafe;
+	}
+	diag_error_at(q->d, -EINVAL, tag, search_span(q), "%.*s", STR_FMT(text));
+	diag_hint(q->d, "where instructions begin is not known there; --unsafe probes it anyway");
+	return false;
+}
+
 static int add_function(void *arg, const struct found_function *f)
 {
 	struct search *q = arg;
 	struct arena *a = &q->s->arena;
-	uint64_t plus = q->spec->has_address ? 0 : q->spec->offset;
+	uint64_t plus = added(q);
 	struct str name = function_probe_name(q, f, plus);
 	struct place place = {
 		.attach = {.kind = q->spec->type == PROBE_URETPROBE ? ATTACH_URETPROBE
@@ -62,11 +104,15 @@ static int add_function(void *arg, const struct found_function *f)
 			   .path = arena_str(a, f->open_path),
 			   .file = f->file,
 			   .offset = f->offset + plus,
+			   .into = f->extent ? f->offset - f->start + plus : 0,
+			   .is_forced = q->s->options.unsafe,
 			   .arch = f->arch},
 	};
 
 	q->found++;
 	if (has_place(q, f->open_path, place.attach.offset))
+		return 0;
+	if (!check_extent(q, f))
 		return 0;
 	/* Where the ABI has arguments at the function's first instruction; what is there behind it
 	 * is for the reader of its code to know. */

@@ -55,6 +55,8 @@ static int gather(void *arg, const struct found_image *image, const size_t *matc
 			.file = image->file,
 			.offset = site->offset,
 			.sema_offset = site->sema_offset,
+			.is_static = true,
+			.is_entry = site->is_entry,
 			.arch = image->sites->arch,
 		};
 	}

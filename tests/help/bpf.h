@@ -184,10 +184,20 @@ static inline struct attach *make_site(struct make *m, const struct target *t, c
 		assert_int_equal(file_open(t->path, &m->file, NULL), 0);
 	a->file = m->file;
 	a->offset = target_offset(t, name);
+	a->is_static = true;
 	assert_int_equal(
 		operands_parse(a->arch, str_from(args), &m->arena, &operands, &a->operand_count),
 		0);
 	a->operands = operands;
+	return a;
+}
+
+/* A function's first instruction, which is no nop. */
+static inline struct attach *make_function(struct make *m, const struct target *t, const char *name)
+{
+	struct attach *a = make_site(m, t, name, "");
+
+	a->is_static = false;
 	return a;
 }
 

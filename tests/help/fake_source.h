@@ -211,6 +211,8 @@ static int fake_functions(void *self, const struct find_query *q, function_fn *f
 					   .open_path = STR("/bin/app"),
 					   .name = STR("main"),
 					   .offset = address - 0x1000,
+					   .start = 0x1000,
+					   .extent = 0x1000,
 					   .arch = arch_host()};
 
 		return address < 0x1000 ? 0 : fn(arg, &f);
@@ -220,6 +222,8 @@ static int fake_functions(void *self, const struct find_query *q, function_fn *f
 					   .open_path = STR("/bin/app"),
 					   .name = str_from(names[i]),
 					   .offset = 0x1000 + 0x100 * i,
+					   .start = 0x1000 + 0x100 * i,
+					   .extent = 0x100,
 					   .arch = arch_host()};
 
 		if (str_match(q->name, f.name))

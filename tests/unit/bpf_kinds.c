@@ -22,11 +22,11 @@ static void returns_give_their_value(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "twice", "")->kind = ATTACH_URETPROBE;
+	make_function(m, &t, "twice")->kind = ATTACH_URETPROBE;
 	ADD(m, .op = OP_REG, .d = 0, .imm = register_id("rax"));
 	make_print(m, &int_type, reg0, 1);
 	make_clause(m, 1);
-	make_site(m, &t, "twice", "");
+	make_function(m, &t, "twice");
 	ADD(m, .op = OP_REG, .d = 0, .imm = register_id("rdi"));
 	make_print(m, &int_type, reg0, 1);
 	EXPECT_START(r, m, 0);

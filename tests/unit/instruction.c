@@ -56,6 +56,8 @@ static bool is_data(const char *text)
 
 	if (!strncmp(last ? last + 1 : text, "rex", 3))
 		return true;
+	if (!strncmp(text, "rex", 3) && strstr(text, " v")) /* REX before VEX: refused */
+		return true;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (strstr(text, marks[i]))
 			return true;

@@ -1,13 +1,17 @@
 /* Leaving out sites; see sites.h. */
 #include "engine/bpf/sites.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "arch/instruction.h"
+#include "base/buf.h"
 #include "base/file.h"
 #include "engine/bpf/inside.h"
 
-#define EM_X86_64 62
+#define WALK_BYTES (4u << 20) /* of a function's code, before a place in it */
 
 static const struct {
 	const char *tag, *why;
@@ -16,38 +20,146 @@ static const struct {
 	[SITE_RED_ZONE] = {"red-zone",
 			   "it is a 5-byte nop, where this kernel's probe would overwrite the "
 			   "stack below the stack pointer"},
+	[SITE_NO_NOP] = {"no-nop", "a probe is a nop, and there is none"},
+	[SITE_FOREIGN] = {"foreign-cpu", "the file is for another CPU than this machine's"},
+	[SITE_CUT_OFF] = {"cut-off", "the file has no bytes there"},
+	[SITE_MIDDLE] = {"mid-instruction", "it is in the middle of an instruction"},
+	[SITE_UNKNOWN] = {"unknown-instruction",
+			  "it comes after bytes that are no instruction Nopal knows"},
+	[SITE_FAR] = {"far-instruction", "it is more than 4 MiB behind its function's start"},
 };
 
-static enum site_problem problem_at(int fd, const struct attach *at, struct features *f)
+/* --unsafe is the user's word for what cannot be known of a uprobe's place. */
+static bool is_refused(const struct unit_site *site)
 {
-	static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	static const unsigned char nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
-	unsigned char bytes[sizeof(nop5)];
+	return site->problem && !(site->attach->is_forced && site->problem >= SITE_MIDDLE);
+}
 
-	if (!at->arch || at->arch->machine != EM_X86_64)
-		return SITE_FINE;
-	if (pread(fd, bytes, sizeof(bytes), (off_t)at->offset) != sizeof(bytes))
-		return SITE_FINE; /* the kernel will say */
-	if (!memcmp(bytes, nop10, sizeof(nop10)))
+/* "a probe is a nop, and there is none: 48 89 e5", "... an instruction: 48 89 e5 at +12" */
+static void say_why(const struct unit_site *site, struct buf *out)
+{
+	buf_text(out, problems[site->problem].why);
+	for (unsigned i = 0; i < site->byte_count; i++)
+		buf_printf(out, "%s%02x", i ? " " : ": ", site->bytes[i]);
+	if (site->problem == SITE_MIDDLE || site->problem == SITE_UNKNOWN)
+		buf_printf(out, " at +%llu", (unsigned long long)site->into);
+}
+
+static void show_bytes(struct unit_site *site, struct str code, size_t most)
+{
+	if (most > SITE_BYTES)
+		most = SITE_BYTES;
+	site->byte_count = (uint8_t)(code.len < most ? code.len : most);
+	memcpy(site->bytes, code.ptr, site->byte_count);
+}
+
+/* What is a nop is for the CPU to say that will run it, whatever the file's header says. */
+static bool is_native(const struct attach *at)
+{
+	static const uint16_t also[][2] = {{EM_X86_64, EM_386}, {EM_AARCH64, EM_ARM}};
+	const struct arch *host = arch_host();
+
+	if (!host || at->arch == host || (!at->arch && !at->is_static))
+		return true;
+	for (size_t i = 0; at->arch && i < sizeof(also) / sizeof(also[0]); i++)
+		if (host->machine == also[i][0] && at->arch->machine == also[i][1])
+			return true;
+	return false;
+}
+
+/* What the kernel puts its breakpoint on is the file's bytes, not those of a process; so a
+ * breakpoint that is there already, or a call that replaced one, is never seen here: where the file
+ * itself has one, the kernel takes no probe either. */
+static enum site_problem look_for_nop(struct unit_site *site, struct str code)
+{
+	static const struct str nop10 = {"\x66\x2e\x0f\x1f\x84", 5},
+				nop5 = {"\x0f\x1f\x44\x00\x00", 5};
+	const struct attach *at = site->attach;
+	bool is_x86_64 = at->arch->machine == EM_X86_64;
+
+	if (is_x86_64 && str_starts(code, nop10))
 		return SITE_NOP10;
-	if (!memcmp(bytes, nop5, sizeof(nop5)) && !at->is_entry &&
-	    !feature_has(f, FEATURE_NOP5_SAFE))
+	if (is_x86_64 && str_starts(code, nop5) && !at->is_entry)
 		return SITE_RED_ZONE;
-	return SITE_FINE;
+	if (!at->is_static || instruction_nop(at->arch, code))
+		return SITE_FINE;
+	show_bytes(site, code, 8);
+	return code.len ? SITE_NO_NOP : SITE_CUT_OFF;
+}
+
+/* Walk over `code`, from the function's start to the site. */
+static enum site_problem walk(struct unit_site *site, struct str code)
+{
+	const struct attach *at = site->attach;
+	uint64_t into = at->into;
+	struct str last;
+	size_t start;
+	int err;
+
+	if (code.len <= into)
+		return SITE_CUT_OFF;
+	err = instruction_walk(at->arch, code, into, &start);
+	if (!err && start == into)
+		return SITE_FINE;
+	last = str_of(code.ptr + start, code.len - start);
+	site->into = start;
+	show_bytes(site, last, err ? 8 : instruction_length(at->arch, last));
+	return err ? SITE_UNKNOWN : SITE_MIDDLE;
+}
+
+/* Does an instruction of the function begin at the site? -ENOMEM. */
+static int look_for_start(int fd, struct unit_site *site)
+{
+	const struct attach *at = site->attach;
+	uint64_t into = at->into;
+	ssize_t got;
+	char *code;
+
+	if (at->is_static || !into || into > at->offset)
+		return 0;
+	if (into > WALK_BYTES) {
+		site->problem = SITE_FAR;
+		return 0;
+	}
+	code = malloc(into + INSTRUCTION_LONGEST);
+	if (!code)
+		return -ENOMEM;
+	got = pread(fd, code, into + INSTRUCTION_LONGEST, (off_t)(at->offset - into));
+	site->problem = walk(site, str_of(code, got > 0 ? (size_t)got : 0));
+	free(code);
+	return 0;
+}
+
+static int look_at_site(int fd, struct unit_site *site, struct features *f)
+{
+	char bytes[INSTRUCTION_LONGEST];
+	ssize_t got;
+
+	if (!is_native(site->attach))
+		site->problem = SITE_FOREIGN;
+	if (site->problem || !site->attach->arch)
+		return 0;
+	got = pread(fd, bytes, sizeof(bytes), (off_t)site->attach->offset);
+	site->problem = look_for_nop(site, str_of(bytes, got > 0 ? (size_t)got : 0));
+	if (site->problem == SITE_RED_ZONE && feature_has(f, FEATURE_NOP5_SAFE))
+		site->problem = SITE_FINE;
+	return site->problem ? 0 : look_for_start(fd, site);
 }
 
 /* The bytes are read from the very file that will be attached to. */
 static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 {
-	for (uint32_t i = 0; i < u->site_count; i++) {
+	int err = 0;
+
+	for (uint32_t i = 0; i < u->site_count && !err; i++) {
 		const struct attach *at = u->sites[i].attach;
 
 		if (!at->file)
 			return diag_error(d, -EINVAL, "no-file", "'%.*s' is not open",
 					  STR_FMT(at->path));
-		u->sites[i].problem = problem_at(at->file->fd, at, f);
+		err = look_at_site(at->file->fd, &u->sites[i], f);
 	}
-	return 0;
+	return err;
 }
 
 static bool is_uprobe(const struct loaded *l)
@@ -68,14 +180,14 @@ static void count_site(const struct unit *u, const struct unit_site *site, struc
 {
 	const struct unit_case *c = &u->cases[site->cookie & ((1u << COOKIE_CASE_BITS) - 1)];
 
-	total->kept += !site->problem;
-	if (site->problem && !total->refused)
+	total->kept += !is_refused(site);
+	if (is_refused(site) && !total->refused)
 		total->refused = site;
 	for (uint32_t i = 0; i < c->step_count; i++) {
 		struct tally *t = &clauses[c->steps[i].clause];
 
-		t->kept += !site->problem;
-		if (site->problem && !t->refused)
+		t->kept += !is_refused(site);
+		if (is_refused(site) && !t->refused)
 			t->refused = site;
 		t->several |= t->any && t->name != site->attach->name;
 		t->name = site->attach->name;
@@ -94,11 +206,16 @@ static int refuse(const struct unit *u, const struct unit_site *site, struct dia
 {
 	const struct attach *at = site->attach;
 	struct str name = site_name(u, at);
+	struct buf why = BUF_INIT;
 
-	return diag_error(d, -ENOTSUP, problems[site->problem].tag,
-			  "cannot probe '%.*s' at offset 0x%llx of '%.*s': %s", STR_FMT(name),
-			  (unsigned long long)at->offset, STR_FMT(at->path),
-			  problems[site->problem].why);
+	say_why(site, &why);
+	diag_error(d, -ENOTSUP, problems[site->problem].tag,
+		   "cannot probe '%.*s' at offset 0x%llx of '%.*s': %.*s", STR_FMT(name),
+		   (unsigned long long)at->offset, STR_FMT(at->path), STR_FMT(buf_as_str(&why)));
+	if (site->problem >= SITE_MIDDLE)
+		diag_hint(d, "--unsafe probes it anyway");
+	buf_free(&why);
+	return -ENOTSUP;
 }
 
 /* Nothing may be missing of a clause that names one probe, and something must remain of all. */
@@ -118,6 +235,20 @@ static int judge(struct engine *e, const struct loaded *first, struct diag *d)
 	return total.refused && !total.kept ? refuse(&first->unit, total.refused, d) : 0;
 }
 
+static void warn_of(const struct unit *u, const struct unit_site *site, struct diag *d)
+{
+	const struct attach *at = site->attach;
+	struct str name = site_name(u, at);
+	struct buf why = BUF_INIT;
+
+	say_why(site, &why);
+	diag_warn(d, problems[site->problem].tag, "'%.*s' at offset 0x%llx of '%.*s' is %s: %.*s",
+		  STR_FMT(name), (unsigned long long)at->offset, STR_FMT(at->path),
+		  is_refused(site) ? "not probed" : "probed, and may break the program",
+		  STR_FMT(buf_as_str(&why)));
+	buf_free(&why);
+}
+
 /* Keep the sites without a problem, and warn of the others as long as there were few. */
 static void keep_others(struct unit *u, uint32_t *left_out, struct diag *d)
 {
@@ -125,17 +256,12 @@ static void keep_others(struct unit *u, uint32_t *left_out, struct diag *d)
 
 	for (uint32_t i = 0; i < u->site_count; i++) {
 		const struct unit_site *site = &u->sites[i];
-		struct str name = site_name(u, site->attach);
+		bool refused = is_refused(site);
 
-		if (!site->problem) {
+		if (site->problem && (!refused || (*left_out)++ < SITES_SHOWN))
+			warn_of(u, site, d);
+		if (!refused)
 			u->sites[kept++] = *site;
-			continue;
-		}
-		if ((*left_out)++ < SITES_SHOWN)
-			diag_warn(d, problems[site->problem].tag,
-				  "'%.*s' at offset 0x%llx of '%.*s' is not probed: %s",
-				  STR_FMT(name), (unsigned long long)site->attach->offset,
-				  STR_FMT(site->attach->path), problems[site->problem].why);
 	}
 	u->site_count = kept;
 }
@@ -176,7 +302,7 @@ int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d)
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < u->site_count; i++)
-		bad += u->sites[i].problem != SITE_FINE;
+		bad += is_refused(&u->sites[i]);
 	if (bad && bad == u->site_count)
 		return refuse(u, u->sites, d);
 	keep_others(u, &left_out, d);

@@ -259,7 +259,7 @@ static int make_shared(struct arena *a, const struct program *p, enum unit_kind 
 		if (case_for(a, u, entries + at, end - at, &number))
 			return -ENOMEM;
 		u->sites[u->site_count++] =
-			(struct unit_site){entries[at].attach, number, SITE_FINE};
+			(struct unit_site){.attach = entries[at].attach, .cookie = number};
 	}
 	if (u->case_count >> COOKIE_CASE_BITS || p->name_count >> COOKIE_NAME_BITS)
 		return diag_error(d, -E2BIG, "too-large",
@@ -280,7 +280,7 @@ static int make_single(struct arena *a, const struct program *p, uint32_t clause
 		return -ENOMEM;
 	*step = (struct unit_step){clause, at};
 	u->cases[0] = (struct unit_case){step, 1};
-	u->sites[0] = (struct unit_site){at, COOKIE(0, at->name, at->func), SITE_FINE};
+	u->sites[0] = (struct unit_site){.attach = at, .cookie = COOKIE(0, at->name, at->func)};
 	return 0;
 }
 

@@ -28,12 +28,29 @@ struct unit_case {
 	uint32_t step_count;
 };
 
-enum site_problem { SITE_FINE, SITE_NOP10, SITE_RED_ZONE };
+enum site_problem {
+	SITE_FINE,
+	SITE_NOP10,
+	SITE_RED_ZONE,
+	SITE_NO_NOP,  /* a USDT site that is no nop */
+	SITE_FOREIGN, /* in a file for another CPU */
+	SITE_CUT_OFF, /* the file has no bytes there */
+	/* Of uprobes, where --unsafe has its way: */
+	SITE_MIDDLE,  /* in the middle of an instruction */
+	SITE_UNKNOWN, /* behind bytes that are no known instruction */
+	SITE_FAR,     /* too far behind its function's start to look */
+};
+
+#define SITE_BYTES 15 /* of a site's code that messages show */
 
 struct unit_site {
 	const struct attach *attach; /* where; the first of those that share the place */
 	uint64_t cookie;
 	enum site_problem problem; /* why it must not be probed */
+	/* What a message shows: bytes of code, and how far behind the function's start they are. */
+	unsigned char bytes[SITE_BYTES];
+	uint8_t byte_count;
+	uint64_t into;
 };
 
 struct unit {

@@ -1,0 +1,151 @@
+# What may be armed: nops for static probes, the beginnings of instructions for uprobes. Nothing else, whatever a
+# file says of itself.
+load ../helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit 1
+}
+
+# functions.c: a function whose instructions are known: f (11 bytes), g without a size
+make_functions() {
+	[ "$(uname -m)" = x86_64 ] || skip "x86 code"
+	cat >functions.s <<'S'
+	.text
+	.globl main
+	.type f, @function
+f:	movl $5, %eax		# f, f+5, f+6
+	nop
+	leal 1(%rdi,%rdi,2), %eax
+	ret			# f+10
+	.size f, . - f
+	.type g, @function
+g:	movl $7, %eax		# no size: up to h
+	ret
+	.type h, @function
+h:	.byte 0x06, 0x90	# no instruction
+	nop
+	.size h, . - h
+	.type main, @function
+main:	pushq %rbx
+	movl $3, %edi
+	call f
+	movl %eax, %ebx
+	call g
+	xorl %eax, %eax
+	popq %rbx
+	ret
+	.size main, . - main
+	.section .note.GNU-stack,"",@progbits
+S
+	gcc functions.s -o functions
+}
+
+# probe_at WHAT [OPTIONS]: count it in ./functions
+probe_at() {
+	run timeout 60 "$NOPAL" -q "${@:2}" -e "uprobe:./functions:$1 { @ = count() }" -c ./functions
+}
+
+@test "a uprobe in the middle of an instruction killed its target" {
+	need_tracing
+	make_functions
+	for into in 1 2 3 4 7 8 9; do
+		probe_at f+$into
+		[ "$status" = 1 ]
+		[[ "$output" == *"error: cannot probe 'uprobe:"*"f+$into'"*"it is in the middle of an instruction: "* ]]
+		[[ "$output" == *"hint: --unsafe probes it anyway"* ]]
+	done
+	[[ "$output" == *": 8d 44 7f 01 at +6"* ]]
+	for into in f f+5 f+6 f+10 g g+5 main+1; do
+		probe_at $into
+		[ "$status" = 0 ]
+		[[ "$output" == *"@: 1"* ]]
+	done
+}
+
+@test "a uprobe behind its function's end was accepted" {
+	need_tracing
+	make_functions
+	for place in f+11 f+5000 h+3; do
+		probe_at $place
+		[ "$status" = 1 ]
+		[[ "$output" == *" bytes: +${place#*+} is behind its end"* ]]
+	done
+	probe_at g+6 # g ends where h begins
+	[ "$status" = 1 ]
+	[[ "$output" == *"'g' of '"*"' has 6 bytes: +6 is behind its end"* ]]
+}
+
+@test "a uprobe at an address that is in no function was accepted" {
+	need_tracing
+	make_functions
+	probe_at 0x10
+	[ "$status" = 1 ]
+	[[ "$output" == *"0x10 of '"*"' is in no function that has a symbol"* ]]
+	address=0x$(nm functions | sed -n 's/ t f$//p')
+	probe_at "$address"
+	[ "$status" = 0 ]
+	probe_at "$(printf '0x%x' $((address + 5)))"
+	[ "$status" = 0 ]
+	probe_at "$(printf '0x%x' $((address + 3)))"
+	[ "$status" = 1 ]
+	[[ "$output" == *"middle of an instruction: b8 05 00 00 00 at +0"* ]]
+}
+
+@test "behind bytes that are no instruction a uprobe is refused, unless --unsafe" {
+	need_tracing
+	make_functions
+	probe_at h+2
+	[ "$status" = 1 ]
+	[[ "$output" == *"it comes after bytes that are no instruction Nopal knows: 06 90 90 "*" at +0"* ]]
+	probe_at h+2 --unsafe
+	[ "$status" = 0 ]
+	[[ "$output" == *"warning: "*" is probed, and may break the program: "* ]]
+	probe_at f+11 --unsafe
+	[ "$status" = 0 ]
+	[[ "$output" == *"warning: 'f' of '"*"' has 11 bytes: +11 is behind its end"* ]]
+}
+
+# One round of the attack: notes forged by an ordinary user, and a root tracer in one of three ways.
+attack() {
+	local seed=$1 dir
+	dir=$(mktemp -d "$BATS_TEST_TMPDIR/XXXXXX")
+	cp "$TARGETS/forged" "$dir/forged$seed"
+	"$ROOT/tests/help/forge" "$seed" "$dir/forged$seed"
+	chown -R 65534:65534 "$dir"
+	chmod 755 "$BATS_TEST_TMPDIR" "$dir"
+	local user=(setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/forged$seed")
+	local script="{ @[probe] = count() } interval:ms:10000 { exit() }"
+	case $((seed % 3)) in
+	0)
+		timeout 60 "$NOPAL" -q -e "usdt:$dir/forged$seed:p:* $script" -c "${user[*]} 5" >"$dir/out" 2>"$dir/err"
+		grep ^sum "$dir/out" >"$dir/sum"
+		;;
+	1)
+		timeout 60 "${user[@]}" 100 >"$dir/sum" 3>&- &
+		local target=$!
+		timeout 60 "$NOPAL" -q -e "usdt::p:* $script" -p "$(pgrep -nx "forged$seed" || echo $target)" >"$dir/out" 2>"$dir/err" || true
+		wait $target || return 1
+		;;
+	2)
+		timeout 60 "${user[@]}" 100 >"$dir/sum" 3>&- &
+		local target=$!
+		timeout 60 "$NOPAL" -q -e "usdt:*:p:* { @[probe] = count() } interval:ms:500 { exit() }" >"$dir/out" 2>"$dir/err" || true
+		wait $target || return 1
+		;;
+	esac
+	cat "$dir/sum"
+	grep -q "^sum 18254088318690947586 armed [1-9][0-9]* wrong 0$" "$dir/sum" || { cat "$dir"/err; return 1; }
+	rm -rf "$dir"
+}
+
+@test "forged notes: code that is no nop was armed, and the program died" {
+	need_tracing
+	need_program python3
+	need_program setpriv
+	[ "$(uname -m)" = x86_64 ] || skip "x86 code"
+	rounds=9
+	[ -z "$STRESS" ] || rounds=200
+	for seed in $(seq "$rounds"); do
+		attack "$seed"
+	done
+}
