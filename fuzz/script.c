@@ -12,9 +12,10 @@ static void extend(struct script *s, struct fake *fake, const struct script_sour
 {
 	struct diag d = DIAG_INIT;
 	struct program *more = NULL;
+	const void *image;
 
 	fake->late = true;
-	if (script_extend(s, source, &more, &d) && !d.errors)
+	if (script_extend(s, source, &more, &image, &d) && !d.errors)
 		abort();
 	if (more && program_check(more, NULL))
 		abort();

@@ -90,7 +90,7 @@ struct script {
 	unsigned place_count;
 	bool has_program;	  /* there is a program: what is compiled now comes in addition */
 	const struct place *only; /* compile the places of its image; NULL: all */
-	struct file **files; /* held for the places */
+	struct file **files;	  /* held for the places */
 	size_t file_count, file_cap;
 };
 

@@ -165,7 +165,7 @@ static void give_up_image(struct script *s)
 }
 
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
-		  struct diag *d)
+		  const void **image, struct diag *d)
 {
 	int err = source ? resolve_places(s, source, d) : 0;
 
@@ -175,6 +175,7 @@ int script_extend(struct script *s, const struct script_source *source, struct p
 	s->only = next_place(s);
 	if (!s->only)
 		return 0;
+	*image = s->only->image;
 	err = compile_program(s, out, d);
 	give_up_image(s);
 	return err;

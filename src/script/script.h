@@ -74,10 +74,11 @@ int script_resolve(struct script *s, const struct script_source *source, struct 
 int script_compile(struct script *s, struct program **out, struct diag *d);
 /* Resolve again (when there is a source), then compile the places of one image that was not there
  * before; *out is NULL when there is none. So call it again, without a source, until there is none:
- * an error is one of one image, which is given up. Maps, formats, literals and names keep their
+ * an error is one of one image, which is given up. *image is that image's list of sites, NULL for
+ * places that are in no image. Maps, formats, literals and names keep their
  * numbers. The types of maps that no code uses yet may differ from those of the program before. */
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
-		  struct diag *d);
+		  const void **image, struct diag *d);
 void script_facts(const struct script *s, struct script_facts *out);
 /* The process of -p, when it is known only after parsing (the command of -c). */
 void script_set_pid(struct script *s, pid_t pid);

@@ -56,8 +56,7 @@ static int dump_program(const char *script, const struct nopal_trace_options *op
 	finder_free(t.finder);
 	image_watch_close(t.watch);
 	family_free(&t.family);
-	family_free(&t.changed);
-	seen_free(&t.seen);
+	later_free(&t.later);
 	arena_free(&t.arena);
 	return err;
 }

@@ -1,20 +1,16 @@
-/* The image watch: one dummy perf event a CPU whose ring carries side-band records only. Records
- * come from the kernel, yet are read through the bounds gate like everything else. */
+/* The image watch: one dummy perf event a CPU whose ring carries side-band records only. */
 #include "session/images.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/cursor.h"
-
 #define RING_PAGES 32 /* data pages a CPU: a power of two */
-#define RECORD_MAX 8192
 
 struct cpu_ring {
 	int fd;
@@ -23,8 +19,8 @@ struct cpu_ring {
 
 struct image_watch {
 	unsigned count;
-	size_t page; /* bytes of a page here */
-	bool lost;
+	size_t page;		  /* bytes of a page here */
+	struct news_ring *unread; /* room for reading */
 	struct cpu_ring rings[];
 };
 
@@ -38,6 +34,10 @@ static int open_event(int cpu, bool at_once)
 		.mmap = 1,
 		.mmap2 = 1,
 		.task = 1,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = at_once ? 1 : 0, /* 0: when the ring is half full */
 	};
@@ -70,6 +70,10 @@ int image_watch_open(bool at_once, struct image_watch **out, struct diag *d)
 	int err = w ? 0 : -ENOMEM;
 
 	if (w)
+		w->unread = calloc((size_t)cpus, sizeof(*w->unread));
+	if (w && !w->unread)
+		err = -ENOMEM;
+	if (w)
 		w->page = (size_t)sysconf(_SC_PAGESIZE);
 	for (int cpu = 0; !err && cpu < cpus; cpu++) {
 		err = open_ring(cpu, at_once, w->page, &w->rings[w->count]);
@@ -94,96 +98,31 @@ void image_watch_close(struct image_watch *w)
 		munmap(w->rings[i].head, (RING_PAGES + 1) * w->page);
 		close(w->rings[i].fd);
 	}
+	if (w)
+		free(w->unread);
 	free(w);
 }
 
-/* Copy `len` bytes at position `at` of the ring, which may wrap. */
-static void copy_out(const struct cpu_ring *ring, size_t page, uint64_t at, void *to, size_t len)
+/* All heads are taken before anything is read: what comes meanwhile is of the next time. */
+uint64_t image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg)
 {
-	const char *data = (const char *)ring->head + page;
-	size_t size = RING_PAGES * page, start = at % size;
-	size_t first = len < size - start ? len : size - start;
+	uint64_t lost;
 
-	memcpy(to, data + start, first);
-	memcpy((char *)to + first, data, len - first);
-}
+	for (unsigned i = 0; i < w->count; i++) {
+		struct perf_event_mmap_page *page = w->rings[i].head;
 
-/* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, ino_generation; u32 prot, flags;
- * char filename[] } */
-static bool decode_mmap(struct cursor *c, struct image_event *e)
-{
-	uint32_t pid, tid;
-
-	if (!cursor_u32(c, &pid) || !cursor_u32(c, &tid) || !cursor_u64(c, &e->start) ||
-	    !cursor_u64(c, &e->len) || !cursor_u64(c, &e->offset) || !cursor_u32(c, &e->major) ||
-	    !cursor_u32(c, &e->minor) || !cursor_u64(c, &e->inode) ||
-	    !cursor_u64(c, &e->generation) || !cursor_skip(c, 8) || !cursor_text(c, &e->path))
-		return false;
-	e->kind = IMAGE_MAPPED;
-	e->pid = (pid_t)pid;
-	return true;
-}
-
-/* { u32 pid, ppid, tid, ptid; u64 time }: of a thread when pid stays the same. */
-static bool decode_task(struct cursor *c, uint32_t type, struct image_event *e)
-{
-	uint32_t pid, parent, tid;
-
-	if (!cursor_u32(c, &pid) || !cursor_u32(c, &parent) || !cursor_u32(c, &tid))
-		return false;
-	e->kind = type == PERF_RECORD_FORK ? IMAGE_FORK : IMAGE_EXIT;
-	e->pid = (pid_t)pid;
-	e->parent = (pid_t)parent;
-	return tid == pid;
-}
-
-static bool decode(const struct perf_event_header *head, struct cursor *c, struct image_event *e)
-{
-	switch (head->type) {
-	case PERF_RECORD_MMAP2: return decode_mmap(c, e);
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT: return decode_task(c, head->type, e);
-	default: return false;
+		w->unread[i] = (struct news_ring){
+			.data = (const char *)page + w->page,
+			.size = RING_PAGES * w->page,
+			.tail = page->data_tail,
+			.head = atomic_load_explicit((_Atomic uint64_t *)&page->data_head,
+						     memory_order_acquire),
+		};
 	}
-}
-
-static void read_ring(struct image_watch *w, struct cpu_ring *ring, image_event_fn *fn, void *arg)
-{
-	uint64_t head = atomic_load_explicit((_Atomic uint64_t *)&ring->head->data_head,
-					     memory_order_acquire);
-	uint64_t tail = ring->head->data_tail;
-	char bytes[RECORD_MAX];
-
-	while (tail < head) {
-		struct perf_event_header record;
-		struct image_event event = {0};
-		struct cursor c;
-
-		copy_out(ring, w->page, tail, &record, sizeof(record));
-		if (record.size < sizeof(record) || record.size > head - tail)
-			break;
-		w->lost |= record.type == PERF_RECORD_LOST;
-		if (record.size <= sizeof(bytes)) {
-			copy_out(ring, w->page, tail, bytes, record.size);
-			c = cursor_of(bytes + sizeof(record), record.size - sizeof(record), false);
-			c.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-			if (decode(&record, &c, &event))
-				fn(arg, &event);
-		}
-		tail += record.size;
-	}
-	atomic_store_explicit((_Atomic uint64_t *)&ring->head->data_tail, head,
-			      memory_order_release);
-}
-
-bool image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg)
-{
-	bool lost;
-
+	lost = news_read(w->unread, w->count, fn, arg);
 	for (unsigned i = 0; i < w->count; i++)
-		read_ring(w, &w->rings[i], fn, arg);
-	lost = w->lost;
-	w->lost = false;
+		atomic_store_explicit((_Atomic uint64_t *)&w->rings[i].head->data_tail,
+				      w->unread[i].head, memory_order_release);
 	return lost;
 }
 

@@ -5,32 +5,19 @@
 #define NOPAL_SESSION_IMAGES_H
 
 #include <poll.h>
-#include <sys/types.h>
 
 #include "base/diag.h"
+#include "session/news.h"
 
 struct image_watch;
-
-/* One thing that happened; `path` is borrowed until the callback returns. */
-struct image_event {
-	enum { IMAGE_MAPPED, IMAGE_FORK, IMAGE_EXIT } kind;
-	pid_t pid;		     /* process it happened in; FORK: the child */
-	pid_t parent;		     /* FORK */
-	uint64_t start, len, offset; /* MAPPED */
-	uint64_t inode, generation;  /* a number may be used again, then its generation differs */
-	uint32_t major, minor;
-	struct str path;
-};
-
-typedef void image_event_fn(void *arg, const struct image_event *event);
 
 /* `at_once`: its descriptors become readable with each event, else when there are many. -EACCES or
  * -EPERM without the privilege. */
 int image_watch_open(bool at_once, struct image_watch **out, struct diag *d);
 void image_watch_close(struct image_watch *w); /* NULL is fine */
-/* Hand over all events that have come. True when some were lost (the rings were full): then look
- * again at all. */
-bool image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg);
+/* Hand over all events that have come, in the order of time. Returns how many were lost (the rings
+ * were full): when some were, look again at all. */
+uint64_t image_watch_read(struct image_watch *w, image_event_fn *fn, void *arg);
 /* Its file descriptors, to poll for POLLIN: at most `max`; number of them. */
 unsigned image_watch_fds(struct image_watch *w, struct pollfd *fds, unsigned max);
 

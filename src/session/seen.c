@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t key)
 	return key ^ key >> 31;
 }
 
-static uint64_t key_of(const struct image_event *e)
+uint64_t seen_key(const struct image_event *e)
 {
 	uint64_t key =
 		mix(e->inode ^ mix(e->generation ^ mix((uint64_t)e->major << 32 | e->minor)));
@@ -51,9 +51,13 @@ static bool grow(struct seen *s)
 	return true;
 }
 
-bool seen_add(struct seen *s, const struct image_event *mapped)
+bool seen_has(const struct seen *s, uint64_t key)
 {
-	uint64_t key = key_of(mapped);
+	return s->cap && s->keys[find(s, key)];
+}
+
+bool seen_add(struct seen *s, uint64_t key)
+{
 	size_t at;
 
 	if (s->count * 2 >= s->cap && !grow(s))

@@ -15,7 +15,7 @@
 #include "session/clock.h"
 #include "session/family.h"
 #include "session/images.h"
-#include "session/seen.h"
+#include "session/later.h"
 
 struct nopal_trace {
 	struct nopal_trace_options options;
@@ -37,9 +37,11 @@ struct nopal_trace {
 	struct child child;
 	struct family family;
 	struct image_watch *watch; /* NULL: nothing to watch for */
-	struct seen seen;	   /* images that were looked at */
-	struct family changed;	   /* processes that have mapped an image nobody has seen before */
-	bool images_changed;	   /* some have, or nobody knows who */
+	struct later later;	   /* images that were mapped meanwhile */
+	bool images_changed;	   /* there are some to look at */
+	bool extending;		   /* queries are for these ... */
+	bool everything;	   /* ... and for all there is: news of some were lost */
+	bool children_found;	   /* while looking for followed processes that were not heard of */
 	unsigned warned_images;	   /* warnings about later images so far */
 	bool told_full;		   /* the user knows that later images cannot be traced */
 	int process_fd;		   /* pidfd of `pid`; -1 */
@@ -66,7 +68,9 @@ int session_take_options(const struct nopal_trace_options *options, struct nopal
 void session_script_options(struct nopal_trace *t, struct script_options *out);
 /* Parse, resolve, compile; starts the command when there is one. */
 int session_compile(struct nopal_trace *t, const char *script, struct diag *d);
-/* Look again for probes after images_changed, and attach what is new. */
+/* The script's query for sites: of all the traced processes, or of what was mapped lately. */
+int session_sites(void *self, const struct find_query *q, found_fn *fn, void *arg, struct diag *d);
+/* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Read the image watch; sets images_changed, keeps family and symbols. */
 void session_read_watch(struct nopal_trace *t);

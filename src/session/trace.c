@@ -347,6 +347,16 @@ static void tell_command(struct nopal_trace *t, struct diag *d)
 			  t->options.command, code);
 }
 
+/* What was mapped in the last moment is not traced, yet it is known whether anything was missed.
+ * Whoever stops the run does not wait for that. */
+static void look_at_rest(struct nopal_trace *t, struct diag *d)
+{
+	session_read_watch(t);
+	if (!t->stopped && t->attached && t->images_changed)
+		session_extend(t, d);
+	later_judge(&t->later);
+}
+
 NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
@@ -356,6 +366,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 		return 0;
 	t->finished = t->over = true;
 	t->ops->detach(t->engine);
+	look_at_rest(t, d);
 	err = drain_rest(t, d);
 	t->exiting = false;
 	report_at_end(t->report);
@@ -366,6 +377,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
 	tell_children(t, d);
+	later_tell(&t->later, d);
 	tell_command(t, d);
 	return diag_ensure(d, err, "end the run");
 }
@@ -412,8 +424,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	finder_free(t->finder);
 	image_watch_close(t->watch);
 	family_free(&t->family);
-	family_free(&t->changed);
-	seen_free(&t->seen);
+	later_free(&t->later);
 	if (t->process_fd >= 0)
 		close(t->process_fd);
 	if (t->stop_fd >= 0)

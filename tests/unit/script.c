@@ -165,6 +165,7 @@ static void test_extend(void **state)
 	struct diag d = DIAG_INIT;
 	struct script *s = NULL;
 	struct program *p = NULL, *more = NULL;
+	const void *image;
 
 	(void)state;
 	assert_int_equal(
@@ -174,10 +175,10 @@ static void test_extend(void **state)
 	assert_int_equal(script_resolve(s, &source, &d), 0);
 	assert_int_equal(script_compile(s, &p, &d), 0);
 	assert_int_equal(script_place_count(s), 1);
-	assert_int_equal(script_extend(s, &source, &more, &d), 0);
+	assert_int_equal(script_extend(s, &source, &more, &image, &d), 0);
 	assert_null(more);
 	fake.late = true;
-	assert_int_equal(script_extend(s, &source, &more, &d), 0);
+	assert_int_equal(script_extend(s, &source, &more, &image, &d), 0);
 	assert_non_null(more);
 	assert_int_equal(script_place_count(s), 2);
 	assert_int_equal(more->clause_count, 1);
@@ -190,7 +191,7 @@ static void test_extend(void **state)
 	for (uint32_t i = 0; i < p->name_count; i++)
 		assert_true(str_eq(p->names[i], more->names[i]));
 	more = NULL;
-	assert_int_equal(script_extend(s, &source, &more, &d), 0);
+	assert_int_equal(script_extend(s, &source, &more, &image, &d), 0);
 	assert_null(more);
 	assert_int_equal(d.errors, 0);
 	script_free(s);
@@ -208,6 +209,7 @@ static void test_extend_from_nothing(void **state)
 	struct diag d = DIAG_INIT;
 	struct script *s = NULL;
 	struct program *p = NULL, *more = NULL;
+	const void *image;
 
 	(void)state;
 	assert_int_equal(
@@ -219,7 +221,7 @@ static void test_extend_from_nothing(void **state)
 	assert_int_equal(p->clause_count, 1);
 	assert_int_equal(p->format_count, 0);
 	fake.late = true;
-	assert_int_equal(script_extend(s, &source, &more, &d), 0);
+	assert_int_equal(script_extend(s, &source, &more, &image, &d), 0);
 	assert_int_equal(more->clause_count, 1);
 	assert_int_equal(more->format_count, 1);
 	for (uint32_t i = 0; i < p->map_count; i++)

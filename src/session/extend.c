@@ -1,0 +1,310 @@
+/* Images that come while the run goes on: hearing of them, looking for probes in them, attaching.
+ */
+#include "session/session.h"
+
+#include <errno.h>
+
+#include "find/maps.h"
+#include "find/process.h"
+
+#define WARNED_IMAGES 20
+#define REST_NS	      500000000u /* between two looks at everything */
+
+/* ---- where to look */
+
+/* A query's answers on their way to the script; they are noted for what waits to be looked at. */
+struct answers {
+	struct nopal_trace *t;
+	found_fn *fn;
+	void *arg;
+	pid_t pid;   /* that was asked; 0: a path */
+	ino_t inode; /* of the file at the path */
+};
+
+static int take_answer(void *arg, const struct found_image *image, const size_t *matches,
+		       size_t count)
+{
+	struct answers *a = arg;
+
+	if (!a->pid && image->file && image->file->inode != a->inode)
+		return 0; /* there is another file now */
+	if (image->file)
+		later_found(&a->t->later, a->pid, image->file->inode, image->sites);
+	return a->fn(a->arg, image, matches, count);
+}
+
+/* Number found; only being out of memory is an error: processes and files come and go. */
+static int ask(struct nopal_trace *t, struct find_query q, ino_t inode, found_fn *fn, void *arg)
+{
+	struct answers a = {t, fn, arg, q.pid, inode};
+	int found;
+
+	q.pid = q.pid ? process_visible_task(q.pid) : 0;
+	found = t->machine.sites(t->machine.self, &q, take_answer, &a, NULL);
+	return found < 0 && found != -ENOMEM ? 0 : found;
+}
+
+/* Was this image, or this process, asked for before in the list? */
+static bool is_repeated(const struct mapped_list *l, size_t at)
+{
+	const struct mapped_image *m = &l->items[at];
+
+	for (size_t i = 0; i < at; i++)
+		if (m->by_path ? l->items[i].by_path && l->items[i].key == m->key
+			       : !l->items[i].by_path && l->items[i].pid == m->pid)
+			return true;
+	return false;
+}
+
+static int ask_for_waiting(struct nopal_trace *t, const struct find_query *q, found_fn *fn,
+			   void *arg)
+{
+	const struct mapped_list *l = &t->later.waiting;
+	int total = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct mapped_image *m = &l->items[i];
+		struct find_query one = *q;
+		int found;
+
+		if (is_repeated(l, i))
+			continue;
+		one.pid = m->by_path ? 0 : m->pid;
+		one.path = m->by_path ? str_from(m->path) : STR("");
+		found = one.pid || one.path.len ? ask(t, one, m->inode, fn, arg) : 0;
+		if (found < 0)
+			return found;
+		total += found;
+	}
+	return total;
+}
+
+/* All images of the traced processes. Only the first must exist. */
+static int ask_family(struct nopal_trace *t, const struct find_query *q, found_fn *fn, void *arg,
+		      struct diag *d)
+{
+	int total = 0;
+
+	for (size_t i = 0; i < t->family.count; i++) {
+		struct find_query one = *q;
+		int found;
+
+		one.pid = process_visible_task(t->family.pids[i]);
+		found = t->machine.sites(t->machine.self, &one, fn, arg, i ? NULL : d);
+		if (found < 0 && (i == 0 || found == -ENOMEM))
+			return found;
+		total += found > 0 ? found : 0;
+	}
+	return total;
+}
+
+int session_sites(void *self, const struct find_query *q, found_fn *fn, void *arg, struct diag *d)
+{
+	struct nopal_trace *t = self;
+	struct find_query one = *q;
+	bool all_images = !q->path.len || str_eq(q->path, STR("*"));
+
+	if (all_images && t->extending && !t->everything)
+		return ask_for_waiting(t, q, fn, arg);
+	if (all_images && t->pid && t->family.count)
+		return ask_family(t, q, fn, arg, d);
+	one.pid = q->pid ? process_visible_task(q->pid) : 0;
+	return t->machine.sites(t->machine.self, &one, fn, arg, d);
+}
+
+/* ---- attaching */
+
+/* Compile the places of one new image and attach them, unless the run is over: then it is only
+ * known that they are there. *more tells whether there may be another. */
+static int extend(struct nopal_trace *t, const struct script_source *source, bool *more,
+		  struct diag *d)
+{
+	struct program *program = NULL;
+	const void *image = NULL;
+	int err = script_extend(t->script, source, &program, &image, d), report;
+
+	*more = err || program;
+	if (err || !program)
+		return err;
+	if (!t->finished)
+		err = t->ops->extend(t->engine, program, d);
+	report = report_extend(t->report, program);
+	if (!err && !report)
+		later_armed(&t->later, image, clock_now());
+	return report ? report : err;
+}
+
+static bool says(const struct diag *d, const char *tag)
+{
+	const struct message *m = d->first;
+
+	while (m && strcmp(m->tag, tag) != 0)
+		m = m->next;
+	return m;
+}
+
+static void warn_later(const struct diag *later, struct diag *d)
+{
+	for (const struct message *m = later->first; m; m = m->next) {
+		if (m->level != DIAG_ERROR)
+			continue;
+		diag_warn(d, m->tag, "in an image that was mapped later: %.*s", STR_FMT(m->text));
+		if (m->hint.len)
+			diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
+}
+
+/* An image that cannot be traced does not end the run, and does not keep others from being traced:
+ * it is a warning. A process that is gone by now is none. That there is room for no more images is
+ * told once; and there are only so many warnings, since anybody may map what he likes. */
+static void judge_image(struct nopal_trace *t, int err, const struct diag *said, struct diag *d)
+{
+	bool full = says(said, "too-many-probes");
+
+	if (err == -ESRCH || (full && t->told_full))
+		return;
+	t->told_full |= full;
+	if (++t->warned_images <= WARNED_IMAGES)
+		warn_later(said, d);
+	if (t->warned_images == WARNED_IMAGES)
+		diag_warn(d, "more-images", "further images that cannot be traced are not named");
+}
+
+int session_extend(struct nopal_trace *t, struct diag *d)
+{
+	const struct script_source *source = &t->source;
+	bool more = true;
+	int err = 0;
+
+	t->extending = true;
+	later_choose_ways(&t->later);
+	while (more && err != -ENOMEM) {
+		struct diag said = DIAG_INIT;
+
+		err = extend(t, source, &more, &said);
+		if (err)
+			judge_image(t, err, &said, d);
+		diag_free(&said);
+		source = NULL; /* the images are found: now one after the other */
+	}
+	later_settle(&t->later);
+	finder_trim(t->finder);
+	t->extending = t->images_changed = t->everything = false;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* ---- hearing of them */
+
+static void note_mapping(struct nopal_trace *t, const struct image_event *event)
+{
+	const struct symbols_mapping mapping = {
+		.start = event->start,
+		.length = event->len,
+		.offset = event->offset,
+		.major = event->major,
+		.minor = event->minor,
+		.inode = event->inode,
+		.path = event->path,
+	};
+
+	if (event->kind == IMAGE_MAPPED)
+		symbols_map(t->symbols, event->pid, &mapping);
+	else if (event->kind == IMAGE_FORK)
+		symbols_fork(t->symbols, event->parent, event->pid);
+}
+
+/* A child of a process we follow, and what it has done before we heard of it. */
+static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
+{
+	pid_t child;
+
+	if (family_add(&t->family, pid))
+		return;
+	if (later_has_mapped(&t->later, pid, time))
+		later_joined(&t->later, pid, time);
+	while ((child = later_find_child(&t->later, pid, time)))
+		join(t, child, time);
+}
+
+static void note_fork(struct nopal_trace *t, const struct image_event *event)
+{
+	if (!t->pid || !t->options.follow)
+		return;
+	if (family_has(&t->family, event->parent))
+		join(t, event->pid, event->time);
+	else
+		later_stranger(&t->later, event->pid, event->parent, event->time);
+}
+
+static void note_image(struct nopal_trace *t, const struct image_event *event)
+{
+	if (!t->facts.needs_images || !event->inode)
+		return;
+	if (!t->pid || family_has(&t->family, event->pid))
+		later_mapped(&t->later, event);
+	else if (t->options.follow)
+		later_stranger(&t->later, event->pid, 0, event->time);
+}
+
+static void note_event(void *arg, const struct image_event *event)
+{
+	struct nopal_trace *t = arg;
+
+	switch (event->kind) {
+	case IMAGE_FORK: note_fork(t, event); break;
+	case IMAGE_MAPPED: note_image(t, event); break;
+	case IMAGE_EXIT:
+		later_ended(&t->later, event);
+		if (event->pid != t->pid)
+			family_remove(&t->family, event->pid);
+		break;
+	}
+	if (t->facts.uses_stacks)
+		note_mapping(t, event);
+}
+
+static int join_if_child(void *arg, pid_t pid)
+{
+	struct nopal_trace *t = arg;
+	struct process_state state;
+
+	if (!family_has(&t->family, pid) && !process_state_read(pid, &state) &&
+	    family_has(&t->family, state.parent)) {
+		family_add(&t->family, pid);
+		t->children_found = true;
+	}
+	return 0;
+}
+
+/* News were lost: look at every process, though not without pause, since whoever maps enough can
+ * make us lose them. */
+static void look_at_everything(struct nopal_trace *t)
+{
+	uint64_t now = clock_now();
+
+	if (now - t->later.looked_at_all < REST_NS)
+		return;
+	t->later.looked_at_all = now;
+	t->later.everything = false;
+	t->everything = t->images_changed = true;
+	do {
+		t->children_found = false;
+		if (t->pid && t->options.follow)
+			processes_each(join_if_child, t);
+	} while (t->children_found);
+}
+
+void session_read_watch(struct nopal_trace *t)
+{
+	uint64_t lost;
+
+	if (!t->watch)
+		return;
+	lost = image_watch_read(t->watch, note_event, t);
+	later_judge(&t->later);
+	t->later.lost += lost;
+	t->later.everything |= lost && t->facts.needs_images;
+	t->images_changed = t->later.waiting.count;
+	if (t->later.everything)
+		look_at_everything(t);
+}

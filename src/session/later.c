@@ -1,0 +1,262 @@
+/* Bookkeeping of later images; see later.h. */
+#include "session/later.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "find/maps.h"
+
+#define WAITING_MOST 4096	   /* beyond these it is simpler to look at everything */
+#define NEAR	     1000000000ull /* ns: numbers of processes are used again */
+
+static void clear_list(struct mapped_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->items[i].path);
+	l->count = 0;
+}
+
+void later_free(struct later *l)
+{
+	clear_list(&l->waiting);
+	clear_list(&l->armed);
+	free(l->waiting.items);
+	free(l->armed.items);
+	seen_free(&l->seen);
+}
+
+/* Takes the path over. Without memory everything is looked at. */
+static void add(struct later *l, struct mapped_list *list, const struct mapped_image *m)
+{
+	size_t cap = list->cap ? list->cap * 2 : 64;
+	struct mapped_image *bigger;
+
+	if (list->count == list->cap && cap <= WAITING_MOST) {
+		bigger = reallocarray(list->items, cap, sizeof(*bigger));
+		if (bigger) {
+			list->items = bigger;
+			list->cap = cap;
+		}
+	}
+	if (list->count == list->cap) {
+		free(m->path);
+		l->everything = true;
+		return;
+	}
+	list->items[list->count++] = *m;
+}
+
+/* An image that was armed a moment ago: did this process map it before? */
+static bool note_early(struct later *l, const struct image_event *event, uint64_t key)
+{
+	for (size_t i = 0; i < l->armed.count; i++) {
+		const struct mapped_image *known = &l->armed.items[i];
+		struct mapped_image m = *known;
+
+		if (known->key != key || known->armed_at < event->time)
+			continue;
+		m.path = NULL;
+		m.pid = event->pid;
+		m.mapped_at = event->time;
+		m.gone_at = 0;
+		add(l, &l->armed, &m);
+		return true;
+	}
+	return false;
+}
+
+void later_mapped(struct later *l, const struct image_event *event)
+{
+	struct mapped_image m = {.key = seen_key(event),
+				 .mapped_at = event->time,
+				 .pid = event->pid,
+				 .inode = event->inode};
+
+	if (seen_has(&l->seen, m.key)) {
+		note_early(l, event, m.key);
+		return;
+	}
+	m.path = strndup(event->path.ptr, event->path.len);
+	if (m.path)
+		add(l, &l->waiting, &m);
+	else
+		l->everything = true;
+}
+
+void later_joined(struct later *l, pid_t pid, uint64_t time)
+{
+	add(l, &l->waiting, &(struct mapped_image){.pid = pid, .mapped_at = time});
+}
+
+static void note_end(struct mapped_list *l, const struct image_event *event)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].pid == event->pid && !l->items[i].gone_at)
+			l->items[i].gone_at = event->time;
+}
+
+void later_ended(struct later *l, const struct image_event *event)
+{
+	note_end(&l->waiting, event);
+	note_end(&l->armed, event);
+}
+
+/* ---- strangers */
+
+void later_stranger(struct later *l, pid_t pid, pid_t parent, uint64_t time)
+{
+	l->strangers[l->next_stranger++ % STRANGERS] = (struct stranger){pid, parent, time};
+}
+
+static bool is_near(const struct stranger *s, uint64_t time)
+{
+	return s->pid && s->time < time + NEAR && time < s->time + NEAR;
+}
+
+pid_t later_find_child(struct later *l, pid_t parent, uint64_t time)
+{
+	for (size_t i = 0; i < STRANGERS; i++) {
+		struct stranger *s = &l->strangers[i];
+		pid_t pid = s->pid;
+
+		if (s->parent != parent || !is_near(s, time))
+			continue;
+		s->pid = 0; /* it is one no more */
+		return pid;
+	}
+	return 0;
+}
+
+bool later_has_mapped(struct later *l, pid_t pid, uint64_t time)
+{
+	for (size_t i = 0; i < STRANGERS; i++)
+		if (l->strangers[i].pid == pid && !l->strangers[i].parent &&
+		    is_near(&l->strangers[i], time))
+			return true;
+	return false;
+}
+
+/* ---- looking at them */
+
+/* Does the path lead to the very file? One that a query would take for a pattern does not. */
+static bool is_plain(const struct mapped_image *m)
+{
+	struct stat st;
+
+	return m->path && *m->path == '/' && !strpbrk(m->path, "*?[") && !stat(m->path, &st) &&
+	       S_ISREG(st.st_mode) && st.st_ino == m->inode;
+}
+
+void later_choose_ways(struct later *l)
+{
+	for (size_t i = 0; i < l->waiting.count; i++)
+		l->waiting.items[i].by_path = is_plain(&l->waiting.items[i]);
+}
+
+void later_found(struct later *l, pid_t pid, ino_t inode, const void *image)
+{
+	for (size_t i = 0; i < l->waiting.count; i++) {
+		struct mapped_image *m = &l->waiting.items[i];
+
+		if (m->key && (m->by_path ? !pid : m->pid == pid) && m->inode == inode)
+			m->image = image;
+	}
+}
+
+void later_armed(struct later *l, const void *image, uint64_t now)
+{
+	for (size_t i = 0; i < l->waiting.count; i++)
+		if (l->waiting.items[i].image == image)
+			l->waiting.items[i].armed_at = now;
+}
+
+static int has_inode(void *arg, const struct mapped_file *file)
+{
+	const uint64_t *inode = arg;
+
+	return file->inode == *inode;
+}
+
+/* A process that has the image mapped still had it mapped when it was looked at. */
+static bool was_looked_at(const struct mapped_image *m, struct buf *text)
+{
+	uint64_t inode = m->inode;
+
+	return m->by_path || m->image || maps_each(m->pid, text, has_inode, &inode) == 1;
+}
+
+void later_settle(struct later *l)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < l->waiting.count; i++) {
+		struct mapped_image *m = &l->waiting.items[i];
+
+		if (m->key && !seen_has(&l->seen, m->key)) {
+			if (was_looked_at(m, &text))
+				seen_add(&l->seen, m->key);
+			else
+				l->unknown++;
+		}
+		if (m->armed_at) {
+			add(l, &l->armed, m);
+			m->path = NULL;
+		}
+	}
+	clear_list(&l->waiting);
+	buf_free(&text);
+}
+
+void later_judge(struct later *l)
+{
+	for (size_t i = 0; i < l->armed.count; i++) {
+		const struct mapped_image *m = &l->armed.items[i];
+		bool ended = m->gone_at && m->gone_at < m->armed_at;
+		uint64_t end = ended ? m->gone_at : m->armed_at;
+		uint64_t *most = ended ? &l->ended_after : &l->late_most;
+
+		if (end <= m->mapped_at)
+			continue;
+		*(ended ? &l->ended : &l->late) += 1;
+		if (end - m->mapped_at > *most)
+			*most = end - m->mapped_at;
+	}
+	clear_list(&l->armed);
+}
+
+static unsigned to_ms(uint64_t ns)
+{
+	return (unsigned)(ns / 1000000 + 1);
+}
+
+void later_tell(const struct later *l, struct diag *d)
+{
+	if (l->ended)
+		diag_warn(d, "armed-too-late",
+			  "%" PRIu64 " image%s mapped less than %u ms before %s process ended, too "
+			  "late to be armed: events may be missing",
+			  l->ended, l->ended == 1 ? " was" : "s were", to_ms(l->ended_after),
+			  l->ended == 1 ? "its" : "their");
+	if (l->late)
+		diag_warn(d, "armed-later",
+			  "%" PRIu64
+			  " image%s mapped during the run and armed at most %u ms later: "
+			  "events before that are missing",
+			  l->late, l->late == 1 ? " was" : "s were", to_ms(l->late_most));
+	if (l->unknown)
+		diag_warn(d, "image-gone",
+			  "%" PRIu64
+			  " image%s gone before %s could be looked at: if the probes are "
+			  "in %s, events are missing",
+			  l->unknown, l->unknown == 1 ? " was" : "s were",
+			  l->unknown == 1 ? "it" : "they", l->unknown == 1 ? "it" : "them");
+	if (l->lost)
+		diag_warn(d, "news-lost",
+			  "%" PRIu64
+			  " notice%s of new images, forks and ends of processes got lost: "
+			  "all processes were looked at again, later than usual",
+			  l->lost, l->lost == 1 ? "" : "s");
+}
