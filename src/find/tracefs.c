@@ -287,7 +287,7 @@ static void hint_near_event(const char *dir, struct str category, struct str nam
 	const char *events = arena_printf(&a, "%s/events", dir).ptr;
 	const char *in = arena_printf(&a, "%s/events/%.*s", dir, STR_FMT(category)).ptr;
 
-	if (events && in && access(in, F_OK) == 0)
+	if (events && in && faccessat(AT_FDCWD, in, F_OK, AT_EACCESS) == 0)
 		find_near_name(in, name, &near);
 	else if (events && in)
 		find_near_name(events, category, &near);
@@ -314,7 +314,8 @@ static int refuse_event(struct diag *d, int err, const char *dir, struct str cat
 			   "cannot read tracepoint '%s' in '%s': %s", shown.ptr, dir,
 			   strerror(-err));
 		if (err == -EACCES || err == -EPERM)
-			diag_hint(d, "run as root: tracefs is closed to others");
+			diag_hint(d, "run as root, or with CAP_DAC_READ_SEARCH: tracefs is "
+				     "closed to others");
 	}
 	buf_free(&shown);
 	return err;
@@ -381,7 +382,7 @@ static int walk_category(const struct walk *w, struct str category, struct diag 
 		/* Beside the events stand "enable" and "filter"; and what the function tracer
 		 * writes has a format, but nobody can attach to it. */
 		enable = arena_printf(&a, "%s/%s/enable", path, names[i]->d_name).ptr;
-		if (enable && access(enable, F_OK) == 0)
+		if (enable && faccessat(AT_FDCWD, enable, F_OK, AT_EACCESS) == 0)
 			result = w->fn(w->arg, category, name);
 	}
 	free_names(names, count);

@@ -55,7 +55,7 @@ static int check_program(const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EACCES;
-	return access(path, X_OK) ? -errno : 0;
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? -errno : 0;
 }
 
 /* The file that exec will be given: what stands in $PATH, unless there is a / in the name. Found

@@ -138,6 +138,25 @@ end_traced() {
 	! grep -q "not traced" "$messages"
 }
 
+@test "--follow and -c needed tracefs: a child is followed by the kernel's types, until its last thread ends" {
+	for tracefs in "" /nowhere; do
+		export NOPAL_TRACEFS=$tracefs
+		start_traced
+		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced --follow
+		traced "fork 100"
+		traced grandchild
+		traced stay
+		traced main-ends
+		sleep 0.5
+		traced "thread 10"
+		end_traced
+		cat "$output_file" "$messages"
+		[ "$(map)" = 110 ]
+		exec 7<&-
+		rm to_traced from_traced
+	done
+}
+
 @test "a child that was forked while its parent was traced is free of breakpoints afterwards" {
 	for missing in none uprobe_multi; do
 		start_traced

@@ -47,6 +47,17 @@ trace_target() {
 	start_target 13
 	trace_target -e 'usdt::tick:loop { @ = count(); @stack[ustack(2)] = count() }'
 	grep -q '^@: 13$' printed
+	run with_capabilities +bpf,+perfmon ./nopal -q -e "usdt:$tick:tick:loop { @ = count() }" -c "$tick fork 50"
+	[[ "$output" == *"@: 100"* ]]
+}
+
+@test "CAP_BPF and CAP_PERFMON alone: a tracepoint says which right is missing" {
+	run with_capabilities +bpf,+perfmon ./nopal -e 'tracepoint:sched:sched_process_exit { }'
+	[ "$status" = 1 ]
+	[[ "$output" == *"Permission denied"*"CAP_DAC_READ_SEARCH"* ]]
+	run with_capabilities +bpf,+perfmon,+dac_read_search ./nopal -q -e 'tracepoint:sched:sched_process_exec { @ = count() }' -c true
+	[ "$status" = 0 ]
+	[[ "$output" == *"@: 1"* ]]
 }
 
 @test "one of the two capabilities alone: the other one is named" {
@@ -90,6 +101,8 @@ trace_target() {
 	echo >&8
 	wait $tracer
 	grep -q '^@: 14$' printed
+	run unshare -m bash -c 'umount -l /sys && exec ./nopal -q -e "usdt:$1:tick:loop { @ = count() }" -c "$1 fork 50"' - "$tick"
+	[[ "$output" == *"@: 100"* ]]
 }
 
 @test "doctor names the kernel's lockdown" {

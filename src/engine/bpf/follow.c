@@ -5,9 +5,11 @@
 #include "engine/bpf/follow.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine/bpf/btf.h"
 #include "engine/bpf/kernel.h"
 #include "find/tracefs.h"
 
@@ -47,18 +49,45 @@ static void on_set(struct code *c, const struct gen_world *w, int helper)
 	code_call(c, helper);
 }
 
-/* A fork of somebody in the set, or of the traced process: its child comes in. */
-static int make_fork(struct code *c, const struct gen_world *w, const struct trace_event *e)
+/* How our programs see forks and ends: by the records that tracefs describes, or by the kernel's
+ * own arguments, which need the place of `pid` in its struct task_struct. */
+struct source {
+	bool raw;
+	int pid;  /* record: offset of child_pid; raw: of pid in the child's task_struct */
+	int last; /* offset of "this was the last thread" in what a program gets; -1: unknown */
+	int last_bytes;
+	uint32_t fork, exit; /* record: numbers of the events */
+};
+
+/* R1 = number of the child; raw: task_newtask(task, clone_flags), where threads do not count. */
+static void load_child(struct code *c, const struct source *s, int out)
 {
-	const struct trace_field *child = field_of(e, "child_pid");
+	if (!s->raw) {
+		code_load(c, 4, R1, CTX, s->pid);
+		return;
+	}
+	code_load(c, 8, TMP, CTX, 8);
+	code_alu_imm(c, BPF_AND, TMP, CLONE_THREAD);
+	code_jump_imm(c, BPF_JNE, TMP, 0, out);
+	code_mov(c, R1, FRAME);
+	code_alu_imm(c, BPF_ADD, R1, STACK_A);
+	code_const(c, R2, 4);
+	code_load(c, 8, R3, CTX, 0);
+	code_alu_imm(c, BPF_ADD, R3, s->pid);
+	code_call(c, BPF_FUNC_probe_read_kernel);
+	code_jump_imm(c, BPF_JNE, R0, 0, out);
+	code_load(c, 4, R1, FRAME, STACK_A);
+}
+
+/* A fork of somebody in the set, or of the traced process: its child comes in. */
+static void make_fork(struct code *c, const struct gen_world *w, const struct source *s)
+{
 	struct gen g = {.code = c, .world = w};
 	int out = code_label(c);
 
-	if (!child || child->size != 4)
-		return -ENOTSUP;
 	code_mov(c, CTX, R1);
 	gen_pid_filter(&g, out);
-	code_load(c, 4, R1, CTX, (int)child->offset);
+	load_child(c, s, out);
 	code_store(c, 8, FRAME, STACK_KEY, R1);
 	code_store_imm(c, 8, FRAME, STACK_A, 1);
 	code_mov(c, R3, FRAME);
@@ -68,14 +97,12 @@ static int make_fork(struct code *c, const struct gen_world *w, const struct tra
 	code_bind(c, out);
 	code_const(c, R0, 0);
 	code_exit(c);
-	return 0;
 }
 
 /* A thread ends: its number goes; with the last thread that of the process. Kernels that do not say
  * which is the last one keep the process's number until its main thread ends. */
-static int make_exit(struct code *c, const struct gen_world *w, const struct trace_event *e)
+static void make_exit(struct code *c, const struct gen_world *w, const struct source *s)
 {
-	const struct trace_field *last = field_of(e, "group_dead");
 	int out = code_label(c), whole = code_label(c);
 
 	code_mov(c, CTX, R1);
@@ -88,8 +115,8 @@ static int make_exit(struct code *c, const struct gen_world *w, const struct tra
 	code_store(c, 8, FRAME, STACK_KEY, TMP2);
 	on_set(c, w, BPF_FUNC_map_delete_elem);
 	code_bind(c, whole);
-	if (last) {
-		code_load(c, 1, R1, CTX, (int)last->offset);
+	if (s->last >= 0) {
+		code_load(c, s->last_bytes, R1, CTX, s->last);
 		code_jump_imm(c, BPF_JEQ, R1, 0, out);
 	} else {
 		code_jump_if(c, BPF_JNE, TMP, TMP2, out);
@@ -99,46 +126,117 @@ static int make_exit(struct code *c, const struct gen_world *w, const struct tra
 	code_bind(c, out);
 	code_const(c, R0, 0);
 	code_exit(c);
-	return 0;
 }
 
-typedef int make_fn(struct code *c, const struct gen_world *w, const struct trace_event *e);
+typedef void make_fn(struct code *c, const struct gen_world *w, const struct source *s);
 
-static int attach_one(const struct gen_world *w, struct links *l, struct str name, make_fn *make,
-		      struct diag *d)
+static int load(const struct gen_world *w, const struct source *s, make_fn *make)
 {
-	struct kernel_program k = {.type = BPF_PROG_TYPE_TRACEPOINT, .name = "nopal_follow"};
+	struct kernel_program k = {.type = s->raw ? BPF_PROG_TYPE_RAW_TRACEPOINT
+						  : BPF_PROG_TYPE_TRACEPOINT,
+				   .name = "nopal_follow"};
 	struct bpf_insn *insns = NULL;
-	struct arena a = ARENA_INIT;
-	struct trace_event event;
 	struct code c;
-	int fd, err;
+	int fd;
 
 	code_init(&c);
-	err = trace_event_read(&a, STR("sched"), name, &event, d);
-	if (err)
-		goto out;
-	err = make(&c, w, &event);
-	if (!err)
-		err = code_finish(&c, &insns, &k.count);
+	make(&c, w, s);
+	fd = code_finish(&c, &insns, &k.count);
 	k.insns = insns;
-	fd = err ? err : kernel_program_load(&k);
-	err = fd < 0 ? fd : attach_tracepoint(l, fd, event.id);
-	if (fd >= 0)
-		close(fd); /* the link holds the program */
-	if (err)
-		diag_error(d, err, "follow", "cannot follow forks by 'sched:%.*s': %s",
-			   STR_FMT(name), strerror(-err));
-out:
+	if (!fd)
+		fd = kernel_program_load(&k);
 	free(insns);
 	code_free(&c);
+	return fd;
+}
+
+/* To one event: `name` of the kernel's, number `id` of tracefs. */
+static int attach_one(const struct gen_world *w, struct links *l, const struct source *s,
+		      make_fn *make, const char *name, uint32_t id)
+{
+	int fd = load(w, s, make), link;
+
+	if (fd < 0)
+		return fd;
+	if (s->raw) {
+		link = kernel_link_raw(fd, name);
+		link = link < 0 ? link : links_keep(l, link);
+	} else {
+		link = attach_tracepoint(l, fd, id);
+	}
+	close(fd); /* the link holds the program */
+	return link;
+}
+
+static int attach_both(const struct gen_world *w, struct links *l, struct source *s, struct diag *d)
+{
+	const char *fork = s->raw ? "task_newtask" : "sched_process_fork";
+	int err = attach_one(w, l, s, make_exit, "sched_process_exit", s->exit);
+
+	/* The kernel's second argument is newer; one that does not know it refuses to attach. */
+	if (err == -EINVAL && s->raw) {
+		s->last = -1;
+		err = attach_one(w, l, s, make_exit, "sched_process_exit", s->exit);
+	}
+	if (!err)
+		err = attach_one(w, l, s, make_fork, fork, s->fork);
+	if (err)
+		diag_error(d, err, "follow", "cannot follow forks by '%s': %s", fork,
+			   strerror(-err));
+	return err;
+}
+
+static int read_tracefs(struct source *out, struct diag *d)
+{
+	const struct trace_field *child, *last;
+	struct trace_event fork, end;
+	struct arena a = ARENA_INIT;
+	int err = trace_event_read(&a, STR("sched"), STR("sched_process_exit"), &end, d);
+
+	if (!err)
+		err = trace_event_read(&a, STR("sched"), STR("sched_process_fork"), &fork, d);
+	if (!err) {
+		child = field_of(&fork, "child_pid");
+		last = field_of(&end, "group_dead");
+		if (!child || child->size != 4)
+			err = -ENOTSUP;
+		else
+			*out = (struct source){.pid = (int)child->offset,
+					       .last = last ? (int)last->offset : -1,
+					       .last_bytes = 1,
+					       .fork = fork.id,
+					       .exit = end.id};
+	}
 	arena_free(&a);
+	return err;
+}
+
+/* Tracefs is closed to all but root, and not mounted in every container. */
+static int read_types(struct source *out)
+{
+	uint32_t pid;
+	int err = btf_kernel_field("task_struct", "pid", &pid);
+
+	if (!err)
+		*out = (struct source){.raw = true, .pid = (int)pid, .last = 8, .last_bytes = 8};
 	return err;
 }
 
 int follow_attach(const struct gen_world *w, struct links *l, struct diag *d)
 {
-	int err = attach_one(w, l, STR("sched_process_exit"), make_exit, d);
+	struct diag tracefs = DIAG_INIT;
+	struct source s;
+	int err = read_tracefs(&s, &tracefs);
 
-	return err ? err : attach_one(w, l, STR("sched_process_fork"), make_fork, d);
+	if (err && !read_types(&s))
+		err = 0;
+	else if (err)
+		diag_add_all(d, &tracefs);
+	diag_free(&tracefs);
+	if (!err)
+		return attach_both(w, l, &s, d);
+	diag_hint(d,
+		  "children are followed by tracefs (root, or CAP_DAC_READ_SEARCH), or by the "
+		  "kernel's types in /sys/kernel/btf/vmlinux; -p without --follow needs neither");
+	return diag_ensure(d, err, "follow children");
 }

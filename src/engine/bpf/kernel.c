@@ -165,6 +165,38 @@ int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie)
 	return call(BPF_LINK_CREATE, &attr, offsetof(struct link_create, perf) + sizeof(attr.perf));
 }
 
+int kernel_btf_open(uint32_t id)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.btf_id = id;
+	return call(BPF_BTF_GET_FD_BY_ID, &attr, sizeof(attr));
+}
+
+int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel)
+{
+	union bpf_attr attr;
+	struct bpf_btf_info info = {0};
+	char name[16] = "";
+	int err;
+
+	memset(&attr, 0, sizeof(attr));
+	info.btf = address(bytes);
+	info.btf_size = bytes ? *size : 0;
+	info.name = address(name);
+	info.name_len = sizeof(name);
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = address(&info);
+	err = call(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+	if (err)
+		return err;
+	*size = info.btf_size;
+	*of_kernel = info.kernel_btf && !strcmp(name, "vmlinux");
+	return 0;
+}
+
 int kernel_link_raw(int program_fd, const char *tracepoint)
 {
 	union bpf_attr attr;

@@ -54,6 +54,11 @@ int kernel_program_load(const struct kernel_program *p);
 int kernel_program_run(int fd, uint32_t *result); /* one test run */
 int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u);
 int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie);
+/* A description of types (BTF) by its number: a descriptor, then its bytes: as many as *size
+ * allows; *size becomes how many there are. *of_kernel: it is the kernel's own, not that of a
+ * module. */
+int kernel_btf_open(uint32_t id);
+int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel);
 /* A program of type RAW_TRACEPOINT to one of the kernel's tracepoints, by its name alone. */
 int kernel_link_raw(int program_fd, const char *tracepoint);
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
