@@ -100,7 +100,7 @@ $(O)/unit/%: tests/unit/%.c $(O)/libnopal.a
 # A traced program may name extra flags in a line "// flags: …" of its source.
 $(O)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Iinclude $$(sed -n 's|^// flags: ||p' $<) -o $@ $< -lpthread
+	$(Q)$(CC) -O2 -g -Iinclude -Itests $$(sed -n 's|^// flags: ||p' $<) -o $@ $< -lpthread
 
 # Those with run-time probes.
 $(filter $(O)/targets/runtime%,$(TARGETS)): $(O)/targets/%: tests/targets/%.c $(O)/libnopal-runtime.a

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "help/site_args.h"
 #include "base/file.h"
 #include "engine/engine.h"
 
@@ -249,7 +250,7 @@ static inline struct make *make_counter(const struct target *t)
 	struct make *m = make_new();
 
 	make_clause(m, 1);
-	make_site(m, t, "int", "-4@%edi 8@%rsi");
+	make_site(m, t, "int", ARGS_INT);
 	make_map(m, none, counter, 1);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
 	return m;

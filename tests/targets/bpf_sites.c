@@ -25,6 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "help/site_args.h"
+
 unsigned short site_semaphore __attribute__((section(".probes"), used, visibility("hidden")));
 
 #define SITE(name)    "\n.globl site_" #name "\n.hidden site_" #name "\nsite_" #name ":\n"
@@ -38,35 +40,57 @@ DECLARE(value);
 DECLARE(nop5);
 DECLARE(nop10);
 
+/* A local variable that lives in the register of that name. */
+#define IN(reg, name, value) register long name __asm__(reg) = (long)(value)
+
 static __attribute__((noinline)) void fire_int(int i)
 {
-	__asm__ volatile(SITE(int) "nop" ::"D"(i), "S"((long)i * 8));
+	IN(REG_FIRST, first, i);
+	IN(REG_SECOND, second, (long)i * 8);
+
+	__asm__ volatile(SITE(int) "nop" ::"r"(first), "r"(second));
 }
 
 static __attribute__((noinline)) void fire_str(int i, const char *text)
 {
-	__asm__ volatile(SITE(str) "nop" ::"D"(i), "S"(text));
+	IN(REG_FIRST, first, i);
+	IN(REG_SECOND, second, text);
+
+	__asm__ volatile(SITE(str) "nop" ::"r"(first), "r"(second));
 }
 
 static __attribute__((noinline)) void fire_many(const long *args)
 {
-	__asm__ volatile(SITE(many) "nop" ::"b"(args), "c"(1L));
+	IN(REG_BASE, base, args);
+	IN(REG_INDEX, index, MANY_INDEX);
+
+	__asm__ volatile(SITE(many) "nop" ::"r"(base), "r"(index), "m"(*(const long(*)[12])args));
 }
 
 static __attribute__((noinline)) void fire_other(int i)
 {
-	__asm__ volatile(SITE(other) "nop" ::"a"(i));
+	IN(REG_VALUE, value, i);
+
+	__asm__ volatile(SITE(other) "nop" ::"r"(value));
 }
 
 static __attribute__((noinline)) void fire_value(long v)
 {
-	__asm__ volatile(SITE(value) "nop" ::"a"(v));
+	IN(REG_VALUE, value, v);
+
+	__asm__ volatile(SITE(value) "nop" ::"r"(value));
 }
 
+/* Where there are no longer nops these are what the others are. */
 static __attribute__((noinline)) void fire_nops(void)
 {
+#if defined(__x86_64__)
 	__asm__ volatile(SITE(nop5) ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00");
 	__asm__ volatile(SITE(nop10) ".byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0");
+#else
+	__asm__ volatile(SITE(nop5) "nop");
+	__asm__ volatile(SITE(nop10) "nop");
+#endif
 }
 
 static __attribute__((noinline, noclone)) long fire_twice(long n)

@@ -11,7 +11,7 @@ static void counts_events(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "int", ARGS_INT);
 	make_map(m, none, counter, 1);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
 	EXPECT_START(r, m, 0);
@@ -36,7 +36,7 @@ static void prints_int_and_text(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 2);
-	make_site(m, &t, "str", "-4@%edi 8@%rsi");
+	make_site(m, &t, "str", ARGS_INT);
 	s = make_slot(m, str_type);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_ARG, .d = 1, .imm = 1);
@@ -71,20 +71,20 @@ static void clauses_share_sites(void **state)
 	format = make_format(m, FORMAT_PRINTF, fields, 2);
 	m->names[m->p.name_count++] = STR("other");
 	make_clause(m, 2); /* all three sites */
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
-	make_site(m, &t, "other", "-4@%eax")->name = 2;
-	make_site(m, &t, "value", "8@%rax");
+	make_site(m, &t, "int", ARGS_INT);
+	make_site(m, &t, "other", ARGS_OTHER)->name = 2;
+	make_site(m, &t, "value", ARGS_VALUE);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_BUILTIN, .d = 1, .imm = BUILTIN_PROBE);
 	ADD(m, .op = OP_EMIT, .imm = format, .field_count = 2, .fields = f);
 	make_clause(m, 2); /* one of them once more */
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "int", ARGS_INT);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
 	ADD(m, .op = OP_CONST, .d = 1, .imm = 77);
 	ADD(m, .op = OP_EMIT, .imm = format, .field_count = 2, .fields = f);
 	make_clause(m, 2); /* another, and the first */
-	make_site(m, &t, "other", "-4@%eax")->name = 2;
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "other", ARGS_OTHER)->name = 2;
+	make_site(m, &t, "int", ARGS_INT);
 	ADD(m, .op = OP_CONST, .d = 0, .imm = 3);
 	ADD(m, .op = OP_BUILTIN, .d = 1, .imm = BUILTIN_FUNC);
 	ADD(m, .op = OP_EMIT, .imm = format, .field_count = 2, .fields = f);
@@ -111,10 +111,7 @@ static void twelve_arguments_in_memory(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 12);
-	make_site(
-		m, &t, "many",
-		"8@(%rbx) 4@8(%rbx) -4@8(%rbx,%rcx,8) 2@24(%rbx) 1@32(%rbx) -1@40(%rbx) 8@48(%rbx) "
-		"8@48(%rbx,%rcx,8) -8@64(%rbx) 8@64(%rbx,%rcx,8) 4@80(%rbx) -8@$-12");
+	make_site(m, &t, "many", ARGS_MANY);
 	for (uint16_t i = 0; i < 12; i++) {
 		ADD(m, .op = OP_ARG, .d = i, .imm = i);
 		f[i] = (struct field){i, SLOT_NO};
@@ -136,7 +133,7 @@ static struct make *make_print_text(const struct target *t, struct type *type)
 	struct make *m = make_new();
 
 	make_clause(m, 1);
-	make_site(m, t, "str", "-4@%edi 8@%rsi");
+	make_site(m, t, "str", ARGS_INT);
 	make_slot(m, *type);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
 	ADD(m, .op = OP_STR, .s = 0, .a = 0, .b = REG_NO, .place = 5);
@@ -268,7 +265,7 @@ static void a_full_ring_loses_exactly(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "int", ARGS_INT);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, &int_type, 1), .field_count = 1,
 	    .fields = f);

@@ -12,8 +12,8 @@ static void works_without_uprobe_multi(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "-4@%edi 8@%rsi")->sema_offset = target_offset(&t, "sema");
-	make_site(m, &t, "other", "-4@%eax");
+	make_site(m, &t, "int", ARGS_INT)->sema_offset = target_offset(&t, "sema");
+	make_site(m, &t, "other", ARGS_OTHER);
 	make_map(m, none, (struct type){.kind = TYPE_SUM, .size = 8, .is_signed = true}, 1);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = 0);
@@ -232,7 +232,7 @@ static void unreadable_arguments_matter_only_when_used(void **state)
 		int err;
 
 		make_clause(m, 1);
-		make_site(m, &t, "int", "-4@%edi 8f@%xmm0");
+		make_site(m, &t, "int", ARGS_FLOAT);
 		make_map(m, none, (struct type){.kind = TYPE_SUM, .size = 8, .is_signed = true}, 1);
 		ADD(m, .op = OP_ARG, .d = 0, .imm = arg);
 		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = 0);

@@ -26,7 +26,7 @@ static void text_keys_short_and_long(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "str", "-4@%edi 8@%rsi");
+	make_site(m, &t, "str", ARGS_INT);
 	make_slot(m, wide);
 	make_map(m, wide, (struct type){.kind = TYPE_COUNT}, 100);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
@@ -76,7 +76,7 @@ static void tuple_keys_short_and_long(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 2);
-	make_site(m, &t, "str", "-4@%edi 8@%rsi");
+	make_site(m, &t, "str", ARGS_INT);
 	make_slot(m, wide);
 	make_slot(m, tuple);
 	make_map(m, tuple, int_type, 100);
@@ -115,7 +115,7 @@ static void a_full_map_counts_what_it_refuses(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "int", ARGS_INT);
 	make_slot(m, int_type);
 	make_map(m, int_type, (struct type){.kind = TYPE_COUNT}, 3);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
@@ -175,7 +175,7 @@ static void short_and_long_keys_share_a_limit(void **state)
 		struct run r;
 
 		make_clause(m, 1);
-		make_site(m, &t, "str", "-4@%edi 8@%rsi");
+		make_site(m, &t, "str", ARGS_INT);
 		make_slot(m, text_key);
 		make_map(m, text_key, *kinds[i], 3);
 		ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
@@ -209,7 +209,7 @@ static void keys_fought_over_are_exact(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "int", ARGS_INT);
 	make_slot(m, int_type);
 	make_map(m, int_type, (struct type){.kind = TYPE_COUNT}, 4096);
 	make_map(m, none, int_type, 1);

@@ -41,7 +41,7 @@ static void aggregates_single_and_keyed(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 2);
-	make_site(m, &t, "value", "-8@%rax");
+	make_site(m, &t, "value", "-" ARGS_VALUE);
 	make_slot(m, int_type);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_CONST, .d = 1, .imm = 9);
@@ -89,7 +89,7 @@ static void histograms_have_the_right_buckets(void **state)
 	memset(want, 0, sizeof(want));
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "value", "-8@%rax");
+	make_site(m, &t, "value", "-" ARGS_VALUE);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	for (int i = 0; i < 6; i++)
 		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = 0,
@@ -253,7 +253,7 @@ static void clear_forgets_what_was(void **state)
 		struct run r;
 
 		make_clause(m, 1);
-		make_site(m, &t, "int", "-4@%edi 8@%rsi");
+		make_site(m, &t, "int", ARGS_INT);
 		make_map(m, none, rows[i].type, 1);
 		ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = i ? REG_NO : 0);
@@ -291,7 +291,7 @@ static void clear_removes_and_zero_keeps(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	make_clause(m, 1);
-	make_site(m, &t, "int", "-4@%edi 8@%rsi");
+	make_site(m, &t, "int", ARGS_INT);
 	make_map(m, none, (struct type){.kind = TYPE_COUNT}, 1);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
 	EXPECT_START(r, m, .group_maps = grouped);

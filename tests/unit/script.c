@@ -103,7 +103,12 @@ static void read_options(struct str lines, struct script_options *o, struct str 
 			o->pid = 7;
 		else if (str_eq_text(line, "unsafe"))
 			o->unsafe = true;
-		else if (str_eq_text(line, "missing warn"))
+		else if (str_starts(line, STR("cpu: "))) {
+			/* Registers have other names elsewhere. */
+			str_cut(&line, ' ');
+			if (!str_eq_text(line, arch_host()->name))
+				skip();
+		} else if (str_eq_text(line, "missing warn"))
 			o->missing_probes = MISSING_WARN;
 		else if (str_eq_text(line, "missing ignore"))
 			o->missing_probes = MISSING_IGNORE;
