@@ -95,7 +95,7 @@ $(O)/dtrace: $(O)/nopal
 $(O)/unit/%: tests/unit/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  test  $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -o $@ $< $(O)/libnopal.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(LDFLAGS) -o $@ $< $(O)/libnopal.a -lcmocka $(LDLIBS)
 
 # A traced program may name extra flags in a line "// flags: …" of its source.
 $(O)/targets/%: tests/targets/%.c
@@ -110,7 +110,7 @@ $(filter $(O)/targets/runtime%,$(TARGETS)): $(O)/targets/%: tests/targets/%.c $(
 # An example may name a library of its own in a line "// libs: …".
 $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude -o $@ $< $(O)/libnopal.a $$(sed -n 's|^// libs: ||p' $<) $(LDLIBS)
+	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude $(LDFLAGS) -o $@ $< $(O)/libnopal.a $$(sed -n 's|^// libs: ||p' $<) $(LDLIBS)
 
 units: $(UNITS)
 bindings: all ; +$(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done

@@ -17,11 +17,15 @@ build() {
 	triplet=$2
 }
 
-# there ARGUMENTS...: run the command as that CPU would.
-there() {
+# run_there PROGRAM ARGUMENTS...: run a program of that CPU.
+run_there() {
 	local libs
-	libs=$(find "$built/sysroot" -name 'lib*.so.1' -printf '%h:')
-	"$qemu" -L "/usr/$triplet" -E LD_LIBRARY_PATH="$libs/usr/$triplet/lib" "$built/nopal" "$@"
+	libs=$(find "$built/sysroot" -name 'lib*.so.[01]' -printf '%h:')
+	"$qemu" -L "/usr/$triplet" -E LD_LIBRARY_PATH="$libs/usr/$triplet/lib" "$@"
+}
+
+there() {
+	run_there "$built/nopal" "$@"
 }
 
 # Which registers a kernel of that CPU gives to its tracers is known for x86-64, i386 and aarch64.
@@ -76,4 +80,13 @@ lists_the_same() {
 	file=$BATS_TEST_TMPDIR/root/usr/bin/nopal
 	readelf -h "$file" | grep -q AArch64
 	! readelf -S "$file" | grep -q '\.symtab'
+}
+
+@test "aarch64: the tests build, and those that need no kernel pass" {
+	build aarch64 aarch64-linux-gnu qemu-aarch64
+	scripts/cross aarch64 -j2 CFLAGS=-O0 units targets >"$BATS_TEST_TMPDIR/log" 2>&1 || { cat "$BATS_TEST_TMPDIR/log"; false; }
+	for unit in base notes operand describe know script program program_check interp provider report runtime runtime_image; do
+		CMOCKA_MESSAGE_OUTPUT=TAP run_there "$built/unit/$unit" >"$BATS_TEST_TMPDIR/out" 2>&1 || { cat "$BATS_TEST_TMPDIR/out"; false; }
+		grep -q '^ok' "$BATS_TEST_TMPDIR/out"
+	done
 }

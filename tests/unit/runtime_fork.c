@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -330,7 +331,9 @@ int main(void)
 	};
 
 #if !defined __x86_64__
-	return 0; /* kernels write calls on x86-64 alone */
+	puts("1..1");
+	puts("ok 1 - children of traced processes # SKIP kernels write calls on x86-64 alone");
+	return 0;
 #endif
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
