@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,6 +170,26 @@ void file_link(const struct file *f, char link[FILE_LINK_SIZE])
 bool file_is(const struct file *f, const struct stat *st)
 {
 	return f->device == st->st_dev && f->inode == st->st_ino;
+}
+
+/* The name that the kernel gives it leads to it from here. */
+static bool is_below_our_root(const struct file *f)
+{
+	char link[FILE_LINK_SIZE], path[PATH_MAX];
+	struct stat st;
+	ssize_t len;
+
+	file_link(f, link);
+	len = readlink(link, path, sizeof(path));
+	if (len <= 0 || (size_t)len >= sizeof(path))
+		return false;
+	path[len] = '\0';
+	return *path == '/' && strncmp(path, "/proc/", 6) && !stat(path, &st) && file_is(f, &st);
+}
+
+bool file_is_roots(const struct file *f)
+{
+	return !f->owner && !(f->mode & (S_IWGRP | S_IWOTH)) && is_below_our_root(f);
 }
 
 int file_check(const struct file *f, struct diag *d)

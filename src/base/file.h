@@ -39,5 +39,8 @@ void file_link(const struct file *f, char link[FILE_LINK_SIZE]);
 int file_check(const struct file *f, struct diag *d);
 /* Does stat(2) tell of this file? */
 bool file_is(const struct file *f, const struct stat *st);
+/* Has only root written to it, and is it below our own root directory, not that of another mount
+ * namespace? */
+bool file_is_roots(const struct file *f);
 
 #endif

@@ -34,15 +34,25 @@ static bool has_checksum(const struct image *image, uint32_t want)
 	return !got && sum == want;
 }
 
+/* The debug file of one image, while it is looked for. */
+struct hunt {
+	const struct image *image;
+	struct str path, root;
+	bool trusted; /* only root's own */
+	struct arena names;
+};
+
 /* Open `path` if it is a file of the same build: same build-id, or, without one, same checksum. */
-static struct image *open_if_ours(const struct image *image, struct str path, const uint32_t *sum)
+static struct image *open_if_ours(const struct hunt *h, struct str path, const uint32_t *sum)
 {
+	const struct image *image = h->image;
 	struct image *found;
 
 	if (access(path.ptr, R_OK) || image_open(path.ptr, &found, NULL))
 		return NULL;
 	image_set_budget(found, image->budget);
-	if (found->machine == image->machine && found->word == image->word &&
+	if ((!h->trusted || file_is_roots(found->file)) && found->machine == image->machine &&
+	    found->word == image->word &&
 	    (image_build_id(image).len ? same_build_id(image, found)
 				       : sum && has_checksum(found, *sum)))
 		return found;
@@ -50,9 +60,9 @@ static struct image *open_if_ours(const struct image *image, struct str path, co
 	return NULL;
 }
 
-static struct image *open_by_build_id(const struct image *image, struct str root, struct arena *a)
+static struct image *open_by_build_id(struct hunt *h)
 {
-	struct str id = image_build_id(image), path;
+	struct str id = image_build_id(h->image), path;
 	struct buf hex = BUF_INIT;
 	struct image *found = NULL;
 
@@ -60,11 +70,11 @@ static struct image *open_by_build_id(const struct image *image, struct str root
 		return NULL;
 	for (size_t i = 0; i < id.len; i++)
 		buf_printf(&hex, "%02x%s", (unsigned char)id.ptr[i], i ? "" : "/");
-	path = arena_printf(a, "%.*s/usr/lib/debug/.build-id/%.*s.debug", STR_FMT(root),
+	path = arena_printf(&h->names, "%.*s/usr/lib/debug/.build-id/%.*s.debug", STR_FMT(h->root),
 			    STR_FMT(buf_as_str(&hex)));
 	buf_free(&hex);
 	if (path.ptr)
-		found = open_if_ours(image, path, NULL);
+		found = open_if_ours(h, path, NULL);
 	return found;
 }
 
@@ -82,19 +92,18 @@ static bool read_debuglink(const struct image *image, struct str *name, uint32_t
 	       cursor_skip(&c, (4 - (name->len + 1) % 4) % 4) && cursor_u32(&c, sum);
 }
 
-static struct image *open_by_link(const struct image *image, struct str path, struct str root,
-				  struct arena *a)
+static struct image *open_by_link(struct hunt *h)
 {
 	static const char *const formats[] = {
 		"%.*s%.*s/%.*s",
 		"%.*s%.*s/.debug/%.*s",
 		"%.*s/usr/lib/debug%.*s/%.*s",
 	};
-	struct str name, dir = path;
+	struct str name, dir = h->path;
 	struct image *found = NULL;
 	uint32_t sum;
 
-	if (!read_debuglink(image, &name, &sum))
+	if (!read_debuglink(h->image, &name, &sum))
 		return NULL;
 	while (dir.len && dir.ptr[dir.len - 1] != '/')
 		dir.len--;
@@ -102,28 +111,33 @@ static struct image *open_by_link(const struct image *image, struct str path, st
 		dir = STR("./");
 	dir.len--;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !found; i++) {
-		struct str rest = dir, first = i < 2 ? STR("") : root, try;
+		struct str rest = dir, first = i < 2 ? STR("") : h->root, try;
 
 		/* The path of an image opened through `root` has it in front already. */
-		if (i == 2 && root.len && str_starts(dir, root))
-			rest = str_of(dir.ptr + root.len, dir.len - root.len);
-		try = arena_printf(a, formats[i], STR_FMT(first), STR_FMT(rest), STR_FMT(name));
-		if (try.ptr && !str_eq(try, path))
-			found = open_if_ours(image, try, &sum);
+		if (i == 2 && h->root.len && str_starts(dir, h->root))
+			rest = str_of(dir.ptr + h->root.len, dir.len - h->root.len);
+		try = arena_printf(&h->names, formats[i], STR_FMT(first), STR_FMT(rest),
+				   STR_FMT(name));
+		if (try.ptr && !str_eq(try, h->path))
+			found = open_if_ours(h, try, &sum);
 	}
 	return found;
 }
 
 struct image *debugfile_open(const struct image *image, struct str path, struct str root)
 {
-	struct arena names = ARENA_INIT;
+	struct hunt h = {.image = image, .path = path, .root = root, .names = ARENA_INIT};
 	struct image *found;
 
 	if (image->fd < 0)
 		return NULL;
-	found = open_by_build_id(image, root, &names);
+	if (str_eq(root, DEBUG_TRUSTED)) {
+		h.root = STR("");
+		h.trusted = true;
+	}
+	found = open_by_build_id(&h);
 	if (!found)
-		found = open_by_link(image, path, root, &names);
-	arena_free(&names);
+		found = open_by_link(&h);
+	arena_free(&h.names);
 	return found;
 }

@@ -1,9 +1,11 @@
 /* The cache of images: a hash table that grows. */
 #include "find/cache.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "elf/debugfile.h"
 #include "probe/sites.h"
 
 static void free_finding(struct finding *f)
@@ -23,6 +25,7 @@ static void free_image(struct cached_image *e)
 	file_drop(e->file);
 	site_list_free(&e->sites);
 	symtab_free(e->symbols);
+	symtab_free(e->names);
 	diag_free(&e->diag);
 	free(e);
 }
@@ -272,21 +275,57 @@ void cache_read_sites(struct finding *f)
 	arena_free(&names);
 }
 
-void cache_read_symbols(struct finding *f, struct diag *d)
+/* The image's symbols; of debug files only root's own when they are to be `trusted`. */
+static struct symtab *read_symtab(struct finding *f, bool trusted, struct diag *d)
 {
 	struct cached_image *e = f->cached;
 	struct arena names = ARENA_INIT;
+	struct symtab *symbols = NULL;
 	struct image *image;
 	struct str root;
+
+	if (image_open_file(e->file, &image, d))
+		return NULL;
+	e->arch = arch_for(image->machine, image->word);
+	root = root_of(f, &names);
+	symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, &symbols, d);
+	image_close(image);
+	arena_free(&names);
+	return symbols;
+}
+
+void cache_read_symbols(struct finding *f, struct diag *d)
+{
+	struct cached_image *e = f->cached;
 
 	if (e->symbols_read || open_file(f, d))
 		return;
 	e->symbols_read = true;
-	if (image_open_file(e->file, &image, d))
+	e->symbols = read_symtab(f, true, d);
+}
+
+void cache_read_names(struct finding *f)
+{
+	struct cached_image *e = f->cached;
+
+	if (e->names_read || open_file(f, NULL))
 		return;
-	e->arch = arch_for(image->machine, image->word);
-	root = root_of(f, &names);
-	symtab_read(image, place_of(f, root, &names), root, &e->symbols, d);
+	e->names_read = true;
+	e->names = read_symtab(f, false, NULL);
+}
+
+struct str cache_untrusted(struct finding *f, struct arena *a)
+{
+	struct image *image, *debug = NULL;
+	struct str root = root_of(f, a), name = STR("");
+
+	if (!f->cached->file || image_open_file(f->cached->file, &image, NULL))
+		return name;
+	if (!image_section_of_type(image, SHT_SYMTAB))
+		debug = debugfile_open(image, place_of(f, root, a), root);
+	if (debug && !file_is_roots(debug->file))
+		name = arena_str(a, debug->name);
+	image_close(debug);
 	image_close(image);
-	arena_free(&names);
+	return name;
 }

@@ -37,7 +37,9 @@ struct cached_image {
 	struct site_list sites;
 	struct diag diag; /* what went wrong when its sites were read */
 	bool symbols_read;
-	struct symtab *symbols;	 /* NULL: none */
+	struct symtab *symbols; /* NULL: none */
+	bool names_read;
+	struct symtab *names;	 /* to show only, wherever they come from; NULL: none */
 	const struct arch *arch; /* after symbols_read */
 };
 
@@ -66,5 +68,11 @@ int cache_renew(struct cache *c, struct finding **f);
 void cache_let_go(struct cached_image *image);
 /* Read its symbols unless that was done; errors are messages in `d`, and then it has none. */
 void cache_read_symbols(struct finding *f, struct diag *d);
+/* The same of symbols that nothing depends on but the names that people are shown: a debug file
+ * that anybody made will do. */
+void cache_read_names(struct finding *f);
+/* A debug file whose functions are not among its symbols as it is not root's own: its name, or
+ * empty. */
+struct str cache_untrusted(struct finding *f, struct arena *a);
 
 #endif

@@ -107,6 +107,21 @@ static int walk_image(struct walk *w)
 					 : find_by_name(w, symbols);
 }
 
+/* Nothing was found: it may be where it does not count. */
+static void warn_untrusted(struct finding *f, struct diag *d)
+{
+	struct arena a = ARENA_INIT;
+	struct str name = cache_untrusted(f, &a);
+
+	if (name.len) {
+		diag_warn(d, "untrusted-debug", "functions that only '%.*s' knows are left out",
+			  STR_FMT(name));
+		diag_hint(d, "for tracing a debug file must be root's, writable by nobody else, "
+			     "and below the tracer's own /");
+	}
+	arena_free(&a);
+}
+
 int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
 		     struct diag *d)
 {
@@ -126,6 +141,8 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 			cache_show(&f->cache, w.finding->cached);
 			err = walk_image(&w);
 		}
+		if (q->to_attach && set.named && !w.found)
+			warn_untrusted(w.finding, d);
 		cache_let_go(w.finding->cached);
 	}
 	free(set.items);
@@ -138,9 +155,9 @@ struct str finder_function_at(struct finder *f, const struct found_image *image,
 	struct symbol symbol;
 
 	(void)f;
-	cache_read_symbols(finding, NULL);
-	if (!finding->cached->symbols ||
-	    !symtab_at_offset(finding->cached->symbols, offset, &symbol, NULL))
+	cache_read_names(finding);
+	if (!finding->cached->names ||
+	    !symtab_at_offset(finding->cached->names, offset, &symbol, NULL))
 		return STR("");
 	return symbol.name;
 }

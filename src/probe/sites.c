@@ -19,6 +19,10 @@
 #define WHY_SEMAPHORE  "its semaphore is not in a writable segment of the file"
 #define WHY_ODD	       "its semaphore is at an odd address, which the kernel refuses"
 
+#define WHY_UNTRUSTED                                                                             \
+	"its note is in '%.*s', and for tracing a debug file must be root's, writable by nobody " \
+	"else, and below the tracer's own /"
+
 /* What is needed while the sites of one image are read. */
 struct reading {
 	const struct image *program; /* what runs: its segments count */
@@ -26,6 +30,7 @@ struct reading {
 	struct site_list *list;
 	uint64_t base; /* address of .stapsdt.base; 0: none */
 	bool is_debug_file;
+	const char *why_not; /* the notes are not to be trusted: why none can be attached */
 	const struct site_filter *filter;
 	struct str path, root;
 	struct diag *d;
@@ -49,6 +54,8 @@ static const char *place_site(const struct reading *r, struct site *site)
 	site->offset = SITE_NO_OFFSET;
 	if (r->is_debug_file)
 		return WHY_DEBUG_FILE;
+	if (r->why_not)
+		return r->why_not;
 	if (!code || !code->executable ||
 	    !image_offset_of(r->program, site->location, &site->offset))
 		return WHY_NOT_CODE;
@@ -281,7 +288,7 @@ static int read_all(struct reading *r)
 	if (!also)
 		also = describe_sites(r->notes, r->list, r->d);
 	if (!also)
-		also = sites_find_entries(r->program, r->path, r->root, r->list);
+		also = sites_find_entries(r->program, r->path, DEBUG_TRUSTED, r->list);
 	return also ? also : err;
 }
 
@@ -300,6 +307,27 @@ bool site_is_wanted(const struct site_filter *f, struct str provider, struct str
 {
 	return (!f->provider.len || str_match(f->provider, provider)) &&
 	       (!f->name.len || str_match(f->name, name));
+}
+
+static struct image *with_notes(struct image *debug)
+{
+	if (debug && has_notes(debug))
+		return debug;
+	image_close(debug);
+	return NULL;
+}
+
+/* The debug file with the notes: one that can be trusted, else one that serves to list them. */
+static struct image *open_notes(struct reading *r)
+{
+	struct image *debug = with_notes(debugfile_open(r->program, r->path, DEBUG_TRUSTED));
+
+	if (debug)
+		return debug;
+	debug = with_notes(debugfile_open(r->program, r->path, r->root));
+	if (debug)
+		r->why_not = arena_printf(&r->list->arena, WHY_UNTRUSTED, STR_FMT(debug->name)).ptr;
+	return debug;
 }
 
 int site_list_read_some(const struct image *image, struct str path, struct str root,
@@ -321,11 +349,9 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 		return finish(image, out, err);
 	look_for_old(&r);
 	if (!has_notes(image)) {
-		debug = debugfile_open(image, path, root);
-		if (!debug || !has_notes(debug)) {
-			image_close(debug);
+		debug = open_notes(&r);
+		if (!debug)
 			return finish(image, out, 0);
-		}
 		r.notes = debug;
 	}
 	err = read_all(&r);

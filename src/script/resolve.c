@@ -95,7 +95,10 @@ static int resolve_bare(struct search *q)
 static int site_problem(const struct search *q, const struct found_image *image,
 			const struct site *site)
 {
-	bool is_pattern = str_has_wildcard(q->spec->name) || str_has_wildcard(q->spec->provider);
+	const struct probe_spec *spec = q->spec;
+	/* Whoever maps a file must not end a run over the images of processes. */
+	bool is_pattern = !spec->path.len || str_has_wildcard(spec->path) ||
+			  str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
 	struct span span = search_span(q);
 
 	if (is_pattern) {

@@ -35,7 +35,7 @@ start_attacker() {
 	"${USER_ID[@]}" ln -s "$PWD/victim" theirs/other
 	"${USER_ID[@]}" theirs/attack_swap "$1" theirs/bait theirs/other "${@:2}" >ready 2>attacker.err 3>&- 9>&- &
 	attacker=$!
-	until grep -q ready ready; do
+	until grep -qs ready ready; do
 		kill -0 $attacker || { cat attacker.err >&2; return 1; }
 		sleep 0.01
 	done

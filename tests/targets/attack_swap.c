@@ -2,10 +2,10 @@
  *
  *   attack_swap MOMENT BAIT OTHER [later]
  *
- * maps BAIT as a program's code and exchanges the names BAIT and OTHER at a MOMENT: never; always, without
- * pause; or when the Nth event comes that inotify tells of BAIT: open:N, access:N, close:N. A third
- * number is a wait after it, in microseconds: close:1:200. `later`: BAIT is mapped a tenth of a
- * second after "ready" is printed, not before. Stays until it is killed. */
+ * maps BAIT as a program's code and exchanges the names BAIT and OTHER at a MOMENT: never; always,
+ * without pause; or when the Nth event comes that inotify tells of BAIT: open:N, access:N, close:N.
+ * A third number is a wait after it, in microseconds: close:1:200. `later`: BAIT is mapped a tenth
+ * of a second after "ready" is printed, not before. Stays until it is killed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* A program of root's that nobody means to trace. It watches its own code and its semaphore, and writes
- * a line "armed" each time it finds one of them changed; "watching" once it does. It ends with its
- * standard input.
+/* A program of root's that nobody means to trace. It watches its own code and its semaphore, and
+ * writes a line "armed" each time it finds one of them changed; "watching" once it does. It ends
+ * with its standard input.
  *
  * attack_baited.c is the same program with other names of the same length, so that all is at the
  * same offsets: a tracer that is led from that file to this one finds a nop where it looks. */
