@@ -50,11 +50,14 @@ enum type_show {
 
 struct type {
 	enum type_kind kind;
-	uint32_t size;		     /* see the kinds */
-	bool is_signed;		     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
-	bool is_open;		     /* INT, aggregates, of scripts only: what it really is shows
-					when an image with the probe is there */
-	uint8_t show;		     /* INT: enum type_show */
+	uint32_t size;	     /* see the kinds */
+	bool is_signed;	     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
+	bool is_open;	     /* INT, aggregates, of scripts only: what it really is shows
+				when an image with the probe is there */
+	uint8_t show;	     /* INT: enum type_show */
+	uint8_t pointers;    /* INT: 1: int32*, 2: int32**; only scripts look at it */
+	uint8_t target_size; /* bytes of what is at the end of the pointers */
+	bool target_is_signed;
 	uint8_t bits;		     /* HIST: 0..5 extra bits per power of two */
 	int64_t min, max, step;	     /* LHIST */
 	const struct type *elements; /* TUPLE */

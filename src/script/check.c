@@ -35,11 +35,21 @@ static struct variable *new_variable(struct check *c, struct expr *target)
 }
 
 /* Do both point, but to values of other sizes or signs? */
-static bool points_elsewhere(const struct shape *a, const struct shape *b)
+static bool points_elsewhere(const struct type *a, const struct type *b)
 {
 	return a->pointers && b->pointers &&
 	       (a->pointers != b->pointers || a->target_size != b->target_size ||
 		a->target_is_signed != b->target_is_signed);
+}
+
+static int pointer_mismatch(struct check *c, const struct expr *target, struct str name,
+			    const char *sigil, struct mark first)
+{
+	check_error(c, target, "type-mismatch", "'%s%.*s' points to values of another type", sigil,
+		    STR_FMT(name));
+	diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)first.len,
+		  c->s->text.ptr + first.at);
+	return -EINVAL;
 }
 
 /* $x = value: the first assignment fixes the type. */
@@ -62,16 +72,12 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 	if (!v->is_typed) {
 		v->is_typed = true;
 		v->shape = value->shape;
-		if (v->shape.type.kind == TYPE_INT && !v->shape.pointers)
+		if (v->shape.type.kind == TYPE_INT && !v->shape.type.pointers)
 			v->shape.type.size = 8;
 		v->mark = mark;
 		c->changed = true;
-	} else if (points_elsewhere(&v->shape, &value->shape)) {
-		check_error(c, target, "type-mismatch", "'$%.*s' points to values of another type",
-			    STR_FMT(v->name));
-		diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)v->mark.len,
-			  c->s->text.ptr + v->mark.at);
-		return -EINVAL;
+	} else if (points_elsewhere(&v->shape.type, &value->shape.type)) {
+		return pointer_mismatch(c, target, v->name, "$", v->mark);
 	} else if (check_merge(c, &v->shape.type, &value->shape.type)) {
 		return type_mismatch(c, target, v->name, '$', &v->shape.type, value, v->mark);
 	}
@@ -97,6 +103,8 @@ static int assign_map(struct check *c, struct expr *target, struct expr *value, 
 		m->value = value->shape.type;
 		m->value_mark = mark;
 		c->changed = true;
+	} else if (points_elsewhere(&m->value, &value->shape.type)) {
+		return pointer_mismatch(c, target, m->name, "", m->value_mark);
 	} else if (check_merge(c, &m->value, &value->shape.type)) {
 		return type_mismatch(c, target, m->name, 0, &m->value, value, m->value_mark);
 	}

@@ -162,7 +162,7 @@ int check_expr(struct check *c, struct expr *e)
 {
 	e->is_const = false;
 	e->is_whole = false;
-	e->shape = (struct shape){.pointers = 0};
+	e->shape = shape_of((struct type){.kind = TYPE_NONE});
 	if (place_number(c->s, e->mark, &e->place))
 		return -ENOMEM;
 	switch (e->kind) {

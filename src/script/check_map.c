@@ -22,20 +22,30 @@ struct map *check_map(struct check *c, struct str name)
 	return m;
 }
 
+/* Pointers are shown as addresses in keys. */
+static struct type one_key(const struct expr *e)
+{
+	struct type t = e->shape.type;
+
+	if (t.pointers)
+		t.show = SHOW_POINTER;
+	return t;
+}
+
 /* The type of all keys together: one key's own, a tuple for several. */
 static int key_type(struct check *c, struct expr *e, struct type *out)
 {
 	struct type *elements;
 
 	if (e->arg_count < 2) {
-		*out = e->arg_count ? e->args[0]->shape.type : (struct type){.kind = TYPE_NONE};
+		*out = e->arg_count ? one_key(e->args[0]) : (struct type){.kind = TYPE_NONE};
 		return 0;
 	}
 	elements = arena_array(&c->s->arena, struct type, e->arg_count);
 	if (!elements)
 		return -ENOMEM;
 	for (unsigned i = 0; i < e->arg_count; i++)
-		elements[i] = e->args[i]->shape.type;
+		elements[i] = one_key(e->args[i]);
 	*out = (struct type){
 		.kind = TYPE_TUPLE, .elements = elements, .element_count = e->arg_count};
 	return 0;

@@ -105,13 +105,13 @@ static void type_binary(struct expr *e)
 	else
 		e->shape = shape_int(is_signed);
 	/* Pointer arithmetic keeps the pointer. */
-	if ((e->op == OPERATOR_ADD || e->op == OPERATOR_SUB) && a->shape.pointers &&
-	    !b->shape.pointers)
+	if ((e->op == OPERATOR_ADD || e->op == OPERATOR_SUB) && a->shape.type.pointers &&
+	    !b->shape.type.pointers)
 		e->shape = a->shape;
-	else if (e->op == OPERATOR_ADD && b->shape.pointers && !a->shape.pointers)
+	else if (e->op == OPERATOR_ADD && b->shape.type.pointers && !a->shape.type.pointers)
 		e->shape = b->shape;
 	e->is_signed = is_signed;
-	e->is_const = a->is_const && b->is_const && !e->shape.pointers;
+	e->is_const = a->is_const && b->is_const && !e->shape.type.pointers;
 	if (e->is_const)
 		e->value = fold_binary(e->op, is_signed, a->value, b->value);
 }
@@ -160,15 +160,17 @@ int check_binary(struct check *c, struct expr *e)
 /* What *p gives: the integer or pointer behind it. */
 static int check_load(struct check *c, struct expr *e, const struct shape *p)
 {
-	if (!p->pointers) {
+	const struct type to = p->type; /* e->shape may be *p */
+
+	if (!to.pointers) {
 		check_error(c, e, "not-a-pointer", "this is not a pointer that could be followed");
 		diag_hint(c->d, "say what it points to: *(int32*)p");
 		return -EINVAL;
 	}
-	e->shape = *p;
-	e->shape.pointers--;
-	e->shape.type = e->shape.pointers ? type_int(8, false)
-					  : type_int(p->target_size, p->target_is_signed);
+	e->shape.type = to;
+	e->shape.type.pointers--;
+	if (to.pointers == 1)
+		e->shape.type = type_int(to.target_size, to.target_is_signed);
 	return 0;
 }
 
@@ -254,9 +256,9 @@ int check_cast(struct check *c, struct expr *e)
 
 	if (err)
 		return err;
-	if (a->shape.type.kind == TYPE_FLOAT && (e->cast.pointers || e->cast.type.show))
+	if (a->shape.type.kind == TYPE_FLOAT && (e->cast.type.pointers || e->cast.type.show))
 		return check_error(c, e, "float-use", "a float cannot be a %s",
-				   e->cast.pointers ? "pointer" : "bool");
+				   e->cast.type.pointers ? "pointer" : "bool");
 	if (!expr_is_int(a) && a->shape.type.kind != TYPE_FLOAT)
 		return check_error(c, e, "bad-cast", "cannot cast %s to an integer",
 				   a->shape.type.kind == TYPE_NONE
@@ -294,7 +296,7 @@ static int ternary_types(struct check *c, struct expr *e, struct expr *a, struct
 				   check_type_text(c, &a->shape.type),
 				   check_type_text(c, &b->shape.type));
 	e->shape = t.kind == TYPE_INT ? shape_int(signed_result(a, b)) : shape_of(t);
-	if (a->shape.pointers)
+	if (a->shape.type.pointers)
 		e->shape = a->shape;
 	check_widen(c, a, &t);
 	check_widen(c, b, &t);

@@ -75,9 +75,9 @@ void lower_binary_op(struct lower *l, enum operator op, bool is_signed, uint16_t
 	i->b = ops->swap ? a : b;
 }
 
-static unsigned pointed_size(const struct shape *s)
+static unsigned pointed_size(const struct type *t)
 {
-	return s->pointers > 1 ? 8 : s->target_size;
+	return t->pointers > 1 ? 8 : t->target_size;
 }
 
 uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *n, uint16_t reg)
@@ -85,9 +85,9 @@ uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *
 	struct insn *i;
 	uint16_t size, out;
 
-	if (!p->shape.pointers || n->shape.pointers || pointed_size(&p->shape) == 1)
+	if (!p->shape.type.pointers || n->shape.type.pointers || pointed_size(&p->shape.type) == 1)
 		return reg;
-	size = lower_const(l, pointed_size(&p->shape));
+	size = lower_const(l, pointed_size(&p->shape.type));
 	out = lower_reg(l);
 	i = lower_op(l, OP_MUL);
 	i->d = out;
@@ -216,6 +216,14 @@ int lower_index(struct lower *l, const struct expr *e, uint16_t out)
 	return lower_load(l, address, &e->shape, out);
 }
 
+/* What ++ adds to it. */
+static uint64_t step_of(const struct expr *target)
+{
+	const struct type *t = &target->shape.type;
+
+	return t->pointers ? pointed_size(t) : 1;
+}
+
 /* @m++: added atomically; what the map held before comes back. */
 static int lower_map_step(struct lower *l, const struct expr *e, uint16_t out)
 {
@@ -226,7 +234,7 @@ static int lower_map_step(struct lower *l, const struct expr *e, uint16_t out)
 
 	if (err)
 		return err;
-	by = lower_const(l, is_inc ? 1 : UINT64_MAX);
+	by = lower_const(l, is_inc ? step_of(e->args[0]) : 0 - step_of(e->args[0]));
 	before = out == REG_NO || e->is_postfix ? out : lower_reg(l);
 	i = lower_op(l, OP_MAP_ADD);
 	i->map = (uint16_t)e->args[0]->map->index;
@@ -261,7 +269,7 @@ int lower_step(struct lower *l, const struct expr *e, uint16_t out)
 	reg = target->variable->reg;
 	if (out != REG_NO && e->is_postfix)
 		lower_move(l, out, reg);
-	by = lower_const(l, target->shape.pointers ? pointed_size(&target->shape) : 1);
+	by = lower_const(l, step_of(target));
 	lower_binary_op(l, e->op == OPERATOR_INC ? OPERATOR_ADD : OPERATOR_SUB, false, reg, by,
 			reg);
 	lower_fit(l, target->variable);

@@ -121,6 +121,8 @@ static int lower_map_compound(struct lower *l, const struct stmt *s)
 		err = lower_key(l, s->target, &key);
 	if (err)
 		return err;
+	if (is_add || is_sub)
+		value = lower_scaled(l, s->target, s->value, value);
 	if (is_sub)
 		value = negated(l, value);
 	else if (!is_add)

@@ -298,6 +298,7 @@ static int parse_cast_type(struct parser *p, struct shape *cast, bool *found)
 	struct diag *d = p->d;
 	struct type type;
 	struct str name;
+	uint8_t pointers = 0;
 	bool is_struct;
 
 	*found = false;
@@ -311,16 +312,17 @@ static int parse_cast_type(struct parser *p, struct shape *cast, bool *found)
 				     "casts to structs are not supported yet");
 	if (!cast_type_find(name, &type) || parse_advance(&look))
 		return 0;
-	*cast = (struct shape){.type = type};
-	for (; parse_is(&look, TOKEN_MUL); cast->pointers++)
-		if (cast->pointers == 8 || parse_advance(&look))
+	for (; parse_is(&look, TOKEN_MUL); pointers++)
+		if (pointers == 8 || parse_advance(&look))
 			return 0;
 	if (!parse_is(&look, TOKEN_RPAREN) || parse_advance(&look))
 		return 0;
-	if (cast->pointers) {
-		cast->target_size = (uint8_t)type.size;
-		cast->target_is_signed = type.is_signed;
+	*cast = (struct shape){.type = type};
+	if (pointers) {
 		cast->type = type_int(8, false);
+		cast->type.pointers = pointers;
+		cast->type.target_size = (uint8_t)type.size;
+		cast->type.target_is_signed = type.is_signed;
 	}
 	look.d = look.lexer.d = d;
 	*p = look;

@@ -45,13 +45,9 @@ enum operator{
 /* "+": for messages and dumps. */
 const char *operator_text(enum operator op);
 
-/* What an expression yields: a type that programs know, and for integers that are used as pointers
- * what they point at. */
+/* What an expression yields. */
 struct shape {
 	struct type type;
-	uint8_t pointers;    /* 1: int32*, 2: int32** */
-	uint8_t target_size; /* bytes of what is at the end of the pointers */
-	bool target_is_signed;
 };
 
 enum expr_kind {

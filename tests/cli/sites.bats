@@ -121,13 +121,14 @@ attack() {
 		grep ^sum "$dir/out" >"$dir/sum"
 		;;
 	1)
-		timeout 60 "${user[@]}" 100 >"$dir/sum" 3>&- &
+		"${user[@]}" 100 >"$dir/sum" 3>&- &
 		local target=$!
-		timeout 60 "$NOPAL" -q -e "usdt::p:* $script" -p "$(pgrep -nx "forged$seed" || echo $target)" >"$dir/out" 2>"$dir/err" || true
+		until [ "$(readlink /proc/$target/exe)" = "$dir/forged$seed" ]; do sleep 0.01; done
+		timeout 60 "$NOPAL" -q -e "usdt::p:* $script" -p $target >"$dir/out" 2>"$dir/err" || true
 		wait $target || return 1
 		;;
 	2)
-		timeout 60 "${user[@]}" 100 >"$dir/sum" 3>&- &
+		"${user[@]}" 100 >"$dir/sum" 3>&- &
 		local target=$!
 		timeout 60 "$NOPAL" -q -e "usdt:*:p:* { @[probe] = count() } interval:ms:500 { exit() }" >"$dir/out" 2>"$dir/err" || true
 		wait $target || return 1
