@@ -55,6 +55,8 @@ struct type {
 	bool is_open;	     /* INT, aggregates, of scripts only: what it really is shows
 				when an image with the probe is there */
 	uint8_t show;	     /* INT: enum type_show */
+	uint8_t shown;	     /* INT: bytes that %x, %u and %o show; 0: `size` */
+	bool is_raw;	     /* INT: a register, of whose 64 bits %d shows 32 */
 	uint8_t pointers;    /* INT: 1: int32*, 2: int32**; only scripts look at it */
 	uint8_t target_size; /* bytes of what is at the end of the pointers */
 	bool target_is_signed;

@@ -114,11 +114,18 @@ static bool is_plain(const struct piece *p)
 	return !p->width && p->precision < 0 && p->spec[1] == '*';
 }
 
-/* "%d" and "%u" mean the whole value; "%x" of an int32 its 32 bits, as in C. */
-static bool is_whole(const struct piece *p)
+/* Bytes that the conversion shows. Without a length, "%d" means the whole value, and "%x" of an
+ * int32 its 32 bits, as in C. What a register holds in its upper half is often left over from
+ * something else, so all of it is shown only when asked for, by "%lx". */
+static unsigned shown_bytes(const struct piece *p)
 {
-	return p->length == 8 ||
-	       (!p->length && (p->letter == 'd' || p->letter == 'i' || p->type->size == 8));
+	unsigned size = p->type->shown ? p->type->shown : p->type->size;
+
+	if (p->length)
+		return p->length;
+	if (p->type->is_raw)
+		return 4;
+	return p->letter == 'd' || p->letter == 'i' || size > 4 ? 8 : 4;
 }
 
 static enum piece_kind kind_of(const struct piece *p)
@@ -135,7 +142,7 @@ static enum piece_kind kind_of(const struct piece *p)
 		return PIECE_CHAR;
 	if (is_float_letter(p->letter))
 		return PIECE_FLOAT;
-	if (p->type->kind == TYPE_FLOAT || !is_plain(p) || !is_whole(p))
+	if (p->type->kind == TYPE_FLOAT || !is_plain(p) || shown_bytes(p) != 8)
 		return PIECE_NUMBER;
 	switch (p->letter) {
 	case 'd':
@@ -203,11 +210,9 @@ int pieces_compile(const struct format *f, struct arena *a, struct pieces *out)
 /* The integer that the conversion shows: cut to what hh, h or the field's own size say. */
 static uint64_t narrow(const struct piece *p, uint64_t bits)
 {
-	unsigned size = p->length;
+	unsigned size = shown_bytes(p);
 	bool is_signed = p->letter == 'd' || p->letter == 'i';
 
-	if (!size)
-		size = is_signed || p->type->size > 4 ? 8 : 4;
 	if (size == 8)
 		return bits;
 	bits <<= 64 - 8 * size;

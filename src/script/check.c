@@ -52,6 +52,14 @@ static int pointer_mismatch(struct check *c, const struct expr *target, struct s
 	return -EINVAL;
 }
 
+/* It holds 8 bytes, and shows as many as the first value has, until there are wider ones. */
+static void hold_any_width(struct type *t)
+{
+	if (!t->shown)
+		t->shown = (uint8_t)t->size;
+	t->size = 8;
+}
+
 /* $x = value: the first assignment fixes the type. */
 static int assign_variable(struct check *c, struct expr *target, struct expr *value,
 			   struct mark mark)
@@ -73,7 +81,7 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 		v->is_typed = true;
 		v->shape = value->shape;
 		if (v->shape.type.kind == TYPE_INT && !v->shape.type.pointers)
-			v->shape.type.size = 8;
+			hold_any_width(&v->shape.type);
 		v->mark = mark;
 		c->changed = true;
 	} else if (points_elsewhere(&v->shape.type, &value->shape.type)) {
@@ -109,7 +117,7 @@ static int assign_map(struct check *c, struct expr *target, struct expr *value, 
 		return type_mismatch(c, target, m->name, 0, &m->value, value, m->value_mark);
 	}
 	if (m->value.kind == TYPE_INT)
-		m->value.size = 8;
+		hold_any_width(&m->value);
 	check_widen(c, value, &m->value);
 	target->shape = shape_of(m->value);
 	return 0;
@@ -128,6 +136,20 @@ static int refuse_aggregate(struct check *c, const struct expr *e)
 	check_error(c, e, "not-in-map", "'%.*s' must be stored in a map by '='", STR_FMT(e->text));
 	diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
 	return -EINVAL;
+}
+
+/* What is computed in place may be wider than what was put there. */
+static void show_all(struct check *c, struct expr *target, const struct expr *value)
+{
+	struct type *t = target->map ? &target->map->value : &target->variable->shape.type;
+	bool raw = t->is_raw && (value->is_const || value->shape.type.is_raw);
+
+	if (t->kind != TYPE_INT || t->size < 8 ||
+	    ((!t->shown || t->shown == 8) && t->is_raw == raw))
+		return;
+	t->shown = 8;
+	t->is_raw = raw;
+	c->changed = true;
 }
 
 /* x op= value, which reads x first */
@@ -149,6 +171,8 @@ static int check_compound(struct check *c, struct stmt *s)
 					   "the loop's own '$%.*s' is read-only",
 					   STR_FMT(s->target->text));
 	}
+	if (!err)
+		show_all(c, s->target, s->value);
 	snprintf(what, sizeof(what), "what '%s=' works on", operator_text(s->op));
 	if (!err)
 		err = check_int(c, s->target, what);

@@ -91,6 +91,41 @@ static uint64_t fold_binary(enum operator op, bool is_signed, uint64_t a, uint64
 	}
 }
 
+/* retval - 1 is as much of a register as retval is. */
+static bool stays_raw(enum operator op, const struct expr *a, const struct expr *b)
+{
+	return a->shape.type.is_raw && (b->shape.type.is_raw || b->is_const) &&
+	       (op == OPERATOR_ADD || op == OPERATOR_SUB);
+}
+
+/* An int function that fails returns -1 in 32 bits: as 64 bits that is a large number. */
+static bool misses_negatives(enum operator op, const struct expr *raw, const struct expr *value,
+			     bool raw_first)
+{
+	enum operator less = raw_first ? OPERATOR_LT : OPERATOR_GT,
+		      at_least = raw_first ? OPERATOR_GE : OPERATOR_LE;
+
+	if (!raw->shape.type.is_raw || !value->is_const || !is_comparison(op))
+		return false;
+	return (int64_t)value->value < 0 || (!value->value && (op == less || op == at_least));
+}
+
+static bool warn_raw(struct check *c, const struct expr *e)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+	bool first = misses_negatives(e->op, a, b, true);
+	const struct expr *raw = first ? a : b;
+
+	if (!first && !misses_negatives(e->op, b, a, false))
+		return false;
+	diag_warn_at(c->d, "raw-register", script_span(c->s, e->mark),
+		     "all 64 bits of a register are compared: an int that is negative is not "
+		     "negative here");
+	diag_hint(c->d, "say its type: (int32)%.*s, or (int64)%.*s", (int)raw->mark.len,
+		  c->s->text.ptr + raw->mark.at, (int)raw->mark.len, c->s->text.ptr + raw->mark.at);
+	return true;
+}
+
 static void type_binary(struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
@@ -110,6 +145,7 @@ static void type_binary(struct expr *e)
 		e->shape = a->shape;
 	else if (e->op == OPERATOR_ADD && b->shape.type.pointers && !a->shape.type.pointers)
 		e->shape = b->shape;
+	e->shape.type.is_raw = stays_raw(e->op, a, b) || stays_raw(e->op, b, a);
 	e->is_signed = is_signed;
 	e->is_const = a->is_const && b->is_const && !e->shape.type.pointers;
 	if (e->is_const)
@@ -152,7 +188,8 @@ int check_binary(struct check *c, struct expr *e)
 		err = check_int(c, e->args[i], what);
 	if (err)
 		return err;
-	warn_signs(c, e);
+	if (!warn_raw(c, e))
+		warn_signs(c, e);
 	type_binary(e);
 	return 0;
 }

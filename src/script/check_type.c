@@ -88,9 +88,24 @@ static int merge_sign(struct check *c, struct type *known, const struct type *t)
 	return 0;
 }
 
-/* What takes in a bool, a char or an address, and other numbers too, shows numbers. */
+static unsigned shown_bytes(const struct type *t)
+{
+	return t->shown ? t->shown : t->size;
+}
+
+/* What takes in a bool, a char or an address, and other numbers too, shows numbers; what takes in
+ * numbers of several widths shows the widest; and with others, a register is a number as they are.
+ */
 static int merge_show(struct check *c, struct type *known, const struct type *t)
 {
+	if (shown_bytes(t) > shown_bytes(known)) {
+		known->shown = (uint8_t)shown_bytes(t);
+		c->changed = true;
+	}
+	if (known->is_raw && !t->is_raw) {
+		known->is_raw = false;
+		c->changed = true;
+	}
 	if (known->show != SHOW_NUMBER && known->show != t->show) {
 		known->show = SHOW_NUMBER;
 		c->changed = true;

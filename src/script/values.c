@@ -118,16 +118,19 @@ int check_readable(struct check *c, const struct expr *e, const struct place *p,
 /* Signed when any place has it signed or narrow: C's int promotion over all sites. */
 static struct shape arg_shape(const struct variant *v, unsigned n)
 {
-	bool is_signed = false;
+	struct type t = type_int(8, false);
 
 	for (size_t i = 0; i < v->count; i++) {
 		const struct operand *o = &v->places[i]->attach.operands[n];
 
 		if (o->is_float)
 			return shape_of((struct type){.kind = TYPE_FLOAT, .size = o->size});
-		is_signed |= o->is_signed || o->size < 8;
+		t.is_signed |= o->is_signed || o->size < 8;
+		t.is_raw |= v->places[i]->spec->type == PROBE_UPROBE;
+		if (o->size > t.shown)
+			t.shown = o->size;
 	}
-	return v->count ? shape_int(is_signed) : shape_open();
+	return v->count ? shape_of(t) : shape_open();
 }
 
 int check_arg_n(struct check *c, struct expr *e)
@@ -167,6 +170,7 @@ int check_retval(struct check *c, struct expr *e)
 	int err = check_probes(c, e, is_return, "uretprobe");
 
 	e->shape = shape_int(true);
+	e->shape.type.is_raw = true;
 	return err;
 }
 
@@ -241,7 +245,9 @@ int check_reg(struct check *c, struct expr *e)
 		return check_error(c, e->args[0], "unknown-register",
 				   "there is no register '%.*s' to be read on %s",
 				   STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
-	return check_number(c, e);
+	e->shape = shape_int(false);
+	e->shape.type.is_raw = true;
+	return 0;
 }
 
 int lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)

@@ -172,3 +172,22 @@ go_on() {
 	run_traced "uprobe:$plugin:outer { printf(\"%s %d\\n\", func, arg0) } uprobe:$plugin:$address { printf(\"%s %d\\n\", func, arg0) }" "$plugin deep"
 	[ "$output" = $'outer 1\nouter 1' ]
 }
+
+@test "%d of a register showed a negative int as a large number" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	cat >ints.c <<'C'
+#include <stdlib.h>
+__attribute__((noinline)) int neg(int n) { __asm__ volatile(""); return -n; }
+int main(int argc, char **argv) { return neg(atoi(argv[1]) + argc - 2) > 0; }
+C
+	gcc -O2 ints.c -o ints
+	run_traced 'uretprobe:./ints:neg { printf("%d %u %x %ld %d|", retval, retval, retval, (int32)retval, retval - 1);
+		$r = retval; printf("%d %d", $r, $r + 1); }
+		uprobe:./ints:neg { printf("%d %x %d,", arg0, arg0, reg("di")); }' "./ints 5"
+	[ "$output" = "5 5 5,-5 4294967291 fffffffb -5 -6|-5 -4" ]
+	run "$NOPAL" --dry-run -e 'uretprobe:./ints:neg /retval < 0/ { @ = 1 } uretprobe:./ints:neg /0 <= retval/ { @ = 1 }'
+	[ "$(grep -c 'all 64 bits of a register are compared' <<<"$output")" = 2 ]
+	[[ "$output" == *"hint: say its type: (int32)retval, or (int64)retval"* ]]
+	run "$NOPAL" --dry-run -e 'uretprobe:./ints:neg /(int32)retval < 0 || retval > 4 || (int64)retval < 0/ { @ = 1 }'
+	[[ "$output" != *"register"* ]]
+}
