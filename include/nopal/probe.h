@@ -91,7 +91,8 @@ enum nopal_arg_kind {
 /* One decoded argument. */
 struct nopal_arg {
 	enum nopal_arg_kind kind;
-	unsigned size; /* bytes: 1, 2, 4, 8, 16 */
+	unsigned size; /* bytes: 1, 2, 4, 8; of memory any number, and then scripts have its address
+			* as the argument: a struct, a long double */
 	bool is_signed;
 	bool is_float;
 	int64_t value; /* constant, or displacement; symbols are resolved already. A base that

@@ -22,10 +22,11 @@
  * source text, type, file and line (doc/describe-note.md). Neither section is loaded.
  *
  * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
- * What is wider than a register, and a struct or union of 1, 2, 4, 8 or 16 bytes, is passed as
- * bytes in memory (of 16 bytes, tools that know no more see the low-order 8); a larger struct is
- * refused: pass its address. gcc has no type for a bit-field in C: write `+s.bits`. A float or
- * double is its IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
+ * What is wider than a register, complex, a struct or a union is passed as bytes in memory:
+ * "24@(%rax)". In C the probe copies it first; and of what has more than 8 bytes most tools read
+ * nothing, gdb also not the arguments behind it, perf and libbpf not the probe: where that counts,
+ * pass the address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is its IEEE bits, as an unsigned number of its size;
+ * .note.nopal says that it is a float.
  *
  * Two limits, which SystemTap's header has as well. With -masm=intel the note names registers in a
  * way that no tool reads. gold with --gc-sections fails ("defined in a discarded section") when it
@@ -235,10 +236,14 @@
 
 /* ---- What an argument is: one constant, and its value ---------------------------------------- */
 
-/* The constant, as the assembler takes it apart: bits 0-7 the last digit of the size, 8-15 the one
- * before it, 16 signed, 17 in memory that the operand points to, 24-30 the type class. */
+/* The constant, as the assembler takes it apart: bits 0-15 and 18-23 are the decimal digits of the
+ * size, the last one in bits 0-3, 16 signed, 17 in memory that the operand points to, 24-30 the
+ * type class. */
+#define NOPAL_SDT_SIZE_LIMIT 400000
 #define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)           \
-	((int)(size) % 10 | (int)(size) / 10 << 8 |                  \
+	((int)(size) % 10 | (int)(size) / 10 % 10 << 4 |             \
+	 (int)(size) / 100 % 10 << 8 | (int)(size) / 1000 % 10 << 12 | \
+	 (int)(size) / 10000 % 10 << 18 | (int)(size) / 100000 % 4 << 22 | \
 	 ((is_signed) ? 1 << 16 : 0) | ((boxed) ? 1 << 17 : 0) |     \
 	 (type_class) << 24)
 
@@ -255,21 +260,14 @@
 
 #define NOPAL_SDT_ALWAYS_INLINE __inline__ __attribute__((__always_inline__, __artificial__))
 
-/* Readers know values of up to 8 bytes; of a boxed one of 16 the note shows the low-order half. */
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define NOPAL_SDT_SHOWN_AT(size) ((int)(size) == 16 ? 8 : 0)
-#else
-#define NOPAL_SDT_SHOWN_AT(size) 0
-#endif
-
 #ifdef __cplusplus
 extern "C++" {
 
 #define NOPAL_SDT_TOO_BIG \
-	"a probe argument cannot be a class of this size: pass its address, or its members"
+	"a probe argument cannot have 400,000 bytes or more: pass its address, or its members"
 
-template <bool fits> struct nopal_sdt_class_argument_is_too_big___pass_its_address;
-template <> struct nopal_sdt_class_argument_is_too_big___pass_its_address<true> {
+template <bool fits> struct nopal_sdt_argument_is_too_big___pass_its_address;
+template <> struct nopal_sdt_argument_is_too_big___pass_its_address<true> {
 	enum { yes = 1 };
 };
 
@@ -373,44 +371,56 @@ template <class T> struct nopal_sdt_named<T, true> {
 	};
 };
 
-template <class T, bool may_box> struct nopal_sdt_arg {
-	typedef typename nopal_sdt_bare<T>::type type;
+/* The address of a value's bytes. The empty asm makes the compiler have these bytes in memory. */
+struct nopal_sdt_box {
+	const void *address;
+	template <class T>
+	NOPAL_SDT_ALWAYS_INLINE nopal_sdt_box(const T &x)
+		: address((const void *)&reinterpret_cast<const volatile char &>(x))
+	{
+		__asm__ __volatile__("" : : "r"(address) : "memory");
+	}
+	NOPAL_SDT_ALWAYS_INLINE operator const void *() const
+	{
+		return address;
+	}
+};
+
+/* What a value is turned into, and that into the operand. */
+template <class T, bool boxed> struct nopal_sdt_pass {
+	static nopal_sdt_box taken();
+	static const void *passed();
+};
+template <class T> struct nopal_sdt_pass<T, false> {
+	static T taken();
+	static T passed();
+};
+
+template <class T, bool may_box> struct nopal_sdt_measured {
 	enum {
-		is_record = __is_class(type) || __is_union(type),
-		fits = !is_record || sizeof(type) == 1 || sizeof(type) == 2 || sizeof(type) == 4 ||
-		       sizeof(type) == 8 || sizeof(type) == 16,
-		boxed = may_box && (is_record || sizeof(type) > sizeof(void *)),
-		code = NOPAL_SDT_CODE(sizeof(type), nopal_sdt_type<type>::is_signed, boxed,
-				      (int)nopal_sdt_type<type>::type_class)
+		fits = sizeof(T) < NOPAL_SDT_SIZE_LIMIT,
+		boxed = may_box && ((int)nopal_sdt_type<T>::type_class == NOPAL_SDT_BYTES ||
+				    sizeof(T) > sizeof(void *)),
+		code = NOPAL_SDT_CODE(sizeof(T), nopal_sdt_type<T>::is_signed, boxed,
+				      (int)nopal_sdt_type<T>::type_class)
 	};
 #if __cplusplus >= 201103L
 	static_assert(fits, NOPAL_SDT_TOO_BIG);
 #else
-	enum { checked = nopal_sdt_class_argument_is_too_big___pass_its_address<fits>::yes };
+	enum { checked = nopal_sdt_argument_is_too_big___pass_its_address<fits>::yes };
 #endif
 };
+template <class T, bool may_box>
+struct nopal_sdt_arg
+	: nopal_sdt_measured<typename nopal_sdt_bare<T>::type, may_box>,
+	  nopal_sdt_pass<typename nopal_sdt_bare<T>::type,
+			 nopal_sdt_measured<typename nopal_sdt_bare<T>::type, may_box>::boxed> {};
 
-/* The value as an operand: itself, or the address of its bytes. The empty asm makes the compiler
- * have these bytes in memory. */
-template <bool boxed> struct nopal_sdt_pass {
-	template <class T> static NOPAL_SDT_ALWAYS_INLINE const void *value(const T &x)
-	{
-		const void *p = (const void *)(&reinterpret_cast<const volatile char &>(x) +
-					       NOPAL_SDT_SHOWN_AT(sizeof(T)));
-		__asm__ __volatile__("" : : "r"(p) : "memory");
-		return p;
-	}
-};
-template <> struct nopal_sdt_pass<false> {
-	template <class T>
-	static NOPAL_SDT_ALWAYS_INLINE typename nopal_sdt_bare<T>::type value(const T &x)
-	{
-		return (typename nopal_sdt_bare<T>::type)x;
-	}
-};
-
-#define NOPAL_SDT_ARG_CODE(x, box)  nopal_sdt_arg<__typeof__(x), box>::code
-#define NOPAL_SDT_ARG_VALUE(x, box) nopal_sdt_pass<nopal_sdt_arg<__typeof__(x), box>::boxed>::value(x)
+/* Casts and no function, so that a constant is one for compilers that do not optimize, too. */
+#define NOPAL_SDT_ARG_CODE(x, box)  nopal_sdt_arg<__typeof__((x)), box>::code
+#define NOPAL_SDT_ARG_VALUE(x, box)                                         \
+	((__typeof__(nopal_sdt_arg<__typeof__((x)), box>::passed()))          \
+	 (__typeof__(nopal_sdt_arg<__typeof__((x)), box>::taken()))(x))
 #define NOPAL_SDT_CHECK(x)
 }
 #else /* C */
@@ -456,14 +466,14 @@ template <> struct nopal_sdt_pass<false> {
 		 NOPAL_SDT_GENERIC_INT128(1, 0),    \
 		 default: 0))
 #define NOPAL_SDT_IS_POINTER(x) (__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 14)
-#define NOPAL_SDT_IS_RECORD(x)	(__builtin_classify_type(x) == 12 || __builtin_classify_type(x) == 13)
 /* The comma makes a value of a bit-field, whose size may be asked; gcc's has a type of its own. */
 #define NOPAL_SDT_ARG_SIZE(x) \
 	sizeof(__builtin_choose_expr(NOPAL_SDT_IS_POINTER(x), (void *)0, (0, (x))))
 #define NOPAL_SDT_IS_BIT_FIELD(x) \
 	(__builtin_classify_type(x) == 1 && NOPAL_SDT_ARG_CLASS(x) == NOPAL_SDT_BYTES)
-#define NOPAL_SDT_IS_BOXED(x, box) \
-	((box) && (NOPAL_SDT_IS_RECORD(x) || NOPAL_SDT_ARG_SIZE(x) > sizeof(void *)))
+#define NOPAL_SDT_IS_BOXED(x, box)                                                             \
+	((box) && !NOPAL_SDT_IS_BIT_FIELD(x) &&                                                \
+	 (NOPAL_SDT_ARG_CLASS(x) == NOPAL_SDT_BYTES || NOPAL_SDT_ARG_SIZE(x) > sizeof(void *)))
 #define NOPAL_SDT_ARG_CODE(x, box)                                      \
 	NOPAL_SDT_CODE(NOPAL_SDT_ARG_SIZE(x), NOPAL_SDT_ARG_SIGNED(x),  \
 		       NOPAL_SDT_IS_BOXED(x, box), NOPAL_SDT_ARG_CLASS(x))
@@ -473,11 +483,9 @@ template <> struct nopal_sdt_pass<false> {
 #define NOPAL_SDT_NOTHING
 #define NOPAL_SDT_CHECK(x)                                                                        \
 	__extension__ _Static_assert NOPAL_SDT_NOTHING(                                           \
-		!NOPAL_SDT_IS_RECORD(x) || NOPAL_SDT_ARG_SIZE(x) == 1 ||                          \
-			NOPAL_SDT_ARG_SIZE(x) == 2 || NOPAL_SDT_ARG_SIZE(x) == 4 ||               \
-			NOPAL_SDT_ARG_SIZE(x) == 8 || NOPAL_SDT_ARG_SIZE(x) == 16,                \
-		"a probe argument cannot be a struct or union of this size: pass its address, or " \
-		"its members");                                                                   \
+		NOPAL_SDT_ARG_SIZE(x) < NOPAL_SDT_SIZE_LIMIT,                                     \
+		"a probe argument cannot have 400,000 bytes or more: pass its address, or its "   \
+		"members");                                                                       \
 	__extension__ _Static_assert NOPAL_SDT_NOTHING(!NOPAL_SDT_IS_BIT_FIELD(x),                \
 		"a probe argument cannot be a bit-field: write a + before it");
 
@@ -496,7 +504,7 @@ nopal_sdt_keep(const volatile char *p)
 		NOPAL_SDT_IS_BOXED(x, box),                                                    \
 		nopal_sdt_keep((const volatile char *)(__extension__(                          \
 			__typeof__(NOPAL_SDT_WHEN_BOXED(x, box))[1]){                          \
-			NOPAL_SDT_WHEN_BOXED(x, box)}) + NOPAL_SDT_SHOWN_AT(NOPAL_SDT_ARG_SIZE(x))), \
+			NOPAL_SDT_WHEN_BOXED(x, box)})),                                       \
 		(x))
 #endif
 
@@ -505,12 +513,18 @@ nopal_sdt_keep(const volatile char *p)
 #define NOPAL_SDT_ARG_TEXT(n) \
 	NOPAL_SDT_ARG_TEXT_(NOPAL_SDT_NUMBER("nopal_c" #n), "nopal_v" #n)
 #define NOPAL_SDT_ARG_TEXT_(code, value)                                            \
-	".if " code "&65536\n.ascii \"-\"\n.endif\n"                                \
-	".if (" code "&196607)-131334\n" /* all but 16 bytes in memory */           \
-	".if " code "&65280\n.byte 48+((" code ">>8)&255)\n.endif\n"                \
-	".byte 48+(" code "&255)\n.else\n.ascii \"8\"\n.endif\n"                    \
+	".if (" code "&16646128)==65536\n" /* gdb stops at -16@ */                  \
+	".ascii \"-\"\n.endif\n"                                                   \
+	".if " code "&16580352\n" /* 100 and more */                                \
+	".if " code "&16515072\n"                                                   \
+	".if " code "&12582912\n.byte 48+((" code ">>22)&3)\n.endif\n"              \
+	".byte 48+((" code ">>18)&15)\n.endif\n"                                    \
+	".if " code "&16576512\n.byte 48+((" code ">>12)&15)\n.endif\n"             \
+	".byte 48+((" code ">>8)&15)\n.endif\n"                                     \
+	".if " code "&16580592\n.byte 48+((" code ">>4)&15)\n.endif\n"              \
+	".byte 48+(" code "&15)\n"                                                 \
 	".if " code "&131072\n.ascii \"@" NOPAL_SDT_DEREF(value) "\"\n"             \
-	".elseif (" code "&65535)==1\n.ascii \"@" NOPAL_SDT_BYTE(value) "\"\n"      \
+	".elseif (" code "&16580607)==1\n.ascii \"@" NOPAL_SDT_BYTE(value) "\"\n"   \
 	".else\n.ascii \"@" NOPAL_SDT_VALUE(value) "\"\n.endif\n"
 #define NOPAL_SDT_BLANK ".ascii \" \"\n"
 #define NOPAL_SDT_TEXT_0
@@ -527,11 +541,12 @@ nopal_sdt_keep(const volatile char *p)
 #define NOPAL_SDT_TEXT_11 NOPAL_SDT_TEXT_10 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(11)
 #define NOPAL_SDT_TEXT_12 NOPAL_SDT_TEXT_11 NOPAL_SDT_BLANK NOPAL_SDT_ARG_TEXT(12)
 
-/* Two bytes an argument: class, with bit 7 for signed; size. */
+/* Two bytes an argument: class, with bit 7 for signed; size, 0 for 100 and more. */
 #define NOPAL_SDT_ARG_CLASSES(n) NOPAL_SDT_ARG_CLASSES_(NOPAL_SDT_NUMBER("nopal_c" #n))
 #define NOPAL_SDT_ARG_CLASSES_(code)                                         \
-	".byte ((" code ">>24)&127)+((" code ">>9)&128), "                   \
-	"(" code "&255)+10*((" code ">>8)&255)\n"
+	".byte ((" code ">>24)&127)+((" code ">>9)&128)\n"                   \
+	".if " code "&16580352\n.byte 0\n.else\n"                           \
+	".byte (" code "&15)+10*((" code ">>4)&15)\n.endif\n"
 #define NOPAL_SDT_CLASSES_0
 #define NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(1)
 #define NOPAL_SDT_CLASSES_2 NOPAL_SDT_CLASSES_1 NOPAL_SDT_ARG_CLASSES(2)

@@ -26,7 +26,7 @@ static struct head scan_head(struct str text)
 	}
 	digits = i;
 	for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
-		if (h.size < 1000)
+		if (h.size < 100 * 1000 * 1000)
 			h.size = h.size * 10 + (unsigned)(text.ptr[i] - '0');
 	if (i == digits)
 		return h;
@@ -36,7 +36,7 @@ static struct head scan_head(struct str text)
 	}
 	h.present = i < text.len && text.ptr[i] == '@';
 	h.len = i + 1;
-	if (h.size > 255)
+	if (h.size >= 100 * 1000 * 1000)
 		h.size = 0;
 	return h;
 }
@@ -105,14 +105,32 @@ static unsigned reg_width(const struct arch *arch, uint8_t id)
 	return reg ? reg->size : 0;
 }
 
+static bool is_number_size(uint32_t bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+/* What is in memory and no number is reached by its address. */
+static void take_address(const struct arch *arch, struct operand *o)
+{
+	if (o->kind != OPERAND_MEM || !o->bytes || is_number_size(o->bytes))
+		return;
+	o->kind = OPERAND_ADDRESS;
+	o->size = arch->word;
+	o->is_signed = false;
+	o->is_float = false;
+}
+
 /* Why a well-written operand of this size cannot be had; NULL: it can. */
 static const char *size_refusal(const struct operand *o, const struct arch *arch)
 {
-	if (o->size == 16 && !o->is_float)
-		return "16-byte values cannot be read";
-	if (o->is_float && o->size != 4 && o->size != 8)
+	if (o->kind == OPERAND_ADDRESS)
+		return NULL;
+	if (o->bytes == 16 && !o->is_float)
+		return "16-byte values can be read in memory only";
+	if (o->is_float && o->bytes != 4 && o->bytes != 8)
 		return "only floats of 4 and 8 bytes can be read";
-	if (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8)
+	if (!is_number_size(o->bytes))
 		return "only values of 1, 2, 4 and 8 bytes can be read";
 	if (o->kind == OPERAND_REG && o->size > arch->word && o->size > reg_width(arch, o->reg))
 		return "the other half is in a register that the note does not name";
@@ -140,7 +158,7 @@ static void note_kernel_refusal(const struct arch *arch, struct operand *o)
 {
 	if (o->kind == OPERAND_REG)
 		o->why = reg_refusal(arch, o->reg, o->reg_at);
-	if (o->kind != OPERAND_MEM)
+	if (o->kind != OPERAND_MEM && o->kind != OPERAND_ADDRESS)
 		return;
 	o->why = reg_refusal(arch, o->base, o->base_at);
 	if (!o->why)
@@ -160,12 +178,18 @@ static void clear(struct operand *o, struct str raw)
 	};
 }
 
+static void set_size(struct operand *o, uint32_t bytes)
+{
+	o->bytes = bytes;
+	o->size = bytes <= UINT8_MAX ? (uint8_t)bytes : 0;
+}
+
 /* Nothing that was half understood may be used. */
 static void refuse_all(struct operand *o, struct head head, const char *why)
 {
 	clear(o, o->raw);
 	o->kind = OPERAND_BAD;
-	o->size = (uint8_t)head.size;
+	set_size(o, head.size);
 	o->is_signed = head.is_signed;
 	o->is_float = head.is_float;
 	o->why = why;
@@ -186,9 +210,10 @@ void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
 		refuse_all(out, head, out->why);
 		return;
 	}
-	out->size = head.present ? (uint8_t)head.size : natural_size(arch, text, out);
+	set_size(out, head.present ? head.size : natural_size(arch, text, out));
 	out->is_signed = head.is_signed;
 	out->is_float = head.is_float;
+	take_address(arch, out);
 	if (!out->symbol.len)
 		out->value = fit(out, out->value);
 	refusal = size_refusal(out, arch);
@@ -243,7 +268,7 @@ void operand_resolve(struct operand *o, uint64_t number)
 
 bool operand_equal(const struct operand *a, const struct operand *b)
 {
-	if (a->kind != b->kind || a->size != b->size || a->is_signed != b->is_signed ||
+	if (a->kind != b->kind || a->bytes != b->bytes || a->is_signed != b->is_signed ||
 	    a->is_float != b->is_float)
 		return false;
 	if (a->kind == OPERAND_BAD)
@@ -265,12 +290,14 @@ bool operand_in_kernel(const struct operand *o, const char **why)
 
 static void describe_type(const struct operand *o, struct buf *out)
 {
-	if (!o->size)
+	if (!o->bytes)
 		buf_text(out, "unknown size");
+	else if (o->kind == OPERAND_ADDRESS)
+		buf_printf(out, "%u bytes at", o->bytes);
 	else if (o->is_float)
-		buf_printf(out, "%u-byte float", o->size);
+		buf_printf(out, "%u-byte float", o->bytes);
 	else
-		buf_printf(out, "%s %u-byte", o->is_signed ? "signed" : "unsigned", o->size);
+		buf_printf(out, "%s %u-byte", o->is_signed ? "signed" : "unsigned", o->bytes);
 }
 
 void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out)
@@ -310,7 +337,7 @@ static void set_call_operand(const struct arch *arch, struct operand *o, enum op
 	const struct arch_reg *reg = arch_find_reg(arch, str_from(arch_reg_name(arch, id)));
 
 	clear(o, str_of("", 0));
-	o->size = arch->word;
+	set_size(o, arch->word);
 	if (kind == OPERAND_REG)
 		operand_set_reg(o, arch, reg);
 	else

@@ -39,10 +39,13 @@
 #include "base/buf.h"
 
 enum operand_kind {
-	OPERAND_CONST, /* $42                        value                                       */
-	OPERAND_REG,   /* %eax                       reg, shift                                  */
-	OPERAND_MEM,   /* -8(%rbp,%rcx,4)            *(base + (index << scale_shift) + value)    */
-	OPERAND_BAD,   /* could not be understood, or cannot be had; `why` says it               */
+	OPERAND_CONST,	 /* $42                        value                                     */
+	OPERAND_REG,	 /* %eax                       reg, shift                                */
+	OPERAND_MEM,	 /* -8(%rbp,%rcx,4)            *(base + (index << scale_shift) + value)  */
+	OPERAND_ADDRESS, /* 24@-32(%rbp)               base + (index << scale_shift) + value: of
+			  * bytes that are no number, a struct or a long double, this is what
+			  * scripts have                                                         */
+	OPERAND_BAD,	 /* could not be understood, or cannot be had; `why` says it             */
 };
 
 enum symbol_rule { SYMBOL_NONE, SYMBOL_ADDRESS, SYMBOL_PC, SYMBOL_GOT, SYMBOL_TLS };
@@ -52,9 +55,10 @@ enum symbol_rule { SYMBOL_NONE, SYMBOL_ADDRESS, SYMBOL_PC, SYMBOL_GOT, SYMBOL_TL
 
 struct operand {
 	enum operand_kind kind;
-	uint8_t size;	     /* bytes of the value: 1, 2, 4, 8, 16 */
+	uint8_t size;	     /* bytes of the value: 1, 2, 4, 8 */
 	bool is_signed;	     /* "-4@": sign-extend */
 	bool is_float;	     /* "8f@": IEEE bits of `size` bytes */
+	uint32_t bytes;	     /* of the argument, as the note says: 24 */
 	uint8_t reg;	     /* OPERAND_REG: register id */
 	uint8_t reg_shift;   /* OPERAND_REG: 8 for %ah */
 	uint8_t base, index; /* OPERAND_MEM: register ids or REG_NONE. base may be arch->pc: the

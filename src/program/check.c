@@ -205,7 +205,8 @@ static bool is_width(int64_t n)
 
 static bool is_readable(const struct operand *o)
 {
-	bool known = o->kind == OPERAND_CONST || o->kind == OPERAND_REG || o->kind == OPERAND_MEM;
+	bool known = o->kind == OPERAND_CONST || o->kind == OPERAND_REG || o->kind == OPERAND_MEM ||
+		     o->kind == OPERAND_ADDRESS;
 
 	return known && is_width(o->size) && (!o->is_float || o->size >= 4) && o->reg_shift < 64 &&
 	       o->scale_shift < 64;

@@ -66,6 +66,8 @@ static struct form form_of(const struct place *p, unsigned n)
 
 	if (operand_problem(o))
 		return (struct form){.kind = FORM_UNREADABLE};
+	if (o->kind == OPERAND_ADDRESS)
+		return (struct form){.kind = FORM_NUMBER, .show = SHOW_POINTER};
 	if (o->is_float)
 		return (struct form){.kind = FORM_FLOAT, .size = o->size};
 	if (!k)

@@ -313,7 +313,7 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 {
 	*out = (struct nopal_arg){
 		.kind = o->kind == OPERAND_CONST ? NOPAL_ARG_CONSTANT : NOPAL_ARG_UNKNOWN,
-		.size = o->size,
+		.size = o->bytes,
 		.is_signed = o->is_signed,
 		.is_float = o->is_float,
 		.value = o->value,
@@ -327,7 +327,7 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 		out->reg = reg_name(arch, o->reg);
 		out->shift = o->reg_shift;
 	}
-	if (o->kind == OPERAND_MEM)
+	if (o->kind == OPERAND_MEM || o->kind == OPERAND_ADDRESS)
 		fill_memory(arch, o, out);
 }
 

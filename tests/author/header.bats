@@ -73,6 +73,28 @@ instructions() {
 	done
 }
 
+# clang++ without optimization had them in registers: an instruction each, and nothing to read in the note.
+@test "constants are constants, optimized or not" {
+	[ "$(uname -m)" = x86_64 ] || skip "has x86-64 operands"
+	for cc in $(installed gcc clang g++ clang++); do
+		for option in -O0 -O1 -O2; do
+			compile $cc $option -c -o constant.o <<-'END'
+				#include <sys/sdt.h>
+				#include <usdt.h>
+				enum color { RED, GREEN = 7 };
+				void f(void)
+				{
+					DTRACE_PROBE5(p, stap, (char)1, -2, 3ul, GREEN, sizeof(int));
+					NOPAL_PROBE(p, own, (char)1, -2, 3ul, GREEN, sizeof(int));
+					USDT(p, usdt, (char)1, -2, 3ul, GREEN, sizeof(int));
+				}
+			END
+			readelf -n constant.o | grep Arguments | tee constants
+			[ "$(grep -cE 'Arguments: -1@\$1 -4@\$-2 8@\$3 -?4@\$7 8@\$4$' constants)" = 3 ]
+		done
+	done
+}
+
 @test "the site is a 1-byte nop and a 10-byte nop; NOPAL_SDT_SHORT_NOP: the 1-byte nop" {
 	[ "$(uname -m)" = x86_64 ] || skip "looks at x86-64 code"
 	for define in -DNONE -DNOPAL_SDT_SHORT_NOP; do
@@ -297,7 +319,85 @@ write_cxx() {
 	done
 }
 
-@test "a struct too big for an argument is refused, with a message to read" {
+# Programs that libbpf's header takes, and SystemTap's where its compiler can: these were errors, or half a value.
+@test "structs, unions, complex and 16-byte values of any size are arguments" {
+	cat >whole.c <<-'END'
+		#define SDT_USE_VARIADIC
+		#include <sys/sdt.h>
+		#include <usdt.h>
+		struct one { char c; };
+		struct three { char text[3]; };
+		struct __attribute__((packed)) five { char c; int i; };
+		struct bits { unsigned a : 3; int b : 17; };
+		struct twelve { int list[3]; };
+		struct many { const char *name; const int n; struct three three; double d[3]; };
+		struct large { char text[12345]; };
+		union mix { int n; char text[20]; };
+		struct twelve everywhere;
+		struct large large;
+		static struct twelve made(int n) { struct twelve t; t.list[0] = n; return t; }
+		int f(struct one a, const struct three *b, volatile struct five *c, struct bits d, struct many *e,
+		      const union mix g, __int128 h, long double i, float __complex__ j, long double __complex__ k)
+		{
+			NOPAL_PROBE(own, whole, a, *b, d, *e, g, h, i, j, k, large, everywhere, made(1));
+			USDT(libbpf, whole, a, *b, d, *e, g, h, i, j, k, large, everywhere, made(1));
+			USDT_WITH_SEMA(libbpf, sema, *b, 3);
+			STAP_PROBEV(stap, whole, a, *b, d, *e, g, h, i, j, k, large, everywhere, made(1));
+			DTRACE_PROBE5(stap, values, h + 1, i + 1, j + 1.0f, k + 1.0L, c->i);
+			return USDT_IS_ACTIVE(libbpf, sema);
+		}
+	END
+	for cc in $(installed gcc clang g++ clang++); do
+		for option in -O0 -O2 '-O2 -fPIC' -Os; do
+			compile $cc $option -Wall -Wextra -Werror -c -o whole.o <whole.c
+			sizes=$(readelf -n whole.o | awk '/Arguments:/ { $1 = ""; gsub("@[^ ]*", "@"); print }' | sort -u)
+			echo "$cc $option: $sizes"
+			[ "$(grep -cx ' 1@ 3@ 4@ 40@ 20@ 16@ 16@ 8@ 32@ 12345@ 12@ 12@' <<<"$sizes")" = 1 ]
+			[ "$(grep -cx ' 3@ -4@' <<<"$sizes")" = 1 ]
+			[ "$(grep -cx ' 16@ 16@ 8@ 32@ -4@' <<<"$sizes")" = 1 ]
+		done
+	done
+}
+
+@test "a struct, a union and a long double are traced by their address" {
+	need_tracing
+	cat >whole.c <<-'END'
+		#include <sys/sdt.h>
+		struct big { int a, b; long c, d; };
+		union mix { int n; char text[20]; };
+		static struct big everywhere = {1, 2, 3, 4};
+		static struct big made(int n) { struct big s = {n, n + 1, n + 2, n + 3}; return s; }
+		__attribute__((noinline)) void f(struct big b, union mix *m, long double r, int n)
+		{
+			DTRACE_PROBE4(whole, values, b, *m, n, r);
+			DTRACE_PROBE3(whole, more, everywhere, made(n), n);
+		}
+		int main(void)
+		{
+			union mix m = {7};
+			for (int i = 0; i < 3; i++)
+				f(made(40 + i), &m, 1.0L, i);
+			return 0;
+		}
+	END
+	theirs=$(find /usr/include -path '*sys/sdt.h' | head -1)
+	mkdir -p theirs/sys
+	[ -z "$theirs" ] || cp "$(dirname "$theirs")"/sdt*.h theirs/sys/
+	for cc in $(installed gcc clang g++ clang++); do
+		for header in "$include" "${theirs:+-Itheirs}"; do
+			$cc -x "$([[ $cc == *++ ]] && echo c++ || echo c)" -O2 -w ${header:-$include} whole.c -o whole
+			run_traced 'usdt:./whole:whole:values { printf("%d %d %d %d %x\n", *(int32 *)arg0,
+					*(int64 *)(arg0 + 16), *(int32 *)arg1, arg2, ((uint16 *)arg3)[4]); }
+				usdt:./whole:whole:more { printf("%r %d\n", buf(arg0, 1), *(int64 *)(arg1 + 8)); }' ./whole
+			echo "$cc $header: $output"
+			[ "$(head -2 <<<"$output")" = $'40 43 7 0 3fff\n\\x01 2' ]
+			[ "$(grep -c '^4[012] 4[345] 7 [012] 3fff$' <<<"$output")" = 3 ]
+		done
+	done
+	"$NOPAL" list -v ./whole | grep -q 'arg0  24 bytes at '
+}
+
+@test "an argument of 400,000 bytes is refused, with a message to read" {
 	for cc in $(installed gcc clang g++ clang++); do
 		std=c99 # glibc's _Static_assert of C99 has no text
 		[[ $cc != *++ ]] || std=c++11
@@ -305,21 +405,21 @@ write_cxx() {
 			run compile $cc $option -c -o refused.o <<-'END'
 				#include <stdio.h>
 				#include <sys/sdt.h>
-				struct big { char text[24]; };
-				void f(struct big b) { DTRACE_PROBE1(p, n, b); }
+				struct big { char text[400000]; };
+				void f(struct big *b) { DTRACE_PROBE1(p, n, *b); }
 			END
 			[ "$status" != 0 ]
-			[[ "$output" =~ "a probe argument cannot be a "(struct|class) ]]
+			[[ "$output" == *"a probe argument cannot have 400,000 bytes"* ]]
 			[[ "$output" == *"pass its address, or its members"* ]]
 		done
 	done
 	need_program g++
 	run compile g++ -std=c++98 -c -o refused.o <<-'END'
 		#include <sys/sdt.h>
-		struct big { char text[24]; };
-		void f(struct big b) { DTRACE_PROBE1(p, n, b); }
+		struct big { char text[400000]; };
+		void f(struct big *b) { DTRACE_PROBE1(p, n, *b); }
 	END
-	[[ "$output" == *class_argument_is_too_big___pass_its_address* ]]
+	[[ "$output" == *argument_is_too_big___pass_its_address* ]]
 }
 
 @test "a bit-field is an argument, or an error that says what to write" {

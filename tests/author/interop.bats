@@ -8,7 +8,7 @@ setup() {
 
 @test "readelf lists the probes" {
 	run readelf -n "$program"
-	[ "$(grep -c 'Provider: inter' <<<"$output")" = 4 ]
+	[ "$(grep -c 'Provider: inter' <<<"$output")" = 5 ]
 	[[ "$output" != *"corrupt"* ]]
 	readelf -n "$program" | grep -A2 'Name: asked' | grep -q 'Semaphore: 0x0*[1-9a-f]'
 	readelf -n "$program" | grep -A2 'Name: plain' | grep -q 'Semaphore: 0x0*$'
@@ -18,7 +18,7 @@ setup() {
 	need_program eu-readelf
 	run eu-readelf -n "$program"
 	[ "$status" = 0 ]
-	[ "$(grep -c 'Provider: inter' <<<"$output")" = 4 ]
+	[ "$(grep -c 'Provider: inter' <<<"$output")" = 5 ]
 }
 
 # gdb_at PROBE EXPRESSIONS...: their values at the first hit.
@@ -33,7 +33,7 @@ gdb_at() {
 @test "gdb lists the probes, with their semaphores" {
 	need_program gdb
 	run gdb -q -batch -nx -ex 'info probes stap inter' "$program"
-	[ "$(grep -c '^stap  *inter' <<<"$output")" = 4 ]
+	[ "$(grep -c '^stap  *inter' <<<"$output")" = 5 ]
 	[[ "$output" =~ inter\ +asked\ +0x[0-9a-f]+\ +0x[0-9a-f]+ ]]
 }
 
@@ -52,18 +52,20 @@ gdb_at() {
 	[[ "$output" == *'$5 = 7'* ]]
 }
 
-@test "gdb reads wide values and what stands beside them" {
+# As of probes of SystemTap's header, gdb knows no sizes but 1, 2, 4 and 8, and no argument behind another one.
+@test "gdb reads a struct, and what stands before 16-byte values" {
 	need_program gdb
-	gdb_at wide '$_probe_argc' '$_probe_arg0' '$_probe_arg1' '$_probe_arg3' '$_probe_arg4'
-	[[ "$output" == *'$1 = 5'* && "$output" == *'$2 = 1'* && "$output" == *'$3 = -3'* ]]
-	[[ "$output" == *"\$4 = $(((6 << 32) + 5))"* && "$output" == *'$5 = 7'* ]]
+	gdb_at wide '$_probe_argc' '$_probe_arg0' '$_probe_arg1' '$_probe_arg2'
+	[[ "$output" == *'$1 = 3'* && "$output" == *'$2 = 1'* && "$output" == *"\$3 = $(((6 << 32) + 5))"* && "$output" == *'$4 = 7'* ]]
+	gdb_at wider '$_probe_argc' '$_probe_arg0' '$_probe_arg1'
+	[[ "$output" == *' = 1'* && "$output" == *" = $(((6 << 32) + 5))"* ]]
 }
 
 @test "bpftrace lists the probes" {
 	need_program bpftrace
 	[ "$(id -u)" = 0 ] || skip "bpftrace runs as root only"
 	run bpftrace -l "usdt:$program:*"
-	for name in plain real wide asked; do
+	for name in plain real wide wider asked; do
 		[[ "$output" == *"$program:inter:$name"* ]]
 	done
 }
@@ -74,10 +76,11 @@ gdb_at() {
 	run timeout 60 bpftrace -e "
 		usdt:$program:inter:plain { printf(\"plain %d %s %d %d %d\n\", arg0, str(arg1), arg2, arg3, arg4); }
 		usdt:$program:inter:real { printf(\"real %d %lx %lx %d\n\", arg0, arg1, arg2, arg3); }
-		usdt:$program:inter:wide { printf(\"wide %d %d %lx %d\n\", arg0, arg1, arg3, arg4); }" -c "$program 1"
+		usdt:$program:inter:wide { printf(\"wide %d %lx %d\n\", arg0, arg1, arg2); }
+		usdt:$program:inter:wider { printf(\"wider %d %lx %d\n\", arg0, arg1, arg4); }" -c "$program 1"
 	[[ "$output" == *"plain 1 word -3 -1 200"* ]]
 	[[ "$output" == *"real 1 4004000000000000 40200000 7"* ]]
-	[[ "$output" == *"wide 1 -3 600000005 7"* ]]
+	[[ "$output" == *"wide 1 600000005 7"* && "$output" == *"wider 1 600000005 7"* ]]
 }
 
 @test "bpftrace turns a semaphore on" {
@@ -93,10 +96,12 @@ gdb_at() {
 @test "nopal reads every argument, and turns a semaphore on" {
 	need_tracing
 	run_traced "usdt:$program:inter:plain { printf(\"plain %d %s %d %d %d\n\", arg0, str(arg1), arg2, arg3, arg4); }
-		usdt:$program:inter:wide { printf(\"wide %d %d %lx %d\n\", arg0, arg1, arg3, arg4); }
+		usdt:$program:inter:wide { printf(\"wide %d %lx %d\n\", arg0, arg1, arg2); }
+		usdt:$program:inter:wider { printf(\"at %d %lx %d\n\", *(int64 *)arg2, *(uint16 *)(arg3 + 8), arg4); }
 		usdt:$program:inter:asked { @ = count(); }" "$program 5"
 	[[ "$output" == *"plain 1 word -3 -1 200"* ]]
-	[[ "$output" == *"wide 1 -3 600000005 7"* ]]
+	[[ "$output" == *"wide 1 600000005 7"* ]]
+	[[ "$output" == *"at -3 4000 7"* ]]
 	[[ "$output" == *"@: 5"* ]]
 }
 
@@ -125,11 +130,13 @@ gdb_at() {
 	need_perf_probes
 	HOME=$BATS_TEST_TMPDIR
 	cd "$HOME"
+	# perf takes no probe of a program, of either header, that has an argument of another size than 1, 2, 4 or 8.
+	gcc -DNARROW -O2 -I"$ROOT/include" "$ROOT/tests/author/interop.c" -o "$program"
 	perf buildid-cache --add "$program"
 	perf probe sdt_inter:wide
 	run perf record -q -e sdt_inter:wide -o perf.data "$program" 4
 	perf probe -d sdt_inter:wide
 	[ "$status" = 0 ]
 	run perf script -i perf.data
-	[ "$(grep -c 'sdt_inter:wide: .* arg1=. arg2=-3 arg3=.* arg4=25769803781' <<<"$output")" = 4 ]
+	[ "$(grep -c 'sdt_inter:wide: .* arg1=. arg2=25769803781' <<<"$output")" = 4 ]
 }

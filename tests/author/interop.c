@@ -12,8 +12,9 @@ __attribute__((noinline)) static int work(int n, const char *word, double ratio,
 {
 	NOPAL_PROBE(inter, plain, n, word, big, (short)-n, (unsigned char)200);
 	NOPAL_PROBE(inter, real, n, ratio, (float)ratio, 7);
-#ifdef __SIZEOF_INT128__
-	NOPAL_PROBE(inter, wide, n, (__int128)big, (long double)ratio, pair, 7);
+	NOPAL_PROBE(inter, wide, n, pair, 7);
+#if defined __SIZEOF_INT128__ && !defined NARROW
+	NOPAL_PROBE(inter, wider, n, pair, (__int128)big, (long double)ratio, 7);
 #endif
 	if (NOPAL_ENABLED(inter, asked)) {
 		puts("enabled");

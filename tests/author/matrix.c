@@ -9,7 +9,7 @@ extern "C" {
 #ifdef SEMAPHORES
 extern unsigned short kinds_integers_semaphore, kinds_more_semaphore, kinds_odd_semaphore,
 	kinds_float_semaphore, counts_none_semaphore, counts_one_semaphore, counts_six_semaphore,
-	counts_twelve_semaphore, cxx_new_semaphore;
+	counts_twelve_semaphore, cxx_new_semaphore, kinds_whole_semaphore, kinds_wide_semaphore;
 #define DEFINE(name) unsigned short name __attribute__((section(".probes"), used))
 DEFINE(kinds_integers_semaphore);
 DEFINE(kinds_more_semaphore);
@@ -20,6 +20,8 @@ DEFINE(counts_one_semaphore);
 DEFINE(counts_six_semaphore);
 DEFINE(counts_twelve_semaphore);
 DEFINE(cxx_new_semaphore);
+DEFINE(kinds_whole_semaphore);
+DEFINE(kinds_wide_semaphore);
 #endif
 #ifdef __cplusplus
 }
@@ -41,6 +43,22 @@ typedef unsigned long u64;
 #else
 __extension__ typedef long long s64;
 __extension__ typedef unsigned long long u64;
+#endif
+
+#ifndef __x86_64__ /* built without a library, which compilers call to copy a struct */
+#ifdef __cplusplus
+extern "C"
+#endif
+	void *
+	memcpy(void *to, const void *from, __SIZE_TYPE__ size)
+{
+	volatile char *t = (volatile char *)to;
+	const volatile char *f = (const volatile char *)from;
+
+	while (size--)
+		*t++ = *f++;
+	return to;
+}
 #endif
 
 enum color { RED, GREEN = 7 };
@@ -82,6 +100,51 @@ ALONE static double floats(float a, double b, int c)
 	return b;
 }
 
+__extension__ typedef float __complex__ complex_float;
+__extension__ typedef long double __complex__ complex_long_double;
+struct three {
+	char text[3];
+};
+struct twenty_four {
+	int list[6];
+};
+union twenty {
+	int n;
+	char text[20];
+};
+struct large {
+	char text[123];
+};
+struct twenty_four everywhere;
+struct large large;
+
+/* What is passed as bytes in memory, whether it has an address or not. */
+ALONE static struct twenty_four made(int n)
+{
+	struct twenty_four s;
+
+	s.list[0] = n;
+	return s;
+}
+
+ALONE static int wholes(struct three a, struct twenty_four b, union twenty *c)
+{
+	const struct three *p = &a;
+
+	DTRACE_PROBE3(kinds, whole, a, b, *c);
+	DTRACE_PROBE3(kinds, whole, *p, everywhere, *c);
+	DTRACE_PROBE3(kinds, whole, *p, made(b.list[0]), c[0]);
+	DTRACE_PROBE6(kinds, whole, *p, b, large, *c, c, b.list[0]);
+	return b.list[0];
+}
+
+/* SystemTap's header cannot have values of 16 bytes that gcc keeps in registers. */
+ALONE static int wide(long double *a, complex_float *b, complex_long_double *c)
+{
+	DTRACE_PROBE3(kinds, wide, *a, *b, *c);
+	return 1;
+}
+
 ALONE static int counts(int n, int m)
 {
 	DTRACE_PROBE(counts, none);
@@ -109,6 +172,11 @@ int main(void)
 	struct bits b;
 	int n = zero + 4, sum = 0;
 	volatile short small = -4;
+	struct three three = {{1, 2, 3}};
+	union twenty twenty;
+	static complex_float complex = 4.0f;
+	static complex_long_double longer = 4.0L;
+	static long double real = 4.0L;
 
 	b.low = 5;
 	b.high = -3;
@@ -117,6 +185,8 @@ int main(void)
 	sum += more('x', 1, GREEN, "word", &n, 3, &small, &b);
 	sum += odd(&b, n);
 	sum += (int)floats(1.5f, 2.5, n);
+	twenty.n = n;
+	sum += wholes(three, made(n), &twenty) + wide(&real, &complex, &longer) - 5;
 	sum += counts(n, 2) + counts(n, 9);
 #if defined __cplusplus && __cplusplus >= 201103L
 	sum += only_cxx(u'a', U'b', L'c', n);

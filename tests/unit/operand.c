@@ -47,6 +47,10 @@ static void dump(const struct operand *o, const struct arch *arch, struct buf *o
 			buf_printf(out, ">>%u", o->reg_shift);
 		break;
 	case OPERAND_MEM: dump_mem(o, arch, out); break;
+	case OPERAND_ADDRESS:
+		buf_printf(out, "%u bytes at ", o->bytes);
+		dump_mem(o, arch, out);
+		break;
 	case OPERAND_BAD: buf_text(out, "bad"); break;
 	}
 	dump_symbol(o, out);
@@ -214,9 +218,9 @@ static void kernel_mode_says_what_is_missing(void **state)
 	o = parse("x86_64", "-4@4+g(%rip)");
 	assert_false(operand_in_kernel(&o, &why));
 	assert_string_equal(why, "its symbol has not been looked up");
-	o = parse("x86_64", "16@(%rax)");
+	o = parse("x86_64", "16@%rax");
 	assert_false(operand_in_kernel(&o, &why));
-	assert_string_equal(why, "16-byte values cannot be read");
+	assert_string_equal(why, "16-byte values can be read in memory only");
 #endif
 	o = parse("s390x", "8@42");
 	assert_true(operand_in_kernel(&o, &why));

@@ -88,6 +88,10 @@ static void read_operand(struct gen *g, const struct insn *in, const struct oper
 			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
 		extend(g, R1, o->size, o->is_signed);
 		break;
+	case OPERAND_ADDRESS:
+		operand_address(g, o, word);
+		code_alu(g->code, BPF_MOV, R1, TMP);
+		break;
 	default:
 		operand_address(g, o, word);
 		read_user(g, in, o->size, o->is_signed && !o->is_float);

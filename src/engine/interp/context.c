@@ -99,6 +99,7 @@ uint64_t read_arg(struct run *r, const struct operand *o)
 	case OPERAND_CONST: return extend((uint64_t)o->value, o->size, is_signed);
 	case OPERAND_REG: return extend(read_reg(r, o->reg) >> o->reg_shift, o->size, is_signed);
 	case OPERAND_MEM: return read_user(r, operand_address(r, o), o->size, is_signed);
+	case OPERAND_ADDRESS: return operand_address(r, o);
 	case OPERAND_BAD: break;
 	}
 	return 0;
