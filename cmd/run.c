@@ -116,7 +116,10 @@ static int trace_until_over(struct nopal_trace *t, const struct run *run, struct
 	err = nopal_trace_attach(t, d);
 	if (err)
 		return err;
-	say_attached(run, count);
+	if (nopal_diag_warnings(d) && !run->no_warnings)
+		show_messages(d);
+	nopal_diag_clear(d);
+	say_attached(run, nopal_trace_probe_count(t));
 	do {
 		more = nopal_trace_poll(t, 200, d);
 		if (signals_want_maps())

@@ -70,6 +70,15 @@ static bool needs_images(const struct tree *t)
 	return false;
 }
 
+static bool uses_tracepoints(const struct tree *t)
+{
+	for (const struct tree_clause *c = t->clauses; c; c = c->next)
+		for (const struct probe_spec *p = c->probes; p; p = p->next)
+			if (p->type == PROBE_TRACEPOINT)
+				return true;
+	return false;
+}
+
 static void note_uses(struct script *s)
 {
 	struct uses u;
@@ -104,6 +113,7 @@ static int fill(struct script *s, struct diag *d)
 		err = config_apply(s, d);
 	s->facts.only_begin_end = only_begin_end(&s->tree);
 	s->facts.needs_images = needs_images(&s->tree);
+	s->facts.uses_tracepoints = uses_tracepoints(&s->tree);
 	note_uses(s);
 	return err;
 }

@@ -69,15 +69,14 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->pid = t->child.pid;
-	if (!t->facts.needs_images)
+	t->images_held = t->facts.needs_images && t->facts.uses_tracepoints;
+	if (!t->facts.needs_images || t->images_held)
 		return 0;
 	err = child_exec(&t->child, t->options.command, d);
 	return err ? err : child_run_to_entry(&t->child, d);
 }
 
-/* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
- * named. */
-static int open_watch(struct nopal_trace *t, struct diag *d)
+int session_open_watch(struct nopal_trace *t, struct diag *d)
 {
 	bool wanted = t->facts.uses_stacks || t->facts.needs_images;
 	int err;
@@ -89,6 +88,18 @@ static int open_watch(struct nopal_trace *t, struct diag *d)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
 	return 0;
+}
+
+/* What is missing in images that are not there yet is said when they are. */
+static int resolve(struct nopal_trace *t, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = script_resolve(t->script, &t->source, t->images_held ? &said : d);
+
+	if (err && t->images_held)
+		diag_add_all(d, &said);
+	diag_free(&said);
+	return err;
 }
 
 int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
@@ -112,8 +123,8 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 		script_set_pid(t->script, t->pid);
 	if (!err && t->pid)
 		err = family_add(&t->family, t->pid);
-	if (!err)
-		err = open_watch(t, d);
+	if (!err && !t->images_held)
+		err = session_open_watch(t, d);
 	if (!err)
 		err = finder_new(&t->finder);
 	if (err)
@@ -126,6 +137,6 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 					   .function_at = machine_function_at,
 					   .events = machine_events,
 					   .event = machine_event};
-	err = script_resolve(t->script, &t->source, d);
+	err = resolve(t, d);
 	return err ? err : script_compile(t->script, &t->program, d);
 }

@@ -104,6 +104,8 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 	struct find_query one = *q;
 	bool all_images = !q->path.len || str_eq(q->path, STR("*"));
 
+	if (all_images && t->images_held)
+		return 0;
 	if (all_images && t->extending && !t->everything)
 		return ask_for_waiting(t, q, fn, arg);
 	if (all_images && t->pid && t->family.count)
@@ -168,6 +170,26 @@ static void judge_image(struct nopal_trace *t, int err, const struct diag *said,
 		warn_later(said, d);
 	if (t->warned_images == WARNED_IMAGES)
 		diag_warn(d, "more-images", "further images that cannot be traced are not named");
+}
+
+int session_attach_command(struct nopal_trace *t, struct diag *d)
+{
+	const struct script_source *source = &t->source;
+	bool more = true;
+	int err;
+
+	if (!t->images_held)
+		return 0;
+	err = child_run_to_entry(&t->child, d);
+	if (!err)
+		err = session_open_watch(t, d);
+	t->images_held = false;
+	while (more && !err) {
+		err = extend(t, source, &more, d);
+		source = NULL; /* the images are found: now one after the other */
+	}
+	finder_trim(t->finder);
+	return err;
 }
 
 int session_extend(struct nopal_trace *t, struct diag *d)

@@ -35,6 +35,7 @@ struct nopal_trace {
 
 	pid_t pid; /* -p, or the command; 0: everybody */
 	struct child child;
+	bool images_held; /* the command has none yet: tracepoints must see its exec first */
 	struct family family;
 	struct image_watch *watch; /* NULL: nothing to watch for */
 	struct later later;	   /* images that were mapped meanwhile */
@@ -70,6 +71,11 @@ void session_script_options(struct nopal_trace *t, struct script_options *out);
 int session_compile(struct nopal_trace *t, const char *script, struct diag *d);
 /* The script's query for sites: of all the traced processes, or of what was mapped lately. */
 int session_sites(void *self, const struct find_query *q, found_fn *fn, void *arg, struct diag *d);
+/* The command has called exec: look for probes in its images, attach them, watch for others. */
+int session_attach_command(struct nopal_trace *t, struct diag *d);
+/* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
+ * named. */
+int session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Read the image watch; sets images_changed, keeps family and symbols. */

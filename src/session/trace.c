@@ -158,12 +158,19 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 	return 0;
 }
 
-static int attach(struct nopal_trace *t, struct diag *d)
+static void say_count(struct nopal_trace *t)
 {
-	int err;
-
 	if (t->options.format == NOPAL_JSON)
 		report_attached(t->report, nopal_trace_probe_count(t), &t->out);
+}
+
+static int attach(struct nopal_trace *t, struct diag *d)
+{
+	bool held = t->images_held; /* then the number is not known yet */
+	int err;
+
+	if (!held)
+		say_count(t);
 	err = run_clauses(t, ATTACH_BEGIN, d);
 	if (err || t->over)
 		return err;
@@ -172,8 +179,12 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		return err;
 	t->attached = true;
 	err = child_exec(&t->child, t->options.command, d);
+	if (!err)
+		err = session_attach_command(t, d);
 	if (err)
 		return err;
+	if (held)
+		say_count(t);
 	session_flush(t);
 	if (t->facts.only_begin_end)
 		t->over = true;

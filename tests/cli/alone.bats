@@ -183,6 +183,7 @@ end_traced() {
 			[ "$(traced state)" = free ] || break
 			sleep 0.05
 		done
+		sleep 1 # the breakpoint of a perf event is there a moment before the program that counts
 		traced "hit 100"
 		end_traced
 		cat "$output_file" "$messages"

@@ -58,7 +58,19 @@ go_on() {
 	[ "${lines[0]}" = "tracepoint:syscalls:sys_enter_execve $tick" ]
 	[ "${lines[1]}" = "tracepoint:sched:sched_process_exec tick 1" ]
 	[ "$(uname -m)" != x86_64 ] || [[ "$output" == *"@first[59]: 1"* ]]
-	# With bpftrace's own -c, which is what scripts are used to.
+	# With probes that are looked for in the images which only the exec brings.
+	run_traced 'tracepoint:sched:sched_process_exec { @exec = count(); printf("%s\n", comm) }
+		usdt::tick:word { @word = count(); printf("%s %d\n", str(arg0), arg1) }' "$tick word a b"
+	[ "${lines[0]}" = tick ]
+	[ "${lines[1]}" = "a 1" ]
+	[[ "$output" == *"@exec: 1"*"@word: 2"* ]]
+	run_traced 'tracepoint:sched:sched_process_exec { @exec = count() } usdt::tick:wrod { @word = count() }' "$tick word a b"
+	grep -q "there is no probe 'usdt::tick:wrod'" "$messages"
+	run_traced 'tracepoint:sched:sched_process_exec { } usdt::tick:word { @[args.nope] = count() }' "$tick word a b"
+	[ "$status" = 1 ]
+	grep -q "has no argument 'nope'" "$messages"
+	run timeout 20 "$NOPAL" -q -f json -e 'tracepoint:sched:sched_process_exec { } usdt::tick:word { @ = count() }' -c "$tick word a"
+	[[ "$output" != *attached_probes* ]] || [[ "$output" == *'"probes": '[2-9]* ]]
 	run_traced "tracepoint:sched:sched_process_exec { @exec = count() } usdt:$tick:tick:word { @word = count() }" "$tick word a b"
 	[[ "$output" == *"@exec: 1"*"@word: 2"* ]]
 }
