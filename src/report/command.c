@@ -53,9 +53,8 @@ int command_cat(const char *path, struct buf *out)
 	return more == -EAGAIN ? 0 : more;
 }
 
-static int start_shell(const char *text, int output, pid_t *pid)
+static int start_shell(char **argv, int output, pid_t *pid)
 {
-	char *args[] = {"sh", "-c", (char *)(uintptr_t)text, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, plain;
@@ -71,7 +70,7 @@ static int start_shell(const char *text, int output, pid_t *pid)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &plain);
-	err = posix_spawn(pid, "/bin/sh", &actions, &attributes, args, environ);
+	err = posix_spawn(pid, "/bin/sh", &actions, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return -err;
@@ -121,14 +120,14 @@ static void wait_command(const struct running *c, bool is_stopped)
 		;
 }
 
-int command_run(const char *text, int stop_fd, struct buf *out)
+int command_run(char **argv, int stop_fd, struct buf *out)
 {
 	struct running c = {.shell = -1, .stop_fd = stop_fd > 0 ? stop_fd : -1};
 	int pipe_fds[2], err;
 
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
-	err = start_shell(text, pipe_fds[1], &c.pid);
+	err = start_shell(argv, pipe_fds[1], &c.pid);
 	close(pipe_fds[1]);
 	if (err) {
 		close(pipe_fds[0]);

@@ -9,9 +9,9 @@
 
 /* The start of a file. -errno: it cannot be opened or read; -EFBIG: there is more of it. */
 int command_cat(const char *path, struct buf *out);
-/* Run `/bin/sh -c text` to its end, and take its standard output. -EFBIG: it wrote more. When
- * `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer than a
+/* Run /bin/sh with these arguments to its end, and take its standard output. -EFBIG: it wrote more.
+ * When `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer than a
  * second: -EINTR. */
-int command_run(const char *text, int stop_fd, struct buf *out);
+int command_run(char **argv, int stop_fd, struct buf *out);
 
 #endif

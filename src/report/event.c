@@ -3,6 +3,7 @@
  * record that turns out malformed takes back what it wrote. */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "report/command.h"
@@ -274,18 +275,31 @@ static int report_cat(struct event *e)
 	return 0;
 }
 
+static int run_line(struct report *r, const struct shell_line *line, struct buf *taken)
+{
+	char **argv = shell_arguments(line);
+	int err = !argv ? -ENOMEM : r->unsafe ? command_run(argv, r->stop_fd, taken) : -EPERM;
+
+	free(argv);
+	return err;
+}
+
 static int report_system(struct event *e)
 {
+	struct report *r = e->report;
+	struct record again = e->record;
+	struct shell_line line = {.text = BUF_INIT};
 	struct buf taken = BUF_INIT;
-	int err = fill_scratch(e);
+	int err = fill_scratch(e); /* for messages */
 
-	if (err || is_skipped(e->report))
-		return err;
-	err = e->report->unsafe ? command_run(e->report->scratch.ptr, e->report->stop_fd, &taken)
-				: -EPERM;
-	add_taken(e, "syscall", "cannot run", err, &taken);
+	if (!err && !is_skipped(r)) {
+		err = pieces_render_shell(&r->pieces[e->format], &r->raw, &again, &line);
+		if (!err)
+			add_taken(e, "syscall", "cannot run", run_line(r, &line, &taken), &taken);
+	}
+	shell_free(&line);
 	buf_free(&taken);
-	return 0;
+	return err;
 }
 
 typedef int event_fn(struct event *e);

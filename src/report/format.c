@@ -363,3 +363,32 @@ int pieces_render(const struct pieces *pieces, const struct renderer *r, struct 
 	}
 	return 0;
 }
+
+/* Is what the piece shows a number in digits, whatever the record says? */
+static bool is_digits(const struct piece *p)
+{
+	return p->kind == PIECE_DECIMAL || p->kind == PIECE_UNSIGNED || p->kind == PIECE_HEX ||
+	       p->kind == PIECE_NUMBER || p->kind == PIECE_FLOAT;
+}
+
+int pieces_render_shell(const struct pieces *pieces, const struct renderer *r,
+			struct record *record, struct shell_line *out)
+{
+	struct value v;
+
+	for (size_t i = 0; i < pieces->count; i++) {
+		const struct piece *p = &pieces->first[i];
+		size_t start = out->values.len;
+
+		if (p->kind == PIECE_LITERAL) {
+			shell_text(out, p->literal);
+			continue;
+		}
+		if (record_field(record, p->type, &v))
+			return -EPROTO;
+		add_field(p, r, &v, is_digits(p) ? &out->text : &out->values);
+		if (!is_digits(p))
+			shell_value(out, start);
+	}
+	return 0;
+}

@@ -4,6 +4,7 @@
 #define NOPAL_REPORT_FORMAT_H
 
 #include "report/render.h"
+#include "report/shell.h"
 
 struct piece;
 
@@ -18,5 +19,8 @@ int pieces_compile(const struct format *f, struct arena *a, struct pieces *out);
  * a part that the caller takes back. */
 int pieces_render(const struct pieces *pieces, const struct renderer *r, struct record *record,
 		  struct buf *out);
+/* The same for a shell: numbers become text of the line, all else its values. */
+int pieces_render_shell(const struct pieces *pieces, const struct renderer *r,
+			struct record *record, struct shell_line *out);
 
 #endif
