@@ -17,7 +17,12 @@
 #define WHY_DEBUG_FILE "this is a separate debug file: the code is in the program it belongs to"
 #define WHY_NOT_CODE   "its address is not in an executable segment of the file"
 #define WHY_SEMAPHORE  "its semaphore is not in a writable segment of the file"
-#define WHY_ODD	       "its semaphore is at an odd address, which the kernel refuses"
+#define WHY_CODE       "its semaphore is in a segment that is code as well"
+#define WHY_NO_FILE \
+	"its semaphore is in memory that is not in the file, which the kernel cannot count in"
+#define WHY_ODD "its semaphore is at an odd address, which the kernel refuses"
+
+#define SEMAPHORE_SIZE 2 /* bytes: an unsigned short */
 
 #define WHY_UNTRUSTED                                                                             \
 	"its note is in '%.*s', and for tracing a debug file must be root's, writable by nobody " \
@@ -45,11 +50,47 @@ static uint64_t base_address(const struct reading *r)
 	return s ? s->address : 0;
 }
 
+/* Is `address` in a writable segment, whether the file has its bytes or not? */
+static bool is_only_memory(const struct image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->load_count; i++) {
+		const struct segment *s = &image->loads[i];
+
+		if (s->writable && address >= s->address && address - s->address < s->memory_size)
+			return true;
+	}
+	return false;
+}
+
+/* Why the kernel must not count there, or NULL. As a semaphore is at an even place, two of them are
+ * one or do not overlap; one that several probes share (libbpf's <usdt.h> has those) counts for
+ * all.
+ */
+static const char *place_semaphore(const struct image *image, struct site *site)
+{
+	const struct segment *data = image_segment_at(image, site->semaphore);
+	uint64_t offset;
+
+	if (!data)
+		return is_only_memory(image, site->semaphore) ? WHY_NO_FILE : WHY_SEMAPHORE;
+	if (!data->writable)
+		return WHY_SEMAPHORE;
+	if (data->executable)
+		return WHY_CODE;
+	if (data->file_size - (site->semaphore - data->address) < SEMAPHORE_SIZE)
+		return WHY_NO_FILE;
+	if (!image_offset_of(image, site->semaphore, &offset))
+		return WHY_SEMAPHORE;
+	if (offset % SEMAPHORE_SIZE || site->semaphore % SEMAPHORE_SIZE)
+		return WHY_ODD;
+	site->sema_offset = offset;
+	return NULL;
+}
+
 /* Why a uprobe cannot go there, or NULL. */
 static const char *place_site(const struct reading *r, struct site *site)
 {
 	const struct segment *code = image_segment_at(r->program, site->location);
-	const struct segment *data;
 
 	site->offset = SITE_NO_OFFSET;
 	if (r->is_debug_file)
@@ -59,13 +100,7 @@ static const char *place_site(const struct reading *r, struct site *site)
 	if (!code || !code->executable ||
 	    !image_offset_of(r->program, site->location, &site->offset))
 		return WHY_NOT_CODE;
-	if (!site->semaphore)
-		return NULL;
-	data = image_segment_at(r->program, site->semaphore);
-	if (!data || !data->writable ||
-	    !image_offset_of(r->program, site->semaphore, &site->sema_offset))
-		return WHY_SEMAPHORE;
-	return site->sema_offset % 2 ? WHY_ODD : NULL;
+	return site->semaphore ? place_semaphore(r->program, site) : NULL;
 }
 
 /* When the section .stapsdt.base is not where the note says it was, prelink has moved the file

@@ -29,6 +29,8 @@ struct made_elf {
 	uint16_t type, machine;
 	struct made_section sections[16]; /* the first is the null section */
 	unsigned count;
+	uint32_t data_flags; /* of the data segment, on top of PF_R | PF_W */
+	uint64_t bss;	     /* bytes of it that are not in the file */
 };
 
 static inline void put(const struct made_elf *e, struct buf *b, uint64_t value, unsigned size)
@@ -119,7 +121,7 @@ static inline void put_segment(const struct made_elf *e, struct buf *b, uint32_t
 	put_word(e, b, address);
 	put_word(e, b, address);
 	put_word(e, b, size);
-	put_word(e, b, size);
+	put_word(e, b, size + (flags & PF_W ? e->bss : 0));
 	if (e->word == 4)
 		put(e, b, flags, 4);
 	put_word(e, b, type == PT_TLS ? 16 : 0x1000);
@@ -181,7 +183,7 @@ static inline struct buf finish_elf(struct made_elf *e)
 	}
 	put_header(e, &out, end);
 	put_segment(e, &out, PT_LOAD, PF_R | PF_X, CODE_OFFSET, CODE_AT, PART_SIZE);
-	put_segment(e, &out, PT_LOAD, PF_R | PF_W, DATA_OFFSET, DATA_AT, PART_SIZE);
+	put_segment(e, &out, PT_LOAD, PF_R | PF_W | e->data_flags, DATA_OFFSET, DATA_AT, PART_SIZE);
 	put_segment(e, &out, PT_TLS, PF_R, DATA_OFFSET, DATA_AT, 20);
 	for (unsigned i = 1; i < e->count; i++) {
 		pad_to(&out, at[i]);

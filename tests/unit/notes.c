@@ -174,6 +174,50 @@ static void sites_that_cannot_be_attached_say_why(void **state)
 	}
 }
 
+/* What is counted up is a word of other people's memory. */
+static void semaphores_lie_where_data_is(void **state)
+{
+	static const char no_file[] = "its semaphore is in memory that is not in the file, which "
+				      "the kernel cannot count in";
+	static const struct {
+		uint64_t semaphore;
+		uint32_t flags;
+		uint64_t bss;
+		const char *why;
+	} cases[] = {
+		{DATA_AT, 0, 0, NULL},
+		{DATA_AT + PART_SIZE - 2, 0, 0, NULL},
+		{DATA_AT, PF_X, 0, "its semaphore is in a segment that is code as well"},
+		{DATA_AT + PART_SIZE - 1, 0, 0, no_file},
+		{DATA_AT + PART_SIZE - 1, 0, 16, no_file},
+		{DATA_AT + PART_SIZE, 0, 16, no_file},
+		{DATA_AT + PART_SIZE + 15, 0, 16, no_file},
+		{DATA_AT + PART_SIZE + 16, 0, 16,
+		 "its semaphore is not in a writable segment of the file"},
+		{DATA_AT + 7, 0, 0, "its semaphore is at an odd address, which the kernel refuses"},
+		{UINT64_MAX, 0, 0, "its semaphore is not in a writable segment of the file"},
+		{1, 0, 0, "its semaphore is not in a writable segment of the file"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct made_elf e = make_elf(8, false, EM_X86_64);
+		struct site_list list;
+
+		e.data_flags = cases[i].flags;
+		e.bss = cases[i].bss;
+		add_note(&e, notes_of(&e), 3, CODE_AT, 0, cases[i].semaphore, "p", "q", "");
+		assert_int_equal(read_elf(&e, &list, NULL), 0);
+		if (cases[i].why)
+			assert_string_equal(list.sites[0].problem, cases[i].why);
+		else
+			assert_null(list.sites[0].problem);
+		assert_int_equal(list.sites[0].sema_offset,
+				 cases[i].why ? 0 : cases[i].semaphore - DATA_AT + DATA_OFFSET);
+		site_list_free(&list);
+	}
+}
+
 static void several_sections_of_notes_are_one_list(void **state)
 {
 	struct made_elf e = make_elf(8, false, EM_X86_64);
@@ -428,6 +472,7 @@ int main(void)
 		cmocka_unit_test(prelink_moves_location_and_semaphore),
 		cmocka_unit_test(nothing_moves_without_base),
 		cmocka_unit_test(sites_that_cannot_be_attached_say_why),
+		cmocka_unit_test(semaphores_lie_where_data_is),
 		cmocka_unit_test(several_sections_of_notes_are_one_list),
 		cmocka_unit_test(a_bad_note_spoils_only_itself),
 		cmocka_unit_test(sizes_beyond_the_section_end_it),
