@@ -139,10 +139,10 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 	attr.config1 = (uint64_t)(uintptr_t)link;
 	attr.config2 = site->attach->offset;
 	event = kernel_perf_open(&attr, o->pid ? o->pid : -1, o->pid ? -1 : 0);
-	/* A cookie of a single case says nothing, and kernels without cookies take none. */
+	/* A cookie that the code does not ask for says nothing, and kernels without them take none.
+	 */
 	return event < 0 ? event
-			 : link_event(l, program_fd, event,
-				      u->case_count == 1 && u->site_count == 1 ? 0 : site->cookie,
+			 : link_event(l, program_fd, event, unit_needs_cookie(u) ? site->cookie : 0,
 				      o->features);
 }
 

@@ -305,19 +305,6 @@ static void go_to_next(struct gen *g, const int *entries, int *labels, int end)
 	gen_switch(g, labels);
 }
 
-static bool uses_names(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t j = 0; j < p->clauses[i].insn_count; j++) {
-			const struct insn *in = &p->clauses[i].code[j];
-
-			if (in->op == OP_BUILTIN &&
-			    (in->imm == BUILTIN_PROBE || in->imm == BUILTIN_FUNC))
-				return true;
-		}
-	return false;
-}
-
 static void gen_start(struct gen *g, int end)
 {
 	const struct unit *u = g->unit;
@@ -325,7 +312,7 @@ static void gen_start(struct gen *g, int end)
 	code_mov(g->code, CTX, R1);
 	if (u->kind != UNIT_RUN)
 		gen_pid_filter(g, end);
-	if (u->case_count == 1 && (u->site_count == 1 || !uses_names(g->program)))
+	if (!unit_needs_cookie(u))
 		return;
 	code_mov(g->code, R1, CTX);
 	code_call(g->code, BPF_FUNC_get_attach_cookie);

@@ -114,7 +114,7 @@ int kernel_program_load(const struct kernel_program *p)
 	attr.license = address("Dual MIT/GPL");
 	attr.log_buf = address(p->log);
 	attr.log_size = p->log ? p->log_size : 0;
-	attr.log_level = p->log ? 1 : 0;
+	attr.log_level = p->log ? p->log_level : 0;
 	strncpy(attr.prog_name, p->name ? p->name : "", sizeof(attr.prog_name) - 1);
 	do /* the verifier gives up with EAGAIN when a signal is pending */
 		fd = call(BPF_PROG_LOAD, &attr, sizeof(attr));

@@ -29,7 +29,7 @@ struct kernel_program {
 	size_t count;
 	const char *name;
 	char *log; /* NULL: none */
-	uint32_t log_size;
+	uint32_t log_size, log_level;
 };
 
 /* One uprobe_multi link: sites of one file. Arrays of `count`; ref_ctrs may be NULL. */

@@ -1,14 +1,13 @@
 /* From clauses to programs in the kernel: frames, code, verifier. */
 #include "engine/bpf/inside.h"
-#include "engine/bpf/rights.h"
+#include "engine/bpf/refusal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOG_SIZE  (1u << 20)
-#define LOG_TAIL  1500u
-#define SLEEPABLE (1u << 4) /* BPF_F_SLEEPABLE */
+#define SLEEPABLE     (1u << 4) /* BPF_F_SLEEPABLE */
+#define PROGRAM_LINES 12000u	/* the kernel's work grows with the square of a program's size */
 
 static void describe_load(const struct unit *u, struct kernel_program *k)
 {
@@ -27,51 +26,29 @@ static void describe_load(const struct unit *u, struct kernel_program *k)
 	k->name = kinds[u->kind].name;
 }
 
-/* The end of the verifier's log, which has the reason. */
-static int explain_load(struct kernel_program *k, int err, struct diag *d)
-{
-	const char *why = "";
-	struct rights rights;
-	size_t len;
+struct refused {
+	enum refusal why;
+	struct buf words;
+};
 
-	k->log = calloc(1, LOG_SIZE);
-	k->log_size = LOG_SIZE;
-	if (k->log) {
-		int fd = kernel_program_load(k);
-
-		if (fd >= 0)
-			close(fd);
-		len = strlen(k->log);
-		why = k->log + (len > LOG_TAIL ? len - LOG_TAIL : 0);
-	}
-	if (err == -EPERM && !*why)
-		why = rights_denied();
-	diag_error(d, err, "verifier", "the kernel refuses the program (%s): %s", strerror(-err),
-		   *why ? why : "no reason given");
-	rights_read(&rights);
-	if (rights.lockdown == LOCKDOWN_CONFIDENTIALITY)
-		diag_hint(d, "the kernel is locked down (confidentiality): no BPF program may read "
-			     "its memory, which scripts with texts, stacks or maps need");
-	free(k->log);
-	k->log = NULL;
-	return err;
-}
-
-/* Code for one unit, then a fd. `sleepable` is only a wish for uprobes. */
+/* Code for one unit, then a fd. */
 static int load_once(struct engine *e, struct loaded *l, const struct frame *frames, bool sleepable,
-		     bool explain, struct diag *d)
+		     struct refused *r, struct diag *d)
 {
 	struct kernel_program k = {0};
 	struct bpf_insn *insns = NULL;
+	bool must = l->unit.kind == UNIT_RUN;
 	int err;
 
 	code_free(&l->code);
 	e->world.sleepable = sleepable;
 	err = gen_unit(&e->world, &l->unit, frames, &l->code, d);
+	if (!err && l->code.count > PROGRAM_LINES && !unit_only_clause(&l->unit))
+		err = -E2BIG;
 	if (!err)
 		err = code_finish(&l->code, &insns, &k.count);
 	if (err == -E2BIG)
-		diag_error(d, err, "too-large", "the script makes a program too large for eBPF");
+		r->why = REFUSAL_INSNS;
 	if (err)
 		return err;
 	describe_load(&l->unit, &k);
@@ -80,24 +57,24 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 	if (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
 		k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
 	l->fd = kernel_program_load(&k);
-	if (l->fd < 0 && explain)
-		explain_load(&k, l->fd, d);
+	if (l->fd < 0 && (!sleepable || must || feature_has(&e->features, FEATURE_SLEEPABLE)))
+		r->why = refusal_find(&k, l->fd, &r->words);
 	free(insns);
 	return l->fd < 0 ? l->fd : 0;
 }
 
-static int load_unit(struct engine *e, struct loaded *l, const struct frame *frames, struct diag *d)
+/* `sleepable` is only a wish for uprobes. */
+static int load_unit(struct engine *e, struct loaded *l, const struct frame *frames,
+		     struct refused *r, struct diag *d)
 {
-	bool must = l->unit.kind == UNIT_RUN;
-	bool may = must || (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_SLEEPABLE] >= 0);
+	bool may = l->unit.kind == UNIT_RUN ||
+		   (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_SLEEPABLE] >= 0);
 	unsigned said = d ? d->errors : 0;
-	int err = load_once(e, l, frames, may, must || !may, d);
+	int err = load_once(e, l, frames, may, r, d);
 
-	if (!err || must || !may || (d && d->errors != said))
+	if (!err || !may || r->why != REFUSAL_NONE || (d && d->errors != said))
 		return err;
-	if (feature_has(&e->features, FEATURE_SLEEPABLE)) /* then it is the code that is wrong */
-		return load_once(e, l, frames, true, true, d);
-	return load_once(e, l, frames, false, true, d);
+	return load_once(e, l, frames, false, r, d);
 }
 
 static int too_large(const struct clause *c, struct diag *d)
@@ -147,6 +124,65 @@ int engine_plan(struct engine *e, const struct program *p, struct frame **out, u
 	return 0;
 }
 
+static int add_unit(struct engine *e, const struct unit *u, const struct frame *frames,
+		    struct diag *d);
+
+/* Two programs for what is too much for one. Of programs at the same place the kernel runs the one
+ * first that was attached last. */
+static int add_halves(struct engine *e, const struct unit *u, const struct frame *frames,
+		      struct diag *d)
+{
+	struct unit halves[2];
+	int err = unit_split(&e->arena, u, halves, d);
+
+	if (!err)
+		err = add_unit(e, &halves[1], frames, d);
+	return err ? err : add_unit(e, &halves[0], frames, d);
+}
+
+static int add_apart(struct engine *e, const struct unit *u, const struct frame *frames,
+		     struct diag *d)
+{
+	struct unit *units;
+	uint32_t count;
+	int err = units_apart(&e->arena, u, &units, &count);
+
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = add_unit(e, &units[i], frames, d);
+	return err;
+}
+
+/* Load a unit as one program, or as several. */
+static int add_unit(struct engine *e, const struct unit *u, const struct frame *frames,
+		    struct diag *d)
+{
+	struct refused r = {.words = BUF_INIT};
+	struct loaded *l;
+	int err;
+
+	if (unit_is_uprobe(u) && unit_needs_cookie(u) && !feature_has(&e->features, FEATURE_COOKIE))
+		return add_apart(e, u, frames, d);
+	l = arena_new(&e->arena, struct loaded);
+	if (!l)
+		return -ENOMEM;
+	l->unit = *u;
+	l->fd = -1;
+	err = load_unit(e, l, frames, &r, d);
+	if (!err) {
+		*e->last = l;
+		e->last = &l->next;
+	} else {
+		code_free(&l->code);
+		if (refusal_is_of_size(r.why) && !unit_only_clause(u))
+			err = add_halves(e, u, frames, d);
+		else if (r.why != REFUSAL_NONE)
+			refusal_report(r.why, err, buf_as_str(&r.words), &e->world, u->program,
+				       unit_only_clause(u), d);
+	}
+	buf_free(&r.words);
+	return err;
+}
+
 int engine_load(struct engine *e, const struct program *p, const struct frame *frames,
 		bool only_uprobes, struct diag *d)
 {
@@ -155,18 +191,8 @@ int engine_load(struct engine *e, const struct program *p, const struct frame *f
 	int err = units_make(&e->arena, p, &units, &count, d);
 
 	for (uint32_t i = 0; i < count && !err; i++) {
-		struct loaded *l;
-
-		if (only_uprobes && !unit_is_uprobe(&units[i]))
-			continue;
-		l = arena_new(&e->arena, struct loaded);
-		if (!l)
-			return -ENOMEM;
-		l->unit = units[i];
-		l->fd = -1;
-		*e->last = l;
-		e->last = &l->next;
-		err = load_unit(e, l, frames, d);
+		if (!only_uprobes || unit_is_uprobe(&units[i]))
+			err = add_unit(e, &units[i], frames, d);
 	}
 	return err;
 }

@@ -258,7 +258,7 @@ static void keep_others(struct unit *u, uint32_t *left_out, struct diag *d)
 		const struct unit_site *site = &u->sites[i];
 		bool refused = is_refused(site);
 
-		if (site->problem && (!refused || (*left_out)++ < SITES_SHOWN))
+		if (site->problem && !u->is_rest && (!refused || (*left_out)++ < SITES_SHOWN))
 			warn_of(u, site, d);
 		if (!refused)
 			u->sites[kept++] = *site;

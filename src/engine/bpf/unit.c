@@ -118,19 +118,19 @@ static int compare_entries(const void *x, const void *y)
 	return order ? order : compare_u64((uintptr_t)a->attach, (uintptr_t)b->attach);
 }
 
-/* All uprobe (or all return) entries of the program, each with its recipe. */
-static int collect(struct arena *a, const struct program *p, enum unit_kind kind,
-		   struct entry **out, size_t *count)
+/* All uprobe (or all return) entries of some clauses, each with its recipe. */
+static int collect(struct arena *a, const struct unit *u, struct entry **out, size_t *count)
 {
+	const struct program *p = u->program;
 	size_t total = 0, n = 0;
 	struct entry *entries;
 
-	for (uint32_t i = 0; i < p->clause_count; i++)
+	for (uint32_t i = u->from; i < u->to; i++)
 		total += p->clauses[i].attach_count;
 	entries = arena_array(a, struct entry, total + 1);
 	if (!entries)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->clause_count; i++) {
+	for (uint32_t i = u->from; i < u->to; i++) {
 		const struct clause *c = &p->clauses[i];
 		size_t first = n;
 		struct used used;
@@ -140,7 +140,7 @@ static int collect(struct arena *a, const struct program *p, enum unit_kind kind
 		for (uint32_t j = 0; j < c->attach_count; j++) {
 			const struct attach *at = &c->attaches[j], *recipe = at;
 
-			if (kind_of(at->kind) != kind)
+			if (kind_of(at->kind) != u->kind)
 				continue;
 			for (size_t k = first; k < n && recipe == at; k++)
 				if (entries[k].recipe == entries[k].attach &&
@@ -239,14 +239,13 @@ static int order_cases(struct arena *a, struct unit *u)
 	return 0;
 }
 
-static int make_shared(struct arena *a, const struct program *p, enum unit_kind kind,
-		       struct unit *u, struct diag *d)
+/* Fill a unit of which kind, program and clauses are given. */
+static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 {
 	struct entry *entries;
 	size_t count;
 
-	*u = (struct unit){.kind = kind, .program = p};
-	if (collect(a, p, kind, &entries, &count))
+	if (collect(a, u, &entries, &count))
 		return -ENOMEM;
 	u->cases = arena_array(a, struct unit_case, count + 1);
 	u->sites = arena_array(a, struct unit_site, count + 1);
@@ -261,7 +260,7 @@ static int make_shared(struct arena *a, const struct program *p, enum unit_kind 
 		u->sites[u->site_count++] =
 			(struct unit_site){.attach = entries[at].attach, .cookie = number};
 	}
-	if (u->case_count >> COOKIE_CASE_BITS || p->name_count >> COOKIE_NAME_BITS)
+	if (u->case_count >> COOKIE_CASE_BITS || u->program->name_count >> COOKIE_NAME_BITS)
 		return diag_error(d, -E2BIG, "too-large",
 				  "the script has too many different places: %u", u->case_count);
 	return u->case_count ? order_cases(a, u) : 0;
@@ -272,8 +271,12 @@ static int make_single(struct arena *a, const struct program *p, uint32_t clause
 {
 	struct unit_step *step = arena_new(a, struct unit_step);
 
-	*u = (struct unit){
-		.kind = kind_of(at->kind), .program = p, .case_count = 1, .site_count = 1};
+	*u = (struct unit){.kind = kind_of(at->kind),
+			   .program = p,
+			   .case_count = 1,
+			   .site_count = 1,
+			   .from = clause,
+			   .to = clause + 1};
 	u->cases = arena_new(a, struct unit_case);
 	u->sites = arena_new(a, struct unit_site);
 	if (!step || !u->cases || !u->sites)
@@ -297,7 +300,8 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	if (!units)
 		return -ENOMEM;
 	for (enum unit_kind kind = UNIT_UPROBE; kind <= UNIT_URETPROBE; kind++) {
-		err = make_shared(a, p, kind, &units[n], d);
+		units[n] = (struct unit){.kind = kind, .program = p, .to = p->clause_count};
+		err = make_shared(a, &units[n], d);
 		if (err)
 			return err;
 		n += units[n].site_count != 0;
@@ -311,6 +315,107 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 			if (make_single(a, p, i, at, &units[n++]))
 				return -ENOMEM;
 		}
+	*out = units;
+	*count = n;
+	return 0;
+}
+
+static bool has_clause(const struct unit *u, uint32_t clause)
+{
+	for (uint32_t i = 0; i < u->case_count; i++)
+		for (uint32_t s = 0; s < u->cases[i].step_count; s++)
+			if (u->cases[i].steps[s].clause == clause)
+				return true;
+	return false;
+}
+
+const struct clause *unit_only_clause(const struct unit *u)
+{
+	const struct clause *found = NULL;
+
+	for (uint32_t i = u->from; i < u->to; i++) {
+		if (!has_clause(u, i))
+			continue;
+		if (found)
+			return NULL;
+		found = &u->program->clauses[i];
+	}
+	return found;
+}
+
+int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct diag *d)
+{
+	uint32_t total = 0, before = 0, middle = u->from;
+	int err;
+
+	for (uint32_t i = u->from; i < u->to; i++)
+		total += has_clause(u, i);
+	if (total < 2)
+		return -ENOENT;
+	for (; before < total / 2; middle++)
+		before += has_clause(u, middle);
+	out[0] = (struct unit){
+		.kind = u->kind, .program = u->program, .from = u->from, .to = middle};
+	out[1] = (struct unit){.kind = u->kind,
+			       .program = u->program,
+			       .from = middle,
+			       .to = u->to,
+			       .is_rest = true};
+	err = make_shared(a, &out[0], d);
+	return err ? err : make_shared(a, &out[1], d);
+}
+
+static bool uses_names(const struct unit *u)
+{
+	for (uint32_t i = u->from; i < u->to; i++) {
+		const struct clause *c = &u->program->clauses[i];
+
+		for (uint32_t j = 0; j < c->insn_count; j++)
+			if (c->code[j].op == OP_BUILTIN &&
+			    (c->code[j].imm == BUILTIN_PROBE || c->code[j].imm == BUILTIN_FUNC))
+				return true;
+	}
+	return false;
+}
+
+bool unit_needs_cookie(const struct unit *u)
+{
+	return u->case_count != 1 || (u->site_count != 1 && uses_names(u));
+}
+
+static uint32_t site_case(const struct unit_site *s)
+{
+	return s->cookie & ((1u << COOKIE_CASE_BITS) - 1);
+}
+
+int units_apart(struct arena *a, const struct unit *u, struct unit **out, uint32_t *count)
+{
+	struct unit *units = arena_array(a, struct unit, u->site_count + 1);
+	struct unit_site *sites = arena_array(a, struct unit_site, u->site_count + 1);
+	bool alone = uses_names(u);
+	uint32_t n = 0, used = 0;
+
+	if (!units || !sites)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < u->case_count; i++) {
+		struct unit *one = NULL;
+
+		for (uint32_t s = 0; s < u->site_count; s++) {
+			if (site_case(&u->sites[s]) != i)
+				continue;
+			if (!one || alone) {
+				one = &units[n++];
+				*one = *u;
+				one->cases = &u->cases[i];
+				one->case_count = 1;
+				one->sites = &sites[used];
+				one->site_count = 0;
+			}
+			sites[used] = u->sites[s];
+			sites[used++].cookie &= ~(uint64_t)((1u << COOKIE_CASE_BITS) - 1);
+			one->site_count++;
+		}
+	}
 	*out = units;
 	*count = n;
 	return 0;

@@ -60,6 +60,8 @@ struct unit {
 	uint32_t case_count;
 	struct unit_site *sites; /* sorted by file, offset */
 	uint32_t site_count;
+	uint32_t from, to; /* clauses that it may have: [from, to) */
+	bool is_rest;	   /* other clauses of these sites are in another unit */
 };
 
 /* A cookie: case, then the two names that differ from site to site. */
@@ -75,6 +77,14 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 bool unit_is_uprobe(const struct unit *u);
 /* The order of two places by the file they are in. */
 int attach_compare_files(const struct attach *a, const struct attach *b);
+/* The unit of the first half of the clauses and that of the second. -ENOENT: it has but one. */
+int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct diag *d);
+/* Must its code be given the site's cookie, to know the case or the names? */
+bool unit_needs_cookie(const struct unit *u);
+/* Units that need none: one for each case, or for each site. At most site_count. */
+int units_apart(struct arena *a, const struct unit *u, struct unit **out, uint32_t *count);
+/* The only clause of a unit, or NULL. */
+const struct clause *unit_only_clause(const struct unit *u);
 /* The site behind the last one in the file of site `at`. */
 uint32_t unit_file_end(const struct unit *u, uint32_t at);
 
