@@ -4,9 +4,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "elf/debugfile.h"
-#include "probe/sites.h"
 
 static void free_finding(struct finding *f)
 {
@@ -16,6 +16,17 @@ static void free_finding(struct finding *f)
 	free(f);
 }
 
+static void free_lists(struct cached_sites *list)
+{
+	for (struct cached_sites *next; list; list = next) {
+		next = list->next;
+		site_list_free(&list->sites);
+		free((char *)list->wanted.provider.ptr);
+		free((char *)list->wanted.name.ptr);
+		free(list);
+	}
+}
+
 static void free_image(struct cached_image *e)
 {
 	for (struct finding *f = e->findings, *next; f; f = next) {
@@ -23,7 +34,7 @@ static void free_image(struct cached_image *e)
 		free_finding(f);
 	}
 	file_drop(e->file);
-	site_list_free(&e->sites);
+	free_lists(e->lists);
 	symtab_free(e->symbols);
 	symtab_free(e->names);
 	diag_free(&e->diag);
@@ -36,6 +47,14 @@ static void free_chain(struct cached_image *e)
 		next = e->next;
 		free_image(e);
 	}
+}
+
+void cache_init(struct cache *c)
+{
+	*c = (struct cache){
+		.none.sites.is_whole = true,
+		.stop_fd = -1,
+		.others = {.memory = OTHERS_MEMORY, .work = OTHERS_WORK, .stop_fd = -1}};
 }
 
 void cache_free(struct cache *c)
@@ -67,6 +86,7 @@ void cache_trim(struct cache *c, size_t most)
 			free_image(e);
 		}
 	c->count = c->shown;
+	c->unwanted = 0;
 }
 
 static size_t bucket_of(const struct cache *c, dev_t device, ino_t inode)
@@ -153,7 +173,6 @@ struct finding *cache_finding(struct cached_image *image, struct str path, struc
 		.path = copy_text(path),
 		.open_path = copy_text(open_path),
 		.pid = pid,
-		.sites = &image->sites,
 	};
 	f->cached = image;
 	f->mapped_path = copy_text(mapped_path);
@@ -223,7 +242,7 @@ int cache_renew(struct cache *c, struct finding **f)
 			  .st_size = old->size,
 			  .st_mtim = old->changed};
 
-	if (old->file || !(old->sites_read || old->symbols_read))
+	if (old->file || !(old->lists || old->symbols_read))
 		return 0;
 	while (*at && *at != old)
 		at = &(*at)->next;
@@ -253,74 +272,210 @@ void cache_let_go(struct cached_image *image)
 	image->file = NULL;
 }
 
-/* A file that cannot be opened now may be had later, through another process. */
-void cache_read_sites(struct finding *f)
+/* Does a list that was read for `had` hold what is wanted? */
+static bool holds(const struct cached_sites *list, const struct site_filter *wanted)
+{
+	return list->sites.is_whole || (str_eq(list->wanted.provider, wanted->provider) &&
+					str_eq(list->wanted.name, wanted->name));
+}
+
+static struct cached_sites *new_list(const struct site_filter *wanted)
+{
+	struct cached_sites *list = calloc(1, sizeof(*list));
+
+	if (!list)
+		return NULL;
+	list->wanted.provider = copy_text(wanted->provider);
+	list->wanted.name = copy_text(wanted->name);
+	if (list->wanted.provider.ptr && list->wanted.name.ptr)
+		return list;
+	free_lists(list);
+	return NULL;
+}
+
+static bool is_others(const struct file *file)
+{
+	return file->owner && file->owner != geteuid();
+}
+
+/* A file's own limit, or what is left for all files of other users. */
+static struct budget budget_of(const struct cache *c, const struct file *file)
+{
+	struct budget b = budget_for_file(c->stop_fd);
+
+	if (!is_others(file))
+		return b;
+	b.memory = b.memory < c->others.memory ? b.memory : c->others.memory;
+	b.work = b.work < c->others.work ? b.work : c->others.work;
+	return b;
+}
+
+/* What was made stays: its memory is gone for other files. */
+static void take_from_run(struct cache *c, const struct file *file, uint64_t kept,
+			  const struct budget *before, const struct budget *after)
+{
+	uint64_t work = before->work - after->work;
+
+	if (!is_others(file))
+		return;
+	c->others.memory -= kept < c->others.memory ? kept : c->others.memory;
+	c->others.work -= work;
+}
+
+static int read_list(struct cache *c, struct finding *f, struct cached_sites *list)
 {
 	struct cached_image *e = f->cached;
+	struct budget b = budget_of(c, e->file), before = b;
 	struct arena names = ARENA_INIT;
 	struct image *image;
 	struct str root;
+	int err = image_open_file(e->file, &image, &e->diag);
 
-	if (e->sites_read)
-		return;
-	diag_free(&e->diag);
-	if (open_file(f, &e->diag))
-		return;
-	e->sites_read = true;
-	if (image_open_file(e->file, &image, &e->diag))
-		return;
+	list->sites.is_whole = true;
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	image_set_budget(image, &b);
 	root = root_of(f, &names);
-	site_list_read(image, place_of(f, root, &names), root, &e->sites, &e->diag);
+	err = site_list_read_some(image, place_of(f, root, &names), root, &list->wanted,
+				  &list->sites, &e->diag);
 	image_close(image);
 	arena_free(&names);
+	take_from_run(c, e->file, list->sites.arena.used, &before, &b);
+	if (budget_error(&b) == -E2BIG) {
+		list->over = b.end;
+		list->all_files =
+			before.memory < BUDGET_FILE_MEMORY || before.work < BUDGET_FILE_WORK;
+		list->sites.is_whole = true;
+	}
+	return err == -ENOMEM || err == -EINTR ? err : 0;
+}
+
+int cache_read_sites(struct cache *c, struct finding *f, const struct site_filter *wanted,
+		     struct cached_sites **out)
+{
+	struct cached_image *e = f->cached;
+	struct cached_sites *list = e->lists;
+	int err;
+
+	while (list && !holds(list, wanted))
+		list = list->next;
+	*out = list ? list : &c->none;
+	if (list)
+		return 0;
+	diag_free(&e->diag);
+	if (open_file(f, &e->diag))
+		return 0;
+	list = new_list(wanted);
+	if (!list)
+		return -ENOMEM;
+	err = read_list(c, f, list);
+	if (err) {
+		free_lists(list);
+		return err;
+	}
+	list->next = e->lists;
+	*out = e->lists = list;
+	return 0;
+}
+
+void cache_unwanted(struct cache *c, struct cached_image *image, struct cached_sites *list)
+{
+	size_t bytes = list->sites.arena.used;
+
+	if (image->is_shown || image->lists != list || list->is_unwanted)
+		return;
+	if (bytes <= UNWANTED_MEMORY - c->unwanted) {
+		list->is_unwanted = true;
+		c->unwanted += bytes;
+		return;
+	}
+	free_lists(image->lists);
+	image->lists = NULL;
+}
+
+/* A file that was named may take more: somebody waits for just this one. */
+static struct budget symbol_budget(const struct cache *c, bool named)
+{
+	struct budget b = budget_for_file(c->stop_fd);
+
+	if (named) {
+		b.memory = NAMED_MEMORY;
+		b.work = OTHERS_WORK;
+	}
+	return b;
+}
+
+static void tell_symbols(const struct image *image, bool named, struct diag *d)
+{
+	if (budget_error(image->budget) != -E2BIG)
+		return;
+	if (named)
+		diag_error(d, -E2BIG, "over-budget",
+			   "functions of '%.*s' cannot be found: its symbols take more than 1 GiB "
+			   "of memory or 20 billion steps of work",
+			   STR_FMT(image->name));
+	else
+		diag_warn(d, "over-budget",
+			  "functions of '%.*s' are left out: its symbols take %s, the limit for "
+			  "one file",
+			  STR_FMT(image->name), budget_limit(image->budget));
 }
 
 /* The image's symbols; of debug files only root's own when they are to be `trusted`. */
-static struct symtab *read_symtab(struct finding *f, bool trusted, struct diag *d)
+static struct symtab *read_symtab(struct finding *f, bool trusted, struct budget *b, bool named,
+				  struct diag *d)
 {
 	struct cached_image *e = f->cached;
+	struct diag *said = named ? d : NULL;
 	struct arena names = ARENA_INIT;
 	struct symtab *symbols = NULL;
 	struct image *image;
 	struct str root;
 
-	if (image_open_file(e->file, &image, d))
+	if (image_open_file(e->file, &image, said))
 		return NULL;
+	image_set_budget(image, b);
 	e->arch = arch_for(image->machine, image->word);
 	root = root_of(f, &names);
-	symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, &symbols, d);
+	symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, &symbols,
+		    said);
+	tell_symbols(image, named, d);
 	image_close(image);
 	arena_free(&names);
 	return symbols;
 }
 
-void cache_read_symbols(struct finding *f, struct diag *d)
+void cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d)
 {
 	struct cached_image *e = f->cached;
+	struct budget b = symbol_budget(c, named);
 
-	if (e->symbols_read || open_file(f, d))
+	if (e->symbols_read || open_file(f, named ? d : NULL))
 		return;
 	e->symbols_read = true;
-	e->symbols = read_symtab(f, true, d);
+	e->symbols = read_symtab(f, true, &b, named, d);
 }
 
-void cache_read_names(struct finding *f)
+void cache_read_names(struct cache *c, struct finding *f, struct diag *d)
 {
 	struct cached_image *e = f->cached;
+	struct budget b = symbol_budget(c, false);
 
 	if (e->names_read || open_file(f, NULL))
 		return;
 	e->names_read = true;
-	e->names = read_symtab(f, false, NULL);
+	e->names = read_symtab(f, false, &b, false, d);
 }
 
 struct str cache_untrusted(struct finding *f, struct arena *a)
 {
+	struct budget b = budget_for_file(-1);
 	struct image *image, *debug = NULL;
 	struct str root = root_of(f, a), name = STR("");
 
 	if (!f->cached->file || image_open_file(f->cached->file, &image, NULL))
 		return name;
+	image_set_budget(image, &b);
 	if (!image_section_of_type(image, SHT_SYMTAB))
 		debug = debugfile_open(image, place_of(f, root, a), root);
 	if (debug && !file_is_roots(debug->file))

@@ -13,6 +13,7 @@
 
 #include "elf/symbols.h"
 #include "find/find.h"
+#include "probe/sites.h"
 
 /* One way an image was found. The same image can be known by several paths. */
 struct finding {
@@ -20,6 +21,16 @@ struct finding {
 	struct cached_image *cached;
 	struct finding *next;
 	struct str mapped_path; /* the way through the process, where open_path is another */
+};
+
+/* The sites that one query wanted. A file with few sites has one list for all queries. */
+struct cached_sites {
+	struct site_filter wanted; /* owned */
+	struct site_list sites;
+	enum budget_end over; /* why there are none */
+	bool all_files;	      /* ... and it is the limit of the run */
+	bool is_unwanted;     /* counted in the cache's `unwanted` */
+	struct cached_sites *next;
 };
 
 struct cached_image {
@@ -32,10 +43,10 @@ struct cached_image {
 	uint64_t query; /* the last query that has had it */
 	bool is_shown;	/* a caller has it: it stays */
 
-	struct file *file; /* NULL: closed, or never opened */
-	bool sites_read;
-	struct site_list sites;
-	struct diag diag; /* what went wrong when its sites were read */
+	struct file *file;	    /* NULL: closed, or never opened */
+	struct cached_sites *lists; /* NULL: not read, or forgotten */
+	struct diag diag;	    /* what went wrong when its sites were read */
+	bool told_limit;	    /* the user knows that it was left out */
 	bool symbols_read;
 	struct symtab *symbols; /* NULL: none */
 	bool names_read;
@@ -43,9 +54,22 @@ struct cached_image {
 	const struct arch *arch; /* after symbols_read */
 };
 
+/* What files of other users may cost in one run, all together: so many are as good as one that is
+ * too large. Files of root, and our own, are only counted each for itself. */
+#define OTHERS_MEMORY (256u << 20)
+#define OTHERS_WORK   20000000000ull
+/* Memory for the symbols of a file that was named. */
+#define NAMED_MEMORY (1u << 30)
+/* Memory for sites that nobody has asked for, kept in case somebody does. */
+#define UNWANTED_MEMORY (32u << 20)
+
 struct cache {
 	struct cached_image **buckets;
 	size_t bucket_count, count, shown;
+	int stop_fd; /* readable: reading files ends; -1: none */
+	struct budget others;
+	size_t unwanted;	      /* bytes of lists in which nothing matched */
+	struct cached_sites none;     /* of a file that cannot be had now, but perhaps later */
 	struct cached_image *retired; /* replaced, but callers have them */
 };
 
@@ -59,18 +83,25 @@ struct finding *cache_finding(struct cached_image *image, struct str path, struc
 void cache_show(struct cache *c, struct cached_image *image);
 /* Forget the images that no caller has, when there are more than `most` of them. */
 void cache_trim(struct cache *c, size_t most);
-/* Read the image's sites unless that was done. What is wrong with the file is in cached->diag. */
-void cache_read_sites(struct finding *f);
+void cache_init(struct cache *c);
+/* The sites of an image among which the wanted ones are, read unless that was done. What is wrong
+ * with the file is in cached->diag; a file that is too large has an empty list that says so.
+ * -ENOMEM; -EINTR: the run is to stop. */
+int cache_read_sites(struct cache *c, struct finding *f, const struct site_filter *wanted,
+		     struct cached_sites **out);
+/* Nothing in that list was wanted: forget it when there are many. */
+void cache_unwanted(struct cache *c, struct cached_image *image, struct cached_sites *list);
 /* Its file must be open: what was read from a file that is closed by now is retired, and *f becomes
  * a finding of the same name about which nothing is known yet. -ENOMEM. */
 int cache_renew(struct cache *c, struct finding **f);
 /* Close the image's file unless somebody else holds it. */
 void cache_let_go(struct cached_image *image);
-/* Read its symbols unless that was done; errors are messages in `d`, and then it has none. */
-void cache_read_symbols(struct finding *f, struct diag *d);
+/* Read its symbols unless that was done; then it may have none. Errors are messages in `d` when it
+ * was named, that it is too large always. */
+void cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d);
 /* The same of symbols that nothing depends on but the names that people are shown: a debug file
  * that anybody made will do. */
-void cache_read_names(struct finding *f);
+void cache_read_names(struct cache *c, struct finding *f, struct diag *d);
 /* A debug file whose functions are not among its symbols as it is not root's own: its name, or
  * empty. */
 struct str cache_untrusted(struct finding *f, struct arena *a);

@@ -42,6 +42,11 @@ typedef int found_fn(void *arg, const struct found_image *image, const size_t *m
 struct finder;
 int finder_new(struct finder **out);
 void finder_free(struct finder *f); /* NULL is fine */
+/* Long work ends with -EINTR when that descriptor becomes readable; -1: nothing stops it. */
+void finder_stop_on(struct finder *f, int fd);
+/* What was left out so far, and provider files that could not be read, as warnings; each is told
+ * once. */
+void finder_problems(struct finder *f, struct diag *d);
 /* For who asks again and again for a long time: forget images in which no query has found anything,
  * if there are many. */
 void finder_trim(struct finder *f);

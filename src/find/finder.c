@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "find/know.h"
 #include "provider/catalogue.h"
 
 #define MOST_UNSEEN 4096 /* images kept although nobody has asked for what is in them */
@@ -14,6 +15,7 @@ int finder_new(struct finder **out)
 
 	if (!f)
 		return -ENOMEM;
+	cache_init(&f->cache);
 	*out = f;
 	return 0;
 }
@@ -23,6 +25,7 @@ void finder_free(struct finder *f)
 	if (!f)
 		return;
 	cache_free(&f->cache);
+	diag_free(&f->problems);
 	buf_free(&f->text);
 	buf_free(&f->name);
 	free(f->matches);
@@ -36,14 +39,20 @@ void finder_trim(struct finder *f)
 	cache_trim(&f->cache, MOST_UNSEEN);
 }
 
-static bool is_match(const struct find_query *q, const struct site *site)
+void finder_stop_on(struct finder *f, int fd)
 {
-	return (!q->provider.len || str_match(q->provider, site->provider)) &&
-	       (!q->name.len || str_match(q->name, site->name));
+	f->cache.stop_fd = fd;
+}
+
+void finder_problems(struct finder *f, struct diag *d)
+{
+	finder_know_problems(f, d);
+	diag_add_all(d, &f->problems);
+	diag_free(&f->problems);
 }
 
 /* Collect the indexes of matching sites in f->matches. Number of them, or -ENOMEM. */
-static ssize_t match_sites(struct finder *f, const struct find_query *q,
+static ssize_t match_sites(struct finder *f, const struct site_filter *wanted,
 			   const struct site_list *list)
 {
 	size_t count = 0;
@@ -57,41 +66,92 @@ static ssize_t match_sites(struct finder *f, const struct find_query *q,
 		f->match_cap = list->count;
 	}
 	for (size_t i = 0; i < list->count; i++)
-		if (is_match(q, &list->sites[i]))
+		if (site_is_wanted(wanted, list->sites[i].provider, list->sites[i].name))
 			f->matches[count++] = i;
 	return (ssize_t)count;
 }
 
-/* Number of matching sites of an image, which has its file when the query is to attach. */
-static ssize_t read_matches(struct finder *f, const struct find_query *q, struct finding **finding)
-{
-	ssize_t count;
+/* A query on its way through the images. */
+struct matching {
+	struct finder *f;
+	const struct find_query *query;
+	struct site_filter wanted, read; /* what is looked for, and what files are read for */
+	bool named;
+	struct diag *d;
+};
 
-	cache_read_sites(*finding);
-	count = match_sites(f, q, &(*finding)->cached->sites);
-	if (count <= 0 || !q->to_attach || (*finding)->cached->file)
+/* Said once for each file, also when files are only gone through: what is in it is missing. */
+static void tell_limit(const struct matching *m, struct finding *f, const struct cached_sites *list)
+{
+	struct buf path = BUF_INIT;
+	const struct budget b = {.end = list->over};
+	const char *format =
+		list->all_files ? "'%.*s' is left out: with it the files of other users take more "
+				  "than 256 MiB of memory or 20 billion steps of work"
+				: "'%.*s' is left out: its probes take %s, the limit for one file";
+
+	if (!list->over || f->cached->told_limit)
+		return;
+	f->cached->told_limit = !m->named;
+	buf_escaped(&path, f->image.path);
+	if (m->named)
+		diag_error(m->d, -E2BIG, "over-budget",
+			   "'%.*s' cannot be read: its probes take %s, the limit for one file",
+			   STR_FMT(buf_as_str(&path)), budget_limit(&b));
+	else
+		diag_warn(&m->f->problems, "over-budget", format, STR_FMT(buf_as_str(&path)),
+			  budget_limit(&b));
+	buf_free(&path);
+}
+
+/* Number of matching sites of an image; image->sites is the list they are in. */
+static ssize_t match_image(const struct matching *m, struct finding *f)
+{
+	struct cached_sites *list;
+	ssize_t count;
+	int err = cache_read_sites(&m->f->cache, f, &m->read, &list);
+
+	if (err)
+		return err;
+	tell_limit(m, f, list);
+	count = match_sites(m->f, &m->wanted, &list->sites);
+	if (count > 0)
+		f->image.sites = &list->sites;
+	else if (!count)
+		cache_unwanted(&m->f->cache, f->cached, list);
+	return count;
+}
+
+/* The same; when the query is to attach, the image has its file. */
+static ssize_t read_matches(const struct matching *m, struct finding **f)
+{
+	ssize_t count = match_image(m, *f);
+
+	if (count <= 0 || !m->query->to_attach || (*f)->cached->file)
 		return count;
-	if (cache_renew(&f->cache, finding))
+	if (cache_renew(&m->f->cache, f))
 		return -ENOMEM;
-	cache_read_sites(*finding);
-	return match_sites(f, q, &(*finding)->cached->sites);
+	return match_image(m, *f);
 }
 
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d)
 {
+	struct matching m = {.f = f, .query = q, .wanted = {q->provider, q->name}, .d = d};
 	struct image_set set;
 	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
 
+	m.named = set.named;
+	m.read = set.named ? (struct site_filter){STR(""), STR("")} : m.wanted;
 	for (size_t i = 0; i < set.count && !err; i++) {
-		ssize_t count = read_matches(f, q, &set.items[i]);
+		ssize_t count = read_matches(&m, &set.items[i]);
 		struct finding *finding = set.items[i];
 
 		/* What is wrong with a file is remembered with it and told again for each query. */
 		if (set.named)
 			diag_add_all(d, &finding->cached->diag);
 		if (count < 0)
-			err = -ENOMEM;
+			err = (int)count;
 		if (count > 0) {
 			found++;
 			cache_show(&f->cache, finding->cached);

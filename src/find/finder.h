@@ -14,6 +14,7 @@ struct finder {
 	const struct site **described; /* of know.c: sites of one list that are described */
 	size_t described_count;
 	const struct site_list *described_of;
+	struct diag problems;	     /* not told yet */
 	struct catalogue *catalogue; /* of know.c; NULL: nobody has asked yet */
 };
 

@@ -1,4 +1,5 @@
 /* Answering queries for functions. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "find/finder.h"
@@ -11,8 +12,9 @@ struct walk {
 	void *arg;
 	int found;
 	/* The image's function told last, to tell one that is in two symbol tables once. */
-	struct str last_name; /* empty: none yet */
+	struct buf last_name; /* empty: none yet */
 	uint64_t last_offset;
+	int ended; /* what the callback returned */
 };
 
 /* Bytes of a function from where calls enter it. */
@@ -39,14 +41,15 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	if (symbol->kind != KIND_FUNCTION || !str_match(w->name, symbol->name) ||
 	    !symtab_offset_of(f->cached->symbols, symbol->entry, &function.offset))
 		return 0;
-	if (w->last_offset == function.offset && str_eq(w->last_name, symbol->name))
+	if (w->last_offset == function.offset && str_eq(buf_as_str(&w->last_name), symbol->name))
 		return 0;
 	function.start = function.offset;
 	function.extent = extent_of(f->cached->symbols, symbol);
 	w->found++;
 	w->last_offset = function.offset;
-	w->last_name = symbol->name;
-	return w->fn(w->arg, &function);
+	buf_clear(&w->last_name);
+	buf_str(&w->last_name, symbol->name);
+	return w->ended = w->last_name.failed ? -ENOMEM : w->fn(w->arg, &function);
 }
 
 /* The instruction at a link-time address, in the function that holds it. Only what is in the file
@@ -107,6 +110,26 @@ static int walk_image(struct walk *w)
 					 : find_by_name(w, symbols);
 }
 
+#define WHY_NAMES "the names of all together take more than 400 million steps of work"
+
+/* Names that overlap may be too long together to be looked through. */
+static int judge_walk(const struct walk *w, bool named, int err, struct diag *d)
+{
+	struct buf path = BUF_INIT;
+
+	if (err != -E2BIG || w->ended)
+		return err;
+	buf_escaped(&path, w->finding->image.path);
+	if (named)
+		diag_error(d, err, "over-budget", "functions of '%.*s' cannot be found: " WHY_NAMES,
+			   STR_FMT(buf_as_str(&path)));
+	else
+		diag_warn(d, "over-budget", "functions of '%.*s' are left out: " WHY_NAMES,
+			  STR_FMT(buf_as_str(&path)));
+	buf_free(&path);
+	return named ? err : 0;
+}
+
 /* Nothing was found: it may be where it does not count. */
 static void warn_untrusted(struct finding *f, struct diag *d)
 {
@@ -135,17 +158,19 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 		if (err)
 			break;
 		w.finding = set.items[i];
-		w.last_name = STR("");
-		cache_read_symbols(w.finding, set.named ? d : NULL);
+		buf_clear(&w.last_name);
+		cache_read_symbols(&f->cache, w.finding, set.named, set.named ? d : &f->problems);
 		if (w.finding->cached->symbols) {
 			cache_show(&f->cache, w.finding->cached);
-			err = walk_image(&w);
+			err = judge_walk(&w, set.named, walk_image(&w),
+					 set.named ? d : &f->problems);
 		}
 		if (q->to_attach && set.named && !w.found)
 			warn_untrusted(w.finding, d);
 		cache_let_go(w.finding->cached);
 	}
 	free(set.items);
+	buf_free(&w.last_name);
 	return err ? err : w.found;
 }
 
@@ -154,8 +179,7 @@ struct str finder_function_at(struct finder *f, const struct found_image *image,
 	struct finding *finding = (struct finding *)image; /* the image is its first member */
 	struct symbol symbol;
 
-	(void)f;
-	cache_read_names(finding);
+	cache_read_names(&f->cache, finding, &f->problems);
 	if (!finding->cached->names ||
 	    !symtab_at_offset(finding->cached->names, offset, &symbol, NULL))
 		return STR("");

@@ -36,6 +36,7 @@ struct site_list {
 	struct str build_id; /* hex digits; empty: none */
 	struct site *sites;
 	size_t count;
+	bool is_whole; /* has all sites of the file, whichever were wanted */
 };
 
 #endif

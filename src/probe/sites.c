@@ -253,6 +253,20 @@ static int add_sites(struct reading *r, const struct contents *c)
 	return err;
 }
 
+static const struct site_filter everything = {{"", 0}, {"", 0}};
+
+/* Few sites are kept all, for other questions about the same file. */
+static void widen_filter(struct reading *r, const struct contents *c)
+{
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < c->count; i++)
+		bytes += c->items[i].len;
+	if (bytes <= SITES_FEW)
+		r->filter = &everything;
+	r->list->is_whole = !r->filter->provider.len && !r->filter->name.len;
+}
+
 static int read_sections(struct reading *r)
 {
 	struct contents c = {.count = 0};
@@ -260,6 +274,7 @@ static int read_sections(struct reading *r)
 
 	if (err && err != -EBADMSG)
 		return err;
+	widen_filter(r, &c);
 	added = add_sites(r, &c);
 	return added ? added : err;
 }
@@ -378,7 +393,7 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 	struct image *debug = NULL;
 	int err;
 
-	*out = (struct site_list){.arena = {.budget = image->budget}};
+	*out = (struct site_list){.arena = {.budget = image->budget}, .is_whole = true};
 	err = check_linked(&r);
 	if (err)
 		return finish(image, out, err);
@@ -397,9 +412,7 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 int site_list_read(const struct image *image, struct str path, struct str root,
 		   struct site_list *out, struct diag *d)
 {
-	static const struct site_filter all = {{"", 0}, {"", 0}};
-
-	return site_list_read_some(image, path, root, &all, out, d);
+	return site_list_read_some(image, path, root, &everything, out, d);
 }
 
 int site_compare_probes(const struct site *a, const struct site *b)

@@ -20,7 +20,9 @@ bool site_is_wanted(const struct site_filter *f, struct str provider, struct str
  * freed in any case. */
 int site_list_read(const struct image *image, struct str path, struct str root,
 		   struct site_list *out, struct diag *d);
-/* The same of the wanted ones only: they alone take memory. */
+/* The same of the wanted ones only, when the file has more than SITES_FEW bytes of notes: they
+ * alone take memory. */
+#define SITES_FEW (64u << 10)
 int site_list_read_some(const struct image *image, struct str path, struct str root,
 			const struct site_filter *filter, struct site_list *out, struct diag *d);
 void site_list_free(struct site_list *list);

@@ -129,6 +129,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 		err = finder_new(&t->finder);
 	if (err)
 		return err;
+	finder_stop_on(t->finder, t->stop_fd);
 	t->machine = script_source_machine(t->finder);
 	t->source = (struct script_source){.self = t,
 					   .sites = session_sites,
@@ -138,5 +139,6 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 					   .events = machine_events,
 					   .event = machine_event};
 	err = resolve(t, d);
+	finder_problems(t->finder, d);
 	return err ? err : script_compile(t->script, &t->program, d);
 }

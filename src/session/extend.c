@@ -200,16 +200,17 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 
 	t->extending = true;
 	later_choose_ways(&t->later);
-	while (more && err != -ENOMEM) {
+	while (more && err != -ENOMEM && err != -EINTR) { /* INTR: the run is to stop */
 		struct diag said = DIAG_INIT;
 
 		err = extend(t, source, &more, &said);
-		if (err)
+		if (err && err != -EINTR)
 			judge_image(t, err, &said, d);
 		diag_free(&said);
 		source = NULL; /* the images are found: now one after the other */
 	}
 	later_settle(&t->later);
+	finder_problems(t->finder, d);
 	finder_trim(t->finder);
 	t->extending = t->images_changed = t->everything = false;
 	return err == -ENOMEM ? err : 0;

@@ -283,7 +283,7 @@ NOPAL_EXPORT unsigned nopal_site_source_line(const struct nopal_site *s)
 
 NOPAL_EXPORT void nopal_probes_problems(const struct nopal_probes *p, struct nopal_diag *d)
 {
-	finder_know_problems(p->finder, diag_inner(d));
+	finder_problems(p->finder, diag_inner(d));
 }
 
 static const char *reg_name(const struct arch *arch, uint8_t id)
