@@ -141,8 +141,8 @@ int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, voi
 	struct image_set set;
 	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
 
-	m.named = set.named;
-	m.read = set.named ? (struct site_filter){STR(""), STR("")} : m.wanted;
+	m.named = set.named && d; /* else nobody has asked for just this one */
+	m.read = m.named ? (struct site_filter){STR(""), STR("")} : m.wanted;
 	for (size_t i = 0; i < set.count && !err; i++) {
 		ssize_t count = read_matches(&m, &set.items[i]);
 		struct finding *finding = set.items[i];

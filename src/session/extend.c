@@ -91,7 +91,7 @@ static int ask_family(struct nopal_trace *t, const struct find_query *q, found_f
 
 		one.pid = process_visible_task(t->family.pids[i]);
 		found = t->machine.sites(t->machine.self, &one, fn, arg, i ? NULL : d);
-		if (found < 0 && (i == 0 || found == -ENOMEM))
+		if (found < 0 && (i == 0 || found == -ENOMEM || found == -EINTR))
 			return found;
 		total += found > 0 ? found : 0;
 	}
