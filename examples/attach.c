@@ -2,8 +2,8 @@
  * probe's cookie to a counter each time; a real one would be compiled by clang and loaded with
  * libbpf.
  *
- * usage: attach FILE PROVIDER NAME COMMAND      prints how often the probe was hit while COMMAND
- * ran */
+ * usage: attach FILE PROVIDER NAME COMMAND [PID]    prints how often the probe was hit while
+ * COMMAND ran, by process PID alone if there is one */
 // libs: -lbpf
 #include <linux/bpf.h>
 #include <stdint.h>
@@ -56,12 +56,15 @@ int main(int argc, char **argv)
 	uint64_t count = 0;
 	uint32_t key = 0;
 	int map, program;
+	pid_t pid = 0;
 
-	if (argc != 5 || !d)
+	if (argc < 5 || argc > 6 || !d)
 		return 2;
+	if (argc == 6)
+		pid = (pid_t)strtol(argv[5], NULL, 10);
 	map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "counter", sizeof(key), sizeof(count), 1, NULL);
 	program = load_program(map);
-	if (program < 0 || nopal_attach_bpf(program, 0, argv[1], argv[2], argv[3], 1, &link, d)) {
+	if (program < 0 || nopal_attach_bpf(program, pid, argv[1], argv[2], argv[3], 1, &link, d)) {
 		perror("attach");
 		fputs(nopal_diag_text(d), stderr);
 		return 1;

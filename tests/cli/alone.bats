@@ -90,6 +90,28 @@ end_traced() {
 	[ "$(other look)" = same ]
 }
 
+@test "a BPF program of the caller's own for one process arms nobody else" {
+	local attach=${BUILD:-$ROOT/build}/examples/attach
+	[ -x "$attach" ] || skip "needs the examples"
+	start_traced
+	start_other
+	mkfifo go
+	"$attach" "$alone" alone hit 'cat go' $traced >output 2>messages 3>&- 6>&- 7>&- 8>&- 9>&- &
+	tracer=$!
+	for _ in $(seq 100); do
+		! grep -q '^attached' messages || break
+		sleep 0.05
+	done
+	[ "$(traced state)" = "armed, raised" ]
+	other "hit 5"
+	traced "hit 3"
+	: >go
+	wait $tracer
+	[ "$(cat output)" = 3 ]
+	[ "$(traced state)" = free ]
+	[ "$(other look)" = same ]
+}
+
 @test "an ordinary user can make itself traced, or a process of root untraced" {
 	start_traced
 	start_other

@@ -1,5 +1,6 @@
 /* Attaching by the BPF engine: to what, whom it follows, what it leaves alone and what stays when
  * it is gone. */
+#include "engine/bpf/btf.h"
 #include "help/bpf.h"
 
 static void works_without_uprobe_multi(void **state)
@@ -245,6 +246,21 @@ static void unreadable_arguments_matter_only_when_used(void **state)
 	target_stop(&t);
 }
 
+static void fields_of_the_kernels_types(void **state)
+{
+	uint32_t pid = 0, tgid = 0, untouched = 7;
+
+	(void)state;
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		skip();
+	assert_int_equal(btf_kernel_field("task_struct", "pid", &pid), 0);
+	assert_int_equal(btf_kernel_field("task_struct", "tgid", &tgid), 0);
+	assert_int_equal(tgid, pid + 4); /* they are declared one after the other */
+	assert_int_equal(btf_kernel_field("task_struct", "nothing_like_it", &untouched), -ENOENT);
+	assert_int_equal(btf_kernel_field("no_such_struct", "pid", &untouched), -ENOENT);
+	assert_int_equal(untouched, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +272,7 @@ int main(void)
 		cmocka_unit_test(dangerous_sites_are_left_out_when_others_remain),
 		cmocka_unit_test(many_dangerous_sites_make_few_warnings),
 		cmocka_unit_test(unreadable_arguments_matter_only_when_used),
+		cmocka_unit_test(fields_of_the_kernels_types),
 	};
 
 	return cmocka_run_group_tests_name("bpf_attach", tests, NULL, NULL);

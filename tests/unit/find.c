@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "help/elf_builder.h"
 #include "find/finder.h"
 #include "find/lookup.h"
+#include "find/process.h"
 
 __attribute__((noinline, used)) static void fires_two_probes(int value)
 {
@@ -452,6 +455,33 @@ static void vanishing_processes_are_no_errors(void **state)
 	finder_free(f);
 }
 
+static void a_name_may_look_like_the_rest_of_a_process(void **state)
+{
+	struct process_state p;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	if (!child) {
+		prctl(PR_SET_NAME, "a) Z 1 (b) R");
+		pause();
+	}
+	while (!process_state_read(child, &p) && p.comm[0] != 'a')
+		usleep(1000);
+	assert_string_equal(p.comm, "a) Z 1 (b) R");
+	assert_true(p.state == 'S' || p.state == 'R');
+	assert_int_equal(p.parent, getpid());
+	assert_int_equal(p.threads, 1);
+	assert_false(p.is_kernel);
+	assert_int_equal(process_visible_task(child), child);
+	kill(child, SIGKILL);
+	while (!process_state_read(child, &p) && p.state != 'Z')
+		usleep(1000);
+	assert_false(process_main_ended(child));
+	waitpid(child, NULL, 0);
+	assert_int_equal(process_state_read(child, &p), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,6 +496,7 @@ int main(void)
 		cmocka_unit_test(images_that_nobody_has_are_forgotten),
 		cmocka_unit_test(queries_that_cannot_be_answered_say_why),
 		cmocka_unit_test(vanishing_processes_are_no_errors),
+		cmocka_unit_test(a_name_may_look_like_the_rest_of_a_process),
 	};
 
 	fires_two_probes(getpid());

@@ -211,6 +211,30 @@ static void quoting_is_undone_by_parsing(void **state)
 	}
 }
 
+/* What lay behind the last member of the first version may be anything in a caller's struct. */
+static void options_grow_beyond_old_padding(void **state)
+{
+	struct first {
+		size_t size;
+		const char *name;
+		const char *const *params;
+		size_t param_count;
+		pid_t pid;
+		const char *command;
+		enum nopal_format format;
+		nopal_output_fn *output;
+		void *output_arg;
+		nopal_output_fn *notice;
+		size_t ring_bytes;
+		bool terminal, unsafe, verbose;
+	};
+
+	(void)state;
+	assert_int_equal(offsetof(struct nopal_trace_options, verbose),
+			 offsetof(struct first, verbose));
+	assert_true(offsetof(struct nopal_trace_options, follow) >= sizeof(struct first));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +245,7 @@ int main(void)
 		cmocka_unit_test(patterns_have_parts),
 		cmocka_unit_test(wrong_patterns_are_refused),
 		cmocka_unit_test(quoting_is_undone_by_parsing),
+		cmocka_unit_test(options_grow_beyond_old_padding),
 	};
 
 	fires(getpid());
