@@ -3,8 +3,8 @@
  * A path in a query may be
  *   - a file name, absolute or relative; a bare name is looked up in $PATH, then among the
  *     loader's libraries (libc.so.6, libstdc++.so.6 through ld.so.cache);
- *   - a pattern with `*`: files it matches on disk; `*` alone: every image mapped by the process
- *     or by any process;
+ *   - a pattern with `*`: files it matches on disk, and those the process has mapped; without a
+ *     slash only these; `*` alone: every image mapped by the process or by any process;
  *   - empty: every image of `pid`, which must then be given.
  * With a pid, names are looked up in that process's mount namespace, through /proc/PID/root. */
 #ifndef NOPAL_FIND_FIND_H
@@ -50,6 +50,8 @@ void finder_problems(struct finder *f, struct diag *d);
 /* For who asks again and again for a long time: forget images in which no query has found anything,
  * if there are many. */
 void finder_trim(struct finder *f);
+/* Does the path of a query, a name or pattern, mean a file that is mapped under this name? */
+bool finder_wants(struct str path, struct str mapped);
 /* Files that are not ELF, or corrupt, are messages in `d` only when they were named (no pattern, no
  * process scan); the search goes on. Number of images found, or -errno when the query itself is
  * impossible. */

@@ -13,8 +13,9 @@
 struct search {
 	struct finder *f;
 	struct image_set *out;
-	struct str wanted;  /* mapped files that match; empty: all */
-	unsigned forbidden; /* processes that we may not look at */
+	struct str wanted;   /* mapped files that match; empty: all */
+	struct str resolved; /* the same pattern, as mapped files are named; empty: there is none */
+	unsigned forbidden;  /* processes that we may not look at */
 };
 
 struct names {
@@ -60,6 +61,44 @@ static bool is_wanted(struct str wanted, struct str path)
 	return str_match(wanted, plain);
 }
 
+/* A pattern with links in its path, or that is relative, as mapped files are named: what comes
+ * before its first wildcard is resolved. Empty when there is nothing to resolve. */
+static struct str resolve_pattern(struct str pattern, struct arena *a)
+{
+	size_t wild = 0, slash = 0;
+	struct str folder, result = STR("");
+	char *real;
+
+	while (wild < pattern.len && pattern.ptr[wild] != '*' && pattern.ptr[wild] != '?')
+		wild++;
+	for (size_t i = 0; i < wild; i++)
+		if (pattern.ptr[i] == '/')
+			slash = i + 1;
+	if (str_index(pattern, '/') < 0)
+		return result;
+	folder = arena_str(a, slash ? str_of(pattern.ptr, slash) : STR("."));
+	real = folder.ptr ? realpath(folder.ptr, NULL) : NULL;
+	if (real)
+		result = arena_printf(a, "%s/%.*s", real[1] ? real : "", (int)(pattern.len - slash),
+				      pattern.ptr + slash);
+	free(real);
+	return result;
+}
+
+bool finder_wants(struct str path, struct str mapped)
+{
+	struct arena a = ARENA_INIT;
+	struct str real;
+	bool wants = is_wanted(path, mapped);
+
+	if (!wants && str_has_wildcard(path)) {
+		real = resolve_pattern(path, &a);
+		wants = real.len && is_wanted(real, mapped);
+	}
+	arena_free(&a);
+	return wants;
+}
+
 static int take_mapped(void *arg, const struct mapped_file *file)
 {
 	struct search *s = arg;
@@ -70,7 +109,9 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 	struct stat st, other;
 	int err;
 
-	if (!is_wanted(s->wanted, path) || mapped_file_locate(file, &s->f->name, &st))
+	if (!is_wanted(s->wanted, path) && !(s->resolved.len && is_wanted(s->resolved, path)))
+		return 0;
+	if (mapped_file_locate(file, &s->f->name, &st))
 		return 0;
 	image = cache_image(&s->f->cache, &st);
 	if (!image)
@@ -143,9 +184,60 @@ static int take_file(struct search *s, pid_t pid, const struct located *file)
 	return add(s, image, &(struct names){file->path, file->open_path, STR("")}, pid);
 }
 
+/* Files on disk that match a pattern, which is one of names of `pid` when there is a prefix: its
+ * root, as we see it. */
+struct matches {
+	struct search *search;
+	pid_t pid;
+	size_t prefix;
+};
+
 static int take_match(void *arg, struct str path)
 {
-	return take_file(arg, 0, &(struct located){path, path});
+	const struct matches *m = arg;
+	struct arena names = ARENA_INIT;
+	struct located file = {path, path};
+	int err = 0;
+
+	if (m->prefix)
+		err = lookup_file(m->pid, str_of(path.ptr + m->prefix, path.len - m->prefix),
+				  &names, &file);
+	if (!err)
+		err = take_file(m->search, m->prefix ? m->pid : 0, &file);
+	arena_free(&names);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int search_pattern(struct search *s, pid_t pid, struct str path)
+{
+	struct matches matches = {.search = s, .pid = pid};
+	struct buf text = BUF_INIT;
+	int err;
+
+	if (pid && *path.ptr == '/') {
+		buf_printf(&text, "/proc/%d/root", (int)pid);
+		matches.prefix = text.len;
+	}
+	buf_str(&text, path);
+	err = text.failed ? -ENOMEM : lookup_pattern(buf_as_str(&text), take_match, &matches);
+	buf_free(&text);
+	return err;
+}
+
+/* What the process has mapped, and what is on disk: it may come to be mapped. A pattern without a
+ * folder is one of mapped files only. */
+static int search_process_pattern(struct search *s, pid_t pid, struct str path, struct diag *d)
+{
+	struct arena a = ARENA_INIT;
+	int err;
+
+	s->wanted = path;
+	s->resolved = resolve_pattern(path, &a);
+	err = search_process(s, pid, d);
+	if (!err && str_index(path, '/') >= 0)
+		err = search_pattern(s, pid, path);
+	arena_free(&a);
+	return err;
 }
 
 static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d)
@@ -205,16 +297,16 @@ static int search_path(struct search *s, pid_t pid, struct str path, struct diag
 {
 	bool all = !path.len || str_eq(path, STR("*"));
 
-	if (pid && (all || str_has_wildcard(path))) {
-		s->wanted = all ? STR("") : path;
+	if (pid && all)
 		return search_process(s, pid, d);
-	}
+	if (pid && str_has_wildcard(path))
+		return search_process_pattern(s, pid, path, d);
 	if (!path.len)
 		return diag_error(d, -EINVAL, "no-path", "no file and no process to look in");
 	if (all)
 		return search_all(s, d);
 	if (str_has_wildcard(path))
-		return lookup_pattern(path, take_match, s);
+		return search_pattern(s, 0, path);
 	return search_named(s, pid, path, d);
 }
 

@@ -102,6 +102,10 @@ int text_number(struct script *s, struct text_list *list, struct str text, uint3
  * -ENOMEM. */
 int place_number(struct script *s, struct mark m, uint32_t *place);
 
+/* script.c: is the probe watched for in images that are mapped later, since it may be in any, or in
+ * any of a process that matches a pattern? */
+bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
+
 /* uses.c */
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */

@@ -85,20 +85,13 @@ static void look_around(struct search *q)
 	}
 }
 
-/* A probe that may be in any image is watched for: it may come with a library or a process that is
- * not there yet. */
-static bool may_come_later(const struct probe_spec *spec)
-{
-	return spec->type == PROBE_USDT && (!spec->path.len || str_eq_text(spec->path, "*"));
-}
-
 static void hint_missing(struct search *q)
 {
 	if (q->guess.len) {
 		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess));
 		return;
 	}
-	if (may_come_later(q->spec)) {
+	if (probe_may_come_later(q->s, q->spec)) {
 		diag_hint(q->d, "it is watched for in images that are mapped later");
 		return;
 	}
@@ -142,7 +135,8 @@ static struct str describe_missing(const struct search *q)
 
 int report_missing(struct search *q)
 {
-	bool is_warning = q->s->options.missing_probes == MISSING_WARN || may_come_later(q->spec);
+	bool is_warning =
+		q->s->options.missing_probes == MISSING_WARN || probe_may_come_later(q->s, q->spec);
 	struct str text;
 
 	if (q->s->options.missing_probes == MISSING_IGNORE)

@@ -60,12 +60,18 @@ static int copy_params(struct script *s)
 	return 0;
 }
 
-/* Later images matter when a usdt probe may be in any. */
-static bool needs_images(const struct tree *t)
+bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 {
-	for (const struct tree_clause *c = t->clauses; c; c = c->next)
+	bool any = !p->path.len || str_eq_text(p->path, "*");
+
+	return p->type == PROBE_USDT && (any || (s->options.pid && str_has_wildcard(p->path)));
+}
+
+static bool needs_images(const struct script *s)
+{
+	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
 		for (const struct probe_spec *p = c->probes; p; p = p->next)
-			if (p->type == PROBE_USDT && (!p->path.len || str_eq_text(p->path, "*")))
+			if (probe_may_come_later(s, p))
 				return true;
 	return false;
 }
@@ -112,7 +118,7 @@ static int fill(struct script *s, struct diag *d)
 	if (!err)
 		err = config_apply(s, d);
 	s->facts.only_begin_end = only_begin_end(&s->tree);
-	s->facts.needs_images = needs_images(&s->tree);
+	s->facts.needs_images = needs_images(s);
 	s->facts.uses_tracepoints = uses_tracepoints(&s->tree);
 	note_uses(s);
 	return err;

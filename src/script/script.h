@@ -64,7 +64,8 @@ struct script_facts {
 	bool sends_data;     /* printf and the like, and not only what acts on maps */
 	bool uses_stacks;    /* ustack, usym: processes must be remembered while they live */
 	bool uses_tracepoints;
-	bool needs_images;	  /* a usdt path is empty or `*`: images mapped later matter too */
+	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped
+			      later matter too */
 	struct str trunc_trailer; /* ".." */
 };
 

@@ -44,13 +44,18 @@ static int ask(struct nopal_trace *t, struct find_query q, ino_t inode, found_fn
 	return found < 0 && found != -ENOMEM ? 0 : found;
 }
 
+static bool is_any(struct str path)
+{
+	return !path.len || str_eq(path, STR("*"));
+}
+
 /* Was this image, or this process, asked for before in the list? */
 static bool is_repeated(const struct mapped_list *l, size_t at)
 {
 	const struct mapped_image *m = &l->items[at];
 
 	for (size_t i = 0; i < at; i++)
-		if (m->by_path ? l->items[i].by_path && l->items[i].key == m->key
+		if (m->by_path ? l->items[i].by_path && !strcmp(l->items[i].path, m->path)
 			       : !l->items[i].by_path && l->items[i].pid == m->pid)
 			return true;
 	return false;
@@ -69,8 +74,10 @@ static int ask_for_waiting(struct nopal_trace *t, const struct find_query *q, fo
 
 		if (is_repeated(l, i))
 			continue;
+		if (m->path && !is_any(q->path) && !finder_wants(q->path, str_from(m->path)))
+			continue;
 		one.pid = m->by_path ? 0 : m->pid;
-		one.path = m->by_path ? str_from(m->path) : STR("");
+		one.path = m->by_path ? str_from(m->path) : m->path ? STR("") : q->path;
 		found = one.pid || one.path.len ? ask(t, one, m->inode, fn, arg) : 0;
 		if (found < 0)
 			return found;
@@ -102,13 +109,13 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 {
 	struct nopal_trace *t = self;
 	struct find_query one = *q;
-	bool all_images = !q->path.len || str_eq(q->path, STR("*"));
+	bool in_later = is_any(q->path) || (t->pid && str_has_wildcard(q->path));
 
-	if (all_images && t->images_held)
+	if (in_later && t->images_held)
 		return 0;
-	if (all_images && t->extending && !t->everything)
+	if (in_later && t->extending && !t->everything)
 		return ask_for_waiting(t, q, fn, arg);
-	if (all_images && t->pid && t->family.count)
+	if (in_later && t->pid && t->family.count)
 		return ask_family(t, q, fn, arg, d);
 	one.pid = q->pid ? process_visible_task(q->pid) : 0;
 	return t->machine.sites(t->machine.self, &one, fn, arg, d);

@@ -76,3 +76,42 @@ NOPAL_MESSAGES=$BATS_TEST_TMPDIR/messages
 	[ "$status" = 0 ]
 	[[ "$output" == *"@k[seven, 7]: 7"*"@n: seven"* ]]
 }
+
+# A tree of programs and libraries: a/server1/plugin, b -> a.
+make_tree() {
+	mkdir -p "$BATS_TEST_TMPDIR/a/server1" "$BATS_TEST_TMPDIR/work"
+	cp "$later" "$BATS_TEST_TMPDIR/a/server1/prog"
+	ln -s a "$BATS_TEST_TMPDIR/b"
+	cd "$BATS_TEST_TMPDIR/work" || return
+}
+
+@test "-c: a pattern for a path looked only at what was mapped at the start" {
+	make_tree
+	prog=$BATS_TEST_TMPDIR/a/server1/prog
+	for pattern in "$BATS_TEST_TMPDIR/a/s*/prog" "$BATS_TEST_TMPDIR/b/s*/prog" '../a/s*/pr*' './../b/*1/prog'; do
+		run_traced "usdt:$pattern:u:ev { printf(\"<%s>\", str(arg1)) }" "sh -c '$prog 0; $prog 0; true'"
+		cat "$messages"
+		[ "$status" = 0 ]
+		[ "$output" = "<seven><seven>" ] # on disk it is found before the start: nothing is missed
+	done
+}
+
+@test "-c: a file that comes to match a pattern later, on disk and mapped" {
+	make_tree
+	for pattern in "$BATS_TEST_TMPDIR/a/s*/new" "$BATS_TEST_TMPDIR/b/s*/new" '../b/s*/n*' 'ne*'; do
+		rm -f ../a/server1/new
+		run_traced "usdt:$pattern:u:ev { printf(\"<%s>\", str(arg1)) }" "sh -c 'cp $later ../a/server1/new; ../a/server1/new 300; $later 0; true'"
+		cat "$messages"
+		[ "$status" = 0 ]
+		[ "$output" = "<seven>" ]
+	done
+}
+
+@test "-p: a pattern for a path, of a file that is mapped later" {
+	make_tree
+	sh -c "sleep 1; exec $BATS_TEST_TMPDIR/a/server1/prog 300" &
+	start_tracer "usdt:../b/s*/prog:u:ev { @ = count() }" -p $!
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -q '^@: 1$' "$output_file"
+}
