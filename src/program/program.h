@@ -163,6 +163,7 @@ struct attach {
 	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
 	uint64_t into;	      /* bytes behind its function's first instruction; 0: it is that one */
 	bool is_static;	      /* a USDT site: nothing but a nop may be there */
+	bool is_met;	      /* in a file of somebody's process: it may be left out */
 	bool is_forced;	      /* --unsafe: the place is probed whatever is there */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive
 			  there */

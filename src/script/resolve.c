@@ -92,13 +92,19 @@ static int resolve_bare(struct search *q)
 	return name.ptr ? search_add(q, place, name, STR("")) : -ENOMEM;
 }
 
+/* Is the file one that processes have mapped? Who maps a file must not end a run over all of them.
+ */
+static bool is_met(const struct search *q)
+{
+	return !q->spec->path.len || str_has_wildcard(q->spec->path);
+}
+
 static int site_problem(const struct search *q, const struct found_image *image,
 			const struct site *site)
 {
 	const struct probe_spec *spec = q->spec;
-	/* Whoever maps a file must not end a run over the images of processes. */
-	bool is_pattern = !spec->path.len || str_has_wildcard(spec->path) ||
-			  str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
+	bool is_pattern =
+		is_met(q) || str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
 	struct span span = search_span(q);
 
 	if (is_pattern) {
@@ -141,6 +147,7 @@ static int add_site(struct search *q, const struct found_image *image, const str
 		.attach = {.kind = ATTACH_UPROBE,
 			   .path = arena_str(a, image->open_path),
 			   .file = image->file,
+			   .is_met = is_met(q),
 			   .offset = site->offset,
 			   .sema_offset = site->sema_offset,
 			   .is_static = true,

@@ -193,6 +193,13 @@ static void unlink_from(struct links *l, size_t first)
 		close(l->fds[--l->count]);
 }
 
+/* Does the tracer lack something, whatever the file? */
+static bool is_our_own(int err)
+{
+	return err == -EPERM || err == -EACCES || err == -ENOMEM || err == -EMFILE ||
+	       err == -ENFILE || err == -ENOENT;
+}
+
 /* What the kernel has resolved is the file that was read, or nothing stays attached. */
 static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
 		       const struct unit_site *sites, uint32_t count, int program_fd,
@@ -208,6 +215,12 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	unlink_from(l, first);
 	if (other)
 		return other;
+	if (sites->attach->is_met && !is_our_own(err)) {
+		diag_warn(d, "attach", "'%.*s'%s in '%.*s' is not probed: %s", STR_FMT(name),
+			  count > 1 ? " and others" : "", STR_FMT(sites->attach->path),
+			  meaning_of(err));
+		return 0;
+	}
 	return diag_error(d, err, "attach", "cannot attach to '%.*s'%s in '%.*s': %s",
 			  STR_FMT(name), count > 1 ? " and others" : "",
 			  STR_FMT(sites->attach->path), meaning_of(err));

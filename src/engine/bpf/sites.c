@@ -23,6 +23,9 @@ static const struct {
 	[SITE_NO_NOP] = {"no-nop", "a probe is a nop, and there is none"},
 	[SITE_FOREIGN] = {"foreign-cpu", "the file is for another CPU than this machine's"},
 	[SITE_CUT_OFF] = {"cut-off", "the file has no bytes there"},
+	[SITE_TWICE] = {"two-semaphores",
+			"another probe at the same place has another semaphore, and the kernel "
+			"takes one"},
 	[SITE_MIDDLE] = {"mid-instruction", "it is in the middle of an instruction"},
 	[SITE_UNKNOWN] = {"unknown-instruction",
 			  "it comes after bytes that are no instruction Nopal knows"},
@@ -147,6 +150,12 @@ static int look_at_site(int fd, struct unit_site *site, struct features *f)
 }
 
 /* The bytes are read from the very file that will be attached to. */
+static bool is_twice(const struct attach *before, const struct attach *at)
+{
+	return !attach_compare_files(before, at) && before->offset == at->offset &&
+	       before->sema_offset != at->sema_offset;
+}
+
 static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 {
 	int err = 0;
@@ -158,6 +167,8 @@ static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 			return diag_error(d, -EINVAL, "no-file", "'%.*s' is not open",
 					  STR_FMT(at->path));
 		err = look_at_site(at->file->fd, &u->sites[i], f);
+		if (i && !u->sites[i].problem && is_twice(u->sites[i - 1].attach, at))
+			u->sites[i].problem = SITE_TWICE;
 	}
 	return err;
 }
@@ -180,14 +191,17 @@ static void count_site(const struct unit *u, const struct unit_site *site, struc
 {
 	const struct unit_case *c = &u->cases[site->cookie & ((1u << COOKIE_CASE_BITS) - 1)];
 
+	/* Somebody's process may have any file mapped: that one does not end the run. */
+	bool missing = is_refused(site) && !site->attach->is_met;
+
 	total->kept += !is_refused(site);
-	if (is_refused(site) && !total->refused)
+	if (missing && !total->refused)
 		total->refused = site;
 	for (uint32_t i = 0; i < c->step_count; i++) {
 		struct tally *t = &clauses[c->steps[i].clause];
 
 		t->kept += !is_refused(site);
-		if (is_refused(site) && !t->refused)
+		if (missing && !t->refused)
 			t->refused = site;
 		t->several |= t->any && t->name != site->attach->name;
 		t->name = site->attach->name;

@@ -35,6 +35,7 @@ enum site_problem {
 	SITE_NO_NOP,  /* a USDT site that is no nop */
 	SITE_FOREIGN, /* in a file for another CPU */
 	SITE_CUT_OFF, /* the file has no bytes there */
+	SITE_TWICE,   /* another site at its place counts up another semaphore */
 	/* Of uprobes, where --unsafe has its way: */
 	SITE_MIDDLE,  /* in the middle of an instruction */
 	SITE_UNKNOWN, /* behind bytes that are no known instruction */
