@@ -112,9 +112,10 @@ blocked_tracer() {
 
 @test "a signal before everything is attached ends the run, too" {
 	printf 'interval:s:1 { @ = 1 }\n' >script
-	for at in 0.001 0.003 0.005 0.01; do
-		"$NOPAL" script >output 2>messages 3>&- &
+	for at in 0 0.001 0.003 0.005 0.01; do
+		env --default-signal=INT "$NOPAL" script >output 2>messages 3>&- &
 		tracer=$!
+		until [ "$(cat "/proc/$tracer/comm")" = nopal ]; do :; done # before, the shell has it ignored
 		sleep "$at"
 		kill -INT "$tracer"
 		ends_within 10
