@@ -140,6 +140,7 @@ static struct nopal_trace_options trace_options(const struct run *run, struct ou
 	options.output_arg = outputs;
 	options.notice = give_notice;
 	options.terminal = sink_is_terminal(&outputs->text);
+	options.detach_later = true;
 	options.raw &= !options.terminal;
 	return options;
 }

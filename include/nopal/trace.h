@@ -59,6 +59,10 @@ struct nopal_trace_options {
 	 * process that runs the same file meets the breakpoints, and sees the semaphores raised.
 	 * Aligned, since the padding of a smaller struct may hold anything. */
 	bool follow __attribute__((aligned(sizeof(size_t))));
+	/* Kernels before 6.6 take some 50 ms to detach a site: let a child process do it, so that
+	 * nopal_trace_finish() and nopal_trace_close() return at once. The probes do nothing then.
+	 */
+	bool detach_later;
 	bool raw; /* traced strings, names, what cat() and system() give: nothing is escaped */
 };
 

@@ -2,8 +2,8 @@
  * their places, keeps the maps, and hands over records. One engine belongs to one thread. The
  * order of calls:
  *
- *   open, build, attach, any of (drain, run, map calls, extend), detach, any of (drain, map calls),
- *   close */
+ *   open, build, attach, any of (drain, run, map calls, extend), stop, any of (drain, run, map
+ *   calls), detach, any of (drain, map calls), close */
 #ifndef NOPAL_ENGINE_ENGINE_H
 #define NOPAL_ENGINE_ENGINE_H
 
@@ -25,6 +25,7 @@ struct engine_options {
 	bool no_multi;	   /* never use uprobe_multi links */
 	bool group_maps;   /* reach even a few maps as a script with many reaches them */
 	bool data_later;   /* programs that extend the first may send data even if it does not */
+	bool detach_later; /* detach() may leave slow closing to a child process */
 	bool verbose;	   /* keep the engine's logs for engine_log() */
 };
 
@@ -77,6 +78,9 @@ struct engine_ops {
 	int (*map_zero)(struct engine *e, uint32_t map);  /* keep the keys, zero the values */
 	void (*stats)(struct engine *e, struct engine_stats *out);
 	int (*faults)(struct engine *e, fault_fn *fn, void *arg);
+	/* No program does anything any more, and none is running: what is there is all there is. It
+	 * may also be detached. Only run() goes on working. */
+	void (*stop)(struct engine *e);
 	void (*detach)(struct engine *e); /* idempotent; no probe is armed and no semaphore raised
 					     afterwards */
 	void (*close)(struct engine *e);  /* NULL and half-built are fine; detaches */

@@ -67,6 +67,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.ring_bytes = t->options.ring_bytes ? t->options.ring_bytes
 						    : (size_t)t->facts.ring_pages * 4096,
 		.data_later = t->facts.needs_images && t->facts.sends_data,
+		.detach_later = t->options.detach_later,
 		.verbose = t->options.verbose,
 	};
 	int err = t->ops->open(&options, &t->engine, d);
@@ -376,7 +377,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	if (t->finished)
 		return 0;
 	t->finished = t->over = true;
-	t->ops->detach(t->engine);
+	t->ops->stop(t->engine);
 	look_at_rest(t, d);
 	err = drain_rest(t, d);
 	t->exiting = false;
@@ -385,6 +386,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 		err = run_clauses(t, ATTACH_END, d);
 	if (!err && t->facts.print_maps_on_exit)
 		err = nopal_trace_print_maps(t);
+	t->ops->detach(t->engine);
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
 	tell_children(t, d);

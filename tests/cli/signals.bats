@@ -149,3 +149,75 @@ signals_of() {
 		[ "$mine" = "$theirs" ]
 	done
 }
+
+# older_kernel SITES: a program with so many sites, attached as kernels without uprobe_multi do: one perf event a site.
+older_kernel() {
+	"$ROOT/bench/make-sites" "$1" >sites.c
+	gcc -O1 -I"$ROOT/include" -o sites sites.c
+	export NOPAL_NO_FEATURES=uprobe_multi
+}
+
+@test "detaching many sites took 50 ms each, before any output" {
+	older_kernel 100
+	start_tracer "usdt:$PWD/sites:many:* { @[probe] = count() } usdt:$tick:tick:gate { @n = count() } END { printf(\"end\\n\") }"
+	[ "$("$tick" active | head -1)" = 1 ]
+	start=${EPOCHREALTIME/./}
+	kill -INT "$tracer"
+	ends_within 20
+	took=$(((${EPOCHREALTIME/./} - start) / 1000))
+	echo "took $took ms"
+	[ "$status" = 0 ]
+	[ "$took" -lt 2500 ]
+	grep -q '^end$' "$output_file"
+	grep -q '^@n: 1$' "$output_file"
+	# What is left to do is done in the background.
+	for _ in $(seq 600); do
+		[ "$("$tick" active | head -1)" = 0 ] && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+@test "the process that detaches holds no pipe, no terminal and no folder" {
+	older_kernel 50
+	timeout 20 "$NOPAL" -q -e "usdt:$PWD/sites:many:* { @ = count() } interval:ms:200 { exit() }" | cat >output
+	for detacher in $(grep -lx nopal-detach /proc/[0-9]*/comm 2>/dev/null); do
+		detacher=${detacher%/comm}
+		[ "$(readlink "$detacher/cwd")" != "$PWD" ]
+		[[ "$(readlink "$detacher"/fd/* 2>/dev/null)" != *pipe:* ]]
+	done
+}
+
+@test "more than 505 sites did not attach at ulimit -n 1024" {
+	older_kernel 700
+	run bash -c 'ulimit -n 1024; timeout 60 "$1" -q -e "usdt:$2:many:* { @ = count() } interval:ms:100 { printf(\"attached\n\"); exit() }"' \
+		- "$NOPAL" "$PWD/sites"
+	[ "$status" = 0 ]
+	[[ "$output" == *attached* ]]
+	run bash -c 'ulimit -S -n 64; timeout 60 "$1" -q -e "usdt:$2:many:probe1* { @ = count() } interval:ms:100 { printf(\"attached\n\"); exit() }"' \
+		- "$NOPAL" "$PWD/sites"
+	[ "$status" = 0 ]
+	run bash -c 'ulimit -n 300; timeout 60 "$1" -q -e "usdt:$2:many:* { @ = count() }"' - "$NOPAL" "$PWD/sites"
+	[ "$status" = 1 ]
+	[[ "$output" == *"Too many open files"*"ulimit -n"* ]]
+}
+
+@test "what is counted is what is delivered and lost, also when programs are stopped before they are detached" {
+	for features in '' uprobe_multi uprobe_multi,sleepable; do
+		for _ in $(seq "${STRESS:+3}2"); do
+			NOPAL_NO_FEATURES=$features start_tracer "usdt:$tick:tick:loop { @ = count(); printf(\"%d\\n\", arg0) }" -q
+			"$tick" loop 1000000000 3 >/dev/null 3>&- &
+			fires=$!
+			sleep 0.4
+			kill -INT "$tracer"
+			wait "$tracer"
+			kill "$fires"
+			wait "$fires" || true
+			counted=$(sed -n 's/^@: //p' "$output_file")
+			delivered=$(grep -c '^[0-9]' "$output_file" || true)
+			lost=$(sed -n 's/^Lost \([0-9]*\) events$/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')
+			echo "$features: counted ${counted:-0}, delivered $delivered, lost $lost"
+			[ "${counted:-0}" = $((delivered + lost)) ]
+		done
+	done
+}

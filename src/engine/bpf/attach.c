@@ -103,18 +103,16 @@ static int uprobe_type(void)
 	return type;
 }
 
-/* The program to one event, with a cookie where the kernel can. Both fds are kept: the event's is
- * what holds the probe. */
+/* The program to one event, with a cookie where the kernel can. */
 static int link_event(struct links *l, int program_fd, int event, uint64_t cookie,
 		      struct features *f)
 {
 	int link = feature_has(f, FEATURE_COOKIE) ? kernel_link_perf(program_fd, event, cookie)
 						  : -EINVAL;
 
-	if (link >= 0) {
-		int err = links_keep(l, link);
-
-		return err ? (close(event), err) : links_keep(l, event);
+	if (link >= 0) { /* it holds the event */
+		close(event);
+		return links_keep(l, link);
 	}
 	if (!cookie && !ioctl(event, PERF_EVENT_IOC_SET_BPF, program_fd) &&
 	    !ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
@@ -151,6 +149,9 @@ static int link_each(struct links *l, const struct attach_options *o, const stru
 {
 	int type = uprobe_type(), err = type < 0 ? type : 0;
 
+	l->is_slow = true;
+	if (!err)
+		err = kernel_reserve_fds(count);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = link_perf(l, o, u, &sites[i], program_fd, type);
 	return err;
@@ -221,9 +222,13 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 			  meaning_of(err));
 		return 0;
 	}
-	return diag_error(d, err, "attach", "cannot attach to '%.*s'%s in '%.*s': %s",
-			  STR_FMT(name), count > 1 ? " and others" : "",
-			  STR_FMT(sites->attach->path), meaning_of(err));
+	diag_error(d, err, "attach", "cannot attach to '%.*s'%s in '%.*s': %s", STR_FMT(name),
+		   count > 1 ? " and others" : "", STR_FMT(sites->attach->path), meaning_of(err));
+	if (err == -EMFILE)
+		diag_hint(d,
+			  "each of the %u sites takes a descriptor here: allow more with ulimit -n",
+			  count);
+	return err;
 }
 
 static int attach_uprobes(struct links *l, const struct attach_options *o, const struct unit *u,

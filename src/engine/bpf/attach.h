@@ -13,6 +13,7 @@
 struct links {
 	int *fds;
 	size_t count, cap;
+	bool is_slow; /* some are perf events of uprobes: see stop.c */
 };
 
 struct attach_options {

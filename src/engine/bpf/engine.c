@@ -11,6 +11,7 @@
 
 #include "engine/bpf/inside.h"
 #include "engine/bpf/sites.h"
+#include "engine/bpf/stop.h"
 #include "find/process.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
@@ -61,10 +62,26 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	return 0;
 }
 
-static void bpf_detach(struct engine *e)
+static void detach_now(struct engine *e)
 {
 	links_close(&e->uprobes);
 	links_close(&e->links);
+}
+
+static void bpf_detach(struct engine *e)
+{
+	if (e->options.detach_later && e->uprobes.is_slow && engine_hand_over(e))
+		return;
+	detach_now(e);
+}
+
+/* Closing the links waits for the programs that run, too. */
+static void bpf_stop(struct engine *e)
+{
+	if (!engine_stop(e))
+		detach_now(e);
+	else if (e->options.detach_later)
+		bpf_detach(e);
 }
 
 static void close_fd(int fd)
@@ -394,6 +411,7 @@ const struct engine_ops engine_bpf = {
 	.map_zero = bpf_map_zero,
 	.stats = bpf_stats,
 	.faults = bpf_faults,
+	.stop = bpf_stop,
 	.detach = bpf_detach,
 	.close = bpf_close,
 	.dump = bpf_dump,

@@ -305,13 +305,16 @@ static void go_to_next(struct gen *g, const int *entries, int *labels, int end)
 	gen_switch(g, labels);
 }
 
-static void gen_start(struct gen *g, int end)
+/* To `out` when the event is none of ours, to `end` when the run is over. */
+static void gen_start(struct gen *g, int out, int end)
 {
 	const struct unit *u = g->unit;
 
 	code_mov(g->code, CTX, R1);
-	if (u->kind != UNIT_RUN)
-		gen_pid_filter(g, end);
+	if (u->kind != UNIT_RUN) {
+		gen_pid_filter(g, out);
+		gen_enter(g, end);
+	}
 	if (!unit_needs_cookie(u))
 		return;
 	code_mov(g->code, R1, CTX);
@@ -332,10 +335,11 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 		       int end)
 {
 	const struct program *p = g->program;
+	int out = code_label(g->code);
 
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		entries[i] = code_label(g->code);
-	gen_start(g, end);
+	gen_start(g, out, end);
 	go_to_first(g, entries, labels, end);
 	for (uint32_t i = 0; i < p->clause_count && !g->err; i++) {
 		if (!unit_has(g->unit, i))
@@ -353,6 +357,9 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 		if (!unit_has(g->unit, i))
 			code_bind(g->code, entries[i]);
 	code_bind(g->code, end);
+	if (g->unit->kind != UNIT_RUN)
+		gen_leave(g);
+	code_bind(g->code, out);
 	code_const(g->code, R0, 0);
 	code_exit(g->code);
 	return g->err ? g->err : g->code->failed ? -ENOMEM : 0;

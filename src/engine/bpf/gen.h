@@ -29,8 +29,11 @@
 #define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
 #define SENT_STRIDE  64 /* bytes from one to the next: a cache line */
 enum {
-	CONTROL_SENT, /* bytes sent by a CPU since it last looked how full the ring is */
+	CONTROL_SENT,	 /* bytes sent by a CPU since it last looked how full the ring is */
+	CONTROL_RUNNING, /* programs that run on a CPU, where they are counted; in the same stripes
+			  */
 	CONTROL_START = SENT_STRIPES * SENT_STRIDE / 8, /* CLOCK_MONOTONIC when the run began */
+	CONTROL_STOP,					/* not 0: programs do nothing any more */
 	CONTROL_LOST_RECORDS,
 	CONTROL_LOST_UPDATES,
 	CONTROL_LOST_SCRATCH,
@@ -63,6 +66,7 @@ struct gen_world {
 	uint32_t scratch_size;	/* bytes of one */
 	unsigned cpus;
 	bool sleepable;
+	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
 	/* Whose events count: */
 	pid_t pid;		 /* 0: everybody's */
@@ -134,6 +138,9 @@ void gen_fail(struct gen *g, int err, const char *tag, const char *text);
 int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame *frames,
 	     struct code *code, struct diag *d);
 
+/* gen_stop.c: before the first clause of a probe, after the last */
+void gen_enter(struct gen *g, int stopped); /* to where gen_leave() follows */
+void gen_leave(struct gen *g);
 /* gen_number.c */
 void gen_number(struct gen *g, const struct insn *in);
 void gen_float_to_int(struct gen *g, const struct insn *in);

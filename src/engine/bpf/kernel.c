@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define FDS_SPARE 16 /* for what else is opened */
+
 /* BPF_LINK_CREATE as kernels with uprobe_multi (6.6) read it. */
 struct link_create {
 	uint32_t prog_fd, target_fd, attach_type, flags;
@@ -221,6 +223,26 @@ void kernel_raise_memlock(void)
 	struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
 
 	(void)!setrlimit(RLIMIT_MEMLOCK, &all);
+}
+
+int kernel_reserve_fds(unsigned count)
+{
+	struct rlimit limit;
+	int next = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC,
+			 0); /* the lowest that is free: about as many are in use */
+	rlim_t need;
+
+	if (next < 0 && errno != EBADF)
+		return -errno;
+	if (next >= 0)
+		close(next);
+	need = (rlim_t)(next < 0 ? 0 : next) + count + FDS_SPARE;
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
+		return 0;
+	if (limit.rlim_max < need)
+		return -EMFILE;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) ? -errno : 0;
 }
 
 /* "0-3,8-11" -> 12: per-CPU values are as many as the highest number says. */

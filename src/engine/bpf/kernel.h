@@ -62,7 +62,10 @@ int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel);
 /* A program of type RAW_TRACEPOINT to one of the kernel's tracepoints, by its name alone. */
 int kernel_link_raw(int program_fd, const char *tracepoint);
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
-void kernel_raise_memlock(void); /* failing is harmless */
-unsigned kernel_cpus(void);	 /* possible CPUs: what per-CPU maps have */
+void kernel_raise_memlock(void);
+/* Raise the limit of open descriptors, if it does not allow `count` more, to the highest that this
+ * process may have. -EMFILE: that is too low. */
+int kernel_reserve_fds(unsigned count); /* failing is harmless */
+unsigned kernel_cpus(void);		/* possible CPUs: what per-CPU maps have */
 
 #endif

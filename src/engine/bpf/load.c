@@ -97,6 +97,7 @@ static bool has_loops(const struct program *p)
 
 static enum loops choose_loops(struct engine *e, const struct program *p)
 {
+	e->world.counts_running = !feature_has(&e->features, FEATURE_UPROBE_MULTI);
 	if (has_loops(p) && feature_has(&e->features, FEATURE_MAY_GOTO))
 		return LOOPS_MAY_GOTO;
 	return LOOPS_WALKED;

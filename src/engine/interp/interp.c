@@ -323,6 +323,7 @@ const struct engine_ops engine_interp = {
 	.map_zero = interp_map_zero,
 	.stats = interp_stats,
 	.faults = interp_faults,
+	.stop = interp_detach,
 	.detach = interp_detach,
 	.close = interp_close,
 	.dump = interp_dump,

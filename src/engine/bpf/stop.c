@@ -1,0 +1,119 @@
+/* Ending a run: programs stop, then their links are closed. One uprobe_multi link closes in a
+ * moment. Kernels without it have a perf event for each site and take some 50 ms to close one, one
+ * after the other, whoever asks; so they are closed by a child process that has nothing else to do.
+ * When that is killed, the kernel closes what is left. */
+#include "engine/bpf/stop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/bpf/inside.h"
+
+#define QUIET_MS 1000 /* for programs that were running, and may wait for a page of a disk */
+
+static bool is_running(const struct engine *e, unsigned stripe)
+{
+	const uint64_t *word = &e->control[CONTROL_RUNNING + stripe * SENT_STRIDE / 8];
+
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* Until every stripe has been seen at 0 since the stop: who comes in later has seen the stop, too.
+ */
+static bool wait_quiet(const struct engine *e)
+{
+	int left = QUIET_MS;
+
+	for (unsigned stripe = 0; stripe < SENT_STRIPES; stripe++)
+		while (is_running(e, stripe)) {
+			if (!left--)
+				return false;
+			poll(NULL, 0, 1);
+		}
+	return true;
+}
+
+bool engine_stop(struct engine *e)
+{
+	if (!e->control)
+		return true;
+	__atomic_store_n(&e->control[CONTROL_STOP], 1, __ATOMIC_SEQ_CST);
+	return e->world.counts_running && wait_quiet(e);
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* All descriptors of the links, in order; to be freed. */
+static int *collect(const struct engine *e, size_t *count)
+{
+	int *fds = calloc(e->uprobes.count + e->links.count + 1, sizeof(*fds));
+
+	*count = 0;
+	for (size_t i = 0; fds && i < e->uprobes.count; i++)
+		fds[(*count)++] = e->uprobes.fds[i];
+	for (size_t i = 0; fds && i < e->links.count; i++)
+		fds[(*count)++] = e->links.fds[i];
+	if (fds)
+		qsort(fds, *count, sizeof(*fds), compare_fds);
+	return fds;
+}
+
+static void close_between(unsigned first, unsigned last)
+{
+	unsigned most = last;
+
+	if (first > last || !syscall(SYS_close_range, first, last, 0))
+		return;
+	if (most > (unsigned)sysconf(_SC_OPEN_MAX)) /* kernels before 5.9 */
+		most = (unsigned)sysconf(_SC_OPEN_MAX);
+	for (unsigned fd = first; fd <= most; fd++)
+		close((int)fd);
+}
+
+/* In the child: never returns. It leaves the terminal, the pipes and the folder to others. Only
+ * calls that are safe after fork in a process of many threads. */
+static void close_and_end(const int *fds, size_t count)
+{
+	unsigned next = 0;
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid();
+	prctl(PR_SET_NAME, "nopal-detach");
+	for (size_t i = 0; i < count; i++) {
+		if ((unsigned)fds[i] > next)
+			close_between(next, (unsigned)fds[i] - 1);
+		next = (unsigned)fds[i] + 1;
+	}
+	close_between(next, ~0u);
+	if (chdir("/"))
+		next = 0; /* then this one stays busy for a few seconds */
+	_exit(0);	  /* which closes them */
+}
+
+bool engine_hand_over(struct engine *e)
+{
+	size_t count;
+	int *fds = collect(e, &count);
+	pid_t pid = fds ? fork() : -1;
+
+	if (pid == 0)
+		close_and_end(fds, count);
+	free(fds);
+	if (pid < 0)
+		return false;
+	links_close(&e->uprobes); /* at once: the child has them, too */
+	links_close(&e->links);
+	return true;
+}

@@ -1,0 +1,15 @@
+/* Ending a run whose links take long to close. */
+#ifndef NOPAL_ENGINE_BPF_STOP_H
+#define NOPAL_ENGINE_BPF_STOP_H
+
+#include <stdbool.h>
+
+struct engine;
+
+/* No program does anything from now on. True when, besides, none is running any more; else they are
+ * known to have ended when their links are closed. */
+bool engine_stop(struct engine *e);
+/* Let a child process close all links. False when there can be none. */
+bool engine_hand_over(struct engine *e);
+
+#endif
