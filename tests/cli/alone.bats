@@ -161,8 +161,9 @@ end_traced() {
 }
 
 @test "--follow and -c needed tracefs: a child is followed by the kernel's types, until its last thread ends" {
-	for tracefs in "" /nowhere; do
-		export NOPAL_TRACEFS=$tracefs
+	for missing in NOPAL_NO_FEATURES=btf NOPAL_TRACEFS=/nowhere NOPAL_TRACEFS=; do
+		export "${missing?}"
+		[ "$missing" = NOPAL_NO_FEATURES=btf ] || unset NOPAL_NO_FEATURES
 		start_traced
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced --follow
 		traced "fork 100"

@@ -155,7 +155,7 @@ static int bpf_attach(struct engine *e, struct diag *d)
 	if (!e->control[CONTROL_START])
 		e->control[CONTROL_START] = now();
 	if (e->world.pids_fd >= 0)
-		err = follow_attach(&e->world, &e->links, d);
+		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_single(e))
 		err = single_attach(&e->world, &e->links, d);
 	if (!err)

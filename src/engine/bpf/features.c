@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine/bpf/btf.h"
 #include "engine/bpf/insn.h"
 #include "engine/bpf/kernel.h"
 
@@ -132,6 +133,13 @@ static bool ask_run(void)
 	return loads(BPF_PROG_TYPE_SYSCALL, SLEEPABLE, 0);
 }
 
+static bool ask_btf(void)
+{
+	uint32_t offset;
+
+	return !btf_kernel_field("task_struct", "pid", &offset);
+}
+
 /* Kernels since 6.18 make a call of a probed 5-byte nop, and the first of them let that call
  * overwrite the red zone. Whether one does cannot be told without breaking a program on purpose, so
  * none is trusted that knows the uprobe system call; older ones use a breakpoint, which is safe. */
@@ -160,6 +168,7 @@ static const struct {
 	[FEATURE_RING] = {"ring", ask_ring, "ring buffer shared by all CPUs"},
 	[FEATURE_RUN] = {"run", ask_run, "BEGIN, END and interval in the kernel"},
 	[FEATURE_MAY_GOTO] = {"may_goto", ask_may_goto, "long loops"},
+	[FEATURE_BTF] = {"btf", ask_btf, "children are followed without tracefs"},
 	[FEATURE_NOP5_SAFE] = {"nop5_safe", ask_nop5, "probes at 5-byte nops keep the red zone"},
 };
 

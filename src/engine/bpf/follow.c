@@ -211,7 +211,6 @@ static int read_tracefs(struct source *out, struct diag *d)
 	return err;
 }
 
-/* Tracefs is closed to all but root, and not mounted in every container. */
 static int read_types(struct source *out)
 {
 	uint32_t pid;
@@ -222,21 +221,20 @@ static int read_types(struct source *out)
 	return err;
 }
 
-int follow_attach(const struct gen_world *w, struct links *l, struct diag *d)
+/* The kernel's types first: raw tracepoints need no tracefs, which is closed to all but root and
+ * not mounted in every container, and the perf events of the others take the kernel a second to
+ * close. */
+int follow_attach(const struct gen_world *w, struct features *f, struct links *l, struct diag *d)
 {
-	struct diag tracefs = DIAG_INIT;
 	struct source s;
-	int err = read_tracefs(&s, &tracefs);
+	int err = feature_has(f, FEATURE_BTF) ? read_types(&s) : -ENOTSUP;
 
-	if (err && !read_types(&s))
-		err = 0;
-	else if (err)
-		diag_add_all(d, &tracefs);
-	diag_free(&tracefs);
+	if (!err && !attach_both(w, l, &s, NULL))
+		return 0;
+	err = read_tracefs(&s, d);
 	if (!err)
 		return attach_both(w, l, &s, d);
-	diag_hint(d,
-		  "children are followed by tracefs (root, or CAP_DAC_READ_SEARCH), or by the "
-		  "kernel's types in /sys/kernel/btf/vmlinux; -p without --follow needs neither");
+	diag_hint(d, "children are followed by the kernel's types (/sys/kernel/btf/vmlinux), or by "
+		     "tracefs (root, or CAP_DAC_READ_SEARCH); -p without --follow needs neither");
 	return diag_ensure(d, err, "follow children");
 }

@@ -9,6 +9,6 @@
 /* The set, empty: world->pids_fd. The traced process itself is in it by its number. */
 int follow_open(struct gen_world *w, struct diag *d);
 /* Begin to follow; the links go to `l`. */
-int follow_attach(const struct gen_world *w, struct links *l, struct diag *d);
+int follow_attach(const struct gen_world *w, struct features *f, struct links *l, struct diag *d);
 
 #endif
