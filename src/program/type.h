@@ -77,7 +77,7 @@ struct text_head {
 
 struct stack_head {
 	uint32_t count; /* frames that follow */
-	uint32_t pid;	/* process, as seen from the initial namespace; 0 for kernel stacks */
+	uint32_t pid;	/* process, as the tracer's pid namespace has it; 0 for kernel stacks */
 };
 
 struct sym_value {

@@ -39,23 +39,28 @@ NOPAL_MESSAGES=$BATS_TEST_TMPDIR/messages
 }
 
 @test "an ordinary user ended root's usdt:* by an image with another layout" {
+	local ours=lt$$ # others may run the same program
+	mv "$later" "$BATS_TEST_TMPDIR/$ours"
+	mv "$bare" "$BATS_TEST_TMPDIR/$ours.bare"
 	start_tracer 'usdt:*:u:ev { printf("%s %s\n", comm, args) }'
-	as_nobody "$bare"
-	as_nobody "$later" 300
-	as_nobody "$bare"
+	as_nobody "$BATS_TEST_TMPDIR/$ours.bare"
+	as_nobody "$BATS_TEST_TMPDIR/$ours" 300
+	as_nobody "$BATS_TEST_TMPDIR/$ours.bare"
 	kill -0 $tracer
 	stop_tracer
 	cat "$output_file" "$messages"
-	[ "$(grep -c '^bare ' "$output_file")" = 2 ]
-	grep -q '^later .*"seven"' "$output_file"
+	[ "$(grep -c "^$ours.bare " "$output_file")" = 2 ]
+	grep -q "^$ours .*\"seven\"" "$output_file"
 }
 
 @test "an image that lacks what the script asks for keeps no other from being traced" {
-	start_tracer 'usdt:*:u:ev { @[str(arg1)] = count() }'
+	local ours=lt$$ # others may run the same program
+	mv "$later" "$BATS_TEST_TMPDIR/$ours"
+	start_tracer "usdt:*:u:ev /comm == \"$ours\"/ { @[str(arg1)] = count() }"
 	as_nobody "$bare" &
-	as_nobody "$later" 300 &
+	as_nobody "$BATS_TEST_TMPDIR/$ours" 300 &
 	wait $!
-	as_nobody "$later" 300
+	as_nobody "$BATS_TEST_TMPDIR/$ours" 300
 	stop_tracer
 	cat "$output_file" "$messages"
 	grep -q "in an image that was mapped later: .*has no arg1" "$messages"
@@ -114,4 +119,34 @@ make_tree() {
 	wait $tracer
 	cat "$output_file" "$messages"
 	grep -q '^@: 1$' "$output_file"
+}
+
+# A command in a pid namespace of its own.
+in_namespace() {
+	unshare --pid --mount-proc --fork "$@"
+}
+
+@test "stacks were raw addresses when the tracer was in a pid namespace" {
+	in_namespace true || skip "needs pid namespaces"
+	plugin=$(private plugin)
+	for command in "$plugin deep" "sh -c '$plugin deep; true'"; do
+		run timeout 30 unshare --pid --mount-proc --fork "$NOPAL" -q -e "usdt:$plugin:deep:end { printf(\"%d %s\\n\", pid, ustack(4)); @[ustack(2)] = count(); @p[pid, tid] = count() }" -c "$command"
+		echo "$output"
+		[ "$status" = 0 ]
+		[ "$(grep -c 'inner+' <<<"$output")" = 2 ]
+		[ "$(grep -c 'outer+' <<<"$output")" = 1 ]
+		[ "$(grep -cE '@p\[([0-9]), \1\]: 1' <<<"$output")" = 1 ]
+	done
+}
+
+@test "stacks of a process in a pid namespace, traced from outside and from inside" {
+	in_namespace true || skip "needs pid namespaces"
+	plugin=$(private plugin)
+	run_traced "usdt:$plugin:deep:end { printf(\"%s\\n\", ustack(4)) }" "unshare --pid --mount-proc --fork $plugin deep"
+	echo "$output"
+	cat "$messages"
+	[[ "$output" == *"inner+"*"middle+"*"outer+"*"main+"* ]]
+	run timeout 30 unshare --pid --mount-proc --fork "$NOPAL" -q -e "usdt::u:ev { printf(\"%s %d\\n\", ustack(3), pid) }" -c "sh -c '$later 300; true'"
+	echo "$output"
+	[[ "$output" == *"fire"* ]]
 }

@@ -46,7 +46,7 @@ storm() {
 		judge "$wanted"
 		rm -f "$fresh"
 	done
-	echo "# $runs runs: $missed missed and said so, $silent missed silently"
+	echo "# $runs runs: $missed missed and said so, $silent missed silently" >&3
 	[ "$silent" = 0 ]
 	[ "$missed" -le $((runs / 2)) ]
 }
@@ -80,6 +80,6 @@ storm() {
 		judge 5
 		rm -f "$fresh"
 	done
-	echo "# $runs runs: $missed missed and said so, $silent missed silently"
+	echo "# $runs runs: $missed missed and said so, $silent missed silently" >&3
 	[ "$silent" = 0 ]
 }

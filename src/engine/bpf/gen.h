@@ -152,6 +152,9 @@ void gen_reg(struct gen *g, const struct insn *in);
 void gen_field(struct gen *g, const struct insn *in);
 void gen_builtin(struct gen *g, const struct insn *in);
 void gen_load(struct gen *g, const struct insn *in);
+/* R0 = the process, or the thread, as the tracer's pid namespace has it; 0: it is not in that one.
+ * Ruins STACK_A. */
+void gen_pid(struct gen *g, bool thread);
 void gen_pid_filter(struct gen *g, int refuse);
 /* gen_memory.c */
 void gen_memory(struct gen *g, const struct insn *in);

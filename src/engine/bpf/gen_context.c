@@ -278,7 +278,7 @@ static void ns_pids(struct gen *g)
 	code_call(c, FUNC_GET_NS_PID);
 }
 
-static void read_pid(struct gen *g, bool thread)
+void gen_pid(struct gen *g, bool thread)
 {
 	if (g->world->ns_ino) {
 		ns_pids(g);
@@ -327,7 +327,7 @@ void gen_builtin(struct gen *g, const struct insn *in)
 
 	switch (in->imm) {
 	case BUILTIN_PID:
-	case BUILTIN_TID: read_pid(g, in->imm == BUILTIN_TID); break;
+	case BUILTIN_TID: gen_pid(g, in->imm == BUILTIN_TID); break;
 	case BUILTIN_UID:
 		code_call(c, BPF_FUNC_get_current_uid_gid);
 		code_alu32(c, BPF_MOV, R0, R0);
@@ -372,7 +372,7 @@ void gen_pid_filter(struct gen *g, int refuse)
 		code_bind(c, mine);
 		return;
 	}
-	read_pid(g, false);
+	gen_pid(g, false);
 	if (g->world->pids_fd < 0) {
 		code_jump_imm(c, BPF_JNE, R0, g->world->pid, refuse);
 		code_bind(c, mine);

@@ -323,10 +323,8 @@ static void text_stack(struct gen *g, const struct insn *in, bool user)
 	code_alu_imm(c, BPF_RSH, R0, 3);
 	code_store(c, 4, gen_base(s), s.offset, R0);
 	code_const(c, R0, 0);
-	if (user) {
-		code_call(c, BPF_FUNC_get_current_pid_tgid);
-		code_alu_imm(c, BPF_RSH, R0, 32);
-	}
+	if (user)
+		gen_pid(g, false);
 	code_store(c, 4, gen_base(s), s.offset + 4, R0);
 }
 

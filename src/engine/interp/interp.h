@@ -21,7 +21,7 @@ struct context {
 	size_t area_count;
 	struct str event; /* tracepoint: the bytes its format describes */
 	uint32_t pid, tid, uid, gid, cpu, ncpus, rand;
-	uint32_t stack_pid; /* pid in the initial namespace, as stacks carry it */
+	uint32_t stack_pid; /* pid in the tracer's namespace, as stacks carry it */
 	uint64_t nsecs, cgroup;
 	struct str comm;
 	const uint64_t *ustack, *kstack; /* addresses, innermost first */
