@@ -93,11 +93,13 @@ static void run_child(const char *program, char **words, int report)
 {
 	int err;
 
-	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-	kill(getpid(), SIGSTOP);
-	execv(program, words);
-	if (errno == ENOEXEC)
-		execvp(program, words); /* a script for sh that does not say so */
+	/* Refused under strace -f, say: who is traced already would stop here for ever. */
+	if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL)) {
+		kill(getpid(), SIGSTOP);
+		execv(program, words);
+		if (errno == ENOEXEC)
+			execvp(program, words); /* a script for sh that does not say so */
+	}
 	err = errno;
 	if (write(report, &err, sizeof(err)) < 0)
 		_exit(126);
@@ -137,7 +139,7 @@ static int wait_for(struct child *c, int wanted)
 /* A child that has stopped before its exec. It does not outlive us until it has run that. */
 static int spawn(const char *program, char **words, struct child *c)
 {
-	int pipe_fds[2], err;
+	int pipe_fds[2], err, theirs;
 
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
@@ -149,6 +151,8 @@ static int spawn(const char *program, char **words, struct child *c)
 	if (c->pid < 0)
 		return -errno;
 	err = wait_for(c, SIGSTOP);
+	if (err && read(c->report, &theirs, sizeof(theirs)) == sizeof(theirs))
+		err = -theirs;
 	if (!err && ptrace(PTRACE_SETOPTIONS, c->pid, NULL,
 			   (void *)(PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC)))
 		err = -errno;
@@ -240,6 +244,8 @@ static int say_cannot_start(const char *name, int err, struct diag *d)
 	diag_error(d, err, "command-failed", "cannot start '%s': %s", name, strerror(-err));
 	if (err == -ENOENT)
 		diag_hint(d, "is it in $PATH? a path with / is taken as it stands");
+	if (err == -EPERM)
+		diag_hint(d, "is nopal itself traced, as by strace -f? then its command cannot be");
 	return err;
 }
 

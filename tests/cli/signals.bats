@@ -221,3 +221,10 @@ older_kernel() {
 		done
 	done
 }
+
+@test "-c under strace -f waited for ever" {
+	need_program strace
+	run timeout 20 strace -f -o /dev/null "$NOPAL" -q -e "usdt:$tick:tick:loop { }" -c true
+	[ "$status" = 1 ]
+	[[ "$output" == *"cannot start 'true': Operation not permitted"*strace* ]]
+}
