@@ -25,14 +25,18 @@ static bool was_given(int fd)
 static int load(struct code *c, struct kernel_program p)
 {
 	struct bpf_insn *insns = NULL;
+	uint32_t *functions = NULL;
 	int fd = -ENOMEM;
 
 	code_const(c, R0, 0);
 	code_exit(c);
-	if (!code_finish(c, &insns, &p.count)) {
+	if (!code_finish(c, &insns, &p.count) &&
+	    !code_functions(c, &functions, &p.function_count)) {
 		p.insns = insns;
+		p.functions = functions;
 		fd = kernel_program_load(&p);
 	}
+	free(functions);
 	free(insns);
 	code_free(c);
 	return fd;
@@ -91,6 +95,25 @@ static bool ask_pid_filter(void)
 static bool ask_sleepable(void)
 {
 	return loads(BPF_PROG_TYPE_KPROBE, SLEEPABLE, 0);
+}
+
+/* A loop of one round, of a function that does nothing. */
+static bool ask_bpf_loop(void)
+{
+	struct code c;
+	int body;
+
+	code_init(&c);
+	body = code_label(&c);
+	code_const(&c, R1, 1);
+	code_function(&c, R2, body);
+	code_const(&c, R3, 0);
+	code_const(&c, R4, 0);
+	code_call(&c, FUNC_LOOP);
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	code_bind(&c, body); /* load() adds `return 0` */
+	return was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 }
 
 /* A loop that nothing else ends. */
@@ -167,6 +190,7 @@ static const struct {
 	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "raises semaphores"},
 	[FEATURE_RING] = {"ring", ask_ring, "ring buffer shared by all CPUs"},
 	[FEATURE_RUN] = {"run", ask_run, "BEGIN, END and interval in the kernel"},
+	[FEATURE_BPF_LOOP] = {"bpf_loop", ask_bpf_loop, "long loops, by calls"},
 	[FEATURE_MAY_GOTO] = {"may_goto", ask_may_goto, "long loops"},
 	[FEATURE_BTF] = {"btf", ask_btf, "children are followed without tracefs"},
 	[FEATURE_NOP5_SAFE] = {"nop5_safe", ask_nop5, "probes at 5-byte nops keep the red zone"},

@@ -15,6 +15,7 @@ enum feature {
 	FEATURE_REF_CTR,      /* semaphores raised by the kernel */
 	FEATURE_RING,	      /* BPF ring buffer */
 	FEATURE_RUN,	      /* programs run on demand: BEGIN, END, interval */
+	FEATURE_BPF_LOOP,     /* loops that are calls of a function */
 	FEATURE_MAY_GOTO,     /* loops the verifier need not walk */
 	FEATURE_BTF,	      /* the kernel describes its types */
 	FEATURE_NOP5_SAFE,    /* a uprobe at a 5-byte nop leaves the stack below sp alone */

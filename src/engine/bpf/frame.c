@@ -316,6 +316,8 @@ static bool wants_lean(const struct clause *c, enum loops loops)
 {
 	uint32_t branches = 0;
 
+	if (loops == LOOPS_CALLED) /* the stack is for functions in functions */
+		return true;
 	for (uint32_t i = 0; i < c->insn_count; i++) {
 		if (c->code[i].op == OP_LOOP)
 			return loops != LOOPS_WALKED;

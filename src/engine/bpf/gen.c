@@ -249,11 +249,27 @@ static bool note_place(struct gen *g, const struct insn *in, uint32_t *last)
 	return true;
 }
 
-static int gen_body(struct gen *g)
+void gen_range(struct gen *g, uint32_t from, uint32_t to)
 {
 	const struct clause *c = g->clause;
 	uint32_t last = UINT32_MAX;
-	int done = code_label(g->code);
+
+	for (uint32_t i = from; i < to && !g->err; i++) {
+		code_bind(g->code, g->labels[i]);
+		note_place(g, &c->code[i], &last);
+		if (c->code[i].op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
+			gen_loop_call(g, &c->code[i], i);
+			i = c->code[i].target - 1; /* its OP_NEXT */
+		} else {
+			gen_insn(g, &c->code[i], i);
+		}
+	}
+}
+
+static int gen_body(struct gen *g)
+{
+	const struct clause *c = g->clause;
+	int done = code_label(g->code), skipped = g->end;
 
 	g->labels = calloc(c->insn_count + 1, sizeof(*g->labels));
 	if (!g->labels)
@@ -262,14 +278,8 @@ static int gen_body(struct gen *g)
 		g->labels[i] = code_label(g->code);
 	if (g->frame->scratch)
 		take_scratch(g);
-	int skipped = g->end;
-
 	g->end = done;
-	for (uint32_t i = 0; i < c->insn_count && !g->err; i++) {
-		code_bind(g->code, g->labels[i]);
-		note_place(g, &c->code[i], &last);
-		gen_insn(g, &c->code[i], i);
-	}
+	gen_range(g, 0, c->insn_count);
 	code_bind(g->code, g->labels[c->insn_count]);
 	code_bind(g->code, done);
 	if (g->frame->scratch)
@@ -362,6 +372,7 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	code_bind(g->code, out);
 	code_const(g->code, R0, 0);
 	code_exit(g->code);
+	gen_loop_bodies(g, frames);
 	return g->err ? g->err : g->code->failed ? -ENOMEM : 0;
 }
 
@@ -375,6 +386,7 @@ int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame
 
 	if (entries && labels)
 		err = gen_clauses(&g, frames, entries, labels, code_label(code));
+	free(g.bodies);
 	free(entries);
 	free(labels);
 	return err;

@@ -13,14 +13,16 @@
 #include "engine/bpf/unit.h"
 
 /* Bytes of the stack with a fixed use, below the frame pointer. */
-#define STACK_COOKIE (-8)  /* of the site */
-#define STACK_KEY    (-16) /* key of a store without keys; scratch index */
-#define STACK_A	     (-24) /* of the operation being emitted */
-#define STACK_B	     (-32)
-#define STACK_C	     (-40)
-#define STACK_D	     (-48)
-#define STACK_HOMES  (-48)  /* what follows is shared out by frame_plan */
-#define STACK_END    (-480) /* the kernel needs some for loops */
+#define STACK_COOKIE  (-8)  /* of the site */
+#define STACK_KEY     (-16) /* key of a store without keys; scratch index */
+#define STACK_A	      (-24) /* of the operation being emitted */
+#define STACK_B	      (-32)
+#define STACK_C	      (-40)
+#define STACK_D	      (-48)
+#define STACK_CTX     (-56) /* of lean frames: for the functions of loops */
+#define STACK_SCRATCH (-64)
+#define STACK_HOMES   (-48)  /* what follows is shared out by frame_plan */
+#define STACK_END     (-480) /* the kernel needs some for loops */
 
 #define TEXT_SLOP 8 /* bytes behind the text of a slot, so that a read can see it was too long */
 #define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
@@ -92,6 +94,12 @@ struct frame {
 	int32_t key;	/* short keys likewise */
 };
 
+/* The body of a loop that bpf_loop calls: instructions [from, to) of a clause. */
+struct loop_body {
+	uint32_t clause, from, to;
+	int label;
+};
+
 struct gen {
 	struct code *code;
 	const struct gen_world *world;
@@ -100,8 +108,10 @@ struct gen {
 	const struct clause *clause;
 	uint32_t clause_number;
 	const struct frame *frame;
-	int *labels; /* by instruction of the clause */
-	int end;     /* label: behind the clause */
+	int *labels;		  /* by instruction of the clause */
+	int end;		  /* label: behind the clause */
+	struct loop_body *bodies; /* that are functions, and are still to be written */
+	uint32_t body_count, body_cap;
 	struct diag *diag;
 	int err;
 };
@@ -132,6 +142,8 @@ void gen_copy_to(struct gen *g, int to, int32_t offset, struct home from, int32_
 void gen_zero(struct gen *g, struct home to, int32_t more, uint32_t len);
 /* Jump to labels[case] by the case in the cookie. */
 void gen_switch(struct gen *g, const int *labels);
+/* Instructions [from, to) of the clause. */
+void gen_range(struct gen *g, uint32_t from, uint32_t to);
 void gen_fail(struct gen *g, int err, const char *tag, const char *text);
 
 /* One unit to code. The world's scratch_size must be at least unit_scratch(). */
@@ -146,6 +158,10 @@ void gen_number(struct gen *g, const struct insn *in);
 void gen_float_to_int(struct gen *g, const struct insn *in);
 /* gen_flow.c */
 void gen_flow(struct gen *g, const struct insn *in, uint32_t at);
+/* gen_loop.c */
+void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at);
+/* The functions that were called, when all other code is there. */
+void gen_loop_bodies(struct gen *g, const struct frame *frames);
 /* gen_context.c */
 void gen_arg(struct gen *g, const struct insn *in);
 void gen_reg(struct gen *g, const struct insn *in);

@@ -214,6 +214,13 @@ void code_may_goto(struct code *c, int label)
 	jump_to(add(c, BPF_JMP | MAY_GOTO, 0, 0, 0, 0), label);
 }
 
+void code_function(struct code *c, int dst, int label)
+{
+	add_wide(c, dst, BPF_PSEUDO_FUNC, 0);
+	if (!c->failed)
+		c->lines[c->count - 1].label = label;
+}
+
 void code_exit(struct code *c)
 {
 	add(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
@@ -323,7 +330,7 @@ static size_t settle(struct code *c)
 		for (size_t i = 0; i < c->count; i++) {
 			struct code_line *line = &c->lines[i];
 
-			if (!line->is_reached || line->label < 0 || line->is_far)
+			if (!line->is_reached || line->label < 0 || line->is_far || line->is_wide)
 				continue;
 			line->is_far = distance(c, line) > REACH || distance(c, line) < -REACH;
 			again |= line->is_far;
@@ -335,6 +342,11 @@ static size_t settle(struct code *c)
 static void write_line(const struct code *c, const struct code_line *line, struct bpf_insn *to)
 {
 	*to = line->insn;
+	if (line->is_wide && line->label >= 0) { /* a function: relative to the next instruction */
+		to[0].imm = (int32_t)distance(c, line) + 1;
+		to[1] = (struct bpf_insn){0};
+		return;
+	}
 	if (line->is_wide) {
 		to[0].imm = (int32_t)(uint32_t)line->wide;
 		to[1] = (struct bpf_insn){.imm = (int32_t)(line->wide >> 32)};
@@ -375,5 +387,35 @@ int code_finish(struct code *c, struct bpf_insn **out, size_t *count)
 	}
 	*out = insns;
 	*count = total;
+	return 0;
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int code_functions(const struct code *c, uint32_t **out, size_t *count)
+{
+	uint32_t *starts = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		n += c->lines[i].is_reached && c->lines[i].is_wide && c->lines[i].label >= 0;
+	starts = calloc(n + 1, sizeof(*starts));
+	if (!starts)
+		return -ENOMEM;
+	*count = n;
+	n = 0;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct code_line *line = &c->lines[i];
+
+		if (line->is_reached && line->is_wide && line->label >= 0)
+			starts[n++] = c->lines[c->labels[line->label]].at;
+	}
+	qsort(starts, n, sizeof(*starts), compare_starts);
+	*out = starts;
 	return 0;
 }

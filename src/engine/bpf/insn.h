@@ -26,6 +26,8 @@ enum {
 	FRAME,	 /* r10: end of the 512-byte stack */
 };
 
+#define FUNC_LOOP 181 /* bpf_loop, which older headers do not have */
+
 struct code_line {
 	struct bpf_insn insn;
 	uint64_t wide; /* ld_imm64: the 64-bit value, or offset << 32 | fd */
@@ -75,9 +77,13 @@ void code_jump_imm(struct code *c, int op, int a, int32_t b, int label);
 /* Goes on, until the kernel has seen it too often: then to `label`. It is what lets the verifier
  * accept a loop without walking all its rounds. */
 void code_may_goto(struct code *c, int label);
+/* dst = a function of this program, which begins at the label and ends in exits. */
+void code_function(struct code *c, int dst, int label);
 void code_exit(struct code *c);
 
 /* The finished program in *out (owned by the caller, free()). -ENOMEM, -E2BIG. */
+/* After code_finish: where the functions begin, in order; *out is to be freed. */
+int code_functions(const struct code *c, uint32_t **out, size_t *count);
 int code_finish(struct code *c, struct bpf_insn **out, size_t *count);
 /* Text of the finished code with its notes: for --dump=bpf. */
 void code_print(const struct code *c, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -102,8 +103,65 @@ int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *val
 	return err;
 }
 
+/* The kernel lets a helper call only functions that have a type: this is all the type information
+ * there is, one static function without arguments that returns an int. Strings: "", "int", "body".
+ */
+static int load_types(void)
+{
+	static const struct {
+		struct btf_header head;
+		struct btf_type number;
+		uint32_t encoding;
+		struct btf_type prototype, function;
+		char strings[10];
+	} btf = {
+		.head = {.magic = BTF_MAGIC,
+			 .version = BTF_VERSION,
+			 .hdr_len = sizeof(struct btf_header),
+			 .type_len = 3 * sizeof(struct btf_type) + sizeof(uint32_t),
+			 .str_off = 3 * sizeof(struct btf_type) + sizeof(uint32_t),
+			 .str_len = 10},
+		.number = {.name_off = 1, .info = BTF_KIND_INT << 24, .size = 4},
+		.encoding = BTF_INT_SIGNED << 24 | 32,
+		.prototype = {.info = BTF_KIND_FUNC_PROTO << 24, .type = 1},
+		.function = {.name_off = 5, .info = BTF_KIND_FUNC << 24, .type = 2},
+		.strings = "\0int\0body",
+	};
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.btf = address(&btf);
+	attr.btf_size = (uint32_t)(btf.head.hdr_len + btf.head.type_len + btf.head.str_len);
+	return call(BPF_BTF_LOAD, &attr, sizeof(attr));
+}
+
+/* The program with its functions: the first one is the program itself. */
+static int load_functions(union bpf_attr *attr, const struct kernel_program *p,
+			  struct bpf_func_info **out)
+{
+	struct bpf_func_info *info = calloc(p->function_count + 1, sizeof(*info));
+	int fd = info ? load_types() : -ENOMEM;
+
+	if (fd < 0) {
+		free(info);
+		return fd;
+	}
+	for (size_t i = 0; i <= p->function_count; i++) {
+		info[i].insn_off = i ? p->functions[i - 1] : 0;
+		info[i].type_id = 3;
+	}
+	attr->prog_btf_fd = (uint32_t)fd;
+	attr->func_info_rec_size = sizeof(*info);
+	attr->func_info = address(info);
+	attr->func_info_cnt = (uint32_t)p->function_count + 1;
+	*out = info;
+	return fd;
+}
+
 int kernel_program_load(const struct kernel_program *p)
 {
+	struct bpf_func_info *info = NULL;
+	int types = -1;
 	union bpf_attr attr;
 	int fd, tries = 5;
 
@@ -118,9 +176,17 @@ int kernel_program_load(const struct kernel_program *p)
 	attr.log_size = p->log ? p->log_size : 0;
 	attr.log_level = p->log ? p->log_level : 0;
 	strncpy(attr.prog_name, p->name ? p->name : "", sizeof(attr.prog_name) - 1);
+	if (p->function_count) {
+		types = load_functions(&attr, p, &info);
+		if (types < 0)
+			return types;
+	}
 	do /* the verifier gives up with EAGAIN when a signal is pending */
 		fd = call(BPF_PROG_LOAD, &attr, sizeof(attr));
 	while (fd == -EAGAIN && tries-- > 0);
+	free(info);
+	if (types >= 0)
+		close(types);
 	return fd;
 }
 

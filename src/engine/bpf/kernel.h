@@ -28,6 +28,8 @@ struct kernel_program {
 	const struct bpf_insn *insns;
 	size_t count;
 	const char *name;
+	const uint32_t *functions; /* where those begin that bpf_loop calls, in order */
+	size_t function_count;
 	char *log; /* NULL: none */
 	uint32_t log_size, log_level;
 };

@@ -37,6 +37,7 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 {
 	struct kernel_program k = {0};
 	struct bpf_insn *insns = NULL;
+	uint32_t *functions = NULL;
 	bool must = l->unit.kind == UNIT_RUN;
 	int err;
 
@@ -47,18 +48,24 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 		err = -E2BIG;
 	if (!err)
 		err = code_finish(&l->code, &insns, &k.count);
+	if (!err)
+		err = code_functions(&l->code, &functions, &k.function_count);
 	if (err == -E2BIG)
 		r->why = REFUSAL_INSNS;
-	if (err)
+	if (err) {
+		free(insns);
 		return err;
+	}
 	describe_load(&l->unit, &k);
 	k.flags = sleepable ? SLEEPABLE : 0;
 	k.insns = insns;
+	k.functions = functions;
 	if (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
 		k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
 	l->fd = kernel_program_load(&k);
 	if (l->fd < 0 && (!sleepable || must || feature_has(&e->features, FEATURE_SLEEPABLE)))
 		r->why = refusal_find(&k, l->fd, &r->words);
+	free(functions);
 	free(insns);
 	return l->fd < 0 ? l->fd : 0;
 }
@@ -97,10 +104,11 @@ static bool has_loops(const struct program *p)
 
 static enum loops choose_loops(struct engine *e, const struct program *p)
 {
-	e->world.counts_running = !feature_has(&e->features, FEATURE_UPROBE_MULTI);
-	if (has_loops(p) && feature_has(&e->features, FEATURE_MAY_GOTO))
+	if (!has_loops(p))
+		return LOOPS_WALKED;
+	if (feature_has(&e->features, FEATURE_MAY_GOTO))
 		return LOOPS_MAY_GOTO;
-	return LOOPS_WALKED;
+	return feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED : LOOPS_WALKED;
 }
 
 int engine_plan(struct engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
@@ -110,6 +118,7 @@ int engine_plan(struct engine *e, const struct program *p, struct frame **out, u
 
 	if (!frames)
 		return -ENOMEM;
+	e->world.counts_running = !feature_has(&e->features, FEATURE_UPROBE_MULTI);
 	e->world.loops = choose_loops(e, p);
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		int err = frame_plan(&e->arena, p, &p->clauses[i], e->world.loops, &frames[i]);
