@@ -83,9 +83,12 @@ $(O)/libstapsdt.so.0: bindings/stapsdt/stapsdt.c bindings/stapsdt/stapsdt.map $(
 		$(HARDEN_LINK) $(LDFLAGS) -o $@ $< $(O)/libnopal-runtime.a -lpthread
 	@ln -sf $(@F) $(O)/libstapsdt.so
 
+# No allocation that fails is silent: see cmd/memory.c.
+WRAPPED := malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -pie $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -pie $(HARDEN_LINK) $(WRAPPED:%=-Wl$(,)--wrap=%) $(LDFLAGS) \
+		-o $@ $^ $(LDLIBS)
 
 # One program, two names.
 $(O)/dtrace: $(O)/nopal

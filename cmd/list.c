@@ -70,7 +70,7 @@ static bool same_probe(const struct nopal_site *a, const struct nopal_site *b)
 	       !strcmp(nopal_site_file(a), nopal_site_file(b));
 }
 
-/* Print a text of the library's and free it. */
+/* Print a text of the library's and free it. NULL is no memory, which main() tells. */
 static void put_text(char *text, const char *end)
 {
 	if (text)

@@ -1,6 +1,7 @@
 /* The command: picks the subcommand, or takes the command line as bpftrace would (nopal -e '...',
  * nopal FILE.bt). Called as `dtrace` it is the provider compiler. */
 #include "command.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,5 +108,5 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	return open_standard() ? close_standard(run(argc, argv)) : EXIT_FAILED;
+	return open_standard() ? memory_judge(close_standard(run(argc, argv))) : EXIT_FAILED;
 }

@@ -44,9 +44,13 @@ static bool write_and_rename(const char *path, const char *bytes, size_t len)
 	bool ok;
 
 	if (fd < 0) {
-		bool there = (errno == EACCES || errno == EROFS) && !access(path, W_OK);
+		bool there;
 
+		err = errno;
+		there = (err == EACCES || err == EROFS) && !access(path, W_OK);
 		free(temporary);
+		/* Why there can be no new file says more than that the old one is not there. */
+		errno = err;
 		return there && write_in_place(path, bytes, len);
 	}
 	ok = write_all(fd, bytes, len);

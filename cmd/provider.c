@@ -391,6 +391,8 @@ int cmd_provider(int argc, char **argv)
 
 	if (!err && !r.done)
 		err = compile(&r, p, d);
+	if (err < 0) /* -ENOMEM, of arguments that were not kept */
+		err = EXIT_FAILED;
 	nopal_provider_free(p);
 	nopal_diag_free(d);
 	words_free(&r.sources);

@@ -237,8 +237,10 @@ static int run_quick(const struct quick_command *command, int argc, char **argv)
 	if (q.help)
 		return fputs(command->help, stdout) < 0 ? EXIT_FAILED : EXIT_OK;
 	script = write_script(command, &q);
-	if (!script)
+	if (!script) {
+		say_error("no memory for the script");
 		return EXIT_FAILED;
+	}
 	q.run.options.name = command->name;
 	if (q.show_script)
 		fputs(script, stdout);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "memory.h"
 #include "signals.h"
 #include "sink.h"
 
@@ -155,6 +156,11 @@ static int trace(const char *script, const struct run *run, struct outputs *outp
 	err = nopal_trace_open(script, &options, &t, d);
 	if (err)
 		return show_messages(d);
+	/* What was made without memory for all of it is not run. */
+	if (memory_failed()) {
+		nopal_trace_close(t);
+		return EXIT_FAILED;
+	}
 	if (nopal_diag_warnings(d) && !run->no_warnings)
 		show_messages(d);
 	nopal_diag_clear(d);

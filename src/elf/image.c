@@ -10,8 +10,12 @@
 
 #include "base/cursor.h"
 
+/* libelf says the same of a damaged file as of one for which it had no memory. */
 static int damaged(const struct image *image, struct diag *d, const char *what)
 {
+	if (errno == ENOMEM)
+		return diag_error(d, -ENOMEM, "no-memory", "no memory to read '%.*s'",
+				  STR_FMT(image->name));
 	diag_error(d, -EBADMSG, "corrupt-elf", "'%.*s' is damaged: %s", STR_FMT(image->name), what);
 	diag_hint(d, "it may be cut off or still being written: compare it with a good copy");
 	return -EBADMSG;
@@ -193,8 +197,11 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	}
 	image->sections = sections;
 	image->section_count = count;
-	if (!elf_getshdrstrndx(image->elf, &name_index) && name_index < count)
-		image_content(image, &sections[name_index], IMAGE_MAX_NAMES, &names);
+	if (!elf_getshdrstrndx(image->elf, &name_index) && name_index < count &&
+	    image_content(image, &sections[name_index], IMAGE_MAX_NAMES, &names) == -ENOMEM) {
+		free(name_at);
+		return -ENOMEM;
+	}
 	for (size_t i = 0; i < count; i++)
 		sections[i].name = table_text(names, name_at[i]);
 	free(name_at);
@@ -226,6 +233,7 @@ static int open_image(struct file *file, struct str memory, struct str name, str
 	image->file = file ? file_hold(file) : NULL;
 	image->fd = file ? file->fd : -1;
 	image->memory = memory;
+	errno = 0;
 	image->name = arena_str(&image->arena, name);
 	err = check_head(image, memory, &sections, d);
 	if (err)
@@ -336,7 +344,10 @@ int image_content(const struct image *image, const struct section *section, uint
 	}
 	if (!budget_memory(image->budget, section->size))
 		return -E2BIG;
+	errno = 0;
 	data = elf_rawdata(elf_getscn(image->elf, section->index), NULL);
+	if (!data && errno == ENOMEM)
+		return -ENOMEM;
 	if (!data || !data->d_buf || data->d_size != section->size)
 		return -EBADMSG;
 	*out = str_of(data->d_buf, data->d_size);

@@ -422,38 +422,38 @@ static void tell_symbols(const struct image *image, bool named, struct diag *d)
 }
 
 /* The image's symbols; of debug files only root's own when they are to be `trusted`. */
-static struct symtab *read_symtab(struct finding *f, bool trusted, struct budget *b, bool named,
-				  struct diag *d)
+static int read_symtab(struct finding *f, bool trusted, struct budget *b, bool named,
+		       struct symtab **out, struct diag *d)
 {
 	struct cached_image *e = f->cached;
 	struct diag *said = named ? d : NULL;
 	struct arena names = ARENA_INIT;
-	struct symtab *symbols = NULL;
 	struct image *image;
 	struct str root;
+	int err = image_open_file(e->file, &image, said);
 
-	if (image_open_file(e->file, &image, said))
-		return NULL;
+	if (err)
+		return err == -ENOMEM ? err : 0;
 	image_set_budget(image, b);
 	e->arch = arch_for(image->machine, image->word);
 	root = root_of(f, &names);
-	symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, &symbols,
-		    said);
+	err = symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, out,
+			  said);
 	tell_symbols(image, named, d);
 	image_close(image);
 	arena_free(&names);
-	return symbols;
+	return err == -ENOMEM ? err : 0;
 }
 
-void cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d)
+int cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d)
 {
 	struct cached_image *e = f->cached;
 	struct budget b = symbol_budget(c, named);
 
 	if (e->symbols_read || open_file(f, named ? d : NULL))
-		return;
+		return 0;
 	e->symbols_read = true;
-	e->symbols = read_symtab(f, true, &b, named, d);
+	return read_symtab(f, true, &b, named, &e->symbols, d);
 }
 
 void cache_read_names(struct cache *c, struct finding *f, struct diag *d)
@@ -464,7 +464,7 @@ void cache_read_names(struct cache *c, struct finding *f, struct diag *d)
 	if (e->names_read || open_file(f, NULL))
 		return;
 	e->names_read = true;
-	e->names = read_symtab(f, false, &b, false, d);
+	read_symtab(f, false, &b, false, &e->names, d);
 }
 
 struct str cache_untrusted(struct finding *f, struct arena *a)

@@ -97,8 +97,8 @@ int cache_renew(struct cache *c, struct finding **f);
 /* Close the image's file unless somebody else holds it. */
 void cache_let_go(struct cached_image *image);
 /* Read its symbols unless that was done; then it may have none. Errors are messages in `d` when it
- * was named, that it is too large always. */
-void cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d);
+ * was named, that it is too large always. -ENOMEM. */
+int cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d);
 /* The same of symbols that nothing depends on but the names that people are shown: a debug file
  * that anybody made will do. */
 void cache_read_names(struct cache *c, struct finding *f, struct diag *d);

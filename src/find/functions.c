@@ -159,13 +159,14 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 			break;
 		w.finding = set.items[i];
 		buf_clear(&w.last_name);
-		cache_read_symbols(&f->cache, w.finding, set.named, set.named ? d : &f->problems);
-		if (w.finding->cached->symbols) {
+		err = cache_read_symbols(&f->cache, w.finding, set.named,
+					 set.named ? d : &f->problems);
+		if (!err && w.finding->cached->symbols) {
 			cache_show(&f->cache, w.finding->cached);
 			err = judge_walk(&w, set.named, walk_image(&w),
 					 set.named ? d : &f->problems);
 		}
-		if (q->to_attach && set.named && !w.found)
+		if (!err && q->to_attach && set.named && !w.found)
 			warn_untrusted(w.finding, d);
 		cache_let_go(w.finding->cached);
 	}

@@ -296,9 +296,11 @@ int lookup_pattern(struct str pattern, int (*fn)(void *arg, struct str path), vo
 			buf_char(&text, '\\');
 		buf_char(&text, pattern.ptr[i]);
 	}
-	if (text.failed)
+	/* A directory for which there was no memory looks like one that is empty. */
+	errno = 0;
+	if (text.failed || (text.len && glob(text.ptr, 0, NULL, &found) && errno == ENOMEM))
 		err = -ENOMEM;
-	else if (text.len && !glob(text.ptr, 0, NULL, &found))
+	if (!err)
 		for (size_t i = 0; i < found.gl_pathc && !err; i++)
 			err = fn(arg, str_from(found.gl_pathv[i]));
 	globfree(&found);

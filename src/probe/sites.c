@@ -177,8 +177,8 @@ static int read_content(struct reading *r, const struct section *section, struct
 		c->count++;
 		return 0;
 	}
-	if (budget_error(r->notes->budget))
-		return budget_error(r->notes->budget);
+	if (err == -ENOMEM || budget_error(r->notes->budget))
+		return err == -ENOMEM ? err : budget_error(r->notes->budget);
 	diag_error(r->d, err, "corrupt-notes", "'%.*s' is damaged: its section " NOTE_SECTION " %s",
 		   STR_FMT(r->notes->name),
 		   err == -E2BIG ? "is larger than 64 MiB" : "lies outside the file");
@@ -301,9 +301,13 @@ static void look_for_old(struct reading *r)
 
 static int keep_build_id(struct site_list *list, const struct image *image)
 {
-	struct str id = image_build_id(image);
 	struct buf hex = BUF_INIT;
+	struct str id;
 
+	errno = 0;
+	id = image_build_id(image);
+	if (!id.len && errno == ENOMEM)
+		return -ENOMEM;
 	for (size_t i = 0; i < id.len; i++)
 		buf_printf(&hex, "%02x", (unsigned char)id.ptr[i]);
 	list->build_id = arena_str(&list->arena, buf_as_str(&hex));

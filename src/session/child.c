@@ -42,6 +42,9 @@ static int split_command(const char *command, wordexp_t *words, struct diag *d)
 		return 0;
 	if (!err)
 		wordfree(words);
+	if (err == WRDE_NOSPACE)
+		return diag_error(d, -ENOMEM, "no-memory", "no memory for the command '%s'",
+				  command);
 	diag_error(d, -EINVAL, "bad-command", "cannot split the command '%s' into words", command);
 	diag_hint(d, "quote characters such as | & ; < > ( ), or use: -c \"sh -c '...'\"");
 	return -EINVAL;

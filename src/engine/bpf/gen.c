@@ -273,7 +273,7 @@ static int gen_body(struct gen *g)
 
 	g->labels = calloc(c->insn_count + 1, sizeof(*g->labels));
 	if (!g->labels)
-		return -ENOMEM;
+		return g->err = -ENOMEM;
 	for (uint32_t i = 0; i <= c->insn_count; i++)
 		g->labels[i] = code_label(g->code);
 	if (g->frame->scratch)

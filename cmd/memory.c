@@ -1,0 +1,114 @@
+/* The program's own calls of malloc() and the like come here (the linker's --wrap), so that one
+ * that fails is known whatever becomes of it: what follows may be a line that is not shown, or a
+ * site that is not seen, and must not look like success. */
+#include "memory.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "command.h"
+
+static atomic_bool failed;
+
+/* `got`, which is NULL only for want of memory. */
+static void *note(void *got)
+{
+	if (!got)
+		failed = true;
+	return got;
+}
+
+#define WRAPPED(result, name, ...)         \
+	result __real_##name(__VA_ARGS__); \
+	result __wrap_##name(__VA_ARGS__); \
+	result __wrap_##name(__VA_ARGS__)
+
+WRAPPED(void *, malloc, size_t size)
+{
+	return note(__real_malloc(size));
+}
+
+WRAPPED(void *, calloc, size_t count, size_t size)
+{
+	return note(__real_calloc(count, size));
+}
+
+WRAPPED(void *, realloc, void *old, size_t size)
+{
+	return note(__real_realloc(old, size));
+}
+
+WRAPPED(void *, reallocarray, void *old, size_t count, size_t size)
+{
+	return note(__real_reallocarray(old, count, size));
+}
+
+WRAPPED(char *, strdup, const char *text)
+{
+	return note(__real_strdup(text));
+}
+
+WRAPPED(char *, strndup, const char *text, size_t most)
+{
+	return note(__real_strndup(text, most));
+}
+
+WRAPPED(int, vasprintf, char **out, const char *format, va_list args)
+{
+	int len = __real_vasprintf(out, format, args);
+
+	failed |= len < 0;
+	return len;
+}
+
+/* asprintf(), which cannot be handed on as it is, and what the headers make of both when they check
+ * formats (_FORTIFY_SOURCE). */
+WRAPPED(int, __vasprintf_chk, char **out, int flag, const char *format, va_list args)
+{
+	(void)flag;
+	return __wrap_vasprintf(out, format, args);
+}
+
+int __wrap_asprintf(char **out, const char *format, ...);
+int __wrap___asprintf_chk(char **out, int flag, const char *format, ...);
+
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = __wrap_vasprintf(out, format, args);
+	va_end(args);
+	return len;
+}
+
+int __wrap___asprintf_chk(char **out, int flag, const char *format, ...)
+{
+	va_list args;
+	int len;
+
+	(void)flag;
+	va_start(args, format);
+	len = __wrap_vasprintf(out, format, args);
+	va_end(args);
+	return len;
+}
+
+bool memory_failed(void)
+{
+	return failed;
+}
+
+int memory_judge(int code)
+{
+	if (!failed)
+		return code;
+	say_error("out of memory: what is shown may not be all (see ulimit -v, and the memory "
+		  "limit of "
+		  "the control group)");
+	return code ? code : EXIT_FAILED;
+}
