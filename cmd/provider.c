@@ -24,6 +24,7 @@ enum action {
 	TAKE_CPP_OPTION,
 	TAKE_KEEP,
 	TAKE_QUIET,
+	TAKE_CHECK,
 	TAKE_TARGET,
 	TAKE_MODE,
 	TAKE_WEAK_MODE,
@@ -57,6 +58,8 @@ static const struct option {
 	{"-I", ATTACHED, TAKE_CPP_OPTION, "for the preprocessor"},
 	{"-k", ALONE, TAKE_KEEP, "keep the preprocessed text, and say where"},
 	{"-q", ALONE, TAKE_QUIET, "no warnings"},
+	{"--check", ALONE, TAKE_CHECK,
+	 "the header makes compilers warn of arguments of other types"},
 	{"--target", EQUALS, TAKE_TARGET, "machine of the object, such as aarch64-linux-gnu"},
 	{"-m32", ALONE, TAKE_MODE, "object for the machine's 32-bit mode"},
 	{"-32", ALONE, TAKE_WEAK_MODE, NULL},
@@ -84,7 +87,7 @@ struct request {
 	const char *target;
 	const char *mode;      /* "32" or "64", by -m32 or -m64 */
 	const char *weak_mode; /* by -32 or -64 */
-	bool header, object, cpp, keep, quiet, shared;
+	bool header, object, cpp, keep, quiet, shared, check;
 	bool done; /* --help and --version have answered */
 };
 
@@ -130,6 +133,7 @@ static int take_option(struct request *r, enum action action, const char *text, 
 	case TAKE_CPP_OPTION: return take_cpp_option(r, text, value);
 	case TAKE_KEEP: r->keep = true; break;
 	case TAKE_QUIET: r->quiet = true; break;
+	case TAKE_CHECK: r->check = true; break;
 	case TAKE_TARGET: r->target = value; break;
 	case TAKE_MODE: r->mode = text + strlen("-m"); break;
 	case TAKE_WEAK_MODE: r->weak_mode = text + strlen("-"); break;
@@ -336,6 +340,7 @@ static int make_header(const struct request *r, struct nopal_provider *p, struct
 
 	o->path = output_path(r, ".h");
 	name = o->path ? base_name(o->path, "_h") : NULL;
+	nopal_provider_leave_unchecked(p, !r->check);
 	err = !name || nopal_provider_header(p, name, &o->bytes, &o->len, d);
 	free(name);
 	return err;
@@ -387,7 +392,11 @@ int cmd_provider(int argc, char **argv)
 	struct request r = {.self = strcmp(name, "provider") ? name : "nopal provider"};
 	struct nopal_provider *p = nopal_provider_new();
 	struct nopal_diag *d = nopal_diag_new();
-	int err = p && d ? parse_arguments(&r, argv) : EXIT_FAILED;
+	int err;
+
+	/* Headers of the command dtrace take what those of SystemTap's take. */
+	r.check = !strcmp(name, "provider");
+	err = p && d ? parse_arguments(&r, argv) : EXIT_FAILED;
 
 	if (!err && !r.done)
 		err = compile(&r, p, d);

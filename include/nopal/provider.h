@@ -37,6 +37,11 @@ int nopal_provider_add(struct nopal_provider *p, const char *path, const char *t
  * there is no provider, or two probes need the same name. */
 int nopal_provider_check(struct nopal_provider *p, struct nopal_diag *d);
 
+/* Shall the header leave it to the program to ask for the check of arguments, by defining
+ * NOPAL_PROVIDER_CHECKED? Else C compilers warn of arguments of other types unless it defines
+ * NOPAL_PROVIDER_UNCHECKED. */
+void nopal_provider_leave_unchecked(struct nopal_provider *p, bool unchecked);
+
 /* The C and C++ header. `name` is the name of the file it will be; *text ends in a NUL behind its
  * `len` bytes and is the caller's to free(). */
 int nopal_provider_header(struct nopal_provider *p, const char *name, char **text, size_t *len,

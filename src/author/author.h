@@ -10,7 +10,7 @@
 int provider_check(struct provider_file *file, struct diag *d);
 
 /* The C and C++ header. `name` is the name of the file it will be. */
-void provider_header(struct provider_file *file, struct str name, struct buf *out);
+void provider_header(struct provider_file *file, struct str name, bool is_checked, struct buf *out);
 
 struct object_request {
 	struct str target; /* "aarch64-linux-gnu" */

@@ -1,6 +1,7 @@
 /* The header of a provider file: for each probe a macro that is the probe, a macro that says
- * whether anybody listens, and a prototype against which the compiler checks the arguments. Works
- * with our <sys/sdt.h> and with SystemTap's. */
+ * whether anybody listens, and a prototype against which the compiler checks the arguments where
+ * that is wanted. Works with our <sys/sdt.h> and with SystemTap's, and takes what programs made for
+ * SystemTap's header pass: a check warns, and only NOPAL_PROVIDER_STRICT makes it an error. */
 #include "author/author.h"
 
 /* Everything a comment may hold; the end of a comment is broken up. */
@@ -74,7 +75,8 @@ static bool list_checked(struct provider_file *file, const struct provider_probe
 		if (ctype_print_checked(&type, &file->arena, arg->type)) {
 			buf_text(types, types->len ? ", " : "");
 			buf_str(types, buf_as_str(&type));
-			buf_printf(params, "%sarg%u", params->len ? ", " : "", number);
+			buf_printf(params, "%sNOPAL_PROVIDER_ARG(arg%u)", params->len ? ", " : "",
+				   number);
 		}
 		buf_free(&type);
 	}
@@ -91,9 +93,10 @@ static struct str add_prototype(struct provider_file *file, struct buf *out,
 	struct str call = {NULL, 0};
 
 	if (list_checked(file, probe, &types, &params)) {
+		buf_text(out, "#ifdef NOPAL_PROVIDER_CHECKING\n");
 		add_tags(out, buf_as_str(&types));
-		buf_printf(out, "__extension__ extern void %.*s(%.*s);\n", STR_FMT(function),
-			   STR_FMT(buf_as_str(&types)));
+		buf_printf(out, "__extension__ extern void %.*s(%.*s);\n#endif\n",
+			   STR_FMT(function), STR_FMT(buf_as_str(&types)));
 		call = arena_printf(&file->arena, "%.*s(%.*s)", STR_FMT(function),
 				    STR_FMT(buf_as_str(&params)));
 	}
@@ -168,14 +171,55 @@ static const char common[] =
 	"#define NOPAL_PROVIDER_SEMAPHORE \\\n"
 	"\t__attribute__((__unused__, __section__(\".probes\")))\n"
 	"#endif\n"
-	"/* The compiler checks the arguments; -DNOPAL_PROVIDER_UNCHECKED forbids it. */\n"
-	"#ifndef NOPAL_PROVIDER_CHECK\n"
-	"#ifdef NOPAL_PROVIDER_UNCHECKED\n"
-	"#define NOPAL_PROVIDER_CHECK(call)\n"
-	"#else\n"
+	"/* The compiler may check the arguments: NOPAL_PROVIDER_CHECKED, it warns of them in C;\n"
+	" * NOPAL_PROVIDER_STRICT, as of any call; NOPAL_PROVIDER_UNCHECKED, not at all. */\n"
+	"#ifndef NOPAL_PROVIDER_CHECK\n";
+
+/* Which of these it is when the program says nothing. */
+static const char checked[] = "#if !defined NOPAL_PROVIDER_UNCHECKED\n"
+			      "#define NOPAL_PROVIDER_CHECKED 1\n"
+			      "#endif\n";
+
+/* In C a pointer for an integer, or to something else, is a warning, and stays one under -Werror.
+ * Values that are neither would be errors, and so would all of them in C++: these are not looked
+ * at. */
+static const char checking[] =
+	"#if defined NOPAL_PROVIDER_STRICT || \\\n"
+	"\t(defined NOPAL_PROVIDER_CHECKED && !defined __cplusplus)\n"
+	"#define NOPAL_PROVIDER_CHECKING 1\n"
+	"#endif\n"
+	"#ifdef NOPAL_PROVIDER_STRICT\n"
+	"#define NOPAL_PROVIDER_ARG(x) (x)\n"
 	"#define NOPAL_PROVIDER_CHECK(call) \\\n"
 	"\tif (0) \\\n"
 	"\t\tcall;\n"
+	"#elif defined NOPAL_PROVIDER_CHECKING\n"
+	"#define NOPAL_PROVIDER_ARG(x) __builtin_choose_expr( \\\n"
+	"\t__builtin_classify_type(x) < 6 || __builtin_classify_type(x) == 10 || \\\n"
+	"\t__builtin_classify_type(x) == 14, (x), 0)\n"
+	"#ifdef __clang__\n"
+	"#define NOPAL_PROVIDER_LENIENT \\\n"
+	"\t_Pragma(\"GCC diagnostic warning "
+	"\\\"-Wincompatible-pointer-types-discards-qualifiers\\\"\") \\\n"
+	"\t_Pragma(\"GCC diagnostic warning \\\"-Wincompatible-function-pointer-types\\\"\")\n"
+	"#else\n"
+	"#define NOPAL_PROVIDER_LENIENT \\\n"
+	"\t_Pragma(\"GCC diagnostic warning \\\"-Wdiscarded-qualifiers\\\"\")\n"
+	"#endif\n"
+	"#define NOPAL_PROVIDER_CHECK(call) \\\n"
+	"\t_Pragma(\"GCC diagnostic push\") \\\n"
+	"\t_Pragma(\"GCC diagnostic ignored \\\"-Wpedantic\\\"\") \\\n"
+	"\t_Pragma(\"GCC diagnostic ignored \\\"-Wconversion\\\"\") \\\n"
+	"\t_Pragma(\"GCC diagnostic ignored \\\"-Wsign-conversion\\\"\") \\\n"
+	"\t_Pragma(\"GCC diagnostic warning \\\"-Wint-conversion\\\"\") \\\n"
+	"\t_Pragma(\"GCC diagnostic warning \\\"-Wincompatible-pointer-types\\\"\") \\\n"
+	"\t_Pragma(\"GCC diagnostic warning \\\"-Wpointer-sign\\\"\") \\\n"
+	"\tNOPAL_PROVIDER_LENIENT \\\n"
+	"\tif (0) \\\n"
+	"\t\tcall; \\\n"
+	"\t_Pragma(\"GCC diagnostic pop\")\n"
+	"#else\n"
+	"#define NOPAL_PROVIDER_CHECK(call)\n"
 	"#endif\n"
 	"#endif\n";
 
@@ -214,13 +258,15 @@ static void add_attributes(struct provider_file *file, struct buf *out)
 	}
 }
 
-void provider_header(struct provider_file *file, struct str name, struct buf *out)
+void provider_header(struct provider_file *file, struct str name, bool is_checked, struct buf *out)
 {
 	struct str guard = guard_name(file, name);
 
 	buf_text(out, "/* Made by nopal provider from a provider file: change that instead. */\n");
 	buf_printf(out, "#ifndef %.*s\n#define %.*s\n\n", STR_FMT(guard), STR_FMT(guard));
 	buf_text(out, common);
+	buf_text(out, is_checked ? checked : "");
+	buf_text(out, checking);
 	buf_text(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
 	add_attributes(file, out);
 	for (struct provider_decl *p = file->providers; p; p = p->next)

@@ -12,7 +12,7 @@
 
 struct nopal_provider {
 	struct provider_file file;
-	bool shared;
+	bool shared, unchecked;
 };
 
 NOPAL_EXPORT struct nopal_provider *nopal_provider_new(void)
@@ -57,6 +57,11 @@ NOPAL_EXPORT void nopal_provider_share(struct nopal_provider *p, bool shared)
 	p->shared = shared;
 }
 
+NOPAL_EXPORT void nopal_provider_leave_unchecked(struct nopal_provider *p, bool unchecked)
+{
+	p->unchecked = unchecked;
+}
+
 /* Hand the bytes over, or say that there was no memory for them. */
 static int give(struct buf *out, int err, char **bytes, size_t *len, struct nopal_diag *d)
 {
@@ -76,7 +81,7 @@ NOPAL_EXPORT int nopal_provider_header(struct nopal_provider *p, const char *nam
 {
 	struct buf out = BUF_INIT;
 
-	provider_header(&p->file, str_from(name), &out);
+	provider_header(&p->file, str_from(name), !p->unchecked, &out);
 	return give(&out, 0, text, len, d);
 }
 

@@ -268,14 +268,6 @@ static bool add_checked_pointer(struct buf *out, struct arena *a, const struct c
 	return true;
 }
 
-static bool add_tagged(struct buf *out, const char *keyword, struct str tag)
-{
-	if (!tag.len)
-		return false;
-	buf_printf(out, "%s %.*s", keyword, STR_FMT(tag));
-	return true;
-}
-
 bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t)
 {
 	const char *builtin;
@@ -288,11 +280,8 @@ bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t
 		return builtin;
 	case CTYPE_BOOL:
 	case CTYPE_ENUM: buf_text(out, "int"); return true;
-	case CTYPE_INTEGER:
-	case CTYPE_FLOAT: buf_str(out, t->name); return true;
+	case CTYPE_INTEGER: buf_str(out, t->name); return true;
 	case CTYPE_STRING: buf_text(out, "const volatile char*"); return true;
-	case CTYPE_STRUCT: return add_tagged(out, "struct", t->name);
-	case CTYPE_UNION: return add_tagged(out, "union", t->name);
 	case CTYPE_POINTER:
 	case CTYPE_ARRAY: return add_checked_pointer(out, a, t->to);
 	case CTYPE_FUNCTION: return add_checked_pointer(out, a, t);

@@ -31,43 +31,47 @@ static struct str take_pragma_word(struct str *rest)
 }
 
 /* stability = name "/" data "/" class */
-static int check_stability(struct provider_parser *p, struct str text)
+static bool is_stability(struct str text)
 {
 	struct str rest = text, name = str_cut(&rest, '/'), data = str_cut(&rest, '/');
 
-	if (IS_ONE_OF(name, stability_names) && IS_ONE_OF(data, stability_names) &&
-	    IS_ONE_OF(rest, class_names))
-		return 0;
-	parser_fail(p, text, "bad-attributes", "unknown stability '%.*s'", STR_FMT(text));
-	diag_hint(p->lexer.diag, "for example Evolving/Evolving/Common");
-	return -EINVAL;
+	return IS_ONE_OF(name, stability_names) && IS_ONE_OF(data, stability_names) &&
+	       IS_ONE_OF(rest, class_names);
+}
+
+/* Nothing is made of attributes but a comment, so no form of them is an error: SystemTap's dtrace
+ * does not look at them at all. */
+static int pass_over(struct provider_parser *p, struct str at, const char *what)
+{
+	diag_warn_at(p->lexer.diag, "bad-attributes", provider_span(&p->lexer, at),
+		     "attributes passed over: expected %s", what);
+	diag_hint(p->lexer.diag, "for example Evolving/Evolving/Common provider shop provider");
+	return 0;
 }
 
 /* "attributes" stability "provider" name ("provider" | "module" | "function" | "name" | "args") */
 static int take_attributes(struct provider_parser *p, struct str all, struct str rest)
 {
-	struct provider_attributes *a = arena_new(&p->file->arena, struct provider_attributes);
-	struct str word;
-	int err;
+	struct str stability = take_pragma_word(&rest), keyword = take_pragma_word(&rest);
+	struct str provider = take_pragma_word(&rest), what = take_pragma_word(&rest);
+	struct provider_attributes *a;
 
+	if (!is_stability(stability))
+		return pass_over(p, stability.len ? stability : all, "a stability");
+	if (!str_eq_text(keyword, "provider"))
+		return pass_over(p, keyword.len ? keyword : all, "'provider' after the stability");
+	if (!provider.len)
+		return pass_over(p, all, "the name of a provider");
+	if (!IS_ONE_OF(what, attribute_targets))
+		return pass_over(p, what.len ? what : all,
+				 "provider, module, function, name or args");
+	a = arena_new(&p->file->arena, struct provider_attributes);
 	if (!a)
 		return -ENOMEM;
-	a->stability = take_pragma_word(&rest);
-	err = check_stability(p, a->stability.len ? a->stability : all);
-	if (err)
-		return err;
-	word = take_pragma_word(&rest);
-	if (!str_eq_text(word, "provider"))
-		return parser_fail(p, word.len ? word : all, "bad-attributes",
-				   "expected 'provider' after the stability");
-	a->provider = take_pragma_word(&rest);
-	if (!a->provider.len)
-		return parser_fail(p, all, "bad-attributes", "expected the name of a provider");
-	a->what = take_pragma_word(&rest);
-	if (!IS_ONE_OF(a->what, attribute_targets))
-		return parser_fail(p, a->what.len ? a->what : all, "bad-attributes",
-				   "expected provider, module, function, name or args");
-	a->at = provider_span(&p->lexer, a->provider);
+	*a = (struct provider_attributes){.provider = provider,
+					  .what = what,
+					  .stability = stability,
+					  .at = provider_span(&p->lexer, provider)};
 	*p->file->attributes_end = a;
 	p->file->attributes_end = &a->next;
 	return 0;

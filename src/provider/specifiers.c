@@ -304,10 +304,14 @@ int parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
 
 static int take_storage(struct provider_parser *p, struct specifiers *s)
 {
-	if (s->storage.len)
+	if (str_eq_text(s->storage, "typedef"))
+		diag_warn_at(p->lexer.diag, "bad-type", provider_span(&p->lexer, p->tok.text),
+			     "'%.*s' behind 'typedef' means nothing", STR_FMT(p->tok.text));
+	else if (s->storage.len)
 		return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
 				   STR_FMT(p->tok.text), STR_FMT(s->storage));
-	s->storage = p->tok.text;
+	else
+		s->storage = p->tok.text;
 	return parser_advance(p);
 }
 

@@ -65,7 +65,7 @@ probes() {
 @test "the compiler's words about a wrong argument are those in the document" {
 	take shop.d
 	take shop.c
-	dtrace -h -s shop.d
+	dtrace -h --check -s shop.d
 	sed -i 's/SHOP_ORDER_START(id/SHOP_ORDER_START("one"/' shop.c
 	run env LC_ALL=C gcc -Wall -c shop.c
 	[[ $output == *"passing argument 1 of 'nopal_check_shop_order__start' makes integer from pointer without a cast"* ]]

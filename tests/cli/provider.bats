@@ -187,20 +187,88 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[ "$(cat p.h)" = precious ]
 }
 
-@test "arguments of the wrong type are refused by the compiler" {
+# SystemTap's headers have no types: what programs pass to theirs compiled, and failed with ours.
+@test "a header of dtrace takes every call that SystemTap's takes" {
+	cat >p.d <<-'END'
+		typedef const static int odd;
+		struct node { int n; };
+		provider p {
+			probe all(uintptr_t address, void *any, int number, string text, double ratio, struct node *node, odd o);
+			probe whole(struct node node, char **list);
+		};
+		#pragma D attributes Evolving/Evolving/Common provider p provider
+		#pragma D attributes provider
+		#pragma D attributes
+		#pragma D attributes Somehow/New/Thing provider p everything
+	END
+	"$DTRACE" -h -s p.d -o p.h
+	"$DTRACE" -G -s p.d -o p.o
+	"$DTRACE" -h --check -s p.d -o checked.h
+	cat >f.c <<-'END'
+		#include HEADER
+		struct node { int n; };
+		struct other { char text[40]; };
+		int f(struct other *o, unsigned char *u, void (*call)(void), int n, float x, const struct node *c);
+		int f(struct other *o, unsigned char *u, void (*call)(void), int n, float x, const struct node *c)
+		{
+			struct node node = {1};
+			P_ALL(o, n, o, u, o, u, call);
+			P_ALL(call, call, call, 5, n, 0, x);
+			P_ALL(c, c, x, c, u, c, 0);
+			P_ALL(n, u, n, "text", x, &node, n);
+			P_WHOLE(node, u);
+			P_WHOLE(*o, c);
+			P_WHOLE(n, 0);
+			return P_ALL_ENABLED() ? 1 : 0;
+		}
+	END
+	for header in "$ROOT/include" $(dirname "$(dirname "$(find /usr/include -path '*sys/sdt.h' | head -1)")"); do
+		for cc in gcc clang g++ clang++; do
+			command -v $cc >/dev/null || continue
+			echo "# $cc $header"
+			$cc -x "$([[ $cc == *++ ]] && echo c++ || echo c)" -Wall -Wextra -Werror -DHEADER='"p.h"' -I"$header" -c f.c
+		done
+	done
+	for std in c99 c11 gnu17; do
+		for cc in gcc clang; do
+			command -v $cc >/dev/null || continue
+			$cc -std=$std -Wall -Wextra -pedantic -Wconversion -Werror -DHEADER='"checked.h"' -I"$ROOT/include" -c f.c 2>errors
+			[ "$(grep -c 'warning:.*\(integer\|pointer\)' errors)" -ge 8 ]
+		done
+	done
+	sed '0,/^int f(/s/^int f(/enum class kind { one }; template <class T> T g(T t) { P_ALL(kind::one, t, kind::one, t, t, t, t); return t; }\n&/
+		s/return P_/g(n); P_ALL(kind::one, kind::one, kind::one, nullptr, true, nullptr, nullptr); &/' f.c >f.cc
+	for name in p.h checked.h; do
+		for cc in g++ clang++; do
+			command -v $cc >/dev/null || continue
+			$cc -std=c++17 -Wall -Wextra -Werror -DHEADER="\"$name\"" -I"$ROOT/include" -c f.cc
+		done
+	done
+}
+
+@test "the compiler warns of arguments of other types where it is asked to, and refuses them where it is told to" {
 	echo 'provider p { probe a(const char *name, int n); };' >p.d
 	"$DTRACE" -h -s p.d
-	for call in 'P_A(1, 2)' 'P_A("x", "y")' 'P_A("x")' 'P_A((int *)0, 2)'; do
-		echo "#include \"p.h\"
+	"$NOPAL" provider -h -s p.d -o q.h
+	for call in 'P_A(1, 2)' 'P_A("x", "y")' 'P_A((int *)0, 2)'; do
+		echo "#include HEADER
 			void f(void); void f(void) { $call; }" >f.c
-		! gcc -Wall -Werror -I"$ROOT/include" -c f.c
+		gcc -Wall -Werror -DHEADER='"p.h"' -I"$ROOT/include" -c f.c 2>errors
+		[ ! -s errors ]
+		gcc -Wall -Werror -DHEADER='"p.h"' -DNOPAL_PROVIDER_CHECKED -I"$ROOT/include" -c f.c 2>errors
+		grep -q 'warning: passing argument' errors
+		gcc -Wall -Werror -DHEADER='"q.h"' -I"$ROOT/include" -c f.c 2>errors
+		grep -q 'warning: passing argument' errors
+		gcc -Wall -Werror -DHEADER='"q.h"' -DNOPAL_PROVIDER_UNCHECKED -I"$ROOT/include" -c f.c 2>errors
+		[ ! -s errors ]
+		! gcc -Wall -Werror -DHEADER='"p.h"' -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c f.c
+		! g++ -DHEADER='"p.h"' -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c -x c++ f.c
 	done
 	echo '#include "p.h"
 		void f(void); void f(void) { P_A((char *)"x", 2); P_A(0, (short)2); }' >f.c
-	gcc -Wall -Wextra -Werror -I"$ROOT/include" -c f.c
-	echo '#include "p.h"
-		void f(void); void f(void) { P_A(1L, "y"); }' >f.c
-	gcc -Wall -Werror -DNOPAL_PROVIDER_UNCHECKED -I"$ROOT/include" -c f.c
+	gcc -Wall -Wextra -Werror -DNOPAL_PROVIDER_CHECKED -I"$ROOT/include" -c f.c 2>errors
+	gcc -Wall -Wextra -Werror -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c f.c 2>errors
+	[ ! -s errors ]
 }
 
 @test "sys/sdt.h before the header: no semaphores, ENABLED() is 1, no object is needed" {
@@ -255,6 +323,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	[[ $output == *Nopal* ]]
 	"$DTRACE" --version
 	"$DTRACE" --help | grep -q usage
+	"$DTRACE" --check -h -s p.d -o 1.h
 	"$NOPAL" provider -h -s p.d -o 5.h
 	cmp <(tail -n +4 1.h) <(tail -n +4 5.h)
 }

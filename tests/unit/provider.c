@@ -90,8 +90,8 @@ static const struct {
 	{"signed char c", "signed char c", "signed char"},
 	{"signed x", "int x", "int"},
 	{"short signed int x", "short x", "short"},
-	{"long double x", "long double x", "long double"},
-	{"double _Complex z", "double _Complex z", "double _Complex"},
+	{"long double x", "long double x", ""},
+	{"double _Complex z", "double _Complex z", ""},
 	{"unsigned __int128 x", "unsigned __int128 x", "unsigned __int128"},
 	{"_Bool b", "_Bool b", "int"},
 	{"bool", "_Bool", "int"},
@@ -114,7 +114,7 @@ static const struct {
 	{"int m[2][3]", "int m[2][3]", "int (*)[3]"},
 	{"int (*m)[4]", "int (*m)[4]", "int (*)[4]"},
 	{"struct node *n", "struct node *n", "const volatile struct node*"},
-	{"struct node n", "struct node n", "struct node"},
+	{"struct node n", "struct node n", ""},
 	{"const struct node *const n", "const struct node *const n", "const volatile struct node*"},
 	{"union u *x", "union u *x", "const volatile union u*"},
 	{"zone_t *z", "zone_t *z", ""},
@@ -212,6 +212,29 @@ static void test_harmless_slips(void **state)
 	assert_warned("#pragma D attributes Stable/Stable/Common provider q provider\n"
 		      "provider p { probe a(); };",
 		      "unknown-provider");
+	assert_warned("typedef const static int odd;\nprovider p { probe a(odd); };", "bad-type");
+}
+
+/* SystemTap's dtrace does not look at attributes, and its own example ends in half of one. */
+static void attributes_of_any_form_are_at_most_a_warning(void **state)
+{
+	static const char *const forms[] = {
+		"provider",
+		"",
+		"Stable/Fast/Common provider p provider",
+		"Stable/Stable/Common module p",
+		"Stable/Stable/Common provider",
+		"Stable/Stable/Common provider p probes",
+		"Stable/Stable/Common provider p",
+	};
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		snprintf(text, sizeof(text), "provider p { probe a(); };\n#pragma D attributes %s\n",
+			 forms[i]);
+		assert_warned(text, "bad-attributes");
+	}
 }
 
 /* Files that are right, though some would not think so. */
@@ -270,7 +293,7 @@ static void test_comments_stay_closed(void **state)
 	(void)state;
 	compile(&c, "provider p { probe a(int x['*/']); };");
 	assert_int_equal(c.err, 0);
-	provider_header(&c.file, STR("p_h"), &header);
+	provider_header(&c.file, STR("p_h"), true, &header);
 	assert_non_null(strstr(header.ptr, "/* p:a(int x['* /']) */"));
 	buf_free(&header);
 	forget(&c);
@@ -382,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_declarators),
 		cmocka_unit_test(test_typedefs_are_followed),
 		cmocka_unit_test(test_harmless_slips),
+		cmocka_unit_test(attributes_of_any_form_are_at_most_a_warning),
 		cmocka_unit_test(test_accepted),
 		cmocka_unit_test(test_provider_tree),
 		cmocka_unit_test(test_comments_stay_closed),

@@ -17,6 +17,7 @@ function add_check(line,    i, c, depth, type) {
 	}
 	types[++count] = type
 }
+/^(struct|union) [A-Za-z0-9_]+;$/ { tags = tags $0 "\n" }
 /nopal_check_.*\);$/ && /extern/ { add_check($0) }
 /_semaphore NOPAL_PROVIDER_SEMAPHORE;$/ { semaphore = $5 }
 /^#define [A-Z0-9_]*\(.*\) \\$/ && !/^#define NOPAL_/ {
@@ -35,6 +36,6 @@ function add_check(line,    i, c, depth, type) {
 	count = 0
 }
 END {
-	printf "#include \"%s\"\n\nstatic int listening(void)\n{\n\treturn 0%s;\n}\n\n", header, sum
+	printf "#include \"%s\"\n\n%s\nstatic int listening(void)\n{\n\treturn 0%s;\n}\n\n", header, tags, sum
 	printf "int main(void)\n{\n\tint bad = listening();\n\n%s%s\treturn bad;\n}\n", body, tests
 }
