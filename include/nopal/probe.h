@@ -72,7 +72,8 @@ uint64_t nopal_site_semaphore(const struct nopal_site *s); /* link-time address;
  * is in no segment of the file; 0 without a semaphore. */
 uint64_t nopal_site_offset(const struct nopal_site *s);
 uint64_t nopal_site_semaphore_offset(const struct nopal_site *s);
-/* What open(2) takes to get at the file just now: "/proc/7/map_files/...". */
+/* What open(2) takes to get at the file just now: "/proc/7/map_files/...". By the time that it is
+ * opened it may lead elsewhere: nopal_attach_bpf() attaches to the file that was read. */
 const char *nopal_site_open_path(const struct nopal_site *s);
 const char *nopal_site_args(const struct nopal_site *s); /* as the note has them: "-4@%eax" */
 /* The line of source that fires it: NULL and 0 when it is not known. */

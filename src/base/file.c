@@ -30,13 +30,14 @@ static int cannot_open(const char *path, int err, struct diag *d)
 	return err;
 }
 
-/* A run over thousands of images holds as many files: it may, if the administrator allows it. */
-static bool raise_limit(void)
+bool file_raise_limit(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max) {
+		errno = EMFILE;
 		return false;
+	}
 	limit.rlim_cur = limit.rlim_max;
 	return !setrlimit(RLIMIT_NOFILE, &limit);
 }
@@ -45,7 +46,7 @@ static int open_raising(const char *path, int flags)
 {
 	int fd = open(path, flags);
 
-	if (fd < 0 && errno == EMFILE && raise_limit())
+	if (fd < 0 && errno == EMFILE && file_raise_limit())
 		fd = open(path, flags);
 	return fd < 0 ? -errno : fd;
 }

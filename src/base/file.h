@@ -37,6 +37,9 @@ void file_link(const struct file *f, char link[FILE_LINK_SIZE]);
 /* Does that name lead to this very file? -ENOENT: /proc is not mounted here, or is that of another
  * PID namespace; -ESTALE: it leads to another file. With a message. */
 int file_check(const struct file *f, struct diag *d);
+/* A run over thousands of images holds as many descriptors: raise the soft limit to the hard one.
+ * False: it is there already; errno is EMFILE again. */
+bool file_raise_limit(void);
 /* Does stat(2) tell of this file? */
 bool file_is(const struct file *f, const struct stat *st);
 /* Has only root written to it, and is it below our own root directory, not that of another mount

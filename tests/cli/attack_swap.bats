@@ -114,3 +114,27 @@ attack() {
 	attack uprobe:BAIT:baited_function
 	attack usdt::baited:hit -p PID
 }
+
+@test "without /proc the tracer attached by name" {
+	run unshare -m sh -c 'mount -t tmpfs none /proc
+		exec timeout 20 "$@"' - "$NOPAL" -q -e "usdt:./victim:victim:hit { } interval:ms:100 { exit() }" 9>&-
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[[ $output == *"cannot reach "*" as /proc/self/fd/"*"mount -t proc proc /proc"* ]]
+	! grep -q armed seen
+}
+
+@test "files of many images, and their links, ran out of descriptors" {
+	local i
+	mkdir many
+	for i in $(seq 70); do cp "$TARGETS/attack_victim" many/$i; done
+	run bash -c 'ulimit -Sn 60; exec timeout 60 "$@"' - "$NOPAL" -e "usdt:$PWD/many/*:victim:hit { } interval:ms:50 { exit() }" 9>&-
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"Attached 71 probes"* ]]
+	rm -r many/[4-9]*
+	export NOPAL_NO_FEATURES=uprobe_multi
+	run bash -c 'ulimit -Sn 60; exec timeout 60 "$@"' - "$NOPAL" -e "usdt:$PWD/many/*:victim:hit { } interval:ms:50 { exit() }" 9>&-
+	echo "$output"
+	[ "$status" -eq 0 ]
+}

@@ -92,11 +92,14 @@ static int link_multi(struct links *l, const struct attach_options *o, const str
 
 static int uprobe_type(void)
 {
-	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	FILE *f = fopen(path, "re");
 	int type = -1;
 
+	if (!f && errno == EMFILE && file_raise_limit())
+		f = fopen(path, "re");
 	if (!f)
-		return -ENOENT;
+		return -errno;
 	if (fscanf(f, "%d", &type) != 1)
 		type = -ENOENT;
 	fclose(f);

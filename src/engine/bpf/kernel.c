@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define FDS_SPARE 16 /* for what else is opened */
 
 /* BPF_LINK_CREATE as kernels with uprobe_multi (6.6) read it. */
@@ -35,6 +37,8 @@ static int call(int command, void *attr, size_t size)
 {
 	long result = syscall(SYS_bpf, command, attr, size);
 
+	if (result < 0 && errno == EMFILE && file_raise_limit())
+		result = syscall(SYS_bpf, command, attr, size);
 	return result < 0 ? -errno : (int)result;
 }
 
@@ -281,6 +285,8 @@ int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 
 	attr->size = sizeof(*attr);
 	fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 && errno == EMFILE && file_raise_limit())
+		fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
 }
 
@@ -307,8 +313,7 @@ int kernel_reserve_fds(unsigned count)
 		return 0;
 	if (limit.rlim_max < need)
 		return -EMFILE;
-	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &limit) ? -errno : 0;
+	return file_raise_limit() ? 0 : -errno;
 }
 
 /* "0-3,8-11" -> 12: per-CPU values are as many as the highest number says. */
