@@ -3,6 +3,7 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <poll.h>
 
 #include "find/maps.h"
 #include "find/process.h"
@@ -199,6 +200,14 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
+/* Each image takes some 20 ms to attach, and there may be many. */
+static bool wants_stop(const struct nopal_trace *t)
+{
+	struct pollfd stop = {.fd = t->stop_fd, .events = POLLIN};
+
+	return poll(&stop, 1, 0) > 0;
+}
+
 int session_extend(struct nopal_trace *t, struct diag *d)
 {
 	const struct script_source *source = &t->source;
@@ -207,7 +216,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 
 	t->extending = true;
 	later_choose_ways(&t->later);
-	while (more && err != -ENOMEM && err != -EINTR) { /* INTR: the run is to stop */
+	while (more && err != -ENOMEM && err != -EINTR && !wants_stop(t)) {
 		struct diag said = DIAG_INIT;
 
 		err = extend(t, source, &more, &said);

@@ -39,6 +39,7 @@ struct nopal_trace {
 	struct family family;
 	struct image_watch *watch; /* NULL: nothing to watch for */
 	struct later later;	   /* images that were mapped meanwhile */
+	uint64_t heard_at;	   /* when the watch last had news, ns */
 	bool images_changed;	   /* there are some to look at */
 	bool extending;		   /* queries are for these ... */
 	bool everything;	   /* ... and for all there is: news of some were lost */

@@ -12,10 +12,11 @@
 #include "base/export.h"
 #include "find/process.h"
 
-#define IDLE_MAX_MS  50	 /* longest wait between two looks into the event buffer */
-#define QUIET_MAX_MS 250 /* ... when the script sends no data records */
-#define MAX_FDS	     300
-#define FIXED_FDS    3 /* of these, those that are not of the image watch */
+#define IDLE_MAX_MS   50  /* longest wait between two looks into the event buffer */
+#define QUIET_MAX_MS  250 /* ... when the script sends no data records */
+#define MAX_FDS	      300
+#define NEWS_PAUSE_NS 5000000u
+#define FIXED_FDS     3 /* of these, those that are not of the image watch */
 
 /* Nothing in user space can happen in them. */
 static int refuse_dead(pid_t pid, struct diag *d)
@@ -240,10 +241,14 @@ static void wait_events(struct nopal_trace *t, int ms)
 
 	if (t->watch)
 		count += image_watch_fds(t->watch, fds + count, MAX_FDS - count);
-	/* A program maps several images as it starts, and many programs may start: their news of a
-	 * millisecond are looked at together, if there is time to wait at all. */
-	if (poll(fds, count, ms) > 0 && ms && !has_news(fds, FIXED_FDS))
-		poll(fds, FIXED_FDS, 1);
+	/* The first image after a pause is looked at at once. A program maps several as it starts,
+	 * and many programs may start: further news of a millisecond are looked at together, if
+	 * there is time to wait at all. */
+	if (poll(fds, count, ms) > 0 && ms && !has_news(fds, FIXED_FDS)) {
+		if (clock_now() - t->heard_at < NEWS_PAUSE_NS)
+			poll(fds, FIXED_FDS, 1);
+		t->heard_at = clock_now();
+	}
 	if (fds[0].revents)
 		t->over = t->stopped = true;
 	if (fds[1].revents)

@@ -150,3 +150,21 @@ in_namespace() {
 	echo "$output"
 	[[ "$output" == *"fire"* ]]
 }
+
+@test "news of images that get lost: everything is looked at again, and it is said" {
+	start_tracer 'usdt:*:u:ev { printf("%s\n", comm) }'
+	mv "$later" "$BATS_TEST_TMPDIR/lt$$"
+	kill -STOP $tracer
+	"$BATS_TEST_TMPDIR/lt$$" 8000 3>&- &
+	local waiting=$!
+	for _ in $(seq 20); do # some 20 notices each; the rings hold 1,000 a CPU
+		for _ in $(seq 40); do /bin/true & done
+		wait $(jobs -p | grep -vxE "$tracer|$waiting")
+	done
+	kill -CONT $tracer
+	wait $waiting
+	stop_tracer
+	cat "$messages"
+	grep -q 'notices* of new images.* got lost' "$messages"
+	grep -q "^lt$$\$" "$output_file"
+}

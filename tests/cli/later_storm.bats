@@ -70,11 +70,14 @@ storm() {
 	for round in $(seq "$runs"); do
 		fresh_copy later
 		rm -f brief*
-		timeout 60 "$NOPAL" -q -e 'usdt:*:u:ev { printf("seen %d\n", arg0) } interval:s:2 { exit() }' >out 2>messages &
+		ours=$BATS_TEST_TMPDIR/lt$$-$round # others may run the same program
+		mv "$fresh" "$ours"
+		fresh=$ours
+		timeout 60 "$NOPAL" -q -e "usdt:*:u:ev /comm == \"$(basename "$ours")\"/ { printf(\"seen %s\\n\", args) } interval:s:2 { exit() }" >out 2>messages &
 		tracer=$!
 		sleep 0.7
-		bash -c "$cat_beside" &
-		"$fresh" 60 4 &
+		bash -c "$cat_beside" 3>&- &
+		"$fresh" 60 4 3>&- &
 		"$fresh" 60
 		wait $tracer || true
 		judge 5
