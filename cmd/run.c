@@ -143,6 +143,7 @@ static struct nopal_trace_options trace_options(const struct run *run, struct ou
 	options.terminal = sink_is_terminal(&outputs->text);
 	options.detach_later = true;
 	options.raw &= !options.terminal;
+	options.quiet = run->quiet;
 	return options;
 }
 

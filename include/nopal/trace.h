@@ -63,7 +63,8 @@ struct nopal_trace_options {
 	 * nopal_trace_finish() and nopal_trace_close() return at once. The probes do nothing then.
 	 */
 	bool detach_later;
-	bool raw; /* traced strings, names, what cat() and system() give: nothing is escaped */
+	bool raw;   /* traced strings, names, what cat() and system() give: nothing is escaped */
+	bool quiet; /* NOPAL_JSON: only what the script prints, not how many probes there are */
 };
 
 /* Compile and load. Nothing is attached yet and nothing has been printed. -EINVAL: the script is

@@ -42,7 +42,7 @@ struct engine_stats {
 /* One count of things that went wrong at one place of the script. */
 struct engine_fault {
 	uint32_t place; /* index into program->places */
-	enum { FAULT_READ, FAULT_MAP_FULL, FAULT_LOOP_LIMIT } kind;
+	enum { FAULT_READ, FAULT_MAP_FULL, FAULT_LOOP_LIMIT, FAULT_DIVIDE } kind;
 	uint64_t count;
 };
 

@@ -55,7 +55,7 @@ static bool is_text_size(uint32_t size)
 static bool is_lhist(const struct type *t)
 {
 	return t->step > 0 && t->min < t->max &&
-	       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step < PROGRAM_MAX_LHIST;
+	       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step <= PROGRAM_MAX_LHIST;
 }
 
 static bool is_plain_type(const struct type *t)

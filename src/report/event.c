@@ -206,22 +206,25 @@ static int report_exit(struct event *e)
 	return 0;
 }
 
-/* Why a file or a command gave nothing, or not all. */
+/* Why a file or a command gave nothing, which is an error of its own, or not all. */
 static void add_failure(struct event *e, const char *failure, int err, struct str taken)
 {
+	bool is_part = err == -EFBIG || err == -EINTR;
+	struct buf *out = is_part ? e->out : &e->report->failure;
+
 	if (taken.len && !str_ends(taken, STR("\n")))
 		buf_char(e->out, '\n');
-	buf_printf(e->out, "(%s '",
+	buf_printf(out, is_part ? "(%s '" : "error: %s '",
 		   err == -EFBIG   ? "more of"
 		   : err == -EINTR ? "the run was ended during"
 				   : failure);
-	render_bytes(&e->report->renderer, buf_as_str(&e->report->scratch), e->out);
+	render_bytes(&e->report->renderer, buf_as_str(&e->report->scratch), out);
 	if (err == -EFBIG)
-		buf_printf(e->out, "' than these %zu bytes is not shown)\n", taken.len);
+		buf_printf(out, "' than these %zu bytes is not shown)\n", taken.len);
 	else if (err == -EINTR)
-		buf_text(e->out, "')\n");
+		buf_text(out, "')\n");
 	else
-		buf_printf(e->out, "': %s)\n", strerror(-err));
+		buf_printf(out, "': %s\n", strerror(-err));
 }
 
 /* What a file or a command gave, or why it did not. Both are a stranger's text: a command writes
@@ -323,6 +326,7 @@ int report_record(struct report *r, const struct engine_ops *ops, struct engine 
 	if (err)
 		return err;
 	event.format = (uint32_t)(event.record.format - r->program->formats);
+	buf_clear(&r->failure);
 	err = kinds[event.record.format->kind](&event);
 	if (err) {
 		if (out->ptr && out->len > start)

@@ -18,6 +18,7 @@ struct report {
 	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
 	struct pieces *pieces;	  /* one for each format that has a printf text */
 	struct buf scratch;
+	struct buf failure; /* why the last cat() or system() gave nothing */
 };
 
 #endif

@@ -20,6 +20,11 @@ static void add_count(const char *type, const char *key, uint64_t count, struct 
 	buf_char(out, '\n');
 }
 
+struct str report_failure(const struct report *r)
+{
+	return buf_as_str(&r->failure);
+}
+
 void report_attached(struct report *r, unsigned probes, struct buf *out)
 {
 	if (r->style == REPORT_JSON)
@@ -72,6 +77,7 @@ static struct str fault_text(const struct engine_fault *fault, struct arena *a)
 	} texts[] = {
 		[FAULT_READ] = {"read", "reads", "failed: bad address"},
 		[FAULT_MAP_FULL] = {"update", "updates", "refused: the map is full"},
+		[FAULT_DIVIDE] = {"division", "divisions", "by zero: the result is 0"},
 		[FAULT_LOOP_LIMIT] = {"loop", "loops", "cut short: the limit of rounds is reached"},
 	};
 	size_t kind = (size_t)fault->kind;

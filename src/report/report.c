@@ -67,6 +67,7 @@ void report_free(struct report *r)
 	if (!r)
 		return;
 	buf_free(&r->scratch);
+	buf_free(&r->failure);
 	arena_free(&r->arena);
 	free(r);
 }

@@ -56,6 +56,9 @@ void report_at_end(struct report *r);
 /* How many calls of system() and cat() were not made because of the stop. */
 void report_skipped(struct report *r, struct buf *out);
 /* "Attached N probes" for JSON output; "Lost N events" and the other losses that are not 0. */
+/* Why the last record's cat() or system() gave nothing: "error: cannot read 'x': ...", a line for
+ * the user apart from the script's output. Empty: nothing failed. */
+struct str report_failure(const struct report *r);
 void report_attached(struct report *r, unsigned probes, struct buf *out);
 void report_lost(struct report *r, const struct engine_stats *stats, struct buf *out);
 

@@ -18,7 +18,7 @@ static const struct function functions[] = {
 	{"delete", "x[x", USE_CALL | USE_STATEMENT, check_delete, lower_delete, 0},
 	{"elapsed", "", USE_NAME | USE_CALL, check_number, lower_builtin, BUILTIN_ELAPSED},
 	{"exit", "[c", USE_CALL | USE_STATEMENT, check_statement, lower_exit, 0},
-	{"func", "", USE_NAME | USE_CALL, check_name, lower_builtin, BUILTIN_FUNC},
+	{"func", "", USE_NAME | USE_CALL, check_func, lower_builtin, BUILTIN_FUNC},
 	{"gid", "", USE_NAME | USE_CALL, check_number, lower_builtin, BUILTIN_GID},
 	{"has_key", "x[x", USE_CALL, check_has_key, lower_has_key, 0},
 	{"hist", "i[c", USE_CALL | USE_AGGREGATE, check_hist, NULL, TYPE_HIST},

@@ -126,6 +126,14 @@ static bool warn_raw(struct check *c, const struct expr *e)
 	return true;
 }
 
+static void warn_zero(struct check *c, const struct expr *e)
+{
+	if ((e->op == OPERATOR_DIV || e->op == OPERATOR_MOD) && e->args[0]->is_const &&
+	    e->args[1]->is_const && !e->args[1]->value)
+		diag_warn_at(c->d, "division-by-zero", script_span(c->s, e->mark),
+			     "division by zero: the result is 0");
+}
+
 static void type_binary(struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
@@ -190,6 +198,7 @@ int check_binary(struct check *c, struct expr *e)
 		return err;
 	if (!warn_raw(c, e))
 		warn_signs(c, e);
+	warn_zero(c, e);
 	type_binary(e);
 	return 0;
 }

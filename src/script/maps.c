@@ -39,7 +39,11 @@ int check_lhist(struct check *c, struct expr *e)
 	if (min >= max)
 		return check_error(c, e->args[2], "wrong-arg-type",
 				   "the greatest value must be above the least");
-	if (((uint64_t)max - (uint64_t)min) / (uint64_t)step >= PROGRAM_MAX_LHIST)
+	if ((uint64_t)step > (uint64_t)max - (uint64_t)min)
+		return check_error(c, e->args[3], "wrong-arg-type",
+				   "the step %lld is larger than the range, %llu", (long long)step,
+				   (unsigned long long)max - (unsigned long long)min);
+	if (((uint64_t)max - (uint64_t)min) / (uint64_t)step > PROGRAM_MAX_LHIST)
 		return check_error(c, e, "too-big", "more than %d steps", PROGRAM_MAX_LHIST);
 	e->shape =
 		shape_of((struct type){.kind = TYPE_LHIST, .min = min, .max = max, .step = step});

@@ -160,6 +160,11 @@ int lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
 	return 0;
 }
 
+static bool has_registers(enum probe_type type)
+{
+	return type == PROBE_USDT || type == PROBE_UPROBE || type == PROBE_URETPROBE;
+}
+
 static bool is_return(enum probe_type type)
 {
 	return type == PROBE_URETPROBE;
@@ -172,6 +177,14 @@ int check_retval(struct check *c, struct expr *e)
 	e->shape = shape_int(true);
 	e->shape.type.is_raw = true;
 	return err;
+}
+
+/* func: there is a function where there are registers. */
+int check_func(struct check *c, struct expr *e)
+{
+	int err = check_probes(c, e, has_registers, "usdt, uprobe and uretprobe");
+
+	return err ? err : check_name(c, e);
 }
 
 static const struct arch *variant_arch(const struct variant *v)
@@ -192,11 +205,6 @@ int lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)e;
 	return lower_register(l, variant_arch(l->v)->call_ret, out);
-}
-
-static bool has_registers(enum probe_type type)
-{
-	return type == PROBE_USDT || type == PROBE_UPROBE || type == PROBE_URETPROBE;
 }
 
 static bool is_saved(const struct arch *arch, uint8_t id)

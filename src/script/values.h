@@ -7,6 +7,7 @@
 /* values.c */
 int check_number(struct check *c, struct expr *e);
 int check_comm(struct check *c, struct expr *e);
+int check_func(struct check *c, struct expr *e);
 int check_name(struct check *c, struct expr *e);
 int check_nsecs(struct check *c, struct expr *e);
 int check_arg_n(struct check *c, struct expr *e);

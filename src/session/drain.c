@@ -13,6 +13,29 @@ void session_flush(struct nopal_trace *t)
 	buf_clear(&t->out);
 }
 
+static void give_notice(struct nopal_trace *t)
+{
+	if (t->options.notice && t->options.format == NOPAL_TEXT) {
+		if (t->out.len)
+			t->options.notice(t->options.output_arg, t->out.ptr, t->out.len);
+		buf_clear(&t->out);
+	} else {
+		session_flush(t);
+	}
+}
+
+/* What cat() or system() could not do. */
+static void give_failure(struct nopal_trace *t)
+{
+	struct str failure = report_failure(t->report);
+
+	if (!failure.len)
+		return;
+	session_flush(t);
+	buf_str(&t->out, failure);
+	give_notice(t);
+}
+
 static int take_record(void *arg, struct str bytes)
 {
 	struct nopal_trace *t = arg;
@@ -28,6 +51,7 @@ static int take_record(void *arg, struct str bytes)
 	if (err)
 		return err;
 	t->records++;
+	give_failure(t);
 	if (action == REPORT_EXIT)
 		t->exiting = t->over = true;
 	if (t->out.len >= FLUSH_BYTES)
@@ -56,17 +80,6 @@ static int print_fault(void *arg, const struct engine_fault *fault)
 
 	report_fault(t->report, fault, &t->out);
 	return 0;
-}
-
-static void give_notice(struct nopal_trace *t)
-{
-	if (t->options.notice && t->options.format == NOPAL_TEXT) {
-		if (t->out.len)
-			t->options.notice(t->options.output_arg, t->out.ptr, t->out.len);
-		buf_clear(&t->out);
-	} else {
-		session_flush(t);
-	}
 }
 
 void session_warn(struct nopal_trace *t, bool last)

@@ -1,5 +1,6 @@
 # Bad input: each has a message that says what was tried, on what, why it failed and what to do, and its exit code.
 load ../helpers
+bats_require_minimum_version 1.5.0
 
 @test "no arguments: help, exit code 2" {
 	run "$NOPAL"
@@ -171,4 +172,35 @@ load ../helpers
 	run timeout 20 "$NOPAL" -e 'interval:s:1 { exit() }' -p "$zombie"
 	[ "$status" = 1 ]
 	[[ "$output" == *"cannot trace process $zombie"*"it has ended, and its parent, process $!,"* ]]
+}
+
+@test "-q -f json printed a line that is not the script's" {
+	run --separate-stderr "$NOPAL" -q -f json -e 'BEGIN { print(1); exit() }'
+	[ "$output" = '{"type": "value", "data": 1}' ]
+	run --separate-stderr "$NOPAL" -f json -e 'BEGIN { print(1); exit() }'
+	[ "${lines[0]}" = '{"type": "attached_probes", "data": {"probes": 1}}' ]
+}
+
+@test "cat() of a file that is missing wrote its error into the output" {
+	run --separate-stderr "$NOPAL" -q -e 'BEGIN { cat("/nonexistent/x"); printf("after\n"); exit() }'
+	[ "$output" = after ]
+	# shellcheck disable=SC2154
+	[ "$stderr" = "error: cannot read '/nonexistent/x': No such file or directory" ]
+}
+
+@test "a division by zero was silent" {
+	run --separate-stderr "$NOPAL" -q -e 'BEGIN { $zero = cpu * 0; @a = 5 / $zero; @b = nsecs % $zero; $n = 5; $n /= $zero; @n = $n; exit() }'
+	[[ "$output" == *"@a: 0"*"@b: 0"*"@n: 0"* ]]
+	[[ "$stderr" == *"-e:1:31: warning: 1 division by zero: the result is 0"* ]]
+	[[ "$stderr" == *"-e:1:47: warning: 1 division by zero: the result is 0"* ]]
+	[[ "$stderr" == *"-e:1:70: warning: 1 division by zero: the result is 0"* ]]
+	run --separate-stderr "$NOPAL" --dry-run -e 'BEGIN { @ = 5 / 0 }'
+	[[ "$stderr" == *"-e:1:13: warning: division by zero: the result is 0"* ]]
+}
+
+@test "events after exit() were counted until the tracer had read of it" {
+	need_tracing
+	tick=$(private tick)
+	run_traced "usdt:$tick:tick:loop { @ = count(); if (arg0 == 99) { exit() } }" "$tick loop 100000"
+	[[ "$output" == *"@: 100" ]]
 }

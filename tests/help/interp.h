@@ -204,7 +204,7 @@ static inline int show_entry(void *arg, struct str key, struct str value)
 
 static inline int show_fault(void *arg, const struct engine_fault *fault)
 {
-	static const char *const names[] = {"read", "full", "loop"};
+	static const char *const names[] = {"read", "full", "loop", "divide"};
 	struct bench *b = arg;
 
 	buf_printf(&b->out, "!%s@%u", names[fault->kind], fault->place);

@@ -239,7 +239,8 @@ static void fire(struct run *r, unsigned probe, const uint64_t *args, struct str
 		for (uint32_t n = 0; n < clause->attach_count; n++) {
 			if (clause->attaches[n].kind == ATTACH_UPROBE &&
 			    clause->attaches[n].offset == s->offset)
-				assert_int_equal(interp_fire(r->e, i, n, &c), 1);
+				assert_in_range(interp_fire(r->e, i, n, &c), 0,
+						1); /* 0 after exit() */
 		}
 	}
 	run_drain(r);

@@ -3,7 +3,7 @@
 
 static const char noisy[] = "map m0 \"@\" none -> count, 1 entries\n"
 			    "format 0 value \"\" (int64)\n"
-			    "format 1 exit \"\" ()\n"
+			    "format 1 time \"\" ()\n"
 			    "clause 0: 1 registers\n"
 			    "uprobe \"/x\" 0x10 name 0 func 0\n"
 			    "r0 = builtin pid\n"
@@ -34,9 +34,9 @@ static void full_ring_counts_losses(void **state)
 	engine_interp.stats(b.e, &stats);
 	assert_int_equal(stats.lost_records, 3);
 	assert_int_equal(engine_interp.drain(b.e, 0, stop, NULL), 7);
-	assert_string_equal(bench_show(&b), "exit 100 exit 100 exit 100 exit exit exit exit @=7 ");
+	assert_string_equal(bench_show(&b), "time 100 time 100 time 100 time time time time @=7 ");
 	assert_int_equal(interp_fire(b.e, 0, 0, &c), 1);
-	assert_string_equal(bench_show(&b), "100 exit @=8 ");
+	assert_string_equal(bench_show(&b), "100 time @=8 ");
 	engine_interp.stats(b.e, &stats);
 	assert_int_equal(stats.lost_records, 3);
 	assert_int_equal(stats.lost_updates, 0);
@@ -60,7 +60,7 @@ static void fires_only_what_is_attached(void **state)
 	assert_int_equal(interp_fire(b.e, 1, 0, &c), -EINVAL);
 	engine_interp.detach(b.e);
 	assert_int_equal(interp_fire(b.e, 0, 0, &c), 0);
-	assert_string_equal(bench_show(&b), "100 exit @=1 ");
+	assert_string_equal(bench_show(&b), "100 time @=1 ");
 	bench_close(&b);
 	engine_interp.close(NULL);
 }
@@ -135,7 +135,7 @@ static void extension_shares_maps(void **state)
 	assert_int_equal(engine_interp.extend(b.e, &other.program, &b.d), -EINVAL);
 	assert_int_equal(interp_fire(b.e, 0, 0, &c), 1);
 	assert_int_equal(interp_fire(b.e, 1, 0, &c), 1);
-	assert_string_equal(bench_show(&b), "100 exit @=2 ");
+	assert_string_equal(bench_show(&b), "100 time @=2 ");
 	bench_close(&b);
 	program_unread(&more);
 	program_unread(&other);

@@ -64,6 +64,7 @@ static void run_step(struct bench *b, struct report *r, const struct step *s, st
 	case STEP_RECORD:
 		b->error = report_record(r, &fake_ops, e, s->bytes, out, &action, &b->exit_code);
 		assert_int_equal(b->error, 0);
+		buf_str(out, report_failure(r));
 		break;
 	case STEP_MAPS: assert_int_equal(report_all_maps(r, &fake_ops, e, out), 0); break;
 	case STEP_LOST: report_lost(r, &stats, out); break;

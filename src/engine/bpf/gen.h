@@ -43,10 +43,10 @@ enum {
 	CONTROL_CHILDREN,  /* processes the traced one started; see single.h */
 	CONTROL_TAKEOVERS, /* execs of a thread that is not its first */
 	CONTROL_MAIN_ENDS, /* ends of its first thread */
-	CONTROL_FIXED_,	   /* then: control records not sent, by control_number(); then faults, 3 a
+	CONTROL_FIXED_,	   /* then: control records not sent, by control_number(); then faults, 4 a
 			    * place; then keys in maps */
 };
-#define FAULT_KINDS 3
+#define FAULT_KINDS 4
 
 /* How a loop is written, by what the kernel has. */
 enum loops {

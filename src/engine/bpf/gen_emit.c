@@ -278,6 +278,10 @@ void gen_emit(struct gen *g, const struct insn *in)
 		emit_fixed(g, in, f, most);
 	else
 		emit_packed(g, in, f);
-	if (f->kind == FORMAT_EXIT)
-		code_jump(g->code, g->end);
+	if (f->kind != FORMAT_EXIT)
+		return;
+	code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);
+	code_const(g->code, R2, 1);
+	code_store(g->code, 8, R1, 0, R2);
+	code_jump(g->code, g->end);
 }

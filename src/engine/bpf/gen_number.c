@@ -29,20 +29,17 @@ static void signed_divide(struct gen *g, bool remainder)
 }
 
 /* x / 0 is 0 in eBPF already; x % 0 is x there, and 0 with us. */
-static void divide(struct gen *g, unsigned op)
+static void divide(struct gen *g, const struct insn *in)
 {
-	bool remainder = op == OP_UMOD || op == OP_SMOD;
+	bool remainder = in->op == OP_UMOD || in->op == OP_SMOD;
 	int done = code_label(g->code), go = code_label(g->code);
 
-	if (remainder) {
-		code_jump_imm(g->code, BPF_JNE, R2, 0, go);
-		code_const(g->code, R1, 0);
-		code_jump(g->code, done);
-		code_bind(g->code, go);
-	} else {
-		code_bind(g->code, go);
-	}
-	if (op == OP_SDIV || op == OP_SMOD)
+	code_jump_imm(g->code, BPF_JNE, R2, 0, go);
+	gen_fault(g, in, FAULT_DIVIDE);
+	code_const(g->code, R1, 0);
+	code_jump(g->code, done);
+	code_bind(g->code, go);
+	if (in->op == OP_SDIV || in->op == OP_SMOD)
 		signed_divide(g, remainder);
 	else
 		code_alu(g->code, remainder ? BPF_MOD : BPF_DIV, R1, R2);
@@ -70,9 +67,9 @@ static void extend(struct gen *g, int64_t bytes, bool is_signed)
 	code_alu_imm(g->code, is_signed ? BPF_ARSH : BPF_RSH, R1, shift);
 }
 
-static void binary(struct gen *g, unsigned op)
+static void binary(struct gen *g, const struct insn *in)
 {
-	switch (op) {
+	switch (in->op) {
 	case OP_ADD: code_alu(g->code, BPF_ADD, R1, R2); break;
 	case OP_SUB: code_alu(g->code, BPF_SUB, R1, R2); break;
 	case OP_MUL: code_alu(g->code, BPF_MUL, R1, R2); break;
@@ -88,7 +85,7 @@ static void binary(struct gen *g, unsigned op)
 	case OP_ULE: compare(g, BPF_JLE); break;
 	case OP_SLT: compare(g, BPF_JSLT); break;
 	case OP_SLE: compare(g, BPF_JSLE); break;
-	default: divide(g, op); break;
+	default: divide(g, in); break;
 	}
 }
 
@@ -110,11 +107,11 @@ void gen_number(struct gen *g, const struct insn *in)
 	case OP_SAR:
 		gen_get(g, R2, in->b);
 		code_alu_imm(g->code, BPF_AND, R2, 63);
-		binary(g, in->op);
+		binary(g, in);
 		break;
 	default:
 		gen_get(g, R2, in->b);
-		binary(g, in->op);
+		binary(g, in);
 		break;
 	}
 	gen_set(g, in->d, R1);

@@ -208,7 +208,7 @@ int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct
 
 	if (!u || attach >= u->clause->attach_count)
 		return -EINVAL;
-	if (!e->attached || (e->options.pid && (pid_t)c->pid != e->options.pid))
+	if (!e->attached || e->stopped || (e->options.pid && (pid_t)c->pid != e->options.pid))
 		return 0;
 	err = run_clause(e, u, &u->clause->attaches[attach], c);
 	return err ? err : 1;

@@ -29,7 +29,8 @@ struct context {
 };
 
 /* Run `clause` as if its place `attach` was hit. Clauses count through the program that was built
- * and those it was extended with. 1: it ran; 0: not attached, or another process is traced;
+ * and those it was extended with. 1: it ran; 0: not attached, exit() was called, or another
+ * process is traced;
  * -EINVAL: no such place; -ENOMEM. */
 int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c);
 /* What `elapsed` counts from; attach sets it to the time it is called at. */

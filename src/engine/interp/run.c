@@ -167,6 +167,15 @@ static void run_map_add(struct run *r, const struct insn *i)
 		r->u->regs[i->d] = before;
 }
 
+static void run_binary(struct run *r, const struct insn *i)
+{
+	uint64_t *regs = r->u->regs;
+
+	if (i->op >= OP_UDIV && i->op <= OP_SMOD && !regs[i->b])
+		run_fault(r, FAULT_DIVIDE);
+	regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
+}
+
 static void run_insn(struct run *r, const struct insn *i)
 {
 	uint64_t *regs = r->u->regs;
@@ -192,7 +201,7 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_NEXT: run_control(r, i); break;
 	default:
 		if (i->op >= OP_ADD && i->op <= OP_SLE)
-			regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
+			run_binary(r, i);
 		else
 			run_memory(r, i);
 	}

@@ -29,6 +29,7 @@ struct engine {
 	size_t fault_count;
 	uint64_t start; /* nsecs that `elapsed` counts from */
 	bool attached;
+	bool stopped; /* by exit(): places are not run any more */
 };
 
 struct run {

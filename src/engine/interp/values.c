@@ -181,4 +181,5 @@ void emit_record(struct run *r, const struct insn *i)
 	memcpy(b->ptr, &head, sizeof(head));
 	r->err = queue_add(&r->e->queue, buf_as_str(b),
 			   format_is_control(&r->u->p->formats[i->imm]));
+	r->e->stopped |= r->u->p->formats[i->imm].kind == FORMAT_EXIT;
 }
