@@ -280,11 +280,12 @@ static int write_output(const struct request *r, const char *path, const char *b
 
 static int keep_text(const struct request *r, const char *source, const char *text, size_t len)
 {
-	char *path = base_name(source, ".cpp.d");
-	int err = path ? write_output(r, path, text, len) : 1;
+	char *path = base_name(source, ".cpp.d"), *shown = path ? nopal_escaped(path) : NULL;
+	int err = shown ? write_output(r, path, text, len) : 1;
 
 	if (!err)
-		printf("cpp: %s\n", path);
+		printf("cpp: %s\n", shown);
+	free(shown);
 	free(path);
 	return err;
 }

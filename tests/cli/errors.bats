@@ -167,7 +167,7 @@ bats_require_minimum_version 1.5.0
 	need_program python3
 	python3 -c 'import os, time; p = os.fork() or os._exit(0); print(p, flush=True); time.sleep(20)' \
 		>"$BATS_TEST_TMPDIR/zombie" 3>&- &
-	sleep 0.5
+	until grep -q . "$BATS_TEST_TMPDIR/zombie"; do sleep 0.05; done
 	zombie=$(cat "$BATS_TEST_TMPDIR/zombie")
 	run timeout 20 "$NOPAL" -e 'interval:s:1 { exit() }' -p "$zombie"
 	[ "$status" = 1 ]

@@ -84,3 +84,23 @@ escaped='\x1b[31mred\xc2\x9b\xe2\x80\xae'$'\303\266'
 	run timeout 20 script -qec "$NOPAL -q --raw -e 'BEGIN { cat(\"steers\"); }'" /dev/null
 	[[ "$output" != *$'\033[31m'* ]]
 }
+
+@test "hostile names of processes and symbols, in text, keys and stacks through a pipe" {
+	need_tracing
+	need_program objcopy
+	cat >hostile.c <<'END'
+#include <nopal/sdt.h>
+#include <sys/prctl.h>
+__attribute__((noinline)) int evil(int i) { NOPAL_PROBE(hostile, p, i); return i + 1; }
+int main(void) { prctl(PR_SET_NAME, "\033[31mx\302\233"); return evil(evil(1)) == 77; }
+END
+	printf 'evil \033[2Jevil\302\233\n' >names
+	gcc -O1 -fno-omit-frame-pointer -I"$ROOT/include" -o hostile hostile.c
+	objcopy --redefine-syms=names hostile
+	run bash -c '"$1" -q -e "usdt:$2:hostile:p { printf(\"%s %s\\n\", comm, ustack(1)); @[comm, ustack(1)] = count(); print(comm) }" -c "$2" | cat' \
+		- "$NOPAL" "$PWD/hostile"
+	[ "$(grep -cF '\x1b[31mx\xc2\x9b' <<<"$output")" = 5 ]
+	[ "$(grep -cF '\x1b[2Jevil\xc2\x9b+' <<<"$output")" = 3 ]
+	[[ "$output" != *$'\033'* ]]
+	[[ "$output" != *$'\302\233'* ]]
+}
