@@ -125,6 +125,11 @@ check:
 	$(Q)$(MAKE) --no-print-directory build-tests
 	$(Q)O=$(O) SAN=$(SAN) tests/run
 
+# Debian 12's own kernels, in an emulator; part of `check` as well.
+check-kernels: all units targets
+	@scripts/deps check
+	$(Q)O=$(O) tests/run kernels/amd64 kernels/arm64
+
 build-tests: all units targets examples bindings
 
 demo:
@@ -160,5 +165,5 @@ clean:
 
 -include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d)
 
-.PHONY: all check build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
+.PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
 .SECONDARY:

@@ -18,7 +18,7 @@ setup() {
 }
 
 @test "600 sites at 1024 open files" {
-	ulimit -n 1024
+	ulimit -Sn 1024
 	run_traced "usdt:$(private many):many:site { @ = count(); @text[str(arg1)] = sum(arg0); }" ./many
 	[ "$status" = 0 ]
 	[[ "$output" == *"@: 600"* ]]
@@ -30,4 +30,11 @@ setup() {
 	run_traced "usdt:$tick:tick:number { \$sum = 0; \$i = 0; while (\$i < 10000) { \$sum += \$i; \$i++ } printf(\"%d\\n\", \$sum) }" \
 		"$tick number 1"
 	[ "$output" = 49995000 ]
+}
+
+@test "two unknown texts of 64 KiB were too much for the verifier" {
+	run_traced "usdt:$tick:tick:word { @was[arg1] = str(arg0, 65536); \$a = str(arg0, 65536);
+		printf(\"%d %d\\n\", \$a == @was[arg1], \$a == @was[5]); clear(@was); }" "$tick word hello others"
+	cat "$messages"
+	[[ "$output" == *$'1 1\n1 0'* ]]
 }

@@ -132,6 +132,19 @@ static bool ask_may_goto(void)
 	return was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 }
 
+/* A jump with a 32-bit distance, to the next instruction. */
+static bool ask_long_jump(void)
+{
+	static const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = R0},
+		{.code = BPF_JMP32 | BPF_JA},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return was_given(kernel_program_load(&(struct kernel_program){
+		.type = BPF_PROG_TYPE_KPROBE, .insns = insns, .count = 3}));
+}
+
 static bool ask_cookie(void)
 {
 	return loads(BPF_PROG_TYPE_KPROBE, 0, FUNC_GET_ATTACH_COOKIE);
@@ -193,6 +206,7 @@ static const struct {
 	[FEATURE_BPF_LOOP] = {"bpf_loop", ask_bpf_loop, "long loops, by calls"},
 	[FEATURE_MAY_GOTO] = {"may_goto", ask_may_goto, "long loops"},
 	[FEATURE_BTF] = {"btf", ask_btf, "children are followed without tracefs"},
+	[FEATURE_LONG_JUMP] = {"long_jump", ask_long_jump, "large clauses"},
 	[FEATURE_NOP5_SAFE] = {"nop5_safe", ask_nop5, "probes at 5-byte nops keep the red zone"},
 };
 

@@ -18,6 +18,7 @@ enum feature {
 	FEATURE_BPF_LOOP,     /* loops that are calls of a function */
 	FEATURE_MAY_GOTO,     /* loops the verifier need not walk */
 	FEATURE_BTF,	      /* the kernel describes its types */
+	FEATURE_LONG_JUMP,    /* jumps over more than 32,767 instructions */
 	FEATURE_NOP5_SAFE,    /* a uprobe at a 5-byte nop leaves the stack below sp alone */
 	FEATURE_COUNT_,
 };

@@ -115,9 +115,14 @@ static void compare_texts(struct gen *g, const struct insn *in, int differ)
 	counted_length(g, R5, t, in->imm, size_t_);
 	code_jump_if(c, BPF_JNE, R4, R5, differ);
 	code_const(c, TMP, 0);
-	if (least > COMPARE_LONG)
+	code_const(c, R0, least / 8 + 1); /* rounds: the verifier must see that they are few */
+	if (least > COMPARE_LONG) {
 		compare_blocks(g, s, t, least, differ);
+		code_const(c, R0, COMPARE_BLOCK / 8);
+	}
 	code_bind(c, again); /* TMP: bytes known to be equal */
+	code_jump_imm(c, BPF_JEQ, R0, 0, same);
+	code_alu_imm(c, BPF_SUB, R0, 1);
 	code_jump_if(c, BPF_JGE, TMP, R5, same);
 	code_jump_imm(c, BPF_JGE, TMP, (int32_t)least, same);
 	gen_address(g, R1, s, HEAD_SIZE);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #define REACH	   32767 /* of a 16-bit offset */
+#define JUMP_REACH 16000 /* half of it: the kernel puts code of its own between */
 #define INSNS_MOST 1000000
 #define MAY_GOTO   0xe0 /* BPF_JCOND, since 6.9 */
 
@@ -332,7 +333,9 @@ static size_t settle(struct code *c)
 
 			if (!line->is_reached || line->label < 0 || line->is_far || line->is_wide)
 				continue;
-			line->is_far = distance(c, line) > REACH || distance(c, line) < -REACH;
+			line->is_far =
+				distance(c, line) > JUMP_REACH || distance(c, line) < -JUMP_REACH;
+			c->has_long_jump |= line->is_far;
 			again |= line->is_far;
 		}
 	}

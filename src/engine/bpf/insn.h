@@ -48,6 +48,7 @@ struct code {
 	size_t note_count, note_cap;
 	uint32_t pending_note;
 	bool failed;
+	bool has_long_jump; /* found by code_finish */
 };
 
 void code_init(struct code *c);

@@ -52,6 +52,10 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 		err = code_functions(&l->code, &functions, &k.function_count);
 	if (err == -E2BIG)
 		r->why = REFUSAL_INSNS;
+	if (!err && l->code.has_long_jump && !feature_has(&e->features, FEATURE_LONG_JUMP)) {
+		r->why = REFUSAL_REACH;
+		err = -E2BIG;
+	}
 	if (err) {
 		free(insns);
 		return err;

@@ -82,7 +82,7 @@ static int report_size(enum refusal why, int err, const struct gen_world *w,
 	static const char *const limits[] = {
 		[REFUSAL_INSNS] = "the verifier follows at most 1,000,000 instructions",
 		[REFUSAL_JUMPS] = "the verifier follows at most 8,192 branches in a row",
-		[REFUSAL_REACH] = "a jump goes over at most 32,767 instructions",
+		[REFUSAL_REACH] = "a jump goes over 16,000 instructions at most",
 		[REFUSAL_STACK] = "functions in functions have 512 bytes of stack",
 	};
 	const struct insn *loop = c ? find_walked_loop(w, c) : NULL;
