@@ -2,18 +2,13 @@
 # An ordinary user against root's tracer: a debug file that the user made for root's own program, in a mount
 # namespace of their own, decides nothing about where that program is changed. STRESS=1 tries 200 times.
 load ../helpers
-
-TRIES=$([ -n "${STRESS-}" ] && echo 200 || echo 10)
-USER_ID=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+load ../attack
 
 setup() {
-	need_tracing
+	enter_attacked_directory
 	need_program objcopy
-	need_program unshare
 	"${USER_ID[@]}" unshare -Urm true 2>/dev/null || skip "users may not make namespaces here"
 	[ -d /usr/lib/debug ] || skip "needs /usr/lib/debug"
-	cd "$BATS_TEST_TMPDIR"
-	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" "${BATS_TEST_TMPDIR%/*}"
 	# Root's program has neither notes nor symbols; the forged debug file has both, and its build-id.
 	objcopy --strip-all -R .note.stapsdt "$TARGETS/attack_victim" victim
 	objcopy --dump-section .note.gnu.build-id=id victim
@@ -21,11 +16,7 @@ setup() {
 	build_id=$(readelf -n victim | sed -n 's/.*Build ID: //p')
 	debug_file=/usr/lib/debug/.build-id/${build_id:0:2}/${build_id:2}.debug
 	cp "$TARGETS/attack_swap" .
-	mkfifo hold
-	./victim <hold >seen 3>&- &
-	victim=$!
-	exec 9>hold
-	until grep -q watching seen; do sleep 0.02; done
+	start_victim
 }
 
 # start_attacker [later]: a process that has root's program mapped, by a name that only its mount namespace has,
@@ -40,30 +31,20 @@ start_attacker() {
 		touch /mnt/victim
 		mount --bind victim /mnt/victim
 		exec ./attack_swap never "$@"' - "$debug_file" /mnt/victim none "$@" >ready 2>attacker.err 3>&- 9>&- &
-	attacker=$!
-	until grep -qs ready ready; do
-		kill -0 $attacker || { cat attacker.err >&2; return 1; }
-		sleep 0.01
-	done
+	await_attacker
 }
 
 # attack SAYS PROBE [OPTIONS]: PID in the options is the attacker's; the tracer says why not (empty: it may
 # have met root's process first).
 attack() {
-	local i args status
+	local i args
 	for ((i = 0; i < TRIES; i++)); do
 		# shellcheck disable=SC2086
 		start_attacker ${LATER-}
 		args=("${@//PID/$attacker}")
-		status=0
 		[ -z "${ROOT_LATER-}" ] || (sleep "$ROOT_LATER"; sleep 0.15 | ./victim >>seen) 3>&- 9>&- &
-		timeout 20 "$NOPAL" -q "${args[@]:2}" -e "$2 { } interval:ms:${FOR-60} { exit() }" >out 2>&1 9>&- || status=$?
-		[ "$status" -ne 2 ]
-		kill $attacker
-		wait $attacker 2>/dev/null || true
-		if grep -q armed seen; then
+		if ! trace_attacked "${args[@]:1}"; then
 			echo "try $i: root's program was changed where a user said"
-			cat out
 			return 1
 		fi
 		[ -z "$1" ] || grep -q "$1" out || { cat out; return 1; }

@@ -2,16 +2,13 @@
 # An ordinary user against root's tracer: the file that is armed is the one that was read, whatever its name
 # leads to by then. STRESS=1 tries each attack 200 times.
 load ../helpers
+load ../attack
 
 # Moments at which the names are exchanged, one after the other: see tests/targets/attack_swap.c.
 MOMENTS=(close:1 open:1 access:1 close:2 open:2 close:1:300 access:3 open:1:2000 access:10 close:3)
-TRIES=$([ -n "${STRESS-}" ] && echo 200 || echo 10)
 
 setup() {
-	need_tracing
-	need_program setpriv
-	cd "$BATS_TEST_TMPDIR"
-	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" "${BATS_TEST_TMPDIR%/*}"
+	enter_attacked_directory
 	cp "$TARGETS/attack_victim" victim
 	mkdir theirs
 	cp "$TARGETS/attack_swap" theirs
@@ -19,13 +16,8 @@ setup() {
 	# Both have the probe at one offset, or nothing is attacked.
 	[ "$("$NOPAL" list --json ./victim | grep -o '"offset":[^,]*' | head -1)" = \
 		"$("$NOPAL" list --json "$TARGETS/attack_baited" | grep -o '"offset":[^,]*' | head -1)" ]
-	mkfifo hold
-	./victim <hold >seen 3>&- &
-	exec 9>hold
-	until grep -q watching seen; do sleep 0.02; done
+	start_victim
 }
-
-USER_ID=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 # start_attacker MOMENT [later]: $bait is what it maps, a new file each time; its pid is $attacker.
 start_attacker() {
@@ -34,29 +26,19 @@ start_attacker() {
 	"${USER_ID[@]}" cp "$TARGETS/attack_baited" theirs/bait
 	"${USER_ID[@]}" ln -s "$PWD/victim" theirs/other
 	"${USER_ID[@]}" theirs/attack_swap "$1" theirs/bait theirs/other "${@:2}" >ready 2>attacker.err 3>&- 9>&- &
-	attacker=$!
-	until grep -qs ready ready; do
-		kill -0 $attacker || { cat attacker.err >&2; return 1; }
-		sleep 0.01
-	done
+	await_attacker
 }
 
 # attack PROBE [OPTIONS]: words BAIT and PID in them are the attacker's. Each try with the next moment.
 attack() {
-	local i args status
+	local i args moment
 	for ((i = 0; i < TRIES; i++)); do
+		moment=${MOMENTS[i % ${#MOMENTS[@]}]}
 		# shellcheck disable=SC2086
-		status=0
-		start_attacker "${MOMENTS[i % ${#MOMENTS[@]}]}" ${LATER-}
+		start_attacker "$moment" ${LATER-}
 		args=("${@//BAIT/$bait}")
-		args=("${args[@]//PID/$attacker}")
-		timeout 20 "$NOPAL" -q "${args[@]:1}" -e "${args[0]} { } interval:ms:${FOR-60} { exit() }" >out 2>&1 9>&- || status=$?
-		[ "${status:-0}" -ne 2 ] # wrong usage: nothing was tried
-		kill $attacker
-		wait $attacker 2>/dev/null || true
-		if grep -q armed seen; then
-			echo "try $i, at ${MOMENTS[i % ${#MOMENTS[@]}]}: another file was armed"
-			cat out
+		if ! trace_attacked "${args[@]//PID/$attacker}"; then
+			echo "try $i, at $moment: another file was armed"
 			return 1
 		fi
 	done
