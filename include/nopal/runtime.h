@@ -42,6 +42,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Some dialects call parts of this file extensions; users who ask for pedantry mean their code. */
+#ifdef __GNUC__
+#pragma GCC system_header
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -196,7 +201,7 @@ int nopal_probe_fd(const struct nopal_probe *p);
  * It looks at the probe's first instruction, which every tracer replaces: the kernel does it in the
  * same step in which it raises the probe's semaphore, and debuggers, and tracers that know nothing
  * of semaphores, do it too. */
-NOPAL_PROBE_RACY static inline bool nopal_probe_enabled(const struct nopal_probe *p)
+NOPAL_PROBE_RACY static __inline__ bool nopal_probe_enabled(const struct nopal_probe *p)
 {
 	return __builtin_expect(
 		!NOPAL_PROBE_IS_NOP(*((const volatile unsigned char *)p - NOPAL_PROBE_DISTANCE)),
@@ -231,12 +236,12 @@ void nopal_probe_fire_words(const struct nopal_probe *p, const uint64_t *words, 
  * enabled. Integers, characters, bool, enums, pointers, float and double; of a counted string the
  * address and the length. Disabled it is the check above, and no call. */
 
-static inline uint64_t nopal_bits_of_word(uint64_t x)
+static __inline__ uint64_t nopal_bits_of_word(uint64_t x)
 {
 	return x;
 }
 
-static inline uint64_t nopal_bits_of_float(float x)
+static __inline__ uint64_t nopal_bits_of_float(float x)
 {
 	uint32_t bits;
 
@@ -244,7 +249,7 @@ static inline uint64_t nopal_bits_of_float(float x)
 	return bits;
 }
 
-static inline uint64_t nopal_bits_of_double(double x)
+static __inline__ uint64_t nopal_bits_of_double(double x)
 {
 	uint64_t bits;
 
@@ -252,7 +257,7 @@ static inline uint64_t nopal_bits_of_double(double x)
 	return bits;
 }
 
-static inline uint64_t nopal_bits_of_long_double(long double x)
+static __inline__ uint64_t nopal_bits_of_long_double(long double x)
 {
 	return nopal_bits_of_double((double)x);
 }
@@ -312,12 +317,26 @@ template <class... T> inline void nopal_probe_fire_all(const nopal_probe *p, T..
 	nopal_probe_fire_values(p, values, sizeof...(x));
 }
 }
-#define nopal_probe_fire(p, ...)                                      \
-	do {                                                          \
-		const struct nopal_probe *nopal_p = (p);              \
-		if (nopal_probe_enabled(nopal_p))                     \
-			nopal_probe_fire_all(nopal_p, ##__VA_ARGS__); \
+#define NOPAL_FIRE_0(p)                                  \
+	do {                                             \
+		const struct nopal_probe *nopal_p = (p); \
+		if (nopal_probe_enabled(nopal_p))        \
+			nopal_probe_fire_all(nopal_p);   \
 	} while (0)
+#define NOPAL_FIRE_SOME(p, ...)                                     \
+	do {                                                        \
+		const struct nopal_probe *nopal_p = (p);            \
+		if (nopal_probe_enabled(nopal_p))                   \
+			nopal_probe_fire_all(nopal_p, __VA_ARGS__); \
+	} while (0)
+#define NOPAL_FIRE_COUNT_(p, a, b, c, d, e, f, g, h, i, j, k, l, count, ...) count
+#define NOPAL_FIRE_COUNT(...)                                                                      \
+	NOPAL_FIRE_COUNT_(__VA_ARGS__, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, SOME, \
+			  SOME, SOME, 0, none)
+#define NOPAL_FIRE_PASTE_(a, b) a##b
+#define NOPAL_FIRE_PASTE(a, b)	NOPAL_FIRE_PASTE_(a, b)
+#define nopal_probe_fire(...) \
+	NOPAL_FIRE_PASTE(NOPAL_FIRE_, NOPAL_FIRE_COUNT(__VA_ARGS__))(__VA_ARGS__)
 #endif
 #else /* C */
 

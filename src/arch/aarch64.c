@@ -16,6 +16,7 @@ enum { X0, FP = 29, LR = 30, SP = 31, PC = 32, ZR = 33, TPIDR = 34, V0 = 64 };
 
 static const struct arch_reg regs[] = {ROWS_31(GENERAL){"sp", SP, 8, 0, ON_AARCH64(248)},
 				       {"wsp", SP, 4, 0, ON_AARCH64(248)},
+				       {"x31", SP, 8, 0, ON_AARCH64(248)},
 				       {"fp", FP, 8, 0, ON_AARCH64(8 * FP)},
 				       {"lr", LR, 8, 0, ON_AARCH64(8 * LR)},
 				       {"pc", PC, 8, 0, ON_AARCH64(256)},

@@ -4,8 +4,8 @@
 #include "arch/parse.h"
 
 static const struct arch *const arches[] = {
-	&arch_x86_64,  &arch_i386,    &arch_aarch64, &arch_arm,
-	&arch_riscv64, &arch_ppc64le, &arch_s390x,   &arch_mips64,
+	&arch_x86_64,  &arch_i386,  &arch_aarch64, &arch_arm,	      &arch_riscv64,
+	&arch_ppc64le, &arch_s390x, &arch_mips64,  &arch_loongarch64,
 };
 #define ARCH_COUNT (sizeof(arches) / sizeof(arches[0]))
 
@@ -43,6 +43,8 @@ const struct arch *arch_host(void)
 	return &arch_s390x;
 #elif defined(__mips64)
 	return &arch_mips64;
+#elif defined(__loongarch__) && __loongarch_grlen == 64
+	return &arch_loongarch64;
 #else
 	return NULL;
 #endif

@@ -44,6 +44,8 @@ static const struct arch_reg regs[] = {
 	LETTERED(EBX, "ebx", "bx", PT_RBX),    BYTES(EBX, "bl", "bh", PT_RBX),
 	LETTERED(ESP, "esp", "sp", PT_RSP),    LETTERED(EBP, "ebp", "bp", PT_RBP),
 	LETTERED(ESI, "esi", "si", PT_RSI),    LETTERED(EDI, "edi", "di", PT_RDI),
+	{"sil", ESI, 1, 0, ON_X86_64(PT_RSI)}, {"dil", EDI, 1, 0, ON_X86_64(PT_RDI)},
+	{"bpl", EBP, 1, 0, ON_X86_64(PT_RBP)}, {"spl", ESP, 1, 0, ON_X86_64(PT_RSP)},
 	{"eip", EIP, 4, 0, ON_X86_64(PT_RIP)}, ROWS_0_7(VECTOR){"st", ST0, 10, 0, REG_NOT_SAVED},
 };
 

@@ -232,6 +232,8 @@ int operands_parse(const struct arch *arch, struct str args, struct arena *a, st
 	struct operand *operands = NULL;
 	unsigned n = 0, total = 0;
 
+	if (str_eq_text(str_trim(args), ":")) /* as assemblers write that there are none */
+		args = str_of("", 0);
 	for (struct str rest = str_trim(args); rest.len && total < OPERANDS_MAX; total++) {
 		size_t len = argument_len(rest);
 

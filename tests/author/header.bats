@@ -578,6 +578,42 @@ write_cxx() {
 	done
 }
 
+@test "runtime.h: every dialect, not a warning, from a plain -I" {
+	text='#include <nopal/runtime.h>
+	struct bits { unsigned a : 3; int b : 5; };
+	enum color { RED, GREEN };
+	int f(struct nopal_probe *p, int a, char *b, double c, float d, struct bits *s, enum color e, const char *t);
+	int f(struct nopal_probe *p, int a, char *b, double c, float d, struct bits *s, enum color e, const char *t)
+	{
+		static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}};
+		struct nopal_error error;
+		struct nopal_runtime *r = nopal_runtime_new("x", NOPAL_RUNTIME_FILE, &error);
+		struct nopal_probe *q = nopal_runtime_probe(r, "p", args, 1, (const char *)0, &error);
+	#if !defined __cplusplus || __cplusplus >= 201103L
+		nopal_probe_fire(p);
+		nopal_probe_fire(p, a);
+		nopal_probe_fire(q, a, b, c, d, e, t, a > 3, "text", 1L, +s->a, &a, 1.5L);
+	#endif
+	#ifndef __cplusplus
+		nopal_probe_fire(q, s->a, s->b);
+	#endif
+		(void)a; (void)b; (void)c; (void)d; (void)s; (void)e; (void)t; (void)q;
+		return nopal_probe_enabled(p);
+	}'
+	for opt in -O0 -O2; do
+		for cc in $(installed gcc clang); do
+			for std in c89 gnu89 c99 gnu99 c11 gnu11 c17 gnu17 c2x gnu2x; do
+				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror -c -o runtime.o <<<"$text"
+			done
+		done
+		for cc in $(installed g++ clang++); do
+			for std in c++98 gnu++98 c++11 c++14 c++17 gnu++17 c++20 c++2b; do
+				compile $cc -std=$std $opt -Wall -Wextra -pedantic -Werror -c -o runtime.o <<<"$text"
+			done
+		done
+	done
+}
+
 # clang had words about each of these: internal linkage, __func__ "outside" of a function, static in inline.
 @test "unnamed namespaces, __func__, inline functions that others see: not a warning" {
 	for cc in $(installed gcc clang); do

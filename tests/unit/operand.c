@@ -321,8 +321,8 @@ static void cpus_are_found(void **state)
 /* Ids must fit, names must not occur twice, and all names of one register must share its place. */
 static void register_tables_are_consistent(void **state)
 {
-	static const char *const names[] = {"x86_64",  "i386",	  "aarch64", "arm",
-					    "riscv64", "ppc64le", "s390x",   "mips64"};
+	static const char *const names[] = {"x86_64",  "i386",	"aarch64", "arm",	 "riscv64",
+					    "ppc64le", "s390x", "mips64",  "loongarch64"};
 
 	(void)state;
 	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {

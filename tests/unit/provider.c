@@ -231,8 +231,8 @@ static void attributes_of_any_form_are_at_most_a_warning(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		snprintf(text, sizeof(text), "provider p { probe a(); };\n#pragma D attributes %s\n",
-			 forms[i]);
+		snprintf(text, sizeof(text),
+			 "provider p { probe a(); };\n#pragma D attributes %s\n", forms[i]);
 		assert_warned(text, "bad-attributes");
 	}
 }

@@ -1,0 +1,96 @@
+/* loongarch64: $r12 or $t0; memory as gcc writes it, $r22,-24 and $r4,$r12, or 0($r12) as our
+ * header does; constants bare. */
+#include "arch/instruction.h"
+#include "arch/parse.h"
+#include "arch/regs.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#ifndef EM_LOONGARCH
+#define EM_LOONGARCH 258
+#endif
+
+enum { ZERO, RA, TP, SP, A0, T0 = 12, FP = 22, S0, F0 = 32, PC = 64 };
+
+#define GENERAL(n) {"r" #n, n, 8, 0, REG_FOREIGN},
+#define FLOAT(n)   {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
+#define A(n)	   {"a" #n, A0 + n, 8, 0, REG_FOREIGN},
+#define S(n)	   {"s" #n, S0 + n, 8, 0, REG_FOREIGN},
+#define T(n)	   {"t" #n, T0 + n, 8, 0, REG_FOREIGN},
+#define NAMED(name, n)                     \
+	{                                  \
+		name, n, 8, 0, REG_FOREIGN \
+	}
+
+static const struct arch_reg regs[] = {ROWS_32(GENERAL) ROWS_0_7(A) ROWS_0_7(S) ROWS_0_7(T) S(8)
+					       T(8) NAMED("zero", ZERO),
+				       NAMED("ra", RA),
+				       NAMED("tp", TP),
+				       NAMED("sp", SP),
+				       NAMED("fp", FP),
+				       NAMED("s9", FP),
+				       NAMED("pc", PC),
+				       ROWS_32(FLOAT)};
+
+static const struct modifier modifiers[] = {
+	{NULL, SYMBOL_NONE, 0},
+};
+
+static const struct paren_syntax parens = {.sigil = '$'};
+
+/* LoongArch ELF psABI, procedure calling convention. */
+static const uint8_t call_regs[] = {4, 5, 6, 7, 8, 9, 10, 11};
+
+static const struct str nops[] = {
+	{"\x00\x00\x40\x03", 4}, /* andi $r0, $r0, 0 */
+	{NULL, 0},
+};
+
+/* operand = reg "," (reg | expr) | what parse_paren() takes */
+static int parse_operand(const struct arch *arch, struct str text, struct operand *o)
+{
+	struct scan s = scan_of(text);
+	const struct arch_reg *base, *index;
+	struct expr e;
+
+	if (!scan_reg(arch, &s, &base) || !scan_char(&s, ','))
+		return parse_paren(arch, text, o);
+	if (!reg_holds_address(arch, base))
+		return operand_refuse(o, "an address register that holds no address");
+	o->kind = OPERAND_MEM;
+	operand_set_base(o, arch, base);
+	if (scan_reg(arch, &s, &index)) {
+		if (!reg_holds_address(arch, index))
+			return operand_refuse(o, "an address register that holds no address");
+		operand_set_index(o, arch, index, 0);
+		return operand_end(&s, o);
+	}
+	if (scan_expr(&s, o, &e))
+		return -EINVAL;
+	if (!e.present || e.symbol.len)
+		return operand_refuse(o, "an offset or a register is missing");
+	return operand_set_expr(o, arch, &e) ? -EINVAL : operand_end(&s, o);
+}
+
+const struct arch arch_loongarch64 = {
+	.name = "loongarch64",
+	.machine = EM_LOONGARCH,
+	.word = 8,
+	.pc = PC,
+	.sp = SP,
+	.tls = TP,
+	.zero = ZERO,
+	.zero_base = ZERO,
+	.regs = regs,
+	.reg_count = sizeof(regs) / sizeof(regs[0]),
+	.parse_operand = parse_operand,
+	.modifiers = modifiers,
+	.parens = &parens,
+	.call_regs = call_regs,
+	.call_reg_count = sizeof(call_regs),
+	.call_ret = A0,
+	.call_stack = 0,
+	.nops = nops,
+	.length = word_length,
+};
