@@ -36,6 +36,7 @@ struct engine_stats {
 	uint64_t lost_scratch; /* clause runs given up for want of scratch memory; none of their
 				  effects happened */
 	uint64_t loop_limits;  /* loops cut short */
+	bool files_missed;     /* files that the traced process mapped later could not be armed */
 	uint64_t children;     /* processes the traced one started, not followed */
 };
 

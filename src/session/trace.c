@@ -334,18 +334,23 @@ static int drain_rest(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
-/* Children that nobody asked to follow, told once at the end. */
-static void tell_children(struct nopal_trace *t, struct diag *d)
+/* What the kernel's filter by process left out: children that nobody asked to follow, files. */
+static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
 	struct engine_stats stats;
 
 	t->ops->stats(t->engine, &stats);
-	if (!stats.children)
-		return;
-	diag_warn(d, "not-followed", "process %d started %llu process%s not traced", t->pid,
-		  (unsigned long long)stats.children,
-		  stats.children == 1 ? " that was" : "es that were");
-	diag_hint(d, "--follow traces them as well");
+	if (stats.children) {
+		diag_warn(d, "not-followed", "process %d started %llu process%s not traced", t->pid,
+			  (unsigned long long)stats.children,
+			  stats.children == 1 ? " that was" : "es that were");
+		diag_hint(d, "--follow traces them as well");
+	}
+	if (stats.files_missed)
+		diag_warn(d, "files-missed",
+			  "the main thread of process %d ended before the others: probes with a "
+			  "path in files that it mapped after that were missed",
+			  t->pid);
 }
 
 /* How the command ended, unless well. A signal that ends us by ^C ends it too: nothing new. */
@@ -394,7 +399,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	t->ops->detach(t->engine);
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
-	tell_children(t, d);
+	tell_left_out(t, d);
 	later_tell(&t->later, d);
 	tell_command(t, d);
 	return diag_ensure(d, err, "end the run");

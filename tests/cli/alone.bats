@@ -229,6 +229,7 @@ end_traced() {
 		stop_tracer
 		cat "$output_file" "$messages"
 		[ "$(map)" = 20 ]
+		grep -q "main thread of process $traced ended before the others\|process $traced went on in another thread" "$messages"
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
 		traced "hit 10"
 		traced "thread 10"

@@ -17,6 +17,7 @@
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
 #define PAUSE_FIRST    1	   /* ms between looks at the ring */
 #define PAUSE_LAST     50
+#define MAIN_END_NS    100000000u /* a process that ends is gone by then */
 
 /* ---- open, close */
 
@@ -205,15 +206,28 @@ static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 	return err;
 }
 
+/* Has the main thread ended while others go on? In a process that ends it may look so, too, for a
+ * moment. */
+static bool has_lost_main(struct engine *e)
+{
+	if (e->everybody || !e->control[CONTROL_MAIN_ENDS] || !process_main_ended(e->options.pid))
+		return false;
+	if (!e->main_ended)
+		e->main_ended = now();
+	e->everybody = now() - e->main_ended > MAIN_END_NS;
+	return e->everybody;
+}
+
 /* Perf events lose the process with its main thread. Links keep what they have armed, and only what
  * is mapped later is lost to them. */
 static bool is_lost(struct engine *e)
 {
 	if (e->control[CONTROL_TAKEOVERS] != e->takeovers)
 		return true;
-	return e->control[CONTROL_MAIN_ENDS] && !e->everybody &&
-	       !feature_has(&e->features, FEATURE_UPROBE_MULTI) &&
-	       process_main_ended(e->options.pid);
+	if (!has_lost_main(e))
+		return false;
+	e->files_missed = feature_has(&e->features, FEATURE_UPROBE_MULTI);
+	return !e->files_missed;
 }
 
 static int bpf_rearm(struct engine *e, struct diag *d)
@@ -361,6 +375,7 @@ static void bpf_stats(struct engine *e, struct engine_stats *out)
 	out->lost_scratch = e->control[CONTROL_LOST_SCRATCH];
 	out->loop_limits = e->control[CONTROL_LOOP_LIMITS];
 	out->children = e->control[CONTROL_CHILDREN];
+	out->files_missed = e->files_missed;
 }
 
 static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)

@@ -24,22 +24,9 @@ static bool was_given(int fd)
 /* Load the code, which is freed, behind `return 0`. A descriptor or -errno. */
 static int load(struct code *c, struct kernel_program p)
 {
-	struct bpf_insn *insns = NULL;
-	uint32_t *functions = NULL;
-	int fd = -ENOMEM;
-
 	code_const(c, R0, 0);
 	code_exit(c);
-	if (!code_finish(c, &insns, &p.count) &&
-	    !code_functions(c, &functions, &p.function_count)) {
-		p.insns = insns;
-		p.functions = functions;
-		fd = kernel_program_load(&p);
-	}
-	free(functions);
-	free(insns);
-	code_free(c);
-	return fd;
+	return kernel_program_load_code(c, p);
 }
 
 /* An empty program, or one that calls one helper. */

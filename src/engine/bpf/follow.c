@@ -1,12 +1,11 @@
 /* The set of followed processes; see follow.h. Keys are numbers of the initial pid namespace, which
- * is what the scheduler's tracepoints speak of. A new thread is entered like a process, which does
- * no harm as long as it lives: no process has its number. It leaves the set when it ends; a process
- * leaves with its last thread. */
+ * is what the scheduler's tracepoints speak of. By tracefs a new thread is entered like a process,
+ * which does no harm as long as it lives: no process has its number. It leaves the set when it
+ * ends; a process leaves with its last thread. */
 #include "engine/bpf/follow.h"
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "engine/bpf/btf.h"
@@ -135,19 +134,11 @@ static int load(const struct gen_world *w, const struct source *s, make_fn *make
 	struct kernel_program k = {.type = s->raw ? BPF_PROG_TYPE_RAW_TRACEPOINT
 						  : BPF_PROG_TYPE_TRACEPOINT,
 				   .name = "nopal_follow"};
-	struct bpf_insn *insns = NULL;
 	struct code c;
-	int fd;
 
 	code_init(&c);
 	make(&c, w, s);
-	fd = code_finish(&c, &insns, &k.count);
-	k.insns = insns;
-	if (!fd)
-		fd = kernel_program_load(&k);
-	free(insns);
-	code_free(&c);
-	return fd;
+	return kernel_program_load_code(&c, k);
 }
 
 /* To one event: `name` of the kernel's, number `id` of tracefs. */

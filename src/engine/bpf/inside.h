@@ -31,6 +31,8 @@ struct engine {
 	struct links links;   /* all but uprobes */
 	struct links uprobes; /* closed and made again by rearm */
 	uint64_t takeovers;   /* rearmed for so many of them */
+	uint64_t main_ended;  /* when it was first seen that the main thread had, ns */
+	bool files_missed;    /* ... and files mapped since are not armed */
 	bool everybody;	      /* the kernel cannot filter: its main thread has ended */
 	struct loaded *first, **last;
 	uint64_t *control; /* mapped */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "engine/bpf/insn.h"
 
 #define FDS_SPARE 16 /* for what else is opened */
 
@@ -191,6 +192,24 @@ int kernel_program_load(const struct kernel_program *p)
 	free(info);
 	if (types >= 0)
 		close(types);
+	return fd;
+}
+
+int kernel_program_load_code(struct code *c, struct kernel_program p)
+{
+	struct bpf_insn *insns = NULL;
+	uint32_t *functions = NULL;
+	int fd = code_finish(c, &insns, &p.count);
+
+	if (!fd)
+		fd = code_functions(c, &functions, &p.function_count);
+	p.insns = insns;
+	p.functions = functions;
+	if (!fd)
+		fd = kernel_program_load(&p);
+	free(functions);
+	free(insns);
+	code_free(c);
 	return fd;
 }
 

@@ -15,6 +15,8 @@
 #define KERNEL_ATTACH_UPROBE_MULTI 48 /* BPF_TRACE_UPROBE_MULTI */
 #define KERNEL_UPROBE_RETURN	   1u /* BPF_F_UPROBE_MULTI_RETURN */
 
+struct code;
+
 struct kernel_map {
 	enum bpf_map_type type;
 	uint32_t key_size, value_size, max_entries, flags;
@@ -53,6 +55,8 @@ int kernel_map_next(int fd, const void *key, void *next); /* key NULL: the first
 int kernel_map_batch(int fd, const void *from, void *next, void *keys, void *values,
 		     uint32_t *count);
 int kernel_program_load(const struct kernel_program *p);
+/* The same of code that is complete but not finished; it is freed. */
+int kernel_program_load_code(struct code *c, struct kernel_program p);
 int kernel_program_run(int fd, uint32_t *result); /* one test run */
 int kernel_link_uprobes(int program_fd, const struct kernel_uprobes *u);
 int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie);

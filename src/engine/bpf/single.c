@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "engine/bpf/kernel.h"
@@ -51,10 +50,9 @@ static const struct watched {
 static int load_counter(const struct gen_world *w, const struct watched *row)
 {
 	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_single"};
-	struct bpf_insn *insns = NULL;
 	struct code c;
 	struct gen g = {.code = &c, .world = w};
-	int out, fd;
+	int out;
 
 	code_init(&c);
 	out = code_label(&c);
@@ -65,13 +63,7 @@ static int load_counter(const struct gen_world *w, const struct watched *row)
 	code_bind(&c, out);
 	code_const(&c, R0, 0);
 	code_exit(&c);
-	fd = code_finish(&c, &insns, &k.count);
-	k.insns = insns;
-	if (!fd)
-		fd = kernel_program_load(&k);
-	free(insns);
-	code_free(&c);
-	return fd;
+	return kernel_program_load_code(&c, k);
 }
 
 int single_attach(const struct gen_world *w, struct links *l, struct diag *d)
