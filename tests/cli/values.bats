@@ -19,7 +19,7 @@ setup() {
 # nopal_prints SCRIPT
 nopal_prints() {
 	need_tracing
-	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -q -p $pid "$scripts/$1" >printed 2>messages 3>&- 7>&- &
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -q --raw -p $pid "$scripts/$1" >printed 2>messages 3>&- 7>&- &
 	tracer=$!
 	until grep -q __BPFTRACE_NOTIFY messages; do
 		kill -0 $tracer 2>/dev/null || { cat messages && return 1; }
