@@ -8,11 +8,12 @@
 
 struct nopal_trace;
 
-/* From now on SIGINT, SIGTERM and SIGHUP end `t`, which may be NULL so far, and SIGUSR1 asks for
- * the maps. SIGTERM, SIGHUP and SIGUSR1 stay ignored if they are; the programs that are started
- * have what we were started with. */
+/* Install the handlers: SIGINT, SIGTERM and SIGHUP ask for the end, SIGUSR1 for the maps. SIGTERM,
+ * SIGHUP and SIGUSR1 stay ignored if they are; the programs that are started have what we were
+ * started with. */
 void signals_catch(void);
-void signals_end(struct nopal_trace *t); /* ... this run; NULL: none */
+/* The run that the signals end, also those that have come already; NULL: none. */
+void signals_end(struct nopal_trace *t);
 /* How many have asked for the end: 0, 1, 2. Those within a moment of the first are the same wish.
  */
 int signals_count(void);

@@ -2,6 +2,7 @@
 NOPAL=${NOPAL:-$PWD/build/nopal}
 TARGETS=${TARGETS:-$PWD/build/targets}
 ROOT=${ROOT:-$PWD}
+BUILD=${BUILD:-$PWD/build}
 
 # Nothing that a test started outlives it, even when it fails.
 teardown() {
