@@ -7,8 +7,8 @@ setup_file() {
 	export DIR=$(mktemp -d)
 	chmod 755 "$DIR"
 	cc -O2 -D_GNU_SOURCE -I"$ROOT/tests" -o "$DIR/bounds" "$ROOT/tests/attacks/bounds.c"
-	export TRIES=${STRESS:+40}
-	TRIES=${TRIES:-2}
+	export TRIES=${STRESS:+40} MANY=${STRESS:+4000}
+	TRIES=${TRIES:-2} MANY=${MANY:-1000}
 }
 
 teardown_file() {
@@ -111,7 +111,7 @@ trace_and_stop() {
 @test "thousands of files with notes that match or not are not all kept" {
 	need_tracing
 	for _ in $(seq "$TRIES"); do
-		attack many "${STRESS:+4}000"
+		attack many "$MANY"
 		wait_mapped
 		start_honest
 		run "$DIR/bounds" measure "$NOPAL" list 'usdt:*:tick:word'
