@@ -4,6 +4,8 @@
 
 #include "help/bpf.h"
 
+#include "engine/bpf/features.h"
+
 #define MIN64 INT64_MIN
 #define MAX64 INT64_MAX
 
@@ -197,10 +199,17 @@ static void long_loops(void **state)
 /* A jump over more than 16 bits of instructions, taken and not taken. */
 static void far_jumps(void **state)
 {
-	struct insn *code = calloc(4200, sizeof(*code));
+	struct insn *code;
+	struct features f;
 
 	(void)state;
 	SKIP_WITHOUT_ROOT();
+	features_init(&f);
+	if (!feature_has(&f, FEATURE_LONG_JUMP)) {
+		print_message("this kernel has no long jumps: such a clause is refused\n");
+		skip();
+	}
+	code = calloc(4200, sizeof(*code));
 	for (int64_t taken = 0; taken < 2; taken++) {
 		struct make *m = make_begin(2);
 		uint32_t jump, n;

@@ -88,6 +88,14 @@ static void show(uint64_t seed, struct str text, const struct diag *d)
 	buf_free(&why);
 }
 
+static bool has_error(const struct diag *d, const char *tag)
+{
+	for (const struct message *m = d->first; m; m = m->next)
+		if (m->tag && !strcmp(m->tag, tag))
+			return true;
+	return false;
+}
+
 static enum outcome try_script(uint64_t seed)
 {
 	struct script_maker m = {.number = "arg0", .text = "str(arg1, 40)"};
@@ -98,7 +106,7 @@ static enum outcome try_script(uint64_t seed)
 	make_script(&m, seed, "usdt:./a:a:b");
 	if (!load(buf_as_str(&m.out), &d, &compiled)) {
 		out = REFUSED_BY_KERNEL;
-		if (!compiled || (d.first && d.first->tag && !strcmp(d.first->tag, "too-complex")))
+		if (!compiled || has_error(&d, "too-complex"))
 			out = REFUSED_BY_US;
 		show(seed, buf_as_str(&m.out), &d);
 	}
