@@ -45,7 +45,7 @@ static int check_clause(struct check *c, struct variant *first)
 }
 
 /* One pass over everything. What a clause without places has is not known, so those with places go
- * first; and once there is a program, its errors have been told, or are some image's. */
+ * first; and once there is a program, its errors are known, or are some image's. */
 static int check_all(struct check *c, const struct variants *all)
 {
 	struct diag *d = c->d;

@@ -272,7 +272,7 @@ static void note_fork(struct nopal_trace *t, const struct image_event *event)
 	if (family_has(&t->family, event->parent))
 		join(t, event->pid, event->time);
 	else
-		later_stranger(&t->later, event->pid, event->parent, event->time);
+		later_untraced(&t->later, event->pid, event->parent, event->time);
 }
 
 static void note_image(struct nopal_trace *t, const struct image_event *event)
@@ -282,7 +282,7 @@ static void note_image(struct nopal_trace *t, const struct image_event *event)
 	if (!t->pid || family_has(&t->family, event->pid))
 		later_mapped(&t->later, event);
 	else if (t->options.follow)
-		later_stranger(&t->later, event->pid, 0, event->time);
+		later_untraced(&t->later, event->pid, 0, event->time);
 }
 
 static void note_event(void *arg, const struct image_event *event)

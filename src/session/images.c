@@ -20,7 +20,7 @@ struct cpu_ring {
 struct image_watch {
 	unsigned count;
 	size_t page;		  /* bytes of a page here */
-	struct news_ring *unread; /* room for reading */
+	struct news_ring *unread; /* while reading */
 	struct cpu_ring rings[];
 };
 

@@ -104,22 +104,22 @@ void later_ended(struct later *l, const struct image_event *event)
 	note_end(&l->armed, event);
 }
 
-/* ---- strangers */
+/* ---- processes that are not traced */
 
-void later_stranger(struct later *l, pid_t pid, pid_t parent, uint64_t time)
+void later_untraced(struct later *l, pid_t pid, pid_t parent, uint64_t time)
 {
-	l->strangers[l->next_stranger++ % STRANGERS] = (struct stranger){pid, parent, time};
+	l->untraced[l->next_untraced++ % UNTRACED] = (struct untraced){pid, parent, time};
 }
 
-static bool is_near(const struct stranger *s, uint64_t time)
+static bool is_near(const struct untraced *s, uint64_t time)
 {
 	return s->pid && s->time < time + NEAR && time < s->time + NEAR;
 }
 
 pid_t later_find_child(struct later *l, pid_t parent, uint64_t time)
 {
-	for (size_t i = 0; i < STRANGERS; i++) {
-		struct stranger *s = &l->strangers[i];
+	for (size_t i = 0; i < UNTRACED; i++) {
+		struct untraced *s = &l->untraced[i];
 		pid_t pid = s->pid;
 
 		if (s->parent != parent || !is_near(s, time))
@@ -132,9 +132,9 @@ pid_t later_find_child(struct later *l, pid_t parent, uint64_t time)
 
 bool later_has_mapped(struct later *l, pid_t pid, uint64_t time)
 {
-	for (size_t i = 0; i < STRANGERS; i++)
-		if (l->strangers[i].pid == pid && !l->strangers[i].parent &&
-		    is_near(&l->strangers[i], time))
+	for (size_t i = 0; i < UNTRACED; i++)
+		if (l->untraced[i].pid == pid && !l->untraced[i].parent &&
+		    is_near(&l->untraced[i], time))
 			return true;
 	return false;
 }

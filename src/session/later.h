@@ -29,25 +29,26 @@ struct mapped_list {
 };
 
 /* What happened to processes that are not followed, until their parents are known to be. */
-struct stranger {
+struct untraced {
 	pid_t pid, parent; /* parent 0: it mapped something */
 	uint64_t time;
 };
-#define STRANGERS 1024
+#define UNTRACED 1024
 
 struct later {
 	struct seen seen;
 	struct mapped_list waiting; /* to be looked at */
 	struct mapped_list armed;   /* a moment ago: news from before may still come */
-	struct stranger strangers[STRANGERS];
-	size_t next_stranger;
+	struct untraced untraced[UNTRACED];
+	size_t next_untraced;
 	bool everything;	/* news were lost: look at all there is */
 	uint64_t lost;		/* news, in all */
 	uint64_t looked_at_all; /* when, ns */
 	uint64_t unknown;	/* images that could not be looked at */
-	uint64_t ended,
-		ended_after;	  /* processes that ended before an image was armed; longest, ns */
-	uint64_t late, late_most; /* images armed after they were mapped; longest, ns */
+	uint64_t ended;		/* processes that ended before their image was armed ... */
+	uint64_t ended_after;	/* ... at most so long after they had mapped it, ns */
+	uint64_t late;		/* images armed after they were mapped ... */
+	uint64_t late_most;	/* ... by at most so much, ns */
 };
 
 void later_free(struct later *l);
@@ -58,10 +59,10 @@ void later_joined(struct later *l, pid_t pid, uint64_t time);
 void later_ended(struct later *l, const struct image_event *event);
 /* Remember what a process did that we do not trace, and find it again when it turns out that we do:
  * the parent of a fork (0: a mapping). */
-void later_stranger(struct later *l, pid_t pid, pid_t parent, uint64_t time);
-/* The next stranger whose parent is `parent`, near `time`; 0: none. `pid` itself has mapped
- * something: *mapped. */
+void later_untraced(struct later *l, pid_t pid, pid_t parent, uint64_t time);
+/* The next of these with this parent, around `time`; 0: none. */
 pid_t later_find_child(struct later *l, pid_t parent, uint64_t time);
+/* Is one of these mappings of this process? */
 bool later_has_mapped(struct later *l, pid_t pid, uint64_t time);
 /* How each waiting image is to be opened. */
 void later_choose_ways(struct later *l);

@@ -1,5 +1,5 @@
 /* Reading what the kernel writes into the rings of perf events (perf_event_open(2)): mappings,
- * forks and ends of processes, told in the order of time whichever CPU they happened on, so that a
+ * forks and ends of processes, given in the order of time whichever CPU they happened on, so that a
  * child's mappings come after its fork. */
 #ifndef NOPAL_SESSION_NEWS_H
 #define NOPAL_SESSION_NEWS_H

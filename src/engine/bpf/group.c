@@ -50,7 +50,7 @@ static uint32_t shape_end(const struct member *members, uint32_t at, uint32_t co
 	return end;
 }
 
-/* An array with all of `members`, which are told where they are. */
+/* An array with all of `members`, each of which learns its place in it. */
 static int make_array(const struct member *members, uint32_t count, struct diag *d)
 {
 	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
