@@ -29,6 +29,8 @@ run_case() {
 	part out | without_blank_ends >expected
 	read -r -a args <<<"$(part args)"
 	timeout 60 "$NOPAL" -q -c 'sh fires' script "${args[@]}" 2>messages | without_blank_ends >printed
+	# Older kernels may refuse what is long, in our words.
+	! grep -q 'is too complex for this kernel: ' messages || return 0
 	diff -u expected printed && return
 	echo "^ $title"
 	cat messages

@@ -3,6 +3,18 @@
 #include "engine/bpf/btf.h"
 #include "help/bpf.h"
 
+#include "engine/bpf/features.h"
+
+#define SKIP_WHERE_NOP5_IS_SAFE()                                          \
+	do {                                                               \
+		struct features features_;                                 \
+		features_init(&features_);                                 \
+		if (feature_has(&features_, FEATURE_NOP5_SAFE)) {          \
+			print_message("this kernel keeps the red zone\n"); \
+			skip();                                            \
+		}                                                          \
+	} while (0)
+
 static void works_without_uprobe_multi(void **state)
 {
 	struct target t;
@@ -117,6 +129,7 @@ static void dangerous_sites_are_refused(void **state)
 
 	(void)state;
 	SKIP_WITHOUT_ROOT();
+	SKIP_WHERE_NOP5_IS_SAFE();
 	target_start(&t);
 	for (int i = 0; i < 3; i++) {
 		struct make *m = make_new();
@@ -178,6 +191,7 @@ static void dangerous_sites_are_left_out_when_others_remain(void **state)
 
 	(void)state;
 	SKIP_WITHOUT_ROOT();
+	SKIP_WHERE_NOP5_IS_SAFE();
 	target_start(&t);
 	for (int i = 0; i < 3; i++) {
 		struct make *m = make_mixed(&t, 2, rows[i].good, rows[i].together);
@@ -205,6 +219,7 @@ static void many_dangerous_sites_make_few_warnings(void **state)
 
 	(void)state;
 	SKIP_WITHOUT_ROOT();
+	SKIP_WHERE_NOP5_IS_SAFE();
 	target_start(&t);
 	m = make_mixed(&t, 8, true, true);
 	for (uint32_t i = 0; i < 8; i++)

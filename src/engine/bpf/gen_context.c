@@ -311,8 +311,9 @@ static void read_ip(struct gen *g)
 {
 	int at = saved_at(arch_host(), arch_host()->pc);
 
-	if (g->unit->kind == UNIT_PROFILE && at >= 0) {
-		code_load(g->code, 8, R0, CTX, at);
+	if ((g->unit->kind == UNIT_PROFILE || g->unit->kind == UNIT_UPROBE) && at >= 0) {
+		code_load(g->code, 8, R0, CTX,
+			  at); /* bpf_get_func_ip knows no uprobes before 6.6 */
 	} else if (g->unit->kind == UNIT_UPROBE || g->unit->kind == UNIT_URETPROBE) {
 		code_mov(g->code, R1, CTX);
 		code_call(g->code, FUNC_GET_FUNC_IP);
