@@ -218,8 +218,8 @@ static void far_jumps(void **state)
 		jump = ADD(m, .op = OP_JUMP_IF, .a = 0, .imm = 0);
 		n = m->clauses[0].insn_count;
 		memcpy(code, m->code[0], n * sizeof(*code));
-		while (n < 4100) /* 9 instructions each */
-			code[n++] = (struct insn){.op = OP_SMOD, .d = 0, .a = 0, .b = 0};
+		while (n < 4150) /* 4 instructions each, without branches */
+			code[n++] = (struct insn){.op = OP_MUL, .d = 0, .a = 0, .b = 0};
 		code[n++] = (struct insn){.op = OP_CONST, .d = 0, .imm = 77};
 		code[jump].imm = n;
 		code[n++] = (struct insn){.op = OP_EMIT,
