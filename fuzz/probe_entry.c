@@ -1,6 +1,6 @@
 /* Any bytes as an ELF file on disk, whose sites are looked at in the file: which of them are the
- * first instruction of a function. Those that are by the table of symbols are among them; that leaves
- * out symbols without a name. */
+ * first instruction of a function. Those that are by the table of symbols are among them; that
+ * leaves out symbols without a name. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -25,8 +25,8 @@
  * What is wider than a register, complex, a struct or a union is passed as bytes in memory:
  * "24@(%rax)". In C the probe copies it first; and of what has more than 8 bytes most tools read
  * nothing, gdb also not the arguments behind it, perf and libbpf not the probe: where that counts,
- * pass the address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is its IEEE bits, as an unsigned number of its size;
- * .note.nopal says that it is a float.
+ * pass the address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is its
+ *IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
  *
  * Two limits, which SystemTap's header has as well. With -masm=intel the note names registers in a
  * way that no tool reads. gold with --gc-sections fails ("defined in a discarded section") when it

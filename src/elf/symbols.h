@@ -38,7 +38,8 @@ bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uin
 /* Bytes that belong to a function: its size; without one, up to the next symbol of code, or to the
  * end of its segment's part of the file. */
 uint64_t symtab_extent(struct symtab *t, const struct symbol *function);
-/* Sort ahead of time what is sorted on first use: not to be done from a symbol_fn of symtab_find. */
+/* Sort ahead of time what is sorted on first use: not to be done from a symbol_fn of symtab_find.
+ */
 void symtab_sort(struct symtab *t);
 /* Offset in the file of a link-time address, as the image's segments map it. */
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);

@@ -160,7 +160,8 @@ static void a_bad_file_is_told_once_and_left_out(void **state)
 	diag_free(&d);
 }
 
-/* Each site of a file went through all probes of its provider, and through the text of each file. */
+/* Each site of a file went through all probes of its provider, and through the text of each file.
+ */
 static void many_probes_of_many_sites_take_no_square_of_time(void **state)
 {
 	struct buf text = BUF_INIT;
