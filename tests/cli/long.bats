@@ -16,7 +16,7 @@ text() {
 print_words() {
 	local script=$1
 	shift
-	start_tracer "$script" -q
+	start_tracer "$script" -q --raw
 	"$tick" word "$@"
 	stop_tracer
 	[ ! -s "$messages" ] || grep -v __BPFTRACE_NOTIFY "$messages" || true
