@@ -152,7 +152,7 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st)
 
 static struct str copy_text(struct str s)
 {
-	char *copy = strndup(s.ptr, s.len);
+	char *copy = strndup(s.len ? s.ptr : "", s.len);
 
 	return str_of(copy, copy ? s.len : 0);
 }
