@@ -3,6 +3,10 @@
 # exactly the right output. STRESS=1 fails each of them, else only every so-manieth.
 load ../helpers
 
+setup() {
+	[ -z "${SAN:-}" ] || skip "a preloaded library and the address sanitizer exclude each other"
+}
+
 setup_file() {
 	export DIR=$(mktemp -d)
 	cc -O1 -shared -fPIC -o "$DIR/shim.so" "$ROOT/tests/help/failing_malloc.c"
