@@ -36,11 +36,10 @@ int links_keep(struct links *l, int fd)
 	return 0;
 }
 
-static struct str site_name(const struct unit *u, const struct attach *at)
+void links_cut(struct links *l, size_t first)
 {
-	if (at->name < u->program->name_count)
-		return u->program->names[at->name];
-	return STR("?");
+	while (l->count > first)
+		close(l->fds[--l->count]);
 }
 
 /* ---- uprobe_multi */
@@ -191,12 +190,6 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 	return err;
 }
 
-static void unlink_from(struct links *l, size_t first)
-{
-	while (l->count > first)
-		close(l->fds[--l->count]);
-}
-
 /* Does the tracer lack something, whatever the file? */
 static bool is_our_own(int err)
 {
@@ -209,14 +202,14 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 		       const struct unit_site *sites, uint32_t count, int program_fd,
 		       struct diag *d)
 {
-	struct str name = site_name(u, sites->attach);
+	struct str name = unit_site_name(u, sites->attach);
 	size_t first = l->count;
 	int err = link_file(l, o, u, sites, count, program_fd), other;
 
 	other = !err || err == -ENOENT ? file_check(sites->attach->file, d) : 0;
 	if (!err && !other)
 		return 0;
-	unlink_from(l, first);
+	links_cut(l, first);
 	if (other)
 		return other;
 	if (sites->attach->is_met && !is_our_own(err)) {
@@ -335,12 +328,6 @@ static void *close_some(void *arg)
 	while ((i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED)) < c->count)
 		close(c->fds[i]);
 	return NULL;
-}
-
-void links_cut(struct links *l, size_t first)
-{
-	while (l->count > first)
-		close(l->fds[--l->count]);
 }
 
 /* Closing a uprobe_multi link waits for a grace period of the kernel. Links of 40 files take 2 s

@@ -160,24 +160,36 @@ static int make_zeros(struct engine *e, uint32_t scratch, struct diag *d)
 	return 0;
 }
 
-/* Bytes that the ring should have: as many as were asked for, but each record must fit, twice. */
-static size_t ring_wanted(const struct engine *e, const struct program *p)
+/* Bytes that a ring needs at least: each record must fit, twice. */
+static size_t ring_least(const struct program *p)
 {
-	size_t size = e->options.ring_bytes   ? e->options.ring_bytes
-		      : e->options.data_later ? RING_DATA
-					      : RING_CONTROL;
+	size_t least = 0;
 
 	for (uint32_t i = 0; i < p->format_count; i++) {
 		bool fixed;
 		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
 
-		if (!e->options.ring_bytes && !format_is_control(&p->formats[i]) &&
-		    size < RING_DATA)
-			size = RING_DATA;
-		if (size < twice)
-			size = twice;
+		least = twice > least ? twice : least;
 	}
-	return size;
+	return least;
+}
+
+static bool sends_data(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->format_count; i++)
+		if (!format_is_control(&p->formats[i]))
+			return true;
+	return false;
+}
+
+/* Bytes that the ring should have: as many as were asked for, but no fewer than it needs. */
+static size_t ring_wanted(const struct engine *e, const struct program *p)
+{
+	size_t size = e->options.ring_bytes, least = ring_least(p);
+
+	if (!size)
+		size = e->options.data_later || sends_data(p) ? RING_DATA : RING_CONTROL;
+	return size > least ? size : least;
 }
 
 static int make_ring(struct engine *e, const struct program *p, struct diag *d)
@@ -221,15 +233,7 @@ int engine_scratch(struct engine *e, uint32_t size, struct diag *d)
 /* The ring is there already, or cannot be had any more: earlier code has its number. */
 static int check_ring(const struct engine *e, const struct program *p, struct diag *d)
 {
-	size_t wanted = 0;
-
-	for (uint32_t i = 0; i < p->format_count; i++) {
-		bool fixed;
-		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
-
-		wanted = twice > wanted ? twice : wanted;
-	}
-	if (e->ring.size >= wanted)
+	if (e->ring.size >= ring_least(p))
 		return 0;
 	return diag_error(d, -E2BIG, "too-large",
 			  "its records are too large for the event buffer of %zu bytes",

@@ -149,13 +149,14 @@ static int look_at_site(int fd, struct unit_site *site, struct features *f)
 	return site->problem ? 0 : look_for_start(fd, site);
 }
 
-/* The bytes are read from the very file that will be attached to. */
+/* The same place with another semaphore. */
 static bool is_twice(const struct attach *before, const struct attach *at)
 {
 	return !attach_compare_files(before, at) && before->offset == at->offset &&
 	       before->sema_offset != at->sema_offset;
 }
 
+/* The bytes are read from the very file that will be attached to. */
 static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 {
 	int err = 0;
@@ -173,11 +174,6 @@ static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 	return err;
 }
 
-static bool is_uprobe(const struct loaded *l)
-{
-	return l->unit.kind == UNIT_UPROBE || l->unit.kind == UNIT_URETPROBE;
-}
-
 /* What becomes of the places of one clause. */
 struct tally {
 	uint32_t kept;
@@ -190,7 +186,6 @@ static void count_site(const struct unit *u, const struct unit_site *site, struc
 		       struct tally *total)
 {
 	const struct unit_case *c = &u->cases[site->cookie & ((1u << COOKIE_CASE_BITS) - 1)];
-
 	/* Somebody's process may have any file mapped: that one does not end the run. */
 	bool missing = is_refused(site) && !site->attach->is_met;
 
@@ -209,17 +204,10 @@ static void count_site(const struct unit *u, const struct unit_site *site, struc
 	}
 }
 
-static struct str site_name(const struct unit *u, const struct attach *at)
-{
-	if (at->name < u->program->name_count)
-		return u->program->names[at->name];
-	return STR("?");
-}
-
 static int refuse(const struct unit *u, const struct unit_site *site, struct diag *d)
 {
 	const struct attach *at = site->attach;
-	struct str name = site_name(u, at);
+	struct str name = unit_site_name(u, at);
 	struct buf why = BUF_INIT;
 
 	say_why(site, &why);
@@ -241,7 +229,7 @@ static int judge(struct engine *e, const struct loaded *first, struct diag *d)
 	if (!clauses)
 		return -ENOMEM;
 	for (const struct loaded *l = first; l; l = l->next)
-		for (uint32_t i = 0; is_uprobe(l) && i < l->unit.site_count; i++)
+		for (uint32_t i = 0; unit_is_uprobe(&l->unit) && i < l->unit.site_count; i++)
 			count_site(&l->unit, &l->unit.sites[i], clauses, &total);
 	for (uint32_t i = 0; i < count; i++)
 		if (clauses[i].refused && !clauses[i].kept && !clauses[i].several)
@@ -252,7 +240,7 @@ static int judge(struct engine *e, const struct loaded *first, struct diag *d)
 static void warn_of(const struct unit *u, const struct unit_site *site, struct diag *d)
 {
 	const struct attach *at = site->attach;
-	struct str name = site_name(u, at);
+	struct str name = unit_site_name(u, at);
 	struct buf why = BUF_INIT;
 
 	say_why(site, &why);
@@ -295,14 +283,14 @@ int sites_leave_out(struct engine *e, struct loaded *first, bool all, struct dia
 	int err = 0;
 
 	for (struct loaded *l = first; l && !err; l = l->next)
-		if (is_uprobe(l))
+		if (unit_is_uprobe(&l->unit))
 			err = look_at_unit(&l->unit, &e->features, d);
 	if (!err && all && first)
 		err = judge(e, first, d);
 	if (err)
 		return err;
 	for (struct loaded *l = first; l; l = l->next)
-		if (is_uprobe(l))
+		if (unit_is_uprobe(&l->unit))
 			keep_others(&l->unit, &e->left_out, d);
 	warn_of_rest(before, e->left_out, d);
 	return 0;

@@ -16,6 +16,13 @@ bool unit_is_uprobe(const struct unit *u)
 	return u->kind == UNIT_UPROBE || u->kind == UNIT_URETPROBE;
 }
 
+struct str unit_site_name(const struct unit *u, const struct attach *at)
+{
+	if (at->name < u->program->name_count)
+		return u->program->names[at->name];
+	return STR("?");
+}
+
 static int compare_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;

@@ -76,6 +76,8 @@ struct unit {
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d);
 bool unit_is_uprobe(const struct unit *u);
+/* The name of the probe that a place belongs to; "?": none. */
+struct str unit_site_name(const struct unit *u, const struct attach *at);
 /* The order of two places by the file they are in. */
 int attach_compare_files(const struct attach *a, const struct attach *b);
 /* The unit of the first half of the clauses and that of the second. -ENOENT: it has but one. */
