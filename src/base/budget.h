@@ -1,10 +1,10 @@
 /* What the work on one untrusted thing may cost, and whether anybody still waits for it. A budget
- *is made by who starts the work and passed down; NULL everywhere means no limit.
+ * is made by who starts the work and passed down; NULL everywhere means no limit.
  *
  *	struct budget b = budget_for_file(stop_fd);
  *	...
- *	if (budget_work(&b, bytes))
- *		return -E2BIG;
+ *	if (!budget_work(&b, bytes))
+ *		return budget_error(&b);
  *
  * Work is counted and not timed, so that a file is read or left out alike on every machine. */
 #ifndef NOPAL_BASE_BUDGET_H

@@ -121,10 +121,12 @@ static int grow(struct cache *c)
 	return 0;
 }
 
-static bool is_same(const struct cached_image *e, const struct stat *st)
+/* Is the image about the file of these numbers, as it is now? */
+static bool is_about(const struct cached_image *e, dev_t device, ino_t inode, off_t size,
+		     struct timespec changed)
 {
-	return e->inode == st->st_ino && e->device == st->st_dev && e->size == st->st_size &&
-	       e->changed.tv_sec == st->st_mtim.tv_sec && e->changed.tv_nsec == st->st_mtim.tv_nsec;
+	return e->inode == inode && e->device == device && e->size == size &&
+	       e->changed.tv_sec == changed.tv_sec && e->changed.tv_nsec == changed.tv_nsec;
 }
 
 struct cached_image *cache_image(struct cache *c, const struct stat *st)
@@ -135,7 +137,7 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st)
 		return NULL;
 	bucket = &c->buckets[bucket_of(c, st->st_dev, st->st_ino)];
 	for (e = *bucket; e; e = e->next)
-		if (is_same(e, st))
+		if (is_about(e, st->st_dev, st->st_ino, st->st_size, st->st_mtim))
 			return e;
 	e = calloc(1, sizeof(*e));
 	if (!e)
@@ -208,9 +210,7 @@ static int open_by(struct cached_image *e, struct str path, struct diag *d)
 
 	if (err)
 		return err;
-	if (file->inode == e->inode && file->device == e->device && file->size == e->size &&
-	    file->changed.tv_sec == e->changed.tv_sec &&
-	    file->changed.tv_nsec == e->changed.tv_nsec) {
+	if (is_about(e, file->device, file->inode, file->size, file->changed)) {
 		e->file = file;
 		return 0;
 	}
