@@ -38,3 +38,14 @@ setup() {
 	cat "$messages"
 	[[ "$output" == *$'1 1\n1 0'* ]]
 }
+
+@test "^C with many sites waited for the kernel to let go of each before anything was printed" {
+	"$NOPAL" doctor | grep -q '^uprobe_multi *no ' || skip "this kernel lets go of all sites at once"
+	many=$(private many)
+	start_tracer "usdt:$many:many:site { @ = count() }" -q
+	"$many"
+	stop_tracer
+	# The prompt is back, and the closing of 600 sites, some 50 ms each, still goes on in a process of its own.
+	pgrep -x nopal-detach
+	grep -qx '@: 600' "$output_file"
+}
