@@ -79,7 +79,7 @@ struct nopal_error {
 /* ---- Providers and probes -------------------------------------------------------------------- */
 
 #define NOPAL_MAX_VALUES      12   /* values of one probe; a counted string is two */
-#define NOPAL_MAX_PROVIDER    200  /* bytes of a provider's name */
+#define NOPAL_MAX_PROVIDER    249  /* bytes of a provider's name */
 #define NOPAL_MAX_NAME	      255  /* bytes of the name of a probe or argument */
 #define NOPAL_MAX_DESCRIPTION 4000 /* bytes */
 
@@ -123,7 +123,7 @@ struct nopal_runtime_arg {
 	      it, as libstapsdt's is, for programs that look there themselves. \
 	      An event then costs a breakpoint, about a third more */
 
-/* A provider of this name: 1 to 200 letters, digits, _, - and ., the first a letter or _. Two
+/* A provider of this name: 1 to 249 letters, digits, _, - and ., the first a letter or _. Two
  * providers of one name are two providers, and tracers see the probes of both. */
 struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags, struct nopal_error *e);
 

@@ -129,7 +129,7 @@ static int give_name(int fd, const char *dir, const char *provider, char *path, 
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	for (int i = 0; i < ATTEMPTS; i++) {
-		int len = snprintf(path, size, "%s/nopal-%s-%d-%d.so", dir, provider, (int)getpid(),
+		int len = snprintf(path, size, "%s/nopal-%.200s-%d-%d.so", dir, provider, (int)getpid(),
 				   i);
 
 		if (len < 0 || (size_t)len >= size) {

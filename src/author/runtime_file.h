@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "nopal/runtime.h"
 
+#define MEMFD_NAME_MAX 249 /* bytes of a name that memfd_create() takes */
+
 /* A memfd called `name` with these bytes, sealed. A descriptor, or -1 with errno set. */
 int memfd_make(const char *name, struct str content);
 /* A file with these bytes in the user's run-time directory; its name into *path, to be free()d. A

@@ -118,10 +118,10 @@ static int code_of_errno(void)
 
 static int make_memory_file(const char *provider, struct str image, struct nopal_error *e)
 {
-	char name[NOPAL_MAX_PROVIDER + 8];
+	char name[MEMFD_NAME_MAX + 1];
 	int fd;
 
-	snprintf(name, sizeof(name), "nopal:%s", provider);
+	snprintf(name, sizeof(name), "nopal:%s", provider); /* cut where it is too long */
 	fd = memfd_make(name, image);
 	if (fd >= 0)
 		return fd;

@@ -42,7 +42,10 @@ static void bad_names_are_refused(void **state)
 	longest[NOPAL_MAX_PROVIDER + 1] = '\0';
 	assert_null(nopal_runtime_new(longest, 0, &e));
 	longest[NOPAL_MAX_PROVIDER] = '\0';
-	nopal_runtime_destroy(provider(longest));
+	struct nopal_runtime *long_name = provider(longest);
+	probe(long_name, "p", NULL, 0);
+	load(long_name);
+	nopal_runtime_destroy(long_name);
 	load(r);
 	nopal_runtime_destroy(r);
 }

@@ -80,14 +80,17 @@ static unsigned files_in(const char *dir)
 static void a_file_is_made_on_request_and_removed(void **state)
 {
 	char dir[] = "/tmp/nopal-runtime-XXXXXX";
+	char longest[NOPAL_MAX_PROVIDER + 1];
 	struct nopal_error e;
 	struct nopal_runtime *r;
 	pid_t child;
 
 	(void)state;
+	memset(longest, 'x', NOPAL_MAX_PROVIDER);
+	longest[NOPAL_MAX_PROVIDER] = '\0';
 	assert_non_null(mkdtemp(dir));
 	setenv("XDG_RUNTIME_DIR", dir, 1);
-	r = nopal_runtime_new("filed", NOPAL_RUNTIME_FILE, &e);
+	r = nopal_runtime_new(longest, NOPAL_RUNTIME_FILE, &e);
 	probe(r, "p", NULL, 0);
 	load(r);
 	assert_int_equal(files_in(dir), 1);
