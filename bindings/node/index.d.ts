@@ -53,7 +53,7 @@ export type ErrorCode =
 
 /** A group of probes. Two providers of one name are two providers; tracers see the probes of both. */
 export class USDTProvider {
-  /** @param name 1 to 200 letters, digits, _, - and ., the first a letter or _ */
+  /** @param name 1 to 249 letters, digits, _, - and ., the first a letter or _ */
   constructor(name: string, options?: ProviderOptions);
   readonly name: string;
   /** Tracers can see the probes: after enable(), until disable(). */

@@ -48,7 +48,7 @@ const tests = {
 		const provider = new USDTProvider("api");
 		assert.throws(() => new USDTProvider(""), code("NOPAL_BAD_NAME"));
 		assert.throws(() => new USDTProvider("a b"), code("NOPAL_BAD_NAME"));
-		assert.throws(() => new USDTProvider("a".repeat(201)), code("NOPAL_BAD_NAME"));
+		assert.throws(() => new USDTProvider("a".repeat(250)), code("NOPAL_BAD_NAME"));
 		assert.throws(() => provider.addProbe(""), code("NOPAL_BAD_NAME"));
 		assert.throws(() => provider.addProbe("a:b"), code("NOPAL_BAD_NAME"));
 		for (const name of [undefined, null, 7, Symbol("a"), ["a"]]) {

@@ -58,7 +58,7 @@ class Declaring(unittest.TestCase):
         for error, call in (
             (ValueError, lambda: nopal.Provider("")),
             (ValueError, lambda: nopal.Provider("a b")),
-            (ValueError, lambda: nopal.Provider("a" * 201)),
+            (ValueError, lambda: nopal.Provider("a" * 250)),
             (ValueError, lambda: nopal.Provider("a\0b")),
             (TypeError, lambda: nopal.Provider()),
             (ValueError, lambda: self.p.probe("taken")),
