@@ -31,7 +31,7 @@ LDLIBS := -lelf -lz -lpthread
 
 SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
-RUNTIME := $(wildcard src/author/runtime*.c) src/author/stub.c src/base/buf.c src/base/str.c src/base/utf8.c
+RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
 OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o
 COMMANDS := $(wildcard cmd/*.c)

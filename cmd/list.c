@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "nopal/probe.h"
+#include "nopal/sites.h"
 
 static const char usage[] =
 	"usage: nopal list [-v | --json] FILE-OR-PATTERN...\n"
@@ -153,9 +153,9 @@ static void show(const struct row *rows, size_t count, const struct list_options
 
 /* JSON keeps the order of the notes; text is sorted, so that the sites of a
  * probe stand together. */
-static bool show_all(const struct nopal_probes *probes, const struct list_options *o)
+static bool show_all(const struct nopal_sites *probes, const struct list_options *o)
 {
-	size_t count = nopal_probes_count(probes);
+	size_t count = nopal_sites_count(probes);
 	struct row *rows = calloc(count + 1, sizeof(*rows));
 
 	if (!rows) {
@@ -163,7 +163,7 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 		return false;
 	}
 	for (size_t i = 0; i < count; i++)
-		rows[i] = (struct row){nopal_probes_site(probes, i), i};
+		rows[i] = (struct row){nopal_sites_at(probes, i), i};
 	if (!o->json)
 		qsort(rows, count, sizeof(*rows), compare_rows);
 	show(rows, count, o);
@@ -172,20 +172,20 @@ static bool show_all(const struct nopal_probes *probes, const struct list_option
 }
 
 /* What one argument names. False when it failed or found nothing. */
-static bool find_one(struct nopal_probes *probes, pid_t pid, const char *name, struct nopal_diag *d)
+static bool find_one(struct nopal_sites *probes, pid_t pid, const char *name, struct nopal_diag *d)
 {
 	/* A file that is there is meant, whatever is in its name. */
 	bool is_file = !pid && !access(name, F_OK);
 	unsigned errors = nopal_diag_errors(d);
-	int found = is_file ? nopal_probes_file(probes, name, d)
-			    : nopal_probes_find(probes, name, pid, d);
+	int found = is_file ? nopal_sites_file(probes, name, d)
+			    : nopal_sites_find(probes, name, pid, d);
 
 	if (!found && nopal_diag_errors(d) == errors)
 		say_error("no probes in '%s'\n" NO_PROBES_HINT, name);
 	return found > 0;
 }
 
-static bool find_all(struct nopal_probes *probes, const struct list_options *o, int count,
+static bool find_all(struct nopal_sites *probes, const struct list_options *o, int count,
 		     char **names, struct nopal_diag *d)
 {
 	bool all = true;
@@ -196,7 +196,7 @@ static bool find_all(struct nopal_probes *probes, const struct list_options *o, 
 			all &= find_one(probes, o->pid, names[i], d);
 		return all;
 	}
-	found = o->all ? nopal_probes_system(probes, d) : nopal_probes_process(probes, o->pid, d);
+	found = o->all ? nopal_sites_system(probes, d) : nopal_sites_process(probes, o->pid, d);
 	if (!found && o->all)
 		say_error("no process has mapped a file with probes\n" NO_PROBES_HINT);
 	else if (!found)
@@ -208,17 +208,17 @@ static bool find_all(struct nopal_probes *probes, const struct list_options *o, 
 static int run(const struct list_options *o, int count, char **names)
 {
 	struct nopal_diag *d = nopal_diag_new();
-	struct nopal_probes *probes = NULL;
-	bool ok = d && !nopal_probes_new(&probes);
+	struct nopal_sites *probes = NULL;
+	bool ok = d && !nopal_sites_new(&probes);
 
 	if (ok) {
 		ok = find_all(probes, o, count, names, d);
 		ok &= show_all(probes, o);
-		nopal_probes_problems(probes, d);
+		nopal_sites_problems(probes, d);
 		show_messages(d);
 		ok &= !nopal_diag_errors(d);
 	}
-	nopal_probes_free(probes);
+	nopal_sites_free(probes);
 	nopal_diag_free(d);
 	return ok ? EXIT_OK : EXIT_FAILED;
 }

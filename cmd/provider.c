@@ -10,7 +10,7 @@
 
 #include "command.h"
 #include "input.h"
-#include "nopal/provider.h"
+#include "nopal/provider_files.h"
 #include "output.h"
 #include "target.h"
 #include "words.h"
@@ -290,7 +290,7 @@ static int keep_text(const struct request *r, const char *source, const char *te
 	return err;
 }
 
-static int add_source(const struct request *r, const char *path, struct nopal_provider *p,
+static int add_source(const struct request *r, const char *path, struct nopal_provider_files *p,
 		      struct nopal_diag *d)
 {
 	size_t len = 0;
@@ -300,19 +300,21 @@ static int add_source(const struct request *r, const char *path, struct nopal_pr
 	if (!err && r->cpp && r->keep)
 		err = keep_text(r, path, text, len);
 	if (!err)
-		err = nopal_provider_add(p, !strcmp(path, "-") ? "<stdin>" : path, text, len, d);
+		err = nopal_provider_files_add(p, !strcmp(path, "-") ? "<stdin>" : path, text, len,
+					       d);
 	free(text);
 	return err;
 }
 
 /* All sources, then what they say together. */
-static int read_sources(const struct request *r, struct nopal_provider *p, struct nopal_diag *d)
+static int read_sources(const struct request *r, struct nopal_provider_files *p,
+			struct nopal_diag *d)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < r->sources.count; i++)
 		err |= add_source(r, r->sources.list[i], p, d);
-	return err ? err : nopal_provider_check(p, d);
+	return err ? err : nopal_provider_files_check(p, d);
 }
 
 /* A file to be. */
@@ -333,7 +335,7 @@ static char *output_path(const struct request *r, const char *suffix)
 	return r->output ? strdup(r->output) : base_name(r->sources.list[0], suffix);
 }
 
-static int make_header(const struct request *r, struct nopal_provider *p, struct output *o,
+static int make_header(const struct request *r, struct nopal_provider_files *p, struct output *o,
 		       struct nopal_diag *d)
 {
 	char *name;
@@ -341,13 +343,13 @@ static int make_header(const struct request *r, struct nopal_provider *p, struct
 
 	o->path = output_path(r, ".h");
 	name = o->path ? base_name(o->path, "_h") : NULL;
-	nopal_provider_leave_unchecked(p, !r->check);
-	err = !name || nopal_provider_header(p, name, &o->bytes, &o->len, d);
+	nopal_provider_files_leave_unchecked(p, !r->check);
+	err = !name || nopal_provider_files_header(p, name, &o->bytes, &o->len, d);
 	free(name);
 	return err;
 }
 
-static int make_object(const struct request *r, struct nopal_provider *p, struct output *o,
+static int make_object(const struct request *r, struct nopal_provider_files *p, struct output *o,
 		       struct nopal_diag *d)
 {
 	const struct target_request target = {
@@ -357,16 +359,16 @@ static int make_object(const struct request *r, struct nopal_provider *p, struct
 	int err;
 
 	o->path = output_path(r, ".o");
-	nopal_provider_share(p, r->shared);
+	nopal_provider_files_share(p, r->shared);
 	err = !o->path || !target_find(&target, &triple) ||
-	      nopal_provider_object(p, triple, &bytes, &o->len, d);
+	      nopal_provider_files_object(p, triple, &bytes, &o->len, d);
 	o->bytes = bytes;
 	free(triple);
 	return err;
 }
 
 /* All outputs are made before the first is written: what one cannot be made of leaves none. */
-static int compile(const struct request *r, struct nopal_provider *p, struct nopal_diag *d)
+static int compile(const struct request *r, struct nopal_provider_files *p, struct nopal_diag *d)
 {
 	struct output header = {NULL, NULL, 0}, object = {NULL, NULL, 0};
 	int err = read_sources(r, p, d);
@@ -391,7 +393,7 @@ int cmd_provider(int argc, char **argv)
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : argc ? argv[0] : "dtrace";
 	struct request r = {.self = strcmp(name, "provider") ? name : "nopal provider"};
-	struct nopal_provider *p = nopal_provider_new();
+	struct nopal_provider_files *p = nopal_provider_files_new();
 	struct nopal_diag *d = nopal_diag_new();
 	int err;
 
@@ -403,7 +405,7 @@ int cmd_provider(int argc, char **argv)
 		err = compile(&r, p, d);
 	if (err < 0) /* -ENOMEM, of arguments that were not kept */
 		err = EXIT_FAILED;
-	nopal_provider_free(p);
+	nopal_provider_files_free(p);
 	nopal_diag_free(d);
 	words_free(&r.sources);
 	words_free(&r.cpp_options);

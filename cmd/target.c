@@ -8,7 +8,7 @@
 
 #include "command.h"
 #include "input.h"
-#include "nopal/provider.h"
+#include "nopal/provider_files.h"
 #include "words.h"
 
 /* What the environment says. */
@@ -30,7 +30,8 @@ static bool is_compiler(const char *name)
 /* Every machine has one mode at least. */
 static bool is_known(const char *triple)
 {
-	return nopal_provider_variant(triple, "32") || nopal_provider_variant(triple, "64");
+	return nopal_provider_files_variant(triple, "32") ||
+	       nopal_provider_files_variant(triple, "64");
 }
 
 /* "aarch64-linux-gnu-gcc-12" says its target itself; NULL for other names, "musl-gcc" too. */
@@ -112,8 +113,9 @@ static bool apply_mode(const struct target_request *r, const struct build *b, ch
 
 	mode = mode ? mode : mode_of(&b->flags);
 	mode = mode ? mode : mode_of(&b->cc);
-	variant = mode || r->weak_mode ? nopal_provider_variant(*triple, mode ? mode : r->weak_mode)
-				       : NULL;
+	variant = mode || r->weak_mode
+			  ? nopal_provider_files_variant(*triple, mode ? mode : r->weak_mode)
+			  : NULL;
 	if (mode && !variant) {
 		say_error_as(r->self, "'%s' has no mode -m%s", *triple ? *triple : "this machine",
 			     mode);

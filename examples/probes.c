@@ -1,10 +1,10 @@
-/* Using <nopal/probe.h>: the probes of a file, with their arguments in words.
+/* Using <nopal/sites.h>: the probes of a file, with their arguments in words.
  *
  * usage: probes FILE... */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <nopal/probe.h>
+#include <nopal/sites.h>
 
 static void print_site(const struct nopal_site *site)
 {
@@ -21,18 +21,18 @@ static void print_site(const struct nopal_site *site)
 int main(int argc, char **argv)
 {
 	struct nopal_diag *d = nopal_diag_new();
-	struct nopal_probes *probes;
+	struct nopal_sites *probes;
 	unsigned errors;
 
-	if (!d || nopal_probes_new(&probes))
+	if (!d || nopal_sites_new(&probes))
 		return 1;
 	for (int i = 1; i < argc; i++)
-		nopal_probes_file(probes, argv[i], d);
-	for (size_t i = 0; i < nopal_probes_count(probes); i++)
-		print_site(nopal_probes_site(probes, i));
+		nopal_sites_file(probes, argv[i], d);
+	for (size_t i = 0; i < nopal_sites_count(probes); i++)
+		print_site(nopal_sites_at(probes, i));
 	errors = nopal_diag_errors(d);
 	fputs(nopal_diag_text(d), stderr);
-	nopal_probes_free(probes);
+	nopal_sites_free(probes);
 	nopal_diag_free(d);
 	return errors ? 1 : 0;
 }

@@ -11,21 +11,21 @@
 
 int main(int argc, char **argv)
 {
-	static const struct nopal_runtime_arg args[] = {
+	static const struct nopal_probe_arg args[] = {
 		{NOPAL_STRING, "what"},
 		{NOPAL_INT64, "cents"},
 		{NOPAL_UINT32, "left"},
 	};
 	struct nopal_error error;
-	struct nopal_runtime *shop;
+	struct nopal_provider *shop;
 	struct nopal_probe *sale;
 
 	if (argc < 3)
 		return fprintf(stderr, "usage: runtime PROVIDER PROBE [SECONDS]\n"), 2;
-	shop = nopal_runtime_new(argv[1], 0, &error);
-	sale = shop ? nopal_runtime_probe(shop, argv[2], args, 3, "something was sold", &error)
+	shop = nopal_provider_new(argv[1], 0, &error);
+	sale = shop ? nopal_provider_probe(shop, argv[2], args, 3, "something was sold", &error)
 		    : NULL;
-	if (!sale || nopal_runtime_load(shop, &error)) {
+	if (!sale || nopal_provider_load(shop, &error)) {
 		fprintf(stderr, "runtime: %s\n", error.text);
 		return 1;
 	}
@@ -33,6 +33,6 @@ int main(int argc, char **argv)
 		nopal_probe_fire(sale, left % 2 ? "tea" : "coffee", left % 2 ? 250 : 320, left);
 		usleep(100000);
 	}
-	nopal_runtime_destroy(shop);
+	nopal_provider_destroy(shop);
 	return 0;
 }

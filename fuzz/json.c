@@ -9,7 +9,7 @@
 #include "base/cursor.h"
 #include "base/json.h"
 #include "help/json_check.h"
-#include "nopal/probe.h"
+#include "nopal/sites.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -72,21 +72,21 @@ static void write_calls(const uint8_t *data, size_t size)
 static void list_sites(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	struct nopal_probes *probes;
+	struct nopal_sites *probes;
 	char path[64];
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size || nopal_probes_new(&probes))
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || nopal_sites_new(&probes))
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	nopal_probes_file(probes, path, NULL);
-	for (size_t i = 0; i < nopal_probes_count(probes) && i < 20; i++) {
-		char *text = nopal_site_json(nopal_probes_site(probes, i));
+	nopal_sites_file(probes, path, NULL);
+	for (size_t i = 0; i < nopal_sites_count(probes) && i < 20; i++) {
+		char *text = nopal_site_json(nopal_sites_at(probes, i));
 
 		if (!text || !json_is_valid(text, strlen(text)))
 			abort();
 		free(text);
 	}
-	nopal_probes_free(probes);
+	nopal_sites_free(probes);
 	close(fd);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "find/maps.h"
-#include "report/process.h"
+#include "symbols/process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/jit.h"
+#include "symbols/jit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -59,15 +59,15 @@ static __attribute__((noinline)) void published_fire(const struct published *p, 
 		printf("%s %.3f\n", name, (now() - start) / (double)CALLS); \
 	} while (0)
 
-static struct nopal_runtime *make(unsigned count)
+static struct nopal_provider *make(unsigned count)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_STRING, "b"}};
-	struct nopal_runtime *r = nopal_runtime_new("bench", 0, NULL);
+	static const struct nopal_probe_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_STRING, "b"}};
+	struct nopal_provider *r = nopal_provider_new("bench", 0, NULL);
 	char name[32];
 
 	for (unsigned i = 0; i < count; i++) {
 		snprintf(name, sizeof(name), "probe%u", i);
-		if (!nopal_runtime_probe(r, name, args, 2, NULL, NULL))
+		if (!nopal_provider_probe(r, name, args, 2, NULL, NULL))
 			exit(1);
 	}
 	return r;
@@ -86,13 +86,13 @@ static void measure_load(const char *name, unsigned count)
 	double times[9];
 
 	for (int i = 0; i < 9; i++) {
-		struct nopal_runtime *r = make(count);
+		struct nopal_provider *r = make(count);
 		double start = now();
 
-		if (nopal_runtime_load(r, NULL))
+		if (nopal_provider_load(r, NULL))
 			exit(1);
 		times[i] = now() - start;
-		nopal_runtime_destroy(r);
+		nopal_provider_destroy(r);
 	}
 	qsort(times, 9, sizeof(times[0]), compare);
 	printf("%s %.4f\n", name, times[4] / 1e6);
@@ -100,16 +100,16 @@ static void measure_load(const char *name, unsigned count)
 
 static void measure_calls(void)
 {
-	struct nopal_runtime_arg args[6];
-	struct nopal_runtime *r = nopal_runtime_new("bench", 0, NULL);
+	struct nopal_probe_arg args[6];
+	struct nopal_provider *r = nopal_provider_new("bench", 0, NULL);
 	struct published published = {nothing, 6};
 	const struct nopal_probe *volatile kept;
 	unsigned long enabled = 0;
 
 	for (int i = 0; i < 6; i++)
-		args[i] = (struct nopal_runtime_arg){NOPAL_UINT64, NULL};
-	kept = nopal_runtime_probe(r, "six", args, 6, NULL, NULL);
-	if (!kept || nopal_runtime_load(r, NULL))
+		args[i] = (struct nopal_probe_arg){NOPAL_UINT64, NULL};
+	kept = nopal_provider_probe(r, "six", args, 6, NULL, NULL);
+	if (!kept || nopal_provider_load(r, NULL))
 		exit(1);
 	const struct nopal_probe *p = kept;
 	MEASURE("loop", );
@@ -120,7 +120,7 @@ static void measure_calls(void)
 	MEASURE("static-probe-6", NOPAL_PROBE(bench, six, i, i, i, i, i, i));
 	if (enabled)
 		exit(1);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 }
 
 /* A static probe that has to be called, as a stub has. */
@@ -141,13 +141,13 @@ static const char *trap_of(const struct nopal_probe *p)
  * for a run-time probe what the kernel has made of it. */
 static int fire_traced(const char *what, unsigned long times)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
-	struct nopal_runtime *r = nopal_runtime_new("bench", 0, NULL);
-	struct nopal_probe *p = nopal_runtime_probe(r, "runtime", args, 2, NULL, NULL);
+	static const struct nopal_probe_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
+	struct nopal_provider *r = nopal_provider_new("bench", 0, NULL);
+	struct nopal_probe *p = nopal_provider_probe(r, "runtime", args, 2, NULL, NULL);
 	const char *trap = "";
 	double start;
 
-	if (!p || nopal_runtime_load(r, NULL))
+	if (!p || nopal_provider_load(r, NULL))
 		return 1;
 	puts("ready");
 	fflush(stdout);
@@ -165,7 +165,7 @@ static int fire_traced(const char *what, unsigned long times)
 			NOPAL_PROBE(bench, static_nop, i, i);
 	}
 	printf("%.1f %s\n", (now() - start) / (double)times, trap);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	return 0;
 }
 

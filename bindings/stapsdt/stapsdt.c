@@ -18,7 +18,7 @@
 
 struct provider {
 	SDTProvider_t shown;
-	struct nopal_runtime *runtime; /* NULL: never loaded */
+	struct nopal_provider *runtime; /* NULL: never loaded */
 };
 
 struct probe {
@@ -135,20 +135,20 @@ static int open_runtime(struct provider *p, struct nopal_error *e)
 	if (p->shown._use_memfd == memfd_disabled)
 		flags |= NOPAL_RUNTIME_FILE;
 	if (!p->runtime)
-		p->runtime = nopal_runtime_new(p->shown.name, flags, e);
+		p->runtime = nopal_provider_new(p->shown.name, flags, e);
 	return p->runtime ? 0 : e->code;
 }
 
 static int add_to_runtime(struct provider *p, struct probe *probe, struct nopal_error *e)
 {
-	struct nopal_runtime_arg args[MAX_ARGUMENTS] = {{(enum nopal_type)0, NULL}};
+	struct nopal_probe_arg args[MAX_ARGUMENTS] = {{(enum nopal_type)0, NULL}};
 	const SDTProbe_t *shown = &probe->shown.probe;
 	struct nopal_probe *handle;
 
 	for (int i = 0; i < shown->argCount; i++)
 		args[i].type = type_of(shown->argFmt[i]);
-	handle = nopal_runtime_probe(p->runtime, shown->name, args, (unsigned)shown->argCount, NULL,
-				     e);
+	handle = nopal_provider_probe(p->runtime, shown->name, args, (unsigned)shown->argCount,
+				      NULL, e);
 	if (!handle)
 		return e->code;
 	__atomic_store_n(&probe->handle, handle, __ATOMIC_RELEASE);
@@ -181,13 +181,13 @@ static int add_all(struct provider *p, SDTProbeList_t *from, struct nopal_error 
 /* Where there is no directory for files, a memfd does as well. */
 static int load_runtime(struct provider *p, struct nopal_error *e)
 {
-	int err = nopal_runtime_load(p->runtime, e);
+	int err = nopal_provider_load(p->runtime, e);
 
 	if (err != NOPAL_SYSTEM || p->shown._use_memfd != memfd_disabled ||
-	    nopal_runtime_is_loaded(p->runtime))
+	    nopal_provider_is_loaded(p->runtime))
 		return err;
-	nopal_runtime_use_memfd(p->runtime);
-	return nopal_runtime_load(p->runtime, e);
+	nopal_provider_use_memfd(p->runtime);
+	return nopal_provider_load(p->runtime, e);
 }
 
 /* A user may have closed the handle, and then unloading fails. So it is of an object that stays in
@@ -265,7 +265,7 @@ int providerUnload(SDTProvider_t *provider)
 	forget_error(provider);
 	if (!p->runtime)
 		return 0;
-	if (nopal_runtime_unload(p->runtime, &e))
+	if (nopal_provider_unload(p->runtime, &e))
 		return fail(provider, sharedLibraryCloseError, e.text);
 	if (show_unloaded(provider))
 		return fail(
@@ -281,7 +281,7 @@ void providerDestroy(SDTProvider_t *provider)
 	if (!p)
 		return;
 	show_unloaded(provider);
-	nopal_runtime_destroy(p->runtime);
+	nopal_provider_destroy(p->runtime);
 	while (provider->probes) {
 		SDTProbeList_t *first = provider->probes;
 

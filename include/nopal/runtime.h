@@ -1,28 +1,28 @@
 /* Probes made while the program runs, for languages that are not compiled, plugins and generated
  * code. Every tracer of USDT sees them: nopal, bpftrace, perf, bcc, gdb.
  *
- *	static const struct nopal_runtime_arg args[] = {
+ *	static const struct nopal_probe_arg args[] = {
  *		{NOPAL_STRING, "path"},
  *		{NOPAL_INT32, "status"},
  *	};
- *	struct nopal_runtime *app = nopal_runtime_new("myapp", 0, &error);
- *	struct nopal_probe *request = nopal_runtime_probe(app, "request", args, 2, NULL, &error);
+ *	struct nopal_provider *app = nopal_provider_new("myapp", 0, &error);
+ *	struct nopal_probe *request = nopal_provider_probe(app, "request", args, 2, NULL, &error);
  *
- *	if (!request || nopal_runtime_load(app, &error))
+ *	if (!request || nopal_provider_load(app, &error))
  *		...error.code, error.text...
  *	nopal_probe_fire(request, path, status);	a nanosecond while nobody is tracing
  *	if (nopal_probe_enabled(request))
  *		nopal_probe_fire(request, costly_path(), status);
- *	nopal_runtime_destroy(app);
+ *	nopal_provider_destroy(app);
  *
- * A *provider* (struct nopal_runtime) has *probes* (struct nopal_probe). Loading writes a small ELF
- * image of the probes into a memfd called "nopal:PROVIDER" and maps it; unloading takes it away.
+ * A *provider* (struct nopal_provider) has *probes* (struct nopal_probe). Loading writes a small
+ *ELF image of the probes into a memfd called "nopal:PROVIDER" and maps it; unloading takes it away.
  * A probe is a valid handle from the call that made it until its provider is destroyed, loaded or
  * not: while it is not loaded it is never enabled, and firing it does nothing.
  *
- * Threads: every function may be called from every thread at any time; only nopal_runtime_destroy()
- * wants that nobody uses the provider and its probes any more. Signal handlers may call
- * nopal_probe_enabled(), nopal_probe_fire() and its relatives.
+ * Threads: every function may be called from every thread at any time; only
+ *nopal_provider_destroy() wants that nobody uses the provider and its probes any more. Signal
+ *handlers may call nopal_probe_enabled(), nopal_probe_fire() and its relatives.
  *
  * fork(): the child has the same probes, loaded, and may do with them what it likes. So has a child
  * made behind libc's back (_Fork(), the bare system call); when other threads ran in its parent, it
@@ -53,8 +53,8 @@ extern "C" {
 
 #define NOPAL_RUNTIME_VERSION 1 /* of this interface */
 
-struct nopal_runtime; /* a provider */
-struct nopal_probe;   /* one of its probes */
+struct nopal_provider; /* a provider */
+struct nopal_probe;    /* one of its probes */
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
@@ -103,7 +103,7 @@ enum nopal_type {
 	NOPAL_DOUBLE = 14, /* its size; nopal knows from the description that they are a float */
 };
 
-struct nopal_runtime_arg {
+struct nopal_probe_arg {
 	enum nopal_type type;
 	const char *name; /* letters, digits and _; NULL: none */
 };
@@ -125,40 +125,40 @@ struct nopal_runtime_arg {
 
 /* A provider of this name: 1 to 249 letters, digits, _, - and ., the first a letter or _. Two
  * providers of one name are two providers, and tracers see the probes of both. */
-struct nopal_runtime *nopal_runtime_new(const char *name, unsigned flags, struct nopal_error *e);
+struct nopal_provider *nopal_provider_new(const char *name, unsigned flags, struct nopal_error *e);
 
 /* Add a probe, with up to 12 values in all; NULL after an error. Names as above, up to 255 bytes.
  * `description` is a line of text for people, kept in the image with the arguments' names and
- * types; NULL: none. Everything is copied. It is traceable after the next nopal_runtime_load(). Of
+ * types; NULL: none. Everything is copied. It is traceable after the next nopal_provider_load(). Of
  * no provider (`r` is NULL) there is no probe, and `e` says still why there is no provider. */
-struct nopal_probe *nopal_runtime_probe(struct nopal_runtime *r, const char *name,
-					const struct nopal_runtime_arg *args, unsigned arg_count,
-					const char *description, struct nopal_error *e);
+struct nopal_probe *nopal_provider_probe(struct nopal_provider *r, const char *name,
+					 const struct nopal_probe_arg *args, unsigned arg_count,
+					 const char *description, struct nopal_error *e);
 
 /* Images that are loaded from now on are memfds, whatever the flags were. */
-void nopal_runtime_use_memfd(struct nopal_runtime *r);
+void nopal_provider_use_memfd(struct nopal_provider *r);
 
 /* Make all probes that are not loaded yet visible to tracers. Call it again after adding probes to
  * a loaded provider: they get a further image, what is being traced stays as it is. Nothing to load
  * is success. After a failure what was loaded before is still loaded. */
-int nopal_runtime_load(struct nopal_runtime *r, struct nopal_error *e);
+int nopal_provider_load(struct nopal_provider *r, struct nopal_error *e);
 
 /* Take all images away. Tracers lose the probes; handles stay valid and are not enabled. Other
  * threads may be firing meanwhile. It can be loaded again. For a moment this takes a descriptor,
- * and fails where there is none left; nopal_runtime_destroy() needs none. */
-int nopal_runtime_unload(struct nopal_runtime *r, struct nopal_error *e);
+ * and fails where there is none left; nopal_provider_destroy() needs none. */
+int nopal_provider_unload(struct nopal_provider *r, struct nopal_error *e);
 
 /* Unload and free the provider and all its probes. NULL is fine. */
-void nopal_runtime_destroy(struct nopal_runtime *r);
+void nopal_provider_destroy(struct nopal_provider *r);
 
-const char *nopal_runtime_name(const struct nopal_runtime *r);
-bool nopal_runtime_is_loaded(struct nopal_runtime *r);	     /* at least one image is */
-unsigned nopal_runtime_probe_count(struct nopal_runtime *r); /* loaded or not */
+const char *nopal_provider_name(const struct nopal_provider *r);
+bool nopal_provider_is_loaded(struct nopal_provider *r);       /* at least one image is */
+unsigned nopal_provider_probe_count(struct nopal_provider *r); /* loaded or not */
 /* The probe of that name; NULL: none. */
-struct nopal_probe *nopal_runtime_find(struct nopal_runtime *r, const char *name);
+struct nopal_probe *nopal_provider_find(struct nopal_provider *r, const char *name);
 
 const char *nopal_probe_name(const struct nopal_probe *p);
-struct nopal_runtime *nopal_probe_provider(const struct nopal_probe *p);
+struct nopal_provider *nopal_probe_provider(const struct nopal_probe *p);
 unsigned nopal_probe_arg_count(const struct nopal_probe *p);
 unsigned nopal_probe_value_count(const struct nopal_probe *p); /* counted strings are two */
 enum nopal_type nopal_probe_arg_type(const struct nopal_probe *p, unsigned i);

@@ -1,4 +1,4 @@
-/* The public face of provider files: nopal/provider.h. */
+/* The public face of provider files: nopal/provider_files.h. */
 #include "author/author.h"
 
 #include <elf.h>
@@ -8,23 +8,23 @@
 #include "base/export.h"
 #include "base/public.h"
 #include "elf/write.h"
-#include "nopal/provider.h"
+#include "nopal/provider_files.h"
 
-struct nopal_provider {
+struct nopal_provider_files {
 	struct provider_file file;
 	bool shared, unchecked;
 };
 
-NOPAL_EXPORT struct nopal_provider *nopal_provider_new(void)
+NOPAL_EXPORT struct nopal_provider_files *nopal_provider_files_new(void)
 {
-	struct nopal_provider *p = calloc(1, sizeof(*p));
+	struct nopal_provider_files *p = calloc(1, sizeof(*p));
 
 	if (p)
 		provider_open(&p->file);
 	return p;
 }
 
-NOPAL_EXPORT void nopal_provider_free(struct nopal_provider *p)
+NOPAL_EXPORT void nopal_provider_files_free(struct nopal_provider_files *p)
 {
 	if (!p)
 		return;
@@ -32,8 +32,8 @@ NOPAL_EXPORT void nopal_provider_free(struct nopal_provider *p)
 	free(p);
 }
 
-NOPAL_EXPORT int nopal_provider_add(struct nopal_provider *p, const char *path, const char *text,
-				    size_t len, struct nopal_diag *d)
+NOPAL_EXPORT int nopal_provider_files_add(struct nopal_provider_files *p, const char *path,
+					  const char *text, size_t len, struct nopal_diag *d)
 {
 	struct str own_path = arena_str(&p->file.arena, str_from(path));
 	struct str own_text = arena_str(&p->file.arena, str_of(text, len));
@@ -43,7 +43,7 @@ NOPAL_EXPORT int nopal_provider_add(struct nopal_provider *p, const char *path, 
 	return provider_parse(&p->file, own_path, own_text, diag_inner(d));
 }
 
-NOPAL_EXPORT int nopal_provider_check(struct nopal_provider *p, struct nopal_diag *d)
+NOPAL_EXPORT int nopal_provider_files_check(struct nopal_provider_files *p, struct nopal_diag *d)
 {
 	struct diag own = DIAG_INIT;
 	int err = provider_check(&p->file, d ? diag_inner(d) : &own);
@@ -52,12 +52,13 @@ NOPAL_EXPORT int nopal_provider_check(struct nopal_provider *p, struct nopal_dia
 	return err;
 }
 
-NOPAL_EXPORT void nopal_provider_share(struct nopal_provider *p, bool shared)
+NOPAL_EXPORT void nopal_provider_files_share(struct nopal_provider_files *p, bool shared)
 {
 	p->shared = shared;
 }
 
-NOPAL_EXPORT void nopal_provider_leave_unchecked(struct nopal_provider *p, bool unchecked)
+NOPAL_EXPORT void nopal_provider_files_leave_unchecked(struct nopal_provider_files *p,
+						       bool unchecked)
 {
 	p->unchecked = unchecked;
 }
@@ -76,8 +77,8 @@ static int give(struct buf *out, int err, char **bytes, size_t *len, struct nopa
 	return 0;
 }
 
-NOPAL_EXPORT int nopal_provider_header(struct nopal_provider *p, const char *name, char **text,
-				       size_t *len, struct nopal_diag *d)
+NOPAL_EXPORT int nopal_provider_files_header(struct nopal_provider_files *p, const char *name,
+					     char **text, size_t *len, struct nopal_diag *d)
 {
 	struct buf out = BUF_INIT;
 
@@ -85,8 +86,8 @@ NOPAL_EXPORT int nopal_provider_header(struct nopal_provider *p, const char *nam
 	return give(&out, 0, text, len, d);
 }
 
-NOPAL_EXPORT int nopal_provider_object(struct nopal_provider *p, const char *target, void **bytes,
-				       size_t *len, struct nopal_diag *d)
+NOPAL_EXPORT int nopal_provider_files_object(struct nopal_provider_files *p, const char *target,
+					     void **bytes, size_t *len, struct nopal_diag *d)
 {
 	struct buf out = BUF_INIT;
 	const struct object_request r = {
@@ -98,7 +99,7 @@ NOPAL_EXPORT int nopal_provider_object(struct nopal_provider *p, const char *tar
 		    d);
 }
 
-NOPAL_EXPORT const char *nopal_provider_variant(const char *target, const char *mode)
+NOPAL_EXPORT const char *nopal_provider_files_variant(const char *target, const char *mode)
 {
 	const char *triple = target ? target : elf_host_triple(), *variant = NULL;
 	const struct elf_machine *m = elf_machine_for(str_from(triple));

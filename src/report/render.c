@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "report/moment.h"
-#include "report/symbols.h"
+#include "symbols/symbols.h"
 
 void elements_open(const struct value *tuple, struct elements *e)
 {

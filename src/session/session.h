@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "nopal/trace.h"
 #include "report/report.h"
-#include "report/symbols.h"
+#include "symbols/symbols.h"
 #include "script/script.h"
 #include "session/child.h"
 #include "session/clock.h"

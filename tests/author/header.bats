@@ -585,10 +585,10 @@ write_cxx() {
 	int f(struct nopal_probe *p, int a, char *b, double c, float d, struct bits *s, enum color e, const char *t);
 	int f(struct nopal_probe *p, int a, char *b, double c, float d, struct bits *s, enum color e, const char *t)
 	{
-		static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}};
+		static const struct nopal_probe_arg args[] = {{NOPAL_INT32, "n"}};
 		struct nopal_error error;
-		struct nopal_runtime *r = nopal_runtime_new("x", NOPAL_RUNTIME_FILE, &error);
-		struct nopal_probe *q = nopal_runtime_probe(r, "p", args, 1, (const char *)0, &error);
+		struct nopal_provider *r = nopal_provider_new("x", NOPAL_RUNTIME_FILE, &error);
+		struct nopal_probe *q = nopal_provider_probe(r, "p", args, 1, (const char *)0, &error);
 	#if !defined __cplusplus || __cplusplus >= 201103L
 		nopal_probe_fire(p);
 		nopal_probe_fire(p, a);

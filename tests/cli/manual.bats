@@ -80,13 +80,13 @@ build_example() {
 }
 
 @test "the functions of probe.h, trace.h and diag.h are in their pages" {
-	in_page probe.h nopal-probe.3
+	in_page probe.h nopal-sites.3
 	in_page trace.h nopal-trace.3
 	in_page diag.h nopal-trace.3
 }
 
-@test "the example of nopal-probe(3) lists probes" {
-	build_example nopal-probe.3
+@test "the example of nopal-sites(3) lists probes" {
+	build_example nopal-sites.3
 	run "$program" "$TARGETS/tick"
 	[[ "$output" == *tick:word* ]]
 }

@@ -198,9 +198,9 @@ save_image() {
 int main(void)
 {
 	struct nopal_error e = {0, ""};
-	struct nopal_runtime *r = nopal_runtime_new("filed", NOPAL_RUNTIME_FILE, &e);
+	struct nopal_provider *r = nopal_provider_new("filed", NOPAL_RUNTIME_FILE, &e);
 
-	if (!nopal_runtime_probe(r, "p", NULL, 0, NULL, &e) || nopal_runtime_load(r, &e))
+	if (!nopal_provider_probe(r, "p", NULL, 0, NULL, &e) || nopal_provider_load(r, &e))
 		return puts(e.text), 1;
 	puts("ready");
 	fflush(stdout);
@@ -254,13 +254,13 @@ END
 
 @test "static programs and musl have run-time probes too" {
 	need_program cc
-	sources="$ROOT"/src/author/runtime*.c
+	sources="$ROOT"/src/runtime/*.c
 	for compiler in cc musl-gcc; do
 		command -v $compiler >/dev/null || continue
 		# shellcheck disable=SC2086
 		for target in runtime runtime_values; do
 			$compiler -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/$target" \
-				"$ROOT/tests/targets/$target.c" $sources "$ROOT"/src/author/stub.c "$ROOT"/src/base/{buf,str,utf8}.c -lm -lpthread
+				"$ROOT/tests/targets/$target.c" $sources "$ROOT"/src/base/{buf,str,utf8}.c -lm -lpthread
 		done
 		echo >"$BATS_TEST_TMPDIR/line"
 		run "$BATS_TEST_TMPDIR/runtime_values" <"$BATS_TEST_TMPDIR/line"
@@ -281,8 +281,8 @@ END
 		echo 'int main(void) { return 0; }' | $cpu-linux-gnu-gcc -static -x c - -o "$BATS_TEST_TMPDIR/empty" 2>/dev/null || continue
 		# shellcheck disable=SC2086
 		$cpu-linux-gnu-gcc -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" \
-			-o "$BATS_TEST_TMPDIR/$cpu" "$ROOT/tests/help/runtime_self.c" "$ROOT"/src/author/runtime*.c \
-			"$ROOT"/src/author/stub.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread
+			-o "$BATS_TEST_TMPDIR/$cpu" "$ROOT/tests/help/runtime_self.c" "$ROOT"/src/runtime/*.c \
+			"$ROOT"/src/base/{buf,str,utf8}.c -lpthread
 		run qemu-$cpu "$BATS_TEST_TMPDIR/$cpu" "$BATS_TEST_TMPDIR/image"
 		[ "$status" = 0 ]
 		run readelf -W -n "$BATS_TEST_TMPDIR/image"

@@ -123,7 +123,7 @@ traced_by_bpftrace() {
 		command -v $compiler >/dev/null || continue
 		# shellcheck disable=SC2086
 		$compiler -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/runtime_children" \
-			"$ROOT/tests/targets/runtime_children.c" "$ROOT"/src/author/runtime*.c "$ROOT"/src/author/stub.c \
+			"$ROOT/tests/targets/runtime_children.c" "$ROOT"/src/runtime/*.c \
 			"$ROOT"/src/base/{buf,str,utf8}.c -lpthread
 		rm -f "$BATS_TEST_TMPDIR/in"
 		TARGETS=$BATS_TEST_TMPDIR traced_by_nopal clone 2

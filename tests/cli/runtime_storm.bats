@@ -19,7 +19,7 @@ compile() {
 	shift 2
 	# shellcheck disable=SC2086
 	cc -O1 -g -std=gnu11 -D_GNU_SOURCE -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" "$@" -o "$out" "$source" \
-		"$ROOT"/src/author/runtime*.c "$ROOT"/src/author/stub.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread -lm $LIBS
+		"$ROOT"/src/runtime/*.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread -lm $LIBS
 }
 
 # Start storm.c, compiled with the flags $FLAGS, as a child of the command $UNDER, with the argument $1.

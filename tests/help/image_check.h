@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "author/runtime.h"
+#include "runtime/runtime.h"
 #include "elf/symbols.h"
 #include "probe/describe.h"
 #include "probe/sites.h"

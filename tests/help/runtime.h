@@ -9,40 +9,40 @@
 
 #include "help/spy.h"
 
-static inline struct nopal_runtime *provider(const char *name)
+static inline struct nopal_provider *provider(const char *name)
 {
 	struct nopal_error e;
-	struct nopal_runtime *r = nopal_runtime_new(name, 0, &e);
+	struct nopal_provider *r = nopal_provider_new(name, 0, &e);
 
 	if (!r)
 		fail_msg("%s", e.text);
 	return r;
 }
 
-static inline struct nopal_probe *probe(struct nopal_runtime *r, const char *name,
-					const struct nopal_runtime_arg *args, unsigned count)
+static inline struct nopal_probe *probe(struct nopal_provider *r, const char *name,
+					const struct nopal_probe_arg *args, unsigned count)
 {
 	struct nopal_error e;
-	struct nopal_probe *p = nopal_runtime_probe(r, name, args, count, NULL, &e);
+	struct nopal_probe *p = nopal_provider_probe(r, name, args, count, NULL, &e);
 
 	if (!p)
 		fail_msg("%s", e.text);
 	return p;
 }
 
-static inline void load(struct nopal_runtime *r)
+static inline void load(struct nopal_provider *r)
 {
 	struct nopal_error e;
 
-	if (nopal_runtime_load(r, &e))
+	if (nopal_provider_load(r, &e))
 		fail_msg("%s", e.text);
 }
 
-static inline void unload(struct nopal_runtime *r)
+static inline void unload(struct nopal_provider *r)
 {
 	struct nopal_error e;
 
-	if (nopal_runtime_unload(r, &e))
+	if (nopal_provider_unload(r, &e))
 		fail_msg("%s", e.text);
 }
 

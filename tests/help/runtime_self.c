@@ -18,14 +18,14 @@ static int copy_image(int fd, const char *path)
 
 int main(int argc, char **argv)
 {
-	struct nopal_runtime_arg args[12];
-	struct nopal_runtime *r = nopal_runtime_new("self", 0, NULL);
+	struct nopal_probe_arg args[12];
+	struct nopal_provider *r = nopal_provider_new("self", 0, NULL);
 	struct nopal_probe *p;
 
 	for (int i = 0; i < 12; i++)
-		args[i] = (struct nopal_runtime_arg){i % 2 ? NOPAL_INT32 : NOPAL_INT64, "n"};
-	p = r ? nopal_runtime_probe(r, "probe", args, 12, NULL, NULL) : NULL;
-	if (!p || nopal_runtime_load(r, NULL) || nopal_probe_enabled(p))
+		args[i] = (struct nopal_probe_arg){i % 2 ? NOPAL_INT32 : NOPAL_INT64, "n"};
+	p = r ? nopal_provider_probe(r, "probe", args, 12, NULL, NULL) : NULL;
+	if (!p || nopal_provider_load(r, NULL) || nopal_probe_enabled(p))
 		return 1;
 	((void (*)(void))spy_stub(p))();
 	if (argc > 1 && copy_image(nopal_probe_fd(p), argv[1]))
@@ -39,9 +39,9 @@ int main(int argc, char **argv)
 		if (spied.words[i] != (uint64_t)(-1 - i))
 			return 4;
 #endif
-	if (nopal_runtime_unload(r, NULL) || nopal_probe_enabled(p))
+	if (nopal_provider_unload(r, NULL) || nopal_probe_enabled(p))
 		return 5;
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	puts("fine");
 	return 0;
 }

@@ -19,46 +19,46 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "author/runtime.h"
+#include "runtime/runtime.h"
 #include "nopal/runtime.h"
 
 #define THREADS 8
 #define MOST	48 /* probes of restless; each that is added is an image of its own */
 
-static struct nopal_runtime *storm, *restless;
+static struct nopal_provider *storm, *restless;
 static struct nopal_probe *steady, *probe;
 static atomic_bool stop;
 static atomic_ulong fired, loads, wrong;
 static bool calm;
 
-static struct nopal_probe *add(struct nopal_runtime *r, const char *name, unsigned count)
+static struct nopal_probe *add(struct nopal_provider *r, const char *name, unsigned count)
 {
-	struct nopal_runtime_arg args[NOPAL_MAX_VALUES];
+	struct nopal_probe_arg args[NOPAL_MAX_VALUES];
 	struct nopal_error e = {0, ""};
 	struct nopal_probe *p;
 
 	for (unsigned i = 0; i < count; i++)
-		args[i] = (struct nopal_runtime_arg){NOPAL_UINT64, NULL};
-	p = nopal_runtime_probe(r, name, args, count, NULL, &e);
+		args[i] = (struct nopal_probe_arg){NOPAL_UINT64, NULL};
+	p = nopal_provider_probe(r, name, args, count, NULL, &e);
 	if (!p)
 		fprintf(stderr, "storm: %s\n", e.text), exit(1);
 	return p;
 }
 
-static void load(struct nopal_runtime *r)
+static void load(struct nopal_provider *r)
 {
 	struct nopal_error e = {0, ""};
 
-	if (nopal_runtime_load(r, &e))
+	if (nopal_provider_load(r, &e))
 		fprintf(stderr, "storm: %s\n", e.text), exit(1);
 	atomic_fetch_add(&loads, 1);
 }
 
-static void unload(struct nopal_runtime *r)
+static void unload(struct nopal_provider *r)
 {
 	struct nopal_error e = {0, ""};
 
-	if (nopal_runtime_unload(r, &e))
+	if (nopal_provider_unload(r, &e))
 		fprintf(stderr, "storm: %s\n", e.text), exit(1);
 }
 
@@ -115,12 +115,12 @@ static void *load_all_the_time(void *arg)
 static void *make_all_the_time(void *arg)
 {
 	while (!atomic_load(&stop)) {
-		struct nopal_runtime *r = nopal_runtime_new("fleeting", 0, NULL);
+		struct nopal_provider *r = nopal_provider_new("fleeting", 0, NULL);
 
 		add(r, "p", 1);
 		load(r);
 		usleep(500);
-		nopal_runtime_destroy(r);
+		nopal_provider_destroy(r);
 	}
 	return arg;
 }
@@ -183,8 +183,8 @@ int main(int argc, char **argv)
 	long pages;
 
 	calm = argc > 1 && !strcmp(argv[1], "calm");
-	storm = nopal_runtime_new("storm", 0, NULL);
-	restless = nopal_runtime_new("restless", 0, NULL);
+	storm = nopal_provider_new("storm", 0, NULL);
+	restless = nopal_provider_new("restless", 0, NULL);
 	steady = add(storm, "steady", 7);
 	probe = add(restless, "probe", 2);
 	load(storm);
@@ -203,8 +203,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS + 2; i++)
 		pthread_join(threads[i], NULL);
 	check_untouched(steady);
-	nopal_runtime_destroy(restless);
-	nopal_runtime_destroy(storm);
+	nopal_provider_destroy(restless);
+	nopal_provider_destroy(storm);
 	if (files() != files_before)
 		printf("%d descriptors more\n", files() - files_before), wrong++;
 	printf("memory %+ld KiB, %lu loads\n", pages * 4, atomic_load(&loads));

@@ -25,7 +25,7 @@
 
 struct values_probe {
 	const char *name;
-	struct nopal_runtime_arg args[NOPAL_MAX_VALUES];
+	struct nopal_probe_arg args[NOPAL_MAX_VALUES];
 	unsigned count;
 	void (*fire)(const struct nopal_probe *p, FILE *expected);
 };

@@ -21,39 +21,39 @@ static int broken(const struct nopal_error *e)
 	exit(1);
 }
 
-static struct nopal_runtime *provider(const char *name)
+static struct nopal_provider *provider(const char *name)
 {
 	struct nopal_error e;
-	struct nopal_runtime *r = nopal_runtime_new(name, 0, &e);
+	struct nopal_provider *r = nopal_provider_new(name, 0, &e);
 
 	if (!r)
 		broken(&e);
 	return r;
 }
 
-static struct nopal_probe *probe(struct nopal_runtime *r, const char *name,
-				 const struct nopal_runtime_arg *args, unsigned count)
+static struct nopal_probe *probe(struct nopal_provider *r, const char *name,
+				 const struct nopal_probe_arg *args, unsigned count)
 {
 	struct nopal_error e;
-	struct nopal_probe *p = nopal_runtime_probe(r, name, args, count, "a test", &e);
+	struct nopal_probe *p = nopal_provider_probe(r, name, args, count, "a test", &e);
 
 	if (!p)
 		broken(&e);
 	return p;
 }
 
-static void load(struct nopal_runtime *r)
+static void load(struct nopal_provider *r)
 {
 	struct nopal_error e;
 
-	if (nopal_runtime_load(r, &e))
+	if (nopal_provider_load(r, &e))
 		broken(&e);
 }
 
 static int demo(double seconds)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
-	struct nopal_runtime *r = provider("capp");
+	static const struct nopal_probe_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
+	struct nopal_provider *r = provider("capp");
 	struct nopal_probe *pair = probe(r, "pair", args, 2);
 
 	load(r);
@@ -67,13 +67,13 @@ static int demo(double seconds)
 		nopal_probe_fire(pair, UINT64_MAX - i, i);
 		usleep(20000);
 	}
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	return 0;
 }
 
 static int wait_for_end(void)
 {
-	struct nopal_runtime *r = provider("waiting");
+	struct nopal_provider *r = provider("waiting");
 
 	probe(r, "none", NULL, 0);
 	load(r);
@@ -81,14 +81,14 @@ static int wait_for_end(void)
 	fflush(stdout);
 	while (getchar() != EOF)
 		;
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	return 0;
 }
 
 static int later(void)
 {
-	static const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
-	struct nopal_runtime *r;
+	static const struct nopal_probe_arg arg = {NOPAL_INT32, "n"};
+	struct nopal_provider *r;
 	struct nopal_probe *p;
 
 	puts("ready");
@@ -105,7 +105,7 @@ static int later(void)
 	puts(nopal_probe_enabled(p) ? "traced" : "not traced");
 	fflush(stdout);
 	getchar();
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	return 0;
 }
 
@@ -132,8 +132,8 @@ static __attribute__((noinline)) uint64_t steps(const struct nopal_probe *p, uin
 
 static int flags(double seconds)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
-	struct nopal_runtime *r = provider("flags");
+	static const struct nopal_probe_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
+	struct nopal_provider *r = provider("flags");
 	struct nopal_probe *p = probe(r, "step", args, 2);
 	unsigned long wrong = 0, traced = 0;
 	time_t end = time(NULL) + (time_t)seconds;
@@ -146,14 +146,14 @@ static int flags(double seconds)
 		wrong += steps(p, i) != steps(NULL, i);
 	}
 	printf("%s, %lu wrong\n", traced ? "traced" : "not traced", wrong);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	return 0;
 }
 
 /* ---- Storm ---- */
 
 static struct {
-	struct nopal_runtime *r;
+	struct nopal_provider *r;
 	struct nopal_probe *p;
 	volatile int stop; /* no bool: gcc 12 forgets volatile where UBSan checks a bool */
 } storm;
@@ -174,12 +174,12 @@ static void *fire(void *arg)
 /* Every value follows from the first, so that a tracer can tell a wrong one. */
 static int run_storm(double seconds)
 {
-	struct nopal_runtime_arg args[8];
+	struct nopal_probe_arg args[8];
 	pthread_t threads[8];
 	struct timespec start, now;
 
 	for (int i = 0; i < 8; i++)
-		args[i] = (struct nopal_runtime_arg){NOPAL_UINT64, NULL};
+		args[i] = (struct nopal_probe_arg){NOPAL_UINT64, NULL};
 	storm.r = provider("storm");
 	storm.p = probe(storm.r, "all", args, 8);
 	load(storm.r);
@@ -189,18 +189,18 @@ static int run_storm(double seconds)
 		pthread_create(&threads[i], NULL, fire, (void *)i);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
-		struct nopal_runtime *other = provider("other");
+		struct nopal_provider *other = provider("other");
 
 		probe(other, "p", args, 8);
 		load(other);
 		usleep(1000);
-		nopal_runtime_destroy(other);
+		nopal_provider_destroy(other);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (now.tv_sec - start.tv_sec < seconds);
 	storm.stop = 1;
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
-	nopal_runtime_destroy(storm.r);
+	nopal_provider_destroy(storm.r);
 	puts("done");
 	return 0;
 }

@@ -45,26 +45,26 @@ static int fire(int level, int depth)
 static void *load_all_the_time(void *arg)
 {
 	for (;;) {
-		struct nopal_runtime *r = nopal_runtime_new("others", 0, NULL);
+		struct nopal_provider *r = nopal_provider_new("others", 0, NULL);
 
-		nopal_runtime_probe(r, "p", NULL, 0, NULL, NULL);
-		nopal_runtime_load(r, NULL);
-		nopal_runtime_destroy(r);
+		nopal_provider_probe(r, "p", NULL, 0, NULL, NULL);
+		nopal_provider_load(r, NULL);
+		nopal_provider_destroy(r);
 	}
 	return arg;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct nopal_runtime_arg args[] = {
+	static const struct nopal_probe_arg args[] = {
 		{NOPAL_INT32, "level"}, {NOPAL_INT32, "i"}, {NOPAL_INT32, "not_i"}};
-	struct nopal_runtime *r = nopal_runtime_new("children", 0, NULL);
+	struct nopal_provider *r = nopal_provider_new("children", 0, NULL);
 	const char *how = argc > 2 ? argv[1] : "fork";
 	pthread_t thread;
 
 	use_clone = strcmp(how, "fork") != 0;
-	hit = nopal_runtime_probe(r, "hit", args, 3, NULL, NULL);
-	if (!hit || nopal_runtime_load(r, NULL))
+	hit = nopal_provider_probe(r, "hit", args, 3, NULL, NULL);
+	if (!hit || nopal_provider_load(r, NULL))
 		return 1;
 	if (!strcmp(how, "threads"))
 		for (int i = 0; i < 4; i++)

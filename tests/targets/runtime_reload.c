@@ -19,7 +19,7 @@
 
 #define PROBES 4
 
-static struct nopal_runtime *r;
+static struct nopal_provider *r;
 static struct nopal_probe *probes[PROBES];
 static atomic_bool stop;
 static int children, killed;
@@ -63,18 +63,18 @@ static void *have_children(void *arg)
 
 int main(int argc, char **argv)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "i"}};
+	static const struct nopal_probe_arg args[] = {{NOPAL_INT32, "i"}};
 	struct itimerval often = {{0, 2000}, {0, 2000}};
 	pthread_t threads[3];
 	char name[8];
 
 	children = argc > 1 ? atoi(argv[1]) : 100;
-	r = nopal_runtime_new("reload", 0, NULL);
+	r = nopal_provider_new("reload", 0, NULL);
 	for (int i = 0; i < PROBES; i++) {
 		snprintf(name, sizeof(name), "p%d", i);
-		probes[i] = nopal_runtime_probe(r, name, args, 1, NULL, NULL);
+		probes[i] = nopal_provider_probe(r, name, args, 1, NULL, NULL);
 	}
-	if (nopal_runtime_load(r, NULL))
+	if (nopal_provider_load(r, NULL))
 		return 1;
 	signal(SIGALRM, on_alarm);
 	setitimer(ITIMER_REAL, &often, NULL);
@@ -85,9 +85,9 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, i < 2 ? fire_all_the_time : have_children, NULL);
 	while (!atomic_load(&stop)) {
 		usleep(40000);
-		nopal_runtime_unload(r, NULL);
+		nopal_provider_unload(r, NULL);
 		usleep(10000);
-		nopal_runtime_load(r, NULL);
+		nopal_provider_load(r, NULL);
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);

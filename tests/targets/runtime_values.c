@@ -10,17 +10,17 @@
 
 static struct nopal_probe *made[VALUES_PROBES];
 
-static void make(struct nopal_runtime *r)
+static void make(struct nopal_provider *r)
 {
 	struct nopal_error e = {0, ""};
 
 	for (size_t i = 0; i < VALUES_PROBES; i++) {
 		const struct values_probe *v = &values_probes[i];
 
-		made[i] = nopal_runtime_probe(r, v->name, v->args, v->count,
-					      "every type, with its edges", &e);
+		made[i] = nopal_provider_probe(r, v->name, v->args, v->count,
+					       "every type, with its edges", &e);
 	}
-	if (!e.code && !nopal_runtime_load(r, &e))
+	if (!e.code && !nopal_provider_load(r, &e))
 		return;
 	fprintf(stderr, "runtime_values: %s\n", e.text);
 	exit(1);
@@ -29,7 +29,7 @@ static void make(struct nopal_runtime *r)
 int main(int argc, char **argv)
 {
 	FILE *expected = fopen(argc > 1 ? argv[1] : "/dev/null", "w");
-	struct nopal_runtime *r = nopal_runtime_new("values", 0, NULL);
+	struct nopal_provider *r = nopal_provider_new("values", 0, NULL);
 
 	if (!r || !expected)
 		return 1;
@@ -40,6 +40,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < VALUES_PROBES; i++)
 		values_probes[i].fire(made[i], expected);
 	fclose(expected);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "engine/interp/interp.h"
 #include "report/report.h"
-#include "report/symbols.h"
+#include "symbols/symbols.h"
 #include "script/script.h"
 
 #define MAX_FIRES 16

@@ -11,8 +11,8 @@
 
 #include "engine/engine.h"
 #include "report/report.h"
-#include "report/slurp.h"
-#include "report/symbols.h"
+#include "base/slurp.h"
+#include "symbols/symbols.h"
 #include "script/script.h"
 
 /* One script on its way through the house. */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "report/slurp.h"
+#include "base/slurp.h"
 #include "script/script.h"
 
 /* Text of a display, without the escapes of the manual. */

@@ -10,10 +10,10 @@
 
 #include <sys/sdt.h>
 
-#include "nopal/probe.h"
+#include "nopal/sites.h"
 #include "nopal/trace.h"
 #include "script/script.h"
-#include "session/pattern.h"
+#include "api/pattern.h"
 
 __attribute__((noinline, used)) static void fires(int number)
 {
@@ -24,15 +24,15 @@ static void no_site_no_options_no_messages(void **state)
 {
 	struct nopal_trace_options small = {.size = 4},
 				   both = {.size = sizeof(both), .pid = 1, .command = "true"};
-	struct nopal_probes *probes;
+	struct nopal_sites *probes;
 	struct nopal_trace *t = NULL;
 	struct nopal_arg arg;
 
 	(void)state;
-	assert_int_equal(nopal_probes_new(&probes), 0);
-	assert_int_equal(nopal_probes_find(probes, "/proc/self/exe:no:such", 0, NULL), -ENOENT);
-	assert_true(nopal_probes_file(probes, NULL, NULL) < 0);
-	assert_null(nopal_probes_site(probes, 0));
+	assert_int_equal(nopal_sites_new(&probes), 0);
+	assert_int_equal(nopal_sites_find(probes, "/proc/self/exe:no:such", 0, NULL), -ENOENT);
+	assert_true(nopal_sites_file(probes, NULL, NULL) < 0);
+	assert_null(nopal_sites_at(probes, 0));
 	assert_null(nopal_site_file(NULL));
 	assert_null(nopal_site_build_id(NULL));
 	assert_null(nopal_site_provider(NULL));
@@ -52,7 +52,7 @@ static void no_site_no_options_no_messages(void **state)
 				 nopal_site_arg_count(NULL),
 			 0);
 	assert_int_equal(nopal_site_arg(NULL, 0, &arg), -EINVAL);
-	nopal_probes_free(probes);
+	nopal_sites_free(probes);
 	assert_int_equal(nopal_trace_open("BEGIN { }", NULL, &t, NULL), -EINVAL);
 	assert_int_equal(nopal_trace_open("BEGIN { }", &small, &t, NULL), -EINVAL);
 	assert_int_equal(nopal_trace_open("BEGIN { }", &both, &t, NULL), -EINVAL);
@@ -68,16 +68,16 @@ static void a_site_and_its_arguments(void **state)
 {
 	struct nopal_diag *d = nopal_diag_new();
 	const struct nopal_site *site;
-	struct nopal_probes *probes;
+	struct nopal_sites *probes;
 	struct nopal_arg arg;
 	char *text;
 
 	(void)state;
-	assert_int_equal(nopal_probes_new(&probes), 0);
-	assert_int_equal(nopal_probes_find(probes, "/proc/self/exe:probestest:num*", 0, d), 1);
-	assert_int_equal(nopal_probes_count(probes), 1);
-	site = nopal_probes_site(probes, 0);
-	assert_null(nopal_probes_site(probes, 1));
+	assert_int_equal(nopal_sites_new(&probes), 0);
+	assert_int_equal(nopal_sites_find(probes, "/proc/self/exe:probestest:num*", 0, d), 1);
+	assert_int_equal(nopal_sites_count(probes), 1);
+	site = nopal_sites_at(probes, 0);
+	assert_null(nopal_sites_at(probes, 1));
 	assert_string_equal(nopal_site_file(site), "/proc/self/exe");
 	assert_string_equal(nopal_site_provider(site), "probestest");
 	assert_string_equal(nopal_site_name(site), "numbers");
@@ -102,39 +102,39 @@ static void a_site_and_its_arguments(void **state)
 	assert_int_equal(strncmp(text, "signed 4-byte ", 14), 0);
 	free(text);
 	assert_int_equal(nopal_diag_errors(d), 0);
-	nopal_probes_free(probes);
+	nopal_sites_free(probes);
 	nopal_diag_free(d);
 }
 
 static void collections_grow_with_each_call(void **state)
 {
-	struct nopal_probes *probes;
+	struct nopal_sites *probes;
 	int first, second;
 
 	(void)state;
-	assert_int_equal(nopal_probes_new(&probes), 0);
-	first = nopal_probes_file(probes, "/proc/self/exe", NULL);
-	second = nopal_probes_process(probes, getpid(), NULL);
+	assert_int_equal(nopal_sites_new(&probes), 0);
+	first = nopal_sites_file(probes, "/proc/self/exe", NULL);
+	second = nopal_sites_process(probes, getpid(), NULL);
 	assert_true(first >= 1);
 	assert_true(second >= first);
-	assert_int_equal(nopal_probes_count(probes), first + second);
-	assert_int_equal(nopal_probes_file(probes, "/nowhere", NULL), -ENOENT);
-	assert_int_equal(nopal_probes_count(probes), first + second);
-	nopal_probes_free(probes);
+	assert_int_equal(nopal_sites_count(probes), first + second);
+	assert_int_equal(nopal_sites_file(probes, "/nowhere", NULL), -ENOENT);
+	assert_int_equal(nopal_sites_count(probes), first + second);
+	nopal_sites_free(probes);
 }
 
 static void a_missing_probe_names_the_nearest(void **state)
 {
 	struct nopal_diag *d = nopal_diag_new();
-	struct nopal_probes *probes;
+	struct nopal_sites *probes;
 
 	(void)state;
-	assert_int_equal(nopal_probes_new(&probes), 0);
-	assert_int_equal(nopal_probes_find(probes, "usdt:/proc/self/exe:probestest:nunbers", 0, d),
+	assert_int_equal(nopal_sites_new(&probes), 0);
+	assert_int_equal(nopal_sites_find(probes, "usdt:/proc/self/exe:probestest:nunbers", 0, d),
 			 -ENOENT);
 	assert_string_equal(nopal_diag_tag(d), "no-probe");
 	assert_non_null(strstr(nopal_diag_text(d), "did you mean 'probestest:numbers'?"));
-	nopal_probes_free(probes);
+	nopal_sites_free(probes);
 	nopal_diag_free(d);
 }
 

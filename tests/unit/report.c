@@ -9,7 +9,7 @@
 #include "report/histogram.h"
 #include "report/moment.h"
 #include "report/render.h"
-#include "report/symbols.h"
+#include "symbols/symbols.h"
 
 /* ---- the engine that has what the case says ---- */
 

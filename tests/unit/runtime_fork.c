@@ -24,7 +24,7 @@
 #define MADV_DONTFORK 10
 #endif
 
-static struct nopal_runtime *r;
+static struct nopal_provider *r;
 static struct nopal_probe *p;
 
 static unsigned long times(unsigned long usual, unsigned long stress)
@@ -66,9 +66,9 @@ static void write_call(void)
 static int trace(void **state)
 {
 	(void)state;
-	r = nopal_runtime_new("forks", 0, NULL);
-	p = nopal_runtime_probe(r, "p", NULL, 0, NULL, NULL);
-	assert_int_equal(nopal_runtime_load(r, NULL), 0);
+	r = nopal_provider_new("forks", 0, NULL);
+	p = nopal_provider_probe(r, "p", NULL, 0, NULL, NULL);
+	assert_int_equal(nopal_provider_load(r, NULL), 0);
 	trampoline = make_trampoline();
 	write_call();
 	nopal_probe_fire(p);
@@ -78,7 +78,7 @@ static int trace(void **state)
 static int end_trace(void **state)
 {
 	(void)state;
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	munmap(trampoline, (size_t)sysconf(_SC_PAGESIZE));
 	return 0;
 }
@@ -152,7 +152,7 @@ static void a_childs_child_fires_too(void **state)
 
 static int load_and_fire(void)
 {
-	if (nopal_runtime_unload(r, NULL) || fire() || nopal_runtime_load(r, NULL))
+	if (nopal_provider_unload(r, NULL) || fire() || nopal_provider_load(r, NULL))
 		return 2;
 	return fire();
 }
@@ -168,7 +168,7 @@ static void a_child_unloads_and_loads(void **state)
 static void a_child_fires_what_was_traced_after_it_was_unloaded(void **state)
 {
 	(void)state;
-	assert_int_equal(nopal_runtime_unload(r, NULL), 0);
+	assert_int_equal(nopal_provider_unload(r, NULL), 0);
 	write_call();
 	nopal_probe_fire(p);
 	for (size_t i = 0; i < WAYS; i++) {
@@ -290,11 +290,11 @@ static void *load_all_the_time(void *arg)
 {
 	(void)arg;
 	while (!atomic_load(&stop)) {
-		struct nopal_runtime *other = nopal_runtime_new("other", 0, NULL);
+		struct nopal_provider *other = nopal_provider_new("other", 0, NULL);
 
-		nopal_runtime_probe(other, "p", NULL, 0, NULL, NULL);
-		nopal_runtime_load(other, NULL);
-		nopal_runtime_destroy(other);
+		nopal_provider_probe(other, "p", NULL, 0, NULL, NULL);
+		nopal_provider_load(other, NULL);
+		nopal_provider_destroy(other);
 	}
 	return NULL;
 }

@@ -24,7 +24,7 @@ static unsigned long times(unsigned long usual, unsigned long stress)
 
 static void later_probes_get_an_image_of_their_own(void **state)
 {
-	struct nopal_runtime *r = provider("later");
+	struct nopal_provider *r = provider("later");
 	struct nopal_probe *first = probe(r, "first", NULL, 0), *second;
 	int fd;
 
@@ -49,19 +49,19 @@ static void later_probes_get_an_image_of_their_own(void **state)
 	spy_on(second);
 	nopal_probe_fire(second);
 	assert_int_equal(spied.calls, 1);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 }
 
 static void images_are_sealed(void **state)
 {
-	struct nopal_runtime *r = provider("sealed");
+	struct nopal_provider *r = provider("sealed");
 	struct nopal_probe *p = probe(r, "p", NULL, 0);
 
 	(void)state;
 	load(r);
 	assert_int_equal(pwrite(nopal_probe_fd(p), "x", 1, 0), -1);
 	assert_int_equal(ftruncate(nopal_probe_fd(p), 0), -1);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 }
 
 static unsigned files_in(const char *dir)
@@ -82,7 +82,7 @@ static void a_file_is_made_on_request_and_removed(void **state)
 	char dir[] = "/tmp/nopal-runtime-XXXXXX";
 	char longest[NOPAL_MAX_PROVIDER + 1];
 	struct nopal_error e;
-	struct nopal_runtime *r;
+	struct nopal_provider *r;
 	pid_t child;
 
 	(void)state;
@@ -90,7 +90,7 @@ static void a_file_is_made_on_request_and_removed(void **state)
 	longest[NOPAL_MAX_PROVIDER] = '\0';
 	assert_non_null(mkdtemp(dir));
 	setenv("XDG_RUNTIME_DIR", dir, 1);
-	r = nopal_runtime_new(longest, NOPAL_RUNTIME_FILE, &e);
+	r = nopal_provider_new(longest, NOPAL_RUNTIME_FILE, &e);
 	probe(r, "p", NULL, 0);
 	load(r);
 	assert_int_equal(files_in(dir), 1);
@@ -103,7 +103,7 @@ static void a_file_is_made_on_request_and_removed(void **state)
 	assert_int_equal(files_in(dir), 0);
 	child = fork();
 	if (!child) {
-		nopal_runtime_load(r, NULL);
+		nopal_provider_load(r, NULL);
 		exit(files_in(dir) == 1 ? 7 : 8);
 	}
 	int status;
@@ -112,22 +112,22 @@ static void a_file_is_made_on_request_and_removed(void **state)
 	assert_int_equal(files_in(dir), 0);
 	child = fork();
 	if (!child) { /* killed: its file is left, until somebody makes another */
-		nopal_runtime_load(r, NULL);
+		nopal_provider_load(r, NULL);
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
 	assert_int_equal(files_in(dir), 1);
 	load(r);
 	assert_int_equal(files_in(dir), 1);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	assert_int_equal(files_in(dir), 0);
 	chmod(dir, 0777);
-	r = nopal_runtime_new("filed", NOPAL_RUNTIME_FILE, &e);
+	r = nopal_provider_new("filed", NOPAL_RUNTIME_FILE, &e);
 	probe(r, "p", NULL, 0);
-	assert_int_equal(nopal_runtime_load(r, &e), NOPAL_SYSTEM); /* anybody could write there */
-	nopal_runtime_use_memfd(r);
+	assert_int_equal(nopal_provider_load(r, &e), NOPAL_SYSTEM); /* anybody could write there */
+	nopal_provider_use_memfd(r);
 	load(r);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 	rmdir(dir);
 }
 
@@ -148,8 +148,8 @@ static unsigned long count_lines(const char *path)
 static void ten_thousand_probes(void **state)
 {
 	enum { COUNT = 10000 };
-	static const struct nopal_runtime_arg arg = {NOPAL_INT32, "n"};
-	struct nopal_runtime *r = provider("many");
+	static const struct nopal_probe_arg arg = {NOPAL_INT32, "n"};
+	struct nopal_provider *r = provider("many");
 	struct nopal_probe **probes = calloc(COUNT, sizeof(struct nopal_probe *));
 	char name[32];
 
@@ -161,20 +161,20 @@ static void ten_thousand_probes(void **state)
 	load(r);
 	for (int i = 0; i < COUNT; i += 1009) {
 		snprintf(name, sizeof(name), "probe%d", i);
-		assert_ptr_equal(nopal_runtime_find(r, name), probes[i]);
+		assert_ptr_equal(nopal_provider_find(r, name), probes[i]);
 		assert_false(nopal_probe_enabled(probes[i]));
 		spy_on(probes[i]);
 		nopal_probe_fire(probes[i], i);
 		assert_int_equal(spied.words[0], i);
 	}
 	free(probes);
-	nopal_runtime_destroy(r);
+	nopal_provider_destroy(r);
 }
 
 static void a_thousand_providers(void **state)
 {
 	enum { COUNT = 1000 };
-	struct nopal_runtime *all[COUNT];
+	struct nopal_provider *all[COUNT];
 	char name[32];
 	int loaded = 0;
 
@@ -183,12 +183,12 @@ static void a_thousand_providers(void **state)
 		snprintf(name, sizeof(name), "provider%d", i);
 		all[i] = provider(name);
 		probe(all[i], "p", NULL, 0);
-		loaded += !nopal_runtime_load(all[i], NULL);
+		loaded += !nopal_provider_load(all[i], NULL);
 	}
 	/* Each has a descriptor: there may be fewer of them than providers. */
 	assert_true(loaded == COUNT || sysconf(_SC_OPEN_MAX) - loaded < 64);
 	for (int i = 0; i < COUNT; i++)
-		nopal_runtime_destroy(all[i]);
+		nopal_provider_destroy(all[i]);
 }
 
 /* Bytes of memory in use; 0 under the address sanitizer, which keeps what was freed for a while. */
@@ -214,14 +214,14 @@ static void nothing_is_left_behind(void **state)
 
 	(void)state;
 	for (unsigned long i = 0; i < cycles; i++) {
-		struct nopal_runtime *r = provider("cycle");
+		struct nopal_provider *r = provider("cycle");
 		struct nopal_probe *p = probe(r, "p", NULL, 0);
 
 		load(r);
 		if (i % 3 == 0)
 			unload(r);
 		nopal_probe_fire(p);
-		nopal_runtime_destroy(r);
+		nopal_provider_destroy(r);
 		if (i == 100) {
 			maps = count_lines("/proc/self/maps");
 			fds = files_in("/proc/self/fd");
@@ -237,7 +237,7 @@ static void nothing_is_left_behind(void **state)
 /* ---- Threads, forks, signals ---- */
 
 struct race {
-	struct nopal_runtime *r;
+	struct nopal_provider *r;
 	struct nopal_probe *p;
 	atomic_bool stop;
 	atomic_ulong fired;
@@ -260,7 +260,7 @@ static void *fire_all_the_time(void *arg)
 
 static void firing_while_others_load(void **state)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
+	static const struct nopal_probe_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
 	struct race race = {.r = provider("race")};
 	pthread_t threads[8];
 	char name[32];
@@ -283,7 +283,7 @@ static void firing_while_others_load(void **state)
 	atomic_store(&race.stop, true);
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
-	nopal_runtime_destroy(race.r);
+	nopal_provider_destroy(race.r);
 }
 
 static void *load_all_the_time(void *arg)
@@ -291,8 +291,8 @@ static void *load_all_the_time(void *arg)
 	struct race *race = arg;
 
 	while (!atomic_load(&race->stop)) {
-		nopal_runtime_load(race->r, NULL);
-		nopal_runtime_unload(race->r, NULL);
+		nopal_provider_load(race->r, NULL);
+		nopal_provider_unload(race->r, NULL);
 	}
 	return NULL;
 }
@@ -312,7 +312,8 @@ static void forks_while_others_load(void **state)
 		if (!child) { /* hangs if somebody else's lock came along */
 			alarm(20);
 			nopal_probe_fire(race.p);
-			if (nopal_runtime_load(race.r, NULL) || nopal_runtime_unload(race.r, NULL))
+			if (nopal_provider_load(race.r, NULL) ||
+			    nopal_provider_unload(race.r, NULL))
 				_exit(1);
 			_exit(0);
 		}
@@ -321,7 +322,7 @@ static void forks_while_others_load(void **state)
 	}
 	atomic_store(&race.stop, true);
 	pthread_join(thread, NULL);
-	nopal_runtime_destroy(race.r);
+	nopal_provider_destroy(race.r);
 }
 
 static struct race *signalled;
@@ -338,7 +339,7 @@ static void fire_in_handler(int signal)
 /* Without a descriptor nothing is loaded or unloaded, what was loaded stays, and all can go. */
 static void descriptors_run_out(void **state)
 {
-	struct nopal_runtime *loaded = provider("loaded"), *not_loaded = provider("not_loaded");
+	struct nopal_provider *loaded = provider("loaded"), *not_loaded = provider("not_loaded");
 	struct nopal_probe *p = probe(loaded, "p", NULL, 0), *q = probe(not_loaded, "q", NULL, 0);
 	struct rlimit before, none;
 	struct nopal_error e;
@@ -349,8 +350,8 @@ static void descriptors_run_out(void **state)
 	none = before;
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(nopal_runtime_load(not_loaded, &e), NOPAL_NO_MEMORY);
-	assert_int_equal(nopal_runtime_unload(loaded, &e), NOPAL_NO_MEMORY);
+	assert_int_equal(nopal_provider_load(not_loaded, &e), NOPAL_NO_MEMORY);
+	assert_int_equal(nopal_provider_unload(loaded, &e), NOPAL_NO_MEMORY);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_true(nopal_probe_fd(p) >= 0 && nopal_probe_fd(q) == -1);
 	spy_on(p);
@@ -361,14 +362,14 @@ static void descriptors_run_out(void **state)
 	unload(loaded);
 	load(loaded);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	nopal_runtime_destroy(loaded);
-	nopal_runtime_destroy(not_loaded);
+	nopal_provider_destroy(loaded);
+	nopal_provider_destroy(not_loaded);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static void signals_may_fire(void **state)
 {
-	static const struct nopal_runtime_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
+	static const struct nopal_probe_arg args[] = {{NOPAL_INT32, "n"}, {NOPAL_STRING, "s"}};
 	struct race race = {.r = provider("signal")};
 	const struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
 	sigset_t alarms;
@@ -389,7 +390,7 @@ static void signals_may_fire(void **state)
 	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	signal(SIGALRM, SIG_IGN); /* one may be on its way under valgrind */
-	nopal_runtime_destroy(race.r);
+	nopal_provider_destroy(race.r);
 }
 
 int main(void)

@@ -15,10 +15,10 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "report/demangle.h"
-#include "report/jit.h"
-#include "report/kernel.h"
-#include "report/symbols.h"
+#include "symbols/demangle.h"
+#include "symbols/jit.h"
+#include "symbols/kernel.h"
+#include "symbols/symbols.h"
 
 static const char *library(void)
 {

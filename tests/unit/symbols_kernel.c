@@ -6,9 +6,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "report/demangle.h"
-#include "report/kernel.h"
-#include "report/symbols.h"
+#include "symbols/demangle.h"
+#include "symbols/kernel.h"
+#include "symbols/symbols.h"
 
 static void write_file(char *path, const char *text)
 {

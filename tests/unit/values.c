@@ -18,7 +18,7 @@
 #include "find/find.h"
 #include "help/values.h"
 #include "report/report.h"
-#include "report/symbols.h"
+#include "symbols/symbols.h"
 #include "script/script.h"
 
 #define STACK_WORDS 32
@@ -67,7 +67,7 @@ static void put_breakpoint(const struct nopal_probe *p)
 
 /* A script on the probes of this process, and what it prints. */
 struct world {
-	struct nopal_runtime *r;
+	struct nopal_provider *r;
 	struct nopal_probe *probes[VALUES_PROBES];
 	struct diag d;
 	struct finder *finder;
@@ -91,15 +91,15 @@ static void check(struct world *w, int err, const char *what)
 
 static void make_probes(struct world *w)
 {
-	w->r = nopal_runtime_new("values", 0, NULL);
+	w->r = nopal_provider_new("values", 0, NULL);
 	assert_non_null(w->r);
 	for (size_t i = 0; i < VALUES_PROBES; i++) {
 		const struct values_probe *v = &values_probes[i];
 
-		w->probes[i] = nopal_runtime_probe(w->r, v->name, v->args, v->count, NULL, NULL);
+		w->probes[i] = nopal_provider_probe(w->r, v->name, v->args, v->count, NULL, NULL);
 		assert_non_null(w->probes[i]);
 	}
-	assert_int_equal(nopal_runtime_load(w->r, NULL), 0);
+	assert_int_equal(nopal_provider_load(w->r, NULL), 0);
 }
 
 static void read_script(struct world *w, const char *name)
@@ -153,7 +153,7 @@ static void close_world(struct world *w)
 	engine_interp.close(w->e);
 	script_free(w->script);
 	finder_free(w->finder);
-	nopal_runtime_destroy(w->r);
+	nopal_provider_destroy(w->r);
 	diag_free(&w->d);
 	buf_free(&w->text);
 	buf_free(&w->out);

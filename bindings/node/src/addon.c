@@ -10,7 +10,7 @@
 #define MAX_ARGS 6 /* of a function here */
 
 struct provider {
-	struct nopal_runtime *runtime;
+	struct nopal_provider *runtime;
 	unsigned references; /* its object, and those of its probes */
 };
 
@@ -126,7 +126,7 @@ static void release(struct provider *provider)
 {
 	if (--provider->references)
 		return;
-	nopal_runtime_destroy(provider->runtime);
+	nopal_provider_destroy(provider->runtime);
 	free(provider);
 }
 
@@ -168,13 +168,13 @@ static napi_value open_provider(napi_env env, napi_callback_info info)
 	if (arguments(env, info, args) && (name = text_of(env, args[0]))) {
 		napi_get_value_uint32(env, args[1], &flags);
 		provider->references = 1;
-		provider->runtime = nopal_runtime_new(name, flags, &error);
+		provider->runtime = nopal_provider_new(name, flags, &error);
 		object = provider->runtime ? wrapped(env, provider, &provider_tag, end_provider)
 					   : fail(env, &error);
 	}
 	free(name);
 	if (!object) {
-		nopal_runtime_destroy(provider->runtime);
+		nopal_provider_destroy(provider->runtime);
 		free(provider);
 	}
 	return object;
@@ -189,7 +189,7 @@ static napi_value load(napi_env env, napi_callback_info info)
 
 	if (!arguments(env, info, args) || !(provider = unwrap(env, args[0], &provider_tag)))
 		return NULL;
-	return nopal_runtime_load(provider->runtime, &error) ? fail(env, &error) : NULL;
+	return nopal_provider_load(provider->runtime, &error) ? fail(env, &error) : NULL;
 }
 
 /* unload(provider) */
@@ -201,7 +201,7 @@ static napi_value unload(napi_env env, napi_callback_info info)
 
 	if (!arguments(env, info, args) || !(provider = unwrap(env, args[0], &provider_tag)))
 		return NULL;
-	return nopal_runtime_unload(provider->runtime, &error) ? fail(env, &error) : NULL;
+	return nopal_provider_unload(provider->runtime, &error) ? fail(env, &error) : NULL;
 }
 
 /* isLoaded(provider) */
@@ -212,14 +212,14 @@ static napi_value is_loaded(napi_env env, napi_callback_info info)
 
 	if (!arguments(env, info, args) || !(provider = unwrap(env, args[0], &provider_tag)))
 		return NULL;
-	return boolean(env, nopal_runtime_is_loaded(provider->runtime));
+	return boolean(env, nopal_provider_is_loaded(provider->runtime));
 }
 
 /* ---- Probes ---- */
 
 /* Types (numbers) and names (strings, "" for none) of arguments. The names are ours to free. */
 static bool args_of(napi_env env, napi_value types, napi_value names,
-		    struct nopal_runtime_arg args[NOPAL_MAX_VALUES], unsigned count)
+		    struct nopal_probe_arg args[NOPAL_MAX_VALUES], unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		napi_value type, name;
@@ -229,7 +229,7 @@ static bool args_of(napi_env env, napi_value types, napi_value names,
 		    !ok(env, napi_get_value_uint32(env, type, &number)) ||
 		    !ok(env, napi_get_element(env, names, i, &name)))
 			return false;
-		args[i] = (struct nopal_runtime_arg){(enum nopal_type)number, text_of(env, name)};
+		args[i] = (struct nopal_probe_arg){(enum nopal_type)number, text_of(env, name)};
 		if (!args[i].name)
 			return false;
 		if (!*args[i].name) {
@@ -259,7 +259,7 @@ static napi_value new_probe(napi_env env, struct provider *provider, struct nopa
 /* add(provider, name, description, types, names) */
 static napi_value add_probe(napi_env env, napi_callback_info info)
 {
-	struct nopal_runtime_arg declared[NOPAL_MAX_VALUES] = {0};
+	struct nopal_probe_arg declared[NOPAL_MAX_VALUES] = {0};
 	struct nopal_error error = {0};
 	struct nopal_probe *handle;
 	struct provider *provider;
@@ -276,8 +276,8 @@ static napi_value add_probe(napi_env env, napi_callback_info info)
 	}
 	if ((name = text_of(env, args[1])) && (description = text_of(env, args[2])) &&
 	    args_of(env, args[3], args[4], declared, count)) {
-		handle = nopal_runtime_probe(provider->runtime, name, declared, count,
-					     *description ? description : NULL, &error);
+		handle = nopal_provider_probe(provider->runtime, name, declared, count,
+					      *description ? description : NULL, &error);
 		object = handle ? new_probe(env, provider, handle) : fail(env, &error);
 	}
 	for (unsigned i = 0; i < count; i++)

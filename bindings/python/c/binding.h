@@ -36,7 +36,7 @@ enum policy {
 };
 
 struct provider {
-	PyObject_HEAD struct nopal_runtime *runtime;
+	PyObject_HEAD struct nopal_provider *runtime;
 	PyObject *module; /* holds `state` */
 	struct module_state *state;
 	enum policy policy;

@@ -148,7 +148,7 @@ static PyObject *get_args(PyObject *object, void *unused)
 static PyObject *probe_repr(PyObject *object)
 {
 	struct probe *self = (struct probe *)object;
-	const struct nopal_runtime *runtime = nopal_probe_provider(self->handle);
+	const struct nopal_provider *runtime = nopal_probe_provider(self->handle);
 	PyObject *list = PyList_New(0), *comma = PyUnicode_FromString(", ");
 	PyObject *joined = NULL, *result = NULL;
 
@@ -164,9 +164,9 @@ static PyObject *probe_repr(PyObject *object)
 	if (list && comma)
 		joined = PyUnicode_Join(comma, list);
 	if (joined)
-		result =
-			PyUnicode_FromFormat("<nopal.Probe %s:%s(%U)>", nopal_runtime_name(runtime),
-					     nopal_probe_name(self->handle), joined);
+		result = PyUnicode_FromFormat("<nopal.Probe %s:%s(%U)>",
+					      nopal_provider_name(runtime),
+					      nopal_probe_name(self->handle), joined);
 	Py_XDECREF(joined);
 	Py_XDECREF(comma);
 	Py_XDECREF(list);

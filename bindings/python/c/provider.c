@@ -63,7 +63,7 @@ static PyObject *provider_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 	self->policy = (enum policy)policy;
 	self->state = find_state(&self->module);
 	self->runtime =
-		self->state ? nopal_runtime_new(name, file ? NOPAL_RUNTIME_FILE : 0, &e) : NULL;
+		self->state ? nopal_provider_new(name, file ? NOPAL_RUNTIME_FILE : 0, &e) : NULL;
 	if (self->state && !self->runtime)
 		raise_error(&e);
 	if (self->runtime)
@@ -78,7 +78,7 @@ static void provider_dealloc(PyObject *object)
 	PyTypeObject *type = Py_TYPE(object);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	nopal_runtime_destroy(self->runtime);
+	nopal_provider_destroy(self->runtime);
 	Py_XDECREF(self->module);
 	release(object);
 	Py_DECREF((PyObject *)type);
@@ -88,7 +88,7 @@ static void provider_dealloc(PyObject *object)
 
 /* What Provider.probe() was given, in the order of the arguments. */
 struct declaration {
-	struct nopal_runtime_arg args[NOPAL_MAX_VALUES];
+	struct nopal_probe_arg args[NOPAL_MAX_VALUES];
 	unsigned count;
 	const char *description;
 	PyObject *texts[NOPAL_MAX_VALUES + 2]; /* the UTF-8 of all names and the description */
@@ -109,7 +109,7 @@ static const char *utf8(struct declaration *d, PyObject *text)
 
 static int declare(struct declaration *d, PyObject *name, PyObject *type)
 {
-	struct nopal_runtime_arg *arg = &d->args[d->count];
+	struct nopal_probe_arg *arg = &d->args[d->count];
 
 	if (d->count == NOPAL_MAX_VALUES) {
 		PyErr_Format(PyExc_ValueError, "a probe has at most %d arguments",
@@ -177,7 +177,7 @@ static int load(struct provider *self)
 	int status;
 
 	Py_BEGIN_ALLOW_THREADS;
-	status = nopal_runtime_load(self->runtime, &e);
+	status = nopal_provider_load(self->runtime, &e);
 	Py_END_ALLOW_THREADS;
 	if (status)
 		raise_error(&e);
@@ -208,8 +208,8 @@ static PyObject *provider_probe(PyObject *object, PyObject *args, PyObject *keyw
 	const char *name = probe_name_of(&d, args);
 
 	if (name && !declare_all(&d, args, keywords)) {
-		handle = nopal_runtime_probe(self->runtime, name, d.args, d.count, d.description,
-					     &e);
+		handle = nopal_provider_probe(self->runtime, name, d.args, d.count, d.description,
+					      &e);
 		if (!handle)
 			raise_error(&e);
 	}
@@ -234,7 +234,7 @@ static PyObject *provider_find(PyObject *object, PyObject *name)
 	if (!bytes)
 		return NULL;
 	handle = strlen(PyBytes_AsString(bytes)) == (size_t)PyBytes_Size(bytes)
-			 ? nopal_runtime_find(self->runtime, PyBytes_AsString(bytes))
+			 ? nopal_provider_find(self->runtime, PyBytes_AsString(bytes))
 			 : NULL;
 	Py_DECREF(bytes);
 	if (!handle)
@@ -260,7 +260,7 @@ static PyObject *provider_unload(PyObject *self, PyObject *unused)
 	(void)unused;
 	provider_of(self)->open = false;
 	Py_BEGIN_ALLOW_THREADS;
-	status = nopal_runtime_unload(provider_of(self)->runtime, &e);
+	status = nopal_provider_unload(provider_of(self)->runtime, &e);
 	Py_END_ALLOW_THREADS;
 	if (status) {
 		raise_error(&e);
@@ -281,18 +281,18 @@ static PyObject *provider_enter(PyObject *self, PyObject *unused)
 static PyObject *get_name(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyUnicode_FromString(nopal_runtime_name(provider_of(self)->runtime));
+	return PyUnicode_FromString(nopal_provider_name(provider_of(self)->runtime));
 }
 
 static PyObject *get_loaded(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyBool_FromLong(nopal_runtime_is_loaded(provider_of(self)->runtime));
+	return PyBool_FromLong(nopal_provider_is_loaded(provider_of(self)->runtime));
 }
 
 static Py_ssize_t provider_length(PyObject *self)
 {
-	return (Py_ssize_t)nopal_runtime_probe_count(provider_of(self)->runtime);
+	return (Py_ssize_t)nopal_provider_probe_count(provider_of(self)->runtime);
 }
 
 /* A provider without probes is not false. */
@@ -304,12 +304,12 @@ static int provider_bool(PyObject *self)
 
 static PyObject *provider_repr(PyObject *object)
 {
-	struct nopal_runtime *runtime = provider_of(object)->runtime;
-	unsigned count = nopal_runtime_probe_count(runtime);
+	struct nopal_provider *runtime = provider_of(object)->runtime;
+	unsigned count = nopal_provider_probe_count(runtime);
 
 	return PyUnicode_FromFormat("<nopal.Provider %s, %u probe%s, %s>",
-				    nopal_runtime_name(runtime), count, count == 1 ? "" : "s",
-				    nopal_runtime_is_loaded(runtime) ? "loaded" : "not loaded");
+				    nopal_provider_name(runtime), count, count == 1 ? "" : "s",
+				    nopal_provider_is_loaded(runtime) ? "loaded" : "not loaded");
 }
 
 static PyMethodDef methods[] = {

@@ -9,11 +9,11 @@ end
 abort "nopal: the sources of the run-time probes are missing" unless top
 abort "nopal: 64-bit Linux only (x86-64, aarch64, riscv64)" unless RUBY_PLATFORM =~ /linux/
 
-patterns = %w[src/author/runtime*.c src/author/stub.c src/base/buf.c src/base/str.c src/base/utf8.c]
+patterns = %w[src/runtime/*.c src/base/buf.c src/base/str.c src/base/utf8.c]
 runtime = patterns.flat_map { |pattern| Dir[File.join(top, pattern)].sort }
 
 $srcs = Dir[File.join(here, "*.c")].sort + runtime
-$VPATH += [here, File.join(top, "src/author"), File.join(top, "src/base")]
+$VPATH += [here, File.join(top, "src/runtime"), File.join(top, "src/base")]
 $INCFLAGS << " -I#{File.join(top, 'include')} -I#{File.join(top, 'src')}"
 $CFLAGS << " -std=gnu11 -fvisibility=hidden"
 $defs << "-D_GNU_SOURCE"

@@ -8,7 +8,7 @@
 
 /* Behind a Nopal::Provider. `probes` maps a name, a frozen String, to its Nopal::Probe. */
 struct provider {
-	struct nopal_runtime *runtime; /* NULL before initialize */
+	struct nopal_provider *runtime; /* NULL before initialize */
 	VALUE probes;
 	unsigned
 		defining; /* blocks that add probes: these are loaded at the end of the outermost */

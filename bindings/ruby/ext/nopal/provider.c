@@ -17,7 +17,7 @@ static void free_provider(void *data)
 {
 	struct provider *p = data;
 
-	nopal_runtime_destroy(p->runtime);
+	nopal_provider_destroy(p->runtime);
 	ruby_xfree(p);
 }
 
@@ -25,7 +25,7 @@ static size_t provider_size(const void *data)
 {
 	const struct provider *p = data;
 
-	return sizeof(*p) + (p->runtime ? nopal_runtime_probe_count(p->runtime) * 512 : 0);
+	return sizeof(*p) + (p->runtime ? nopal_provider_probe_count(p->runtime) * 512 : 0);
 }
 
 static const rb_data_type_t provider_type = {
@@ -78,7 +78,8 @@ static struct provider *living_provider(VALUE self)
 	struct provider *p = provider_of(self);
 
 	if (p->destroyed)
-		rb_raise(error_class, "provider '%s' is destroyed", nopal_runtime_name(p->runtime));
+		rb_raise(error_class, "provider '%s' is destroyed",
+			 nopal_provider_name(p->runtime));
 	return p;
 }
 
@@ -87,11 +88,11 @@ static void load_provider(struct provider *p)
 {
 	struct nopal_error e = {0};
 
-	if (!nopal_runtime_load(p->runtime, &e))
+	if (!nopal_provider_load(p->runtime, &e))
 		return;
 	if (e.code == NOPAL_NO_MEMORY || e.code == NOPAL_SYSTEM) {
 		rb_gc();
-		if (!nopal_runtime_load(p->runtime, &e))
+		if (!nopal_provider_load(p->runtime, &e))
 			return;
 	}
 	raise_error(&e);
@@ -148,7 +149,7 @@ static VALUE provider_initialize(int argc, VALUE *argv, VALUE self)
 	if (p->runtime)
 		rb_raise(rb_eRuntimeError, "the provider is initialized already");
 	name = utf8_of(name);
-	p->runtime = nopal_runtime_new(StringValueCStr(name), flags_of_options(options), &e);
+	p->runtime = nopal_provider_new(StringValueCStr(name), flags_of_options(options), &e);
 	if (!p->runtime)
 		raise_error(&e);
 	if (rb_block_given_p())
@@ -158,7 +159,7 @@ static VALUE provider_initialize(int argc, VALUE *argv, VALUE self)
 
 /* What a call of `probe` declares. */
 struct declaration {
-	struct nopal_runtime_arg args[NOPAL_MAX_VALUES];
+	struct nopal_probe_arg args[NOPAL_MAX_VALUES];
 	unsigned count;
 	VALUE description; /* nil: none */
 };
@@ -167,7 +168,7 @@ static void add_argument(struct declaration *d, VALUE spec, const char *name)
 {
 	if (d->count == NOPAL_MAX_VALUES)
 		rb_raise(rb_eArgError, "a probe has at most %d arguments", NOPAL_MAX_VALUES);
-	d->args[d->count++] = (struct nopal_runtime_arg){type_of_spec(spec), name};
+	d->args[d->count++] = (struct nopal_probe_arg){type_of_spec(spec), name};
 }
 
 /* Symbols of names live as long as the call: they are keys of a hash on the caller's stack. */
@@ -214,9 +215,9 @@ static VALUE provider_probe(int argc, VALUE *argv, VALUE self)
 	name = utf8_of(name);
 	if (!NIL_P(d.description))
 		d.description = utf8_of(d.description);
-	handle = nopal_runtime_probe(p->runtime, StringValueCStr(name), d.args, d.count,
-				     NIL_P(d.description) ? NULL : StringValueCStr(d.description),
-				     &e);
+	handle = nopal_provider_probe(p->runtime, StringValueCStr(name), d.args, d.count,
+				      NIL_P(d.description) ? NULL : StringValueCStr(d.description),
+				      &e);
 	if (!handle)
 		raise_error(&e);
 	probe = probe_wrap(self, handle);
@@ -241,7 +242,7 @@ static void unload_provider(struct provider *p)
 	struct nopal_error e = {0};
 
 	p->unloaded = true;
-	if (nopal_runtime_unload(p->runtime, &e))
+	if (nopal_provider_unload(p->runtime, &e))
 		raise_error(&e);
 }
 
@@ -267,12 +268,12 @@ static VALUE provider_is_destroyed(VALUE self)
 
 static VALUE provider_is_loaded(VALUE self)
 {
-	return nopal_runtime_is_loaded(provider_of(self)->runtime) ? Qtrue : Qfalse;
+	return nopal_provider_is_loaded(provider_of(self)->runtime) ? Qtrue : Qfalse;
 }
 
 static VALUE provider_name(VALUE self)
 {
-	return rb_utf8_str_new_cstr(nopal_runtime_name(provider_of(self)->runtime));
+	return rb_utf8_str_new_cstr(nopal_provider_name(provider_of(self)->runtime));
 }
 
 static VALUE provider_at(VALUE self, VALUE name)

@@ -1,0 +1,85 @@
+/* The list of images for debuggers. Its two symbols have the names that debuggers look for; they
+ * are second names, and weak, so that another list in the same program (a compiler's) may have
+ * them: it and ours then do not mix. */
+#include "runtime/debug.h"
+
+#include <stdlib.h>
+
+enum action { NOTHING, ADDED, REMOVED };
+
+/* The layout is the debuggers'. */
+struct debug_entry {
+	struct debug_entry *next, *previous;
+	const char *bytes;
+	uint64_t size;
+};
+
+struct debug_list {
+	uint32_t version;
+	uint32_t action;
+	struct debug_entry *changed;
+	struct debug_entry *first;
+};
+
+struct debug_image {
+	struct debug_entry entry;
+	struct buf bytes;
+};
+
+static struct debug_list list = {1, NOTHING, NULL, NULL};
+
+/* Debuggers have a breakpoint here. */
+static __attribute__((noinline)) void announce_change(void)
+{
+	__asm__ volatile("" : : : "memory");
+}
+
+#define SECOND_NAME(of) __attribute__((weak, alias(#of), visibility("default")))
+extern struct debug_list __jit_debug_descriptor SECOND_NAME(list);
+extern void __jit_debug_register_code(void) SECOND_NAME(announce_change);
+
+static void tell(struct debug_entry *entry, enum action action)
+{
+	list.changed = entry;
+	list.action = action;
+	announce_change();
+	list.action = NOTHING;
+}
+
+struct debug_image *debug_image_add(const struct probe_room *room, const char *provider)
+{
+	struct debug_image *image = calloc(1, sizeof(*image));
+
+	if (!image)
+		return NULL;
+	image_write_at(room->cpu, str_from(provider), room->probes, room->count,
+		       (uintptr_t)room->base, &image->bytes);
+	if (image->bytes.failed) {
+		buf_free(&image->bytes);
+		free(image);
+		return NULL;
+	}
+	image->entry.bytes = image->bytes.ptr;
+	image->entry.size = image->bytes.len;
+	image->entry.next = list.first;
+	if (list.first)
+		list.first->previous = &image->entry;
+	list.first = &image->entry;
+	tell(&image->entry, ADDED);
+	return image;
+}
+
+void debug_image_remove(struct debug_image *image)
+{
+	if (!image)
+		return;
+	if (image->entry.previous)
+		image->entry.previous->next = image->entry.next;
+	else
+		list.first = image->entry.next;
+	if (image->entry.next)
+		image->entry.next->previous = image->entry.previous;
+	tell(&image->entry, REMOVED);
+	buf_free(&image->bytes);
+	free(image);
+}

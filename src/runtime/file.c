@@ -1,0 +1,181 @@
+/* Making the files behind images. Nobody can change a memfd once it is sealed. A file by name is in
+ * a directory that belongs to the user alone. It gets its name when it is complete, and is locked
+ * as long as somebody has it open, so that files of processes that were killed can be told and
+ * removed by the next one. */
+#include "runtime/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/error.h"
+
+/* <linux/memfd.h> and <linux/fcntl.h>; older libcs have neither all of them nor the call. */
+#define MEMFD_CLOEXEC	  1u
+#define MEMFD_SEALABLE	  2u
+#define MEMFD_NOEXEC_SEAL 8u /* mapped as code, but never executed as a program */
+#define ADD_SEALS	  (1024 + 9)
+#define SEAL_ALL	  (1 | 2 | 4 | 8) /* seal, shrink, grow, write */
+
+#define ATTEMPTS 100
+
+static int write_all(int fd, struct str content)
+{
+	while (content.len) {
+		ssize_t written = write(fd, content.ptr, content.len);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return -1;
+		content.ptr += written;
+		content.len -= (size_t)written;
+	}
+	return 0;
+}
+
+static void close_keeping_errno(int fd)
+{
+	int saved = errno;
+
+	close(fd);
+	errno = saved;
+}
+
+/* Kernels before 6.3 do not know the flag that says what later ones want to be told. */
+static int memfd_open(const char *name)
+{
+	unsigned flags = MEMFD_CLOEXEC | MEMFD_SEALABLE;
+	long fd = syscall(SYS_memfd_create, name, flags | MEMFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL)
+		fd = syscall(SYS_memfd_create, name, flags);
+	return (int)fd;
+}
+
+int memfd_make(const char *name, struct str content)
+{
+	int fd = memfd_open(name);
+
+	if (fd < 0)
+		return -1;
+	if (write_all(fd, content) || fcntl(fd, ADD_SEALS, SEAL_ALL)) {
+		close_keeping_errno(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int runtime_directory(char *out, size_t size, struct nopal_error *e)
+{
+	const char *dir = secure_getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+	int len;
+
+	if (dir && *dir == '/')
+		len = snprintf(out, size, "%s", dir);
+	else
+		len = snprintf(out, size, "/run/user/%u", (unsigned)getuid());
+	if (len < 0 || (size_t)len >= size)
+		return runtime_fail(e, NOPAL_SYSTEM, "the name in $XDG_RUNTIME_DIR is too long");
+	if (stat(out, &st))
+		return runtime_fail(e, NOPAL_SYSTEM, "cannot use the directory '%s': %m", out);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return runtime_fail(e, NOPAL_SYSTEM,
+				    "cannot use '%s': it is not a directory of this user alone",
+				    out);
+	return 0;
+}
+
+static bool is_our_name(struct str name)
+{
+	return str_starts(name, STR("nopal-")) && str_ends(name, STR(".so"));
+}
+
+/* Remove a file that nobody has open any more. */
+static void remove_if_left(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		unlinkat(dir, name, 0);
+	close(fd);
+}
+
+static void remove_left_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (is_our_name(str_from(entry->d_name)))
+			remove_if_left(dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* Give the open file a name that nobody has: numbers are tried until one is free. */
+static int give_name(int fd, const char *dir, const char *provider, char *path, size_t size)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	for (int i = 0; i < ATTEMPTS; i++) {
+		int len = snprintf(path, size, "%s/nopal-%.200s-%d-%d.so", dir, provider,
+				   (int)getpid(), i);
+
+		if (len < 0 || (size_t)len >= size) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		if (!linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW))
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+static int open_nameless(const char *dir, struct str content)
+{
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -1;
+	if (!write_all(fd, content) && !fchmod(fd, 0400) && !flock(fd, LOCK_SH | LOCK_NB))
+		return fd;
+	close_keeping_errno(fd);
+	return -1;
+}
+
+int named_file_make(const char *provider, struct str content, char **path, struct nopal_error *e)
+{
+	char dir[4096], name[4096];
+	int fd, err = runtime_directory(dir, sizeof(dir), e);
+
+	if (err)
+		return err;
+	remove_left_files(dir);
+	fd = open_nameless(dir, content);
+	if (fd < 0)
+		return runtime_fail(e, NOPAL_SYSTEM, "cannot make a file in '%.128s': %m", dir);
+	if (give_name(fd, dir, provider, name, sizeof(name))) {
+		err = runtime_fail(e, NOPAL_SYSTEM, "cannot name a file '%.128s': %m", name);
+	} else {
+		*path = strdup(name);
+		if (*path)
+			return fd;
+		err = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a file name");
+		unlink(name);
+	}
+	close(fd);
+	return err;
+}

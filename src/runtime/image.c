@@ -1,0 +1,432 @@
+/* Writing the image; see runtime_image.h for what is where. Sections are written one after the
+ * other, each with its row for the table at the end. The bytes are little-endian, as all CPUs are
+ * that have stubs. */
+#include "runtime/image.h"
+
+#include <elf.h>
+
+#define BUILD_ID_BYTES 20
+#define BUILD_ID_AT    (sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr))
+#define BASE_AT	       (BUILD_ID_AT + 12 + 4 + BUILD_ID_BYTES)
+
+#define TYPICAL_PROBE 256 /* bytes of a probe in all sections, to take memory once */
+
+_Static_assert(BASE_AT < IMAGE_STUBS, "what is in front of the stubs fits");
+_Static_assert(IMAGE_STUBS % STUB_SIZE == 0, "stubs are aligned");
+
+enum {
+	SECTION_NULL,
+	SECTION_BUILD_ID,
+	SECTION_BASE,
+	SECTION_TEXT,
+	SECTION_SEMAPHORES,
+	SECTION_NOTES,
+	SECTION_DESCRIPTIONS,
+	SECTION_SYMBOLS,
+	SECTION_STRINGS,
+	SECTION_NAMES,
+	SECTION_COUNT
+};
+
+static const char section_names[] = "\0.note.gnu.build-id\0.stapsdt.base\0.text\0.probes\0"
+				    ".note.stapsdt\0.note.nopal\0.symtab\0.strtab\0.shstrtab";
+
+struct writing {
+	const struct stub_cpu *cpu;
+	struct str provider;
+	const struct image_probe *const *probes;
+	size_t count;
+	uint64_t base; /* address of the first byte */
+	bool has_descriptions;
+	struct image_layout layout;
+	struct buf *out;
+	Elf64_Shdr sections[SECTION_COUNT];
+};
+
+struct image_layout image_layout_of(size_t count)
+{
+	size_t end = IMAGE_STUBS + count * STUB_SIZE;
+
+	return (struct image_layout){
+		.code_end = end,
+		.semaphores_at = end,
+		.semaphores_end = end + count * sizeof(uint16_t),
+	};
+}
+
+/* ---- Bytes ---- */
+
+static void put_u32(struct buf *out, size_t value)
+{
+	uint32_t x = (uint32_t)value;
+
+	buf_add(out, &x, sizeof(x));
+}
+
+static void put_u64(struct buf *out, uint64_t value)
+{
+	buf_add(out, &value, sizeof(value));
+}
+
+static void put_text(struct buf *out, struct str s)
+{
+	buf_str(out, s);
+	buf_char(out, '\0');
+}
+
+static void pad_to(struct buf *out, size_t align)
+{
+	buf_fill(out, '\0', (align - out->len % align) % align);
+}
+
+/* Write into what is there already. */
+static void patch(struct buf *out, size_t at, const void *bytes, size_t len)
+{
+	if (!out->failed)
+		memcpy(out->ptr + at, bytes, len);
+}
+
+/* ---- Notes ---- */
+
+/* Returns where the content begins, for note_close(). */
+static size_t note_open(struct buf *out, struct str owner, uint32_t type)
+{
+	put_u32(out, owner.len);
+	put_u32(out, 0);
+	put_u32(out, type);
+	buf_str(out, owner);
+	pad_to(out, 4);
+	return out->len;
+}
+
+static void note_close(struct buf *out, struct str owner, size_t content)
+{
+	uint32_t len = (uint32_t)(out->len - content);
+	size_t padded = (owner.len + 3) / 4 * 4;
+
+	patch(out, content - padded - 8, &len, sizeof(len));
+	pad_to(out, 4);
+}
+
+/* "8@%rdi -4@%esi" */
+static void write_operands(const struct stub_cpu *cpu, const struct image_probe *p, struct buf *out)
+{
+	for (unsigned i = 0; i < p->value_count; i++) {
+		const struct value_type *type = p->types[i];
+
+		buf_text(out, i ? " " : "");
+		buf_text(out, type->is_signed ? "-" : "");
+		buf_u64(out, type->size);
+		buf_char(out, '@');
+		cpu->operand(i, out);
+	}
+	buf_char(out, '\0');
+}
+
+static void write_note(struct writing *w, size_t i)
+{
+	static const struct str owner = {"stapsdt", 8};
+	size_t content = note_open(w->out, owner, 3);
+
+	put_u64(w->out, w->base + image_stub_at(i));
+	put_u64(w->out, w->base + BASE_AT);
+	put_u64(w->out, w->base + IMAGE_DATA + w->layout.semaphores_at + i * sizeof(uint16_t));
+	put_text(w->out, w->provider);
+	put_text(w->out, w->probes[i]->name);
+	write_operands(w->cpu, w->probes[i], w->out);
+	note_close(w->out, owner, content);
+}
+
+static const struct str own = {"nopal", 6};
+
+/* Type 3 of .note.nopal: what the arguments are called, and their C types. */
+static void write_declaration(struct writing *w, const struct image_probe *p)
+{
+	size_t content = note_open(w->out, own, 3);
+
+	put_text(w->out, w->provider);
+	put_text(w->out, p->name);
+	buf_char(w->out, (char)p->value_count);
+	for (unsigned i = 0; i < p->value_count; i++) {
+		const struct value_type *type = p->types[i];
+
+		buf_char(w->out, (char)(type->type_class | (type->is_signed ? 128 : 0)));
+		buf_char(w->out, (char)type->size);
+		buf_str(w->out, p->names[i]);
+		if (p->names[i].len)
+			buf_text(w->out, type->name_suffix);
+		buf_char(w->out, '\0');
+		put_text(w->out, str_from(type->c_type));
+	}
+	note_close(w->out, own, content);
+}
+
+/* Type 16: a line of text. */
+static void write_description(struct writing *w, const struct image_probe *p)
+{
+	size_t content;
+
+	if (!p->description.len)
+		return;
+	content = note_open(w->out, own, 16);
+	put_text(w->out, w->provider);
+	put_text(w->out, p->name);
+	put_text(w->out, p->description);
+	note_close(w->out, own, content);
+}
+
+/* ---- Symbols ---- */
+
+static void write_symbol(struct buf *out, size_t name, uint8_t type, size_t section, uint64_t value,
+			 uint64_t size)
+{
+	Elf64_Sym s = {
+		.st_name = (uint32_t)name,
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+		.st_shndx = (uint16_t)section,
+		.st_value = value,
+		.st_size = size,
+	};
+
+	buf_add(out, &s, sizeof(s));
+}
+
+/* Each stub is a function with the probe's name: that is how tools know that its first byte is an
+ * entry. */
+static void write_symbols(struct writing *w)
+{
+	size_t name = 1;
+
+	buf_fill(w->out, '\0', sizeof(Elf64_Sym));
+	for (size_t i = 0; i < w->count; i++) {
+		write_symbol(w->out, name, STT_FUNC, SECTION_TEXT, w->base + image_stub_at(i),
+			     w->cpu->code_size);
+		name += w->probes[i]->name.len + 1;
+	}
+}
+
+static void write_strings(struct writing *w)
+{
+	buf_char(w->out, '\0');
+	for (size_t i = 0; i < w->count; i++)
+		put_text(w->out, w->probes[i]->name);
+}
+
+/* ---- Sections ---- */
+
+static void open_section(struct writing *w, unsigned index, uint32_t type, size_t align)
+{
+	pad_to(w->out, align);
+	w->sections[index] = (Elf64_Shdr){
+		.sh_type = type,
+		.sh_offset = w->out->len,
+		.sh_addralign = align,
+	};
+}
+
+static void close_section(struct writing *w, unsigned index)
+{
+	w->sections[index].sh_size = w->out->len - w->sections[index].sh_offset;
+}
+
+/* A section that is part of what is mapped, `shift` bytes behind its offset. */
+static void set_loaded(struct writing *w, unsigned index, uint64_t flags, uint64_t shift)
+{
+	close_section(w, index);
+	w->sections[index].sh_flags = SHF_ALLOC | flags;
+	w->sections[index].sh_addr = w->base + w->sections[index].sh_offset + shift;
+}
+
+static void write_build_id_note(struct writing *w)
+{
+	static const struct str owner = {"GNU", 4};
+	size_t content;
+
+	open_section(w, SECTION_BUILD_ID, SHT_NOTE, 4);
+	content = note_open(w->out, owner, NT_GNU_BUILD_ID);
+	buf_fill(w->out, '\0', BUILD_ID_BYTES);
+	note_close(w->out, owner, content);
+	set_loaded(w, SECTION_BUILD_ID, 0, 0);
+}
+
+static void write_loaded(struct writing *w)
+{
+	buf_fill(w->out, '\0', BUILD_ID_AT);
+	write_build_id_note(w);
+	open_section(w, SECTION_BASE, SHT_PROGBITS, 1);
+	buf_char(w->out, '\0');
+	set_loaded(w, SECTION_BASE, 0, 0);
+	buf_fill(w->out, '\0', IMAGE_STUBS - BASE_AT - 1);
+	open_section(w, SECTION_TEXT, SHT_PROGBITS, STUB_SIZE);
+	for (size_t i = 0; i < w->count; i++)
+		buf_add(w->out, w->cpu->code, STUB_SIZE);
+	set_loaded(w, SECTION_TEXT, SHF_EXECINSTR, 0);
+	open_section(w, SECTION_SEMAPHORES, SHT_PROGBITS, 2);
+	buf_fill(w->out, '\0', w->count * sizeof(uint16_t));
+	set_loaded(w, SECTION_SEMAPHORES, SHF_WRITE, IMAGE_DATA);
+}
+
+static void write_notes(struct writing *w)
+{
+	open_section(w, SECTION_NOTES, SHT_NOTE, 4);
+	for (size_t i = 0; i < w->count; i++)
+		write_note(w, i);
+	close_section(w, SECTION_NOTES);
+	open_section(w, SECTION_DESCRIPTIONS, SHT_NOTE, 4);
+	for (size_t i = 0; i < w->count && w->has_descriptions; i++) {
+		write_declaration(w, w->probes[i]);
+		write_description(w, w->probes[i]);
+	}
+	close_section(w, SECTION_DESCRIPTIONS);
+}
+
+static void write_tables(struct writing *w)
+{
+	open_section(w, SECTION_SYMBOLS, SHT_SYMTAB, 8);
+	write_symbols(w);
+	close_section(w, SECTION_SYMBOLS);
+	w->sections[SECTION_SYMBOLS].sh_entsize = sizeof(Elf64_Sym);
+	w->sections[SECTION_SYMBOLS].sh_link = SECTION_STRINGS;
+	w->sections[SECTION_SYMBOLS].sh_info = 1; /* the first global one */
+	open_section(w, SECTION_STRINGS, SHT_STRTAB, 1);
+	write_strings(w);
+	close_section(w, SECTION_STRINGS);
+	open_section(w, SECTION_NAMES, SHT_STRTAB, 1);
+	buf_add(w->out, section_names, sizeof(section_names));
+	close_section(w, SECTION_NAMES);
+}
+
+/* Names are in the order of the sections. */
+static void write_section_headers(struct writing *w)
+{
+	size_t name = 0;
+
+	pad_to(w->out, 8);
+	for (unsigned i = 0; i < SECTION_COUNT; i++) {
+		w->sections[i].sh_name = (uint32_t)name;
+		name += strlen(section_names + name) + 1;
+		buf_add(w->out, &w->sections[i], sizeof(w->sections[i]));
+	}
+}
+
+/* ---- Headers ---- */
+
+static void patch_program_headers(struct writing *w)
+{
+	const struct image_layout *at = &w->layout;
+	Elf64_Phdr headers[4] = {
+		{
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_vaddr = w->base,
+			.p_paddr = w->base,
+			.p_filesz = at->code_end,
+			.p_memsz = at->code_end,
+			.p_align = w->cpu->page,
+		},
+		{
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_W,
+			.p_offset = at->semaphores_at,
+			.p_vaddr = w->base + at->semaphores_at + IMAGE_DATA,
+			.p_paddr = w->base + at->semaphores_at + IMAGE_DATA,
+			.p_filesz = at->semaphores_end - at->semaphores_at,
+			.p_memsz = at->semaphores_end - at->semaphores_at,
+			.p_align = w->cpu->page,
+		},
+		{
+			.p_type = PT_NOTE,
+			.p_flags = PF_R,
+			.p_offset = BUILD_ID_AT,
+			.p_vaddr = w->base + BUILD_ID_AT,
+			.p_paddr = w->base + BUILD_ID_AT,
+			.p_filesz = BASE_AT - BUILD_ID_AT,
+			.p_memsz = BASE_AT - BUILD_ID_AT,
+			.p_align = 4,
+		},
+		{.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16},
+	};
+
+	patch(w->out, sizeof(Elf64_Ehdr), headers, sizeof(headers));
+}
+
+static void patch_header(struct writing *w, size_t sections_at)
+{
+	Elf64_Ehdr h = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
+			    ELFOSABI_NONE},
+		.e_type = ET_DYN,
+		.e_machine = w->cpu->machine,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(Elf64_Ehdr),
+		.e_shoff = sections_at,
+		.e_flags = w->cpu->flags,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 4,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTION_COUNT,
+		.e_shstrndx = SECTION_NAMES,
+	};
+
+	patch(w->out, 0, &h, sizeof(h));
+}
+
+/* One step of a hash in the manner of FNV-1a, eight bytes at a time; the shift carries high bits
+ * down. */
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
+}
+
+/* The build-id tells images apart; it is no protection against somebody who wants two to be alike.
+ * The bytes come in whole words. */
+static void patch_build_id(struct writing *w)
+{
+	uint64_t id[3] = {0xcbf29ce484222325, 0x84222325cbf29ce4, 0x100000001b3};
+	struct str bytes = buf_as_str(w->out);
+
+	for (size_t i = 0; i + 8 <= bytes.len; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, bytes.ptr + i, sizeof(word));
+		id[0] = mix(id[0], word);
+		id[1] = mix(id[1], ~word);
+		id[2] = mix(id[2], word << 32 | word >> 32);
+	}
+	patch(w->out, BUILD_ID_AT + 16, id, BUILD_ID_BYTES);
+}
+
+void image_write_at(const struct stub_cpu *cpu, struct str provider,
+		    const struct image_probe *const *probes, size_t count, uint64_t base,
+		    struct buf *out)
+{
+	struct writing w = {
+		.cpu = cpu,
+		.provider = provider,
+		.probes = probes,
+		.count = count,
+		.base = base,
+		.has_descriptions = !base,
+		.layout = image_layout_of(count),
+		.out = out,
+	};
+	size_t sections_at;
+
+	buf_reserve(out, (count + 8) * TYPICAL_PROBE);
+	write_loaded(&w);
+	write_notes(&w);
+	write_tables(&w);
+	write_section_headers(&w);
+	sections_at = out->len - SECTION_COUNT * sizeof(Elf64_Shdr);
+	patch_program_headers(&w);
+	patch_header(&w, sections_at);
+	patch_build_id(&w);
+}
+
+void image_write(const struct stub_cpu *cpu, struct str provider,
+		 const struct image_probe *const *probes, size_t count, struct buf *out)
+{
+	image_write_at(cpu, provider, probes, count, 0, out);
+}

@@ -1,0 +1,71 @@
+/* The ELF image of probes that are made at run time: comes in names and types, goes out the bytes
+ * of a file that every reader of notes knows as a shared object. Few structures, always the same,
+ * so they are written here and no ELF library is wanted in the programs that have such probes.
+ *
+ *	file		mapped at		what
+ *	0		base			ELF header, program headers, build-id
+ *	stubs_at	base + stubs_at		one stub a probe		r-x
+ *	semaphores_at	base + IMAGE_DATA + ..	one 16-bit counter a probe	rw-
+ *	...		-			notes, symbols, section headers
+ *
+ * The code and the semaphores may be in one page of the file, which is then mapped twice. */
+#ifndef NOPAL_RUNTIME_IMAGE_H
+#define NOPAL_RUNTIME_IMAGE_H
+
+#include "runtime/stub.h"
+
+#define IMAGE_DATA  (2 * 65536) /* from the code's address to that of the same byte as data */
+#define IMAGE_STUBS 352		/* offset of the first stub */
+#define IMAGE_MAX   ((65536 - IMAGE_STUBS) / STUB_SIZE) /* probes of one image */
+
+/* Classes of .note.nopal (doc/describe-note.md). */
+enum value_class {
+	VALUE_UNSIGNED = 1,
+	VALUE_SIGNED = 2,
+	VALUE_BOOL = 3,
+	VALUE_FLOAT = 4,
+	VALUE_POINTER = 5,
+	VALUE_STRING = 6,
+};
+
+/* What a type of <nopal/runtime.h> is to those who read notes. */
+struct value_type {
+	uint8_t size;
+	bool is_signed;
+	uint8_t type_class; /* enum value_class */
+	const char *c_type;
+	const char *name_suffix; /* the value's name is the argument's, and this */
+};
+
+/* A probe as the image shows it; the values of a counted string are two. */
+struct image_probe {
+	struct str name;
+	struct str description; /* empty: none */
+	unsigned value_count;
+	const struct value_type *const *types; /* of each value */
+	const struct str *names;	       /* of each value; empty: none */
+};
+
+/* Layout of an image, known from the number of its probes. */
+struct image_layout {
+	size_t code_end; /* bytes to be mapped as code, from 0 on */
+	size_t semaphores_at, semaphores_end;
+};
+
+struct image_layout image_layout_of(size_t count);
+static inline size_t image_stub_at(size_t i)
+{
+	return IMAGE_STUBS + i * STUB_SIZE;
+}
+
+/* Append the whole file to `out`, which is empty; out->failed says that memory was short. At most
+ * IMAGE_MAX probes. The same input makes the same bytes. */
+void image_write(const struct stub_cpu *cpu, struct str provider,
+		 const struct image_probe *const *probes, size_t count, struct buf *out);
+/* The same with all addresses `base` higher and without descriptions: as debuggers want what is not
+ * in a file. */
+void image_write_at(const struct stub_cpu *cpu, struct str provider,
+		    const struct image_probe *const *probes, size_t count, uint64_t base,
+		    struct buf *out);
+
+#endif

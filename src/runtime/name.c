@@ -1,0 +1,57 @@
+/* Checking names; see runtime_name.h. */
+#include "runtime/name.h"
+
+#include <string.h>
+
+#include "runtime/error.h"
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool name_is_plain(struct str name, const char *more)
+{
+	if (!name.len || !is_letter(*name.ptr))
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		if (!is_letter(name.ptr[i]) && !is_digit(name.ptr[i]) &&
+		    (!*more || !strchr(more, name.ptr[i])))
+			return false;
+	return true;
+}
+
+int name_shown(const char *name, size_t max)
+{
+	size_t len = strnlen(name, max + 1);
+
+	if (len <= max)
+		return (int)len;
+	for (len = max; len && ((unsigned char)name[len] & 0xc0) == 0x80;)
+		len--;
+	return (int)len;
+}
+
+int name_check(const char *what, const char *name, size_t max, unsigned flags,
+	       struct nopal_error *e)
+{
+	struct str s = str_from(name);
+
+	if (!s.len)
+		return runtime_fail(e, NOPAL_BAD_NAME, "a %s needs a name", what);
+	if (s.len > max)
+		return runtime_fail(e, NOPAL_BAD_NAME,
+				    "the name '%.*s...' of a %s is %zu bytes long, more than %zu",
+				    name_shown(name, 32), name, what, s.len, max);
+	if (!(flags & NOPAL_RUNTIME_ANY_NAME) && !name_is_plain(s, "-."))
+		return runtime_fail(e, NOPAL_BAD_NAME,
+				    "'%.*s' cannot be the name of a %s: a letter or _, then "
+				    "letters, digits, _, - and .",
+				    name_shown(name, 100), name, what);
+	return 0;
+}

@@ -1,0 +1,300 @@
+/* Parsing perf maps. A file is appended to for as long as its process runs, so only what was added
+ * is read; one that became shorter, or another file, is read from its start, but not again and
+ * again. Code moves, so a later line wins over an earlier one that overlaps it.
+ *
+ * Names are 16 bytes each beside the text. Those that were added last lie unsorted at the end until
+ * there are some hundreds, as a name may be asked for after every line. */
+#include "symbols/jit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+#define TEXT_MOST     (48u << 20) /* bytes of a file */
+#define NAMES_MOST    (1u << 20)  /* 16 bytes each */
+#define UNSORTED_MOST 512
+#define AGAIN_MS      1000 /* between two readings from the start */
+#define PIECE	      (64u << 10)
+#define TEXT_STEP     (1u << 20) /* what is taken of the pool at a time */
+
+struct jit_name {
+	uint64_t start;
+	uint32_t size;
+	uint32_t at; /* of the name in the text: the later, the newer */
+};
+
+struct jit_names {
+	struct buf text;	/* whole lines */
+	struct jit_name *names; /* the first `sorted` of them by start, then age */
+	size_t count, cap, sorted;
+	dev_t device;
+	ino_t inode;
+	uint64_t line_at; /* in the text: where the line begins that has no end yet */
+	int64_t started_ms;
+	struct budget *pool;
+	uint64_t taken, text_taken; /* of the pool: in all, for the text */
+	bool is_full;		    /* a limit was reached: newer names are not known */
+};
+
+static bool to_hex(struct str s, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	if (str_starts(s, STR("0x")))
+		s = str_of(s.ptr + 2, s.len - 2);
+	if (!s.len || s.len > 16)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		char c = s.ptr[i];
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint64_t)(c - '0');
+		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
+			value = value << 4 | (uint64_t)((c | 32) - 'a' + 10);
+		else
+			return false;
+	}
+	*out = value;
+	return true;
+}
+
+/* The pool is everybody's: that it has not so much left is no end of it. */
+static bool take(struct jit_names *j, uint64_t bytes)
+{
+	j->is_full |= j->pool->memory < bytes;
+	if (j->is_full)
+		return false;
+	j->pool->memory -= bytes;
+	j->taken += bytes;
+	return true;
+}
+
+/* 0 also when there is room for no more names, and then count is cap. */
+static int reserve(struct jit_names *j)
+{
+	size_t cap = j->cap ? j->cap * 2 : 256;
+	struct jit_name *bigger;
+
+	if (j->count < j->cap)
+		return 0;
+	if (cap > NAMES_MOST || !take(j, (cap - j->cap) * sizeof(*bigger))) {
+		j->is_full = true;
+		return 0;
+	}
+	bigger = realloc(j->names, cap * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	j->names = bigger;
+	j->cap = cap;
+	return 0;
+}
+
+static int add_line(struct jit_names *j, struct str line)
+{
+	uint64_t start, size, end;
+
+	if (!to_hex(str_cut(&line, ' '), &start) || !to_hex(str_cut(&line, ' '), &size) ||
+	    !line.len || !size || __builtin_add_overflow(start, size, &end))
+		return 0;
+	if (reserve(j))
+		return -ENOMEM;
+	if (j->is_full)
+		return 0;
+	j->names[j->count++] = (struct jit_name){
+		.start = start,
+		.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
+		.at = (uint32_t)(line.ptr - j->text.ptr),
+	};
+	return 0;
+}
+
+static bool is_before(const struct jit_name *a, const struct jit_name *b)
+{
+	return a->start != b->start ? a->start < b->start : a->at < b->at;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return is_before(a, b) ? -1 : 1;
+}
+
+/* Sort the tail, then merge it into what is sorted, from the end. */
+static int sort_tail(struct jit_names *j)
+{
+	size_t tail_count = j->count - j->sorted, left = j->sorted, to = j->count;
+	struct jit_name *tail;
+
+	if (!tail_count)
+		return 0;
+	qsort(j->names + j->sorted, tail_count, sizeof(*tail), compare);
+	tail = malloc(tail_count * sizeof(*tail));
+	if (!tail)
+		return -ENOMEM;
+	memcpy(tail, j->names + j->sorted, tail_count * sizeof(*tail));
+	while (tail_count) {
+		bool old = left && is_before(&tail[tail_count - 1], &j->names[left - 1]);
+
+		j->names[--to] = old ? j->names[--left] : tail[--tail_count];
+	}
+	free(tail);
+	j->sorted = j->count;
+	return 0;
+}
+
+/* The lines that have an end by now. */
+static int parse(struct jit_names *j)
+{
+	int err = 0;
+
+	while (!err) {
+		const char *line = j->text.ptr + j->line_at;
+		const char *end = memchr(line, '\n', j->text.len - j->line_at);
+
+		if (!end)
+			break;
+		err = add_line(j, str_of(line, (size_t)(end - line)));
+		j->line_at += (uint64_t)(end - line) + 1;
+	}
+	return !err && j->count - j->sorted > UNSORTED_MOST ? sort_tail(j) : err;
+}
+
+/* Read what was added since. */
+static int read_more(struct jit_names *j, int fd)
+{
+	ssize_t got;
+
+	while (!j->is_full) {
+		if (j->text.len >= TEXT_MOST) {
+			j->is_full = true;
+			break;
+		}
+		if (j->text.len + PIECE > j->text_taken) {
+			if (!take(j, TEXT_STEP))
+				break;
+			j->text_taken += TEXT_STEP;
+		}
+		if (buf_reserve(&j->text, PIECE))
+			return -ENOMEM;
+		got = pread(fd, j->text.ptr + j->text.len, PIECE, (off_t)j->text.len);
+		if (got <= 0)
+			return got < 0 ? -errno : 0;
+		j->text.len += (size_t)got;
+	}
+	return 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t = {0, 0};
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int start(const struct stat *st, struct budget *pool, struct jit_names **names)
+{
+	struct jit_names *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return -ENOMEM;
+	j->device = st->st_dev;
+	j->inode = st->st_ino;
+	j->started_ms = now_ms();
+	j->pool = pool;
+	jit_names_free(*names);
+	*names = j;
+	return 0;
+}
+
+static int read_fd(int fd, uid_t owner, struct budget *pool, struct jit_names **names)
+{
+	struct jit_names *j = *names;
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || (st.st_uid != owner && st.st_uid != 0))
+		return -EPERM;
+	if (!j || j->device != st.st_dev || j->inode != st.st_ino ||
+	    st.st_size < (off_t)j->text.len) {
+		if (j && now_ms() - j->started_ms < AGAIN_MS)
+			return -EAGAIN;
+		err = start(&st, pool, names);
+		if (err)
+			return err;
+		j = *names;
+	}
+	if ((uint64_t)st.st_size == j->text.len)
+		return 0;
+	err = read_more(j, fd);
+	return err ? err : parse(j);
+}
+
+int jit_names_read(const char *path, uid_t owner, struct budget *pool, struct jit_names **names)
+{
+	int fd, err;
+
+	if (*names && (*names)->is_full)
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	err = read_fd(fd, owner, pool, names);
+	close(fd);
+	return err;
+}
+
+void jit_names_free(struct jit_names *names)
+{
+	if (!names)
+		return;
+	names->pool->memory += names->taken;
+	buf_free(&names->text);
+	free(names->names);
+	free(names);
+}
+
+bool jit_names_are_cut(const struct jit_names *names)
+{
+	return names->is_full;
+}
+
+/* How far back entries that overlap are looked for: code that moved lies close. */
+#define OVERLAPS_MOST 64
+
+static void prefer(const struct jit_name *n, uint64_t address, const struct jit_name **best)
+{
+	if (address >= n->start && address - n->start < n->size && (!*best || n->at > (*best)->at))
+		*best = n;
+}
+
+bool jit_names_at(const struct jit_names *names, uint64_t address, struct str *name, uint64_t *into)
+{
+	const struct jit_name *best = NULL;
+	size_t low = 0, high = names->sorted;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names->names[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i > 0 && low - i < OVERLAPS_MOST; i--)
+		prefer(&names->names[i - 1], address, &best);
+	for (size_t i = names->sorted; i < names->count; i++)
+		prefer(&names->names[i], address, &best);
+	if (!best)
+		return false;
+	*name = str_of(names->text.ptr + best->at, names->text.len - best->at);
+	*name = str_cut(name, '\n');
+	*into = address - best->start;
+	return true;
+}

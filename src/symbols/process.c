@@ -1,0 +1,317 @@
+/* Reading maps. Lines are "55d0-55d2 r-xp 00001000 08:02 1234   /usr/bin/x (deleted)". */
+#include "symbols/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/slurp.h"
+
+#define MAPS_BYTES_MOST	  (64u << 20)
+#define STATUS_BYTES_MOST (64u << 10)
+
+void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	free(p->mappings);
+	jit_names_free(p->jit);
+	free(p);
+}
+
+/* Hex digits up to `sep`, which is passed over. */
+static bool take_hex(struct str *s, char sep, uint64_t *out)
+{
+	struct str digits = str_cut(s, sep);
+	uint64_t value = 0;
+
+	if (!digits.len || digits.len > 16)
+		return false;
+	for (size_t i = 0; i < digits.len; i++) {
+		const char *digit = memchr("0123456789abcdef", digits.ptr[i], 16);
+
+		if (!digit)
+			return false;
+		value = value << 4 | (uint64_t)(strchr("0123456789abcdef", *digit) -
+						(const char *)"0123456789abcdef");
+	}
+	*out = value;
+	return true;
+}
+
+static bool read_line(struct str text, struct map_line *out)
+{
+	struct map_line l = {0};
+	uint64_t major, minor;
+	struct str perms;
+
+	if (!take_hex(&text, '-', &l.mapping.start) || !take_hex(&text, ' ', &l.mapping.end))
+		return false;
+	perms = str_cut(&text, ' ');
+	if (!take_hex(&text, ' ', &l.mapping.offset) || !take_hex(&text, ':', &major) ||
+	    !take_hex(&text, ' ', &minor) || str_to_u64(str_cut(&text, ' '), &l.inode))
+		return false;
+	l.is_executable = perms.len == 4 && perms.ptr[2] == 'x';
+	l.device = major << 32 | minor;
+	l.path = str_trim(text);
+	*out = l;
+	return l.mapping.start < l.mapping.end;
+}
+
+static int add_mapping(struct process *p, const struct mapping *m)
+{
+	size_t cap = p->cap ? 2 * p->cap : 16;
+	struct mapping *bigger;
+
+	if (p->count >= MAPPINGS_MOST)
+		return -E2BIG;
+	if (p->count == p->cap) {
+		bigger = realloc(p->mappings, cap * sizeof(*bigger));
+		if (!bigger)
+			return -ENOMEM;
+		p->mappings = bigger;
+		p->cap = cap;
+	}
+	p->mappings[p->count++] = *m;
+	return 0;
+}
+
+/* The file may be out of reach once the process is gone. */
+static bool will_vanish(const struct process *p, struct str path)
+{
+	return p->is_foreign || str_ends(path, STR(" (deleted)")) ||
+	       str_starts(path, STR("/memfd:"));
+}
+
+static int add_map_line(struct process *p, struct modules *modules, const struct map_line *l)
+{
+	struct mapping m = l->mapping;
+	/* A 32-bit process has another vDSO than we have. */
+	bool is_vdso = str_eq_text(l->path, "[vdso]") && m.start > UINT32_MAX;
+
+	if (!l->is_executable)
+		return 0;
+	if (l->inode || is_vdso)
+		m.module = modules_get(modules, l->device, l->inode, l->path);
+	if (m.module && will_vanish(p, l->path))
+		module_hold(modules, m.module, p->pid, m.start, m.end);
+	return add_mapping(p, &m);
+}
+
+static int add_line(struct process *p, struct modules *modules, struct str text)
+{
+	struct map_line l;
+
+	return read_line(text, &l) ? add_map_line(p, modules, &l) : 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* What was known before and nothing new covers: libraries that were closed, the image before an
+ * exec. */
+static int keep_old(struct process *p, const struct mapping *old, size_t count)
+{
+	size_t fresh = p->count;
+	int err = 0;
+
+	for (size_t i = 0, at = 0; i < count && !err; i++) {
+		while (at < fresh && p->mappings[at].end <= old[i].start)
+			at++;
+		if (at == fresh || old[i].end <= p->mappings[at].start)
+			err = add_mapping(p, &old[i]);
+	}
+	if (p->count)
+		qsort(p->mappings, p->count, sizeof(*p->mappings), compare);
+	return err == -E2BIG ? 0 : err;
+}
+
+/* `p` holds fresh mappings: add what is left of the old ones, or go back to them. */
+static int replace_mappings(struct process *p, const struct process *before, int err)
+{
+	if (err == -E2BIG)
+		err = 0;
+	if (!err)
+		err = keep_old(p, before->mappings, before->count);
+	if (!err) {
+		free(before->mappings);
+		return 0;
+	}
+	free(p->mappings);
+	*p = *before;
+	return err;
+}
+
+int process_read_maps(struct process *p, struct modules *modules, struct str text)
+{
+	struct process before = *p;
+	int err = 0;
+
+	p->mappings = NULL;
+	p->count = p->cap = 0;
+	while (text.len && !err)
+		err = add_line(p, modules, str_cut(&text, '\n'));
+	return replace_mappings(p, &before, err);
+}
+
+int process_map(struct process *p, struct modules *modules, const struct map_line *line)
+{
+	struct process before = *p;
+
+	p->mappings = NULL;
+	p->count = p->cap = 0;
+	return replace_mappings(p, &before, add_map_line(p, modules, line));
+}
+
+int process_copy_mappings(struct process *to, const struct process *from)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < from->count && !err; i++)
+		err = add_mapping(to, &from->mappings[i]);
+	to->is_foreign = from->is_foreign;
+	to->inner_pid = to->pid;
+	to->uid = from->uid;
+	return err;
+}
+
+static int slurp_proc(pid_t pid, const char *file, size_t most, struct buf *out)
+{
+	struct buf path = BUF_INIT;
+	int err = -ENOMEM;
+
+	buf_printf(&path, "/proc/%d/%s", (int)pid, file);
+	if (!path.failed)
+		err = slurp(path.ptr, most, out);
+	buf_free(&path);
+	return err;
+}
+
+/* Does a link or folder of /proc/PID lead to the same thing as ours? */
+static bool is_same(pid_t pid, const char *file)
+{
+	struct buf path = BUF_INIT;
+	struct stat theirs, ours;
+	bool same = true;
+
+	buf_printf(&path, "/proc/%d/%s", (int)pid, file);
+	if (!path.failed && !stat(path.ptr, &theirs)) {
+		buf_clear(&path);
+		buf_printf(&path, "/proc/self/%s", file);
+		same = !path.failed && !stat(path.ptr, &ours) && theirs.st_dev == ours.st_dev &&
+		       theirs.st_ino == ours.st_ino;
+	}
+	buf_free(&path);
+	return same;
+}
+
+/* The last number of a line "NSpid:\t17\t1", the first of "Uid:\t1000\t...". */
+static bool status_number(struct str text, struct str name, bool last, uint64_t *out)
+{
+	while (text.len) {
+		struct str line = str_cut(&text, '\n');
+		struct str word;
+
+		if (!str_starts(line, name))
+			continue;
+		line = str_trim(str_of(line.ptr + name.len, line.len - name.len));
+		do {
+			word = str_cut(&line, '\t');
+		} while (last && line.len);
+		return str_to_u64(word, out) == 0;
+	}
+	return false;
+}
+
+static void read_identity(struct process *p)
+{
+	struct buf status = BUF_INIT;
+	uint64_t number;
+
+	p->is_foreign = !is_same(p->pid, "ns/mnt") || !is_same(p->pid, "root");
+	p->inner_pid = p->pid;
+	if (!slurp_proc(p->pid, "status", STATUS_BYTES_MOST, &status)) {
+		if (status_number(buf_as_str(&status), STR("NSpid:"), true, &number))
+			p->inner_pid = (pid_t)number;
+		if (status_number(buf_as_str(&status), STR("Uid:"), false, &number))
+			p->uid = (uid_t)number;
+	}
+	buf_free(&status);
+}
+
+int process_refresh(struct process *p, struct modules *modules)
+{
+	struct buf maps = BUF_INIT;
+	int err = slurp_proc(p->pid, "maps", MAPS_BYTES_MOST, &maps);
+
+	/* Of a process that has exited and is not waited for, maps are empty. */
+	if (!err && !maps.len)
+		err = -ESRCH;
+	/* Each time: a container's process is seen before it enters the container. */
+	if (!err)
+		read_identity(p);
+	if (!err)
+		err = process_read_maps(p, modules, buf_as_str(&maps));
+	buf_free(&maps);
+	return err;
+}
+
+const struct mapping *process_mapping_at(const struct process *p, uint64_t address)
+{
+	size_t low = 0, high = p->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->count && p->mappings[low].start <= address ? &p->mappings[low] : NULL;
+}
+
+/* Told once for each process. */
+static void warn_cut(struct process *p, struct modules *modules, const char *path)
+{
+	if (p->told_cut || !p->jit || !jit_names_are_cut(p->jit))
+		return;
+	p->told_cut = true;
+	diag_warn(
+		&modules->problems, "over-budget",
+		"names of newer code of process %d are left out: '%s' takes more than 48 MiB or a "
+		"million lines, or the files of all processes more than 512 MiB",
+		(int)p->pid, path);
+}
+
+static void read_jit(struct process *p, struct modules *modules)
+{
+	struct buf path = BUF_INIT;
+	int err;
+
+	buf_printf(&path, "/proc/%d/root/tmp/perf-%d.map", (int)p->pid, (int)p->inner_pid);
+	err = path.failed ? -ENOMEM : jit_names_read(path.ptr, p->uid, &modules->pool, &p->jit);
+	if (err && !p->is_foreign) {
+		buf_clear(&path);
+		buf_printf(&path, "/tmp/perf-%d.map", (int)p->inner_pid);
+		if (!path.failed)
+			jit_names_read(path.ptr, p->uid, &modules->pool, &p->jit);
+	}
+	if (!path.failed)
+		warn_cut(p, modules, path.ptr);
+	buf_free(&path);
+}
+
+bool process_jit_name_at(struct process *p, struct modules *modules, uint64_t address,
+			 struct str *name, uint64_t *into)
+{
+	if (p->jit && jit_names_at(p->jit, address, name, into))
+		return true;
+	read_jit(p, modules); /* it grows while the process runs */
+	return p->jit && jit_names_at(p->jit, address, name, into);
+}
