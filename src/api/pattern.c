@@ -13,22 +13,14 @@ static bool has_type(struct str text)
 	return str_starts(text, types[0]) || str_starts(text, types[1]);
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'   ? c - '0'
-	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
-	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
-				      : -1;
-}
-
 /* The escape behind a backslash: one byte to `out`; bytes used. */
 static size_t read_escape(struct str rest, struct buf *out)
 {
 	static const char names[128] = {['n'] = '\n', ['t'] = '\t', ['r'] = '\r'};
 	unsigned char c = rest.len ? (unsigned char)*rest.ptr : '\\';
 
-	if (c == 'x' && rest.len >= 3 && hex_digit(rest.ptr[1]) >= 0 &&
-	    hex_digit(rest.ptr[2]) >= 0) {
+	if (c == 'x' && rest.len >= 3 && hex_digit(rest.ptr[1]) < 16 &&
+	    hex_digit(rest.ptr[2]) < 16) {
 		buf_char(out, (char)(hex_digit(rest.ptr[1]) << 4 | hex_digit(rest.ptr[2])));
 		return 3;
 	}

@@ -69,15 +69,35 @@ struct str str_cut(struct str *rest, char sep)
 	return head;
 }
 
-static int digit_value(char c)
+unsigned hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
-		return c - '0';
+		return (unsigned)(c - '0');
 	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
+		return (unsigned)(c - 'a' + 10);
 	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
+		return (unsigned)(c - 'A' + 10);
+	return 16;
+}
+
+/* All of `s` as digits of one base. */
+static int read_digits(struct str s, unsigned base, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	if (!s.len)
+		return -EINVAL;
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned digit = hex_digit(s.ptr[i]);
+
+		if (digit >= base)
+			return -EINVAL;
+		if (__builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, digit, &value))
+			return -ERANGE;
+	}
+	*out = value;
+	return 0;
 }
 
 static unsigned take_base(struct str *s)
@@ -91,22 +111,26 @@ static unsigned take_base(struct str *s)
 
 int str_to_u64(struct str s, uint64_t *out)
 {
-	uint64_t value = 0;
 	unsigned base = take_base(&s);
 
-	if (!s.len)
-		return -EINVAL;
-	for (size_t i = 0; i < s.len; i++) {
-		unsigned digit = (unsigned)digit_value(s.ptr[i]);
+	return read_digits(s, base, out);
+}
 
-		if (digit >= base)
-			return -EINVAL;
-		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit, &value))
-			return -ERANGE;
-	}
-	*out = value;
-	return 0;
+int str_to_hex(struct str s, uint64_t *out)
+{
+	return read_digits(s, 16, out);
+}
+
+bool str_take_hex(struct str *rest, uint64_t *out)
+{
+	size_t len = 0;
+
+	while (len < rest->len && len <= 16 && hex_digit(rest->ptr[len]) < 16)
+		len++;
+	if (len > 16 || str_to_hex(str_of(rest->ptr, len), out))
+		return false;
+	*rest = str_of(rest->ptr + len, rest->len - len);
+	return true;
 }
 
 int str_to_s64(struct str s, int64_t *out)

@@ -41,6 +41,11 @@ struct str str_cut(struct str *rest, char sep);
 /* The whole of `s` as a number: C prefixes 0x and 0, optional sign. -EINVAL, -ERANGE. */
 int str_to_u64(struct str s, uint64_t *out);
 int str_to_s64(struct str s, int64_t *out);
+/* The whole of `s` as hex digits, without a prefix. -EINVAL, -ERANGE. */
+int str_to_hex(struct str s, uint64_t *out);
+/* Cut the hex digits, at most 16, from the start of *rest. False: there are none, or more. */
+bool str_take_hex(struct str *rest, uint64_t *out);
+unsigned hex_digit(char c); /* its value; 16: it is not one */
 /* Does `s` match `pattern`, in which `*` stands for any run of bytes and `?` for one? Linear
  * memory, no recursion. */
 bool str_match(struct str pattern, struct str s);

@@ -53,17 +53,6 @@ static bool is_word(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static int digit_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return 99;
-}
-
 struct span lex_span(const struct lexer *l, struct mark m)
 {
 	return (struct span){l->path, l->text, m.at, m.len, 0};
@@ -123,18 +112,18 @@ static int scale(uint64_t *value, uint64_t by, uint64_t plus)
 }
 
 /* Digits of one base, `_` between them; *at moves behind them. */
-static int number_digits(struct str s, size_t *at, int base, uint64_t *value)
+static int number_digits(struct str s, size_t *at, unsigned base, uint64_t *value)
 {
 	size_t start = *at;
 
 	for (; *at < s.len; (*at)++) {
-		int digit = digit_value(s.ptr[*at]);
+		unsigned digit = hex_digit(s.ptr[*at]);
 
 		if (s.ptr[*at] == '_' && *at > start)
 			continue;
 		if (digit >= base)
 			break;
-		if (scale(value, (uint64_t)base, (uint64_t)digit))
+		if (scale(value, base, digit))
 			return -ERANGE;
 	}
 	return *at > start ? 0 : -EINVAL;
@@ -201,12 +190,12 @@ static int lex_integer(struct lexer *l, struct token *t)
 }
 
 /* Up to `most` digits of an escape. */
-static unsigned escape_number(struct lexer *l, int base, int most)
+static unsigned escape_number(struct lexer *l, unsigned base, int most)
 {
 	unsigned value = 0;
 
-	for (int i = 0; i < most && digit_value(peek(l, 0)) < base; i++, l->at++)
-		value = value * (unsigned)base + (unsigned)digit_value(peek(l, 0));
+	for (int i = 0; i < most && hex_digit(peek(l, 0)) < base; i++, l->at++)
+		value = value * base + hex_digit(peek(l, 0));
 	return value & 0xff;
 }
 
@@ -222,12 +211,12 @@ static int lex_escape(struct lexer *l, char *out)
 		l->at += 2;
 		return 0;
 	}
-	if (digit_value(c) < 8) {
+	if (hex_digit(c) < 8) {
 		l->at++;
 		*out = (char)escape_number(l, 8, 3);
 		return 0;
 	}
-	if (c == 'x' && digit_value(peek(l, 2)) < 16) {
+	if (c == 'x' && hex_digit(peek(l, 2)) < 16) {
 		l->at += 2;
 		*out = (char)escape_number(l, 16, 2);
 		return 0;

@@ -76,6 +76,31 @@ static void numbers_are_read_to_the_last_bit(void **state)
 	}
 }
 
+static void hex_numbers_are_read_whole_or_cut_off(void **state)
+{
+	struct str rest = STR("7fFf-1000");
+	uint64_t value = 77;
+
+	(void)state;
+	assert_int_equal(str_to_hex(STR(""), &value), -EINVAL);
+	assert_int_equal(str_to_hex(STR("0x1"), &value), -EINVAL);
+	assert_int_equal(str_to_hex(STR("10000000000000000"), &value), -ERANGE);
+	assert_int_equal(value, 77);
+	assert_int_equal(str_to_hex(STR("ffffFFFFffffFFFF"), &value), 0);
+	assert_int_equal(value, UINT64_MAX);
+	assert_true(str_take_hex(&rest, &value));
+	assert_int_equal(value, 0x7fff);
+	assert_true(str_eq(rest, STR("-1000")));
+	assert_false(str_take_hex(&rest, &value));
+	assert_int_equal(rest.len, 5);
+	rest = STR("00000000000000001"); /* 17 digits */
+	assert_false(str_take_hex(&rest, &value));
+	assert_int_equal(value, 0x7fff);
+	assert_int_equal(hex_digit('9'), 9);
+	assert_int_equal(hex_digit('F'), 15);
+	assert_int_equal(hex_digit('g'), 16);
+}
+
 static void signed_numbers_have_both_ends(void **state)
 {
 	int64_t value = 0;
@@ -517,6 +542,7 @@ int main(void)
 		cmocka_unit_test(strings_compare_by_bytes),
 		cmocka_unit_test(strings_are_cut_and_trimmed),
 		cmocka_unit_test(numbers_are_read_to_the_last_bit),
+		cmocka_unit_test(hex_numbers_are_read_whole_or_cut_off),
 		cmocka_unit_test(signed_numbers_have_both_ends),
 		cmocka_unit_test(patterns_match),
 		cmocka_unit_test(distances_are_capped),

@@ -1,0 +1,27 @@
+/* Growing by doubling. */
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_CAP 8
+
+int array_make_room(void *items, size_t *cap, size_t need, size_t size)
+{
+	size_t more = *cap ? *cap : FIRST_CAP;
+	void *old, *bigger;
+
+	if (need <= *cap)
+		return 0;
+	while (more < need && more <= SIZE_MAX / 2)
+		more *= 2;
+	memcpy(&old, items, sizeof(old)); /* a pointer of another type may not be read as void * */
+	bigger = more < need ? NULL : reallocarray(old, more, size);
+	if (!bigger)
+		return -ENOMEM;
+	memcpy(items, &bigger, sizeof(bigger));
+	*cap = more;
+	return 0;
+}
