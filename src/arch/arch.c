@@ -1,17 +1,14 @@
 /* The list of CPUs, and looking things up in their tables. */
 #include "arch/arch.h"
 
-#include "arch/parse.h"
+#include "arch/cpu.h"
 
-static const struct arch *const arches[] = {
-	&arch_x86_64,  &arch_i386,  &arch_aarch64, &arch_arm,	      &arch_riscv64,
-	&arch_ppc64le, &arch_s390x, &arch_mips64,  &arch_loongarch64,
-};
-#define ARCH_COUNT (sizeof(arches) / sizeof(arches[0]))
+#define ADDRESS_OF(name) &arch_##name,
+static const struct arch *const arches[] = {CPUS(ADDRESS_OF)};
 
 const struct arch *arch_for(uint16_t machine, unsigned word)
 {
-	for (size_t i = 0; i < ARCH_COUNT; i++)
+	for (size_t i = 0; i < COUNT(arches); i++)
 		if (arches[i]->machine == machine && arches[i]->word == word)
 			return arches[i];
 	return NULL;
@@ -19,7 +16,7 @@ const struct arch *arch_for(uint16_t machine, unsigned word)
 
 const struct arch *arch_by_name(struct str name)
 {
-	for (size_t i = 0; i < ARCH_COUNT; i++)
+	for (size_t i = 0; i < COUNT(arches); i++)
 		if (str_eq_text(name, arches[i]->name))
 			return arches[i];
 	return NULL;
@@ -27,27 +24,10 @@ const struct arch *arch_by_name(struct str name)
 
 const struct arch *arch_host(void)
 {
-#if defined(__x86_64__)
-	return &arch_x86_64;
-#elif defined(__i386__)
-	return &arch_i386;
-#elif defined(__aarch64__)
-	return &arch_aarch64;
-#elif defined(__arm__)
-	return &arch_arm;
-#elif defined(__riscv) && __riscv_xlen == 64
-	return &arch_riscv64;
-#elif defined(__powerpc64__)
-	return &arch_ppc64le;
-#elif defined(__s390x__)
-	return &arch_s390x;
-#elif defined(__mips64)
-	return &arch_mips64;
-#elif defined(__loongarch__) && __loongarch_grlen == 64
-	return &arch_loongarch64;
-#else
+	for (size_t i = 0; i < COUNT(arches); i++)
+		if (arches[i]->is_host)
+			return arches[i];
 	return NULL;
-#endif
 }
 
 const struct arch_reg *arch_find_reg(const struct arch *arch, struct str name)

@@ -28,6 +28,7 @@ struct arch {
 	uint16_t machine; /* EM_X86_64 */
 	uint8_t word;	  /* bytes of an address: 4 or 8 */
 	bool big_endian;  /* the usual byte order; the ELF header decides for a file */
+	bool is_host;	  /* this build runs on it */
 	/* Register ids; tls is the pseudo register that holds the thread pointer. */
 	uint8_t pc, sp, tls;
 	uint8_t zero;	   /* the register that always reads 0; REG_NONE: there is none */
@@ -46,8 +47,7 @@ struct arch {
 	uint8_t call_ret;   /* id of the register of the result */
 	int16_t call_stack; /* the next argument is at sp + this, the others a word apart; -1: no */
 	const struct str *nops; /* what a probe may be made of; an empty one ends the table */
-	/* instruction.h */
-	unsigned (*length)(struct str code);
+	unsigned (*length)(struct str code); /* of its first instruction; see instruction.h */
 };
 
 /* NULL for a machine we do not know. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */

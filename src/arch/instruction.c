@@ -1,52 +1,16 @@
-/* Walking over code; the lengths of CPUs that say them in their first bits. */
+/* Walking over code by the lengths of its instructions; finding nops by a CPU's table. */
 #include "arch/instruction.h"
 
 #include <errno.h>
 
-static unsigned char byte_at(struct str code, size_t at)
-{
-	return (unsigned char)code.ptr[at];
-}
-
-/* `length`, when that many bytes are there. */
-static unsigned within(struct str code, unsigned length)
+unsigned length_within(struct str code, unsigned length)
 {
 	return length <= code.len ? length : 0;
 }
 
 unsigned word_length(struct str code)
 {
-	return within(code, 4);
-}
-
-/* Power ISA 3.1, 1.6: primary opcode 1 is a prefix. */
-unsigned ppc64le_length(struct str code)
-{
-	if (code.len < 4)
-		return 0;
-	return within(code, byte_at(code, 3) >> 2 == 1 ? 8 : 4);
-}
-
-/* RISC-V unprivileged ISA, 1.5; longer forms than 8 bytes are reserved. */
-unsigned riscv_length(struct str code)
-{
-	unsigned char low = code.len ? byte_at(code, 0) : 0;
-
-	if ((low & 0x03) != 0x03)
-		return within(code, 2);
-	if ((low & 0x1f) != 0x1f)
-		return within(code, 4);
-	if ((low & 0x3f) == 0x1f)
-		return within(code, 6);
-	return (low & 0x7f) == 0x3f ? within(code, 8) : 0;
-}
-
-/* z/Architecture Principles of Operation, chapter 5, "Instruction formats". */
-unsigned s390x_length(struct str code)
-{
-	static const unsigned char lengths[] = {2, 4, 4, 6};
-
-	return code.len ? within(code, lengths[byte_at(code, 0) >> 6]) : 0;
+	return length_within(code, 4);
 }
 
 unsigned instruction_length(const struct arch *arch, struct str code)

@@ -16,12 +16,9 @@ unsigned instruction_nop(const struct arch *arch, struct str code);
  * middle. -EILSEQ: no instruction is known at *start. */
 int instruction_walk(const struct arch *arch, struct str code, size_t target, size_t *start);
 
-/* The lengths of each CPU, for its table. */
-unsigned x86_64_length(struct str code);
-unsigned i386_length(struct str code);
-unsigned word_length(struct str code);	  /* aarch64, arm, mips: 4 bytes */
-unsigned ppc64le_length(struct str code); /* 4, or 8 with a prefix */
-unsigned riscv_length(struct str code);	  /* 2, 4, ... by the low bits */
-unsigned s390x_length(struct str code);	  /* 2, 4, 6 by the high bits */
+/* For the tables of CPUs: `length` when that many bytes are in `code`, else 0. */
+unsigned length_within(struct str code, unsigned length);
+/* Of CPUs all of whose instructions have 4 bytes. */
+unsigned word_length(struct str code);
 
 #endif

@@ -1,11 +1,6 @@
 /* loongarch64: $r12 or $t0; memory as gcc writes it, $r22,-24 and $r4,$r12, or 0($r12) as our
  * header does; constants bare. */
-#include "arch/instruction.h"
-#include "arch/parse.h"
-#include "arch/regs.h"
-
-#include <elf.h>
-#include <errno.h>
+#include "arch/cpu.h"
 
 #ifndef EM_LOONGARCH
 #define EM_LOONGARCH 258
@@ -13,29 +8,24 @@
 
 enum { ZERO, RA, TP, SP, A0, T0 = 12, FP = 22, S0, F0 = 32, PC = 64 };
 
-#define GENERAL(n) {"r" #n, n, 8, 0, REG_FOREIGN},
-#define FLOAT(n)   {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
-#define A(n)	   {"a" #n, A0 + n, 8, 0, REG_FOREIGN},
-#define S(n)	   {"s" #n, S0 + n, 8, 0, REG_FOREIGN},
-#define T(n)	   {"t" #n, T0 + n, 8, 0, REG_FOREIGN},
-#define NAMED(name, n)                     \
-	{                                  \
-		name, n, 8, 0, REG_FOREIGN \
-	}
+/* clang-format off */
+#define NAMED(name, n) {name, n, 8, 0, REG_FOREIGN},
+#define GENERAL(n)     NAMED("r" #n, n)
+#define A(n)           NAMED("a" #n, A0 + n)
+#define S(n)           NAMED("s" #n, S0 + n)
+#define T(n)           NAMED("t" #n, T0 + n)
+#define FLOAT(n)       {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
 
-static const struct arch_reg regs[] = {ROWS_32(GENERAL) ROWS_0_7(A) ROWS_0_7(S) ROWS_0_7(T) S(8)
-					       T(8) NAMED("zero", ZERO),
-				       NAMED("ra", RA),
-				       NAMED("tp", TP),
-				       NAMED("sp", SP),
-				       NAMED("fp", FP),
-				       NAMED("s9", FP),
-				       NAMED("pc", PC),
-				       ROWS_32(FLOAT)};
-
-static const struct modifier modifiers[] = {
-	{NULL, SYMBOL_NONE, 0},
+static const struct arch_reg regs[] = {
+	ROWS_32(GENERAL)
+	ROWS_0_7(A) ROWS_0_7(S) ROWS_0_7(T) S(8) T(8)
+	NAMED("zero", ZERO) NAMED("ra", RA) NAMED("tp", TP) NAMED("sp", SP) NAMED("fp", FP)
+	NAMED("s9", FP)     NAMED("pc", PC)
+	ROWS_32(FLOAT)
 };
+/* clang-format on */
+
+static const struct modifier modifiers[] = {{NULL, SYMBOL_NONE, 0}};
 
 static const struct paren_syntax parens = {.sigil = '$'};
 
@@ -73,24 +63,15 @@ static int parse_operand(const struct arch *arch, struct str text, struct operan
 	return operand_set_expr(o, arch, &e) ? -EINVAL : operand_end(&s, o);
 }
 
+/* clang-format off */
 const struct arch arch_loongarch64 = {
-	.name = "loongarch64",
-	.machine = EM_LOONGARCH,
-	.word = 8,
-	.pc = PC,
-	.sp = SP,
-	.tls = TP,
-	.zero = ZERO,
-	.zero_base = ZERO,
-	.regs = regs,
-	.reg_count = sizeof(regs) / sizeof(regs[0]),
-	.parse_operand = parse_operand,
-	.modifiers = modifiers,
-	.parens = &parens,
-	.call_regs = call_regs,
-	.call_reg_count = sizeof(call_regs),
-	.call_ret = A0,
-	.call_stack = 0,
-	.nops = nops,
-	.length = word_length,
+	.name = "loongarch64", .machine = EM_LOONGARCH, .word = 8,
+	.pc = PC, .sp = SP, .tls = TP, .zero = ZERO, .zero_base = ZERO,
+	.regs = regs, .reg_count = COUNT(regs),
+	.parse_operand = parse_operand, .modifiers = modifiers, .parens = &parens,
+	.call_regs = call_regs, .call_reg_count = COUNT(call_regs), .call_ret = A0, .call_stack = 0,
+	.nops = nops, .length = word_length,
+#if defined(__loongarch__) && __loongarch_grlen == 64
+	.is_host = true,
+#endif
 };

@@ -68,12 +68,4 @@ bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **o
 /* operand = reg | expr | op "(" expr ")" , either behind it: "(" reg ["," reg] ")" */
 int parse_paren(const struct arch *arch, struct str text, struct operand *o);
 
-/* The CPUs, one file each. */
-extern const struct arch arch_x86_64, arch_i386, arch_aarch64, arch_arm, arch_riscv64, arch_ppc64le,
-	arch_s390x, arch_mips64, arch_loongarch64;
-/* x86.c: the AT&T syntax of both x86 CPUs. */
-int x86_parse(const struct arch *arch, struct str text, struct operand *o);
-/* x86_length.c: the nops of both. */
-extern const struct str x86_nops[];
-
 #endif

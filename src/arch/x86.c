@@ -1,8 +1,6 @@
 /* The AT&T operand syntax of x86_64 and i386: %eax, $42, -8+3+1(%rbp), (%rdx,%rsi,4),
  * 40+sym(%rip), sym@GOTOFF(%ebx), %fs:4+sym@tpoff. */
-#include "arch/parse.h"
-
-#include <errno.h>
+#include "arch/cpu.h"
 
 /* What stands between the parentheses. */
 struct address {

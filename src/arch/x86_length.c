@@ -4,8 +4,7 @@
  * none, that are not known to every CPU in the same length, or that end before it does. The tables
  * say of each opcode what follows it; nothing is said of what it does. Intel SDM volume 2, appendix
  * A; AMD APM volume 3 for XOP. */
-#include "arch/instruction.h"
-#include "arch/parse.h"
+#include "arch/cpu.h"
 
 /* What follows an opcode. Immediates: b 1 byte, w 2, z 4 (2 after 66), o as wide as an address.
  *

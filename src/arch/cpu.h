@@ -1,0 +1,70 @@
+/* What the file of a CPU is made of: the rows of its tables, and where this host's kernel keeps a
+ * register. A CPU is one file, NAME.c, which defines arch_NAME, and one row of CPUS. Its file says
+ * how operands are written by naming a syntax of parse.h, or has a parser of its own.
+ *
+ * A uprobe sees the registers of the traced program as the host's struct pt_regs. On x86_64 that is
+ * the 64-bit one for 32-bit programs too, on aarch64 struct user_pt_regs, on riscv64 struct
+ * user_regs_struct: all of them are kernel ABI. On any other host the offsets are not known. */
+#ifndef NOPAL_ARCH_CPU_H
+#define NOPAL_ARCH_CPU_H
+
+#include <elf.h>
+#include <errno.h>
+
+#include "arch/instruction.h"
+#include "arch/parse.h"
+
+#define CPUS(ROW)    \
+	ROW(x86_64)  \
+	ROW(i386)    \
+	ROW(aarch64) \
+	ROW(arm)     \
+	ROW(riscv64) \
+	ROW(ppc64le) \
+	ROW(s390x)   \
+	ROW(mips64)  \
+	ROW(loongarch64)
+
+#define DECLARE_CPU(name) extern const struct arch arch_##name;
+CPUS(DECLARE_CPU)
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#ifdef __x86_64__
+#define ON_X86_64(at) (at)
+#else
+#define ON_X86_64(at) REG_FOREIGN
+#endif
+
+#ifdef __aarch64__
+#define ON_AARCH64(at) (at)
+#else
+#define ON_AARCH64(at) REG_FOREIGN
+#endif
+
+/* clang-format off */
+
+/* Offsets in the x86_64 struct pt_regs. */
+enum {
+	PT_R15 =  0, PT_R14 =  8, PT_R13 = 16, PT_R12 =  24, PT_RBP =  32, PT_RBX =  40,
+	PT_R11 = 48, PT_R10 = 56, PT_R9  = 64, PT_R8  =  72, PT_RAX =  80, PT_RCX =  88,
+	PT_RDX = 96, PT_RSI = 104, PT_RDI = 112, PT_RIP = 128, PT_RSP = 152,
+};
+
+/* ROW(0) ROW(1) ... for registers that are numbered; a row ends in its own comma. */
+#define ROWS_0_7(ROW)	ROW(0)  ROW(1)  ROW(2)  ROW(3)  ROW(4)  ROW(5)  ROW(6)  ROW(7)
+#define ROWS_8_15(ROW)	ROW(8)  ROW(9)  ROW(10) ROW(11) ROW(12) ROW(13) ROW(14) ROW(15)
+#define ROWS_16_23(ROW) ROW(16) ROW(17) ROW(18) ROW(19) ROW(20) ROW(21) ROW(22) ROW(23)
+#define ROWS_24_30(ROW) ROW(24) ROW(25) ROW(26) ROW(27) ROW(28) ROW(29) ROW(30)
+#define ROWS_16(ROW)	ROWS_0_7(ROW) ROWS_8_15(ROW)
+#define ROWS_31(ROW)	ROWS_16(ROW) ROWS_16_23(ROW) ROWS_24_30(ROW)
+#define ROWS_32(ROW)	ROWS_31(ROW) ROW(31)
+/* clang-format on */
+
+/* x86.c and x86_length.c: what both x86 CPUs share. */
+int x86_parse(const struct arch *arch, struct str text, struct operand *o); /* AT&T syntax */
+extern const struct str x86_nops[];
+unsigned x86_64_length(struct str code);
+unsigned i386_length(struct str code);
+
+#endif
