@@ -2,7 +2,8 @@
 #ifndef NOPAL_SCRIPT_BUILTINS_H
 #define NOPAL_SCRIPT_BUILTINS_H
 
-#include "script/compile.h"
+#include "script/check.h"
+#include "script/lower.h"
 
 enum function_use {
 	USE_NAME = 1,	   /* stands for itself: pid */
@@ -25,7 +26,7 @@ struct function {
 	/* The type rule: sets e->shape; arguments are typed and fit `args`. */
 	int (*check)(struct check *c, struct expr *e);
 	/* Code that leaves the value in register or slot `out`, by its type. */
-	int (*lower)(struct lower *l, const struct expr *e, uint16_t out);
+	void (*lower)(struct lower *l, const struct expr *e, uint16_t out);
 	int number; /* for the two functions above: BUILTIN_PID, TYPE_SUM, FORMAT_CLEAR */
 };
 

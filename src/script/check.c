@@ -1,7 +1,7 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
  * checked even when the one before it is wrong, so that one run tells all errors. */
 #include "script/builtins.h"
-#include "script/compile.h"
+#include "script/check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "script/builtins.h"
-#include "script/check_expr.h"
+#include "script/check.h"
 
 static int wrong_count(struct check *c, const struct expr *e, const struct function *f)
 {

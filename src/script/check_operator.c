@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/check_expr.h"
+#include "script/check.h"
 
 static bool is_unsigned(const struct expr *e)
 {

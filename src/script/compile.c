@@ -1,5 +1,6 @@
 /* Tree + places -> program: groups places, finds types, makes the code, and collects it all. */
-#include "script/compile.h"
+#include "script/check.h"
+#include "script/lower.h"
 
 #include <errno.h>
 

@@ -94,6 +94,22 @@ struct script {
 	size_t file_count, file_cap;
 };
 
+/* The places of one clause that the same code serves. */
+struct variant {
+	struct tree_clause *clause;
+	struct str signature;
+	struct place **places;
+	size_t count, cap;
+	struct variable *variables;
+	struct variant *next;
+};
+
+/* Group the clause's places that no program has yet. A clause without any place gets one variant
+ * without places, so that its text is checked all the same. */
+int variants_make(struct script *s, struct tree_clause *clause, struct variant **out);
+
+bool type_is_word(const struct type *t); /* lives in a register */
+
 struct span script_span(const struct script *s, struct mark m);
 /* Number of a text in a list; added when it is new. -ENOMEM. */
 int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out);

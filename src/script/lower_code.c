@@ -1,34 +1,152 @@
-/* Code in the making: instructions one behind the other, registers and slots taken for values,
- * jumps that wait for their target. Lack of room is remembered and told once, at the end. */
-#include "script/lower_expr.h"
+/* Code in the making: instructions one after the other, registers and slots taken for values, jumps
+ * that wait for their target, records and their formats. */
+#include "script/lower.h"
+
+#include <errno.h>
 
 #define MAX_INSNS 65536
 
+void lower_fail(struct lower *l, int err)
+{
+	if (!l->err)
+		l->err = err;
+}
+
+static void too_big(struct lower *l)
+{
+	if (!l->err)
+		l->err = diag_error_at(l->d, -E2BIG, "too-big",
+				       script_span(l->s, l->v->clause->mark),
+				       "the code of this clause is too large");
+}
+
+/* Is there room for one more in the list? */
+static bool has_room(struct lower *l, void **list, size_t count, size_t *cap, size_t size,
+		     size_t most)
+{
+	if (l->err || count >= most || arena_grow(l->arena, list, count, cap, size)) {
+		too_big(l);
+		return false;
+	}
+	return true;
+}
+
 struct insn *lower_op(struct lower *l, enum op op)
 {
-	static const struct insn blank = {
-		.d = REG_NO, .a = REG_NO, .b = REG_NO, .s = SLOT_NO, .t = SLOT_NO};
-	struct insn *i;
+	bool fits = has_room(l, (void **)&l->code, l->count, &l->cap, sizeof(*l->code), MAX_INSNS);
+	struct insn *i = fits ? &l->code[l->count++] : &l->spare;
 
-	/* When there is no room, the last instruction is written over and the failure is told at
-	 * the end. */
-	if (l->count >= MAX_INSNS ||
-	    arena_grow(l->arena, (void **)&l->code, l->count, &l->cap, sizeof(*l->code))) {
-		l->failed = true;
-		i = &l->spare;
-	} else {
-		i = &l->code[l->count++];
-	}
-	*i = blank;
-	i->op = (uint8_t)op;
-	i->place = l->place;
+	*i = (struct insn){.op = (uint8_t)op,
+			   .d = REG_NO,
+			   .a = REG_NO,
+			   .b = REG_NO,
+			   .s = SLOT_NO,
+			   .t = SLOT_NO,
+			   .place = l->span};
+	return i;
+}
+
+void emit_di(struct lower *l, enum op op, uint16_t d, uint64_t imm)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->d = d;
+	i->imm = (int64_t)imm;
+}
+
+void emit_dai(struct lower *l, enum op op, uint16_t d, uint16_t a, uint64_t imm)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->d = d;
+	i->a = a;
+	i->imm = (int64_t)imm;
+}
+
+void emit_dab(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t b)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->d = d;
+	i->a = a;
+	i->b = b;
+}
+
+void emit_si(struct lower *l, enum op op, uint16_t s, uint64_t imm)
+{
+	emit_sti(l, op, s, SLOT_NO, imm);
+}
+
+void emit_sti(struct lower *l, enum op op, uint16_t s, uint16_t t, uint64_t imm)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->s = s;
+	i->t = t;
+	i->imm = (int64_t)imm;
+}
+
+void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t bytes)
+{
+	struct insn *i = lower_op(l, OP_STRCMP);
+
+	i->d = d;
+	i->s = s;
+	i->t = t;
+	i->imm = bytes;
+}
+
+void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t)
+{
+	struct insn *i = lower_op(l, OP_LOAD);
+
+	i->d = d;
+	i->a = a;
+	i->size = (uint8_t)t->size;
+	i->is_signed = t->is_signed;
+}
+
+void emit_put(struct lower *l, uint16_t s, uint64_t offset, uint16_t a)
+{
+	struct insn *i = lower_op(l, OP_PUT);
+
+	i->s = s;
+	i->imm = (int64_t)offset;
+	i->a = a;
+}
+
+void emit_get(struct lower *l, uint16_t d, uint16_t s, uint64_t offset)
+{
+	struct insn *i = lower_op(l, OP_GET);
+
+	i->d = d;
+	i->s = s;
+	i->imm = (int64_t)offset;
+}
+
+void emit_read(struct lower *l, enum op op, uint16_t s, uint16_t a, uint16_t length, uint32_t most)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->s = s;
+	i->a = a;
+	i->b = length;
+	i->imm = !l->err && most < l->slots[s].type.size ? most : 0;
+}
+
+struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t key)
+{
+	struct insn *i = lower_op(l, op);
+
+	i->map = (uint16_t)m->index;
+	i->s = key;
 	return i;
 }
 
 uint16_t lower_reg(struct lower *l)
 {
 	if (l->next_reg >= REG_NO - 1) {
-		l->failed = true;
+		too_big(l);
 		return 0;
 	}
 	if (l->next_reg + 1 > l->most_regs)
@@ -38,10 +156,10 @@ uint16_t lower_reg(struct lower *l)
 
 uint16_t lower_const(struct lower *l, uint64_t value)
 {
-	struct insn *i = lower_op(l, OP_CONST);
+	uint16_t reg = lower_reg(l);
 
-	i->imm = (int64_t)value;
-	return i->d = lower_reg(l);
+	emit_di(l, OP_CONST, reg, value);
+	return reg;
 }
 
 uint16_t lower_slot(struct lower *l, const struct type *t)
@@ -53,13 +171,20 @@ uint16_t lower_slot(struct lower *l, const struct type *t)
 			return (uint16_t)i;
 		}
 	}
-	if (l->slot_count >= SLOT_NO - 1 || arena_grow(l->arena, (void **)&l->slots, l->slot_count,
-						       &l->slot_cap, sizeof(*l->slots))) {
-		l->failed = true;
+	if (!has_room(l, (void **)&l->slots, l->slot_count, &l->slot_cap, sizeof(*l->slots),
+		      SLOT_NO - 1))
 		return 0;
-	}
 	l->slots[l->slot_count] = (struct lower_slot){*t, true, l->depth};
 	return (uint16_t)l->slot_count++;
+}
+
+uint32_t lower_text_number(struct lower *l, struct text_list *list, struct str text)
+{
+	uint32_t number = 0;
+
+	if (!text.ptr || text_number(l->s, list, text, &number))
+		lower_fail(l, -ENOMEM);
+	return number;
 }
 
 void lower_bind(struct lower *l, struct label *label)
@@ -86,18 +211,77 @@ void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label)
 	label->last = (uint32_t)l->count;
 }
 
-void lower_move(struct lower *l, uint16_t to, uint16_t from)
-{
-	struct insn *i = lower_op(l, OP_MOV);
+/* ---- Records ---- */
 
-	i->d = to;
-	i->a = from;
+struct field lower_field(struct lower *l, const struct expr *e)
+{
+	struct field f = {REG_NO, SLOT_NO};
+
+	if (type_is_word(&e->shape.type))
+		f.reg = lower_word(l, e);
+	else
+		f.slot = lower_memory(l, e, &e->shape.type);
+	return f;
 }
 
-void lower_set(struct lower *l, uint16_t to, uint64_t value)
+static bool same_format(const struct format *a, const struct format *b)
 {
-	struct insn *i = lower_op(l, OP_CONST);
+	if (a->kind != b->kind || !str_eq(a->text, b->text) || a->field_count != b->field_count ||
+	    a->map != b->map || a->top != b->top || a->div != b->div ||
+	    a->exit_code != b->exit_code)
+		return false;
+	for (unsigned i = 0; i < a->field_count; i++)
+		if (!type_equal(&a->fields[i], &b->fields[i]))
+			return false;
+	return true;
+}
 
-	i->d = to;
-	i->imm = (int64_t)value;
+static int format_number(struct script *s, const struct format *f, uint32_t *out)
+{
+	struct format_list *list = &s->formats;
+	struct type *types;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (same_format(&list->items[i], f)) {
+			*out = (uint32_t)i;
+			return 0;
+		}
+	}
+	types = arena_array(&s->arena, struct type, f->field_count + 1u);
+	if (!types || arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
+				 sizeof(*list->items)))
+		return -ENOMEM;
+	if (f->field_count)
+		memcpy(types, f->fields, f->field_count * sizeof(*types));
+	list->items[list->count] = *f;
+	list->items[list->count].fields = types;
+	*out = (uint32_t)list->count++;
+	return 0;
+}
+
+void lower_emit(struct lower *l, const struct format *f, const struct field *fields)
+{
+	struct field *copy;
+	struct insn *i;
+	uint32_t number;
+
+	if (l->err)
+		return;
+	copy = arena_array(l->arena, struct field, f->field_count + 1u);
+	if (!copy || format_number(l->s, f, &number)) {
+		lower_fail(l, -ENOMEM);
+		return;
+	}
+	if (number > UINT16_MAX) {
+		l->err = diag_error_at(l->d, -E2BIG, "too-big",
+				       script_span(l->s, l->v->clause->mark),
+				       "the script sends too many kinds of records");
+		return;
+	}
+	if (f->field_count)
+		memcpy(copy, fields, f->field_count * sizeof(*copy));
+	i = lower_op(l, OP_EMIT);
+	i->imm = number;
+	i->fields = copy;
+	i->field_count = (uint8_t)f->field_count;
 }

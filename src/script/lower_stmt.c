@@ -1,12 +1,11 @@
 /* Statements -> code, and the clause around them. */
 #include <errno.h>
 
-#include "script/builtins.h"
-#include "script/compile.h"
+#include "script/lower.h"
 
 #define MAX_DYNAMIC_ROUNDS (1u << 20)
 
-static int lower_body(struct lower *l, const struct stmt *s);
+static void lower_body(struct lower *l, const struct stmt *s);
 
 /* Does the expression step a variable? Then reads before it must be copies. */
 static bool steps_variable(const struct expr *e)
@@ -21,175 +20,130 @@ static bool steps_variable(const struct expr *e)
 	return false;
 }
 
-static int lower_aggregate(struct lower *l, const struct stmt *s)
+static void lower_aggregate(struct lower *l, const struct stmt *s)
 {
-	const struct expr *value = s->value;
-	uint16_t key, reg = REG_NO;
-	struct insn *i;
-	int err = lower_key(l, s->target, &key);
+	uint16_t key = lower_key(l, s->target);
+	uint16_t reg = s->value->arg_count ? lower_word(l, s->value->args[0]) : REG_NO;
 
-	if (!err && value->arg_count)
-		err = lower_word(l, value->args[0], &reg);
-	if (err)
-		return err;
-	i = lower_op(l, OP_AGGREGATE);
-	i->map = (uint16_t)s->target->map->index;
-	i->s = key;
-	i->a = reg;
-	return 0;
+	emit_map(l, OP_AGGREGATE, s->target->map, key)->a = reg;
 }
 
-static int lower_map_assign(struct lower *l, const struct stmt *s)
+static void lower_map_assign(struct lower *l, const struct stmt *s)
 {
 	const struct type *type = &s->target->map->value;
-	bool is_word = type_is_word(type);
-	uint16_t key, value;
-	struct insn *i;
-	int err;
+	uint16_t value;
 
-	if (type_is_aggregate(type))
-		return lower_aggregate(l, s);
-	err = is_word ? lower_word(l, s->value, &value) : lower_memory(l, s->value, type, &value);
-	if (!err)
-		err = lower_key(l, s->target, &key);
-	if (err)
-		return err;
-	i = lower_op(l, is_word ? OP_MAP_SET : OP_MAP_PUT);
-	i->map = (uint16_t)s->target->map->index;
-	i->s = key;
-	if (is_word)
-		i->a = value;
-	else
-		i->t = value;
-	return 0;
+	if (type_is_aggregate(type)) {
+		lower_aggregate(l, s);
+	} else if (type_is_word(type)) {
+		value = lower_word(l, s->value);
+		emit_map(l, OP_MAP_SET, s->target->map, lower_key(l, s->target))->a = value;
+	} else {
+		value = lower_memory(l, s->value, type);
+		emit_map(l, OP_MAP_PUT, s->target->map, lower_key(l, s->target))->t = value;
+	}
 }
 
-static int lower_variable_assign(struct lower *l, const struct expr *target,
-				 const struct expr *value)
+static void lower_variable_assign(struct lower *l, const struct expr *target,
+				  const struct expr *value)
 {
 	const struct variable *v = target->variable;
-	uint16_t temporary;
-	struct insn *i;
-	int err;
 
 	if (type_is_word(&v->shape.type)) {
-		err = lower_word_to(l, value, v->reg);
+		lower_word_to(l, value, v->reg);
 		lower_fit(l, v);
-		return err;
+	} else if (value->kind != EXPR_TUPLE && value->kind != EXPR_TERNARY) {
+		lower_memory_to(l, value, v->slot);
+	} else {
+		/* What is built piece by piece may read the variable meanwhile. */
+		emit_sti(l, OP_COPY, v->slot, lower_memory(l, value, &v->shape.type), 0);
 	}
-	if (value->kind != EXPR_TUPLE && value->kind != EXPR_TERNARY)
-		return lower_memory_to(l, value, v->slot);
-	/* What is built piece by piece may read the variable meanwhile. */
-	err = lower_memory(l, value, &v->shape.type, &temporary);
-	if (err)
-		return err;
-	i = lower_op(l, OP_COPY);
-	i->s = v->slot;
-	i->t = temporary;
-	return 0;
-}
-
-static uint16_t negated(struct lower *l, uint16_t reg)
-{
-	struct insn *i = lower_op(l, OP_NEG);
-
-	i->a = reg;
-	return i->d = lower_reg(l);
 }
 
 /* What the map holds, combined with `by`. */
 static uint16_t combined(struct lower *l, const struct stmt *s, uint16_t key, uint16_t by)
 {
-	struct insn *i = lower_op(l, OP_MAP_GET);
-	uint16_t value = i->d = lower_reg(l);
+	uint16_t value;
+	struct insn *i = emit_map(l, OP_MAP_GET, s->target->map, key);
 
-	i->map = (uint16_t)s->target->map->index;
-	i->s = key;
-	lower_binary_op(l, s->op, s->target->map->value.is_signed, value, by, value);
+	value = i->d = lower_reg(l);
+	emit_operator(l, s->op, s->target->map->value.is_signed, value, by, value);
 	return value;
 }
 
-/* @m += n and @m -= n are atomic; other operators read, compute and write. */
-static int lower_map_compound(struct lower *l, const struct stmt *s)
+static uint16_t negated(struct lower *l, uint16_t a)
 {
-	bool is_add = s->op == OPERATOR_ADD, is_sub = s->op == OPERATOR_SUB;
-	uint16_t key, value;
-	struct insn *i;
-	int err = lower_word(l, s->value, &value);
+	uint16_t reg = lower_reg(l);
 
-	if (!err)
-		err = lower_key(l, s->target, &key);
-	if (err)
-		return err;
-	if (is_add || is_sub)
+	emit_dai(l, OP_NEG, reg, a, 0);
+	return reg;
+}
+
+/* @m += n and @m -= n are atomic; other operators read, compute and write. */
+static void lower_map_compound(struct lower *l, const struct stmt *s)
+{
+	bool is_sub = s->op == OPERATOR_SUB, is_sum = is_sub || s->op == OPERATOR_ADD;
+	uint16_t value = lower_word(l, s->value), key = lower_key(l, s->target);
+
+	if (is_sum)
 		value = lower_scaled(l, s->target, s->value, value);
 	if (is_sub)
 		value = negated(l, value);
-	else if (!is_add)
+	if (!is_sum)
 		value = combined(l, s, key, value);
-	i = lower_op(l, is_add || is_sub ? OP_MAP_ADD : OP_MAP_SET);
-	i->map = (uint16_t)s->target->map->index;
-	i->s = key;
-	i->a = value;
-	return 0;
+	emit_map(l, is_sum ? OP_MAP_ADD : OP_MAP_SET, s->target->map, key)->a = value;
 }
 
-static int lower_compound(struct lower *l, const struct stmt *s)
+static void lower_compound(struct lower *l, const struct stmt *s)
 {
-	uint16_t by, reg;
-	int err;
+	const struct variable *v = s->target->variable;
+	uint16_t by;
 
-	if (s->target->kind == EXPR_MAP)
-		return lower_map_compound(l, s);
-	err = lower_word(l, s->value, &by);
-	if (err)
-		return err;
-	reg = s->target->variable->reg;
+	if (s->target->kind == EXPR_MAP) {
+		lower_map_compound(l, s);
+		return;
+	}
+	by = lower_word(l, s->value);
 	if (s->op == OPERATOR_ADD || s->op == OPERATOR_SUB)
 		by = lower_scaled(l, s->target, s->value, by);
-	lower_binary_op(l, s->op, s->target->variable->shape.type.is_signed, reg, by, reg);
-	lower_fit(l, s->target->variable);
-	return 0;
+	emit_operator(l, s->op, v->shape.type.is_signed, v->reg, by, v->reg);
+	lower_fit(l, v);
 }
 
-static int lower_assign(struct lower *l, const struct stmt *s)
+static void lower_assign(struct lower *l, const struct stmt *s)
 {
 	if (s->op)
-		return lower_compound(l, s);
-	if (s->target->kind == EXPR_MAP)
-		return lower_map_assign(l, s);
-	return lower_variable_assign(l, s->target, s->value);
+		lower_compound(l, s);
+	else if (s->target->kind == EXPR_MAP)
+		lower_map_assign(l, s);
+	else
+		lower_variable_assign(l, s->target, s->value);
 }
 
-static int lower_if(struct lower *l, const struct stmt *s)
+static void lower_if(struct lower *l, const struct stmt *s)
 {
 	struct label other = {0}, end = {0};
-	int err = lower_jump(l, s->value, false, &other);
 
-	if (!err)
-		err = lower_body(l, s->body);
+	lower_jump(l, s->value, false, &other);
+	lower_body(l, s->body);
 	if (s->other)
 		lower_goto(l, OP_JUMP, REG_NO, &end);
 	lower_bind(l, &other);
-	if (!err)
-		err = lower_body(l, s->other);
+	lower_body(l, s->other);
 	lower_bind(l, &end);
-	return err;
 }
 
 /* A body that makes no code makes none however often: unrolls of unrolls of nothing would never
  * come to an end. */
-static int lower_unroll(struct lower *l, const struct stmt *s)
+static void lower_unroll(struct lower *l, const struct stmt *s)
 {
 	size_t before = l->count;
-	int err = 0;
 
-	for (uint64_t n = 0; n < s->value->value && !err && !l->failed; n++) {
-		err = lower_body(l, s->body);
+	for (uint64_t n = 0; n < s->value->value && !l->err; n++) {
+		lower_body(l, s->body);
 		if (l->count == before)
 			break;
 	}
-	return err;
 }
 
 /* How many loops are nested within, at the deepest. */
@@ -220,56 +174,51 @@ static uint64_t dynamic_rounds(const struct lower *l, const struct stmt *s)
 /* A loop being made: where it began and what was around it. */
 struct loop {
 	size_t start;
-	uint64_t rounds;
 	struct label leave, again;
+	uint64_t outer_rounds;
 	struct label *outer_leave, *outer_again;
 };
 
-static int loop_open(struct lower *l, const struct stmt *s, uint64_t rounds, struct loop *loop)
+static void loop_open(struct lower *l, const struct stmt *s, uint64_t rounds, struct loop *loop)
 {
 	uint64_t all;
 
 	if (__builtin_mul_overflow(rounds, l->rounds, &all))
 		all = UINT64_MAX;
-	if (all > PROGRAM_MAX_ROUNDS)
-		return diag_error_at(l->d, -EINVAL, "long-loop", script_span(l->s, s->mark),
-				     "this loop takes %llu rounds, which is too many",
-				     (unsigned long long)all);
+	if (all > PROGRAM_MAX_ROUNDS && !l->err)
+		l->err = diag_error_at(l->d, -EINVAL, "long-loop", script_span(l->s, s->mark),
+				       "this loop can run %llu rounds: the limit is %d",
+				       (unsigned long long)all, PROGRAM_MAX_ROUNDS);
 	*loop = (struct loop){.start = l->count,
-			      .rounds = rounds,
+			      .outer_rounds = l->rounds,
 			      .outer_leave = l->leave,
 			      .outer_again = l->again};
 	lower_op(l, OP_LOOP)->imm = (int64_t)rounds;
-	l->rounds *= rounds;
+	l->rounds = all;
 	l->leave = &loop->leave;
 	l->again = &loop->again;
-	return 0;
 }
 
 static void loop_close(struct lower *l, struct loop *loop)
 {
 	lower_bind(l, &loop->again);
 	lower_op(l, OP_NEXT)->target = (uint32_t)loop->start;
-	if (!l->failed)
+	if (!l->err)
 		l->code[loop->start].target = (uint32_t)l->count;
 	lower_bind(l, &loop->leave);
-	l->rounds /= loop->rounds;
+	l->rounds = loop->outer_rounds;
 	l->leave = loop->outer_leave;
 	l->again = loop->outer_again;
 }
 
-static int lower_while(struct lower *l, const struct stmt *s)
+static void lower_while(struct lower *l, const struct stmt *s)
 {
 	struct loop loop;
-	int err = loop_open(l, s, dynamic_rounds(l, s), &loop);
 
-	if (err)
-		return err;
-	err = lower_jump(l, s->value, false, l->leave);
-	if (!err)
-		err = lower_body(l, s->body);
+	loop_open(l, s, dynamic_rounds(l, s), &loop);
+	lower_jump(l, s->value, false, l->leave);
+	lower_body(l, s->body);
 	loop_close(l, &loop);
-	return err;
 }
 
 /* Rounds of a range: one more than values, as the last round finds the end. The widest range has
@@ -286,59 +235,49 @@ static uint64_t range_rounds(const struct lower *l, const struct stmt *s)
 							   : (uint64_t)to - (uint64_t)from + 1;
 }
 
-/* $i runs one behind a hidden counter, so that continue may skip the rest of the body. */
-static int lower_for(struct lower *l, const struct stmt *s)
+/* $i is a copy of a hidden counter, which is one ahead: so continue may skip the rest of the body.
+ */
+static void lower_for(struct lower *l, const struct stmt *s)
 {
-	uint16_t next = lower_reg(l), end = lower_reg(l), one, more;
+	uint16_t next = lower_reg(l), end = lower_reg(l), variable = s->target->variable->reg;
+	uint16_t one, more;
 	struct loop loop;
-	struct insn *i;
-	int err = lower_word_to(l, s->value, next);
 
-	if (!err)
-		err = lower_word_to(l, s->to, end);
+	lower_word_to(l, s->value, next);
+	lower_word_to(l, s->to, end);
 	one = lower_const(l, 1);
-	i = lower_op(l, OP_CONST);
-	i->d = s->target->variable->reg;
-	if (!err)
-		err = loop_open(l, s, range_rounds(l, s), &loop);
-	if (err)
-		return err;
+	emit_di(l, OP_CONST, variable, 0);
+	loop_open(l, s, range_rounds(l, s), &loop);
 	more = lower_reg(l);
-	lower_binary_op(l, OPERATOR_LT, true, next, end, more);
+	emit_operator(l, OPERATOR_LT, true, next, end, more);
 	lower_goto(l, OP_JUMP_NOT, more, l->leave);
-	i = lower_op(l, OP_MOV);
-	i->d = s->target->variable->reg;
-	i->a = next;
-	lower_binary_op(l, OPERATOR_ADD, true, next, one, next);
-	err = lower_body(l, s->body);
+	emit_dai(l, OP_MOV, variable, next, 0);
+	emit_operator(l, OPERATOR_ADD, true, next, one, next);
+	lower_body(l, s->body);
 	loop_close(l, &loop);
-	return err;
 }
 
-static int lower_let(struct lower *l, const struct stmt *s)
-{
-	return s->value ? lower_variable_assign(l, s->target, s->value) : 0;
-}
-
-static int lower_any_stmt(struct lower *l, const struct stmt *s)
+static void lower_any_stmt(struct lower *l, const struct stmt *s)
 {
 	switch (s->kind) {
-	case STMT_EXPR: return lower_effect(l, s->value);
-	case STMT_ASSIGN: return lower_assign(l, s);
-	case STMT_LET: return lower_let(l, s);
-	case STMT_IF: return lower_if(l, s);
-	case STMT_UNROLL: return lower_unroll(l, s);
-	case STMT_WHILE: return lower_while(l, s);
-	case STMT_FOR: return lower_for(l, s);
-	case STMT_BLOCK: return lower_body(l, s->body);
-	case STMT_BREAK: lower_goto(l, OP_JUMP, REG_NO, l->leave); return 0;
-	case STMT_CONTINUE: lower_goto(l, OP_JUMP, REG_NO, l->again); return 0;
-	case STMT_RETURN: lower_op(l, OP_RETURN); return 0;
+	case STMT_EXPR: lower_effect(l, s->value); break;
+	case STMT_ASSIGN: lower_assign(l, s); break;
+	case STMT_LET:
+		if (s->value)
+			lower_variable_assign(l, s->target, s->value);
+		break;
+	case STMT_IF: lower_if(l, s); break;
+	case STMT_UNROLL: lower_unroll(l, s); break;
+	case STMT_WHILE: lower_while(l, s); break;
+	case STMT_FOR: lower_for(l, s); break;
+	case STMT_BLOCK: lower_body(l, s->body); break;
+	case STMT_BREAK: lower_goto(l, OP_JUMP, REG_NO, l->leave); break;
+	case STMT_CONTINUE: lower_goto(l, OP_JUMP, REG_NO, l->again); break;
+	case STMT_RETURN: lower_op(l, OP_RETURN); break;
 	}
-	return 0;
 }
 
-/* What the statement used is free again behind it. */
+/* What the statement used is free again. */
 static void release(struct lower *l, uint32_t next_reg)
 {
 	l->next_reg = next_reg;
@@ -347,46 +286,38 @@ static void release(struct lower *l, uint32_t next_reg)
 			l->slots[i].is_busy = false;
 }
 
-static int lower_stmt(struct lower *l, const struct stmt *s)
+static void lower_stmt(struct lower *l, const struct stmt *s)
 {
 	uint32_t next_reg = l->next_reg;
 	bool copy_reads = l->copy_reads;
-	int err;
 
-	l->place = s->place - 1;
+	l->span = s->place - 1;
 	l->depth++;
 	l->copy_reads = steps_variable(s->value) || steps_variable(s->target);
-	err = lower_any_stmt(l, s);
+	lower_any_stmt(l, s);
 	l->copy_reads = copy_reads;
 	release(l, next_reg);
 	l->depth--;
-	return err;
 }
 
-static int lower_body(struct lower *l, const struct stmt *s)
+static void lower_body(struct lower *l, const struct stmt *s)
 {
-	int err = 0;
-
-	for (; s && !err && !l->failed; s = s->next)
-		err = lower_stmt(l, s);
-	return err;
+	for (; s && !l->err; s = s->next)
+		lower_stmt(l, s);
 }
 
 /* Registers and slots of variables, for the whole clause; zero where a read might come first. */
 static void place_variables(struct lower *l)
 {
-	struct insn *i;
-
 	for (struct variable *v = l->v->variables; v; v = v->next) {
 		bool is_word = type_is_word(&v->shape.type);
 
 		v->reg = is_word ? lower_reg(l) : REG_NO;
 		v->slot = is_word ? SLOT_NO : lower_slot(l, &v->shape.type);
-		if (!v->needs_zero)
-			continue;
-		i = lower_op(l, is_word ? OP_CONST : OP_ZERO);
-		i->d = v->reg;
-		i->s = v->slot;
+		if (v->needs_zero && is_word)
+			emit_di(l, OP_CONST, v->reg, 0);
+		else if (v->needs_zero)
+			emit_si(l, OP_ZERO, v->slot, 0);
 	}
 }
 
@@ -394,11 +325,8 @@ static int finish(struct lower *l, struct clause *out)
 {
 	struct slot *slots = arena_array(l->arena, struct slot, l->slot_count + 1);
 
-	if (l->failed || !slots) {
-		diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, l->v->clause->mark),
-			      "the code of this clause gets too big");
-		return -E2BIG;
-	}
+	if (!slots)
+		return -ENOMEM;
 	for (size_t i = 0; i < l->slot_count; i++)
 		slots[i].type = l->slots[i].type;
 	out->code = l->code;
@@ -410,30 +338,31 @@ static int finish(struct lower *l, struct clause *out)
 	return 0;
 }
 
-/* Text lies at one depth below all statements, so that slots of variables stay busy. */
+static void lower_predicate(struct lower *l, const struct expr *p, struct label *end)
+{
+	uint32_t next_reg = l->next_reg;
+
+	l->depth++;
+	l->copy_reads = steps_variable(p);
+	lower_jump(l, p, false, end);
+	l->copy_reads = false;
+	release(l, next_reg);
+	l->depth--;
+}
+
+/* Variables belong to depth 0, below all statements, so that their slots stay busy. */
 int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 {
-	const struct expr *p = v->clause->predicate;
 	struct label end = {0};
-	int err = 0;
 
 	l->v = v;
-	l->place = v->clause->place - 1;
+	l->span = v->clause->place - 1;
 	l->rounds = 1;
-	if (!err && p) {
-		uint32_t next_reg = l->next_reg;
-
-		l->depth++;
-		l->copy_reads = steps_variable(p);
-		err = lower_jump(l, p, false, &end);
-		l->copy_reads = false;
-		release(l, next_reg);
-		l->depth--;
-	}
+	if (v->clause->predicate)
+		lower_predicate(l, v->clause->predicate, &end);
 	place_variables(l);
-	if (!err)
-		err = lower_body(l, v->clause->body);
+	lower_body(l, v->clause->body);
 	lower_bind(l, &end);
 	lower_op(l, OP_RETURN);
-	return err ? err : finish(l, out);
+	return l->err ? l->err : finish(l, out);
 }

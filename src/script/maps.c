@@ -66,13 +66,13 @@ int check_whole_map(struct check *c, struct expr *e)
 	return check_filled(c, e->args[0]);
 }
 
-int lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
+void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
 {
-	struct format f = {.kind = (enum format_kind)e->function->number,
-			   .map = e->args[0]->map->index};
-
 	(void)out;
-	return lower_emit(l, &f, NULL);
+	lower_emit(l,
+		   &(struct format){.kind = (enum format_kind)e->function->number,
+				    .map = e->args[0]->map->index},
+		   NULL);
 }
 
 /* delete(@m, key) is delete(@m[key]); a tuple stands for several keys. */
@@ -111,19 +111,10 @@ int check_delete(struct check *c, struct expr *e)
 	return check_keyed(c, e);
 }
 
-int lower_delete(struct lower *l, const struct expr *e, uint16_t out)
+void lower_delete(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t key;
-	struct insn *i;
-	int err = lower_key(l, e->args[0], &key);
-
 	(void)out;
-	if (err)
-		return err;
-	i = lower_op(l, OP_MAP_DEL);
-	i->map = (uint16_t)e->args[0]->map->index;
-	i->s = key;
-	return 0;
+	emit_map(l, OP_MAP_DEL, e->args[0]->map, lower_key(l, e->args[0]));
 }
 
 /* has_key(@m, key) */
@@ -133,17 +124,7 @@ int check_has_key(struct check *c, struct expr *e)
 	return check_keyed(c, e);
 }
 
-int lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
+void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t key;
-	struct insn *i;
-	int err = lower_key(l, e->args[0], &key);
-
-	if (err)
-		return err;
-	i = lower_op(l, OP_MAP_HAS);
-	i->d = out;
-	i->map = (uint16_t)e->args[0]->map->index;
-	i->s = key;
-	return 0;
+	emit_map(l, OP_MAP_HAS, e->args[0]->map, lower_key(l, e->args[0]))->d = out;
 }

@@ -312,70 +312,47 @@ int check_whole(struct check *c, struct expr *e)
 
 /* ---- Code ---- */
 
-static void lower_argument(struct lower *l, unsigned n, uint16_t out)
-{
-	struct insn *i = lower_op(l, OP_ARG);
-
-	i->d = out;
-	i->imm = n;
-}
-
-static int lower_number(struct lower *l, unsigned n, const struct form *f, uint16_t out)
+static void lower_number(struct lower *l, unsigned n, const struct form *f, uint16_t out)
 {
 	uint16_t raw = f->size ? lower_reg(l) : out;
-	struct insn *i;
 
-	lower_argument(l, n, raw);
-	if (!f->size)
-		return 0;
-	i = lower_op(l, f->is_signed ? OP_SEXT : OP_ZEXT);
-	i->d = out;
-	i->a = raw;
-	i->imm = f->size;
-	return 0;
+	emit_di(l, OP_ARG, raw, n);
+	if (f->size)
+		emit_dai(l, f->is_signed ? OP_SEXT : OP_ZEXT, out, raw, f->size);
 }
 
-static int lower_named_text(struct lower *l, unsigned n, const struct form *f, uint16_t out)
+static void lower_named_text(struct lower *l, unsigned n, const struct form *f, uint16_t out)
 {
 	uint16_t address = lower_reg(l), length = REG_NO;
 
-	lower_argument(l, n, address);
+	emit_di(l, OP_ARG, address, n);
 	if (f->length >= 0) {
 		length = lower_reg(l);
-		lower_argument(l, (unsigned)f->length, length);
+		emit_di(l, OP_ARG, length, (unsigned)f->length);
 	}
-	lower_read(l, OP_STR, out, address, length, l->s->facts.max_strlen);
-	return 0;
+	emit_read(l, OP_STR, out, address, length, l->s->facts.max_strlen);
 }
 
-int lower_part_note(struct lower *l, struct str text, uint16_t out)
+void lower_part_note(struct lower *l, struct str text, uint16_t out)
 {
-	struct insn *i;
-	uint32_t number;
-
-	if (!text.ptr || text_number(l->s, &l->s->names, text, &number))
-		return -ENOMEM;
-	i = lower_op(l, OP_CONST);
-	i->d = out;
-	i->imm = number;
-	return 0;
+	emit_di(l, OP_CONST, out, lower_text_number(l, &l->s->names, text));
 }
 
-int lower_named(struct lower *l, const struct expr *e, uint16_t out)
+void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct place *p = l->v->places[0];
 	struct form f;
-	unsigned n;
+	unsigned n = 0;
 
-	if (!find_named(p, e->text, &n))
-		return -EINVAL;
+	find_named(p, e->text, &n);
 	f = form_of(p, n);
 	switch (f.kind) {
-	case FORM_NUMBER: return lower_number(l, n, &f, out);
-	case FORM_FLOAT: lower_argument(l, n, out); return 0;
-	case FORM_TEXT: return lower_named_text(l, n, &f, out);
+	case FORM_NUMBER: lower_number(l, n, &f, out); break;
+	case FORM_FLOAT: emit_di(l, OP_ARG, out, n); break;
+	case FORM_TEXT: lower_named_text(l, n, &f, out); break;
 	case FORM_LARGE:
-		return lower_part_note(l, arena_printf(&l->s->arena, "(%u bytes)", f.size), out);
-	default: return lower_part_note(l, STR("(unreadable)"), out);
+		lower_part_note(l, arena_printf(&l->s->arena, "(%u bytes)", f.size), out);
+		break;
+	default: lower_part_note(l, STR("(unreadable)"), out); break;
 	}
 }

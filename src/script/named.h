@@ -2,7 +2,8 @@
 #ifndef NOPAL_SCRIPT_NAMED_H
 #define NOPAL_SCRIPT_NAMED_H
 
-#include "script/compile.h"
+#include "script/check.h"
+#include "script/lower.h"
 
 /* What the clause's named arguments are at this place, for its variant's signature. */
 void sign_named(const struct uses *u, const struct place *p, struct buf *out);
@@ -12,10 +13,10 @@ int check_named(struct check *c, struct expr *e);
 void check_as_float(struct check *c, struct expr *e);
 /* ... and a hint for the error when it did not. */
 void hint_no_float(struct check *c, const struct expr *e);
-int lower_named(struct lower *l, const struct expr *e, uint16_t out);
+void lower_named(struct lower *l, const struct expr *e, uint16_t out);
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 int check_whole(struct check *c, struct expr *e);
 /* What stands in place of a part that has no value: a text among the program's names. */
-int lower_part_note(struct lower *l, struct str text, uint16_t out);
+void lower_part_note(struct lower *l, struct str text, uint16_t out);
 
 #endif

@@ -81,127 +81,107 @@ int check_print(struct check *c, struct expr *e)
 }
 
 /* print(@m[key]): the key and the value */
-static int lower_print_entry(struct lower *l, const struct expr *map)
+static void lower_print_entry(struct lower *l, const struct expr *map)
 {
 	const struct type *value = &map->map->value;
 	struct type types[2] = {map->map->key, *value};
 	struct field fields[2] = {{REG_NO, SLOT_NO}, {REG_NO, SLOT_NO}};
 	struct format f = {.kind = FORMAT_MAP_VALUE, .map = map->map->index, .field_count = 2};
 	uint16_t key;
-	struct insn *i;
-	int err;
 
 	f.fields = types;
-	err = type_is_word(&types[0]) ? lower_word(l, map->args[0], &fields[0].reg)
-				      : lower_key(l, map, &fields[0].slot);
-	if (err)
-		return err;
-	key = fields[0].slot;
 	if (type_is_word(&types[0])) {
+		fields[0].reg = lower_word(l, map->args[0]);
 		key = lower_slot(l, &types[0]);
-		i = lower_op(l, OP_PUT);
-		i->s = key;
-		i->a = fields[0].reg;
+		emit_put(l, key, 0, fields[0].reg);
+	} else {
+		key = fields[0].slot = lower_key(l, map);
 	}
 	if (type_is_aggregate(value))
 		types[1] = type_int(8, value->kind != TYPE_COUNT && value->is_signed);
-	i = lower_op(l, type_is_word(&types[1]) ? OP_MAP_GET : OP_MAP_COPY);
-	i->map = (uint16_t)map->map->index;
-	i->s = key;
-	if (type_is_word(&types[1]))
-		i->d = fields[1].reg = lower_reg(l);
-	else
-		i->t = fields[1].slot = lower_slot(l, value);
-	return lower_emit(l, &f, fields);
+	if (type_is_word(&types[1])) {
+		fields[1].reg = lower_reg(l);
+		emit_map(l, OP_MAP_GET, map->map, key)->d = fields[1].reg;
+	} else {
+		fields[1].slot = lower_slot(l, value);
+		emit_map(l, OP_MAP_COPY, map->map, key)->t = fields[1].slot;
+	}
+	lower_emit(l, &f, fields);
 }
 
 /* print(args): the parts, and their names in the format's text */
-static int lower_print_args(struct lower *l, const struct expr *whole)
+static void lower_print_args(struct lower *l, const struct expr *whole)
 {
 	struct format f = {.kind = FORMAT_RECORD};
 	struct type types[EMIT_MAX_FIELDS];
 	struct field fields[EMIT_MAX_FIELDS];
 	struct buf names = BUF_INIT;
-	int err = 0;
 
-	for (unsigned n = 0; n < whole->number && !err; n++) {
+	for (unsigned n = 0; n < whole->number; n++) {
 		const struct expr *part = whole->args[n];
 
 		types[n] = part->shape.type;
-		err = lower_field(l, part, &fields[n]);
+		fields[n] = lower_field(l, part);
 		buf_printf(&names, "%s%.*s", n ? " " : "", STR_FMT(part->text));
 		f.field_count++;
 	}
 	f.fields = types;
 	f.text = arena_str(&l->s->arena, buf_as_str(&names));
+	if (names.failed || !f.text.ptr)
+		lower_fail(l, -ENOMEM);
 	buf_free(&names);
-	if (!err && !f.text.ptr)
-		err = -ENOMEM;
-	return err ? err : lower_emit(l, &f, fields);
+	lower_emit(l, &f, fields);
 }
 
-int lower_print(struct lower *l, const struct expr *e, uint16_t out)
+void lower_print(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *a = e->args[0];
 	struct format f = {.kind = FORMAT_VALUE, .field_count = 1, .fields = &a->shape.type};
 	struct field field;
-	int err;
 
 	(void)out;
-	if (a->kind == EXPR_MAP && a->arg_count)
-		return lower_print_entry(l, a);
-	if (a->kind == EXPR_MAP) {
+	if (a->kind == EXPR_MAP && a->arg_count) {
+		lower_print_entry(l, a);
+	} else if (a->kind == EXPR_MAP) {
 		f = (struct format){.kind = FORMAT_PRINT, .map = a->map->index};
 		f.top = e->arg_count > 1 ? (int64_t)e->args[1]->value : 0;
 		f.div = e->arg_count > 2 ? (int64_t)e->args[2]->value : 0;
-		return lower_emit(l, &f, NULL);
+		lower_emit(l, &f, NULL);
+	} else if (a->is_whole) {
+		lower_print_args(l, a);
+	} else {
+		field = lower_field(l, a);
+		lower_emit(l, &f, &field);
 	}
-	if (a->is_whole)
-		return lower_print_args(l, a);
-	err = lower_field(l, a, &field);
-	return err ? err : lower_emit(l, &f, &field);
 }
 
-/* The pointer at address `at`, and the text it points to. */
-static void load_piece(struct lower *l, uint16_t at, uint16_t pointer, uint16_t slot)
-{
-	struct insn *i = lower_op(l, OP_LOAD);
-
-	i->d = pointer;
-	i->a = at;
-	i->size = 8;
-	i = lower_op(l, OP_STR);
-	i->s = slot;
-	i->a = pointer;
-}
-
-/* Fill the slots from the array; those behind the NULL are empty, as what lies there is
- * not ours. */
+/* Fill the slots from the array; those after the NULL are empty, as what lies there is not part of
+ * it. */
 static void load_pieces(struct lower *l, uint16_t array, const struct field *pieces)
 {
+	static const struct type address = {.kind = TYPE_INT, .size = 8};
 	struct label ends[JOIN_PIECES] = {{0}}, done = {0};
 	uint16_t at = lower_reg(l), pointer = lower_reg(l), step;
-	struct insn *i = lower_op(l, OP_MOV);
 
-	i->d = at;
-	i->a = array;
-	step = lower_const(l, 8);
+	emit_dai(l, OP_MOV, at, array, 0);
+	step = lower_const(l, address.size);
 	for (unsigned n = 0; n < JOIN_PIECES; n++) {
-		load_piece(l, at, pointer, pieces[n].slot);
+		emit_load(l, pointer, at, &address);
+		emit_read(l, OP_STR, pieces[n].slot, pointer, REG_NO, UINT32_MAX);
 		lower_goto(l, OP_JUMP_NOT, pointer, &ends[n]);
-		lower_binary_op(l, OPERATOR_ADD, false, at, step, at);
+		emit_operator(l, OPERATOR_ADD, false, at, step, at);
 	}
 	lower_goto(l, OP_JUMP, REG_NO, &done);
 	for (unsigned n = 0; n < JOIN_PIECES; n++) {
 		lower_bind(l, &ends[n]);
 		if (n + 1 < JOIN_PIECES)
-			lower_op(l, OP_ZERO)->s = pieces[n + 1].slot;
+			emit_si(l, OP_ZERO, pieces[n + 1].slot, 0);
 	}
 	lower_bind(l, &done);
 }
 
 /* join(argv), join(argv, delimiter): up to 16 strings, ended by NULL */
-int lower_join(struct lower *l, const struct expr *e, uint16_t out)
+void lower_join(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t most = l->s->facts.max_strlen < JOIN_BYTES ? l->s->facts.max_strlen : JOIN_BYTES;
 	struct type text = type_text(TYPE_STR, most), types[JOIN_PIECES];
@@ -210,37 +190,33 @@ int lower_join(struct lower *l, const struct expr *e, uint16_t out)
 			   .text = e->arg_count > 1 ? e->args[1]->text : STR(" "),
 			   .fields = types,
 			   .field_count = JOIN_PIECES};
-	uint16_t array;
-	int err = lower_word(l, e->args[0], &array);
+	uint16_t array = lower_word(l, e->args[0]);
 
 	(void)out;
-	if (err)
-		return err;
 	for (unsigned n = 0; n < JOIN_PIECES; n++) {
 		types[n] = text;
 		fields[n] = (struct field){REG_NO, lower_slot(l, &text)};
 	}
 	load_pieces(l, array, fields);
-	return lower_emit(l, &f, fields);
+	lower_emit(l, &f, fields);
 }
 
-int lower_time(struct lower *l, const struct expr *e, uint16_t out)
+void lower_time(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct format f = {.kind = FORMAT_TIME,
 			   .text = e->arg_count ? e->args[0]->text : STR(DEFAULT_TIME)};
 
 	(void)out;
-	return lower_emit(l, &f, NULL);
+	lower_emit(l, &f, NULL);
 }
 
 /* exit(), exit(code): the clause is over, too */
-int lower_exit(struct lower *l, const struct expr *e, uint16_t out)
+void lower_exit(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct format f = {.kind = FORMAT_EXIT,
 			   .exit_code = e->arg_count ? (int64_t)e->args[0]->value : 0};
-	int err = lower_emit(l, &f, NULL);
 
 	(void)out;
+	lower_emit(l, &f, NULL);
 	lower_op(l, OP_RETURN);
-	return err;
 }

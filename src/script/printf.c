@@ -174,15 +174,13 @@ int check_printf(struct check *c, struct expr *e)
 }
 
 /* %d of a float prints its integer part. */
-static int cut_float(struct lower *l, struct type *t, struct field *field)
+static void cut_float(struct lower *l, struct type *t, struct field *field)
 {
-	struct insn *i = lower_op(l, OP_F2I);
+	uint16_t whole = lower_reg(l);
 
-	i->a = field->reg;
-	i->imm = t->size;
-	i->d = field->reg = lower_reg(l);
+	emit_dai(l, OP_F2I, whole, field->reg, t->size);
+	field->reg = whole;
 	*t = type_int(8, true);
-	return 0;
 }
 
 /* printf in the making: its values, and its format with `args` written out. */
@@ -194,63 +192,63 @@ struct printf_call {
 	struct field fields[EMIT_MAX_FIELDS];
 };
 
-static int add_value(struct lower *l, const struct expr *e, struct printf_call *p)
+static void add_value(struct lower *l, const struct expr *e, struct printf_call *p)
 {
-	if (p->count == EMIT_MAX_FIELDS)
-		return diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, e->mark),
-				     "more than %d values", EMIT_MAX_FIELDS);
+	if (l->err)
+		return;
+	if (p->count == EMIT_MAX_FIELDS) {
+		l->err = diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, e->mark),
+				       "too many values: the limit is %d", EMIT_MAX_FIELDS);
+		return;
+	}
 	p->types[p->count] = e->shape.type;
-	return lower_field(l, e, &p->fields[p->count++]);
+	p->fields[p->count++] = lower_field(l, e);
 }
 
 /* { .word = "hello", .n = 5 } */
-static int add_parts(struct lower *l, const struct expr *whole, struct printf_call *p)
+static void add_parts(struct lower *l, const struct expr *whole, struct printf_call *p)
 {
-	int err = 0;
-
 	buf_char(&p->text, '{');
-	for (unsigned n = 0; n < whole->number && !err; n++) {
+	for (unsigned n = 0; n < whole->number; n++) {
 		buf_printf(&p->text, "%s .%.*s = %%q", n ? "," : "", STR_FMT(whole->args[n]->text));
-		err = add_value(l, whole->args[n], p);
+		add_value(l, whole->args[n], p);
 	}
 	buf_text(&p->text, " }");
-	return err;
 }
 
 /* Copy the format up to the specifier of the next value, and that too unless it is for `args`. */
-static int add_argument(struct lower *l, const struct expr *e, struct printf_call *p)
+static void add_argument(struct lower *l, const struct expr *e, struct printf_call *p)
 {
 	struct specifier s;
 	size_t at = 0;
 	bool broken;
-	int err;
 
 	next_specifier(p->rest, &at, &s, &broken);
 	buf_str(&p->text, str_of(p->rest.ptr, at - (e->is_whole ? s.text.len : 0)));
 	p->rest = str_of(p->rest.ptr + at, p->rest.len - at);
-	if (e->is_whole)
-		return add_parts(l, e, p);
-	err = add_value(l, e, p);
-	if (!err && e->shape.type.kind == TYPE_FLOAT && is_one_of(s.conversion->letter, "diu"))
-		err = cut_float(l, &p->types[p->count - 1], &p->fields[p->count - 1]);
-	return err;
+	if (e->is_whole) {
+		add_parts(l, e, p);
+		return;
+	}
+	add_value(l, e, p);
+	if (e->shape.type.kind == TYPE_FLOAT && is_one_of(s.conversion->letter, "diu") && !l->err)
+		cut_float(l, &p->types[p->count - 1], &p->fields[p->count - 1]);
 }
 
-int lower_printf(struct lower *l, const struct expr *e, uint16_t out)
+void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct printf_call p = {.rest = e->args[0]->text, .text = BUF_INIT};
 	struct format f = {.kind = (enum format_kind)e->function->number};
-	int err = 0;
 
 	(void)out;
-	for (unsigned n = 1; n < e->arg_count && !err; n++)
-		err = add_argument(l, e->args[n], &p);
+	for (unsigned n = 1; n < e->arg_count; n++)
+		add_argument(l, e->args[n], &p);
 	buf_str(&p.text, p.rest);
 	f.text = arena_str(&l->s->arena, buf_as_str(&p.text));
 	f.fields = p.types;
 	f.field_count = p.count;
-	if (!err && (p.text.failed || !f.text.ptr))
-		err = -ENOMEM;
+	if (p.text.failed || !f.text.ptr)
+		lower_fail(l, -ENOMEM);
 	buf_free(&p.text);
-	return err ? err : lower_emit(l, &f, p.fields);
+	lower_emit(l, &f, p.fields);
 }

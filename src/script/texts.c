@@ -93,60 +93,30 @@ int check_str(struct check *c, struct expr *e)
 	return 0;
 }
 
-static int lower_param_text(struct lower *l, const struct expr *call, uint16_t out)
-{
-	struct insn *i;
-	uint32_t number;
-
-	if (text_number(l->s, &l->s->literals, param_text(&l->s->options, call), &number))
-		return -ENOMEM;
-	i = lower_op(l, OP_TEXT);
-	i->s = out;
-	i->imm = number;
-	return 0;
-}
-
 /* The register with the length, or REG_NO when there is only the limit. */
-static int lower_length(struct lower *l, const struct expr *e, uint16_t *out)
+static uint16_t lower_length(struct lower *l, const struct expr *e)
 {
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
 
-	*out = REG_NO;
 	if (!n || (n->is_const && (int64_t)n->value < 0))
-		return 0;
-	if (n->is_const) {
-		*out = lower_const(l, n->value);
-		return 0;
+		return REG_NO;
+	return lower_word(l, n);
+}
+
+void lower_str(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct expr *p = e->args[0];
+	uint16_t address;
+
+	if (p->kind == EXPR_PARAM) {
+		emit_si(l, OP_TEXT, out,
+			lower_text_number(l, &l->s->literals, param_text(&l->s->options, e)));
+	} else if (p->shape.type.kind == TYPE_STR) {
+		lower_memory_to(l, p, out);
+	} else {
+		address = lower_word(l, p);
+		emit_read(l, OP_STR, out, address, lower_length(l, e), text_most(&l->s->facts, e));
 	}
-	return lower_word(l, n, out);
-}
-
-void lower_read(struct lower *l, enum op op, uint16_t slot, uint16_t address, uint16_t length,
-		uint32_t most)
-{
-	struct insn *i = lower_op(l, op);
-
-	i->s = slot;
-	i->a = address;
-	i->b = length;
-	i->imm = most < l->slots[slot].type.size ? most : 0;
-}
-
-int lower_str(struct lower *l, const struct expr *e, uint16_t out)
-{
-	uint16_t address, length;
-	int err;
-
-	if (e->args[0]->kind == EXPR_PARAM)
-		return lower_param_text(l, e, out);
-	if (e->args[0]->shape.type.kind == TYPE_STR)
-		return lower_memory_to(l, e->args[0], out);
-	err = lower_word(l, e->args[0], &address);
-	if (!err)
-		err = lower_length(l, e, &length);
-	if (!err)
-		lower_read(l, OP_STR, out, address, length, text_most(&l->s->facts, e));
-	return err;
 }
 
 /* buf(p, n) */
@@ -156,20 +126,14 @@ int check_buf(struct check *c, struct expr *e)
 	return check_length(c, e);
 }
 
-int lower_buf(struct lower *l, const struct expr *e, uint16_t out)
+void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t address, length;
 	uint32_t most = text_most(&l->s->facts, e);
-	int err = lower_word(l, e->args[0], &address);
+	uint16_t address = lower_word(l, e->args[0]), length = lower_length(l, e);
 
-	if (!err)
-		err = lower_length(l, e, &length);
-	if (err)
-		return err;
 	if (length == REG_NO)
 		length = lower_const(l, most);
-	lower_read(l, OP_BUF, out, address, length, most);
-	return 0;
+	emit_read(l, OP_BUF, out, address, length, most);
 }
 
 /* usym(address), ksym(address) */
@@ -180,33 +144,16 @@ int check_symbol(struct check *c, struct expr *e)
 	return 0;
 }
 
-static void put(struct lower *l, uint16_t slot, uint64_t offset, uint16_t reg)
+void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
 {
-	struct insn *i = lower_op(l, OP_PUT);
+	uint16_t address = lower_word(l, e->args[0]), pid = lower_reg(l);
 
-	i->s = slot;
-	i->imm = (int64_t)offset;
-	i->a = reg;
-}
-
-int lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
-{
-	uint16_t address, pid;
-	int err = lower_word(l, e->args[0], &address);
-
-	if (err)
-		return err;
-	if (e->function->number == TYPE_USYM) {
-		struct insn *i = lower_op(l, OP_BUILTIN);
-
-		pid = i->d = lower_reg(l);
-		i->imm = BUILTIN_PID;
-	} else {
-		pid = lower_const(l, 0);
-	}
-	put(l, out, offsetof(struct sym_value, address), address);
-	put(l, out, offsetof(struct sym_value, pid), pid);
-	return 0;
+	if (e->function->number == TYPE_USYM)
+		emit_di(l, OP_BUILTIN, pid, BUILTIN_PID);
+	else
+		emit_di(l, OP_CONST, pid, 0);
+	emit_put(l, out, offsetof(struct sym_value, address), address);
+	emit_put(l, out, offsetof(struct sym_value, pid), pid);
 }
 
 /* strftime("%H:%M", nsecs) */
@@ -217,19 +164,13 @@ int check_strftime(struct check *c, struct expr *e)
 	return 0;
 }
 
-int lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
+void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint32_t format;
-	uint16_t nsecs;
-	int err = text_number(l->s, &l->s->names, e->args[0]->text, &format);
+	uint32_t format = lower_text_number(l, &l->s->names, e->args[0]->text);
+	uint16_t nsecs = lower_word(l, e->args[1]);
 
-	if (!err)
-		err = lower_word(l, e->args[1], &nsecs);
-	if (err)
-		return err;
-	put(l, out, offsetof(struct time_value, nsecs), nsecs);
-	put(l, out, offsetof(struct time_value, format), lower_const(l, format));
-	return 0;
+	emit_put(l, out, offsetof(struct time_value, nsecs), nsecs);
+	emit_put(l, out, offsetof(struct time_value, format), lower_const(l, format));
 }
 
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
@@ -241,20 +182,10 @@ int check_strncmp(struct check *c, struct expr *e)
 	return 0;
 }
 
-int lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
+void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t a, b;
-	struct insn *i;
-	int err = lower_memory(l, e->args[0], &e->args[0]->shape.type, &a);
+	uint16_t a = lower_memory(l, e->args[0], &e->args[0]->shape.type);
+	uint16_t b = lower_memory(l, e->args[1], &e->args[1]->shape.type);
 
-	if (!err)
-		err = lower_memory(l, e->args[1], &e->args[1]->shape.type, &b);
-	if (err)
-		return err;
-	i = lower_op(l, OP_STRCMP);
-	i->d = out;
-	i->s = a;
-	i->t = b;
-	i->imm = (int64_t)e->args[2]->value;
-	return 0;
+	emit_strcmp(l, out, a, b, (int64_t)e->args[2]->value);
 }

@@ -43,20 +43,15 @@ int check_nsecs(struct check *c, struct expr *e)
 	return check_number(c, e);
 }
 
-int lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
+void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
 {
-	struct insn *i = lower_op(l, OP_BUILTIN);
-
-	i->d = out;
-	i->imm = e->function->number;
-	return 0;
+	emit_di(l, OP_BUILTIN, out, (uint64_t)e->function->number);
 }
 
-int lower_comm(struct lower *l, const struct expr *e, uint16_t out)
+void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)e;
-	lower_op(l, OP_COMM)->s = out;
-	return 0;
+	emit_si(l, OP_COMM, out, 0);
 }
 
 static bool has_arguments(enum probe_type type)
@@ -149,15 +144,12 @@ int check_arg_n(struct check *c, struct expr *e)
 	return err;
 }
 
-int lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
+void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
 {
 	unsigned n = 0;
-	struct insn *i = lower_op(l, OP_ARG);
 
 	arg_number(e->text, &n);
-	i->d = out;
-	i->imm = n;
-	return 0;
+	emit_di(l, OP_ARG, out, n);
 }
 
 static bool has_registers(enum probe_type type)
@@ -192,19 +184,10 @@ static const struct arch *variant_arch(const struct variant *v)
 	return v->count && v->places[0]->attach.arch ? v->places[0]->attach.arch : arch_host();
 }
 
-static int lower_register(struct lower *l, uint8_t id, uint16_t out)
-{
-	struct insn *i = lower_op(l, OP_REG);
-
-	i->d = out;
-	i->imm = id;
-	return 0;
-}
-
-int lower_retval(struct lower *l, const struct expr *e, uint16_t out)
+void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)e;
-	return lower_register(l, variant_arch(l->v)->call_ret, out);
+	emit_di(l, OP_REG, out, variant_arch(l->v)->call_ret);
 }
 
 static bool is_saved(const struct arch *arch, uint8_t id)
@@ -258,12 +241,12 @@ int check_reg(struct check *c, struct expr *e)
 	return 0;
 }
 
-int lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
+void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint8_t id = 0;
 
 	find_register(variant_arch(l->v), e->args[0]->text, &id);
-	return lower_register(l, id, out);
+	emit_di(l, OP_REG, out, id);
 }
 
 static int stack_depth(struct check *c, const struct expr *a, uint64_t *depth)
@@ -303,12 +286,9 @@ int check_stack(struct check *c, struct expr *e)
 	return err;
 }
 
-int lower_stack(struct lower *l, const struct expr *e, uint16_t out)
+void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 {
-	enum op op = e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK;
-
-	lower_op(l, op)->s = out;
-	return 0;
+	emit_si(l, e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK, out, 0);
 }
 
 static bool has_fields(enum probe_type type)
@@ -401,25 +381,26 @@ int check_field_value(struct check *c, struct expr *e)
 	return -EINVAL;
 }
 
-int lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
+void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 {
-	const struct trace_field *f =
-		l->v->count ? find_field(l->v->places[0]->event, e->text) : NULL;
-	bool is_text = e->shape.type.kind == TYPE_STR;
+	const struct place *p = l->v->places[0];
+	const struct trace_field *f = find_field(p->event, e->text);
 	struct insn *i;
 
-	if (l->v->count && l->v->places[0]->spec->type == PROBE_USDT)
-		return lower_named(l, e, out);
-	if (e->shape.type.kind == TYPE_NAME)
-		return lower_part_note(l, arena_printf(&l->s->arena, "(%.*s)", STR_FMT(f->c_type)),
-				       out);
-	i = lower_op(l, !f ? OP_CONST : is_text ? OP_FIELD_STR : OP_FIELD);
-	if (is_text)
+	if (p->spec->type == PROBE_USDT) {
+		lower_named(l, e, out);
+	} else if (e->shape.type.kind == TYPE_NAME) {
+		lower_part_note(l, arena_printf(&l->s->arena, "(%.*s)", STR_FMT(f->c_type)), out);
+	} else if (e->shape.type.kind == TYPE_STR) {
+		i = lower_op(l, OP_FIELD_STR);
 		i->s = out;
-	else
+		i->imm = f->offset;
+		i->size = f->is_data_loc ? 0 : (uint8_t)f->size;
+	} else {
+		i = lower_op(l, OP_FIELD);
 		i->d = out;
-	i->imm = f ? f->offset : 0;
-	i->size = !f || (is_text && f->is_data_loc) ? 0 : (uint8_t)f->size;
-	i->is_signed = f && f->is_signed;
-	return 0;
+		i->imm = f->offset;
+		i->size = (uint8_t)f->size;
+		i->is_signed = f->is_signed;
+	}
 }

@@ -21,29 +21,25 @@ int check_has_fields(struct check *c, const struct expr *e);
 const char *operand_problem(const struct operand *o);
 /* Can argument `n` be read at this place? */
 int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
-int lower_builtin(struct lower *l, const struct expr *e, uint16_t out);
-int lower_comm(struct lower *l, const struct expr *e, uint16_t out);
-int lower_arg_n(struct lower *l, const struct expr *e, uint16_t out);
-int lower_retval(struct lower *l, const struct expr *e, uint16_t out);
-int lower_reg_call(struct lower *l, const struct expr *e, uint16_t out);
-int lower_stack(struct lower *l, const struct expr *e, uint16_t out);
-int lower_field_value(struct lower *l, const struct expr *e, uint16_t out);
+void lower_builtin(struct lower *l, const struct expr *e, uint16_t out);
+void lower_comm(struct lower *l, const struct expr *e, uint16_t out);
+void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out);
+void lower_retval(struct lower *l, const struct expr *e, uint16_t out);
+void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out);
+void lower_stack(struct lower *l, const struct expr *e, uint16_t out);
+void lower_field_value(struct lower *l, const struct expr *e, uint16_t out);
 
 /* texts.c */
-/* slot = what is at an address, at most `length` bytes (REG_NO: any number) and at most `most`.
- * Lengths are unsigned, so that a negative one is cut. */
-void lower_read(struct lower *l, enum op op, uint16_t slot, uint16_t address, uint16_t length,
-		uint32_t most);
 int check_str(struct check *c, struct expr *e);
 int check_buf(struct check *c, struct expr *e);
 int check_symbol(struct check *c, struct expr *e);
 int check_strftime(struct check *c, struct expr *e);
 int check_strncmp(struct check *c, struct expr *e);
-int lower_str(struct lower *l, const struct expr *e, uint16_t out);
-int lower_buf(struct lower *l, const struct expr *e, uint16_t out);
-int lower_symbol(struct lower *l, const struct expr *e, uint16_t out);
-int lower_strftime(struct lower *l, const struct expr *e, uint16_t out);
-int lower_strncmp(struct lower *l, const struct expr *e, uint16_t out);
+void lower_str(struct lower *l, const struct expr *e, uint16_t out);
+void lower_buf(struct lower *l, const struct expr *e, uint16_t out);
+void lower_symbol(struct lower *l, const struct expr *e, uint16_t out);
+void lower_strftime(struct lower *l, const struct expr *e, uint16_t out);
+void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out);
 
 /* maps.c */
 int check_aggregate(struct check *c, struct expr *e);
@@ -52,21 +48,21 @@ int check_lhist(struct check *c, struct expr *e);
 int check_whole_map(struct check *c, struct expr *e);
 int check_delete(struct check *c, struct expr *e);
 int check_has_key(struct check *c, struct expr *e);
-int lower_whole_map(struct lower *l, const struct expr *e, uint16_t out);
-int lower_delete(struct lower *l, const struct expr *e, uint16_t out);
-int lower_has_key(struct lower *l, const struct expr *e, uint16_t out);
+void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out);
+void lower_delete(struct lower *l, const struct expr *e, uint16_t out);
+void lower_has_key(struct lower *l, const struct expr *e, uint16_t out);
 
 /* printf.c: printf, cat, system */
 bool printf_wants_float(struct str format, unsigned value); /* is that value's specifier %f? */
 int check_printf(struct check *c, struct expr *e);
-int lower_printf(struct lower *l, const struct expr *e, uint16_t out);
+void lower_printf(struct lower *l, const struct expr *e, uint16_t out);
 
 /* output.c */
 int check_print(struct check *c, struct expr *e);
 int check_statement(struct check *c, struct expr *e);
-int lower_print(struct lower *l, const struct expr *e, uint16_t out);
-int lower_join(struct lower *l, const struct expr *e, uint16_t out);
-int lower_time(struct lower *l, const struct expr *e, uint16_t out);
-int lower_exit(struct lower *l, const struct expr *e, uint16_t out);
+void lower_print(struct lower *l, const struct expr *e, uint16_t out);
+void lower_join(struct lower *l, const struct expr *e, uint16_t out);
+void lower_time(struct lower *l, const struct expr *e, uint16_t out);
+void lower_exit(struct lower *l, const struct expr *e, uint16_t out);
 
 #endif

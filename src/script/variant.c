@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "script/builtins.h"
-#include "script/compile.h"
+#include "script/inside.h"
 #include "script/named.h"
 
 static void sign_args(const struct uses *u, const struct attach *a, struct buf *out)
