@@ -329,7 +329,7 @@ static void events(long n)
 static void burst(long n)
 {
 	static struct made m;
-	struct engine_stats stats;
+	struct run_stats stats;
 	struct reader r = {.m = &m, .out = fopen("/dev/null", "w")};
 	pid_t pid;
 	uint64_t from;

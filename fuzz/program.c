@@ -68,7 +68,7 @@ static void fire(struct engine *e, unsigned char garbage)
 			    .comm = STR("comm"),
 			    .ustack = frames,
 			    .ustack_count = 3};
-	struct unit *u = &e->units[0];
+	struct unit *u = &((struct interp *)e)->units[0];
 
 	c.regs[0] = 0x1000;
 	c.regs[1] = 0x1008;
@@ -95,7 +95,7 @@ static void run(struct outcome *o, unsigned char garbage)
 		abort();
 	for (uint32_t i = 0; i < o->p->map_count; i++) {
 		o->entries = 0;
-		engine_interp.map_each(e, i, take_entry, o);
+		map_each(&e->maps, i, take_entry, o);
 	}
 	engine_interp.close(e);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "help/json_check.h"
+#include "program/record.h"
 #include "report/moment.h"
 #include "report/report.h"
 
@@ -73,14 +74,15 @@ static const struct format formats[] = {
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
-/* The engine: each map has two entries cut from the input. */
-struct engine {
+/* The maps: each has two entries cut from the input. */
+struct input {
 	const uint8_t *data;
 	size_t len;
 };
 
-static int each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg)
+static int each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 {
+	const struct input *e = self;
 	size_t half = e->len / 2;
 	int err = 0;
 
@@ -91,14 +93,11 @@ static int each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg)
 	return err;
 }
 
-static int touch(struct engine *e, uint32_t map)
+static int touch(void *self, uint32_t map)
 {
-	(void)e;
+	(void)self;
 	return map < MAPS ? 0 : -1;
 }
-
-static const struct engine_ops ops = {
-	.name = "fuzz", .map_each = each, .map_clear = touch, .map_zero = touch};
 
 static void check_json(const struct buf *out)
 {
@@ -111,17 +110,18 @@ static void check_terminal(const struct buf *out)
 		assert(out->ptr[i] != '\x1b' && out->ptr[i] != '\x07');
 }
 
-static void show(struct report *r, struct engine *e, struct str record, struct buf *out)
+static void show(struct report *r, const struct map_store *store, struct str record,
+		 struct buf *out)
 {
 	enum report_action action;
 	size_t before = out->len;
 	int code;
 
-	if (report_record(r, &ops, e, record, out, &action, &code))
+	if (report_record(r, store, record, out, &action, &code))
 		assert(out->len == before);
 }
 
-static void run(const struct program *p, enum report_style style, struct engine *e,
+static void run(const struct program *p, enum report_style style, const struct map_store *store,
 		struct str record, bool own_format)
 {
 	const struct report_options options = {
@@ -132,9 +132,9 @@ static void run(const struct program *p, enum report_style style, struct engine 
 	if (report_new(p, &options, NULL, &r))
 		return;
 	if (record.ptr)
-		show(r, e, record, &out);
+		show(r, store, record, &out);
 	for (uint32_t i = 0; i < MAPS && !record.ptr; i++)
-		report_map(r, &ops, e, i, 0, 0, &out);
+		report_map(r, store, i, 0, 0, &out);
 	if (style == REPORT_JSON)
 		check_json(&out);
 	else if (!own_format)
@@ -163,7 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			    .format_count = FORMATS,
 			    .names = names,
 			    .name_count = 3};
-	struct engine e = {data, len};
+	struct input e = {data, len};
+	const struct map_store store = {&e, each, touch, touch};
 	struct buf record = BUF_INIT, moment = BUF_INIT;
 	struct str bytes = {NULL, 0};
 	size_t text = 0;
@@ -182,10 +183,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		moment_format(own[FORMATS - 1].text, (int64_t)((uint64_t)len << (data[1] % 64)),
 			      &moment);
 		break;
-	default: e = (struct engine){data + 1, len - 1}; break;
+	default: e = (struct input){data + 1, len - 1}; break;
 	}
-	run(&p, REPORT_TEXT, &e, bytes, data[0] % 4 == 2);
-	run(&p, REPORT_JSON, &e, bytes, true);
+	run(&p, REPORT_TEXT, &store, bytes, data[0] % 4 == 2);
+	run(&p, REPORT_JSON, &store, bytes, true);
 	buf_free(&record);
 	buf_free(&moment);
 	return 0;

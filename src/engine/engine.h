@@ -10,10 +10,9 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "program/outcome.h"
 #include "program/program.h"
 #include "program/record.h"
-
-struct engine;
 
 struct engine_options {
 	pid_t pid;	   /* trace only this process; 0: every process */
@@ -26,31 +25,17 @@ struct engine_options {
 	bool group_maps;   /* reach even a few maps as a script with many reaches them */
 	bool data_later;   /* programs that extend the first may send data even if it does not */
 	bool detach_later; /* detach() may leave slow closing to a child process */
-	bool verbose;	   /* keep the engine's logs for engine_log() */
-};
-
-/* What was not delivered, exactly; all numbers since attach. */
-struct engine_stats {
-	uint64_t lost_records; /* data records that found the ring full */
-	uint64_t lost_updates; /* map updates refused: the map was full */
-	uint64_t lost_scratch; /* clause runs given up for want of scratch memory; none of their
-				  effects happened */
-	uint64_t loop_limits;  /* loops cut short */
-	bool files_missed;     /* files that the traced process mapped later could not be armed */
-	uint64_t children;     /* processes the traced one started, not followed */
-};
-
-/* One count of things that went wrong at one place of the script. */
-struct engine_fault {
-	uint32_t place; /* index into program->places */
-	enum { FAULT_READ, FAULT_MAP_FULL, FAULT_LOOP_LIMIT, FAULT_DIVIDE } kind;
-	uint64_t count;
+	bool verbose;	   /* keep the engine's logs */
 };
 
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
-typedef int map_entry_fn(void *arg, struct str key,
-			 struct str value); /* full memory layout, CPUs merged */
-typedef int fault_fn(void *arg, const struct engine_fault *fault);
+
+/* What an engine is to the rest: callers use the functions below. `maps` is the engine's own, and
+ * may be read until it is closed. */
+struct engine {
+	const struct engine_ops *ops;
+	struct map_store maps;
+};
 
 struct engine_ops {
 	const char *name;
@@ -74,10 +59,7 @@ struct engine_ops {
 	int (*drain)(struct engine *e, int timeout_ms, record_fn *fn, void *arg);
 	int (*wait_fd)(struct engine *e); /* a fd that polls readable when the watermark is passed;
 					     -1: none */
-	int (*map_each)(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg);
-	int (*map_clear)(struct engine *e, uint32_t map); /* remove all keys */
-	int (*map_zero)(struct engine *e, uint32_t map);  /* keep the keys, zero the values */
-	void (*stats)(struct engine *e, struct engine_stats *out);
+	void (*stats)(struct engine *e, struct run_stats *out);
 	int (*faults)(struct engine *e, fault_fn *fn, void *arg);
 	/* No program does anything any more, and none is running: what is there is all there is. It
 	 * may also be detached. Only run() goes on working. */
@@ -87,6 +69,22 @@ struct engine_ops {
 	void (*close)(struct engine *e);  /* NULL and half-built are fine; detaches */
 	void (*dump)(struct engine *e, struct buf *out); /* --dump=bpf, after build */
 };
+
+/* clang-format off */
+static inline int engine_build(struct engine *e, const struct program *p, struct diag *d) { return e->ops->build(e, p, d); }
+static inline int engine_attach(struct engine *e, struct diag *d) { return e->ops->attach(e, d); }
+static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
+static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
+static inline int engine_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, clause, d); }
+static inline int engine_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg) { return e->ops->drain(e, timeout_ms, fn, arg); }
+static inline int engine_wait_fd(struct engine *e) { return e->ops->wait_fd(e); }
+static inline void engine_stats(struct engine *e, struct run_stats *out) { e->ops->stats(e, out); }
+static inline int engine_faults(struct engine *e, fault_fn *fn, void *arg) { return e->ops->faults(e, fn, arg); }
+static inline void engine_stop(struct engine *e) { e->ops->stop(e); }
+static inline void engine_detach(struct engine *e) { e->ops->detach(e); }
+static inline void engine_dump(struct engine *e, struct buf *out) { e->ops->dump(e, out); }
+static inline void engine_close(struct engine *e) { if (e) e->ops->close(e); }
+/* clang-format on */
 
 extern const struct engine_ops engine_bpf;
 extern const struct engine_ops engine_interp;

@@ -14,8 +14,7 @@
 /* A record on its way. */
 struct event {
 	struct report *report;
-	const struct engine_ops *ops;
-	struct engine *engine;
+	const struct map_store *maps;
 	struct record record;
 	uint32_t format; /* its number */
 	struct buf *out;
@@ -186,17 +185,17 @@ static int report_print(struct event *e)
 {
 	const struct format *f = e->record.format;
 
-	return report_map(e->report, e->ops, e->engine, f->map, f->top, f->div, e->out);
+	return report_map(e->report, e->maps, f->map, f->top, f->div, e->out);
 }
 
 static int report_clear(struct event *e)
 {
-	return e->ops->map_clear(e->engine, e->record.format->map);
+	return map_clear(e->maps, e->record.format->map);
 }
 
 static int report_zero(struct event *e)
 {
-	return e->ops->map_zero(e->engine, e->record.format->map);
+	return map_zero(e->maps, e->record.format->map);
 }
 
 static int report_exit(struct event *e)
@@ -316,10 +315,10 @@ static event_fn *const kinds[] = {
 	[FORMAT_CAT] = report_cat,	 [FORMAT_SYSTEM] = report_system,
 };
 
-int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,
-		  struct str bytes, struct buf *out, enum report_action *action, int *exit_code)
+int report_record(struct report *r, const struct map_store *maps, struct str bytes, struct buf *out,
+		  enum report_action *action, int *exit_code)
 {
-	struct event event = {.report = r, .ops = ops, .engine = e, .out = out};
+	struct event event = {.report = r, .maps = maps, .out = out};
 	size_t start = out->len;
 	int err = record_open(r->program, bytes, &event.record);
 

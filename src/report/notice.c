@@ -33,7 +33,7 @@ void report_attached(struct report *r, unsigned probes, struct buf *out)
 		buf_printf(out, "Attached %u probe%s\n", probes, probes == 1 ? "" : "s");
 }
 
-void report_lost(struct report *r, const struct engine_stats *stats, struct buf *out)
+void report_lost(struct report *r, const struct run_stats *stats, struct buf *out)
 {
 	const struct {
 		uint64_t count;
@@ -70,7 +70,7 @@ void report_skipped(struct report *r, struct buf *out)
 }
 
 /* "3 reads failed: bad address", "1 update refused: the map is full" */
-static struct str fault_text(const struct engine_fault *fault, struct arena *a)
+static struct str fault_text(const struct run_fault *fault, struct arena *a)
 {
 	static const struct {
 		const char *one, *many, *why;
@@ -113,7 +113,7 @@ static void add_json_fault(struct span span, struct str text, uint64_t count, st
 	buf_char(out, '\n');
 }
 
-void report_fault(struct report *r, const struct engine_fault *fault, struct buf *out)
+void report_fault(struct report *r, const struct run_fault *fault, struct buf *out)
 {
 	struct diag d = DIAG_INIT;
 	struct span span = {.path = {"", 0}};

@@ -94,24 +94,24 @@ int report_extend(struct report *r, const struct program *more)
 	return 0;
 }
 
-int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
-	       int64_t top, int64_t div, struct buf *out)
+int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
+	       int64_t div, struct buf *out)
 {
 	const struct table_request request = {r->style, map, top, div};
 
 	if (map >= r->program->map_count)
 		return -EINVAL;
-	return table_print(&r->renderer, &request, ops, e, out);
+	return table_print(&r->renderer, &request, maps, out);
 }
 
-int report_entries(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
+int report_entries(struct report *r, const struct map_store *maps, uint32_t map,
 		   report_entry_fn *fn, void *arg)
 {
 	const struct table_request request = {r->style, map, 0, 0};
 
 	if (map >= r->program->map_count)
 		return -EINVAL;
-	return table_each(&r->raw, &request, ops, e, fn, arg);
+	return table_each(&r->raw, &request, maps, fn, arg);
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
@@ -121,8 +121,7 @@ static int compare_names(const void *a, const void *b, void *arg)
 	return str_cmp(p->maps[*(const uint32_t *)a].name, p->maps[*(const uint32_t *)b].name);
 }
 
-int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,
-		    struct buf *out)
+int report_all_maps(struct report *r, const struct map_store *maps, struct buf *out)
 {
 	uint32_t count = r->program->map_count;
 	uint32_t *order = calloc(count ? count : 1, sizeof(*order));
@@ -135,7 +134,7 @@ int report_all_maps(struct report *r, const struct engine_ops *ops, struct engin
 	if (!err)
 		qsort_r(order, count, sizeof(*order), compare_names, (void *)(uintptr_t)r->program);
 	for (uint32_t i = 0; i < count && !err; i++)
-		err = report_map(r, ops, e, order[i], 0, 0, out);
+		err = report_map(r, maps, order[i], 0, 0, out);
 	free(order);
 	return err;
 }

@@ -4,7 +4,7 @@
 #define NOPAL_REPORT_REPORT_H
 
 #include "base/buf.h"
-#include "engine/engine.h"
+#include "program/outcome.h"
 #include "program/program.h"
 
 struct report;
@@ -27,30 +27,29 @@ enum report_action { REPORT_DONE, REPORT_EXIT };
 int report_new(const struct program *p, const struct report_options *options,
 	       struct symbols *symbols, struct report **out);
 void report_free(struct report *r);
-/* One record as text at the end of `out`. Control records (print, clear, zero) act on the engine's
- * maps. *action says what follows, *exit_code is exit()'s. -EPROTO for a malformed record, of which
+/* One record as text at the end of `out`. Control records (print, clear, zero) act on `maps`.
+ * *action says what follows, *exit_code is exit()'s. -EPROTO for a malformed record, of which
  * nothing is shown. */
-int report_record(struct report *r, const struct engine_ops *ops, struct engine *e,
-		  struct str bytes, struct buf *out, enum report_action *action, int *exit_code);
+int report_record(struct report *r, const struct map_store *maps, struct str bytes, struct buf *out,
+		  enum report_action *action, int *exit_code);
 /* One map, or all in the order of their names (what is printed at exit). top, div as print(@m, top,
  * div); 0: all, 1. As in bpftrace, text of a map without entries is one empty line, and two stand
  * before all maps. */
-int report_map(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
-	       int64_t top, int64_t div, struct buf *out);
+int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
+	       int64_t div, struct buf *out);
 /* Each entry of a map, for programs: key and value as report_map() shows them, and the number when
  * it is one (integers, count, sum, min, max, avg). A non-zero result of `fn` ends it and is
  * returned. */
 typedef int report_entry_fn(void *arg, struct str key, struct str text, bool is_number,
 			    int64_t number);
-int report_entries(struct report *r, const struct engine_ops *ops, struct engine *e, uint32_t map,
+int report_entries(struct report *r, const struct map_store *maps, uint32_t map,
 		   report_entry_fn *fn, void *arg);
-int report_all_maps(struct report *r, const struct engine_ops *ops, struct engine *e,
-		    struct buf *out);
+int report_all_maps(struct report *r, const struct map_store *maps, struct buf *out);
 /* Go on with an extending program (script_extend), whose names and formats continue those of the
  * one before. Records of both may come. -ENOMEM. */
 int report_extend(struct report *r, const struct program *more);
 /* One fault with its place: "script:1:20: warning: 3 reads failed: bad address". */
-void report_fault(struct report *r, const struct engine_fault *fault, struct buf *out);
+void report_fault(struct report *r, const struct run_fault *fault, struct buf *out);
 /* END is next: its commands are run even when the run was stopped. */
 void report_at_end(struct report *r);
 /* How many calls of system() and cat() were not made because of the stop. */
@@ -60,6 +59,6 @@ void report_skipped(struct report *r, struct buf *out);
  * the user apart from the script's output. Empty: nothing failed. */
 struct str report_failure(const struct report *r);
 void report_attached(struct report *r, unsigned probes, struct buf *out);
-void report_lost(struct report *r, const struct engine_stats *stats, struct buf *out);
+void report_lost(struct report *r, const struct run_stats *stats, struct buf *out);
 
 #endif

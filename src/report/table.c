@@ -268,7 +268,7 @@ static void print_entries(const struct table *t, int64_t top, struct buf *out)
 }
 
 int table_print(const struct renderer *r, const struct table_request *request,
-		const struct engine_ops *ops, struct engine *e, struct buf *out)
+		const struct map_store *maps, struct buf *out)
 {
 	struct table t = {
 		.renderer = r,
@@ -277,7 +277,7 @@ int table_print(const struct renderer *r, const struct table_request *request,
 		.div = request->div > 0 ? request->div : 1,
 		.arena = ARENA_INIT,
 	};
-	int err = ops->map_each(e, request->map, add_entry, &t);
+	int err = map_each(maps, request->map, add_entry, &t);
 
 	if (err >= 0) {
 		sort_entries(&t);
@@ -319,7 +319,7 @@ static int give_entry(const struct table *t, const struct entry *e, report_entry
 }
 
 int table_each(const struct renderer *r, const struct table_request *request,
-	       const struct engine_ops *ops, struct engine *e, report_entry_fn *fn, void *arg)
+	       const struct map_store *maps, report_entry_fn *fn, void *arg)
 {
 	struct table t = {
 		.renderer = r,
@@ -328,7 +328,7 @@ int table_each(const struct renderer *r, const struct table_request *request,
 		.div = 1,
 		.arena = ARENA_INIT,
 	};
-	int err = ops->map_each(e, request->map, add_entry, &t);
+	int err = map_each(maps, request->map, add_entry, &t);
 
 	if (err >= 0) {
 		sort_entries(&t);

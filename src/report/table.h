@@ -3,7 +3,7 @@
 #ifndef NOPAL_REPORT_TABLE_H
 #define NOPAL_REPORT_TABLE_H
 
-#include "engine/engine.h"
+#include "program/outcome.h"
 #include "report/render.h"
 
 struct table_request {
@@ -14,10 +14,10 @@ struct table_request {
 };
 
 int table_print(const struct renderer *r, const struct table_request *request,
-		const struct engine_ops *ops, struct engine *e, struct buf *out);
+		const struct map_store *maps, struct buf *out);
 /* Each entry in printed order, as text; a non-zero result of `fn` ends it and is returned. */
 int table_each(const struct renderer *r, const struct table_request *request,
-	       const struct engine_ops *ops, struct engine *e, report_entry_fn *fn, void *arg);
+	       const struct map_store *maps, report_entry_fn *fn, void *arg);
 /* One entry, for print(@m[key]). */
 void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
 		       const struct value *key, const struct value *value, struct buf *out);

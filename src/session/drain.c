@@ -47,7 +47,7 @@ static int take_record(void *arg, struct str bytes)
 	/* What a process mapped before it made this record was told before, too: it may be gone. */
 	if (t->facts.uses_stacks)
 		session_read_watch(t);
-	err = report_record(t->report, t->ops, t->engine, bytes, &t->out, &action, &t->exit_code);
+	err = report_record(t->report, &t->engine->maps, bytes, &t->out, &action, &t->exit_code);
 	if (err)
 		return err;
 	t->records++;
@@ -64,7 +64,7 @@ int session_drain(struct nopal_trace *t, struct diag *d)
 	int count;
 
 	t->batch = 0;
-	count = t->ops->drain(t->engine, 0, take_record, t);
+	count = engine_drain(t->engine, 0, take_record, t);
 	session_flush(t);
 	if (t->batch)
 		t->idle_ms = 0;
@@ -74,7 +74,7 @@ int session_drain(struct nopal_trace *t, struct diag *d)
 	return 0;
 }
 
-static int print_fault(void *arg, const struct engine_fault *fault)
+static int print_fault(void *arg, const struct run_fault *fault)
 {
 	struct nopal_trace *t = arg;
 
@@ -84,15 +84,15 @@ static int print_fault(void *arg, const struct engine_fault *fault)
 
 void session_warn(struct nopal_trace *t, bool last)
 {
-	struct engine_stats stats, fresh;
+	struct run_stats stats, fresh;
 	uint64_t now = clock_now();
 
 	if (!t->engine || (!last && now - t->last_warning < SECOND))
 		return;
 	t->last_warning = now;
-	t->ops->stats(t->engine, &stats);
+	engine_stats(t->engine, &stats);
 	session_flush(t);
-	fresh = (struct engine_stats){.lost_records = stats.lost_records - t->warned_lost};
+	fresh = (struct run_stats){.lost_records = stats.lost_records - t->warned_lost};
 	t->warned_lost = stats.lost_records;
 	if (last) {
 		fresh.lost_updates = stats.lost_updates;
@@ -102,7 +102,7 @@ void session_warn(struct nopal_trace *t, bool last)
 	report_lost(t->report, &fresh, &t->out);
 	if (last) {
 		report_skipped(t->report, &t->out);
-		t->ops->faults(t->engine, print_fault, t);
+		engine_faults(t->engine, print_fault, t);
 	}
 	give_notice(t);
 }

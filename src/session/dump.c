@@ -70,7 +70,7 @@ static int dump_bpf(const char *script, const struct nopal_trace_options *option
 
 	if (err)
 		return err;
-	t->ops->dump(t->engine, &text);
+	engine_dump(t->engine, &text);
 	give(options, &text);
 	nopal_trace_close(t);
 	return 0;

@@ -137,7 +137,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	if (err || !program)
 		return err;
 	if (!t->finished)
-		err = t->ops->extend(t->engine, program, d);
+		err = engine_extend(t->engine, program, d);
 	report = report_extend(t->report, program);
 	if (!err && !report)
 		later_armed(&t->later, image, clock_now());

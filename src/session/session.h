@@ -28,7 +28,6 @@ struct nopal_trace {
 	struct script_facts facts;
 	struct program *program;
 
-	const struct engine_ops *ops;
 	struct engine *engine;
 	struct symbols *symbols;
 	struct report *report;

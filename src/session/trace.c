@@ -71,10 +71,10 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.detach_later = t->options.detach_later,
 		.verbose = t->options.verbose,
 	};
-	int err = t->ops->open(&options, &t->engine, d);
+	int err = engine_bpf.open(&options, &t->engine, d);
 
 	if (!err)
-		err = t->ops->build(t->engine, t->program, d);
+		err = engine_build(t->engine, t->program, d);
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s'nopal doctor' says what this machine and user can do",
 			  geteuid() ? "run it with sudo; " : "");
@@ -103,7 +103,6 @@ static struct nopal_trace *new_trace(void)
 	if (!t)
 		return NULL;
 	t->process_fd = -1;
-	t->ops = &engine_bpf;
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return t;
 }
@@ -151,7 +150,7 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 
 			if (t->program->clauses[i].attaches[k].kind != kind)
 				continue;
-			err = t->ops->run(t->engine, kind, i, d);
+			err = engine_run(t->engine, kind, i, d);
 			if (!err)
 				err = session_drain(t, d);
 			if (err || (t->exiting && kind == ATTACH_BEGIN))
@@ -176,7 +175,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	err = run_clauses(t, ATTACH_BEGIN, d);
 	if (err || t->over)
 		return err;
-	err = t->ops->attach(t->engine, d);
+	err = engine_attach(t->engine, d);
 	if (err)
 		return err;
 	t->attached = true;
@@ -209,7 +208,7 @@ NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *di
 static int wait_ms(struct nopal_trace *t, int timeout_ms)
 {
 	uint64_t next = clock_next(&t->clock);
-	int idle = t->ops->wait_fd(t->engine) < 0 ? QUIET_MAX_MS : IDLE_MAX_MS;
+	int idle = engine_wait_fd(t->engine) < 0 ? QUIET_MAX_MS : IDLE_MAX_MS;
 	int ms;
 
 	t->idle_ms = t->idle_ms ? t->idle_ms * 2 : 1;
@@ -235,7 +234,7 @@ static void wait_events(struct nopal_trace *t, int ms)
 	struct pollfd fds[MAX_FDS] = {
 		{.fd = t->stop_fd, .events = POLLIN},
 		{.fd = t->process_fd, .events = POLLIN},
-		{.fd = t->ops->wait_fd(t->engine), .events = POLLIN},
+		{.fd = engine_wait_fd(t->engine), .events = POLLIN},
 	};
 	unsigned count = FIXED_FDS;
 
@@ -261,7 +260,7 @@ static int run_due(struct nopal_trace *t, struct diag *d)
 	uint32_t clause;
 
 	while (!t->over && clock_take(&t->clock, now, &clause)) {
-		int err = t->ops->run(t->engine, ATTACH_INTERVAL, clause, d);
+		int err = engine_run(t->engine, ATTACH_INTERVAL, clause, d);
 
 		if (err)
 			return err;
@@ -273,7 +272,7 @@ static int run_due(struct nopal_trace *t, struct diag *d)
 static int rearm(struct nopal_trace *t, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
-	int done = t->ops->rearm ? t->ops->rearm(t->engine, &said) : 0;
+	int done = engine_rearm(t->engine, &said);
 
 	if (done != -ESRCH) /* it has ended by now, and with it the run */
 		diag_add_all(d, &said);
@@ -337,9 +336,9 @@ static int drain_rest(struct nopal_trace *t, struct diag *d)
 /* What the kernel's filter by process left out: children that nobody asked to follow, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
-	struct engine_stats stats;
+	struct run_stats stats;
 
-	t->ops->stats(t->engine, &stats);
+	engine_stats(t->engine, &stats);
 	if (stats.children) {
 		diag_warn(d, "not-followed", "process %d started %llu process%s not traced", t->pid,
 			  (unsigned long long)stats.children,
@@ -387,7 +386,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	if (t->finished)
 		return 0;
 	t->finished = t->over = true;
-	t->ops->stop(t->engine);
+	engine_stop(t->engine);
 	look_at_rest(t, d);
 	err = drain_rest(t, d);
 	t->exiting = false;
@@ -396,7 +395,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 		err = run_clauses(t, ATTACH_END, d);
 	if (!err && t->facts.print_maps_on_exit)
 		err = nopal_trace_print_maps(t);
-	t->ops->detach(t->engine);
+	engine_detach(t->engine);
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
 	tell_left_out(t, d);
@@ -410,7 +409,7 @@ NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
 	int err;
 
 	session_read_watch(t);
-	err = report_all_maps(t->report, t->ops, t->engine, &t->out);
+	err = report_all_maps(t->report, &t->engine->maps, &t->out);
 	session_flush(t);
 	return err;
 }
@@ -427,9 +426,9 @@ NOPAL_EXPORT int nopal_trace_command_code(const struct nopal_trace *t)
 
 NOPAL_EXPORT void nopal_trace_stats(struct nopal_trace *t, struct nopal_trace_stats *out)
 {
-	struct engine_stats stats;
+	struct run_stats stats;
 
-	t->ops->stats(t->engine, &stats);
+	engine_stats(t->engine, &stats);
 	*out = (struct nopal_trace_stats){t->records, stats.lost_records, stats.lost_updates,
 					  stats.lost_scratch};
 }
@@ -438,8 +437,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 {
 	if (!t)
 		return;
-	if (t->engine)
-		t->ops->close(t->engine);
+	engine_close(t->engine);
 	child_end(&t->child);
 	report_free(t->report);
 	symbols_free(t->symbols);

@@ -404,7 +404,7 @@ static inline void assert_map(struct run *r, uint32_t map, const char *want)
 {
 	struct map_text t = {r, map, BUF_INIT};
 
-	assert_int_equal(engine_bpf.map_each(r->e, map, show_entry, &t), 0);
+	assert_int_equal(map_each(&r->e->maps, map, show_entry, &t), 0);
 	assert_string_equal(t.out.ptr ? t.out.ptr : "", want);
 	buf_free(&t.out);
 }

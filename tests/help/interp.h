@@ -202,7 +202,7 @@ static inline int show_entry(void *arg, struct str key, struct str value)
 	return 0;
 }
 
-static inline int show_fault(void *arg, const struct engine_fault *fault)
+static inline int show_fault(void *arg, const struct run_fault *fault)
 {
 	static const char *const names[] = {"read", "full", "loop", "divide"};
 	struct bench *b = arg;
@@ -221,7 +221,7 @@ static const char *bench_show(struct bench *b)
 	for (uint32_t i = 0; i < b->t.program.map_count; i++) {
 		struct map_show s = {b, &b->t.program.maps[i]};
 
-		assert_int_equal(engine_interp.map_each(b->e, i, show_entry, &s), 0);
+		assert_int_equal(map_each(&b->e->maps, i, show_entry, &s), 0);
 	}
 	assert_int_equal(engine_interp.faults(b->e, show_fault, b), 0);
 	return b->out.ptr ? b->out.ptr : "";

@@ -7,6 +7,7 @@
 
 #include "help/report_words.h"
 
+#include "program/record.h"
 #include "report/report.h"
 
 struct step {

@@ -223,7 +223,7 @@ static void text_may_end_where_memory_ends(void **state)
 	target_stop(&t);
 }
 
-static int add_fault(void *arg, const struct engine_fault *f)
+static int add_fault(void *arg, const struct run_fault *f)
 {
 	buf_printf(arg, "%u:%d:%llu;", f->place, (int)f->kind, (unsigned long long)f->count);
 	return 0;
@@ -257,7 +257,7 @@ static void a_full_ring_loses_exactly(void **state)
 {
 	struct target t;
 	struct run r;
-	struct engine_stats stats;
+	struct run_stats stats;
 	struct make *m = make_new();
 	static const struct field f[] = {{0, SLOT_NO}};
 

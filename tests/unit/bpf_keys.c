@@ -48,13 +48,13 @@ static void text_keys_short_and_long(void **state)
 		want[0] = '\'';
 		memset(want + 1, 'a' + (int)i, shown);
 		strcpy(want + 1 + shown, lengths[i] > 256 ? "'!1:3;" : "':3;");
-		assert_int_equal(engine_bpf.map_each(r.e, 0, show_entry, &text), 0);
+		assert_int_equal(map_each(&r.e->maps, 0, show_entry, &text), 0);
 		assert_non_null(strstr(text.out.ptr, want));
 		assert_null(strstr(strstr(text.out.ptr, want) + 1, want));
 		free(want);
 		buf_free(&text.out);
 	}
-	assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+	assert_int_equal(map_clear(&r.e->maps, 0), 0);
 	assert_map(&r, 0, "");
 	run_stop(&r);
 	target_stop(&t);
@@ -96,7 +96,7 @@ static void tuple_keys_short_and_long(void **state)
 	target_tell(&t, line);
 	snprintf(want, sizeof(want), "-7,'short',-7,:10;-7,'%s',-7,:10;", line + 4);
 	assert_map(&r, 0, want);
-	assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+	assert_int_equal(map_zero(&r.e->maps, 0), 0);
 	snprintf(want, sizeof(want), "-7,'short',-7,:0;-7,'%s',-7,:0;", line + 4);
 	assert_map(&r, 0, want);
 	run_stop(&r);
@@ -108,7 +108,7 @@ static void a_full_map_counts_what_it_refuses(void **state)
 	struct target t;
 	struct run r;
 	struct make *m = make_new();
-	struct engine_stats stats;
+	struct run_stats stats;
 	struct buf b = BUF_INIT;
 
 	(void)state;
@@ -148,7 +148,7 @@ static int tell_texts(struct target *t, struct run *r, int count)
 		snprintf(line, sizeof(line), "str %0*d", i % 2 ? 80 : 5, i);
 		target_tell(t, line);
 	}
-	assert_int_equal(engine_bpf.map_each(r->e, 0, count_entry, &entries), 0);
+	assert_int_equal(map_each(&r->e->maps, 0, count_entry, &entries), 0);
 	return entries;
 }
 
@@ -171,7 +171,7 @@ static void short_and_long_keys_share_a_limit(void **state)
 	for (int i = 0; i < 5; i++) {
 		const struct type *kinds[] = {&counter, &int_type, &int_type, &text_key, &counter};
 		struct make *m = make_new();
-		struct engine_stats stats;
+		struct run_stats stats;
 		struct run r;
 
 		make_clause(m, 1);
@@ -188,7 +188,7 @@ static void short_and_long_keys_share_a_limit(void **state)
 		assert_int_equal(tell_texts(&t, &r, 6), ops[i].op == OP_MAP_DEL ? 0 : 3);
 		engine_bpf.stats(r.e, &stats);
 		assert_int_equal(stats.lost_updates, ops[i].op == OP_MAP_DEL ? 0 : 6);
-		assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+		assert_int_equal(map_clear(&r.e->maps, 0), 0);
 		assert_int_equal(tell_texts(&t, &r, 2), ops[i].op == OP_MAP_DEL ? 0 : 2);
 		assert_int_equal(tell_texts(&t, &r, 4), ops[i].op == OP_MAP_DEL ? 0 : 3);
 		run_stop(&r);
@@ -221,7 +221,7 @@ static void keys_fought_over_are_exact(void **state)
 	EXPECT_START(r, m, .group_maps = grouped);
 	target_tell(&t, "threads 4 2000");
 	assert_map(&r, 1, ":8000;");
-	assert_int_equal(engine_bpf.map_each(r.e, 0, show_entry, &text), 0);
+	assert_int_equal(map_each(&r.e->maps, 0, show_entry, &text), 0);
 	for (char *at = strtok(text.out.ptr, ";"); at; at = strtok(NULL, ";"), lines++)
 		assert_string_equal(strchr(at, ':'), ":4");
 	assert_int_equal(lines, 2000);

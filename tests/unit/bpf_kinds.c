@@ -111,7 +111,7 @@ static void clocks_tick_on_every_cpu(void **state)
 	for (int i = 0; i < 500 && ticks < 10; i++) { /* as long as it takes, within reason */
 		usleep(10000);
 		buf_clear(&text.out);
-		engine_bpf.map_each(r.e, 0, show_entry, &text);
+		map_each(&r.e->maps, 0, show_entry, &text);
 		ticks = text.out.len ? strtol(text.out.ptr + 1, NULL, 10) : 0;
 	}
 	assert_true(ticks >= 10);

@@ -259,22 +259,22 @@ static void clear_forgets_what_was(void **state)
 		ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = i ? REG_NO : 0);
 		EXPECT_START(r, m, .group_maps = grouped);
 		assert_map(&r, 0, "");
-		assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+		assert_int_equal(map_zero(&r.e->maps, 0), 0);
 		assert_map(&r, 0, "");
 		for (int round = 0; round < 2; round++) {
 			target_tell(&t, "int 1");
 			assert_map(&r, 0, rows[i].one);
-			assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+			assert_int_equal(map_clear(&r.e->maps, 0), 0);
 			assert_map(&r, 0, "");
 			target_tell(&t, "int 4");
 			assert_map(&r, 0, rows[i].four);
-			assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+			assert_int_equal(map_zero(&r.e->maps, 0), 0);
 			assert_map(&r, 0, ":0;");
-			assert_int_equal(engine_bpf.map_zero(r.e, 0), 0);
+			assert_int_equal(map_zero(&r.e->maps, 0), 0);
 			assert_map(&r, 0, ":0;");
 			target_tell(&t, "int 4");
 			assert_map(&r, 0, rows[i].four);
-			assert_int_equal(engine_bpf.map_clear(r.e, 0), 0);
+			assert_int_equal(map_clear(&r.e->maps, 0), 0);
 		}
 		run_stop(&r);
 	}
@@ -296,11 +296,11 @@ static void clear_removes_and_zero_keeps(void **state)
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
 	EXPECT_START(r, m, .group_maps = grouped);
 	target_tell(&t, "int 10");
-	engine_bpf.map_zero(r.e, 0);
+	map_zero(&r.e->maps, 0);
 	assert_map(&r, 0, ":0;");
 	target_tell(&t, "int 3");
 	assert_map(&r, 0, ":3;");
-	engine_bpf.map_clear(r.e, 0);
+	map_clear(&r.e->maps, 0);
 	assert_map(&r, 0, "");
 	target_tell(&t, "int 2");
 	assert_map(&r, 0, ":2;");

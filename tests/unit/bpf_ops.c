@@ -142,7 +142,7 @@ static void conversions(void **state)
 static void loops_and_jumps(void **state)
 {
 	struct make *m = make_begin(4);
-	struct engine_stats stats;
+	struct run_stats stats;
 	uint32_t loop, out;
 	struct run r;
 

@@ -199,7 +199,7 @@ static int take_record(void *arg, struct str bytes)
 
 	if (r->exiting)
 		return 0;
-	err = report_record(r->report, &engine_interp, r->e, bytes, &r->out, &action, &exit_code);
+	err = report_record(r->report, &r->e->maps, bytes, &r->out, &action, &exit_code);
 	r->exiting = r->exiting || action == REPORT_EXIT;
 	return err;
 }
@@ -350,7 +350,7 @@ static void run_case(const struct test_case *test)
 	r.exiting = false;
 	run_clauses(&r, ATTACH_END);
 	if (r.facts.print_maps_on_exit)
-		check(&r, report_all_maps(r.report, &engine_interp, r.e, &r.out), "maps");
+		check(&r, report_all_maps(r.report, &r.e->maps, &r.out), "maps");
 	got = without_blank_ends(buf_as_str(&r.out));
 	if (!str_eq(got, want))
 		fail_msg("%.*s: '%s' printed\n%.*s\ninstead of\n%.*s", STR_FMT(test->file),

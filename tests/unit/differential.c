@@ -52,7 +52,7 @@ static int take_entry(void *arg, struct str key, struct str value)
 	return 0;
 }
 
-static int take_fault(void *arg, const struct engine_fault *fault)
+static int take_fault(void *arg, const struct run_fault *fault)
 {
 	struct outcome *o = arg;
 
@@ -76,18 +76,18 @@ static void add_sorted(struct outcome *o, const char *what)
 	o->count = 0;
 }
 
-static void take_all(struct outcome *o, const struct engine_ops *ops, struct engine *e)
+static void take_all(struct outcome *o, struct engine *e)
 {
-	struct engine_stats stats;
+	struct run_stats stats;
 
-	assert_true(ops->drain(e, 0, take_record, o) >= 0);
+	assert_true(engine_drain(e, 0, take_record, o) >= 0);
 	for (uint32_t i = 0; i < o->p->map_count; i++) {
-		assert_int_equal(ops->map_each(e, i, take_entry, o), 0);
+		assert_int_equal(map_each(&e->maps, i, take_entry, o), 0);
 		add_sorted(o, maps[i].name.ptr);
 	}
-	assert_int_equal(ops->faults(e, take_fault, o), 0);
+	assert_int_equal(engine_faults(e, take_fault, o), 0);
 	add_sorted(o, "fault");
-	ops->stats(e, &stats);
+	engine_stats(e, &stats);
 	buf_printf(&o->text, "lost %llu records, %llu updates, %llu loops cut\n",
 		   (unsigned long long)stats.lost_records, (unsigned long long)stats.lost_updates,
 		   (unsigned long long)stats.loop_limits);
@@ -160,11 +160,11 @@ static void run_engine(const struct engine_ops *ops, void (*run)(struct engine *
 	struct diag d = DIAG_INIT;
 	struct engine *e = NULL;
 
-	if (ops->open(&options, &e, &d) || ops->build(e, o->p, &d) || ops->attach(e, &d))
+	if (ops->open(&options, &e, &d) || engine_build(e, o->p, &d) || engine_attach(e, &d))
 		show_and_fail(o->p, &d, seed, ops->name);
 	run(e, &d);
-	take_all(o, ops, e);
-	ops->close(e);
+	take_all(o, e);
+	engine_close(e);
 	diag_free(&d);
 }
 

@@ -58,8 +58,7 @@ static int take_record(void *arg, struct str bytes)
 	int code, err = 0;
 
 	if (!r->over)
-		err = report_record(r->report, &engine_interp, r->engine, bytes, &r->out, &action,
-				    &code);
+		err = report_record(r->report, &r->engine->maps, bytes, &r->out, &action, &code);
 	r->over |= action == REPORT_EXIT;
 	return err;
 }
@@ -69,20 +68,19 @@ static void run_begin(struct run *r, enum report_style style)
 	const struct engine_options engine_options = {0};
 	const struct report_options options = {
 		.style = style, .trunc_trailer = STR(".."), .unsafe = true};
-	const struct engine_ops *ops = &engine_interp;
 
 	check(r, symbols_new(&r->symbols));
 	check(r, report_new(r->program, &options, r->symbols, &r->report));
-	check(r, ops->open(&engine_options, &r->engine, &r->diag));
-	check(r, ops->build(r->engine, r->program, &r->diag));
-	check(r, ops->attach(r->engine, &r->diag));
+	check(r, engine_interp.open(&engine_options, &r->engine, &r->diag));
+	check(r, engine_build(r->engine, r->program, &r->diag));
+	check(r, engine_attach(r->engine, &r->diag));
 	if (style == REPORT_JSON)
 		report_attached(r->report, script_place_count(r->script), &r->out);
 	for (uint32_t i = 0; i < r->program->clause_count; i++)
-		check(r, ops->run(r->engine, ATTACH_BEGIN, i, &r->diag));
-	assert_true(ops->drain(r->engine, 0, take_record, r) >= 0);
+		check(r, engine_run(r->engine, ATTACH_BEGIN, i, &r->diag));
+	assert_true(engine_drain(r->engine, 0, take_record, r) >= 0);
 	assert_true(r->over);
-	check(r, report_all_maps(r->report, ops, r->engine, &r->out));
+	check(r, report_all_maps(r->report, &r->engine->maps, &r->out));
 }
 
 static void run_free(struct run *r)

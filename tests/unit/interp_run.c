@@ -24,7 +24,7 @@ static void full_ring_counts_losses(void **state)
 {
 	const struct engine_options options = {.ring_bytes = 50};
 	struct context c = test_context();
-	struct engine_stats stats;
+	struct run_stats stats;
 	struct bench b = {0};
 
 	(void)state;
@@ -78,12 +78,12 @@ static void maps_are_cleared_and_zeroed(void **state)
 		   "r0 = const 4\ns0[0] = put r0\naggregate m0[s0], r0\naggregate m1, r0\nreturn\n",
 		   NULL);
 	interp_fire(b.e, 0, 0, &c);
-	assert_int_equal(engine_interp.map_zero(b.e, 0), 0);
-	assert_int_equal(engine_interp.map_zero(b.e, 1), 0);
+	assert_int_equal(map_zero(&b.e->maps, 0), 0);
+	assert_int_equal(map_zero(&b.e->maps, 1), 0);
 	assert_string_equal(bench_show(&b), "@a[4]=0 @b=0,0 ");
 	interp_fire(b.e, 0, 0, &c);
 	assert_string_equal(bench_show(&b), "@a[4]=4 @b=4,1 ");
-	assert_int_equal(engine_interp.map_clear(b.e, 0), 0);
+	assert_int_equal(map_clear(&b.e->maps, 0), 0);
 	assert_string_equal(bench_show(&b), "@b=4,1 ");
 	interp_fire(b.e, 0, 0, &c);
 	assert_string_equal(bench_show(&b), "@a[4]=4 @b=4,1 ");

@@ -1,5 +1,5 @@
 /* Records and maps as text and JSON: the tables of tests/cases/report/. A case builds a program of
- * a few maps and formats, then lets records arrive and maps be printed through an engine that only
+ * a few maps and formats, then lets records arrive and maps be printed through a store that only
  * has what the case says. */
 #include <glob.h>
 #include <unistd.h>
@@ -11,11 +11,11 @@
 #include "report/render.h"
 #include "symbols/symbols.h"
 
-/* ---- the engine that has what the case says ---- */
+/* ---- the maps that the case says ---- */
 
-static int fake_each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg)
+static int fake_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 {
-	struct bench *b = (struct bench *)e;
+	struct bench *b = self;
 	int err = 0;
 
 	for (size_t i = 0; i < b->entry_count && !err; i++)
@@ -24,18 +24,18 @@ static int fake_each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg
 	return err;
 }
 
-static int fake_clear(struct engine *e, uint32_t map)
+static int fake_clear(void *self, uint32_t map)
 {
-	struct bench *b = (struct bench *)e;
+	struct bench *b = self;
 
 	for (size_t i = 0; i < b->entry_count; i++)
 		b->entries[i].gone |= b->entries[i].map == map;
 	return 0;
 }
 
-static int fake_zero(struct engine *e, uint32_t map)
+static int fake_zero(void *self, uint32_t map)
 {
-	struct bench *b = (struct bench *)e;
+	struct bench *b = self;
 
 	for (size_t i = 0; i < b->entry_count; i++)
 		if (b->entries[i].map == map)
@@ -45,28 +45,25 @@ static int fake_zero(struct engine *e, uint32_t map)
 	return 0;
 }
 
-static const struct engine_ops fake_ops = {
-	.name = "fake", .map_each = fake_each, .map_clear = fake_clear, .map_zero = fake_zero};
-
 /* ---- running a case ---- */
 
 static void run_step(struct bench *b, struct report *r, const struct step *s, struct buf *out)
 {
-	struct engine *e = (struct engine *)b;
+	const struct map_store maps = {b, fake_each, fake_clear, fake_zero};
 	enum report_action action = REPORT_DONE;
-	struct engine_fault fault = {.place = (uint32_t)s->numbers[2]};
-	const struct engine_stats stats = {.lost_records = s->numbers[0],
-					   .lost_updates = s->numbers[1],
-					   .lost_scratch = s->numbers[2],
-					   .loop_limits = s->numbers[3]};
+	struct run_fault fault = {.place = (uint32_t)s->numbers[2]};
+	const struct run_stats stats = {.lost_records = s->numbers[0],
+					.lost_updates = s->numbers[1],
+					.lost_scratch = s->numbers[2],
+					.loop_limits = s->numbers[3]};
 
 	switch (s->kind) {
 	case STEP_RECORD:
-		b->error = report_record(r, &fake_ops, e, s->bytes, out, &action, &b->exit_code);
+		b->error = report_record(r, &maps, s->bytes, out, &action, &b->exit_code);
 		assert_int_equal(b->error, 0);
 		buf_str(out, report_failure(r));
 		break;
-	case STEP_MAPS: assert_int_equal(report_all_maps(r, &fake_ops, e, out), 0); break;
+	case STEP_MAPS: assert_int_equal(report_all_maps(r, &maps, out), 0); break;
 	case STEP_LOST: report_lost(r, &stats, out); break;
 	case STEP_ATTACHED: report_attached(r, (unsigned)s->numbers[0], out); break;
 	case STEP_FAULT:
@@ -182,9 +179,9 @@ static void malformed_records_show_nothing(void **state)
 		memcpy(copy, b->steps[0].bytes.ptr, size);
 		if (size >= 4)
 			memcpy(copy, &size, sizeof(size));
-		assert_int_equal(
-			report_record(r, &fake_ops, NULL, str_of(copy, size), &out, &action, &code),
-			-EPROTO);
+		assert_int_equal(report_record(r, &(struct map_store){0}, str_of(copy, size), &out,
+					       &action, &code),
+				 -EPROTO);
 		assert_string_equal(out.ptr, "before");
 		free(copy);
 	}
@@ -205,9 +202,9 @@ static void exit_ends_the_run(void **state)
 	bench_init(b);
 	on_exit_code(b, &line);
 	r = report_of(b);
-	assert_int_equal(
-		report_record(r, &fake_ops, NULL, b->steps[0].bytes, &out, &action, &b->exit_code),
-		0);
+	assert_int_equal(report_record(r, &(struct map_store){0}, b->steps[0].bytes, &out, &action,
+				       &b->exit_code),
+			 0);
 	assert_int_equal(action, REPORT_EXIT);
 	assert_int_equal(b->exit_code, 3);
 	assert_int_equal(out.len, 0);
@@ -234,12 +231,12 @@ static void later_names_are_known(void **state)
 	line = STR("\"a\"");
 	on_names(b, &line);
 	r = report_of(b);
-	report_record(r, &fake_ops, NULL, b->steps[0].bytes, &out, &action, &code);
+	report_record(r, &(struct map_store){0}, b->steps[0].bytes, &out, &action, &code);
 	more = b->program;
 	more.names = more_names;
 	more.name_count = 2;
 	assert_int_equal(report_extend(r, &more), 0);
-	report_record(r, &fake_ops, NULL, b->steps[0].bytes, &out, &action, &code);
+	report_record(r, &(struct map_store){0}, b->steps[0].bytes, &out, &action, &code);
 	assert_string_equal(out.ptr, "(unknown)\nb\n");
 	report_free(r);
 	buf_free(&out);

@@ -165,7 +165,7 @@ static int take_record(void *arg, struct str bytes)
 	enum report_action action;
 	int exit_code;
 
-	return report_record(w->report, &engine_interp, w->e, bytes, &w->out, &action, &exit_code);
+	return report_record(w->report, &w->e->maps, bytes, &w->out, &action, &exit_code);
 }
 
 /* Registers by name: the kernel's order and ours have nothing to do with each other. */

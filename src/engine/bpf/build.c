@@ -15,7 +15,7 @@
 #define CONTROLS_LATER 256
 #define MAPPABLE       (1u << 10) /* BPF_F_MMAPABLE */
 
-static uint32_t control_words(const struct engine *e, const struct program *p)
+static uint32_t control_words(const struct bpf_engine *e, const struct program *p)
 {
 	return CONTROL_FIXED_ + e->world.control_count + p->place_count * FAULT_KINDS +
 	       p->map_count;
@@ -44,7 +44,7 @@ static bool is_in_code(const struct program *p, uint32_t map)
 	return false;
 }
 
-static int make_store(struct engine *e, const struct program *p, uint32_t map, struct diag *d)
+static int make_store(struct bpf_engine *e, const struct program *p, uint32_t map, struct diag *d)
 {
 	struct store *s = &e->stores[map];
 	uint32_t used_at = control_words(e, p) - p->map_count + map;
@@ -58,7 +58,7 @@ static int make_store(struct engine *e, const struct program *p, uint32_t map, s
 	return 0;
 }
 
-static int group_stores(struct engine *e, struct diag *d)
+static int group_stores(struct bpf_engine *e, struct diag *d)
 {
 	groups_close(&e->groups);
 	return groups_make(&e->groups, e->stores, e->store_count,
@@ -71,7 +71,7 @@ static bool is_same_map(const struct map_def *a, const struct map_def *b)
 }
 
 /* Maps that no code uses so far may be others by now: what is in them was not known. */
-static int renew_stores(struct engine *e, const struct program *p, struct diag *d)
+static int renew_stores(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	bool renewed = false;
 	int err = 0;
@@ -95,7 +95,7 @@ static int renew_stores(struct engine *e, const struct program *p, struct diag *
 	return err || !renewed ? err : group_stores(e, d);
 }
 
-static int make_stores(struct engine *e, const struct program *p, struct diag *d)
+static int make_stores(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
 	if (!e->stores)
@@ -111,7 +111,7 @@ static int make_stores(struct engine *e, const struct program *p, struct diag *d
 	return group_stores(e, d);
 }
 
-static int make_control(struct engine *e, const struct program *p, struct diag *d)
+static int make_control(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t size = 8 * (size_t)control_words(e, p);
@@ -141,7 +141,7 @@ static int make_control(struct engine *e, const struct program *p, struct diag *
 }
 
 /* Zeros to copy from: as many as the largest value, key or text. */
-static int make_zeros(struct engine *e, uint32_t scratch, struct diag *d)
+static int make_zeros(struct bpf_engine *e, uint32_t scratch, struct diag *d)
 {
 	uint32_t size = scratch > 64 ? scratch : 64;
 	struct kernel_map m = {
@@ -183,7 +183,7 @@ static bool sends_data(const struct program *p)
 }
 
 /* Bytes that the ring should have: as many as were asked for, but no fewer than it needs. */
-static size_t ring_wanted(const struct engine *e, const struct program *p)
+static size_t ring_wanted(const struct bpf_engine *e, const struct program *p)
 {
 	size_t size = e->options.ring_bytes, least = ring_least(p);
 
@@ -192,7 +192,7 @@ static size_t ring_wanted(const struct engine *e, const struct program *p)
 	return size > least ? size : least;
 }
 
-static int make_ring(struct engine *e, const struct program *p, struct diag *d)
+static int make_ring(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	size_t size = ring_wanted(e, p);
 	int err;
@@ -206,7 +206,7 @@ static int make_ring(struct engine *e, const struct program *p, struct diag *d)
 }
 
 /* What is loaded already keeps the memory that it was made with. */
-int engine_scratch(struct engine *e, uint32_t size, struct diag *d)
+int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 {
 	struct kernel_map m = {
 		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
@@ -231,7 +231,7 @@ int engine_scratch(struct engine *e, uint32_t size, struct diag *d)
 }
 
 /* The ring is there already, or cannot be had any more: earlier code has its number. */
-static int check_ring(const struct engine *e, const struct program *p, struct diag *d)
+static int check_ring(const struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	if (e->ring.size >= ring_least(p))
 		return 0;
@@ -240,15 +240,16 @@ static int check_ring(const struct engine *e, const struct program *p, struct di
 			  e->ring.size);
 }
 
-int engine_renew(struct engine *e, const struct program *p, struct diag *d)
+int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	int err = renew_stores(e, p, d);
 
 	return err ? err : check_ring(e, p, d);
 }
 
-int engine_build(struct engine *e, const struct program *p, struct diag *d)
+int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	struct frame *frames = NULL;
 	uint32_t scratch = 0;
 	int err;
@@ -265,12 +266,12 @@ int engine_build(struct engine *e, const struct program *p, struct diag *d)
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
 	if (!err)
-		err = engine_plan(e, p, &frames, &scratch, d);
+		err = bpf_plan(e, p, &frames, &scratch, d);
 	if (!err)
-		err = engine_scratch(e, scratch, d);
+		err = bpf_scratch(e, scratch, d);
 	if (!err)
 		err = make_ring(e, p, d);
 	if (!err)
-		err = engine_load(e, p, frames, false, d);
+		err = bpf_load(e, p, frames, false, d);
 	return err;
 }

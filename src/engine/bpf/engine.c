@@ -19,8 +19,6 @@
 #define PAUSE_LAST     50
 #define MAIN_END_NS    100000000u /* a process that ends is gone by then */
 
-/* ---- open, close */
-
 static void find_namespace(struct gen_world *w)
 {
 	struct stat st;
@@ -32,18 +30,44 @@ static void find_namespace(struct gen_world *w)
 }
 
 /* One process, whose children are not followed. */
-static bool is_single(const struct engine *e)
+static bool is_single(const struct bpf_engine *e)
 {
 	return e->options.pid && !e->options.follow_forks;
 }
 
+/* ---- maps */
+
+static int bpf_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+{
+	struct bpf_engine *e = self;
+
+	return map < e->store_count ? store_each(&e->stores[map], e->world.cpus, fn, arg) : -EINVAL;
+}
+
+static int bpf_map_clear(void *self, uint32_t map)
+{
+	struct bpf_engine *e = self;
+
+	return map < e->store_count ? store_clear(&e->stores[map], e->world.cpus) : -EINVAL;
+}
+
+static int bpf_map_zero(void *self, uint32_t map)
+{
+	struct bpf_engine *e = self;
+
+	return map < e->store_count ? store_zero(&e->stores[map], e->world.cpus) : -EINVAL;
+}
+
+/* ---- open, close */
+
 static int bpf_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
-	struct engine *e = calloc(1, sizeof(*e));
+	struct bpf_engine *e = calloc(1, sizeof(*e));
 
 	(void)d;
 	if (!e)
 		return -ENOMEM;
+	e->engine = (struct engine){&engine_bpf, {e, bpf_map_each, bpf_map_clear, bpf_map_zero}};
 	e->options = *options;
 	e->last = &e->first;
 	e->ring.fd = e->ring.wait_fd = -1;
@@ -59,30 +83,34 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	if (is_single(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
 		features_deny(&e->features, STR("uprobe_multi"));
 	find_namespace(&e->world);
-	*out = e;
+	*out = &e->engine;
 	return 0;
 }
 
-static void detach_now(struct engine *e)
+static void detach_now(struct bpf_engine *e)
 {
 	links_close(&e->uprobes);
 	links_close(&e->links);
 }
 
-static void bpf_detach(struct engine *e)
+static void bpf_detach(struct engine *engine)
 {
-	if (e->options.detach_later && e->uprobes.is_slow && engine_hand_over(e))
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+
+	if (e->options.detach_later && e->uprobes.is_slow && bpf_hand_over(e))
 		return;
 	detach_now(e);
 }
 
 /* Closing the links waits for the programs that run, too. */
-static void bpf_stop(struct engine *e)
+static void bpf_stop(struct engine *engine)
 {
-	if (!engine_stop(e))
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+
+	if (!bpf_stop_programs(e))
 		detach_now(e);
 	else if (e->options.detach_later)
-		bpf_detach(e);
+		bpf_detach(engine);
 }
 
 static void close_fd(int fd)
@@ -91,11 +119,13 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-static void bpf_close(struct engine *e)
+static void bpf_close(struct engine *engine)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+
 	if (!e)
 		return;
-	bpf_detach(e);
+	bpf_detach(engine);
 	for (struct loaded *l = e->first; l; l = l->next) {
 		close_fd(l->fd);
 		code_free(&l->code);
@@ -126,7 +156,7 @@ static uint64_t now(void)
 }
 
 /* Whose memory gets the breakpoints: the traced process's alone, where the kernel can. */
-static pid_t armed_process(struct engine *e)
+static pid_t armed_process(struct bpf_engine *e)
 {
 	if (!is_single(e))
 		return 0;
@@ -134,7 +164,8 @@ static pid_t armed_process(struct engine *e)
 	return e->everybody ? 0 : e->options.pid;
 }
 
-static int attach_from(struct engine *e, const struct loaded *l, bool only_uprobes, struct diag *d)
+static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_uprobes,
+		       struct diag *d)
 {
 	struct attach_options o = {.features = &e->features, .pid = armed_process(e)};
 	int err = 0;
@@ -149,8 +180,9 @@ static int attach_from(struct engine *e, const struct loaded *l, bool only_uprob
 	return err;
 }
 
-static int bpf_attach(struct engine *e, struct diag *d)
+static int bpf_attach(struct engine *engine, struct diag *d)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int err = 0;
 
 	if (!e->control[CONTROL_START])
@@ -164,12 +196,12 @@ static int bpf_attach(struct engine *e, struct diag *d)
 	if (!err)
 		err = attach_from(e, e->first, false, d);
 	if (err)
-		bpf_detach(e);
+		bpf_detach(engine);
 	return err;
 }
 
 /* Forget what was loaded last. */
-static void unload_from(struct engine *e, struct loaded **first)
+static void unload_from(struct bpf_engine *e, struct loaded **first)
 {
 	for (struct loaded *l = *first; l; l = l->next) {
 		close_fd(l->fd);
@@ -179,20 +211,21 @@ static void unload_from(struct engine *e, struct loaded **first)
 	e->last = first;
 }
 
-static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
+static int bpf_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	struct loaded **first = e->last;
 	struct frame *frames = NULL;
 	uint32_t scratch = 0;
 	size_t links = e->uprobes.count;
-	int err = engine_renew(e, p, d);
+	int err = bpf_renew(e, p, d);
 
 	if (!err)
-		err = engine_plan(e, p, &frames, &scratch, d);
+		err = bpf_plan(e, p, &frames, &scratch, d);
 	if (!err) /* the first program may have had no probes at all */
-		err = engine_scratch(e, scratch, d);
+		err = bpf_scratch(e, scratch, d);
 	if (!err)
-		err = engine_load(e, p, frames, true, d);
+		err = bpf_load(e, p, frames, true, d);
 	if (!err)
 		err = sites_leave_out(e, *first, false, d);
 	if (!err)
@@ -208,7 +241,7 @@ static int bpf_extend(struct engine *e, const struct program *p, struct diag *d)
 
 /* Has the main thread ended while others go on? In a process that ends it may look so, too, for a
  * moment. */
-static bool has_lost_main(struct engine *e)
+static bool has_lost_main(struct bpf_engine *e)
 {
 	if (e->everybody || !e->control[CONTROL_MAIN_ENDS] || !process_main_ended(e->options.pid))
 		return false;
@@ -220,7 +253,7 @@ static bool has_lost_main(struct engine *e)
 
 /* Perf events lose the process with its main thread. Links keep what they have armed, and only what
  * is mapped later is lost to them. */
-static bool is_lost(struct engine *e)
+static bool is_lost(struct bpf_engine *e)
 {
 	if (e->control[CONTROL_TAKEOVERS] != e->takeovers)
 		return true;
@@ -230,8 +263,9 @@ static bool is_lost(struct engine *e)
 	return !e->files_missed;
 }
 
-static int bpf_rearm(struct engine *e, struct diag *d)
+static int bpf_rearm(struct engine *engine, struct diag *d)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int err;
 
 	if (!is_single(e) || !e->uprobes.count || !is_lost(e))
@@ -242,8 +276,9 @@ static int bpf_rearm(struct engine *e, struct diag *d)
 	return err ? err : 1;
 }
 
-static int bpf_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int err = 0;
 
 	if (!e->control[CONTROL_START])
@@ -265,7 +300,7 @@ static int bpf_run(struct engine *e, enum attach_kind kind, uint32_t clause, str
 /* ---- records */
 
 /* Control records that found the ring full were counted instead: make them here. */
-static int drain_unsent(struct engine *e, record_fn *fn, void *arg)
+static int drain_unsent(struct bpf_engine *e, record_fn *fn, void *arg)
 {
 	int given = 0;
 
@@ -289,7 +324,7 @@ static int drain_unsent(struct engine *e, record_fn *fn, void *arg)
 	return given;
 }
 
-static int drain_now(struct engine *e, record_fn *fn, void *arg)
+static int drain_now(struct bpf_engine *e, record_fn *fn, void *arg)
 {
 	int n = ring_drain(&e->ring, fn, arg), more;
 
@@ -300,7 +335,7 @@ static int drain_now(struct engine *e, record_fn *fn, void *arg)
 }
 
 /* Wait for the watermark, at most `ms`. */
-static int wait_ring(struct engine *e, int ms)
+static int wait_ring(struct bpf_engine *e, int ms)
 {
 	struct epoll_event event;
 
@@ -311,8 +346,9 @@ static int wait_ring(struct engine *e, int ms)
 
 /* Nobody wakes us for a few records, so look again and again: soon when there was something, less
  * often the longer there is nothing. */
-static int bpf_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg)
+static int bpf_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int n = 0, left = timeout_ms;
 
 	if (e->ring.fd < 0) {
@@ -343,31 +379,20 @@ static int bpf_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg)
 	return n;
 }
 
-static int bpf_wait_fd(struct engine *e)
+static int bpf_wait_fd(struct engine *engine)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+
 	return e->ring.wait_fd;
 }
 
-/* ---- maps and numbers */
+/* ---- numbers */
 
-static int bpf_map_each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg)
+static void bpf_stats(struct engine *engine, struct run_stats *out)
 {
-	return map < e->store_count ? store_each(&e->stores[map], e->world.cpus, fn, arg) : -EINVAL;
-}
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 
-static int bpf_map_clear(struct engine *e, uint32_t map)
-{
-	return map < e->store_count ? store_clear(&e->stores[map], e->world.cpus) : -EINVAL;
-}
-
-static int bpf_map_zero(struct engine *e, uint32_t map)
-{
-	return map < e->store_count ? store_zero(&e->stores[map], e->world.cpus) : -EINVAL;
-}
-
-static void bpf_stats(struct engine *e, struct engine_stats *out)
-{
-	*out = (struct engine_stats){0};
+	*out = (struct run_stats){0};
 	if (!e->control)
 		return;
 	out->lost_records = e->control[CONTROL_LOST_RECORDS];
@@ -378,13 +403,14 @@ static void bpf_stats(struct engine *e, struct engine_stats *out)
 	out->files_missed = e->files_missed;
 }
 
-static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)
+static int bpf_faults(struct engine *engine, fault_fn *fn, void *arg)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	const uint64_t *counts = e->control + CONTROL_FIXED_ + e->world.control_count;
 	int err = 0;
 
 	for (uint32_t i = 0; i < e->world.place_count * FAULT_KINDS && !err; i++) {
-		struct engine_fault f = {
+		struct run_fault f = {
 			.place = i / FAULT_KINDS, .kind = i % FAULT_KINDS, .count = counts[i]};
 
 		if (f.count)
@@ -393,8 +419,9 @@ static int bpf_faults(struct engine *e, fault_fn *fn, void *arg)
 	return err;
 }
 
-static void bpf_dump(struct engine *e, struct buf *out)
+static void bpf_dump(struct engine *engine, struct buf *out)
 {
+	struct bpf_engine *e = (struct bpf_engine *)engine;
 	static const char *const kinds[] = {
 		[UNIT_UPROBE] = "uprobe",
 		[UNIT_URETPROBE] = "uretprobe",
@@ -414,16 +441,13 @@ static void bpf_dump(struct engine *e, struct buf *out)
 const struct engine_ops engine_bpf = {
 	.name = "bpf",
 	.open = bpf_open,
-	.build = engine_build,
+	.build = bpf_build,
 	.attach = bpf_attach,
 	.extend = bpf_extend,
 	.rearm = bpf_rearm,
 	.run = bpf_run,
 	.drain = bpf_drain,
 	.wait_fd = bpf_wait_fd,
-	.map_each = bpf_map_each,
-	.map_clear = bpf_map_clear,
-	.map_zero = bpf_map_zero,
 	.stats = bpf_stats,
 	.faults = bpf_faults,
 	.stop = bpf_stop,

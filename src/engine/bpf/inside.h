@@ -18,7 +18,8 @@ struct loaded {
 	struct loaded *next;
 };
 
-struct engine {
+struct bpf_engine {
+	struct engine engine; /* first: what others hold */
 	struct engine_options options;
 	struct arena arena;
 	struct features features;
@@ -43,16 +44,16 @@ struct engine {
 };
 
 /* Make the maps that all programs share, then load the program. */
-int engine_build(struct engine *e, const struct program *p, struct diag *d);
+int bpf_build(struct engine *engine, const struct program *p, struct diag *d);
 /* Make the shared maps what an extension needs. */
-int engine_renew(struct engine *e, const struct program *p, struct diag *d);
+int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d);
 /* Scratch memory of at least this size, for what is loaded from now on. */
-int engine_scratch(struct engine *e, uint32_t size, struct diag *d);
+int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d);
 /* Where registers and slots of each clause go; *scratch is raised to what the largest needs. */
-int engine_plan(struct engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
-		struct diag *d);
+int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
+	     struct diag *d);
 /* Load the units of a program, or only those for uprobes; they are added to the engine's. */
-int engine_load(struct engine *e, const struct program *p, const struct frame *frames,
-		bool only_uprobes, struct diag *d);
+int bpf_load(struct bpf_engine *e, const struct program *p, const struct frame *frames,
+	     bool only_uprobes, struct diag *d);
 
 #endif

@@ -32,8 +32,8 @@ struct refused {
 };
 
 /* Code for one unit, then a fd. */
-static int load_once(struct engine *e, struct loaded *l, const struct frame *frames, bool sleepable,
-		     struct refused *r, struct diag *d)
+static int load_once(struct bpf_engine *e, struct loaded *l, const struct frame *frames,
+		     bool sleepable, struct refused *r, struct diag *d)
 {
 	struct kernel_program k = {0};
 	struct bpf_insn *insns = NULL;
@@ -75,7 +75,7 @@ static int load_once(struct engine *e, struct loaded *l, const struct frame *fra
 }
 
 /* `sleepable` is only a wish for uprobes. */
-static int load_unit(struct engine *e, struct loaded *l, const struct frame *frames,
+static int load_unit(struct bpf_engine *e, struct loaded *l, const struct frame *frames,
 		     struct refused *r, struct diag *d)
 {
 	bool may = l->unit.kind == UNIT_RUN ||
@@ -106,7 +106,7 @@ static bool has_loops(const struct program *p)
 	return false;
 }
 
-static enum loops choose_loops(struct engine *e, const struct program *p)
+static enum loops choose_loops(struct bpf_engine *e, const struct program *p)
 {
 	if (!has_loops(p))
 		return LOOPS_WALKED;
@@ -115,8 +115,8 @@ static enum loops choose_loops(struct engine *e, const struct program *p)
 	return feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED : LOOPS_WALKED;
 }
 
-int engine_plan(struct engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
-		struct diag *d)
+int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
+	     struct diag *d)
 {
 	struct frame *frames = arena_array(&e->arena, struct frame, p->clause_count + 1);
 
@@ -138,12 +138,12 @@ int engine_plan(struct engine *e, const struct program *p, struct frame **out, u
 	return 0;
 }
 
-static int add_unit(struct engine *e, const struct unit *u, const struct frame *frames,
+static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		    struct diag *d);
 
 /* Two programs for what is too much for one. Of programs at the same place the kernel runs the one
  * first that was attached last. */
-static int add_halves(struct engine *e, const struct unit *u, const struct frame *frames,
+static int add_halves(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		      struct diag *d)
 {
 	struct unit halves[2];
@@ -154,7 +154,7 @@ static int add_halves(struct engine *e, const struct unit *u, const struct frame
 	return err ? err : add_unit(e, &halves[0], frames, d);
 }
 
-static int add_apart(struct engine *e, const struct unit *u, const struct frame *frames,
+static int add_apart(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		     struct diag *d)
 {
 	struct unit *units;
@@ -167,7 +167,7 @@ static int add_apart(struct engine *e, const struct unit *u, const struct frame 
 }
 
 /* Load a unit as one program, or as several. */
-static int add_unit(struct engine *e, const struct unit *u, const struct frame *frames,
+static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		    struct diag *d)
 {
 	struct refused r = {.words = BUF_INIT};
@@ -197,8 +197,8 @@ static int add_unit(struct engine *e, const struct unit *u, const struct frame *
 	return err;
 }
 
-int engine_load(struct engine *e, const struct program *p, const struct frame *frames,
-		bool only_uprobes, struct diag *d)
+int bpf_load(struct bpf_engine *e, const struct program *p, const struct frame *frames,
+	     bool only_uprobes, struct diag *d)
 {
 	struct unit *units;
 	uint32_t count;

@@ -221,7 +221,7 @@ static int refuse(const struct unit *u, const struct unit_site *site, struct dia
 }
 
 /* Nothing may be missing of a clause that names one probe, and something must remain of all. */
-static int judge(struct engine *e, const struct loaded *first, struct diag *d)
+static int judge(struct bpf_engine *e, const struct loaded *first, struct diag *d)
 {
 	uint32_t count = first->unit.program->clause_count;
 	struct tally *clauses = arena_array(&e->arena, struct tally, count + 1), total = {0};
@@ -277,7 +277,7 @@ static void warn_of_rest(uint32_t before, uint32_t left_out, struct diag *d)
 			  left_out - shown);
 }
 
-int sites_leave_out(struct engine *e, struct loaded *first, bool all, struct diag *d)
+int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct diag *d)
 {
 	uint32_t before = e->left_out;
 	int err = 0;

@@ -16,7 +16,7 @@
 
 #define QUIET_MS 1000 /* for programs that were running, and may wait for a page of a disk */
 
-static bool is_running(const struct engine *e, unsigned stripe)
+static bool is_running(const struct bpf_engine *e, unsigned stripe)
 {
 	const uint64_t *word = &e->control[CONTROL_RUNNING + stripe * SENT_STRIDE / 8];
 
@@ -25,7 +25,7 @@ static bool is_running(const struct engine *e, unsigned stripe)
 
 /* Until every stripe has been seen at 0 since the stop: who comes in later has seen the stop, too.
  */
-static bool wait_quiet(const struct engine *e)
+static bool wait_quiet(const struct bpf_engine *e)
 {
 	int left = QUIET_MS;
 
@@ -38,7 +38,7 @@ static bool wait_quiet(const struct engine *e)
 	return true;
 }
 
-bool engine_stop(struct engine *e)
+bool bpf_stop_programs(struct bpf_engine *e)
 {
 	if (!e->control)
 		return true;
@@ -54,7 +54,7 @@ static int compare_fds(const void *a, const void *b)
 }
 
 /* All descriptors of the links, in order; to be freed. */
-static int *collect(const struct engine *e, size_t *count)
+static int *collect(const struct bpf_engine *e, size_t *count)
 {
 	int *fds = calloc(e->uprobes.count + e->links.count + 1, sizeof(*fds));
 
@@ -102,7 +102,7 @@ static void close_and_end(const int *fds, size_t count)
 	_exit(0);	  /* which closes them */
 }
 
-bool engine_hand_over(struct engine *e)
+bool bpf_hand_over(struct bpf_engine *e)
 {
 	size_t count;
 	int *fds = collect(e, &count);

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-struct engine;
+struct bpf_engine;
 
 /* No program does anything from now on. True when, besides, none is running any more; else they are
  * known to have ended when their links are closed. */
-bool engine_stop(struct engine *e);
+bool bpf_stop_programs(struct bpf_engine *e);
 /* Let a child process close all links. False when there can be none. */
-bool engine_hand_over(struct engine *e);
+bool bpf_hand_over(struct bpf_engine *e);
 
 #endif

@@ -61,7 +61,7 @@ uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signe
 	char bytes[8];
 
 	if (!read_memory(r->c, address, bytes, size)) {
-		run_fault(r, FAULT_READ);
+		count_fault(r, FAULT_READ);
 		return 0;
 	}
 	return load(bytes, size, is_signed);
@@ -120,7 +120,7 @@ uint64_t read_field(struct run *r, const struct insn *i)
 	struct str bytes;
 
 	if (!event_bytes(r, (uint64_t)i->imm, i->size, &bytes)) {
-		run_fault(r, FAULT_READ);
+		count_fault(r, FAULT_READ);
 		return 0;
 	}
 	return load(bytes.ptr, i->size, i->is_signed);
@@ -169,7 +169,7 @@ static void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t fl
 
 static void put_unreadable(struct run *r, uint16_t slot)
 {
-	run_fault(r, FAULT_READ);
+	count_fault(r, FAULT_READ);
 	put_text(r, slot, str_of("", 0), TEXT_UNREADABLE);
 }
 

@@ -19,11 +19,11 @@ static uint64_t now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-void run_fault(struct run *r, int kind)
+void count_fault(struct run *r, int kind)
 {
-	struct engine *e = r->e;
+	struct interp *e = r->e;
 	uint32_t place = r->u->clause->code[r->pc].place;
-	struct engine_fault *more;
+	struct run_fault *more;
 
 	for (size_t i = 0; i < e->fault_count; i++) {
 		if (e->faults[i].place == place && (int)e->faults[i].kind == kind) {
@@ -37,7 +37,7 @@ void run_fault(struct run *r, int kind)
 		return;
 	}
 	e->faults = more;
-	e->faults[e->fault_count] = (struct engine_fault){.place = place, .count = 1};
+	e->faults[e->fault_count] = (struct run_fault){.place = place, .count = 1};
 	e->faults[e->fault_count++].kind = kind;
 }
 
@@ -50,15 +50,47 @@ static size_t round_up(size_t bytes)
 	return size;
 }
 
+static int interp_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+{
+	struct interp *e = self;
+	struct table *t = &e->tables[map];
+	int err = 0;
+
+	for (struct entry *entry = t->oldest; entry && !err; entry = entry->newer)
+		err = fn(arg, str_of(entry->bytes, t->key_size),
+			 str_of(entry_value(t, entry), t->value_size));
+	return err;
+}
+
+static int interp_map_clear(void *self, uint32_t map)
+{
+	struct interp *e = self;
+
+	table_free(&e->tables[map]);
+	return 0;
+}
+
+static int interp_map_zero(void *self, uint32_t map)
+{
+	struct interp *e = self;
+	struct table *t = &e->tables[map];
+
+	for (struct entry *entry = t->oldest; entry; entry = entry->newer)
+		memset(entry_value(t, entry), 0, t->value_size);
+	return 0;
+}
+
 static int interp_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
-	struct engine *e = calloc(1, sizeof(*e));
+	struct interp *e = calloc(1, sizeof(*e));
 
 	if (!e)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	e->engine = (struct engine){&engine_interp,
+				    {e, interp_map_each, interp_map_clear, interp_map_zero}};
 	e->options = *options;
 	e->queue.capacity = round_up(options->ring_bytes ? options->ring_bytes : DEFAULT_RING);
-	*out = e;
+	*out = &e->engine;
 	return 0;
 }
 
@@ -89,7 +121,7 @@ static void unit_free(struct unit *u)
 	free(u->frame);
 }
 
-static int add_units(struct engine *e, const struct program *p, struct diag *d)
+static int add_units(struct interp *e, const struct program *p, struct diag *d)
 {
 	size_t total = e->unit_count + p->clause_count;
 	struct unit *units = realloc(e->units, (total ? total : 1) * sizeof(*units));
@@ -107,8 +139,9 @@ static int add_units(struct engine *e, const struct program *p, struct diag *d)
 	return 0;
 }
 
-static int interp_build(struct engine *e, const struct program *p, struct diag *d)
+static int interp_build(struct engine *engine, const struct program *p, struct diag *d)
 {
+	struct interp *e = (struct interp *)engine;
 	int err = program_check(p, d);
 
 	if (err)
@@ -123,15 +156,17 @@ static int interp_build(struct engine *e, const struct program *p, struct diag *
 	return add_units(e, p, d);
 }
 
-static int interp_attach(struct engine *e, struct diag *d)
+static int interp_attach(struct engine *engine, struct diag *d)
 {
+	struct interp *e = (struct interp *)engine;
+
 	(void)d;
 	e->start = now();
 	e->attached = true;
 	return 0;
 }
 
-static bool is_in_code(const struct engine *e, uint32_t map)
+static bool is_in_code(const struct interp *e, uint32_t map)
 {
 	for (size_t i = 0; i < e->unit_count; i++)
 		if (clause_uses_map(e->units[i].clause, map))
@@ -140,7 +175,7 @@ static bool is_in_code(const struct engine *e, uint32_t map)
 }
 
 /* The maps of an extension are the maps that are there; those that no code uses may be others. */
-static bool renew_tables(struct engine *e, const struct program *p)
+static bool renew_tables(struct interp *e, const struct program *p)
 {
 	if (p->map_count != e->program->map_count)
 		return false;
@@ -159,8 +194,9 @@ static bool renew_tables(struct engine *e, const struct program *p)
 	return true;
 }
 
-static int interp_extend(struct engine *e, const struct program *p, struct diag *d)
+static int interp_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
+	struct interp *e = (struct interp *)engine;
 	int err = program_check(p, d);
 
 	if (err)
@@ -186,8 +222,9 @@ static void own_context(struct context *c, char comm[static 16])
 	c->nsecs = now();
 }
 
-static int interp_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
+static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
 {
+	struct interp *e = (struct interp *)engine;
 	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
 	struct context c;
 	char comm[16] = "";
@@ -201,8 +238,9 @@ static int interp_run(struct engine *e, enum attach_kind kind, uint32_t clause, 
 	return err ? diag_error(d, err, "no-memory", "out of memory") : 0;
 }
 
-int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c)
+int interp_fire(struct engine *engine, uint32_t clause, uint32_t attach, const struct context *c)
 {
+	struct interp *e = (struct interp *)engine;
 	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
 	int err;
 
@@ -214,14 +252,15 @@ int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct
 	return err ? err : 1;
 }
 
-void interp_set_start(struct engine *e, uint64_t nsecs)
+void interp_set_start(struct engine *engine, uint64_t nsecs)
 {
-	e->start = nsecs;
+	((struct interp *)engine)->start = nsecs;
 }
 
 /* Records come from interp_fire and run only, so there is nothing to wait for. */
-static int interp_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg)
+static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
+	struct interp *e = (struct interp *)engine;
 	struct queued *r;
 	int count = 0, err = 0;
 
@@ -234,46 +273,23 @@ static int interp_drain(struct engine *e, int timeout_ms, record_fn *fn, void *a
 	return err ? err : count;
 }
 
-static int interp_wait_fd(struct engine *e)
+static int interp_wait_fd(struct engine *engine)
 {
-	(void)e;
+	(void)engine;
 	return -1;
 }
 
-static int interp_map_each(struct engine *e, uint32_t map, map_entry_fn *fn, void *arg)
+static void interp_stats(struct engine *engine, struct run_stats *out)
 {
-	struct table *t = &e->tables[map];
-	int err = 0;
+	struct interp *e = (struct interp *)engine;
 
-	for (struct entry *entry = t->oldest; entry && !err; entry = entry->newer)
-		err = fn(arg, str_of(entry->bytes, t->key_size),
-			 str_of(entry_value(t, entry), t->value_size));
-	return err;
-}
-
-static int interp_map_clear(struct engine *e, uint32_t map)
-{
-	table_free(&e->tables[map]);
-	return 0;
-}
-
-static int interp_map_zero(struct engine *e, uint32_t map)
-{
-	struct table *t = &e->tables[map];
-
-	for (struct entry *entry = t->oldest; entry; entry = entry->newer)
-		memset(entry_value(t, entry), 0, t->value_size);
-	return 0;
-}
-
-static void interp_stats(struct engine *e, struct engine_stats *out)
-{
 	*out = e->stats;
 	out->lost_records = e->queue.lost;
 }
 
-static int interp_faults(struct engine *e, fault_fn *fn, void *arg)
+static int interp_faults(struct engine *engine, fault_fn *fn, void *arg)
 {
+	struct interp *e = (struct interp *)engine;
 	int err = 0;
 
 	for (size_t i = 0; i < e->fault_count && !err; i++)
@@ -281,13 +297,17 @@ static int interp_faults(struct engine *e, fault_fn *fn, void *arg)
 	return err;
 }
 
-static void interp_detach(struct engine *e)
+static void interp_detach(struct engine *engine)
 {
+	struct interp *e = (struct interp *)engine;
+
 	e->attached = false;
 }
 
-static void interp_close(struct engine *e)
+static void interp_close(struct engine *engine)
 {
+	struct interp *e = (struct interp *)engine;
+
 	if (!e)
 		return;
 	for (size_t i = 0; i < e->unit_count; i++)
@@ -303,8 +323,10 @@ static void interp_close(struct engine *e)
 }
 
 /* The interpreter makes no code of its own: what it runs is the program. */
-static void interp_dump(struct engine *e, struct buf *out)
+static void interp_dump(struct engine *engine, struct buf *out)
 {
+	struct interp *e = (struct interp *)engine;
+
 	if (e->program)
 		program_print(e->program, out);
 }
@@ -318,9 +340,6 @@ const struct engine_ops engine_interp = {
 	.run = interp_run,
 	.drain = interp_drain,
 	.wait_fd = interp_wait_fd,
-	.map_each = interp_map_each,
-	.map_clear = interp_map_clear,
-	.map_zero = interp_map_zero,
 	.stats = interp_stats,
 	.faults = interp_faults,
 	.stop = interp_detach,

@@ -101,7 +101,7 @@ static void loop_again(struct run *r, const struct insn *i)
 		jump_behind(r, i->target);
 		return;
 	}
-	run_fault(r, FAULT_LOOP_LIMIT);
+	count_fault(r, FAULT_LOOP_LIMIT);
 	r->e->stats.loop_limits++;
 }
 
@@ -172,7 +172,7 @@ static void run_binary(struct run *r, const struct insn *i)
 	uint64_t *regs = r->u->regs;
 
 	if (i->op >= OP_UDIV && i->op <= OP_SMOD && !regs[i->b])
-		run_fault(r, FAULT_DIVIDE);
+		count_fault(r, FAULT_DIVIDE);
 	regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
 }
 
@@ -207,7 +207,7 @@ static void run_insn(struct run *r, const struct insn *i)
 	}
 }
 
-int run_clause(struct engine *e, const struct unit *u, const struct attach *at,
+int run_clause(struct interp *e, const struct unit *u, const struct attach *at,
 	       const struct context *c)
 {
 	struct run r = {.e = e, .u = u, .at = at, .c = c};

@@ -16,7 +16,8 @@ struct unit {
 	uint64_t *rounds; /* of each OP_LOOP, by instruction: rounds that are left */
 };
 
-struct engine {
+struct interp {
+	struct engine engine; /* first: what others hold */
 	struct engine_options options;
 	const struct program *program; /* the one that was built: its maps are ours */
 	struct unit *units;
@@ -24,8 +25,8 @@ struct engine {
 	struct table *tables; /* one for each map */
 	struct queue queue;
 	struct buf record; /* being made */
-	struct engine_stats stats;
-	struct engine_fault *faults;
+	struct run_stats stats;
+	struct run_fault *faults;
 	size_t fault_count;
 	uint64_t start; /* nsecs that `elapsed` counts from */
 	bool attached;
@@ -33,7 +34,7 @@ struct engine {
 };
 
 struct run {
-	struct engine *e;
+	struct interp *e;
 	const struct unit *u;
 	const struct attach *at;
 	const struct context *c;
@@ -52,7 +53,7 @@ static inline const struct type *run_type(const struct run *r, uint16_t slot)
 }
 
 /* Count something that went wrong at the instruction of this run. */
-void run_fault(struct run *r, int kind);
+void count_fault(struct run *r, int kind);
 
 /* context.c: reading what a context holds. Unreadable is a fault and gives 0 or an empty text. */
 uint64_t extend(uint64_t bits, unsigned size, bool is_signed);
@@ -79,7 +80,7 @@ void map_aggregate(struct run *r, const struct insn *i);
 void emit_record(struct run *r, const struct insn *i);
 
 /* run.c: all instructions of one clause. */
-int run_clause(struct engine *e, const struct unit *u, const struct attach *at,
+int run_clause(struct interp *e, const struct unit *u, const struct attach *at,
 	       const struct context *c);
 
 #endif

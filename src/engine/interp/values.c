@@ -25,7 +25,7 @@ static char *take(struct run *r, const struct insn *i)
 	char *value = table_take(table_of(r, i), key_of(r, i), &err);
 
 	if (err == -ENOSPC) {
-		run_fault(r, FAULT_MAP_FULL);
+		count_fault(r, FAULT_MAP_FULL);
 		r->e->stats.lost_updates++;
 	} else if (err) {
 		r->err = err;
