@@ -94,11 +94,26 @@ $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 $(O)/dtrace: $(O)/nopal
 	$(Q)ln -sf nopal $@
 
+# What the tests share: modules, and the reader of case files for shell scripts.
+HELP := casefile case_suite
+HELP_OBJECTS := $(HELP:%=$(O)/help/%.o)
+
+$(O)/help/%.o: tests/help/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -c $< -o $@
+
+$(O)/libhelp.a: $(HELP_OBJECTS)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/help/split_cases: $(O)/help/split_cases.o $(O)/help/casefile.o $(O)/libnopal.a
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 # Tests: unit programs (cmocka), traced programs, examples.
-$(O)/unit/%: tests/unit/%.c $(O)/libnopal.a
+$(O)/unit/%: tests/unit/%.c $(O)/libhelp.a $(O)/libnopal.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  test  $@")
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(LDFLAGS) -o $@ $< $(O)/libnopal.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(LDFLAGS) -o $@ $< $(O)/libhelp.a $(O)/libnopal.a -lcmocka $(LDLIBS)
 
 # A traced program may name extra flags in a line "// flags: …" of its source.
 $(O)/targets/%: tests/targets/%.c
@@ -115,7 +130,7 @@ $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude $(LDFLAGS) -o $@ $< $(O)/libnopal.a $$(sed -n 's|^// libs: ||p' $<) $(LDLIBS)
 
-units: $(UNITS)
+units: $(UNITS) $(O)/help/split_cases
 bindings: all ; +$(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done
 targets: $(TARGETS)
 examples: $(EXAMPLES)
@@ -150,9 +165,9 @@ fuzz:
 
 fuzzers: $(FUZZERS)
 
-$(O)/fuzz/%: fuzz/%.c $(O)/libnopal.a
+$(O)/fuzz/%: fuzz/%.c $(O)/libhelp.a $(O)/libnopal.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fsanitize=fuzzer -o $@ $< $(O)/libnopal.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fsanitize=fuzzer -o $@ $< $(O)/libhelp.a $(O)/libnopal.a -lcmocka $(LDLIBS)
 
 bench: all targets
 	$(Q)O=$(O) bench/run
@@ -163,7 +178,7 @@ install: all
 clean:
 	rm -rf build build-san build-fuzz
 
--include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d)
+-include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(O)/help/split_cases.d
 
 .PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
 .SECONDARY:

@@ -7,7 +7,7 @@ setup_file() {
 
 setup() {
 	cd "$BATS_TEST_TMPDIR"
-	cases="$ROOT/tests/cases/provider"
+	cases="$ROOT/tests/providers"
 	unset CC CFLAGS CPP
 }
 
@@ -31,7 +31,7 @@ needs() {
 	command -v "$1" >/dev/null || skip "no $1 here"
 }
 
-# make_case FILE: header and object from tests/cases/provider/FILE, and a program that uses them.
+# make_case FILE: header and object from tests/providers/FILE, and a program that uses them.
 make_case() {
 	local flags=
 	case $1 in database.d | gems.d) flags="-C -I$cases" ;; esac
@@ -155,23 +155,19 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 }
 
 @test "every wrong file: located message, exit code 1, nothing written" {
-	awk '/^-- /{ n++; state = 1; next } /^==$/ { state = 2; next }
-		state == 1 { print > (n ".in") } state == 2 { print > (n ".want") }' \
-		"$cases/errors.txt"
-	[ "$(ls ./*.want | wc -l)" -ge 60 ]
-	for want in *.want; do
-		n=${want%.want}
-		touch "$n.in"
-		cp "$n.in" p.d
+	mkdir wrong
+	"$BUILD/help/split_cases" "$ROOT/tests/cases/provider.txt" wrong
+	for case in wrong/*; do
+		cp "$case/file" p.d
 		for mode in -h -G; do
 			status=0
 			"$DTRACE" $mode -s p.d >out 2>&1 || status=$?
-			[ $status = 1 ] || { echo "case $n: exit code $status"; return 1; }
-			diff "$want" out
+			[ $status = 1 ] || { echo "$(cat "$case/name"): exit code $status"; return 1; }
+			diff "$case/says" out
 			[ ! -e p.h ] && [ ! -e p.o ]
 		done
 	done
-	[ -z "$(ls -A | grep -vE '^([0-9]+\.(in|want)|p\.d|out)$')" ]
+	[ -z "$(ls -A | grep -vxE 'wrong|p\.d|out')" ]
 }
 
 @test "a failing run leaves the old output as it was" {

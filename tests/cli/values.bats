@@ -1,11 +1,11 @@
 # Values of every type, with the edges of each, as tracers see them of run-time probes. The probes and their values
-# are in tests/help/values.h, the scripts in tests/cases/values; tests/unit/values.c has the interpreter.
+# are in tests/help/values.h, the scripts in tests/cases/values.txt; tests/unit/values.c has the interpreter.
 load ../helpers
 
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	export LC_ALL=C.UTF-8
-	scripts=$ROOT/tests/cases/values
+	"$BUILD/help/split_cases" "$ROOT/tests/cases/values.txt" .
 	mkfifo in
 	"$TARGETS/runtime_values" expected <in >said 3>&- &
 	pid=$!
@@ -16,10 +16,15 @@ setup() {
 	done
 }
 
+# script NAME: the file with that script of the cases.
+script() {
+	echo "$(dirname "$(grep -lx "$1" */name)")/script"
+}
+
 # nopal_prints SCRIPT
 nopal_prints() {
 	need_tracing
-	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -q --raw -p $pid "$scripts/$1" >printed 2>messages 3>&- 7>&- &
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -q --raw -p $pid "$(script "$1")" >printed 2>messages 3>&- 7>&- &
 	tracer=$!
 	until grep -q __BPFTRACE_NOTIFY messages; do
 		kill -0 $tracer 2>/dev/null || { cat messages && return 1; }
@@ -44,25 +49,25 @@ by_bits() {
 }
 
 @test "nopal shows every value by the number of its argument" {
-	nopal_prints nopal.bt
+	nopal_prints nopal
 	cmp printed expected
 }
 
 @test "nopal shows every value by its name, as what it was declared" {
-	nopal_prints named.bt
+	nopal_prints named
 	by_name | cmp - printed
 }
 
 @test "nopal shows them without the features of newer kernels" {
 	export NOPAL_NO_FEATURES=sleepable,uprobe_multi,may_goto
-	nopal_prints named.bt
+	nopal_prints named
 	by_name | cmp - printed
 }
 
 @test "bpftrace shows every value, of long ones a sum" {
 	need_tracing
 	need_program bpftrace
-	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 BPFTRACE_STRLEN=200 timeout 60 bpftrace -p $pid "$scripts/bpftrace.bt" >printed 2>messages 3>&- 7>&- &
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 BPFTRACE_STRLEN=200 timeout 60 bpftrace -p $pid "$(script bpftrace)" >printed 2>messages 3>&- 7>&- &
 	tracer=$!
 	until grep -q __BPFTRACE_NOTIFY messages; do
 		kill -0 $tracer 2>/dev/null || { cat messages && return 1; }

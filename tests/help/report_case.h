@@ -1,10 +1,11 @@
 /* One case of tests/cases/report/: a program of a few maps and formats, what arrives, and the text
- * and JSON that must come out. The words of its lines are in `directives` below. */
+ * and JSON that must come out. Its keys are in `directives` below, and text and json. */
 #ifndef NOPAL_TESTS_HELP_REPORT_CASE_H
 #define NOPAL_TESTS_HELP_REPORT_CASE_H
 
 #include <stdio.h>
 
+#include "help/casefile.h"
 #include "help/report_words.h"
 
 #include "program/record.h"
@@ -266,10 +267,11 @@ static const struct {
 	{"fault", on_fault},   {"option", on_option},
 };
 
-/* {x1b} is the byte, so that blanks at the end of a line and control bytes can be seen. */
+/* {x1b} is the byte, so that blanks at the end of a line and control bytes can be seen; {end} is
+ * the end of text whose last line has no newline. */
 static inline void add_expected(struct str line, struct buf *out)
 {
-	while (line.len) {
+	while (line.len && !str_starts(line, STR("{end}"))) {
 		if (line.len >= 5 && str_starts(line, STR("{x")) && line.ptr[4] == '}') {
 			line = str_of(line.ptr + 2, line.len - 2);
 			buf_char(out, (char)take_hex(&line));
@@ -280,39 +282,27 @@ static inline void add_expected(struct str line, struct buf *out)
 	}
 }
 
-/* Expected output: "text> line", "json> line"; "text- part" without the end of the line. */
-static inline bool take_expected(struct bench *b, struct str line)
+static inline void take_field(struct bench *b, const struct case_field *f)
 {
-	bool json = str_starts(line, STR("json"));
-	struct buf *out = json ? &b->json : &b->text;
+	struct str rest = case_field_value(f);
 
-	if (!json && !str_starts(line, STR("text")))
-		return false;
-	if (line.len < 5 || (line.ptr[4] != '>' && line.ptr[4] != '-'))
-		return false;
-	*(json ? &b->has_json : &b->has_text) = true;
-	if (line.len > 6)
-		add_expected(str_of(line.ptr + 6, line.len - 6), out);
-	if (line.ptr[4] == '>')
-		buf_char(out, '\n');
-	return true;
-}
-
-static inline void take_line(struct bench *b, struct str line)
-{
-	struct str rest = line, word;
-
-	if (take_expected(b, line))
+	if (str_eq_text(f->key, "text")) {
+		b->has_text = true;
+		add_expected(f->text, &b->text);
 		return;
-	word = take_word(&rest);
-	assert_true(take(&rest, ':'));
+	}
+	if (str_eq_text(f->key, "json")) {
+		b->has_json = true;
+		add_expected(f->text, &b->json);
+		return;
+	}
 	for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++) {
-		if (str_eq_text(word, directives[i].word)) {
+		if (str_eq_text(f->key, directives[i].word)) {
 			directives[i].fn(b, &rest);
 			return;
 		}
 	}
-	fail_msg("unknown word '%.*s'", STR_FMT(word));
+	fail_msg("unknown key '%.*s'", STR_FMT(f->key));
 }
 
 static inline void bench_init(struct bench *b)

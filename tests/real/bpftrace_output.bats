@@ -1,21 +1,26 @@
 # Maps, histograms, printf and JSON to the character as bpftrace 0.17 prints them. What it prints is
-# kept beside the scripts in tests/cases/bpftrace; tests/bpftrace_goldens writes it.
+# kept in tests/cases/bpftrace; tests/bpftrace_goldens writes it.
 load ../helpers
 
-CASES=$ROOT/tests/cases/bpftrace
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	for file in "$ROOT"/tests/cases/bpftrace/*.txt; do
+		mkdir "$(basename "$file" .txt)"
+		"$BUILD/help/split_cases" "$file" "$(basename "$file" .txt)"
+	done
+}
 
-# compare EXTENSION OPTIONS...: run every script and show each difference.
+# compare KEY OPTIONS...: run every script and show each difference.
 compare() {
-	local extension=$1 script name bad=0
+	local key=$1 bad=0
 	shift
-	for script in "$CASES"/*.bt; do
-		name=$(basename "$script" .bt)
-		timeout 20 "$NOPAL" --unsafe "$@" "$script" >"$BATS_TEST_TMPDIR/$name" 2>"$BATS_TEST_TMPDIR/$name.err" || {
-			echo "$name: status $?"
-			cat "$BATS_TEST_TMPDIR/$name.err"
+	for case in */1; do
+		timeout 20 "$NOPAL" --unsafe "$@" "$case/script" >printed 2>messages || {
+			echo "$case: status $?"
+			cat messages
 			bad=1
 		}
-		diff -u "$CASES/$name.$extension" "$BATS_TEST_TMPDIR/$name" || bad=1
+		diff -u "$case/$key" printed || bad=1
 	done
 	return $bad
 }
@@ -34,8 +39,7 @@ compare() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	need_program bpftrace
 	bpftrace --version | grep -q 'v0\.17' || skip "needs bpftrace 0.17"
-	"$ROOT/tests/bpftrace_goldens" "$BATS_TEST_TMPDIR"
-	for file in "$CASES"/*.text "$CASES"/*.json; do
-		diff -u "$file" "$BATS_TEST_TMPDIR/$(basename "$file")"
-	done
+	mkdir new
+	"$ROOT/tests/bpftrace_goldens" new
+	diff -ru "$ROOT/tests/cases/bpftrace" new
 }

@@ -1,33 +1,17 @@
 /* tests/cases/run/: scripts with all that they print, from text to text: script -> program ->
  * interpreter -> report. The cases name no engine; here `tick ARGS` is played by a table of what
  * tests/targets/tick.c fires for these arguments. */
-#include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
+#include "help/case_suite.h"
 
 #include "engine/interp/interp.h"
 #include "report/report.h"
 #include "symbols/symbols.h"
 #include "script/script.h"
 
-#define MAX_FIRES 16
-#define MAX_ARGS  64
-#define MAX_CASES 512
-
-/* One case: slices of its file. */
-struct test_case {
-	struct str file;
-	const char *title;
-	struct str params;
-	struct buf script, out;
-	struct str fires[MAX_FIRES];
-	unsigned fire_count;
-};
+#define MAX_ARGS 64
 
 /* The probes of tick, as a machine that passes arguments in registers has them. */
 enum { WORD, NUMBER, LOOP, GATE, PROBE_COUNT };
@@ -145,8 +129,8 @@ static void check(struct run *r, int err, const char *what)
 	if (err >= 0)
 		return;
 	diag_render(&r->d, &text);
-	fail_msg("%.*s: '%s': %s: %s\n%s", STR_FMT(r->test->file), r->test->title, what,
-		 strerror(-err), text.ptr ? text.ptr : "");
+	fail_msg(CASE_FMT ": %s: %s\n%s", CASE_ARGS(r->test), what, strerror(-err),
+		 text.ptr ? text.ptr : "");
 }
 
 static void run_compile(struct run *r)
@@ -160,9 +144,10 @@ static void run_compile(struct run *r)
 	struct str params[MAX_ARGS];
 	struct script_options options = {.path = STR("case"), .params = params};
 
-	for (struct str rest = r->test->params; rest.len && options.param_count < MAX_ARGS;)
+	for (struct str rest = case_value(r->test, "args");
+	     rest.len && options.param_count < MAX_ARGS;)
 		params[options.param_count++] = str_cut(&rest, ' ');
-	check(r, script_parse(buf_as_str(&r->test->script), &options, &r->script, &r->d), "parse");
+	check(r, script_parse(case_text(r->test, "script"), &options, &r->script, &r->d), "parse");
 	check(r, script_resolve(r->script, &source, &r->d), "resolve");
 	check(r, script_compile(r->script, &r->program, &r->d), "compile");
 	script_facts(r->script, &r->facts);
@@ -327,167 +312,29 @@ static void tick(struct run *r, struct str command)
 	arena_free(&a);
 }
 
-static struct str without_blank_ends(struct str s)
+static void run_case(void **state)
 {
-	while (s.len && (s.ptr[0] == '\n' || s.ptr[0] == '\0'))
-		s = str_of(s.ptr + 1, s.len - 1);
-	while (s.len && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == ' '))
-		s.len--;
-	return s;
-}
-
-static void run_case(const struct test_case *test)
-{
+	const struct test_case *test = *state;
 	struct run r = {.test = test};
-	struct str got, want = without_blank_ends(buf_as_str(&test->out));
 
 	machine_init(&r.machine);
 	run_compile(&r);
 	run_open(&r);
 	run_clauses(&r, ATTACH_BEGIN);
-	for (unsigned i = 0; i < test->fire_count && !r.exiting; i++)
-		tick(&r, test->fires[i]);
+	for (const struct case_field *f = NULL; (f = case_next(test, "fire", f)) && !r.exiting;)
+		tick(&r, case_field_value(f));
 	r.exiting = false;
 	run_clauses(&r, ATTACH_END);
 	if (r.facts.print_maps_on_exit)
 		check(&r, report_all_maps(r.report, &r.e->maps, &r.out), "maps");
-	got = without_blank_ends(buf_as_str(&r.out));
-	if (!str_eq(got, want))
-		fail_msg("%.*s: '%s' printed\n%.*s\ninstead of\n%.*s", STR_FMT(test->file),
-			 test->title, STR_FMT(got), STR_FMT(want));
+	case_expect_trimmed(test, "out", buf_as_str(&r.out));
 	run_close(&r);
-}
-
-static void run_state(void **state)
-{
-	run_case(*state);
-}
-
-/* Reading the files of cases. */
-
-#define die(...) (printf("not ok - " __VA_ARGS__), exit(1))
-#define MARGIN	 8 /* columns before the text of each line */
-
-static void take_line(struct test_case *t, struct str line, struct buf **more)
-{
-	struct str text =
-		line.len > MARGIN ? str_of(line.ptr + MARGIN, line.len - MARGIN) : str_of("", 0);
-
-	if (str_starts(line, STR("script:")))
-		*more = &t->script;
-	else if (str_starts(line, STR("out:")))
-		*more = &t->out;
-	else if (line.len && line.ptr[0] != ' ')
-		*more = NULL;
-	if (*more) {
-		buf_str(*more, text);
-		buf_char(*more, '\n');
-	} else if (str_starts(line, STR("fire:")) && t->fire_count < MAX_FIRES) {
-		t->fires[t->fire_count++] = text;
-	} else if (str_starts(line, STR("args:"))) {
-		t->params = text;
-	} else if (line.len) {
-		die("%.*s: what is '%.*s'?\n", STR_FMT(t->file), STR_FMT(line));
-	}
-}
-
-/* All cases of all files. They and their texts live as long as the program. */
-struct suite {
-	struct arena arena;
-	struct CMUnitTest tests[MAX_CASES];
-	size_t count;
-};
-
-static struct test_case *add_case(struct suite *s, struct str file, struct str title)
-{
-	struct test_case *t = arena_new(&s->arena, struct test_case);
-
-	assert_true(s->count < MAX_CASES);
-	t->file = file;
-	t->title = arena_text(&s->arena, title);
-	s->tests[s->count++] =
-		(struct CMUnitTest){.name = t->title, .test_func = run_state, .initial_state = t};
-	return t;
-}
-
-static void read_cases(struct suite *s, struct str file, struct str text)
-{
-	struct test_case *t = NULL;
-	struct buf *more = NULL;
-
-	while (text.len) {
-		struct str line = str_cut(&text, '\n');
-
-		if (str_starts(line, STR("-- "))) {
-			t = add_case(s, file, str_of(line.ptr + 3, line.len - 3));
-			more = NULL;
-		} else if (t) {
-			take_line(t, line, &more);
-		}
-	}
-}
-
-static void read_file(const char *path, struct buf *out)
-{
-	FILE *f = fopen(path, "r");
-	char part[4096];
-	size_t len;
-
-	if (!f)
-		die("%s: %s\n", path, strerror(errno));
-	while ((len = fread(part, 1, sizeof(part), f)))
-		buf_add(out, part, len);
-	fclose(f);
-}
-
-/* The folder of cases, from wherever the test is started. */
-static const char *cases_dir(void)
-{
-	static char path[4096];
-
-	snprintf(path, sizeof(path), "%s/tests/cases/run", getenv("ROOT") ? getenv("ROOT") : ".");
-	return path;
-}
-
-static void read_suite(struct suite *s)
-{
-	struct dirent **entries;
-	int count = scandir(cases_dir(), &entries, NULL, alphasort);
-
-	for (int i = 0; i < count; i++) {
-		struct buf text = BUF_INIT;
-		char path[8192];
-
-		snprintf(path, sizeof(path), "%s/%s", cases_dir(), entries[i]->d_name);
-		if (entries[i]->d_name[0] != '.') {
-			read_file(path, &text);
-			read_cases(s, arena_str(&s->arena, str_from(entries[i]->d_name)),
-				   arena_str(&s->arena, buf_as_str(&text)));
-		}
-		buf_free(&text);
-		free(entries[i]);
-	}
-	if (count > 0)
-		free(entries);
 }
 
 int main(void)
 {
-	static struct suite suite;
-	int failed;
+	struct case_suite suite = {0};
 
-	read_suite(&suite);
-	if (!suite.count) {
-		printf("not ok 1 - no cases in %s\n", cases_dir());
-		return 1;
-	}
-	failed = _cmocka_run_group_tests("cases", suite.tests, suite.count, NULL, NULL);
-	for (size_t i = 0; i < suite.count; i++) {
-		struct test_case *t = suite.tests[i].initial_state;
-
-		buf_free(&t->script);
-		buf_free(&t->out);
-	}
-	arena_free(&suite.arena);
-	return failed;
+	case_suite_add(&suite, "tests/cases/run/*.txt", "script args fire out", run_case);
+	return case_suite_run(&suite, "cases");
 }

@@ -1,23 +1,15 @@
 /* Scripts of tests/cases/bpftrace through the compiler, the interpreter and the report, against
  * what bpftrace 0.17 prints for them, to the character. Needs neither root nor a kernel that
  * traces. */
-#include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <cmocka.h>
+#include "help/case_suite.h"
 
 #include "engine/engine.h"
 #include "report/report.h"
-#include "base/slurp.h"
 #include "symbols/symbols.h"
 #include "script/script.h"
 
-/* One script on its way through the house. */
+/* One script on its way from text to text. */
 struct run {
-	struct buf text;
 	struct script *script;
 	struct program *program;
 	struct engine *engine;
@@ -40,13 +32,12 @@ static void check(struct run *r, int err)
 	fail_msg("error %d", err);
 }
 
-static void compile(struct run *r, const char *path)
+static void compile(struct run *r, const struct test_case *t)
 {
 	const struct script_options options = {.path = STR("script"), .unsafe = true};
 	const struct script_source nowhere = {0}; /* BEGIN is everywhere */
 
-	check(r, slurp(path, 1 << 20, &r->text));
-	check(r, script_parse(buf_as_str(&r->text), &options, &r->script, &r->diag));
+	check(r, script_parse(case_text(t, "script"), &options, &r->script, &r->diag));
 	check(r, script_resolve(r->script, &nowhere, &r->diag));
 	check(r, script_compile(r->script, &r->program, &r->diag));
 }
@@ -89,55 +80,37 @@ static void run_free(struct run *r)
 	report_free(r->report);
 	symbols_free(r->symbols);
 	script_free(r->script);
-	buf_free(&r->text);
 	buf_free(&r->out);
 	diag_free(&r->diag);
 }
 
-static void compare(const char *script, enum report_style style, const char *extension)
+static void compare(const struct test_case *t, enum report_style style, const char *key)
 {
 	struct run r = {.diag = DIAG_INIT};
-	struct buf path = BUF_INIT, expected = BUF_INIT;
 
-	buf_add(&path, script, strlen(script) - strlen(".bt"));
-	buf_text(&path, extension);
-	compile(&r, script);
+	compile(&r, t);
 	run_begin(&r, style);
-	check(&r, slurp(path.ptr, 1 << 20, &expected));
-	assert_string_equal(r.out.ptr, expected.ptr);
+	case_expect(t, key, buf_as_str(&r.out));
 	run_free(&r);
-	buf_free(&path);
-	buf_free(&expected);
 }
 
 static void text_is_bpftrace_s(void **state)
 {
-	compare(*state, REPORT_TEXT, ".text");
+	compare(*state, REPORT_TEXT, "text");
 }
 
 static void json_is_bpftrace_s(void **state)
 {
-	compare(*state, REPORT_JSON, ".json");
+	compare(*state, REPORT_JSON, "json");
 }
 
 int main(void)
 {
-	struct CMUnitTest tests[256];
-	size_t count = 0;
-	glob_t files;
-	int failed;
+	struct case_suite suite = {0};
 
-	if (glob("tests/cases/bpftrace/*.bt", 0, NULL, &files))
-		return 1;
-	for (size_t i = 0; i < files.gl_pathc && count + 2 <= 256; i++) {
-		const char *path = files.gl_pathv[i];
-
-		tests[count++] =
-			(struct CMUnitTest){path, text_is_bpftrace_s, NULL, NULL, (void *)path};
-		tests[count++] =
-			(struct CMUnitTest){path, json_is_bpftrace_s, NULL, NULL, (void *)path};
-	}
-	failed = _cmocka_run_group_tests("goldens", tests, count, NULL, NULL);
-	globfree(&files);
-	return failed;
+	case_suite_add(&suite, "tests/cases/bpftrace/*.txt", "script text json",
+		       text_is_bpftrace_s);
+	case_suite_add(&suite, "tests/cases/bpftrace/*.txt", "script text json",
+		       json_is_bpftrace_s);
+	return case_suite_run(&suite, "goldens");
 }

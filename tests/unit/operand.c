@@ -1,15 +1,11 @@
 /* Operands: the table tests/cases/operands.txt, where registers are on this host, calling
  * conventions, symbols once they are known. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
 #if defined(__x86_64__)
 #include <asm/ptrace.h>
 #endif
+
+#include "help/case_suite.h"
 
 #include "arch/operand.h"
 
@@ -73,19 +69,6 @@ static void dump_all(const struct arch *arch, struct str raw, struct buf *fields
 	arena_free(&arena);
 }
 
-/* The whole file; freed by the caller. */
-static char *read_file(const char *path)
-{
-	FILE *file = fopen(path, "r");
-	char *text = calloc(1, 1 << 20);
-
-	assert_non_null(file);
-	assert_non_null(text);
-	assert_true(fread(text, 1, (1 << 20) - 1, file) > 0);
-	fclose(file);
-	return text;
-}
-
 /* cut at " | " */
 static struct str next_column(struct str *rest)
 {
@@ -103,46 +86,36 @@ static struct str next_column(struct str *rest)
 }
 
 /* One row; returns the number of columns that differ. */
-static int check_row(struct str line, unsigned number)
+static int check_row(const char *path, unsigned number, const struct arch *arch, struct str line)
 {
 	struct buf fields = BUF_INIT, words = BUF_INIT;
-	struct str arch_name = next_column(&line), raw = next_column(&line);
+	struct str raw = next_column(&line);
 	struct str want_fields = next_column(&line), want_words = next_column(&line);
-	const struct arch *arch = arch_by_name(arch_name);
 	int wrong;
 
-	assert_non_null(arch);
 	dump_all(arch, raw, &fields, &words);
 	wrong = !str_eq(buf_as_str(&fields), want_fields) + !str_eq(buf_as_str(&words), want_words);
 	if (wrong)
-		print_error("operands.txt:%u: %.*s %.*s\n  want %.*s | %.*s\n  got  %.*s | %.*s\n",
-			    number, STR_FMT(arch_name), STR_FMT(raw), STR_FMT(want_fields),
-			    STR_FMT(want_words), STR_FMT(buf_as_str(&fields)),
-			    STR_FMT(buf_as_str(&words)));
+		print_error("%s:%u: %.*s\n  want %.*s | %.*s\n  got  %.*s | %.*s\n", path, number,
+			    STR_FMT(raw), STR_FMT(want_fields), STR_FMT(want_words),
+			    STR_FMT(buf_as_str(&fields)), STR_FMT(buf_as_str(&words)));
 	buf_free(&fields);
 	buf_free(&words);
 	return wrong;
 }
 
-static void every_row_of_the_table(void **state)
+static void every_row_is_right(void **state)
 {
-	char *text = read_file("tests/cases/operands.txt");
-	struct str rest = str_from(text);
-	unsigned number = 0, rows = 0;
+	const struct test_case *t = *state;
+	const struct arch *arch = arch_by_name(case_value(t, "cpu"));
+	const struct case_field *rows = case_next(t, "rows", NULL);
+	struct str rest = case_text(t, "rows");
 	int wrong = 0;
 
-	(void)state;
-	while (rest.len) {
-		struct str line = str_cut(&rest, '\n');
-
-		number++;
-		if (!line.len || line.ptr[0] == '#')
-			continue;
-		wrong += check_row(line, number);
-		rows++;
-	}
-	free(text);
-	assert_true(rows > 100);
+	assert_non_null(arch);
+	assert_true(rest.len > 0);
+	for (unsigned line = rows->line; rest.len; line++)
+		wrong += check_row(t->path, line, arch, str_cut(&rest, '\n'));
 	assert_int_equal(wrong, 0);
 }
 
@@ -382,7 +355,6 @@ static void too_many_arguments_end_in_one_refusal(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_of_the_table),
 		cmocka_unit_test(registers_are_where_this_kernel_saves_them),
 		cmocka_unit_test(kernel_mode_says_what_is_missing),
 		cmocka_unit_test(a_symbol_is_put_in),
@@ -393,6 +365,9 @@ int main(void)
 		cmocka_unit_test(no_arguments_are_none),
 		cmocka_unit_test(too_many_arguments_end_in_one_refusal),
 	};
+	struct case_suite suite = {0};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	case_suite_add(&suite, "tests/cases/operands.txt", "cpu rows", every_row_is_right);
+	case_suite_add_tests(&suite, tests);
+	return case_suite_run(&suite, "operand");
 }

@@ -1,12 +1,10 @@
 /* Provider files: what is read, what is refused and how, what becomes of it. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <cmocka.h>
+
+#include "help/case_suite.h"
 
 #include "author/declare.h"
 #include "author/author.h"
@@ -33,50 +31,21 @@ static void forget(struct compiled *c)
 	diag_free(&c->diag);
 }
 
-static void read_file(const char *path, struct buf *out)
+/* Every wrong file is refused with exactly these words. */
+static void test_wrong_file(void **state)
 {
-	FILE *f = fopen(path, "r");
-	char piece[4096];
-	size_t got;
+	const struct test_case *t = *state;
+	struct buf shown = BUF_INIT;
+	struct compiled c;
+	struct arena a = ARENA_INIT;
 
-	assert_non_null(f);
-	while ((got = fread(piece, 1, sizeof(piece), f)))
-		buf_add(out, piece, got);
-	fclose(f);
-	assert_true(out->len);
-}
-
-/* errors.txt: every wrong file is refused with exactly these words. */
-static void test_error_table(void **state)
-{
-	struct buf text = BUF_INIT;
-	unsigned count = 0;
-	char *at;
-
-	(void)state;
-	read_file("tests/cases/provider/errors.txt", &text);
-	at = strstr(text.ptr, "\n-- ");
-	while (at) {
-		char *name = at + 4, *source = strchr(name, '\n') + 1;
-		char *end = strstr(source - 1, "\n==\n"), *next = strstr(end, "\n-- ");
-		struct buf shown = BUF_INIT;
-		struct compiled c;
-
-		source[-1] = '\0';
-		end[1] = '\0';
-		if (next)
-			next[1] = '\0';
-		compile(&c, source > end ? "" : source);
-		diag_render(&c.diag, &shown);
-		if (c.err != -EINVAL || !shown.ptr || strcmp(shown.ptr, end + 4))
-			fail_msg("%s: %d, said:\n%s", name, c.err, shown.ptr ? shown.ptr : "");
-		buf_free(&shown);
-		forget(&c);
-		at = next;
-		count++;
-	}
-	assert_true(count >= 60);
-	buf_free(&text);
+	compile(&c, arena_text(&a, case_text(t, "file")));
+	diag_render(&c.diag, &shown);
+	assert_int_equal(c.err, -EINVAL);
+	case_expect(t, "says", buf_as_str(&shown));
+	buf_free(&shown);
+	forget(&c);
+	arena_free(&a);
 }
 
 /* One argument of a probe: as it is written, as it is printed, as compilers check it ("": not). */
@@ -409,7 +378,6 @@ static void test_machines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_error_table),
 		cmocka_unit_test(test_declarators),
 		cmocka_unit_test(test_typedefs_are_followed),
 		cmocka_unit_test(test_harmless_slips),
@@ -422,6 +390,9 @@ int main(void)
 		cmocka_unit_test(test_many_repeated_probes_take_no_square_of_time),
 		cmocka_unit_test(test_machines),
 	};
+	struct case_suite suite = {0};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	case_suite_add(&suite, "tests/cases/provider.txt", "file says", test_wrong_file);
+	case_suite_add_tests(&suite, tests);
+	return case_suite_run(&suite, "provider");
 }

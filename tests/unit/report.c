@@ -1,9 +1,9 @@
 /* Records and maps as text and JSON: the tables of tests/cases/report/. A case builds a program of
  * a few maps and formats, then lets records arrive and maps be printed through a store that only
  * has what the case says. */
-#include <glob.h>
 #include <unistd.h>
 
+#include "help/case_suite.h"
 #include "help/report_case.h"
 
 #include "report/histogram.h"
@@ -95,21 +95,15 @@ static void run_style(struct bench *b, enum report_style style, const struct buf
 	buf_free(&out);
 }
 
-/* A case is the lines from "-- title" to the next. */
 static void run_case(void **state)
 {
-	struct str rest = str_from(*state);
+	const struct test_case *t = *state;
 	struct bench *b = malloc(sizeof(*b));
 
 	assert_non_null(b);
 	bench_init(b);
-	str_cut(&rest, '\n');
-	while (rest.len) {
-		struct str line = str_cut(&rest, '\n');
-
-		if (line.len && *line.ptr != '#')
-			take_line(b, line);
-	}
+	for (size_t i = 0; i < t->field_count; i++)
+		take_field(b, &t->fields[i]);
 	assert_true(b->has_text || b->has_json);
 	if (b->has_text)
 		run_style(b, REPORT_TEXT, &b->text);
@@ -243,59 +237,17 @@ static void later_names_are_known(void **state)
 	bench_free(b);
 }
 
-/* ---- */
-
-struct suite {
-	struct CMUnitTest tests[512];
-	size_t count;
-};
-
-static void add_test(struct suite *s, const char *name, CMUnitTestFunction fn, void *state)
-{
-	if (s->count == sizeof(s->tests) / sizeof(*s->tests))
-		return; /* main() counts them */
-	s->tests[s->count++] = (struct CMUnitTest){name, fn, NULL, NULL, state};
-}
-
-/* Cut a file into its cases; names and texts live as long as the program. */
-static void add_cases(struct suite *s, const char *path)
-{
-	struct buf text = BUF_INIT;
-	char piece[4096];
-	size_t got;
-	FILE *file = fopen(path, "r");
-	char *at, *next;
-
-	while (file && (got = fread(piece, 1, sizeof(piece), file)) > 0)
-		buf_add(&text, piece, got);
-	if (file)
-		fclose(file);
-	at = text.ptr ? strstr(text.ptr, "-- ") : NULL;
-	for (; at; at = next) {
-		char *end = strchr(at, '\n');
-
-		next = strstr(at, "\n-- ");
-		if (next)
-			*next++ = '\0';
-		add_test(s, strndup(at + 3, end ? (size_t)(end - at - 3) : strlen(at + 3)),
-			 run_case, at);
-	}
-}
-
 int main(void)
 {
-	static struct suite suite;
-	glob_t files;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_are_formatted),
+		cmocka_unit_test(malformed_records_show_nothing),
+		cmocka_unit_test(exit_ends_the_run),
+		cmocka_unit_test(later_names_are_known),
+	};
+	struct case_suite suite = {0};
 
-	if (!glob("tests/cases/report/*.txt", 0, NULL, &files))
-		for (size_t i = 0; i < files.gl_pathc; i++)
-			add_cases(&suite, files.gl_pathv[i]);
-	globfree(&files);
-	if (!suite.count || suite.count + 4 > sizeof(suite.tests) / sizeof(*suite.tests))
-		return 1;
-	add_test(&suite, "times are formatted", times_are_formatted, NULL);
-	add_test(&suite, "malformed records show nothing", malformed_records_show_nothing, NULL);
-	add_test(&suite, "exit ends the run", exit_ends_the_run, NULL);
-	add_test(&suite, "later names are known", later_names_are_known, NULL);
-	return _cmocka_run_group_tests("report", suite.tests, suite.count, NULL, NULL);
+	case_suite_add(&suite, "tests/cases/report/*.txt", NULL, run_case);
+	case_suite_add_tests(&suite, tests);
+	return case_suite_run(&suite, "report");
 }

@@ -1,164 +1,88 @@
-/* The script room against tables of scripts: trees, programs, and every word of every message.
- *
- * A case of a table is
- *   -- its name
- *   params: a b | pid | unsafe | missing warn     any of these, one a line
- *   ==
- *   the script
- *   ==
- *   what must come out: tags of messages in brackets, then the text */
+/* Scripts: the tables of tests/cases/script/ hold trees, programs, and every word of every message.
+ */
 #include <errno.h>
-#include <stdarg.h>
-#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "help/case_suite.h"
 #include "help/fake_source.h"
 
-#define MAX_CASES 400
+#define MAX_PARAMS 8
 
-struct table_case {
-	struct str name, options, script, expected;
-	bool is_tree;
-};
-
-struct cases {
-	char *texts[4];
-	struct table_case items[MAX_CASES];
-	size_t count;
-};
-
-static char *read_file(const char *path)
+static void read_option(struct str option, struct script_options *o)
 {
-	struct buf text = BUF_INIT;
-	char bytes[4096];
-	FILE *f = fopen(path, "r");
-	size_t n;
-
-	assert_non_null(f);
-	while ((n = fread(bytes, 1, sizeof(bytes), f)) > 0)
-		buf_add(&text, bytes, n);
-	fclose(f);
-	assert_false(text.failed);
-	return text.ptr;
+	if (str_eq_text(option, "pid"))
+		o->pid = 7;
+	else if (str_eq_text(option, "unsafe"))
+		o->unsafe = true;
+	else if (str_eq_text(option, "missing warn"))
+		o->missing_probes = MISSING_WARN;
+	else if (str_eq_text(option, "missing ignore"))
+		o->missing_probes = MISSING_IGNORE;
+	else
+		fail_msg("unknown option '%.*s'", STR_FMT(option));
 }
 
-/* Cut *rest in front of the next line that is `line`, and behind it. */
-static struct str until_line(struct str *rest, const char *line)
+/* What the case says beside its script; params: room for MAX_PARAMS. */
+static void read_options(const struct test_case *t, struct script_options *o, struct str *params)
 {
-	struct str part = {rest->ptr, 0};
+	struct str cpu = case_value(t, "cpu"), rest = case_value(t, "args");
 
-	while (rest->len) {
-		struct str one = str_cut(rest, '\n');
-
-		if (str_eq_text(one, line))
-			return part;
-		part.len = (size_t)(rest->ptr - part.ptr);
-	}
-	return part;
+	/* Registers have other names elsewhere. */
+	if (cpu.len && !str_eq_text(cpu, arch_host()->name))
+		skip();
+	for (const struct case_field *f = NULL; (f = case_next(t, "option", f));)
+		read_option(case_field_value(f), o);
+	while (rest.len && o->param_count < MAX_PARAMS)
+		params[o->param_count++] = str_cut(&rest, ' ');
 }
 
-static struct str until_next_case(struct str *rest)
+static void expect_messages(const struct test_case *t, const struct diag *d)
 {
-	struct str part = {rest->ptr, 0};
+	struct buf tags = BUF_INIT, says = BUF_INIT;
 
-	while (rest->len && !str_starts(*rest, STR("-- "))) {
-		str_cut(rest, '\n');
-		part.len = (size_t)(rest->ptr - part.ptr);
-	}
-	/* One empty line stands between cases. */
-	if (str_ends(part, STR("\n")))
-		part.len--;
-	return part;
+	for (const struct message *m = d->first; m; m = m->next)
+		buf_printf(&tags, "%s%s", m->tag, m->next ? " " : "\n");
+	diag_render(d, &says);
+	case_expect(t, "tags", buf_as_str(&tags));
+	case_expect(t, "says", buf_as_str(&says));
+	buf_free(&tags);
+	buf_free(&says);
 }
 
-static void add_cases(struct cases *c, unsigned number, const char *path, bool is_tree)
+/* A case that expects a tree is parsed only, all others are compiled. */
+static void test_case(void **state)
 {
-	struct str rest = str_from(c->texts[number] = read_file(path));
-
-	until_next_case(&rest);
-	while (rest.len) {
-		struct table_case *t = &c->items[c->count++];
-
-		assert_true(c->count < MAX_CASES);
-		t->name = str_cut(&rest, '\n');
-		t->options = until_line(&rest, "==");
-		t->script = until_line(&rest, "==");
-		if (str_ends(t->script, STR("\n")))
-			t->script.len--;
-		t->expected = until_next_case(&rest);
-		t->is_tree = is_tree;
-	}
-}
-
-/* What the lines in front of a script say. */
-static void read_options(struct str lines, struct script_options *o, struct str *params)
-{
-	while (lines.len) {
-		struct str line = str_cut(&lines, '\n');
-
-		if (str_eq_text(line, "pid"))
-			o->pid = 7;
-		else if (str_eq_text(line, "unsafe"))
-			o->unsafe = true;
-		else if (str_starts(line, STR("cpu: "))) {
-			/* Registers have other names elsewhere. */
-			str_cut(&line, ' ');
-			if (!str_eq_text(line, arch_host()->name))
-				skip();
-		} else if (str_eq_text(line, "missing warn"))
-			o->missing_probes = MISSING_WARN;
-		else if (str_eq_text(line, "missing ignore"))
-			o->missing_probes = MISSING_IGNORE;
-		else if (str_starts(line, STR("params: ")))
-			for (str_cut(&line, ' '); line.len;)
-				params[o->param_count++] = str_cut(&line, ' ');
-		else
-			fail_msg("unknown option '%.*s'", STR_FMT(line));
-	}
-}
-
-static void run_script(const struct table_case *t, struct buf *out)
-{
-	struct str params[8];
+	const struct test_case *t = *state;
+	struct str params[MAX_PARAMS];
 	struct script_options options = {.path = STR("-e"), .params = params};
 	struct fake fake = {false};
 	struct script_source source = fake_source(&fake);
+	bool is_tree = case_next(t, "tree", NULL);
+	struct buf tree = BUF_INIT, program = BUF_INIT;
 	struct diag d = DIAG_INIT;
 	struct script *s = NULL;
 	struct program *p = NULL;
 	int err;
 
-	read_options(t->options, &options, params);
-	err = script_parse(t->script, &options, &s, &d);
-	if (!err && t->is_tree)
-		script_print_tree(s, out);
-	if (!err && !t->is_tree)
+	read_options(t, &options, params);
+	err = script_parse(case_value(t, "script"), &options, &s, &d);
+	if (!err && is_tree)
+		script_print_tree(s, &tree);
+	if (!err && !is_tree)
 		err = script_resolve(s, &source, &d);
-	if (!err && !t->is_tree)
+	if (!err && !is_tree)
 		err = script_compile(s, &p, &d);
 	if (p)
-		program_print(p, out);
-	for (const struct message *m = d.first; m; m = m->next)
-		buf_printf(out, "[%s]%s", m->tag, m->next ? " " : "\n");
-	diag_render(&d, out);
+		program_print(p, &program);
+	case_expect(t, "tree", buf_as_str(&tree));
+	case_expect(t, "program", buf_as_str(&program));
+	expect_messages(t, &d);
 	assert_int_equal(err != 0, d.errors != 0);
+	buf_free(&tree);
+	buf_free(&program);
 	script_free(s);
 	diag_free(&d);
-}
-
-static void test_case(void **state)
-{
-	const struct table_case *t = *state;
-	struct buf out = BUF_INIT;
-
-	run_script(t, &out);
-	if (!str_eq(buf_as_str(&out), t->expected))
-		fail_msg("script:\n%.*s\nexpected:\n%.*s\ngot:\n%.*s", STR_FMT(t->script),
-			 STR_FMT(t->expected), STR_FMT(buf_as_str(&out)));
-	buf_free(&out);
 }
 
 /* Compile for /bin/app, then let /bin/late appear. */
@@ -298,32 +222,18 @@ static void test_list(void **state)
 	diag_free(&d);
 }
 
-static struct CMUnitTest unit(const char *name, CMUnitTestFunction fn, void *state)
-{
-	return (struct CMUnitTest){.name = name, .test_func = fn, .initial_state = state};
-}
-
 int main(void)
 {
-	static struct cases cases;
-	static struct CMUnitTest tests[MAX_CASES + 8];
-	static char names[MAX_CASES][160];
-	size_t n = 0;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_extend),
+		cmocka_unit_test(test_extend_from_nothing),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_list),
+	};
+	struct case_suite suite = {0};
 
-	add_cases(&cases, 0, "tests/cases/script/parse.txt", true);
-	add_cases(&cases, 1, "tests/cases/script/programs.txt", false);
-	add_cases(&cases, 2, "tests/cases/script/errors.txt", false);
-	for (size_t i = 0; i < cases.count; i++) {
-		snprintf(names[i], sizeof(names[i]), "script: %.*s",
-			 (int)cases.items[i].name.len - 3, cases.items[i].name.ptr + 3);
-		tests[n++] = unit(names[i], test_case, &cases.items[i]);
-	}
-	tests[n++] = unit("script: later images", test_extend, NULL);
-	tests[n++] = unit("script: a probe that comes later", test_extend_from_nothing, NULL);
-	tests[n++] = unit("script: environment", test_environment, NULL);
-	tests[n++] = unit("script: list", test_list, NULL);
-	n = (size_t)_cmocka_run_group_tests("script", tests, n, NULL, NULL);
-	for (size_t i = 0; i < 3; i++)
-		free(cases.texts[i]);
-	return (int)n;
+	case_suite_add(&suite, "tests/cases/script/*.txt",
+		       "script args option cpu tree program tags says", test_case);
+	case_suite_add_tests(&suite, tests);
+	return case_suite_run(&suite, "script");
 }

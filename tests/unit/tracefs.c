@@ -1,13 +1,12 @@
-/* Tracepoint formats: the table tests/cases/tracefs.txt, a tracefs made of plain files, and the
+/* Tracepoint formats: the cases of tests/cases/tracefs.txt, a tracefs made of plain files, and the
  * real one of this machine. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
+
+#include "help/case_suite.h"
 
 #include "find/tracefs.h"
 
@@ -24,67 +23,24 @@ static void dump_event(const struct trace_event *event, struct buf *out)
 	}
 }
 
-/* Where `mark` starts in `text`; text.len when it does not occur. */
-static size_t find_text(struct str text, struct str mark)
+static void run_case(void **state)
 {
-	size_t i = 0;
-
-	while (i + mark.len <= text.len && memcmp(text.ptr + i, mark.ptr, mark.len) != 0)
-		i++;
-	return i + mark.len <= text.len ? i : text.len;
-}
-
-/* A case: title line, format text, "=>", what must come out. */
-static int check_case(struct str text)
-{
+	const struct test_case *t = *state;
 	struct arena arena = ARENA_INIT;
 	struct diag d = DIAG_INIT;
-	struct buf got = BUF_INIT;
+	struct buf event_text = BUF_INIT, error = BUF_INIT;
 	struct trace_event event;
-	struct str title = str_cut(&text, '\n');
-	size_t arrow = find_text(text, STR("=>"));
-	struct str format = str_of(text.ptr, arrow);
-	struct str want = str_trim(str_of(text.ptr + arrow + 2, text.len - arrow - 2));
-	int err = trace_event_parse(&arena, format, &event, &d), wrong;
 
-	if (err)
-		buf_printf(&got, "error: %.*s", STR_FMT(d.first->text));
+	if (trace_event_parse(&arena, case_text(t, "format"), &event, &d))
+		buf_printf(&error, "%.*s\n", STR_FMT(d.first->text));
 	else
-		dump_event(&event, &got);
-	wrong = !str_eq(str_trim(buf_as_str(&got)), want);
-	if (wrong)
-		print_error("%.*s\nwant:\n%.*s\ngot:\n%.*s\n", STR_FMT(title), STR_FMT(want),
-			    STR_FMT(buf_as_str(&got)));
-	buf_free(&got);
+		dump_event(&event, &event_text);
+	case_expect(t, "event", buf_as_str(&event_text));
+	case_expect(t, "error", buf_as_str(&error));
+	buf_free(&event_text);
+	buf_free(&error);
 	diag_free(&d);
 	arena_free(&arena);
-	return wrong;
-}
-
-static void every_case_of_the_table(void **state)
-{
-	FILE *file = fopen("tests/cases/tracefs.txt", "r");
-	static char text[1 << 16];
-	struct str rest;
-	int wrong = 0, cases = 0;
-
-	(void)state;
-	assert_non_null(file);
-	rest = str_of(text, fread(text, 1, sizeof(text), file));
-	fclose(file);
-	while (rest.len) {
-		size_t end;
-
-		assert_true(str_starts(rest, STR("-- ")));
-		rest = str_of(rest.ptr + 3, rest.len - 3);
-		end = find_text(rest, STR("\n-- "));
-		wrong += check_case(str_of(rest.ptr, end));
-		cases++;
-		end += end < rest.len;
-		rest = str_of(rest.ptr + end, rest.len - end);
-	}
-	assert_true(cases > 15);
-	assert_int_equal(wrong, 0);
 }
 
 /* A directory that stands for tracefs, with two categories. */
@@ -295,7 +251,6 @@ static void every_event_of_this_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_case_of_the_table),
 		cmocka_unit_test_setup_teardown(events_are_read_by_name, make_tracefs,
 						remove_tracefs),
 		cmocka_unit_test_setup_teardown(names_cannot_leave_the_directory, make_tracefs,
@@ -308,6 +263,9 @@ int main(void)
 						remove_tracefs),
 		cmocka_unit_test(every_event_of_this_kernel),
 	};
+	struct case_suite suite = {0};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	case_suite_add(&suite, "tests/cases/tracefs.txt", "format event error", run_case);
+	case_suite_add_tests(&suite, tests);
+	return case_suite_run(&suite, "tracefs");
 }

@@ -5,15 +5,12 @@
  * each hit are kept, and when the probe has fired all its values the program runs on them. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "help/case_suite.h"
 #include "engine/interp/interp.h"
 #include "find/find.h"
 #include "help/values.h"
@@ -104,17 +101,14 @@ static void make_probes(struct world *w)
 
 static void read_script(struct world *w, const char *name)
 {
-	const char *root = getenv("ROOT");
-	char path[4096], bytes[4096];
-	FILE *f;
-	size_t n;
+	struct case_file f;
+	const struct test_case *t;
 
-	snprintf(path, sizeof(path), "%s/tests/cases/values/%s", root ? root : ".", name);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	while ((n = fread(bytes, 1, sizeof(bytes), f)) > 0)
-		buf_add(&w->text, bytes, n);
-	fclose(f);
+	case_file_need("tests/cases/values.txt", "script", &f);
+	t = case_find(&f, name);
+	assert_non_null(t);
+	buf_str(&w->text, case_text(t, "script"));
+	case_file_close(&f);
 }
 
 static void compile_script(struct world *w)
@@ -263,7 +257,7 @@ static void every_value_is_exact(void **state)
 
 	(void)state;
 	assert_non_null(f);
-	open_world(&w, "nopal.bt");
+	open_world(&w, "nopal");
 	assert_int_equal(sigaction(SIGTRAP, &trap, &before), 0);
 	fire_all(&w, f);
 	sigaction(SIGTRAP, &before, NULL);
