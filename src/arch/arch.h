@@ -1,12 +1,12 @@
-/* What Nopal knows of a CPU: its registers, how its assembler writes operands, its nops. Pure data
- * and small functions of data; every CPU is compiled into every build, so that a file for any
- * machine can be read on any. */
+/* A CPU: its registers, how its assembler writes operands, its nops. Constant tables and small pure
+ * functions. Every CPU is compiled into every build, so that a file for any machine can be read on
+ * any. */
 #ifndef NOPAL_ARCH_ARCH_H
 #define NOPAL_ARCH_ARCH_H
 
 #include "base/str.h"
 
-/* Where a register's value can be had from when a kernel uprobe fires. */
+/* Where a register's value is when a kernel uprobe fires; other values are offsets. */
 #define REG_NOT_SAVED (-1) /* not in the kernel's user registers: xmm0, v0, f3 */
 #define REG_FOREIGN   (-2) /* a general register of a CPU that this host is not */
 #define REG_NONE      0xff /* no register, where an id is wanted */
@@ -35,11 +35,11 @@ struct arch {
 	uint8_t zero_base; /* the register that means 0 in an address; REG_NONE: there is none */
 	const struct arch_reg *regs;
 	size_t reg_count;
-	/* Parse the part of an argument behind '@' into base, index, displacement, register or
+	/* Parse the part of an argument after '@' into base, index, displacement, register or
 	 * constant. 0, or -EINVAL with operand->why set; symbols are left as text in
-	 * operand->symbol for the probe room to resolve. */
+	 * operand->symbol for `probe` to resolve. */
 	int (*parse_operand)(const struct arch *arch, struct str text, struct operand *out);
-	const struct modifier *modifiers;  /* what may stand at a symbol */
+	const struct modifier *modifiers;  /* operators that a symbol can have */
 	const struct paren_syntax *parens; /* NULL: memory is not written off(base) */
 	/* The calling convention: where integer arguments are at a function's first instruction. */
 	const uint8_t *call_regs; /* ids of the registers of the first arguments, in order */
@@ -50,12 +50,12 @@ struct arch {
 	unsigned (*length)(struct str code); /* of its first instruction; see instruction.h */
 };
 
-/* NULL for a machine we do not know. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */
+/* NULL: an unknown machine. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */
 const struct arch *arch_for(uint16_t machine, unsigned word);
 const struct arch *arch_by_name(struct str name);
 const struct arch *arch_host(void);
 const struct arch_reg *arch_find_reg(const struct arch *arch, struct str name);
-/* The widest name of a register id, for dumps; "?" for an id that the CPU has not. */
+/* The widest name of a register id, for dumps; "?": the CPU has no such id. */
 const char *arch_reg_name(const struct arch *arch, uint8_t id);
 
 #endif

@@ -4,21 +4,6 @@
 
 #include <errno.h>
 
-/* reg = word that the CPU knows; anything else is left unread. */
-static const struct arch_reg *scan_known_reg(const struct arch *arch, struct scan *s)
-{
-	struct scan ahead = *s;
-	const struct arch_reg *reg;
-	struct str word;
-
-	if (!scan_word(&ahead, &word))
-		return NULL;
-	reg = arch_find_reg(arch, word);
-	if (reg)
-		*s = ahead;
-	return reg;
-}
-
 /* displacement = ["#"] [":" op ":"] expr */
 static int parse_displacement(const struct arch *arch, struct scan *s, struct operand *o)
 {
@@ -27,14 +12,14 @@ static int parse_displacement(const struct arch *arch, struct scan *s, struct op
 
 	scan_char(s, '#');
 	if (scan_char(s, ':') && (!scan_word(s, &op) || !scan_char(s, ':')))
-		return operand_refuse(o, "an operator like ':lo12:' does not end");
+		return operand_refuse(o, "unterminated operator like ':lo12:'");
 	if (scan_expr(s, o, &e))
 		return -EINVAL;
 	if (!e.present)
 		return operand_refuse(o, "the displacement is missing");
 	if (op.len) {
 		if (!e.symbol.len || e.modifier.len)
-			return operand_refuse(o, "an operator like ':lo12:' wants a symbol");
+			return operand_refuse(o, "an operator like ':lo12:' needs a symbol");
 		e.modifier = op;
 	} else if (e.symbol.len) {
 		return operand_refuse(o, "a symbol as displacement needs ':lo12:'");
@@ -50,15 +35,15 @@ static int parse_index(const struct arch *arch, struct scan *s, const struct arc
 	struct str word;
 
 	if (!reg_holds_address(arch, reg))
-		return operand_refuse(o, "an index register narrower than an address");
+		return operand_refuse(o, "the index register is narrower than an address");
 	if (scan_char(s, ',')) {
 		if (!scan_word(s, &word) || !str_eq(word, STR("lsl")))
-			return operand_refuse(o, "an index that is not shifted by 'lsl'");
+			return operand_refuse(o, "an index can only be shifted by 'lsl'");
 		scan_char(s, '#');
 		if (scan_number(s, o, &shift))
 			return -EINVAL;
 		if (shift > 31)
-			return operand_refuse(o, "an index is shifted too far");
+			return operand_refuse(o, "an index can be shifted by 31 bits at most");
 	}
 	operand_set_index(o, arch, reg, (unsigned)shift);
 	return 0;
@@ -70,20 +55,19 @@ static int parse_memory(const struct arch *arch, struct scan *s, struct operand 
 	const struct arch_reg *base, *index;
 	int err = 0;
 
-	base = scan_known_reg(arch, s);
-	if (!base || !reg_holds_address(arch, base))
-		return operand_refuse(o, "an address needs a base register of its width");
+	if (!scan_reg(arch, s, &base) || !reg_holds_address(arch, base))
+		return operand_refuse(o, "the base register must be as wide as an address");
 	if (base->id == arch->pc)
-		return operand_refuse(o, "an address relative to pc has no meaning in a note");
+		return operand_refuse(o, "an address relative to pc is meaningless in a note");
 	operand_set_base(o, arch, base);
 	if (scan_char(s, ',')) {
-		index = scan_known_reg(arch, s);
-		err = index ? parse_index(arch, s, index, o) : parse_displacement(arch, s, o);
+		err = scan_reg(arch, s, &index) ? parse_index(arch, s, index, o)
+						: parse_displacement(arch, s, o);
 	}
 	if (err)
 		return err;
 	if (!scan_char(s, ']'))
-		return operand_refuse(o, "the address does not end in ']'");
+		return operand_refuse(o, "']' is missing after the address");
 	return operand_end(s, o);
 }
 
@@ -95,8 +79,7 @@ int parse_bracket(const struct arch *arch, struct str text, struct operand *o)
 
 	if (scan_char(&s, '['))
 		return parse_memory(arch, &s, o);
-	reg = scan_known_reg(arch, &s);
-	if (!reg)
+	if (!scan_reg(arch, &s, &reg))
 		return parse_constant(arch, &s, o);
 	operand_set_reg(o, arch, reg);
 	return operand_end(&s, o);

@@ -37,7 +37,7 @@ static const struct str nops[] = {
 	{NULL, 0},
 };
 
-/* operand = reg "," (reg | expr) | what parse_paren() takes */
+/* operand = reg "," (reg | expr) | what parse_paren() reads */
 static int parse_operand(const struct arch *arch, struct str text, struct operand *o)
 {
 	struct scan s = scan_of(text);
@@ -46,13 +46,13 @@ static int parse_operand(const struct arch *arch, struct str text, struct operan
 
 	if (!scan_reg(arch, &s, &base) || !scan_char(&s, ','))
 		return parse_paren(arch, text, o);
-	if (!reg_holds_address(arch, base))
-		return operand_refuse(o, "an address register that holds no address");
+	if (check_address_reg(arch, base, o))
+		return -EINVAL;
 	o->kind = OPERAND_MEM;
 	operand_set_base(o, arch, base);
 	if (scan_reg(arch, &s, &index)) {
-		if (!reg_holds_address(arch, index))
-			return operand_refuse(o, "an address register that holds no address");
+		if (check_address_reg(arch, index, o))
+			return -EINVAL;
 		operand_set_index(o, arch, index, 0);
 		return operand_end(&s, o);
 	}

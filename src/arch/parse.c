@@ -1,6 +1,6 @@
 /* The scanner that all operand syntaxes share: words, numbers, sums, and the small steps that put
- * what was read into an operand. Text comes from strangers' files: every byte is looked at once,
- * nothing recurses, and what is not understood is refused with a reason. */
+ * what was read into an operand. The text is untrusted: every byte is looked at once, nothing
+ * recurses, and what is not understood is refused with a reason. */
 #include "arch/parse.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Symbols may hold any byte beyond ASCII, and $ behind their first letter. */
+/* Symbols may hold any byte beyond ASCII, and $ after their first letter. */
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
@@ -73,7 +73,7 @@ int operand_refuse(struct operand *o, const char *why)
 
 int operand_end(struct scan *s, struct operand *o)
 {
-	return scan_at_end(s) ? 0 : operand_refuse(o, "there is more text than an operand");
+	return scan_at_end(s) ? 0 : operand_refuse(o, "text after the operand");
 }
 
 int scan_number(struct scan *s, struct operand *o, uint64_t *out)
@@ -86,7 +86,7 @@ int scan_number(struct scan *s, struct operand *o, uint64_t *out)
 	err = str_to_u64(digits, out);
 	if (err == -ERANGE)
 		return operand_refuse(o, "a number has more than 64 bits");
-	return err ? operand_refuse(o, "a number is not well formed") : 0;
+	return err ? operand_refuse(o, "malformed number") : 0;
 }
 
 /* symbol = letters, digits, _ . $ | '"' anything '"' */
@@ -99,7 +99,7 @@ static int scan_symbol(struct scan *s, struct operand *o, struct str *out)
 		const char *quote = memchr(s->at, '"', (size_t)(s->end - s->at));
 
 		if (!quote)
-			return operand_refuse(o, "a quoted symbol does not end");
+			return operand_refuse(o, "unterminated quoted symbol");
 		*out = str_of(s->at, (size_t)(quote - s->at));
 		s->at = quote + 1;
 	} else if (s->at < s->end && is_symbol_start(*s->at)) {
@@ -143,7 +143,8 @@ static int scan_term(struct scan *s, struct operand *o, bool negative, struct ex
 	if (scan_peek(s) != '"' && !is_symbol_start(scan_peek(s)))
 		return operand_refuse(o, "a number or a symbol is missing");
 	if (negative || out->symbol.len)
-		return operand_refuse(o, "more than one symbol, or one that is subtracted");
+		return operand_refuse(o,
+				      "only one symbol can be used, and it cannot be subtracted");
 	if (scan_symbol(s, o, &out->symbol))
 		return -EINVAL;
 	scan_modifier(s, &out->modifier);
@@ -178,6 +179,13 @@ bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg)
 {
 	return reg->size == arch->word &&
 	       (reg->saved_at != REG_NOT_SAVED || reg->id == arch->zero_base);
+}
+
+int check_address_reg(const struct arch *arch, const struct arch_reg *reg, struct operand *o)
+{
+	return reg_holds_address(arch, reg)
+		       ? 0
+		       : operand_refuse(o, "the register cannot hold an address");
 }
 
 void operand_set_reg(struct operand *o, const struct arch *arch, const struct arch_reg *reg)
@@ -237,7 +245,7 @@ int operand_set_expr(struct operand *o, const struct arch *arch, const struct ex
 	while (m->name && !same_word(e->modifier, m->name))
 		m++;
 	if (!m->name)
-		return operand_refuse(o, "this way to use a symbol is not known");
+		return operand_refuse(o, "unknown symbol operator");
 	o->symbol_rule = m->rule;
 	o->low_bits = m->low_bits;
 	return 0;

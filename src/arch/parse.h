@@ -1,6 +1,5 @@
 /* What the operand syntaxes of the CPUs share: a scanner over one argument's text, sums of numbers
- * and a symbol, and the two ways to write memory, off(base) and [base, off]. Used in this room
- * only.
+ * and a symbol, and the two ways to write memory, off(base) and [base, off]. For this module only.
  *
  * Every function that can refuse text returns 0 or -EINVAL and says why in operand->why. */
 #ifndef NOPAL_ARCH_PARSE_H
@@ -17,7 +16,7 @@ struct expr {
 	bool present;
 	int64_t value;	     /* the sum of the numbers, wrapping at 64 bits as in assemblers */
 	struct str symbol;   /* empty: none */
-	struct str modifier; /* "GOTOFF": what is behind the symbol's @ */
+	struct str modifier; /* "GOTOFF": what follows the symbol's @ */
 };
 
 /* What an assembler writes at a symbol to take another number than its address: a row of
@@ -30,7 +29,7 @@ struct modifier {
 
 struct scan scan_of(struct str text);
 bool scan_at_end(struct scan *s); /* only blanks are left */
-char scan_peek(struct scan *s);	  /* the next byte behind blanks; 0 at the end */
+char scan_peek(struct scan *s);	  /* the next byte after blanks; 0 at the end */
 bool scan_char(struct scan *s, char c);
 /* Letters, digits, _ and . ; false when there are none. */
 bool scan_word(struct scan *s, struct str *out);
@@ -43,6 +42,8 @@ int operand_refuse(struct operand *o, const char *why); /* -EINVAL */
 int operand_end(struct scan *s, struct operand *o);
 /* A general register, under its full-width name. */
 bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg);
+/* The same, refusing others. */
+int check_address_reg(const struct arch *arch, const struct arch_reg *reg, struct operand *o);
 void operand_set_reg(struct operand *o, const struct arch *arch, const struct arch_reg *reg);
 void operand_set_base(struct operand *o, const struct arch *arch, const struct arch_reg *reg);
 void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
@@ -58,14 +59,17 @@ int parse_bracket(const struct arch *arch, struct str text, struct operand *o);
 
 /* How the CPUs that write off(base) differ: arch->parens. */
 struct paren_syntax {
-	char sigil; /* in front of a register: '%', '$', or 0 */
+	char sigil; /* before a register: '%', '$', or 0 */
 	bool sigil_optional;
-	bool numbered;	  /* registers may be given as a number behind the sigil */
+	bool numbered;	  /* registers may be given as a number after the sigil */
 	bool index_first; /* off(index,base) */
 };
-/* reg = sigil word | sigil number, as arch->parens has it; anything else is left unread. */
+/* reg = sigil word | sigil number, as arch->parens has it (NULL: no sigil, no numbers); anything
+ * else is left unread. */
 bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **out);
-/* operand = reg | expr | op "(" expr ")" , either behind it: "(" reg ["," reg] ")" */
+/* operand = reg | expr | op "(" expr ")" , either followed by "(" reg ["," reg] ")" */
 int parse_paren(const struct arch *arch, struct str text, struct operand *o);
+/* operand = "i" expr | reg "," reg | what parse_paren() reads, without bare constants */
+int parse_power(const struct arch *arch, struct str text, struct operand *o);
 
 #endif

@@ -1,5 +1,4 @@
-/* ppc64le: registers are bare numbers: 10 is r10, 0(9) is memory at r9, 9,6 is memory at r9 + r6;
- * constants are i42. Register 0 in an address means 0. */
+/* ppc64le: registers are bare numbers: 10 is r10 (paren.c). Register 0 in an address means 0. */
 #include "arch/cpu.h"
 
 enum { R0, R1, R3 = 3, TP = 13, F0 = 32, VS0 = 64, NIP = 128 };
@@ -25,44 +24,6 @@ static const struct modifier modifiers[] = {
 
 static const struct paren_syntax parens = {.sigil = '%', .sigil_optional = true, .numbered = true};
 
-/* indexed = reg "," reg */
-static int parse_indexed(const struct arch *arch, struct scan *s, const struct arch_reg *base,
-			 struct operand *o)
-{
-	const struct arch_reg *index;
-
-	if (!scan_reg(arch, s, &index) || !reg_holds_address(arch, base) ||
-	    !reg_holds_address(arch, index))
-		return operand_refuse(o, "an unknown index register");
-	operand_set_base(o, arch, base);
-	/* Only the first of the two means 0 when it is register 0. */
-	o->index = index->id;
-	return operand_end(s, o);
-}
-
-/* operand = "i" expr | indexed | reg | [expr] "(" reg ")" */
-static int parse(const struct arch *arch, struct str text, struct operand *o)
-{
-	struct scan s = scan_of(text), ahead = s;
-	const struct arch_reg *reg;
-
-	if (scan_char(&ahead, 'i')) {
-		char next = ahead.at < ahead.end ? *ahead.at : '\0';
-
-		if (next == '-' || (next >= '0' && next <= '9'))
-			return parse_constant(arch, &ahead, o);
-		ahead = s;
-	}
-	if (scan_reg(arch, &ahead, &reg) && scan_char(&ahead, ','))
-		return parse_indexed(arch, &ahead, reg, o);
-	if (parse_paren(arch, text, o))
-		return -EINVAL;
-	if (o->kind == OPERAND_CONST && !o->symbol.len)
-		return operand_refuse(o,
-				      "this CPU has registers 0 to 31; constants are like 'i42'");
-	return 0;
-}
-
 static const uint8_t call_regs[] = {3, 4, 5, 6, 7, 8, 9, 10};
 
 static const struct str nops[] = {{"\x00\x00\x00\x60", 4}, {NULL, 0}};
@@ -80,7 +41,7 @@ const struct arch arch_ppc64le = {
 	.name = "ppc64le", .machine = EM_PPC64, .word = 8,
 	.pc = NIP, .sp = R1, .tls = TP, .zero = REG_NONE, .zero_base = R0,
 	.regs = regs, .reg_count = COUNT(regs),
-	.parse_operand = parse, .modifiers = modifiers, .parens = &parens,
+	.parse_operand = parse_power, .modifiers = modifiers, .parens = &parens,
 	.call_regs = call_regs, .call_reg_count = COUNT(call_regs), .call_ret = R3, .call_stack = -1,
 	.nops = nops, .length = ppc64le_length,
 #ifdef __powerpc64__

@@ -2,7 +2,7 @@
  * 40+sym(%rip), sym@GOTOFF(%ebx), %fs:4+sym@tpoff. */
 #include "arch/cpu.h"
 
-/* What stands between the parentheses. */
+/* What is between the parentheses. */
 struct address {
 	const struct arch_reg *base, *index;
 	unsigned scale_shift;
@@ -16,17 +16,13 @@ static int scan_reg_name(const struct arch *arch, struct scan *s, struct operand
 	if (!scan_char(s, '%') || !scan_word(s, &name))
 		return operand_refuse(o, "a register is missing");
 	*out = arch_find_reg(arch, name);
-	return *out ? 0 : operand_refuse(o, "this CPU has no such register");
+	return *out ? 0 : operand_refuse(o, "unknown register");
 }
 
 static int scan_address_reg(const struct arch *arch, struct scan *s, struct operand *o,
 			    const struct arch_reg **out)
 {
-	if (scan_reg_name(arch, s, o, out))
-		return -EINVAL;
-	if (!reg_holds_address(arch, *out))
-		return operand_refuse(o, "an address register that holds no address");
-	return 0;
+	return scan_reg_name(arch, s, o, out) ? -EINVAL : check_address_reg(arch, *out, o);
 }
 
 /* scale = 1 | 2 | 4 | 8 */
@@ -37,7 +33,7 @@ static int scan_scale(struct scan *s, struct operand *o, unsigned *shift)
 	if (scan_number(s, o, &scale))
 		return -EINVAL;
 	if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
-		return operand_refuse(o, "a scale is 1, 2, 4 or 8");
+		return operand_refuse(o, "the scale must be 1, 2, 4 or 8");
 	*shift = (unsigned)__builtin_ctzll(scale);
 	return 0;
 }
@@ -58,7 +54,7 @@ static int scan_address(const struct arch *arch, struct scan *s, struct operand 
 			return -EINVAL;
 	}
 	if (!scan_char(s, ')'))
-		return operand_refuse(o, "the address does not end in ')'");
+		return operand_refuse(o, "')' is missing after the address");
 	if (!out->base && !out->index)
 		return operand_refuse(o, "the address names no register");
 	if (out->index && (out->index->id == arch->sp || out->index->id == arch->pc))
@@ -74,16 +70,16 @@ static int check_symbol(const struct arch *arch, struct operand *o)
 
 	if (o->base == arch->pc) {
 		if (!o->symbol.len || o->symbol_rule != SYMBOL_ADDRESS || o->index != REG_NONE)
-			return operand_refuse(o, "%rip is understood only as 'symbol(%rip)'");
+			return operand_refuse(o, "%rip can only be used as 'symbol(%rip)'");
 		o->symbol_rule = SYMBOL_PC;
 		return 0;
 	}
 	if (!o->symbol.len)
 		return 0;
 	if (tls && o->symbol_rule != SYMBOL_TLS)
-		return operand_refuse(o, "a symbol in the thread's segment without its offset");
+		return operand_refuse(o, "a thread-local symbol needs an operator like '@tpoff'");
 	if (no_reg && o->symbol_rule != SYMBOL_ADDRESS)
-		return operand_refuse(o, "an offset of a symbol without what it is added to");
+		return operand_refuse(o, "an offset of a symbol needs the register it is added to");
 	return 0;
 }
 
@@ -98,7 +94,7 @@ static int parse_memory(const struct arch *arch, struct scan *s, bool tls, struc
 	if (!e.present && !address.base && !address.index)
 		return operand_refuse(o, "not an operand of this CPU");
 	if (tls && address.base && (address.index || address.base->id == arch->pc))
-		return operand_refuse(o, "an address of more than two parts");
+		return operand_refuse(o, "the address has more than two parts");
 	o->kind = OPERAND_MEM;
 	if (address.index)
 		operand_set_index(o, arch, address.index, address.scale_shift);
@@ -124,7 +120,7 @@ static int scan_segment(const struct arch *arch, struct scan *s, struct operand 
 	if (!scan_char(&ahead, '%') || !scan_word(&ahead, &name) || !scan_char(&ahead, ':'))
 		return 0;
 	if (!str_eq_text(name, arch->word == 8 ? "fs" : "gs"))
-		return operand_refuse(o, "the base of this segment is not known");
+		return operand_refuse(o, "unknown segment base");
 	*s = ahead;
 	*tls = true;
 	return 0;

@@ -1,9 +1,9 @@
 /* How long an x86 instruction is: legacy, VEX, EVEX and XOP forms, of 64-bit and 32-bit code.
  *
- * Comes in: bytes of code. Goes out: the length of the first instruction, or 0 for bytes that are
- * none, that are not known to every CPU in the same length, or that end before it does. The tables
- * say of each opcode what follows it; nothing is said of what it does. Intel SDM volume 2, appendix
- * A; AMD APM volume 3 for XOP. */
+ * In: bytes of code. Out: the length of the first instruction, or 0 when the bytes are not an
+ * instruction, have different lengths on different CPUs, or end within it. For each opcode the
+ * tables say what follows it, not what it does. Intel SDM volume 2, appendix A; AMD APM volume 3
+ * for XOP. */
 #include "arch/cpu.h"
 
 /* What follows an opcode. Immediates: b 1 byte, w 2, z 4 (2 after 66), o as wide as an address.
@@ -120,7 +120,7 @@ static bool skip(struct decoder *c, size_t count)
 	return true;
 }
 
-/* The byte after the opcode says whether this is VEX or an instruction of old, in 32-bit code. */
+/* The byte after the opcode says whether this is VEX or an older instruction, in 32-bit code. */
 static bool is_vector_prefix(const struct decoder *c)
 {
 	return c->is_64 || (c->at < c->len && c->bytes[c->at] >> 6 == 3);
@@ -177,7 +177,7 @@ static bool skip_group(struct decoder *c, size_t immediate)
 }
 
 /* 66 before a near branch of 64-bit code: AMD's CPUs cut the distance to 16 bits, Intel's do not.
- * Where they differ nothing is known. */
+ * Where they differ the length is unknown. */
 static bool skip_branch(struct decoder *c)
 {
 	if (c->is_64)
@@ -190,7 +190,7 @@ static bool skip_address(struct decoder *c)
 	return skip(c, c->is_64 ? (c->addr67 ? 4 : 8) : c->addr67 ? 2 : 4);
 }
 
-/* What all tables have in common. */
+/* The forms that all tables share. */
 static bool skip_operands(struct decoder *c, char form)
 {
 	switch (form) {
@@ -308,7 +308,7 @@ static void note_prefix(struct decoder *c, unsigned char byte)
 	c->locked |= byte == 0xf0 || byte == 0xf2 || byte == 0xf3;
 }
 
-/* Prefixes, the last of which may be REX; one that another prefix follows counts for nothing. */
+/* Prefixes, the last of which may be REX; a REX that another prefix follows has no effect. */
 static bool take_prefixes(struct decoder *c, unsigned char *opcode)
 {
 	const char *table = c->is_64 ? wide : narrow;
