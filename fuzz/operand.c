@@ -7,8 +7,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const cpus[] = {"x86_64",  "i386",  "aarch64", "arm",	"riscv64",
-				   "ppc64le", "s390x", "mips64",  "loongarch64"};
+static const char *const cpus[] = {"x86_64",  "i386",	 "aarch64", "arm",    "riscv64",
+				   "ppc64le", "powerpc", "s390x",   "mips64", "loongarch64"};
 
 static void require(bool holds)
 {

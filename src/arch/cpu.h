@@ -21,6 +21,7 @@
 	ROW(arm)     \
 	ROW(riscv64) \
 	ROW(ppc64le) \
+	ROW(powerpc) \
 	ROW(s390x)   \
 	ROW(mips64)  \
 	ROW(loongarch64)

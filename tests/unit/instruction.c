@@ -188,6 +188,7 @@ static void test_rows(void **state)
 		ROW("riscv64", "\x1f\0\0\0\0\0", 6, 0),
 		ROW("ppc64le", "\x00\x00\x00\x60", 4, 4),
 		ROW("ppc64le", "\0\0\0\x04\0\0\0\0", 8, 0),
+		ROW("powerpc", "\x60\0\0\0", 4, 4),
 		ROW("s390x", "\x07\x07", 2, 2),
 		ROW("s390x", "\x47\0\0\0", 4, 4),
 		ROW("s390x", "\xc0\x04\0\0\0\0", 6, 6),

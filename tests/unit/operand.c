@@ -270,6 +270,7 @@ static void arguments_of_calls(void **state)
 	check_call("arm", 5, "r0 r1 r2 r3 [r13+0]", "r0");
 	check_call("riscv64", 9, "a0 a1 a2 a3 a4 a5 a6 a7 [sp+0]", "a0");
 	check_call("ppc64le", 9, "r3 r4 r5 r6 r7 r8 r9 r10", "r3");
+	check_call("powerpc", 9, "r3 r4 r5 r6 r7 r8 r9 r10 [r1+8]", "r3");
 	check_call("s390x", 6, "r2 r3 r4 r5 r6 [r15+160]", "r2");
 	check_call("mips64", 9, "r4 r5 r6 r7 r8 r9 r10 r11 [r29+0]", "r2");
 }
@@ -294,8 +295,9 @@ static void cpus_are_found(void **state)
 /* Ids must fit, names must not occur twice, and all names of one register must share its place. */
 static void register_tables_are_consistent(void **state)
 {
-	static const char *const names[] = {"x86_64",  "i386",	"aarch64", "arm",	 "riscv64",
-					    "ppc64le", "s390x", "mips64",  "loongarch64"};
+	static const char *const names[] = {"x86_64",  "i386",	     "aarch64", "arm",
+					    "riscv64", "ppc64le",    "powerpc", "s390x",
+					    "mips64",  "loongarch64"};
 
 	(void)state;
 	for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
