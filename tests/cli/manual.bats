@@ -1,5 +1,15 @@
-# The manual pages and what --help says: each option of the one stands in the other.
+# The manual pages: their markup, and that they describe every option, command and function.
 load ../helpers
+
+@test "mandoc finds nothing to warn about" {
+	need_program mandoc
+	for page in "$ROOT"/man/*.[1-9]; do
+		grep -q '^\.Dd ' "$page" || { echo "$page is not written in mdoc"; return 1; }
+	done
+	run mandoc -T lint -W warning "$ROOT"/man/*.[1-9]
+	echo "$output"
+	[ -z "$output" ]
+}
 
 # The options that a help text names, a line each: -p, --pid.
 options_in() {
@@ -63,9 +73,12 @@ check_manual() {
 
 # in_page HEADER PAGE: every function that the header declares is in the page's synopsis.
 in_page() {
-	local name missing=
-	for name in $(sed -e 's|//.*||' -e '/^ \*/d' "$ROOT/include/nopal/$1" | grep -v typedef | grep -oE '\bnopal_[a-z_]+\(' | tr -d '(' | sort -u); do
-		grep -q "^\.B.*\b$name(" "$ROOT/man/$2" || missing="$missing $name"
+	local names name missing=
+	names=$(sed -e 's|//.*||' -e '/^ \*/d' "$ROOT/include/nopal/$1" | grep -v 'typedef\|inline' | grep -oE '^[a-z].*\bnopal_[a-z_]+\(' |
+		grep -oE 'nopal_[a-z_]+\(' | tr -d '(' | sort -u)
+	[ -n "$names" ]
+	for name in $names; do
+		grep -q "^\.Fn $name\b" "$ROOT/man/$2" || missing="$missing $name"
 	done
 	echo "man/$2 lacks:$missing"
 	[ -z "$missing" ]
@@ -73,14 +86,15 @@ in_page() {
 
 # The program of a page, built; $program is its path.
 build_example() {
-	sed -n '/^\.\\" program/,/^\.fi/p' "$ROOT/man/$1" | sed -e '1d;$d' -e 's/\\e/\\/g; s/\\-/-/g' >"$BATS_TEST_TMPDIR/example.c"
+	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$ROOT/man/$1" | sed -e '/^\./d' -e 's/\\e/\\/g' >"$BATS_TEST_TMPDIR/example.c"
 	program=$BATS_TEST_TMPDIR/example
 	cc -Wall -Wextra -Werror -I"$ROOT/include" -o "$program" "$BATS_TEST_TMPDIR/example.c" ${SAN:+-fsanitize=address,undefined} \
 		"$BUILD/libnopal.a" -lelf -lz -lpthread
 }
 
-@test "the functions of probe.h, trace.h and diag.h are in their pages" {
-	in_page probe.h nopal-sites.3
+@test "the functions of the public headers are in their pages" {
+	in_page sites.h nopal-sites.3
+	in_page runtime.h nopal-runtime.3
 	in_page trace.h nopal-trace.3
 	in_page diag.h nopal-trace.3
 }
