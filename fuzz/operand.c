@@ -29,11 +29,10 @@ static bool is_reg(const struct arch *arch, uint8_t id)
 
 static void check(const struct arch *arch, const struct operand *o)
 {
-	const char *why = "";
 	struct buf words = BUF_INIT;
 
 	if (o->kind == OPERAND_BAD)
-		require(o->why != NULL && !operand_in_kernel(o, &why));
+		require(o->why != NULL && operand_problem(o));
 	else
 		require(is_size(o->size));
 	if (o->kind == OPERAND_REG)
@@ -44,7 +43,6 @@ static void check(const struct arch *arch, const struct operand *o)
 		require(o->scale_shift <= 31);
 	}
 	require((o->symbol.len == 0) == (o->symbol_rule == SYMBOL_NONE) || o->kind == OPERAND_BAD);
-	require(operand_in_kernel(o, &why) == (why == NULL));
 	operand_describe(o, arch, &words);
 	require(words.len > 0 && !words.failed);
 	buf_free(&words);

@@ -5,6 +5,7 @@
 
 #include "base/export.h"
 #include "base/public.h"
+#include "engine/engine.h"
 #include "api/pattern.h"
 #include "api/site.h"
 
@@ -302,11 +303,9 @@ static void fill_memory(const struct arch *arch, const struct operand *o, struct
 /* Other machines' registers cannot be judged by this one's. */
 static const char *kernel_problem(const struct arch *arch, const struct operand *o)
 {
-	const char *why = NULL;
-
-	if (o->kind == OPERAND_BAD)
-		return o->why;
-	return arch == arch_host() && !operand_in_kernel(o, &why) ? why : NULL;
+	return arch == arch_host()	? engine_unreadable(&engine_bpf, arch, o)
+	       : o->kind == OPERAND_BAD ? o->why
+					: NULL;
 }
 
 static void fill_arg(const struct arch *arch, const struct operand *o, struct nopal_arg *out)

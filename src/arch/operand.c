@@ -139,41 +139,12 @@ static const char *size_refusal(const struct operand *o, const struct arch *arch
 	return NULL;
 }
 
-/* Why a kernel uprobe cannot read a register; NULL: it can. */
-static const char *reg_refusal(const struct arch *arch, uint8_t id, int16_t saved_at)
-{
-	const struct arch_reg *sp;
-
-	if (id == REG_NONE || saved_at != REG_NOT_SAVED)
-		return NULL;
-	sp = arch_find_reg(arch, str_from(arch_reg_name(arch, arch->sp)));
-	if (!sp || sp->saved_at == REG_FOREIGN)
-		return "registers of this CPU are not readable on this machine";
-	if (id == arch->tls)
-		return "the thread pointer is not readable in kernel mode";
-	return "vector and floating-point registers are not readable in kernel mode";
-}
-
-static void note_kernel_refusal(const struct arch *arch, struct operand *o)
-{
-	if (o->kind == OPERAND_REG)
-		o->why = reg_refusal(arch, o->reg, o->reg_at);
-	if (o->kind != OPERAND_MEM && o->kind != OPERAND_ADDRESS)
-		return;
-	o->why = reg_refusal(arch, o->base, o->base_at);
-	if (!o->why)
-		o->why = reg_refusal(arch, o->index, o->index_at);
-}
-
 static void clear(struct operand *o, struct str raw)
 {
 	*o = (struct operand){
 		.reg = REG_NONE,
 		.base = REG_NONE,
 		.index = REG_NONE,
-		.reg_at = REG_NOT_SAVED,
-		.base_at = REG_NOT_SAVED,
-		.index_at = REG_NOT_SAVED,
 		.raw = raw,
 	};
 }
@@ -217,9 +188,7 @@ void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
 	if (!out->symbol.len)
 		out->value = fit(out, out->value);
 	refusal = size_refusal(out, arch);
-	if (!refusal) {
-		note_kernel_refusal(arch, out);
-	} else {
+	if (refusal) {
 		out->kind = OPERAND_BAD;
 		out->symbol = str_of("", 0);
 		out->why = refusal;
@@ -276,18 +245,20 @@ bool operand_equal(const struct operand *a, const struct operand *b)
 	if (a->kind == OPERAND_BAD)
 		return a->why == b->why;
 	return a->reg == b->reg && a->reg_shift == b->reg_shift && a->base == b->base &&
-	       a->index == b->index && a->scale_shift == b->scale_shift && a->reg_at == b->reg_at &&
-	       a->base_at == b->base_at && a->index_at == b->index_at && a->value == b->value &&
+	       a->index == b->index && a->scale_shift == b->scale_shift && a->value == b->value &&
 	       a->symbol_rule == b->symbol_rule && a->low_bits == b->low_bits &&
 	       str_eq(a->symbol, b->symbol);
 }
 
-bool operand_in_kernel(const struct operand *o, const char **why)
+const char *operand_problem(const struct operand *o)
 {
-	*why = o->why;
-	if (o->symbol.len && !*why)
-		*why = "its symbol has not been looked up";
-	return !*why;
+	if (o->kind > OPERAND_ADDRESS)
+		return o->why ? o->why : "it could not be understood";
+	if (o->symbol.len)
+		return "its symbol could not be found";
+	if (!is_number_size(o->size) || o->reg_shift > 63 || o->scale_shift > 63)
+		return "only values of up to 8 bytes can be read";
+	return o->is_float && o->size < 4 ? "it is a float of unknown format" : NULL;
 }
 
 static void describe_type(const struct operand *o, struct buf *out)
@@ -344,7 +315,6 @@ static void set_call_operand(const struct arch *arch, struct operand *o, enum op
 		operand_set_reg(o, arch, reg);
 	else
 		operand_set_base(o, arch, reg);
-	note_kernel_refusal(arch, o);
 }
 
 bool operand_call_arg(const struct arch *arch, unsigned n, struct operand *out)

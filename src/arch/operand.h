@@ -65,16 +65,14 @@ struct operand {
 			      * displacement is then relative to the site's own address; or
 			      * arch->tls: to the thread pointer */
 	uint8_t scale_shift; /* OPERAND_MEM: 0..31; more than 3 only on arm */
-	int16_t reg_at, base_at, index_at; /* offsets in the host's pt_regs; REG_NOT_SAVED where a
-					    * kernel tracer cannot see the register */
-	int64_t value;			   /* the constant, cut to size and extended by its sign; or
-					    * the displacement */
-	struct str symbol;	      /* a symbol that still has to be resolved; empty once it is */
+	int64_t value;	     /* the constant, cut to size and extended by its sign; or the
+			      * displacement */
+	struct str symbol;   /* a symbol that still has to be resolved; empty once it is */
 	enum symbol_rule symbol_rule; /* what operand_resolve wants; kept afterwards */
 	int8_t low_bits; /* 12: only the low 12 bits of symbol + value count; -12: sign-extended;
 			  * 0: all of them */
 	struct str raw;	 /* the argument as the note has it: "-4@-8(%rbp)" */
-	const char *why; /* OPERAND_BAD, or why the kernel cannot: "xmm registers are not ..." */
+	const char *why; /* OPERAND_BAD: "unknown register" */
 };
 
 /* Read a note's whole argument string. Always an operand for each argument, so that numbers of
@@ -90,10 +88,8 @@ void operand_resolve(struct operand *o, uint64_t number);
 
 /* Same code reads both: kind, size, sign, registers and value are equal; raw text may differ. */
 bool operand_equal(const struct operand *a, const struct operand *b);
-/* Is it readable by a kernel uprobe on this host? When not, *why says what is missing (static
- * text). The thread pointer counts as missing; an engine that finds it another way looks for
- * base == arch->tls first. */
-bool operand_in_kernel(const struct operand *o, const char **why);
+/* Why no engine can read it; NULL: an engine that sees its registers can. */
+const char *operand_problem(const struct operand *o);
 /* In words: "signed 4-byte  -4(%rbp)", "unsigned 8-byte  register %r13", "signed 4-byte  constant
  * -1". Safe for a terminal. */
 void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out);

@@ -170,11 +170,6 @@ int scan_expr(struct scan *s, struct operand *o, struct expr *out)
 	return 0;
 }
 
-static int16_t saved_at(const struct arch_reg *reg)
-{
-	return reg->saved_at < 0 ? REG_NOT_SAVED : reg->saved_at;
-}
-
 bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg)
 {
 	return reg->size == arch->word &&
@@ -197,7 +192,6 @@ void operand_set_reg(struct operand *o, const struct arch *arch, const struct ar
 	o->kind = OPERAND_REG;
 	o->reg = reg->id;
 	o->reg_shift = reg->shift;
-	o->reg_at = saved_at(reg);
 }
 
 void operand_set_base(struct operand *o, const struct arch *arch, const struct arch_reg *reg)
@@ -206,7 +200,6 @@ void operand_set_base(struct operand *o, const struct arch *arch, const struct a
 	if (reg->id == arch->zero_base)
 		return;
 	o->base = reg->id;
-	o->base_at = saved_at(reg);
 }
 
 void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
@@ -216,7 +209,6 @@ void operand_set_index(struct operand *o, const struct arch *arch, const struct 
 	if (reg->id == arch->zero_base)
 		return;
 	o->index = reg->id;
-	o->index_at = saved_at(reg);
 	o->scale_shift = (uint8_t)shift;
 }
 

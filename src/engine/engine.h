@@ -39,6 +39,9 @@ struct engine {
 
 struct engine_ops {
 	const char *name;
+	/* Why this engine cannot read an operand that operand_problem() has nothing against; NULL:
+	 * it can. A NULL function: it can read them all. */
+	const char *(*unreadable)(const struct arch *arch, const struct operand *o);
 	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
@@ -69,6 +72,16 @@ struct engine_ops {
 	void (*close)(struct engine *e);  /* NULL and half-built are fine; detaches */
 	void (*dump)(struct engine *e, struct buf *out); /* --dump=bpf, after build */
 };
+
+/* Why the engine cannot read this operand; NULL: it can. */
+const char *engine_unreadable(const struct engine_ops *ops, const struct arch *arch,
+			      const struct operand *o);
+/* Can the engine run clause `c` of `p` at its attachment `at`? 0, or -ENOTSUP with a message at the
+ * instruction that it cannot run. */
+int engine_can_run(const struct engine_ops *ops, const struct program *p, const struct clause *c,
+		   const struct attach *at, struct diag *d);
+/* The same of all clauses at all of their attachments. */
+int engine_can_run_all(const struct engine_ops *ops, const struct program *p, struct diag *d);
 
 /* clang-format off */
 static inline int engine_build(struct engine *e, const struct program *p, struct diag *d) { return e->ops->build(e, p, d); }

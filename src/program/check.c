@@ -203,13 +203,12 @@ static bool is_width(int64_t n)
 	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
-static bool is_readable(const struct operand *o)
+int program_refuse_arg(const struct attach *at, struct arg_use use, const char *why, struct diag *d)
 {
-	bool known = o->kind == OPERAND_CONST || o->kind == OPERAND_REG || o->kind == OPERAND_MEM ||
-		     o->kind == OPERAND_ADDRESS;
-
-	return known && is_width(o->size) && (!o->is_float || o->size >= 4) && o->reg_shift < 64 &&
-	       o->scale_shift < 64;
+	return diag_error_at(d, -ENOTSUP, "unreadable-arg", use.span,
+			     "arg%u of '%.*s' at 0x%llx, '%.*s', cannot be read: %s", use.number,
+			     STR_FMT(use.site), (unsigned long long)at->offset,
+			     STR_FMT(at->operands[use.number].raw), why);
 }
 
 static bool has_reg_id(const struct arch *arch, int64_t id)
@@ -241,7 +240,7 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 		if (letter == 'u' && (imm < 0 || imm >= a->operand_count))
 			return check_fail(c, at, "place %u has no argument %lld", i,
 					  (long long)imm);
-		if (letter == 'u' && !is_readable(&a->operands[imm]))
+		if (letter == 'u' && operand_problem(&a->operands[imm]))
 			return check_fail(c, at, "argument %lld of place %u cannot be read",
 					  (long long)imm, i);
 	}

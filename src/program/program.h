@@ -174,6 +174,18 @@ struct attach {
 	struct str tracepoint;
 };
 
+/* An argument that a clause reads. */
+struct arg_use {
+	unsigned number;
+	struct str site; /* the attachment's name, for messages */
+	struct span span;
+};
+
+/* Report that this argument cannot be read at `at`; -ENOTSUP. Compilers and engines use it, and
+ * `why` is an engine's (engine_unreadable). */
+int program_refuse_arg(const struct attach *at, struct arg_use use, const char *why,
+		       struct diag *d);
+
 struct clause {
 	const struct insn *code;
 	uint32_t insn_count;

@@ -47,6 +47,7 @@ struct uses {
 
 /* One place of a clause. */
 struct place {
+	const struct script *script;
 	const struct probe_spec *spec;
 	struct attach attach;
 	const void *image;		 /* usdt: which file it is in; NULL for other places */
@@ -81,6 +82,7 @@ struct script {
 	struct str text, path;
 	struct script_options options; /* params are copied */
 	struct script_facts facts;
+	struct script_source source; /* of script_resolve() */
 	struct tree tree;
 	struct map *maps;
 	uint32_t map_count;

@@ -64,7 +64,7 @@ static struct form form_of(const struct place *p, unsigned n)
 	const struct operand *o = &p->attach.operands[n];
 	const struct known_arg *k = known_arg(p, n);
 
-	if (operand_problem(o))
+	if (place_unreadable(p, n))
 		return (struct form){.kind = FORM_UNREADABLE};
 	if (o->kind == OPERAND_ADDRESS)
 		return (struct form){.kind = FORM_NUMBER, .show = SHOW_POINTER};

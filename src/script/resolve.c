@@ -30,6 +30,7 @@ int search_add(struct search *q, struct place place, struct str name, struct str
 	if (text_number(q->s, &q->s->names, name, &place.attach.name) ||
 	    text_number(q->s, &q->s->names, func, &place.attach.func))
 		return -ENOMEM;
+	place.script = q->s;
 	place.spec = q->spec;
 	copy = arena_new(a, struct place);
 	if (!copy ||

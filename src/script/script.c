@@ -146,7 +146,10 @@ int script_parse(struct str text, const struct script_options *options, struct s
 
 int script_resolve(struct script *s, const struct script_source *source, struct diag *d)
 {
-	int err = resolve_places(s, source, d);
+	int err;
+
+	s->source = *source;
+	err = resolve_places(s, source, d);
 
 	if (!err && !s->place_count && !s->facts.needs_images)
 		return diag_error(d, -ENOENT, "no-places", "none of the probes was found");

@@ -44,6 +44,9 @@ struct script_source {
 	/* Names and types of a site's arguments; NULL: nobody knows any. */
 	int (*know)(void *self, const struct found_image *image, const struct site *site,
 		    struct arena *a, struct known_site *out, struct diag *d);
+	/* Why no engine of the run can read this operand; NULL: one can. A NULL function: what
+	 * operand_problem() says. */
+	const char *(*unreadable)(void *self, const struct arch *arch, const struct operand *o);
 	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);

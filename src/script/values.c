@@ -71,26 +71,20 @@ static int check_probes(struct check *c, const struct expr *e, bool (*fits)(enum
 	return 0;
 }
 
-const char *operand_problem(const struct operand *o)
+static const char *unreadable(const struct script *s, const struct arch *arch,
+			      const struct operand *o)
 {
-	const char *why = NULL;
+	return s->source.unreadable ? s->source.unreadable(s->source.self, arch, o)
+				    : operand_problem(o);
+}
 
-	if (o->kind == OPERAND_BAD)
-		return o->why ? o->why : "it could not be understood";
-	if (o->symbol.len)
-		return "its symbol could not be found";
-	if (!operand_in_kernel(o, &why))
-		return why ? why : "a kernel tracer cannot read it";
-	if (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8)
-		return "only values of up to 8 bytes can be read";
-	if (o->is_float && o->size < 4)
-		return "it is a float of unknown format";
-	return NULL;
+const char *place_unreadable(const struct place *p, unsigned n)
+{
+	return unreadable(p->script, p->attach.arch, &p->attach.operands[n]);
 }
 
 int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n)
 {
-	const struct operand *o;
 	struct str site = c->s->names.items[p->attach.name];
 	const char *problem;
 
@@ -100,14 +94,11 @@ int check_readable(struct check *c, const struct expr *e, const struct place *p,
 			  p->attach.operand_count == 1 ? "" : "s");
 		return -EINVAL;
 	}
-	o = &p->attach.operands[n];
-	problem = operand_problem(o);
-	if (problem)
-		return check_error(c, e, "unreadable-arg",
-				   "arg%u of '%.*s' at 0x%llx, '%.*s', cannot be read: %s", n,
-				   STR_FMT(site), (unsigned long long)p->attach.offset,
-				   STR_FMT(o->raw), problem);
-	return 0;
+	problem = place_unreadable(p, n);
+	return problem ? program_refuse_arg(&p->attach,
+					    (struct arg_use){n, site, script_span(c->s, e->mark)},
+					    problem, c->d)
+		       : 0;
 }
 
 /* Signed when any place has it signed or narrow: C's int promotion over all sites. */
@@ -190,14 +181,6 @@ void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 	emit_di(l, OP_REG, out, variant_arch(l->v)->call_ret);
 }
 
-static bool is_saved(const struct arch *arch, uint8_t id)
-{
-	for (size_t i = 0; i < arch->reg_count; i++)
-		if (arch->regs[i].id == id && arch->regs[i].saved_at != REG_NOT_SAVED)
-			return true;
-	return false;
-}
-
 /* A register by the names of bpftrace ("ip", "di"), or as operands write it ("rdi"). */
 static bool find_register(const struct arch *arch, struct str name, uint8_t *id)
 {
@@ -217,7 +200,7 @@ static bool find_register(const struct arch *arch, struct str name, uint8_t *id)
 		memcpy(wide + 1, name.ptr, name.len);
 		reg = arch_find_reg(arch, str_of(wide, name.len + 1));
 	}
-	if (!reg || !is_saved(arch, reg->id))
+	if (!reg)
 		return false;
 	*id = reg->id;
 	return true;
@@ -227,12 +210,13 @@ static bool find_register(const struct arch *arch, struct str name, uint8_t *id)
 int check_reg(struct check *c, struct expr *e)
 {
 	const struct arch *arch = variant_arch(c->v);
-	uint8_t id;
+	struct operand reg = {.kind = OPERAND_REG, .size = 8};
 	int err = check_probes(c, e, has_registers, "usdt, uprobe and uretprobe");
 
 	if (err)
 		return err;
-	if (!arch || !find_register(arch, e->args[0]->text, &id))
+	if (!arch || !find_register(arch, e->args[0]->text, &reg.reg) ||
+	    unreadable(c->s, arch, &reg))
 		return check_error(c, e->args[0], "unknown-register",
 				   "there is no register '%.*s' to be read on %s",
 				   STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");

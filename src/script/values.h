@@ -17,8 +17,8 @@ int check_stack(struct check *c, struct expr *e);
 int check_field_value(struct check *c, struct expr *e);
 /* Do the probes of the clause have fields: args.x? */
 int check_has_fields(struct check *c, const struct expr *e);
-/* Why an operand cannot be read; NULL: it can. */
-const char *operand_problem(const struct operand *o);
+/* Why argument n of the place cannot be read; NULL: it can. */
+const char *place_unreadable(const struct place *p, unsigned n);
 /* Can argument `n` be read at this place? */
 int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
 void lower_builtin(struct lower *l, const struct expr *e, uint16_t out);

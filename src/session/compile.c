@@ -62,6 +62,12 @@ static int machine_event(void *self, struct arena *a, struct str category, struc
 	return t->machine.event(t->machine.self, a, category, name, out, d);
 }
 
+static const char *unreadable(void *self, const struct arch *arch, const struct operand *o)
+{
+	(void)self;
+	return engine_unreadable(&engine_bpf, arch, o);
+}
+
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
 	int err = child_start(t->options.command, &t->child, d);
@@ -134,6 +140,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	t->source = (struct script_source){.self = t,
 					   .sites = session_sites,
 					   .know = machine_know,
+					   .unreadable = unreadable,
 					   .functions = machine_functions,
 					   .function_at = machine_function_at,
 					   .events = machine_events,

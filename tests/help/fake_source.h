@@ -22,12 +22,12 @@ struct fake {
 	bool late; /* /bin/late is mapped */
 };
 
-#define FAKE_REG(id, bytes, sign, text)                                                        \
-	{                                                                                      \
-		.kind = OPERAND_REG, .size = bytes, .is_signed = sign, .reg = id, .reg_at = 8, \
-		.base = REG_NONE, .index = REG_NONE,                                           \
-		.raw = { text,                                                                 \
-			 sizeof(text) - 1 }                                                    \
+#define FAKE_REG(id, bytes, sign, text)                                           \
+	{                                                                         \
+		.kind = OPERAND_REG, .size = bytes, .is_signed = sign, .reg = id, \
+		.base = REG_NONE, .index = REG_NONE,                              \
+		.raw = { text,                                                    \
+			 sizeof(text) - 1 }                                       \
 	}
 
 static struct operand fake_tick[] = {
@@ -42,7 +42,6 @@ static struct operand fake_load_float[] = {
 	 .size = 8,
 	 .is_float = true,
 	 .reg = 1,
-	 .reg_at = 8,
 	 .base = REG_NONE,
 	 .index = REG_NONE,
 	 .raw = {"8f@%rbx", 7}},
@@ -61,11 +60,9 @@ static struct operand fake_bad[] = {
 	 .size = 8,
 	 .is_float = true,
 	 .reg = 200,
-	 .reg_at = REG_NOT_SAVED,
 	 .base = REG_NONE,
 	 .index = REG_NONE,
-	 .raw = {"8f@%xmm0", 8},
-	 .why = "a kernel tracer cannot see xmm registers"},
+	 .raw = {"8f@%xmm0", 8}},
 };
 
 #define FAKE_SITE(provider_text, name_text, at, list, number)                             \
@@ -311,12 +308,22 @@ static int fake_event(void *self, struct arena *a, struct str category, struct s
 	return 0;
 }
 
+static inline const char *fake_unreadable(void *self, const struct arch *arch,
+					  const struct operand *o)
+{
+	(void)self;
+	(void)arch;
+	return o->kind == OPERAND_REG && o->reg == 200 ? "a kernel tracer cannot see xmm registers"
+						       : operand_problem(o);
+}
+
 static inline struct script_source fake_source(struct fake *fake)
 {
 	return (struct script_source){.self = fake,
 				      .sites = fake_sites,
 				      .functions = fake_functions,
 				      .know = fake_know,
+				      .unreadable = fake_unreadable,
 				      .function_at = fake_function_at,
 				      .events = fake_events,
 				      .event = fake_event};

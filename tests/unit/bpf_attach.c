@@ -242,7 +242,7 @@ static void unreadable_arguments_matter_only_when_used(void **state)
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
 	for (int arg = 0; arg < 2; arg++) {
-		static const char *const tags[] = {NULL, "unreadable-argument"};
+		static const char *const tags[] = {NULL, "unreadable-arg"};
 		struct make *m = make_new();
 		struct run r;
 		int err;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "engine/bpf/inside.h"
+#include "engine/bpf/readable.h"
 #include "engine/bpf/sites.h"
 #include "engine/bpf/stop.h"
 #include "find/process.h"
@@ -440,6 +441,7 @@ static void bpf_dump(struct engine *engine, struct buf *out)
 
 const struct engine_ops engine_bpf = {
 	.name = "bpf",
+	.unreadable = bpf_unreadable,
 	.open = bpf_open,
 	.build = bpf_build,
 	.attach = bpf_attach,

@@ -2,6 +2,7 @@
  * user memory. Places of one clause may keep an argument in different registers; then a switch on
  * the case stands where the argument is read, so nothing is read that is not used. */
 #include "engine/bpf/gen.h"
+#include "engine/bpf/readable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,71 +57,47 @@ static int64_t extended(int64_t value, int size, bool is_signed)
 }
 
 /* TMP = base + (index << scale) + displacement, as wide as the machine's addresses. */
-static void operand_address(struct gen *g, const struct operand *o, unsigned word)
+static void operand_address(struct gen *g, const struct operand *o, const struct arch *arch)
 {
 	struct code *c = g->code;
 
 	code_const(c, TMP, o->value);
 	if (o->base != REG_NONE) {
-		code_load(c, 8, R1, CTX, o->base_at);
+		code_load(c, 8, R1, CTX, saved_at(arch, o->base));
 		code_alu(c, BPF_ADD, TMP, R1);
 	}
 	if (o->index != REG_NONE) {
-		code_load(c, 8, R1, CTX, o->index_at);
+		code_load(c, 8, R1, CTX, saved_at(arch, o->index));
 		code_alu_imm(c, BPF_LSH, R1, o->scale_shift);
 		code_alu(c, BPF_ADD, TMP, R1);
 	}
-	if (word == 4)
+	if (arch->word == 4)
 		code_alu32(c, BPF_MOV, TMP, TMP);
 }
 
 /* R1 = the operand. */
 static void read_operand(struct gen *g, const struct insn *in, const struct operand *o,
-			 unsigned word)
+			 const struct arch *arch)
 {
 	switch (o->kind) {
 	case OPERAND_CONST:
 		code_const(g->code, R1, extended(o->value, o->size, o->is_signed));
 		break;
 	case OPERAND_REG:
-		code_load(g->code, 8, R1, CTX, o->reg_at);
+		code_load(g->code, 8, R1, CTX, saved_at(arch, o->reg));
 		if (o->reg_shift)
 			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
 		extend(g, R1, o->size, o->is_signed);
 		break;
 	case OPERAND_ADDRESS:
-		operand_address(g, o, word);
+		operand_address(g, o, arch);
 		code_alu(g->code, BPF_MOV, R1, TMP);
 		break;
 	default:
-		operand_address(g, o, word);
+		operand_address(g, o, arch);
 		read_user(g, in, o->size, o->is_signed && !o->is_float);
 		break;
 	}
-}
-
-/* 0, or an error that says which argument of which probe, and why. */
-static int check_operand(struct gen *g, const struct insn *in, const struct attach *at)
-{
-	struct str name = at->name < g->program->name_count ? g->program->names[at->name] : STR("");
-	const struct operand *o = &at->operands[in->imm];
-	struct span span = in->place < g->program->place_count ? g->program->places[in->place]
-							       : g->clause->span;
-	const char *why = NULL;
-
-	if ((uint64_t)in->imm >= at->operand_count)
-		return diag_error_at(g->diag, -EINVAL, "no-argument", span,
-				     "'%.*s' has no argument %lld", STR_FMT(name),
-				     (long long)in->imm);
-	if (!operand_in_kernel(o, &why))
-		why = why ? why : "it is not among the registers the kernel keeps";
-	else if (o->size != 1 && o->size != 2 && o->size != 4 && o->size != 8)
-		why = "values of this size are not supported";
-	else
-		return 0;
-	return diag_error_at(g->diag, -ENOTSUP, "unreadable-argument", span,
-			     "argument %lld of '%.*s' ('%.*s') cannot be read: %s",
-			     (long long)in->imm, STR_FMT(name), STR_FMT(o->raw), why);
 }
 
 /* The attach that stands for the current clause in a case; NULL: the clause is not in it. */
@@ -189,26 +166,12 @@ static bool same_arg(const struct attach *a, const struct attach *b, int64_t arg
 
 static void read_arg(struct gen *g, const struct insn *in, const struct attach *at)
 {
-	if (!g->err)
-		g->err = check_operand(g, in, at);
-	if (!g->err)
-		read_operand(g, in, &at->operands[in->imm], at->arch->word);
+	read_operand(g, in, &at->operands[in->imm], at->arch);
 }
 
 void gen_arg(struct gen *g, const struct insn *in)
 {
 	read_by_case(g, in, same_arg, read_arg);
-}
-
-/* Offset of a register in the host's saved registers, by its id; -1: not saved. */
-static int saved_at(const struct arch *arch, int64_t id)
-{
-	int at = REG_NOT_SAVED;
-
-	for (size_t i = 0; arch && i < arch->reg_count; i++)
-		if (arch->regs[i].id == id && arch->regs[i].saved_at != REG_NOT_SAVED)
-			at = arch->regs[i].saved_at;
-	return at;
 }
 
 static bool same_arch(const struct attach *a, const struct attach *b, int64_t unused)
@@ -219,16 +182,7 @@ static bool same_arch(const struct attach *a, const struct attach *b, int64_t un
 
 static void read_reg(struct gen *g, const struct insn *in, const struct attach *at)
 {
-	int offset = saved_at(at->arch, in->imm);
-
-	if (offset == REG_NOT_SAVED || g->unit->kind == UNIT_RUN ||
-	    g->unit->kind == UNIT_TRACEPOINT) {
-		gen_fail(g, -ENOTSUP, "unreadable-register",
-			 "a register used here is not saved by the "
-			 "kernel at this kind of probe");
-		return;
-	}
-	code_load(g->code, 8, R1, CTX, offset);
+	code_load(g->code, 8, R1, CTX, saved_at(at->arch, in->imm));
 	if (at->arch->word == 4)
 		code_alu32(g->code, BPF_MOV, R1, R1);
 }

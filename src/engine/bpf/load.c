@@ -119,9 +119,10 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 	     struct diag *d)
 {
 	struct frame *frames = arena_array(&e->arena, struct frame, p->clause_count + 1);
+	int refused = engine_can_run_all(&engine_bpf, p, d);
 
-	if (!frames)
-		return -ENOMEM;
+	if (!frames || refused)
+		return frames ? refused : -ENOMEM;
 	e->world.counts_running = !feature_has(&e->features, FEATURE_UPROBE_MULTI);
 	e->world.loops = choose_loops(e, p);
 	for (uint32_t i = 0; i < p->clause_count; i++) {

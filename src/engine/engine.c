@@ -1,0 +1,63 @@
+/* What an engine can run: the one place that decides it, for compilers and for sessions. */
+#include "engine/engine.h"
+
+#include <errno.h>
+
+const char *engine_unreadable(const struct engine_ops *ops, const struct arch *arch,
+			      const struct operand *o)
+{
+	const char *why = operand_problem(o);
+
+	return why || !ops->unreadable ? why : ops->unreadable(arch, o);
+}
+
+static bool is_unreadable_reg(const struct engine_ops *ops, const struct arch *arch, uint8_t id)
+{
+	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = id};
+
+	return ops->unreadable && ops->unreadable(arch, &reg);
+}
+
+static int can_read_arg(const struct engine_ops *ops, const struct attach *at, struct arg_use use,
+			struct diag *d)
+{
+	const char *why;
+
+	if (use.number >= at->operand_count)
+		return diag_error_at(d, -EINVAL, "no-argument", use.span,
+				     "'%.*s' has no argument %u", STR_FMT(use.site), use.number);
+	why = engine_unreadable(ops, at->arch, &at->operands[use.number]);
+	return why ? program_refuse_arg(at, use, why, d) : 0;
+}
+
+int engine_can_run(const struct engine_ops *ops, const struct program *p, const struct clause *c,
+		   const struct attach *at, struct diag *d)
+{
+	struct str site = at->name < p->name_count ? p->names[at->name] : STR("");
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->insn_count && !err; i++) {
+		const struct insn *in = &c->code[i];
+		struct span span = in->place < p->place_count ? p->places[in->place] : c->span;
+
+		if (in->op == OP_ARG)
+			err = can_read_arg(ops, at, (struct arg_use){(unsigned)in->imm, site, span},
+					   d);
+		else if (in->op == OP_REG && is_unreadable_reg(ops, at->arch, (uint8_t)in->imm))
+			err = diag_error_at(d, -ENOTSUP, "unreadable-register", span,
+					    "register '%s' cannot be read at '%.*s'",
+					    arch_reg_name(at->arch, (uint8_t)in->imm),
+					    STR_FMT(site));
+	}
+	return err;
+}
+
+int engine_can_run_all(const struct engine_ops *ops, const struct program *p, struct diag *d)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++)
+			err = engine_can_run(ops, p, &p->clauses[i], &p->clauses[i].attaches[k], d);
+	return err;
+}
