@@ -24,7 +24,7 @@ static int compare_names(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static bool same_list(const struct carg *a, const struct carg *b)
+static bool same_list(const struct ctype_param *a, const struct ctype_param *b)
 {
 	for (; a && b; a = a->next, b = b->next)
 		if (!ctype_same(a->type, b->type))

@@ -2,10 +2,9 @@
  * that these types have on the machine. */
 #include "author/declare.h"
 
-#include "provider/meaning.h"
+#include "probe/type_class.h"
 
 #define NOTE_DECLARED 3
-#define SIGNED_BIT    0x80
 
 static void add_text(struct buf *note, struct str text)
 {
@@ -17,15 +16,16 @@ static void add_text(struct buf *note, struct str text)
 void declare_probe(const struct provider_probe *probe, const struct elf_machine *m,
 		   struct buf *notes)
 {
+	const struct ctype_machine machine = ctype_machine_of(m->machine, m->word);
 	struct buf note = BUF_INIT;
 
 	add_text(&note, probe->provider->name);
 	add_text(&note, probe->name);
 	buf_char(&note, (char)probe->arg_count);
-	for (const struct carg *arg = probe->args; arg; arg = arg->next) {
-		struct meaning is = meaning_of(arg->type, m->machine, m->word);
+	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next) {
+		struct type_class is = type_class_of(arg->type, &machine);
 
-		buf_char(&note, (char)((unsigned)is.type_class | (is.is_signed ? SIGNED_BIT : 0)));
+		buf_char(&note, (char)is.type_class);
 		buf_char(&note, (char)is.size);
 		add_text(&note, arg->name);
 		ctype_print(&note, arg->type, STR(""));

@@ -14,10 +14,10 @@ static void add_comment_text(struct buf *out, struct str text)
 	}
 }
 
-static void add_list(struct buf *out, const struct carg *args)
+static void add_list(struct buf *out, const struct ctype_param *args)
 {
 	buf_char(out, '(');
-	for (const struct carg *arg = args; arg; arg = arg->next) {
+	for (const struct ctype_param *arg = args; arg; arg = arg->next) {
 		ctype_print(out, arg->type, arg->name);
 		if (arg->next)
 			buf_text(out, ", ");
@@ -68,7 +68,7 @@ static bool list_checked(struct provider_file *file, const struct provider_probe
 {
 	unsigned number = 0;
 
-	for (const struct carg *arg = probe->args; arg; arg = arg->next) {
+	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next) {
 		struct buf type = BUF_INIT;
 
 		number++;

@@ -8,8 +8,8 @@
 
 #include "find/finder.h"
 #include "probe/describe.h"
+#include "probe/type_class.h"
 #include "provider/catalogue.h"
-#include "provider/meaning.h"
 
 #define MAX_NAME 64 /* bytes of a name that a script can use */
 
@@ -131,7 +131,7 @@ static bool is_address(enum arg_class type_class)
 	return type_class == ARG_POINTER || type_class == ARG_STRING;
 }
 
-static struct str declarator(struct arena *a, const struct carg *arg, struct str name)
+static struct str declarator(struct arena *a, const struct ctype_param *arg, struct str name)
 {
 	struct buf text = BUF_INIT;
 	struct str out;
@@ -146,10 +146,11 @@ static struct str declarator(struct arena *a, const struct carg *arg, struct str
 static int take_declaration(const struct provider_probe *probe, const struct arch *arch,
 			    struct arena *a, struct known_site *k)
 {
+	const struct ctype_machine machine = ctype_machine_of(arch->machine, arch->word);
 	struct known_arg *to = k->args;
 
-	for (const struct carg *arg = probe->args; arg; arg = arg->next, to++) {
-		struct meaning is = meaning_of(arg->type, arch->machine, arch->word);
+	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next, to++) {
+		struct type_class is = type_class_of(arg->type, &machine);
 
 		to->name = arena_str(a, arg->name);
 		to->type = declarator(a, arg, STR(""));
@@ -157,7 +158,7 @@ static int take_declaration(const struct provider_probe *probe, const struct arc
 			return -ENOMEM;
 		if (is.type_class == ARG_BYTES && !is.size)
 			is.type_class = ARG_UNKNOWN;
-		take_class(to, is.type_class, is.is_signed, is.size);
+		take_class(to, is.type_class & 127u, is.type_class & 128u, is.size);
 	}
 	return 0;
 }

@@ -25,7 +25,7 @@ static int parse_pointers(struct provider_parser *p, const struct ctype **type)
 static int parse_suffix(struct provider_parser *p, const struct ctype **type)
 {
 	struct ctype *outer;
-	struct carg *args;
+	struct ctype_param *args;
 	int err = 0;
 
 	if (!parser_at(p, "[") && !parser_at(p, "("))
@@ -40,7 +40,7 @@ static int parse_suffix(struct provider_parser *p, const struct ctype **type)
 		err = err ? err : parser_advance(p);
 	} else if (!err) {
 		err = parse_args(p, &args, &outer->variadic);
-		outer->args = err ? NULL : args;
+		outer->params = err ? NULL : args;
 	}
 	err = err ? err : parse_suffix(p, type);
 	p->depth--;
@@ -141,7 +141,7 @@ int parse_declarator(struct provider_parser *p, const struct specifiers *s, stru
 }
 
 /* A void in a list says something only alone. */
-static int check_void(struct provider_parser *p, const struct carg *arg)
+static int check_void(struct provider_parser *p, const struct ctype_param *arg)
 {
 	if (ctype_resolve(arg->type)->kind != CTYPE_VOID)
 		return 0;
@@ -151,10 +151,10 @@ static int check_void(struct provider_parser *p, const struct carg *arg)
 }
 
 /* argument = specifiers declarator */
-static int parse_arg(struct provider_parser *p, struct carg **out)
+static int parse_arg(struct provider_parser *p, struct ctype_param **out)
 {
 	const char *first = p->tok.text.ptr;
-	struct carg *arg = arena_new(&p->file->arena, struct carg);
+	struct ctype_param *arg = arena_new(&p->file->arena, struct ctype_param);
 	struct specifiers s;
 	struct declarator d;
 	int err;
@@ -170,21 +170,22 @@ static int parse_arg(struct provider_parser *p, struct carg **out)
 	err = err ? err : parse_declarator(p, &s, &d);
 	if (err)
 		return err;
-	*arg = (struct carg){.name = d.name, .type = d.type, .at = parser_taken_since(p, first)};
+	*arg = (struct ctype_param){
+		.name = d.name, .type = d.type, .at = parser_taken_since(p, first)};
 	*out = arg;
 	return 0;
 }
 
-static bool is_lone_void(const struct provider_parser *p, const struct carg *first)
+static bool is_lone_void(const struct provider_parser *p, const struct ctype_param *first)
 {
 	return first && !first->next && !first->name.len && parser_at(p, ")") &&
 	       first->type->kind == CTYPE_VOID && !first->type->qualifiers;
 }
 
 /* arguments = "(" [ "void" | argument {"," argument} ["," "..."] ] ")" */
-int parse_args(struct provider_parser *p, struct carg **out, bool *variadic)
+int parse_args(struct provider_parser *p, struct ctype_param **out, bool *variadic)
 {
-	struct carg *first = NULL, **end = &first;
+	struct ctype_param *first = NULL, **end = &first;
 	int err = parser_expect(p, "(", "before the arguments");
 
 	*variadic = false;

@@ -58,11 +58,11 @@ static struct str macro_name(struct arena *a, struct str provider, struct str pr
 /* Count the arguments; names that occur twice are the author's slip, types are what counts. */
 static int check_args(struct provider_parser *p, struct provider_probe *probe, bool variadic)
 {
-	for (struct carg *arg = probe->args; arg; arg = arg->next) {
+	for (struct ctype_param *arg = probe->args; arg; arg = arg->next) {
 		if (probe->arg_count++ == PROVIDER_MAX_ARGS)
 			return parser_fail(p, arg->at, "too-many-arguments",
 					   "a probe has at most %d arguments", PROVIDER_MAX_ARGS);
-		for (struct carg *same = arg->next; same; same = same->next)
+		for (struct ctype_param *same = arg->next; same; same = same->next)
 			if (arg->name.len && str_eq(arg->name, same->name)) {
 				diag_warn_at(p->lexer.diag, "same-name",
 					     provider_span(&p->lexer, same->at),

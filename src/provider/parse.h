@@ -67,6 +67,6 @@ bool parse_at_type(const struct provider_parser *p);
 int parse_specifiers(struct provider_parser *p, struct specifiers *out);
 int parse_declarator(struct provider_parser *p, const struct specifiers *s, struct declarator *out);
 /* "(" arguments ")": of a probe or a function. */
-int parse_args(struct provider_parser *p, struct carg **out, bool *variadic);
+int parse_args(struct provider_parser *p, struct ctype_param **out, bool *variadic);
 
 #endif

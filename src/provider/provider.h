@@ -9,7 +9,7 @@
 #ifndef NOPAL_PROVIDER_PROVIDER_H
 #define NOPAL_PROVIDER_PROVIDER_H
 
-#include "provider/ctype.h"
+#include "ctype/ctype.h"
 #include "base/diag.h"
 
 /* What every reader of notes can hold. */
@@ -19,9 +19,9 @@ struct provider_probe {
 	struct provider_decl *provider;
 	struct str name;  /* "query__start": as in the note */
 	struct str macro; /* "MYSQL_QUERY_START" */
-	struct carg *args;
+	struct ctype_param *args;
 	unsigned arg_count;
-	struct carg *translated; /* behind the colon; NULL when there is no colon */
+	struct ctype_param *translated; /* behind the colon; NULL when there is no colon */
 	struct span at;		 /* of the name */
 	bool repeated;		 /* the same words as an earlier probe: says nothing new */
 	struct provider_probe *next;

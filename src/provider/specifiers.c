@@ -88,7 +88,7 @@ static const struct {
 } sums[] = {
 	{WORD_VOID, CTYPE_VOID, "void"},
 	{WORD_BOOL, CTYPE_BOOL, "_Bool"},
-	{WORD_CHAR, CTYPE_INTEGER, "char"},
+	{WORD_CHAR, CTYPE_CHAR, "char"},
 	{WORD_CHAR + WORD_SIGNED, CTYPE_INTEGER, "signed char"},
 	{WORD_CHAR + WORD_UNSIGNED, CTYPE_INTEGER, "unsigned char"},
 	{WORD_SHORT, CTYPE_INTEGER, "short"},
@@ -183,8 +183,6 @@ static int finish_sum(struct provider_parser *p, struct specifiers *s, unsigned 
 			continue;
 		s->type->kind = sums[i].kind;
 		s->type->name = str_from(sums[i].name);
-		if (sums[i].kind == CTYPE_VOID || sums[i].kind == CTYPE_BOOL)
-			s->type->name = STR("");
 		return 0;
 	}
 	return parser_fail(p, s->at, "bad-type", "'%.*s' is not a type of C", STR_FMT(s->at));

@@ -62,7 +62,7 @@ static struct str arg_name(struct catalogue *c, const char *provider, const char
 {
 	const struct provider_probe *p =
 		catalogue_find(c, str_from(provider), str_from(name), count);
-	const struct carg *arg = p ? p->args : NULL;
+	const struct ctype_param *arg = p ? p->args : NULL;
 
 	while (arg && n--)
 		arg = arg->next;

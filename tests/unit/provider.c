@@ -118,7 +118,7 @@ static void test_declarators(void **state)
 		buf_text(&printed, "");
 		buf_text(&checked, "");
 		assert_int_equal(c.err, 0);
-		for (struct carg *arg = c.file.providers->probes->args; arg; arg = arg->next) {
+		for (struct ctype_param *arg = c.file.providers->probes->args; arg; arg = arg->next) {
 			buf_text(&printed, printed.len ? ", " : "");
 			ctype_print(&printed, arg->type, arg->name);
 			buf_text(&checked, checked.len ? ", " : "");
@@ -147,7 +147,7 @@ static void test_typedefs_are_followed(void **state)
 		"typedef oid oid;\n"
 		"provider p { probe a(oid, oids, const_oids, connection_t *, connection_t); };");
 	assert_int_equal(c.err, 0);
-	for (struct carg *arg = c.file.providers->probes->args; arg; arg = arg->next) {
+	for (struct ctype_param *arg = c.file.providers->probes->args; arg; arg = arg->next) {
 		ctype_print_checked(&checked, &c.file.arena, arg->type);
 		buf_text(&checked, ";");
 	}

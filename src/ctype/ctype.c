@@ -1,27 +1,5 @@
-/* Spelling of C types: as they were declared, and as a compiler can check them anywhere. */
-#include "provider/ctype.h"
-
-/* Type names that C and D programs use without declaring them, and the compiler's own word for
- * each. Both gcc and clang define these macros for every CPU. */
-static const struct {
-	const char *name, *builtin;
-} standard_types[] = {
-	{"int8_t", "__INT8_TYPE__"},	   {"uint8_t", "__UINT8_TYPE__"},
-	{"int16_t", "__INT16_TYPE__"},	   {"uint16_t", "__UINT16_TYPE__"},
-	{"int32_t", "__INT32_TYPE__"},	   {"uint32_t", "__UINT32_TYPE__"},
-	{"int64_t", "__INT64_TYPE__"},	   {"uint64_t", "__UINT64_TYPE__"},
-	{"intptr_t", "__INTPTR_TYPE__"},   {"uintptr_t", "__UINTPTR_TYPE__"},
-	{"intmax_t", "__INTMAX_TYPE__"},   {"uintmax_t", "__UINTMAX_TYPE__"},
-	{"ptrdiff_t", "__PTRDIFF_TYPE__"}, {"size_t", "__SIZE_TYPE__"},
-};
-
-static const char *standard_type(struct str name)
-{
-	for (size_t i = 0; i < sizeof(standard_types) / sizeof(*standard_types); i++)
-		if (str_eq_text(name, standard_types[i].name))
-			return standard_types[i].builtin;
-	return NULL;
-}
+/* C types compared, and spelt: as they were declared, and as a compiler can check them anywhere. */
+#include "ctype/ctype.h"
 
 const struct ctype *ctype_resolve(const struct ctype *t)
 {
@@ -39,27 +17,52 @@ unsigned ctype_depth(const struct ctype *t, unsigned limit)
 	return depth;
 }
 
-static bool same_args(const struct carg *a, const struct carg *b)
+static bool same_type(const struct ctype *a, const struct ctype *b, unsigned pointers);
+
+static bool same_params(const struct ctype_param *a, const struct ctype_param *b, unsigned pointers)
 {
 	for (; a && b; a = a->next, b = b->next)
-		if (!ctype_same(a->type, b->type))
+		if (!same_type(a->type, b->type, pointers))
 			return false;
 	return !a && !b;
 }
 
-bool ctype_same(const struct ctype *a, const struct ctype *b)
+static bool same_members(const struct ctype *a, const struct ctype *b, unsigned pointers)
+{
+	if (a->member_count != b->member_count)
+		return false;
+	for (unsigned i = 0; i < a->member_count; i++) {
+		const struct ctype_member *x = &a->members[i], *y = &b->members[i];
+
+		if (x->offset != y->offset || x->bit_offset != y->bit_offset ||
+		    x->bit_width != y->bit_width || !str_eq(x->name, y->name) ||
+		    !same_type(x->type, y->type, pointers))
+			return false;
+	}
+	return true;
+}
+
+/* `pointers`: how many were followed to get here. */
+static bool same_type(const struct ctype *a, const struct ctype *b, unsigned pointers)
 {
 	for (; a && b; a = a->to, b = b->to) {
-		if (a->kind != b->kind || a->qualifiers != b->qualifiers ||
-		    a->variadic != b->variadic)
+		if (a->kind != b->kind || a->qualifiers != b->qualifiers || a->size != b->size ||
+		    a->is_signed != b->is_signed || a->variadic != b->variadic)
 			return false;
+		pointers += a->kind == CTYPE_POINTER;
 		if (!str_eq(a->name, b->name) || !str_eq(a->bound, b->bound) ||
-		    !same_args(a->args, b->args))
+		    !same_params(a->params, b->params, pointers) ||
+		    (pointers < 2 && !same_members(a, b, pointers)))
 			return false;
 		if (a->kind == CTYPE_NAMED)
 			return true;
 	}
 	return !a && !b;
+}
+
+bool ctype_same(const struct ctype *a, const struct ctype *b)
+{
+	return same_type(a, b, 0);
 }
 
 static void add_qualifiers(struct buf *out, unsigned qualifiers, bool space_after)
@@ -85,42 +88,58 @@ static void add_qualifiers(struct buf *out, unsigned qualifiers, bool space_afte
 	}
 }
 
+/* What C calls a type without a name of its own, of which only kind, size and sign are known. */
+static const char *name_of_size(const struct ctype *t)
+{
+	enum ctype_kind kind = t->kind == CTYPE_CHAR && t->size != 1 ? CTYPE_INTEGER : t->kind;
+	const char *name = ctype_standard_name(kind, t->size, t->is_signed);
+
+	switch (kind) {
+	case CTYPE_VOID:
+	case CTYPE_POINTER:
+	case CTYPE_ARRAY:
+	case CTYPE_FUNCTION: return "void";
+	case CTYPE_BOOL: return "bool";
+	case CTYPE_STRING: return "string";
+	case CTYPE_STRUCT:
+	case CTYPE_UNION: return "{...}";
+	case CTYPE_ENUM: return t->size ? "" : "{...}";
+	case CTYPE_FLOAT: return name ? name : "long double";
+	default: return name ? name : "bytes";
+	}
+}
+
 /* The innermost type, as its specifiers spell it. */
 static void add_specifiers(struct buf *out, const struct ctype *t)
 {
-	static const char *const words[] = {
-		[CTYPE_VOID] = "void",	   [CTYPE_BOOL] = "_Bool",  [CTYPE_STRUCT] = "struct ",
-		[CTYPE_UNION] = "union ",  [CTYPE_ENUM] = "enum ",  [CTYPE_STRING] = "string",
-		[CTYPE_INTEGER] = "",	   [CTYPE_FLOAT] = "",	    [CTYPE_NAMED] = "",
-		[CTYPE_POINTER] = "void ", [CTYPE_ARRAY] = "void ", [CTYPE_FUNCTION] = "void ",
-	};
-	bool tagged = t->kind == CTYPE_STRUCT || t->kind == CTYPE_UNION || t->kind == CTYPE_ENUM;
+	struct str name = t->name.len ? t->name : str_from(name_of_size(t));
 
 	add_qualifiers(out, t->qualifiers, true);
-	buf_text(out, words[t->kind]);
-	if (tagged && !t->name.len)
-		buf_text(out, "{...}");
-	else
-		buf_str(out, t->name);
+	if (t->kind == CTYPE_STRUCT)
+		buf_text(out, "struct ");
+	else if (t->kind == CTYPE_UNION)
+		buf_text(out, "union ");
+	else if (t->kind == CTYPE_ENUM)
+		buf_text(out, name.len ? "enum " : "enum");
+	buf_str(out, name);
 }
 
-static void add_function_args(struct buf *out, const struct ctype *t)
+static void add_function_params(struct buf *out, const struct ctype *t)
 {
 	buf_char(out, '(');
-	for (const struct carg *arg = t->args; arg; arg = arg->next) {
+	for (const struct ctype_param *arg = t->params; arg; arg = arg->next) {
 		ctype_print(out, arg->type, arg->name);
 		if (arg->next)
 			buf_text(out, ", ");
 	}
 	if (t->variadic)
-		buf_text(out, t->args ? ", ..." : "...");
-	else if (!t->args)
+		buf_text(out, t->params ? ", ..." : "...");
+	else if (!t->params)
 		buf_text(out, "void");
 	buf_char(out, ')');
 }
 
-/* One level of a declarator written around what is inside it: *x, x[3], x(int). Returns true when
- * the next level out needs brackets around it first. */
+/* One level of a declarator written around what is inside it: *x, x[3], x(int). */
 static void wrap_level(struct buf *inner, const struct ctype *t)
 {
 	struct buf wrapped = BUF_INIT;
@@ -140,7 +159,7 @@ static void wrap_level(struct buf *inner, const struct ctype *t)
 		if (t->kind == CTYPE_ARRAY)
 			buf_printf(&wrapped, "[%.*s]", STR_FMT(t->bound));
 		else
-			add_function_args(&wrapped, t);
+			add_function_params(&wrapped, t);
 	}
 	wrapped.failed |= inner->failed;
 	buf_free(inner);
@@ -167,6 +186,13 @@ void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 	buf_free(&inner);
 }
 
+static const char *builtin_name(struct str name)
+{
+	const struct ctype_standard *s = ctype_standard(name);
+
+	return s ? s->builtin : NULL;
+}
+
 static struct ctype *copy_type(struct arena *a, const struct ctype *t)
 {
 	struct ctype *out = arena_new(a, struct ctype);
@@ -178,12 +204,13 @@ static struct ctype *copy_type(struct arena *a, const struct ctype *t)
 
 static const struct ctype *portable_type(struct arena *a, const struct ctype *t, bool in_function);
 
-/* A function's arguments without their names, which may be macros elsewhere. */
-static bool portable_args(struct arena *a, const struct carg *args, const struct carg **out)
+/* A function's parameters without their names, which may be macros elsewhere. */
+static bool portable_params(struct arena *a, const struct ctype_param *args,
+			    const struct ctype_param **out)
 {
 	*out = NULL;
-	for (; args; args = args->next, out = (const struct carg **)&(*out)->next) {
-		struct carg *arg = arena_new(a, struct carg);
+	for (; args; args = args->next, out = (const struct ctype_param **)&(*out)->next) {
+		struct ctype_param *arg = arena_new(a, struct ctype_param);
 
 		if (!arg || !(arg->type = portable_type(a, args->type, true)))
 			return false;
@@ -197,7 +224,7 @@ static bool portable_args(struct arena *a, const struct carg *args, const struct
  * bound. */
 static const struct ctype *portable_type(struct arena *a, const struct ctype *t, bool in_function)
 {
-	const char *builtin = t->kind == CTYPE_NAMED && !t->to ? standard_type(t->name) : NULL;
+	const char *builtin = t->kind == CTYPE_NAMED && !t->to ? builtin_name(t->name) : NULL;
 	struct ctype *out = copy_type(a, t);
 
 	if (!out)
@@ -219,7 +246,7 @@ static const struct ctype *portable_type(struct arena *a, const struct ctype *t,
 	case CTYPE_ENUM:
 	case CTYPE_STRING: return NULL;
 	case CTYPE_FUNCTION:
-		if (!portable_args(a, t->args, &out->args))
+		if (!portable_params(a, t->params, &out->params))
 			return NULL;
 		in_function = true;
 		break;
@@ -275,11 +302,12 @@ bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t
 	t = ctype_resolve(t);
 	switch (t->kind) {
 	case CTYPE_NAMED:
-		builtin = standard_type(t->name);
+		builtin = builtin_name(t->name);
 		buf_text(out, builtin ? builtin : "");
 		return builtin;
 	case CTYPE_BOOL:
 	case CTYPE_ENUM: buf_text(out, "int"); return true;
+	case CTYPE_CHAR:
 	case CTYPE_INTEGER: buf_str(out, t->name); return true;
 	case CTYPE_STRING: buf_text(out, "const volatile char*"); return true;
 	case CTYPE_POINTER:
