@@ -35,7 +35,8 @@ static const char help[] =
 	"  --dump=tree|program|bpf  show what the script is compiled to, run nothing\n"
 	"  --ring-size=N[K|M]  bytes of the event buffer (4M)\n"
 	"  --info           what this machine can trace (nopal doctor)\n"
-	"  -h, --help-script  this text      -V  version\n"
+	"  -h, --help-script  this text; the long form adds the builtins\n"
+	"  -V, --version    the version\n"
 	"\n"
 	"Examples:\n"
 	"  nopal -e 'usdt:./server:shop:order { printf(\"%d %s\\n\", arg0, str(arg1)) }'\n"
@@ -68,7 +69,7 @@ static const struct option long_options[] = {
 	{"info", no_argument, NULL, OPT_INFO},
 	{"usdt-file-activation", no_argument, NULL, OPT_IGNORED},
 	{"help", no_argument, NULL, 'h'},
-	{"help-script", no_argument, NULL, 'h'},
+	{"help-script", no_argument, NULL, 'H'},
 	{"version", no_argument, NULL, 'V'},
 	{NULL, 0, NULL, 0},
 };
@@ -76,7 +77,7 @@ static const struct option long_options[] = {
 struct command_line {
 	struct run run;
 	const char *script; /* -e */
-	bool list, info, help, version;
+	bool list, info, help, builtins, version;
 };
 
 /* Options with a value. All give 0, or the usage error's exit code. */
@@ -125,6 +126,7 @@ static int take_option(int option, const char *arg, const char *said, struct com
 	case 'q': line->run.quiet = true; return 0;
 	case 'v': options->verbose = true; return 0;
 	case 'l': line->list = true; return 0;
+	case 'H': line->builtins = true; /* fall through */
 	case 'h': line->help = true; return 0;
 	case 'V': line->version = true; return 0;
 	case 'k': return 0; /* failed reads are always told */
@@ -232,6 +234,21 @@ static int run_file(int argc, char **argv, struct command_line *line)
 	return code;
 }
 
+static void print_text(void *arg, const char *text, size_t len)
+{
+	(void)arg;
+	fwrite(text, 1, len, stdout);
+}
+
+static int print_help(bool builtins)
+{
+	int err = fputs(help, stdout) < 0 ? -1 : 0;
+
+	if (builtins && putchar('\n') >= 0)
+		err |= nopal_trace_builtins(print_text, NULL);
+	return err || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
+}
+
 int cmd_script(int argc, char **argv)
 {
 	struct command_line line = {0};
@@ -240,7 +257,7 @@ int cmd_script(int argc, char **argv)
 	if (code)
 		return code;
 	if (line.help)
-		return fputs(help, stdout) < 0 ? EXIT_FAILED : EXIT_OK;
+		return print_help(line.builtins);
 	if (line.version)
 		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (line.info)

@@ -123,6 +123,9 @@ typedef int nopal_list_fn(void *arg, const char *probe);
 int nopal_trace_list(const char *pattern, const struct nopal_trace_options *options,
 		     nopal_list_fn *fn, void *arg, struct nopal_diag *d);
 
+/* The builtins of the language, one a line, in groups: name, what it is, an example. */
+int nopal_trace_builtins(nopal_output_fn *fn, void *arg);
+
 /* Attach a BPF program of the caller's own (type KPROBE; expected_attach_type
  * BPF_TRACE_UPROBE_MULTI where the kernel has it) to every site of provider:name in `path`,
  * semaphores included, as libbpf's bpf_program__attach_usdt does. `cookie` is what

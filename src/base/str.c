@@ -201,3 +201,14 @@ unsigned str_distance(struct str a, struct str b, unsigned limit)
 	}
 	return row[b.len] < limit ? row[b.len] : limit;
 }
+
+bool guess_offer(struct guess *g, struct str wanted, struct str name)
+{
+	unsigned distance = str_distance(name, wanted, g->nearest);
+
+	if (distance >= g->nearest)
+		return false;
+	g->nearest = distance;
+	g->best = name;
+	return true;
+}

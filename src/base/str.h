@@ -53,4 +53,12 @@ bool str_has_wildcard(struct str s);
 /* Edit distance, capped at `limit`: for "did you mean". */
 unsigned str_distance(struct str a, struct str b, unsigned limit);
 
+/* The name nearest to the one asked for, of all that are offered. */
+struct guess {
+	struct str best;  /* empty: none is near enough */
+	unsigned nearest; /* names must be nearer than this */
+};
+
+bool guess_offer(struct guess *g, struct str wanted, struct str name); /* true: it is best now */
+
 #endif

@@ -1,7 +1,6 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
  * checked even when the one before it is wrong, so that one run tells all errors. */
 #include "script/builtins.h"
-#include "script/check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -128,7 +127,7 @@ static bool is_aggregate_call(const struct expr *e)
 {
 	const struct function *f = e->kind == EXPR_CALL ? function_find(e->text) : NULL;
 
-	return f && (f->uses & USE_AGGREGATE);
+	return f && f->group == GROUP_AGGREGATION;
 }
 
 static int refuse_aggregate(struct check *c, const struct expr *e)

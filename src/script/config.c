@@ -134,35 +134,20 @@ static const struct config_row *find_row(struct str name)
 	return NULL;
 }
 
-static const char *guess_row(struct str name)
-{
-	const char *best = NULL;
-	unsigned nearest = 4;
-
-	for (size_t i = 0; i < ROWS; i++) {
-		unsigned distance = str_distance(name, str_from(rows[i].names[0]), nearest);
-
-		if (distance < nearest) {
-			nearest = distance;
-			best = rows[i].names[0];
-		}
-	}
-	return best;
-}
-
 static int apply_setting(struct script *s, const struct setting *setting, struct diag *d)
 {
 	struct origin from = {NULL, script_span(s, setting->mark), setting->name};
 	const struct config_row *row = find_row(setting->name);
-	const char *guess;
+	struct guess guess = {.nearest = 4};
 
 	if (row)
 		return set_value(s, row, &from, setting->value, d);
-	guess = guess_row(setting->name);
+	for (size_t i = 0; i < ROWS; i++)
+		guess_offer(&guess, setting->name, str_from(rows[i].names[0]));
 	diag_error_at(d, -EINVAL, "unknown-setting", from.span, "unknown setting '%.*s'",
 		      STR_FMT(setting->name));
-	if (guess)
-		diag_hint(d, "did you mean '%s'?", guess);
+	if (guess.best.len)
+		diag_hint(d, "did you mean '%.*s'?", STR_FMT(guess.best));
 	return -EINVAL;
 }
 

@@ -36,13 +36,9 @@ struct variable {
 struct uses {
 	uint64_t args[2];   /* bit n: argN */
 	uint64_t floats[2]; /* bit n: printf shows argN as a float, if it is one */
-	bool func;	    /* names of functions must be looked up */
 	struct str *fields; /* args.x: tracepoint formats must be read */
 	size_t field_count, field_cap;
-	bool whole; /* args: all of them */
-	bool arch;  /* registers: places of one architecture only */
-	bool stacks;
-	bool data; /* sends data records */
+	unsigned needs; /* enum builtin_need */
 };
 
 /* One place of a clause. */

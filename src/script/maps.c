@@ -2,7 +2,7 @@
 #include "script/values.h"
 
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */
-int check_aggregate(struct check *c, struct expr *e)
+static int check_aggregate(struct check *c, struct expr *e)
 {
 	(void)c;
 	e->shape = shape_of((struct type){
@@ -14,7 +14,7 @@ int check_aggregate(struct check *c, struct expr *e)
 }
 
 /* hist(n), hist(n, k) */
-int check_hist(struct check *c, struct expr *e)
+static int check_hist(struct check *c, struct expr *e)
 {
 	uint64_t bits = e->arg_count > 1 ? e->args[1]->value : 0;
 
@@ -29,7 +29,7 @@ int check_hist(struct check *c, struct expr *e)
 }
 
 /* lhist(n, min, max, step) */
-int check_lhist(struct check *c, struct expr *e)
+static int check_lhist(struct check *c, struct expr *e)
 {
 	int64_t min = (int64_t)e->args[1]->value, max = (int64_t)e->args[2]->value,
 		step = (int64_t)e->args[3]->value;
@@ -61,12 +61,12 @@ static int check_filled(struct check *c, const struct expr *map)
 }
 
 /* clear(@m), zero(@m) */
-int check_whole_map(struct check *c, struct expr *e)
+static int check_whole_map(struct check *c, struct expr *e)
 {
 	return check_filled(c, e->args[0]);
 }
 
-void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)out;
 	lower_emit(l,
@@ -86,16 +86,17 @@ static void take_key(struct expr *e)
 	e->arg_count = 1;
 }
 
+/* delete(@m[key]), delete(@m, key), has_key(@m, key) */
 static int check_keyed(struct check *c, struct expr *e)
 {
 	struct expr *map = e->args[0];
 	int err;
 
 	if (map->kind != EXPR_MAP)
-		return check_error(c, map, "wrong-arg-type", "'%s' wants a map here",
+		return check_error(c, map, "wrong-arg-type", "'%s' expects a map",
 				   e->function->name);
 	if (e->arg_count == 2 && map->arg_count)
-		return check_error(c, e, "wrong-arg-count", "'%s' has two keys here",
+		return check_error(c, e, "wrong-arg-count", "'%s' takes one key",
 				   e->function->name);
 	if (e->arg_count == 2)
 		take_key(e);
@@ -105,26 +106,48 @@ static int check_keyed(struct check *c, struct expr *e)
 	return err ? err : check_filled(c, map);
 }
 
-/* delete(@m[key]), delete(@m, key) */
-int check_delete(struct check *c, struct expr *e)
-{
-	return check_keyed(c, e);
-}
-
-void lower_delete(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_delete(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)out;
 	emit_map(l, OP_MAP_DEL, e->args[0]->map, lower_key(l, e->args[0]));
 }
 
-/* has_key(@m, key) */
-int check_has_key(struct check *c, struct expr *e)
-{
-	e->shape = shape_int(true);
-	return check_keyed(c, e);
-}
-
-void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
 {
 	emit_map(l, OP_MAP_HAS, e->args[0]->map, lower_key(l, e->args[0]))->d = out;
 }
+
+/* clang-format off */
+
+/* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
+const struct function map_rows[] = {
+	{ "clear", "m", GROUP_STATEMENT, 0, 0, NO_RESULT, check_whole_map, lower_whole_map, FORMAT_CLEAR,
+	  "remove all entries of a map", "@m[1] = count(); clear(@m);" },
+	{ "zero", "m", GROUP_STATEMENT, 0, 0, NO_RESULT, check_whole_map, lower_whole_map, FORMAT_ZERO,
+	  "set all values of a map to 0", "@m[1] = count(); zero(@m);" },
+	{ "delete", "x[x", GROUP_STATEMENT, 0, 0, NO_RESULT, check_keyed, lower_delete, 0,
+	  "remove one entry of a map", "@m[1] = 1; delete(@m[1]);" },
+	{ "has_key", "x[x", GROUP_FUNCTION, 0, 0, RESULT_S64, check_keyed, lower_has_key, 0,
+	  "1 when the map has an entry with this key", "@m[1] = 1; if (has_key(@m, 1)) { exit(); }" },
+	{ "count", "", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_COUNT,
+	  "how often", "@[comm] = count();" },
+	{ "sum", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_SUM,
+	  "total of all values", "@bytes = sum(arg0);" },
+	{ "min", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_MIN,
+	  "the smallest value", "@ = min(arg0);" },
+	{ "max", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_MAX,
+	  "the largest value", "@ = max(arg0);" },
+	{ "avg", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_AVG,
+	  "the average", "@ = avg(arg0);" },
+	{ "stats", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_STATS,
+	  "count, average and total", "@ = stats(arg0);" },
+	{ "hist", "i[c", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_hist, NULL, TYPE_HIST,
+	  "histogram by powers of two", "@ = hist(arg0);" },
+	{ "lhist", "iccc", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_lhist, NULL, TYPE_LHIST,
+	  "histogram from, to, by equal steps", "@ = lhist(arg0, 0, 100, 10);" },
+	{ .name = "find", .group = GROUP_FOREIGN },
+	{ .name = "len", .group = GROUP_FOREIGN },
+	{ .name = "tseries", .group = GROUP_FOREIGN },
+	{ .name = NULL },
+};
+/* clang-format on */

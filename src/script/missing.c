@@ -7,14 +7,11 @@
 /* Keep the name that is nearest to the one asked for. */
 static void consider(struct search *q, struct str name, struct str wanted)
 {
-	unsigned limit =
-		wanted.len / 2 + 1 < q->nearest ? (unsigned)wanted.len / 2 + 1 : q->nearest;
-	unsigned distance = str_distance(name, wanted, limit);
-
-	if (str_has_wildcard(wanted) || distance >= limit)
+	if (str_has_wildcard(wanted) ||
+	    str_distance(name, wanted, q->guess.nearest) > wanted.len / 2)
 		return;
-	q->nearest = distance;
-	q->guess = arena_str(&q->s->arena, name);
+	if (guess_offer(&q->guess, wanted, name))
+		q->guess.best = arena_str(&q->s->arena, name);
 }
 
 /* Of two names, one of which is not as asked for, consider that one. */
@@ -67,7 +64,7 @@ static void look_around(struct search *q)
 	struct find_query all = {.pid = q->s->options.pid, .path = q->spec->path};
 	struct find_query functions = {.pid = all.pid, .path = all.path, .name = STR("*")};
 
-	q->nearest = 5;
+	q->guess.nearest = 5;
 	switch (q->spec->type) {
 	case PROBE_USDT:
 		if (!str_has_wildcard(q->spec->path))
@@ -87,8 +84,8 @@ static void look_around(struct search *q)
 
 static void hint_missing(struct search *q)
 {
-	if (q->guess.len) {
-		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess));
+	if (q->guess.best.len) {
+		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess.best));
 		return;
 	}
 	if (probe_may_come_later(q->s, q->spec)) {

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "script/builtins.h"
 #include "script/values.h"
 
 #define MAX_PARTS 64 /* of `args` as a whole */
@@ -131,7 +132,7 @@ void sign_named(const struct uses *u, const struct place *p, struct buf *out)
 	for (n = 0; n < 128 && n < p->attach.operand_count; n++)
 		if (u->floats[n / 64] >> (n % 64) & 1)
 			buf_printf(out, " %%%u", float_size(p, n));
-	for (n = 0; u->whole && n < p->attach.operand_count; n++) {
+	for (n = 0; (u->needs & NEED_ALL_ARGS) && n < p->attach.operand_count; n++) {
 		const struct known_arg *k = known_arg(p, n);
 
 		sign_form(p, n, out);
@@ -141,26 +142,22 @@ void sign_named(const struct uses *u, const struct place *p, struct buf *out)
 
 /* ---- Types ---- */
 
-static const struct known_arg *nearest_name(const struct place *p, struct str name)
+static struct str nearest_name(const struct place *p, struct str name)
 {
-	const struct known_arg *best = NULL;
-	unsigned nearest = 4;
+	struct guess guess = {.nearest = 4};
 
 	for (unsigned n = 0; n < p->attach.operand_count; n++) {
 		const struct known_arg *k = known_arg(p, n);
-		unsigned distance = k && k->name.len ? str_distance(k->name, name, nearest) : 4;
 
-		if (distance < nearest) {
-			nearest = distance;
-			best = k;
-		}
+		if (k && k->name.len)
+			guess_offer(&guess, name, k->name);
 	}
-	return best;
+	return guess.best;
 }
 
 static int unknown_name(struct check *c, const struct expr *e, const struct place *p)
 {
-	const struct known_arg *near = nearest_name(p, e->text);
+	struct str near = nearest_name(p, e->text);
 	struct str site = c->s->names.items[p->attach.name];
 	unsigned count = p->attach.operand_count;
 	struct buf names = BUF_INIT;
@@ -171,8 +168,8 @@ static int unknown_name(struct check *c, const struct expr *e, const struct plac
 	}
 	check_error(c, e, "unknown-arg", "'%.*s' has no argument '%.*s'", STR_FMT(site),
 		    STR_FMT(e->text));
-	if (near)
-		diag_hint(c->d, "did you mean '%.*s'? its arguments: %.*s", STR_FMT(near->name),
+	if (near.len)
+		diag_hint(c->d, "did you mean '%.*s'? its arguments: %.*s", STR_FMT(near),
 			  STR_FMT(buf_as_str(&names)));
 	else if (count && p->known && p->known->is_known)
 		diag_hint(c->d, "its arguments: %.*s", STR_FMT(buf_as_str(&names)));
@@ -293,12 +290,10 @@ static int make_part(struct check *c, const struct expr *whole, const struct pla
 int check_whole(struct check *c, struct expr *e)
 {
 	unsigned count = c->v->count ? part_count(c->v->places[0]) : 0;
-	int err = check_has_fields(c, e);
+	int err = 0;
 
 	e->number = 0;
 	e->is_whole = true;
-	if (err)
-		return err;
 	if (count > MAX_PARTS)
 		return check_error(c, e, "too-big", "there are more than %d arguments", MAX_PARTS);
 	e->args = arena_array(&c->s->arena, struct expr *, count + 1u);

@@ -8,14 +8,6 @@
 #define JOIN_BYTES   512 /* of each; all of them must fit into one record */
 #define DEFAULT_TIME "%H:%M:%S\n"
 
-/* A call that has no value and whose arguments fit already. */
-int check_statement(struct check *c, struct expr *e)
-{
-	(void)c;
-	(void)e;
-	return 0;
-}
-
 static int check_print_map(struct check *c, struct expr *e)
 {
 	struct expr *map = e->args[0];
@@ -35,7 +27,7 @@ static int check_print_map(struct check *c, struct expr *e)
 		if (e->args[i]->shape.type.kind != TYPE_INT || !e->args[i]->is_const ||
 		    (int64_t)e->args[i]->value < 0)
 			return check_error(c, e->args[i], "wrong-arg-type",
-					   "'print' wants a constant number here");
+					   "'print' expects a constant");
 	}
 	return 0;
 }
@@ -64,7 +56,7 @@ static int check_print_entry(struct check *c, struct expr *map)
 }
 
 /* print(@m), print(@m, top), print(@m, top, div), print(@m[key]), print(value) */
-int check_print(struct check *c, struct expr *e)
+static int check_print(struct check *c, struct expr *e)
 {
 	struct expr *a = e->args[0];
 	int err;
@@ -133,7 +125,7 @@ static void lower_print_args(struct lower *l, const struct expr *whole)
 	lower_emit(l, &f, fields);
 }
 
-void lower_print(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_print(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *a = e->args[0];
 	struct format f = {.kind = FORMAT_VALUE, .field_count = 1, .fields = &a->shape.type};
@@ -181,7 +173,7 @@ static void load_pieces(struct lower *l, uint16_t array, const struct field *pie
 }
 
 /* join(argv), join(argv, delimiter): up to 16 strings, ended by NULL */
-void lower_join(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_join(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t most = l->s->facts.max_strlen < JOIN_BYTES ? l->s->facts.max_strlen : JOIN_BYTES;
 	struct type text = type_text(TYPE_STR, most), types[JOIN_PIECES];
@@ -201,7 +193,7 @@ void lower_join(struct lower *l, const struct expr *e, uint16_t out)
 	lower_emit(l, &f, fields);
 }
 
-void lower_time(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_time(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct format f = {.kind = FORMAT_TIME,
 			   .text = e->arg_count ? e->args[0]->text : STR(DEFAULT_TIME)};
@@ -211,7 +203,7 @@ void lower_time(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* exit(), exit(code): the clause is over, too */
-void lower_exit(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_exit(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct format f = {.kind = FORMAT_EXIT,
 			   .exit_code = e->arg_count ? (int64_t)e->args[0]->value : 0};
@@ -220,3 +212,28 @@ void lower_exit(struct lower *l, const struct expr *e, uint16_t out)
 	lower_emit(l, &f, NULL);
 	lower_op(l, OP_RETURN);
 }
+
+/* clang-format off */
+
+/* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
+const struct function output_rows[] = {
+	{ "print", "x[xx", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_print, lower_print, 0,
+	  "print a value, a map, or its last entries", "print((pid, comm));" },
+	{ "join", "p[s", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, NULL, lower_join, 0,
+	  "print an array of strings, as argv", "join(arg0, \",\");" },
+	{ "time", "[s", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_time, 0,
+	  "print the time of day", "time(\"%H:%M:%S\\n\");" },
+	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
+	  "end the run, with an exit status", "exit(1);" },
+	{ .name = "assert", .group = GROUP_FOREIGN },
+	{ .name = "errorf", .group = GROUP_FOREIGN },
+	{ .name = "getopt", .group = GROUP_FOREIGN },
+	{ .name = "override", .group = GROUP_FOREIGN },
+	{ .name = "signal", .group = GROUP_FOREIGN },
+	{ .name = "signal_thread", .group = GROUP_FOREIGN },
+	{ .name = "skboutput", .group = GROUP_FOREIGN },
+	{ .name = "unwatch", .group = GROUP_FOREIGN },
+	{ .name = "warnf", .group = GROUP_FOREIGN },
+	{ .name = NULL },
+};
+/* clang-format on */

@@ -251,15 +251,15 @@ static build_fn *const builders[] = {
 static int unknown_type(struct parser *p, const struct parts *parts)
 {
 	struct span span = parse_span(p, parts->mark[0]);
-	const char *guess = probe_type_guess(parts->part[0]);
+	struct str guess = probe_type_guess(parts->part[0]);
 
 	if (probe_type_is_foreign(parts->part[0]))
 		return diag_error_at(p->d, -EINVAL, "unsupported", span,
 				     "'%.*s' probes are not supported", STR_FMT(parts->part[0]));
 	diag_error_at(p->d, -EINVAL, "unknown-probe-type", span, "unknown probe type '%.*s'",
 		      STR_FMT(parts->part[0]));
-	if (guess)
-		diag_hint(p->d, "did you mean '%s'?", guess);
+	if (guess.len)
+		diag_hint(p->d, "did you mean '%.*s'?", STR_FMT(guess));
 	else
 		diag_hint(p->d, "there are usdt, uprobe, uretprobe, tracepoint, interval, profile, "
 				"BEGIN and END");

@@ -149,7 +149,7 @@ static int check_value(struct check *c, const struct specifier *s, struct expr *
 }
 
 /* printf("format", value...), cat, system */
-int check_printf(struct check *c, struct expr *e)
+static int check_printf(struct check *c, struct expr *e)
 {
 	struct str format = e->args[0]->text;
 	struct specifier s;
@@ -235,7 +235,7 @@ static void add_argument(struct lower *l, const struct expr *e, struct printf_ca
 		cut_float(l, &p->types[p->count - 1], &p->fields[p->count - 1]);
 }
 
-void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct printf_call p = {.rest = e->args[0]->text, .text = BUF_INIT};
 	struct format f = {.kind = (enum format_kind)e->function->number};
@@ -252,3 +252,17 @@ void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 	buf_free(&p.text);
 	lower_emit(l, &f, p.fields);
 }
+
+/* clang-format off */
+
+/* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
+const struct function printf_rows[] = {
+	{ "printf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_PRINTF,
+	  "print values by a format", "printf(\"%d %s\\n\", pid, comm);" },
+	{ "cat", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_CAT,
+	  "print a file", "cat(\"/proc/%d/maps\", pid);" },
+	{ "system", "f*", GROUP_STATEMENT, NEED_DATA | NEED_UNSAFE, 0, NO_RESULT, check_printf, lower_printf, FORMAT_SYSTEM,
+	  "run a command of the shell (--unsafe)", "system(\"ps -p %d\", pid);" },
+	{ .name = NULL },
+};
+/* clang-format on */

@@ -3,6 +3,8 @@
  * a file whose places are known is passed over. */
 #include "script/resolve.h"
 
+#include "script/builtins.h"
+
 #include <errno.h>
 
 struct span search_span(const struct search *q)
@@ -123,7 +125,7 @@ static int site_problem(const struct search *q, const struct found_image *image,
 
 static bool uses_fields(const struct uses *u)
 {
-	return u->field_count || u->whole || u->floats[0] || u->floats[1];
+	return u->field_count || (u->needs & NEED_ALL_ARGS) || u->floats[0] || u->floats[1];
 }
 
 static int know_site(struct search *q, const struct found_image *image, const struct site *site,
@@ -165,7 +167,7 @@ static int add_site(struct search *q, const struct found_image *image, const str
 		if (err)
 			return err;
 	}
-	if (q->clause->uses->func)
+	if (q->clause->uses->needs & NEED_FUNC)
 		func = q->source->function_at(q->source->self, image, site->offset);
 	name = arena_printf(a, "usdt:%.*s:%.*s:%.*s", STR_FMT(image->path), STR_FMT(site->provider),
 			    STR_FMT(site->name));

@@ -13,8 +13,7 @@ struct search {
 	struct diag *d;
 	size_t found; /* places, known ones included */
 	/* For "did you mean". */
-	struct str guess;
-	unsigned nearest;
+	struct guess guess;
 	size_t seen; /* probes of other names */
 };
 

@@ -1,5 +1,5 @@
 /* The public face of the room: makes, fills and frees a script. */
-#include "script/inside.h"
+#include "script/builtins.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -92,8 +92,8 @@ static void note_uses(struct script *s)
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
 		if (uses_find(&s->arena, c, &u))
 			continue;
-		s->facts.uses_stacks |= u.stacks;
-		s->facts.sends_data |= u.data;
+		s->facts.uses_stacks |= !!(u.needs & NEED_STACKS);
+		s->facts.sends_data |= !!(u.needs & NEED_DATA);
 	}
 }
 

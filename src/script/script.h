@@ -92,6 +92,11 @@ unsigned script_place_count(const struct script *s);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */
 
+/* The builtins of the language: as text, for --help-script, and one by one. */
+typedef int script_builtin_fn(void *arg, const char *name, const char *help, const char *example);
+void script_print_builtins(struct buf *out);
+int script_each_builtin(script_builtin_fn *fn, void *arg);
+
 /* One part of a probe (path, provider, name), quoted when a script would read it otherwise. */
 void script_quote(struct str part, struct buf *out);
 /* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace

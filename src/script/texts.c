@@ -64,7 +64,7 @@ static int check_param_text(struct check *c, struct expr *e)
 }
 
 /* str(p), str(p, n), str("text"); str($1) is the parameter's text */
-int check_str(struct check *c, struct expr *e)
+static int check_str(struct check *c, struct expr *e)
 {
 	struct expr *p = e->args[0];
 	uint64_t bytes;
@@ -103,7 +103,7 @@ static uint16_t lower_length(struct lower *l, const struct expr *e)
 	return lower_word(l, n);
 }
 
-void lower_str(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *p = e->args[0];
 	uint16_t address;
@@ -120,13 +120,13 @@ void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* buf(p, n) */
-int check_buf(struct check *c, struct expr *e)
+static int check_buf(struct check *c, struct expr *e)
 {
 	e->shape = shape_of(type_text(TYPE_BUF, text_bytes(c, e)));
 	return check_length(c, e);
 }
 
-void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t most = text_most(&l->s->facts, e);
 	uint16_t address = lower_word(l, e->args[0]), length = lower_length(l, e);
@@ -136,19 +136,11 @@ void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 	emit_read(l, OP_BUF, out, address, length, most);
 }
 
-/* usym(address), ksym(address) */
-int check_symbol(struct check *c, struct expr *e)
-{
-	(void)c;
-	e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number});
-	return 0;
-}
-
-void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint16_t address = lower_word(l, e->args[0]), pid = lower_reg(l);
 
-	if (e->function->number == TYPE_USYM)
+	if (e->shape.type.kind == TYPE_USYM)
 		emit_di(l, OP_BUILTIN, pid, BUILTIN_PID);
 	else
 		emit_di(l, OP_CONST, pid, 0);
@@ -156,15 +148,7 @@ void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, offsetof(struct sym_value, pid), pid);
 }
 
-/* strftime("%H:%M", nsecs) */
-int check_strftime(struct check *c, struct expr *e)
-{
-	(void)c;
-	e->shape = shape_of((struct type){.kind = TYPE_TIME});
-	return 0;
-}
-
-void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t format = lower_text_number(l, &l->s->names, e->args[0]->text);
 	uint16_t nsecs = lower_word(l, e->args[1]);
@@ -174,18 +158,57 @@ void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
-int check_strncmp(struct check *c, struct expr *e)
+static int check_strncmp(struct check *c, struct expr *e)
 {
 	if ((int64_t)e->args[2]->value < 0)
 		return check_error(c, e->args[2], "wrong-arg-type", "a length cannot be negative");
-	e->shape = shape_int(true);
 	return 0;
 }
 
-void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint16_t a = lower_memory(l, e->args[0], &e->args[0]->shape.type);
 	uint16_t b = lower_memory(l, e->args[1], &e->args[1]->shape.type);
 
 	emit_strcmp(l, out, a, b, (int64_t)e->args[2]->value);
 }
+
+/* clang-format off */
+
+/* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
+const struct function text_rows[] = {
+	{ "str", "x[i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_str, lower_str, 0,
+	  "text at an address, up to its NUL", "@[str(arg0, 16)] = count();" },
+	{ "buf", "pi", GROUP_FUNCTION, 0, 0, NO_RESULT, check_buf, lower_buf, 0,
+	  "bytes at an address", "printf(\"%r\\n\", buf(arg0, 16));" },
+	{ "usym", "p", GROUP_FUNCTION, NEED_STACKS, 0, {.kind = TYPE_USYM}, NULL, lower_symbol, 0,
+	  "the function at an address of the process", "@[usym(arg0)] = count();" },
+	{ "ksym", "p", GROUP_FUNCTION, NEED_STACKS, 0, {.kind = TYPE_KSYM}, NULL, lower_symbol, 0,
+	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
+	{ "strftime", "si", GROUP_FUNCTION, 0, 0, {.kind = TYPE_TIME}, NULL, lower_strftime, 0,
+	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
+	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
+	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
+	{ .name = "bswap", .group = GROUP_FOREIGN },
+	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
+	{ .name = "kaddr", .group = GROUP_FOREIGN },
+	{ .name = "kptr", .group = GROUP_FOREIGN },
+	{ .name = "macaddr", .group = GROUP_FOREIGN },
+	{ .name = "memcmp", .group = GROUP_FOREIGN },
+	{ .name = "ntop", .group = GROUP_FOREIGN },
+	{ .name = "offsetof", .group = GROUP_FOREIGN },
+	{ .name = "path", .group = GROUP_FOREIGN },
+	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
+	{ .name = "pton", .group = GROUP_FOREIGN },
+	{ .name = "sizeof", .group = GROUP_FOREIGN },
+	{ .name = "str_concat", .group = GROUP_FOREIGN },
+	{ .name = "strcap", .group = GROUP_FOREIGN },
+	{ .name = "strcontains", .group = GROUP_FOREIGN },
+	{ .name = "strerror", .group = GROUP_FOREIGN },
+	{ .name = "strlen", .group = GROUP_FOREIGN },
+	{ .name = "strstr", .group = GROUP_FOREIGN },
+	{ .name = "uaddr", .group = GROUP_FOREIGN },
+	{ .name = "uptr", .group = GROUP_FOREIGN },
+	{ .name = NULL },
+};
+/* clang-format on */

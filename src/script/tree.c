@@ -115,20 +115,13 @@ bool probe_type_is_foreign(struct str name)
 	return false;
 }
 
-const char *probe_type_guess(struct str name)
+struct str probe_type_guess(struct str name)
 {
-	const char *best = NULL;
-	unsigned nearest = 3;
+	struct guess guess = {.nearest = 3};
 
-	for (size_t i = 0; i < COUNT(probe_rows); i++) {
-		unsigned distance = str_distance(name, str_from(probe_rows[i].name), nearest);
-
-		if (distance < nearest) {
-			nearest = distance;
-			best = probe_rows[i].name;
-		}
-	}
-	return best;
+	for (size_t i = 0; i < COUNT(probe_rows); i++)
+		guess_offer(&guess, name, str_from(probe_rows[i].name));
+	return guess.best;
 }
 
 bool cast_type_find(struct str name, struct type *out)

@@ -178,8 +178,8 @@ bool probe_type_find(struct str name, enum probe_type *out);
 bool probe_type_is_foreign(struct str name);
 /* A cast's target by name: "int32". False when there is none. */
 bool cast_type_find(struct str name, struct type *out);
-/* The nearest probe type to a misspelt one, or NULL. */
-const char *probe_type_guess(struct str name);
+/* The nearest probe type to a misspelt one; empty when none is near. */
+struct str probe_type_guess(struct str name);
 
 struct type type_int(unsigned size, bool is_signed);
 /* The text of --dump=tree. */

@@ -12,63 +12,25 @@ static struct str spec_text(const struct check *c, const struct probe_spec *spec
 	return str_of(c->s->text.ptr + spec->mark.at, spec->mark.len);
 }
 
-int check_number(struct check *c, struct expr *e)
-{
-	(void)c;
-	e->shape = shape_int(false);
-	return 0;
-}
-
-int check_comm(struct check *c, struct expr *e)
-{
-	(void)c;
-	e->shape = shape_of(type_text(TYPE_STR, 16));
-	return 0;
-}
-
-int check_name(struct check *c, struct expr *e)
-{
-	(void)c;
-	e->shape = shape_of((struct type){.kind = TYPE_NAME});
-	return 0;
-}
-
 /* nsecs or nsecs(monotonic) */
-int check_nsecs(struct check *c, struct expr *e)
+static int check_nsecs(struct check *c, struct expr *e)
 {
 	const struct expr *a = e->arg_count ? e->args[0] : NULL;
 
 	if (a && (a->kind != EXPR_NAME || !str_eq_text(a->text, "monotonic")))
 		return check_error(c, a, "unsupported", "only the monotonic clock can be read");
-	return check_number(c, e);
+	return 0;
 }
 
-void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
 {
 	emit_di(l, OP_BUILTIN, out, (uint64_t)e->function->number);
 }
 
-void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)e;
 	emit_si(l, OP_COMM, out, 0);
-}
-
-static bool has_arguments(enum probe_type type)
-{
-	return type == PROBE_USDT || type == PROBE_UPROBE;
-}
-
-/* Every probe of the clause must be of the kinds that have this. */
-static int check_probes(struct check *c, const struct expr *e, bool (*fits)(enum probe_type),
-			const char *where)
-{
-	for (const struct probe_spec *s = c->v->clause->probes; s; s = s->next)
-		if (!fits(s->type))
-			return check_error(c, e, "not-here",
-					   "'%.*s' is there in %s only, not in %s",
-					   STR_FMT(e->text), where, probe_type_name(s->type));
-	return 0;
 }
 
 static const char *unreadable(const struct script *s, const struct arch *arch,
@@ -119,13 +81,11 @@ static struct shape arg_shape(const struct variant *v, unsigned n)
 	return v->count ? shape_of(t) : shape_open();
 }
 
-int check_arg_n(struct check *c, struct expr *e)
+static int check_arg_n(struct check *c, struct expr *e)
 {
 	unsigned n;
-	int err = check_probes(c, e, has_arguments, "usdt and uprobe");
+	int err = 0;
 
-	if (err)
-		return err;
 	if (!arg_number(e->text, &n))
 		return -EINVAL;
 	for (size_t i = 0; i < c->v->count && !err; i++)
@@ -135,7 +95,7 @@ int check_arg_n(struct check *c, struct expr *e)
 	return err;
 }
 
-void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
 {
 	unsigned n = 0;
 
@@ -143,39 +103,12 @@ void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
 	emit_di(l, OP_ARG, out, n);
 }
 
-static bool has_registers(enum probe_type type)
-{
-	return type == PROBE_USDT || type == PROBE_UPROBE || type == PROBE_URETPROBE;
-}
-
-static bool is_return(enum probe_type type)
-{
-	return type == PROBE_URETPROBE;
-}
-
-int check_retval(struct check *c, struct expr *e)
-{
-	int err = check_probes(c, e, is_return, "uretprobe");
-
-	e->shape = shape_int(true);
-	e->shape.type.is_raw = true;
-	return err;
-}
-
-/* func: there is a function where there are registers. */
-int check_func(struct check *c, struct expr *e)
-{
-	int err = check_probes(c, e, has_registers, "usdt, uprobe and uretprobe");
-
-	return err ? err : check_name(c, e);
-}
-
 static const struct arch *variant_arch(const struct variant *v)
 {
 	return v->count && v->places[0]->attach.arch ? v->places[0]->attach.arch : arch_host();
 }
 
-void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 {
 	(void)e;
 	emit_di(l, OP_REG, out, variant_arch(l->v)->call_ret);
@@ -207,25 +140,20 @@ static bool find_register(const struct arch *arch, struct str name, uint8_t *id)
 }
 
 /* reg("ip") */
-int check_reg(struct check *c, struct expr *e)
+static int check_reg(struct check *c, struct expr *e)
 {
 	const struct arch *arch = variant_arch(c->v);
 	struct operand reg = {.kind = OPERAND_REG, .size = 8};
-	int err = check_probes(c, e, has_registers, "usdt, uprobe and uretprobe");
 
-	if (err)
-		return err;
 	if (!arch || !find_register(arch, e->args[0]->text, &reg.reg) ||
 	    unreadable(c->s, arch, &reg))
 		return check_error(c, e->args[0], "unknown-register",
-				   "there is no register '%.*s' to be read on %s",
-				   STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
-	e->shape = shape_int(false);
-	e->shape.type.is_raw = true;
+				   "unknown register '%.*s' on %s", STR_FMT(e->args[0]->text),
+				   arch ? arch->name : "this machine");
 	return 0;
 }
 
-void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint8_t id = 0;
 
@@ -243,7 +171,7 @@ static int stack_depth(struct check *c, const struct expr *a, uint64_t *depth)
 }
 
 /* ustack, ustack(depth), ustack(bpftrace, depth) */
-int check_stack(struct check *c, struct expr *e)
+static int check_stack(struct check *c, struct expr *e)
 {
 	uint64_t depth = c->s->options.ustack_depth;
 	int err = 0;
@@ -270,19 +198,9 @@ int check_stack(struct check *c, struct expr *e)
 	return err;
 }
 
-void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 {
 	emit_si(l, e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK, out, 0);
-}
-
-static bool has_fields(enum probe_type type)
-{
-	return type == PROBE_TRACEPOINT || type == PROBE_USDT;
-}
-
-int check_has_fields(struct check *c, const struct expr *e)
-{
-	return check_probes(c, e, has_fields, "usdt and tracepoint");
 }
 
 static const struct trace_field *find_field(const struct trace_event *event, struct str name)
@@ -291,22 +209,6 @@ static const struct trace_field *find_field(const struct trace_event *event, str
 		if (str_eq(event->fields[i].name, name))
 			return &event->fields[i];
 	return NULL;
-}
-
-static const struct trace_field *nearest_field(const struct trace_event *event, struct str name)
-{
-	const struct trace_field *best = NULL;
-	unsigned nearest = 4;
-
-	for (unsigned i = 0; event && i < event->field_count; i++) {
-		unsigned distance = str_distance(event->fields[i].name, name, nearest);
-
-		if (distance < nearest) {
-			nearest = distance;
-			best = &event->fields[i];
-		}
-	}
-	return best;
 }
 
 static bool is_char_array(const struct trace_field *f)
@@ -343,15 +245,15 @@ static int field_shape(struct check *c, struct expr *e, const struct trace_field
 }
 
 /* args.field of a tracepoint, args.word of a usdt probe */
-int check_field_value(struct check *c, struct expr *e)
+static int check_field_value(struct check *c, struct expr *e)
 {
 	const struct trace_event *event = c->v->count ? c->v->places[0]->event : NULL;
 	const struct trace_field *f;
-	int err = check_has_fields(c, e);
+	struct guess guess = {.nearest = 4};
 
 	e->shape = shape_open();
-	if (err || !c->v->count)
-		return err;
+	if (!c->v->count)
+		return 0;
 	if (c->v->places[0]->spec->type == PROBE_USDT)
 		return check_named(c, e);
 	f = find_field(event, e->text);
@@ -359,13 +261,14 @@ int check_field_value(struct check *c, struct expr *e)
 		return field_shape(c, e, f);
 	check_error(c, e, "unknown-field", "'%.*s' has no field '%.*s'",
 		    STR_FMT(spec_text(c, c->v->places[0]->spec)), STR_FMT(e->text));
-	f = nearest_field(event, e->text);
-	if (f)
-		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(f->name));
+	for (unsigned i = 0; event && i < event->field_count; i++)
+		guess_offer(&guess, e->text, event->fields[i].name);
+	if (guess.best.len)
+		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
 	return -EINVAL;
 }
 
-void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
+static void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct place *p = l->v->places[0];
 	const struct trace_field *f = find_field(p->event, e->text);
@@ -388,3 +291,80 @@ void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 		i->is_signed = f->is_signed;
 	}
 }
+
+#define RESULT_REGISTER                                     \
+	{                                                   \
+		.kind = TYPE_INT, .size = 8, .is_raw = true \
+	}
+#define RESULT_RETVAL                                                          \
+	{                                                                      \
+		.kind = TYPE_INT, .size = 8, .is_signed = true, .is_raw = true \
+	}
+#define RESULT_COMM                          \
+	{                                    \
+		.kind = TYPE_STR, .size = 16 \
+	}
+
+/* clang-format off */
+
+/* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
+const struct function value_rows[] = {
+	{ "argN", "", GROUP_VALUE, NEED_ARGUMENT, HAVE_ARGUMENTS, NO_RESULT, check_arg_n, lower_arg_n, 0,
+	  "argument N, from 0", "@[arg0] = count();" },
+	{ "args", "", GROUP_VALUE, NEED_ALL_ARGS, HAVE_NAMED_FIELDS, NO_RESULT, check_whole, NULL, 0,
+	  "all arguments, to be printed", "print(args);" },
+	{ "args.", "", GROUP_VALUE, 0, HAVE_NAMED_FIELDS, NO_RESULT, check_field_value, lower_field_value, 0,
+	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
+	{ "retval", "", GROUP_VALUE, NEED_ARCH, IN(URETPROBE), RESULT_RETVAL, NULL, lower_retval, 0,
+	  "what the function returns", "@ = hist(retval);" },
+	{ "pid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_PID,
+	  "process", "@[pid] = count();" },
+	{ "tid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_TID,
+	  "thread", "@start[tid] = nsecs;" },
+	{ "uid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_UID,
+	  "user", "@[uid] = count();" },
+	{ "gid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_GID,
+	  "group", "@[gid] = count();" },
+	{ "comm", "", GROUP_VALUE, 0, 0, RESULT_COMM, NULL, lower_comm, 0,
+	  "name of the thread", "@[comm] = count();" },
+	{ "cpu", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_CPU,
+	  "CPU of the event", "@[cpu] = count();" },
+	{ "ncpus", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_NCPUS,
+	  "number of CPUs", "print(ncpus);" },
+	{ "nsecs", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_nsecs, lower_builtin, BUILTIN_NSECS,
+	  "nanoseconds since boot", "@start[tid] = nsecs;" },
+	{ "elapsed", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_ELAPSED,
+	  "nanoseconds since the run began", "print(elapsed / 1000000);" },
+	{ "probe", "", GROUP_VALUE, 0, 0, RESULT_NAME, NULL, lower_builtin, BUILTIN_PROBE,
+	  "name of the probe that was hit", "@[probe] = count();" },
+	{ "func", "", GROUP_VALUE, NEED_FUNC, HAVE_REGISTERS, RESULT_NAME, NULL, lower_builtin, BUILTIN_FUNC,
+	  "the function around the probe", "@[func] = count();" },
+	{ "ustack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_USTACK,
+	  "user stack, of at most so many frames", "@[ustack(5)] = count();" },
+	{ "kstack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_KSTACK,
+	  "kernel stack, of at most so many frames", "@[kstack] = count();" },
+	{ "cgroup", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_CGROUP,
+	  "number of the control group", "@[cgroup] = count();" },
+	{ "rand", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_RAND,
+	  "a random number of 32 bits", "if (rand % 100 == 0) { print(pid); }" },
+	{ "reg", "s", GROUP_FUNCTION, NEED_ARCH, HAVE_REGISTERS, RESULT_REGISTER, check_reg, lower_reg_call, 0,
+	  "a register of the CPU", "print(reg(\"ip\"));" },
+	{ .name = "cgroupid", .group = GROUP_FOREIGN },
+	{ .name = "cpid", .group = GROUP_FOREIGN },
+	{ .name = "ctx", .group = GROUP_FOREIGN },
+	{ .name = "curtask", .group = GROUP_FOREIGN },
+	{ .name = "has_cpid", .group = GROUP_FOREIGN },
+	{ .name = "jiffies", .group = GROUP_FOREIGN },
+	{ .name = "leader_comm", .group = GROUP_FOREIGN },
+	{ .name = "leader_tid", .group = GROUP_FOREIGN },
+	{ .name = "numaid", .group = GROUP_FOREIGN },
+	{ .name = "pcomm", .group = GROUP_FOREIGN },
+	{ .name = "ppid", .group = GROUP_FOREIGN },
+	{ .name = "probetype", .group = GROUP_FOREIGN },
+	{ .name = "sarg0", .group = GROUP_FOREIGN },
+	{ .name = "socket_cookie", .group = GROUP_FOREIGN },
+	{ .name = "usermode", .group = GROUP_FOREIGN },
+	{ .name = "username", .group = GROUP_FOREIGN },
+	{ .name = NULL },
+};
+/* clang-format on */

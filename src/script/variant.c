@@ -31,7 +31,7 @@ static void sign_field(const struct trace_field *f, struct buf *out)
 /* The fields that the clause uses. One that is not there differs from all others. */
 static void sign_event(const struct uses *u, const struct trace_event *event, struct buf *out)
 {
-	for (unsigned k = 0; event && u->whole && k < event->field_count; k++) {
+	for (unsigned k = 0; event && (u->needs & NEED_ALL_ARGS) && k < event->field_count; k++) {
 		buf_printf(out, " %.*s", STR_FMT(event->fields[k].name));
 		sign_field(&event->fields[k], out);
 	}
@@ -47,7 +47,7 @@ static void sign_place(const struct uses *u, const struct place *p, struct buf *
 {
 	buf_clear(out);
 	buf_printf(out, "%d", p->attach.kind);
-	if (p->attach.arch && u->arch)
+	if (p->attach.arch && (u->needs & NEED_ARCH))
 		buf_printf(out, " %s", p->attach.arch->name);
 	sign_args(u, &p->attach, out);
 	sign_event(u, p->event, out);

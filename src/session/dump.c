@@ -125,3 +125,16 @@ NOPAL_EXPORT int nopal_trace_list(const char *pattern, const struct nopal_trace_
 	buf_free(&lister.text);
 	return err < 0 ? diag_ensure(d, err, "list probes") : lister.count;
 }
+
+NOPAL_EXPORT int nopal_trace_builtins(nopal_output_fn *fn, void *arg)
+{
+	struct buf text = BUF_INIT;
+	int err;
+
+	script_print_builtins(&text);
+	err = text.failed ? -ENOMEM : 0;
+	if (!err)
+		fn(arg, text.ptr, text.len);
+	buf_free(&text);
+	return err;
+}

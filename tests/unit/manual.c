@@ -87,9 +87,55 @@ static void examples_are_scripts(void **state)
 	buf_free(&example);
 }
 
+/* Is `name` the whole of a word of an item of the manual: ".It Li pid , tid"? */
+static bool is_item(struct str page, const char *name)
+{
+	while (page.len) {
+		struct str line = str_cut(&page, '\n');
+
+		if (!str_starts(line, STR(".It ")))
+			continue;
+		while (line.len)
+			if (str_eq_text(str_cut(&line, ' '), name))
+				return true;
+	}
+	return false;
+}
+
+/* Each builtin has an item in the manual, and an example that is a script. */
+static int check_builtin(void *arg, const char *name, const char *help, const char *example)
+{
+	static const char *const others[][2] = {{"argN", "arg0"}, {"args.", "args"}};
+	struct buf *page = arg, text = BUF_INIT;
+
+	for (size_t i = 0; i < 2; i++)
+		if (!strcmp(name, others[i][0]))
+			name = others[i][1];
+	if (!is_item(buf_as_str(page), name)) {
+		print_error("man/nopal-script.7 does not have '%s'\n", name);
+		fail();
+	}
+	assert_true(*help && strlen(help) < 46);
+	buf_printf(&text, "usdt:/bin/app:app:go { %s }", example);
+	check_example(&text);
+	buf_free(&text);
+	return 0;
+}
+
+static void builtins_are_in_the_manual(void **state)
+{
+	struct buf page = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(slurp("man/nopal-script.7", 1 << 20, &page), 0);
+	assert_int_equal(script_each_builtin(check_builtin, &page), 0);
+	buf_free(&page);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(examples_are_scripts)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(examples_are_scripts),
+					   cmocka_unit_test(builtins_are_in_the_manual)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
