@@ -114,11 +114,11 @@ static int list_spec(struct lister *l, const struct script_options *options,
 	case PROBE_USDT:
 		if (!spec->path.len && !options->pid)
 			query.path = STR("*");
-		got = source->sites(source->self, &query, list_image, l, d);
+		got = source->sites(source->run, &query, list_image, l, d);
 		break;
 	case PROBE_UPROBE:
 	case PROBE_URETPROBE:
-		got = source->functions(source->self, &query, list_function, l, d);
+		got = source->functions(source->run, &query, list_function, l, d);
 		break;
 	case PROBE_TRACEPOINT:
 		got = source->events(source->self, spec->provider, spec->name, list_event, l, d);

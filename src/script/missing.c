@@ -68,12 +68,12 @@ static void look_around(struct search *q)
 	switch (q->spec->type) {
 	case PROBE_USDT:
 		if (!str_has_wildcard(q->spec->path))
-			source->sites(source->self, &all, look_at_image, q, NULL);
+			source->sites(source->run, &all, look_at_image, q, NULL);
 		break;
 	case PROBE_UPROBE:
 	case PROBE_URETPROBE:
 		if (!str_has_wildcard(q->spec->path))
-			source->functions(source->self, &functions, look_at_function, q, NULL);
+			source->functions(source->run, &functions, look_at_function, q, NULL);
 		break;
 	case PROBE_TRACEPOINT:
 		source->events(source->self, STR("*"), STR("*"), look_at_event, q, NULL);

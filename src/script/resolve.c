@@ -207,7 +207,7 @@ static int resolve_usdt(struct search *q)
 		diag_hint(q->d, "name the file, usdt:PATH:PROVIDER:NAME, or a process with -p");
 		return -EINVAL;
 	}
-	got = q->source->sites(q->source->self, &query, add_image, q, q->d);
+	got = q->source->sites(q->source->run, &query, add_image, q, q->d);
 	return got < 0 ? got : 0;
 }
 

@@ -137,6 +137,6 @@ int resolve_function(struct search *q)
 		query.name = arena_printf(&q->s->arena, "0x%llx", (unsigned long long)spec->offset);
 	if (!query.name.ptr)
 		return -ENOMEM;
-	got = q->source->functions(q->source->self, &query, add_function, q, q->d);
+	got = q->source->functions(q->source->run, &query, add_function, q, q->d);
 	return got < 0 ? got : 0;
 }

@@ -34,19 +34,21 @@ struct script_options {
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
 
-/* Where names are looked up. `self` is passed back. */
+/* Where names are looked up. `run` is passed back to the calls that depend on which processes are
+ * traced and by which engines, `self` to the others. */
 struct script_source {
-	void *self;
-	int (*sites)(void *self, const struct find_query *q, found_fn *fn, void *arg,
+	void *run;
+	int (*sites)(void *run, const struct find_query *q, found_fn *fn, void *arg,
 		     struct diag *d);
-	int (*functions)(void *self, const struct find_query *q, function_fn *fn, void *arg,
+	int (*functions)(void *run, const struct find_query *q, function_fn *fn, void *arg,
 			 struct diag *d);
-	/* Names and types of a site's arguments; NULL: nobody knows any. */
-	int (*know)(void *self, const struct found_image *image, const struct site *site,
-		    struct arena *a, struct known_site *out, struct diag *d);
 	/* Why no engine of the run can read this operand; NULL: one can. A NULL function: what
 	 * operand_problem() says. */
-	const char *(*unreadable)(void *self, const struct arch *arch, const struct operand *o);
+	const char *(*unreadable)(void *run, const struct arch *arch, const struct operand *o);
+	void *self;
+	/* Names and types of a site's arguments; a NULL function: there are none. */
+	int (*know)(void *self, const struct found_image *image, const struct site *site,
+		    struct arena *a, struct known_site *out, struct diag *d);
 	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);

@@ -44,9 +44,10 @@ static int machine_event(void *self, struct arena *a, struct str category, struc
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
-		.self = f,
+		.run = f,
 		.sites = machine_sites,
 		.functions = machine_functions,
+		.self = f,
 		.know = machine_know,
 		.function_at = machine_function_at,
 		.events = machine_events,

@@ -36,7 +36,7 @@ static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 static const char *unreadable(const struct script *s, const struct arch *arch,
 			      const struct operand *o)
 {
-	return s->source.unreadable ? s->source.unreadable(s->source.self, arch, o)
+	return s->source.unreadable ? s->source.unreadable(s->source.run, arch, o)
 				    : operand_problem(o);
 }
 

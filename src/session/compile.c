@@ -21,45 +21,14 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 	};
 }
 
-static int machine_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+static int session_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
 			     struct diag *d)
 {
 	struct nopal_trace *t = self;
 	struct find_query one = *q;
 
 	one.pid = q->pid ? process_visible_task(q->pid) : 0;
-	return t->machine.functions(t->machine.self, &one, fn, arg, d);
-}
-
-static struct str machine_function_at(void *self, const struct found_image *image, uint64_t offset)
-{
-	struct nopal_trace *t = self;
-
-	return t->machine.function_at(t->machine.self, image, offset);
-}
-
-static int machine_events(void *self, struct str category, struct str name, trace_event_fn *fn,
-			  void *arg, struct diag *d)
-{
-	struct nopal_trace *t = self;
-
-	return t->machine.events(t->machine.self, category, name, fn, arg, d);
-}
-
-static int machine_know(void *self, const struct found_image *image, const struct site *site,
-			struct arena *a, struct known_site *out, struct diag *d)
-{
-	struct nopal_trace *t = self;
-
-	return t->machine.know(t->machine.self, image, site, a, out, d);
-}
-
-static int machine_event(void *self, struct arena *a, struct str category, struct str name,
-			 struct trace_event *out, struct diag *d)
-{
-	struct nopal_trace *t = self;
-
-	return t->machine.event(t->machine.self, a, category, name, out, d);
+	return finder_functions(t->finder, &one, fn, arg, d);
 }
 
 static const char *unreadable(void *self, const struct arch *arch, const struct operand *o)
@@ -108,11 +77,10 @@ static int resolve(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
-int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
+int session_parse(struct nopal_trace *t, const char *text, struct diag *d)
 {
 	struct script_options options;
 	struct str copy = arena_str(&t->arena, str_from(text));
-	int err;
 
 	if (!copy.ptr)
 		return -ENOMEM;
@@ -120,7 +88,13 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	/* The command has no pid yet; any will do to say that there is a process. */
 	if (t->options.command)
 		options.pid = 1;
-	err = script_parse(copy, &options, &t->script, d);
+	return script_parse(copy, &options, &t->script, d);
+}
+
+int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
+{
+	int err = session_parse(t, text, d);
+
 	if (err)
 		return err;
 	script_facts(t->script, &t->facts);
@@ -136,15 +110,11 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	if (err)
 		return err;
 	finder_stop_on(t->finder, t->stop_fd);
-	t->machine = script_source_machine(t->finder);
-	t->source = (struct script_source){.self = t,
-					   .sites = session_sites,
-					   .know = machine_know,
-					   .unreadable = unreadable,
-					   .functions = machine_functions,
-					   .function_at = machine_function_at,
-					   .events = machine_events,
-					   .event = machine_event};
+	t->source = script_source_machine(t->finder);
+	t->source.run = t;
+	t->source.sites = session_sites;
+	t->source.functions = session_functions;
+	t->source.unreadable = unreadable;
 	err = resolve(t, d);
 	finder_problems(t->finder, d);
 	return err ? err : script_compile(t->script, &t->program, d);

@@ -36,13 +36,18 @@ static void give_failure(struct nopal_trace *t)
 	give_notice(t);
 }
 
+bool session_is_muted(const struct nopal_trace *t)
+{
+	return t->state == SESSION_EXITING || t->state == SESSION_FINISHED;
+}
+
 static int take_record(void *arg, struct str bytes)
 {
 	struct nopal_trace *t = arg;
 	enum report_action action = REPORT_DONE;
 	int err;
 
-	if (t->exiting)
+	if (session_is_muted(t))
 		return 0;
 	/* What a process mapped before it made this record was told before, too: it may be gone. */
 	if (t->facts.uses_stacks)
@@ -53,7 +58,7 @@ static int take_record(void *arg, struct str bytes)
 	t->records++;
 	give_failure(t);
 	if (action == REPORT_EXIT)
-		t->exiting = t->over = true;
+		t->state = t->state < SESSION_ENDING ? SESSION_EXITING : SESSION_FINISHED;
 	if (t->out.len >= FLUSH_BYTES)
 		session_flush(t);
 	return ++t->batch >= BATCH;

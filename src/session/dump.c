@@ -13,84 +13,44 @@ struct lister {
 	int count;
 };
 
-static void give(const struct nopal_trace_options *options, struct buf *text)
+static int print_stage(struct nopal_trace *t, const char *script, enum nopal_dump what,
+		       struct buf *out, struct diag *d)
 {
-	if (options->output && text->len)
-		options->output(options->output_arg, text->ptr, text->len);
-	buf_free(text);
-}
+	int err = -EINVAL;
 
-/* Only the parser runs for a tree: it needs no machine and no privilege. */
-static int dump_tree(const char *script, const struct nopal_trace_options *options, struct diag *d)
-{
-	struct nopal_trace t = {.options = *options, .pid = options->pid};
-	struct script_options script_options;
-	struct buf text = BUF_INIT;
-	int err;
-
-	session_script_options(&t, &script_options);
-	if (options->command)
-		script_options.pid = 1;
-	err = script_parse(str_from(script), &script_options, &t.script, d);
-	if (!err)
-		script_print_tree(t.script, &text);
-	give(options, &text);
-	script_free(t.script);
-	arena_free(&t.arena);
+	switch (what) {
+	case NOPAL_DUMP_TREE:
+		err = session_parse(t, script, d);
+		if (!err)
+			script_print_tree(t->script, out);
+		break;
+	case NOPAL_DUMP_PROGRAM:
+		err = session_compile(t, script, d);
+		if (!err)
+			program_print(t->program, out);
+		break;
+	case NOPAL_DUMP_BPF:
+		err = session_open(t, script, d);
+		if (!err)
+			engine_dump(t->engine, out);
+		break;
+	}
 	return err;
-}
-
-static int dump_program(const char *script, const struct nopal_trace_options *options,
-			struct diag *d)
-{
-	struct nopal_trace t = {
-		.options = *options, .pid = options->pid, .process_fd = -1, .stop_fd = -1};
-	struct buf text = BUF_INIT;
-	int err = session_compile(&t, script, d);
-
-	if (!err)
-		program_print(t.program, &text);
-	give(options, &text);
-	child_end(&t.child);
-	script_free(t.script);
-	finder_free(t.finder);
-	image_watch_close(t.watch);
-	family_free(&t.family);
-	later_free(&t.later);
-	arena_free(&t.arena);
-	return err;
-}
-
-static int dump_bpf(const char *script, const struct nopal_trace_options *options,
-		    struct nopal_diag *d)
-{
-	struct buf text = BUF_INIT;
-	struct nopal_trace *t;
-	int err = nopal_trace_open(script, options, &t, d);
-
-	if (err)
-		return err;
-	engine_dump(t->engine, &text);
-	give(options, &text);
-	nopal_trace_close(t);
-	return 0;
 }
 
 NOPAL_EXPORT int nopal_trace_dump(const char *script, const struct nopal_trace_options *options,
-				  enum nopal_dump what, struct nopal_diag *d)
+				  enum nopal_dump what, struct nopal_diag *diag)
 {
-	struct nopal_trace_options own;
-	int err = session_take_options(options, &own, diag_inner(d));
+	struct diag *d = diag_inner(diag);
+	struct nopal_trace *t = NULL;
+	int err = session_new(options, &t, d);
 
-	if (err)
-		return err;
-	switch (what) {
-	case NOPAL_DUMP_TREE: err = dump_tree(script, &own, diag_inner(d)); break;
-	case NOPAL_DUMP_PROGRAM: err = dump_program(script, &own, diag_inner(d)); break;
-	case NOPAL_DUMP_BPF: err = dump_bpf(script, &own, d); break;
-	default: err = -EINVAL;
+	if (!err) {
+		err = print_stage(t, script, what, &t->out, d);
+		session_flush(t);
 	}
-	return diag_ensure(diag_inner(d), err, "show the script");
+	nopal_trace_close(t);
+	return diag_ensure(d, err, "show the script");
 }
 
 static int list_one(void *arg, struct str probe)
@@ -106,22 +66,21 @@ static int list_one(void *arg, struct str probe)
 NOPAL_EXPORT int nopal_trace_list(const char *pattern, const struct nopal_trace_options *options,
 				  nopal_list_fn *fn, void *arg, struct nopal_diag *diag)
 {
-	struct nopal_trace t = {.process_fd = -1, .stop_fd = -1};
 	struct lister lister = {.fn = fn, .arg = arg};
 	struct diag *d = diag_inner(diag);
 	struct script_options script_options;
-	int err = session_take_options(options, &t.options, d);
+	struct nopal_trace *t = NULL;
+	int err = session_new(options, &t, d);
 
 	if (!err)
-		err = finder_new(&t.finder);
-	if (err)
-		return err;
-	t.pid = t.options.pid;
-	session_script_options(&t, &script_options);
-	t.source = script_source_machine(t.finder);
-	err = script_list(str_from(pattern), &script_options, &t.source, list_one, &lister, d);
-	finder_free(t.finder);
-	arena_free(&t.arena);
+		err = finder_new(&t->finder);
+	if (!err) {
+		session_script_options(t, &script_options);
+		t->source = script_source_machine(t->finder);
+		err = script_list(str_from(pattern), &script_options, &t->source, list_one, &lister,
+				  d);
+	}
+	nopal_trace_close(t);
 	buf_free(&lister.text);
 	return err < 0 ? diag_ensure(d, err, "list probes") : lister.count;
 }

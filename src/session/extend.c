@@ -41,7 +41,7 @@ static int ask(struct nopal_trace *t, struct find_query q, ino_t inode, found_fn
 	int found;
 
 	q.pid = q.pid ? process_visible_task(q.pid) : 0;
-	found = t->machine.sites(t->machine.self, &q, take_answer, &a, NULL);
+	found = finder_sites(t->finder, &q, take_answer, &a, NULL);
 	return found < 0 && found != -ENOMEM ? 0 : found;
 }
 
@@ -98,7 +98,7 @@ static int ask_family(struct nopal_trace *t, const struct find_query *q, found_f
 		int found;
 
 		one.pid = process_visible_task(t->family.pids[i]);
-		found = t->machine.sites(t->machine.self, &one, fn, arg, i ? NULL : d);
+		found = finder_sites(t->finder, &one, fn, arg, i ? NULL : d);
 		if (found < 0 && (i == 0 || found == -ENOMEM || found == -EINTR))
 			return found;
 		total += found > 0 ? found : 0;
@@ -119,7 +119,7 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 	if (in_later && t->pid && t->family.count)
 		return ask_family(t, q, fn, arg, d);
 	one.pid = q->pid ? process_visible_task(q->pid) : 0;
-	return t->machine.sites(t->machine.self, &one, fn, arg, d);
+	return finder_sites(t->finder, &one, fn, arg, d);
 }
 
 /* ---- attaching */
@@ -136,7 +136,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	*more = err || program;
 	if (err || !program)
 		return err;
-	if (!t->finished)
+	if (t->state < SESSION_OVER)
 		err = engine_extend(t->engine, program, d);
 	report = report_extend(t->report, program);
 	if (!err && !report)

@@ -17,13 +17,22 @@
 #include "session/images.h"
 #include "session/later.h"
 
+/* How far a run is. ORDER: it only goes down this list, and is over from SESSION_OVER on. */
+enum session_state {
+	SESSION_OPEN,	  /* compiled and loaded; nothing is armed */
+	SESSION_ATTACHED, /* events may come */
+	SESSION_OVER,	  /* it was stopped, or what was traced has ended */
+	SESSION_EXITING,  /* exit() was called: data records that come now are not shown */
+	SESSION_ENDING,	  /* the clauses of END run */
+	SESSION_FINISHED, /* they have, or they called exit() */
+};
+
 struct nopal_trace {
 	struct nopal_trace_options options;
 	struct arena arena; /* script text, parameters */
 
 	struct finder *finder;
-	struct script_source machine; /* the finder's */
-	struct script_source source;  /* ours: asks it once for each followed process */
+	struct script_source source; /* the finder, asked once for each followed process */
 	struct script *script;
 	struct script_facts facts;
 	struct program *program;
@@ -55,17 +64,20 @@ struct nopal_trace {
 	uint64_t last_warning; /* when, ns */
 	unsigned batch;	       /* records taken in this drain */
 	int idle_ms;	       /* how long the last empty poll waited: grows while nothing comes */
-	bool exiting;	       /* exit() was called: later data records are not shown */
-	bool over, attached, finished;
-	bool stopped; /* by nopal_trace_stop() */
+	enum session_state state;
+	bool stopped; /* by nopal_trace_stop(): nobody waits for what is not yet known */
 	int exit_code;
 };
 
-/* script options as the script room wants them; text in the trace's arena. */
-/* Check a caller's options. It may have been built with a smaller struct: what it did not know of
- * is zero. */
-int session_take_options(const struct nopal_trace_options *options, struct nopal_trace_options *out,
-			 struct diag *d);
+/* A session with a caller's options, checked; nopal_trace_close() ends it, whatever else was done.
+ */
+int session_new(const struct nopal_trace_options *options, struct nopal_trace **out,
+		struct diag *d);
+/* All that nopal_trace_open() does. */
+int session_open(struct nopal_trace *t, const char *script, struct diag *d);
+/* Parse alone, which needs no machine and no privilege. */
+int session_parse(struct nopal_trace *t, const char *script, struct diag *d);
+/* Options of the script module; text in the trace's arena. */
 void session_script_options(struct nopal_trace *t, struct script_options *out);
 /* Parse, resolve, compile; starts the command when there is one. */
 int session_compile(struct nopal_trace *t, const char *script, struct diag *d);
@@ -80,6 +92,8 @@ int session_open_watch(struct nopal_trace *t, struct diag *d);
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Read the image watch; sets images_changed, keeps family and symbols. */
 void session_read_watch(struct nopal_trace *t);
+/* exit() was called: records are not shown any more. */
+bool session_is_muted(const struct nopal_trace *t);
 /* Take every record that is there. 0 or -errno. */
 int session_drain(struct nopal_trace *t, struct diag *d);
 /* Give the text to the user. */

@@ -1,16 +1,13 @@
-/* A tracing run, as include/nopal/trace.h describes it: open, attach, poll, finish, close. */
+/* A tracing run, as include/nopal/trace.h describes it: attach, poll, finish. Opening and closing
+ * are open.c's. */
 #include "session/session.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/export.h"
-#include "find/process.h"
 
 #define IDLE_MAX_MS   50  /* longest wait between two looks into the event buffer */
 #define QUIET_MAX_MS  250 /* ... when the script sends no data records */
@@ -18,127 +15,22 @@
 #define NEWS_PAUSE_NS 5000000u
 #define FIXED_FDS     3 /* of these, those that are not of the image watch */
 
-/* Nothing in user space can happen in them. */
-static int refuse_dead(pid_t pid, struct diag *d)
-{
-	struct process_state p;
-
-	if (process_state_read(pid, &p))
-		return 0;
-	if (p.is_kernel) {
-		diag_error(
-			d, -EINVAL, "no-process",
-			"cannot trace process %d (%s): it is a thread of the kernel, which runs no "
-			"program",
-			pid, p.comm);
-		diag_hint(d, "without -p, a script can ask for it: /pid == %d/", pid);
-		return -EINVAL;
-	}
-	if ((p.state != 'Z' && p.state != 'X') || p.threads > 1)
-		return 0;
-	diag_error(
-		d, -ESRCH, "no-process",
-		"cannot trace process %d (%s): it has ended, and its parent, process %d, has not "
-		"asked yet how",
-		pid, p.comm, p.parent);
-	return -ESRCH;
-}
-
-static int open_process(struct nopal_trace *t, struct diag *d)
-{
-	if (!t->pid)
-		return 0;
-	t->process_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-	if (t->process_fd >= 0 || errno == ENOSYS)
-		return refuse_dead(t->pid, d);
-	diag_error(d, -errno, "no-process", "cannot trace process %d: %s", t->pid,
-		   errno == EINVAL ? "it is a thread, not a process" : strerror(errno));
-	diag_hint(d,
-		  errno == EINVAL ? "use the process id: Tgid in /proc/%d/status"
-				  : "is it still running? see: ps %d",
-		  t->pid);
-	return -errno;
-}
-
-static int open_engine(struct nopal_trace *t, struct diag *d)
-{
-	const struct engine_options options = {
-		.pid = t->pid,
-		.follow_forks = t->pid && t->options.follow,
-		.ring_bytes = t->options.ring_bytes ? t->options.ring_bytes
-						    : (size_t)t->facts.ring_pages * 4096,
-		.data_later = t->facts.needs_images && t->facts.sends_data,
-		.detach_later = t->options.detach_later,
-		.verbose = t->options.verbose,
-	};
-	int err = engine_bpf.open(&options, &t->engine, d);
-
-	if (!err)
-		err = engine_build(t->engine, t->program, d);
-	if (err == -EPERM || err == -EACCES)
-		diag_hint(d, "%s'nopal doctor' says what this machine and user can do",
-			  geteuid() ? "run it with sudo; " : "");
-	return err;
-}
-
-static int open_report(struct nopal_trace *t)
-{
-	const struct report_options options = {
-		.style = t->options.format == NOPAL_JSON ? REPORT_JSON : REPORT_TEXT,
-		.terminal = t->options.terminal,
-		.raw = t->options.raw,
-		.stop_fd = t->stop_fd,
-		.trunc_trailer = t->facts.trunc_trailer,
-		.unsafe = t->options.unsafe,
-	};
-	int err = symbols_new(&t->symbols);
-
-	return err ? err : report_new(t->program, &options, t->symbols, &t->report);
-}
-
-static struct nopal_trace *new_trace(void)
-{
-	struct nopal_trace *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->process_fd = -1;
-	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return t;
-}
-
-NOPAL_EXPORT int nopal_trace_open(const char *script, const struct nopal_trace_options *options,
-				  struct nopal_trace **out, struct nopal_diag *diag)
-{
-	struct diag *d = diag_inner(diag);
-	struct nopal_trace *t = new_trace();
-	int err = t ? session_take_options(options, &t->options, d) : -ENOMEM;
-
-	if (!err) {
-		t->pid = t->options.pid;
-		err = t->options.command ? 0 : open_process(t, d);
-	}
-	if (!err)
-		err = session_compile(t, script, d);
-	if (!err && t->options.command)
-		err = open_process(t, d);
-	if (!err)
-		err = open_engine(t, d);
-	if (!err)
-		err = open_report(t);
-	if (!err)
-		err = clock_init(&t->clock, t->program);
-	if (err) {
-		nopal_trace_close(t);
-		return diag_ensure(d, err, "compile and load the script");
-	}
-	*out = t;
-	return 0;
-}
-
 NOPAL_EXPORT unsigned nopal_trace_probe_count(const struct nopal_trace *t)
 {
 	return script_place_count(t->script);
+}
+
+static bool is_over(const struct nopal_trace *t)
+{
+	return t->state >= SESSION_OVER;
+}
+
+/* Nothing will be armed, so nothing is missed in images that come. */
+static void drop_watch(struct nopal_trace *t)
+{
+	image_watch_close(t->watch);
+	t->watch = NULL;
+	t->images_changed = false;
 }
 
 /* Run every clause that is attached to `kind`, in script order. */
@@ -153,7 +45,7 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 			err = engine_run(t->engine, kind, i, d);
 			if (!err)
 				err = session_drain(t, d);
-			if (err || (t->exiting && kind == ATTACH_BEGIN))
+			if (err || (t->state == SESSION_EXITING && kind == ATTACH_BEGIN))
 				return err;
 		}
 	return 0;
@@ -173,12 +65,14 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (!held)
 		say_count(t);
 	err = run_clauses(t, ATTACH_BEGIN, d);
-	if (err || t->over)
+	if (err || is_over(t)) {
+		drop_watch(t);
 		return err;
+	}
 	err = engine_attach(t->engine, d);
 	if (err)
 		return err;
-	t->attached = true;
+	t->state = SESSION_ATTACHED;
 	err = child_exec(&t->child, t->options.command, d);
 	if (!err)
 		err = session_attach_command(t, d);
@@ -188,7 +82,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		say_count(t);
 	session_flush(t);
 	if (t->facts.only_begin_end)
-		t->over = true;
+		t->state = SESSION_OVER;
 	if (t->facts.uses_stacks && t->pid)
 		symbols_see(t->symbols, t->pid);
 	else if (t->facts.uses_stacks)
@@ -248,10 +142,9 @@ static void wait_events(struct nopal_trace *t, int ms)
 			poll(fds, FIXED_FDS, 1);
 		t->heard_at = clock_now();
 	}
-	if (fds[0].revents)
-		t->over = t->stopped = true;
-	if (fds[1].revents)
-		t->over = true;
+	t->stopped |= fds[0].revents;
+	if (fds[0].revents || fds[1].revents)
+		t->state = SESSION_OVER;
 }
 
 static int run_due(struct nopal_trace *t, struct diag *d)
@@ -259,7 +152,7 @@ static int run_due(struct nopal_trace *t, struct diag *d)
 	uint64_t now = clock_now();
 	uint32_t clause;
 
-	while (!t->over && clock_take(&t->clock, now, &clause)) {
+	while (!is_over(t) && clock_take(&t->clock, now, &clause)) {
 		int err = engine_run(t->engine, ATTACH_INTERVAL, clause, d);
 
 		if (err)
@@ -293,23 +186,23 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 	int err = 0;
 
 	do {
-		if (!t->over)
+		if (!is_over(t))
 			wait_events(t, wait_ms(t, timeout_ms));
 		session_read_watch(t);
-		if (!t->over)
+		if (!is_over(t))
 			err = rearm(t, d);
 		if (!err && t->images_changed)
 			err = session_extend(t, d);
 		if (!err)
 			err = run_due(t, d);
-		if (!err && !t->exiting)
+		if (!err && !session_is_muted(t))
 			err = session_drain(t, d);
 		symbols_problems(t->symbols, d);
 		session_warn(t, false);
 		if (err)
 			return diag_ensure(d, err, "go on with the run");
-	} while (!t->over && !t->batch && (timeout_ms < 0 || clock_now() < deadline));
-	return !t->over;
+	} while (!is_over(t) && !t->batch && (timeout_ms < 0 || clock_now() < deadline));
+	return !is_over(t);
 }
 
 NOPAL_EXPORT void nopal_trace_stop(struct nopal_trace *t)
@@ -373,7 +266,7 @@ static void tell_command(struct nopal_trace *t, struct diag *d)
 static void look_at_rest(struct nopal_trace *t, struct diag *d)
 {
 	session_read_watch(t);
-	if (!t->stopped && t->attached && t->images_changed)
+	if (!t->stopped && t->images_changed)
 		session_extend(t, d);
 	later_judge(&t->later);
 }
@@ -383,18 +276,20 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	struct diag *d = diag_inner(diag);
 	int err;
 
-	if (t->finished)
+	if (t->state >= SESSION_ENDING)
 		return 0;
-	t->finished = t->over = true;
+	if (!is_over(t))
+		t->state = SESSION_OVER;
 	engine_stop(t->engine);
 	look_at_rest(t, d);
 	err = drain_rest(t, d);
-	t->exiting = false;
+	t->state = SESSION_ENDING;
 	report_at_end(t->report);
 	if (!err)
 		err = run_clauses(t, ATTACH_END, d);
 	if (!err && t->facts.print_maps_on_exit)
 		err = nopal_trace_print_maps(t);
+	t->state = SESSION_FINISHED;
 	engine_detach(t->engine);
 	symbols_problems(t->symbols, d);
 	session_warn(t, true);
@@ -431,28 +326,6 @@ NOPAL_EXPORT void nopal_trace_stats(struct nopal_trace *t, struct nopal_trace_st
 	engine_stats(t->engine, &stats);
 	*out = (struct nopal_trace_stats){t->records, stats.lost_records, stats.lost_updates,
 					  stats.lost_scratch};
-}
-
-NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
-{
-	if (!t)
-		return;
-	engine_close(t->engine);
-	child_end(&t->child);
-	report_free(t->report);
-	symbols_free(t->symbols);
-	script_free(t->script);
-	finder_free(t->finder);
-	image_watch_close(t->watch);
-	family_free(&t->family);
-	later_free(&t->later);
-	if (t->process_fd >= 0)
-		close(t->process_fd);
-	if (t->stop_fd >= 0)
-		close(t->stop_fd);
-	buf_free(&t->out);
-	arena_free(&t->arena);
-	free(t);
 }
 
 NOPAL_EXPORT const char *nopal_version(void)

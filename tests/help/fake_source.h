@@ -319,7 +319,8 @@ static inline const char *fake_unreadable(void *self, const struct arch *arch,
 
 static inline struct script_source fake_source(struct fake *fake)
 {
-	return (struct script_source){.self = fake,
+	return (struct script_source){.run = fake,
+				      .self = fake,
 				      .sites = fake_sites,
 				      .functions = fake_functions,
 				      .know = fake_know,

@@ -135,7 +135,8 @@ static void check(struct run *r, int err, const char *what)
 
 static void run_compile(struct run *r)
 {
-	struct script_source source = {.self = &r->machine,
+	struct script_source source = {.run = &r->machine,
+				       .self = &r->machine,
 				       .sites = machine_sites,
 				       .functions = machine_functions,
 				       .function_at = machine_function_at,
