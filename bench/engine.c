@@ -1,9 +1,9 @@
-/* What an event costs at the probe, and what attaching costs: a raw, empty uprobe_multi program,
- * below which nobody can get, and beside it programs of our engine. Traces a site of its own.
+/* Measures what an event costs at the probe, and what attaching costs: for an empty uprobe_multi
+ * program, which is the floor, and for programs of our engine. Traces a site of its own.
  *
  *   engine attach        exec to attached: load, link, ready; then exit
- *   engine events [N]    ns an event: empty, count, count by text, printf; medians of rounds
- *   engine burst [N]     N printed events flat out with a reader: delivered, lost
+ *   engine events [N]    ns per event: empty, count, count by text, printf; medians of rounds
+ *   engine burst [N]     print N events as fast as possible: delivered, lost
  *   engine sites N       attach and detach N sites
  *
  * Times are medians; run it on a quiet machine. */

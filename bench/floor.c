@@ -1,7 +1,7 @@
-/* The floor that tracers are measured against: the least a program can do to have every USDT site
- * of a file run an empty BPF program. No library, no script, no events.
+/* The floor that tracers are compared with: the least that a program can do to run an empty BPF
+ * program at every USDT site of a file. No library, no script, no events.
  *
- *   floor usdt FILE     attach, say so, wait to be interrupted, detach */
+ *   floor usdt FILE     attach, print a word, wait for an interrupt, detach */
 #include <elf.h>
 #include <fcntl.h>
 #include <linux/bpf.h>

@@ -1,5 +1,5 @@
-/* Fires bench:hit(int i, const char *text) COUNT times in a hot loop and prints the nanoseconds an
- * event took, so that the cost at the probe can be measured from outside.
+/* Fires bench:hit(int i, const char *text) COUNT times in a loop and prints the nanoseconds per
+ * event: the cost at the probe, as the traced program sees it.
  *
  *   hits [COUNT] [BURSTS]      median over the bursts */
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* Times a tracer from the outside: starts it, waits for a word on its standard error that says
- * "attached", runs a command meanwhile, interrupts it, waits for its end.
+/* Times a tracer: starts it, waits until a word on its standard error says that it is attached, runs
+ * a command, interrupts the tracer, and waits until it ends.
  *
  *   stopwatch [-w WORD] [-r SHELL-COMMAND] [-p MS] PROGRAM ARGS...
  *
- *   -w WORD      the word that says "attached" (else: run to the end, no signal)
+ *   -w WORD      the word that says "attached" (otherwise: run to the end, no signal)
  *   -r COMMAND   run this once attached, before the interrupt
- *   -p MS        wait so long after the word before the interrupt (150)
+ *   -p MS        wait MS milliseconds between the word and the interrupt (150)
  *
- * What the tracer writes to standard output is thrown away. Prints one line: attached_ms exit_ms
+ * The tracer's standard output is discarded. Prints one line: attached_ms exit_ms
  * total_ms maxrss_kib run_ms. exit_ms counts from the interrupt. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-# Times calls from Ruby: calls.rb COUNT [traced]. Lines "NAME<TAB>NANOSECONDS", each the time of one call beyond that of
-# an empty loop. "traced": prints its process id and waits for a line, then times what fires.
+# calls.rb COUNT [traced]: time calls from Ruby, and print lines "NAME<TAB>NANOSECONDS" with the time of one call, without
+# the loop. "traced": print the process id, wait for a line, and then time what fires.
 require "ruby-static-tracing"
 
 COUNT = Integer(ARGV[0])
@@ -24,7 +24,7 @@ WORK = Work.new
 
 def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
 
-# A loop of its own for each, so that it is the call that is timed and not a call of a block.
+# Each has its own loop, so that the time is that of the call and not of a block.
 def time(code)
   eval("lambda do |n|
     path = '/orders/42'

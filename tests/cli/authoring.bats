@@ -1,4 +1,4 @@
-# "Put probes into your program" of README.md, done as written: its files are taken from it, its build systems are run.
+# "Put probes into your program" of README.md and doc/authoring.md, done as written: the files and build systems are theirs.
 
 setup() {
 	cd "$BATS_TEST_TMPDIR"
@@ -15,7 +15,7 @@ take() {
 	awk -v mark="<!-- file: $1 -->" '
 		$0 == mark { wanted = 1; next }
 		wanted && /^```/ { if (inside) exit; inside = 1; next }
-		inside' "$ROOT/README.md" >"$1"
+		inside' "$ROOT/README.md" "$ROOT/doc/authoring.md" >"$1"
 	[ -s "$1" ]
 }
 
