@@ -1,10 +1,8 @@
-/* Any bytes as /proc/PID/maps, through both readers: the one that looks for probes and the one that
- * names addresses. Files that come out are in the text and hold no newline; mappings are not empty,
+/* Any bytes as /proc/PID/maps, for both who look for probes and who name addresses. Files that come out are in the text and hold no newline; mappings are not empty,
  * and looking for an address finds one that holds it or none. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "find/maps.h"
 #include "symbols/process.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!p)
 		return 0;
-	maps_parse(text, 1, check_file, &text);
+	maps_parse_files(text, 1, check_file, &text);
 	modules_init(&modules);
 	/* No pid: nothing of this machine is opened. */
 	process_read_maps(p, &modules, half);

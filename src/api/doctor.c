@@ -13,7 +13,7 @@
 #include "base/export.h"
 #include "engine/bpf/features.h"
 #include "engine/bpf/rights.h"
-#include "find/maps.h"
+#include "symbols/maps.h"
 
 /* ---- the trial */
 
@@ -37,7 +37,7 @@ static int take_own_file(void *arg, const struct mapped_file *file)
 
 	if (own->address < file->start || own->address >= file->end)
 		return 0;
-	return mapped_file_locate(file, &own->name, &st) ? -ENOENT : 1;
+	return mapped_file_locate(file, false, &own->name, &st) ? -ENOENT : 1;
 }
 
 /* The function as symbols give it: relative to the file, if the file is not bound to a place. */
@@ -56,7 +56,7 @@ static int write_script(struct buf *script, struct diag *d)
 {
 	struct own_file own = {.address = (uint64_t)(uintptr_t)traced_function};
 	struct buf maps = BUF_INIT;
-	int found = maps_each(getpid(), &maps, take_own_file, &own);
+	int found = maps_each_file(getpid(), &maps, take_own_file, &own);
 
 	if (found > 0)
 		buf_printf(script,

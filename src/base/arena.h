@@ -17,10 +17,9 @@ struct arena {
 	struct budget *budget;	    /* what its memory is taken from; NULL: no limit */
 };
 
-#define ARENA_INIT            \
-	{                     \
-		NULL, 0, NULL \
-	}
+/* clang-format off */
+#define ARENA_INIT {NULL, 0, NULL}
+/* clang-format on */
 
 void arena_free(struct arena *a); /* everything at once; the arena may be used again */
 void *arena_alloc(struct arena *a, size_t size);     /* zeroed, aligned to 16 */

@@ -14,10 +14,9 @@ struct buf {
 	bool failed;
 };
 
-#define BUF_INIT                  \
-	{                         \
-		NULL, 0, 0, false \
-	}
+/* clang-format off */
+#define BUF_INIT {NULL, 0, 0, false}
+/* clang-format on */
 
 void buf_free(struct buf *b);
 void buf_clear(struct buf *b);		     /* forget the content, keep the memory */

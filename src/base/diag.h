@@ -43,10 +43,9 @@ struct diag {
 	bool is_full; /* the newest message was not kept */
 };
 
-#define DIAG_INIT                                   \
-	{                                           \
-		ARENA_INIT, NULL, NULL, 0, 0, false \
-	}
+/* clang-format off */
+#define DIAG_INIT {ARENA_INIT, NULL, NULL, 0, 0, false}
+/* clang-format on */
 
 void diag_free(struct diag *d);
 /* Add one message and return `err`, so that `return diag_error(d, -ENOENT, …)` reads well. d may be

@@ -214,3 +214,42 @@ int file_check(const struct file *f, struct diag *d)
 	diag_hint(d, "something else is mounted on /proc: mount -t proc proc /proc");
 	return -ESTALE;
 }
+
+#define PIECE (64u << 10)
+
+static int slurp_fd(int fd, size_t most, struct buf *out)
+{
+	size_t start = out->len;
+	ssize_t got;
+
+	for (;;) {
+		if (buf_reserve(out, PIECE))
+			return -ENOMEM;
+		got = read(fd, out->ptr + out->len, PIECE);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		out->len += (size_t)got;
+		if (out->len - start > most)
+			return -EFBIG;
+	}
+	out->ptr[out->len] = '\0';
+	return 0;
+}
+
+int file_slurp(const char *path, size_t most, struct buf *out)
+{
+	int fd = open(path, READ_FLAGS), err;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (!err)
+		err = slurp_fd(fd, most, out);
+	close(fd);
+	return err;
+}

@@ -1,6 +1,8 @@
-/* A regular file that is looked up once. Whoever reads what is in it and whoever gives it to the
- * kernel later use the same descriptor, so that a name that leads elsewhere by then changes
- * nothing. Each holder drops it; the last one closes it. */
+/* Files: one that is looked up once and held, and small ones that are read whole.
+ *
+ * A held file is a regular file that is looked up once. Whoever reads what is in it and whoever
+ * gives it to the kernel later use the same descriptor, so that a name that leads elsewhere by then
+ * changes nothing. Each holder drops it; the last one closes it. */
 #ifndef NOPAL_BASE_FILE_H
 #define NOPAL_BASE_FILE_H
 
@@ -45,5 +47,10 @@ bool file_is(const struct file *f, const struct stat *st);
 /* Has only root written to it, and is it below our own root directory, not that of another mount
  * namespace? */
 bool file_is_roots(const struct file *f);
+
+/* Append a whole file to `out`: one of /proc and the like, whose size is not known before. Only
+ * regular files are read. -errno; -EINVAL: it is something else; -EFBIG: it has more than `most`
+ * bytes. */
+int file_slurp(const char *path, size_t most, struct buf *out);
 
 #endif

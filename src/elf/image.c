@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
 
 /* libelf says the same of a damaged file as of one for which it had no memory. */
@@ -404,23 +405,18 @@ bool image_is_debug_file(const struct image *image)
 	return code;
 }
 
+static bool starts_by(const void *segment, const void *address)
+{
+	return ((const struct segment *)segment)->address <= *(const uint64_t *)address;
+}
+
 const struct segment *image_segment_at(const struct image *image, uint64_t address)
 {
-	size_t low = 0, high = image->load_count;
-	const struct segment *found;
+	size_t after = lower_bound(image->loads, image->load_count, sizeof(*image->loads),
+				   starts_by, &address);
+	const struct segment *s = after ? &image->loads[after - 1] : NULL;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (image->loads[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return NULL;
-	found = &image->loads[low - 1];
-	return address - found->address < found->file_size ? found : NULL;
+	return s && address - s->address < s->file_size ? s : NULL;
 }
 
 bool image_offset_of(const struct image *image, uint64_t address, uint64_t *offset)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "elf/debugfile.h"
 #include "elf/raw_symbols.h"
 
@@ -20,7 +22,6 @@ struct entry {
 	uint64_t address;
 	uint32_t size; /* saturated */
 	uint32_t name; /* offset in its string table */
-	uint32_t next; /* in the chain of its hash bucket */
 	uint8_t info;  /* st_info */
 	uint8_t other; /* st_other */
 	uint8_t table; /* which string table */
@@ -40,9 +41,8 @@ struct symtab {
 	struct names names[2]; /* of .symtab, of .dynsym */
 	struct buf name;       /* the one last read from a file */
 	bool sorted;
-	bool is_single;	   /* no symbol is there twice */
-	uint32_t *buckets; /* heads of chains, or NULL */
-	size_t bucket_mask;
+	bool is_single;	     /* no symbol is in both tables */
+	struct hash by_name; /* of entries, by their index; empty: not made */
 	uint16_t machine;
 	bool local_entries; /* ppc64 ELFv2 */
 	struct segment *loads;
@@ -60,7 +60,7 @@ void symtab_free(struct symtab *t)
 			close(t->names[i].fd);
 	}
 	free(t->entries);
-	free(t->buckets);
+	hash_free(&t->by_name);
 	buf_free(&t->name);
 	free(t->loads);
 	free(t);
@@ -313,8 +313,7 @@ void symtab_sort(struct symtab *t)
 	if (t->count)
 		qsort(t->entries, t->count, sizeof(*t->entries), compare_entries);
 	t->sorted = true;
-	free(t->buckets); /* its chains are by position */
-	t->buckets = NULL;
+	hash_free(&t->by_name); /* the indexes have changed */
 }
 
 static bool is_code(const struct symtab *t, const struct entry *e)
@@ -329,21 +328,16 @@ static bool is_code(const struct symtab *t, const struct entry *e)
 	return s && s->executable;
 }
 
-/* Position of the first symbol behind an address. */
-static size_t first_behind(struct symtab *t, uint64_t address)
+static bool is_at_or_before(const void *entry, const void *address)
 {
-	size_t low = 0, high = t->count;
+	return ((const struct entry *)entry)->address <= *(const uint64_t *)address;
+}
 
+/* Index of the first symbol after an address. */
+static size_t first_after(struct symtab *t, uint64_t address)
+{
 	symtab_sort(t);
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->entries[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return lower_bound(t->entries, t->count, sizeof(*t->entries), is_at_or_before, &address);
 }
 
 uint64_t symtab_extent(struct symtab *t, const struct symbol *function)
@@ -353,7 +347,7 @@ uint64_t symtab_extent(struct symtab *t, const struct symbol *function)
 
 	if (function->size)
 		return function->size;
-	for (size_t i = first_behind(t, function->address); i < t->count; i++)
+	for (size_t i = first_after(t, function->address); i < t->count; i++)
 		if (is_code(t, &t->entries[i])) {
 			uint64_t next = t->entries[i].address;
 
@@ -364,7 +358,7 @@ uint64_t symtab_extent(struct symtab *t, const struct symbol *function)
 
 bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 {
-	size_t low = first_behind(t, address), stop;
+	size_t low = first_after(t, address), stop;
 
 	stop = low > LOOK_BACK ? low - LOOK_BACK : 0;
 	for (size_t i = low; i > stop; i--) {
@@ -403,14 +397,10 @@ bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uin
 	return true;
 }
 
-/* The seed is an address, which strangers do not know: they cannot make names that collide. */
-static size_t hash_name(const struct symtab *t, struct str name)
+/* The seed is an address, which no author of a file knows: names that collide cannot be made. */
+static uint64_t hash_name(const struct symtab *t, struct str name)
 {
-	uint64_t h = (uintptr_t)t * 0x9e3779b97f4a7c15ull;
-
-	for (size_t i = 0; i < name.len; i++)
-		h = (h ^ (unsigned char)name.ptr[i]) * 0x100000001b3ull;
-	return (size_t)(h ^ h >> 29) & t->bucket_mask;
+	return hash_str((uintptr_t)t * 0x9e3779b97f4a7c15ull, name);
 }
 
 /* Work on all names, which may be suffixes of one another. A name in the file is a system call. */
@@ -421,43 +411,35 @@ static int count_name(struct budget *b, const struct symtab *t, const struct ent
 	return budget_error(b);
 }
 
-static int make_buckets(struct symtab *t)
+/* From the last entry to the first, so that they are found in their order. */
+static int hash_names(struct symtab *t)
 {
 	struct budget b = budget_for_file(-1);
-	size_t size = 64;
 	int err = 0;
 
-	if (t->buckets)
+	if (t->by_name.count)
 		return 0;
-	while (size < t->count)
-		size *= 2;
-	t->buckets = malloc(size * sizeof(*t->buckets));
-	if (!t->buckets)
-		return -ENOMEM;
-	memset(t->buckets, 0xff, size * sizeof(*t->buckets));
-	t->bucket_mask = size - 1;
+	err = hash_reserve(&t->by_name, t->count);
 	for (size_t i = t->count; i-- && !err;) {
 		struct str name = entry_name(t, &t->entries[i]);
-		uint32_t *bucket = &t->buckets[hash_name(t, name)];
 
-		t->entries[i].next = *bucket;
-		*bucket = (uint32_t)i;
-		err = count_name(&b, t, &t->entries[i], name);
+		err = hash_add(&t->by_name, hash_name(t, name), i);
+		if (!err)
+			err = count_name(&b, t, &t->entries[i], name);
 	}
-	if (err) {
-		free(t->buckets);
-		t->buckets = NULL;
-	}
+	if (err)
+		hash_free(&t->by_name);
 	return err;
 }
 
 int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
 {
-	int err = make_buckets(t);
+	int err = hash_names(t);
 
 	if (err)
 		return err;
-	for (uint32_t i = t->buckets[hash_name(t, name)]; i != NO_SYMBOL; i = t->entries[i].next) {
+	hash_each(i, &t->by_name, hash_name(t, name))
+	{
 		struct symbol s = symbol_of(t, &t->entries[i]);
 
 		if (!str_eq(s.name, name))
@@ -471,13 +453,16 @@ int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
 
 static bool has_double(struct symtab *t, const struct entry *e, struct str name)
 {
-	uint32_t i = t->buckets[hash_name(t, name)];
+	unsigned steps = 0;
 
-	for (unsigned steps = 0; i != NO_SYMBOL && steps < LOOK_BACK;
-	     i = t->entries[i].next, steps++)
+	hash_each(i, &t->by_name, hash_name(t, name))
+	{
+		if (steps++ == LOOK_BACK)
+			break;
 		if (t->entries[i].table != e->table && t->entries[i].address == e->address &&
 		    str_eq(entry_name(t, &t->entries[i]), name))
 			return true;
+	}
 	return false;
 }
 
@@ -501,7 +486,7 @@ static int drop_doubles(struct symtab *t)
 
 	if (!t->names[0].len || !t->names[1].len || t->is_single)
 		return 0;
-	err = make_buckets(t);
+	err = hash_names(t);
 	if (err)
 		return err;
 	for (size_t i = 0; i < t->count; i++) {
@@ -515,8 +500,7 @@ static int drop_doubles(struct symtab *t)
 			t->entries[kept++] = t->entries[i];
 	t->count = kept;
 	t->is_single = true;
-	free(t->buckets);
-	t->buckets = NULL;
+	hash_free(&t->by_name);
 	buf_free(&copy);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* The cache of images: a hash table that grows. */
+/* The cache of images; see cache.h. */
 #include "find/cache.h"
 
 #include <elf.h>
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "elf/debugfile.h"
 
 static void free_finding(struct finding *f)
@@ -41,14 +42,6 @@ static void free_image(struct cached_image *e)
 	free(e);
 }
 
-static void free_chain(struct cached_image *e)
-{
-	for (struct cached_image *next; e; e = next) {
-		next = e->next;
-		free_image(e);
-	}
-}
-
 void cache_init(struct cache *c)
 {
 	*c = (struct cache){
@@ -59,10 +52,14 @@ void cache_init(struct cache *c)
 
 void cache_free(struct cache *c)
 {
-	for (size_t i = 0; i < c->bucket_count; i++)
-		free_chain(c->buckets[i]);
-	free_chain(c->retired);
-	free(c->buckets);
+	for (size_t i = 0; i < c->count; i++)
+		free_image(c->images[i]);
+	for (struct cached_image *e = c->retired, *next; e; e = next) {
+		next = e->next;
+		free_image(e);
+	}
+	free(c->images);
+	hash_free(&c->by_inode);
 	*c = (struct cache){0};
 }
 
@@ -72,53 +69,33 @@ void cache_show(struct cache *c, struct cached_image *image)
 	image->is_shown = true;
 }
 
+static uint64_t hash_inode(dev_t device, ino_t inode)
+{
+	return hash_bytes((uint64_t)device, &inode, sizeof(inode));
+}
+
+/* Take an image out of the table; the last one gets its index, for which there is room. */
+static struct cached_image *take_out(struct cache *c, size_t index)
+{
+	struct cached_image *image = c->images[index], *last = c->images[--c->count];
+
+	hash_remove(&c->by_inode, hash_inode(image->device, image->inode), index);
+	if (image == last)
+		return image;
+	hash_remove(&c->by_inode, hash_inode(last->device, last->inode), c->count);
+	hash_add(&c->by_inode, hash_inode(last->device, last->inode), index);
+	c->images[index] = last;
+	return image;
+}
+
 void cache_trim(struct cache *c, size_t most)
 {
 	if (c->count - c->shown <= most)
 		return;
-	for (size_t i = 0; i < c->bucket_count; i++)
-		for (struct cached_image **at = &c->buckets[i], *e; (e = *at);) {
-			if (e->is_shown) {
-				at = &e->next;
-				continue;
-			}
-			*at = e->next;
-			free_image(e);
-		}
-	c->count = c->shown;
+	for (size_t i = c->count; i--;)
+		if (!c->images[i]->is_shown)
+			free_image(take_out(c, i));
 	c->unwanted = 0;
-}
-
-static size_t bucket_of(const struct cache *c, dev_t device, ino_t inode)
-{
-	uint64_t h = ((uint64_t)device * 31 + inode) * 0x9e3779b97f4a7c15ull;
-
-	return (size_t)(h >> 20) & (c->bucket_count - 1);
-}
-
-static int grow(struct cache *c)
-{
-	size_t count = c->bucket_count ? c->bucket_count * 2 : 64;
-	struct cache bigger = *c;
-
-	if (c->count < c->bucket_count)
-		return 0;
-	bigger.bucket_count = count;
-	bigger.buckets = calloc(count, sizeof(*bigger.buckets));
-	if (!bigger.buckets)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->bucket_count; i++)
-		for (struct cached_image *e = c->buckets[i], *next; e; e = next) {
-			struct cached_image **bucket =
-				&bigger.buckets[bucket_of(&bigger, e->device, e->inode)];
-
-			next = e->next;
-			e->next = *bucket;
-			*bucket = e;
-		}
-	free(c->buckets);
-	*c = bigger;
-	return 0;
 }
 
 /* Is the image about the file of these numbers, as it is now? */
@@ -131,24 +108,24 @@ static bool is_about(const struct cached_image *e, dev_t device, ino_t inode, of
 
 struct cached_image *cache_image(struct cache *c, const struct stat *st)
 {
-	struct cached_image **bucket, *e;
+	uint64_t hash = hash_inode(st->st_dev, st->st_ino);
+	struct cached_image *e;
 
-	if (grow(c))
+	hash_each(i, &c->by_inode,
+		  hash) if (is_about(c->images[i], st->st_dev, st->st_ino, st->st_size,
+				     st->st_mtim)) return c->images[i];
+	if (array_grow(c->images, c->count, c->cap))
 		return NULL;
-	bucket = &c->buckets[bucket_of(c, st->st_dev, st->st_ino)];
-	for (e = *bucket; e; e = e->next)
-		if (is_about(e, st->st_dev, st->st_ino, st->st_size, st->st_mtim))
-			return e;
 	e = calloc(1, sizeof(*e));
-	if (!e)
+	if (!e || hash_add(&c->by_inode, hash, c->count)) {
+		free(e);
 		return NULL;
+	}
 	e->device = st->st_dev;
 	e->inode = st->st_ino;
 	e->size = st->st_size;
 	e->changed = st->st_mtim;
-	e->next = *bucket;
-	*bucket = e;
-	c->count++;
+	c->images[c->count++] = e;
 	return e;
 }
 
@@ -231,10 +208,24 @@ static int open_file(struct finding *f, struct diag *d)
 	return open_by(f->cached, by_process ? f->mapped_path : f->image.open_path, d);
 }
 
+/* It is looked up no more, but callers have it. */
+static void retire(struct cache *c, struct cached_image *old)
+{
+	hash_each(i, &c->by_inode, hash_inode(old->device, old->inode))
+	{
+		if (c->images[i] != old)
+			continue;
+		take_out(c, i);
+		c->shown -= old->is_shown;
+		old->next = c->retired;
+		c->retired = old;
+		return;
+	}
+}
+
 int cache_renew(struct cache *c, struct finding **f)
 {
 	struct cached_image *old = (*f)->cached, *new;
-	struct cached_image **at = &c->buckets[bucket_of(c, old->device, old->inode)];
 	const struct found_image *was = &(*f)->image;
 	struct finding *renewed;
 	struct stat st = {.st_dev = old->device,
@@ -244,15 +235,7 @@ int cache_renew(struct cache *c, struct finding **f)
 
 	if (old->file || !(old->lists || old->symbols_read))
 		return 0;
-	while (*at && *at != old)
-		at = &(*at)->next;
-	if (*at) {
-		*at = old->next;
-		c->count--;
-		c->shown -= old->is_shown;
-		old->next = c->retired;
-		c->retired = old;
-	}
+	retire(c, old);
 	new = cache_image(c, &st);
 	if (!new)
 		return -ENOMEM;

@@ -11,6 +11,7 @@
 
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "elf/symbols.h"
 #include "find/find.h"
 #include "probe/sites.h"
@@ -38,7 +39,7 @@ struct cached_image {
 	ino_t inode;
 	off_t size;
 	struct timespec changed;
-	struct cached_image *next; /* in its bucket */
+	struct cached_image *next; /* of the retired */
 	struct finding *findings;
 	uint64_t query; /* the last query that has had it */
 	bool is_shown;	/* a caller has it: it stays */
@@ -64,9 +65,10 @@ struct cached_image {
 #define UNWANTED_MEMORY (32u << 20)
 
 struct cache {
-	struct cached_image **buckets;
-	size_t bucket_count, count, shown;
-	int stop_fd; /* readable: reading files ends; -1: none */
+	struct cached_image **images;
+	size_t count, cap, shown;
+	struct hash by_inode; /* their indexes */
+	int stop_fd;	      /* readable: reading files ends; -1: none */
 	struct budget others;
 	size_t unwanted;	      /* bytes of lists in which nothing matched */
 	struct cached_sites none;     /* of a file that cannot be had now, but perhaps later */

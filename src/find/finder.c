@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "find/know.h"
 #include "provider/catalogue.h"
 
@@ -57,14 +58,8 @@ static ssize_t match_sites(struct finder *f, const struct site_filter *wanted,
 {
 	size_t count = 0;
 
-	if (f->match_cap < list->count) {
-		size_t *more = realloc(f->matches, list->count * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->matches = more;
-		f->match_cap = list->count;
-	}
+	if (array_reserve(f->matches, f->match_cap, list->count))
+		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++)
 		if (site_is_wanted(wanted, list->sites[i].provider, list->sites[i].name))
 			f->matches[count++] = i;

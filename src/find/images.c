@@ -3,11 +3,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "find/finder.h"
 #include "find/lookup.h"
-#include "find/maps.h"
-
-#define DELETED " (deleted)"
+#include "symbols/maps.h"
 
 /* One query while it runs. */
 struct search {
@@ -23,7 +22,8 @@ struct names {
 };
 
 /* `names`: how the image was found; its copies are the finding's. */
-static int add(struct search *s, struct cached_image *image, const struct names *names, pid_t pid)
+static int add_finding(struct search *s, struct cached_image *image, const struct names *names,
+		       pid_t pid)
 {
 	struct image_set *out = s->out;
 	struct finding *finding =
@@ -32,15 +32,8 @@ static int add(struct search *s, struct cached_image *image, const struct names 
 	if (!finding)
 		return -ENOMEM;
 	image->query = s->f->query;
-	if (out->count == out->cap) {
-		size_t cap = out->cap ? out->cap * 2 : 64;
-		struct finding **items = realloc(out->items, cap * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		out->items = items;
-		out->cap = cap;
-	}
+	if (array_grow(out->items, out->count, out->cap))
+		return -ENOMEM;
 	out->items[out->count++] = finding;
 	return 0;
 }
@@ -53,8 +46,8 @@ static bool is_wanted(struct str wanted, struct str path)
 
 	if (!wanted.len || str_match(wanted, path))
 		return true;
-	if (str_ends(plain, STR(DELETED)))
-		plain.len -= sizeof(DELETED) - 1;
+	if (str_ends(plain, STR(MAPPED_DELETED)))
+		plain.len -= sizeof(MAPPED_DELETED) - 1;
 	if (str_index(wanted, '/') < 0)
 		while (memchr(plain.ptr, '/', plain.len))
 			str_cut(&plain, '/');
@@ -111,7 +104,7 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 
 	if (!is_wanted(s->wanted, path) && !(s->resolved.len && is_wanted(s->resolved, path)))
 		return 0;
-	if (mapped_file_locate(file, &s->f->name, &st))
+	if (mapped_file_locate(file, false, &s->f->name, &st))
 		return 0;
 	image = cache_image(&s->f->cache, &st);
 	if (!image)
@@ -121,12 +114,12 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 	/* Its plain path is better when it leads to the same file: it outlives the process. */
 	buf_str(&plain, path);
 	names.open_path = buf_as_str(&s->f->name);
-	if (!file->deleted && !plain.failed && !stat(plain.ptr, &other) &&
+	if (!mapped_is_deleted(file) && !plain.failed && !stat(plain.ptr, &other) &&
 	    other.st_dev == st.st_dev && other.st_ino == st.st_ino) {
 		names.mapped_path = names.open_path;
 		names.open_path = buf_as_str(&plain);
 	}
-	err = add(s, image, &names, file->pid);
+	err = add_finding(s, image, &names, file->pid);
 	buf_free(&plain);
 	return err;
 }
@@ -134,7 +127,7 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 static int take_process(void *arg, pid_t pid)
 {
 	struct search *s = arg;
-	int err = maps_each(pid, &s->f->text, take_mapped, s);
+	int err = maps_each_file(pid, &s->f->text, take_mapped, s);
 
 	if (err == -EACCES || err == -EPERM)
 		s->forbidden++;
@@ -156,7 +149,7 @@ static int search_all(struct search *s, struct diag *d)
 
 static int search_process(struct search *s, pid_t pid, struct diag *d)
 {
-	int err = maps_each(pid, &s->f->text, take_mapped, s);
+	int err = maps_each_file(pid, &s->f->text, take_mapped, s);
 
 	if (err == -ESRCH)
 		return diag_error(d, err, "no-process", "cannot look at process %d: %s", (int)pid,
@@ -181,7 +174,7 @@ static int take_file(struct search *s, pid_t pid, const struct located *file)
 		return -ENOMEM;
 	if (image->query == s->f->query)
 		return 0;
-	return add(s, image, &(struct names){file->path, file->open_path, STR("")}, pid);
+	return add_finding(s, image, &(struct names){file->path, file->open_path, STR("")}, pid);
 }
 
 /* Files on disk that match a pattern, which is one of names of `pid` when there is a prefix: its

@@ -211,26 +211,16 @@ struct str loader_cache_find(struct str cache, struct str name, unsigned n)
 
 static int read_cache(pid_t pid, struct arena *a, struct str *out)
 {
+	struct buf text = BUF_INIT;
 	struct located file;
-	struct stat st;
-	int fd, err = locate(pid, STR("/etc/ld.so.cache"), a, &file);
-	ssize_t got = -1;
-	char *room;
+	int err = locate(pid, STR("/etc/ld.so.cache"), a, &file);
 
-	if (err)
-		return err;
-	fd = open(file.open_path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (!fstat(fd, &st) && st.st_size > 0 && st.st_size < MAX_CACHE) {
-		room = arena_alloc(a, (size_t)st.st_size);
-		got = room ? read(fd, room, (size_t)st.st_size) : -1;
-	}
-	close(fd);
-	if (got < 0)
-		return -EIO;
-	*out = str_of(room, (size_t)got);
-	return 0;
+	if (!err)
+		err = file_slurp(file.open_path.ptr, MAX_CACHE, &text);
+	if (!err)
+		*out = arena_str(a, buf_as_str(&text));
+	buf_free(&text);
+	return err;
 }
 
 static bool is_for_host(const struct located *file)

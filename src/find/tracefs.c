@@ -16,6 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define TRACEFS_MAGIC	 0x74726163
 #define TRACEFS_HOME	 "/sys/kernel/tracing"
 #define TRACEFS_OLD_HOME "/sys/kernel/debug/tracing"
@@ -212,32 +214,6 @@ int trace_event_parse(struct arena *a, struct str text, struct trace_event *out,
 	return 0;
 }
 
-/* The whole of a small regular file. Sizes of tracefs files are not known before they are read. */
-static int read_small_file(const char *path, struct buf *out)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t got = -1;
-	struct stat st;
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		err = -EINVAL;
-	while (!err && got != 0) {
-		err = out->len > FORMAT_MAX ? -EFBIG : buf_reserve(out, 16384);
-		if (err)
-			break;
-		got = read(fd, out->ptr + out->len, 16384);
-		if (got > 0)
-			out->len += (size_t)got;
-		else if (got < 0 && errno != EINTR)
-			err = -errno;
-	}
-	close(fd);
-	return err;
-}
-
 static int compare_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -346,7 +322,7 @@ int trace_event_read(struct arena *a, struct str category, struct str name, stru
 	if (!dir)
 		return -ENOENT;
 	buf_printf(&path, "%s/events/%.*s/%.*s/format", dir, STR_FMT(category), STR_FMT(name));
-	err = path.failed ? -ENOMEM : read_small_file(path.ptr, &text);
+	err = path.failed ? -ENOMEM : file_slurp(path.ptr, FORMAT_MAX, &text);
 	if (err)
 		err = refuse_event(d, err, dir, category, name);
 	else

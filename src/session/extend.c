@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "find/maps.h"
+#include "symbols/maps.h"
 #include "find/process.h"
 
 #define WARNED_IMAGES 20

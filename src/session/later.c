@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "find/maps.h"
+#include "symbols/maps.h"
 
 #define WAITING_MOST 4096	   /* beyond these it is simpler to look at everything */
 #define NEAR	     1000000000ull /* ns: numbers of processes are used again */
@@ -185,7 +185,7 @@ static bool was_looked_at(const struct mapped_image *m, struct buf *text)
 {
 	uint64_t inode = m->inode;
 
-	return m->by_path || m->image || maps_each(m->pid, text, has_inode, &inode) == 1;
+	return m->by_path || m->image || maps_each_file(m->pid, text, has_inode, &inode) == 1;
 }
 
 void later_settle(struct later *l)

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 
 #define TEXT_MOST     (48u << 20) /* bytes of a file */
@@ -41,26 +42,11 @@ struct jit_names {
 	bool is_full;		    /* a limit was reached: newer names are not known */
 };
 
-static bool to_hex(struct str s, uint64_t *out)
+static bool read_hex(struct str s, uint64_t *out)
 {
-	uint64_t value = 0;
-
 	if (str_starts(s, STR("0x")))
 		s = str_of(s.ptr + 2, s.len - 2);
-	if (!s.len || s.len > 16)
-		return false;
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i];
-
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (uint64_t)(c - '0');
-		else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-			value = value << 4 | (uint64_t)((c | 32) - 'a' + 10);
-		else
-			return false;
-	}
-	*out = value;
-	return true;
+	return !str_to_hex(s, out);
 }
 
 /* The pool is everybody's: that it has not so much left is no end of it. */
@@ -74,34 +60,28 @@ static bool take(struct jit_names *j, uint64_t bytes)
 	return true;
 }
 
-/* 0 also when there is room for no more names, and then count is cap. */
-static int reserve(struct jit_names *j)
+/* 0 also when there is room for no more names, and then is_full says so. */
+static int reserve_name(struct jit_names *j)
 {
 	size_t cap = j->cap ? j->cap * 2 : 256;
-	struct jit_name *bigger;
 
 	if (j->count < j->cap)
 		return 0;
-	if (cap > NAMES_MOST || !take(j, (cap - j->cap) * sizeof(*bigger))) {
+	if (cap > NAMES_MOST || !take(j, (cap - j->cap) * sizeof(*j->names))) {
 		j->is_full = true;
 		return 0;
 	}
-	bigger = realloc(j->names, cap * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	j->names = bigger;
-	j->cap = cap;
-	return 0;
+	return array_reserve(j->names, j->cap, cap);
 }
 
 static int add_line(struct jit_names *j, struct str line)
 {
 	uint64_t start, size, end;
 
-	if (!to_hex(str_cut(&line, ' '), &start) || !to_hex(str_cut(&line, ' '), &size) ||
+	if (!read_hex(str_cut(&line, ' '), &start) || !read_hex(str_cut(&line, ' '), &size) ||
 	    !line.len || !size || __builtin_add_overflow(start, size, &end))
 		return 0;
-	if (reserve(j))
+	if (reserve_name(j))
 		return -ENOMEM;
 	if (j->is_full)
 		return 0;
@@ -113,14 +93,14 @@ static int add_line(struct jit_names *j, struct str line)
 	return 0;
 }
 
-static bool is_before(const struct jit_name *a, const struct jit_name *b)
+static bool is_older(const struct jit_name *a, const struct jit_name *b)
 {
 	return a->start != b->start ? a->start < b->start : a->at < b->at;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
-	return is_before(a, b) ? -1 : 1;
+	return is_older(a, b) ? -1 : 1;
 }
 
 /* Sort the tail, then merge it into what is sorted, from the end. */
@@ -131,13 +111,13 @@ static int sort_tail(struct jit_names *j)
 
 	if (!tail_count)
 		return 0;
-	qsort(j->names + j->sorted, tail_count, sizeof(*tail), compare);
+	qsort(j->names + j->sorted, tail_count, sizeof(*tail), compare_names);
 	tail = malloc(tail_count * sizeof(*tail));
 	if (!tail)
 		return -ENOMEM;
 	memcpy(tail, j->names + j->sorted, tail_count * sizeof(*tail));
 	while (tail_count) {
-		bool old = left && is_before(&tail[tail_count - 1], &j->names[left - 1]);
+		bool old = left && is_older(&tail[tail_count - 1], &j->names[left - 1]);
 
 		j->names[--to] = old ? j->names[--left] : tail[--tail_count];
 	}
@@ -274,20 +254,18 @@ static void prefer(const struct jit_name *n, uint64_t address, const struct jit_
 		*best = n;
 }
 
+static bool starts_by(const void *name, const void *address)
+{
+	return ((const struct jit_name *)name)->start <= *(const uint64_t *)address;
+}
+
 bool jit_names_at(const struct jit_names *names, uint64_t address, struct str *name, uint64_t *into)
 {
 	const struct jit_name *best = NULL;
-	size_t low = 0, high = names->sorted;
+	size_t after = lower_bound(names->names, names->sorted, sizeof(*names->names), starts_by,
+				   &address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (names->names[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i > 0 && low - i < OVERLAPS_MOST; i--)
+	for (size_t i = after; i > 0 && after - i < OVERLAPS_MOST; i--)
 		prefer(&names->names[i - 1], address, &best);
 	for (size_t i = names->sorted; i < names->count; i++)
 		prefer(&names->names[i], address, &best);

@@ -1,12 +1,12 @@
 /* Lines of kallsyms: "ffffffff81000000 T _stext", "ffffffffc0001000 t probe\t[module]". Data is
- * kept too, so that an address behind the last function of a region does not get its name. */
+ * kept too, so that an address after the last function of a region does not get its name. */
 #include "symbols/kernel.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
-#include "base/slurp.h"
+#include "base/array.h"
+#include "base/file.h"
 
 #define KALLSYMS_MOST (256u << 20)
 /* No function is longer; an address further on belongs to code without a name. */
@@ -20,45 +20,26 @@ struct kernel_symbol {
 
 struct kernel_symbols {
 	struct buf text;
-	struct arena arena;
 	struct kernel_symbol *symbols;
 	size_t count, cap;
 };
 
-static bool take_hex(struct str *line, uint64_t *out)
-{
-	uint64_t value = 0;
-	size_t i;
-
-	for (i = 0; i < line->len && i < 16; i++) {
-		const char *digit = memchr("0123456789abcdef", line->ptr[i], 16);
-
-		if (!digit)
-			break;
-		value = value << 4 | (uint64_t)(digit - &"0123456789abcdef"[0]);
-	}
-	*line = str_of(line->ptr + i, line->len - i);
-	*out = value;
-	return i > 0;
-}
-
-static int add_line(struct kernel_symbols *k, struct str line)
+static int add_symbol(struct kernel_symbols *k, struct str line)
 {
 	struct kernel_symbol s = {0};
-	int err;
 
-	if (!take_hex(&line, &s.address) || !s.address || line.len < 4)
+	if (!str_take_hex(&line, &s.address) || !s.address || line.len < 4)
 		return 0;
 	s.is_code = strchr("tTwW", line.ptr[1]) != NULL;
 	line = str_of(line.ptr + 3, line.len - 3);
 	s.name = str_cut(&line, '\t');
-	err = arena_grow(&k->arena, (void **)&k->symbols, k->count, &k->cap, sizeof(s));
-	if (!err)
-		k->symbols[k->count++] = s;
-	return err;
+	if (array_grow(k->symbols, k->count, k->cap))
+		return -ENOMEM;
+	k->symbols[k->count++] = s;
+	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_symbols(const void *a, const void *b)
 {
 	const struct kernel_symbol *x = a, *y = b;
 
@@ -75,16 +56,16 @@ int kernel_symbols_read(const char *path, struct kernel_symbols **out)
 
 	if (!k)
 		return -ENOMEM;
-	err = slurp(path, KALLSYMS_MOST, &k->text);
+	err = file_slurp(path, KALLSYMS_MOST, &k->text);
 	rest = buf_as_str(&k->text);
 	while (!err && rest.len)
-		err = add_line(k, str_cut(&rest, '\n'));
+		err = add_symbol(k, str_cut(&rest, '\n'));
 	if (err) {
 		kernel_symbols_free(k);
 		return err;
 	}
 	if (k->count)
-		qsort(k->symbols, k->count, sizeof(*k->symbols), compare);
+		qsort(k->symbols, k->count, sizeof(*k->symbols), compare_symbols);
 	*out = k;
 	return 0;
 }
@@ -94,30 +75,21 @@ void kernel_symbols_free(struct kernel_symbols *k)
 	if (!k)
 		return;
 	buf_free(&k->text);
-	arena_free(&k->arena);
+	free(k->symbols);
 	free(k);
 }
 
-/* The last symbol at or before the address. */
-static const struct kernel_symbol *last_before(const struct kernel_symbols *k, uint64_t address)
+static bool is_at_or_before(const void *symbol, const void *address)
 {
-	size_t low = 0, high = k->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &k->symbols[low - 1] : NULL;
+	return ((const struct kernel_symbol *)symbol)->address <= *(const uint64_t *)address;
 }
 
 bool kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, struct str *name,
 		       uint64_t *into)
 {
-	const struct kernel_symbol *s = last_before(k, address);
+	size_t after =
+		lower_bound(k->symbols, k->count, sizeof(*k->symbols), is_at_or_before, &address);
+	const struct kernel_symbol *s = after ? &k->symbols[after - 1] : NULL;
 
 	if (!s || address - s->address > FUNCTION_MOST)
 		return false;

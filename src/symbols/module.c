@@ -9,8 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "elf/image.h"
 #include "elf/symbols.h"
+#include "symbols/maps.h"
 
 #define VDSO_BYTES_MOST (256u << 10)
 
@@ -31,104 +33,77 @@ static void module_free(struct module *module)
 
 void modules_free(struct modules *m)
 {
-	for (size_t i = 0; i < MODULE_CHAINS; i++) {
-		while (m->chains[i]) {
-			struct module *next = m->chains[i]->next;
-
-			module_free(m->chains[i]);
-			m->chains[i] = next;
-		}
-	}
+	for (size_t i = 0; i < m->count; i++)
+		module_free(m->items[i]);
+	free(m->items);
+	hash_free(&m->by_inode);
 	diag_free(&m->problems);
 }
 
-static struct module *module_new(uint64_t device, uint64_t inode, struct str path)
+static struct module *module_new(const struct mapped_file *file)
 {
 	struct module *module = calloc(1, sizeof(*module));
-	char *copy = malloc(path.len + 1);
+	char *copy = malloc(file->path.len + 1);
 
 	if (!module || !copy) {
 		free(module);
 		free(copy);
 		return NULL;
 	}
-	memcpy(copy, path.ptr, path.len);
-	copy[path.len] = '\0';
-	*module = (struct module){
-		.device = device, .inode = inode, .path = {copy, path.len}, .fd = -1};
+	memcpy(copy, file->path.ptr, file->path.len);
+	copy[file->path.len] = '\0';
+	*module = (struct module){.device = file->device,
+				  .inode = file->inode,
+				  .path = {copy, file->path.len},
+				  .fd = -1};
 	return module;
 }
 
-struct module *modules_get(struct modules *m, uint64_t device, uint64_t inode, struct str path)
+struct module *modules_get(struct modules *m, const struct mapped_file *file)
 {
-	struct module **chain = &m->chains[(inode ^ device ^ path.len) % MODULE_CHAINS];
+	uint64_t hash = hash_bytes(file->device, &file->inode, sizeof(file->inode));
 	struct module *module;
 
-	for (module = *chain; module; module = module->next)
-		if (module->inode == inode && module->device == device &&
-		    str_eq(module->path, path))
+	hash_each(i, &m->by_inode, hash)
+	{
+		module = m->items[i];
+		if (module->inode == file->inode && module->device == file->device &&
+		    str_eq(module->path, file->path))
 			return module;
-	if (m->count >= MODULES_MOST)
+	}
+	if (m->count >= MODULES_MOST || array_grow(m->items, m->count, m->cap))
 		return NULL;
-	module = module_new(device, inode, path);
-	if (!module)
+	module = module_new(file);
+	if (module && hash_add(&m->by_inode, hash, m->count)) {
+		module_free(module);
 		return NULL;
-	module->next = *chain;
-	*chain = module;
-	m->count++;
+	}
+	if (module)
+		m->items[m->count++] = module;
 	return module;
 }
 
-static int open_formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int open_formatted(const char *format, ...)
+/* The file that was mapped, if a name still leads to it. */
+static int open_module(const struct mapped_file *file)
 {
-	struct buf path = BUF_INIT;
-	va_list args;
+	struct buf name = BUF_INIT;
+	struct stat st;
 	int fd = -1;
 
-	va_start(args, format);
-	buf_vprintf(&path, format, args);
-	va_end(args);
-	if (!path.failed)
-		fd = open(path.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	buf_free(&path);
-	return fd;
-}
-
-/* Is `fd` the file that was mapped? File systems that stack others show another device in maps, so
- * only the inode tells. */
-static int only_the_same(int fd, const struct module *module)
-{
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == module->inode)
+	if (!mapped_file_locate(file, true, &name, &st))
+		fd = open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	buf_free(&name);
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == file->inode))
 		return fd;
-	close(fd);
+	close(fd); /* replaced in between */
 	return -1;
 }
 
-/* The ways to a mapped file, the surest first. */
-static int open_module(const struct module *module, pid_t pid, uint64_t start, uint64_t end)
-{
-	int fd = open_formatted("/proc/%d/map_files/%llx-%llx", (int)pid, (unsigned long long)start,
-				(unsigned long long)end);
-
-	fd = only_the_same(fd, module);
-	if (fd < 0)
-		fd = only_the_same(open_formatted("/proc/%d/root%s", (int)pid, module->path.ptr),
-				   module);
-	if (fd < 0)
-		fd = only_the_same(open_formatted("%s", module->path.ptr), module);
-	return fd;
-}
-
-void module_hold(struct modules *m, struct module *module, pid_t pid, uint64_t start, uint64_t end)
+void module_hold(struct modules *m, struct module *module, const struct mapped_file *file)
 {
 	if (module->fd >= 0 || module->tried || !module->inode || m->open_fds >= MODULE_FDS_MOST)
 		return;
-	module->fd = open_module(module, pid, start, end);
+	module->fd = open_module(file);
 	if (module->fd >= 0)
 		m->open_fds++;
 }
@@ -183,7 +158,7 @@ static struct symtab *read_file(struct modules *m, int fd, const struct module *
 	return symbols;
 }
 
-/* Bytes of an ELF file in memory: its section headers stand at its end. */
+/* Bytes of an ELF file in memory: its section headers are at its end. */
 static size_t loaded_size(const void *bytes)
 {
 	const ElfW(Ehdr) *head = bytes;
@@ -207,32 +182,31 @@ static struct symtab *read_vdso(uint64_t start)
 	return symbols;
 }
 
-static void read_symbols(struct modules *m, struct module *module, pid_t pid, uint64_t start,
-			 uint64_t end)
+static void read_symbols(struct modules *m, struct module *module, const struct mapped_file *file)
 {
 	int fd = module->fd;
 
 	module->tried = true;
 	if (str_eq_text(module->path, "[vdso]")) {
-		module->symbols = read_vdso(start);
+		module->symbols = read_vdso(file->start);
 		return;
 	}
 	if (!module->inode)
 		return;
 	if (fd < 0)
-		fd = open_module(module, pid, start, end);
+		fd = open_module(file);
 	module->fd = -1;
 	if (fd >= 0)
-		module->symbols = read_file(m, fd, module, pid);
+		module->symbols = read_file(m, fd, module, file->pid);
 }
 
-bool module_name_at(struct modules *m, struct module *module, pid_t pid, uint64_t start,
-		    uint64_t end, uint64_t offset, struct str *name, uint64_t *into)
+bool module_name_at(struct modules *m, struct module *module, const struct mapped_file *file,
+		    uint64_t offset, struct str *name, uint64_t *into)
 {
 	struct symbol symbol;
 
 	if (!module->tried)
-		read_symbols(m, module, pid, start, end);
+		read_symbols(m, module, file);
 	if (!module->symbols || !symtab_at_offset(module->symbols, offset, &symbol, into))
 		return false;
 	*name = symbol.name;

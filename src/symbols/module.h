@@ -6,7 +6,9 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "base/hash.h"
 
+struct mapped_file;
 struct symtab;
 
 struct module {
@@ -15,10 +17,8 @@ struct module {
 	int fd;			/* kept open; -1: not */
 	bool tried;		/* symbols were asked for: NULL means there are none to get */
 	struct symtab *symbols;
-	struct module *next; /* of its hash chain */
 };
 
-#define MODULE_CHAINS 256
 /* Files that are kept open, so that they can be read after they were deleted. */
 #define MODULE_FDS_MOST 256
 #define MODULES_MOST	16384
@@ -27,8 +27,9 @@ struct module {
 #define NAMES_MEMORY_MOST (512u << 20)
 
 struct modules {
-	struct module *chains[MODULE_CHAINS];
-	size_t count;
+	struct module **items;
+	size_t count, cap;
+	struct hash by_inode; /* their indexes */
 	unsigned open_fds;
 	struct budget pool;   /* of NAMES_MEMORY_MOST */
 	struct diag problems; /* what was left out, not told yet */
@@ -36,13 +37,13 @@ struct modules {
 
 void modules_init(struct modules *m);
 void modules_free(struct modules *m);
-/* The module of that identity, new or known. NULL when there is no memory, or too many. */
-struct module *modules_get(struct modules *m, uint64_t device, uint64_t inode, struct str path);
-/* Keep the file of the mapping open now. */
-void module_hold(struct modules *m, struct module *module, pid_t pid, uint64_t start, uint64_t end);
-/* The name at an offset of the file. `pid` may still live and give access to the file; `length` is
- * that of the mapping. */
-bool module_name_at(struct modules *m, struct module *module, pid_t pid, uint64_t start,
-		    uint64_t end, uint64_t offset, struct str *name, uint64_t *into);
+/* The module of a mapped file, new or known. NULL when there is no memory, or too many. */
+struct module *modules_get(struct modules *m, const struct mapped_file *file);
+/* Keep its file open from now on. */
+void module_hold(struct modules *m, struct module *module, const struct mapped_file *file);
+/* The name at an offset of the file; *into: bytes from where the function starts. The process that
+ * maps `file` may still live and give access to it. */
+bool module_name_at(struct modules *m, struct module *module, const struct mapped_file *file,
+		    uint64_t offset, struct str *name, uint64_t *into);
 
 #endif

@@ -1,14 +1,15 @@
-/* Reading maps. Lines are "55d0-55d2 r-xp 00001000 08:02 1234   /usr/bin/x (deleted)". */
+/* Keeping mappings: what is read anew goes over what was known. */
 #include "symbols/process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/slurp.h"
+#include "base/array.h"
+#include "base/file.h"
 
-#define MAPS_BYTES_MOST	  (64u << 20)
 #define STATUS_BYTES_MOST (64u << 10)
 
 void process_free(struct process *p)
@@ -20,59 +21,12 @@ void process_free(struct process *p)
 	free(p);
 }
 
-/* Hex digits up to `sep`, which is passed over. */
-static bool take_hex(struct str *s, char sep, uint64_t *out)
-{
-	struct str digits = str_cut(s, sep);
-	uint64_t value = 0;
-
-	if (!digits.len || digits.len > 16)
-		return false;
-	for (size_t i = 0; i < digits.len; i++) {
-		const char *digit = memchr("0123456789abcdef", digits.ptr[i], 16);
-
-		if (!digit)
-			return false;
-		value = value << 4 | (uint64_t)(strchr("0123456789abcdef", *digit) -
-						(const char *)"0123456789abcdef");
-	}
-	*out = value;
-	return true;
-}
-
-static bool read_line(struct str text, struct map_line *out)
-{
-	struct map_line l = {0};
-	uint64_t major, minor;
-	struct str perms;
-
-	if (!take_hex(&text, '-', &l.mapping.start) || !take_hex(&text, ' ', &l.mapping.end))
-		return false;
-	perms = str_cut(&text, ' ');
-	if (!take_hex(&text, ' ', &l.mapping.offset) || !take_hex(&text, ':', &major) ||
-	    !take_hex(&text, ' ', &minor) || str_to_u64(str_cut(&text, ' '), &l.inode))
-		return false;
-	l.is_executable = perms.len == 4 && perms.ptr[2] == 'x';
-	l.device = major << 32 | minor;
-	l.path = str_trim(text);
-	*out = l;
-	return l.mapping.start < l.mapping.end;
-}
-
 static int add_mapping(struct process *p, const struct mapping *m)
 {
-	size_t cap = p->cap ? 2 * p->cap : 16;
-	struct mapping *bigger;
-
 	if (p->count >= MAPPINGS_MOST)
 		return -E2BIG;
-	if (p->count == p->cap) {
-		bigger = realloc(p->mappings, cap * sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		p->mappings = bigger;
-		p->cap = cap;
-	}
+	if (array_grow(p->mappings, p->count, p->cap))
+		return -ENOMEM;
 	p->mappings[p->count++] = *m;
 	return 0;
 }
@@ -84,29 +38,27 @@ static bool will_vanish(const struct process *p, struct str path)
 	       str_starts(path, STR("/memfd:"));
 }
 
-static int add_map_line(struct process *p, struct modules *modules, const struct map_line *l)
+/* A process whose mappings are read. */
+struct reading {
+	struct process *process;
+	struct modules *modules;
+};
+
+static int take_mapped(void *arg, const struct mapped_file *file)
 {
-	struct mapping m = l->mapping;
+	const struct reading *r = arg;
+	struct mapping m = {.start = file->start, .end = file->end, .offset = file->offset};
 	/* A 32-bit process has another vDSO than we have. */
-	bool is_vdso = str_eq_text(l->path, "[vdso]") && m.start > UINT32_MAX;
+	bool is_vdso = str_eq_text(file->path, "[vdso]") && m.start > UINT32_MAX;
 
-	if (!l->is_executable)
-		return 0;
-	if (l->inode || is_vdso)
-		m.module = modules_get(modules, l->device, l->inode, l->path);
-	if (m.module && will_vanish(p, l->path))
-		module_hold(modules, m.module, p->pid, m.start, m.end);
-	return add_mapping(p, &m);
+	if (file->inode || is_vdso)
+		m.module = modules_get(r->modules, file);
+	if (m.module && will_vanish(r->process, file->path))
+		module_hold(r->modules, m.module, file);
+	return add_mapping(r->process, &m);
 }
 
-static int add_line(struct process *p, struct modules *modules, struct str text)
-{
-	struct map_line l;
-
-	return read_line(text, &l) ? add_map_line(p, modules, &l) : 0;
-}
-
-static int compare(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
 	const struct mapping *x = a, *y = b;
 
@@ -127,7 +79,7 @@ static int keep_old(struct process *p, const struct mapping *old, size_t count)
 			err = add_mapping(p, &old[i]);
 	}
 	if (p->count)
-		qsort(p->mappings, p->count, sizeof(*p->mappings), compare);
+		qsort(p->mappings, p->count, sizeof(*p->mappings), compare_starts);
 	return err == -E2BIG ? 0 : err;
 }
 
@@ -149,23 +101,22 @@ static int replace_mappings(struct process *p, const struct process *before, int
 
 int process_read_maps(struct process *p, struct modules *modules, struct str text)
 {
+	struct reading r = {p, modules};
 	struct process before = *p;
-	int err = 0;
 
 	p->mappings = NULL;
 	p->count = p->cap = 0;
-	while (text.len && !err)
-		err = add_line(p, modules, str_cut(&text, '\n'));
-	return replace_mappings(p, &before, err);
+	return replace_mappings(p, &before, maps_parse(text, p->pid, take_mapped, &r));
 }
 
-int process_map(struct process *p, struct modules *modules, const struct map_line *line)
+int process_map(struct process *p, struct modules *modules, const struct mapped_file *file)
 {
+	struct reading r = {p, modules};
 	struct process before = *p;
 
 	p->mappings = NULL;
 	p->count = p->cap = 0;
-	return replace_mappings(p, &before, add_map_line(p, modules, line));
+	return replace_mappings(p, &before, take_mapped(&r, file));
 }
 
 int process_copy_mappings(struct process *to, const struct process *from)
@@ -177,18 +128,6 @@ int process_copy_mappings(struct process *to, const struct process *from)
 	to->is_foreign = from->is_foreign;
 	to->inner_pid = to->pid;
 	to->uid = from->uid;
-	return err;
-}
-
-static int slurp_proc(pid_t pid, const char *file, size_t most, struct buf *out)
-{
-	struct buf path = BUF_INIT;
-	int err = -ENOMEM;
-
-	buf_printf(&path, "/proc/%d/%s", (int)pid, file);
-	if (!path.failed)
-		err = slurp(path.ptr, most, out);
-	buf_free(&path);
 	return err;
 }
 
@@ -232,10 +171,12 @@ static void read_identity(struct process *p)
 {
 	struct buf status = BUF_INIT;
 	uint64_t number;
+	char path[64];
 
 	p->is_foreign = !is_same(p->pid, "ns/mnt") || !is_same(p->pid, "root");
 	p->inner_pid = p->pid;
-	if (!slurp_proc(p->pid, "status", STATUS_BYTES_MOST, &status)) {
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
+	if (!file_slurp(path, STATUS_BYTES_MOST, &status)) {
 		if (status_number(buf_as_str(&status), STR("NSpid:"), true, &number))
 			p->inner_pid = (pid_t)number;
 		if (status_number(buf_as_str(&status), STR("Uid:"), false, &number))
@@ -247,7 +188,7 @@ static void read_identity(struct process *p)
 int process_refresh(struct process *p, struct modules *modules)
 {
 	struct buf maps = BUF_INIT;
-	int err = slurp_proc(p->pid, "maps", MAPS_BYTES_MOST, &maps);
+	int err = maps_read(p->pid, &maps);
 
 	/* Of a process that has exited and is not waited for, maps are empty. */
 	if (!err && !maps.len)
@@ -261,19 +202,16 @@ int process_refresh(struct process *p, struct modules *modules)
 	return err;
 }
 
+static bool ends_by(const void *mapping, const void *address)
+{
+	return ((const struct mapping *)mapping)->end <= *(const uint64_t *)address;
+}
+
 const struct mapping *process_mapping_at(const struct process *p, uint64_t address)
 {
-	size_t low = 0, high = p->count;
+	size_t i = lower_bound(p->mappings, p->count, sizeof(*p->mappings), ends_by, &address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < p->count && p->mappings[low].start <= address ? &p->mappings[low] : NULL;
+	return i < p->count && p->mappings[i].start <= address ? &p->mappings[i] : NULL;
 }
 
 /* Told once for each process. */

@@ -3,6 +3,7 @@
 #define NOPAL_SYMBOLS_PROCESS_H
 
 #include "symbols/jit.h"
+#include "symbols/maps.h"
 #include "symbols/module.h"
 
 struct mapping {
@@ -19,9 +20,8 @@ struct process {
 	struct mapping *mappings; /* by start, none overlaps another */
 	size_t count, cap;
 	struct jit_names *jit;
-	bool told_cut;	      /* the user knows that not all of `jit` is known */
-	int64_t tried_ms;     /* when an unknown address last made us read the maps again */
-	struct process *next; /* of its hash chain */
+	bool told_cut;	  /* the user knows that not all of `jit` is known */
+	int64_t tried_ms; /* when an unknown address last made us read the maps again */
 };
 
 /* Mappings of one process that are remembered. */
@@ -32,15 +32,8 @@ struct process {
 int process_refresh(struct process *p, struct modules *modules);
 /* The same with the text of the maps at hand. */
 int process_read_maps(struct process *p, struct modules *modules, struct str text);
-/* One line of /proc/PID/maps, or what the kernel said of one mapping. */
-struct map_line {
-	struct mapping mapping;
-	bool is_executable;
-	uint64_t device, inode;
-	struct str path;
-};
 /* Put one mapping over what was known. -ENOMEM. */
-int process_map(struct process *p, struct modules *modules, const struct map_line *line);
+int process_map(struct process *p, struct modules *modules, const struct mapped_file *file);
 int process_copy_mappings(struct process *to, const struct process *from); /* -ENOMEM */
 void process_free(struct process *p);
 const struct mapping *process_mapping_at(const struct process *p, uint64_t address);

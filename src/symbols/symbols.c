@@ -2,7 +2,6 @@
  * with the maps read again when the address is not covered. */
 #include "symbols/symbols.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -11,8 +10,7 @@
 #include "symbols/kernel.h"
 #include "symbols/process.h"
 
-#define CHAINS 256
-/* Beyond these the process seen longest ago is forgotten. */
+/* Beyond these the process that was seen first is forgotten. */
 #define PROCESSES_MOST 4096
 
 /* Maps are read again for unknown addresses, but not more often. */
@@ -20,9 +18,9 @@
 
 struct symbols {
 	struct modules modules;
-	struct process *chains[CHAINS];
-	struct process *order[PROCESSES_MOST]; /* a ring, oldest at `oldest` when it is full */
+	struct process *processes[PROCESSES_MOST]; /* a ring, oldest at `oldest` when it is full */
 	size_t count, oldest;
+	struct hash by_pid; /* their indexes */
 	bool kernel_tried;
 	struct kernel_symbols *kernel;
 	struct demangler demangler;
@@ -32,8 +30,10 @@ int symbols_new(struct symbols **out)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 
-	if (!s)
+	if (!s || hash_reserve(&s->by_pid, PROCESSES_MOST)) {
+		free(s);
 		return -ENOMEM;
+	}
 	modules_init(&s->modules);
 	*out = s;
 	return 0;
@@ -44,50 +44,40 @@ void symbols_free(struct symbols *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->count; i++)
-		process_free(s->order[i]);
+		process_free(s->processes[i]);
+	hash_free(&s->by_pid);
 	modules_free(&s->modules);
 	kernel_symbols_free(s->kernel);
 	demangler_close(&s->demangler);
 	free(s);
 }
 
-static struct process **chain_of(struct symbols *s, pid_t pid)
+static uint64_t hash_pid(pid_t pid)
 {
-	return &s->chains[(unsigned)pid % CHAINS];
+	return hash_bytes(0, &pid, sizeof(pid));
 }
 
 static struct process *find_process(struct symbols *s, pid_t pid)
 {
-	struct process *p = *chain_of(s, pid);
-
-	while (p && p->pid != pid)
-		p = p->next;
-	return p;
-}
-
-static void forget(struct symbols *s, struct process *p)
-{
-	struct process **at = chain_of(s, p->pid);
-
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
-	process_free(p);
+	hash_each(i, &s->by_pid,
+		  hash_pid(pid)) if (s->processes[i]->pid == pid) return s->processes[i];
+	return NULL;
 }
 
 static void remember(struct symbols *s, struct process *p)
 {
-	struct process **chain = chain_of(s, p->pid);
+	size_t at = s->count;
 
-	if (s->count < PROCESSES_MOST) {
-		s->order[s->count++] = p;
+	if (at == PROCESSES_MOST) {
+		at = s->oldest;
+		s->oldest = (at + 1) % PROCESSES_MOST;
+		hash_remove(&s->by_pid, hash_pid(s->processes[at]->pid), at);
+		process_free(s->processes[at]);
 	} else {
-		forget(s, s->order[s->oldest]);
-		s->order[s->oldest] = p;
-		s->oldest = (s->oldest + 1) % PROCESSES_MOST;
+		s->count++;
 	}
-	p->next = *chain;
-	*chain = p;
+	s->processes[at] = p;
+	hash_add(&s->by_pid, hash_pid(p->pid), at); /* there is room: see symbols_new() */
 }
 
 static struct process *see(struct symbols *s, pid_t pid)
@@ -133,17 +123,19 @@ static struct process *hear_of(struct symbols *s, pid_t pid)
 
 void symbols_map(struct symbols *s, pid_t pid, const struct symbols_mapping *m)
 {
-	const struct map_line line = {
-		.mapping = {m->start, m->start + m->length, m->offset, NULL},
-		.is_executable = true,
+	const struct mapped_file file = {
+		.pid = pid,
+		.start = m->start,
+		.end = m->start + m->length,
+		.offset = m->offset,
 		.device = (uint64_t)m->major << 32 | m->minor,
 		.inode = m->inode,
 		.path = m->path,
 	};
 	struct process *p = hear_of(s, pid);
 
-	if (p && line.mapping.end > line.mapping.start)
-		process_map(p, &s->modules, &line);
+	if (p && file.end > file.start)
+		process_map(p, &s->modules, &file);
 }
 
 void symbols_fork(struct symbols *s, pid_t parent, pid_t child)
@@ -159,19 +151,15 @@ void symbols_fork(struct symbols *s, pid_t parent, pid_t child)
 		process_copy_mappings(to, from);
 }
 
+static int see_one(void *s, pid_t pid)
+{
+	see(s, pid);
+	return 0;
+}
+
 void symbols_see_all(struct symbols *s)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-
-	while (proc && (entry = readdir(proc))) {
-		uint64_t pid;
-
-		if (!str_to_u64(str_from(entry->d_name), &pid) && pid <= INT32_MAX)
-			symbols_see(s, (pid_t)pid);
-	}
-	if (proc)
-		closedir(proc);
+	processes_each(see_one, s);
 }
 
 void symbols_number(uint64_t address, struct buf *out)
@@ -224,9 +212,15 @@ static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t
 static bool name_in_process(struct symbols *s, struct process *p, const struct mapping *m,
 			    uint64_t address, struct str *name, uint64_t *into)
 {
-	if (m->module && module_name_at(&s->modules, m->module, p->pid, m->start, m->end,
-					address - m->start + m->offset, name, into))
-		return true;
+	struct mapped_file file = {.pid = p->pid, .start = m->start, .end = m->end};
+
+	if (m->module) {
+		file.inode = m->module->inode;
+		file.path = m->module->path;
+		if (module_name_at(&s->modules, m->module, &file, address - m->start + m->offset,
+				   name, into))
+			return true;
+	}
 	/* Run-times also put their code into files of memory. */
 	if (m->module && !str_starts(m->module->path, STR("/memfd:")))
 		return false;

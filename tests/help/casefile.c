@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "base/slurp.h"
+#include "base/file.h"
 
 #define MARGIN	 8
 #define MAX_FILE (1 << 20)
@@ -187,7 +187,7 @@ int case_file_parse(const char *path, struct str text, const char *keys, struct 
 int case_file_open(const char *path, const char *keys, struct case_file *out, struct buf *why)
 {
 	struct buf text = BUF_INIT;
-	int err = slurp(path, MAX_FILE, &text);
+	int err = file_slurp(path, MAX_FILE, &text);
 
 	if (err)
 		buf_printf(why, "%s: %s\n", path, strerror(-err));

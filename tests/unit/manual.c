@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/slurp.h"
+#include "base/file.h"
 #include "script/script.h"
 
 /* Text of a display, without the escapes of the manual. */
@@ -66,7 +66,7 @@ static void examples_are_scripts(void **state)
 	struct str rest;
 
 	(void)state;
-	assert_int_equal(slurp("man/nopal-script.7", 1 << 20, &page), 0);
+	assert_int_equal(file_slurp("man/nopal-script.7", 1 << 20, &page), 0);
 	rest = buf_as_str(&page);
 	while (rest.len) {
 		struct str line = str_cut(&rest, '\n');
@@ -127,7 +127,7 @@ static void builtins_are_in_the_manual(void **state)
 	struct buf page = BUF_INIT;
 
 	(void)state;
-	assert_int_equal(slurp("man/nopal-script.7", 1 << 20, &page), 0);
+	assert_int_equal(file_slurp("man/nopal-script.7", 1 << 20, &page), 0);
 	assert_int_equal(script_each_builtin(check_builtin, &page), 0);
 	buf_free(&page);
 }

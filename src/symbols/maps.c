@@ -1,0 +1,197 @@
+/* Reading /proc/PID/maps. Root opens mapped files through /proc/PID/map_files, which always leads
+ * to the very file; others go by name, or through /proc/PID/exe and fd for files without one. */
+#include "symbols/maps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/file.h"
+
+#define MAPS_BYTES_MOST (64u << 20)
+
+bool mapped_is_deleted(const struct mapped_file *file)
+{
+	return str_ends(file->path, STR(MAPPED_DELETED));
+}
+
+/* "55d0-55d2 r-xp 00001000 08:02 1234   /usr/bin/x": false for what is not code. */
+static bool parse_line(struct str line, struct mapped_file *out)
+{
+	struct str range = str_cut(&line, ' '), access = str_cut(&line, ' ');
+	uint64_t major, minor;
+
+	if (access.len != 4 || access.ptr[2] != 'x' ||
+	    str_to_hex(str_cut(&range, '-'), &out->start) || str_to_hex(range, &out->end) ||
+	    str_to_hex(str_cut(&line, ' '), &out->offset) ||
+	    str_to_hex(str_cut(&line, ':'), &major) || str_to_hex(str_cut(&line, ' '), &minor) ||
+	    str_to_u64(str_cut(&line, ' '), &out->inode))
+		return false;
+	out->device = major << 32 | minor;
+	while (line.len && *line.ptr == ' ')
+		line = str_of(line.ptr + 1, line.len - 1);
+	out->path = line;
+	return out->start < out->end;
+}
+
+int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg)
+{
+	struct mapped_file file = {.pid = pid};
+	int err = 0;
+
+	while (text.len && !err)
+		if (parse_line(str_cut(&text, '\n'), &file))
+			err = fn(arg, &file);
+	return err;
+}
+
+/* Hands on the first mapping of each run of one file. */
+struct file_runs {
+	mapped_fn *fn;
+	void *arg;
+	struct mapped_file last;
+};
+
+static int take_mapping(void *arg, const struct mapped_file *file)
+{
+	struct file_runs *runs = arg;
+
+	if (!file->inode || !file->path.len || *file->path.ptr != '/' ||
+	    (file->inode == runs->last.inode && str_eq(file->path, runs->last.path)))
+		return 0;
+	runs->last = *file;
+	return runs->fn(runs->arg, file);
+}
+
+int maps_parse_files(struct str text, pid_t pid, mapped_fn *fn, void *arg)
+{
+	return maps_parse(text, pid, take_mapping, &(struct file_runs){.fn = fn, .arg = arg});
+}
+
+int maps_read(pid_t pid, struct buf *text)
+{
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	buf_clear(text);
+	err = file_slurp(path, MAPS_BYTES_MOST, text);
+	return err == -ENOENT ? -ESRCH : err;
+}
+
+int maps_each_file(pid_t pid, struct buf *text, mapped_fn *fn, void *arg)
+{
+	int err = maps_read(pid, text);
+
+	return err ? err : maps_parse_files(buf_as_str(text), pid, fn, arg);
+}
+
+/* The way to a file that is tried. */
+struct way {
+	struct buf *name;
+	struct stat *st;
+	uint64_t inode; /* 0: any */
+};
+
+static bool leads(const struct way *w, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static bool leads(const struct way *w, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	buf_clear(w->name);
+	buf_vprintf(w->name, format, args);
+	va_end(args);
+	return !w->name->failed && !stat(w->name->ptr, w->st) && S_ISREG(w->st->st_mode) &&
+	       (!w->inode || w->st->st_ino == w->inode);
+}
+
+/* A descriptor of the process that is the file: the only way for a user without privileges to a
+ * memfd. */
+static bool leads_by_fd(const struct way *w, pid_t pid)
+{
+	char path[64];
+	struct dirent *entry;
+	bool found = false;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir)))
+		found = leads(w, "%s/%s", path, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The kernel writes a newline in a name as \012; the link has it as it is. */
+static bool is_exact(struct str path)
+{
+	return str_index(path, '\\') < 0;
+}
+
+/* File systems that stack others show another device in maps, so only the inode tells. */
+int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf *name,
+		       struct stat *st)
+{
+	const struct way same = {name, st, file->inode},
+			 any = {name, st, is_sure ? file->inode : 0};
+	bool has_name = !mapped_is_deleted(file) && is_exact(file->path);
+	int pid = (int)file->pid;
+
+	if (leads(&any, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)file->start,
+		  (unsigned long long)file->end) ||
+	    (has_name && leads(&any, "/proc/%d/root%.*s", pid, STR_FMT(file->path))) ||
+	    (has_name && leads(&same, "%.*s", STR_FMT(file->path))) ||
+	    leads(&same, "/proc/%d/exe", pid) || leads_by_fd(&same, file->pid))
+		return 0;
+	return -ENOENT;
+}
+
+/* By number. */
+static int compare_pids(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int list_processes(pid_t **pids, size_t *count)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	size_t cap = 0;
+	int err = 0;
+
+	if (!dir)
+		return -errno;
+	while (!err && (entry = readdir(dir))) {
+		uint64_t pid;
+
+		if (*entry->d_name < '1' || *entry->d_name > '9' ||
+		    str_to_u64(str_from(entry->d_name), &pid) || pid > INT32_MAX)
+			continue;
+		err = array_grow(*pids, *count, cap);
+		if (!err)
+			(*pids)[(*count)++] = (pid_t)pid;
+	}
+	closedir(dir);
+	if (!err && *count)
+		qsort(*pids, *count, sizeof(**pids), compare_pids);
+	return err;
+}
+
+int processes_each(int (*fn)(void *arg, pid_t pid), void *arg)
+{
+	pid_t *pids = NULL;
+	size_t count = 0;
+	int err = list_processes(&pids, &count);
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = fn(arg, pids[i]);
+	free(pids);
+	return err;
+}
