@@ -19,7 +19,7 @@ static const struct type types[] = {
 	{.kind = TYPE_TUPLE, .elements = pair, .element_count = 2},
 	{.kind = TYPE_BUF, .size = 8},
 	{.kind = TYPE_USTACK, .size = 16},
-	{.kind = TYPE_USYM},
+	DISPLAY_TYPE("usym", 2),
 	{.kind = TYPE_KSTACK, .size = 8},
 };
 static const struct slot slots[] = {
@@ -30,7 +30,7 @@ static const struct slot slots[] = {
 	{{.kind = TYPE_TUPLE, .elements = pair, .element_count = 2}},
 	{{.kind = TYPE_BUF, .size = 8}},
 	{{.kind = TYPE_USTACK, .size = 16}},
-	{{.kind = TYPE_USYM}},
+	{DISPLAY_TYPE("usym", 2)},
 };
 static const struct map_def maps[] = {
 	{STR("@a"), {.kind = TYPE_NONE}, {.kind = TYPE_INT, .size = 8}, 1, false},

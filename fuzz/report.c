@@ -28,9 +28,9 @@ static const struct type fields[] = {
 	{.kind = TYPE_TUPLE, .elements = pair, .element_count = 2},
 	{.kind = TYPE_USTACK, .size = 64},
 	{.kind = TYPE_KSTACK, .size = 64},
-	{.kind = TYPE_USYM},
-	{.kind = TYPE_KSYM},
-	{.kind = TYPE_TIME},
+	DISPLAY_TYPE("usym", 2),
+	DISPLAY_TYPE("ksym", 2),
+	DISPLAY_TYPE("time", 2),
 };
 
 #define FIELDS (sizeof(fields) / sizeof(*fields))
@@ -48,7 +48,9 @@ static const struct map_def maps[] = {
 	{.name = {"@f", 2},
 	 .key = {.kind = TYPE_BUF, .size = 8},
 	 .value = {.kind = TYPE_AVG, .is_signed = true}},
-	{.name = {"@g", 2}, .key = {.kind = TYPE_FLOAT, .size = 4}, .value = {.kind = TYPE_TIME}},
+	{.name = {"@g", 2},
+	 .key = {.kind = TYPE_FLOAT, .size = 4},
+	 .value = DISPLAY_TYPE("time", 2)},
 };
 
 #define MAPS (sizeof(maps) / sizeof(*maps))

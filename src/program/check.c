@@ -67,6 +67,7 @@ static bool is_plain_type(const struct type *t)
 	case TYPE_BUF:
 	case TYPE_USTACK:
 	case TYPE_KSTACK: return is_text_size(t->size);
+	case TYPE_DISPLAY: return (t->size == 8 || t->size == 16) && t->display;
 	case TYPE_HIST: return t->bits <= 5;
 	case TYPE_LHIST: return is_lhist(t);
 	case TYPE_TUPLE: return false;

@@ -9,7 +9,7 @@
 #define AGGREGATES (SCALARS | KIND(TYPE_STATS) | KIND(TYPE_HIST) | KIND(TYPE_LHIST))
 #define MEMORY                                                                    \
 	(KIND(TYPE_STR) | KIND(TYPE_BUF) | KIND(TYPE_TUPLE) | KIND(TYPE_USTACK) | \
-	 KIND(TYPE_KSTACK) | KIND(TYPE_USYM) | KIND(TYPE_KSYM) | KIND(TYPE_TIME))
+	 KIND(TYPE_KSTACK) | KIND(TYPE_DISPLAY))
 
 /*                    name          results operands  slots               map values */
 static const struct op_info ops[OP_COUNT_] = {

@@ -10,9 +10,7 @@ unsigned type_parts(const struct type *t)
 
 	switch (t->kind) {
 	case TYPE_NONE: return 0;
-	case TYPE_USYM:
-	case TYPE_KSYM:
-	case TYPE_TIME: return 2;
+	case TYPE_DISPLAY: return t->size / 8;
 	case TYPE_TUPLE:
 		for (unsigned i = 0; i < t->element_count; i++)
 			total += type_parts(&t->elements[i]);
@@ -42,9 +40,7 @@ static bool is_made_of_words(const struct type *t)
 	case TYPE_INT:
 	case TYPE_FLOAT:
 	case TYPE_NAME:
-	case TYPE_USYM:
-	case TYPE_KSYM:
-	case TYPE_TIME: return true;
+	case TYPE_DISPLAY: return true;
 	default: return false;
 	}
 }

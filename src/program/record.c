@@ -64,10 +64,9 @@ static int decode(const struct type *t, struct cursor *c, bool packed, struct va
 	case TYPE_INT:
 	case TYPE_FLOAT:
 	case TYPE_NAME: err = cursor_u64(c, &v.bits) ? 0 : -EPROTO; break;
-	case TYPE_USYM:
-	case TYPE_KSYM:
-	case TYPE_TIME:
-		err = cursor_u64(c, &v.bits) && cursor_u64(c, &v.extra) ? 0 : -EPROTO;
+	case TYPE_DISPLAY:
+		err = cursor_u64(c, &v.bits) && (t->size == 8 || cursor_u64(c, &v.extra)) ? 0
+											  : -EPROTO;
 		break;
 	case TYPE_STR:
 	case TYPE_BUF: err = decode_text(t, c, packed, &v); break;
@@ -187,9 +186,7 @@ int value_compare(const struct value *a, const struct value *b)
 		order = str_cmp(a->bytes, b->bytes);
 		return order ? order : compare_u64(a->extra, b->extra, false);
 	case TYPE_NAME:
-	case TYPE_USYM:
-	case TYPE_KSYM:
-	case TYPE_TIME:
+	case TYPE_DISPLAY:
 		order = compare_u64(a->bits, b->bits, false);
 		return order ? order : compare_u64(a->extra, b->extra, false);
 	case TYPE_TUPLE: return compare_tuple(a, b);

@@ -21,8 +21,8 @@ struct record_head {
 /* A decoded value; borrows its bytes. */
 struct value {
 	const struct type *type;
-	uint64_t bits;	  /* INT, FLOAT, NAME; SYM: address; TIME: nsecs; aggregates: unused */
-	uint64_t extra;	  /* SYM, STACK: pid; TIME: format name */
+	uint64_t bits;	  /* INT, FLOAT, NAME; DISPLAY: its first word; aggregates: unused */
+	uint64_t extra;	  /* DISPLAY: its second word; STACK: pid */
 	uint32_t flags;	  /* TEXT_* */
 	struct str bytes; /* STR, BUF: the text; STACK: the addresses; TUPLE: its elements, for
 			   * value_decode; aggregates: the value as it lies in memory */

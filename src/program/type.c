@@ -7,7 +7,8 @@ bool type_equal(const struct type *a, const struct type *b)
 {
 	if (a->kind != b->kind || a->size != b->size || a->is_signed != b->is_signed ||
 	    a->show != b->show || a->bits != b->bits || a->min != b->min || a->max != b->max ||
-	    a->step != b->step || a->element_count != b->element_count)
+	    a->step != b->step || a->element_count != b->element_count ||
+	    (a->kind == TYPE_DISPLAY && strcmp(a->display, b->display)))
 		return false;
 	for (unsigned i = 0; i < a->element_count; i++) {
 		if (!type_equal(&a->elements[i], &b->elements[i]))
@@ -51,9 +52,7 @@ size_t type_memory(const struct type *t)
 	case TYPE_BUF: return sizeof(struct text_head) + t->size;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: return sizeof(struct stack_head) + t->size;
-	case TYPE_USYM:
-	case TYPE_KSYM: return sizeof(struct sym_value);
-	case TYPE_TIME: return sizeof(struct time_value);
+	case TYPE_DISPLAY: return t->size;
 	case TYPE_MIN:
 	case TYPE_MAX: return sizeof(struct extreme_value);
 	case TYPE_AVG:
@@ -68,24 +67,34 @@ size_t type_memory(const struct type *t)
 	return 0;
 }
 
-/* How a kind is written: its name, and what stands behind it. */
+/* How a kind is written: its name, and what follows. */
 enum suffix { PLAIN, BITS, BYTES, FRAMES, OF_INT };
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	enum suffix suffix;
 } kinds[] = {
-	[TYPE_NONE] = {"none", PLAIN},	    [TYPE_INT] = {"int", BITS},
-	[TYPE_FLOAT] = {"float", BITS},	    [TYPE_STR] = {"string", BYTES},
-	[TYPE_BUF] = {"buffer", BYTES},	    [TYPE_NAME] = {"name", PLAIN},
-	[TYPE_TUPLE] = {"tuple", PLAIN},    [TYPE_USTACK] = {"ustack", FRAMES},
-	[TYPE_KSTACK] = {"kstack", FRAMES}, [TYPE_USYM] = {"usym", PLAIN},
-	[TYPE_KSYM] = {"ksym", PLAIN},	    [TYPE_TIME] = {"time", PLAIN},
-	[TYPE_COUNT] = {"count", PLAIN},    [TYPE_SUM] = {"sum", OF_INT},
-	[TYPE_MIN] = {"min", OF_INT},	    [TYPE_MAX] = {"max", OF_INT},
-	[TYPE_AVG] = {"avg", OF_INT},	    [TYPE_STATS] = {"stats", OF_INT},
-	[TYPE_HIST] = {"hist", PLAIN},	    [TYPE_LHIST] = {"lhist", PLAIN},
+	[TYPE_NONE]    = { "none",    PLAIN  },
+	[TYPE_INT]     = { "int",     BITS   },
+	[TYPE_FLOAT]   = { "float",   BITS   },
+	[TYPE_STR]     = { "string",  BYTES  },
+	[TYPE_BUF]     = { "buffer",  BYTES  },
+	[TYPE_NAME]    = { "name",    PLAIN  },
+	[TYPE_TUPLE]   = { "tuple",   PLAIN  },
+	[TYPE_USTACK]  = { "ustack",  FRAMES },
+	[TYPE_KSTACK]  = { "kstack",  FRAMES },
+	[TYPE_DISPLAY] = { "display", PLAIN  },
+	[TYPE_COUNT]   = { "count",   PLAIN  },
+	[TYPE_SUM]     = { "sum",     OF_INT },
+	[TYPE_MIN]     = { "min",     OF_INT },
+	[TYPE_MAX]     = { "max",     OF_INT },
+	[TYPE_AVG]     = { "avg",     OF_INT },
+	[TYPE_STATS]   = { "stats",   OF_INT },
+	[TYPE_HIST]    = { "hist",    PLAIN  },
+	[TYPE_LHIST]   = { "lhist",   PLAIN  },
 };
+/* clang-format on */
 
 static void print_tuple(const struct type *t, struct buf *out)
 {
@@ -110,7 +119,7 @@ void type_print(const struct type *t, struct buf *out)
 	}
 	if (t->kind == TYPE_INT && !t->is_signed)
 		buf_char(out, 'u');
-	buf_text(out, kinds[t->kind].name);
+	buf_text(out, t->kind == TYPE_DISPLAY ? t->display : kinds[t->kind].name);
 	switch (kinds[t->kind].suffix) {
 	case PLAIN: break;
 	case BITS: buf_u64(out, 8 * (uint64_t)t->size); break;

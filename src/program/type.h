@@ -7,8 +7,7 @@
  *                    (as a field of a record: only `len` bytes, zero-padded to a multiple of 8)
  *   USTACK KSTACK    struct stack_head, then `size` / 8 addresses, zero-padded
  *                    (as a field of a record: only `count` addresses)
- *   USYM KSYM        struct sym_value
- *   TIME             struct time_value
+ *   DISPLAY          `size` bytes: one or two words
  *   TUPLE            its elements, one behind the other, at full size (in a record, too)
  */
 #ifndef NOPAL_PROGRAM_TYPE_H
@@ -26,9 +25,7 @@ enum type_kind {
 	TYPE_TUPLE, /* elements                                                                   */
 	TYPE_USTACK, /* user stack of at most `size` / 8 frames */
 	TYPE_KSTACK,
-	TYPE_USYM, /* user address with its process                                              */
-	TYPE_KSYM,
-	TYPE_TIME, /* strftime(): nanoseconds and a format                                       */
+	TYPE_DISPLAY, /* words that are shown as `display` says                                   */
 	/* What only a map's value can be. */
 	TYPE_COUNT, /* u64                                                                        */
 	TYPE_SUM,   /* s64 or u64 by is_signed                                                    */
@@ -64,7 +61,15 @@ struct type {
 	int64_t min, max, step;	     /* LHIST */
 	const struct type *elements; /* TUPLE */
 	unsigned element_count;
+	const char *display; /* DISPLAY: "usym", "time": a row of report/display.c */
 };
+
+/* A type that is only shown: `words` of 8 bytes, 1 or 2. What they mean is up to the builtin that
+ * makes them and the row of report/display.c that prints them. */
+#define DISPLAY_TYPE(name, words)                                            \
+	{                                                                    \
+		.kind = TYPE_DISPLAY, .size = 8 * (words), .display = (name) \
+	}
 
 #define TEXT_CUT	1u /* the type's `size` cut it; print a trailer */
 #define TEXT_UNREADABLE 2u /* the address could not be read; len is 0 */
@@ -78,16 +83,6 @@ struct text_head {
 struct stack_head {
 	uint32_t count; /* frames that follow */
 	uint32_t pid;	/* process, as the tracer's pid namespace has it; 0 for kernel stacks */
-};
-
-struct sym_value {
-	uint64_t address;
-	uint64_t pid;
-};
-
-struct time_value {
-	uint64_t nsecs;	 /* since boot, CLOCK_MONOTONIC */
-	uint64_t format; /* index into program->names */
 };
 
 struct extreme_value {

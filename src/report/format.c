@@ -294,8 +294,7 @@ static void pad(const struct piece *p, size_t start, struct buf *out)
 /* Text that is made when it is shown. */
 static bool is_word_text(const struct type *t)
 {
-	return t->kind == TYPE_NAME || t->kind == TYPE_USYM || t->kind == TYPE_KSYM ||
-	       t->kind == TYPE_TIME;
+	return t->kind == TYPE_NAME || t->kind == TYPE_DISPLAY;
 }
 
 static void add_text(const struct piece *p, const struct renderer *r, struct value *v,

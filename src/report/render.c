@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "report/moment.h"
 #include "symbols/symbols.h"
 
 void elements_open(const struct value *tuple, struct elements *e)
@@ -133,22 +132,6 @@ static void render_name(const struct renderer *r, uint64_t index, struct buf *ou
 		buf_text(out, "(unknown)");
 }
 
-/* Names come from files of strangers, so a terminal gets them escaped. */
-static void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
-			  unsigned flags, struct buf *out)
-{
-	struct buf name = BUF_INIT;
-
-	if (!r->symbols || pid > INT32_MAX)
-		symbols_number(address, &name);
-	else if (kernel)
-		symbols_kernel(r->symbols, address, flags, &name);
-	else
-		symbols_user(r->symbols, (pid_t)pid, address, flags, &name);
-	render_bytes(r, buf_as_str(&name), out);
-	buf_free(&name);
-}
-
 /* An empty line, then the frames, innermost first. */
 static void render_stack(const struct renderer *r, const struct value *v, unsigned indent,
 			 struct buf *out)
@@ -183,21 +166,7 @@ static void render_tuple(const struct renderer *r, const struct value *v, unsign
 	buf_char(out, ')');
 }
 
-/* The number of the format is the record's, and so may name any text there is. */
-static void render_time(const struct renderer *r, const struct value *v, struct buf *out)
-{
-	struct str format = STR("%H:%M:%S");
-	struct buf text = BUF_INIT;
-
-	if (v->extra < r->name_count)
-		format = r->names[v->extra];
-	moment_format(format, (int64_t)((uint64_t)r->wall_offset + v->bits), &text);
-	render_lines(r, buf_as_str(&text), out);
-	out->failed |= text.failed;
-	buf_free(&text);
-}
-
-/* A char that is no printable one is a number. */
+/* A char that is not printable is shown as a number. */
 static void render_int(const struct value *v, struct buf *out)
 {
 	uint8_t show = v->type->show;
@@ -229,9 +198,7 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: render_stack(r, v, indent, out); break;
-	case TYPE_USYM: render_symbol(r, false, v->extra, v->bits, 0, out); break;
-	case TYPE_KSYM: render_symbol(r, true, 0, v->bits, 0, out); break;
-	case TYPE_TIME: render_time(r, v, out); break;
+	case TYPE_DISPLAY: render_display(r, v, out); break;
 	default: break; /* aggregates are only in maps: see table.c */
 	}
 }

@@ -29,6 +29,11 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 /* A value as a part of a record: strings are in quotes. */
 void render_part(const struct renderer *r, const struct value *v, struct buf *out);
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
+/* A value of TYPE_DISPLAY: see display.c. */
+void render_display(const struct renderer *r, const struct value *v, struct buf *out);
+/* An address as the name of what is there; `flags` as of symbols_user(). */
+void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
+		   unsigned flags, struct buf *out);
 double float_of_bits(uint64_t bits, unsigned size);
 /* Bytes from a stranger, as r->escape says. */
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);

@@ -10,7 +10,7 @@
 #define NUMBERS	   (KIND(TYPE_INT) | KIND(TYPE_FLOAT))
 #define TEXTS                                                                       \
 	(KIND(TYPE_STR) | KIND(TYPE_NAME) | KIND(TYPE_USTACK) | KIND(TYPE_KSTACK) | \
-	 KIND(TYPE_USYM) | KIND(TYPE_KSYM) | KIND(TYPE_TIME))
+	 KIND(TYPE_DISPLAY))
 
 struct conversion {
 	char letter;

@@ -136,25 +136,27 @@ static void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 	emit_read(l, OP_BUF, out, address, length, most);
 }
 
+/* The address, and the process whose symbol it is; 0 for the kernel. */
 static void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint16_t address = lower_word(l, e->args[0]), pid = lower_reg(l);
 
-	if (e->shape.type.kind == TYPE_USYM)
+	if (e->function->number)
 		emit_di(l, OP_BUILTIN, pid, BUILTIN_PID);
 	else
 		emit_di(l, OP_CONST, pid, 0);
-	emit_put(l, out, offsetof(struct sym_value, address), address);
-	emit_put(l, out, offsetof(struct sym_value, pid), pid);
+	emit_put(l, out, 0, address);
+	emit_put(l, out, 8, pid);
 }
 
+/* Nanoseconds since boot, and the number of the format among the names. */
 static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t format = lower_text_number(l, &l->s->names, e->args[0]->text);
 	uint16_t nsecs = lower_word(l, e->args[1]);
 
-	emit_put(l, out, offsetof(struct time_value, nsecs), nsecs);
-	emit_put(l, out, offsetof(struct time_value, format), lower_const(l, format));
+	emit_put(l, out, 0, nsecs);
+	emit_put(l, out, 8, lower_const(l, format));
 }
 
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
@@ -181,11 +183,11 @@ const struct function text_rows[] = {
 	  "text at an address, up to its NUL", "@[str(arg0, 16)] = count();" },
 	{ "buf", "pi", GROUP_FUNCTION, 0, 0, NO_RESULT, check_buf, lower_buf, 0,
 	  "bytes at an address", "printf(\"%r\\n\", buf(arg0, 16));" },
-	{ "usym", "p", GROUP_FUNCTION, NEED_STACKS, 0, {.kind = TYPE_USYM}, NULL, lower_symbol, 0,
+	{ "usym", "p", GROUP_FUNCTION, NEED_STACKS, 0, DISPLAY_TYPE("usym", 2), NULL, lower_symbol, true,
 	  "the function at an address of the process", "@[usym(arg0)] = count();" },
-	{ "ksym", "p", GROUP_FUNCTION, NEED_STACKS, 0, {.kind = TYPE_KSYM}, NULL, lower_symbol, 0,
+	{ "ksym", "p", GROUP_FUNCTION, NEED_STACKS, 0, DISPLAY_TYPE("ksym", 2), NULL, lower_symbol, false,
 	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
-	{ "strftime", "si", GROUP_FUNCTION, 0, 0, {.kind = TYPE_TIME}, NULL, lower_strftime, 0,
+	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },

@@ -143,9 +143,7 @@ static inline void show_value(const struct value *v, struct buf *out)
 		show_words(v, out);
 		break;
 	case TYPE_TUPLE: show_elements(v, out); break;
-	case TYPE_USYM:
-	case TYPE_KSYM:
-	case TYPE_TIME:
+	case TYPE_DISPLAY:
 		buf_printf(out, "%llx@%llu", (unsigned long long)v->bits,
 			   (unsigned long long)v->extra);
 		break;

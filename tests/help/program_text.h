@@ -202,8 +202,8 @@ static struct type read_type(struct test_program *t)
 		{"float", TYPE_FLOAT, 'b'},   {"string", TYPE_STR, 's'},
 		{"buffer", TYPE_BUF, 's'},    {"name", TYPE_NAME, 0},
 		{"none", TYPE_NONE, 0},	      {"ustack", TYPE_USTACK, 'f'},
-		{"kstack", TYPE_KSTACK, 'f'}, {"usym", TYPE_USYM, 0},
-		{"ksym", TYPE_KSYM, 0},	      {"time", TYPE_TIME, 0},
+		{"kstack", TYPE_KSTACK, 'f'}, {"usym", TYPE_DISPLAY, 'd'},
+		{"ksym", TYPE_DISPLAY, 'd'},  {"time", TYPE_DISPLAY, 'd'},
 		{"count", TYPE_COUNT, 0},     {"sum", TYPE_SUM, 'i'},
 		{"min", TYPE_MIN, 'i'},	      {"max", TYPE_MAX, 'i'},
 		{"avg", TYPE_AVG, 'i'},	      {"stats", TYPE_STATS, 'i'},
@@ -224,6 +224,8 @@ static struct type read_type(struct test_program *t)
 			continue;
 		out.kind = kinds[i].kind;
 		read_form(t, kinds[i].form, is_unsigned, &out);
+		if (out.kind == TYPE_DISPLAY)
+			out = (struct type)DISPLAY_TYPE(kinds[i].name, 2);
 		return out;
 	}
 	read_failed(t, "a type");

@@ -45,10 +45,7 @@ static const struct type pair[] = {
 	{                                    \
 		.kind = TYPE_BUF, .size = 16 \
 	}
-#define USYM                      \
-	{                         \
-		.kind = TYPE_USYM \
-	}
+#define USYM DISPLAY_TYPE("usym", 2)
 enum { S_INT, S_STR, S_STR2, S_LONG, S_LONG2, S_PAIR, S_PAIR2, S_BUF, S_USYM, S_COUNT };
 static const struct slot slots[S_COUNT] = {
 	[S_INT] = {INT64},  [S_STR] = {STR8},	 [S_STR2] = {STR8},
@@ -363,7 +360,7 @@ static uint16_t slot_of(const struct type *t, bool second)
 	case TYPE_STR: return t->size == 8 ? S_STR + second : S_LONG + second;
 	case TYPE_TUPLE: return S_PAIR + second;
 	case TYPE_BUF: return S_BUF;
-	case TYPE_USYM: return S_USYM;
+	case TYPE_DISPLAY: return S_USYM;
 	default: return S_INT;
 	}
 }

@@ -119,8 +119,8 @@ static const struct {
 	{"name", {.kind = TYPE_NAME}},
 	{"ustack", {.kind = TYPE_USTACK, .size = 64}},
 	{"kstack", {.kind = TYPE_KSTACK, .size = 64}},
-	{"usym", {.kind = TYPE_USYM}},
-	{"ksym", {.kind = TYPE_KSYM}},
+	{"usym", DISPLAY_TYPE("usym", 2)},
+	{"ksym", DISPLAY_TYPE("ksym", 2)},
 	{"count", {.kind = TYPE_COUNT}},
 	{"sum", {.kind = TYPE_SUM, .is_signed = true}},
 	{"usum", {.kind = TYPE_SUM}},
@@ -305,8 +305,7 @@ static inline void put_value(struct arena *a, const struct type *t, struct str *
 	case TYPE_BUF: put_text(a, t, s, packed, out); break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: put_stack(t, s, packed, out); break;
-	case TYPE_USYM:
-	case TYPE_KSYM: { /* PID:address */
+	case TYPE_DISPLAY: { /* PID:address */
 		int64_t pid = take_number(s);
 
 		assert_true(take(s, ':'));

@@ -1,0 +1,72 @@
+/* Types that are made only to be shown: what usym() and strftime() give. Each is one row here and
+ * one builtin in src/script that makes its words: nothing between them knows what the words mean.
+ *
+ * Comes in: the words, as bits (the first) and extra (the second) of a value; untrusted. Goes out:
+ * text, which JSON puts in quotes and printf pads as a string. */
+#include "report/moment.h"
+#include "report/render.h"
+#include "symbols/symbols.h"
+
+/* Names come from untrusted files, so a terminal gets them escaped. */
+void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
+		   unsigned flags, struct buf *out)
+{
+	struct buf name = BUF_INIT;
+
+	if (!r->symbols || pid > INT32_MAX)
+		symbols_number(address, &name);
+	else if (kernel)
+		symbols_kernel(r->symbols, address, flags, &name);
+	else
+		symbols_user(r->symbols, (pid_t)pid, address, flags, &name);
+	render_bytes(r, buf_as_str(&name), out);
+	buf_free(&name);
+}
+
+/* usym(): an address and its process */
+static void print_usym(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	render_symbol(r, false, v->extra, v->bits, 0, out);
+}
+
+/* ksym(): an address */
+static void print_ksym(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	render_symbol(r, true, 0, v->bits, 0, out);
+}
+
+/* strftime(): nanoseconds since boot, CLOCK_MONOTONIC; and the number of the format, which is the
+ * record's, and so may name any text there is. */
+static void print_time(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct str format = STR("%H:%M:%S");
+	struct buf text = BUF_INIT;
+
+	if (v->extra < r->name_count)
+		format = r->names[v->extra];
+	moment_format(format, (int64_t)((uint64_t)r->wall_offset + v->bits), &text);
+	render_lines(r, buf_as_str(&text), out);
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
+struct display {
+	const char *name; /* of the type, see DISPLAY_TYPE */
+	void (*print)(const struct renderer *r, const struct value *v, struct buf *out);
+};
+
+static const struct display displays[] = {
+	{"usym", print_usym},
+	{"ksym", print_ksym},
+	{"time", print_time},
+};
+
+void render_display(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	for (size_t i = 0; i < sizeof(displays) / sizeof(*displays); i++) {
+		if (!strcmp(v->type->display, displays[i].name)) {
+			displays[i].print(r, v, out);
+			return;
+		}
+	}
+}
