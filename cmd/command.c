@@ -17,16 +17,25 @@ int show_messages(struct nopal_diag *d)
 	return EXIT_FAILED;
 }
 
-/* "SELF: error: TEXT"; the text may name files of anybody. */
-static void say(const char *self, const char *format, va_list args)
+const char *base_name(const char *path)
 {
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The text may contain names of files that anybody made. */
+static void say(const char *format, va_list args)
+{
+	bool is_dtrace = !strcmp(program_invocation_short_name, "dtrace");
 	char *text = NULL, *safe = NULL;
 
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	if (text)
 		safe = nopal_escaped(text);
-	fprintf(stderr, "%s: error: %s", self, safe ? safe : strerror(ENOMEM));
+	fprintf(stderr, "%s: error: %s\n", is_dtrace ? "dtrace" : "nopal",
+		safe ? safe : strerror(ENOMEM));
 	free(safe);
 	free(text);
 }
@@ -36,37 +45,20 @@ void say_error(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say("nopal", format, args);
+	say(format, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
-void say_error_as(const char *self, const char *format, ...)
+int usage_error(const struct command *c, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	say(self, format, args);
+	say(format, args);
 	va_end(args);
-	fputc('\n', stderr);
-}
-
-int usage_error(const char *command, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	say("nopal", format, args);
-	va_end(args);
-	fprintf(stderr, "\nhint: nopal %s%s--help\n", command, *command ? " " : "");
+	fprintf(stderr, "hint: '%s --help%s' shows the options\n", c->self,
+		c == &command_script ? "-script" : "");
 	return EXIT_USAGE;
-}
-
-int unknown_option(const char *command, int option, const char *said)
-{
-	if (option == ':')
-		return usage_error(command, "'%s' needs a value", said);
-	return usage_error(command, "unknown option '%s'", said);
 }
 
 bool parse_number(const char *text, long low, long *out)

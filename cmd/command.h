@@ -1,4 +1,4 @@
-/* What a subcommand is, and the few things all of them share: messages, exit codes, output. */
+/* What a subcommand is, and what all of them share: exit codes, messages, output. */
 #ifndef NOPAL_CMD_COMMAND_H
 #define NOPAL_CMD_COMMAND_H
 
@@ -11,36 +11,40 @@ struct nopal_diag;
 enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* it could not be done; a message says why */
-	EXIT_USAGE = 2,	 /* the command line is wrong */
+	EXIT_USAGE = 2,	 /* the command line is wrong; dtrace exits with 1 then, as SystemTap's */
 };
 
+struct option;
+
+/* All that is known of a subcommand. */
 struct command {
-	const char *name;
-	int (*run)(int argc, char **argv); /* argv[0] is the command's own name */
-	const char *summary;
+	const char *name;    /* "list" */
+	const char *self;    /* how it is called: "nopal list" */
+	const char *summary; /* a line of nopal --help */
+	const char *usage;   /* command lines without `self`, one a line */
+	const char *about;   /* what it does; this and `more` end in a newline */
+	const char *more; /* what --help says after the options: examples, exit status; or NULL */
+	const struct option *options, *shared; /* tables that end in a row of zeros; NULL: none */
+	int (*run)(const struct command *c, char **argv); /* argv[1]...: options and words */
+	const void *detail;				  /* what else `run` has to know */
 };
 
-int cmd_list(int argc, char **argv);
-int cmd_trace(int argc, char **argv);
-int cmd_count(int argc, char **argv);
-int cmd_hist(int argc, char **argv);
-int cmd_script(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_provider(int argc, char **argv);
+extern const struct command command_list, command_trace, command_count, command_hist,
+	command_doctor, command_provider, command_script;
 
 /* Print the collected messages to stderr. Returns EXIT_FAILED. */
 int show_messages(struct nopal_diag *d);
 /* Print "nopal: error: ..." and where to find help. Returns EXIT_USAGE. */
-int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Print "nopal: error: ..." and a newline; what could steer a terminal is escaped. */
+int usage_error(const struct command *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Print "nopal: error: ..." and a newline, "dtrace: error: ..." when called by that name; what
+ * could steer a terminal is escaped. */
 void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* ... by another name of the program. */
-void say_error_as(const char *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What getopt_long() answered with '?' or ':', and the word that it looked at. The same. */
-int unknown_option(const char *command, int option, const char *said);
-/* A whole number of at least `low`; false when `text` is anything else. */
+/* The last part of a path. */
+const char *base_name(const char *path);
+/* Parse a whole number of at least `low`; false when `text` is anything else. */
 bool parse_number(const char *text, long low, long *out);
-/* Write all of it to fd, whatever signals come; false when the other end is gone. */
+/* Write all of it to fd, whatever signals come. False with errno. */
 bool write_all(int fd, const char *text, size_t len);
 
 #endif

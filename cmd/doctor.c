@@ -2,9 +2,9 @@
 #include "command.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "nopal/trace.h"
+#include "options.h"
 
 static void print(void *arg, const char *text, size_t len)
 {
@@ -12,16 +12,30 @@ static void print(void *arg, const char *text, size_t len)
 	fwrite(text, 1, len, stdout);
 }
 
-int cmd_doctor(int argc, char **argv)
+static int run_doctor(const struct command *c, char **argv)
 {
-	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		puts("usage: nopal doctor\n\n"
-		     "Show which kernel features are there, whether this user may trace, and what "
-		     "to do if not.\n"
-		     "Exit code 0: tracing works; 1: it does not.");
-		return EXIT_OK;
-	}
-	if (argc > 1)
-		return usage_error("doctor", "doctor takes no arguments");
+	int code, words = options_parse(c, argv, NULL, &code);
+
+	if (words < 0)
+		return code;
+	if (words)
+		return usage_error(c, "doctor takes no arguments");
 	return nopal_doctor(print, NULL) ? EXIT_FAILED : EXIT_OK;
 }
+
+static const struct option options[] = {
+	{"-h", "--help", NULL, take_help, 0, "print this help"},
+	{0},
+};
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.self = "nopal doctor",
+	.summary = "show what this machine and this user can trace",
+	.usage = "",
+	.about = "Show which features the kernel has, whether this user may trace, and what to do\n"
+		 "if not.\n",
+	.more = "Exit status: 0 if tracing works, 1 if it does not, 2 for wrong usage.\n",
+	.options = options,
+	.run = run_doctor,
+};

@@ -1,4 +1,4 @@
-/* Reading whole texts: the pieces that provider files come from. */
+/* Reading whole texts: scripts, provider files, what a preprocessor prints. */
 #include "input.h"
 
 #include <errno.h>
@@ -11,31 +11,49 @@
 
 #include "command.h"
 
-/* The largest text that is read. */
-#define MAX_INPUT (64 << 20)
+#define MAX_INPUT (64 << 20) /* bytes of the largest text that is read */
 
-char *input_read(const char *self, int fd, const char *path, size_t *len)
+/* All bytes of a descriptor, and a NUL; `path` is what messages call it. */
+static char *read_all(int fd, const char *path, size_t *len)
 {
-	size_t room = 1 << 14;
-	char *text = malloc(room);
+	size_t cap = 1 << 14;
+	char *text = malloc(cap + 1);
 	ssize_t got = 1;
 
-	for (*len = 0; text && (got = read(fd, text + *len, room - *len)) > 0;) {
+	for (*len = 0; text && (got = read(fd, text + *len, cap - *len)) > 0;) {
 		*len += (size_t)got;
-		if (*len == room) {
-			char *bigger = room < MAX_INPUT ? realloc(text, room *= 2) : NULL;
+		if (*len == cap) {
+			char *bigger = cap < MAX_INPUT ? realloc(text, (cap *= 2) + 1) : NULL;
 
 			if (!bigger)
 				free(text);
 			text = bigger;
 		}
 	}
-	if (text && !got)
+	if (text && !got) {
+		text[*len] = '\0';
 		return text;
-	say_error_as(self, "cannot read '%s': %s", path,
-		     text ? strerror(errno) : "it is too large");
+	}
+	say_error("cannot read '%s': %s", path,
+		  text ? strerror(errno) : "it is larger than 64 MiB");
 	free(text);
 	return NULL;
+}
+
+char *input_read(const char *path, size_t *len)
+{
+	bool standard = !strcmp(path, "-");
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	char *text;
+
+	if (fd < 0) {
+		say_error("cannot read '%s': %s", path, strerror(errno));
+		return NULL;
+	}
+	text = read_all(fd, path, len);
+	if (!standard)
+		close(fd);
+	return text;
 }
 
 /* Start a command with its standard output on a pipe. The child's pid, or -1. */
@@ -59,14 +77,14 @@ static pid_t start(char **argv, int *out)
 	return pid;
 }
 
-char *input_from_command(const char *self, struct words *command, size_t *len)
+char *input_from_command(struct words *command, size_t *len)
 {
 	char **argv = command->list, *text = NULL;
 	int out, status = -1;
 	pid_t pid = argv && argv[0] ? start(argv, &out) : -1;
 
 	if (pid > 0) {
-		text = input_read(self, out, argv[0], len);
+		text = read_all(out, argv[0], len);
 		close(out);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
@@ -75,8 +93,8 @@ char *input_from_command(const char *self, struct words *command, size_t *len)
 		return text;
 	free(text);
 	if (WIFEXITED(status) && WEXITSTATUS(status) != 127)
-		say_error_as(self, "'%s' failed", argv[0]);
+		say_error("'%s' failed", argv[0]);
 	else
-		say_error_as(self, "cannot run '%s'", argv && argv[0] ? argv[0] : "");
+		say_error("cannot run '%s'", argv && argv[0] ? argv[0] : "");
 	return NULL;
 }

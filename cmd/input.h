@@ -1,5 +1,5 @@
-/* Whole texts from files and from other commands. Every function says on stderr what went wrong,
- * in the name of `self`, and returns NULL then; else the caller frees. */
+/* Whole texts from files and from other commands. Each function returns NULL after a message on
+ * standard error; otherwise the caller frees the text. */
 #ifndef NOPAL_CMD_INPUT_H
 #define NOPAL_CMD_INPUT_H
 
@@ -7,9 +7,9 @@
 
 #include "words.h"
 
-/* All bytes of a descriptor; `path` is what messages call it. */
-char *input_read(const char *self, int fd, const char *path, size_t *len);
-/* What a command prints on its standard output; NULL too when it does not exit with 0. */
-char *input_from_command(const char *self, struct words *command, size_t *len);
+/* All bytes of a file, and a NUL; "-" is standard input. */
+char *input_read(const char *path, size_t *len);
+/* What a command prints on its standard output; NULL also when it does not exit with 0. */
+char *input_from_command(struct words *command, size_t *len);
 
 #endif

@@ -1,7 +1,5 @@
-/* nopal list: which probes are in a file, a process, the machine. */
+/* nopal list: the probes of files, of processes, of the whole machine. */
 #include <errno.h>
-#include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +7,20 @@
 
 #include "command.h"
 #include "nopal/sites.h"
+#include "options.h"
 
-static const char usage[] =
-	"usage: nopal list [-v | --json] FILE-OR-PATTERN...\n"
-	"       nopal list [-v | --json] -p PID [PATTERN...]\n"
-	"       nopal list [-v | --json] -a\n"
-	"\n"
-	"List USDT probes, one a line, as a script takes them: "
-	"usdt:PATH:PROVIDER:NAME\n"
-	"\n"
-	"  -p, --pid PID   images that the process has mapped; patterns are looked "
-	"up in it\n"
-	"  -a, --all       images that any process has mapped\n"
-	"  -v, --verbose   names and types of arguments, sites, addresses, semaphores\n"
-	"  -j, --json      one JSON object a line for each site\n"
-	"  -h, --help      this text\n"
-	"\n"
-	"A name without a slash is looked up in $PATH and among the loader's "
-	"libraries.\n"
-	"\n"
-	"examples:\n"
-	"  nopal list libstdc++.so.6\n"
-	"  nopal list -v /usr/lib/postgresql/*/bin/postgres\n"
-	"  nopal list -p $(pidof -s java) 'usdt:*:hotspot:gc*'\n"
-	"  nopal list 'usdt:*:*:*start*'\n"
-	"  nopal list -a --json | jq -r .provider | sort | uniq -c\n"
-	"\n"
-	"exit status: 0 all was read and something was found; 1 not so; 2 wrong "
-	"usage\n";
-
-#define NO_PROBES_HINT "hint: programs have them when they are built with <sys/sdt.h> or the like"
+#define NO_PROBES_HINT \
+	"hint: programs have probes when they are built with <sys/sdt.h> or a similar header"
 
 struct list_options {
 	pid_t pid; /* 0: none */
 	bool all, verbose, json;
 };
 
-/* A site and the text it is sorted and shown by. */
+/* A site in the order in which it is shown. */
 struct row {
 	const struct nopal_site *site;
-	size_t order; /* of finding */
+	size_t order; /* in which it was found */
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -70,7 +42,7 @@ static bool same_probe(const struct nopal_site *a, const struct nopal_site *b)
 	       !strcmp(nopal_site_file(a), nopal_site_file(b));
 }
 
-/* Print a text of the library's and free it. NULL is no memory, which main() tells. */
+/* Print a text that the library made, and free it. NULL: out of memory, which main() reports. */
 static void put_text(char *text, const char *end)
 {
 	if (text)
@@ -79,7 +51,7 @@ static void put_text(char *text, const char *end)
 	free(text);
 }
 
-/* Text of a stranger's file: control bytes do not reach the terminal. */
+/* Untrusted bytes of a file: control bytes do not reach the terminal. */
 static void put_raw(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -104,12 +76,12 @@ static void show_args(const struct nopal_site *site)
 	}
 	if (nopal_site_arg_count(site) || !*nopal_site_args(site))
 		return;
-	fputs("    arguments of a machine that is not known: ", stdout);
+	fputs("    arguments for an unknown CPU: ", stdout);
 	put_raw(nopal_site_args(site), strlen(nopal_site_args(site)));
 	putchar('\n');
 }
 
-/* What the program itself or a provider file tells: a line of its own, if anything. */
+/* What the program itself or a provider file says of the site, on a line of its own. */
 static void show_known(char *text)
 {
 	if (text && *text)
@@ -151,8 +123,8 @@ static void show(const struct row *rows, size_t count, const struct list_options
 	}
 }
 
-/* JSON keeps the order of the notes; text is sorted, so that the sites of a
- * probe stand together. */
+/* JSON keeps the order of the notes; text is sorted, so that the sites of a probe follow each
+ * other. */
 static bool show_all(const struct nopal_sites *probes, const struct list_options *o)
 {
 	size_t count = nopal_sites_count(probes);
@@ -171,10 +143,10 @@ static bool show_all(const struct nopal_sites *probes, const struct list_options
 	return true;
 }
 
-/* What one argument names. False when it failed or found nothing. */
+/* Find what one word names. False when this failed or found nothing. */
 static bool find_one(struct nopal_sites *probes, pid_t pid, const char *name, struct nopal_diag *d)
 {
-	/* A file that is there is meant, whatever is in its name. */
+	/* A file that exists is meant, even if its name looks like a pattern. */
 	bool is_file = !pid && !access(name, F_OK);
 	unsigned errors = nopal_diag_errors(d);
 	int found = is_file ? nopal_sites_file(probes, name, d)
@@ -200,7 +172,7 @@ static bool find_all(struct nopal_sites *probes, const struct list_options *o, i
 	if (!found && o->all)
 		say_error("no process has mapped a file with probes\n" NO_PROBES_HINT);
 	else if (!found)
-		say_error("process %d has mapped no file with probes\n" NO_PROBES_HINT,
+		say_error("process %d has not mapped a file with probes\n" NO_PROBES_HINT,
 			  (int)o->pid);
 	return found > 0;
 }
@@ -223,43 +195,54 @@ static int run(const struct list_options *o, int count, char **names)
 	return ok ? EXIT_OK : EXIT_FAILED;
 }
 
-static int check_usage(const struct list_options *o, int names)
+static int run_list(const struct command *c, char **argv)
 {
-	if (o->all && (o->pid || names))
-		return usage_error("list", "-a stands alone");
-	if (o->verbose && o->json)
-		return usage_error("list", "-v and --json exclude each other");
-	if (!o->all && !o->pid && !names)
-		return usage_error("list", "nothing to list: give a file, a pattern, -p PID or -a");
-	return EXIT_OK;
-}
-
-int cmd_list(int argc, char **argv)
-{
-	static const struct option options[] = {
-		{"pid", required_argument, NULL, 'p'}, {"all", no_argument, NULL, 'a'},
-		{"verbose", no_argument, NULL, 'v'},   {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},      {0},
-	};
 	struct list_options o = {0};
-	long pid;
-	int c;
+	int code, names = options_parse(c, argv, &o, &code);
 
-	opterr = 0;
-	optind = 1;
-	while ((c = getopt_long(argc, argv, ":p:avjh", options, NULL)) != -1)
-		switch (c) {
-		case 'p':
-			if (!parse_number(optarg, 1, &pid) || pid > INT_MAX)
-				return usage_error("list", "'%s' is no process id", optarg);
-			o.pid = (pid_t)pid;
-			break;
-		case 'a': o.all = true; break;
-		case 'v': o.verbose = true; break;
-		case 'j': o.json = true; break;
-		case 'h': fputs(usage, stdout); return EXIT_OK;
-		default: return unknown_option("list", c, argv[optind - 1]);
-		}
-	c = check_usage(&o, argc - optind);
-	return c ? c : run(&o, argc - optind, argv + optind);
+	if (names < 0)
+		return code;
+	if (o.all && (o.pid || names))
+		return usage_error(c, "-a cannot be combined with -p or other arguments");
+	if (o.verbose && o.json)
+		return usage_error(c, "-v and --json cannot be combined");
+	if (!o.all && !o.pid && !names)
+		return usage_error(c, "nothing to list: give a file, a pattern, -p PID or -a");
+	return run(&o, names, argv + 1);
 }
+
+/* clang-format off */
+#define AT(member) offsetof(struct list_options, member)
+static const struct option options[] = {
+	{"-p", "--pid",     "PID", take_pid,  AT(pid),     "list the files that this process has mapped; patterns refer to them"},
+	{"-a", "--all",     NULL,  take_flag, AT(all),     "list the files that any process has mapped"},
+	{"-v", "--verbose", NULL,  take_flag, AT(verbose), "show names and types of arguments, sites, addresses, semaphores"},
+	{"-j", "--json",    NULL,  take_flag, AT(json),    "print one JSON object a line for each site"},
+	{"-h", "--help",    NULL,  take_help, 0,           "print this help"},
+	{0},
+};
+/* clang-format on */
+
+const struct command command_list = {
+	.name = "list",
+	.self = "nopal list",
+	.summary = "list the probes of files, processes, or the whole machine",
+	.usage = "[-v | --json] FILE-OR-PATTERN...\n"
+		 "[-v | --json] -p PID [PATTERN...]\n"
+		 "[-v | --json] -a",
+	.about = "List USDT probes, one a line, in the form that scripts take:\n"
+		 "usdt:PATH:PROVIDER:NAME\n"
+		 "\n"
+		 "A name without a slash is searched in $PATH and among the loader's libraries.\n",
+	.more = "Examples:\n"
+		"  nopal list libstdc++.so.6\n"
+		"  nopal list -v /usr/lib/postgresql/*/bin/postgres\n"
+		"  nopal list -p $(pidof -s java) 'usdt:*:hotspot:gc*'\n"
+		"  nopal list 'usdt:*:*:*start*'\n"
+		"  nopal list -a --json | jq -r .provider | sort | uniq -c\n"
+		"\n"
+		"Exit status: 0 if everything was read and something was found, 1 otherwise, 2\n"
+		"for wrong usage.\n",
+	.options = options,
+	.run = run_list,
+};

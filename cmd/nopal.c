@@ -1,5 +1,5 @@
-/* The command: picks the subcommand, or takes the command line as bpftrace would (nopal -e '...',
- * nopal FILE.bt). Called as `dtrace` it is the provider compiler. */
+/* The command: runs a subcommand, or takes the command line as bpftrace would (nopal -e '...',
+ * nopal FILE.bt). Called as `dtrace` it is nopal provider. */
 #include "command.h"
 #include "memory.h"
 
@@ -11,22 +11,19 @@
 
 #include "nopal/trace.h"
 
-static const struct command commands[] = {
-	{"list", cmd_list, "which probes are in files, processes, the machine"},
-	{"trace", cmd_trace, "a line for each event of a probe"},
-	{"count", cmd_count, "count events, by probe, argument, process"},
-	{"hist", cmd_hist, "a histogram of an expression"},
-	{"doctor", cmd_doctor, "what this machine and this user can trace"},
-	{"provider", cmd_provider, "provider files (.d) to headers and objects, as dtrace"},
+static const struct command *const commands[] = {
+	&command_list, &command_trace,	&command_count,
+	&command_hist, &command_doctor, &command_provider,
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
-static const char head[] = "usage: nopal COMMAND [ARGUMENTS]\n"
-			   "       nopal [OPTIONS] -e 'SCRIPT' | FILE.bt [PARAMETERS]\n"
+static const char head[] = "usage: nopal COMMAND [ARGUMENT]...\n"
+			   "       nopal [OPTION]... -e SCRIPT | FILE [PARAMETER]...\n"
 			   "\n"
 			   "Find the static probes (USDT) of programs and trace them.\n"
-			   "\n";
+			   "\n"
+			   "Commands:\n";
 
 static const char tail[] =
 	"\n"
@@ -35,15 +32,18 @@ static const char tail[] =
 	"  nopal list -p 4711\n"
 	"  nopal -e 'usdt:./server:shop:order { printf(\"%d %s\\n\", arg0, str(arg1)) }'\n"
 	"  nopal -e 'usdt:./server:shop:order { @[str(arg1)] = count() }' -p 4711\n"
-	"  nopal --help-script        options of nopal -e\n"
-	"  nopal COMMAND --help       help for one command\n"
-	"Manual pages: nopal(1), nopal-list(1), nopal-script(7), dtrace(1), nopal-runtime(3).\n";
+	"\n"
+	"Help:\n"
+	"  nopal COMMAND --help   the options of a command\n"
+	"  nopal --help-script    the options of nopal -e\n"
+	"  man nopal              see also nopal-list(1), nopal-script(7), dtrace(1),\n"
+	"                         nopal-runtime(3), nopal-sites(3), nopal-trace(3)\n";
 
 static int print_help(void)
 {
 	fputs(head, stdout);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fputs(tail, stdout);
 	return EXIT_OK;
 }
@@ -51,20 +51,13 @@ static int print_help(void)
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
 	return NULL;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* A descriptor that is closed would be given to the next file, and take what is meant for standard
- * output or error. */
+/* If a standard descriptor is closed, the next file that is opened would take its place, and what
+ * is written to standard output or error would go there. */
 static bool open_standard(void)
 {
 	int fd = 0;
@@ -74,7 +67,7 @@ static bool open_standard(void)
 	return fd > STDERR_FILENO;
 }
 
-/* A command that was not able to say all has failed. */
+/* A command whose output could not be written has failed. */
 static int close_standard(int code)
 {
 	bool lost = ferror(stdout);
@@ -83,17 +76,24 @@ static int close_standard(int code)
 	if (!fflush(stdout) && !lost)
 		return code;
 	say_error("cannot write to standard output: %s",
-		  errno ? strerror(errno) : "not all that was written has arrived");
+		  errno ? strerror(errno) : "not everything was written");
 	return code ? code : EXIT_FAILED;
+}
+
+static int run_dtrace(char **argv)
+{
+	struct command dtrace = command_provider;
+
+	dtrace.self = dtrace.name = "dtrace";
+	return dtrace.run(&dtrace, argv);
 }
 
 static int run(int argc, char **argv)
 {
 	const struct command *command;
 
-	if (argc > 0 && !strcmp(base_name(argv[0]), "dtrace") &&
-	    (command = find_command("provider")))
-		return command->run(argc, argv);
+	if (argc > 0 && !strcmp(base_name(argv[0]), "dtrace"))
+		return run_dtrace(argv);
 	if (argc < 2) {
 		print_help();
 		return EXIT_USAGE;
@@ -101,9 +101,8 @@ static int run(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return print_help();
 	command = find_command(argv[1]);
-	if (command)
-		return command->run(argc - 1, argv + 1);
-	return cmd_script(argc, argv);
+	return command ? command->run(command, argv + 1)
+		       : command_script.run(&command_script, argv);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,7 @@
-/* nopal provider, which is also the command dtrace: provider files to headers (-h) and object files
- * (-G), with the options and the environment that build systems use today. Output appears whole or
- * not at all, so any number of builds may run side by side. */
+/* nopal provider, which is also the command dtrace: makes headers (-h) and object files (-G) from
+ * provider files, with the options and the environment that build systems use today. Output appears
+ * whole or not at all, so any number of builds may run side by side. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,224 +9,71 @@
 
 #include "command.h"
 #include "input.h"
+#include "memory.h"
 #include "nopal/provider_files.h"
+#include "options.h"
 #include "output.h"
 #include "target.h"
 #include "words.h"
 
-enum action {
-	TAKE_HEADER,
-	TAKE_OBJECT,
-	TAKE_SOURCE,
-	TAKE_OUTPUT,
-	TAKE_CPP,
-	TAKE_CPP_OPTION,
-	TAKE_KEEP,
-	TAKE_QUIET,
-	TAKE_CHECK,
-	TAKE_TARGET,
-	TAKE_MODE,
-	TAKE_WEAK_MODE,
-	TAKE_OBSOLETE,
-	TAKE_IGNORED,
-	TAKE_VERSION,
-	TAKE_HELP,
-};
-
-/* How an option and its value are written. */
-enum form {
-	ALONE,	  /* -G */
-	VALUE,	  /* -s FILE, -sFILE */
-	ATTACHED, /* -DNAME, -D NAME */
-	EQUALS,	  /* --target=T, --target T */
-};
-
-static const struct option {
-	const char *text;
-	enum form form;
-	enum action action;
-	const char *help; /* NULL: accepted for the sake of old Makefiles */
-} options[] = {
-	{"-h", ALONE, TAKE_HEADER, "make a C and C++ header"},
-	{"-G", ALONE, TAKE_OBJECT, "make an object file to link into the program"},
-	{"-s", VALUE, TAKE_SOURCE, "the provider file, - for standard input; may be repeated"},
-	{"-o", VALUE, TAKE_OUTPUT, "the output; by default the name of the input with .h or .o"},
-	{"-C", ALONE, TAKE_CPP, "run the C preprocessor on the input first ($CPP, or cpp)"},
-	{"-D", ATTACHED, TAKE_CPP_OPTION, "for the preprocessor"},
-	{"-U", ATTACHED, TAKE_CPP_OPTION, "for the preprocessor"},
-	{"-I", ATTACHED, TAKE_CPP_OPTION, "for the preprocessor"},
-	{"-k", ALONE, TAKE_KEEP, "keep the preprocessed text, and say where"},
-	{"-q", ALONE, TAKE_QUIET, "no warnings"},
-	{"--check", ALONE, TAKE_CHECK,
-	 "the header makes compilers warn of arguments of other types"},
-	{"--target", EQUALS, TAKE_TARGET, "machine of the object, such as aarch64-linux-gnu"},
-	{"-m32", ALONE, TAKE_MODE, "object for the machine's 32-bit mode"},
-	{"-32", ALONE, TAKE_WEAK_MODE, NULL},
-	{"-m64", ALONE, TAKE_MODE, "object for the machine's 64-bit mode"},
-	{"-64", ALONE, TAKE_WEAK_MODE, NULL},
-	{"-x", VALUE, TAKE_IGNORED, NULL},
-	{"-Z", ALONE, TAKE_IGNORED, NULL},
-	{"-fpic", ALONE, TAKE_IGNORED, NULL},
-	{"-fPIC", ALONE, TAKE_IGNORED, NULL},
-	{"--no-pyparsing", ALONE, TAKE_IGNORED, NULL},
-	{"--types", ALONE, TAKE_OBSOLETE, NULL},
-	{"-V", ALONE, TAKE_VERSION, "print the version"},
-	{"--version", ALONE, TAKE_VERSION, NULL},
-	{"--help", ALONE, TAKE_HELP, "print this text"},
-};
-
-#define OPTIONS (sizeof(options) / sizeof(*options))
-
 /* What the command line asks for. */
 struct request {
-	const char *self; /* "dtrace", or "nopal provider" */
 	struct words sources;
 	struct words cpp_options;
 	const char *output;
-	const char *target;
-	const char *mode;      /* "32" or "64", by -m32 or -m64 */
-	const char *weak_mode; /* by -32 or -64 */
-	bool header, object, cpp, keep, quiet, shared, check;
-	bool done; /* --help and --version have answered */
+	const char *triple;
+	const char *mode;      /* "32" or "64", of -m32 or -m64 */
+	const char *weak_mode; /* of -32 or -64 */
+	bool header, object, cpp, keep, quiet, shared, check, types, version;
 };
 
-static int complain(const struct request *r, const char *format, const char *subject)
+static const char *take_source(void *at, const struct option *o, const char *value)
 {
-	say_error_as(r->self, format, subject);
-	return 1;
+	(void)o;
+	words_add(at, value);
+	return NULL;
 }
 
-static void print_usage(const struct request *r, FILE *out)
+/* Programs with plug-ins ask for semaphores that the plug-ins can use by the name of an old version
+ * of SystemTap. */
+static const char *take_cpp_option(void *at, const struct option *o, const char *value)
 {
-	fprintf(out, "usage: %s [-h | -G] [-C [-I PATH] [-D NAME]] -s FILE.d [-o FILE]\n", r->self);
-}
+	struct request *r = at;
 
-static void print_help(const struct request *r)
-{
-	print_usage(r, stdout);
-	for (size_t i = 0; i < OPTIONS; i++)
-		if (options[i].help)
-			printf("  %-10s %s\n", options[i].text, options[i].help);
-	puts("CC and CFLAGS in the environment name the machine, CPP the preprocessor; nothing is\n"
-	     "compiled. More in dtrace(1).");
-}
-
-/* Programs with plug-ins ask for semaphores that these can see by the name of an old version of
- * SystemTap. */
-static int take_cpp_option(struct request *r, const char *option, const char *value)
-{
-	if (!strcmp(option, "-D") &&
+	if (!strcmp(o->letter, "-D") &&
 	    (!strcmp(value, "STAP_SDT_V1") || !strcmp(value, "STAP_SDT_V2")))
 		r->shared = true;
-	return words_add_joined(&r->cpp_options, option, value);
+	words_add_joined(&r->cpp_options, o->letter, value);
+	return NULL;
 }
 
-static int take_option(struct request *r, enum action action, const char *text, char *value)
+/* The number of -m32 or -64. */
+static const char *take_mode(void *at, const struct option *o, const char *value)
 {
-	switch (action) {
-	case TAKE_HEADER: r->header = true; break;
-	case TAKE_OBJECT: r->object = true; break;
-	case TAKE_SOURCE: return words_add(&r->sources, value);
-	case TAKE_OUTPUT: r->output = value; break;
-	case TAKE_CPP: r->cpp = true; break;
-	case TAKE_CPP_OPTION: return take_cpp_option(r, text, value);
-	case TAKE_KEEP: r->keep = true; break;
-	case TAKE_QUIET: r->quiet = true; break;
-	case TAKE_CHECK: r->check = true; break;
-	case TAKE_TARGET: r->target = value; break;
-	case TAKE_MODE: r->mode = text + strlen("-m"); break;
-	case TAKE_WEAK_MODE: r->weak_mode = text + strlen("-"); break;
-	case TAKE_OBSOLETE:
-		fprintf(stderr, "%s: note: %s does nothing now\n", r->self, text);
-		break;
-	case TAKE_IGNORED: break;
-	case TAKE_VERSION:
-		printf("dtrace: Nopal %s\n", NOPAL_VERSION);
-		r->done = true;
-		break;
-	case TAKE_HELP:
-		print_help(r);
-		r->done = true;
-		break;
-	}
-	return 0;
+	(void)value;
+	*(const char **)at = strpbrk(o->word, "36");
+	return NULL;
 }
 
-/* Does `arg` name this option? *value becomes what is attached to it, NULL for nothing. */
-static bool matches(const struct option *o, char *arg, char **value)
+static int complain(const char *format, const char *subject)
 {
-	size_t len = strlen(o->text);
-
-	*value = NULL;
-	if (!strcmp(arg, o->text))
-		return true;
-	if (o->form == ALONE || strncmp(arg, o->text, len))
-		return false;
-	if (o->form == EQUALS && arg[len] != '=')
-		return false;
-	*value = arg + len + (o->form == EQUALS);
-	return true;
-}
-
-static int parse_option(struct request *r, char **argv, int *i)
-{
-	char *value;
-
-	for (size_t k = 0; k < OPTIONS; k++) {
-		if (!matches(&options[k], argv[*i], &value))
-			continue;
-		if (options[k].form != ALONE && !value)
-			value = argv[*i + 1] ? argv[++*i] : NULL;
-		if (options[k].form != ALONE && !value)
-			return complain(r, "option %s needs a value", options[k].text);
-		return take_option(r, options[k].action, options[k].text, value);
-	}
-	complain(r, "unknown option '%s'", argv[*i]);
-	print_usage(r, stderr);
+	say_error(format, subject);
 	return 1;
 }
 
-/* Words that are no options are the program's object files, which other systems rewrite here. */
-static int parse_arguments(struct request *r, char **argv)
+/* Words are the program's object files, which the dtrace of other systems rewrites; we need none of
+ * them. */
+static int check_request(const struct command *c, const struct request *r, const char *word)
 {
-	const char *word = NULL;
-	int err = 0;
-
-	for (int i = 1; argv[i] && !err && !r->done; i++) {
-		if (argv[i][0] == '-' && argv[i][1])
-			err = parse_option(r, argv, &i);
-		else
-			word = argv[i];
-	}
-	if (err || r->done)
-		return err;
 	if (!r->header && !r->object)
-		err = complain(r, "%s", "say -h for a header or -G for an object file");
-	else if (!r->sources.count && word)
-		err = complain(r, "no provider file: write -s %s", word);
-	else if (!r->sources.count)
-		err = complain(r, "%s", "no provider file: write -s FILE.d");
-	else if (r->header && r->object && r->output)
-		err = complain(r, "%s", "-h and -G make two files: leave out -o, or run twice");
-	if (err)
-		print_usage(r, stderr);
-	return err;
-}
-
-static char *read_source(const struct request *r, const char *path, size_t *len)
-{
-	bool standard = !strcmp(path, "-");
-	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-	char *text;
-
-	if (fd < 0) {
-		say_error_as(r->self, "cannot read '%s': %s", path, strerror(errno));
-		return NULL;
-	}
-	text = input_read(r->self, fd, path, len);
-	if (!standard)
-		close(fd);
-	return text;
+		return usage_error(c, "nothing to make: give -h for a header or -G for an object");
+	if (!r->sources.count && word)
+		return usage_error(c, "no provider file: write -s %s", word);
+	if (!r->sources.count)
+		return usage_error(c, "no provider file: write -s FILE");
+	if (r->header && r->object && r->output)
+		return usage_error(c, "-h and -G make two files: leave out -o, or run twice");
+	return 0;
 }
 
 static const char *environment(const char *name)
@@ -237,51 +83,50 @@ static const char *environment(const char *name)
 	return value ? value : "";
 }
 
-/* $CPP [-I…] [-D…] -x c FILE: the language is named because .d says nothing to a
- * compiler driver. */
+/* $CPP [-I…] [-D…] -x c FILE: the language is named because a compiler driver does not know .d. */
 static char *preprocess(const struct request *r, const char *path, size_t *len)
 {
 	struct words command = {NULL, 0};
 	const char *cpp = environment("CPP");
 	char *text = NULL;
-	int err = words_split(&command, *cpp ? cpp : "cpp");
 
-	for (size_t i = 0; i < r->cpp_options.count && !err; i++)
-		err = words_add(&command, r->cpp_options.list[i]);
-	err = err ? err : words_add(&command, "-x");
-	err = err ? err : words_add(&command, "c");
-	err = err ? err : words_add(&command, path);
-	if (err)
-		complain(r, "%s", "CPP in the environment has an open quote");
-	else
-		text = input_from_command(r->self, &command, len);
+	if (words_split(&command, *cpp ? cpp : "cpp")) {
+		complain("unterminated quote in CPP of the environment: %s", cpp);
+	} else {
+		for (size_t i = 0; i < r->cpp_options.count; i++)
+			words_add(&command, r->cpp_options.list[i]);
+		words_add(&command, "-x");
+		words_add(&command, "c");
+		words_add(&command, path);
+		if (!memory_failed())
+			text = input_from_command(&command, len);
+	}
 	words_free(&command);
 	return text;
 }
 
-/* The last part of a path, without .d: what outputs are called by default. */
-static char *base_name(const char *path, const char *suffix)
+/* The name of an output by default: the last part of a path, with another suffix. */
+static char *rename_suffix(const char *path, const char *suffix)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *dot = strrchr(name, '.');
+	const char *name = base_name(path), *dot = strrchr(name, '.');
 	size_t len = dot && dot != name ? (size_t)(dot - name) : strlen(name);
 	char *out = NULL;
 
 	return asprintf(&out, "%.*s%s", (int)len, name, suffix) < 0 ? NULL : out;
 }
 
-static int write_output(const struct request *r, const char *path, const char *bytes, size_t len)
+static int write_output(const char *path, const char *bytes, size_t len)
 {
 	if (output_write(path, bytes, len))
 		return 0;
-	say_error_as(r->self, "cannot write '%s': %s", path, strerror(errno));
+	say_error("cannot write '%s': %s", path, strerror(errno));
 	return 1;
 }
 
-static int keep_text(const struct request *r, const char *source, const char *text, size_t len)
+static int keep_text(const char *source, const char *text, size_t len)
 {
-	char *path = base_name(source, ".cpp.d"), *shown = path ? nopal_escaped(path) : NULL;
-	int err = shown ? write_output(r, path, text, len) : 1;
+	char *path = rename_suffix(source, ".cpp.d"), *shown = path ? nopal_escaped(path) : NULL;
+	int err = shown ? write_output(path, text, len) : 1;
 
 	if (!err)
 		printf("cpp: %s\n", shown);
@@ -294,11 +139,11 @@ static int add_source(const struct request *r, const char *path, struct nopal_pr
 		      struct nopal_diag *d)
 {
 	size_t len = 0;
-	char *text = r->cpp ? preprocess(r, path, &len) : read_source(r, path, &len);
+	char *text = r->cpp ? preprocess(r, path, &len) : input_read(path, &len);
 	int err = text ? 0 : 1;
 
 	if (!err && r->cpp && r->keep)
-		err = keep_text(r, path, text, len);
+		err = keep_text(path, text, len);
 	if (!err)
 		err = nopal_provider_files_add(p, !strcmp(path, "-") ? "<stdin>" : path, text, len,
 					       d);
@@ -306,7 +151,7 @@ static int add_source(const struct request *r, const char *path, struct nopal_pr
 	return err;
 }
 
-/* All sources, then what they say together. */
+/* Read all sources, then check them together. */
 static int read_sources(const struct request *r, struct nopal_provider_files *p,
 			struct nopal_diag *d)
 {
@@ -317,7 +162,7 @@ static int read_sources(const struct request *r, struct nopal_provider_files *p,
 	return err ? err : nopal_provider_files_check(p, d);
 }
 
-/* A file to be. */
+/* A file that is to be written. */
 struct output {
 	char *path, *bytes;
 	size_t len;
@@ -329,10 +174,10 @@ static void output_free(struct output *o)
 	free(o->bytes);
 }
 
-/* The name of an output: what -o says, or the first input's name in this directory. */
+/* The name of an output: that of -o, or by default the first input's name in this directory. */
 static char *output_path(const struct request *r, const char *suffix)
 {
-	return r->output ? strdup(r->output) : base_name(r->sources.list[0], suffix);
+	return r->output ? strdup(r->output) : rename_suffix(r->sources.list[0], suffix);
 }
 
 static int make_header(const struct request *r, struct nopal_provider_files *p, struct output *o,
@@ -342,7 +187,7 @@ static int make_header(const struct request *r, struct nopal_provider_files *p, 
 	int err;
 
 	o->path = output_path(r, ".h");
-	name = o->path ? base_name(o->path, "_h") : NULL;
+	name = o->path ? rename_suffix(o->path, "_h") : NULL;
 	nopal_provider_files_leave_unchecked(p, !r->check);
 	err = !name || nopal_provider_files_header(p, name, &o->bytes, &o->len, d);
 	free(name);
@@ -353,7 +198,7 @@ static int make_object(const struct request *r, struct nopal_provider_files *p, 
 		       struct nopal_diag *d)
 {
 	const struct target_request target = {
-		.self = r->self, .triple = r->target, .mode = r->mode, .weak_mode = r->weak_mode};
+		.triple = r->triple, .mode = r->mode, .weak_mode = r->weak_mode};
 	char *triple = NULL;
 	void *bytes = NULL;
 	int err;
@@ -367,7 +212,7 @@ static int make_object(const struct request *r, struct nopal_provider_files *p, 
 	return err;
 }
 
-/* All outputs are made before the first is written: what one cannot be made of leaves none. */
+/* All outputs are made before the first is written: if one of them fails, none is written. */
 static int compile(const struct request *r, struct nopal_provider_files *p, struct nopal_diag *d)
 {
 	struct output header = {NULL, NULL, 0}, object = {NULL, NULL, 0};
@@ -378,9 +223,9 @@ static int compile(const struct request *r, struct nopal_provider_files *p, stru
 	if (!err && r->object)
 		err = make_object(r, p, &object, d);
 	if (!err && r->header)
-		err = write_output(r, header.path, header.bytes, header.len);
+		err = write_output(header.path, header.bytes, header.len);
 	if (!err && r->object)
-		err = write_output(r, object.path, object.bytes, object.len);
+		err = write_output(object.path, object.bytes, object.len);
 	output_free(&header);
 	output_free(&object);
 	if (nopal_diag_errors(d) || !r->quiet)
@@ -388,26 +233,80 @@ static int compile(const struct request *r, struct nopal_provider_files *p, stru
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
-int cmd_provider(int argc, char **argv)
+static int make(const struct command *c, struct request *r, const char *word)
 {
-	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-	const char *name = slash ? slash + 1 : argc ? argv[0] : "dtrace";
-	struct request r = {.self = strcmp(name, "provider") ? name : "nopal provider"};
 	struct nopal_provider_files *p = nopal_provider_files_new();
 	struct nopal_diag *d = nopal_diag_new();
-	int err;
+	int code = check_request(c, r, word) ? EXIT_FAILED : EXIT_OK;
 
-	/* Headers of the command dtrace take what those of SystemTap's take. */
-	r.check = !strcmp(name, "provider");
-	err = p && d ? parse_arguments(&r, argv) : EXIT_FAILED;
-
-	if (!err && !r.done)
-		err = compile(&r, p, d);
-	if (err < 0) /* -ENOMEM, of arguments that were not kept */
-		err = EXIT_FAILED;
+	if (r->types)
+		fprintf(stderr, "%s: note: --types has no effect\n", c->self);
+	/* After a failed allocation some of what was asked for may be missing. */
+	if (!p || !d || memory_failed())
+		code = EXIT_FAILED;
+	if (!code)
+		code = compile(r, p, d);
 	nopal_provider_files_free(p);
 	nopal_diag_free(d);
+	return code;
+}
+
+static int run_provider(const struct command *c, char **argv)
+{
+	/* Headers of the command dtrace accept what those of SystemTap accept. */
+	struct request r = {.check = !strcmp(c->name, command_provider.name)};
+	int code, words = options_parse(c, argv, &r, &code);
+
+	if (words >= 0 && r.version)
+		printf("dtrace: Nopal %s\n", NOPAL_VERSION);
+	else if (words >= 0)
+		code = make(c, &r, words ? argv[words] : NULL);
 	words_free(&r.sources);
 	words_free(&r.cpp_options);
-	return err;
+	return code ? EXIT_FAILED : EXIT_OK;
 }
+
+/* clang-format off */
+#define AT(member) offsetof(struct request, member)
+static const struct option options[] = {
+	{"-h", NULL,             NULL,     take_flag,       AT(header),    "make a C and C++ header"},
+	{"-G", NULL,             NULL,     take_flag,       AT(object),    "make an object file to link into the program"},
+	{"-s", NULL,             "FILE",   take_source,     AT(sources),   "read this provider file, - for standard input; may be repeated"},
+	{"-o", NULL,             "FILE",   take_text,       AT(output),    "write FILE (default: the name of the input with .h or .o)"},
+	{"-C", NULL,             NULL,     take_flag,       AT(cpp),       "run the C preprocessor on the input first: $CPP, or cpp"},
+	{"-D", NULL,             "NAME",   take_cpp_option, 0,             "pass the option to the preprocessor"},
+	{"-U", NULL,             "NAME",   take_cpp_option, 0,             "pass the option to the preprocessor"},
+	{"-I", NULL,             "PATH",   take_cpp_option, 0,             "pass the option to the preprocessor"},
+	{"-k", NULL,             NULL,     take_flag,       AT(keep),      "keep the preprocessed text, and print its name"},
+	{"-q", NULL,             NULL,     take_flag,       AT(quiet),     "do not show warnings"},
+	{NULL, "--check",        NULL,     take_flag,       AT(check),     "make a header with which compilers warn of arguments of other types (default of nopal provider)"},
+	{NULL, "--target",       "TRIPLE", take_text,       AT(triple),    "make the object file for this machine, such as aarch64-linux-gnu"},
+	{NULL, "-m32",           NULL,     take_mode,       AT(mode),      "make the object file for the machine's 32-bit mode"},
+	{NULL, "-m64",           NULL,     take_mode,       AT(mode),      "make the object file for the machine's 64-bit mode"},
+	{"-V", "--version",      NULL,     take_flag,       AT(version),   "print the version"},
+	{NULL, "--help",         NULL,     take_help,       0,             "print this help"},
+	{NULL, "-32",            NULL,     take_mode,       AT(weak_mode), NULL},
+	{NULL, "-64",            NULL,     take_mode,       AT(weak_mode), NULL},
+	/* Old Makefiles give these. */
+	{"-x", NULL,             "VALUE",  take_nothing,    0,             NULL},
+	{"-Z", NULL,             NULL,     take_nothing,    0,             NULL},
+	{NULL, "-fpic",          NULL,     take_nothing,    0,             NULL},
+	{NULL, "-fPIC",          NULL,     take_nothing,    0,             NULL},
+	{NULL, "--no-pyparsing", NULL,     take_nothing,    0,             NULL},
+	{NULL, "--types",        NULL,     take_flag,       AT(types),     NULL},
+	{0},
+};
+/* clang-format on */
+
+const struct command command_provider = {
+	.name = "provider",
+	.self = "nopal provider",
+	.summary = "make headers and object files from provider files (.d), as dtrace does",
+	.usage = "[-h | -G] [-C [-I PATH] [-D NAME]] -s FILE.d [-o FILE]",
+	.about = "Make a header (-h) or an object file (-G) from provider files. Nothing is\n"
+		 "compiled: CC and CFLAGS in the environment name the machine, CPP names the\n"
+		 "preprocessor. See dtrace(1).\n",
+	.more = "Exit status: 0 if all files were made, 1 otherwise.\n",
+	.options = options,
+	.run = run_provider,
+};

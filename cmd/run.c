@@ -1,9 +1,8 @@
-/* One traced run on the command line: where text goes, which signals end it, what is said on
- * stderr. */
+/* One traced run on the command line: where text goes, which signals end it, what is printed on
+ * standard error. */
 #include "run.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,51 +13,29 @@
 #include "signals.h"
 #include "sink.h"
 
-int run_take_pid(struct run *run, const char *command, const char *text)
-{
-	long pid;
+/* clang-format off */
+#define AT(member) offsetof(struct run, member)
+const struct option run_options[] = {
+	{"-p", NULL,            "PID",       take_pid,    AT(options.pid),     "trace only this process"},
+	{NULL, "--follow",      NULL,        take_flag,   AT(options.follow),  "with -p: also trace the children that it creates from now on; every process that runs the same file then gets the breakpoints (see nopal(1))"},
+	{"-c", NULL,            "COMMAND",   take_text,   AT(options.command), "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
+	{NULL, "--exit-status", NULL,        take_flag,   AT(exit_status),     "with -c: exit with the status of COMMAND"},
+	{"-f", NULL,            "text|json", take_choice, AT(options.format),  "set the output format"},
+	{"-o", NULL,            "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
+	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
+	{"-q", NULL,            NULL,        take_flag,   AT(quiet),           "print nothing but the results"},
+	{0},
+};
+/* clang-format on */
 
-	if (!parse_number(text, 1, &pid) || pid > INT_MAX)
-		return usage_error(command, "-p takes a process id, not '%s'", text);
-	run->options.pid = (pid_t)pid;
-	return 0;
-}
-
-int run_take_format(struct run *run, const char *command, const char *text)
-{
-	bool json = !strcmp(text, "json");
-
-	if (!json && strcmp(text, "text"))
-		return usage_error(command, "-f takes text or json, not '%s'", text);
-	run->options.format = json ? NOPAL_JSON : NOPAL_TEXT;
-	return 0;
-}
-
-int run_take_dump(struct run *run, const char *command, const char *text)
-{
-	static const char *const names[] = {[NOPAL_DUMP_TREE] = "tree",
-					    [NOPAL_DUMP_PROGRAM] = "program",
-					    [NOPAL_DUMP_BPF] = "bpf"};
-
-	run->dump = true;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(text, names[i])) {
-			run->dump_what = (enum nopal_dump)i;
-			return 0;
-		}
-	return usage_error(command, "--dump takes tree, program or bpf, not '%s'", text);
-}
-
-int run_check_options(const struct run *run, const char *command)
+int run_check_options(const struct run *run, const struct command *c)
 {
 	if (run->options.pid && run->options.command)
-		return usage_error(command, "-p and -c exclude each other");
+		return usage_error(c, "-p and -c cannot be combined");
 	if (run->options.follow && !run->options.pid && !run->options.command)
-		return usage_error(command,
-				   "--follow goes with -p: without it every process is traced");
+		return usage_error(c, "--follow needs -p: without it every process is traced");
 	if (run->exit_status && !run->options.command)
-		return usage_error(command,
-				   "--exit-status goes with -c: it is that of the command");
+		return usage_error(c, "--exit-status needs -c: it is the status of that command");
 	return 0;
 }
 
@@ -96,7 +73,7 @@ static void say_attaching(const struct run *run, unsigned count)
 		fprintf(stderr, "Attaching %u probe%s...\n", count, count == 1 ? "" : "s");
 }
 
-/* What harnesses and people wait for. */
+/* Test harnesses wait for this, and so do people. */
 static void say_attached(const struct run *run, unsigned count)
 {
 	const char *notify = getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
@@ -126,7 +103,8 @@ static int trace_until_over(struct nopal_trace *t, const struct run *run, struct
 		if (signals_want_maps())
 			nopal_trace_print_maps(t);
 	} while (more > 0);
-	/* It detaches before it gives any text. */
+	/* The library detaches before it gives us any text: waiting for a reader now costs nothing.
+	 */
 	outputs->text.detached = outputs->notices.detached = true;
 	err = nopal_trace_finish(t, d);
 	return more < 0 ? more : err;
@@ -157,7 +135,7 @@ static int trace(const char *script, const struct run *run, struct outputs *outp
 	err = nopal_trace_open(script, &options, &t, d);
 	if (err)
 		return show_messages(d);
-	/* What was made without memory for all of it is not run. */
+	/* A script that was compiled while memory was short may be incomplete. */
 	if (memory_failed()) {
 		nopal_trace_close(t);
 		return EXIT_FAILED;
@@ -185,7 +163,7 @@ static int dump(const char *script, const struct run *run, struct outputs *outpu
 {
 	struct nopal_trace_options options = trace_options(run, outputs);
 
-	return nopal_trace_dump(script, &options, run->dump_what, d) ? show_messages(d) : EXIT_OK;
+	return nopal_trace_dump(script, &options, run->dump_kind, d) ? show_messages(d) : EXIT_OK;
 }
 
 int run_script(const char *script, const struct run *run)

@@ -2,30 +2,29 @@
 #ifndef NOPAL_CMD_RUN_H
 #define NOPAL_CMD_RUN_H
 
+#include "command.h"
 #include "nopal/trace.h"
+#include "options.h"
 
-enum buffering { BUFFER_LINE, BUFFER_FULL, BUFFER_NONE };
+enum buffering { BUFFER_LINE, BUFFER_FULL, BUFFER_NONE }; /* ORDER: "-B" in script.c */
 
 struct run {
 	struct nopal_trace_options options;
 	const char *output; /* -o FILE; NULL: stdout */
 	enum buffering buffering;
-	bool quiet;	  /* no "Attaching ..." */
-	bool dry_run;	  /* compile and load, attach nothing */
-	bool no_warnings; /* warnings of the compiler are not shown */
-	bool exit_status; /* the command's exit code is ours */
-	bool dump;	  /* show what the script is compiled to, run nothing */
-	enum nopal_dump dump_what;
+	bool quiet;	  /* do not print "Attaching ..." */
+	bool dry_run;	  /* compile and load, but attach nothing */
+	bool no_warnings; /* do not show the compiler's warnings */
+	bool exit_status; /* exit with the status of the command of -c */
+	bool dump;	  /* show what the script is compiled to, and run nothing */
+	enum nopal_dump dump_kind;
 };
 
-/* The values of -p, -f and --dump. 0, or the exit code of usage_error(); `command` is as there. */
-int run_take_pid(struct run *run, const char *command, const char *text);
-int run_take_format(struct run *run, const char *command, const char *text);
-int run_take_dump(struct run *run, const char *command, const char *text);
-/* Do the options go together? The same. */
-int run_check_options(const struct run *run, const char *command);
-/* Trace `script` until it is over or a signal asks to stop; returns the exit code of
- * the process. */
+/* Options that all these commands take, for structs that begin with a struct run. */
+extern const struct option run_options[];
+/* Can the options be combined? 0, or the exit code of usage_error(). */
+int run_check_options(const struct run *run, const struct command *c);
+/* Trace `script` until it is over or a signal ends it. Returns the exit code of the process. */
 int run_script(const char *script, const struct run *run);
 
 #endif

@@ -1,196 +1,84 @@
-/* nopal [OPTIONS] -e 'SCRIPT' | FILE: the command line that people and scripts know
- * from bpftrace. */
+/* nopal [OPTIONS] -e 'SCRIPT' | FILE: the command line that people and scripts know from
+ * bpftrace. */
 #include "command.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "input.h"
+#include "options.h"
 #include "run.h"
-
-static const char help[] =
-	"usage: nopal [OPTIONS] -e 'SCRIPT' [PARAMETERS]\n"
-	"       nopal [OPTIONS] FILE [PARAMETERS]       (- reads standard input)\n"
-	"       nopal [OPTIONS] -l [PATTERN]\n"
-	"\n"
-	"  -e SCRIPT        the script itself; $1, $2 ... in it are the PARAMETERS\n"
-	"  -p PID           trace this process alone\n"
-	"  --follow         with -p: also the children it has from now on; then all processes\n"
-	"                   of the same file get the breakpoints (nopal(1) says what they pay)\n"
-	"  -c COMMAND       start COMMAND when everything is attached, trace it and its children\n"
-	"  --exit-status    with -c: end with the exit status of COMMAND\n"
-	"  -l [PATTERN]     list the probes that PATTERN names; all of USDT on this machine "
-	"without one\n"
-	"  -o FILE          write to FILE instead of standard output\n"
-	"  -f text|json     output format\n"
-	"  -B line|full|none  how output is buffered\n"
-	"  -q               say nothing but what the script prints\n"
-	"  -v               say more: the verifier's log when the kernel refuses a program\n"
-	"  --dry-run        compile and load, attach nothing\n"
-	"  --unsafe         allow system(), and uprobes at places nobody has checked\n"
-	"  --raw            escape nothing, unless the output is a terminal\n"
-	"  --no-warnings    do not show warnings\n"
-	"  --dump=tree|program|bpf  show what the script is compiled to, run nothing\n"
-	"  --ring-size=N[K|M]  bytes of the event buffer (4M)\n"
-	"  --info           what this machine can trace (nopal doctor)\n"
-	"  -h, --help-script  this text; the long form adds the builtins\n"
-	"  -V, --version    the version\n"
-	"\n"
-	"Examples:\n"
-	"  nopal -e 'usdt:./server:shop:order { printf(\"%d %s\\n\", arg0, str(arg1)) }'\n"
-	"  nopal -e 'usdt::postgresql:query__start { @[str(arg0)] = count() }' -p 4711\n"
-	"  nopal -e 'usdt:./tick:tick:word { @[arg0] = count() }' -c './tick 10'\n"
-	"The language: nopal-script(7).\n";
-
-enum {
-	OPT_DRY_RUN = 256,
-	OPT_UNSAFE,
-	OPT_RAW,
-	OPT_NO_WARNINGS,
-	OPT_DUMP,
-	OPT_RING,
-	OPT_INFO,
-	OPT_FOLLOW,
-	OPT_EXIT_STATUS,
-	OPT_IGNORED
-};
-
-static const struct option long_options[] = {
-	{"dry-run", no_argument, NULL, OPT_DRY_RUN},
-	{"unsafe", no_argument, NULL, OPT_UNSAFE},
-	{"raw", no_argument, NULL, OPT_RAW},
-	{"no-warnings", no_argument, NULL, OPT_NO_WARNINGS},
-	{"dump", required_argument, NULL, OPT_DUMP},
-	{"ring-size", required_argument, NULL, OPT_RING},
-	{"follow", no_argument, NULL, OPT_FOLLOW},
-	{"exit-status", no_argument, NULL, OPT_EXIT_STATUS},
-	{"info", no_argument, NULL, OPT_INFO},
-	{"usdt-file-activation", no_argument, NULL, OPT_IGNORED},
-	{"help", no_argument, NULL, 'h'},
-	{"help-script", no_argument, NULL, 'H'},
-	{"version", no_argument, NULL, 'V'},
-	{NULL, 0, NULL, 0},
-};
 
 struct command_line {
 	struct run run;
 	const char *script; /* -e */
-	bool list, info, help, builtins, version;
+	bool list, info, builtins, version;
 };
 
-/* Options with a value. All give 0, or the usage error's exit code. */
-
-static int take_buffering(const char *text, struct command_line *line)
+static const char *take_dump(void *at, const struct option *o, const char *value)
 {
-	static const char *const names[] = {
-		[BUFFER_LINE] = "line", [BUFFER_FULL] = "full", [BUFFER_NONE] = "none"};
+	struct run *run = at;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(text, names[i])) {
-			line->run.buffering = (enum buffering)i;
-			return 0;
-		}
-	return usage_error("", "-B takes line, full or none, not '%s'", text);
+	run->dump = true;
+	return take_choice(&run->dump_kind, o, value);
 }
 
 /* "4M", "64K", "65536". */
-static int take_ring_size(const char *text, struct command_line *line)
+static const char *take_ring_size(void *at, const struct option *o, const char *text)
 {
 	char *end;
 	unsigned long long value;
 	unsigned shift;
 
+	(void)o;
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 	if (errno || end == text || *text == '-' || end[shift ? 1 : 0] || !value ||
 	    value > (1ULL << 32 >> shift))
-		return usage_error("", "--ring-size takes bytes, not '%s'", text);
-	line->run.options.ring_bytes = (size_t)value << shift;
-	return 0;
+		return "a number of bytes such as 64K or 4M";
+	*(size_t *)at = (size_t)value << shift;
+	return NULL;
 }
 
-static int take_option(int option, const char *arg, const char *said, struct command_line *line)
-{
-	struct nopal_trace_options *options = &line->run.options;
+/* clang-format off */
+#define AT(member) offsetof(struct command_line, member)
+static const struct option script_options[] = {
+	{"-e", NULL,                   "SCRIPT",           take_text,      AT(script),                 "run SCRIPT; it refers to the PARAMETERS as $1, $2, ..."},
+	{"-l", NULL,                   NULL,               take_flag,      AT(list),                   "list the probes that match PATTERN, or all USDT probes of this machine"},
+	{"-B", NULL,                   "line|full|none",   take_choice,    AT(run.buffering),          "set how output is buffered"}, /* ORDER: enum buffering */
+	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "show the verifier's log when the kernel refuses a program"},
+	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
+	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
+	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},
+	{NULL, "--dump",               "tree|program|bpf", take_dump,      AT(run),                    "show what the script is compiled to, and run nothing"}, /* ORDER: enum nopal_dump */
+	{NULL, "--ring-size",          "SIZE",             take_ring_size, AT(run.options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
+	{NULL, "--info",               NULL,               take_flag,      AT(info),                   "show what this machine can trace, as nopal doctor"},
+	{"-V", "--version",            NULL,               take_flag,      AT(version),                "print the version"},
+	{"-h", "--help",               NULL,               take_help,      0,                          "print this help"},
+	{NULL, "--help-script",        NULL,               take_flag,      AT(builtins),               "print this help and the builtins of the language"},
+	{"-k", NULL,                   NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; failed reads are always reported */
+	{NULL, "--usdt-file-activation", NULL,             take_nothing,   0,                          NULL}, /* bpftrace's; semaphores are always raised */
+	{0},
+};
+/* clang-format on */
 
-	switch (option) {
-	case 'e': line->script = arg; return 0;
-	case 'p': return run_take_pid(&line->run, "", arg);
-	case 'c': options->command = arg; return 0;
-	case 'o': line->run.output = arg; return 0;
-	case 'f': return run_take_format(&line->run, "", arg);
-	case 'B': return take_buffering(arg, line);
-	case 'q': line->run.quiet = true; return 0;
-	case 'v': options->verbose = true; return 0;
-	case 'l': line->list = true; return 0;
-	case 'H': line->builtins = true; /* fall through */
-	case 'h': line->help = true; return 0;
-	case 'V': line->version = true; return 0;
-	case 'k': return 0; /* failed reads are always told */
-	case OPT_DRY_RUN: line->run.dry_run = true; return 0;
-	case OPT_UNSAFE: options->unsafe = true; return 0;
-	case OPT_RAW: options->raw = true; return 0;
-	case OPT_NO_WARNINGS: line->run.no_warnings = true; return 0;
-	case OPT_DUMP: return run_take_dump(&line->run, "", arg);
-	case OPT_RING: return take_ring_size(arg, line);
-	case OPT_FOLLOW: options->follow = true; return 0;
-	case OPT_EXIT_STATUS: line->run.exit_status = true; return 0;
-	case OPT_INFO: line->info = true; return 0;
-	case OPT_IGNORED: return 0;
-	default: return unknown_option("", option, said);
-	}
-}
-
-static int parse_command_line(int argc, char **argv, struct command_line *line)
-{
-	int option, code = 0;
-
-	opterr = 0;
-	optind = 1;
-	while (!code &&
-	       (option = getopt_long(argc, argv, ":e:p:c:o:f:B:qvlhVk", long_options, NULL)) != -1)
-		code = take_option(option, optarg, argv[optind - 1], line);
-	return code ? code : run_check_options(&line->run, "");
-}
-
-/* The whole of a file, with a NUL behind it; NULL with a message on stderr. */
+/* The whole of a file, which ends in a NUL; NULL with a message on stderr. */
 static char *read_script(const char *path)
 {
-	FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	size_t len = 0, cap = 1 << 16;
-	char *text = file ? malloc(cap + 1) : NULL;
-	const char *why = NULL;
+	size_t len;
+	char *text = input_read(path, &len);
 
-	while (text && !feof(file) && !ferror(file)) {
-		if (len == cap) {
-			char *bigger = cap < (1 << 24) ? realloc(text, (cap *= 2) + 1) : NULL;
-
-			if (!bigger) {
-				errno = EFBIG;
-				free(text);
-				text = NULL;
-				break;
-			}
-			text = bigger;
-		}
-		len += fread(text + len, 1, cap - len, file);
-	}
-	if (!text || ferror(file))
-		why = strerror(errno);
-	else if (memchr(text, '\0', len))
-		why = "it has a NUL byte, so it is no text";
-	if (why) {
-		say_error("cannot read the script '%s': %s", path, why);
+	if (text && memchr(text, '\0', len)) {
+		say_error("cannot read the script '%s': it contains a NUL byte, so it is not text",
+			  path);
 		free(text);
-		text = NULL;
-	} else {
-		text[len] = '\0';
+		return NULL;
 	}
-	if (file && file != stdin)
-		fclose(file);
 	return text;
 }
 
@@ -217,18 +105,17 @@ static int list_probes(const char *pattern, const struct command_line *line)
 	return count > 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/* Text that stands before the first argument that is no option is the script's file. */
-static int run_file(int argc, char **argv, struct command_line *line)
+/* Run the text of -e, or that of the file that the first word names; other words are parameters. */
+static int run_text(struct command_line *line, int count, char **words)
 {
-	char *text = line->script ? NULL : read_script(argv[optind]);
-	int first = line->script ? optind : optind + 1;
+	char *text = line->script ? NULL : read_script(words[0]);
 	int code;
 
 	if (!line->script && !text)
 		return EXIT_FAILED;
-	line->run.options.name = line->script ? "-e" : argv[optind];
-	line->run.options.params = (const char *const *)argv + first;
-	line->run.options.param_count = (size_t)(argc - first);
+	line->run.options.name = line->script ? "-e" : words[0];
+	line->run.options.params = (const char *const *)words + !line->script;
+	line->run.options.param_count = (size_t)count - !line->script;
 	code = run_script(line->script ? line->script : text, &line->run);
 	free(text);
 	return code;
@@ -240,31 +127,54 @@ static void print_text(void *arg, const char *text, size_t len)
 	fwrite(text, 1, len, stdout);
 }
 
-static int print_help(bool builtins)
+static int print_builtins(const struct command *c)
 {
-	int err = fputs(help, stdout) < 0 ? -1 : 0;
+	int err;
 
-	if (builtins && putchar('\n') >= 0)
-		err |= nopal_trace_builtins(print_text, NULL);
+	options_help(c);
+	putchar('\n');
+	err = nopal_trace_builtins(print_text, NULL);
 	return err || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
-int cmd_script(int argc, char **argv)
+static int run_command(const struct command *c, char **argv)
 {
 	struct command_line line = {0};
-	int code = parse_command_line(argc, argv, &line);
+	char *none[] = {NULL, NULL};
+	int code, words = options_parse(c, argv, &line, &code);
 
+	if (words < 0)
+		return code;
+	if (line.builtins)
+		return print_builtins(c);
+	code = run_check_options(&line.run, c);
 	if (code)
 		return code;
-	if (line.help)
-		return print_help(line.builtins);
 	if (line.version)
 		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
 	if (line.info)
-		return cmd_doctor(1, argv);
+		return command_doctor.run(&command_doctor, none);
 	if (line.list)
-		return list_probes(optind < argc ? argv[optind] : "usdt:*:*:*", &line);
-	if (!line.script && optind >= argc)
-		return usage_error("", "no script: give -e 'SCRIPT' or a file");
-	return run_file(argc, argv, &line);
+		return list_probes(words ? argv[1] : "usdt:*:*:*", &line);
+	if (!line.script && !words)
+		return usage_error(c, "no script: give -e 'SCRIPT' or a file");
+	return run_text(&line, words, argv + 1);
 }
+
+const struct command command_script = {
+	.name = "",
+	.self = "nopal",
+	.usage = "[OPTION]... -e SCRIPT [PARAMETER]...\n"
+		 "[OPTION]... FILE [PARAMETER]...\n"
+		 "[OPTION]... -l [PATTERN]",
+	.about = "Run a script when probes are hit; a FILE of '-' is standard input. "
+		 "nopal-script(7)\n"
+		 "describes the language.\n",
+	.more = "Examples:\n"
+		"  nopal -e 'usdt:./server:shop:order { printf(\"%d %s\\n\", arg0, str(arg1)) }'\n"
+		"  nopal -e 'usdt::postgresql:query__start { @[str(arg0)] = count() }' -p 4711\n"
+		"  nopal -e 'usdt:./tick:tick:word { @[arg0] = count() }' -c './tick 10'\n",
+	.options = script_options,
+	.shared = run_options,
+	.run = run_command,
+};

@@ -1,5 +1,5 @@
-/* Finding out what machine a build is for, without compiling: from the options, from the names in
- * CC and CFLAGS, and only when these are silent by asking the compiler. */
+/* Finding out which machine a build is for, without compiling: from the options, from the names in
+ * CC and CFLAGS, and only when these do not say it by asking the compiler. */
 #include "target.h"
 
 #include <stdio.h>
@@ -65,13 +65,13 @@ static const char *target_option(const struct words *list)
 	return NULL;
 }
 
-static char *ask_compiler(const char *self, struct words *cc)
+static char *ask_compiler(struct words *cc)
 {
 	char *answer = NULL;
 	size_t len = 0;
 
 	if (!words_add(cc, "-dumpmachine"))
-		answer = input_from_command(self, cc, &len);
+		answer = input_from_command(cc, &len);
 	if (answer)
 		answer[strcspn(answer, "\r\n")] = '\0';
 	return answer;
@@ -91,7 +91,7 @@ static bool find_triple(const struct target_request *r, struct build *b, char **
 	else
 		*triple = target_of_name(b->cc.list[0]);
 	if (!*triple)
-		*triple = ask_compiler(r->self, &b->cc);
+		*triple = ask_compiler(&b->cc);
 	return *triple;
 }
 
@@ -117,8 +117,8 @@ static bool apply_mode(const struct target_request *r, const struct build *b, ch
 			  ? nopal_provider_files_variant(*triple, mode ? mode : r->weak_mode)
 			  : NULL;
 	if (mode && !variant) {
-		say_error_as(r->self, "'%s' has no mode -m%s", *triple ? *triple : "this machine",
-			     mode);
+		say_error("'%s' does not have the mode -m%s", *triple ? *triple : "this machine",
+			  mode);
 		return false;
 	}
 	if (variant && variant != *triple) {
@@ -128,13 +128,13 @@ static bool apply_mode(const struct target_request *r, const struct build *b, ch
 	return true;
 }
 
-static bool read_environment(const struct target_request *r, struct build *b)
+static bool read_environment(struct build *b)
 {
 	const char *cc = getenv("CC"), *flags = getenv("CFLAGS");
 
 	if (!words_split(&b->cc, cc ? cc : "") && !words_split(&b->flags, flags ? flags : ""))
 		return true;
-	say_error_as(r->self, "CC or CFLAGS in the environment has an open quote");
+	say_error("unterminated quote in CC or CFLAGS of the environment");
 	return false;
 }
 
@@ -144,7 +144,7 @@ bool target_find(const struct target_request *r, char **triple)
 	bool ok;
 
 	*triple = NULL;
-	ok = read_environment(r, &b) && find_triple(r, &b, triple) && apply_mode(r, &b, triple);
+	ok = read_environment(&b) && find_triple(r, &b, triple) && apply_mode(r, &b, triple);
 	if (!ok) {
 		free(*triple);
 		*triple = NULL;

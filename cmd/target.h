@@ -5,14 +5,13 @@
 #include <stdbool.h>
 
 struct target_request {
-	const char *self;      /* who speaks in messages */
-	const char *triple;    /* asked for by name; NULL */
-	const char *mode;      /* asked for by -m32 or -m64: "32", "64"; NULL */
-	const char *weak_mode; /* by -32 or -64, which many build systems add out of habit */
+	const char *triple;    /* of --target; or NULL */
+	const char *mode;      /* "32" or "64" of -m32, -m64; or NULL */
+	const char *weak_mode; /* of -32, -64, which many build systems add out of habit */
 };
 
-/* The triple of the object files that CC and CFLAGS in the environment make. *triple NULL: this
- * machine's own; else to be freed. False after a message. */
+/* The triple of the object files that CC and CFLAGS in the environment make. *triple is to be
+ * freed; NULL: this machine's own. False after a message. */
 bool target_find(const struct target_request *r, char **triple);
 
 #endif

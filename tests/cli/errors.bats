@@ -21,7 +21,18 @@ bats_require_minimum_version 1.5.0
 @test "an unknown option is a usage error" {
 	run "$NOPAL" --nonsense
 	[ "$status" = 2 ]
-	[[ "$output" == *"hint:"* ]]
+	[ "${lines[0]}" = "nopal: error: unknown option '--nonsense'" ]
+	[ "${lines[1]}" = "hint: 'nopal --help-script' shows the options" ]
+	run "$NOPAL" list -pv
+	[ "${lines[0]}" = "nopal: error: option '-p' needs a process ID, not 'v'" ]
+	run "$NOPAL" list --pid
+	[ "${lines[0]}" = "nopal: error: option '--pid' needs a value: --pid PID" ]
+	run "$NOPAL" list --all=yes
+	[ "${lines[0]}" = "nopal: error: option '--all' takes no value" ]
+	run "$NOPAL" trace --folow -p 1 usdt:a:b:c
+	[ "${lines[0]}" = "nopal: error: unknown option '--folow': did you mean '--follow'?" ]
+	run "$NOPAL" -f xml -e 'BEGIN { }'
+	[ "${lines[0]}" = "nopal: error: option '-f' needs text|json, not 'xml'" ]
 }
 
 @test "a wrong value of an option leaves the output file as it was" {
@@ -38,7 +49,7 @@ bats_require_minimum_version 1.5.0
 @test "a script that is not there" {
 	run "$NOPAL" /nowhere/x.bt
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot read the script '/nowhere/x.bt': No such file or directory"* ]]
+	[[ "$output" == *"cannot read '/nowhere/x.bt': No such file or directory"* ]]
 }
 
 @test "a script error shows the line and a caret" {
@@ -117,20 +128,20 @@ bats_require_minimum_version 1.5.0
 @test "a process id that no process can have" {
 	run "$NOPAL" -p 4294967297 -e 'BEGIN { }'
 	[ "$status" = 2 ]
-	[[ "$output" == *"-p takes a process id, not '4294967297'"* ]]
+	[[ "$output" == *"option '-p' needs a process ID, not '4294967297'"* ]]
 }
 
 @test "a script with a NUL byte is not cut there" {
 	printf 'BEGIN { exit() }\0 BEGIN {' >"$BATS_TEST_TMPDIR/script.bt"
 	run "$NOPAL" "$BATS_TEST_TMPDIR/script.bt"
 	[ "$status" = 1 ]
-	[[ "$output" == *"script.bt': it has a NUL byte"* ]]
+	[[ "$output" == *"script.bt': it contains a NUL byte"* ]]
 }
 
 @test "nopal trace with a format that has no end" {
 	run "$NOPAL" trace --script BEGIN '"abc'
 	[ "$status" = 2 ]
-	[[ "$output" == *"has no quote at its end"* ]]
+	[[ "$output" == *"unterminated quote in the format"* ]]
 }
 
 @test "a positional parameter as text: its length counts, too long is an error" {

@@ -57,17 +57,17 @@ check_manual() {
 @test "options that need another one" {
 	run "$NOPAL" -e 'BEGIN { }' --follow
 	[ "$status" = 2 ]
-	[[ "$output" == *"--follow goes with -p"* ]]
+	[[ "$output" == *"--follow needs -p"* ]]
 	run "$NOPAL" count --exit-status -p 1 usdt:a:b:c
 	[ "$status" = 2 ]
-	[[ "$output" == *"--exit-status goes with -c"* ]]
+	[[ "$output" == *"--exit-status needs -c"* ]]
 }
 
-@test "a process and a command exclude each other" {
+@test "a process and a command cannot be combined" {
 	for command in "-e 1" "count usdt:a:b:c" "hist usdt:a:b:c arg0" "trace usdt:a:b:c"; do
 		run "$NOPAL" $command -p 1 -c true
 		[ "$status" = 2 ]
-		[[ "$output" == *"-p and -c exclude each other"* ]]
+		[[ "$output" == *"-p and -c cannot be combined"* ]]
 	done
 }
 

@@ -1,0 +1,286 @@
+/* Parsing and printing the tables of options. */
+#include "options.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "command.h"
+
+#define HELP_WIDTH   80 /* columns of a terminal */
+#define HELP_MARGIN  24 /* where the text of an option begins at most */
+#define MAX_MISTAKES 2	/* letters by which a misspelt option differs */
+
+/* ---- What options do ------------------------------------------------------------------------- */
+
+const char *take_flag(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	*(bool *)at = true;
+	return NULL;
+}
+
+const char *take_text(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	*(const char **)at = value;
+	return NULL;
+}
+
+const char *take_pid(void *at, const struct option *o, const char *value)
+{
+	long pid;
+
+	(void)o;
+	if (!parse_number(value, 1, &pid) || pid > INT_MAX)
+		return "a process ID";
+	*(pid_t *)at = (pid_t)pid;
+	return NULL;
+}
+
+const char *take_seconds(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	return parse_number(value, 1, at) ? NULL : "a number of seconds";
+}
+
+const char *take_choice(void *at, const struct option *o, const char *value)
+{
+	size_t len = strlen(value);
+	unsigned number = 0;
+
+	for (const char *name = o->value;; name += strcspn(name, "|") + 1, number++) {
+		if (strcspn(name, "|") == len && !strncmp(name, value, len)) {
+			memcpy(at, &number, sizeof(number));
+			return NULL;
+		}
+		if (!strchr(name, '|'))
+			return o->value;
+	}
+}
+
+const char *take_nothing(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	(void)value;
+	return NULL;
+}
+
+/* Only its address counts: printing needs the command. */
+const char *take_help(void *at, const struct option *o, const char *value)
+{
+	return take_nothing(at, o, value);
+}
+
+/* ---- Help ------------------------------------------------------------------------------------ */
+
+/* "  -p, --pid PID"; the number of columns. */
+static int print_option(const struct option *o)
+{
+	return printf("  %s%s%s%s%s", o->letter ? o->letter : "",
+		      o->letter && o->word	       ? ", "
+		      : o->letter || o->word[1] != '-' ? ""
+						       : "    ",
+		      o->word ? o->word : "", o->value ? " " : "", o->value ? o->value : "");
+}
+
+/* Print `text` from `column` on, in lines that begin at `margin`. */
+static void print_wrapped(const char *text, int column, int margin)
+{
+	int at = column;
+
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (at > margin && at + 1 + len > HELP_WIDTH) {
+			printf("\n%*s", margin, "");
+			at = margin;
+		} else if (at > margin) {
+			at += printf(" ");
+		}
+		at += printf("%.*s", len, text);
+		text += len + strspn(text + len, " ");
+	}
+	putchar('\n');
+}
+
+static void print_row(const struct option *o)
+{
+	int column = print_option(o);
+
+	if (column + 2 > HELP_MARGIN) {
+		putchar('\n');
+		column = 0;
+	}
+	printf("%*s", HELP_MARGIN - column, "");
+	print_wrapped(o->help, HELP_MARGIN, HELP_MARGIN);
+}
+
+/* The options of help come last, after those of both tables. */
+static void print_tables(const struct command *c, bool of_help)
+{
+	const struct option *const tables[] = {c->options, c->shared};
+
+	for (size_t i = 0; i < 2; i++)
+		for (const struct option *o = tables[i]; o && o->take; o++)
+			if (o->help && (o->take == take_help) == of_help)
+				print_row(o);
+}
+
+void options_help(const struct command *c)
+{
+	const char *line = c->usage;
+
+	for (int i = 0; line; i++) {
+		int len = (int)strcspn(line, "\n");
+
+		printf("%s%s%s%.*s\n", i ? "       " : "usage: ", c->self, len ? " " : "", len,
+		       line);
+		line = line[len] ? line + len + 1 : NULL;
+	}
+	printf("\n%s", c->about);
+	fputs("\nOptions:\n", stdout);
+	print_tables(c, false);
+	print_tables(c, true);
+	if (c->more)
+		printf("\n%s", c->more);
+}
+
+/* ---- Parsing --------------------------------------------------------------------------------- */
+
+/* A command line while it is taken apart. */
+struct parse {
+	const struct command *command;
+	char **next; /* of argv */
+	void *target;
+	bool helped;
+};
+
+/* Do two words differ by at most so many letters? */
+static bool is_near(const char *a, const char *b, int mistakes)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	if (!*a && !*b)
+		return true;
+	if (!mistakes)
+		return false;
+	return (*a && *b && is_near(a + 1, b + 1, mistakes - 1)) ||
+	       (*a && is_near(a + 1, b, mistakes - 1)) || (*b && is_near(a, b + 1, mistakes - 1));
+}
+
+/* "--dump=tree" is the word "--dump"; dtrace's words, such as "-m32", have no value. */
+static size_t word_len(const char *arg)
+{
+	return strncmp(arg, "--", 2) ? strlen(arg) : strcspn(arg, "=");
+}
+
+static bool is_word(const struct option *o, const char *arg)
+{
+	return o->word && strlen(o->word) == word_len(arg) && !strncmp(o->word, arg, word_len(arg));
+}
+
+static bool is_letter(const struct option *o, const char *at)
+{
+	return o->letter && o->letter[1] == *at;
+}
+
+/* An abbreviation or a misspelling. */
+static bool is_like(const struct option *o, const char *arg)
+{
+	return o->word && o->help && strlen(arg) > 3 &&
+	       (!strncmp(o->word, arg, strlen(arg)) || is_near(o->word, arg, MAX_MISTAKES));
+}
+
+static const struct option *find_row(const struct command *c, const char *arg,
+				     bool (*matches)(const struct option *, const char *))
+{
+	const struct option *const tables[] = {c->options, c->shared};
+
+	for (size_t i = 0; i < 2; i++)
+		for (const struct option *o = tables[i]; o && o->take; o++)
+			if (matches(o, arg))
+				return o;
+	return NULL;
+}
+
+static int unknown(const struct command *c, const char *arg)
+{
+	const struct option *like = find_row(c, arg, is_like);
+
+	return like ? usage_error(c, "unknown option '%s': did you mean '%s'?", arg, like->word)
+		    : usage_error(c, "unknown option '%s'", arg);
+}
+
+/* `name` is the option as the user wrote it. `value` is what was attached to it, or NULL. */
+static int take(struct parse *p, const struct option *o, const char *name, const char *value)
+{
+	const char *needed;
+
+	if (o->take == take_help) {
+		options_help(p->command);
+		p->helped = true;
+		return 0;
+	}
+	if (value && !o->value)
+		return usage_error(p->command, "option '%s' takes no value", name);
+	if (o->value && !value && *p->next)
+		value = *p->next++;
+	if (o->value && !value)
+		return usage_error(p->command, "option '%s' needs a value: %s %s", name, name,
+				   o->value);
+	needed = o->take((char *)p->target + o->at, o, value);
+	return needed ? usage_error(p->command, "option '%s' needs %s, not '%s'", name, needed,
+				    value)
+		      : 0;
+}
+
+/* -p, -pVALUE, -p VALUE, -qv. */
+static int take_letters(struct parse *p, const char *arg)
+{
+	int code = 0;
+
+	for (const char *at = arg + 1; *at && !code && !p->helped; at++) {
+		const struct option *o = find_row(p->command, at, is_letter);
+
+		if (!o)
+			return unknown(p->command, arg);
+		code = take(p, o, o->letter, o->value && at[1] ? at + 1 : NULL);
+		if (o->value)
+			break;
+	}
+	return code;
+}
+
+/* --word, --word=VALUE, --word VALUE, or letters. */
+static int take_argument(struct parse *p, const char *arg)
+{
+	const struct option *o = find_row(p->command, arg, is_word);
+	const char *value = arg + word_len(arg);
+
+	return o ? take(p, o, o->word, *value ? value + 1 : NULL) : take_letters(p, arg);
+}
+
+int options_parse(const struct command *c, char **argv, void *target, int *code)
+{
+	struct parse p = {.command = c, .next = argv + 1, .target = target};
+	bool only_words = false;
+	int count = 0;
+
+	*code = 0;
+	while (*p.next && !*code && !p.helped) {
+		char *arg = *p.next++;
+
+		if (only_words || arg[0] != '-' || !arg[1])
+			argv[1 + count++] = arg;
+		else if (!strcmp(arg, "--"))
+			only_words = true;
+		else
+			*code = take_argument(&p, arg);
+	}
+	return *code || p.helped ? -1 : count;
+}

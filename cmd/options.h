@@ -1,0 +1,38 @@
+/* Options as tables: a row tells all that is known of one option, so that parsing, error messages
+ * and --help cannot differ. Options and other words may be mixed; "--" ends the options. */
+#ifndef NOPAL_CMD_OPTIONS_H
+#define NOPAL_CMD_OPTIONS_H
+
+#include <stddef.h>
+
+struct command;
+struct option;
+
+/* Store what an option says at `at`. NULL, or what it needs instead of `value`: "a process ID". */
+typedef const char *take_fn(void *at, const struct option *o, const char *value);
+
+struct option {
+	const char *letter; /* "-p"; NULL: none */
+	const char *word;   /* "--pid", or as dtrace has it "-m32"; NULL: none */
+	const char *value;  /* "PID"; NULL: it takes none */
+	take_fn *take;
+	size_t at;	  /* offset of the target in the command's struct */
+	const char *help; /* NULL: accepted, but not shown */
+};
+
+/* What a row does: the type is that of the member at `at`. */
+take_fn take_flag;    /* bool: true */
+take_fn take_text;    /* const char *: the value */
+take_fn take_pid;     /* pid_t */
+take_fn take_seconds; /* long, at least 1 */
+take_fn take_choice;  /* enum: the position of the value in "text|json" */
+take_fn take_nothing; /* accepted for compatibility */
+take_fn take_help;    /* print the help; the command line is answered */
+
+/* Parse argv[1]... into `target`. The words that are not options are moved to argv[1]... in their
+ * order. Returns their number, or -1 when the command is to end with *code. */
+int options_parse(const struct command *c, char **argv, void *target, int *code);
+/* Everything that --help says. */
+void options_help(const struct command *c);
+
+#endif
