@@ -123,7 +123,7 @@ static void find_lives(const struct clause *c, struct lives *l)
 /* A piece of memory that is to be given a place while it is alive. */
 struct tenant {
 	const struct life *life;
-	struct home *home;
+	struct spill *home;
 	uint32_t room;	 /* with what is before it */
 	uint32_t before; /* bytes of a record that is put together around it */
 };
@@ -176,11 +176,11 @@ static void home_registers(const struct clause *c, const struct lives *l, struct
 			tenants[count++] = (struct tenant){&l->regs[r], &f->regs[r], 8, 0};
 	most = house(tenants, count, alive);
 	for (uint32_t i = 0; i < count; i++) {
-		struct home *h = tenants[i].home;
+		struct spill *h = tenants[i].home;
 
 		h->in_scratch = h->offset >= on_stack;
 		h->offset = h->in_scratch ? f->scratch + h->offset - on_stack
-					  : STACK_HOMES - 8 - h->offset;
+					  : STACK_SPILL - 8 - h->offset;
 	}
 	f->stack -= (int32_t)most < on_stack ? (int32_t)most : on_stack;
 	f->scratch += (int32_t)most > on_stack ? (int32_t)most - on_stack : 0;
@@ -201,7 +201,7 @@ static void home_slots(const struct clause *c, const struct lives *l, struct ten
 		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && room <= SMALL_SLOT &&
 		    f->stack - (int32_t)room >= STACK_END) {
 			f->stack -= (int32_t)room;
-			f->slots[s] = (struct home){false, f->stack};
+			f->slots[s] = (struct spill){false, f->stack};
 			continue;
 		}
 		room = before + (room > around[s].rest ? room : around[s].rest);
@@ -296,11 +296,11 @@ static void home_counters(const struct clause *c, struct frame *f)
 		if (c->code[i].op != OP_LOOP)
 			continue;
 		if (f->is_lean) {
-			f->counters[i] = (struct home){true, f->scratch};
+			f->counters[i] = (struct spill){true, f->scratch};
 			f->scratch += 8;
 		} else {
 			f->stack -= 8;
-			f->counters[i] = (struct home){false, f->stack};
+			f->counters[i] = (struct spill){false, f->stack};
 		}
 	}
 }
@@ -335,12 +335,12 @@ int frame_plan(struct arena *a, const struct program *p, const struct clause *c,
 	struct tenant *tenants = arena_array(a, struct tenant, most + 1);
 	struct tenant **alive = arena_array(a, struct tenant *, most + 1);
 	struct around *around = arena_array(a, struct around, c->slot_count + 1);
-	struct frame f = {.is_lean = wants_lean(c, loops), .stack = STACK_HOMES, .scratch = 8};
+	struct frame f = {.is_lean = wants_lean(c, loops), .stack = STACK_SPILL, .scratch = 8};
 
-	f.regs = arena_array(a, struct home, c->reg_count + 1);
-	f.slots = arena_array(a, struct home, c->slot_count + 1);
+	f.regs = arena_array(a, struct spill, c->reg_count + 1);
+	f.slots = arena_array(a, struct spill, c->slot_count + 1);
 	f.padded = arena_array(a, bool, c->slot_count + 1);
-	f.counters = arena_array(a, struct home, c->insn_count + 1);
+	f.counters = arena_array(a, struct spill, c->insn_count + 1);
 	f.in_place = arena_array(a, bool, c->insn_count + 1);
 	if (!l.regs || !l.slots || !tenants || !alive || !around || !f.in_place || !f.regs ||
 	    !f.slots || !f.padded || !f.counters)

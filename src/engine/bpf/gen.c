@@ -1,5 +1,5 @@
-/* The frame around the operations: start and end of the program, the way through the clauses of a
- * site, scratch memory, registers and slots; and the table from operation to emitter. */
+/* What is around the operations: start and end of the program, the way through the clauses of a
+ * site, scratch memory, registers and slots; and the table from operations to emitters. */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
@@ -8,29 +8,31 @@
 #define SCRATCH_TRIES 8
 #define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
 
-int gen_base(struct home h)
+int gen_base(struct spill at)
 {
-	return h.in_scratch ? SCRATCH : FRAME;
+	return at.in_scratch ? SCRATCH : FRAME;
+}
+
+void gen_address(struct gen *g, int dst, struct spill at, int32_t more)
+{
+	code_address(g->code, dst, gen_base(at), at.offset + more);
 }
 
 void gen_get(struct gen *g, int dst, uint16_t reg)
 {
-	struct home h = g->frame->regs[reg];
+	struct spill at = g->frame->regs[reg];
 
-	code_load(g->code, 8, dst, gen_base(h), h.offset);
+	code_load(g->code, 8, dst, gen_base(at), at.offset);
 }
 
 void gen_set(struct gen *g, uint16_t reg, int src)
 {
-	struct home h;
-
 	if (reg == REG_NO)
 		return;
-	h = g->frame->regs[reg];
-	code_store(g->code, 8, gen_base(h), h.offset, src);
+	code_store(g->code, 8, gen_base(g->frame->regs[reg]), g->frame->regs[reg].offset, src);
 }
 
-struct home gen_slot(const struct gen *g, uint16_t slot)
+struct spill gen_slot(const struct gen *g, uint16_t slot)
 {
 	return g->frame->slots[slot];
 }
@@ -40,11 +42,14 @@ const struct type *gen_slot_type(const struct gen *g, uint16_t slot)
 	return &g->clause->slots[slot].type;
 }
 
-void gen_address(struct gen *g, int dst, struct home h, int32_t more)
+void gen_extend(struct gen *g, int reg, int64_t bytes, bool is_signed)
 {
-	code_mov(g->code, dst, gen_base(h));
-	if (h.offset + more)
-		code_alu_imm(g->code, BPF_ADD, dst, h.offset + more);
+	int shift = 64 - 8 * (int)bytes;
+
+	if (bytes >= 8 || bytes < 1)
+		return;
+	code_alu_imm(g->code, BPF_LSH, reg, shift);
+	code_alu_imm(g->code, is_signed ? BPF_ARSH : BPF_RSH, reg, shift);
 }
 
 void gen_count(struct gen *g, uint32_t word)
@@ -56,65 +61,39 @@ void gen_count(struct gen *g, uint32_t word)
 
 void gen_fault(struct gen *g, const struct insn *in, int kind)
 {
-	if (in->place >= g->world->place_count)
-		return;
-	gen_count(g, CONTROL_FIXED_ + g->world->control_count + in->place * FAULT_KINDS +
-			     (uint32_t)kind);
+	if (in->place < g->world->place_count)
+		gen_count(g, CONTROL_FIXED_ + g->world->control_count + in->place * FAULT_KINDS +
+				     (uint32_t)kind);
 }
 
-void gen_limit(struct gen *g, int reg, int32_t most)
+void gen_limit(struct gen *g, int reg, int64_t most)
 {
 	int fits = code_label(g->code);
 
-	code_jump_imm(g->code, BPF_JLE, reg, most, fits);
+	code_jump_imm(g->code, BPF_JLE, reg, (int32_t)most, fits);
 	code_const(g->code, reg, most);
 	code_bind(g->code, fits);
 }
 
-static void copy_words(struct gen *g, int to, int32_t to_at, int from, int32_t from_at,
-		       uint32_t len)
-{
-	for (uint32_t at = 0; at < len; at += 8) {
-		code_load(g->code, 8, R0, from, from_at + (int32_t)at);
-		code_store(g->code, 8, to, to_at + (int32_t)at, R0);
-	}
-}
-
-void gen_copy(struct gen *g, struct home to, int32_t to_more, struct home from, int32_t from_more,
+void gen_copy(struct gen *g, int to, int32_t offset, struct spill from, int32_t from_more,
 	      uint32_t len)
 {
-	if (len <= COPY_INLINE) {
-		copy_words(g, gen_base(to), to.offset + to_more, gen_base(from),
-			   from.offset + from_more, len);
+	if (len > COPY_INLINE) {
+		code_helper(g->code, BPF_FUNC_probe_read_kernel, SUM(to, offset), IMM(len),
+			    MEM(from, from_more));
 		return;
 	}
-	gen_address(g, R1, to, to_more);
-	code_const(g->code, R2, len);
-	gen_address(g, R3, from, from_more);
-	code_call(g->code, BPF_FUNC_probe_read_kernel);
-}
-
-void gen_copy_to(struct gen *g, int to, int32_t offset, struct home from, int32_t from_more,
-		 uint32_t len)
-{
-	if (len <= COPY_INLINE) {
-		copy_words(g, to, offset, gen_base(from), from.offset + from_more, len);
-		return;
+	for (int32_t at = 0; at < (int32_t)len; at += 8) {
+		code_load(g->code, 8, R0, gen_base(from), from.offset + from_more + at);
+		code_store(g->code, 8, to, offset + at, R0);
 	}
-	code_mov(g->code, R1, to);
-	code_alu_imm(g->code, BPF_ADD, R1, offset);
-	code_const(g->code, R2, len);
-	gen_address(g, R3, from, from_more);
-	code_call(g->code, BPF_FUNC_probe_read_kernel);
 }
 
-void gen_zero(struct gen *g, struct home to, int32_t more, uint32_t len)
+void gen_zero(struct gen *g, struct spill to, int32_t more, uint32_t len)
 {
 	if (len > COPY_INLINE) {
-		gen_address(g, R1, to, more);
-		code_const(g->code, R2, len);
-		code_map_value(g->code, R3, g->world->zeros_fd, 0);
-		code_call(g->code, BPF_FUNC_probe_read_kernel);
+		code_helper(g->code, BPF_FUNC_probe_read_kernel, MEM(to, more), IMM(len),
+			    MAP_VALUE(g->world->zeros_fd, 0));
 		return;
 	}
 	for (uint32_t at = 0; at < len; at += 8)
@@ -127,13 +106,14 @@ void gen_fail(struct gen *g, int err, const char *tag, const char *text)
 		g->err = diag_error_at(g->diag, err, tag, g->clause->span, "%s", text);
 }
 
-/* A run of cases that go to the same label. */
-struct range {
+/* Neighbouring cases that go to the same label. */
+struct case_range {
 	uint32_t first;
 	int label;
 };
 
-static void switch_between(struct gen *g, const struct range *ranges, uint32_t count)
+/* A binary search for the case in R1. */
+static void search_range(struct gen *g, const struct case_range *ranges, uint32_t count)
 {
 	uint32_t half = count / 2;
 	int upper;
@@ -144,14 +124,14 @@ static void switch_between(struct gen *g, const struct range *ranges, uint32_t c
 	}
 	upper = code_label(g->code);
 	code_jump_imm(g->code, BPF_JGE, R1, (int32_t)ranges[half].first, upper);
-	switch_between(g, ranges, half);
+	search_range(g, ranges, half);
 	code_bind(g->code, upper);
-	switch_between(g, ranges + half, count - half);
+	search_range(g, ranges + half, count - half);
 }
 
 void gen_switch(struct gen *g, const int *labels)
 {
-	struct range *ranges = calloc(g->unit->case_count, sizeof(*ranges));
+	struct case_range *ranges = calloc(g->unit->case_count, sizeof(*ranges));
 	uint32_t count = 0;
 
 	if (!ranges) {
@@ -161,7 +141,7 @@ void gen_switch(struct gen *g, const int *labels)
 	for (uint32_t i = 0; i < g->unit->case_count; i++) {
 		if (labels[i] < 0 || (count && ranges[count - 1].label == labels[i]))
 			continue;
-		ranges[count] = (struct range){count ? i : 0, labels[i]};
+		ranges[count] = (struct case_range){count ? i : 0, labels[i]};
 		count++;
 	}
 	if (count > 1) {
@@ -169,29 +149,29 @@ void gen_switch(struct gen *g, const int *labels)
 		code_alu_imm(g->code, BPF_AND, R1, (1 << COOKIE_CASE_BITS) - 1);
 	}
 	if (count)
-		switch_between(g, ranges, count);
+		search_range(g, ranges, count);
 	free(ranges);
 }
 
-/* Take one of the scratch entries near this CPU's own. The word at its start is 1 while it is
- * taken; exchanging it is safe whatever preempts us, and a program always gives it back. */
+/* Take one of the scratch entries near this CPU's own; when all of them are taken, the run is
+ * counted as lost. Per-CPU memory would not do: programs on uprobes are preemptible and may sleep,
+ * so that several of them run on one CPU at once. The word at an entry's start is 1 while it is
+ * taken; the exchange is safe whoever preempts us, and every way out of the clause leads to
+ * give_scratch(). */
 static void take_scratch(struct gen *g)
 {
 	struct code *c = g->code;
-	int taken = code_label(c), again = code_label(c), next = code_label(c);
+	int taken = code_label(c), next = code_label(c), again;
 
 	code_call(c, BPF_FUNC_get_smp_processor_id);
 	code_mov(c, TMP, R0);
 	code_alu_imm(c, BPF_MUL, TMP, SCRATCH_TRIES);
 	code_const(c, TMP2, SCRATCH_TRIES);
-	code_bind(c, again);
+	again = code_here(c);
 	code_alu_imm(c, BPF_AND, TMP, (int32_t)g->world->scratch_count - 1);
 	code_store(c, 4, FRAME, STACK_KEY, TMP);
-	code_map(c, R1, g->world->scratch_fd);
-	code_mov(c, R2, FRAME);
-	code_alu_imm(c, BPF_ADD, R2, STACK_KEY);
-	code_call(c, BPF_FUNC_map_lookup_elem);
-	code_jump_imm(c, BPF_JEQ, R0, 0, next);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->scratch_fd), SUM(FRAME, STACK_KEY));
+	code_jump_imm(c, BPF_JEQ, R0, 0, next); /* never: for the verifier */
 	code_const(c, R1, 1);
 	code_atomic(c, BPF_XCHG, R0, 0, R1);
 	code_mov(c, SCRATCH, R0);
@@ -205,7 +185,8 @@ static void take_scratch(struct gen *g)
 	code_bind(c, taken);
 }
 
-/* What was written before must be seen before; x86 stores in order anyway. */
+/* Whoever takes the entry next must see what was written before: x86 stores in order anyway, others
+ * need the barrier of an atomic operation. */
 static void give_scratch(struct gen *g)
 {
 #if defined(__x86_64__)
@@ -216,37 +197,53 @@ static void give_scratch(struct gen *g)
 #endif
 }
 
-static void gen_insn(struct gen *g, const struct insn *in, uint32_t at)
+/* clang-format off */
+static gen_fn *const emitters[OP_COUNT_] = {
+	[OP_CONST]     = gen_const,     [OP_MOV]      = gen_unary,     [OP_NEG]       = gen_unary,
+	[OP_NOT]       = gen_unary,     [OP_ZEXT]     = gen_unary,     [OP_SEXT]      = gen_unary,
+	[OP_ADD]       = gen_binary,    [OP_SUB]      = gen_binary,    [OP_MUL]       = gen_binary,
+	[OP_AND]       = gen_binary,    [OP_OR]       = gen_binary,    [OP_XOR]       = gen_binary,
+	[OP_SHL]       = gen_shift,     [OP_SHR]      = gen_shift,     [OP_SAR]       = gen_shift,
+	[OP_UDIV]      = gen_divide,    [OP_SDIV]     = gen_divide,
+	[OP_UMOD]      = gen_divide,    [OP_SMOD]     = gen_divide,
+	[OP_EQ]        = gen_relation,  [OP_ULT]      = gen_relation,  [OP_SLT]       = gen_relation,
+	[OP_NE]        = gen_relation,  [OP_ULE]      = gen_relation,  [OP_SLE]       = gen_relation,
+	[OP_F2I]       = gen_float_to_int,
+	[OP_JUMP]      = gen_jump,      [OP_JUMP_IF]  = gen_branch,    [OP_JUMP_NOT]  = gen_branch,
+	[OP_LOOP]      = gen_loop,      [OP_NEXT]     = gen_next,      [OP_RETURN]    = gen_return,
+	[OP_ARG]       = gen_arg,       [OP_REG]      = gen_reg,       [OP_FIELD]     = gen_field,
+	[OP_BUILTIN]   = gen_builtin,   [OP_LOAD]     = gen_load,
+	[OP_PUT]       = gen_put_word,  [OP_GET]      = gen_get_word,  [OP_ZERO]      = gen_zero_slot,
+	[OP_COPY]      = gen_copy_slot, [OP_PART]     = gen_copy_part,
+	[OP_TEXT]      = gen_literal,   [OP_STR]      = gen_str,       [OP_BUF]       = gen_buf,
+	[OP_COMM]      = gen_comm,      [OP_USTACK]   = gen_stack,     [OP_KSTACK]    = gen_stack,
+	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,
+	[OP_MAP_GET]   = gen_map,       [OP_MAP_COPY] = gen_map,       [OP_MAP_SET]   = gen_map,
+	[OP_MAP_PUT]   = gen_map,       [OP_MAP_ADD]  = gen_map,       [OP_MAP_DEL]   = gen_map,
+	[OP_MAP_HAS]   = gen_map,       [OP_AGGREGATE] = gen_map,
+	[OP_EMIT]      = gen_emit,
+};
+/* clang-format on */
+
+static void gen_insn(struct gen *g, const struct insn *in)
 {
-	switch (in->op) {
-	case OP_CONST ... OP_SEXT: gen_number(g, in); break;
-	case OP_F2I: gen_float_to_int(g, in); break;
-	case OP_JUMP ... OP_RETURN: gen_flow(g, in, at); break;
-	case OP_ARG: gen_arg(g, in); break;
-	case OP_REG: gen_reg(g, in); break;
-	case OP_FIELD: gen_field(g, in); break;
-	case OP_BUILTIN: gen_builtin(g, in); break;
-	case OP_LOAD: gen_load(g, in); break;
-	case OP_PUT ... OP_PART: gen_memory(g, in); break;
-	case OP_TEXT ... OP_STRCMP: gen_text(g, in); break;
-	case OP_MAP_GET ... OP_AGGREGATE: gen_map(g, in); break;
-	case OP_EMIT: gen_emit(g, in); break;
-	default: gen_fail(g, -EINVAL, "bad-program", "unknown operation"); break;
-	}
+	if (in->op < OP_COUNT_ && emitters[in->op])
+		emitters[in->op](g, in);
+	else
+		gen_fail(g, -EINVAL, "bad-program", "unknown operation");
 }
 
-static bool note_place(struct gen *g, const struct insn *in, uint32_t *last)
+/* For dumps: the piece of the script that the next instructions are compiled from. */
+static void note_span(struct gen *g, const struct insn *in, uint32_t *last)
 {
 	const struct span *s;
 
 	if (in->place == *last || in->place >= g->program->place_count)
-		return false;
+		return;
 	*last = in->place;
 	s = &g->program->places[in->place];
-	if (!s->source.ptr || s->at + s->len > s->source.len || !s->len)
-		return false;
-	code_note(g->code, str_of(s->source.ptr + s->at, s->len));
-	return true;
+	if (s->source.ptr && s->at + s->len <= s->source.len && s->len)
+		code_note(g->code, str_of(s->source.ptr + s->at, s->len));
 }
 
 void gen_range(struct gen *g, uint32_t from, uint32_t to)
@@ -256,40 +253,48 @@ void gen_range(struct gen *g, uint32_t from, uint32_t to)
 
 	for (uint32_t i = from; i < to && !g->err; i++) {
 		code_bind(g->code, g->labels[i]);
-		note_place(g, &c->code[i], &last);
+		note_span(g, &c->code[i], &last);
 		if (c->code[i].op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
 			gen_loop_call(g, &c->code[i], i);
 			i = c->code[i].target - 1; /* its OP_NEXT */
 		} else {
-			gen_insn(g, &c->code[i], i);
+			gen_insn(g, &c->code[i]);
 		}
 	}
 }
 
-static int gen_body(struct gen *g)
+bool gen_make_labels(struct gen *g)
 {
-	const struct clause *c = g->clause;
-	int done = code_label(g->code), skipped = g->end;
-
-	g->labels = calloc(c->insn_count + 1, sizeof(*g->labels));
-	if (!g->labels)
-		return g->err = -ENOMEM;
-	for (uint32_t i = 0; i <= c->insn_count; i++)
+	g->labels = calloc(g->clause->insn_count + 1, sizeof(*g->labels));
+	for (uint32_t i = 0; g->labels && i <= g->clause->insn_count; i++)
 		g->labels[i] = code_label(g->code);
+	g->code->failed |= !g->labels;
+	return g->labels;
+}
+
+/* One clause. What ends it early goes to g->end, where the scratch memory is given back; when none
+ * could be taken, that is skipped. */
+static void gen_clause(struct gen *g)
+{
+	uint32_t count = g->clause->insn_count;
+	int skipped = code_label(g->code);
+
+	if (!gen_make_labels(g))
+		return;
+	g->end = skipped;
 	if (g->frame->scratch)
 		take_scratch(g);
-	g->end = done;
-	gen_range(g, 0, c->insn_count);
-	code_bind(g->code, g->labels[c->insn_count]);
-	code_bind(g->code, done);
+	g->end = code_label(g->code);
+	gen_range(g, 0, count);
+	code_bind(g->code, g->labels[count]);
+	code_bind(g->code, g->end);
 	if (g->frame->scratch)
 		give_scratch(g);
 	code_bind(g->code, skipped);
 	free(g->labels);
-	return g->err;
 }
 
-/* Label of the clause that a case goes to after `step` steps, or the end. */
+/* The label of the clause that a case runs after `step` steps, or the end. */
 static int step_label(const struct unit_case *c, uint32_t step, const int *entries, int end)
 {
 	return step < c->step_count ? entries[c->steps[step].clause] : end;
@@ -315,7 +320,7 @@ static void go_to_next(struct gen *g, const int *entries, int *labels, int end)
 	gen_switch(g, labels);
 }
 
-/* To `out` when the event is none of ours, to `end` when the run is over. */
+/* To `out` when the event is of another process, to `end` when the run is over. */
 static void gen_start(struct gen *g, int out, int end)
 {
 	const struct unit *u = g->unit;
@@ -332,15 +337,15 @@ static void gen_start(struct gen *g, int out, int end)
 	code_store(g->code, 8, FRAME, STACK_COOKIE, R0);
 }
 
-static bool unit_has(const struct unit *u, uint32_t clause)
-{
-	for (uint32_t i = 0; i < u->case_count; i++)
-		for (uint32_t s = 0; s < u->cases[i].step_count; s++)
-			if (u->cases[i].steps[s].clause == clause)
-				return true;
-	return false;
-}
-
+/* The clauses of a unit, one after the other. Each site's case runs some of them, in order: at the
+ * start of the program and after each clause a switch on the case goes to the next.
+ *
+ *	filter, stop word, cookie
+ *	switch: case 0 -> clause A, case 1 -> clause B
+ *	clause A	switch: case 0 -> clause C
+ *	clause B	switch: case 1 -> end
+ *	clause C	end
+ */
 static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, int *labels,
 		       int end)
 {
@@ -352,20 +357,15 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	gen_start(g, out, end);
 	go_to_first(g, entries, labels, end);
 	for (uint32_t i = 0; i < p->clause_count && !g->err; i++) {
-		if (!unit_has(g->unit, i))
+		if (!unit_has_clause(g->unit, i))
 			continue;
 		g->clause = &p->clauses[i];
 		g->clause_number = i;
 		g->frame = &frames[i];
-		g->end = code_label(g->code);
 		code_bind(g->code, entries[i]);
-		if (gen_body(g))
-			break;
+		gen_clause(g);
 		go_to_next(g, entries, labels, end);
 	}
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		if (!unit_has(g->unit, i))
-			code_bind(g->code, entries[i]);
 	code_bind(g->code, end);
 	if (g->unit->kind != UNIT_RUN)
 		gen_leave(g);

@@ -1,13 +1,19 @@
-/* What aggregates take in, and what a script can read of them. In all of this R0 is the value in
- * the map and R1 what it takes in. */
+/* What aggregates take in, and what a script can read of them. Throughout, R0 is the address of the
+ *value in the map and R1 the number it takes in.
+ *
+ *	count, sum	n
+ *	min, max	extreme ^ mask (greater always wins) | 1: there is one
+ *	avg, stats	count | total
+ *	hist, lhist	a counter for each bucket */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
 
 #define EXTREME_ROUNDS 64
 
-/* A cell has a word behind it that says it holds something; that of a sum counts, roughly, so that
- * adding 0 is seen, too. Ruins R2. */
+/* The word after a cell says that it holds something. That of a sum counts, if roughly, so that
+ * adding 0 is seen, too: a cell that is cleared by remembering its words (store.h) must change with
+ * each event. Ruins R2. */
 void gen_mark_set(struct gen *g, const struct store *s)
 {
 	struct code *c = g->code;
@@ -23,7 +29,7 @@ void gen_mark_set(struct gen *g, const struct store *s)
 	code_store(c, 8, R0, (int)s->value_size, R2);
 }
 
-/* R0 += offset of bucket R2; adds 1 there. */
+/* Add 1 to bucket R2. */
 static void add_bucket(struct gen *g, const struct store *s, uint32_t buckets)
 {
 	gen_limit(g, R2, (int32_t)buckets - 1);
@@ -35,7 +41,7 @@ static void add_bucket(struct gen *g, const struct store *s, uint32_t buckets)
 }
 
 /* R3 = number of the highest bit set in R1; ruins R4. */
-static void highest_bit(struct gen *g)
+static void find_highest_bit(struct gen *g)
 {
 	struct code *c = g->code;
 
@@ -64,7 +70,7 @@ static void find_hist_bucket(struct gen *g, const struct type *t)
 		code_jump_imm(c, BPF_JSLT, R1, 0, done);
 	}
 	code_jump_imm(c, BPF_JLT, R1, 2 << t->bits, small);
-	highest_bit(g);
+	find_highest_bit(g);
 	code_alu_imm(c, BPF_SUB, R3, t->bits);
 	code_alu_imm(c, BPF_AND, R3, 63);
 	code_alu(c, BPF_RSH, R1, R3);
@@ -102,17 +108,18 @@ static void find_lhist_bucket(struct gen *g, const struct type *t)
 	code_bind(c, done);
 }
 
-/* Raise the stored extreme to R1 (already masked so that greater wins). */
-static void raise_extreme(struct gen *g, const struct insn *in)
+/* Raise the stored extreme to R1, which is masked so that greater wins. Other CPUs and programs
+ * that preempt this one may raise it, too: compare and exchange until nobody was faster. */
+static void raise_extreme(struct gen *g)
 {
 	struct code *c = g->code;
-	int again = code_label(c), done = code_label(c);
+	int done = code_label(c), again;
 
 	code_mov(c, R3, R0);
 	code_store_imm(c, 8, R3, 8, 1);
 	code_const(c, R5, EXTREME_ROUNDS);
 	code_load(c, 8, R4, R3, 0);
-	code_bind(c, again);
+	again = code_here(c);
 	code_jump_if(c, BPF_JGE, R4, R1, done);
 	code_mov(c, R0, R4);
 	code_atomic(c, BPF_CMPXCHG, R3, 0, R1);
@@ -121,7 +128,6 @@ static void raise_extreme(struct gen *g, const struct insn *in)
 	code_alu_imm(c, BPF_SUB, R5, 1);
 	code_jump_imm(c, BPF_JNE, R5, 0, again);
 	gen_count(g, CONTROL_LOST_UPDATES);
-	(void)in;
 	code_bind(c, done);
 }
 
@@ -134,22 +140,19 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
 		code_const(c, R1, 1);
 	else
 		gen_get(g, R1, in->a);
+	if (t->kind != TYPE_HIST && t->kind != TYPE_LHIST)
+		gen_mark_set(g, s);
 	switch (t->kind) {
 	case TYPE_COUNT:
-	case TYPE_SUM:
-		gen_mark_set(g, s);
-		code_atomic(c, BPF_ADD, R0, 0, R1);
-		break;
+	case TYPE_SUM: code_atomic(c, BPF_ADD, R0, 0, R1); break;
 	case TYPE_MIN:
 	case TYPE_MAX:
-		gen_mark_set(g, s);
 		code_const(c, R2, (int64_t)extreme_mask(t));
 		code_alu(c, BPF_XOR, R1, R2);
-		raise_extreme(g, in);
+		raise_extreme(g);
 		break;
 	case TYPE_AVG:
 	case TYPE_STATS:
-		gen_mark_set(g, s);
 		code_atomic(c, BPF_ADD, R0, 8, R1);
 		code_const(c, R1, 1);
 		code_atomic(c, BPF_ADD, R0, 0, R1);
@@ -166,8 +169,15 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
 	}
 }
 
-/* Add one CPU's aggregate at R0 to what is being gathered: STACK_B value or total, STACK_C count,
- * STACK_D greatest. */
+/* The word at `to` of the stack += R1; ruins R2. */
+static void add_to_stack(struct gen *g, int to)
+{
+	code_load(g->code, 8, R2, FRAME, to);
+	code_alu(g->code, BPF_ADD, R2, R1);
+	code_store(g->code, 8, FRAME, to, R2);
+}
+
+/* Add one CPU's aggregate at R0 to what is gathered: STACK_B extreme or total, STACK_C count. */
 void gen_gather(struct gen *g, const struct type *t)
 {
 	struct code *c = g->code;
@@ -182,17 +192,11 @@ void gen_gather(struct gen *g, const struct type *t)
 		code_jump_if(c, BPF_JGE, R2, R1, skip);
 		code_store(c, 8, FRAME, STACK_B, R1);
 	} else if (t->kind == TYPE_AVG) {
-		code_load(c, 8, R2, FRAME, STACK_C);
-		code_alu(c, BPF_ADD, R2, R1);
-		code_store(c, 8, FRAME, STACK_C, R2);
+		add_to_stack(g, STACK_C);
 		code_load(c, 8, R1, R0, 8);
-		code_load(c, 8, R2, FRAME, STACK_B);
-		code_alu(c, BPF_ADD, R2, R1);
-		code_store(c, 8, FRAME, STACK_B, R2);
+		add_to_stack(g, STACK_B);
 	} else {
-		code_load(c, 8, R2, FRAME, STACK_B);
-		code_alu(c, BPF_ADD, R2, R1);
-		code_store(c, 8, FRAME, STACK_B, R2);
+		add_to_stack(g, STACK_B);
 	}
 	code_bind(c, skip);
 }

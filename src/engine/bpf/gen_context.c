@@ -1,6 +1,7 @@
-/* What a clause can know of the event: probe arguments, registers, tracepoint fields, builtins, and
- * user memory. Places of one clause may keep an argument in different registers; then a switch on
- * the case stands where the argument is read, so nothing is read that is not used. */
+/* What a clause can read of the event: probe arguments, registers, tracepoint fields, builtins, and
+ * user memory. Sites of one clause may have an argument in different registers. The code then
+ * switches on the case where the argument is used, not at its start, so that no argument is read in
+ * vain. */
 #include "engine/bpf/gen.h"
 #include "engine/bpf/readable.h"
 
@@ -12,18 +13,17 @@
 #define COMMON_SIZE	 8 /* bytes of the fields all tracepoints have */
 #define COMMON_PID	 4 /* where one of them is */
 
-/* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. A page that is not resident
- * is brought in where the program may sleep. Unreadable: 0, and counted. */
+/* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. The second try of sleepable
+ * programs brings in a page that is not resident; the first is cheaper and nearly always enough.
+ * Unreadable: 0, and counted. */
 static void read_user(struct gen *g, const struct insn *in, int size, bool is_signed)
 {
 	struct code *c = g->code;
 	int ok = code_label(c), done = code_label(c);
 
-	for (int sleeping = 0; sleeping <= (g->world->sleepable ? 1 : 0); sleeping++) {
-		gen_address(g, R1, (struct home){false, STACK_A}, 0);
-		code_const(c, R2, size);
-		code_mov(c, R3, TMP);
-		code_call(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user);
+	for (int sleeping = 0; sleeping <= g->world->sleepable; sleeping++) {
+		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
+			    SUM(FRAME, STACK_A), IMM(size), REG(TMP));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
 	}
 	gen_fault(g, in, FAULT_READ);
@@ -31,22 +31,13 @@ static void read_user(struct gen *g, const struct insn *in, int size, bool is_si
 	code_jump(c, done);
 	code_bind(c, ok);
 	code_load(c, size, R1, FRAME, STACK_A);
-	if (is_signed && size < 8) {
-		code_alu_imm(c, BPF_LSH, R1, 64 - 8 * size);
-		code_alu_imm(c, BPF_ARSH, R1, 64 - 8 * size);
-	}
+	if (is_signed)
+		gen_extend(g, R1, size, true);
 	code_bind(c, done);
 }
 
-static void extend(struct gen *g, int reg, int size, bool is_signed)
-{
-	if (size >= 8)
-		return;
-	code_alu_imm(g->code, BPF_LSH, reg, 64 - 8 * size);
-	code_alu_imm(g->code, is_signed ? BPF_ARSH : BPF_RSH, reg, 64 - 8 * size);
-}
-
-static int64_t extended(int64_t value, int size, bool is_signed)
+/* The same as gen_extend(), of a constant. */
+static int64_t extend_constant(int64_t value, int size, bool is_signed)
 {
 	int shift = 64 - 8 * size;
 
@@ -57,7 +48,7 @@ static int64_t extended(int64_t value, int size, bool is_signed)
 }
 
 /* TMP = base + (index << scale) + displacement, as wide as the machine's addresses. */
-static void operand_address(struct gen *g, const struct operand *o, const struct arch *arch)
+static void compute_address(struct gen *g, const struct operand *o, const struct arch *arch)
 {
 	struct code *c = g->code;
 
@@ -81,26 +72,26 @@ static void read_operand(struct gen *g, const struct insn *in, const struct oper
 {
 	switch (o->kind) {
 	case OPERAND_CONST:
-		code_const(g->code, R1, extended(o->value, o->size, o->is_signed));
+		code_const(g->code, R1, extend_constant(o->value, o->size, o->is_signed));
 		break;
 	case OPERAND_REG:
 		code_load(g->code, 8, R1, CTX, saved_at(arch, o->reg));
 		if (o->reg_shift)
 			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
-		extend(g, R1, o->size, o->is_signed);
+		gen_extend(g, R1, o->size, o->is_signed);
 		break;
 	case OPERAND_ADDRESS:
-		operand_address(g, o, arch);
+		compute_address(g, o, arch);
 		code_alu(g->code, BPF_MOV, R1, TMP);
 		break;
 	default:
-		operand_address(g, o, arch);
+		compute_address(g, o, arch);
 		read_user(g, in, o->size, o->is_signed && !o->is_float);
 		break;
 	}
 }
 
-/* The attach that stands for the current clause in a case; NULL: the clause is not in it. */
+/* The attach that represents the current clause in a case; NULL: the clause is not in it. */
 static const struct attach *attach_in(const struct gen *g, uint32_t number)
 {
 	const struct unit_case *c = &g->unit->cases[number];
@@ -114,47 +105,59 @@ static const struct attach *attach_in(const struct gen *g, uint32_t number)
 typedef bool same_fn(const struct attach *a, const struct attach *b, int64_t imm);
 typedef void read_fn(struct gen *g, const struct insn *in, const struct attach *at);
 
-/* R1 = what `read` reads, by the case: one piece of code for each group of cases that `same` says
- * are equal. */
-static void read_by_case(struct gen *g, const struct insn *in, same_fn *same, read_fn *read)
-{
-	uint32_t count = g->unit->case_count, kinds = 0;
-	const struct attach **kind = calloc(count, sizeof(*kind));
-	int *kind_label = calloc(count, sizeof(*kind_label));
-	int *labels = calloc(count, sizeof(*labels));
-	int done = code_label(g->code);
+/* What the cases of a unit have to read: each case has a label, those with the same recipe share
+ * it. */
+struct recipes {
+	const struct attach **attaches; /* the first of each recipe */
+	int *starts;			/* its label */
+	uint32_t count;
+	int *labels; /* by case; -1: the clause is not in it */
+};
 
-	if (!kind || !labels || !kind_label) {
-		g->code->failed = true;
-		goto out;
-	}
-	for (uint32_t i = 0; i < count; i++) {
+static void find_recipes(struct gen *g, const struct insn *in, same_fn *same, struct recipes *r)
+{
+	for (uint32_t i = 0; i < g->unit->case_count; i++) {
 		const struct attach *at = attach_in(g, i);
 		uint32_t k = 0;
 
-		labels[i] = -1;
+		r->labels[i] = -1;
 		if (!at)
 			continue;
-		while (k < kinds && !same(kind[k], at, in->imm))
+		while (k < r->count && !same(r->attaches[k], at, in->imm))
 			k++;
-		if (k == kinds) {
-			kind_label[kinds] = code_label(g->code);
-			kind[kinds++] = at;
+		if (k == r->count) {
+			r->starts[k] = code_label(g->code);
+			r->attaches[r->count++] = at;
 		}
-		labels[i] = kind_label[k];
+		r->labels[i] = r->starts[k];
 	}
-	gen_switch(g, labels);
-	for (uint32_t k = 0; k < kinds && !g->err; k++) {
-		code_bind(g->code, kind_label[k]);
-		read(g, in, kind[k]);
+}
+
+/* R1 = what `read` reads, by the case: one piece of code for each recipe. */
+static void read_by_case(struct gen *g, const struct insn *in, same_fn *same, read_fn *read)
+{
+	uint32_t count = g->unit->case_count;
+	struct recipes r = {.attaches = calloc(count, sizeof(*r.attaches)),
+			    .starts = calloc(count, sizeof(*r.starts)),
+			    .labels = calloc(count, sizeof(*r.labels))};
+	int done = code_label(g->code);
+
+	if (r.attaches && r.starts && r.labels) {
+		find_recipes(g, in, same, &r);
+		gen_switch(g, r.labels);
+	} else {
+		g->code->failed = true;
+	}
+	for (uint32_t k = 0; k < r.count && !g->err; k++) {
+		code_bind(g->code, r.starts[k]);
+		read(g, in, r.attaches[k]);
 		code_jump(g->code, done);
 	}
-out:
 	code_bind(g->code, done);
 	gen_set(g, in->d, R1);
-	free(kind);
-	free(kind_label);
-	free(labels);
+	free(r.attaches);
+	free(r.starts);
+	free(r.labels);
 }
 
 static bool same_arg(const struct attach *a, const struct attach *b, int64_t arg)
@@ -192,8 +195,9 @@ void gen_reg(struct gen *g, const struct insn *in)
 	read_by_case(g, in, same_arch, read_reg);
 }
 
-/* The bytes of a tracepoint. Where the first 8 were, programs find something else; of them only the
- * thread's number is known otherwise. A field that is not aligned is read through a helper. */
+/* The bytes of a tracepoint. The kernel overwrites the first 8 before programs see them; of these
+ * fields only the thread's number can be found another way. The verifier refuses loads that are not
+ * aligned, so such fields are read through a helper. */
 void gen_field(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
@@ -208,34 +212,28 @@ void gen_field(struct gen *g, const struct insn *in)
 	} else if (in->imm % in->size == 0) {
 		code_load(c, in->size, R1, CTX, (int)in->imm);
 	} else {
-		code_mov(c, R3, CTX);
-		code_alu_imm(c, BPF_ADD, R3, (int32_t)in->imm);
-		gen_address(g, R1, (struct home){false, STACK_A}, 0);
-		code_const(c, R2, in->size);
-		code_call(c, BPF_FUNC_probe_read_kernel);
+		code_helper(c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(in->size),
+			    SUM(CTX, (int32_t)in->imm));
 		code_load(c, in->size, R1, FRAME, STACK_A);
 	}
-	extend(g, R1, in->size, in->is_signed);
+	gen_extend(g, R1, in->size, in->is_signed);
 	gen_set(g, in->d, R1);
 }
 
 /* STACK_A: u32 tid, u32 pid as the tracer's pid namespace numbers them; 0 outside of it. */
-static void ns_pids(struct gen *g)
+static void read_ns_pids(struct gen *g)
 {
 	struct code *c = g->code;
 
 	code_store_imm(c, 8, FRAME, STACK_A, 0);
-	code_const(c, R1, (int64_t)g->world->ns_dev);
-	code_const(c, R2, (int64_t)g->world->ns_ino);
-	gen_address(g, R3, (struct home){false, STACK_A}, 0);
-	code_const(c, R4, 8);
-	code_call(c, FUNC_GET_NS_PID);
+	code_helper(c, FUNC_GET_NS_PID, IMM((int64_t)g->world->ns_dev),
+		    IMM((int64_t)g->world->ns_ino), SUM(FRAME, STACK_A), IMM(8));
 }
 
 void gen_pid(struct gen *g, bool thread)
 {
 	if (g->world->ns_ino) {
-		ns_pids(g);
+		read_ns_pids(g);
 		code_load(g->code, 4, R0, FRAME, STACK_A + (thread ? 0 : 4));
 		return;
 	}
@@ -266,11 +264,10 @@ static void read_ip(struct gen *g)
 	int at = saved_at(arch_host(), arch_host()->pc);
 
 	if ((g->unit->kind == UNIT_PROFILE || g->unit->kind == UNIT_UPROBE) && at >= 0) {
-		code_load(g->code, 8, R0, CTX,
-			  at); /* bpf_get_func_ip knows no uprobes before 6.6 */
+		/* bpf_get_func_ip() gives 0 for uprobes before Linux 6.6. */
+		code_load(g->code, 8, R0, CTX, at);
 	} else if (g->unit->kind == UNIT_UPROBE || g->unit->kind == UNIT_URETPROBE) {
-		code_mov(g->code, R1, CTX);
-		code_call(g->code, FUNC_GET_FUNC_IP);
+		code_helper(g->code, FUNC_GET_FUNC_IP, REG(CTX));
 	} else {
 		code_const(g->code, R0, 0);
 	}
@@ -317,29 +314,23 @@ void gen_load(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-/* Leave by `refuse` unless the current process is the one asked for, or one of the followed. */
 void gen_pid_filter(struct gen *g, int refuse)
 {
 	struct code *c = g->code;
 	int mine = code_label(c);
 
-	if (!g->world->pid) {
-		code_bind(c, mine);
+	if (!g->world->pid)
 		return;
-	}
 	gen_pid(g, false);
 	if (g->world->pids_fd < 0) {
 		code_jump_imm(c, BPF_JNE, R0, g->world->pid, refuse);
-		code_bind(c, mine);
 		return;
 	}
 	code_jump_imm(c, BPF_JEQ, R0, g->world->pid, mine);
 	code_call(c, BPF_FUNC_get_current_pid_tgid);
 	code_alu_imm(c, BPF_RSH, R0, 32);
 	code_store(c, 8, FRAME, STACK_KEY, R0);
-	code_map(c, R1, g->world->pids_fd);
-	gen_address(g, R2, (struct home){false, STACK_KEY}, 0);
-	code_call(c, BPF_FUNC_map_lookup_elem);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->pids_fd), SUM(FRAME, STACK_KEY));
 	code_jump_imm(c, BPF_JEQ, R0, 0, refuse);
 	code_bind(c, mine);
 }

@@ -1,14 +1,19 @@
-/* Records. One whose fields all have a fixed size is written straight into the ring; one with text
- * is put together in scratch memory, around its first text where that can be, and sent with the
- * length it really has. The reader is not woken for each: only when the ring has filled to a
- * quarter, or for control records. */
+/* Records. The ring reserves a constant number of bytes only, which the verifier must see. So a
+ *record whose fields all have a fixed size is written into the ring directly. One with text is
+ *packed in scratch memory and sent with the length it really has; where nothing else needs its
+ *first text any more, it is packed around that text, which is then not copied (frame.c):
+ *
+ *	head | fixed fields | text slot: u32 length, u32 flags, bytes | further fields
+ *
+ * The reader is not woken for each record: only when a quarter of the ring is full, and for control
+ * records. */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
 
 #include "program/record.h"
 
-#define RESERVE_MOST 1024u /* larger records go through scratch memory as well */
+#define RESERVE_MOST 1024u /* larger records are packed in scratch memory, too */
 #define WAKE_NEVER   1	   /* BPF_RB_NO_WAKEUP */
 #define WAKE_NOW     2	   /* BPF_RB_FORCE_WAKEUP */
 
@@ -41,11 +46,11 @@ int record_first_variable(const struct format *f, uint32_t *before)
 	return -1;
 }
 
-/* R0 = wake-up flags of a record of R2 bytes. Asking how full the ring is costs a call, so each CPU
- * asks only after it has sent a little, so little that all of them together cannot fill the ring
- * unseen; and while the ring stays full, the reader is woken as seldom. The counters are plain
- * words: an update that is lost makes a CPU ask later, by a record. */
-static void wake_flags(struct gen *g, const struct format *f)
+/* R0 = wake-up flags of a record of R2 bytes. Asking how full the ring is costs a call. So each CPU
+ * asks only after it has sent a sixteenth of the ring divided by the number of CPUs: all of them
+ * together cannot fill the ring unseen, and while the ring stays full, the reader is woken no more
+ * often. The counters are plain words: when an update is lost, a CPU asks one record later. */
+static void choose_wakeup(struct gen *g, const struct format *f)
 {
 	struct code *c = g->code;
 	uint32_t little = g->world->ring_bytes / 16 / g->world->cpus;
@@ -53,7 +58,6 @@ static void wake_flags(struct gen *g, const struct format *f)
 
 	if (format_is_control(f)) {
 		code_const(c, R0, WAKE_NOW);
-		code_bind(c, done);
 		return;
 	}
 	code_store(c, 8, FRAME, STACK_A, R2);
@@ -69,9 +73,7 @@ static void wake_flags(struct gen *g, const struct format *f)
 	code_const(c, R0, WAKE_NEVER);
 	code_jump_imm(c, BPF_JLT, R2, (int32_t)little, done);
 	code_store_imm(c, 8, R1, 0, 0);
-	code_map(c, R1, g->world->ring_fd);
-	code_const(c, R2, 0); /* BPF_RB_AVAIL_DATA */
-	code_call(c, BPF_FUNC_ringbuf_query);
+	code_helper(c, BPF_FUNC_ringbuf_query, MAP(g->world->ring_fd), IMM(BPF_RB_AVAIL_DATA));
 	code_mov(c, R1, R0);
 	code_const(c, R0, WAKE_NEVER);
 	code_jump_imm(c, BPF_JLT, R1, (int32_t)(g->world->ring_bytes / 4), done);
@@ -117,10 +119,7 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 	int full = code_label(c), done = code_label(c);
 	int32_t at = sizeof(struct record_head);
 
-	code_map(c, R1, g->world->ring_fd);
-	code_const(c, R2, size);
-	code_const(c, R3, 0);
-	code_call(c, BPF_FUNC_ringbuf_reserve);
+	code_helper(c, BPF_FUNC_ringbuf_reserve, MAP(g->world->ring_fd), IMM(size), IMM(0));
 	code_jump_imm(c, BPF_JEQ, R0, 0, full);
 	code_mov(c, TMP, R0);
 	code_const(c, R1, (int64_t)head_word(size, (uint16_t)in->imm));
@@ -132,38 +131,36 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 			gen_get(g, R1, in->fields[i].reg);
 			code_store(c, 8, TMP, at, R1);
 		} else {
-			gen_copy_to(g, TMP, at, gen_slot(g, in->fields[i].slot), 0, len);
+			gen_copy(g, TMP, at, gen_slot(g, in->fields[i].slot), 0, len);
 		}
 		at += (int32_t)len;
 	}
 	code_const(c, R2, size);
-	wake_flags(g, f);
-	code_mov(c, R1, TMP);
-	code_mov(c, R2, R0);
-	code_call(c, BPF_FUNC_ringbuf_submit);
+	choose_wakeup(g, f);
+	code_helper(c, BPF_FUNC_ringbuf_submit, REG(TMP), REG(R0));
 	code_jump(c, done);
 	code_bind(c, full);
 	count_unsent(g, in, f);
 	code_bind(c, done);
 }
 
-/* Where the next field of a record goes: a constant until the first text, then in TMP too, which is
- * the sum of what the texts before took. */
+/* Where the next field of a record goes: a constant until the first text, then plus TMP, the bytes
+ * that the texts before it take. The verifier must see that TMP has a limit. */
 struct position {
 	int32_t record; /* in scratch */
 	int32_t fixed;
 	uint32_t variable_most; /* 0: TMP is not in use yet */
 };
 
-static void position_address(struct gen *g, int dst, const struct position *p)
+static void point_at_field(struct gen *g, int dst, const struct position *p)
 {
-	gen_address(g, dst, (struct home){true, p->record}, p->fixed);
+	gen_address(g, dst, in_scratch(p->record), p->fixed);
 	if (p->variable_most)
 		code_alu(g->code, BPF_ADD, dst, TMP);
 }
 
-/* TMP2 = bytes that text or addresses take, without their head, with padding. */
-static void variable_length(struct gen *g, const struct type *t, struct home s)
+/* TMP2 = bytes that text or addresses take, without their head, padded to 8. */
+static void load_padded_length(struct gen *g, const struct type *t, struct spill s)
 {
 	struct code *c = g->code;
 
@@ -188,19 +185,17 @@ static void pass_variable(struct gen *g, const struct type *t, struct position *
 	gen_limit(g, TMP, (int32_t)p->variable_most);
 }
 
-/* Copy text or addresses: head, then the bytes in use, padded to 8 by the zeros behind them. */
-static void pack_variable(struct gen *g, const struct type *t, struct home s, struct position *p)
+/* Copy text or addresses: head, then the bytes in use, padded to 8 by the zeros after them. */
+static void pack_variable(struct gen *g, const struct type *t, struct spill s, struct position *p)
 {
 	struct code *c = g->code;
 
-	variable_length(g, t, s);
-	position_address(g, R1, p);
+	load_padded_length(g, t, s);
+	point_at_field(g, R1, p);
 	code_load(c, 8, R2, gen_base(s), s.offset);
 	code_store(c, 8, R1, 0, R2);
 	code_alu_imm(c, BPF_ADD, R1, HEAD_SIZE);
-	code_mov(c, R2, TMP2);
-	gen_address(g, R3, s, HEAD_SIZE);
-	code_call(c, BPF_FUNC_probe_read_kernel);
+	code_helper(c, BPF_FUNC_probe_read_kernel, REG(R1), REG(TMP2), MEM(s, HEAD_SIZE));
 	pass_variable(g, t, p);
 }
 
@@ -209,26 +204,26 @@ static void pack_fixed(struct gen *g, const struct type *t, const struct field *
 {
 	uint32_t len = (uint32_t)type_memory(t);
 
-	position_address(g, R4, p);
+	point_at_field(g, R4, p);
 	if (field->reg != REG_NO) {
 		gen_get(g, R1, field->reg);
 		code_store(g->code, 8, R4, 0, R1);
 	} else {
-		gen_copy_to(g, R4, 0, gen_slot(g, field->slot), 0, len);
+		gen_copy(g, R4, 0, gen_slot(g, field->slot), 0, len);
 	}
 	p->fixed += (int32_t)len;
 }
 
-/* Fields one after another; the first text or stack may lie where it belongs already. TMP becomes
+/* Fields one after another; the first text or stack may be where it belongs already. TMP becomes
  * the size of the record. */
-static void pack(struct gen *g, const struct insn *in, const struct format *f, int in_place,
-		 struct position *p)
+static void pack_fields(struct gen *g, const struct insn *in, const struct format *f, int in_place,
+			struct position *p)
 {
 	for (unsigned i = 0; i < in->field_count; i++) {
 		const struct type *t = &f->fields[i];
 
 		if ((int)i == in_place) {
-			variable_length(g, t, gen_slot(g, in->fields[i].slot));
+			load_padded_length(g, t, gen_slot(g, in->fields[i].slot));
 			pass_variable(g, t, p);
 		} else if (is_variable(t)) {
 			pack_variable(g, t, gen_slot(g, in->fields[i].slot), p);
@@ -252,17 +247,15 @@ static void emit_packed(struct gen *g, const struct insn *in, const struct forma
 		first = record_first_variable(f, &before);
 		p.record = gen_slot(g, in->fields[first].slot).offset - (int32_t)before;
 	}
-	pack(g, in, f, first, &p);
+	pack_fields(g, in, f, first, &p);
 	code_store(c, 4, SCRATCH, p.record, TMP);
 	code_store_imm(c, 4, SCRATCH, p.record + 4,
 		       (int32_t)(head_word(0, (uint16_t)in->imm) >> 32));
 	code_mov(c, R2, TMP);
-	wake_flags(g, f);
+	choose_wakeup(g, f);
 	code_mov(c, R4, R0);
-	code_map(c, R1, g->world->ring_fd);
-	gen_address(g, R2, (struct home){true, p.record}, 0);
-	code_mov(c, R3, TMP);
-	code_call(c, BPF_FUNC_ringbuf_output);
+	code_helper(c, BPF_FUNC_ringbuf_output, MAP(g->world->ring_fd),
+		    MEM(in_scratch(p.record), 0), REG(TMP), REG(R4));
 	code_jump_imm(c, BPF_JEQ, R0, 0, sent);
 	count_unsent(g, in, f);
 	code_bind(c, sent);

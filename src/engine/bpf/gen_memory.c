@@ -1,28 +1,43 @@
 /* Slots as plain memory: putting, getting, copying. */
 #include "engine/bpf/gen.h"
 
-void gen_memory(struct gen *g, const struct insn *in)
+void gen_put_word(struct gen *g, const struct insn *in)
 {
-	struct home s = in->s != SLOT_NO ? gen_slot(g, in->s) : (struct home){0};
-	int32_t imm = (int32_t)in->imm;
+	struct spill s = gen_slot(g, in->s);
 
-	switch (in->op) {
-	case OP_PUT:
-		gen_get(g, R1, in->a);
-		code_store(g->code, 8, gen_base(s), s.offset + imm, R1);
-		break;
-	case OP_GET:
-		code_load(g->code, 8, R1, gen_base(s), s.offset + imm);
-		gen_set(g, in->d, R1);
-		break;
-	case OP_ZERO: gen_zero(g, s, 0, slot_used(gen_slot_type(g, in->s))); break;
-	case OP_COPY:
-		gen_copy(g, s, imm, gen_slot(g, in->t), 0,
-			 (uint32_t)type_memory(gen_slot_type(g, in->t)));
-		break;
-	default:
-		gen_copy(g, s, 0, gen_slot(g, in->t), imm,
-			 (uint32_t)type_memory(gen_slot_type(g, in->s)));
-		break;
-	}
+	gen_get(g, R1, in->a);
+	code_store(g->code, 8, gen_base(s), s.offset + (int32_t)in->imm, R1);
+}
+
+void gen_get_word(struct gen *g, const struct insn *in)
+{
+	struct spill s = gen_slot(g, in->s);
+
+	code_load(g->code, 8, R1, gen_base(s), s.offset + (int32_t)in->imm);
+	gen_set(g, in->d, R1);
+}
+
+void gen_zero_slot(struct gen *g, const struct insn *in)
+{
+	gen_zero(g, gen_slot(g, in->s), 0, slot_used(gen_slot_type(g, in->s)));
+}
+
+/* All of slot t into a part of s, or a part of t into all of s. */
+static void copy_slot(struct gen *g, const struct insn *in, int32_t to, int32_t from,
+		      uint16_t smaller)
+{
+	struct spill s = gen_slot(g, in->s);
+
+	gen_copy(g, gen_base(s), s.offset + to, gen_slot(g, in->t), from,
+		 (uint32_t)type_memory(gen_slot_type(g, smaller)));
+}
+
+void gen_copy_slot(struct gen *g, const struct insn *in)
+{
+	copy_slot(g, in, (int32_t)in->imm, 0, in->t);
+}
+
+void gen_copy_part(struct gen *g, const struct insn *in)
+{
+	copy_slot(g, in, 0, (int32_t)in->imm, in->s);
 }

@@ -1,119 +1,109 @@
 /* Arithmetic, comparisons and conversions of 64-bit registers. */
 #include "engine/bpf/gen.h"
 
-/* Signed division needs care everywhere: eBPF has it only since 6.6, and the machine traps on
- * INT64_MIN / -1. So: divide the magnitudes, then put the sign back. */
-static void magnitude(struct gen *g, int reg)
+void gen_const(struct gen *g, const struct insn *in)
+{
+	code_const(g->code, R1, in->imm);
+	gen_set(g, in->d, R1);
+}
+
+void gen_unary(struct gen *g, const struct insn *in)
+{
+	gen_get(g, R1, in->a);
+	switch (in->op) {
+	case OP_NEG: code_alu_imm(g->code, BPF_NEG, R1, 0); break;
+	case OP_NOT: code_alu_imm(g->code, BPF_XOR, R1, -1); break;
+	case OP_ZEXT:
+	case OP_SEXT: gen_extend(g, R1, in->imm, in->op == OP_SEXT); break;
+	default: break; /* OP_MOV */
+	}
+	gen_set(g, in->d, R1);
+}
+
+/* What each operation on two registers is in eBPF: an ALU operation, or a jump. */
+/* clang-format off */
+static const uint8_t bpf_ops[OP_COUNT_] = {
+	[OP_ADD]  = BPF_ADD, [OP_SUB]  = BPF_SUB, [OP_MUL]  = BPF_MUL,
+	[OP_AND]  = BPF_AND, [OP_OR]   = BPF_OR,  [OP_XOR]  = BPF_XOR,
+	[OP_SHL]  = BPF_LSH, [OP_SHR]  = BPF_RSH, [OP_SAR]  = BPF_ARSH,
+	[OP_UDIV] = BPF_DIV, [OP_SDIV] = BPF_DIV, [OP_UMOD] = BPF_MOD,  [OP_SMOD] = BPF_MOD,
+	[OP_EQ]   = BPF_JEQ, [OP_ULT]  = BPF_JLT, [OP_SLT]  = BPF_JSLT,
+	[OP_NE]   = BPF_JNE, [OP_ULE]  = BPF_JLE, [OP_SLE]  = BPF_JSLE,
+};
+/* clang-format on */
+
+void gen_binary(struct gen *g, const struct insn *in)
+{
+	gen_get(g, R1, in->a);
+	gen_get(g, R2, in->b);
+	code_alu(g->code, bpf_ops[in->op], R1, R2);
+	gen_set(g, in->d, R1);
+}
+
+/* The verifier wants to see that a shift is less than 64. */
+void gen_shift(struct gen *g, const struct insn *in)
+{
+	gen_get(g, R1, in->a);
+	gen_get(g, R2, in->b);
+	code_alu_imm(g->code, BPF_AND, R2, 63);
+	code_alu(g->code, bpf_ops[in->op], R1, R2);
+	gen_set(g, in->d, R1);
+}
+
+void gen_relation(struct gen *g, const struct insn *in)
+{
+	int yes = code_label(g->code);
+
+	gen_get(g, R1, in->a);
+	gen_get(g, R2, in->b);
+	code_const(g->code, R3, 1);
+	code_jump_if(g->code, bpf_ops[in->op], R1, R2, yes);
+	code_const(g->code, R3, 0);
+	code_bind(g->code, yes);
+	code_mov(g->code, R1, R3);
+	gen_set(g, in->d, R1);
+}
+
+static void negate_if_negative(struct gen *g, int reg, int sign)
 {
 	int positive = code_label(g->code);
 
-	code_jump_imm(g->code, BPF_JSGE, reg, 0, positive);
+	code_jump_imm(g->code, BPF_JSGE, sign, 0, positive);
 	code_alu_imm(g->code, BPF_NEG, reg, 0);
 	code_bind(g->code, positive);
 }
 
-/* The sign of a quotient is that of a ^ b, of a remainder that of a. */
-static void signed_divide(struct gen *g, bool remainder)
+/* R1 = R1 / R2 or R1 % R2, signed. eBPF has that only since 6.6, and the machine traps on
+ * INT64_MIN / -1. So: divide the magnitudes, then put the sign back. The sign of a quotient is that
+ * of a ^ b, of a remainder that of a. */
+static void divide_signed(struct gen *g, int op)
 {
-	int positive = code_label(g->code);
-
 	code_mov(g->code, R3, R1);
-	if (!remainder)
+	if (op == BPF_DIV)
 		code_alu(g->code, BPF_XOR, R3, R2);
-	magnitude(g, R1);
-	magnitude(g, R2);
-	code_alu(g->code, remainder ? BPF_MOD : BPF_DIV, R1, R2);
-	code_jump_imm(g->code, BPF_JSGE, R3, 0, positive);
-	code_alu_imm(g->code, BPF_NEG, R1, 0);
-	code_bind(g->code, positive);
+	negate_if_negative(g, R1, R1);
+	negate_if_negative(g, R2, R2);
+	code_alu(g->code, op, R1, R2);
+	negate_if_negative(g, R1, R3);
 }
 
-/* x / 0 is 0 in eBPF already; x % 0 is x there, and 0 with us. */
-static void divide(struct gen *g, const struct insn *in)
+/* A division by 0 is 0, and counted. In eBPF x / 0 is 0, too, but x % 0 is x. */
+void gen_divide(struct gen *g, const struct insn *in)
 {
-	bool remainder = in->op == OP_UMOD || in->op == OP_SMOD;
-	int done = code_label(g->code), go = code_label(g->code);
+	int done = code_label(g->code), divide = code_label(g->code);
 
-	code_jump_imm(g->code, BPF_JNE, R2, 0, go);
+	gen_get(g, R1, in->a);
+	gen_get(g, R2, in->b);
+	code_jump_imm(g->code, BPF_JNE, R2, 0, divide);
 	gen_fault(g, in, FAULT_DIVIDE);
 	code_const(g->code, R1, 0);
 	code_jump(g->code, done);
-	code_bind(g->code, go);
+	code_bind(g->code, divide);
 	if (in->op == OP_SDIV || in->op == OP_SMOD)
-		signed_divide(g, remainder);
+		divide_signed(g, bpf_ops[in->op]);
 	else
-		code_alu(g->code, remainder ? BPF_MOD : BPF_DIV, R1, R2);
+		code_alu(g->code, bpf_ops[in->op], R1, R2);
 	code_bind(g->code, done);
-}
-
-static void compare(struct gen *g, int jump)
-{
-	int yes = code_label(g->code);
-
-	code_const(g->code, R3, 1);
-	code_jump_if(g->code, jump, R1, R2, yes);
-	code_const(g->code, R3, 0);
-	code_bind(g->code, yes);
-	code_mov(g->code, R1, R3);
-}
-
-static void extend(struct gen *g, int64_t bytes, bool is_signed)
-{
-	int shift = 64 - 8 * (int)bytes;
-
-	if (bytes >= 8 || bytes < 1)
-		return;
-	code_alu_imm(g->code, BPF_LSH, R1, shift);
-	code_alu_imm(g->code, is_signed ? BPF_ARSH : BPF_RSH, R1, shift);
-}
-
-static void binary(struct gen *g, const struct insn *in)
-{
-	switch (in->op) {
-	case OP_ADD: code_alu(g->code, BPF_ADD, R1, R2); break;
-	case OP_SUB: code_alu(g->code, BPF_SUB, R1, R2); break;
-	case OP_MUL: code_alu(g->code, BPF_MUL, R1, R2); break;
-	case OP_AND: code_alu(g->code, BPF_AND, R1, R2); break;
-	case OP_OR: code_alu(g->code, BPF_OR, R1, R2); break;
-	case OP_XOR: code_alu(g->code, BPF_XOR, R1, R2); break;
-	case OP_SHL: code_alu(g->code, BPF_LSH, R1, R2); break;
-	case OP_SHR: code_alu(g->code, BPF_RSH, R1, R2); break;
-	case OP_SAR: code_alu(g->code, BPF_ARSH, R1, R2); break;
-	case OP_EQ: compare(g, BPF_JEQ); break;
-	case OP_NE: compare(g, BPF_JNE); break;
-	case OP_ULT: compare(g, BPF_JLT); break;
-	case OP_ULE: compare(g, BPF_JLE); break;
-	case OP_SLT: compare(g, BPF_JSLT); break;
-	case OP_SLE: compare(g, BPF_JSLE); break;
-	default: divide(g, in); break;
-	}
-}
-
-void gen_number(struct gen *g, const struct insn *in)
-{
-	if (in->op == OP_CONST)
-		code_const(g->code, R1, in->imm);
-	else
-		gen_get(g, R1, in->a);
-	switch (in->op) {
-	case OP_CONST:
-	case OP_MOV: break;
-	case OP_NEG: code_alu_imm(g->code, BPF_NEG, R1, 0); break;
-	case OP_NOT: code_alu_imm(g->code, BPF_XOR, R1, -1); break;
-	case OP_ZEXT: extend(g, in->imm, false); break;
-	case OP_SEXT: extend(g, in->imm, true); break;
-	case OP_SHL:
-	case OP_SHR:
-	case OP_SAR:
-		gen_get(g, R2, in->b);
-		code_alu_imm(g->code, BPF_AND, R2, 63);
-		binary(g, in);
-		break;
-	default:
-		gen_get(g, R2, in->b);
-		binary(g, in);
-		break;
-	}
 	gen_set(g, in->d, R1);
 }
 
@@ -133,37 +123,39 @@ static void split_float(struct gen *g, bool wide, int mantissa)
 	code_alu(g->code, BPF_OR, R3, R5);
 }
 
-/* value = mantissa * 2^(exponent - bias - width), towards zero, in the registers of split_float. */
+/* value = mantissa * 2^(exponent - bias - width), towards zero, in the registers of split_float.
+ * eBPF has no floating-point operations. */
 void gen_float_to_int(struct gen *g, const struct insn *in)
 {
+	struct code *c = g->code;
 	bool wide = in->imm == 8;
 	int mantissa = wide ? 52 : 23, bias = wide ? 1023 : 127;
-	int zero = code_label(g->code), large = code_label(g->code), sign = code_label(g->code);
-	int done = code_label(g->code), bad = code_label(g->code);
+	int zero = code_label(c), large = code_label(c), sign = code_label(c);
+	int done = code_label(c), bad = code_label(c);
 
 	gen_get(g, R1, in->a);
 	split_float(g, wide, mantissa);
-	code_jump_imm(g->code, BPF_JLT, R2, bias, zero);
-	code_jump_imm(g->code, BPF_JGE, R2, bias + 63, bad);
-	code_jump_imm(g->code, BPF_JGE, R2, bias + mantissa, large);
-	code_const(g->code, R5, bias + mantissa);
-	code_alu(g->code, BPF_SUB, R5, R2);
-	code_alu_imm(g->code, BPF_AND, R5, 63);
-	code_alu(g->code, BPF_RSH, R3, R5);
-	code_jump(g->code, sign);
-	code_bind(g->code, large);
-	code_alu_imm(g->code, BPF_SUB, R2, bias + mantissa);
-	code_alu_imm(g->code, BPF_AND, R2, 63);
-	code_alu(g->code, BPF_LSH, R3, R2);
-	code_bind(g->code, sign);
-	code_jump_imm(g->code, BPF_JEQ, R4, 0, done);
-	code_alu_imm(g->code, BPF_NEG, R3, 0);
-	code_jump(g->code, done);
-	code_bind(g->code, bad); /* out of range, infinite, not a number: the smallest integer */
-	code_const(g->code, R3, INT64_MIN);
-	code_jump(g->code, done);
-	code_bind(g->code, zero);
-	code_const(g->code, R3, 0);
-	code_bind(g->code, done);
+	code_jump_imm(c, BPF_JLT, R2, bias, zero);
+	code_jump_imm(c, BPF_JGE, R2, bias + 63, bad);
+	code_jump_imm(c, BPF_JGE, R2, bias + mantissa, large);
+	code_const(c, R5, bias + mantissa);
+	code_alu(c, BPF_SUB, R5, R2);
+	code_alu_imm(c, BPF_AND, R5, 63);
+	code_alu(c, BPF_RSH, R3, R5);
+	code_jump(c, sign);
+	code_bind(c, large);
+	code_alu_imm(c, BPF_SUB, R2, bias + mantissa);
+	code_alu_imm(c, BPF_AND, R2, 63);
+	code_alu(c, BPF_LSH, R3, R2);
+	code_bind(c, sign);
+	code_jump_imm(c, BPF_JEQ, R4, 0, done);
+	code_alu_imm(c, BPF_NEG, R3, 0);
+	code_jump(c, done);
+	code_bind(c, bad); /* out of range, infinite, not a number: the smallest integer */
+	code_const(c, R3, INT64_MIN);
+	code_jump(c, done);
+	code_bind(c, zero);
+	code_const(c, R3, 0);
+	code_bind(c, done);
 	gen_set(g, in->d, R3);
 }

@@ -1,12 +1,12 @@
-/* The end of a run, as programs see it. All test one word, which stops them at once, however long
- * the kernel takes to detach them. Where that is long, they also count themselves in and out, so
- * that the reader knows when the last one that had not seen the word is done: what it drains then
- * is all there is. */
+/* The end of a run, as programs see it. All of them test one word, which stops them at once,
+ * however long the kernel takes to detach them. Where that is long, they also count themselves in
+ * and out: so the reader knows when the last program that had not seen the word has ended, and that
+ * what it drains then is complete. */
 #include "engine/bpf/gen.h"
 
 /* R1 = the word of this CPU. A program stays on its CPU, so it counts itself out where it came in.
  */
-static void running_word(struct gen *g)
+static void load_running_word(struct gen *g)
 {
 	struct code *c = g->code;
 
@@ -17,10 +17,10 @@ static void running_word(struct gen *g)
 	code_alu(c, BPF_ADD, R1, R0);
 }
 
-/* Fetching, an atomic operation is a full barrier on every CPU. */
+/* With BPF_FETCH the atomic operation is a full barrier on every CPU. */
 static void count_running(struct gen *g, int64_t by)
 {
-	running_word(g);
+	load_running_word(g);
 	code_const(g->code, R2, (uint64_t)by);
 	code_atomic(g->code, BPF_ADD | BPF_FETCH, R1, 0, R2);
 }

@@ -1,12 +1,17 @@
-/* Texts and stacks in slots. A text has at least 8 zero bytes behind it (see TEXT_SLOP), which pads
- * it for records; slots that are keys or values are zero up to their end ("padded"). */
+/* Texts and stacks in slots.
+ *
+ *	text slot	u32 length | u32 flags | text ... | TEXT_SLOP zeros
+ *	stack slot	u32 count  | u32 pid   | addresses ...
+ *
+ * The zeros after a text pad it to whole words in records. Slots that are keys or values are zero
+ *up to their end ("padded"), since all of their memory counts there. */
 #include "engine/bpf/gen.h"
 
 #define PAGE	   4096
 #define COMM_SIZE  16
 #define STACK_USER 256 /* BPF_F_USER_STACK */
 
-static void set_head(struct gen *g, struct home s, uint32_t len, uint32_t flags)
+static void set_head(struct gen *g, struct spill s, uint32_t len, uint32_t flags)
 {
 	code_store_imm(g->code, 4, gen_base(s), s.offset, (int32_t)len);
 	code_store_imm(g->code, 4, gen_base(s), s.offset + 4, (int32_t)flags);
@@ -15,13 +20,13 @@ static void set_head(struct gen *g, struct home s, uint32_t len, uint32_t flags)
 /* An empty text with these flags. */
 static void set_empty(struct gen *g, const struct insn *in, uint32_t flags)
 {
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 
 	set_head(g, s, 0, flags);
 	gen_zero(g, s, HEAD_SIZE, g->frame->padded[in->s] ? gen_slot_type(g, in->s)->size : 8);
 }
 
-/* Before a read: what a short text leaves of the padding. */
+/* Before a read: the padding after a text of at most STORE_SHORT bytes. */
 static void pad_start(struct gen *g, const struct insn *in)
 {
 	uint32_t size = gen_slot_type(g, in->s)->size;
@@ -30,8 +35,8 @@ static void pad_start(struct gen *g, const struct insn *in)
 		gen_zero(g, gen_slot(g, in->s), HEAD_SIZE, size < STORE_SHORT ? size : STORE_SHORT);
 }
 
-/* Is the slot never more than a key by itself? Of a short key only STORE_SHORT bytes of text are
- * looked at, so what is behind them may be anything. */
+/* Is the slot only used as a key, not as a part of one or as a value? Of a short key only
+ * STORE_SHORT bytes of text are looked at, so the bytes after them may be anything. */
 static bool is_only_key(const struct gen *g, uint16_t slot)
 {
 	for (uint32_t i = 0; i < g->clause->insn_count; i++) {
@@ -43,12 +48,12 @@ static bool is_only_key(const struct gen *g, uint16_t slot)
 	return true;
 }
 
-/* R0 bytes of text are in the slot (at most its size): write its head, and zeros behind it. R2 has
+/* R0 bytes of text are in the slot (at most its size): write its head, and zeros after it. R2 has
  * the flags. */
 static void set_length(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 	uint32_t size = gen_slot_type(g, in->s)->size;
 	int done = code_label(c);
 
@@ -57,20 +62,21 @@ static void set_length(struct gen *g, const struct insn *in)
 	code_store(c, 4, gen_base(s), s.offset + 4, R2);
 	gen_address(g, R1, s, HEAD_SIZE);
 	code_alu(c, BPF_ADD, R1, R0);
-	code_store_imm(c, 8, R1, 0, 0);
+	code_store_imm(c, 8, R1, 0, 0); /* TEXT_SLOP */
 	if (g->frame->padded[in->s] && size > STORE_SHORT) {
 		if (is_only_key(g, in->s))
 			code_jump_imm(c, BPF_JLE, R0, STORE_SHORT, done);
 		code_const(c, R2, size);
 		code_alu(c, BPF_SUB, R2, R0);
-		code_map_value(c, R3, g->world->zeros_fd, 0);
-		code_call(c, BPF_FUNC_probe_read_kernel);
+		code_helper(c, BPF_FUNC_probe_read_kernel, REG(R1), REG(R2),
+			    MAP_VALUE(g->world->zeros_fd, 0));
 	}
 	code_bind(c, done);
 }
 
-/* Make the pages of [TMP, TMP + TMP2] resident by reading a byte of each: what the plain read could
- * not have because it may not sleep, it then can. */
+/* Make the pages of [TMP, TMP + TMP2] resident by reading a byte of each with a helper that may
+ * sleep. No helper reads a text and sleeps, so the read of the text, which may not, comes after
+ * this. */
 static void touch_pages(struct gen *g, uint32_t most)
 {
 	struct code *c = g->code;
@@ -86,29 +92,22 @@ static void touch_pages(struct gen *g, uint32_t most)
 			code_alu_imm(c, BPF_AND, R3, -PAGE);
 			code_jump_if(c, BPF_JGT, R3, R2, skip);
 		}
-		gen_address(g, R1, (struct home){false, STACK_A}, 0);
-		code_const(c, R2, 1);
-		code_call(c, BPF_FUNC_copy_from_user);
+		code_helper(c, BPF_FUNC_copy_from_user, SUM(FRAME, STACK_A), IMM(1), REG(R3));
 		code_bind(c, skip);
 	}
 }
 
-/* R0 = bytes read with the NUL, or 0 for an empty text, or negative. At most TMP2 characters and a
- * sign that there were more: one byte of room beyond. */
-static void read_text(struct gen *g, struct home s)
+/* R0 = bytes read with the NUL, or 0 for an empty text, or negative. Up to TMP2 + 2 bytes are read:
+ * one for the NUL, and one that shows that the text is longer than TMP2. */
+static void read_text(struct gen *g, struct spill s)
 {
-	struct code *c = g->code;
-
-	gen_address(g, R1, s, HEAD_SIZE);
-	code_mov(c, R2, TMP2);
-	code_alu_imm(c, BPF_ADD, R2, 2);
-	code_mov(c, R3, TMP);
-	code_call(c, BPF_FUNC_probe_read_user_str);
+	code_helper(g->code, BPF_FUNC_probe_read_user_str, MEM(s, HEAD_SIZE), SUM(TMP2, 2),
+		    REG(TMP));
 }
 
-/* R0 = characters, from what read_text() gave. Kernels before 6.15 give 0 for an empty text, not 1.
- */
-static void count_characters(struct gen *g)
+/* R0 = bytes of text, from what read_text() returned: that counts the NUL. Kernels before 6.15
+ * return 0 for an empty text, not 1. */
+static void leave_out_nul(struct gen *g)
 {
 	int empty = code_label(g->code);
 
@@ -147,19 +146,16 @@ static void set_cut(struct gen *g, const struct insn *in)
 	code_bind(g->code, asked);
 }
 
-/* When the text and a little more cannot be read: is all up to the limit readable, as where memory
- * ends with the text? Then to `ok` with R0 as if the text were longer. A NUL that is found now came
- * since the last try: once more, so that nothing behind it stays in the slot. */
+/* The text and a little more cannot be read. Can all bytes up to the limit, as where memory ends
+ * with the text? Then to `ok` with R0 as if the text were longer. A NUL that is found now was
+ * written since the last try: read again, so that nothing after it stays in the slot. */
 static void read_to_the_end(struct gen *g, const struct insn *in, int ok)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 	int changed = code_label(c), unreadable = code_label(c);
 
-	gen_address(g, R1, s, HEAD_SIZE);
-	code_mov(c, R2, TMP2);
-	code_mov(c, R3, TMP);
-	code_call(c, BPF_FUNC_probe_read_user);
+	code_helper(c, BPF_FUNC_probe_read_user, MEM(s, HEAD_SIZE), REG(TMP2), REG(TMP));
 	code_jump_imm(c, BPF_JNE, R0, 0, unreadable);
 	gen_address(g, R1, s, HEAD_SIZE);
 	code_mov(c, R3, R1);
@@ -180,12 +176,12 @@ static void read_to_the_end(struct gen *g, const struct insn *in, int ok)
 	code_bind(c, unreadable);
 }
 
-/* What rarely happens stands behind what often does, so that the kernel's verifier, which follows
- * the code in its order, has seen the widest case first and knows the others. */
-static void text_str(struct gen *g, const struct insn *in)
+/* The rare ways are after the usual one, not between its parts: the verifier follows code in its
+ * order, so it meets the widest case first and finds that the rare ones are known. */
+void gen_str(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 	int null = code_label(c), ok = code_label(c), fits = code_label(c), done = code_label(c),
 	    slow = code_label(c);
 
@@ -196,7 +192,7 @@ static void text_str(struct gen *g, const struct insn *in)
 	read_text(g, s);
 	code_jump_imm(c, BPF_JSLT, R0, 0, slow);
 	code_bind(c, ok);
-	count_characters(g);
+	leave_out_nul(g);
 	code_const(c, R2, 0);
 	code_jump_if(c, BPF_JLE, R0, TMP2, fits);
 	code_mov(c, R0, TMP2);
@@ -220,21 +216,19 @@ static void text_str(struct gen *g, const struct insn *in)
 }
 
 /* Bytes at an address: all of them or none. A request for more than the slot holds is cut. */
-static void text_buf(struct gen *g, const struct insn *in)
+void gen_buf(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 	int null = code_label(c), ok = code_label(c), done = code_label(c);
 
 	gen_get(g, TMP, in->a);
 	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
 	get_limit(g, in);
 	pad_start(g, in);
-	for (int sleeping = 0; sleeping <= (g->world->sleepable ? 1 : 0); sleeping++) {
-		gen_address(g, R1, s, HEAD_SIZE);
-		code_mov(c, R2, TMP2);
-		code_mov(c, R3, TMP);
-		code_call(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user);
+	for (int sleeping = 0; sleeping <= g->world->sleepable; sleeping++) {
+		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
+			    MEM(s, HEAD_SIZE), REG(TMP2), REG(TMP));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
 	}
 	gen_fault(g, in, FAULT_READ);
@@ -251,11 +245,11 @@ static void text_buf(struct gen *g, const struct insn *in)
 	code_bind(c, done);
 }
 
-static void text_literal(struct gen *g, const struct insn *in)
+void gen_literal(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
 	struct str text = g->program->literals[in->imm];
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 	uint32_t size = gen_slot_type(g, in->s)->size;
 	uint32_t len = text.len < size ? (uint32_t)text.len : size, at;
 
@@ -263,60 +257,65 @@ static void text_literal(struct gen *g, const struct insn *in)
 	for (at = 0; at < len + 1; at += 8) {
 		uint64_t word = gen_literal_word(text, at, len);
 
+		int32_t to = s.offset + HEAD_SIZE + (int32_t)at;
+
 		if (word == (uint64_t)(int32_t)word) {
-			code_store_imm(c, 8, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at,
-				       (int32_t)word);
+			code_store_imm(c, 8, gen_base(s), to, (int32_t)word);
 			continue;
 		}
 		code_const(c, R1, (int64_t)word);
-		code_store(c, 8, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at, R1);
+		code_store(c, 8, gen_base(s), to, R1);
 	}
 	if (g->frame->padded[in->s] && at < size)
 		gen_zero(g, s, HEAD_SIZE + (int32_t)at, size - at);
 }
 
-/* The kernel keeps names of at most 15 bytes: read them behind STACK_D, then count. */
-static void text_comm(struct gen *g, const struct insn *in)
+/* In: R0 is what a read of a kernel text of at most `most` bytes returned. A failed read is an
+ * empty text. */
+static void finish_kernel_text(struct gen *g, const struct insn *in, uint32_t most)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
-	uint32_t size = gen_slot_type(g, in->s)->size;
 	int ok = code_label(c), fits = code_label(c);
 
-	pad_start(g, in);
-	gen_address(g, R1, (struct home){false, STACK_B}, 0);
-	code_const(c, R2, COMM_SIZE);
-	code_call(c, BPF_FUNC_get_current_comm);
-	gen_address(g, R1, s, HEAD_SIZE);
-	code_const(c, R2, size + 2 < COMM_SIZE ? size + 2 : COMM_SIZE);
-	gen_address(g, R3, (struct home){false, STACK_B}, 0);
-	code_call(c, BPF_FUNC_probe_read_kernel_str);
 	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
 	code_const(c, R0, 1);
 	code_bind(c, ok);
 	code_alu_imm(c, BPF_SUB, R0, 1);
 	code_const(c, R2, 0);
-	code_jump_imm(c, BPF_JLE, R0, (int32_t)size, fits);
+	code_jump_imm(c, BPF_JLE, R0, (int32_t)most, fits);
+	if (most < gen_slot_type(g, in->s)->size)
+		code_const(c, R0, most);
 	code_const(c, R2, TEXT_CUT);
 	code_bind(c, fits);
 	set_length(g, in);
 }
 
-/* Stacks: bpf_get_stack gives bytes, or a negative error, which is an empty stack. */
-static void text_stack(struct gen *g, const struct insn *in, bool user)
+/* The helper fills COMM_SIZE bytes whatever the name's length, which the slot may not have: so it
+ * writes to STACK_B and STACK_A, and the name is read from there. */
+void gen_comm(struct gen *g, const struct insn *in)
+{
+	uint32_t size = gen_slot_type(g, in->s)->size;
+
+	pad_start(g, in);
+	code_helper(g->code, BPF_FUNC_get_current_comm, SUM(FRAME, STACK_B), IMM(COMM_SIZE));
+	code_helper(g->code, BPF_FUNC_probe_read_kernel_str, MEM(gen_slot(g, in->s), HEAD_SIZE),
+		    IMM(size + 2 < COMM_SIZE ? size + 2 : COMM_SIZE), SUM(FRAME, STACK_B));
+	finish_kernel_text(g, in, size);
+}
+
+/* bpf_get_stack gives bytes, or a negative error, which is an empty stack. */
+void gen_stack(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s);
 	uint32_t size = gen_slot_type(g, in->s)->size;
+	bool user = in->op == OP_USTACK;
 	int ok = code_label(c);
 
 	if (g->frame->padded[in->s])
 		gen_zero(g, s, HEAD_SIZE, size);
-	code_mov(c, R1, CTX);
-	gen_address(g, R2, s, HEAD_SIZE);
-	code_const(c, R3, size);
-	code_const(c, R4, user ? STACK_USER : 0);
-	code_call(c, BPF_FUNC_get_stack);
+	code_helper(c, BPF_FUNC_get_stack, REG(CTX), MEM(s, HEAD_SIZE), IMM(size),
+		    IMM(user ? STACK_USER : 0));
 	code_jump_imm(c, BPF_JSGE, R0, 0, ok);
 	code_const(c, R0, 0);
 	code_bind(c, ok);
@@ -328,14 +327,13 @@ static void text_stack(struct gen *g, const struct insn *in, bool user)
 	code_store(c, 4, gen_base(s), s.offset + 4, R0);
 }
 
-/* The place of a text field: fixed, or given by a word of offset and length. */
-static void text_field(struct gen *g, const struct insn *in)
+/* A text field of a tracepoint: at a fixed place, or at one given by a word of offset and length.
+ */
+void gen_field_str(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
-	struct home s = gen_slot(g, in->s);
 	uint32_t size = gen_slot_type(g, in->s)->size;
-	uint32_t room = in->size && in->size < size ? in->size : size;
-	int ok = code_label(c), fits = code_label(c);
+	uint32_t most = in->size && in->size < size ? in->size : size;
 
 	pad_start(g, in);
 	code_mov(c, TMP, CTX);
@@ -346,33 +344,7 @@ static void text_field(struct gen *g, const struct insn *in)
 		code_alu_imm(c, BPF_AND, R1, 0xffff);
 		code_alu(c, BPF_ADD, TMP, R1);
 	}
-	gen_address(g, R1, s, HEAD_SIZE);
-	code_const(c, R2, room + (room == size && in->size == 0 ? 2 : 1));
-	code_mov(c, R3, TMP);
-	code_call(c, BPF_FUNC_probe_read_kernel_str);
-	code_jump_imm(c, BPF_JSGT, R0, 0, ok);
-	code_const(c, R0, 1);
-	code_bind(c, ok);
-	code_alu_imm(c, BPF_SUB, R0, 1);
-	code_const(c, R2, 0);
-	code_jump_imm(c, BPF_JLE, R0, (int32_t)room, fits);
-	code_const(c, R0, room);
-	code_const(c, R2, TEXT_CUT);
-	code_bind(c, fits);
-	set_length(g, in);
-}
-
-void gen_text(struct gen *g, const struct insn *in)
-{
-	switch (in->op) {
-	case OP_TEXT: text_literal(g, in); break;
-	case OP_STR: text_str(g, in); break;
-	case OP_BUF: text_buf(g, in); break;
-	case OP_COMM: text_comm(g, in); break;
-	case OP_USTACK:
-	case OP_KSTACK: text_stack(g, in, in->op == OP_USTACK); break;
-	case OP_FIELD_STR: text_field(g, in); break;
-	case OP_STRCMP: gen_compare(g, in); break;
-	default: break;
-	}
+	code_helper(c, BPF_FUNC_probe_read_kernel_str, MEM(gen_slot(g, in->s), HEAD_SIZE),
+		    IMM(most + (most == size && in->size == 0 ? 2 : 1)), REG(TMP));
+	finish_kernel_text(g, in, most);
 }

@@ -1,5 +1,5 @@
-/* The assembler: lines with symbolic jumps in, plain instructions out. A ld_imm64 is one line here
- * and two instructions there. */
+/* The assembler: lines with symbolic jumps in, plain instructions out. A ld_imm64 is one line in
+ * and two instructions out. */
 #include "engine/bpf/insn.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #define REACH	   32767 /* of a 16-bit offset */
-#define JUMP_REACH 16000 /* half of it: the kernel puts code of its own between */
+#define JUMP_REACH 16000 /* half of it: the kernel inserts code of its own between */
 #define INSNS_MOST 1000000
 #define MAY_GOTO   0xe0 /* BPF_JCOND, since 6.9 */
 
@@ -24,28 +24,12 @@ void code_free(struct code *c)
 	code_init(c);
 }
 
-/* Room for one more element; false sets `failed`. */
-static bool grow(struct code *c, void **items, size_t count, size_t *cap, size_t size)
-{
-	size_t more = *cap ? *cap * 2 : 64;
-	void *p;
-
-	if (count < *cap)
-		return true;
-	p = c->failed ? NULL : reallocarray(*items, more, size);
-	if (!p) {
-		c->failed = true;
-		return false;
-	}
-	*items = p;
-	*cap = more;
-	return true;
-}
-
 int code_label(struct code *c)
 {
-	if (!grow(c, (void **)&c->labels, c->label_count, &c->label_cap, sizeof(*c->labels)))
+	if (c->failed || array_grow(c->labels, c->label_count, c->label_cap)) {
+		c->failed = true;
 		return 0;
+	}
 	c->labels[c->label_count] = -1;
 	return (int)c->label_count++;
 }
@@ -56,23 +40,36 @@ void code_bind(struct code *c, int label)
 		c->labels[label] = (int32_t)c->count;
 }
 
+int code_here(struct code *c)
+{
+	int label = code_label(c);
+
+	code_bind(c, label);
+	return label;
+}
+
 void code_note(struct code *c, struct str text)
 {
-	if (!grow(c, (void **)&c->notes, c->note_count, &c->note_cap, sizeof(*c->notes)))
+	if (c->failed || array_grow(c->notes, c->note_count, c->note_cap)) {
+		c->failed = true;
 		return;
+	}
 	c->notes[c->note_count++] = text;
 	c->pending_note = (uint32_t)c->note_count;
 }
 
-static struct code_line *add(struct code *c, uint8_t op, int dst, int src, int offset, int32_t imm)
+/* The line is valid until the next one is added; after a failure it is one that nobody reads. */
+static struct code_line *add_line(struct code *c, int op, int dst, int src, int offset, int32_t imm)
 {
 	struct code_line *line;
 
-	if (!grow(c, (void **)&c->lines, c->count, &c->cap, sizeof(*c->lines)))
-		return NULL;
+	if (c->failed || array_grow(c->lines, c->count, c->cap)) {
+		c->failed = true;
+		return &c->dropped;
+	}
 	line = &c->lines[c->count++];
 	*line = (struct code_line){
-		.insn = {.code = op,
+		.insn = {.code = (uint8_t)op,
 			 .dst_reg = (uint8_t)(dst & 15),
 			 .src_reg = (uint8_t)(src & 15),
 			 .off = (int16_t)offset,
@@ -84,14 +81,13 @@ static struct code_line *add(struct code *c, uint8_t op, int dst, int src, int o
 	return line;
 }
 
-static void add_wide(struct code *c, int dst, int src, uint64_t value)
+static struct code_line *add_wide(struct code *c, int dst, int src, uint64_t value)
 {
-	struct code_line *line = add(c, BPF_LD | BPF_IMM | BPF_DW, dst, src, 0, 0);
+	struct code_line *line = add_line(c, BPF_LD | BPF_IMM | BPF_DW, dst, src, 0, 0);
 
-	if (!line)
-		return;
 	line->is_wide = true;
 	line->wide = value;
+	return line;
 }
 
 void code_mov(struct code *c, int dst, int src)
@@ -110,25 +106,25 @@ void code_const(struct code *c, int dst, int64_t value)
 
 void code_alu(struct code *c, int op, int dst, int src)
 {
-	add(c, (uint8_t)(BPF_ALU64 | BPF_X | op), dst, src, 0, 0);
+	add_line(c, BPF_ALU64 | BPF_X | op, dst, src, 0, 0);
 }
 
 void code_alu_imm(struct code *c, int op, int dst, int32_t value)
 {
-	add(c, (uint8_t)(BPF_ALU64 | BPF_K | op), dst, 0, 0, value);
+	add_line(c, BPF_ALU64 | BPF_K | op, dst, 0, 0, value);
 }
 
 void code_alu32(struct code *c, int op, int dst, int src)
 {
-	add(c, (uint8_t)(BPF_ALU | BPF_X | op), dst, src, 0, 0);
+	add_line(c, BPF_ALU | BPF_X | op, dst, src, 0, 0);
 }
 
-static uint8_t width(int bytes)
+static int width_of(int bytes)
 {
 	return bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
 }
 
-/* What of an offset no instruction can hold: all of it, or nothing. */
+/* The part of an offset that the 16 bits of an instruction cannot hold: all of it, or 0. */
 static int beyond_reach(int offset)
 {
 	return offset < -REACH || offset > REACH ? offset : 0;
@@ -140,23 +136,28 @@ static void move_base(struct code *c, int base, int by)
 		code_alu_imm(c, BPF_ADD, base, by);
 }
 
+void code_address(struct code *c, int dst, int base, int32_t offset)
+{
+	code_mov(c, dst, base);
+	move_base(c, dst, offset);
+}
+
 void code_load(struct code *c, int bytes, int dst, int base, int offset)
 {
 	int far = beyond_reach(offset);
 
 	if (far)
-		code_mov(c, dst, base);
-	move_base(c, dst, far);
-	add(c, BPF_LDX | BPF_MEM | width(bytes), dst, far ? dst : base, offset - far, 0);
+		code_address(c, dst, base, far);
+	add_line(c, BPF_LDX | BPF_MEM | width_of(bytes), dst, far ? dst : base, offset - far, 0);
 }
 
-/* A store has no register to spare: its base goes there and comes back. */
+/* A store has no register to spare: its base is moved there and back. */
 void code_store(struct code *c, int bytes, int base, int offset, int src)
 {
 	int far = beyond_reach(offset);
 
 	move_base(c, base, far);
-	add(c, BPF_STX | BPF_MEM | width(bytes), base, src, offset - far, 0);
+	add_line(c, BPF_STX | BPF_MEM | width_of(bytes), base, src, offset - far, 0);
 	move_base(c, base, -far);
 }
 
@@ -165,13 +166,13 @@ void code_store_imm(struct code *c, int bytes, int base, int offset, int32_t val
 	int far = beyond_reach(offset);
 
 	move_base(c, base, far);
-	add(c, BPF_ST | BPF_MEM | width(bytes), base, 0, offset - far, value);
+	add_line(c, BPF_ST | BPF_MEM | width_of(bytes), base, 0, offset - far, value);
 	move_base(c, base, -far);
 }
 
 void code_atomic(struct code *c, int op, int base, int offset, int src)
 {
-	add(c, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, offset, op);
+	add_line(c, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, offset, op);
 }
 
 void code_map(struct code *c, int dst, int map_fd)
@@ -186,45 +187,49 @@ void code_map_value(struct code *c, int dst, int map_fd, uint32_t offset)
 
 void code_call(struct code *c, int helper)
 {
-	add(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+	add_line(c, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
 
-static void jump_to(struct code_line *line, int label)
+void code_helper_args(struct code *c, int helper, const struct code_arg *args)
 {
-	if (line)
-		line->label = label;
+	for (int to = R1; args->kind != ARG_END; to++, args++)
+		switch (args->kind) {
+		case ARG_IMM: code_const(c, to, args->value); break;
+		case ARG_MAP: code_map(c, to, args->reg); break;
+		case ARG_MAP_VALUE: code_map_value(c, to, args->reg, (uint32_t)args->value); break;
+		default: code_address(c, to, args->reg, (int32_t)args->value); break;
+		}
+	code_call(c, helper);
 }
 
 void code_jump(struct code *c, int label)
 {
-	jump_to(add(c, BPF_JMP | BPF_JA, 0, 0, 0, 0), label);
+	add_line(c, BPF_JMP | BPF_JA, 0, 0, 0, 0)->label = label;
 }
 
 void code_jump_if(struct code *c, int op, int a, int b, int label)
 {
-	jump_to(add(c, (uint8_t)(BPF_JMP | BPF_X | op), a, b, 0, 0), label);
+	add_line(c, BPF_JMP | BPF_X | op, a, b, 0, 0)->label = label;
 }
 
 void code_jump_imm(struct code *c, int op, int a, int32_t b, int label)
 {
-	jump_to(add(c, (uint8_t)(BPF_JMP | BPF_K | op), a, 0, 0, b), label);
+	add_line(c, BPF_JMP | BPF_K | op, a, 0, 0, b)->label = label;
 }
 
 void code_may_goto(struct code *c, int label)
 {
-	jump_to(add(c, BPF_JMP | MAY_GOTO, 0, 0, 0, 0), label);
+	add_line(c, BPF_JMP | MAY_GOTO, 0, 0, 0, 0)->label = label;
 }
 
 void code_function(struct code *c, int dst, int label)
 {
-	add_wide(c, dst, BPF_PSEUDO_FUNC, 0);
-	if (!c->failed)
-		c->lines[c->count - 1].label = label;
+	add_wide(c, dst, BPF_PSEUDO_FUNC, 0)->label = label;
 }
 
 void code_exit(struct code *c)
 {
-	add(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	add_line(c, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
 static bool is_jump_always(const struct code_line *line)
@@ -232,13 +237,14 @@ static bool is_jump_always(const struct code_line *line)
 	return line->insn.code == (BPF_JMP | BPF_JA);
 }
 
-static bool ends(const struct code_line *line)
+/* Does no path lead from the line to the next? */
+static bool ends_path(const struct code_line *line)
 {
 	return line->insn.code == (BPF_JMP | BPF_EXIT) || is_jump_always(line);
 }
 
-/* Mark every line some path leads to. Most jumps go down, so one pass nearly does; loops need
- * another. */
+/* Mark every line that some path leads to. Most jumps go down, so one pass nearly does it; a jump
+ * up to a line that was not marked yet needs another. */
 static void mark_reached(struct code *c)
 {
 	bool again = true;
@@ -252,7 +258,7 @@ static void mark_reached(struct code *c)
 
 			if (!line->is_reached)
 				continue;
-			if (!ends(line) && i + 1 < c->count)
+			if (!ends_path(line) && i + 1 < c->count)
 				c->lines[i + 1].is_reached = true;
 			if (line->label < 0)
 				continue;
@@ -266,7 +272,7 @@ static void mark_reached(struct code *c)
 	}
 }
 
-/* A jump to the very next line that is kept says nothing. */
+/* A jump to the next line that is kept has no effect. */
 static void drop_empty_jumps(struct code *c)
 {
 	size_t next = c->count;
@@ -290,7 +296,11 @@ static void drop_empty_jumps(struct code *c)
 	}
 }
 
-/* A far conditional jump becomes three: over a jump past the far one. */
+/* A conditional jump has 16 bits for its distance. A far one becomes three instructions:
+ *
+ *	if condition goto +1	to the far jump
+ *	goto +1			over it
+ *	goto far		32 bits */
 static uint32_t line_size(const struct code_line *line)
 {
 	if (line->is_wide)
@@ -310,7 +320,8 @@ static size_t place_lines(struct code *c)
 	return at;
 }
 
-/* Dropped lines have the position of the next one kept, so a label before them is right as well. */
+/* Dropped lines have the position of the next line that is kept, so labels before them are right.
+ */
 static int64_t distance(const struct code *c, const struct code_line *line)
 {
 	int32_t to = c->labels[line->label];
@@ -319,8 +330,9 @@ static int64_t distance(const struct code *c, const struct code_line *line)
 	return (int64_t)c->lines[to].at - line->at - line_size(line);
 }
 
-/* Place all lines; what turns out to be too far makes its neighbours move, so again. */
-static size_t settle(struct code *c)
+/* Place all lines until nothing moves: a jump that turns out to be far grows, and moves what
+ * follows it out of reach of others. A jump never shrinks again, so this ends. */
+static size_t settle_jumps(struct code *c)
 {
 	bool again = true;
 	size_t total = 0;
@@ -378,7 +390,7 @@ int code_finish(struct code *c, struct bpf_insn **out, size_t *count)
 		return -ENOMEM;
 	mark_reached(c);
 	drop_empty_jumps(c);
-	total = settle(c);
+	total = settle_jumps(c);
 	if (total > INSNS_MOST)
 		return -E2BIG;
 	insns = calloc(total ? total : 1, sizeof(*insns));
@@ -400,25 +412,23 @@ static int compare_starts(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+static bool is_function_address(const struct code_line *line)
+{
+	return line->is_reached && line->is_wide && line->label >= 0;
+}
+
 int code_functions(const struct code *c, uint32_t **out, size_t *count)
 {
-	uint32_t *starts = NULL;
+	uint32_t *starts = calloc(c->label_count + 1, sizeof(*starts));
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->count; i++)
-		n += c->lines[i].is_reached && c->lines[i].is_wide && c->lines[i].label >= 0;
-	starts = calloc(n + 1, sizeof(*starts));
 	if (!starts)
 		return -ENOMEM;
-	*count = n;
-	n = 0;
-	for (size_t i = 0; i < c->count; i++) {
-		const struct code_line *line = &c->lines[i];
-
-		if (line->is_reached && line->is_wide && line->label >= 0)
-			starts[n++] = c->lines[c->labels[line->label]].at;
-	}
+	for (size_t i = 0; i < c->count; i++)
+		if (is_function_address(&c->lines[i]))
+			starts[n++] = c->lines[c->labels[c->lines[i].label]].at;
 	qsort(starts, n, sizeof(*starts), compare_starts);
 	*out = starts;
+	*count = n;
 	return 0;
 }

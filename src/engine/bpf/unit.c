@@ -327,7 +327,7 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	return 0;
 }
 
-static bool has_clause(const struct unit *u, uint32_t clause)
+bool unit_has_clause(const struct unit *u, uint32_t clause)
 {
 	for (uint32_t i = 0; i < u->case_count; i++)
 		for (uint32_t s = 0; s < u->cases[i].step_count; s++)
@@ -341,7 +341,7 @@ const struct clause *unit_only_clause(const struct unit *u)
 	const struct clause *found = NULL;
 
 	for (uint32_t i = u->from; i < u->to; i++) {
-		if (!has_clause(u, i))
+		if (!unit_has_clause(u, i))
 			continue;
 		if (found)
 			return NULL;
@@ -356,11 +356,11 @@ int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct
 	int err;
 
 	for (uint32_t i = u->from; i < u->to; i++)
-		total += has_clause(u, i);
+		total += unit_has_clause(u, i);
 	if (total < 2)
 		return -ENOENT;
 	for (; before < total / 2; middle++)
-		before += has_clause(u, middle);
+		before += unit_has_clause(u, middle);
 	out[0] = (struct unit){
 		.kind = u->kind, .program = u->program, .from = u->from, .to = middle};
 	out[1] = (struct unit){.kind = u->kind,

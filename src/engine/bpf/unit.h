@@ -76,6 +76,7 @@ struct unit {
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d);
 bool unit_is_uprobe(const struct unit *u);
+bool unit_has_clause(const struct unit *u, uint32_t clause);
 /* The name of the probe that a place belongs to; "?": none. */
 struct str unit_site_name(const struct unit *u, const struct attach *at);
 /* The order of two places by the file they are in. */
