@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/export.h"
+#include "base/array.h"
 #include "base/public.h"
 #include "engine/engine.h"
 #include "api/pattern.h"
@@ -39,31 +40,12 @@ NOPAL_EXPORT void nopal_sites_free(struct nopal_sites *p)
 	free(p);
 }
 
-static int reserve(struct nopal_sites *p, size_t more)
-{
-	size_t cap = p->cap ? p->cap : 64;
-	struct nopal_site *sites;
-
-	while (cap - p->count < more)
-		cap *= 2;
-	if (cap == p->cap)
-		return 0;
-	sites = realloc(p->sites, cap * sizeof(*sites));
-	if (!sites)
-		return -ENOMEM;
-	p->sites = sites;
-	p->cap = cap;
-	return 0;
-}
-
 static int take_image(void *arg, const struct found_image *image, const size_t *matches,
 		      size_t count)
 {
 	struct nopal_sites *p = arg;
-	int err = reserve(p, count);
-
-	if (err)
-		return err;
+	if (array_reserve(p->sites, p->cap, p->count + count))
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		p->sites[p->count++] = (struct nopal_site){
 			.image = image, .site = &image->sites->sites[matches[i]], .owner = p};

@@ -438,8 +438,7 @@ int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
 
 	if (err)
 		return err;
-	hash_each(i, &t->by_name, hash_name(t, name))
-	{
+	hash_each(i, &t->by_name, hash_name(t, name)) {
 		struct symbol s = symbol_of(t, &t->entries[i]);
 
 		if (!str_eq(s.name, name))
@@ -455,8 +454,7 @@ static bool has_double(struct symtab *t, const struct entry *e, struct str name)
 {
 	unsigned steps = 0;
 
-	hash_each(i, &t->by_name, hash_name(t, name))
-	{
+	hash_each(i, &t->by_name, hash_name(t, name)) {
 		if (steps++ == LOOK_BACK)
 			break;
 		if (t->entries[i].table != e->table && t->entries[i].address == e->address &&

@@ -111,9 +111,9 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st)
 	uint64_t hash = hash_inode(st->st_dev, st->st_ino);
 	struct cached_image *e;
 
-	hash_each(i, &c->by_inode,
-		  hash) if (is_about(c->images[i], st->st_dev, st->st_ino, st->st_size,
-				     st->st_mtim)) return c->images[i];
+	hash_each(i, &c->by_inode, hash)
+		if (is_about(c->images[i], st->st_dev, st->st_ino, st->st_size, st->st_mtim))
+			return c->images[i];
 	if (array_grow(c->images, c->count, c->cap))
 		return NULL;
 	e = calloc(1, sizeof(*e));
@@ -211,8 +211,7 @@ static int open_file(struct finding *f, struct diag *d)
 /* It is looked up no more, but callers have it. */
 static void retire(struct cache *c, struct cached_image *old)
 {
-	hash_each(i, &c->by_inode, hash_inode(old->device, old->inode))
-	{
+	hash_each(i, &c->by_inode, hash_inode(old->device, old->inode)) {
 		if (c->images[i] != old)
 			continue;
 		take_out(c, i);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "elf/symbol_scan.h"
 
 static bool is_nop5(const struct image *program, const struct site *site)
@@ -38,24 +39,22 @@ static int compare_places(const void *a, const void *b)
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
+static bool is_before(const void *place, const void *address)
+{
+	return ((const struct place *)place)->location < *(const uint64_t *)address;
+}
+
 /* Of several at one place the first is marked. */
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
 	struct places *p = arg;
-	size_t low = 0, high = p->count;
+	size_t i;
 
 	if (symbol->kind != KIND_FUNCTION)
 		return 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->items[middle].location < symbol->address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < p->count && p->items[low].location == symbol->address)
-		p->items[low].is_entry = true;
+	i = lower_bound(p->items, p->count, sizeof(*p->items), is_before, &symbol->address);
+	if (i < p->count && p->items[i].location == symbol->address)
+		p->items[i].is_entry = true;
 	budget_work(p->program->budget, 20);
 	return budget_error(p->program->budget);
 }

@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "base/hash.h"
 #include "base/cursor.h"
 #include "elf/raw_symbols.h"
 #include "elf/symbol_scan.h"
@@ -28,56 +29,49 @@ struct wanted {
 	struct str name;
 	struct symbol found; /* its name is not kept */
 	unsigned count;	     /* of different addresses or kinds; beyond 2 not counted */
-	struct wanted *next; /* in its bucket */
 };
 
 struct resolver {
 	const struct image *image;
 	struct arena arena;
-	struct wanted **buckets;
-	size_t bucket_mask;
-	size_t longest; /* name, in bytes */
+	struct wanted *wanted;
+	size_t count, cap;
+	struct hash by_name; /* of wanted, by their index */
+	size_t longest;	     /* name, in bytes */
 	bool main_known, is_main;
 };
 
-/* The seed is an address, which nobody else knows: names that collide cannot be made. */
-static size_t hash_name(const struct resolver *r, struct str name)
+/* The seed is an address, which no author of a file knows: names that collide cannot be made. */
+static uint64_t hash_name(const struct resolver *r, struct str name)
 {
-	uint64_t h = (uintptr_t)r->buckets * 0x9e3779b97f4a7c15ull;
-
-	for (size_t i = 0; i < name.len; i++)
-		h = (h ^ (unsigned char)name.ptr[i]) * 0x100000001b3ull;
-	return (size_t)(h ^ h >> 29) & r->bucket_mask;
+	return hash_str((uintptr_t)r->image->elf * 0x9e3779b97f4a7c15ull, name);
 }
 
 static struct wanted *find_wanted(const struct resolver *r, struct str name)
 {
-	struct wanted *w;
-
 	if (name.len > r->longest || !budget_work(r->image->budget, 10 + name.len))
 		return NULL;
-	w = r->buckets[hash_name(r, name)];
-	while (w && !str_eq(w->name, name))
-		w = w->next;
-	return w;
+	hash_each(i, &r->by_name, hash_name(r, name))
+		if (str_eq(r->wanted[i].name, name))
+			return &r->wanted[i];
+	return NULL;
 }
 
 static int want(struct resolver *r, struct str name)
 {
-	struct wanted *w, **bucket;
+	int err;
 
 	if (name.len > SYMBOL_NAME_MAX)
 		return 0;
 	r->longest = name.len > r->longest ? name.len : r->longest;
 	if (find_wanted(r, name))
 		return 0;
-	w = arena_new(&r->arena, struct wanted);
-	if (!w)
-		return -ENOMEM;
-	bucket = &r->buckets[hash_name(r, name)];
-	*w = (struct wanted){.name = name, .next = *bucket};
-	*bucket = w;
-	return 0;
+	err = arena_grow(&r->arena, (void **)&r->wanted, r->count, &r->cap, sizeof(*r->wanted));
+	if (!err)
+		err = hash_add(&r->by_name, hash_name(r, name), r->count);
+	if (!err)
+		r->wanted[r->count++] = (struct wanted){.name = name};
+	return err;
 }
 
 static int take_symbol(void *arg, const struct symbol *symbol)
@@ -258,45 +252,29 @@ static int each_operand(struct resolver *r, struct site_list *list, operand_fn *
 	return err;
 }
 
-static size_t count_open(const struct site_list *list)
+/* Is there any? */
+static int note_open(struct resolver *r, const struct site *site, struct operand *operand)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		for (unsigned k = 0; k < list->sites[i].operand_count; k++)
-			count += is_open(&list->sites[i].operands[k]);
-	return count;
-}
-
-static int make_buckets(struct resolver *r, size_t count)
-{
-	size_t size = 64;
-
-	while (size < count)
-		size *= 2;
-	r->bucket_mask = size - 1;
-	r->buckets = arena_array(&r->arena, struct wanted *, size);
-	return r->buckets ? 0 : -ENOMEM;
+	(void)r, (void)site, (void)operand;
+	return 1;
 }
 
 int sites_resolve(const struct image *image, struct str path, struct str root,
 		  struct site_list *list)
 {
 	struct resolver r = {.image = image, .arena = {.budget = image->budget}};
-	size_t count = count_open(list);
 	int err;
 
-	if (!count)
+	if (!each_operand(&r, list, note_open))
 		return 0;
-	err = make_buckets(&r, count);
-	if (!err)
-		err = want(&r, STR(GOT_NAME));
+	err = want(&r, STR(GOT_NAME));
 	if (!err)
 		err = each_operand(&r, list, want_operand);
 	if (!err)
 		err = symbols_scan(image, path, root, r.longest, take_symbol, &r);
 	if (!err)
 		err = each_operand(&r, list, resolve_operand);
+	hash_free(&r.by_name);
 	arena_free(&r.arena);
 	return err;
 }

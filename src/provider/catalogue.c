@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "provider/words.h"
 
 #define SYSTEM_DIR "/etc/nopal/providers"
@@ -227,27 +228,24 @@ static void sort_probes(struct catalogue *c, struct catalogue_file *f)
 		qsort(f->probes, count, sizeof(*f->probes), compare_probes);
 }
 
+static bool is_before(const void *probe, const void *key)
+{
+	struct probe_key here = key_of(*(const struct provider_probe *const *)probe);
+
+	return compare_keys(&here, key) < 0;
+}
+
 static const struct provider_probe *find_in(const struct catalogue_file *f,
 					    const struct probe_key *key)
 {
-	size_t low = 0, high = f->content.probe_count;
+	size_t i =
+		lower_bound(f->probes, f->content.probe_count, sizeof(*f->probes), is_before, key);
+	struct probe_key found;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		struct probe_key other = key_of(f->probes[middle]);
-
-		if (compare_keys(&other, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < f->content.probe_count) {
-		struct probe_key found = key_of(f->probes[low]);
-
-		if (!compare_keys(&found, key))
-			return f->probes[low];
-	}
-	return NULL;
+	if (i == f->content.probe_count)
+		return NULL;
+	found = key_of(f->probes[i]);
+	return compare_keys(&found, key) ? NULL : f->probes[i];
 }
 
 static void parse(struct catalogue *c, struct catalogue_file *f)

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/array.h"
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
@@ -30,20 +32,18 @@ static struct str piece(const struct provider_lexer *l, size_t from)
 	return str_of(l->text.ptr + from, l->at - from);
 }
 
-/* The last marker at or before a place; markers are in the order of the text. */
+static bool is_at_or_before(const void *marker, const void *at)
+{
+	return ((const struct line_marker *)marker)->at <= *(const size_t *)at;
+}
+
+/* The last marker at or before an offset; markers are in the order of the text. */
 static const struct line_marker *find_marker(const struct provider_lexer *l, size_t at)
 {
-	size_t low = 0, high = l->marker_count;
+	size_t after =
+		lower_bound(l->markers, l->marker_count, sizeof(*l->markers), is_at_or_before, &at);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->markers[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &l->markers[low - 1] : NULL;
+	return after ? &l->markers[after - 1] : NULL;
 }
 
 /* The text up to the end of the line that `at` is in: messages show no more. */

@@ -10,6 +10,8 @@
  * syntax ends the reading of a file. */
 #include <errno.h>
 
+#include "base/hash.h"
+
 #include "provider/parse.h"
 
 /* A name that stands in a note and in C: letters, digits, underscores. */
@@ -214,11 +216,7 @@ static int parse_provider(struct provider_parser *p)
 
 static struct provider_typedef **typedef_bucket(const struct provider_file *file, struct str name)
 {
-	uint32_t hash = 2166136261u;
-
-	for (size_t i = 0; i < name.len; i++)
-		hash = (hash ^ (unsigned char)name.ptr[i]) * 16777619u;
-	return (struct provider_typedef **)&file->typedefs[hash % PROVIDER_BUCKETS];
+	return (struct provider_typedef **)&file->typedefs[hash_str(0, name) % PROVIDER_BUCKETS];
 }
 
 const struct ctype *provider_find_typedef(const struct provider_file *file, struct str name)

@@ -3,18 +3,18 @@
 
 #include <errno.h>
 
+#include "base/hash.h"
+
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
 }
 
-static uint32_t hash(struct str word)
+static uint32_t hash_word(struct str word)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
+	uint64_t h = hash_str(0, word);
 
-	for (size_t i = 0; i < word.len; i++)
-		h = (h ^ (unsigned char)word.ptr[i]) * 0x100000001b3ull;
 	h ^= h >> 32;
 	return h & UINT32_MAX ? (uint32_t)h : 1;
 }
@@ -58,7 +58,7 @@ int words_of(struct str text, struct arena *a, struct words *out)
 		return -ENOMEM;
 	out->mask = size - 1;
 	for (rest = text; (word = cut_word(&rest)).len;) {
-		uint32_t h = hash(word);
+		uint32_t h = hash_word(word);
 
 		*place_of(out, h) = h;
 	}
@@ -67,5 +67,5 @@ int words_of(struct str text, struct arena *a, struct words *out)
 
 bool words_have(const struct words *w, struct str word)
 {
-	return word.len && *place_of(w, hash(word));
+	return word.len && *place_of(w, hash_word(word));
 }

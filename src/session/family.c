@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 bool family_has(const struct family *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
@@ -16,15 +18,8 @@ int family_add(struct family *f, pid_t pid)
 {
 	if (family_has(f, pid))
 		return 0;
-	if (f->count == f->cap) {
-		size_t cap = f->cap ? f->cap * 2 : 16;
-		pid_t *bigger = realloc(f->pids, cap * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		f->pids = bigger;
-		f->cap = cap;
-	}
+	if (array_grow(f->pids, f->count, f->cap))
+		return -ENOMEM;
 	f->pids[f->count++] = pid;
 	return 0;
 }

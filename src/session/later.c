@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/diag.h"
 #include "symbols/maps.h"
@@ -31,17 +32,7 @@ void later_free(struct later *l)
 /* Takes the path over. Without memory everything is looked at. */
 static void add(struct later *l, struct mapped_list *list, const struct mapped_image *m)
 {
-	size_t cap = list->cap ? list->cap * 2 : 64;
-	struct mapped_image *bigger;
-
-	if (list->count == list->cap && cap <= WAITING_MOST) {
-		bigger = reallocarray(list->items, cap, sizeof(*bigger));
-		if (bigger) {
-			list->items = bigger;
-			list->cap = cap;
-		}
-	}
-	if (list->count == list->cap) {
+	if (list->count >= WAITING_MOST || array_grow(list->items, list->count, list->cap)) {
 		free(m->path);
 		l->everything = true;
 		return;

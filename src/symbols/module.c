@@ -64,8 +64,7 @@ struct module *modules_get(struct modules *m, const struct mapped_file *file)
 	uint64_t hash = hash_bytes(file->device, &file->inode, sizeof(file->inode));
 	struct module *module;
 
-	hash_each(i, &m->by_inode, hash)
-	{
+	hash_each(i, &m->by_inode, hash) {
 		module = m->items[i];
 		if (module->inode == file->inode && module->device == file->device &&
 		    str_eq(module->path, file->path))

@@ -59,8 +59,9 @@ static uint64_t hash_pid(pid_t pid)
 
 static struct process *find_process(struct symbols *s, pid_t pid)
 {
-	hash_each(i, &s->by_pid,
-		  hash_pid(pid)) if (s->processes[i]->pid == pid) return s->processes[i];
+	hash_each(i, &s->by_pid, hash_pid(pid))
+		if (s->processes[i]->pid == pid)
+			return s->processes[i];
 	return NULL;
 }
 

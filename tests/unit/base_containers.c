@@ -95,7 +95,8 @@ static unsigned found(const struct hash *h, uint64_t hash)
 {
 	unsigned out = 0;
 
-	hash_each(i, h, hash) out = out * 10 + i + 1;
+	hash_each(i, h, hash)
+		out = out * 10 + i + 1;
 	return out;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/rights.h"
@@ -20,17 +21,9 @@
 
 int links_keep(struct links *l, int fd)
 {
-	size_t more = l->cap ? l->cap * 2 : 8;
-	int *fds;
-
-	if (l->count == l->cap) {
-		fds = reallocarray(l->fds, more, sizeof(*fds));
-		if (!fds) {
-			close(fd);
-			return -ENOMEM;
-		}
-		l->fds = fds;
-		l->cap = more;
+	if (array_grow(l->fds, l->count, l->cap)) {
+		close(fd);
+		return -ENOMEM;
 	}
 	l->fds[l->count++] = fd;
 	return 0;

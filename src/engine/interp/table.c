@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 void table_init(struct table *t, size_t key_size, size_t value_size, uint32_t max_entries)
 {
 	*t = (struct table){
@@ -25,13 +27,10 @@ void table_free(struct table *t)
 	table_init(t, t->key_size, t->value_size, t->max_entries);
 }
 
-/* FNV-1a. */
 static uint64_t hash_key(const char *key, size_t size)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = hash_bytes(0, key, size);
 
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ (unsigned char)key[i]) * UINT64_C(0x100000001b3);
 	return hash ^ hash >> 32;
 }
 
