@@ -50,6 +50,20 @@ static void print_time(const struct renderer *r, const struct value *v, struct b
 	buf_free(&text);
 }
 
+/* macaddr(): 4 and 2 bytes, each in the order of memory */
+static void print_mac(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	uint32_t first = (uint32_t)v->bits;
+	uint16_t last = (uint16_t)v->extra;
+	uint8_t bytes[6];
+
+	(void)r;
+	memcpy(bytes, &first, 4);
+	memcpy(bytes + 4, &last, 2);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		buf_printf(out, "%s%02X", i ? ":" : "", bytes[i]);
+}
+
 struct display {
 	const char *name; /* of the type, see DISPLAY_TYPE */
 	void (*print)(const struct renderer *r, const struct value *v, struct buf *out);
@@ -59,6 +73,7 @@ static const struct display displays[] = {
 	{"usym", print_usym},
 	{"ksym", print_ksym},
 	{"time", print_time},
+	{"mac", print_mac},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

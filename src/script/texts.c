@@ -149,6 +149,19 @@ static void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, 8, pid);
 }
 
+static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
+{
+	static const struct type first = {.kind = TYPE_INT, .size = 4};
+	static const struct type last = {.kind = TYPE_INT, .size = 2};
+	uint16_t address = lower_word(l, e->args[0]), word = lower_reg(l), end = lower_reg(l);
+
+	emit_load(l, word, address, &first);
+	emit_put(l, out, 0, word);
+	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, 4), end);
+	emit_load(l, word, end, &last);
+	emit_put(l, out, 8, word);
+}
+
 /* Nanoseconds since boot, and the number of the format among the names. */
 static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 {
@@ -187,6 +200,8 @@ const struct function text_rows[] = {
 	  "the function at an address of the process", "@[usym(arg0)] = count();" },
 	{ "ksym", "p", GROUP_FUNCTION, NEED_STACKS, 0, DISPLAY_TYPE("ksym", 2), NULL, lower_symbol, false,
 	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
+	{ "macaddr", "p", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("mac", 2), NULL, lower_macaddr, 0,
+	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
 	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
@@ -195,7 +210,6 @@ const struct function text_rows[] = {
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
 	{ .name = "kaddr", .group = GROUP_FOREIGN },
 	{ .name = "kptr", .group = GROUP_FOREIGN },
-	{ .name = "macaddr", .group = GROUP_FOREIGN },
 	{ .name = "memcmp", .group = GROUP_FOREIGN },
 	{ .name = "ntop", .group = GROUP_FOREIGN },
 	{ .name = "offsetof", .group = GROUP_FOREIGN },
