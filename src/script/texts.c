@@ -206,7 +206,6 @@ const struct function text_rows[] = {
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
-	{ .name = "bswap", .group = GROUP_FOREIGN },
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
 	{ .name = "kaddr", .group = GROUP_FOREIGN },
 	{ .name = "kptr", .group = GROUP_FOREIGN },

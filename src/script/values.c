@@ -161,6 +161,33 @@ static void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
 	emit_di(l, OP_REG, out, id);
 }
 
+/* bswap(n): as many bytes as the type of n has */
+static int check_bswap(struct check *c, struct expr *e)
+{
+	(void)c;
+	e->shape = shape_of(type_int(e->args[0]->shape.type.size, false));
+	return 0;
+}
+
+/* Swap neighbours of 8 bits, then of 16, then of 32; what was wanted is at the top. */
+static void lower_bswap(struct lower *l, const struct expr *e, uint16_t out)
+{
+	static const uint64_t masks[] = {0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0xffffffff};
+	uint16_t low = lower_reg(l), high = lower_reg(l), n = lower_word(l, e->args[0]);
+
+	for (unsigned i = 0; i < 3; i++) {
+		uint16_t mask = lower_const(l, masks[i]), bits = lower_const(l, 8u << i);
+
+		emit_dab(l, OP_SHR, high, n, bits);
+		emit_dab(l, OP_AND, high, high, mask);
+		emit_dab(l, OP_AND, low, n, mask);
+		emit_dab(l, OP_SHL, low, low, bits);
+		emit_dab(l, OP_OR, low, low, high);
+		n = low;
+	}
+	emit_dab(l, OP_SHR, out, n, lower_const(l, 64 - 8 * e->shape.type.size));
+}
+
 static int stack_depth(struct check *c, const struct expr *a, uint64_t *depth)
 {
 	if (a->shape.type.kind != TYPE_INT || !a->is_const || a->value < 1 || a->value > 1023)
@@ -347,6 +374,8 @@ const struct function value_rows[] = {
 	  "number of the control group", "@[cgroup] = count();" },
 	{ "rand", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_RAND,
 	  "a random number of 32 bits", "if (rand % 100 == 0) { print(pid); }" },
+	{ "bswap", "i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_bswap, lower_bswap, 0,
+	  "the bytes of an integer in reverse order", "print(bswap((uint16)arg0));" },
 	{ "reg", "s", GROUP_FUNCTION, NEED_ARCH, HAVE_REGISTERS, RESULT_REGISTER, check_reg, lower_reg_call, 0,
 	  "a register of the CPU", "print(reg(\"ip\"));" },
 	{ .name = "cgroupid", .group = GROUP_FOREIGN },
