@@ -1,4 +1,4 @@
-/* Reading a file, running a command. */
+/* Making a command line, running it, reading a file. */
 #include "report/command.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,82 @@
 #define STOPPED_WAIT_MS 1000 /* for a command to end after SIGTERM */
 
 extern char **environ;
+
+/* ---- The line */
+
+void shell_free(struct shell_line *l)
+{
+	buf_free(&l->text);
+	buf_free(&l->values);
+	*l = (struct shell_line){.text = BUF_INIT};
+}
+
+/* Only for how a value has to be written there. A mistake (a comment, a command within quotes)
+ * makes several words of it, or shows "${1}", but runs nothing. */
+static void follow_quotes(struct shell_line *l, char c)
+{
+	if (l->escaped) {
+		l->escaped = false;
+		return;
+	}
+	switch (l->quote) {
+	case SHELL_SINGLE: l->quote = c == '\'' ? SHELL_PLAIN : SHELL_SINGLE; break;
+	case SHELL_DOUBLE:
+		l->escaped = c == '\\';
+		l->quote = c == '"' ? SHELL_PLAIN : SHELL_DOUBLE;
+		break;
+	default:
+		l->escaped = c == '\\';
+		l->quote = c == '\'' ? SHELL_SINGLE : c == '"' ? SHELL_DOUBLE : SHELL_PLAIN;
+	}
+}
+
+void shell_text(struct shell_line *l, struct str text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		follow_quotes(l, text.ptr[i]);
+	buf_str(&l->text, text);
+}
+
+void shell_value(struct shell_line *l, size_t start)
+{
+	static const char *const formats[] = {
+		[SHELL_PLAIN] = "\"${%u}\"",
+		[SHELL_SINGLE] = "'\"${%u}\"'",
+		[SHELL_DOUBLE] = "${%u}",
+	};
+
+	/* An argument ends at its first NUL. */
+	for (size_t i = start; i < l->values.len; i++)
+		if (!l->values.ptr[i])
+			l->values.len = i;
+	buf_char(&l->values, '\0');
+	if (l->escaped)
+		shell_text(l, STR("\\")); /* the backslash stands for itself */
+	buf_printf(&l->text, formats[l->quote], ++l->count);
+}
+
+char **shell_arguments(const struct shell_line *l)
+{
+	static char name[] = "sh", option[] = "-c";
+	char **argv = calloc(l->count + 5u, sizeof(*argv)), *value = l->values.ptr;
+
+	if (!argv || l->text.failed || l->values.failed || !l->text.ptr) {
+		free(argv);
+		return NULL;
+	}
+	argv[0] = name;
+	argv[1] = option;
+	argv[2] = l->text.ptr;
+	argv[3] = name;
+	for (unsigned i = 0; i < l->count; i++) {
+		argv[4 + i] = value;
+		value += strlen(value) + 1;
+	}
+	return argv;
+}
+
+/* ---- Files and commands */
 
 /* Append what is there, up to `most` bytes in all; 0 at the end, 1 when there may be more, -EFBIG
  * when there is more. */

@@ -4,7 +4,7 @@
 #define NOPAL_REPORT_FORMAT_H
 
 #include "report/render.h"
-#include "report/shell.h"
+#include "report/command.h"
 
 struct piece;
 

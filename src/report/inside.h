@@ -1,4 +1,4 @@
-/* A report from inside: what report.c, event.c and notice.c share. */
+/* A report from inside: what report.c and event.c share. */
 #ifndef NOPAL_REPORT_INSIDE_H
 #define NOPAL_REPORT_INSIDE_H
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "report/histogram.h"
 
-struct entry {
+struct table_entry {
 	struct value key, value;
 };
 
@@ -17,24 +17,119 @@ struct table {
 	enum report_style style;
 	int64_t div;
 	struct arena arena;
-	struct entry *entries;
+	struct table_entry *entries;
 	size_t count, cap;
 };
 
-static bool is_histogram(const struct type *t)
+/* ---- One value */
+
+static uint64_t plain_number(const struct value *v)
 {
-	return t->kind == TYPE_HIST || t->kind == TYPE_LHIST;
+	return v->bits;
 }
 
-static bool is_mean(const struct type *t)
+static uint64_t first_word(const struct value *v)
 {
-	return t->kind == TYPE_AVG || t->kind == TYPE_STATS;
+	return value_word(v, 0);
 }
 
-static bool sorts_by_value(const struct type *t)
+/* min() and max(): the second word says whether there was a value. */
+static uint64_t extreme_number(const struct value *v)
 {
-	return t->kind == TYPE_INT || t->kind == TYPE_FLOAT || type_is_aggregate(t);
+	return value_word(v, 1) ? value_word(v, 0) : 0;
 }
+
+static uint64_t mean_number(const struct value *v)
+{
+	uint64_t count = value_word(v, 0), total = value_word(v, 1);
+
+	if (!count)
+		return 0;
+	if (!v->type->is_signed)
+		return total / count;
+	return (int64_t)count <= 0 ? 0 : (uint64_t)((int64_t)total / (int64_t)count);
+}
+
+static void add_number(uint64_t bits, bool is_signed, int64_t div, struct buf *out)
+{
+	if (is_signed)
+		buf_s64(out, (int64_t)bits / div);
+	else
+		buf_u64(out, bits / (uint64_t)div);
+}
+
+/* stats(): "count 2, average 5, total 11", or the same as an object. */
+static void add_stats(const struct table *t, const struct value *v, struct buf *out)
+{
+	bool json = t->style == REPORT_JSON;
+
+	buf_text(out, json ? "{\"count\": " : "count ");
+	buf_u64(out, value_word(v, 0));
+	buf_text(out, json ? ", \"average\": " : ", average ");
+	add_number(mean_number(v), v->type->is_signed, 1, out);
+	buf_text(out, json ? ", \"total\": " : ", total ");
+	add_number(value_word(v, 1), v->type->is_signed, 1, out);
+	if (json)
+		buf_char(out, '}');
+}
+
+static void add_histogram(const struct table *t, const struct value *v, struct buf *out)
+{
+	if (t->style == REPORT_JSON) {
+		histogram_json(v, t->div, out);
+		return;
+	}
+	buf_char(out, '\n');
+	histogram_text(v, t->div, out);
+}
+
+/* How the values of a map are shown: as a number, or by `add`; neither: as in a record. */
+struct value_style {
+	uint64_t (*number)(const struct value *v);
+	void (*add)(const struct table *t, const struct value *v, struct buf *out);
+	const char *json;    /* the "type" of the object; NULL: "map" */
+	bool sorts_by_value; /* and not by key */
+	bool is_unsigned;    /* whatever the type says */
+	bool ends_in_blank;  /* an empty line follows the table, as in bpftrace */
+};
+
+/* clang-format off */
+static const struct value_style value_styles[] = {
+	/*                number          add            json     by value  unsigned  blank */
+	[TYPE_INT]   = { plain_number,   NULL,          NULL,    true,     false,    false },
+	[TYPE_FLOAT] = { NULL,           NULL,          NULL,    true,     false,    false },
+	[TYPE_COUNT] = { first_word,     NULL,          NULL,    true,     true,     false },
+	[TYPE_SUM]   = { first_word,     NULL,          NULL,    true,     false,    false },
+	[TYPE_MIN]   = { extreme_number, NULL,          NULL,    true,     false,    false },
+	[TYPE_MAX]   = { extreme_number, NULL,          NULL,    true,     false,    false },
+	[TYPE_AVG]   = { mean_number,    NULL,          "stats", true,     false,    true  },
+	[TYPE_STATS] = { NULL,           add_stats,     "stats", true,     false,    true  },
+	[TYPE_HIST]  = { NULL,           add_histogram, "hist",  true,     false,    false },
+	[TYPE_LHIST] = { NULL,           add_histogram, "hist",  true,     false,    false },
+};
+/* clang-format on */
+
+static const struct value_style *style_of(const struct type *t)
+{
+	return &value_styles[t->kind];
+}
+
+static void add_value(const struct table *t, const struct value *v, struct buf *out)
+{
+	const struct value_style *style = style_of(v->type);
+
+	if (style->number)
+		add_number(style->number(v), v->type->is_signed && !style->is_unsigned, t->div,
+			   out);
+	else if (style->add)
+		style->add(t, v, out);
+	else if (t->style == REPORT_JSON)
+		render_json(t->renderer, v, INDENT_VALUE, out);
+	else
+		render_text(t->renderer, v, INDENT_VALUE, out);
+}
+
+/* ---- Collecting and sorting */
 
 static int decode_copy(struct table *t, const struct type *type, struct str bytes,
 		       struct value *out)
@@ -50,7 +145,7 @@ static int decode_copy(struct table *t, const struct type *type, struct str byte
 static int add_entry(void *arg, struct str key, struct str value)
 {
 	struct table *t = arg;
-	struct entry e;
+	struct table_entry e;
 	int err;
 
 	err = decode_copy(t, &t->map->key, key, &e.key);
@@ -65,13 +160,14 @@ static int add_entry(void *arg, struct str key, struct str value)
 
 static int compare_keys(const void *a, const void *b)
 {
-	return value_compare(&((const struct entry *)a)->key, &((const struct entry *)b)->key);
+	return value_compare(&((const struct table_entry *)a)->key,
+			     &((const struct table_entry *)b)->key);
 }
 
 static int compare_values(const void *a, const void *b)
 {
-	int order =
-		value_compare(&((const struct entry *)a)->value, &((const struct entry *)b)->value);
+	int order = value_compare(&((const struct table_entry *)a)->value,
+				  &((const struct table_entry *)b)->value);
 
 	return order ? order : compare_keys(a, b);
 }
@@ -80,80 +176,10 @@ static void sort_entries(struct table *t)
 {
 	if (t->count > 1)
 		qsort(t->entries, t->count, sizeof(*t->entries),
-		      sorts_by_value(&t->map->value) ? compare_values : compare_keys);
+		      style_of(&t->map->value)->sorts_by_value ? compare_values : compare_keys);
 }
 
-/* A whole number, divided. */
-static void add_number(const struct type *type, uint64_t bits, int64_t div, struct buf *out)
-{
-	if (type->is_signed)
-		buf_s64(out, (int64_t)bits / div);
-	else
-		buf_u64(out, bits / (uint64_t)div);
-}
-
-static uint64_t mean_of(const struct value *v)
-{
-	uint64_t count = value_word(v, 0), total = value_word(v, 1);
-
-	if (!count)
-		return 0;
-	if (!v->type->is_signed)
-		return total / count;
-	return (int64_t)count <= 0 ? 0 : (uint64_t)((int64_t)total / (int64_t)count);
-}
-
-/* stats(): "count 2, average 5, total 11", or the same as an object. */
-static void add_stats(const struct table *t, const struct value *v, struct buf *out)
-{
-	bool json = t->style == REPORT_JSON;
-
-	buf_text(out, json ? "{\"count\": " : "count ");
-	buf_u64(out, value_word(v, 0));
-	buf_text(out, json ? ", \"average\": " : ", average ");
-	add_number(v->type, mean_of(v), 1, out);
-	buf_text(out, json ? ", \"total\": " : ", total ");
-	add_number(v->type, value_word(v, 1), 1, out);
-	if (json)
-		buf_char(out, '}');
-}
-
-static void add_histogram(const struct table *t, const struct value *v, struct buf *out)
-{
-	if (t->style == REPORT_JSON) {
-		histogram_json(v, t->div, out);
-		return;
-	}
-	buf_char(out, '\n');
-	histogram_text(v, t->div, out);
-}
-
-static void add_plain(const struct table *t, const struct value *v, struct buf *out)
-{
-	if (t->style == REPORT_JSON)
-		render_json(t->renderer, v, INDENT_VALUE, out);
-	else
-		render_text(t->renderer, v, INDENT_VALUE, out);
-}
-
-static void add_value(const struct table *t, const struct value *v, struct buf *out)
-{
-	static const struct type count_type = {.kind = TYPE_INT, .size = 8};
-	bool is_set = value_word(v, 1) != 0;
-
-	switch (v->type->kind) {
-	case TYPE_INT: add_number(v->type, v->bits, t->div, out); break;
-	case TYPE_COUNT: add_number(&count_type, value_word(v, 0), t->div, out); break;
-	case TYPE_SUM: add_number(v->type, value_word(v, 0), t->div, out); break;
-	case TYPE_MIN:
-	case TYPE_MAX: add_number(v->type, is_set ? value_word(v, 0) : 0, t->div, out); break;
-	case TYPE_AVG: add_number(v->type, mean_of(v), t->div, out); break;
-	case TYPE_STATS: add_stats(t, v, out); break;
-	case TYPE_HIST:
-	case TYPE_LHIST: add_histogram(t, v, out); break;
-	default: add_plain(t, v, out); break;
-	}
-}
+/* ---- Printing */
 
 /* The keys of one entry, with `separator` between them. */
 static void add_key(const struct renderer *r, const struct value *key, const char *separator,
@@ -174,7 +200,7 @@ static void add_key(const struct renderer *r, const struct value *key, const cha
 	}
 }
 
-static void add_text_entry(const struct table *t, const struct entry *e, struct buf *out)
+static void add_text_entry(const struct table *t, const struct table_entry *e, struct buf *out)
 {
 	buf_str(out, t->map->name);
 	if (t->map->key.kind != TYPE_NONE) {
@@ -194,7 +220,7 @@ static void add_text(const struct table *t, size_t first, struct buf *out)
 		add_text_entry(t, &t->entries[i], out);
 	if (!t->count)
 		buf_char(out, '\n');
-	if (is_mean(&t->map->value))
+	if (style_of(&t->map->value)->ends_in_blank)
 		buf_char(out, '\n');
 }
 
@@ -208,13 +234,6 @@ static void add_json_key(const struct table *t, const struct value *key, struct 
 	json_key_str(j, buf_as_str(&text));
 	j->out->failed |= text.failed;
 	buf_free(&text);
-}
-
-static const char *json_type(const struct type *value)
-{
-	if (is_histogram(value))
-		return "hist";
-	return is_mean(value) ? "stats" : "map";
 }
 
 static void add_json_entries(const struct table *t, size_t first, struct json *j)
@@ -235,13 +254,14 @@ static void add_json_entries(const struct table *t, size_t first, struct json *j
 /* {"type": "map", "data": {"@name": {"key": value, ...}}}; nothing for an empty map. */
 static void add_json(const struct table *t, size_t first, struct buf *out)
 {
+	const char *type = style_of(&t->map->value)->json;
 	struct json j = {out, false};
 
 	if (!t->count)
 		return;
 	json_open(&j, '{');
 	json_key(&j, "type");
-	json_text(&j, json_type(&t->map->value));
+	json_text(&j, type ? type : "map");
 	json_key(&j, "data");
 	json_open(&j, '{');
 	json_key_str(&j, t->map->name);
@@ -267,75 +287,63 @@ static void print_entries(const struct table *t, int64_t top, struct buf *out)
 		add_text(t, first_shown(t, top), out);
 }
 
-int table_print(const struct renderer *r, const struct table_request *request,
-		const struct map_store *maps, struct buf *out)
-{
-	struct table t = {
-		.renderer = r,
-		.map = &r->program->maps[request->map],
-		.style = request->style,
-		.div = request->div > 0 ? request->div : 1,
-		.arena = ARENA_INIT,
-	};
-	int err = map_each(maps, request->map, add_entry, &t);
-
-	if (err >= 0) {
-		sort_entries(&t);
-		print_entries(&t, request->top, out);
-	}
-	arena_free(&t.arena);
-	return err < 0 ? err : 0;
-}
-
-/* The number an entry is, when it is one. */
-static bool entry_number(const struct value *v, int64_t *out)
-{
-	switch (v->type->kind) {
-	case TYPE_INT: *out = (int64_t)v->bits; return true;
-	case TYPE_COUNT:
-	case TYPE_SUM: *out = (int64_t)value_word(v, 0); return true;
-	case TYPE_MIN:
-	case TYPE_MAX: *out = value_word(v, 1) ? (int64_t)value_word(v, 0) : 0; return true;
-	case TYPE_AVG: *out = (int64_t)mean_of(v); return true;
-	default: return false;
-	}
-}
-
-static int give_entry(const struct table *t, const struct entry *e, report_entry_fn *fn, void *arg)
+static int give_entry(const struct table *t, const struct table_entry *e, report_entry_fn *fn,
+		      void *arg)
 {
 	struct buf key = BUF_INIT, text = BUF_INIT;
-	int64_t number = 0;
-	bool is_number = entry_number(&e->value, &number);
+	const struct value_style *style = style_of(e->value.type);
+	int64_t number = style->number ? (int64_t)style->number(&e->value) : 0;
 	int err = -ENOMEM;
 
 	if (t->map->key.kind != TYPE_NONE)
 		add_key(t->renderer, &e->key, ",", &key);
 	add_value(t, &e->value, &text);
 	if (!key.failed && !text.failed)
-		err = fn(arg, buf_as_str(&key), buf_as_str(&text), is_number, number);
+		err = fn(arg, buf_as_str(&key), buf_as_str(&text), style->number != NULL, number);
 	buf_free(&key);
 	buf_free(&text);
+	return err;
+}
+
+/* All entries of a map, sorted. The caller frees the arena, also after a failure. */
+static int table_open(const struct renderer *r, const struct table_request *request,
+		      const struct map_store *maps, struct table *t)
+{
+	int err;
+
+	*t = (struct table){
+		.renderer = r,
+		.map = &r->program->maps[request->map],
+		.style = request->style,
+		.div = request->div > 0 ? request->div : 1,
+	};
+	err = map_each(maps, request->map, add_entry, t);
+	if (err < 0)
+		return err;
+	sort_entries(t);
+	return 0;
+}
+
+int table_print(const struct renderer *r, const struct table_request *request,
+		const struct map_store *maps, struct buf *out)
+{
+	struct table t;
+	int err = table_open(r, request, maps, &t);
+
+	if (!err)
+		print_entries(&t, request->top, out);
+	arena_free(&t.arena);
 	return err;
 }
 
 int table_each(const struct renderer *r, const struct table_request *request,
 	       const struct map_store *maps, report_entry_fn *fn, void *arg)
 {
-	struct table t = {
-		.renderer = r,
-		.map = &r->program->maps[request->map],
-		.style = request->style,
-		.div = 1,
-		.arena = ARENA_INIT,
-	};
-	int err = map_each(maps, request->map, add_entry, &t);
+	struct table t;
+	int err = table_open(r, request, maps, &t);
 
-	if (err >= 0) {
-		sort_entries(&t);
-		err = 0;
-		for (size_t i = 0; i < t.count && !err; i++)
-			err = give_entry(&t, &t.entries[i], fn, arg);
-	}
+	for (size_t i = 0; i < t.count && !err; i++)
+		err = give_entry(&t, &t.entries[i], fn, arg);
 	arena_free(&t.arena);
 	return err;
 }
@@ -343,7 +351,7 @@ int table_each(const struct renderer *r, const struct table_request *request,
 void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
 		       const struct value *key, const struct value *value, struct buf *out)
 {
-	struct entry e = {.key = *key, .value = *value};
+	struct table_entry e = {.key = *key, .value = *value};
 	struct table t = {.renderer = r, .map = map, .style = style, .div = 1};
 
 	t.entries = &e;
