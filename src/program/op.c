@@ -108,6 +108,11 @@ const struct op_info *op_info(unsigned op)
 	return op < OP_COUNT_ ? &ops[op] : NULL;
 }
 
+bool op_uses_map(unsigned op)
+{
+	return op < OP_COUNT_ && strchr(ops[op].operands, 'k');
+}
+
 const char *builtin_name(unsigned builtin)
 {
 	return builtin < BUILTIN_COUNT_ ? builtins[builtin] : NULL;
@@ -131,8 +136,7 @@ bool format_is_control(const struct format *f)
 bool clause_uses_map(const struct clause *c, uint32_t map)
 {
 	for (uint32_t i = 0; i < c->insn_count; i++)
-		if (c->code[i].op >= OP_MAP_GET && c->code[i].op <= OP_AGGREGATE &&
-		    c->code[i].map == map)
+		if (op_uses_map(c->code[i].op) && c->code[i].map == map)
 			return true;
 	return false;
 }

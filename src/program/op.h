@@ -31,6 +31,8 @@ struct op_info {
 
 /* NULL when there is no such operation. */
 const struct op_info *op_info(unsigned op);
+/* Does it have a map and a key (letter k)? */
+bool op_uses_map(unsigned op);
 /* "pid"; NULL when there is no such builtin. */
 const char *builtin_name(unsigned builtin);
 /* "printf" */

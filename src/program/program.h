@@ -35,6 +35,7 @@ enum op {
 	OP_SAR,
 	OP_NEG, /* d = -a */
 	OP_NOT, /* d = ~a */
+	/* ORDER: from OP_EQ to OP_SLE are the comparisons; see engine/bpf/frame.c. */
 	OP_EQ,	/* d = a == b ? 1 : 0 */
 	OP_NE,
 	OP_ULT,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/bpf/rights.h"
+#include "program/op.h"
 
 #define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
 #define RING_CONTROL   (64u << 10) /* for those that only print maps */
@@ -30,7 +31,7 @@ static bool is_used_otherwise(const struct program *p, uint32_t map)
 		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
 			const struct insn *in = &p->clauses[i].code[k];
 
-			if (in->op >= OP_MAP_GET && in->op < OP_AGGREGATE && in->map == map)
+			if (op_uses_map(in->op) && in->op != OP_AGGREGATE && in->map == map)
 				return true;
 		}
 	return false;

@@ -1,11 +1,28 @@
-/* Where the registers and slots of a clause live: on the 512-byte stack as long as there is room,
- * the rest in scratch memory. Those whose lives do not overlap share a place.
+/* Spill slots: where the registers and slots of a clause are in memory. Values whose live ranges do
+ *not overlap share memory. There are two kinds of it:
  *
- * The kernel's verifier follows every way through a program, and two ways become one only where all
- * that it knows of them is the same. It knows each value on the stack, and nothing of what is in
- * scratch memory. So a clause with many branches, or a loop, has nothing on the stack: its ways
- * meet again at the end of each statement, and what the verifier does grows with the length of the
- * clause instead of doubling at each branch. */
+ *	stack, 512 bytes			scratch memory, taken for a run of the clause
+ *
+ *	    0  FRAME				0       taken?
+ *	   -8  fixed uses (gen.h)		8       registers that the stack had no room for
+ *	  -48  STACK_SPILL			        words of loops, large slots, texts
+ *	       registers, by live range		        records that are packed
+ *	       words of loops, small slots	        short forms of keys
+ *	 -480  STACK_END
+ *
+ * The stack is faster. But a clause with many branches, or with a loop, has a *lean* frame: no
+ *values on the stack. The kernel's verifier follows every path through a program, and drops a path
+ *only where everything that it knows there has been seen before. It tracks each value on the stack,
+ *so that after n branches there are up to 2^n different states:
+ *
+ *	            values on the stack			values in scratch memory
+ *
+ *	if (a)      x = 1 | x = 2			x unknown
+ *	if (b)      x = 1, y = 1 | x = 1, y = 2 | ...	y unknown
+ *	if (c)      8 states				1 state
+ *
+ * It knows nothing about the contents of scratch memory. With a lean frame the paths meet again
+ *after each statement, and the verifier's work grows with the length of the clause. */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>
@@ -13,9 +30,9 @@
 
 #include "program/op.h"
 
-#define HOMES_MAX    28 /* registers on the stack */
+#define STACK_REGS   28 /* registers on the stack; the rest of it is for small slots */
 #define SMALL_SLOT   64u
-#define FEW_BRANCHES 12	       /* ways through them are few enough to be followed one by one */
+#define FEW_BRANCHES 12	       /* the paths through them are few enough to be followed one by one */
 #define SCRATCH_MOST (2 << 20) /* bytes: a dozen of the longest texts in one record */
 
 bool type_is_text(const struct type *t)
@@ -33,225 +50,222 @@ uint32_t slot_used(const struct type *t)
 	return (uint32_t)type_memory(t) + (type_is_text(t) ? TEXT_SLOP : 0);
 }
 
-/* Padding a long text writes zeros from its end on; the verifier cannot see that they stop at the
- * end of the slot, only that they are fewer than the slot has bytes. */
+/* Padding a long text writes zeros from its end on. The verifier cannot see that they stop at the
+ * end of the slot, only that they are fewer than the slot has bytes: so twice that must be ours. */
 static uint32_t slot_room(const struct type *t, bool padded)
 {
 	return slot_used(t) + (type_is_text(t) && padded && t->size > STORE_SHORT ? t->size : 0);
 }
 
-/* What of a record is put together before and from a slot on: 0 when none is. */
+/* The bytes of a record that is packed around a slot: before it, and from it on; 0: none is. */
 struct around {
 	uint32_t before, rest;
 };
 
-/* First and last instruction a register is used at. */
-struct life {
+/* The first and the last instruction that use a register or slot. */
+struct live_range {
 	uint32_t from, to;
 	bool used;
 };
 
-/* Lives of all registers and slots of a clause. */
-struct lives {
-	struct life *regs, *slots;
+/* Memory that is wanted for a live range. */
+struct request {
+	const struct live_range *range;
+	struct spill *spill;
+	uint32_t size;	 /* with `before` */
+	uint32_t before; /* bytes of a record that is packed around it */
 };
 
-static void live_at(struct life *lives, uint16_t number, uint32_t at)
+struct plan {
+	const struct program *program;
+	const struct clause *clause;
+	struct live_range *regs, *slots;
+	struct around *around;		  /* by slot */
+	struct request *requests, **live; /* one for each register or slot */
+	struct frame frame;
+};
+
+static void extend_range(struct live_range *ranges, uint16_t number, uint32_t at)
 {
 	if (number == REG_NO) /* SLOT_NO is the same */
 		return;
-	if (!lives[number].used)
-		lives[number] = (struct life){at, at, true};
-	lives[number].to = at;
+	if (!ranges[number].used)
+		ranges[number] = (struct live_range){at, at, true};
+	ranges[number].to = at;
 }
 
 /* One letter of the table of operations; see program/op.h. */
-static void live_operand(struct lives *l, const struct insn *in, char letter, uint32_t at)
+static void extend_by_letter(struct plan *p, const struct insn *in, char letter, uint32_t at)
 {
 	switch (letter) {
 	case 'd':
-	case 'D': live_at(l->regs, in->d, at); break;
+	case 'D': extend_range(p->regs, in->d, at); break;
 	case 'a':
-	case 'A': live_at(l->regs, in->a, at); break;
+	case 'A': extend_range(p->regs, in->a, at); break;
 	case 'b':
-	case 'B': live_at(l->regs, in->b, at); break;
+	case 'B': extend_range(p->regs, in->b, at); break;
 	case 's':
 	case 'p':
 	case 'g':
-	case 'k': live_at(l->slots, in->s, at); break;
+	case 'k': extend_range(p->slots, in->s, at); break;
 	case 't':
-	case 'q': live_at(l->slots, in->t, at); break;
+	case 'q': extend_range(p->slots, in->t, at); break;
 	default: break;
 	}
 }
 
-static void live_insn(struct lives *l, const struct insn *in, uint32_t at)
+static void extend_by_insn(struct plan *p, const struct insn *in, uint32_t at)
 {
 	const struct op_info *info = op_info(in->op);
 
 	for (const char *letter = info->results; *letter; letter++)
-		live_operand(l, in, *letter, at);
+		extend_by_letter(p, in, *letter, at);
 	for (const char *letter = info->operands; *letter; letter++)
-		live_operand(l, in, *letter, at);
+		extend_by_letter(p, in, *letter, at);
 	for (unsigned f = 0; in->op == OP_EMIT && f < in->field_count; f++) {
-		live_at(l->regs, in->fields[f].reg, at);
-		live_at(l->slots, in->fields[f].slot, at);
+		extend_range(p->regs, in->fields[f].reg, at);
+		extend_range(p->slots, in->fields[f].slot, at);
 	}
 }
 
-/* What is alive when a loop begins and used in it stays alive until the loop ends. */
-static void stretch_over_loop(struct life *lives, uint32_t count, uint32_t from, uint32_t to)
+/* A value that is live when a loop begins and used in it is live until the loop ends: the next
+ * round reads it again. */
+static void stretch_over_loop(struct live_range *ranges, uint32_t count, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (lives[i].used && lives[i].from <= from && lives[i].to > from &&
-		    lives[i].to < to)
-			lives[i].to = to;
+		if (ranges[i].used && ranges[i].from <= from && ranges[i].to > from &&
+		    ranges[i].to < to)
+			ranges[i].to = to;
 }
 
-static void find_lives(const struct clause *c, struct lives *l)
+static void find_live_ranges(struct plan *p)
 {
+	const struct clause *c = p->clause;
+
 	for (uint32_t i = 0; i < c->insn_count; i++)
-		live_insn(l, &c->code[i], i);
+		extend_by_insn(p, &c->code[i], i);
 	for (uint32_t i = c->insn_count; i-- > 0;) {
 		if (c->code[i].op != OP_NEXT)
 			continue;
-		stretch_over_loop(l->regs, c->reg_count, c->code[i].target, i);
-		stretch_over_loop(l->slots, c->slot_count, c->code[i].target, i);
+		stretch_over_loop(p->regs, c->reg_count, c->code[i].target, i);
+		stretch_over_loop(p->slots, c->slot_count, c->code[i].target, i);
 	}
 }
 
-/* A piece of memory that is to be given a place while it is alive. */
-struct tenant {
-	const struct life *life;
-	struct spill *home;
-	uint32_t room;	 /* with what is before it */
-	uint32_t before; /* bytes of a record that is put together around it */
-};
-
-static int compare_tenants(const void *x, const void *y)
+static int compare_requests(const void *x, const void *y)
 {
-	const struct tenant *a = x, *b = y;
+	const struct request *a = x, *b = y;
 
-	if (a->life->from != b->life->from)
-		return a->life->from < b->life->from ? -1 : 1;
-	return a->home < b->home ? -1 : a->home > b->home;
+	if (a->range->from != b->range->from)
+		return a->range->from < b->range->from ? -1 : 1;
+	return a->spill < b->spill ? -1 : a->spill > b->spill;
 }
 
-/* Give each tenant the lowest offset where nobody lives at the same time. `alive` has room for all;
- * it is kept in the order of offsets. Returns how far up the offsets go. */
-static uint32_t house(struct tenant *tenants, uint32_t count, struct tenant **alive)
+/* Give each request the lowest offset that is free during its live range (linear scan). `live`
+ * holds those whose ranges are not over, in the order of offsets. Returns the size of all. */
+static uint32_t assign_offsets(struct plan *p, uint32_t count)
 {
-	uint32_t living = 0, most = 0;
+	struct request **live = p->live;
+	uint32_t live_count = 0, total = 0;
 
-	qsort(tenants, count, sizeof(*tenants), compare_tenants);
+	qsort(p->requests, count, sizeof(*p->requests), compare_requests);
 	for (uint32_t i = 0; i < count; i++) {
-		struct tenant *t = &tenants[i];
-		uint32_t kept = 0, at = 0, place = 0;
+		struct request *r = &p->requests[i];
+		uint32_t kept = 0, at = 0, next = 0;
 
-		for (uint32_t k = 0; k < living; k++)
-			if (alive[k]->life->to >= t->life->from)
-				alive[kept++] = alive[k];
-		while (place < kept && (uint32_t)alive[place]->home->offset < at + t->room) {
-			at = (uint32_t)alive[place]->home->offset + alive[place]->room;
-			place++;
+		for (uint32_t k = 0; k < live_count; k++)
+			if (live[k]->range->to >= r->range->from)
+				live[kept++] = live[k];
+		while (next < kept && (uint32_t)live[next]->spill->offset < at + r->size) {
+			at = (uint32_t)live[next]->spill->offset + live[next]->size;
+			next++;
 		}
-		memmove(alive + place + 1, alive + place, (kept - place) * sizeof(*alive));
-		alive[place] = t;
-		living = kept + 1;
-		t->home->offset = (int32_t)at;
-		most = at + t->room > most ? at + t->room : most;
+		memmove(live + next + 1, live + next, (kept - next) * sizeof(*live));
+		live[next] = r;
+		live_count = kept + 1;
+		r->spill->offset = (int32_t)at;
+		total = at + r->size > total ? at + r->size : total;
 	}
-	return most;
+	return total;
 }
 
-/* Registers go to the stack as far as it is theirs, then to scratch memory. */
-static void home_registers(const struct clause *c, const struct lives *l, struct tenant *tenants,
-			   struct tenant **alive, struct frame *f)
+/* Registers go to the stack while it has room for them, then to scratch memory. */
+static void place_registers(struct plan *p)
 {
-	uint32_t count = 0, most;
-	int32_t on_stack = f->is_lean ? 0 : 8 * HOMES_MAX;
+	struct frame *f = &p->frame;
+	int32_t on_stack_most = f->is_lean ? 0 : 8 * STACK_REGS, total;
+	uint32_t count = 0;
 
-	for (uint32_t r = 0; r < c->reg_count; r++)
-		if (l->regs[r].used)
-			tenants[count++] = (struct tenant){&l->regs[r], &f->regs[r], 8, 0};
-	most = house(tenants, count, alive);
+	for (uint32_t r = 0; r < p->clause->reg_count; r++)
+		if (p->regs[r].used)
+			p->requests[count++] = (struct request){&p->regs[r], &f->regs[r], 8, 0};
+	total = (int32_t)assign_offsets(p, count);
 	for (uint32_t i = 0; i < count; i++) {
-		struct spill *h = tenants[i].home;
+		struct spill *at = p->requests[i].spill;
 
-		h->in_scratch = h->offset >= on_stack;
-		h->offset = h->in_scratch ? f->scratch + h->offset - on_stack
-					  : STACK_SPILL - 8 - h->offset;
+		*at = at->offset >= on_stack_most
+			      ? in_scratch(f->scratch + at->offset - on_stack_most)
+			      : on_stack(STACK_SPILL - 8 - at->offset);
 	}
-	f->stack -= (int32_t)most < on_stack ? (int32_t)most : on_stack;
-	f->scratch += (int32_t)most > on_stack ? (int32_t)most - on_stack : 0;
+	f->stack -= total < on_stack_most ? total : on_stack_most;
+	f->scratch += total > on_stack_most ? total - on_stack_most : 0;
 }
 
-/* Small slots go to the stack, each to a place of its own; texts and large ones share scratch. */
-static void home_slots(const struct clause *c, const struct lives *l, struct tenant *tenants,
-		       struct tenant **alive, const struct around *around, struct frame *f)
+static bool fits_stack(const struct plan *p, const struct type *t, uint32_t size)
 {
-	uint32_t count = 0, most;
+	return !p->frame.is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
+	       p->frame.stack - (int32_t)size >= STACK_END;
+}
 
-	for (uint32_t s = 0; s < c->slot_count; s++) {
-		const struct type *t = &c->slots[s].type;
-		uint32_t room = slot_room(t, f->padded[s]), before = around[s].before;
+/* Small slots go to the stack, without sharing; texts and large slots share scratch memory. */
+static void place_slots(struct plan *p)
+{
+	struct frame *f = &p->frame;
+	uint32_t count = 0, total;
 
-		if (!l->slots[s].used)
+	for (uint32_t s = 0; s < p->clause->slot_count; s++) {
+		const struct type *t = &p->clause->slots[s].type;
+		const struct around *around = &p->around[s];
+		uint32_t size = slot_room(t, f->padded[s]);
+
+		if (!p->slots[s].used)
 			continue;
-		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && room <= SMALL_SLOT &&
-		    f->stack - (int32_t)room >= STACK_END) {
-			f->stack -= (int32_t)room;
-			f->slots[s] = (struct spill){false, f->stack};
+		if (fits_stack(p, t, size)) {
+			f->stack -= (int32_t)size;
+			f->slots[s] = on_stack(f->stack);
 			continue;
 		}
-		room = before + (room > around[s].rest ? room : around[s].rest);
-		tenants[count++] = (struct tenant){&l->slots[s], &f->slots[s], room, before};
+		size = around->before + (size > around->rest ? size : around->rest);
+		p->requests[count++] =
+			(struct request){&p->slots[s], &f->slots[s], size, around->before};
 	}
-	most = house(tenants, count, alive);
+	total = assign_offsets(p, count);
 	for (uint32_t i = 0; i < count; i++) {
-		tenants[i].home->in_scratch = true;
-		tenants[i].home->offset += f->scratch + (int32_t)tenants[i].before;
+		const struct request *r = &p->requests[i];
+
+		*r->spill = in_scratch(r->spill->offset + f->scratch + (int32_t)r->before);
 	}
-	f->scratch += (int32_t)most;
+	f->scratch += (int32_t)total;
 }
 
-/* Slots whose whole memory counts, not only as much as is used of it. */
-static void find_padded(const struct clause *c, struct frame *f)
+/* Slots all of whose memory counts, not only as much as is used of it. */
+static void find_padded(struct plan *p)
 {
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		const struct insn *in = &c->code[i];
+	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
+		const struct insn *in = &p->clause->code[i];
 
-		if (in->op >= OP_MAP_GET && in->op <= OP_AGGREGATE && in->s != SLOT_NO &&
-		    in->s < c->slot_count)
-			f->padded[in->s] = true;
-		if ((in->op == OP_MAP_PUT || in->op == OP_COPY) && in->t < c->slot_count)
-			f->padded[in->t] = true;
+		if (op_uses_map(in->op) && in->s != SLOT_NO)
+			p->frame.padded[in->s] = true;
+		if (in->op == OP_MAP_PUT || in->op == OP_COPY)
+			p->frame.padded[in->t] = true;
 	}
 }
 
-static uint32_t short_key_size(const struct program *p, const struct clause *c)
+/* A record is packed around its first text when nothing uses that text afterwards. */
+static void find_records_in_place(struct plan *p)
 {
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		const struct insn *in = &c->code[i];
-
-		if (in->op < OP_MAP_GET || in->op > OP_AGGREGATE)
-			continue;
-		const struct type *key = &p->maps[in->map].key;
-
-		if (key->kind == TYPE_TUPLE && store_short_size(key) > most)
-			most = store_short_size(key);
-	}
-	return most;
-}
-
-/* A record is put together around its first text when nobody wants that text any more. */
-static void find_records(const struct program *p, const struct clause *c, const struct lives *l,
-			 struct around *around, struct frame *f)
-{
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		const struct insn *in = &c->code[i];
+	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
+		const struct insn *in = &p->clause->code[i];
 		uint32_t before, most;
 		uint16_t slot;
 		bool fixed;
@@ -259,52 +273,64 @@ static void find_records(const struct program *p, const struct clause *c, const 
 
 		if (in->op != OP_EMIT)
 			continue;
-		first = record_first_variable(&p->formats[in->imm], &before);
-		most = record_most(&p->formats[in->imm], &fixed);
+		first = record_first_variable(&p->program->formats[in->imm], &before);
+		most = record_most(&p->program->formats[in->imm], &fixed);
 		slot = first < 0 ? SLOT_NO : in->fields[first].slot;
-		if (slot == SLOT_NO || l->slots[slot].to != i)
+		if (slot == SLOT_NO || p->slots[slot].to != i)
 			continue;
-		around[slot] = (struct around){before, most - before + TEXT_SLOP};
-		f->in_place[i] = true;
+		p->around[slot] = (struct around){before, most - before + TEXT_SLOP};
+		p->frame.in_place[i] = true;
 	}
 }
 
-static void plan_extras(const struct program *p, const struct clause *c, struct frame *f)
+/* What the instruction needs besides its slots: bytes of a record that is packed, or of the short
+ * form of a tuple. */
+static void measure_extra(const struct plan *p, uint32_t at, uint32_t *record, uint32_t *key)
 {
-	uint32_t record = 0, key = short_key_size(p, c);
+	const struct insn *in = &p->clause->code[at];
+	bool fixed = true;
+	uint32_t most = 0, size = 0;
 
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		bool fixed;
-		uint32_t most;
+	if (in->op == OP_EMIT && !p->frame.in_place[at])
+		most = record_most(&p->program->formats[in->imm], &fixed);
+	if (!fixed && most > *record)
+		*record = most;
+	if (op_uses_map(in->op) && p->program->maps[in->map].key.kind == TYPE_TUPLE)
+		size = store_short_size(&p->program->maps[in->map].key);
+	*key = size > *key ? size : *key;
+}
 
-		if (c->code[i].op != OP_EMIT || f->in_place[i])
-			continue;
-		most = record_most(&p->formats[c->code[i].imm], &fixed);
-		if (!fixed && most > record)
-			record = most;
-	}
-	f->record = f->scratch;
-	f->scratch += (int32_t)(record ? record + TEXT_SLOP : 0);
-	f->key = f->scratch;
-	f->scratch += (int32_t)key;
+static void place_extras(struct plan *p)
+{
+	uint32_t record = 0, key = 0;
+
+	for (uint32_t i = 0; i < p->clause->insn_count; i++)
+		measure_extra(p, i, &record, &key);
+	p->frame.record = p->frame.scratch;
+	p->frame.scratch += (int32_t)(record ? record + TEXT_SLOP : 0);
+	p->frame.key = p->frame.scratch;
+	p->frame.scratch += (int32_t)key;
 }
 
 /* One word for each loop: on the stack where the verifier must follow it. */
-static void home_counters(const struct clause *c, struct frame *f)
+static void place_counters(struct plan *p)
 {
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		if (c->code[i].op != OP_LOOP)
+	struct frame *f = &p->frame;
+
+	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
+		if (p->clause->code[i].op != OP_LOOP)
 			continue;
 		if (f->is_lean) {
-			f->counters[i] = (struct spill){true, f->scratch};
+			f->counters[i] = in_scratch(f->scratch);
 			f->scratch += 8;
 		} else {
 			f->stack -= 8;
-			f->counters[i] = (struct spill){false, f->stack};
+			f->counters[i] = on_stack(f->stack);
 		}
 	}
 }
 
+/* ORDER: the comparisons of enum op, which are two paths each to the verifier. */
 static bool is_branch(const struct insn *in)
 {
 	return in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT ||
@@ -316,7 +342,7 @@ static bool wants_lean(const struct clause *c, enum loops loops)
 {
 	uint32_t branches = 0;
 
-	if (loops == LOOPS_CALLED) /* the stack is for functions in functions */
+	if (loops == LOOPS_CALLED) /* the stack is for functions that call functions */
 		return true;
 	for (uint32_t i = 0; i < c->insn_count; i++) {
 		if (c->code[i].op == OP_LOOP)
@@ -326,34 +352,44 @@ static bool wants_lean(const struct clause *c, enum loops loops)
 	return branches > FEW_BRANCHES;
 }
 
-int frame_plan(struct arena *a, const struct program *p, const struct clause *c, enum loops loops,
-	       struct frame *out)
+static bool plan_alloc(struct plan *p, struct arena *a)
 {
+	const struct clause *c = p->clause;
 	uint32_t most = c->reg_count > c->slot_count ? c->reg_count : c->slot_count;
-	struct lives l = {arena_array(a, struct life, c->reg_count + 1),
-			  arena_array(a, struct life, c->slot_count + 1)};
-	struct tenant *tenants = arena_array(a, struct tenant, most + 1);
-	struct tenant **alive = arena_array(a, struct tenant *, most + 1);
-	struct around *around = arena_array(a, struct around, c->slot_count + 1);
-	struct frame f = {.is_lean = wants_lean(c, loops), .stack = STACK_SPILL, .scratch = 8};
+	struct frame *f = &p->frame;
 
-	f.regs = arena_array(a, struct spill, c->reg_count + 1);
-	f.slots = arena_array(a, struct spill, c->slot_count + 1);
-	f.padded = arena_array(a, bool, c->slot_count + 1);
-	f.counters = arena_array(a, struct spill, c->insn_count + 1);
-	f.in_place = arena_array(a, bool, c->insn_count + 1);
-	if (!l.regs || !l.slots || !tenants || !alive || !around || !f.in_place || !f.regs ||
-	    !f.slots || !f.padded || !f.counters)
+	p->regs = arena_array(a, struct live_range, c->reg_count + 1);
+	p->slots = arena_array(a, struct live_range, c->slot_count + 1);
+	p->around = arena_array(a, struct around, c->slot_count + 1);
+	p->requests = arena_array(a, struct request, most + 1);
+	p->live = arena_array(a, struct request *, most + 1);
+	f->regs = arena_array(a, struct spill, c->reg_count + 1);
+	f->slots = arena_array(a, struct spill, c->slot_count + 1);
+	f->padded = arena_array(a, bool, c->slot_count + 1);
+	f->counters = arena_array(a, struct spill, c->insn_count + 1);
+	f->in_place = arena_array(a, bool, c->insn_count + 1);
+	return p->regs && p->slots && p->around && p->requests && p->live && f->regs && f->slots &&
+	       f->padded && f->counters && f->in_place;
+}
+
+int frame_plan(struct arena *a, const struct program *program, const struct clause *c,
+	       enum loops loops, struct frame *out)
+{
+	struct plan p = {.program = program, .clause = c};
+	struct frame *f = &p.frame;
+
+	*f = (struct frame){.is_lean = wants_lean(c, loops), .stack = STACK_SPILL, .scratch = 8};
+	if (!plan_alloc(&p, a))
 		return -ENOMEM;
-	find_lives(c, &l);
-	find_padded(c, &f);
-	find_records(p, c, &l, around, &f);
-	home_registers(c, &l, tenants, alive, &f);
-	home_counters(c, &f);
-	home_slots(c, &l, tenants, alive, around, &f);
-	plan_extras(p, c, &f);
-	if (f.scratch == 8)
-		f.scratch = 0;
-	*out = f;
-	return f.stack < STACK_END || f.scratch > SCRATCH_MOST ? -E2BIG : 0;
+	find_live_ranges(&p);
+	find_padded(&p);
+	find_records_in_place(&p);
+	place_registers(&p);
+	place_counters(&p);
+	place_slots(&p);
+	place_extras(&p);
+	if (f->scratch == 8) /* only the word "taken?" */
+		f->scratch = 0;
+	*out = *f;
+	return f->stack < STACK_END || f->scratch > SCRATCH_MOST ? -E2BIG : 0;
 }
