@@ -1,8 +1,9 @@
-/* Error texts; see runtime_error.h. */
+/* Messages, and names that every tracer accepts. */
 #include "runtime/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int runtime_fail(struct nopal_error *e, int code, const char *format, ...)
 {
@@ -15,4 +16,55 @@ int runtime_fail(struct nopal_error *e, int code, const char *format, ...)
 	vsnprintf(e->text, sizeof(e->text), format, args);
 	va_end(args);
 	return code;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+bool name_is_plain(struct str name, const char *more)
+{
+	if (!name.len || !is_letter(*name.ptr))
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		if (!is_letter(name.ptr[i]) && !is_digit(name.ptr[i]) &&
+		    (!*more || !strchr(more, name.ptr[i])))
+			return false;
+	return true;
+}
+
+int name_shown(const char *name, size_t max)
+{
+	size_t len = strnlen(name, max + 1);
+
+	if (len <= max)
+		return (int)len;
+	for (len = max; len && ((unsigned char)name[len] & 0xc0) == 0x80;)
+		len--;
+	return (int)len;
+}
+
+int name_check(const char *what, const char *name, size_t max, unsigned flags,
+	       struct nopal_error *e)
+{
+	struct str s = str_from(name);
+
+	if (!s.len)
+		return runtime_fail(e, NOPAL_BAD_NAME, "a %s needs a name", what);
+	if (s.len > max)
+		return runtime_fail(e, NOPAL_BAD_NAME,
+				    "the name '%.*s...' of a %s has %zu bytes: the limit is %zu",
+				    name_shown(name, 32), name, what, s.len, max);
+	if (!(flags & NOPAL_RUNTIME_ANY_NAME) && !name_is_plain(s, "-."))
+		return runtime_fail(e, NOPAL_BAD_NAME,
+				    "'%.*s' cannot be the name of a %s: write a letter or _, then "
+				    "letters, digits, _, - or .",
+				    name_shown(name, 100), name, what);
+	return 0;
 }

@@ -1,7 +1,7 @@
-/* Making the files behind images. Nobody can change a memfd once it is sealed. A file by name is in
- * a directory that belongs to the user alone. It gets its name when it is complete, and is locked
- * as long as somebody has it open, so that files of processes that were killed can be told and
- * removed by the next one. */
+/* Making the files of images. A sealed memfd cannot be changed. A file with a name is in a
+ * directory that only the user can write to. It gets its name when it is complete, and stays locked
+ * while a process has it open: a file without a lock was left by a process that was killed, and the
+ * next one removes it. */
 #include "runtime/file.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 #include "runtime/error.h"
 
-/* <linux/memfd.h> and <linux/fcntl.h>; older libcs have neither all of them nor the call. */
+/* From <linux/memfd.h> and <linux/fcntl.h>; older libcs lack some of them, and the call. */
 #define MEMFD_CLOEXEC	  1u
 #define MEMFD_SEALABLE	  2u
 #define MEMFD_NOEXEC_SEAL 8u /* mapped as code, but never executed as a program */
@@ -48,7 +48,7 @@ static void close_keeping_errno(int fd)
 	errno = saved;
 }
 
-/* Kernels before 6.3 do not know the flag that says what later ones want to be told. */
+/* Later kernels warn if the flag is missing; those before 6.3 refuse it. */
 static int memfd_open(const char *name)
 {
 	unsigned flags = MEMFD_CLOEXEC | MEMFD_SEALABLE;
@@ -83,13 +83,15 @@ static int runtime_directory(char *out, size_t size, struct nopal_error *e)
 	else
 		len = snprintf(out, size, "/run/user/%u", (unsigned)getuid());
 	if (len < 0 || (size_t)len >= size)
-		return runtime_fail(e, NOPAL_SYSTEM, "the name in $XDG_RUNTIME_DIR is too long");
+		return runtime_fail(e, NOPAL_SYSTEM, "the path in $XDG_RUNTIME_DIR is too long");
 	if (stat(out, &st))
 		return runtime_fail(e, NOPAL_SYSTEM, "cannot use the directory '%s': %m", out);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != getuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return runtime_fail(e, NOPAL_SYSTEM,
-				    "cannot use '%s': it is not a directory of this user alone",
-				    out);
+		return runtime_fail(
+			e, NOPAL_SYSTEM,
+			"cannot use '%s': it is not a directory that only this user can "
+			"write to",
+			out);
 	return 0;
 }
 
@@ -98,7 +100,7 @@ static bool is_our_name(struct str name)
 	return str_starts(name, STR("nopal-")) && str_ends(name, STR(".so"));
 }
 
-/* Remove a file that nobody has open any more. */
+/* Remove a file that no process has open. */
 static void remove_if_left(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -122,7 +124,7 @@ static void remove_left_files(const char *path)
 		closedir(dir);
 }
 
-/* Give the open file a name that nobody has: numbers are tried until one is free. */
+/* Give the open file a new name: numbers are tried until one is free. */
 static int give_name(int fd, const char *dir, const char *provider, char *path, size_t size)
 {
 	char self[32];
@@ -166,14 +168,14 @@ int named_file_make(const char *provider, struct str content, char **path, struc
 	remove_left_files(dir);
 	fd = open_nameless(dir, content);
 	if (fd < 0)
-		return runtime_fail(e, NOPAL_SYSTEM, "cannot make a file in '%.128s': %m", dir);
+		return runtime_fail(e, NOPAL_SYSTEM, "cannot create a file in '%.128s': %m", dir);
 	if (give_name(fd, dir, provider, name, sizeof(name))) {
-		err = runtime_fail(e, NOPAL_SYSTEM, "cannot name a file '%.128s': %m", name);
+		err = runtime_fail(e, NOPAL_SYSTEM, "cannot name the file '%.128s': %m", name);
 	} else {
 		*path = strdup(name);
 		if (*path)
 			return fd;
-		err = runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a file name");
+		err = runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a file name");
 		unlink(name);
 	}
 	close(fd);

@@ -1,6 +1,6 @@
-/* Firing: values become what the probe's note says, and its stub is called. No lock, no memory, and
- * no system call but in a child's first event: this may run in a signal handler, and while other
- * threads load and unload. */
+/* Firing: values are converted to the types in the probe's note, and its stub is called. There is
+ * no lock, no allocation, and no system call except in a child's first event: this may run in a
+ * signal handler, and while other threads load and unload. */
 #include "runtime/runtime.h"
 
 #include "base/export.h"
@@ -8,8 +8,8 @@
 typedef void stub_fn(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 		     uint64_t, uint64_t, uint64_t, uint64_t);
 
-/* valgrind runs a translation of the code, into which no event of the kernel's comes. A breakpoint
- * that it meets when it translates a stub would be one that nobody knows, and end the program. */
+/* valgrind runs a translation of the code, in which the kernel's tracers see no events. A
+ * breakpoint that it finds when it translates a stub would end the program with SIGTRAP. */
 NOPAL_PROBE_RACY static bool is_unknown_breakpoint(const unsigned char *stub)
 {
 #if defined __x86_64__ && defined __LP64__
@@ -30,13 +30,14 @@ NOPAL_PROBE_RACY static bool is_unknown_breakpoint(const unsigned char *stub)
 #endif
 }
 
-/* The values go where the calling convention of a function with twelve integers has them. What
- * a stub begins with in a child may be its parent's, so it is made the child's own first. */
+/* The calling convention of a function with twelve integers puts the values where the note says. In
+ * a child the first bytes of the stub may still be those of its parent: the slot is renewed first.
+ */
 static void call_stub(const struct nopal_probe *p, const uint64_t w[NOPAL_MAX_VALUES])
 {
 	stub_fn *stub = (stub_fn *)((uintptr_t)p - NOPAL_PROBE_DISTANCE);
 
-	room_adopt(p->info->room);
+	slot_adopt(p->info->slot);
 	if (!is_unknown_breakpoint((const unsigned char *)(uintptr_t)stub))
 		stub(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11]);
 }
@@ -73,7 +74,7 @@ static uint64_t bits_as_float(struct nopal_value v)
 	return nopal_bits_of_float((float)double_of(v));
 }
 
-/* A float's integral part; the nearest integer of the type when it has none like it. */
+/* The integral part of a float; if the type cannot hold it, the nearest integer of the type. */
 static uint64_t integer_of_double(double d, const struct value_type *type)
 {
 	unsigned bits = 8u * type->size;
@@ -89,7 +90,7 @@ static uint64_t integer_of_double(double d, const struct value_type *type)
 	return d >= end ? top : d <= 0 ? 0 : (uint64_t)d;
 }
 
-/* Cut to the declared width, and extended again: a register is read as a whole by some. */
+/* Cut to the declared width, and extend again: some tracers read the whole register. */
 static uint64_t cut(uint64_t bits, const struct value_type *type)
 {
 	switch (type->size) {

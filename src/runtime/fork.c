@@ -1,7 +1,7 @@
-/* Generations of processes; see runtime_fork.h. The kernel clears a page in every child that has
- * memory of its own (MADV_WIPEONFORK, Linux 4.14), and nobody can leave that out. The number in it
- * is this process's; 0 says that a child has just begun. The largest number that was given so far
- * is in ordinary memory, and so known to children. */
+/* Generations of processes. In every child that has memory of its own the kernel clears one page
+ * (MADV_WIPEONFORK, Linux 4.14), however the child was made. The number in that page is the
+ * process's generation; 0 means that a child has just begun. The largest number that was given so
+ * far is in ordinary memory, so that children know it. */
 #include "runtime/fork.h"
 
 #include <stdatomic.h>
@@ -13,8 +13,8 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* Without such a page only generation_next() tells children. The kernels that leave in a child's
- * probes what is no good there (6.18 and later) all have it. */
+/* Without such a page a child is only noticed by generation_next(). All kernels on which a child's
+ * copies of stubs can be harmful (6.18 and later) have it. */
 static _Atomic uint32_t only_copied = 1;
 static _Atomic uint32_t *here = &only_copied;
 static _Atomic uint32_t largest = 1;
@@ -43,8 +43,8 @@ void generation_end(void)
 		munmap(page, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* `largest` grows before its number is used: a grandchild that is made in between takes a larger
- * one, whatever its parent comes to be. */
+/* `largest` grows before its number is used, so that a grandchild that is made in between takes a
+ * larger one than its parent, whichever number that gets. */
 uint32_t generation_now(void)
 {
 	uint32_t now = atomic_load_explicit(here, memory_order_acquire), next;

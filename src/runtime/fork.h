@@ -1,7 +1,7 @@
-/* Which process this is, seen from memory alone: its *generation*, a number larger than those of
- * its ancestors. It is how a child of the bare clone() or of _Fork(), where no handler of
- * pthread_atfork() has run, finds that what it holds is a copy. A child that shares its parent's
- * memory (vfork(), CLONE_VM) is the same process here. */
+/* The *generation* of a process: a number in its memory that is larger than those of its ancestors.
+ * By it a child that was made by a bare clone() or by _Fork(), where no handler of pthread_atfork()
+ * has run, notices that it holds copies. A child that shares its parent's memory (vfork(),
+ * CLONE_VM) counts as the same process. */
 #ifndef NOPAL_RUNTIME_FORK_H
 #define NOPAL_RUNTIME_FORK_H
 
@@ -9,13 +9,13 @@
 
 #define GENERATION_BUSY 0x80000000u /* no generation has this bit */
 
-/* Once in a process, before the first provider. */
+/* Call it once, before the first provider. */
 void generation_init(void);
-/* Once, when there are no providers and no events any more. */
+/* Call it once, after the last provider and the last event. */
 void generation_end(void);
-/* Never 0. May be called anywhere, also in signal handlers. */
+/* Never 0. May be called from signal handlers. */
 uint32_t generation_now(void);
-/* For the handler of pthread_atfork() in a child: works on every kernel. */
+/* For the handler of pthread_atfork() in the child: works on every kernel. */
 void generation_next(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* Writing the image; see runtime_image.h for what is where. Sections are written one after the
- * other, each with its row for the table at the end. The bytes are little-endian, as all CPUs are
- * that have stubs. */
+/* Writing the image; image.h shows its layout. Sections are written one after the other, each with
+ * its row of the section table, which follows them. The bytes are little-endian, because all CPUs
+ * with stubs are. */
 #include "runtime/image.h"
 
 #include <elf.h>
@@ -9,11 +9,12 @@
 #define BUILD_ID_AT    (sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr))
 #define BASE_AT	       (BUILD_ID_AT + 12 + 4 + BUILD_ID_BYTES)
 
-#define TYPICAL_PROBE 256 /* bytes of a probe in all sections, to take memory once */
+#define TYPICAL_PROBE 256 /* bytes of a probe in all sections, to allocate once */
 
-_Static_assert(BASE_AT < IMAGE_STUBS, "what is in front of the stubs fits");
+_Static_assert(BASE_AT < IMAGE_STUBS, "headers and build-id fit before the stubs");
 _Static_assert(IMAGE_STUBS % STUB_SIZE == 0, "stubs are aligned");
 
+/* ORDER: section_names */
 enum {
 	SECTION_NULL,
 	SECTION_BUILD_ID,
@@ -79,7 +80,7 @@ static void pad_to(struct buf *out, size_t align)
 	buf_fill(out, '\0', (align - out->len % align) % align);
 }
 
-/* Write into what is there already. */
+/* Overwrite bytes that were written before. */
 static void patch(struct buf *out, size_t at, const void *bytes, size_t len)
 {
 	if (!out->failed)
@@ -88,7 +89,7 @@ static void patch(struct buf *out, size_t at, const void *bytes, size_t len)
 
 /* ---- Notes ---- */
 
-/* Returns where the content begins, for note_close(). */
+/* Returns the offset of the content, for note_close(). */
 static size_t note_open(struct buf *out, struct str owner, uint32_t type)
 {
 	put_u32(out, owner.len);
@@ -139,7 +140,7 @@ static void write_note(struct writing *w, size_t i)
 
 static const struct str own = {"nopal", 6};
 
-/* Type 3 of .note.nopal: what the arguments are called, and their C types. */
+/* Type 3 of .note.nopal: names and C types of the arguments. */
 static void write_declaration(struct writing *w, const struct image_probe *p)
 {
 	size_t content = note_open(w->out, own, 3);
@@ -161,7 +162,7 @@ static void write_declaration(struct writing *w, const struct image_probe *p)
 	note_close(w->out, own, content);
 }
 
-/* Type 16: a line of text. */
+/* Type 16 of .note.nopal: a line of text. */
 static void write_description(struct writing *w, const struct image_probe *p)
 {
 	size_t content;
@@ -191,8 +192,8 @@ static void write_symbol(struct buf *out, size_t name, uint8_t type, size_t sect
 	buf_add(out, &s, sizeof(s));
 }
 
-/* Each stub is a function with the probe's name: that is how tools know that its first byte is an
- * entry. */
+/* Each stub is a function with the probe's name. By that, tools know that its first byte is the
+ * entry of a function. */
 static void write_symbols(struct writing *w)
 {
 	size_t name = 1;
@@ -229,7 +230,7 @@ static void close_section(struct writing *w, unsigned index)
 	w->sections[index].sh_size = w->out->len - w->sections[index].sh_offset;
 }
 
-/* A section that is part of what is mapped, `shift` bytes behind its offset. */
+/* A section that is mapped, `shift` bytes after its offset. */
 static void set_loaded(struct writing *w, unsigned index, uint64_t flags, uint64_t shift)
 {
 	close_section(w, index);
@@ -296,7 +297,7 @@ static void write_tables(struct writing *w)
 	close_section(w, SECTION_NAMES);
 }
 
-/* Names are in the order of the sections. */
+/* ORDER: section_names is in the order of the enum. */
 static void write_section_headers(struct writing *w)
 {
 	size_t name = 0;
@@ -372,16 +373,16 @@ static void patch_header(struct writing *w, size_t sections_at)
 	patch(w->out, 0, &h, sizeof(h));
 }
 
-/* One step of a hash in the manner of FNV-1a, eight bytes at a time; the shift carries high bits
- * down. */
+/* One step of a hash like FNV-1a, eight bytes at a time; the shift mixes high bits into low ones.
+ */
 static uint64_t mix(uint64_t h, uint64_t word)
 {
 	h = (h ^ word) * 0x9e3779b97f4a7c15;
 	return h ^ h >> 29;
 }
 
-/* The build-id tells images apart; it is no protection against somebody who wants two to be alike.
- * The bytes come in whole words. */
+/* The build-id distinguishes images; it does not protect against somebody who makes two that have
+ * the same one. The image consists of whole words. */
 static void patch_build_id(struct writing *w)
 {
 	uint64_t id[3] = {0xcbf29ce484222325, 0x84222325cbf29ce4, 0x100000001b3};

@@ -1,6 +1,6 @@
-/* The ELF image of probes that are made at run time: comes in names and types, goes out the bytes
- * of a file that every reader of notes knows as a shared object. Few structures, always the same,
- * so they are written here and no ELF library is wanted in the programs that have such probes.
+/* The ELF image of run-time probes: from names and types to the bytes of a file that every reader
+ *of notes takes for a shared object. It consists of a few structures that are always the same, so
+ *they are written here, and programs with such probes need no ELF library.
  *
  *	file		mapped at		what
  *	0		base			ELF header, program headers, build-id
@@ -28,16 +28,16 @@ enum value_class {
 	VALUE_STRING = 6,
 };
 
-/* What a type of <nopal/runtime.h> is to those who read notes. */
+/* How a note describes a value of a type of <nopal/runtime.h>. */
 struct value_type {
 	uint8_t size;
 	bool is_signed;
 	uint8_t type_class; /* enum value_class */
 	const char *c_type;
-	const char *name_suffix; /* the value's name is the argument's, and this */
+	const char *name_suffix; /* appended to the argument's name */
 };
 
-/* A probe as the image shows it; the values of a counted string are two. */
+/* A probe as the image describes it; a counted string has two values. */
 struct image_probe {
 	struct str name;
 	struct str description; /* empty: none */
@@ -48,7 +48,7 @@ struct image_probe {
 
 /* Layout of an image, known from the number of its probes. */
 struct image_layout {
-	size_t code_end; /* bytes to be mapped as code, from 0 on */
+	size_t code_end; /* bytes to be mapped as code, from offset 0 */
 	size_t semaphores_at, semaphores_end;
 };
 
@@ -58,12 +58,12 @@ static inline size_t image_stub_at(size_t i)
 	return IMAGE_STUBS + i * STUB_SIZE;
 }
 
-/* Append the whole file to `out`, which is empty; out->failed says that memory was short. At most
- * IMAGE_MAX probes. The same input makes the same bytes. */
+/* Append the whole file to `out`, which is empty; out->failed: out of memory. At most IMAGE_MAX
+ * probes. The same input makes the same bytes. */
 void image_write(const struct stub_cpu *cpu, struct str provider,
 		 const struct image_probe *const *probes, size_t count, struct buf *out);
-/* The same with all addresses `base` higher and without descriptions: as debuggers want what is not
- * in a file. */
+/* The same with all addresses `base` higher and without descriptions: the form in which debuggers
+ * read an image from memory. */
 void image_write_at(const struct stub_cpu *cpu, struct str provider,
 		    const struct image_probe *const *probes, size_t count, uint64_t base,
 		    struct buf *out);

@@ -1,6 +1,6 @@
-/* Providers made at run time: their names and probes, loading and unloading. One lock is around
- * everything but firing. It is a global, because a process that forks must be able to hold it: the
- * child gets it unlocked, whatever other threads were doing. */
+/* Providers made at run time: their names and probes, loading and unloading. One lock protects
+ * everything but firing. It is a global because it is held over fork(): so the child gets it in a
+ * known state, whatever other threads were doing. */
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include "runtime/announce.h"
 #include "runtime/error.h"
 #include "runtime/fork.h"
-#include "runtime/name.h"
 #include "base/export.h"
 
 #define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | NOPAL_RUNTIME_ANY_NAME | NOPAL_RUNTIME_ONE_BYTE_NOP)
@@ -19,8 +18,8 @@
 struct nopal_provider {
 	char *name;
 	unsigned flags;
-	struct probe_room *rooms, *last; /* in the order they were made */
-	struct probe_info **buckets;	 /* of probes by the hash of their names */
+	struct image_slot *slots, *last; /* in the order of their creation */
+	struct probe_info **buckets;	 /* the probes, by the hash of their names */
 	size_t bucket_count;		 /* a power of two */
 	size_t probe_count;
 	struct nopal_provider *next, **link; /* all providers */
@@ -45,19 +44,21 @@ static void unlock(void)
 static void remove_files(void)
 {
 	lock();
-	for (struct nopal_provider *r = global.providers; r; r = r->next)
-		for (struct probe_room *room = r->rooms; room; room = room->next)
-			room_unlink(room);
+	for (struct nopal_provider *provider = global.providers; provider;
+	     provider = provider->next)
+		for (struct image_slot *slot = provider->slots; slot; slot = slot->next)
+			slot_unlink(slot);
 	unlock();
 }
 
-/* In a child, right after fork(). */
+/* Runs in the child, right after fork(). */
 static void begin_child(void)
 {
 	generation_next();
-	for (struct nopal_provider *r = global.providers; r; r = r->next)
-		for (struct probe_room *room = r->rooms; room; room = room->next)
-			room_adopt(room);
+	for (struct nopal_provider *provider = global.providers; provider;
+	     provider = provider->next)
+		for (struct image_slot *slot = provider->slots; slot; slot = slot->next)
+			slot_adopt(slot);
 	unlock();
 }
 
@@ -85,146 +86,148 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-static struct probe_info *find(const struct nopal_provider *r, const char *name, uint32_t hash)
+static struct probe_info *find_probe(const struct nopal_provider *provider, const char *name,
+				     uint32_t hash)
 {
-	struct probe_info *p = r->buckets[hash & (r->bucket_count - 1)];
+	struct probe_info *p = provider->buckets[hash & (provider->bucket_count - 1)];
 
 	while (p && (p->hash != hash || strcmp(p->image.name.ptr, name)))
 		p = p->next;
 	return p;
 }
 
-/* Twice as many buckets; without memory for them it only gets slower. */
-static void grow_buckets(struct nopal_provider *r)
+/* Double the buckets. If memory is short, searching only gets slower. */
+static void grow_buckets(struct nopal_provider *provider)
 {
-	size_t count = r->bucket_count * 2;
+	size_t count = provider->bucket_count * 2;
 	struct probe_info **buckets = calloc(count, sizeof(struct probe_info *));
 
 	if (!buckets)
 		return;
-	for (size_t i = 0; i < r->bucket_count; i++)
-		while (r->buckets[i]) {
-			struct probe_info *p = r->buckets[i];
+	for (size_t i = 0; i < provider->bucket_count; i++)
+		while (provider->buckets[i]) {
+			struct probe_info *p = provider->buckets[i];
 
-			r->buckets[i] = p->next;
+			provider->buckets[i] = p->next;
 			p->next = buckets[p->hash & (count - 1)];
 			buckets[p->hash & (count - 1)] = p;
 		}
-	free(r->buckets);
-	r->buckets = buckets;
-	r->bucket_count = count;
+	free(provider->buckets);
+	provider->buckets = buckets;
+	provider->bucket_count = count;
 }
 
-static void remember(struct nopal_provider *r, struct probe_info *p)
+static void insert(struct nopal_provider *provider, struct probe_info *p)
 {
 	struct probe_info **bucket;
 
-	if (r->probe_count >= r->bucket_count)
-		grow_buckets(r);
-	bucket = &r->buckets[p->hash & (r->bucket_count - 1)];
+	if (provider->probe_count >= provider->bucket_count)
+		grow_buckets(provider);
+	bucket = &provider->buckets[p->hash & (provider->bucket_count - 1)];
 	p->next = *bucket;
 	*bucket = p;
-	r->probe_count++;
+	provider->probe_count++;
 }
 
 /* ---- Providers ---- */
 
-static void join_providers(struct nopal_provider *r)
+static void list_provider(struct nopal_provider *provider)
 {
 	lock();
-	r->next = global.providers;
-	r->link = &global.providers;
-	if (r->next)
-		r->next->link = &r->next;
-	global.providers = r;
+	provider->next = global.providers;
+	provider->link = &global.providers;
+	if (provider->next)
+		provider->next->link = &provider->next;
+	global.providers = provider;
 	unlock();
 }
 
-static void leave_providers(struct nopal_provider *r)
+static void unlist_provider(struct nopal_provider *provider)
 {
-	if (!r->link)
+	if (!provider->link)
 		return;
-	*r->link = r->next;
-	if (r->next)
-		r->next->link = r->link;
-	r->link = NULL;
+	*provider->link = provider->next;
+	if (provider->next)
+		provider->next->link = provider->link;
+	provider->link = NULL;
 }
 
-/* NOPAL_RUNTIME=file: for tracers that want a path, whatever the program asks for. */
+/* NOPAL_RUNTIME=file makes files for tracers that need a path, whatever the program asks for. */
 static unsigned flags_of_environment(void)
 {
 	const char *value = secure_getenv("NOPAL_RUNTIME");
 
-	return value && !strcmp(value, "file") ? ROOM_FILE_IF_POSSIBLE : 0;
+	return value && !strcmp(value, "file") ? FLAG_FILE_IF_POSSIBLE : 0;
 }
 
 NOPAL_EXPORT struct nopal_provider *nopal_provider_new(const char *name, unsigned flags,
 						       struct nopal_error *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct nopal_provider *r;
+	struct nopal_provider *provider;
 
 	if (!stub_host(false) || flags & ~KNOWN_FLAGS) {
 		runtime_fail(e, NOPAL_UNSUPPORTED,
-			     stub_host(false) ? "unknown flags 0x%x"
-					      : "no run-time probes on this CPU (flags 0x%x)",
+			     stub_host(false)
+				     ? "unknown flags 0x%x"
+				     : "run-time probes do not exist for this CPU (flags 0x%x)",
 			     flags);
 		return NULL;
 	}
 	if (name_check("provider", name, NOPAL_MAX_PROVIDER, flags, e))
 		return NULL;
 	pthread_once(&once, prepare_process);
-	r = calloc(1, sizeof(*r));
-	if (r) {
-		r->flags = flags | flags_of_environment();
-		r->name = strdup(name);
-		r->bucket_count = FIRST_BUCKETS;
-		r->buckets = calloc(FIRST_BUCKETS, sizeof(struct probe_info *));
+	provider = calloc(1, sizeof(*provider));
+	if (provider) {
+		provider->flags = flags | flags_of_environment();
+		provider->name = strdup(name);
+		provider->bucket_count = FIRST_BUCKETS;
+		provider->buckets = calloc(FIRST_BUCKETS, sizeof(struct probe_info *));
 	}
-	if (!r || !r->name || !r->buckets) {
-		runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a provider");
-		nopal_provider_destroy(r);
+	if (!provider || !provider->name || !provider->buckets) {
+		runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a provider");
+		nopal_provider_destroy(provider);
 		return NULL;
 	}
-	join_providers(r);
-	return r;
+	list_provider(provider);
+	return provider;
 }
 
-static void free_probes(struct nopal_provider *r)
+static void free_probes(struct nopal_provider *provider)
 {
-	for (size_t i = 0; r->buckets && i < r->bucket_count; i++)
-		while (r->buckets[i]) {
-			struct probe_info *p = r->buckets[i];
+	for (size_t i = 0; provider->buckets && i < provider->bucket_count; i++)
+		while (provider->buckets[i]) {
+			struct probe_info *p = provider->buckets[i];
 
-			r->buckets[i] = p->next;
+			provider->buckets[i] = p->next;
 			free(p);
 		}
-	free(r->buckets);
+	free(provider->buckets);
 }
 
-NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *r)
+NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *provider)
 {
-	if (!r)
+	if (!provider)
 		return;
 	lock();
-	leave_providers(r);
-	while (r->rooms) {
-		struct probe_room *room = r->rooms;
+	unlist_provider(provider);
+	while (provider->slots) {
+		struct image_slot *slot = provider->slots;
 
-		r->rooms = room->next;
-		if (room->fd >= 0)
-			announce_unloaded(r->name, room);
-		room_close(room);
+		provider->slots = slot->next;
+		if (slot->fd >= 0)
+			announce_unloaded(provider->name, slot);
+		slot_close(slot);
 	}
 	unlock();
-	free_probes(r);
-	free(r->name);
-	free(r);
+	free_probes(provider);
+	free(provider->name);
+	free(provider);
 }
 
-/* dlclose() of the library takes its functions away, and with them all that could be done with the
- * providers that are left. When it is the program that ends, other threads may still fire: then the
- * handlers of atexit() run before destructors, not after them. */
+/* After dlclose() of this library the remaining providers could not be destroyed any more. When the
+ * whole program ends, other threads may still be firing, so nothing is destroyed; the handlers of
+ * atexit() run before destructors then. */
 static __attribute__((destructor)) void close_library(void)
 {
 	if (global.exiting)
@@ -249,21 +252,22 @@ static int check_args(const struct nopal_probe_arg *args, unsigned count, unsign
 			return runtime_fail(e, NOPAL_BAD_ARGS, "argument %u has unknown type %d", i,
 					    (int)args[i].type);
 		if (name.len > NOPAL_MAX_NAME || (name.len && !name_is_plain(name, "")))
-			return runtime_fail(e, NOPAL_BAD_ARGS,
-					    "argument %u cannot be called '%.*s': a letter or _, "
-					    "then letters, digits and _",
-					    i, name_shown(args[i].name, 100), args[i].name);
+			return runtime_fail(
+				e, NOPAL_BAD_ARGS,
+				"argument %u cannot be called '%.*s': write a letter or "
+				"_, then letters, digits or _",
+				i, name_shown(args[i].name, 100), args[i].name);
 		*values += n;
 		*text += name.len + 1;
 		if (*values > NOPAL_MAX_VALUES)
 			return runtime_fail(e, NOPAL_BAD_ARGS,
-					    "the arguments have more than %d values",
+					    "too many values in the arguments: the limit is %d",
 					    NOPAL_MAX_VALUES);
 	}
 	return 0;
 }
 
-/* Copy a text, with a NUL, to *at and move on. */
+/* Copy a text and a NUL to *at, which moves past them. */
 static struct str keep(char **at, struct str s)
 {
 	char *start = *at;
@@ -311,53 +315,57 @@ static int new_info(const char *name, const struct nopal_probe_arg *args, unsign
 	if (err)
 		return err;
 	if (description.len > NOPAL_MAX_DESCRIPTION)
-		return runtime_fail(e, NOPAL_BAD_ARGS, "a description has more than %d bytes",
+		return runtime_fail(e, NOPAL_BAD_ARGS,
+				    "the description is too long: the limit is %d bytes",
 				    NOPAL_MAX_DESCRIPTION);
 	*out = calloc(1, sizeof(**out) + text);
 	if (!*out)
-		return runtime_fail(e, NOPAL_NO_MEMORY, "no memory for a probe");
+		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a probe");
 	fill_info(*out, s, args, count, description);
 	return 0;
 }
 
-static int room_for_probe(struct nopal_provider *r, struct probe_room **out, struct nopal_error *e)
+static int slot_for_probe(struct nopal_provider *provider, struct image_slot **out,
+			  struct nopal_error *e)
 {
 	int err;
 
-	if (!r->last || !room_takes_more(r->last)) {
-		struct probe_room *room;
+	if (!provider->last || !slot_takes_more(provider->last)) {
+		struct image_slot *slot;
 
-		err = room_open(r->flags, &room, e);
+		err = slot_open(provider->flags, &slot, e);
 		if (err)
 			return err;
-		if (r->last)
-			r->last->next = room;
+		if (provider->last)
+			provider->last->next = slot;
 		else
-			r->rooms = room;
-		r->last = room;
+			provider->slots = slot;
+		provider->last = slot;
 	}
-	*out = r->last;
+	*out = provider->last;
 	return 0;
 }
 
-static int add_probe(struct nopal_provider *r, struct probe_info *p, struct nopal_error *e)
+static int add_probe(struct nopal_provider *provider, struct probe_info *p, struct nopal_error *e)
 {
 	int err;
 
-	if (!(r->flags & NOPAL_RUNTIME_ANY_NAME) && find(r, p->image.name.ptr, p->hash))
-		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.*s' has a probe '%.*s' already",
-				    name_shown(r->name, 60), r->name,
+	if (!(provider->flags & NOPAL_RUNTIME_ANY_NAME) &&
+	    find_probe(provider, p->image.name.ptr, p->hash))
+		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.*s' already has a probe '%.*s'",
+				    name_shown(provider->name, 60), provider->name,
 				    name_shown(p->image.name.ptr, 100), p->image.name.ptr);
-	p->provider = r;
-	err = room_for_probe(r, &p->room, e);
+	p->provider = provider;
+	err = slot_for_probe(provider, &p->slot, e);
 	if (!err)
-		err = room_add(p->room, &p->image, p, &p->handle, e);
+		err = slot_add(p->slot, &p->image, p, &p->handle, e);
 	if (!err)
-		remember(r, p);
+		insert(provider, p);
 	return err;
 }
 
-NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *r, const char *name,
+NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *provider,
+						      const char *name,
 						      const struct nopal_probe_arg *args,
 						      unsigned arg_count, const char *description,
 						      struct nopal_error *e)
@@ -365,15 +373,15 @@ NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *r, 
 	struct probe_info *p = NULL;
 	int err;
 
-	if (!r)
+	if (!provider)
 		return NULL;
-	err = name_check("probe", name, NOPAL_MAX_NAME, r->flags, e);
+	err = name_check("probe", name, NOPAL_MAX_NAME, provider->flags, e);
 	if (!err)
 		err = new_info(name, args, arg_count, str_from(description), &p, e);
 	if (err || !p)
 		return NULL;
 	lock();
-	err = add_probe(r, p, e);
+	err = add_probe(provider, p, e);
 	unlock();
 	if (!err)
 		return p->handle;
@@ -383,78 +391,79 @@ NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *r, 
 
 /* ---- Loading ---- */
 
-NOPAL_EXPORT int nopal_provider_load(struct nopal_provider *r, struct nopal_error *e)
+NOPAL_EXPORT int nopal_provider_load(struct nopal_provider *provider, struct nopal_error *e)
 {
 	int err = 0;
 
 	lock();
-	for (struct probe_room *room = r->rooms; room && !err; room = room->next) {
-		if (room->fd >= 0)
+	for (struct image_slot *slot = provider->slots; slot && !err; slot = slot->next) {
+		if (slot->fd >= 0)
 			continue;
-		err = room_load(room, r->name, r->flags, e);
+		err = slot_load(slot, provider->name, provider->flags, e);
 		if (!err)
-			announce_loaded(r->name, room);
+			announce_loaded(provider->name, slot);
 	}
 	unlock();
 	return err;
 }
 
-NOPAL_EXPORT int nopal_provider_unload(struct nopal_provider *r, struct nopal_error *e)
+NOPAL_EXPORT int nopal_provider_unload(struct nopal_provider *provider, struct nopal_error *e)
 {
 	int err = 0;
 
 	lock();
-	for (struct probe_room *room = r->rooms; room && !err; room = room->next) {
-		if (room->fd < 0)
+	for (struct image_slot *slot = provider->slots; slot && !err; slot = slot->next) {
+		if (slot->fd < 0)
 			continue;
-		announce_unloaded(r->name, room);
-		err = room_unload(room, e);
+		announce_unloaded(provider->name, slot);
+		err = slot_unload(slot, e);
 	}
 	unlock();
 	return err;
 }
 
-NOPAL_EXPORT void nopal_provider_use_memfd(struct nopal_provider *r)
+NOPAL_EXPORT void nopal_provider_use_memfd(struct nopal_provider *provider)
 {
 	lock();
-	r->flags &= ~(NOPAL_RUNTIME_FILE | ROOM_FILE_IF_POSSIBLE);
+	provider->flags &= ~(NOPAL_RUNTIME_FILE | FLAG_FILE_IF_POSSIBLE);
 	unlock();
 }
 
 /* ---- Questions ---- */
 
-NOPAL_EXPORT const char *nopal_provider_name(const struct nopal_provider *r)
+NOPAL_EXPORT const char *nopal_provider_name(const struct nopal_provider *provider)
 {
-	return r->name;
+	return provider->name;
 }
 
-NOPAL_EXPORT bool nopal_provider_is_loaded(struct nopal_provider *r)
+NOPAL_EXPORT bool nopal_provider_is_loaded(struct nopal_provider *provider)
 {
 	bool loaded = false;
 
 	lock();
-	for (struct probe_room *room = r->rooms; room && !loaded; room = room->next)
-		loaded = room->fd >= 0;
+	for (struct image_slot *slot = provider->slots; slot && !loaded; slot = slot->next)
+		loaded = slot->fd >= 0;
 	unlock();
 	return loaded;
 }
 
-NOPAL_EXPORT unsigned nopal_provider_probe_count(struct nopal_provider *r)
+NOPAL_EXPORT unsigned nopal_provider_probe_count(struct nopal_provider *provider)
 {
 	size_t count;
 
 	lock();
-	count = r->probe_count;
+	count = provider->probe_count;
 	unlock();
 	return (unsigned)count;
 }
 
-NOPAL_EXPORT struct nopal_probe *nopal_provider_find(struct nopal_provider *r, const char *name)
+NOPAL_EXPORT struct nopal_probe *nopal_provider_find(struct nopal_provider *provider,
+						     const char *name)
 {
 	struct probe_info *p;
 
 	lock();
-	p = name ? find(r, name, hash_of(name)) : NULL;
+	p = name ? find_probe(provider, name, hash_of(name)) : NULL;
 	unlock();
 	return p ? p->handle : NULL;
 }
@@ -494,7 +503,7 @@ NOPAL_EXPORT int nopal_probe_fd(const struct nopal_probe *p)
 	int fd;
 
 	lock();
-	fd = p->info->room->fd;
+	fd = p->info->slot->fd;
 	unlock();
 	return fd;
 }

@@ -1,26 +1,26 @@
-/* What the files of run-time probes share: a probe as its provider knows it. */
+/* A run-time probe as its provider keeps it. */
 #ifndef NOPAL_RUNTIME_RUNTIME_H
 #define NOPAL_RUNTIME_RUNTIME_H
 
-#include "runtime/map.h"
+#include "runtime/slot.h"
 
-/* Everything about a probe, in one allocation; it does not change. */
+/* Everything about a probe, in one allocation. It does not change. */
 struct probe_info {
 	struct image_probe image;
 	struct nopal_provider *provider;
-	struct probe_room *room;
+	struct image_slot *slot;
 	struct nopal_probe *handle;
-	struct probe_info *next; /* with the same hash */
+	struct probe_info *next; /* in the same bucket */
 	uint32_t hash;
 	uint8_t arg_count;
 	uint8_t arg_types[NOPAL_MAX_VALUES];  /* enum nopal_type */
 	uint8_t arg_values[NOPAL_MAX_VALUES]; /* the first value of each argument */
 	const struct value_type *types[NOPAL_MAX_VALUES];
 	struct str names[NOPAL_MAX_VALUES];
-	char text[]; /* what the strs point to, each with a NUL behind it */
+	char text[]; /* what the strs point to, each followed by a NUL */
 };
 
-/* The values of an argument of `type`: 0 (an unknown type), 1 or 2. */
+/* How many values an argument of `type` has, 1 or 2, and their types; 0: an unknown type. */
 unsigned runtime_value_types(enum nopal_type type, const struct value_type *out[2]);
 
 #endif

@@ -6,7 +6,8 @@
 #include "nopal/runtime.h"
 
 /* System V ABI, AMD64 supplement, 3.2.3: six registers, then the stack above the return address.
- * The whole registers are named, the size says how much of them counts: gdb does not know %r8b. */
+ * The names are those of whole registers, and the size says which part is meant: gdb does not know
+ * %r8b. */
 static void x86_64_operand(unsigned i, struct buf *out)
 {
 	static const char *const names[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
@@ -28,7 +29,7 @@ static void aarch64_operand(unsigned i, struct buf *out)
 		buf_printf(out, "[sp, %u]", 8 * (i - 8));
 }
 
-/* RISC-V ELF psABI, integer calling convention: the same. */
+/* RISC-V ELF psABI, integer calling convention: like Arm. */
 static void riscv64_operand(unsigned i, struct buf *out)
 {
 	if (i < 8)

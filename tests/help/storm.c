@@ -152,16 +152,16 @@ static long resident_pages(void)
 /* Nobody traces any more, so every semaphore is 0 and every stub a nop. */
 static void check_untouched(const struct nopal_probe *p)
 {
-	const struct probe_room *room = p->info->room;
-	const unsigned char *data = room->base + IMAGE_DATA;
-	size_t at = image_layout_of(room->count).semaphores_at;
+	const struct image_slot *slot = p->info->slot;
+	const unsigned char *data = slot->base + IMAGE_DATA;
+	size_t at = image_layout_of(slot->count).semaphores_at;
 	unsigned short semaphore;
 
-	for (size_t i = 0; i < room->count; i++) {
+	for (size_t i = 0; i < slot->count; i++) {
 		memcpy(&semaphore, data + at + 2 * i, sizeof(semaphore));
-		if (semaphore || room->base[image_stub_at(i)] != NOPAL_PROBE_NOP) {
+		if (semaphore || slot->base[image_stub_at(i)] != NOPAL_PROBE_NOP) {
 			printf("stub %zu: semaphore %u, byte %02x\n", i, semaphore,
-			       room->base[image_stub_at(i)]);
+			       slot->base[image_stub_at(i)]);
 			atomic_fetch_add(&wrong, 1);
 		}
 	}

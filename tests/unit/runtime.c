@@ -59,7 +59,7 @@ static void a_name_is_taken_once(void **state)
 	(void)state;
 	assert_null(nopal_provider_probe(r, "same", NULL, 0, NULL, &e));
 	assert_int_equal(e.code, NOPAL_NAME_TAKEN);
-	assert_string_equal(e.text, "'twice' has a probe 'same' already");
+	assert_string_equal(e.text, "'twice' already has a probe 'same'");
 	assert_ptr_equal(nopal_provider_find(r, "same"), p);
 	assert_null(nopal_provider_find(r, "other"));
 	assert_int_equal(nopal_provider_probe_count(r), 1);

@@ -1,0 +1,353 @@
+/* Mapping images into slots. MAP_FIXED over a mapping replaces it in one step: no other thread
+ * finds a hole there. */
+#include "runtime/slot.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/announce.h"
+#include "runtime/error.h"
+#include "runtime/file.h"
+
+#define SLOT_SIZE (IMAGE_DATA + 2 * 65536)
+
+_Static_assert(IMAGE_STUBS + (size_t)IMAGE_MAX * (STUB_SIZE + 2) <= 2 * 65536,
+	       "the semaphores fit into the slot");
+_Static_assert(sizeof(struct nopal_probe) == STUB_SIZE, "handles are as far apart as stubs");
+
+static size_t whole_pages(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (size + page - 1) / page * page;
+}
+
+int slot_open(unsigned flags, struct image_slot **out, struct nopal_error *e)
+{
+	struct image_slot *slot = calloc(1, sizeof(*slot));
+	void *base = MAP_FAILED;
+
+	if (slot)
+		base = mmap(NULL, SLOT_SIZE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED) {
+		free(slot);
+		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for probes: %m");
+	}
+	slot->cpu = stub_host(flags & NOPAL_RUNTIME_ONE_BYTE_NOP);
+	slot->base = base;
+	slot->fd = -1;
+	slot->generation = generation_now();
+	*out = slot;
+	return 0;
+}
+
+void slot_unlink(struct image_slot *slot)
+{
+	if (slot->path && slot->owner == getpid())
+		unlink(slot->path);
+}
+
+static void forget_file(struct image_slot *slot)
+{
+	debug_image_remove(slot->debug);
+	slot->debug = NULL;
+	slot_unlink(slot);
+	free(slot->path);
+	slot->path = NULL;
+	if (slot->fd >= 0)
+		close(slot->fd);
+	slot->fd = -1;
+}
+
+void slot_close(struct image_slot *slot)
+{
+	if (!slot)
+		return;
+	munmap(slot->base, SLOT_SIZE);
+	forget_file(slot);
+	free(slot->probes);
+	free(slot);
+}
+
+static int reserve_probe(struct image_slot *slot)
+{
+	size_t cap = slot->cap ? slot->cap * 2 : 4;
+	const struct image_probe **more;
+
+	if (slot->count < slot->cap)
+		return 0;
+	more = realloc(slot->probes, cap * sizeof(*more));
+	if (!more)
+		return -1;
+	slot->probes = more;
+	slot->cap = cap;
+	return 0;
+}
+
+int slot_add(struct image_slot *slot, const struct image_probe *probe,
+	     const struct probe_info *info, struct nopal_probe **out, struct nopal_error *e)
+{
+	unsigned char *stub = slot->base + image_stub_at(slot->count);
+	struct nopal_probe *handle = (struct nopal_probe *)(stub + NOPAL_PROBE_DISTANCE);
+
+	if (reserve_probe(slot))
+		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a probe");
+	memcpy(stub, slot->cpu->code, STUB_SIZE);
+	handle->info = info;
+	slot->probes[slot->count++] = probe;
+	*out = handle;
+	return 0;
+}
+
+/* ---- Loading ---- */
+
+/* The error code for a memfd that could not be made, by errno. */
+static int code_of_errno(void)
+{
+	return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? NOPAL_NO_MEMORY
+								     : NOPAL_SYSTEM;
+}
+
+static int make_memory_file(const char *provider, struct str image, struct nopal_error *e)
+{
+	char name[MEMFD_NAME_MAX + 1];
+	int fd;
+
+	snprintf(name, sizeof(name), "nopal:%s", provider); /* cut if it is too long */
+	fd = memfd_make(name, image);
+	if (fd >= 0)
+		return fd;
+	return runtime_fail(e, code_of_errno(), "cannot create a memfd for the probes of '%s': %m",
+			    provider);
+}
+
+/* If the program asked for a file, failing to make it is an error. If only the environment asked
+ * for it, the program does not know, and gets a memfd instead. */
+static int make_backing(struct image_slot *slot, const char *provider, struct str image,
+			unsigned flags, struct nopal_error *e)
+{
+	int fd = -1;
+
+	if (flags & (NOPAL_RUNTIME_FILE | FLAG_FILE_IF_POSSIBLE)) {
+		fd = named_file_make(provider, image, &slot->path,
+				     flags & NOPAL_RUNTIME_FILE ? e : NULL);
+		slot->owner = getpid();
+	}
+	if (fd < 0 && !(flags & NOPAL_RUNTIME_FILE))
+		fd = make_memory_file(provider, image, e);
+	return fd;
+}
+
+static int keep_file(struct image_slot *slot, int fd)
+{
+	struct stat st = {0};
+
+	fstat(fd, &st);
+	slot->dev = st.st_dev;
+	slot->ino = st.st_ino;
+	slot->fd = fd;
+	return 0;
+}
+
+static int make_file(struct image_slot *slot, const char *provider, unsigned flags,
+		     struct nopal_error *e)
+{
+	struct buf image = BUF_INIT;
+	int fd;
+
+	image_write(slot->cpu, str_from(provider), slot->probes, slot->count, &image);
+	if (image.failed)
+		fd = runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for the image of '%s'",
+				  provider);
+	else
+		fd = make_backing(slot, provider, buf_as_str(&image), flags, e);
+	buf_free(&image);
+	return fd < 0 ? fd : keep_file(slot, fd);
+}
+
+static int map_over(unsigned char *at, size_t size, int access, int fd, size_t offset)
+{
+	int how = MAP_PRIVATE | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
+
+	return mmap(at, size, access, how, fd, (off_t)offset) == MAP_FAILED ? -1 : 0;
+}
+
+/* The semaphores come first: a tracer that is notified of the code looks for them. */
+static int map_image(struct image_slot *slot)
+{
+	struct image_layout at = image_layout_of(slot->count);
+	size_t page = whole_pages(1), first = at.semaphores_at / page * page;
+
+	slot->data_pages = whole_pages(at.semaphores_end) - first;
+	slot->code_pages = whole_pages(at.code_end);
+	if (map_over(slot->base + IMAGE_DATA + first, slot->data_pages, PROT_READ | PROT_WRITE,
+		     slot->fd, first))
+		return -1;
+	return map_over(slot->base, slot->code_pages, PROT_READ | PROT_EXEC, slot->fd, 0);
+}
+
+static void forget_semaphores(struct image_slot *slot)
+{
+	size_t page = whole_pages(1);
+	size_t first = image_layout_of(slot->count).semaphores_at / page * page;
+
+	map_over(slot->base + IMAGE_DATA + first, slot->data_pages, PROT_READ | PROT_WRITE, -1, 0);
+}
+
+int slot_load(struct image_slot *slot, const char *provider, unsigned flags, struct nopal_error *e)
+{
+	int err;
+
+	slot_adopt(slot);
+	if (slot->fd >= 0)
+		return 0;
+	err = make_file(slot, provider, flags, e);
+	if (err)
+		return err;
+	slot->closed = true;
+	if (!map_image(slot)) {
+		slot->debug = debug_image_add(slot, provider);
+		return 0;
+	}
+	err = runtime_fail(e, NOPAL_SYSTEM, "cannot map the probes of '%s': %m", provider);
+	forget_semaphores(slot);
+	forget_file(slot);
+	return err;
+}
+
+static bool has_enabled(const struct image_slot *slot)
+{
+	for (size_t i = 0; i < slot->count; i++)
+		if (!NOPAL_PROBE_IS_NOP(slot->base[image_stub_at(i)]))
+			return true;
+	return false;
+}
+
+/* ---- Children ---- */
+
+/* A child may have closed the descriptor and opened another file with its number. */
+static bool has_file(const struct image_slot *slot)
+{
+	struct stat st;
+
+	return !fstat(slot->fd, &st) && st.st_dev == slot->dev && st.st_ino == slot->ino;
+}
+
+#define CALL 0xe8 /* x86-64; on other CPUs tracers write nothing that begins with this byte */
+
+/* Does a stub begin with a call to memory that is not mapped? */
+static bool calls_nowhere(const unsigned char *stub)
+{
+	uintptr_t page = whole_pages(1), to;
+	unsigned char resident;
+	int32_t distance;
+
+	memcpy(&distance, stub + 1, sizeof(distance));
+	to = (uintptr_t)stub + 5 + (uintptr_t)(intptr_t)distance;
+	return *stub == CALL && mincore((void *)(to / page * page), page, &resident) &&
+	       errno == ENOMEM;
+}
+
+/* The pages get the file's content again. Kernel tracers are not notified. */
+static void take_back(struct image_slot *slot)
+{
+	madvise(slot->base, slot->code_pages, MADV_DONTNEED);
+}
+
+/* Tracers lose the child's probes by this, so it is done only if a stub would crash. */
+static void drop_calls(struct image_slot *slot)
+{
+	for (size_t i = 0; i < slot->count; i++)
+		if (calls_nowhere(slot->base + image_stub_at(i))) {
+			take_back(slot);
+			return;
+		}
+}
+
+/* A child has copies of the pages that tracers have written to, and what they wrote is wrong there:
+ * a call leads to memory that the kernel does not copy, a breakpoint of gdb stops a process that
+ * gdb does not trace. So the image is mapped again; kernel tracers of the child are notified of the
+ * new mapping. A tracer may also have written to the idle stubs of an unloaded slot, whose file it
+ * found at the image's address; these must not cause events. */
+static void renew(struct image_slot *slot)
+{
+	if (!has_enabled(slot))
+		return;
+	if (slot->fd < 0)
+		take_back(slot);
+	else if (!has_file(slot) || map_image(slot))
+		drop_calls(slot);
+}
+
+/* One thread renews; signals are blocked, since a handler would wait for the thread it interrupts.
+ */
+void slot_adopt_now(struct image_slot *slot, uint32_t generation)
+{
+	uint32_t had = atomic_load(&slot->generation);
+	sigset_t all, before;
+	int saved = errno;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (had != generation) {
+		if (had == (generation | GENERATION_BUSY)) {
+			sched_yield();
+			had = atomic_load(&slot->generation);
+		} else if (atomic_compare_exchange_strong(&slot->generation, &had,
+							  generation | GENERATION_BUSY)) {
+			renew(slot);
+			atomic_store(&slot->generation, generation);
+			had = generation;
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = saved;
+}
+
+/* ---- Unloading ---- */
+
+/* A file of stubs without notes, for threads that have seen a probe enabled and are about to call
+ * it. */
+static int make_idle_file(const struct image_slot *slot)
+{
+	struct buf stubs = BUF_INIT;
+	int fd = -1;
+
+	buf_fill(&stubs, '\0', IMAGE_STUBS);
+	for (size_t i = 0; i < slot->count; i++)
+		buf_add(&stubs, slot->cpu->code, STUB_SIZE);
+	errno = ENOMEM;
+	if (!stubs.failed)
+		fd = memfd_make("nopal-idle", buf_as_str(&stubs));
+	buf_free(&stubs);
+	return fd;
+}
+
+int slot_unload(struct image_slot *slot, struct nopal_error *e)
+{
+	int fd, err;
+
+	slot_adopt(slot);
+	if (slot->fd < 0)
+		return 0;
+	fd = make_idle_file(slot);
+	if (fd < 0)
+		return runtime_fail(e, code_of_errno(), "cannot unload probes: memfd_create: %m");
+	err = map_over(slot->base, slot->code_pages, PROT_READ | PROT_EXEC, fd, 0);
+	if (err)
+		err = runtime_fail(e, NOPAL_SYSTEM, "cannot unload probes: mmap: %m");
+	close(fd);
+	if (err)
+		return err;
+	forget_semaphores(slot);
+	forget_file(slot);
+	return 0;
+}
