@@ -151,14 +151,37 @@ static void take_insn(struct cursor *c, struct insn *i, uint32_t at, struct fiel
 struct made_program {
 	struct insn code[MAX_CODE];
 	struct field fields[MAX_CODE][4];
+	struct piece pieces[2];
+	struct format formats[COUNT(formats)];
 	struct clause clause;
 	struct program program;
 };
+
+/* The pieces of a printf format, from the last bytes, which are code, too. */
+static void make_pieces(struct made_program *m, const uint8_t *data, size_t size)
+{
+	memcpy(m->formats, formats, sizeof(formats));
+	memset(m->pieces, 0, sizeof(m->pieces));
+	for (size_t i = 0; i < 2 && size >= 6 * (i + 1); i++) {
+		const uint8_t *byte = data + size - 6 * (i + 1);
+
+		m->pieces[i] = (struct piece){.text = STR("%"),
+					      .letter = (char)byte[0],
+					      .length = byte[1] & 15,
+					      .flags = byte[2],
+					      .field = byte[3] & 3,
+					      .width = (uint16_t)(byte[4] << 8),
+					      .precision = (int16_t)(byte[5] << 8)};
+	}
+	m->formats[1].pieces = m->pieces;
+	m->formats[1].piece_count = 2;
+}
 
 static void make_program(struct made_program *m, const uint8_t *data, size_t size)
 {
 	struct cursor c = cursor_of(data, size, false);
 
+	make_pieces(m, data, size);
 	m->clause = (struct clause){.code = m->code,
 				    .reg_count = 4,
 				    .slots = slots,
@@ -169,7 +192,7 @@ static void make_program(struct made_program *m, const uint8_t *data, size_t siz
 				      .clause_count = 1,
 				      .maps = maps,
 				      .map_count = COUNT(maps),
-				      .formats = formats,
+				      .formats = m->formats,
 				      .format_count = COUNT(formats),
 				      .literals = literals,
 				      .literal_count = COUNT(literals),

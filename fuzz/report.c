@@ -159,6 +159,7 @@ static struct str put_head(struct buf *b, const uint8_t *data, size_t len, size_
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct format own[FORMATS];
+	struct arena arena = ARENA_INIT;
 	struct program p = {.maps = maps,
 			    .map_count = MAPS,
 			    .formats = own,
@@ -174,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (len < 2)
 		return 0;
 	memcpy(own, formats, sizeof(own));
+	format_parse(own[0].text, &arena, &own[0]);
 	switch (data[0] % 4) {
 	case 0: bytes = str_of((const char *)data + 1, len - 1); break;
 	case 1: bytes = put_head(&record, data + 2, len - 2, data[1] % FORMATS); break;
@@ -181,6 +183,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		text = data[1] % len;
 		text = text > len - 2 ? len - 2 : text;
 		own[FORMATS - 1].text = str_of((const char *)data + 2, text);
+		format_parse(own[FORMATS - 1].text, &arena, &own[FORMATS - 1]);
 		bytes = put_head(&record, data + 2 + text, len - 2 - text, FORMATS - 1);
 		moment_format(own[FORMATS - 1].text, (int64_t)((uint64_t)len << (data[1] % 64)),
 			      &moment);
@@ -191,5 +194,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	run(&p, REPORT_JSON, &store, bytes, true);
 	buf_free(&record);
 	buf_free(&moment);
+	arena_free(&arena);
 	return 0;
 }

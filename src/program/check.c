@@ -145,6 +145,32 @@ static int check_map_value(const struct program *p, uint32_t number, struct diag
 	return 0;
 }
 
+static bool is_piece(const struct piece *p)
+{
+	bool has_length = p->length == 0 || p->length == 1 || p->length == 2 || p->length == 8;
+
+	return !p->letter ||
+	       (piece_is_conversion(p->letter) && has_length && p->width <= PIECE_MAX_WIDTH &&
+		p->precision >= -1 && p->precision <= PIECE_MAX_WIDTH);
+}
+
+/* Pieces take the fields in their order; fields may be left over. */
+static int check_pieces(const struct format *f, uint32_t number, struct diag *d)
+{
+	unsigned field = 0;
+
+	for (uint32_t i = 0; i < f->piece_count; i++) {
+		const struct piece *p = &f->pieces[i];
+
+		if (!is_piece(p))
+			return fail(d, "format %u: piece %u is not a conversion", number, i);
+		if (p->letter && (p->field != field++ || field > f->field_count))
+			return fail(d, "format %u: piece %u does not show field %u", number, i,
+				    field - 1);
+	}
+	return 0;
+}
+
 static int check_format(const struct program *p, uint32_t number, struct diag *d)
 {
 	const struct format *f = &p->formats[number];
@@ -167,7 +193,9 @@ static int check_format(const struct program *p, uint32_t number, struct diag *d
 		return fail(d, "format %u: there is no map %u", number, f->map);
 	if (f->kind == FORMAT_VALUE && f->field_count != 1)
 		return fail(d, "format %u: a value is one field, not %u", number, f->field_count);
-	return f->kind == FORMAT_MAP_VALUE ? check_map_value(p, number, d) : 0;
+	if (f->kind == FORMAT_MAP_VALUE)
+		return check_map_value(p, number, d);
+	return check_pieces(f, number, d);
 }
 
 /* Places. */

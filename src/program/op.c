@@ -1,4 +1,4 @@
-/* What is known of each operation, builtin, format and kind of place: constant tables. */
+/* What is known of each operation, builtin and kind of site: constant tables. */
 #include "program/op.h"
 
 #define KIND(kind) (1u << (kind))
@@ -82,18 +82,6 @@ static const char *const builtins[BUILTIN_COUNT_] = {
 	[BUILTIN_NCPUS] = "ncpus",
 };
 
-static const struct {
-	const char *name;
-	bool control;
-} formats[] = {
-	[FORMAT_PRINTF] = {"printf", false}, [FORMAT_VALUE] = {"value", false},
-	[FORMAT_RECORD] = {"record", false}, [FORMAT_MAP_VALUE] = {"map_value", false},
-	[FORMAT_JOIN] = {"join", false},     [FORMAT_TIME] = {"time", true},
-	[FORMAT_PRINT] = {"print", true},    [FORMAT_CLEAR] = {"clear", true},
-	[FORMAT_ZERO] = {"zero", true},	     [FORMAT_EXIT] = {"exit", true},
-	[FORMAT_CAT] = {"cat", false},	     [FORMAT_SYSTEM] = {"system", false},
-};
-
 static const char *const attaches[] = {
 	[ATTACH_BEGIN] = "begin",	    [ATTACH_END] = "end",
 	[ATTACH_INTERVAL] = "interval",	    [ATTACH_PROFILE] = "profile",
@@ -118,19 +106,9 @@ const char *builtin_name(unsigned builtin)
 	return builtin < BUILTIN_COUNT_ ? builtins[builtin] : NULL;
 }
 
-const char *format_name(enum format_kind kind)
-{
-	return (unsigned)kind < COUNT(formats) ? formats[kind].name : NULL;
-}
-
 const char *attach_name(enum attach_kind kind)
 {
 	return (unsigned)kind < COUNT(attaches) ? attaches[kind] : NULL;
-}
-
-bool format_is_control(const struct format *f)
-{
-	return (unsigned)f->kind < COUNT(formats) && formats[f->kind].control;
 }
 
 bool clause_uses_map(const struct clause *c, uint32_t map)

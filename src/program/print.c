@@ -168,9 +168,13 @@ static void print_map_def(uint32_t number, const struct map_def *m, struct buf *
 static void print_format(uint32_t number, const struct format *f, struct buf *out)
 {
 	const char *name = format_name(f->kind);
+	struct buf source = BUF_INIT;
 
 	buf_printf(out, "format %u %s ", number, name ? name : "?");
-	print_text(f->text, out);
+	if (f->piece_count)
+		format_source(f, &source);
+	print_text(f->piece_count ? buf_as_str(&source) : f->text, out);
+	buf_free(&source);
 	buf_text(out, " (");
 	for (unsigned i = 0; i < f->field_count; i++) {
 		buf_text(out, i ? ", " : "");

@@ -206,19 +206,46 @@ struct map_def {
 	bool is_read;	      /* by a clause, of this program or of one that may extend it */
 };
 
+/* clang-format off */
 enum format_kind {
-	FORMAT_PRINTF,	  /* text = the format string, fields its arguments         data    */
-	FORMAT_VALUE,	  /* print(expression): one field                           data    */
-	FORMAT_RECORD,	  /* print(args): text = the fields' names, "word n"    data    */
-	FORMAT_MAP_VALUE, /* print(@m[key]): fields = key (if any) and value; map  data    */
-	FORMAT_JOIN,	  /* text = delimiter, fields all STR; NULL ends            data    */
-	FORMAT_TIME,	  /* time(): text = strftime format                         control */
-	FORMAT_PRINT,	  /* print(@m, top, div)                                    control */
-	FORMAT_CLEAR,	  /* clear(@m)                                              control */
-	FORMAT_ZERO,	  /* zero(@m)                                               control */
-	FORMAT_EXIT,	  /* exit()                                                 control */
-	FORMAT_CAT,	  /* cat(): text = printf format of the path                data    */
-	FORMAT_SYSTEM,	  /* system(): text = printf format of the command, unsafe  data    */
+	FORMAT_PRINTF,	  /* pieces show the fields                                  data    */
+	FORMAT_VALUE,	  /* print(expression): one field                            data    */
+	FORMAT_RECORD,	  /* print(args): text = the fields' names, "word n"         data    */
+	FORMAT_MAP_VALUE, /* print(@m[key]): fields = key (if any) and value; map    data    */
+	FORMAT_JOIN,	  /* text = delimiter, fields all STR; NULL ends             data    */
+	FORMAT_TIME,	  /* time(): text = strftime format                          control */
+	FORMAT_PRINT,	  /* print(@m, top, div)                                     control */
+	FORMAT_CLEAR,	  /* clear(@m)                                               control */
+	FORMAT_ZERO,	  /* zero(@m)                                                control */
+	FORMAT_EXIT,	  /* exit()                                                  control */
+	FORMAT_CAT,	  /* cat(): pieces make the path                             data    */
+	FORMAT_SYSTEM,	  /* system(): pieces make the command, unsafe               data    */
+};
+
+enum piece_flag { /* ORDER: FLAGS in format.c */
+	PIECE_LEFT      = 1,  /* - */
+	PIECE_PLUS      = 2,  /* + */
+	PIECE_BLANK     = 4,  /*   */
+	PIECE_ALTERNATE = 8,  /* # */
+	PIECE_ZERO      = 16, /* 0 */
+	PIECE_GROUP     = 32, /* ' */
+	PIECE_QUOTED    = 64, /* a part of `args`: text is in quotes */
+};
+/* clang-format on */
+
+#define PIECE_MAX_WIDTH 4096 /* wider is a typing error, and only costs memory */
+#define PIECE_BAD	'?'  /* letter of what is not a conversion; in no program */
+
+/* One piece of a printf format: literal text, or a conversion that shows a field. */
+struct piece {
+	struct str text; /* literal, with single '%'; or the conversion's source: "%-10s" */
+	char letter;	 /* of the conversion: d i u x X o p c s r f F e E g G a A; 0: literal */
+	char variant;	 /* of %r: 'x', 'h' or 0 */
+	uint8_t flags;	 /* enum piece_flag */
+	uint8_t length;	 /* bytes that hh, h, l, ll ask for; 0: not given */
+	uint8_t field;	 /* its number; pieces take the fields in their order */
+	uint16_t width;
+	int16_t precision; /* -1: none */
 };
 
 /* What a record means. Data records may be lost when the reader is too slow, and are then counted;
@@ -226,6 +253,8 @@ enum format_kind {
 struct format {
 	enum format_kind kind;
 	struct str text;
+	const struct piece *pieces; /* PRINTF, CAT, SYSTEM */
+	uint32_t piece_count;
 	const struct type *fields;
 	unsigned field_count;
 	uint32_t map;
@@ -234,6 +263,14 @@ struct format {
 };
 
 bool format_is_control(const struct format *f);
+bool format_equal(const struct format *a, const struct format *b);
+/* The next piece of a printf format, cut from *rest; false at its end. `field` is 0. */
+bool piece_next(struct str *rest, struct piece *out);
+bool piece_is_conversion(char letter);
+/* The pieces of a whole text; what is not a conversion, or has no field left, is literal. */
+int format_parse(struct str text, struct arena *a, struct format *f);
+/* The text of the pieces. */
+void format_source(const struct format *f, struct buf *out);
 /* Does the code of a clause use this map? */
 bool clause_uses_map(const struct clause *c, uint32_t map);
 

@@ -16,7 +16,6 @@ struct event {
 	struct report *report;
 	const struct map_store *maps;
 	struct record record;
-	uint32_t format; /* its number */
 	struct buf *out;
 	enum report_action action;
 	int exit_code;
@@ -43,7 +42,7 @@ static int fill_scratch(struct event *e)
 	int err;
 
 	buf_clear(&r->scratch);
-	err = pieces_render(&r->pieces[e->format], &r->raw, &e->record, &r->scratch);
+	err = format_render(e->record.format, &r->raw, &e->record, &r->scratch);
 	buf_text(&r->scratch, ""); /* there may have been nothing so far */
 	if (!err && r->scratch.failed)
 		err = -ENOMEM;
@@ -56,7 +55,7 @@ static int report_printf(struct event *e)
 	int err;
 
 	if (r->style == REPORT_TEXT)
-		return pieces_render(&r->pieces[e->format], &r->renderer, &e->record, e->out);
+		return format_render(e->record.format, &r->renderer, &e->record, e->out);
 	err = fill_scratch(e);
 	if (!err)
 		add_message("printf", buf_as_str(&r->scratch), e->out);
@@ -295,7 +294,7 @@ static int report_system(struct event *e)
 	int err = fill_scratch(e); /* for messages */
 
 	if (!err && !is_skipped(r)) {
-		err = pieces_render_shell(&r->pieces[e->format], &r->raw, &again, &line);
+		err = format_render_shell(e->record.format, &r->raw, &again, &line);
 		if (!err)
 			add_taken(e, "syscall", "cannot run", run_line(r, &line, &taken), &taken);
 	}
@@ -324,7 +323,6 @@ int report_record(struct report *r, const struct map_store *maps, struct str byt
 
 	if (err)
 		return err;
-	event.format = (uint32_t)(event.record.format - r->program->formats);
 	buf_clear(&r->failure);
 	err = kinds[event.record.format->kind](&event);
 	if (err) {

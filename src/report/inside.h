@@ -2,13 +2,11 @@
 #ifndef NOPAL_REPORT_INSIDE_H
 #define NOPAL_REPORT_INSIDE_H
 
-#include "base/arena.h"
 #include "report/format.h"
 #include "report/render.h"
 #include "report/report.h"
 
 struct report {
-	struct arena arena;
 	const struct program *program;
 	enum report_style style;
 	bool unsafe;
@@ -16,7 +14,6 @@ struct report {
 	uint64_t skipped;	  /* calls of system() and cat() that were not made */
 	struct renderer renderer; /* as the output needs it */
 	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
-	struct pieces *pieces;	  /* one for each format that has a printf text */
 	struct buf scratch;
 	struct buf failure; /* why the last cat() or system() gave nothing */
 };

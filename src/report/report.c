@@ -1,6 +1,6 @@
-/* A report: a program's formats, made ready once, and its maps as they are printed. Last what
- * is said about the tracing itself, not by the script: how many probes are attached, what was lost,
- * what failed where. Records are event.c's. */
+/* A report: the settings that records and maps are printed by, and the maps. Last what is said about
+ * the tracing itself, not by the script: how many probes are attached, what was lost, what failed
+ * where. Records are event.c's. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,34 +9,10 @@
 #include "report/moment.h"
 #include "report/table.h"
 
-static bool has_pieces(const struct format *f)
-{
-	return f->kind == FORMAT_PRINTF || f->kind == FORMAT_CAT || f->kind == FORMAT_SYSTEM;
-}
-
-/* Those from number `from` on. */
-static int compile_formats(struct report *r, const struct program *p, uint32_t from)
-{
-	struct pieces *pieces = arena_array(&r->arena, struct pieces, p->format_count + 1);
-	int err = 0;
-
-	if (!pieces)
-		return -ENOMEM;
-	if (from)
-		memcpy(pieces, r->pieces, from * sizeof(*pieces));
-	for (uint32_t i = from; i < p->format_count && !err; i++)
-		if (has_pieces(&p->formats[i]))
-			err = pieces_compile(&p->formats[i], &r->arena, &pieces[i]);
-	if (!err)
-		r->pieces = pieces;
-	return err;
-}
-
 int report_new(const struct program *p, const struct report_options *options,
 	       struct symbols *symbols, struct report **out)
 {
 	struct report *r = calloc(1, sizeof(*r));
-	int err;
 
 	if (!r)
 		return -ENOMEM;
@@ -55,11 +31,6 @@ int report_new(const struct program *p, const struct report_options *options,
 	r->renderer = r->raw;
 	if (options->style == REPORT_TEXT && !options->raw)
 		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;
-	err = compile_formats(r, p, 0);
-	if (err) {
-		report_free(r);
-		return err;
-	}
 	*out = r;
 	return 0;
 }
@@ -70,7 +41,6 @@ void report_free(struct report *r)
 		return;
 	buf_free(&r->scratch);
 	buf_free(&r->failure);
-	arena_free(&r->arena);
 	free(r);
 }
 
@@ -81,15 +51,9 @@ void report_at_end(struct report *r)
 
 int report_extend(struct report *r, const struct program *more)
 {
-	int err = 0;
-
 	if (more->format_count < r->program->format_count ||
 	    more->name_count < r->program->name_count || more->map_count != r->program->map_count)
 		return -EINVAL;
-	if (more->format_count > r->program->format_count)
-		err = compile_formats(r, more, r->program->format_count);
-	if (err)
-		return err;
 	r->program = r->raw.program = r->renderer.program = more;
 	r->raw.names = r->renderer.names = more->names;
 	r->raw.name_count = r->renderer.name_count = more->name_count;

@@ -224,37 +224,31 @@ struct field lower_field(struct lower *l, const struct expr *e)
 	return f;
 }
 
-static bool same_format(const struct format *a, const struct format *b)
-{
-	if (a->kind != b->kind || !str_eq(a->text, b->text) || a->field_count != b->field_count ||
-	    a->map != b->map || a->top != b->top || a->div != b->div ||
-	    a->exit_code != b->exit_code)
-		return false;
-	for (unsigned i = 0; i < a->field_count; i++)
-		if (!type_equal(&a->fields[i], &b->fields[i]))
-			return false;
-	return true;
-}
-
 static int format_number(struct script *s, const struct format *f, uint32_t *out)
 {
 	struct format_list *list = &s->formats;
+	struct piece *pieces;
 	struct type *types;
 
 	for (size_t i = 0; i < list->count; i++) {
-		if (same_format(&list->items[i], f)) {
+		if (format_equal(&list->items[i], f)) {
 			*out = (uint32_t)i;
 			return 0;
 		}
 	}
 	types = arena_array(&s->arena, struct type, f->field_count + 1u);
-	if (!types || arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
-				 sizeof(*list->items)))
+	pieces = arena_array(&s->arena, struct piece, f->piece_count + 1u);
+	if (!types || !pieces ||
+	    arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
+		       sizeof(*list->items)))
 		return -ENOMEM;
 	if (f->field_count)
 		memcpy(types, f->fields, f->field_count * sizeof(*types));
+	if (f->piece_count)
+		memcpy(pieces, f->pieces, f->piece_count * sizeof(*pieces));
 	list->items[list->count] = *f;
 	list->items[list->count].fields = types;
+	list->items[list->count].pieces = pieces;
 	*out = (uint32_t)list->count++;
 	return 0;
 }

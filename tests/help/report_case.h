@@ -124,6 +124,7 @@ static inline void on_printf(struct bench *b, struct str *line)
 
 	f->text = take_quoted(&b->arena, line);
 	take_fields(b, f, line);
+	assert_int_equal(format_parse(f->text, &b->arena, f), 0);
 }
 
 static inline void on_cat(struct bench *b, struct str *line)

@@ -163,6 +163,38 @@ static void check_holds_the_rules_of_code(void **state)
 	}
 }
 
+/* Pieces of a printf format with one field: what no parser makes is refused. */
+static void pieces_show_the_fields(void **state)
+{
+	static const struct {
+		struct piece pieces[2];
+		bool fine;
+	} rows[] = {
+		{{{.letter = 'd', .precision = -1}, {.text = STR("%n")}}, true},
+		{{{.letter = 'n', .precision = -1}}, false},
+		{{{.letter = PIECE_BAD, .precision = -1}}, false},
+		{{{.letter = 'd', .precision = -2}}, false},
+		{{{.letter = 'd', .width = PIECE_MAX_WIDTH + 1}}, false},
+		{{{.letter = 'd', .length = 3}}, false},
+		{{{.letter = 'd', .field = 1}}, false},
+		{{{.letter = 'd'}, {.letter = 'd', .field = 1}}, false},
+		{{{.letter = 'd'}, {.letter = 'd', .field = 0}}, false},
+	};
+	static const struct type field = {.kind = TYPE_INT, .size = 8};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct format f = {.kind = FORMAT_PRINTF,
+					 .pieces = rows[i].pieces,
+					 .piece_count = 2,
+					 .fields = &field,
+					 .field_count = 1};
+		const struct program p = {.formats = &f, .format_count = 1};
+
+		assert_int_equal(program_check(&p, NULL), rows[i].fine ? 0 : -EINVAL);
+	}
+}
+
 /* Whole programs: maps, formats, places. */
 static const struct {
 	const char *text, *error;
@@ -257,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check_holds_the_rules_of_code),
+		cmocka_unit_test(pieces_show_the_fields),
 		cmocka_unit_test(check_holds_the_rules_of_programs),
 		cmocka_unit_test(check_is_linear),
 	};
