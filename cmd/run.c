@@ -23,6 +23,8 @@ const struct option run_options[] = {
 	{"-f", NULL,            "text|json", take_choice, AT(options.format),  "set the output format"},
 	{"-o", NULL,            "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
 	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
+	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf (default) or interp, or several in order of preference"},
+	{NULL, "--events",      "FILE",      take_text,   AT(options.events),  "play the recorded events in FILE instead of tracing (see nopal(1))"},
 	{"-q", NULL,            NULL,        take_flag,   AT(quiet),           "print nothing but the results"},
 	{0},
 };

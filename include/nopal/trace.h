@@ -65,6 +65,10 @@ struct nopal_trace_options {
 	bool detach_later;
 	bool raw;   /* traced strings, names, what cat() and system() give: nothing is escaped */
 	bool quiet; /* NOPAL_JSON: only what the script prints, not how many probes there are */
+	/* Who runs the script: "bpf" (the default) or "interp", or several in order of preference,
+	 * "interp,bpf": clauses that share a map stay together, on the first that can run them. */
+	const char *engine;
+	const char *events; /* interp: a file of recorded events, see nopal(1), to play instead */
 };
 
 /* Compile and load. Nothing is attached yet and nothing has been printed. -EINVAL: the script is

@@ -30,34 +30,44 @@ static int can_read_arg(const struct engine_ops *ops, const struct attach *at, s
 	return why ? program_refuse_arg(at, use, why, d) : 0;
 }
 
-int engine_can_run(const struct engine_ops *ops, const struct program *p, const struct clause *c,
+static int can_run_insn(const struct engine *e, const struct insn *in, const struct attach *at,
+			struct arg_use use, struct diag *d)
+{
+	if (in->op == OP_ARG)
+		return can_read_arg(e->ops, at, use, d);
+	if (in->op != OP_REG || !is_unreadable_reg(e->ops, at->arch, (uint8_t)in->imm))
+		return 0;
+	return diag_error_at(d, -ENOTSUP, "unreadable-register", use.span,
+			     "register '%s' cannot be read at '%.*s'",
+			     arch_reg_name(at->arch, (uint8_t)in->imm), STR_FMT(use.site));
+}
+
+int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
 		   const struct attach *at, struct diag *d)
 {
+	const char *why = e->ops->unreachable ? e->ops->unreachable(e, at) : NULL;
 	struct str site = at->name < p->name_count ? p->names[at->name] : STR("");
 	int err = 0;
 
+	if (why)
+		return diag_error_at(d, -ENOTSUP, "engine", c->span,
+				     "the engine '%s' cannot trace '%.*s': %s", e->ops->name,
+				     STR_FMT(site), why);
 	for (uint32_t i = 0; i < c->insn_count && !err; i++) {
 		const struct insn *in = &c->code[i];
 		struct span span = in->place < p->place_count ? p->places[in->place] : c->span;
 
-		if (in->op == OP_ARG)
-			err = can_read_arg(ops, at, (struct arg_use){(unsigned)in->imm, site, span},
-					   d);
-		else if (in->op == OP_REG && is_unreadable_reg(ops, at->arch, (uint8_t)in->imm))
-			err = diag_error_at(d, -ENOTSUP, "unreadable-register", span,
-					    "register '%s' cannot be read at '%.*s'",
-					    arch_reg_name(at->arch, (uint8_t)in->imm),
-					    STR_FMT(site));
+		err = can_run_insn(e, in, at, (struct arg_use){(unsigned)in->imm, site, span}, d);
 	}
 	return err;
 }
 
-int engine_can_run_all(const struct engine_ops *ops, const struct program *p, struct diag *d)
+int engine_can_run_all(const struct engine *e, const struct program *p, struct diag *d)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++)
-			err = engine_can_run(ops, p, &p->clauses[i], &p->clauses[i].attaches[k], d);
+			err = engine_can_run(e, p, &p->clauses[i], &p->clauses[i].attaches[k], d);
 	return err;
 }

@@ -15,17 +15,18 @@
 #include "program/record.h"
 
 struct engine_options {
-	pid_t pid;	   /* trace only this process; 0: every process */
-	bool follow_forks; /* ... and the children it has from now on; then every process that runs
-			      the same file meets the breakpoints, which the kernel else puts
-			      into the traced process alone */
-	size_t ring_bytes; /* data ring; 0: the engine's default; rounded up to a power of two */
-	bool no_sleep;	   /* never use sleepable programs */
-	bool no_multi;	   /* never use uprobe_multi links */
-	bool group_maps;   /* reach even a few maps as a script with many reaches them */
-	bool data_later;   /* programs that extend the first may send data even if it does not */
-	bool detach_later; /* detach() may leave slow closing to a child process */
-	bool verbose;	   /* keep the engine's logs */
+	pid_t pid;	    /* trace only this process; 0: every process */
+	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
+			       the same file meets the breakpoints, which the kernel else puts
+			       into the traced process alone */
+	size_t ring_bytes;  /* data ring; 0: the engine's default; rounded up to a power of two */
+	bool no_sleep;	    /* never use sleepable programs */
+	bool no_multi;	    /* never use uprobe_multi links */
+	bool group_maps;    /* reach even a few maps as a script with many reaches them */
+	bool data_later;    /* programs that extend the first may send data even if it does not */
+	bool detach_later;  /* detach() may leave slow closing to a child process */
+	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
+	bool verbose;	    /* keep the engine's logs */
 };
 
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */
@@ -35,6 +36,7 @@ typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain a
 struct engine {
 	const struct engine_ops *ops;
 	struct map_store maps;
+	bool is_ended; /* by drain(): what is recorded has been played, no event will come */
 };
 
 struct engine_ops {
@@ -42,6 +44,9 @@ struct engine_ops {
 	/* Why this engine cannot read an operand that operand_problem() has nothing against; NULL:
 	 * it can. A NULL function: it can read them all. */
 	const char *(*unreadable)(const struct arch *arch, const struct operand *o);
+	/* Why it has no events of this attachment; NULL: it has. A NULL function: it has them all.
+	 */
+	const char *(*unreachable)(const struct engine *e, const struct attach *at);
 	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
@@ -78,10 +83,10 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
 			      const struct operand *o);
 /* Can the engine run clause `c` of `p` at its attachment `at`? 0, or -ENOTSUP with a message at the
  * instruction that it cannot run. */
-int engine_can_run(const struct engine_ops *ops, const struct program *p, const struct clause *c,
+int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
 		   const struct attach *at, struct diag *d);
 /* The same of all clauses at all of their attachments. */
-int engine_can_run_all(const struct engine_ops *ops, const struct program *p, struct diag *d);
+int engine_can_run_all(const struct engine *e, const struct program *p, struct diag *d);
 
 /* clang-format off */
 static inline int engine_build(struct engine *e, const struct program *p, struct diag *d) { return e->ops->build(e, p, d); }

@@ -33,8 +33,9 @@ static int session_functions(void *self, const struct find_query *q, function_fn
 
 static const char *unreadable(void *self, const struct arch *arch, const struct operand *o)
 {
-	(void)self;
-	return engine_unreadable(&engine_bpf, arch, o);
+	struct nopal_trace *t = self;
+
+	return engines_unreadable(&t->engines, arch, o);
 }
 
 static int start_command(struct nopal_trace *t, struct diag *d)

@@ -85,10 +85,13 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 						    : (size_t)t->facts.ring_pages * 4096,
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
+		.events = t->options.events,
 		.verbose = t->options.verbose,
 	};
-	int err = engine_bpf.open(&options, &t->engine, d);
+	int err = engine_set_open(t->engines.kinds, t->engines.count, &options, &t->engine, d);
 
+	if (!err)
+		err = engine_can_run_all(t->engine, t->program, d);
 	if (!err)
 		err = engine_build(t->engine, t->program, d);
 	if (err == -EPERM || err == -EACCES)
@@ -122,6 +125,10 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 	t->process_fd = -1;
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = take_options(options, &t->options, d);
+	if (!err)
+		err = engines_choose(t->options.events && !t->options.engine ? "interp"
+									     : t->options.engine,
+				     &t->engines, d);
 	t->pid = t->options.pid;
 	if (err)
 		nopal_trace_close(t);

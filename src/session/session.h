@@ -6,7 +6,7 @@
 #include <signal.h>
 
 #include "base/public.h"
-#include "engine/engine.h"
+#include "session/engines.h"
 #include "nopal/trace.h"
 #include "report/report.h"
 #include "symbols/symbols.h"
@@ -37,6 +37,7 @@ struct nopal_trace {
 	struct script_facts facts;
 	struct program *program;
 
+	struct engine_choice engines;
 	struct engine *engine;
 	struct symbols *symbols;
 	struct report *report;

@@ -197,6 +197,8 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 			err = run_due(t, d);
 		if (!err && !session_is_muted(t))
 			err = session_drain(t, d);
+		if (t->engine->is_ended && !is_over(t))
+			t->state = SESSION_OVER;
 		symbols_problems(t->symbols, d);
 		session_warn(t, false);
 		if (err)

@@ -68,7 +68,8 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	(void)d;
 	if (!e)
 		return -ENOMEM;
-	e->engine = (struct engine){&engine_bpf, {e, bpf_map_each, bpf_map_clear, bpf_map_zero}};
+	e->engine =
+		(struct engine){&engine_bpf, {e, bpf_map_each, bpf_map_clear, bpf_map_zero}, false};
 	e->options = *options;
 	e->last = &e->first;
 	e->ring.fd = e->ring.wait_fd = -1;

@@ -119,7 +119,7 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 	     struct diag *d)
 {
 	struct frame *frames = arena_array(&e->arena, struct frame, p->clause_count + 1);
-	int refused = engine_can_run_all(&engine_bpf, p, d);
+	int refused = engine_can_run_all(&e->engine, p, d);
 
 	if (!frames || refused)
 		return frames ? refused : -ENOMEM;

@@ -67,26 +67,28 @@ uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signe
 	return load(bytes, size, is_signed);
 }
 
+static uint64_t context_reg(const struct context *c, const struct arch *arch, uint8_t id)
+{
+	return id == arch->zero ? 0 : c->regs[id];
+}
+
 uint64_t read_reg(const struct run *r, uint8_t id)
 {
-	return id == r->at->arch->zero ? 0 : r->c->regs[id];
+	return context_reg(r->c, r->at->arch, id);
 }
 
 /* A register as part of an address. */
-static uint64_t address_reg(const struct run *r, uint8_t id)
+static uint64_t address_reg(const struct context *c, const struct arch *arch, uint8_t id)
 {
-	const struct arch *arch = r->at->arch;
-
 	if (id == REG_NONE || id == arch->zero_base)
 		return 0;
-	return id == arch->pc ? r->c->ip : read_reg(r, id);
+	return id == arch->pc ? c->ip : context_reg(c, arch, id);
 }
 
-static uint64_t operand_address(const struct run *r, const struct operand *o)
+uint64_t operand_address(const struct context *c, const struct arch *arch, const struct operand *o)
 {
-	const struct arch *arch = r->at->arch;
-	uint64_t address = (uint64_t)o->value + address_reg(r, o->base) +
-			   (address_reg(r, o->index) << o->scale_shift);
+	uint64_t address = (uint64_t)o->value + address_reg(c, arch, o->base) +
+			   (address_reg(c, arch, o->index) << o->scale_shift);
 
 	return arch->word == 4 ? address & UINT32_MAX : address;
 }
@@ -98,8 +100,9 @@ uint64_t read_arg(struct run *r, const struct operand *o)
 	switch (o->kind) {
 	case OPERAND_CONST: return extend((uint64_t)o->value, o->size, is_signed);
 	case OPERAND_REG: return extend(read_reg(r, o->reg) >> o->reg_shift, o->size, is_signed);
-	case OPERAND_MEM: return read_user(r, operand_address(r, o), o->size, is_signed);
-	case OPERAND_ADDRESS: return operand_address(r, o);
+	case OPERAND_MEM:
+		return read_user(r, operand_address(r->c, r->at->arch, o), o->size, is_signed);
+	case OPERAND_ADDRESS: return operand_address(r->c, r->at->arch, o);
 	case OPERAND_BAD: break;
 	}
 	return 0;

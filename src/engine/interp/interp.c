@@ -83,15 +83,21 @@ static int interp_map_zero(void *self, uint32_t map)
 static int interp_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
 	struct interp *e = calloc(1, sizeof(*e));
+	int err = 0;
 
 	if (!e)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
-	e->engine = (struct engine){&engine_interp,
-				    {e, interp_map_each, interp_map_clear, interp_map_zero}};
+	e->engine = (struct engine){
+		&engine_interp, {e, interp_map_each, interp_map_clear, interp_map_zero}, false};
 	e->options = *options;
 	e->queue.capacity = round_up(options->ring_bytes ? options->ring_bytes : DEFAULT_RING);
-	*out = &e->engine;
-	return 0;
+	if (options->events)
+		err = replay_open(&e->replay, options->events, d);
+	if (err)
+		engine_close(&e->engine);
+	else
+		*out = &e->engine;
+	return err;
 }
 
 static int unit_init(struct unit *u, const struct program *p, const struct clause *c)
@@ -161,7 +167,7 @@ static int interp_attach(struct engine *engine, struct diag *d)
 	struct interp *e = (struct interp *)engine;
 
 	(void)d;
-	e->start = now();
+	e->start = e->options.events ? 0 : now();
 	e->attached = true;
 	return 0;
 }
@@ -257,12 +263,67 @@ void interp_set_start(struct engine *engine, uint64_t nsecs)
 	((struct interp *)engine)->start = nsecs;
 }
 
-/* Records come from interp_fire and run only, so there is nothing to wait for. */
+/* The attachment of any unit that the event means; NULL: none is. */
+static const struct attach *find_site(const struct interp *e, const struct recorded *event)
+{
+	for (size_t i = 0; i < e->unit_count; i++) {
+		const struct unit *u = &e->units[i];
+
+		for (uint32_t k = 0; k < u->clause->attach_count; k++) {
+			const struct attach *at = &u->clause->attaches[k];
+
+			if (at->kind == ATTACH_UPROBE &&
+			    recorded_is_at(event, u->p->names[at->name]))
+				return at;
+		}
+	}
+	return NULL;
+}
+
+static bool is_same_site(const struct attach *a, const struct attach *b)
+{
+	return a->kind == b->kind && a->offset == b->offset && str_eq(a->path, b->path);
+}
+
+/* Play one event at the first site of its name: all clauses that are attached there run. */
+static int play(struct interp *e, const struct recorded *event, struct arena *a)
+{
+	const struct attach *site = find_site(e, event);
+	struct context c;
+	int err = site ? recorded_fill(event, site, a, &c) : 0;
+
+	for (uint32_t i = 0; site && i < e->unit_count; i++)
+		for (uint32_t k = 0; k < e->units[i].clause->attach_count && err >= 0; k++)
+			if (is_same_site(site, &e->units[i].clause->attaches[k]))
+				err = interp_fire(&e->engine, i, k, &c);
+	return err < 0 ? err : 0;
+}
+
+/* Play events until there is enough to read. */
+static int play_some(struct interp *e)
+{
+	struct arena a = ARENA_INIT;
+	int err = 0;
+
+	while (e->attached && !e->stopped && !err && e->replay.rest.len &&
+	       e->queue.data_bytes < e->queue.capacity / 2) {
+		struct recorded event;
+
+		err = replay_next(&e->replay, &a, &event, NULL);
+		if (!err && event.site.len)
+			err = play(e, &event, &a);
+		arena_free(&a);
+	}
+	e->engine.is_ended = e->options.events && e->attached && !e->replay.rest.len;
+	return err;
+}
+
+/* Records come from recorded events, interp_fire() and run(), so there is nothing to wait for. */
 static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
 	struct interp *e = (struct interp *)engine;
 	struct queued *r;
-	int count = 0, err = 0;
+	int count = 0, err = play_some(e);
 
 	(void)timeout_ms;
 	while (!err && (r = queue_take(&e->queue))) {
@@ -270,7 +331,17 @@ static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 		free(r);
 		count++;
 	}
+	e->engine.is_ended &= !e->queue.first;
 	return err ? err : count;
+}
+
+static const char *interp_unreachable(const struct engine *e, const struct attach *at)
+{
+	bool is_ours =
+		at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL;
+	bool is_recorded = ((const struct interp *)e)->options.events && at->kind == ATTACH_UPROBE;
+
+	return is_ours || is_recorded ? NULL : "it only plays recorded events, see --events";
 }
 
 static int interp_wait_fd(struct engine *engine)
@@ -318,6 +389,7 @@ static void interp_close(struct engine *engine)
 	free(e->tables);
 	free(e->faults);
 	queue_free(&e->queue);
+	replay_close(&e->replay);
 	buf_free(&e->record);
 	free(e);
 }
@@ -333,6 +405,7 @@ static void interp_dump(struct engine *engine, struct buf *out)
 
 const struct engine_ops engine_interp = {
 	.name = "interp",
+	.unreachable = interp_unreachable,
 	.open = interp_open,
 	.build = interp_build,
 	.attach = interp_attach,

@@ -4,6 +4,7 @@
 
 #include "engine/interp/interp.h"
 #include "engine/interp/queue.h"
+#include "engine/interp/replay.h"
 #include "engine/interp/table.h"
 
 /* A clause with the memory its runs use, one after the other. */
@@ -24,6 +25,7 @@ struct interp {
 	size_t unit_count;
 	struct table *tables; /* one for each map */
 	struct queue queue;
+	struct replay replay;
 	struct buf record; /* being made */
 	struct run_stats stats;
 	struct run_fault *faults;
@@ -58,6 +60,7 @@ void count_fault(struct run *r, int kind);
 /* context.c: reading what a context holds. Unreadable is a fault and gives 0 or an empty text. */
 uint64_t extend(uint64_t bits, unsigned size, bool is_signed);
 uint64_t read_reg(const struct run *r, uint8_t id);
+uint64_t operand_address(const struct context *c, const struct arch *arch, const struct operand *o);
 uint64_t read_arg(struct run *r, const struct operand *o);
 uint64_t read_field(struct run *r, const struct insn *i);
 uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed);

@@ -1,0 +1,394 @@
+/* A set of engines; see set.h. Each gets a program of its own with some of the clauses, and with
+ * all maps, formats and names, so that their numbers mean the same everywhere. */
+#include "engine/set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NO_MEMBER UINT8_MAX
+
+/* Where a clause of the first program went. */
+struct seat {
+	uint8_t member;
+	uint32_t clause; /* its number there */
+};
+
+struct set {
+	struct engine engine; /* first: what others hold */
+	struct arena arena;
+	struct engine *members[ENGINES_MAX];
+	bool is_used[ENGINES_MAX]; /* it has clauses */
+	unsigned count;
+	uint8_t *owners; /* of each map: the member whose clauses use it, or NO_MEMBER */
+	uint32_t map_count;
+	struct seat *seats;
+	uint32_t seat_count;
+};
+
+/* ---- which clause goes where */
+
+/* Does the clause use the map, by itself or by what it asks the session to do: print(@m)? */
+static bool touches(const struct program *p, const struct clause *c, uint32_t map)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		const struct format *f =
+			c->code[i].op == OP_EMIT ? &p->formats[c->code[i].imm] : NULL;
+
+		if (f && f->map == map &&
+		    (f->kind == FORMAT_PRINT || f->kind == FORMAT_CLEAR || f->kind == FORMAT_ZERO ||
+		     f->kind == FORMAT_MAP_VALUE))
+			return true;
+	}
+	return clause_uses_map(c, map);
+}
+
+static void join_groups(uint32_t *groups, uint32_t count, uint32_t a, uint32_t b)
+{
+	uint32_t from = groups[b], to = groups[a];
+
+	for (uint32_t i = 0; i < count; i++)
+		if (groups[i] == from)
+			groups[i] = to;
+}
+
+/* groups[i] becomes the same number for all clauses that are linked by maps. */
+static void find_groups(const struct program *p, uint32_t *groups)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		groups[i] = i;
+	for (uint32_t map = 0; map < p->map_count; map++) {
+		uint32_t first = UINT32_MAX;
+
+		for (uint32_t i = 0; i < p->clause_count; i++) {
+			if (!touches(p, &p->clauses[i], map))
+				continue;
+			if (first == UINT32_MAX)
+				first = i;
+			else
+				join_groups(groups, p->clause_count, first, i);
+		}
+	}
+}
+
+/* Can the engine run every clause of the group at every one of its attachments? */
+static int can_run_group(const struct engine *e, const struct program *p, const uint32_t *groups,
+			 uint32_t group, struct diag *d)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->clause_count && !err; i++)
+		for (uint32_t k = 0; groups[i] == group && k < p->clauses[i].attach_count && !err;
+		     k++)
+			err = engine_can_run(e, p, &p->clauses[i], &p->clauses[i].attaches[k], d);
+	return err;
+}
+
+/* The member that already has a map of the group; NO_MEMBER: none has. */
+static uint8_t owner_of(const struct set *s, const struct program *p, const uint32_t *groups,
+			uint32_t group)
+{
+	for (uint32_t map = 0; map < p->map_count; map++)
+		for (uint32_t i = 0; s->owners[map] != NO_MEMBER && i < p->clause_count; i++)
+			if (groups[i] == group && touches(p, &p->clauses[i], map))
+				return s->owners[map];
+	return NO_MEMBER;
+}
+
+/* When no engine can run the group, the first says why. */
+static int choose(const struct set *s, const struct program *p, const uint32_t *groups,
+		  uint32_t group, uint8_t *out, struct diag *d)
+{
+	uint8_t owner = owner_of(s, p, groups, group);
+	uint8_t first = owner == NO_MEMBER ? 0 : owner;
+	uint8_t last = owner == NO_MEMBER ? (uint8_t)(s->count - 1) : owner;
+
+	for (*out = first; *out <= last; ++*out)
+		if (!can_run_group(s->members[*out], p, groups, group, NULL))
+			return 0;
+	return can_run_group(s->members[first], p, groups, group, d);
+}
+
+/* places[i] becomes the member of clause i. */
+static int place_clauses(struct set *s, const struct program *p, uint8_t *places, struct diag *d)
+{
+	uint32_t *groups = arena_array(&s->arena, uint32_t, p->clause_count + 1);
+
+	if (!groups)
+		return -ENOMEM;
+	find_groups(p, groups);
+	for (uint32_t i = 0; i < p->clause_count; i++) {
+		int err = groups[i] == i ? choose(s, p, groups, i, &places[i], d) : 0;
+
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		places[i] = places[groups[i]];
+	for (uint32_t map = 0; map < p->map_count; map++)
+		for (uint32_t i = 0; i < p->clause_count; i++)
+			if (touches(p, &p->clauses[i], map))
+				s->owners[map] = places[i];
+	return 0;
+}
+
+/* ---- programs */
+
+/* The part of `p` that runs on a member; NULL: -ENOMEM. */
+static const struct program *part_of(struct set *s, const struct program *p, const uint8_t *places,
+				     uint8_t member)
+{
+	struct program *part = arena_new(&s->arena, struct program);
+	struct clause *clauses = arena_array(&s->arena, struct clause, p->clause_count + 1);
+
+	if (!part || !clauses)
+		return NULL;
+	*part = *p;
+	part->clauses = clauses;
+	part->clause_count = 0;
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		if (places[i] == member)
+			clauses[part->clause_count++] = p->clauses[i];
+	return part;
+}
+
+typedef int add_fn(struct engine *e, const struct program *p, struct diag *d);
+
+/* Give each member its part of the program. */
+static int add_program(struct set *s, const struct program *p, uint8_t *places, add_fn *add,
+		       struct diag *d)
+{
+	int err = places ? place_clauses(s, p, places, d) : -ENOMEM;
+
+	for (uint8_t i = 0; i < s->count && !err; i++) {
+		const struct program *part = part_of(s, p, places, i);
+
+		s->is_used[i] |= part && part->clause_count;
+		err = part ? add(s->members[i], part, d) : -ENOMEM;
+	}
+	return err;
+}
+
+static int set_build(struct engine *engine, const struct program *p, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	uint8_t *places = arena_array(&s->arena, uint8_t, p->clause_count + 1);
+	uint32_t used[ENGINES_MAX] = {0};
+	int err;
+
+	s->owners = arena_array(&s->arena, uint8_t, p->map_count + 1);
+	s->seats = arena_array(&s->arena, struct seat, p->clause_count + 1);
+	if (!places || !s->owners || !s->seats)
+		return -ENOMEM;
+	memset(s->owners, NO_MEMBER, p->map_count);
+	s->map_count = p->map_count;
+	err = add_program(s, p, places, engine_build, d);
+	for (uint32_t i = 0; i < p->clause_count && !err; i++)
+		s->seats[i] = (struct seat){places[i], used[places[i]]++};
+	s->seat_count = p->clause_count;
+	return err;
+}
+
+static int extend_member(struct engine *e, const struct program *part, struct diag *d)
+{
+	return part->clause_count ? engine_extend(e, part, d) : 0;
+}
+
+static int set_extend(struct engine *engine, const struct program *p, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+
+	return add_program(s, p, arena_array(&s->arena, uint8_t, p->clause_count + 1),
+			   extend_member, d);
+}
+
+/* ---- what all members do */
+
+static int set_attach(struct engine *engine, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	int err = 0;
+
+	for (unsigned i = 0; i < s->count; i++)
+		err = err ? err : engine_attach(s->members[i], d);
+	return err;
+}
+
+static int set_rearm(struct engine *engine, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	int done = 0;
+
+	for (unsigned i = 0; i < s->count; i++) {
+		int one = done < 0 ? done : engine_rearm(s->members[i], d);
+
+		done = one ? one : done;
+	}
+	return done;
+}
+
+static int set_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
+{
+	struct set *s = (struct set *)engine;
+	struct seat seat;
+
+	if (clause >= s->seat_count)
+		return 0;
+	seat = s->seats[clause];
+	return engine_run(s->members[seat.member], kind, seat.clause, d);
+}
+
+static int set_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
+{
+	struct set *s = (struct set *)engine;
+	int total = 0;
+
+	engine->is_ended = true;
+	for (unsigned i = 0; i < s->count; i++) {
+		int n = engine_drain(s->members[i], total ? 0 : timeout_ms, fn, arg);
+
+		if (n < 0)
+			return n;
+		total += n;
+		engine->is_ended &= !s->is_used[i] || s->members[i]->is_ended;
+	}
+	return total;
+}
+
+static int set_wait_fd(struct engine *engine)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; i < s->count; i++)
+		if (engine_wait_fd(s->members[i]) >= 0)
+			return engine_wait_fd(s->members[i]);
+	return -1;
+}
+
+static void set_stats(struct engine *engine, struct run_stats *out)
+{
+	struct set *s = (struct set *)engine;
+
+	*out = (struct run_stats){0};
+	for (unsigned i = 0; i < s->count; i++) {
+		struct run_stats one;
+
+		engine_stats(s->members[i], &one);
+		out->lost_records += one.lost_records;
+		out->lost_updates += one.lost_updates;
+		out->lost_scratch += one.lost_scratch;
+		out->loop_limits += one.loop_limits;
+		out->children += one.children;
+		out->files_missed |= one.files_missed;
+	}
+}
+
+static int set_faults(struct engine *engine, fault_fn *fn, void *arg)
+{
+	struct set *s = (struct set *)engine;
+	int err = 0;
+
+	for (unsigned i = 0; i < s->count; i++)
+		err = err ? err : engine_faults(s->members[i], fn, arg);
+	return err;
+}
+
+static void set_stop(struct engine *engine)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; i < s->count; i++)
+		engine_stop(s->members[i]);
+}
+
+static void set_detach(struct engine *engine)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; i < s->count; i++)
+		engine_detach(s->members[i]);
+}
+
+static void set_dump(struct engine *engine, struct buf *out)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; i < s->count; i++)
+		engine_dump(s->members[i], out);
+}
+
+static void set_close(struct engine *engine)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; s && i < s->count; i++)
+		engine_close(s->members[i]);
+	if (s)
+		arena_free(&s->arena);
+	free(s);
+}
+
+/* ---- maps */
+
+/* The maps of the member whose clauses use this one; where none does, any will do. */
+static const struct map_store *maps_of(const struct set *s, uint32_t map)
+{
+	uint8_t owner = map < s->map_count ? s->owners[map] : NO_MEMBER;
+
+	return &s->members[owner == NO_MEMBER ? 0 : owner]->maps;
+}
+
+static int set_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
+{
+	return map_each(maps_of(self, map), map, fn, arg);
+}
+
+static int set_map_clear(void *self, uint32_t map)
+{
+	return map_clear(maps_of(self, map), map);
+}
+
+static int set_map_zero(void *self, uint32_t map)
+{
+	return map_zero(maps_of(self, map), map);
+}
+
+static const struct engine_ops set_ops = {
+	.name = "set",
+	.build = set_build,
+	.attach = set_attach,
+	.extend = set_extend,
+	.rearm = set_rearm,
+	.run = set_run,
+	.drain = set_drain,
+	.wait_fd = set_wait_fd,
+	.stats = set_stats,
+	.faults = set_faults,
+	.stop = set_stop,
+	.detach = set_detach,
+	.close = set_close,
+	.dump = set_dump,
+};
+
+int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
+		    const struct engine_options *options, struct engine **out, struct diag *d)
+{
+	struct set *s;
+	int err = 0;
+
+	if (count == 1)
+		return kinds[0]->open(options, out, d);
+	if (!count || count > ENGINES_MAX)
+		return -EINVAL;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->engine =
+		(struct engine){&set_ops, {s, set_map_each, set_map_clear, set_map_zero}, false};
+	for (; s->count < count && !err; s->count += !err)
+		err = kinds[s->count]->open(options, &s->members[s->count], d);
+	if (err)
+		set_close(&s->engine);
+	else
+		*out = &s->engine;
+	return err;
+}

@@ -1,0 +1,244 @@
+/* A set of engines: which clause runs where, and that the set looks like one engine. */
+#include "help/interp.h"
+
+#include "engine/set.h"
+
+/* m0 is used by a site and by BEGIN, m1 by BEGIN alone, m2 by another BEGIN through print(). */
+/* clang-format off */
+#define SHARED(operand) \
+	"map m0 \"@a\" none -> int64, 1 entries\n" \
+	"map m1 \"@b\" none -> int64, 1 entries\n" \
+	"map m2 \"@c\" none -> int64, 1 entries\n" \
+	"name 0 \"usdt:/x:p:n\"\n" \
+	"format 0 print \"\" () m2\n" \
+	"clause 0: 1 registers\n" \
+	"uprobe \"/x\" 0x10 name 0 func 0 args \"" operand "\"\n" \
+	"r0 = arg 0\n" \
+	"map_set m0, r0\n" \
+	"return\n" \
+	"clause 1: 1 registers\n" \
+	"begin name 0 func 0\n" \
+	"r0 = const 7\n" \
+	"map_set m0, r0\n" \
+	"return\n" \
+	"clause 2: 1 registers\n" \
+	"begin name 0 func 0\n" \
+	"r0 = const 8\n" \
+	"map_set m1, r0\n" \
+	"return\n"
+/* clang-format on */
+
+static const char shared[] = SHARED("8@%3");
+/* The kernel does not save the thread pointer, register 17 here. */
+static const char shared_by_tls[] = SHARED("8@0(17)");
+
+static const char *refuse_registers(const struct arch *arch, const struct operand *o)
+{
+	(void)arch;
+	return o->kind == OPERAND_REG ? "no registers here" : NULL;
+}
+
+/* Two interpreters: the first can read no registers, the second all. */
+static struct engine_ops blind, sighted;
+
+static int open_blind(const struct engine_options *options, struct engine **out, struct diag *d)
+{
+	int err = engine_interp.open(options, out, d);
+
+	(*out)->ops = &blind;
+	return err;
+}
+
+static int open_sighted(const struct engine_options *options, struct engine **out, struct diag *d)
+{
+	int err = engine_interp.open(options, out, d);
+
+	(*out)->ops = &sighted;
+	return err;
+}
+
+static void make_kinds(void)
+{
+	blind = sighted = engine_interp;
+	blind.open = open_blind;
+	sighted.open = open_sighted;
+	blind.unreachable = sighted.unreachable = NULL;
+	blind.unreadable = refuse_registers;
+}
+
+struct both {
+	struct test_program t;
+	struct engine *e;
+	struct diag d;
+	struct buf dump;
+};
+
+static int both_open(struct both *b, const struct engine_ops *first, const char *text)
+{
+	const struct engine_ops *kinds[] = {first, &sighted};
+	const struct engine_options none = {0};
+	int err;
+
+	make_kinds();
+	*b = (struct both){0};
+	program_read(&b->t, text);
+	assert_int_equal(engine_set_open(kinds, 2, &none, &b->e, &b->d), 0);
+	err = engine_build(b->e, &b->t.program, &b->d);
+	if (!err)
+		engine_dump(b->e, &b->dump);
+	return err;
+}
+
+static void both_close(struct both *b)
+{
+	engine_close(b->e);
+	diag_free(&b->d);
+	buf_free(&b->dump);
+	program_unread(&b->t);
+}
+
+static int keep_number(void *arg, struct str key, struct str value)
+{
+	(void)key;
+	memcpy(arg, value.ptr, 8);
+	return 0;
+}
+
+static uint64_t number_in(const struct both *b, uint32_t map)
+{
+	uint64_t number = 0;
+
+	assert_int_equal(map_each(&b->e->maps, map, keep_number, &number), 0);
+	return number;
+}
+
+static void run_begin(struct both *b)
+{
+	assert_int_equal(engine_attach(b->e, &b->d), 0);
+	for (uint32_t i = 0; i < b->t.program.clause_count; i++)
+		assert_int_equal(engine_run(b->e, ATTACH_BEGIN, i, &b->d), 0);
+	assert_int_equal(number_in(b, 0), 7);
+	assert_int_equal(number_in(b, 1), 8);
+}
+
+/* The second program of the dump: what is before it is the first's. */
+static const char *second_part(const struct both *b)
+{
+	const char *first = strstr(b->dump.ptr, "map m0");
+
+	return first ? strstr(first + 1, "map m0") : NULL;
+}
+
+static void clauses_that_share_a_map_stay_together(void **state)
+{
+	struct both b;
+
+	(void)state;
+	assert_int_equal(both_open(&b, &blind, shared), 0);
+	/* The site cannot be read by the first engine, so BEGIN goes with it for @a. */
+	assert_non_null(second_part(&b));
+	assert_non_null(strstr(second_part(&b), "const 7"));
+	assert_null(strstr(second_part(&b), "const 8"));
+	assert_non_null(strstr(b.dump.ptr, "const 8"));
+	run_begin(&b);
+	assert_int_equal(map_clear(&b.e->maps, 0), 0);
+	assert_int_equal(number_in(&b, 0), 0);
+	assert_int_equal(number_in(&b, 1), 8);
+	both_close(&b);
+}
+
+static void what_is_asked_of_the_session_links_clauses(void **state)
+{
+	struct both b;
+	char text[2048];
+
+	(void)state;
+	snprintf(text, sizeof(text),
+		 "%sclause 3: 1 registers\nbegin name 0 func 0\nemit 0()\nreturn\n"
+		 "clause 4: 1 registers\nuprobe \"/x\" 0x10 name 0 func 0 args \"8@%%3\"\n"
+		 "r0 = arg 0\nmap_set m2, r0\nreturn\n",
+		 shared);
+	assert_int_equal(both_open(&b, &blind, text), 0);
+	assert_non_null(strstr(second_part(&b), "emit 0"));
+	both_close(&b);
+}
+
+static void the_first_engine_has_what_it_can_run(void **state)
+{
+	struct both b;
+
+	(void)state;
+	make_kinds();
+	assert_int_equal(both_open(&b, &sighted, shared), 0);
+	assert_null(strstr(second_part(&b), "const"));
+	run_begin(&b);
+	both_close(&b);
+}
+
+static void what_no_engine_can_run_is_refused_by_the_first(void **state)
+{
+	const struct engine_ops *kinds[] = {&blind, &blind};
+	const struct engine_options none = {0};
+	struct both b = {0};
+
+	(void)state;
+	make_kinds();
+	program_read(&b.t, shared);
+	assert_int_equal(engine_set_open(kinds, 2, &none, &b.e, &b.d), 0);
+	assert_int_equal(engine_build(b.e, &b.t.program, &b.d), -ENOTSUP);
+	assert_string_equal(b.d.first->tag, "unreadable-arg");
+	assert_non_null(strstr(b.d.first->text.ptr, "no registers here"));
+	both_close(&b);
+}
+
+/* The extension's clause belongs to the map that the second engine has. */
+static void an_extension_follows_its_map(void **state)
+{
+	struct both b, more = {0};
+
+	(void)state;
+	assert_int_equal(both_open(&b, &blind, shared), 0);
+	run_begin(&b);
+	program_read(&more.t, shared);
+	more.t.program.clauses++; /* BEGIN with @a and @b, without the site */
+	more.t.program.clause_count = 1;
+	assert_int_equal(engine_extend(b.e, &more.t.program, &b.d), 0);
+	buf_clear(&b.dump);
+	engine_dump(b.e, &b.dump);
+	assert_non_null(strstr(second_part(&b), "const 7"));
+	both_close(&b);
+	program_unread(&more.t);
+}
+
+static void the_kernel_and_the_interpreter_share_a_script(void **state)
+{
+	struct both b;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root\n");
+		skip();
+	}
+	assert_int_equal(both_open(&b, &engine_bpf, shared_by_tls), 0);
+	assert_non_null(strstr(b.dump.ptr, "bpf program 0: run"));
+	assert_non_null(strstr(b.dump.ptr, "const 7")); /* in the interpreter's part */
+	assert_null(strstr(b.dump.ptr, "const 8"));
+	run_begin(&b);
+	engine_stop(b.e);
+	engine_detach(b.e);
+	both_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clauses_that_share_a_map_stay_together),
+		cmocka_unit_test(what_is_asked_of_the_session_links_clauses),
+		cmocka_unit_test(the_first_engine_has_what_it_can_run),
+		cmocka_unit_test(what_no_engine_can_run_is_refused_by_the_first),
+		cmocka_unit_test(an_extension_follows_its_map),
+		cmocka_unit_test(the_kernel_and_the_interpreter_share_a_script),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
