@@ -1,4 +1,4 @@
-/* The public face of struct diag: nopal/diag.h. */
+/* Messages for users of the library: nopal/diag.h. */
 #include <stdlib.h>
 
 #include "base/export.h"
@@ -56,7 +56,7 @@ NOPAL_EXPORT char *nopal_escaped(const char *text)
 {
 	struct buf out = BUF_INIT;
 
-	buf_text(&out, ""); /* an empty text is one, too */
+	buf_text(&out, ""); /* so that the result of an empty text is not NULL */
 	buf_escaped_lines(&out, str_from(text));
 	if (out.failed)
 		buf_free(&out);

@@ -1,5 +1,5 @@
-/* What this kernel and this user can do, and what to do about the rest. The verdict is that of a
- * trial: a small script is run on a function of our own, as any other script would be. */
+/* What this kernel and this user can do, and what to change if that is not enough. A trial decides:
+ * a small script traces a function of this library, as any other script would. */
 #include "session/session.h"
 
 #include <dlfcn.h>
@@ -15,11 +15,11 @@
 #include "engine/bpf/rights.h"
 #include "symbols/maps.h"
 
-/* ---- the trial */
+/* ---- The trial */
 
 #define TRIAL_TEXT "is this read"
 
-/* What the trial traces. */
+/* The trial traces this. */
 static __attribute__((noinline)) void traced_function(const char *text)
 {
 	__asm__ volatile("" : : "r"(text) : "memory");
@@ -40,7 +40,7 @@ static int take_own_file(void *arg, const struct mapped_file *file)
 	return mapped_file_locate(file, false, &own->name, &st) ? -ENOENT : 1;
 }
 
-/* The function as symbols give it: relative to the file, if the file is not bound to a place. */
+/* An address as symbols have it: relative to the file, unless the file has a fixed address. */
 static uint64_t file_address(uint64_t address)
 {
 	Dl_info info;
@@ -79,13 +79,13 @@ static int is_counted(void *arg, const struct nopal_map_entry *entry)
 	return 0;
 }
 
-/* Is an event of our own counted? 0 or -errno. */
+/* Trace one event, and look for it in the map. */
 static int run_script(const char *script, struct nopal_diag *d)
 {
 	const struct nopal_trace_options options = {
 		.size = sizeof(options), .name = "doctor", .pid = getpid(), .unsafe = true};
-	void (*volatile call)(const char *) =
-		traced_function; /* no copy of it made for this text */
+	/* volatile: the compiler must not make a copy of the function for this text. */
+	void (*volatile call)(const char *) = traced_function;
 	struct nopal_trace *t;
 	bool counted = false;
 	int err = nopal_trace_open(script, &options, &t, d);
@@ -102,11 +102,12 @@ static int run_script(const char *script, struct nopal_diag *d)
 	nopal_trace_close(t);
 	if (err || counted)
 		return err;
-	return diag_error(diag_inner(d), -EIO, "not-counted",
-			  "a probe in this program was attached and hit, but not counted");
+	return diag_error(
+		diag_inner(d), -EIO, "not-counted",
+		"a probe in this program was attached and hit, but its event was not counted");
 }
 
-/* Runs it, and says what went wrong. */
+/* Run the trial; `out` gets what went wrong. */
 static int try_tracing(struct buf *out)
 {
 	struct nopal_diag *d = nopal_diag_new();
@@ -122,7 +123,7 @@ static int try_tracing(struct buf *out)
 	return err;
 }
 
-/* ---- the rest of the report */
+/* ---- The rest of the report */
 
 static void print_machine(struct buf *out)
 {
@@ -133,14 +134,14 @@ static void print_machine(struct buf *out)
 	buf_printf(out, "nopal          %s\n", NOPAL_VERSION);
 }
 
-/* The rights that a user needs who is not root, and what a locked down kernel forbids. */
+/* The capabilities that users other than root need, and what the kernel's lockdown forbids. */
 static void print_rights(struct buf *out)
 {
 	static const char *const lockdowns[] = {
 		[LOCKDOWN_NONE] = "no",
-		[LOCKDOWN_INTEGRITY] = "integrity: tracing is not touched by it",
+		[LOCKDOWN_INTEGRITY] = "integrity: it does not restrict tracing",
 		[LOCKDOWN_CONFIDENTIALITY] =
-			"confidentiality: BPF programs may not read memory of the kernel",
+			"confidentiality: BPF programs cannot read the kernel's memory",
 	};
 	struct rights r;
 	const struct {
@@ -148,14 +149,15 @@ static void print_rights(struct buf *out)
 		bool has;
 		const char *means;
 	} rows[] = {
-		{"CAP_BPF", (rights_read(&r), r.bpf), "loads programs into the kernel"},
-		{"CAP_PERFMON", r.perfmon, "attaches them"},
-		{"CAP_SYS_PTRACE", r.ptrace, "looks at the files of other users' processes"},
-		{"CAP_DAC_READ_SEARCH", r.read_all, "reads tracefs: tracepoints"},
+		{"CAP_BPF", (rights_read(&r), r.bpf), "load programs into the kernel"},
+		{"CAP_PERFMON", r.perfmon, "attach them"},
+		{"CAP_SYS_PTRACE", r.ptrace, "find probes in other users' processes"},
+		{"CAP_DAC_READ_SEARCH", r.read_all, "read tracefs, for tracepoints"},
 	};
 
 	buf_printf(out, "user           %s%s\n", geteuid() ? "not root" : "root",
-		   r.in_user_namespace ? " of a user namespace, which does not count" : "");
+		   r.in_user_namespace ? " in a user namespace, which gives no rights to trace"
+				       : "");
 	buf_printf(out, "lockdown       %s\n\n", lockdowns[r.lockdown]);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		buf_printf(out, "%-19s %-4s %s\n", rows[i].name, rows[i].has ? "yes" : "no",
@@ -163,7 +165,7 @@ static void print_rights(struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* Mounted and readable: its directory is often closed to all but root. */
+/* Is it mounted and readable? Often only root may read its directory. */
 static void print_tracefs(struct buf *out)
 {
 	struct diag d = DIAG_INIT;
@@ -173,11 +175,11 @@ static void print_tracefs(struct buf *out)
 	if (dir)
 		buf_printf(&events, "%s/events", dir);
 	if (dir && faccessat(AT_FDCWD, events.ptr, R_OK | X_OK, AT_EACCESS))
-		buf_printf(out, "%-14s no   %s: %s; tracepoints need it\n", "tracefs", dir,
+		buf_printf(out, "%-14s no   %s: %s; only tracepoints need it\n", "tracefs", dir,
 			   strerror(errno));
 	else
 		buf_printf(out, "%-14s %-4s %s\n", "tracefs", dir ? "yes" : "no",
-			   dir ? dir : "not mounted; tracepoints need it");
+			   dir ? dir : "not mounted; only tracepoints need it");
 	buf_free(&events);
 	diag_free(&d);
 }
@@ -195,8 +197,8 @@ NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 	print_tracefs(&text);
 	buf_char(&text, '\n');
 	err = try_tracing(&text);
-	buf_text(&text, err ? "tracing in the kernel does not work here; listing probes does\n"
-			    : "tracing works\n");
+	buf_text(&text,
+		 err ? "tracing does not work here; listing probes does\n" : "tracing works\n");
 	if (text.ptr)
 		output(arg, text.ptr, text.len);
 	buf_free(&text);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/rights.h"
+#include "engine/bpf/sites.h"
 #include "find/tracefs.h"
 
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
@@ -343,4 +344,42 @@ void links_close(struct links *l)
 	pthread_attr_destroy(&attr);
 	free(l->fds);
 	*l = (struct links){0};
+}
+
+/* ---- Programs of callers */
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct attach *x = a, *y = b;
+	int order = attach_compare_files(x, y);
+
+	return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+int attach_caller(struct links *l, const struct caller_program *c, struct attach *sites,
+		  size_t *count, struct diag *d)
+{
+	struct program program = {.names = &c->name, .name_count = 1};
+	struct unit unit = {
+		.kind = UNIT_UPROBE, .program = &program, .site_count = (uint32_t)*count};
+	struct features features;
+	struct attach_options options = {.features = &features, .pid = c->pid};
+	int err;
+
+	unit.sites = calloc(*count, sizeof(*unit.sites));
+	if (!unit.sites)
+		return -ENOMEM;
+	qsort(sites, *count, sizeof(*sites), compare_sites);
+	for (size_t i = 0; i < *count; i++)
+		unit.sites[i] = (struct unit_site){.attach = &sites[i], .cookie = c->cookie};
+	features_init(&features);
+	err = sites_leave_out_of(&unit, &features, d);
+	*count = unit.site_count;
+	if (!err && attach_unit(l, &options, &unit, c->fd, NULL)) {
+		links_close(l);
+		feature_lacks(&features, FEATURE_UPROBE_MULTI);
+		err = attach_unit(l, &options, &unit, c->fd, d);
+	}
+	free(unit.sites);
+	return err;
 }

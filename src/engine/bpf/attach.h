@@ -25,6 +25,18 @@ struct attach_options {
 int links_keep(struct links *l, int fd);
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
 		int program_fd, struct diag *d);
+/* A program that a user of the library has loaded, for every site of one probe. */
+struct caller_program {
+	int fd;
+	pid_t pid;	 /* as in attach_options */
+	uint64_t cookie; /* what bpf_get_attach_cookie() gives it */
+	struct str name; /* "provider:name", for messages */
+};
+/* Attach it to `sites`, which this sorts. Sites that must not be probed are left out, with a
+ * warning; *count becomes the number of the others. A program that was not loaded for uprobe_multi
+ * links is attached by perf events. */
+int attach_caller(struct links *l, const struct caller_program *c, struct attach *sites,
+		  size_t *count, struct diag *d);
 /* Attach a program to one tracepoint by its number. */
 int attach_tracepoint(struct links *l, int program_fd, uint32_t id);
 /* Close those from number `first` on. */
