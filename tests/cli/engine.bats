@@ -26,6 +26,7 @@ setup() {
 @test "recorded events need no privilege, and imply their engine" {
 	need_program setpriv
 	[ "$(id -u)" = 0 ] || skip "needs root, to become somebody else"
+	cd "$BATS_TEST_TMPDIR"
 	cp "$NOPAL" "$TARGETS/tick" .
 	chmod 755 "$BATS_RUN_TMPDIR" .
 	run setpriv --reuid=65534 --regid=65534 --clear-groups ./nopal count -q --events="$events" 'usdt:./tick:tick:*'
