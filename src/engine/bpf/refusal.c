@@ -1,6 +1,6 @@
-/* The kernel's refusals in our words; see refusal.h. With log level 4 the verifier writes its
- * verdict and counts only, not the ways it went, which fill any log. */
-#include "engine/bpf/refusal.h"
+/* The kernel's refusals in our words; see inside.h. With log level 4 the verifier writes only its
+ * verdict and counts, not the paths it followed, which fill any log. */
+#include "engine/bpf/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -64,6 +64,7 @@ enum refusal refusal_find(struct kernel_program *k, int err, struct buf *words)
 
 bool refusal_is_of_size(enum refusal why)
 {
+	/* ORDER: see enum refusal. */
 	return why >= REFUSAL_INSNS && why <= REFUSAL_STACK;
 }
 
@@ -82,8 +83,8 @@ static int report_size(enum refusal why, int err, const struct gen_world *w,
 	static const char *const limits[] = {
 		[REFUSAL_INSNS] = "the verifier follows at most 1,000,000 instructions",
 		[REFUSAL_JUMPS] = "the verifier follows at most 8,192 branches in a row",
-		[REFUSAL_REACH] = "a jump goes over 16,000 instructions at most",
-		[REFUSAL_STACK] = "functions in functions have 512 bytes of stack",
+		[REFUSAL_REACH] = "a jump can cross 16,000 instructions at most",
+		[REFUSAL_STACK] = "functions that call functions share 512 bytes of stack",
 	};
 	const struct insn *loop = c ? find_walked_loop(w, c) : NULL;
 	struct span span = c ? c->span : (struct span){0};
@@ -95,9 +96,9 @@ static int report_size(enum refusal why, int err, const struct gen_world *w,
 	if (loop)
 		diag_hint(d,
 			  "it follows every round of a loop, since it has neither bpf_loop (Linux "
-			  "5.17) nor may_goto (6.9): fewer rounds, or 'break'");
+			  "5.17) nor may_goto (6.9): use fewer rounds, or 'break'");
 	else
-		diag_hint(d, "make several clauses of it, or its 'unroll' shorter");
+		diag_hint(d, "split it into several clauses, or shorten its 'unroll'");
 	return err;
 }
 
@@ -114,6 +115,6 @@ int refusal_report(enum refusal why, int err, struct str words, const struct gen
 		   STR_FMT(words));
 	if (why == REFUSAL_LOCKDOWN)
 		diag_hint(d, "the kernel is locked down (confidentiality): no BPF program may read "
-			     "its memory, which scripts with texts, stacks or maps need");
+			     "its memory, which scripts with strings, stacks or maps need");
 	return err;
 }
