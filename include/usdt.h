@@ -102,3 +102,4 @@ struct usdt_sema {
 #define USDT_SEMA_IS_ACTIVE(sema) (USDT_SEMA(sema).active > 0)
 
 #endif
+/* clang-format on */

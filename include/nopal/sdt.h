@@ -926,3 +926,4 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 
 #endif /* not __ASSEMBLER__ */
 #endif
+/* clang-format on */

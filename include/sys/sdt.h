@@ -195,3 +195,4 @@
 #endif /* not __ASSEMBLER__ */
 
 #endif
+/* clang-format on */

@@ -49,3 +49,4 @@ const struct arch arch_aarch64 = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

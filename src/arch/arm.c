@@ -44,3 +44,4 @@ const struct arch arch_arm = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

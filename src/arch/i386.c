@@ -44,3 +44,4 @@ const struct arch arch_i386 = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

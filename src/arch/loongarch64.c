@@ -75,3 +75,4 @@ const struct arch arch_loongarch64 = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

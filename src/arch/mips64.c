@@ -46,3 +46,4 @@ const struct arch arch_mips64 = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

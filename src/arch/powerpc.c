@@ -38,3 +38,4 @@ const struct arch arch_powerpc = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

@@ -48,3 +48,4 @@ const struct arch arch_ppc64le = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

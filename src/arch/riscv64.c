@@ -83,3 +83,4 @@ const struct arch arch_riscv64 = {
 	.call_regs = call_regs, .call_reg_count = COUNT(call_regs), .call_ret = A0, .call_stack = 0,
 	.nops = nops, .length = riscv_length,
 };
+/* clang-format on */

@@ -50,3 +50,4 @@ const struct arch arch_s390x = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

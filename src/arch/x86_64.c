@@ -48,3 +48,4 @@ const struct arch arch_x86_64 = {
 	.is_host = true,
 #endif
 };
+/* clang-format on */

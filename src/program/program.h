@@ -52,7 +52,7 @@ enum op {
 	OP_JUMP_NOT, /* ... when a == 0 */
 	OP_LOOP, /* a loop of at most imm rounds; `target` is the instruction behind its OP_NEXT */
 	OP_NEXT, /* end of the loop body: back to behind the OP_LOOP at `target`; when the rounds
-		  * are used up, go on behind this and count one loop_limit error */
+		  * are used up, go on behind this and count one FAULT_LOOP_LIMIT */
 	OP_RETURN, /* the clause is done */
 
 	OP_ARG,	    /* d = probe argument imm, extended by its size and sign; a float as its bits */

@@ -4,7 +4,7 @@
  *
  *	file		mapped at		what
  *	0		base			ELF header, program headers, build-id
- *	stubs_at	base + stubs_at		one stub a probe		r-x
+ *	IMAGE_STUBS	base + IMAGE_STUBS	one stub a probe		r-x
  *	semaphores_at	base + IMAGE_DATA + ..	one 16-bit counter a probe	rw-
  *	...		-			notes, symbols, section headers
  *

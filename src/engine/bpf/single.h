@@ -9,7 +9,8 @@
 #include "engine/bpf/attach.h"
 #include "engine/bpf/gen.h"
 
-/* Begin to count, in the control words CHILDREN, TAKEOVERS and MAIN_ENDS; the links go to `l`. */
+/* Begin to count, in the control words CONTROL_CHILDREN, CONTROL_TAKEOVERS and CONTROL_MAIN_ENDS;
+ * the links go to `l`. */
 int single_attach(const struct gen_world *w, struct links *l, struct diag *d);
 
 #endif
