@@ -107,7 +107,7 @@ int memory_judge(int code)
 {
 	if (!failed)
 		return code;
-	say_error("out of memory: what is shown may not be all "
-		  "(see ulimit -v, and the memory limit of the control group)");
+	say_error("out of memory: the output may be incomplete (see ulimit -v, and the memory "
+		  "limit of the control group)");
 	return code ? code : EXIT_FAILED;
 }

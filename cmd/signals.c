@@ -65,7 +65,7 @@ static void handle_stop(int sig)
 static void end_now(void)
 {
 	static const char text[] =
-		"nopal: error: a second signal ended the run before it had printed all\n";
+		"nopal: error: a second signal ended the run before everything was printed\n";
 	struct pollfd standard_error = {STDERR_FILENO, POLLOUT, 0};
 
 	if (poll(&standard_error, 1, 0) > 0 && write(STDERR_FILENO, text, strlen(text)) < 0)

@@ -137,7 +137,7 @@ static void say_lost(const struct sink *s)
 	unsigned long long bytes = s->given_up + s->len;
 
 	if (s->err == ETIMEDOUT)
-		say_error("%llu bytes were not written to %s%s%s: nobody read them %s", bytes,
+		say_error("%llu bytes were not written to %s%s%s: they were not read %s", bytes,
 			  quote, name, quote,
 			  signals_count() > 1 ? "before the second signal"
 					      : "for 3 seconds after the signal");

@@ -52,9 +52,9 @@ static int bad(struct diag *d, struct str text, const char *what)
 	struct buf safe = BUF_INIT;
 
 	buf_escaped(&safe, text);
-	diag_error(d, -EINVAL, "bad-pattern", "'%.*s' is no probe pattern: %s",
+	diag_error(d, -EINVAL, "bad-pattern", "'%.*s' is not a probe pattern: %s",
 		   STR_FMT(buf_as_str(&safe)), what);
-	diag_hint(d, "write usdt:PATH:PROVIDER:NAME, each of them with * for any text");
+	diag_hint(d, "write usdt:PATH:PROVIDER:NAME; * matches any text");
 	buf_free(&safe);
 	return -EINVAL;
 }
@@ -93,7 +93,7 @@ int pattern_parse(struct str text, struct arena *a, struct find_query *out, stru
 	}
 	err = read_parts(body, a, parts, &count);
 	if (err == -EINVAL)
-		return bad(d, text, "a quote has no end");
+		return bad(d, text, "unterminated quote");
 	if (err || count > 3)
 		return bad(d, text, "too many ':' (put \"quotes\" around a path that has one)");
 	for (unsigned i = 0; i < count; i++)

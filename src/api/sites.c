@@ -68,7 +68,7 @@ static int run_query(struct nopal_sites *p, const struct find_query *q, struct d
 	size_t before = p->count;
 	int err = finder_sites(p->finder, q, take_image, p, d);
 
-	return err < 0 ? diag_ensure(d, err, "look for probes") : (int)(p->count - before);
+	return err < 0 ? diag_ensure(d, err, "search for probes") : (int)(p->count - before);
 }
 
 NOPAL_EXPORT int nopal_sites_file(struct nopal_sites *p, const char *path, struct nopal_diag *d)

@@ -253,7 +253,7 @@ bool operand_equal(const struct operand *a, const struct operand *b)
 const char *operand_problem(const struct operand *o)
 {
 	if (o->kind > OPERAND_ADDRESS)
-		return o->why ? o->why : "it could not be understood";
+		return o->why ? o->why : "its operand has an unknown form";
 	if (o->symbol.len)
 		return "its symbol could not be found";
 	if (!is_number_size(o->size) || o->reg_shift > 63 || o->scale_shift > 63)

@@ -52,11 +52,11 @@ static void report_repeated(struct provider_probe *first, struct provider_probe 
 	if (first->provider->per_process == again->provider->per_process &&
 	    same_list(first->args, again->args)) {
 		again->repeated = true;
-		diag_warn_at(d, "repeated-probe", again->at, "probe '%.*s' is declared again",
+		diag_warn_at(d, "repeated-probe", again->at, "probe '%.*s' is declared twice",
 			     STR_FMT(again->name));
 	} else {
 		diag_error_at(d, -EINVAL, "repeated-probe", again->at,
-			      "probe '%.*s' is declared again with other arguments",
+			      "probe '%.*s' is declared twice with different arguments",
 			      STR_FMT(again->name));
 	}
 	point_to_first(d, first);
@@ -79,7 +79,7 @@ static void compare_neighbours(const struct defined_name *a, const struct define
 	if (a->kind == b->kind && a->kind != NAME_MACRO && str_eq(first->macro, again->macro))
 		return;
 	diag_error_at(d, -EINVAL, "name-collision", again->at,
-		      "probe '%.*s' needs the %s '%.*s' too", STR_FMT(again->name),
+		      "probe '%.*s' also needs the %s '%.*s'", STR_FMT(again->name),
 		      b->kind == NAME_SEMAPHORE ? "semaphore" : "macro", STR_FMT(b->text));
 	point_to_first(d, first);
 }
@@ -118,7 +118,7 @@ static void check_attributes(struct provider_file *file, struct diag *d)
 			p = p->next;
 		if (!p)
 			diag_warn_at(d, "unknown-provider", a->at,
-				     "attributes of '%.*s', which is no provider here",
+				     "attributes of '%.*s', which is not a provider in this file",
 				     STR_FMT(a->provider));
 	}
 }
@@ -135,7 +135,9 @@ int provider_check(struct provider_file *file, struct diag *d)
 	} else if (!file->providers && !file->has_clauses) {
 		diag_error_at(d, -EINVAL, "no-provider", (struct span){.path = file->path},
 			      "there is no provider in this file");
-		diag_hint(d, "a provider file reads: provider NAME { probe NAME(TYPE, ...); };");
+		diag_hint(
+			d,
+			"a provider file has the form: provider NAME { probe NAME(TYPE, ...); };");
 		return -EINVAL;
 	}
 	if (list_names(file, &names))

@@ -18,7 +18,7 @@ static int damaged(const struct image *image, struct diag *d, const char *what)
 		return diag_error(d, -ENOMEM, "no-memory", "no memory to read '%.*s'",
 				  STR_FMT(image->name));
 	diag_error(d, -EBADMSG, "corrupt-elf", "'%.*s' is damaged: %s", STR_FMT(image->name), what);
-	diag_hint(d, "it may be cut off or still being written: compare it with a good copy");
+	diag_hint(d, "it may be truncated or still being written: compare it with a good copy");
 	return -EBADMSG;
 }
 
@@ -76,13 +76,13 @@ static int check_head(struct image *image, struct str memory, uint64_t *sections
 		return diag_error(d, -ENOEXEC, "not-elf", "'%.*s' is not an ELF file",
 				  STR_FMT(image->name));
 	if (head.len < sizeof(Elf32_Ehdr))
-		return damaged(image, d, "its header is cut off");
+		return damaged(image, d, "its header is truncated");
 	wide = head.ptr[EI_CLASS] == ELFCLASS64;
 	if ((!wide && head.ptr[EI_CLASS] != ELFCLASS32) ||
 	    (head.ptr[EI_DATA] != ELFDATA2LSB && head.ptr[EI_DATA] != ELFDATA2MSB))
-		return damaged(image, d, "its header names no known class or byte order");
+		return damaged(image, d, "its header has an unknown class or byte order");
 	if (wide && head.len < sizeof(Elf64_Ehdr))
-		return damaged(image, d, "its header is cut off");
+		return damaged(image, d, "its header is truncated");
 	image->word = wide ? 8 : 4;
 	image->big_endian = head.ptr[EI_DATA] == ELFDATA2MSB;
 	table = section_table_at(head, wide, image->big_endian);
@@ -122,7 +122,7 @@ static int read_segments(struct image *image, struct diag *d)
 	GElf_Phdr h;
 
 	if (elf_getphdrnum(image->elf, &count))
-		return damaged(image, d, "its program headers lie outside the file");
+		return damaged(image, d, "its program headers are outside the file");
 	if (count > IMAGE_MAX_SECTIONS)
 		return damaged(image, d, "it claims more than 65536 segments");
 	loads = arena_array(&image->arena, struct segment, count);
@@ -130,7 +130,7 @@ static int read_segments(struct image *image, struct diag *d)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		if (!gelf_getphdr(image->elf, (int)i, &h))
-			return damaged(image, d, "its program headers lie outside the file");
+			return damaged(image, d, "its program headers are outside the file");
 		if (h.p_type == PT_LOAD)
 			loads[image->load_count++] = segment_from(&h);
 		else if (h.p_type == PT_TLS)
@@ -181,7 +181,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 
 	/* libelf takes a table outside the file for none. */
 	if (elf_getshdrnum(image->elf, &count) || count != claimed)
-		return damaged(image, d, "its section headers lie outside the file");
+		return damaged(image, d, "its section headers are outside the file");
 	sections = arena_array(&image->arena, struct section, count + 1);
 	name_at = calloc(count + 1, sizeof(*name_at));
 	if (!sections || !name_at) {
@@ -191,7 +191,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	for (size_t i = 0; i < count; i++) {
 		if (!gelf_getshdr(elf_getscn(image->elf, i), &h)) {
 			free(name_at);
-			return damaged(image, d, "its section headers lie outside the file");
+			return damaged(image, d, "its section headers are outside the file");
 		}
 		sections[i] = section_from(&h, i);
 		name_at[i] = h.sh_name;

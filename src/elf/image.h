@@ -76,7 +76,7 @@ const struct section *image_section(const struct image *image, const char *name,
 				    const struct section *after);
 const struct section *image_section_of_type(const struct image *image, uint32_t type);
 /* The content of a section, valid as long as the image. -ENODATA: it has none in this file; -E2BIG:
- * more than `limit`, or than the image's budget; -EBADMSG: it lies outside the file. */
+ * more than `limit`, or than the image's budget; -EBADMSG: it is outside the file. */
 int image_content(const struct image *image, const struct section *section, uint64_t limit,
 		  struct str *out);
 /* Up to `len` bytes of the file at `offset`, for what is read piece by piece. Number of them; less

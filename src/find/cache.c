@@ -193,7 +193,7 @@ static int open_by(struct cached_image *e, struct str path, struct diag *d)
 	}
 	diag_error(d, -ESTALE, "other-file", "'%.*s' was replaced or written to while it was read",
 		   STR_FMT(file->path));
-	diag_hint(d, "try again when nobody changes it");
+	diag_hint(d, "try again when it is not being changed");
 	file_drop(file);
 	return -ESTALE;
 }
@@ -398,7 +398,7 @@ static void tell_symbols(const struct image *image, bool named, struct diag *d)
 			   STR_FMT(image->name));
 	else
 		diag_warn(d, "over-budget",
-			  "functions of '%.*s' are left out: its symbols take %s, the limit for "
+			  "functions of '%.*s' are skipped: its symbols take %s, the limit for "
 			  "one file",
 			  STR_FMT(image->name), budget_limit(image->budget));
 }

@@ -81,9 +81,9 @@ static void tell_limit(const struct matching *m, struct finding *f, const struct
 	struct buf path = BUF_INIT;
 	const struct budget b = {.end = list->over};
 	const char *format =
-		list->all_files ? "'%.*s' is left out: with it the files of other users take more "
+		list->all_files ? "'%.*s' is skipped: with it the files of other users take more "
 				  "than 256 MiB of memory or 20 billion steps of work"
-				: "'%.*s' is left out: its probes take %s, the limit for one file";
+				: "'%.*s' is skipped: its probes take %s, the limit for one file";
 
 	if (!list->over || f->cached->told_limit)
 		return;

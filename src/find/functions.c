@@ -124,7 +124,7 @@ static int judge_walk(const struct walk *w, bool named, int err, struct diag *d)
 		diag_error(d, err, "over-budget", "functions of '%.*s' cannot be found: " WHY_NAMES,
 			   STR_FMT(buf_as_str(&path)));
 	else
-		diag_warn(d, "over-budget", "functions of '%.*s' are left out: " WHY_NAMES,
+		diag_warn(d, "over-budget", "functions of '%.*s' are skipped: " WHY_NAMES,
 			  STR_FMT(buf_as_str(&path)));
 	buf_free(&path);
 	return named ? err : 0;
@@ -137,10 +137,10 @@ static void warn_untrusted(struct finding *f, struct diag *d)
 	struct str name = cache_untrusted(f, &a);
 
 	if (name.len) {
-		diag_warn(d, "untrusted-debug", "functions that only '%.*s' knows are left out",
+		diag_warn(d, "untrusted-debug", "functions that only '%.*s' describes are skipped",
 			  STR_FMT(name));
-		diag_hint(d, "for tracing a debug file must be root's, writable by nobody else, "
-			     "and below the tracer's own /");
+		diag_hint(d, "a debug file is trusted only if root owns it, only root can write to "
+			     "it, and it is below the tracer's root directory");
 	}
 	arena_free(&a);
 }

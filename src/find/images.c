@@ -139,7 +139,7 @@ static int search_all(struct search *s, struct diag *d)
 	int err = processes_each(take_process, s);
 
 	if (s->forbidden) {
-		diag_warn(d, "no-permission", "%u process%s could not be looked at: %s",
+		diag_warn(d, "no-permission", "%u process%s could not be inspected: %s",
 			  s->forbidden, s->forbidden > 1 ? "es" : "", strerror(EACCES));
 		diag_hint(d, "they belong to other users or are protected: run as root, with "
 			     "CAP_SYS_PTRACE");
@@ -152,13 +152,13 @@ static int search_process(struct search *s, pid_t pid, struct diag *d)
 	int err = maps_each_file(pid, &s->f->text, take_mapped, s);
 
 	if (err == -ESRCH)
-		return diag_error(d, err, "no-process", "cannot look at process %d: %s", (int)pid,
+		return diag_error(d, err, "no-process", "cannot inspect process %d: %s", (int)pid,
 				  strerror(ESRCH));
 	if (err != -EACCES && err != -EPERM)
 		return err;
-	diag_error(d, err, "no-permission", "cannot look at process %d: %s", (int)pid,
+	diag_error(d, err, "no-permission", "cannot inspect process %d: %s", (int)pid,
 		   strerror(-err));
-	diag_hint(d, "run as root, or as the user it belongs to");
+	diag_hint(d, "run as root, or as the user who owns it");
 	return err;
 }
 
@@ -252,8 +252,8 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	else
 		diag_error(d, 0, "no-file", "cannot find '%.*s'", STR_FMT(buf_as_str(&safe)));
 	if (str_index(path, '/') < 0)
-		diag_hint(d,
-			  "looked in $PATH, in the loader's cache and here; give the whole path");
+		diag_hint(d, "searched $PATH, the loader's cache and the current directory; give "
+			     "the full path");
 	buf_free(&safe);
 	return -ENOENT;
 }
@@ -295,7 +295,7 @@ static int search_path(struct search *s, pid_t pid, struct str path, struct diag
 	if (pid && str_has_wildcard(path))
 		return search_process_pattern(s, pid, path, d);
 	if (!path.len)
-		return diag_error(d, -EINVAL, "no-path", "no file and no process to look in");
+		return diag_error(d, -EINVAL, "no-path", "neither a file nor a process to search");
 	if (all)
 		return search_all(s, d);
 	if (str_has_wildcard(path))

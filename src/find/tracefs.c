@@ -45,10 +45,11 @@ const char *tracefs_dir(struct diag *d)
 	if (mount("tracefs", TRACEFS_HOME, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
 		return TRACEFS_HOME;
 	err = errno;
-	diag_error(d, -err, "no-tracefs", "tracefs is not mounted and cannot be at '%s': %s",
-		   TRACEFS_HOME, strerror(err));
+	diag_error(d, -err, "no-tracefs",
+		   "tracefs is not mounted, and cannot be mounted at '%s': %s", TRACEFS_HOME,
+		   strerror(err));
 	if (err == EPERM || err == EACCES)
-		diag_hint(d, "run as root, or let root run 'mount -t tracefs tracefs %s'",
+		diag_hint(d, "run as root, or ask root to run 'mount -t tracefs tracefs %s'",
 			  TRACEFS_HOME);
 	else if (err == ENODEV || err == ENOENT)
 		diag_hint(d, "this kernel is built without tracing, or /sys is not mounted");
@@ -290,8 +291,8 @@ static int refuse_event(struct diag *d, int err, const char *dir, struct str cat
 			   "cannot read tracepoint '%s' in '%s': %s", shown.ptr, dir,
 			   strerror(-err));
 		if (err == -EACCES || err == -EPERM)
-			diag_hint(d, "run as root, or with CAP_DAC_READ_SEARCH: tracefs is "
-				     "closed to others");
+			diag_hint(d, "run as root, or with CAP_DAC_READ_SEARCH: only root can read "
+				     "tracefs");
 	}
 	buf_free(&shown);
 	return err;
@@ -304,7 +305,7 @@ static int refuse_name(struct diag *d, struct str category, struct str name)
 	buf_escaped(&shown, category);
 	buf_char(&shown, ':');
 	buf_escaped(&shown, name);
-	diag_error(d, -EINVAL, "bad-tracepoint", "'%s' cannot be a tracepoint", shown.ptr);
+	diag_error(d, -EINVAL, "bad-tracepoint", "'%s' is not a valid tracepoint name", shown.ptr);
 	buf_free(&shown);
 	return -EINVAL;
 }

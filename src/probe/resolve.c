@@ -13,14 +13,15 @@
 #include "elf/raw_symbols.h"
 #include "elf/symbol_scan.h"
 
-#define WHY_NO_SYMBOL  "its symbol is in no symbol table of the file (install the debug symbols)"
+#define WHY_NO_SYMBOL \
+	"its symbol is not in the symbol tables of the file (install the debug symbols)"
 #define WHY_AMBIGUOUS  "several symbols of the file have its name"
-#define WHY_MOVED      "its symbol has no fixed address: the file is moved when it is loaded"
+#define WHY_MOVED      "its symbol has no fixed address, because the file is relocated when it is loaded"
 #define WHY_NO_GOT     "the file has no global offset table"
-#define WHY_SHARED_TLS "thread-local variables of a shared library have no fixed place"
+#define WHY_SHARED_TLS "thread-local variables of a shared library have no fixed address"
 #define WHY_NO_TLS     "its symbol is not thread-local"
 #define WHY_IS_TLS     "its symbol is thread-local"
-#define WHY_TLS_ARCH   "the place of thread-local variables is not known for this machine"
+#define WHY_TLS_ARCH   "the location of thread-local variables is unknown on this machine"
 
 #define GOT_NAME "_GLOBAL_OFFSET_TABLE_"
 

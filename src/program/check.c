@@ -117,7 +117,7 @@ static int check_map_def(const struct program *p, uint32_t number, struct diag *
 	int err;
 
 	if (!m->max_entries)
-		return fail(d, "map %u has room for no entry", number);
+		return fail(d, "map %u has a limit of 0 entries", number);
 	if (m->key.kind != TYPE_NONE) {
 		err = check_type(d, &m->key, "key of map", number);
 		if (err)
@@ -208,7 +208,7 @@ static int check_attach(const struct checker *c, uint32_t number)
 	if (!attach_name(a->kind))
 		problem = "is of unknown kind";
 	else if (a->name >= c->p->name_count || a->func >= c->p->name_count)
-		problem = "has a name that is not there";
+		problem = "has an unknown name";
 	else if ((a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE) && !a->path.len)
 		problem = "has no file";
 	else if ((a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE) && !a->arch)

@@ -38,9 +38,9 @@ static int check_loop(struct flow *f, uint32_t at, uint32_t outer)
 	uint32_t limit = outer == NO_LOOP ? f->count : f->code[outer].target - 1;
 
 	if (behind <= at + 1 || behind > limit || behind >= f->count)
-		return check_fail(f->c, at, "the loop does not end within what is around it");
+		return check_fail(f->c, at, "the loop does not end within the enclosing loop");
 	if (f->code[behind - 1].op != OP_NEXT || f->code[behind - 1].target != at)
-		return check_fail(f->c, at, "the loop ends at %u, which is not behind its next",
+		return check_fail(f->c, at, "the loop ends at %u, which is not after its next",
 				  behind);
 	return 0;
 }
@@ -88,7 +88,7 @@ static int check_jumps(struct flow *f)
 		if (!is_jump(&f->code[i]))
 			continue;
 		if (f->code[i].imm <= (int64_t)i || f->code[i].imm >= (int64_t)f->count)
-			return check_fail(f->c, i, "jumps to %lld, which is not further down",
+			return check_fail(f->c, i, "jumps to %lld, which is not forward",
 					  (long long)f->code[i].imm);
 		if (!in_body(f, f->loop[f->code[i].imm], i))
 			return check_fail(f->c, i, "jumps into a loop, to %lld",
@@ -105,7 +105,7 @@ static int read_reg(struct flow *f, uint32_t at, uint16_t reg)
 {
 	if (reg == REG_NO || f->written[reg / 64] >> (reg % 64) & 1)
 		return 0;
-	return check_fail(f->c, at, "r%u is read but not written on every way here", reg);
+	return check_fail(f->c, at, "r%u is read but not written on every path", reg);
 }
 
 static void write_reg(struct flow *f, uint16_t reg)
@@ -132,7 +132,7 @@ static int read_slot(struct flow *f, uint32_t at, uint16_t number, uint64_t offs
 
 	if ((f->written[f->reg_words + number] & bits) == bits)
 		return 0;
-	return check_fail(f->c, at, "s%u is read but not wholly written on every way here", number);
+	return check_fail(f->c, at, "s%u is read but not completely written on every path", number);
 }
 
 static void write_slot(struct flow *f, uint16_t number, uint64_t offset, const struct type *t)

@@ -1,5 +1,5 @@
 /* Finding and reading the files of the catalogue. A file is parsed when a provider is asked for
- * whose name is in its text; a file with a mistake is left out as a whole. Each site of a file
+ * whose name is in its text; a file with a mistake is skipped as a whole. Each site of a file
  * asks, and both may have hundreds of thousands, so words and probes are looked up and not
  * searched. */
 #include "provider/catalogue.h"
@@ -259,7 +259,7 @@ static void parse(struct catalogue *c, struct catalogue_file *f)
 		if (m->level != DIAG_ERROR)
 			continue;
 		diag_warn_at(&c->diag, "bad-provider-file", m->span, "%.*s", STR_FMT(m->text));
-		diag_hint(&c->diag, "the file is left out, so its probes have no names");
+		diag_hint(&c->diag, "the file is skipped, so its probes have no argument names");
 	}
 	diag_free(&found);
 	sort_probes(c, f);

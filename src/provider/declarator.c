@@ -94,8 +94,8 @@ static int parse_declarator_of(struct provider_parser *p, const struct ctype *ba
 		return parse_inner_declarator(p, base, out);
 	if (!err && p->tok.kind == TOKEN_WORD && !is_specifier_word(p->tok.text)) {
 		if (str_index(p->tok.text, '$') >= 0)
-			return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a name of C",
-					   STR_FMT(p->tok.text));
+			return parser_fail(p, p->tok.text, "bad-name",
+					   "'%.*s' is not a C identifier", STR_FMT(p->tok.text));
 		out->name = p->tok.text;
 		err = parser_advance(p);
 	}
@@ -147,7 +147,7 @@ static int check_void(struct provider_parser *p, const struct ctype_param *arg)
 		return 0;
 	return parser_fail(p, arg->at, "bad-void",
 			   arg->name.len ? "an argument cannot be void"
-					 : "'void' must stand alone in a list of arguments");
+					 : "'void' must be the only argument");
 }
 
 /* argument = specifiers declarator */

@@ -85,8 +85,7 @@ static int skip_block_comment(struct provider_lexer *l)
 			return 0;
 		}
 	}
-	return fail(l, str_of(l->text.ptr + start, 2), "open-comment",
-		    "this comment is never closed");
+	return fail(l, str_of(l->text.ptr + start, 2), "open-comment", "unterminated comment");
 }
 
 /* To the end of the line, which a backslash before the newline continues. */
@@ -188,7 +187,7 @@ static void note_condition(struct provider_lexer *l, struct str word, struct str
 		return;
 	l->warned_if = true;
 	diag_warn_at(l->diag, "condition", provider_span(l, l->open_if),
-		     "'#%.*s' is not evaluated: both of its branches count",
+		     "'#%.*s' is not evaluated: both branches are read",
 		     STR_FMT(str_of(l->open_if.ptr + 1, l->open_if.len - 1)));
 	diag_hint(l->diag, "give -C to run the C preprocessor first");
 }
@@ -262,7 +261,7 @@ static int take_string(struct provider_lexer *l)
 	}
 	if (l->at > l->text.len)
 		l->at = l->text.len;
-	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "this quote is never closed");
+	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "unterminated quote");
 }
 
 /* Seven of <, = or > at the start of a line: two versions of the file that nobody merged. */

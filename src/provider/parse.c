@@ -68,8 +68,7 @@ static int check_args(struct provider_parser *p, struct provider_probe *probe, b
 			if (arg->name.len && str_eq(arg->name, same->name)) {
 				diag_warn_at(p->lexer.diag, "same-name",
 					     provider_span(&p->lexer, same->at),
-					     "a second argument is called '%.*s'",
-					     STR_FMT(same->name));
+					     "two arguments are named '%.*s'", STR_FMT(same->name));
 				break;
 			}
 	}

@@ -44,7 +44,7 @@ static bool is_stability(struct str text)
 static int pass_over(struct provider_parser *p, struct str at, const char *what)
 {
 	diag_warn_at(p->lexer.diag, "bad-attributes", provider_span(&p->lexer, at),
-		     "attributes passed over: expected %s", what);
+		     "attributes ignored: expected %s", what);
 	diag_hint(p->lexer.diag, "for example Evolving/Evolving/Common provider shop provider");
 	return 0;
 }

@@ -155,7 +155,7 @@ static int add_type_word(struct provider_parser *p, unsigned word, unsigned *sum
 	unsigned limit = word == WORD_LONG ? 2 : 1;
 
 	if (*sum / word % 4 >= limit)
-		return parser_fail(p, p->tok.text, "bad-type", "'%.*s' once too often",
+		return parser_fail(p, p->tok.text, "bad-type", "too many '%.*s'",
 				   STR_FMT(p->tok.text));
 	*sum += word;
 	return parser_advance(p);
@@ -185,7 +185,7 @@ static int finish_sum(struct provider_parser *p, struct specifiers *s, unsigned 
 		s->type->name = str_from(sums[i].name);
 		return 0;
 	}
-	return parser_fail(p, s->at, "bad-type", "'%.*s' is not a type of C", STR_FMT(s->at));
+	return parser_fail(p, s->at, "bad-type", "'%.*s' is not a C type", STR_FMT(s->at));
 }
 
 /* enumerators = name ["=" constant] {"," name ["=" constant]} [","] "}" */
@@ -304,7 +304,7 @@ static int take_storage(struct provider_parser *p, struct specifiers *s)
 {
 	if (str_eq_text(s->storage, "typedef"))
 		diag_warn_at(p->lexer.diag, "bad-type", provider_span(&p->lexer, p->tok.text),
-			     "'%.*s' behind 'typedef' means nothing", STR_FMT(p->tok.text));
+			     "'%.*s' has no meaning after 'typedef'", STR_FMT(p->tok.text));
 	else if (s->storage.len)
 		return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
 				   STR_FMT(p->tok.text), STR_FMT(s->storage));
@@ -317,7 +317,7 @@ static int take_storage(struct provider_parser *p, struct specifiers *s)
 static int take_type_name(struct provider_parser *p, struct specifiers *s)
 {
 	if (str_index(p->tok.text, '$') >= 0)
-		return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a name of C",
+		return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a C identifier",
 				   STR_FMT(p->tok.text));
 	s->type->to = provider_find_typedef(p->file, p->tok.text);
 	s->type->kind = CTYPE_NAMED;

@@ -131,7 +131,7 @@ static int track_brackets(struct provider_parser *p, struct brackets *b)
 		b->open[b->count++] = p->tok.text;
 	} else if (c == ')' || c == ']' || c == '}') {
 		if (!b->count)
-			return parser_fail(p, p->tok.text, "syntax", "'%c' closes nothing", c);
+			return parser_fail(p, p->tok.text, "syntax", "unmatched '%c'", c);
 		if (partner(*b->open[b->count - 1].ptr) != c)
 			return fail_open(p, b);
 		b->count--;

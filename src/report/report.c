@@ -1,6 +1,6 @@
-/* A report: the settings that records and maps are printed by, and the maps. Last what is said about
- * the tracing itself, not by the script: how many probes are attached, what was lost, what failed
- * where. Records are event.c's. */
+/* A report: the settings that records and maps are printed by, and the maps. Last what is said
+ * about the tracing itself, not by the script: how many probes are attached, what was lost, what
+ * failed where. Records are event.c's. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -182,7 +182,7 @@ static struct str fault_text(const struct run_fault *fault, struct arena *a)
 		[FAULT_READ] = {"read", "reads", "failed: bad address"},
 		[FAULT_MAP_FULL] = {"update", "updates", "refused: the map is full"},
 		[FAULT_DIVIDE] = {"division", "divisions", "by zero: the result is 0"},
-		[FAULT_LOOP_LIMIT] = {"loop", "loops", "cut short: the limit of rounds is reached"},
+		[FAULT_LOOP_LIMIT] = {"loop", "loops", "cut short: it reached the limit of rounds"},
 	};
 	size_t kind = (size_t)fault->kind;
 

@@ -1,7 +1,7 @@
 /* Announcing images of run-time probes, which neither the dynamic loader nor a debugger knows.
  *
- * gdb and lldb look for probes in the files that the dynamic loader has loaded. They also read ELF
- * files from memory that a program puts into a list, made for compilers at run time ("JIT
+ * gdb and lldb search for probes in the files that the dynamic loader has loaded. They also read
+ *ELF files from memory that a program puts into a list, made for compilers at run time ("JIT
  * Compilation Interface" in gdb's manual).
  *
  * Tracers can use two static probes:

@@ -73,8 +73,8 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 	if (!v)
 		return -ENOMEM;
 	if (v->is_loop)
-		return check_error(c, target, "bad-target", "the loop's own '$%.*s' is read-only",
-				   STR_FMT(target->text));
+		return check_error(c, target, "bad-target",
+				   "the loop variable '$%.*s' is read-only", STR_FMT(target->text));
 	target->variable = v;
 	if (!v->is_typed) {
 		v->is_typed = true;
@@ -132,7 +132,7 @@ static bool is_aggregate_call(const struct expr *e)
 
 static int refuse_aggregate(struct check *c, const struct expr *e)
 {
-	check_error(c, e, "not-in-map", "'%.*s' must be stored in a map by '='", STR_FMT(e->text));
+	check_error(c, e, "not-in-map", "'%.*s' can only be assigned to a map", STR_FMT(e->text));
 	diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
 	return -EINVAL;
 }
@@ -167,12 +167,12 @@ static int check_compound(struct check *c, struct stmt *s)
 		err = check_expr(c, s->target);
 		if (!err && s->target->variable->is_loop)
 			return check_error(c, s->target, "bad-target",
-					   "the loop's own '$%.*s' is read-only",
+					   "the loop variable '$%.*s' is read-only",
 					   STR_FMT(s->target->text));
 	}
 	if (!err)
 		show_all(c, s->target, s->value);
-	snprintf(what, sizeof(what), "what '%s=' works on", operator_text(s->op));
+	snprintf(what, sizeof(what), "the left side of '%s='", operator_text(s->op));
 	if (!err)
 		err = check_int(c, s->target, what);
 	if (!err)
@@ -205,7 +205,8 @@ static int check_let(struct check *c, struct stmt *s)
 	if (err)
 		return err;
 	if (v && v->pass == c->pass)
-		return check_error(c, s->target, "redeclared", "variable '$%.*s' is there already",
+		return check_error(c, s->target, "redeclared",
+				   "variable '$%.*s' is already declared",
 				   STR_FMT(s->target->text));
 	if (declared->type.kind == TYPE_INT && !v) {
 		v = new_variable(c, s->target);
@@ -271,7 +272,7 @@ static int check_unroll(struct check *c, struct stmt *s)
 	if (!err && (s->value->shape.type.kind != TYPE_INT || !s->value->is_const ||
 		     s->value->value < 1 || s->value->value > MAX_UNROLL))
 		err = check_error(c, s->value, "bad-unroll",
-				  "unroll wants a constant number from 1 to %d", MAX_UNROLL);
+				  "'unroll' expects a constant from 1 to %d", MAX_UNROLL);
 	/* The body is copied: there is no loop to break out of. */
 	c->block_depth++;
 	body = check_body(c, s->body);
@@ -295,7 +296,8 @@ static int check_for(struct check *c, struct stmt *s)
 	if (!v)
 		return -ENOMEM;
 	if (v->pass == c->pass)
-		return check_error(c, s->target, "redeclared", "variable '$%.*s' is there already",
+		return check_error(c, s->target, "redeclared",
+				   "variable '$%.*s' is already declared",
 				   STR_FMT(s->target->text));
 	v->is_typed = v->is_loop = true;
 	v->shape = shape_int(true);

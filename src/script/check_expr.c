@@ -37,7 +37,7 @@ int check_int(struct check *c, const struct expr *e, const char *what)
 		return 0;
 	if (e->shape.type.kind == TYPE_FLOAT) {
 		check_error(c, e, "float-use", "%s cannot be a float", what);
-		diag_hint(c->d, "cut it to an integer: (int64)(%.*s)", (int)e->mark.len,
+		diag_hint(c->d, "convert it to an integer: (int64)(%.*s)", (int)e->mark.len,
 			  c->s->text.ptr + e->mark.at);
 		return -EINVAL;
 	}
@@ -54,7 +54,8 @@ int check_storable(struct check *c, const struct expr *e, const char *what)
 	if (e->is_whole)
 		return check_error(c, e, "no-value", "'args' as a whole can only be printed");
 	if (t->kind == TYPE_NONE)
-		return check_error(c, e, "no-value", "this has no value to be used as %s", what);
+		return check_error(c, e, "no-value", "this has no value and cannot be used as %s",
+				   what);
 	if (type_is_aggregate(t))
 		return check_error(c, e, "wrong-type", "%s cannot be %s", what,
 				   check_type_text(c, t));
@@ -76,7 +77,7 @@ static int check_param(struct check *c, struct expr *e)
 		return 0;
 	}
 	check_error(c, e, "param-not-number", "parameter '%.*s' is not a number", STR_FMT(text));
-	diag_hint(c->d, "str($%llu) takes it as text", (unsigned long long)e->number);
+	diag_hint(c->d, "use str($%llu) for its text", (unsigned long long)e->number);
 	return -EINVAL;
 }
 

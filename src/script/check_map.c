@@ -57,7 +57,7 @@ static int key_mismatch(struct check *c, const struct expr *e, const struct type
 	struct diag *d = c->d;
 
 	if (m->key.kind == TYPE_NONE)
-		check_error(c, e, "key-mismatch", "'%.*s' has no key elsewhere, but one here",
+		check_error(c, e, "key-mismatch", "'%.*s' has a key here, but none elsewhere",
 			    STR_FMT(m->name));
 	else if (key->kind == TYPE_NONE)
 		check_error(c, e, "key-mismatch", "'%.*s' needs a key of type %s", STR_FMT(m->name),
@@ -113,12 +113,11 @@ int check_map_read(struct check *c, struct expr *e)
 	e->shape = shape_int(true);
 	if (!e->map->has_value) {
 		/* A later clause may store something: the last pass knows, and speaks. */
-		return check_error(c, e, "undefined-map",
-				   "'%.*s' is read, but nothing is ever stored in it",
+		return check_error(c, e, "undefined-map", "'%.*s' is read but never assigned",
 				   STR_FMT(e->map->name));
 	}
 	if (value->kind == TYPE_STATS || value->kind == TYPE_HIST || value->kind == TYPE_LHIST)
-		return check_error(c, e, "wrong-type", "the %s in '%.*s' can be printed, not read",
+		return check_error(c, e, "wrong-type", "the %s in '%.*s' can only be printed",
 				   value->kind == TYPE_STATS ? "statistics" : "histogram",
 				   STR_FMT(e->map->name));
 	if (type_is_aggregate(value))

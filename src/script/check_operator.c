@@ -43,10 +43,9 @@ static void warn_signs(struct check *c, const struct expr *e)
 	/* An extended small unsigned is not negative, so nothing can go wrong. */
 	if (!(is_unsigned(a) ? b : a)->shape.type.is_signed)
 		return;
-	diag_warn_at(
-		c->d, "mixed-signs", script_span(c->s, e->mark),
-		"'%s' takes a negative number for a large one here: the other side is unsigned",
-		operator_text(e->op));
+	diag_warn_at(c->d, "mixed-signs", script_span(c->s, e->mark),
+		     "'%s' compares signed with unsigned: negative values count as large",
+		     operator_text(e->op));
 	diag_hint(c->d, "cast one side: (int64) or (uint64)");
 }
 
@@ -119,9 +118,8 @@ static bool warn_raw(struct check *c, const struct expr *e)
 	if (!first && !misses_negatives(e->op, b, a, false))
 		return false;
 	diag_warn_at(c->d, "raw-register", script_span(c->s, e->mark),
-		     "all 64 bits of a register are compared: an int that is negative is not "
-		     "negative here");
-	diag_hint(c->d, "say its type: (int32)%.*s, or (int64)%.*s", (int)raw->mark.len,
+		     "all 64 bits of the register are compared, so a negative int counts as large");
+	diag_hint(c->d, "cast it: (int32)%.*s, or (int64)%.*s", (int)raw->mark.len,
 		  c->s->text.ptr + raw->mark.at, (int)raw->mark.len, c->s->text.ptr + raw->mark.at);
 	return true;
 }
@@ -209,8 +207,8 @@ static int check_load(struct check *c, struct expr *e, const struct shape *p)
 	const struct type to = p->type; /* e->shape may be *p */
 
 	if (!to.pointers) {
-		check_error(c, e, "not-a-pointer", "this is not a pointer that could be followed");
-		diag_hint(c->d, "say what it points to: *(int32*)p");
+		check_error(c, e, "not-a-pointer", "cannot dereference this: it is not a pointer");
+		diag_hint(c->d, "cast it to a pointer: *(int32 *)p");
 		return -EINVAL;
 	}
 	e->shape.type = to;
@@ -248,7 +246,7 @@ int check_index(struct check *c, struct expr *e)
 	if (!err)
 		err = check_expr(c, e->args[1]);
 	if (!err)
-		err = check_int(c, e->args[0], "what is indexed");
+		err = check_int(c, e->args[0], "the indexed value");
 	if (!err)
 		err = check_int(c, e->args[1], "an index");
 	return err ? err : check_load(c, e, &e->args[0]->shape);
@@ -279,12 +277,12 @@ int check_step(struct check *c, struct expr *e)
 			return err;
 		if (target->variable->is_loop)
 			return check_error(c, e, "bad-target",
-					   "the loop's own '$%.*s' is read-only",
+					   "the loop variable '$%.*s' is read-only",
 					   STR_FMT(target->text));
 	}
 	e->shape = target->shape;
 	return check_int(c, target,
-			 e->op == OPERATOR_INC ? "what '++' works on" : "what '--' works on");
+			 e->op == OPERATOR_INC ? "the operand of '++'" : "the operand of '--'");
 }
 
 static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
@@ -338,9 +336,9 @@ static int ternary_types(struct check *c, struct expr *e, struct expr *a, struct
 	/* No lasting type has changed by this. */
 	c->changed = changed;
 	if (err)
-		return check_error(c, e, "type-mismatch", "the two results differ: %s and %s",
-				   check_type_text(c, &a->shape.type),
-				   check_type_text(c, &b->shape.type));
+		return check_error(
+			c, e, "type-mismatch", "the two results have different types: %s and %s",
+			check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
 	e->shape = t.kind == TYPE_INT ? shape_int(signed_result(a, b)) : shape_of(t);
 	if (a->shape.type.pointers)
 		e->shape = a->shape;

@@ -83,7 +83,7 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
 	c.d = d;
 	err = check_all(&c, all);
 	if (!err && c.changed)
-		return diag_error(d, -EINVAL, "too-big", "the types of the script never settle");
+		return diag_error(d, -EINVAL, "too-big", "cannot infer the types of the script");
 	return err;
 }
 
@@ -211,7 +211,7 @@ static int cannot_grow(struct script *s, const struct map *m, const struct type 
 	buf_text(&text, ", and not ");
 	type_print(wanted, &text);
 	diag_error_at(d, -EINVAL, "map-is-made", script_span(s, m->value_mark),
-		      "the %s of '%.*s' are %.*s, since the map is in use already", what,
+		      "the %s of '%.*s' are %.*s, because the map is already in use", what,
 		      STR_FMT(m->name), STR_FMT(buf_as_str(&text)));
 	buf_free(&text);
 	return -EINVAL;

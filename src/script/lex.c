@@ -80,7 +80,7 @@ static int skip_comment(struct lexer *l)
 	}
 	return diag_error_at(l->d, -EINVAL, "open-comment",
 			     lex_span(l, (struct mark){(uint32_t)start, 2}),
-			     "this comment has no end");
+			     "unterminated comment");
 }
 
 int lex_blank(struct lexer *l)
@@ -247,7 +247,7 @@ int lex_string(struct lexer *l, struct str *out)
 		return diag_error_at(
 			l->d, -EINVAL, "open-string",
 			lex_span(l, (struct mark){(uint32_t)start, (uint32_t)(l->at - start)}),
-			"this string has no end");
+			"unterminated string");
 	l->at++;
 	*out = str_of(text, len);
 	return 0;
@@ -275,14 +275,14 @@ static int lex_dollar(struct lexer *l, struct token *t)
 	if (!t->text.len)
 		return diag_error_at(l->d, -EINVAL, "stray-character",
 				     lex_span(l, (struct mark){t->mark.at, 1}),
-				     "'$' without a name behind it");
+				     "'$' without a name");
 	t->kind = is_digit(t->text.ptr[0]) ? TOKEN_PARAM : TOKEN_VARIABLE;
 	if (t->kind == TOKEN_PARAM &&
 	    (str_to_u64(t->text, &t->number) || t->number == 0 || t->text.ptr[0] == '0'))
 		return diag_error_at(
 			l->d, -EINVAL, "bad-param",
 			lex_span(l, (struct mark){t->mark.at, (uint32_t)t->text.len + 1}),
-			"'$%.*s' is no positional parameter", STR_FMT(t->text));
+			"'$%.*s' is not a positional parameter", STR_FMT(t->text));
 	return 0;
 }
 

@@ -26,7 +26,7 @@ static int list_text(struct lister *l)
 	return l->last.ptr ? l->fn(l->arg, text) : -ENOMEM;
 }
 
-/* The parts of one probe; those with NULL are left out. */
+/* The parts of one probe; those with NULL are skipped. */
 static int list_parts(struct lister *l, struct str first, struct str second, struct str third)
 {
 	const struct str parts[] = {first, second, third};

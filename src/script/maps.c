@@ -20,7 +20,7 @@ static int check_hist(struct check *c, struct expr *e)
 
 	if (bits > 5)
 		return check_error(c, e->args[1], "wrong-arg-type",
-				   "the bits of a histogram are a number from 0 to 5");
+				   "the bits of a histogram must be from 0 to 5");
 	e->shape = shape_of((struct type){.kind = TYPE_HIST,
 					  .is_signed = e->args[0]->shape.type.is_signed,
 					  .is_open = e->args[0]->shape.type.is_open,
@@ -38,13 +38,14 @@ static int check_lhist(struct check *c, struct expr *e)
 		return check_error(c, e->args[3], "wrong-arg-type", "the step must be positive");
 	if (min >= max)
 		return check_error(c, e->args[2], "wrong-arg-type",
-				   "the greatest value must be above the least");
+				   "the maximum must be greater than the minimum");
 	if ((uint64_t)step > (uint64_t)max - (uint64_t)min)
 		return check_error(c, e->args[3], "wrong-arg-type",
 				   "the step %lld is larger than the range, %llu", (long long)step,
 				   (unsigned long long)max - (unsigned long long)min);
 	if (((uint64_t)max - (uint64_t)min) / (uint64_t)step > PROGRAM_MAX_LHIST)
-		return check_error(c, e, "too-big", "more than %d steps", PROGRAM_MAX_LHIST);
+		return check_error(c, e, "too-big", "too many steps: the limit is %d",
+				   PROGRAM_MAX_LHIST);
 	e->shape =
 		shape_of((struct type){.kind = TYPE_LHIST, .min = min, .max = max, .step = step});
 	return 0;
@@ -55,8 +56,7 @@ static int check_filled(struct check *c, const struct expr *map)
 {
 	if (map->map->has_value)
 		return 0;
-	return check_error(c, map, "undefined-map",
-			   "'%.*s' is used, but nothing is ever stored in it",
+	return check_error(c, map, "undefined-map", "'%.*s' is used but never assigned",
 			   STR_FMT(map->map->name));
 }
 

@@ -89,7 +89,7 @@ static void hint_missing(struct search *q)
 		return;
 	}
 	if (probe_may_come_later(q->s, q->spec)) {
-		diag_hint(q->d, "it is watched for in images that are mapped later");
+		diag_hint(q->d, "images that are mapped later are searched for it");
 		return;
 	}
 	if (q->spec->type == PROBE_USDT && q->seen)
@@ -109,19 +109,19 @@ static struct str describe_missing(const struct search *q)
 	const char *what = is_pattern ? "no probe matches" : "there is no probe";
 
 	if (spec->type == PROBE_TRACEPOINT)
-		return arena_printf(a, "%s '%.*s': looked at %zu events of tracefs", what,
+		return arena_printf(a, "%s '%.*s': searched %zu events of tracefs", what,
 				    STR_FMT(text), q->seen);
 	if (spec->type != PROBE_USDT)
-		return arena_printf(a, "%s '%.*s': looked at %zu functions", what, STR_FMT(text),
+		return arena_printf(a, "%s '%.*s': searched %zu functions", what, STR_FMT(text),
 				    q->seen);
 	if (!spec->path.len)
-		return arena_printf(a, "%s '%.*s': looked at the files of process %d", what,
+		return arena_printf(a, "%s '%.*s': searched the files of process %d", what,
 				    STR_FMT(text), (int)q->s->options.pid);
 	if (str_eq_text(spec->path, "*"))
-		return arena_printf(a, "%s '%.*s': looked at the files of %s", what, STR_FMT(text),
+		return arena_printf(a, "%s '%.*s': searched the files of %s", what, STR_FMT(text),
 				    q->s->options.pid ? "the process" : "every process");
 	if (str_has_wildcard(spec->path))
-		return arena_printf(a, "%s '%.*s': looked at the files that match '%.*s'", what,
+		return arena_printf(a, "%s '%.*s': searched the files that match '%.*s'", what,
 				    STR_FMT(text), STR_FMT(spec->path));
 	if (!q->seen)
 		return arena_printf(a, "%s '%.*s': '%.*s' has no probes", what, STR_FMT(text),

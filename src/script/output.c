@@ -16,8 +16,7 @@ static int check_print_map(struct check *c, struct expr *e)
 	if (!map->map)
 		return -ENOMEM;
 	if (!map->map->has_value)
-		return check_error(c, map, "undefined-map",
-				   "'%.*s' is printed, but nothing is ever stored in it",
+		return check_error(c, map, "undefined-map", "'%.*s' is printed but never assigned",
 				   STR_FMT(map->map->name));
 	for (unsigned i = 1; i < e->arg_count; i++) {
 		int err = check_expr(c, e->args[i]);
@@ -44,8 +43,7 @@ static int check_print_entry(struct check *c, struct expr *map)
 	if (err)
 		return err;
 	if (!map->map->has_value)
-		return check_error(c, map, "undefined-map",
-				   "'%.*s' is printed, but nothing is ever stored in it",
+		return check_error(c, map, "undefined-map", "'%.*s' is printed but never assigned",
 				   STR_FMT(map->map->name));
 	if (is_readable(&map->map->value))
 		return 0;
@@ -65,7 +63,7 @@ static int check_print(struct check *c, struct expr *e)
 		return check_print_map(c, e);
 	if (e->arg_count > 1)
 		return check_error(c, e->args[1], "wrong-arg-count",
-				   "only a whole map can be cut to its greatest values");
+				   "only a whole map can be limited to its largest values");
 	if (a->kind == EXPR_MAP)
 		return check_print_entry(c, a);
 	err = check_expr(c, a);

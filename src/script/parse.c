@@ -62,7 +62,7 @@ int parse_enter(struct parser *p)
 {
 	if (p->depth == PARSE_MAX_DEPTH)
 		return diag_error_at(p->d, -E2BIG, "too-deep", parse_span(p, p->token.mark),
-				     "nested too deep here (%d levels)", PARSE_MAX_DEPTH);
+				     "nested too deeply: the limit is %d levels", PARSE_MAX_DEPTH);
 	p->depth++;
 	return 0;
 }

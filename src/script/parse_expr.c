@@ -63,7 +63,7 @@ static int expr_new(struct parser *p, enum expr_kind kind, struct mark mark, str
 	}
 	if (e->depth > 2 * PARSE_MAX_DEPTH)
 		return diag_error_at(p->d, -E2BIG, "too-deep", parse_span(p, e->mark),
-				     "this expression is nested too deep");
+				     "this expression is nested too deeply");
 	*out = e;
 	return 0;
 }
@@ -78,9 +78,9 @@ static int parse_list(struct parser *p, enum token_kind close, const char *what,
 		if (*count)
 			err = parse_expect(p, TOKEN_COMMA, what);
 		if (!err && *count == MAX_ARGS)
-			return diag_error_at(p->d, -E2BIG, "too-many-args",
-					     parse_span(p, p->token.mark),
-					     "more than %d expressions in one list", MAX_ARGS);
+			return diag_error_at(
+				p->d, -E2BIG, "too-many-args", parse_span(p, p->token.mark),
+				"too many expressions in one list: the limit is %d", MAX_ARGS);
 		if (!err)
 			err = parse_expr(p, &args[*count]);
 		if (err)
@@ -192,9 +192,9 @@ static int parse_paren(struct parser *p, struct expr **out)
 		if (!err && parse_is(p, TOKEN_RPAREN))
 			break;
 		if (!err && count == MAX_ARGS)
-			return diag_error_at(p->d, -E2BIG, "too-many-args",
-					     parse_span(p, p->token.mark),
-					     "more than %d expressions in one list", MAX_ARGS);
+			return diag_error_at(
+				p->d, -E2BIG, "too-many-args", parse_span(p, p->token.mark),
+				"too many expressions in one list: the limit is %d", MAX_ARGS);
 		if (!err)
 			err = parse_expr(p, &args[count++]);
 	}

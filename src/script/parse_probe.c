@@ -261,8 +261,8 @@ static int unknown_type(struct parser *p, const struct parts *parts)
 	if (guess.len)
 		diag_hint(p->d, "did you mean '%.*s'?", STR_FMT(guess));
 	else
-		diag_hint(p->d, "there are usdt, uprobe, uretprobe, tracepoint, interval, profile, "
-				"BEGIN and END");
+		diag_hint(p->d, "the probe types are usdt, uprobe, uretprobe, tracepoint, "
+				"interval, profile, BEGIN and END");
 	return -EINVAL;
 }
 

@@ -56,22 +56,22 @@ static bool has_place(const struct search *q, struct str path, uint64_t offset)
 	return false;
 }
 
-/* "'f' of '/bin/x' has 995 bytes: +5000 is behind its end" */
+/* "'f' of '/bin/x' has 995 bytes: +5000 is after its end" */
 static struct str outside_text(const struct search *q, const struct found_function *f)
 {
 	unsigned long long offset = q->spec->offset;
 
 	if (!f->extent)
 		return arena_printf(&q->s->arena,
-				    "0x%llx of '%.*s' is in no function that has a symbol", offset,
-				    STR_FMT(f->path));
-	return arena_printf(
-		&q->s->arena, "'%.*s' of '%.*s' has %llu bytes: +%llu is behind its end",
-		STR_FMT(f->name), STR_FMT(f->path), (unsigned long long)f->extent, offset);
+				    "0x%llx of '%.*s' is not in a function that has a symbol",
+				    offset, STR_FMT(f->path));
+	return arena_printf(&q->s->arena, "'%.*s' of '%.*s' has %llu bytes: +%llu is after its end",
+			    STR_FMT(f->name), STR_FMT(f->path), (unsigned long long)f->extent,
+			    offset);
 }
 
 /* Behind the end of its function, or in none, nobody knows where instructions begin. False: the
- * place is left out, with a message. */
+ * place is skipped, with a message. */
 static bool check_extent(const struct search *q, const struct found_function *f)
 {
 	static const char tag[] = "outside-function";
@@ -84,11 +84,12 @@ static bool check_extent(const struct search *q, const struct found_function *f)
 	text = outside_text(q, f);
 	if (unsafe || is_pattern) {
 		diag_warn_at(q->d, tag, search_span(q), "%.*s%s", STR_FMT(text),
-			     unsafe ? "" : "; it is left out");
+			     unsafe ? "" : "; it is skipped");
 		return unsafe;
 	}
 	diag_error_at(q->d, -EINVAL, tag, search_span(q), "%.*s", STR_FMT(text));
-	diag_hint(q->d, "where instructions begin is not known there; --unsafe probes it anyway");
+	diag_hint(q->d,
+		  "it is not known where instructions start there; --unsafe probes it anyway");
 	return false;
 }
 

@@ -30,9 +30,9 @@ static int check_length(struct check *c, const struct expr *e)
 
 	if (!n || !n->is_const || (int64_t)n->value <= (int64_t)PROGRAM_MAX_TEXT)
 		return 0;
-	check_error(c, n, "too-long", "'%s' gives at most %u bytes", e->function->name,
+	check_error(c, n, "too-long", "'%s' returns at most %u bytes", e->function->name,
 		    PROGRAM_MAX_TEXT);
-	diag_hint(c->d, "read longer ones in pieces: str(p, %u), str(p + %u, %u)", PROGRAM_MAX_TEXT,
+	diag_hint(c->d, "read longer data in pieces: str(p, %u), str(p + %u, %u)", PROGRAM_MAX_TEXT,
 		  PROGRAM_MAX_TEXT, PROGRAM_MAX_TEXT);
 	return -EINVAL;
 }
@@ -80,7 +80,7 @@ static int check_str(struct check *c, struct expr *e)
 	}
 	if (!err && p->shape.type.kind == TYPE_STR)
 		return check_error(c, p, "wrong-arg-type",
-				   "this is a string already: give no length");
+				   "this is already a string: remove the length");
 	if (!err)
 		err = check_int(c, p, "the address of 'str'");
 	if (!err)

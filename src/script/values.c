@@ -192,7 +192,7 @@ static int stack_depth(struct check *c, const struct expr *a, uint64_t *depth)
 {
 	if (a->shape.type.kind != TYPE_INT || !a->is_const || a->value < 1 || a->value > 1023)
 		return check_error(c, a, "wrong-arg-type",
-				   "the depth of a stack is a number from 1 to 1023");
+				   "the depth of a stack must be from 1 to 1023");
 	*depth = a->value;
 	return 0;
 }
@@ -209,13 +209,12 @@ static int check_stack(struct check *c, struct expr *e)
 		if (i == 0 && a->kind == EXPR_NAME) {
 			if (!str_eq_text(a->text, "bpftrace"))
 				err = check_error(c, a, "unsupported",
-						  "stacks are printed in bpftrace's way only");
+						  "the stack mode must be 'bpftrace'");
 			continue;
 		}
 		if (i + 1 < e->arg_count)
 			return check_error(c, a, "wrong-arg-type",
-					   "before the depth stands how the stack is printed: "
-					   "bpftrace");
+					   "the stack mode must be 'bpftrace'");
 		err = check_expr(c, a);
 		if (!err)
 			err = stack_depth(c, a, &depth);

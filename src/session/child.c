@@ -246,7 +246,7 @@ static int say_cannot_start(const char *name, int err, struct diag *d)
 {
 	diag_error(d, err, "command-failed", "cannot start '%s': %s", name, strerror(-err));
 	if (err == -ENOENT)
-		diag_hint(d, "is it in $PATH? a path with / is taken as it stands");
+		diag_hint(d, "is it in $PATH? a path that contains / is not searched for");
 	if (err == -EPERM)
 		diag_hint(d, "is nopal itself traced, as by strace -f? then its command cannot be");
 	return err;
@@ -258,7 +258,7 @@ static int say_cannot_exec(const char *command, int err, struct diag *d)
 	diag_error(d, err, "command-failed", "cannot start '%s': %s", command,
 		   err == -ECHILD ? "it was killed before it ran" : strerror(-err));
 	if (err == -ENOENT)
-		diag_hint(d, "the interpreter that the file names (#!, or ld.so) is not there");
+		diag_hint(d, "the file's interpreter (#!, or ld.so) does not exist");
 	return err;
 }
 
@@ -319,7 +319,7 @@ int child_release(struct child *c, struct diag *d)
 	c->stopped = false;
 	if (ptrace(PTRACE_DETACH, c->pid, NULL, NULL))
 		return diag_error(d, -errno, "command-failed",
-				  "cannot let the command (pid %d) go: %s", c->pid,
+				  "cannot resume the command (pid %d): %s", c->pid,
 				  strerror(errno));
 	return 0;
 }

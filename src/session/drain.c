@@ -75,7 +75,7 @@ int session_drain(struct nopal_trace *t, struct diag *d)
 		t->idle_ms = 0;
 	if (count < 0)
 		return diag_error(d, count, "bad-record",
-				  "a malformed record came out of the event buffer");
+				  "the event buffer contains a malformed record");
 	return 0;
 }
 

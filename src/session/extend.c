@@ -177,7 +177,8 @@ static void judge_image(struct nopal_trace *t, int err, const struct diag *said,
 	if (++t->warned_images <= WARNED_IMAGES)
 		warn_later(said, d);
 	if (t->warned_images == WARNED_IMAGES)
-		diag_warn(d, "more-images", "further images that cannot be traced are not named");
+		diag_warn(d, "more-images",
+			  "further images that cannot be traced are not reported");
 }
 
 int session_attach_command(struct nopal_trace *t, struct diag *d)

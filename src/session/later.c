@@ -239,15 +239,13 @@ void later_tell(const struct later *l, struct diag *d)
 			  l->late, l->late == 1 ? " was" : "s were", to_ms(l->late_most));
 	if (l->unknown)
 		diag_warn(d, "image-gone",
-			  "%" PRIu64
-			  " image%s gone before %s could be looked at: if the probes are "
-			  "in %s, events are missing",
+			  "%" PRIu64 " image%s gone before %s could be read: if the probes are in "
+				     "%s, events are missing",
 			  l->unknown, l->unknown == 1 ? " was" : "s were",
 			  l->unknown == 1 ? "it" : "they", l->unknown == 1 ? "it" : "them");
 	if (l->lost)
 		diag_warn(d, "news-lost",
-			  "%" PRIu64
-			  " notice%s of new images, forks and ends of processes got lost: "
-			  "all processes were looked at again, later than usual",
+			  "%" PRIu64 " notice%s of new images, forks and exits got lost: all "
+				     "processes were searched again, later than usual",
 			  l->lost, l->lost == 1 ? "" : "s");
 }

@@ -26,7 +26,7 @@ static int take_options(const struct nopal_trace_options *options, struct nopal_
 				  "'options.size' must be sizeof(struct nopal_trace_options)");
 	if (options->pid && options->command)
 		return diag_error(d, -EINVAL, "bad-options",
-				  "a process to trace and a command to start exclude each other");
+				  "a process to trace and a command to start cannot be combined");
 	*out = (struct nopal_trace_options){0};
 	memcpy(out, options, size < sizeof(*out) ? size : sizeof(*out));
 	out->size = sizeof(*out);
@@ -42,21 +42,19 @@ static int refuse_dead(pid_t pid, struct diag *d)
 	if (process_state_read(pid, &p))
 		return 0;
 	if (p.is_kernel) {
-		diag_error(
-			d, -EINVAL, "no-process",
-			"cannot trace process %d (%s): it is a thread of the kernel, which runs no "
-			"program",
-			pid, p.comm);
-		diag_hint(d, "without -p, a script can ask for it: /pid == %d/", pid);
+		diag_error(d, -EINVAL, "no-process",
+			   "cannot trace process %d (%s): it is a kernel thread, which runs no "
+			   "program",
+			   pid, p.comm);
+		diag_hint(d, "without -p, a script can select it: /pid == %d/", pid);
 		return -EINVAL;
 	}
 	if ((p.state != 'Z' && p.state != 'X') || p.threads > 1)
 		return 0;
-	diag_error(
-		d, -ESRCH, "no-process",
-		"cannot trace process %d (%s): it has ended, and its parent, process %d, has not "
-		"asked yet how",
-		pid, p.comm, p.parent);
+	diag_error(d, -ESRCH, "no-process",
+		   "cannot trace process %d (%s): it has ended, and its parent, process %d, has "
+		   "not collected its status",
+		   pid, p.comm, p.parent);
 	return -ESRCH;
 }
 
@@ -95,7 +93,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	if (!err)
 		err = engine_build(t->engine, t->program, d);
 	if (err == -EPERM || err == -EACCES)
-		diag_hint(d, "%s'nopal doctor' says what this machine and user can do",
+		diag_hint(d, "%s'nopal doctor' shows what this user can trace on this machine",
 			  geteuid() ? "run it with sudo; " : "");
 	return err;
 }

@@ -84,7 +84,7 @@ void session_script_options(struct nopal_trace *t, struct script_options *out);
 int session_compile(struct nopal_trace *t, const char *script, struct diag *d);
 /* The script's query for sites: of all the traced processes, or of what was mapped lately. */
 int session_sites(void *self, const struct find_query *q, found_fn *fn, void *arg, struct diag *d);
-/* The command has called exec: look for probes in its images, attach them, watch for others. */
+/* The command has called exec: search for probes in its images, attach them, watch for others. */
 int session_attach_command(struct nopal_trace *t, struct diag *d);
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
  * named. */

@@ -171,11 +171,10 @@ static int rearm(struct nopal_trace *t, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	if (done > 0)
-		diag_warn(
-			d, "rearmed",
-			"process %d went on in another thread, by exec or because its main thread "
-			"ended: probes hit before they were attached again were missed",
-			t->pid);
+		diag_warn(d, "rearmed",
+			  "process %d continued in another thread, by exec or because its main "
+			  "thread ended: events were missed until the probes were attached again",
+			  t->pid);
 	return done < 0 && done != -ESRCH ? done : 0;
 }
 
@@ -202,7 +201,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 		symbols_problems(t->symbols, d);
 		session_warn(t, false);
 		if (err)
-			return diag_ensure(d, err, "go on with the run");
+			return diag_ensure(d, err, "continue the run");
 	} while (!is_over(t) && !t->batch && (timeout_ms < 0 || clock_now() < deadline));
 	return !is_over(t);
 }
@@ -238,7 +237,7 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 		diag_warn(d, "not-followed", "process %d started %llu process%s not traced", t->pid,
 			  (unsigned long long)stats.children,
 			  stats.children == 1 ? " that was" : "es that were");
-		diag_hint(d, "--follow traces them as well");
+		diag_hint(d, "--follow traces them too");
 	}
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",

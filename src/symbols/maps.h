@@ -25,7 +25,7 @@ bool mapped_is_deleted(const struct mapped_file *file);
 /* Non-zero ends the walk and is returned. Text is borrowed until the callback returns. */
 typedef int mapped_fn(void *arg, const struct mapped_file *file);
 
-/* The text of /proc/PID/maps, into `text`. -ESRCH: the process is gone; -EACCES. */
+/* The text of /proc/PID/maps, into `text`. -ESRCH: the process has ended; -EACCES. */
 int maps_read(pid_t pid, struct buf *text);
 /* Each executable mapping in that text. */
 int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg);

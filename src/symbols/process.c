@@ -31,7 +31,7 @@ static int add_mapping(struct process *p, const struct mapping *m)
 	return 0;
 }
 
-/* The file may be out of reach once the process is gone. */
+/* The file may be out of reach once the process has ended. */
 static bool will_vanish(const struct process *p, struct str path)
 {
 	return p->is_foreign || str_ends(path, STR(" (deleted)")) ||
@@ -220,11 +220,10 @@ static void warn_cut(struct process *p, struct modules *modules, const char *pat
 	if (p->told_cut || !p->jit || !jit_names_are_cut(p->jit))
 		return;
 	p->told_cut = true;
-	diag_warn(
-		&modules->problems, "over-budget",
-		"names of newer code of process %d are left out: '%s' takes more than 48 MiB or a "
-		"million lines, or the files of all processes more than 512 MiB",
-		(int)p->pid, path);
+	diag_warn(&modules->problems, "over-budget",
+		  "names of newer code of process %d are skipped: '%s' takes more than 48 MiB or a "
+		  "million lines, or the files of all processes more than 512 MiB",
+		  (int)p->pid, path);
 }
 
 static void read_jit(struct process *p, struct modules *modules)

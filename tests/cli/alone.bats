@@ -144,7 +144,7 @@ end_traced() {
 	cat "$output_file" "$messages"
 	[ "$(map)" = 11 ]
 	grep -q "process $traced started 3 processes that were not traced" "$messages"
-	grep -q "hint: --follow traces them as well" "$messages"
+	grep -q "hint: --follow traces them too" "$messages"
 }
 
 @test "--follow traces the children of -p" {
@@ -211,7 +211,7 @@ end_traced() {
 		end_traced
 		cat "$output_file" "$messages"
 		[ "$(map)" = 101 ]
-		grep -q "process $traced went on in another thread" "$messages"
+		grep -q "process $traced continued in another thread" "$messages"
 		exec 7<&-
 		rm to_traced from_traced
 	done
@@ -229,7 +229,7 @@ end_traced() {
 		stop_tracer
 		cat "$output_file" "$messages"
 		[ "$(map)" = 20 ]
-		grep -q "main thread of process $traced ended before the others\|process $traced went on in another thread" "$messages"
+		grep -q "main thread of process $traced ended before the others\|process $traced continued in another thread" "$messages"
 		trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
 		traced "hit 10"
 		traced "thread 10"

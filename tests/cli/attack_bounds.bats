@@ -90,7 +90,7 @@ trace_and_stop() {
 		list_all
 		end_attack
 		[ "$cpu" -lt 10000 ]
-		[[ $output == *"hostile"*"is left out: its probes take more than 400 million steps of work"* ]]
+		[[ $output == *"hostile"*"is skipped: its probes take more than 400 million steps of work"* ]]
 		trace_and_stop long 3
 	done
 }
@@ -103,7 +103,7 @@ trace_and_stop() {
 		list_all
 		end_attack
 		[ "$memory" -lt $((256 * 1024)) ]
-		[[ $output == *"hostile"*"is left out: its probes take more than 64 MiB of memory"* ]]
+		[[ $output == *"hostile"*"is skipped: its probes take more than 64 MiB of memory"* ]]
 		trace_and_stop overlaps 3
 	done
 }

@@ -96,7 +96,7 @@ end_victim() {
 }
 
 @test "a user's debug file says where the functions of root's program are" {
-	attack "knows are left out" uprobe:/mnt/victim:baited_function -p PID
+	attack "describes are skipped" uprobe:/mnt/victim:baited_function -p PID
 }
 
 @test "the list says why a probe of a user's debug file cannot be traced" {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# An ordinary user's file or process against a run over all processes: what cannot be probed of it is left out
+# An ordinary user's file or process against a run over all processes: what cannot be probed of it is skipped
 # with a warning, and everything else is traced.
 load ../helpers
 
@@ -22,7 +22,7 @@ both() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[[ $output == *7* ]]
-	[[ $output == *"is not probed: $2"* ]]
+	[[ $output == *"is skipped: $2"* ]]
 }
 
 @test "a semaphore that holds no count ends a run over all processes" {
@@ -30,7 +30,7 @@ both() {
 }
 
 @test "two probes at one place with two semaphores end a run over all processes" {
-	both twice "another probe at the same place has another semaphore, and the kernel takes one"
+	both twice "another probe at the same address has another semaphore, and the kernel accepts only one"
 }
 
 @test "what cannot be probed is an error when its file is named" {

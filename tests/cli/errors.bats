@@ -173,7 +173,7 @@ bats_require_minimum_version 1.5.0
 	if [ -n "$kernel" ]; then
 		run timeout 20 "$NOPAL" -e 'interval:s:1 { exit() }' -p "$kernel"
 		[ "$status" = 1 ]
-		[[ "$output" == *"cannot trace process $kernel (kthreadd): it is a thread of the kernel"* ]]
+		[[ "$output" == *"cannot trace process $kernel (kthreadd): it is a kernel thread"* ]]
 	fi
 	need_program python3
 	python3 -c 'import os, time; p = os.fork() or os._exit(0); print(p, flush=True); time.sleep(20)' \

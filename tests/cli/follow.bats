@@ -86,7 +86,7 @@ go_on() {
 	chmod +x "$file"
 	run timeout 20 "$NOPAL" -q -e 'tracepoint:sched:sched_process_exit { }' -c "$file a"
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot start '$file a': No such file or directory"*"the interpreter that the file names"* ]]
+	[[ "$output" == *"cannot start '$file a': No such file or directory"*"the file's interpreter"* ]]
 	printf 'exit 7\n' >"$file"
 	run timeout 20 "$NOPAL" -q --exit-status -e 'tracepoint:sched:sched_process_exit { }' -c "$file"
 	[ "$status" = 7 ]
@@ -198,8 +198,8 @@ C
 		uprobe:./ints:neg { printf("%d %x %d,", arg0, arg0, reg("di")); }' "./ints 5"
 	[ "$output" = "5 5 5,-5 4294967291 fffffffb -5 -6|-5 -4" ]
 	run "$NOPAL" --dry-run -e 'uretprobe:./ints:neg /retval < 0/ { @ = 1 } uretprobe:./ints:neg /0 <= retval/ { @ = 1 }'
-	[ "$(grep -c 'all 64 bits of a register are compared' <<<"$output")" = 2 ]
-	[[ "$output" == *"hint: say its type: (int32)retval, or (int64)retval"* ]]
+	[ "$(grep -c 'all 64 bits of the register are compared' <<<"$output")" = 2 ]
+	[[ "$output" == *"hint: cast it: (int32)retval, or (int64)retval"* ]]
 	run "$NOPAL" --dry-run -e 'uretprobe:./ints:neg /(int32)retval < 0 || retval > 4 || (int64)retval < 0/ { @ = 1 }'
 	[[ "$output" != *"register"* ]]
 }

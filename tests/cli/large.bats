@@ -41,8 +41,8 @@ chain() {
 	run_traced 'BEGIN { $i = 0; while ($i < 40000) { if ($i % 3 == rand % 7) { @ = count() } $i++ } }' true
 	[ "$status" = 1 ]
 	cat "$messages"
-	grep -F -- '-e:1:17: error: this loop is too complex for this kernel: the verifier follows at most' "$messages"
-	grep -F 'hint: it follows every round of a loop, since it has neither bpf_loop (Linux 5.17) nor may_goto (6.9)' "$messages"
+	grep -F -- '-e:1:17: error: this loop is too complex for this kernel: the verifier checks at most' "$messages"
+	grep -F 'hint: it checks every round of a loop, because it has neither bpf_loop (Linux 5.17) nor may_goto (6.9)' "$messages"
 	! grep -i 'r10\|insn' "$messages"
 }
 

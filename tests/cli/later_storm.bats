@@ -24,7 +24,7 @@ judge() {
 	local wanted=$1 seen
 	seen=$(grep -c "^seen " out || true)
 	[ "$seen" = "$wanted" ] && return
-	if grep -qE "mapped less than|armed at most|could be looked at|got lost" messages; then
+	if grep -qE "mapped less than|armed at most|could be read|got lost" messages; then
 		missed=$((missed + 1))
 		echo "# round $round: $seen of $wanted, and said so: $(grep -E '^warning: [0-9]' messages | tr '\n' ' ')"
 	else

@@ -158,7 +158,7 @@ END
 	# A process of somebody else: refused, with what to do.
 	run setpriv --reuid=65534 --regid=65534 --clear-groups "$BATS_TEST_TMPDIR/nopal" list -p $$
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot look at process $$: Permission denied"*"hint: run as root"* ]]
+	[[ "$output" == *"cannot inspect process $$: Permission denied"*"hint: run as root"* ]]
 }
 
 @test "-p: a memfd" {
@@ -293,7 +293,7 @@ END
 	[[ "$output" == *"no probes in '/bin/true'"* ]]
 	run "$NOPAL" list -p 4194000
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot look at process 4194000: No such process"* ]]
+	[[ "$output" == *"cannot inspect process 4194000: No such process"* ]]
 	run "$NOPAL" list "usdt:$tick:tick:numbr"
 	[ "$status" = 1 ]
 	[[ "$output" == *"no probe matches"*"did you mean 'tick:number'?"* ]]

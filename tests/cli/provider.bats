@@ -353,7 +353,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	printf '#include "types.h"\n#ifdef WANTED\nprovider p { probe a(NUMBER n);\n\tprobe b(NUMBER NUMBER n); };\n#endif\n' >p.d
 	run "$DTRACE" -C -Iinc -DWANTED -h -s p.d
 	[ "$status" = 1 ]
-	[[ $output == "p.d:4:14: error: 'int' once too often"* ]]
+	[[ $output == "p.d:4:14: error: too many 'int'"* ]]
 	printf '#include "types.h"\nprovider p { probe a(NUMBER n); };\n' >p.d
 	CPP="gcc -E" "$DTRACE" -C -I inc -k -h -s p.d
 	grep -q 'p:a(int n)' p.h

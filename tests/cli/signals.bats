@@ -54,7 +54,7 @@ blocked_tracer() {
 	kill -0 "$tracer" # detached, and still trying
 	ends_within 20
 	[ "$status" = 1 ]
-	grep -qE '^nopal: error: [0-9]+ bytes were not written to standard output: nobody read them for 3 seconds' messages
+	grep -qE '^nopal: error: [0-9]+ bytes were not written to standard output: they were not read for 3 seconds' messages
 }
 
 @test "a second signal did not end a run with a full pipe" {

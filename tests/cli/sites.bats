@@ -68,11 +68,11 @@ probe_at() {
 	for place in f+11 f+5000 h+3; do
 		probe_at $place
 		[ "$status" = 1 ]
-		[[ "$output" == *" bytes: +${place#*+} is behind its end"* ]]
+		[[ "$output" == *" bytes: +${place#*+} is after its end"* ]]
 	done
 	probe_at g+6 # g ends where h begins
 	[ "$status" = 1 ]
-	[[ "$output" == *"'g' of '"*"' has 6 bytes: +6 is behind its end"* ]]
+	[[ "$output" == *"'g' of '"*"' has 6 bytes: +6 is after its end"* ]]
 }
 
 @test "a uprobe at an address that is in no function was accepted" {
@@ -80,7 +80,7 @@ probe_at() {
 	make_functions
 	probe_at 0x10
 	[ "$status" = 1 ]
-	[[ "$output" == *"0x10 of '"*"' is in no function that has a symbol"* ]]
+	[[ "$output" == *"0x10 of '"*"' is not in a function that has a symbol"* ]]
 	address=0x$(nm functions | sed -n 's/ t f$//p')
 	probe_at "$address"
 	[ "$status" = 0 ]
@@ -96,13 +96,13 @@ probe_at() {
 	make_functions
 	probe_at h+2
 	[ "$status" = 1 ]
-	[[ "$output" == *"it comes after bytes that are no instruction Nopal knows: 06 90 90 "*" at +0"* ]]
+	[[ "$output" == *"it follows bytes that Nopal cannot decode as an instruction: 06 90 90 "*" at +0"* ]]
 	probe_at h+2 --unsafe
 	[ "$status" = 0 ]
 	[[ "$output" == *"warning: "*" is probed, and may break the program: "* ]]
 	probe_at f+11 --unsafe
 	[ "$status" = 0 ]
-	[[ "$output" == *"warning: 'f' of '"*"' has 11 bytes: +11 is behind its end"* ]]
+	[[ "$output" == *"warning: 'f' of '"*"' has 11 bytes: +11 is after its end"* ]]
 }
 
 # One round of the attack: notes forged by an ordinary user, and a root tracer in one of three ways.

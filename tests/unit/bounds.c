@@ -1,4 +1,4 @@
-/* What one file may cost: files that were made to cost much are left out soon, with their limit,
+/* What one file may cost: files that were made to cost much are skipped soon, with their limit,
  * and large honest ones are read whole. Each is read in a process of its own, whose CPU time and
  * memory are looked at when it has ended. */
 #include <errno.h>

@@ -360,7 +360,7 @@ static void symbols_of_operands_become_numbers(void **state)
 	assert_int_equal(o[3].kind, OPERAND_BAD);
 	assert_string_equal(o[3].why, "several symbols of the file have its name");
 	assert_int_equal(o[4].kind, OPERAND_BAD);
-	assert_non_null(strstr(o[4].why, "in no symbol table"));
+	assert_non_null(strstr(o[4].why, "not in the symbol tables"));
 	site_list_free(&list);
 	buf_free(&file);
 }
@@ -431,12 +431,12 @@ static void what_is_no_elf_file_is_said(void **state)
 	} cases[] = {
 		{"", 0, -ENOEXEC, "error: 'made' is not an ELF file\n"},
 		{"#!/bin/sh\n", 10, -ENOEXEC, "error: 'made' is not an ELF file\n"},
-		{"\177ELF", 4, -EBADMSG, "error: 'made' is damaged: its header is cut off\n"},
+		{"\177ELF", 4, -EBADMSG, "error: 'made' is damaged: its header is truncated\n"},
 		{"\177ELF\003\001\001\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 		 "\0\0"
 		 "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
 		 64, -EBADMSG,
-		 "error: 'made' is damaged: its header names no known class or byte order\n"},
+		 "error: 'made' is damaged: its header has an unknown class or byte order\n"},
 	};
 
 	(void)state;

@@ -160,8 +160,8 @@ static const char *meaning_of(int err)
 	switch (-err) {
 	case EPERM:
 	case EACCES: return rights_denied();
-	case NOT_SUPPORTED: return "the kernel does not probe the instruction that stands there";
-	case ESRCH: return "the process is gone";
+	case NOT_SUPPORTED: return "the kernel cannot place a uprobe on this instruction";
+	case ESRCH: return "the process has ended";
 	case ENOENT: return "this kernel has no uprobes";
 	case EINVAL: return "the kernel refuses an offset or the semaphore of a site";
 	default: return strerror(-err);
@@ -207,7 +207,7 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	if (other)
 		return other;
 	if (sites->attach->is_met && !is_our_own(err)) {
-		diag_warn(d, "attach", "'%.*s'%s in '%.*s' is not probed: %s", STR_FMT(name),
+		diag_warn(d, "attach", "'%.*s'%s in '%.*s' is skipped: %s", STR_FMT(name),
 			  count > 1 ? " and others" : "", STR_FMT(sites->attach->path),
 			  meaning_of(err));
 		return 0;
@@ -216,7 +216,8 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 		   count > 1 ? " and others" : "", STR_FMT(sites->attach->path), meaning_of(err));
 	if (err == -EMFILE)
 		diag_hint(d,
-			  "each of the %u sites takes a descriptor here: allow more with ulimit -n",
+			  "each of the %u sites needs a file descriptor: raise the limit with "
+			  "ulimit -n",
 			  count);
 	return err;
 }
@@ -290,7 +291,7 @@ static int attach_profile(struct links *l, const struct attach_options *o, const
 			break;
 	}
 	if (err)
-		diag_error(d, err, "attach", "cannot start a clock on every CPU: %s",
+		diag_error(d, err, "attach", "cannot start a timer on every CPU: %s",
 			   meaning_of(err));
 	return err;
 }

@@ -32,7 +32,7 @@ struct caller_program {
 	uint64_t cookie; /* what bpf_get_attach_cookie() gives it */
 	struct str name; /* "provider:name", for messages */
 };
-/* Attach it to `sites`, which this sorts. Sites that must not be probed are left out, with a
+/* Attach it to `sites`, which this sorts. Sites that must not be probed are skipped, with a
  * warning; *count becomes the number of the others. A program that was not loaded for uprobe_multi
  * links is attached by perf events. */
 int attach_caller(struct links *l, const struct caller_program *c, struct attach *sites,

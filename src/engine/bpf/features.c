@@ -184,10 +184,11 @@ static const struct {
 } table[FEATURE_COUNT_] = {
 	[FEATURE_UPROBE] = {"uprobe", ask_uprobe, "probes in user programs"},
 	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", ask_multi, "one link for any number of sites"},
-	[FEATURE_PID_FILTER] = {"pid_filter", ask_pid_filter, "such a link for one process alone"},
+	[FEATURE_PID_FILTER] = {"pid_filter", ask_pid_filter,
+				"such a link can be limited to one process"},
 	[FEATURE_SLEEPABLE] = {"sleepable", ask_sleepable, "reads pages that are not resident"},
 	[FEATURE_COOKIE] = {"cookie", ask_cookie, "one program for different sites"},
-	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "raises semaphores"},
+	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "increments semaphores"},
 	[FEATURE_RING] = {"ring", ask_ring, "ring buffer shared by all CPUs"},
 	[FEATURE_RUN] = {"run", ask_run, "BEGIN, END and interval in the kernel"},
 	[FEATURE_BPF_LOOP] = {"bpf_loop", ask_bpf_loop, "long loops, by calls"},

@@ -16,20 +16,19 @@
 static const struct {
 	const char *tag, *why;
 } problems[] = {
-	[SITE_NOP10] = {"nop10", "it is a 10-byte nop, where the kernel takes no probe"},
+	[SITE_NOP10] = {"nop10", "it is a 10-byte nop, where the kernel accepts no probe"},
 	[SITE_RED_ZONE] = {"red-zone",
 			   "it is a 5-byte nop, where this kernel's probe would overwrite the "
 			   "stack below the stack pointer"},
 	[SITE_NO_NOP] = {"no-nop", "a probe is a nop, and there is none"},
-	[SITE_FOREIGN] = {"foreign-cpu", "the file is for another CPU than this machine's"},
+	[SITE_FOREIGN] = {"foreign-cpu", "the file is for another CPU"},
 	[SITE_CUT_OFF] = {"cut-off", "the file has no bytes there"},
-	[SITE_TWICE] = {"two-semaphores",
-			"another probe at the same place has another semaphore, and the kernel "
-			"takes one"},
+	[SITE_TWICE] = {"two-semaphores", "another probe at the same address has another "
+					  "semaphore, and the kernel accepts only one"},
 	[SITE_MIDDLE] = {"mid-instruction", "it is in the middle of an instruction"},
 	[SITE_UNKNOWN] = {"unknown-instruction",
-			  "it comes after bytes that are no instruction Nopal knows"},
-	[SITE_FAR] = {"far-instruction", "it is more than 4 MiB behind its function's start"},
+			  "it follows bytes that Nopal cannot decode as an instruction"},
+	[SITE_FAR] = {"far-instruction", "it is more than 4 MiB after the start of its function"},
 };
 
 /* --unsafe is the user's word for what cannot be known of a uprobe's place. */
@@ -246,7 +245,7 @@ static void warn_of(const struct unit *u, const struct unit_site *site, struct d
 	say_why(site, &why);
 	diag_warn(d, problems[site->problem].tag, "'%.*s' at offset 0x%llx of '%.*s' is %s: %.*s",
 		  STR_FMT(name), (unsigned long long)at->offset, STR_FMT(at->path),
-		  is_refused(site) ? "not probed" : "probed, and may break the program",
+		  is_refused(site) ? "skipped" : "probed, and may break the program",
 		  STR_FMT(buf_as_str(&why)));
 	buf_free(&why);
 }
@@ -273,7 +272,7 @@ static void warn_of_rest(uint32_t before, uint32_t left_out, struct diag *d)
 	uint32_t shown = before > SITES_SHOWN ? before : SITES_SHOWN;
 
 	if (left_out > shown)
-		diag_warn(d, "sites-left-out", "%u more places are not probed for such reasons",
+		diag_warn(d, "sites-left-out", "%u more sites were skipped for the same reasons",
 			  left_out - shown);
 }
 

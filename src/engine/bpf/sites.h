@@ -1,5 +1,5 @@
 /* Sites that must not be probed: where a probe would break the program, or fail in a way that
- * nobody understands. They are found by reading what stands there and are left out of the attach,
+ * nobody understands. They are found by reading what stands there and are skipped of the attach,
  * with a warning; a probe that was asked for by its name and has no other site is an error. */
 #ifndef NOPAL_ENGINE_BPF_SITES_H
 #define NOPAL_ENGINE_BPF_SITES_H
