@@ -54,7 +54,7 @@ struct nopal_trace_options {
 	size_t ring_bytes;	 /* event buffer, default 4 MiB; a power of two */
 	bool terminal; /* output is a terminal: escape newlines and tabs in traced strings, too */
 	bool unsafe;   /* allow system() */
-	bool verbose;  /* keep the kernel verifier's log for messages */
+	bool verbose;  /* give `notice` the verifier's log and the kernel features in use */
 	/* Also trace the children that `pid` has from now on; always so with `command`. Then every
 	 * process that runs the same file meets the breakpoints, and sees the semaphores raised.
 	 * Aligned, since the padding of a smaller struct may hold anything. */

@@ -26,7 +26,7 @@ struct engine_options {
 	bool data_later;    /* programs that extend the first may send data even if it does not */
 	bool detach_later;  /* detach() may leave slow closing to a child process */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
-	bool verbose;	    /* keep the engine's logs */
+	struct buf *log;    /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */

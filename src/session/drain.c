@@ -24,6 +24,15 @@ static void give_notice(struct nopal_trace *t)
 	}
 }
 
+void session_give_log(struct nopal_trace *t)
+{
+	nopal_output_fn *give = t->options.notice ? t->options.notice : t->options.output;
+
+	if (t->log.len && give)
+		give(t->options.output_arg, t->log.ptr, t->log.len);
+	buf_clear(&t->log);
+}
+
 /* What cat() or system() could not do. */
 static void give_failure(struct nopal_trace *t)
 {

@@ -138,6 +138,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 		return err;
 	if (t->state < SESSION_OVER)
 		err = engine_extend(t->engine, program, d);
+	session_give_log(t);
 	report = report_extend(t->report, program);
 	if (!err && !report)
 		later_armed(&t->later, image, clock_now());

@@ -84,7 +84,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
 		.events = t->options.events,
-		.verbose = t->options.verbose,
+		.log = t->options.verbose ? &t->log : NULL,
 	};
 	int err = engine_set_open(t->engines.kinds, t->engines.count, &options, &t->engine, d);
 
@@ -92,6 +92,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		err = engine_can_run_all(t->engine, t->program, d);
 	if (!err)
 		err = engine_build(t->engine, t->program, d);
+	session_give_log(t);
 	if (err == -EPERM || err == -EACCES)
 		diag_hint(d, "%s'nopal doctor' shows what this user can trace on this machine",
 			  geteuid() ? "run it with sudo; " : "");
@@ -184,6 +185,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	if (t->stop_fd >= 0)
 		close(t->stop_fd);
 	buf_free(&t->out);
+	buf_free(&t->log);
 	arena_free(&t->arena);
 	free(t);
 }

@@ -60,6 +60,7 @@ struct nopal_trace {
 	struct clock clock;
 
 	struct buf out;	       /* text not yet given away */
+	struct buf log;	       /* -v: what engines say of programs and features, likewise */
 	uint64_t records;      /* delivered */
 	uint64_t warned_lost;  /* lost events the user has been told of */
 	uint64_t last_warning; /* when, ns */
@@ -97,6 +98,8 @@ void session_read_watch(struct nopal_trace *t);
 bool session_is_muted(const struct nopal_trace *t);
 /* Take every record that is there. 0 or -errno. */
 int session_drain(struct nopal_trace *t, struct diag *d);
+/* Give the engines' log to the user, apart from the output. */
+void session_give_log(struct nopal_trace *t);
 /* Give the text to the user. */
 void session_flush(struct nopal_trace *t);
 /* Tell of lost events and faults; `last` at the end of the run, else at most once a second. */

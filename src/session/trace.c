@@ -70,6 +70,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		return err;
 	}
 	err = engine_attach(t->engine, d);
+	session_give_log(t);
 	if (err)
 		return err;
 	t->state = SESSION_ATTACHED;

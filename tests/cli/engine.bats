@@ -74,3 +74,43 @@ setup() {
 	run "$NOPAL" --engine=interp,bpf --dump=bpf -e "BEGIN { @started = 1 } usdt:$tick:tick:word { @n++ }"
 	[[ "$output" == *"begin name"*"bpf program 0: uprobe"* ]]
 }
+
+@test "-v: what was loaded, and the features in use, on standard error" {
+	need_tracing
+	tick=$(private tick)
+	run bash -c "'$NOPAL' -v -e 'usdt:$tick:tick:word { @ = count() } BEGIN { @a = 1 }' -c '$tick word a b' 2>&1 >/dev/null"
+	[ "$status" = 0 ]
+	[[ "$output" == *"nopal_uprobe: "*" instructions, "*" sites: loaded"*"stack depth "*"processed "*" insns"* ]]
+	[[ "$output" == *"nopal_run: "*"features: "* ]]
+	run bash -c "'$NOPAL' -q -e 'usdt:$tick:tick:word { @ = count() }' -c '$tick word a b' 2>&1 >/dev/null"
+	[ "$output" = "" ]
+}
+
+@test "-v: every site that is left out, with its reason" {
+	need_tracing
+	[ "$(uname -m)" = x86_64 ] || skip "x86 code"
+	cd "$BATS_TEST_TMPDIR"
+	{
+		echo '#include <nopal/sdt.h>'
+		echo 'int main(void) {'
+		for ((i = 0; i < 8; i++)); do echo "NOPAL_PROBE(many, left);"; done
+		echo 'NOPAL_PROBE(many, kept); return 0; }'
+	} >many.c
+	cc -I"$ROOT/include" many.c -o many
+	# Their nops become something else: 0x50 and 0x58 are a push and a pop.
+	python3 - "$(readelf -n many | awk '/Name: left/ { left = 1 } /Name: kept/ { left = 0 } left && /Location/ { sub(",", "", $2); print $2 }' | tr '\n' ' ')" <<-'END'
+	import re, subprocess, sys
+	segments = subprocess.run(["readelf", "-lW", "many"], capture_output=True, text=True).stdout
+	loads = [[int(x, 16) for x in line.split()[1:5]] for line in segments.splitlines() if line.split()[:1] == ["LOAD"]]
+	with open("many", "r+b") as f:
+	    for address in (int(x, 16) for x in sys.argv[1].split()):
+	        for offset, start, _, size in loads:
+	            if start <= address < start + size:
+	                f.seek(offset + address - start)
+	                f.write(b"\x50")
+	END
+	run "$NOPAL" -e 'usdt:./many:many:* { @ = count() }' -c ./many
+	[ "$(grep -c 'is not probed' <<<"$output")" = 5 ]
+	run "$NOPAL" -v -e 'usdt:./many:many:* { @ = count() }' -c ./many
+	[ "$(grep -c 'is not probed' <<<"$output")" = 8 ]
+}

@@ -4,6 +4,7 @@
 #include "help/bpf.h"
 
 #include "engine/bpf/features.h"
+#include "engine/bpf/log.h"
 
 #define SKIP_WHERE_NOP5_IS_SAFE()                                          \
 	do {                                                               \
@@ -276,6 +277,24 @@ static void fields_of_the_kernels_types(void **state)
 	assert_int_equal(untouched, 7);
 }
 
+static void a_refused_program_is_logged_whole(void **state)
+{
+	const struct bpf_insn returns_nothing[] = {{.code = BPF_JMP | BPF_EXIT}};
+	const struct kernel_program k = {.type = BPF_PROG_TYPE_KPROBE,
+					 .name = "refused",
+					 .insns = returns_nothing,
+					 .count = 1};
+	const struct unit u = {.site_count = 3};
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	log_program(&out, k, &u, -EACCES);
+	assert_non_null(strstr(out.ptr, "refused: 1 instructions, 3 sites: Permission denied\n"));
+	assert_non_null(strstr(out.ptr, "    R0 !read_ok\n"));
+	buf_free(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +305,7 @@ int main(void)
 		cmocka_unit_test(dangerous_sites_are_refused),
 		cmocka_unit_test(dangerous_sites_are_left_out_when_others_remain),
 		cmocka_unit_test(many_dangerous_sites_make_few_warnings),
+		cmocka_unit_test(a_refused_program_is_logged_whole),
 		cmocka_unit_test(unreadable_arguments_matter_only_when_used),
 		cmocka_unit_test(fields_of_the_kernels_types),
 	};

@@ -179,6 +179,8 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 
 	if (multi)
 		err = link_multi(l, o, u, sites, count, program_fd);
+	if (multi && !err)
+		feature_works(o->features, FEATURE_UPROBE_MULTI);
 	if (!multi || (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
 		err = link_each(l, o, u, sites, count, program_fd);
 	return err;

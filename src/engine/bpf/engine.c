@@ -197,6 +197,8 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 		err = sites_leave_out(e, e->first, true, d);
 	if (!err)
 		err = attach_from(e, e->first, false, d);
+	if (e->options.log)
+		features_log(&e->features, e->options.log);
 	if (err)
 		bpf_detach(engine);
 	return err;

@@ -222,6 +222,11 @@ bool feature_has(struct features *f, enum feature feature)
 	return f->known[feature] > 0;
 }
 
+void feature_works(struct features *f, enum feature feature)
+{
+	f->known[feature] = 1;
+}
+
 void feature_lacks(struct features *f, enum feature feature)
 {
 	f->known[feature] = -1;
@@ -232,4 +237,16 @@ void features_print(struct features *f, struct buf *out)
 	for (int i = 0; i < FEATURE_COUNT_; i++)
 		buf_printf(out, "%-14s %-4s %s\n", table[i].name,
 			   feature_has(f, (enum feature)i) ? "yes" : "no", table[i].means);
+}
+
+void features_log(const struct features *f, struct buf *out)
+{
+	const char *before = "features: ";
+
+	for (int i = 0; i < FEATURE_COUNT_; i++)
+		if (f->known[i] > 0) {
+			buf_printf(out, "%s%s", before, table[i].name);
+			before = ", ";
+		}
+	buf_text(out, *before == ',' ? "\n" : "");
 }

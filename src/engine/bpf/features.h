@@ -31,9 +31,13 @@ void features_init(struct features *f); /* takes NOPAL_NO_FEATURES from the envi
 /* Say no to a comma-separated list of names; unknown names are ignored. */
 void features_deny(struct features *f, struct str names);
 bool feature_has(struct features *f, enum feature feature);
-/* Learnt on the way: an attach was refused. */
+/* Learnt on the way: it worked, or it was refused. */
+void feature_works(struct features *f, enum feature feature);
 void feature_lacks(struct features *f, enum feature feature);
 /* One line each, "uprobe_multi  yes   one link for any number of sites": nopal doctor. */
 void features_print(struct features *f, struct buf *out);
+/* "features: uprobe_multi, sleepable": those that are known to work, as a run asks only for what it
+ * uses. */
+void features_log(const struct features *f, struct buf *out);
 
 #endif

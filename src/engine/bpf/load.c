@@ -1,5 +1,6 @@
 /* From clauses to programs in the kernel: frames, code, verifier. */
 #include "engine/bpf/inside.h"
+#include "engine/bpf/log.h"
 #include "engine/bpf/refusal.h"
 
 #include <errno.h>
@@ -67,6 +68,10 @@ static int load_once(struct bpf_engine *e, struct loaded *l, const struct frame 
 	if (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
 		k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
 	l->fd = kernel_program_load(&k);
+	if (l->fd >= 0 && sleepable && unit_is_uprobe(&l->unit))
+		feature_works(&e->features, FEATURE_SLEEPABLE);
+	if (e->options.log)
+		log_program(e->options.log, k, &l->unit, l->fd);
 	if (l->fd < 0 && (!sleepable || must || feature_has(&e->features, FEATURE_SLEEPABLE)))
 		r->why = refusal_find(&k, l->fd, &r->words);
 	free(functions);

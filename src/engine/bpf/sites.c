@@ -251,7 +251,7 @@ static void warn_of(const struct unit *u, const struct unit_site *site, struct d
 }
 
 /* Keep the sites without a problem, and warn of the others as long as there were few. */
-static void keep_others(struct unit *u, uint32_t *left_out, struct diag *d)
+static void keep_others(struct unit *u, uint32_t *left_out, uint32_t shown, struct diag *d)
 {
 	uint32_t kept = 0;
 
@@ -259,7 +259,7 @@ static void keep_others(struct unit *u, uint32_t *left_out, struct diag *d)
 		const struct unit_site *site = &u->sites[i];
 		bool refused = is_refused(site);
 
-		if (site->problem && !u->is_rest && (!refused || (*left_out)++ < SITES_SHOWN))
+		if (site->problem && !u->is_rest && (!refused || (*left_out)++ < shown))
 			warn_of(u, site, d);
 		if (!refused)
 			u->sites[kept++] = *site;
@@ -267,9 +267,9 @@ static void keep_others(struct unit *u, uint32_t *left_out, struct diag *d)
 	u->site_count = kept;
 }
 
-static void warn_of_rest(uint32_t before, uint32_t left_out, struct diag *d)
+static void warn_of_rest(uint32_t before, uint32_t left_out, uint32_t shown, struct diag *d)
 {
-	uint32_t shown = before > SITES_SHOWN ? before : SITES_SHOWN;
+	shown = before > shown ? before : shown;
 
 	if (left_out > shown)
 		diag_warn(d, "sites-left-out", "%u more sites were skipped for the same reasons",
@@ -278,7 +278,7 @@ static void warn_of_rest(uint32_t before, uint32_t left_out, struct diag *d)
 
 int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct diag *d)
 {
-	uint32_t before = e->left_out;
+	uint32_t before = e->left_out, shown = e->options.log ? UINT32_MAX : SITES_SHOWN;
 	int err = 0;
 
 	for (struct loaded *l = first; l && !err; l = l->next)
@@ -290,8 +290,8 @@ int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct
 		return err;
 	for (struct loaded *l = first; l; l = l->next)
 		if (unit_is_uprobe(&l->unit))
-			keep_others(&l->unit, &e->left_out, d);
-	warn_of_rest(before, e->left_out, d);
+			keep_others(&l->unit, &e->left_out, shown, d);
+	warn_of_rest(before, e->left_out, shown, d);
 	return 0;
 }
 
@@ -306,7 +306,7 @@ int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d)
 		bad += is_refused(&u->sites[i]);
 	if (bad && bad == u->site_count)
 		return refuse(u, u->sites, d);
-	keep_others(u, &left_out, d);
-	warn_of_rest(0, left_out, d);
+	keep_others(u, &left_out, SITES_SHOWN, d);
+	warn_of_rest(0, left_out, SITES_SHOWN, d);
 	return 0;
 }
