@@ -1,5 +1,5 @@
-/* What can only be said when all provider files have been read: which names collide. Every name
- * that the header and the object will define goes into one sorted list, where equal names meet. */
+/* Checks that need all provider files: which names collide. Every name that the header and the
+ * object will define goes into one list, which is sorted, so that equal names are neighbours. */
 #include "author/author.h"
 
 #include <errno.h>
@@ -32,12 +32,12 @@ static bool same_list(const struct ctype_param *a, const struct ctype_param *b)
 	return !a && !b;
 }
 
-/* The hint of the newest message: where the first of two stands. */
+/* A hint of the last message: the line of the first of two probes. */
 static void point_to_first(struct diag *d, const struct provider_probe *first)
 {
 	unsigned line, column;
 
-	/* Finding a line is a walk over the file: not for a message that nobody will see. */
+	/* Finding a line reads the whole file: not for a message that is not shown. */
 	if (d && d->is_full)
 		return;
 	span_position(first->at, &line, &column);
@@ -45,7 +45,7 @@ static void point_to_first(struct diag *d, const struct provider_probe *first)
 		  STR_FMT(first->name), STR_FMT(first->at.path), line, column);
 }
 
-/* The same probe again: harmless when it says the same. */
+/* A probe that is declared twice, which is harmless if both declarations are the same. */
 static void report_repeated(struct provider_probe *first, struct provider_probe *again,
 			    struct diag *d)
 {
@@ -75,7 +75,8 @@ static void compare_neighbours(const struct defined_name *a, const struct define
 			report_repeated(first, again, d);
 		return;
 	}
-	/* Equal macros have equal ENABLED() macros, and often equal semaphores: say it once. */
+	/* Equal macros have equal ENABLED() macros, and often equal semaphores: report them once.
+	 */
 	if (a->kind == b->kind && a->kind != NAME_MACRO && str_eq(first->macro, again->macro))
 		return;
 	diag_error_at(d, -EINVAL, "name-collision", again->at,
@@ -93,22 +94,18 @@ static int list_names(struct provider_file *file, struct defined_name **out)
 	if (!name)
 		return -ENOMEM;
 	*out = name;
-	for (struct provider_decl *p = file->providers; p; p = p->next)
-		for (struct provider_probe *probe = p->probes; probe;
-		     probe = probe->next, order++) {
-			*name++ = (struct defined_name){probe->macro, NAME_MACRO, order, probe};
-			*name++ = (struct defined_name){
-				arena_printf(a, "%.*s_ENABLED", STR_FMT(probe->macro)),
-				NAME_ENABLED, order, probe};
-			*name++ = (struct defined_name){arena_printf(a, "%.*s_%.*s_semaphore",
-								     STR_FMT(p->name),
-								     STR_FMT(probe->name)),
-							NAME_SEMAPHORE, order, probe};
-		}
+	provider_each_probe(probe, file) {
+		struct str enabled = arena_printf(a, "%.*s_ENABLED", STR_FMT(probe->macro));
+		struct str semaphore = provider_semaphore(file, probe);
+
+		*name++ = (struct defined_name){probe->macro, NAME_MACRO, order, probe};
+		*name++ = (struct defined_name){enabled, NAME_ENABLED, order, probe};
+		*name++ = (struct defined_name){semaphore, NAME_SEMAPHORE, order++, probe};
+	}
 	return 0;
 }
 
-/* An attribute of a provider that is nowhere is a misspelt name. */
+/* Attributes of an undeclared provider: a misspelt name. */
 static void check_attributes(struct provider_file *file, struct diag *d)
 {
 	for (struct provider_attributes *a = file->attributes; a; a = a->next) {

@@ -1,10 +1,12 @@
 /* The header of a provider file: for each probe a macro that is the probe, a macro that says
- * whether anybody listens, and a prototype against which the compiler checks the arguments where
- * that is wanted. Works with our <sys/sdt.h> and with SystemTap's, and takes what programs made for
- * SystemTap's header pass: a check warns, and only NOPAL_PROVIDER_STRICT makes it an error. */
+ * whether it is being traced, and a prototype against which the compiler can check the arguments.
+ * It works with our <sys/sdt.h> and with SystemTap's, and accepts every argument that programs pass
+ * to SystemTap's macros: a check warns, and only NOPAL_PROVIDER_STRICT makes it an error. */
 #include "author/author.h"
 
-/* Everything a comment may hold; the end of a comment is broken up. */
+#include "base/hash.h"
+
+/* A text inside a comment: a space splits what would end the comment. */
 static void add_comment_text(struct buf *out, struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
@@ -43,7 +45,8 @@ static void add_declaration(struct buf *out, const struct provider_probe *probe)
 	buf_free(&text);
 }
 
-/* struct and union tags below a pointer, so that the prototypes do not declare them too late. */
+/* Declare struct and union tags before the prototypes: a tag that a prototype declares would have
+ * the prototype's scope. */
 static void add_tags(struct buf *out, struct str prototype)
 {
 	static const char *const keywords[] = {"struct ", "union "};
@@ -62,7 +65,7 @@ static void add_tags(struct buf *out, struct str prototype)
 		}
 }
 
-/* The arguments that can be checked, as one list of types and one of macro parameters. */
+/* List the arguments that can be checked: their types, and the parameters of the macro. */
 static bool list_checked(struct provider_file *file, const struct provider_probe *probe,
 			 struct buf *types, struct buf *params)
 {
@@ -83,7 +86,7 @@ static bool list_checked(struct provider_file *file, const struct provider_probe
 	return types->len;
 }
 
-/* A prototype for the compiler to check a call against that is never made; returns the call. */
+/* Add a prototype. Returns a call of it, which the compiler checks and which is never executed. */
 static struct str add_prototype(struct provider_file *file, struct buf *out,
 				const struct provider_probe *probe)
 {
@@ -133,23 +136,20 @@ static void add_macro(struct buf *out, const struct provider_probe *probe, struc
 static void add_probe(struct provider_file *file, struct buf *out,
 		      const struct provider_probe *probe)
 {
-	struct str provider = probe->provider->name, name = probe->name;
-	struct str check;
+	struct str semaphore = provider_semaphore(file, probe), check;
 
 	buf_char(out, '\n');
 	add_declaration(out, probe);
-	buf_printf(out,
-		   "__extension__ extern unsigned short %.*s_%.*s_semaphore "
-		   "NOPAL_PROVIDER_SEMAPHORE;\n",
-		   STR_FMT(provider), STR_FMT(name));
+	buf_printf(out, "__extension__ extern unsigned short %.*s NOPAL_PROVIDER_SEMAPHORE;\n",
+		   STR_FMT(semaphore));
 	check = add_prototype(file, out, probe);
-	buf_printf(out, "#define %.*s_ENABLED() NOPAL_PROVIDER_ENABLED(%.*s_%.*s_semaphore)\n",
-		   STR_FMT(probe->macro), STR_FMT(provider), STR_FMT(name));
+	buf_printf(out, "#define %.*s_ENABLED() NOPAL_PROVIDER_ENABLED(%.*s)\n",
+		   STR_FMT(probe->macro), STR_FMT(semaphore));
 	add_macro(out, probe, check);
 }
 
-/* What all generated headers share. A program that includes <sys/sdt.h> before the header asks for
- * probes without semaphores; nobody can then know whether somebody listens, so ENABLED() is 1. */
+/* This begins all generated headers. A program that includes <sys/sdt.h> before the header gets
+ * probes without semaphores; whether they are traced is then unknown, and ENABLED() is 1. */
 static const char common[] =
 	"#if !defined _SDT_HAS_SEMAPHORES && !defined _SYS_SDT_H\n"
 	"#define _SDT_HAS_SEMAPHORES 1\n"
@@ -171,18 +171,19 @@ static const char common[] =
 	"#define NOPAL_PROVIDER_SEMAPHORE \\\n"
 	"\t__attribute__((__unused__, __section__(\".probes\")))\n"
 	"#endif\n"
-	"/* The compiler may check the arguments: NOPAL_PROVIDER_CHECKED, it warns of them in C;\n"
-	" * NOPAL_PROVIDER_STRICT, as of any call; NOPAL_PROVIDER_UNCHECKED, not at all. */\n"
+	"/* NOPAL_PROVIDER_CHECKED: C compilers warn about arguments of other types;\n"
+	" * NOPAL_PROVIDER_STRICT: all compilers treat them as in any call;\n"
+	" * NOPAL_PROVIDER_UNCHECKED: arguments are not checked. */\n"
 	"#ifndef NOPAL_PROVIDER_CHECK\n";
 
-/* Which of these it is when the program says nothing. */
+/* The default if the program defines none of these macros. */
 static const char checked[] = "#if !defined NOPAL_PROVIDER_UNCHECKED\n"
 			      "#define NOPAL_PROVIDER_CHECKED 1\n"
 			      "#endif\n";
 
-/* In C a pointer for an integer, or to something else, is a warning, and stays one under -Werror.
- * Values that are neither would be errors, and so would all of them in C++: these are not looked
- * at. */
+/* In C, a pointer for an integer, or to another type, is a warning, also with -Werror. Arguments
+ * that are neither integers nor pointers would be errors, and in C++ all of them would: they are
+ * not checked. */
 static const char checking[] =
 	"#if defined NOPAL_PROVIDER_STRICT || \\\n"
 	"\t(defined NOPAL_PROVIDER_CHECKED && !defined __cplusplus)\n"
@@ -223,18 +224,16 @@ static const char checking[] =
 	"#endif\n"
 	"#endif\n";
 
-/* NOPAL_PROVIDER_TICK_1f2e3d4c_H: the number tells headers of one name and different content
- * apart, for programs that have several. */
+/* NOPAL_PROVIDER_TICK_1f2e3d4c: the number distinguishes headers with the same name and different
+ * content, since a program may include several. */
 static struct str guard_name(struct provider_file *file, struct str name)
 {
 	struct buf guard = BUF_INIT;
-	uint32_t hash = 2166136261u;
+	uint64_t hash = 0;
 	struct str out;
 
-	for (struct provider_decl *p = file->providers; p; p = p->next)
-		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
-			for (size_t i = 0; i < probe->macro.len; i++)
-				hash = (hash ^ (unsigned char)probe->macro.ptr[i]) * 16777619u;
+	provider_each_probe(probe, file)
+		hash = hash_str(hash, probe->macro);
 	buf_text(&guard, "NOPAL_PROVIDER_");
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.ptr[i];
@@ -243,7 +242,7 @@ static struct str guard_name(struct provider_file *file, struct str name)
 
 		buf_char(&guard, lower ? (char)(c - 'a' + 'A') : keep ? c : '_');
 	}
-	buf_printf(&guard, "_%08x", hash);
+	buf_printf(&guard, "_%08x", (uint32_t)hash);
 	out = arena_str(&file->arena, buf_as_str(&guard));
 	buf_free(&guard);
 	return out;
@@ -270,9 +269,8 @@ void provider_header(struct provider_file *file, struct str name, bool is_checke
 	buf_text(out, checking);
 	buf_text(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
 	add_attributes(file, out);
-	for (struct provider_decl *p = file->providers; p; p = p->next)
-		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
-			if (!probe->repeated)
-				add_probe(file, out, probe);
+	provider_each_probe(probe, file)
+		if (!probe->repeated)
+			add_probe(file, out, probe);
 	buf_text(out, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
 }

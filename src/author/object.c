@@ -1,65 +1,77 @@
-/* The object file of a provider file: one semaphore a probe, two bytes each, in the section .probes
- * that tracers count in, and one note a probe that tells what its arguments were declared as. It
- * holds no code, so it links with whatever the program was compiled for, also with branch
- * protection on. */
+/* The object file of a provider file: one semaphore a probe, two bytes each, in the section
+ * .probes, where tracers increment it; and one note a probe, its declaration: names and C types as
+ * the provider file has them, with the class and size that these types have on the machine
+ * (doc/describe-note.md, type 3). The object contains no code, so it links with whatever the
+ * program was compiled for, also with branch protection. */
 #include "author/author.h"
 
 #include <errno.h>
 
-#include "author/declare.h"
-#include "elf/write.h"
+#include "probe/type_class.h"
 
 #define SEMAPHORE_SIZE 2
+#define NOTE_DECLARED  3
 
-static int add_semaphores(struct provider_file *file, struct elf_object *o)
+static void add_text(struct buf *note, struct str text)
 {
-	uint64_t at = 0;
-
-	for (struct provider_decl *p = file->providers; p; p = p->next)
-		for (struct provider_probe *probe = p->probes; probe; probe = probe->next) {
-			struct str name = arena_printf(&file->arena, "%.*s_%.*s_semaphore",
-						       STR_FMT(p->name), STR_FMT(probe->name));
-
-			if (!name.ptr)
-				return -ENOMEM;
-			if (probe->repeated)
-				continue;
-			o->symbols[o->symbol_count++] = (struct elf_symbol){
-				.name = name, .value = at, .size = SEMAPHORE_SIZE};
-			at += SEMAPHORE_SIZE;
-		}
-	o->section.size = at;
-	return 0;
+	buf_str(note, text);
+	buf_char(note, '\0');
 }
 
-static void add_declarations(struct provider_file *file, struct elf_object *o)
+/* provider NUL name NUL count, then class, size, name NUL, type NUL for each argument */
+void declare_probe(const struct provider_probe *probe, const struct elf_machine *m,
+		   struct buf *notes)
 {
-	for (struct provider_decl *p = file->providers; p; p = p->next)
-		for (struct provider_probe *probe = p->probes; probe; probe = probe->next)
-			if (!probe->repeated)
-				declare_probe(probe, o->machine, &o->notes);
+	const struct ctype_machine machine = ctype_machine_of(m->machine, m->word);
+	struct buf note = BUF_INIT;
+
+	add_text(&note, probe->provider->name);
+	add_text(&note, probe->name);
+	buf_char(&note, (char)probe->arg_count);
+	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next) {
+		struct type_class is = type_class_of(arg->type, &machine);
+
+		buf_char(&note, (char)is.type_class);
+		buf_char(&note, (char)is.size);
+		add_text(&note, arg->name);
+		ctype_print(&note, arg->type, STR(""));
+		buf_char(&note, '\0');
+	}
+	elf_add_note(notes, m, STR("nopal"), NOTE_DECLARED, buf_as_str(&note));
+	notes->failed |= note.failed;
+	buf_free(&note);
 }
 
-int provider_object(struct provider_file *file, const struct object_request *r, struct buf *out,
+int provider_object(struct provider_file *file, struct str target, bool shared, struct buf *out,
 		    struct diag *d)
 {
-	struct elf_object o = {.visible = r->shared,
+	struct elf_object o = {.visible = shared,
+			       .machine = elf_machine_for(target),
 			       .section = {.name = ".probes", .align = SEMAPHORE_SIZE}};
-	int err;
+	int err = 0;
 
-	o.machine = elf_machine_for(r->target);
 	if (!o.machine) {
-		diag_error(d, -EINVAL, "unknown-target", "unknown target '%.*s'",
-			   STR_FMT(r->target));
+		diag_error(d, -EINVAL, "unknown-target", "unknown target '%.*s'", STR_FMT(target));
 		diag_hint(d, "a target is a GNU triple such as aarch64-linux-gnu");
 		return -EINVAL;
 	}
 	o.symbols = arena_array(&file->arena, struct elf_symbol, file->probe_count + 1);
 	if (!o.symbols)
 		return -ENOMEM;
-	err = add_semaphores(file, &o);
-	add_declarations(file, &o);
-	err = err ? err : elf_write_object(&o, out, d);
+	provider_each_probe(probe, file) {
+		struct str name = provider_semaphore(file, probe);
+
+		if (!name.ptr)
+			err = -ENOMEM;
+		if (probe->repeated)
+			continue;
+		o.symbols[o.symbol_count++] = (struct elf_symbol){
+			.name = name, .value = o.section.size, .size = SEMAPHORE_SIZE};
+		o.section.size += SEMAPHORE_SIZE;
+		declare_probe(probe, o.machine, &o.notes);
+	}
+	if (!err)
+		err = elf_write_object(&o, out, d);
 	buf_free(&o.notes);
 	return err;
 }

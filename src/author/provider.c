@@ -1,4 +1,4 @@
-/* The public face of provider files: nopal/provider_files.h. */
+/* Provider files for users of the library: nopal/provider_files.h. */
 #include "author/author.h"
 
 #include <elf.h>
@@ -63,7 +63,7 @@ NOPAL_EXPORT void nopal_provider_files_leave_unchecked(struct nopal_provider_fil
 	p->unchecked = unchecked;
 }
 
-/* Hand the bytes over, or say that there was no memory for them. */
+/* Hand over the bytes, or report that memory ran out. */
 static int give(struct buf *out, int err, char **bytes, size_t *len, struct nopal_diag *d)
 {
 	if (!err && out->failed)
@@ -90,13 +90,10 @@ NOPAL_EXPORT int nopal_provider_files_object(struct nopal_provider_files *p, con
 					     void **bytes, size_t *len, struct nopal_diag *d)
 {
 	struct buf out = BUF_INIT;
-	const struct object_request r = {
-		.target = str_from(target ? target : elf_host_triple()),
-		.shared = p->shared,
-	};
+	struct str triple = str_from(target ? target : elf_host_triple());
 
-	return give(&out, provider_object(&p->file, &r, &out, diag_inner(d)), (char **)bytes, len,
-		    d);
+	return give(&out, provider_object(&p->file, triple, p->shared, &out, diag_inner(d)),
+		    (char **)bytes, len, d);
 }
 
 NOPAL_EXPORT const char *nopal_provider_files_variant(const char *target, const char *mode)

@@ -6,7 +6,6 @@
 
 #include "help/case_suite.h"
 
-#include "author/declare.h"
 #include "author/author.h"
 #include "elf/write.h"
 #include "probe/describe.h"
@@ -118,7 +117,8 @@ static void test_declarators(void **state)
 		buf_text(&printed, "");
 		buf_text(&checked, "");
 		assert_int_equal(c.err, 0);
-		for (struct ctype_param *arg = c.file.providers->probes->args; arg; arg = arg->next) {
+		for (struct ctype_param *arg = c.file.providers->probes->args; arg;
+		     arg = arg->next) {
 			buf_text(&printed, printed.len ? ", " : "");
 			ctype_print(&printed, arg->type, arg->name);
 			buf_text(&checked, checked.len ? ", " : "");
@@ -275,18 +275,11 @@ static void test_objects_are_reproducible(void **state)
 
 	(void)state;
 	compile(&c, "provider p { probe a(); probe b(); };");
-	assert_int_equal(provider_object(&c.file,
-					 &(struct object_request){STR("s390x-linux-gnu"), false},
-					 &one, &c.diag),
-			 0);
-	assert_int_equal(provider_object(&c.file, &(struct object_request){STR("s390x"), false},
-					 &two, &c.diag),
-			 0);
+	assert_int_equal(provider_object(&c.file, STR("s390x-linux-gnu"), false, &one, &c.diag), 0);
+	assert_int_equal(provider_object(&c.file, STR("s390x"), false, &two, &c.diag), 0);
 	assert_int_equal(one.len, two.len);
 	assert_memory_equal(one.ptr, two.ptr, one.len);
-	assert_int_equal(provider_object(&c.file,
-					 &(struct object_request){STR("vax-linux-gnu"), false},
-					 &two, &c.diag),
+	assert_int_equal(provider_object(&c.file, STR("vax-linux-gnu"), false, &two, &c.diag),
 			 -EINVAL);
 	assert_string_equal(c.diag.first->tag, "unknown-target");
 	buf_free(&one);
