@@ -15,13 +15,12 @@
 
 struct nopal_site {
 	const struct found_image *image;
-	const struct site *site;
+	struct site *site;
 	struct nopal_sites *owner;
-	const struct known_site *known; /* NULL: not asked for yet */
 };
 
 struct nopal_sites {
-	struct arena arena; /* what is known of sites */
+	struct arena arena; /* texts that were asked for */
 	struct finder *finder;
 	struct nopal_site *sites;
 	size_t count, cap;
@@ -192,28 +191,19 @@ GETTER(uint64_t,     base,             s->site->base,                 0)
 GETTER(uint64_t,     semaphore,        s->site->semaphore,            0)
 GETTER(uint64_t,     offset,           s->site->offset,               0)
 GETTER(uint64_t,     semaphore_offset, s->site->sema_offset,          0)
-GETTER(const char *, args,             s->site->args.ptr,             NULL)
+GETTER(const char *, args,             s->site->args_text.ptr,        NULL)
 GETTER(const char *, problem,          s->site->problem,              NULL)
 GETTER(unsigned,     arg_count,        s->site->operand_count,        0)
 /* clang-format on */
 
-/* What is known of a site: found when it is first asked for, and kept. NULL: out of memory. */
-static const struct known_site *site_know(const struct nopal_site *s)
+/* The site with what is known of its arguments, which is looked up when it is first asked for. NULL:
+ * out of memory. */
+static const struct site *site_know(const struct nopal_site *s)
 {
-	struct nopal_sites *p = s ? s->owner : NULL;
-	struct known_site *known;
-
-	if (!s)
-		return NULL;
-	if (s->known)
-		return s->known;
-	known = arena_new(&p->arena, struct known_site);
-	if (!known || finder_know(p->finder, s->image, s->site, &p->arena, known))
-		return NULL;
-	return p->sites[s - p->sites].known = known;
+	return s && !finder_know(s->owner->finder, s->image, s->site) ? s->site : NULL;
 }
 
-/* A copy that ends in a NUL: texts of site_know() may be pieces of longer ones. */
+/* A copy that ends in a NUL: names may be pieces of longer texts. */
 static const char *text_or_null(struct nopal_sites *p, struct str text)
 {
 	return text.len ? arena_text(&p->arena, text) : NULL;
@@ -221,16 +211,14 @@ static const char *text_or_null(struct nopal_sites *p, struct str text)
 
 NOPAL_EXPORT const char *nopal_site_source_file(const struct nopal_site *s)
 {
-	const struct known_site *known = site_know(s);
+	const struct description *d = s ? s->site->described : NULL;
 
-	return known ? text_or_null(s->owner, known->file) : NULL;
+	return d ? text_or_null(s->owner, d->file) : NULL;
 }
 
 NOPAL_EXPORT unsigned nopal_site_source_line(const struct nopal_site *s)
 {
-	const struct known_site *known = site_know(s);
-
-	return known ? known->line : 0;
+	return s && s->site->described ? s->site->described->line : 0;
 }
 
 NOPAL_EXPORT void nopal_sites_problems(const struct nopal_sites *p, struct nopal_diag *d)
@@ -277,20 +265,37 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 	}
 }
 
+/* A type that is declared. What is only passed has a class. */
+static const char *type_text(struct nopal_sites *p, const struct argument *arg)
+{
+	struct buf text = BUF_INIT;
+	const char *copy;
+
+	if (arg->type_from != ORIGIN_PROGRAM && arg->type_from != ORIGIN_CATALOGUE)
+		return NULL;
+	ctype_print(&text, arg->type, STR(""));
+	copy = text_or_null(p, buf_as_str(&text));
+	buf_free(&text);
+	return copy;
+}
+
 static void fill_known(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
 {
-	const struct known_site *known = site_know(s);
-	const struct known_arg *arg = known ? &known->args[index] : NULL;
+	const struct site *known = site_know(s);
+	const struct arch *arch = s->image->sites->arch;
+	const struct argument *arg = known ? &known->args[index] : NULL;
+	struct ctype_machine m;
 
 	out->length = -1;
 	if (!arg)
 		return;
+	m = ctype_machine_of(arch->machine, arch->word);
 	out->name = text_or_null(s->owner, arg->name);
-	out->type = text_or_null(s->owner, arg->type);
+	out->type = type_text(s->owner, arg);
 	out->source = text_or_null(s->owner, arg->source);
-	out->type_class = arg_class_name(arg->type_class);
-	out->is_string = arg->type_class == ARG_STRING;
-	out->length = arg->length;
+	out->type_class = argument_class(arg, &m);
+	out->is_string = argument_is_text(arg);
+	out->length = arg->counted_by;
 }
 
 NOPAL_EXPORT int nopal_site_arg(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
@@ -345,25 +350,24 @@ NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned inde
 
 NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
 {
-	const struct known_site *known = site_know(s);
+	const struct site *known = site_know(s);
 	struct buf text = BUF_INIT;
 
 	if (!s)
 		return NULL;
 	if (known)
-		known_site_show(known, s->site, &text);
+		site_declaration_show(known, &text);
 	return give_text(&text);
 }
 
 NOPAL_EXPORT char *nopal_site_description(const struct nopal_site *s)
 {
-	const struct known_site *known = site_know(s);
 	struct buf text = BUF_INIT;
 
 	if (!s)
 		return NULL;
-	if (known)
-		buf_escaped(&text, known->text);
+	if (s->site->described)
+		buf_escaped(&text, s->site->described->text);
 	return give_text(&text);
 }
 
@@ -443,7 +447,7 @@ static void json_address(struct json *j, const char *key, uint64_t value)
 
 static void json_site(struct json *j, const struct nopal_site *s)
 {
-	const struct known_site *known = site_know(s);
+	const struct description *described = s->site->described;
 	struct nopal_arg arg;
 
 	json_open(j, '{');
@@ -457,9 +461,9 @@ static void json_site(struct json *j, const struct nopal_site *s)
 	json_optional(j, "source_file", nopal_site_source_file(s));
 	if (nopal_site_source_line(s))
 		json_number(j, "source_line", nopal_site_source_line(s));
-	if (known && known->text.len)
-		json_field(j, "description", known->text);
-	json_field(j, "args", s->site->args);
+	if (described && described->text.len)
+		json_field(j, "description", described->text);
+	json_field(j, "args", s->site->args_text);
 	json_key(j, "arguments");
 	json_open(j, '[');
 	for (unsigned i = 0; !nopal_site_arg(s, i, &arg); i++)

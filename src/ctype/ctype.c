@@ -179,7 +179,8 @@ void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 	for (; is_derived(t) && t->to; t = t->to)
 		wrap_level(&inner, t);
 	add_specifiers(out, t);
-	if (inner.len && inner.ptr[0] != '[')
+	/* The name of a type may be any text that the program has for it: "char *". */
+	if (inner.len && inner.ptr[0] != '[' && !str_ends(t->name, STR("*")))
 		buf_char(out, ' ');
 	buf_str(out, buf_as_str(&inner));
 	out->failed |= inner.failed;

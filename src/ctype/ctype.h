@@ -71,6 +71,10 @@ struct ctype {
  * Qualifiers of the typedefs are lost. */
 const struct ctype *ctype_resolve(const struct ctype *t);
 
+/* What it is after all: never a typedef, but CTYPE_NAMED for a name whose meaning is not known. The
+ * standard names, such as size_t, are known without a typedef. */
+enum ctype_kind ctype_kind(const struct ctype *t);
+
 /* Levels from the outside to the innermost type, through typedefs; stops counting at `limit`. */
 unsigned ctype_depth(const struct ctype *t, unsigned limit);
 

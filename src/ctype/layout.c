@@ -166,6 +166,15 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 	}
 }
 
+enum ctype_kind ctype_kind(const struct ctype *t)
+{
+	const struct ctype_standard *standard;
+
+	t = ctype_resolve(t);
+	standard = t->kind == CTYPE_NAMED ? ctype_standard(t->name) : NULL;
+	return standard ? standard->kind : t->kind;
+}
+
 bool ctype_is_address(const struct ctype *t)
 {
 	t = ctype_resolve(t);

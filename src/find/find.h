@@ -28,7 +28,7 @@ struct found_image {
 				 "/proc/7/root/usr/..." */
 	pid_t pid;	      /* a process that maps it; 0: found on disk */
 	struct file *file;    /* that its sites were read from; a query to_attach has it */
-	const struct site_list *sites;
+	struct site_list *sites;
 };
 
 /* Called once for each image with at least one matching site, in a stable order; `matches` indexes

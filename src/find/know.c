@@ -1,14 +1,13 @@
-/* What is known of a site's arguments beyond where they are: names, types, the source's place. Two
- * tell: the program itself (section .note.nopal), and the catalogue of well-known probes. The
- * program's own word counts for more, and its notes about this very site for the most. */
+/* What is known of a site's arguments beyond where they are: names and types. Both the program
+ * itself (section .note.nopal) and the catalogue of well-known probes may say it. The program
+ * counts for more, and its notes about this very site for the most. */
 #include "find/know.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "find/finder.h"
-#include "probe/describe.h"
-#include "probe/type_class.h"
 #include "provider/catalogue.h"
 
 #define MAX_NAME 64 /* bytes of a name that a script can use */
@@ -51,34 +50,20 @@ static struct str name_of_source(struct str source)
 	return str_of(source.ptr + start, at - start);
 }
 
-/* argN is the script's own name for the N-th argument. */
-static bool is_numbered(struct str name)
-{
-	uint64_t number;
-
-	return str_starts(name, STR("arg")) &&
-	       !str_to_u64(str_of(name.ptr + 3, name.len - 3), &number);
-}
-
 /* A name stands for one argument: of two with the same name, neither has it. */
-static void drop_repeated(struct known_site *k)
+static void drop_repeated(struct argument *args, unsigned count)
 {
-	for (unsigned i = 0; i < k->arg_count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		bool repeated = false;
 
-		for (unsigned n = i + 1; n < k->arg_count && k->args[i].name.len; n++)
-			if (str_eq(k->args[n].name, k->args[i].name)) {
+		for (unsigned n = i + 1; n < count && args[i].name.len; n++)
+			if (str_eq(args[n].name, args[i].name)) {
 				repeated = true;
-				k->args[n].name = STR("");
+				args[n].name = STR("");
 			}
 		if (repeated)
-			k->args[i].name = STR("");
+			args[i].name = STR("");
 	}
-}
-
-static bool is_integer(enum arg_class type_class)
-{
-	return type_class == ARG_SIGNED || type_class == ARG_UNSIGNED;
 }
 
 static bool is_length_name(struct str name, struct str of)
@@ -92,110 +77,64 @@ static bool is_length_name(struct str name, struct str of)
 	       str_eq_text(rest, "len");
 }
 
-/* May the argument be the address of text? Run-time probes say of text without a NUL that it is a
- * pointer, so that nobody reads it as if it had one. */
-static bool may_be_text(const struct known_arg *arg)
+static bool is_known(const struct ctype *t, const struct ctype_machine *m)
 {
-	return arg->type_class == ARG_STRING ||
-	       (arg->type_class == ARG_POINTER &&
-		(str_eq_text(arg->type, "const char *") || str_eq_text(arg->type, "char *")));
+	return t && ctype_layout_passed(t, m).size;
+}
+
+/* May the argument be the address of text? Run-time probes say of text without a NUL that it is a
+ * pointer, so that nothing reads it as if it had one. */
+static bool may_be_text(const struct argument *arg)
+{
+	return arg->type &&
+	       (ctype_is_text(arg->type) ||
+		(ctype_is_address(arg->type) && (str_eq_text(arg->type->name, "const char *") ||
+						 str_eq_text(arg->type->name, "char *"))));
 }
 
 /* `char *name, int name_len`: bytes that are counted, with or without a NUL at their end. */
-static void find_lengths(struct known_site *k)
+static void find_lengths(struct argument *args, unsigned count, const struct ctype_machine *m)
 {
-	for (unsigned i = 0; i + 1 < k->arg_count; i++) {
-		struct known_arg *arg = &k->args[i];
-		const struct known_arg *next = arg + 1;
+	for (unsigned i = 0; i + 1 < count; i++) {
+		const struct argument *next = &args[i + 1];
 
-		if (!may_be_text(arg) || !arg->name.len ||
-		    !(is_integer(next->type_class) || next->type_class == ARG_UNKNOWN) ||
-		    !is_length_name(next->name, arg->name))
-			continue;
-		arg->type_class = ARG_STRING;
-		arg->length = (int)i + 1;
+		if (may_be_text(&args[i]) && args[i].name.len &&
+		    (!is_known(next->type, m) || ctype_kind(next->type) == CTYPE_INTEGER) &&
+		    is_length_name(next->name, args[i].name))
+			args[i].counted_by = (int)i + 1;
 	}
 }
 
-static void take_class(struct known_arg *to, enum arg_class type_class, bool is_signed,
-		       uint8_t size)
+/* The program's words for a type that it does not define, and what the catalogue says they mean. */
+static int name_meaning(struct argument *arg, const struct ctype *meaning, struct arena *a)
 {
-	to->type_class = type_class;
-	to->is_signed = is_signed;
-	to->size = size;
+	struct ctype *named = arena_new(a, struct ctype);
+
+	if (!named)
+		return -ENOMEM;
+	*named = *arg->type;
+	named->to = meaning;
+	arg->type = named;
+	return 0;
 }
 
-/* Whether bytes behind an address are text is what the declaration knows best. */
-static bool is_address(enum arg_class type_class)
+/* Names and types of the catalogue, where the program declares none of its own. */
+static int take_declaration(const struct provider_probe *probe, const struct ctype_machine *m,
+			    struct arena *a, struct argument *args)
 {
-	return type_class == ARG_POINTER || type_class == ARG_STRING;
-}
+	struct argument *arg = args;
+	int err = 0;
 
-static struct str declarator(struct arena *a, const struct ctype_param *arg, struct str name)
-{
-	struct buf text = BUF_INIT;
-	struct str out;
-
-	ctype_print(&text, arg->type, name);
-	out = arena_str(a, buf_as_str(&text));
-	buf_free(&text);
-	return out;
-}
-
-/* Names and types of the catalogue; classes where the site has none of its own. */
-static int take_declaration(const struct provider_probe *probe, const struct arch *arch,
-			    struct arena *a, struct known_site *k)
-{
-	const struct ctype_machine machine = ctype_machine_of(arch->machine, arch->word);
-	struct known_arg *to = k->args;
-
-	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next, to++) {
-		struct type_class is = type_class_of(arg->type, &machine);
-
-		to->name = arena_str(a, arg->name);
-		to->type = declarator(a, arg, STR(""));
-		if (!to->name.ptr || !to->type.ptr)
-			return -ENOMEM;
-		if (is.type_class == ARG_BYTES && !is.size)
-			is.type_class = ARG_UNKNOWN;
-		take_class(to, is.type_class & 127u, is.type_class & 128u, is.size);
+	for (const struct ctype_param *p = probe->args; p && !err; p = p->next, arg++) {
+		if (!arg->name.len) {
+			arg->name = p->name;
+			arg->name_from = p->name.len ? ORIGIN_CATALOGUE : ORIGIN_NONE;
+		}
+		if (arg->type_from != ORIGIN_PROGRAM)
+			err = argument_declare(arg, p->type, ORIGIN_CATALOGUE, m, a);
+		else if (!is_known(arg->type, m))
+			err = name_meaning(arg, p->type, a);
 	}
-	return 0;
-}
-
-static int take_text(struct arena *a, struct str from, struct str *to)
-{
-	if (!from.len)
-		return 0;
-	*to = arena_str(a, from);
-	return to->ptr ? 0 : -ENOMEM;
-}
-
-/* What the program says of itself. Its declaration of a type may not know what the class is. */
-static int take_own(const struct described_arg *from, struct arena *a, struct known_arg *to)
-{
-	bool is_declared = from->type.len;
-	int err = is_numbered(from->name) ? 0 : take_text(a, from->name, &to->name);
-
-	err = err ? err : take_text(a, from->type, &to->type);
-	err = err ? err : take_text(a, from->source, &to->source);
-	if (err || from->type_class == ARG_UNKNOWN ||
-	    (from->type_class == ARG_BYTES && !from->size))
-		return err;
-	if (is_address(from->type_class) && is_address(to->type_class) && !is_declared)
-		return 0;
-	take_class(to, from->type_class, from->is_signed, from->size);
-	return 0;
-}
-
-static int take_description(const struct description *from, struct arena *a, struct known_site *k)
-{
-	int err = take_text(a, from->file, &k->file);
-
-	err = err ? err : take_text(a, from->text, &k->text);
-	k->line = from->line;
-	for (unsigned i = 0; i < k->arg_count && from->arg_count == k->arg_count && !err; i++)
-		err = take_own(&from->args[i], a, &k->args[i]);
 	return err;
 }
 
@@ -234,8 +173,7 @@ static int sort_described(struct finder *f, const struct site_list *list)
 	if (!sites)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++)
-		if (list->sites[i].described &&
-		    list->sites[i].described->arg_count == list->sites[i].operand_count)
+		if (list->sites[i].described)
 			sites[count++] = &list->sites[i];
 	qsort(sites, count, sizeof(*sites), compare_described);
 	f->described = sites;
@@ -244,20 +182,9 @@ static int sort_described(struct finder *f, const struct site_list *list)
 	return 0;
 }
 
-/* The index of the first described site of the same probe, or of one behind it. */
-static size_t first_described(const struct finder *f, const struct site *site)
+static bool is_probe_before(const void *item, const void *key)
 {
-	size_t low = 0, high = f->described_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_probes(f->described[middle], site) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return compare_probes(*(const struct site *const *)item, key) < 0;
 }
 
 /* Sites of one probe are about the same thing, whatever each calls it: the one whose source comes
@@ -267,33 +194,34 @@ static size_t first_described(const struct finder *f, const struct site *site)
 
 static struct str name_by_source(const struct finder *f, const struct site *site, unsigned n)
 {
-	size_t first = first_described(f, site);
+	size_t first = lower_bound(f->described, f->described_count, sizeof(*f->described),
+				   is_probe_before, site);
 
 	for (size_t i = first; i < f->described_count && i - first < NAMING_SITES; i++) {
 		struct str name;
 
 		if (compare_probes(f->described[i], site))
 			break;
-		name = name_of_source(f->described[i]->described->args[n].source);
+		name = name_of_source(f->described[i]->args[n].source);
 		if (name.len)
 			return name;
 	}
 	return STR("");
 }
 
-static void finish_names(const struct finder *f, const struct site *site, struct known_site *k)
+static void finish_names(const struct finder *f, const struct site *site)
 {
-	for (unsigned i = 0; i < k->arg_count; i++) {
-		struct known_arg *arg = &k->args[i];
+	for (unsigned i = 0; i < site->operand_count; i++) {
+		struct argument *arg = &site->args[i];
 
-		arg->by_source = !arg->name.len;
-		if (arg->by_source)
+		if (!arg->name.len) {
 			arg->name = name_by_source(f, site, i);
-		if (!is_name(arg->name) || is_numbered(arg->name))
+			arg->name_from = ORIGIN_SITE;
+		}
+		if (!is_name(arg->name) || argument_is_numbered(arg->name))
 			arg->name = STR("");
 	}
-	drop_repeated(k);
-	find_lengths(k);
+	drop_repeated(site->args, site->operand_count);
 }
 
 static struct catalogue *catalogue_of(struct finder *f)
@@ -303,30 +231,33 @@ static struct catalogue *catalogue_of(struct finder *f)
 	return f->catalogue;
 }
 
-int finder_know(struct finder *f, const struct found_image *image, const struct site *site,
-		struct arena *a, struct known_site *out)
+int finder_know(struct finder *f, const struct found_image *image, struct site *site)
 {
 	const struct arch *arch = image->sites->arch;
+	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 0);
+	struct arena *a = &image->sites->arena;
 	struct catalogue *c = catalogue_of(f);
 	const struct provider_probe *probe;
-	struct known_site k = {.arg_count = site->operand_count, .file = STR(""), .text = STR("")};
 	int err = 0;
 
-	k.args = arena_array(a, struct known_arg, k.arg_count + 1u);
-	if (!k.args || !c || sort_described(f, image->sites))
+	if (site->is_asked)
+		return 0;
+	if (!site->args)
+		site->args = arguments_new(a, site->operands, site->operand_count);
+	if (!site->args || !c || sort_described(f, image->sites))
 		return -ENOMEM;
-	for (unsigned i = 0; i < k.arg_count; i++)
-		k.args[i] = (struct known_arg){.type_class = ARG_UNKNOWN, .length = -1};
-	probe = arch ? catalogue_find(c, site->provider, site->name, k.arg_count) : NULL;
+	for (unsigned i = 0; i < site->operand_count; i++)
+		if (argument_is_numbered(site->args[i].name))
+			site->args[i].name = STR("");
+	probe = arch ? catalogue_find(c, site->provider, site->name, site->operand_count) : NULL;
 	if (probe)
-		err = take_declaration(probe, arch, a, &k);
-	k.is_known = probe || site->described;
-	if (!err && site->described)
-		err = take_description(site->described, a, &k);
+		err = take_declaration(probe, &m, a, site->args);
 	if (err)
 		return err;
-	finish_names(f, site, &k);
-	*out = k;
+	finish_names(f, site);
+	find_lengths(site->args, site->operand_count, &m);
+	site->is_declared = probe;
+	site->is_asked = true;
 	return 0;
 }
 
@@ -336,44 +267,37 @@ void finder_know_problems(struct finder *f, struct diag *d)
 		catalogue_problems(f->catalogue, d);
 }
 
-/* "const char *word": the declared type may need the name in its middle, but notes have
- * it apart. */
-static void show_arg(const struct known_arg *arg, unsigned index, struct buf *out)
+static void show_arg(const struct argument *arg, unsigned index, struct buf *out)
 {
-	struct described_arg plain = {.type_class = arg->type_class,
-				      .is_signed = arg->is_signed,
-				      .size = arg->size,
-				      .source = arg->source,
-				      .name = arg->name,
-				      .type = arg->type};
-
-	if (arg->type.len || arg->source.len || arg->type_class != ARG_UNKNOWN)
-		described_arg_show(&plain, out);
+	if (arg->type || arg->source.len)
+		argument_show(arg, out);
 	else
 		buf_printf(out, "arg%u", index);
-	if (arg->by_source && arg->name.len && arg->source.len && !str_eq(arg->name, arg->source)) {
+	if (arg->name_from == ORIGIN_SITE && arg->name.len && arg->source.len &&
+	    !str_eq(arg->name, arg->source)) {
 		buf_text(out, " = ");
 		buf_escaped(out, arg->source);
 	}
 }
 
-bool known_site_show(const struct known_site *k, const struct site *site, struct buf *out)
+void site_declaration_show(const struct site *site, struct buf *out)
 {
-	if (!k->is_known)
-		return false;
+	const struct description *d = site->described;
+
+	if (!site->is_declared && !d)
+		return;
 	buf_escaped(out, site->provider);
 	buf_char(out, ':');
 	buf_escaped(out, site->name);
 	buf_char(out, '(');
-	for (unsigned i = 0; i < k->arg_count; i++) {
+	for (unsigned i = 0; i < site->operand_count; i++) {
 		buf_text(out, i ? ", " : "");
-		show_arg(&k->args[i], i, out);
+		show_arg(&site->args[i], i, out);
 	}
 	buf_char(out, ')');
-	if (!k->line)
-		return true;
+	if (!d || !d->line)
+		return;
 	buf_text(out, "  ");
-	buf_escaped(out, k->file.len ? k->file : STR("line"));
-	buf_printf(out, k->file.len ? ":%u" : " %u", k->line);
-	return true;
+	buf_escaped(out, d->file.len ? d->file : STR("line"));
+	buf_printf(out, d->file.len ? ":%u" : " %u", d->line);
 }

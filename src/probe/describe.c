@@ -1,107 +1,93 @@
-/* What is known about a site: its notes are found by binary search in what describe_read.c has
- * sorted, and put together. Two that contradict each other count as none. */
+/* What is known of a site: its notes are found by binary search in what describe_read.c has sorted,
+ * and put together. Two that contradict each other count as none. */
 #include "probe/describe.h"
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "probe/describe_note.h"
 
 /* ---- Looking up ---- */
 
-/* The place of a location; NULL when there is none, or several that differ. */
-static const struct described_place *find_place(const struct descriptions *ds, uint64_t location)
+static bool site_before(const void *item, const void *key)
 {
-	size_t low = 0, high = ds->place_count, end;
+	return ((const struct site_note *)item)->location < ((const struct site *)key)->location;
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+static bool site_not_after(const void *item, const void *key)
+{
+	return ((const struct site_note *)item)->location <= ((const struct site *)key)->location;
+}
 
-		if (ds->places[middle].location < location)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low, high = ds->place_count; end < high;) {
-		size_t middle = end + (high - end) / 2;
+static int compare_probe(const struct probe_note *n, const struct site *site)
+{
+	int order = str_cmp(n->provider, site->provider);
 
-		if (ds->places[middle].location <= location)
-			end = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == end || compare_described_places(&ds->places[low], &ds->places[end - 1]))
+	return order ? order : str_cmp(n->name, site->name);
+}
+
+static bool probe_before(const void *item, const void *key)
+{
+	return compare_probe(item, key) < 0;
+}
+
+static bool probe_not_after(const void *item, const void *key)
+{
+	return compare_probe(item, key) <= 0;
+}
+
+/* How the notes of a list are found by a site, and which of them say the same. */
+struct lookup {
+	size_t size;
+	is_before_fn *before, *not_after;
+	int (*compare)(const void *, const void *);
+};
+
+static const struct lookup by_location = {sizeof(struct site_note), site_before, site_not_after,
+					  site_note_compare};
+static const struct lookup by_probe = {sizeof(struct probe_note), probe_before, probe_not_after,
+				       probe_note_compare};
+
+/* The note about a site; NULL when there is none, or several that differ. They are sorted by all
+ * they say, so it is enough to compare the first with the last. */
+static void *find_note(const struct note_list *list, const struct lookup *by,
+		       const struct site *site)
+{
+	size_t first = lower_bound(list->items, list->count, by->size, by->before, site);
+	size_t end = lower_bound(list->items, list->count, by->size, by->not_after, site);
+	char *items = list->items;
+
+	if (first == end || by->compare(items + first * by->size, items + (end - 1) * by->size))
 		return NULL;
-	return &ds->places[low];
+	return items + first * by->size;
 }
 
-static const struct described_text *find_text(const struct descriptions *ds,
-					      const struct site *site,
-					      const struct described_place *place)
+static bool text_before(const void *item, const void *key)
 {
-	struct described_text key = {.provider = site->provider,
-				     .name = site->name,
-				     .line = place->line,
-				     .file_len = place->file_len,
-				     .text_len = place->text_len};
-	size_t low = 0, high = ds->text_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = compare_described_texts(&ds->texts[middle], &key);
-
-		if (!order)
-			return &ds->texts[middle];
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return text_note_compare(item, key) < 0;
 }
 
-static int compare_probe(const struct told *d, const struct site *site)
+static const struct text_note *find_text(const struct descriptions *ds, const struct site *site,
+					 const struct site_note *note)
 {
-	int order = str_cmp(d->provider, site->provider);
+	const struct text_note *texts = ds->texts.items;
+	struct text_note key = {.provider = site->provider,
+				.name = site->name,
+				.line = note->line,
+				.file_len = note->file_len,
+				.text_len = note->text_len};
+	size_t i = lower_bound(texts, ds->texts.count, sizeof(key), text_before, &key);
 
-	return order ? order : str_cmp(d->name, site->name);
-}
-
-/* What is told of a probe; NULL when it is nothing, or several things that differ. */
-static const struct told *find_told(const struct told *told, size_t count, const struct site *site)
-{
-	size_t low = 0, high = count, end;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_probe(&told[middle], site) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low, high = count; end < high;) {
-		size_t middle = end + (high - end) / 2;
-
-		if (compare_probe(&told[middle], site) <= 0)
-			end = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == end || compare_told(&told[low], &told[end - 1]))
-		return NULL;
-	return &told[low];
+	return i < ds->texts.count && !text_note_compare(&texts[i], &key) ? &texts[i] : NULL;
 }
 
 /* ---- One site ---- */
 
-static void set_class(struct described_arg *arg, uint8_t type_class, uint8_t size)
+static int keep(const struct descriptions *ds, struct str from, struct str *to)
 {
-	arg->type_class = type_class & 127;
-	if (arg->type_class > ARG_UNKNOWN)
-		arg->type_class = ARG_UNKNOWN;
-	arg->is_signed = type_class & 128;
-	arg->size = size;
+	*to = arena_str(ds->kept, from);
+	return to->ptr ? 0 : -ENOMEM;
 }
 
 /* The next macro argument of *rest, as the preprocessor divides them: commas within parentheses and
@@ -140,28 +126,30 @@ static struct str next_argument(struct str *rest)
 
 /* Text is "provider, name, argument, ...". Text that was cut short gives what is surely whole;
  * whole text with another number of arguments gives none. */
-static void set_sources(struct description *out, const struct described_text *t)
+static int set_sources(const struct descriptions *ds, const struct text_note *t, struct site *site)
 {
 	bool cut = t->text.len < t->text_len;
 	struct str rest = t->text;
 	size_t count = 0;
+	int err = 0;
 
-	while (rest.len && count < out->arg_count + 3ul) {
+	while (rest.len && count < site->operand_count + 3ul) {
 		next_argument(&rest);
 		count++;
 	}
-	if (!cut && count != out->arg_count + 2ul)
-		return;
+	if (!cut && count != site->operand_count + 2ul)
+		return 0;
 	rest = t->text;
-	for (size_t i = 0; rest.len && i < out->arg_count + 2ul; i++) {
+	for (size_t i = 0; rest.len && i < site->operand_count + 2ul && !err; i++) {
 		struct str source = next_argument(&rest);
 
 		if (i >= 2 && (rest.len || !cut))
-			out->args[i - 2].source = source;
+			err = keep(ds, source, &site->args[i - 2].source);
 	}
+	return err;
 }
 
-/* Of a long file name only the end is there: show it from a '/' on. */
+/* Of a long file name only the end was kept: show it from a '/' on. */
 static struct str whole_names(struct str file, uint32_t len)
 {
 	ptrdiff_t slash = file.len < len ? str_index(file, '/') : -1;
@@ -169,142 +157,139 @@ static struct str whole_names(struct str file, uint32_t len)
 	return slash < 0 ? file : str_of(file.ptr + slash + 1, file.len - (size_t)slash - 1);
 }
 
-static int describe_place(const struct descriptions *ds, const struct site *site,
-			  const struct described_place *place, struct arena *a,
-			  struct description *out)
+/* The types of what the site passes. A note with another number of arguments than the site is about
+ * something else. */
+static int take_classes(struct descriptions *ds, const struct site_note *note, struct site *site)
 {
-	const struct described_text *text = find_text(ds, site, place);
-
-	out->line = place->line;
-	out->arg_count = (unsigned)(place->classes.len / 2);
-	if (out->arg_count) {
-		out->args = arena_array(a, struct described_arg, out->arg_count);
-		if (!out->args)
-			return -ENOMEM;
-	}
-	for (unsigned i = 0; i < out->arg_count; i++)
-		set_class(&out->args[i], (uint8_t)place->classes.ptr[2 * i],
-			  (uint8_t)place->classes.ptr[2 * i + 1]);
-	if (text) {
-		out->file = whole_names(text->file, text->file_len);
-		set_sources(out, text);
-	}
-	return 0;
-}
-
-static bool is_address(enum arg_class type_class)
-{
-	return type_class == ARG_POINTER || type_class == ARG_STRING;
-}
-
-static bool is_integer(enum arg_class type_class)
-{
-	return type_class == ARG_SIGNED || type_class == ARG_UNSIGNED;
-}
-
-/* What the site passes counts for more than what is declared, but for what C cannot see there:
- * whether bytes behind an address are text, and that a number is an enum's. */
-static void prefer_passed(const struct described_arg *passed, struct described_arg *declared)
-{
-	bool keeps_class = (is_address(declared->type_class) && is_address(passed->type_class)) ||
-			   (declared->type_class == ARG_ENUM && is_integer(passed->type_class));
-
-	if (!keeps_class)
-		declared->type_class = passed->type_class;
-	declared->source = passed->source;
-	declared->is_signed = passed->is_signed;
-	declared->size = passed->size;
-}
-
-/* args = count (class size name NUL type NUL)* */
-static int describe_declared(const struct told *declared, struct arena *a, struct description *out)
-{
-	struct cursor c = cursor_of(declared->content.ptr, declared->content.len, false);
-	struct described_arg *args = NULL;
-	uint8_t count;
-
-	if (!cursor_u8(&c, &count) || (out->args && out->arg_count != count))
-		return 0;
-	if (count) {
-		args = arena_array(a, struct described_arg, count);
-		if (!args)
-			return -ENOMEM;
-	}
-	for (unsigned i = 0; i < count; i++) {
-		uint8_t type_class, size;
-
-		if (!cursor_u8(&c, &type_class) || !cursor_u8(&c, &size) ||
-		    !cursor_text(&c, &args[i].name) || !cursor_text(&c, &args[i].type))
-			return 0;
-		set_class(&args[i], type_class, size);
-		if (out->args)
-			prefer_passed(&out->args[i], &args[i]);
-	}
-	out->args = args;
-	out->arg_count = count;
-	return 0;
-}
-
-/* line = text NUL */
-static void describe_line(const struct told *line, struct description *out)
-{
-	struct cursor c = cursor_of(line->content.ptr, line->content.len, false);
-
-	cursor_text(&c, &out->text);
-}
-
-int describe_site(const struct descriptions *ds, const struct site *site, struct arena *a,
-		  struct description *out)
-{
-	const struct described_place *place = find_place(ds, site->location);
-	const struct told *declared = find_told(ds->declared, ds->declared_count, site);
-	const struct told *line = find_told(ds->lines, ds->line_count, site);
-	struct description found = {0};
+	const unsigned char *bytes = (const unsigned char *)note->classes.ptr;
 	int err = 0;
 
-	if (!place && !declared && !line)
-		return -ENOENT;
-	if (place)
-		err = describe_place(ds, site, place, a, &found);
-	if (!err && declared)
-		err = describe_declared(declared, a, &found);
-	if (line)
-		describe_line(line, &found);
-	if (!err)
-		*out = found;
+	for (unsigned i = 0; i < site->operand_count && !err; i++) {
+		struct type_class c = {bytes[2 * i], bytes[2 * i + 1]};
+
+		err = class_type(&ds->types, c, &site->args[i].type);
+		site->args[i].type_from = ORIGIN_SITE;
+	}
 	return err;
 }
 
-static bool keep(struct arena *a, struct str *text)
+static int take_site_note(struct descriptions *ds, const struct site_note *note, struct site *site,
+			  struct description *out)
 {
-	*text = arena_str(a, *text);
-	return text->ptr;
+	const struct text_note *text = find_text(ds, site, note);
+	bool is_same_count = note->classes.len == 2 * (size_t)site->operand_count;
+	int err = is_same_count ? take_classes(ds, note, site) : 0;
+
+	out->line = note->line;
+	if (!err && text)
+		err = keep(ds, whole_names(text->file, text->file_len), &out->file);
+	return !err && text && is_same_count ? set_sources(ds, text, site) : err;
 }
 
-/* A copy that borrows from nothing but the arena. */
-static const struct description *keep_description(struct arena *a, const struct description *d)
+/* parameter = class size name NUL type NUL. The words of the type are a name for what the class
+ * says. */
+static int decode_param(struct descriptions *ds, struct cursor *c, struct ctype_param *out)
 {
-	struct description *copy = arena_new(a, struct description);
+	struct type_class type_class;
+	struct str name, words;
+	const struct ctype *is;
+	struct ctype *named;
 
-	if (!copy)
-		return NULL;
-	*copy = *d;
-	if (!keep(a, &copy->file) || !keep(a, &copy->text))
-		return NULL;
-	for (unsigned i = 0; i < copy->arg_count; i++)
-		if (!keep(a, &copy->args[i].source) || !keep(a, &copy->args[i].name) ||
-		    !keep(a, &copy->args[i].type))
-			return NULL;
-	return copy;
+	if (!cursor_u8(c, &type_class.type_class) || !cursor_u8(c, &type_class.size) ||
+	    !cursor_text(c, &name) || !cursor_text(c, &words))
+		return -EBADMSG;
+	if (keep(ds, name, &out->name) || class_type(&ds->types, type_class, &is))
+		return -ENOMEM;
+	out->type = is;
+	if (!words.len)
+		return 0;
+	out->type = named = arena_new(ds->kept, struct ctype);
+	if (!named)
+		return -ENOMEM;
+	*named = (struct ctype){.kind = CTYPE_NAMED, .to = is};
+	return keep(ds, words, &named->name);
+}
+
+/* declaration = count { parameter }; decoded when its first site is described. -ENOMEM. */
+static int decode_declaration(struct descriptions *ds, struct probe_note *note)
+{
+	struct cursor c = cursor_of(note->content.ptr, note->content.len, false);
+	uint8_t count;
+	int err = 0;
+
+	if (note->is_decoded || !cursor_u8(&c, &count))
+		return 0;
+	note->is_decoded = true;
+	note->params = arena_array(&ds->arena, struct ctype_param, count + 1u);
+	if (!note->params)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count && !err; i++)
+		err = decode_param(ds, &c, &note->params[i]);
+	note->param_count = err ? 0 : count;
+	return err == -ENOMEM ? err : 0;
+}
+
+static int take_declaration(struct descriptions *ds, struct probe_note *note, struct site *site)
+{
+	int err = decode_declaration(ds, note);
+
+	if (err || note->param_count != site->operand_count)
+		return err;
+	for (unsigned i = 0; i < note->param_count && !err; i++) {
+		const struct ctype_param *p = &note->params[i];
+		struct argument *arg = &site->args[i];
+
+		arg->name = p->name;
+		arg->name_from = p->name.len ? ORIGIN_PROGRAM : ORIGIN_NONE;
+		if (p->type && p->type->kind == CTYPE_NAMED)
+			err = argument_declare(arg, p->type, ORIGIN_PROGRAM, &ds->machine,
+					       ds->kept);
+		else if (!arg->type)
+			arg->type = p->type;
+	}
+	return err;
+}
+
+/* line = text NUL */
+static int take_line(struct descriptions *ds, const struct probe_note *note,
+		     struct description *out)
+{
+	struct cursor c = cursor_of(note->content.ptr, note->content.len, false);
+	struct str text;
+
+	return cursor_text(&c, &text) ? keep(ds, text, &out->text) : 0;
+}
+
+int describe_site(struct descriptions *ds, struct site *site)
+{
+	const struct site_note *note = find_note(&ds->sites, &by_location, site);
+	struct probe_note *declaration = find_note(&ds->declarations, &by_probe, site);
+	const struct probe_note *line = find_note(&ds->lines, &by_probe, site);
+	struct description *out;
+	int err = 0;
+
+	if (!note && !declaration && !line)
+		return -ENOENT;
+	out = arena_new(ds->kept, struct description);
+	site->args = arguments_new(ds->kept, site->operands, site->operand_count);
+	if (!out || !site->args)
+		return -ENOMEM;
+	*out = (struct description){.file = STR(""), .text = STR("")};
+	site->described = out;
+	if (note)
+		err = take_site_note(ds, note, site, out);
+	if (!err && declaration)
+		err = take_declaration(ds, declaration, site);
+	return !err && line ? take_line(ds, line, out) : err;
 }
 
 /* Many sites may share one long text, which is gone through for each of them. */
-static int count_description(struct budget *b, const struct description *d)
+static int count_description(struct budget *b, const struct site *site)
 {
-	uint64_t bytes = 100 + d->file.len + d->text.len;
+	uint64_t bytes = 100 + site->described->file.len + site->described->text.len;
 
-	for (unsigned i = 0; i < d->arg_count; i++)
-		bytes += d->args[i].source.len + d->args[i].name.len + d->args[i].type.len;
+	for (unsigned i = 0; i < site->operand_count; i++)
+		bytes += site->args[i].source.len + site->args[i].name.len;
 	budget_work(b, 4 * bytes);
 	return budget_error(b);
 }
@@ -312,18 +297,12 @@ static int count_description(struct budget *b, const struct description *d)
 int describe_sites(const struct image *image, struct site_list *list, struct diag *d)
 {
 	struct descriptions ds;
-	struct description found;
-	int err = descriptions_read(image, &ds, d);
+	int err = descriptions_read(image, &list->arena, &ds, d);
 
 	for (size_t i = 0; err != -ENOMEM && i < list->count; i++) {
-		err = describe_site(&ds, &list->sites[i], &list->arena, &found);
-		if (err)
-			continue;
-		if (count_description(image->budget, &found))
+		err = describe_site(&ds, &list->sites[i]);
+		if (!err && count_description(image->budget, &list->sites[i]))
 			break;
-		list->sites[i].described = keep_description(&list->arena, &found);
-		if (!list->sites[i].described)
-			err = -ENOMEM;
 	}
 	descriptions_free(&ds);
 	return err == -ENOMEM ? err : 0;

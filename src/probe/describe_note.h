@@ -4,29 +4,34 @@
 
 #include "probe/describe.h"
 
-struct described_place {
+/* A site, by its address. */
+struct site_note {
 	uint64_t location;
 	uint32_t line, file_len, text_len;
 	struct str classes; /* two bytes an argument */
 };
 
-struct described_text {
+/* The source text of sites, by probe, line and lengths. */
+struct text_note {
 	struct str provider, name;
 	uint32_t line, file_len, text_len;
 	uint16_t at; /* where in the source text this piece begins */
 	struct str file, text;
 };
 
-/* What is told of a probe, wherever its sites are. */
-struct told {
+/* What is said of a probe, wherever its sites are: a declaration, or a line for people. */
+struct probe_note {
 	struct str provider, name;
 	struct str content; /* undecoded */
+	bool is_decoded;
+	struct ctype_param *params; /* of a declaration, as an array */
+	unsigned param_count;
 };
 
-/* The orders they are sorted in. Places and what is told of probes: 0 when all of it is the same.
- * Texts: 0 when they belong to the same place of the source. */
-int compare_described_places(const void *pa, const void *pb);
-int compare_described_texts(const struct described_text *a, const struct described_text *b);
-int compare_told(const void *pa, const void *pb);
+/* The orders they are sorted in. Of sites and probes: 0 when both notes say the same. Of texts: 0
+ * when they belong to the same line of the source. */
+int site_note_compare(const void *pa, const void *pb);
+int text_note_compare(const struct text_note *a, const struct text_note *b);
+int probe_note_compare(const void *pa, const void *pb);
 
 #endif

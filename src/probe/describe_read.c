@@ -1,17 +1,16 @@
-/* Reading .note.nopal. Four kinds of notes: places (a site's address, line and classes), texts
- * (file name and source text, which may come in pieces and many times over), declarations, and
- * lines for people. They are decoded once and sorted; the pieces of a text are put together. */
+/* Reading .note.nopal. Four kinds of notes: sites (address, line and types), texts (file name and
+ * source text, which may come in pieces and many times over), declarations, and lines for people.
+ * They are decoded once and sorted; the pieces of a text are put together. */
 #include <elf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
-#include "base/cursor.h"
 #include "probe/describe_note.h"
+#include "probe/note.h"
 
 #define SECTION	  ".note.nopal"
 #define MAX_BYTES (16u << 20)
-
-enum { NOTE_PLACE = 1, NOTE_TEXT = 2, NOTE_DECLARED = 3, NOTE_LINE = 16 };
 
 static const struct str owner = {"nopal", 6}; /* with its NUL */
 
@@ -22,9 +21,9 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-int compare_described_places(const void *pa, const void *pb)
+int site_note_compare(const void *pa, const void *pb)
 {
-	const struct described_place *a = pa, *b = pb;
+	const struct site_note *a = pa, *b = pb;
 	int order = compare_u64(a->location, b->location);
 
 	order = order ? order : compare_u64(a->line, b->line);
@@ -33,7 +32,7 @@ int compare_described_places(const void *pa, const void *pb)
 	return order ? order : str_cmp(a->classes, b->classes);
 }
 
-int compare_described_texts(const struct described_text *a, const struct described_text *b)
+int text_note_compare(const struct text_note *a, const struct text_note *b)
 {
 	int order = str_cmp(a->provider, b->provider);
 
@@ -43,19 +42,20 @@ int compare_described_texts(const struct described_text *a, const struct describ
 	return order ? order : compare_u64(a->text_len, b->text_len);
 }
 
-static int compare_texts(const void *pa, const void *pb)
+/* The pieces of a text, by their places in it. */
+static int compare_pieces(const void *pa, const void *pb)
 {
-	const struct described_text *a = pa, *b = pb;
-	int order = compare_described_texts(a, b);
+	const struct text_note *a = pa, *b = pb;
+	int order = text_note_compare(a, b);
 
 	order = order ? order : compare_u64(a->at, b->at);
 	order = order ? order : str_cmp(a->file, b->file);
 	return order ? order : str_cmp(a->text, b->text);
 }
 
-int compare_told(const void *pa, const void *pb)
+int probe_note_compare(const void *pa, const void *pb)
 {
-	const struct told *a = pa, *b = pb;
+	const struct probe_note *a = pa, *b = pb;
 	int order = str_cmp(a->provider, b->provider);
 
 	order = order ? order : str_cmp(a->name, b->name);
@@ -64,34 +64,31 @@ int compare_told(const void *pa, const void *pb)
 
 /* ---- Decoding ---- */
 
+/* A section that is being read. */
 struct decoding {
 	struct descriptions *out;
 	unsigned word;
 	uint64_t base;
-	size_t place_cap, text_cap, declared_cap, line_cap;
 };
 
-static int add_place(struct decoding *d, struct cursor *c)
+typedef bool decode_fn(const struct decoding *d, struct cursor *c, void *out);
+
+static bool decode_site(const struct decoding *d, struct cursor *c, void *out)
 {
-	struct described_place *places = d->out->places;
-	struct described_place p = {0};
+	struct site_note *n = out;
 	uint64_t base;
 	uint8_t count;
 
-	if (!cursor_word(c, d->word, &p.location) || !cursor_word(c, d->word, &base) ||
-	    !cursor_u32(c, &p.line) || !cursor_u32(c, &p.file_len) || !cursor_u32(c, &p.text_len) ||
-	    !cursor_u8(c, &count) || !cursor_bytes(c, 2 * (size_t)count, &p.classes))
-		return -EBADMSG;
+	if (!cursor_word(c, d->word, &n->location) || !cursor_word(c, d->word, &base) ||
+	    !cursor_u32(c, &n->line) || !cursor_u32(c, &n->file_len) ||
+	    !cursor_u32(c, &n->text_len) || !cursor_u8(c, &count) ||
+	    !cursor_bytes(c, 2 * (size_t)count, &n->classes))
+		return false;
 	if (base && d->base)
-		p.location += d->base - base;
+		n->location += d->base - base;
 	if (d->word == 4)
-		p.location = (uint32_t)p.location;
-	if (arena_grow(&d->out->arena, (void **)&places, d->out->place_count, &d->place_cap,
-		       sizeof(p)))
-		return -ENOMEM;
-	d->out->places = places;
-	places[d->out->place_count++] = p;
-	return 0;
+		n->location = (uint32_t)n->location;
+	return true;
 }
 
 /* Stored text may be filled up with NULs to its end. */
@@ -102,97 +99,109 @@ static struct str without_nuls(struct str s)
 	return nul ? str_of(s.ptr, (size_t)(nul - s.ptr)) : s;
 }
 
-static int add_text(struct decoding *d, struct cursor *c)
+static bool decode_text(const struct decoding *d, struct cursor *c, void *out)
 {
-	struct described_text *texts = d->out->texts;
-	struct described_text t = {0};
+	struct text_note *n = out;
 	uint16_t file_stored, text_stored;
 
-	if (!cursor_u32(c, &t.line) || !cursor_u32(c, &t.file_len) || !cursor_u32(c, &t.text_len) ||
-	    !cursor_u16(c, &t.at) || !cursor_u16(c, &file_stored) || !cursor_u16(c, &text_stored) ||
-	    !cursor_text(c, &t.provider) || !cursor_text(c, &t.name) ||
-	    !cursor_bytes(c, file_stored, &t.file) || !cursor_bytes(c, text_stored, &t.text))
-		return -EBADMSG;
-	t.file = without_nuls(t.file);
-	t.text = without_nuls(t.text);
-	if (arena_grow(&d->out->arena, (void **)&texts, d->out->text_count, &d->text_cap,
-		       sizeof(t)))
-		return -ENOMEM;
-	d->out->texts = texts;
-	texts[d->out->text_count++] = t;
-	return 0;
+	(void)d;
+	if (!cursor_u32(c, &n->line) || !cursor_u32(c, &n->file_len) ||
+	    !cursor_u32(c, &n->text_len) || !cursor_u16(c, &n->at) ||
+	    !cursor_u16(c, &file_stored) || !cursor_u16(c, &text_stored) ||
+	    !cursor_text(c, &n->provider) || !cursor_text(c, &n->name) ||
+	    !cursor_bytes(c, file_stored, &n->file) || !cursor_bytes(c, text_stored, &n->text))
+		return false;
+	n->file = without_nuls(n->file);
+	n->text = without_nuls(n->text);
+	return true;
 }
 
-static int add_told(struct decoding *d, struct cursor *c, struct told **told, size_t *count,
-		    size_t *cap)
+static bool decode_probe(const struct decoding *d, struct cursor *c, void *out)
 {
-	struct told one = {0};
+	struct probe_note *n = out;
 
-	if (!cursor_text(c, &one.provider) || !cursor_text(c, &one.name) || !cursor_left(c) ||
-	    !cursor_bytes(c, cursor_left(c), &one.content))
-		return -EBADMSG;
-	if (arena_grow(&d->out->arena, (void **)told, *count, cap, sizeof(one)))
-		return -ENOMEM;
-	(*told)[(*count)++] = one;
-	return 0;
+	(void)d;
+	return cursor_text(c, &n->provider) && cursor_text(c, &n->name) && cursor_left(c) &&
+	       cursor_bytes(c, cursor_left(c), &n->content);
+}
+
+/* clang-format off */
+
+/* The kinds of notes: where they go, and how they are sorted. */
+static const struct note_kind {
+	uint32_t type;
+	size_t list; /* in struct descriptions */
+	size_t size;
+	decode_fn *decode;
+	int (*compare)(const void *, const void *);
+} kinds[] = {
+	{ 1,  offsetof(struct descriptions, sites),        sizeof(struct site_note),  decode_site,  site_note_compare  },
+	{ 2,  offsetof(struct descriptions, texts),        sizeof(struct text_note),  decode_text,  compare_pieces     },
+	{ 3,  offsetof(struct descriptions, declarations), sizeof(struct probe_note), decode_probe, probe_note_compare },
+	{ 16, offsetof(struct descriptions, lines),        sizeof(struct probe_note), decode_probe, probe_note_compare },
+};
+
+/* clang-format on */
+
+#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+static struct note_list *list_of(struct descriptions *ds, const struct note_kind *kind)
+{
+	return (struct note_list *)((char *)ds + kind->list);
+}
+
+/* NULL: of a later version. */
+static const struct note_kind *find_kind(uint32_t type)
+{
+	for (size_t i = 0; i < KIND_COUNT; i++)
+		if (kinds[i].type == type)
+			return &kinds[i];
+	return NULL;
 }
 
 static int add_note(struct decoding *d, uint32_t type, struct cursor content)
 {
-	struct descriptions *out = d->out;
+	const struct note_kind *kind = find_kind(type);
+	struct note_list *list;
+	char *slot;
 
-	switch (type) {
-	case NOTE_PLACE: return add_place(d, &content);
-	case NOTE_TEXT: return add_text(d, &content);
-	case NOTE_DECLARED:
-		return add_told(d, &content, &out->declared, &out->declared_count,
-				&d->declared_cap);
-	case NOTE_LINE: return add_told(d, &content, &out->lines, &out->line_count, &d->line_cap);
-	default: return 0; /* of a later version */
-	}
-}
-
-/* Entries are padded to 4 bytes; the last one's padding may be missing. */
-static void skip_padding(struct cursor *c, uint32_t size)
-{
-	size_t pad = (4 - size % 4) % 4, left = cursor_left(c);
-
-	cursor_skip(c, pad < left ? pad : left);
+	if (!kind)
+		return 0;
+	list = list_of(d->out, kind);
+	if (arena_grow(&d->out->arena, &list->items, list->count, &list->cap, kind->size))
+		return -ENOMEM;
+	slot = (char *)list->items + list->count * kind->size;
+	memset(slot, 0, kind->size);
+	if (kind->decode(d, &content, slot))
+		list->count++;
+	else
+		d->out->bad++;
+	return 0;
 }
 
 static int decode_all(struct decoding *d, struct cursor c)
 {
-	while (cursor_left(&c)) {
-		uint32_t name_size, size, type;
-		struct str name, content;
-		int err;
+	struct note_entry entry;
+	int err = 0;
 
-		if (!cursor_u32(&c, &name_size) || !cursor_u32(&c, &size) ||
-		    !cursor_u32(&c, &type) || !cursor_bytes(&c, name_size, &name)) {
+	while (!err && cursor_left(&c)) {
+		if (!note_entry_read(&c, &entry)) {
 			d->out->bad++;
 			return 0;
 		}
-		skip_padding(&c, name_size);
-		if (!cursor_bytes(&c, size, &content)) {
-			d->out->bad++;
-			return 0;
-		}
-		skip_padding(&c, size);
-		if (!str_eq(name, owner))
-			continue;
-		err = add_note(d, type, cursor_of(content.ptr, content.len, c.big_endian));
-		if (err == -ENOMEM)
-			return err;
-		d->out->bad += err != 0;
+		if (str_eq(entry.owner, owner))
+			err = add_note(
+				d, entry.type,
+				cursor_of(entry.content.ptr, entry.content.len, c.big_endian));
 	}
-	return 0;
+	return err;
 }
 
 /* ---- Putting texts together ---- */
 
 /* Two texts for one place agree when one is the other cut short, as compilers do. The longer one
  * is kept in *a. File names are cut at their beginning. */
-static bool merge(struct described_text *a, const struct described_text *b)
+static bool merge(struct text_note *a, const struct text_note *b)
 {
 	const struct str *file = a->file.len < b->file.len ? &b->file : &a->file;
 	const struct str *text = a->text.len < b->text.len ? &b->text : &a->text;
@@ -206,15 +215,15 @@ static bool merge(struct described_text *a, const struct described_text *b)
 
 /* The pieces from `first` on have one key and are sorted by place. Makes one text: what follows on
  * from the beginning; an empty one when two pieces contradict each other. */
-static int join(struct arena *a, const struct described_text *first,
-		const struct described_text *end, struct described_text *out)
+static int join(struct arena *a, const struct text_note *first, const struct text_note *end,
+		struct text_note *out)
 {
-	struct described_text joined = *first;
+	struct text_note joined = *first;
 	struct buf text = BUF_INIT;
 	bool agree = true;
 
-	for (const struct described_text *t = first; t < end;) {
-		struct described_text piece = *t++;
+	for (const struct text_note *t = first; t < end;) {
+		struct text_note piece = *t++;
 
 		for (; t < end && t->at == piece.at; t++)
 			agree &= merge(&piece, t);
@@ -233,19 +242,20 @@ static int join(struct arena *a, const struct described_text *first,
 
 static int join_texts(struct descriptions *ds)
 {
+	struct text_note *texts = ds->texts.items;
 	size_t count = 0;
 
-	for (size_t first = 0, end; first < ds->text_count; first = end) {
+	for (size_t first = 0, end; first < ds->texts.count; first = end) {
 		int err;
 
-		for (end = first + 1; end < ds->text_count; end++)
-			if (compare_described_texts(&ds->texts[first], &ds->texts[end]))
+		for (end = first + 1; end < ds->texts.count; end++)
+			if (text_note_compare(&texts[first], &texts[end]))
 				break;
-		err = join(&ds->arena, &ds->texts[first], &ds->texts[end], &ds->texts[count++]);
+		err = join(&ds->arena, &texts[first], &texts[end], &texts[count++]);
 		if (err)
 			return err;
 	}
-	ds->text_count = count;
+	ds->texts.count = count;
 	return 0;
 }
 
@@ -253,38 +263,42 @@ static int decode(struct str content, unsigned word, bool big_endian, uint64_t b
 		  struct descriptions *out)
 {
 	struct decoding d = {.out = out, .word = word, .base = base};
-	int err;
+	int err = decode_all(&d, cursor_of(content.ptr, content.len, big_endian));
 
-	err = decode_all(&d, cursor_of(content.ptr, content.len, big_endian));
 	if (err)
 		return err;
-	if (out->place_count)
-		qsort(out->places, out->place_count, sizeof(*out->places),
-		      compare_described_places);
-	if (out->declared_count)
-		qsort(out->declared, out->declared_count, sizeof(*out->declared), compare_told);
-	if (out->line_count)
-		qsort(out->lines, out->line_count, sizeof(*out->lines), compare_told);
-	if (out->text_count)
-		qsort(out->texts, out->text_count, sizeof(*out->texts), compare_texts);
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		struct note_list *list = list_of(out, &kinds[i]);
+
+		if (list->count)
+			qsort(list->items, list->count, kinds[i].size, kinds[i].compare);
+	}
 	return join_texts(out);
 }
 
-int descriptions_decode(struct str content, unsigned word, bool big_endian, uint64_t base,
-			struct descriptions *out)
+static void open_descriptions(struct descriptions *ds, struct ctype_machine machine,
+			      struct budget *budget, struct arena *kept)
 {
-	*out = (struct descriptions){.arena = ARENA_INIT};
+	*ds = (struct descriptions){.arena = {.budget = budget}, .kept = kept, .machine = machine};
+	ds->types = (struct class_types){.arena = &ds->arena, .kept = kept};
+}
+
+int descriptions_decode(struct str content, unsigned word, bool big_endian, uint64_t base,
+			struct arena *kept, struct descriptions *out)
+{
+	open_descriptions(out, ctype_machine_of(EM_NONE, word), NULL, kept);
 	return decode(content, word, big_endian, base, out);
 }
 
-int descriptions_read(const struct image *image, struct descriptions *out, struct diag *d)
+int descriptions_read(const struct image *image, struct arena *kept, struct descriptions *out,
+		      struct diag *d)
 {
 	const struct section *notes = image_section(image, SECTION, NULL);
 	const struct section *base = image_section(image, ".stapsdt.base", NULL);
 	struct str content;
 	int err;
 
-	*out = (struct descriptions){.arena = {.budget = image->budget}};
+	open_descriptions(out, ctype_machine_of(image->machine, image->word), image->budget, kept);
 	if (!notes || notes->type != SHT_NOTE)
 		return 0;
 	err = image_content(image, notes, MAX_BYTES, &content);

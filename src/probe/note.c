@@ -25,15 +25,15 @@ static void skip_padding(struct cursor *c, uint32_t size)
 	cursor_skip(c, pad < left ? pad : left);
 }
 
-static bool read_entry(struct cursor *c, struct str *name, struct str *content, uint32_t *type)
+bool note_entry_read(struct cursor *c, struct note_entry *out)
 {
-	uint32_t name_size, size;
+	uint32_t owner_size, size;
 
-	if (!cursor_u32(c, &name_size) || !cursor_u32(c, &size) || !cursor_u32(c, type) ||
-	    !cursor_bytes(c, name_size, name))
+	if (!cursor_u32(c, &owner_size) || !cursor_u32(c, &size) || !cursor_u32(c, &out->type) ||
+	    !cursor_bytes(c, owner_size, &out->owner))
 		return false;
-	skip_padding(c, name_size);
-	if (!cursor_bytes(c, size, content))
+	skip_padding(c, owner_size);
+	if (!cursor_bytes(c, size, &out->content))
 		return false;
 	skip_padding(c, size);
 	return true;
@@ -56,22 +56,21 @@ static void count_bad(struct note_reader *r, const unsigned char *start)
 
 bool note_next(struct note_reader *r, struct note *out)
 {
-	struct str name, content;
-	uint32_t type;
+	struct note_entry entry;
 
 	while (cursor_left(&r->at)) {
 		const unsigned char *start = r->at.at;
 
-		if (!read_entry(&r->at, &name, &content, &type)) {
+		if (!note_entry_read(&r->at, &entry)) {
 			count_bad(r, start);
 			r->cut = true;
 			return false;
 		}
-		if (!str_eq(name, owner))
+		if (!str_eq(entry.owner, owner))
 			continue;
-		if (type != NOTE_TYPE)
+		if (entry.type != NOTE_TYPE)
 			r->old++;
-		else if (read_note(content, r->word, r->at.big_endian, out))
+		else if (read_note(entry.content, r->word, r->at.big_endian, out))
 			return true;
 		else
 			count_bad(r, start);

@@ -9,6 +9,15 @@
 
 #include "base/cursor.h"
 
+/* Any entry of a section of notes. */
+struct note_entry {
+	struct str owner, content; /* the owner with its NUL */
+	uint32_t type;
+};
+
+/* The entry at the cursor, and what pads it. False when its sizes go past the end. */
+bool note_entry_read(struct cursor *c, struct note_entry *out);
+
 struct note {
 	uint64_t location, base, semaphore; /* link-time addresses as written */
 	struct str provider, name, args;

@@ -5,8 +5,14 @@
 #ifndef NOPAL_PROBE_PROBE_H
 #define NOPAL_PROBE_PROBE_H
 
-#include "arch/operand.h"
-#include "base/arena.h"
+#include "probe/argument.h"
+
+/* What a program says of a site besides its arguments. */
+struct description {
+	struct str file; /* "src/tick.c"; empty: not known */
+	unsigned line;	 /* 0: not known */
+	struct str text; /* "a request was answered": a line for people; empty: none */
+};
 
 struct site {
 	struct str provider;
@@ -17,10 +23,13 @@ struct site {
 	uint64_t offset;    /* location as a file offset; SITE_NO_OFFSET when no segment holds it */
 	uint64_t sema_offset; /* semaphore as a file offset; 0: none */
 	bool is_entry;	      /* a 5-byte nop at a function's first instruction */
-	struct str args;      /* the raw argument string */
+	struct str args_text; /* as the note has it: "-4@%eax 8@%rbx" */
 	struct operand *operands;
 	unsigned operand_count;
-	const struct description *described; /* what the program tells about it; NULL: nothing */
+	struct argument *args; /* one for each operand; NULL: nothing is known, or not asked for */
+	const struct description *described; /* NULL: the program says nothing about it */
+	bool is_asked;			     /* provider files were asked about its arguments ... */
+	bool is_declared;		     /* ... and have it */
 	const char *problem;		     /* why it cannot be attached; NULL: fine */
 };
 

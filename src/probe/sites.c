@@ -129,15 +129,16 @@ static int add_site(struct reading *r, const struct note *note)
 	struct site *site = &r->list->sites[r->list->count];
 
 	if (!keep(a, note->provider, &site->provider) || !keep(a, note->name, &site->name) ||
-	    !keep(a, note->args, &site->args))
+	    !keep(a, note->args, &site->args_text))
 		return -ENOMEM;
 	site->base = note->base;
 	adjust(r, note, site);
 	site->problem = place_site(r, site);
 	r->list->count++;
-	if (!r->list->arch || !site->args.len)
+	if (!r->list->arch || !site->args_text.len)
 		return 0;
-	return operands_parse(r->list->arch, site->args, a, &site->operands, &site->operand_count);
+	return operands_parse(r->list->arch, site->args_text, a, &site->operands,
+			      &site->operand_count);
 }
 
 static int damaged(const struct reading *r, const struct note_reader *notes)

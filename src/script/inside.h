@@ -48,7 +48,7 @@ struct place {
 	struct attach attach;
 	const void *image;		 /* usdt: which file it is in; NULL for other places */
 	const struct trace_event *event; /* tracepoints, when fields are used */
-	const struct known_site *known;	 /* usdt, when fields are used */
+	const struct argument *args; /* usdt: of each operand, when fields are used; else NULL */
 	bool is_done;			 /* a program has it, or it was given up */
 };
 
@@ -95,7 +95,6 @@ struct script {
 /* The places of one clause that the same code serves. */
 struct variant {
 	struct tree_clause *clause;
-	struct str signature;
 	struct place **places;
 	size_t count, cap;
 	struct variable *variables;

@@ -1,8 +1,8 @@
 /* Arguments by name: args.word of usdt probes, and `args` as a whole, which can be printed.
  *
- * What an argument is read as is its form: text where it is known to be the address of text, a
- * number with its sign, a float. Forms differ from probe to probe and from site to site, so the
- * forms in use are part of a variant's signature, and all places of a variant have the same. */
+ * What an argument is to a script follows from its C type and its operand: text where it is known
+ * to be the address of text, a number with its sign, a float. It differs from probe to probe and
+ * from site to site, so all places of a variant have the same values where they are used. */
 #include "script/named.h"
 
 #include <errno.h>
@@ -12,47 +12,52 @@
 
 #define MAX_PARTS 64 /* of `args` as a whole */
 
-enum form_kind {
-	FORM_NUMBER,
-	FORM_FLOAT,
-	FORM_TEXT,
-	FORM_LARGE,	 /* a struct, or another value that is in memory as a whole */
-	FORM_UNREADABLE, /* the operand cannot be read */
+/* What an argument is to a script. */
+struct value {
+	struct shape shape;  /* INT, FLOAT or STR; NONE: a script cannot have it */
+	bool is_unreadable;  /* NONE: the operand cannot be read; else it is too large */
+	uint64_t size;	     /* NONE: bytes of the whole */
+	uint8_t extend_from; /* INT: so many bytes of the operand; 0: it is right as it is */
+	int counted_by;	     /* STR: the argument that has its length; -1: it ends in a NUL */
 };
 
-struct form {
-	enum form_kind kind;
-	uint8_t size; /* FLOAT; LARGE: of the value; NUMBER: to be extended from, 0: it is right */
-	bool is_signed;
-	uint8_t show;
-	int length; /* TEXT: the argument that counts it, or -1 */
-};
-
-static const struct known_arg *known_arg(const struct place *p, unsigned n)
+static const struct argument *known_arg(const struct place *p, unsigned n)
 {
-	return p->known && n < p->known->arg_count ? &p->known->args[n] : NULL;
+	return p->args && n < p->attach.operand_count ? &p->args[n] : NULL;
 }
 
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
  * when nothing is declared. */
-static struct form number_form(const struct operand *o, const struct known_arg *k)
+static struct value number_value(const struct operand *o, const struct ctype *t,
+				 const struct ctype_layout *is)
 {
-	struct form f = {.kind = FORM_NUMBER, .is_signed = o->is_signed || o->size < 8};
+	struct value v = {.shape = shape_int(o->is_signed || o->size < 8)};
 
-	if (!k || k->type_class == ARG_UNKNOWN)
-		return f;
-	if (k->type_class == ARG_POINTER)
-		return (struct form){.kind = FORM_NUMBER, .show = SHOW_POINTER};
-	if (k->type_class == ARG_BOOL)
-		f.show = SHOW_BOOL;
-	if (k->type_class == ARG_CHAR && k->size == 1)
-		f.show = SHOW_CHAR;
-	if (k->type_class == ARG_BOOL || !k->size || k->size > o->size)
-		return f;
-	if (k->size < 8 && (k->size < o->size || k->is_signed != o->is_signed))
-		f.size = k->size;
-	f.is_signed = k->is_signed;
-	return f;
+	v.shape.ctype = t;
+	if (!is->size)
+		return v;
+	if (ctype_is_address(t)) {
+		v.shape.type.is_signed = false;
+		v.shape.type.show = SHOW_POINTER;
+		return v;
+	}
+	if (ctype_kind(t) == CTYPE_BOOL) {
+		v.shape.type.show = SHOW_BOOL;
+		return v;
+	}
+	if (ctype_kind(t) == CTYPE_CHAR && is->size == 1)
+		v.shape.type.show = SHOW_CHAR;
+	if (is->size > o->size)
+		return v;
+	if (is->size < 8 && (is->size < o->size || is->is_signed != o->is_signed))
+		v.extend_from = (uint8_t)is->size;
+	v.shape.type.is_signed = is->is_signed;
+	return v;
+}
+
+static struct value float_value(unsigned size)
+{
+	return (struct value){.shape = shape_of((struct type){.kind = TYPE_FLOAT, .size = size})};
 }
 
 static bool is_text_operand(const struct arch *arch, const struct operand *o)
@@ -60,35 +65,73 @@ static bool is_text_operand(const struct arch *arch, const struct operand *o)
 	return o->kind == OPERAND_CONST || (arch && o->size == arch->word);
 }
 
-static struct form form_of(const struct place *p, unsigned n)
+/* The value that an argument of a known type has. */
+static struct value typed_value(const struct place *p, const struct operand *o,
+				const struct argument *arg)
 {
+	const struct arch *arch = p->attach.arch;
+	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 8);
+	struct ctype_layout is = ctype_layout_passed(arg->type, &m);
+	enum ctype_kind kind = ctype_kind(arg->type);
+
+	if (kind == CTYPE_FLOAT && is.size == o->size && is.size >= 4)
+		return float_value((unsigned)is.size);
+	if (argument_is_text(arg) && is_text_operand(arch, o))
+		return (struct value){
+			.shape = {.type = type_text(TYPE_STR, p->script->facts.max_strlen),
+				  .ctype = arg->type},
+			.counted_by = arg->counted_by};
+	if (is.size > 8 || (is.size && (kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
+					kind == CTYPE_STRUCT || kind == CTYPE_UNION)))
+		return (struct value){.size = is.size};
+	return number_value(o, arg->type, &is);
+}
+
+static struct value value_of(const struct place *p, unsigned n)
+{
+	static const struct ctype_layout unknown = {.size = 0};
 	const struct operand *o = &p->attach.operands[n];
-	const struct known_arg *k = known_arg(p, n);
+	const struct argument *arg = known_arg(p, n);
 
 	if (place_unreadable(p, n))
-		return (struct form){.kind = FORM_UNREADABLE};
-	if (o->kind == OPERAND_ADDRESS)
-		return (struct form){.kind = FORM_NUMBER, .show = SHOW_POINTER};
+		return (struct value){.is_unreadable = true};
+	if (o->kind == OPERAND_ADDRESS) {
+		struct value address = {.shape = shape_int(false)};
+
+		address.shape.type.show = SHOW_POINTER;
+		return address;
+	}
 	if (o->is_float)
-		return (struct form){.kind = FORM_FLOAT, .size = o->size};
-	if (!k)
-		return number_form(o, NULL);
-	if (k->type_class == ARG_FLOAT && k->size == o->size && k->size >= 4)
-		return (struct form){.kind = FORM_FLOAT, .size = k->size};
-	if (k->type_class == ARG_STRING && is_text_operand(p->attach.arch, o))
-		return (struct form){.kind = FORM_TEXT, .length = k->length};
-	if (k->type_class == ARG_FLOAT || k->type_class == ARG_BYTES || k->size > 8)
-		return (struct form){.kind = FORM_LARGE, .size = k->size};
-	return number_form(o, k);
+		return float_value(o->size);
+	return arg && arg->type ? typed_value(p, o, arg) : number_value(o, NULL, &unknown);
+}
+
+/* The struct or union that a pointer leads to, whose members a script may ask for; or NULL. */
+static const struct ctype *target_of(const struct ctype *t)
+{
+	t = t ? ctype_resolve(t) : NULL;
+	if (!t || t->kind != CTYPE_POINTER)
+		return NULL;
+	t = ctype_resolve(t->to);
+	return t->kind == CTYPE_STRUCT || t->kind == CTYPE_UNION ? t : NULL;
+}
+
+static bool same_value(const struct value *a, const struct value *b)
+{
+	const struct ctype *x = target_of(a->shape.ctype), *y = target_of(b->shape.ctype);
+
+	return type_equal(&a->shape.type, &b->shape.type) && a->is_unreadable == b->is_unreadable &&
+	       a->size == b->size && a->extend_from == b->extend_from &&
+	       a->counted_by == b->counted_by && (x && y ? ctype_same(x, y) : x == y);
 }
 
 /* The argument called `name`: as declared, or arg0. */
 static bool find_named(const struct place *p, struct str name, unsigned *out)
 {
 	for (unsigned n = 0; n < p->attach.operand_count; n++) {
-		const struct known_arg *k = known_arg(p, n);
+		const struct argument *arg = known_arg(p, n);
 
-		if (k && k->name.len && str_eq(k->name, name)) {
+		if (arg && arg->name.len && str_eq(arg->name, name)) {
 			*out = n;
 			return true;
 		}
@@ -98,46 +141,59 @@ static bool find_named(const struct place *p, struct str name, unsigned *out)
 
 static struct str name_of(const struct place *p, unsigned n, struct arena *a)
 {
-	const struct known_arg *k = known_arg(p, n);
+	const struct argument *arg = known_arg(p, n);
 
-	return k && k->name.len ? k->name : arena_printf(a, "arg%u", n);
+	return arg && arg->name.len ? arg->name : arena_printf(a, "arg%u", n);
 }
 
-static void sign_form(const struct place *p, unsigned n, struct buf *out)
+static bool same_argument(const struct place *a, const struct place *b, unsigned n)
 {
-	struct form f = form_of(p, n);
+	struct value x = value_of(a, n), y = value_of(b, n);
 
-	buf_printf(out, " %u:%d/%u/%u/%u", n, (int)f.kind, f.size, f.is_signed, f.show);
-	if (f.kind == FORM_TEXT)
-		buf_printf(out, "/%d", f.length);
+	return same_value(&x, &y);
 }
 
-/* 0: it is none. */
+static bool same_field(const struct place *a, const struct place *b, struct str name)
+{
+	unsigned n = 0, m = 0;
+	bool in_a = find_named(a, name, &n), in_b = find_named(b, name, &m);
+
+	return in_a && in_b ? n == m && same_argument(a, b, n) : in_a == in_b;
+}
+
+/* 0: it is not a float. */
 static unsigned float_size(const struct place *p, unsigned n)
 {
-	struct form f = form_of(p, n);
+	struct value v = {.size = 0};
 
-	return f.kind == FORM_FLOAT ? f.size : 0;
+	if (n < p->attach.operand_count)
+		v = value_of(p, n);
+	return v.shape.type.kind == TYPE_FLOAT ? v.shape.type.size : 0;
 }
 
-void sign_named(const struct uses *u, const struct place *p, struct buf *out)
+static bool same_arguments(const struct place *a, const struct place *b)
 {
-	unsigned n;
+	if (a->attach.operand_count != b->attach.operand_count)
+		return false;
+	for (unsigned n = 0; n < a->attach.operand_count; n++) {
+		const struct argument *x = known_arg(a, n), *y = known_arg(b, n);
 
-	for (size_t i = 0; i < u->field_count; i++)
-		if (find_named(p, u->fields[i], &n))
-			sign_form(p, n, out);
-		else
-			buf_text(out, " -");
-	for (n = 0; n < 128 && n < p->attach.operand_count; n++)
-		if (u->floats[n / 64] >> (n % 64) & 1)
-			buf_printf(out, " %%%u", float_size(p, n));
-	for (n = 0; (u->needs & NEED_ALL_ARGS) && n < p->attach.operand_count; n++) {
-		const struct known_arg *k = known_arg(p, n);
-
-		sign_form(p, n, out);
-		buf_printf(out, "=%.*s", k ? (int)k->name.len : 0, k ? k->name.ptr : "");
+		if (!str_eq(x ? x->name : STR(""), y ? y->name : STR("")) ||
+		    !same_argument(a, b, n))
+			return false;
 	}
+	return true;
+}
+
+bool named_same(const struct uses *u, const struct place *a, const struct place *b)
+{
+	for (size_t i = 0; i < u->field_count; i++)
+		if (!same_field(a, b, u->fields[i]))
+			return false;
+	for (unsigned n = 0; n < 128; n++)
+		if (u->floats[n / 64] >> (n % 64) & 1 && float_size(a, n) != float_size(b, n))
+			return false;
+	return !(u->needs & NEED_ALL_ARGS) || same_arguments(a, b);
 }
 
 /* ---- Types ---- */
@@ -147,12 +203,20 @@ static struct str nearest_name(const struct place *p, struct str name)
 	struct guess guess = {.nearest = 4};
 
 	for (unsigned n = 0; n < p->attach.operand_count; n++) {
-		const struct known_arg *k = known_arg(p, n);
+		const struct argument *arg = known_arg(p, n);
 
-		if (k && k->name.len)
-			guess_offer(&guess, name, k->name);
+		if (arg && arg->name.len)
+			guess_offer(&guess, name, arg->name);
 	}
 	return guess.best;
+}
+
+static bool has_names(const struct place *p)
+{
+	for (unsigned n = 0; p->args && n < p->attach.operand_count; n++)
+		if (p->args[n].name.len)
+			return true;
+	return false;
 }
 
 static int unknown_name(struct check *c, const struct expr *e, const struct place *p)
@@ -171,81 +235,78 @@ static int unknown_name(struct check *c, const struct expr *e, const struct plac
 	if (near.len)
 		diag_hint(c->d, "did you mean '%.*s'? its arguments: %.*s", STR_FMT(near),
 			  STR_FMT(buf_as_str(&names)));
-	else if (count && p->known && p->known->is_known)
+	else if (has_names(p))
 		diag_hint(c->d, "its arguments: %.*s", STR_FMT(buf_as_str(&names)));
 	else if (count)
-		diag_hint(c->d, "nobody tells their names: a provider file can, or use %.*s",
-			  STR_FMT(buf_as_str(&names)));
+		diag_hint(
+			c->d,
+			"the names of its arguments are unknown: add a provider file, or use %.*s",
+			STR_FMT(buf_as_str(&names)));
 	else
 		diag_hint(c->d, "it has no arguments");
 	buf_free(&names);
 	return -EINVAL;
 }
 
-static struct shape form_shape(const struct check *c, const struct form *f)
-{
-	struct shape shape = shape_int(f->is_signed);
-
-	if (f->kind == FORM_FLOAT)
-		return shape_of((struct type){.kind = TYPE_FLOAT, .size = f->size});
-	if (f->kind == FORM_TEXT)
-		return shape_of(type_text(TYPE_STR, c->s->facts.max_strlen));
-	shape.type.show = f->show;
-	return shape;
-}
-
 static int refuse(struct check *c, const struct expr *e, const struct place *p, unsigned n,
-		  const struct form *f)
+		  const struct value *v)
 {
-	if (f->kind == FORM_UNREADABLE)
+	if (v->is_unreadable)
 		return check_readable(c, e, p, n);
-	check_error(c, e, "large-arg", "'%.*s' is a value of %u bytes, too large for a script",
-		    STR_FMT(e->text), f->size);
-	diag_hint(c->d, "arg%u is what the probe's operand holds of it", n);
+	check_error(c, e, "large-arg", "'%.*s' is a value of %llu bytes, too large for a script",
+		    STR_FMT(e->text), (unsigned long long)v->size);
+	diag_hint(c->d, "use arg%u for the raw operand", n);
 	return -EINVAL;
 }
 
 int check_named(struct check *c, struct expr *e)
 {
 	const struct place *p = c->v->places[0];
-	struct form f;
+	struct value v;
 	unsigned n;
 
 	if (!find_named(p, e->text, &n))
 		return unknown_name(c, e, p);
-	f = form_of(p, n);
-	if (f.kind != FORM_LARGE && f.kind != FORM_UNREADABLE) {
-		e->shape = form_shape(c, &f);
+	v = value_of(p, n);
+	e->shape = v.shape;
+	if (v.shape.type.kind != TYPE_NONE)
 		return 0;
-	}
 	if (!e->is_part)
-		return refuse(c, e, p, n, &f);
+		return refuse(c, e, p, n, &v);
 	e->shape = shape_of((struct type){.kind = TYPE_NAME});
 	return 0;
 }
 
+/* The number of an expression argN that the places have; false for others. */
+static bool is_numbered_arg(const struct check *c, const struct expr *e, unsigned *n)
+{
+	return e->kind == EXPR_NAME && c->v->count && arg_number(e->text, n) &&
+	       *n < c->v->places[0]->attach.operand_count;
+}
+
 void check_as_float(struct check *c, struct expr *e)
 {
-	const struct place *p = c->v->count ? c->v->places[0] : NULL;
-	struct form f;
+	struct value v;
 	unsigned n;
 
-	if (e->kind != EXPR_NAME || !p || !arg_number(e->text, &n) || n >= p->attach.operand_count)
+	if (!is_numbered_arg(c, e, &n))
 		return;
-	f = form_of(p, n);
-	if (f.kind == FORM_FLOAT)
-		e->shape = form_shape(c, &f);
+	v = value_of(c->v->places[0], n);
+	if (v.shape.type.kind == TYPE_FLOAT)
+		e->shape = v.shape;
 }
 
 void hint_no_float(struct check *c, const struct expr *e)
 {
-	const struct place *p = c->v->count ? c->v->places[0] : NULL;
+	const struct attach *at;
 	unsigned n;
 
-	if (e->kind == EXPR_NAME && p && arg_number(e->text, &n) && n < p->attach.operand_count)
-		diag_hint(c->d, "nothing says that arg%u of '%.*s' at 0x%llx is one: it is '%.*s'",
-			  n, STR_FMT(c->s->names.items[p->attach.name]),
-			  (unsigned long long)p->attach.offset, STR_FMT(p->attach.operands[n].raw));
+	if (!is_numbered_arg(c, e, &n))
+		return;
+	at = &c->v->places[0]->attach;
+	diag_hint(c->d, "arg%u ('%.*s') of '%.*s' at 0x%llx is not known to be a float", n,
+		  STR_FMT(at->operands[n].raw), STR_FMT(c->s->names.items[at->name]),
+		  (unsigned long long)at->offset);
 }
 
 /* The parts of `args`: one field for each argument, or of a tracepoint each field of its own. */
@@ -307,23 +368,23 @@ int check_whole(struct check *c, struct expr *e)
 
 /* ---- Code ---- */
 
-static void lower_number(struct lower *l, unsigned n, const struct form *f, uint16_t out)
+static void lower_number(struct lower *l, unsigned n, const struct value *v, uint16_t out)
 {
-	uint16_t raw = f->size ? lower_reg(l) : out;
+	uint16_t raw = v->extend_from ? lower_reg(l) : out;
 
 	emit_di(l, OP_ARG, raw, n);
-	if (f->size)
-		emit_dai(l, f->is_signed ? OP_SEXT : OP_ZEXT, out, raw, f->size);
+	if (v->extend_from)
+		emit_dai(l, v->shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, raw, v->extend_from);
 }
 
-static void lower_named_text(struct lower *l, unsigned n, const struct form *f, uint16_t out)
+static void lower_named_text(struct lower *l, unsigned n, const struct value *v, uint16_t out)
 {
 	uint16_t address = lower_reg(l), length = REG_NO;
 
 	emit_di(l, OP_ARG, address, n);
-	if (f->length >= 0) {
+	if (v->counted_by >= 0) {
 		length = lower_reg(l);
-		emit_di(l, OP_ARG, length, (unsigned)f->length);
+		emit_di(l, OP_ARG, length, (unsigned)v->counted_by);
 	}
 	emit_read(l, OP_STR, out, address, length, l->s->facts.max_strlen);
 }
@@ -333,21 +394,26 @@ void lower_part_note(struct lower *l, struct str text, uint16_t out)
 	emit_di(l, OP_CONST, out, lower_text_number(l, &l->s->names, text));
 }
 
+/* In place of a value that cannot be shown. */
+static struct str note_of(struct lower *l, const struct value *v)
+{
+	return v->is_unreadable
+		       ? STR("(unreadable)")
+		       : arena_printf(&l->s->arena, "(%llu bytes)", (unsigned long long)v->size);
+}
+
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct place *p = l->v->places[0];
-	struct form f;
+	struct value v;
 	unsigned n = 0;
 
 	find_named(p, e->text, &n);
-	f = form_of(p, n);
-	switch (f.kind) {
-	case FORM_NUMBER: lower_number(l, n, &f, out); break;
-	case FORM_FLOAT: emit_di(l, OP_ARG, out, n); break;
-	case FORM_TEXT: lower_named_text(l, n, &f, out); break;
-	case FORM_LARGE:
-		lower_part_note(l, arena_printf(&l->s->arena, "(%u bytes)", f.size), out);
-		break;
-	default: lower_part_note(l, STR("(unreadable)"), out); break;
+	v = value_of(p, n);
+	switch (v.shape.type.kind) {
+	case TYPE_INT: lower_number(l, n, &v, out); break;
+	case TYPE_FLOAT: emit_di(l, OP_ARG, out, n); break;
+	case TYPE_STR: lower_named_text(l, n, &v, out); break;
+	default: lower_part_note(l, note_of(l, &v), out); break;
 	}
 }

@@ -5,8 +5,8 @@
 #include "script/check.h"
 #include "script/lower.h"
 
-/* What the clause's named arguments are at this place, for its variant's signature. */
-void sign_named(const struct uses *u, const struct place *p, struct buf *out);
+/* Are the named arguments that the clause uses the same at both places? */
+bool named_same(const struct uses *u, const struct place *a, const struct place *b);
 /* args.word of a variant with usdt places. */
 int check_named(struct check *c, struct expr *e);
 /* argN where a float is wanted: it becomes one if it is known to be one. */

@@ -128,19 +128,7 @@ static bool uses_fields(const struct uses *u)
 	return u->field_count || (u->needs & NEED_ALL_ARGS) || u->floats[0] || u->floats[1];
 }
 
-static int know_site(struct search *q, const struct found_image *image, const struct site *site,
-		     const struct known_site **out)
-{
-	struct arena *a = &q->s->arena;
-	struct known_site *known;
-
-	if (!q->source->know)
-		return 0;
-	*out = known = arena_new(a, struct known_site);
-	return known ? q->source->know(q->source->self, image, site, a, known, q->d) : -ENOMEM;
-}
-
-static int add_site(struct search *q, const struct found_image *image, const struct site *site)
+static int add_site(struct search *q, const struct found_image *image, struct site *site)
 {
 	struct arena *a = &q->s->arena;
 	struct str func = STR(""), name;
@@ -162,10 +150,11 @@ static int add_site(struct search *q, const struct found_image *image, const str
 
 	if (site->problem)
 		return site_problem(q, image, site);
-	if (uses_fields(q->clause->uses)) {
-		err = know_site(q, image, site, &place.known);
+	if (uses_fields(q->clause->uses) && q->source->know) {
+		err = q->source->know(q->source->self, image, site, q->d);
 		if (err)
 			return err;
+		place.args = site->args;
 	}
 	if (q->clause->uses->needs & NEED_FUNC)
 		func = q->source->function_at(q->source->self, image, site->offset);

@@ -46,9 +46,8 @@ struct script_source {
 	 * operand_problem() says. */
 	const char *(*unreadable)(void *run, const struct arch *arch, const struct operand *o);
 	void *self;
-	/* Names and types of a site's arguments; a NULL function: there are none. */
-	int (*know)(void *self, const struct found_image *image, const struct site *site,
-		    struct arena *a, struct known_site *out, struct diag *d);
+	/* Complete what is known of a site's arguments; a NULL function: nothing is. */
+	int (*know)(void *self, const struct found_image *image, struct site *site, struct diag *d);
 	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);

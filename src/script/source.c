@@ -13,10 +13,10 @@ static int machine_functions(void *self, const struct find_query *q, function_fn
 	return finder_functions(self, q, fn, arg, d);
 }
 
-static int machine_know(void *self, const struct found_image *image, const struct site *site,
-			struct arena *a, struct known_site *out, struct diag *d)
+static int machine_know(void *self, const struct found_image *image, struct site *site,
+			struct diag *d)
 {
-	int err = finder_know(self, image, site, a, out);
+	int err = finder_know(self, image, site);
 
 	finder_know_problems(self, d);
 	return err;

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "ctype/ctype.h"
 #include "program/type.h"
 
 /* A piece of the script's text, in bytes. */
@@ -48,6 +49,7 @@ const char *operator_text(enum operator op);
 /* What an expression yields. */
 struct shape {
 	struct type type;
+	const struct ctype *ctype; /* its type in C; NULL: not known */
 };
 
 enum expr_kind {

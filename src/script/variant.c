@@ -1,72 +1,84 @@
 /* Variants: the places of a clause grouped by what its code must know of them. Places are alike
  * when they are of one kind, the arguments used are of one sort (integer, float of one size), the
- * tracepoint fields used lie at the same offsets, named arguments have the same form (named.c),
+ * tracepoint fields used lie at the same offsets, named arguments have the same values (named.c),
  * and, when registers are used, the architecture is the same. */
 #include <errno.h>
-#include <inttypes.h>
 
 #include "script/builtins.h"
 #include "script/inside.h"
 #include "script/named.h"
 
-static void sign_args(const struct uses *u, const struct attach *a, struct buf *out)
+/* 0: it is not a float, or not there. */
+static unsigned float_size(const struct attach *a, unsigned n)
 {
-	for (unsigned n = 0; n < 128; n++) {
-		if (!(u->args[n / 64] >> (n % 64) & 1))
-			continue;
-		if (n < a->operand_count && a->operands[n].is_float)
-			buf_printf(out, " f%u", a->operands[n].size);
-		else
-			buf_text(out, " i");
+	return n < a->operand_count && a->operands[n].is_float ? a->operands[n].size : 0;
+}
+
+static bool same_args(const struct uses *u, const struct attach *a, const struct attach *b)
+{
+	for (unsigned n = 0; n < 128; n++)
+		if (u->args[n / 64] >> (n % 64) & 1 && float_size(a, n) != float_size(b, n))
+			return false;
+	return true;
+}
+
+static bool same_field(const struct trace_field *a, const struct trace_field *b)
+{
+	return str_eq(a->name, b->name) && str_eq(a->c_type, b->c_type) && a->offset == b->offset &&
+	       a->size == b->size && a->is_signed == b->is_signed && a->is_array == b->is_array &&
+	       a->is_data_loc == b->is_data_loc && a->is_rel_loc == b->is_rel_loc;
+}
+
+static const struct trace_field *find_field(const struct trace_event *event, struct str name)
+{
+	for (unsigned i = 0; i < event->field_count; i++)
+		if (str_eq(event->fields[i].name, name))
+			return &event->fields[i];
+	return NULL;
+}
+
+/* The fields that the clause uses, if it uses any: else the events were not read. */
+static bool same_event(const struct uses *u, const struct trace_event *a,
+		       const struct trace_event *b)
+{
+	if (!a || !b)
+		return a == b;
+	if (u->needs & NEED_ALL_ARGS) {
+		if (a->field_count != b->field_count)
+			return false;
+		for (unsigned i = 0; i < a->field_count; i++)
+			if (!same_field(&a->fields[i], &b->fields[i]))
+				return false;
 	}
-}
+	for (size_t i = 0; i < u->field_count; i++) {
+		const struct trace_field *x = find_field(a, u->fields[i]);
+		const struct trace_field *y = find_field(b, u->fields[i]);
 
-static void sign_field(const struct trace_field *f, struct buf *out)
-{
-	buf_printf(out, " %.*s %" PRIu32 "+%" PRIu32 "%c%c%c%c", STR_FMT(f->c_type), f->offset,
-		   f->size, f->is_signed ? 's' : 'u', f->is_array ? 'a' : '-',
-		   f->is_data_loc ? 'd' : '-', f->is_rel_loc ? 'r' : '-');
-}
-
-/* The fields that the clause uses. One that is not there differs from all others. */
-static void sign_event(const struct uses *u, const struct trace_event *event, struct buf *out)
-{
-	for (unsigned k = 0; event && (u->needs & NEED_ALL_ARGS) && k < event->field_count; k++) {
-		buf_printf(out, " %.*s", STR_FMT(event->fields[k].name));
-		sign_field(&event->fields[k], out);
+		if (x && y ? !same_field(x, y) : x != y)
+			return false;
 	}
-	for (size_t i = 0; event && i < u->field_count; i++) {
-		buf_char(out, ' ');
-		for (unsigned k = 0; k < event->field_count; k++)
-			if (str_eq(event->fields[k].name, u->fields[i]))
-				sign_field(&event->fields[k], out);
-	}
+	return true;
 }
 
-static void sign_place(const struct uses *u, const struct place *p, struct buf *out)
+static bool same_place(const struct uses *u, const struct place *a, const struct place *b)
 {
-	buf_clear(out);
-	buf_printf(out, "%d", p->attach.kind);
-	if (p->attach.arch && (u->needs & NEED_ARCH))
-		buf_printf(out, " %s", p->attach.arch->name);
-	sign_args(u, &p->attach, out);
-	sign_event(u, p->event, out);
-	if (p->spec->type == PROBE_USDT)
-		sign_named(u, p, out);
+	return a->attach.kind == b->attach.kind &&
+	       (!(u->needs & NEED_ARCH) || a->attach.arch == b->attach.arch) &&
+	       same_args(u, &a->attach, &b->attach) && same_event(u, a->event, b->event) &&
+	       named_same(u, a, b);
 }
 
-/* The variant with this signature, made at the end of the list when it is new. */
+/* The variant whose code serves the place, made at the end of the list when it is new. NULL: for a
+ * clause without places. */
 static struct variant *variant_for(struct script *s, struct tree_clause *clause,
-				   struct str signature, struct variant **list)
+				   const struct place *p, struct variant **list)
 {
 	for (; *list; list = &(*list)->next)
-		if (str_eq((*list)->signature, signature))
+		if (same_place(clause->uses, (*list)->places[0], p))
 			return *list;
 	*list = arena_new(&s->arena, struct variant);
-	if (!*list)
-		return NULL;
-	(*list)->clause = clause;
-	(*list)->signature = arena_str(&s->arena, signature);
+	if (*list)
+		(*list)->clause = clause;
 	return *list;
 }
 
@@ -80,7 +92,6 @@ static int variant_add(struct script *s, struct variant *v, struct place *p)
 
 int variants_make(struct script *s, struct tree_clause *clause, struct variant **out)
 {
-	struct buf signature = BUF_INIT;
 	struct variant *list = NULL, *v;
 	int err = 0;
 
@@ -89,13 +100,11 @@ int variants_make(struct script *s, struct tree_clause *clause, struct variant *
 
 		if (p->is_done || (s->only && s->only->image != p->image))
 			continue;
-		sign_place(clause->uses, p, &signature);
-		v = signature.failed ? NULL : variant_for(s, clause, buf_as_str(&signature), &list);
+		v = variant_for(s, clause, p, &list);
 		err = v ? variant_add(s, v, p) : -ENOMEM;
 	}
-	if (!err && !list && !variant_for(s, clause, STR(""), &list))
+	if (!err && !list && !variant_for(s, clause, NULL, &list))
 		err = -ENOMEM;
-	buf_free(&signature);
 	*out = list;
 	return err;
 }

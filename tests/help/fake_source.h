@@ -98,49 +98,44 @@ static struct operand fake_call[] = {
 	FAKE_REG(1, 8, false, "8@%rbx"), FAKE_REG(1, 8, false, "8@%rbx"),
 	FAKE_REG(1, 1, false, "1@%bl"),	 FAKE_REG(1, 8, false, "8@%rbx"),
 };
-static struct known_arg fake_call_args[] = {
-	{.name = {"number", 6},
-	 .type_class = ARG_SIGNED,
-	 .is_signed = true,
-	 .size = 4,
-	 .length = -1},
-	{.name = {"flag", 4}, .type_class = ARG_BOOL, .size = 1, .length = -1},
-	{.name = {"text", 4}, .type_class = ARG_STRING, .size = 8, .length = 3},
-	{.name = {"text_len", 8},
-	 .type_class = ARG_SIGNED,
-	 .is_signed = true,
-	 .size = 4,
-	 .length = -1},
-	{.name = {"ratio", 5}, .type_class = ARG_FLOAT, .size = 8, .length = -1},
-	{.name = {"pair", 4}, .type_class = ARG_BYTES, .size = 16, .length = -1},
-	{.name = {"letter", 6}, .type_class = ARG_CHAR, .is_signed = true, .size = 1, .length = -1},
-	{.name = {"place", 5}, .type_class = ARG_POINTER, .size = 8, .length = -1},
+static const struct ctype fake_char = {.kind = CTYPE_CHAR, .size = 1, .is_signed = true},
+			  fake_int = {.kind = CTYPE_INTEGER, .size = 4, .is_signed = true},
+			  fake_unsigned = {.kind = CTYPE_INTEGER, .size = 8},
+			  fake_bool = {.kind = CTYPE_BOOL},
+			  fake_text = {.kind = CTYPE_POINTER, .to = &fake_char},
+			  fake_double = {.kind = CTYPE_FLOAT, .size = 8},
+			  fake_pair = {.kind = CTYPE_STRUCT, .size = 16},
+			  fake_void = {.kind = CTYPE_VOID},
+			  fake_address = {.kind = CTYPE_POINTER, .to = &fake_void};
+
+#define FAKE_ARG(text, c_type, counter)                                                        \
+	{                                                                                      \
+		.name = {text, sizeof(text) - 1}, .type = c_type, .type_from = ORIGIN_PROGRAM, \
+		.counted_by = counter                                                          \
+	}
+
+static struct argument fake_call_args[] = {
+	FAKE_ARG("number", &fake_int, -1),   FAKE_ARG("flag", &fake_bool, -1),
+	FAKE_ARG("text", &fake_text, 3),     FAKE_ARG("text_len", &fake_int, -1),
+	FAKE_ARG("ratio", &fake_double, -1), FAKE_ARG("pair", &fake_pair, -1),
+	FAKE_ARG("letter", &fake_char, -1),  FAKE_ARG("place", &fake_address, -1),
 };
-static struct known_arg fake_word_args[] = {
-	{.name = {"word", 4}, .type_class = ARG_STRING, .size = 8, .length = -1},
-};
-static struct known_arg fake_number_args[] = {
-	{.name = {"word", 4}, .type_class = ARG_UNSIGNED, .size = 8, .length = -1},
-};
+static struct argument fake_word_args[] = {FAKE_ARG("word", &fake_text, -1)};
+static struct argument fake_number_args[] = {FAKE_ARG("word", &fake_unsigned, -1)};
 static struct site fake_known_sites[] = {
 	FAKE_SITE("app", "call", 0x300, fake_call, 8),
 	FAKE_SITE("app", "word", 0x310, fake_tock_wide, 1),
 	FAKE_SITE("app", "word", 0x318, fake_tock_wide, 1),
 };
 
-static int fake_know(void *self, const struct found_image *image, const struct site *site,
-		     struct arena *a, struct known_site *out, struct diag *d)
+static int fake_know(void *self, const struct found_image *image, struct site *site, struct diag *d)
 {
-	struct known_arg *const args[] = {fake_call_args, fake_word_args, fake_number_args};
-	size_t n = (size_t)(site - fake_known_sites);
+	struct argument *const args[] = {fake_call_args, fake_word_args, fake_number_args};
 
 	(void)self;
-	(void)a;
 	(void)d;
-	*out = (struct known_site){.arg_count = 0};
 	if (str_eq_text(image->path, "/bin/known"))
-		*out = (struct known_site){
-			.is_known = true, .args = args[n], .arg_count = site->operand_count};
+		site->args = args[site - fake_known_sites];
 	return 0;
 }
 

@@ -38,20 +38,23 @@ static const char *check_values(const struct arch *arch, const struct image_prob
 	return NULL;
 }
 
-static const char *check_description(const struct image_probe *p, const struct description *d)
+static const char *check_description(const struct image_probe *p, const struct site *site)
 {
-	if (!d || d->arg_count != p->value_count)
+	const struct ctype_machine m = ctype_machine_of(EM_NONE, 8);
+
+	if (!site->described || !site->args)
 		return "number of described arguments";
-	if (!str_eq(d->text, p->description))
+	if (!str_eq(site->described->text, p->description))
 		return "description";
 	for (unsigned i = 0; i < p->value_count; i++) {
-		const struct described_arg *a = &d->args[i];
+		const struct argument *a = &site->args[i];
+		struct type_class is = type_class_of(a->type, &m);
 		size_t len = p->names[i].len;
 
-		if (a->type_class != (enum arg_class)p->types[i]->type_class ||
-		    a->size != p->types[i]->size || a->is_signed != p->types[i]->is_signed)
+		if ((is.type_class & 127) != (unsigned)p->types[i]->type_class ||
+		    is.size != p->types[i]->size || is.type_class >> 7 != p->types[i]->is_signed)
 			return "described type";
-		if (!str_eq_text(a->type, p->types[i]->c_type))
+		if (!str_eq_text(a->type->name, p->types[i]->c_type))
 			return "C type";
 		if (len && (!str_starts(a->name, p->names[i]) ||
 			    !str_eq_text(str_of(a->name.ptr + len, a->name.len - len),
@@ -103,7 +106,7 @@ static const char *check_read(const struct image *image, struct str provider,
 		if (!why)
 			why = check_values(list.arch, probes[i], site);
 		if (!why && unique)
-			why = check_description(probes[i], site->described);
+			why = check_description(probes[i], site);
 	}
 	symtab_free(symbols);
 	site_list_free(&list);

@@ -9,17 +9,16 @@
 
 #define MAX_ARGS 4
 
-/* One site whose program tells of its arguments what `args` say. */
+/* One site whose program says of its arguments what `args` have. */
 struct told {
 	const char *provider, *name;
-	struct described_arg args[MAX_ARGS];
+	struct argument args[MAX_ARGS];
 	unsigned count;
 	unsigned line;
 };
 
 struct world {
 	struct finder *finder;
-	struct arena arena;
 	struct operand operands[MAX_ARGS];
 	struct description descriptions[2];
 	struct site sites[2];
@@ -34,17 +33,26 @@ static struct world *open_world(struct told *told, size_t count)
 	assert_non_null(w);
 	assert_int_equal(finder_new(&w->finder), 0);
 	for (size_t i = 0; i < count; i++) {
-		w->descriptions[i] = (struct description){.file = STR("a.c"),
-							  .line = told[i].line,
-							  .args = told[i].args,
-							  .arg_count = told[i].count};
-		w->sites[i] = (struct site){.provider = str_from(told[i].provider),
-					    .name = str_from(told[i].name),
-					    .operands = w->operands,
-					    .operand_count = told[i].count,
-					    .described = told[i].line ? &w->descriptions[i] : NULL};
+		struct site *site = &w->sites[i];
+
+		w->descriptions[i] = (struct description){.file = STR("a.c"), .line = told[i].line};
+		*site = (struct site){.provider = str_from(told[i].provider),
+				      .name = str_from(told[i].name),
+				      .operands = w->operands,
+				      .operand_count = told[i].count};
+		if (!told[i].line)
+			continue;
+		site->described = &w->descriptions[i];
+		site->args = arguments_new(&w->list.arena, w->operands, told[i].count);
+		assert_non_null(site->args);
+		for (unsigned n = 0; n < told[i].count; n++) {
+			site->args[n] = told[i].args[n];
+			site->args[n].counted_by = -1;
+		}
 	}
-	w->list = (struct site_list){.arch = arch_host(), .sites = w->sites, .count = count};
+	w->list.arch = arch_host();
+	w->list.sites = w->sites;
+	w->list.count = count;
 	w->image =
 		(struct found_image){.path = STR("/a"), .open_path = STR("/a"), .sites = &w->list};
 	return w;
@@ -53,24 +61,28 @@ static struct world *open_world(struct told *told, size_t count)
 static void close_world(struct world *w)
 {
 	finder_free(w->finder);
-	arena_free(&w->arena);
+	arena_free(&w->list.arena);
 	free(w);
 }
 
-static struct known_site know(struct world *w, size_t i)
+static const struct site *know(struct world *w, size_t i)
 {
-	struct known_site k = {.arg_count = 0};
+	assert_int_equal(finder_know(w->finder, &w->image, &w->sites[i]), 0);
+	return &w->sites[i];
+}
 
-	assert_int_equal(finder_know(w->finder, &w->image, &w->sites[i], &w->arena, &k), 0);
-	return k;
+static const char *class_of(struct world *w, size_t i)
+{
+	const struct ctype_machine m = ctype_machine_of(arch_host()->machine, arch_host()->word);
+
+	return argument_class(&know(w, i)->args[0], &m);
 }
 
 static void assert_shown(struct world *w, size_t i, const char *text)
 {
-	struct known_site k = know(w, i);
 	struct buf out = BUF_INIT;
 
-	assert_int_equal(known_site_show(&k, &w->sites[i], &out), *text != 0);
+	site_declaration_show(know(w, i), &out);
 	buf_char(&out, '\0');
 	assert_string_equal(out.ptr, text);
 	buf_free(&out);
@@ -78,18 +90,30 @@ static void assert_shown(struct world *w, size_t i, const char *text)
 
 static void assert_names(struct world *w, size_t i, const char *const *names)
 {
-	struct known_site k = know(w, i);
+	const struct site *site = know(w, i);
 
-	for (unsigned n = 0; n < k.arg_count; n++)
-		if (!str_eq_text(k.args[n].name, names[n]))
-			fail_msg("argument %u is '%.*s', not '%s'", n, STR_FMT(k.args[n].name),
+	for (unsigned n = 0; n < site->operand_count; n++)
+		if (!str_eq_text(site->args[n].name, names[n]))
+			fail_msg("argument %u is '%.*s', not '%s'", n, STR_FMT(site->args[n].name),
 				 names[n]);
 }
 
-#define INT(text)                                                                                \
-	{                                                                                        \
-		.source = {text, sizeof(text) - 1}, .type_class = ARG_SIGNED, .is_signed = true, \
-		.size = 4                                                                        \
+static const struct ctype an_int = {.kind = CTYPE_INTEGER, .size = 4, .is_signed = true},
+			  a_void = {.kind = CTYPE_VOID}, a_char = {.kind = CTYPE_CHAR, .size = 1},
+			  a_pointer = {.kind = CTYPE_POINTER, .size = 8, .to = &a_void},
+			  a_string = {.kind = CTYPE_POINTER, .size = 8, .to = &a_char},
+			  named_int = {.kind = CTYPE_NAMED, .name = {"int", 3}, .to = &an_int},
+			  named_pointer = {.kind = CTYPE_NAMED,
+					   .name = {"void *", 6},
+					   .to = &a_pointer},
+			  named_string = {.kind = CTYPE_NAMED,
+					  .name = {"char *", 6},
+					  .to = &a_string},
+			  nothing = {.kind = CTYPE_INTEGER, .is_signed = true};
+
+#define INT(text)                                                                             \
+	{                                                                                     \
+		.source = {text, sizeof(text) - 1}, .type = &an_int, .type_from = ORIGIN_SITE \
 	}
 
 static void a_source_names_its_last_word(void **state)
@@ -118,10 +142,10 @@ static void a_name_stands_for_one_argument(void **state)
 /* Names that a file invents cannot be more than words. */
 static void a_hostile_name_is_none(void **state)
 {
-	struct described_arg bad = {
-		.name = {"a b\n", 4}, .type = {"int", 3}, .type_class = ARG_SIGNED};
-	struct described_arg numbered = {.name = {"arg2", 4}, .type_class = ARG_SIGNED};
-	struct described_arg digit = {.name = {"9a", 2}, .type_class = ARG_SIGNED};
+	struct argument bad = {
+		.name = {"a b\n", 4}, .type = &named_int, .type_from = ORIGIN_PROGRAM};
+	struct argument numbered = {.name = {"arg2", 4}, .type = &nothing};
+	struct argument digit = {.name = {"9a", 2}, .type = &nothing};
 	struct told told = {"own\x1b", "x", {bad, numbered, digit}, 3, 7};
 	struct world *w = open_world(&told, 1);
 
@@ -152,7 +176,7 @@ static void the_catalogue_names_what_nobody_else_does(void **state)
 
 	(void)state;
 	assert_shown(w, 0, "php:exception__thrown(const char *classname)");
-	assert_int_equal(know(w, 0).args[0].type_class, ARG_STRING);
+	assert_string_equal(class_of(w, 0), "string");
 	assert_shown(w, 1, "");
 	close_world(w);
 }
@@ -160,49 +184,47 @@ static void the_catalogue_names_what_nobody_else_does(void **state)
 /* The program's own declaration is its last word; its mere source takes the catalogue's name. */
 static void the_program_knows_better(void **state)
 {
-	struct described_arg declared = {
-		.name = {"what", 4}, .type = {"void *", 6}, .type_class = ARG_POINTER, .size = 8};
-	struct described_arg plain = {
-		.source = {"ZSTR_VAL(name)", 14}, .type_class = ARG_POINTER, .size = 8};
+	struct argument declared = {
+		.name = {"what", 4}, .type = &named_pointer, .type_from = ORIGIN_PROGRAM};
+	struct argument plain = {
+		.source = {"ZSTR_VAL(name)", 14}, .type = &a_pointer, .type_from = ORIGIN_SITE};
 	struct told told[] = {{"php", "exception__thrown", {declared}, 1, 3},
 			      {"php", "exception__caught", {plain}, 1, 4}};
 	struct world *w = open_world(told, 2);
 
 	(void)state;
 	assert_shown(w, 0, "php:exception__thrown(void *what)  a.c:3");
-	assert_int_equal(know(w, 0).args[0].type_class, ARG_POINTER);
+	assert_string_equal(class_of(w, 0), "pointer");
 	assert_shown(w, 1, "php:exception__caught(const char *classname)  a.c:4");
-	assert_int_equal(know(w, 1).args[0].type_class, ARG_STRING);
+	assert_string_equal(class_of(w, 1), "string");
 	close_world(w);
 }
 
 static void a_length_counts_the_string_before_it(void **state)
 {
-	struct described_arg text = {.name = {"text", 4}, .type_class = ARG_STRING, .size = 8};
-	struct described_arg length = {
-		.name = {"text_len", 8}, .type_class = ARG_SIGNED, .size = 4};
-	struct described_arg other = {
-		.name = {"text2_len", 9}, .type_class = ARG_SIGNED, .size = 4};
+	struct argument text = {.name = {"text", 4}, .type = &a_string};
+	struct argument length = {.name = {"text_len", 8}, .type = &an_int};
+	struct argument other = {.name = {"text2_len", 9}, .type = &an_int};
 	struct told told[] = {{"own", "x", {text, length}, 2, 7},
 			      {"own", "y", {text, other}, 2, 8}};
 	struct world *w = open_world(told, 2);
 
 	(void)state;
-	assert_int_equal(know(w, 0).args[0].length, 1);
-	assert_int_equal(know(w, 0).args[1].length, -1);
-	assert_int_equal(know(w, 1).args[0].length, -1);
+	assert_int_equal(know(w, 0)->args[0].counted_by, 1);
+	assert_int_equal(know(w, 0)->args[1].counted_by, -1);
+	assert_int_equal(know(w, 1)->args[0].counted_by, -1);
 	close_world(w);
 	told[0].args[1].name = STR("textlen");
 	w = open_world(told, 1);
-	assert_int_equal(know(w, 0).args[0].length, 1);
+	assert_int_equal(know(w, 0)->args[0].counted_by, 1);
 	close_world(w);
 }
 
 /* A script cannot use args.arg1 for the author's arg1: the catalogue may have another name. */
 static void a_numbered_name_is_none(void **state)
 {
-	struct described_arg numbered = {
-		.name = {"arg1", 4}, .type = {"char *", 6}, .type_class = ARG_STRING, .size = 8};
+	struct argument numbered = {
+		.name = {"arg1", 4}, .type = &named_string, .type_from = ORIGIN_PROGRAM};
 	struct told told[] = {{"php", "exception__thrown", {numbered}, 1, 3},
 			      {"own", "x", {numbered}, 1, 4}};
 	struct world *w = open_world(told, 2);

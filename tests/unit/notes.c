@@ -89,7 +89,7 @@ static void every_word_size_and_byte_order(void **state)
 		assert_int_equal(list.count, 1);
 		assert_text(list.sites[0].provider, "prov");
 		assert_text(list.sites[0].name, "name");
-		assert_text(list.sites[0].args, cases[i].args);
+		assert_text(list.sites[0].args_text, cases[i].args);
 		assert_int_equal(list.sites[0].location, CODE_AT + 0x123);
 		assert_int_equal(list.sites[0].offset, CODE_OFFSET + 0x123);
 		assert_int_equal(list.sites[0].semaphore, DATA_AT + 0x44);

@@ -1,4 +1,5 @@
 /* Provider files: what is read, what is refused and how, what becomes of it. */
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,15 +288,18 @@ static void test_objects_are_reproducible(void **state)
 	forget(&c);
 }
 
-/* What the object's note tells comes back as it was declared. */
+/* What the object's note says comes back as it was declared. */
 static void test_declarations_are_read_back(void **state)
 {
 	static const char *const shown[] = {"const char *word", "unsigned long n", "zone_t z",
 					    "char c"};
+	static const char *const classes[] = {"string", "unsigned", NULL, "char"};
+	const struct ctype_machine m = ctype_machine_of(EM_S390, 8);
 	struct descriptions ds = {0};
-	struct description about;
 	struct arena arena = ARENA_INIT;
-	struct site site = {.provider = STR("p"), .name = STR("a")};
+	struct operand operands[4] = {{0}};
+	struct site site = {
+		.provider = STR("p"), .name = STR("a"), .operands = operands, .operand_count = 4};
 	struct buf notes = BUF_INIT;
 	struct compiled c;
 
@@ -305,22 +309,21 @@ static void test_declarations_are_read_back(void **state)
 		"provider p { probe a(const char *word, unsigned long n, zone_t z, char c); };");
 	assert_int_equal(c.err, 0);
 	declare_probe(c.file.providers->probes, elf_machine_for(STR("s390x")), &notes);
-	assert_int_equal(descriptions_decode(buf_as_str(&notes), 8, true, 0, &ds), 0);
-	assert_int_equal(describe_site(&ds, &site, &arena, &about), 0);
-	assert_int_equal(about.arg_count, 4);
+	assert_int_equal(descriptions_decode(buf_as_str(&notes), 8, true, 0, &arena, &ds), 0);
+	assert_int_equal(describe_site(&ds, &site), 0);
 	for (unsigned i = 0; i < 4; i++) {
+		const char *class_name = argument_class(&site.args[i], &m);
 		struct buf text = BUF_INIT;
 
-		described_arg_show(&about.args[i], &text);
+		argument_show(&site.args[i], &text);
 		assert_string_equal(text.ptr, shown[i]);
+		assert_true(!classes[i] == !class_name);
+		if (class_name)
+			assert_string_equal(class_name, classes[i]);
 		buf_free(&text);
 	}
-	assert_int_equal(about.args[0].type_class, ARG_STRING);
-	assert_int_equal(about.args[1].type_class, ARG_UNSIGNED);
-	assert_int_equal(about.args[1].size, 8);
-	assert_int_equal(about.args[2].size, 0);
-	assert_int_equal(about.args[3].type_class, ARG_CHAR);
-	assert_false(about.args[3].is_signed);
+	assert_int_equal(ctype_layout(site.args[1].type, &m).size, 8);
+	assert_false(ctype_layout(site.args[3].type, &m).is_signed);
 	descriptions_free(&ds);
 	arena_free(&arena);
 	buf_free(&notes);

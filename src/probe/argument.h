@@ -1,0 +1,47 @@
+/* An argument: one value that a site passes. The note of the site says where it is; what it is
+ * comes, if at all, from the program's own description and from provider files. */
+#ifndef NOPAL_PROBE_ARGUMENT_H
+#define NOPAL_PROBE_ARGUMENT_H
+
+#include "arch/operand.h"
+#include "ctype/ctype.h"
+
+/* Who says a name or a type. */
+enum argument_origin {
+	ORIGIN_NONE,
+	ORIGIN_SITE,	  /* the source at the site: a word of it, the type of its value */
+	ORIGIN_CATALOGUE, /* a provider file declares it */
+	ORIGIN_PROGRAM,	  /* the program itself declares it */
+};
+
+struct argument {
+	const struct operand *operand; /* where the value is */
+	struct str name;	       /* "word"; empty: not known */
+	struct str source;	       /* "p->word", as the site passes it; empty: not known */
+	const struct ctype *type;      /* NULL: not known */
+	int counted_by; /* of text: the argument that has its length; -1: it ends in a NUL */
+	uint8_t name_from, type_from; /* enum argument_origin */
+};
+
+/* As many arguments as there are operands, of which nothing else is known; NULL without memory. */
+struct argument *arguments_new(struct arena *a, const struct operand *operands, unsigned count);
+
+/* Its declared type, from the program or the catalogue. What the site passes counts for more, but
+ * for what C cannot see there: whether the bytes at an address are text, and that a number is an
+ * enum's. -ENOMEM. */
+int argument_declare(struct argument *arg, const struct ctype *declared,
+		     enum argument_origin origin, const struct ctype_machine *m, struct arena *a);
+
+/* argN: a script's own name for any argument, and so a name that says nothing. */
+bool argument_is_numbered(struct str name);
+/* Is it the address of text, up to a NUL or of a length that another argument has? */
+bool argument_is_text(const struct argument *arg);
+
+/* The class of its type: "bytes", "unsigned", "signed", "bool", "float", "pointer", "string",
+ * "enum" or "char"; NULL: not known. */
+const char *argument_class(const struct argument *arg, const struct ctype_machine *m);
+/* For people: "const char *word" as declared or as the source has it, "int = n + 1" for an
+ * expression, "int" when no more is known. */
+void argument_show(const struct argument *arg, struct buf *out);
+
+#endif
