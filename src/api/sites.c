@@ -196,8 +196,8 @@ GETTER(const char *, problem,          s->site->problem,              NULL)
 GETTER(unsigned,     arg_count,        s->site->operand_count,        0)
 /* clang-format on */
 
-/* The site with what is known of its arguments, which is looked up when it is first asked for. NULL:
- * out of memory. */
+/* The site with what is known of its arguments, which is looked up when it is first asked for.
+ * NULL: out of memory. */
 static const struct site *site_know(const struct nopal_site *s)
 {
 	return s && !finder_know(s->owner->finder, s->image, s->site) ? s->site : NULL;

@@ -1,57 +1,41 @@
-/* C's declarators in a provider file, what stands behind the specifiers: *argv[], (*done)(void *);
- * and lists of arguments. */
-#include <errno.h>
-
+/* C's declarators in a provider file, what follows the specifiers: *argv[], (*done)(void *); and
+ * lists of parameters. */
 #include "provider/parse.h"
 
 /* pointer = { "*" { qualifier } } */
-static int parse_pointers(struct provider_parser *p, const struct ctype **type)
+static const struct ctype *parse_pointers(struct provider_parser *p, const struct ctype *type)
 {
-	int err = 0;
+	while (parser_take(p, "*")) {
+		struct ctype *pointer = parser_new_type(p, CTYPE_POINTER, type);
 
-	while (!err && parser_at(p, "*")) {
-		struct ctype *pointer = parser_new_type(p, CTYPE_POINTER, *type);
-
-		if (!pointer)
-			return -ENOMEM;
-		*type = pointer;
-		err = parser_advance(p);
-		err = err ? err : parse_qualifiers(p, &pointer->qualifiers);
+		parse_qualifiers(p, &pointer->qualifiers);
+		type = pointer;
 	}
-	return err;
+	return type;
 }
 
-/* suffix = { "[" [size] "]" } | "(" arguments ")" [suffix] */
-static int parse_suffix(struct provider_parser *p, const struct ctype **type)
+/* suffix = { "[" [size] "]" } | "(" parameters ")" [suffix] */
+static const struct ctype *parse_suffix(struct provider_parser *p, const struct ctype *type)
 {
 	struct ctype *outer;
-	struct ctype_param *args;
-	int err = 0;
 
 	if (!parser_at(p, "[") && !parser_at(p, "("))
-		return 0;
+		return type;
 	outer = parser_new_type(p, parser_at(p, "[") ? CTYPE_ARRAY : CTYPE_FUNCTION, NULL);
-	if (!outer)
-		return -ENOMEM;
-	err = parser_enter(p);
-	if (!err && outer->kind == CTYPE_ARRAY) {
-		err = parser_advance(p);
-		err = err ? err : parser_skip_to(p, "]", &outer->bound);
-		err = err ? err : parser_advance(p);
-	} else if (!err) {
-		err = parse_args(p, &args, &outer->variadic);
-		outer->params = err ? NULL : args;
+	parser_enter(p);
+	if (parser_take(p, "[")) {
+		outer->bound = parser_skip_to(p, "]");
+		parser_advance(p);
+	} else {
+		outer->params = parse_params(p, &outer->variadic);
 	}
-	err = err ? err : parse_suffix(p, type);
+	outer->to = parse_suffix(p, type);
 	p->depth--;
-	if (err)
-		return err;
-	outer->to = *type;
-	*type = outer;
-	return 0;
+	return outer;
 }
 
-/* Does the "(" at hand hold the rest of the declarator, or the arguments of a nameless function? */
+/* Does the "(" at hand hold the rest of the declarator, or the parameters of a nameless function?
+ */
 static bool at_inner_declarator(const struct provider_parser *p)
 {
 	if (!parser_at(p, "("))
@@ -61,52 +45,58 @@ static bool at_inner_declarator(const struct provider_parser *p)
 	return !is_specifier_word(p->next.text) && !provider_find_typedef(p->file, p->next.text);
 }
 
-static int parse_declarator_of(struct provider_parser *p, const struct ctype *base,
-			       struct declarator *out);
+static void parse_declarator_of(struct provider_parser *p, const struct ctype *base,
+				struct declarator *out);
 
 /* "(" declarator ")" suffix
- * What the inner declarator wraps is only known behind it, so the suffix is read first. */
-static int parse_inner_declarator(struct provider_parser *p, const struct ctype *base,
-				  struct declarator *out)
+ * What the inner declarator wraps is only known after it, so the suffix is read first. */
+static void parse_inner_declarator(struct provider_parser *p, const struct ctype *base,
+				   struct declarator *out)
 {
-	struct provider_parser start = *p, behind;
-	int err = parser_skip_brackets(p);
+	struct provider_parser start = *p, end;
 
-	err = err ? err : parse_suffix(p, &base);
-	behind = *p;
+	parser_skip_brackets(p);
+	base = parse_suffix(p, base);
+	if (p->err)
+		return;
+	end = *p;
 	*p = start;
-	err = err ? err : parser_enter(p);
-	err = err ? err : parser_advance(p);
-	err = err ? err : parse_declarator_of(p, base, out);
-	err = err ? err : parser_expect(p, ")", "to end the declarator");
-	if (!err)
-		*p = behind;
-	return err;
+	parser_enter(p);
+	parser_advance(p);
+	parse_declarator_of(p, base, out);
+	parser_expect(p, ")", "to end the declarator");
+	if (!p->err)
+		*p = end;
+}
+
+void parser_refuse_dollar(struct provider_parser *p)
+{
+	if (str_index(p->tok.text, '$') >= 0)
+		parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a C identifier",
+			    STR_FMT(p->tok.text));
 }
 
 /* declarator = pointer ( [name] suffix | "(" declarator ")" suffix ) */
-static int parse_declarator_of(struct provider_parser *p, const struct ctype *base,
-			       struct declarator *out)
+static void parse_declarator_of(struct provider_parser *p, const struct ctype *base,
+				struct declarator *out)
 {
-	int err = parse_pointers(p, &base);
-
-	if (!err && at_inner_declarator(p))
-		return parse_inner_declarator(p, base, out);
-	if (!err && p->tok.kind == TOKEN_WORD && !is_specifier_word(p->tok.text)) {
-		if (str_index(p->tok.text, '$') >= 0)
-			return parser_fail(p, p->tok.text, "bad-name",
-					   "'%.*s' is not a C identifier", STR_FMT(p->tok.text));
-		out->name = p->tok.text;
-		err = parser_advance(p);
+	base = parse_pointers(p, base);
+	if (at_inner_declarator(p)) {
+		parse_inner_declarator(p, base, out);
+		return;
 	}
-	err = err ? err : parse_attributes(p);
-	err = err ? err : parse_suffix(p, &base);
-	out->type = base;
-	return err ? err : parse_attributes(p);
+	if (p->tok.kind == TOKEN_WORD && !is_specifier_word(p->tok.text)) {
+		parser_refuse_dollar(p);
+		out->name = p->tok.text;
+		parser_advance(p);
+	}
+	parse_attributes(p);
+	out->type = parse_suffix(p, base);
+	parse_attributes(p);
 }
 
 /* What C forbids one level of a type to be made of. */
-static int check_level(struct provider_parser *p, struct str at, const struct ctype *t)
+static void check_level(struct provider_parser *p, struct str at, const struct ctype *t)
 {
 	enum ctype_kind inner = t->to ? ctype_resolve(t->to)->kind : CTYPE_INTEGER;
 	const char *what = NULL;
@@ -119,61 +109,54 @@ static int check_level(struct provider_parser *p, struct str at, const struct ct
 		what = "a function that returns an array";
 	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_FUNCTION)
 		what = "a function that returns a function";
-	return what ? parser_fail(p, at, "bad-type", "no such type: %s", what) : 0;
+	if (what)
+		parser_fail(p, at, "bad-type", "no such type: %s", what);
 }
 
-int parse_declarator(struct provider_parser *p, const struct specifiers *s, struct declarator *out)
+struct declarator parse_declarator(struct provider_parser *p, const struct specifiers *s)
 {
 	const char *first = p->tok.text.ptr;
-	int err;
+	struct declarator out = {.type = s->type};
 
-	*out = (struct declarator){.type = s->type};
-	err = parse_declarator_of(p, s->type, out);
-	if (err)
-		return err;
-	out->at = p->last.ptr >= first ? parser_taken_since(p, first) : s->at;
-	if (ctype_depth(out->type, MAX_DEPTH + 1) > MAX_DEPTH)
-		return parser_fail(p, out->at, "too-deep", "a type of more than %d levels",
-				   MAX_DEPTH);
-	for (const struct ctype *t = out->type; t && !err && t->kind != CTYPE_NAMED; t = t->to)
-		err = check_level(p, out->at, t);
-	return err;
+	parse_declarator_of(p, s->type, &out);
+	if (p->err)
+		return out;
+	out.at = p->last.ptr >= first ? parser_taken_since(p, first) : s->at;
+	if (ctype_depth(out.type, MAX_DEPTH + 1) > MAX_DEPTH)
+		parser_fail(p, out.at, "too-deep", "a type of more than %d levels", MAX_DEPTH);
+	for (const struct ctype *t = out.type; t && !p->err && t->kind != CTYPE_NAMED; t = t->to)
+		check_level(p, out.at, t);
+	return out;
 }
 
 /* A void in a list says something only alone. */
-static int check_void(struct provider_parser *p, const struct ctype_param *arg)
+static void check_void(struct provider_parser *p, const struct ctype_param *param)
 {
-	if (ctype_resolve(arg->type)->kind != CTYPE_VOID)
-		return 0;
-	return parser_fail(p, arg->at, "bad-void",
-			   arg->name.len ? "an argument cannot be void"
-					 : "'void' must be the only argument");
+	if (ctype_resolve(param->type)->kind == CTYPE_VOID)
+		parser_fail(p, param->at, "bad-void",
+			    param->name.len ? "an argument cannot be void"
+					    : "'void' must be the only argument");
 }
 
-/* argument = specifiers declarator */
-static int parse_arg(struct provider_parser *p, struct ctype_param **out)
+/* parameter = specifiers declarator */
+static struct ctype_param *parse_param(struct provider_parser *p)
 {
 	const char *first = p->tok.text.ptr;
-	struct ctype_param *arg = arena_new(&p->file->arena, struct ctype_param);
+	struct ctype_param *param = parser_new(p, sizeof(*param));
 	struct specifiers s;
 	struct declarator d;
-	int err;
 
-	if (!arg)
-		return -ENOMEM;
 	if (p->tok.kind != TOKEN_WORD)
-		return parser_expected(p, "the type of an argument");
-	err = parse_specifiers(p, &s);
-	if (!err && s.storage.len)
-		return parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
-				   STR_FMT(s.storage));
-	err = err ? err : parse_declarator(p, &s, &d);
-	if (err)
-		return err;
-	*arg = (struct ctype_param){
-		.name = d.name, .type = d.type, .at = parser_taken_since(p, first)};
-	*out = arg;
-	return 0;
+		parser_expected(p, "the type of an argument");
+	s = parse_specifiers(p);
+	if (s.storage.len)
+		parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
+			    STR_FMT(s.storage));
+	d = parse_declarator(p, &s);
+	*param = (struct ctype_param){.name = d.name, .type = d.type};
+	if (!p->err)
+		param->at = parser_taken_since(p, first);
+	return param;
 }
 
 static bool is_lone_void(const struct provider_parser *p, const struct ctype_param *first)
@@ -182,35 +165,31 @@ static bool is_lone_void(const struct provider_parser *p, const struct ctype_par
 	       first->type->kind == CTYPE_VOID && !first->type->qualifiers;
 }
 
-/* arguments = "(" [ "void" | argument {"," argument} ["," "..."] ] ")" */
-int parse_args(struct provider_parser *p, struct ctype_param **out, bool *variadic)
+/* parameters = "(" [ "void" | parameter {"," parameter} ["," "..."] ] ")" */
+struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 {
 	struct ctype_param *first = NULL, **end = &first;
-	int err = parser_expect(p, "(", "before the arguments");
 
 	*variadic = false;
-	while (!err && !(parser_at(p, ")") && !first)) {
-		if (parser_at(p, "...") && first) {
+	parser_expect(p, "(", "before the arguments");
+	while (!p->err && !(parser_at(p, ")") && !first)) {
+		if (first && parser_take(p, "...")) {
 			*variadic = true;
-			err = parser_advance(p);
 			break;
 		}
-		err = parse_arg(p, end);
-		if (err)
-			return err;
+		*end = parse_param(p);
+		if (p->err)
+			return NULL;
 		if (is_lone_void(p, first)) {
 			first = NULL;
 			break;
 		}
-		err = check_void(p, *end);
+		check_void(p, *end);
 		end = &(*end)->next;
-		if (err || !parser_at(p, ","))
+		if (!parser_take(p, ","))
 			break;
-		err = parser_advance(p);
 	}
-	if (!err && !parser_at(p, ")"))
-		return parser_expected(p, *variadic ? "')' after '...'"
-						    : "',' or ')' after an argument");
-	*out = first;
-	return err ? err : parser_advance(p);
+	if (!parser_take(p, ")"))
+		parser_expected(p, *variadic ? "')' after '...'" : "',' or ')' after an argument");
+	return first;
 }

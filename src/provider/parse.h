@@ -10,12 +10,23 @@
  * but attacks. */
 #define MAX_DEPTH 64
 
+/* The first mistake stops it: `err` stays, the token at hand is the end of the file, and whatever
+ * is called then does nothing. So a rule of the grammar is read as it is written. */
 struct provider_parser {
 	struct provider_lexer lexer;
 	struct provider_file *file;
-	struct provider_token tok, next; /* the current token and the one behind it */
+	struct provider_token tok, next; /* the current token and the one after it */
 	struct str last;		 /* the text of the token before */
 	unsigned depth;			 /* brackets and braces the parser is inside of */
+	int err;			 /* -EINVAL after a message, -ENOMEM; 0: none so far */
+	union {
+		struct ctype type;
+		struct ctype_param param;
+		struct provider_decl provider;
+		struct provider_probe probe;
+		struct provider_attributes attributes;
+		struct provider_typedef name;
+	} spare; /* what parser_new() gives when there is no memory */
 };
 
 /* A declared name with its type; the name is empty when there is none. */
@@ -25,48 +36,56 @@ struct declarator {
 	struct str at; /* all of its text */
 };
 
-/* What stands before a declarator: const unsigned long. */
+/* What comes before a declarator: const unsigned long. */
 struct specifiers {
 	struct ctype *type;
 	struct str storage; /* "typedef", "static", …; empty */
 	struct str at;
 };
 
-int parser_advance(struct provider_parser *p);
+void parser_advance(struct provider_parser *p);
 bool parser_at(const struct provider_parser *p, const char *text); /* the current token */
 bool parser_next_at(const struct provider_parser *p, const char *text);
 bool parser_at_any(const struct provider_parser *p, const char *characters);
-int parser_expect(struct provider_parser *p, const char *text, const char *why);
-/* -EINVAL after "expected …, found …" at the current token. */
-int parser_expected(struct provider_parser *p, const char *what);
-int parser_fail(struct provider_parser *p, struct str at, const char *tag, const char *format, ...)
+/* Advance if this is the token at hand. */
+bool parser_take(struct provider_parser *p, const char *text);
+/* ... and stop if it is not. */
+void parser_expect(struct provider_parser *p, const char *text, const char *why);
+/* Stop after "expected …, found …" at the current token. */
+void parser_expected(struct provider_parser *p, const char *what);
+void parser_fail(struct provider_parser *p, struct str at, const char *tag, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+void parser_stop(struct provider_parser *p, int err);
+/* Stop if the word at hand has a dollar sign: D's names may, C's may not. */
+void parser_refuse_dollar(struct provider_parser *p);
 /* From the start of `first` to the end of the last token that was taken. */
 struct str parser_taken_since(const struct provider_parser *p, const char *first);
-/* From the opening bracket at hand to behind its partner. */
-int parser_skip_brackets(struct provider_parser *p);
-/* Up to one of the characters `stops` outside of brackets; *text becomes what was passed. */
-int parser_skip_to(struct provider_parser *p, const char *stops, struct str *text);
+/* From the opening bracket at hand to the token after its partner. */
+void parser_skip_brackets(struct provider_parser *p);
+/* Up to one of the characters `stops` outside of brackets; what was passed over. */
+struct str parser_skip_to(struct provider_parser *p, const char *stops);
 
-/* The text behind "#pragma D". */
-int parse_pragma(struct provider_parser *p, struct str text);
+/* The text after "#pragma D". */
+void parse_pragma(struct provider_parser *p, struct str text);
 
 /* Is it one of the words of C that specifiers are made of? */
 bool is_specifier_word(struct str text);
+/* Zeroed, from the file's arena; never NULL. */
+void *parser_new(struct provider_parser *p, size_t size);
 struct ctype *parser_new_type(struct provider_parser *p, enum ctype_kind kind,
 			      const struct ctype *to);
-/* One level deeper; to be undone by p->depth--. -EINVAL: too deep. */
-int parser_enter(struct provider_parser *p);
+/* One level deeper; to be undone by p->depth--. */
+void parser_enter(struct provider_parser *p);
 /* { "__attribute__" brackets } and the like */
-int parse_attributes(struct provider_parser *p);
+void parse_attributes(struct provider_parser *p);
 /* { "const" | "volatile" | "restrict" | attribute } */
-int parse_qualifiers(struct provider_parser *p, unsigned *qualifiers);
+void parse_qualifiers(struct provider_parser *p, unsigned *qualifiers);
 
 /* Does a C declaration start here? */
 bool parse_at_type(const struct provider_parser *p);
-int parse_specifiers(struct provider_parser *p, struct specifiers *out);
-int parse_declarator(struct provider_parser *p, const struct specifiers *s, struct declarator *out);
-/* "(" arguments ")": of a probe or a function. */
-int parse_args(struct provider_parser *p, struct ctype_param **out, bool *variadic);
+struct specifiers parse_specifiers(struct provider_parser *p);
+struct declarator parse_declarator(struct provider_parser *p, const struct specifiers *s);
+/* "(" parameters ")": of a probe or a function. */
+struct ctype_param *parse_params(struct provider_parser *p, bool *variadic);
 
 #endif

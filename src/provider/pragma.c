@@ -1,6 +1,4 @@
 /* #pragma D attributes: how stable the author says the probes are. */
-#include <errno.h>
-
 #include "provider/parse.h"
 
 static const char *const stability_names[] = {"Internal", "Private",  "Obsolete", "External",
@@ -41,46 +39,51 @@ static bool is_stability(struct str text)
 
 /* Nothing is made of attributes but a comment, so no form of them is an error: SystemTap's dtrace
  * does not look at them at all. */
-static int pass_over(struct provider_parser *p, struct str at, const char *what)
+static void pass_over(struct provider_parser *p, struct str at, const char *what)
 {
 	diag_warn_at(p->lexer.diag, "bad-attributes", provider_span(&p->lexer, at),
 		     "attributes ignored: expected %s", what);
 	diag_hint(p->lexer.diag, "for example Evolving/Evolving/Common provider shop provider");
-	return 0;
+}
+
+static void add_attributes(struct provider_parser *p, const struct provider_attributes *found)
+{
+	struct provider_attributes *a = parser_new(p, sizeof(*a));
+
+	if (p->err)
+		return;
+	*a = *found;
+	*p->file->attributes_end = a;
+	p->file->attributes_end = &a->next;
 }
 
 /* "attributes" stability "provider" name ("provider" | "module" | "function" | "name" | "args") */
-static int take_attributes(struct provider_parser *p, struct str all, struct str rest)
+static void take_attributes(struct provider_parser *p, struct str all, struct str rest)
 {
 	struct str stability = take_pragma_word(&rest), keyword = take_pragma_word(&rest);
 	struct str provider = take_pragma_word(&rest), what = take_pragma_word(&rest);
-	struct provider_attributes *a;
 
 	if (!is_stability(stability))
-		return pass_over(p, stability.len ? stability : all, "a stability");
-	if (!str_eq_text(keyword, "provider"))
-		return pass_over(p, keyword.len ? keyword : all, "'provider' after the stability");
-	if (!provider.len)
-		return pass_over(p, all, "the name of a provider");
-	if (!IS_ONE_OF(what, attribute_targets))
-		return pass_over(p, what.len ? what : all,
-				 "provider, module, function, name or args");
-	a = arena_new(&p->file->arena, struct provider_attributes);
-	if (!a)
-		return -ENOMEM;
-	*a = (struct provider_attributes){.provider = provider,
-					  .what = what,
-					  .stability = stability,
-					  .at = provider_span(&p->lexer, provider)};
-	*p->file->attributes_end = a;
-	p->file->attributes_end = &a->next;
-	return 0;
+		pass_over(p, stability.len ? stability : all, "a stability");
+	else if (!str_eq_text(keyword, "provider"))
+		pass_over(p, keyword.len ? keyword : all, "'provider' after the stability");
+	else if (!provider.len)
+		pass_over(p, all, "the name of a provider");
+	else if (!IS_ONE_OF(what, attribute_targets))
+		pass_over(p, what.len ? what : all, "provider, module, function, name or args");
+	else
+		add_attributes(
+			p, &(struct provider_attributes){.provider = provider,
+							 .what = what,
+							 .stability = stability,
+							 .at = provider_span(&p->lexer, provider)});
 }
 
 /* Pragmas other than attributes steer a tracer. */
-int parse_pragma(struct provider_parser *p, struct str text)
+void parse_pragma(struct provider_parser *p, struct str text)
 {
 	struct str rest = text, word = take_pragma_word(&rest);
 
-	return str_eq_text(word, "attributes") ? take_attributes(p, text, rest) : 0;
+	if (str_eq_text(word, "attributes"))
+		take_attributes(p, text, rest);
 }

@@ -22,8 +22,8 @@ struct provider_probe {
 	struct ctype_param *args;
 	unsigned arg_count;
 	struct ctype_param *translated; /* behind the colon; NULL when there is no colon */
-	struct span at;		 /* of the name */
-	bool repeated;		 /* the same words as an earlier probe: says nothing new */
+	struct span at;			/* of the name */
+	bool repeated;			/* the same words as an earlier probe: says nothing new */
 	struct provider_probe *next;
 };
 

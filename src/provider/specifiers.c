@@ -23,7 +23,7 @@ enum {
 
 enum word_kind { WORD_TYPE, WORD_QUALIFIER, WORD_STORAGE, WORD_TAG, WORD_SKIP, WORD_SKIP_ARGS };
 
-/* Words of C that may stand in specifiers, and what each is. */
+/* Words of C that specifiers are made of, and what each is. */
 static const struct {
 	const char *text;
 	enum word_kind kind;
@@ -130,38 +130,45 @@ bool parse_at_type(const struct provider_parser *p)
 	       (find_word(p->tok.text) >= 0 || provider_find_typedef(p->file, p->tok.text));
 }
 
+void *parser_new(struct provider_parser *p, size_t size)
+{
+	void *new = arena_alloc(&p->file->arena, size);
+
+	if (new)
+		return new;
+	parser_stop(p, -ENOMEM);
+	memset(&p->spare, 0, sizeof(p->spare));
+	return &p->spare;
+}
+
 struct ctype *parser_new_type(struct provider_parser *p, enum ctype_kind kind,
 			      const struct ctype *to)
 {
-	struct ctype *t = arena_new(&p->file->arena, struct ctype);
+	struct ctype *t = parser_new(p, sizeof(*t));
 
-	if (t) {
-		t->kind = kind;
-		t->to = to;
-	}
+	t->kind = kind;
+	t->to = to;
 	return t;
 }
 
-int parser_enter(struct provider_parser *p)
+void parser_enter(struct provider_parser *p)
 {
-	if (++p->depth <= MAX_DEPTH)
-		return 0;
-	return parser_fail(p, p->tok.text, "too-deep", "nested more than %d levels deep",
-			   MAX_DEPTH);
+	if (++p->depth > MAX_DEPTH)
+		parser_fail(p, p->tok.text, "too-deep", "nested more than %d levels deep",
+			    MAX_DEPTH);
 }
 
-static int add_type_word(struct provider_parser *p, unsigned word, unsigned *sum)
+static void add_type_word(struct provider_parser *p, unsigned word, unsigned *sum)
 {
 	unsigned limit = word == WORD_LONG ? 2 : 1;
 
 	if (*sum / word % 4 >= limit)
-		return parser_fail(p, p->tok.text, "bad-type", "too many '%.*s'",
-				   STR_FMT(p->tok.text));
+		parser_fail(p, p->tok.text, "bad-type", "too many '%.*s'", STR_FMT(p->tok.text));
 	*sum += word;
-	return parser_advance(p);
+	parser_advance(p);
 }
 
-/* Words that change nothing: signed, except before char; int behind short, long, unsigned. */
+/* Words that change nothing: signed, except before char; int with short, long, unsigned. */
 static unsigned drop_idle_words(unsigned sum)
 {
 	unsigned sized = sum & (3 * WORD_SHORT | 3 * WORD_LONG | WORD_SIGNED | WORD_UNSIGNED);
@@ -174,7 +181,7 @@ static unsigned drop_idle_words(unsigned sum)
 	return sum;
 }
 
-static int finish_sum(struct provider_parser *p, struct specifiers *s, unsigned sum)
+static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned sum)
 {
 	unsigned core = drop_idle_words(sum);
 
@@ -183,197 +190,187 @@ static int finish_sum(struct provider_parser *p, struct specifiers *s, unsigned 
 			continue;
 		s->type->kind = sums[i].kind;
 		s->type->name = str_from(sums[i].name);
-		return 0;
+		return;
 	}
-	return parser_fail(p, s->at, "bad-type", "'%.*s' is not a C type", STR_FMT(s->at));
+	parser_fail(p, s->at, "bad-type", "'%.*s' is not a C type", STR_FMT(s->at));
 }
 
 /* enumerators = name ["=" constant] {"," name ["=" constant]} [","] "}" */
-static int parse_enumerators(struct provider_parser *p)
+static void parse_enumerators(struct provider_parser *p)
 {
-	struct str value;
-	int err = 0;
-
 	do {
-		err = parser_advance(p); /* "{" or "," */
-		if (err || parser_at(p, "}"))
+		parser_advance(p); /* "{" or "," */
+		if (parser_at(p, "}"))
 			break;
 		if (p->tok.kind != TOKEN_WORD)
-			return parser_expected(p, "the name of an enumerator");
-		err = parser_advance(p);
-		if (!err && parser_at(p, "="))
-			err = parser_skip_to(p, ",}", &value);
-	} while (!err && parser_at(p, ","));
-	return err ? err : parser_expect(p, "}", "after an enumerator");
+			parser_expected(p, "the name of an enumerator");
+		parser_advance(p);
+		if (parser_at(p, "="))
+			parser_skip_to(p, ",}");
+	} while (parser_at(p, ","));
+	parser_expect(p, "}", "after an enumerator");
 }
 
 /* member = specifiers [declarator [":" width] {"," declarator [":" width]}] ";" */
-static int parse_member(struct provider_parser *p)
+static void parse_member(struct provider_parser *p)
 {
 	struct specifiers s;
-	struct declarator d;
-	struct str width;
-	int err;
 
 	if (parser_at(p, "_Static_assert")) {
-		err = parser_skip_to(p, ";", &width);
-		return err ? err : parser_advance(p);
+		parser_skip_to(p, ";");
+		parser_advance(p);
+		return;
 	}
-	err = parse_specifiers(p, &s);
-	while (!err && !parser_at(p, ";")) {
-		err = parse_declarator(p, &s, &d);
-		if (!err && parser_at(p, ":"))
-			err = parser_skip_to(p, ",;", &width);
-		if (err || !parser_at(p, ","))
+	s = parse_specifiers(p);
+	while (!p->err && !parser_at(p, ";")) {
+		parse_declarator(p, &s);
+		if (parser_at(p, ":"))
+			parser_skip_to(p, ",;");
+		if (!parser_take(p, ","))
 			break;
-		err = parser_advance(p);
 	}
-	return err ? err : parser_expect(p, ";", "after a member");
+	parser_expect(p, ";", "after a member");
 }
 
-static int parse_members(struct provider_parser *p)
+static void parse_members(struct provider_parser *p)
 {
-	int err = parser_advance(p); /* "{" */
-
-	while (!err && !parser_at(p, "}")) {
+	parser_advance(p); /* "{" */
+	while (!p->err && !parser_at(p, "}")) {
 		if (p->tok.kind == TOKEN_END)
-			return parser_expected(p, "'}' after the members");
-		err = parse_member(p);
+			parser_expected(p, "'}' after the members");
+		else
+			parse_member(p);
 	}
-	return err ? err : parser_advance(p);
+	parser_advance(p);
 }
 
-int parse_attributes(struct provider_parser *p)
+void parse_attributes(struct provider_parser *p)
 {
-	int word, err = 0;
+	int word;
 
-	while (!err && p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0 &&
+	while (p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0 &&
 	       words[word].kind == WORD_SKIP_ARGS) {
-		err = parser_advance(p);
-		if (!err && !parser_at(p, "("))
-			return parser_expected(p, "'('");
-		err = err ? err : parser_skip_brackets(p);
+		parser_advance(p);
+		if (!parser_at(p, "("))
+			parser_expected(p, "'('");
+		parser_skip_brackets(p);
 	}
-	return err;
 }
 
 /* tagged = ("struct" | "union" | "enum") [tag] ["{" … "}"] */
-static int parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct ctype *out)
+static void parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct ctype *out)
 {
-	int err = parser_advance(p);
-
-	err = err ? err : parse_attributes(p);
-	if (err)
-		return err;
+	parser_advance(p);
+	parse_attributes(p);
 	out->kind = kind;
-	if (p->tok.kind == TOKEN_WORD) {
-		if (find_word(p->tok.text) >= 0)
-			return parser_expected(p, "a tag or '{'");
+	if (p->tok.kind == TOKEN_WORD && find_word(p->tok.text) < 0) {
 		out->name = p->tok.text;
-		err = parser_advance(p);
+		parser_advance(p);
 	} else if (!parser_at(p, "{")) {
-		return parser_expected(p, "a tag or '{'");
+		parser_expected(p, "a tag or '{'");
 	}
-	if (err || !parser_at(p, "{"))
-		return err;
-	err = parser_enter(p);
-	if (!err)
-		err = kind == CTYPE_ENUM ? parse_enumerators(p) : parse_members(p);
+	if (!parser_at(p, "{"))
+		return;
+	parser_enter(p);
+	if (kind == CTYPE_ENUM)
+		parse_enumerators(p);
+	else
+		parse_members(p);
 	p->depth--;
-	return err ? err : parse_attributes(p);
+	parse_attributes(p);
 }
 
-int parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
+void parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
 {
-	int word, err = 0;
+	int word;
 
-	while (!err && p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0) {
+	while (p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0) {
 		if (words[word].kind == WORD_SKIP_ARGS) {
-			err = parse_attributes(p);
+			parse_attributes(p);
 			continue;
 		}
 		if (words[word].kind != WORD_QUALIFIER)
 			break;
 		*qualifiers |= words[word].value;
-		err = parser_advance(p);
+		parser_advance(p);
 	}
-	return err;
 }
 
-static int take_storage(struct provider_parser *p, struct specifiers *s)
+static void take_storage(struct provider_parser *p, struct specifiers *s)
 {
 	if (str_eq_text(s->storage, "typedef"))
 		diag_warn_at(p->lexer.diag, "bad-type", provider_span(&p->lexer, p->tok.text),
 			     "'%.*s' has no meaning after 'typedef'", STR_FMT(p->tok.text));
 	else if (s->storage.len)
-		return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
-				   STR_FMT(p->tok.text), STR_FMT(s->storage));
+		parser_fail(p, p->tok.text, "bad-type", "'%.*s' after '%.*s'", STR_FMT(p->tok.text),
+			    STR_FMT(s->storage));
 	else
 		s->storage = p->tok.text;
-	return parser_advance(p);
+	parser_advance(p);
 }
 
-/* A word that C does not know: the name of a type, unless a type stood before it. */
-static int take_type_name(struct provider_parser *p, struct specifiers *s)
+/* A word that C does not know: the name of a type, unless a type came before it. */
+static void take_type_name(struct provider_parser *p, struct specifiers *s)
 {
-	if (str_index(p->tok.text, '$') >= 0)
-		return parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a C identifier",
-				   STR_FMT(p->tok.text));
+	parser_refuse_dollar(p);
 	s->type->to = provider_find_typedef(p->file, p->tok.text);
-	s->type->kind = CTYPE_NAMED;
 	s->type->name = p->tok.text;
-	if (!s->type->to && str_eq_text(p->tok.text, "string")) {
+	if (!s->type->to && parser_at(p, "string")) {
 		s->type->kind = CTYPE_STRING;
 		s->type->name = STR("");
 	}
-	return parser_advance(p);
+	parser_advance(p);
 }
 
 /* One word at hand. `row` is its row in words, or -1: a typedef's name. */
-static int take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
+static void take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
 {
-	if (row < 0)
-		return take_type_name(p, s);
-	switch (words[row].kind) {
-	case WORD_TAG: return parse_tagged(p, (enum ctype_kind)words[row].value, s->type);
-	case WORD_TYPE: return add_type_word(p, words[row].value, sum);
-	case WORD_STORAGE: return take_storage(p, s);
-	case WORD_SKIP_ARGS: return parse_attributes(p);
-	case WORD_QUALIFIER: s->type->qualifiers |= words[row].value; break;
-	case WORD_SKIP: break;
+	if (row < 0) {
+		take_type_name(p, s);
+		return;
 	}
-	return parser_advance(p);
+	switch (words[row].kind) {
+	case WORD_TAG: parse_tagged(p, (enum ctype_kind)words[row].value, s->type); break;
+	case WORD_TYPE: add_type_word(p, words[row].value, sum); break;
+	case WORD_STORAGE: take_storage(p, s); break;
+	case WORD_SKIP_ARGS: parse_attributes(p); break;
+	case WORD_QUALIFIER:
+		s->type->qualifiers |= words[row].value;
+		parser_advance(p);
+		break;
+	case WORD_SKIP: parser_advance(p); break;
+	}
 }
 
 /* specifiers = { type word | qualifier | storage | tagged | typedef name | attribute } */
-int parse_specifiers(struct provider_parser *p, struct specifiers *out)
+struct specifiers parse_specifiers(struct provider_parser *p)
 {
+	struct specifiers out = {.type = parser_new_type(p, CTYPE_NAMED, NULL)};
 	const char *first = p->tok.text.ptr;
 	unsigned sum = 0;
 	bool named = false;
-	int err = 0;
 
-	*out = (struct specifiers){.type = parser_new_type(p, CTYPE_NAMED, NULL)};
-	if (!out->type)
-		return -ENOMEM;
-	while (!err && p->tok.kind == TOKEN_WORD) {
+	while (p->tok.kind == TOKEN_WORD) {
 		int i = find_word(p->tok.text);
 		enum word_kind kind = i < 0 ? WORD_TAG : words[i].kind;
 
 		if (i < 0 && (named || sum))
 			break;
 		if ((kind == WORD_TAG && (named || sum)) || (kind == WORD_TYPE && named)) {
-			out->at = parser_taken_since(p, first);
-			return parser_fail(p, p->tok.text, "bad-type", "'%.*s' behind '%.*s'",
-					   STR_FMT(p->tok.text), STR_FMT(out->at));
+			out.at = parser_taken_since(p, first);
+			parser_fail(p, p->tok.text, "bad-type", "unexpected '%.*s' after '%.*s'",
+				    STR_FMT(p->tok.text), STR_FMT(out.at));
+			return out;
 		}
 		named |= kind == WORD_TAG;
-		err = take_specifier(p, out, i, &sum);
+		take_specifier(p, &out, i, &sum);
 	}
-	if (err)
-		return err;
 	if (!named && !sum)
-		return parser_expected(p, "a type");
-	out->at = parser_taken_since(p, first);
-	return named ? 0 : finish_sum(p, out, sum);
+		parser_expected(p, "a type");
+	if (p->err)
+		return out;
+	out.at = parser_taken_since(p, first);
+	if (!named)
+		finish_sum(p, &out, sum);
+	return out;
 }
