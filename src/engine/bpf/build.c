@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/bpf/rights.h"
 #include "program/op.h"
 
 #define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
@@ -22,41 +21,32 @@ static uint32_t control_words(const struct bpf_engine *e, const struct program *
 	       p->map_count;
 }
 
-/* Does a clause look at a map, or write it but by aggregating? */
-static bool is_used_otherwise(const struct program *p, uint32_t map)
+/* How clauses use a map: only by aggregating into it, or by reading or writing it. */
+static void find_uses(const struct program *p, uint32_t map, bool *in_code, bool *otherwise)
 {
-	if (p->maps[map].is_read)
-		return true;
+	*otherwise = p->maps[map].is_read;
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
 			const struct insn *in = &p->clauses[i].code[k];
 
-			if (op_uses_map(in->op) && in->op != OP_AGGREGATE && in->map == map)
-				return true;
+			if (!op_uses_map(in->op) || in->map != map)
+				continue;
+			*in_code = true;
+			*otherwise |= in->op != OP_AGGREGATE;
 		}
-	return false;
-}
-
-static bool is_in_code(const struct program *p, uint32_t map)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		if (clause_uses_map(&p->clauses[i], map))
-			return true;
-	return false;
 }
 
 static int make_store(struct bpf_engine *e, const struct program *p, uint32_t map, struct diag *d)
 {
-	struct store *s = &e->stores[map];
 	uint32_t used_at = control_words(e, p) - p->map_count + map;
+	struct store *s = &e->stores[map];
+	bool otherwise;
 	int err = store_open(s, &p->maps[map], used_at, &e->control[used_at], d);
 
-	if (err)
-		return err;
-	s->in_code = is_in_code(p, map);
-	if (!is_used_otherwise(p, map))
+	find_uses(p, map, &s->in_code, &otherwise);
+	if (!err && !otherwise)
 		store_is_not_read(s);
-	return 0;
+	return err;
 }
 
 static int group_stores(struct bpf_engine *e, struct diag *d)
@@ -66,15 +56,11 @@ static int group_stores(struct bpf_engine *e, struct diag *d)
 			   e->options.group_maps ? 0 : GROUP_DIRECT, d);
 }
 
-static bool is_same_map(const struct map_def *a, const struct map_def *b)
-{
-	return type_equal(&a->key, &b->key) && type_equal(&a->value, &b->value);
-}
-
-/* Maps that no code uses so far may be others by now: what is in them was not known. */
+/* An extension may give other types to maps that no code uses yet: the first program did not know
+ * what would be in them. */
 static int renew_stores(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
-	bool renewed = false;
+	bool renewed = false, otherwise;
 	int err = 0;
 
 	if (p->map_count != e->store_count || p->place_count != e->world.place_count)
@@ -82,8 +68,9 @@ static int renew_stores(struct bpf_engine *e, const struct program *p, struct di
 	for (uint32_t i = 0; i < p->map_count && !err; i++) {
 		struct store *s = &e->stores[i];
 
-		if (is_same_map(s->def, &p->maps[i])) {
-			s->in_code |= is_in_code(p, i);
+		if (type_equal(&s->def->key, &p->maps[i].key) &&
+		    type_equal(&s->def->value, &p->maps[i].value)) {
+			find_uses(p, i, &s->in_code, &otherwise);
 			continue;
 		}
 		if (s->in_code)
@@ -124,12 +111,11 @@ static int make_control(struct bpf_engine *e, const struct program *p, struct di
 			       .name = "control"};
 
 	e->unsent = calloc(e->world.control_count, sizeof(*e->unsent));
-	e->world.control_fd = kernel_map_create(&m);
-	if (!e->unsent || e->world.control_fd < 0)
-		return diag_error(d, e->unsent ? e->world.control_fd : -ENOMEM, "map",
-				  "cannot create a BPF map: %s",
-				  e->world.control_fd == -EPERM ? rights_denied()
-								: strerror(-e->world.control_fd));
+	if (!e->unsent)
+		return -ENOMEM;
+	e->world.control_fd = store_make_map(&m, d);
+	if (e->world.control_fd < 0)
+		return e->world.control_fd;
 	e->control_size = (size + page - 1) & ~(page - 1);
 	e->control = mmap(NULL, e->control_size, PROT_READ | PROT_WRITE, MAP_SHARED,
 			  e->world.control_fd, 0);
@@ -154,14 +140,11 @@ static int make_zeros(struct bpf_engine *e, uint32_t scratch, struct diag *d)
 	m.value_size = (size + 7) & ~7u;
 	if (e->world.zeros_fd >= 0)
 		close(e->world.zeros_fd);
-	e->world.zeros_fd = kernel_map_create(&m);
-	if (e->world.zeros_fd < 0)
-		return diag_error(d, e->world.zeros_fd, "map", "cannot create a BPF map: %s",
-				  strerror(-e->world.zeros_fd));
-	return 0;
+	e->world.zeros_fd = store_make_map(&m, d);
+	return e->world.zeros_fd < 0 ? e->world.zeros_fd : 0;
 }
 
-/* Bytes that a ring needs at least: each record must fit, twice. */
+/* Bytes that a ring needs at least: two of the largest record. */
 static size_t ring_least(const struct program *p)
 {
 	size_t least = 0;
@@ -175,38 +158,27 @@ static size_t ring_least(const struct program *p)
 	return least;
 }
 
-static bool sends_data(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->format_count; i++)
-		if (!format_is_control(&p->formats[i]))
-			return true;
-	return false;
-}
-
-/* Bytes that the ring should have: as many as were asked for, but no fewer than it needs. */
-static size_t ring_wanted(const struct bpf_engine *e, const struct program *p)
-{
-	size_t size = e->options.ring_bytes, least = ring_least(p);
-
-	if (!size)
-		size = e->options.data_later || sends_data(p) ? RING_DATA : RING_CONTROL;
-	return size > least ? size : least;
-}
-
+/* As many bytes as were asked for, but no fewer than it needs. */
 static int make_ring(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
-	size_t size = ring_wanted(e, p);
+	size_t size = e->options.ring_bytes, least = ring_least(p);
+	bool sends_data = e->options.data_later;
 	int err;
 
 	if (!p->format_count && !e->options.data_later)
 		return 0;
+	for (uint32_t i = 0; i < p->format_count; i++)
+		sends_data |= !format_is_control(&p->formats[i]);
+	if (!size)
+		size = sends_data ? RING_DATA : RING_CONTROL;
+	size = size > least ? size : least;
 	err = ring_open(&e->ring, size < RING_MOST ? size : RING_MOST, d);
 	e->world.ring_fd = e->ring.fd;
 	e->world.ring_bytes = (uint32_t)e->ring.size;
 	return err;
 }
 
-/* What is loaded already keeps the memory that it was made with. */
+/* Programs that are loaded already keep the memory that they were made with. */
 int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 {
 	struct kernel_map m = {
@@ -220,32 +192,24 @@ int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 	if (e->world.scratch_fd >= 0)
 		close(e->world.scratch_fd);
 	e->world.scratch_size = size;
-	e->world.scratch_count = 32; /* a sleeping program keeps its own: have some to spare */
+	e->world.scratch_count = 32; /* a power of two; some to spare for programs that sleep */
 	while (e->world.scratch_count < e->world.cpus * 8)
 		e->world.scratch_count *= 2;
 	m.max_entries = e->world.scratch_count;
-	e->world.scratch_fd = kernel_map_create(&m);
-	if (e->world.scratch_fd < 0)
-		return diag_error(d, e->world.scratch_fd, "map", "cannot create scratch memory: %s",
-				  strerror(-e->world.scratch_fd));
-	return 0;
+	e->world.scratch_fd = store_make_map(&m, d);
+	return e->world.scratch_fd < 0 ? e->world.scratch_fd : 0;
 }
 
-/* The ring is there already, or cannot be had any more: earlier code has its number. */
-static int check_ring(const struct bpf_engine *e, const struct program *p, struct diag *d)
-{
-	if (e->ring.size >= ring_least(p))
-		return 0;
-	return diag_error(d, -E2BIG, "too-large",
-			  "its records are too large for the event buffer of %zu bytes",
-			  e->ring.size);
-}
-
+/* The ring stays what it is: programs in the kernel have its descriptor. */
 int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	int err = renew_stores(e, p, d);
 
-	return err ? err : check_ring(e, p, d);
+	if (err || e->ring.size >= ring_least(p))
+		return err;
+	return diag_error(d, -E2BIG, "too-large",
+			  "its records are too large for the event buffer of %zu bytes",
+			  e->ring.size);
 }
 
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d)

@@ -146,7 +146,7 @@ void gen_switch(struct gen *g, const int *labels)
 	}
 	if (count > 1) {
 		code_load(g->code, 8, R1, FRAME, STACK_COOKIE);
-		code_alu_imm(g->code, BPF_AND, R1, (1 << COOKIE_CASE_BITS) - 1);
+		code_alu_imm(g->code, BPF_AND, R1, COOKIE_CASE_MASK);
 	}
 	if (count)
 		search_range(g, ranges, count);
@@ -320,6 +320,25 @@ static void go_to_next(struct gen *g, const int *entries, int *labels, int end)
 	gen_switch(g, labels);
 }
 
+/* The end of a run, as programs see it. All of them test one word, which stops them at once,
+ * however long the kernel takes to detach them. Where that is long, they also count themselves in
+ * and out: so the reader knows when the last program that had not seen the word has ended, and that
+ * what it drains then is complete. */
+/* Add to the word of this CPU. A program stays on its CPU, so it counts itself out where it came
+ * in. With BPF_FETCH the atomic operation is a full barrier on every CPU. */
+static void count_running(struct gen *g, int64_t by)
+{
+	struct code *c = g->code;
+
+	code_call(c, BPF_FUNC_get_smp_processor_id);
+	code_alu_imm(c, BPF_AND, R0, SENT_STRIPES - 1);
+	code_alu_imm(c, BPF_MUL, R0, SENT_STRIDE);
+	code_map_value(c, R1, g->world->control_fd, CONTROL_RUNNING * 8);
+	code_alu(c, BPF_ADD, R1, R0);
+	code_const(c, R2, by);
+	code_atomic(c, BPF_ADD | BPF_FETCH, R1, 0, R2);
+}
+
 /* To `out` when the event is of another process, to `end` when the run is over. */
 static void gen_start(struct gen *g, int out, int end)
 {
@@ -328,7 +347,11 @@ static void gen_start(struct gen *g, int out, int end)
 	code_mov(g->code, CTX, R1);
 	if (u->kind != UNIT_RUN) {
 		gen_pid_filter(g, out);
-		gen_enter(g, end);
+		if (g->world->counts_running)
+			count_running(g, 1);
+		code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);
+		code_load(g->code, 8, R1, R1, 0);
+		code_jump_imm(g->code, BPF_JNE, R1, 0, end);
 	}
 	if (!unit_needs_cookie(u))
 		return;
@@ -367,8 +390,8 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 		go_to_next(g, entries, labels, end);
 	}
 	code_bind(g->code, end);
-	if (g->unit->kind != UNIT_RUN)
-		gen_leave(g);
+	if (g->unit->kind != UNIT_RUN && g->world->counts_running)
+		count_running(g, -1);
 	code_bind(g->code, out);
 	code_const(g->code, R0, 0);
 	code_exit(g->code);

@@ -171,10 +171,6 @@ void gen_fail(struct gen *g, int err, const char *tag, const char *text);
 int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame *frames,
 	     struct code *code, struct diag *d);
 
-/* gen_stop.c: before the first clause of a probe, after the last */
-void gen_enter(struct gen *g, int stopped); /* `stopped`: a label before gen_leave() */
-void gen_leave(struct gen *g);
-
 /* The emitters, by the table in gen.c */
 typedef void gen_fn(struct gen *g, const struct insn *in);
 /* clang-format off */

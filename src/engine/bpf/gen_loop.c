@@ -1,7 +1,8 @@
-/* Loops that are calls of bpf_loop, for kernels without may_goto: the body is a function, which the
- * verifier follows once and not round by round. Values are in scratch memory (see frame.c), so the
- * function needs only the context and the address of the scratch memory. bpf_loop passes one
- *pointer to it: the one to STACK_SCRATCH of its caller, from where the others are reached.
+/* Jumps and bounded loops. A loop is jumps where the kernel has may_goto, or where the verifier
+ *follows every round. Else it is a call of bpf_loop: the body is a function, which the verifier
+ *follows once. Values are in scratch memory then (frame.c), so the function needs only the context
+ *and the address of the scratch memory. bpf_loop passes one pointer to it, to STACK_SCRATCH of the
+ *caller:
  *
  *	caller's stack		function
  *	-8   STACK_COOKIE	copied to its own
@@ -17,6 +18,53 @@
 #include <stdlib.h>
 
 #define ROUNDS_MOST (1 << 23) /* of bpf_loop */
+
+void gen_jump(struct gen *g, const struct insn *in)
+{
+	code_jump(g->code, g->labels[in->imm]);
+}
+
+void gen_branch(struct gen *g, const struct insn *in)
+{
+	gen_get(g, R1, in->a);
+	code_jump_imm(g->code, in->op == OP_JUMP_IF ? BPF_JNE : BPF_JEQ, R1, 0, g->labels[in->imm]);
+}
+
+/* The counter of a loop runs down. */
+void gen_loop(struct gen *g, const struct insn *in)
+{
+	struct spill counter = g->frame->counters[in - g->clause->code];
+
+	code_const(g->code, R1, in->imm);
+	code_store(g->code, 8, gen_base(counter), counter.offset, R1);
+}
+
+/* The end of the OP_LOOP at in->target. Without may_goto the verifier follows all rounds, up to its
+ * own limit. */
+void gen_next(struct gen *g, const struct insn *in)
+{
+	struct spill counter = g->frame->counters[in->target];
+	int end = code_label(g->code);
+
+	code_load(g->code, 8, R1, gen_base(counter), counter.offset);
+	code_alu_imm(g->code, BPF_SUB, R1, 1);
+	code_store(g->code, 8, gen_base(counter), counter.offset, R1);
+	code_jump_imm(g->code, BPF_JEQ, R1, 0, end);
+	if (g->world->loops == LOOPS_MAY_GOTO)
+		code_may_goto(g->code, end);
+	code_jump(g->code, g->labels[in->target + 1]);
+	code_bind(g->code, end);
+	gen_count(g, CONTROL_LOOP_LIMITS);
+	gen_fault(g, in, FAULT_LOOP_LIMIT);
+}
+
+void gen_return(struct gen *g, const struct insn *in)
+{
+	(void)in;
+	code_jump(g->code, g->end);
+}
+
+/* ---- bpf_loop */
 
 static bool is_jump(const struct insn *in)
 {

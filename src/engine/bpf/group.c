@@ -1,5 +1,5 @@
-/* Grouping kernel maps by type and sizes; see group.h. */
-#include "engine/bpf/group.h"
+/* Grouping kernel maps by type and sizes; see store.h. */
+#include "engine/bpf/store.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "engine/bpf/kernel.h"
 
-/* One kernel map and its shape: maps of one shape may lie in one array. */
+/* One kernel map and its shape: maps of one shape can be in one array. */
 struct member {
 	struct store_map *map;
 	enum store_kind kind;
@@ -25,7 +25,7 @@ static int compare_shapes(const void *x, const void *y)
 	return (a->value_size > b->value_size) - (a->value_size < b->value_size);
 }
 
-static uint32_t collect(struct store *stores, uint32_t count, struct member *out)
+static uint32_t collect_members(struct store *stores, uint32_t count, struct member *out)
 {
 	uint32_t n = 0;
 
@@ -41,16 +41,7 @@ static uint32_t collect(struct store *stores, uint32_t count, struct member *out
 	return n;
 }
 
-static uint32_t shape_end(const struct member *members, uint32_t at, uint32_t count)
-{
-	uint32_t end = at + 1;
-
-	while (end < count && !compare_shapes(&members[at], &members[end]))
-		end++;
-	return end;
-}
-
-/* An array with all of `members`, each of which learns its place in it. */
+/* An array with all of `members`, each of which gets its index. */
 static int make_array(const struct member *members, uint32_t count, struct diag *d)
 {
 	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY_OF_MAPS,
@@ -59,8 +50,10 @@ static int make_array(const struct member *members, uint32_t count, struct diag 
 			       .max_entries = count,
 			       .inner_fd = members->map->fd,
 			       .name = "maps"};
-	int fd = kernel_map_create(&m), err = fd < 0 ? fd : 0;
+	int fd = store_make_map(&m, d), err = 0;
 
+	if (fd < 0)
+		return fd;
 	for (uint32_t i = 0; !err && i < count; i++) {
 		uint32_t value = (uint32_t)members[i].map->fd;
 
@@ -70,9 +63,8 @@ static int make_array(const struct member *members, uint32_t count, struct diag 
 	}
 	if (!err)
 		return fd;
-	if (fd >= 0)
-		close(fd);
-	return diag_error(d, err, "map", "cannot create an array of BPF maps: %s", strerror(-err));
+	close(fd);
+	return diag_error(d, err, "map", "cannot fill an array of BPF maps: %s", strerror(-err));
 }
 
 static int make_arrays(struct groups *g, const struct member *members, uint32_t count,
@@ -81,7 +73,9 @@ static int make_arrays(struct groups *g, const struct member *members, uint32_t 
 	for (uint32_t at = 0, end; at < count; at = end) {
 		int fd;
 
-		end = shape_end(members, at, count);
+		end = at + 1;
+		while (end < count && !compare_shapes(&members[at], &members[end]))
+			end++;
 		if (g->count == GROUP_DIRECT)
 			return diag_error(d, -E2BIG, "too-many-maps",
 					  "the script has %u maps of more than %u different sizes: "
@@ -99,7 +93,7 @@ int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t
 		struct diag *d)
 {
 	struct member *members = calloc(2 * (size_t)count + 1, sizeof(*members));
-	uint32_t n = members ? collect(stores, count, members) : 0;
+	uint32_t n = members ? collect_members(stores, count, members) : 0;
 	int err = members ? 0 : -ENOMEM;
 
 	if (n > direct) {

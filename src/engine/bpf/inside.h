@@ -1,14 +1,29 @@
-/* The engine from inside: what engine.c, build.c and load.c share. */
+/* What the files of the engine share, from the kernel's programs to the ring. */
 #ifndef NOPAL_ENGINE_BPF_INSIDE_H
 #define NOPAL_ENGINE_BPF_INSIDE_H
 
 #include "engine/bpf/attach.h"
-#include "engine/bpf/follow.h"
 #include "engine/bpf/gen.h"
-#include "engine/bpf/group.h"
 #include "engine/bpf/kernel.h"
-#include "engine/bpf/ring.h"
 #include "engine/bpf/single.h"
+
+/* ring.c: the reader of a BPF ring buffer. It is mapped once, not twice in a row as usual, since
+ * mapped pages count as memory of ours: a record that runs over the end is copied to a buffer.
+ * Lengths and positions come from the kernel, yet none is believed beyond the ring's size. */
+struct ring {
+	int fd, wait_fd;
+	size_t size;	      /* of the data, a power of two */
+	uint64_t *consumer;   /* one page: how far we are */
+	unsigned char *pages; /* one page: how far the kernel is; then the data */
+	unsigned char *bounce;
+	size_t bounce_size;
+};
+
+int ring_open(struct ring *r, size_t size, struct diag *d);
+void ring_close(struct ring *r); /* NULL fds are fine */
+/* Hand over every record that is complete; their number, or what `fn` returned, or -EPROTO when the
+ * ring is not one. */
+int ring_drain(struct ring *r, record_fn *fn, void *arg);
 
 /* One unit that is in the kernel. */
 struct loaded {
@@ -55,5 +70,34 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 /* Load the units of a program, or only those for uprobes; they are added to the engine's. */
 int bpf_load(struct bpf_engine *e, const struct program *p, const struct frame *frames,
 	     bool only_uprobes, struct diag *d);
+
+/* refusal.c: why the kernel refused a program: its verifier's last words, and what they mean. */
+enum refusal {
+	REFUSAL_NONE,
+	REFUSAL_OTHER, /* a mistake in our code, or something that the kernel does not have */
+	/* ORDER: from REFUSAL_INSNS to REFUSAL_STACK less code helps: refusal_is_of_size(). */
+	REFUSAL_INSNS,	  /* too many instructions to follow, or too many in all */
+	REFUSAL_JUMPS,	  /* too many branches one after another */
+	REFUSAL_REACH,	  /* a jump became too far for its 16 bits */
+	REFUSAL_STACK,	  /* nested loops need too much stack */
+	REFUSAL_LOCKDOWN, /* no BPF program may read kernel memory */
+	REFUSAL_RIGHTS,
+};
+
+/* Loads a program that was refused with `err` once more, for the verifier's verdict, which is added
+ * to `words`. */
+enum refusal refusal_find(struct kernel_program *k, int err, struct buf *words);
+/* Would less code help? */
+bool refusal_is_of_size(enum refusal why);
+/* The error message for it. `clause` is the only one in the program, or NULL. */
+int refusal_report(enum refusal why, int err, struct str words, const struct gen_world *w,
+		   const struct program *p, const struct clause *clause, struct diag *d);
+
+/* follow.c: the set of followed processes, kept by two small programs of our own in the kernel. A
+ * child is in the set before it runs its first instruction, so none of its events is missed. */
+/* The set, empty: world->pids_fd. The traced process itself is known by its pid. */
+int follow_open(struct gen_world *w, struct diag *d);
+/* Begin to follow; the links go to `l`. */
+int follow_attach(const struct gen_world *w, struct features *f, struct links *l, struct diag *d);
 
 #endif

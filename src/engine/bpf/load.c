@@ -1,102 +1,99 @@
 /* From clauses to programs in the kernel: frames, code, verifier. */
 #include "engine/bpf/inside.h"
 #include "engine/bpf/log.h"
-#include "engine/bpf/refusal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define SLEEPABLE     (1u << 4) /* BPF_F_SLEEPABLE */
-#define PROGRAM_LINES 12000u	/* the kernel's work grows with the square of a program's size */
+#define PROGRAM_LINES 12000u	/* the verifier's work grows with the square of a program's size */
 
-static void describe_load(const struct unit *u, struct kernel_program *k)
-{
-	static const struct {
-		enum bpf_prog_type type;
-		const char *name;
-	} kinds[] = {
-		[UNIT_UPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_uprobe"},
-		[UNIT_URETPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_return"},
-		[UNIT_TRACEPOINT] = {BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"},
-		[UNIT_PROFILE] = {BPF_PROG_TYPE_PERF_EVENT, "nopal_profile"},
-		[UNIT_RUN] = {BPF_PROG_TYPE_SYSCALL, "nopal_run"},
-	};
-
-	k->type = kinds[u->kind].type;
-	k->name = kinds[u->kind].name;
-}
-
-struct refused {
-	enum refusal why;
-	struct buf words;
+static const struct {
+	enum bpf_prog_type type;
+	const char *name;
+} program_kinds[] = {
+	[UNIT_UPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_uprobe"},
+	[UNIT_URETPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_return"},
+	[UNIT_TRACEPOINT] = {BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"},
+	[UNIT_PROFILE] = {BPF_PROG_TYPE_PERF_EVENT, "nopal_profile"},
+	[UNIT_RUN] = {BPF_PROG_TYPE_SYSCALL, "nopal_run"},
 };
 
-/* Code for one unit, then a fd. */
-static int load_once(struct bpf_engine *e, struct loaded *l, const struct frame *frames,
-		     bool sleepable, struct refused *r, struct diag *d)
+/* One attempt to load a unit. */
+struct attempt {
+	const struct frame *frames;
+	enum refusal why;
+	struct buf words; /* of the verifier */
+};
+
+/* The code of a unit, finished; the caller frees insns and functions. What is too large is not even
+ * offered to the kernel if it can be split. */
+static int make_code(struct bpf_engine *e, struct loaded *l, struct kernel_program *k,
+		     struct attempt *t, struct diag *d)
 {
-	struct kernel_program k = {0};
-	struct bpf_insn *insns = NULL;
-	uint32_t *functions = NULL;
-	bool must = l->unit.kind == UNIT_RUN;
+	int err = gen_unit(&e->world, &l->unit, t->frames, &l->code, d);
+
+	if (!err && l->code.count > PROGRAM_LINES && !unit_only_clause(&l->unit))
+		err = -E2BIG;
+	if (!err)
+		err = code_finish(&l->code, (struct bpf_insn **)&k->insns, &k->count);
+	if (!err)
+		err = code_functions(&l->code, (uint32_t **)&k->functions, &k->function_count);
+	if (err == -E2BIG)
+		t->why = REFUSAL_INSNS;
+	if (err || !l->code.has_long_jump || feature_has(&e->features, FEATURE_LONG_JUMP))
+		return err;
+	t->why = REFUSAL_REACH;
+	return -E2BIG;
+}
+
+static int load_once(struct bpf_engine *e, struct loaded *l, bool sleepable, struct attempt *t,
+		     struct diag *d)
+{
+	struct kernel_program k = {.type = program_kinds[l->unit.kind].type,
+				   .name = program_kinds[l->unit.kind].name,
+				   .flags = sleepable ? SLEEPABLE : 0};
 	int err;
 
 	code_free(&l->code);
 	e->world.sleepable = sleepable;
-	err = gen_unit(&e->world, &l->unit, frames, &l->code, d);
-	if (!err && l->code.count > PROGRAM_LINES && !unit_only_clause(&l->unit))
-		err = -E2BIG;
-	if (!err)
-		err = code_finish(&l->code, &insns, &k.count);
-	if (!err)
-		err = code_functions(&l->code, &functions, &k.function_count);
-	if (err == -E2BIG)
-		r->why = REFUSAL_INSNS;
-	if (!err && l->code.has_long_jump && !feature_has(&e->features, FEATURE_LONG_JUMP)) {
-		r->why = REFUSAL_REACH;
-		err = -E2BIG;
+	err = make_code(e, l, &k, t, d);
+	if (!err) {
+		if (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
+			k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
+		err = l->fd = kernel_program_load(&k);
+		if (err >= 0 && sleepable && unit_is_uprobe(&l->unit))
+			feature_works(&e->features, FEATURE_SLEEPABLE);
+		if (e->options.log)
+			log_program(e->options.log, k, &l->unit, err);
+		if (err < 0 && (!sleepable || l->unit.kind == UNIT_RUN ||
+				feature_has(&e->features, FEATURE_SLEEPABLE)))
+			t->why = refusal_find(&k, err, &t->words);
 	}
-	if (err) {
-		free(insns);
-		return err;
-	}
-	describe_load(&l->unit, &k);
-	k.flags = sleepable ? SLEEPABLE : 0;
-	k.insns = insns;
-	k.functions = functions;
-	if (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_UPROBE_MULTI] >= 0)
-		k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
-	l->fd = kernel_program_load(&k);
-	if (l->fd >= 0 && sleepable && unit_is_uprobe(&l->unit))
-		feature_works(&e->features, FEATURE_SLEEPABLE);
-	if (e->options.log)
-		log_program(e->options.log, k, &l->unit, l->fd);
-	if (l->fd < 0 && (!sleepable || must || feature_has(&e->features, FEATURE_SLEEPABLE)))
-		r->why = refusal_find(&k, l->fd, &r->words);
-	free(functions);
-	free(insns);
-	return l->fd < 0 ? l->fd : 0;
+	free((void *)k.insns);
+	free((void *)k.functions);
+	return err < 0 ? err : 0;
 }
 
-/* `sleepable` is only a wish for uprobes. */
-static int load_unit(struct bpf_engine *e, struct loaded *l, const struct frame *frames,
-		     struct refused *r, struct diag *d)
+/* Programs that clauses are run by must be sleepable. Those on uprobes are if the kernel has it;
+ * when it refuses, and not for a reason of its verifier's, they are loaded as others. */
+static int load_unit(struct bpf_engine *e, struct loaded *l, struct attempt *t, struct diag *d)
 {
 	bool may = l->unit.kind == UNIT_RUN ||
 		   (unit_is_uprobe(&l->unit) && e->features.known[FEATURE_SLEEPABLE] >= 0);
-	unsigned said = d ? d->errors : 0;
-	int err = load_once(e, l, frames, may, r, d);
+	unsigned reported = d ? d->errors : 0;
+	int err = load_once(e, l, may, t, d);
 
-	if (!err || !may || r->why != REFUSAL_NONE || (d && d->errors != said))
+	if (!err || !may || t->why != REFUSAL_NONE || (d && d->errors != reported))
 		return err;
-	return load_once(e, l, frames, false, r, d);
+	return load_once(e, l, false, t, d);
 }
 
-static int too_large(const struct clause *c, struct diag *d)
+static int report_too_large(const struct clause *c, struct diag *d)
 {
 	int err = diag_error_at(d, -E2BIG, "too-large", c->span,
-				"the clause needs more memory than a probe has");
+				"the clause exceeds the scratch memory limit");
 
 	diag_hint(d, "give its strings lengths, str(p, n), or make 'max_strlen' smaller");
 	return err;
@@ -134,7 +131,7 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 		int err = frame_plan(&e->arena, p, &p->clauses[i], e->world.loops, &frames[i]);
 
 		if (err == -E2BIG)
-			return too_large(&p->clauses[i], d);
+			return report_too_large(&p->clauses[i], d);
 		if (err)
 			return err;
 		if ((uint32_t)frames[i].scratch > *scratch)
@@ -147,8 +144,8 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		    struct diag *d);
 
-/* Two programs for what is too much for one. Of programs at the same place the kernel runs the one
- * first that was attached last. */
+/* Two programs for what is too much for one. At one site the kernel runs the program first that was
+ * attached last; so the second half of the clauses is loaded, and attached, before the first. */
 static int add_halves(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		      struct diag *d)
 {
@@ -176,7 +173,7 @@ static int add_apart(struct bpf_engine *e, const struct unit *u, const struct fr
 static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		    struct diag *d)
 {
-	struct refused r = {.words = BUF_INIT};
+	struct attempt t = {.frames = frames, .words = BUF_INIT};
 	struct loaded *l;
 	int err;
 
@@ -187,19 +184,19 @@ static int add_unit(struct bpf_engine *e, const struct unit *u, const struct fra
 		return -ENOMEM;
 	l->unit = *u;
 	l->fd = -1;
-	err = load_unit(e, l, frames, &r, d);
+	err = load_unit(e, l, &t, d);
 	if (!err) {
 		*e->last = l;
 		e->last = &l->next;
 	} else {
 		code_free(&l->code);
-		if (refusal_is_of_size(r.why) && !unit_only_clause(u))
+		if (refusal_is_of_size(t.why) && !unit_only_clause(u))
 			err = add_halves(e, u, frames, d);
-		else if (r.why != REFUSAL_NONE)
-			refusal_report(r.why, err, buf_as_str(&r.words), &e->world, u->program,
+		else if (t.why != REFUSAL_NONE)
+			refusal_report(t.why, err, buf_as_str(&t.words), &e->world, u->program,
 				       unit_only_clause(u), d);
 	}
-	buf_free(&r.words);
+	buf_free(&t.words);
 	return err;
 }
 

@@ -1,5 +1,5 @@
 /* Reading the ring; its layout is the kernel's (kernel/bpf/ringbuf.c). */
-#include "engine/bpf/ring.h"
+#include "engine/bpf/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +13,14 @@
 #define BUSY	  (1u << 31) /* still being written */
 #define DISCARDED (1u << 30)
 #define ONE_DRAIN (1 << 16)    /* records after which a drain returns */
-#define GIVE_BACK (256u << 10) /* bytes after which the kernel is told how far we are */
+#define GIVE_BACK (256u << 10) /* bytes read after which the kernel may reuse them */
 
 static size_t page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Edge-triggered, so that it is readable only once the kernel has woken us, not whenever there is
+/* Edge-triggered, so that it is readable only after the kernel has woken us, not whenever there is
  * data. */
 static int open_wait(struct ring *r)
 {
@@ -83,7 +83,7 @@ void ring_close(struct ring *r)
 }
 
 /* The bytes of a record, in one piece. */
-static const unsigned char *whole(struct ring *r, uint64_t at, size_t len)
+static const unsigned char *in_one_piece(struct ring *r, uint64_t at, size_t len)
 {
 	const unsigned char *data = r->pages + page_size();
 	size_t start = (size_t)(at & (r->size - 1)), until_end = r->size - start;
@@ -116,7 +116,7 @@ struct taking {
 	int given;
 };
 
-static int take(struct ring *r, struct taking *t, record_fn *fn, void *arg)
+static int take_record(struct ring *r, struct taking *t, record_fn *fn, void *arg)
 {
 	const unsigned char *data = r->pages + page_size();
 	const uint32_t *head = (const void *)(data + (t->at & (r->size - 1)));
@@ -134,34 +134,29 @@ static int take(struct ring *r, struct taking *t, record_fn *fn, void *arg)
 		return -EPROTO;
 	if (is_discarded)
 		return 0;
-	bytes = whole(r, t->at + HEAD, len);
+	bytes = in_one_piece(r, t->at + HEAD, len);
 	if (!bytes)
 		return -ENOMEM;
 	t->given++;
 	return fn(arg, str_of((const char *)bytes, len));
 }
 
-static uint64_t produced(const struct ring *r)
-{
-	return __atomic_load_n((const uint64_t *)(const void *)r->pages, __ATOMIC_ACQUIRE);
-}
-
 /* Everything up to where the kernel was when we looked. */
 static int drain_once(struct ring *r, struct taking *t, record_fn *fn, void *arg)
 {
-	uint64_t told = t->at;
+	uint64_t released = t->at;
 	int err = 0;
 
-	t->limit = produced(r);
+	t->limit = __atomic_load_n((const uint64_t *)(const void *)r->pages, __ATOMIC_ACQUIRE);
 	t->is_busy = false;
 	if (t->limit - t->at > r->size || t->at % 8)
 		return -EPROTO;
 	while (t->at < t->limit && !err && !t->is_busy) {
-		err = take(r, t, fn, arg);
+		err = take_record(r, t, fn, arg);
 		t->at += t->step;
-		if (t->at - told > GIVE_BACK || t->at - told > r->size / 8) {
+		if (t->at - released > GIVE_BACK || t->at - released > r->size / 8) {
 			set_consumed(r, t->at);
-			told = t->at;
+			released = t->at;
 		}
 	}
 	set_consumed(r, t->at);
@@ -176,7 +171,7 @@ int ring_drain(struct ring *r, record_fn *fn, void *arg)
 	if (err)
 		return err;
 	t.at = *r->consumer;
-	do { /* look again for what came meanwhile; but a fast writer must not keep us for ever */
+	do { /* again for what came meanwhile; but a fast writer must not keep us here */
 		before = t.given;
 		err = drain_once(r, &t, fn, arg);
 	} while (!err && !t.is_busy && t.given != before && t.given < ONE_DRAIN);

@@ -1,15 +1,19 @@
 /* Creating, reading and clearing the kernel maps of a script's maps; see store.h. */
 #include "engine/bpf/store.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "engine/bpf/kernel.h"
+#include "engine/bpf/rights.h"
 
 #define NO_PREALLOC 1u	 /* BPF_F_NO_PREALLOC */
 #define BATCH	    256u /* entries read by one system call */
-#define SINGLE_KEY  8u	 /* bytes of the key of a map without keys */
+#define BATCH_MOST  (1u << 20)
+#define SINGLE_KEY  8u /* bytes of the key of a map without keys */
 
 uint32_t store_short_size(const struct type *t)
 {
@@ -41,22 +45,29 @@ static enum store_kind kind_of(const struct map_def *def)
 }
 
 /* "@lat" -> "lat": kernel names have letters, digits and _ only. */
-static void kernel_name(struct str name, char out[16])
+static void make_kernel_name(struct str name, char out[16])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < name.len && n < 15; i++) {
-		char c = name.ptr[i];
-		bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-			    (c >= '0' && c <= '9') || c == '_';
-
-		if (fine)
-			out[n++] = c;
-	}
+	for (size_t i = 0; i < name.len && n < 15; i++)
+		if (isalnum((unsigned char)name.ptr[i]) || name.ptr[i] == '_')
+			out[n++] = name.ptr[i];
 	out[n] = '\0';
 }
 
-static int create(const struct store *s, uint32_t key_size, struct diag *d)
+int store_make_map(const struct kernel_map *m, struct diag *d)
+{
+	int fd = kernel_map_create(m);
+
+	if (fd < 0)
+		diag_error(d, fd, "map",
+			   "cannot create BPF map '%s' (%u entries of %u + %u bytes): %s", m->name,
+			   m->max_entries, m->key_size, m->value_size,
+			   fd == -EPERM ? rights_denied() : strerror(-fd));
+	return fd;
+}
+
+static int make_store_map(const struct store *s, uint32_t key_size, struct diag *d)
 {
 	char name[16];
 	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
@@ -65,9 +76,8 @@ static int create(const struct store *s, uint32_t key_size, struct diag *d)
 			       .max_entries = s->def->max_entries ? s->def->max_entries : 1,
 			       .flags = NO_PREALLOC,
 			       .name = name};
-	int fd;
 
-	kernel_name(s->def->name, name);
+	make_kernel_name(s->def->name, name);
 	if (s->kind != STORE_HASH) {
 		m.type = s->kind == STORE_CELL ? BPF_MAP_TYPE_ARRAY : BPF_MAP_TYPE_PERCPU_ARRAY;
 		m.key_size = 4;
@@ -75,32 +85,29 @@ static int create(const struct store *s, uint32_t key_size, struct diag *d)
 		m.max_entries = 1;
 		m.flags = 0;
 	}
-	fd = kernel_map_create(&m);
-	if (fd < 0)
-		diag_error(d, fd, "map",
-			   "cannot create map '%.*s' (key: %u bytes, value: %u bytes): %s",
-			   STR_FMT(s->def->name), m.key_size, m.value_size, strerror(-fd));
-	return fd;
+	return store_make_map(&m, d);
 }
 
 int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
 	       struct diag *d)
 {
-	const struct store_map none = {-1, -1, 0};
-	uint32_t key = (uint32_t)type_memory(&def->key);
+	bool has_keys = def->key.kind != TYPE_NONE;
 
-	*s = (struct store){.def = def, .kind = kind_of(def), .map = none, .long_map = none};
-	s->used_at = used_at;
-	s->used = used;
-	s->value_size = (uint32_t)type_memory(&def->value);
-	s->full_key = def->key.kind == TYPE_NONE ? SINGLE_KEY : key;
-	s->key_size = def->key.kind == TYPE_NONE ? SINGLE_KEY : store_short_size(&def->key);
-	s->map.fd = create(s, s->key_size, d);
+	*s = (struct store){.def = def,
+			    .kind = kind_of(def),
+			    .map = {-1, -1, 0},
+			    .long_map = {-1, -1, 0},
+			    .used_at = used_at,
+			    .used = used,
+			    .value_size = (uint32_t)type_memory(&def->value),
+			    .full_key = has_keys ? (uint32_t)type_memory(&def->key) : SINGLE_KEY,
+			    .key_size = has_keys ? store_short_size(&def->key) : SINGLE_KEY};
+	s->map.fd = make_store_map(s, s->key_size, d);
 	if (s->map.fd < 0)
 		return s->map.fd;
 	if (s->key_size == s->full_key)
 		return 0;
-	s->long_map.fd = create(s, s->full_key, d);
+	s->long_map.fd = make_store_map(s, s->full_key, d);
 	return s->long_map.fd < 0 ? s->long_map.fd : 0;
 }
 
@@ -125,7 +132,7 @@ void store_close(struct store *s)
 /* ---- reading */
 
 /* Words as they are in the kernel, to words as type.h has them. */
-static void reveal(const struct store *s, uint64_t *words)
+static void unmask_extreme(const struct store *s, uint64_t *words)
 {
 	const struct type *t = &s->def->value;
 
@@ -133,8 +140,8 @@ static void reveal(const struct store *s, uint64_t *words)
 		words[0] ^= extreme_mask(t);
 }
 
-/* Merge one CPU's value (still masked) into `sum`. */
-static void merge(const struct store *s, uint64_t *sum, const uint64_t *value)
+/* Merge one CPU's value, still masked, into `sum`. */
+static void merge_cpu(const struct store *s, uint64_t *sum, const uint64_t *value)
 {
 	enum type_kind kind = s->def->value.kind;
 
@@ -148,53 +155,64 @@ static void merge(const struct store *s, uint64_t *sum, const uint64_t *value)
 		sum[i] += value[i];
 }
 
-/* What came since the store was cleared or zeroed, in `words`; did anything? */
-static bool take_off_base(const struct store *s, uint64_t *words, size_t count)
+/* Words of a cell, with the one that says whether it holds anything. */
+static size_t cell_words(const struct store *s)
 {
-	bool changed = s->base_is_set;
+	return s->value_size / 8 + 1;
+}
 
-	for (size_t i = 0; i < count; i++) {
-		words[i] -= s->base[i];
-		changed |= words[i] != 0;
-	}
-	return changed;
+static size_t cell_copies(const struct store *s, unsigned cpus)
+{
+	return s->kind == STORE_CELL ? 1 : cpus;
+}
+
+/* The cells of all CPUs, and one more of zeros, for a sum; the caller frees *out. */
+static int read_cells(const struct store *s, unsigned cpus, uint64_t **out)
+{
+	uint64_t *words = calloc((cell_copies(s, cpus) + 1) * cell_words(s), sizeof(*words));
+	uint32_t zero = 0;
+	int err = words ? kernel_map_lookup(s->map.fd, &zero, words) : -ENOMEM;
+
+	if (err)
+		free(words);
+	else
+		*out = words;
+	return err;
 }
 
 static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
 {
-	size_t stride = s->value_size + 8, copies = s->kind == STORE_CELL ? 1 : cpus;
-	unsigned char *all = calloc(copies + 1, stride);
-	uint64_t *sum = all ? (void *)(all + copies * stride) : NULL;
-	uint64_t is_set = 0;
-	uint32_t zero = 0;
-	int err;
+	size_t stride = cell_words(s), copies = cell_copies(s, cpus);
+	bool is_set = s->base_is_set;
+	uint64_t *words, *sum;
+	int err = read_cells(s, cpus, &words);
 
-	if (!all)
-		return -ENOMEM;
-	err = kernel_map_lookup(s->map.fd, &zero, all);
-	if (!err && s->base)
-		is_set = take_off_base(s, (void *)all, copies * stride / 8);
-	for (size_t i = 0; !err && i < copies; i++) {
-		const uint64_t *value = (void *)(all + i * stride);
-
-		is_set |= value[s->value_size / 8];
-		merge(s, sum, value);
+	if (err)
+		return err;
+	sum = words + copies * stride;
+	for (size_t i = 0; s->base && i < copies * stride; i++) {
+		words[i] -= s->base[i];
+		is_set |= words[i] != 0;
 	}
-	reveal(s, sum);
-	if (!err && is_set)
+	for (size_t i = 0; i < copies; i++) {
+		is_set |= words[i * stride + stride - 1] != 0;
+		merge_cpu(s, sum, words + i * stride);
+	}
+	unmask_extreme(s, sum);
+	if (is_set)
 		err = fn(arg, str_of("", 0), str_of((char *)sum, s->value_size));
-	free(all);
+	free(words);
 	return err;
 }
 
 /* A short key in the layout of a full one. */
-static void widen(const struct type *t, const unsigned char **from, unsigned char **to)
+static void widen_key(const struct type *t, const unsigned char **from, unsigned char **to)
 {
 	size_t full = type_memory(t), part = store_short_size(t);
 
 	if (t->kind == TYPE_TUPLE) {
 		for (unsigned i = 0; i < t->element_count; i++)
-			widen(&t->elements[i], from, to);
+			widen_key(&t->elements[i], from, to);
 		return;
 	}
 	memcpy(*to, *from, part);
@@ -203,63 +221,73 @@ static void widen(const struct type *t, const unsigned char **from, unsigned cha
 	*to += full;
 }
 
-static int give_entry(const struct store *s, const unsigned char *key, bool is_short,
-		      unsigned char *value, unsigned char *wide, map_entry_fn *fn, void *arg)
+/* A hash that is read by batches. */
+struct reading {
+	const struct store *store;
+	int fd;
+	uint32_t key_size;
+	unsigned char *keys, *values, *wide; /* `wide`: one key in its full layout */
+	size_t key_room, value_room;
+};
+
+static int give_entry(const struct reading *r, uint32_t at, map_entry_fn *fn, void *arg)
 {
+	const struct store *s = r->store;
+	const unsigned char *key = r->keys + (size_t)at * r->key_size;
+	unsigned char *value = r->values + (size_t)at * s->value_size, *to = r->wide;
 	struct str shown = str_of((const char *)key, s->full_key);
 
 	if (s->def->key.kind == TYPE_NONE) {
 		shown.len = 0;
-	} else if (is_short) {
-		unsigned char *to = wide;
-
-		widen(&s->def->key, &key, &to);
-		shown.ptr = (char *)wide;
+	} else if (r->key_size != s->full_key) {
+		widen_key(&s->def->key, &key, &to);
+		shown.ptr = (char *)r->wide;
 	}
-	reveal(s, (uint64_t *)(void *)value);
+	unmask_extreme(s, (uint64_t *)(void *)value);
 	return fn(arg, shown, str_of((char *)value, s->value_size));
 }
 
-/* One hash by batches; without preallocation its buckets may be larger than a batch, which the
- * kernel says by ENOSPC: then a larger one is tried. */
-static int each_in_hash(const struct store *s, int fd, uint32_t key_size, map_entry_fn *fn,
-			void *arg)
+/* The kernel reads whole buckets of the hash. One that is larger than the batch gives -ENOSPC: then
+ * a larger batch is tried. */
+static int read_batches(struct reading *r, map_entry_fn *fn, void *arg)
 {
-	bool is_short = key_size != s->full_key, first = true;
-	uint32_t room = BATCH, count;
-	unsigned char *keys = NULL, *values = NULL, *wide = malloc(s->full_key);
-	uint32_t in_batch = 0, out_batch = 0;
+	uint32_t room = BATCH, in_batch = 0, out_batch = 0, count;
+	bool first = true;
 	int err = 0, end = 0;
 
-	keys = calloc(room, key_size);
-	values = calloc(room, s->value_size);
-	while (!err && !end && keys && values && wide) {
+	while (!err && !end) {
+		if (array_reserve(r->keys, r->key_room, (size_t)room * r->key_size) ||
+		    array_reserve(r->values, r->value_room, (size_t)room * r->store->value_size))
+			return -ENOMEM;
 		count = room;
-		end = kernel_map_batch(fd, first ? NULL : &in_batch, &out_batch, keys, values,
-				       &count);
-		if (end == -ENOSPC && room < 1u << 20) {
+		end = kernel_map_batch(r->fd, first ? NULL : &in_batch, &out_batch, r->keys,
+				       r->values, &count);
+		if (end == -ENOSPC && room < BATCH_MOST) {
 			room *= 2;
-			free(keys);
-			free(values);
-			keys = calloc(room, key_size);
-			values = calloc(room, s->value_size);
 			end = 0;
 			continue;
 		}
 		if (end && end != -ENOENT)
-			break;
+			return end;
 		for (uint32_t i = 0; !err && i < count; i++)
-			err = give_entry(s, keys + (size_t)i * key_size, is_short,
-					 values + (size_t)i * s->value_size, wide, fn, arg);
+			err = give_entry(r, i, fn, arg);
 		in_batch = out_batch;
 		first = false;
 	}
-	if (!keys || !values || !wide)
-		err = -ENOMEM;
-	free(keys);
-	free(values);
-	free(wide);
-	return err ? err : end == -ENOENT ? 0 : end;
+	return err;
+}
+
+static int each_in_hash(const struct store *s, int fd, uint32_t key_size, map_entry_fn *fn,
+			void *arg)
+{
+	struct reading r = {
+		.store = s, .fd = fd, .key_size = key_size, .wide = malloc(s->full_key)};
+	int err = r.wide ? read_batches(&r, fn, arg) : -ENOMEM;
+
+	free(r.keys);
+	free(r.values);
+	free(r.wide);
+	return err;
 }
 
 int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
@@ -276,41 +304,32 @@ int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg
 
 /* ---- clearing */
 
-static int write_cell(const struct store *s, unsigned cpus, bool keep_set)
+static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 {
-	size_t stride = s->value_size + 8, copies = s->kind == STORE_CELL ? 1 : cpus;
-	unsigned char *all = calloc(copies, stride);
+	size_t stride = cell_words(s);
 	uint32_t zero = 0;
-	int err;
+	uint64_t *words;
+	int err = read_cells(s, cpus, &words);
 
-	if (!all)
-		return -ENOMEM;
-	err = kernel_map_lookup(s->map.fd, &zero, all);
-	for (size_t i = 0; i < copies; i++)
-		memset(all + i * stride, 0, keep_set ? s->value_size : stride);
-	if (!err)
-		err = kernel_map_update(s->map.fd, &zero, all, BPF_ANY);
-	free(all);
+	if (err)
+		return err;
+	for (size_t i = 0; i < cell_copies(s, cpus); i++)
+		memset(words + i * stride, 0, 8 * (keep_set ? stride - 1 : stride));
+	err = kernel_map_update(s->map.fd, &zero, words, BPF_ANY);
+	free(words);
 	return err;
 }
 
-/* From now on, what is there does not count. */
+/* From now on, the words that are there do not count. */
 static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 {
-	size_t count = (s->value_size / 8 + 1) * (size_t)cpus;
-	uint64_t *now = calloc(count, sizeof(*now));
 	bool was_set = false;
-	uint32_t zero = 0;
-	int err;
+	uint64_t *now;
+	int err = read_cells(s, cpus, &now);
 
-	if (!now)
-		return -ENOMEM;
-	err = kernel_map_lookup(s->map.fd, &zero, now);
-	if (err) {
-		free(now);
+	if (err)
 		return err;
-	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < cell_words(s) * cpus; i++)
 		was_set |= now[i] != (s->base ? s->base[i] : 0);
 	s->base_is_set = keep_set && (was_set || s->base_is_set);
 	free(s->base);
@@ -318,55 +337,56 @@ static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 	return 0;
 }
 
-/* Every key of a hash gets `fn`; the next key is found before, since the key may be gone after. */
-static int each_key(int fd, uint32_t key_size, const struct store *s, bool remove)
+/* One key of a hash, which programs may have removed by now. */
+static int rewrite_key(const struct store *s, int fd, const void *key, const void *zeros)
+{
+	int err = zeros ? kernel_map_update(fd, key, zeros, BPF_EXIST) : kernel_map_delete(fd, key);
+
+	if (!err && !zeros && s->long_map.fd >= 0)
+		__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Remove every key of a hash, or write zeros to each. The next key is found first, since the kernel
+ * cannot find it from a key that is gone. */
+static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool remove)
 {
 	unsigned char *key = calloc(2, key_size), *next = key ? key + key_size : NULL;
 	void *zeros = calloc(1, s->value_size);
-	int err = -ENOMEM, end;
+	int err = key && zeros ? 0 : -ENOMEM, end = err;
 
-	if (!key || !zeros)
-		goto out;
-	err = 0;
-	end = kernel_map_next(fd, NULL, key);
+	if (!err)
+		end = kernel_map_next(fd, NULL, key);
 	while (!end && !err) {
 		end = kernel_map_next(fd, key, next);
-		err = remove ? kernel_map_delete(fd, key)
-			     : kernel_map_update(fd, key, zeros, BPF_EXIST);
-		if (!err && remove && s->long_map.fd >= 0)
-			__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
-		if (err == -ENOENT)
-			err = 0;
+		err = rewrite_key(s, fd, key, remove ? NULL : zeros);
 		memcpy(key, next, key_size);
 	}
-	if (!err && end != -ENOENT)
-		err = end;
-out:
 	free(key);
 	free(zeros);
-	return err;
+	return err ? err : end == -ENOENT ? 0 : end;
 }
 
-static int rewrite(struct store *s, unsigned cpus, bool remove)
+static int rewrite_store(struct store *s, unsigned cpus, bool remove)
 {
 	int err;
 
 	if (s->by_base)
 		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
-		return write_cell(s, cpus, !remove);
-	err = each_key(s->map.fd, s->key_size, s, remove);
+		return write_cells(s, cpus, !remove);
+	err = rewrite_hash(s->map.fd, s->key_size, s, remove);
 	if (!err && s->long_map.fd >= 0)
-		err = each_key(s->long_map.fd, s->full_key, s, remove);
+		err = rewrite_hash(s->long_map.fd, s->full_key, s, remove);
 	return err;
 }
 
 int store_clear(struct store *s, unsigned cpus)
 {
-	return rewrite(s, cpus, true);
+	return rewrite_store(s, cpus, true);
 }
 
 int store_zero(struct store *s, unsigned cpus)
 {
-	return rewrite(s, cpus, false);
+	return rewrite_store(s, cpus, false);
 }

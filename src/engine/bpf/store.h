@@ -1,16 +1,18 @@
-/* Stores: the kernel maps behind the maps of a script.
+/* Stores: the kernel maps that hold the maps of a script.
  *
- *   STORE_CELL      one number: a one-entry array, addressed directly
+ *   STORE_CELL      one number: an array of one entry, which code reaches by its address
  *   STORE_CPU_CELL  one aggregate: a per-CPU array of one entry
  *   STORE_HASH      everything with keys, and single values of more than 8 bytes
  *
  * A cell is followed by 8 bytes that say whether it holds anything. Writing zeros to a cell would
- * lose the events that come meanwhile, so an aggregate that no script reads is cleared by taking
- * off what it was from then on; every event must change it, so a sum counts in those 8 bytes. Keys
- * with text are kept in two hashes: one for texts of at most STORE_SHORT bytes, so that hashing a
- * short text does not cost what the longest one would; and one for the rest. A counter holds both
- * to one limit. Extremes are stored so that 0 is "nothing yet" and greater always wins; see
- * extreme_encode. Readers here give everything back in the layout of program/type.h. */
+ * lose the events that come meanwhile. So an aggregate that no script reads is cleared by
+ * remembering its words and subtracting them from then on; each event must change them, so a sum
+ * counts events in those 8 bytes.
+ *
+ * Keys with text are in two hashes: one for texts of at most STORE_SHORT bytes, so that a short
+ * text is not hashed with all the bytes that the longest could have; and one for the rest. A
+ * counter holds both to one limit. Extremes are stored so that 0 is "nothing yet" and greater
+ * always wins; see extreme_mask(). What is read here has the layout of program/type.h. */
 #ifndef NOPAL_ENGINE_BPF_STORE_H
 #define NOPAL_ENGINE_BPF_STORE_H
 
@@ -20,10 +22,10 @@
 
 enum store_kind { STORE_CELL, STORE_CPU_CELL, STORE_HASH };
 
-/* One kernel map, and where code finds it when it is not named by the code itself; see group.h. */
+/* One kernel map, and where code finds it when the program does not name it; see groups below. */
 struct store_map {
 	int fd;	      /* -1: none */
-	int group_fd; /* -1: it is named */
+	int group_fd; /* -1: programs name it */
 	uint32_t group_at;
 };
 
@@ -31,32 +33,52 @@ struct store {
 	const struct map_def *def;
 	enum store_kind kind;
 	struct store_map map;	   /* the hash of short keys when there are two */
-	bool in_code;		   /* programs in the kernel use it: it must stay what it is */
+	bool in_code;		   /* programs in the kernel use it: it must not change */
 	struct store_map long_map; /* its fd is -1: no second one */
 	uint32_t key_size;	   /* of map */
 	uint32_t full_key;	   /* of long_map, and as type.h says */
 	uint32_t value_size;	   /* of the value alone */
-	uint32_t used_at; /* word of the engine's counters with the number of keys in both ... */
-	uint64_t *used;	  /* ... and where it is for us; matters when there is a long_map */
-	bool by_base;	  /* cleared by remembering what there was, not by writing */
-	uint64_t *base;	  /* that, for all CPUs; NULL: zeros */
-	bool base_is_set; /* it was zeroed, not cleared: there is a value even if nothing came */
+	uint32_t used_at; /* with a long_map: the control word with the number of keys in both, */
+	uint64_t *used;	  /* and the same word, mapped */
+	bool by_base;	  /* cleared by remembering its words, not by writing */
+	uint64_t *base;	  /* the words, of all CPUs; NULL: zeros */
+	bool base_is_set; /* zeroed, not cleared: there is a value even without an event */
 };
 
 /* Bytes an element takes in a short key. */
 uint32_t store_short_size(const struct type *t);
-/* A value put so that unsigned comparison orders it and the wanted extreme is the greatest; its own
- * inverse. */
+/* value ^ mask is ordered by unsigned comparison so that the wanted extreme is the greatest. */
 uint64_t extreme_mask(const struct type *t);
 
+struct kernel_map;
+
+/* A kernel map's descriptor, or -errno with a message. */
+int store_make_map(const struct kernel_map *m, struct diag *d);
 /* `used` is word `used_at` of the counters, which programs change, too. */
 int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
 	       struct diag *d);
-/* The store is never read by a program, only from here. */
+/* No program reads the store. */
 void store_is_not_read(struct store *s);
 void store_close(struct store *s);
 int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
 int store_clear(struct store *s, unsigned cpus);
 int store_zero(struct store *s, unsigned cpus);
+
+/* Groups: how one program reaches any number of kernel maps. The kernel lets a program name 64. A
+ * script with more than GROUP_DIRECT gets arrays of maps, one for all that have the same type and
+ * sizes, and its code looks a map up by its index in such an array. Scripts with fewer maps pay
+ * nothing. */
+#define GROUP_DIRECT 48u /* maps that a program may name, besides those that every program has */
+
+struct groups {
+	int *fds; /* owned; the arrays of maps */
+	uint32_t count;
+};
+
+/* Group the kernel maps of these stores when they are more than `direct`. -E2BIG when they have too
+ * many different sizes. */
+int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t direct,
+		struct diag *d);
+void groups_close(struct groups *g);
 
 #endif

@@ -1,11 +1,11 @@
-/* Sorting the places of a program into units, sites and cases; see unit.h. */
+/* Sorting the attachments of a program into units, sites and cases; see unit.h. */
 #include "engine/bpf/unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* One clause at one place, while sorting. */
-struct entry {
+/* An attachment while sorting. */
+struct visit {
 	const struct attach *attach;
 	const struct attach *recipe; /* the first attach of the clause that needs the same code */
 	uint32_t clause;
@@ -28,7 +28,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By their paths, so that runs do not differ; yet two files may have had the same one. */
+/* By their paths, so that runs do not differ; two files may have had the same path. */
 int attach_compare_files(const struct attach *a, const struct attach *b)
 {
 	int order = str_cmp(a->path, b->path);
@@ -46,46 +46,37 @@ uint32_t unit_file_end(const struct unit *u, uint32_t at)
 	return end;
 }
 
-/* Which arguments a clause uses, as a list of distinct numbers. */
+/* What a clause reads that can differ from site to site. */
 struct used {
-	uint32_t *args;
-	uint32_t count;
-	bool regs; /* reads registers by name */
+	bool args[OPERANDS_MAX];
+	unsigned end; /* after the last argument */
+	bool regs;    /* registers by name */
 };
 
-static int find_used(struct arena *a, const struct clause *c, struct used *out)
+static void find_used(const struct clause *c, struct used *u)
 {
-	struct used u = {arena_array(a, uint32_t, c->insn_count + 1), 0, false};
-
-	if (!u.args)
-		return -ENOMEM;
+	*u = (struct used){.end = 0};
 	for (uint32_t i = 0; i < c->insn_count; i++) {
-		bool seen = false;
+		const struct insn *in = &c->code[i];
 
-		u.regs |= c->code[i].op == OP_REG;
-		if (c->code[i].op != OP_ARG)
+		u->regs |= in->op == OP_REG;
+		if (in->op != OP_ARG || (uint64_t)in->imm >= OPERANDS_MAX)
 			continue;
-		for (uint32_t j = 0; j < u.count; j++)
-			seen |= u.args[j] == c->code[i].imm;
-		if (!seen)
-			u.args[u.count++] = (uint32_t)c->code[i].imm;
+		u->args[in->imm] = true;
+		u->end = in->imm >= u->end ? (unsigned)in->imm + 1 : u->end;
 	}
-	*out = u;
-	return 0;
 }
 
-/* Do two places of a clause need the same code? */
+/* Do two sites of a clause need the same code? */
 static bool same_recipe(const struct used *u, const struct attach *a, const struct attach *b)
 {
-	if ((u->count || u->regs) && a->arch != b->arch)
+	if ((u->end || u->regs) && a->arch != b->arch)
 		return false;
-	for (uint32_t i = 0; i < u->count; i++) {
-		uint32_t arg = u->args[i];
-		bool in_a = arg < a->operand_count, in_b = arg < b->operand_count;
+	for (unsigned i = 0; i < u->end; i++) {
+		bool in_a = i < a->operand_count, in_b = i < b->operand_count;
 
-		if (in_a != in_b)
-			return false;
-		if (in_a && !operand_equal(&a->operands[arg], &b->operands[arg]))
+		if (u->args[i] &&
+		    (in_a != in_b || (in_a && !operand_equal(&a->operands[i], &b->operands[i]))))
 			return false;
 	}
 	return true;
@@ -102,7 +93,7 @@ static enum unit_kind kind_of(enum attach_kind kind)
 	}
 }
 
-static int compare_place(const struct attach *a, const struct attach *b)
+static int compare_sites(const struct attach *a, const struct attach *b)
 {
 	int order = attach_compare_files(a, b);
 
@@ -115,92 +106,91 @@ static int compare_place(const struct attach *a, const struct attach *b)
 	return order ? order : compare_u64(a->func, b->func);
 }
 
-static int compare_entries(const void *x, const void *y)
+static int compare_visits(const void *x, const void *y)
 {
-	const struct entry *a = x, *b = y;
-	int order = compare_place(a->attach, b->attach);
+	const struct visit *a = x, *b = y;
+	int order = compare_sites(a->attach, b->attach);
 
 	if (!order)
 		order = compare_u64(a->clause, b->clause);
 	return order ? order : compare_u64((uintptr_t)a->attach, (uintptr_t)b->attach);
 }
 
-/* All uprobe (or all return) entries of some clauses, each with its recipe. */
-static int collect(struct arena *a, const struct unit *u, struct entry **out, size_t *count)
+/* All attachments of the unit's kind and clauses, in the order of sites, each with its recipe: the
+ * first attachment of the clause that needs the same code. */
+static int collect_visits(struct arena *a, const struct unit *u, struct visit **out, size_t *count)
 {
 	const struct program *p = u->program;
 	size_t total = 0, n = 0;
-	struct entry *entries;
+	struct visit *visits;
 
 	for (uint32_t i = u->from; i < u->to; i++)
 		total += p->clauses[i].attach_count;
-	entries = arena_array(a, struct entry, total + 1);
-	if (!entries)
+	visits = arena_array(a, struct visit, total + 1);
+	if (!visits)
 		return -ENOMEM;
 	for (uint32_t i = u->from; i < u->to; i++) {
 		const struct clause *c = &p->clauses[i];
 		size_t first = n;
 		struct used used;
 
-		if (find_used(a, c, &used))
-			return -ENOMEM;
+		find_used(c, &used);
 		for (uint32_t j = 0; j < c->attach_count; j++) {
 			const struct attach *at = &c->attaches[j], *recipe = at;
 
 			if (kind_of(at->kind) != u->kind)
 				continue;
 			for (size_t k = first; k < n && recipe == at; k++)
-				if (entries[k].recipe == entries[k].attach &&
-				    same_recipe(&used, entries[k].attach, at))
-					recipe = entries[k].attach;
-			entries[n++] = (struct entry){at, recipe, i};
+				if (visits[k].recipe == visits[k].attach &&
+				    same_recipe(&used, visits[k].attach, at))
+					recipe = visits[k].attach;
+			visits[n++] = (struct visit){at, recipe, i};
 		}
 	}
-	qsort(entries, n, sizeof(*entries), compare_entries);
-	*out = entries;
+	qsort(visits, n, sizeof(*visits), compare_visits);
+	*out = visits;
 	*count = n;
 	return 0;
 }
 
-/* Entries [at, end) that run at one site: same place, each clause once. */
-static size_t site_end(const struct entry *entries, size_t at, size_t count)
+/* Visits [at, end) are one site: the same place, each clause once. */
+static size_t find_site_end(const struct visit *visits, size_t at, size_t count)
 {
 	size_t end = at + 1;
 
-	while (end < count && !compare_place(entries[at].attach, entries[end].attach) &&
-	       entries[end].clause != entries[end - 1].clause)
+	while (end < count && !compare_sites(visits[at].attach, visits[end].attach) &&
+	       visits[end].clause != visits[end - 1].clause)
 		end++;
 	return end;
 }
 
-static bool case_is(const struct unit_case *c, const struct entry *entries, size_t count)
+static bool is_case_of(const struct unit_case *c, const struct visit *visits, size_t count)
 {
 	if (c->step_count != count)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (c->steps[i].clause != entries[i].clause ||
-		    c->steps[i].attach != entries[i].recipe)
+		if (c->steps[i].clause != visits[i].clause ||
+		    c->steps[i].attach != visits[i].recipe)
 			return false;
 	return true;
 }
 
-static int case_for(struct arena *a, struct unit *u, const struct entry *entries, size_t count,
-		    uint32_t *number)
+/* The number of the case for the visits of one site, which may be a new one. */
+static int find_case(struct arena *a, struct unit *u, const struct visit *visits, size_t count,
+		     uint32_t *number)
 {
 	struct unit_step *steps;
 
-	for (uint32_t i = u->case_count; i-- > 0;) {
-		*number = i;
-		if (case_is(&u->cases[i], entries, count))
+	for (*number = u->case_count; *number > 0;)
+		if (is_case_of(&u->cases[--*number], visits, count))
 			return 0;
-	}
 	steps = arena_array(a, struct unit_step, count);
 	if (!steps)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		steps[i] = (struct unit_step){entries[i].clause, entries[i].recipe};
-	*number = u->case_count;
-	u->cases[u->case_count++] = (struct unit_case){steps, (uint32_t)count};
+		steps[i] = (struct unit_step){visits[i].clause, visits[i].recipe};
+	*number = u->case_count++;
+	u->cases[*number] = (struct unit_case){steps, (uint32_t)count};
 	return 0;
 }
 
@@ -221,7 +211,8 @@ static int compare_cases(const void *x, const void *y)
 	return compare_u64(a->step_count, b->step_count);
 }
 
-/* Number the cases so that those that go the same way are neighbours: a range is one comparison. */
+/* Number the cases so that those that take the same way are neighbours: then a switch compares
+ * ranges, not single cases. */
 static int order_cases(struct arena *a, struct unit *u)
 {
 	struct unit_case **order = arena_array(a, struct unit_case *, u->case_count);
@@ -246,13 +237,13 @@ static int order_cases(struct arena *a, struct unit *u)
 	return 0;
 }
 
-/* Fill a unit of which kind, program and clauses are given. */
+/* Fill a unit whose kind, program and clauses are given. */
 static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 {
-	struct entry *entries;
+	struct visit *visits;
 	size_t count;
 
-	if (collect(a, u, &entries, &count))
+	if (collect_visits(a, u, &visits, &count))
 		return -ENOMEM;
 	u->cases = arena_array(a, struct unit_case, count + 1);
 	u->sites = arena_array(a, struct unit_site, count + 1);
@@ -261,15 +252,15 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 	for (size_t at = 0, end; at < count; at = end) {
 		uint32_t number;
 
-		end = site_end(entries, at, count);
-		if (case_for(a, u, entries + at, end - at, &number))
+		end = find_site_end(visits, at, count);
+		if (find_case(a, u, visits + at, end - at, &number))
 			return -ENOMEM;
 		u->sites[u->site_count++] =
-			(struct unit_site){.attach = entries[at].attach, .cookie = number};
+			(struct unit_site){.attach = visits[at].attach, .cookie = number};
 	}
 	if (u->case_count >> COOKIE_CASE_BITS || u->program->name_count >> COOKIE_NAME_BITS)
 		return diag_error(d, -E2BIG, "too-large",
-				  "the script has too many different attachments: %u",
+				  "the sites need too many different pieces of code: %u",
 				  u->case_count);
 	return u->case_count ? order_cases(a, u) : 0;
 }
@@ -307,6 +298,7 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	units = arena_array(a, struct unit, most);
 	if (!units)
 		return -ENOMEM;
+	/* ORDER: of enum unit_kind, the two kinds that share programs are first. */
 	for (enum unit_kind kind = UNIT_UPROBE; kind <= UNIT_URETPROBE; kind++) {
 		units[n] = (struct unit){.kind = kind, .program = p, .to = p->clause_count};
 		err = make_shared(a, &units[n], d);
@@ -391,11 +383,6 @@ bool unit_needs_cookie(const struct unit *u)
 	return u->case_count != 1 || (u->site_count != 1 && uses_names(u));
 }
 
-static uint32_t site_case(const struct unit_site *s)
-{
-	return s->cookie & ((1u << COOKIE_CASE_BITS) - 1);
-}
-
 int units_apart(struct arena *a, const struct unit *u, struct unit **out, uint32_t *count)
 {
 	struct unit *units = arena_array(a, struct unit, u->site_count + 1);
@@ -409,7 +396,7 @@ int units_apart(struct arena *a, const struct unit *u, struct unit **out, uint32
 		struct unit *one = NULL;
 
 		for (uint32_t s = 0; s < u->site_count; s++) {
-			if (site_case(&u->sites[s]) != i)
+			if ((u->sites[s].cookie & COOKIE_CASE_MASK) != i)
 				continue;
 			if (!one || alone) {
 				one = &units[n++];
@@ -420,7 +407,7 @@ int units_apart(struct arena *a, const struct unit *u, struct unit **out, uint32
 				one->site_count = 0;
 			}
 			sites[used] = u->sites[s];
-			sites[used++].cookie &= ~(uint64_t)((1u << COOKIE_CASE_BITS) - 1);
+			sites[used++].cookie &= ~(uint64_t)COOKIE_CASE_MASK;
 			one->site_count++;
 		}
 	}

@@ -1,7 +1,7 @@
-/* Units: which clauses go into which BPF program. All uprobe places of a script share one program,
- * and so one link: a number in the cookie, the case, says what is to be done at a site. Two sites
- * have the same case when the same clauses run there and find what they use in the same registers.
- * Return probes share another program; every other place has its own. */
+/* Units: which clauses go into which BPF program. All uprobe sites of a script share one program,
+ * and so one link: the *case* in a site's cookie says what to do there. Two sites have the same
+ * case when the same clauses run there and find what they use in the same registers. Return probes
+ * share another program; every other attachment has its own. */
 #ifndef NOPAL_ENGINE_BPF_UNIT_H
 #define NOPAL_ENGINE_BPF_UNIT_H
 
@@ -9,14 +9,14 @@
 #include "program/program.h"
 
 enum unit_kind {
-	UNIT_UPROBE,
+	UNIT_UPROBE, /* ORDER: it and the next are shared by many sites; see units_make() */
 	UNIT_URETPROBE,
 	UNIT_TRACEPOINT,
 	UNIT_PROFILE,
 	UNIT_RUN, /* BEGIN, END, interval: run from here */
 };
 
-/* Clause `clause` at `attach`, one of its places that stands for all of the case. */
+/* Clause `clause` at `attach`, one of its attachments that represents all of the case. */
 struct unit_step {
 	uint32_t clause;
 	const struct attach *attach;
@@ -32,23 +32,23 @@ enum site_problem {
 	SITE_FINE,
 	SITE_NOP10,
 	SITE_RED_ZONE,
-	SITE_NO_NOP,  /* a USDT site that is no nop */
+	SITE_NO_NOP,  /* a USDT site that is not a nop */
 	SITE_FOREIGN, /* in a file for another CPU */
 	SITE_CUT_OFF, /* the file has no bytes there */
-	SITE_TWICE,   /* another site at its place counts up another semaphore */
-	/* Of uprobes, where --unsafe has its way: */
+	SITE_TWICE,   /* another site at its place has another semaphore */
+	/* Of uprobes; --unsafe probes them all the same: */
 	SITE_MIDDLE,  /* in the middle of an instruction */
-	SITE_UNKNOWN, /* behind bytes that are no known instruction */
-	SITE_FAR,     /* too far behind its function's start to look */
+	SITE_UNKNOWN, /* after bytes that are not a known instruction */
+	SITE_FAR,     /* too far from its function's start to look */
 };
 
 #define SITE_BYTES 15 /* of a site's code that messages show */
 
 struct unit_site {
-	const struct attach *attach; /* where; the first of those that share the place */
+	const struct attach *attach; /* where; the first of those that share the site */
 	uint64_t cookie;
 	enum site_problem problem; /* why it must not be probed */
-	/* What a message shows: bytes of code, and how far behind the function's start they are. */
+	/* What a message shows: bytes of code, and how far from the function's start they are. */
 	unsigned char bytes[SITE_BYTES];
 	uint8_t byte_count;
 	uint64_t into;
@@ -68,6 +68,7 @@ struct unit {
 /* A cookie: case, then the two names that differ from site to site. */
 #define COOKIE_CASE_BITS 16
 #define COOKIE_NAME_BITS 24
+#define COOKIE_CASE_MASK ((1u << COOKIE_CASE_BITS) - 1)
 #define COOKIE(number, name, func)                                   \
 	((uint64_t)(number) | (uint64_t)(name) << COOKIE_CASE_BITS | \
 	 (uint64_t)(func) << (COOKIE_CASE_BITS + COOKIE_NAME_BITS))
@@ -77,19 +78,19 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	       struct diag *d);
 bool unit_is_uprobe(const struct unit *u);
 bool unit_has_clause(const struct unit *u, uint32_t clause);
-/* The name of the probe that a place belongs to; "?": none. */
+/* The name of the probe that a site belongs to; "?": none. */
 struct str unit_site_name(const struct unit *u, const struct attach *at);
-/* The order of two places by the file they are in. */
+/* The order of two attachments by their files. */
 int attach_compare_files(const struct attach *a, const struct attach *b);
-/* The unit of the first half of the clauses and that of the second. -ENOENT: it has but one. */
+/* The unit of the first half of the clauses and that of the second. -ENOENT: it has only one. */
 int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct diag *d);
-/* Must its code be given the site's cookie, to know the case or the names? */
+/* Does its code need the site's cookie, for the case or the names? */
 bool unit_needs_cookie(const struct unit *u);
-/* Units that need none: one for each case, or for each site. At most site_count. */
+/* Units that need no cookie: one for each case, or for each site. At most site_count. */
 int units_apart(struct arena *a, const struct unit *u, struct unit **out, uint32_t *count);
 /* The only clause of a unit, or NULL. */
 const struct clause *unit_only_clause(const struct unit *u);
-/* The site behind the last one in the file of site `at`. */
+/* The index after the last site in the file of site `at`. */
 uint32_t unit_file_end(const struct unit *u, uint32_t at);
 
 #endif
