@@ -39,6 +39,16 @@ need_perf_probes() {
 	) || skip "perf cannot use SystemTap's own probes on this machine"
 }
 
+# says TAG TEXT [FILE]: FILE (default: what `run` kept) has a message with TEXT. TAG is the name of that message;
+# tests/unit/tags.c looks for a test of every tag.
+says() {
+	local text="$output${stderr-}"
+	[ $# -lt 3 ] || text=$(cat "$3")
+	[[ $text == *"$2"* ]] && return
+	printf 'no message [%s] with "%s" in:\n%s\n' "$1" "$2" "$text"
+	return 1
+}
+
 # A private copy of a traced program: uprobes are machine-wide, this file is ours alone.
 private() {
 	cp "$TARGETS/$1" "$BATS_TEST_TMPDIR/$1"

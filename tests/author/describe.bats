@@ -68,7 +68,8 @@ setup() {
 	head -c 90 note >cut
 	objcopy --update-section .note.nopal=cut tick broken
 	run "$NOPAL" list -v ./broken
-	[[ "$output" == *"tick:word"* && "$output" == *"damaged"* ]]
+	[[ "$output" == *"tick:word"* ]]
+	says corrupt-descriptions "damaged"
 }
 
 @test "names and types that a provider file declares" {

@@ -211,7 +211,7 @@ end_traced() {
 		end_traced
 		cat "$output_file" "$messages"
 		[ "$(map)" = 101 ]
-		grep -q "process $traced continued in another thread" "$messages"
+		says rearmed "process $traced continued in another thread" "$messages"
 		exec 7<&-
 		rm to_traced from_traced
 	done

@@ -184,7 +184,7 @@ build_kinds() {
 	chmod 755 "$BATS_RUN_TMPDIR" .
 	NOPAL_PROVIDERS=$PWD/secret run setpriv --reuid=65534 --regid=65534 --clear-groups ./nopal list -v ./kinds
 	[ "$status" = 0 ]
-	[[ "$output" == *"warning: cannot read provider file '$PWD/secret': Permission denied"* ]]
+	says bad-provider-file "warning: cannot read provider file '$PWD/secret': Permission denied"
 }
 
 @test "python by names" {

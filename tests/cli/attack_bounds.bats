@@ -103,7 +103,8 @@ trace_and_stop() {
 		list_all
 		end_attack
 		[ "$memory" -lt $((256 * 1024)) ]
-		[[ $output == *"hostile"*"is skipped: its probes take more than 64 MiB of memory"* ]]
+		[[ $output == *"hostile"* ]]
+		says over-budget "is skipped: its probes take more than 64 MiB of memory"
 		trace_and_stop overlaps 3
 	done
 }

@@ -97,6 +97,7 @@ end_victim() {
 
 @test "a user's debug file says where the functions of root's program are" {
 	attack "describes are skipped" uprobe:/mnt/victim:baited_function -p PID
+	says untrusted-debug "describes are skipped" out
 }
 
 @test "the list says why a probe of a user's debug file cannot be traced" {

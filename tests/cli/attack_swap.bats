@@ -102,7 +102,8 @@ attack() {
 		exec timeout 20 "$@"' - "$NOPAL" -q -e "usdt:./victim:victim:hit { } interval:ms:100 { exit() }" 9>&-
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ $output == *"cannot reach "*" as /proc/self/fd/"*"mount -t proc proc /proc"* ]]
+	says no-proc "cannot reach "
+	[[ $output == *" as /proc/self/fd/"*"mount -t proc proc /proc"* ]]
 	! grep -q armed seen
 }
 

@@ -46,7 +46,7 @@ setup() {
 		printf '%s\n' "$1" >"$events"
 		run "$NOPAL" --events="$events" -e "usdt:$TARGETS/tick:tick:word { @++ }"
 		[ "$status" = 1 ]
-		[[ "$output" == *"$events:1: $2"* ]]
+		says bad-events "$events:1: $2"
 	}
 	check 'tick:word hello' "an argument is a number or a text in double quotes"
 	check 'tick:word "hello' "unterminated quote"
@@ -57,11 +57,11 @@ setup() {
 @test "an engine that does not exist, or that has no events of a probe, is an error" {
 	run "$NOPAL" --engine=qemu -e 'BEGIN { exit() }'
 	[ "$status" = 1 ]
-	[[ "$output" == *"there is no engine 'qemu'"* ]]
+	says unknown-engine "there is no engine 'qemu'"
 	[[ "$output" == *"bpf ("*"interp ("* ]]
 	run "$NOPAL" --engine=interp -e "usdt:$TARGETS/tick:tick:word { @++ }"
 	[ "$status" = 1 ]
-	[[ "$output" == *"the engine 'interp' cannot trace 'usdt:$TARGETS/tick:tick:word'"* ]]
+	says engine "the engine 'interp' cannot trace 'usdt:$TARGETS/tick:tick:word'"
 }
 
 @test "two engines: what the first cannot run goes to the second" {

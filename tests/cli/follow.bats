@@ -96,7 +96,7 @@ go_on() {
 	local probe=tracepoint:sched:sched_process_exit
 	run timeout 20 "$NOPAL" count -q "$probe" -c "sh -c 'exit 3'"
 	[ "$status" = 0 ]
-	[[ "$output" == *"the command 'sh -c 'exit 3'' ended with status 3"* ]]
+	says command-status "the command 'sh -c 'exit 3'' ended with status 3"
 	run timeout 20 "$NOPAL" count -q --exit-status "$probe" -c "sh -c 'exit 3'"
 	[ "$status" = 3 ]
 	run timeout 20 "$NOPAL" count -q --exit-status "$probe" -c "sh -c 'kill -SEGV \$\$'"
@@ -199,6 +199,7 @@ C
 	[ "$output" = "5 5 5,-5 4294967291 fffffffb -5 -6|-5 -4" ]
 	run "$NOPAL" --dry-run -e 'uretprobe:./ints:neg /retval < 0/ { @ = 1 } uretprobe:./ints:neg /0 <= retval/ { @ = 1 }'
 	[ "$(grep -c 'all 64 bits of the register are compared' <<<"$output")" = 2 ]
+	says raw-register "all 64 bits of the register are compared"
 	[[ "$output" == *"hint: cast it: (int32)retval, or (int64)retval"* ]]
 	run "$NOPAL" --dry-run -e 'uretprobe:./ints:neg /(int32)retval < 0 || retval > 4 || (int64)retval < 0/ { @ = 1 }'
 	[[ "$output" != *"register"* ]]

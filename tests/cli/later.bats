@@ -171,6 +171,6 @@ in_namespace() {
 	kill $firing
 	stop_tracer
 	cat "$messages"
-	grep -q 'notices* of new images.* got lost' "$messages"
+	says news-lost ' got lost' "$messages"
 	grep -q "^tk$$\$" "$output_file"
 }

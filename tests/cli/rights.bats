@@ -54,7 +54,12 @@ trace_target() {
 @test "CAP_BPF and CAP_PERFMON alone: a tracepoint says which right is missing" {
 	run with_capabilities +bpf,+perfmon ./nopal -e 'tracepoint:sched:sched_process_exit { }'
 	[ "$status" = 1 ]
-	[[ "$output" == *"Permission denied"*"CAP_DAC_READ_SEARCH"* ]]
+	says unreadable-tracepoint "Permission denied"
+	[[ "$output" == *"CAP_DAC_READ_SEARCH"* ]]
+	run unshare -m bash -c 'umount -l /sys; exec "$@"' - setpriv --reuid=65534 --regid=65534 --clear-groups \
+		--inh-caps=+bpf,+perfmon --ambient-caps=+bpf,+perfmon ./nopal -e 'tracepoint:sched:sched_process_exit { }'
+	[ "$status" = 1 ]
+	says no-tracefs "tracefs is not mounted"
 	run with_capabilities +bpf,+perfmon,+dac_read_search ./nopal -q -e 'tracepoint:sched:sched_process_exec { @ = count() }' -c true
 	[ "$status" = 0 ]
 	[[ "$output" == *"@: 1"* ]]

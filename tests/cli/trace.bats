@@ -171,5 +171,5 @@ setup() {
 	run timeout 20 "$NOPAL" -q -e "$script }"
 	echo "$output" | tail -5
 	[ "$status" != 0 ]
-	[[ "$output" == *"maps of more than 48 different sizes"* ]]
+	says too-many-maps "maps of more than 48 different sizes"
 }

@@ -117,3 +117,16 @@ void case_expect_trimmed(const struct test_case *t, const char *key, struct str 
 {
 	expect(t, key, without_empty_ends(case_text(t, key)), without_empty_ends(got));
 }
+
+void case_expect_messages(const struct test_case *t, const struct diag *d)
+{
+	struct buf tags = BUF_INIT, says = BUF_INIT;
+
+	for (const struct message *m = d->first; m; m = m->next)
+		buf_printf(&tags, "%s%s", m->tag, m->next ? " " : "\n");
+	diag_render(d, &says);
+	case_expect(t, "tags", buf_as_str(&tags));
+	case_expect(t, "says", buf_as_str(&says));
+	buf_free(&tags);
+	buf_free(&says);
+}

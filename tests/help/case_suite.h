@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/diag.h"
 #include "help/casefile.h"
 
 #define CASE_SUITE_FILES 32
@@ -37,6 +38,9 @@ void case_file_need(const char *path, const char *keys, struct case_file *out);
 void case_expect(const struct test_case *t, const char *key, struct str got);
 /* The same without empty lines at the ends of both. */
 void case_expect_trimmed(const struct test_case *t, const char *key, struct str got);
+
+/* The messages: their tags, separated by blanks, in `tags`; their text in `says`. */
+void case_expect_messages(const struct test_case *t, const struct diag *d);
 
 #define CASE_FMT     "%s:%u: '%s'"
 #define CASE_ARGS(t) (t)->path, (t)->line, (t)->name

@@ -25,6 +25,7 @@ static void no_site_no_options_no_messages(void **state)
 	struct nopal_trace_options small = {.size = 4},
 				   both = {.size = sizeof(both), .pid = 1, .command = "true"};
 	struct nopal_sites *probes;
+	struct nopal_diag *d = nopal_diag_new();
 	struct nopal_trace *t = NULL;
 	struct nopal_arg arg;
 
@@ -55,13 +56,37 @@ static void no_site_no_options_no_messages(void **state)
 	nopal_sites_free(probes);
 	assert_int_equal(nopal_trace_open("BEGIN { }", NULL, &t, NULL), -EINVAL);
 	assert_int_equal(nopal_trace_open("BEGIN { }", &small, &t, NULL), -EINVAL);
-	assert_int_equal(nopal_trace_open("BEGIN { }", &both, &t, NULL), -EINVAL);
+	assert_int_equal(nopal_trace_open("BEGIN { }", &both, &t, d), -EINVAL);
+	assert_string_equal(nopal_diag_tag(d), "bad-options");
+	nopal_diag_free(d);
 	assert_null(t);
 	assert_int_equal(nopal_trace_dump("BEGIN { }", NULL, NOPAL_DUMP_TREE, NULL), -EINVAL);
 	assert_int_equal(nopal_trace_dump("BEGIN { }", &small, NOPAL_DUMP_TREE, NULL), -EINVAL);
 	assert_int_equal(nopal_trace_list("usdt:*", NULL, NULL, NULL, NULL), -EINVAL);
 	assert_int_equal(nopal_diag_errors(NULL), 0);
 	assert_string_equal(nopal_diag_text(NULL), "");
+}
+
+static int no_entry(void *arg, const struct nopal_map_entry *entry)
+{
+	(void)arg, (void)entry;
+	return -EINVAL;
+}
+
+static void a_map_that_is_not_in_the_script(void **state)
+{
+	const struct nopal_trace_options options = {.size = sizeof(options)};
+	struct nopal_diag *d = nopal_diag_new();
+	struct nopal_trace *t;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(nopal_trace_open("BEGIN { @a = 1 }", &options, &t, d), 0);
+	assert_int_equal(nopal_trace_map(t, "@b", no_entry, NULL, d), -ENOENT);
+	assert_string_equal(nopal_diag_tag(d), "unknown-map");
+	nopal_trace_close(t);
+	nopal_diag_free(d);
 }
 
 static void a_site_and_its_arguments(void **state)
@@ -238,6 +263,7 @@ static void options_grow_beyond_old_padding(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_map_that_is_not_in_the_script),
 		cmocka_unit_test(a_site_and_its_arguments),
 		cmocka_unit_test(no_site_no_options_no_messages),
 		cmocka_unit_test(collections_grow_with_each_call),

@@ -37,19 +37,6 @@ static void read_options(const struct test_case *t, struct script_options *o, st
 		params[o->param_count++] = str_cut(&rest, ' ');
 }
 
-static void expect_messages(const struct test_case *t, const struct diag *d)
-{
-	struct buf tags = BUF_INIT, says = BUF_INIT;
-
-	for (const struct message *m = d->first; m; m = m->next)
-		buf_printf(&tags, "%s%s", m->tag, m->next ? " " : "\n");
-	diag_render(d, &says);
-	case_expect(t, "tags", buf_as_str(&tags));
-	case_expect(t, "says", buf_as_str(&says));
-	buf_free(&tags);
-	buf_free(&says);
-}
-
 /* A case that expects a tree is parsed only, all others are compiled. */
 static void test_case(void **state)
 {
@@ -77,7 +64,7 @@ static void test_case(void **state)
 		program_print(p, &program);
 	case_expect(t, "tree", buf_as_str(&tree));
 	case_expect(t, "program", buf_as_str(&program));
-	expect_messages(t, &d);
+	case_expect_messages(t, &d);
 	assert_int_equal(err != 0, d.errors != 0);
 	buf_free(&tree);
 	buf_free(&program);
