@@ -9,27 +9,66 @@ struct assignment {
 	enum operator op;
 };
 
+/* clang-format off */
 static const struct assignment assignments[] = {
-	{TOKEN_ASSIGN, OPERATOR_NONE},	    {TOKEN_ADD_ASSIGN, OPERATOR_ADD},
-	{TOKEN_SUB_ASSIGN, OPERATOR_SUB},   {TOKEN_MUL_ASSIGN, OPERATOR_MUL},
-	{TOKEN_DIV_ASSIGN, OPERATOR_DIV},   {TOKEN_MOD_ASSIGN, OPERATOR_MOD},
-	{TOKEN_BAND_ASSIGN, OPERATOR_BAND}, {TOKEN_BOR_ASSIGN, OPERATOR_BOR},
-	{TOKEN_XOR_ASSIGN, OPERATOR_XOR},   {TOKEN_SHL_ASSIGN, OPERATOR_SHL},
-	{TOKEN_SHR_ASSIGN, OPERATOR_SHR},
+	{ TOKEN_ASSIGN,      OPERATOR_NONE },
+	{ TOKEN_ADD_ASSIGN,  OPERATOR_ADD  },
+	{ TOKEN_SUB_ASSIGN,  OPERATOR_SUB  },
+	{ TOKEN_MUL_ASSIGN,  OPERATOR_MUL  },
+	{ TOKEN_DIV_ASSIGN,  OPERATOR_DIV  },
+	{ TOKEN_MOD_ASSIGN,  OPERATOR_MOD  },
+	{ TOKEN_BAND_ASSIGN, OPERATOR_BAND },
+	{ TOKEN_BOR_ASSIGN,  OPERATOR_BOR  },
+	{ TOKEN_XOR_ASSIGN,  OPERATOR_XOR  },
+	{ TOKEN_SHL_ASSIGN,  OPERATOR_SHL  },
+	{ TOKEN_SHR_ASSIGN,  OPERATOR_SHR  },
 };
+/* clang-format on */
 
 /* What newer bpftrace allows between clauses, and we do not. */
 static const char *const foreign_items[] = {"struct", "union", "enum", "macro",
 					    "import", "let",   "fn"};
 
-struct span parse_span(const struct parser *p, struct mark m)
+bool parse_fail(struct parser *p, int err)
 {
-	return lex_span(&p->lexer, m);
+	bool is_first = !p->err;
+
+	if (is_first)
+		p->err = err;
+	p->token.kind = TOKEN_END;
+	return is_first;
 }
 
-int parse_advance(struct parser *p)
+bool parse_error(struct parser *p, struct mark m, const char *tag, const char *format, ...)
 {
-	return lex_token(&p->lexer, &p->token);
+	struct buf text = BUF_INIT;
+	va_list args;
+
+	if (!parse_fail(p, -EINVAL))
+		return false;
+	va_start(args, format);
+	buf_vprintf(&text, format, args);
+	va_end(args);
+	diag_error_at(p->d, -EINVAL, tag, lex_span(&p->lexer, m), "%.*s",
+		      STR_FMT(buf_as_str(&text)));
+	buf_free(&text);
+	return true;
+}
+
+void parse_advance(struct parser *p)
+{
+	int err = p->err ? p->err : lex_token(&p->lexer, &p->token);
+
+	if (err)
+		parse_fail(p, err);
+}
+
+void parse_blank(struct parser *p)
+{
+	int err = p->err ? p->err : lex_blank(&p->lexer);
+
+	if (err)
+		parse_fail(p, err);
 }
 
 bool parse_is(const struct parser *p, enum token_kind kind)
@@ -37,34 +76,42 @@ bool parse_is(const struct parser *p, enum token_kind kind)
 	return p->token.kind == kind;
 }
 
+bool parse_take(struct parser *p, enum token_kind kind)
+{
+	bool is = parse_is(p, kind);
+
+	if (is)
+		parse_advance(p);
+	return is;
+}
+
 static bool is_word(const struct parser *p, const char *word)
 {
 	return p->token.kind == TOKEN_WORD && str_eq_text(p->token.text, word);
 }
 
-int parse_unexpected(struct parser *p, const char *wanted)
+void parse_unexpected(struct parser *p, const char *wanted)
 {
 	struct mark m = p->token.mark;
 
 	if (parse_is(p, TOKEN_END))
-		return diag_error_at(p->d, -EINVAL, "syntax", parse_span(p, m),
-				     "expected %s, but the script ends here", wanted);
-	return diag_error_at(p->d, -EINVAL, "syntax", parse_span(p, m), "expected %s before '%.*s'",
-			     wanted, (int)(m.len > 40 ? 40 : m.len), p->lexer.text.ptr + m.at);
+		parse_error(p, m, "syntax", "expected %s, but the script ends here", wanted);
+	else
+		parse_error(p, m, "syntax", "expected %s before '%.*s'", wanted,
+			    (int)(m.len > 40 ? 40 : m.len), p->lexer.text.ptr + m.at);
 }
 
-int parse_expect(struct parser *p, enum token_kind kind, const char *what)
+void parse_expect(struct parser *p, enum token_kind kind, const char *what)
 {
-	return parse_is(p, kind) ? parse_advance(p) : parse_unexpected(p, what);
+	if (!parse_take(p, kind))
+		parse_unexpected(p, what);
 }
 
-int parse_enter(struct parser *p)
+void parse_enter(struct parser *p)
 {
-	if (p->depth == PARSE_MAX_DEPTH)
-		return diag_error_at(p->d, -E2BIG, "too-deep", parse_span(p, p->token.mark),
-				     "nested too deeply: the limit is %d levels", PARSE_MAX_DEPTH);
-	p->depth++;
-	return 0;
+	if (p->depth++ == PARSE_MAX_DEPTH)
+		parse_error(p, p->token.mark, "too-deep",
+			    "nested too deeply: the limit is %d levels", PARSE_MAX_DEPTH);
 }
 
 void parse_leave(struct parser *p)
@@ -72,166 +119,116 @@ void parse_leave(struct parser *p)
 	p->depth--;
 }
 
-int parse_count_node(struct parser *p)
+void parse_count_node(struct parser *p)
 {
 	if (p->nodes++ == PARSE_MAX_NODES)
-		return diag_error_at(p->d, -E2BIG, "too-big", parse_span(p, p->token.mark),
-				     "the script is too big (more than %d pieces)",
-				     PARSE_MAX_NODES);
-	return 0;
+		parse_error(p, p->token.mark, "too-big",
+			    "the script is too large: the limit is %d expressions and statements",
+			    PARSE_MAX_NODES);
 }
 
-struct str parse_param(const struct parser *p, uint64_t number, bool *missing)
-{
-	*missing = number > p->options->param_count;
-	return *missing ? str_of("", 0) : p->options->params[number - 1];
-}
-
-static int parse_statement(struct parser *p, struct stmt **out);
+static struct stmt *parse_statement(struct parser *p);
 
 /* block = "{" statement* "}"; the closing brace stays the current token */
-static int parse_block(struct parser *p, struct stmt **out)
+static struct stmt *parse_block(struct parser *p)
 {
-	struct stmt **last = out;
+	struct stmt *first = NULL, **last = &first;
 	struct mark open = p->token.mark;
-	int err = parse_expect(p, TOKEN_LBRACE, "'{'");
 
-	*out = NULL;
-	while (!err && !parse_is(p, TOKEN_RBRACE)) {
-		if (parse_is(p, TOKEN_END)) {
-			diag_error_at(p->d, -EINVAL, "open-block", parse_span(p, open),
-				      "this '{' is never closed");
-			return -EINVAL;
-		}
-		if (parse_is(p, TOKEN_SEMICOLON)) {
-			err = parse_advance(p);
+	parse_expect(p, TOKEN_LBRACE, "'{'");
+	while (!parse_is(p, TOKEN_RBRACE) && !parse_is(p, TOKEN_END)) {
+		if (parse_take(p, TOKEN_SEMICOLON))
 			continue;
-		}
-		err = parse_statement(p, last);
-		if (!err)
-			last = &(*last)->next;
+		*last = parse_statement(p);
+		last = &(*last)->next;
 	}
-	return err;
+	if (parse_is(p, TOKEN_END))
+		parse_error(p, open, "open-block", "this '{' is never closed");
+	return first;
 }
 
-/* block, and on to what is behind it */
-static int parse_inner_block(struct parser *p, struct stmt **out)
+/* block, and the token after it */
+static struct stmt *parse_inner_block(struct parser *p)
 {
-	int err = parse_block(p, out);
+	struct stmt *body = parse_block(p);
 
-	return err ? err : parse_advance(p);
+	parse_advance(p);
+	return body;
 }
 
 /* The end of a simple statement: ";", which may be left out before "}". */
-static int parse_semicolon(struct parser *p)
+static void parse_semicolon(struct parser *p)
 {
-	if (parse_is(p, TOKEN_RBRACE) || parse_is(p, TOKEN_END))
-		return 0;
-	return parse_expect(p, TOKEN_SEMICOLON, "';' or '}'");
+	if (!parse_is(p, TOKEN_RBRACE) && !parse_is(p, TOKEN_END))
+		parse_expect(p, TOKEN_SEMICOLON, "';' or '}'");
 }
 
 /* if = "if" expr block ( "else" ( if | block ) )? */
-static int parse_if(struct parser *p, struct stmt *s)
+static void parse_if(struct parser *p, struct stmt *s)
 {
-	int err = parse_advance(p);
-
-	s->kind = STMT_IF;
-	if (!err)
-		err = parse_expr(p, &s->value);
-	if (!err)
-		err = parse_inner_block(p, &s->body);
-	if (err || !is_word(p, "else"))
-		return err;
-	err = parse_advance(p);
-	if (!err && is_word(p, "if"))
-		return parse_statement(p, &s->other);
-	return err ? err : parse_inner_block(p, &s->other);
+	s->value = parse_expr(p);
+	s->body = parse_inner_block(p);
+	if (!is_word(p, "else"))
+		return;
+	parse_advance(p);
+	s->other = is_word(p, "if") ? parse_statement(p) : parse_inner_block(p);
 }
 
 /* unroll = "unroll" expr block ; while = "while" expr block */
-static int parse_repeat(struct parser *p, struct stmt *s)
+static void parse_repeat(struct parser *p, struct stmt *s)
 {
-	int err;
+	s->value = parse_expr(p);
+	s->body = parse_inner_block(p);
+}
 
-	s->kind = is_word(p, "while") ? STMT_WHILE : STMT_UNROLL;
-	err = parse_advance(p);
-	if (!err)
-		err = parse_expr(p, &s->value);
-	return err ? err : parse_inner_block(p, &s->body);
+static struct expr *parse_variable(struct parser *p)
+{
+	if (!parse_is(p, TOKEN_VARIABLE))
+		parse_unexpected(p, "a variable");
+	return parse_expr(p);
 }
 
 /* for = "for" "("? variable ":" expr ".." expr ")"? block */
-static int parse_for(struct parser *p, struct stmt *s)
+static void parse_for(struct parser *p, struct stmt *s)
 {
-	bool in_paren;
-	int err = parse_advance(p);
+	bool in_paren = parse_take(p, TOKEN_LPAREN);
 
-	s->kind = STMT_FOR;
-	in_paren = parse_is(p, TOKEN_LPAREN);
-	if (!err && in_paren)
-		err = parse_advance(p);
-	if (!err && !parse_is(p, TOKEN_VARIABLE))
-		return parse_unexpected(p, "a variable");
-	if (!err)
-		err = parse_expr(p, &s->target);
-	if (!err)
-		err = parse_expect(p, TOKEN_COLON, "':'");
-	if (!err)
-		err = parse_expr(p, &s->value);
-	if (!err && s->value->kind == EXPR_MAP && !parse_is(p, TOKEN_RANGE)) {
-		diag_error_at(p->d, -EINVAL, "unsupported", parse_span(p, s->value->mark),
-			      "loops over maps are not supported yet");
+	s->target = parse_variable(p);
+	parse_expect(p, TOKEN_COLON, "':'");
+	s->value = parse_expr(p);
+	if (s->value->kind == EXPR_MAP && !parse_is(p, TOKEN_RANGE) &&
+	    parse_error(p, s->value->mark, "unsupported", "loops over maps are not supported yet"))
 		diag_hint(p->d, "a range works: for $i : 0..10 { ... }");
-		return -EINVAL;
-	}
-	if (!err)
-		err = parse_expect(p, TOKEN_RANGE, "'..'");
-	if (!err)
-		err = parse_expr(p, &s->to);
-	if (!err && in_paren)
-		err = parse_expect(p, TOKEN_RPAREN, "')'");
-	return err ? err : parse_inner_block(p, &s->body);
+	parse_expect(p, TOKEN_RANGE, "'..'");
+	s->to = parse_expr(p);
+	if (in_paren)
+		parse_expect(p, TOKEN_RPAREN, "')'");
+	s->body = parse_inner_block(p);
 }
 
 /* let = "let" variable ( ":" type )? ( "=" expr )? */
-static int parse_let(struct parser *p, struct stmt *s)
+static void parse_let(struct parser *p, struct stmt *s)
 {
-	int err = parse_advance(p);
-
-	s->kind = STMT_LET;
-	if (!err && !parse_is(p, TOKEN_VARIABLE))
-		return parse_unexpected(p, "a variable");
-	if (!err)
-		err = parse_expr(p, &s->target);
-	if (!err && parse_is(p, TOKEN_COLON)) {
+	s->target = parse_variable(p);
+	if (parse_take(p, TOKEN_COLON)) {
 		struct type *declared = &s->target->cast.type;
 
-		err = parse_advance(p);
-		if (!err && (!parse_is(p, TOKEN_WORD) || !cast_type_find(p->token.text, declared) ||
-			     declared->show != SHOW_NUMBER))
-			return diag_error_at(p->d, -EINVAL, "unsupported",
-					     parse_span(p, p->token.mark),
-					     "only integer types can be declared");
-		if (!err)
-			err = parse_advance(p);
+		if (!parse_is(p, TOKEN_WORD) || !cast_type_find(p->token.text, declared) ||
+		    declared->show != SHOW_NUMBER)
+			parse_error(p, p->token.mark, "unsupported",
+				    "only integer types can be declared");
+		parse_advance(p);
 	}
-	if (!err && parse_is(p, TOKEN_ASSIGN)) {
-		err = parse_advance(p);
-		if (!err)
-			err = parse_expr(p, &s->value);
-	}
-	return err ? err : parse_semicolon(p);
+	if (parse_take(p, TOKEN_ASSIGN))
+		s->value = parse_expr(p);
+	parse_semicolon(p);
 }
 
 /* jump = "break" | "continue" | "return" */
-static int parse_jump(struct parser *p, struct stmt *s)
+static void parse_jump(struct parser *p, struct stmt *s)
 {
-	s->kind = is_word(p, "break")	   ? STMT_BREAK
-		  : is_word(p, "continue") ? STMT_CONTINUE
-					   : STMT_RETURN;
-	int err = parse_advance(p);
-
-	return err ? err : parse_semicolon(p);
+	(void)s;
+	parse_semicolon(p);
 }
 
 static const struct assignment *assignment_here(const struct parser *p)
@@ -243,178 +240,165 @@ static const struct assignment *assignment_here(const struct parser *p)
 }
 
 /* simple = expr | ( map | variable ) ( "=" | "+=" | ... ) expr */
-static int parse_simple(struct parser *p, struct stmt *s)
+static void parse_simple(struct parser *p, struct stmt *s)
 {
 	const struct assignment *a;
-	int err = parse_expr(p, &s->value);
 
 	s->kind = STMT_EXPR;
-	if (err)
-		return err;
+	s->value = parse_expr(p);
 	a = assignment_here(p);
 	if (a) {
 		s->kind = STMT_ASSIGN;
 		s->op = a->op;
 		s->target = s->value;
 		if (s->target->kind != EXPR_MAP && s->target->kind != EXPR_VARIABLE)
-			return diag_error_at(p->d, -EINVAL, "bad-target",
-					     parse_span(p, s->target->mark),
-					     "only variables and maps can be assigned to");
-		err = parse_advance(p);
-		if (!err)
-			err = parse_expr(p, &s->value);
+			parse_error(p, s->target->mark, "bad-target",
+				    "only variables and maps can be assigned to");
+		parse_advance(p);
+		s->value = parse_expr(p);
 	}
-	return err ? err : parse_semicolon(p);
+	parse_semicolon(p);
+	s->mark.len = s->value->mark.at + s->value->mark.len - s->mark.at;
 }
 
 struct keyword {
 	const char *word;
-	int (*parse)(struct parser *p, struct stmt *s);
+	enum stmt_kind kind;
+	void (*parse)(struct parser *p, struct stmt *s); /* from the token after it */
 };
 
+/* clang-format off */
 static const struct keyword keywords[] = {
-	{"if", parse_if},	  {"unroll", parse_repeat}, {"while", parse_repeat},
-	{"for", parse_for},	  {"let", parse_let},	    {"break", parse_jump},
-	{"continue", parse_jump}, {"return", parse_jump},
+	{ "if",       STMT_IF,       parse_if     },
+	{ "unroll",   STMT_UNROLL,   parse_repeat },
+	{ "while",    STMT_WHILE,    parse_repeat },
+	{ "for",      STMT_FOR,      parse_for    },
+	{ "let",      STMT_LET,      parse_let    },
+	{ "break",    STMT_BREAK,    parse_jump   },
+	{ "continue", STMT_CONTINUE, parse_jump   },
+	{ "return",   STMT_RETURN,   parse_jump   },
 };
+/* clang-format on */
 
-static int parse_statement_here(struct parser *p, struct stmt *s)
+static const struct keyword *keyword_here(const struct parser *p)
 {
-	if (parse_is(p, TOKEN_LBRACE)) {
-		s->kind = STMT_BLOCK;
-		return parse_inner_block(p, &s->body);
-	}
 	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
 		if (is_word(p, keywords[i].word))
-			return keywords[i].parse(p, s);
-	return parse_simple(p, s);
+			return &keywords[i];
+	return NULL;
 }
 
 /* statement = block | if | unroll | while | for | let ";" | jump ";" | simple ";" */
-static int parse_statement(struct parser *p, struct stmt **out)
+static struct stmt *parse_statement(struct parser *p)
 {
-	struct stmt *s = arena_new(p->arena, struct stmt);
-	int err = s ? parse_count_node(p) : -ENOMEM;
+	const struct keyword *keyword = keyword_here(p);
+	struct stmt *s = p->err ? NULL : arena_new(p->arena, struct stmt);
 
-	if (!err)
-		err = parse_enter(p);
-	if (err)
-		return err;
+	if (!s) {
+		parse_fail(p, -ENOMEM);
+		return &p->no_stmt;
+	}
+	parse_count_node(p);
+	parse_enter(p);
 	s->mark = p->token.mark;
-	err = parse_statement_here(p, s);
+	if (parse_is(p, TOKEN_LBRACE)) {
+		s->kind = STMT_BLOCK;
+		s->body = parse_inner_block(p);
+	} else if (keyword) {
+		s->kind = keyword->kind;
+		parse_advance(p);
+		keyword->parse(p, s);
+	} else {
+		parse_simple(p, s);
+	}
 	parse_leave(p);
-	if (s->value && (s->kind == STMT_EXPR || s->kind == STMT_ASSIGN))
-		s->mark.len = s->value->mark.at + s->value->mark.len - s->mark.at;
-	if (!err)
-		*out = s;
-	return err;
+	return s;
 }
 
 /* predicate = "/" expr "/" */
-static int parse_predicate(struct parser *p, struct expr **out)
+static struct expr *parse_predicate(struct parser *p)
 {
-	int err;
+	struct expr *e;
 
 	p->lexer.at++;
 	p->lexer.in_predicate = true;
-	err = parse_advance(p);
-	if (!err)
-		err = parse_expr(p, out);
+	parse_advance(p);
+	e = parse_expr(p);
 	p->lexer.in_predicate = false;
-	if (!err && !parse_is(p, TOKEN_END_PREDICATE))
-		return parse_unexpected(p, "'/' and a block");
-	return err;
+	if (!parse_is(p, TOKEN_END_PREDICATE))
+		parse_unexpected(p, "'/' and a block");
+	return e;
 }
 
 /* clause = probes predicate? block */
-static int parse_clause(struct parser *p, struct tree_clause **out)
+static struct tree_clause *parse_clause(struct parser *p)
 {
 	struct tree_clause *c = arena_new(p->arena, struct tree_clause);
-	int err;
+	const struct lexer *l = &p->lexer;
 
-	if (!c)
-		return -ENOMEM;
-	c->mark.at = (uint32_t)p->lexer.at;
-	err = parse_probes(p, &c->probes);
-	if (!err && p->lexer.at < p->lexer.text.len && p->lexer.text.ptr[p->lexer.at] == '/')
-		err = parse_predicate(p, &c->predicate);
-	if (!err)
-		err = parse_advance(p);
-	if (!err)
-		err = parse_block(p, &c->body);
-	c->mark.len = (uint32_t)(p->lexer.at - c->mark.at);
-	if (!err)
-		*out = c;
-	return err;
+	if (!c) {
+		parse_fail(p, -ENOMEM);
+		return NULL;
+	}
+	c->mark.at = (uint32_t)l->at;
+	parse_probes(p, &c->probes);
+	if (!p->err && l->at < l->text.len && l->text.ptr[l->at] == '/')
+		c->predicate = parse_predicate(p);
+	parse_advance(p);
+	c->body = parse_block(p);
+	c->mark.len = (uint32_t)(l->at - c->mark.at);
+	return c;
 }
 
 /* setting = word "=" ( number | word | string ) */
-static int parse_setting(struct parser *p, struct setting **out)
+static struct setting *parse_setting(struct parser *p)
 {
 	struct setting *s = arena_new(p->arena, struct setting);
-	int err;
 
-	if (!s)
-		return -ENOMEM;
+	if (!s) {
+		parse_fail(p, -ENOMEM);
+		return NULL;
+	}
 	s->mark = p->token.mark;
 	s->name = p->token.text;
-	err = parse_expect(p, TOKEN_WORD, "a setting's name");
-	if (!err)
-		err = parse_expect(p, TOKEN_ASSIGN, "'='");
-	if (err)
-		return err;
+	parse_expect(p, TOKEN_WORD, "a setting's name");
+	parse_expect(p, TOKEN_ASSIGN, "'='");
 	s->value = p->token.text;
 	s->mark.len = p->token.mark.at + p->token.mark.len - s->mark.at;
 	if (!parse_is(p, TOKEN_INT) && !parse_is(p, TOKEN_WORD) && !parse_is(p, TOKEN_STRING))
-		return parse_unexpected(p, "a value");
-	*out = s;
-	return parse_advance(p);
+		parse_unexpected(p, "a value");
+	parse_advance(p);
+	return s;
 }
 
 /* config = "config" "=" "{" ( setting ";" )* "}" */
-static int parse_config(struct parser *p, struct setting **out)
+static void parse_config(struct parser *p, struct setting **out)
 {
-	int err = parse_advance(p);
-
-	if (!err)
-		err = parse_expect(p, TOKEN_ASSIGN, "'='");
-	if (!err)
-		err = parse_expect(p, TOKEN_LBRACE, "'{'");
-	while (!err && !parse_is(p, TOKEN_RBRACE)) {
-		if (parse_is(p, TOKEN_SEMICOLON)) {
-			err = parse_advance(p);
+	parse_advance(p);
+	parse_expect(p, TOKEN_ASSIGN, "'='");
+	parse_expect(p, TOKEN_LBRACE, "'{'");
+	while (!p->err && !parse_is(p, TOKEN_RBRACE)) {
+		if (parse_take(p, TOKEN_SEMICOLON))
 			continue;
-		}
-		err = parse_setting(p, out);
-		if (!err)
-			err = parse_semicolon(p);
-		if (!err)
+		*out = parse_setting(p);
+		parse_semicolon(p);
+		if (*out)
 			out = &(*out)->next;
 	}
-	return err;
 }
 
-/* The word at the start of an item, without moving. */
-static int first_word(const struct parser *p, struct token *out)
+static void refuse_foreign(struct parser *p, const struct token *t)
 {
-	struct lexer look = p->lexer;
+	const struct lexer *l = &p->lexer;
 
-	look.d = NULL;
-	return lex_token(&look, out);
-}
-
-static int refuse_foreign(struct parser *p, const struct token *t)
-{
-	if (p->lexer.text.ptr[p->lexer.at] == '#')
-		return diag_error_at(p->d, -EINVAL, "unsupported",
-				     parse_span(p, (struct mark){(uint32_t)p->lexer.at, 1}),
-				     "lines for the C preprocessor are not supported");
+	if (l->text.ptr[l->at] == '#')
+		parse_error(p, (struct mark){(uint32_t)l->at, 1}, "unsupported",
+			    "lines for the C preprocessor are not supported");
 	for (size_t i = 0; i < sizeof(foreign_items) / sizeof(foreign_items[0]); i++)
 		if (t->kind == TOKEN_WORD && str_eq_text(t->text, foreign_items[i]))
-			return diag_error_at(p->d, -EINVAL, "unsupported", parse_span(p, t->mark),
-					     "'%s' outside of a clause is not supported yet",
-					     foreign_items[i]);
-	return 0;
+			parse_error(p, t->mark, "unsupported",
+				    "'%s' outside of a clause is not supported yet",
+				    foreign_items[i]);
 }
 
 /* The last setting's `next`, so that several config blocks add up. */
@@ -427,39 +411,44 @@ static struct setting **settings_end(struct tree *t)
 	return end;
 }
 
+/* The token at the start of an item, without moving; a word, or none. */
+static struct token first_token(const struct parser *p)
+{
+	struct lexer look = p->lexer;
+	struct token t = {.kind = TOKEN_END};
+
+	look.d = NULL;
+	if (lex_token(&look, &t))
+		t.kind = TOKEN_END;
+	return t;
+}
+
 /* tree = ( config | clause )* */
 int parse_tree(struct parser *p, struct tree *out)
 {
 	struct tree_clause **last = &out->clauses;
 	struct lexer *l = &p->lexer;
-	int err = 0;
 
 	if (l->text.len > PARSE_MAX_TEXT)
-		return diag_error(p->d, -E2BIG, "too-big", "the script is too big (%zu bytes)",
+		return diag_error(p->d, -E2BIG, "too-big", "the script is too large: %zu bytes",
 				  l->text.len);
 	if (str_starts(l->text, STR("#!")))
 		while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
 			l->at++;
-	while (!(err = lex_blank(l)) && l->at < l->text.len) {
-		struct token t = {.kind = TOKEN_END};
+	for (parse_blank(p); !p->err && l->at < l->text.len; parse_blank(p)) {
+		struct token t = first_token(p);
 
-		if (first_word(p, &t))
-			t.kind = TOKEN_END;
-		err = refuse_foreign(p, &t);
-		if (err)
-			return err;
+		refuse_foreign(p, &t);
+		if (p->err)
+			break;
 		if (t.kind == TOKEN_WORD && str_eq_text(t.text, "config")) {
 			l->at = t.mark.at + t.mark.len;
-			err = parse_config(p, settings_end(out));
-		} else {
-			err = parse_clause(p, last);
-			if (!err)
-				last = &(*last)->next;
+			parse_config(p, settings_end(out));
+		} else if ((*last = parse_clause(p))) {
+			last = &(*last)->next;
 		}
-		if (err)
-			return err;
 	}
-	if (!err && !out->clauses)
+	if (!p->err && !out->clauses)
 		return diag_error(p->d, -EINVAL, "empty-script", "the script has no clauses");
-	return err;
+	return p->err;
 }

@@ -1,5 +1,8 @@
 /* The parser from inside: what parse.c, parse_expr.c and parse_probe.c share. Every production of
- * the grammar stands above the function that parses it. The parser stops at the first error. */
+ * the grammar stands above the function that parses it.
+ *
+ * The parser stops at the first error, which stays in parser->err: the token is then TOKEN_END for
+ * good, and what is returned is of no use but can be looked at. Only loops need to ask. */
 #ifndef NOPAL_SCRIPT_PARSE_H
 #define NOPAL_SCRIPT_PARSE_H
 
@@ -16,29 +19,35 @@ struct parser {
 	const struct script_options *options;
 	struct arena *arena;
 	struct diag *d;
+	int err;
 	unsigned depth;
 	unsigned nodes;
+	struct expr no_expr; /* given after an error */
+	struct stmt no_stmt;
 };
 
 /* Text -> tree. `p` has lexer, options, arena and d set. */
 int parse_tree(struct parser *p, struct tree *out);
 
-int parse_expr(struct parser *p, struct expr **out);
+struct expr *parse_expr(struct parser *p); /* never NULL */
 /* The probes of one clause, up to the predicate or block. */
-int parse_probes(struct parser *p, struct probe_spec **out);
-/* One probe pattern and nothing behind it, for `-l`. */
+void parse_probes(struct parser *p, struct probe_spec **out);
+/* One probe pattern and nothing after it, for `-l`. */
 int parse_pattern(struct parser *p, struct probe_spec **out);
 
-int parse_advance(struct parser *p);
+void parse_advance(struct parser *p);
+void parse_blank(struct parser *p); /* pass over blanks and comments */
 bool parse_is(const struct parser *p, enum token_kind kind);
-/* Take a token of this kind or say that `what` was expected. */
-int parse_expect(struct parser *p, enum token_kind kind, const char *what);
-int parse_enter(struct parser *p); /* one level deeper; -E2BIG with a message */
+/* Take a token of this kind: if it is there, or else say that `what` was expected. */
+bool parse_take(struct parser *p, enum token_kind kind);
+void parse_expect(struct parser *p, enum token_kind kind, const char *what);
+void parse_enter(struct parser *p); /* one level deeper */
 void parse_leave(struct parser *p);
-int parse_count_node(struct parser *p);
-int parse_unexpected(struct parser *p, const char *wanted);
-struct span parse_span(const struct parser *p, struct mark m);
-/* The positional parameter `number`, or an empty str that sets *missing. */
-struct str parse_param(const struct parser *p, uint64_t number, bool *missing);
+void parse_count_node(struct parser *p);
+void parse_unexpected(struct parser *p, const char *wanted);
+/* Stop here with this error; true when it is the first one, so that a hint may follow. */
+bool parse_fail(struct parser *p, int err);
+bool parse_error(struct parser *p, struct mark m, const char *tag, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 #endif

@@ -5,6 +5,9 @@
 
 #define MAX_ARGS 64 /* of a call, keys of a map, elements of a tuple */
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* clang-format off */
 struct binary {
 	enum token_kind token;
 	enum operator op;
@@ -12,15 +15,24 @@ struct binary {
 };
 
 static const struct binary binaries[] = {
-	{TOKEN_OR, OPERATOR_OR, 1},	{TOKEN_AND, OPERATOR_AND, 2},
-	{TOKEN_BOR, OPERATOR_BOR, 3},	{TOKEN_XOR, OPERATOR_XOR, 4},
-	{TOKEN_BAND, OPERATOR_BAND, 5}, {TOKEN_EQ, OPERATOR_EQ, 6},
-	{TOKEN_NE, OPERATOR_NE, 6},	{TOKEN_LT, OPERATOR_LT, 7},
-	{TOKEN_LE, OPERATOR_LE, 7},	{TOKEN_GT, OPERATOR_GT, 7},
-	{TOKEN_GE, OPERATOR_GE, 7},	{TOKEN_SHL, OPERATOR_SHL, 8},
-	{TOKEN_SHR, OPERATOR_SHR, 8},	{TOKEN_ADD, OPERATOR_ADD, 9},
-	{TOKEN_SUB, OPERATOR_SUB, 9},	{TOKEN_MUL, OPERATOR_MUL, 10},
-	{TOKEN_DIV, OPERATOR_DIV, 10},	{TOKEN_MOD, OPERATOR_MOD, 10},
+	{ TOKEN_OR,   OPERATOR_OR,   1  },
+	{ TOKEN_AND,  OPERATOR_AND,  2  },
+	{ TOKEN_BOR,  OPERATOR_BOR,  3  },
+	{ TOKEN_XOR,  OPERATOR_XOR,  4  },
+	{ TOKEN_BAND, OPERATOR_BAND, 5  },
+	{ TOKEN_EQ,   OPERATOR_EQ,   6  },
+	{ TOKEN_NE,   OPERATOR_NE,   6  },
+	{ TOKEN_LT,   OPERATOR_LT,   7  },
+	{ TOKEN_LE,   OPERATOR_LE,   7  },
+	{ TOKEN_GT,   OPERATOR_GT,   7  },
+	{ TOKEN_GE,   OPERATOR_GE,   7  },
+	{ TOKEN_SHL,  OPERATOR_SHL,  8  },
+	{ TOKEN_SHR,  OPERATOR_SHR,  8  },
+	{ TOKEN_ADD,  OPERATOR_ADD,  9  },
+	{ TOKEN_SUB,  OPERATOR_SUB,  9  },
+	{ TOKEN_MUL,  OPERATOR_MUL,  10 },
+	{ TOKEN_DIV,  OPERATOR_DIV,  10 },
+	{ TOKEN_MOD,  OPERATOR_MOD,  10 },
 };
 
 struct prefix {
@@ -29,9 +41,14 @@ struct prefix {
 };
 
 static const struct prefix prefixes[] = {
-	{TOKEN_NOT, OPERATOR_NOT},  {TOKEN_BNOT, OPERATOR_BNOT}, {TOKEN_SUB, OPERATOR_NEG},
-	{TOKEN_MUL, OPERATOR_LOAD}, {TOKEN_INC, OPERATOR_INC},	 {TOKEN_DEC, OPERATOR_DEC},
+	{ TOKEN_NOT,  OPERATOR_NOT  },
+	{ TOKEN_BNOT, OPERATOR_BNOT },
+	{ TOKEN_SUB,  OPERATOR_NEG  },
+	{ TOKEN_MUL,  OPERATOR_LOAD },
+	{ TOKEN_INC,  OPERATOR_INC  },
+	{ TOKEN_DEC,  OPERATOR_DEC  },
 };
+/* clang-format on */
 
 static struct mark join(struct mark a, struct mark b)
 {
@@ -39,284 +56,234 @@ static struct mark join(struct mark a, struct mark b)
 }
 
 /* A node over `args`; their array is copied. */
-static int expr_new(struct parser *p, enum expr_kind kind, struct mark mark, struct expr **args,
-		    unsigned count, struct expr **out)
+static struct expr *expr_new(struct parser *p, enum expr_kind kind, struct mark mark,
+			     struct expr **args, unsigned count)
 {
-	struct expr *e = arena_new(p->arena, struct expr);
-	int err = parse_count_node(p);
+	struct expr *e = p->err ? NULL : arena_new(p->arena, struct expr);
+	struct expr **copy = e ? arena_array(p->arena, struct expr *, count + 1u) : NULL;
 
-	if (err)
-		return err;
-	if (!e)
-		return -ENOMEM;
-	e->kind = kind;
-	e->mark = mark;
-	e->arg_count = (uint16_t)count;
-	e->depth = 1;
-	e->args = count ? arena_array(p->arena, struct expr *, count) : NULL;
-	if (count && !e->args)
-		return -ENOMEM;
+	parse_count_node(p);
+	if (!copy) {
+		parse_fail(p, -ENOMEM);
+		return &p->no_expr;
+	}
+	*e = (struct expr){
+		.kind = kind, .mark = mark, .arg_count = (uint16_t)count, .depth = 1, .args = copy};
 	for (unsigned i = 0; i < count; i++) {
-		e->args[i] = args[i];
+		copy[i] = args[i];
 		if (args[i] && args[i]->depth >= e->depth)
 			e->depth = args[i]->depth + 1;
 	}
 	if (e->depth > 2 * PARSE_MAX_DEPTH)
-		return diag_error_at(p->d, -E2BIG, "too-deep", parse_span(p, e->mark),
-				     "this expression is nested too deeply");
-	*out = e;
-	return 0;
+		parse_error(p, e->mark, "too-deep", "this expression is nested too deeply");
+	return e;
 }
 
-/* list = ( expr ( "," expr )* )?, up to and with `close`, whose mark is *end */
-static int parse_list(struct parser *p, enum token_kind close, const char *what, struct expr **args,
-		      unsigned *count, struct mark *end)
+/* One more expression of a list of at most MAX_ARGS. */
+static void parse_item(struct parser *p, struct expr **args, unsigned *count)
 {
-	int err = 0;
+	if (*count == MAX_ARGS)
+		parse_error(p, p->token.mark, "too-many-args",
+			    "too many expressions in one list: the limit is %d", MAX_ARGS);
+	else
+		args[(*count)++] = parse_expr(p);
+}
 
-	for (*count = 0; !err && !parse_is(p, close); (*count)++) {
+/* list = ( expr ( "," expr )* )?, up to and with `close`, whose mark is returned */
+static struct mark parse_list(struct parser *p, enum token_kind close, const char *what,
+			      struct expr **args, unsigned *count)
+{
+	struct mark end;
+
+	for (*count = 0; !p->err && !parse_is(p, close);) {
 		if (*count)
-			err = parse_expect(p, TOKEN_COMMA, what);
-		if (!err && *count == MAX_ARGS)
-			return diag_error_at(
-				p->d, -E2BIG, "too-many-args", parse_span(p, p->token.mark),
-				"too many expressions in one list: the limit is %d", MAX_ARGS);
-		if (!err)
-			err = parse_expr(p, &args[*count]);
-		if (err)
-			return err;
+			parse_expect(p, TOKEN_COMMA, what);
+		parse_item(p, args, count);
 	}
-	*end = p->token.mark;
-	return err ? err : parse_advance(p);
+	end = p->token.mark;
+	parse_advance(p);
+	return end;
 }
 
 /* leaf = number | string | "$" number | "$#" | "$" word */
-static int parse_leaf(struct parser *p, enum expr_kind kind, struct expr **out)
+static struct expr *parse_leaf(struct parser *p, enum expr_kind kind)
 {
-	struct token t = p->token;
-	int err = expr_new(p, kind, t.mark, NULL, 0, out);
+	struct expr *e = expr_new(p, kind, p->token.mark, NULL, 0);
 
-	if (err)
-		return err;
-	(*out)->number = t.number;
-	(*out)->text = t.text;
-	return parse_advance(p);
+	e->number = p->token.number;
+	e->text = p->token.text;
+	parse_advance(p);
+	return e;
 }
 
 /* map = "@" word? ( "[" list "]" )? */
-static int parse_map(struct parser *p, struct expr **out)
+static struct expr *parse_map(struct parser *p)
 {
-	struct expr *args[MAX_ARGS];
+	struct expr *args[MAX_ARGS], *e;
 	struct token name = p->token;
 	struct mark end = name.mark;
 	unsigned count = 0;
-	int err = parse_advance(p);
 
-	if (!err && parse_is(p, TOKEN_LBRACKET)) {
-		err = parse_advance(p);
-		if (!err && parse_is(p, TOKEN_RBRACKET))
-			return parse_unexpected(p, "a key");
-		if (!err)
-			err = parse_list(p, TOKEN_RBRACKET, "',' or ']'", args, &count, &end);
+	parse_advance(p);
+	if (parse_take(p, TOKEN_LBRACKET)) {
+		if (parse_is(p, TOKEN_RBRACKET))
+			parse_unexpected(p, "a key");
+		end = parse_list(p, TOKEN_RBRACKET, "',' or ']'", args, &count);
 	}
-	if (!err)
-		err = expr_new(p, EXPR_MAP, join(name.mark, end), args, count, out);
-	if (!err)
-		(*out)->text = name.text;
-	return err;
+	e = expr_new(p, EXPR_MAP, join(name.mark, end), args, count);
+	e->text = name.text;
+	return e;
 }
 
 /* field = "args" ( "." | "->" ) word */
-static int parse_field(struct parser *p, struct token args, struct expr **out)
+static struct expr *parse_field(struct parser *p, struct mark args)
 {
 	struct token name;
-	int err = parse_advance(p);
+	struct expr *e;
 
+	parse_advance(p);
 	name = p->token;
-	if (!err)
-		err = parse_expect(p, TOKEN_WORD, "a field's name");
-	if (!err)
-		err = expr_new(p, EXPR_FIELD, join(args.mark, name.mark), NULL, 0, out);
-	if (!err)
-		(*out)->text = name.text;
-	return err;
+	parse_expect(p, TOKEN_WORD, "a field's name");
+	e = expr_new(p, EXPR_FIELD, join(args, name.mark), NULL, 0);
+	e->text = name.text;
+	return e;
 }
 
 /* name = field | word ( "(" list? ")" )? */
-static int parse_name(struct parser *p, struct expr **out)
+static struct expr *parse_name(struct parser *p)
 {
-	struct expr *args[MAX_ARGS];
+	struct expr *args[MAX_ARGS], *e;
 	struct token name = p->token;
-	struct mark end;
+	struct mark end = name.mark;
 	unsigned count = 0;
 	bool is_call;
-	int err = parse_advance(p);
 
-	if (err)
-		return err;
+	parse_advance(p);
 	if (str_eq_text(name.text, "args") && (parse_is(p, TOKEN_DOT) || parse_is(p, TOKEN_ARROW)))
-		return parse_field(p, name, out);
-	is_call = parse_is(p, TOKEN_LPAREN);
-	end = name.mark;
-	if (is_call) {
-		err = parse_advance(p);
-		if (!err)
-			err = parse_list(p, TOKEN_RPAREN, "',' or ')'", args, &count, &end);
-	}
-	if (!err)
-		err = expr_new(p, is_call ? EXPR_CALL : EXPR_NAME, join(name.mark, end), args,
-			       count, out);
-	if (!err)
-		(*out)->text = name.text;
-	return err;
+		return parse_field(p, name.mark);
+	is_call = parse_take(p, TOKEN_LPAREN);
+	if (is_call)
+		end = parse_list(p, TOKEN_RPAREN, "',' or ')'", args, &count);
+	e = expr_new(p, is_call ? EXPR_CALL : EXPR_NAME, join(name.mark, end), args, count);
+	e->text = name.text;
+	return e;
 }
 
 /* paren = "(" expr ")" ; tuple = "(" expr "," list? ")" */
-static int parse_paren(struct parser *p, struct expr **out)
+static struct expr *parse_paren(struct parser *p)
 {
 	struct expr *args[MAX_ARGS];
 	struct mark open = p->token.mark, end;
-	unsigned count = 1;
-	int err = parse_advance(p);
+	unsigned count = 0;
 
-	if (!err)
-		err = parse_expr(p, &args[0]);
-	if (err)
-		return err;
-	if (parse_is(p, TOKEN_RPAREN)) {
-		*out = args[0];
-		return parse_advance(p);
-	}
-	while (!err && parse_is(p, TOKEN_COMMA)) {
-		err = parse_advance(p);
-		if (!err && parse_is(p, TOKEN_RPAREN))
-			break;
-		if (!err && count == MAX_ARGS)
-			return diag_error_at(
-				p->d, -E2BIG, "too-many-args", parse_span(p, p->token.mark),
-				"too many expressions in one list: the limit is %d", MAX_ARGS);
-		if (!err)
-			err = parse_expr(p, &args[count++]);
-	}
+	parse_advance(p);
+	parse_item(p, args, &count);
+	if (parse_take(p, TOKEN_RPAREN))
+		return args[0];
+	while (parse_take(p, TOKEN_COMMA) && !parse_is(p, TOKEN_RPAREN))
+		parse_item(p, args, &count);
 	end = p->token.mark;
-	if (!err)
-		err = parse_expect(p, TOKEN_RPAREN, "',' or ')'");
-	return err ? err : expr_new(p, EXPR_TUPLE, join(open, end), args, count, out);
+	parse_expect(p, TOKEN_RPAREN, "',' or ')'");
+	return expr_new(p, EXPR_TUPLE, join(open, end), args, count);
 }
 
 /* primary = leaf | map | name | paren */
-static int parse_primary(struct parser *p, struct expr **out)
+static struct expr *parse_primary(struct parser *p)
 {
 	switch (p->token.kind) {
-	case TOKEN_INT: return parse_leaf(p, EXPR_INT, out);
-	case TOKEN_STRING: return parse_leaf(p, EXPR_STRING, out);
-	case TOKEN_PARAM: return parse_leaf(p, EXPR_PARAM, out);
-	case TOKEN_PARAMS: return parse_leaf(p, EXPR_PARAMS, out);
-	case TOKEN_VARIABLE: return parse_leaf(p, EXPR_VARIABLE, out);
-	case TOKEN_MAP: return parse_map(p, out);
-	case TOKEN_WORD: return parse_name(p, out);
-	case TOKEN_LPAREN: return parse_paren(p, out);
-	default: return parse_unexpected(p, "an expression");
+	case TOKEN_INT: return parse_leaf(p, EXPR_INT);
+	case TOKEN_STRING: return parse_leaf(p, EXPR_STRING);
+	case TOKEN_PARAM: return parse_leaf(p, EXPR_PARAM);
+	case TOKEN_PARAMS: return parse_leaf(p, EXPR_PARAMS);
+	case TOKEN_VARIABLE: return parse_leaf(p, EXPR_VARIABLE);
+	case TOKEN_MAP: return parse_map(p);
+	case TOKEN_WORD: return parse_name(p);
+	case TOKEN_LPAREN: return parse_paren(p);
+	default: parse_unexpected(p, "an expression"); return &p->no_expr;
 	}
 }
 
 /* element = postfix "." number */
-static int parse_element(struct parser *p, struct expr **e)
+static struct expr *parse_element(struct parser *p, struct expr *of)
 {
-	struct expr *of = *e;
 	struct token index;
-	int err = parse_advance(p);
+	struct expr *e;
 
+	parse_advance(p);
 	index = p->token;
-	if (!err && parse_is(p, TOKEN_WORD))
-		return diag_error_at(p->d, -EINVAL, "unsupported", parse_span(p, index.mark),
-				     "fields of structs are not supported yet");
-	if (!err)
-		err = parse_expect(p, TOKEN_INT, "a number");
-	if (!err)
-		err = expr_new(p, EXPR_ELEMENT, join(of->mark, index.mark), &of, 1, e);
-	if (!err)
-		(*e)->number = index.number;
-	return err;
+	if (parse_is(p, TOKEN_WORD))
+		parse_error(p, index.mark, "unsupported",
+			    "fields of structs are not supported yet");
+	parse_expect(p, TOKEN_INT, "a number");
+	e = expr_new(p, EXPR_ELEMENT, join(of->mark, index.mark), &of, 1);
+	e->number = index.number;
+	return e;
 }
 
 /* index = postfix "[" expr "]" */
-static int parse_index(struct parser *p, struct expr **e)
+static struct expr *parse_index(struct parser *p, struct expr *of)
 {
-	struct expr *args[2] = {*e, NULL};
+	struct expr *args[2] = {of};
 	struct mark end;
-	int err = parse_advance(p);
 
-	if (!err)
-		err = parse_expr(p, &args[1]);
+	parse_advance(p);
+	args[1] = parse_expr(p);
 	end = p->token.mark;
-	if (!err)
-		err = parse_expect(p, TOKEN_RBRACKET, "']'");
-	return err ? err : expr_new(p, EXPR_INDEX, join(args[0]->mark, end), args, 2, e);
+	parse_expect(p, TOKEN_RBRACKET, "']'");
+	return expr_new(p, EXPR_INDEX, join(of->mark, end), args, 2);
 }
 
 /* step = postfix ( "++" | "--" ) */
-static int parse_step(struct parser *p, struct expr **e)
+static struct expr *parse_step(struct parser *p, struct expr *of)
 {
-	struct expr *of = *e;
-	enum operator op = parse_is(p, TOKEN_INC) ? OPERATOR_INC : OPERATOR_DEC;
-	int err = expr_new(p, EXPR_STEP, join(of->mark, p->token.mark), &of, 1, e);
+	struct expr *e = expr_new(p, EXPR_STEP, join(of->mark, p->token.mark), &of, 1);
 
-	if (err)
-		return err;
-	(*e)->op = op;
-	(*e)->is_postfix = true;
-	return parse_advance(p);
+	e->op = parse_is(p, TOKEN_INC) ? OPERATOR_INC : OPERATOR_DEC;
+	e->is_postfix = true;
+	parse_advance(p);
+	return e;
 }
 
 /* postfix = primary ( element | index | step )* */
-static int parse_postfix(struct parser *p, struct expr **out)
+static struct expr *parse_postfix(struct parser *p)
 {
-	int err = parse_primary(p, out);
+	struct expr *e = parse_primary(p);
 
-	while (!err) {
+	for (;;) {
 		if (parse_is(p, TOKEN_DOT))
-			err = parse_element(p, out);
+			e = parse_element(p, e);
 		else if (parse_is(p, TOKEN_LBRACKET))
-			err = parse_index(p, out);
+			e = parse_index(p, e);
 		else if (parse_is(p, TOKEN_INC) || parse_is(p, TOKEN_DEC))
-			err = parse_step(p, out);
+			e = parse_step(p, e);
 		else if (parse_is(p, TOKEN_ARROW))
-			return diag_error_at(p->d, -EINVAL, "unsupported",
-					     parse_span(p, p->token.mark),
-					     "fields of structs are not supported yet");
+			parse_error(p, p->token.mark, "unsupported",
+				    "fields of structs are not supported yet");
 		else
-			return 0;
+			return e;
 	}
-	return err;
 }
 
-/* Does a cast stand here: "(" type "*"* ")"? Then it is taken. "(pid)" is none. */
-static int parse_cast_type(struct parser *p, struct shape *cast, bool *found)
+/* Is this a cast: "(" type "*"* ")"? Then it is taken. "(pid)" is not one. */
+static bool parse_cast_type(struct parser *p, struct shape *cast)
 {
 	struct parser look = *p;
-	struct diag *d = p->d;
 	struct type type;
-	struct str name;
 	uint8_t pointers = 0;
-	bool is_struct;
 
-	*found = false;
 	look.d = look.lexer.d = NULL;
-	if (!parse_is(p, TOKEN_LPAREN) || parse_advance(&look) || !parse_is(&look, TOKEN_WORD))
-		return 0;
-	name = look.token.text;
-	is_struct = str_eq_text(name, "struct") || str_eq_text(name, "union");
-	if (is_struct)
-		return diag_error_at(d, -EINVAL, "unsupported", parse_span(p, look.token.mark),
-				     "casts to structs are not supported yet");
-	if (!cast_type_find(name, &type) || parse_advance(&look))
-		return 0;
-	for (; parse_is(&look, TOKEN_MUL); pointers++)
-		if (pointers == 8 || parse_advance(&look))
-			return 0;
-	if (!parse_is(&look, TOKEN_RPAREN) || parse_advance(&look))
-		return 0;
+	if (!parse_take(&look, TOKEN_LPAREN) || !parse_is(&look, TOKEN_WORD))
+		return false;
+	if (str_eq_text(look.token.text, "struct") || str_eq_text(look.token.text, "union"))
+		parse_error(p, look.token.mark, "unsupported",
+			    "casts to structs are not supported yet");
+	if (!cast_type_find(look.token.text, &type))
+		return false;
+	parse_advance(&look);
+	while (pointers < 8 && parse_take(&look, TOKEN_MUL))
+		pointers++;
+	if (!parse_take(&look, TOKEN_RPAREN) || look.err)
+		return false;
 	*cast = (struct shape){.type = type};
 	if (pointers) {
 		cast->type = type_int(8, false);
@@ -324,127 +291,82 @@ static int parse_cast_type(struct parser *p, struct shape *cast, bool *found)
 		cast->type.target_size = (uint8_t)type.size;
 		cast->type.target_is_signed = type.is_signed;
 	}
-	look.d = look.lexer.d = d;
+	look.d = look.lexer.d = p->d;
 	*p = look;
-	*found = true;
-	return 0;
+	return true;
 }
 
-static int parse_unary(struct parser *p, struct expr **out);
-
-/* prefix = ( "!" | "~" | "-" | "*" | "++" | "--" ) unary */
-static int parse_prefix(struct parser *p, enum operator op, struct expr **out)
-{
-	bool is_step = op == OPERATOR_INC || op == OPERATOR_DEC;
-	struct mark mark = p->token.mark;
-	struct expr *of = NULL;
-	int err = parse_advance(p);
-
-	if (!err)
-		err = parse_unary(p, &of);
-	if (!err)
-		err = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY, join(mark, of->mark), &of, 1,
-			       out);
-	if (!err)
-		(*out)->op = op;
-	return err;
-}
-
-static int parse_unary_here(struct parser *p, struct expr **out)
+/* prefix = ( "!" | "~" | "-" | "*" | "++" | "--" ) unary
+ * unary = prefix | "+" unary | "(" type "*"* ")" unary | postfix */
+static struct expr *parse_unary(struct parser *p)
 {
 	struct mark mark = p->token.mark;
-	struct expr *of = NULL;
+	const struct prefix *prefix = prefixes, *end = prefix + COUNT(prefixes);
+	struct expr *of, *e;
 	struct shape cast;
-	bool is_cast;
-	int err;
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (parse_is(p, prefixes[i].token))
-			return parse_prefix(p, prefixes[i].op, out);
-	if (parse_is(p, TOKEN_ADD)) {
-		err = parse_advance(p);
-		return err ? err : parse_unary(p, out);
+	parse_enter(p);
+	while (prefix < end && !parse_is(p, prefix->token))
+		prefix++;
+	if (prefix < end) {
+		bool is_step = prefix->op == OPERATOR_INC || prefix->op == OPERATOR_DEC;
+
+		parse_advance(p);
+		of = parse_unary(p);
+		e = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY, join(mark, of->mark), &of, 1);
+		e->op = prefix->op;
+	} else if (parse_take(p, TOKEN_ADD)) {
+		e = parse_unary(p);
+	} else if (parse_cast_type(p, &cast)) {
+		of = parse_unary(p);
+		e = expr_new(p, EXPR_CAST, join(mark, of->mark), &of, 1);
+		e->cast = cast;
+	} else {
+		e = parse_postfix(p);
 	}
-	err = parse_cast_type(p, &cast, &is_cast);
-	if (err || !is_cast)
-		return err ? err : parse_postfix(p, out);
-	err = parse_unary(p, &of);
-	if (!err)
-		err = expr_new(p, EXPR_CAST, join(mark, of->mark), &of, 1, out);
-	if (!err)
-		(*out)->cast = cast;
-	return err;
-}
-
-/* unary = prefix | "+" unary | "(" type "*"* ")" unary | postfix */
-static int parse_unary(struct parser *p, struct expr **out)
-{
-	int err = parse_enter(p);
-
-	if (err)
-		return err;
-	err = parse_unary_here(p, out);
 	parse_leave(p);
-	return err;
+	return e;
 }
 
 static const struct binary *binary_here(const struct parser *p, int precedence)
 {
-	for (size_t i = 0; i < sizeof(binaries) / sizeof(binaries[0]); i++)
+	for (size_t i = 0; i < COUNT(binaries); i++)
 		if (parse_is(p, binaries[i].token) && binaries[i].precedence >= precedence)
 			return &binaries[i];
 	return NULL;
 }
 
 /* binary = unary ( operator binary )*, operators of at least `precedence` */
-static int parse_binary(struct parser *p, int precedence, struct expr **out)
+static struct expr *parse_binary(struct parser *p, int precedence)
 {
+	struct expr *e = parse_unary(p);
 	const struct binary *b;
-	int err = parse_unary(p, out);
 
-	while (!err && (b = binary_here(p, precedence))) {
-		struct expr *args[2] = {*out, NULL};
+	while ((b = binary_here(p, precedence))) {
+		struct expr *args[2] = {e};
 
-		err = parse_advance(p);
-		if (!err)
-			err = parse_binary(p, b->precedence + 1, &args[1]);
-		if (!err)
-			err = expr_new(p, EXPR_BINARY, join(args[0]->mark, args[1]->mark), args, 2,
-				       out);
-		if (!err)
-			(*out)->op = b->op;
+		parse_advance(p);
+		args[1] = parse_binary(p, b->precedence + 1);
+		e = expr_new(p, EXPR_BINARY, join(args[0]->mark, args[1]->mark), args, 2);
+		e->op = b->op;
 	}
-	return err;
-}
-
-static int parse_ternary(struct parser *p, struct expr **out)
-{
-	struct expr *args[3] = {NULL, NULL, NULL};
-	int err = parse_binary(p, 1, &args[0]);
-
-	if (err || !parse_is(p, TOKEN_QUESTION)) {
-		*out = args[0];
-		return err;
-	}
-	err = parse_advance(p);
-	if (!err && !parse_is(p, TOKEN_COLON))
-		err = parse_expr(p, &args[1]);
-	if (!err)
-		err = parse_expect(p, TOKEN_COLON, "':'");
-	if (!err)
-		err = parse_expr(p, &args[2]);
-	return err ? err
-		   : expr_new(p, EXPR_TERNARY, join(args[0]->mark, args[2]->mark), args, 3, out);
+	return e;
 }
 
 /* expr = binary ( "?" expr? ":" expr )? */
-int parse_expr(struct parser *p, struct expr **out)
+struct expr *parse_expr(struct parser *p)
 {
-	int err = parse_enter(p);
+	struct expr *args[3] = {NULL, NULL, NULL}, *e;
 
-	if (err)
-		return err;
-	err = parse_ternary(p, out);
+	parse_enter(p);
+	e = args[0] = parse_binary(p, 1);
+	if (parse_take(p, TOKEN_QUESTION)) {
+		if (!parse_is(p, TOKEN_COLON))
+			args[1] = parse_expr(p);
+		parse_expect(p, TOKEN_COLON, "':'");
+		args[2] = parse_expr(p);
+		e = expr_new(p, EXPR_TERNARY, join(args[0]->mark, args[2]->mark), args, 3);
+	}
 	parse_leave(p);
-	return err;
+	return e;
 }
