@@ -225,18 +225,9 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	e->world.control_count = control_number(p, p->format_count) + CONTROLS_LATER;
 	e->world.place_count = p->place_count;
 	e->world.pid = e->options.pid;
-	err = make_control(e, p, d);
-	if (!err)
-		err = make_stores(e, p, d);
+	err = make_control(e, p, d) ?: make_stores(e, p, d);
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
-	if (!err)
-		err = bpf_plan(e, p, &frames, &scratch, d);
-	if (!err)
-		err = bpf_scratch(e, scratch, d);
-	if (!err)
-		err = make_ring(e, p, d);
-	if (!err)
-		err = bpf_load(e, p, frames, false, d);
-	return err;
+	return err ?: bpf_plan(e, p, &frames, &scratch, d) ?: bpf_scratch(e, scratch, d) ?:
+	       make_ring(e, p, d) ?: bpf_load(e, p, frames, false, d);
 }

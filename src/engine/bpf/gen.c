@@ -225,14 +225,6 @@ static gen_fn *const emitters[OP_COUNT_] = {
 };
 /* clang-format on */
 
-static void gen_insn(struct gen *g, const struct insn *in)
-{
-	if (in->op < OP_COUNT_ && emitters[in->op])
-		emitters[in->op](g, in);
-	else
-		gen_fail(g, -EINVAL, "bad-program", "unknown operation");
-}
-
 /* For dumps: the piece of the script that the next instructions are compiled from. */
 static void note_span(struct gen *g, const struct insn *in, uint32_t *last)
 {
@@ -257,8 +249,10 @@ void gen_range(struct gen *g, uint32_t from, uint32_t to)
 		if (c->code[i].op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
 			gen_loop_call(g, &c->code[i], i);
 			i = c->code[i].target - 1; /* its OP_NEXT */
+		} else if (c->code[i].op < OP_COUNT_ && emitters[c->code[i].op]) {
+			emitters[c->code[i].op](g, &c->code[i]);
 		} else {
-			gen_insn(g, &c->code[i]);
+			gen_fail(g, -EINVAL, "bad-program", "unknown operation");
 		}
 	}
 }
@@ -294,28 +288,20 @@ static void gen_clause(struct gen *g)
 	free(g->labels);
 }
 
-/* The label of the clause that a case runs after `step` steps, or the end. */
-static int step_label(const struct unit_case *c, uint32_t step, const int *entries, int end)
-{
-	return step < c->step_count ? entries[c->steps[step].clause] : end;
-}
-
-static void go_to_first(struct gen *g, const int *entries, int *labels, int end)
-{
-	for (uint32_t i = 0; i < g->unit->case_count; i++)
-		labels[i] = step_label(&g->unit->cases[i], 0, entries, end);
-	gen_switch(g, labels);
-}
-
-static void go_to_next(struct gen *g, const int *entries, int *labels, int end)
+/* Switch to the clause that each case runs after the current one; first of all (NULL) its first. */
+static void go_to_next(struct gen *g, const struct clause *current, const int *entries, int *labels,
+		       int end)
 {
 	for (uint32_t i = 0; i < g->unit->case_count; i++) {
 		const struct unit_case *c = &g->unit->cases[i];
+		uint32_t next = 0;
 
-		labels[i] = -1;
-		for (uint32_t s = 0; s < c->step_count; s++)
-			if (c->steps[s].clause == g->clause_number)
-				labels[i] = step_label(c, s + 1, entries, end);
+		while (current && next < c->step_count && c->steps[next].clause != g->clause_number)
+			next++;
+		next += current != NULL;
+		labels[i] = next < c->step_count    ? entries[c->steps[next].clause]
+			    : next == c->step_count ? end
+						    : -1;
 	}
 	gen_switch(g, labels);
 }
@@ -323,8 +309,9 @@ static void go_to_next(struct gen *g, const int *entries, int *labels, int end)
 /* The end of a run, as programs see it. All of them test one word, which stops them at once,
  * however long the kernel takes to detach them. Where that is long, they also count themselves in
  * and out: so the reader knows when the last program that had not seen the word has ended, and that
- * what it drains then is complete. */
-/* Add to the word of this CPU. A program stays on its CPU, so it counts itself out where it came
+ * what it drains then is complete.
+ *
+ * Add to the word of this CPU. A program stays on its CPU, so it counts itself out where it came
  * in. With BPF_FETCH the atomic operation is a full barrier on every CPU. */
 static void count_running(struct gen *g, int64_t by)
 {
@@ -355,8 +342,7 @@ static void gen_start(struct gen *g, int out, int end)
 	}
 	if (!unit_needs_cookie(u))
 		return;
-	code_mov(g->code, R1, CTX);
-	code_call(g->code, BPF_FUNC_get_attach_cookie);
+	code_helper(g->code, BPF_FUNC_get_attach_cookie, REG(CTX));
 	code_store(g->code, 8, FRAME, STACK_COOKIE, R0);
 }
 
@@ -378,7 +364,7 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		entries[i] = code_label(g->code);
 	gen_start(g, out, end);
-	go_to_first(g, entries, labels, end);
+	go_to_next(g, NULL, entries, labels, end);
 	for (uint32_t i = 0; i < p->clause_count && !g->err; i++) {
 		if (!unit_has_clause(g->unit, i))
 			continue;
@@ -387,7 +373,7 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 		g->frame = &frames[i];
 		code_bind(g->code, entries[i]);
 		gen_clause(g);
-		go_to_next(g, entries, labels, end);
+		go_to_next(g, g->clause, entries, labels, end);
 	}
 	code_bind(g->code, end);
 	if (g->unit->kind != UNIT_RUN && g->world->counts_running)

@@ -220,28 +220,24 @@ void gen_field(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-/* STACK_A: u32 tid, u32 pid as the tracer's pid namespace numbers them; 0 outside of it. */
-static void read_ns_pids(struct gen *g)
+/* bpf_get_ns_current_pid_tgid() writes u32 tid, u32 pid to STACK_A; nothing outside of the
+ * namespace. */
+void gen_pid(struct gen *g, bool thread)
 {
 	struct code *c = g->code;
 
-	code_store_imm(c, 8, FRAME, STACK_A, 0);
-	code_helper(c, FUNC_GET_NS_PID, IMM((int64_t)g->world->ns_dev),
-		    IMM((int64_t)g->world->ns_ino), SUM(FRAME, STACK_A), IMM(8));
-}
-
-void gen_pid(struct gen *g, bool thread)
-{
 	if (g->world->ns_ino) {
-		read_ns_pids(g);
-		code_load(g->code, 4, R0, FRAME, STACK_A + (thread ? 0 : 4));
+		code_store_imm(c, 8, FRAME, STACK_A, 0);
+		code_helper(c, FUNC_GET_NS_PID, IMM((int64_t)g->world->ns_dev),
+			    IMM((int64_t)g->world->ns_ino), SUM(FRAME, STACK_A), IMM(8));
+		code_load(c, 4, R0, FRAME, STACK_A + (thread ? 0 : 4));
 		return;
 	}
-	code_call(g->code, BPF_FUNC_get_current_pid_tgid);
+	code_call(c, BPF_FUNC_get_current_pid_tgid);
 	if (thread)
-		code_alu32(g->code, BPF_MOV, R0, R0);
+		code_alu32(c, BPF_MOV, R0, R0);
 	else
-		code_alu_imm(g->code, BPF_RSH, R0, 32);
+		code_alu_imm(c, BPF_RSH, R0, 32);
 }
 
 /* A name index: the same at every site, or in the cookie. */

@@ -66,11 +66,6 @@ void gen_return(struct gen *g, const struct insn *in)
 
 /* ---- bpf_loop */
 
-static bool is_jump(const struct insn *in)
-{
-	return in->op == OP_JUMP || in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT;
-}
-
 /* The targets of jumps that leave [from, to): marks by instruction. NULL: no memory. */
 static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
 {
@@ -78,20 +73,15 @@ static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
 	bool *out = calloc(c->insn_count + 1, sizeof(*out));
 
 	for (uint32_t i = from; out && i < to; i++) {
-		int64_t target = c->code[i].imm;
+		const struct insn *in = &c->code[i];
+		bool jumps = in->op == OP_JUMP || in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT;
 
-		if (is_jump(&c->code[i]) && (target < from || target > to))
-			out[target] = true;
+		if (jumps && (in->imm < from || in->imm > to))
+			out[in->imm] = true;
 	}
 	if (!out)
 		g->code->failed = true;
 	return out;
-}
-
-static void save_for_body(struct gen *g)
-{
-	code_store(g->code, 8, FRAME, STACK_CTX, CTX);
-	code_store(g->code, 8, FRAME, STACK_SCRATCH, SCRATCH);
 }
 
 static int add_body(struct gen *g, uint32_t from, uint32_t to)
@@ -129,7 +119,8 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 	uint32_t next = in->target - 1;
 
 	code_store_imm(c, 8, gen_base(word), word.offset, 0);
-	save_for_body(g);
+	code_store(c, 8, FRAME, STACK_CTX, CTX);
+	code_store(c, 8, FRAME, STACK_SCRATCH, SCRATCH);
 	code_const(c, R1, in->imm < ROUNDS_MOST ? in->imm : ROUNDS_MOST);
 	code_function(c, R2, add_body(g, at + 1, next));
 	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
@@ -138,7 +129,7 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 	gen_fault(g, &g->clause->code[next], FAULT_LOOP_LIMIT);
 }
 
-/* In: R1 is the number of the round, R2 what save_for_body() stored. */
+/* In: R1 is the number of the round, R2 the address of STACK_SCRATCH of the caller. */
 static void start_body(struct gen *g)
 {
 	struct code *c = g->code;

@@ -146,14 +146,6 @@ static void count_full(struct gen *g, const struct insn *in)
 
 /* ---- reading */
 
-static void read_value(struct gen *g, const struct entry_at *at, int absent)
-{
-	look_up(g, at);
-	if (at->store->kind != STORE_CELL)
-		code_jump_imm(g->code, BPF_JEQ, R0, 0, absent);
-	code_load(g->code, 8, R1, R0, 0);
-}
-
 static void read_aggregate(struct gen *g, const struct entry_at *at, int absent)
 {
 	struct code *c = g->code;
@@ -180,10 +172,14 @@ static void map_get(struct gen *g, const struct insn *in, const struct entry_at 
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
 
-	if (type_is_aggregate(&at->store->def->value))
+	if (type_is_aggregate(&at->store->def->value)) {
 		read_aggregate(g, at, absent);
-	else
-		read_value(g, at, absent);
+	} else {
+		look_up(g, at);
+		if (at->store->kind != STORE_CELL)
+			code_jump_imm(c, BPF_JEQ, R0, 0, absent);
+		code_load(c, 8, R1, R0, 0);
+	}
 	code_jump(c, done);
 	code_bind(c, absent);
 	code_const(c, R1, 0);
@@ -325,15 +321,6 @@ static void map_aggregate(struct gen *g, const struct insn *in, const struct ent
 	code_bind(g->code, done);
 }
 
-static void delete_key(struct gen *g, const struct entry_at *at, int done)
-{
-	call_map(g, at, BPF_FUNC_map_delete_elem);
-	if (!is_counted(at->store))
-		return;
-	code_jump_imm(g->code, BPF_JNE, R0, 0, done);
-	count_key(g, at->store, -1);
-}
-
 /* Arrays keep their entries: a cell is set to zero, on one or all CPUs. */
 static void map_del(struct gen *g, const struct insn *in, const struct entry_at *at)
 {
@@ -343,7 +330,11 @@ static void map_del(struct gen *g, const struct insn *in, const struct entry_at 
 
 	(void)in;
 	if (at->store->kind == STORE_HASH) {
-		delete_key(g, at, done);
+		call_map(g, at, BPF_FUNC_map_delete_elem);
+		if (is_counted(at->store)) {
+			code_jump_imm(c, BPF_JNE, R0, 0, done);
+			count_key(g, at->store, -1);
+		}
 	} else if (at->store->kind == STORE_CELL) {
 		look_up(g, at);
 		code_store_imm(c, 8, R0, 0, 0);

@@ -105,17 +105,6 @@ static void read_text(struct gen *g, struct spill s)
 		    REG(TMP));
 }
 
-/* R0 = bytes of text, from what read_text() returned: that counts the NUL. Kernels before 6.15
- * return 0 for an empty text, not 1. */
-static void leave_out_nul(struct gen *g)
-{
-	int empty = code_label(g->code);
-
-	code_jump_imm(g->code, BPF_JEQ, R0, 0, empty);
-	code_alu_imm(g->code, BPF_SUB, R0, 1);
-	code_bind(g->code, empty);
-}
-
 /* Bytes of text that the slot may have. */
 static int32_t text_limit(const struct gen *g, const struct insn *in)
 {
@@ -183,7 +172,7 @@ void gen_str(struct gen *g, const struct insn *in)
 	struct code *c = g->code;
 	struct spill s = gen_slot(g, in->s);
 	int null = code_label(c), ok = code_label(c), fits = code_label(c), done = code_label(c),
-	    slow = code_label(c);
+	    slow = code_label(c), empty = code_label(c);
 
 	gen_get(g, TMP, in->a);
 	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
@@ -192,7 +181,10 @@ void gen_str(struct gen *g, const struct insn *in)
 	read_text(g, s);
 	code_jump_imm(c, BPF_JSLT, R0, 0, slow);
 	code_bind(c, ok);
-	leave_out_nul(g);
+	code_jump_imm(c, BPF_JEQ, R0, 0,
+		      empty); /* before 6.15 the kernel returns 0 for "", not 1 */
+	code_alu_imm(c, BPF_SUB, R0, 1);
+	code_bind(c, empty);
 	code_const(c, R2, 0);
 	code_jump_if(c, BPF_JLE, R0, TMP2, fits);
 	code_mov(c, R0, TMP2);

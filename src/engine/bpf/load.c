@@ -99,22 +99,16 @@ static int report_too_large(const struct clause *c, struct diag *d)
 	return err;
 }
 
-static bool has_loops(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			if (p->clauses[i].code[k].op == OP_LOOP)
-				return true;
-	return false;
-}
-
 static enum loops choose_loops(struct bpf_engine *e, const struct program *p)
 {
-	if (!has_loops(p))
-		return LOOPS_WALKED;
-	if (feature_has(&e->features, FEATURE_MAY_GOTO))
+	bool any = false;
+
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			any |= p->clauses[i].code[k].op == OP_LOOP;
+	if (any && feature_has(&e->features, FEATURE_MAY_GOTO))
 		return LOOPS_MAY_GOTO;
-	return feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED : LOOPS_WALKED;
+	return any && feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED : LOOPS_WALKED;
 }
 
 int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
@@ -150,11 +144,9 @@ static int add_halves(struct bpf_engine *e, const struct unit *u, const struct f
 		      struct diag *d)
 {
 	struct unit halves[2];
-	int err = unit_split(&e->arena, u, halves, d);
 
-	if (!err)
-		err = add_unit(e, &halves[1], frames, d);
-	return err ? err : add_unit(e, &halves[0], frames, d);
+	return unit_split(&e->arena, u, halves, d) ?: add_unit(e, &halves[1], frames, d) ?:
+	       add_unit(e, &halves[0], frames, d);
 }
 
 static int add_apart(struct bpf_engine *e, const struct unit *u, const struct frame *frames,

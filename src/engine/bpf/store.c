@@ -280,10 +280,13 @@ static int read_batches(struct reading *r, map_entry_fn *fn, void *arg)
 static int each_in_hash(const struct store *s, int fd, uint32_t key_size, map_entry_fn *fn,
 			void *arg)
 {
-	struct reading r = {
-		.store = s, .fd = fd, .key_size = key_size, .wide = malloc(s->full_key)};
-	int err = r.wide ? read_batches(&r, fn, arg) : -ENOMEM;
+	struct reading r = {.store = s, .fd = fd, .key_size = key_size};
+	int err;
 
+	if (fd < 0) /* there is no second hash */
+		return 0;
+	r.wide = malloc(s->full_key);
+	err = r.wide ? read_batches(&r, fn, arg) : -ENOMEM;
 	free(r.keys);
 	free(r.values);
 	free(r.wide);
@@ -292,14 +295,10 @@ static int each_in_hash(const struct store *s, int fd, uint32_t key_size, map_en
 
 int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg)
 {
-	int err;
-
 	if (s->kind != STORE_HASH)
 		return each_cell(s, cpus, fn, arg);
-	err = each_in_hash(s, s->map.fd, s->key_size, fn, arg);
-	if (!err && s->long_map.fd >= 0)
-		err = each_in_hash(s, s->long_map.fd, s->full_key, fn, arg);
-	return err;
+	return each_in_hash(s, s->map.fd, s->key_size, fn, arg)
+		       ?: each_in_hash(s, s->long_map.fd, s->full_key, fn, arg);
 }
 
 /* ---- clearing */
@@ -355,7 +354,9 @@ static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool r
 	void *zeros = calloc(1, s->value_size);
 	int err = key && zeros ? 0 : -ENOMEM, end = err;
 
-	if (!err)
+	if (fd < 0) /* there is no second hash */
+		end = -ENOENT;
+	else if (!err)
 		end = kernel_map_next(fd, NULL, key);
 	while (!end && !err) {
 		end = kernel_map_next(fd, key, next);
@@ -367,18 +368,15 @@ static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool r
 	return err ? err : end == -ENOENT ? 0 : end;
 }
 
+/* Cells that no program reads are cleared by remembering them. */
 static int rewrite_store(struct store *s, unsigned cpus, bool remove)
 {
-	int err;
-
 	if (s->by_base)
 		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
 		return write_cells(s, cpus, !remove);
-	err = rewrite_hash(s->map.fd, s->key_size, s, remove);
-	if (!err && s->long_map.fd >= 0)
-		err = rewrite_hash(s->long_map.fd, s->full_key, s, remove);
-	return err;
+	return rewrite_hash(s->map.fd, s->key_size, s, remove)
+		       ?: rewrite_hash(s->long_map.fd, s->full_key, s, remove);
 }
 
 int store_clear(struct store *s, unsigned cpus)

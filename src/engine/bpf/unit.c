@@ -31,9 +31,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 /* By their paths, so that runs do not differ; two files may have had the same path. */
 int attach_compare_files(const struct attach *a, const struct attach *b)
 {
-	int order = str_cmp(a->path, b->path);
-
-	return order ? order : compare_u64((uintptr_t)a->file, (uintptr_t)b->file);
+	return str_cmp(a->path, b->path) ?: compare_u64((uintptr_t)a->file, (uintptr_t)b->file);
 }
 
 uint32_t unit_file_end(const struct unit *u, uint32_t at)
@@ -95,25 +93,19 @@ static enum unit_kind kind_of(enum attach_kind kind)
 
 static int compare_sites(const struct attach *a, const struct attach *b)
 {
-	int order = attach_compare_files(a, b);
-
-	if (!order)
-		order = compare_u64(a->offset, b->offset);
-	if (!order)
-		order = compare_u64(a->sema_offset, b->sema_offset);
-	if (!order)
-		order = compare_u64(a->name, b->name);
-	return order ? order : compare_u64(a->func, b->func);
+	return attach_compare_files(a, b)			?:
+	       compare_u64(a->offset, b->offset)		?:
+	       compare_u64(a->sema_offset, b->sema_offset)	?:
+	       compare_u64(a->name, b->name)			?:
+	       compare_u64(a->func, b->func);
 }
 
 static int compare_visits(const void *x, const void *y)
 {
 	const struct visit *a = x, *b = y;
-	int order = compare_sites(a->attach, b->attach);
 
-	if (!order)
-		order = compare_u64(a->clause, b->clause);
-	return order ? order : compare_u64((uintptr_t)a->attach, (uintptr_t)b->attach);
+	return compare_sites(a->attach, b->attach) ?: compare_u64(a->clause, b->clause) ?:
+	       compare_u64((uintptr_t)a->attach, (uintptr_t)b->attach);
 }
 
 /* All attachments of the unit's kind and clauses, in the order of sites, each with its recipe: the
@@ -153,17 +145,6 @@ static int collect_visits(struct arena *a, const struct unit *u, struct visit **
 	return 0;
 }
 
-/* Visits [at, end) are one site: the same place, each clause once. */
-static size_t find_site_end(const struct visit *visits, size_t at, size_t count)
-{
-	size_t end = at + 1;
-
-	while (end < count && !compare_sites(visits[at].attach, visits[end].attach) &&
-	       visits[end].clause != visits[end - 1].clause)
-		end++;
-	return end;
-}
-
 static bool is_case_of(const struct unit_case *c, const struct visit *visits, size_t count)
 {
 	if (c->step_count != count)
@@ -190,50 +171,38 @@ static int find_case(struct arena *a, struct unit *u, const struct visit *visits
 	for (size_t i = 0; i < count; i++)
 		steps[i] = (struct unit_step){visits[i].clause, visits[i].recipe};
 	*number = u->case_count++;
-	u->cases[*number] = (struct unit_case){steps, (uint32_t)count};
+	u->cases[*number] = (struct unit_case){steps, (uint32_t)count, *number};
 	return 0;
 }
 
 static int compare_cases(const void *x, const void *y)
 {
-	const struct unit_case *a = *(struct unit_case *const *)x,
-			       *b = *(struct unit_case *const *)y;
+	const struct unit_case *a = x, *b = y;
+	int order = 0;
 
-	for (uint32_t i = 0; i < a->step_count && i < b->step_count; i++) {
-		int order = compare_u64(a->steps[i].clause, b->steps[i].clause);
-
-		if (!order)
-			order = compare_u64((uintptr_t)a->steps[i].attach,
-					    (uintptr_t)b->steps[i].attach);
-		if (order)
-			return order;
-	}
-	return compare_u64(a->step_count, b->step_count);
+	for (uint32_t i = 0; !order && i < a->step_count && i < b->step_count; i++)
+		order = compare_u64(a->steps[i].clause, b->steps[i].clause)
+				?: compare_u64((uintptr_t)a->steps[i].attach,
+					       (uintptr_t)b->steps[i].attach);
+	return order ?: compare_u64(a->step_count, b->step_count);
 }
 
 /* Number the cases so that those that take the same way are neighbours: then a switch compares
  * ranges, not single cases. */
 static int order_cases(struct arena *a, struct unit *u)
 {
-	struct unit_case **order = arena_array(a, struct unit_case *, u->case_count);
-	struct unit_case *sorted = arena_array(a, struct unit_case, u->case_count);
-	uint32_t *number = arena_array(a, uint32_t, u->case_count);
+	uint32_t *numbers = arena_array(a, uint32_t, u->case_count + 1);
 
-	if (!order || !sorted || !number)
+	if (!numbers)
 		return -ENOMEM;
+	qsort(u->cases, u->case_count, sizeof(*u->cases), compare_cases);
 	for (uint32_t i = 0; i < u->case_count; i++)
-		order[i] = &u->cases[i];
-	qsort(order, u->case_count, sizeof(*order), compare_cases);
-	for (uint32_t i = 0; i < u->case_count; i++) {
-		sorted[i] = *order[i];
-		number[order[i] - u->cases] = i;
-	}
+		numbers[u->cases[i].found] = i;
 	for (uint32_t i = 0; i < u->site_count; i++) {
 		const struct attach *at = u->sites[i].attach;
 
-		u->sites[i].cookie = COOKIE(number[u->sites[i].cookie], at->name, at->func);
+		u->sites[i].cookie = COOKIE(numbers[u->sites[i].cookie], at->name, at->func);
 	}
-	u->cases = sorted;
 	return 0;
 }
 
@@ -252,7 +221,10 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 	for (size_t at = 0, end; at < count; at = end) {
 		uint32_t number;
 
-		end = find_site_end(visits, at, count);
+		end = at + 1; /* visits [at, end) are one site: the same place, each clause once */
+		while (end < count && visits[end].clause != visits[end - 1].clause &&
+		       !compare_sites(visits[at].attach, visits[end].attach))
+			end++;
 		if (find_case(a, u, visits + at, end - at, &number))
 			return -ENOMEM;
 		u->sites[u->site_count++] =
@@ -260,29 +232,25 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 	}
 	if (u->case_count >> COOKIE_CASE_BITS || u->program->name_count >> COOKIE_NAME_BITS)
 		return diag_error(d, -E2BIG, "too-large",
-				  "the sites need too many different pieces of code: %u",
+				  "the script has too many different attachments: %u",
 				  u->case_count);
-	return u->case_count ? order_cases(a, u) : 0;
+	return order_cases(a, u);
 }
 
+/* A unit of one attachment. */
 static int make_single(struct arena *a, const struct program *p, uint32_t clause,
 		       const struct attach *at, struct unit *u)
 {
 	struct unit_step *step = arena_new(a, struct unit_step);
+	struct unit_case *only = arena_new(a, struct unit_case);
+	struct unit_site *site = arena_new(a, struct unit_site);
 
-	*u = (struct unit){.kind = kind_of(at->kind),
-			   .program = p,
-			   .case_count = 1,
-			   .site_count = 1,
-			   .from = clause,
-			   .to = clause + 1};
-	u->cases = arena_new(a, struct unit_case);
-	u->sites = arena_new(a, struct unit_site);
-	if (!step || !u->cases || !u->sites)
+	if (!step || !only || !site)
 		return -ENOMEM;
 	*step = (struct unit_step){clause, at};
-	u->cases[0] = (struct unit_case){step, 1};
-	u->sites[0] = (struct unit_site){.attach = at, .cookie = COOKIE(0, at->name, at->func)};
+	*only = (struct unit_case){step, 1, 0};
+	*site = (struct unit_site){.attach = at, .cookie = COOKIE(0, at->name, at->func)};
+	*u = (struct unit){kind_of(at->kind), p, only, 1, site, 1, clause, clause + 1, false};
 	return 0;
 }
 
@@ -346,7 +314,6 @@ const struct clause *unit_only_clause(const struct unit *u)
 int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct diag *d)
 {
 	uint32_t total = 0, before = 0, middle = u->from;
-	int err;
 
 	for (uint32_t i = u->from; i < u->to; i++)
 		total += unit_has_clause(u, i);
@@ -361,8 +328,7 @@ int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct
 			       .from = middle,
 			       .to = u->to,
 			       .is_rest = true};
-	err = make_shared(a, &out[0], d);
-	return err ? err : make_shared(a, &out[1], d);
+	return make_shared(a, &out[0], d) ?: make_shared(a, &out[1], d);
 }
 
 static bool uses_names(const struct unit *u)

@@ -26,6 +26,7 @@ struct unit_step {
 struct unit_case {
 	const struct unit_step *steps;
 	uint32_t step_count;
+	uint32_t found; /* its number while sorting */
 };
 
 enum site_problem {
