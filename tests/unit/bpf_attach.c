@@ -228,7 +228,7 @@ static void many_dangerous_sites_make_few_warnings(void **state)
 	assert_int_equal(run_start(&r, m, (struct engine_options){0}), 0);
 	assert_int_equal(count_warnings(&r, "red-zone") + count_warnings(&r, "nop10"), 5);
 	assert_int_equal(count_warnings(&r, "sites-left-out"), 1);
-	assert_non_null(strstr(r.d.last->text.ptr, "3 more places"));
+	assert_non_null(strstr(r.d.last->text.ptr, "3 more sites"));
 	target_tell(&t, "int 2");
 	assert_map(&r, 0, ":2;");
 	run_stop(&r);
