@@ -1,5 +1,5 @@
-/* Provider files (.d) with libnopal: from the probes a program declares to the header it includes
- * and the object file it links. What the commands `dtrace -h` and `dtrace -G` do:
+/* Provider files (.d) with libnopal: from the probes that a program declares to the header that it
+ * includes and the object file that it links, as the commands `dtrace -h` and `dtrace -G` do:
  *
  *	struct nopal_provider_files *p = nopal_provider_files_new();
  *
@@ -28,38 +28,38 @@ struct nopal_provider_files;
 struct nopal_provider_files *nopal_provider_files_new(void);	/* NULL: out of memory */
 void nopal_provider_files_free(struct nopal_provider_files *p); /* NULL is fine */
 
-/* Read one file's text, of `len` bytes; `path` is for messages. Both are copied. -EINVAL: the text
- * is wrong. */
+/* Parse the text of one file, of `len` bytes; `path` is for messages. Both are copied. -EINVAL: the
+ * text has errors. */
 int nopal_provider_files_add(struct nopal_provider_files *p, const char *path, const char *text,
 			     size_t len, struct nopal_diag *d);
 
-/* Check what all files say together; call it once, behind the last nopal_provider_files_add().
- * -EINVAL: there is no provider, or two probes need the same name. */
+/* Check all files together. Call it once, after the last nopal_provider_files_add(). -EINVAL: there
+ * is no provider, or two probes need the same name. */
 int nopal_provider_files_check(struct nopal_provider_files *p, struct nopal_diag *d);
 
-/* Shall the header leave it to the program to ask for the check of arguments, by defining
- * NOPAL_PROVIDER_CHECKED? Else C compilers warn of arguments of other types unless it defines
- * NOPAL_PROVIDER_UNCHECKED. */
+/* Set whether arguments are checked by default. If `unchecked`, C compilers warn about arguments of
+ * other types only if the program defines NOPAL_PROVIDER_CHECKED before the header; if not, they
+ * warn unless it defines NOPAL_PROVIDER_UNCHECKED. */
 void nopal_provider_files_leave_unchecked(struct nopal_provider_files *p, bool unchecked);
 
-/* The C and C++ header. `name` is the name of the file it will be; *text ends in a NUL behind its
- * `len` bytes and is the caller's to free(). */
+/* Make the C and C++ header. `name` is the name of its file. *text has `len` bytes and a NUL; the
+ * caller frees it. */
 int nopal_provider_files_header(struct nopal_provider_files *p, const char *name, char **text,
 				size_t *len, struct nopal_diag *d);
 
-/* Shall semaphores be visible outside of the program or library that they are linked into, for its
- * plug-ins? They are not by default. */
+/* Set whether semaphores are visible outside of the program or library that they are linked into,
+ * for its plug-ins. By default they are not. */
 void nopal_provider_files_share(struct nopal_provider_files *p, bool shared);
 
-/* The relocatable object file that defines the semaphores, for a GNU triple; NULL: for the machine
- * that runs this. The same input gives the same bytes. *bytes is the caller's to free(). -EINVAL: a
- * machine that nobody here knows. */
+/* Make the relocatable object file that defines the semaphores, for a GNU triple; NULL: for this
+ * machine. The same input gives the same bytes. The caller frees *bytes. -EINVAL: an unknown
+ * machine. */
 int nopal_provider_files_object(struct nopal_provider_files *p, const char *target, void **bytes,
 				size_t *len, struct nopal_diag *d);
 
-/* The same machine in another mode, "32", "64" or "x32", as the compiler's options -m32, -m64 and
- * -mx32 choose it: "i386" for "x86_64-linux-gnu" and "32". `target` itself when that is its mode.
- * NULL: there is no such mode, or nobody here knows the machine. */
+/* The triple of the same machine in another mode, "32", "64" or "x32", as the compiler's options
+ * -m32, -m64 and -mx32 select it: "i386" for "x86_64-linux-gnu" and "32". `target` itself if that
+ * is its mode. NULL: the machine does not have this mode, or is unknown. */
 const char *nopal_provider_files_variant(const char *target, const char *mode);
 
 #ifdef __cplusplus
