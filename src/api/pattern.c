@@ -13,7 +13,7 @@ static bool has_type(struct str text)
 	return str_starts(text, types[0]) || str_starts(text, types[1]);
 }
 
-/* The escape behind a backslash: one byte to `out`; bytes used. */
+/* The escape after a backslash: one byte to `out`; bytes used. */
 static size_t read_escape(struct str rest, struct buf *out)
 {
 	static const char names[128] = {['n'] = '\n', ['t'] = '\t', ['r'] = '\r'};

@@ -1,5 +1,5 @@
 /* From the text of one argument to an operand, and what can be asked of an operand. The syntax of
- * the part behind '@' is the CPU's own (x86.c, bracket.c, paren.c); sizes, refusals and words are
+ * the part after '@' is the CPU's own (x86.c, bracket.c, paren.c); sizes, refusals and words are
  * the same for all and are here. */
 #include "arch/operand.h"
 
@@ -46,9 +46,9 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* Length of the argument that text starts with. Behind a head everything belongs to it up to the
- * next head, for operands like "[sp, 132]" hold blanks; without a head it ends at a blank outside
- * of brackets. */
+/* Length of the argument that text starts with. After a head, everything up to the next head
+ * belongs to it, because operands like "[sp, 132]" contain blanks; without a head it ends at a
+ * blank outside of brackets. */
 static size_t argument_len(struct str text)
 {
 	bool has_head = scan_head(text).present;

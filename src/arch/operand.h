@@ -2,9 +2,9 @@
  * argument string of a note, used by every engine. Plain data; two operands that compare equal by
  * operand_equal need the same code.
  *
- * Symbols. An operand that names a symbol is not complete before the probe room has looked the
- * symbol up: `symbol` is its name, `symbol_rule` says which number to compute from the symbol's
- * value S (its link-time address), and operand_resolve puts that number in. Nobody else writes to
+ * Symbols. An operand that names a symbol is not complete before the probe module has resolved the
+ * symbol: `symbol` is its name, `symbol_rule` says which number to compute from the symbol's value
+ * S (its link-time address), and operand_resolve puts that number in. No other code writes to
  * `value` or `symbol`. When the symbol cannot be found, the operand becomes OPERAND_BAD with `why`.
  *
  *   written                rule            number to hand to operand_resolve
@@ -43,9 +43,9 @@ enum operand_kind {
 	OPERAND_REG,	 /* %eax                       reg, shift                                */
 	OPERAND_MEM,	 /* -8(%rbp,%rcx,4)            *(base + (index << scale_shift) + value)  */
 	OPERAND_ADDRESS, /* 24@-32(%rbp)               base + (index << scale_shift) + value: of
-			  * bytes that are no number, a struct or a long double, this is what
+			  * bytes that are not a number, a struct or a long double, this is what
 			  * scripts have                                                         */
-	OPERAND_BAD,	 /* could not be understood, or cannot be had; `why` says it             */
+	OPERAND_BAD,	 /* unknown form, or not readable; `why` says which             */
 };
 
 enum symbol_rule { SYMBOL_NONE, SYMBOL_ADDRESS, SYMBOL_PC, SYMBOL_GOT, SYMBOL_TLS };

@@ -267,8 +267,8 @@ static void add_without_blanks(struct buf *out, struct str text)
 			buf_char(out, text.ptr[i]);
 }
 
-/* A parameter that takes a pointer to `pointee`. What nobody can name outside the file becomes a
- * pointer to anything. */
+/* A parameter that takes a pointer to `pointee`. A type that has no name outside the file becomes a
+ * pointer to void. */
 static bool add_checked_pointer(struct buf *out, struct arena *a, const struct ctype *pointee)
 {
 	const struct ctype *meaning = ctype_resolve(pointee),

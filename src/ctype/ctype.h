@@ -1,10 +1,10 @@
-/* C types: the one model of them, whoever declares them. A type is a tree from the outside in, so
+/* C types: one model for all their sources. A type is a tree from the outside in, so
  * that `char *argv[]` is an array of pointers to char. Provider files fill it without sizes, since
  * they are for any machine; the note that describes a program's probes, and whatever is read from
  * a binary, fill in the sizes and offsets of that binary.
  *
- * Types are constant once they are made, borrow their texts, and live in an arena of whoever made
- * them. Only pointers may lead back to a type that is being described. */
+ * Types are constant once they are made, borrow their texts, and live in their maker's arena. Only
+ * pointers may lead back to a type that is being described. */
 #ifndef NOPAL_CTYPE_CTYPE_H
 #define NOPAL_CTYPE_CTYPE_H
 
@@ -78,7 +78,7 @@ enum ctype_kind ctype_kind(const struct ctype *t);
 /* Levels from the outside to the innermost type, through typedefs; stops counting at `limit`. */
 unsigned ctype_depth(const struct ctype *t, unsigned limit);
 
-/* The same type, spelt in the same words? Structs are compared by their members too, but behind a
+/* The same type, spelt in the same words? Structs are compared by their members too, but after a
  * second pointer by tag and size only: they may be lists. */
 bool ctype_same(const struct ctype *a, const struct ctype *b);
 

@@ -131,7 +131,7 @@ static struct ctype_layout array_layout(const struct ctype *t, const struct ctyp
 	return out;
 }
 
-/* Its size is known to whoever filled it in; a struct is aligned as its strictest member. */
+/* The size was filled in with the members; a struct is aligned as its strictest member. */
 static struct ctype_layout struct_layout(const struct ctype *t, const struct ctype_machine *m)
 {
 	struct ctype_layout out = {.size = t->size, .align = 1};

@@ -26,9 +26,9 @@ struct argument {
 /* As many arguments as there are operands, of which nothing else is known; NULL without memory. */
 struct argument *arguments_new(struct arena *a, const struct operand *operands, unsigned count);
 
-/* Its declared type, from the program or the catalogue. What the site passes counts for more, but
- * for what C cannot see there: whether the bytes at an address are text, and that a number is an
- * enum's. -ENOMEM. */
+/* Its declared type, from the program or the catalogue. What the site passes takes precedence,
+ * except for what C cannot see there: whether the bytes at an address are text, and that a number
+ * is an enum's. -ENOMEM. */
 int argument_declare(struct argument *arg, const struct ctype *declared,
 		     enum argument_origin origin, const struct ctype_machine *m, struct arena *a);
 

@@ -24,7 +24,7 @@ struct descriptions {
 	struct ctype_machine machine;
 	struct note_list sites, texts, declarations, lines;
 	struct class_types types;
-	size_t bad; /* notes passed over because they make no sense */
+	size_t bad; /* malformed notes, which are skipped */
 };
 
 /* 0, also for an image without descriptions; -EBADMSG for a damaged section: `out` has then what

@@ -19,7 +19,7 @@ struct text_note {
 	struct str file, text;
 };
 
-/* What is said of a probe, wherever its sites are: a declaration, or a line for people. */
+/* What a note says about a probe and not about a site: a declaration, or a line for people. */
 struct probe_note {
 	struct str provider, name;
 	struct str content; /* undecoded */

@@ -27,14 +27,14 @@ struct note_reader {
 	struct cursor at;
 	const unsigned char *start;
 	unsigned word;	  /* bytes of an address */
-	size_t old;	  /* notes of this kind with another version, passed over */
-	size_t bad;	  /* notes passed over because their content makes no sense */
+	size_t old;	  /* notes of this kind with another version, skipped */
+	size_t bad;	  /* notes with malformed content, skipped */
 	size_t first_bad; /* offset of the first of them in the section */
 	bool cut;	  /* the rest of the section cannot be read */
 };
 
 struct note_reader note_reader_of(struct str content, unsigned word, bool big_endian);
-/* The next note that can be read; false behind the last one. */
+/* The next note that can be read; false after the last one. */
 bool note_next(struct note_reader *r, struct note *out);
 /* Does the content of a .probes section look like SystemTap's first formats (up to 1.3), which kept
  * records there? */

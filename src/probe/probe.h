@@ -18,7 +18,7 @@ struct site {
 	struct str provider;
 	struct str name;
 	uint64_t location;  /* link-time address, after prelink adjustment */
-	uint64_t base;	    /* the note's base field, as it stands */
+	uint64_t base;	    /* the note's base field, unchanged */
 	uint64_t semaphore; /* link-time address, adjusted; 0: none */
 	uint64_t offset;    /* location as a file offset; SITE_NO_OFFSET when no segment holds it */
 	uint64_t sema_offset; /* semaphore as a file offset; 0: none */

@@ -161,7 +161,7 @@ static void warn_old(const struct reading *r)
 	diag_hint(r->d, "build it again with the <sys/sdt.h> of today");
 }
 
-/* Several sections of one name are rare, more than these are no honest file's. */
+/* Several sections of one name are rare; only a hostile file has more than these. */
 #define MAX_SECTIONS 64
 
 /* Sections of notes, each read whole. */

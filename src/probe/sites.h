@@ -12,12 +12,12 @@ struct site_filter {
 };
 bool site_is_wanted(const struct site_filter *f, struct str provider, struct str name);
 
-/* `path`: where the image is, and `root` what stands before /usr/lib/debug ("" or "/proc/7/root"),
+/* `path`: where the image is; `root` is put before /usr/lib/debug ("" or "/proc/7/root"),
  * to find its separate debug file when it was stripped of its notes.
  *
  * 0, also for a file without probes; -EBADMSG for damaged notes: the list then has those that can
- * be read; -E2BIG or -EINTR without a message when the image's budget is used up. The list is to be
- * freed in any case. */
+ * be read; -E2BIG or -EINTR without a message when the image's budget is used up. Free the list in
+ * any case. */
 int site_list_read(const struct image *image, struct str path, struct str root,
 		   struct site_list *out, struct diag *d);
 /* The same of the wanted ones only, when the file has more than SITES_FEW bytes of notes: they

@@ -1,5 +1,5 @@
-/* program_check: everything engines rely on, said of each type, map, format, place and operand by
- * itself. The order of instructions is flow.c's. */
+/* program_check: everything that engines rely on in each single type, map, format, attachment and
+ * operand. The order of instructions is flow.c's. */
 #include "program/check.h"
 
 #include <errno.h>

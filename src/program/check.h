@@ -1,5 +1,5 @@
-/* The two halves of program_check, and what they share. check.c looks at each thing by itself,
- * flow.c at the order of instructions: jumps, loops, what is written before it is read. */
+/* The two halves of program_check, and what they share. check.c checks each thing alone, flow.c the
+ * order of instructions: jumps, loops, what is written before it is read. */
 #ifndef NOPAL_PROGRAM_CHECK_H
 #define NOPAL_PROGRAM_CHECK_H
 
@@ -19,7 +19,7 @@ int check_fail(const struct checker *c, uint32_t insn, const char *format, ...)
 /* Parts: the pieces of a slot that are written at once: each 8-byte word, each text, each stack. */
 unsigned type_parts(const struct type *t);
 /* The part that byte `offset` of a value lies in; *word says whether it is an 8-byte word that
- * starts there and may be written by itself. -EINVAL behind the end. */
+ * starts there and may be written alone. -EINVAL after the end. */
 int type_part_at(const struct type *t, uint64_t offset, unsigned *part, bool *word);
 /* Does a value that can be copied to and from `part` start at `offset` of `t`? */
 bool type_holds(const struct type *t, uint64_t offset, const struct type *part);

@@ -36,7 +36,7 @@ enum op {
 	OP_NEG, /* d = -a */
 	OP_NOT, /* d = ~a */
 	/* ORDER: from OP_EQ to OP_SLE are the comparisons; see engine/bpf/frame.c. */
-	OP_EQ,	/* d = a == b ? 1 : 0 */
+	OP_EQ, /* d = a == b ? 1 : 0 */
 	OP_NE,
 	OP_ULT,
 	OP_ULE,
@@ -50,9 +50,10 @@ enum op {
 	OP_JUMP,     /* go to instruction imm, which is further down */
 	OP_JUMP_IF,  /* ... when a != 0 */
 	OP_JUMP_NOT, /* ... when a == 0 */
-	OP_LOOP, /* a loop of at most imm rounds; `target` is the instruction behind its OP_NEXT */
-	OP_NEXT, /* end of the loop body: back to behind the OP_LOOP at `target`; when the rounds
-		  * are used up, go on behind this and count one FAULT_LOOP_LIMIT */
+	OP_LOOP,   /* a loop of at most imm rounds; `target` is the instruction after its OP_NEXT */
+	OP_NEXT,   /* end of the loop body: back to the instruction after the OP_LOOP at `target`;
+		      when the rounds are used up, continue after this and count one FAULT_LOOP_LIMIT
+		    */
 	OP_RETURN, /* the clause is done */
 
 	OP_ARG,	    /* d = probe argument imm, extended by its size and sign; a float as its bits */
@@ -158,11 +159,11 @@ struct attach {
 	enum attach_kind kind;
 	uint32_t name; /* index into program->names: "usdt:/bin/x:p:n"; what `probe` prints */
 	uint32_t func; /* index into program->names: function around the site; what `func` prints */
-	struct str path;      /* of the file, for messages: "/proc/12/root/bin/x" */
-	struct file *file;    /* to attach to, which the script holds; NULL: nobody will */
-	uint64_t offset;      /* of the site, in the file */
+	struct str path;   /* of the file, for messages: "/proc/12/root/bin/x" */
+	struct file *file; /* to attach to, which the script holds open; NULL: not to be attached */
+	uint64_t offset;   /* of the site, in the file */
 	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
-	uint64_t into;	      /* bytes behind its function's first instruction; 0: it is that one */
+	uint64_t into;	      /* bytes after its function's first instruction; 0: it is that one */
 	bool is_static;	      /* a USDT site: nothing but a nop may be there */
 	bool is_met;	      /* in a file of somebody's process: it may be left out */
 	bool is_forced;	      /* --unsafe: the place is probed whatever is there */
@@ -300,8 +301,8 @@ struct program {
 #define PROGRAM_MAX_LOOP_DEPTH	16
 #define PROGRAM_MAX_ROUNDS	(1 << 24) /* of a loop, and of nested loops multiplied */
 
-/* 0, or -EINVAL with a message that names the clause and instruction. An error here is a bug in
- * whoever made the program, or a hostile one: engines rely on it. */
+/* 0, or -EINVAL with a message that names the clause and instruction. An error here means a bug in
+ * the compiler, or a hostile program: engines rely on it. */
 int program_check(const struct program *p, struct diag *d);
 /* The text of --dump=program; stable enough for tests to compare. */
 void program_print(const struct program *p, struct buf *out);

@@ -39,7 +39,7 @@ int record_open(const struct program *p, struct str bytes, struct record *out);
 int record_field(struct record *r, const struct type *t, struct value *out);
 /* A value as it lies in a slot, key or map value (strings at full size). -EPROTO. */
 int value_decode(const struct type *t, struct cursor *from, struct value *out);
-/* Word number `i` of an aggregate; 0 behind its end. */
+/* Word number `i` of an aggregate; 0 after its end. */
 uint64_t value_word(const struct value *v, size_t i);
 /* Order of two keys or values of one type, for sorted printing. */
 int value_compare(const struct value *a, const struct value *b);

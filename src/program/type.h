@@ -8,7 +8,7 @@
  *   USTACK KSTACK    struct stack_head, then `size` / 8 addresses, zero-padded
  *                    (as a field of a record: only `count` addresses)
  *   DISPLAY          `size` bytes: one or two words
- *   TUPLE            its elements, one behind the other, at full size (in a record, too)
+ *   TUPLE            its elements, one after the other, at full size (in a record, too)
  */
 #ifndef NOPAL_PROGRAM_TYPE_H
 #define NOPAL_PROGRAM_TYPE_H
@@ -96,7 +96,7 @@ struct mean_value {
 };
 
 bool type_equal(const struct type *a, const struct type *b);
-/* Values of one can be copied into the other byte by byte: equal but for the width and sign of
+/* Values of one can be copied into the other byte by byte: equal except for the width and sign of
  * ints. */
 bool type_same_layout(const struct type *a, const struct type *b);
 /* Bytes a value takes in a slot, key or map value. */
@@ -111,7 +111,7 @@ void type_print(const struct type *t, struct buf *out);
 unsigned hist_buckets(unsigned bits);
 unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits);
 /* Lowest value of a bucket, unsigned (bucket 0: the bits of INT64_MIN); its end is the next
- * bucket's lowest. Behind the last bucket: 0, for 2^64. */
+ * bucket's lowest. After the last bucket: 0, for 2^64. */
 uint64_t hist_bucket_low(unsigned bucket, unsigned bits);
 unsigned lhist_buckets(const struct type *t);
 unsigned lhist_bucket(const struct type *t, int64_t value);

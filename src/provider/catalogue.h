@@ -21,7 +21,7 @@ void catalogue_free(struct catalogue *c);  /* NULL is fine */
 /* NULL: there is none. Lives as long as the catalogue. */
 const struct provider_probe *catalogue_find(struct catalogue *c, struct str provider,
 					    struct str name, unsigned arg_count);
-/* Which of the files asked so far cannot be read, as warnings; each is told once. */
+/* Which of the files asked so far cannot be read, as warnings; each is reported once. */
 void catalogue_problems(struct catalogue *c, struct diag *d);
 
 /* A file that is compiled in. */

@@ -34,7 +34,7 @@ static const struct ctype *parse_suffix(struct provider_parser *p, const struct 
 	return outer;
 }
 
-/* Does the "(" at hand hold the rest of the declarator, or the parameters of a nameless function?
+/* Does the current "(" hold the rest of the declarator, or the parameters of a nameless function?
  */
 static bool at_inner_declarator(const struct provider_parser *p)
 {

@@ -21,7 +21,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }
 
-/* The byte `ahead` of the current one; NUL behind the end. */
+/* The byte `ahead` of the current one; NUL after the end. */
 static char look(const struct provider_lexer *l, size_t ahead)
 {
 	return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
@@ -176,7 +176,7 @@ static bool is_one_of(struct str word, const char *const *words)
 	return false;
 }
 
-/* Conditions that nobody evaluates leave both branches in the file: say so, once. */
+/* Conditions are not evaluated here, so both branches stay in the file: warn once. */
 static void note_condition(struct provider_lexer *l, struct str word, struct str line)
 {
 	static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
@@ -222,7 +222,7 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 	return 0;
 }
 
-/* Pass over everything between tokens; a pragma on the way is a token. */
+/* Skip everything between tokens; a pragma on the way is a token. */
 static int skip_space(struct provider_lexer *l, struct provider_token *out, bool *found)
 {
 	int err = 0;
@@ -264,7 +264,7 @@ static int take_string(struct provider_lexer *l)
 	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "unterminated quote");
 }
 
-/* Seven of <, = or > at the start of a line: two versions of the file that nobody merged. */
+/* Seven of <, = or > at the start of a line: an unresolved merge conflict. */
 static int refuse_conflict(struct provider_lexer *l)
 {
 	char c = look(l, 0);

@@ -1,12 +1,12 @@
 /* The D half of the provider grammar. A file is a list of
  *
- *     declaration = a C declaration: typedefs are remembered, the rest is passed over
+ *     declaration = a C declaration: typedefs are remembered, the rest is skipped
  *     provider    = "provider" name "{" { probe } "}" [";"]
  *     probe       = "probe" name arguments [":" arguments] ";"
  *     clause      = description {"," description} ["/" predicate "/"] "{" … "}"
  *     pragma      = "#pragma D" …, anywhere
  *
- * Clauses, translators and inlines are D for a tracer: they are passed over. The first mistake in
+ * Clauses, translators and inlines are D for a tracer: they are skipped. The first mistake in
  * syntax ends the reading of a file. */
 #include "base/hash.h"
 #include "provider/parse.h"
@@ -119,7 +119,7 @@ static void parse_probe(struct provider_parser *p, struct provider_decl *provide
 	p->file->probe_count++;
 }
 
-/* Stop after "expected …", and say it if the word at hand is nearly `word`. */
+/* Stop after "expected …", and say it if the current word is nearly `word`. */
 static void expected_word(struct provider_parser *p, const char *what, const char *word)
 {
 	bool is_near =

@@ -10,7 +10,7 @@
  * but attacks. */
 #define MAX_DEPTH 64
 
-/* The first mistake stops it: `err` stays, the token at hand is the end of the file, and whatever
+/* The first mistake stops it: `err` stays, the current token is the end of the file, and whatever
  * is called then does nothing. So a rule of the grammar is read as it is written. */
 struct provider_parser {
 	struct provider_lexer lexer;
@@ -47,7 +47,7 @@ void parser_advance(struct provider_parser *p);
 bool parser_at(const struct provider_parser *p, const char *text); /* the current token */
 bool parser_next_at(const struct provider_parser *p, const char *text);
 bool parser_at_any(const struct provider_parser *p, const char *characters);
-/* Advance if this is the token at hand. */
+/* Advance if this is the current token. */
 bool parser_take(struct provider_parser *p, const char *text);
 /* ... and stop if it is not. */
 void parser_expect(struct provider_parser *p, const char *text, const char *why);
@@ -56,13 +56,13 @@ void parser_expected(struct provider_parser *p, const char *what);
 void parser_fail(struct provider_parser *p, struct str at, const char *tag, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 void parser_stop(struct provider_parser *p, int err);
-/* Stop if the word at hand has a dollar sign: D's names may, C's may not. */
+/* Stop if the current word has a dollar sign: D's names may, C's may not. */
 void parser_refuse_dollar(struct provider_parser *p);
 /* From the start of `first` to the end of the last token that was taken. */
 struct str parser_taken_since(const struct provider_parser *p, const char *first);
-/* From the opening bracket at hand to the token after its partner. */
+/* From the current opening bracket to the token after its partner. */
 void parser_skip_brackets(struct provider_parser *p);
-/* Up to one of the characters `stops` outside of brackets; what was passed over. */
+/* Up to one of the characters `stops` outside of brackets; returns what was skipped. */
 struct str parser_skip_to(struct provider_parser *p, const char *stops);
 
 /* The text after "#pragma D". */
@@ -76,7 +76,7 @@ struct ctype *parser_new_type(struct provider_parser *p, enum ctype_kind kind,
 			      const struct ctype *to);
 /* One level deeper; to be undone by p->depth--. */
 void parser_enter(struct provider_parser *p);
-/* { "__attribute__" brackets } and the like */
+/* { "__attribute__" brackets } and similar */
 void parse_attributes(struct provider_parser *p);
 /* { "const" | "volatile" | "restrict" | attribute } */
 void parse_qualifiers(struct provider_parser *p, unsigned *qualifiers);

@@ -4,8 +4,8 @@
  *             probe word(const char *word, int n);
  *     };
  *
- * Text becomes a tree here. The author room makes headers and objects of it; the catalogue tells
- * what the arguments of probes are. */
+ * Text becomes a tree here. The author module makes headers and objects from it; the catalogue
+ * reads from it what the arguments of probes are. */
 #ifndef NOPAL_PROVIDER_PROVIDER_H
 #define NOPAL_PROVIDER_PROVIDER_H
 
@@ -21,7 +21,7 @@ struct provider_probe {
 	struct str macro; /* "MYSQL_QUERY_START" */
 	struct ctype_param *args;
 	unsigned arg_count;
-	struct ctype_param *translated; /* behind the colon; NULL when there is no colon */
+	struct ctype_param *translated; /* after the colon; NULL when there is no colon */
 	struct span at;			/* of the name */
 	bool repeated;			/* the same words as an earlier probe: says nothing new */
 	struct provider_probe *next;

@@ -322,7 +322,7 @@ static void take_type_name(struct provider_parser *p, struct specifiers *s)
 	parser_advance(p);
 }
 
-/* One word at hand. `row` is its row in words, or -1: a typedef's name. */
+/* The current word. `row` is its row in words, or -1: a typedef's name. */
 static void take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
 {
 	if (row < 0) {

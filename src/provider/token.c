@@ -1,5 +1,5 @@
 /* The tokens of a provider file as the parser walks over them: two at a time, with messages that
- * point at them, and with ways to pass over what is not needed. */
+ * point at them, and with ways to skip what is not needed. */
 #include <errno.h>
 #include <stdarg.h>
 
@@ -118,7 +118,7 @@ struct str parser_taken_since(const struct provider_parser *p, const char *first
 	return str_of(first, (size_t)(p->last.ptr + p->last.len - first));
 }
 
-/* The brackets that are open while text is passed over, innermost last. */
+/* The brackets that are open while text is skipped, innermost last. */
 struct brackets {
 	struct str open[MAX_BRACKETS];
 	size_t count;

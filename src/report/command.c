@@ -91,8 +91,8 @@ char **shell_arguments(const struct shell_line *l)
 
 /* ---- Files and commands */
 
-/* Append what is there, up to `most` bytes in all; 0 at the end, 1 when there may be more, -EFBIG
- * when there is more. */
+/* Append what can be read, up to `most` bytes in all; 0 at the end, 1 when there may be more,
+ * -EFBIG when there is more. */
 static int read_some(int fd, size_t most, size_t *taken, struct buf *out)
 {
 	size_t left = most - *taken, want = left < 4096 ? left + 1 : 4096;
@@ -116,7 +116,7 @@ static int read_some(int fd, size_t most, size_t *taken, struct buf *out)
 
 int command_cat(const char *path, struct buf *out)
 {
-	/* A pipe that nobody writes to, or a terminal, must not stop the tracer. */
+	/* A pipe without a writer, or a terminal, must not stop the tracer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t taken = 0;
 	int more;

@@ -1,6 +1,6 @@
 /* cat() and system(): what a file or a command says, as bytes, and the line a command is made of.
  *
- * Values of events stand in such a line. They come from the programs that are traced, so the shell
+ * Such a line contains values of events. They come from the programs that are traced, so the shell
  * must take them as words and never as commands: the line has "${1}", "${2}" in their places, and
  * the values are the shell's arguments. Whatever they say, the shell does not read it as text of
  * its own. */

@@ -35,7 +35,7 @@ static void add_message(const char *type, struct str text, struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* The record's printf text, raw, in the scratch buffer, with a NUL behind it. */
+/* The record's printf text, raw, in the scratch buffer, with a NUL after it. */
 static int fill_scratch(struct event *e)
 {
 	struct report *r = e->report;
@@ -225,7 +225,7 @@ static void add_failure(struct event *e, const char *failure, int err, struct st
 		buf_printf(out, "': %s\n", strerror(-err));
 }
 
-/* What a file or a command gave, or why it did not. Both are a stranger's text: a command writes
+/* What a file or a command gave, or why it did not. Both are untrusted text: a command writes
  * into our pipe, and so escapes nothing itself. */
 static void add_taken(struct event *e, const char *type, const char *failure, int err,
 		      const struct buf *taken)

@@ -1,6 +1,6 @@
 /* Histograms as rows of text with bars, or as a JSON list of buckets. Comes in: the value of a
- * hist() or lhist() map as it lies in memory. Empty buckets before the first and behind the last
- * used one are skipped. */
+ * hist() or lhist() map as it is in memory. Empty buckets before the first and after the last used
+ * one are skipped. */
 #ifndef NOPAL_REPORT_HISTOGRAM_H
 #define NOPAL_REPORT_HISTOGRAM_H
 

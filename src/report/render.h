@@ -1,6 +1,6 @@
 /* One value as text or JSON, as bpftrace writes it. Comes in: a decoded value of a record or a map.
- * Goes out: bytes at the end of a buffer. What could not be read is said in its place, with the
- * words `(null)` and `(unreadable)`, and a string that was cut ends in the trailer. */
+ * Goes out: bytes at the end of a buffer. What could not be read is shown as `(null)` and
+ * `(unreadable)`, and a string that was cut ends in the trailer. */
 #ifndef NOPAL_REPORT_RENDER_H
 #define NOPAL_REPORT_RENDER_H
 
@@ -31,11 +31,11 @@ void render_part(const struct renderer *r, const struct value *v, struct buf *ou
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
 /* A value of TYPE_DISPLAY: see display.c. */
 void render_display(const struct renderer *r, const struct value *v, struct buf *out);
-/* An address as the name of what is there; `flags` as of symbols_user(). */
+/* An address as the name of the symbol that contains it; `flags` as of symbols_user(). */
 void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
 		   unsigned flags, struct buf *out);
 double float_of_bits(uint64_t bits, unsigned size);
-/* Bytes from a stranger, as r->escape says. */
+/* Untrusted bytes, escaped as r->escape says. */
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);
 /* The same for text of several lines: newlines and tabs stay always. */
 void render_lines(const struct renderer *r, struct str text, struct buf *out);

@@ -1,6 +1,6 @@
-/* A report: the settings that records and maps are printed by, and the maps. Last what is said
- * about the tracing itself, not by the script: how many probes are attached, what was lost, what
- * failed where. Records are event.c's. */
+/* A report: the settings that records and maps are printed by, and the maps. Then the messages
+ * about the tracing itself, which are not the script's: how many probes are attached, what was
+ * lost, what failed where. Records are event.c's. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Records and maps -> text or JSON, to the character as bpftrace prints them. Writes into a buffer
- * that the caller flushes; never prints by itself. */
+ * that the caller flushes; prints nothing. */
 #ifndef NOPAL_REPORT_REPORT_H
 #define NOPAL_REPORT_REPORT_H
 
@@ -17,7 +17,7 @@ struct report_options {
 	bool terminal; /* escape newlines and tabs in traced strings, too */
 	bool raw;      /* escape nothing; not with `terminal` */
 	int stop_fd;   /* readable when the run is to end: no more commands are run; 0: none */
-	struct str trunc_trailer; /* behind strings that were cut: ".." */
+	struct str trunc_trailer; /* after strings that were cut: ".." */
 	bool unsafe;		  /* system() may run */
 };
 
@@ -33,8 +33,8 @@ void report_free(struct report *r);
 int report_record(struct report *r, const struct map_store *maps, struct str bytes, struct buf *out,
 		  enum report_action *action, int *exit_code);
 /* One map, or all in the order of their names (what is printed at exit). top, div as print(@m, top,
- * div); 0: all, 1. As in bpftrace, text of a map without entries is one empty line, and two stand
- * before all maps. */
+ * div); 0: all, 1. As in bpftrace, the text of a map without entries is one empty line, and two
+ * empty lines come before all maps. */
 int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
 	       int64_t div, struct buf *out);
 /* Each entry of a map, for programs: key and value as report_map() shows them, and the number when

@@ -86,7 +86,7 @@ setup() {
 	[ "$output" = "" ]
 }
 
-@test "-v: every site that is left out, with its reason" {
+@test "-v: every site that is skipped, with its reason" {
 	need_tracing
 	[ "$(uname -m)" = x86_64 ] || skip "x86 code"
 	cd "$BATS_TEST_TMPDIR"
@@ -110,7 +110,7 @@ setup() {
 	                f.write(b"\x50")
 	END
 	run "$NOPAL" -e 'usdt:./many:many:* { @ = count() }' -c ./many
-	[ "$(grep -c 'is not probed' <<<"$output")" = 5 ]
+	[ "$(grep -c 'is skipped' <<<"$output")" = 5 ]
 	run "$NOPAL" -v -e 'usdt:./many:many:* { @ = count() }' -c ./many
-	[ "$(grep -c 'is not probed' <<<"$output")" = 8 ]
+	[ "$(grep -c 'is skipped' <<<"$output")" = 8 ]
 }
