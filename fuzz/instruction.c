@@ -3,7 +3,7 @@
  * same code gives the same length or none. */
 #include <stdlib.h>
 
-#include "arch/instruction.h"
+#include "arch/arch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -47,7 +47,7 @@ struct arch {
 	uint8_t call_ret;   /* id of the register of the result */
 	int16_t call_stack; /* the next argument is at sp + this, the others a word apart; -1: no */
 	const struct str *nops; /* what a probe may be made of; an empty one ends the table */
-	unsigned (*length)(struct str code); /* of its first instruction; see instruction.h */
+	unsigned (*length)(struct str code); /* of its first instruction; see below */
 };
 
 /* NULL: an unknown machine. `word` is 4 or 8 (ELFCLASS32, ELFCLASS64). */
@@ -57,5 +57,23 @@ const struct arch *arch_host(void);
 const struct arch_reg *arch_find_reg(const struct arch *arch, struct str name);
 /* The widest name of a register id, for dumps; "?": the CPU has no such id. */
 const char *arch_reg_name(const struct arch *arch, uint8_t id);
+
+/* Where instructions begin, and which of them are nops: what is looked at before a probe goes into
+ * a program's code. Nothing here reads outside the bytes it is given. */
+#define INSTRUCTION_LONGEST 15 /* bytes, on any CPU */
+
+/* Bytes of the first instruction of `code`; 0: it is not known, or goes on past the end. */
+unsigned instruction_length(const struct arch *arch, struct str code);
+/* Bytes of the nop that `code` begins with; 0: it begins with none. */
+unsigned instruction_nop(const struct arch *arch, struct str code);
+/* Walk over `code` from its first instruction, until one begins at or after `target`. *start is
+ * where the last one looked at begins: `target` itself, or the instruction that has `target` in its
+ * middle. -EILSEQ: no instruction is known at *start. */
+int instruction_walk(const struct arch *arch, struct str code, size_t target, size_t *start);
+
+/* For the tables of CPUs: `length` when that many bytes are in `code`, else 0. */
+unsigned length_within(struct str code, unsigned length);
+/* Of CPUs all of whose instructions have 4 bytes. */
+unsigned word_length(struct str code);
 
 #endif

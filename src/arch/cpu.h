@@ -11,7 +11,6 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "arch/instruction.h"
 #include "arch/parse.h"
 
 #define CPUS(ROW)    \

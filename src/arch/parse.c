@@ -4,6 +4,7 @@
 #include "arch/parse.h"
 
 #include <errno.h>
+#include <strings.h>
 
 struct scan scan_of(struct str text)
 {
@@ -46,11 +47,6 @@ static bool is_word(char c)
 static bool is_symbol_start(char c)
 {
 	return is_word(c) || (unsigned char)c >= 0x80;
-}
-
-static bool is_symbol(char c)
-{
-	return is_symbol_start(c) || c == '$';
 }
 
 bool scan_word(struct scan *s, struct str *out)
@@ -103,7 +99,7 @@ static int scan_symbol(struct scan *s, struct operand *o, struct str *out)
 		*out = str_of(s->at, (size_t)(quote - s->at));
 		s->at = quote + 1;
 	} else if (s->at < s->end && is_symbol_start(*s->at)) {
-		while (s->at < s->end && is_symbol(*s->at))
+		while (s->at < s->end && (is_symbol_start(*s->at) || *s->at == '$'))
 			s->at++;
 		*out = str_of(start, (size_t)(s->at - start));
 	}
@@ -212,17 +208,6 @@ void operand_set_index(struct operand *o, const struct arch *arch, const struct 
 	o->scale_shift = (uint8_t)shift;
 }
 
-static bool same_word(struct str a, const char *b)
-{
-	for (size_t i = 0; i < a.len; i++) {
-		char upper = a.ptr[i] >= 'A' && a.ptr[i] <= 'Z' ? 0x20 : 0;
-
-		if (!b[i] || (a.ptr[i] | upper) != b[i])
-			return false;
-	}
-	return !b[a.len];
-}
-
 int operand_set_expr(struct operand *o, const struct arch *arch, const struct expr *e)
 {
 	const struct modifier *m = arch->modifiers;
@@ -234,7 +219,8 @@ int operand_set_expr(struct operand *o, const struct arch *arch, const struct ex
 	o->symbol_rule = SYMBOL_ADDRESS;
 	if (!e->modifier.len)
 		return 0;
-	while (m->name && !same_word(e->modifier, m->name))
+	while (m->name && (strlen(m->name) != e->modifier.len ||
+			   strncasecmp(m->name, e->modifier.ptr, e->modifier.len)))
 		m++;
 	if (!m->name)
 		return operand_refuse(o, "unknown symbol operator");

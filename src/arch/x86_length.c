@@ -120,26 +120,12 @@ static bool skip(struct decoder *c, size_t count)
 	return true;
 }
 
-/* The byte after the opcode says whether this is VEX or an older instruction, in 32-bit code. */
-static bool is_vector_prefix(const struct decoder *c)
-{
-	return c->is_64 || (c->at < c->len && c->bytes[c->at] >> 6 == 3);
-}
-
 static size_t operand_bytes(const struct decoder *c)
 {
 	return c->size66 && !c->rex_w ? 2 : 4;
 }
 
-/* Displacements of 16-bit addressing: SDM table 2-1. */
-static bool skip_short_memory(struct decoder *c, unsigned mod, unsigned rm)
-{
-	if (mod == 1)
-		return skip(c, 1);
-	return mod == 2 || rm == 6 ? skip(c, 2) : true;
-}
-
-/* ModRM, SIB and displacement: SDM tables 2-2 and 2-3. */
+/* ModRM, SIB and displacement: SDM tables 2-1 (16-bit addressing), 2-2 and 2-3. */
 static bool take_modrm(struct decoder *c, unsigned *reg)
 {
 	unsigned char modrm, sib = 0;
@@ -153,7 +139,7 @@ static bool take_modrm(struct decoder *c, unsigned *reg)
 	if (mod == 3)
 		return true;
 	if (c->addr67 && !c->is_64)
-		return skip_short_memory(c, mod, rm);
+		return skip(c, mod == 1 ? 1 : mod == 2 || rm == 6 ? 2 : 0);
 	if (rm == 4 && !take(c, &sib))
 		return false;
 	if (mod == 1)
@@ -176,20 +162,6 @@ static bool skip_group(struct decoder *c, size_t immediate)
 	return take_modrm(c, &reg) && skip(c, reg < 2 ? immediate : 0);
 }
 
-/* 66 before a near branch of 64-bit code: AMD's CPUs cut the distance to 16 bits, Intel's do not.
- * Where they differ the length is unknown. */
-static bool skip_branch(struct decoder *c)
-{
-	if (c->is_64)
-		return !c->size66 || c->rex_w ? skip(c, 4) : false;
-	return skip(c, operand_bytes(c));
-}
-
-static bool skip_address(struct decoder *c)
-{
-	return skip(c, c->is_64 ? (c->addr67 ? 4 : 8) : c->addr67 ? 2 : 4);
-}
-
 /* The forms that all tables share. */
 static bool skip_operands(struct decoder *c, char form)
 {
@@ -201,8 +173,13 @@ static bool skip_operands(struct decoder *c, char form)
 	case 'v': return skip(c, c->rex_w ? 8 : operand_bytes(c));
 	case 'e': return skip(c, 3);
 	case 'f': return skip(c, 2 + operand_bytes(c));
-	case 'o': return skip_address(c);
-	case 'j': return skip_branch(c);
+	case 'o': return skip(c, c->is_64 ? (c->addr67 ? 4 : 8) : c->addr67 ? 2 : 4);
+	case 'j':
+		/* 66 before a near branch of 64-bit code: AMD's CPUs cut the distance to 16 bits,
+		 * Intel's do not. Where they differ the length is unknown. */
+		if (c->is_64)
+			return (!c->size66 || c->rex_w) && skip(c, 4);
+		return skip(c, operand_bytes(c));
 	case '8': return skip(c, 1);
 	case 'm': return skip_modrm(c, 0);
 	case 'B':
@@ -251,22 +228,6 @@ static bool skip_vector(struct decoder *c, unsigned map)
 	return opcode == 0x77 || (form == 'B' && skip_modrm(c, 1));
 }
 
-static bool skip_vex3(struct decoder *c)
-{
-	unsigned char first;
-
-	return take(c, &first) && skip(c, 1) && (first & 0x1f) <= 3 && skip_vector(c, first & 0x1f);
-}
-
-/* Bit 3 of the first byte is 0 and bit 2 of the second is 1; others are newer than all we know. */
-static bool skip_evex(struct decoder *c)
-{
-	unsigned char first, next;
-
-	return take(c, &first) && take(c, &next) && skip(c, 1) && !(first & 8) && next & 4 &&
-	       skip_vector(c, first & 7);
-}
-
 /* 8f is pop when its ModRM has 0 as reg, and XOP when it names a map from 8 on. */
 static bool skip_xop(struct decoder *c)
 {
@@ -286,6 +247,7 @@ static bool skip_xop(struct decoder *c)
 static bool skip_opcode(struct decoder *c, unsigned char opcode)
 {
 	char form = (c->is_64 ? wide : narrow)[opcode];
+	unsigned char first, second_byte;
 
 	if (form == '2')
 		return skip_second(c);
@@ -293,19 +255,17 @@ static bool skip_opcode(struct decoder *c, unsigned char opcode)
 		return skip_xop(c);
 	if (form != 'V' && form != 'W' && form != 'E')
 		return skip_operands(c, form);
-	if (!is_vector_prefix(c))
+	/* In 32-bit code the next byte says whether this is VEX or an older instruction. */
+	if (!c->is_64 && (c->at >= c->len || c->bytes[c->at] >> 6 != 3))
 		return skip_modrm(c, 0);
 	if (form == 'V')
 		return skip(c, 1) && skip_vector(c, 1);
-	return form == 'W' ? skip_vex3(c) : skip_evex(c);
-}
-
-static void note_prefix(struct decoder *c, unsigned char byte)
-{
-	c->size66 |= byte == 0x66;
-	c->addr67 |= byte == 0x67;
-	c->repeat |= byte == 0xf2;
-	c->locked |= byte == 0xf0 || byte == 0xf2 || byte == 0xf3;
+	if (!take(c, &first) || !take(c, &second_byte))
+		return false;
+	if (form == 'W')
+		return (first & 0x1f) <= 3 && skip_vector(c, first & 0x1f);
+	/* EVEX: bit 3 of the first byte is 0, bit 2 of the second is 1; others are too new. */
+	return skip(c, 1) && !(first & 8) && second_byte & 4 && skip_vector(c, first & 7);
 }
 
 /* Prefixes, the last of which may be REX; a REX that another prefix follows has no effect. */
@@ -318,8 +278,10 @@ static bool take_prefixes(struct decoder *c, unsigned char *opcode)
 
 		if (form != 'p' && form != 'r')
 			return true;
-		if (form == 'p')
-			note_prefix(c, *opcode);
+		c->size66 |= *opcode == 0x66;
+		c->addr67 |= *opcode == 0x67;
+		c->repeat |= *opcode == 0xf2;
+		c->locked |= *opcode == 0xf0 || *opcode == 0xf2 || *opcode == 0xf3;
 		c->rex = form == 'r';
 		c->rex_w = form == 'r' && *opcode & 8;
 	}

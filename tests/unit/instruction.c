@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "arch/instruction.h"
+#include "arch/arch.h"
 
 #define CODE(literal) str_of(literal, sizeof(literal) - 1)
 

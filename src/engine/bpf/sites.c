@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "arch/instruction.h"
+#include "arch/arch.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "engine/bpf/inside.h"
