@@ -37,12 +37,9 @@ struct nopal_trace;
  * NUL. */
 typedef void nopal_output_fn(void *arg, const char *text, size_t len);
 
-enum nopal_format { NOPAL_TEXT, NOPAL_JSON }; /* ORDER: "-f" in cmd/run.c */
-enum nopal_dump {
-	NOPAL_DUMP_TREE,
-	NOPAL_DUMP_PROGRAM,
-	NOPAL_DUMP_BPF
-}; /* ORDER: "--dump" in cmd/script.c */
+/* ORDER: the options -f and --dump in cmd/ take these by position. */
+enum nopal_format { NOPAL_TEXT, NOPAL_JSON };
+enum nopal_dump { NOPAL_DUMP_TREE, NOPAL_DUMP_PROGRAM, NOPAL_DUMP_BPF };
 
 /* A zero means the default, so begin with `= { .size = sizeof(options) }`. */
 struct nopal_trace_options {

@@ -1,7 +1,7 @@
 /* The list of images for debuggers, and the announcing probes. The two symbols of the list have the
  * names that debuggers look for; they are second names, and weak, so that another list in the same
  * program (a compiler's) may have them: that one and ours then do not mix. */
-#include "runtime/announce.h"
+#include "runtime/runtime.h"
 
 #include <stdlib.h>
 
@@ -54,8 +54,8 @@ struct debug_image *debug_image_add(const struct image_slot *slot, const char *p
 
 	if (!image)
 		return NULL;
-	image_write_at(slot->cpu, str_from(provider), slot->probes, slot->count,
-		       (uintptr_t)slot->base, &image->bytes);
+	image_write(slot->cpu, str_from(provider), slot->probes, slot->count, (uintptr_t)slot->base,
+		    &image->bytes);
 	if (image->bytes.failed) {
 		buf_free(&image->bytes);
 		free(image);

@@ -1,5 +1,5 @@
 /* Messages, and names that every tracer accepts. */
-#include "runtime/error.h"
+#include "runtime/runtime.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * directory that only the user can write to. It gets its name when it is complete, and stays locked
  * while a process has it open: a file without a lock was left by a process that was killed, and the
  * next one removes it. */
-#include "runtime/file.h"
+#include "runtime/runtime.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +13,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "runtime/error.h"
 
 /* From <linux/memfd.h> and <linux/fcntl.h>; older libcs lack some of them, and the call. */
 #define MEMFD_CLOEXEC	  1u

@@ -2,7 +2,7 @@
  * (MADV_WIPEONFORK, Linux 4.14), however the child was made. The number in that page is the
  * process's generation; 0 means that a child has just begun. The largest number that was given so
  * far is in ordinary memory, so that children know it. */
-#include "runtime/fork.h"
+#include "runtime/runtime.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -55,6 +55,41 @@ struct image_layout image_layout_of(size_t count)
 	};
 }
 
+/* ---- Types of <nopal/runtime.h> as notes describe them ---- */
+
+/* clang-format off */
+static const struct {
+	unsigned count;
+	struct value_type values[2];
+} types[] = {
+	/*		values size  signed  class	     C type	    suffix of the name */
+	[NOPAL_INT8]    = {1, {{1, true,  VALUE_SIGNED,   "int8_t",       ""}}},
+	[NOPAL_UINT8]   = {1, {{1, false, VALUE_UNSIGNED, "uint8_t",      ""}}},
+	[NOPAL_INT16]   = {1, {{2, true,  VALUE_SIGNED,   "int16_t",      ""}}},
+	[NOPAL_UINT16]  = {1, {{2, false, VALUE_UNSIGNED, "uint16_t",     ""}}},
+	[NOPAL_INT32]   = {1, {{4, true,  VALUE_SIGNED,   "int32_t",      ""}}},
+	[NOPAL_UINT32]  = {1, {{4, false, VALUE_UNSIGNED, "uint32_t",     ""}}},
+	[NOPAL_INT64]   = {1, {{8, true,  VALUE_SIGNED,   "int64_t",      ""}}},
+	[NOPAL_UINT64]  = {1, {{8, false, VALUE_UNSIGNED, "uint64_t",     ""}}},
+	[NOPAL_BOOL]    = {1, {{1, false, VALUE_BOOL,     "bool",         ""}}},
+	[NOPAL_POINTER] = {1, {{8, false, VALUE_POINTER,  "const void *", ""}}},
+	[NOPAL_STRING]  = {1, {{8, false, VALUE_STRING,   "const char *", ""}}},
+	[NOPAL_COUNTED] = {2, {{8, false, VALUE_POINTER,  "const char *", ""},
+			       {8, false, VALUE_UNSIGNED, "size_t",       "_len"}}},
+	[NOPAL_FLOAT]   = {1, {{4, false, VALUE_FLOAT,    "float",        ""}}},
+	[NOPAL_DOUBLE]  = {1, {{8, false, VALUE_FLOAT,    "double",       ""}}},
+};
+/* clang-format on */
+
+unsigned runtime_value_types(enum nopal_type type, const struct value_type *out[2])
+{
+	if ((unsigned)type >= sizeof(types) / sizeof(types[0]))
+		return 0;
+	for (unsigned i = 0; i < types[type].count; i++)
+		out[i] = &types[type].values[i];
+	return types[type].count;
+}
+
 /* ---- Bytes ---- */
 
 static void put_u32(struct buf *out, size_t value)
@@ -206,13 +241,6 @@ static void write_symbols(struct writing *w)
 	}
 }
 
-static void write_strings(struct writing *w)
-{
-	buf_char(w->out, '\0');
-	for (size_t i = 0; i < w->count; i++)
-		put_text(w->out, w->probes[i]->name);
-}
-
 /* ---- Sections ---- */
 
 static void open_section(struct writing *w, unsigned index, uint32_t type, size_t align)
@@ -238,22 +266,17 @@ static void set_loaded(struct writing *w, unsigned index, uint64_t flags, uint64
 	w->sections[index].sh_addr = w->base + w->sections[index].sh_offset + shift;
 }
 
-static void write_build_id_note(struct writing *w)
+static void write_loaded(struct writing *w)
 {
 	static const struct str owner = {"GNU", 4};
 	size_t content;
 
+	buf_fill(w->out, '\0', BUILD_ID_AT);
 	open_section(w, SECTION_BUILD_ID, SHT_NOTE, 4);
 	content = note_open(w->out, owner, NT_GNU_BUILD_ID);
 	buf_fill(w->out, '\0', BUILD_ID_BYTES);
 	note_close(w->out, owner, content);
 	set_loaded(w, SECTION_BUILD_ID, 0, 0);
-}
-
-static void write_loaded(struct writing *w)
-{
-	buf_fill(w->out, '\0', BUILD_ID_AT);
-	write_build_id_note(w);
 	open_section(w, SECTION_BASE, SHT_PROGBITS, 1);
 	buf_char(w->out, '\0');
 	set_loaded(w, SECTION_BASE, 0, 0);
@@ -290,7 +313,9 @@ static void write_tables(struct writing *w)
 	w->sections[SECTION_SYMBOLS].sh_link = SECTION_STRINGS;
 	w->sections[SECTION_SYMBOLS].sh_info = 1; /* the first global one */
 	open_section(w, SECTION_STRINGS, SHT_STRTAB, 1);
-	write_strings(w);
+	buf_char(w->out, '\0');
+	for (size_t i = 0; i < w->count; i++)
+		put_text(w->out, w->probes[i]->name);
 	close_section(w, SECTION_STRINGS);
 	open_section(w, SECTION_NAMES, SHT_STRTAB, 1);
 	buf_add(w->out, section_names, sizeof(section_names));
@@ -399,9 +424,9 @@ static void patch_build_id(struct writing *w)
 	patch(w->out, BUILD_ID_AT + 16, id, BUILD_ID_BYTES);
 }
 
-void image_write_at(const struct stub_cpu *cpu, struct str provider,
-		    const struct image_probe *const *probes, size_t count, uint64_t base,
-		    struct buf *out)
+void image_write(const struct stub_cpu *cpu, struct str provider,
+		 const struct image_probe *const *probes, size_t count, uint64_t base,
+		 struct buf *out)
 {
 	struct writing w = {
 		.cpu = cpu,
@@ -424,10 +449,4 @@ void image_write_at(const struct stub_cpu *cpu, struct str provider,
 	patch_program_headers(&w);
 	patch_header(&w, sections_at);
 	patch_build_id(&w);
-}
-
-void image_write(const struct stub_cpu *cpu, struct str provider,
-		 const struct image_probe *const *probes, size_t count, struct buf *out)
-{
-	image_write_at(cpu, provider, probes, count, 0, out);
 }

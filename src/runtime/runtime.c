@@ -7,9 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "runtime/announce.h"
-#include "runtime/error.h"
-#include "runtime/fork.h"
 #include "base/export.h"
 
 #define KNOWN_FLAGS   (NOPAL_RUNTIME_FILE | NOPAL_RUNTIME_ANY_NAME | NOPAL_RUNTIME_ONE_BYTE_NOP)
@@ -41,16 +38,6 @@ static void unlock(void)
 	pthread_mutex_unlock(&global.lock);
 }
 
-static void remove_files(void)
-{
-	lock();
-	for (struct nopal_provider *provider = global.providers; provider;
-	     provider = provider->next)
-		for (struct image_slot *slot = provider->slots; slot; slot = slot->next)
-			slot_unlink(slot);
-	unlock();
-}
-
 /* Runs in the child, right after fork(). */
 static void begin_child(void)
 {
@@ -65,7 +52,12 @@ static void begin_child(void)
 static void begin_exit(void)
 {
 	global.exiting = true;
-	remove_files();
+	lock();
+	for (struct nopal_provider *provider = global.providers; provider;
+	     provider = provider->next)
+		for (struct image_slot *slot = provider->slots; slot; slot = slot->next)
+			slot_unlink(slot);
+	unlock();
 }
 
 static void prepare_process(void)
@@ -131,27 +123,6 @@ static void insert(struct nopal_provider *provider, struct probe_info *p)
 
 /* ---- Providers ---- */
 
-static void list_provider(struct nopal_provider *provider)
-{
-	lock();
-	provider->next = global.providers;
-	provider->link = &global.providers;
-	if (provider->next)
-		provider->next->link = &provider->next;
-	global.providers = provider;
-	unlock();
-}
-
-static void unlist_provider(struct nopal_provider *provider)
-{
-	if (!provider->link)
-		return;
-	*provider->link = provider->next;
-	if (provider->next)
-		provider->next->link = provider->link;
-	provider->link = NULL;
-}
-
 /* NOPAL_RUNTIME=file makes files for tracers that need a path, whatever the program asks for. */
 static unsigned flags_of_environment(void)
 {
@@ -189,7 +160,13 @@ NOPAL_EXPORT struct nopal_provider *nopal_provider_new(const char *name, unsigne
 		nopal_provider_destroy(provider);
 		return NULL;
 	}
-	list_provider(provider);
+	lock();
+	provider->next = global.providers;
+	provider->link = &global.providers;
+	if (provider->next)
+		provider->next->link = &provider->next;
+	global.providers = provider;
+	unlock();
 	return provider;
 }
 
@@ -210,7 +187,10 @@ NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *provider)
 	if (!provider)
 		return;
 	lock();
-	unlist_provider(provider);
+	if (provider->link)
+		*provider->link = provider->next;
+	if (provider->link && provider->next)
+		provider->next->link = provider->link;
 	while (provider->slots) {
 		struct image_slot *slot = provider->slots;
 

@@ -1,6 +1,6 @@
 /* Mapping images into slots. MAP_FIXED over a mapping replaces it in one step: no other thread
  * finds a hole there. */
-#include "runtime/slot.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,10 +11,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "runtime/announce.h"
-#include "runtime/error.h"
-#include "runtime/file.h"
 
 #define SLOT_SIZE (IMAGE_DATA + 2 * 65536)
 
@@ -163,7 +159,7 @@ static int make_file(struct image_slot *slot, const char *provider, unsigned fla
 	struct buf image = BUF_INIT;
 	int fd;
 
-	image_write(slot->cpu, str_from(provider), slot->probes, slot->count, &image);
+	image_write(slot->cpu, str_from(provider), slot->probes, slot->count, 0, &image);
 	if (image.failed)
 		fd = runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for the image of '%s'",
 				  provider);

@@ -1,9 +1,7 @@
 /* Stubs as data: a row for each CPU. */
-#include "runtime/stub.h"
+#include "runtime/image.h"
 
 #include <elf.h>
-
-#include "nopal/runtime.h"
 
 /* System V ABI, AMD64 supplement, 3.2.3: six registers, then the stack above the return address.
  * The names are those of whole registers, and the size says which part is meant: gdb does not know

@@ -120,7 +120,7 @@ static const char *check_image(const struct stub_cpu *cpu, struct str provider,
 	struct image *image;
 	const char *why = "cannot be opened";
 
-	image_write(cpu, provider, probes, count, &bytes);
+	image_write(cpu, provider, probes, count, 0, &bytes);
 	if (!bytes.failed && !image_open_memory(bytes.ptr, bytes.len, STR("image"), &image, NULL)) {
 		why = image->machine == cpu->machine
 			      ? check_read(image, provider, probes, count, unique)

@@ -78,7 +78,7 @@ static void a_small_image_is_one_page(void **state)
 		make(&made[i], i);
 		probes[i] = &made[i].image;
 	}
-	image_write(&stub_cpus[0], STR("app"), probes, 10, &bytes);
+	image_write(&stub_cpus[0], STR("app"), probes, 10, 0, &bytes);
 	assert_true(bytes.len <= 4096);
 	buf_free(&bytes);
 }
@@ -93,10 +93,10 @@ static void build_ids_tell_images_apart(void **state)
 	(void)state;
 	make(&made[0], 5);
 	make(&made[1], 5);
-	image_write(&stub_cpus[0], STR("app"), &one, 1, &a);
-	image_write(&stub_cpus[0], STR("app"), &other, 1, &b);
+	image_write(&stub_cpus[0], STR("app"), &one, 1, 0, &a);
+	image_write(&stub_cpus[0], STR("app"), &other, 1, 0, &b);
 	made[1].name[0] = 'P';
-	image_write(&stub_cpus[0], STR("app"), &other, 1, &c);
+	image_write(&stub_cpus[0], STR("app"), &other, 1, 0, &c);
 	assert_memory_equal(a.ptr, b.ptr, a.len); /* the same input, the same bytes */
 	assert_memory_not_equal(a.ptr + at, c.ptr + at, 20);
 	buf_free(&a);
@@ -116,7 +116,7 @@ static void stubs_are_entries_of_functions(void **state)
 
 	(void)state;
 	make(&made, 7);
-	image_write(&stub_cpus[0], STR("app"), &probe, 1, &bytes);
+	image_write(&stub_cpus[0], STR("app"), &probe, 1, 0, &bytes);
 	assert_int_equal(write(fd, bytes.ptr, bytes.len), bytes.len);
 	assert_int_equal(image_open_fd(fd, STR("test"), &image, NULL), 0);
 	assert_int_equal(site_list_read(image, STR(""), STR(""), &list, NULL), 0);
