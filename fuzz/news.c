@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/news.h"
+#include "session/images.h"
 
 #define SIZE 4096u
 

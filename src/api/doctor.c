@@ -12,7 +12,6 @@
 
 #include "base/export.h"
 #include "engine/bpf/features.h"
-#include "engine/bpf/rights.h"
 #include "symbols/maps.h"
 
 /* ---- The trial */

@@ -107,4 +107,13 @@ static inline void engine_close(struct engine *e) { if (e) e->ops->close(e); }
 extern const struct engine_ops engine_bpf;
 extern const struct engine_ops engine_interp;
 
+/* Several engines that run one program together look like one. Clauses that share a map stay
+ * together; each such group goes to the first engine that can run all of it, so that BEGIN, END and
+ * intervals run where their maps are. */
+#define ENGINES_MAX 4
+
+/* Open engines of these kinds, in order of preference; one alone is not wrapped. */
+int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
+		    const struct engine_options *options, struct engine **out, struct diag *d);
+
 #endif

@@ -1,6 +1,6 @@
-/* A set of engines; see set.h. Each gets a program of its own with some of the clauses, and with
+/* A set of engines. Each gets a program of its own with some of the clauses, and with
  * all maps, formats and names, so that their numbers mean the same everywhere. */
-#include "engine/set.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Starting a command so that it waits for us: a child of ours, under ptrace, stops itself before it
  * calls exec, so that the exec can be traced; it stops again behind it. To reach the entry point,
  * one breakpoint is put there and removed again. */
-#include "session/child.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

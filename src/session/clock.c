@@ -1,5 +1,5 @@
 /* Interval timers: a handful of them, so a linear look is enough. */
-#include "session/clock.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <time.h>

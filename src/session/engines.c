@@ -1,5 +1,5 @@
 /* The table of engines. A new one is its folder and one row. */
-#include "session/engines.h"
+#include "session/session.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* A small set of process ids. */
-#include "session/family.h"
+#include "session/session.h"
 
 #include <errno.h>
 #include <stdlib.h>

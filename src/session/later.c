@@ -240,12 +240,12 @@ void later_tell(const struct later *l, struct diag *d)
 	if (l->unknown)
 		diag_warn(d, "image-gone",
 			  "%" PRIu64 " image%s gone before %s could be read: if the probes are in "
-				     "%s, events are missing",
+			  "%s, events are missing",
 			  l->unknown, l->unknown == 1 ? " was" : "s were",
 			  l->unknown == 1 ? "it" : "they", l->unknown == 1 ? "it" : "them");
 	if (l->lost)
 		diag_warn(d, "news-lost",
 			  "%" PRIu64 " notice%s of new images, forks and exits got lost: all "
-				     "processes were searched again, later than usual",
+			  "processes were searched again, later than usual",
 			  l->lost, l->lost == 1 ? "" : "s");
 }

@@ -8,8 +8,26 @@
 #define NOPAL_SESSION_LATER_H
 
 #include "base/diag.h"
-#include "session/news.h"
-#include "session/seen.h"
+#include "base/hash.h"
+#include "session/images.h"
+
+/* ---- seen.c: The images that have been looked at, by device, inode and its generation: a file
+ * that is mapped again brings no new probe, because uprobes hold for a file wherever it is mapped.
+ */
+
+struct seen {
+	uint64_t *keys; /* owned */
+	size_t count, cap;
+	struct hash by_key;
+};
+
+uint64_t seen_key(const struct image_event *mapped); /* never 0 */
+bool seen_has(const struct seen *s, uint64_t key);
+/* True when it was not there before. Without memory everything is new. */
+bool seen_add(struct seen *s, uint64_t key);
+void seen_free(struct seen *s);
+
+/* ---- later.c */
 
 /* One process that has mapped an image. */
 struct mapped_image {

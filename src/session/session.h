@@ -6,16 +6,94 @@
 #include <signal.h>
 
 #include "base/public.h"
-#include "session/engines.h"
+#include "engine/engine.h"
 #include "nopal/trace.h"
 #include "report/report.h"
 #include "symbols/symbols.h"
 #include "script/script.h"
-#include "session/child.h"
-#include "session/clock.h"
-#include "session/family.h"
-#include "session/images.h"
 #include "session/later.h"
+
+/* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
+ * child of ours under ptrace only until then. If we die before its exec, so does it; after that it
+ * simply runs.
+ */
+
+struct child {
+	pid_t pid;    /* 0: none */
+	bool stopped; /* still ours to release */
+	bool gone;    /* reaped */
+	int status;   /* of waitpid, once gone */
+	int report;   /* says what became of its exec, which is still to come; -1: it has run */
+};
+
+/* Split `command` as a shell would (quotes, $HOME; no command substitution), and start a child that
+ * stops before the exec of it, so that this, too, can be traced. */
+int child_start(const char *command, struct child *out, struct diag *d);
+/* Let it call exec, if it has not, and stop it before the program's first instruction. */
+int child_exec(struct child *c, const char *command, struct diag *d);
+/* After that: let it run to the entry point of its program. Its libraries are mapped then, so that
+ * probes in them can be found. Where the host's CPU is not known it stays where it is. */
+int child_run_to_entry(struct child *c, struct diag *d);
+/* Has it ended? Then its status is known. Does not wait. */
+bool child_has_ended(struct child *c);
+/* The exit code as a shell shows it: 128 + N for signal N; -1: there is none (yet). */
+int child_code(const struct child *c);
+int child_release(struct child *c, struct diag *d);
+/* Ask it to end (SIGTERM) if it has not yet, and reap it if it does so within a second. */
+void child_end(struct child *c);
+
+/* ---- clock.c: The times at which interval clauses are due. */
+
+struct timer {
+	uint32_t clause;
+	uint64_t period; /* ns */
+	uint64_t due;	 /* CLOCK_MONOTONIC, ns */
+};
+
+struct clock {
+	struct timer *timers; /* in the arena given to clock_init */
+	size_t count, cap;
+};
+
+uint64_t clock_now(void); /* CLOCK_MONOTONIC, ns */
+/* One timer for each interval the program attaches to. -ENOMEM. */
+int clock_init(struct clock *c, const struct program *p);
+/* All first due one period from now. */
+void clock_start(struct clock *c);
+/* Nanoseconds until the next timer is due; UINT64_MAX: there is none. */
+uint64_t clock_next(const struct clock *c);
+/* The clause of a timer that is due at `now`, which then is set for a time behind that; false when
+ * none is. So asking again for the same `now` comes to an end, however short the periods. Times
+ * that were missed because the machine was busy are not made up for. */
+bool clock_take(struct clock *c, uint64_t now, uint32_t *clause);
+
+/* ---- engines.c: The engines that a run may use, by name. */
+
+struct engine_choice {
+	const struct engine_ops *kinds[ENGINES_MAX]; /* in order of preference */
+	unsigned count;
+};
+
+/* "bpf", "bpf,interp"; NULL: the default. -EINVAL with the names of all engines. */
+int engines_choose(const char *names, struct engine_choice *out, struct diag *d);
+/* For struct script_source: why none of them can read the operand; NULL: one can. */
+const char *engines_unreadable(const struct engine_choice *c, const struct arch *arch,
+			       const struct operand *o);
+
+/* ---- family.c: The processes a run follows: the one named by -p or started by -c, and, where they
+ * are followed, the children it has from then on. */
+
+struct family {
+	pid_t *pids; /* owned */
+	size_t count, cap;
+};
+
+int family_add(struct family *f, pid_t pid); /* once each; -ENOMEM */
+bool family_has(const struct family *f, pid_t pid);
+void family_remove(struct family *f, pid_t pid);
+void family_free(struct family *f);
+
+/* ---- the session */
 
 /* How far a run is. ORDER: it only goes down this list, and is over from SESSION_OVER on. */
 enum session_state {

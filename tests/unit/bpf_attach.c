@@ -4,7 +4,7 @@
 #include "help/bpf.h"
 
 #include "engine/bpf/features.h"
-#include "engine/bpf/log.h"
+#include "engine/bpf/inside.h"
 
 #define SKIP_WHERE_NOP5_IS_SAFE()                                          \
 	do {                                                               \

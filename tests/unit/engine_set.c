@@ -1,7 +1,7 @@
 /* A set of engines: which clause runs where, and that the set looks like one engine. */
 #include "help/interp.h"
 
-#include "engine/set.h"
+#include "engine/engine.h"
 
 /* m0 is used by a site and by BEGIN, m1 by BEGIN alone, m2 by another BEGIN through print(). */
 /* clang-format off */

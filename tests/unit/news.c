@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 
 #include "base/buf.h"
-#include "session/news.h"
+#include "session/images.h"
 
 #define SIZE 512
 

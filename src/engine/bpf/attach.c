@@ -11,8 +11,6 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
-#include "engine/bpf/rights.h"
-#include "engine/bpf/sites.h"
 #include "find/tracefs.h"
 
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */

@@ -44,4 +44,20 @@ void links_cut(struct links *l, size_t first);
 /* Close all. Perf events take the kernel a tenth of a second each, so many are closed at once. */
 void links_close(struct links *l);
 
+/* ---- sites.c: Sites that must not be probed: where a probe would break the program, or fail in a
+ * way that nobody understands. They are found by reading what stands there and are skipped of the
+ * attach, with a warning; a probe that was asked for by its name and has no other site is an error.
+ */
+
+struct bpf_engine;
+struct loaded;
+
+#define SITES_SHOWN 5 /* warnings with a name; the rest is a number */
+
+/* Look at the sites of the units from `first` on. `all` says that these are all there are, so that
+ * something must remain. -ENOTSUP when it does not. */
+int sites_leave_out(struct bpf_engine *e, struct loaded *first, bool all, struct diag *d);
+/* The same for one unit without clauses, of which something must remain. */
+int sites_leave_out_of(struct unit *u, struct features *f, struct diag *d);
+
 #endif

@@ -11,8 +11,6 @@
 
 #include "engine/bpf/inside.h"
 #include "engine/bpf/readable.h"
-#include "engine/bpf/sites.h"
-#include "engine/bpf/stop.h"
 #include "find/process.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */

@@ -40,4 +40,19 @@ void features_print(struct features *f, struct buf *out);
  * uses. */
 void features_log(const struct features *f, struct buf *out);
 
+/* ---- rights.c: What this process may do, as far as tracing needs it: capabilities, and the
+ * kernel's lockdown. */
+
+enum lockdown { LOCKDOWN_NONE, LOCKDOWN_INTEGRITY, LOCKDOWN_CONFIDENTIALITY };
+
+struct rights {
+	bool bpf, perfmon, ptrace, read_all; /* CAP_BPF ... CAP_DAC_READ_SEARCH */
+	bool in_user_namespace;		     /* where the capabilities do not count for tracing */
+	enum lockdown lockdown;
+};
+
+void rights_read(struct rights *r);
+/* Why the kernel said "permission denied": one sentence that names the right that is missing. */
+const char *rights_denied(void);
+
 #endif

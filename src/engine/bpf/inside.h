@@ -5,7 +5,6 @@
 #include "engine/bpf/attach.h"
 #include "engine/bpf/gen.h"
 #include "engine/bpf/kernel.h"
-#include "engine/bpf/single.h"
 
 /* ring.c: the reader of a BPF ring buffer. It is mapped once, not twice in a row as usual, since
  * mapped pages count as memory of ours: a record that runs over the end is copied to a buffer.
@@ -99,5 +98,29 @@ int refusal_report(enum refusal why, int err, struct str words, const struct gen
 int follow_open(struct gen_world *w, struct diag *d);
 /* Begin to follow; the links go to `l`. */
 int follow_attach(const struct gen_world *w, struct features *f, struct links *l, struct diag *d);
+
+/* single.c: a run of one process without its children. The kernel's own filter keeps the
+ * breakpoints out of other processes; small programs of ours, on tracepoints that need no tracefs,
+ * tell what that filter does not: processes that the traced one starts are counted; when a thread
+ * that is not the main one calls exec, or the main one ends before the others, the kernel's filter,
+ * which holds the main thread, does not know the process any more. */
+
+/* Begin to count, in the control words CONTROL_CHILDREN, CONTROL_TAKEOVERS and CONTROL_MAIN_ENDS;
+ * the links go to `l`. */
+int single_attach(const struct gen_world *w, struct links *l, struct diag *d);
+
+/* stop.c: ending a run whose links take long to close. */
+
+/* No program does anything from now on. True when, besides, none is running any more; else they are
+ * known to have ended when their links are closed. */
+bool bpf_stop_programs(struct bpf_engine *e);
+/* Let a child process close all links. False when there can be none. */
+bool bpf_hand_over(struct bpf_engine *e);
+
+/* log.c: -v: what the verifier says of each program, as text for the user. */
+
+/* A program that was loaded (its counts), or that the kernel refused (`fd` is -errno; the whole
+ * log). It is loaded once more to get the log. */
+void log_program(struct buf *out, struct kernel_program k, const struct unit *u, int fd);
 
 #endif

@@ -1,6 +1,5 @@
 /* From clauses to programs in the kernel: frames, code, verifier. */
 #include "engine/bpf/inside.h"
-#include "engine/bpf/log.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The verifier's log; see log.h. */
-#include "engine/bpf/log.h"
+/* The verifier's log; see inside.h. */
+#include "engine/bpf/inside.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/bpf/rights.h"
-
 #define VERDICT_SIZE (64u << 10)
 #define LOG_SIZE     (1u << 20)
 #define LOG_TAIL     1500u

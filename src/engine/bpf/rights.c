@@ -1,5 +1,5 @@
-/* Asking the kernel what we may; see rights.h. */
-#include "engine/bpf/rights.h"
+/* Asking the kernel what we may; see features.h. */
+#include "engine/bpf/features.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* One process alone; see single.h. */
-#include "engine/bpf/single.h"
+/* One process alone; see inside.h. */
+#include "engine/bpf/inside.h"
 
 #include <errno.h>
 #include <sched.h>

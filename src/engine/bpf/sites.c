@@ -1,5 +1,5 @@
-/* Leaving out sites; see sites.h. */
-#include "engine/bpf/sites.h"
+/* Leaving out sites; see attach.h. */
+#include "engine/bpf/attach.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * moment. Kernels without it have a perf event for each site and take some 50 ms to close one, one
  * after the other, whoever asks; so they are closed by a child process that has nothing else to do.
  * When that is killed, the kernel closes what is left. */
-#include "engine/bpf/stop.h"
+#include "engine/bpf/inside.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,8 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "engine/bpf/inside.h"
 
 #define QUIET_MS 1000 /* for programs that were running, and may wait for a page of a disk */
 

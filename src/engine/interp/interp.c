@@ -56,9 +56,9 @@ static int interp_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg
 	struct table *t = &e->tables[map];
 	int err = 0;
 
-	for (struct entry *entry = t->oldest; entry && !err; entry = entry->newer)
-		err = fn(arg, str_of(entry->bytes, t->key_size),
-			 str_of(entry_value(t, entry), t->value_size));
+	for (size_t i = 0; i < t->count && !err; i++)
+		err = fn(arg, str_of(t->entries[i], t->key_size),
+			 str_of(t->entries[i] + t->key_size, t->value_size));
 	return err;
 }
 
@@ -75,8 +75,8 @@ static int interp_map_zero(void *self, uint32_t map)
 	struct interp *e = self;
 	struct table *t = &e->tables[map];
 
-	for (struct entry *entry = t->oldest; entry; entry = entry->newer)
-		memset(entry_value(t, entry), 0, t->value_size);
+	for (size_t i = 0; i < t->count; i++)
+		memset(t->entries[i] + t->key_size, 0, t->value_size);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* The queue of records. */
-#include "engine/interp/queue.h"
+#include "engine/interp/state.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* Recorded events; see replay.h. */
-#include "engine/interp/replay.h"
+/* Recorded events, as state.h describes them. */
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,102 @@
 #ifndef NOPAL_ENGINE_INTERP_STATE_H
 #define NOPAL_ENGINE_INTERP_STATE_H
 
+#include "base/hash.h"
 #include "engine/interp/interp.h"
-#include "engine/interp/queue.h"
-#include "engine/interp/replay.h"
-#include "engine/interp/table.h"
+
+/* ---- queue.c: The interpreter's records on their way to the reader. Data records share a ring of
+ * fixed size and are counted when it is full; control records always find room. Both come out in
+ * the order they went in. */
+
+struct queued {
+	struct queued *next;
+	bool control;
+	size_t len;
+	char bytes[];
+};
+
+struct queue {
+	struct queued *first, *last;
+	size_t data_bytes; /* of the data records that wait */
+	size_t capacity;   /* for data records */
+	uint64_t lost;
+};
+
+/* Add a copy of a record. 0, also when it is lost and counted; -ENOMEM. */
+int queue_add(struct queue *q, struct str record, bool control);
+/* Take the oldest record; the caller frees it. NULL: none. */
+struct queued *queue_take(struct queue *q);
+void queue_free(struct queue *q);
+
+/* ---- table.c: A map of the interpreter: a hash table from key bytes to value bytes, both of fixed
+ * size. */
+
+struct table {
+	size_t key_size, value_size;
+	uint32_t max_entries;
+	char **entries; /* owned: key, then value */
+	size_t count, cap;
+	struct hash by_key;
+};
+
+void table_init(struct table *t, size_t key_size, size_t value_size, uint32_t max_entries);
+void table_free(struct table *t); /* all entries; the table may be used again */
+/* The value of a key, or NULL. */
+char *table_find(struct table *t, const char *key);
+/* The value of a key, added with zeroes when it is not there. NULL with *err -ENOSPC when the table
+ * is full, -ENOMEM. */
+char *table_take(struct table *t, const char *key, int *err);
+void table_remove(struct table *t, const char *key);
+
+/* ---- replay.c: Recorded events: text with one event a line, which the interpreter plays instead
+ * of tracing.
+ *
+ *	event = site { argument } { name "=" number } | "#" comment
+ *	site = the end of a probe's name: tick:word, main
+ *	argument = number | float | '"' text '"'
+ *
+ *	tick:word "hello" 5 pid=12 nsecs=1000
+ *
+ * Arguments are put where the site's operands say, text into memory that they point to. What is
+ * not given is as in replay.c. Lines for sites that the script does not trace are passed over. */
+
+#define REPLAY_ARGS 16
+
+/* One argument of an event. */
+struct recorded_arg {
+	struct str raw; /* as it is written: "-7", "1.5"; empty for text */
+	struct str text;
+};
+
+/* One line. */
+struct recorded {
+	struct str site; /* empty: the line has no event */
+	struct recorded_arg args[REPLAY_ARGS];
+	unsigned arg_count;
+	struct context context; /* without registers and memory */
+};
+
+struct replay {
+	const char *path;
+	struct buf text;
+	struct str rest; /* lines that are still to be played */
+	unsigned line;
+	uint64_t nsecs; /* of the event before */
+};
+
+/* Read the file; every line is checked. -errno, -EINVAL, with a message. */
+int replay_open(struct replay *r, const char *path, struct diag *d);
+void replay_close(struct replay *r);
+/* The next line. 0, -ENOMEM, or -EINVAL with a message. Text lives in `a`. */
+int replay_next(struct replay *r, struct arena *a, struct recorded *out, struct diag *d);
+/* Is this the name of an attachment that the event's site means? */
+bool recorded_is_at(const struct recorded *event, struct str name);
+/* The context in which the operands of `at` read the event's arguments; memory lives in `a`.
+ * -ENOMEM. */
+int recorded_fill(const struct recorded *event, const struct attach *at, struct arena *a,
+		  struct context *out);
+
+/* ---- the engine */
 
 /* A clause with the memory its runs use, one after the other. */
 struct unit {
