@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "engine/bpf/kernel.h"
-#include "engine/bpf/rights.h"
+#include "engine/bpf/features.h"
 
 #define NO_PREALLOC 1u	 /* BPF_F_NO_PREALLOC */
 #define BATCH	    256u /* entries read by one system call */
