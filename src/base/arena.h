@@ -1,6 +1,6 @@
 /* An arena: memory for things that live as long as one compilation or one listing, freed all at
- * once. Never free a single piece of it. Running out of memory ends in NULL, which callers pass on
- * as -ENOMEM; so does running out of the arena's budget, which then says so. */
+ * once. Never free a single piece of it. Without memory calls return NULL, which callers pass on as
+ * -ENOMEM; so they do when the budget of the arena is used up, which then says so. */
 #ifndef NOPAL_BASE_ARENA_H
 #define NOPAL_BASE_ARENA_H
 
@@ -23,7 +23,7 @@ struct arena {
 
 void arena_free(struct arena *a); /* everything at once; the arena may be used again */
 void *arena_alloc(struct arena *a, size_t size);     /* zeroed, aligned to 16 */
-char *arena_text(struct arena *a, struct str s);     /* a copy with a NUL behind it */
+char *arena_text(struct arena *a, struct str s);     /* a copy that ends in a NUL */
 struct str arena_str(struct arena *a, struct str s); /* a copy; ptr NULL when out of memory */
 struct str arena_printf(struct arena *a, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -33,8 +33,8 @@ struct str arena_printf(struct arena *a, const char *format, ...)
 void *arena_alloc_array(struct arena *a, size_t count,
 			size_t size); /* NULL when the product overflows */
 
-/* Make room for one more element in an arena-backed array: doubles *items when `count` has reached
- * *cap. 0 or -ENOMEM. The old copy stays in the arena. */
+/* Room for one more element of an array that lives in the arena: doubles *items when `count` has
+ * reached *cap. 0 or -ENOMEM. The old copy stays in the arena. */
 int arena_grow(struct arena *a, void **items, size_t count, size_t *cap, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* The growing buffer, and the escaping of strangers' text. */
+/* The growing buffer, and the escaping of untrusted text. */
 #include "base/buf.h"
 
 #include <errno.h>

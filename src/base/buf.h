@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 struct buf {
-	char *ptr; /* owned; NUL stands behind the last byte once anything was added */
+	char *ptr; /* owned; a NUL follows the last byte once anything was added */
 	size_t len;
 	size_t cap;
 	bool failed;
@@ -20,7 +20,7 @@ struct buf {
 
 void buf_free(struct buf *b);
 void buf_clear(struct buf *b);		     /* forget the content, keep the memory */
-int buf_reserve(struct buf *b, size_t more); /* room for `more` bytes behind len; -ENOMEM */
+int buf_reserve(struct buf *b, size_t more); /* room for `more` bytes after len; -ENOMEM */
 void buf_add(struct buf *b, const void *bytes, size_t len);
 void buf_str(struct buf *b, struct str s);
 void buf_text(struct buf *b, const char *text);
@@ -31,8 +31,8 @@ void buf_s64(struct buf *b, int64_t value);
 void buf_hex(struct buf *b, uint64_t value); /* without 0x */
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
-/* Text from a stranger, made safe for a terminal: control bytes and bytes that are not UTF-8
- * become \xNN (\n \t \r as such escapes too), the rest is copied. */
+/* Untrusted text, made safe for a terminal: control bytes (newlines and tabs too) and bytes that
+ * are not UTF-8 become \xNN, the rest is copied. */
 void buf_escaped(struct buf *b, struct str s);
 /* The same for text of several lines: newlines and tabs stay. */
 void buf_escaped_lines(struct buf *b, struct str s);

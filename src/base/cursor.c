@@ -1,4 +1,4 @@
-/* The bounds gate. */
+/* Reads that are checked against the end. */
 #include "base/cursor.h"
 
 struct cursor cursor_of(const void *bytes, size_t len, bool big_endian)

@@ -1,4 +1,4 @@
-/* The one gate through which untrusted bytes are read: every read is checked against the end.
+/* The only way in which untrusted bytes are read: every read is checked against the end.
  * After a failed read the cursor stays failed, and *out is untouched. */
 #ifndef NOPAL_BASE_CURSOR_H
 #define NOPAL_BASE_CURSOR_H
@@ -25,7 +25,7 @@ bool cursor_u64(struct cursor *c, uint64_t *out);
 bool cursor_word(struct cursor *c, unsigned size, uint64_t *out);
 bool cursor_bytes(struct cursor *c, size_t len, struct str *out); /* borrowed from the input */
 bool cursor_skip(struct cursor *c, size_t len);
-/* Text up to a NUL that must be there; the NUL is passed over. */
+/* Text up to a NUL that must be there; the NUL is skipped. */
 bool cursor_text(struct cursor *c, struct str *out);
 
 #endif

@@ -28,8 +28,8 @@ static struct str format_text(struct arena *a, const char *format, va_list args)
 	return out;
 }
 
-/* The line of the source that the span begins in: all that is shown of it, and the file may be
- * large and the messages many. */
+/* Keep only the line that the span begins in: no more of the source is shown, and a file may be
+ * large and its messages many. */
 static struct span span_of_line(struct span span)
 {
 	size_t at = span.at < span.source.len ? span.at : span.source.len, start = 0, end = at;
@@ -47,8 +47,8 @@ static struct span span_of_line(struct span span)
 	return span;
 }
 
-static void add(struct diag *d, enum diag_level level, const char *tag, struct span span,
-		const char *format, va_list args)
+static void add_message(struct diag *d, enum diag_level level, const char *tag, struct span span,
+			const char *format, va_list args)
 {
 	unsigned *count = level == DIAG_ERROR ? &d->errors : &d->warnings;
 	struct message *m;
@@ -79,7 +79,7 @@ int diag_error(struct diag *d, int err, const char *tag, const char *format, ...
 	if (!d)
 		return err;
 	va_start(args, format);
-	add(d, DIAG_ERROR, tag, (struct span){0}, format, args);
+	add_message(d, DIAG_ERROR, tag, (struct span){0}, format, args);
 	va_end(args);
 	return err;
 }
@@ -92,7 +92,7 @@ int diag_error_at(struct diag *d, int err, const char *tag, struct span span, co
 	if (!d)
 		return err;
 	va_start(args, format);
-	add(d, DIAG_ERROR, tag, span, format, args);
+	add_message(d, DIAG_ERROR, tag, span, format, args);
 	va_end(args);
 	return err;
 }
@@ -112,7 +112,7 @@ void diag_warn(struct diag *d, const char *tag, const char *format, ...)
 	if (!d)
 		return;
 	va_start(args, format);
-	add(d, DIAG_WARNING, tag, (struct span){0}, format, args);
+	add_message(d, DIAG_WARNING, tag, (struct span){0}, format, args);
 	va_end(args);
 }
 
@@ -123,7 +123,7 @@ void diag_warn_at(struct diag *d, const char *tag, struct span span, const char 
 	if (!d)
 		return;
 	va_start(args, format);
-	add(d, DIAG_WARNING, tag, span, format, args);
+	add_message(d, DIAG_WARNING, tag, span, format, args);
 	va_end(args);
 }
 
@@ -138,12 +138,18 @@ void diag_hint(struct diag *d, const char *format, ...)
 	va_end(args);
 }
 
+void diag_hint_permission(struct diag *d, int err, const char *otherwise)
+{
+	if (err == -EACCES || err == -EPERM)
+		diag_hint(d, "run as root, or %s", otherwise);
+}
+
 static void add_copy(struct diag *d, const struct message *m, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	add(d, m->level, m->tag, m->span, format, args);
+	add_message(d, m->level, m->tag, m->span, format, args);
 	va_end(args);
 }
 
@@ -182,7 +188,7 @@ static void render_message(const struct message *m, struct buf *out)
 		buf_text(out, ": ");
 	}
 	buf_printf(out, "%s: ", level_names[m->level]);
-	/* Of several lines is what the kernel's verifier writes. */
+	/* The kernel's verifier writes several lines. */
 	excerpt_text(m->text, out);
 	buf_char(out, '\n');
 	if (m->span.path.len && m->span.source.len)

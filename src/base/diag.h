@@ -15,10 +15,10 @@
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
-/* A place in a text: `source` is the whole text, `at` and `len` bytes of it. source.ptr NULL: no
- * place. */
+/* A piece of a text: `len` bytes at `at` of `source`, which is the whole text. source.ptr NULL:
+ * the message is not about a text. */
 struct span {
-	struct str path; /* "script.bt", "-e"; empty: no place */
+	struct str path; /* "script.bt", "-e"; empty: none */
 	struct str source;
 	size_t at;
 	size_t len;
@@ -34,7 +34,7 @@ struct message {
 	struct message *next;
 };
 
-/* A list of messages; counts beyond DIAG_LIMIT are kept, their text is not. */
+/* A list of messages; beyond DIAG_LIMIT they are counted, but their text is not kept. */
 #define DIAG_LIMIT 100
 struct diag {
 	struct arena arena;
@@ -58,14 +58,17 @@ void diag_warn(struct diag *d, const char *tag, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* No failure is silent: when `err` is one and `d` has no error yet, "cannot WHAT: ..." becomes its
- * message. Returns `err`. */
+/* No failure is silent: when `err` is one and `d` has no error yet, add "cannot WHAT: ...". Returns
+ * `err`. */
 int diag_ensure(struct diag *d, int err, const char *what);
 /* The hint of the newest message. */
 void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* After a failure for want of permission (-EACCES, -EPERM): the hint "run as root, or OTHERWISE".
+ */
+void diag_hint_permission(struct diag *d, int err, const char *otherwise);
 /* Add the messages of another list, as they are. */
 void diag_add_all(struct diag *d, const struct diag *from);
-/* All messages as text, as drawn above; what strangers wrote is made safe for a terminal. */
+/* All messages as text, as drawn above; untrusted text is made safe for a terminal. */
 void diag_render(const struct diag *d, struct buf *out);
 /* 1-based line and column (in bytes) of a span. */
 void span_position(struct span span, unsigned *line, unsigned *column);

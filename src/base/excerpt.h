@@ -1,5 +1,4 @@
-/* What a message shows of a text that may be long: the place that is meant, and a little around it.
- */
+/* What a message shows of a text that may be long: the span, and a little around it. */
 #ifndef NOPAL_BASE_EXCERPT_H
 #define NOPAL_BASE_EXCERPT_H
 

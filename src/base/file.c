@@ -1,4 +1,4 @@
-/* Opening files for good; see file.h. */
+/* Opening files once; see file.h. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -24,8 +24,7 @@ static int cannot_open(const char *path, int err, struct diag *d)
 	else
 		diag_error(d, err, err == -ENOENT ? "no-file" : "cannot-open",
 			   "cannot open '%.*s': %s", STR_FMT(buf_as_str(&safe)), strerror(-err));
-	if (err == -EACCES || err == -EPERM)
-		diag_hint(d, "run as root, or as a user who may read it");
+	diag_hint_permission(d, err, "as a user who may read it");
 	buf_free(&safe);
 	return err;
 }
@@ -51,48 +50,48 @@ static int open_raising(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-static int regular(const struct stat *st)
+static int check_regular(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) ? 0 : S_ISDIR(st->st_mode) ? -EISDIR : -ENOEXEC;
 }
 
-static bool same(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The file that `place`, opened with O_PATH, is: for reading. Without /proc its name must do, if
- * it leads to the same file still. */
-static int reopen(int place, const char *path, const struct stat *was)
+/* Open the file of an O_PATH descriptor for reading. Without /proc its name must do, if it still
+ * leads to the same file. */
+static int reopen(int path_fd, const char *path, const struct stat *was)
 {
 	char link[FILE_LINK_SIZE];
 	struct stat st;
 	int fd;
 
-	file_link(&(struct file){.fd = place}, link);
+	file_link(&(struct file){.fd = path_fd}, link);
 	fd = open_raising(link, READ_FLAGS);
 	if (fd != -ENOENT)
 		return fd;
 	fd = open_raising(path, READ_FLAGS);
-	if (fd < 0 || (!fstat(fd, &st) && same(&st, was)))
+	if (fd < 0 || (!fstat(fd, &st) && is_same_file(&st, was)))
 		return fd;
 	close(fd);
 	return -ESTALE;
 }
 
-/* Opening a device or a fifo can have effects, so the name leads to a place first, and only a
- * regular file there is opened. */
+/* Opening a device or a fifo can have effects, so the name is opened with O_PATH first, and then
+ * read only if it is a regular file. */
 static int open_regular(const char *path)
 {
-	int place = open_raising(path, O_PATH | O_CLOEXEC), fd;
+	int path_fd = open_raising(path, O_PATH | O_CLOEXEC), fd;
 	struct stat st;
 
-	if (place < 0)
-		return place;
-	fd = fstat(place, &st) ? -errno : regular(&st);
+	if (path_fd < 0)
+		return path_fd;
+	fd = fstat(path_fd, &st) ? -errno : check_regular(&st);
 	if (!fd)
-		fd = reopen(place, path, &st);
-	close(place);
+		fd = reopen(path_fd, path, &st);
+	close(path_fd);
 	return fd;
 }
 
@@ -173,7 +172,7 @@ bool file_is(const struct file *f, const struct stat *st)
 	return f->device == st->st_dev && f->inode == st->st_ino;
 }
 
-/* The name that the kernel gives it leads to it from here. */
+/* Does the name that the kernel has for it lead to it from here? */
 static bool is_below_our_root(const struct file *f)
 {
 	char link[FILE_LINK_SIZE], path[PATH_MAX];

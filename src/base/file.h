@@ -1,8 +1,8 @@
 /* Files: one that is looked up once and held, and small ones that are read whole.
  *
- * A held file is a regular file that is looked up once. Whoever reads what is in it and whoever
- * gives it to the kernel later use the same descriptor, so that a name that leads elsewhere by then
- * changes nothing. Each holder drops it; the last one closes it. */
+ * A held file is a regular file. It is read, and later given to the kernel, through the same
+ * descriptor, so that it does not matter if its name leads elsewhere by then. Each holder drops it;
+ * the last one closes it. */
 #ifndef NOPAL_BASE_FILE_H
 #define NOPAL_BASE_FILE_H
 
@@ -28,9 +28,9 @@ struct file {
 #define FILE_LINK_SIZE 32
 
 /* Only regular files are opened: nothing happens to a device or a fifo. Errors: errno of open(2),
- * -EISDIR, -ENOEXEC for what is no regular file. */
+ * -EISDIR, -ENOEXEC for other things than regular files. */
 int file_open(const char *path, struct file **out, struct diag *d);
-/* Takes the descriptor, also when it fails. */
+/* Takes the descriptor, even if it fails. */
 int file_take(int fd, struct str path, struct file **out);
 struct file *file_hold(struct file *f); /* returns `f` */
 void file_drop(struct file *f);		/* NULL is fine */
@@ -40,12 +40,12 @@ void file_link(const struct file *f, char link[FILE_LINK_SIZE]);
  * PID namespace; -ESTALE: it leads to another file. With a message. */
 int file_check(const struct file *f, struct diag *d);
 /* A run over thousands of images holds as many descriptors: raise the soft limit to the hard one.
- * False: it is there already; errno is EMFILE again. */
+ * False: it cannot be raised further; errno is EMFILE again. */
 bool file_raise_limit(void);
-/* Does stat(2) tell of this file? */
+/* Is this the file that stat(2) described? */
 bool file_is(const struct file *f, const struct stat *st);
-/* Has only root written to it, and is it below our own root directory, not that of another mount
- * namespace? */
+/* Can only root have written to it, and is it below our own root directory, not that of another
+ * mount namespace? */
 bool file_is_roots(const struct file *f);
 
 /* Append a whole file to `out`: one of /proc and the like, whose size is not known before. Only

@@ -1,5 +1,5 @@
-/* Hashing, and one hash table. The table holds indexes of an array that its owner keeps, and knows
- * neither the keys nor the elements:
+/* Hashing, and one hash table. The table holds indexes of an array that its owner keeps;
+ * the keys and the elements are the owner's business:
  *
  *	hash_each(i, &t->by_name, hash_str(t->seed, name))
  *		if (str_eq(t->items[i].name, name))
@@ -34,7 +34,7 @@ struct hash {
 #define HASH_END UINT32_MAX
 
 void hash_free(struct hash *h); /* may be used again */
-/* Room for the indexes below `count`, for who knows it before. */
+/* Room for the indexes below `count`: adding them cannot fail then. */
 int hash_reserve(struct hash *h, size_t count);
 /* Add an index that is not in the table. -ENOMEM: it is as it was; -E2BIG: beyond 32 bits. */
 int hash_add(struct hash *h, uint64_t hash, size_t index);

@@ -1,4 +1,4 @@
-/* Writing JSON, one value after the other; commas and quotes are the writer's business.
+/* Writing JSON, one value after the other, with commas and quotes.
  * Bytes that are not UTF-8 are written as U+00NN of their value, so that output is always valid
  * JSON. */
 #ifndef NOPAL_BASE_JSON_H

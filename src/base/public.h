@@ -1,4 +1,4 @@
-/* What stands behind the opaque types of include/nopal/ that more than one room hands out. */
+/* The opaque types of include/nopal/ that more than one module hands out. */
 #ifndef NOPAL_BASE_PUBLIC_H
 #define NOPAL_BASE_PUBLIC_H
 

@@ -1,5 +1,5 @@
 /* Looking for separate debug files. A file of the right name that belongs to another build is
- * passed over. */
+ * ignored. */
 #include "elf/debugfile.h"
 
 #include <libelf.h>
@@ -16,19 +16,19 @@ static bool same_build_id(const struct image *a, const struct image *b)
 	return x.len && str_eq(x, y);
 }
 
-/* The checksum is over the whole file, which may be as large as its owner likes: its bytes count.
- */
+/* The checksum is over the whole file, which may be as large as its owner likes: reading it is
+ * work. */
 static bool has_checksum(const struct image *image, uint32_t want)
 {
-	unsigned char room[65536];
+	unsigned char piece[65536];
 	uLong sum = crc32(0, NULL, 0);
 	uint64_t at = 0;
 	ssize_t got;
 
-	while ((got = image_read(image, at, room, sizeof(room))) > 0) {
+	while ((got = image_read(image, at, piece, sizeof(piece))) > 0) {
 		if (!budget_work(image->budget, 3 * (uint64_t)got))
 			return false;
-		sum = crc32(sum, room, (uInt)got);
+		sum = crc32(sum, piece, (uInt)got);
 		at += (uint64_t)got;
 	}
 	return !got && sum == want;
@@ -113,7 +113,7 @@ static struct image *open_by_link(struct hunt *h)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !found; i++) {
 		struct str rest = dir, first = i < 2 ? STR("") : h->root, try;
 
-		/* The path of an image opened through `root` has it in front already. */
+		/* The path of an image opened through `root` begins with it already. */
 		if (i == 2 && h->root.len && str_starts(dir, h->root))
 			rest = str_of(dir.ptr + h->root.len, dir.len - h->root.len);
 		try = arena_printf(&h->names, formats[i], STR_FMT(first), STR_FMT(rest),

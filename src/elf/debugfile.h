@@ -5,14 +5,14 @@
 
 #include "elf/image.h"
 
-/* `path`: where the image was opened, for .gnu_debuglink; `root` stands before /usr/lib/debug:
- * "" or "/proc/7/root". The file found is known to belong to the image: it has the same build-id,
- * or the checksum that the link names; its budget is the image's. NULL: there is none, or the
- * budget did not reach to look.
+/* `path`: where the image was opened, for .gnu_debuglink; `root` goes before /usr/lib/debug: ""
+ * or "/proc/7/root". The file that is found belongs to the image: it has the same build-id, or the
+ * checksum that the link names; its budget is the image's. NULL: there is none, or the budget was
+ * used up while looking.
  *
- * The build-id of a file is public: who has a mount namespace of their own can make a debug file
- * for any library. What decides where code is changed comes from the image, or from a debug file
- * that only root can have made: DEBUG_TRUSTED as `root` passes over all others. */
+ * The build-id of a file is public: a user with a mount namespace of their own can make a debug
+ * file for any library. Where code is changed is decided by the image, or by a debug file that only
+ * root can have made: DEBUG_TRUSTED as `root` ignores all others. */
 #define DEBUG_TRUSTED STR("/")
 struct image *debugfile_open(const struct image *image, struct str path, struct str root);
 

@@ -1,4 +1,4 @@
-/* Opening ELF files. libelf finds the tables; every number it hands out is checked here before use,
+/* Opening ELF files. libelf finds the tables; every number from it is checked here before use,
  * and what it would allocate for a hostile header is bounded first. */
 #include "elf/image.h"
 
@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/cursor.h"
 
-/* libelf says the same of a damaged file as of one for which it had no memory. */
+/* libelf does not distinguish a damaged file from a lack of memory, except by errno. */
 static int damaged(const struct image *image, struct diag *d, const char *what)
 {
 	if (errno == ENOMEM)
@@ -179,7 +179,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	uint32_t *name_at;
 	GElf_Shdr h;
 
-	/* libelf takes a table outside the file for none. */
+	/* For a table outside the file libelf reports none. */
 	if (elf_getshdrnum(image->elf, &count) || count != claimed)
 		return damaged(image, d, "its section headers are outside the file");
 	sections = arena_array(&image->arena, struct section, count + 1);

@@ -1,8 +1,8 @@
-/* One ELF file: its headers, segments, sections and build-id, on top of libelf. Comes in: a path,
- * an open file or bytes in memory, from whoever. Goes out: checked numbers and slices of sections.
+/* One ELF file: its headers, segments, sections and build-id, on top of libelf. In: a path, an
+ * open file or bytes in memory, all untrusted. Out: checked numbers and slices of sections.
  *
- * Sections are read only when they are asked for, with read(2) and not through a mapping, so that a
- * file that shrinks while it is read is an error and not a SIGBUS. */
+ * Sections are read only on demand, and with read(2), not through a mapping: a file that shrinks
+ * meanwhile is an error and not a SIGBUS. */
 #ifndef NOPAL_ELF_IMAGE_H
 #define NOPAL_ELF_IMAGE_H
 
@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 
-/* Larger sections than these are refused: they would only cost memory. Linked files have some tens
- * of sections; libelf takes some 400 bytes for each that a header claims. */
+/* Larger sections are refused: they would only cost memory. Linked files have some tens of
+ * sections; libelf allocates some 400 bytes for each that a header claims. */
 #define IMAGE_MAX_SECTIONS (1u << 16)
 #define IMAGE_MAX_NAMES	   (4u << 20)	/* bytes of the names of sections */
 #define IMAGE_MAX_NOTES	   (64u << 20)	/* bytes of one section of notes */
@@ -58,7 +58,7 @@ struct image {
 	size_t section_count;
 };
 
-/* Errors: errno of open(2), -ENOEXEC for what is no ELF file, -EBADMSG for a damaged one. */
+/* Errors: errno of open(2), -ENOEXEC for what is not an ELF file, -EBADMSG for a damaged one. */
 int image_open(const char *path, struct image **out, struct diag *d);
 /* The image of an open file, which it holds. */
 int image_open_file(struct file *file, struct image **out, struct diag *d);
@@ -71,7 +71,7 @@ void image_close(struct image *image); /* NULL is fine */
 /* What is read of the image from now on, and what was taken to open it, comes out of `b`. */
 void image_set_budget(struct image *image, struct budget *b);
 
-/* The next section of that name behind `after` (NULL: the first), or NULL. */
+/* The next section of that name after `after` (NULL: the first), or NULL. */
 const struct section *image_section(const struct image *image, const char *name,
 				    const struct section *after);
 const struct section *image_section_of_type(const struct image *image, uint32_t type);
@@ -85,7 +85,7 @@ int image_content(const struct image *image, const struct section *section, uint
 ssize_t image_read(const struct image *image, uint64_t offset, void *room, size_t len);
 /* Bytes of the build-id; empty: none. */
 struct str image_build_id(const struct image *image);
-/* Is this a separate debug file, that is, one whose code was left out? */
+/* Is this a separate debug file, that is, one without its code? */
 bool image_is_debug_file(const struct image *image);
 /* The segment that has `address` in its part of the file, or NULL. */
 const struct segment *image_segment_at(const struct image *image, uint64_t address);

@@ -1,5 +1,5 @@
 /* Reading symbols and names in pieces. Neighbours in a symbol table have names that are neighbours
- * in the string table, mostly, so a few megabytes of it are enough to have at hand. */
+ * in the string table, mostly, so keeping a few megabytes of it is enough. */
 #include "elf/raw_symbols.h"
 
 #include <errno.h>
@@ -116,18 +116,18 @@ void texts_close(struct texts *t)
 static struct str rest_of_block(struct texts *t, uint64_t at)
 {
 	uint64_t number = at / TEXT_BLOCK, start = number * TEXT_BLOCK;
-	size_t place = number % TEXT_BLOCKS, len;
+	size_t slot = number % TEXT_BLOCKS, len;
 	char *block;
 
 	if (at >= t->size)
 		return STR("");
-	block = t->blocks + place * TEXT_BLOCK;
+	block = t->blocks + slot * TEXT_BLOCK;
 	len = t->size - start < TEXT_BLOCK ? (size_t)(t->size - start) : TEXT_BLOCK;
-	if (t->numbers[place] != number + 1) {
-		t->numbers[place] = 0;
+	if (t->numbers[slot] != number + 1) {
+		t->numbers[slot] = 0;
 		if (image_read(t->image, t->offset + start, block, len) != (ssize_t)len)
 			return STR("");
-		t->numbers[place] = number + 1;
+		t->numbers[slot] = number + 1;
 	}
 	return str_of(block + (at - start), len - (size_t)(at - start));
 }

@@ -1,5 +1,5 @@
 /* The symbols of one section as they are in the file, one after the other, and the names that go
- * with them. Both are read piece by piece: a file with a million symbols costs its time, and no
+ * with them. Both are read piece by piece: a file with a million symbols costs time, but no
  * memory. */
 #ifndef NOPAL_ELF_RAW_SYMBOLS_H
 #define NOPAL_ELF_RAW_SYMBOLS_H
@@ -28,14 +28,14 @@ struct texts {
 	const struct image *image;
 	uint64_t offset, size; /* in the file */
 	char *blocks;	       /* TEXT_BLOCKS of TEXT_BLOCK bytes */
-	uint64_t *numbers;     /* of the block in each place, plus 1; 0: none */
+	uint64_t *numbers;     /* of the block in each slot, plus 1; 0: none */
 	struct buf name;       /* room for one that lies in several blocks */
 };
 
 int texts_open(const struct image *image, const struct section *section, struct texts *out);
 void texts_close(struct texts *t);
-/* The name at `at`, without the version behind an '@'. False when it is longer than `most`, not
- * there, or the budget is used up. Valid until the next call. */
+/* The name at `at`, without the version after an '@'. False when it is longer than `most`, not
+ * in the table, or the budget is used up. Valid until the next call. */
 bool texts_name(struct texts *t, uint32_t at, size_t most, struct str *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Every symbol of an image in one pass, for who looks for few of them: no table is kept, so it
- * costs the time to read them once. */
+/* Every symbol of an image in one pass, for callers that look for few of them: no table is kept, so
+ * it costs the time to read them once. */
 #ifndef NOPAL_ELF_SYMBOL_SCAN_H
 #define NOPAL_ELF_SYMBOL_SCAN_H
 

@@ -1,7 +1,7 @@
 /* Symbol tables. Each symbol is kept in 24 bytes with its name still in the string table; a table
- * sorted by address and a hash of names are made on first use. Everything is linear in the size of
- * the file, up to the sort; that names may overlap, so that hashing all of them is not, is bounded
- * by counting their bytes. A string table for which the budget has no room stays in the file. */
+ * sorted by address and a hash of names are made on first use. Everything but the sort is linear in
+ * the size of the file. Hashing names is not, because they may overlap: their bytes are counted as
+ * work. A string table that is too large for the budget stays in the file. */
 #include "elf/symbols.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "elf/debugfile.h"
 #include "elf/raw_symbols.h"
 
-#define LOOK_BACK 16 /* symbols before the nearest one that may still contain an address */
-#define NO_SYMBOL UINT32_MAX
+#define LOOK_BACK 16	     /* symbols before the nearest one that may still contain an address */
+#define LEFT_OUT  UINT32_MAX /* as a name: the entry is to go */
 
-struct entry {
+struct symtab_entry {
 	uint64_t address;
 	uint32_t size; /* saturated */
 	uint32_t name; /* offset in its string table */
@@ -36,7 +36,7 @@ struct names {
 };
 
 struct symtab {
-	struct entry *entries;
+	struct symtab_entry *entries;
 	size_t count, cap;
 	struct names names[2]; /* of .symtab, of .dynsym */
 	struct buf name;       /* the one last read from a file */
@@ -66,7 +66,7 @@ void symtab_free(struct symtab *t)
 	free(t);
 }
 
-/* Reading one table. */
+/* ---- Reading one table */
 
 /* Up to its NUL, its version, or SYMBOL_NAME_MAX. */
 static struct str cut_name(const char *text, uint64_t left)
@@ -77,27 +77,27 @@ static struct str cut_name(const char *text, uint64_t left)
 	return str_of(text, version && version != text ? (size_t)(version - text) : len);
 }
 
-/* Most names are short; what is longer is read again with more room. */
+/* Most names are short; longer ones are read again. */
 static struct str read_name(struct symtab *t, const struct names *n, uint32_t at)
 {
-	size_t room = 256;
+	size_t size = 256;
 	ssize_t got;
 
 	buf_clear(&t->name);
 	do {
-		room = room < SYMBOL_NAME_MAX ? room * 16 : room;
-		if (buf_reserve(&t->name, room))
+		size = size < SYMBOL_NAME_MAX ? size * 16 : size;
+		if (buf_reserve(&t->name, size))
 			return STR("");
-		got = pread(n->fd, t->name.ptr, room < n->len - at ? room : n->len - at,
+		got = pread(n->fd, t->name.ptr, size < n->len - at ? size : n->len - at,
 			    (off_t)(n->offset + at));
 		if (got <= 0)
 			return STR("");
-	} while (room < SYMBOL_NAME_MAX && (size_t)got == room &&
+	} while (size < SYMBOL_NAME_MAX && (size_t)got == size &&
 		 !memchr(t->name.ptr, '\0', (size_t)got));
 	return cut_name(t->name.ptr, (uint64_t)got);
 }
 
-static struct str entry_name(struct symtab *t, const struct entry *e)
+static struct str entry_name(struct symtab *t, const struct symtab_entry *e)
 {
 	const struct names *n = &t->names[e->table];
 
@@ -106,12 +106,12 @@ static struct str entry_name(struct symtab *t, const struct entry *e)
 	return cut_name(n->text + e->name, n->len - e->name);
 }
 
-/* Sorting needs the room a second time. */
+/* Sorting needs as much again. */
 static int reserve_entries(struct symtab *t, const struct image *image, uint64_t more)
 {
-	struct entry *bigger;
+	struct symtab_entry *bigger;
 
-	if (more >= NO_SYMBOL / 2 - t->count)
+	if (more >= LEFT_OUT / 2 - t->count)
 		return -E2BIG;
 	if (!budget_memory(image->budget, 2 * more * sizeof(*bigger)))
 		return budget_error(image->budget);
@@ -166,7 +166,7 @@ static int add_entry(void *arg, const struct raw_symbol *s)
 	/* $x, $d, $a: marks of the ARM and RISC-V assemblers, not names. */
 	if (n->text && (n->text[s->name] == '$' || n->text[s->name] == '\0'))
 		return 0;
-	t->entries[t->count] = (struct entry){
+	t->entries[t->count] = (struct symtab_entry){
 		.address = s->address,
 		.size = s->size > UINT32_MAX ? UINT32_MAX : (uint32_t)s->size,
 		.name = s->name,
@@ -247,7 +247,7 @@ int symtab_read(const struct image *image, struct str path, struct str root, str
 	return 0;
 }
 
-/* Handing symbols out. */
+/* ---- Handing symbols out */
 
 enum symbol_kind symbol_kind_of(uint8_t info)
 {
@@ -261,20 +261,20 @@ enum symbol_kind symbol_kind_of(uint8_t info)
 	}
 }
 
-static enum symbol_kind kind_of(const struct entry *e)
+static enum symbol_kind kind_of(const struct symtab_entry *e)
 {
 	return symbol_kind_of(e->info);
 }
 
 /* ELFv2 of ppc64 keeps the distance to the local entry, as a power of two, in three bits. */
-static uint64_t local_entry(const struct symtab *t, const struct entry *e)
+static uint64_t local_entry(const struct symtab *t, const struct symtab_entry *e)
 {
 	unsigned bits = t->local_entries ? e->other >> 5 : 0;
 
 	return bits > 1 && bits < 7 ? 1u << bits : 0;
 }
 
-static struct symbol symbol_of(struct symtab *t, const struct entry *e)
+static struct symbol symbol_of(struct symtab *t, const struct symtab_entry *e)
 {
 	return (struct symbol){
 		.name = entry_name(t, e),
@@ -286,16 +286,16 @@ static struct symbol symbol_of(struct symtab *t, const struct entry *e)
 	};
 }
 
-/* Among symbols of one address the last is preferred: functions behind the rest, global ones behind
- * local ones, sized ones behind those without a size. */
-static int rank(const struct entry *e)
+/* Among symbols of one address the last is preferred: functions come after the rest, global ones
+ * after local ones, sized ones after those without a size. */
+static int rank(const struct symtab_entry *e)
 {
 	return (kind_of(e) == KIND_FUNCTION) * 4 + (e->info >> 4 == STB_GLOBAL) * 2 + (e->size > 0);
 }
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct symtab_entry *x = a, *y = b;
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
@@ -316,7 +316,7 @@ void symtab_sort(struct symtab *t)
 	hash_free(&t->by_name); /* the indexes have changed */
 }
 
-static bool is_code(const struct symtab *t, const struct entry *e)
+static bool is_code(const struct symtab *t, const struct symtab_entry *e)
 {
 	const struct segment *s;
 
@@ -330,7 +330,7 @@ static bool is_code(const struct symtab *t, const struct entry *e)
 
 static bool is_at_or_before(const void *entry, const void *address)
 {
-	return ((const struct entry *)entry)->address <= *(const uint64_t *)address;
+	return ((const struct symtab_entry *)entry)->address <= *(const uint64_t *)address;
 }
 
 /* Index of the first symbol after an address. */
@@ -362,12 +362,12 @@ bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 
 	stop = low > LOOK_BACK ? low - LOOK_BACK : 0;
 	for (size_t i = low; i > stop; i--) {
-		const struct entry *e = &t->entries[i - 1];
+		const struct symtab_entry *e = &t->entries[i - 1];
 
 		if (!is_code(t, e) || (e->size && address - e->address >= e->size))
 			continue;
 		*out = symbol_of(t, e);
-		/* A mark, which was not seen while its name was in the file. */
+		/* A mark that was not recognised while its name was in the file. */
 		if (!out->name.len || *out->name.ptr == '$')
 			continue;
 		return true;
@@ -404,7 +404,7 @@ static uint64_t hash_name(const struct symtab *t, struct str name)
 }
 
 /* Work on all names, which may be suffixes of one another. A name in the file is a system call. */
-static int count_name(struct budget *b, const struct symtab *t, const struct entry *e,
+static int count_name(struct budget *b, const struct symtab *t, const struct symtab_entry *e,
 		      struct str name)
 {
 	budget_work(b, name.len + (t->names[e->table].text ? 10 : 1000));
@@ -450,7 +450,7 @@ int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg)
 	return 0;
 }
 
-static bool has_double(struct symtab *t, const struct entry *e, struct str name)
+static bool has_double(struct symtab *t, const struct symtab_entry *e, struct str name)
 {
 	unsigned steps = 0;
 
@@ -464,8 +464,8 @@ static bool has_double(struct symtab *t, const struct entry *e, struct str name)
 	return false;
 }
 
-/* A name that outlives the next one; an own copy when it is in a file. */
-static struct str keep_name(const struct symtab *t, const struct entry *e, struct str name,
+/* A name that outlives the next one: a copy when names are in the file. */
+static struct str keep_name(const struct symtab *t, const struct symtab_entry *e, struct str name,
 			    struct buf *copy)
 {
 	if (t->names[e->table].text)
@@ -475,7 +475,7 @@ static struct str keep_name(const struct symtab *t, const struct entry *e, struc
 	return buf_as_str(copy);
 }
 
-/* Leave out the dynamic symbols that are in the full table as well. */
+/* Leave out the dynamic symbols that are in the full table, too. */
 static int drop_doubles(struct symtab *t)
 {
 	struct buf copy = BUF_INIT;
@@ -488,13 +488,13 @@ static int drop_doubles(struct symtab *t)
 	if (err)
 		return err;
 	for (size_t i = 0; i < t->count; i++) {
-		struct entry *e = &t->entries[i];
+		struct symtab_entry *e = &t->entries[i];
 
 		if (e->table == 1 && has_double(t, e, keep_name(t, e, entry_name(t, e), &copy)))
-			e->name = NO_SYMBOL;
+			e->name = LEFT_OUT;
 	}
 	for (size_t i = 0; i < t->count; i++)
-		if (t->entries[i].name != NO_SYMBOL)
+		if (t->entries[i].name != LEFT_OUT)
 			t->entries[kept++] = t->entries[i];
 	t->count = kept;
 	t->is_single = true;

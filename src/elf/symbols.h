@@ -1,8 +1,8 @@
 /* The symbols of one ELF file: address -> name, name -> address. Comes in: an image; its .symtab,
  * or that of its separate debug file when it was stripped, and its .dynsym. Names are as the linker
- * has them, without a version behind '@'; demangling is not done here.
+ * has them, without a version after '@'; demangling is not done here.
  *
- * Tables are sorted or hashed when first needed. A symtab needs its image no more. */
+ * Tables are sorted or hashed when first needed. A symtab does not need its image. */
 #ifndef NOPAL_ELF_SYMBOLS_H
 #define NOPAL_ELF_SYMBOLS_H
 
@@ -23,7 +23,7 @@ enum symbol_kind symbol_kind_of(uint8_t info); /* of st_info */
 
 struct symtab;
 
-/* `path`: where the image is, to find its debug file; `root` stands before /usr/lib/debug: "" or
+/* `path`: where the image is, to find its debug file; `root` goes before /usr/lib/debug: "" or
  * "/proc/7/root". A file without symbols gives an empty table. -ENOMEM; -E2BIG or -EINTR when the
  * image's budget is used up. */
 int symtab_read(const struct image *image, struct str path, struct str root, struct symtab **out,
@@ -38,8 +38,7 @@ bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uin
 /* Bytes that belong to a function: its size; without one, up to the next symbol of code, or to the
  * end of its segment's part of the file. */
 uint64_t symtab_extent(struct symtab *t, const struct symbol *function);
-/* Sort ahead of time what is sorted on first use: not to be done from a symbol_fn of symtab_find.
- */
+/* Sort now what would be sorted on first use; not within a symbol_fn of symtab_find(). */
 void symtab_sort(struct symtab *t);
 /* Offset in the file of a link-time address, as the image's segments map it. */
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);

@@ -13,7 +13,7 @@
 #define AARCH64_FEATURE_1 0xc0000000u /* bits: 1 BTI, 2 PAC, 4 GCS */
 
 /* Rows of one CPU: the narrower ABI asks for itself by name, the last row is the default. An object
- * without feature bits would switch branch protection off for the whole program; data never stands
+ * without feature bits would switch branch protection off for the whole program; data is never
  * in its way, so every bit is set. */
 static const struct elf_machine machines[] = {
 	/* triple       abi      machine    word  big  flags */
@@ -85,7 +85,7 @@ const char *elf_host_triple(void)
 #endif
 }
 
-/* A file in the making: libelf's handle, the tables of names, the next name's place in each. */
+/* A file that is being made: libelf's handle, and the tables of names. */
 struct writer {
 	const struct elf_object *object;
 	Elf *elf;

@@ -1,6 +1,6 @@
-/* Writing relocatable ELF files of data, for any machine that we know: one writable section and the
- * global symbols in it, with all that linkers of that machine look for. The same input makes the
- * same bytes. */
+/* Writing relocatable ELF files of data, for any machine that is known here: one writable section
+ * and the global symbols in it, with all that linkers of that machine look for. The same input
+ * makes the same bytes. */
 #ifndef NOPAL_ELF_WRITE_H
 #define NOPAL_ELF_WRITE_H
 
@@ -8,7 +8,7 @@
 
 /* What a linker compares before it puts two object files into one program. */
 struct elf_machine {
-	const char *triple; /* the CPU of a GNU triple; a trailing * stands for anything */
+	const char *triple; /* the CPU of a GNU triple; a trailing * matches anything */
 	const char *abi;    /* the end of a triple that asks for this row; NULL: any */
 	uint16_t machine;   /* EM_X86_64 */
 	uint8_t word;	    /* bytes of an address in the file's class: 4 or 8 */

@@ -172,7 +172,7 @@ static struct str root_of(struct finding *f, struct arena *a)
 	return f->image.pid ? arena_printf(a, "/proc/%d/root", (int)f->image.pid) : STR("");
 }
 
-/* The image's place for .gnu_debuglink: its own path, below the root. */
+/* Where .gnu_debuglink starts from: the image's own path, below the root. */
 static struct str place_of(struct finding *f, struct str root, struct arena *a)
 {
 	return root.len ? arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(f->image.path))
@@ -198,7 +198,7 @@ static int open_by(struct cached_image *e, struct str path, struct diag *d)
 	return -ESTALE;
 }
 
-/* A mapped file is had through its process when its name leads elsewhere by now. */
+/* A mapped file is opened through its process when its name leads elsewhere by now. */
 static int open_file(struct finding *f, struct diag *d)
 {
 	bool by_process = f->mapped_path.len;
@@ -255,7 +255,7 @@ void cache_let_go(struct cached_image *image)
 }
 
 /* Does a list that was read for `had` hold what is wanted? */
-static bool holds(const struct cached_sites *list, const struct site_filter *wanted)
+static bool has_wanted(const struct cached_sites *list, const struct site_filter *wanted)
 {
 	return list->sites.is_whole || (str_eq(list->wanted.provider, wanted->provider) &&
 					str_eq(list->wanted.name, wanted->name));
@@ -292,7 +292,7 @@ static struct budget budget_of(const struct cache *c, const struct file *file)
 	return b;
 }
 
-/* What was made stays: its memory is gone for other files. */
+/* What is kept of a file is not available to others. */
 static void take_from_run(struct cache *c, const struct file *file, uint64_t kept,
 			  const struct budget *before, const struct budget *after)
 {
@@ -339,7 +339,7 @@ int cache_read_sites(struct cache *c, struct finding *f, const struct site_filte
 	struct cached_sites *list = e->lists;
 	int err;
 
-	while (list && !holds(list, wanted))
+	while (list && !has_wanted(list, wanted))
 		list = list->next;
 	*out = list ? list : &c->none;
 	if (list)
@@ -375,7 +375,7 @@ void cache_unwanted(struct cache *c, struct cached_image *image, struct cached_s
 	image->lists = NULL;
 }
 
-/* A file that was named may take more: somebody waits for just this one. */
+/* A file that was named may take more: the user wants just this one. */
 static struct budget symbol_budget(const struct cache *c, bool named)
 {
 	struct budget b = budget_for_file(c->stop_fd);
@@ -387,7 +387,7 @@ static struct budget symbol_budget(const struct cache *c, bool named)
 	return b;
 }
 
-static void tell_symbols(const struct image *image, bool named, struct diag *d)
+static void report_symbols_limit(const struct image *image, bool named, struct diag *d)
 {
 	if (budget_error(image->budget) != -E2BIG)
 		return;
@@ -421,7 +421,7 @@ static int read_symtab(struct finding *f, bool trusted, struct budget *b, bool n
 	root = root_of(f, &names);
 	err = symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, out,
 			  said);
-	tell_symbols(image, named, d);
+	report_symbols_limit(image, named, d);
 	image_close(image);
 	arena_free(&names);
 	return err == -ENOMEM ? err : 0;

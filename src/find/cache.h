@@ -1,11 +1,11 @@
 /* The images a finder has met, by device and inode: each file is read once, and "no probes" is
  * remembered too. A file that was written to since (size or time differ) is another file.
  *
- * An image keeps its file as long as a caller holds it as well. When one asks for the file later,
- * the image is read again from a new one: what was read before may be of another file by now.
+ * An image keeps its file open while a caller holds it, too. If a caller wants the file later, the
+ * image is read again from a new descriptor: the name may lead to another file by now.
  *
- * While a machine runs, images come and go without end: those that no caller has been shown may be
- * forgotten, and are read again when they come up again. */
+ * While a machine runs, images come and go without end: those that no caller was given may be
+ * forgotten, and are read again when they come back. */
 #ifndef NOPAL_FIND_CACHE_H
 #define NOPAL_FIND_CACHE_H
 
@@ -29,7 +29,7 @@ struct cached_sites {
 	struct site_filter wanted; /* owned */
 	struct site_list sites;
 	enum budget_end over; /* why there are none */
-	bool all_files;	      /* ... and it is the limit of the run */
+	bool all_files;	      /* ... and the limit is that of the run */
 	bool is_unwanted;     /* counted in the cache's `unwanted` */
 	struct cached_sites *next;
 };
@@ -41,13 +41,13 @@ struct cached_image {
 	struct timespec changed;
 	struct cached_image *next; /* of the retired */
 	struct finding *findings;
-	uint64_t query; /* the last query that has had it */
-	bool is_shown;	/* a caller has it: it stays */
+	uint64_t query; /* the last query that found it */
+	bool is_shown;	/* a caller has it: it is kept */
 
 	struct file *file;	    /* NULL: closed, or never opened */
 	struct cached_sites *lists; /* NULL: not read, or forgotten */
 	struct diag diag;	    /* what went wrong when its sites were read */
-	bool told_limit;	    /* the user knows that it was left out */
+	bool is_limit_reported;	    /* that it was left out */
 	bool symbols_read;
 	struct symtab *symbols; /* NULL: none */
 	bool names_read;
@@ -55,13 +55,13 @@ struct cached_image {
 	const struct arch *arch; /* after symbols_read */
 };
 
-/* What files of other users may cost in one run, all together: so many are as good as one that is
- * too large. Files of root, and our own, are only counted each for itself. */
+/* What all files of other users together may cost in one run: many files cost as much as one that
+ * is too large. Files of root, and our own, are only limited one by one. */
 #define OTHERS_MEMORY (256u << 20)
 #define OTHERS_WORK   20000000000ull
 /* Memory for the symbols of a file that was named. */
 #define NAMED_MEMORY (1u << 30)
-/* Memory for sites that nobody has asked for, kept in case somebody does. */
+/* Memory for sites that no query has matched, kept in case one does. */
 #define UNWANTED_MEMORY (32u << 20)
 
 struct cache {
@@ -71,7 +71,7 @@ struct cache {
 	int stop_fd;	      /* readable: reading files ends; -1: none */
 	struct budget others;
 	size_t unwanted;	      /* bytes of lists in which nothing matched */
-	struct cached_sites none;     /* of a file that cannot be had now, but perhaps later */
+	struct cached_sites none;     /* of a file that cannot be opened now, but perhaps later */
 	struct cached_image *retired; /* replaced, but callers have them */
 };
 
@@ -81,7 +81,7 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st);
 /* Remember that the image is known by these names, which are copied. NULL: no memory. */
 struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
 			      struct str mapped_path, pid_t pid);
-/* A caller gets the image. */
+/* The image is given to a caller. */
 void cache_show(struct cache *c, struct cached_image *image);
 /* Forget the images that no caller has, when there are more than `most` of them. */
 void cache_trim(struct cache *c, size_t most);
@@ -96,16 +96,14 @@ void cache_unwanted(struct cache *c, struct cached_image *image, struct cached_s
 /* Its file must be open: what was read from a file that is closed by now is retired, and *f becomes
  * a finding of the same name about which nothing is known yet. -ENOMEM. */
 int cache_renew(struct cache *c, struct finding **f);
-/* Close the image's file unless somebody else holds it. */
+/* Close the image's file unless a caller holds it. */
 void cache_let_go(struct cached_image *image);
 /* Read its symbols unless that was done; then it may have none. Errors are messages in `d` when it
- * was named, that it is too large always. -ENOMEM. */
+ * was named; that it is too large is always reported. -ENOMEM. */
 int cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d);
-/* The same of symbols that nothing depends on but the names that people are shown: a debug file
- * that anybody made will do. */
+/* The same for symbols that only serve to show names: an untrusted debug file will do. */
 void cache_read_names(struct cache *c, struct finding *f, struct diag *d);
-/* A debug file whose functions are not among its symbols as it is not root's own: its name, or
- * empty. */
+/* The debug file that was ignored because root does not own it: its name, or empty. */
 struct str cache_untrusted(struct finding *f, struct arena *a);
 
 #endif

@@ -44,11 +44,11 @@ int finder_new(struct finder **out);
 void finder_free(struct finder *f); /* NULL is fine */
 /* Long work ends with -EINTR when that descriptor becomes readable; -1: nothing stops it. */
 void finder_stop_on(struct finder *f, int fd);
-/* What was left out so far, and provider files that could not be read, as warnings; each is told
- * once. */
+/* What was left out so far, and provider files that could not be read, as warnings; each is
+ * reported once. */
 void finder_problems(struct finder *f, struct diag *d);
-/* For who asks again and again for a long time: forget images in which no query has found anything,
- * if there are many. */
+/* For callers that ask again and again for a long time: forget the images in which no query has
+ * found anything, if there are many. */
 void finder_trim(struct finder *f);
 /* Does the path of a query, a name or pattern, mean a file that is mapped under this name? */
 bool finder_wants(struct str path, struct str mapped);

@@ -8,7 +8,7 @@
 #include "find/know.h"
 #include "provider/catalogue.h"
 
-#define MOST_UNSEEN 4096 /* images kept although nobody has asked for what is in them */
+#define MOST_UNSEEN 4096 /* images kept although no query has matched anything in them */
 
 int finder_new(struct finder **out)
 {
@@ -75,8 +75,9 @@ struct matching {
 	struct diag *d;
 };
 
-/* Said once for each file, also when files are only gone through: what is in it is missing. */
-static void tell_limit(const struct matching *m, struct finding *f, const struct cached_sites *list)
+/* Once for each file, even if it was not named: the result is incomplete. */
+static void report_limit(const struct matching *m, struct finding *f,
+			 const struct cached_sites *list)
 {
 	struct buf path = BUF_INIT;
 	const struct budget b = {.end = list->over};
@@ -85,9 +86,9 @@ static void tell_limit(const struct matching *m, struct finding *f, const struct
 				  "than 256 MiB of memory or 20 billion steps of work"
 				: "'%.*s' is skipped: its probes take %s, the limit for one file";
 
-	if (!list->over || f->cached->told_limit)
+	if (!list->over || f->cached->is_limit_reported)
 		return;
-	f->cached->told_limit = !m->named;
+	f->cached->is_limit_reported = !m->named;
 	buf_escaped(&path, f->image.path);
 	if (m->named)
 		diag_error(m->d, -E2BIG, "over-budget",
@@ -108,7 +109,7 @@ static ssize_t match_image(const struct matching *m, struct finding *f)
 
 	if (err)
 		return err;
-	tell_limit(m, f, list);
+	report_limit(m, f, list);
 	count = match_sites(m->f, &m->wanted, &list->sites);
 	if (count > 0)
 		f->image.sites = &list->sites;
@@ -136,13 +137,13 @@ int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, voi
 	struct image_set set;
 	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
 
-	m.named = set.named && d; /* else nobody has asked for just this one */
+	m.named = set.named && d; /* else it was not asked for alone */
 	m.read = m.named ? (struct site_filter){STR(""), STR("")} : m.wanted;
 	for (size_t i = 0; i < set.count && !err; i++) {
 		ssize_t count = read_matches(&m, &set.items[i]);
 		struct finding *finding = set.items[i];
 
-		/* What is wrong with a file is remembered with it and told again for each query. */
+		/* What is wrong with a file is remembered, and reported again for each query. */
 		if (set.named)
 			diag_add_all(d, &finding->cached->diag);
 		if (count < 0)

@@ -11,7 +11,7 @@ struct walk {
 	function_fn *fn;
 	void *arg;
 	int found;
-	/* The image's function told last, to tell one that is in two symbol tables once. */
+	/* The function reported last: one that is in two symbol tables is reported once. */
 	struct buf last_name; /* empty: none yet */
 	uint64_t last_offset;
 	int ended; /* what the callback returned */
@@ -86,7 +86,7 @@ static int note_unsized(void *arg, const struct symbol *symbol)
 	return 0;
 }
 
-/* A function without a size ends at the next symbol, which only a sorted table knows. */
+/* A function without a size ends at the next symbol, for which the table must be sorted. */
 static int find_by_name(struct walk *w, struct symtab *symbols)
 {
 	bool any = false;
@@ -130,7 +130,7 @@ static int judge_walk(const struct walk *w, bool named, int err, struct diag *d)
 	return named ? err : 0;
 }
 
-/* Nothing was found: it may be where it does not count. */
+/* Nothing was found: it may be in a debug file that is ignored. */
 static void warn_untrusted(struct finding *f, struct diag *d)
 {
 	struct arena a = ARENA_INIT;

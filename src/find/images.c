@@ -14,7 +14,7 @@ struct search {
 	struct image_set *out;
 	struct str wanted;   /* mapped files that match; empty: all */
 	struct str resolved; /* the same pattern, as mapped files are named; empty: there is none */
-	unsigned forbidden;  /* processes that we may not look at */
+	unsigned forbidden;  /* processes that we may not inspect */
 };
 
 struct names {
@@ -158,7 +158,7 @@ static int search_process(struct search *s, pid_t pid, struct diag *d)
 		return err;
 	diag_error(d, err, "no-permission", "cannot inspect process %d: %s", (int)pid,
 		   strerror(-err));
-	diag_hint(d, "run as root, or as the user who owns it");
+	diag_hint_permission(d, err, "as the user who owns it");
 	return err;
 }
 
@@ -239,11 +239,11 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	struct str name = arena_str(a, path);
 	struct image *image;
 
-	/* Opening it says best what is wrong: a directory, no permission, ... */
+	/* Opening it gives the best message: a directory, no permission, ... */
 	if (name.ptr && strlen(name.ptr) == path.len && str_index(path, '/') >= 0 && !pid) {
 		if (image_open(name.ptr, &image, d))
 			return -ENOENT;
-		image_close(image); /* it has come meanwhile */
+		image_close(image); /* it was created meanwhile */
 	}
 	buf_escaped(&safe, path);
 	if (pid)

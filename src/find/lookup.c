@@ -26,12 +26,12 @@ static bool is_file(const char *path, struct stat *st)
 	return !stat(path, st) && S_ISREG(st->st_mode);
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* What the name of a descriptor says of the file's path; empty when it cannot be had. */
+/* The path that the kernel has for a descriptor; empty when it cannot be read. */
 static struct str path_of_fd(int fd, struct arena *a)
 {
 	char link[64], target[4096];
@@ -55,7 +55,7 @@ static int open_below(const char *root, const char *path)
 	return fd;
 }
 
-/* The file that a process knows as `path`. Its plain path is preferred when it is the same for us,
+/* The file that `path` means in a process. Its plain path is preferred when it means the same here,
  * because that outlives the process. */
 static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct located *out)
 {
@@ -83,11 +83,11 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 	below = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(real));
 	if (!real.ptr || !below.ptr)
 		return -ENOMEM;
-	if (is_file(inner.ptr, &other) && same_file(&st, &other))
+	if (is_file(inner.ptr, &other) && is_same_file(&st, &other))
 		out->open_path = inner;
-	else if (is_file(real.ptr, &other) && same_file(&st, &other))
+	else if (is_file(real.ptr, &other) && is_same_file(&st, &other))
 		out->open_path = real;
-	else if (is_file(below.ptr, &other) && same_file(&st, &other))
+	else if (is_file(below.ptr, &other) && is_same_file(&st, &other))
 		out->open_path = below;
 	else
 		out->open_path = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
@@ -116,7 +116,7 @@ static bool is_elf(const struct located *file)
 	return true;
 }
 
-/* Scripts that stand before the program they start (pyenv's shims) are passed over. */
+/* Scripts that only start the program (pyenv's shims) are skipped. */
 static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct located *out)
 {
 	const char *dirs = getenv("PATH");
@@ -145,10 +145,10 @@ static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct lo
 	return found;
 }
 
-/* The loader's cache. */
+/* ---- The loader's cache */
 
 /* Layout: magic 20 bytes, count, length of texts, 5 more words; then entries of 24 bytes: flags,
- * name, path, ... with offsets from the magic. An older table may stand before it. */
+ * name, path, ... with offsets from the magic. An older table may precede it. */
 static struct cursor find_cache(struct str cache)
 {
 	size_t at = 0;
@@ -280,7 +280,7 @@ int lookup_pattern(struct str pattern, int (*fn)(void *arg, struct str path), vo
 	glob_t found = {0};
 	int err = 0;
 
-	/* Only * and ? are ours; [ and \ stand for themselves. */
+	/* Only * and ? are special in our patterns. */
 	for (size_t i = 0; i < pattern.len; i++) {
 		if (pattern.ptr[i] == '[' || pattern.ptr[i] == '\\')
 			buf_char(&text, '\\');

@@ -12,7 +12,7 @@
 
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD of the kernel's linux/sched.h */
 
-/* proc(5): what stands after the name, the third field on. */
+/* proc(5): the fields after the name, from the third on. */
 enum { FIELD_STATE = 0, FIELD_PARENT = 1, FIELD_FLAGS = 6, FIELD_THREADS = 17, FIELD_COUNT = 18 };
 
 /* "12 (a name) S 1 ...": the name may have anything in it, so its end is the last parenthesis. */

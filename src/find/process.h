@@ -1,4 +1,4 @@
-/* What a process is, as far as one must know before it is traced. */
+/* What must be known of a process before it is traced. */
 #ifndef NOPAL_FIND_PROCESS_H
 #define NOPAL_FIND_PROCESS_H
 

@@ -3,7 +3,7 @@
  * out is plain data in the caller's arena.
  *
  * A name is one step of a path and nothing else, files are opened so that neither a pipe nor a
- * device can hold us up, and their size is bounded. */
+ * device can block us, and their size is bounded. */
 #include "find/tracefs.h"
 
 #include <dirent.h>
@@ -46,12 +46,10 @@ const char *tracefs_dir(struct diag *d)
 		return TRACEFS_HOME;
 	err = errno;
 	diag_error(d, -err, "no-tracefs",
-		   "tracefs is not mounted, and cannot be mounted at '%s': %s", TRACEFS_HOME,
+		   "tracefs is not mounted, and mounting it at '%s' failed: %s", TRACEFS_HOME,
 		   strerror(err));
-	if (err == EPERM || err == EACCES)
-		diag_hint(d, "run as root, or ask root to run 'mount -t tracefs tracefs %s'",
-			  TRACEFS_HOME);
-	else if (err == ENODEV || err == ENOENT)
+	diag_hint_permission(d, -err, "ask root to run 'mount -t tracefs tracefs " TRACEFS_HOME "'");
+	if (err == ENODEV || err == ENOENT)
 		diag_hint(d, "this kernel is built without tracing, or /sys is not mounted");
 	return NULL;
 }
@@ -69,8 +67,8 @@ static bool is_identifier_byte(char c)
 	       c == '_';
 }
 
-/* Where the name stands in a C declaration: behind "(*" for a function pointer, otherwise the last
- * word before any [dimensions]. An empty str when there is none. */
+/* The name in a C declaration: after "(*" for a function pointer, otherwise the last word before
+ * any [dimensions]. An empty str when there is none. */
 static struct str declared_name(struct str decl)
 {
 	size_t end = decl.len, start;
@@ -95,19 +93,19 @@ static struct str declared_name(struct str decl)
 /* declaration: "char comm[16]" is "comm" of type "char[16]" */
 static int parse_declaration(struct arena *a, struct str decl, struct trace_field *out)
 {
-	struct str before, behind;
+	struct str before, after;
 
 	decl = str_trim(decl);
 	out->name = declared_name(decl);
 	before = str_trim(str_of(decl.ptr, (size_t)(out->name.ptr - decl.ptr)));
-	behind = str_of(out->name.ptr + out->name.len, 0);
-	behind.len = (size_t)(decl.ptr + decl.len - behind.ptr);
+	after = str_of(out->name.ptr + out->name.len, 0);
+	after.len = (size_t)(decl.ptr + decl.len - after.ptr);
 	if (!out->name.len || !before.len || str_index(decl, '\0') >= 0)
 		return -EINVAL;
-	out->c_type = arena_printf(a, "%.*s%.*s", STR_FMT(before), STR_FMT(behind));
+	out->c_type = arena_printf(a, "%.*s%.*s", STR_FMT(before), STR_FMT(after));
 	if (!out->c_type.ptr)
 		return -ENOMEM;
-	out->is_array = behind.len && behind.ptr[0] == '[';
+	out->is_array = after.len && after.ptr[0] == '[';
 	out->is_data_loc = str_starts(before, STR("__data_loc "));
 	out->is_rel_loc = str_starts(before, STR("__rel_loc "));
 	return 0;
@@ -172,9 +170,9 @@ static int refuse_format(struct diag *d, int err, struct str event, struct str l
 {
 	struct buf shown = BUF_INIT;
 
-	buf_text(&shown, "the format of tracepoint '");
+	buf_text(&shown, "cannot parse the format of tracepoint '");
 	buf_escaped(&shown, event);
-	buf_text(&shown, "' is not understood at '");
+	buf_text(&shown, "' at '");
 	buf_escaped(&shown, str_of(line.ptr, line.len < 80 ? line.len : 80));
 	diag_error(d, err, "bad-format", "%.*s'", STR_FMT(buf_as_str(&shown)));
 	buf_free(&shown);
@@ -284,15 +282,14 @@ static int refuse_event(struct diag *d, int err, const char *dir, struct str cat
 	buf_escaped(&shown, name);
 	if (err == -ENOENT || err == -ENOTDIR) {
 		err = -ENOENT;
-		diag_error(d, err, "unknown-tracepoint", "there is no tracepoint '%s'", shown.ptr);
+		diag_error(d, err, "unknown-tracepoint", "unknown tracepoint '%s'", shown.ptr);
 		hint_near_event(dir, category, name, d);
 	} else {
 		diag_error(d, err, "unreadable-tracepoint",
 			   "cannot read tracepoint '%s' in '%s': %s", shown.ptr, dir,
 			   strerror(-err));
-		if (err == -EACCES || err == -EPERM)
-			diag_hint(d, "run as root, or with CAP_DAC_READ_SEARCH: only root can read "
-				     "tracefs");
+		diag_hint_permission(d, err,
+				     "with CAP_DAC_READ_SEARCH: other users cannot read tracefs");
 	}
 	buf_free(&shown);
 	return err;
@@ -356,15 +353,15 @@ static int walk_category(const struct walk *w, struct str category, struct diag 
 
 		if (!is_name(name) || !str_match(w->name_pattern, name))
 			continue;
-		/* Beside the events stand "enable" and "filter"; and what the function tracer
-		 * writes has a format, but nobody can attach to it. */
+		/* "enable" and "filter" are not events; and what the function tracer writes has
+		 * a format, but cannot be attached to. */
 		enable = arena_printf(&a, "%s/%s/enable", path, names[i]->d_name).ptr;
 		if (enable && faccessat(AT_FDCWD, enable, F_OK, AT_EACCESS) == 0)
 			result = w->fn(w->arg, category, name);
 	}
 	free_names(names, count);
 	arena_free(&a);
-	/* "enable" is no category, and categories may go away while we look. */
+	/* "enable" is not a category, and categories may go away meanwhile. */
 	if (count >= 0 || count == -ENOTDIR || count == -ENOENT)
 		return result;
 	return refuse_event(d, count, w->dir, category, w->name_pattern);

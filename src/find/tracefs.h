@@ -25,17 +25,17 @@ struct trace_event {
 };
 
 /* The directory of tracefs: $NOPAL_TRACEFS, or where it is mounted; mounted at /sys/kernel/tracing
- * when it is not yet and we may. NULL with a message when it cannot be had. */
+ * if it is not mounted and we may. NULL with a message if that fails. */
 const char *tracefs_dir(struct diag *d);
-/* Parse one format file's text; all text lives in `a`. The text does not tell the category, which
- * stays empty. */
+/* Parse one format file's text; all text lives in `a`. The category is not in the text and stays
+ * empty. */
 int trace_event_parse(struct arena *a, struct str text, struct trace_event *out, struct diag *d);
-/* 0, -ENOENT for an event that does not exist, -EINVAL for a name that cannot be one, or what
- * opening and reading ended with. */
+/* 0; -ENOENT: there is no such event; -EINVAL: the name cannot be one; or the errors of open(2) and
+ * read(2). */
 int trace_event_read(struct arena *a, struct str category, struct str name, struct trace_event *out,
 		     struct diag *d);
 /* Each event that matches, names only ("sched", "sched_switch"), in the order of their names. No
- * match is no error: 0 without a call. Non-zero from `fn` ends the search and is returned. */
+ * match is not an error: 0 without a call. Non-zero from `fn` ends the search and is returned. */
 typedef int trace_event_fn(void *arg, struct str category, struct str name);
 int trace_events_each(struct str category, struct str name, trace_event_fn *fn, void *arg,
 		      struct diag *d);

@@ -65,7 +65,7 @@ void shell_value(struct shell_line *l, size_t start)
 			l->values.len = i;
 	buf_char(&l->values, '\0');
 	if (l->escaped)
-		shell_text(l, STR("\\")); /* the backslash stands for itself */
+		shell_text(l, STR("\\")); /* a plain backslash */
 	buf_printf(&l->text, formats[l->quote], ++l->count);
 }
 

@@ -48,16 +48,16 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 /* Go on with an extending program (script_extend), whose names and formats continue those of the
  * one before. Records of both may come. -ENOMEM. */
 int report_extend(struct report *r, const struct program *more);
-/* One fault with its place: "script:1:20: warning: 3 reads failed: bad address". */
+/* One fault with its position: "script:1:20: warning: 3 reads failed: bad address". */
 void report_fault(struct report *r, const struct run_fault *fault, struct buf *out);
 /* END is next: its commands are run even when the run was stopped. */
 void report_at_end(struct report *r);
 /* How many calls of system() and cat() were not made because of the stop. */
 void report_skipped(struct report *r, struct buf *out);
-/* "Attached N probes" for JSON output; "Lost N events" and the other losses that are not 0. */
 /* Why the last record's cat() or system() gave nothing: "error: cannot read 'x': ...", a line for
  * the user apart from the script's output. Empty: nothing failed. */
 struct str report_failure(const struct report *r);
+/* "Attached N probes", for JSON only; "Lost N events" and the other losses that are not 0. */
 void report_attached(struct report *r, unsigned probes, struct buf *out);
 void report_lost(struct report *r, const struct run_stats *stats, struct buf *out);
 

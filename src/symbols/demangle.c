@@ -1,5 +1,5 @@
-/* __cxa_demangle of libstdc++, behind a gate: a mangled name can name a part of itself again, so
- * that 200 bytes of a hostile file stand for gigabytes. */
+/* __cxa_demangle of libstdc++, for names that are safe: a mangled name can refer to a part of
+ * itself, so that 200 bytes of a hostile file can expand to gigabytes. */
 #include "symbols/demangle.h"
 
 #include <dlfcn.h>

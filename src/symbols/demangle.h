@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-/* Loaded when the first C++ name comes by; zero at first. */
+/* Loaded for the first C++ name; zero at first. */
 struct demangler {
 	bool tried;
 	void *library;

@@ -2,8 +2,8 @@
  * is read; one that became shorter, or another file, is read from its start, but not again and
  * again. Code moves, so a later line wins over an earlier one that overlaps it.
  *
- * Names are 16 bytes each beside the text. Those that were added last lie unsorted at the end until
- * there are some hundreds, as a name may be asked for after every line. */
+ * Names are 16 bytes each beside the text. The newest lie unsorted at the end until there are some
+ * hundreds of them, because a name may be asked for after every line. */
 #include "symbols/jit.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ static bool read_hex(struct str s, uint64_t *out)
 	return !str_to_hex(s, out);
 }
 
-/* The pool is everybody's: that it has not so much left is no end of it. */
-static bool take(struct jit_names *j, uint64_t bytes)
+/* All files share the pool: if it cannot give this much, it may still have some for others. */
+static bool take_memory(struct jit_names *j, uint64_t bytes)
 {
 	j->is_full |= j->pool->memory < bytes;
 	if (j->is_full)
@@ -67,7 +67,7 @@ static int reserve_name(struct jit_names *j)
 
 	if (j->count < j->cap)
 		return 0;
-	if (cap > NAMES_MOST || !take(j, (cap - j->cap) * sizeof(*j->names))) {
+	if (cap > NAMES_MOST || !take_memory(j, (cap - j->cap) * sizeof(*j->names))) {
 		j->is_full = true;
 		return 0;
 	}
@@ -154,7 +154,7 @@ static int read_more(struct jit_names *j, int fd)
 			break;
 		}
 		if (j->text.len + PIECE > j->text_taken) {
-			if (!take(j, TEXT_STEP))
+			if (!take_memory(j, TEXT_STEP))
 				break;
 			j->text_taken += TEXT_STEP;
 		}
@@ -176,7 +176,7 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int start(const struct stat *st, struct budget *pool, struct jit_names **names)
+static int start_over(const struct stat *st, struct budget *pool, struct jit_names **names)
 {
 	struct jit_names *j = calloc(1, sizeof(*j));
 
@@ -205,7 +205,7 @@ static int read_fd(int fd, uid_t owner, struct budget *pool, struct jit_names **
 	    st.st_size < (off_t)j->text.len) {
 		if (j && now_ms() - j->started_ms < AGAIN_MS)
 			return -EAGAIN;
-		err = start(&st, pool, names);
+		err = start_over(&st, pool, names);
 		if (err)
 			return err;
 		j = *names;

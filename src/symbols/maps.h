@@ -30,13 +30,14 @@ int maps_read(pid_t pid, struct buf *text);
 /* Each executable mapping in that text. */
 int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg);
 /* Each file that the process has mapped as code, by its first executable mapping; again when the
- * mappings of another file came between. `text` is room for the maps. */
+ * mappings of another file came between. `text` is a buffer for the maps. */
 int maps_each_file(pid_t pid, struct buf *text, mapped_fn *fn, void *arg);
 int maps_parse_files(struct str text, pid_t pid, mapped_fn *fn, void *arg);
 
 /* A name that open(2) takes for a mapped file, into `name`, and what stat(2) says of it. Only
- * regular files. `is_sure`: the process may be gone and its number another's, so that no way is
- * believed that leads to another inode. -ENOENT: it cannot be had (any more, or by this user). */
+ * regular files. `is_sure`: the process may be gone and its number another's, so no
+ * way to another inode is taken. -ENOENT: the file cannot be reached (any more, or by this user).
+ */
 int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf *name,
 		       struct stat *st);
 

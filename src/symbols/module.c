@@ -166,7 +166,7 @@ static size_t loaded_size(const void *bytes)
 	return size <= VDSO_BYTES_MOST ? size : 0;
 }
 
-/* The kernel gives every process of one word size the same vDSO; ours is at hand. */
+/* The kernel gives every process of one word size the same vDSO; we have one, too. */
 static struct symtab *read_vdso(uint64_t start)
 {
 	const void *bytes = (const void *)getauxval(AT_SYSINFO_EHDR);

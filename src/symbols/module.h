@@ -23,7 +23,7 @@ struct module {
 #define MODULE_FDS_MOST 256
 #define MODULES_MOST	16384
 
-/* Memory for the names of one run: of all images, and of all code compiled at run time. */
+/* Memory for all names of one run: those of images and of code compiled at run time. */
 #define NAMES_MEMORY_MOST (512u << 20)
 
 struct modules {
@@ -32,12 +32,13 @@ struct modules {
 	struct hash by_inode; /* their indexes */
 	unsigned open_fds;
 	struct budget pool;   /* of NAMES_MEMORY_MOST */
-	struct diag problems; /* what was left out, not told yet */
+	struct diag problems; /* what was left out, not reported yet */
 };
 
 void modules_init(struct modules *m);
 void modules_free(struct modules *m);
-/* The module of a mapped file, new or known. NULL when there is no memory, or too many. */
+/* The module of a mapped file, new or known. NULL when there is no memory, or there are too many.
+ */
 struct module *modules_get(struct modules *m, const struct mapped_file *file);
 /* Keep its file open from now on. */
 void module_hold(struct modules *m, struct module *module, const struct mapped_file *file);

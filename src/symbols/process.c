@@ -1,4 +1,4 @@
-/* Keeping mappings: what is read anew goes over what was known. */
+/* Keeping mappings: newer ones replace what they cover. */
 #include "symbols/process.h"
 
 #include <errno.h>
@@ -214,10 +214,10 @@ const struct mapping *process_mapping_at(const struct process *p, uint64_t addre
 	return i < p->count && p->mappings[i].start <= address ? &p->mappings[i] : NULL;
 }
 
-/* Told once for each process. */
+/* Once for each process. */
 static void warn_cut(struct process *p, struct modules *modules, const char *path)
 {
-	if (p->told_cut || !p->jit || !jit_names_are_cut(p->jit))
+	if (p->is_cut_reported || !p->jit || !jit_names_are_cut(p->jit))
 		return;
 	p->told_cut = true;
 	diag_warn(&modules->problems, "over-budget",

@@ -1,4 +1,4 @@
-/* What a process has mapped to execute, as last seen, and so kept after it has exited. */
+/* What a process has mapped as code, as last seen, and kept after it has exited. */
 #ifndef NOPAL_SYMBOLS_PROCESS_H
 #define NOPAL_SYMBOLS_PROCESS_H
 
@@ -20,19 +20,19 @@ struct process {
 	struct mapping *mappings; /* by start, none overlaps another */
 	size_t count, cap;
 	struct jit_names *jit;
-	bool told_cut;	  /* the user knows that not all of `jit` is known */
-	int64_t tried_ms; /* when an unknown address last made us read the maps again */
+	bool is_cut_reported; /* that not all of `jit` is known */
+	int64_t tried_ms;     /* when an unknown address last made us read the maps again */
 };
 
 /* Mappings of one process that are remembered. */
 #define MAPPINGS_MOST 65536
 
-/* Read /proc/PID/maps and put it over what was known. -ESRCH and others: it is gone, and what was
- * known stays. */
+/* Read /proc/PID/maps; what was known is kept where nothing newer covers it. -ESRCH and others: the
+ * process is gone, and all that was known is kept. */
 int process_refresh(struct process *p, struct modules *modules);
 /* The same with the text of the maps at hand. */
 int process_read_maps(struct process *p, struct modules *modules, struct str text);
-/* Put one mapping over what was known. -ENOMEM. */
+/* Add one mapping, in the place of what it covers. -ENOMEM. */
 int process_map(struct process *p, struct modules *modules, const struct mapped_file *file);
 int process_copy_mappings(struct process *to, const struct process *from); /* -ENOMEM */
 void process_free(struct process *p);

@@ -81,12 +81,12 @@ static void remember(struct symbols *s, struct process *p)
 	hash_add(&s->by_pid, hash_pid(p->pid), at); /* there is room: see symbols_new() */
 }
 
-static struct process *see(struct symbols *s, pid_t pid)
+static struct process *refresh(struct symbols *s, pid_t pid)
 {
 	struct process *p = find_process(s, pid);
 
 	if (p) {
-		process_refresh(p, &s->modules); /* when it is gone, what is known stays */
+		process_refresh(p, &s->modules); /* when it is gone, what is known is kept */
 		return p;
 	}
 	p = calloc(1, sizeof(*p));
@@ -104,11 +104,11 @@ static struct process *see(struct symbols *s, pid_t pid)
 void symbols_see(struct symbols *s, pid_t pid)
 {
 	if (pid > 0)
-		see(s, pid);
+		refresh(s, pid);
 }
 
-/* A process by what the kernel says of it, not by /proc. */
-static struct process *hear_of(struct symbols *s, pid_t pid)
+/* A process that the kernel reported, without reading /proc. */
+static struct process *add_unread(struct symbols *s, pid_t pid)
 {
 	struct process *p = find_process(s, pid);
 
@@ -133,7 +133,7 @@ void symbols_map(struct symbols *s, pid_t pid, const struct symbols_mapping *m)
 		.inode = m->inode,
 		.path = m->path,
 	};
-	struct process *p = hear_of(s, pid);
+	struct process *p = add_unread(s, pid);
 
 	if (p && file.end > file.start)
 		process_map(p, &s->modules, &file);
@@ -146,7 +146,7 @@ void symbols_fork(struct symbols *s, pid_t parent, pid_t child)
 
 	if (!find_process(s, parent) || find_process(s, child))
 		return;
-	to = hear_of(s, child);
+	to = add_unread(s, child);
 	from = find_process(s, parent); /* it may have been forgotten for the child */
 	if (to && from)
 		process_copy_mappings(to, from);
@@ -154,7 +154,7 @@ void symbols_fork(struct symbols *s, pid_t parent, pid_t child)
 
 static int see_one(void *s, pid_t pid)
 {
-	see(s, pid);
+	refresh(s, pid);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t
 	if (p)
 		m = process_mapping_at(p, address);
 	if (!m && (!p || may_refresh(p))) {
-		p = see(s, pid);
+		p = refresh(s, pid);
 		m = p ? process_mapping_at(p, address) : NULL;
 	}
 	*process = p;
@@ -222,7 +222,7 @@ static bool name_in_process(struct symbols *s, struct process *p, const struct m
 				   name, into))
 			return true;
 	}
-	/* Run-times also put their code into files of memory. */
+	/* Run-time compilers also put their code into memfds. */
 	if (m->module && !str_starts(m->module->path, STR("/memfd:")))
 		return false;
 	return process_jit_name_at(p, &s->modules, address, name, into);

@@ -12,15 +12,15 @@ struct symbols;
 
 /* How a name is written. */
 #define SYMBOL_OFFSET 1u /* "main+18" and not "main" */
-#define SYMBOL_MODULE 2u /* " (/usr/bin/x)" behind it */
+#define SYMBOL_MODULE 2u /* " (/usr/bin/x)" after it */
 
 int symbols_new(struct symbols **out);
 void symbols_free(struct symbols *s); /* NULL is fine */
 /* Read a process's maps now: when it is new, and again after new images were mapped. What was
  * mapped before stays known where nothing newer covers it. */
 void symbols_see(struct symbols *s, pid_t pid);
-/* A mapping of code that the kernel told of, for processes that may be gone before they can be
- * seen. */
+/* A mapping of code that the kernel reported, for processes that may be gone before their maps are
+ * read. */
 struct symbols_mapping {
 	uint64_t start, length, offset; /* of `start` in the file */
 	uint32_t major, minor;
@@ -30,13 +30,13 @@ struct symbols_mapping {
 void symbols_map(struct symbols *s, pid_t pid, const struct symbols_mapping *m);
 /* A child begins with its parent's mappings. */
 void symbols_fork(struct symbols *s, pid_t parent, pid_t child);
-/* See every process there is now. */
+/* Read the maps of every process. */
 void symbols_see_all(struct symbols *s);
 /* "main+18", or "0x55d1..." when nothing is known. C++ names are demangled when the demangler is
- * there. Names are as strangers wrote them: escape them for a terminal. */
+ * installed. Names are untrusted: escape them for a terminal. */
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);
 void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out);
-/* What was left out because it is too large, as warnings; each is told once. */
+/* What was left out because it is too large, as warnings; each is reported once. */
 void symbols_problems(struct symbols *s, struct diag *d);
 /* An address without a name: "0x55d1...", "0". */
 void symbols_number(uint64_t address, struct buf *out);

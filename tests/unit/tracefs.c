@@ -116,10 +116,10 @@ static void events_are_read_by_name(void **state)
 	assert_int_equal(read_event("net", "resv", &out), -ENOENT);
 	assert_string_equal(refused_with, "unknown-tracepoint");
 	assert_string_equal(
-		out.ptr, "error: there is no tracepoint 'net:resv'\nhint: did you mean 'recv'?\n");
+		out.ptr, "error: unknown tracepoint 'net:resv'\nhint: did you mean 'recv'?\n");
 	assert_int_equal(read_event("nett", "recv", &out), -ENOENT);
 	assert_string_equal(
-		out.ptr, "error: there is no tracepoint 'nett:recv'\nhint: did you mean 'net'?\n");
+		out.ptr, "error: unknown tracepoint 'nett:recv'\nhint: did you mean 'net'?\n");
 	assert_int_equal(read_event("disk", "write", &out), -EINVAL);
 	buf_free(&out);
 }
@@ -136,7 +136,7 @@ static void names_cannot_leave_the_directory(void **state)
 		assert_int_equal(read_event("net", bad[i], &out), -EINVAL);
 	}
 	assert_int_equal(read_event("\033[2J", "x", &out), -ENOENT);
-	assert_string_equal(out.ptr, "error: there is no tracepoint '\\x1b[2J:x'\n");
+	assert_string_equal(out.ptr, "error: unknown tracepoint '\\x1b[2J:x'\n");
 	buf_free(&out);
 }
 
