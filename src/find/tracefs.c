@@ -48,7 +48,8 @@ const char *tracefs_dir(struct diag *d)
 	diag_error(d, -err, "no-tracefs",
 		   "tracefs is not mounted, and mounting it at '%s' failed: %s", TRACEFS_HOME,
 		   strerror(err));
-	diag_hint_permission(d, -err, "ask root to run 'mount -t tracefs tracefs " TRACEFS_HOME "'");
+	diag_hint_permission(d, -err,
+			     "ask root to run 'mount -t tracefs tracefs " TRACEFS_HOME "'");
 	if (err == ENODEV || err == ENOENT)
 		diag_hint(d, "this kernel is built without tracing, or /sys is not mounted");
 	return NULL;
