@@ -219,7 +219,7 @@ static void warn_cut(struct process *p, struct modules *modules, const char *pat
 {
 	if (p->is_cut_reported || !p->jit || !jit_names_are_cut(p->jit))
 		return;
-	p->told_cut = true;
+	p->is_cut_reported = true;
 	diag_warn(&modules->problems, "over-budget",
 		  "names of newer code of process %d are skipped: '%s' takes more than 48 MiB or a "
 		  "million lines, or the files of all processes more than 512 MiB",
