@@ -114,20 +114,6 @@ static void extend_by_letter(struct plan *p, const struct insn *in, char letter,
 	}
 }
 
-static void extend_by_insn(struct plan *p, const struct insn *in, uint32_t at)
-{
-	const struct op_info *info = op_info(in->op);
-
-	for (const char *letter = info->results; *letter; letter++)
-		extend_by_letter(p, in, *letter, at);
-	for (const char *letter = info->operands; *letter; letter++)
-		extend_by_letter(p, in, *letter, at);
-	for (unsigned f = 0; in->op == OP_EMIT && f < in->field_count; f++) {
-		extend_range(p->regs, in->fields[f].reg, at);
-		extend_range(p->slots, in->fields[f].slot, at);
-	}
-}
-
 /* A value that is live when a loop begins and used in it is live until the loop ends: the next
  * round reads it again. */
 static void stretch_over_loop(struct live_range *ranges, uint32_t count, uint32_t from, uint32_t to)
@@ -142,8 +128,18 @@ static void find_live_ranges(struct plan *p)
 {
 	const struct clause *c = p->clause;
 
-	for (uint32_t i = 0; i < c->insn_count; i++)
-		extend_by_insn(p, &c->code[i], i);
+	for (uint32_t i = 0; i < c->insn_count; i++) {
+		const struct insn *in = &c->code[i];
+
+		for (const char *letter = op_info(in->op)->results; *letter; letter++)
+			extend_by_letter(p, in, *letter, i);
+		for (const char *letter = op_info(in->op)->operands; *letter; letter++)
+			extend_by_letter(p, in, *letter, i);
+		for (unsigned f = 0; in->op == OP_EMIT && f < in->field_count; f++) {
+			extend_range(p->regs, in->fields[f].reg, i);
+			extend_range(p->slots, in->fields[f].slot, i);
+		}
+	}
 	for (uint32_t i = c->insn_count; i-- > 0;) {
 		if (c->code[i].op != OP_NEXT)
 			continue;
@@ -211,12 +207,6 @@ static void place_registers(struct plan *p)
 	f->scratch += total > on_stack_most ? total - on_stack_most : 0;
 }
 
-static bool fits_stack(const struct plan *p, const struct type *t, uint32_t size)
-{
-	return !p->frame.is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
-	       p->frame.stack - (int32_t)size >= STACK_END;
-}
-
 /* Small slots go to the stack, without sharing; texts and large slots share scratch memory. */
 static void place_slots(struct plan *p)
 {
@@ -230,7 +220,8 @@ static void place_slots(struct plan *p)
 
 		if (!p->slots[s].used)
 			continue;
-		if (fits_stack(p, t, size)) {
+		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
+		    f->stack - (int32_t)size >= STACK_END) {
 			f->stack -= (int32_t)size;
 			f->slots[s] = on_stack(f->stack);
 			continue;
@@ -283,33 +274,30 @@ static void find_records_in_place(struct plan *p)
 	}
 }
 
-/* What the instruction needs besides its slots: bytes of a record that is packed, or of the short
+/* What instructions need besides slots: memory to pack the largest record, and the largest short
  * form of a tuple. */
-static void measure_extra(const struct plan *p, uint32_t at, uint32_t *record, uint32_t *key)
-{
-	const struct insn *in = &p->clause->code[at];
-	bool fixed = true;
-	uint32_t most = 0, size = 0;
-
-	if (in->op == OP_EMIT && !p->frame.in_place[at])
-		most = record_most(&p->program->formats[in->imm], &fixed);
-	if (!fixed && most > *record)
-		*record = most;
-	if (op_uses_map(in->op) && p->program->maps[in->map].key.kind == TYPE_TUPLE)
-		size = store_short_size(&p->program->maps[in->map].key);
-	*key = size > *key ? size : *key;
-}
-
 static void place_extras(struct plan *p)
 {
-	uint32_t record = 0, key = 0;
+	uint32_t record = 0, key = 0, size;
+	struct frame *f = &p->frame;
+	bool fixed;
 
-	for (uint32_t i = 0; i < p->clause->insn_count; i++)
-		measure_extra(p, i, &record, &key);
-	p->frame.record = p->frame.scratch;
-	p->frame.scratch += (int32_t)(record ? record + TEXT_SLOP : 0);
-	p->frame.key = p->frame.scratch;
-	p->frame.scratch += (int32_t)key;
+	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
+		const struct insn *in = &p->clause->code[i];
+
+		if (in->op == OP_EMIT && !f->in_place[i]) {
+			size = record_most(&p->program->formats[in->imm], &fixed) + TEXT_SLOP;
+			record = !fixed && size > record ? size : record;
+		} else if (op_uses_map(in->op)) {
+			const struct type *t = &p->program->maps[in->map].key;
+
+			size = t->kind == TYPE_TUPLE ? store_short_size(t) : 0;
+			key = size > key ? size : key;
+		}
+	}
+	f->record = f->scratch;
+	f->key = f->record + (int32_t)record;
+	f->scratch = f->key + (int32_t)key;
 }
 
 /* One word for each loop: on the stack where the verifier must follow it. */

@@ -105,59 +105,40 @@ static const struct attach *attach_in(const struct gen *g, uint32_t number)
 typedef bool same_fn(const struct attach *a, const struct attach *b, int64_t imm);
 typedef void read_fn(struct gen *g, const struct insn *in, const struct attach *at);
 
-/* What the cases of a unit have to read: each case has a label, those with the same recipe share
- * it. */
-struct recipes {
-	const struct attach **attaches; /* the first of each recipe */
-	int *starts;			/* its label */
-	uint32_t count;
-	int *labels; /* by case; -1: the clause is not in it */
+/* What some cases of a unit read alike: the first of them, and where the code for it is. */
+struct recipe {
+	const struct attach *attach;
+	int start;
 };
-
-static void find_recipes(struct gen *g, const struct insn *in, same_fn *same, struct recipes *r)
-{
-	for (uint32_t i = 0; i < g->unit->case_count; i++) {
-		const struct attach *at = attach_in(g, i);
-		uint32_t k = 0;
-
-		r->labels[i] = -1;
-		if (!at)
-			continue;
-		while (k < r->count && !same(r->attaches[k], at, in->imm))
-			k++;
-		if (k == r->count) {
-			r->starts[k] = code_label(g->code);
-			r->attaches[r->count++] = at;
-		}
-		r->labels[i] = r->starts[k];
-	}
-}
 
 /* R1 = what `read` reads, by the case: one piece of code for each recipe. */
 static void read_by_case(struct gen *g, const struct insn *in, same_fn *same, read_fn *read)
 {
-	uint32_t count = g->unit->case_count;
-	struct recipes r = {.attaches = calloc(count, sizeof(*r.attaches)),
-			    .starts = calloc(count, sizeof(*r.starts)),
-			    .labels = calloc(count, sizeof(*r.labels))};
-	int done = code_label(g->code);
+	uint32_t count = g->unit->case_count, known = 0, k;
+	struct recipe *recipes = calloc(count, sizeof(*recipes));
+	int *labels = calloc(count, sizeof(*labels)), done = code_label(g->code);
 
-	if (r.attaches && r.starts && r.labels) {
-		find_recipes(g, in, same, &r);
-		gen_switch(g, r.labels);
-	} else {
-		g->code->failed = true;
+	g->code->failed |= !recipes || !labels;
+	for (uint32_t i = 0; i < count && recipes && labels; i++) {
+		const struct attach *at = attach_in(g, i);
+
+		for (k = 0; at && k < known && !same(recipes[k].attach, at, in->imm);)
+			k++;
+		if (at && k == known)
+			recipes[known++] = (struct recipe){at, code_label(g->code)};
+		labels[i] = at ? recipes[k].start : -1;
 	}
-	for (uint32_t k = 0; k < r.count && !g->err; k++) {
-		code_bind(g->code, r.starts[k]);
-		read(g, in, r.attaches[k]);
+	if (!g->code->failed)
+		gen_switch(g, labels);
+	for (k = 0; k < known && !g->err; k++) {
+		code_bind(g->code, recipes[k].start);
+		read(g, in, recipes[k].attach);
 		code_jump(g->code, done);
 	}
 	code_bind(g->code, done);
 	gen_set(g, in->d, R1);
-	free(r.attaches);
-	free(r.starts);
-	free(r.labels);
+	free(recipes);
+	free(labels);
 }
 
 static bool same_arg(const struct attach *a, const struct attach *b, int64_t arg)

@@ -113,6 +113,18 @@ static uint64_t head_word(uint32_t size, uint16_t format)
 	return word;
 }
 
+/* A field that has a fixed size, to `offset` of a base register. */
+static void store_field(struct gen *g, int to, int32_t offset, const struct field *field,
+			uint32_t len)
+{
+	if (field->reg == REG_NO) {
+		gen_copy(g, to, offset, gen_slot(g, field->slot), 0, len);
+		return;
+	}
+	gen_get(g, R1, field->reg);
+	code_store(g->code, 8, to, offset, R1);
+}
+
 static void emit_fixed(struct gen *g, const struct insn *in, const struct format *f, uint32_t size)
 {
 	struct code *c = g->code;
@@ -127,12 +139,7 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 	for (unsigned i = 0; i < in->field_count; i++) {
 		uint32_t len = (uint32_t)type_memory(&f->fields[i]);
 
-		if (in->fields[i].reg != REG_NO) {
-			gen_get(g, R1, in->fields[i].reg);
-			code_store(c, 8, TMP, at, R1);
-		} else {
-			gen_copy(g, TMP, at, gen_slot(g, in->fields[i].slot), 0, len);
-		}
+		store_field(g, TMP, at, &in->fields[i], len);
 		at += (int32_t)len;
 	}
 	code_const(c, R2, size);
@@ -159,8 +166,10 @@ static void point_at_field(struct gen *g, int dst, const struct position *p)
 		code_alu(g->code, BPF_ADD, dst, TMP);
 }
 
-/* TMP2 = bytes that text or addresses take, without their head, padded to 8. */
-static void load_padded_length(struct gen *g, const struct type *t, struct spill s)
+/* Append text or addresses: the head, then the bytes in use, padded to 8 by the zeros after them.
+ * Those that are in place already only count. Ruins TMP2: the bytes without the head, padded. */
+static void pack_variable(struct gen *g, const struct type *t, struct spill s, bool in_place,
+			  struct position *p)
 {
 	struct code *c = g->code;
 
@@ -171,47 +180,21 @@ static void load_padded_length(struct gen *g, const struct type *t, struct spill
 		code_alu_imm(c, BPF_ADD, TMP2, 7);
 		code_alu_imm(c, BPF_AND, TMP2, -8);
 	}
-	gen_limit(g, TMP2, (int32_t)t->size);
-}
-
-static void pass_variable(struct gen *g, const struct type *t, struct position *p)
-{
+	gen_limit(g, TMP2, t->size);
+	if (!in_place) {
+		point_at_field(g, R1, p);
+		code_load(c, 8, R2, gen_base(s), s.offset);
+		code_store(c, 8, R1, 0, R2);
+		code_alu_imm(c, BPF_ADD, R1, HEAD_SIZE);
+		code_helper(c, BPF_FUNC_probe_read_kernel, REG(R1), REG(TMP2), MEM(s, HEAD_SIZE));
+	}
 	if (p->variable_most)
-		code_alu(g->code, BPF_ADD, TMP, TMP2);
+		code_alu(c, BPF_ADD, TMP, TMP2);
 	else
-		code_mov(g->code, TMP, TMP2);
+		code_mov(c, TMP, TMP2);
 	p->fixed += HEAD_SIZE;
 	p->variable_most += t->size;
-	gen_limit(g, TMP, (int32_t)p->variable_most);
-}
-
-/* Copy text or addresses: head, then the bytes in use, padded to 8 by the zeros after them. */
-static void pack_variable(struct gen *g, const struct type *t, struct spill s, struct position *p)
-{
-	struct code *c = g->code;
-
-	load_padded_length(g, t, s);
-	point_at_field(g, R1, p);
-	code_load(c, 8, R2, gen_base(s), s.offset);
-	code_store(c, 8, R1, 0, R2);
-	code_alu_imm(c, BPF_ADD, R1, HEAD_SIZE);
-	code_helper(c, BPF_FUNC_probe_read_kernel, REG(R1), REG(TMP2), MEM(s, HEAD_SIZE));
-	pass_variable(g, t, p);
-}
-
-static void pack_fixed(struct gen *g, const struct type *t, const struct field *field,
-		       struct position *p)
-{
-	uint32_t len = (uint32_t)type_memory(t);
-
-	point_at_field(g, R4, p);
-	if (field->reg != REG_NO) {
-		gen_get(g, R1, field->reg);
-		code_store(g->code, 8, R4, 0, R1);
-	} else {
-		gen_copy(g, R4, 0, gen_slot(g, field->slot), 0, len);
-	}
-	p->fixed += (int32_t)len;
+	gen_limit(g, TMP, p->variable_most);
 }
 
 /* Fields one after another; the first text or stack may be where it belongs already. TMP becomes
@@ -222,14 +205,13 @@ static void pack_fields(struct gen *g, const struct insn *in, const struct forma
 	for (unsigned i = 0; i < in->field_count; i++) {
 		const struct type *t = &f->fields[i];
 
-		if ((int)i == in_place) {
-			load_padded_length(g, t, gen_slot(g, in->fields[i].slot));
-			pass_variable(g, t, p);
-		} else if (is_variable(t)) {
-			pack_variable(g, t, gen_slot(g, in->fields[i].slot), p);
-		} else {
-			pack_fixed(g, t, &in->fields[i], p);
+		if (is_variable(t)) {
+			pack_variable(g, t, gen_slot(g, in->fields[i].slot), (int)i == in_place, p);
+			continue;
 		}
+		point_at_field(g, R4, p);
+		store_field(g, R4, 0, &in->fields[i], (uint32_t)type_memory(t));
+		p->fixed += (int32_t)type_memory(t);
 	}
 	if (!p->variable_most)
 		code_const(g->code, TMP, 0);

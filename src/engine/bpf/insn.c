@@ -308,18 +308,6 @@ static uint32_t line_size(const struct code_line *line)
 	return line->is_far && !is_jump_always(line) ? 3 : 1;
 }
 
-static size_t place_lines(struct code *c)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < c->count; i++) {
-		c->lines[i].at = (uint32_t)at;
-		if (c->lines[i].is_reached)
-			at += line_size(&c->lines[i]);
-	}
-	return at;
-}
-
 /* Dropped lines have the position of the next line that is kept, so labels before them are right.
  */
 static int64_t distance(const struct code *c, const struct code_line *line)
@@ -339,7 +327,12 @@ static size_t settle_jumps(struct code *c)
 
 	while (again) {
 		again = false;
-		total = place_lines(c);
+		total = 0;
+		for (size_t i = 0; i < c->count; i++) {
+			c->lines[i].at = (uint32_t)total;
+			if (c->lines[i].is_reached)
+				total += line_size(&c->lines[i]);
+		}
 		for (size_t i = 0; i < c->count; i++) {
 			struct code_line *line = &c->lines[i];
 
@@ -412,11 +405,6 @@ static int compare_starts(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool is_function_address(const struct code_line *line)
-{
-	return line->is_reached && line->is_wide && line->label >= 0;
-}
-
 int code_functions(const struct code *c, uint32_t **out, size_t *count)
 {
 	uint32_t *starts = calloc(c->label_count + 1, sizeof(*starts));
@@ -425,7 +413,7 @@ int code_functions(const struct code *c, uint32_t **out, size_t *count)
 	if (!starts)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->count; i++)
-		if (is_function_address(&c->lines[i]))
+		if (c->lines[i].is_reached && c->lines[i].is_wide && c->lines[i].label >= 0)
 			starts[n++] = c->lines[c->labels[c->lines[i].label]].at;
 	qsort(starts, n, sizeof(*starts), compare_starts);
 	*out = starts;

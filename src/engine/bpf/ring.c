@@ -20,18 +20,6 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Edge-triggered, so that it is readable only after the kernel has woken us, not whenever there is
- * data. */
-static int open_wait(struct ring *r)
-{
-	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-
-	r->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (r->wait_fd < 0 || epoll_ctl(r->wait_fd, EPOLL_CTL_ADD, r->fd, &event))
-		return -errno;
-	return 0;
-}
-
 /* Done by the first drain, since it takes the kernel a moment: an attach need not wait for it. */
 static int map_pages(struct ring *r)
 {
@@ -53,15 +41,22 @@ static int map_pages(struct ring *r)
 int ring_open(struct ring *r, size_t size, struct diag *d)
 {
 	struct kernel_map m = {.type = BPF_MAP_TYPE_RINGBUF, .name = "records"};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	size_t wanted = page_size();
-	int err;
+	int err = 0;
 
 	while (wanted < size && wanted < (size_t)1 << 30)
 		wanted *= 2;
 	m.max_entries = (uint32_t)wanted;
 	*r = (struct ring){.fd = -1, .wait_fd = -1, .size = wanted};
 	r->fd = kernel_map_create(&m);
-	err = r->fd < 0 ? r->fd : open_wait(r);
+	if (r->fd < 0)
+		err = r->fd;
+	/* Edge-triggered: readable only after the kernel has woken us, not whenever there is data.
+	 */
+	else if ((r->wait_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
+		 epoll_ctl(r->wait_fd, EPOLL_CTL_ADD, r->fd, &event))
+		err = -errno;
 	if (err)
 		diag_error(d, err, "ring", "cannot make a ring buffer of %zu bytes: %s", wanted,
 			   strerror(-err));

@@ -35,15 +35,6 @@ uint64_t extreme_mask(const struct type *t)
 	return t->kind == TYPE_MIN ? ~mask : mask;
 }
 
-static enum store_kind kind_of(const struct map_def *def)
-{
-	if (def->key.kind != TYPE_NONE)
-		return STORE_HASH;
-	if (type_is_aggregate(&def->value))
-		return STORE_CPU_CELL;
-	return type_memory(&def->value) == 8 ? STORE_CELL : STORE_HASH;
-}
-
 /* "@lat" -> "lat": kernel names have letters, digits and _ only. */
 static void make_kernel_name(struct str name, char out[16])
 {
@@ -92,9 +83,14 @@ int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uin
 	       struct diag *d)
 {
 	bool has_keys = def->key.kind != TYPE_NONE;
+	enum store_kind kind = STORE_HASH;
 
+	if (!has_keys && type_is_aggregate(&def->value))
+		kind = STORE_CPU_CELL;
+	else if (!has_keys && type_memory(&def->value) == 8)
+		kind = STORE_CELL;
 	*s = (struct store){.def = def,
-			    .kind = kind_of(def),
+			    .kind = kind,
 			    .map = {-1, -1, 0},
 			    .long_map = {-1, -1, 0},
 			    .used_at = used_at,
