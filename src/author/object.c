@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "probe/type_class.h"
+#include "probe/argument.h"
 
 #define SEMAPHORE_SIZE 2
 #define NOTE_DECLARED  3

@@ -48,6 +48,14 @@ struct str str_trim(struct str s)
 	return s;
 }
 
+bool str_is_word(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (!char_is_word(s.ptr[i]))
+			return false;
+	return s.len && !(s.ptr[0] >= '0' && s.ptr[0] <= '9');
+}
+
 ptrdiff_t str_index(struct str s, char c)
 {
 	const char *at = s.len ? memchr(s.ptr, c, s.len) : NULL;

@@ -166,17 +166,12 @@ static void wrap_level(struct buf *inner, const struct ctype *t)
 	*inner = wrapped;
 }
 
-static bool is_derived(const struct ctype *t)
-{
-	return t->kind == CTYPE_POINTER || t->kind == CTYPE_ARRAY || t->kind == CTYPE_FUNCTION;
-}
-
 void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 {
 	struct buf inner = BUF_INIT;
 
 	buf_str(&inner, name);
-	for (; is_derived(t) && t->to; t = t->to)
+	for (; t->to && t->kind != CTYPE_NAMED; t = t->to)
 		wrap_level(&inner, t);
 	add_specifiers(out, t);
 	/* The name of a type may be any text that the program has for it: "char *". */
@@ -258,15 +253,6 @@ static const struct ctype *portable_type(struct arena *a, const struct ctype *t,
 	return out;
 }
 
-/* "const volatile char*": builds of memcached and Perl rewrite "char *" in what dtrace wrote to
- * "const char *", which is one const too many where there is one. */
-static void add_without_blanks(struct buf *out, struct str text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if (text.ptr[i] != ' ' || i + 1 == text.len || text.ptr[i + 1] != '*')
-			buf_char(out, text.ptr[i]);
-}
-
 /* A parameter that takes a pointer to `pointee`. A type that has no name outside the file becomes a
  * pointer to void. */
 static bool add_checked_pointer(struct buf *out, struct arena *a, const struct ctype *pointee)
@@ -290,7 +276,11 @@ static bool add_checked_pointer(struct buf *out, struct arena *a, const struct c
 		open->qualifiers |= CTYPE_CONST | CTYPE_VOLATILE;
 	pointer.to = open;
 	ctype_print(&text, &pointer, STR(""));
-	add_without_blanks(out, buf_as_str(&text));
+	/* "const volatile char*": builds of memcached and Perl rewrite "char *" in what dtrace
+	 * wrote to "const char *", which is one const too many where there is one. */
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] != ' ' || i + 1 == text.len || text.ptr[i + 1] != '*')
+			buf_char(out, text.ptr[i]);
 	out->failed |= text.failed;
 	buf_free(&text);
 	return true;

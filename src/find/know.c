@@ -12,42 +12,25 @@
 
 #define MAX_NAME 64 /* bytes of a name that a script can use */
 
-static bool is_word_char(char c, bool first)
-{
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (!first && c >= '0' && c <= '9');
-}
-
-/* Can a script write args.NAME? */
-static bool is_name(struct str s)
-{
-	for (size_t i = 0; i < s.len; i++)
-		if (!is_word_char(s.ptr[i], i == 0))
-			return false;
-	return s.len && s.len <= MAX_NAME;
-}
-
 /* source = word { ("." | "->") word }: its last word is a name for the value. */
-static struct str name_of_source(struct str source)
+static struct str name_of_source(struct str rest)
 {
-	size_t at = 0, start;
+	while (true) {
+		struct str word = str_of(rest.ptr, 0);
+		size_t joint;
 
-	do {
-		start = at;
-		while (at < source.len && is_word_char(source.ptr[at], at == start))
-			at++;
-		if (at == start)
+		while (word.len < rest.len && char_is_word(rest.ptr[word.len]))
+			word.len++;
+		rest = str_of(rest.ptr + word.len, rest.len - word.len);
+		if (!str_is_word(word))
 			return STR("");
-		if (at == source.len)
-			break;
-		if (source.ptr[at] == '.')
-			at++;
-		else if (at + 1 < source.len && source.ptr[at] == '-' && source.ptr[at + 1] == '>')
-			at += 2;
-		else
+		if (!rest.len)
+			return word;
+		joint = str_starts(rest, STR("->")) ? 2 : 1;
+		if (joint == 1 && rest.ptr[0] != '.')
 			return STR("");
-	} while (true);
-	return str_of(source.ptr + start, at - start);
+		rest = str_of(rest.ptr + joint, rest.len - joint);
+	}
 }
 
 /* A name stands for one argument: of two with the same name, neither has it. */
@@ -105,24 +88,13 @@ static void find_lengths(struct argument *args, unsigned count, const struct cty
 	}
 }
 
-/* The program's words for a type that it does not define, and what the catalogue says they mean. */
-static int name_meaning(struct argument *arg, const struct ctype *meaning, struct arena *a)
-{
-	struct ctype *named = arena_new(a, struct ctype);
-
-	if (!named)
-		return -ENOMEM;
-	*named = *arg->type;
-	named->to = meaning;
-	arg->type = named;
-	return 0;
-}
-
-/* Names and types of the catalogue, where the program declares none of its own. */
+/* Names and types of the catalogue, where the program declares none of its own. Where it has words
+ * for a type that it does not define, the catalogue may know what they mean. */
 static int take_declaration(const struct provider_probe *probe, const struct ctype_machine *m,
 			    struct arena *a, struct argument *args)
 {
 	struct argument *arg = args;
+	struct ctype *named;
 	int err = 0;
 
 	for (const struct ctype_param *p = probe->args; p && !err; p = p->next, arg++) {
@@ -130,10 +102,16 @@ static int take_declaration(const struct provider_probe *probe, const struct cty
 			arg->name = p->name;
 			arg->name_from = p->name.len ? ORIGIN_CATALOGUE : ORIGIN_NONE;
 		}
-		if (arg->type_from != ORIGIN_PROGRAM)
+		if (arg->type_from != ORIGIN_PROGRAM) {
 			err = argument_declare(arg, p->type, ORIGIN_CATALOGUE, m, a);
-		else if (!is_known(arg->type, m))
-			err = name_meaning(arg, p->type, a);
+		} else if (!is_known(arg->type, m)) {
+			named = arena_new(a, struct ctype);
+			if (!named)
+				return -ENOMEM;
+			*named = *arg->type;
+			named->to = p->type;
+			arg->type = named;
+		}
 	}
 	return err;
 }
@@ -218,17 +196,11 @@ static void finish_names(const struct finder *f, const struct site *site)
 			arg->name = name_by_source(f, site, i);
 			arg->name_from = ORIGIN_SITE;
 		}
-		if (!is_name(arg->name) || argument_is_numbered(arg->name))
+		if (!str_is_word(arg->name) || arg->name.len > MAX_NAME ||
+		    argument_is_numbered(arg->name))
 			arg->name = STR("");
 	}
 	drop_repeated(site->args, site->operand_count);
-}
-
-static struct catalogue *catalogue_of(struct finder *f)
-{
-	if (!f->catalogue && catalogue_new(&f->catalogue))
-		return NULL;
-	return f->catalogue;
 }
 
 int finder_know(struct finder *f, const struct found_image *image, struct site *site)
@@ -236,20 +208,22 @@ int finder_know(struct finder *f, const struct found_image *image, struct site *
 	const struct arch *arch = image->sites->arch;
 	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 0);
 	struct arena *a = &image->sites->arena;
-	struct catalogue *c = catalogue_of(f);
-	const struct provider_probe *probe;
+	const struct provider_probe *probe = NULL;
 	int err = 0;
 
 	if (site->is_asked)
 		return 0;
 	if (!site->args)
 		site->args = arguments_new(a, site->operands, site->operand_count);
-	if (!site->args || !c || sort_described(f, image->sites))
+	if (!site->args || (!f->catalogue && catalogue_new(&f->catalogue)) ||
+	    sort_described(f, image->sites))
 		return -ENOMEM;
 	for (unsigned i = 0; i < site->operand_count; i++)
 		if (argument_is_numbered(site->args[i].name))
 			site->args[i].name = STR("");
-	probe = arch ? catalogue_find(c, site->provider, site->name, site->operand_count) : NULL;
+	if (arch)
+		probe = catalogue_find(f->catalogue, site->provider, site->name,
+				       site->operand_count);
 	if (probe)
 		err = take_declaration(probe, &m, a, site->args);
 	if (err)

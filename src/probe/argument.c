@@ -3,7 +3,102 @@
 
 #include <errno.h>
 
-#include "probe/type_class.h"
+/* ---- Classes ---- */
+
+#define SIGNED_BIT 0x80
+#define MOST_SIZE  99 /* bytes that the note can say */
+
+/* The classes of doc/describe-note.md. */
+enum arg_class {
+	ARG_BYTES,    /* a struct, or something else without a better name */
+	ARG_UNSIGNED, /* unsigned int */
+	ARG_SIGNED,   /* int */
+	ARG_BOOL,     /* bool */
+	ARG_FLOAT,    /* double */
+	ARG_POINTER,  /* void * */
+	ARG_STRING,   /* char *, NUL-terminated */
+	ARG_ENUM,     /* enum color; C sites show an integer, unless declared */
+	ARG_CHAR,     /* char */
+	ARG_COUNT_,
+};
+
+static const struct ctype any = {.kind = CTYPE_VOID};
+static const struct ctype character = {.kind = CTYPE_CHAR, .size = 1};
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	enum ctype_kind kind;
+	const struct ctype *to;
+} classes[ARG_COUNT_] = {
+	[ARG_BYTES]    = { "bytes",    CTYPE_BYTES,   NULL       },
+	[ARG_UNSIGNED] = { "unsigned", CTYPE_INTEGER, NULL       },
+	[ARG_SIGNED]   = { "signed",   CTYPE_INTEGER, NULL       },
+	[ARG_BOOL]     = { "bool",     CTYPE_BOOL,    NULL       },
+	[ARG_FLOAT]    = { "float",    CTYPE_FLOAT,   NULL       },
+	[ARG_POINTER]  = { "pointer",  CTYPE_POINTER, &any       },
+	[ARG_STRING]   = { "string",   CTYPE_POINTER, &character },
+	[ARG_ENUM]     = { "enum",     CTYPE_ENUM,    NULL       },
+	[ARG_CHAR]     = { "char",     CTYPE_CHAR,    NULL       },
+};
+/* clang-format on */
+
+static enum arg_class class_of(const struct ctype *t, bool is_signed)
+{
+	if (ctype_is_address(t))
+		return ctype_is_text(t) ? ARG_STRING : ARG_POINTER;
+	switch (ctype_kind(t)) {
+	case CTYPE_BOOL: return ARG_BOOL;
+	case CTYPE_CHAR: return ARG_CHAR;
+	case CTYPE_INTEGER: return is_signed ? ARG_SIGNED : ARG_UNSIGNED;
+	case CTYPE_FLOAT: return ARG_FLOAT;
+	case CTYPE_ENUM: return ARG_ENUM;
+	default: return ARG_BYTES;
+	}
+}
+
+struct type_class type_class_of(const struct ctype *t, const struct ctype_machine *m)
+{
+	struct ctype_layout is = ctype_layout_passed(t, m);
+	unsigned type_class = is.size ? class_of(t, is.is_signed) : ARG_BYTES;
+
+	return (struct type_class){(uint8_t)(type_class | (is.is_signed ? SIGNED_BIT : 0)),
+				   is.size <= MOST_SIZE ? (uint8_t)is.size : 0};
+}
+
+const char *type_class_name(struct type_class c)
+{
+	unsigned type_class = c.type_class & ~SIGNED_BIT;
+
+	return type_class < ARG_COUNT_ ? classes[type_class].name : NULL;
+}
+
+int class_type(struct class_types *types, struct type_class c, const struct ctype **out)
+{
+	const struct ctype ***row = &types->rows[c.type_class];
+	unsigned type_class = c.type_class & ~SIGNED_BIT;
+	struct ctype *t;
+
+	*out = NULL;
+	if (type_class >= ARG_COUNT_ || (type_class == ARG_BYTES && !c.size))
+		return 0;
+	if (!*row && !(*row = arena_array(types->arena, const struct ctype *, 256)))
+		return -ENOMEM;
+	if (!(*row)[c.size]) {
+		t = arena_new(types->kept, struct ctype);
+		if (!t)
+			return -ENOMEM;
+		*t = (struct ctype){.kind = classes[type_class].kind,
+				    .size = c.size,
+				    .is_signed = c.type_class & SIGNED_BIT,
+				    .to = classes[type_class].to};
+		(*row)[c.size] = t;
+	}
+	*out = (*row)[c.size];
+	return 0;
+}
+
+/* ---- Arguments ---- */
 
 struct argument *arguments_new(struct arena *a, const struct operand *operands, unsigned count)
 {
@@ -31,22 +126,12 @@ static int name_type(struct argument *arg, const struct ctype *declared, const s
 	return named->name.ptr ? 0 : -ENOMEM;
 }
 
-/* An enum of the size and sign of the number that is passed. */
-static const struct ctype *passed_enum(const struct ctype *passed, struct arena *a)
-{
-	struct ctype *t = arena_new(a, struct ctype);
-
-	if (t)
-		*t = (struct ctype){
-			.kind = CTYPE_ENUM, .size = passed->size, .is_signed = passed->is_signed};
-	return t;
-}
-
 int argument_declare(struct argument *arg, const struct ctype *declared,
 		     enum argument_origin origin, const struct ctype_machine *m, struct arena *a)
 {
 	const struct ctype *passed = arg->type;
 	struct type_class want, have;
+	struct ctype *number;
 
 	arg->type_from = (uint8_t)origin;
 	arg->type = declared;
@@ -56,9 +141,15 @@ int argument_declare(struct argument *arg, const struct ctype *declared,
 	have = type_class_of(passed, m);
 	if (want.type_class == have.type_class && want.size == have.size)
 		return 0;
-	if (ctype_kind(declared) == CTYPE_ENUM && ctype_kind(passed) == CTYPE_INTEGER)
-		passed = passed_enum(ctype_resolve(passed), a);
-	return passed ? name_type(arg, declared, passed, a) : -ENOMEM;
+	if (ctype_kind(declared) == CTYPE_ENUM && ctype_kind(passed) == CTYPE_INTEGER) {
+		number = arena_new(a, struct ctype);
+		if (!number)
+			return -ENOMEM;
+		*number = *ctype_resolve(passed);
+		number->kind = CTYPE_ENUM;
+		passed = number;
+	}
+	return name_type(arg, declared, passed, a);
 }
 
 bool argument_is_numbered(struct str name)
@@ -81,23 +172,11 @@ const char *argument_class(const struct argument *arg, const struct ctype_machin
 	return arg->counted_by >= 0 ? "string" : type_class_name(type_class_of(arg->type, m));
 }
 
-static bool is_identifier(struct str s)
-{
-	for (size_t i = 0; i < s.len; i++) {
-		char c = s.ptr[i];
-
-		if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		      (i && c >= '0' && c <= '9')))
-			return false;
-	}
-	return s.len;
-}
-
 void argument_show(const struct argument *arg, struct buf *out)
 {
 	static const struct ctype unknown = {.kind = CTYPE_BYTES};
 	struct str name = arg->name.len ? arg->name : arg->source;
-	bool is_word = is_identifier(name);
+	bool is_word = str_is_word(name);
 	struct buf text = BUF_INIT;
 
 	ctype_print(&text, arg->type ? arg->type : &unknown, is_word ? name : STR(""));

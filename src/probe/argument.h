@@ -44,4 +44,25 @@ const char *argument_class(const struct argument *arg, const struct ctype_machin
  * expression, "int" when no more is known. */
 void argument_show(const struct argument *arg, struct buf *out);
 
+/* ---- Types as .note.nopal has them: doc/describe-note.md ---- */
+
+struct type_class {
+	uint8_t type_class; /* with bit 7 for signed values */
+	uint8_t size;	    /* bytes; 0: not known, or 100 and more */
+};
+
+/* Of a type that an argument has on a machine; class "bytes" and size 0 when that is not known. */
+struct type_class type_class_of(const struct ctype *t, const struct ctype_machine *m);
+/* "bytes", "unsigned", … as `nopal list` and the library name it. */
+const char *type_class_name(struct type_class c);
+
+/* The types of all classes met so far: they live in `kept`, the table itself in `arena`. */
+struct class_types {
+	struct arena *arena, *kept;
+	const struct ctype **rows[256]; /* by class, then by size */
+};
+
+/* The type that has such a class, NULL when that says nothing. -ENOMEM. */
+int class_type(struct class_types *types, struct type_class c, const struct ctype **out);
+
 #endif

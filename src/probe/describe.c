@@ -3,6 +3,7 @@
 #include "probe/describe.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/array.h"
 #include "base/cursor.h"
@@ -10,76 +11,70 @@
 
 /* ---- Looking up ---- */
 
-static bool site_before(const void *item, const void *key)
+/* A note against the site it may be about. */
+typedef int site_order_fn(const void *note, const struct site *site);
+
+static int order_by_location(const void *note, const struct site *site)
 {
-	return ((const struct site_note *)item)->location < ((const struct site *)key)->location;
+	const struct site_note *n = note;
+
+	return n->location < site->location ? -1 : n->location > site->location;
 }
 
-static bool site_not_after(const void *item, const void *key)
+static int order_by_probe(const void *note, const struct site *site)
 {
-	return ((const struct site_note *)item)->location <= ((const struct site *)key)->location;
-}
-
-static int compare_probe(const struct probe_note *n, const struct site *site)
-{
+	const struct probe_note *n = note;
 	int order = str_cmp(n->provider, site->provider);
 
 	return order ? order : str_cmp(n->name, site->name);
 }
 
-static bool probe_before(const void *item, const void *key)
-{
-	return compare_probe(item, key) < 0;
-}
-
-static bool probe_not_after(const void *item, const void *key)
-{
-	return compare_probe(item, key) <= 0;
-}
-
-/* How the notes of a list are found by a site, and which of them say the same. */
-struct lookup {
-	size_t size;
-	is_before_fn *before, *not_after;
-	int (*compare)(const void *, const void *);
+/* A bound among the notes of a list: before those about the site, or after them. */
+struct bound {
+	const struct site *site;
+	site_order_fn *order;
+	bool after;
 };
 
-static const struct lookup by_location = {sizeof(struct site_note), site_before, site_not_after,
-					  site_note_compare};
-static const struct lookup by_probe = {sizeof(struct probe_note), probe_before, probe_not_after,
-				       probe_note_compare};
+static bool is_before(const void *note, const void *key)
+{
+	const struct bound *b = key;
+
+	return b->order(note, b->site) < b->after;
+}
 
 /* The note about a site; NULL when there is none, or several that differ. They are sorted by all
  * they say, so it is enough to compare the first with the last. */
-static void *find_note(const struct note_list *list, const struct lookup *by,
-		       const struct site *site)
+static void *find_note(const struct note_list *list, size_t size, site_order_fn *order,
+		       int (*compare)(const void *, const void *), const struct site *site)
 {
-	size_t first = lower_bound(list->items, list->count, by->size, by->before, site);
-	size_t end = lower_bound(list->items, list->count, by->size, by->not_after, site);
+	const struct bound low = {site, order, false}, high = {site, order, true};
+	size_t first = lower_bound(list->items, list->count, size, is_before, &low);
+	size_t end = lower_bound(list->items, list->count, size, is_before, &high);
 	char *items = list->items;
 
-	if (first == end || by->compare(items + first * by->size, items + (end - 1) * by->size))
+	if (first == end || compare(items + first * size, items + (end - 1) * size))
 		return NULL;
-	return items + first * by->size;
+	return items + first * size;
 }
 
-static bool text_before(const void *item, const void *key)
+static struct probe_note *find_probe_note(const struct note_list *list, const struct site *site)
 {
-	return text_note_compare(item, key) < 0;
+	return find_note(list, sizeof(struct probe_note), order_by_probe, probe_note_compare, site);
 }
 
 static const struct text_note *find_text(const struct descriptions *ds, const struct site *site,
 					 const struct site_note *note)
 {
-	const struct text_note *texts = ds->texts.items;
-	struct text_note key = {.provider = site->provider,
-				.name = site->name,
-				.line = note->line,
-				.file_len = note->file_len,
-				.text_len = note->text_len};
-	size_t i = lower_bound(texts, ds->texts.count, sizeof(key), text_before, &key);
+	const struct text_note key = {.provider = site->provider,
+				      .name = site->name,
+				      .line = note->line,
+				      .file_len = note->file_len,
+				      .text_len = note->text_len};
 
-	return i < ds->texts.count && !text_note_compare(&texts[i], &key) ? &texts[i] : NULL;
+	return ds->texts.count ? bsearch(&key, ds->texts.items, ds->texts.count, sizeof(key),
+					 text_note_compare)
+			       : NULL;
 }
 
 /* ---- One site ---- */
@@ -114,13 +109,10 @@ static struct str next_argument(struct str *rest)
 		else if (c == ',' && !depth)
 			break;
 	}
-	if (i >= rest->len) {
-		argument = *rest;
-		*rest = str_of(rest->ptr + rest->len, 0);
-		return str_trim(argument);
-	}
+	i = i < rest->len ? i : rest->len;
 	argument = str_of(rest->ptr, i);
-	*rest = str_of(rest->ptr + i + 1, rest->len - i - 1);
+	*rest = str_of(rest->ptr + i, rest->len - i);
+	str_cut(rest, ',');
 	return str_trim(argument);
 }
 
@@ -149,14 +141,6 @@ static int set_sources(const struct descriptions *ds, const struct text_note *t,
 	return err;
 }
 
-/* Of a long file name only the end was kept: show it from a '/' on. */
-static struct str whole_names(struct str file, uint32_t len)
-{
-	ptrdiff_t slash = file.len < len ? str_index(file, '/') : -1;
-
-	return slash < 0 ? file : str_of(file.ptr + slash + 1, file.len - (size_t)slash - 1);
-}
-
 /* The types of what the site passes. A note with another number of arguments than the site is about
  * something else. */
 static int take_classes(struct descriptions *ds, const struct site_note *note, struct site *site)
@@ -181,8 +165,14 @@ static int take_site_note(struct descriptions *ds, const struct site_note *note,
 	int err = is_same_count ? take_classes(ds, note, site) : 0;
 
 	out->line = note->line;
-	if (!err && text)
-		err = keep(ds, whole_names(text->file, text->file_len), &out->file);
+	if (!err && text) {
+		struct str file = text->file;
+
+		/* Of a long name only the end was kept: show it from a '/' on. */
+		if (file.len < text->file_len && str_index(file, '/') >= 0)
+			str_cut(&file, '/');
+		err = keep(ds, file, &out->file);
+	}
 	return !err && text && is_same_count ? set_sources(ds, text, site) : err;
 }
 
@@ -250,21 +240,12 @@ static int take_declaration(struct descriptions *ds, struct probe_note *note, st
 	return err;
 }
 
-/* line = text NUL */
-static int take_line(struct descriptions *ds, const struct probe_note *note,
-		     struct description *out)
-{
-	struct cursor c = cursor_of(note->content.ptr, note->content.len, false);
-	struct str text;
-
-	return cursor_text(&c, &text) ? keep(ds, text, &out->text) : 0;
-}
-
 int describe_site(struct descriptions *ds, struct site *site)
 {
-	const struct site_note *note = find_note(&ds->sites, &by_location, site);
-	struct probe_note *declaration = find_note(&ds->declarations, &by_probe, site);
-	const struct probe_note *line = find_note(&ds->lines, &by_probe, site);
+	const struct site_note *note =
+		find_note(&ds->sites, sizeof(*note), order_by_location, site_note_compare, site);
+	struct probe_note *declaration = find_probe_note(&ds->declarations, site);
+	const struct probe_note *line = find_probe_note(&ds->lines, site);
 	struct description *out;
 	int err = 0;
 
@@ -280,7 +261,14 @@ int describe_site(struct descriptions *ds, struct site *site)
 		err = take_site_note(ds, note, site, out);
 	if (!err && declaration)
 		err = take_declaration(ds, declaration, site);
-	return !err && line ? take_line(ds, line, out) : err;
+	if (!err && line) { /* text NUL */
+		struct cursor c = cursor_of(line->content.ptr, line->content.len, false);
+		struct str text = STR("");
+
+		cursor_text(&c, &text);
+		err = keep(ds, text, &out->text);
+	}
+	return err;
 }
 
 /* Many sites may share one long text, which is gone through for each of them. */

@@ -9,7 +9,7 @@
 
 #include "elf/image.h"
 #include "probe/probe.h"
-#include "probe/type_class.h"
+#include "probe/argument.h"
 
 /* Notes of one kind, sorted: an array of structs of describe_note.h. */
 struct note_list {

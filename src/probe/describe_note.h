@@ -31,7 +31,7 @@ struct probe_note {
 /* The orders they are sorted in. Of sites and probes: 0 when both notes say the same. Of texts: 0
  * when they belong to the same line of the source. */
 int site_note_compare(const void *pa, const void *pb);
-int text_note_compare(const struct text_note *a, const struct text_note *b);
+int text_note_compare(const void *pa, const void *pb);
 int probe_note_compare(const void *pa, const void *pb);
 
 #endif

@@ -32,8 +32,9 @@ int site_note_compare(const void *pa, const void *pb)
 	return order ? order : str_cmp(a->classes, b->classes);
 }
 
-int text_note_compare(const struct text_note *a, const struct text_note *b)
+int text_note_compare(const void *pa, const void *pb)
 {
+	const struct text_note *a = pa, *b = pb;
 	int order = str_cmp(a->provider, b->provider);
 
 	order = order ? order : str_cmp(a->name, b->name);
@@ -150,51 +151,25 @@ static struct note_list *list_of(struct descriptions *ds, const struct note_kind
 	return (struct note_list *)((char *)ds + kind->list);
 }
 
-/* NULL: of a later version. */
-static const struct note_kind *find_kind(uint32_t type)
-{
-	for (size_t i = 0; i < KIND_COUNT; i++)
-		if (kinds[i].type == type)
-			return &kinds[i];
-	return NULL;
-}
-
 static int add_note(struct decoding *d, uint32_t type, struct cursor content)
 {
-	const struct note_kind *kind = find_kind(type);
-	struct note_list *list;
-	char *slot;
+	for (size_t i = 0; i < KIND_COUNT; i++) {
+		struct note_list *list = list_of(d->out, &kinds[i]);
+		char *slot;
 
-	if (!kind)
-		return 0;
-	list = list_of(d->out, kind);
-	if (arena_grow(&d->out->arena, &list->items, list->count, &list->cap, kind->size))
-		return -ENOMEM;
-	slot = (char *)list->items + list->count * kind->size;
-	memset(slot, 0, kind->size);
-	if (kind->decode(d, &content, slot))
-		list->count++;
-	else
-		d->out->bad++;
-	return 0;
-}
-
-static int decode_all(struct decoding *d, struct cursor c)
-{
-	struct note_entry entry;
-	int err = 0;
-
-	while (!err && cursor_left(&c)) {
-		if (!note_entry_read(&c, &entry)) {
+		if (kinds[i].type != type)
+			continue;
+		if (arena_grow(&d->out->arena, &list->items, list->count, &list->cap,
+			       kinds[i].size))
+			return -ENOMEM;
+		slot = (char *)list->items + list->count * kinds[i].size;
+		memset(slot, 0, kinds[i].size);
+		if (kinds[i].decode(d, &content, slot))
+			list->count++;
+		else
 			d->out->bad++;
-			return 0;
-		}
-		if (str_eq(entry.owner, owner))
-			err = add_note(
-				d, entry.type,
-				cursor_of(entry.content.ptr, entry.content.len, c.big_endian));
 	}
-	return err;
+	return 0; /* also for one of a later version */
 }
 
 /* ---- Putting texts together ---- */
@@ -263,10 +238,18 @@ static int decode(struct str content, unsigned word, bool big_endian, uint64_t b
 		  struct descriptions *out)
 {
 	struct decoding d = {.out = out, .word = word, .base = base};
-	int err = decode_all(&d, cursor_of(content.ptr, content.len, big_endian));
+	struct cursor c = cursor_of(content.ptr, content.len, big_endian);
+	struct note_entry e;
 
-	if (err)
-		return err;
+	while (cursor_left(&c)) {
+		if (!note_entry_read(&c, &e)) {
+			out->bad++;
+			break;
+		}
+		if (str_eq(e.owner, owner) &&
+		    add_note(&d, e.type, cursor_of(e.content.ptr, e.content.len, big_endian)))
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < KIND_COUNT; i++) {
 		struct note_list *list = list_of(out, &kinds[i]);
 

@@ -1,5 +1,5 @@
-/* Looking at the code of sites, and for a function's symbol there; see entry.h. */
-#include "probe/entry.h"
+/* Looking at the code of sites, and for a function's symbol there. */
+#include "probe/sites.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
  *
  * The names that operands mention are put into a hash table first, then the symbols are gone over
  * once: both sides may be many, and equal, in a file that means ill. */
-#include "probe/resolve.h"
+#include "probe/sites.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -32,11 +32,19 @@ struct wanted {
 	unsigned count;	     /* of different addresses or kinds; beyond 2 not counted */
 };
 
+/* An operand that names a symbol, and where its site is. */
+struct open_operand {
+	struct operand *operand;
+	uint64_t location;
+};
+
 struct resolver {
 	const struct image *image;
 	struct arena arena;
 	struct wanted *wanted;
 	size_t count, cap;
+	struct open_operand *open;
+	size_t open_count, open_cap;
 	struct hash by_name; /* of wanted, by their index */
 	size_t longest;	     /* name, in bytes */
 	bool main_known, is_main;
@@ -122,31 +130,19 @@ static bool dynamic_value(const struct image *image, uint64_t tag, uint64_t *out
 }
 
 /* Thread-local storage of the main executable comes first, at a distance that only it decides. */
-static bool looks_main(const struct image *image)
-{
-	uint64_t value;
-
-	if (image->type == ET_EXEC)
-		return true;
-	if (dynamic_value(image, DT_FLAGS_1, &value) && value & DF_1_PIE)
-		return true;
-	return image_section(image, ".interp", NULL) && !dynamic_value(image, DT_SONAME, &value);
-}
-
 static bool is_main_executable(struct resolver *r)
 {
-	if (!r->main_known)
-		r->is_main = looks_main(r->image);
-	r->main_known = true;
-	return r->is_main;
-}
+	const struct image *image = r->image;
+	uint64_t value;
 
-static const char *number_of_address(struct resolver *r, const struct symbol *s, uint64_t *out)
-{
-	if (r->image->type != ET_EXEC)
-		return WHY_MOVED;
-	*out = s->address;
-	return NULL;
+	if (!r->main_known) {
+		r->main_known = true;
+		r->is_main = image->type == ET_EXEC ||
+			     (dynamic_value(image, DT_FLAGS_1, &value) && value & DF_1_PIE) ||
+			     (image_section(image, ".interp", NULL) &&
+			      !dynamic_value(image, DT_SONAME, &value));
+	}
+	return r->is_main;
 }
 
 static const char *number_of_got(struct resolver *r, const struct symbol *s, uint64_t *out)
@@ -202,7 +198,7 @@ static const char *number_of(struct resolver *r, uint64_t location, const struct
 	if ((s.kind == KIND_TLS) != (o->symbol_rule == SYMBOL_TLS))
 		return s.kind == KIND_TLS ? WHY_IS_TLS : WHY_NO_TLS;
 	switch (o->symbol_rule) {
-	case SYMBOL_ADDRESS: return number_of_address(r, &s, out);
+	case SYMBOL_ADDRESS: *out = s.address; return r->image->type == ET_EXEC ? NULL : WHY_MOVED;
 	case SYMBOL_PC: *out = s.address - location; return NULL;
 	case SYMBOL_GOT: return number_of_got(r, &s, out);
 	case SYMBOL_TLS: return number_of_tls(r, &s, out);
@@ -210,71 +206,55 @@ static const char *number_of(struct resolver *r, uint64_t location, const struct
 	}
 }
 
-static bool is_open(const struct operand *o)
-{
-	return o->kind != OPERAND_BAD && o->symbol.len;
-}
-
-static void resolve(struct resolver *r, uint64_t location, struct operand *o)
-{
-	uint64_t number = 0;
-	const char *why = number_of(r, location, o, &number);
-
-	if (!why) {
-		operand_resolve(o, number);
-		return;
-	}
-	o->kind = OPERAND_BAD;
-	o->why = why;
-}
-
-typedef int operand_fn(struct resolver *r, const struct site *site, struct operand *o);
-
-static int want_operand(struct resolver *r, const struct site *site, struct operand *o)
-{
-	(void)site;
-	return want(r, o->symbol);
-}
-
-static int resolve_operand(struct resolver *r, const struct site *site, struct operand *o)
-{
-	resolve(r, site->location, o);
-	return budget_error(r->image->budget);
-}
-
-static int each_operand(struct resolver *r, struct site_list *list, operand_fn *fn)
+/* List the operands that name a symbol, and the names. */
+static int collect(struct resolver *r, const struct site_list *list)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		for (unsigned k = 0; k < list->sites[i].operand_count && !err; k++)
-			if (is_open(&list->sites[i].operands[k]))
-				err = fn(r, &list->sites[i], &list->sites[i].operands[k]);
+		for (unsigned k = 0; k < list->sites[i].operand_count && !err; k++) {
+			struct operand *o = &list->sites[i].operands[k];
+
+			if (o->kind == OPERAND_BAD || !o->symbol.len)
+				continue;
+			err = arena_grow(&r->arena, (void **)&r->open, r->open_count, &r->open_cap,
+					 sizeof(*r->open));
+			if (!err)
+				err = want(r, o->symbol);
+			if (!err)
+				r->open[r->open_count++] =
+					(struct open_operand){o, list->sites[i].location};
+		}
 	return err;
 }
 
-/* Is there any? */
-static int note_open(struct resolver *r, const struct site *site, struct operand *operand)
+static void resolve(struct resolver *r, const struct open_operand *open)
 {
-	(void)r, (void)site, (void)operand;
-	return 1;
+	uint64_t number = 0;
+	const char *why = number_of(r, open->location, open->operand, &number);
+
+	if (!why) {
+		operand_resolve(open->operand, number);
+		return;
+	}
+	open->operand->kind = OPERAND_BAD;
+	open->operand->why = why;
 }
 
 int sites_resolve(const struct image *image, struct str path, struct str root,
 		  struct site_list *list)
 {
 	struct resolver r = {.image = image, .arena = {.budget = image->budget}};
-	int err;
+	int err = collect(&r, list);
 
-	if (!each_operand(&r, list, note_open))
-		return 0;
-	err = want(&r, STR(GOT_NAME));
-	if (!err)
-		err = each_operand(&r, list, want_operand);
-	if (!err)
+	if (!err && r.open_count)
+		err = want(&r, STR(GOT_NAME));
+	if (!err && r.open_count)
 		err = symbols_scan(image, path, root, r.longest, take_symbol, &r);
-	if (!err)
-		err = each_operand(&r, list, resolve_operand);
+	for (size_t i = 0; i < r.open_count && !err; i++) {
+		resolve(&r, &r.open[i]);
+		err = budget_error(image->budget);
+	}
 	hash_free(&r.by_name);
 	arena_free(&r.arena);
 	return err;

@@ -6,9 +6,7 @@
 
 #include "elf/debugfile.h"
 #include "probe/describe.h"
-#include "probe/entry.h"
 #include "probe/note.h"
-#include "probe/resolve.h"
 
 #define NOTE_SECTION ".note.stapsdt"
 #define BASE_SECTION ".stapsdt.base"

@@ -27,4 +27,16 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 			const struct site_filter *filter, struct site_list *out, struct diag *d);
 void site_list_free(struct site_list *list);
 
+/* resolve.c: operands that name a symbol get their number, in one pass over the symbols; one
+ * becomes OPERAND_BAD when it has no certain number. entry.c: set is_entry of sites that are the
+ * first instruction of a function, where it matters: x86's 5-byte nops. Nothing below the stack
+ * pointer is in use there, so a tracer may do what it must not in the middle of a function.
+ *
+ * `path`, `root`: as for symtab_read(). 0; -ENOMEM; -E2BIG or -EINTR when the image's budget is
+ * used up. */
+int sites_resolve(const struct image *image, struct str path, struct str root,
+		  struct site_list *list);
+int sites_find_entries(const struct image *program, struct str path, struct str root,
+		       struct site_list *list);
+
 #endif

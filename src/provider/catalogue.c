@@ -1,18 +1,15 @@
 /* Finding and reading the files of the catalogue. A file is parsed when a provider is asked for
  * whose name is in its text; a file with a mistake is skipped as a whole. Each site of a file
- * asks, and both may have hundreds of thousands, so words and probes are looked up and not
- * searched. */
+ * asks, and both may have hundreds of thousands, so words and probes are hashed. */
 #include "provider/catalogue.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/array.h"
-#include "provider/words.h"
+#include "base/file.h"
+#include "base/hash.h"
 
 #define SYSTEM_DIR "/etc/nopal/providers"
 #define USER_DIR   "nopal/providers"
@@ -20,10 +17,11 @@
 
 struct catalogue_file {
 	struct str path, text;
-	struct words words;
+	struct hash words; /* of the text, by their number */
 	bool is_parsed, is_bad;
 	struct provider_file content;
-	const struct provider_probe **probes; /* sorted */
+	const struct provider_probe **probes; /* the last one first */
+	struct hash by_key;		      /* of probes */
 	struct catalogue_file *next;
 };
 
@@ -49,53 +47,46 @@ void catalogue_free(struct catalogue *c)
 {
 	if (!c)
 		return;
-	for (struct catalogue_file *f = c->files; f; f = f->next)
+	for (struct catalogue_file *f = c->files; f; f = f->next) {
+		hash_free(&f->words);
+		hash_free(&f->by_key);
 		if (f->is_parsed)
 			provider_free(&f->content);
+	}
 	diag_free(&c->diag);
 	arena_free(&c->arena);
 	free(c);
 }
 
+/* The next word of *rest: letters, digits and '_'; empty at its end. */
+static struct str cut_word(struct str *rest)
+{
+	size_t start = 0, end;
+	struct str word;
+
+	while (start < rest->len && !char_is_word(rest->ptr[start]))
+		start++;
+	for (end = start; end < rest->len && char_is_word(rest->ptr[end]);)
+		end++;
+	word = str_of(rest->ptr + start, end - start);
+	*rest = str_of(rest->ptr + end, rest->len - end);
+	return word;
+}
+
 static void add_text(struct catalogue *c, struct str path, struct str text)
 {
 	struct catalogue_file *f = arena_new(&c->arena, struct catalogue_file);
+	struct str rest = text, word;
 
 	if (!f)
 		return;
-	if (words_of(text, &c->arena, &f->words))
-		return;
 	f->path = path;
 	f->text = text;
+	for (size_t count = 0; (word = cut_word(&rest)).len; count++)
+		if (hash_add(&f->words, hash_str(0, word), count))
+			break;
 	*c->files_end = f;
 	c->files_end = &f->next;
-}
-
-/* All bytes of a regular file of a sensible size; -errno. */
-static int read_all(struct arena *a, int fd, struct str *out)
-{
-	struct stat st;
-	size_t len = 0;
-	char *text;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size > MAX_BYTES)
-		return -EFBIG;
-	text = arena_alloc(a, (size_t)st.st_size + 1);
-	if (!text)
-		return -ENOMEM;
-	while (len < (size_t)st.st_size) {
-		ssize_t got = read(fd, text + len, (size_t)st.st_size - len);
-
-		if (got < 0 && errno != EINTR)
-			return -errno;
-		if (!got)
-			break;
-		len += got > 0 ? (size_t)got : 0;
-	}
-	*out = str_of(text, len);
-	return 0;
 }
 
 static void report_unread(struct catalogue *c, struct str path, int err)
@@ -107,18 +98,14 @@ static void report_unread(struct catalogue *c, struct str path, int err)
 static void add_file(struct catalogue *c, struct str path)
 {
 	const char *name = arena_text(&c->arena, path);
-	int fd = name ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	int err = fd < 0 ? -errno : 0;
-	struct str text = STR("");
+	struct buf text = BUF_INIT;
+	int err = name ? file_slurp(name, MAX_BYTES, &text) : -ENOMEM;
 
 	if (!err)
-		err = read_all(&c->arena, fd, &text);
-	if (fd >= 0)
-		close(fd);
-	if (!err)
-		add_text(c, str_from(name), text);
+		add_text(c, str_from(name), arena_str(&c->arena, buf_as_str(&text)));
 	else
 		report_unread(c, path, err);
+	buf_free(&text);
 }
 
 static int is_provider_file(const struct dirent *entry)
@@ -179,73 +166,29 @@ static void list_files(struct catalogue *c)
 }
 
 /* What a site is looked up by. */
-struct probe_key {
-	struct str provider, name;
-	unsigned arg_count;
-};
-
-static struct probe_key key_of(const struct provider_probe *probe)
+static uint64_t hash_key(struct str provider, struct str name, unsigned arg_count)
 {
-	return (struct probe_key){probe->provider->name, probe->name, probe->arg_count};
+	return hash_str(hash_str(arg_count, provider), name);
 }
 
-static int compare_keys(const struct probe_key *a, const struct probe_key *b)
+/* Of equal ones the first in the file is the newest in the table. Without memory for it the file
+ * counts as bad. */
+static void index_probes(struct catalogue *c, struct catalogue_file *f)
 {
-	int order = str_cmp(a->provider, b->provider);
+	size_t count = f->content.probe_count;
 
-	if (!order)
-		order = str_cmp(a->name, b->name);
-	if (!order)
-		order = a->arg_count < b->arg_count ? -1 : a->arg_count > b->arg_count;
-	return order;
-}
-
-/* Of equal ones the first in the file comes first. */
-static int compare_probes(const void *a, const void *b)
-{
-	const struct provider_probe *x = *(const struct provider_probe *const *)a,
-				    *y = *(const struct provider_probe *const *)b;
-	struct probe_key left = key_of(x), right = key_of(y);
-	int order = compare_keys(&left, &right);
-
-	return order ? order : x->name.ptr < y->name.ptr ? -1 : x->name.ptr > y->name.ptr;
-}
-
-/* Without memory for it the file counts as bad. */
-static void sort_probes(struct catalogue *c, struct catalogue_file *f)
-{
-	size_t count = 0;
-
-	if (f->is_bad)
-		return;
-	f->probes =
-		arena_array(&c->arena, const struct provider_probe *, f->content.probe_count + 1ul);
+	f->probes = arena_array(&c->arena, const struct provider_probe *, count + 1);
 	f->is_bad = !f->probes;
-	for (const struct provider_decl *p = f->content.providers; p && f->probes; p = p->next)
+	for (const struct provider_decl *p = f->content.providers; p && !f->is_bad; p = p->next)
 		for (const struct provider_probe *probe = p->probes; probe; probe = probe->next)
-			f->probes[count++] = probe;
-	if (count)
-		qsort(f->probes, count, sizeof(*f->probes), compare_probes);
-}
+			f->probes[--count] = probe;
+	for (size_t i = 0; i < f->content.probe_count && !f->is_bad; i++) {
+		const struct provider_probe *probe = f->probes[i];
 
-static bool is_before(const void *probe, const void *key)
-{
-	struct probe_key here = key_of(*(const struct provider_probe *const *)probe);
-
-	return compare_keys(&here, key) < 0;
-}
-
-static const struct provider_probe *find_in(const struct catalogue_file *f,
-					    const struct probe_key *key)
-{
-	size_t i =
-		lower_bound(f->probes, f->content.probe_count, sizeof(*f->probes), is_before, key);
-	struct probe_key found;
-
-	if (i == f->content.probe_count)
-		return NULL;
-	found = key_of(f->probes[i]);
-	return compare_keys(&found, key) ? NULL : f->probes[i];
+		f->is_bad =
+			hash_add(&f->by_key,
+				 hash_key(probe->provider->name, probe->name, probe->arg_count), i);
+	}
 }
 
 static void parse(struct catalogue *c, struct catalogue_file *f)
@@ -262,24 +205,29 @@ static void parse(struct catalogue *c, struct catalogue_file *f)
 		diag_hint(&c->diag, "the file is skipped, so its probes have no argument names");
 	}
 	diag_free(&found);
-	sort_probes(c, f);
+	if (!f->is_bad)
+		index_probes(c, f);
 }
 
 const struct provider_probe *catalogue_find(struct catalogue *c, struct str provider,
 					    struct str name, unsigned arg_count)
 {
-	const struct probe_key key = {provider, name, arg_count};
-	const struct provider_probe *probe = NULL;
+	uint64_t key = hash_key(provider, name, arg_count), word = hash_str(0, provider);
 
 	if (!c->is_listed)
 		list_files(c);
-	for (struct catalogue_file *f = c->files; f && !probe; f = f->next) {
-		if (!f->is_parsed && words_have(&f->words, provider))
+	for (struct catalogue_file *f = c->files; f; f = f->next) {
+		if (!f->is_parsed && hash_first(&f->words, word) != HASH_END)
 			parse(c, f);
-		if (f->is_parsed && !f->is_bad)
-			probe = find_in(f, &key);
+		if (!f->is_parsed || f->is_bad)
+			continue;
+		hash_each(i, &f->by_key, key)
+			if (f->probes[i]->arg_count == arg_count &&
+			    str_eq(f->probes[i]->name, name) &&
+			    str_eq(f->probes[i]->provider->name, provider))
+				return f->probes[i];
 	}
-	return probe;
+	return NULL;
 }
 
 void catalogue_problems(struct catalogue *c, struct diag *d)

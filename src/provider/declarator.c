@@ -2,18 +2,6 @@
  * lists of parameters. */
 #include "provider/parse.h"
 
-/* pointer = { "*" { qualifier } } */
-static const struct ctype *parse_pointers(struct provider_parser *p, const struct ctype *type)
-{
-	while (parser_take(p, "*")) {
-		struct ctype *pointer = parser_new_type(p, CTYPE_POINTER, type);
-
-		parse_qualifiers(p, &pointer->qualifiers);
-		type = pointer;
-	}
-	return type;
-}
-
 /* suffix = { "[" [size] "]" } | "(" parameters ")" [suffix] */
 static const struct ctype *parse_suffix(struct provider_parser *p, const struct ctype *type)
 {
@@ -76,11 +64,16 @@ void parser_refuse_dollar(struct provider_parser *p)
 			    STR_FMT(p->tok.text));
 }
 
-/* declarator = pointer ( [name] suffix | "(" declarator ")" suffix ) */
+/* declarator = { "*" { qualifier } } ( [name] suffix | "(" declarator ")" suffix ) */
 static void parse_declarator_of(struct provider_parser *p, const struct ctype *base,
 				struct declarator *out)
 {
-	base = parse_pointers(p, base);
+	while (parser_take(p, "*")) {
+		struct ctype *pointer = parser_new_type(p, CTYPE_POINTER, base);
+
+		parse_qualifiers(p, &pointer->qualifiers);
+		base = pointer;
+	}
 	if (at_inner_declarator(p)) {
 		parse_inner_declarator(p, base, out);
 		return;
@@ -129,15 +122,6 @@ struct declarator parse_declarator(struct provider_parser *p, const struct speci
 	return out;
 }
 
-/* A void in a list says something only alone. */
-static void check_void(struct provider_parser *p, const struct ctype_param *param)
-{
-	if (ctype_resolve(param->type)->kind == CTYPE_VOID)
-		parser_fail(p, param->at, "bad-void",
-			    param->name.len ? "an argument cannot be void"
-					    : "'void' must be the only argument");
-}
-
 /* parameter = specifiers declarator */
 static struct ctype_param *parse_param(struct provider_parser *p)
 {
@@ -159,16 +143,10 @@ static struct ctype_param *parse_param(struct provider_parser *p)
 	return param;
 }
 
-static bool is_lone_void(const struct provider_parser *p, const struct ctype_param *first)
-{
-	return first && !first->next && !first->name.len && parser_at(p, ")") &&
-	       first->type->kind == CTYPE_VOID && !first->type->qualifiers;
-}
-
 /* parameters = "(" [ "void" | parameter {"," parameter} ["," "..."] ] ")" */
 struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 {
-	struct ctype_param *first = NULL, **end = &first;
+	struct ctype_param *first = NULL, **end = &first, *param;
 
 	*variadic = false;
 	parser_expect(p, "(", "before the arguments");
@@ -180,11 +158,16 @@ struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 		*end = parse_param(p);
 		if (p->err)
 			return NULL;
-		if (is_lone_void(p, first)) {
+		param = *end;
+		if (param == first && !param->name.len && parser_at(p, ")") &&
+		    param->type->kind == CTYPE_VOID && !param->type->qualifiers) {
 			first = NULL;
 			break;
 		}
-		check_void(p, *end);
+		if (ctype_resolve(param->type)->kind == CTYPE_VOID)
+			parser_fail(p, param->at, "bad-void",
+				    param->name.len ? "an argument cannot be void"
+						    : "'void' must be the only argument");
 		end = &(*end)->next;
 		if (!parser_take(p, ","))
 			break;

@@ -1,5 +1,5 @@
 /* The lexer of provider files. */
-#include "provider/lex.h"
+#include "provider/parse.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,9 +16,10 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* D's names may have a dollar sign. */
 static bool is_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+	return c == '$' || (char_is_word(c) && !is_digit(c));
 }
 
 /* The byte `ahead` of the current one; NUL after the end. */
@@ -37,33 +38,22 @@ static bool is_at_or_before(const void *marker, const void *at)
 	return ((const struct line_marker *)marker)->at <= *(const size_t *)at;
 }
 
-/* The last marker at or before an offset; markers are in the order of the text. */
-static const struct line_marker *find_marker(const struct provider_lexer *l, size_t at)
-{
-	size_t after =
-		lower_bound(l->markers, l->marker_count, sizeof(*l->markers), is_at_or_before, &at);
-
-	return after ? &l->markers[after - 1] : NULL;
-}
-
-/* The text up to the end of the line that `at` is in: messages show no more. */
-static size_t end_of_line(const struct provider_lexer *l, size_t at)
-{
-	while (at < l->text.len && l->text.ptr[at] != '\n' && l->text.ptr[at] != '\r')
-		at++;
-	return at;
-}
-
 struct span provider_span(const struct provider_lexer *l, struct str text)
 {
-	size_t at = (size_t)(text.ptr - l->text.ptr), start = 0;
-	const struct line_marker *marker = find_marker(l, at);
+	size_t at = (size_t)(text.ptr - l->text.ptr), start = 0, end = at;
+	/* The last marker at or before it; markers are in the order of the text. */
+	size_t after =
+		lower_bound(l->markers, l->marker_count, sizeof(*l->markers), is_at_or_before, &at);
+	const struct line_marker *marker = after ? &l->markers[after - 1] : NULL;
 
 	if (marker)
 		start = marker->at;
+	/* Messages show no more than the line. */
+	while (end < l->text.len && l->text.ptr[end] != '\n' && l->text.ptr[end] != '\r')
+		end++;
 	return (struct span){
 		.path = marker ? marker->path : l->path,
-		.source = str_of(l->text.ptr + start, end_of_line(l, at) - start),
+		.source = str_of(l->text.ptr + start, end - start),
 		.at = at - start,
 		.len = text.len,
 		.lines_above = marker ? marker->line - 1 : 0,
@@ -104,23 +94,21 @@ static void skip_line(struct provider_lexer *l)
 /* A directive's line: a comment may carry it over to the lines below. */
 static int skip_directive(struct provider_lexer *l)
 {
-	while (l->at < l->text.len && look(l, 0) != '\n') {
-		if (look(l, 0) == '/' && look(l, 1) == '/') {
-			skip_line(l);
-		} else if (look(l, 0) == '/' && look(l, 1) == '*') {
-			int err = skip_block_comment(l);
+	int err = 0;
 
-			if (err)
-				return err;
-		} else if (look(l, 0) == '\\' && look(l, 1) == '\n') {
-			l->at += 2;
-		} else if (look(l, 0) == '\\' && look(l, 1) == '\r' && look(l, 2) == '\n') {
-			l->at += 3;
-		} else {
+	while (!err && l->at < l->text.len && look(l, 0) != '\n') {
+		if (look(l, 0) == '/' && look(l, 1) == '*')
+			err = skip_block_comment(l);
+		else if (look(l, 0) == '/' && look(l, 1) == '/')
+			skip_line(l);
+		else if (look(l, 0) == '\\')
+			l->at += look(l, 1) == '\n'			    ? 2
+				 : look(l, 1) == '\r' && look(l, 2) == '\n' ? 3
+									    : 1;
+		else
 			l->at++;
-		}
 	}
-	return 0;
+	return err;
 }
 
 static void skip_blanks(struct provider_lexer *l)

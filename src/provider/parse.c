@@ -72,16 +72,6 @@ static void check_args(struct provider_parser *p, struct provider_probe *probe, 
 			    "a probe has a fixed number of arguments");
 }
 
-/* The semicolon may be missing, for files that other compilers let pass. */
-static void end_probe(struct provider_parser *p)
-{
-	if (!parser_at(p, "probe") && !parser_at(p, "}"))
-		parser_expect(p, ";", "after a probe");
-	else
-		diag_warn_at(p->lexer.diag, "missing-semicolon", provider_span(&p->lexer, p->last),
-			     "missing ';' after a probe");
-}
-
 static void parse_probe_name(struct provider_parser *p, struct provider_probe *probe)
 {
 	if (p->tok.kind != TOKEN_WORD && p->tok.kind != TOKEN_NUMBER)
@@ -111,7 +101,12 @@ static void parse_probe(struct provider_parser *p, struct provider_decl *provide
 	check_args(p, probe, variadic);
 	if (parser_take(p, ":"))
 		probe->translated = parse_params(p, &ignored);
-	end_probe(p);
+	/* The semicolon may be missing, for files that other compilers let pass. */
+	if (!parser_at(p, "probe") && !parser_at(p, "}"))
+		parser_expect(p, ";", "after a probe");
+	else
+		diag_warn_at(p->lexer.diag, "missing-semicolon", provider_span(&p->lexer, p->last),
+			     "missing ';' after a probe");
 	if (p->err)
 		return;
 	*provider->probes_end = probe;
@@ -198,29 +193,22 @@ const struct ctype *provider_find_typedef(const struct provider_file *file, stru
 }
 
 /* A name that gets its old meaning again changes nothing, and must not make a chain of itself. */
-static void add_typedef(struct provider_parser *p, const struct declarator *d)
-{
-	struct provider_typedef *t, **bucket = typedef_bucket(p->file, d->name);
-
-	if (!d->name.len)
-		parser_expected(p, "a name for the type");
-	t = parser_new(p, sizeof(*t));
-	if (p->err)
-		return;
-	*t = (struct provider_typedef){.name = d->name, .type = d->type, .next = *bucket};
-	*bucket = t;
-}
-
 static void parse_typedef(struct provider_parser *p)
 {
 	struct specifiers s = parse_specifiers(p);
 
-	if (parser_at(p, ";"))
-		parser_expected(p, "a name for the type");
 	do {
 		struct declarator d = parse_declarator(p, &s);
+		struct provider_typedef *t, **bucket;
 
-		add_typedef(p, &d);
+		if (!d.name.len)
+			parser_expected(p, "a name for the type");
+		t = parser_new(p, sizeof(*t));
+		if (p->err)
+			return;
+		bucket = typedef_bucket(p->file, d.name);
+		*t = (struct provider_typedef){.name = d.name, .type = d.type, .next = *bucket};
+		*bucket = t;
 	} while (parser_take(p, ","));
 	parser_expect(p, ";", "after a typedef");
 }
@@ -313,25 +301,18 @@ void provider_free(struct provider_file *file)
 	provider_open(file);
 }
 
-/* Generators write an empty file when they have no probes. */
-static bool has_text(struct str text)
-{
-	while (text.len) {
-		struct str line = str_trim(str_cut(&text, '\n'));
-
-		if (line.len && line.ptr[0] != '#')
-			return true;
-	}
-	return false;
-}
-
 int provider_parse(struct provider_file *file, struct str path, struct str text, struct diag *d)
 {
 	struct provider_parser p = {.file = file};
+	struct str rest = text;
 
 	if (!file->path.ptr)
 		file->path = path;
-	file->has_text |= has_text(text);
+	while (rest.len) { /* generators write an empty file when they have no probes */
+		struct str line = str_trim(str_cut(&rest, '\n'));
+
+		file->has_text |= line.len && line.ptr[0] != '#';
+	}
 	p.lexer = (struct provider_lexer){
 		.path = path, .text = text, .arena = &file->arena, .diag = d};
 	p.next.text = str_of(text.ptr, 0);

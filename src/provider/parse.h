@@ -1,10 +1,55 @@
-/* What the parts of the parser share: token.c walks over tokens, pragma.c reads
+/* What the parts of the parser share: lex.c makes tokens, token.c walks over them, pragma.c reads
  * pragmas, specifiers.c and declarator.c read C, parse.c the rest. */
 #ifndef NOPAL_PROVIDER_PARSE_H
 #define NOPAL_PROVIDER_PARSE_H
 
 #include "provider/provider.h"
-#include "provider/lex.h"
+
+/* ---- lex.c: words of a provider file ----
+ *
+ * It skips blanks, comments of all kinds (C, C++, and `#` to the end of the line) and preprocessor
+ * lines, and turns line markers of cpp into positions in the file that the user wrote. Tokens
+ * borrow from the text. */
+
+enum provider_token_kind {
+	TOKEN_END,
+	TOKEN_WORD,   /* probe, p$target */
+	TOKEN_NUMBER, /* 10, 0x1f, and also 9lives: what C calls a preprocessing number */
+	TOKEN_STRING, /* "..." or '...' with its quotes */
+	TOKEN_PUNCT,  /* one character, or ... */
+	TOKEN_PRAGMA, /* what follows `#pragma D` on its line */
+};
+
+struct provider_token {
+	enum provider_token_kind kind;
+	struct str text; /* in the lexer's text, also when empty */
+};
+
+/* `# 12 "file.d"`: from `at` on, lines belong to `path` and count from `line`. */
+struct line_marker {
+	struct str path;
+	size_t at;
+	unsigned line;
+};
+
+struct provider_lexer {
+	struct str path, text;
+	size_t at;
+	struct arena *arena; /* of the markers */
+	struct diag *diag;
+	struct line_marker *markers;
+	size_t marker_count, marker_cap;
+	struct str open_if; /* the first `#if` that nothing evaluated */
+	bool warned_if;
+};
+
+/* The next token. 0; -EINVAL after a message about what cannot be a token; -ENOMEM. */
+int provider_lex(struct provider_lexer *l, struct provider_token *out);
+
+/* The place of a piece of the text, in the file the user wrote. */
+struct span provider_span(const struct provider_lexer *l, struct str piece);
+
+/* ---- The parser ---- */
 
 /* Types made of more levels, and brackets inside more brackets, are not declarations
  * but attacks. */

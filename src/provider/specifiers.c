@@ -232,18 +232,6 @@ static void parse_member(struct provider_parser *p)
 	parser_expect(p, ";", "after a member");
 }
 
-static void parse_members(struct provider_parser *p)
-{
-	parser_advance(p); /* "{" */
-	while (!p->err && !parser_at(p, "}")) {
-		if (p->tok.kind == TOKEN_END)
-			parser_expected(p, "'}' after the members");
-		else
-			parse_member(p);
-	}
-	parser_advance(p);
-}
-
 void parse_attributes(struct provider_parser *p)
 {
 	int word;
@@ -272,10 +260,14 @@ static void parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct
 	if (!parser_at(p, "{"))
 		return;
 	parser_enter(p);
-	if (kind == CTYPE_ENUM)
+	if (kind == CTYPE_ENUM) {
 		parse_enumerators(p);
-	else
-		parse_members(p);
+	} else {
+		parser_advance(p); /* "{" */
+		while (p->tok.kind != TOKEN_END && !parser_at(p, "}"))
+			parse_member(p);
+		parser_expect(p, "}", "after the members");
+	}
 	p->depth--;
 	parse_attributes(p);
 }

@@ -51,21 +51,16 @@ static void add_token(struct buf *out, const struct provider_token *tok)
 	buf_printf(out, "'%.*s'", STR_FMT(text));
 }
 
-/* Where the current token is, to people: the end of a file is where its last word ends. */
-static struct str end_of(const struct provider_parser *p)
-{
-	if (p->tok.kind != TOKEN_END || !p->last.len)
-		return p->tok.text;
-	return str_of(p->last.ptr + p->last.len - 1, 1);
-}
-
 void parser_expected(struct provider_parser *p, const char *what)
 {
+	struct str at = p->tok.text;
 	struct buf found = BUF_INIT;
 
+	/* The end of a file is shown where its last word ends. */
+	if (p->tok.kind == TOKEN_END && p->last.len)
+		at = str_of(p->last.ptr + p->last.len - 1, 1);
 	add_token(&found, &p->tok);
-	parser_fail(p, end_of(p), "syntax", "expected %s, found %.*s", what,
-		    STR_FMT(buf_as_str(&found)));
+	parser_fail(p, at, "syntax", "expected %s, found %.*s", what, STR_FMT(buf_as_str(&found)));
 	buf_free(&found);
 }
 
@@ -124,11 +119,6 @@ struct brackets {
 	size_t count;
 };
 
-static char partner(char open)
-{
-	return open == '(' ? ')' : open == '[' ? ']' : '}';
-}
-
 static void fail_open(struct provider_parser *p, const struct brackets *b)
 {
 	struct str open = b->open[b->count - 1];
@@ -140,6 +130,7 @@ static void fail_open(struct provider_parser *p, const struct brackets *b)
 static void take_tracked(struct provider_parser *p, struct brackets *b)
 {
 	char c = p->tok.kind == TOKEN_PUNCT ? p->tok.text.ptr[0] : ' ';
+	char open = b->count ? *b->open[b->count - 1].ptr : ' ';
 
 	if (c == '(' || c == '[' || c == '{') {
 		if (b->count == MAX_BRACKETS)
@@ -150,7 +141,7 @@ static void take_tracked(struct provider_parser *p, struct brackets *b)
 	} else if (c == ')' || c == ']' || c == '}') {
 		if (!b->count)
 			parser_fail(p, p->tok.text, "syntax", "unmatched '%c'", c);
-		else if (partner(*b->open[b->count - 1].ptr) != c)
+		else if (c != (open == '(' ? ')' : open == '[' ? ']' : '}'))
 			fail_open(p, b);
 		else
 			b->count--;

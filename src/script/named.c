@@ -198,44 +198,30 @@ bool named_same(const struct uses *u, const struct place *a, const struct place 
 
 /* ---- Types ---- */
 
-static struct str nearest_name(const struct place *p, struct str name)
-{
-	struct guess guess = {.nearest = 4};
-
-	for (unsigned n = 0; n < p->attach.operand_count; n++) {
-		const struct argument *arg = known_arg(p, n);
-
-		if (arg && arg->name.len)
-			guess_offer(&guess, name, arg->name);
-	}
-	return guess.best;
-}
-
-static bool has_names(const struct place *p)
-{
-	for (unsigned n = 0; p->args && n < p->attach.operand_count; n++)
-		if (p->args[n].name.len)
-			return true;
-	return false;
-}
-
 static int unknown_name(struct check *c, const struct expr *e, const struct place *p)
 {
-	struct str near = nearest_name(p, e->text);
 	struct str site = c->s->names.items[p->attach.name];
 	unsigned count = p->attach.operand_count;
+	struct guess guess = {.nearest = 4};
 	struct buf names = BUF_INIT;
+	bool has_names = false;
 
 	for (unsigned n = 0; n < count; n++) {
+		const struct argument *arg = known_arg(p, n);
+
 		buf_text(&names, n ? ", " : "");
 		buf_escaped(&names, name_of(p, n, &c->s->arena));
+		if (!arg || !arg->name.len)
+			continue;
+		guess_offer(&guess, e->text, arg->name);
+		has_names = true;
 	}
 	check_error(c, e, "unknown-arg", "'%.*s' has no argument '%.*s'", STR_FMT(site),
 		    STR_FMT(e->text));
-	if (near.len)
-		diag_hint(c->d, "did you mean '%.*s'? its arguments: %.*s", STR_FMT(near),
+	if (guess.best.len)
+		diag_hint(c->d, "did you mean '%.*s'? its arguments: %.*s", STR_FMT(guess.best),
 			  STR_FMT(buf_as_str(&names)));
-	else if (has_names(p))
+	else if (has_names)
 		diag_hint(c->d, "its arguments: %.*s", STR_FMT(buf_as_str(&names)));
 	else if (count)
 		diag_hint(
@@ -368,13 +354,9 @@ int check_whole(struct check *c, struct expr *e)
 
 /* ---- Code ---- */
 
-static void lower_number(struct lower *l, unsigned n, const struct value *v, uint16_t out)
+void lower_part_note(struct lower *l, struct str text, uint16_t out)
 {
-	uint16_t raw = v->extend_from ? lower_reg(l) : out;
-
-	emit_di(l, OP_ARG, raw, n);
-	if (v->extend_from)
-		emit_dai(l, v->shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, raw, v->extend_from);
+	emit_di(l, OP_CONST, out, lower_text_number(l, &l->s->names, text));
 }
 
 static void lower_named_text(struct lower *l, unsigned n, const struct value *v, uint16_t out)
@@ -389,31 +371,28 @@ static void lower_named_text(struct lower *l, unsigned n, const struct value *v,
 	emit_read(l, OP_STR, out, address, length, l->s->facts.max_strlen);
 }
 
-void lower_part_note(struct lower *l, struct str text, uint16_t out)
-{
-	emit_di(l, OP_CONST, out, lower_text_number(l, &l->s->names, text));
-}
-
-/* In place of a value that cannot be shown. */
-static struct str note_of(struct lower *l, const struct value *v)
-{
-	return v->is_unreadable
-		       ? STR("(unreadable)")
-		       : arena_printf(&l->s->arena, "(%llu bytes)", (unsigned long long)v->size);
-}
-
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct place *p = l->v->places[0];
 	struct value v;
+	uint16_t raw;
 	unsigned n = 0;
 
 	find_named(p, e->text, &n);
 	v = value_of(p, n);
-	switch (v.shape.type.kind) {
-	case TYPE_INT: lower_number(l, n, &v, out); break;
-	case TYPE_FLOAT: emit_di(l, OP_ARG, out, n); break;
-	case TYPE_STR: lower_named_text(l, n, &v, out); break;
-	default: lower_part_note(l, note_of(l, &v), out); break;
+	if (v.shape.type.kind == TYPE_STR) {
+		lower_named_text(l, n, &v, out);
+	} else if (v.shape.type.kind != TYPE_NONE) {
+		raw = v.extend_from ? lower_reg(l) : out;
+		emit_di(l, OP_ARG, raw, n);
+		if (v.extend_from)
+			emit_dai(l, v.shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, raw,
+				 v.extend_from);
+	} else if (v.is_unreadable) {
+		lower_part_note(l, STR("(unreadable)"), out);
+	} else {
+		lower_part_note(
+			l, arena_printf(&l->s->arena, "(%llu bytes)", (unsigned long long)v.size),
+			out);
 	}
 }
