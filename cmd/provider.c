@@ -162,7 +162,7 @@ static int read_sources(const struct request *r, struct nopal_provider_files *p,
 	return err ? err : nopal_provider_files_check(p, d);
 }
 
-/* A file that is to be written. */
+/* A file to write. */
 struct output {
 	char *path, *bytes;
 	size_t len;

@@ -1,5 +1,5 @@
-/* Handlers of the signals that end a run, and the clock behind them. Handlers are installed without
- * SA_RESTART: a write() that nobody reads is interrupted. As a signal may come just before such a
+/* Handlers of the signals that end a run, and their timer. Handlers are installed without
+ * SA_RESTART: a write() without a reader is interrupted. As a signal may come just before such a
  * call, a timer goes on to interrupt it until the program is over. */
 #include "signals.h"
 
@@ -90,7 +90,7 @@ static void handle_maps(int sig)
 	maps_wanted = 1;
 }
 
-/* Only there so that write() fails with EPIPE. It is no SIG_IGN because programs inherit that. */
+/* Only there so that write() fails with EPIPE. SIG_IGN would be inherited by programs. */
 static void handle_pipe(int sig)
 {
 	(void)sig;

@@ -1,6 +1,6 @@
-/* The signals that end a run. The first asks it to end: it detaches, prints what is there and is
- * over. What waits for a reader then does not wait for long. A second one gives up whatever is
- * waited for; a second after it the program ends as if it had no handler. */
+/* The signals that end a run. The first asks it to end: the run detaches, prints what has arrived
+ * and ends, and does not wait long for a reader. A second signal ends every wait; one second later
+ * the program ends as if it had no handler. */
 #ifndef NOPAL_CMD_SIGNALS_H
 #define NOPAL_CMD_SIGNALS_H
 

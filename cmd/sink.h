@@ -14,11 +14,11 @@ struct sink {
 	const char *path; /* NULL: standard output */
 	bool full;	  /* collect large pieces */
 	int fd;		  /* -1: not open */
-	bool detached;	  /* no probe is armed any more: waiting costs nobody anything */
+	bool detached;	  /* no probe is armed any more: waiting is harmless */
 	int err;	  /* why text could not be written; 0: all was, so far */
 	char *text;	  /* not yet written */
 	size_t len, cap;
-	uint64_t given_up;	   /* bytes that nobody read in time */
+	uint64_t given_up;	   /* bytes that were not read in time */
 	struct nopal_trace *trace; /* stopped when the reader is gone */
 };
 

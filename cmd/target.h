@@ -10,8 +10,8 @@ struct target_request {
 	const char *weak_mode; /* of -32, -64, which many build systems add out of habit */
 };
 
-/* The triple of the object files that CC and CFLAGS in the environment make. *triple is to be
- * freed; NULL: this machine's own. False after a message. */
+/* The triple of the object files that CC and CFLAGS in the environment make. free *triple; NULL:
+ * this machine's own. False after a message. */
 bool target_find(const struct target_request *r, char **triple);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 struct words {
-	char **list; /* owned, each word too; NULL stands behind the last one */
+	char **list; /* owned, each word too; NULL follows the last one */
 	size_t count;
 };
 

@@ -95,7 +95,7 @@ int providerLoad(SDTProvider_t *provider);
 int providerUnload(SDTProvider_t *provider);
 void providerDestroy(SDTProvider_t *provider);
 
-/* Does nothing while nobody is tracing the probe, it is not loaded, or NULL. */
+/* Does nothing if the probe is not traced, not loaded, or NULL. */
 void probeFire(SDTProbe_t *probe, ...);
 int probeIsEnabled(SDTProbe_t *probe);
 

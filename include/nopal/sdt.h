@@ -24,11 +24,11 @@
  * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
  * What is wider than a register, complex, a struct or a union is passed as bytes in memory:
  * "24@(%rax)". In C the probe copies it first; and of what has more than 8 bytes most tools read
- * nothing, gdb also not the arguments behind it, perf and libbpf not the probe: where that counts,
+ * nothing, gdb also not the arguments after it, perf and libbpf not the probe: where that counts,
  * pass the address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is its
  *IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
  *
- * Two limits, which SystemTap's header has as well. With -masm=intel the note names registers in a
+ * Two limits, which SystemTap's header also has. With -masm=intel the note names registers in a
  * way that no tool reads. gold with --gc-sections fails ("defined in a discarded section") when it
  * drops a function that has a probe; bfd then keeps the function, and lld drops it.
  *
@@ -215,7 +215,7 @@
 	NOPAL_SDT_LINE(.endif)
 
 /* An implicit semaphore is one hidden word, however many files use it. A note refers to it weakly:
- * where nobody asks NOPAL_ENABLED, it stays undefined, reads 0, and the probe has no semaphore. */
+ * where NOPAL_ENABLED is not used, it stays undefined, reads 0, and the probe has no semaphore. */
 #define NOPAL_SDT_SEMA(provider, name) __usdt_sema_##provider##__##name
 #define NOPAL_SDT_SEMA_USE(symbol)                             \
 	NOPAL_SDT_LINE(.weak symbol)                           \
@@ -826,8 +826,7 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-/* inputs, checks: the arguments in parentheses, "(c, a1, a2)" and "(a1, a2)". `more` is assembler
- * text behind the probe; `source` the probe's arguments as they are written. */
+/* inputs, checks: the arguments in parentheses, "(c, a1, a2)" and "(a1, a2)". `more` is assembler text after the probe; `source` the probe's arguments as they are written. */
 #define NOPAL_SDT_PROBE(provider, name, n, more, semaphore, source, inputs, checks, ...)           \
 	do {                                                                                       \
 		NOPAL_SDT_CHECKS_##n checks                                                        \

@@ -121,7 +121,7 @@
 #define NOPAL_STAP_12(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
 	NOPAL_STAP(s, p, n, 12, (STAP, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 
-/* Variadic, so that the source text is at hand: (provider, name, arguments). */
+/* Variadic, so that the source text is available: (provider, name, arguments). */
 #define STAP_PROBE(...) NOPAL_STAP_0(#__VA_ARGS__, __VA_ARGS__)
 #define STAP_PROBE1(...) NOPAL_STAP_1(#__VA_ARGS__, __VA_ARGS__)
 #define STAP_PROBE2(...) NOPAL_STAP_2(#__VA_ARGS__, __VA_ARGS__)
@@ -146,8 +146,7 @@
 
 /* A probe inside an asm statement: STAP_PROBE_ASM(provider, name, operands as text), or
  * STAP_PROBE_ASM(provider, name, STAP_PROBE_ASM_TEMPLATE(2)) with STAP_PROBE_ASM_OPERANDS(2, a, b)
- * among the statement's inputs. The template is 14 macro arguments, which text never is: that is
- * how the two are told apart. */
+ * among the statement's inputs. The template is 14 macro arguments, which text never is: that distinguishes the two. */
 #define STAP_PROBE_ASM(provider, ...)                                                    \
 	NOPAL_SDT_PASTE(NOPAL_STAP_ASM_, NOPAL_STAP_ASM_KIND(__VA_ARGS__))               \
 	(provider, __VA_ARGS__)

@@ -1,4 +1,4 @@
-/* Arrays that grow, and searching in sorted ones. An array is three fields of whoever owns it:
+/* Arrays that grow, and searching in sorted ones. An array is three fields of its owner:
  *
  *	struct mapping *mappings;	malloc'ed; free() it
  *	size_t count, cap;

@@ -1,5 +1,5 @@
 /* Chains of indexes. A link keeps 32 bits of its hash: enough to grow without asking the owner for
- * the keys, and to pass over nearly all elements that only share a bucket. */
+ * the keys, and to skip nearly all elements that only share a bucket. */
 #include "base/hash.h"
 
 #include <errno.h>

@@ -62,15 +62,15 @@ struct engine_ops {
 	/* Run clause number `clause` now, for each of its places of this kind: BEGIN, END,
 	 * INTERVAL. */
 	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);
-	/* Hand over every record that is there, in order; wait at most `timeout_ms` for the first.
+	/* Hand over every available record, in order; wait at most `timeout_ms` for the first.
 	 * Number of records, or -errno. -EINTR is 0. */
 	int (*drain)(struct engine *e, int timeout_ms, record_fn *fn, void *arg);
 	int (*wait_fd)(struct engine *e); /* a fd that polls readable when the watermark is passed;
 					     -1: none */
 	void (*stats)(struct engine *e, struct run_stats *out);
 	int (*faults)(struct engine *e, fault_fn *fn, void *arg);
-	/* No program does anything any more, and none is running: what is there is all there is. It
-	 * may also be detached. Only run() goes on working. */
+	/* No program has an effect any more, and none is running: the records that exist are all.
+	 * It may also be detached. Only run() goes on working. */
 	void (*stop)(struct engine *e);
 	void (*detach)(struct engine *e); /* idempotent; no probe is armed and no semaphore raised
 					     afterwards */

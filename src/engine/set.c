@@ -27,7 +27,7 @@ struct set {
 
 /* ---- which clause goes where */
 
-/* Does the clause use the map, by itself or by what it asks the session to do: print(@m)? */
+/* Does the clause use the map, directly or by what it asks the session to do: print(@m)? */
 static bool touches(const struct program *p, const struct clause *c, uint32_t map)
 {
 	for (uint32_t i = 0; i < c->insn_count; i++) {

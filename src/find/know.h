@@ -7,7 +7,7 @@
 #include "find/find.h"
 
 /* Complete site->args, which then has an entry for each operand. Done once for a site; lives as
- * long as the finder. A site of which nothing is known is no error. 0 or -ENOMEM. */
+ * long as the finder. A site about which nothing is known is not an error. 0 or -ENOMEM. */
 int finder_know(struct finder *f, const struct found_image *image, struct site *site);
 /* Provider files that could not be read so far, as warnings; each is reported once. */
 void finder_know_problems(struct finder *f, struct diag *d);

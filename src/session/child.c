@@ -1,5 +1,5 @@
 /* Starting a command so that it waits for us: a child of ours, under ptrace, stops itself before it
- * calls exec, so that the exec can be traced; it stops again behind it. To reach the entry point,
+ * calls exec, so that the exec can be traced; it stops again after it. To reach the entry point,
  * one breakpoint is put there and removed again. */
 #include "session/session.h"
 
@@ -61,9 +61,9 @@ static int check_program(const char *path)
 	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? -errno : 0;
 }
 
-/* The file that exec will be given: what stands in $PATH, unless there is a / in the name. Found
- * beforehand, so that a name that is nowhere is an error before anything is attached, and so that
- * only one exec is seen. -ENOENT, -EACCES. */
+/* The file that exec will be given: searched for in $PATH, unless the name contains a /. Found
+ * beforehand, so that a name that does not exist is an error before anything is attached, and so
+ * that only one exec is seen. -ENOENT, -EACCES. */
 static int find_program(const char *name, struct buf *out)
 {
 	struct str dirs = str_from(getenv("PATH")), dir;

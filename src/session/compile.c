@@ -66,7 +66,7 @@ int session_open_watch(struct nopal_trace *t, struct diag *d)
 	return 0;
 }
 
-/* What is missing in images that are not there yet is said when they are. */
+/* What is missing in later images is reported when they are mapped. */
 static int resolve(struct nopal_trace *t, struct diag *d)
 {
 	struct diag said = DIAG_INIT;

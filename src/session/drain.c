@@ -1,5 +1,5 @@
-/* Events on their way to the user: records become text, text is given away in large pieces, losses
- * are told. */
+/* Events on their way to the user: records become text, text is passed on in large pieces, losses
+ * are reported. */
 #include "session/session.h"
 
 #define FLUSH_BYTES (64 * 1024)
@@ -58,7 +58,7 @@ static int take_record(void *arg, struct str bytes)
 
 	if (session_is_muted(t))
 		return 0;
-	/* What a process mapped before it made this record was told before, too: it may be gone. */
+	/* mmap events precede this record: read them now, because the process may end. */
 	if (t->facts.uses_stacks)
 		session_read_watch(t);
 	err = report_record(t->report, &t->engine->maps, bytes, &t->out, &action, &t->exit_code);

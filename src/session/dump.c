@@ -9,7 +9,7 @@
 struct lister {
 	nopal_list_fn *fn;
 	void *arg;
-	struct buf text; /* the probe with a NUL behind it */
+	struct buf text; /* the probe with a NUL after it */
 	int count;
 };
 

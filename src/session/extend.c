@@ -166,15 +166,15 @@ static void warn_later(const struct diag *later, struct diag *d)
 }
 
 /* An image that cannot be traced does not end the run, and does not keep others from being traced:
- * it is a warning. A process that is gone by now is none. That there is room for no more images is
- * told once; and there are only so many warnings, since anybody may map what he likes. */
+ * it is a warning. A process that has ended causes none. The warning that the limit is reached is
+ * given once; and the number of warnings is limited, because any user can map any file. */
 static void judge_image(struct nopal_trace *t, int err, const struct diag *said, struct diag *d)
 {
 	bool full = says(said, "too-many-probes");
 
-	if (err == -ESRCH || (full && t->told_full))
+	if (err == -ESRCH || (full && t->warned_full))
 		return;
-	t->told_full |= full;
+	t->warned_full |= full;
 	if (++t->warned_images <= WARNED_IMAGES)
 		warn_later(said, d);
 	if (t->warned_images == WARNED_IMAGES)
@@ -317,8 +317,8 @@ static int join_if_child(void *arg, pid_t pid)
 	return 0;
 }
 
-/* News were lost: look at every process, though not without pause, since whoever maps enough can
- * make us lose them. */
+/* Records were lost: scan every process, but not all the time, because a process that maps a lot
+ * can cause such losses. */
 static void look_at_everything(struct nopal_trace *t)
 {
 	uint64_t now = clock_now();

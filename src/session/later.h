@@ -64,7 +64,7 @@ struct later {
 	uint64_t looked_at_all; /* when, ns */
 	uint64_t unknown;	/* images that could not be looked at */
 	uint64_t ended;		/* processes that ended before their image was armed ... */
-	uint64_t ended_after;	/* ... at most so long after they had mapped it, ns */
+	uint64_t ended_after;	/* ... at most this long after they had mapped it, ns */
 	uint64_t late;		/* images armed after they were mapped ... */
 	uint64_t late_most;	/* ... by at most so much, ns */
 };
@@ -82,7 +82,7 @@ void later_untraced(struct later *l, pid_t pid, pid_t parent, uint64_t time);
 pid_t later_find_child(struct later *l, pid_t parent, uint64_t time);
 /* Is one of these mappings of this process? */
 bool later_has_mapped(struct later *l, pid_t pid, uint64_t time);
-/* How each waiting image is to be opened. */
+/* How each waiting image must be opened. */
 void later_choose_ways(struct later *l);
 /* Those that are asked for in this way (`pid` 0: by path) and have mapped this file have probes. */
 void later_found(struct later *l, pid_t pid, ino_t inode, const void *image);

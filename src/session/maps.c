@@ -8,7 +8,7 @@
 struct reader {
 	nopal_map_fn *fn;
 	void *arg;
-	struct buf key, text; /* with a NUL behind them */
+	struct buf key, text; /* with a NUL after them */
 };
 
 static int give_entry(void *arg, struct str key, struct str text, bool is_number, int64_t number)

@@ -69,8 +69,8 @@ static uint64_t decode_lost(struct cursor *c)
 	return lost ? lost : 1;
 }
 
-/* The next record's head and time. False at the end, and when what is there cannot be a record:
- * then the rest of the ring is lost. */
+/* The next record's head and time. False at the end, and when the bytes cannot be a record: then
+ * the rest of the ring is lost. */
 static bool peek(struct news_ring *ring, struct perf_event_header *head, uint64_t *time,
 		 uint64_t *lost)
 {

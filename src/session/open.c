@@ -12,7 +12,7 @@
 #include "find/process.h"
 
 /* The options of a caller, checked and as large as ours. It may have been built with a smaller
- * struct: what it did not know of is zero. */
+ * struct: the members that it lacks are zero. */
 static int take_options(const struct nopal_trace_options *options, struct nopal_trace_options *out,
 			struct diag *d)
 {

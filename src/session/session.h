@@ -1,5 +1,5 @@
-/* One tracing run, from the script's text to the last map: the struct behind struct nopal_trace,
- * and the steps that trace.c strings together. */
+/* One tracing run, from the script's text to the last map: the definition of struct nopal_trace,
+ * and the steps that trace.c calls in order. */
 #ifndef NOPAL_SESSION_SESSION_H
 #define NOPAL_SESSION_SESSION_H
 
@@ -132,7 +132,7 @@ struct nopal_trace {
 	bool everything;	   /* ... and for all there is: news of some were lost */
 	bool children_found;	   /* while looking for followed processes that were not heard of */
 	unsigned warned_images;	   /* warnings about later images so far */
-	bool told_full;		   /* the user knows that later images cannot be traced */
+	bool warned_full;	   /* the warning that later images cannot be traced was given */
 	int process_fd;		   /* pidfd of `pid`; -1 */
 	int stop_fd;		   /* eventfd that nopal_trace_stop() writes to */
 	struct clock clock;
@@ -140,12 +140,12 @@ struct nopal_trace {
 	struct buf out;	       /* text not yet given away */
 	struct buf log;	       /* -v: what engines say of programs and features, likewise */
 	uint64_t records;      /* delivered */
-	uint64_t warned_lost;  /* lost events the user has been told of */
+	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
 	unsigned batch;	       /* records taken in this drain */
 	int idle_ms;	       /* how long the last empty poll waited: grows while nothing comes */
 	enum session_state state;
-	bool stopped; /* by nopal_trace_stop(): nobody waits for what is not yet known */
+	bool stopped; /* by nopal_trace_stop(): do not wait for later images */
 	int exit_code;
 };
 
@@ -174,13 +174,13 @@ int session_extend(struct nopal_trace *t, struct diag *d);
 void session_read_watch(struct nopal_trace *t);
 /* exit() was called: records are not shown any more. */
 bool session_is_muted(const struct nopal_trace *t);
-/* Take every record that is there. 0 or -errno. */
+/* Take every available record. 0 or -errno. */
 int session_drain(struct nopal_trace *t, struct diag *d);
 /* Give the engines' log to the user, apart from the output. */
 void session_give_log(struct nopal_trace *t);
 /* Give the text to the user. */
 void session_flush(struct nopal_trace *t);
-/* Tell of lost events and faults; `last` at the end of the run, else at most once a second. */
+/* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
 
 #endif

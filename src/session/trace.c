@@ -217,7 +217,7 @@ NOPAL_EXPORT void nopal_trace_stop(struct nopal_trace *t)
 	errno = saved;
 }
 
-/* Drain until nothing is left: nobody writes any more. */
+/* Drain until nothing is left: no program writes any more. */
 static int drain_rest(struct nopal_trace *t, struct diag *d)
 {
 	int err;
@@ -228,7 +228,7 @@ static int drain_rest(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
-/* What the kernel's filter by process left out: children that nobody asked to follow, files. */
+/* What the kernel's filter by process left out: children that were not to be followed, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
 	struct run_stats stats;
@@ -263,8 +263,8 @@ static void tell_command(struct nopal_trace *t, struct diag *d)
 			  t->options.command, code);
 }
 
-/* What was mapped in the last moment is not traced, yet it is known whether anything was missed.
- * Whoever stops the run does not wait for that. */
+/* What was mapped in the last moment is not traced, but later_missed() can say so. A run that is
+ * stopped does not wait for that. */
 static void look_at_rest(struct nopal_trace *t, struct diag *d)
 {
 	session_read_watch(t);

@@ -269,7 +269,7 @@ static int attach_named_tracepoint(struct links *l, const struct unit *u, int pr
 	return err;
 }
 
-/* A clock on every CPU that is there; the CPUs that are off refuse. */
+/* A timer on every CPU; CPUs that are off refuse. */
 static int attach_profile(struct links *l, const struct attach_options *o, const struct unit *u,
 			  int program_fd, struct diag *d)
 {

@@ -346,8 +346,8 @@ static int wait_ring(struct bpf_engine *e, int ms)
 	return 0;
 }
 
-/* Nobody wakes us for a few records, so look again and again: soon when there was something, less
- * often the longer there is nothing. */
+/* No program wakes us for a few records, so poll: often after there were some, and less often the
+ * longer there are none. */
 static int bpf_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;

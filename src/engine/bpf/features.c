@@ -21,7 +21,7 @@ static bool was_given(int fd)
 	return fd >= 0;
 }
 
-/* Load the code, which is freed, behind `return 0`. A descriptor or -errno. */
+/* Load the code, followed by `return 0`; the code is freed. A descriptor or -errno. */
 static int load(struct code *c, struct kernel_program p)
 {
 	code_const(c, R0, 0);
@@ -59,13 +59,13 @@ static int link_nothing(pid_t pid)
 	return link;
 }
 
-/* A kernel that knows the link refuses the file, which is no regular one, not the type. */
+/* A kernel that has the link refuses the file, which is not a regular one, and not the type. */
 static bool ask_multi(void)
 {
 	return link_nothing(0) == -EBADF;
 }
 
-/* By perf events, whose type stands in /sys, or by the newer links, which need no /sys: a container
+/* By perf events, whose type is in /sys, or by the newer links, which need no /sys: a container
  * may have none. */
 static bool ask_uprobe(void)
 {
@@ -73,7 +73,7 @@ static bool ask_uprobe(void)
 }
 
 /* The first kernels with such links (6.6 to 6.9) took the process for a thread, and see only when
- * it is too late that no process has number -1: "/" is no regular file, they say. */
+ * it is too late that no process has number -1: they answer that "/" is not a regular file. */
 static bool ask_pid_filter(void)
 {
 	return link_nothing(-1) == -EINVAL;
@@ -164,8 +164,9 @@ static bool ask_btf(void)
 }
 
 /* Kernels since 6.18 make a call of a probed 5-byte nop, and the first of them let that call
- * overwrite the red zone. Whether one does cannot be told without breaking a program on purpose, so
- * none is trusted that knows the uprobe system call; older ones use a breakpoint, which is safe. */
+ * overwrite the red zone. Whether one does cannot be found out without breaking a program on
+ * purpose, so no kernel with the uprobe system call is trusted; older ones use a breakpoint, which
+ * is safe. */
 static bool ask_nop5(void)
 {
 #if defined(__x86_64__)

@@ -156,7 +156,7 @@ void gen_switch(struct gen *g, const int *labels)
 /* Take one of the scratch entries near this CPU's own; when all of them are taken, the run is
  * counted as lost. Per-CPU memory would not do: programs on uprobes are preemptible and may sleep,
  * so that several of them run on one CPU at once. The word at an entry's start is 1 while it is
- * taken; the exchange is safe whoever preempts us, and every way out of the clause leads to
+ * taken; the exchange is safe under preemption, and every path out of the clause leads to
  * give_scratch(). */
 static void take_scratch(struct gen *g)
 {
@@ -185,7 +185,7 @@ static void take_scratch(struct gen *g)
 	code_bind(c, taken);
 }
 
-/* Whoever takes the entry next must see what was written before: x86 stores in order anyway, others
+/* The next user of the entry must see what was written before: x86 stores in order anyway, others
  * need the barrier of an atomic operation. */
 static void give_scratch(struct gen *g)
 {

@@ -109,7 +109,7 @@ static void find_lhist_bucket(struct gen *g, const struct type *t)
 }
 
 /* Raise the stored extreme to R1, which is masked so that greater wins. Other CPUs and programs
- * that preempt this one may raise it, too: compare and exchange until nobody was faster. */
+ * that preempt this one may raise it, too: compare and exchange until it succeeds. */
 static void raise_extreme(struct gen *g)
 {
 	struct code *c = g->code;

@@ -18,7 +18,7 @@ struct entry_at {
 typedef void map_fn(struct gen *g, const struct insn *in, const struct entry_at *at);
 
 /* R1 = the kernel map. A map of a group is looked up first, which ruins R0 to R5; the lookup never
- * fails, but the verifier wants to see the way out. */
+ * fails, but the verifier requires the branch. */
 static void take_map(struct gen *g, const struct store_map *map)
 {
 	struct code *c = g->code;
@@ -233,8 +233,8 @@ static void map_has(struct gen *g, const struct insn *in, const struct entry_at 
 /* ---- writing */
 
 /* Replace or insert the value at `value`. When two maps share a limit, replacing and inserting must
- * be told apart, since only one of them counts. A failure may be another program's insertion or a
- * momentary lack of memory, so it is tried again; then the map is full, which is counted. */
+ * be distinguished, because only one of them counts. A failure may be another program's insertion
+ * or a momentary lack of memory, so it is tried again; then the map is full, which is counted. */
 static void update(struct gen *g, const struct insn *in, const struct entry_at *at,
 		   struct spill value)
 {

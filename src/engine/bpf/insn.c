@@ -58,7 +58,7 @@ void code_note(struct code *c, struct str text)
 	c->pending_note = (uint32_t)c->note_count;
 }
 
-/* The line is valid until the next one is added; after a failure it is one that nobody reads. */
+/* The line is valid until the next one is added; after a failure it is a dummy. */
 static struct code_line *add_line(struct code *c, int op, int dst, int src, int offset, int32_t imm)
 {
 	struct code_line *line;

@@ -69,9 +69,9 @@ static bool is_native(const struct attach *at)
 	return false;
 }
 
-/* What the kernel puts its breakpoint on is the file's bytes, not those of a process; so a
- * breakpoint that is there already, or a call that replaced one, is never seen here: where the file
- * itself has one, the kernel takes no probe either. */
+/* The kernel places its breakpoint on the file's bytes, not on those of a process; so an existing
+ * breakpoint, or a call that replaced one, is never seen here: where the file itself has one, the
+ * kernel takes no probe either. */
 static enum site_problem look_for_nop(struct unit_site *site, struct str code)
 {
 	static const struct str nop10 = {"\x66\x2e\x0f\x1f\x84", 5},

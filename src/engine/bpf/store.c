@@ -315,7 +315,7 @@ static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 	return err;
 }
 
-/* From now on, the words that are there do not count. */
+/* From now on, the existing words do not count. */
 static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 {
 	bool was_set = false;

@@ -176,7 +176,7 @@ static void put_unreadable(struct run *r, uint16_t slot)
 	put_text(r, slot, str_of("", 0), TEXT_UNREADABLE);
 }
 
-/* How many bytes stand before the NUL, at most `limit`; *longer says that there may be more.
+/* How many bytes precede the NUL, at most `limit`; *longer says that there may be more.
  * Kernels copy a text with two bytes more than the limit to learn that; where these cannot be read,
  * the text counts as longer. -1: not even so much can be read. */
 static ptrdiff_t text_length(const struct context *c, uint64_t address, size_t limit, bool *longer)

@@ -180,7 +180,7 @@ static bool is_in_code(const struct interp *e, uint32_t map)
 	return false;
 }
 
-/* The maps of an extension are the maps that are there; those that no code uses may be others. */
+/* The maps of an extension are the existing maps; those that no code uses may be others. */
 static bool renew_tables(struct interp *e, const struct program *p)
 {
 	if (p->map_count != e->program->map_count)

@@ -89,7 +89,7 @@ static void put_literal(struct run *r, const struct insn *i)
 		memcpy(to + sizeof(head), text.ptr, text.len);
 }
 
-/* Go on behind instruction `pc`. */
+/* Continue after instruction `pc`. */
 static void jump_behind(struct run *r, uint32_t pc)
 {
 	r->pc = pc;
