@@ -81,8 +81,8 @@ static int report_size(enum refusal why, int err, const struct gen_world *w,
 	static const char *const limits[] = {
 		[REFUSAL_INSNS] = "the verifier checks at most 1,000,000 instructions",
 		[REFUSAL_JUMPS] = "the verifier checks at most 8,192 branches in a row",
-		[REFUSAL_REACH] = "a jump can cross 16,000 instructions at most",
-		[REFUSAL_STACK] = "functions that call functions share 512 bytes of stack",
+		[REFUSAL_REACH] = "a jump can skip at most 16,000 instructions",
+		[REFUSAL_STACK] = "nested functions have 512 bytes of stack",
 	};
 	const struct insn *loop = c ? find_walked_loop(w, c) : NULL;
 	struct span span = c ? c->span : (struct span){0};
@@ -92,9 +92,8 @@ static int report_size(enum refusal why, int err, const struct gen_world *w,
 	diag_error_at(d, err, "too-complex", span, "%s is too complex for this kernel: %s",
 		      loop ? "this loop" : "this clause", limits[why]);
 	if (loop)
-		diag_hint(d,
-			  "it follows every round of a loop, since it has neither bpf_loop (Linux "
-			  "5.17) nor may_goto (6.9): use fewer rounds, or 'break'");
+		diag_hint(d, "it checks every round of a loop, because it has neither bpf_loop "
+			     "(Linux 5.17) nor may_goto (6.9): use fewer rounds, or 'break'");
 	else
 		diag_hint(d, "split it into several clauses, or shorten its 'unroll'");
 	return err;
@@ -112,7 +111,7 @@ int refusal_report(enum refusal why, int err, struct str words, const struct gen
 	diag_error(d, err, "verifier", "the kernel refuses the program (%s): %.*s", strerror(-err),
 		   STR_FMT(words));
 	if (why == REFUSAL_LOCKDOWN)
-		diag_hint(d, "the kernel is locked down (confidentiality): no BPF program may read "
-			     "its memory, which scripts with strings, stacks or maps need");
+		diag_hint(d, "the kernel is locked down (confidentiality): BPF programs cannot "
+			     "read its memory, which scripts with strings, stacks or maps need");
 	return err;
 }
