@@ -15,84 +15,11 @@
 #include "base/diag.h"
 #include "program/type.h"
 
-/* The operations. Columns: name for dumps, what it does. `d` `a` `b` are registers, `s` `t` slots,
- * `m` a map. */
+/* The operations: see ops.h. */
 enum op {
-	OP_CONST, /* d = imm */
-	OP_MOV,	  /* d = a */
-	OP_ADD,	  /* d = a + b   (all arithmetic wraps) */
-	OP_SUB,
-	OP_MUL,
-	OP_UDIV, /* d = a / b, 0 when b is 0 */
-	OP_SDIV, /* likewise; INT64_MIN / -1 is INT64_MIN */
-	OP_UMOD, /* d = a % b, 0 when b is 0 */
-	OP_SMOD,
-	OP_AND,
-	OP_OR,
-	OP_XOR,
-	OP_SHL, /* d = a << (b & 63) */
-	OP_SHR,
-	OP_SAR,
-	OP_NEG, /* d = -a */
-	OP_NOT, /* d = ~a */
-	/* ORDER: from OP_EQ to OP_SLE are the comparisons; see engine/bpf/frame.c. */
-	OP_EQ, /* d = a == b ? 1 : 0 */
-	OP_NE,
-	OP_ULT,
-	OP_ULE,
-	OP_SLT,
-	OP_SLE,
-	OP_ZEXT, /* d = the low imm bytes of a, zero-extended (imm 1, 2, 4) */
-	OP_SEXT, /* d = the low imm bytes of a, sign-extended */
-	OP_F2I,	 /* d = the float in a (IEEE bits of imm bytes, 4 or 8) truncated to s64; out of
-		  * range and NaN give INT64_MIN, as cvttsd2si does */
-
-	OP_JUMP,     /* go to instruction imm, which is further down */
-	OP_JUMP_IF,  /* ... when a != 0 */
-	OP_JUMP_NOT, /* ... when a == 0 */
-	OP_LOOP,   /* a loop of at most imm rounds; `target` is the instruction after its OP_NEXT */
-	OP_NEXT,   /* end of the loop body: back to the instruction after the OP_LOOP at `target`;
-		      when the rounds are used up, continue after this and count one FAULT_LOOP_LIMIT
-		    */
-	OP_RETURN, /* the clause is done */
-
-	OP_ARG,	    /* d = probe argument imm, extended by its size and sign; a float as its bits */
-	OP_REG,	    /* d = saved register with arch id imm */
-	OP_FIELD,   /* d = tracepoint context bytes at imm, width `size`, `is_signed` */
-	OP_BUILTIN, /* d = enum builtin imm */
-	OP_LOAD,    /* d = user memory at a, width `size`, `is_signed`; else 0 and a read error */
-
-	OP_PUT,	      /* s[imm] = a, 8 bytes */
-	OP_GET,	      /* d = s[imm], 8 bytes */
-	OP_ZERO,      /* all of s = 0 */
-	OP_COPY,      /* s[imm ...] = all of t */
-	OP_PART,      /* s = t[imm ...], as many bytes as s has (tuple element) */
-	OP_TEXT,      /* s (STR) = literal program->literals[imm] */
-	OP_STR,	      /* s (STR) = NUL-terminated text at user address a, at most register b bytes
-		       * (unsigned; REG_NO: any number) and at most the limit: imm, or 0 for what the
-		       * slot holds. Address 0 gives TEXT_NULL, one that cannot be read
-		       * TEXT_UNREADABLE and a read error, text that the limit cut, and not b,
-		       * TEXT_CUT. Text without a NUL may end where memory ends; if it fills the
-		       * limit, it counts as longer */
-	OP_BUF,	      /* s (BUF) = b bytes at user address a; if they are more than the limit, as
-		       * above, that many and TEXT_CUT */
-	OP_COMM,      /* s (STR) = name of the current thread */
-	OP_USTACK,    /* s (USTACK) = the user stack */
-	OP_KSTACK,    /* s (KSTACK) */
-	OP_FIELD_STR, /* s (STR) = tracepoint field of `size` chars at imm; size 0: __data_loc */
-	OP_STRCMP,    /* d = texts of s and t are equal in their first imm bytes, or wholly
-		       * (imm < 0) ? 0 : 1 */
-
-	OP_MAP_GET,   /* d = m[key s], 0 when absent; value INT, FLOAT, NAME or aggregate (below) */
-	OP_MAP_COPY,  /* t = m[key s], zeroes when absent; other values */
-	OP_MAP_SET,   /* m[key s] = a */
-	OP_MAP_PUT,   /* m[key s] = all of t */
-	OP_MAP_ADD,   /* m[key s] += a, atomically; d = the value before (REG_NO: not wanted) */
-	OP_MAP_DEL,   /* remove m[key s] */
-	OP_MAP_HAS,   /* d = 1 when the key is there, else 0 */
-	OP_AGGREGATE, /* m[key s] takes in value a, as its value type says (count() ignores a) */
-
-	OP_EMIT, /* send a record of format imm, its fields from `fields` */
+#define OP(name, ...) OP_##name,
+#include "program/ops.h"
+#undef OP
 	OP_COUNT_,
 };
 
