@@ -80,6 +80,7 @@ OP(KSTACK,    "kstack",    "s",  "",     KIND(TYPE_KSTACK),   0)        /* s (KS
 OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)
 /* d = texts of s and t are equal in their first imm bytes, or wholly (imm < 0) ? 0 : 1 */
 OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
+OP(LENGTH,    "length",    "d",  "s",    TEXT,                0)        /* d = bytes of the text in s */
 
 /* d = m[key s], 0 when absent; value INT, FLOAT, NAME or aggregate (below) */
 OP(MAP_GET,   "map_get",   "d",  "k",    0,                   WORDS | SCALARS)

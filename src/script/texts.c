@@ -172,6 +172,15 @@ static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, 8, lower_const(l, format));
 }
 
+static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t text = lower_memory(l, e->args[0], &e->args[0]->shape.type);
+	struct insn *i = lower_op(l, OP_LENGTH);
+
+	i->d = out;
+	i->s = text;
+}
+
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
 static int check_strncmp(struct check *c, struct expr *e)
 {
@@ -204,6 +213,8 @@ const struct function text_rows[] = {
 	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
 	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
+	{ "strlen", "t", GROUP_FUNCTION, 0, 0, RESULT_U64, NULL, lower_strlen, 0,
+	  "bytes of a text", "@ = hist(strlen(str(arg0)));" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
@@ -220,7 +231,6 @@ const struct function text_rows[] = {
 	{ .name = "strcap", .group = GROUP_FOREIGN },
 	{ .name = "strcontains", .group = GROUP_FOREIGN },
 	{ .name = "strerror", .group = GROUP_FOREIGN },
-	{ .name = "strlen", .group = GROUP_FOREIGN },
 	{ .name = "strstr", .group = GROUP_FOREIGN },
 	{ .name = "uaddr", .group = GROUP_FOREIGN },
 	{ .name = "uptr", .group = GROUP_FOREIGN },

@@ -197,6 +197,14 @@ static void give_scratch(struct gen *g)
 #endif
 }
 
+static void gen_length(struct gen *g, const struct insn *in)
+{
+	struct spill s = gen_slot(g, in->s);
+
+	code_load(g->code, 4, R1, gen_base(s), s.offset + (int32_t)offsetof(struct text_head, len));
+	gen_set(g, in->d, R1);
+}
+
 /* clang-format off */
 static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_CONST]     = gen_const,     [OP_MOV]      = gen_unary,     [OP_NEG]       = gen_unary,
@@ -217,7 +225,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_COPY]      = gen_copy_slot, [OP_PART]     = gen_copy_part,
 	[OP_TEXT]      = gen_literal,   [OP_STR]      = gen_str,       [OP_BUF]       = gen_buf,
 	[OP_COMM]      = gen_comm,      [OP_USTACK]   = gen_stack,     [OP_KSTACK]    = gen_stack,
-	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,
+	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,    [OP_LENGTH]    = gen_length,
 	[OP_MAP_GET]   = gen_map,       [OP_MAP_COPY] = gen_map,       [OP_MAP_SET]   = gen_map,
 	[OP_MAP_PUT]   = gen_map,       [OP_MAP_ADD]  = gen_map,       [OP_MAP_DEL]   = gen_map,
 	[OP_MAP_HAS]   = gen_map,       [OP_AGGREGATE] = gen_map,

@@ -148,6 +148,7 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_KSTACK: read_stack(r, i); break;
 	case OP_FIELD_STR: read_field_str(r, i); break;
 	case OP_STRCMP: regs[i->d] = compare_texts(r, i); break;
+	case OP_LENGTH: regs[i->d] = slot_text(r, i->s).len; break;
 	case OP_MAP_GET: regs[i->d] = map_get(r, i); break;
 	case OP_MAP_COPY: map_copy(r, i); break;
 	case OP_MAP_SET: map_set(r, i); break;
