@@ -94,9 +94,8 @@ $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 $(O)/dtrace: $(O)/nopal
 	$(Q)ln -sf nopal $@
 
-# What the tests share: modules, and the reader of case files for shell scripts.
-HELP := casefile case_suite
-HELP_OBJECTS := $(HELP:%=$(O)/help/%.o)
+# What unit tests and fuzzers share, and the reader of case files for shell scripts.
+HELP_OBJECTS := $(patsubst tests/help/%.c,$(O)/help/%.o,$(wildcard tests/help/*.c))
 
 $(O)/help/%.o: tests/help/%.c
 	@mkdir -p $(@D)
@@ -106,8 +105,8 @@ $(O)/libhelp.a: $(HELP_OBJECTS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(O)/help/split_cases: $(O)/help/split_cases.o $(O)/help/casefile.o $(O)/libnopal.a
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(O)/help/split_cases: tests/programs/split_cases.c $(O)/help/casefile.o $(O)/libnopal.a
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Tests: unit programs (cmocka), traced programs, examples.
 $(O)/unit/%: tests/unit/%.c $(O)/libhelp.a $(O)/libnopal.a
@@ -145,7 +144,13 @@ check-kernels: all units targets
 	@scripts/deps check
 	$(Q)O=$(O) tests/run kernels/amd64 kernels/arm64
 
-build-tests: all units targets examples bindings
+# Fuzzers are only compiled here, so that they keep up with what they test.
+FUZZ_OBJECTS := $(patsubst fuzz/%.c,$(O)/fuzz/%.o,$(wildcard fuzz/*.c))
+$(O)/fuzz/%.o: fuzz/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -c $< -o $@
+
+build-tests: all units targets examples bindings $(FUZZ_OBJECTS)
 
 demo:
 	@scripts/deps build
@@ -178,7 +183,7 @@ install: all
 clean:
 	rm -rf build build-san build-fuzz
 
--include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(O)/help/split_cases.d
+-include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)
 
 .PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
 .SECONDARY:

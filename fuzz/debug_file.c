@@ -1,6 +1,7 @@
 /* Any bytes as the debug file of an image that was stripped, found by its build-id or by the name
  * and checksum in .gnu_debuglink; or any bytes as the image. The first byte says which. Files are
  * in a directory of their own that is the root. */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Any bytes as /proc/PID/maps, for both who search for probes and who name addresses. Files that come out are in the text and hold no newline; mappings are not empty,
- * and looking for an address finds one that holds it or none. */
+/* Any bytes as /proc/PID/maps, for both who search for probes and who name addresses. Files that
+ * come out are in the text and hold no newline; mappings are not empty, and looking for an address
+ * finds one that holds it or none. */
 #include <stdlib.h>
 #include <string.h>
 

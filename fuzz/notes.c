@@ -39,7 +39,7 @@ static void check_sites(const struct site_list *list)
 
 		/* Text of sites ends in NUL: the library hands it out as it is. */
 		if (s->name.ptr[s->name.len] || s->provider.ptr[s->provider.len] ||
-		    s->args.ptr[s->args.len])
+		    s->args_text.ptr[s->args_text.len])
 			abort();
 		if (!s->problem && s->offset == SITE_NO_OFFSET)
 			abort();

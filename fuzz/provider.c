@@ -20,10 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!err)
 		err = provider_check(&file, &diag);
 	if (!err) {
-		const struct object_request r = {str_from(targets[size % 4]), size % 3};
-
 		provider_header(&file, STR("p_h"), true, &header);
-		if (provider_object(&file, &r, &object, &diag))
+		if (provider_object(&file, str_from(targets[size % 4]), size % 3, &object, &diag))
 			abort();
 		if (header.failed || !header.len || object.len < 52)
 			abort();

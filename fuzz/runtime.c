@@ -1,7 +1,9 @@
 /* Any names, types and numbers of run-time probes as an image: what is written is read back. The
  * input is a row of probes: a byte for the number of values, their types, then the name to a NUL;
  * its first byte chooses the CPU. */
-#include "../tests/help/image_check.h"
+#include <stdlib.h>
+
+#include "help/image_check.h"
 #include "base/cursor.h"
 
 #define MAX_PROBES 200

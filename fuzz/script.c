@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../tests/help/fake_source.h"
+#include "help/fake_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 

@@ -1,16 +1,22 @@
 /* What an ordinary user does to a tracer of the whole machine: maps files that were made to cost it
- *as much time and memory as they can.
+ * as much time and memory as they can.
  *
- *	bounds map KIND COUNT         make COUNT files of that kind, map them as code, print
- *"mapped", wait bounds measure COMMAND...     run a command; print its CPU time, time and memory on
- *stderr bounds stop PID               ^C; print after how many milliseconds the process was gone
- */
+ * clang-format off
+ *	bounds map KIND COUNT      make COUNT files of that kind, map them as code, print "mapped"
+ *	bounds measure COMMAND...  run a command; print its CPU time, time and memory on stderr
+ *	bounds stop PID            send ^C; print how many milliseconds the process took to end
+ * clang-format on */
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "help/hostile_elf.h"
 

@@ -6,7 +6,7 @@ load ../helpers
 setup_file() {
 	export DIR=$(mktemp -d)
 	chmod 755 "$DIR"
-	cc -O2 -D_GNU_SOURCE -I"$ROOT/tests" -o "$DIR/bounds" "$ROOT/tests/attacks/bounds.c"
+	cc -O2 -D_GNU_SOURCE -I"$ROOT/tests" -o "$DIR/bounds" "$ROOT"/tests/{attacks/bounds,help/hostile_elf}.c
 	export TRIES=${STRESS:+40} MANY=${STRESS:+4000}
 	TRIES=${TRIES:-2} MANY=${MANY:-1000}
 }

@@ -9,8 +9,8 @@ setup() {
 
 setup_file() {
 	export DIR=$(mktemp -d)
-	cc -O1 -shared -fPIC -o "$DIR/shim.so" "$ROOT/tests/help/failing_malloc.c"
-	cc -O1 -o "$DIR/each" "$ROOT/tests/help/fail_each.c"
+	cc -O1 -shared -fPIC -o "$DIR/shim.so" "$ROOT/tests/programs/failing_malloc.c"
+	cc -O1 -o "$DIR/each" "$ROOT/tests/programs/fail_each.c"
 	printf 'provider small { probe a(int n, char *s); probe b(); };\n' >"$DIR/small.d"
 }
 

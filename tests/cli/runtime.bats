@@ -281,7 +281,7 @@ END
 		echo 'int main(void) { return 0; }' | $cpu-linux-gnu-gcc -static -x c - -o "$BATS_TEST_TMPDIR/empty" 2>/dev/null || continue
 		# shellcheck disable=SC2086
 		$cpu-linux-gnu-gcc -static -std=gnu11 -D_GNU_SOURCE -O1 -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" \
-			-o "$BATS_TEST_TMPDIR/$cpu" "$ROOT/tests/help/runtime_self.c" "$ROOT"/src/runtime/*.c \
+			-o "$BATS_TEST_TMPDIR/$cpu" "$ROOT/tests/programs/runtime_self.c" "$ROOT/tests/help/spy.c" "$ROOT"/src/runtime/*.c \
 			"$ROOT"/src/base/{buf,str,utf8}.c -lpthread
 		run qemu-$cpu "$BATS_TEST_TMPDIR/$cpu" "$BATS_TEST_TMPDIR/image"
 		[ "$status" = 0 ]

@@ -28,7 +28,7 @@ start_storm() {
 	need_program cc
 	cd "$BATS_TEST_TMPDIR"
 	# shellcheck disable=SC2086
-	compile "$ROOT/tests/help/storm.c" storm $FLAGS
+	compile "$ROOT/tests/programs/storm.c" storm $FLAGS
 	mkfifo in
 	# shellcheck disable=SC2086
 	$UNDER ./storm $1 <in >printed 2>errors 3>&- &
@@ -58,7 +58,7 @@ end_storm() {
 trace_storm() {
 	start_storm ${3:-}
 	cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" -o tracer \
-		"$ROOT/tests/help/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
+		"$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
 	run ./tracer "$pid" "$(times "$1" "$2")" ${3:-}
 	sed 's/^/# /' <<<"$output" >&3
 	[ "$status" = 0 ]

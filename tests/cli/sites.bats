@@ -110,7 +110,7 @@ attack() {
 	local seed=$1 dir
 	dir=$(mktemp -d "$BATS_TEST_TMPDIR/XXXXXX")
 	cp "$TARGETS/forged" "$dir/forged$seed"
-	"$ROOT/tests/help/forge" "$seed" "$dir/forged$seed"
+	"$ROOT/tests/programs/forge" "$seed" "$dir/forged$seed"
 	chown -R 65534:65534 "$dir"
 	chmod 755 "$BATS_TEST_TMPDIR" "$dir"
 	local user=(setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/forged$seed")

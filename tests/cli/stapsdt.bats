@@ -8,14 +8,14 @@ setup() {
 
 old_program() {
 	need_program cc
-	cc -O1 -Wall -I"$ROOT/tests/help" -o "$BATS_TEST_TMPDIR/old" "$ROOT/tests/help/stapsdt_old.c" -ldl
+	cc -O1 -Wall -I"$ROOT/tests/programs" -o "$BATS_TEST_TMPDIR/old" "$ROOT/tests/programs/stapsdt_old.c" -ldl
 }
 
 @test "structures and numbers are those of libstapsdt, in C and C++, behind errno.h" {
 	need_program cc
-	cc -std=c11 -Wall -Wextra -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/c" "$ROOT/tests/help/stapsdt_header.c"
+	cc -std=c11 -Wall -Wextra -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/c" "$ROOT/tests/programs/stapsdt_header.c"
 	command -v g++ >/dev/null || skip "C is fine; C++ needs g++"
-	g++ -std=c++11 -x c++ -Wall -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/cc" "$ROOT/tests/help/stapsdt_header.c"
+	g++ -std=c++11 -x c++ -Wall -I"$ROOT/include" -o "$BATS_TEST_TMPDIR/cc" "$ROOT/tests/programs/stapsdt_header.c"
 }
 
 @test "the library shows its eight functions and nothing else" {
@@ -54,7 +54,7 @@ old_program() {
 @test "dlclose without providerDestroy leaves no mapping behind" {
 	need_program cc
 	[ -z "${SAN:-}" ] || skip "a library with sanitizers cannot be loaded by a program without"
-	cc -O1 -Wall -o "$BATS_TEST_TMPDIR/rounds" "$ROOT/tests/help/stapsdt_rounds.c" -ldl
+	cc -O1 -Wall -o "$BATS_TEST_TMPDIR/rounds" "$ROOT/tests/programs/stapsdt_rounds.c" -ldl
 	run "$BATS_TEST_TMPDIR/rounds" "$library"
 	[ "$output" = "0 mappings more" ]
 }

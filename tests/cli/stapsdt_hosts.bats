@@ -4,7 +4,7 @@ load ../helpers
 setup() {
 	[ -e "$BUILD/libstapsdt.so.0" ] || skip "libstapsdt.so.0 is not built"
 	[ -z "${SAN:-}" ] || skip "a library with sanitizers cannot be loaded by a program without"
-	hosts=$ROOT/tests/help/stapsdt_hosts
+	hosts=$ROOT/tests/programs/stapsdt_hosts
 	said=$BATS_TEST_TMPDIR/said
 	cd "$BATS_TEST_TMPDIR"
 }

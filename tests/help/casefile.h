@@ -43,14 +43,12 @@ int case_file_open(const char *path, const char *keys, struct case_file *out, st
 int case_file_parse(const char *path, struct str text, const char *keys, struct case_file *out,
 		    struct buf *why);
 void case_file_close(struct case_file *f);
-
 const struct test_case *case_find(const struct case_file *f,
 				  const char *name); /* NULL: there is none */
 
 /* The field after `last` (NULL: the first) that has this key; NULL: there is none. */
 const struct case_field *case_next(const struct test_case *t, const char *key,
 				   const struct case_field *last);
-
 struct str case_text(const struct test_case *t,
 		     const char *key); /* of the first such field; "" when there is none */
 struct str case_value(const struct test_case *t,

@@ -1,6 +1,7 @@
 /* Run-time probes of every type, each fired with the edges of its type, and the lines that a tracer
  * has to print of them: "int8 -128". tests/targets/runtime_values.c is traced from outside,
- * tests/unit/values.c runs the interpreter on the same values; tests/cases/values.txt has the scripts.
+ * tests/unit/values.c runs the interpreter on the same values; tests/cases/values.txt has the
+ * scripts.
  *
  *   int8 ... uint64, bool    the number
  *   pointer                  in hexadecimal

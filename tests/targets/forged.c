@@ -1,5 +1,5 @@
 /* A program whose notes will be forged: p:good is where it says, f0 to f23 are wherever
- * tests/help/forge puts them. It compares its code in memory with the file while it works, and
+ * tests/programs/forge puts them. It compares its code in memory with the file while it works, and
  * prints what it computed, how many places differ, and how many of these are no nop in the file:
  *
  *   forged N: work for N rounds of 10 ms; "sum 1234 armed 1 wrong 0" */

@@ -1,4 +1,8 @@
 /* The BPF engine, traced for real: programs made by hand, fired by tests/targets/bpf_sites. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "help/bpf.h"
 
 static void counts_events(void **state)

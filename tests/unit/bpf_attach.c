@@ -1,5 +1,11 @@
 /* Attaching by the BPF engine: to what, whom it follows, what it leaves alone and what stays when
  * it is gone. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "engine/bpf/btf.h"
 #include "help/bpf.h"
 

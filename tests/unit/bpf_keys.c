@@ -1,5 +1,7 @@
 /* The keys of maps in the BPF engine: short and long ones, and what happens when a map is full or
  * its keys are fought over. */
+#include <stdlib.h>
+
 #include "help/bpf.h"
 
 /* As few maps are reached, or as a script with too many to name them reaches them. */

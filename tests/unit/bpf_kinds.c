@@ -1,6 +1,9 @@
 /* The BPF engine at other places than probes in programs: returns, tracepoints, clocks; stacks; and
  * what a run can do while it goes on. */
+#include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "help/bpf.h"
 

@@ -1,6 +1,8 @@
 /* The operations of the BPF engine on numbers and memory, one by one: each is run by the kernel in
  * a BEGIN clause, on values the verifier cannot know. */
 #include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "help/bpf.h"
 

@@ -4,7 +4,9 @@
  * DIFFERENTIAL=N runs N programs, DIFFERENTIAL_SEED=S begins with another one. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "help/random_program.h"
 
@@ -83,7 +85,7 @@ static void take_all(struct outcome *o, struct engine *e)
 	assert_true(engine_drain(e, 0, take_record, o) >= 0);
 	for (uint32_t i = 0; i < o->p->map_count; i++) {
 		assert_int_equal(map_each(&e->maps, i, take_entry, o), 0);
-		add_sorted(o, maps[i].name.ptr);
+		add_sorted(o, o->p->maps[i].name.ptr);
 	}
 	assert_int_equal(engine_faults(e, take_fault, o), 0);
 	add_sorted(o, "fault");
@@ -95,7 +97,8 @@ static void take_all(struct outcome *o, struct engine *e)
 
 static void run_interp(struct engine *e, struct diag *d)
 {
-	const struct area area = {(uintptr_t)page, {page, page_size}};
+	const struct str page = random_page();
+	const struct area area = {(uintptr_t)page.ptr, page};
 	char comm[16] = "";
 	struct context c = {.areas = &area,
 			    .area_count = 1,
@@ -176,38 +179,19 @@ static void free_outcome(struct outcome *o)
 
 static void compare(uint64_t seed)
 {
-	static struct maker m;
-	static struct span places[MAX_CODE];
-	struct clause clause = {.code = m.code,
-				.reg_count = REGS,
-				.slots = slots,
-				.slot_count = S_COUNT,
-				.attaches = &begin,
-				.attach_count = 1};
-	struct program p = {.clauses = &clause,
-			    .clause_count = 1,
-			    .maps = maps,
-			    .map_count = COUNT(maps),
-			    .formats = formats,
-			    .format_count = COUNT(formats),
-			    .literals = literals,
-			    .literal_count = COUNT(literals),
-			    .names = names,
-			    .name_count = 1,
-			    .places = places,
-			    .place_count = MAX_CODE};
-	struct outcome interp = {.p = &p}, bpf = {.p = &p};
+	static struct random_program random;
+	struct program *p = &random.program;
+	struct outcome interp = {.p = p}, bpf = {.p = p};
 	struct diag d = DIAG_INIT;
 
-	make_clause(&m, seed);
-	clause.insn_count = m.count;
-	if (program_check(&p, &d))
-		show_and_fail(&p, &d, seed, "refused");
+	random_program_make(&random, seed);
+	if (program_check(p, &d))
+		show_and_fail(p, &d, seed, "refused");
 	run_engine(&engine_interp, run_interp, &interp, seed);
 	run_engine(&engine_bpf, run_bpf, &bpf, seed);
 	if (!str_eq(buf_as_str(&interp.text), buf_as_str(&bpf.text))) {
 		show_difference(buf_as_str(&interp.text), buf_as_str(&bpf.text));
-		show_and_fail(&p, &d, seed, "the engines differ");
+		show_and_fail(p, &d, seed, "the engines differ");
 	}
 	free_outcome(&interp);
 	free_outcome(&bpf);
@@ -230,11 +214,11 @@ static void engines_agree(void **state)
 		print_message("needs root\n");
 		skip();
 	}
-	make_page();
+	random_page_open();
 	prctl(PR_SET_NAME, "engines");
 	for (uint64_t seed = first; seed < first + count; seed++)
 		compare(seed);
-	munmap(page, 2 * page_size);
+	random_page_close();
 }
 
 int main(void)

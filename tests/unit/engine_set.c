@@ -1,4 +1,8 @@
 /* A set of engines: which clause runs where, and that the set looks like one engine. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "help/interp.h"
 
 #include "engine/engine.h"

@@ -1,4 +1,6 @@
 /* The interpreter engine, one operation after the other. The rows hold for every engine. */
+#include <stdio.h>
+
 #include "help/interp.h"
 
 /* Numbers: r0 and r1 are set, `op` makes r2. */

@@ -1,4 +1,7 @@
 /* Runs of the interpreter engine: attaching, losses, clearing, BEGIN and END, extensions. */
+#include <errno.h>
+#include <unistd.h>
+
 #include "help/interp.h"
 
 static const char noisy[] = "map m0 \"@\" none -> count, 1 entries\n"

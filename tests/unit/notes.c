@@ -1,8 +1,10 @@
 /* Notes of ELF files -> sites: addresses, offsets, prelink, damage, symbols in operands. */
+#include <elf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <cmocka.h>
 
 #include "help/elf_builder.h"

@@ -1,6 +1,7 @@
 /* Types, histograms, records and the dump. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "help/program_text.h"
 

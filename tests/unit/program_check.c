@@ -1,6 +1,7 @@
 /* The checker: what it refuses, and that it does so in one pass. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "help/program_text.h"
 
@@ -107,8 +108,7 @@ static const struct {
 	 "instruction 1 (jump_if): jumps into a loop, to 3"},
 	{"r0 = const 1\nloop 3, 5\njump_if r0, 5\njump_not r0, 4\nnext 1\nreturn", NULL},
 	/* Written before read. */
-	{"r0 = mov r1\nreturn",
-	 "instruction 0 (mov): r1 is read but not written on every path"},
+	{"r0 = mov r1\nreturn", "instruction 0 (mov): r1 is read but not written on every path"},
 	{"r0 = const 0\njump_if r0, 3\nr1 = const 1\nr2 = mov r1\nreturn",
 	 "instruction 3 (mov): r1 is read but not written"},
 	{"r0 = const 0\njump_if r0, 4\nr1 = const 1\njump 5\nr1 = const 2\nr2 = mov r1\nreturn",
@@ -228,8 +228,7 @@ static const struct {
 	 "format 0: its first field is not a key of map 0"},
 	{"map m0 \"@\" int64 -> string[8], 4 entries\nformat 0 map_value \"\" () m0",
 	 "format 0: 0 fields are not a key and value of map 0"},
-	{"clause 0: 1 registers\nbegin name 1 func 0\nreturn",
-	 "place 0 has an unknown name"},
+	{"clause 0: 1 registers\nbegin name 1 func 0\nreturn", "place 0 has an unknown name"},
 	{"clause 0: 1 registers\ninterval 0 name 0 func 0\nreturn", "place 0 has no period"},
 	{"clause 0: 1 registers\ntracepoint \"x\" name 0 func 0\nreturn",
 	 "place 0 names no tracepoint"},

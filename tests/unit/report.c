@@ -1,6 +1,8 @@
 /* Records and maps as text and JSON: the tables of tests/cases/report/. A case builds a program of
  * a few maps and formats, then lets records arrive and maps be printed through a store that only
  * has what the case says. */
+#include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "help/case_suite.h"

@@ -2,7 +2,7 @@
  * the check sees a changed instruction, and the image is written to a file for readers here. */
 #include <stdio.h>
 
-#include "spy.h"
+#include "help/spy.h"
 
 static int copy_image(int fd, const char *path)
 {

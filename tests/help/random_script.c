@@ -1,0 +1,273 @@
+#include "help/random_script.h"
+
+#include <stdint.h>
+
+#define SCRIPT_VARIABLES 6
+#define SCRIPT_DEPTH	 6
+
+static unsigned script_random(struct script_maker *m, unsigned below)
+{
+	m->state = m->state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(m->state >> 33) % below;
+}
+
+const char *script_pick(struct script_maker *m, const char *const *from, unsigned count)
+{
+	return from[script_random(m, count)];
+}
+
+#define PICK(m, ...)                                       \
+	script_pick(m, (const char *const[]){__VA_ARGS__}, \
+		    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static void script_number(struct script_maker *m, unsigned depth)
+{
+	switch (script_random(m, depth ? 11 : 4)) {
+	case 0: buf_printf(&m->out, "%u", script_random(m, 20)); break;
+	case 1: buf_text(&m->out, m->number); break;
+	case 2:
+	case 3: buf_printf(&m->out, "$v%u", script_random(m, SCRIPT_VARIABLES)); break;
+	case 4: buf_text(&m->out, PICK(m, "@one", "@two")); break;
+	case 5:
+		buf_text(&m->out, "@many[");
+		script_number(m, depth - 1);
+		buf_text(&m->out, "]");
+		break;
+	case 6:
+		buf_text(&m->out, "(");
+		script_number(m, depth - 1);
+		buf_text(&m->out, " > 3 ? ");
+		script_number(m, depth - 1);
+		buf_text(&m->out, " : ");
+		script_number(m, depth - 1);
+		buf_text(&m->out, ")");
+		break;
+	default:
+		buf_text(&m->out, "(");
+		script_number(m, depth - 1);
+		buf_printf(&m->out, " %s ",
+			   PICK(m, "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"));
+		script_number(m, depth - 1);
+		buf_text(&m->out, ")");
+		break;
+	}
+}
+
+static void script_text(struct script_maker *m)
+{
+	switch (script_random(m, 4)) {
+	case 0: buf_text(&m->out, m->text); break;
+	case 1: buf_text(&m->out, "@word"); break;
+	default:
+		buf_printf(&m->out, "\"%s\"", PICK(m, "", "a", "hello", "seventeen bytes!!"));
+		break;
+	}
+}
+
+static void script_condition(struct script_maker *m, unsigned depth)
+{
+	switch (script_random(m, depth ? 7 : 3)) {
+	case 0:
+		script_text(m);
+		buf_printf(&m->out, " %s ", PICK(m, "==", "!="));
+		script_text(m);
+		break;
+	case 1:
+	case 2:
+	case 3:
+		script_number(m, 1);
+		buf_printf(&m->out, " %s ", PICK(m, "==", "!=", "<", ">", "<=", ">="));
+		script_number(m, 1);
+		break;
+	case 4:
+		buf_text(&m->out, "!(");
+		script_condition(m, depth - 1);
+		buf_text(&m->out, ")");
+		break;
+	default:
+		buf_text(&m->out, "(");
+		script_condition(m, depth - 1);
+		buf_printf(&m->out, ") %s (", PICK(m, "&&", "||"));
+		script_condition(m, depth - 1);
+		buf_text(&m->out, ")");
+		break;
+	}
+}
+
+static void script_indent(struct script_maker *m, unsigned depth)
+{
+	buf_printf(&m->out, "%*s", (int)(2 * depth), "");
+}
+
+static void script_block(struct script_maker *m, unsigned depth);
+
+static void script_map(struct script_maker *m)
+{
+	switch (script_random(m, 8)) {
+	case 0:
+		buf_text(&m->out, "@one = ");
+		script_number(m, 2);
+		break;
+	case 1: buf_text(&m->out, "@two++"); break;
+	case 2:
+		buf_text(&m->out, "@many[");
+		script_number(m, 1);
+		buf_text(&m->out, "] = ");
+		script_number(m, 2);
+		break;
+	case 3:
+		buf_text(&m->out, "@words[");
+		script_text(m);
+		buf_text(&m->out, "] = count()");
+		break;
+	case 4:
+		buf_text(&m->out, "@pairs[");
+		script_number(m, 1);
+		buf_text(&m->out, ", ");
+		script_text(m);
+		buf_text(&m->out, "] = sum(");
+		script_number(m, 1);
+		buf_text(&m->out, ")");
+		break;
+	case 5:
+		buf_text(&m->out, "@word = ");
+		script_text(m);
+		break;
+	case 6:
+		buf_text(&m->out, "@times = hist(");
+		script_number(m, 1);
+		buf_text(&m->out, ")");
+		break;
+	default:
+		buf_text(&m->out, "delete(@many[");
+		script_number(m, 1);
+		buf_text(&m->out, "])");
+		break;
+	}
+}
+
+static void script_print(struct script_maker *m)
+{
+	static const char *const formats[] = {"%ld", "%ld %s", "%s %ld %ld", "%s", "%ld %s %s"};
+	const char *f = formats[script_random(m, 5)];
+
+	buf_printf(&m->out, "printf(\"%s\\n\"", f);
+	for (; *f; f++) {
+		if (*f != '%')
+			continue;
+		buf_text(&m->out, ", ");
+		if (f[1] == 's')
+			script_text(m);
+		else
+			script_number(m, 2);
+	}
+	buf_text(&m->out, ")");
+}
+
+static void script_if(struct script_maker *m, unsigned depth)
+{
+	buf_text(&m->out, "if (");
+	script_condition(m, 2);
+	buf_text(&m->out, ") ");
+	script_block(m, depth);
+	if (script_random(m, 2)) {
+		buf_text(&m->out, " else ");
+		script_block(m, depth);
+	}
+	buf_char(&m->out, '\n');
+}
+
+static void script_loop(struct script_maker *m, unsigned depth)
+{
+	unsigned n = m->counters++;
+
+	m->loops++;
+	if (script_random(m, 4) == 0) {
+		buf_printf(&m->out, "unroll (%u) ", 1 + script_random(m, 4));
+		m->loops--; /* nothing to break out of */
+		script_block(m, depth);
+	} else {
+		buf_printf(&m->out, "$c%u = 0;\n", n);
+		script_indent(m, depth);
+		buf_printf(&m->out, "while ($c%u < %u) {\n", n, 1 + script_random(m, 9));
+		script_indent(m, depth + 1);
+		buf_printf(&m->out, "$c%u++;\n", n);
+		script_indent(m, depth + 1);
+		script_block(m, depth + 1);
+		buf_text(&m->out, "\n");
+		script_indent(m, depth);
+		buf_text(&m->out, "}");
+		m->loops--;
+	}
+	buf_char(&m->out, '\n');
+}
+
+static void script_statement(struct script_maker *m, unsigned depth)
+{
+	unsigned kind = script_random(m, 16);
+
+	if (m->left)
+		m->left--;
+	script_indent(m, depth);
+	if (kind < 5 && depth < SCRIPT_DEPTH) {
+		script_if(m, depth);
+		return;
+	}
+	if (kind < 7 && depth < SCRIPT_DEPTH && m->loops < 2) {
+		script_loop(m, depth);
+		return;
+	}
+	if (kind < 8 && m->loops)
+		buf_text(&m->out, PICK(m, "break", "continue"));
+	else if (kind == 8 && depth > 2 && script_random(m, 4) == 0)
+		buf_text(&m->out, "return");
+	else if (kind < 11)
+		script_map(m);
+	else if (kind < 13)
+		script_print(m);
+	else {
+		buf_printf(&m->out, "$v%u = ", script_random(m, SCRIPT_VARIABLES));
+		script_number(m, 3);
+	}
+	buf_text(&m->out, ";\n");
+}
+
+static void script_block(struct script_maker *m, unsigned depth)
+{
+	unsigned count = 1 + script_random(m, 4);
+
+	buf_text(&m->out, "{\n");
+	while (count-- && m->left)
+		script_statement(m, depth + 1);
+	script_indent(m, depth);
+	buf_text(&m->out, "}");
+}
+
+static void script_clause(struct script_maker *m, const char *probe, bool predicate)
+{
+	buf_text(&m->out, probe);
+	if (predicate)
+		buf_printf(&m->out, " /%s != %u/", m->number, script_random(m, 5));
+	buf_text(&m->out, " {\n");
+	for (unsigned i = 0; i < SCRIPT_VARIABLES; i++)
+		buf_printf(&m->out, "  $v%u = (int64)%s%s;\n", i, i ? "" : m->number,
+			   i ? PICK(m, "0", "1", "7", "100") : "");
+	while (m->left)
+		script_statement(m, 1);
+	buf_text(&m->out, "}\n");
+}
+
+void make_script(struct script_maker *m, uint64_t seed, const char *probe)
+{
+	unsigned clauses;
+
+	m->state = seed * 0x9e3779b97f4a7c15u + 1;
+	script_random(m, 2);
+	clauses = script_random(m, 3) ? 1 : 1 + script_random(m, 12);
+	/* Types of maps are what is first written to them. */
+	buf_text(&m->out, "BEGIN { @one = 1; @two = 2; @many[1] = 2; @word = \"word\"; }\n");
+	for (unsigned i = 0; i < clauses; i++) {
+		m->left = 5 + script_random(m, clauses == 1 ? 110 : 20);
+		script_clause(m, probe, clauses > 1);
+	}
+}
