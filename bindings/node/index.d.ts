@@ -15,13 +15,13 @@ type StringType = "string" | "char *" | "char*" | "const char *" | "const char*"
 type CountedType = "buffer";
 type FloatType = "float" | "double" | "number";
 
-/** What an argument can be declared as. */
+/** The type of an argument. */
 export type ArgType = IntegerType | BooleanType | PointerType | StringType | CountedType | FloatType;
 
-/** A type alone, or with a name that tracers show. */
+/** A type, or a type with a name that tracers show. */
 export type Arg = ArgType | { type: ArgType; name?: string };
 
-/** undefined and null are NULL or 0, whatever the type. */
+/** undefined and null are NULL or 0 for every type. */
 type Nothing = undefined | null;
 
 type ValueOfType<T extends ArgType> =
@@ -40,23 +40,23 @@ type ValueOf<A extends Arg> = A extends ArgType ? ValueOfType<A>
 export type Values<A extends readonly Arg[]> = { [I in keyof A]?: ValueOf<A[I]> };
 
 export interface ProviderOptions {
-  /** fire() throws what goes wrong in it, instead of one warning: for tests. Default: false. */
+  /** fire() throws errors instead of emitting one warning: for tests. Default: false. */
   strict?: boolean;
-  /** The probes are in a file below $XDG_RUNTIME_DIR or /run/user, not in a memfd. Default: false. */
+  /** Put the probes into a file below $XDG_RUNTIME_DIR or /run/user instead of a memfd. Default: false. */
   file?: boolean;
 }
 
-/** An error of this package has one of these as its `code`. */
+/** The `code` of an error of this package. */
 export type ErrorCode =
   | "NOPAL_BAD_NAME" | "NOPAL_NAME_TAKEN" | "NOPAL_BAD_ARGS" | "NOPAL_NO_MEMORY" | "NOPAL_SYSTEM"
   | "NOPAL_UNSUPPORTED" | "NOPAL_BAD_VALUE";
 
-/** A group of probes. Two providers of one name are two providers; tracers see the probes of both. */
+/** A group of probes. Two providers may have the same name: tracers see the probes of both. */
 export class USDTProvider {
   /** @param name 1 to 249 letters, digits, _, - and ., the first a letter or _ */
   constructor(name: string, options?: ProviderOptions);
   readonly name: string;
-  /** Tracers can see the probes: after enable(), until disable(). */
+  /** Are the probes visible to tracers? From enable() until disable(). */
   readonly isEnabled: boolean;
   /**
    * Add a probe with up to 12 values; a "buffer" is two. Tracers see it after the next enable().
@@ -68,9 +68,9 @@ export class USDTProvider {
   ): USDTProbe<A>;
   /** Add a span: two probes around a function, `name__entry` with up to 11 values and `name__return`. */
   addSpan<const A extends readonly Arg[]>(name: string, ...args: A): USDTSpan<A>;
-  /** Make all probes visible to tracers. Call it again after adding more: what is traced stays. */
+  /** Make all probes visible to tracers. Call it again after adding more; probes that are traced are not affected. */
   enable(): void;
-  /** Take all probes away. They stay valid, and can be enabled again. */
+  /** Remove all probes from tracers. They stay valid, and can be enabled again. */
   disable(): void;
 }
 
@@ -79,10 +79,10 @@ export class USDTProbe<A extends readonly Arg[] = readonly Arg[]> {
   private constructor();
   readonly name: string;
   readonly provider: USDTProvider;
-  /** Somebody traces the probe now. About a nanosecond. */
+  /** Is the probe being traced? Takes about a nanosecond. */
   readonly isEnabled: boolean;
   /**
-   * Fire the probe, if somebody traces it: only then is `values` called. Never throws (unless the
+   * Fire the probe if it is traced: only then is `values` called. Never throws (unless the
    * provider is strict): an event whose function throws, or whose values do not fit, is not fired,
    * and the first one of a probe emits a process warning with code NOPAL_NOT_FIRED.
    * @returns the probe was fired
@@ -97,14 +97,14 @@ export class USDTProbe<A extends readonly Arg[] = readonly Arg[]> {
  */
 export class USDTSpan<A extends readonly Arg[] = readonly Arg[]> {
   private constructor();
-  /** The id of the innermost span around the code that runs now, through awaits and callbacks; 0n: none is traced. */
+  /** The id of the innermost span around the code that runs now, through awaits and callbacks; 0n: no span is traced. */
   static readonly currentId: bigint;
   readonly entry: USDTProbe<readonly Arg[]>;
   readonly leave: USDTProbe<readonly Arg[]>;
-  /** Somebody traces one of the two probes now. */
+  /** Is one of the two probes being traced? */
   readonly isEnabled: boolean;
   /**
-   * Call `body` and return what it returns. While somebody traces, NAME__entry fires before it with the values of
+   * Call `body` and return what it returns. While the span is traced, NAME__entry fires before it with the values of
    * `values`, and NAME__return when it has returned or thrown, or when the promise it returned is settled.
    */
   run<R>(values: () => Values<A>, body: (id: bigint) => R): R;

@@ -1,6 +1,6 @@
 "use strict";
-// USDT probes of a Node.js program. A probe that nobody traces costs one load and a test: its first
-// instruction, which every tracer replaces, is looked at through a typed array.
+// USDT probes of a Node.js program. A probe that is not traced costs one load and a test: its first
+// instruction, which every tracer replaces, is read through a typed array.
 
 const native = load();
 const { NOP } = native;
@@ -39,14 +39,14 @@ function typeNumber(type) {
 	const plain = String(type).replace(/\bconst\b/g, " ").replace(/\*/g, " * ").trim().replace(/\s+/g, " ");
 	const number = TYPES.get(plain);
 	if (number === undefined)
-		throw new TypeError(`no such type of a probe's argument: '${type}'`);
+		throw new TypeError(`unknown argument type '${type}'`);
 	return number;
 }
 
 // `new USDTProvider(process.env.NAME)` is not to make a provider called "undefined".
 function checkName(what, name) {
 	if (typeof name !== "string")
-		throw new TypeError(`the name of a ${what} is a string, not ${name === null ? "null" : typeof name}`);
+		throw new TypeError(`the name of a ${what} must be a string, not ${name === null ? "null" : typeof name}`);
 }
 
 class USDTProbe {
@@ -170,7 +170,7 @@ class USDTSpan {
 		return result;
 	}
 
-	// The promise that follows is returned, so that a rejection nobody handles stays one.
+	// Returns the new promise, so that an unhandled rejection is still reported.
 	#settled(promise, id, start) {
 		return promise.then((value) => {
 			this.#end(id, start);
@@ -184,7 +184,7 @@ class USDTSpan {
 	// The values in their places, then the id.
 	#withId(values, id) {
 		if (!Array.isArray(values))
-			throw new TypeError("the function returned no array");
+			throw new TypeError("the function did not return an array");
 		const all = values.slice(0, this.#count);
 		while (all.length < this.#count)
 			all.push(undefined);

@@ -1,7 +1,7 @@
-/* libstapsdt.so.0 on top of <nopal/runtime.h>. What users see of a provider or probe is the first
- * member of what is really there. The provider behind it is made by the first load, because the
- * kind of file may be chosen until then, and lives until the end: a probe that other threads fire
- * stays a probe while this one unloads. */
+/* libstapsdt.so.0 on top of <nopal/runtime.h>. The struct of a provider or probe that users see is
+ * the first member of ours. The nopal_provider is made by the first load, because the kind of file
+ * can be chosen until then, and it lives until the provider is destroyed: other threads may fire
+ * probes while this one unloads. */
 #pragma GCC visibility push(default)
 #include "libstapsdt.h"
 #pragma GCC visibility pop
@@ -18,12 +18,12 @@
 
 struct provider {
 	SDTProvider_t shown;
-	struct nopal_provider *runtime; /* NULL: never loaded */
+	struct nopal_provider *handle; /* NULL: never loaded */
 };
 
 struct probe {
 	SDTProbeList_t shown;
-	struct nopal_probe *handle; /* NULL: not yet in a runtime; set once, read by any thread */
+	struct nopal_probe *handle; /* NULL: not yet in a provider; set once, read by any thread */
 };
 
 /* Offsets that programs have compiled in. libstapsdt itself is for 64-bit CPUs only. */
@@ -71,7 +71,7 @@ int providerUseMemfd(SDTProvider_t *provider, const MemFDOption_t use_memfd)
 	return 1;
 }
 
-/* 0 for what is no type. */
+/* 0: not a type. */
 static enum nopal_type type_of(ArgType_t type)
 {
 	switch (type) {
@@ -112,7 +112,7 @@ SDTProbe_t *providerAddProbe(SDTProvider_t *provider, const char *name, int argC
 	}
 	probe = name ? new_probe(name) : NULL;
 	if (!probe) {
-		fail(provider, elfCreationError, name ? "no memory" : "a probe needs a name");
+		fail(provider, elfCreationError, name ? "out of memory" : "a probe needs a name");
 		return NULL;
 	}
 	probe->shown.probe.argCount = argCount;
@@ -134,12 +134,12 @@ static int open_runtime(struct provider *p, struct nopal_error *e)
 
 	if (p->shown._use_memfd == memfd_disabled)
 		flags |= NOPAL_RUNTIME_FILE;
-	if (!p->runtime)
-		p->runtime = nopal_provider_new(p->shown.name, flags, e);
-	return p->runtime ? 0 : e->code;
+	if (!p->handle)
+		p->handle = nopal_provider_new(p->shown.name, flags, e);
+	return p->handle ? 0 : e->code;
 }
 
-static int add_to_runtime(struct provider *p, struct probe *probe, struct nopal_error *e)
+static int add_to_provider(struct provider *p, struct probe *probe, struct nopal_error *e)
 {
 	struct nopal_probe_arg args[MAX_ARGUMENTS] = {{(enum nopal_type)0, NULL}};
 	const SDTProbe_t *shown = &probe->shown.probe;
@@ -147,8 +147,8 @@ static int add_to_runtime(struct provider *p, struct probe *probe, struct nopal_
 
 	for (int i = 0; i < shown->argCount; i++)
 		args[i].type = type_of(shown->argFmt[i]);
-	handle = nopal_provider_probe(p->runtime, shown->name, args, (unsigned)shown->argCount,
-				      NULL, e);
+	handle = nopal_provider_probe(p->handle, shown->name, args, (unsigned)shown->argCount, NULL,
+				      e);
 	if (!handle)
 		return e->code;
 	__atomic_store_n(&probe->handle, handle, __ATOMIC_RELEASE);
@@ -166,28 +166,28 @@ static int add_all(struct provider *p, SDTProbeList_t *from, struct nopal_error 
 		count++;
 	all = calloc(count + 1, sizeof(*all));
 	if (!all) {
-		snprintf(e->text, sizeof(e->text), "no memory");
+		snprintf(e->text, sizeof(e->text), "out of memory");
 		return NOPAL_NO_MEMORY;
 	}
 	for (SDTProbeList_t *at = from; at; at = at->next)
 		all[count - ++i] = (struct probe *)at;
 	for (i = 0; i < count && !err; i++)
 		if (!all[i]->handle)
-			err = add_to_runtime(p, all[i], e);
+			err = add_to_provider(p, all[i], e);
 	free(all);
 	return err;
 }
 
-/* Where there is no directory for files, a memfd does as well. */
-static int load_runtime(struct provider *p, struct nopal_error *e)
+/* Without a directory for files, use a memfd. */
+static int load_provider(struct provider *p, struct nopal_error *e)
 {
-	int err = nopal_provider_load(p->runtime, e);
+	int err = nopal_provider_load(p->handle, e);
 
 	if (err != NOPAL_SYSTEM || p->shown._use_memfd != memfd_disabled ||
-	    nopal_provider_is_loaded(p->runtime))
+	    nopal_provider_is_loaded(p->handle))
 		return err;
-	nopal_provider_use_memfd(p->runtime);
-	return nopal_provider_load(p->runtime, e);
+	nopal_provider_use_memfd(p->handle);
+	return nopal_provider_load(p->handle, e);
 }
 
 /* A user may have closed the handle, and then unloading fails. So it is of an object that stays in
@@ -236,7 +236,7 @@ int providerLoad(SDTProvider_t *provider)
 	if (!err)
 		err = add_all(p, provider->probes, &e);
 	if (!err)
-		err = load_runtime(p, &e);
+		err = load_provider(p, &e);
 	if (err)
 		return fail(provider, number_of(err), e.text);
 	show_loaded(provider);
@@ -263,9 +263,9 @@ int providerUnload(SDTProvider_t *provider)
 	struct nopal_error e;
 
 	forget_error(provider);
-	if (!p->runtime)
+	if (!p->handle)
 		return 0;
-	if (nopal_provider_unload(p->runtime, &e))
+	if (nopal_provider_unload(p->handle, &e))
 		return fail(provider, sharedLibraryCloseError, e.text);
 	if (show_unloaded(provider))
 		return fail(
@@ -281,7 +281,7 @@ void providerDestroy(SDTProvider_t *provider)
 	if (!p)
 		return;
 	show_unloaded(provider);
-	nopal_provider_destroy(p->runtime);
+	nopal_provider_destroy(p->handle);
 	while (provider->probes) {
 		SDTProbeList_t *first = provider->probes;
 

@@ -1,4 +1,4 @@
-// A probe that counts down only while somebody traces it, and is gone at 0. In another terminal:
+// A probe that counts down only while it is traced, and ends at 0. In another terminal:
 //
 //	sudo nopal -e 'usdt::nodeProvider:firstProbe { printf("%d %s\n", arg0, str(arg1)) }' -p PID
 "use strict";

@@ -1,5 +1,5 @@
-/* The native half of the package: providers and probes as opaque objects, for index.js alone. Every
- * environment (the main thread, each worker) has objects of its own, and a scratch room as instance
+/* The native half of the package: providers and probes as opaque objects, for index.js only. Every
+ * environment (the main thread, each worker) has its own objects, and a scratch buffer as instance
  * data; there is no other state. A provider is destroyed when its object and those of its probes
  * are collected, at the latest when the environment ends: then Node.js runs all finalizers. */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define MAX_ARGS 6 /* of a function here */
 
 struct provider {
-	struct nopal_provider *runtime;
+	struct nopal_provider *handle;
 	unsigned references; /* its object, and those of its probes */
 };
 
@@ -54,7 +54,7 @@ static napi_value fail(napi_env env, const struct nopal_error *e)
 
 static napi_value fail_no_memory(napi_env env)
 {
-	napi_throw_error(env, "NOPAL_NO_MEMORY", "no memory for a probe");
+	napi_throw_error(env, "NOPAL_NO_MEMORY", "out of memory for a probe");
 	return NULL;
 }
 
@@ -116,7 +116,7 @@ static char *text_of(napi_env env, napi_value value)
 	if (strlen(text) == size)
 		return text;
 	free(text);
-	napi_throw_error(env, "NOPAL_BAD_NAME", "there is a NUL in a name or description");
+	napi_throw_error(env, "NOPAL_BAD_NAME", "a name or description contains a NUL");
 	return NULL;
 }
 
@@ -126,7 +126,7 @@ static void release(struct provider *provider)
 {
 	if (--provider->references)
 		return;
-	nopal_provider_destroy(provider->runtime);
+	nopal_provider_destroy(provider->handle);
 	free(provider);
 }
 
@@ -168,13 +168,13 @@ static napi_value open_provider(napi_env env, napi_callback_info info)
 	if (arguments(env, info, args) && (name = text_of(env, args[0]))) {
 		napi_get_value_uint32(env, args[1], &flags);
 		provider->references = 1;
-		provider->runtime = nopal_provider_new(name, flags, &error);
-		object = provider->runtime ? wrapped(env, provider, &provider_tag, end_provider)
-					   : fail(env, &error);
+		provider->handle = nopal_provider_new(name, flags, &error);
+		object = provider->handle ? wrapped(env, provider, &provider_tag, end_provider)
+					  : fail(env, &error);
 	}
 	free(name);
 	if (!object) {
-		nopal_provider_destroy(provider->runtime);
+		nopal_provider_destroy(provider->handle);
 		free(provider);
 	}
 	return object;
@@ -189,7 +189,7 @@ static napi_value load(napi_env env, napi_callback_info info)
 
 	if (!arguments(env, info, args) || !(provider = unwrap(env, args[0], &provider_tag)))
 		return NULL;
-	return nopal_provider_load(provider->runtime, &error) ? fail(env, &error) : NULL;
+	return nopal_provider_load(provider->handle, &error) ? fail(env, &error) : NULL;
 }
 
 /* unload(provider) */
@@ -201,7 +201,7 @@ static napi_value unload(napi_env env, napi_callback_info info)
 
 	if (!arguments(env, info, args) || !(provider = unwrap(env, args[0], &provider_tag)))
 		return NULL;
-	return nopal_provider_unload(provider->runtime, &error) ? fail(env, &error) : NULL;
+	return nopal_provider_unload(provider->handle, &error) ? fail(env, &error) : NULL;
 }
 
 /* isLoaded(provider) */
@@ -212,7 +212,7 @@ static napi_value is_loaded(napi_env env, napi_callback_info info)
 
 	if (!arguments(env, info, args) || !(provider = unwrap(env, args[0], &provider_tag)))
 		return NULL;
-	return boolean(env, nopal_provider_is_loaded(provider->runtime));
+	return boolean(env, nopal_provider_is_loaded(provider->handle));
 }
 
 /* ---- Probes ---- */
@@ -271,12 +271,12 @@ static napi_value add_probe(napi_env env, napi_callback_info info)
 	    !ok(env, napi_get_array_length(env, args[3], &count)))
 		return NULL;
 	if (count > NOPAL_MAX_VALUES) {
-		napi_throw_error(env, "NOPAL_BAD_ARGS", "a probe has at most 12 values");
+		napi_throw_error(env, "NOPAL_BAD_ARGS", "too many values: the limit is 12");
 		return NULL;
 	}
 	if ((name = text_of(env, args[1])) && (description = text_of(env, args[2])) &&
 	    args_of(env, args[3], args[4], declared, count)) {
-		handle = nopal_provider_probe(provider->runtime, name, declared, count,
+		handle = nopal_provider_probe(provider->handle, name, declared, count,
 					      *description ? description : NULL, &error);
 		object = handle ? new_probe(env, provider, handle) : fail(env, &error);
 	}

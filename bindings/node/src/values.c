@@ -1,6 +1,6 @@
-/* Values of JavaScript on their way to a probe. All elements are taken out of the array first,
- * which may run JavaScript (a getter, a proxy); from then on nothing does, so lengths and addresses
- * stay what they are. Texts are measured, then written behind each other into one room. */
+/* Converting JavaScript values for a probe. First all elements are read from the array, which may
+ * run JavaScript (a getter, a proxy). After that no JavaScript runs, so lengths and addresses do
+ * not change. Texts are measured, then written one after the other into one buffer. */
 #include "values.h"
 
 #include <math.h>
@@ -211,7 +211,7 @@ static bool pointer_of(napi_env env, const struct value *v, uint64_t *word)
 	return true;
 }
 
-/* Bytes that are not text are copied only where a NUL is wanted behind them. */
+/* Bytes that are not text are copied only if a NUL must follow them. */
 static void measure(napi_env env, struct value *v)
 {
 	const void *data;
@@ -304,7 +304,7 @@ static bool place_texts(napi_env env, struct scratch *s, struct value *values, u
 		size += values[i].text_size;
 	}
 	if (!scratch_reserve(s, size)) {
-		napi_throw_error(env, "NOPAL_NO_MEMORY", "no memory for the values of a probe");
+		napi_throw_error(env, "NOPAL_NO_MEMORY", "out of memory for the values of a probe");
 		return false;
 	}
 	size = 0;

@@ -24,19 +24,19 @@ struct module_state {
 	PyTypeObject *probe_type;
 	PyTypeObject *span_type;
 	PyTypeObject *running_type;
-	PyObject *idle;		/* what spans give while nobody traces */
+	PyObject *idle;		/* what spans return while they are not traced */
 	PyObject *enabled_text; /* "enabled", interned: attributes are compared by address */
 };
 
 /* How values that do not fit their argument are dealt with. */
 enum policy {
-	POLICY_REPORT, /* not fired, and told to sys.unraisablehook: a tracer changes nothing */
+	POLICY_REPORT, /* not fired, and reported to sys.unraisablehook: a tracer changes nothing */
 	POLICY_STRICT, /* an exception, traced or not */
 	POLICY_LOOSE,  /* integers are cut; texts are addresses for 64-bit integers: stapsdt */
 };
 
 struct provider {
-	PyObject_HEAD struct nopal_provider *runtime;
+	PyObject_HEAD struct nopal_provider *handle;
 	PyObject *module; /* holds `state` */
 	struct module_state *state;
 	enum policy policy;
@@ -63,7 +63,7 @@ int convert(enum nopal_type type, bool loose, PyObject *object, struct nopal_val
 	    PyObject **keep);
 /* The name of a type, as in nopal.Type. */
 const char *type_name(enum nopal_type type);
-/* The type that an object stands for: nopal.Type, its number, or int, str, bytes, float, bool; 0
+/* The type that an object denotes: nopal.Type, its number, or int, str, bytes, float, bool; 0
  * and an exception when none. */
 enum nopal_type type_of(PyObject *object);
 
@@ -72,7 +72,7 @@ struct probe *probe_new(struct provider *provider, const struct nopal_probe *han
 bool is_probe(PyObject *object);
 /* Call with the items of a tuple; of too many the count is right. */
 PyObject *call_with_tuple(call_fn *call, PyObject *self, PyObject *args, PyObject *keywords);
-/* What a span gives while nobody traces. */
+/* What a span returns while it is not traced. */
 PyObject *idle_new(PyTypeObject *running_type);
 
 extern PyType_Spec provider_spec, probe_spec, span_spec, running_spec;

@@ -64,7 +64,7 @@ enum nopal_type type_of(PyObject *object)
 	if (number == -1 && PyErr_Occurred())
 		return 0;
 	if (number < NOPAL_INT8 || number > NOPAL_DOUBLE) {
-		PyErr_Format(PyExc_ValueError, "%ld is not a type of arguments", number);
+		PyErr_Format(PyExc_ValueError, "%ld is not an argument type", number);
 		return 0;
 	}
 	return (enum nopal_type)number;

@@ -1,8 +1,8 @@
 /* nopal.Probe: a probe that is called to fire it.
  *
- * Most probes are not traced most of the time, so what counts is the check: `if probe:` is one call
- * of a C function, `probe.enabled` an attribute that is found by its address, and a call of a probe
- * that nobody traces looks at the number of arguments and returns. */
+ * Most probes are not traced most of the time, so the check must be cheap: `if probe:` is one call
+ * of a C function, `probe.enabled` is an attribute that is found by its address, and a call of a
+ * probe that is not traced checks the number of arguments and returns. */
 #include "binding.h"
 
 static PyObject *wrong_count(struct probe *self, size_t count)
@@ -32,7 +32,7 @@ static int fire(struct probe *self, PyObject *const *args, size_t count)
 	return status;
 }
 
-/* The slow half of a call: somebody traces, or wants every value checked. */
+/* The slow half of a call: the probe is traced, or all values are to be checked. */
 static PyObject *fire_with_policy(struct probe *self, PyObject *const *args, size_t count)
 {
 	bool enabled = nopal_probe_enabled(self->handle);
@@ -148,7 +148,7 @@ static PyObject *get_args(PyObject *object, void *unused)
 static PyObject *probe_repr(PyObject *object)
 {
 	struct probe *self = (struct probe *)object;
-	const struct nopal_provider *runtime = nopal_probe_provider(self->handle);
+	const struct nopal_provider *provider = nopal_probe_provider(self->handle);
 	PyObject *list = PyList_New(0), *comma = PyUnicode_FromString(", ");
 	PyObject *joined = NULL, *result = NULL;
 
@@ -165,7 +165,7 @@ static PyObject *probe_repr(PyObject *object)
 		joined = PyUnicode_Join(comma, list);
 	if (joined)
 		result = PyUnicode_FromFormat("<nopal.Probe %s:%s(%U)>",
-					      nopal_provider_name(runtime),
+					      nopal_provider_name(provider),
 					      nopal_probe_name(self->handle), joined);
 	Py_XDECREF(joined);
 	Py_XDECREF(comma);
@@ -197,7 +197,7 @@ static void probe_dealloc(PyObject *object)
 static PyObject *no_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
 	(void)type, (void)args, (void)keywords;
-	PyErr_SetString(PyExc_TypeError, "a probe is made by Provider.probe()");
+	PyErr_SetString(PyExc_TypeError, "probes are made by Provider.probe()");
 	return NULL;
 }
 
@@ -250,8 +250,8 @@ static PyMemberDef members[] = {
 	{NULL, 0, 0, 0, NULL},
 };
 
-static const char doc[] = "A probe. Call it to fire it: probe(value, ...) is True if somebody was "
-			  "tracing.\n\nbool(probe) and probe.enabled say whether anybody is.";
+static const char doc[] = "A probe. Call it to fire it: probe(value, ...) returns True if it was "
+			  "traced.\n\nbool(probe) and probe.enabled are true while it is traced.";
 
 static PyType_Slot slots[] = {
 	{Py_tp_doc, (void *)doc},	{Py_tp_new, no_new},	  {Py_tp_traverse, probe_traverse},

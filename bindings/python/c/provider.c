@@ -62,11 +62,11 @@ static PyObject *provider_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 		return NULL;
 	self->policy = (enum policy)policy;
 	self->state = find_state(&self->module);
-	self->runtime =
+	self->handle =
 		self->state ? nopal_provider_new(name, file ? NOPAL_RUNTIME_FILE : 0, &e) : NULL;
-	if (self->state && !self->runtime)
+	if (self->state && !self->handle)
 		raise_error(&e);
-	if (self->runtime)
+	if (self->handle)
 		return (PyObject *)self;
 	Py_DECREF((PyObject *)self);
 	return NULL;
@@ -78,7 +78,7 @@ static void provider_dealloc(PyObject *object)
 	PyTypeObject *type = Py_TYPE(object);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	nopal_provider_destroy(self->runtime);
+	nopal_provider_destroy(self->handle);
 	Py_XDECREF(self->module);
 	release(object);
 	Py_DECREF((PyObject *)type);
@@ -112,12 +112,13 @@ static int declare(struct declaration *d, PyObject *name, PyObject *type)
 	struct nopal_probe_arg *arg = &d->args[d->count];
 
 	if (d->count == NOPAL_MAX_VALUES) {
-		PyErr_Format(PyExc_ValueError, "a probe has at most %d arguments",
+		PyErr_Format(PyExc_ValueError, "too many arguments: the limit is %d",
 			     NOPAL_MAX_VALUES);
 		return -1;
 	}
 	if (name && !PyUnicode_Check(name)) {
-		PyErr_Format(PyExc_TypeError, "the name of an argument is a str, not %R", name);
+		PyErr_Format(PyExc_TypeError, "the name of an argument must be a str, not %R",
+			     name);
 		return -1;
 	}
 	arg->type = type_of(type);
@@ -133,7 +134,7 @@ static int declare_positional(struct declaration *d, PyObject *item)
 	if (!PyTuple_Check(item))
 		return declare(d, NULL, item);
 	if (PyTuple_Size(item) != 2) {
-		PyErr_Format(PyExc_TypeError, "an argument is a type or (name, type), not %R",
+		PyErr_Format(PyExc_TypeError, "an argument must be a type or (name, type), not %R",
 			     item);
 		return -1;
 	}
@@ -177,7 +178,7 @@ static int load(struct provider *self)
 	int status;
 
 	Py_BEGIN_ALLOW_THREADS;
-	status = nopal_provider_load(self->runtime, &e);
+	status = nopal_provider_load(self->handle, &e);
 	Py_END_ALLOW_THREADS;
 	if (status)
 		raise_error(&e);
@@ -191,7 +192,7 @@ static const char *probe_name_of(struct declaration *d, PyObject *args)
 	PyObject *name = PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : NULL;
 
 	if (!name || !PyUnicode_Check(name)) {
-		PyErr_SetString(PyExc_TypeError, "a probe needs a name, which is a str");
+		PyErr_SetString(PyExc_TypeError, "the name of a probe must be a str");
 		return NULL;
 	}
 	return utf8(d, name);
@@ -208,7 +209,7 @@ static PyObject *provider_probe(PyObject *object, PyObject *args, PyObject *keyw
 	const char *name = probe_name_of(&d, args);
 
 	if (name && !declare_all(&d, args, keywords)) {
-		handle = nopal_provider_probe(self->runtime, name, d.args, d.count, d.description,
+		handle = nopal_provider_probe(self->handle, name, d.args, d.count, d.description,
 					      &e);
 		if (!handle)
 			raise_error(&e);
@@ -227,14 +228,14 @@ static PyObject *provider_find(PyObject *object, PyObject *name)
 	PyObject *bytes;
 
 	if (!PyUnicode_Check(name)) {
-		PyErr_SetString(PyExc_TypeError, "the name of a probe is a str");
+		PyErr_SetString(PyExc_TypeError, "the name of a probe must be a str");
 		return NULL;
 	}
 	bytes = PyUnicode_AsUTF8String(name);
 	if (!bytes)
 		return NULL;
 	handle = strlen(PyBytes_AsString(bytes)) == (size_t)PyBytes_Size(bytes)
-			 ? nopal_provider_find(self->runtime, PyBytes_AsString(bytes))
+			 ? nopal_provider_find(self->handle, PyBytes_AsString(bytes))
 			 : NULL;
 	Py_DECREF(bytes);
 	if (!handle)
@@ -260,7 +261,7 @@ static PyObject *provider_unload(PyObject *self, PyObject *unused)
 	(void)unused;
 	provider_of(self)->open = false;
 	Py_BEGIN_ALLOW_THREADS;
-	status = nopal_provider_unload(provider_of(self)->runtime, &e);
+	status = nopal_provider_unload(provider_of(self)->handle, &e);
 	Py_END_ALLOW_THREADS;
 	if (status) {
 		raise_error(&e);
@@ -281,18 +282,18 @@ static PyObject *provider_enter(PyObject *self, PyObject *unused)
 static PyObject *get_name(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyUnicode_FromString(nopal_provider_name(provider_of(self)->runtime));
+	return PyUnicode_FromString(nopal_provider_name(provider_of(self)->handle));
 }
 
 static PyObject *get_loaded(PyObject *self, void *unused)
 {
 	(void)unused;
-	return PyBool_FromLong(nopal_provider_is_loaded(provider_of(self)->runtime));
+	return PyBool_FromLong(nopal_provider_is_loaded(provider_of(self)->handle));
 }
 
 static Py_ssize_t provider_length(PyObject *self)
 {
-	return (Py_ssize_t)nopal_provider_probe_count(provider_of(self)->runtime);
+	return (Py_ssize_t)nopal_provider_probe_count(provider_of(self)->handle);
 }
 
 /* A provider without probes is not false. */
@@ -304,12 +305,12 @@ static int provider_bool(PyObject *self)
 
 static PyObject *provider_repr(PyObject *object)
 {
-	struct nopal_provider *runtime = provider_of(object)->runtime;
-	unsigned count = nopal_provider_probe_count(runtime);
+	struct nopal_provider *provider = provider_of(object)->handle;
+	unsigned count = nopal_provider_probe_count(provider);
 
 	return PyUnicode_FromFormat("<nopal.Provider %s, %u probe%s, %s>",
-				    nopal_provider_name(runtime), count, count == 1 ? "" : "s",
-				    nopal_provider_is_loaded(runtime) ? "loaded" : "not loaded");
+				    nopal_provider_name(provider), count, count == 1 ? "" : "s",
+				    nopal_provider_is_loaded(provider) ? "loaded" : "not loaded");
 }
 
 static PyMethodDef methods[] = {

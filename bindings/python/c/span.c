@@ -1,6 +1,6 @@
-/* nopal.Span: two probes around a block. Called while nobody traces it gives one object for all,
- * whose __enter__ and __exit__ do nothing; otherwise one that knows when it began and its id, which
- * both probes carry: the object may be left by another thread or task than entered it. */
+/* nopal.Span: two probes around a block. While it is not traced, a call returns one shared object
+ * whose __enter__ and __exit__ do nothing; otherwise an object that stores when it began and its
+ * id, which both probes pass: another thread or task than the one that entered it may leave it. */
 #include "binding.h"
 
 #include <stdatomic.h>
@@ -14,7 +14,7 @@ struct span {
 };
 
 struct running {
-	PyObject_HEAD struct probe *leave; /* NULL: nobody traced when it began */
+	PyObject_HEAD struct probe *leave; /* NULL: it was not traced when it began */
 	uint64_t start;			   /* ns */
 	uint64_t id;
 };
@@ -204,7 +204,7 @@ static PyObject *span_new(PyTypeObject *type, PyObject *args, PyObject *keywords
 	if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO:Span", names, &enter, &leave))
 		return NULL;
 	if (!is_probe(enter) || !is_probe(leave)) {
-		PyErr_SetString(PyExc_TypeError, "a span is made of two probes");
+		PyErr_SetString(PyExc_TypeError, "a span needs two probes");
 		return NULL;
 	}
 	if (!takes_id(enter) || !takes_id(leave) || ((struct probe *)leave)->arg_count != 3) {
@@ -298,8 +298,8 @@ static PyMemberDef members[] = {
 static const char doc[] =
 	"Two probes around a block: with span(values...): ...\n\n"
 	"NAME__entry has the values and an id; NAME__return the nanoseconds that the block took,\n"
-	"the name of the exception that ended it or NULL, and the same id, which is what `as`\n"
-	"gives. It fires for what was entered while somebody traced one of the two. Made by\n"
+	"the name of the exception that ended it or NULL, and the same id, which `as`\n"
+	"binds. It fires for blocks that were entered while one of the two was traced. Made by\n"
 	"Provider.span().";
 
 static PyType_Slot slots[] = {

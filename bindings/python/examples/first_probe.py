@@ -1,4 +1,4 @@
-"""The first probe of every tutorial: says so when somebody traces it.
+"""The first probe of every tutorial: reports when it is traced.
 
     python3 first_probe.py
     sudo bpftrace -e 'usdt::pythonapp:firstProbe { printf("%s %d\\n", str(arg0), arg1) }' -p PID

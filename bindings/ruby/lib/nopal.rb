@@ -7,7 +7,7 @@
 #   end
 #   REQUEST = APP[:request]
 #
-#   REQUEST.fire(path, status)                      # next to nothing while nobody is tracing
+#   REQUEST.fire(path, status)                      # next to nothing while it is not traced
 #   REQUEST.fire { [expensive_path, status] }       # the block is called only while traced
 #   REQUEST.fire(expensive_path, status) if REQUEST.enabled?
 #
@@ -16,23 +16,23 @@
 # Integer (or :int64), :int8, :uint8, :int16, :uint16, :int32, :uint32, :uint64, Float (or :double),
 # :float, String (or :string, Symbol), :bytes, :pointer, :bool (or TrueClass, FalseClass).
 #
-# [Integer] true and false are 1 and 0. What the type cannot hold is a RangeError, never cut.
-# [String]  Strings and Symbols, as UTF-8: other encodings are converted, and what cannot be becomes
-#           U+FFFD; binary strings stay as they are. Tracers read up to the first NUL.
-# [:bytes]  All bytes of the string as it is, NULs too. The tracer sees two arguments, the address and
+# [Integer] true and false are 1 and 0. An Integer that the type cannot hold is a RangeError; nothing is truncated.
+# [String]  Strings and Symbols, as UTF-8: other encodings are converted, and characters that cannot be
+#           become U+FFFD; binary strings are not converted. Tracers read up to the first NUL.
+# [:bytes]  All bytes of the string, with NULs. The tracer sees two arguments, the address and
 #           the length: str(arg0, arg1), buf(arg0, arg1).
 # [Float]   The bits of the IEEE double; nopal prints the number.
-# [:bool]   What Ruby takes for true is 1, nil and false are 0.
+# [:bool]   1 for truthy values, 0 for nil and false.
 # [nil]     NULL or 0, in every type.
 #
-# The number of values is checked always, what they are only while the probe is enabled.
+# The number of values is always checked, their types and ranges only while the probe is enabled.
 #
 # == Threads, forks, Ractors
 #
-# All calls may come from every thread, in trap handlers too. Firing keeps the GVL: it is over within
+# All methods may be called in every thread, and in trap handlers. Firing holds the GVL, for a few
 # microseconds. After a fork the child has the same probes, loaded. Ractor.make_shareable(provider)
 # freezes a provider and its probes, which every Ractor may then fire; probes can no longer be added.
-# Nothing ever frees what somebody can still reach, not even Provider#destroy.
+# Memory that can still be reached is never freed, not even by Provider#destroy.
 module Nopal
 end
 

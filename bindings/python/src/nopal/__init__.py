@@ -1,4 +1,4 @@
-"""Static probes (USDT) made while a Python program runs.
+"""Static probes (USDT) that a Python program makes while it runs.
 
     import nopal
 
@@ -8,7 +8,7 @@
 
     def serve(path):
         ...
-        if request:                     # some nanoseconds while nobody is tracing
+        if request:                     # some nanoseconds while it is not traced
             request(path, expensive())
 
 Tracers see the probe as usdt:*:app:request. See README.md of the package, or help(nopal.Provider).
@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 
 
 class Type(enum.IntEnum):
-    """Types of arguments. Python's own stand for: int int64, str string, bytes counted, float
+    """Types of arguments. Python's own types denote: int int64, str string, bytes counted, float
     float64, bool bool_."""
 
     int8 = 1
@@ -75,16 +75,16 @@ class Provider(_nopal.Provider):
 
             query = app.span("query", str)
 
-            with query(text):           # around a block; `as span_id` is the id, 0 when nobody traces
+            with query(text):           # around a block; `as span_id` is the id, 0 while it is not traced
                 ...
 
             @query.traced               # around a function: its first arguments are the values
             def run(text, options): ...
 
-        Types with names, as in span("query", text=str), take the function's arguments of these names.
+        Types with names, as in span("query", text=str), use the function's arguments with these names.
         The id is unique in the process: it pairs the two events whichever thread or task they are in.
         `error` is the name of the exception that ended the block, or NULL. NAME__return fires for
-        what was entered while somebody traced one of the two.
+        blocks that were entered while one of the two was traced.
         """
         enter = self.probe(name + "__entry", *types, **named_types, span_id=uint64)
         leave = self.probe(name + "__return", nanoseconds=uint64, error=string, span_id=uint64)

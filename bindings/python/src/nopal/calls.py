@@ -1,4 +1,4 @@
-"""Calls of Python functions as probes, switched on only while somebody traces them."""
+"""Calls of Python functions as probes, switched on only while they are traced."""
 from __future__ import annotations
 
 import os
@@ -26,8 +26,8 @@ class Calls:
     `only` says which functions: it is asked at calls, so it should be quick. A generator returns when
     it yields, and is entered when it goes on. `failed` is 1 when an exception left the function.
 
-    With Python 3.12 and newer this is sys.monitoring: a thread looks every `interval` seconds whether
-    somebody traces, and while nobody does functions cost what they always cost. Older versions have
+    With Python 3.12 and newer this uses sys.monitoring: a thread checks every `interval` seconds whether
+    the probes are traced; while they are not, function calls cost nothing extra. Older versions have
     only sys.setprofile(): from start() on each call of a function costs a check, in the thread that
     called start() and in threads that start later.
     """
@@ -51,15 +51,15 @@ class Calls:
 
     @property
     def active(self) -> bool:
-        """Are calls being watched at this moment?"""
+        """Are calls being watched now?"""
         return bool(self._backend.active)
 
     def start(self) -> None:
-        """Begin to look for tracers."""
+        """Start to watch for tracers."""
         self._backend.start()
 
     def stop(self) -> None:
-        """Leave Python as it was."""
+        """Stop watching, and undo what start() did."""
         self._backend.stop()
 
     def __enter__(self) -> Calls:
@@ -70,14 +70,14 @@ class Calls:
         self.stop()
 
     def wanted(self, code: CodeType) -> bool:
-        """Is this a function that the probes tell of? Not those of this package."""
+        """Do the probes report this function? Those of this package are excluded."""
         if code.co_filename.startswith(_HERE):
             return False
         return self._only is None or bool(self._only(code))
 
 
 class _Monitoring:
-    """sys.monitoring, whose events are asked for only while a probe is enabled."""
+    """sys.monitoring; its events are enabled only while a probe is."""
 
     def __init__(self, calls: Calls, interval: float, tool: Optional[int]) -> None:
         self._calls = calls
@@ -113,14 +113,14 @@ class _Monitoring:
                 self._used = None
 
     def _take_tool(self) -> int:
-        """A number that nobody has taken. 3 and 4 have no purpose yet, so they come first."""
+        """Reserve a free tool number. 3 and 4 have no predefined purpose, so they come first."""
         for number in (3, 4, _monitoring.PROFILER_ID) if self._tool is None else (self._tool,):
             try:
                 _monitoring.use_tool_id(number, "nopal")
                 return int(number)
             except ValueError:
                 continue
-        raise RuntimeError("no free tool of sys.monitoring: others have taken them")
+        raise RuntimeError("no free tool number in sys.monitoring: other tools use them all")
 
     def _register(self) -> None:
         calls, events = self._calls, _monitoring.events
@@ -136,7 +136,7 @@ class _Monitoring:
                 return disable
             calls.leave(code.co_filename, code.co_qualname, code.co_firstlineno, False)
 
-        # Events of exceptions belong to no place in the code and cannot be disabled there.
+        # Events of exceptions do not belong to a code location and cannot be disabled at one.
         def resume(code: CodeType, offset: int, error: BaseException) -> None:
             enter(code, offset)
 
@@ -161,7 +161,7 @@ class _Monitoring:
         if on == self.active or self._used is None:
             return
         if on:
-            _monitoring.restart_events()  # `only` may think otherwise by now
+            _monitoring.restart_events()  # `only` may decide otherwise now
         _monitoring.set_events(self._used, self._events if on else 0)
         self.active = on
 
@@ -181,7 +181,7 @@ class _Monitoring:
             stopped.wait(self._interval)
 
     def after_fork(self) -> None:
-        """The child has the tool, and no thread to watch."""
+        """The child has the tool number, but no watching thread."""
         self._lock = threading.Lock()
         if self._thread:
             self._stopped = threading.Event()
@@ -195,7 +195,7 @@ def _after_fork(this: weakref.ref[_Monitoring]) -> None:
 
 
 class _Profile:
-    """sys.setprofile(), of this thread and of those that start later."""
+    """sys.setprofile(), for this thread and for those that start later."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -238,7 +238,7 @@ class _Profile:
 
 
 def _returns(frame: FrameType) -> bool:
-    """Did the frame stop at an instruction that gives a value back?"""
+    """Did the frame stop at an instruction that returns or yields a value?"""
     import dis
 
     name = dis.opname[frame.f_code.co_code[frame.f_lasti]]

@@ -14,9 +14,9 @@ class LogHandler(logging.Handler):
         logging.getLogger().addHandler(nopal.LogHandler(app))
 
     The probe is `record`(int32 level, str message, str logger, str file, int32 line, str function),
-    for example `usdt:*:app:record /arg0 >= 40/ { printf("%s\\n", str(arg1)) }`. The message is what
-    the handler's formatter makes of the record: by default the text with its arguments, and a
-    traceback where there is one.
+    for example `usdt:*:app:record /arg0 >= 40/ { printf("%s\\n", str(arg1)) }`. The
+    handler's formatter makes the message: by default the text with its arguments, and a traceback
+    if there is one.
     """
 
     def __init__(self, provider: Provider, name: str = "record", level: int = logging.NOTSET):
@@ -35,7 +35,7 @@ class LogHandler(logging.Handler):
         )
 
     def handle(self, record: logging.LogRecord) -> bool:
-        # Before filters and the lock of the handler: nobody is there to see what they would do.
+        # Before filters and the lock of the handler: without a tracer they are not needed.
         return bool(super().handle(record)) if self.probe else False
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def _values(span: Span, function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
-    """A function that picks the span's values from the arguments of a call: those of the names that
-    the span has, else the first ones behind self or cls."""
+    """Make a function that takes the span's values from the arguments of a call: those with the names
+    that the span has, else the first ones after self or cls."""
     signature = inspect.signature(function)
     names = [name for name, _ in span.enter.args[:-1]]  # the last is the id
     count = len(names)

@@ -52,7 +52,7 @@ class Probe:
 
     __slots__ = ("_probe", "fire")
 
-    #: fire(*values): True if somebody was tracing, else False and nothing is done.
+    #: fire(*values): True if the probe was traced; otherwise it does nothing and returns False.
     fire: Callable[..., bool]
 
     def __init__(self, probe: _nopal.Probe) -> None:

@@ -8,7 +8,7 @@
 
 /* Behind a Nopal::Provider. `probes` maps a name, a frozen String, to its Nopal::Probe. */
 struct provider {
-	struct nopal_provider *runtime; /* NULL before initialize */
+	struct nopal_provider *handle; /* NULL before initialize */
 	VALUE probes;
 	unsigned
 		defining; /* blocks that add probes: these are loaded at the end of the outermost */
@@ -24,7 +24,7 @@ struct probe {
 	unsigned char types[NOPAL_MAX_VALUES];
 };
 
-/* The type that a Ruby class or a symbol stands for; raises ArgumentError. */
+/* The type that a Ruby class or a symbol denotes; raises ArgumentError. */
 enum nopal_type type_of_spec(VALUE spec);
 /* The symbol of a type. */
 VALUE type_symbol(enum nopal_type type);

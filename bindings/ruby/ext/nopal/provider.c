@@ -1,7 +1,7 @@
 /* Nopal::Provider: a provider and its probes. Probes are loaded as they are added, or together at
- * the end of a block. destroy takes them away from tracers; memory is freed when Ruby's garbage
- * collector finds that nobody has the provider or one of its probes any more, so that no use of
- * them, in whatever thread or Ractor, is ever a use of freed memory. */
+ * the end of a block. destroy removes them from tracers; their memory is freed when neither the
+ * provider nor any of its probes is referenced, so that no thread or Ractor can use freed memory.
+ */
 #include "native.h"
 
 #include <ruby/encoding.h>
@@ -17,7 +17,7 @@ static void free_provider(void *data)
 {
 	struct provider *p = data;
 
-	nopal_provider_destroy(p->runtime);
+	nopal_provider_destroy(p->handle);
 	ruby_xfree(p);
 }
 
@@ -25,7 +25,7 @@ static size_t provider_size(const void *data)
 {
 	const struct provider *p = data;
 
-	return sizeof(*p) + (p->runtime ? nopal_provider_probe_count(p->runtime) * 512 : 0);
+	return sizeof(*p) + (p->handle ? nopal_provider_probe_count(p->handle) * 512 : 0);
 }
 
 static const rb_data_type_t provider_type = {
@@ -68,7 +68,7 @@ static struct provider *provider_of(VALUE self)
 {
 	struct provider *p = rb_check_typeddata(self, &provider_type);
 
-	if (!p->runtime)
+	if (!p->handle)
 		rb_raise(rb_eRuntimeError, "uninitialized provider");
 	return p;
 }
@@ -78,21 +78,20 @@ static struct provider *living_provider(VALUE self)
 	struct provider *p = provider_of(self);
 
 	if (p->destroyed)
-		rb_raise(error_class, "provider '%s' is destroyed",
-			 nopal_provider_name(p->runtime));
+		rb_raise(error_class, "provider '%s' is destroyed", nopal_provider_name(p->handle));
 	return p;
 }
 
-/* Providers that nobody has any more may still hold descriptors and memory. */
+/* Providers that are not referenced may still hold descriptors and memory. */
 static void load_provider(struct provider *p)
 {
 	struct nopal_error e = {0};
 
-	if (!nopal_provider_load(p->runtime, &e))
+	if (!nopal_provider_load(p->handle, &e))
 		return;
 	if (e.code == NOPAL_NO_MEMORY || e.code == NOPAL_SYSTEM) {
 		rb_gc();
-		if (!nopal_provider_load(p->runtime, &e))
+		if (!nopal_provider_load(p->handle, &e))
 			return;
 	}
 	raise_error(&e);
@@ -146,11 +145,11 @@ static VALUE provider_initialize(int argc, VALUE *argv, VALUE self)
 	VALUE name, options;
 
 	rb_scan_args(argc, argv, "1:", &name, &options);
-	if (p->runtime)
-		rb_raise(rb_eRuntimeError, "the provider is initialized already");
+	if (p->handle)
+		rb_raise(rb_eRuntimeError, "the provider is already initialized");
 	name = utf8_of(name);
-	p->runtime = nopal_provider_new(StringValueCStr(name), flags_of_options(options), &e);
-	if (!p->runtime)
+	p->handle = nopal_provider_new(StringValueCStr(name), flags_of_options(options), &e);
+	if (!p->handle)
 		raise_error(&e);
 	if (rb_block_given_p())
 		provider_define(self);
@@ -167,7 +166,7 @@ struct declaration {
 static void add_argument(struct declaration *d, VALUE spec, const char *name)
 {
 	if (d->count == NOPAL_MAX_VALUES)
-		rb_raise(rb_eArgError, "a probe has at most %d arguments", NOPAL_MAX_VALUES);
+		rb_raise(rb_eArgError, "too many arguments: the limit is %d", NOPAL_MAX_VALUES);
 	d->args[d->count++] = (struct nopal_probe_arg){type_of_spec(spec), name};
 }
 
@@ -177,7 +176,7 @@ static int add_named(VALUE key, VALUE spec, VALUE declaration)
 	VALUE name;
 
 	if (!SYMBOL_P(key))
-		rb_raise(rb_eArgError, "the name of an argument is a Symbol, not %" PRIsVALUE,
+		rb_raise(rb_eArgError, "the name of an argument must be a Symbol, not %" PRIsVALUE,
 			 rb_inspect(key));
 	name = rb_sym2str(key);
 	add_argument((struct declaration *)declaration, spec, StringValueCStr(name));
@@ -194,7 +193,7 @@ static void read_declaration(struct declaration *d, VALUE rest, VALUE named)
 		else if (NIL_P(d->description))
 			d->description = item;
 		else
-			rb_raise(rb_eArgError, "a probe has one description");
+			rb_raise(rb_eArgError, "a probe can have only one description");
 	}
 	if (!NIL_P(named))
 		rb_hash_foreach(named, add_named, (VALUE)d);
@@ -215,7 +214,7 @@ static VALUE provider_probe(int argc, VALUE *argv, VALUE self)
 	name = utf8_of(name);
 	if (!NIL_P(d.description))
 		d.description = utf8_of(d.description);
-	handle = nopal_provider_probe(p->runtime, StringValueCStr(name), d.args, d.count,
+	handle = nopal_provider_probe(p->handle, StringValueCStr(name), d.args, d.count,
 				      NIL_P(d.description) ? NULL : StringValueCStr(d.description),
 				      &e);
 	if (!handle)
@@ -242,7 +241,7 @@ static void unload_provider(struct provider *p)
 	struct nopal_error e = {0};
 
 	p->unloaded = true;
-	if (nopal_provider_unload(p->runtime, &e))
+	if (nopal_provider_unload(p->handle, &e))
 		raise_error(&e);
 }
 
@@ -268,12 +267,12 @@ static VALUE provider_is_destroyed(VALUE self)
 
 static VALUE provider_is_loaded(VALUE self)
 {
-	return nopal_provider_is_loaded(provider_of(self)->runtime) ? Qtrue : Qfalse;
+	return nopal_provider_is_loaded(provider_of(self)->handle) ? Qtrue : Qfalse;
 }
 
 static VALUE provider_name(VALUE self)
 {
-	return rb_utf8_str_new_cstr(nopal_provider_name(provider_of(self)->runtime));
+	return rb_utf8_str_new_cstr(nopal_provider_name(provider_of(self)->handle));
 }
 
 static VALUE provider_at(VALUE self, VALUE name)

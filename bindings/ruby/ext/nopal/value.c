@@ -6,7 +6,7 @@
 #include <ruby/encoding.h>
 #include <string.h>
 
-/* All types; the ones that a Ruby class stands for as well come with it. */
+/* All types, some with the Ruby class that denotes them. */
 static const struct spec {
 	const char *symbol;
 	enum nopal_type type;
@@ -136,7 +136,7 @@ static uint64_t word_of_double(VALUE value, enum nopal_type type)
 				   : nopal_bits_of_double(number);
 }
 
-/* A value that is no string. */
+/* A value that is not a string. */
 static uint64_t word_of_number(VALUE value, enum nopal_type type)
 {
 	if (type == NOPAL_BOOL)
@@ -148,7 +148,7 @@ static uint64_t word_of_number(VALUE value, enum nopal_type type)
 	return word_of_integer(value, type);
 }
 
-/* The bytes of a string with a NUL behind them. Ruby has it there nearly always. */
+/* The bytes of a string and a NUL. Nearly always Ruby has the NUL there. */
 static uint64_t address_of_text(VALUE *kept)
 {
 	if (RSTRING_PTR(*kept)[RSTRING_LEN(*kept)])

@@ -12,7 +12,7 @@ module StaticTracing
       # The provider of that name; raises ProviderMissingError.
       def fetch(namespace)
         registry.fetch(namespace.to_s) do
-          raise ProviderMissingError, "there is no provider '#{namespace}'"
+          raise ProviderMissingError, "unknown provider '#{namespace}'"
         end
       end
 

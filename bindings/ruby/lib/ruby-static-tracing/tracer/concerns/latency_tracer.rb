@@ -1,7 +1,7 @@
 module StaticTracing
   module Tracer
     module Concerns
-      # Included behind the methods of a class: Latency for all public ones.
+      # Include it after the methods of a class: Latency for all public ones.
       module Latency
         def self.included(base)
           Tracer::Latency.register(base, base.public_instance_methods(false))
