@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
-#include "probe/describe_note.h"
 
 /* ---- Looking up ---- */
 

@@ -11,7 +11,7 @@
 #include "probe/probe.h"
 #include "probe/argument.h"
 
-/* Notes of one kind, sorted: an array of structs of describe_note.h. */
+/* Notes of one kind, sorted: an array of the structs below. */
 struct note_list {
 	void *items;
 	size_t count, cap;
@@ -40,5 +40,37 @@ void descriptions_free(struct descriptions *ds);
 int describe_site(struct descriptions *ds, struct site *site);
 /* Describe all sites of a list, in its arena. What cannot be read is a warning. -ENOMEM. */
 int describe_sites(const struct image *image, struct site_list *list, struct diag *d);
+
+/* ---- Notes, decoded by describe_read.c and looked up by describe.c ---- */
+
+/* A site, by its address. */
+struct site_note {
+	uint64_t location;
+	uint32_t line, file_len, text_len;
+	struct str classes; /* two bytes an argument */
+};
+
+/* The source text of sites, by probe, line and lengths. */
+struct text_note {
+	struct str provider, name;
+	uint32_t line, file_len, text_len;
+	uint16_t at; /* where in the source text this piece begins */
+	struct str file, text;
+};
+
+/* What a note says about a probe and not about a site: a declaration, or a line for people. */
+struct probe_note {
+	struct str provider, name;
+	struct str content; /* undecoded */
+	bool is_decoded;
+	struct ctype_param *params; /* of a declaration, as an array */
+	unsigned param_count;
+};
+
+/* The orders they are sorted in. Of sites and probes: 0 when both notes say the same. Of texts: 0
+ * when they belong to the same line of the source. */
+int site_note_compare(const void *pa, const void *pb);
+int text_note_compare(const void *pa, const void *pb);
+int probe_note_compare(const void *pa, const void *pb);
 
 #endif

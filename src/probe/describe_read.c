@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "probe/describe_note.h"
+#include "probe/describe.h"
 #include "probe/note.h"
 
 #define SECTION	  ".note.nopal"

@@ -73,15 +73,6 @@ static int collect(struct places *p, const struct site_list *list)
 	return 0;
 }
 
-static void mark(const struct places *p, struct site_list *list)
-{
-	for (size_t i = 0; i < p->count; i++) {
-		if (i && p->items[i].location == p->items[i - 1].location)
-			p->items[i].is_entry = p->items[i - 1].is_entry;
-		list->sites[p->items[i].site].is_entry = p->items[i].is_entry;
-	}
-}
-
 int sites_find_entries(const struct image *program, struct str path, struct str root,
 		       struct site_list *list)
 {
@@ -95,8 +86,11 @@ int sites_find_entries(const struct image *program, struct str path, struct str 
 	err = p.items ? collect(&p, list) : -ENOMEM;
 	if (!err && p.count)
 		err = symbols_scan(program, path, root, 0, take_symbol, &p);
-	if (!err)
-		mark(&p, list);
+	for (size_t i = 0; i < p.count && !err; i++) {
+		if (i && p.items[i].location == p.items[i - 1].location)
+			p.items[i].is_entry = p.items[i - 1].is_entry;
+		list->sites[p.items[i].site].is_entry = p.items[i].is_entry;
+	}
 	arena_free(&arena);
 	return err;
 }

@@ -26,27 +26,24 @@
 	"its note is in '%.*s', and for tracing a debug file must be root's, writable by nobody " \
 	"else, and below the tracer's own /"
 
+/* Several sections of one name are rare, more than these are no honest file's. */
+#define MAX_SECTIONS 64
+
 /* What is needed while the sites of one image are read. */
 struct reading {
 	const struct image *program; /* what runs: its segments count */
 	const struct image *notes;   /* where the notes are: the program or its debug file */
 	struct site_list *list;
-	uint64_t base; /* address of .stapsdt.base; 0: none */
+	struct str contents[MAX_SECTIONS]; /* sections of notes, each read whole */
+	unsigned content_count;
+	bool is_damaged; /* the list has what can be read; there is a message */
+	uint64_t base;	 /* address of .stapsdt.base; 0: none */
 	bool is_debug_file;
 	const char *why_not; /* the notes are not to be trusted: why none can be attached */
 	const struct site_filter *filter;
 	struct str path, root;
 	struct diag *d;
 };
-
-static uint64_t base_address(const struct reading *r)
-{
-	const struct section *s = image_section(r->program, BASE_SECTION, NULL);
-
-	if (!s)
-		s = image_section(r->notes, BASE_SECTION, NULL);
-	return s ? s->address : 0;
-}
 
 /* Is `address` in a writable segment, whether the file has its bytes or not? */
 static bool is_only_memory(const struct image *image, uint64_t address)
@@ -101,53 +98,32 @@ static const char *place_site(const struct reading *r, struct site *site)
 	return site->semaphore ? place_semaphore(r->program, site) : NULL;
 }
 
-/* When the section .stapsdt.base is not where the note says it was, prelink has moved the file
- * since: all moves by the same distance. */
-static void adjust(const struct reading *r, const struct note *note, struct site *site)
+static int add_site(struct reading *r, const struct note *note)
 {
+	struct arena *a = &r->list->arena;
+	struct site *site = &r->list->sites[r->list->count];
+	/* When the section .stapsdt.base is not where the note says it was, prelink has moved the
+	 * file since: all moves by the same distance. */
 	uint64_t moved = note->base && r->base ? r->base - note->base : 0;
 
+	site->provider = arena_str(a, note->provider);
+	site->name = arena_str(a, note->name);
+	site->args_text = arena_str(a, note->args);
+	if (!site->provider.ptr || !site->name.ptr || !site->args_text.ptr)
+		return -ENOMEM;
+	site->base = note->base;
 	site->location = note->location + moved;
 	site->semaphore = note->semaphore ? note->semaphore + moved : 0;
 	if (r->program->word == 4) {
 		site->location = (uint32_t)site->location;
 		site->semaphore = (uint32_t)site->semaphore;
 	}
-}
-
-static bool keep(struct arena *a, struct str text, struct str *out)
-{
-	*out = arena_str(a, text);
-	return out->ptr;
-}
-
-static int add_site(struct reading *r, const struct note *note)
-{
-	struct arena *a = &r->list->arena;
-	struct site *site = &r->list->sites[r->list->count];
-
-	if (!keep(a, note->provider, &site->provider) || !keep(a, note->name, &site->name) ||
-	    !keep(a, note->args, &site->args_text))
-		return -ENOMEM;
-	site->base = note->base;
-	adjust(r, note, site);
 	site->problem = place_site(r, site);
 	r->list->count++;
 	if (!r->list->arch || !site->args_text.len)
 		return 0;
 	return operands_parse(r->list->arch, site->args_text, a, &site->operands,
 			      &site->operand_count);
-}
-
-static int damaged(const struct reading *r, const struct note_reader *notes)
-{
-	diag_error(
-		r->d, -EBADMSG, "corrupt-notes",
-		"'%.*s' is damaged: the probe note at byte %zu of its section " NOTE_SECTION " %s",
-		STR_FMT(r->notes->name), notes->first_bad,
-		notes->cut && notes->bad == 1 ? "goes past the section's end" : "makes no sense");
-	diag_hint(r->d, "it may be cut off or still being written: compare it with a good copy");
-	return -EBADMSG;
 }
 
 static void warn_old(const struct reading *r)
@@ -159,123 +135,96 @@ static void warn_old(const struct reading *r)
 	diag_hint(r->d, "build it again with the <sys/sdt.h> of today");
 }
 
-/* Several sections of one name are rare; only a hostile file has more than these. */
-#define MAX_SECTIONS 64
-
-/* Sections of notes, each read whole. */
-struct contents {
-	struct str items[MAX_SECTIONS];
-	unsigned count;
-};
-
-static int read_content(struct reading *r, const struct section *section, struct contents *c)
-{
-	int err = image_content(r->notes, section, IMAGE_MAX_NOTES, &c->items[c->count]);
-
-	if (!err) {
-		c->count++;
-		return 0;
-	}
-	if (err == -ENOMEM || budget_error(r->notes->budget))
-		return err == -ENOMEM ? err : budget_error(r->notes->budget);
-	diag_error(r->d, err, "corrupt-notes", "'%.*s' is damaged: its section " NOTE_SECTION " %s",
-		   STR_FMT(r->notes->name),
-		   err == -E2BIG ? "is larger than 64 MiB" : "lies outside the file");
-	return -EBADMSG;
-}
-
-/* What can be read of them; *out untouched by a section that cannot. */
-static int read_contents(struct reading *r, struct contents *out)
+/* The sections of notes, as far as they can be read. */
+static int read_contents(struct reading *r)
 {
 	const struct section *s = NULL;
-	int err = 0;
 
-	while (out->count < MAX_SECTIONS && (s = image_section(r->notes, NOTE_SECTION, s))) {
-		int one;
+	while (r->content_count < MAX_SECTIONS && (s = image_section(r->notes, NOTE_SECTION, s))) {
+		int err;
 
 		/* objcopy --only-keep-debug may leave its name without content. */
 		if (s->type != SHT_NOTE)
 			continue;
-		one = read_content(r, s, out);
-		if (one && one != -EBADMSG)
-			return one;
-		err = one ? one : err;
-	}
-	return err;
-}
-
-/* Each wanted note of a section; `fn` NULL: they are only counted. -EBADMSG for damage. */
-static int each_note(struct reading *r, struct str content,
-		     int (*fn)(struct reading *r, const struct note *note), size_t *count)
-{
-	struct note_reader notes = note_reader_of(content, r->notes->word, r->notes->big_endian);
-	struct note note;
-	int err = 0;
-
-	while (!err && note_next(&notes, &note)) {
-		budget_work(r->notes->budget, 100 + 4 * (note.provider.len + note.name.len) +
-						      (fn ? 16 * note.args.len : 0));
-		err = budget_error(r->notes->budget);
-		if (err || !site_is_wanted(r->filter, note.provider, note.name))
+		err = image_content(r->notes, s, IMAGE_MAX_NOTES, &r->contents[r->content_count]);
+		if (!err) {
+			r->content_count++;
 			continue;
-		(*count)++;
-		if (fn)
-			err = fn(r, &note);
+		}
+		if (err == -ENOMEM || budget_error(r->notes->budget))
+			return err == -ENOMEM ? err : budget_error(r->notes->budget);
+		r->is_damaged = true;
+		diag_error(r->d, err, "corrupt-notes",
+			   "'%.*s' is damaged: its section " NOTE_SECTION " %s",
+			   STR_FMT(r->notes->name),
+			   err == -E2BIG ? "is larger than 64 MiB" : "lies outside the file");
 	}
-	if (err || !fn)
-		return err;
-	if (notes.old)
-		warn_old(r);
-	return notes.bad ? damaged(r, &notes) : 0;
+	return 0;
 }
 
-/* The list is as long as it will be before the first site is added. */
-static int add_sites(struct reading *r, const struct contents *c)
+/* What is wrong with a section whose notes have been added. */
+static void report_notes(struct reading *r, const struct note_reader *notes)
 {
-	size_t count = 0, added = 0;
+	if (notes->old)
+		warn_old(r);
+	if (!notes->bad)
+		return;
+	r->is_damaged = true;
+	diag_error(
+		r->d, -EBADMSG, "corrupt-notes",
+		"'%.*s' is damaged: the probe note at byte %zu of its section " NOTE_SECTION " %s",
+		STR_FMT(r->notes->name), notes->first_bad,
+		notes->cut && notes->bad == 1 ? "goes past the section's end" : "makes no sense");
+	diag_hint(r->d, "it may be cut off or still being written: compare it with a good copy");
+}
+
+/* Count the wanted notes, or add their sites. */
+static int each_note(struct reading *r, bool add, size_t *count)
+{
 	int err = 0;
 
-	for (unsigned i = 0; i < c->count && !err; i++)
-		err = each_note(r, c->items[i], NULL, &count);
-	if (err)
-		return err;
-	r->list->sites = arena_array(&r->list->arena, struct site, count);
-	if (!r->list->sites)
-		return -ENOMEM;
-	for (unsigned i = 0; i < c->count; i++) {
-		int one = each_note(r, c->items[i], add_site, &added);
+	for (unsigned i = 0; i < r->content_count && !err; i++) {
+		struct note_reader notes =
+			note_reader_of(r->contents[i], r->notes->word, r->notes->big_endian);
+		struct note note;
 
-		if (one && one != -EBADMSG)
-			return one;
-		err = one ? one : err;
+		while (!err && note_next(&notes, &note)) {
+			budget_work(r->notes->budget,
+				    100 + 4 * (note.provider.len + note.name.len) +
+					    (add ? 16 * note.args.len : 0));
+			err = budget_error(r->notes->budget);
+			if (err || !site_is_wanted(r->filter, note.provider, note.name))
+				continue;
+			(*count)++;
+			err = add ? add_site(r, &note) : 0;
+		}
+		if (!err && add)
+			report_notes(r, &notes);
 	}
 	return err;
 }
 
 static const struct site_filter everything = {{"", 0}, {"", 0}};
 
-/* Few sites are kept all, for other questions about the same file. */
-static void widen_filter(struct reading *r, const struct contents *c)
+static int read_notes(struct reading *r)
 {
-	size_t bytes = 0;
+	size_t bytes = 0, count = 0, added = 0;
+	int err = read_contents(r);
 
-	for (unsigned i = 0; i < c->count; i++)
-		bytes += c->items[i].len;
+	if (err)
+		return err;
+	/* Few sites are kept all, for other questions about the same file. */
+	for (unsigned i = 0; i < r->content_count; i++)
+		bytes += r->contents[i].len;
 	if (bytes <= SITES_FEW)
 		r->filter = &everything;
 	r->list->is_whole = !r->filter->provider.len && !r->filter->name.len;
-}
-
-static int read_sections(struct reading *r)
-{
-	struct contents c = {.count = 0};
-	int err = read_contents(r, &c), added;
-
-	if (err && err != -EBADMSG)
+	/* The list is as long as it will be before the first site is added. */
+	err = each_note(r, false, &count);
+	if (err)
 		return err;
-	widen_filter(r, &c);
-	added = add_sites(r, &c);
-	return added ? added : err;
+	r->list->sites = arena_array(&r->list->arena, struct site, count);
+	return r->list->sites ? each_note(r, true, &added) : -ENOMEM;
 }
 
 static bool has_notes(const struct image *image)
@@ -286,16 +235,6 @@ static bool has_notes(const struct image *image)
 		if (s->type == SHT_NOTE)
 			return true;
 	return false;
-}
-
-static void look_for_old(struct reading *r)
-{
-	const struct section *s = image_section(r->program, ".probes", NULL);
-	struct str content;
-
-	if (s && !image_content(r->program, s, OLD_MAX, &content) &&
-	    note_is_old_section(content, r->program->big_endian))
-		warn_old(r);
 }
 
 static int keep_build_id(struct site_list *list, const struct image *image)
@@ -314,35 +253,25 @@ static int keep_build_id(struct site_list *list, const struct image *image)
 	return list->build_id.ptr ? 0 : -ENOMEM;
 }
 
-static int check_linked(struct reading *r)
-{
-	if (r->program->type == ET_EXEC || r->program->type == ET_DYN)
-		return 0;
-	diag_error(r->d, -ENOEXEC, "not-linked", "'%.*s' is not an executable or shared library",
-		   STR_FMT(r->program->name));
-	if (r->program->type == ET_REL)
-		diag_hint(r->d, "it is an object file: link it first");
-	return -ENOEXEC;
-}
-
 static int read_all(struct reading *r)
 {
-	int err = keep_build_id(r->list, r->program), also;
+	const struct section *base = image_section(r->program, BASE_SECTION, NULL);
+	int err = keep_build_id(r->list, r->program);
 
-	if (err)
-		return err;
-	r->base = base_address(r);
+	if (!base)
+		base = image_section(r->notes, BASE_SECTION, NULL);
+	r->base = base ? base->address : 0;
 	r->is_debug_file = image_is_debug_file(r->program);
 	r->list->arch = arch_for(r->program->machine, r->program->word);
-	err = read_sections(r);
-	if (err && err != -EBADMSG)
-		return err;
-	also = sites_resolve(r->program, r->path, r->root, r->list);
-	if (!also)
-		also = describe_sites(r->notes, r->list, r->d);
-	if (!also)
-		also = sites_find_entries(r->program, r->path, DEBUG_TRUSTED, r->list);
-	return also ? also : err;
+	if (!err)
+		err = read_notes(r);
+	if (!err)
+		err = sites_resolve(r->program, r->path, r->root, r->list);
+	if (!err)
+		err = describe_sites(r->notes, r->list, r->d);
+	if (!err)
+		err = sites_find_entries(r->program, r->path, DEBUG_TRUSTED, r->list);
+	return err ? err : r->is_damaged ? -EBADMSG : 0;
 }
 
 /* What was taken of a budget that did not reach is given back: nothing is kept of the list. */
@@ -393,14 +322,22 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 			    .path = path,
 			    .root = root,
 			    .d = d};
+	const struct section *old = image_section(image, ".probes", NULL);
 	struct image *debug = NULL;
+	struct str content;
 	int err;
 
 	*out = (struct site_list){.arena = {.budget = image->budget}, .is_whole = true};
-	err = check_linked(&r);
-	if (err)
-		return finish(image, out, err);
-	look_for_old(&r);
+	if (image->type != ET_EXEC && image->type != ET_DYN) {
+		diag_error(d, -ENOEXEC, "not-linked",
+			   "'%.*s' is not an executable or shared library", STR_FMT(image->name));
+		if (image->type == ET_REL)
+			diag_hint(d, "it is an object file: link it first");
+		return finish(image, out, -ENOEXEC);
+	}
+	if (old && !image_content(image, old, OLD_MAX, &content) &&
+	    note_is_old_section(content, image->big_endian))
+		warn_old(&r);
 	if (!has_notes(image)) {
 		debug = open_notes(&r);
 		if (!debug)

@@ -58,33 +58,23 @@ void catalogue_free(struct catalogue *c)
 	free(c);
 }
 
-/* The next word of *rest: letters, digits and '_'; empty at its end. */
-static struct str cut_word(struct str *rest)
-{
-	size_t start = 0, end;
-	struct str word;
-
-	while (start < rest->len && !char_is_word(rest->ptr[start]))
-		start++;
-	for (end = start; end < rest->len && char_is_word(rest->ptr[end]);)
-		end++;
-	word = str_of(rest->ptr + start, end - start);
-	*rest = str_of(rest->ptr + end, rest->len - end);
-	return word;
-}
-
 static void add_text(struct catalogue *c, struct str path, struct str text)
 {
 	struct catalogue_file *f = arena_new(&c->arena, struct catalogue_file);
-	struct str rest = text, word;
+	size_t count = 0;
 
 	if (!f)
 		return;
 	f->path = path;
 	f->text = text;
-	for (size_t count = 0; (word = cut_word(&rest)).len; count++)
-		if (hash_add(&f->words, hash_str(0, word), count))
+	for (size_t start = 0, end; start < text.len; start = end + 1) {
+		for (end = start; end < text.len && char_is_word(text.ptr[end]);)
+			end++;
+		if (end > start &&
+		    hash_add(&f->words, hash_str(0, str_of(text.ptr + start, end - start)),
+			     count++))
 			break;
+	}
 	*c->files_end = f;
 	c->files_end = &f->next;
 }
@@ -140,25 +130,19 @@ static void add_path(struct catalogue *c, struct str path, bool optional)
 	free(entries);
 }
 
-static void add_home(struct catalogue *c)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (config && *config == '/')
-		add_path(c, arena_printf(&c->arena, "%s/" USER_DIR, config), true);
-	else if (home && *home == '/')
-		add_path(c, arena_printf(&c->arena, "%s/.config/" USER_DIR, home), true);
-}
-
 static void list_files(struct catalogue *c)
 {
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	const char *paths = getenv("NOPAL_PROVIDERS");
 	struct str rest = str_from(paths ? paths : "");
 
 	c->is_listed = true;
 	while (rest.len)
 		add_path(c, str_cut(&rest, ':'), false);
-	add_home(c);
+	if (config && *config == '/')
+		add_path(c, arena_printf(&c->arena, "%s/" USER_DIR, config), true);
+	else if (home && *home == '/')
+		add_path(c, arena_printf(&c->arena, "%s/.config/" USER_DIR, home), true);
 	add_path(c, STR(SYSTEM_DIR), true);
 	for (size_t i = 0; i < shipped_file_count; i++)
 		add_text(c, str_from(shipped_files[i].name),

@@ -252,34 +252,22 @@ static int take_string(struct provider_lexer *l)
 	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "unterminated quote");
 }
 
-/* Seven of <, = or > at the start of a line: an unresolved merge conflict. */
-static int refuse_conflict(struct provider_lexer *l)
-{
-	char c = look(l, 0);
-	size_t run = 0;
-
-	if ((c != '<' && c != '=' && c != '>' && c != '|') ||
-	    (l->at && l->text.ptr[l->at - 1] != '\n'))
-		return 0;
-	while (look(l, run) == c)
-		run++;
-	if (run != 7)
-		return 0;
-	return fail(l, str_of(l->text.ptr + l->at, run), "merge-conflict",
-		    "unresolved merge conflict");
-}
-
 static int take_punctuation(struct provider_lexer *l)
 {
-	unsigned char c = (unsigned char)look(l, 0);
+	char c = look(l, 0);
 	struct str byte = str_of(l->text.ptr + l->at, 1);
-	int err = refuse_conflict(l);
+	size_t run = 0;
 
-	if (err)
-		return err;
+	/* Seven of them at the start of a line: two versions of the file that nobody merged. */
+	if (c && strchr("<=>|", c) && (!l->at || l->text.ptr[l->at - 1] == '\n'))
+		while (look(l, run) == c)
+			run++;
+	if (run == 7)
+		return fail(l, str_of(byte.ptr, run), "merge-conflict",
+			    "unresolved merge conflict");
 	if (c < ' ' || c > '~') {
 		diag_error_at(l->diag, -EINVAL, "bad-byte", provider_span(l, byte),
-			      "unexpected byte 0x%02x", c);
+			      "unexpected byte 0x%02x", (unsigned char)c);
 		diag_hint(l->diag, "provider files are ASCII, except in comments");
 		return -EINVAL;
 	}

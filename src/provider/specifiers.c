@@ -21,7 +21,15 @@ enum {
 	WORD_FLOAT128 = 1 << 24,
 };
 
-enum word_kind { WORD_TYPE, WORD_QUALIFIER, WORD_STORAGE, WORD_TAG, WORD_SKIP, WORD_SKIP_ARGS };
+enum word_kind {
+	WORD_TYPE,
+	WORD_QUALIFIER,
+	WORD_STORAGE,
+	WORD_TAG,
+	WORD_SKIP,
+	WORD_SKIP_ARGS,
+	WORD_NAME, /* not in the table: a typedef */
+};
 
 /* Words of C that specifiers are made of, and what each is. */
 static const struct {
@@ -158,18 +166,9 @@ void parser_enter(struct provider_parser *p)
 			    MAX_DEPTH);
 }
 
-static void add_type_word(struct provider_parser *p, unsigned word, unsigned *sum)
-{
-	unsigned limit = word == WORD_LONG ? 2 : 1;
-
-	if (*sum / word % 4 >= limit)
-		parser_fail(p, p->tok.text, "bad-type", "too many '%.*s'", STR_FMT(p->tok.text));
-	*sum += word;
-	parser_advance(p);
-}
-
-/* Words that change nothing: signed, except before char; int with short, long, unsigned. */
-static unsigned drop_idle_words(unsigned sum)
+/* What the words of a type add up to. Some change nothing: signed, except before char; int with
+ * short, long, unsigned. */
+static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned sum)
 {
 	unsigned sized = sum & (3 * WORD_SHORT | 3 * WORD_LONG | WORD_SIGNED | WORD_UNSIGNED);
 
@@ -178,15 +177,8 @@ static unsigned drop_idle_words(unsigned sum)
 	if (sum & WORD_SIGNED && sum != WORD_SIGNED &&
 	    sum & (WORD_SHORT | 3 * WORD_LONG | WORD_INT128) && !(sum & WORD_UNSIGNED))
 		sum -= WORD_SIGNED;
-	return sum;
-}
-
-static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned sum)
-{
-	unsigned core = drop_idle_words(sum);
-
 	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
-		if (sums[i].sum != core)
+		if (sums[i].sum != sum)
 			continue;
 		s->type->kind = sums[i].kind;
 		s->type->name = str_from(sums[i].name);
@@ -298,7 +290,6 @@ static void take_storage(struct provider_parser *p, struct specifiers *s)
 			    STR_FMT(s->storage));
 	else
 		s->storage = p->tok.text;
-	parser_advance(p);
 }
 
 /* A word that C does not know: the name of a type, unless a type came before it. */
@@ -311,27 +302,28 @@ static void take_type_name(struct provider_parser *p, struct specifiers *s)
 		s->type->kind = CTYPE_STRING;
 		s->type->name = STR("");
 	}
-	parser_advance(p);
 }
 
 /* The current word. `row` is its row in words, or -1: a typedef's name. */
 static void take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
 {
-	if (row < 0) {
-		take_type_name(p, s);
-		return;
-	}
-	switch (words[row].kind) {
-	case WORD_TAG: parse_tagged(p, (enum ctype_kind)words[row].value, s->type); break;
-	case WORD_TYPE: add_type_word(p, words[row].value, sum); break;
-	case WORD_STORAGE: take_storage(p, s); break;
-	case WORD_SKIP_ARGS: parse_attributes(p); break;
-	case WORD_QUALIFIER:
-		s->type->qualifiers |= words[row].value;
-		parser_advance(p);
+	unsigned value = row < 0 ? 0 : words[row].value;
+
+	switch (row < 0 ? WORD_NAME : words[row].kind) {
+	case WORD_TAG: parse_tagged(p, (enum ctype_kind)value, s->type); return;
+	case WORD_SKIP_ARGS: parse_attributes(p); return;
+	case WORD_TYPE:
+		if (*sum / value % 4 >= (value == WORD_LONG ? 2 : 1))
+			parser_fail(p, p->tok.text, "bad-type", "too many '%.*s'",
+				    STR_FMT(p->tok.text));
+		*sum += value;
 		break;
-	case WORD_SKIP: parser_advance(p); break;
+	case WORD_NAME: take_type_name(p, s); break;
+	case WORD_STORAGE: take_storage(p, s); break;
+	case WORD_QUALIFIER: s->type->qualifiers |= value; break;
+	case WORD_SKIP: break;
 	}
+	parser_advance(p);
 }
 
 /* specifiers = { type word | qualifier | storage | tagged | typedef name | attribute } */

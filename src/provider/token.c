@@ -37,31 +37,19 @@ void parser_fail(struct provider_parser *p, struct str at, const char *tag, cons
 	parser_stop(p, -EINVAL);
 }
 
-/* A token as messages name it. */
-static void add_token(struct buf *out, const struct provider_token *tok)
-{
-	struct str text = tok->text;
-
-	if (tok->kind == TOKEN_END) {
-		buf_text(out, "the end of the file");
-		return;
-	}
-	if (text.len > MAX_SHOWN)
-		text.len = MAX_SHOWN;
-	buf_printf(out, "'%.*s'", STR_FMT(text));
-}
-
 void parser_expected(struct provider_parser *p, const char *what)
 {
-	struct str at = p->tok.text;
-	struct buf found = BUF_INIT;
+	struct str at = p->tok.text, shown = at;
 
+	if (p->tok.kind != TOKEN_END) {
+		shown.len = shown.len < MAX_SHOWN ? shown.len : MAX_SHOWN;
+		parser_fail(p, at, "syntax", "expected %s, found '%.*s'", what, STR_FMT(shown));
+		return;
+	}
 	/* The end of a file is shown where its last word ends. */
-	if (p->tok.kind == TOKEN_END && p->last.len)
+	if (p->last.len)
 		at = str_of(p->last.ptr + p->last.len - 1, 1);
-	add_token(&found, &p->tok);
-	parser_fail(p, at, "syntax", "expected %s, found %.*s", what, STR_FMT(buf_as_str(&found)));
-	buf_free(&found);
+	parser_fail(p, at, "syntax", "expected %s, found the end of the file", what);
 }
 
 bool parser_at(const struct provider_parser *p, const char *text)

@@ -295,60 +295,42 @@ void hint_no_float(struct check *c, const struct expr *e)
 		  (unsigned long long)at->offset);
 }
 
-/* The parts of `args`: one field for each argument, or of a tracepoint each field of its own. */
-static unsigned part_count(const struct place *p)
-{
-	unsigned count = 0;
-
-	if (p->spec->type == PROBE_USDT)
-		return p->attach.operand_count;
-	for (unsigned i = 0; p->event && i < p->event->field_count; i++)
-		count += !str_starts(p->event->fields[i].name, STR("common_"));
-	return count;
-}
-
-static struct str part_name(const struct place *p, unsigned n, struct arena *a)
-{
-	if (p->spec->type == PROBE_USDT)
-		return name_of(p, n, a);
-	for (unsigned i = 0; i < p->event->field_count; i++)
-		if (!str_starts(p->event->fields[i].name, STR("common_")) && !n--)
-			return p->event->fields[i].name;
-	return STR("");
-}
-
-static int make_part(struct check *c, const struct expr *whole, const struct place *p, unsigned n,
-		     struct expr **out)
+static int make_part(struct check *c, struct expr *whole, struct str name)
 {
 	struct expr *part = arena_new(&c->s->arena, struct expr);
 
-	if (!part)
+	if (!part || !name.ptr)
 		return -ENOMEM;
 	part->kind = EXPR_FIELD;
 	part->is_part = true;
 	part->mark = whole->mark;
 	part->place = whole->place;
-	part->text = part_name(p, n, &c->s->arena);
-	*out = part;
-	return part->text.ptr ? check_expr(c, part) : -ENOMEM;
+	part->text = name;
+	if (whole->number == MAX_PARTS)
+		return check_error(c, whole, "too-big", "there are more than %d arguments",
+				   MAX_PARTS);
+	whole->args[whole->number++] = part;
+	return check_expr(c, part);
 }
 
-/* args: its parts are made anew for each variant. Only print and printf take it. */
+/* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
+ * for each variant. Only print and printf take it. */
 int check_whole(struct check *c, struct expr *e)
 {
-	unsigned count = c->v->count ? part_count(c->v->places[0]) : 0;
+	const struct place *p = c->v->count ? c->v->places[0] : NULL;
+	const struct trace_event *event = p ? p->event : NULL;
 	int err = 0;
 
 	e->number = 0;
 	e->is_whole = true;
-	if (count > MAX_PARTS)
-		return check_error(c, e, "too-big", "there are more than %d arguments", MAX_PARTS);
-	e->args = arena_array(&c->s->arena, struct expr *, count + 1u);
+	e->args = arena_array(&c->s->arena, struct expr *, MAX_PARTS);
 	if (!e->args)
 		return -ENOMEM;
-	for (unsigned n = 0; n < count && !err; n++)
-		err = make_part(c, e, c->v->places[0], n, &e->args[n]);
-	e->number = count;
+	for (unsigned n = 0; p && !event && n < p->attach.operand_count && !err; n++)
+		err = make_part(c, e, name_of(p, n, &c->s->arena));
+	for (unsigned i = 0; event && i < event->field_count && !err; i++)
+		if (!str_starts(event->fields[i].name, STR("common_")))
+			err = make_part(c, e, event->fields[i].name);
 	return err;
 }
 

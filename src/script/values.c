@@ -229,7 +229,7 @@ static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 	emit_si(l, e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK, out, 0);
 }
 
-static const struct trace_field *find_field(const struct trace_event *event, struct str name)
+const struct trace_field *event_field(const struct trace_event *event, struct str name)
 {
 	for (unsigned i = 0; event && i < event->field_count; i++)
 		if (str_eq(event->fields[i].name, name))
@@ -282,7 +282,7 @@ static int check_field_value(struct check *c, struct expr *e)
 		return 0;
 	if (c->v->places[0]->spec->type == PROBE_USDT)
 		return check_named(c, e);
-	f = find_field(event, e->text);
+	f = event_field(event, e->text);
 	if (f)
 		return field_shape(c, e, f);
 	check_error(c, e, "unknown-field", "'%.*s' has no field '%.*s'",
@@ -297,7 +297,7 @@ static int check_field_value(struct check *c, struct expr *e)
 static void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct place *p = l->v->places[0];
-	const struct trace_field *f = find_field(p->event, e->text);
+	const struct trace_field *f = event_field(p->event, e->text);
 	struct insn *i;
 
 	if (p->spec->type == PROBE_USDT) {

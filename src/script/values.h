@@ -8,5 +8,7 @@
 const char *place_unreadable(const struct place *p, unsigned n);
 /* Can argument `n` be read at this place? */
 int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
+/* The field of this name; NULL: there is none. */
+const struct trace_field *event_field(const struct trace_event *event, struct str name);
 
 #endif

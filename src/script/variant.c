@@ -7,6 +7,7 @@
 #include "script/builtins.h"
 #include "script/inside.h"
 #include "script/named.h"
+#include "script/values.h"
 
 /* 0: it is not a float, or not there. */
 static unsigned float_size(const struct attach *a, unsigned n)
@@ -29,14 +30,6 @@ static bool same_field(const struct trace_field *a, const struct trace_field *b)
 	       a->is_data_loc == b->is_data_loc && a->is_rel_loc == b->is_rel_loc;
 }
 
-static const struct trace_field *find_field(const struct trace_event *event, struct str name)
-{
-	for (unsigned i = 0; i < event->field_count; i++)
-		if (str_eq(event->fields[i].name, name))
-			return &event->fields[i];
-	return NULL;
-}
-
 /* The fields that the clause uses, if it uses any: else the events were not read. */
 static bool same_event(const struct uses *u, const struct trace_event *a,
 		       const struct trace_event *b)
@@ -51,8 +44,8 @@ static bool same_event(const struct uses *u, const struct trace_event *a,
 				return false;
 	}
 	for (size_t i = 0; i < u->field_count; i++) {
-		const struct trace_field *x = find_field(a, u->fields[i]);
-		const struct trace_field *y = find_field(b, u->fields[i]);
+		const struct trace_field *x = event_field(a, u->fields[i]);
+		const struct trace_field *y = event_field(b, u->fields[i]);
 
 		if (x && y ? !same_field(x, y) : x != y)
 			return false;
