@@ -1,5 +1,11 @@
-/* The maps all programs of a run share: counters, zeros, scratch memory, the ring; and the order in
- * which a run is built. */
+/* The maps that all programs of a run share, and the order in which a run is built.
+ *
+ *	control		one entry of words (gen.h); mapped, so that we read it without calls
+ *	zeros		one entry: where programs copy zeros from, as no helper writes them
+ *	scratch		entries that runs of clauses take and give back (frame.c)
+ *	records		the ring
+ *	maps		those of the script (store.h), and the arrays that group them
+ */
 #include "engine/bpf/inside.h"
 
 #include <errno.h>
@@ -12,7 +18,7 @@
 #define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
 #define RING_CONTROL   (64u << 10) /* for those that only print maps */
 #define RING_MOST      (1u << 30)
-#define CONTROLS_LATER 256
+#define CONTROLS_LATER 256	  /* control formats that extensions may add: the map cannot grow */
 #define MAPPABLE       (1u << 10) /* BPF_F_MMAPABLE */
 
 static uint32_t control_words(const struct bpf_engine *e, const struct program *p)

@@ -1,4 +1,6 @@
-/* eBPF as text, in the notation of the kernel's verifier: "r1 = *(u64 *)(r6 +112)". */
+/* eBPF as text, in the notation of the kernel's verifier: "r1 = *(u64 *)(r6 +112)". So a line of
+ * --dump=bpf can be found in the verifier's log. Jumps have the number of their target, as in
+ * llvm-objdump, since distances change when far jumps grow. */
 #include "engine/bpf/insn.h"
 
 static const char *const widths[] = {

@@ -1,5 +1,5 @@
-/* Spill slots: where the registers and slots of a clause are in memory. Values whose live ranges do
- *not overlap share memory. There are two kinds of it:
+/* Spill slots: where the registers and slots of a clause are in memory. Values whose live ranges
+ * do not overlap share memory. There are two kinds of it:
  *
  *	stack, 512 bytes			scratch memory, taken for a run of the clause
  *
@@ -11,9 +11,9 @@
  *	 -480  STACK_END
  *
  * The stack is faster. But a clause with many branches, or with a loop, has a *lean* frame: no
- *values on the stack. The kernel's verifier follows every path through a program, and drops a path
- *only where everything that it knows there has been seen before. It tracks each value on the stack,
- *so that after n branches there are up to 2^n different states:
+ * values on the stack. The kernel's verifier follows every path through a program, and drops a
+ * path only where everything that it knows there has been seen before. It tracks each value on the
+ * stack, so that after n branches there are up to 2^n different states:
  *
  *	            values on the stack			values in scratch memory
  *
@@ -22,7 +22,7 @@
  *	if (c)      8 states				1 state
  *
  * It knows nothing about the contents of scratch memory. With a lean frame the paths meet again
- *after each statement, and the verifier's work grows with the length of the clause. */
+ * after each statement, and the verifier's work grows with the length of the clause. */
 #include "engine/bpf/gen.h"
 
 #include <errno.h>

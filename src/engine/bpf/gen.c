@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SCRATCH_TRIES 8
+#define SCRATCH_TRIES 8	   /* entries that a run looks at; there are at least 8 for each CPU */
 #define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
 
 int gen_base(struct spill at)

@@ -1,5 +1,5 @@
-/* What aggregates take in, and what a script can read of them. Throughout, R0 is the address of the
- *value in the map and R1 the number it takes in.
+/* What aggregates take in, and what a script can read of them. Throughout, R0 is the address of
+ * the value in the map and R1 the number it takes in.
  *
  *	count, sum	n
  *	min, max	extreme ^ mask (greater always wins) | 1: there is one

@@ -201,8 +201,9 @@ void gen_field(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-/* bpf_get_ns_current_pid_tgid() writes u32 tid, u32 pid to STACK_A; nothing outside of the
- * namespace. */
+/* A tracer in a container numbers processes otherwise than the kernel. The helper for that writes
+ * u32 tid, u32 pid; for a process outside of the tracer's namespace it writes nothing, so zeros are
+ * there first. */
 void gen_pid(struct gen *g, bool thread)
 {
 	struct code *c = g->code;

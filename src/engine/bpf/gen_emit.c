@@ -1,7 +1,7 @@
 /* Records. The ring reserves a constant number of bytes only, which the verifier must see. So a
- *record whose fields all have a fixed size is written into the ring directly. One with text is
- *packed in scratch memory and sent with the length it really has; where nothing else needs its
- *first text any more, it is packed around that text, which is then not copied (frame.c):
+ * record whose fields all have a fixed size is written into the ring directly. One with text is
+ * packed in scratch memory and sent with the length it really has; where nothing else needs its
+ * first text any more, it is packed around that text, which is then not copied (frame.c):
  *
  *	head | fixed fields | text slot: u32 length, u32 flags, bytes | further fields
  *

@@ -1,8 +1,8 @@
 /* Jumps and bounded loops. A loop is jumps where the kernel has may_goto, or where the verifier
- *follows every round. Else it is a call of bpf_loop: the body is a function, which the verifier
- *follows once. Values are in scratch memory then (frame.c), so the function needs only the context
- *and the address of the scratch memory. bpf_loop passes one pointer to it, to STACK_SCRATCH of the
- *caller:
+ * follows every round. Else it is a call of bpf_loop: the body is a function, which the verifier
+ * follows once. Values are in scratch memory then (frame.c), so the function needs only the
+ * context and the address of the scratch memory. bpf_loop passes one pointer to it, to
+ * STACK_SCRATCH of the caller:
  *
  *	caller's stack		function
  *	-8   STACK_COOKIE	copied to its own

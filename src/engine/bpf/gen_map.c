@@ -394,8 +394,8 @@ static struct spill make_short(struct gen *g, const struct type *t, struct spill
 }
 
 /* An operation on a map. A store with two hashes, for short keys and for long ones, gets the code
- *of the operation twice: a helper call that meets only one map is inlined by the kernel, and hashes
- *as many bytes as the key really has.
+ * of the operation twice: a helper call that meets only one map is inlined by the kernel, and
+ * hashes as many bytes as the key really has.
  *
  *	one hash, or none	two hashes
  *

@@ -4,7 +4,7 @@
  *	stack slot	u32 count  | u32 pid   | addresses ...
  *
  * The zeros after a text pad it to whole words in records. Slots that are keys or values are zero
- *up to their end ("padded"), since all of their memory counts there. */
+ * up to their end ("padded"), since all of their memory counts there. */
 #include "engine/bpf/gen.h"
 
 #define PAGE	   4096

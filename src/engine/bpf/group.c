@@ -1,4 +1,6 @@
-/* Grouping kernel maps by type and sizes; see store.h. */
+/* Grouping kernel maps by type and sizes; see store.h. The kernel gives all maps in an array of
+ * maps the type and sizes of the first, and the verifier reads them off it: so an array holds one
+ * shape. */
 #include "engine/bpf/store.h"
 
 #include <errno.h>

@@ -96,6 +96,8 @@ void code_mov(struct code *c, int dst, int src)
 		code_alu(c, BPF_MOV, dst, src);
 }
 
+/* A 32-bit immediate is sign-extended, so it is half as long as ld_imm64 and does for most
+ * constants. */
 void code_const(struct code *c, int dst, int64_t value)
 {
 	if (value == (int32_t)value)

@@ -1,12 +1,22 @@
-/* From clauses to programs in the kernel: frames, code, verifier. */
+/* From clauses to programs in the kernel: frames, code, verifier.
+ *
+ *	units_make()	clauses that share sites are one unit
+ *	add_unit()	no cookies in this kernel: a unit for each case
+ *	  load_unit()	  sleepable, or else not
+ *	    load_once()	    code, and the verifier's verdict
+ *	  too large	  split the clauses into two units, and add each
+ *
+ * One program for many sites is the aim: it is one link, which attaches and closes at once. Only
+ * clauses that the verifier cannot check as one program become several. */
 #include "engine/bpf/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SLEEPABLE     (1u << 4) /* BPF_F_SLEEPABLE */
-#define PROGRAM_LINES 12000u	/* the verifier's work grows with the square of a program's size */
+#define SLEEPABLE (1u << 4) /* BPF_F_SLEEPABLE */
+/* The kernel's work grows with the square of a program's size: two halves take half as long. */
+#define PROGRAM_LINES 12000u
 
 static const struct {
 	enum bpf_prog_type type;
@@ -47,6 +57,8 @@ static int make_code(struct bpf_engine *e, struct loaded *l, struct kernel_progr
 	return -E2BIG;
 }
 
+/* The reason of a refusal is looked up only when no other attempt follows: that loads the program
+ * once more, for the log. */
 static int load_once(struct bpf_engine *e, struct loaded *l, bool sleepable, struct attempt *t,
 		     struct diag *d)
 {
@@ -98,6 +110,8 @@ static int report_too_large(const struct clause *c, struct diag *d)
 	return err;
 }
 
+/* may_goto needs no function calls and no limit of rounds, so it comes first; a program without
+ * loops must not depend on either. */
 static enum loops choose_loops(struct bpf_engine *e, const struct program *p)
 {
 	bool any = false;
@@ -148,6 +162,8 @@ static int add_halves(struct bpf_engine *e, const struct unit *u, const struct f
 	       add_unit(e, &halves[0], frames, d);
 }
 
+/* Without cookies a program cannot know at which site it runs: so each case, or each name, has its
+ * own. */
 static int add_apart(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		     struct diag *d)
 {

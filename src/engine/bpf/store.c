@@ -10,7 +10,7 @@
 #include "engine/bpf/kernel.h"
 #include "engine/bpf/features.h"
 
-#define NO_PREALLOC 1u	 /* BPF_F_NO_PREALLOC */
+#define NO_PREALLOC 1u	 /* the kernel would allocate max_entries keys and values at once */
 #define BATCH	    256u /* entries read by one system call */
 #define BATCH_MOST  (1u << 20)
 #define SINGLE_KEY  8u /* bytes of the key of a map without keys */
@@ -299,6 +299,8 @@ int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg
 
 /* ---- clearing */
 
+/* What programs add between the read and the write is lost. So only cells that scripts read, and
+ * extremes, are cleared like this; see remember_base(). */
 static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 {
 	size_t stride = cell_words(s);

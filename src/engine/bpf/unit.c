@@ -1,4 +1,15 @@
-/* Sorting the attachments of a program into units, sites and cases; see unit.h. */
+/* Sorting the attachments of a program into units, sites and cases; see unit.h.
+ *
+ *	clause A: site 1 (arg0 in rdi), site 2 (arg0 in rsi)
+ *	clause B: site 2, site 3
+ *
+ *	visits by site		site	steps			case
+ *
+ *	1 A, 2 A, 2 B, 3 B	1	A with rdi		0
+ *				2	A with rsi, B		1
+ *				3	B			2
+ *
+ * A file can have 40,000 sites, with few cases: the work for each site is kept small. */
 #include "engine/bpf/unit.h"
 
 #include <errno.h>
@@ -162,6 +173,7 @@ static int find_case(struct arena *a, struct unit *u, const struct visit *visits
 {
 	struct unit_step *steps;
 
+	/* The last first: neighbouring sites are often of the same case. */
 	for (*number = u->case_count; *number > 0;)
 		if (is_case_of(&u->cases[--*number], visits, count))
 			return 0;
@@ -175,6 +187,7 @@ static int find_case(struct arena *a, struct unit *u, const struct visit *visits
 	return 0;
 }
 
+/* By the clauses in their order, then by their recipes: neighbours have a beginning in common. */
 static int compare_cases(const void *x, const void *y)
 {
 	const struct unit_case *a = x, *b = y;
@@ -331,6 +344,7 @@ int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct
 	return make_shared(a, &out[0], d) ?: make_shared(a, &out[1], d);
 }
 
+/* Does a clause read the names of the probe or its function, which the cookie has? */
 static bool uses_names(const struct unit *u)
 {
 	for (uint32_t i = u->from; i < u->to; i++) {
