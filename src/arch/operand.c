@@ -7,7 +7,7 @@
 
 #include "arch/parse.h"
 
-/* What stands in front of an operand: "-4f@" */
+/* What precedes an operand: "-4f@" */
 struct head {
 	bool present, is_signed, is_float;
 	unsigned size; /* 0 for a number beyond all reason */

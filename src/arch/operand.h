@@ -83,7 +83,7 @@ int operands_parse(const struct arch *arch, struct str args, struct arena *a, st
 /* Read one argument: "-4@-8(%rbp)", or "-8(%rbp)" as assembler files give it (its size is then the
  * register's, or a word). Never fails: see OPERAND_BAD. */
 void operand_parse(const struct arch *arch, struct str raw, struct operand *out);
-/* Put in the number that the symbol stands for (table above). */
+/* Put in the number that the symbol means (table above). */
 void operand_resolve(struct operand *o, uint64_t number);
 
 /* Same code reads both: kind, size, sign, registers and value are equal; raw text may differ. */

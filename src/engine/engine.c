@@ -11,13 +11,6 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
 	return why || !ops->unreadable ? why : ops->unreadable(arch, o);
 }
 
-static bool is_unreadable_reg(const struct engine_ops *ops, const struct arch *arch, uint8_t id)
-{
-	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = id};
-
-	return ops->unreadable && ops->unreadable(arch, &reg);
-}
-
 static int can_read_arg(const struct engine_ops *ops, const struct attach *at, struct arg_use use,
 			struct diag *d)
 {
@@ -33,9 +26,11 @@ static int can_read_arg(const struct engine_ops *ops, const struct attach *at, s
 static int can_run_insn(const struct engine *e, const struct insn *in, const struct attach *at,
 			struct arg_use use, struct diag *d)
 {
+	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = (uint8_t)in->imm};
+
 	if (in->op == OP_ARG)
 		return can_read_arg(e->ops, at, use, d);
-	if (in->op != OP_REG || !is_unreadable_reg(e->ops, at->arch, (uint8_t)in->imm))
+	if (in->op != OP_REG || !engine_unreadable(e->ops, at->arch, &reg))
 		return 0;
 	return diag_error_at(d, -ENOTSUP, "unreadable-register", use.span,
 			     "register '%s' cannot be read at '%.*s'",

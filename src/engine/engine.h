@@ -1,5 +1,5 @@
 /* The few calls every engine answers. An engine runs a checked program: it attaches the clauses to
- * their places, keeps the maps, and hands over records. One engine belongs to one thread. The
+ * their sites, keeps the maps, and hands over records. One engine belongs to one thread. The
  * order of calls:
  *
  *   open, build, attach, any of (drain, run, map calls, extend), stop, any of (drain, run, map
@@ -51,15 +51,15 @@ struct engine_ops {
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);
 	int (*attach)(struct engine *e, struct diag *d);
-	/* Attach the places of `p`, a program compiled from the same script, in addition: its
-	 * formats, names and places of errors continue those of the program before; maps that code
-	 * uses have the same types, the others take theirs from `p`. With an error none of its
-	 * places is attached. */
+	/* Attach the clauses of `p`, too, a program compiled from the same script: its formats,
+	 * names and spans continue those of the program before; maps that code uses have the same
+	 * types, the others take theirs from `p`. After an error none of its clauses is attached.
+	 */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);
-	/* Run clause number `clause` now, for each of its places of this kind: BEGIN, END,
+	/* Run clause number `clause` now, for each of its attachments of this kind: BEGIN, END,
 	 * INTERVAL. */
 	int (*run)(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d);
 	/* Hand over every available record, in order; wait at most `timeout_ms` for the first.

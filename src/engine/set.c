@@ -7,7 +7,7 @@
 
 #define NO_MEMBER UINT8_MAX
 
-/* Where a clause of the first program went. */
+/* Where a clause of the first program runs. */
 struct seat {
 	uint8_t member;
 	uint32_t clause; /* its number there */
@@ -42,30 +42,22 @@ static bool touches(const struct program *p, const struct clause *c, uint32_t ma
 	return clause_uses_map(c, map);
 }
 
-static void join_groups(uint32_t *groups, uint32_t count, uint32_t a, uint32_t b)
-{
-	uint32_t from = groups[b], to = groups[a];
-
-	for (uint32_t i = 0; i < count; i++)
-		if (groups[i] == from)
-			groups[i] = to;
-}
-
 /* groups[i] becomes the same number for all clauses that are linked by maps. */
 static void find_groups(const struct program *p, uint32_t *groups)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		groups[i] = i;
 	for (uint32_t map = 0; map < p->map_count; map++) {
-		uint32_t first = UINT32_MAX;
+		uint32_t to = UINT32_MAX;
 
 		for (uint32_t i = 0; i < p->clause_count; i++) {
+			uint32_t from = groups[i];
+
 			if (!touches(p, &p->clauses[i], map))
 				continue;
-			if (first == UINT32_MAX)
-				first = i;
-			else
-				join_groups(groups, p->clause_count, first, i);
+			to = to == UINT32_MAX ? from : to;
+			for (uint32_t k = 0; k < p->clause_count; k++)
+				groups[k] = groups[k] == from ? to : groups[k];
 		}
 	}
 }
@@ -95,8 +87,8 @@ static uint8_t owner_of(const struct set *s, const struct program *p, const uint
 }
 
 /* When no engine can run the group, the first says why. */
-static int choose(const struct set *s, const struct program *p, const uint32_t *groups,
-		  uint32_t group, uint8_t *out, struct diag *d)
+static int choose_member(const struct set *s, const struct program *p, const uint32_t *groups,
+			 uint32_t group, uint8_t *out, struct diag *d)
 {
 	uint8_t owner = owner_of(s, p, groups, group);
 	uint8_t first = owner == NO_MEMBER ? 0 : owner;
@@ -108,8 +100,8 @@ static int choose(const struct set *s, const struct program *p, const uint32_t *
 	return can_run_group(s->members[first], p, groups, group, d);
 }
 
-/* places[i] becomes the member of clause i. */
-static int place_clauses(struct set *s, const struct program *p, uint8_t *places, struct diag *d)
+/* chosen[i] becomes the member of clause i. */
+static int choose_members(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d)
 {
 	uint32_t *groups = arena_array(&s->arena, uint32_t, p->clause_count + 1);
 
@@ -117,24 +109,24 @@ static int place_clauses(struct set *s, const struct program *p, uint8_t *places
 		return -ENOMEM;
 	find_groups(p, groups);
 	for (uint32_t i = 0; i < p->clause_count; i++) {
-		int err = groups[i] == i ? choose(s, p, groups, i, &places[i], d) : 0;
+		int err = groups[i] == i ? choose_member(s, p, groups, i, &chosen[i], d) : 0;
 
 		if (err)
 			return err;
 	}
 	for (uint32_t i = 0; i < p->clause_count; i++)
-		places[i] = places[groups[i]];
+		chosen[i] = chosen[groups[i]];
 	for (uint32_t map = 0; map < p->map_count; map++)
 		for (uint32_t i = 0; i < p->clause_count; i++)
 			if (touches(p, &p->clauses[i], map))
-				s->owners[map] = places[i];
+				s->owners[map] = chosen[i];
 	return 0;
 }
 
 /* ---- programs */
 
 /* The part of `p` that runs on a member; NULL: -ENOMEM. */
-static const struct program *part_of(struct set *s, const struct program *p, const uint8_t *places,
+static const struct program *part_of(struct set *s, const struct program *p, const uint8_t *chosen,
 				     uint8_t member)
 {
 	struct program *part = arena_new(&s->arena, struct program);
@@ -146,7 +138,7 @@ static const struct program *part_of(struct set *s, const struct program *p, con
 	part->clauses = clauses;
 	part->clause_count = 0;
 	for (uint32_t i = 0; i < p->clause_count; i++)
-		if (places[i] == member)
+		if (chosen[i] == member)
 			clauses[part->clause_count++] = p->clauses[i];
 	return part;
 }
@@ -154,13 +146,13 @@ static const struct program *part_of(struct set *s, const struct program *p, con
 typedef int add_fn(struct engine *e, const struct program *p, struct diag *d);
 
 /* Give each member its part of the program. */
-static int add_program(struct set *s, const struct program *p, uint8_t *places, add_fn *add,
+static int add_program(struct set *s, const struct program *p, uint8_t *chosen, add_fn *add,
 		       struct diag *d)
 {
-	int err = places ? place_clauses(s, p, places, d) : -ENOMEM;
+	int err = chosen ? choose_members(s, p, chosen, d) : -ENOMEM;
 
 	for (uint8_t i = 0; i < s->count && !err; i++) {
-		const struct program *part = part_of(s, p, places, i);
+		const struct program *part = part_of(s, p, chosen, i);
 
 		s->is_used[i] |= part && part->clause_count;
 		err = part ? add(s->members[i], part, d) : -ENOMEM;
@@ -171,19 +163,19 @@ static int add_program(struct set *s, const struct program *p, uint8_t *places, 
 static int set_build(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
-	uint8_t *places = arena_array(&s->arena, uint8_t, p->clause_count + 1);
+	uint8_t *chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	uint32_t used[ENGINES_MAX] = {0};
 	int err;
 
 	s->owners = arena_array(&s->arena, uint8_t, p->map_count + 1);
 	s->seats = arena_array(&s->arena, struct seat, p->clause_count + 1);
-	if (!places || !s->owners || !s->seats)
+	if (!chosen || !s->owners || !s->seats)
 		return -ENOMEM;
 	memset(s->owners, NO_MEMBER, p->map_count);
 	s->map_count = p->map_count;
-	err = add_program(s, p, places, engine_build, d);
+	err = add_program(s, p, chosen, engine_build, d);
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
-		s->seats[i] = (struct seat){places[i], used[places[i]]++};
+		s->seats[i] = (struct seat){chosen[i], used[chosen[i]]++};
 	s->seat_count = p->clause_count;
 	return err;
 }
@@ -292,20 +284,22 @@ static int set_faults(struct engine *engine, fault_fn *fn, void *arg)
 	return err;
 }
 
-static void set_stop(struct engine *engine)
+static void each(struct engine *engine, void (*act)(struct engine *e))
 {
 	struct set *s = (struct set *)engine;
 
 	for (unsigned i = 0; i < s->count; i++)
-		engine_stop(s->members[i]);
+		act(s->members[i]);
+}
+
+static void set_stop(struct engine *engine)
+{
+	each(engine, engine_stop);
 }
 
 static void set_detach(struct engine *engine)
 {
-	struct set *s = (struct set *)engine;
-
-	for (unsigned i = 0; i < s->count; i++)
-		engine_detach(s->members[i]);
+	each(engine, engine_detach);
 }
 
 static void set_dump(struct engine *engine, struct buf *out)
@@ -318,13 +312,9 @@ static void set_dump(struct engine *engine, struct buf *out)
 
 static void set_close(struct engine *engine)
 {
-	struct set *s = (struct set *)engine;
-
-	for (unsigned i = 0; s && i < s->count; i++)
-		engine_close(s->members[i]);
-	if (s)
-		arena_free(&s->arena);
-	free(s);
+	each(engine, engine_close);
+	arena_free(&((struct set *)engine)->arena);
+	free(engine);
 }
 
 /* ---- maps */

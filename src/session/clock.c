@@ -12,23 +12,19 @@ uint64_t clock_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int add_timer(struct clock *c, struct arena *arena, uint32_t clause, uint64_t period)
-{
-	if (arena_grow(arena, (void **)&c->timers, c->count, &c->cap, sizeof(c->timers[0])))
-		return -ENOMEM;
-	c->timers[c->count++] = (struct timer){.clause = clause, .period = period ? period : 1};
-	return 0;
-}
-
 int clock_init(struct clock *c, const struct program *p)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
 			const struct attach *attach = &p->clauses[i].attaches[k];
 
-			if (attach->kind == ATTACH_INTERVAL &&
-			    add_timer(c, p->arena, i, attach->period))
+			if (attach->kind != ATTACH_INTERVAL)
+				continue;
+			if (arena_grow(p->arena, (void **)&c->timers, c->count, &c->cap,
+				       sizeof(c->timers[0])))
 				return -ENOMEM;
+			c->timers[c->count++] = (struct timer){
+				.clause = i, .period = attach->period ? attach->period : 1};
 		}
 	return 0;
 }

@@ -103,7 +103,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	if (!err && t->options.command)
 		script_set_pid(t->script, t->pid);
 	if (!err && t->pid)
-		err = family_add(&t->family, t->pid);
+		err = pid_set_add(&t->followed, t->pid);
 	if (!err && !t->images_held)
 		err = session_open_watch(t, d);
 	if (!err)

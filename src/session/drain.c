@@ -33,18 +33,6 @@ void session_give_log(struct nopal_trace *t)
 	buf_clear(&t->log);
 }
 
-/* What cat() or system() could not do. */
-static void give_failure(struct nopal_trace *t)
-{
-	struct str failure = report_failure(t->report);
-
-	if (!failure.len)
-		return;
-	session_flush(t);
-	buf_str(&t->out, failure);
-	give_notice(t);
-}
-
 bool session_is_muted(const struct nopal_trace *t)
 {
 	return t->state == SESSION_EXITING || t->state == SESSION_FINISHED;
@@ -54,6 +42,7 @@ static int take_record(void *arg, struct str bytes)
 {
 	struct nopal_trace *t = arg;
 	enum report_action action = REPORT_DONE;
+	struct str failure;
 	int err;
 
 	if (session_is_muted(t))
@@ -65,7 +54,12 @@ static int take_record(void *arg, struct str bytes)
 	if (err)
 		return err;
 	t->records++;
-	give_failure(t);
+	failure = report_failure(t->report);
+	if (failure.len) { /* what cat() or system() could not do */
+		session_flush(t);
+		buf_str(&t->out, failure);
+		give_notice(t);
+	}
 	if (action == REPORT_EXIT)
 		t->state = t->state < SESSION_ENDING ? SESSION_EXITING : SESSION_FINISHED;
 	if (t->out.len >= FLUSH_BYTES)

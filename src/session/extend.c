@@ -88,16 +88,16 @@ static int ask_for_waiting(struct nopal_trace *t, const struct find_query *q, fo
 }
 
 /* All images of the traced processes. Only the first must exist. */
-static int ask_family(struct nopal_trace *t, const struct find_query *q, found_fn *fn, void *arg,
-		      struct diag *d)
+static int ask_followed(struct nopal_trace *t, const struct find_query *q, found_fn *fn, void *arg,
+			struct diag *d)
 {
 	int total = 0;
 
-	for (size_t i = 0; i < t->family.count; i++) {
+	for (size_t i = 0; i < t->followed.count; i++) {
 		struct find_query one = *q;
 		int found;
 
-		one.pid = process_visible_task(t->family.pids[i]);
+		one.pid = process_visible_task(t->followed.pids[i]);
 		found = finder_sites(t->finder, &one, fn, arg, i ? NULL : d);
 		if (found < 0 && (i == 0 || found == -ENOMEM || found == -EINTR))
 			return found;
@@ -116,16 +116,16 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 		return 0;
 	if (in_later && t->extending && !t->everything)
 		return ask_for_waiting(t, q, fn, arg);
-	if (in_later && t->pid && t->family.count)
-		return ask_family(t, q, fn, arg, d);
+	if (in_later && t->pid && t->followed.count)
+		return ask_followed(t, q, fn, arg, d);
 	one.pid = q->pid ? process_visible_task(q->pid) : 0;
 	return finder_sites(t->finder, &one, fn, arg, d);
 }
 
 /* ---- attaching */
 
-/* Compile the places of one new image and attach them, unless the run is over: then it is only
- * known that they are there. *more tells whether there may be another. */
+/* Compile the sites of one new image and attach them, unless the run is over: then they are only
+ * counted. *more: there may be another image. */
 static int extend(struct nopal_trace *t, const struct script_source *source, bool *more,
 		  struct diag *d)
 {
@@ -202,23 +202,18 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
-/* Each image takes some 20 ms to attach, and there may be many. */
-static bool wants_stop(const struct nopal_trace *t)
-{
-	struct pollfd stop = {.fd = t->stop_fd, .events = POLLIN};
-
-	return poll(&stop, 1, 0) > 0;
-}
-
 int session_extend(struct nopal_trace *t, struct diag *d)
 {
 	const struct script_source *source = &t->source;
+	struct pollfd stop = {.fd = t->stop_fd, .events = POLLIN};
 	bool more = true;
 	int err = 0;
 
 	t->extending = true;
 	later_choose_ways(&t->later);
-	while (more && err != -ENOMEM && err != -EINTR && !wants_stop(t)) {
+	/* Each image takes some 20 ms to attach, and there may be many: so ask for a stop between.
+	 */
+	while (more && err != -ENOMEM && err != -EINTR && poll(&stop, 1, 0) <= 0) {
 		struct diag said = DIAG_INIT;
 
 		err = extend(t, source, &more, &said);
@@ -259,7 +254,7 @@ static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
 {
 	pid_t child;
 
-	if (family_add(&t->family, pid))
+	if (pid_set_add(&t->followed, pid))
 		return;
 	if (later_has_mapped(&t->later, pid, time))
 		later_joined(&t->later, pid, time);
@@ -271,7 +266,7 @@ static void note_fork(struct nopal_trace *t, const struct image_event *event)
 {
 	if (!t->pid || !t->options.follow)
 		return;
-	if (family_has(&t->family, event->parent))
+	if (pid_set_has(&t->followed, event->parent))
 		join(t, event->pid, event->time);
 	else
 		later_untraced(&t->later, event->pid, event->parent, event->time);
@@ -281,7 +276,7 @@ static void note_image(struct nopal_trace *t, const struct image_event *event)
 {
 	if (!t->facts.needs_images || !event->inode)
 		return;
-	if (!t->pid || family_has(&t->family, event->pid))
+	if (!t->pid || pid_set_has(&t->followed, event->pid))
 		later_mapped(&t->later, event);
 	else if (t->options.follow)
 		later_untraced(&t->later, event->pid, 0, event->time);
@@ -297,7 +292,7 @@ static void note_event(void *arg, const struct image_event *event)
 	case IMAGE_EXIT:
 		later_ended(&t->later, event);
 		if (event->pid != t->pid)
-			family_remove(&t->family, event->pid);
+			pid_set_remove(&t->followed, event->pid);
 		break;
 	}
 	if (t->facts.uses_stacks)
@@ -309,9 +304,9 @@ static int join_if_child(void *arg, pid_t pid)
 	struct nopal_trace *t = arg;
 	struct process_state state;
 
-	if (!family_has(&t->family, pid) && !process_state_read(pid, &state) &&
-	    family_has(&t->family, state.parent)) {
-		family_add(&t->family, pid);
+	if (!pid_set_has(&t->followed, pid) && !process_state_read(pid, &state) &&
+	    pid_set_has(&t->followed, state.parent)) {
+		pid_set_add(&t->followed, pid);
 		t->children_found = true;
 	}
 	return 0;

@@ -29,7 +29,7 @@ void later_free(struct later *l)
 	seen_free(&l->seen);
 }
 
-/* Takes the path over. Without memory everything is looked at. */
+/* Takes ownership of the path. Without memory, all images are looked at again. */
 static void add(struct later *l, struct mapped_list *list, const struct mapped_image *m)
 {
 	if (list->count >= WAITING_MOST || array_grow(list->items, list->count, list->cap)) {
@@ -115,7 +115,7 @@ pid_t later_find_child(struct later *l, pid_t parent, uint64_t time)
 
 		if (s->parent != parent || !is_near(s, time))
 			continue;
-		s->pid = 0; /* it is one no more */
+		s->pid = 0; /* it is traced from now on */
 		return pid;
 	}
 	return 0;

@@ -178,7 +178,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	script_free(t->script);
 	finder_free(t->finder);
 	image_watch_close(t->watch);
-	family_free(&t->family);
+	pid_set_free(&t->followed);
 	later_free(&t->later);
 	if (t->process_fd >= 0)
 		close(t->process_fd);

@@ -62,9 +62,9 @@ int clock_init(struct clock *c, const struct program *p);
 void clock_start(struct clock *c);
 /* Nanoseconds until the next timer is due; UINT64_MAX: there is none. */
 uint64_t clock_next(const struct clock *c);
-/* The clause of a timer that is due at `now`, which then is set for a time behind that; false when
- * none is. So asking again for the same `now` comes to an end, however short the periods. Times
- * that were missed because the machine was busy are not made up for. */
+/* The clause of a timer that is due at `now`, which is then set to a later time; false when none
+ * is due. So asking again for the same `now` ends, however short the periods. Times that were
+ * missed because the machine was busy are dropped. */
 bool clock_take(struct clock *c, uint64_t now, uint32_t *clause);
 
 /* ---- engines.c: The engines that a run may use, by name. */
@@ -80,18 +80,17 @@ int engines_choose(const char *names, struct engine_choice *out, struct diag *d)
 const char *engines_unreadable(const struct engine_choice *c, const struct arch *arch,
 			       const struct operand *o);
 
-/* ---- family.c: The processes a run follows: the one named by -p or started by -c, and, where they
- * are followed, the children it has from then on. */
+/* ---- pid_set.c: A small set of process ids. */
 
-struct family {
+struct pid_set {
 	pid_t *pids; /* owned */
 	size_t count, cap;
 };
 
-int family_add(struct family *f, pid_t pid); /* once each; -ENOMEM */
-bool family_has(const struct family *f, pid_t pid);
-void family_remove(struct family *f, pid_t pid);
-void family_free(struct family *f);
+int pid_set_add(struct pid_set *f, pid_t pid); /* once each; -ENOMEM */
+bool pid_set_has(const struct pid_set *f, pid_t pid);
+void pid_set_remove(struct pid_set *f, pid_t pid);
+void pid_set_free(struct pid_set *f);
 
 /* ---- the session */
 
@@ -120,13 +119,14 @@ struct nopal_trace {
 	struct symbols *symbols;
 	struct report *report;
 
-	pid_t pid; /* -p, or the command; 0: everybody */
+	pid_t pid; /* -p, or the command; 0: every process */
 	struct child child;
-	bool images_held; /* the command has none yet: tracepoints must see its exec first */
-	struct family family;
+	bool images_held; /* the command has no images yet: tracepoints must see its exec first */
+	struct pid_set
+		followed; /* the process of -p or -c, and its children if they are followed */
 	struct image_watch *watch; /* NULL: nothing to watch for */
 	struct later later;	   /* images that were mapped meanwhile */
-	uint64_t heard_at;	   /* when the watch last had news, ns */
+	uint64_t heard_at;	   /* when the watch last had events, ns */
 	bool images_changed;	   /* there are some to look at */
 	bool extending;		   /* queries are for these ... */
 	bool everything;	   /* ... and for all there is: news of some were lost */
@@ -137,8 +137,8 @@ struct nopal_trace {
 	int stop_fd;		   /* eventfd that nopal_trace_stop() writes to */
 	struct clock clock;
 
-	struct buf out;	       /* text not yet given away */
-	struct buf log;	       /* -v: what engines say of programs and features, likewise */
+	struct buf out;	       /* text for the user, not yet handed over */
+	struct buf log;	       /* -v: what engines report of programs and features, likewise */
 	uint64_t records;      /* delivered */
 	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
@@ -170,9 +170,9 @@ int session_attach_command(struct nopal_trace *t, struct diag *d);
 int session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
-/* Read the image watch; sets images_changed, keeps family and symbols. */
+/* Read the image watch; sets images_changed, updates `followed` and the symbols. */
 void session_read_watch(struct nopal_trace *t);
-/* exit() was called: records are not shown any more. */
+/* exit() was called: records are no longer shown. */
 bool session_is_muted(const struct nopal_trace *t);
 /* Take every available record. 0 or -errno. */
 int session_drain(struct nopal_trace *t, struct diag *d);

@@ -25,14 +25,6 @@ static bool is_over(const struct nopal_trace *t)
 	return t->state >= SESSION_OVER;
 }
 
-/* Nothing will be armed, so nothing is missed in images that come. */
-static void drop_watch(struct nopal_trace *t)
-{
-	image_watch_close(t->watch);
-	t->watch = NULL;
-	t->images_changed = false;
-}
-
 /* Run every clause that is attached to `kind`, in script order. */
 static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag *d)
 {
@@ -66,7 +58,10 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		say_count(t);
 	err = run_clauses(t, ATTACH_BEGIN, d);
 	if (err || is_over(t)) {
-		drop_watch(t);
+		/* Nothing will be armed, so nothing is missed in images that come. */
+		image_watch_close(t->watch);
+		t->watch = NULL;
+		t->images_changed = false;
 		return err;
 	}
 	err = engine_attach(t->engine, d);
@@ -115,14 +110,6 @@ static int wait_ms(struct nopal_trace *t, int timeout_ms)
 	return timeout_ms >= 0 && timeout_ms < ms ? timeout_ms : ms;
 }
 
-static bool has_news(const struct pollfd *fds, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (fds[i].revents)
-			return true;
-	return false;
-}
-
 /* Sleep until something may have happened. */
 static void wait_events(struct nopal_trace *t, int ms)
 {
@@ -138,7 +125,8 @@ static void wait_events(struct nopal_trace *t, int ms)
 	/* The first image after a pause is looked at at once. A program maps several as it starts,
 	 * and many programs may start: further news of a millisecond are looked at together, if
 	 * there is time to wait at all. */
-	if (poll(fds, count, ms) > 0 && ms && !has_news(fds, FIXED_FDS)) {
+	if (poll(fds, count, ms) > 0 && ms && !fds[0].revents && !fds[1].revents &&
+	    !fds[2].revents) {
 		if (clock_now() - t->heard_at < NEWS_PAUSE_NS)
 			poll(fds, FIXED_FDS, 1);
 		t->heard_at = clock_now();
@@ -217,18 +205,7 @@ NOPAL_EXPORT void nopal_trace_stop(struct nopal_trace *t)
 	errno = saved;
 }
 
-/* Drain until nothing is left: no program writes any more. */
-static int drain_rest(struct nopal_trace *t, struct diag *d)
-{
-	int err;
-
-	do
-		err = session_drain(t, d);
-	while (!err && t->batch);
-	return err;
-}
-
-/* What the kernel's filter by process left out: children that were not to be followed, files. */
+/* What the kernel's filter by process left out: children without --follow, files. */
 static void tell_left_out(struct nopal_trace *t, struct diag *d)
 {
 	struct run_stats stats;
@@ -263,16 +240,6 @@ static void tell_command(struct nopal_trace *t, struct diag *d)
 			  t->options.command, code);
 }
 
-/* What was mapped in the last moment is not traced, but later_missed() can say so. A run that is
- * stopped does not wait for that. */
-static void look_at_rest(struct nopal_trace *t, struct diag *d)
-{
-	session_read_watch(t);
-	if (!t->stopped && t->images_changed)
-		session_extend(t, d);
-	later_judge(&t->later);
-}
-
 NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
@@ -283,8 +250,15 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	if (!is_over(t))
 		t->state = SESSION_OVER;
 	engine_stop(t->engine);
-	look_at_rest(t, d);
-	err = drain_rest(t, d);
+	session_read_watch(t);
+	/* What was mapped at the last moment is not traced, but whether anything was missed is
+	 * known. After a stop that is not waited for. */
+	if (!t->stopped && t->images_changed)
+		session_extend(t, d);
+	later_judge(&t->later);
+	do /* until nothing is left: no program writes any more */
+		err = session_drain(t, d);
+	while (!err && t->batch);
 	t->state = SESSION_ENDING;
 	report_at_end(t->report);
 	if (!err)

@@ -171,14 +171,14 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 {
 	int err = 0;
 
-	/* Only when the link is refused is it asked whether this kernel has such links at all. */
+	/* Whether this kernel has such links is asked only after one was refused. */
 	bool multi = o->features->known[FEATURE_UPROBE_MULTI] >= 0 &&
 		     (!o->pid || feature_has(o->features, FEATURE_PID_FILTER));
 
 	if (multi)
 		err = link_multi(l, o, u, sites, count, program_fd);
 	if (multi && !err)
-		feature_works(o->features, FEATURE_UPROBE_MULTI);
+		feature_learn(o->features, FEATURE_UPROBE_MULTI, true);
 	if (!multi || (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
 		err = link_each(l, o, u, sites, count, program_fd);
 	return err;
@@ -191,7 +191,8 @@ static bool is_our_own(int err)
 	       err == -ENFILE || err == -ENOENT;
 }
 
-/* What the kernel has resolved is the file that was read, or nothing stays attached. */
+/* The file that the kernel has resolved must be the one that was read; else nothing stays attached.
+ */
 static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
 		       const struct unit_site *sites, uint32_t count, int program_fd,
 		       struct diag *d)
@@ -378,7 +379,7 @@ int attach_caller(struct links *l, const struct caller_program *c, struct attach
 	*count = unit.site_count;
 	if (!err && attach_unit(l, &options, &unit, c->fd, NULL)) {
 		links_close(l);
-		feature_lacks(&features, FEATURE_UPROBE_MULTI);
+		feature_learn(&features, FEATURE_UPROBE_MULTI, false);
 		err = attach_unit(l, &options, &unit, c->fd, d);
 	}
 	free(unit.sites);

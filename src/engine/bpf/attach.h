@@ -45,14 +45,14 @@ void links_cut(struct links *l, size_t first);
 void links_close(struct links *l);
 
 /* ---- sites.c: Sites that must not be probed: where a probe would break the program, or fail in a
- * way that nobody understands. They are found by reading what stands there and are skipped of the
- * attach, with a warning; a probe that was asked for by its name and has no other site is an error.
+ * way that is hard to understand. They are found by reading the bytes there, and are skipped with a
+ * warning; a probe that was asked for by its name and has no other site is an error.
  */
 
 struct bpf_engine;
 struct loaded;
 
-#define SITES_SHOWN 5 /* warnings with a name; the rest is a number */
+#define SITES_SHOWN 5 /* warnings with a name; the others are counted */
 
 /* Look at the sites of the units from `first` on. `all` says that these are all there are, so that
  * something must remain. -ENOTSUP when it does not. */

@@ -29,17 +29,6 @@ static int load(struct code *c, struct kernel_program p)
 	return kernel_program_load_code(c, p);
 }
 
-/* An empty program, or one that calls one helper. */
-static bool loads(enum bpf_prog_type type, uint32_t flags, int helper)
-{
-	struct code c;
-
-	code_init(&c);
-	if (helper)
-		code_call(&c, helper);
-	return was_given(load(&c, (struct kernel_program){.type = type, .flags = flags}));
-}
-
 /* Linking nothing fails everywhere: how is the answer. */
 static int link_nothing(pid_t pid)
 {
@@ -77,11 +66,6 @@ static bool ask_uprobe(void)
 static bool ask_pid_filter(void)
 {
 	return link_nothing(-1) == -EINVAL;
-}
-
-static bool ask_sleepable(void)
-{
-	return loads(BPF_PROG_TYPE_KPROBE, SLEEPABLE, 0);
 }
 
 /* A loop of one round, of a function that does nothing. */
@@ -132,11 +116,6 @@ static bool ask_long_jump(void)
 		.type = BPF_PROG_TYPE_KPROBE, .insns = insns, .count = 3}));
 }
 
-static bool ask_cookie(void)
-{
-	return loads(BPF_PROG_TYPE_KPROBE, 0, FUNC_GET_ATTACH_COOKIE);
-}
-
 static bool ask_ref_ctr(void)
 {
 	return ask_multi() ||
@@ -149,11 +128,6 @@ static bool ask_ring(void)
 			       .max_entries = (uint32_t)sysconf(_SC_PAGESIZE)};
 
 	return was_given(kernel_map_create(&m));
-}
-
-static bool ask_run(void)
-{
-	return loads(BPF_PROG_TYPE_SYSCALL, SLEEPABLE, 0);
 }
 
 static bool ask_btf(void)
@@ -178,26 +152,29 @@ static bool ask_nop5(void)
 #endif
 }
 
+/* clang-format off */
 static const struct {
-	const char *name;
-	bool (*ask)(void);
-	const char *means;
+	const char *name, *means;
+	bool (*ask)(void); /* NULL: does the kernel load an empty program that has these flags and calls this helper? */
+	enum bpf_prog_type type;
+	uint32_t flags;
+	int helper;
 } table[FEATURE_COUNT_] = {
-	[FEATURE_UPROBE] = {"uprobe", ask_uprobe, "probes in user programs"},
-	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", ask_multi, "one link for any number of sites"},
-	[FEATURE_PID_FILTER] = {"pid_filter", ask_pid_filter,
-				"such a link can be limited to one process"},
-	[FEATURE_SLEEPABLE] = {"sleepable", ask_sleepable, "reads pages that are not resident"},
-	[FEATURE_COOKIE] = {"cookie", ask_cookie, "one program for different sites"},
-	[FEATURE_REF_CTR] = {"ref_ctr", ask_ref_ctr, "increments semaphores"},
-	[FEATURE_RING] = {"ring", ask_ring, "ring buffer shared by all CPUs"},
-	[FEATURE_RUN] = {"run", ask_run, "BEGIN, END and interval in the kernel"},
-	[FEATURE_BPF_LOOP] = {"bpf_loop", ask_bpf_loop, "long loops, by calls"},
-	[FEATURE_MAY_GOTO] = {"may_goto", ask_may_goto, "long loops"},
-	[FEATURE_BTF] = {"btf", ask_btf, "children are followed without tracefs"},
-	[FEATURE_LONG_JUMP] = {"long_jump", ask_long_jump, "large clauses"},
-	[FEATURE_NOP5_SAFE] = {"nop5_safe", ask_nop5, "probes at 5-byte nops keep the red zone"},
+	[FEATURE_UPROBE]       = {"uprobe",       "probes in user programs", .ask = ask_uprobe},
+	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", "one link for any number of sites", .ask = ask_multi},
+	[FEATURE_PID_FILTER]   = {"pid_filter",   "such a link can be limited to one process", .ask = ask_pid_filter},
+	[FEATURE_SLEEPABLE]    = {"sleepable",    "reads pages that are not resident", .type = BPF_PROG_TYPE_KPROBE, .flags = SLEEPABLE},
+	[FEATURE_COOKIE]       = {"cookie",       "one program for different sites", .type = BPF_PROG_TYPE_KPROBE, .helper = FUNC_GET_ATTACH_COOKIE},
+	[FEATURE_REF_CTR]      = {"ref_ctr",      "increments semaphores", .ask = ask_ref_ctr},
+	[FEATURE_RING]         = {"ring",         "ring buffer shared by all CPUs", .ask = ask_ring},
+	[FEATURE_RUN]          = {"run",          "BEGIN, END and interval in the kernel", .type = BPF_PROG_TYPE_SYSCALL, .flags = SLEEPABLE},
+	[FEATURE_BPF_LOOP]     = {"bpf_loop",     "long loops, by calls", .ask = ask_bpf_loop},
+	[FEATURE_MAY_GOTO]     = {"may_goto",     "long loops", .ask = ask_may_goto},
+	[FEATURE_BTF]          = {"btf",          "children are followed without tracefs", .ask = ask_btf},
+	[FEATURE_LONG_JUMP]    = {"long_jump",    "large clauses", .ask = ask_long_jump},
+	[FEATURE_NOP5_SAFE]    = {"nop5_safe",    "probes at 5-byte nops keep the red zone", .ask = ask_nop5},
 };
+/* clang-format on */
 
 void features_init(struct features *f)
 {
@@ -216,21 +193,29 @@ void features_deny(struct features *f, struct str names)
 	}
 }
 
+/* Does the kernel load a program like that of the table's row? */
+static bool loads(enum feature feature)
+{
+	struct code c;
+
+	code_init(&c);
+	if (table[feature].helper)
+		code_call(&c, table[feature].helper);
+	return was_given(load(&c, (struct kernel_program){.type = table[feature].type,
+							  .flags = table[feature].flags}));
+}
+
 bool feature_has(struct features *f, enum feature feature)
 {
 	if (!f->known[feature])
-		f->known[feature] = table[feature].ask() ? 1 : -1;
+		f->known[feature] =
+			(table[feature].ask ? table[feature].ask() : loads(feature)) ? 1 : -1;
 	return f->known[feature] > 0;
 }
 
-void feature_works(struct features *f, enum feature feature)
+void feature_learn(struct features *f, enum feature feature, bool works)
 {
-	f->known[feature] = 1;
-}
-
-void feature_lacks(struct features *f, enum feature feature)
-{
-	f->known[feature] = -1;
+	f->known[feature] = works ? 1 : -1;
 }
 
 void features_print(struct features *f, struct buf *out)

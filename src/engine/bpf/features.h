@@ -32,8 +32,7 @@ void features_init(struct features *f); /* takes NOPAL_NO_FEATURES from the envi
 void features_deny(struct features *f, struct str names);
 bool feature_has(struct features *f, enum feature feature);
 /* Learnt on the way: it worked, or it was refused. */
-void feature_works(struct features *f, enum feature feature);
-void feature_lacks(struct features *f, enum feature feature);
+void feature_learn(struct features *f, enum feature feature, bool works);
 /* One line each, "uprobe_multi  yes   one link for any number of sites": nopal doctor. */
 void features_print(struct features *f, struct buf *out);
 /* "features: uprobe_multi, sleepable": those that are known to work, as a run asks only for what it

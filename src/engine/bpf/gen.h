@@ -46,7 +46,7 @@ enum {
 	CONTROL_LOST_UPDATES,
 	CONTROL_LOST_SCRATCH,
 	CONTROL_LOOP_LIMITS,
-	CONTROL_CHILDREN,     /* processes the traced one started; see single.h */
+	CONTROL_CHILDREN,     /* processes the traced one started; see single.c */
 	CONTROL_TAKEOVERS,    /* execs of a thread that is not its first */
 	CONTROL_MAIN_ENDS,    /* ends of its first thread */
 	CONTROL_FIXED_,       /* then: control records not sent, by control_number(); then faults,

@@ -54,7 +54,7 @@ struct bpf_engine {
 	size_t control_size;
 	uint64_t *unsent; /* control records made up for, by format */
 	int pause;
-	uint32_t left_out; /* sites that must not be probed; see sites.h */
+	uint32_t left_out; /* sites that must not be probed; see attach.h */
 };
 
 /* Make the maps that all programs share, then load the program. */

@@ -75,7 +75,7 @@ static int load_once(struct bpf_engine *e, struct loaded *l, bool sleepable, str
 			k.attach_type = KERNEL_ATTACH_UPROBE_MULTI;
 		err = l->fd = kernel_program_load(&k);
 		if (err >= 0 && sleepable && unit_is_uprobe(&l->unit))
-			feature_works(&e->features, FEATURE_SLEEPABLE);
+			feature_learn(&e->features, FEATURE_SLEEPABLE, true);
 		if (e->options.log)
 			log_program(e->options.log, k, &l->unit, err);
 		if (err < 0 && (!sleepable || l->unit.kind == UNIT_RUN ||

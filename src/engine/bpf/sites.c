@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "engine/bpf/inside.h"
 
-#define WALK_BYTES (4u << 20) /* of a function's code, before a place in it */
+#define WALK_BYTES (4u << 20) /* of a function's code, before a site in it */
 
 static const struct {
 	const char *tag, *why;
@@ -31,7 +31,7 @@ static const struct {
 	[SITE_FAR] = {"far-instruction", "it is more than 4 MiB after the start of its function"},
 };
 
-/* --unsafe is the user's word for what cannot be known of a uprobe's place. */
+/* With --unsafe the user vouches for a uprobe's address. */
 static bool is_refused(const struct unit_site *site)
 {
 	return site->problem && !(site->attach->is_forced && site->problem >= SITE_MIDDLE);
@@ -55,7 +55,7 @@ static void show_bytes(struct unit_site *site, struct str code, size_t most)
 	memcpy(site->bytes, code.ptr, site->byte_count);
 }
 
-/* What is a nop is for the CPU to say that will run it, whatever the file's header says. */
+/* The CPU that runs the code decides what a nop is, whatever the file's header says. */
 static bool is_native(const struct attach *at)
 {
 	static const uint16_t also[][2] = {{EM_X86_64, EM_386}, {EM_AARCH64, EM_ARM}};
@@ -148,7 +148,7 @@ static int look_at_site(int fd, struct unit_site *site, struct features *f)
 	return site->problem ? 0 : look_for_start(fd, site);
 }
 
-/* The same place with another semaphore. */
+/* The same site with another semaphore. */
 static bool is_twice(const struct attach *before, const struct attach *at)
 {
 	return !attach_compare_files(before, at) && before->offset == at->offset &&
@@ -173,19 +173,20 @@ static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 	return err;
 }
 
-/* What becomes of the places of one clause. */
+/* How many sites of one clause are kept. */
 struct tally {
 	uint32_t kept;
 	const struct unit_site *refused; /* the first */
 	uint32_t name;
-	bool any, several; /* places, names */
+	bool any, several; /* sites, names */
 };
 
 static void count_site(const struct unit *u, const struct unit_site *site, struct tally *clauses,
 		       struct tally *total)
 {
 	const struct unit_case *c = &u->cases[site->cookie & ((1u << COOKIE_CASE_BITS) - 1)];
-	/* Somebody's process may have any file mapped: that one does not end the run. */
+	/* Any process may map any file, so a file that was only found that way does not end the
+	 * run. */
 	bool missing = is_refused(site) && !site->attach->is_met;
 
 	total->kept += !is_refused(site);
@@ -250,7 +251,7 @@ static void warn_of(const struct unit *u, const struct unit_site *site, struct d
 	buf_free(&why);
 }
 
-/* Keep the sites without a problem, and warn of the others as long as there were few. */
+/* Keep the sites without a problem, and warn of the first few others. */
 static void keep_others(struct unit *u, uint32_t *left_out, uint32_t shown, struct diag *d)
 {
 	uint32_t kept = 0;

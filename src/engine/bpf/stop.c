@@ -21,7 +21,8 @@ static bool is_running(const struct bpf_engine *e, unsigned stripe)
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0;
 }
 
-/* Until every stripe has been seen at 0 since the stop: who comes in later has seen the stop, too.
+/* Until every stripe has been seen at 0 since the stop: a program that starts later sees the stop,
+ * too.
  */
 static bool wait_quiet(const struct bpf_engine *e)
 {
@@ -78,8 +79,8 @@ static void close_between(unsigned first, unsigned last)
 		close((int)fd);
 }
 
-/* In the child: never returns. It leaves the terminal, the pipes and the folder to others. Only
- * calls that are safe after fork in a process of many threads. */
+/* In the child: never returns. It closes the terminal and the pipes and leaves the working
+ * directory. Only calls that are safe after fork in a process of many threads. */
 static void close_and_end(const int *fds, size_t count)
 {
 	unsigned next = 0;

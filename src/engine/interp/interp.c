@@ -1,5 +1,6 @@
 /* The interpreter as an engine: opening, building, draining, maps, counts. Nothing is attached to
- * anything real; places are hit by interp_fire(), and BEGIN, END and intervals see this process. */
+ * anything real; sites are hit by interp_fire() or recorded events, and BEGIN, END and intervals
+ * see this process. */
 #include "engine/interp/state.h"
 
 #include <errno.h>
@@ -212,31 +213,27 @@ static int interp_extend(struct engine *engine, const struct program *p, struct 
 	return add_units(e, p, d);
 }
 
-/* This process as a context; its memory is not shown. */
-static void own_context(struct context *c, char comm[static 16])
-{
-	*c = (struct context){0};
-	prctl(PR_GET_NAME, comm);
-	c->comm = str_from(comm);
-	c->pid = c->stack_pid = (uint32_t)getpid();
-	c->tid = (uint32_t)syscall(SYS_gettid);
-	c->uid = (uint32_t)getuid();
-	c->gid = (uint32_t)getgid();
-	syscall(SYS_getcpu, &c->cpu, NULL, NULL);
-	c->ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	c->rand = (uint32_t)random();
-	c->nsecs = now();
-}
-
 static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
 {
 	struct interp *e = (struct interp *)engine;
 	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
-	struct context c;
 	char comm[16] = "";
+	struct context c = {
+		/* this process; its memory is not shown */
+		.pid = (uint32_t)getpid(),
+		.stack_pid = (uint32_t)getpid(),
+		.tid = (uint32_t)syscall(SYS_gettid),
+		.uid = (uint32_t)getuid(),
+		.gid = (uint32_t)getgid(),
+		.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.rand = (uint32_t)random(),
+		.nsecs = now(),
+	};
 	int err = 0;
 
-	own_context(&c, comm);
+	prctl(PR_GET_NAME, comm);
+	c.comm = str_from(comm);
+	syscall(SYS_getcpu, &c.cpu, NULL, NULL);
 	for (uint32_t i = 0; u && i < u->clause->attach_count && !err; i++) {
 		if (u->clause->attaches[i].kind == kind)
 			err = run_clause(e, u, &u->clause->attaches[i], &c);
@@ -280,11 +277,6 @@ static const struct attach *find_site(const struct interp *e, const struct recor
 	return NULL;
 }
 
-static bool is_same_site(const struct attach *a, const struct attach *b)
-{
-	return a->kind == b->kind && a->offset == b->offset && str_eq(a->path, b->path);
-}
-
 /* Play one event at the first site of its name: all clauses that are attached there run. */
 static int play(struct interp *e, const struct recorded *event, struct arena *a)
 {
@@ -293,9 +285,13 @@ static int play(struct interp *e, const struct recorded *event, struct arena *a)
 	int err = site ? recorded_fill(event, site, a, &c) : 0;
 
 	for (uint32_t i = 0; site && i < e->unit_count; i++)
-		for (uint32_t k = 0; k < e->units[i].clause->attach_count && err >= 0; k++)
-			if (is_same_site(site, &e->units[i].clause->attaches[k]))
+		for (uint32_t k = 0; k < e->units[i].clause->attach_count && err >= 0; k++) {
+			const struct attach *at = &e->units[i].clause->attaches[k];
+
+			if (at->kind == site->kind && at->offset == site->offset &&
+			    str_eq(at->path, site->path))
 				err = interp_fire(&e->engine, i, k, &c);
+		}
 	return err < 0 ? err : 0;
 }
 

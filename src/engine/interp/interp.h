@@ -1,4 +1,4 @@
-/* The interpreter engine's own face: firing places with recorded contexts. The rest is engine_ops:
+/* What only the interpreter has: firing sites with given contexts. The rest is engine_ops:
  * engine_interp runs a program in plain C, needs no privilege, and is the reference that other
  * engines are compared with. */
 #ifndef NOPAL_ENGINE_INTERP_INTERP_H
@@ -12,11 +12,10 @@ struct area {
 	struct str bytes;
 };
 
-/* Everything a clause can see when its place is hit. Borrowed for the call. */
+/* Everything a clause can see when its site is hit. Borrowed for the call. */
 struct context {
-	uint64_t
-		regs[256]; /* by register id of the place's arch; regs[arch->tls]: thread pointer */
-	uint64_t ip;	   /* address of the place in the process */
+	uint64_t regs[256]; /* by register id of the site's arch; regs[arch->tls]: thread pointer */
+	uint64_t ip;	    /* address of the site in the process */
 	const struct area *areas;
 	size_t area_count;
 	struct str event; /* tracepoint: the bytes its format describes */
@@ -28,10 +27,9 @@ struct context {
 	unsigned ustack_count, kstack_count;
 };
 
-/* Run `clause` as if its place `attach` was hit. Clauses count through the program that was built
- * and those it was extended with. 1: it ran; 0: not attached, exit() was called, or another
- * process is traced;
- * -EINVAL: no such place; -ENOMEM. */
+/* Run `clause` as if its attachment `attach` was hit. Clauses are numbered through the program
+ * that was built and those it was extended with. 1: it ran; 0: not attached, exit() was called, or
+ * another process is traced; -EINVAL: no such attachment; -ENOMEM. */
 int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c);
 /* What `elapsed` counts from; attach sets it to the time it is called at. */
 void interp_set_start(struct engine *e, uint64_t nsecs);

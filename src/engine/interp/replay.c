@@ -19,7 +19,7 @@ static bool is_end(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* word = what stands up to a blank */
+/* word = character { character }, up to a blank */
 static struct str take_word(struct str *rest)
 {
 	size_t len = 0;

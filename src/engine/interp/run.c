@@ -90,7 +90,7 @@ static void put_literal(struct run *r, const struct insn *i)
 }
 
 /* Continue after instruction `pc`. */
-static void jump_behind(struct run *r, uint32_t pc)
+static void continue_after(struct run *r, uint32_t pc)
 {
 	r->pc = pc;
 }
@@ -98,7 +98,7 @@ static void jump_behind(struct run *r, uint32_t pc)
 static void loop_again(struct run *r, const struct insn *i)
 {
 	if (--r->u->rounds[i->target] > 0) {
-		jump_behind(r, i->target);
+		continue_after(r, i->target);
 		return;
 	}
 	count_fault(r, FAULT_LOOP_LIMIT);
@@ -109,14 +109,14 @@ static void loop_again(struct run *r, const struct insn *i)
 static void run_control(struct run *r, const struct insn *i)
 {
 	switch (i->op) {
-	case OP_JUMP: jump_behind(r, (uint32_t)i->imm - 1); break;
+	case OP_JUMP: continue_after(r, (uint32_t)i->imm - 1); break;
 	case OP_JUMP_IF:
 		if (r->u->regs[i->a])
-			jump_behind(r, (uint32_t)i->imm - 1);
+			continue_after(r, (uint32_t)i->imm - 1);
 		break;
 	case OP_JUMP_NOT:
 		if (!r->u->regs[i->a])
-			jump_behind(r, (uint32_t)i->imm - 1);
+			continue_after(r, (uint32_t)i->imm - 1);
 		break;
 	case OP_LOOP: r->u->rounds[r->pc] = (uint64_t)i->imm; break;
 	case OP_NEXT: loop_again(r, i); break;

@@ -124,7 +124,7 @@ struct interp {
 	size_t fault_count;
 	uint64_t start; /* nsecs that `elapsed` counts from */
 	bool attached;
-	bool stopped; /* by exit(): places are not run any more */
+	bool stopped; /* by exit(): sites are no longer run */
 };
 
 struct run {

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 
-bool family_has(const struct family *f, pid_t pid)
+bool pid_set_has(const struct pid_set *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->pids[i] == pid)
@@ -14,9 +14,9 @@ bool family_has(const struct family *f, pid_t pid)
 	return false;
 }
 
-int family_add(struct family *f, pid_t pid)
+int pid_set_add(struct pid_set *f, pid_t pid)
 {
-	if (family_has(f, pid))
+	if (pid_set_has(f, pid))
 		return 0;
 	if (array_grow(f->pids, f->count, f->cap))
 		return -ENOMEM;
@@ -24,7 +24,7 @@ int family_add(struct family *f, pid_t pid)
 	return 0;
 }
 
-void family_remove(struct family *f, pid_t pid)
+void pid_set_remove(struct pid_set *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->pids[i] == pid) {
@@ -33,8 +33,8 @@ void family_remove(struct family *f, pid_t pid)
 		}
 }
 
-void family_free(struct family *f)
+void pid_set_free(struct pid_set *f)
 {
 	free(f->pids);
-	*f = (struct family){0};
+	*f = (struct pid_set){0};
 }
