@@ -15,30 +15,32 @@
 /* Rows of one CPU: the narrower ABI asks for itself by name, the last row is the default. An object
  * without feature bits would switch branch protection off for the whole program; data is never
  * in its way, so every bit is set. */
+/* clang-format off */
 static const struct elf_machine machines[] = {
-	/* triple       abi      machine    word  big  flags */
-	{"x86_64", "x32", EM_X86_64, 4, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
-	{"x86_64", NULL, EM_X86_64, 8, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
-	{"amd64", NULL, EM_X86_64, 8, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
-	{"i?86", NULL, EM_386, 4, false, 0, X86_FEATURE_1, 3, "i386", "x86_64"},
-	{"aarch64", NULL, EM_AARCH64, 8, false, 0, AARCH64_FEATURE_1, 7, NULL, "aarch64"},
-	{"arm64", NULL, EM_AARCH64, 8, false, 0, AARCH64_FEATURE_1, 7, NULL, "aarch64"},
-	{"aarch64_be", NULL, EM_AARCH64, 8, true, 0, AARCH64_FEATURE_1, 7, NULL, "aarch64_be"},
-	{"arm*eb", NULL, EM_ARM, 4, true, 0x05000000, 0, 0, "armeb", NULL},
-	{"arm*", NULL, EM_ARM, 4, false, 0x05000000, 0, 0, "arm", NULL},
-	{"riscv64*", "sf", EM_RISCV, 8, false, 0x1, 0, 0, NULL, "riscv64"},
-	{"riscv64*", NULL, EM_RISCV, 8, false, 0x5, 0, 0, NULL, "riscv64"},
-	{"powerpc64le", NULL, EM_PPC64, 8, false, 2, 0, 0, NULL, "powerpc64le"},
-	{"ppc64le", NULL, EM_PPC64, 8, false, 2, 0, 0, NULL, "powerpc64le"},
-	{"powerpc64", NULL, EM_PPC64, 8, true, 1, 0, 0, NULL, "powerpc64"},
-	{"ppc64", NULL, EM_PPC64, 8, true, 1, 0, 0, NULL, "powerpc64"},
-	{"s390x", NULL, EM_S390, 8, true, 0, 0, 0, NULL, "s390x"},
-	{"mips64*el", NULL, EM_MIPS, 8, false, 0x80000007, 0, 0, NULL, "mips64el"},
-	{"mipsisa64r6el", NULL, EM_MIPS, 8, false, 0xa0000407, 0, 0, NULL, "mipsisa64r6el"},
-	{"mips64*", NULL, EM_MIPS, 8, true, 0x80000007, 0, 0, NULL, "mips64"},
-	{"loongarch64", "sf", MACHINE_LOONGARCH, 8, false, 0x41, 0, 0, NULL, "loongarch64"},
-	{"loongarch64", NULL, MACHINE_LOONGARCH, 8, false, 0x43, 0, 0, NULL, "loongarch64"},
+	/* triple          abi    machine            word  big    flags       property           bits  -m32     -m64 */
+	{ "x86_64",        "x32", EM_X86_64,         4,    false, 0,          X86_FEATURE_1,     3,    "i386",  "x86_64" },
+	{ "x86_64",        NULL,  EM_X86_64,         8,    false, 0,          X86_FEATURE_1,     3,    "i386",  "x86_64" },
+	{ "amd64",         NULL,  EM_X86_64,         8,    false, 0,          X86_FEATURE_1,     3,    "i386",  "x86_64" },
+	{ "i?86",          NULL,  EM_386,            4,    false, 0,          X86_FEATURE_1,     3,    "i386",  "x86_64" },
+	{ "aarch64",       NULL,  EM_AARCH64,        8,    false, 0,          AARCH64_FEATURE_1, 7,    NULL,    "aarch64" },
+	{ "arm64",         NULL,  EM_AARCH64,        8,    false, 0,          AARCH64_FEATURE_1, 7,    NULL,    "aarch64" },
+	{ "aarch64_be",    NULL,  EM_AARCH64,        8,    true,  0,          AARCH64_FEATURE_1, 7,    NULL,    "aarch64_be" },
+	{ "arm*eb",        NULL,  EM_ARM,            4,    true,  0x05000000, 0,                 0,    "armeb", NULL },
+	{ "arm*",          NULL,  EM_ARM,            4,    false, 0x05000000, 0,                 0,    "arm",   NULL },
+	{ "riscv64*",      "sf",  EM_RISCV,          8,    false, 0x1,        0,                 0,    NULL,    "riscv64" },
+	{ "riscv64*",      NULL,  EM_RISCV,          8,    false, 0x5,        0,                 0,    NULL,    "riscv64" },
+	{ "powerpc64le",   NULL,  EM_PPC64,          8,    false, 2,          0,                 0,    NULL,    "powerpc64le" },
+	{ "ppc64le",       NULL,  EM_PPC64,          8,    false, 2,          0,                 0,    NULL,    "powerpc64le" },
+	{ "powerpc64",     NULL,  EM_PPC64,          8,    true,  1,          0,                 0,    NULL,    "powerpc64" },
+	{ "ppc64",         NULL,  EM_PPC64,          8,    true,  1,          0,                 0,    NULL,    "powerpc64" },
+	{ "s390x",         NULL,  EM_S390,           8,    true,  0,          0,                 0,    NULL,    "s390x" },
+	{ "mips64*el",     NULL,  EM_MIPS,           8,    false, 0x80000007, 0,                 0,    NULL,    "mips64el" },
+	{ "mipsisa64r6el", NULL,  EM_MIPS,           8,    false, 0xa0000407, 0,                 0,    NULL,    "mipsisa64r6el" },
+	{ "mips64*",       NULL,  EM_MIPS,           8,    true,  0x80000007, 0,                 0,    NULL,    "mips64" },
+	{ "loongarch64",   "sf",  MACHINE_LOONGARCH, 8,    false, 0x41,       0,                 0,    NULL,    "loongarch64" },
+	{ "loongarch64",   NULL,  MACHINE_LOONGARCH, 8,    false, 0x43,       0,                 0,    NULL,    "loongarch64" },
 };
+/* clang-format on */
 
 const struct elf_machine *elf_machine_for(struct str triple)
 {
@@ -85,21 +87,26 @@ const char *elf_host_triple(void)
 #endif
 }
 
-/* A file that is being made: libelf's handle, and the tables of names. */
+/* A file that is being made: libelf's handle, and the tables of names. After the first failure
+ * `err` is set, and nothing more is added. */
 struct writer {
 	const struct elf_object *object;
 	Elf *elf;
 	struct buf section_names, symbol_names;
+	int err;
 };
 
-static int add_section(struct writer *w, const char *name, GElf_Shdr header, Elf_Data content)
+/* A section and its content, which must live until the file is written. */
+static void add_section(struct writer *w, const char *name, GElf_Shdr header, Elf_Data content)
 {
-	Elf_Scn *section = elf_newscn(w->elf);
+	Elf_Scn *section = w->err ? NULL : elf_newscn(w->elf);
 	Elf_Data *data = section ? elf_newdata(section) : NULL;
 	GElf_Shdr now;
 
-	if (!data || !gelf_getshdr(section, &now))
-		return -EIO;
+	if (!data || !gelf_getshdr(section, &now)) {
+		w->err = w->err ? w->err : -EIO;
+		return;
+	}
 	header.sh_name = (GElf_Word)w->section_names.len;
 	buf_text(&w->section_names, name);
 	buf_char(&w->section_names, '\0');
@@ -108,19 +115,13 @@ static int add_section(struct writer *w, const char *name, GElf_Shdr header, Elf
 		content.d_align = 1;
 	*data = content;
 	header.sh_addralign = content.d_align;
-	return gelf_update_shdr(section, &header) ? 0 : -EIO;
+	if (!gelf_update_shdr(section, &header))
+		w->err = -EIO;
 }
 
-static int add_data(struct writer *w, void *zeros)
+static Elf_Data bytes_of(void *bytes, size_t size, size_t align)
 {
-	const struct elf_object *o = w->object;
-
-	return add_section(w, o->section.name,
-			   (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE},
-			   (Elf_Data){.d_buf = zeros,
-				      .d_type = ELF_T_BYTE,
-				      .d_size = o->section.size,
-				      .d_align = o->section.align});
+	return (Elf_Data){.d_buf = bytes, .d_type = ELF_T_BYTE, .d_size = size, .d_align = align};
 }
 
 static void put_u32(const struct elf_machine *m, unsigned char *at, uint32_t value)
@@ -151,47 +152,24 @@ void elf_add_note(struct buf *notes, const struct elf_machine *m, struct str own
 	add_padded(notes, content);
 }
 
-static int add_notes(struct writer *w)
-{
-	const struct buf *notes = &w->object->notes;
-
-	if (notes->failed)
-		return -ENOMEM;
-	if (!notes->len)
-		return 0;
-	return add_section(w, ".note.nopal", (GElf_Shdr){.sh_type = SHT_NOTE},
-			   (Elf_Data){.d_buf = notes->ptr,
-				      .d_type = ELF_T_BYTE,
-				      .d_size = notes->len,
-				      .d_align = 4});
-}
-
 /* namesz, descsz, NT_GNU_PROPERTY_TYPE_0, "GNU", then one property: type, 4, bits, padding */
-static int add_features(struct writer *w, unsigned char note[32])
+static void add_features(struct writer *w, unsigned char note[32])
 {
 	const struct elf_machine *m = w->object->machine;
 	size_t size = m->word == 8 ? 32 : 28;
 	const uint32_t words[] = {4, (uint32_t)size - 16, 5, 0, m->property, 4, m->features};
 
 	if (!m->property)
-		return 0;
+		return;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		put_u32(m, note + 4 * i, words[i]);
 	memcpy(note + 12, "GNU", 4);
-	return add_section(
-		w, ".note.gnu.property", (GElf_Shdr){.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC},
-		(Elf_Data){
-			.d_buf = note, .d_type = ELF_T_BYTE, .d_size = size, .d_align = m->word});
+	add_section(w, ".note.gnu.property",
+		    (GElf_Shdr){.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC},
+		    bytes_of(note, size, m->word));
 }
 
-/* An empty section whose name tells linkers that the program's stack need not be executable. */
-static int add_stack_note(struct writer *w)
-{
-	return add_section(w, ".note.GNU-stack", (GElf_Shdr){.sh_type = SHT_PROGBITS},
-			   (Elf_Data){.d_type = ELF_T_BYTE});
-}
-
-static int fill_symbols(struct writer *w, Elf_Data *table)
+static void fill_symbols(struct writer *w, Elf_Data *table)
 {
 	const struct elf_object *o = w->object;
 
@@ -209,56 +187,50 @@ static int fill_symbols(struct writer *w, Elf_Data *table)
 		buf_str(&w->symbol_names, o->symbols[i].name);
 		buf_char(&w->symbol_names, '\0');
 		if (!gelf_update_sym(table, (int)i + 1, &symbol))
-			return -EIO;
+			w->err = -EIO;
 	}
-	return 0;
+	if (!w->err && w->symbol_names.failed)
+		w->err = -ENOMEM;
 }
 
 /* The symbol table, which is linked to the table of names that follows it. */
-static int add_symbols(struct writer *w, void *room)
+static void add_symbols(struct writer *w, void *symbols)
 {
 	const struct elf_object *o = w->object;
-	size_t entry = gelf_fsize(w->elf, ELF_T_SYM, 1, EV_CURRENT), index;
-	Elf_Data table = {.d_buf = room,
-			  .d_type = ELF_T_SYM,
-			  .d_size = entry * (o->symbol_count + 1),
-			  .d_align = o->machine->word};
-	Elf_Scn *section;
+	size_t entry = gelf_fsize(w->elf, ELF_T_SYM, 1, EV_CURRENT), index = 0;
+	Elf_Data table = bytes_of(symbols, entry * (o->symbol_count + 1), o->machine->word);
 
-	if (elf_getshdrnum(w->elf, &index))
-		return -EIO;
-	if (add_section(w, ".symtab",
-			(GElf_Shdr){.sh_type = SHT_SYMTAB,
-				    .sh_link = (GElf_Word)index + 1,
-				    .sh_info = 1,
-				    .sh_entsize = entry},
-			table))
-		return -EIO;
-	section = elf_getscn(w->elf, index);
-	return fill_symbols(w, elf_getdata(section, NULL));
+	table.d_type = ELF_T_SYM;
+	if (elf_getshdrnum(w->elf, &index) && !w->err)
+		w->err = -EIO;
+	add_section(w, ".symtab",
+		    (GElf_Shdr){.sh_type = SHT_SYMTAB,
+				.sh_link = (GElf_Word)index + 1,
+				.sh_info = 1,
+				.sh_entsize = entry},
+		    table);
+	if (!w->err)
+		fill_symbols(w, elf_getdata(elf_getscn(w->elf, index), NULL));
 }
 
-static int add_names(struct writer *w, const char *name, const struct buf *names)
+static void add_names(struct writer *w, const char *name, const struct buf *names)
 {
-	return add_section(
-		w, name, (GElf_Shdr){.sh_type = SHT_STRTAB},
-		(Elf_Data){.d_buf = names->ptr, .d_type = ELF_T_BYTE, .d_size = names->len});
+	add_section(w, name, (GElf_Shdr){.sh_type = SHT_STRTAB},
+		    bytes_of(names->ptr, names->len, 1));
 }
 
 /* The section names come last; their own name must be among them before they are handed over. */
-static int add_section_names(struct writer *w)
+static void add_section_names(struct writer *w)
 {
 	struct buf all = BUF_INIT;
-	int err;
 
 	buf_str(&all, buf_as_str(&w->section_names));
 	buf_add(&all, ".shstrtab", sizeof(".shstrtab"));
-	if (all.failed)
-		return -ENOMEM;
-	err = add_names(w, ".shstrtab", &all);
+	if (all.failed && !w->err)
+		w->err = -ENOMEM;
+	add_names(w, ".shstrtab", &all);
 	buf_free(&w->section_names);
 	w->section_names = all;
-	return err;
 }
 
 static int add_header(struct writer *w)
@@ -292,20 +264,25 @@ static int finish_header(struct writer *w)
 
 static int write_sections(struct writer *w, void *zeros, void *symbols)
 {
+	const struct elf_object *o = w->object;
 	unsigned char features[32] = {0};
-	int err = add_header(w);
 
+	w->err = o->notes.failed ? -ENOMEM : add_header(w);
 	buf_char(&w->section_names, '\0');
-	err = err ? err : add_data(w, zeros);
-	err = err ? err : add_features(w, features);
-	err = err ? err : add_notes(w);
-	err = err ? err : add_stack_note(w);
-	err = err ? err : add_symbols(w, symbols);
-	if (!err && w->symbol_names.failed)
-		err = -ENOMEM;
-	err = err ? err : add_names(w, ".strtab", &w->symbol_names);
-	err = err ? err : add_section_names(w);
-	return err ? err : finish_header(w);
+	add_section(w, o->section.name,
+		    (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_WRITE},
+		    bytes_of(zeros, o->section.size, o->section.align));
+	add_features(w, features);
+	if (o->notes.len)
+		add_section(w, ".note.nopal", (GElf_Shdr){.sh_type = SHT_NOTE},
+			    bytes_of(o->notes.ptr, o->notes.len, 4));
+	/* Tells linkers that the program's stack need not be executable. */
+	add_section(w, ".note.GNU-stack", (GElf_Shdr){.sh_type = SHT_PROGBITS},
+		    bytes_of(NULL, 0, 1));
+	add_symbols(w, symbols);
+	add_names(w, ".strtab", &w->symbol_names);
+	add_section_names(w);
+	return w->err ? w->err : finish_header(w);
 }
 
 static int read_back(int fd, struct buf *out)
