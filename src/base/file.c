@@ -62,7 +62,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 
 /* Open the file of an O_PATH descriptor for reading. Without /proc its name must do, if it still
  * leads to the same file. */
-static int reopen(int path_fd, const char *path, const struct stat *was)
+static int reopen_for_reading(int path_fd, const char *path, const struct stat *was)
 {
 	char link[FILE_LINK_SIZE];
 	struct stat st;
@@ -90,7 +90,7 @@ static int open_regular(const char *path)
 		return path_fd;
 	fd = fstat(path_fd, &st) ? -errno : check_regular(&st);
 	if (!fd)
-		fd = reopen(path_fd, path, &st);
+		fd = reopen_for_reading(path_fd, path, &st);
 	close(path_fd);
 	return fd;
 }

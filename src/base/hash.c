@@ -32,7 +32,7 @@ void hash_free(struct hash *h)
 }
 
 /* The low bits of FNV-1a depend on the low bits of its input only. */
-static uint32_t fold(uint64_t hash)
+static uint32_t fold_hash(uint64_t hash)
 {
 	return (uint32_t)(hash ^ hash >> 32);
 }
@@ -83,7 +83,7 @@ int hash_reserve(struct hash *h, size_t count)
 
 int hash_add(struct hash *h, uint64_t hash, size_t index)
 {
-	uint32_t folded = fold(hash), *bucket;
+	uint32_t folded = fold_hash(hash), *bucket;
 	int err;
 
 	if (index >= HASH_END)
@@ -102,7 +102,7 @@ int hash_add(struct hash *h, uint64_t hash, size_t index)
 
 void hash_remove(struct hash *h, uint64_t hash, size_t index)
 {
-	uint32_t *at = h->count ? bucket_of(h, fold(hash)) : NULL;
+	uint32_t *at = h->count ? bucket_of(h, fold_hash(hash)) : NULL;
 
 	while (at && *at != HASH_END && *at != index)
 		at = &h->links[*at].next;
@@ -121,7 +121,8 @@ static uint32_t skip_others(const struct hash *h, uint32_t i, uint32_t hash)
 
 uint32_t hash_first(const struct hash *h, uint64_t hash)
 {
-	return h->count ? skip_others(h, *bucket_of(h, fold(hash)), fold(hash)) : HASH_END;
+	return h->count ? skip_others(h, *bucket_of(h, fold_hash(hash)), fold_hash(hash))
+			: HASH_END;
 }
 
 uint32_t hash_next(const struct hash *h, uint32_t index)

@@ -141,3 +141,8 @@ struct image *debugfile_open(const struct image *image, struct str path, struct 
 	arena_free(&h.names);
 	return found;
 }
+
+struct image *debugfile_open_symbols(const struct image *image, struct str path, struct str root)
+{
+	return image_section_of_type(image, SHT_SYMTAB) ? NULL : debugfile_open(image, path, root);
+}

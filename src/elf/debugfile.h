@@ -15,5 +15,7 @@
  * root can have made: DEBUG_TRUSTED as `root` ignores all others. */
 #define DEBUG_TRUSTED STR("/")
 struct image *debugfile_open(const struct image *image, struct str path, struct str root);
+/* The same for its symbols: NULL when it has a full table of its own. */
+struct image *debugfile_open_symbols(const struct image *image, struct str path, struct str root);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/cursor.h"
 
 /* libelf does not distinguish a damaged file from a lack of memory, except by errno. */
-static int damaged(const struct image *image, struct diag *d, const char *what)
+static int refuse_damaged(const struct image *image, struct diag *d, const char *what)
 {
 	if (errno == ENOMEM)
 		return diag_error(d, -ENOMEM, "no-memory", "no memory to read '%.*s'",
@@ -51,7 +51,7 @@ static uint64_t section_table_at(struct str head, bool wide, bool big_endian)
 }
 
 /* Bytes of the file before libelf sees it: from the descriptor, or from memory when fd is -1. */
-static struct str peek(int fd, struct str memory, uint64_t at, char *room, size_t size)
+static struct str read_early(int fd, struct str memory, uint64_t at, char *room, size_t size)
 {
 	ssize_t got;
 
@@ -68,7 +68,7 @@ static struct str peek(int fd, struct str memory, uint64_t at, char *room, size_
 static int check_head(struct image *image, struct str memory, uint64_t *sections, struct diag *d)
 {
 	char head_room[64], first_room[64];
-	struct str head = peek(image->fd, memory, 0, head_room, sizeof(head_room)), first;
+	struct str head = read_early(image->fd, memory, 0, head_room, sizeof(head_room)), first;
 	uint64_t table;
 	bool wide;
 
@@ -76,22 +76,22 @@ static int check_head(struct image *image, struct str memory, uint64_t *sections
 		return diag_error(d, -ENOEXEC, "not-elf", "'%.*s' is not an ELF file",
 				  STR_FMT(image->name));
 	if (head.len < sizeof(Elf32_Ehdr))
-		return damaged(image, d, "its header is truncated");
+		return refuse_damaged(image, d, "its header is truncated");
 	wide = head.ptr[EI_CLASS] == ELFCLASS64;
 	if ((!wide && head.ptr[EI_CLASS] != ELFCLASS32) ||
 	    (head.ptr[EI_DATA] != ELFDATA2LSB && head.ptr[EI_DATA] != ELFDATA2MSB))
-		return damaged(image, d, "its header has an unknown class or byte order");
+		return refuse_damaged(image, d, "its header has an unknown class or byte order");
 	if (wide && head.len < sizeof(Elf64_Ehdr))
-		return damaged(image, d, "its header is truncated");
+		return refuse_damaged(image, d, "its header is truncated");
 	image->word = wide ? 8 : 4;
 	image->big_endian = head.ptr[EI_DATA] == ELFDATA2MSB;
 	table = section_table_at(head, wide, image->big_endian);
 	if (!table)
 		return 0;
-	first = peek(image->fd, memory, table, first_room, sizeof(first_room));
+	first = read_early(image->fd, memory, table, first_room, sizeof(first_room));
 	*sections = claimed_sections(head, first, wide, image->big_endian);
 	if (*sections > IMAGE_MAX_SECTIONS)
-		return damaged(image, d, "it claims more than 65536 sections");
+		return refuse_damaged(image, d, "it claims more than 65536 sections");
 	return 0;
 }
 
@@ -122,15 +122,15 @@ static int read_segments(struct image *image, struct diag *d)
 	GElf_Phdr h;
 
 	if (elf_getphdrnum(image->elf, &count))
-		return damaged(image, d, "its program headers are outside the file");
+		return refuse_damaged(image, d, "its program headers are outside the file");
 	if (count > IMAGE_MAX_SECTIONS)
-		return damaged(image, d, "it claims more than 65536 segments");
+		return refuse_damaged(image, d, "it claims more than 65536 segments");
 	loads = arena_array(&image->arena, struct segment, count);
 	if (!loads)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		if (!gelf_getphdr(image->elf, (int)i, &h))
-			return damaged(image, d, "its program headers are outside the file");
+			return refuse_damaged(image, d, "its program headers are outside the file");
 		if (h.p_type == PT_LOAD)
 			loads[image->load_count++] = segment_from(&h);
 		else if (h.p_type == PT_TLS)
@@ -181,7 +181,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 
 	/* For a table outside the file libelf reports none. */
 	if (elf_getshdrnum(image->elf, &count) || count != claimed)
-		return damaged(image, d, "its section headers are outside the file");
+		return refuse_damaged(image, d, "its section headers are outside the file");
 	sections = arena_array(&image->arena, struct section, count + 1);
 	name_at = calloc(count + 1, sizeof(*name_at));
 	if (!sections || !name_at) {
@@ -191,7 +191,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	for (size_t i = 0; i < count; i++) {
 		if (!gelf_getshdr(elf_getscn(image->elf, i), &h)) {
 			free(name_at);
-			return damaged(image, d, "its section headers are outside the file");
+			return refuse_damaged(image, d, "its section headers are outside the file");
 		}
 		sections[i] = section_from(&h, i);
 		name_at[i] = h.sh_name;
@@ -215,7 +215,7 @@ static int read_headers(struct image *image, uint64_t sections, struct diag *d)
 	int err;
 
 	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &h))
-		return damaged(image, d, "its header cannot be read");
+		return refuse_damaged(image, d, "its header cannot be read");
 	image->machine = h.e_machine;
 	image->type = h.e_type;
 	err = read_segments(image, d);
@@ -243,7 +243,7 @@ static int open_image(struct file *file, struct str memory, struct str name, str
 	image->elf = file ? elf_begin(file->fd, ELF_C_READ, NULL)
 			  : elf_memory((char *)memory.ptr, memory.len);
 	err = image->elf ? read_headers(image, sections, d)
-			 : damaged(image, d, "its header cannot be read");
+			 : refuse_damaged(image, d, "its header cannot be read");
 	if (err)
 		goto fail;
 	*out = image;
@@ -363,7 +363,7 @@ ssize_t image_read(const struct image *image, uint64_t offset, void *room, size_
 	if (!budget_work(image->budget, 1000 + len / 4)) /* a system call and a copy */
 		return budget_error(image->budget);
 	if (image->fd < 0) {
-		found = peek(-1, image->memory, offset, NULL, len);
+		found = read_early(-1, image->memory, offset, NULL, len);
 		if (found.len)
 			memcpy(room, found.ptr, found.len);
 		return (ssize_t)found.len;

@@ -7,7 +7,7 @@
 #include "elf/raw_symbols.h"
 
 /* One table while it is gone over. */
-struct scan {
+struct symbol_scan {
 	struct texts texts;
 	size_t name_most;
 	uint16_t machine;
@@ -17,7 +17,7 @@ struct scan {
 
 static int take_raw(void *arg, const struct raw_symbol *raw)
 {
-	struct scan *s = arg;
+	struct symbol_scan *s = arg;
 	struct symbol symbol = {
 		.name = STR(""),
 		.kind = symbol_kind_of(raw->info),
@@ -34,7 +34,7 @@ static int take_raw(void *arg, const struct raw_symbol *raw)
 	return s->fn(s->arg, &symbol);
 }
 
-static int scan_table(const struct image *image, uint32_t type, struct scan *s)
+static int scan_table(const struct image *image, uint32_t type, struct symbol_scan *s)
 {
 	const struct section *section = image_section_of_type(image, type);
 	int err = 0;
@@ -54,12 +54,11 @@ static int scan_table(const struct image *image, uint32_t type, struct scan *s)
 int symbols_scan(const struct image *image, struct str path, struct str root, size_t name_most,
 		 symbol_fn *fn, void *arg)
 {
-	struct scan s = {.name_most = name_most, .machine = image->machine, .fn = fn, .arg = arg};
-	struct image *debug = NULL;
+	struct symbol_scan s = {
+		.name_most = name_most, .machine = image->machine, .fn = fn, .arg = arg};
+	struct image *debug = debugfile_open_symbols(image, path, root);
 	int err;
 
-	if (!image_section_of_type(image, SHT_SYMTAB))
-		debug = debugfile_open(image, path, root);
 	err = scan_table(debug ? debug : image, SHT_SYMTAB, &s);
 	if (!err)
 		err = scan_table(image, SHT_DYNSYM, &s);

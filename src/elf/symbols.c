@@ -28,7 +28,7 @@ struct symtab_entry {
 };
 
 /* A string table: in memory, or in the file and read name by name. */
-struct names {
+struct symbol_names {
 	char *text; /* NULL: in the file */
 	uint64_t len;
 	int fd; /* -1: none */
@@ -38,8 +38,8 @@ struct names {
 struct symtab {
 	struct symtab_entry *entries;
 	size_t count, cap;
-	struct names names[2]; /* of .symtab, of .dynsym */
-	struct buf name;       /* the one last read from a file */
+	struct symbol_names names[2]; /* of .symtab, of .dynsym */
+	struct buf name;	      /* the one last read from a file */
 	bool sorted;
 	bool is_single;	     /* no symbol is in both tables */
 	struct hash by_name; /* of entries, by their index; empty: not made */
@@ -78,7 +78,7 @@ static struct str cut_name(const char *text, uint64_t left)
 }
 
 /* Most names are short; longer ones are read again. */
-static struct str read_name(struct symtab *t, const struct names *n, uint32_t at)
+static struct str read_name(struct symtab *t, const struct symbol_names *n, uint32_t at)
 {
 	size_t size = 256;
 	ssize_t got;
@@ -99,7 +99,7 @@ static struct str read_name(struct symtab *t, const struct names *n, uint32_t at
 
 static struct str entry_name(struct symtab *t, const struct symtab_entry *e)
 {
-	const struct names *n = &t->names[e->table];
+	const struct symbol_names *n = &t->names[e->table];
 
 	if (!n->text)
 		return read_name(t, n, e->name);
@@ -124,7 +124,8 @@ static int reserve_entries(struct symtab *t, const struct image *image, uint64_t
 }
 
 /* A string table takes no more than half of what is left, so that its budget is enough to sort. */
-static int open_names(const struct image *image, const struct section *section, struct names *n)
+static int open_names(const struct image *image, const struct section *section,
+		      struct symbol_names *n)
 {
 	uint64_t len = section->type == SHT_NOBITS ? 0 : section->size;
 	ssize_t got;
@@ -159,7 +160,7 @@ static int add_entry(void *arg, const struct raw_symbol *s)
 {
 	const struct filling *f = arg;
 	struct symtab *t = f->t;
-	const struct names *n = &t->names[f->table];
+	const struct symbol_names *n = &t->names[f->table];
 
 	if (s->name >= n->len || t->count == t->cap)
 		return 0;
@@ -211,11 +212,10 @@ static int read_tables(struct symtab *t, const struct image *image, struct str p
 		       struct str root)
 {
 	struct image *debug = NULL;
-	int err;
+	int err = copy_segments(t, image);
 
-	err = copy_segments(t, image);
-	if (!err && !image_section_of_type(image, SHT_SYMTAB))
-		debug = debugfile_open(image, path, root);
+	if (!err)
+		debug = debugfile_open_symbols(image, path, root);
 	if (!err)
 		err = add_table(t, debug ? debug : image, SHT_SYMTAB, 0);
 	if (!err)
@@ -288,7 +288,7 @@ static struct symbol symbol_of(struct symtab *t, const struct symtab_entry *e)
 
 /* Among symbols of one address the last is preferred: functions come after the rest, global ones
  * after local ones, sized ones after those without a size. */
-static int rank(const struct symtab_entry *e)
+static int rank_of(const struct symtab_entry *e)
 {
 	return (kind_of(e) == KIND_FUNCTION) * 4 + (e->info >> 4 == STB_GLOBAL) * 2 + (e->size > 0);
 }
@@ -299,8 +299,8 @@ static int compare_entries(const void *a, const void *b)
 
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	if (rank(x) != rank(y))
-		return rank(x) - rank(y);
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
 	if (x->table != y->table)
 		return y->table - x->table;
 	return x->name < y->name ? 1 : x->name > y->name ? -1 : 0;

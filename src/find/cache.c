@@ -209,7 +209,7 @@ static int open_file(struct finding *f, struct diag *d)
 }
 
 /* It is looked up no more, but callers have it. */
-static void retire(struct cache *c, struct cached_image *old)
+static void retire_image(struct cache *c, struct cached_image *old)
 {
 	hash_each(i, &c->by_inode, hash_inode(old->device, old->inode)) {
 		if (c->images[i] != old)
@@ -234,7 +234,7 @@ int cache_renew(struct cache *c, struct finding **f)
 
 	if (old->file || !(old->lists || old->symbols_read))
 		return 0;
-	retire(c, old);
+	retire_image(c, old);
 	new = cache_image(c, &st);
 	if (!new)
 		return -ENOMEM;
@@ -452,14 +452,13 @@ void cache_read_names(struct cache *c, struct finding *f, struct diag *d)
 struct str cache_untrusted(struct finding *f, struct arena *a)
 {
 	struct budget b = budget_for_file(-1);
-	struct image *image, *debug = NULL;
+	struct image *image, *debug;
 	struct str root = root_of(f, a), name = STR("");
 
 	if (!f->cached->file || image_open_file(f->cached->file, &image, NULL))
 		return name;
 	image_set_budget(image, &b);
-	if (!image_section_of_type(image, SHT_SYMTAB))
-		debug = debugfile_open(image, place_of(f, root, a), root);
+	debug = debugfile_open_symbols(image, place_of(f, root, a), root);
 	if (debug && !file_is_roots(debug->file))
 		name = arena_str(a, debug->name);
 	image_close(debug);

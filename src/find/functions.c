@@ -5,7 +5,7 @@
 #include "find/finder.h"
 
 /* One walk over the functions of one image. */
-struct walk {
+struct function_walk {
 	struct finding *finding;
 	struct str name;
 	function_fn *fn;
@@ -28,7 +28,7 @@ static uint64_t extent_of(struct symtab *symbols, const struct symbol *function)
 
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
-	struct walk *w = arg;
+	struct function_walk *w = arg;
 	struct finding *f = w->finding;
 	struct found_function function = {
 		.path = f->image.path,
@@ -54,7 +54,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 
 /* The instruction at a link-time address, in the function that holds it. Only what is in the file
  * can be probed. */
-static int take_address(struct walk *w, uint64_t address)
+static int take_address(struct function_walk *w, uint64_t address)
 {
 	const struct finding *f = w->finding;
 	struct found_function function = {
@@ -87,7 +87,7 @@ static int note_unsized(void *arg, const struct symbol *symbol)
 }
 
 /* A function without a size ends at the next symbol, for which the table must be sorted. */
-static int find_by_name(struct walk *w, struct symtab *symbols)
+static int find_by_name(struct function_walk *w, struct symtab *symbols)
 {
 	bool any = false;
 	int err = symtab_find(symbols, w->name, note_unsized, &any);
@@ -99,7 +99,7 @@ static int find_by_name(struct walk *w, struct symtab *symbols)
 	return symtab_find(symbols, w->name, take_symbol, w);
 }
 
-static int walk_image(struct walk *w)
+static int walk_image(struct function_walk *w)
 {
 	struct symtab *symbols = w->finding->cached->symbols;
 	uint64_t address;
@@ -113,7 +113,7 @@ static int walk_image(struct walk *w)
 #define WHY_NAMES "the names of all together take more than 400 million steps of work"
 
 /* Names that overlap may be too long together to be looked through. */
-static int judge_walk(const struct walk *w, bool named, int err, struct diag *d)
+static int judge_walk(const struct function_walk *w, bool named, int err, struct diag *d)
 {
 	struct buf path = BUF_INIT;
 
@@ -148,7 +148,7 @@ static void warn_untrusted(struct finding *f, struct diag *d)
 int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
 		     struct diag *d)
 {
-	struct walk w = {.name = q->name, .fn = fn, .arg = arg};
+	struct function_walk w = {.name = q->name, .fn = fn, .arg = arg};
 	struct image_set set;
 	int err = finder_images(f, q->pid, q->path, &set, d);
 

@@ -9,7 +9,7 @@
 #include "symbols/maps.h"
 
 /* One query while it runs. */
-struct search {
+struct image_search {
 	struct finder *f;
 	struct image_set *out;
 	struct str wanted;   /* mapped files that match; empty: all */
@@ -17,13 +17,13 @@ struct search {
 	unsigned forbidden;  /* processes that we may not inspect */
 };
 
-struct names {
+struct image_names {
 	struct str path, open_path, mapped_path;
 };
 
 /* `names`: how the image was found; its copies are the finding's. */
-static int add_finding(struct search *s, struct cached_image *image, const struct names *names,
-		       pid_t pid)
+static int add_finding(struct image_search *s, struct cached_image *image,
+		       const struct image_names *names, pid_t pid)
 {
 	struct image_set *out = s->out;
 	struct finding *finding =
@@ -94,9 +94,9 @@ bool finder_wants(struct str path, struct str mapped)
 
 static int take_mapped(void *arg, const struct mapped_file *file)
 {
-	struct search *s = arg;
+	struct image_search *s = arg;
 	struct str path = file->path;
-	struct names names = {.path = path, .mapped_path = STR("")};
+	struct image_names names = {.path = path, .mapped_path = STR("")};
 	struct cached_image *image;
 	struct buf plain = BUF_INIT;
 	struct stat st, other;
@@ -126,7 +126,7 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 
 static int take_process(void *arg, pid_t pid)
 {
-	struct search *s = arg;
+	struct image_search *s = arg;
 	int err = maps_each_file(pid, &s->f->text, take_mapped, s);
 
 	if (err == -EACCES || err == -EPERM)
@@ -134,7 +134,7 @@ static int take_process(void *arg, pid_t pid)
 	return err == -ENOMEM ? err : 0; /* it may have ended meanwhile */
 }
 
-static int search_all(struct search *s, struct diag *d)
+static int search_all(struct image_search *s, struct diag *d)
 {
 	int err = processes_each(take_process, s);
 
@@ -147,7 +147,7 @@ static int search_all(struct search *s, struct diag *d)
 	return err;
 }
 
-static int search_process(struct search *s, pid_t pid, struct diag *d)
+static int search_process(struct image_search *s, pid_t pid, struct diag *d)
 {
 	int err = maps_each_file(pid, &s->f->text, take_mapped, s);
 
@@ -162,7 +162,7 @@ static int search_process(struct search *s, pid_t pid, struct diag *d)
 	return err;
 }
 
-static int take_file(struct search *s, pid_t pid, const struct located *file)
+static int take_file(struct image_search *s, pid_t pid, const struct located *file)
 {
 	struct cached_image *image;
 	struct stat st;
@@ -174,13 +174,14 @@ static int take_file(struct search *s, pid_t pid, const struct located *file)
 		return -ENOMEM;
 	if (image->query == s->f->query)
 		return 0;
-	return add_finding(s, image, &(struct names){file->path, file->open_path, STR("")}, pid);
+	return add_finding(s, image, &(struct image_names){file->path, file->open_path, STR("")},
+			   pid);
 }
 
 /* Files on disk that match a pattern, which is one of names of `pid` when there is a prefix: its
  * root, as we see it. */
 struct matches {
-	struct search *search;
+	struct image_search *search;
 	pid_t pid;
 	size_t prefix;
 };
@@ -201,7 +202,7 @@ static int take_match(void *arg, struct str path)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int search_pattern(struct search *s, pid_t pid, struct str path)
+static int search_pattern(struct image_search *s, pid_t pid, struct str path)
 {
 	struct matches matches = {.search = s, .pid = pid};
 	struct buf text = BUF_INIT;
@@ -219,7 +220,8 @@ static int search_pattern(struct search *s, pid_t pid, struct str path)
 
 /* What the process has mapped, and what is on disk: it may come to be mapped. A pattern without a
  * folder is one of mapped files only. */
-static int search_process_pattern(struct search *s, pid_t pid, struct str path, struct diag *d)
+static int search_process_pattern(struct image_search *s, pid_t pid, struct str path,
+				  struct diag *d)
 {
 	struct arena a = ARENA_INIT;
 	int err;
@@ -258,7 +260,7 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	return -ENOENT;
 }
 
-static int search_file(struct search *s, pid_t pid, struct str path, struct diag *d)
+static int search_file(struct image_search *s, pid_t pid, struct str path, struct diag *d)
 {
 	struct arena names = ARENA_INIT;
 	struct located file;
@@ -273,7 +275,7 @@ static int search_file(struct search *s, pid_t pid, struct str path, struct diag
 }
 
 /* What the process has mapped under that name comes first: the file there now may be another. */
-static int search_named(struct search *s, pid_t pid, struct str path, struct diag *d)
+static int search_named(struct image_search *s, pid_t pid, struct str path, struct diag *d)
 {
 	int err = 0;
 
@@ -286,7 +288,7 @@ static int search_named(struct search *s, pid_t pid, struct str path, struct dia
 	return search_file(s, pid, path, d);
 }
 
-static int search_path(struct search *s, pid_t pid, struct str path, struct diag *d)
+static int search_path(struct image_search *s, pid_t pid, struct str path, struct diag *d)
 {
 	bool all = !path.len || str_eq(path, STR("*"));
 
@@ -314,7 +316,7 @@ static int compare_findings(const void *a, const void *b)
 int finder_images(struct finder *f, pid_t pid, struct str path, struct image_set *out,
 		  struct diag *d)
 {
-	struct search s = {.f = f, .out = out};
+	struct image_search s = {.f = f, .out = out};
 	int err;
 
 	*out = (struct image_set){0};

@@ -94,7 +94,7 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 	return out->open_path.ptr ? 0 : -ENOMEM;
 }
 
-static int locate(pid_t pid, struct str path, struct arena *a, struct located *out)
+static int locate_file(pid_t pid, struct str path, struct arena *a, struct located *out)
 {
 	struct stat st;
 
@@ -132,7 +132,7 @@ static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct lo
 		path = arena_printf(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name));
 		if (!path.ptr)
 			return -ENOMEM;
-		if (locate(pid, path, a, &file))
+		if (locate_file(pid, path, a, &file))
 			continue;
 		if (found)
 			*out = file;
@@ -213,7 +213,7 @@ static int read_cache(pid_t pid, struct arena *a, struct str *out)
 {
 	struct buf text = BUF_INIT;
 	struct located file;
-	int err = locate(pid, STR("/etc/ld.so.cache"), a, &file);
+	int err = locate_file(pid, STR("/etc/ld.so.cache"), a, &file);
 
 	if (!err)
 		err = file_slurp(file.open_path.ptr, MAX_CACHE, &text);
@@ -247,7 +247,7 @@ static int lookup_library(pid_t pid, struct str name, struct arena *a, struct lo
 		path = loader_cache_find(cache, name, i);
 		if (!path.len)
 			break;
-		if (locate(pid, path, a, &file))
+		if (locate_file(pid, path, a, &file))
 			continue;
 		if (found)
 			*out = file;
@@ -267,11 +267,11 @@ int lookup_file(pid_t pid, struct str name, struct arena *a, struct located *out
 	if (!name.len || memchr(name.ptr, '\0', name.len))
 		return -ENOENT;
 	if (str_index(name, '/') >= 0)
-		return locate(pid, name, a, out);
+		return locate_file(pid, name, a, out);
 	if (!lookup_in_path(pid, name, a, out) || !lookup_library(pid, name, a, out))
 		return 0;
 	here = arena_printf(a, "./%.*s", STR_FMT(name));
-	return here.ptr ? locate(0, here, a, out) : -ENOMEM;
+	return here.ptr ? locate_file(0, here, a, out) : -ENOMEM;
 }
 
 int lookup_pattern(struct str pattern, int (*fn)(void *arg, struct str path), void *arg)

@@ -16,7 +16,7 @@
 enum { FIELD_STATE = 0, FIELD_PARENT = 1, FIELD_FLAGS = 6, FIELD_THREADS = 17, FIELD_COUNT = 18 };
 
 /* "12 (a name) S 1 ...": the name may have anything in it, so its end is the last parenthesis. */
-static int parse(struct str text, struct process_state *out)
+static int parse_stat(struct str text, struct process_state *out)
 {
 	ssize_t open = str_index(text, '('), close = (ssize_t)text.len;
 	struct str field[FIELD_COUNT], rest, comm;
@@ -56,7 +56,7 @@ static int read_stat(const char *path, struct process_state *out)
 	if (len <= 0)
 		return -ESRCH;
 	text[len] = '\0';
-	return parse(str_of(text, (size_t)len), out);
+	return parse_stat(str_of(text, (size_t)len), out);
 }
 
 int process_state_read(pid_t pid, struct process_state *out)

@@ -334,14 +334,14 @@ int trace_event_read(struct arena *a, struct str category, struct str name, stru
 }
 
 /* One level of events/: what the callback of a level gets. */
-struct walk {
+struct event_walk {
 	const char *dir;
 	struct str name_pattern;
 	trace_event_fn *fn;
 	void *arg;
 };
 
-static int walk_category(const struct walk *w, struct str category, struct diag *d)
+static int walk_category(const struct event_walk *w, struct str category, struct diag *d)
 {
 	struct arena a = ARENA_INIT;
 	const char *path = arena_printf(&a, "%s/events/%.*s", w->dir, STR_FMT(category)).ptr;
@@ -368,7 +368,7 @@ static int walk_category(const struct walk *w, struct str category, struct diag 
 	return refuse_event(d, count, w->dir, category, w->name_pattern);
 }
 
-static int walk_all(const struct walk *w, struct str category_pattern, struct diag *d)
+static int walk_all(const struct event_walk *w, struct str category_pattern, struct diag *d)
 {
 	struct buf path = BUF_INIT;
 	struct dirent **names = NULL;
@@ -392,7 +392,7 @@ static int walk_all(const struct walk *w, struct str category_pattern, struct di
 int trace_events_each(struct str category, struct str name, trace_event_fn *fn, void *arg,
 		      struct diag *d)
 {
-	struct walk w = {.name_pattern = name, .fn = fn, .arg = arg};
+	struct event_walk w = {.name_pattern = name, .fn = fn, .arg = arg};
 
 	if (!is_name(category) || !is_name(name))
 		return refuse_name(d, category, name);

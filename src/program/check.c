@@ -5,9 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define KIND(kind) (1u << (kind))
-#define WORDS	   (KIND(TYPE_INT) | KIND(TYPE_FLOAT) | KIND(TYPE_NAME))
-
 static int fail(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int fail_text(struct diag *d, const char *where, const char *format, va_list args)
@@ -291,7 +288,7 @@ static int check_slot(const struct checker *c, uint32_t at, uint16_t slot)
 
 	if (slot >= c->clause->slot_count)
 		return check_fail(c, at, "there is no slot s%u", slot);
-	if (info->slots && !(info->slots & KIND(c->clause->slots[slot].type.kind)))
+	if (info->slots && !(info->slots & TYPE_BIT(c->clause->slots[slot].type.kind)))
 		return check_fail(c, at, "slot s%u has the wrong type", slot);
 	return 0;
 }
@@ -340,7 +337,7 @@ static int check_map(const struct checker *c, uint32_t at)
 	if (i->map >= c->p->map_count)
 		return check_fail(c, at, "there is no map m%u", i->map);
 	m = &c->p->maps[i->map];
-	if (info->values && !(info->values & KIND(m->value.kind)))
+	if (info->values && !(info->values & TYPE_BIT(m->value.kind)))
 		return check_fail(c, at, "map m%u has values of another kind", i->map);
 	if (i->op == OP_AGGREGATE && i->a == REG_NO && m->value.kind != TYPE_COUNT)
 		return check_fail(c, at, "no value to take in");
@@ -388,7 +385,7 @@ static int check_field(const struct checker *c, uint32_t at, unsigned n)
 
 	if ((field->reg == REG_NO) == (field->slot == SLOT_NO))
 		return check_fail(c, at, "field %u is neither a register nor a slot", n);
-	if ((field->slot == SLOT_NO) != !!(WORDS & KIND(t->kind)))
+	if ((field->slot == SLOT_NO) != !!(TYPE_WORDS & TYPE_BIT(t->kind)))
 		return check_fail(c, at, "field %u should be a %s", n,
 				  field->slot == SLOT_NO ? "slot" : "register");
 	if (field->slot == SLOT_NO)

@@ -1,9 +1,10 @@
 /* What is known of each operation, builtin and kind of site: constant tables. */
 #include "program/op.h"
 
-#define KIND(kind) (1u << (kind))
+/* Short names, for the columns of ops.h. */
+#define KIND(kind) TYPE_BIT(kind)
 #define TEXT	   KIND(TYPE_STR)
-#define WORDS	   (KIND(TYPE_INT) | KIND(TYPE_FLOAT) | KIND(TYPE_NAME))
+#define WORDS	   TYPE_WORDS
 #define SCALARS \
 	(KIND(TYPE_COUNT) | KIND(TYPE_SUM) | KIND(TYPE_MIN) | KIND(TYPE_MAX) | KIND(TYPE_AVG))
 #define AGGREGATES (SCALARS | KIND(TYPE_STATS) | KIND(TYPE_HIST) | KIND(TYPE_LHIST))

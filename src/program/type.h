@@ -37,6 +37,10 @@ enum type_kind {
 	TYPE_LHIST, /* u64[(max - min) / step + 2]: below, the steps, above                       */
 };
 
+/* Sets of kinds; those that a register holds. */
+#define TYPE_BIT(kind) (1u << (kind))
+#define TYPE_WORDS     (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT) | TYPE_BIT(TYPE_NAME))
+
 /* How an INT is shown; it makes no difference to anything else. */
 enum type_show {
 	SHOW_NUMBER,  /* 42 */

@@ -11,7 +11,7 @@ struct table_entry {
 	struct value key, value;
 };
 
-struct table {
+struct map_table {
 	const struct renderer *renderer;
 	const struct map_def *map;
 	enum report_style style;
@@ -59,7 +59,7 @@ static void add_number(uint64_t bits, bool is_signed, int64_t div, struct buf *o
 }
 
 /* stats(): "count 2, average 5, total 11", or the same as an object. */
-static void add_stats(const struct table *t, const struct value *v, struct buf *out)
+static void add_stats(const struct map_table *t, const struct value *v, struct buf *out)
 {
 	bool json = t->style == REPORT_JSON;
 
@@ -73,7 +73,7 @@ static void add_stats(const struct table *t, const struct value *v, struct buf *
 		buf_char(out, '}');
 }
 
-static void add_histogram(const struct table *t, const struct value *v, struct buf *out)
+static void add_histogram(const struct map_table *t, const struct value *v, struct buf *out)
 {
 	if (t->style == REPORT_JSON) {
 		histogram_json(v, t->div, out);
@@ -86,7 +86,7 @@ static void add_histogram(const struct table *t, const struct value *v, struct b
 /* How the values of a map are shown: as a number, or by `add`; neither: as in a record. */
 struct value_style {
 	uint64_t (*number)(const struct value *v);
-	void (*add)(const struct table *t, const struct value *v, struct buf *out);
+	void (*add)(const struct map_table *t, const struct value *v, struct buf *out);
 	const char *json;    /* the "type" of the object; NULL: "map" */
 	bool sorts_by_value; /* and not by key */
 	bool is_unsigned;    /* whatever the type says */
@@ -114,7 +114,7 @@ static const struct value_style *style_of(const struct type *t)
 	return &value_styles[t->kind];
 }
 
-static void add_value(const struct table *t, const struct value *v, struct buf *out)
+static void add_value(const struct map_table *t, const struct value *v, struct buf *out)
 {
 	const struct value_style *style = style_of(v->type);
 
@@ -131,7 +131,7 @@ static void add_value(const struct table *t, const struct value *v, struct buf *
 
 /* ---- Collecting and sorting */
 
-static int decode_copy(struct table *t, const struct type *type, struct str bytes,
+static int decode_copy(struct map_table *t, const struct type *type, struct str bytes,
 		       struct value *out)
 {
 	struct str copy = arena_str(&t->arena, bytes);
@@ -144,7 +144,7 @@ static int decode_copy(struct table *t, const struct type *type, struct str byte
 
 static int add_entry(void *arg, struct str key, struct str value)
 {
-	struct table *t = arg;
+	struct map_table *t = arg;
 	struct table_entry e;
 	int err;
 
@@ -172,7 +172,7 @@ static int compare_values(const void *a, const void *b)
 	return order ? order : compare_keys(a, b);
 }
 
-static void sort_entries(struct table *t)
+static void sort_entries(struct map_table *t)
 {
 	if (t->count > 1)
 		qsort(t->entries, t->count, sizeof(*t->entries),
@@ -200,7 +200,7 @@ static void add_key(const struct renderer *r, const struct value *key, const cha
 	}
 }
 
-static void add_text_entry(const struct table *t, const struct table_entry *e, struct buf *out)
+static void add_text_entry(const struct map_table *t, const struct table_entry *e, struct buf *out)
 {
 	buf_str(out, t->map->name);
 	if (t->map->key.kind != TYPE_NONE) {
@@ -214,7 +214,7 @@ static void add_text_entry(const struct table *t, const struct table_entry *e, s
 }
 
 /* bpftrace ends a histogram, a table of averages and a map without entries in an empty line. */
-static void add_text(const struct table *t, size_t first, struct buf *out)
+static void add_text(const struct map_table *t, size_t first, struct buf *out)
 {
 	for (size_t i = first; i < t->count; i++)
 		add_text_entry(t, &t->entries[i], out);
@@ -224,7 +224,7 @@ static void add_text(const struct table *t, size_t first, struct buf *out)
 		buf_char(out, '\n');
 }
 
-static void add_json_key(const struct table *t, const struct value *key, struct json *j)
+static void add_json_key(const struct map_table *t, const struct value *key, struct json *j)
 {
 	struct renderer raw = *t->renderer;
 	struct buf text = BUF_INIT;
@@ -236,7 +236,7 @@ static void add_json_key(const struct table *t, const struct value *key, struct 
 	buf_free(&text);
 }
 
-static void add_json_entries(const struct table *t, size_t first, struct json *j)
+static void add_json_entries(const struct map_table *t, size_t first, struct json *j)
 {
 	if (t->map->key.kind == TYPE_NONE) {
 		add_value(t, &t->entries[t->count - 1].value, j->out);
@@ -252,7 +252,7 @@ static void add_json_entries(const struct table *t, size_t first, struct json *j
 }
 
 /* {"type": "map", "data": {"@name": {"key": value, ...}}}; nothing for an empty map. */
-static void add_json(const struct table *t, size_t first, struct buf *out)
+static void add_json(const struct map_table *t, size_t first, struct buf *out)
 {
 	const char *type = style_of(&t->map->value)->json;
 	struct json j = {out, false};
@@ -272,14 +272,14 @@ static void add_json(const struct table *t, size_t first, struct buf *out)
 }
 
 /* stats() shows all there is: `top` and `div` mean nothing for it. */
-static size_t first_shown(const struct table *t, int64_t top)
+static size_t first_shown(const struct map_table *t, int64_t top)
 {
 	if (t->map->value.kind == TYPE_STATS || top <= 0 || (uint64_t)top >= t->count)
 		return 0;
 	return t->count - (size_t)top;
 }
 
-static void print_entries(const struct table *t, int64_t top, struct buf *out)
+static void print_entries(const struct map_table *t, int64_t top, struct buf *out)
 {
 	if (t->style == REPORT_JSON)
 		add_json(t, first_shown(t, top), out);
@@ -287,7 +287,7 @@ static void print_entries(const struct table *t, int64_t top, struct buf *out)
 		add_text(t, first_shown(t, top), out);
 }
 
-static int give_entry(const struct table *t, const struct table_entry *e, report_entry_fn *fn,
+static int give_entry(const struct map_table *t, const struct table_entry *e, report_entry_fn *fn,
 		      void *arg)
 {
 	struct buf key = BUF_INIT, text = BUF_INIT;
@@ -307,11 +307,11 @@ static int give_entry(const struct table *t, const struct table_entry *e, report
 
 /* All entries of a map, sorted. The caller frees the arena, also after a failure. */
 static int table_open(const struct renderer *r, const struct table_request *request,
-		      const struct map_store *maps, struct table *t)
+		      const struct map_store *maps, struct map_table *t)
 {
 	int err;
 
-	*t = (struct table){
+	*t = (struct map_table){
 		.renderer = r,
 		.map = &r->program->maps[request->map],
 		.style = request->style,
@@ -327,7 +327,7 @@ static int table_open(const struct renderer *r, const struct table_request *requ
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct map_store *maps, struct buf *out)
 {
-	struct table t;
+	struct map_table t;
 	int err = table_open(r, request, maps, &t);
 
 	if (!err)
@@ -339,7 +339,7 @@ int table_print(const struct renderer *r, const struct table_request *request,
 int table_each(const struct renderer *r, const struct table_request *request,
 	       const struct map_store *maps, report_entry_fn *fn, void *arg)
 {
-	struct table t;
+	struct map_table t;
 	int err = table_open(r, request, maps, &t);
 
 	for (size_t i = 0; i < t.count && !err; i++)
@@ -352,7 +352,7 @@ void table_print_entry(const struct renderer *r, enum report_style style, const 
 		       const struct value *key, const struct value *value, struct buf *out)
 {
 	struct table_entry e = {.key = *key, .value = *value};
-	struct table t = {.renderer = r, .map = map, .style = style, .div = 1};
+	struct map_table t = {.renderer = r, .map = map, .style = style, .div = 1};
 
 	t.entries = &e;
 	t.count = 1;

@@ -6,11 +6,10 @@
 #include "script/builtins.h"
 #include "script/named.h"
 
-#define KIND(kind) (1u << (kind))
-#define NUMBERS	   (KIND(TYPE_INT) | KIND(TYPE_FLOAT))
-#define TEXTS                                                                       \
-	(KIND(TYPE_STR) | KIND(TYPE_NAME) | KIND(TYPE_USTACK) | KIND(TYPE_KSTACK) | \
-	 KIND(TYPE_DISPLAY))
+#define NUMBERS (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT))
+#define TEXTS                                                               \
+	(TYPE_BIT(TYPE_STR) | TYPE_BIT(TYPE_NAME) | TYPE_BIT(TYPE_USTACK) | \
+	 TYPE_BIT(TYPE_KSTACK) | TYPE_BIT(TYPE_DISPLAY))
 
 struct conversion {
 	const char *letters;
@@ -19,9 +18,9 @@ struct conversion {
 };
 
 static const struct conversion conversions[] = {
-	{"diu", NUMBERS, "an integer"},	     {"xXoc", KIND(TYPE_INT), "an integer"},
-	{"p", KIND(TYPE_INT), "an address"}, {"s", TEXTS, "a string"},
-	{"r", KIND(TYPE_BUF), "a buffer"},   {"fFeEgGaA", KIND(TYPE_FLOAT), "a float"},
+	{"diu", NUMBERS, "an integer"},		 {"xXoc", TYPE_BIT(TYPE_INT), "an integer"},
+	{"p", TYPE_BIT(TYPE_INT), "an address"}, {"s", TEXTS, "a string"},
+	{"r", TYPE_BIT(TYPE_BUF), "a buffer"},	 {"fFeEgGaA", TYPE_BIT(TYPE_FLOAT), "a float"},
 };
 
 static const struct conversion *conversion_of(const struct piece *p)
@@ -35,7 +34,7 @@ static const struct conversion *conversion_of(const struct piece *p)
 
 static bool wants_float(const struct piece *p)
 {
-	return conversion_of(p)->kinds == KIND(TYPE_FLOAT);
+	return conversion_of(p)->kinds == TYPE_BIT(TYPE_FLOAT);
 }
 
 bool printf_wants_float(struct str format, unsigned value)
@@ -57,7 +56,7 @@ static int check_value(struct check *c, const struct piece *p, struct expr *a)
 		return 0;
 	if (wants_float(p) && t->kind == TYPE_INT)
 		check_as_float(c, a);
-	if (conversion->kinds & KIND(t->kind))
+	if (conversion->kinds & TYPE_BIT(t->kind))
 		return 0;
 	check_error(c, a, "bad-format-arg", "'%.*s' expects %s, not %s", STR_FMT(p->text),
 		    conversion->wanted, check_type_text(c, t));

@@ -16,7 +16,7 @@ void demangler_close(struct demangler *d)
 	*d = (struct demangler){0};
 }
 
-static bool load(struct demangler *d)
+static bool load_library(struct demangler *d)
 {
 	if (d->tried)
 		return d->call != NULL;
@@ -53,7 +53,7 @@ void demangle(struct demangler *d, struct str name, struct buf *out)
 	int status = 0;
 
 	if (str_starts(name, STR("_Z")) && name.len <= MANGLED_MOST && !expands_too_far(name) &&
-	    load(d)) {
+	    load_library(d)) {
 		memcpy(mangled, name.ptr, name.len);
 		mangled[name.len] = '\0';
 		plain = d->call(mangled, NULL, NULL, &status);

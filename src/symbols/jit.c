@@ -127,7 +127,7 @@ static int sort_tail(struct jit_names *j)
 }
 
 /* The lines that have an end by now. */
-static int parse(struct jit_names *j)
+static int parse_lines(struct jit_names *j)
 {
 	int err = 0;
 
@@ -213,7 +213,7 @@ static int read_fd(int fd, uid_t owner, struct budget *pool, struct jit_names **
 	if ((uint64_t)st.st_size == j->text.len)
 		return 0;
 	err = read_more(j, fd);
-	return err ? err : parse(j);
+	return err ? err : parse_lines(j);
 }
 
 int jit_names_read(const char *path, uid_t owner, struct budget *pool, struct jit_names **names)
@@ -248,7 +248,7 @@ bool jit_names_are_cut(const struct jit_names *names)
 /* How far back entries that overlap are looked for: code that moved lies close. */
 #define OVERLAPS_MOST 64
 
-static void prefer(const struct jit_name *n, uint64_t address, const struct jit_name **best)
+static void prefer_newer(const struct jit_name *n, uint64_t address, const struct jit_name **best)
 {
 	if (address >= n->start && address - n->start < n->size && (!*best || n->at > (*best)->at))
 		*best = n;
@@ -266,9 +266,9 @@ bool jit_names_at(const struct jit_names *names, uint64_t address, struct str *n
 				   &address);
 
 	for (size_t i = after; i > 0 && after - i < OVERLAPS_MOST; i--)
-		prefer(&names->names[i - 1], address, &best);
+		prefer_newer(&names->names[i - 1], address, &best);
 	for (size_t i = names->sorted; i < names->count; i++)
-		prefer(&names->names[i], address, &best);
+		prefer_newer(&names->names[i], address, &best);
 	if (!best)
 		return false;
 	*name = str_of(names->text.ptr + best->at, names->text.len - best->at);

@@ -95,9 +95,9 @@ struct way {
 	uint64_t inode; /* 0: any */
 };
 
-static bool leads(const struct way *w, const char *format, ...)
+static bool try_way(const struct way *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-static bool leads(const struct way *w, const char *format, ...)
+static bool try_way(const struct way *w, const char *format, ...)
 {
 	va_list args;
 
@@ -111,7 +111,7 @@ static bool leads(const struct way *w, const char *format, ...)
 
 /* A descriptor of the process that is the file: the only way for a user without privileges to a
  * memfd. */
-static bool leads_by_fd(const struct way *w, pid_t pid)
+static bool try_fds(const struct way *w, pid_t pid)
 {
 	char path[64];
 	struct dirent *entry;
@@ -121,7 +121,7 @@ static bool leads_by_fd(const struct way *w, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
 	while (dir && !found && (entry = readdir(dir)))
-		found = leads(w, "%s/%s", path, entry->d_name);
+		found = try_way(w, "%s/%s", path, entry->d_name);
 	if (dir)
 		closedir(dir);
 	return found;
@@ -142,11 +142,11 @@ int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf 
 	bool has_name = !mapped_is_deleted(file) && is_exact(file->path);
 	int pid = (int)file->pid;
 
-	if (leads(&any, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)file->start,
-		  (unsigned long long)file->end) ||
-	    (has_name && leads(&any, "/proc/%d/root%.*s", pid, STR_FMT(file->path))) ||
-	    (has_name && leads(&same, "%.*s", STR_FMT(file->path))) ||
-	    leads(&same, "/proc/%d/exe", pid) || leads_by_fd(&same, file->pid))
+	if (try_way(&any, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)file->start,
+		    (unsigned long long)file->end) ||
+	    (has_name && try_way(&any, "/proc/%d/root%.*s", pid, STR_FMT(file->path))) ||
+	    (has_name && try_way(&same, "%.*s", STR_FMT(file->path))) ||
+	    try_way(&same, "/proc/%d/exe", pid) || try_fds(&same, file->pid))
 		return 0;
 	return -ENOENT;
 }

@@ -39,14 +39,14 @@ static bool will_vanish(const struct process *p, struct str path)
 }
 
 /* A process whose mappings are read. */
-struct reading {
+struct maps_reading {
 	struct process *process;
 	struct modules *modules;
 };
 
 static int take_mapped(void *arg, const struct mapped_file *file)
 {
-	const struct reading *r = arg;
+	const struct maps_reading *r = arg;
 	struct mapping m = {.start = file->start, .end = file->end, .offset = file->offset};
 	/* A 32-bit process has another vDSO than we have. */
 	bool is_vdso = str_eq_text(file->path, "[vdso]") && m.start > UINT32_MAX;
@@ -101,7 +101,7 @@ static int replace_mappings(struct process *p, const struct process *before, int
 
 int process_read_maps(struct process *p, struct modules *modules, struct str text)
 {
-	struct reading r = {p, modules};
+	struct maps_reading r = {p, modules};
 	struct process before = *p;
 
 	p->mappings = NULL;
@@ -111,7 +111,7 @@ int process_read_maps(struct process *p, struct modules *modules, struct str tex
 
 int process_map(struct process *p, struct modules *modules, const struct mapped_file *file)
 {
-	struct reading r = {p, modules};
+	struct maps_reading r = {p, modules};
 	struct process before = *p;
 
 	p->mappings = NULL;

@@ -65,7 +65,7 @@ static struct process *find_process(struct symbols *s, pid_t pid)
 	return NULL;
 }
 
-static void remember(struct symbols *s, struct process *p)
+static void remember_process(struct symbols *s, struct process *p)
 {
 	size_t at = s->count;
 
@@ -81,7 +81,7 @@ static void remember(struct symbols *s, struct process *p)
 	hash_add(&s->by_pid, hash_pid(p->pid), at); /* there is room: see symbols_new() */
 }
 
-static struct process *refresh(struct symbols *s, pid_t pid)
+static struct process *refresh_process(struct symbols *s, pid_t pid)
 {
 	struct process *p = find_process(s, pid);
 
@@ -97,14 +97,14 @@ static struct process *refresh(struct symbols *s, pid_t pid)
 		process_free(p);
 		return NULL;
 	}
-	remember(s, p);
+	remember_process(s, p);
 	return p;
 }
 
 void symbols_see(struct symbols *s, pid_t pid)
 {
 	if (pid > 0)
-		refresh(s, pid);
+		refresh_process(s, pid);
 }
 
 /* A process that the kernel reported, without reading /proc. */
@@ -118,7 +118,7 @@ static struct process *add_unread(struct symbols *s, pid_t pid)
 	if (!p)
 		return NULL;
 	p->pid = p->inner_pid = pid;
-	remember(s, p);
+	remember_process(s, p);
 	return p;
 }
 
@@ -154,7 +154,7 @@ void symbols_fork(struct symbols *s, pid_t parent, pid_t child)
 
 static int see_one(void *s, pid_t pid)
 {
-	refresh(s, pid);
+	refresh_process(s, pid);
 	return 0;
 }
 
@@ -203,7 +203,7 @@ static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t
 	if (p)
 		m = process_mapping_at(p, address);
 	if (!m && (!p || may_refresh(p))) {
-		p = refresh(s, pid);
+		p = refresh_process(s, pid);
 		m = p ? process_mapping_at(p, address) : NULL;
 	}
 	*process = p;
