@@ -6,15 +6,16 @@
 static const char *const widths[] = {
 	[BPF_W >> 3] = "u32", [BPF_H >> 3] = "u16", [BPF_B >> 3] = "u8", [BPF_DW >> 3] = "u64"};
 
+/* clang-format off */
 static const char *const alu_ops[16] = {
 	"+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "swap"};
 
-static const char *const jump_ops[16] = {[BPF_JEQ >> 4] = "==",	  [BPF_JGT >> 4] = ">",
-					 [BPF_JGE >> 4] = ">=",	  [BPF_JSET >> 4] = "&",
-					 [BPF_JNE >> 4] = "!=",	  [BPF_JSGT >> 4] = "s>",
-					 [BPF_JSGE >> 4] = "s>=", [BPF_JLT >> 4] = "<",
-					 [BPF_JLE >> 4] = "<=",	  [BPF_JSLT >> 4] = "s<",
-					 [BPF_JSLE >> 4] = "s<="};
+static const char *const jump_ops[16] = {
+	[BPF_JEQ >> 4] = "==", [BPF_JGT >> 4]  = ">",  [BPF_JGE >> 4]  = ">=",  [BPF_JSET >> 4] = "&",
+	[BPF_JNE >> 4] = "!=", [BPF_JSGT >> 4] = "s>", [BPF_JSGE >> 4] = "s>=",
+	[BPF_JLT >> 4] = "<",  [BPF_JLE >> 4]  = "<=", [BPF_JSLT >> 4] = "s<",  [BPF_JSLE >> 4] = "s<=",
+};
+/* clang-format on */
 
 static const char *width_of(const struct bpf_insn *in)
 {

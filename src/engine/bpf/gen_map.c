@@ -405,11 +405,13 @@ static struct spill make_short(struct gen *g, const struct type *t, struct spill
  *			done:						*/
 void gen_map(struct gen *g, const struct insn *in)
 {
+	/* clang-format off */
 	static map_fn *const operations[OP_COUNT_] = {
-		[OP_MAP_GET] = map_get, [OP_MAP_COPY] = map_copy,	[OP_MAP_SET] = map_set,
-		[OP_MAP_PUT] = map_put, [OP_MAP_ADD] = map_add,		[OP_MAP_DEL] = map_del,
+		[OP_MAP_GET] = map_get, [OP_MAP_COPY] = map_copy, [OP_MAP_SET] = map_set,
+		[OP_MAP_PUT] = map_put, [OP_MAP_ADD] = map_add,   [OP_MAP_DEL] = map_del,
 		[OP_MAP_HAS] = map_has, [OP_AGGREGATE] = map_aggregate,
 	};
+	/* clang-format on */
 	const struct store *s = &g->world->stores[in->map];
 	struct entry_at at = {s, &s->map, on_stack(STACK_KEY)};
 	int is_long = code_label(g->code), done = code_label(g->code);

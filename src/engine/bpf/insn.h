@@ -86,26 +86,13 @@ struct code_arg {
 	int reg; /* or a file descriptor */
 	int64_t value;
 };
-#define REG(reg)                \
-	{                       \
-		ARG_REG, reg, 0 \
-	}
-#define SUM(reg, value)             \
-	{                           \
-		ARG_REG, reg, value \
-	}
-#define IMM(value)                \
-	{                         \
-		ARG_IMM, 0, value \
-	}
-#define MAP(map_fd)                \
-	{                          \
-		ARG_MAP, map_fd, 0 \
-	}
-#define MAP_VALUE(map_fd, offset)             \
-	{                                     \
-		ARG_MAP_VALUE, map_fd, offset \
-	}
+/* clang-format off */
+#define REG(reg)		  {ARG_REG, reg, 0}
+#define SUM(reg, value)		  {ARG_REG, reg, value}
+#define IMM(value)		  {ARG_IMM, 0, value}
+#define MAP(map_fd)		  {ARG_MAP, map_fd, 0}
+#define MAP_VALUE(map_fd, offset) {ARG_MAP_VALUE, map_fd, offset}
+/* clang-format on */
 void code_helper_args(struct code *c, int helper, const struct code_arg *args);
 void code_jump(struct code *c, int label);
 void code_jump_if(struct code *c, int op, int a, int b, int label); /* op: BPF_JEQ, ... */
