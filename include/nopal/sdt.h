@@ -13,38 +13,39 @@
  * OF THIS SOFTWARE.
  *
  *	NOPAL_PROBE(provider, name, args...)	0 to 12 arguments
- *	if (NOPAL_ENABLED(provider, name))	is anybody tracing it now?
+ *	if (NOPAL_ENABLED(provider, name))	is it being traced?
  *		NOPAL_PROBE(provider, name, costly());
  *
- * A probe is one `nop` (on x86-64 a 10-byte nop follows it, the door for tracers that patch) and a
- * note in section .note.stapsdt that says where the arguments are; every tool that knows USDT reads
- * it. Arguments that are in registers cost nothing. A second note, .note.nopal, describes them:
+ * A probe is one `nop` (on x86-64 a 10-byte nop follows it, which tracers can replace by a jump) and
+ * a note in section .note.stapsdt that says where the arguments are; every tool for USDT probes
+ * reads it. Arguments that are in registers cost nothing. A second note, .note.nopal, describes them:
  * source text, type, file and line (doc/describe-note.md). Neither section is loaded.
  *
  * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
- * What is wider than a register, complex, a struct or a union is passed as bytes in memory:
- * "24@(%rax)". In C the probe copies it first; and of what has more than 8 bytes most tools read
- * nothing, gdb also not the arguments after it, perf and libbpf not the probe: where that counts,
- * pass the address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is its
- *IEEE bits, as an unsigned number of its size; .note.nopal says that it is a float.
+ * A value that is wider than a register, complex, a struct or a union is passed as bytes in memory:
+ * "24@(%rax)". In C the probe copies it first. If it has more than 8 bytes, most tools cannot read
+ * it, gdb cannot read the arguments after it, and perf and libbpf reject the probe: for these tools,
+ * pass its address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is passed as
+ * its IEEE bits, an unsigned number of its size; .note.nopal says that it is a float.
  *
- * Two limits, which SystemTap's header also has. With -masm=intel the note names registers in a
- * way that no tool reads. gold with --gc-sections fails ("defined in a discarded section") when it
- * drops a function that has a probe; bfd then keeps the function, and lld drops it.
+ * Two limits, which SystemTap's header also has. With -masm=intel, the note names registers in a way
+ * that no tool reads. gold with --gc-sections fails ("defined in a discarded section") if it drops a
+ * function that has a probe; bfd keeps the function, and lld drops it.
  *
- * To be defined before the first inclusion, where wanted:
- *	NOPAL_SDT_SHORT_NOP		a plain nop on x86-64 too
+ * Options, to be defined before the first inclusion:
+ *	NOPAL_SDT_SHORT_NOP		only the 1-byte nop, also on x86-64
  *	NOPAL_SDT_NO_DESCRIBE		no .note.nopal
- *	NOPAL_SDT_ARG_CONSTRAINT	another asm constraint than below; the operands are then
- *					whatever the compiler chooses, and may be unreadable. With
- *					r, perf sees constants too, for an instruction each
+ *	NOPAL_SDT_ARG_CONSTRAINT	the asm constraint of arguments; the operands are then what
+ *					the compiler chooses, and tools may be unable to read them.
+ *					With r, perf also reads constants, at the cost of an
+ *					instruction each
  * C needs a compiler with _Generic. Tested with gcc 12, clang 14, binutils 2.40. <sys/sdt.h> and
- * <usdt.h> are faces of this file. */
+ * <usdt.h> are other interfaces to this file. */
 /* clang-format off */
 #ifndef NOPAL_SDT_H
 #define NOPAL_SDT_H 1
 
-/* Some dialects call parts of this file extensions; users who ask for pedantry mean their code. */
+/* Compilers that warn about extensions should warn about the user's code, not about this file. */
 #if defined __GNUC__ && !defined __ASSEMBLER__
 #pragma GCC system_header
 #endif
@@ -68,9 +69,10 @@
 #else
 #define NOPAL_SDT_NOP nop
 #endif
-/* How an operand is printed, and the memory that a register points to. %I: shows whether it is a
- * constant. %k: the 32-bit name of a register, where that of its low byte is missing (i386) or not
- * for readers: gdb knows no %r8b, and SystemTap takes a negative char in %al for a positive one. */
+/* The templates that print an operand, and the memory that a register points to. %I prints whether
+ * it is a constant. %k prints the 32-bit name of a register: on i386 not every register has a
+ * name for its low byte, gdb does not know %r8b, and SystemTap reads a negative char in %al as
+ * positive. */
 #if defined __powerpc__ || defined __powerpc64__
 #define NOPAL_SDT_VALUE(id) "%I[" id "]%[" id "]"
 #define NOPAL_SDT_DEREF(id) "0(%[" id "])"
@@ -92,19 +94,19 @@
 #define NOPAL_SDT_BYTE(id) NOPAL_SDT_VALUE(id) /* a value of one byte */
 #endif
 
-/* A number without decoration. riscv knows %c for small ones only, on s390 it means a byte; they
- * decorate none. */
+/* A number without a prefix such as $. On riscv %c takes small numbers only, on s390 it means a
+ * byte; there numbers have no prefix. */
 #if defined __riscv || defined __loongarch__ || defined __s390__ || defined __s390x__
 #define NOPAL_SDT_NUMBER(id) "%[" id "]"
 #else
 #define NOPAL_SDT_NUMBER(id) "%c[" id "]"
 #endif
 
-/* A constant or a register: the forms that every tool reads (but perf, which shows no constants, of
- * any header's probes), and that cost nothing when the value is in a register. Memory would be
- * cheaper where the value has to be loaded, but clang then stores every argument to the stack, and
- * gcc writes symbols, thread-local and indexed addresses that tracers do not resolve. Where
- * registers are few, the later arguments may be in memory. */
+/* A constant or a register: every tool reads these (except perf, which does not read constants,
+ * whatever the header), and they cost nothing if the value is in a register. Memory would be
+ * cheaper if the value must be loaded, but clang then stores every argument to the stack, and
+ * gcc writes symbols and thread-local and indexed addresses, which tracers do not resolve. On
+ * CPUs with few registers, the later arguments may be in memory. */
 #if defined __i386__
 #define NOPAL_SDT_FEW "nor"
 #define NOPAL_SDT_FEW_BOX 0
@@ -160,22 +162,22 @@
 #define NOPAL_SDT_ASCIZ(x)  NOPAL_SDT_ASCIZ_(x)
 #endif
 
-/* What follows the site: a 10-byte nop, for tracers that patch a jump over it. */
+/* A 10-byte nop after the site, which tracers can replace by a jump. */
 #if defined __x86_64__ && !defined NOPAL_SDT_SHORT_NOP
 #define NOPAL_SDT_DOOR NOPAL_SDT_LINE(.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0)
 #else
 #define NOPAL_SDT_DOOR
 #endif
 
-/* The relocations say nothing to the program. They make linkers keep the base when they collect
- * garbage, and keep apart two functions that differ in nothing but their probes. */
+/* The relocations change no bytes. They make linkers keep the base when they drop unused sections,
+ * and not merge two functions that differ only in their probes. */
 #define NOPAL_SDT_SITE(...)                                    \
 	NOPAL_SDT_LINE(7701 : __VA_ARGS__)                     \
 	NOPAL_SDT_LINE(.reloc 7701b, BFD_RELOC_NONE, 7704f)    \
 	NOPAL_SDT_LINE(.reloc 7701b, BFD_RELOC_NONE, _.stapsdt.base)
 
-/* "?": the note goes with the code's COMDAT group, so that inline functions and templates have as
- * many notes as sites. */
+/* "?": the note belongs to the COMDAT group of the code, so that inline functions and templates
+ * have as many notes as sites. */
 #define NOPAL_SDT_NOTE_OPEN(section, owner, type)              \
 	NOPAL_SDT_LINE(.pushsection section, "?", "note")      \
 	NOPAL_SDT_LINE(.balign 4)                              \
@@ -202,8 +204,8 @@
 	NOPAL_SDT_NOTE_CLOSE                                   \
 	NOPAL_SDT_BASE
 
-/* Readers compare the base's address in the note with where the section is: the difference is how
- * far prelink has moved the file. */
+/* Readers compare the base's address in the note with the address of the section: the difference is
+ * the distance by which prelink has moved the file. */
 #define NOPAL_SDT_BASE                                         \
 	NOPAL_SDT_LINE(.ifndef _.stapsdt.base)                 \
 	NOPAL_SDT_LINE(.pushsection .stapsdt.base, "aG", "progbits", .stapsdt.base, comdat) \
@@ -236,9 +238,9 @@
 
 /* ---- What an argument is: one constant, and its value ---------------------------------------- */
 
-/* The constant, as the assembler takes it apart: bits 0-15 and 18-23 are the decimal digits of the
- * size, the last one in bits 0-3, 16 signed, 17 in memory that the operand points to, 24-30 the
- * type class. */
+/* The constant, from which the assembler extracts: bits 0-15 and 18-23, the decimal digits of the
+ * size, the last one in bits 0-3; 16, signed; 17, in memory that the operand points to; 24-30,
+ * the type class. */
 #define NOPAL_SDT_SIZE_LIMIT 400000
 #define NOPAL_SDT_CODE(size, is_signed, boxed, type_class)           \
 	((int)(size) % 10 | (int)(size) / 10 % 10 << 4 |             \
@@ -248,14 +250,14 @@
 	 (type_class) << 24)
 
 /* Type classes of .note.nopal. */
-#define NOPAL_SDT_BYTES	   0 /* a struct, a vector, something else */
+#define NOPAL_SDT_BYTES	   0 /* a struct, a vector, any other type */
 #define NOPAL_SDT_UNSIGNED 1
 #define NOPAL_SDT_SIGNED   2
 #define NOPAL_SDT_BOOL	   3
 #define NOPAL_SDT_FLOAT	   4
 #define NOPAL_SDT_POINTER  5
 #define NOPAL_SDT_STRING   6 /* a pointer to char */
-#define NOPAL_SDT_ENUM	   7 /* C++ only: C shows an enum as an integer */
+#define NOPAL_SDT_ENUM	   7 /* C++ only: in C an enum is an integer */
 #define NOPAL_SDT_CHAR	   8 /* char, char8_t, char16_t, char32_t, wchar_t */
 
 #define NOPAL_SDT_ALWAYS_INLINE __inline__ __attribute__((__always_inline__, __artificial__))
@@ -271,7 +273,7 @@ template <> struct nopal_sdt_argument_is_too_big___pass_its_address<true> {
 	enum { yes = 1 };
 };
 
-/* T without const and volatile; an array as the pointer that is passed. */
+/* T without const and volatile; for an array, the pointer that is passed. */
 template <class T> struct nopal_sdt_bare {
 	typedef T type;
 };
@@ -371,7 +373,7 @@ template <class T> struct nopal_sdt_named<T, true> {
 	};
 };
 
-/* The address of a value's bytes. The empty asm makes the compiler have these bytes in memory. */
+/* The address of a value's bytes. The empty asm forces the compiler to store them in memory. */
 struct nopal_sdt_box {
 	const void *address;
 	template <class T>
@@ -386,7 +388,7 @@ struct nopal_sdt_box {
 	}
 };
 
-/* What a value is turned into, and that into the operand. */
+/* The type that a value is converted to, and its conversion to the operand. */
 template <class T, bool boxed> struct nopal_sdt_pass {
 	static nopal_sdt_box taken();
 	static const void *passed();
@@ -416,7 +418,7 @@ struct nopal_sdt_arg
 	  nopal_sdt_pass<typename nopal_sdt_bare<T>::type,
 			 nopal_sdt_measured<typename nopal_sdt_bare<T>::type, may_box>::boxed> {};
 
-/* Casts and no function, so that a constant is one for compilers that do not optimize, too. */
+/* Casts instead of a function, so that constants are constants also without optimization. */
 #define NOPAL_SDT_ARG_CODE(x, box)  nopal_sdt_arg<__typeof__((x)), box>::code
 #define NOPAL_SDT_ARG_VALUE(x, box)                                         \
 	((__typeof__(nopal_sdt_arg<__typeof__((x)), box>::passed()))          \
@@ -432,8 +434,8 @@ struct nopal_sdt_arg
 #define NOPAL_SDT_GENERIC_INT128(is_signed, is_unsigned)
 #endif
 
-/* Class by type. What is not in the list is a pointer (or an array) by the compiler's own account,
- * or bytes. */
+/* Class by type. Any other type is a pointer or an array if the compiler's builtin says so, or
+ * bytes. */
 #define NOPAL_SDT_ARG_CLASS(x)                                                            \
 	(__extension__ _Generic((x),                                                      \
 		 char: NOPAL_SDT_CHAR,                                                    \
@@ -466,7 +468,7 @@ struct nopal_sdt_arg
 		 NOPAL_SDT_GENERIC_INT128(1, 0),    \
 		 default: 0))
 #define NOPAL_SDT_IS_POINTER(x) (__builtin_classify_type(x) == 5 || __builtin_classify_type(x) == 14)
-/* The comma makes a value of a bit-field, whose size may be asked; gcc's has a type of its own. */
+/* The comma makes a value of a bit-field, so that sizeof applies; in gcc it has a special type. */
 #define NOPAL_SDT_ARG_SIZE(x) \
 	sizeof(__builtin_choose_expr(NOPAL_SDT_IS_POINTER(x), (void *)0, (0, (x))))
 #define NOPAL_SDT_IS_BIT_FIELD(x) \
@@ -478,8 +480,8 @@ struct nopal_sdt_arg
 	NOPAL_SDT_CODE(NOPAL_SDT_ARG_SIZE(x), NOPAL_SDT_ARG_SIGNED(x),  \
 		       NOPAL_SDT_IS_BOXED(x, box), NOPAL_SDT_ARG_CLASS(x))
 
-/* In C before C11, libc makes a macro of _Static_assert that loses the text; a macro without its
- * parenthesis is none. */
+/* In C before C11, libc defines _Static_assert as a macro that drops the text; a macro name that is
+ * not followed by a parenthesis is not expanded. */
 #define NOPAL_SDT_NOTHING
 #define NOPAL_SDT_CHECK(x)                                                                        \
 	__extension__ _Static_assert NOPAL_SDT_NOTHING(                                           \
@@ -490,8 +492,8 @@ struct nopal_sdt_arg
 		"a probe argument cannot be a bit-field: write a + before it");
 
 /* The value as an operand: itself, or the address of a copy that lives as long as the probe's
- * block. The empty asm makes the compiler have its bytes in memory. (Not static: C forbids that in
- * inline functions that others see. gnu_inline: no copy is left.) */
+ * block. The empty asm forces the compiler to store its bytes in memory. (Not static: C forbids
+ * static functions in inline functions with external linkage. gnu_inline: no copy is emitted.) */
 extern NOPAL_SDT_ALWAYS_INLINE __attribute__((__gnu_inline__)) const void *
 nopal_sdt_keep(const volatile char *p)
 {
@@ -561,7 +563,7 @@ nopal_sdt_keep(const volatile char *p)
 #define NOPAL_SDT_CLASSES_11 NOPAL_SDT_CLASSES_10 NOPAL_SDT_ARG_CLASSES(11)
 #define NOPAL_SDT_CLASSES_12 NOPAL_SDT_CLASSES_11 NOPAL_SDT_ARG_CLASSES(12)
 
-/* Inputs of the asm statement; `c` names who chooses constraints: NOPAL, STAP or USDT. */
+/* Inputs of the asm statement; `c` names the header that chooses constraints: NOPAL, STAP or USDT. */
 #define NOPAL_SDT_INPUT(n, c, x)                                         \
 	, [nopal_c##n] "n"(NOPAL_SDT_ARG_CODE(x, NOPAL_SDT_BOX_##c(n))), \
 		[nopal_v##n] NOPAL_SDT_CONSTRAINT_##c(n)(NOPAL_SDT_ARG_VALUE(x, NOPAL_SDT_BOX_##c(n)))
@@ -618,15 +620,15 @@ nopal_sdt_keep(const volatile char *p)
 
 /* ---- The notes that describe ----------------------------------------------------------------- */
 
-/* Compilers guess an asm's size by its lines, and then do not inline what has a probe; "inline"
- * says that it is small. */
+/* Compilers estimate the size of an asm by its lines, and would not inline functions with probes;
+ * "inline" means that it is small. */
 #if (defined __clang_major__ && __clang_major__ >= 11) || (!defined __clang__ && __GNUC__ >= 9)
 #define NOPAL_SDT_ASM __asm__ __volatile__ __inline__
 #else
 #define NOPAL_SDT_ASM __asm__ __volatile__
 #endif
 
-/* clang counts the assembler text as a string of the user's. */
+/* clang warns about the length of the assembler text as if the user had written it. */
 #ifdef __clang__
 #define NOPAL_SDT_QUIET                           \
 	_Pragma("clang diagnostic push")          \
@@ -638,8 +640,8 @@ nopal_sdt_keep(const volatile char *p)
 #define NOPAL_SDT_LOUD
 #endif
 
-/* The site's note: where, which line, what the arguments are. The lengths of the file's name and of
- * the source text lead to the text's note. */
+/* The note of the site: address, line, arguments. The lengths of the file name and of the source
+ * text lead to the note of the text. */
 #ifdef NOPAL_SDT_NO_DESCRIBE
 #define NOPAL_SDT_DESCRIBE(n)
 #define NOPAL_SDT_DESCRIBE_TEXT(provider, name, text)
@@ -654,7 +656,7 @@ nopal_sdt_keep(const volatile char *p)
 	NOPAL_SDT_CLASSES_##n                                  \
 	NOPAL_SDT_NOTE_CLOSE
 
-/* The text's note says nothing of addresses, so it may stand anywhere, and any number of times. */
+/* The note of the text contains no addresses, so it may be anywhere, any number of times. */
 #define NOPAL_SDT_TEXT_NOTE(provider, name, lengths, at, file, text) \
 	NOPAL_SDT_NOTE_OPEN(.note.nopal, "nopal", 2)           \
 	NOPAL_SDT_LINE(.4byte __LINE__)                        \
@@ -665,9 +667,9 @@ nopal_sdt_keep(const volatile char *p)
 	"7706:\n" file "7707:\n" text "7708:\n"                \
 	NOPAL_SDT_NOTE_CLOSE
 
-/* The plain way: an asm without operands, in which a percent sign is nothing special. gcc takes it
- * for one that changes memory, so where it optimizes, the text goes in as numbers, four bytes each,
- * up to a limit. (Where it does not optimize, it cannot make numbers of text.) */
+/* The simple form: an asm without operands, in which a percent sign has no meaning. gcc assumes
+ * that such an asm changes memory, so when it optimizes, the text is passed as numbers of four
+ * bytes each, up to a limit. (Without optimization it cannot convert text to numbers.) */
 #define NOPAL_SDT_TEXT_PLAIN(provider, name, source)                                        \
 	__asm__ __volatile__(NOPAL_SDT_TEXT_NOTE(                                           \
 		provider, name, ".4byte 7707f-7706f, 7708f-7707f\n", 0,                     \
@@ -697,7 +699,7 @@ nopal_sdt_keep(const volatile char *p)
 	}
 #define NOPAL_SDT_TEXT_LENGTHS \
 	".4byte " NOPAL_SDT_NUMBER("nopal_f") "," NOPAL_SDT_NUMBER("nopal_t") "\n"
-/* Four bytes of a literal from place i on, as they are in memory; of the file's name, the last 40
+/* Four bytes of a literal from offset i, in the order of memory; of the file name, the last 40
  * bytes. */
 typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 #define NOPAL_SDT_CHUNK(s, i) \
@@ -826,7 +828,8 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 
 /* ---- Probes ---------------------------------------------------------------------------------- */
 
-/* inputs, checks: the arguments in parentheses, "(c, a1, a2)" and "(a1, a2)". `more` is assembler text after the probe; `source` the probe's arguments as they are written. */
+/* inputs, checks: the arguments in parentheses, "(c, a1, a2)" and "(a1, a2)". `more` is assembler
+ * text after the probe; `source` is the source text of the probe's arguments. */
 #define NOPAL_SDT_PROBE(provider, name, n, more, semaphore, source, inputs, checks, ...)           \
 	do {                                                                                       \
 		NOPAL_SDT_CHECKS_##n checks                                                        \
@@ -840,13 +843,13 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 		NOPAL_SDT_DESCRIBE_TEXT(provider, name, source)                                    \
 	} while (0)
 
-/* NOPAL_PROBE counts its arguments, provider and name among them. */
+/* NOPAL_PROBE counts its arguments, including provider and name. */
 #define NOPAL_SDT_COUNT_(p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, \
 			 b1, b2, b3, b4, b5, b6, b7, b8, count, ...) count
 #define NOPAL_SDT_COUNT(...)                                                      \
 	NOPAL_SDT_COUNT_(__VA_ARGS__, many, many, many, many, many, many, many, many, \
 			 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, none, none)
-/* What is none of our numbers gives an error with this name in it. */
+/* Any other number causes an error that contains this name. */
 #define NOPAL_SDT_TOO_MANY a_probe_has_at_most_12_arguments
 #define NOPAL_SDT_TOO_FEW a_probe_needs_a_provider_and_a_name
 #define NOPAL_SDT_PASTE_(a, b) a##b
@@ -885,9 +888,9 @@ typedef int nopal_sdt_chunk __attribute__((__may_alias__, __aligned__(1)));
 #define NOPAL_SDT_PROBE_12(s, p, n, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12) \
 	NOPAL_SDT_OWN(s, p, n, 12, (NOPAL, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12), (a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12))
 
-/* Is anybody tracing the probe? Its semaphore is made here, on first use. g++ forgets the name that
- * a declaration gives when the function is a template in a namespace, so there the load is written
- * out where we know how (elsewhere such templates do not link). */
+/* Is the probe being traced? Its semaphore is defined here, on first use. In templates within a
+ * namespace, g++ drops the asm name of a declaration, so the load is written in assembler for
+ * the CPUs below (on other CPUs such templates do not link). */
 #if defined __cplusplus && !defined __clang__ && defined __x86_64__
 #define NOPAL_SDT_LOAD(symbol) /* also for -masm=intel */              \
 	"{movw " NOPAL_SDT_STR(symbol) "(%%rip), %0|mov %0, WORD PTR " \
