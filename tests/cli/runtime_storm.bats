@@ -13,10 +13,17 @@ times() {
 MEMCHECK='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite
 	--fair-sched=yes --smc-check=all --freelist-vol=1000000'
 
+# The tracer is made before the first storm: nothing is compiled while one rages.
+setup_file() {
+	! command -v cc >/dev/null || cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" \
+		-o "$BATS_FILE_TMPDIR/tracer" "$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
+}
+
 # Compile a program together with the library: compile SOURCE OUT [FLAGS...]
 compile() {
 	local source=$1 out=$2
 	shift 2
+	[[ $source != */unit/* ]] || set -- "$@" "$ROOT"/tests/help/{runtime,spy}.c
 	# shellcheck disable=SC2086
 	cc -O1 -g -std=gnu11 -D_GNU_SOURCE -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" "$@" -o "$out" "$source" \
 		"$ROOT"/src/runtime/*.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread -lm $LIBS
@@ -57,9 +64,7 @@ end_storm() {
 # trace_storm USUAL LONG [calm]: attach as often, and detach.
 trace_storm() {
 	start_storm ${3:-}
-	cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" -o tracer \
-		"$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
-	run ./tracer "$pid" "$(times "$1" "$2")" ${3:-}
+	run "$BATS_FILE_TMPDIR/tracer" "$pid" "$(times "$1" "$2")" ${3:-}
 	sed 's/^/# /' <<<"$output" >&3
 	[ "$status" = 0 ]
 	[[ "$output" == *" 0 wrong" ]]
