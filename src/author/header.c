@@ -66,8 +66,7 @@ static void add_tags(struct buf *out, struct str prototype)
 }
 
 /* List the arguments that can be checked: their types, and the parameters of the macro. */
-static bool list_checked(struct provider_file *file, const struct provider_probe *probe,
-			 struct buf *types, struct buf *params)
+static bool list_checked(const struct provider_probe *probe, struct buf *types, struct buf *params)
 {
 	unsigned number = 0;
 
@@ -75,7 +74,7 @@ static bool list_checked(struct provider_file *file, const struct provider_probe
 		struct buf type = BUF_INIT;
 
 		number++;
-		if (ctype_print_checked(&type, &file->arena, arg->type)) {
+		if (ctype_print_checked(&type, arg->type)) {
 			buf_text(types, types->len ? ", " : "");
 			buf_str(types, buf_as_str(&type));
 			buf_printf(params, "%sNOPAL_PROVIDER_ARG(arg%u)", params->len ? ", " : "",
@@ -95,7 +94,7 @@ static struct str add_prototype(struct provider_file *file, struct buf *out,
 					   STR_FMT(probe->provider->name), STR_FMT(probe->name));
 	struct str call = {NULL, 0};
 
-	if (list_checked(file, probe, &types, &params)) {
+	if (list_checked(probe, &types, &params)) {
 		buf_text(out, "#ifdef NOPAL_PROVIDER_CHECKING\n");
 		add_tags(out, buf_as_str(&types));
 		buf_printf(out, "__extension__ extern void %.*s(%.*s);\n#endif\n",

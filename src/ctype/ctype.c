@@ -65,6 +65,10 @@ bool ctype_same(const struct ctype *a, const struct ctype *b)
 	return same_type(a, b, 0);
 }
 
+/* How a type is written. `portable`: in words that need no declaration, so typedefs are resolved,
+ * parameters have no names, which may be macros elsewhere, and C++ knows the qualifiers. */
+static void print(struct buf *out, const struct ctype *t, struct str name, bool portable);
+
 static void add_qualifiers(struct buf *out, unsigned qualifiers, bool space_after)
 {
 	static const struct {
@@ -88,6 +92,12 @@ static void add_qualifiers(struct buf *out, unsigned qualifiers, bool space_afte
 	}
 }
 
+/* Those of one level of a type. */
+static unsigned qualifiers_of(const struct ctype *t, bool portable)
+{
+	return portable ? t->qualifiers & (CTYPE_CONST | CTYPE_VOLATILE) : t->qualifiers;
+}
+
 /* What C calls a type without a name of its own, of which only kind, size and sign are known. */
 static const char *name_of_size(const struct ctype *t)
 {
@@ -109,12 +119,21 @@ static const char *name_of_size(const struct ctype *t)
 	}
 }
 
+static const char *builtin_name(struct str name)
+{
+	const struct ctype_standard *s = ctype_standard(name);
+
+	return s ? s->builtin : NULL;
+}
+
 /* The innermost type, as its specifiers spell it. */
-static void add_specifiers(struct buf *out, const struct ctype *t)
+static void add_specifiers(struct buf *out, const struct ctype *t, bool portable)
 {
 	struct str name = t->name.len ? t->name : str_from(name_of_size(t));
 
-	add_qualifiers(out, t->qualifiers, true);
+	if (portable && t->kind == CTYPE_NAMED)
+		name = str_from(builtin_name(name));
+	add_qualifiers(out, qualifiers_of(t, portable), true);
 	if (t->kind == CTYPE_STRUCT)
 		buf_text(out, "struct ");
 	else if (t->kind == CTYPE_UNION)
@@ -124,56 +143,53 @@ static void add_specifiers(struct buf *out, const struct ctype *t)
 	buf_str(out, name);
 }
 
-static void add_function_params(struct buf *out, const struct ctype *t)
-{
-	buf_char(out, '(');
-	for (const struct ctype_param *arg = t->params; arg; arg = arg->next) {
-		ctype_print(out, arg->type, arg->name);
-		if (arg->next)
-			buf_text(out, ", ");
-	}
-	if (t->variadic)
-		buf_text(out, t->params ? ", ..." : "...");
-	else if (!t->params)
-		buf_text(out, "void");
-	buf_char(out, ')');
-}
-
 /* One level of a declarator written around what is inside it: *x, x[3], x(int). */
-static void wrap_level(struct buf *inner, const struct ctype *t)
+static void wrap_level(struct buf *inner, const struct ctype *t, bool portable)
 {
+	unsigned qualifiers = qualifiers_of(t, portable);
 	struct buf wrapped = BUF_INIT;
 
 	if (t->kind == CTYPE_POINTER) {
-		bool brackets =
-			t->to && (t->to->kind == CTYPE_ARRAY || t->to->kind == CTYPE_FUNCTION);
+		const struct ctype *to = portable ? ctype_resolve(t->to) : t->to;
+		bool brackets = to->kind == CTYPE_ARRAY || to->kind == CTYPE_FUNCTION;
 
 		buf_text(&wrapped, brackets ? "(*" : "*");
-		add_qualifiers(&wrapped, t->qualifiers, false);
-		if (t->qualifiers && inner->len && inner->ptr[0] != '[')
+		add_qualifiers(&wrapped, qualifiers, false);
+		if (qualifiers && inner->len && inner->ptr[0] != '[')
 			buf_char(&wrapped, ' ');
 		buf_str(&wrapped, buf_as_str(inner));
 		buf_text(&wrapped, brackets ? ")" : "");
+	} else if (t->kind == CTYPE_ARRAY) {
+		buf_str(&wrapped, buf_as_str(inner));
+		buf_printf(&wrapped, "[%.*s]", STR_FMT(t->bound));
 	} else {
 		buf_str(&wrapped, buf_as_str(inner));
-		if (t->kind == CTYPE_ARRAY)
-			buf_printf(&wrapped, "[%.*s]", STR_FMT(t->bound));
-		else
-			add_function_params(&wrapped, t);
+		buf_char(&wrapped, '(');
+		for (const struct ctype_param *p = t->params; p; p = p->next) {
+			print(&wrapped, p->type, portable ? STR("") : p->name, portable);
+			buf_text(&wrapped, p->next || t->variadic ? ", " : "");
+		}
+		buf_text(&wrapped, t->variadic ? "..." : t->params ? "" : "void");
+		buf_char(&wrapped, ')');
 	}
 	wrapped.failed |= inner->failed;
 	buf_free(inner);
 	*inner = wrapped;
 }
 
-void ctype_print(struct buf *out, const struct ctype *t, struct str name)
+static void print(struct buf *out, const struct ctype *t, struct str name, bool portable)
 {
 	struct buf inner = BUF_INIT;
 
 	buf_str(&inner, name);
-	for (; t->to && t->kind != CTYPE_NAMED; t = t->to)
-		wrap_level(&inner, t);
-	add_specifiers(out, t);
+	while (true) {
+		t = portable ? ctype_resolve(t) : t;
+		if (!t->to || t->kind == CTYPE_NAMED)
+			break;
+		wrap_level(&inner, t, portable);
+		t = t->to;
+	}
+	add_specifiers(out, t, portable);
 	/* The name of a type may be any text that the program has for it: "char *". */
 	if (inner.len && inner.ptr[0] != '[' && !str_ends(t->name, STR("*")))
 		buf_char(out, ' ');
@@ -182,100 +198,53 @@ void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 	buf_free(&inner);
 }
 
-static const char *builtin_name(struct str name)
+void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 {
-	const struct ctype_standard *s = ctype_standard(name);
-
-	return s ? s->builtin : NULL;
+	print(out, t, name, false);
 }
 
-static struct ctype *copy_type(struct arena *a, const struct ctype *t)
+/* Can a type below a pointer or inside a function be written in words that need no declaration?
+ * Typedefs inside a function's list are not followed: their expansion could grow without bound. */
+static bool is_portable(const struct ctype *t, bool in_function)
 {
-	struct ctype *out = arena_new(a, struct ctype);
-
-	if (out)
-		*out = *t;
-	return out;
-}
-
-static const struct ctype *portable_type(struct arena *a, const struct ctype *t, bool in_function);
-
-/* A function's parameters without their names, which may be macros elsewhere. */
-static bool portable_params(struct arena *a, const struct ctype_param *args,
-			    const struct ctype_param **out)
-{
-	*out = NULL;
-	for (; args; args = args->next, out = (const struct ctype_param **)&(*out)->next) {
-		struct ctype_param *arg = arena_new(a, struct ctype_param);
-
-		if (!arg || !(arg->type = portable_type(a, args->type, true)))
-			return false;
-		*out = arg;
-	}
-	return true;
-}
-
-/* A type below a pointer or inside a function, in words that need no declaration; NULL when there
- * are none. Typedefs inside a function's list are not followed: their expansion could grow without
- * bound. */
-static const struct ctype *portable_type(struct arena *a, const struct ctype *t, bool in_function)
-{
-	const char *builtin = t->kind == CTYPE_NAMED && !t->to ? builtin_name(t->name) : NULL;
-	struct ctype *out = copy_type(a, t);
-
-	if (!out)
-		return NULL;
-	out->qualifiers &= ~(unsigned)(CTYPE_RESTRICT | CTYPE_ATOMIC);
 	switch (t->kind) {
 	case CTYPE_NAMED:
-		if (builtin) {
-			out->name = str_from(builtin);
-			return out;
-		}
-		if (in_function || !t->to || !(t = portable_type(a, t->to, false)))
-			return NULL;
-		*out = *t;
-		return out;
+		return t->to ? !in_function && is_portable(t->to, false)
+			     : builtin_name(t->name) != NULL;
 	case CTYPE_STRUCT:
-	case CTYPE_UNION: return t->name.len ? out : NULL;
+	case CTYPE_UNION: return t->name.len;
 	case CTYPE_BOOL:
 	case CTYPE_ENUM:
-	case CTYPE_STRING: return NULL;
+	case CTYPE_STRING: return false;
 	case CTYPE_FUNCTION:
-		if (!portable_params(a, t->params, &out->params))
-			return NULL;
+		for (const struct ctype_param *p = t->params; p; p = p->next)
+			if (!is_portable(p->type, true))
+				return false;
 		in_function = true;
 		break;
 	default: break;
 	}
-	if (t->to && !(out->to = portable_type(a, t->to, in_function)))
-		return NULL;
-	return out;
+	return !t->to || is_portable(t->to, in_function);
 }
 
 /* A parameter that takes a pointer to `pointee`. A type that has no name outside the file becomes a
  * pointer to void. */
-static bool add_checked_pointer(struct buf *out, struct arena *a, const struct ctype *pointee)
+static bool add_checked_pointer(struct buf *out, const struct ctype *pointee)
 {
-	const struct ctype *meaning = ctype_resolve(pointee),
-			   *known = portable_type(a, pointee, false);
-	struct ctype pointer = {.kind = CTYPE_POINTER}, *open;
+	struct ctype open = *ctype_resolve(pointee);
+	struct ctype pointer = {.kind = CTYPE_POINTER, .to = &open};
 	struct buf text = BUF_INIT;
 
-	if (!known) {
-		/* A name without a meaning may stand for a function: no data pointer takes one. */
-		if (meaning->kind == CTYPE_FUNCTION || meaning->kind == CTYPE_NAMED)
+	if (!is_portable(pointee, false)) {
+		/* A name without a meaning may be that of a function: no data pointer takes one. */
+		if (open.kind == CTYPE_FUNCTION || open.kind == CTYPE_NAMED)
 			return false;
 		buf_text(out, "const volatile void*");
 		return true;
 	}
-	open = copy_type(a, known);
-	if (!open)
-		return false;
-	if (meaning->kind != CTYPE_FUNCTION && meaning->kind != CTYPE_ARRAY)
-		open->qualifiers |= CTYPE_CONST | CTYPE_VOLATILE;
-	pointer.to = open;
-	ctype_print(&text, &pointer, STR(""));
+	if (open.kind != CTYPE_FUNCTION && open.kind != CTYPE_ARRAY)
+		open.qualifiers |= CTYPE_CONST | CTYPE_VOLATILE;
+	print(&text, &pointer, STR(""), true);
 	/* "const volatile char*": builds of memcached and Perl rewrite "char *" in what dtrace
 	 * wrote to "const char *", which is one const too many where there is one. */
 	for (size_t i = 0; i < text.len; i++)
@@ -286,7 +255,7 @@ static bool add_checked_pointer(struct buf *out, struct arena *a, const struct c
 	return true;
 }
 
-bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t)
+bool ctype_print_checked(struct buf *out, const struct ctype *t)
 {
 	const char *builtin;
 
@@ -302,8 +271,8 @@ bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t
 	case CTYPE_INTEGER: buf_str(out, t->name); return true;
 	case CTYPE_STRING: buf_text(out, "const volatile char*"); return true;
 	case CTYPE_POINTER:
-	case CTYPE_ARRAY: return add_checked_pointer(out, a, t->to);
-	case CTYPE_FUNCTION: return add_checked_pointer(out, a, t);
+	case CTYPE_ARRAY: return add_checked_pointer(out, t->to);
+	case CTYPE_FUNCTION: return add_checked_pointer(out, t);
 	default: return false;
 	}
 }

@@ -22,7 +22,7 @@ enum ctype_kind {
 	CTYPE_ENUM,	/* likewise                                                           */
 	CTYPE_BYTES,	/* `size` bytes, of which nothing else is known                       */
 	CTYPE_STRING,	/* D's string: a pointer to characters up to a NUL                    */
-	CTYPE_NAMED,	/* a typedef: `name` stands for `to`, which is NULL if not known      */
+	CTYPE_NAMED,	/* a typedef: `name` is another name of `to`, NULL if not known       */
 	CTYPE_POINTER,	/* to `to`                                                            */
 	CTYPE_ARRAY,	/* of `to`                                                            */
 	CTYPE_FUNCTION, /* that returns `to`                                                  */
@@ -67,7 +67,7 @@ struct ctype {
 	bool variadic;			  /* a function's list ends in "..." */
 };
 
-/* What a typedef stands for, down to a type that is none, or to a name whose meaning is not known.
+/* The type that a typedef names, or a name whose meaning is not known.
  * Qualifiers of the typedefs are lost. */
 const struct ctype *ctype_resolve(const struct ctype *t);
 
@@ -93,7 +93,7 @@ void ctype_print(struct buf *out, const struct ctype *t, struct str name);
  * know without any header: typedefs of the file are resolved, uint32_t becomes __UINT32_TYPE__, an
  * enum int, and what a pointer points to may be const and volatile. False, and nothing added, when
  * the type's file alone does not say. */
-bool ctype_print_checked(struct buf *out, struct arena *a, const struct ctype *t);
+bool ctype_print_checked(struct buf *out, const struct ctype *t);
 
 /* ---- Types by name, and on a machine ---- */
 

@@ -33,7 +33,7 @@ static struct str name_of_source(struct str rest)
 	}
 }
 
-/* A name stands for one argument: of two with the same name, neither has it. */
+/* A name must be of one argument: two with the same name both lose it. */
 static void drop_repeated(struct argument *args, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {

@@ -1,8 +1,8 @@
-/* Symbol -> number, by the table in arch/operand.h. A name that stands for several addresses is
- * refused: the note does not say which of them the compiler meant.
+/* Symbol -> number, by the table in arch/operand.h. A name of several addresses is refused: the
+ * note does not say which of them the compiler meant.
  *
  * The names that operands mention are put into a hash table first, then the symbols are gone over
- * once: both sides may be many, and equal, in a file that means ill. */
+ * once: both sides may be many, and equal, in a hostile file. */
 #include "probe/sites.h"
 
 #include <elf.h>

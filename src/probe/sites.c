@@ -15,16 +15,17 @@
 #define WHY_DEBUG_FILE "this is a separate debug file: the code is in the program it belongs to"
 #define WHY_NOT_CODE   "its address is not in an executable segment of the file"
 #define WHY_SEMAPHORE  "its semaphore is not in a writable segment of the file"
-#define WHY_CODE       "its semaphore is in a segment that is code as well"
+#define WHY_CODE       "its semaphore is in an executable segment"
 #define WHY_NO_FILE \
 	"its semaphore is in memory that is not in the file, which the kernel cannot count in"
 #define WHY_ODD "its semaphore is at an odd address, which the kernel refuses"
 
 #define SEMAPHORE_SIZE 2 /* bytes: an unsigned short */
 
-#define WHY_UNTRUSTED                                                                             \
-	"its note is in '%.*s', and for tracing a debug file must be root's, writable by nobody " \
-	"else, and below the tracer's own /"
+#define WHY_UNTRUSTED                                                                            \
+	"its note is in '%.*s': to be traced, a debug file must belong to root, be writable by " \
+	"root "                                                                                  \
+	"only, and be below the tracer's own /"
 
 /* Several sections of one name are rare, more than these are no honest file's. */
 #define MAX_SECTIONS 64

@@ -103,8 +103,7 @@ static int is_provider_file(const struct dirent *entry)
 	return entry->d_name[0] != '.' && str_ends(str_from(entry->d_name), STR(".d"));
 }
 
-/* A path that is a directory, or else a file. What is not there is no mistake in a directory that
- * may be there or not. */
+/* Add a directory or a file. An `optional` one may be missing. */
 static void add_path(struct catalogue *c, struct str path, bool optional)
 {
 	const char *name = arena_text(&c->arena, path);

@@ -7,8 +7,8 @@
  *   4. data/providers of our sources, which are compiled in
  *
  * In a directory, every file *.d counts, in the order of their names. A declaration is found by
- * provider, name and number of arguments: versions of a program that differ in the number stand
- * side by side. Nothing is read before the first question. */
+ * provider, name and number of arguments: versions of a program may differ in the
+ * number. Nothing is read before the first question. */
 #ifndef NOPAL_PROVIDER_CATALOGUE_H
 #define NOPAL_PROVIDER_CATALOGUE_H
 

@@ -258,7 +258,7 @@ static int take_punctuation(struct provider_lexer *l)
 	struct str byte = str_of(l->text.ptr + l->at, 1);
 	size_t run = 0;
 
-	/* Seven of them at the start of a line: two versions of the file that nobody merged. */
+	/* Seven of them at the start of a line: an unresolved merge. */
 	if (c && strchr("<=>|", c) && (!l->at || l->text.ptr[l->at - 1] == '\n'))
 		while (look(l, run) == c)
 			run++;

@@ -46,7 +46,7 @@ struct provider_lexer {
 /* The next token. 0; -EINVAL after a message about what cannot be a token; -ENOMEM. */
 int provider_lex(struct provider_lexer *l, struct provider_token *out);
 
-/* The place of a piece of the text, in the file the user wrote. */
+/* Where a piece of the text is, in the file that the user wrote. */
 struct span provider_span(const struct provider_lexer *l, struct str piece);
 
 /* ---- The parser ---- */
@@ -71,7 +71,7 @@ struct provider_parser {
 		struct provider_probe probe;
 		struct provider_attributes attributes;
 		struct provider_typedef name;
-	} spare; /* what parser_new() gives when there is no memory */
+	} spare; /* what parser_new() returns without memory */
 };
 
 /* A declared name with its type; the name is empty when there is none. */

@@ -16,7 +16,7 @@ void hint_no_float(struct check *c, const struct expr *e);
 void lower_named(struct lower *l, const struct expr *e, uint16_t out);
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 int check_whole(struct check *c, struct expr *e);
-/* What stands in place of a part that has no value: a text among the program's names. */
+/* A part that has no value: a text among the program's names is shown instead. */
 void lower_part_note(struct lower *l, struct str text, uint16_t out);
 
 #endif

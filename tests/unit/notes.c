@@ -191,7 +191,7 @@ static void semaphores_lie_where_data_is(void **state)
 	} cases[] = {
 		{DATA_AT, 0, 0, NULL},
 		{DATA_AT + PART_SIZE - 2, 0, 0, NULL},
-		{DATA_AT, PF_X, 0, "its semaphore is in a segment that is code as well"},
+		{DATA_AT, PF_X, 0, "its semaphore is in an executable segment"},
 		{DATA_AT + PART_SIZE - 1, 0, 0, no_file},
 		{DATA_AT + PART_SIZE - 1, 0, 16, no_file},
 		{DATA_AT + PART_SIZE, 0, 16, no_file},

@@ -120,7 +120,7 @@ static void test_declarators(void **state)
 			buf_text(&printed, printed.len ? ", " : "");
 			ctype_print(&printed, arg->type, arg->name);
 			buf_text(&checked, checked.len ? ", " : "");
-			ctype_print_checked(&checked, &c.file.arena, arg->type);
+			ctype_print_checked(&checked, arg->type);
 		}
 		assert_string_equal(printed.ptr, types[i].printed);
 		assert_string_equal(checked.ptr, types[i].checked);
@@ -146,7 +146,7 @@ static void test_typedefs_are_followed(void **state)
 		"provider p { probe a(oid, oids, const_oids, connection_t *, connection_t); };");
 	assert_int_equal(c.err, 0);
 	for (struct ctype_param *arg = c.file.providers->probes->args; arg; arg = arg->next) {
-		ctype_print_checked(&checked, &c.file.arena, arg->type);
+		ctype_print_checked(&checked, arg->type);
 		buf_text(&checked, ";");
 	}
 	assert_string_equal(checked.ptr, "unsigned int;const volatile unsigned int*;"
