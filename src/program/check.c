@@ -68,7 +68,7 @@ static bool is_plain_type(const struct type *t)
 	case TYPE_HIST: return t->bits <= 5;
 	case TYPE_LHIST: return is_lhist(t);
 	case TYPE_TUPLE: return false;
-	default: return t->kind > TYPE_NONE && t->kind <= TYPE_LHIST;
+	default: return t->kind > TYPE_NONE && (unsigned)t->kind < TYPE_KINDS;
 	}
 }
 

@@ -5,12 +5,22 @@
 #define KIND(kind) TYPE_BIT(kind)
 #define TEXT	   KIND(TYPE_STR)
 #define WORDS	   TYPE_WORDS
-#define SCALARS \
-	(KIND(TYPE_COUNT) | KIND(TYPE_SUM) | KIND(TYPE_MIN) | KIND(TYPE_MAX) | KIND(TYPE_AVG))
-#define AGGREGATES (SCALARS | KIND(TYPE_STATS) | KIND(TYPE_HIST) | KIND(TYPE_LHIST))
 #define MEMORY                                                                    \
 	(KIND(TYPE_STR) | KIND(TYPE_BUF) | KIND(TYPE_TUPLE) | KIND(TYPE_USTACK) | \
 	 KIND(TYPE_KSTACK) | KIND(TYPE_DISPLAY))
+
+/* Aggregates, and those of them that scripts can read. */
+enum {
+	AGGREGATES = 0
+#define AGGREGATE(kind, ...) | KIND(TYPE_##kind)
+#include "program/aggregates.h"
+#undef AGGREGATE
+	,
+	SCALARS = 0
+#define AGGREGATE(kind, name, suffix, words, is_scalar) | (is_scalar ? KIND(TYPE_##kind) : 0)
+#include "program/aggregates.h"
+#undef AGGREGATE
+};
 
 static const struct op_info ops[OP_COUNT_] = {
 #define OP(op, ...) [OP_##op] = {__VA_ARGS__},

@@ -32,9 +32,24 @@ bool type_same_layout(const struct type *a, const struct type *b)
 	return true;
 }
 
+/* Aggregates by their kind. */
+static const struct {
+	uint8_t words;
+	bool is_scalar;
+} aggregates[TYPE_KINDS] = {
+#define AGGREGATE(kind, name, suffix, words, is_scalar) [TYPE_##kind] = {words, is_scalar},
+#include "program/aggregates.h"
+#undef AGGREGATE
+};
+
 bool type_is_aggregate(const struct type *t)
 {
-	return t->kind >= TYPE_COUNT && t->kind <= TYPE_LHIST;
+	return t->kind > TYPE_DISPLAY && (unsigned)t->kind < TYPE_KINDS; /* ORDER: enum type_kind */
+}
+
+bool type_is_readable(const struct type *t)
+{
+	return !type_is_aggregate(t) || aggregates[t->kind].is_scalar;
 }
 
 size_t type_memory(const struct type *t)
@@ -45,26 +60,20 @@ size_t type_memory(const struct type *t)
 	case TYPE_NONE: return 0;
 	case TYPE_INT:
 	case TYPE_FLOAT:
-	case TYPE_NAME:
-	case TYPE_COUNT:
-	case TYPE_SUM: return 8;
+	case TYPE_NAME: return 8;
 	case TYPE_STR:
 	case TYPE_BUF: return sizeof(struct text_head) + t->size;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: return sizeof(struct stack_head) + t->size;
 	case TYPE_DISPLAY: return t->size;
-	case TYPE_MIN:
-	case TYPE_MAX: return sizeof(struct extreme_value);
-	case TYPE_AVG:
-	case TYPE_STATS: return sizeof(struct mean_value);
 	case TYPE_HIST: return sizeof(uint64_t) * hist_buckets(t->bits);
 	case TYPE_LHIST: return sizeof(uint64_t) * lhist_buckets(t);
 	case TYPE_TUPLE:
 		for (unsigned i = 0; i < t->element_count; i++)
 			total += type_memory(&t->elements[i]);
 		return total;
+	default: return type_is_aggregate(t) ? 8 * aggregates[t->kind].words : 0;
 	}
-	return 0;
 }
 
 /* How a kind is written: its name, and what follows. */
@@ -85,14 +94,9 @@ static const struct {
 	[TYPE_USTACK]  = { "ustack",  FRAMES },
 	[TYPE_KSTACK]  = { "kstack",  FRAMES },
 	[TYPE_DISPLAY] = { "display", PLAIN  },
-	[TYPE_COUNT]   = { "count",   PLAIN  },
-	[TYPE_SUM]     = { "sum",     OF_INT },
-	[TYPE_MIN]     = { "min",     OF_INT },
-	[TYPE_MAX]     = { "max",     OF_INT },
-	[TYPE_AVG]     = { "avg",     OF_INT },
-	[TYPE_STATS]   = { "stats",   OF_INT },
-	[TYPE_HIST]    = { "hist",    PLAIN  },
-	[TYPE_LHIST]   = { "lhist",   PLAIN  },
+#define AGGREGATE(kind, name, suffix, ...) [TYPE_##kind] = { name, suffix },
+#include "program/aggregates.h"
+#undef AGGREGATE
 };
 /* clang-format on */
 
@@ -109,7 +113,7 @@ static void print_tuple(const struct type *t, struct buf *out)
 
 void type_print(const struct type *t, struct buf *out)
 {
-	if ((unsigned)t->kind > TYPE_LHIST) {
+	if ((unsigned)t->kind >= TYPE_KINDS) {
 		buf_printf(out, "?%u", (unsigned)t->kind);
 		return;
 	}

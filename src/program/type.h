@@ -26,15 +26,18 @@ enum type_kind {
 	TYPE_USTACK, /* user stack of at most `size` / 8 frames */
 	TYPE_KSTACK,
 	TYPE_DISPLAY, /* words that are shown as `display` says                                   */
-	/* What only a map's value can be. */
-	TYPE_COUNT, /* u64                                                                        */
-	TYPE_SUM,   /* s64 or u64 by is_signed                                                    */
-	TYPE_MIN,   /* struct extreme_value                                                       */
-	TYPE_MAX,
-	TYPE_AVG,   /* struct mean_value                                                          */
-	TYPE_STATS, /* struct mean_value                                                          */
-	TYPE_HIST,  /* u64[hist_buckets(bits)]                                                    */
-	TYPE_LHIST, /* u64[(max - min) / step + 2]: below, the steps, above                       */
+/* What only a map's value can be: see aggregates.h. */
+#define AGGREGATE(kind, ...) TYPE_##kind,
+#include "program/aggregates.h"
+#undef AGGREGATE
+};
+
+/* The number of kinds. */
+enum {
+	TYPE_KINDS = TYPE_DISPLAY + 1
+#define AGGREGATE(...) +1
+#include "program/aggregates.h"
+#undef AGGREGATE
 };
 
 /* Sets of kinds; those that a register holds. */
@@ -105,7 +108,9 @@ bool type_equal(const struct type *a, const struct type *b);
 bool type_same_layout(const struct type *a, const struct type *b);
 /* Bytes a value takes in a slot, key or map value. */
 size_t type_memory(const struct type *t);
-bool type_is_aggregate(const struct type *t); /* COUNT .. LHIST */
+bool type_is_aggregate(const struct type *t);
+/* Can a script read a map's value of this type? Histograms and the like are only printed. */
+bool type_is_readable(const struct type *t);
 /* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */
 struct buf;
 void type_print(const struct type *t, struct buf *out);

@@ -94,12 +94,11 @@ struct value_style {
 };
 
 /* clang-format off */
-static const struct value_style value_styles[] = {
+static const struct value_style value_styles[TYPE_KINDS] = {
 	/*                number          add            json     by value  unsigned  blank */
 	[TYPE_INT]   = { plain_number,   NULL,          NULL,    true,     false,    false },
 	[TYPE_FLOAT] = { NULL,           NULL,          NULL,    true,     false,    false },
 	[TYPE_COUNT] = { first_word,     NULL,          NULL,    true,     true,     false },
-	[TYPE_SUM]   = { first_word,     NULL,          NULL,    true,     false,    false },
 	[TYPE_MIN]   = { extreme_number, NULL,          NULL,    true,     false,    false },
 	[TYPE_MAX]   = { extreme_number, NULL,          NULL,    true,     false,    false },
 	[TYPE_AVG]   = { mean_number,    NULL,          "stats", true,     false,    true  },
@@ -111,7 +110,11 @@ static const struct value_style value_styles[] = {
 
 static const struct value_style *style_of(const struct type *t)
 {
-	return &value_styles[t->kind];
+	static const struct value_style number = {.number = first_word, .sorts_by_value = true};
+
+	return type_is_aggregate(t) && !value_styles[t->kind].sorts_by_value
+		       ? &number
+		       : &value_styles[t->kind];
 }
 
 static void add_value(const struct map_table *t, const struct value *v, struct buf *out)

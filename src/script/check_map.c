@@ -116,7 +116,7 @@ int check_map_read(struct check *c, struct expr *e)
 		return check_error(c, e, "undefined-map", "'%.*s' is read but never assigned",
 				   STR_FMT(e->map->name));
 	}
-	if (value->kind == TYPE_STATS || value->kind == TYPE_HIST || value->kind == TYPE_LHIST)
+	if (!type_is_readable(value))
 		return check_error(c, e, "wrong-type", "the %s in '%.*s' can only be printed",
 				   value->kind == TYPE_STATS ? "statistics" : "histogram",
 				   STR_FMT(e->map->name));

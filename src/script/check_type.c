@@ -124,14 +124,13 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 	}
 	if (known->kind != t->kind)
 		return -EINVAL;
+	if (type_is_aggregate(known))
+		return known->bits == t->bits && known->min == t->min && known->max == t->max &&
+				       known->step == t->step
+			       ? merge_sign(c, known, t)
+			       : -EINVAL;
 	switch (known->kind) {
 	case TYPE_INT: return merge_show(c, known, t);
-	case TYPE_SUM:
-	case TYPE_MIN:
-	case TYPE_MAX:
-	case TYPE_AVG:
-	case TYPE_STATS: return merge_sign(c, known, t);
-	case TYPE_HIST: return known->bits == t->bits ? merge_sign(c, known, t) : -EINVAL;
 	case TYPE_STR:
 	case TYPE_BUF:
 		if (t->size > known->size) {

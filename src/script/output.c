@@ -31,11 +31,6 @@ static int check_print_map(struct check *c, struct expr *e)
 	return 0;
 }
 
-static bool is_readable(const struct type *value)
-{
-	return value->kind != TYPE_STATS && value->kind != TYPE_HIST && value->kind != TYPE_LHIST;
-}
-
 static int check_print_entry(struct check *c, struct expr *map)
 {
 	int err = check_map_key(c, map);
@@ -45,7 +40,7 @@ static int check_print_entry(struct check *c, struct expr *map)
 	if (!map->map->has_value)
 		return check_error(c, map, "undefined-map", "'%.*s' is printed but never assigned",
 				   STR_FMT(map->map->name));
-	if (is_readable(&map->map->value))
+	if (type_is_readable(&map->map->value))
 		return 0;
 	check_error(c, map, "unsupported", "printing one of several %s is not supported yet",
 		    map->map->value.kind == TYPE_STATS ? "statistics" : "histograms");
