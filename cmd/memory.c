@@ -13,7 +13,7 @@
 
 static atomic_bool failed;
 
-/* `got`, which is NULL only for want of memory. */
+/* Returns `got`, and records if it is NULL. */
 static void *note(void *got)
 {
 	if (!got)
@@ -64,8 +64,8 @@ WRAPPED(int, vasprintf, char **out, const char *format, va_list args)
 	return len;
 }
 
-/* asprintf(), which cannot be handed on as it is, and what the headers make of both when they check
- * formats (_FORTIFY_SOURCE). */
+/* asprintf(), whose arguments cannot be passed on as they are, and the functions that headers
+ * replace both by with _FORTIFY_SOURCE. */
 WRAPPED(int, __vasprintf_chk, char **out, int flag, const char *format, va_list args)
 {
 	(void)flag;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 bool memory_failed(void);
-/* The program's exit status: `code`, but a failure with a message when there was no memory. */
+/* The exit status of the program: `code`, or a failure with a message if memory ran out. */
 int memory_judge(int code);
 
 #endif

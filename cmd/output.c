@@ -1,4 +1,4 @@
-/* Writing a file whole: beside its place first, then into it. */
+/* Writing a file whole: first a temporary file in the same directory, then a rename. */
 #include "output.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "command.h"
 
-/* Into what is there already: a device, a pipe, or a file in a directory that takes no new ones. */
+/* Write into an existing device, pipe, or file in a directory where no file can be created. */
 static bool write_in_place(const char *path, const char *bytes, size_t len)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -19,7 +19,7 @@ static bool write_in_place(const char *path, const char *bytes, size_t len)
 	return fd >= 0 && close(fd) == 0 && ok;
 }
 
-/* A new file beside `path`, with the permissions that a new file gets. */
+/* A new file in the directory of `path`, with the usual permissions of a new file. */
 static int create_beside(const char *path, char **temporary)
 {
 	mode_t mask = umask(0);
@@ -36,7 +36,7 @@ static int create_beside(const char *path, char **temporary)
 	return fd;
 }
 
-/* Beside the output, then over it in one step. */
+/* Write a temporary file, then rename it over the output. */
 static bool write_and_rename(const char *path, const char *bytes, size_t len)
 {
 	char *temporary;
@@ -49,7 +49,7 @@ static bool write_and_rename(const char *path, const char *bytes, size_t len)
 		err = errno;
 		there = (err == EACCES || err == EROFS) && !access(path, W_OK);
 		free(temporary);
-		/* Why there can be no new file says more than that the old one is not there. */
+		/* The error of creating the file says more than that there is no old one. */
 		errno = err;
 		return there && write_in_place(path, bytes, len);
 	}

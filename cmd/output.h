@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Make `path` hold these bytes: through a file beside it that is renamed over it, so that a reader
- * or another writer never sees half of it; directly when it is a device or a pipe. A link stays a
- * link. False with errno. */
+/* Write these bytes to `path`: to a temporary file that is renamed over it, so that a reader or
+ * another writer never sees half of it; directly if it is a device or a pipe. A symbolic link stays
+ * one. False with errno. */
 bool output_write(const char *path, const char *bytes, size_t len);
 
 #endif

@@ -15,16 +15,16 @@
 #include "nopal/trace.h"
 
 #define TICK_MS 100
-#define SAME_MS 250  /* timeout(1) signals a program and then its group: one wish, two signals */
-#define LAST_MS 1000 /* from the second signal to the end, whatever is being done */
+#define SAME_MS \
+	250 /* timeout(1) signals a program and then its group: two signals that count as one */
+#define LAST_MS 1000 /* from the second signal to the end, whatever the program is doing */
 
-/* What handlers may touch. */
+/* The state that handlers use. */
 static struct nopal_trace *volatile running;
 static volatile sig_atomic_t stops, last_signal, maps_wanted;
 static volatile long first_at, second_at;
 
-/* Signals that shells ignore for a command in the background of a script, and that we catch anyway.
- */
+/* Shells ignore SIGINT for commands that a script starts in the background; we catch it anyway. */
 static bool interrupt_was_ignored;
 
 long signals_clock(void)
@@ -61,7 +61,7 @@ static void handle_stop(int sig)
 	errno = saved;
 }
 
-/* The default action comes when the handler returns, since its signal is blocked until then. */
+/* The default action happens when the handler returns, since its signal is blocked until then. */
 static void end_now(void)
 {
 	static const char text[] =
@@ -113,8 +113,8 @@ static void ignore_interrupt_again(void)
 		signal(SIGINT, SIG_IGN);
 }
 
-/* SIGINT is caught even if it is ignored: shells ignore it for what a script starts in the
- * background, and `kill -INT` is how scripts end a tracer. */
+/* SIGINT is caught even if it is ignored, since scripts use `kill -INT` to end a tracer in the
+ * background. */
 void signals_catch(void)
 {
 	struct sigaction old;

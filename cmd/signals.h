@@ -9,17 +9,15 @@
 struct nopal_trace;
 
 /* Install the handlers: SIGINT, SIGTERM and SIGHUP ask for the end, SIGUSR1 for the maps. SIGTERM,
- * SIGHUP and SIGUSR1 stay ignored if they are; the programs that are started have what we were
- * started with. */
+ * SIGHUP and SIGUSR1 stay ignored if they were; programs that we start get the original actions. */
 void signals_catch(void);
-/* The run that the signals end, also those that have come already; NULL: none. */
+/* Set the run that signals end, including signals that came before; NULL: none. */
 void signals_end(struct nopal_trace *t);
-/* How many have asked for the end: 0, 1, 2. Those within a moment of the first are the same wish.
- */
+/* How many signals have asked for the end: 0, 1, 2. Those shortly after the first count as one. */
 int signals_count(void);
-/* Has SIGUSR1 come since this was asked last? */
+/* Has SIGUSR1 come since the last call? */
 bool signals_want_maps(void);
-/* Milliseconds of a clock that goes on, for waiting. */
+/* Milliseconds of a monotonic clock. */
 long signals_clock(void);
 
 #endif

@@ -14,8 +14,8 @@
 #include "nopal/trace.h"
 #include "signals.h"
 
-#define PIECE	    (1u << 16) /* bytes that are collected when output is buffered in full */
-#define PATIENCE_MS 3000       /* after a signal: how long nothing may be read before we give up */
+#define PIECE	    (1u << 16) /* bytes that -B full collects */
+#define PATIENCE_MS 3000       /* after a signal: how long we wait while nothing is read */
 #define LAST_TRY_MS 200	       /* ... after a second one */
 
 void sink_init(struct sink *s, const char *path, bool full)
@@ -79,9 +79,9 @@ static bool keep(struct sink *s, const char *text, size_t len)
 	return true;
 }
 
-/* How long one waits for a reader. */
+/* The state of waiting for a reader. */
 struct patience {
-	int signals; /* those that have come */
+	int signals; /* received so far */
 	long since;  /* the last signal, or the last byte read */
 };
 
@@ -93,7 +93,8 @@ static bool is_over(struct patience *p, bool moved)
 	       signals_clock() - p->since > (p->signals > 1 ? LAST_TRY_MS : PATIENCE_MS);
 }
 
-/* Until all is written, or it is to wait: a signal has come, and probes are still armed. */
+/* Write until all is written, or until a signal has come while probes are still armed: then it has
+ * to wait. */
 static void flush(struct sink *s)
 {
 	struct pollfd writable = {s->fd, POLLOUT, 0};
@@ -156,7 +157,7 @@ bool sink_close(struct sink *s)
 	if (s->path && s->fd >= 0 && close(s->fd) && !s->err)
 		s->err = errno;
 	fine = !s->err || s->err == EPIPE;
-	if (!fine && s->fd >= 0) /* else it was said when it was opened */
+	if (!fine && s->fd >= 0) /* else sink_open() has reported it */
 		say_lost(s);
 	free(s->text);
 	*s = (struct sink){.fd = -1};

@@ -1,4 +1,4 @@
-/* Lists of words, and the shell's way to take a text apart. */
+/* Lists of words, and splitting a text like a shell. */
 #include "words.h"
 
 #include <errno.h>
@@ -48,8 +48,8 @@ static bool is_space(char c)
 	return c && strchr(" \t\r\n", c);
 }
 
-/* Copy one word to `out`, which has room for all of *text. False: a quote stays open. A backslash
- * before a newline, as Makefiles pass it on, joins the lines. */
+/* Copy one word to `out`, which is as large as *text. False: an unterminated quote. A backslash
+ * before a newline, which Makefiles pass on, joins the lines. */
 static bool take_word(const char **text, char *out)
 {
 	const char *p = *text;

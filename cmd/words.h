@@ -1,4 +1,4 @@
-/* Lists of words: command lines in the making. */
+/* Lists of words, such as command lines. */
 #ifndef NOPAL_CMD_WORDS_H
 #define NOPAL_CMD_WORDS_H
 
@@ -10,11 +10,11 @@ struct words {
 };
 
 void words_free(struct words *w);
-/* Add a copy of `prefix` and `word` in one. -ENOMEM. */
+/* Add a copy of `prefix` and `word` as one word. -ENOMEM. */
 int words_add_joined(struct words *w, const char *prefix, const char *word);
 int words_add(struct words *w, const char *word);
-/* Add the words of a text as a shell would take them apart: quotes and backslashes, nothing else.
- * -EINVAL: an open quote. */
+/* Add the words of a text, split like a shell, with quotes and backslashes only. -EINVAL: an
+ * unterminated quote. */
 int words_split(struct words *w, const char *text);
 
 #endif
