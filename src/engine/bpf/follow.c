@@ -46,23 +46,8 @@ struct source {
 	uint32_t fork, exit; /* record: numbers of the events */
 };
 
-/* R1 = pid of the child; raw: task_newtask(task, clone_flags), where threads are left out. */
-static void load_child(struct code *c, const struct source *s, int out)
-{
-	if (!s->raw) {
-		code_load(c, 4, R1, CTX, s->pid);
-		return;
-	}
-	code_load(c, 8, TMP, CTX, 8);
-	code_alu_imm(c, BPF_AND, TMP, CLONE_THREAD);
-	code_jump_imm(c, BPF_JNE, TMP, 0, out);
-	code_load(c, 8, TMP, CTX, 0);
-	code_helper(c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(4), SUM(TMP, s->pid));
-	code_jump_imm(c, BPF_JNE, R0, 0, out);
-	code_load(c, 4, R1, FRAME, STACK_A);
-}
-
-/* A process in the set, or the traced one, has forked: add its child. */
+/* A process in the set, or the traced one, has forked: add its child. The arguments of the raw
+ * event are task_newtask(task, clone_flags), which new threads have, too. */
 static void emit_fork(struct code *c, const struct gen_world *w, const struct source *s)
 {
 	struct gen g = {.code = c, .world = w};
@@ -70,7 +55,16 @@ static void emit_fork(struct code *c, const struct gen_world *w, const struct so
 
 	code_mov(c, CTX, R1);
 	gen_pid_filter(&g, out);
-	load_child(c, s, out);
+	if (s->raw) {
+		code_load(c, 8, TMP, CTX, 8);
+		code_alu_imm(c, BPF_AND, TMP, CLONE_THREAD);
+		code_jump_imm(c, BPF_JNE, TMP, 0, out);
+		code_load(c, 8, TMP, CTX, 0);
+		code_helper(c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(4),
+			    SUM(TMP, s->pid));
+		code_jump_imm(c, BPF_JNE, R0, 0, out);
+	}
+	code_load(c, 4, R1, s->raw ? FRAME : CTX, s->raw ? STACK_A : s->pid);
 	code_store(c, 8, FRAME, STACK_KEY, R1);
 	code_store_imm(c, 8, FRAME, STACK_A, 1);
 	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->pids_fd), SUM(FRAME, STACK_KEY),

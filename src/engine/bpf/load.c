@@ -101,15 +101,6 @@ static int load_unit(struct bpf_engine *e, struct loaded *l, struct attempt *t, 
 	return load_once(e, l, false, t, d);
 }
 
-static int report_too_large(const struct clause *c, struct diag *d)
-{
-	int err = diag_error_at(d, -E2BIG, "too-large", c->span,
-				"the clause exceeds the scratch memory limit");
-
-	diag_hint(d, "give its strings lengths, str(p, n), or make 'max_strlen' smaller");
-	return err;
-}
-
 /* may_goto needs no function calls and no limit of rounds, so it comes first; a program without
  * loops must not depend on either. */
 static enum loops choose_loops(struct bpf_engine *e, const struct program *p)
@@ -135,10 +126,15 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 	e->world.counts_running = !feature_has(&e->features, FEATURE_UPROBE_MULTI);
 	e->world.loops = choose_loops(e, p);
 	for (uint32_t i = 0; i < p->clause_count; i++) {
-		int err = frame_plan(&e->arena, p, &p->clauses[i], e->world.loops, &frames[i]);
+		const struct clause *c = &p->clauses[i];
+		int err = frame_plan(&e->arena, p, c, e->world.loops, &frames[i]);
 
-		if (err == -E2BIG)
-			return report_too_large(&p->clauses[i], d);
+		if (err == -E2BIG) {
+			diag_error_at(d, err, "too-large", c->span,
+				      "the clause exceeds the scratch memory limit");
+			diag_hint(d, "give its strings lengths, str(p, n), or make 'max_strlen' "
+				     "smaller");
+		}
 		if (err)
 			return err;
 		if ((uint32_t)frames[i].scratch > *scratch)
