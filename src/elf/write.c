@@ -197,11 +197,11 @@ static void fill_symbols(struct writer *w, Elf_Data *table)
 static void add_symbols(struct writer *w, void *symbols)
 {
 	const struct elf_object *o = w->object;
-	size_t entry = gelf_fsize(w->elf, ELF_T_SYM, 1, EV_CURRENT), index = 0;
+	size_t entry = o->machine->word == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), index = 0;
 	Elf_Data table = bytes_of(symbols, entry * (o->symbol_count + 1), o->machine->word);
 
 	table.d_type = ELF_T_SYM;
-	if (elf_getshdrnum(w->elf, &index) && !w->err)
+	if (!w->err && elf_getshdrnum(w->elf, &index))
 		w->err = -EIO;
 	add_section(w, ".symtab",
 		    (GElf_Shdr){.sh_type = SHT_SYMTAB,

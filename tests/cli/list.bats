@@ -278,7 +278,7 @@ END
 	[[ "$output" == *"cannot open '/nowhere/prog': No such file or directory"* ]]
 	run "$NOPAL" list no-such-program-anywhere
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot find 'no-such-program-anywhere'"*"hint: looked in \$PATH"* ]]
+	[[ "$output" == *"cannot find 'no-such-program-anywhere'"*"hint: searched \$PATH"* ]]
 	run "$NOPAL" list /etc/passwd
 	[ "$status" = 1 ]
 	[[ "$output" == *"'/etc/passwd' is not an ELF file"* ]]
