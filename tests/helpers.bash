@@ -39,6 +39,21 @@ need_perf_probes() {
 	) || skip "perf cannot use SystemTap's own probes on this machine"
 }
 
+# start_ready TARGET ARGUMENTS...: start a traced program and wait until it says that it is ready. Its pid is $pid, what
+# it prints is in $printed; a line to descriptor 7 is a line to its standard input.
+start_ready() {
+	printed=$BATS_TEST_TMPDIR/printed
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	"$TARGETS/$1" "${@:2}" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
+	pid=$!
+	exec 7>"$BATS_TEST_TMPDIR/in"
+	for _ in $(seq 100); do
+		grep -q ready "$printed" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
 # says TAG TEXT [FILE]: FILE (default: what `run` kept) has a message with TEXT. TAG is the name of that message;
 # tests/unit/tags.c looks for a test of every tag.
 says() {

@@ -9,7 +9,14 @@ setup() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# The traced process: $traced. It is told what to do by `traced LINE`, which prints its answer.
+# tell TO FROM LINE: a line to the program behind these descriptors; prints its answer.
+tell() {
+	echo "$3" >&"$1"
+	read -r -t 20 answer <&"$2"
+	echo "$answer"
+}
+
+# The traced process: $traced. `traced LINE` says what it is to do, and prints its answer.
 start_traced() {
 	mkfifo to_traced from_traced
 	"$alone" <to_traced >from_traced 3>&- &
@@ -17,13 +24,9 @@ start_traced() {
 	exec 6>to_traced 7<from_traced
 	read -r -t 10 answer <&7
 }
-traced() {
-	echo "$1" >&6
-	read -r -t 20 answer <&7
-	echo "$answer"
-}
+traced() { tell 6 7 "$1"; }
 
-# Another process of the same file, of an ordinary user: $other, told by `other LINE`.
+# Another process of the same file, of an ordinary user: $other; `other LINE` as above.
 start_other() {
 	mkfifo to_other from_other
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$alone" <to_other >from_other 3>&- 6>&- 7>&- &
@@ -31,11 +34,7 @@ start_other() {
 	exec 8>to_other 9<from_other
 	read -r -t 10 answer <&9
 }
-other() {
-	echo "$1" >&8
-	read -r -t 20 answer <&9
-	echo "$answer"
-}
+other() { tell 8 9 "$1"; }
 
 # A tracer that does not keep the pipes open.
 trace_alone() {

@@ -4,16 +4,7 @@ load ../helpers
 # Start a program of run-time probes, wait until it is ready. Its pid is $pid, what it prints is in $printed; a
 # line to descriptor 7 is a line to its standard input.
 start() {
-	printed=$BATS_TEST_TMPDIR/printed
-	mkfifo "$BATS_TEST_TMPDIR/in"
-	"$TARGETS/${program:-runtime}" "$@" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
-	pid=$!
-	exec 7>"$BATS_TEST_TMPDIR/in"
-	for _ in $(seq 100); do
-		grep -q ready "$printed" && return 0
-		sleep 0.05
-	done
-	return 1
+	start_ready "${program:-runtime}" "$@"
 }
 
 # A file with the image of process $pid.

@@ -4,16 +4,7 @@ load ../helpers
 
 # Start runtime_children and wait until it is ready; a line to descriptor 7 lets it go on.
 start() {
-	printed=$BATS_TEST_TMPDIR/printed
-	mkfifo "$BATS_TEST_TMPDIR/in"
-	"$TARGETS/runtime_children" "$@" <"$BATS_TEST_TMPDIR/in" >"$printed" 3>&- &
-	pid=$!
-	exec 7>"$BATS_TEST_TMPDIR/in"
-	for _ in $(seq 100); do
-		grep -q ready "$printed" && return 0
-		sleep 0.05
-	done
-	return 1
+	start_ready "runtime_children" "$@"
 }
 
 # The events of levels 0 to $1, in the order they happen: "level i ~i".

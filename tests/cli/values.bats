@@ -21,10 +21,11 @@ script() {
 	echo "$(dirname "$(grep -lx "$1" */name)")/script"
 }
 
-# nopal_prints SCRIPT
-nopal_prints() {
+# traced_by COMMAND...: start a tracer, let the process fire all its values, and wait for both; output in ./printed.
+traced_by() {
 	need_tracing
-	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -q --raw -p $pid "$(script "$1")" >printed 2>messages 3>&- 7>&- &
+	: >messages
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$@" >printed 2>messages 3>&- 7>&- &
 	tracer=$!
 	until grep -q __BPFTRACE_NOTIFY messages; do
 		kill -0 $tracer 2>/dev/null || { cat messages && return 1; }
@@ -33,6 +34,11 @@ nopal_prints() {
 	echo >&7
 	wait $pid
 	wait $tracer || true
+}
+
+# nopal_prints SCRIPT
+nopal_prints() {
+	traced_by "$NOPAL" -q --raw -p $pid "$(script "$1")"
 	# The leak sanitizer looks from a process of its own.
 	! grep -vE "__BPFTRACE_NOTIFY${SAN:+|not traced|--follow traces}" messages
 }
@@ -65,17 +71,8 @@ by_bits() {
 }
 
 @test "bpftrace shows every value, of long ones a sum" {
-	need_tracing
 	need_program bpftrace
-	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 BPFTRACE_STRLEN=200 timeout 60 bpftrace -p $pid "$(script bpftrace)" >printed 2>messages 3>&- 7>&- &
-	tracer=$!
-	until grep -q __BPFTRACE_NOTIFY messages; do
-		kill -0 $tracer 2>/dev/null || { cat messages && return 1; }
-		sleep 0.02
-	done
-	echo >&7
-	wait $pid
-	wait $tracer || true
+	BPFTRACE_STRLEN=200 traced_by timeout 60 bpftrace -p $pid "$(script bpftrace)"
 	by_bits | grep -av '^twelve' | sort >wanted
 	sed '/^$/d; /^Attaching/d' printed | sort >got
 	diff got wanted

@@ -11,13 +11,14 @@
  * must have seen a stub before a tracer is there.
  *
  * Prints "ready"; at the end what is not as it was, and "storm: N events" or "storm: wrong". */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "held.h"
 
 #include "runtime/runtime.h"
 #include "nopal/runtime.h"
@@ -126,28 +127,6 @@ static void *make_all_the_time(void *arg)
 }
 
 /* ---- What is left ---- */
-
-static int files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
-static long resident_pages(void)
-{
-	FILE *f = fopen("/proc/self/statm", "r");
-	long size, pages = 0;
-
-	if (fscanf(f, "%ld %ld", &size, &pages) != 2)
-		pages = 0;
-	fclose(f);
-	return pages;
-}
 
 /* Nobody traces any more, so every semaphore is 0 and every stub a nop. */
 static void check_untouched(const struct nopal_probe *p)

@@ -6,13 +6,14 @@
  * Each value follows from the first, so a wrong one is seen. From the first event of a thread to
  * its last none is missing: what the maps have is what was fired, and records that were delivered
  * and lost make the same number. `calm`: of a process whose code is translated no event comes. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "held.h"
 
 #include "nopal/trace.h"
 
@@ -149,28 +150,6 @@ static void run_cycle(pid_t pid, unsigned long cycle, bool calm)
 		check(t, cycle);
 	nopal_trace_close(t);
 	nopal_diag_free(d);
-}
-
-static int files(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	int count = 0;
-
-	while (readdir(dir))
-		count++;
-	closedir(dir);
-	return count;
-}
-
-static long resident_pages(void)
-{
-	FILE *f = fopen("/proc/self/statm", "r");
-	long size, pages = 0;
-
-	if (fscanf(f, "%ld %ld", &size, &pages) != 2)
-		pages = 0;
-	fclose(f);
-	return pages;
 }
 
 int main(int argc, char **argv)
