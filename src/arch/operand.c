@@ -252,7 +252,7 @@ bool operand_equal(const struct operand *a, const struct operand *b)
 
 const char *operand_problem(const struct operand *o)
 {
-	if (o->kind > OPERAND_ADDRESS)
+	if (o->kind >= OPERAND_BAD) /* ORDER */
 		return o->why ? o->why : "its operand has an unknown form";
 	if (o->symbol.len)
 		return "its symbol could not be found";

@@ -38,6 +38,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+/* ORDER: what can be read comes before OPERAND_BAD; see operand_problem(). */
 enum operand_kind {
 	OPERAND_CONST,	 /* $42                        value                                     */
 	OPERAND_REG,	 /* %eax                       reg, shift                                */

@@ -104,8 +104,16 @@ static inline void engine_dump(struct engine *e, struct buf *out) { e->ops->dump
 static inline void engine_close(struct engine *e) { if (e) e->ops->close(e); }
 /* clang-format on */
 
-extern const struct engine_ops engine_bpf;
-extern const struct engine_ops engine_interp;
+/* clang-format off */
+/* Every engine: its folder, which defines its engine_ops, and a row here. */
+#define ENGINES(row)                                                                \
+	row(bpf,    "eBPF programs in the kernel")                                   \
+	row(interp, "an interpreter: recorded events, BEGIN, END and intervals")
+/* clang-format on */
+
+#define DECLARE_ENGINE(name, about) extern const struct engine_ops engine_##name;
+ENGINES(DECLARE_ENGINE)
+#undef DECLARE_ENGINE
 
 /* Several engines that run one program together look like one. Clauses that share a map stay
  * together; each such group goes to the first engine that can run all of it, so that BEGIN, END and

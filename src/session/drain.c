@@ -61,6 +61,7 @@ static int take_record(void *arg, struct str bytes)
 		give_notice(t);
 	}
 	if (action == REPORT_EXIT)
+		/* ORDER: in END it ends the other clauses of END */
 		t->state = t->state < SESSION_ENDING ? SESSION_EXITING : SESSION_FINISHED;
 	if (t->out.len >= FLUSH_BYTES)
 		session_flush(t);

@@ -1,4 +1,4 @@
-/* The table of engines. A new one is its folder and one row. */
+/* The engines by their names, which are the rows of ENGINES. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -7,15 +7,12 @@
 
 #define DEFAULT_ENGINES "bpf"
 
-/* clang-format off */
+#define ROW(name, about) {&engine_##name, about},
+
 static const struct {
 	const struct engine_ops *ops;
 	const char *about;
-} engines[] = {
-	{&engine_bpf,    "eBPF programs in the kernel"},
-	{&engine_interp, "an interpreter: recorded events, BEGIN, END and intervals"},
-};
-/* clang-format on */
+} engines[] = {ENGINES(ROW)};
 
 #define COUNT (sizeof(engines) / sizeof(*engines))
 

@@ -136,7 +136,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	*more = err || program;
 	if (err || !program)
 		return err;
-	if (t->state < SESSION_OVER)
+	if (t->state < SESSION_OVER) /* ORDER */
 		err = engine_extend(t->engine, program, d);
 	session_give_log(t);
 	report = report_extend(t->report, program);

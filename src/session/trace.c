@@ -22,7 +22,7 @@ NOPAL_EXPORT unsigned nopal_trace_probe_count(const struct nopal_trace *t)
 
 static bool is_over(const struct nopal_trace *t)
 {
-	return t->state >= SESSION_OVER;
+	return t->state >= SESSION_OVER; /* ORDER */
 }
 
 /* Run every clause that is attached to `kind`, in script order. */

@@ -6,8 +6,8 @@
 
 #define COUNTS_SIZE (64u << 10)
 #define WHOLE_SIZE  (16u << 20)
-#define LOG_COUNTS  4 /* BPF_LOG_STATS: instructions, states, stack */
-#define LOG_WHOLE   1 /* BPF_LOG_LEVEL1: every step on the way to the refusal */
+#define LOG_COUNTS  4 /* instructions, states, stack */
+#define LOG_WHOLE   1 /* every step on the way to the refusal */
 
 void log_program(struct buf *out, struct kernel_program k, const struct unit *u, int fd)
 {
