@@ -73,10 +73,12 @@ struct type {
 
 /* A type that is only shown: `words` of 8 bytes, 1 or 2. What they mean is up to the builtin that
  * makes them and the row of report/display.c that prints them. */
+/* clang-format off */
 #define DISPLAY_TYPE(name, words)                                            \
 	{                                                                    \
 		.kind = TYPE_DISPLAY, .size = 8 * (words), .display = (name) \
 	}
+/* clang-format on */
 
 #define TEXT_CUT	1u /* the type's `size` cut it; print a trailer */
 #define TEXT_UNREADABLE 2u /* the address could not be read; len is 0 */

@@ -54,10 +54,12 @@ struct function {
 };
 
 /* Types of results. */
+/* clang-format off */
 #define NO_RESULT   {.kind = TYPE_NONE}
 #define RESULT_U64  {.kind = TYPE_INT, .size = 8}
 #define RESULT_S64  {.kind = TYPE_INT, .size = 8, .is_signed = true}
 #define RESULT_NAME {.kind = TYPE_NAME}
+/* clang-format on */
 
 /* Tables of rows; the name of the last row is NULL. */
 extern const struct function value_rows[], text_rows[], map_rows[], output_rows[], printf_rows[];

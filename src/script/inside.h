@@ -49,7 +49,7 @@ struct place {
 	const void *image;		 /* usdt: which file it is in; NULL for other places */
 	const struct trace_event *event; /* tracepoints, when fields are used */
 	const struct argument *args; /* usdt: of each operand, when fields are used; else NULL */
-	bool is_done;			 /* a program has it, or it was given up */
+	bool is_done;		     /* a program has it, or it was given up */
 };
 
 struct place_list {

@@ -318,6 +318,7 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 	}
 }
 
+/* clang-format off */
 #define RESULT_REGISTER                                     \
 	{                                                   \
 		.kind = TYPE_INT, .size = 8, .is_raw = true \
@@ -330,8 +331,6 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 	{                                    \
 		.kind = TYPE_STR, .size = 16 \
 	}
-
-/* clang-format off */
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
 const struct function value_rows[] = {
