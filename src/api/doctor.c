@@ -124,15 +124,6 @@ static int try_tracing(struct buf *out)
 
 /* ---- The rest of the report */
 
-static void print_machine(struct buf *out)
-{
-	struct utsname kernel;
-
-	if (!uname(&kernel))
-		buf_printf(out, "kernel         %s %s\n", kernel.release, kernel.machine);
-	buf_printf(out, "nopal          %s\n", NOPAL_VERSION);
-}
-
 /* The capabilities that users other than root need, and what the kernel's lockdown forbids. */
 static void print_rights(struct buf *out)
 {
@@ -187,10 +178,13 @@ NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 {
 	struct buf text = BUF_INIT;
 	struct features features;
+	struct utsname kernel;
 	int err;
 
 	features_init(&features);
-	print_machine(&text);
+	if (!uname(&kernel))
+		buf_printf(&text, "kernel         %s %s\n", kernel.release, kernel.machine);
+	buf_printf(&text, "nopal          %s\n", NOPAL_VERSION);
 	print_rights(&text);
 	features_print(&features, &text);
 	print_tracefs(&text);

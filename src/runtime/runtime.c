@@ -109,18 +109,6 @@ static void grow_buckets(struct nopal_provider *provider)
 	provider->bucket_count = count;
 }
 
-static void insert(struct nopal_provider *provider, struct probe_info *p)
-{
-	struct probe_info **bucket;
-
-	if (provider->probe_count >= provider->bucket_count)
-		grow_buckets(provider);
-	bucket = &provider->buckets[p->hash & (provider->bucket_count - 1)];
-	p->next = *bucket;
-	*bucket = p;
-	provider->probe_count++;
-}
-
 /* ---- Providers ---- */
 
 /* NOPAL_RUNTIME=file makes files for tracers that need a path, whatever the program asks for. */
@@ -170,18 +158,6 @@ NOPAL_EXPORT struct nopal_provider *nopal_provider_new(const char *name, unsigne
 	return provider;
 }
 
-static void free_probes(struct nopal_provider *provider)
-{
-	for (size_t i = 0; provider->buckets && i < provider->bucket_count; i++)
-		while (provider->buckets[i]) {
-			struct probe_info *p = provider->buckets[i];
-
-			provider->buckets[i] = p->next;
-			free(p);
-		}
-	free(provider->buckets);
-}
-
 NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *provider)
 {
 	if (!provider)
@@ -200,7 +176,14 @@ NOPAL_EXPORT void nopal_provider_destroy(struct nopal_provider *provider)
 		slot_close(slot);
 	}
 	unlock();
-	free_probes(provider);
+	for (size_t i = 0; provider->buckets && i < provider->bucket_count; i++)
+		while (provider->buckets[i]) {
+			struct probe_info *p = provider->buckets[i];
+
+			provider->buckets[i] = p->next;
+			free(p);
+		}
+	free(provider->buckets);
 	free(provider->name);
 	free(provider);
 }
@@ -328,6 +311,7 @@ static int slot_for_probe(struct nopal_provider *provider, struct image_slot **o
 
 static int add_probe(struct nopal_provider *provider, struct probe_info *p, struct nopal_error *e)
 {
+	struct probe_info **bucket;
 	int err;
 
 	if (!(provider->flags & NOPAL_RUNTIME_ANY_NAME) &&
@@ -339,9 +323,15 @@ static int add_probe(struct nopal_provider *provider, struct probe_info *p, stru
 	err = slot_for_probe(provider, &p->slot, e);
 	if (!err)
 		err = slot_add(p->slot, &p->image, p, &p->handle, e);
-	if (!err)
-		insert(provider, p);
-	return err;
+	if (err)
+		return err;
+	if (provider->probe_count >= provider->bucket_count)
+		grow_buckets(provider);
+	bucket = &provider->buckets[p->hash & (provider->bucket_count - 1)];
+	p->next = *bucket;
+	*bucket = p;
+	provider->probe_count++;
+	return 0;
 }
 
 NOPAL_EXPORT struct nopal_probe *nopal_provider_probe(struct nopal_provider *provider,

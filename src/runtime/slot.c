@@ -142,21 +142,11 @@ static int make_backing(struct image_slot *slot, const char *provider, struct st
 	return fd;
 }
 
-static int keep_file(struct image_slot *slot, int fd)
-{
-	struct stat st = {0};
-
-	fstat(fd, &st);
-	slot->dev = st.st_dev;
-	slot->ino = st.st_ino;
-	slot->fd = fd;
-	return 0;
-}
-
 static int make_file(struct image_slot *slot, const char *provider, unsigned flags,
 		     struct nopal_error *e)
 {
 	struct buf image = BUF_INIT;
+	struct stat st = {0};
 	int fd;
 
 	image_write(slot->cpu, str_from(provider), slot->probes, slot->count, 0, &image);
@@ -166,7 +156,13 @@ static int make_file(struct image_slot *slot, const char *provider, unsigned fla
 	else
 		fd = make_backing(slot, provider, buf_as_str(&image), flags, e);
 	buf_free(&image);
-	return fd < 0 ? fd : keep_file(slot, fd);
+	if (fd < 0)
+		return fd;
+	fstat(fd, &st);
+	slot->dev = st.st_dev;
+	slot->ino = st.st_ino;
+	slot->fd = fd;
+	return 0;
 }
 
 static int map_over(unsigned char *at, size_t size, int access, int fd, size_t offset)
