@@ -139,7 +139,7 @@ check:
 	$(Q)$(MAKE) --no-print-directory build-tests
 	$(Q)O=$(O) SAN=$(SAN) tests/run
 
-# Debian 12's own kernels, in an emulator; part of `check` as well.
+# Debian 12's own kernels, in an emulator; `check` also runs them.
 check-kernels: all units targets
 	@scripts/deps check
 	$(Q)O=$(O) tests/run kernels/amd64 kernels/arm64

@@ -95,7 +95,7 @@ static uint64_t thread_time(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* By the thread's own clock: what readers and strangers take of the CPU is not the probe's. */
+/* By the thread's own clock: CPU time of readers and other processes does not count. */
 static double cost_of(unsigned lane, long n)
 {
 	uint64_t from = thread_time();

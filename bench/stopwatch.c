@@ -1,5 +1,5 @@
-/* Times a tracer: starts it, waits until a word on its standard error says that it is attached, runs
- * a command, interrupts the tracer, and waits until it ends.
+/* Times a tracer: starts it, waits until a word on its standard error says that it is attached,
+ * runs a command, interrupts the tracer, and waits until it ends.
  *
  *   stopwatch [-w WORD] [-r SHELL-COMMAND] [-p MS] PROGRAM ARGS...
  *
@@ -54,8 +54,8 @@ static int wait_word(int fd, const char *word)
 	}
 }
 
-/* Nobody may block on a full pipe: drain it until the tracer ends, interrupting again every second
- * (bpftrace sometimes misses the first signal). */
+/* The tracer must not block on a full pipe: drain it until the tracer ends, interrupting again
+ * every second (bpftrace sometimes misses the first signal). */
 static void drain_until_end(int fd, pid_t pid, int interrupt)
 {
 	char scrap[4096];

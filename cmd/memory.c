@@ -1,6 +1,6 @@
-/* The program's own calls of malloc() and the like come here (the linker's --wrap), so that every
- * failure is recorded: it may cause a missing line or a missing site, which must not look like
- * success. */
+/* The program's own calls of malloc() and its relatives come here (the linker's --wrap), so that
+ * every failure is recorded: it may cause a missing line or a missing site, which must not look
+ * like success. */
 #include "memory.h"
 
 #include <errno.h>

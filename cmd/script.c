@@ -51,7 +51,7 @@ static const struct option script_options[] = {
 	{"-e", NULL,                   "SCRIPT",           take_text,      AT(script),                 "run SCRIPT; it refers to the PARAMETERS as $1, $2, ..."},
 	{"-l", NULL,                   NULL,               take_flag,      AT(list),                   "list the probes that match PATTERN, or all USDT probes of this machine"},
 	{"-B", NULL,                   "line|full|none",   take_choice,    AT(run.buffering),          "set how output is buffered"}, /* ORDER: enum buffering */
-	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are left out"},
+	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are skipped"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},

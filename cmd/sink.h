@@ -28,8 +28,8 @@ void sink_init(struct sink *s, const char *path, bool full);
 bool sink_open(struct sink *s);
 /* A nopal_output_fn. */
 void sink_take(void *sink, const char *text, size_t len);
-/* Write the rest and close. False after a message if text was lost; it is no loss if the reader has
- * closed its end. */
+/* Write the rest and close. False after a message if text was lost; a reader that has
+ * closed its end does not count. */
 bool sink_close(struct sink *s);
 /* Is it a terminal? Also before it is opened. */
 bool sink_is_terminal(const struct sink *s);

@@ -1,5 +1,6 @@
 /* What an untraced probe costs: ns per round of a loop, without a probe, with one, and with a probe
- * behind its semaphore. The loop's work is one addition that the compiler must do. cost ROUNDS */
+ * that tests its semaphore. The loop's work is one addition that the compiler must do. cost ROUNDS
+ */
 #include <nopal/sdt.h>
 #include <stdio.h>
 #include <stdlib.h>

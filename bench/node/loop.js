@@ -9,7 +9,7 @@ const ints = provider.addProbe("ints", ...Array(6).fill("int"));
 provider.enable();
 
 const rounds = Number(process.env.ROUNDS ?? 9);
-let sum = 0; // what loops leave behind, so that they are not thrown away
+let sum = 0; // the result of the loops, so that they are not optimised away
 
 const loops = {
 	"empty loop": (n) => { let s = 0; for (let i = 0; i < n; i++) s ^= i; sum += s; },

@@ -50,7 +50,7 @@ print(os.getpid(), flush=True)
 if sys.argv[1] == "traced":
     sys.stdin.readline()
     if not (probe and six):
-        sys.exit("nobody traces")
+        sys.exit("not traced")
 gc.disable()
 floor = cost("pass", COUNT)
 for name, statement in UNTRACED if sys.argv[1] == "untraced" else TRACED:

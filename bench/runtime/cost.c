@@ -1,4 +1,4 @@
-/* What run-time probes cost where nobody is tracing, and how long loading takes. Each line is
+/* What untraced run-time probes cost, and how long loading takes. Each line is
  * "NAME NUMBER": nanoseconds a call, or milliseconds of a load.
  *
  * An empty call, and firing as libstapsdt does it (read the stub's first byte through a pointer,

@@ -190,9 +190,9 @@ static int load_provider(struct provider *p, struct nopal_error *e)
 	return nopal_provider_load(p->handle, e);
 }
 
-/* A user may have closed the handle, and then unloading fails. So it is of an object that stays in
- * memory whoever closes it, and that others hardly open: the vDSO; where there is none (valgrind)
- * libc; and where both have other names the program, which does not tell. */
+/* A user may have closed the handle, and then unloading fails. So it belongs to an object that
+ * stays in memory even if it is closed, and that others hardly open: the vDSO; where there is none
+ * (valgrind) libc; and where both have other names the program. */
 static void *open_handle(void)
 {
 	static const char *const names[] = {"linux-vdso.so.1", "libc.so.6", NULL};

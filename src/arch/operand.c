@@ -10,7 +10,7 @@
 /* What precedes an operand: "-4f@" */
 struct head {
 	bool present, is_signed, is_float;
-	unsigned size; /* 0 for a number beyond all reason */
+	unsigned size; /* 0 for an absurd number */
 	size_t len;
 };
 

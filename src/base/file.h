@@ -48,7 +48,7 @@ bool file_is(const struct file *f, const struct stat *st);
  * mount namespace? */
 bool file_is_roots(const struct file *f);
 
-/* Append a whole file to `out`: one of /proc and the like, whose size is not known before. Only
+/* Append a whole file to `out`: for example of /proc, whose size is not known before. Only
  * regular files are read. -errno; -EINVAL: it is something else; -EFBIG: it has more than `most`
  * bytes. */
 int file_slurp(const char *path, size_t most, struct buf *out);

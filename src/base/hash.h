@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-/* FNV-1a of 64 bits. `seed`: 0 where the hash is to be the same in every run; for keys that others
+/* FNV-1a of 64 bits. `seed`: 0 where the hash must be the same in every run; for keys that others
  * choose the address of something, which they do not know, so that they cannot make keys that
  * collide. */
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t len);

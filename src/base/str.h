@@ -1,6 +1,6 @@
 /* Slices of text: borrowed bytes with a length, never assumed to end in NUL.
- * A str owns nothing: whoever made the bytes (an arena, a file image, the caller) keeps
- * them alive. */
+ * A str owns nothing: the owner of the bytes (an arena, a file image, the caller) keeps them alive.
+ */
 #ifndef NOPAL_BASE_STR_H
 #define NOPAL_BASE_STR_H
 

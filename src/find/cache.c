@@ -403,7 +403,7 @@ static void report_symbols_limit(const struct image *image, bool named, struct d
 			  STR_FMT(image->name), budget_limit(image->budget));
 }
 
-/* The image's symbols; of debug files only root's own when they are to be `trusted`. */
+/* The image's symbols; of debug files only root's own if `trusted`. */
 static int read_symtab(struct finding *f, bool trusted, struct budget *b, bool named,
 		       struct symtab **out, struct diag *d)
 {

@@ -32,8 +32,9 @@ struct found_image {
 };
 
 /* Called once for each image with at least one matching site, in a stable order; `matches` indexes
- * image->sites. The image and all it points to live until finder_free(), but for its file, which is
- * closed after the call unless the callback holds it. Non-zero ends the search and is returned. */
+ * image->sites. The image and all it points to live until finder_free(), except for its file, which
+ * is closed after the call unless the callback holds it. Non-zero ends the search and is returned.
+ */
 typedef int found_fn(void *arg, const struct found_image *image, const size_t *matches,
 		     size_t count);
 

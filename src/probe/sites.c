@@ -17,17 +17,16 @@
 #define WHY_SEMAPHORE  "its semaphore is not in a writable segment of the file"
 #define WHY_CODE       "its semaphore is in an executable segment"
 #define WHY_NO_FILE \
-	"its semaphore is in memory that is not in the file, which the kernel cannot count in"
+	"its semaphore is in memory that is not in the file, where the kernel cannot count"
 #define WHY_ODD "its semaphore is at an odd address, which the kernel refuses"
 
 #define SEMAPHORE_SIZE 2 /* bytes: an unsigned short */
 
-#define WHY_UNTRUSTED                                                                            \
-	"its note is in '%.*s': to be traced, a debug file must belong to root, be writable by " \
-	"root "                                                                                  \
-	"only, and be below the tracer's own /"
+#define WHY_UNTRUSTED                                                                              \
+	"its note is in '%.*s': to be traced, a debug file must belong to root, only root may be " \
+	"able to write to it, and it must be below the tracer's root directory"
 
-/* Several sections of one name are rare, more than these are no honest file's. */
+/* Several sections of one name are rare; only a hostile file has more than these. */
 #define MAX_SECTIONS 64
 
 /* What is needed while the sites of one image are read. */
@@ -133,7 +132,7 @@ static void warn_old(const struct reading *r)
 		r->d, "old-notes",
 		"'%.*s' has probes in SystemTap's format 1 or 2 (before 2010), which are not read",
 		STR_FMT(r->notes->name));
-	diag_hint(r->d, "build it again with the <sys/sdt.h> of today");
+	diag_hint(r->d, "rebuild it with a current <sys/sdt.h>");
 }
 
 /* The sections of notes, as far as they can be read. */
@@ -158,7 +157,7 @@ static int read_contents(struct reading *r)
 		diag_error(r->d, err, "corrupt-notes",
 			   "'%.*s' is damaged: its section " NOTE_SECTION " %s",
 			   STR_FMT(r->notes->name),
-			   err == -E2BIG ? "is larger than 64 MiB" : "lies outside the file");
+			   err == -E2BIG ? "is larger than 64 MiB" : "is outside the file");
 	}
 	return 0;
 }
@@ -171,12 +170,13 @@ static void report_notes(struct reading *r, const struct note_reader *notes)
 	if (!notes->bad)
 		return;
 	r->is_damaged = true;
-	diag_error(
-		r->d, -EBADMSG, "corrupt-notes",
-		"'%.*s' is damaged: the probe note at byte %zu of its section " NOTE_SECTION " %s",
-		STR_FMT(r->notes->name), notes->first_bad,
-		notes->cut && notes->bad == 1 ? "goes past the section's end" : "makes no sense");
-	diag_hint(r->d, "it may be cut off or still being written: compare it with a good copy");
+	diag_error(r->d, -EBADMSG, "corrupt-notes",
+		   "'%.*s' is damaged: the probe note at byte %zu of its section " NOTE_SECTION
+		   " %s",
+		   STR_FMT(r->notes->name), notes->first_bad,
+		   notes->cut && notes->bad == 1 ? "extends past the end of the section"
+						 : "is malformed");
+	diag_hint(r->d, "it may be truncated or still being written: compare it with a good copy");
 }
 
 /* Count the wanted notes, or add their sites. */

@@ -111,7 +111,7 @@ bool type_same_layout(const struct type *a, const struct type *b);
 /* Bytes a value takes in a slot, key or map value. */
 size_t type_memory(const struct type *t);
 bool type_is_aggregate(const struct type *t);
-/* Can a script read a map's value of this type? Histograms and the like are only printed. */
+/* Can a script read a map's value of this type? Histograms and statistics are only printed. */
 bool type_is_readable(const struct type *t);
 /* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */
 struct buf;

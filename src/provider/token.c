@@ -5,7 +5,7 @@
 
 #include "provider/parse.h"
 
-/* Brackets inside brackets in text that is passed over. */
+/* Brackets inside brackets in text that is skipped. */
 #define MAX_BRACKETS 256
 
 /* Characters of a token that a message shows. */

@@ -7,7 +7,7 @@
 #include "program/record.h"
 #include "report/report.h"
 
-/* What is done to bytes of strangers: nothing; control characters are escaped, but newlines and
+/* How untrusted bytes are shown: unchanged; control characters are escaped, but newlines and
  * tabs stay; these are escaped, too. */
 enum escape { ESCAPE_NOTHING, ESCAPE_LINES, ESCAPE_ALL };
 

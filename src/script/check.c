@@ -304,7 +304,7 @@ static int check_for(struct check *c, struct stmt *s)
 	v->pass = c->pass;
 	s->target->variable = v;
 	body = check_nested(c, s->body, true);
-	v->is_loop = false; /* gone behind the loop */
+	v->is_loop = false; /* gone after the loop */
 	v->pass = 0;
 	return err ? err : body;
 }
@@ -318,7 +318,7 @@ static int check_jump(struct check *c, struct stmt *s)
 			     s->kind == STMT_BREAK ? "break" : "continue");
 }
 
-/* An expression by itself is fine when it does something. */
+/* An expression alone is fine when it does something. */
 static int check_effect(struct check *c, struct stmt *s)
 {
 	struct expr *e = s->value;

@@ -17,7 +17,7 @@ struct check {
 	bool changed;	  /* a type has grown: check again */
 };
 
-/* Type the whole clause for the places of `v`. -EINVAL after all its errors were told. */
+/* Type the whole clause for the places of `v`. -EINVAL after all its errors were reported. */
 int check_variant(struct check *c, struct variant *v);
 int check_expr(struct check *c, struct expr *e);
 /* `e` must be an integer; `what` says of what in the message. */

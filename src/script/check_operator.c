@@ -201,7 +201,7 @@ int check_binary(struct check *c, struct expr *e)
 	return 0;
 }
 
-/* What *p gives: the integer or pointer behind it. */
+/* What *p gives: the integer or pointer that p points to. */
 static int check_load(struct check *c, struct expr *e, const struct shape *p)
 {
 	const struct type to = p->type; /* e->shape may be *p */

@@ -30,7 +30,7 @@ static int variants_open(struct script *s, struct variants *out)
 	return 0;
 }
 
-/* All variants of one clause. An error in one of them is said once. */
+/* All variants of one clause. An error in one of them is reported once. */
 static int check_clause(struct check *c, struct variant *first)
 {
 	int err = 0;
@@ -45,8 +45,9 @@ static int check_clause(struct check *c, struct variant *first)
 	return err;
 }
 
-/* One pass over everything. What a clause without places has is not known, so those with places go
- * first; and once there is a program, its errors are known, or are some image's. */
+/* One pass through all clauses. The arguments of a clause without attachments are unknown, so those
+ * with attachments go first; once there is a program, its errors were reported, or belong to an
+ * image. */
 static int check_all(struct check *c, const struct variants *all)
 {
 	struct diag *d = c->d;

@@ -1,6 +1,6 @@
-/* A script from inside: what the files of this room share. The tree says what was written, the
+/* A script from inside: what the files of this module share. The tree says what was written, the
  * symbols what the names stand for, the places where clauses run, and the lists what has been
- * numbered for programs so far. Everything lives in the script's arena. */
+ * interned for programs so far. Everything lives in the script's arena. */
 #ifndef NOPAL_SCRIPT_INSIDE_H
 #define NOPAL_SCRIPT_INSIDE_H
 

@@ -8,7 +8,7 @@ struct sign {
 	enum token_kind kind;
 };
 
-/* Longer signs stand before their beginnings. */
+/* Longer operators come before those that are their beginnings. */
 static const struct sign signs[] = {
 	{"<<=", TOKEN_SHL_ASSIGN}, {">>=", TOKEN_SHR_ASSIGN}, {"||", TOKEN_OR},
 	{"&&", TOKEN_AND},	   {"==", TOKEN_EQ},	      {"!=", TOKEN_NE},
@@ -111,7 +111,7 @@ static int scale(uint64_t *value, uint64_t by, uint64_t plus)
 	return 0;
 }
 
-/* Digits of one base, `_` between them; *at moves behind them. */
+/* Digits of one base, `_` between them; *at moves after them. */
 static int number_digits(struct str s, size_t *at, unsigned base, uint64_t *value)
 {
 	size_t start = *at;

@@ -15,7 +15,7 @@ enum token_kind {
 	TOKEN_VARIABLE,	     /* $x                          text: without $ */
 	TOKEN_PARAM,	     /* $1                          number */
 	TOKEN_PARAMS,	     /* $#  */
-	TOKEN_END_PREDICATE, /* the / that has a { behind it */
+	TOKEN_END_PREDICATE, /* the / that is followed by { */
 	/* Signs: see the table in lex.c. */
 	TOKEN_SHL_ASSIGN,
 	TOKEN_SHR_ASSIGN,
@@ -76,12 +76,12 @@ struct lexer {
 	struct str text;
 	struct str path; /* for messages */
 	size_t at;
-	bool in_predicate; /* a / with a { behind it ends the predicate */
+	bool in_predicate; /* a / that is followed by { ends the predicate */
 	struct arena *arena;
 	struct diag *d;
 };
 
-/* Pass over blanks and comments. -EINVAL for a comment without an end. */
+/* Skip blanks and comments. -EINVAL for a comment without an end. */
 int lex_blank(struct lexer *l);
 /* The next token. -EINVAL with a message, -ENOMEM. */
 int lex_token(struct lexer *l, struct token *out);

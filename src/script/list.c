@@ -7,7 +7,7 @@
 
 struct lister {
 	struct arena arena;
-	struct buf text; /* the probe being told */
+	struct buf text; /* the probe being listed */
 	const struct probe_spec *spec;
 	script_list_fn *fn;
 	void *arg;

@@ -1,8 +1,8 @@
 /* Tree -> code: what the files that lower a clause share. The tree is typed (check.h).
  *
- * Registers hold numbers, slots hold texts and the like; those of a statement are free again after
- * it. The first error stays in lower->err: emitters then do nothing that matters, so that nothing
- * above them needs to ask before the end. */
+ * Registers hold numbers, slots hold texts and other values; those of a statement are free again
+ * after it. The first error stays in lower->err: emitters then do nothing that matters, so that
+ * nothing above them needs to ask before the end. */
 #ifndef NOPAL_SCRIPT_LOWER_H
 #define NOPAL_SCRIPT_LOWER_H
 

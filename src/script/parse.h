@@ -36,7 +36,7 @@ void parse_probes(struct parser *p, struct probe_spec **out);
 int parse_pattern(struct parser *p, struct probe_spec **out);
 
 void parse_advance(struct parser *p);
-void parse_blank(struct parser *p); /* pass over blanks and comments */
+void parse_blank(struct parser *p); /* skip blanks and comments */
 bool parse_is(const struct parser *p, enum token_kind kind);
 /* Take a token of this kind: if it is there, or else say that `what` was expected. */
 bool parse_take(struct parser *p, enum token_kind kind);

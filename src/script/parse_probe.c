@@ -104,7 +104,7 @@ static void parse_part(struct parser *p, bool is_path, struct parts *parts)
 	buf_free(&text);
 }
 
-/* Do this type's probes have a path behind the first colon? */
+/* Do this type's probes have a path after the first colon? */
 static bool has_path(struct str type)
 {
 	enum probe_type t;

@@ -1,5 +1,5 @@
-/* Parts of a probe, written so that a script reads them as they are, and that no byte of a
- * stranger's file steers a terminal. */
+/* Parts of a probe, written so that a script reads them as they are, and that no untrusted byte
+ * reaches a terminal. */
 #include "base/utf8.h"
 #include "script/script.h"
 

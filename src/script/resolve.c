@@ -1,6 +1,6 @@
 /* Probe names -> places. Each probe of each clause is looked up through the script_source, and the
- * places found are kept in script order. Looked up again, only what was not there before is added:
- * a file whose places are known is passed over. */
+ * places found are kept in script order. Looked up again, only what is new is added: a file whose
+ * places are known is skipped. */
 #include "script/resolve.h"
 
 #include "script/builtins.h"
@@ -15,8 +15,8 @@ struct span search_span(const struct search *q)
 static int too_many(const struct search *q)
 {
 	diag_error_at(q->d, -E2BIG, "too-many-probes", search_span(q),
-		      "this makes more than %u probes", q->s->facts.max_probes);
-	diag_hint(q->d, "NOPAL_MAX_PROBES=N in the environment allows N of them");
+		      "too many probes: the limit is %u", q->s->facts.max_probes);
+	diag_hint(q->d, "NOPAL_MAX_PROBES=N in the environment raises the limit to N");
 	return -E2BIG;
 }
 
@@ -45,7 +45,8 @@ int search_add(struct search *q, struct place place, struct str name, struct str
 	return 0;
 }
 
-/* The places of a file keep it open: whoever attaches uses the very file they were read from. */
+/* The places of a file keep it open, so that the same file is attached to that they were read from.
+ */
 int search_hold(struct search *q, struct file *file)
 {
 	struct script *s = q->s;
@@ -112,7 +113,7 @@ static int site_problem(const struct search *q, const struct found_image *image,
 
 	if (is_pattern) {
 		diag_warn_at(q->d, "bad-site", span,
-			     "'%.*s:%.*s' in '%.*s' at 0x%llx is left out: %s",
+			     "'%.*s:%.*s' in '%.*s' at 0x%llx is skipped: %s",
 			     STR_FMT(site->provider), STR_FMT(site->name), STR_FMT(image->path),
 			     (unsigned long long)site->location, site->problem);
 		return 0;
@@ -256,7 +257,7 @@ static int resolve_probe(struct search *q)
 		return err;
 	if (q->d && q->d->errors > errors)
 		return -EINVAL;
-	/* A place that is there no more, or not yet again, is no error once it was found. */
+	/* A place that no longer exists, or not yet again, is not an error once it was found. */
 	if (!q->found && !q->spec->place_count)
 		return report_missing(q);
 	return 0;

@@ -4,7 +4,7 @@
 
 #include "script/resolve.h"
 
-#define STACK_ARGUMENTS 8 /* of a function, behind those in registers */
+#define STACK_ARGUMENTS 8 /* of a function, after those in registers */
 
 /* Integer arguments of a function, as its calling convention has them at its first instruction. */
 static struct operand *call_operands(struct arena *a, const struct arch *arch, unsigned *count)
@@ -70,7 +70,7 @@ static struct str outside_text(const struct search *q, const struct found_functi
 			    offset);
 }
 
-/* Behind the end of its function, or in none, nobody knows where instructions begin. False: the
+/* After the end of its function, or in none, the start of instructions is unknown. False: the
  * place is skipped, with a message. */
 static bool check_extent(const struct search *q, const struct found_function *f)
 {
@@ -115,8 +115,8 @@ static int add_function(void *arg, const struct found_function *f)
 		return 0;
 	if (!check_extent(q, f))
 		return 0;
-	/* Where the ABI has arguments at the function's first instruction; what is there behind it
-	 * is for the reader of its code to know. */
+	/* Where the ABI has arguments at the function's first instruction; further in, only its
+	 * code says where they are. */
 	if (q->spec->type == PROBE_UPROBE && f->arch)
 		place.attach.operands = call_operands(a, f->arch, &place.attach.operand_count);
 	if (!name.ptr || !place.attach.path.ptr || search_hold(q, f->file))

@@ -171,8 +171,8 @@ static const struct place *next_place(const struct script *s)
 	return NULL;
 }
 
-/* The places of the image that was compiled are not tried again, even when that failed: whoever
- * made it must not keep others from being traced. */
+/* The places of the image that was compiled are not tried again, even when that failed: an image
+ * must not keep others from being traced. */
 static void give_up_image(struct script *s)
 {
 	const void *image = s->only->image;

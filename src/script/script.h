@@ -55,17 +55,17 @@ struct script_source {
 		     struct trace_event *out, struct diag *d);
 };
 
-/* The real machine, through the find room. */
+/* The real machine, through the find module. */
 struct script_source script_source_machine(struct finder *f);
 
-/* The settings in force after parsing, and what the session must know of the script. */
+/* The settings in force after parsing, and what the session needs from the script. */
 struct script_facts {
 	uint32_t max_strlen;  /* bytes of a string of which the script gives no length */
 	uint32_t most_strlen; /* ... and of one of which it does */
 	uint32_t max_map_keys, max_probes, ring_pages;
 	bool print_maps_on_exit;
 	bool only_begin_end; /* nothing but BEGIN and END: the run is over when they are */
-	bool sends_data;     /* printf and the like, and not only what acts on maps */
+	bool sends_data;     /* printf and other output, and not only what acts on maps */
 	bool uses_stacks;    /* ustack, usym: processes must be remembered while they live */
 	bool uses_tracepoints;
 	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped

@@ -1,4 +1,4 @@
-/* The real machine as a script_source: the find room's calls, one by one. */
+/* The real machine as a script_source: the calls of the find module, one by one. */
 #include "script/script.h"
 
 static int machine_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,

@@ -1,4 +1,4 @@
-/* Functions that give strings, buffers and the like: str buf usym ksym strftime strncmp. */
+/* Functions that return strings, buffers and symbols: str buf usym ksym strftime strncmp. */
 #include <errno.h>
 
 #include "script/values.h"

@@ -28,7 +28,7 @@ static void set_bit(uint64_t *bits, unsigned n)
 	bits[n / 64] |= UINT64_C(1) << (n % 64);
 }
 
-/* printf("%f", arg0): the arguments that are to be floats */
+/* printf("%f", arg0): the arguments that must be floats */
 static void walk_format(struct walk *w, const struct expr *e)
 {
 	unsigned number;

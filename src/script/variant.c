@@ -1,4 +1,4 @@
-/* Variants: the places of a clause grouped by what its code must know of them. Places are alike
+/* Variants: the places of a clause grouped by what its code depends on. Places are alike
  * when they are of one kind, the arguments used are of one sort (integer, float of one size), the
  * tracepoint fields used lie at the same offsets, named arguments have the same values (named.c),
  * and, when registers are used, the architecture is the same. */

@@ -21,7 +21,7 @@
 
 #include "base/cursor.h"
 
-/* What the entry breakpoint needs to know of the host. A mask of 0: there is none on this CPU, and
+/* What the entry breakpoint needs from the host. A mask of 0: there is none on this CPU, and
  * libraries that are mapped before the entry are found as later ones are. */
 #if defined(__x86_64__) || defined(__i386__)
 #define BREAKPOINT	0xccUL

@@ -71,12 +71,12 @@ attack() {
 		exec "$@"' - "$debug_file" timeout 20 "$NOPAL" -q -e "usdt:./victim:baited:hit { } interval:ms:100 { exit() }" 9>&-
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ $output == *"must be root's"* ]]
+	[[ $output == *"must belong to root"* ]]
 	! grep -q armed seen
 }
 
 @test "a user's debug file for root's program is believed under -p" {
-	attack "must be root's" usdt::baited:hit -p PID
+	attack "must belong to root" usdt::baited:hit -p PID
 }
 
 # The first process that has it mapped is the attacker's, and root's starts while it is traced.
@@ -87,7 +87,7 @@ end_victim() {
 
 @test "a user's debug file for root's program is believed under usdt:*" {
 	end_victim
-	ROOT_LATER=0.15 FOR=350 attack "must be root's" 'usdt:*:baited:hit'
+	ROOT_LATER=0.15 FOR=350 attack "must belong to root" 'usdt:*:baited:hit'
 }
 
 @test "a user's debug file for root's program is believed when a later image comes" {
@@ -104,5 +104,5 @@ end_victim() {
 	start_attacker
 	run "$NOPAL" list -v -p $attacker 'usdt:*:baited:hit'
 	echo "$output"
-	[[ $output == *"cannot be traced: its note is in '/proc/$attacker/root/usr/lib/debug/"*"must be root's"* ]]
+	[[ $output == *"cannot be traced: its note is in '/proc/$attacker/root/usr/lib/debug/"*"must belong to root"* ]]
 }

@@ -181,8 +181,8 @@ static void sites_that_cannot_be_attached_say_why(void **state)
 /* What is counted up is a word of other people's memory. */
 static void semaphores_lie_where_data_is(void **state)
 {
-	static const char no_file[] = "its semaphore is in memory that is not in the file, which "
-				      "the kernel cannot count in";
+	static const char no_file[] = "its semaphore is in memory that is not in the file, where "
+				      "the kernel cannot count";
 	static const struct {
 		uint64_t semaphore;
 		uint32_t flags;
@@ -260,7 +260,7 @@ static void a_bad_note_spoils_only_itself(void **state)
 	site_list_free(&list);
 	assert_message(&d, "corrupt-notes",
 		       "error: 'made' is damaged: the probe note at byte 60 of "
-		       "its section .note.stapsdt makes no sense\n");
+		       "its section .note.stapsdt is malformed\n");
 }
 
 static void sizes_beyond_the_section_end_it(void **state)
@@ -279,7 +279,7 @@ static void sizes_beyond_the_section_end_it(void **state)
 	assert_int_equal(read_elf(&e, &list, &d), -EBADMSG);
 	assert_int_equal(list.count, 1);
 	site_list_free(&list);
-	assert_message(&d, "corrupt-notes", "goes past the section's end");
+	assert_message(&d, "corrupt-notes", "extends past the end of the section");
 }
 
 static void old_formats_are_recognised(void **state)

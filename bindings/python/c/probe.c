@@ -32,7 +32,7 @@ static int fire(struct probe *self, PyObject *const *args, size_t count)
 	return status;
 }
 
-/* The slow half of a call: the probe is traced, or all values are to be checked. */
+/* The slow half of a call: the probe is traced, or all values must be checked. */
 static PyObject *fire_with_policy(struct probe *self, PyObject *const *args, size_t count)
 {
 	bool enabled = nopal_probe_enabled(self->handle);
@@ -174,7 +174,7 @@ static PyObject *probe_repr(PyObject *object)
 }
 
 /* A provider of a class derived from ours may have its probes as attributes: a circle. It is broken
- * there, in the dictionary of the provider, so nothing is to be cleared here. */
+ * there, in the dictionary of the provider, so nothing must be cleared here. */
 static int probe_traverse(PyObject *object, visitproc visit, void *arg)
 {
 	Py_VISIT((PyObject *)((struct probe *)object)->provider);

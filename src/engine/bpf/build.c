@@ -70,7 +70,8 @@ static int renew_stores(struct bpf_engine *e, const struct program *p, struct di
 	int err = 0;
 
 	if (p->map_count != e->store_count || p->place_count != e->world.place_count)
-		return diag_error(d, -EINVAL, "bad-program", "the extension is of another script");
+		return diag_error(d, -EINVAL, "bad-program",
+				  "the extension belongs to another script");
 	for (uint32_t i = 0; i < p->map_count && !err; i++) {
 		struct store *s = &e->stores[i];
 

@@ -1,7 +1,7 @@
 /* Ending a run: programs stop, then their links are closed. One uprobe_multi link closes in a
  * moment. Kernels without it have a perf event for each site and take some 50 ms to close one, one
- * after the other, whoever asks; so they are closed by a child process that has nothing else to do.
- * When that is killed, the kernel closes what is left. */
+ * after the other; so they are closed by a child process that has nothing else to do. When that is
+ * killed, the kernel closes what is left. */
 #include "engine/bpf/inside.h"
 
 #include <errno.h>

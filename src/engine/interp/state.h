@@ -59,7 +59,7 @@ void table_remove(struct table *t, const char *key);
  *	tick:word "hello" 5 pid=12 nsecs=1000
  *
  * Arguments are put where the site's operands say, text into memory that they point to. What is
- * not given is as in replay.c. Lines for sites that the script does not trace are passed over. */
+ * not given is as in replay.c. Lines for sites that the script does not trace are skipped. */
 
 #define REPLAY_ARGS 16
 

@@ -6,7 +6,7 @@
 #include <nopal/runtime.h>
 #include <ruby.h>
 
-/* Behind a Nopal::Provider. `probes` maps a name, a frozen String, to its Nopal::Probe. */
+/* The data of a Nopal::Provider. `probes` maps a name, a frozen String, to its Nopal::Probe. */
 struct provider {
 	struct nopal_provider *handle; /* NULL before initialize */
 	VALUE probes;
@@ -16,7 +16,7 @@ struct provider {
 	bool destroyed;
 };
 
-/* Behind a Nopal::Probe. It keeps its provider alive, so `handle` is always good. */
+/* The data of a Nopal::Probe. It keeps its provider alive, so `handle` is always good. */
 struct probe {
 	struct nopal_probe *handle;
 	VALUE provider;

@@ -1,0 +1,32 @@
+# What people read: comments, messages, manual pages, documents. tests/words/patterns lists phrasings that are
+# translated idiom, invented or ambiguous, each with what to write instead.
+load ../helpers
+
+setup() {
+	need_program perl
+	cd "$ROOT"
+}
+
+# The files that people read. A tree that git does not know has no list of them.
+texts() {
+	git ls-files 'src/*.[ch]' src/MODULES 'cmd/*.[ch]' 'include/*.h' 'man/*' '*.md' 'examples/*' 'scripts/*' 'bench/*' \
+		'bindings/*.[ch]' 'data/providers/*' 'packaging/*' Makefile
+}
+
+@test "worn-out phrasings" {
+	texts >/dev/null 2>&1 || skip "not a git checkout"
+	run bash -c "$(declare -f texts); texts | xargs tests/words/scan"
+	echo "$output"
+	[ "$status" = 0 ]
+	[ -z "$output" ]
+}
+
+@test "worn-out phrasings in what commands say of themselves" {
+	for command in --help --help-script "list --help" "trace --help" "count --help" "hist --help" "provider --help" "doctor --help"; do
+		# shellcheck disable=SC2086
+		"$NOPAL" $command
+	done >"$BATS_TEST_TMPDIR/help"
+	run tests/words/scan "$BATS_TEST_TMPDIR/help"
+	echo "$output"
+	[ "$status" = 0 ]
+}
