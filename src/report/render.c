@@ -203,7 +203,7 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 	}
 }
 
-/* Text in quotes, so that it cannot be taken for what stands around it. */
+/* Text in quotes, so that it cannot be taken for the text around it. */
 void render_part(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	bool is_text = v->type->kind == TYPE_STR && !(v->flags & (TEXT_NULL | TEXT_UNREADABLE));

@@ -1,5 +1,5 @@
 /* The parser from inside: what parse.c, parse_expr.c and parse_probe.c share. Every production of
- * the grammar stands above the function that parses it.
+ * the grammar is above the function that parses it.
  *
  * The parser stops at the first error, which stays in parser->err: the token is then TOKEN_END for
  * good, and what is returned is of no use but can be looked at. Only loops need to ask. */

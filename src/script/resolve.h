@@ -18,7 +18,7 @@ struct search {
 };
 
 struct span search_span(const struct search *q);
-/* Add a place with name and function numbered. */
+/* Add a place; its name and function are interned. */
 int search_add(struct search *q, struct place place, struct str name, struct str func);
 /* Keep a file open for the places in it. */
 int search_hold(struct search *q, struct file *file);

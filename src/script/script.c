@@ -1,4 +1,4 @@
-/* The public face of the room: makes, fills and frees a script. */
+/* The public face of the module: makes, fills and frees a script. */
 #include "script/builtins.h"
 
 #include <errno.h>

@@ -1,11 +1,13 @@
+/* clang-format off */
 /* Text -> program. Three calls, each of which can be looked at from outside:
  *
- *   script_parse    text -> tree                 --dump=tree
- *   script_resolve  probe names -> places        through `struct script_source`, so that tests need
- * no machine script_compile  tree + places -> program     --dump=program
+ *   script_parse    text -> tree              --dump=tree
+ *   script_resolve  probe names -> places     through `struct script_source`, so that tests need no machine
+ *   script_compile  tree + places -> program  --dump=program
  *
  * script_resolve and script_compile may be called again later for images that appeared since (see
  * script_extend). */
+/* clang-format on */
 #ifndef NOPAL_SCRIPT_SCRIPT_H
 #define NOPAL_SCRIPT_SCRIPT_H
 
