@@ -1,9 +1,8 @@
-/* Using nopal_attach_bpf(): a BPF program of one's own on every site of a probe. This one adds the
- * probe's cookie to a counter each time; a real one would be compiled by clang and loaded with
- * libbpf.
+/* Using nopal_attach_bpf(): your own BPF program on every site of a probe. This one adds the probe's
+ * cookie to a counter at each event; a real one would be compiled by clang and loaded with libbpf.
  *
  * usage: attach FILE PROVIDER NAME COMMAND [PID]    prints how often the probe was hit while
- * COMMAND ran, by process PID alone if there is one */
+ * COMMAND ran; with PID, only in that process */
 // libs: -lbpf
 #include <linux/bpf.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Probes made at run time: a provider and a probe named on the command line.
+/* Using <nopal/runtime.h>: a provider and a probe whose names are given on the command line.
  *
  *	runtime shop sale 30 &
  *	nopal -p $! -e 'usdt::shop:sale { printf("%s %d cents, %d left\n", str(arg0), arg1, arg2) }'

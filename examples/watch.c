@@ -1,5 +1,5 @@
-/* Using <nopal/trace.h>: run a script, print what it prints, then read one of its maps, and tell
- * what was lost.
+/* Using <nopal/trace.h>: run a script, print its output, then read one of its maps, and report lost
+ * events.
  *
  * usage: watch SCRIPT MAP COMMAND      watch 'usdt:./shop:shop:order { @[str(arg1)] = count() }' @
  * './shop 2' */

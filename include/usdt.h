@@ -9,7 +9,7 @@
  *	USDT_WITH_EXPLICIT_SEMA(sema, group, name, args...)	which use it,
  *	USDT_SEMA_IS_ACTIVE(sema)				and which this asks
  *
- * USDT_ARG_CONSTRAINT and USDT_NOP may be defined before. */
+ * USDT_ARG_CONSTRAINT and USDT_NOP can be defined before the inclusion. */
 #ifndef __USDT_H
 #define __USDT_H
 

@@ -9,8 +9,8 @@
  *
  * _SDT_HAS_SEMAPHORES, defined before: every probe of this file has a semaphore that the program
  * declares, `unsigned short PROVIDER_NAME_semaphore` in section .probes. STAP_SDT_ARG_CONSTRAINT,
- * defined before: the asm constraint of arguments. There is no STAP_PROBE0: some define their
- * own. */
+ * defined before: the asm constraint of arguments. There is no STAP_PROBE0: some programs
+ * define their own. */
 #ifndef _SYS_SDT_H
 #define _SYS_SDT_H 1
 

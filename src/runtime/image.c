@@ -406,7 +406,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
-/* The build-id distinguishes images; it does not protect against somebody who makes two that have
+/* The build-id distinguishes images; it does not protect against images that are made to have
  * the same one. The image consists of whole words. */
 static void patch_build_id(struct writing *w)
 {
