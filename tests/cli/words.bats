@@ -30,3 +30,12 @@ texts() {
 	echo "$output"
 	[ "$status" = 0 ]
 }
+
+@test "documents name files that exist" {
+	local missing=
+	for file in $(grep -ohE '`[a-z_]+/[a-z_0-9/]+\.(c|h|bats)`' README.md doc/*.md | tr -d '`' | sort -u); do
+		[ -e "$file" ] || [ -e "src/$file" ] || [ -e "include/$file" ] || [ -e "tests/$file" ] || missing="$missing $file"
+	done
+	echo "missing:$missing"
+	[ -z "$missing" ]
+}
