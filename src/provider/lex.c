@@ -156,7 +156,7 @@ static int take_marker(struct provider_lexer *l, struct str number)
 	return 0;
 }
 
-static bool is_one_of(struct str word, const char *const *words)
+bool word_is_one_of(struct str word, const char *const *words)
 {
 	for (; *words; words++)
 		if (str_eq_text(word, *words))
@@ -169,7 +169,7 @@ static void note_condition(struct provider_lexer *l, struct str word, struct str
 {
 	static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
 
-	if (is_one_of(word, opening) && !l->open_if.ptr)
+	if (word_is_one_of(word, opening) && !l->open_if.ptr)
 		l->open_if = line;
 	if (!str_eq_text(word, "endif") || !l->open_if.ptr || l->warned_if)
 		return;
@@ -204,7 +204,7 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 		return 0;
 	}
 	note_condition(l, word, piece(l, hash));
-	if (is_one_of(word, directives))
+	if (word_is_one_of(word, directives))
 		return skip_directive(l);
 	skip_line(l);
 	return 0;

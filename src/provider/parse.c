@@ -251,16 +251,13 @@ static void skip_block(struct provider_parser *p, const char *where)
  * often a typing error than a program. */
 static bool at_clause(const struct provider_parser *p)
 {
-	static const char *const own[] = {"BEGIN", "END", "ERROR"};
+	static const char *const own[] = {"BEGIN", "END", "ERROR", NULL};
 
 	if (parser_at(p, ":") || parser_at(p, "*"))
 		return true;
 	if (p->tok.kind != TOKEN_WORD)
 		return false;
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (parser_at(p, own[i]))
-			return true;
-	return parser_next_at(p, ":") ||
+	return word_is_one_of(p->tok.text, own) || parser_next_at(p, ":") ||
 	       (parser_next_at(p, "-") && (parser_at(p, "tick") || parser_at(p, "profile")));
 }
 

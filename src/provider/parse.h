@@ -49,6 +49,9 @@ int provider_lex(struct provider_lexer *l, struct provider_token *out);
 /* Where a piece of the text is, in the file that the user wrote. */
 struct span provider_span(const struct provider_lexer *l, struct str piece);
 
+/* One of a list that ends in NULL? */
+bool word_is_one_of(struct str word, const char *const *words);
+
 /* ---- The parser ---- */
 
 /* Types made of more levels, and brackets inside more brackets, are not declarations

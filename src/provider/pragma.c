@@ -1,20 +1,13 @@
 /* #pragma D attributes: how stable the author says the probes are. */
 #include "provider/parse.h"
 
-static const char *const stability_names[] = {"Internal", "Private",  "Obsolete", "External",
-					      "Unstable", "Evolving", "Stable",	  "Standard"};
-static const char *const class_names[] = {"Unknown", "CPU", "Platform", "Group", "ISA", "Common"};
-static const char *const attribute_targets[] = {"provider", "module", "function", "name", "args"};
-
-#define IS_ONE_OF(word, table) is_one_of(word, table, sizeof(table) / sizeof(*(table)))
-
-static bool is_one_of(struct str word, const char *const *table, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_eq_text(word, table[i]))
-			return true;
-	return false;
-}
+static const char *const stability_names[] = {"Internal", "Private",  "Obsolete",
+					      "External", "Unstable", "Evolving",
+					      "Stable",	  "Standard", NULL};
+static const char *const class_names[] = {"Unknown", "CPU",    "Platform", "Group",
+					  "ISA",     "Common", NULL};
+static const char *const attribute_targets[] = {"provider", "module", "function",
+						"name",	    "args",   NULL};
 
 static struct str take_pragma_word(struct str *rest)
 {
@@ -33,8 +26,8 @@ static bool is_stability(struct str text)
 {
 	struct str rest = text, name = str_cut(&rest, '/'), data = str_cut(&rest, '/');
 
-	return IS_ONE_OF(name, stability_names) && IS_ONE_OF(data, stability_names) &&
-	       IS_ONE_OF(rest, class_names);
+	return word_is_one_of(name, stability_names) && word_is_one_of(data, stability_names) &&
+	       word_is_one_of(rest, class_names);
 }
 
 /* Nothing is made of attributes but a comment, so no form of them is an error: SystemTap's dtrace
@@ -69,7 +62,7 @@ static void take_attributes(struct provider_parser *p, struct str all, struct st
 		pass_over(p, keyword.len ? keyword : all, "'provider' after the stability");
 	else if (!provider.len)
 		pass_over(p, all, "the name of a provider");
-	else if (!IS_ONE_OF(what, attribute_targets))
+	else if (!word_is_one_of(what, attribute_targets))
 		pass_over(p, what.len ? what : all, "provider, module, function, name or args");
 	else
 		add_attributes(
