@@ -1,5 +1,6 @@
-/* Using nopal_attach_bpf(): your own BPF program on every site of a probe. This one adds the probe's
- * cookie to a counter at each event; a real one would be compiled by clang and loaded with libbpf.
+/* Using nopal_attach_bpf(): your own BPF program on every site of a probe. This one adds the
+ * probe's cookie to a counter at each event; a real one would be compiled by clang and loaded with
+ * libbpf.
  *
  * usage: attach FILE PROVIDER NAME COMMAND [PID]    prints how often the probe was hit while
  * COMMAND ran; with PID, only in that process */

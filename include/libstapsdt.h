@@ -1,6 +1,6 @@
-/* The interface of libstapsdt, on top of Nopal's run-time probes: the same functions, structures and
- * numbers, so that programs and wrappers made for libstapsdt.so.0 run unchanged. New programs should
- * use <nopal/runtime.h>.
+/* The interface of libstapsdt, on top of Nopal's run-time probes: the same functions, structures
+ * and numbers, so that programs and wrappers made for libstapsdt.so.0 run unchanged. New programs
+ * should use <nopal/runtime.h>.
  *
  *	SDTProvider_t *p = providerInit("myapp");
  *	SDTProbe_t *request = providerAddProbe(p, "request", 2, uint64, int32);
@@ -13,8 +13,8 @@
  *
  * providerLoad() and providerUnload() return 0, or -1 with the reason in `error` and its number in
  * `errno`. A program that includes <errno.h>, where errno is a macro, calls providerErrorNumber()
- * instead. Probes may also be added to a loaded provider; the next providerLoad() makes them visible.
- * providerDestroy() unloads. */
+ * instead. Probes may also be added to a loaded provider; the next providerLoad() makes them
+ * visible. providerDestroy() unloads. */
 #ifndef LIBSTAPSDT_H
 #define LIBSTAPSDT_H
 

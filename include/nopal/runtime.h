@@ -16,9 +16,9 @@
  *	nopal_provider_destroy(app);
  *
  * A *provider* (struct nopal_provider) has *probes* (struct nopal_probe). Loading a provider writes
- *a small ELF image of its probes into a memfd called "nopal:PROVIDER" and maps it; unloading unmaps
- * it. A probe is a valid handle from the call that made it until its provider is destroyed. While
- * it is not loaded it is not enabled, and firing it does nothing.
+ * a small ELF image of its probes into a memfd called "nopal:PROVIDER" and maps it; unloading
+ * unmaps it. A probe is a valid handle from the call that made it until its provider is destroyed.
+ * While it is not loaded it is not enabled, and firing it does nothing.
  *
  * Threads: every function may be called from every thread at any time, except that after
  * nopal_provider_destroy() no thread may use the provider or its probes. Signal handlers may call
@@ -28,7 +28,7 @@
  * without libc's fork() (by _Fork() or the bare system call) has them, too, but if its parent had
  * other threads it may only fire, since one of them may have been loading. A child may close the
  * descriptor of the image; if it does so before its first event, tracers of the parent may miss
- *that event.
+ * that event.
  *
  * The implementation uses libc only, and not the dynamic loader, so it works in static programs and
  * with musl.

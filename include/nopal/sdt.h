@@ -16,21 +16,21 @@
  *	if (NOPAL_ENABLED(provider, name))	is it being traced?
  *		NOPAL_PROBE(provider, name, costly());
  *
- * A probe is one `nop` (on x86-64 a 10-byte nop follows it, which tracers can replace by a jump) and
- * a note in section .note.stapsdt that says where the arguments are; every tool for USDT probes
- * reads it. Arguments that are in registers cost nothing. A second note, .note.nopal, describes them:
- * source text, type, file and line (doc/describe-note.md). Neither section is loaded.
+ * A probe is one `nop` (on x86-64 a 10-byte nop follows it, which tracers can replace by a jump)
+ * and a note in section .note.stapsdt that says where the arguments are; every tool for USDT probes
+ * reads it. Arguments that are in registers cost nothing. A second note, .note.nopal, describes
+ * them: source text, type, file and line (doc/describe-note.md). Neither section is loaded.
  *
  * Arguments: integers, bool, characters, enums, pointers, arrays (their address), float, double.
  * A value that is wider than a register, complex, a struct or a union is passed as bytes in memory:
  * "24@(%rax)". In C the probe copies it first. If it has more than 8 bytes, most tools cannot read
- * it, gdb cannot read the arguments after it, and perf and libbpf reject the probe: for these tools,
- * pass its address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double is passed as
- * its IEEE bits, an unsigned number of its size; .note.nopal says that it is a float.
+ * it, gdb cannot read the arguments after it, and perf and libbpf reject the probe: for these
+ * tools, pass its address. gcc has no type for a bit-field in C: write `+s.bits`. A float or double
+ * is passed as its IEEE bits, an unsigned number of its size; .note.nopal says that it is a float.
  *
- * Two limits, which SystemTap's header also has. With -masm=intel, the note names registers in a way
- * that no tool reads. gold with --gc-sections fails ("defined in a discarded section") if it drops a
- * function that has a probe; bfd keeps the function, and lld drops it.
+ * Two limits, which SystemTap's header also has. With -masm=intel, the note names registers in a
+ * way that no tool reads. gold with --gc-sections fails ("defined in a discarded section") if it
+ * drops a function that has a probe; bfd keeps the function, and lld drops it.
  *
  * Options, to be defined before the first inclusion:
  *	NOPAL_SDT_SHORT_NOP		only the 1-byte nop, also on x86-64

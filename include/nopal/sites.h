@@ -13,13 +13,13 @@
  *	nopal_sites_free(probes);
  *
  * A probe (provider:name) has one or more sites, the points in the machine code where it fires.
- *Each site has its own arguments, since the compiler may keep them in other registers at each.
+ * Each site has its own arguments, since the compiler may keep them in other registers at each.
  *
  * A collection is filled by any number of calls. Each returns the number of sites that it added, or
  * -errno with a message in `d`, which may be NULL. A damaged file adds those sites that can be
- *read, and a message, so check nopal_diag_errors(), too. A collection belongs to one thread at a
- *time. Texts and sites live until nopal_sites_free(). If a site is NULL (an index past the end),
- *its texts are NULL, its numbers are 0, and nopal_site_arg() returns -EINVAL. */
+ * read, and a message, so check nopal_diag_errors(), too. A collection belongs to one thread at a
+ * time. Texts and sites live until nopal_sites_free(). If a site is NULL (an index past the end),
+ * its texts are NULL, its numbers are 0, and nopal_site_arg() returns -EINVAL. */
 #ifndef NOPAL_SITES_H
 #define NOPAL_SITES_H
 

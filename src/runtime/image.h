@@ -1,6 +1,6 @@
 /* The ELF image of run-time probes: from names and types to the bytes of a file that every reader
- *of notes takes for a shared object. It consists of a few structures that are always the same, so
- *they are written here, and programs with such probes need no ELF library.
+ * of notes takes for a shared object. It consists of a few structures that are always the same, so
+ * they are written here, and programs with such probes need no ELF library.
  *
  *	file		mapped at		what
  *	0		base			ELF header, program headers, build-id

@@ -51,7 +51,7 @@ int named_file_make(const char *provider, struct str content, char **path, struc
 /* ---- Slots (slot.c) -------------------------------------------------------------------------- */
 
 /* The memory of a provider's probes. An *image slot* is reserved address space for the probes of
- *one image:
+ * one image:
  *
  *	base + 0		stubs: the image as code while it is loaded, else idle stubs
  *	base + 64 KiB		handle block: the handles that users hold, always mapped
@@ -118,7 +118,7 @@ void slot_unlink(struct image_slot *slot);
 /* Announcing images of run-time probes, which neither the dynamic loader nor a debugger knows.
  *
  * gdb and lldb search for probes in the files that the dynamic loader has loaded. They also read
- *ELF files from memory that a program puts into a list, made for compilers at run time ("JIT
+ * ELF files from memory that a program puts into a list, made for compilers at run time ("JIT
  * Compilation Interface" in gdb's manual).
  *
  * Tracers can use two static probes:
