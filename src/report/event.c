@@ -213,12 +213,12 @@ static void add_failure(struct event *e, const char *failure, int err, struct st
 	if (taken.len && !str_ends(taken, STR("\n")))
 		buf_char(e->out, '\n');
 	buf_printf(out, is_part ? "(%s '" : "error: %s '",
-		   err == -EFBIG   ? "more of"
+		   err == -EFBIG   ? "the rest of"
 		   : err == -EINTR ? "the run was ended during"
 				   : failure);
 	render_bytes(&e->report->renderer, buf_as_str(&e->report->scratch), out);
 	if (err == -EFBIG)
-		buf_printf(out, "' than these %zu bytes is not shown)\n", taken.len);
+		buf_printf(out, "', after %zu bytes, is not shown)\n", taken.len);
 	else if (err == -EINTR)
 		buf_text(out, "')\n");
 	else

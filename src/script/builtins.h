@@ -1,4 +1,4 @@
-/* Builtins: each is one row, which says all there is to know of it. The rows are in the files that
+/* Builtins: each is one row, which contains everything about it. The rows are in the files that
  * check and lower them (values.c, texts.c, maps.c, output.c, printf.c); builtins.c finds them. */
 #ifndef NOPAL_SCRIPT_BUILTINS_H
 #define NOPAL_SCRIPT_BUILTINS_H

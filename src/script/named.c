@@ -307,7 +307,7 @@ static int make_part(struct check *c, struct expr *whole, struct str name)
 	part->place = whole->place;
 	part->text = name;
 	if (whole->number == MAX_PARTS)
-		return check_error(c, whole, "too-big", "there are more than %d arguments",
+		return check_error(c, whole, "too-big", "too many arguments: the limit is %d",
 				   MAX_PARTS);
 	whole->args[whole->number++] = part;
 	return check_expr(c, part);

@@ -42,7 +42,7 @@ static int check_print_entry(struct check *c, struct expr *map)
 				   STR_FMT(map->map->name));
 	if (type_is_readable(&map->map->value))
 		return 0;
-	check_error(c, map, "unsupported", "printing one of several %s is not supported yet",
+	check_error(c, map, "unsupported", "printing one entry of a map of %s is not supported yet",
 		    map->map->value.kind == TYPE_STATS ? "statistics" : "histograms");
 	diag_hint(c->d, "print(%.*s) prints all of them", STR_FMT(map->map->name));
 	return -EINVAL;

@@ -161,7 +161,7 @@ bats_require_minimum_version 1.5.0
 	"$NOPAL" -q -e "BEGIN { cat(\"$BATS_TEST_TMPDIR/fits\"); }" >"$BATS_TEST_TMPDIR/out"
 	cmp "$BATS_TEST_TMPDIR/fits" "$BATS_TEST_TMPDIR/out"
 	run "$NOPAL" -q -e "BEGIN { cat(\"$BATS_TEST_TMPDIR/long\"); }"
-	[ "${lines[-1]}" = "(more of '$BATS_TEST_TMPDIR/long' than these 10240 bytes is not shown)" ]
+	[ "${lines[-1]}" = "(the rest of '$BATS_TEST_TMPDIR/long', after 10240 bytes, is not shown)" ]
 	run timeout 20 script -qec "$NOPAL -q -e 'BEGIN { cat(\"$BATS_TEST_TMPDIR/steers\"); }'" /dev/null
 	[[ "$output" != *$'\033[2J'* ]]
 	[[ "$output" == *'a\x1b[2J'$'\tb'* ]]

@@ -132,8 +132,7 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 		if (err == -E2BIG) {
 			diag_error_at(d, err, "too-large", c->span,
 				      "the clause exceeds the scratch memory limit");
-			diag_hint(d, "give its strings lengths, str(p, n), or make 'max_strlen' "
-				     "smaller");
+			diag_hint(d, "give its strings a length, str(p, n), or lower 'max_strlen'");
 		}
 		if (err)
 			return err;

@@ -20,7 +20,7 @@ static const struct {
 	[SITE_RED_ZONE] = {"red-zone",
 			   "it is a 5-byte nop, where this kernel's probe would overwrite the "
 			   "stack below the stack pointer"},
-	[SITE_NO_NOP] = {"no-nop", "a probe is a nop, and there is none"},
+	[SITE_NO_NOP] = {"no-nop", "the instruction is not a nop"},
 	[SITE_FOREIGN] = {"foreign-cpu", "the file is for another CPU"},
 	[SITE_CUT_OFF] = {"cut-off", "the file has no bytes there"},
 	[SITE_TWICE] = {"two-semaphores", "another probe at the same address has another "
@@ -37,7 +37,7 @@ static bool is_refused(const struct unit_site *site)
 	return site->problem && !(site->attach->is_forced && site->problem >= SITE_MIDDLE);
 }
 
-/* "a probe is a nop, and there is none: 48 89 e5", "... an instruction: 48 89 e5 at +12" */
+/* "the instruction is not a nop: 48 89 e5", "... an instruction: 48 89 e5 at +12" */
 static void say_why(const struct unit_site *site, struct buf *out)
 {
 	buf_text(out, problems[site->problem].why);
