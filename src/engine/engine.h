@@ -56,6 +56,9 @@ struct engine_ops {
 	 * types, the others take theirs from `p`. After an error none of its clauses is attached.
 	 */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
+	/* Detach and forget the clauses of the last extend(), which succeeded: another engine of
+	 * the same run could not take its part. Only once after each. */
+	void (*retract)(struct engine *e);
 	/* Attach the uprobes again if the kernel's filter has lost the traced process. 1: it had,
 	 * and events between were missed; 0: no need. NULL: never needed. */
 	int (*rearm)(struct engine *e, struct diag *d);

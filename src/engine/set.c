@@ -143,23 +143,6 @@ static const struct program *part_of(struct set *s, const struct program *p, con
 	return part;
 }
 
-typedef int add_fn(struct engine *e, const struct program *p, struct diag *d);
-
-/* Give each member its part of the program. */
-static int add_program(struct set *s, const struct program *p, uint8_t *chosen, add_fn *add,
-		       struct diag *d)
-{
-	int err = chosen ? choose_members(s, p, chosen, d) : -ENOMEM;
-
-	for (uint8_t i = 0; i < s->count && !err; i++) {
-		const struct program *part = part_of(s, p, chosen, i);
-
-		s->is_used[i] |= part && part->clause_count;
-		err = part ? add(s->members[i], part, d) : -ENOMEM;
-	}
-	return err;
-}
-
 static int set_build(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
@@ -173,24 +156,49 @@ static int set_build(struct engine *engine, const struct program *p, struct diag
 		return -ENOMEM;
 	memset(s->owners, NO_MEMBER, p->map_count);
 	s->map_count = p->map_count;
-	err = add_program(s, p, chosen, engine_build, d);
+	err = choose_members(s, p, chosen, d);
+	for (uint8_t i = 0; i < s->count && !err; i++) {
+		const struct program *part = part_of(s, p, chosen, i);
+
+		s->is_used[i] = part && part->clause_count;
+		err = part ? engine_build(s->members[i], part, d) : -ENOMEM;
+	}
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
 		s->seats[i] = (struct seat){chosen[i], used[chosen[i]]++};
 	s->seat_count = p->clause_count;
 	return err;
 }
 
-static int extend_member(struct engine *e, const struct program *part, struct diag *d)
-{
-	return part->clause_count ? engine_extend(e, part, d) : 0;
-}
-
+/* When one member fails, those before it give their parts back. */
 static int set_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
+	uint8_t *chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
+	uint8_t *owners = arena_array(&s->arena, uint8_t, s->map_count + 1);
+	bool extended[ENGINES_MAX] = {false};
+	int err;
 
-	return add_program(s, p, arena_array(&s->arena, uint8_t, p->clause_count + 1),
-			   extend_member, d);
+	if (!chosen || !owners)
+		return -ENOMEM;
+	memcpy(owners, s->owners, s->map_count);
+	err = choose_members(s, p, chosen, d);
+	for (uint8_t i = 0; i < s->count && !err; i++) {
+		const struct program *part = part_of(s, p, chosen, i);
+
+		if (!part)
+			err = -ENOMEM;
+		else if (part->clause_count)
+			err = engine_extend(s->members[i], part, d);
+		extended[i] = !err && part->clause_count;
+	}
+	for (unsigned i = 0; i < s->count; i++) {
+		s->is_used[i] |= extended[i] && !err;
+		if (err && extended[i])
+			s->members[i]->ops->retract(s->members[i]);
+	}
+	if (err)
+		s->owners = owners;
+	return err;
 }
 
 /* ---- what all members do */

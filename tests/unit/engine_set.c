@@ -44,12 +44,14 @@ static const char *refuse_registers(const struct arch *arch, const struct operan
 
 /* Two interpreters: the first can read no registers, the second all. */
 static struct engine_ops blind, sighted;
+static struct engine *blind_engine; /* that was opened last */
 
 static int open_blind(const struct engine_options *options, struct engine **out, struct diag *d)
 {
 	int err = engine_interp.open(options, out, d);
 
 	(*out)->ops = &blind;
+	blind_engine = *out;
 	return err;
 }
 
@@ -214,6 +216,35 @@ static void an_extension_follows_its_map(void **state)
 	program_unread(&more.t);
 }
 
+static int fail_to_extend(struct engine *e, const struct program *p, struct diag *d)
+{
+	(void)e, (void)p;
+	return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+}
+
+/* The first engine took its clause before the second failed. */
+static void an_extension_that_one_engine_refuses_is_in_none(void **state)
+{
+	struct both b, more = {0};
+	struct context c = test_context();
+
+	(void)state;
+	assert_int_equal(both_open(&b, &blind, shared), 0);
+	run_begin(&b);
+	sighted.extend = fail_to_extend;
+	program_read(&more.t, shared);
+	more.t.program.clauses++; /* BEGIN with @a, which is the second engine's, and with @b */
+	more.t.program.clause_count = 2;
+	assert_int_equal(engine_extend(b.e, &more.t.program, &b.d), -ENOMEM);
+	assert_int_equal(interp_fire(blind_engine, 0, 0, &c), 1);
+	assert_int_equal(interp_fire(blind_engine, 1, 0, &c), -EINVAL);
+	sighted.extend = engine_interp.extend;
+	assert_int_equal(engine_extend(b.e, &more.t.program, &b.d), 0);
+	assert_int_equal(interp_fire(blind_engine, 1, 0, &c), 1);
+	both_close(&b);
+	program_unread(&more.t);
+}
+
 static void the_kernel_and_the_interpreter_share_a_script(void **state)
 {
 	struct both b;
@@ -241,6 +272,7 @@ int main(void)
 		cmocka_unit_test(the_first_engine_has_what_it_can_run),
 		cmocka_unit_test(what_no_engine_can_run_is_refused_by_the_first),
 		cmocka_unit_test(an_extension_follows_its_map),
+		cmocka_unit_test(an_extension_that_one_engine_refuses_is_in_none),
 		cmocka_unit_test(the_kernel_and_the_interpreter_share_a_script),
 	};
 

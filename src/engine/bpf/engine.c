@@ -213,15 +213,25 @@ static void unload_from(struct bpf_engine *e, struct loaded **first)
 	e->last = first;
 }
 
+static void bpf_retract(struct engine *engine)
+{
+	struct bpf_engine *e = (struct bpf_engine *)engine;
+
+	links_cut(&e->uprobes, e->before.links);
+	unload_from(e, e->before.last);
+	e->program = e->before.program;
+}
+
 static int bpf_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	struct loaded **first = e->last;
 	struct frame *frames = NULL;
 	uint32_t scratch = 0;
-	size_t links = e->uprobes.count;
-	int err = bpf_renew(e, p, d);
+	int err;
 
+	e->before = (struct before_extend){first, e->uprobes.count, e->program};
+	err = bpf_renew(e, p, d);
 	if (!err)
 		err = bpf_plan(e, p, &frames, &scratch, d);
 	if (!err) /* the first program may have had no probes at all */
@@ -232,12 +242,10 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 		err = sites_leave_out(e, *first, false, d);
 	if (!err)
 		err = attach_from(e, *first, true, d);
-	if (err) {
-		links_cut(&e->uprobes, links);
-		unload_from(e, first);
-	} else {
+	if (err)
+		bpf_retract(engine);
+	else
 		e->program = p;
-	}
 	return err;
 }
 
@@ -447,6 +455,7 @@ const struct engine_ops engine_bpf = {
 	.build = bpf_build,
 	.attach = bpf_attach,
 	.extend = bpf_extend,
+	.retract = bpf_retract,
 	.rearm = bpf_rearm,
 	.run = bpf_run,
 	.drain = bpf_drain,

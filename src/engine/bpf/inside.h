@@ -32,6 +32,13 @@ struct loaded {
 	struct loaded *next;
 };
 
+/* What retract() goes back to. */
+struct before_extend {
+	struct loaded **last;
+	size_t links; /* of uprobes */
+	const struct program *program;
+};
+
 struct bpf_engine {
 	struct engine engine; /* first: what others hold */
 	struct engine_options options;
@@ -50,6 +57,7 @@ struct bpf_engine {
 	bool files_missed;    /* ... and files mapped since are not armed */
 	bool everybody;	      /* the kernel cannot filter: its main thread has ended */
 	struct loaded *first, **last;
+	struct before_extend before;
 	uint64_t *control; /* mapped */
 	size_t control_size;
 	uint64_t *unsent; /* control records made up for, by format */

@@ -201,6 +201,15 @@ static bool renew_tables(struct interp *e, const struct program *p)
 	return true;
 }
 
+/* The maps stay as the extension has them: nothing uses those that differ. */
+static void interp_retract(struct engine *engine)
+{
+	struct interp *e = (struct interp *)engine;
+
+	while (e->unit_count > e->units_before)
+		unit_free(&e->units[--e->unit_count]);
+}
+
 static int interp_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct interp *e = (struct interp *)engine;
@@ -210,7 +219,11 @@ static int interp_extend(struct engine *engine, const struct program *p, struct 
 		return err;
 	if (!renew_tables(e, p))
 		return diag_error(d, -EINVAL, "bad-program", "the extension has other maps");
-	return add_units(e, p, d);
+	e->units_before = e->unit_count;
+	err = add_units(e, p, d);
+	if (err)
+		interp_retract(engine);
+	return err;
 }
 
 static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
@@ -406,6 +419,7 @@ const struct engine_ops engine_interp = {
 	.build = interp_build,
 	.attach = interp_attach,
 	.extend = interp_extend,
+	.retract = interp_retract,
 	.run = interp_run,
 	.drain = interp_drain,
 	.wait_fd = interp_wait_fd,

@@ -152,11 +152,11 @@ int replay_open(struct replay *r, const char *path, struct diag *d)
 		struct recorded unused;
 
 		err = replay_next(r, &a, &unused, d);
+		arena_free(&a);
 	}
 	r->rest = buf_as_str(&r->text);
 	r->line = 0;
 	r->nsecs = 0;
-	arena_free(&a);
 	return err;
 }
 

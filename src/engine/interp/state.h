@@ -115,6 +115,7 @@ struct interp {
 	const struct program *program; /* the one that was built: its maps are ours */
 	struct unit *units;
 	size_t unit_count;
+	size_t units_before;  /* the last extend() */
 	struct table *tables; /* one for each map */
 	struct queue queue;
 	struct replay replay;
