@@ -215,7 +215,7 @@ static int check_attach(const struct checker *c, uint32_t number)
 	else if (a->kind == ATTACH_TRACEPOINT && str_index(a->tracepoint, ':') < 1)
 		problem = "names no tracepoint";
 	if (problem)
-		return fail(c->d, "clause %u: place %u %s", c->clause_number, number, problem);
+		return fail(c->d, "clause %u: attachment %u %s", c->clause_number, number, problem);
 	return 0;
 }
 
@@ -255,19 +255,19 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 		const struct attach *a = &c->clause->attaches[i];
 
 		if (letter == 'c' && a->kind != ATTACH_TRACEPOINT)
-			return check_fail(c, at, "place %u is not a tracepoint", i);
+			return check_fail(c, at, "attachment %u is not a tracepoint", i);
 		if (letter == 'c')
 			continue;
 		if (!is_uprobe(a))
-			return check_fail(c, at, "place %u has no user registers", i);
+			return check_fail(c, at, "attachment %u has no user registers", i);
 		if (letter == 'r' && !has_reg_id(a->arch, imm))
-			return check_fail(c, at, "place %u has no register %lld", i,
+			return check_fail(c, at, "attachment %u has no register %lld", i,
 					  (long long)imm);
 		if (letter == 'u' && (imm < 0 || imm >= a->operand_count))
-			return check_fail(c, at, "place %u has no argument %lld", i,
+			return check_fail(c, at, "attachment %u has no argument %lld", i,
 					  (long long)imm);
 		if (letter == 'u' && operand_problem(&a->operands[imm]))
-			return check_fail(c, at, "argument %lld of place %u cannot be read",
+			return check_fail(c, at, "argument %lld of attachment %u cannot be read",
 					  (long long)imm, i);
 	}
 	return 0;
@@ -466,7 +466,7 @@ static int check_insn(const struct checker *c, uint32_t at)
 	if (!info)
 		return check_fail(c, at, "there is no operation %u", i->op);
 	if (c->p->place_count && i->place >= c->p->place_count)
-		return check_fail(c, at, "there is no place %u in the script", i->place);
+		return check_fail(c, at, "there is no span %u in the script", i->place);
 	for (const char *letter = info->results; *letter && !err; letter++)
 		err = check_operand(c, at, *letter);
 	for (const char *letter = info->operands; *letter && !err; letter++)

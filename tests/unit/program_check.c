@@ -46,9 +46,9 @@ static const struct {
 	{"r0 = const 1\nr0 = zext r0, 8\nreturn", "8 is not 1, 2 or 4 bytes"},
 	{"r0 = const 1\nr0 = f2i r0, 2\nreturn", "2 is not 4 or 8 bytes"},
 	{"r0 = const 1\nr0 = load r0, u24\nreturn", "size 3"},
-	{"r0 = arg 0\nreturn", "place 0 has no user registers"},
-	{"r0 = reg 0\nreturn", "place 0 has no user registers"},
-	{"r0 = field 8, u32\nreturn", "place 0 is not a tracepoint"},
+	{"r0 = arg 0\nreturn", "attachment 0 has no user registers"},
+	{"r0 = reg 0\nreturn", "attachment 0 has no user registers"},
+	{"r0 = field 8, u32\nreturn", "attachment 0 is not a tracepoint"},
 	/* Types. */
 	{"s1 = comm\nreturn", "slot s1 has the wrong type"},
 	{"s0 = ustack\nreturn", "slot s0 has the wrong type"},
@@ -195,7 +195,7 @@ static void pieces_show_the_fields(void **state)
 	}
 }
 
-/* Whole programs: maps, formats, places. */
+/* Whole programs: maps, formats, attachments. */
 static const struct {
 	const char *text, *error;
 } program_rows[] = {
@@ -228,26 +228,26 @@ static const struct {
 	 "format 0: its first field is not a key of map 0"},
 	{"map m0 \"@\" int64 -> string[8], 4 entries\nformat 0 map_value \"\" () m0",
 	 "format 0: 0 fields are not a key and value of map 0"},
-	{"clause 0: 1 registers\nbegin name 1 func 0\nreturn", "place 0 has an unknown name"},
-	{"clause 0: 1 registers\ninterval 0 name 0 func 0\nreturn", "place 0 has no period"},
+	{"clause 0: 1 registers\nbegin name 1 func 0\nreturn", "attachment 0 has an unknown name"},
+	{"clause 0: 1 registers\ninterval 0 name 0 func 0\nreturn", "attachment 0 has no period"},
 	{"clause 0: 1 registers\ntracepoint \"x\" name 0 func 0\nreturn",
-	 "place 0 names no tracepoint"},
-	{"clause 0: 1 registers\nuprobe \"\" 0 name 0 func 0\nreturn", "place 0 has no file"},
+	 "attachment 0 names no tracepoint"},
+	{"clause 0: 1 registers\nuprobe \"\" 0 name 0 func 0\nreturn", "attachment 0 has no file"},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0 args \"4@%1\"\nr0 = arg 0\nreturn",
 	 NULL},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0 args \"4@%1\"\nr0 = arg 1\nreturn",
-	 "place 0 has no argument 1"},
+	 "attachment 0 has no argument 1"},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0 args \"4@%1\"\n"
 	 "uprobe \"x\" 0 name 0 func 0\nr0 = arg 0\nreturn",
-	 "place 1 has no argument 0"},
+	 "attachment 1 has no argument 0"},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0 args \"4@?\"\nr0 = arg 0\nreturn",
-	 "argument 0 of place 0 cannot be read"},
+	 "argument 0 of attachment 0 cannot be read"},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0 args \"16@%1\"\nr0 = arg 0\nreturn",
-	 "argument 0 of place 0 cannot be read"},
+	 "argument 0 of attachment 0 cannot be read"},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0\nr0 = reg 15\nr0 = reg 17\nreturn",
 	 NULL},
 	{"clause 0: 1 registers\nuprobe \"x\" 0 name 0 func 0\nr0 = reg 18\nreturn",
-	 "place 0 has no register 18"},
+	 "attachment 0 has no register 18"},
 	{"clause 0: 1 registers\ntracepoint \"a:b\" name 0 func 0\nr0 = field 70000, u8\nreturn",
 	 "70000 is not an offset in a tracepoint"},
 };
