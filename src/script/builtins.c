@@ -1,5 +1,6 @@
 /* Finding builtins, and the text of --help-script. */
-#include "script/builtins.h"
+#include "script/inside.h"
+#include <errno.h>
 
 static const struct function *const tables[] = {value_rows, text_rows, output_rows, printf_rows,
 						map_rows};
@@ -78,4 +79,91 @@ int script_each_builtin(script_builtin_fn *fn, void *arg)
 			if (f->group != GROUP_FOREIGN)
 				err = fn(arg, f->name, f->help, f->example);
 	return err;
+}
+
+/* ---- What a clause needs of its sites ---- */
+
+struct walk {
+	struct arena *arena;
+	struct uses *uses;
+	int err;
+};
+
+static void add_field(struct walk *w, struct str name)
+{
+	struct uses *u = w->uses;
+
+	for (size_t i = 0; i < u->field_count; i++)
+		if (str_eq(u->fields[i], name))
+			return;
+	if (arena_grow(w->arena, (void **)&u->fields, u->field_count, &u->field_cap,
+		       sizeof(*u->fields)))
+		w->err = -ENOMEM;
+	else
+		u->fields[u->field_count++] = name;
+}
+
+static void set_bit(uint64_t *bits, unsigned n)
+{
+	bits[n / 64] |= UINT64_C(1) << (n % 64);
+}
+
+/* printf("%f", arg0): the arguments that must be floats */
+static void walk_format(struct walk *w, const struct expr *e)
+{
+	unsigned number;
+
+	if (!e->arg_count || e->args[0]->kind != EXPR_STRING)
+		return;
+	for (unsigned i = 1; i < e->arg_count; i++)
+		if (e->args[i]->kind == EXPR_NAME && arg_number(e->args[i]->text, &number) &&
+		    printf_wants_float(e->args[0]->text, i - 1))
+			set_bit(w->uses->floats, number);
+}
+
+static void walk_builtin(struct walk *w, const struct expr *e)
+{
+	const struct function *f = function_find(e->text);
+	unsigned number;
+
+	if (!f)
+		return;
+	w->uses->needs |= f->needs;
+	if ((f->needs & NEED_ARGUMENT) && arg_number(e->text, &number))
+		set_bit(w->uses->args, number);
+	if (f->args && *f->args == 'f')
+		walk_format(w, e);
+}
+
+static void walk_expr(struct walk *w, const struct expr *e)
+{
+	if (!e)
+		return;
+	if (e->kind == EXPR_NAME || e->kind == EXPR_CALL)
+		walk_builtin(w, e);
+	if (e->kind == EXPR_FIELD)
+		add_field(w, e->text);
+	for (unsigned i = 0; i < e->arg_count; i++)
+		walk_expr(w, e->args[i]);
+}
+
+static void walk_body(struct walk *w, const struct stmt *s)
+{
+	for (; s; s = s->next) {
+		walk_expr(w, s->target);
+		walk_expr(w, s->value);
+		walk_expr(w, s->to);
+		walk_body(w, s->body);
+		walk_body(w, s->other);
+	}
+}
+
+int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out)
+{
+	struct walk w = {.arena = a, .uses = out};
+
+	memset(out, 0, sizeof(*out));
+	walk_expr(&w, c->predicate);
+	walk_body(&w, c->body);
+	return w.err;
 }

@@ -1,6 +1,6 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
  * checked even when the one before it is wrong, so that one run tells all errors. */
-#include "script/builtins.h"
+#include "script/inside.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/builtins.h"
-#include "script/check.h"
+#include "script/inside.h"
 
 static int wrong_count(struct check *c, const struct expr *e, const struct function *f)
 {

@@ -2,7 +2,7 @@
  *
  * Comes in: an expression of the tree. Goes out: its shape, its value when it is constant, and the
  * map, variable or function it names. Maps, operators and calls have files of their own. */
-#include "script/check.h"
+#include "script/inside.h"
 
 #include <errno.h>
 

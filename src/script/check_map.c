@@ -2,7 +2,7 @@
  * later ones may widen it. */
 #include <errno.h>
 
-#include "script/check.h"
+#include "script/inside.h"
 
 struct map *check_map(struct check *c, struct str name)
 {

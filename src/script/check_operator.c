@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/check.h"
+#include "script/inside.h"
 
 static bool is_unsigned(const struct expr *e)
 {

@@ -5,7 +5,7 @@
  * check->changed tells that a lasting one has grown. */
 #include <errno.h>
 
-#include "script/check.h"
+#include "script/inside.h"
 
 struct shape shape_of(struct type t)
 {

@@ -101,16 +101,11 @@ struct variant {
 	struct variant *next;
 };
 
-/* Group the clause's places that no program has yet. A clause without any place gets one variant
- * without places, so that its text is checked all the same. */
-int variants_make(struct script *s, struct tree_clause *clause, struct variant **out);
-
 bool type_is_word(const struct type *t); /* lives in a register */
 
 struct span script_span(const struct script *s, struct mark m);
 /* Number of a text in a list; added when it is new. -ENOMEM. */
 int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out);
-
 /* Number a piece of the script among the places of errors, unless *place (its number + 1) is set.
  * -ENOMEM. */
 int place_number(struct script *s, struct mark m, uint32_t *place);
@@ -119,14 +114,287 @@ int place_number(struct script *s, struct mark m, uint32_t *place);
  * any of a process that matches a pattern? */
 bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
 
-/* uses.c */
+/* builtins.c */
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */
 int resolve_places(struct script *s, const struct script_source *source, struct diag *d);
 /* compile.c: the code of all places that no program has yet */
 int compile_program(struct script *s, struct program **out, struct diag *d);
-
 /* config.c: defaults, then the config block, then the environment. */
 int config_apply(struct script *s, struct diag *d);
+
+/* ---- Resolve: probes -> places ---- */
+
+/* One probe being looked up. */
+struct search {
+	struct script *s;
+	const struct script_source *source;
+	struct tree_clause *clause;
+	struct probe_spec *spec;
+	struct diag *d;
+	size_t found; /* places, known ones included */
+	/* For "did you mean". */
+	struct guess guess;
+	size_t seen; /* probes of other names */
+};
+
+struct span search_span(const struct search *q);
+/* Nothing was found: an error, a warning, or nothing, as the options say. */
+int report_missing(struct search *q);
+
+/* ---- Check: types of the tree ---- */
+
+/* A clause is compiled once for each kind of place it has (a variant): check_variant types the tree
+ * for these places. Types of maps and variables grow from check to check; code is made when they
+ * have stopped growing. */
+
+/* The state of one check. Passes with d NULL are quiet: they find types, the last one speaks. */
+struct check {
+	struct script *s;
+	struct variant *v;
+	struct diag *d;
+	unsigned pass; /* from 1 */
+	unsigned block_depth, loop_depth;
+	bool is_repeated; /* another variant of the clause was checked: warnings are known */
+	bool changed;	  /* a type has grown: check again */
+};
+
+/* Type the whole clause for the places of `v`. -EINVAL after all its errors were reported. */
+int check_variant(struct check *c, struct variant *v);
+int check_expr(struct check *c, struct expr *e);
+/* `e` must be an integer; `what` says of what in the message. */
+int check_int(struct check *c, const struct expr *e, const char *what);
+/* `e` must have a value that can be kept or sent. */
+int check_storable(struct check *c, const struct expr *e, const char *what);
+int check_error(const struct check *c, const struct expr *e, const char *tag, const char *format,
+		...) __attribute__((format(printf, 4, 5)));
+/* "string[16]" for messages; lives in the script's arena. */
+const char *check_type_text(const struct check *c, const struct type *t);
+/* Let strings that `e` takes from variables and maps be as large as `t` says. */
+void check_widen(struct check *c, struct expr *e, const struct type *t);
+/* A lasting type takes in type `t`; -EINVAL when they differ in kind. */
+int check_merge(struct check *c, struct type *known, const struct type *t);
+/* The map of this name, made when it is new; NULL without memory. */
+struct map *check_map(struct check *c, struct str name);
+/* The keys of @m[...]. */
+int check_map_key(struct check *c, struct expr *e);
+struct variable *check_find_variable(const struct check *c, struct str name);
+struct shape shape_int(bool is_signed); /* 8 bytes */
+struct shape shape_of(struct type t);
+struct shape shape_open(void);
+/* In a clause without places: may `e` be of any type yet? */
+bool check_is_open(const struct check *c, const struct expr *e);
+/* A string or buffer of at least so many bytes. */
+struct type type_text(enum type_kind kind, uint64_t bytes);
+
+/* The kinds of expressions: each types one kind whose parts are not typed yet; check_expr() calls
+ * the right one. */
+bool expr_is_int(const struct expr *e);
+bool expr_is_text(const struct expr *e);
+
+int check_variable(struct check *c, struct expr *e); /* $x */
+int check_map_read(struct check *c, struct expr *e); /* @m[key] */
+
+int check_unary(struct check *c, struct expr *e);   /* -a */
+int check_binary(struct check *c, struct expr *e);  /* a + b */
+int check_index(struct check *c, struct expr *e);   /* p[n] */
+int check_step(struct check *c, struct expr *e);    /* a++ */
+int check_cast(struct check *c, struct expr *e);    /* (int32)a */
+int check_ternary(struct check *c, struct expr *e); /* a ? b : c */
+
+int check_call(struct check *c, struct expr *e);  /* f(a), and builtin names: pid */
+int check_field(struct check *c, struct expr *e); /* args.x */
+
+/* ---- Lower: tree -> code ---- */
+
+/* Registers hold numbers, slots hold texts and other values; those of a statement are free again
+ * after it. The first error stays in lower->err: emitters then do nothing that matters, so that
+ * nothing above them needs to ask before the end. */
+
+/* Jumps that wait for their target: number + 1 of the last of them; each holds the one before it in
+ * imm until lower_bind. */
+struct label {
+	uint32_t last;
+};
+
+struct lower_slot {
+	struct type type;
+	bool is_busy;
+	unsigned owner; /* depth of the statement that uses it */
+};
+
+/* The code of one variant in the making. */
+struct lower {
+	struct script *s;
+	struct variant *v;
+	struct diag *d;
+	struct arena *arena;
+	int err; /* the first one; its message is written */
+	struct insn *code;
+	size_t count, cap;
+	struct insn spare; /* what is emitted after an error */
+	struct lower_slot *slots;
+	size_t slot_count, slot_cap;
+	uint32_t next_reg, most_regs;
+	unsigned depth;		     /* of statements */
+	uint32_t span;		     /* of the expression being lowered */
+	bool copy_reads;	     /* the statement changes variables: what was read is copied */
+	uint64_t rounds;	     /* of the loops around, multiplied */
+	struct label *leave, *again; /* of the innermost loop: break, continue */
+};
+
+int lower_variant(struct lower *l, struct variant *v, struct clause *out);
+void lower_fail(struct lower *l, int err);
+
+/* A value in a register (integers, floats and names): any, or the one given. */
+uint16_t lower_word(struct lower *l, const struct expr *e);
+void lower_word_to(struct lower *l, const struct expr *e, uint16_t reg);
+/* Other values in a slot of type `t`, which may be a variable's own: read it only. */
+uint16_t lower_memory(struct lower *l, const struct expr *e, const struct type *t);
+void lower_memory_to(struct lower *l, const struct expr *e, uint16_t slot);
+/* One or the other, as the type of `e` says. */
+void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
+/* For what it does, not for its value. */
+void lower_effect(struct lower *l, const struct expr *e);
+/* The key of @m[...] in a slot; SLOT_NO without a key. */
+uint16_t lower_key(struct lower *l, const struct expr *map);
+void lower_jump(struct lower *l, const struct expr *e, bool when, struct label *to);
+/* p + n counts in what p points to: the register with what to add for `n`, which is in `reg`. */
+uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *n, uint16_t reg);
+/* Cut a declared variable's new value to the variable's size. */
+void lower_fit(struct lower *l, const struct variable *v);
+
+/* The kinds of expressions; `out` is the register or slot where the value goes. */
+void lower_unary(struct lower *l, const struct expr *e, uint16_t out);	 /* -a */
+void lower_binary(struct lower *l, const struct expr *e, uint16_t out);	 /* a + b */
+void lower_index(struct lower *l, const struct expr *e, uint16_t out);	 /* p[n] */
+void lower_step(struct lower *l, const struct expr *e, uint16_t out);	 /* a++; REG_NO: no value */
+void lower_cast(struct lower *l, const struct expr *e, uint16_t out);	 /* (int32)a */
+void lower_ternary(struct lower *l, const struct expr *e, uint16_t out); /* a ? b : c */
+
+/* Instructions by shape: the letters are those of program/op.h, `i` is imm. */
+struct insn *lower_op(struct lower *l, enum op op); /* never NULL; d a b s t are *_NO */
+void emit_di(struct lower *l, enum op op, uint16_t d, uint64_t imm);
+void emit_dai(struct lower *l, enum op op, uint16_t d, uint16_t a, uint64_t imm);
+void emit_dab(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t b);
+void emit_si(struct lower *l, enum op op, uint16_t s, uint64_t imm);
+void emit_sti(struct lower *l, enum op op, uint16_t s, uint16_t t, uint64_t imm);
+void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t bytes);
+void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t);
+void emit_put(struct lower *l, uint16_t s, uint64_t offset, uint16_t a);
+struct insn *emit_ds(struct lower *l, enum op op, uint16_t d, uint16_t s, uint64_t imm);
+/* OP_STR or OP_BUF: what is at an address, at most `length` bytes (REG_NO: any number) and at most
+ * `most`. Lengths are unsigned, so that a negative one is cut. */
+void emit_read(struct lower *l, enum op op, uint16_t s, uint16_t a, uint16_t length, uint32_t most);
+/* An operation on m[key]; the caller sets d, a or t. */
+struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t key);
+void emit_operator(struct lower *l, enum operator op, bool is_signed, uint16_t a, uint16_t b,
+		   uint16_t out);
+
+uint16_t lower_reg(struct lower *l);
+uint16_t lower_const(struct lower *l, uint64_t value);
+uint16_t lower_slot(struct lower *l, const struct type *t);
+uint32_t lower_text_number(struct lower *l, struct text_list *list, struct str text);
+void lower_bind(struct lower *l, struct label *label);
+void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label);
+
+#define EMIT_MAX_FIELDS 255 /* of one record */
+/* A record of this format, which is interned; f->fields may be the caller's. */
+void lower_emit(struct lower *l, const struct format *f, const struct field *fields);
+/* Any value as a field of a record. */
+struct field lower_field(struct lower *l, const struct expr *e);
+
+/* ---- Builtins ---- */
+
+/* Each is one row, which contains everything about it. The rows are in the files that check and
+ * lower them (values.c, texts.c, maps.c, output.c, printf.c); builtins.c finds them. */
+
+/* ORDER: as --help-script prints them, see builtins.c. */
+enum builtin_group {
+	GROUP_VALUE,	   /* may be written without parentheses: pid */
+	GROUP_FUNCTION,	   /* is called for its value: str(p) */
+	GROUP_STATEMENT,   /* has no value: printf(...) */
+	GROUP_AGGREGATION, /* only as the value of a map: @ = count() */
+	GROUP_FOREIGN,	   /* bpftrace's, not supported yet: only its name is known */
+};
+
+/* What the sites of a clause, or the session, must provide. */
+enum builtin_need {
+	NEED_ARGUMENT = 1, /* the argument whose number is in the name */
+	NEED_ALL_ARGS = 2, /* all arguments, by their names */
+	NEED_FUNC = 4,	   /* the function around the site */
+	NEED_ARCH = 8,	   /* registers: the sites of a variant are of one architecture */
+	NEED_STACKS = 16,  /* processes, remembered while they live */
+	NEED_DATA = 32,	   /* data records are sent */
+	NEED_UNSAFE = 64,  /* --unsafe */
+};
+
+/* Probe types a builtin can be used in; 0 in a row: all. */
+#define IN(type)	  (1u << PROBE_##type)
+#define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE))
+#define HAVE_REGISTERS	  (IN(USDT) | IN(UPROBE) | IN(URETPROBE))
+#define HAVE_NAMED_FIELDS (IN(USDT) | IN(TRACEPOINT))
+
+/* Arguments of a function, one letter each; those after a '[' may be left out:
+ *
+ *   i  an integer           p  an address             c  a constant integer
+ *   s  a string literal     t  any string             e  any value
+ *   m  a map without a key  f  a printf format        *  any number of values
+ *   x  anything: `check` looks at it */
+struct function {
+	const char *name;
+	const char *args;
+	enum builtin_group group;
+	unsigned needs;	    /* enum builtin_need */
+	unsigned probes;    /* IN(...) */
+	struct type result; /* TYPE_NONE: none, or `check` sets it */
+	/* What the letters do not say; NULL: nothing. Arguments are typed and fit `args`. */
+	int (*check)(struct check *c, struct expr *e);
+	/* Code that leaves the value in register or slot `out`, by its type. */
+	void (*lower)(struct lower *l, const struct expr *e, uint16_t out);
+	int number; /* for the two functions above: BUILTIN_PID, TYPE_SUM, FORMAT_CLEAR */
+	const char *help, *example;
+};
+
+/* Types of results. */
+/* clang-format off */
+#define NO_RESULT   {.kind = TYPE_NONE}
+#define RESULT_U64  {.kind = TYPE_INT, .size = 8}
+#define RESULT_S64  {.kind = TYPE_INT, .size = 8, .is_signed = true}
+#define RESULT_NAME {.kind = TYPE_NAME}
+/* clang-format on */
+
+/* Tables of rows; the name of the last row is NULL. */
+extern const struct function value_rows[], text_rows[], map_rows[], output_rows[], printf_rows[];
+
+/* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
+const struct function *function_find(struct str name);
+/* The nearest name to a misspelt one; empty when none is near. */
+struct str function_guess(struct str name);
+/* "arg7" -> 7, below 128. */
+bool arg_number(struct str name, unsigned *out);
+/* Is the value of this number, in the order of the arguments after the format, to be a float? */
+bool printf_wants_float(struct str format, unsigned value);
+
+/* Why argument n of the place cannot be read; NULL: it can. */
+const char *place_unreadable(const struct place *p, unsigned n);
+/* Can argument `n` be read at this place? */
+int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
+/* The field of this name; NULL: there is none. */
+const struct trace_field *event_field(const struct trace_event *event, struct str name);
+
+/* Are the named arguments that the clause uses the same at both places? */
+bool named_same(const struct uses *u, const struct place *a, const struct place *b);
+/* args.word of a variant with usdt places. */
+int check_named(struct check *c, struct expr *e);
+/* argN where a float is wanted: it becomes one if it is known to be one. */
+void check_as_float(struct check *c, struct expr *e);
+/* ... and a hint for the error when it did not. */
+void hint_no_float(struct check *c, const struct expr *e);
+void lower_named(struct lower *l, const struct expr *e, uint16_t out);
+/* args: afterwards e->args are its e->number parts, as expressions of their own. */
+int check_whole(struct check *c, struct expr *e);
+/* A part that has no value: a text among the program's names is shown instead. */
+void lower_part_note(struct lower *l, struct str text, uint16_t out);
 
 #endif

@@ -3,7 +3,47 @@
 #include <stdlib.h>
 
 #include "script/inside.h"
+#include "script/script.h"
+#include "base/utf8.h"
 #include "script/parse.h"
+
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("_-+./@%=~^", c));
+}
+
+static bool is_plain_text(struct str s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if (!is_plain(s.ptr[i]))
+			return false;
+	/* Two slashes begin a comment in a script. */
+	return !memmem(s.ptr, s.len, "//", 2);
+}
+
+void script_quote(struct str part, struct buf *out)
+{
+	if (is_plain_text(part)) {
+		buf_str(out, part);
+		return;
+	}
+	buf_char(out, '"');
+	for (size_t i = 0; i < part.len;) {
+		size_t run = utf8_printable(str_of(part.ptr + i, part.len - i));
+
+		if (!run) {
+			buf_printf(out, "\\x%02x", (unsigned char)part.ptr[i++]);
+			continue;
+		}
+		for (; run; run--, i++) {
+			if (part.ptr[i] == '"' || part.ptr[i] == '\\')
+				buf_char(out, '\\');
+			buf_char(out, part.ptr[i]);
+		}
+	}
+	buf_char(out, '"');
+}
 
 struct lister {
 	struct arena arena;
@@ -14,22 +54,10 @@ struct lister {
 	struct str last; /* the text before, so that the sites of one probe give one line */
 };
 
-static int list_text(struct lister *l)
-{
-	struct str text = buf_as_str(&l->text);
-
-	if (l->text.failed)
-		return -ENOMEM;
-	if (str_eq(text, l->last))
-		return 0;
-	l->last = arena_str(&l->arena, text);
-	return l->last.ptr ? l->fn(l->arg, text) : -ENOMEM;
-}
-
-/* The parts of one probe; those with NULL are skipped. */
 static int list_parts(struct lister *l, struct str first, struct str second, struct str third)
 {
 	const struct str parts[] = {first, second, third};
+	struct str text;
 
 	buf_clear(&l->text);
 	buf_text(&l->text, probe_type_name(l->spec->type));
@@ -39,7 +67,13 @@ static int list_parts(struct lister *l, struct str first, struct str second, str
 		buf_char(&l->text, ':');
 		script_quote(parts[i], &l->text);
 	}
-	return list_text(l);
+	text = buf_as_str(&l->text);
+	if (l->text.failed)
+		return -ENOMEM;
+	if (str_eq(text, l->last))
+		return 0;
+	l->last = arena_str(&l->arena, text);
+	return l->last.ptr ? l->fn(l->arg, text) : -ENOMEM;
 }
 
 /* The sites of one probe together, the first one in front. */
@@ -108,24 +142,18 @@ static int list_spec(struct lister *l, const struct script_options *options,
 				   .path = spec->path,
 				   .provider = spec->provider,
 				   .name = spec->name};
-	int got;
 
 	switch (spec->type) {
 	case PROBE_USDT:
 		if (!spec->path.len && !options->pid)
 			query.path = STR("*");
-		got = source->sites(source->run, &query, list_image, l, d);
-		break;
+		return source->sites(source->run, &query, list_image, l, d);
 	case PROBE_UPROBE:
-	case PROBE_URETPROBE:
-		got = source->functions(source->run, &query, list_function, l, d);
-		break;
+	case PROBE_URETPROBE: return source->functions(source->run, &query, list_function, l, d);
 	case PROBE_TRACEPOINT:
-		got = source->events(source->self, spec->provider, spec->name, list_event, l, d);
-		break;
+		return source->events(source->self, spec->provider, spec->name, list_event, l, d);
 	default: return list_parts(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0));
 	}
-	return got < 0 ? got : 0;
 }
 
 int script_list(struct str pattern, const struct script_options *options,
@@ -143,5 +171,5 @@ int script_list(struct str pattern, const struct script_options *options,
 		err = list_spec(&l, options, source, d);
 	buf_free(&l.text);
 	arena_free(&l.arena);
-	return err;
+	return err < 0 ? err : 0; /* the sources return what they found */
 }

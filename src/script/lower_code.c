@@ -1,6 +1,6 @@
 /* Code in the making: instructions one after the other, registers and slots taken for values, jumps
  * that wait for their target, records and their formats. */
-#include "script/lower.h"
+#include "script/inside.h"
 
 #include <errno.h>
 
@@ -46,100 +46,79 @@ struct insn *lower_op(struct lower *l, enum op op)
 	return i;
 }
 
-void emit_di(struct lower *l, enum op op, uint16_t d, uint64_t imm)
+/* An instruction of the shape that most have. */
+static struct insn *emit(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t s,
+			 uint64_t imm)
 {
 	struct insn *i = lower_op(l, op);
 
 	i->d = d;
+	i->a = a;
+	i->s = s;
 	i->imm = (int64_t)imm;
+	return i;
+}
+
+void emit_di(struct lower *l, enum op op, uint16_t d, uint64_t imm)
+{
+	emit(l, op, d, REG_NO, SLOT_NO, imm);
 }
 
 void emit_dai(struct lower *l, enum op op, uint16_t d, uint16_t a, uint64_t imm)
 {
-	struct insn *i = lower_op(l, op);
-
-	i->d = d;
-	i->a = a;
-	i->imm = (int64_t)imm;
+	emit(l, op, d, a, SLOT_NO, imm);
 }
 
 void emit_dab(struct lower *l, enum op op, uint16_t d, uint16_t a, uint16_t b)
 {
-	struct insn *i = lower_op(l, op);
-
-	i->d = d;
-	i->a = a;
-	i->b = b;
+	emit(l, op, d, a, SLOT_NO, 0)->b = b;
 }
 
 void emit_si(struct lower *l, enum op op, uint16_t s, uint64_t imm)
 {
-	emit_sti(l, op, s, SLOT_NO, imm);
+	emit(l, op, REG_NO, REG_NO, s, imm);
+}
+
+struct insn *emit_ds(struct lower *l, enum op op, uint16_t d, uint16_t s, uint64_t imm)
+{
+	return emit(l, op, d, REG_NO, s, imm);
 }
 
 void emit_sti(struct lower *l, enum op op, uint16_t s, uint16_t t, uint64_t imm)
 {
-	struct insn *i = lower_op(l, op);
-
-	i->s = s;
-	i->t = t;
-	i->imm = (int64_t)imm;
+	emit(l, op, REG_NO, REG_NO, s, imm)->t = t;
 }
 
 void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t bytes)
 {
-	struct insn *i = lower_op(l, OP_STRCMP);
-
-	i->d = d;
-	i->s = s;
-	i->t = t;
-	i->imm = bytes;
+	emit_ds(l, OP_STRCMP, d, s, (uint64_t)bytes)->t = t;
 }
 
 void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t)
 {
-	struct insn *i = lower_op(l, OP_LOAD);
+	struct insn *i = emit(l, OP_LOAD, d, a, SLOT_NO, 0);
 
-	i->d = d;
-	i->a = a;
 	i->size = (uint8_t)t->size;
 	i->is_signed = t->is_signed;
 }
 
 void emit_put(struct lower *l, uint16_t s, uint64_t offset, uint16_t a)
 {
-	struct insn *i = lower_op(l, OP_PUT);
-
-	i->s = s;
-	i->imm = (int64_t)offset;
-	i->a = a;
-}
-
-void emit_get(struct lower *l, uint16_t d, uint16_t s, uint64_t offset)
-{
-	struct insn *i = lower_op(l, OP_GET);
-
-	i->d = d;
-	i->s = s;
-	i->imm = (int64_t)offset;
+	emit(l, OP_PUT, REG_NO, a, s, offset);
 }
 
 void emit_read(struct lower *l, enum op op, uint16_t s, uint16_t a, uint16_t length, uint32_t most)
 {
-	struct insn *i = lower_op(l, op);
+	bool is_cut = !l->err && most < l->slots[s].type.size;
 
-	i->s = s;
-	i->a = a;
-	i->b = length;
-	i->imm = !l->err && most < l->slots[s].type.size ? most : 0;
+	emit(l, op, REG_NO, a, s, is_cut ? most : 0)->b = length;
 }
 
 struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t key)
 {
-	struct insn *i = lower_op(l, op);
+	struct insn *i = emit(l, op, REG_NO, REG_NO, key, 0);
 
 	i->map = (uint16_t)m->index;
-	i->s = key;
 	return i;
 }
 

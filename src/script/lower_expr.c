@@ -2,7 +2,7 @@
  *
  * Comes in: an expression that check_expr() has typed. Goes out: instructions that leave its value
  * in the register or slot asked for. Operators have a file of their own. */
-#include "script/builtins.h"
+#include "script/inside.h"
 
 static uint64_t element_offset(const struct type *tuple, uint64_t number)
 {
@@ -20,7 +20,7 @@ static void lower_element(struct lower *l, const struct expr *e, uint16_t out)
 	uint16_t slot = lower_memory(l, e->args[0], tuple);
 
 	if (type_is_word(&e->shape.type))
-		emit_get(l, out, slot, offset);
+		emit_ds(l, OP_GET, out, slot, offset);
 	else
 		emit_sti(l, OP_PART, out, slot, offset);
 }
@@ -59,30 +59,29 @@ uint16_t lower_key(struct lower *l, const struct expr *map)
 	return slot;
 }
 
-static void lower_map_read(struct lower *l, const struct expr *e, uint16_t out)
-{
-	uint16_t key = lower_key(l, e);
-
-	if (type_is_word(&e->shape.type))
-		emit_map(l, OP_MAP_GET, e->map, key)->d = out;
-	else
-		emit_map(l, OP_MAP_COPY, e->map, key)->t = out;
-}
-
 /* Any expression with a value, to register or slot `out`. */
 static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 {
+	bool is_word = type_is_word(&e->shape.type);
+	uint16_t key;
+
 	switch (e->kind) {
 	case EXPR_STRING:
 		emit_si(l, OP_TEXT, out, lower_text_number(l, &l->s->literals, e->text));
 		break;
 	case EXPR_VARIABLE:
-		if (type_is_word(&e->shape.type))
+		if (is_word)
 			emit_dai(l, OP_MOV, out, e->variable->reg, 0);
 		else
 			emit_sti(l, OP_COPY, out, e->variable->slot, 0);
 		break;
-	case EXPR_MAP: lower_map_read(l, e, out); break;
+	case EXPR_MAP:
+		key = lower_key(l, e);
+		if (is_word)
+			emit_map(l, OP_MAP_GET, e->map, key)->d = out;
+		else
+			emit_map(l, OP_MAP_COPY, e->map, key)->t = out;
+		break;
 	case EXPR_NAME:
 	case EXPR_CALL:
 	case EXPR_FIELD: e->function->lower(l, e, out); break;
@@ -101,7 +100,7 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* Faults in the code of `e` count for its text. */
-static void lower_here(struct lower *l, const struct expr *e, uint16_t out)
+void lower_memory_to(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t outer = l->span;
 
@@ -117,7 +116,7 @@ void lower_effect(struct lower *l, const struct expr *e)
 	if (e->kind == EXPR_STEP)
 		lower_step(l, e, REG_NO);
 	else if (e->shape.type.kind == TYPE_NONE)
-		lower_here(l, e, REG_NO);
+		lower_memory_to(l, e, REG_NO);
 	else
 		lower_field(l, e);
 }
@@ -127,7 +126,7 @@ void lower_word_to(struct lower *l, const struct expr *e, uint16_t reg)
 	if (e->is_const)
 		emit_di(l, OP_CONST, reg, e->value);
 	else
-		lower_here(l, e, reg);
+		lower_memory_to(l, e, reg);
 }
 
 uint16_t lower_word(struct lower *l, const struct expr *e)
@@ -139,11 +138,6 @@ uint16_t lower_word(struct lower *l, const struct expr *e)
 	reg = lower_reg(l);
 	lower_word_to(l, e, reg);
 	return reg;
-}
-
-void lower_memory_to(struct lower *l, const struct expr *e, uint16_t slot)
-{
-	lower_here(l, e, slot);
 }
 
 uint16_t lower_memory(struct lower *l, const struct expr *e, const struct type *t)

@@ -1,5 +1,5 @@
 /* Operators -> code: arithmetic, comparisons, jumps over what is not to be run, ++ and casts. */
-#include "script/lower.h"
+#include "script/inside.h"
 
 /* Jump when `e` is true (`when`) or false. && and || stop at the first side that decides. */
 void lower_jump(struct lower *l, const struct expr *e, bool when, struct label *to)
@@ -21,18 +21,6 @@ void lower_jump(struct lower *l, const struct expr *e, bool when, struct label *
 	} else {
 		lower_goto(l, when ? OP_JUMP_IF : OP_JUMP_NOT, lower_word(l, e), to);
 	}
-}
-
-static void lower_logic(struct lower *l, const struct expr *e, uint16_t out)
-{
-	struct label no = {0}, end = {0};
-
-	lower_jump(l, e, false, &no);
-	emit_di(l, OP_CONST, out, 1);
-	lower_goto(l, OP_JUMP, REG_NO, &end);
-	lower_bind(l, &no);
-	emit_di(l, OP_CONST, out, 0);
-	lower_bind(l, &end);
 }
 
 struct binary_ops {
@@ -102,29 +90,29 @@ static uint16_t lower_name(struct lower *l, const struct expr *e)
 	return lower_const(l, lower_text_number(l, &l->s->names, e->text));
 }
 
-static void lower_text_compare(struct lower *l, const struct expr *e, uint16_t out)
-{
-	uint16_t a = lower_memory(l, e->args[0], &e->args[0]->shape.type);
-	uint16_t b = lower_memory(l, e->args[1], &e->args[1]->shape.type);
-	uint16_t differ = e->op == OPERATOR_NE ? out : lower_reg(l);
-
-	emit_strcmp(l, differ, a, b, -1);
-	if (e->op == OPERATOR_EQ)
-		emit_not(l, differ, out);
-}
-
 void lower_binary(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
 	bool is_name = a->shape.type.kind == TYPE_NAME || b->shape.type.kind == TYPE_NAME;
-	uint16_t left, right;
+	struct label no = {0}, end = {0};
+	uint16_t left, right, differ;
 
 	if (e->op == OPERATOR_AND || e->op == OPERATOR_OR) {
-		lower_logic(l, e, out);
+		lower_jump(l, e, false, &no);
+		emit_di(l, OP_CONST, out, 1);
+		lower_goto(l, OP_JUMP, REG_NO, &end);
+		lower_bind(l, &no);
+		emit_di(l, OP_CONST, out, 0);
+		lower_bind(l, &end);
 		return;
 	}
 	if (!is_name && a->shape.type.kind == TYPE_STR) {
-		lower_text_compare(l, e, out);
+		left = lower_memory(l, a, &a->shape.type);
+		right = lower_memory(l, b, &b->shape.type);
+		differ = e->op == OPERATOR_NE ? out : lower_reg(l);
+		emit_strcmp(l, differ, left, right, -1);
+		if (e->op == OPERATOR_EQ)
+			emit_not(l, differ, out);
 		return;
 	}
 	left = is_name ? lower_name(l, a) : lower_word(l, a);

@@ -1,7 +1,7 @@
 /* Statements -> code, and the clause around them. */
 #include <errno.h>
 
-#include "script/lower.h"
+#include "script/inside.h"
 
 #define MAX_DYNAMIC_ROUNDS (1u << 20)
 
@@ -20,21 +20,15 @@ static bool steps_variable(const struct expr *e)
 	return false;
 }
 
-static void lower_aggregate(struct lower *l, const struct stmt *s)
-{
-	uint16_t key = lower_key(l, s->target);
-	uint16_t reg = s->value->arg_count ? lower_word(l, s->value->args[0]) : REG_NO;
-
-	emit_map(l, OP_AGGREGATE, s->target->map, key)->a = reg;
-}
-
 static void lower_map_assign(struct lower *l, const struct stmt *s)
 {
 	const struct type *type = &s->target->map->value;
-	uint16_t value;
+	uint16_t value, key;
 
 	if (type_is_aggregate(type)) {
-		lower_aggregate(l, s);
+		key = lower_key(l, s->target);
+		value = s->value->arg_count ? lower_word(l, s->value->args[0]) : REG_NO;
+		emit_map(l, OP_AGGREGATE, s->target->map, key)->a = value;
 	} else if (type_is_word(type)) {
 		value = lower_word(l, s->value);
 		emit_map(l, OP_MAP_SET, s->target->map, lower_key(l, s->target))->a = value;
@@ -60,64 +54,34 @@ static void lower_variable_assign(struct lower *l, const struct expr *target,
 	}
 }
 
-/* What the map holds, combined with `by`. */
-static uint16_t combined(struct lower *l, const struct stmt *s, uint16_t key, uint16_t by)
-{
-	uint16_t value;
-	struct insn *i = emit_map(l, OP_MAP_GET, s->target->map, key);
-
-	value = i->d = lower_reg(l);
-	emit_operator(l, s->op, s->target->map->value.is_signed, value, by, value);
-	return value;
-}
-
-static uint16_t negated(struct lower *l, uint16_t a)
-{
-	uint16_t reg = lower_reg(l);
-
-	emit_dai(l, OP_NEG, reg, a, 0);
-	return reg;
-}
-
 /* @m += n and @m -= n are atomic; other operators read, compute and write. */
 static void lower_map_compound(struct lower *l, const struct stmt *s)
 {
+	const struct map *m = s->target->map;
 	bool is_sub = s->op == OPERATOR_SUB, is_sum = is_sub || s->op == OPERATOR_ADD;
-	uint16_t value = lower_word(l, s->value), key = lower_key(l, s->target);
+	uint16_t by = lower_word(l, s->value), key = lower_key(l, s->target), value;
 
 	if (is_sum)
-		value = lower_scaled(l, s->target, s->value, value);
+		by = lower_scaled(l, s->target, s->value, by);
+	value = is_sum && !is_sub ? by : lower_reg(l);
 	if (is_sub)
-		value = negated(l, value);
-	if (!is_sum)
-		value = combined(l, s, key, value);
-	emit_map(l, is_sum ? OP_MAP_ADD : OP_MAP_SET, s->target->map, key)->a = value;
+		emit_dai(l, OP_NEG, value, by, 0);
+	if (!is_sum) {
+		emit_map(l, OP_MAP_GET, m, key)->d = value;
+		emit_operator(l, s->op, m->value.is_signed, value, by, value);
+	}
+	emit_map(l, is_sum ? OP_MAP_ADD : OP_MAP_SET, m, key)->a = value;
 }
 
-static void lower_compound(struct lower *l, const struct stmt *s)
+static void lower_variable_compound(struct lower *l, const struct stmt *s)
 {
 	const struct variable *v = s->target->variable;
-	uint16_t by;
+	uint16_t by = lower_word(l, s->value);
 
-	if (s->target->kind == EXPR_MAP) {
-		lower_map_compound(l, s);
-		return;
-	}
-	by = lower_word(l, s->value);
 	if (s->op == OPERATOR_ADD || s->op == OPERATOR_SUB)
 		by = lower_scaled(l, s->target, s->value, by);
 	emit_operator(l, s->op, v->shape.type.is_signed, v->reg, by, v->reg);
 	lower_fit(l, v);
-}
-
-static void lower_assign(struct lower *l, const struct stmt *s)
-{
-	if (s->op)
-		lower_compound(l, s);
-	else if (s->target->kind == EXPR_MAP)
-		lower_map_assign(l, s);
-	else
-		lower_variable_assign(l, s->target, s->value);
 }
 
 static void lower_if(struct lower *l, const struct stmt *s)
@@ -259,9 +223,18 @@ static void lower_for(struct lower *l, const struct stmt *s)
 
 static void lower_any_stmt(struct lower *l, const struct stmt *s)
 {
+	bool is_map = s->target && s->target->kind == EXPR_MAP;
+
 	switch (s->kind) {
 	case STMT_EXPR: lower_effect(l, s->value); break;
-	case STMT_ASSIGN: lower_assign(l, s); break;
+	case STMT_ASSIGN:
+		if (is_map)
+			(s->op ? lower_map_compound : lower_map_assign)(l, s);
+		else if (s->op)
+			lower_variable_compound(l, s);
+		else
+			lower_variable_assign(l, s->target, s->value);
+		break;
 	case STMT_LET:
 		if (s->value)
 			lower_variable_assign(l, s->target, s->value);
@@ -321,12 +294,32 @@ static void place_variables(struct lower *l)
 	}
 }
 
-static int finish(struct lower *l, struct clause *out)
+/* Variables belong to depth 0, below all statements, so that their slots stay busy. */
+int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 {
-	struct slot *slots = arena_array(l->arena, struct slot, l->slot_count + 1);
+	struct label end = {0};
+	struct slot *slots;
 
+	l->v = v;
+	l->span = v->clause->place - 1;
+	l->rounds = 1;
+	if (v->clause->predicate) {
+		l->depth++;
+		l->copy_reads = steps_variable(v->clause->predicate);
+		lower_jump(l, v->clause->predicate, false, &end);
+		l->copy_reads = false;
+		release(l, 0);
+		l->depth--;
+	}
+	place_variables(l);
+	lower_body(l, v->clause->body);
+	lower_bind(l, &end);
+	lower_op(l, OP_RETURN);
+	slots = arena_array(l->arena, struct slot, l->slot_count + 1);
 	if (!slots)
-		return -ENOMEM;
+		lower_fail(l, -ENOMEM);
+	if (l->err)
+		return l->err;
 	for (size_t i = 0; i < l->slot_count; i++)
 		slots[i].type = l->slots[i].type;
 	out->code = l->code;
@@ -334,35 +327,6 @@ static int finish(struct lower *l, struct clause *out)
 	out->reg_count = l->most_regs;
 	out->slots = slots;
 	out->slot_count = (uint32_t)l->slot_count;
-	out->span = script_span(l->s, l->v->clause->mark);
+	out->span = script_span(l->s, v->clause->mark);
 	return 0;
-}
-
-static void lower_predicate(struct lower *l, const struct expr *p, struct label *end)
-{
-	uint32_t next_reg = l->next_reg;
-
-	l->depth++;
-	l->copy_reads = steps_variable(p);
-	lower_jump(l, p, false, end);
-	l->copy_reads = false;
-	release(l, next_reg);
-	l->depth--;
-}
-
-/* Variables belong to depth 0, below all statements, so that their slots stay busy. */
-int lower_variant(struct lower *l, struct variant *v, struct clause *out)
-{
-	struct label end = {0};
-
-	l->v = v;
-	l->span = v->clause->place - 1;
-	l->rounds = 1;
-	if (v->clause->predicate)
-		lower_predicate(l, v->clause->predicate, &end);
-	place_variables(l);
-	lower_body(l, v->clause->body);
-	lower_bind(l, &end);
-	lower_op(l, OP_RETURN);
-	return l->err ? l->err : finish(l, out);
 }

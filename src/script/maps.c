@@ -1,5 +1,5 @@
 /* Functions of maps: count and the other aggregations, clear zero delete has_key. */
-#include "script/values.h"
+#include "script/inside.h"
 
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */
 static int check_aggregate(struct check *c, struct expr *e)

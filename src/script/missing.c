@@ -2,7 +2,7 @@
  * meant. */
 #include <errno.h>
 
-#include "script/resolve.h"
+#include "script/inside.h"
 
 /* Keep the name that is nearest to the one asked for. */
 static void consider(struct search *q, struct str name, struct str wanted)

@@ -3,12 +3,9 @@
  * What an argument is to a script follows from its C type and its operand: text where it is known
  * to be the address of text, a number with its sign, a float. It differs from probe to probe and
  * from site to site, so all places of a variant have the same values where they are used. */
-#include "script/named.h"
+#include "script/inside.h"
 
 #include <errno.h>
-
-#include "script/builtins.h"
-#include "script/values.h"
 
 #define MAX_PARTS 64 /* of `args` as a whole */
 

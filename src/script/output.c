@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/values.h"
+#include "script/inside.h"
 
 #define JOIN_PIECES  16
 #define JOIN_BYTES   512 /* of each; all of them must fit into one record */

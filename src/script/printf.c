@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "script/builtins.h"
-#include "script/named.h"
+#include "script/inside.h"
 
 #define NUMBERS (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT))
 #define TEXTS                                                               \

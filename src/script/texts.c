@@ -1,7 +1,7 @@
 /* Functions that return strings, buffers and symbols: str buf usym ksym strftime strncmp. */
 #include <errno.h>
 
-#include "script/values.h"
+#include "script/inside.h"
 
 /* The limit of str(p, n) and buf(p, n): a constant n may be beyond what strings have unasked. A
  * negative one is as good as none, for scripts that were written for bpftrace. */
@@ -175,10 +175,8 @@ static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint16_t text = lower_memory(l, e->args[0], &e->args[0]->shape.type);
-	struct insn *i = lower_op(l, OP_LENGTH);
 
-	i->d = out;
-	i->s = text;
+	emit_ds(l, OP_LENGTH, out, text, 0);
 }
 
 /* strncmp(a, b, n): 0 when the first n bytes are equal */

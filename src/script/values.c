@@ -1,8 +1,6 @@
 /* Builtin values: pid, arg0, comm, stacks, tracepoint fields. For each a type rule and a lowering;
  * the rows that name them are in builtins.c. */
-#include "script/values.h"
-
-#include "script/named.h"
+#include "script/inside.h"
 
 #include <errno.h>
 
