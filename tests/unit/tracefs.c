@@ -115,11 +115,11 @@ static void events_are_read_by_name(void **state)
 	assert_string_equal(out.ptr, "recv 3\nlen|int|8+4 signed\n");
 	assert_int_equal(read_event("net", "resv", &out), -ENOENT);
 	assert_string_equal(refused_with, "unknown-tracepoint");
-	assert_string_equal(
-		out.ptr, "error: unknown tracepoint 'net:resv'\nhint: did you mean 'recv'?\n");
+	assert_string_equal(out.ptr,
+			    "error: unknown tracepoint 'net:resv'\nhint: did you mean 'recv'?\n");
 	assert_int_equal(read_event("nett", "recv", &out), -ENOENT);
-	assert_string_equal(
-		out.ptr, "error: unknown tracepoint 'nett:recv'\nhint: did you mean 'net'?\n");
+	assert_string_equal(out.ptr,
+			    "error: unknown tracepoint 'nett:recv'\nhint: did you mean 'net'?\n");
 	assert_int_equal(read_event("disk", "write", &out), -EINVAL);
 	buf_free(&out);
 }
