@@ -109,17 +109,6 @@ static void run_child(const char *program, char **words, int report)
 	_exit(127);
 }
 
-static int wait_stop(struct child *c)
-{
-	while (waitpid(c->pid, &c->status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
-	if (WIFSTOPPED(c->status))
-		return 0;
-	c->gone = true;
-	return -ECHILD;
-}
-
 static int go_on(const struct child *c, int sig)
 {
 	return ptrace(PTRACE_CONT, c->pid, NULL, (void *)(long)sig) ? -errno : 0;
@@ -128,15 +117,20 @@ static int go_on(const struct child *c, int sig)
 /* Until it stops with this status (of waitpid, shifted); signals on the way are passed on. */
 static int wait_for(struct child *c, int wanted)
 {
-	for (;;) {
-		int err = wait_stop(c);
+	int err = 0;
 
-		if (err || c->status >> 8 == wanted)
-			return err;
+	while (!err) {
+		while (waitpid(c->pid, &c->status, 0) < 0)
+			if (errno != EINTR)
+				return -errno;
+		c->gone = !WIFSTOPPED(c->status);
+		if (c->gone)
+			return -ECHILD;
+		if (c->status >> 8 == wanted)
+			return 0;
 		err = go_on(c, WSTOPSIG(c->status));
-		if (err)
-			return err;
 	}
+	return err;
 }
 
 /* A child that has stopped before its exec. It does not outlive us until it has run that. */
@@ -162,32 +156,34 @@ static int spawn(const char *program, char **words, struct child *c)
 	return err;
 }
 
+/* Read the first bytes of /proc/PID/NAME; how many. */
+static size_t read_start(pid_t pid, const char *name, void *out, size_t size)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? 0 : read(fd, out, size);
+	if (fd >= 0)
+		close(fd);
+	return len < 0 ? 0 : (size_t)len;
+}
+
 /* AT_ENTRY of a process from its auxiliary vector; 0 when unknown. */
 static uint64_t entry_address(pid_t pid)
 {
-	unsigned char bytes[1024];
-	char path[64];
-	unsigned char ident[EI_NIDENT];
+	unsigned char bytes[1024], ident[EI_NIDENT];
 	uint64_t tag = 0, value = 0;
 	unsigned word;
-	ssize_t len;
 	struct cursor c;
-	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, ident, sizeof(ident));
-	if (fd >= 0)
-		close(fd);
-	if (len != sizeof(ident))
+	if (read_start(pid, "exe", ident, sizeof(ident)) != sizeof(ident))
 		return 0;
 	word = ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
-	snprintf(path, sizeof(path), "/proc/%d/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
-	if (fd >= 0)
-		close(fd);
-	c = cursor_of(bytes, len < 0 ? 0 : (size_t)len, ident[EI_DATA] == ELFDATA2MSB);
+	c = cursor_of(bytes, read_start(pid, "auxv", bytes, sizeof(bytes)),
+		      ident[EI_DATA] == ELFDATA2MSB);
 	while (cursor_word(&c, word, &tag) && cursor_word(&c, word, &value) && tag != AT_NULL)
 		if (tag == AT_ENTRY)
 			return value;
@@ -216,52 +212,6 @@ static int set_pc(pid_t pid, uint64_t address)
 #endif
 }
 
-static int run_to_entry(struct child *c)
-{
-	uint64_t entry = entry_address(c->pid);
-	void *at = (void *)(uintptr_t)entry;
-	long word;
-	int err;
-
-	if (!entry || !BREAKPOINT_MASK)
-		return 0;
-	errno = 0;
-	word = ptrace(PTRACE_PEEKTEXT, c->pid, at, NULL);
-	if (errno)
-		return -errno;
-	if (ptrace(PTRACE_POKETEXT, c->pid, at,
-		   (void *)(((unsigned long)word & ~BREAKPOINT_MASK) | BREAKPOINT)))
-		return -errno;
-	err = go_on(c, 0);
-	if (!err)
-		err = wait_for(c, SIGTRAP);
-	if (err)
-		return err;
-	if (ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word))
-		return -errno;
-	return set_pc(c->pid, entry);
-}
-
-static int say_cannot_start(const char *name, int err, struct diag *d)
-{
-	diag_error(d, err, "command-failed", "cannot start '%s': %s", name, strerror(-err));
-	if (err == -ENOENT)
-		diag_hint(d, "is it in $PATH? a path that contains / is not searched for");
-	if (err == -EPERM)
-		diag_hint(d, "is nopal itself traced, as by strace -f? then its command cannot be");
-	return err;
-}
-
-/* The file itself was there: an exec that finds nothing means what runs it. */
-static int say_cannot_exec(const char *command, int err, struct diag *d)
-{
-	diag_error(d, err, "command-failed", "cannot start '%s': %s", command,
-		   err == -ECHILD ? "it was killed before it ran" : strerror(-err));
-	if (err == -ENOENT)
-		diag_hint(d, "the file's interpreter (#!, or ld.so) does not exist");
-	return err;
-}
-
 int child_start(const char *command, struct child *out, struct diag *d)
 {
 	struct child c = {.report = -1};
@@ -276,7 +226,12 @@ int child_start(const char *command, struct child *out, struct diag *d)
 		err = spawn(program.ptr, words.we_wordv, &c);
 	c.stopped = c.pid > 0 && !c.gone;
 	if (err)
-		say_cannot_start(words.we_wordv[0], err, d);
+		diag_error(d, err, "command-failed", "cannot start '%s': %s", words.we_wordv[0],
+			   strerror(-err));
+	if (err == -ENOENT)
+		diag_hint(d, "is it in $PATH? a path that contains / is not searched for");
+	if (err == -EPERM)
+		diag_hint(d, "is nopal itself traced, as by strace -f? then its command cannot be");
 	wordfree(&words);
 	buf_free(&program);
 	*out = c;
@@ -298,18 +253,39 @@ int child_exec(struct child *c, const char *command, struct diag *d)
 	c->report = -1;
 	if (!err && ptrace(PTRACE_SETOPTIONS, c->pid, NULL, NULL))
 		err = -errno;
-	return err ? say_cannot_exec(command, err, d) : 0;
+	if (err)
+		diag_error(d, err, "command-failed", "cannot start '%s': %s", command,
+			   err == -ECHILD ? "it was killed before it ran" : strerror(-err));
+	if (err == -ENOENT) /* the file itself was there */
+		diag_hint(d, "the file's interpreter (#!, or ld.so) does not exist");
+	return err;
 }
 
 int child_run_to_entry(struct child *c, struct diag *d)
 {
-	int err = run_to_entry(c);
+	uint64_t entry = entry_address(c->pid);
+	void *at = (void *)(uintptr_t)entry;
+	unsigned long word;
+	int err = 0;
 
-	if (err)
-		return diag_error(d, err, "command-failed",
-				  "the command (pid %d) did not reach its entry point: %s", c->pid,
-				  strerror(-err));
-	return 0;
+	if (!entry || !BREAKPOINT_MASK)
+		return 0;
+	errno = 0;
+	word = (unsigned long)ptrace(PTRACE_PEEKTEXT, c->pid, at, NULL);
+	if (errno ||
+	    ptrace(PTRACE_POKETEXT, c->pid, at, (void *)((word & ~BREAKPOINT_MASK) | BREAKPOINT)))
+		err = -errno;
+	if (!err)
+		err = go_on(c, 0);
+	if (!err)
+		err = wait_for(c, SIGTRAP);
+	if (!err)
+		err = ptrace(PTRACE_POKETEXT, c->pid, at, (void *)word) ? -errno
+									: set_pc(c->pid, entry);
+	return err ? diag_error(d, err, "command-failed",
+				"the command (pid %d) did not reach its entry point: %s", c->pid,
+				strerror(-err))
+		   : 0;
 }
 
 int child_release(struct child *c, struct diag *d)

@@ -6,31 +6,28 @@
 #define BATCH	    65536 /* records until intervals and signals get their turn */
 #define SECOND	    1000000000ULL
 
+static void give(struct nopal_trace *t, nopal_output_fn *to, struct buf *text)
+{
+	if (text->len && to)
+		to(t->options.output_arg, text->ptr, text->len);
+	buf_clear(text);
+}
+
 void session_flush(struct nopal_trace *t)
 {
-	if (t->out.len && t->options.output)
-		t->options.output(t->options.output_arg, t->out.ptr, t->out.len);
-	buf_clear(&t->out);
+	give(t, t->options.output, &t->out);
 }
 
 static void give_notice(struct nopal_trace *t)
 {
-	if (t->options.notice && t->options.format == NOPAL_TEXT) {
-		if (t->out.len)
-			t->options.notice(t->options.output_arg, t->out.ptr, t->out.len);
-		buf_clear(&t->out);
-	} else {
-		session_flush(t);
-	}
+	bool apart = t->options.notice && t->options.format == NOPAL_TEXT;
+
+	give(t, apart ? t->options.notice : t->options.output, &t->out);
 }
 
 void session_give_log(struct nopal_trace *t)
 {
-	nopal_output_fn *give = t->options.notice ? t->options.notice : t->options.output;
-
-	if (t->log.len && give)
-		give(t->options.output_arg, t->log.ptr, t->log.len);
-	buf_clear(&t->log);
+	give(t, t->options.notice ? t->options.notice : t->options.output, &t->log);
 }
 
 bool session_is_muted(const struct nopal_trace *t)

@@ -1,5 +1,5 @@
-/* Looking at a script without running it: its tree, its program, its BPF code; and the probes a
- * pattern names. */
+/* What can be looked at: a script's tree, program and BPF code without a run; the probes that a
+ * pattern names; the maps of a run. */
 #include "session/session.h"
 
 #include <errno.h>
@@ -13,31 +13,6 @@ struct lister {
 	int count;
 };
 
-static int print_stage(struct nopal_trace *t, const char *script, enum nopal_dump what,
-		       struct buf *out, struct diag *d)
-{
-	int err = -EINVAL;
-
-	switch (what) {
-	case NOPAL_DUMP_TREE:
-		err = session_parse(t, script, d);
-		if (!err)
-			script_print_tree(t->script, out);
-		break;
-	case NOPAL_DUMP_PROGRAM:
-		err = session_compile(t, script, d);
-		if (!err)
-			program_print(t->program, out);
-		break;
-	case NOPAL_DUMP_BPF:
-		err = session_open(t, script, d);
-		if (!err)
-			engine_dump(t->engine, out);
-		break;
-	}
-	return err;
-}
-
 NOPAL_EXPORT int nopal_trace_dump(const char *script, const struct nopal_trace_options *options,
 				  enum nopal_dump what, struct nopal_diag *diag)
 {
@@ -45,10 +20,19 @@ NOPAL_EXPORT int nopal_trace_dump(const char *script, const struct nopal_trace_o
 	struct nopal_trace *t = NULL;
 	int err = session_new(options, &t, d);
 
-	if (!err) {
-		err = print_stage(t, script, what, &t->out, d);
+	if (!err)
+		err = what == NOPAL_DUMP_TREE	   ? session_parse(t, script, d)
+		      : what == NOPAL_DUMP_PROGRAM ? session_compile(t, script, d)
+		      : what == NOPAL_DUMP_BPF	   ? session_open(t, script, d)
+						   : -EINVAL;
+	if (!err && what == NOPAL_DUMP_TREE)
+		script_print_tree(t->script, &t->out);
+	if (!err && what == NOPAL_DUMP_PROGRAM)
+		program_print(t->program, &t->out);
+	if (!err && what == NOPAL_DUMP_BPF)
+		engine_dump(t->engine, &t->out);
+	if (t)
 		session_flush(t);
-	}
 	nopal_trace_close(t);
 	return diag_ensure(d, err, "show the script");
 }
@@ -95,5 +79,54 @@ NOPAL_EXPORT int nopal_trace_builtins(nopal_output_fn *fn, void *arg)
 	if (!err)
 		fn(arg, text.ptr, text.len);
 	buf_free(&text);
+	return err;
+}
+
+/* ---- maps */
+
+struct reader {
+	nopal_map_fn *fn;
+	void *arg;
+	struct buf key, text; /* with a NUL after them */
+};
+
+static int give_entry(void *arg, struct str key, struct str text, bool is_number, int64_t number)
+{
+	struct reader *r = arg;
+	struct nopal_map_entry entry = {.number = number, .is_number = is_number};
+
+	buf_clear(&r->key);
+	buf_clear(&r->text);
+	buf_add(&r->key, key.ptr, key.len);
+	buf_add(&r->text, text.ptr, text.len);
+	if (r->key.failed || r->text.failed)
+		return -ENOMEM;
+	entry.key = r->key.ptr;
+	entry.text = r->text.ptr;
+	return r->fn(r->arg, &entry);
+}
+
+/* A map's name without its '@'; that of the one without a name is "". */
+static struct str bare(struct str name)
+{
+	return name.len && *name.ptr == '@' ? str_of(name.ptr + 1, name.len - 1) : name;
+}
+
+NOPAL_EXPORT int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_map_fn *fn,
+				 void *arg, struct nopal_diag *d)
+{
+	struct reader reader = {.fn = fn, .arg = arg};
+	struct str wanted = bare(str_from(name));
+	uint32_t map = 0;
+	int err;
+
+	while (map < t->program->map_count && !str_eq(bare(t->program->maps[map].name), wanted))
+		map++;
+	if (map == t->program->map_count)
+		return diag_error(diag_inner(d), -ENOENT, "unknown-map",
+				  "the script has no map '%s'", name);
+	err = report_entries(t->report, &t->engine->maps, map, give_entry, &reader);
+	buf_free(&reader.key);
+	buf_free(&reader.text);
 	return err;
 }

@@ -4,12 +4,49 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 
-#include "symbols/maps.h"
+#include "base/array.h"
 #include "find/process.h"
+#include "symbols/maps.h"
 
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */
+
+/* ---- the processes that are followed */
+
+bool pid_set_has(const struct pid_set *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->pids[i] == pid)
+			return true;
+	return false;
+}
+
+int pid_set_add(struct pid_set *f, pid_t pid)
+{
+	if (pid_set_has(f, pid))
+		return 0;
+	if (array_grow(f->pids, f->count, f->cap))
+		return -ENOMEM;
+	f->pids[f->count++] = pid;
+	return 0;
+}
+
+void pid_set_remove(struct pid_set *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->pids[i] == pid) {
+			f->pids[i] = f->pids[--f->count];
+			return;
+		}
+}
+
+void pid_set_free(struct pid_set *f)
+{
+	free(f->pids);
+	*f = (struct pid_set){0};
+}
 
 /* ---- where to look */
 
@@ -145,15 +182,6 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	return report ? report : err;
 }
 
-static bool says(const struct diag *d, const char *tag)
-{
-	const struct message *m = d->first;
-
-	while (m && strcmp(m->tag, tag) != 0)
-		m = m->next;
-	return m;
-}
-
 static void warn_later(const struct diag *later, struct diag *d)
 {
 	for (const struct message *m = later->first; m; m = m->next) {
@@ -170,8 +198,10 @@ static void warn_later(const struct diag *later, struct diag *d)
  * given once; and the number of warnings is limited, because any user can map any file. */
 static void judge_image(struct nopal_trace *t, int err, const struct diag *said, struct diag *d)
 {
-	bool full = says(said, "too-many-probes");
+	bool full = false;
 
+	for (const struct message *m = said->first; m; m = m->next)
+		full |= !strcmp(m->tag, "too-many-probes");
 	if (err == -ESRCH || (full && t->warned_full))
 		return;
 	t->warned_full |= full;
@@ -192,7 +222,7 @@ int session_attach_command(struct nopal_trace *t, struct diag *d)
 		return 0;
 	err = child_run_to_entry(&t->child, d);
 	if (!err)
-		err = session_open_watch(t, d);
+		session_open_watch(t, d);
 	t->images_held = false;
 	while (more && !err) {
 		err = extend(t, source, &more, d);
@@ -262,33 +292,27 @@ static void join(struct nopal_trace *t, pid_t pid, uint64_t time)
 		join(t, child, time);
 }
 
-static void note_fork(struct nopal_trace *t, const struct image_event *event)
-{
-	if (!t->pid || !t->options.follow)
-		return;
-	if (pid_set_has(&t->followed, event->parent))
-		join(t, event->pid, event->time);
-	else
-		later_untraced(&t->later, event->pid, event->parent, event->time);
-}
-
-static void note_image(struct nopal_trace *t, const struct image_event *event)
-{
-	if (!t->facts.needs_images || !event->inode)
-		return;
-	if (!t->pid || pid_set_has(&t->followed, event->pid))
-		later_mapped(&t->later, event);
-	else if (t->options.follow)
-		later_untraced(&t->later, event->pid, 0, event->time);
-}
-
 static void note_event(void *arg, const struct image_event *event)
 {
 	struct nopal_trace *t = arg;
 
 	switch (event->kind) {
-	case IMAGE_FORK: note_fork(t, event); break;
-	case IMAGE_MAPPED: note_image(t, event); break;
+	case IMAGE_FORK:
+		if (!t->pid || !t->options.follow)
+			break;
+		if (pid_set_has(&t->followed, event->parent))
+			join(t, event->pid, event->time);
+		else
+			later_untraced(&t->later, event->pid, event->parent, event->time);
+		break;
+	case IMAGE_MAPPED:
+		if (!t->facts.needs_images || !event->inode)
+			break;
+		if (!t->pid || pid_set_has(&t->followed, event->pid))
+			later_mapped(&t->later, event);
+		else if (t->options.follow)
+			later_untraced(&t->later, event->pid, 0, event->time);
+		break;
 	case IMAGE_EXIT:
 		later_ended(&t->later, event);
 		if (event->pid != t->pid)

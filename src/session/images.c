@@ -24,9 +24,9 @@ struct image_watch {
 	struct cpu_ring rings[];
 };
 
-/* Only samples count as events for wakeup_events; what comes here wakes by its bytes. */
-static int open_event(int cpu, bool at_once)
+static int open_ring(int cpu, bool at_once, size_t page, struct cpu_ring *out)
 {
+	/* Only samples count as events for wakeup_events; what comes here wakes by its bytes. */
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
@@ -41,26 +41,18 @@ static int open_event(int cpu, bool at_once)
 		.watermark = 1,
 		.wakeup_watermark = at_once ? 1 : 0, /* 0: when the ring is half full */
 	};
+	int err = 0;
 
-	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static int open_ring(int cpu, bool at_once, size_t page, struct cpu_ring *out)
-{
-	void *pages;
-
-	out->fd = open_event(cpu, at_once);
+	out->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (out->fd < 0)
 		return -errno;
-	pages = mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
-	if (pages == MAP_FAILED) {
-		int err = -errno;
-
+	out->head =
+		mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, out->fd, 0);
+	if (out->head == MAP_FAILED) {
+		err = -errno;
 		close(out->fd);
-		return err;
 	}
-	out->head = pages;
-	return 0;
+	return err;
 }
 
 int image_watch_open(bool at_once, struct image_watch **out, struct diag *d)

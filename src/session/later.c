@@ -1,5 +1,5 @@
-/* Bookkeeping of later images; see later.h. */
-#include "session/later.h"
+/* Bookkeeping of later images; see images.h. */
+#include "session/images.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,8 +10,55 @@
 #include "base/diag.h"
 #include "symbols/maps.h"
 
+#define SEEN_MOST    (1u << 19)
 #define WAITING_MOST 4096	   /* beyond these it is simpler to look at everything */
 #define NEAR	     1000000000ull /* ns: numbers of processes are used again */
+
+/* ---- images that have been looked at. Two share a key once in 2^64 pairs; a set that has grown
+ * too large is emptied, which only means that files are looked at again. */
+
+static uint64_t mix(uint64_t key)
+{
+	key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
+	key = (key ^ key >> 27) * 0x94d049bb133111ebu;
+	return key ^ key >> 31;
+}
+
+uint64_t seen_key(const struct image_event *e)
+{
+	uint64_t key =
+		mix(e->inode ^ mix(e->generation ^ mix((uint64_t)e->major << 32 | e->minor)));
+
+	return key ? key : 1;
+}
+
+bool seen_has(const struct seen *s, uint64_t key)
+{
+	hash_each(i, &s->by_key, key)
+		if (s->keys[i] == key)
+			return true;
+	return false;
+}
+
+bool seen_add(struct seen *s, uint64_t key)
+{
+	if (seen_has(s, key))
+		return false;
+	if (s->count == SEEN_MOST)
+		seen_free(s);
+	if (!array_grow(s->keys, s->count, s->cap) && !hash_add(&s->by_key, key, s->count))
+		s->keys[s->count++] = key;
+	return true;
+}
+
+void seen_free(struct seen *s)
+{
+	free(s->keys);
+	hash_free(&s->by_key);
+	*s = (struct seen){0};
+}
+
+/* ---- images that wait, and those that were armed a moment ago */
 
 static void clear_list(struct mapped_list *l)
 {
@@ -40,25 +87,6 @@ static void add(struct later *l, struct mapped_list *list, const struct mapped_i
 	list->items[list->count++] = *m;
 }
 
-/* An image that was armed a moment ago: did this process map it before? */
-static bool note_early(struct later *l, const struct image_event *event, uint64_t key)
-{
-	for (size_t i = 0; i < l->armed.count; i++) {
-		const struct mapped_image *known = &l->armed.items[i];
-		struct mapped_image m = *known;
-
-		if (known->key != key || known->armed_at < event->time)
-			continue;
-		m.path = NULL;
-		m.pid = event->pid;
-		m.mapped_at = event->time;
-		m.gone_at = 0;
-		add(l, &l->armed, &m);
-		return true;
-	}
-	return false;
-}
-
 void later_mapped(struct later *l, const struct image_event *event)
 {
 	struct mapped_image m = {.key = seen_key(event),
@@ -66,15 +94,20 @@ void later_mapped(struct later *l, const struct image_event *event)
 				 .pid = event->pid,
 				 .inode = event->inode};
 
-	if (seen_has(&l->seen, m.key)) {
-		note_early(l, event, m.key);
+	if (!seen_has(&l->seen, m.key)) {
+		m.path = strndup(event->path.ptr, event->path.len);
+		if (m.path)
+			add(l, &l->waiting, &m);
+		else
+			l->everything = true;
 		return;
 	}
-	m.path = strndup(event->path.ptr, event->path.len);
-	if (m.path)
-		add(l, &l->waiting, &m);
-	else
-		l->everything = true;
+	/* It may have been armed a moment ago: did this process map it before? */
+	for (size_t i = 0; i < l->armed.count && !m.armed_at; i++)
+		if (l->armed.items[i].key == m.key && l->armed.items[i].armed_at >= event->time)
+			m.armed_at = l->armed.items[i].armed_at;
+	if (m.armed_at)
+		add(l, &l->armed, &m);
 }
 
 void later_joined(struct later *l, pid_t pid, uint64_t time)
@@ -82,17 +115,17 @@ void later_joined(struct later *l, pid_t pid, uint64_t time)
 	add(l, &l->waiting, &(struct mapped_image){.pid = pid, .mapped_at = time});
 }
 
-static void note_end(struct mapped_list *l, const struct image_event *event)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].pid == event->pid && !l->items[i].gone_at)
-			l->items[i].gone_at = event->time;
-}
-
 void later_ended(struct later *l, const struct image_event *event)
 {
-	note_end(&l->waiting, event);
-	note_end(&l->armed, event);
+	struct mapped_list *lists[] = {&l->waiting, &l->armed};
+
+	for (unsigned n = 0; n < 2; n++)
+		for (size_t i = 0; i < lists[n]->count; i++) {
+			struct mapped_image *m = &lists[n]->items[i];
+
+			if (m->pid == event->pid && !m->gone_at)
+				m->gone_at = event->time;
+		}
 }
 
 /* ---- processes that are not traced */
@@ -132,19 +165,17 @@ bool later_has_mapped(struct later *l, pid_t pid, uint64_t time)
 
 /* ---- looking at them */
 
-/* Does the path lead to the very file? One that a query would take for a pattern does not. */
-static bool is_plain(const struct mapped_image *m)
-{
-	struct stat st;
-
-	return m->path && *m->path == '/' && !strpbrk(m->path, "*?[") && !stat(m->path, &st) &&
-	       S_ISREG(st.st_mode) && st.st_ino == m->inode;
-}
-
+/* By its path, if that leads to the very file. One that a query would take for a pattern does not.
+ */
 void later_choose_ways(struct later *l)
 {
-	for (size_t i = 0; i < l->waiting.count; i++)
-		l->waiting.items[i].by_path = is_plain(&l->waiting.items[i]);
+	for (size_t i = 0; i < l->waiting.count; i++) {
+		struct mapped_image *m = &l->waiting.items[i];
+		struct stat st;
+
+		m->by_path = m->path && *m->path == '/' && !strpbrk(m->path, "*?[") &&
+			     !stat(m->path, &st) && S_ISREG(st.st_mode) && st.st_ino == m->inode;
+	}
 }
 
 void later_found(struct later *l, pid_t pid, ino_t inode, const void *image)
@@ -171,14 +202,7 @@ static int has_inode(void *arg, const struct mapped_file *file)
 	return file->inode == *inode;
 }
 
-/* A process that has the image mapped still had it mapped when it was looked at. */
-static bool was_looked_at(const struct mapped_image *m, struct buf *text)
-{
-	uint64_t inode = m->inode;
-
-	return m->by_path || m->image || maps_each_file(m->pid, text, has_inode, &inode) == 1;
-}
-
+/* A process that has an image mapped now still had it mapped when it was looked at. */
 void later_settle(struct later *l)
 {
 	struct buf text = BUF_INIT;
@@ -187,7 +211,8 @@ void later_settle(struct later *l)
 		struct mapped_image *m = &l->waiting.items[i];
 
 		if (m->key && !seen_has(&l->seen, m->key)) {
-			if (was_looked_at(m, &text))
+			if (m->by_path || m->image ||
+			    maps_each_file(m->pid, &text, has_inode, &m->inode) == 1)
 				seen_add(&l->seen, m->key);
 			else
 				l->unknown++;

@@ -59,16 +59,6 @@ static bool decode(uint32_t type, struct cursor *c, struct image_event *e)
 	}
 }
 
-/* { u64 id, lost } */
-static uint64_t decode_lost(struct cursor *c)
-{
-	uint64_t lost = 0;
-
-	if (!cursor_skip(c, 8) || !cursor_u64(c, &lost))
-		return 1;
-	return lost ? lost : 1;
-}
-
 /* The next record's head and time. False at the end, and when the bytes cannot be a record: then
  * the rest of the ring is lost. */
 static bool peek(struct news_ring *ring, struct perf_event_header *head, uint64_t *time,
@@ -117,14 +107,17 @@ uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, 
 
 	while ((next = find_next(rings, count, &head, &time, &lost))) {
 		struct image_event event = {.time = time};
+		uint64_t gone;
 		struct cursor c;
 
 		if (head.size <= sizeof(bytes)) {
 			copy_out(next, next->tail, bytes, head.size);
 			c = cursor_of(bytes + sizeof(head), head.size - sizeof(head) - TIME_SIZE,
 				      __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-			if (head.type == PERF_RECORD_LOST)
-				lost += decode_lost(&c);
+			if (head.type == PERF_RECORD_LOST) /* { u64 id, lost } */
+				lost += cursor_skip(&c, 8) && cursor_u64(&c, &gone) && gone
+						? gone
+						: 1;
 			else if (decode(head.type, &c, &event))
 				fn(arg, &event);
 		} else {

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/export.h"
 #include "find/process.h"
 
@@ -33,6 +34,8 @@ static int take_options(const struct nopal_trace_options *options, struct nopal_
 	out->follow |= out->command != NULL;
 	return 0;
 }
+
+/* ---- the traced process */
 
 /* Nothing in user space can happen in them. */
 static int refuse_dead(pid_t pid, struct diag *d)
@@ -74,6 +77,179 @@ static int open_process(struct nopal_trace *t, struct diag *d)
 	return -errno;
 }
 
+/* ---- engines */
+
+#define DEFAULT_ENGINES "bpf"
+
+#define ROW(name, about) {&engine_##name, about},
+
+static const struct {
+	const struct engine_ops *ops;
+	const char *about;
+} engines[] = {ENGINES(ROW)};
+
+#define COUNT (sizeof(engines) / sizeof(*engines))
+
+static int refuse_engine(struct str name, struct diag *d)
+{
+	struct buf known = BUF_INIT;
+
+	for (size_t i = 0; i < COUNT; i++)
+		buf_printf(&known, "%s%s (%s)", i ? ", " : "", engines[i].ops->name,
+			   engines[i].about);
+	diag_error(d, -EINVAL, "unknown-engine", "there is no engine '%.*s'", STR_FMT(name));
+	diag_hint(d, "the engines are %.*s", STR_FMT(buf_as_str(&known)));
+	buf_free(&known);
+	return -EINVAL;
+}
+
+/* "bpf", "bpf,interp"; NULL: the default. -EINVAL with the names of all engines. */
+static int choose_engines(const char *names, struct engine_choice *out, struct diag *d)
+{
+	struct str rest = str_from(names ? names : DEFAULT_ENGINES);
+
+	out->count = 0;
+	do {
+		struct str name = str_cut(&rest, ',');
+		size_t i = 0;
+
+		while (i < COUNT && !str_eq_text(name, engines[i].ops->name))
+			i++;
+		if (i == COUNT)
+			return refuse_engine(name, d);
+		if (out->count == ENGINES_MAX)
+			return diag_error(d, -EINVAL, "unknown-engine",
+					  "too many engines: the limit is %d", ENGINES_MAX);
+		out->kinds[out->count++] = engines[i].ops;
+	} while (rest.len);
+	return 0;
+}
+
+/* For struct script_source: why none of the engines can read the operand; NULL: one can. */
+static const char *unreadable(void *self, const struct arch *arch, const struct operand *o)
+{
+	const struct engine_choice *c = &((struct nopal_trace *)self)->engines;
+	const char *first = NULL;
+
+	for (unsigned i = 0; i < c->count; i++) {
+		const char *why = engine_unreadable(c->kinds[i], arch, o);
+
+		if (!why)
+			return NULL;
+		first = first ? first : why;
+	}
+	return first;
+}
+
+/* ---- from text to a loaded program */
+
+void session_script_options(struct nopal_trace *t, struct script_options *out)
+{
+	const struct nopal_trace_options *o = &t->options;
+	struct str *params = arena_array(&t->arena, struct str, o->param_count + 1);
+
+	for (size_t i = 0; params && i < o->param_count; i++)
+		params[i] = arena_str(&t->arena, str_from(o->params[i]));
+	*out = (struct script_options){
+		.path = o->name ? arena_str(&t->arena, str_from(o->name)) : STR("script"),
+		.params = params,
+		.param_count = params ? (unsigned)o->param_count : 0,
+		.pid = t->pid,
+		.unsafe = o->unsafe,
+	};
+}
+
+static int session_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+			     struct diag *d)
+{
+	struct nopal_trace *t = self;
+	struct find_query one = *q;
+
+	one.pid = q->pid ? process_visible_task(q->pid) : 0;
+	return finder_functions(t->finder, &one, fn, arg, d);
+}
+
+static int start_command(struct nopal_trace *t, struct diag *d)
+{
+	int err = child_start(t->options.command, &t->child, d);
+
+	if (err)
+		return err;
+	t->pid = t->child.pid;
+	t->images_held = t->facts.needs_images && t->facts.uses_tracepoints;
+	if (!t->facts.needs_images || t->images_held)
+		return 0;
+	err = child_exec(&t->child, t->options.command, d);
+	return err ? err : child_run_to_entry(&t->child, d);
+}
+
+void session_open_watch(struct nopal_trace *t, struct diag *d)
+{
+	int err;
+
+	if (!t->facts.uses_stacks && !t->facts.needs_images)
+		return;
+	err = image_watch_open(t->facts.needs_images, &t->watch, NULL);
+	if (err && t->facts.needs_images)
+		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
+			  strerror(-err));
+}
+
+/* What is missing in later images is reported when they are mapped. */
+static int resolve(struct nopal_trace *t, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = script_resolve(t->script, &t->source, t->images_held ? &said : d);
+
+	if (err && t->images_held)
+		diag_add_all(d, &said);
+	diag_free(&said);
+	return err;
+}
+
+int session_parse(struct nopal_trace *t, const char *text, struct diag *d)
+{
+	struct script_options options;
+	struct str copy = arena_str(&t->arena, str_from(text));
+
+	if (!copy.ptr)
+		return -ENOMEM;
+	session_script_options(t, &options);
+	/* The command has no pid yet; any will do to say that there is a process. */
+	if (t->options.command)
+		options.pid = 1;
+	return script_parse(copy, &options, &t->script, d);
+}
+
+int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
+{
+	int err = session_parse(t, text, d);
+
+	if (err)
+		return err;
+	script_facts(t->script, &t->facts);
+	err = t->options.command ? start_command(t, d) : 0;
+	if (!err && t->options.command)
+		script_set_pid(t->script, t->pid);
+	if (!err && t->pid)
+		err = pid_set_add(&t->followed, t->pid);
+	if (!err && !t->images_held)
+		session_open_watch(t, d);
+	if (!err)
+		err = finder_new(&t->finder);
+	if (err)
+		return err;
+	finder_stop_on(t->finder, t->stop_fd);
+	t->source = script_source_machine(t->finder);
+	t->source.run = t;
+	t->source.sites = session_sites;
+	t->source.functions = session_functions;
+	t->source.unreadable = unreadable;
+	err = resolve(t, d);
+	finder_problems(t->finder, d);
+	return err ? err : script_compile(t->script, &t->program, d);
+}
+
 static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
@@ -99,21 +275,6 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 	return err;
 }
 
-static int open_report(struct nopal_trace *t)
-{
-	const struct report_options options = {
-		.style = t->options.format == NOPAL_JSON ? REPORT_JSON : REPORT_TEXT,
-		.terminal = t->options.terminal,
-		.raw = t->options.raw,
-		.stop_fd = t->stop_fd,
-		.trunc_trailer = t->facts.trunc_trailer,
-		.unsafe = t->options.unsafe,
-	};
-	int err = symbols_new(&t->symbols);
-
-	return err ? err : report_new(t->program, &options, t->symbols, &t->report);
-}
-
 int session_new(const struct nopal_trace_options *options, struct nopal_trace **out, struct diag *d)
 {
 	struct nopal_trace *t = calloc(1, sizeof(*t));
@@ -125,7 +286,7 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = take_options(options, &t->options, d);
 	if (!err)
-		err = engines_choose(t->options.events && !t->options.engine ? "interp"
+		err = choose_engines(t->options.events && !t->options.engine ? "interp"
 									     : t->options.engine,
 				     &t->engines, d);
 	t->pid = t->options.pid;
@@ -138,6 +299,13 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 
 int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 {
+	struct report_options options = {
+		.style = t->options.format == NOPAL_JSON ? REPORT_JSON : REPORT_TEXT,
+		.terminal = t->options.terminal,
+		.raw = t->options.raw,
+		.stop_fd = t->stop_fd,
+		.unsafe = t->options.unsafe,
+	};
 	int err = t->options.command ? 0 : open_process(t, d);
 
 	if (!err)
@@ -147,7 +315,10 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 	if (!err)
 		err = open_engine(t, d);
 	if (!err)
-		err = open_report(t);
+		err = symbols_new(&t->symbols);
+	options.trunc_trailer = t->facts.trunc_trailer;
+	if (!err)
+		err = report_new(t->program, &options, t->symbols, &t->report);
 	return err ? err : clock_init(&t->clock, t->program);
 }
 

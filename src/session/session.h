@@ -11,7 +11,7 @@
 #include "report/report.h"
 #include "symbols/symbols.h"
 #include "script/script.h"
-#include "session/later.h"
+#include "session/images.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it
@@ -42,7 +42,7 @@ int child_release(struct child *c, struct diag *d);
 /* Ask it to end (SIGTERM) if it has not yet, and reap it if it does so within a second. */
 void child_end(struct child *c);
 
-/* ---- clock.c: The times at which interval clauses are due. */
+/* ---- trace.c: The times at which interval clauses are due. */
 
 struct timer {
 	uint32_t clause;
@@ -51,36 +51,21 @@ struct timer {
 };
 
 struct clock {
-	struct timer *timers; /* in the arena given to clock_init */
+	struct timer *timers; /* in the program's arena */
 	size_t count, cap;
 };
 
 uint64_t clock_now(void); /* CLOCK_MONOTONIC, ns */
 /* One timer for each interval the program attaches to. -ENOMEM. */
 int clock_init(struct clock *c, const struct program *p);
-/* All first due one period from now. */
-void clock_start(struct clock *c);
-/* Nanoseconds until the next timer is due; UINT64_MAX: there is none. */
-uint64_t clock_next(const struct clock *c);
-/* The clause of a timer that is due at `now`, which is then set to a later time; false when none
- * is due. So asking again for the same `now` ends, however short the periods. Times that were
- * missed because the machine was busy are dropped. */
-bool clock_take(struct clock *c, uint64_t now, uint32_t *clause);
 
-/* ---- engines.c: The engines that a run may use, by name. */
-
+/* The engines that a run may use. */
 struct engine_choice {
 	const struct engine_ops *kinds[ENGINES_MAX]; /* in order of preference */
 	unsigned count;
 };
 
-/* "bpf", "bpf,interp"; NULL: the default. -EINVAL with the names of all engines. */
-int engines_choose(const char *names, struct engine_choice *out, struct diag *d);
-/* For struct script_source: why none of them can read the operand; NULL: one can. */
-const char *engines_unreadable(const struct engine_choice *c, const struct arch *arch,
-			       const struct operand *o);
-
-/* ---- pid_set.c: A small set of process ids. */
+/* ---- extend.c: A small set of process ids, and images that come while the run goes on. */
 
 struct pid_set {
 	pid_t *pids; /* owned */
@@ -167,7 +152,7 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 int session_attach_command(struct nopal_trace *t, struct diag *d);
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
  * named. */
-int session_open_watch(struct nopal_trace *t, struct diag *d);
+void session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
 /* Read the image watch; sets images_changed, updates `followed` and the symbols. */

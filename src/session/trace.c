@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/export.h"
@@ -14,6 +15,76 @@
 #define MAX_FDS	      300
 #define NEWS_PAUSE_NS 5000000u
 #define FIXED_FDS     3 /* of these, those that are not of the image watch */
+
+/* ---- interval timers: a handful of them, so a linear look is enough */
+
+uint64_t clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+int clock_init(struct clock *c, const struct program *p)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count; k++) {
+			const struct attach *attach = &p->clauses[i].attaches[k];
+
+			if (attach->kind != ATTACH_INTERVAL)
+				continue;
+			if (arena_grow(p->arena, (void **)&c->timers, c->count, &c->cap,
+				       sizeof(c->timers[0])))
+				return -ENOMEM;
+			c->timers[c->count++] = (struct timer){
+				.clause = i, .period = attach->period ? attach->period : 1};
+		}
+	return 0;
+}
+
+/* All first due one period from now. */
+static void clock_start(struct clock *c)
+{
+	uint64_t now = clock_now();
+
+	for (size_t i = 0; i < c->count; i++)
+		c->timers[i].due = now + c->timers[i].period;
+}
+
+/* Nanoseconds until the next timer is due; UINT64_MAX: there is none. */
+static uint64_t clock_next(const struct clock *c)
+{
+	uint64_t now = clock_now(), next = UINT64_MAX;
+
+	for (size_t i = 0; i < c->count; i++) {
+		uint64_t left = c->timers[i].due > now ? c->timers[i].due - now : 0;
+
+		next = left < next ? left : next;
+	}
+	return next;
+}
+
+/* The clause of the timer that is most overdue at `now`, which is then set to a later time; false
+ * when none is due. So asking again for the same `now` ends, however short the periods. Times that
+ * were missed because the machine was busy are dropped. */
+static bool clock_take(struct clock *c, uint64_t now, uint32_t *clause)
+{
+	struct timer *timer = NULL;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (c->timers[i].due <= now && (!timer || c->timers[i].due < timer->due))
+			timer = &c->timers[i];
+	if (!timer)
+		return false;
+	timer->due += timer->period;
+	if (timer->due <= now)
+		timer->due = now + timer->period;
+	*clause = timer->clause;
+	return true;
+}
+
+/* ---- attach, poll, finish */
 
 NOPAL_EXPORT unsigned nopal_trace_probe_count(const struct nopal_trace *t)
 {
@@ -94,24 +165,9 @@ NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *di
 	return diag_ensure(d, attach(t, d), "attach the script");
 }
 
-/* How long to wait: what the caller allows, the next interval, and how busy the buffer has been. */
-static int wait_ms(struct nopal_trace *t, int timeout_ms)
-{
-	uint64_t next = clock_next(&t->clock);
-	int idle = engine_wait_fd(t->engine) < 0 ? QUIET_MAX_MS : IDLE_MAX_MS;
-	int ms;
-
-	t->idle_ms = t->idle_ms ? t->idle_ms * 2 : 1;
-	if (t->idle_ms > idle)
-		t->idle_ms = idle;
-	ms = t->idle_ms;
-	if (next != UINT64_MAX && next / 1000000 < (uint64_t)ms)
-		ms = (int)((next + 999999) / 1000000);
-	return timeout_ms >= 0 && timeout_ms < ms ? timeout_ms : ms;
-}
-
-/* Sleep until something may have happened. */
-static void wait_events(struct nopal_trace *t, int ms)
+/* Sleep until something may have happened: as long as the caller allows, until the next interval,
+ * or as long as the buffer has been quiet. */
+static void wait_events(struct nopal_trace *t, int timeout_ms)
 {
 	struct pollfd fds[MAX_FDS] = {
 		{.fd = t->stop_fd, .events = POLLIN},
@@ -119,7 +175,17 @@ static void wait_events(struct nopal_trace *t, int ms)
 		{.fd = engine_wait_fd(t->engine), .events = POLLIN},
 	};
 	unsigned count = FIXED_FDS;
+	uint64_t next = clock_next(&t->clock);
+	int idle = fds[2].fd < 0 ? QUIET_MAX_MS : IDLE_MAX_MS, ms;
 
+	t->idle_ms = t->idle_ms ? t->idle_ms * 2 : 1;
+	if (t->idle_ms > idle)
+		t->idle_ms = idle;
+	ms = t->idle_ms;
+	if (next != UINT64_MAX && next / 1000000 < (uint64_t)ms)
+		ms = (int)((next + 999999) / 1000000);
+	if (timeout_ms >= 0 && timeout_ms < ms)
+		ms = timeout_ms;
 	if (t->watch)
 		count += image_watch_fds(t->watch, fds + count, MAX_FDS - count);
 	/* The first image after a pause is looked at at once. A program maps several as it starts,
@@ -175,7 +241,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 
 	do {
 		if (!is_over(t))
-			wait_events(t, wait_ms(t, timeout_ms));
+			wait_events(t, timeout_ms);
 		session_read_watch(t);
 		if (!is_over(t))
 			err = rearm(t, d);

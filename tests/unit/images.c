@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "session/images.h"
-#include "session/later.h"
 
 #define MOST_CPUS 64
 #define PAGE	  4096
