@@ -28,12 +28,12 @@ static const struct sign signs[] = {
 	{"~", TOKEN_BNOT},
 };
 
-struct unit {
+struct duration_unit {
 	const char *name;
 	uint64_t ns;
 };
 
-static const struct unit units[] = {
+static const struct duration_unit units[] = {
 	{"ns", 1},
 	{"us", 1000},
 	{"ms", 1000000},

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/bpf/btf.h"
 #include "help/bpf.h"
 
 #include "engine/bpf/features.h"

@@ -36,46 +36,33 @@ void links_cut(struct links *l, size_t first)
 
 /* ---- uprobe_multi */
 
-struct arrays {
-	uint64_t *offsets, *ref_ctrs, *cookies;
-	bool has_ref_ctrs;
-};
-
-static int fill(struct arrays *a, const struct unit_site *sites, uint32_t count)
-{
-	*a = (struct arrays){calloc(3 * (size_t)count, sizeof(uint64_t)), NULL, NULL, false};
-	if (!a->offsets)
-		return -ENOMEM;
-	a->ref_ctrs = a->offsets + count;
-	a->cookies = a->ref_ctrs + count;
-	for (uint32_t i = 0; i < count; i++) {
-		a->offsets[i] = sites[i].attach->offset;
-		a->ref_ctrs[i] = sites[i].attach->sema_offset;
-		a->cookies[i] = sites[i].cookie;
-		a->has_ref_ctrs |= sites[i].attach->sema_offset != 0;
-	}
-	return 0;
-}
-
 static int link_multi(struct links *l, const struct attach_options *o, const struct unit *u,
 		      const struct unit_site *sites, uint32_t count, int program_fd)
 {
 	char link[FILE_LINK_SIZE];
-	struct arrays a = {0};
-	int fd = -ENOMEM;
+	uint64_t *offsets = calloc(3 * (size_t)count, sizeof(*offsets));
+	uint64_t *ref_ctrs, *cookies;
+	struct kernel_uprobes k = {.path = link,
+				   .offsets = offsets,
+				   .count = count,
+				   .pid = o->pid,
+				   .at_return = u->kind == UNIT_URETPROBE};
+	int fd;
 
+	if (!offsets)
+		return -ENOMEM;
 	file_link(sites->attach->file, link);
-	if (!fill(&a, sites, count)) {
-		struct kernel_uprobes k = {.path = link,
-					   .offsets = a.offsets,
-					   .ref_ctrs = a.has_ref_ctrs ? a.ref_ctrs : NULL,
-					   .cookies = a.cookies,
-					   .count = count,
-					   .pid = o->pid,
-					   .at_return = u->kind == UNIT_URETPROBE};
-		fd = kernel_link_uprobes(program_fd, &k);
+	ref_ctrs = offsets + count;
+	k.cookies = cookies = ref_ctrs + count;
+	for (uint32_t i = 0; i < count; i++) {
+		offsets[i] = sites[i].attach->offset;
+		ref_ctrs[i] = sites[i].attach->sema_offset;
+		cookies[i] = sites[i].cookie;
+		if (ref_ctrs[i])
+			k.ref_ctrs = ref_ctrs;
 	}
-	free(a.offsets);
+	fd = kernel_link_uprobes(program_fd, &k);
+	free(offsets);
 	return fd < 0 ? fd : links_keep(l, fd);
 }
 
@@ -120,16 +107,16 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 		     const struct unit_site *site, int program_fd, int type)
 {
 	char link[FILE_LINK_SIZE];
-	struct perf_event_attr attr;
+	struct perf_event_attr attr = {
+		.type = (uint32_t)type,
+		.config = (u->kind == UNIT_URETPROBE ? 1 : 0) | (uint64_t)site->attach->sema_offset
+									<< REF_CTR_SHIFT,
+		.config1 = (uint64_t)(uintptr_t)link,
+		.config2 = site->attach->offset,
+	};
 	int event;
 
 	file_link(site->attach->file, link);
-	memset(&attr, 0, sizeof(attr));
-	attr.type = (uint32_t)type;
-	attr.config = (u->kind == UNIT_URETPROBE ? 1 : 0) | (uint64_t)site->attach->sema_offset
-								    << REF_CTR_SHIFT;
-	attr.config1 = (uint64_t)(uintptr_t)link;
-	attr.config2 = site->attach->offset;
 	event = kernel_perf_open(&attr, o->pid ? o->pid : -1, o->pid ? -1 : 0);
 	/* A cookie that the code does not ask for says nothing, and kernels without them take none.
 	 */
@@ -141,11 +128,9 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 static int link_each(struct links *l, const struct attach_options *o, const struct unit *u,
 		     const struct unit_site *sites, uint32_t count, int program_fd)
 {
-	int type = uprobe_type(), err = type < 0 ? type : 0;
+	int type = uprobe_type(), err = type < 0 ? type : kernel_reserve_fds(count);
 
 	l->is_slow = true;
-	if (!err)
-		err = kernel_reserve_fds(count);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = link_perf(l, o, u, &sites[i], program_fd, type);
 	return err;
@@ -184,13 +169,6 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 	return err;
 }
 
-/* Does the tracer lack something, whatever the file? */
-static bool is_our_own(int err)
-{
-	return err == -EPERM || err == -EACCES || err == -ENOMEM || err == -EMFILE ||
-	       err == -ENFILE || err == -ENOENT;
-}
-
 /* The file that the kernel has resolved must be the one that was read; else nothing stays attached.
  */
 static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
@@ -200,6 +178,9 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	struct str name = unit_site_name(u, sites->attach);
 	size_t first = l->count;
 	int err = link_file(l, o, u, sites, count, program_fd), other;
+	/* Does the tracer lack something, whatever the file? */
+	bool is_our_own = err == -EPERM || err == -EACCES || err == -ENOMEM || err == -EMFILE ||
+			  err == -ENFILE || err == -ENOENT;
 
 	other = !err || err == -ENOENT ? file_check(sites->attach->file, d) : 0;
 	if (!err && !other)
@@ -207,7 +188,7 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	links_cut(l, first);
 	if (other)
 		return other;
-	if (sites->attach->is_met && !is_our_own(err)) {
+	if (sites->attach->is_met && !is_our_own) {
 		diag_warn(d, "attach", "'%.*s'%s in '%.*s' is skipped: %s", STR_FMT(name),
 			  count > 1 ? " and others" : "", STR_FMT(sites->attach->path),
 			  meaning_of(err));
@@ -223,31 +204,16 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	return err;
 }
 
-static int attach_uprobes(struct links *l, const struct attach_options *o, const struct unit *u,
-			  int program_fd, struct diag *d)
-{
-	int err = 0;
-
-	for (uint32_t at = 0, end; at < u->site_count && !err; at = end) {
-		end = unit_file_end(u, at);
-		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);
-	}
-	return err;
-}
-
 /* ---- other kinds */
 
 int attach_tracepoint(struct links *l, int program_fd, uint32_t id)
 {
-	struct perf_event_attr attr;
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .config = id, .sample_period = 1};
 	struct features none;
 	int event;
 
-	memset(&attr, 0, sizeof(attr));
 	features_init(&none);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = id;
-	attr.sample_period = 1;
 	event = kernel_perf_open(&attr, -1, 0);
 	return event < 0 ? event : link_event(l, program_fd, event, 0, &none);
 }
@@ -274,14 +240,12 @@ static int attach_named_tracepoint(struct links *l, const struct unit *u, int pr
 static int attach_profile(struct links *l, const struct attach_options *o, const struct unit *u,
 			  int program_fd, struct diag *d)
 {
-	struct perf_event_attr attr;
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .sample_period = u->sites->attach->period};
 	unsigned cpus = kernel_cpus();
 	int err = -ENODEV;
 
-	memset(&attr, 0, sizeof(attr));
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_CPU_CLOCK;
-	attr.sample_period = u->sites->attach->period;
 	for (unsigned cpu = 0; cpu < cpus; cpu++) {
 		int event = kernel_perf_open(&attr, -1, (int)cpu);
 
@@ -300,13 +264,17 @@ static int attach_profile(struct links *l, const struct attach_options *o, const
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
 		int program_fd, struct diag *d)
 {
-	switch (u->kind) {
-	case UNIT_UPROBE:
-	case UNIT_URETPROBE: return attach_uprobes(l, o, u, program_fd, d);
-	case UNIT_TRACEPOINT: return attach_named_tracepoint(l, u, program_fd, d);
-	case UNIT_PROFILE: return attach_profile(l, o, u, program_fd, d);
-	default: return 0;
+	int err = 0;
+
+	if (u->kind == UNIT_TRACEPOINT)
+		return attach_named_tracepoint(l, u, program_fd, d);
+	if (u->kind == UNIT_PROFILE)
+		return attach_profile(l, o, u, program_fd, d);
+	for (uint32_t at = 0, end; unit_is_uprobe(u) && at < u->site_count && !err; at = end) {
+		end = unit_file_end(u, at);
+		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);
 	}
+	return err;
 }
 
 /* ---- closing */

@@ -1,5 +1,6 @@
-/* Reading BTF; see btf.h. A header, then types one after the other, then their names. */
-#include "engine/bpf/btf.h"
+/* The kernel's own description of its types (BTF, Documentation/bpf/btf.rst), as far as needed:
+ * where a field is. A header, then types one after the other, then their names. */
+#include "engine/bpf/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
-#include "engine/bpf/kernel.h"
 
 #define BTF_FILE   "/sys/kernel/btf/vmlinux"
 #define BTF_MAGIC  0xeb9f
@@ -151,22 +151,6 @@ static int read_object(int fd, char **out, size_t *len)
 	return err;
 }
 
-static int ask_kernel(char **out, size_t *len)
-{
-	int err = -ENOENT;
-
-	for (uint32_t id = 1; id <= FIRST_IDS && err; id++) {
-		int fd = kernel_btf_open(id);
-
-		if (fd < 0)
-			continue;
-		free(*out);
-		err = read_object(fd, out, len);
-		close(fd);
-	}
-	return err;
-}
-
 int btf_kernel_field(const char *type, const char *field, uint32_t *offset)
 {
 	struct btf b = {0};
@@ -174,12 +158,16 @@ int btf_kernel_field(const char *type, const char *field, uint32_t *offset)
 	size_t len = 0;
 	int err = read_file(&bytes, &len);
 
-	if (err)
-		err = ask_kernel(&bytes, &len);
-	if (!err)
-		err = open_bytes(str_of(bytes, len), &b);
-	if (!err)
-		err = find_field(&b, type, field, offset);
+	for (uint32_t id = 1; id <= FIRST_IDS && err; id++) {
+		int fd = kernel_btf_open(id);
+
+		if (fd < 0)
+			continue;
+		free(bytes);
+		err = read_object(fd, &bytes, &len);
+		close(fd);
+	}
+	err = err ?: open_bytes(str_of(bytes, len), &b) ?: find_field(&b, type, field, offset);
 	free(bytes);
 	return err;
 }

@@ -10,23 +10,12 @@
 #include <unistd.h>
 
 #include "engine/bpf/inside.h"
-#include "engine/bpf/readable.h"
 #include "find/process.h"
 
 #define INITIAL_PID_NS 0xeffffffcu /* inode of the first pid namespace */
 #define PAUSE_FIRST    1	   /* ms between looks at the ring */
 #define PAUSE_LAST     50
 #define MAIN_END_NS    100000000u /* a process that ends is gone by then */
-
-static void find_namespace(struct gen_world *w)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NS)
-		return;
-	w->ns_dev = st.st_dev;
-	w->ns_ino = st.st_ino;
-}
 
 /* One process, whose children are not followed. */
 static bool is_single(const struct bpf_engine *e)
@@ -62,6 +51,7 @@ static int bpf_map_zero(void *self, uint32_t map)
 static int bpf_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
 	struct bpf_engine *e = calloc(1, sizeof(*e));
+	struct stat st;
 
 	(void)d;
 	if (!e)
@@ -82,7 +72,10 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	/* How a program will be attached is decided when it is loaded. */
 	if (is_single(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
 		features_deny(&e->features, STR("uprobe_multi"));
-	find_namespace(&e->world);
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS) {
+		e->world.ns_dev = st.st_dev;
+		e->world.ns_ino = st.st_ino;
+	}
 	*out = &e->engine;
 	return 0;
 }
@@ -119,6 +112,17 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+/* Forget what was loaded last. */
+static void unload_from(struct bpf_engine *e, struct loaded **first)
+{
+	for (struct loaded *l = *first; l; l = l->next) {
+		close_fd(l->fd);
+		code_free(&l->code);
+	}
+	*first = NULL;
+	e->last = first;
+}
+
 static void bpf_close(struct engine *engine)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
@@ -126,10 +130,7 @@ static void bpf_close(struct engine *engine)
 	if (!e)
 		return;
 	bpf_detach(engine);
-	for (struct loaded *l = e->first; l; l = l->next) {
-		close_fd(l->fd);
-		code_free(&l->code);
-	}
+	unload_from(e, &e->first);
 	for (uint32_t i = 0; i < e->store_count; i++)
 		store_close(&e->stores[i]);
 	groups_close(&e->groups);
@@ -155,21 +156,17 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Whose memory gets the breakpoints: the traced process's alone, where the kernel can. */
-static pid_t armed_process(struct bpf_engine *e)
-{
-	if (!is_single(e))
-		return 0;
-	e->everybody |= process_main_ended(e->options.pid);
-	return e->everybody ? 0 : e->options.pid;
-}
-
 static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_uprobes,
 		       struct diag *d)
 {
-	struct attach_options o = {.features = &e->features, .pid = armed_process(e)};
+	struct attach_options o = {.features = &e->features};
 	int err = 0;
 
+	/* The breakpoints go into the traced process's memory alone, where the kernel can. */
+	if (is_single(e)) {
+		e->everybody |= process_main_ended(e->options.pid);
+		o.pid = e->everybody ? 0 : e->options.pid;
+	}
 	for (; l && !err; l = l->next) {
 		bool uprobes = unit_is_uprobe(&l->unit);
 
@@ -191,26 +188,12 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_single(e))
 		err = single_attach(&e->world, &e->links, d);
-	if (!err)
-		err = sites_leave_out(e, e->first, true, d);
-	if (!err)
-		err = attach_from(e, e->first, false, d);
+	err = err ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
 	if (e->options.log)
 		features_log(&e->features, e->options.log);
 	if (err)
 		bpf_detach(engine);
 	return err;
-}
-
-/* Forget what was loaded last. */
-static void unload_from(struct bpf_engine *e, struct loaded **first)
-{
-	for (struct loaded *l = *first; l; l = l->next) {
-		close_fd(l->fd);
-		code_free(&l->code);
-	}
-	*first = NULL;
-	e->last = first;
 }
 
 static void bpf_retract(struct engine *engine)
@@ -231,17 +214,10 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	int err;
 
 	e->before = (struct before_extend){first, e->uprobes.count, e->program};
-	err = bpf_renew(e, p, d);
-	if (!err)
-		err = bpf_plan(e, p, &frames, &scratch, d);
-	if (!err) /* the first program may have had no probes at all */
-		err = bpf_scratch(e, scratch, d);
-	if (!err)
-		err = bpf_load(e, p, frames, true, d);
-	if (!err)
-		err = sites_leave_out(e, *first, false, d);
-	if (!err)
-		err = attach_from(e, *first, true, d);
+	err = bpf_renew(e, p, d) ?: bpf_plan(e, p, &frames, &scratch, d);
+	/* The first program may have had no probes at all, and so no scratch memory. */
+	err = err ?: bpf_scratch(e, scratch, d) ?: bpf_load(e, p, frames, true, d) ?:
+	      sites_leave_out(e, *first, false, d) ?: attach_from(e, *first, true, d);
 	if (err)
 		bpf_retract(engine);
 	else
@@ -276,14 +252,12 @@ static bool is_lost(struct bpf_engine *e)
 static int bpf_rearm(struct engine *engine, struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
-	int err;
 
 	if (!is_single(e) || !e->uprobes.count || !is_lost(e))
 		return 0;
 	e->takeovers = e->control[CONTROL_TAKEOVERS];
 	links_close(&e->uprobes);
-	err = attach_from(e, e->first, true, d);
-	return err ? err : 1;
+	return attach_from(e, e->first, true, d) ?: 1;
 }
 
 static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
@@ -296,9 +270,8 @@ static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause
 	for (struct loaded *l = e->first; l && !err; l = l->next) {
 		uint32_t result;
 
-		if (l->unit.kind != UNIT_RUN || l->unit.sites->attach->kind != kind)
-			continue;
-		if (l->unit.cases->steps->clause != clause)
+		if (l->unit.kind != UNIT_RUN || l->unit.sites->attach->kind != kind ||
+		    l->unit.cases->steps->clause != clause)
 			continue;
 		err = kernel_program_run(l->fd, &result);
 		if (err)
@@ -349,9 +322,7 @@ static int wait_ring(struct bpf_engine *e, int ms)
 {
 	struct epoll_event event;
 
-	if (epoll_wait(e->ring.wait_fd, &event, 1, ms) < 0)
-		return -errno;
-	return 0;
+	return epoll_wait(e->ring.wait_fd, &event, 1, ms) < 0 ? -errno : 0;
 }
 
 /* No program wakes us for a few records, so poll: often after there were some, and less often the
@@ -391,9 +362,7 @@ static int bpf_drain(struct engine *engine, int timeout_ms, record_fn *fn, void 
 
 static int bpf_wait_fd(struct engine *engine)
 {
-	struct bpf_engine *e = (struct bpf_engine *)engine;
-
-	return e->ring.wait_fd;
+	return ((struct bpf_engine *)engine)->ring.wait_fd;
 }
 
 /* ---- numbers */
@@ -403,14 +372,13 @@ static void bpf_stats(struct engine *engine, struct run_stats *out)
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 
 	*out = (struct run_stats){0};
-	if (!e->control)
-		return;
-	out->lost_records = e->control[CONTROL_LOST_RECORDS];
-	out->lost_updates = e->control[CONTROL_LOST_UPDATES];
-	out->lost_scratch = e->control[CONTROL_LOST_SCRATCH];
-	out->loop_limits = e->control[CONTROL_LOOP_LIMITS];
-	out->children = e->control[CONTROL_CHILDREN];
-	out->files_missed = e->files_missed;
+	if (e->control)
+		*out = (struct run_stats){.lost_records = e->control[CONTROL_LOST_RECORDS],
+					  .lost_updates = e->control[CONTROL_LOST_UPDATES],
+					  .lost_scratch = e->control[CONTROL_LOST_SCRATCH],
+					  .loop_limits = e->control[CONTROL_LOOP_LIMITS],
+					  .children = e->control[CONTROL_CHILDREN],
+					  .files_missed = e->files_missed};
 }
 
 static int bpf_faults(struct engine *engine, fault_fn *fn, void *arg)

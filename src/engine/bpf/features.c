@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/bpf/btf.h"
 #include "engine/bpf/insn.h"
 #include "engine/bpf/kernel.h"
 
@@ -94,9 +93,8 @@ static bool ask_may_goto(void)
 	int again, end;
 
 	code_init(&c);
-	again = code_label(&c);
+	again = code_here(&c);
 	end = code_label(&c);
-	code_bind(&c, again);
 	code_may_goto(&c, end);
 	code_jump(&c, again);
 	code_bind(&c, end);
@@ -193,29 +191,24 @@ void features_deny(struct features *f, struct str names)
 	}
 }
 
-/* Does the kernel load a program like that of the table's row? */
-static bool loads(enum feature feature)
+void feature_learn(struct features *f, enum feature feature, bool works)
 {
-	struct code c;
-
-	code_init(&c);
-	if (table[feature].helper)
-		code_call(&c, table[feature].helper);
-	return was_given(load(&c, (struct kernel_program){.type = table[feature].type,
-							  .flags = table[feature].flags}));
+	f->known[feature] = works ? 1 : -1;
 }
 
 bool feature_has(struct features *f, enum feature feature)
 {
-	if (!f->known[feature])
-		f->known[feature] =
-			(table[feature].ask ? table[feature].ask() : loads(feature)) ? 1 : -1;
-	return f->known[feature] > 0;
-}
+	struct kernel_program p = {.type = table[feature].type, .flags = table[feature].flags};
+	struct code c;
 
-void feature_learn(struct features *f, enum feature feature, bool works)
-{
-	f->known[feature] = works ? 1 : -1;
+	if (f->known[feature])
+		return f->known[feature] > 0;
+	code_init(&c);
+	if (table[feature].helper)
+		code_call(&c, table[feature].helper);
+	feature_learn(f, feature,
+		      table[feature].ask ? table[feature].ask() : was_given(load(&c, p)));
+	return f->known[feature] > 0;
 }
 
 void features_print(struct features *f, struct buf *out)

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "engine/bpf/btf.h"
 #include "engine/bpf/kernel.h"
 #include "find/tracefs.h"
 

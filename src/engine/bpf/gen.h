@@ -187,6 +187,10 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at);
 /* The bodies that were called, once all other code is emitted. */
 void gen_loop_bodies(struct gen *g, const struct frame *frames);
 /* gen_context.c */
+/* Byte offset of a register in the host's struct pt_regs, by its id; < 0: not saved. */
+int saved_at(const struct arch *arch, int64_t id);
+/* engine_ops.unreadable: why the kernel cannot read this operand; NULL: it can. */
+const char *bpf_unreadable(const struct arch *arch, const struct operand *o);
 /* R0 = the process, or the thread, as the tracer's pid namespace has it; 0: it is not in that one.
  * Ruins STACK_A. */
 void gen_pid(struct gen *g, bool thread);

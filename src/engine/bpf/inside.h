@@ -93,9 +93,12 @@ enum refusal {
 
 /* Loads a program that was refused with `err` once more, for the verifier's verdict, which is added
  * to `words`. */
-enum refusal refusal_find(struct kernel_program *k, int err, struct buf *words);
+enum refusal refusal_find(const struct kernel_program *k, int err, struct buf *words);
 /* Would less code help? */
 bool refusal_is_of_size(enum refusal why);
+/* For -v: what the verifier says of a program that was loaded (its counts), or that the kernel
+ * refused (`fd` is -errno; the whole log). It is loaded once more to get the log. */
+void log_program(struct buf *out, struct kernel_program k, const struct unit *u, int fd);
 /* The error message for it. `clause` is the only one in the program, or NULL. */
 int refusal_report(enum refusal why, int err, struct str words, const struct gen_world *w,
 		   const struct program *p, const struct clause *clause, struct diag *d);
@@ -124,11 +127,5 @@ int single_attach(const struct gen_world *w, struct links *l, struct diag *d);
 bool bpf_stop_programs(struct bpf_engine *e);
 /* Let a child process close all links. False when there can be none. */
 bool bpf_hand_over(struct bpf_engine *e);
-
-/* log.c: -v: what the verifier says of each program, as text for the user. */
-
-/* A program that was loaded (its counts), or that the kernel refused (`fd` is -errno; the whole
- * log). It is loaded once more to get the log. */
-void log_program(struct buf *out, struct kernel_program k, const struct unit *u, int fd);
 
 #endif

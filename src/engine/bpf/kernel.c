@@ -319,8 +319,8 @@ void kernel_raise_memlock(void)
 int kernel_reserve_fds(unsigned count)
 {
 	struct rlimit limit;
-	int next = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC,
-			 0); /* the lowest that is free: about as many are in use */
+	/* The lowest that is free: about as many are in use. */
+	int next = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	rlim_t need;
 
 	if (next < 0 && errno != EBADF)

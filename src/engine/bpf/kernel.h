@@ -68,6 +68,10 @@ int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel);
 /* A program of type RAW_TRACEPOINT to one of the kernel's tracepoints, by its name alone. */
 int kernel_link_raw(int program_fd, const char *tracepoint);
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+/* btf.c: bytes from the start of the kernel's `struct type` to its field. From
+ * /sys/kernel/btf/vmlinux, or, where /sys is not mounted, from the kernel. -ENOENT: no such
+ * description, type or field; -EBADMSG. */
+int btf_kernel_field(const char *type, const char *field, uint32_t *offset);
 void kernel_raise_memlock(void);
 /* Raise the limit of open descriptors, if it does not allow `count` more, to the highest that this
  * process may have. -EMFILE: that is too low. */

@@ -1,39 +1,60 @@
-/* The kernel's refusals in our words; see inside.h. With log level 4 the verifier writes only its
- * verdict and counts, not the paths it followed, which fill any log. */
+/* The verifier's log, and the kernel's refusals in our words; see inside.h. */
 #include "engine/bpf/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define VERDICT_SIZE (64u << 10)
-#define LOG_SIZE     (1u << 20)
-#define LOG_TAIL     1500u
+#define COUNTS_SIZE (64u << 10)
+#define STEPS_SIZE  (1u << 20)
+#define WHOLE_SIZE  (16u << 20)
+#define LOG_COUNTS  4 /* the verdict, and counts of instructions, states, stack */
+#define LOG_STEPS   1 /* every step on the way to the refusal, which fills any log */
+#define LOG_TAIL    1500u
 
-/* Load again with a log of this level and size, and add the last `tail` bytes of it. */
-static void add_log(struct kernel_program *k, uint32_t level, uint32_t size, size_t tail,
-		    struct buf *out)
+/* Load again, for the kernel's log; the caller frees it. NULL: no memory. */
+static char *load_for_log(struct kernel_program k, uint32_t level, uint32_t size)
 {
-	struct str log;
-	int fd;
+	int fd = -1;
 
-	k->log = calloc(1, size);
-	if (!k->log)
-		return;
-	k->log_size = size;
-	k->log_level = level;
-	fd = kernel_program_load(k);
+	k.log = calloc(1, size);
+	k.log_size = size;
+	k.log_level = level;
+	if (k.log)
+		fd = kernel_program_load(&k);
 	if (fd >= 0)
 		close(fd);
-	log = str_trim(str_from(k->log));
-	if (log.len > tail)
-		log = str_of(log.ptr + log.len - tail, tail);
-	buf_str(out, log);
-	free(k->log);
-	k->log = NULL;
+	return k.log;
 }
 
-enum refusal refusal_find(struct kernel_program *k, int err, struct buf *words)
+void log_program(struct buf *out, struct kernel_program k, const struct unit *u, int fd)
+{
+	char *text =
+		load_for_log(k, fd < 0 ? LOG_STEPS : LOG_COUNTS, fd < 0 ? WHOLE_SIZE : COUNTS_SIZE);
+	struct str log = str_trim(str_from(text));
+
+	buf_printf(out, "%s: %zu instructions, %u sites: %s\n", k.name, k.count, u->site_count,
+		   fd < 0 ? strerror(-fd) : "loaded");
+	while (log.len) {
+		struct str line = str_cut(&log, '\n');
+
+		buf_printf(out, "    %.*s\n", STR_FMT(line));
+	}
+	free(text);
+}
+
+/* Add the end of the log. */
+static void add_log(struct kernel_program k, uint32_t level, uint32_t size, struct buf *out)
+{
+	char *text = load_for_log(k, level, size);
+	struct str log = str_trim(str_from(text));
+	size_t tail = log.len < LOG_TAIL ? log.len : LOG_TAIL;
+
+	buf_str(out, str_of(log.ptr + log.len - tail, tail));
+	free(text);
+}
+
+enum refusal refusal_find(const struct kernel_program *k, int err, struct buf *words)
 {
 	static const struct {
 		const char *words;
@@ -45,7 +66,7 @@ enum refusal refusal_find(struct kernel_program *k, int err, struct buf *words)
 	};
 	struct rights rights;
 
-	add_log(k, 4, VERDICT_SIZE, LOG_TAIL, words);
+	add_log(*k, LOG_COUNTS, COUNTS_SIZE, words);
 	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++)
 		if (words->len &&
 		    memmem(words->ptr, words->len, verdicts[i].words, strlen(verdicts[i].words)))
@@ -56,7 +77,7 @@ enum refusal refusal_find(struct kernel_program *k, int err, struct buf *words)
 	if (rights.lockdown == LOCKDOWN_CONFIDENTIALITY)
 		return REFUSAL_LOCKDOWN;
 	words->len = 0;
-	add_log(k, 1, LOG_SIZE, LOG_TAIL, words);
+	add_log(*k, LOG_STEPS, STEPS_SIZE, words);
 	return REFUSAL_OTHER;
 }
 

@@ -36,39 +36,26 @@ static void read_word(const char *path, char *text, size_t size)
 	text[len > 0 ? len : 0] = '\0';
 }
 
-/* "none [integrity] confidentiality" */
-static enum lockdown read_lockdown(void)
-{
-	char text[100];
-
-	read_word("/sys/kernel/security/lockdown", text, sizeof(text));
-	if (strstr(text, "[confidentiality]"))
-		return LOCKDOWN_CONFIDENTIALITY;
-	return strstr(text, "[integrity]") ? LOCKDOWN_INTEGRITY : LOCKDOWN_NONE;
-}
-
-/* The first namespace maps all numbers to themselves. */
-static bool is_in_user_namespace(void)
-{
-	static const char first[] = "         0          0 4294967295\n";
-	char text[100];
-
-	read_word("/proc/self/uid_map", text, sizeof(text));
-	return *text && strcmp(text, first) != 0;
-}
-
 void rights_read(struct rights *r)
 {
 	uint64_t caps = capabilities();
 	bool admin = caps >> CAP_SYS_ADMIN & 1;
+	char lockdown[100], uids[100]; /* "none [integrity] confidentiality" */
+	/* The first namespace maps all numbers to themselves. */
+	static const char first[] = "         0          0 4294967295\n";
 
-	*r = (struct rights){.bpf = admin || caps >> CAP_BPF & 1,
-			     .perfmon = admin || caps >> CAP_PERFMON & 1,
-			     .ptrace = caps >> CAP_SYS_PTRACE & 1,
-			     .read_all =
-				     (caps >> CAP_DAC_READ_SEARCH | caps >> CAP_DAC_OVERRIDE) & 1,
-			     .in_user_namespace = is_in_user_namespace(),
-			     .lockdown = read_lockdown()};
+	read_word("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
+	read_word("/proc/self/uid_map", uids, sizeof(uids));
+
+	*r = (struct rights){
+		.bpf = admin || caps >> CAP_BPF & 1,
+		.perfmon = admin || caps >> CAP_PERFMON & 1,
+		.ptrace = caps >> CAP_SYS_PTRACE & 1,
+		.read_all = (caps >> CAP_DAC_READ_SEARCH | caps >> CAP_DAC_OVERRIDE) & 1,
+		.in_user_namespace = *uids && strcmp(uids, first) != 0,
+		.lockdown = strstr(lockdown, "[confidentiality]") ? LOCKDOWN_CONFIDENTIALITY
+			    : strstr(lockdown, "[integrity]")	  ? LOCKDOWN_INTEGRITY
+								  : LOCKDOWN_NONE};
 }
 
 const char *rights_denied(void)
@@ -78,11 +65,11 @@ const char *rights_denied(void)
 	rights_read(&r);
 	if (!r.bpf && !r.perfmon)
 		return "permission denied: tracing needs root, or CAP_BPF and CAP_PERFMON, and "
-		       "this "
-		       "process has neither";
-	if (!r.bpf || !r.perfmon)
-		return r.bpf ? "permission denied: this process lacks CAP_PERFMON"
-			     : "permission denied: this process lacks CAP_BPF";
+		       "this process has neither";
+	if (!r.perfmon)
+		return "permission denied: this process lacks CAP_PERFMON";
+	if (!r.bpf)
+		return "permission denied: this process lacks CAP_BPF";
 	if (r.in_user_namespace)
 		return "permission denied: the capabilities of a user namespace (a rootless "
 		       "container) do not count for tracing";

@@ -101,7 +101,7 @@ static int interp_open(const struct engine_options *options, struct engine **out
 	return err;
 }
 
-static int unit_init(struct unit *u, const struct program *p, const struct clause *c)
+static int unit_init(struct workspace *u, const struct program *p, const struct clause *c)
 {
 	size_t size = 0;
 
@@ -120,7 +120,7 @@ static int unit_init(struct unit *u, const struct program *p, const struct claus
 	return u->frame ? 0 : -ENOMEM;
 }
 
-static void unit_free(struct unit *u)
+static void unit_free(struct workspace *u)
 {
 	free(u->regs);
 	free(u->slot_at);
@@ -131,15 +131,15 @@ static void unit_free(struct unit *u)
 static int add_units(struct interp *e, const struct program *p, struct diag *d)
 {
 	size_t total = e->unit_count + p->clause_count;
-	struct unit *units = realloc(e->units, (total ? total : 1) * sizeof(*units));
+	struct workspace *units = realloc(e->units, (total ? total : 1) * sizeof(*units));
 
 	if (!units)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
 	e->units = units;
 	for (uint32_t i = 0; i < p->clause_count; i++) {
-		struct unit *u = &units[e->unit_count++];
+		struct workspace *u = &units[e->unit_count++];
 
-		*u = (struct unit){0};
+		*u = (struct workspace){0};
 		if (unit_init(u, p, &p->clauses[i]))
 			return diag_error(d, -ENOMEM, "no-memory", "out of memory");
 	}
@@ -229,7 +229,7 @@ static int interp_extend(struct engine *engine, const struct program *p, struct 
 static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
 {
 	struct interp *e = (struct interp *)engine;
-	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
+	const struct workspace *u = clause < e->unit_count ? &e->units[clause] : NULL;
 	char comm[16] = "";
 	struct context c = {
 		/* this process; its memory is not shown */
@@ -257,7 +257,7 @@ static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t cla
 int interp_fire(struct engine *engine, uint32_t clause, uint32_t attach, const struct context *c)
 {
 	struct interp *e = (struct interp *)engine;
-	const struct unit *u = clause < e->unit_count ? &e->units[clause] : NULL;
+	const struct workspace *u = clause < e->unit_count ? &e->units[clause] : NULL;
 	int err;
 
 	if (!u || attach >= u->clause->attach_count)
@@ -277,7 +277,7 @@ void interp_set_start(struct engine *engine, uint64_t nsecs)
 static const struct attach *find_site(const struct interp *e, const struct recorded *event)
 {
 	for (size_t i = 0; i < e->unit_count; i++) {
-		const struct unit *u = &e->units[i];
+		const struct workspace *u = &e->units[i];
 
 		for (uint32_t k = 0; k < u->clause->attach_count; k++) {
 			const struct attach *at = &u->clause->attaches[k];

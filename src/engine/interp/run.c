@@ -208,7 +208,7 @@ static void run_insn(struct run *r, const struct insn *i)
 	}
 }
 
-int run_clause(struct interp *e, const struct unit *u, const struct attach *at,
+int run_clause(struct interp *e, const struct workspace *u, const struct attach *at,
 	       const struct context *c)
 {
 	struct run r = {.e = e, .u = u, .at = at, .c = c};

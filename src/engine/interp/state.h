@@ -100,7 +100,7 @@ int recorded_fill(const struct recorded *event, const struct attach *at, struct 
 /* ---- the engine */
 
 /* A clause with the memory its runs use, one after the other. */
-struct unit {
+struct workspace {
 	const struct program *p;
 	const struct clause *clause;
 	uint64_t *regs;
@@ -113,7 +113,7 @@ struct interp {
 	struct engine engine; /* first: what others hold */
 	struct engine_options options;
 	const struct program *program; /* the one that was built: its maps are ours */
-	struct unit *units;
+	struct workspace *units;
 	size_t unit_count;
 	size_t units_before;  /* the last extend() */
 	struct table *tables; /* one for each map */
@@ -130,7 +130,7 @@ struct interp {
 
 struct run {
 	struct interp *e;
-	const struct unit *u;
+	const struct workspace *u;
 	const struct attach *at;
 	const struct context *c;
 	uint32_t pc;
@@ -176,7 +176,7 @@ void map_aggregate(struct run *r, const struct insn *i);
 void emit_record(struct run *r, const struct insn *i);
 
 /* run.c: all instructions of one clause. */
-int run_clause(struct interp *e, const struct unit *u, const struct attach *at,
+int run_clause(struct interp *e, const struct workspace *u, const struct attach *at,
 	       const struct context *c);
 
 #endif
