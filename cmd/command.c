@@ -24,7 +24,7 @@ const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The text may contain names of files that anybody made. */
+/* The text may contain names of files that any user made. */
 static void say(const char *format, va_list args)
 {
 	bool is_dtrace = !strcmp(program_invocation_short_name, "dtrace");

@@ -1,4 +1,4 @@
-/* Options as tables: a row tells all that is known of one option, so that parsing, error messages
+/* Options as tables: a row describes one option completely, so that parsing, error messages
  * and --help cannot differ. Options and other words may be mixed; "--" ends the options. */
 #ifndef NOPAL_CMD_OPTIONS_H
 #define NOPAL_CMD_OPTIONS_H

@@ -1,5 +1,5 @@
 /* Cutting long lines and texts for messages. A script made by a program is one line of a megabyte;
- * the reader of a message wants the part under the marks. */
+ * the reader of a message needs the part under the marks. */
 #include "base/excerpt.h"
 
 #define LINE_MOST 400 /* bytes of a line that are shown */

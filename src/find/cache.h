@@ -1,7 +1,7 @@
 /* The images a finder has met, by device and inode: each file is read once, and "no probes" is
  * remembered too. A file that was written to since (size or time differ) is another file.
  *
- * An image keeps its file open while a caller holds it, too. If a caller wants the file later, the
+ * An image keeps its file open while a caller holds it, too. If a caller needs the file later, the
  * image is read again from a new descriptor: the name may lead to another file by now.
  *
  * While a machine runs, images come and go without end: those that no caller was given may be

@@ -2,7 +2,7 @@
  *
  * It is a list of clauses. A clause is straight three-address code with forward branches and
  * bounded loops over 64-bit registers (r0, r1, ...) and typed pieces of frame memory, the slots
- * (s0, s1, ...); and it is attached to any number of places. Everything a clause tells the user
+ * (s0, s1, ...); and it is attached to any number of places. Everything a clause shows the user
  * (printf, print, exit) leaves as a record of one format. Registers are 64 bits wide and untyped;
  * whether they are signed is in the operation. A register or slot must be written before it is read
  * on every path. program_check() holds every engine's assumptions; whatever passes it can be run by
@@ -92,7 +92,7 @@ struct attach {
 	uint64_t sema_offset; /* of the semaphore, in the file; 0: none */
 	uint64_t into;	      /* bytes after its function's first instruction; 0: it is that one */
 	bool is_static;	      /* a USDT site: nothing but a nop may be there */
-	bool is_met;	      /* in a file of somebody's process: it may be left out */
+	bool is_met;	      /* in a file that a process maps: it may be skipped */
 	bool is_forced;	      /* --unsafe: the place is probed whatever is there */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive
 			  there */

@@ -1,5 +1,5 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
- * checked even when the one before it is wrong, so that one run tells all errors. */
+ * checked even when the one before it is wrong, so that one run reports all errors. */
 #include "script/inside.h"
 
 #include <errno.h>

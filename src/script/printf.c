@@ -1,4 +1,4 @@
-/* printf, cat and system: their formats are parsed into pieces, which want values, and the record
+/* printf, cat and system: their formats are parsed into pieces, which take values, and the record
  * carries the values. */
 #include <errno.h>
 #include <stdio.h>

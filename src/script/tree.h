@@ -1,4 +1,4 @@
-/* The tree of a script: what the text says, before anybody asked what it means. Nodes live in the
+/* The tree of a script: what the text says, before its meaning is known. Nodes live in the
  * script's arena and carry the piece of text they came from. Two fields of an expression are filled
  * in later: `shape` and the thing it names (check.c). */
 #ifndef NOPAL_SCRIPT_TREE_H

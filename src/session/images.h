@@ -1,4 +1,4 @@
-/* A watch on executable mappings: tells at once when a process maps a new image (dlopen, exec,
+/* A watch on executable mappings: reports at once when a process maps a new image (dlopen, exec,
  * memfd), through the kernel's own mmap, fork and exec events (perf_event_open(2),
  * PERF_RECORD_MMAP2). One ring per CPU, all processes. */
 #ifndef NOPAL_SESSION_IMAGES_H

@@ -237,7 +237,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef attributes[] = {
-	{"enabled", get_enabled, NULL, "Is anybody tracing the probe now?", NULL},
+	{"enabled", get_enabled, NULL, "Whether the probe is being traced now.", NULL},
 	{"name", get_name, NULL, "The probe's name.", NULL},
 	{"provider", get_provider, NULL, "The provider that has the probe.", NULL},
 	{"fd", get_fd, NULL, "The descriptor of the loaded image, -1 while there is none.", NULL},

@@ -284,7 +284,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef attributes[] = {
-	{"enabled", get_enabled, NULL, "Is anybody tracing one of the two probes now?", NULL},
+	{"enabled", get_enabled, NULL, "Whether one of the two probes is being traced now.", NULL},
 	{NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* The BPF engine, as engine.h wants it: open, attach, run, drain, maps, numbers. */
+/* The BPF engine, an implementation of engine.h: open, attach, run, drain, maps, numbers. */
 #include "engine/engine.h"
 
 #include <errno.h>

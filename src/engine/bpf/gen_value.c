@@ -40,7 +40,7 @@ void gen_binary(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
-/* The verifier wants to see that a shift is less than 64. */
+/* The verifier requires that a shift is less than 64. */
 void gen_shift(struct gen *g, const struct insn *in)
 {
 	gen_get(g, R1, in->a);

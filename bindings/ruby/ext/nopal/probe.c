@@ -1,4 +1,4 @@
-/* Nopal::Probe: is anybody tracing it, and firing it. A method call in Ruby costs more than the
+/* Nopal::Probe: whether it is being traced, and firing it. A method call in Ruby costs more than the
  * check itself, so nothing is looked up here before the check. */
 #include "native.h"
 
