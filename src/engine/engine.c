@@ -11,34 +11,31 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
 	return why || !ops->unreadable ? why : ops->unreadable(arch, o);
 }
 
-static int can_read_arg(const struct engine_ops *ops, const struct attach *at, struct arg_use use,
-			struct diag *d)
-{
-	const char *why;
-
-	if (use.number >= at->operand_count)
-		return diag_error_at(d, -EINVAL, "no-argument", use.span,
-				     "'%.*s' has no argument %u", STR_FMT(use.site), use.number);
-	why = engine_unreadable(ops, at->arch, &at->operands[use.number]);
-	return why ? program_refuse_arg(at, use, why, d) : 0;
-}
-
 static int can_run_insn(const struct engine *e, const struct insn *in, const struct attach *at,
 			struct arg_use use, struct diag *d)
 {
 	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = (uint8_t)in->imm};
+	const char *why;
 
-	if (in->op == OP_ARG)
-		return can_read_arg(e->ops, at, use, d);
-	if (in->op != OP_REG || !engine_unreadable(e->ops, at->arch, &reg))
+	if (in->op == OP_ARG && use.number >= at->operand_count)
+		return diag_error_at(d, -EINVAL, "no-argument", use.span,
+				     "'%.*s' has no argument %u", STR_FMT(use.site), use.number);
+	if (in->op != OP_ARG && in->op != OP_REG)
 		return 0;
+	why = engine_unreadable(e->ops, at->arch,
+				in->op == OP_ARG ? &at->operands[use.number] : &reg);
+	if (!why)
+		return 0;
+	if (in->op == OP_ARG)
+		return program_refuse_arg(at, use, why, d);
 	return diag_error_at(d, -ENOTSUP, "unreadable-register", use.span,
 			     "register '%s' cannot be read at '%.*s'",
-			     arch_reg_name(at->arch, (uint8_t)in->imm), STR_FMT(use.site));
+			     arch_reg_name(at->arch, reg.reg), STR_FMT(use.site));
 }
 
-int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
-		   const struct attach *at, struct diag *d)
+/* Can the engine run clause `c` at its attachment `at`? */
+static int can_run_at(const struct engine *e, const struct program *p, const struct clause *c,
+		      const struct attach *at, struct diag *d)
 {
 	const char *why = e->ops->unreachable ? e->ops->unreachable(e, at) : NULL;
 	struct str site = at->name < p->name_count ? p->names[at->name] : STR("");
@@ -57,12 +54,21 @@ int engine_can_run(const struct engine *e, const struct program *p, const struct
 	return err;
 }
 
+int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
+		   struct diag *d)
+{
+	int err = 0;
+
+	for (uint32_t k = 0; k < c->attach_count && !err; k++)
+		err = can_run_at(e, p, c, &c->attaches[k], d);
+	return err;
+}
+
 int engine_can_run_all(const struct engine *e, const struct program *p, struct diag *d)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++)
-			err = engine_can_run(e, p, &p->clauses[i], &p->clauses[i].attaches[k], d);
+	for (uint32_t i = 0; i < p->clause_count && !err; i++)
+		err = engine_can_run(e, p, &p->clauses[i], d);
 	return err;
 }

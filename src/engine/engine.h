@@ -84,11 +84,11 @@ struct engine_ops {
 /* Why the engine cannot read this operand; NULL: it can. */
 const char *engine_unreadable(const struct engine_ops *ops, const struct arch *arch,
 			      const struct operand *o);
-/* Can the engine run clause `c` of `p` at its attachment `at`? 0, or -ENOTSUP with a message at the
- * instruction that it cannot run. */
+/* Can the engine run clause `c` of `p` at all of its attachments? 0, or -ENOTSUP with a message at
+ * the instruction that it cannot run. */
 int engine_can_run(const struct engine *e, const struct program *p, const struct clause *c,
-		   const struct attach *at, struct diag *d);
-/* The same of all clauses at all of their attachments. */
+		   struct diag *d);
+/* The same of all clauses. */
 int engine_can_run_all(const struct engine *e, const struct program *p, struct diag *d);
 
 /* clang-format off */

@@ -62,16 +62,15 @@ static void find_groups(const struct program *p, uint32_t *groups)
 	}
 }
 
-/* Can the engine run every clause of the group at every one of its attachments? */
+/* Can the engine run every clause of the group? */
 static int can_run_group(const struct engine *e, const struct program *p, const uint32_t *groups,
 			 uint32_t group, struct diag *d)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
-		for (uint32_t k = 0; groups[i] == group && k < p->clauses[i].attach_count && !err;
-		     k++)
-			err = engine_can_run(e, p, &p->clauses[i], &p->clauses[i].attaches[k], d);
+		if (groups[i] == group)
+			err = engine_can_run(e, p, &p->clauses[i], d);
 	return err;
 }
 

@@ -12,26 +12,19 @@ uint64_t extend(uint64_t bits, unsigned size, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
 }
 
-/* The area around an address, or NULL. */
-static const struct area *find_area(const struct context *c, uint64_t address)
-{
-	for (size_t i = 0; i < c->area_count; i++) {
-		if (address - c->areas[i].address < c->areas[i].bytes.len)
-			return &c->areas[i];
-	}
-	return NULL;
-}
-
 /* Copy memory, which may lie in several areas that touch. */
 static bool read_memory(const struct context *c, uint64_t address, void *out, size_t len)
 {
+	const struct area *end = c->areas + c->area_count;
 	char *to = out;
 
 	while (len) {
-		const struct area *area = find_area(c, address);
+		const struct area *area = c->areas;
 		size_t skip, part;
 
-		if (!area)
+		while (area < end && address - area->address >= area->bytes.len)
+			area++;
+		if (area == end)
 			return false;
 		skip = address - area->address;
 		part = area->bytes.len - skip < len ? area->bytes.len - skip : len;
@@ -152,8 +145,7 @@ uint64_t read_builtin(const struct run *r, int64_t builtin)
 	return 0;
 }
 
-/* Make slot s the text `bytes`, cut to what the slot holds. */
-static void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags)
+void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags)
 {
 	const struct type *t = run_type(r, slot);
 	char *to = run_slot(r, slot);
@@ -264,11 +256,6 @@ void read_field_str(struct run *r, const struct insn *i)
 	if (nul)
 		bytes.len = (size_t)(nul - bytes.ptr);
 	put_text(r, i->s, bytes, 0);
-}
-
-void read_comm(struct run *r, const struct insn *i)
-{
-	put_text(r, i->s, r->c->comm, 0);
 }
 
 void read_stack(struct run *r, const struct insn *i)

@@ -42,15 +42,6 @@ void count_fault(struct run *r, int kind)
 	e->faults[e->fault_count++].kind = kind;
 }
 
-static size_t round_up(size_t bytes)
-{
-	size_t size = 8;
-
-	while (size < bytes && size <= SIZE_MAX / 4)
-		size *= 2;
-	return size;
-}
-
 static int interp_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 {
 	struct interp *e = self;
@@ -84,6 +75,7 @@ static int interp_map_zero(void *self, uint32_t map)
 static int interp_open(const struct engine_options *options, struct engine **out, struct diag *d)
 {
 	struct interp *e = calloc(1, sizeof(*e));
+	size_t bytes = options->ring_bytes ? options->ring_bytes : DEFAULT_RING;
 	int err = 0;
 
 	if (!e)
@@ -91,7 +83,9 @@ static int interp_open(const struct engine_options *options, struct engine **out
 	e->engine = (struct engine){
 		&engine_interp, {e, interp_map_each, interp_map_clear, interp_map_zero}, false};
 	e->options = *options;
-	e->queue.capacity = round_up(options->ring_bytes ? options->ring_bytes : DEFAULT_RING);
+	e->queue.capacity = 8;
+	while (e->queue.capacity < bytes && e->queue.capacity <= SIZE_MAX / 4)
+		e->queue.capacity *= 2;
 	if (options->events)
 		err = replay_open(&e->replay, options->events, d);
 	if (err)

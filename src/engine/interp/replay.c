@@ -14,17 +14,12 @@
 #define BASE_AT	   0x7fff00000000 /* what base registers hold: BASE_STEP apart */
 #define BASE_STEP  0x1000000
 
-static bool is_end(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* word = character { character }, up to a blank */
 static struct str take_word(struct str *rest)
 {
 	size_t len = 0;
 
-	while (len < rest->len && !is_end(rest->ptr[len]))
+	while (len < rest->len && !memchr(" \t\r", rest->ptr[len], 3))
 		len++;
 	*rest = str_of(rest->ptr + len, rest->len - len);
 	return str_of(rest->ptr - len, len);
@@ -209,17 +204,6 @@ static int put_memory(const struct operand *o, uint64_t address, uint64_t bits, 
 	return 0;
 }
 
-static void choose_bases(const struct attach *at, unsigned count, struct context *c)
-{
-	for (unsigned i = 0; i < count; i++) {
-		const struct operand *o = &at->operands[i];
-
-		if ((o->kind == OPERAND_MEM || o->kind == OPERAND_ADDRESS) && o->base != REG_NONE &&
-		    o->base != at->arch->pc)
-			c->regs[o->base] = BASE_AT + (uint64_t)o->base * BASE_STEP;
-	}
-}
-
 int recorded_fill(const struct recorded *event, const struct attach *at, struct arena *a,
 		  struct context *out)
 {
@@ -233,7 +217,13 @@ int recorded_fill(const struct recorded *event, const struct attach *at, struct 
 	*c = event->context;
 	c->areas = areas;
 	c->ip = c->ip ? c->ip : CODE_AT + at->offset;
-	choose_bases(at, count, c);
+	for (unsigned i = 0; i < count; i++) {
+		const struct operand *o = &at->operands[i];
+
+		if ((o->kind == OPERAND_MEM || o->kind == OPERAND_ADDRESS) && o->base != REG_NONE &&
+		    o->base != at->arch->pc)
+			c->regs[o->base] = BASE_AT + (uint64_t)o->base * BASE_STEP;
+	}
 	for (unsigned i = 0; i < count; i++) /* these may be bases, too */
 		if (at->operands[i].kind == OPERAND_REG)
 			c->regs[at->operands[i].reg] =

@@ -1,20 +1,6 @@
 /* Running a clause: one instruction after the other, each exactly as program.h says. */
 #include "engine/interp/state.h"
 
-static uint64_t divide_signed(uint64_t a, uint64_t b)
-{
-	if (b == 0)
-		return 0;
-	return b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
-}
-
-static uint64_t modulo_signed(uint64_t a, uint64_t b)
-{
-	if (b == 0 || b == UINT64_MAX)
-		return 0;
-	return (uint64_t)((int64_t)a % (int64_t)b);
-}
-
 static uint64_t compute(enum op op, uint64_t a, uint64_t b)
 {
 	int64_t sa = (int64_t)a, sb = (int64_t)b;
@@ -24,9 +10,9 @@ static uint64_t compute(enum op op, uint64_t a, uint64_t b)
 	case OP_SUB: return a - b;
 	case OP_MUL: return a * b;
 	case OP_UDIV: return b ? a / b : 0;
-	case OP_SDIV: return divide_signed(a, b);
+	case OP_SDIV: return !b ? 0 : b == UINT64_MAX ? -a : (uint64_t)(sa / sb);
 	case OP_UMOD: return b ? a % b : 0;
-	case OP_SMOD: return modulo_signed(a, b);
+	case OP_SMOD: return !b || b == UINT64_MAX ? 0 : (uint64_t)(sa % sb);
 	case OP_AND: return a & b;
 	case OP_OR: return a | b;
 	case OP_XOR: return a ^ b;
@@ -77,50 +63,14 @@ static uint64_t compare_texts(const struct run *r, const struct insn *i)
 	return !str_eq(a, b);
 }
 
-static void put_literal(struct run *r, const struct insn *i)
-{
-	struct str text = r->u->p->literals[i->imm];
-	struct text_head head = {.len = (uint32_t)text.len};
-	char *to = run_slot(r, i->s);
-
-	memset(to, 0, type_memory(run_type(r, i->s)));
-	memcpy(to, &head, sizeof(head));
-	if (text.len)
-		memcpy(to + sizeof(head), text.ptr, text.len);
-}
-
-/* Continue after instruction `pc`. */
-static void continue_after(struct run *r, uint32_t pc)
-{
-	r->pc = pc;
-}
-
 static void loop_again(struct run *r, const struct insn *i)
 {
 	if (--r->u->rounds[i->target] > 0) {
-		continue_after(r, i->target);
+		r->pc = i->target;
 		return;
 	}
 	count_fault(r, FAULT_LOOP_LIMIT);
 	r->e->stats.loop_limits++;
-}
-
-/* Jumps: r->pc is the instruction after which to go on. */
-static void run_control(struct run *r, const struct insn *i)
-{
-	switch (i->op) {
-	case OP_JUMP: continue_after(r, (uint32_t)i->imm - 1); break;
-	case OP_JUMP_IF:
-		if (r->u->regs[i->a])
-			continue_after(r, (uint32_t)i->imm - 1);
-		break;
-	case OP_JUMP_NOT:
-		if (!r->u->regs[i->a])
-			continue_after(r, (uint32_t)i->imm - 1);
-		break;
-	case OP_LOOP: r->u->rounds[r->pc] = (uint64_t)i->imm; break;
-	case OP_NEXT: loop_again(r, i); break;
-	}
 }
 
 /* Operations on slots and maps. */
@@ -140,10 +90,10 @@ static void run_memory(struct run *r, const struct insn *i)
 		memmove(run_slot(r, i->s), run_slot(r, i->t) + i->imm,
 			type_memory(run_type(r, i->s)));
 		break;
-	case OP_TEXT: put_literal(r, i); break;
+	case OP_TEXT: put_text(r, i->s, r->u->p->literals[i->imm], 0); break;
 	case OP_STR: read_str(r, i); break;
 	case OP_BUF: read_buf(r, i); break;
-	case OP_COMM: read_comm(r, i); break;
+	case OP_COMM: put_text(r, i->s, r->c->comm, 0); break;
 	case OP_USTACK:
 	case OP_KSTACK: read_stack(r, i); break;
 	case OP_FIELD_STR: read_field_str(r, i); break;
@@ -153,6 +103,7 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_MAP_COPY: map_copy(r, i); break;
 	case OP_MAP_SET: map_set(r, i); break;
 	case OP_MAP_PUT: map_put(r, i); break;
+	case OP_MAP_ADD: map_add(r, i); break;
 	case OP_MAP_DEL: map_del(r, i); break;
 	case OP_MAP_HAS: regs[i->d] = map_has(r, i); break;
 	case OP_AGGREGATE: map_aggregate(r, i); break;
@@ -160,23 +111,7 @@ static void run_memory(struct run *r, const struct insn *i)
 	}
 }
 
-static void run_map_add(struct run *r, const struct insn *i)
-{
-	uint64_t before = map_add(r, i);
-
-	if (i->d != REG_NO)
-		r->u->regs[i->d] = before;
-}
-
-static void run_binary(struct run *r, const struct insn *i)
-{
-	uint64_t *regs = r->u->regs;
-
-	if (i->op >= OP_UDIV && i->op <= OP_SMOD && !regs[i->b])
-		count_fault(r, FAULT_DIVIDE);
-	regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
-}
-
+/* Jumps set r->pc to the instruction after which to go on. */
 static void run_insn(struct run *r, const struct insn *i)
 {
 	uint64_t *regs = r->u->regs;
@@ -194,17 +129,22 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_FIELD: regs[i->d] = read_field(r, i); break;
 	case OP_BUILTIN: regs[i->d] = read_builtin(r, i->imm); break;
 	case OP_LOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;
-	case OP_MAP_ADD: run_map_add(r, i); break;
-	case OP_JUMP:
+	case OP_JUMP: r->pc = (uint32_t)i->imm - 1; break;
 	case OP_JUMP_IF:
 	case OP_JUMP_NOT:
-	case OP_LOOP:
-	case OP_NEXT: run_control(r, i); break;
+		if (!regs[i->a] == (i->op == OP_JUMP_NOT))
+			r->pc = (uint32_t)i->imm - 1;
+		break;
+	case OP_LOOP: r->u->rounds[r->pc] = (uint64_t)i->imm; break;
+	case OP_NEXT: loop_again(r, i); break;
 	default:
-		if (i->op >= OP_ADD && i->op <= OP_SLE)
-			run_binary(r, i);
-		else
+		if (i->op < OP_ADD || i->op > OP_SLE) {
 			run_memory(r, i);
+			break;
+		}
+		if (i->op >= OP_UDIV && i->op <= OP_SMOD && !regs[i->b])
+			count_fault(r, FAULT_DIVIDE);
+		regs[i->d] = compute((enum op)i->op, regs[i->a], regs[i->b]);
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "engine/interp/interp.h"
 
-/* ---- queue.c: The interpreter's records on their way to the reader. Data records share a ring of
+/* ---- values.c: The interpreter's records on their way to the reader. Data records share a ring of
  * fixed size and are counted when it is full; control records always find room. Both come out in
  * the order they went in. */
 
@@ -23,13 +23,11 @@ struct queue {
 	uint64_t lost;
 };
 
-/* Add a copy of a record. 0, also when it is lost and counted; -ENOMEM. */
-int queue_add(struct queue *q, struct str record, bool control);
 /* Take the oldest record; the caller frees it. NULL: none. */
 struct queued *queue_take(struct queue *q);
 void queue_free(struct queue *q);
 
-/* ---- table.c: A map of the interpreter: a hash table from key bytes to value bytes, both of fixed
+/* A map of the interpreter: a hash table from key bytes to value bytes, both of fixed
  * size. */
 
 struct table {
@@ -42,12 +40,6 @@ struct table {
 
 void table_init(struct table *t, size_t key_size, size_t value_size, uint32_t max_entries);
 void table_free(struct table *t); /* all entries; the table may be used again */
-/* The value of a key, or NULL. */
-char *table_find(struct table *t, const char *key);
-/* The value of a key, added with zeroes when it is not there. NULL with *err -ENOSPC when the table
- * is full, -ENOMEM. */
-char *table_take(struct table *t, const char *key, int *err);
-void table_remove(struct table *t, const char *key);
 
 /* ---- replay.c: Recorded events: text with one event a line, which the interpreter plays instead
  * of tracing.
@@ -158,10 +150,11 @@ uint64_t read_arg(struct run *r, const struct operand *o);
 uint64_t read_field(struct run *r, const struct insn *i);
 uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed);
 uint64_t read_builtin(const struct run *r, int64_t builtin);
+/* Make slot s the text `bytes`, cut to what the slot holds. */
+void put_text(struct run *r, uint16_t slot, struct str bytes, uint32_t flags);
 void read_str(struct run *r, const struct insn *i);
 void read_buf(struct run *r, const struct insn *i);
 void read_field_str(struct run *r, const struct insn *i);
-void read_comm(struct run *r, const struct insn *i);
 void read_stack(struct run *r, const struct insn *i);
 
 /* values.c: maps and records. */
@@ -169,7 +162,7 @@ uint64_t map_get(struct run *r, const struct insn *i);
 void map_copy(struct run *r, const struct insn *i);
 void map_set(struct run *r, const struct insn *i);
 void map_put(struct run *r, const struct insn *i);
-uint64_t map_add(struct run *r, const struct insn *i);
+void map_add(struct run *r, const struct insn *i);
 void map_del(struct run *r, const struct insn *i);
 bool map_has(struct run *r, const struct insn *i);
 void map_aggregate(struct run *r, const struct insn *i);

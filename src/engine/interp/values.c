@@ -1,7 +1,90 @@
-/* Maps and records: the operations that leave the frame. */
+/* Maps and records: where the interpreter keeps them, and the operations on them. */
 #include "engine/interp/state.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* ---- tables */
+
+#define ABSENT SIZE_MAX
+
+void table_init(struct table *t, size_t key_size, size_t value_size, uint32_t max_entries)
+{
+	*t = (struct table){
+		.key_size = key_size, .value_size = value_size, .max_entries = max_entries};
+}
+
+void table_free(struct table *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		free(t->entries[i]);
+	free(t->entries);
+	hash_free(&t->by_key);
+	table_init(t, t->key_size, t->value_size, t->max_entries);
+}
+
+static uint64_t hash_of(const struct table *t, const char *key)
+{
+	return hash_bytes(0, key, t->key_size);
+}
+
+static size_t find(const struct table *t, const char *key)
+{
+	hash_each(i, &t->by_key, hash_of(t, key))
+		if (!memcmp(t->entries[i], key, t->key_size))
+			return i;
+	return ABSENT;
+}
+
+/* The value of a key, or NULL. */
+static char *table_find(struct table *t, const char *key)
+{
+	size_t at = find(t, key);
+
+	return at == ABSENT ? NULL : t->entries[at] + t->key_size;
+}
+
+/* The value of a key, added with zeroes when it is not there. NULL with *err -ENOSPC when the table
+ * is full, -ENOMEM. */
+static char *table_take(struct table *t, const char *key, int *err)
+{
+	char *value = table_find(t, key), *entry;
+
+	if (value)
+		return value;
+	entry = t->count < t->max_entries ? calloc(1, t->key_size + t->value_size) : NULL;
+	*err = t->count >= t->max_entries ? -ENOSPC : -ENOMEM;
+	if (!entry || array_grow(t->entries, t->count, t->cap) ||
+	    hash_add(&t->by_key, hash_of(t, key), t->count)) {
+		free(entry);
+		return NULL;
+	}
+	*err = 0;
+	memcpy(entry, key, t->key_size);
+	t->entries[t->count++] = entry;
+	return entry + t->key_size;
+}
+
+/* The last entry takes the place of the one that goes. It was added before, so there is room. */
+static void table_remove(struct table *t, const char *key)
+{
+	size_t at = find(t, key), last = t->count - 1;
+
+	if (at == ABSENT)
+		return;
+	hash_remove(&t->by_key, hash_of(t, key), at);
+	free(t->entries[at]);
+	if (at != last) {
+		hash_remove(&t->by_key, hash_of(t, t->entries[last]), last);
+		hash_add(&t->by_key, hash_of(t, t->entries[last]), at);
+		t->entries[at] = t->entries[last];
+	}
+	t->count--;
+}
+
+/* ---- operations on maps */
 
 static struct table *table_of(const struct run *r, const struct insn *i)
 {
@@ -33,23 +116,18 @@ static char *take(struct run *r, const struct insn *i)
 	return value;
 }
 
-static uint64_t mean(const struct mean_value *m, bool is_signed)
-{
-	if (!m->count)
-		return 0;
-	return is_signed ? (uint64_t)((int64_t)m->total / (int64_t)m->count) : m->total / m->count;
-}
-
 uint64_t map_get(struct run *r, const struct insn *i)
 {
 	const struct type *t = value_type(r, i);
 	const void *value = table_find(table_of(r, i), key_of(r, i));
+	const struct mean_value *m = value;
 
 	if (!value)
 		return 0;
-	if (t->kind == TYPE_AVG)
-		return mean(value, t->is_signed);
-	return *(const uint64_t *)value; /* MIN, MAX: an unset value is 0 */
+	if (t->kind != TYPE_AVG || !m->count)
+		return *(const uint64_t *)value; /* MIN, MAX: an unset value is 0 */
+	return t->is_signed ? (uint64_t)((int64_t)m->total / (int64_t)m->count)
+			    : m->total / m->count;
 }
 
 void map_copy(struct run *r, const struct insn *i)
@@ -79,15 +157,14 @@ void map_put(struct run *r, const struct insn *i)
 		memcpy(value, run_slot(r, i->t), type_memory(run_type(r, i->t)));
 }
 
-uint64_t map_add(struct run *r, const struct insn *i)
+void map_add(struct run *r, const struct insn *i)
 {
-	uint64_t *value = (uint64_t *)take(r, i), before;
+	uint64_t *value = (uint64_t *)take(r, i), before = value ? *value : 0;
 
-	if (!value)
-		return 0;
-	before = *value;
-	*value += r->u->regs[i->a];
-	return before;
+	if (value)
+		*value += r->u->regs[i->a];
+	if (i->d != REG_NO)
+		r->u->regs[i->d] = before;
 }
 
 void map_del(struct run *r, const struct insn *i)
@@ -143,6 +220,56 @@ void map_aggregate(struct run *r, const struct insn *i)
 
 	if (value)
 		aggregate(value, i->a == REG_NO ? 0 : r->u->regs[i->a], value_type(r, i));
+}
+
+/* ---- records */
+
+/* Add a copy of a record. 0, also when it is lost and counted; -ENOMEM. */
+static int queue_add(struct queue *q, struct str record, bool control)
+{
+	struct queued *r;
+
+	if (!control && record.len > q->capacity - q->data_bytes) {
+		q->lost++;
+		return 0;
+	}
+	r = malloc(sizeof(*r) + record.len);
+	if (!r)
+		return -ENOMEM;
+	r->next = NULL;
+	r->control = control;
+	r->len = record.len;
+	memcpy(r->bytes, record.ptr, record.len);
+	if (q->last)
+		q->last->next = r;
+	else
+		q->first = r;
+	q->last = r;
+	if (!control)
+		q->data_bytes += record.len;
+	return 0;
+}
+
+struct queued *queue_take(struct queue *q)
+{
+	struct queued *r = q->first;
+
+	if (!r)
+		return NULL;
+	q->first = r->next;
+	if (!q->first)
+		q->last = NULL;
+	if (!r->control)
+		q->data_bytes -= r->len;
+	return r;
+}
+
+void queue_free(struct queue *q)
+{
+	struct queued *r;
+
+	while ((r = queue_take(q)))
+		free(r);
 }
 
 /* A slot as a field: text and stacks only as long as they are. */
