@@ -10,7 +10,6 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
-#include "program/outcome.h"
 #include "program/program.h"
 #include "program/record.h"
 

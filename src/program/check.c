@@ -44,29 +44,26 @@ int check_fail(const struct checker *c, uint32_t insn, const char *format, ...)
 
 /* Types. */
 
-static bool is_text_size(uint32_t size)
+static bool is_width(int64_t n)
 {
-	return size > 0 && size % 8 == 0 && size <= PROGRAM_MAX_TEXT;
-}
-
-static bool is_lhist(const struct type *t)
-{
-	return t->step > 0 && t->min < t->max &&
-	       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step <= PROGRAM_MAX_LHIST;
+	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
 static bool is_plain_type(const struct type *t)
 {
 	switch (t->kind) {
-	case TYPE_INT: return t->size == 1 || t->size == 2 || t->size == 4 || t->size == 8;
+	case TYPE_INT: return is_width(t->size);
 	case TYPE_FLOAT: return t->size == 4 || t->size == 8;
 	case TYPE_STR:
 	case TYPE_BUF:
 	case TYPE_USTACK:
-	case TYPE_KSTACK: return is_text_size(t->size);
+	case TYPE_KSTACK: return t->size > 0 && t->size % 8 == 0 && t->size <= PROGRAM_MAX_TEXT;
 	case TYPE_DISPLAY: return (t->size == 8 || t->size == 16) && t->display;
 	case TYPE_HIST: return t->bits <= 5;
-	case TYPE_LHIST: return is_lhist(t);
+	case TYPE_LHIST:
+		return t->step > 0 && t->min < t->max &&
+		       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step <=
+			       PROGRAM_MAX_LHIST;
 	case TYPE_TUPLE: return false;
 	default: return t->kind > TYPE_NONE && (unsigned)t->kind < TYPE_KINDS;
 	}
@@ -197,6 +194,11 @@ static int check_format(const struct program *p, uint32_t number, struct diag *d
 
 /* Places. */
 
+static bool is_uprobe(const struct attach *a)
+{
+	return a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE;
+}
+
 static int check_attach(const struct checker *c, uint32_t number)
 {
 	const struct attach *a = &c->clause->attaches[number];
@@ -206,9 +208,9 @@ static int check_attach(const struct checker *c, uint32_t number)
 		problem = "is of unknown kind";
 	else if (a->name >= c->p->name_count || a->func >= c->p->name_count)
 		problem = "has an unknown name";
-	else if ((a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE) && !a->path.len)
+	else if (is_uprobe(a) && !a->path.len)
 		problem = "has no file";
-	else if ((a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE) && !a->arch)
+	else if (is_uprobe(a) && !a->arch)
 		problem = "has no architecture";
 	else if ((a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE) && !a->period)
 		problem = "has no period";
@@ -217,16 +219,6 @@ static int check_attach(const struct checker *c, uint32_t number)
 	if (problem)
 		return fail(c->d, "clause %u: attachment %u %s", c->clause_number, number, problem);
 	return 0;
-}
-
-static bool is_uprobe(const struct attach *a)
-{
-	return a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE;
-}
-
-static bool is_width(int64_t n)
-{
-	return n == 1 || n == 2 || n == 4 || n == 8;
 }
 
 int program_refuse_arg(const struct attach *at, struct arg_use use, const char *why, struct diag *d)

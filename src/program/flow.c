@@ -77,20 +77,18 @@ static int find_loops(struct flow *f)
 	return 0;
 }
 
-static bool in_body(const struct flow *f, uint32_t loop, uint32_t at)
-{
-	return loop == NO_LOOP || (at > loop && at < f->code[loop].target);
-}
-
 static int check_jumps(struct flow *f)
 {
 	for (uint32_t i = 0; i < f->count; i++) {
+		uint32_t loop;
+
 		if (!is_jump(&f->code[i]))
 			continue;
 		if (f->code[i].imm <= (int64_t)i || f->code[i].imm >= (int64_t)f->count)
 			return check_fail(f->c, i, "jumps to %lld, which is not forward",
 					  (long long)f->code[i].imm);
-		if (!in_body(f, f->loop[f->code[i].imm], i))
+		loop = f->loop[f->code[i].imm];
+		if (loop != NO_LOOP && (i <= loop || i >= f->code[loop].target))
 			return check_fail(f->c, i, "jumps into a loop, to %lld",
 					  (long long)f->code[i].imm);
 	}
@@ -106,12 +104,6 @@ static int read_reg(struct flow *f, uint32_t at, uint16_t reg)
 	if (reg == REG_NO || f->written[reg / 64] >> (reg % 64) & 1)
 		return 0;
 	return check_fail(f->c, at, "r%u is read but not written on every path", reg);
-}
-
-static void write_reg(struct flow *f, uint16_t reg)
-{
-	if (reg != REG_NO)
-		f->written[reg / 64] |= UINT64_C(1) << (reg % 64);
 }
 
 /* Bits of the parts of slot `number` that a value of type `t` at `offset` takes. */
@@ -182,7 +174,10 @@ static void write_result(struct flow *f, const struct insn *i, char letter)
 
 	switch (letter) {
 	case 'd':
-	case 'D': write_reg(f, i->d); break;
+	case 'D':
+		if (i->d != REG_NO)
+			f->written[i->d / 64] |= UINT64_C(1) << (i->d % 64);
+		break;
 	case 's': write_slot(f, i->s, 0, &slots[i->s].type); break;
 	case 't': write_slot(f, i->t, 0, &slots[i->t].type); break;
 	case 'p':
@@ -247,46 +242,29 @@ static int step(struct flow *f, uint32_t at)
 	return err;
 }
 
-static int check_written(struct flow *f)
-{
-	int err = 0;
-
-	f->reachable = true;
-	for (uint32_t i = 0; i < f->count && !err; i++)
-		err = step(f, i);
-	return err;
-}
-
-static int flow_init(struct flow *f)
-{
-	f->reg_words = (f->c->clause->reg_count + 63) / 64;
-	f->words = f->reg_words + f->c->clause->slot_count;
-	f->loop = calloc(f->count + 1, sizeof(*f->loop));
-	f->pending = calloc(f->count + 1, sizeof(*f->pending));
-	f->written = calloc(f->words + 1, sizeof(*f->written));
-	return f->loop && f->pending && f->written ? 0 : -ENOMEM;
-}
-
-static void flow_free(struct flow *f)
-{
-	for (uint32_t i = 0; f->pending && i < f->count; i++)
-		free(f->pending[i]);
-	free(f->pending);
-	free(f->loop);
-	free(f->written);
-}
-
 int check_flow(const struct checker *c)
 {
 	struct flow f = {.c = c, .code = c->clause->code, .count = c->clause->insn_count};
-	int err = flow_init(&f);
+	int err = 0;
 
+	f.reg_words = (c->clause->reg_count + 63) / 64;
+	f.words = f.reg_words + c->clause->slot_count;
+	f.loop = calloc(f.count + 1, sizeof(*f.loop));
+	f.pending = calloc(f.count + 1, sizeof(*f.pending));
+	f.written = calloc(f.words + 1, sizeof(*f.written));
+	f.reachable = true;
+	if (!f.loop || !f.pending || !f.written)
+		err = -ENOMEM;
 	if (!err)
 		err = find_loops(&f);
 	if (!err)
 		err = check_jumps(&f);
-	if (!err)
-		err = check_written(&f);
-	flow_free(&f);
+	for (uint32_t i = 0; i < f.count && !err; i++)
+		err = step(&f, i);
+	for (uint32_t i = 0; f.pending && i < f.count; i++)
+		free(f.pending[i]);
+	free(f.pending);
+	free(f.loop);
+	free(f.written);
 	return err;
 }

@@ -147,11 +147,6 @@ void format_source(const struct format *f, struct buf *out)
 	}
 }
 
-static bool same_piece(const struct piece *a, const struct piece *b)
-{
-	return a->letter == b->letter && a->flags == b->flags && str_eq(a->text, b->text);
-}
-
 bool format_equal(const struct format *a, const struct format *b)
 {
 	if (a->kind != b->kind || !str_eq(a->text, b->text) || a->field_count != b->field_count ||
@@ -162,7 +157,9 @@ bool format_equal(const struct format *a, const struct format *b)
 		if (!type_equal(&a->fields[i], &b->fields[i]))
 			return false;
 	for (uint32_t i = 0; i < a->piece_count; i++)
-		if (!same_piece(&a->pieces[i], &b->pieces[i]))
+		if (a->pieces[i].letter != b->pieces[i].letter ||
+		    a->pieces[i].flags != b->pieces[i].flags ||
+		    !str_eq(a->pieces[i].text, b->pieces[i].text))
 			return false;
 	return true;
 }

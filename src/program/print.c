@@ -3,8 +3,9 @@
 #include "base/buf.h"
 #include "program/op.h"
 
-static void print_quoted(struct str s, struct buf *out)
+static void print_text(struct str s, struct buf *out)
 {
+	buf_char(out, '"');
 	for (size_t i = 0; i < s.len; i++) {
 		unsigned char c = (unsigned char)s.ptr[i];
 
@@ -15,13 +16,16 @@ static void print_quoted(struct str s, struct buf *out)
 		else
 			buf_char(out, (char)c);
 	}
+	buf_char(out, '"');
 }
 
-static void print_text(struct str s, struct buf *out)
+static void print_texts(const char *what, const struct str *texts, uint32_t count, struct buf *out)
 {
-	buf_char(out, '"');
-	print_quoted(s, out);
-	buf_char(out, '"');
+	for (uint32_t i = 0; i < count; i++) {
+		buf_printf(out, "%s %u ", what, i);
+		print_text(texts[i], out);
+		buf_char(out, '\n');
+	}
 }
 
 static void print_reg(uint16_t reg, struct buf *out)
@@ -45,23 +49,6 @@ static void print_fields(const struct insn *i, struct buf *out)
 	buf_char(out, ')');
 }
 
-static void print_map(const struct insn *i, struct buf *out)
-{
-	buf_printf(out, "m%u", i->map);
-	if (i->s != SLOT_NO)
-		buf_printf(out, "[s%u]", i->s);
-}
-
-static void print_builtin(int64_t imm, struct buf *out)
-{
-	const char *name = imm >= 0 ? builtin_name((unsigned)imm) : NULL;
-
-	if (name)
-		buf_text(out, name);
-	else
-		buf_s64(out, imm);
-}
-
 static void print_operand(char letter, const struct insn *i, struct buf *out)
 {
 	switch (letter) {
@@ -76,11 +63,20 @@ static void print_operand(char letter, const struct insn *i, struct buf *out)
 	case 'p':
 	case 'g': buf_printf(out, "s%u[%lld]", i->s, (long long)i->imm); break;
 	case 'q': buf_printf(out, "s%u[%lld]", i->t, (long long)i->imm); break;
-	case 'k': print_map(i, out); break;
+	case 'k':
+		buf_printf(out, "m%u", i->map);
+		if (i->s != SLOT_NO)
+			buf_printf(out, "[s%u]", i->s);
+		break;
 	case 'x': buf_printf(out, "%c%u", i->is_signed ? 'i' : 'u', 8u * i->size); break;
 	case 'h': buf_u64(out, i->size); break;
 	case 'l': buf_u64(out, i->target); break;
-	case 'o': print_builtin(i->imm, out); break;
+	case 'o':
+		if (i->imm >= 0 && builtin_name((unsigned)i->imm))
+			buf_text(out, builtin_name((unsigned)i->imm));
+		else
+			buf_s64(out, i->imm);
+		break;
 	case 'e': print_fields(i, out); break;
 	default: buf_s64(out, i->imm); break;
 	}
@@ -188,16 +184,8 @@ void program_print(const struct program *p, struct buf *out)
 {
 	for (uint32_t i = 0; i < p->map_count; i++)
 		print_map_def(i, &p->maps[i], out);
-	for (uint32_t i = 0; i < p->literal_count; i++) {
-		buf_printf(out, "literal %u ", i);
-		print_text(p->literals[i], out);
-		buf_char(out, '\n');
-	}
-	for (uint32_t i = 0; i < p->name_count; i++) {
-		buf_printf(out, "name %u ", i);
-		print_text(p->names[i], out);
-		buf_char(out, '\n');
-	}
+	print_texts("literal", p->literals, p->literal_count, out);
+	print_texts("name", p->names, p->name_count, out);
 	for (uint32_t i = 0; i < p->format_count; i++)
 		print_format(i, &p->formats[i], out);
 	for (uint32_t i = 0; i < p->clause_count; i++)

@@ -24,34 +24,25 @@ int record_open(const struct program *p, struct str bytes, struct record *out)
 	return 0;
 }
 
-/* Text or addresses of a field: in a record `used` bytes and their padding, in memory `size`. */
-static int take_bytes(struct cursor *c, uint64_t used, uint32_t size, bool packed, struct str *out)
+/* Text or a stack: in a record the bytes that are used and their padding, in memory all. */
+static int decode_bytes(const struct type *t, struct cursor *c, bool packed, struct value *v)
 {
-	uint64_t taken = packed ? (used + 7) & ~UINT64_C(7) : size;
+	bool is_stack = t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
+	uint32_t count, other; /* bytes and flags, or addresses and pid */
+	uint64_t used;
 
-	if (used > size || !cursor_bytes(c, taken, out))
+	if (!cursor_u32(c, &count) || !cursor_u32(c, &other))
 		return -EPROTO;
-	out->len = used;
+	used = is_stack ? UINT64_C(8) * count : count;
+	if (used > t->size ||
+	    !cursor_bytes(c, packed ? (used + 7) & ~UINT64_C(7) : t->size, &v->bytes))
+		return -EPROTO;
+	v->bytes.len = used;
+	if (is_stack)
+		v->extra = other;
+	else
+		v->flags = other;
 	return 0;
-}
-
-static int decode_text(const struct type *t, struct cursor *c, bool packed, struct value *v)
-{
-	uint32_t len;
-
-	if (!cursor_u32(c, &len) || !cursor_u32(c, &v->flags))
-		return -EPROTO;
-	return take_bytes(c, len, t->size, packed, &v->bytes);
-}
-
-static int decode_stack(const struct type *t, struct cursor *c, bool packed, struct value *v)
-{
-	uint32_t count, pid;
-
-	if (!cursor_u32(c, &count) || !cursor_u32(c, &pid))
-		return -EPROTO;
-	v->extra = pid;
-	return take_bytes(c, UINT64_C(8) * count, t->size, packed, &v->bytes);
 }
 
 static int decode(const struct type *t, struct cursor *c, bool packed, struct value *out)
@@ -69,9 +60,9 @@ static int decode(const struct type *t, struct cursor *c, bool packed, struct va
 											  : -EPROTO;
 		break;
 	case TYPE_STR:
-	case TYPE_BUF: err = decode_text(t, c, packed, &v); break;
+	case TYPE_BUF:
 	case TYPE_USTACK:
-	case TYPE_KSTACK: err = decode_stack(t, c, packed, &v); break;
+	case TYPE_KSTACK: err = decode_bytes(t, c, packed, &v); break;
 	default: err = cursor_bytes(c, type_memory(t), &v.bytes) ? 0 : -EPROTO; break;
 	}
 	if (!err)
@@ -165,12 +156,6 @@ static uint64_t aggregate_rank(const struct value *v)
 	}
 }
 
-static bool is_signed_rank(const struct type *t)
-{
-	return t->is_signed && t->kind != TYPE_COUNT && t->kind != TYPE_HIST &&
-	       t->kind != TYPE_LHIST;
-}
-
 int value_compare(const struct value *a, const struct value *b)
 {
 	int order;
@@ -190,6 +175,9 @@ int value_compare(const struct value *a, const struct value *b)
 		order = compare_u64(a->bits, b->bits, false);
 		return order ? order : compare_u64(a->extra, b->extra, false);
 	case TYPE_TUPLE: return compare_tuple(a, b);
-	default: return compare_u64(aggregate_rank(a), aggregate_rank(b), is_signed_rank(a->type));
+	case TYPE_COUNT:
+	case TYPE_HIST:
+	case TYPE_LHIST: return compare_u64(aggregate_rank(a), aggregate_rank(b), false);
+	default: return compare_u64(aggregate_rank(a), aggregate_rank(b), a->type->is_signed);
 	}
 }

@@ -1,5 +1,7 @@
-/* Types: equality, the memory a value takes, names. */
-#include "program/type.h"
+/* Types: equality, the memory a value takes and what lies where in it, names, buckets. */
+#include "program/check.h"
+
+#include <errno.h>
 
 #include "base/buf.h"
 
@@ -76,6 +78,68 @@ size_t type_memory(const struct type *t)
 	}
 }
 
+/* ---- what lies at which offset. Types are checked before: tuples are neither deep nor long. */
+
+unsigned type_parts(const struct type *t)
+{
+	unsigned total = 0;
+
+	switch (t->kind) {
+	case TYPE_NONE: return 0;
+	case TYPE_DISPLAY: return t->size / 8;
+	case TYPE_TUPLE:
+		for (unsigned i = 0; i < t->element_count; i++)
+			total += type_parts(&t->elements[i]);
+		return total;
+	default: return 1;
+	}
+}
+
+/* The element of a tuple around *offset, which becomes an offset in the element; *part goes up by
+ * the parts of the elements before it. */
+static const struct type *element_at(const struct type *t, uint64_t *offset, unsigned *part)
+{
+	for (unsigned i = 0; i < t->element_count; i++) {
+		size_t size = type_memory(&t->elements[i]);
+
+		if (*offset < size)
+			return &t->elements[i];
+		*offset -= size;
+		*part += type_parts(&t->elements[i]);
+	}
+	return NULL;
+}
+
+int type_part_at(const struct type *t, uint64_t offset, unsigned *part, bool *word)
+{
+	unsigned number = 0;
+	bool words;
+
+	while (t && t->kind == TYPE_TUPLE)
+		t = element_at(t, &offset, &number);
+	if (!t || offset >= type_memory(t))
+		return -EINVAL;
+	words = t->kind == TYPE_DISPLAY || (TYPE_WORDS & TYPE_BIT(t->kind));
+	*word = words && offset % 8 == 0;
+	*part = number + (words ? (unsigned)(offset / 8) : 0);
+	return 0;
+}
+
+bool type_holds(const struct type *t, uint64_t offset, const struct type *part)
+{
+	unsigned ignored = 0;
+
+	for (; t; t = element_at(t, &offset, &ignored)) {
+		if (offset == 0 && type_same_layout(t, part))
+			return true;
+		if (t->kind != TYPE_TUPLE)
+			return false;
+	}
+	return false;
+}
+
+/* ---- names */
+
 /* How a kind is written: its name, and what follows. */
 enum suffix { PLAIN, BITS, BYTES, FRAMES, OF_INT };
 
@@ -100,17 +164,6 @@ static const struct {
 };
 /* clang-format on */
 
-static void print_tuple(const struct type *t, struct buf *out)
-{
-	buf_char(out, '(');
-	for (unsigned i = 0; i < t->element_count; i++) {
-		if (i)
-			buf_char(out, ',');
-		type_print(&t->elements[i], out);
-	}
-	buf_char(out, ')');
-}
-
 void type_print(const struct type *t, struct buf *out)
 {
 	if ((unsigned)t->kind >= TYPE_KINDS) {
@@ -118,7 +171,11 @@ void type_print(const struct type *t, struct buf *out)
 		return;
 	}
 	if (t->kind == TYPE_TUPLE) {
-		print_tuple(t, out);
+		for (unsigned i = 0; i < t->element_count; i++) {
+			buf_char(out, i ? ',' : '(');
+			type_print(&t->elements[i], out);
+		}
+		buf_text(out, t->element_count ? ")" : "()");
 		return;
 	}
 	if (t->kind == TYPE_INT && !t->is_signed)
@@ -136,4 +193,64 @@ void type_print(const struct type *t, struct buf *out)
 	if (t->kind == TYPE_LHIST)
 		buf_printf(out, "(%lld,%lld,%lld)", (long long)t->min, (long long)t->max,
 			   (long long)t->step);
+}
+
+/* ---- which bucket of a histogram a value falls into. The buckets are bpftrace's.
+ *
+ * hist(n, k): bucket 0 holds negative values. Below 2^(k+1) each number has a bucket of its own;
+ * above, each power of two is cut into 2^k buckets of equal width. With k = 0 these are
+ * (..., 0) [0] [1] [2, 4) [4, 8) ... With i = bucket - 1 and n = 2^k the lowest value of a bucket
+ * beyond the linear part is (n + i % n) << (i / n - 1). */
+unsigned hist_buckets(unsigned bits)
+{
+	return ((65 - bits) << bits) + 1;
+}
+
+unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits)
+{
+	uint64_t per_power = UINT64_C(1) << bits;
+	unsigned msb;
+
+	if (is_signed && (int64_t)value < 0)
+		return 0;
+	if (value < 2 * per_power)
+		return (unsigned)value + 1;
+	msb = 63 - (unsigned)__builtin_clzll(value);
+	return ((msb - bits + 1) << bits) + (value >> (msb - bits) & (per_power - 1)) + 1;
+}
+
+uint64_t hist_bucket_low(unsigned bucket, unsigned bits)
+{
+	unsigned i = bucket - 1, power = i >> bits;
+	uint64_t per_power = UINT64_C(1) << bits;
+
+	if (bucket == 0)
+		return (uint64_t)INT64_MIN;
+	if (bucket >= hist_buckets(bits))
+		return 0;
+	if (i < 2 * per_power)
+		return i;
+	return (per_power + (i & (per_power - 1))) << (power - 1);
+}
+
+/* Buckets between min and max. The last one is narrower when step does not divide the range: as in
+ * bpftrace its values are then counted as above. */
+static uint64_t lhist_steps(const struct type *t)
+{
+	return ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step;
+}
+
+unsigned lhist_buckets(const struct type *t)
+{
+	return (unsigned)lhist_steps(t) + 2;
+}
+
+unsigned lhist_bucket(const struct type *t, int64_t value)
+{
+	uint64_t steps = lhist_steps(t), step;
+
+	if (value < t->min)
+		return 0;
+	step = ((uint64_t)value - (uint64_t)t->min) / (uint64_t)t->step;
+	return (unsigned)(step < steps ? step : steps) + 1;
 }

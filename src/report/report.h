@@ -4,7 +4,7 @@
 #define NOPAL_REPORT_REPORT_H
 
 #include "base/buf.h"
-#include "program/outcome.h"
+#include "program/record.h"
 #include "program/program.h"
 
 struct report;

@@ -3,7 +3,7 @@
 #ifndef NOPAL_REPORT_TABLE_H
 #define NOPAL_REPORT_TABLE_H
 
-#include "program/outcome.h"
+#include "program/record.h"
 #include "report/render.h"
 
 struct table_request {

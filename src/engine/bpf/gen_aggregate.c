@@ -59,7 +59,7 @@ static void find_highest_bit(struct gen *g)
 	}
 }
 
-/* R2 = hist_bucket(R1): see program/histogram.c. */
+/* R2 = hist_bucket(R1): see program/type.c. */
 static void find_hist_bucket(struct gen *g, const struct type *t)
 {
 	struct code *c = g->code;
