@@ -25,7 +25,7 @@ setup() {
 	run timeout 20 "$NOPAL" -q -e "config = { max_strlen = 65536 }
 		usdt:./tick:tick:word { printf(\"$(printf '%%s%.0s' $(seq 20))\", $(printf 'str(arg0), %.0s' $(seq 19)) str(arg0)) }" -c './tick word a'
 	[ "$status" = 1 ]
-	says too-large "the clause needs more memory than a probe has"
+	says too-large "the clause exceeds the scratch memory limit"
 }
 
 # Whatever could not be opened is named; which message comes first depends on how many files may be open.
