@@ -7,25 +7,16 @@
 
 #define MAX_UNROLL 100
 
-static int check_body(struct check *c, struct stmt *s);
-
-static int type_mismatch(struct check *c, const struct expr *e, struct str name, char sigil,
-			 const struct type *known, const struct expr *value, struct mark first)
-{
-	check_error(c, e, "type-mismatch", "'%.*s%.*s' holds %s, not %s", sigil ? 1 : 0, &sigil,
-		    STR_FMT(name), check_type_text(c, known),
-		    check_type_text(c, &value->shape.type));
-	diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)first.len,
-		  c->s->text.ptr + first.at);
-	return -EINVAL;
-}
+static void check_body(struct check *c, struct stmt *s);
 
 static struct variable *new_variable(struct check *c, struct expr *target)
 {
 	struct variable *v = arena_new(&c->s->arena, struct variable);
 
-	if (!v)
+	if (!v) {
+		c->err = -ENOMEM;
 		return NULL;
+	}
 	v->name = target->text;
 	v->next = c->v->variables;
 	v->needs_zero = c->block_depth > 0;
@@ -41,14 +32,23 @@ static bool points_elsewhere(const struct type *a, const struct type *b)
 		a->target_is_signed != b->target_is_signed);
 }
 
-static int pointer_mismatch(struct check *c, const struct expr *target, struct str name,
-			    const char *sigil, struct mark first)
+/* The variable or map called `name` holds what the value is, too. */
+static void take_in(struct check *c, const struct expr *target, struct str name, const char *sigil,
+		    struct type *known, const struct expr *value, struct mark first)
 {
-	check_error(c, target, "type-mismatch", "'%s%.*s' points to values of another type", sigil,
-		    STR_FMT(name));
+	const struct type *t = &value->shape.type;
+	bool is_elsewhere = points_elsewhere(known, t);
+
+	if (!is_elsewhere && !check_merge(c, known, t))
+		return;
+	if (is_elsewhere)
+		check_error(c, target, "type-mismatch", "'%s%.*s' points to values of another type",
+			    sigil, STR_FMT(name));
+	else
+		check_error(c, target, "type-mismatch", "'%s%.*s' holds %s, not %s", sigil,
+			    STR_FMT(name), check_type_text(c, known), check_type_text(c, t));
 	diag_hint(c->d, "the first use fixes the type: '%.*s'", (int)first.len,
 		  c->s->text.ptr + first.at);
-	return -EINVAL;
 }
 
 /* It holds 8 bytes, and shows as many as the first value has, until there are wider ones. */
@@ -60,22 +60,18 @@ static void hold_any_width(struct type *t)
 }
 
 /* $x = value: the first assignment fixes the type. */
-static int assign_variable(struct check *c, struct expr *target, struct expr *value,
-			   struct mark mark)
+static void assign_variable(struct check *c, struct expr *target, struct expr *value,
+			    struct mark mark)
 {
 	struct variable *v = check_find_variable(c, target->text);
-	int err = check_storable(c, value, "a variable's value");
 
-	if (err)
-		return err;
-	if (!v)
+	check_storable(c, value, "a variable's value");
+	if (!c->err && !v)
 		v = new_variable(c, target);
-	if (!v)
-		return -ENOMEM;
-	if (v->is_loop)
-		return check_error(c, target, "bad-target",
-				   "the loop variable '$%.*s' is read-only", STR_FMT(target->text));
 	target->variable = v;
+	check_not_loop(c, target, target);
+	if (c->err)
+		return;
 	if (!v->is_typed) {
 		v->is_typed = true;
 		v->shape = value->shape;
@@ -83,43 +79,41 @@ static int assign_variable(struct check *c, struct expr *target, struct expr *va
 			hold_any_width(&v->shape.type);
 		v->mark = mark;
 		c->changed = true;
-	} else if (points_elsewhere(&v->shape.type, &value->shape.type)) {
-		return pointer_mismatch(c, target, v->name, "$", v->mark);
-	} else if (check_merge(c, &v->shape.type, &value->shape.type)) {
-		return type_mismatch(c, target, v->name, '$', &v->shape.type, value, v->mark);
+	} else {
+		take_in(c, target, v->name, "$", &v->shape.type, value, v->mark);
 	}
+	if (c->err)
+		return;
 	v->pass = c->pass;
 	check_widen(c, value, &v->shape.type);
 	target->shape = v->shape;
-	return 0;
 }
 
 /* The type of the map's values after this one: aggregates must be the same, others merge. */
-static int assign_map(struct check *c, struct expr *target, struct expr *value, struct mark mark)
+static void assign_map(struct check *c, struct expr *target, struct expr *value, struct mark mark)
 {
 	struct map *m;
-	int err = check_map_key(c, target);
 
-	if (!err && !type_is_aggregate(&value->shape.type))
-		err = check_storable(c, value, "a map's value");
-	if (err)
-		return err;
+	check_map_key(c, target);
+	if (!type_is_aggregate(&value->shape.type))
+		check_storable(c, value, "a map's value");
+	if (c->err)
+		return;
 	m = target->map;
 	if (!m->has_value) {
 		m->has_value = true;
 		m->value = value->shape.type;
 		m->value_mark = mark;
 		c->changed = true;
-	} else if (points_elsewhere(&m->value, &value->shape.type)) {
-		return pointer_mismatch(c, target, m->name, "", m->value_mark);
-	} else if (check_merge(c, &m->value, &value->shape.type)) {
-		return type_mismatch(c, target, m->name, 0, &m->value, value, m->value_mark);
+	} else {
+		take_in(c, target, m->name, "", &m->value, value, m->value_mark);
 	}
+	if (c->err)
+		return;
 	if (m->value.kind == TYPE_INT)
 		hold_any_width(&m->value);
 	check_widen(c, value, &m->value);
 	target->shape = shape_of(m->value);
-	return 0;
 }
 
 /* Is this a call like count(), which only a map can take? */
@@ -130,11 +124,10 @@ static bool is_aggregate_call(const struct expr *e)
 	return f && f->group == GROUP_AGGREGATION;
 }
 
-static int refuse_aggregate(struct check *c, const struct expr *e)
+static void refuse_aggregate(struct check *c, const struct expr *e)
 {
 	check_error(c, e, "not-in-map", "'%.*s' can only be assigned to a map", STR_FMT(e->text));
 	diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
-	return -EINVAL;
 }
 
 /* What is computed in place may be wider than what was put there. */
@@ -152,230 +145,184 @@ static void show_all(struct check *c, struct expr *target, const struct expr *va
 }
 
 /* x op= value, which reads x first */
-static int check_compound(struct check *c, struct stmt *s)
+static void check_compound(struct check *c, struct stmt *s)
 {
 	char what[40];
-	int err;
 
 	if (s->target->kind == EXPR_MAP) {
-		err = check_map_key(c, s->target);
-		if (!err && !s->target->map->has_value)
-			err = assign_map(c, s->target, s->value, s->mark);
-		s->target->shape = shape_of(s->target->map ? s->target->map->value
-							   : (struct type){.kind = TYPE_NONE});
+		check_map_key(c, s->target);
+		if (!c->err && !s->target->map->has_value)
+			assign_map(c, s->target, s->value, s->mark);
+		if (!c->err)
+			s->target->shape = shape_of(s->target->map->value);
 	} else {
-		err = check_expr(c, s->target);
-		if (!err && s->target->variable->is_loop)
-			return check_error(c, s->target, "bad-target",
-					   "the loop variable '$%.*s' is read-only",
-					   STR_FMT(s->target->text));
+		check_expr(c, s->target);
+		check_not_loop(c, s->target, s->target);
 	}
-	if (!err)
+	if (!c->err)
 		show_all(c, s->target, s->value);
 	snprintf(what, sizeof(what), "the left side of '%s='", operator_text(s->op));
-	if (!err)
-		err = check_int(c, s->target, what);
-	if (!err)
-		err = check_int(c, s->value, "the right side");
-	return err;
+	check_int(c, s->target, what);
+	check_int(c, s->value, "the right side");
 }
 
-static int check_assign(struct check *c, struct stmt *s)
+static void check_assign(struct check *c, struct stmt *s)
 {
-	int err;
-
-	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op))
-		return refuse_aggregate(c, s->value);
-	err = check_expr(c, s->value);
-	if (err)
-		return err;
+	if (is_aggregate_call(s->value) && (s->target->kind != EXPR_MAP || s->op)) {
+		refuse_aggregate(c, s->value);
+		return;
+	}
+	check_expr(c, s->value);
 	if (s->op)
-		return check_compound(c, s);
-	if (s->target->kind == EXPR_MAP)
-		return assign_map(c, s->target, s->value, s->mark);
-	return assign_variable(c, s->target, s->value, s->mark);
+		check_compound(c, s);
+	else if (s->target->kind == EXPR_MAP)
+		assign_map(c, s->target, s->value, s->mark);
+	else
+		assign_variable(c, s->target, s->value, s->mark);
 }
 
-static int check_let(struct check *c, struct stmt *s)
+static void refuse_declared(struct check *c, const struct variable *v, const struct expr *target)
+{
+	if (v && v->pass == c->pass)
+		check_error(c, target, "redeclared", "variable '$%.*s' is already declared",
+			    STR_FMT(target->text));
+}
+
+static void check_let(struct check *c, struct stmt *s)
 {
 	const struct shape *declared = &s->target->cast;
 	struct variable *v = check_find_variable(c, s->target->text);
-	int err = s->value ? check_expr(c, s->value) : 0;
 
-	if (err)
-		return err;
-	if (v && v->pass == c->pass)
-		return check_error(c, s->target, "redeclared",
-				   "variable '$%.*s' is already declared",
-				   STR_FMT(s->target->text));
-	if (declared->type.kind == TYPE_INT && !v) {
+	if (s->value)
+		check_expr(c, s->value);
+	refuse_declared(c, v, s->target);
+	if (!c->err && declared->type.kind == TYPE_INT && !v) {
 		v = new_variable(c, s->target);
 		if (!v)
-			return -ENOMEM;
+			return;
 		v->is_typed = true;
 		v->shape = *declared;
 		v->mark = s->target->mark;
 		c->changed = true;
 	}
-	if (s->value)
-		return assign_variable(c, s->target, s->value, s->target->mark);
-	/* Without a value and a type it is declared by its first assignment. */
-	if (declared->type.kind == TYPE_INT) {
+	if (s->value) {
+		assign_variable(c, s->target, s->value, s->target->mark);
+	} else if (!c->err && declared->type.kind == TYPE_INT) {
+		/* Without a value and a type it is declared by its first assignment. */
 		v->needs_zero = true;
 		v->pass = c->pass;
 		s->target->variable = v;
 	}
-	return 0;
 }
 
-static int check_nested(struct check *c, struct stmt *body, bool is_loop)
+static void check_nested(struct check *c, struct stmt *body, bool is_loop)
 {
-	int err;
-
 	c->block_depth++;
 	c->loop_depth += is_loop;
-	err = check_body(c, body);
+	check_body(c, body);
 	c->loop_depth -= is_loop;
 	c->block_depth--;
-	return err;
 }
 
-static int check_condition(struct check *c, struct stmt *s)
+static void check_unroll(struct check *c, struct stmt *s)
 {
-	int err = check_expr(c, s->value);
-
-	return err ? err : check_int(c, s->value, "a condition");
-}
-
-static int check_if(struct check *c, struct stmt *s)
-{
-	int err = check_condition(c, s);
-	int body = check_nested(c, s->body, false);
-	int other = check_nested(c, s->other, false);
-
-	return err ? err : body ? body : other;
-}
-
-static int check_while(struct check *c, struct stmt *s)
-{
-	int err = check_condition(c, s);
-	int body = check_nested(c, s->body, true);
-
-	return err ? err : body;
-}
-
-static int check_unroll(struct check *c, struct stmt *s)
-{
-	int err = check_expr(c, s->value);
-	int body;
-
-	if (!err && (s->value->shape.type.kind != TYPE_INT || !s->value->is_const ||
-		     s->value->value < 1 || s->value->value > MAX_UNROLL))
-		err = check_error(c, s->value, "bad-unroll",
-				  "'unroll' expects a constant from 1 to %d", MAX_UNROLL);
+	check_expr(c, s->value);
+	if (!expr_is_int(s->value) || !s->value->is_const || s->value->value < 1 ||
+	    s->value->value > MAX_UNROLL)
+		check_error(c, s->value, "bad-unroll", "'unroll' expects a constant from 1 to %d",
+			    MAX_UNROLL);
 	/* The body is copied: there is no loop to break out of. */
-	c->block_depth++;
-	body = check_body(c, s->body);
-	c->block_depth--;
-	return err ? err : body;
+	check_nested(c, s->body, false);
 }
 
-static int check_for(struct check *c, struct stmt *s)
+static void check_for(struct check *c, struct stmt *s)
 {
 	struct variable *v = check_find_variable(c, s->target->text);
-	int err = check_expr(c, s->value), body;
+	int range;
 
-	if (!err)
-		err = check_expr(c, s->to);
-	if (!err)
-		err = check_int(c, s->value, "the start of a range");
-	if (!err)
-		err = check_int(c, s->to, "the end of a range");
+	check_expr(c, s->value);
+	check_expr(c, s->to);
+	check_int(c, s->value, "the start of a range");
+	check_int(c, s->to, "the end of a range");
+	range = c->err;
+	c->err = 0; /* the rest is checked even when the range is wrong */
 	if (!v)
 		v = new_variable(c, s->target);
-	if (!v)
-		return -ENOMEM;
-	if (v->pass == c->pass)
-		return check_error(c, s->target, "redeclared",
-				   "variable '$%.*s' is already declared",
-				   STR_FMT(s->target->text));
-	v->is_typed = v->is_loop = true;
-	v->shape = shape_int(true);
-	v->pass = c->pass;
-	s->target->variable = v;
-	body = check_nested(c, s->body, true);
-	v->is_loop = false; /* gone after the loop */
-	v->pass = 0;
-	return err ? err : body;
-}
-
-static int check_jump(struct check *c, struct stmt *s)
-{
-	if (c->loop_depth)
-		return 0;
-	return diag_error_at(c->d, -EINVAL, "no-loop", script_span(c->s, s->mark),
-			     "'%s' outside of a loop",
-			     s->kind == STMT_BREAK ? "break" : "continue");
+	refuse_declared(c, v, s->target);
+	if (!c->err) {
+		v->is_typed = v->is_loop = true;
+		v->shape = shape_int(true);
+		v->pass = c->pass;
+		s->target->variable = v;
+		check_nested(c, s->body, true);
+		v->is_loop = false; /* gone after the loop */
+		v->pass = 0;
+	}
+	c->err = range ? range : c->err;
 }
 
 /* An expression alone is fine when it does something. */
-static int check_effect(struct check *c, struct stmt *s)
+static void check_effect(struct check *c, struct expr *e)
 {
-	struct expr *e = s->value;
-	int err;
-
-	if (is_aggregate_call(e))
-		return refuse_aggregate(c, e);
-	err = check_expr(c, e);
-	return !err && e->is_whole ? check_storable(c, e, "a statement") : err;
+	if (is_aggregate_call(e)) {
+		refuse_aggregate(c, e);
+		return;
+	}
+	check_expr(c, e);
+	if (e->is_whole)
+		check_storable(c, e, "a statement");
 }
 
-static int check_stmt(struct check *c, struct stmt *s)
+static void check_stmt(struct check *c, struct stmt *s)
 {
 	switch (s->kind) {
-	case STMT_EXPR: return check_effect(c, s);
-	case STMT_ASSIGN: return check_assign(c, s);
-	case STMT_LET: return check_let(c, s);
-	case STMT_IF: return check_if(c, s);
-	case STMT_UNROLL: return check_unroll(c, s);
-	case STMT_WHILE: return check_while(c, s);
-	case STMT_FOR: return check_for(c, s);
-	case STMT_BLOCK: return check_body(c, s->body);
+	case STMT_EXPR: check_effect(c, s->value); break;
+	case STMT_ASSIGN: check_assign(c, s); break;
+	case STMT_LET: check_let(c, s); break;
+	case STMT_IF:
+	case STMT_WHILE:
+		check_number(c, s->value, "a condition");
+		check_nested(c, s->body, s->kind == STMT_WHILE);
+		check_nested(c, s->other, false);
+		break;
+	case STMT_UNROLL: check_unroll(c, s); break;
+	case STMT_FOR: check_for(c, s); break;
+	case STMT_BLOCK: check_body(c, s->body); break;
 	case STMT_BREAK:
-	case STMT_CONTINUE: return check_jump(c, s);
-	case STMT_RETURN: return 0;
+	case STMT_CONTINUE:
+		if (!c->loop_depth)
+			c->err = diag_error_at(c->d, -EINVAL, "no-loop", script_span(c->s, s->mark),
+					       "'%s' outside of a loop",
+					       s->kind == STMT_BREAK ? "break" : "continue");
+		break;
+	case STMT_RETURN: break;
 	}
-	return 0;
 }
 
-static int check_body(struct check *c, struct stmt *s)
+/* Each statement begins without an error; the first one is what is left. */
+static void check_body(struct check *c, struct stmt *s)
 {
-	int first = 0;
+	int first = c->err;
 
 	for (; s; s = s->next) {
-		int err = place_number(c->s, s->mark, &s->place);
-
-		if (!err)
-			err = check_stmt(c, s);
-
-		first = first ? first : err;
+		c->err = place_number(c->s, s->mark, &s->place);
+		if (!c->err)
+			check_stmt(c, s);
+		first = first ? first : c->err;
 	}
-	return first;
+	c->err = first;
 }
 
 int check_variant(struct check *c, struct variant *v)
 {
 	struct expr *p = v->clause->predicate;
-	int err = 0, body;
 
-	if (place_number(c->s, v->clause->mark, &v->clause->place))
-		return -ENOMEM;
 	c->v = v;
 	c->block_depth = c->loop_depth = 0;
+	c->err = place_number(c->s, v->clause->mark, &v->clause->place);
 	if (p)
-		err = check_expr(c, p);
-	if (p && !err)
-		err = check_int(c, p, "a predicate");
-	body = check_body(c, v->clause->body);
-	return err ? err : body;
+		check_number(c, p, "a predicate");
+	if (c->err != -ENOMEM)
+		check_body(c, v->clause->body);
+	return c->err;
 }

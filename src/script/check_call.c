@@ -5,103 +5,89 @@
 
 #include "script/inside.h"
 
-static int wrong_count(struct check *c, const struct expr *e, const struct function *f)
+static void wrong_count(struct check *c, const struct expr *e, const struct function *f)
 {
 	size_t least = strcspn(f->args, "[*"), most = strlen(f->args) - !!strchr(f->args, '[');
+	const char *plural = least == 1 ? "" : "s";
 
 	if (strchr(f->args, '*'))
-		return check_error(c, e, "wrong-arg-count", "'%s' takes at least %zu argument%s",
-				   f->name, least, least == 1 ? "" : "s");
-	if (least != most)
-		return check_error(c, e, "wrong-arg-count",
-				   "'%s' takes %zu to %zu arguments, not %u", f->name, least, most,
-				   e->arg_count);
-	return check_error(c, e, "wrong-arg-count", "'%s' takes %zu argument%s, not %u", f->name,
-			   least, least == 1 ? "" : "s", e->arg_count);
+		check_error(c, e, "wrong-arg-count", "'%s' takes at least %zu argument%s", f->name,
+			    least, plural);
+	else if (least != most)
+		check_error(c, e, "wrong-arg-count", "'%s' takes %zu to %zu arguments, not %u",
+			    f->name, least, most, e->arg_count);
+	else
+		check_error(c, e, "wrong-arg-count", "'%s' takes %zu argument%s, not %u", f->name,
+			    least, plural, e->arg_count);
 }
 
-static int check_map_arg(struct check *c, const struct function *f, struct expr *a)
+static void wrong_arg(struct check *c, const struct expr *a, const struct function *f,
+		      const char *wanted)
 {
-	if (a->kind != EXPR_MAP)
-		return check_error(c, a, "wrong-arg-type", "'%s' expects a map", f->name);
-	if (a->arg_count)
-		return check_error(c, a, "wrong-arg-type", "'%s' expects a map without a key",
-				   f->name);
-	a->map = check_map(c, a->text);
-	return a->map ? 0 : -ENOMEM;
+	check_error(c, a, "wrong-arg-type", "'%s' expects %s", f->name, wanted);
 }
 
-static int check_arg(struct check *c, const struct function *f, struct expr *a, char letter)
+/* One argument, which must be what the letter of the row says. */
+static void check_arg(struct check *c, const struct function *f, struct expr *a, char letter)
 {
+	bool is_literal = letter == 's' || letter == 'f';
 	char what[64];
-	int err;
 
 	if (letter == 'x')
-		return 0;
+		return;
+	if (is_literal && a->kind != EXPR_STRING)
+		wrong_arg(c, a, f, "a string in quotes");
+	if (letter == 'm' && (a->kind != EXPR_MAP || a->arg_count))
+		wrong_arg(c, a, f, a->kind != EXPR_MAP ? "a map" : "a map without a key");
 	if (letter == 'm')
-		return check_map_arg(c, f, a);
-	if (letter == 's' || letter == 'f')
-		return a->kind == EXPR_STRING
-			       ? check_expr(c, a)
-			       : check_error(c, a, "wrong-arg-type",
-					     "'%s' expects a string in quotes", f->name);
-	err = check_expr(c, a);
+		a->map = check_map(c, a->text);
+	else
+		check_expr(c, a);
+	if (c->err || letter == 'm' || is_literal)
+		return;
 	snprintf(what, sizeof(what), "this argument of '%s'", f->name);
-	if (err)
-		return err;
-	switch (letter) {
-	case 'i':
-	case 'p': return check_int(c, a, what);
-	case 'c':
-		return expr_is_int(a) && a->is_const
-			       ? 0
-			       : check_error(c, a, "wrong-arg-type", "'%s' expects a constant",
-					     f->name);
-	case 't':
-		return expr_is_text(a) || check_is_open(c, a)
-			       ? 0
-			       : check_error(c, a, "wrong-arg-type",
-					     "'%s' expects a string, not %s", f->name,
-					     check_type_text(c, &a->shape.type));
-	default: return a->is_whole ? 0 : check_storable(c, a, "an argument");
-	}
+	if (letter == 'i' || letter == 'p')
+		check_int(c, a, what);
+	else if (letter == 'c' && !(expr_is_int(a) && a->is_const))
+		wrong_arg(c, a, f, "a constant");
+	else if (letter == 't' && !expr_is_text(a) && !check_is_open(c, a))
+		check_error(c, a, "wrong-arg-type", "'%s' expects a string, not %s", f->name,
+			    check_type_text(c, &a->shape.type));
+	else if (letter == 'e' && !a->is_whole)
+		check_storable(c, a, "an argument");
 }
 
-static int check_args(struct check *c, const struct function *f, struct expr *e)
+static void check_args(struct check *c, const struct function *f, struct expr *e)
 {
 	const char *letter = f->args;
 	bool optional = false;
 	unsigned n = 0;
-	int err = 0;
 
-	for (; *letter && !err; letter++) {
-		if (*letter == '[') {
+	for (; *letter && *letter != '*' && !c->err; letter++) {
+		if (*letter == '[')
 			optional = true;
-		} else if (*letter == '*') {
-			for (; n < e->arg_count && !err; n++)
-				err = check_arg(c, f, e->args[n], 'e');
-			return err;
-		} else if (n == e->arg_count) {
-			return optional ? 0 : wrong_count(c, e, f);
-		} else {
-			err = check_arg(c, f, e->args[n++], *letter);
-		}
+		else if (n < e->arg_count)
+			check_arg(c, f, e->args[n++], *letter);
+		else if (optional)
+			return;
+		else
+			wrong_count(c, e, f);
 	}
-	if (!err && n < e->arg_count)
-		return wrong_count(c, e, f);
-	return err;
+	for (; *letter == '*' && n < e->arg_count && !c->err; n++)
+		check_arg(c, f, e->args[n], 'e');
+	if (n < e->arg_count)
+		wrong_count(c, e, f);
 }
 
-static int unknown_function(struct check *c, const struct expr *e)
+static void unknown_function(struct check *c, const struct expr *e)
 {
 	struct str guess = function_guess(e->text);
+	bool is_call = e->kind == EXPR_CALL;
 
-	check_error(c, e, e->kind == EXPR_CALL ? "unknown-function" : "unknown-name",
-		    "unknown %s '%.*s'", e->kind == EXPR_CALL ? "function" : "name",
-		    STR_FMT(e->text));
+	check_error(c, e, is_call ? "unknown-function" : "unknown-name", "unknown %s '%.*s'",
+		    is_call ? "function" : "name", STR_FMT(e->text));
 	if (guess.len)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess));
-	return -EINVAL;
 }
 
 /* "usdt, uprobe and uretprobe" */
@@ -122,56 +108,47 @@ static struct str probe_types_text(struct arena *a, unsigned probes)
 	return copy;
 }
 
-/* Every probe of the clause must be of the types that the row names. */
-static int check_probes(struct check *c, const struct expr *e, const struct function *f)
+/* What holds for every row, and then what the row adds. Every probe of the clause must be of the
+ * types that the row names. */
+static void check_row(struct check *c, struct expr *e, const struct function *f)
 {
 	struct str name = e->kind == EXPR_FIELD ? STR("args") : e->text;
 
 	for (const struct probe_spec *s = c->v->clause->probes; f->probes && s; s = s->next)
 		if (!(f->probes >> s->type & 1))
-			return check_error(c, e, "not-here",
-					   "'%.*s' can only be used in %.*s probes", STR_FMT(name),
-					   STR_FMT(probe_types_text(&c->s->arena, f->probes)));
-	return 0;
-}
-
-/* What holds for every row, and then what the row adds. */
-static int check_row(struct check *c, struct expr *e, const struct function *f)
-{
-	int err = check_probes(c, e, f);
-
+			check_error(c, e, "not-here", "'%.*s' can only be used in %.*s probes",
+				    STR_FMT(name),
+				    STR_FMT(probe_types_text(&c->s->arena, f->probes)));
 	e->shape = shape_of(f->result);
-	if (!err && f->check)
-		err = f->check(c, e);
-	return err;
+	if (!c->err && f->check)
+		f->check(c, e);
 }
 
-int check_call(struct check *c, struct expr *e)
+void check_call(struct check *c, struct expr *e)
 {
 	const struct function *f = function_find(e->text);
-	int err;
 
-	if (!f)
-		return unknown_function(c, e);
-	if (f->group == GROUP_FOREIGN)
-		return check_error(c, e, "unsupported", "'%s' is not supported yet", f->name);
+	if (!f) {
+		unknown_function(c, e);
+		return;
+	}
 	e->function = f;
-	if (e->kind == EXPR_NAME && f->group != GROUP_VALUE) {
+	if (f->group == GROUP_FOREIGN) {
+		check_error(c, e, "unsupported", "'%s' is not supported yet", f->name);
+	} else if (e->kind == EXPR_NAME && f->group != GROUP_VALUE) {
 		check_error(c, e, "not-called", "'%s' is a function", f->name);
 		diag_hint(c->d, "write %s(...)", f->name);
-		return -EINVAL;
-	}
-	if ((f->needs & NEED_UNSAFE) && !c->s->options.unsafe) {
+	} else if ((f->needs & NEED_UNSAFE) && !c->s->options.unsafe) {
 		check_error(c, e, "unsafe", "'%s' can change the system", f->name);
 		diag_hint(c->d, "--unsafe allows it");
-		return -EINVAL;
+	} else {
+		check_args(c, f, e);
+		check_row(c, e, f);
 	}
-	err = check_args(c, f, e);
-	return err ? err : check_row(c, e, f);
 }
 
-int check_field(struct check *c, struct expr *e)
+void check_field(struct check *c, struct expr *e)
 {
 	e->function = function_find(STR("args."));
-	return check_row(c, e, e->function);
+	check_row(c, e, e->function);
 }

@@ -6,19 +6,20 @@
 
 #include <errno.h>
 
-int check_error(const struct check *c, const struct expr *e, const char *tag, const char *format,
-		...)
+void check_error(struct check *c, const struct expr *e, const char *tag, const char *format, ...)
 {
 	struct buf text = BUF_INIT;
 	va_list args;
 
+	if (c->err)
+		return;
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	diag_error_at(c->d, -EINVAL, tag, script_span(c->s, e->mark), "%.*s",
+	c->err = -EINVAL;
+	diag_error_at(c->d, c->err, tag, script_span(c->s, e->mark), "%.*s",
 		      STR_FMT(buf_as_str(&text)));
 	buf_free(&text);
-	return -EINVAL;
 }
 
 bool expr_is_int(const struct expr *e)
@@ -31,54 +32,60 @@ bool expr_is_text(const struct expr *e)
 	return e->shape.type.kind == TYPE_STR;
 }
 
-int check_int(struct check *c, const struct expr *e, const char *what)
+void check_int(struct check *c, const struct expr *e, const char *what)
 {
-	if (expr_is_int(e))
-		return 0;
+	if (c->err || expr_is_int(e))
+		return;
 	if (e->shape.type.kind == TYPE_FLOAT) {
 		check_error(c, e, "float-use", "%s cannot be a float", what);
 		diag_hint(c->d, "convert it to an integer: (int64)(%.*s)", (int)e->mark.len,
 			  c->s->text.ptr + e->mark.at);
-		return -EINVAL;
+		return;
 	}
-	return check_error(c, e, "wrong-type", "%s must be an integer, not %s", what,
-			   e->shape.type.kind == TYPE_NONE ? "something without a value"
-							   : check_type_text(c, &e->shape.type));
+	check_error(c, e, "wrong-type", "%s must be an integer, not %s", what,
+		    e->shape.type.kind == TYPE_NONE ? "something without a value"
+						    : check_type_text(c, &e->shape.type));
+}
+
+void check_number(struct check *c, struct expr *e, const char *what)
+{
+	check_expr(c, e);
+	check_int(c, e, what);
 }
 
 /* What can be a key, an element, or the value of a map or variable. */
-int check_storable(struct check *c, const struct expr *e, const char *what)
+void check_storable(struct check *c, const struct expr *e, const char *what)
 {
 	const struct type *t = &e->shape.type;
 
 	if (e->is_whole)
-		return check_error(c, e, "no-value", "'args' as a whole can only be printed");
-	if (t->kind == TYPE_NONE)
-		return check_error(c, e, "no-value", "this has no value and cannot be used as %s",
-				   what);
-	if (type_is_aggregate(t))
-		return check_error(c, e, "wrong-type", "%s cannot be %s", what,
-				   check_type_text(c, t));
-	return 0;
+		check_error(c, e, "no-value", "'args' as a whole can only be printed");
+	else if (t->kind == TYPE_NONE)
+		check_error(c, e, "no-value", "this has no value and cannot be used as %s", what);
+	else if (type_is_aggregate(t))
+		check_error(c, e, "wrong-type", "%s cannot be %s", what, check_type_text(c, t));
 }
 
-static int check_param(struct check *c, struct expr *e)
+void check_not_loop(struct check *c, const struct expr *at, const struct expr *target)
+{
+	if (!c->err && target->variable->is_loop)
+		check_error(c, at, "bad-target", "the loop variable '$%.*s' is read-only",
+			    STR_FMT(target->text));
+}
+
+static void check_param(struct check *c, struct expr *e)
 {
 	const struct script_options *o = &c->s->options;
 	struct str text = e->number <= o->param_count ? o->params[e->number - 1] : STR("0");
+	bool is_signed = str_to_s64(text, (int64_t *)&e->value) == 0;
 
 	e->is_const = true;
-	if (str_to_s64(text, (int64_t *)&e->value) == 0) {
-		e->shape = shape_int(true);
-		return 0;
-	}
-	if (str_to_u64(text, &e->value) == 0) {
-		e->shape = shape_int(false);
-		return 0;
+	if (is_signed || str_to_u64(text, &e->value) == 0) {
+		e->shape = shape_int(is_signed);
+		return;
 	}
 	check_error(c, e, "param-not-number", "parameter '%.*s' is not a number", STR_FMT(text));
 	diag_hint(c->d, "use str($%llu) for its text", (unsigned long long)e->number);
-	return -EINVAL;
 }
 
 struct variable *check_find_variable(const struct check *c, struct str name)
@@ -89,101 +96,88 @@ struct variable *check_find_variable(const struct check *c, struct str name)
 	return NULL;
 }
 
-int check_variable(struct check *c, struct expr *e)
+void check_variable(struct check *c, struct expr *e)
 {
 	e->variable = check_find_variable(c, e->text);
-	if (!e->variable || e->variable->pass != c->pass)
-		return check_error(c, e, "undefined-variable",
-				   "variable '$%.*s' is used before it has a value",
-				   STR_FMT(e->text));
-	e->shape = e->variable->shape;
-	return 0;
+	if (e->variable && e->variable->pass == c->pass)
+		e->shape = e->variable->shape;
+	else
+		check_error(c, e, "undefined-variable",
+			    "variable '$%.*s' is used before it has a value", STR_FMT(e->text));
 }
 
-static int check_tuple(struct check *c, struct expr *e)
+static void check_tuple(struct check *c, struct expr *e)
 {
 	struct type *elements = arena_array(&c->s->arena, struct type, e->arg_count);
-	int err = elements ? 0 : -ENOMEM;
 
-	for (unsigned i = 0; i < e->arg_count && !err; i++) {
-		err = check_expr(c, e->args[i]);
-		if (!err)
-			err = check_storable(c, e->args[i], "an element");
-		if (!err)
-			elements[i] = e->args[i]->shape.type;
+	if (!elements)
+		c->err = -ENOMEM;
+	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
+		check_expr(c, e->args[i]);
+		check_storable(c, e->args[i], "an element");
+		elements[i] = e->args[i]->shape.type;
 	}
 	e->shape = shape_of((struct type){
 		.kind = TYPE_TUPLE, .elements = elements, .element_count = e->arg_count});
-	return err;
 }
 
-static int check_element(struct check *c, struct expr *e)
+static void check_element(struct check *c, struct expr *e)
 {
 	const struct type *t = &e->args[0]->shape.type;
-	int err = check_expr(c, e->args[0]);
 
-	if (err)
-		return err;
+	check_expr(c, e->args[0]);
+	if (c->err)
+		return;
 	if (t->kind != TYPE_TUPLE)
-		return check_error(c, e, "wrong-type", "'.%llu' works on tuples, not on %s",
-				   (unsigned long long)e->number,
-				   t->kind == TYPE_NONE ? "something without a value"
-							: check_type_text(c, t));
-	if (e->number >= t->element_count)
-		return check_error(c, e, "bad-element", "the tuple has %u elements: .0 to .%u",
-				   t->element_count, t->element_count - 1);
-	e->shape = shape_of(t->elements[e->number]);
-	return 0;
+		check_error(c, e, "wrong-type", "'.%llu' works on tuples, not on %s",
+			    (unsigned long long)e->number,
+			    t->kind == TYPE_NONE ? "something without a value"
+						 : check_type_text(c, t));
+	else if (e->number >= t->element_count)
+		check_error(c, e, "bad-element", "the tuple has %u elements: .0 to .%u",
+			    t->element_count, t->element_count - 1);
+	else
+		e->shape = shape_of(t->elements[e->number]);
 }
 
-static int check_leaf(struct check *c, struct expr *e)
+static void set_const(struct expr *e, bool is_signed, uint64_t value)
 {
-	switch (e->kind) {
-	case EXPR_INT:
-		e->shape = shape_int(e->number <= INT64_MAX);
-		e->is_const = true;
-		e->value = e->number;
-		return 0;
-	case EXPR_STRING:
-		if (e->text.len > PROGRAM_MAX_TEXT)
-			return check_error(c, e, "too-big", "this string is too long");
-		e->shape = shape_of(type_text(TYPE_STR, e->text.len));
-		return 0;
-	case EXPR_PARAM: return check_param(c, e);
-	case EXPR_PARAMS:
-		e->shape = shape_int(true);
-		e->is_const = true;
-		e->value = c->s->options.param_count;
-		return 0;
-	default: return check_variable(c, e);
-	}
+	e->shape = shape_int(is_signed);
+	e->is_const = true;
+	e->value = value;
 }
 
-int check_expr(struct check *c, struct expr *e)
+void check_expr(struct check *c, struct expr *e)
 {
+	if (c->err)
+		return;
 	e->is_const = false;
 	e->is_whole = false;
 	e->shape = shape_of((struct type){.kind = TYPE_NONE});
-	if (place_number(c->s, e->mark, &e->place))
-		return -ENOMEM;
+	c->err = place_number(c->s, e->mark, &e->place);
+	if (c->err)
+		return;
 	switch (e->kind) {
-	case EXPR_INT:
+	case EXPR_INT: set_const(e, e->number <= INT64_MAX, e->number); break;
+	case EXPR_PARAMS: set_const(e, true, c->s->options.param_count); break;
+	case EXPR_PARAM: check_param(c, e); break;
 	case EXPR_STRING:
-	case EXPR_PARAM:
-	case EXPR_PARAMS:
-	case EXPR_VARIABLE: return check_leaf(c, e);
-	case EXPR_MAP: return check_map_read(c, e);
+		if (e->text.len > PROGRAM_MAX_TEXT)
+			check_error(c, e, "too-big", "this string is too long");
+		e->shape = shape_of(type_text(TYPE_STR, e->text.len));
+		break;
+	case EXPR_VARIABLE: check_variable(c, e); break;
+	case EXPR_MAP: check_map_read(c, e); break;
 	case EXPR_NAME:
-	case EXPR_CALL: return check_call(c, e);
-	case EXPR_UNARY: return check_unary(c, e);
-	case EXPR_STEP: return check_step(c, e);
-	case EXPR_BINARY: return check_binary(c, e);
-	case EXPR_TERNARY: return check_ternary(c, e);
-	case EXPR_CAST: return check_cast(c, e);
-	case EXPR_TUPLE: return check_tuple(c, e);
-	case EXPR_ELEMENT: return check_element(c, e);
-	case EXPR_FIELD: return check_field(c, e);
-	case EXPR_INDEX: return check_index(c, e);
+	case EXPR_CALL: check_call(c, e); break;
+	case EXPR_UNARY: check_unary(c, e); break;
+	case EXPR_STEP: check_step(c, e); break;
+	case EXPR_BINARY: check_binary(c, e); break;
+	case EXPR_TERNARY: check_ternary(c, e); break;
+	case EXPR_CAST: check_cast(c, e); break;
+	case EXPR_TUPLE: check_tuple(c, e); break;
+	case EXPR_ELEMENT: check_element(c, e); break;
+	case EXPR_FIELD: check_field(c, e); break;
+	case EXPR_INDEX: check_index(c, e); break;
 	}
-	return 0;
 }

@@ -124,14 +124,6 @@ static bool warn_raw(struct check *c, const struct expr *e)
 	return true;
 }
 
-static void warn_zero(struct check *c, const struct expr *e)
-{
-	if ((e->op == OPERATOR_DIV || e->op == OPERATOR_MOD) && e->args[0]->is_const &&
-	    e->args[1]->is_const && !e->args[1]->value)
-		diag_warn_at(c->d, "division-by-zero", script_span(c->s, e->mark),
-			     "division by zero: the result is 0");
-}
-
 static void type_binary(struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
@@ -159,7 +151,7 @@ static void type_binary(struct expr *e)
 }
 
 /* string == string; probe == "text" */
-static int check_text_compare(struct check *c, struct expr *e)
+static void check_text_compare(struct check *c, struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
 	bool is_name = (a->shape.type.kind == TYPE_NAME && b->kind == EXPR_STRING) ||
@@ -168,102 +160,96 @@ static int check_text_compare(struct check *c, struct expr *e)
 
 	e->shape = shape_int(true);
 	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE)
-		return check_error(c, e, "wrong-type", "'%s' does not work on strings",
-				   operator_text(e->op));
-	if (is_name || (expr_is_text(a) && expr_is_text(b)) || check_is_open(c, a) ||
-	    check_is_open(c, b))
-		return 0;
-	return check_error(c, e, "wrong-type", "cannot compare %s with %s",
-			   check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+		check_error(c, e, "wrong-type", "'%s' does not work on strings",
+			    operator_text(e->op));
+	else if (!is_name && !(expr_is_text(a) && expr_is_text(b)) && !check_is_open(c, a) &&
+		 !check_is_open(c, b))
+		check_error(c, e, "wrong-type", "cannot compare %s with %s",
+			    check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
 }
 
-int check_binary(struct check *c, struct expr *e)
+void check_binary(struct check *c, struct expr *e)
 {
 	char what[40];
-	int err = check_expr(c, e->args[0]);
 
-	if (!err)
-		err = check_expr(c, e->args[1]);
-	if (err)
-		return err;
-	for (unsigned i = 0; i < 2; i++)
-		if (expr_is_text(e->args[i]) || e->args[i]->shape.type.kind == TYPE_NAME)
-			return check_text_compare(c, e);
+	check_expr(c, e->args[0]);
+	check_expr(c, e->args[1]);
+	if (c->err)
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		if (expr_is_text(e->args[i]) || e->args[i]->shape.type.kind == TYPE_NAME) {
+			check_text_compare(c, e);
+			return;
+		}
+	}
 	snprintf(what, sizeof(what), "an operand of '%s'", operator_text(e->op));
-	for (unsigned i = 0; i < 2 && !err; i++)
-		err = check_int(c, e->args[i], what);
-	if (err)
-		return err;
+	check_int(c, e->args[0], what);
+	check_int(c, e->args[1], what);
+	if (c->err)
+		return;
 	if (!warn_raw(c, e))
 		warn_signs(c, e);
-	warn_zero(c, e);
+	if ((e->op == OPERATOR_DIV || e->op == OPERATOR_MOD) && e->args[0]->is_const &&
+	    e->args[1]->is_const && !e->args[1]->value)
+		diag_warn_at(c->d, "division-by-zero", script_span(c->s, e->mark),
+			     "division by zero: the result is 0");
 	type_binary(e);
-	return 0;
 }
 
 /* What *p gives: the integer or pointer that p points to. */
-static int check_load(struct check *c, struct expr *e, const struct shape *p)
+static void check_load(struct check *c, struct expr *e, const struct shape *p)
 {
 	const struct type to = p->type; /* e->shape may be *p */
 
 	if (!to.pointers) {
 		check_error(c, e, "not-a-pointer", "cannot dereference this: it is not a pointer");
 		diag_hint(c->d, "cast it to a pointer: *(int32 *)p");
-		return -EINVAL;
+		return;
 	}
 	e->shape.type = to;
 	e->shape.type.pointers--;
 	if (to.pointers == 1)
 		e->shape.type = type_int(to.target_size, to.target_is_signed);
-	return 0;
 }
 
-int check_unary(struct check *c, struct expr *e)
+void check_unary(struct check *c, struct expr *e)
 {
 	struct expr *a = e->args[0];
 	char what[40];
-	int err = check_expr(c, a);
 
 	snprintf(what, sizeof(what), "the operand of '%s'", operator_text(e->op));
-	if (!err)
-		err = check_int(c, a, what);
-	if (err)
-		return err;
-	if (e->op == OPERATOR_LOAD)
-		return check_load(c, e, &a->shape);
+	check_number(c, a, what);
+	if (c->err)
+		return;
+	if (e->op == OPERATOR_LOAD) {
+		check_load(c, e, &a->shape);
+		return;
+	}
 	e->shape = shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
 	e->is_const = a->is_const;
 	e->value = e->op == OPERATOR_NOT    ? !a->value
 		   : e->op == OPERATOR_BNOT ? ~a->value
 					    : 0 - a->value;
-	return 0;
 }
 
-int check_index(struct check *c, struct expr *e)
+void check_index(struct check *c, struct expr *e)
 {
-	int err = check_expr(c, e->args[0]);
-
-	if (!err)
-		err = check_expr(c, e->args[1]);
-	if (!err)
-		err = check_int(c, e->args[0], "the indexed value");
-	if (!err)
-		err = check_int(c, e->args[1], "an index");
-	return err ? err : check_load(c, e, &e->args[0]->shape);
+	check_expr(c, e->args[0]);
+	check_expr(c, e->args[1]);
+	check_int(c, e->args[0], "the indexed value");
+	check_int(c, e->args[1], "an index");
+	if (!c->err)
+		check_load(c, e, &e->args[0]->shape);
 }
 
-int check_step(struct check *c, struct expr *e)
+void check_step(struct check *c, struct expr *e)
 {
 	struct expr *target = e->args[0];
-	int err;
 
-	if (target->kind != EXPR_MAP && target->kind != EXPR_VARIABLE)
-		return check_error(c, e, "bad-target", "'%s' works on variables and maps only",
-				   operator_text(e->op));
 	if (target->kind == EXPR_MAP) {
-		err = check_map_key(c, target);
-		if (err)
-			return err;
+		check_map_key(c, target);
+		if (c->err)
+			return;
 		if (!target->map->has_value) {
 			target->map->has_value = true;
 			target->map->value = type_int(8, true);
@@ -271,18 +257,15 @@ int check_step(struct check *c, struct expr *e)
 			c->changed = true;
 		}
 		target->shape = shape_of(target->map->value);
+	} else if (target->kind == EXPR_VARIABLE) {
+		check_variable(c, target);
+		check_not_loop(c, e, target);
 	} else {
-		err = check_variable(c, target);
-		if (err)
-			return err;
-		if (target->variable->is_loop)
-			return check_error(c, e, "bad-target",
-					   "the loop variable '$%.*s' is read-only",
-					   STR_FMT(target->text));
+		check_error(c, e, "bad-target", "'%s' works on variables and maps only",
+			    operator_text(e->op));
 	}
 	e->shape = target->shape;
-	return check_int(c, target,
-			 e->op == OPERATOR_INC ? "the operand of '++'" : "the operand of '--'");
+	check_int(c, target, e->op == OPERATOR_INC ? "the operand of '++'" : "the operand of '--'");
 }
 
 static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
@@ -293,79 +276,71 @@ static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
 }
 
-int check_cast(struct check *c, struct expr *e)
+void check_cast(struct check *c, struct expr *e)
 {
+	const struct type *to = &e->cast.type, *from = &e->args[0]->shape.type;
 	struct expr *a = e->args[0];
-	int err = check_expr(c, a);
 
-	if (err)
-		return err;
-	if (a->shape.type.kind == TYPE_FLOAT && (e->cast.type.pointers || e->cast.type.show))
-		return check_error(c, e, "float-use", "a float cannot be a %s",
-				   e->cast.type.pointers ? "pointer" : "bool");
-	if (!expr_is_int(a) && a->shape.type.kind != TYPE_FLOAT)
-		return check_error(c, e, "bad-cast", "cannot cast %s to an integer",
-				   a->shape.type.kind == TYPE_NONE
-					   ? "something without a value"
-					   : check_type_text(c, &a->shape.type));
+	check_expr(c, a);
+	if (c->err)
+		return;
+	if (from->kind == TYPE_FLOAT && (to->pointers || to->show))
+		check_error(c, e, "float-use", "a float cannot be a %s",
+			    to->pointers ? "pointer" : "bool");
+	else if (!expr_is_int(a) && from->kind != TYPE_FLOAT)
+		check_error(c, e, "bad-cast", "cannot cast %s to an integer",
+			    from->kind == TYPE_NONE ? "something without a value"
+						    : check_type_text(c, from));
 	e->shape = e->cast;
 	e->is_const = a->is_const;
 	if (e->is_const)
-		e->value = e->cast.type.show
-				   ? a->value != 0
-				   : extend(a->value, e->cast.type.size, e->cast.type.is_signed);
-	return 0;
+		e->value = to->show ? a->value != 0 : extend(a->value, to->size, to->is_signed);
 }
 
 /* A side may be a value or a call without one, but not what only a map or print() takes. */
-static int check_side(struct check *c, struct expr *e)
+static void check_side(struct check *c, struct expr *e)
 {
-	int err = check_expr(c, e);
-
-	if (!err && (e->is_whole || type_is_aggregate(&e->shape.type)))
-		return check_storable(c, e, "the result of '?:'");
-	return err;
+	check_expr(c, e);
+	if (e->is_whole || type_is_aggregate(&e->shape.type))
+		check_storable(c, e, "the result of '?:'");
 }
 
-static int ternary_types(struct check *c, struct expr *e, struct expr *a, struct expr *b)
+static void ternary_types(struct check *c, struct expr *e, struct expr *a, struct expr *b)
 {
 	struct type t = a->shape.type;
 	bool changed = c->changed;
-	int err = check_merge(c, &t, &b->shape.type);
+	int differ = check_merge(c, &t, &b->shape.type);
 
 	/* No lasting type has changed by this. */
 	c->changed = changed;
-	if (err)
-		return check_error(
-			c, e, "type-mismatch", "the two results have different types: %s and %s",
-			check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+	if (differ) {
+		check_error(c, e, "type-mismatch",
+			    "the two results have different types: %s and %s",
+			    check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
+		return;
+	}
 	e->shape = t.kind == TYPE_INT ? shape_int(signed_result(a, b)) : shape_of(t);
 	if (a->shape.type.pointers)
 		e->shape = a->shape;
 	check_widen(c, a, &t);
 	check_widen(c, b, &t);
-	return 0;
 }
 
-int check_ternary(struct check *c, struct expr *e)
+void check_ternary(struct check *c, struct expr *e)
 {
 	struct expr *cond = e->args[0], *a = e->args[1] ? e->args[1] : cond, *b = e->args[2];
-	int err = check_expr(c, cond);
 
-	if (!err)
-		err = check_int(c, cond, "a condition");
+	check_number(c, cond, "a condition");
 	c->block_depth++;
-	if (!err && a != cond)
-		err = check_side(c, a);
-	if (!err)
-		err = check_side(c, b);
+	if (a != cond)
+		check_side(c, a);
+	check_side(c, b);
 	c->block_depth--;
-	if (err)
-		return err;
-	err = ternary_types(c, e, a, b);
+	if (c->err)
+		return;
+	ternary_types(c, e, a, b);
 	if (cond->is_const && (cond->value ? a : b)->is_const) {
 		e->is_const = true;
 		e->value = (cond->value ? a : b)->value;
 	}
-	return err;
 }

@@ -72,10 +72,10 @@ static int merge_tuple(struct check *c, struct type *known, const struct type *t
 }
 
 /* An aggregate that takes in signed and unsigned values is signed. */
-static int merge_sign(struct check *c, struct type *known, const struct type *t)
+static void merge_sign(struct check *c, struct type *known, const struct type *t)
 {
 	if (t->is_open)
-		return 0;
+		return;
 	if (known->is_open) {
 		known->is_open = false;
 		known->is_signed = t->is_signed;
@@ -85,7 +85,6 @@ static int merge_sign(struct check *c, struct type *known, const struct type *t)
 		known->is_signed = true;
 		c->changed = true;
 	}
-	return 0;
 }
 
 static unsigned shown_bytes(const struct type *t)
@@ -96,7 +95,7 @@ static unsigned shown_bytes(const struct type *t)
 /* What takes in a bool, a char or an address, and other numbers too, shows numbers; what takes in
  * numbers of several widths shows the widest; and with others, a register is a number as they are.
  */
-static int merge_show(struct check *c, struct type *known, const struct type *t)
+static void merge_show(struct check *c, struct type *known, const struct type *t)
 {
 	if (shown_bytes(t) > shown_bytes(known)) {
 		known->shown = (uint8_t)shown_bytes(t);
@@ -110,7 +109,6 @@ static int merge_show(struct check *c, struct type *known, const struct type *t)
 		known->show = SHOW_NUMBER;
 		c->changed = true;
 	}
-	return 0;
 }
 
 int check_merge(struct check *c, struct type *known, const struct type *t)
@@ -124,13 +122,15 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 	}
 	if (known->kind != t->kind)
 		return -EINVAL;
-	if (type_is_aggregate(known))
-		return known->bits == t->bits && known->min == t->min && known->max == t->max &&
-				       known->step == t->step
-			       ? merge_sign(c, known, t)
-			       : -EINVAL;
+	if (type_is_aggregate(known)) {
+		if (known->bits != t->bits || known->min != t->min || known->max != t->max ||
+		    known->step != t->step)
+			return -EINVAL;
+		merge_sign(c, known, t);
+		return 0;
+	}
 	switch (known->kind) {
-	case TYPE_INT: return merge_show(c, known, t);
+	case TYPE_INT: merge_show(c, known, t); return 0;
 	case TYPE_STR:
 	case TYPE_BUF:
 		if (t->size > known->size) {

@@ -148,11 +148,14 @@ int report_missing(struct search *q);
  * for these places. Types of maps and variables grow from check to check; code is made when they
  * have stopped growing. */
 
-/* The state of one check. Passes with d NULL are quiet: they find types, the last one speaks. */
+/* The state of one check. Passes with d NULL are quiet: they find types, the last one speaks. The
+ * first error of a statement stays in `err`: what is checked after it in the statement is neither
+ * typed nor reported, so that only what changes a type or follows a pointer needs to ask. */
 struct check {
 	struct script *s;
 	struct variant *v;
 	struct diag *d;
+	int err;
 	unsigned pass; /* from 1 */
 	unsigned block_depth, loop_depth;
 	bool is_repeated; /* another variant of the clause was checked: warnings are known */
@@ -161,23 +164,30 @@ struct check {
 
 /* Type the whole clause for the places of `v`. -EINVAL after all its errors were reported. */
 int check_variant(struct check *c, struct variant *v);
-int check_expr(struct check *c, struct expr *e);
+void check_expr(struct check *c, struct expr *e);
 /* `e` must be an integer; `what` says of what in the message. */
-int check_int(struct check *c, const struct expr *e, const char *what);
+void check_int(struct check *c, const struct expr *e, const char *what);
+/* Type `e`, which must be an integer. */
+void check_number(struct check *c, struct expr *e, const char *what);
 /* `e` must have a value that can be kept or sent. */
-int check_storable(struct check *c, const struct expr *e, const char *what);
-int check_error(const struct check *c, const struct expr *e, const char *tag, const char *format,
-		...) __attribute__((format(printf, 4, 5)));
+void check_storable(struct check *c, const struct expr *e, const char *what);
+/* The target of an assignment or step, reported at `at`, must not be a loop's variable. */
+void check_not_loop(struct check *c, const struct expr *at, const struct expr *target);
+/* Nothing when there is an error already. */
+void check_error(struct check *c, const struct expr *e, const char *tag, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 /* "string[16]" for messages; lives in the script's arena. */
 const char *check_type_text(const struct check *c, const struct type *t);
 /* Let strings that `e` takes from variables and maps be as large as `t` says. */
 void check_widen(struct check *c, struct expr *e, const struct type *t);
 /* A lasting type takes in type `t`; -EINVAL when they differ in kind. */
 int check_merge(struct check *c, struct type *known, const struct type *t);
-/* The map of this name, made when it is new; NULL without memory. */
+/* The map of this name, made when it is new; NULL after an error, such as no memory. */
 struct map *check_map(struct check *c, struct str name);
 /* The keys of @m[...]. */
-int check_map_key(struct check *c, struct expr *e);
+void check_map_key(struct check *c, struct expr *e);
+/* Somewhere the map must be assigned; `use` says what is done to it here. */
+void check_filled(struct check *c, const struct expr *map, const char *use);
 struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */
 struct shape shape_of(struct type t);
@@ -192,18 +202,18 @@ struct type type_text(enum type_kind kind, uint64_t bytes);
 bool expr_is_int(const struct expr *e);
 bool expr_is_text(const struct expr *e);
 
-int check_variable(struct check *c, struct expr *e); /* $x */
-int check_map_read(struct check *c, struct expr *e); /* @m[key] */
+void check_variable(struct check *c, struct expr *e); /* $x */
+void check_map_read(struct check *c, struct expr *e); /* @m[key] */
 
-int check_unary(struct check *c, struct expr *e);   /* -a */
-int check_binary(struct check *c, struct expr *e);  /* a + b */
-int check_index(struct check *c, struct expr *e);   /* p[n] */
-int check_step(struct check *c, struct expr *e);    /* a++ */
-int check_cast(struct check *c, struct expr *e);    /* (int32)a */
-int check_ternary(struct check *c, struct expr *e); /* a ? b : c */
+void check_unary(struct check *c, struct expr *e);   /* -a */
+void check_binary(struct check *c, struct expr *e);  /* a + b */
+void check_index(struct check *c, struct expr *e);   /* p[n] */
+void check_step(struct check *c, struct expr *e);    /* a++ */
+void check_cast(struct check *c, struct expr *e);    /* (int32)a */
+void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
 
-int check_call(struct check *c, struct expr *e);  /* f(a), and builtin names: pid */
-int check_field(struct check *c, struct expr *e); /* args.x */
+void check_call(struct check *c, struct expr *e);  /* f(a), and builtin names: pid */
+void check_field(struct check *c, struct expr *e); /* args.x */
 
 /* ---- Lower: tree -> code ---- */
 
@@ -349,7 +359,7 @@ struct function {
 	unsigned probes;    /* IN(...) */
 	struct type result; /* TYPE_NONE: none, or `check` sets it */
 	/* What the letters do not say; NULL: nothing. Arguments are typed and fit `args`. */
-	int (*check)(struct check *c, struct expr *e);
+	void (*check)(struct check *c, struct expr *e);
 	/* Code that leaves the value in register or slot `out`, by its type. */
 	void (*lower)(struct lower *l, const struct expr *e, uint16_t out);
 	int number; /* for the two functions above: BUILTIN_PID, TYPE_SUM, FORMAT_CLEAR */
@@ -379,21 +389,21 @@ bool printf_wants_float(struct str format, unsigned value);
 /* Why argument n of the place cannot be read; NULL: it can. */
 const char *place_unreadable(const struct place *p, unsigned n);
 /* Can argument `n` be read at this place? */
-int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
+void check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
 /* The field of this name; NULL: there is none. */
 const struct trace_field *event_field(const struct trace_event *event, struct str name);
 
 /* Are the named arguments that the clause uses the same at both places? */
 bool named_same(const struct uses *u, const struct place *a, const struct place *b);
 /* args.word of a variant with usdt places. */
-int check_named(struct check *c, struct expr *e);
+void check_named(struct check *c, struct expr *e);
 /* argN where a float is wanted: it becomes one if it is known to be one. */
 void check_as_float(struct check *c, struct expr *e);
 /* ... and a hint for the error when it did not. */
 void hint_no_float(struct check *c, const struct expr *e);
 void lower_named(struct lower *l, const struct expr *e, uint16_t out);
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
-int check_whole(struct check *c, struct expr *e);
+void check_whole(struct check *c, struct expr *e);
 /* A part that has no value: a text among the program's names is shown instead. */
 void lower_part_note(struct lower *l, struct str text, uint16_t out);
 

@@ -2,7 +2,7 @@
 #include "script/inside.h"
 
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */
-static int check_aggregate(struct check *c, struct expr *e)
+static void check_aggregate(struct check *c, struct expr *e)
 {
 	(void)c;
 	e->shape = shape_of((struct type){
@@ -10,60 +10,48 @@ static int check_aggregate(struct check *c, struct expr *e)
 		.is_signed = e->arg_count && e->args[0]->shape.type.is_signed,
 		.is_open = e->arg_count && e->args[0]->shape.type.is_open,
 	});
-	return 0;
 }
 
 /* hist(n), hist(n, k) */
-static int check_hist(struct check *c, struct expr *e)
+static void check_hist(struct check *c, struct expr *e)
 {
 	uint64_t bits = e->arg_count > 1 ? e->args[1]->value : 0;
 
 	if (bits > 5)
-		return check_error(c, e->args[1], "wrong-arg-type",
-				   "the bits of a histogram must be from 0 to 5");
+		check_error(c, e->args[1], "wrong-arg-type",
+			    "the bits of a histogram must be from 0 to 5");
 	e->shape = shape_of((struct type){.kind = TYPE_HIST,
 					  .is_signed = e->args[0]->shape.type.is_signed,
 					  .is_open = e->args[0]->shape.type.is_open,
 					  .bits = (uint8_t)bits});
-	return 0;
 }
 
 /* lhist(n, min, max, step) */
-static int check_lhist(struct check *c, struct expr *e)
+static void check_lhist(struct check *c, struct expr *e)
 {
 	int64_t min = (int64_t)e->args[1]->value, max = (int64_t)e->args[2]->value,
 		step = (int64_t)e->args[3]->value;
+	uint64_t range = (uint64_t)max - (uint64_t)min;
 
 	if (step <= 0)
-		return check_error(c, e->args[3], "wrong-arg-type", "the step must be positive");
-	if (min >= max)
-		return check_error(c, e->args[2], "wrong-arg-type",
-				   "the maximum must be greater than the minimum");
-	if ((uint64_t)step > (uint64_t)max - (uint64_t)min)
-		return check_error(c, e->args[3], "wrong-arg-type",
-				   "the step %lld is larger than the range, %llu", (long long)step,
-				   (unsigned long long)max - (unsigned long long)min);
-	if (((uint64_t)max - (uint64_t)min) / (uint64_t)step > PROGRAM_MAX_LHIST)
-		return check_error(c, e, "too-big", "too many steps: the limit is %d",
-				   PROGRAM_MAX_LHIST);
+		check_error(c, e->args[3], "wrong-arg-type", "the step must be positive");
+	else if (min >= max)
+		check_error(c, e->args[2], "wrong-arg-type",
+			    "the maximum must be greater than the minimum");
+	else if ((uint64_t)step > range)
+		check_error(c, e->args[3], "wrong-arg-type",
+			    "the step %lld is larger than the range, %llu", (long long)step,
+			    (unsigned long long)range);
+	else if (range / (uint64_t)step > PROGRAM_MAX_LHIST)
+		check_error(c, e, "too-big", "too many steps: the limit is %d", PROGRAM_MAX_LHIST);
 	e->shape =
 		shape_of((struct type){.kind = TYPE_LHIST, .min = min, .max = max, .step = step});
-	return 0;
-}
-
-/* A map that is only named must be filled somewhere. */
-static int check_filled(struct check *c, const struct expr *map)
-{
-	if (map->map->has_value)
-		return 0;
-	return check_error(c, map, "undefined-map", "'%.*s' is used but never assigned",
-			   STR_FMT(map->map->name));
 }
 
 /* clear(@m), zero(@m) */
-static int check_whole_map(struct check *c, struct expr *e)
+static void check_whole_map(struct check *c, struct expr *e)
 {
-	return check_filled(c, e->args[0]);
+	check_filled(c, e->args[0], "used");
 }
 
 static void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
@@ -75,35 +63,29 @@ static void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
 		   NULL);
 }
 
-/* delete(@m, key) is delete(@m[key]); a tuple stands for several keys. */
-static void take_key(struct expr *e)
+/* delete(@m[key]), has_key(@m[key]); delete(@m, key) is delete(@m[key]), where a tuple stands for
+ * several keys. */
+static void check_keyed(struct check *c, struct expr *e)
 {
-	struct expr *map = e->args[0], *key = e->args[1];
-	bool is_tuple = key->kind == EXPR_TUPLE;
-
-	map->args = is_tuple ? key->args : &e->args[1];
-	map->arg_count = is_tuple ? key->arg_count : 1;
-	e->arg_count = 1;
-}
-
-/* delete(@m[key]), delete(@m, key), has_key(@m, key) */
-static int check_keyed(struct check *c, struct expr *e)
-{
-	struct expr *map = e->args[0];
-	int err;
+	struct expr *map = e->args[0], *key = e->arg_count == 2 ? e->args[1] : NULL;
 
 	if (map->kind != EXPR_MAP)
-		return check_error(c, map, "wrong-arg-type", "'%s' expects a map",
-				   e->function->name);
-	if (e->arg_count == 2 && map->arg_count)
-		return check_error(c, e, "wrong-arg-count", "'%s' takes one key",
-				   e->function->name);
-	if (e->arg_count == 2)
-		take_key(e);
-	err = check_map_key(c, map);
-	if (!err)
+		check_error(c, map, "wrong-arg-type", "'%s' expects a map", e->function->name);
+	else if (key && map->arg_count)
+		check_error(c, e, "wrong-arg-count", "'%s' takes one key", e->function->name);
+	if (c->err)
+		return;
+	if (key) {
+		bool is_tuple = key->kind == EXPR_TUPLE;
+
+		map->args = is_tuple ? key->args : &e->args[1];
+		map->arg_count = is_tuple ? key->arg_count : 1;
+		e->arg_count = 1;
+	}
+	check_map_key(c, map);
+	if (!c->err)
 		map->map->is_read = true;
-	return err ? err : check_filled(c, map);
+	check_filled(c, map, "used");
 }
 
 static void lower_delete(struct lower *l, const struct expr *e, uint16_t out)

@@ -195,7 +195,7 @@ bool named_same(const struct uses *u, const struct place *a, const struct place 
 
 /* ---- Types ---- */
 
-static int unknown_name(struct check *c, const struct expr *e, const struct place *p)
+static void unknown_name(struct check *c, const struct expr *e, const struct place *p)
 {
 	struct str site = c->s->names.items[p->attach.name];
 	unsigned count = p->attach.operand_count;
@@ -228,36 +228,32 @@ static int unknown_name(struct check *c, const struct expr *e, const struct plac
 	else
 		diag_hint(c->d, "it has no arguments");
 	buf_free(&names);
-	return -EINVAL;
 }
 
-static int refuse(struct check *c, const struct expr *e, const struct place *p, unsigned n,
-		  const struct value *v)
-{
-	if (v->is_unreadable)
-		return check_readable(c, e, p, n);
-	check_error(c, e, "large-arg", "'%.*s' is a value of %llu bytes, too large for a script",
-		    STR_FMT(e->text), (unsigned long long)v->size);
-	diag_hint(c->d, "use arg%u for the raw operand", n);
-	return -EINVAL;
-}
-
-int check_named(struct check *c, struct expr *e)
+void check_named(struct check *c, struct expr *e)
 {
 	const struct place *p = c->v->places[0];
 	struct value v;
 	unsigned n;
 
-	if (!find_named(p, e->text, &n))
-		return unknown_name(c, e, p);
+	if (!find_named(p, e->text, &n)) {
+		unknown_name(c, e, p);
+		return;
+	}
 	v = value_of(p, n);
 	e->shape = v.shape;
 	if (v.shape.type.kind != TYPE_NONE)
-		return 0;
-	if (!e->is_part)
-		return refuse(c, e, p, n, &v);
-	e->shape = shape_of((struct type){.kind = TYPE_NAME});
-	return 0;
+		return;
+	if (e->is_part) {
+		e->shape = shape_of((struct type){.kind = TYPE_NAME});
+	} else if (v.is_unreadable) {
+		check_readable(c, e, p, n);
+	} else {
+		check_error(c, e, "large-arg",
+			    "'%.*s' is a value of %llu bytes, too large for a script",
+			    STR_FMT(e->text), (unsigned long long)v.size);
+		diag_hint(c->d, "use arg%u for the raw operand", n);
+	}
 }
 
 /* The number of an expression argN that the places have; false for others. */
@@ -292,43 +288,43 @@ void hint_no_float(struct check *c, const struct expr *e)
 		  (unsigned long long)at->offset);
 }
 
-static int make_part(struct check *c, struct expr *whole, struct str name)
+static void make_part(struct check *c, struct expr *whole, struct str name)
 {
 	struct expr *part = arena_new(&c->s->arena, struct expr);
 
-	if (!part || !name.ptr)
-		return -ENOMEM;
+	if (!part || !name.ptr) {
+		c->err = -ENOMEM;
+		return;
+	}
 	part->kind = EXPR_FIELD;
 	part->is_part = true;
 	part->mark = whole->mark;
 	part->place = whole->place;
 	part->text = name;
 	if (whole->number == MAX_PARTS)
-		return check_error(c, whole, "too-big", "too many arguments: the limit is %d",
-				   MAX_PARTS);
-	whole->args[whole->number++] = part;
-	return check_expr(c, part);
+		check_error(c, whole, "too-big", "too many arguments: the limit is %d", MAX_PARTS);
+	else
+		whole->args[whole->number++] = part;
+	check_expr(c, part);
 }
 
 /* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
  * for each variant. Only print and printf take it. */
-int check_whole(struct check *c, struct expr *e)
+void check_whole(struct check *c, struct expr *e)
 {
 	const struct place *p = c->v->count ? c->v->places[0] : NULL;
 	const struct trace_event *event = p ? p->event : NULL;
-	int err = 0;
 
 	e->number = 0;
 	e->is_whole = true;
 	e->args = arena_array(&c->s->arena, struct expr *, MAX_PARTS);
 	if (!e->args)
-		return -ENOMEM;
-	for (unsigned n = 0; p && !event && n < p->attach.operand_count && !err; n++)
-		err = make_part(c, e, name_of(p, n, &c->s->arena));
-	for (unsigned i = 0; event && i < event->field_count && !err; i++)
+		c->err = -ENOMEM;
+	for (unsigned n = 0; p && !event && n < p->attach.operand_count && !c->err; n++)
+		make_part(c, e, name_of(p, n, &c->s->arena));
+	for (unsigned i = 0; event && i < event->field_count && !c->err; i++)
 		if (!str_starts(event->fields[i].name, STR("common_")))
-			err = make_part(c, e, event->fields[i].name);
-	return err;
+			make_part(c, e, event->fields[i].name);
 }
 
 /* ---- Code ---- */

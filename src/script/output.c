@@ -8,61 +8,50 @@
 #define JOIN_BYTES   512 /* of each; all of them must fit into one record */
 #define DEFAULT_TIME "%H:%M:%S\n"
 
-static int check_print_map(struct check *c, struct expr *e)
+static void check_print_map(struct check *c, struct expr *e)
 {
 	struct expr *map = e->args[0];
 
 	map->map = check_map(c, map->text);
-	if (!map->map)
-		return -ENOMEM;
-	if (!map->map->has_value)
-		return check_error(c, map, "undefined-map", "'%.*s' is printed but never assigned",
-				   STR_FMT(map->map->name));
+	check_filled(c, map, "printed");
 	for (unsigned i = 1; i < e->arg_count; i++) {
-		int err = check_expr(c, e->args[i]);
-
-		if (err)
-			return err;
-		if (e->args[i]->shape.type.kind != TYPE_INT || !e->args[i]->is_const ||
+		check_expr(c, e->args[i]);
+		if (!expr_is_int(e->args[i]) || !e->args[i]->is_const ||
 		    (int64_t)e->args[i]->value < 0)
-			return check_error(c, e->args[i], "wrong-arg-type",
-					   "'print' expects a constant");
+			check_error(c, e->args[i], "wrong-arg-type", "'print' expects a constant");
 	}
-	return 0;
 }
 
-static int check_print_entry(struct check *c, struct expr *map)
+static void check_print_entry(struct check *c, struct expr *map)
 {
-	int err = check_map_key(c, map);
-
-	if (err)
-		return err;
-	if (!map->map->has_value)
-		return check_error(c, map, "undefined-map", "'%.*s' is printed but never assigned",
-				   STR_FMT(map->map->name));
-	if (type_is_readable(&map->map->value))
-		return 0;
+	check_map_key(c, map);
+	check_filled(c, map, "printed");
+	if (c->err || type_is_readable(&map->map->value))
+		return;
 	check_error(c, map, "unsupported", "printing one entry of a map of %s is not supported yet",
 		    map->map->value.kind == TYPE_STATS ? "statistics" : "histograms");
 	diag_hint(c->d, "print(%.*s) prints all of them", STR_FMT(map->map->name));
-	return -EINVAL;
 }
 
 /* print(@m), print(@m, top), print(@m, top, div), print(@m[key]), print(value) */
-static int check_print(struct check *c, struct expr *e)
+static void check_print(struct check *c, struct expr *e)
 {
 	struct expr *a = e->args[0];
-	int err;
 
-	if (a->kind == EXPR_MAP && !a->arg_count)
-		return check_print_map(c, e);
+	if (a->kind == EXPR_MAP && !a->arg_count) {
+		check_print_map(c, e);
+		return;
+	}
 	if (e->arg_count > 1)
-		return check_error(c, e->args[1], "wrong-arg-count",
-				   "only a whole map can be limited to its largest values");
-	if (a->kind == EXPR_MAP)
-		return check_print_entry(c, a);
-	err = check_expr(c, a);
-	return err || a->is_whole ? err : check_storable(c, a, "a value to print");
+		check_error(c, e->args[1], "wrong-arg-count",
+			    "only a whole map can be limited to its largest values");
+	if (a->kind == EXPR_MAP) {
+		check_print_entry(c, a);
+		return;
+	}
+	check_expr(c, a);
+	if (!a->is_whole)
+		check_storable(c, a, "a value to print");
 }
 
 /* print(@m[key]): the key and the value */

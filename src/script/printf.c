@@ -46,17 +46,17 @@ bool printf_wants_float(struct str format, unsigned value)
 	return false;
 }
 
-static int check_value(struct check *c, const struct piece *p, struct expr *a)
+static void check_value(struct check *c, const struct piece *p, struct expr *a)
 {
 	const struct conversion *conversion = conversion_of(p);
 	const struct type *t = &a->shape.type;
 
 	if ((a->is_whole && p->letter == 's') || check_is_open(c, a))
-		return 0;
+		return;
 	if (wants_float(p) && t->kind == TYPE_INT)
 		check_as_float(c, a);
 	if (conversion->kinds & TYPE_BIT(t->kind))
-		return 0;
+		return;
 	check_error(c, a, "bad-format-arg", "'%.*s' expects %s, not %s", STR_FMT(p->text),
 		    conversion->wanted, check_type_text(c, t));
 	if (t->is_open)
@@ -67,32 +67,27 @@ static int check_value(struct check *c, const struct piece *p, struct expr *a)
 		hint_no_float(c, a);
 	if (t->kind == TYPE_FLOAT)
 		diag_hint(c->d, "%%f prints it, %%d prints its integer part");
-	return -EINVAL;
 }
 
 /* printf("format", value...), cat, system */
-static int check_printf(struct check *c, struct expr *e)
+static void check_printf(struct check *c, struct expr *e)
 {
 	struct str rest = e->args[0]->text;
 	struct piece p;
 	unsigned n = 1;
 
-	while (piece_next(&rest, &p)) {
+	while (!c->err && piece_next(&rest, &p)) {
 		if (p.letter == PIECE_BAD)
-			return check_error(c, e->args[0], "bad-format",
-					   "'%.*s' is not a conversion of '%s'", STR_FMT(p.text),
-					   e->function->name);
-		if (!p.letter)
-			continue;
-		if (n < e->arg_count && check_value(c, &p, e->args[n]))
-			return -EINVAL;
-		n++;
+			check_error(c, e->args[0], "bad-format",
+				    "'%.*s' is not a conversion of '%s'", STR_FMT(p.text),
+				    e->function->name);
+		else if (p.letter && n++ < e->arg_count)
+			check_value(c, &p, e->args[n - 1]);
 	}
 	if (n != e->arg_count)
-		return check_error(
-			c, e, "format-count", "the format has %u conversion%s, but %u value%s",
-			n - 1, n == 2 ? "" : "s", e->arg_count - 1u, e->arg_count == 2 ? "" : "s");
-	return 0;
+		check_error(c, e, "format-count", "the format has %u conversion%s, but %u value%s",
+			    n - 1, n == 2 ? "" : "s", e->arg_count - 1u,
+			    e->arg_count == 2 ? "" : "s");
 }
 
 /* printf in the making. */

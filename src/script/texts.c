@@ -24,17 +24,16 @@ static uint64_t text_bytes(const struct check *c, const struct expr *e)
 	return n->value;
 }
 
-static int check_length(struct check *c, const struct expr *e)
+static void check_length(struct check *c, const struct expr *e)
 {
 	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
 
-	if (!n || !n->is_const || (int64_t)n->value <= (int64_t)PROGRAM_MAX_TEXT)
-		return 0;
+	if (c->err || !n || !n->is_const || (int64_t)n->value <= (int64_t)PROGRAM_MAX_TEXT)
+		return;
 	check_error(c, n, "too-long", "'%s' returns at most %u bytes", e->function->name,
 		    PROGRAM_MAX_TEXT);
 	diag_hint(c->d, "read longer data in pieces: str(p, %u), str(p + %u, %u)", PROGRAM_MAX_TEXT,
 		  PROGRAM_MAX_TEXT, PROGRAM_MAX_TEXT);
-	return -EINVAL;
 }
 
 /* str($1), str($1, n): n bytes of the parameter's text at most. */
@@ -48,49 +47,42 @@ static struct str param_text(const struct script_options *o, const struct expr *
 	return text;
 }
 
-static int check_param_text(struct check *c, struct expr *e)
+static void check_param_text(struct check *c, struct expr *e)
 {
 	struct str text = param_text(&c->s->options, e);
 
 	if (e->arg_count > 1 && !e->args[1]->is_const)
-		return check_error(c, e->args[1], "wrong-arg-type",
-				   "the length of a parameter's text must be constant");
+		check_error(c, e->args[1], "wrong-arg-type",
+			    "the length of a parameter's text must be constant");
 	if (text.len > PROGRAM_MAX_TEXT)
-		return check_error(c, e, "too-big",
-				   "the text of the parameter is longer than %u bytes",
-				   PROGRAM_MAX_TEXT);
+		check_error(c, e, "too-big", "the text of the parameter is longer than %u bytes",
+			    PROGRAM_MAX_TEXT);
 	e->shape = shape_of(type_text(TYPE_STR, text.len));
-	return 0;
 }
 
 /* str(p), str(p, n), str("text"); str($1) is the parameter's text */
-static int check_str(struct check *c, struct expr *e)
+static void check_str(struct check *c, struct expr *e)
 {
 	struct expr *p = e->args[0];
 	uint64_t bytes;
-	int err;
 
-	if (p->kind == EXPR_PARAM)
-		return check_param_text(c, e);
-	err = check_expr(c, p);
-	/* Scripts in the wild write str() also around what is a string already. */
-	if (!err && p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
-		e->shape = p->shape;
-		return 0;
+	if (p->kind == EXPR_PARAM) {
+		check_param_text(c, e);
+		return;
 	}
-	if (!err && p->shape.type.kind == TYPE_STR)
-		return check_error(c, p, "wrong-arg-type",
-				   "this is already a string: remove the length");
-	if (!err)
-		err = check_int(c, p, "the address of 'str'");
-	if (!err)
-		err = check_length(c, e);
-	if (err)
-		return err;
+	check_expr(c, p);
+	/* Scripts in the wild write str() also around what is a string already. */
+	if (p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
+		e->shape = p->shape;
+		return;
+	}
+	if (p->shape.type.kind == TYPE_STR)
+		check_error(c, p, "wrong-arg-type", "this is already a string: remove the length");
+	check_int(c, p, "the address of 'str'");
+	check_length(c, e);
 	bytes = text_bytes(c, e);
 	/* One byte more than asked for: what the script itself cuts gets no trailer. */
 	e->shape = shape_of(type_text(TYPE_STR, bytes + (bytes < text_most(&c->s->facts, e))));
-	return 0;
 }
 
 /* The register with the length, or REG_NO when there is only the limit. */
@@ -120,10 +112,10 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* buf(p, n) */
-static int check_buf(struct check *c, struct expr *e)
+static void check_buf(struct check *c, struct expr *e)
 {
 	e->shape = shape_of(type_text(TYPE_BUF, text_bytes(c, e)));
-	return check_length(c, e);
+	check_length(c, e);
 }
 
 static void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
@@ -180,11 +172,10 @@ static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
-static int check_strncmp(struct check *c, struct expr *e)
+static void check_strncmp(struct check *c, struct expr *e)
 {
 	if ((int64_t)e->args[2]->value < 0)
-		return check_error(c, e->args[2], "wrong-arg-type", "a length cannot be negative");
-	return 0;
+		check_error(c, e->args[2], "wrong-arg-type", "a length cannot be negative");
 }
 
 static void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)

@@ -11,13 +11,12 @@ static struct str spec_text(const struct check *c, const struct probe_spec *spec
 }
 
 /* nsecs or nsecs(monotonic) */
-static int check_nsecs(struct check *c, struct expr *e)
+static void check_nsecs(struct check *c, struct expr *e)
 {
 	const struct expr *a = e->arg_count ? e->args[0] : NULL;
 
 	if (a && (a->kind != EXPR_NAME || !str_eq_text(a->text, "monotonic")))
-		return check_error(c, a, "unsupported", "only the monotonic clock can be read");
-	return 0;
+		check_error(c, a, "unsupported", "only the monotonic clock can be read");
 }
 
 static void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
@@ -43,7 +42,7 @@ const char *place_unreadable(const struct place *p, unsigned n)
 	return unreadable(p->script, p->attach.arch, &p->attach.operands[n]);
 }
 
-int check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n)
+void check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n)
 {
 	struct str site = c->s->names.items[p->attach.name];
 	const char *problem;
@@ -52,13 +51,13 @@ int check_readable(struct check *c, const struct expr *e, const struct place *p,
 		check_error(c, e, "missing-arg", "'%.*s' has no arg%u", STR_FMT(site), n);
 		diag_hint(c->d, "it has %u argument%s", p->attach.operand_count,
 			  p->attach.operand_count == 1 ? "" : "s");
-		return -EINVAL;
+		return;
 	}
 	problem = place_unreadable(p, n);
-	return problem ? program_refuse_arg(&p->attach,
+	if (problem)
+		c->err = program_refuse_arg(&p->attach,
 					    (struct arg_use){n, site, script_span(c->s, e->mark)},
-					    problem, c->d)
-		       : 0;
+					    problem, c->d);
 }
 
 /* Signed when any place has it signed or narrow: C's int promotion over all sites. */
@@ -79,18 +78,15 @@ static struct shape arg_shape(const struct variant *v, unsigned n)
 	return v->count ? shape_of(t) : shape_open();
 }
 
-static int check_arg_n(struct check *c, struct expr *e)
+static void check_arg_n(struct check *c, struct expr *e)
 {
-	unsigned n;
-	int err = 0;
+	unsigned n = 0;
 
-	if (!arg_number(e->text, &n))
-		return -EINVAL;
-	for (size_t i = 0; i < c->v->count && !err; i++)
-		err = check_readable(c, e, c->v->places[i], n);
-	if (!err)
+	arg_number(e->text, &n);
+	for (size_t i = 0; i < c->v->count && !c->err; i++)
+		check_readable(c, e, c->v->places[i], n);
+	if (!c->err)
 		e->shape = arg_shape(c->v, n);
-	return err;
 }
 
 static void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
@@ -138,17 +134,15 @@ static bool find_register(const struct arch *arch, struct str name, uint8_t *id)
 }
 
 /* reg("ip") */
-static int check_reg(struct check *c, struct expr *e)
+static void check_reg(struct check *c, struct expr *e)
 {
 	const struct arch *arch = variant_arch(c->v);
 	struct operand reg = {.kind = OPERAND_REG, .size = 8};
 
 	if (!arch || !find_register(arch, e->args[0]->text, &reg.reg) ||
 	    unreadable(c->s, arch, &reg))
-		return check_error(c, e->args[0], "unknown-register",
-				   "unknown register '%.*s' on %s", STR_FMT(e->args[0]->text),
-				   arch ? arch->name : "this machine");
-	return 0;
+		check_error(c, e->args[0], "unknown-register", "unknown register '%.*s' on %s",
+			    STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
 }
 
 static void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
@@ -160,11 +154,10 @@ static void lower_reg_call(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 /* bswap(n): as many bytes as the type of n has */
-static int check_bswap(struct check *c, struct expr *e)
+static void check_bswap(struct check *c, struct expr *e)
 {
 	(void)c;
 	e->shape = shape_of(type_int(e->args[0]->shape.type.size, false));
-	return 0;
 }
 
 /* Swap neighbours of 8 bits, then of 16, then of 32; what was wanted is at the top. */
@@ -186,40 +179,28 @@ static void lower_bswap(struct lower *l, const struct expr *e, uint16_t out)
 	emit_dab(l, OP_SHR, out, n, lower_const(l, 64 - 8 * e->shape.type.size));
 }
 
-static int stack_depth(struct check *c, const struct expr *a, uint64_t *depth)
-{
-	if (a->shape.type.kind != TYPE_INT || !a->is_const || a->value < 1 || a->value > 1023)
-		return check_error(c, a, "wrong-arg-type",
-				   "the depth of a stack must be from 1 to 1023");
-	*depth = a->value;
-	return 0;
-}
-
 /* ustack, ustack(depth), ustack(bpftrace, depth) */
-static int check_stack(struct check *c, struct expr *e)
+static void check_stack(struct check *c, struct expr *e)
 {
 	uint64_t depth = c->s->options.ustack_depth;
-	int err = 0;
 
-	for (unsigned i = 0; i < e->arg_count && !err; i++) {
+	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
 		struct expr *a = e->args[i];
+		bool is_mode = i == 0 && a->kind == EXPR_NAME;
 
-		if (i == 0 && a->kind == EXPR_NAME) {
-			if (!str_eq_text(a->text, "bpftrace"))
-				err = check_error(c, a, "unsupported",
-						  "the stack mode must be 'bpftrace'");
+		if (is_mode ? !str_eq_text(a->text, "bpftrace") : i + 1 < e->arg_count)
+			check_error(c, a, is_mode ? "unsupported" : "wrong-arg-type",
+				    "the stack mode must be 'bpftrace'");
+		if (is_mode)
 			continue;
-		}
-		if (i + 1 < e->arg_count)
-			return check_error(c, a, "wrong-arg-type",
-					   "the stack mode must be 'bpftrace'");
-		err = check_expr(c, a);
-		if (!err)
-			err = stack_depth(c, a, &depth);
+		check_expr(c, a);
+		if (!expr_is_int(a) || !a->is_const || a->value < 1 || a->value > 1023)
+			check_error(c, a, "wrong-arg-type",
+				    "the depth of a stack must be from 1 to 1023");
+		depth = a->value;
 	}
 	e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number,
 					  .size = (uint32_t)depth * 8});
-	return err;
 }
 
 static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
@@ -244,32 +225,30 @@ static bool is_char_array(const struct trace_field *f)
 		str_starts(f->c_type, STR("__data_loc char")));
 }
 
-static int field_shape(struct check *c, struct expr *e, const struct trace_field *f)
+static void field_shape(struct check *c, struct expr *e, const struct trace_field *f)
 {
 	if (is_char_array(f)) {
 		e->shape = shape_of(
 			type_text(TYPE_STR, f->is_data_loc ? c->s->facts.max_strlen : f->size));
 		if (f->is_data_loc || f->size <= UINT8_MAX)
-			return 0;
+			return;
 	} else if (!f->is_array && !f->is_data_loc && !f->is_rel_loc &&
 		   (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)) {
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		if (str_ends(f->c_type, STR("*")))
 			e->shape.type.show = SHOW_POINTER;
-		return 0;
+		return;
 	}
-	if (e->is_part) {
+	if (e->is_part)
 		e->shape = shape_of((struct type){.kind = TYPE_NAME});
-		return 0;
-	}
-	return check_error(c, e, "unsupported",
-			   "field '%.*s' is '%.*s' of %u bytes, which "
-			   "is not supported yet",
-			   STR_FMT(f->name), STR_FMT(f->c_type), f->size);
+	else
+		check_error(c, e, "unsupported",
+			    "field '%.*s' is '%.*s' of %u bytes, which is not supported yet",
+			    STR_FMT(f->name), STR_FMT(f->c_type), f->size);
 }
 
 /* args.field of a tracepoint, args.word of a usdt probe */
-static int check_field_value(struct check *c, struct expr *e)
+static void check_field_value(struct check *c, struct expr *e)
 {
 	const struct trace_event *event = c->v->count ? c->v->places[0]->event : NULL;
 	const struct trace_field *f;
@@ -277,19 +256,22 @@ static int check_field_value(struct check *c, struct expr *e)
 
 	e->shape = shape_open();
 	if (!c->v->count)
-		return 0;
-	if (c->v->places[0]->spec->type == PROBE_USDT)
-		return check_named(c, e);
+		return;
+	if (c->v->places[0]->spec->type == PROBE_USDT) {
+		check_named(c, e);
+		return;
+	}
 	f = event_field(event, e->text);
-	if (f)
-		return field_shape(c, e, f);
+	if (f) {
+		field_shape(c, e, f);
+		return;
+	}
 	check_error(c, e, "unknown-field", "'%.*s' has no field '%.*s'",
 		    STR_FMT(spec_text(c, c->v->places[0]->spec)), STR_FMT(e->text));
 	for (unsigned i = 0; event && i < event->field_count; i++)
 		guess_offer(&guess, e->text, event->fields[i].name);
 	if (guess.best.len)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
-	return -EINVAL;
 }
 
 static void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
