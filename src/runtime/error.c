@@ -18,25 +18,12 @@ int runtime_fail(struct nopal_error *e, int code, const char *format, ...)
 	return code;
 }
 
-static bool is_letter(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 bool name_is_plain(struct str name, const char *more)
 {
-	if (!name.len || !is_letter(*name.ptr))
-		return false;
-	for (size_t i = 0; i < name.len; i++)
-		if (!is_letter(name.ptr[i]) && !is_digit(name.ptr[i]) &&
-		    (!*more || !strchr(more, name.ptr[i])))
+	for (size_t i = 1; i < name.len; i++)
+		if (!char_is_word(name.ptr[i]) && !(*more && strchr(more, name.ptr[i])))
 			return false;
-	return true;
+	return str_is_word(str_of(name.ptr, name.len > 1 ? 1 : name.len));
 }
 
 int name_shown(const char *name, size_t max)

@@ -46,28 +46,18 @@ static void close_keeping_errno(int fd)
 	errno = saved;
 }
 
-/* Later kernels warn if the flag is missing; those before 6.3 refuse it. */
-static int memfd_open(const char *name)
-{
-	unsigned flags = MEMFD_CLOEXEC | MEMFD_SEALABLE;
-	long fd = syscall(SYS_memfd_create, name, flags | MEMFD_NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = syscall(SYS_memfd_create, name, flags);
-	return (int)fd;
-}
-
 int memfd_make(const char *name, struct str content)
 {
-	int fd = memfd_open(name);
+	unsigned flags = MEMFD_CLOEXEC | MEMFD_SEALABLE;
+	int fd = (int)syscall(SYS_memfd_create, name, flags | MEMFD_NOEXEC_SEAL);
 
-	if (fd < 0)
-		return -1;
-	if (write_all(fd, content) || fcntl(fd, ADD_SEALS, SEAL_ALL)) {
-		close_keeping_errno(fd);
-		return -1;
-	}
-	return fd;
+	/* Later kernels warn if the flag is missing; those before 6.3 refuse it. */
+	if (fd < 0 && errno == EINVAL)
+		fd = (int)syscall(SYS_memfd_create, name, flags);
+	if (fd < 0 || (!write_all(fd, content) && !fcntl(fd, ADD_SEALS, SEAL_ALL)))
+		return fd;
+	close_keeping_errno(fd);
+	return -1;
 }
 
 static int runtime_directory(char *out, size_t size, struct nopal_error *e)
@@ -93,31 +83,25 @@ static int runtime_directory(char *out, size_t size, struct nopal_error *e)
 	return 0;
 }
 
-static bool is_our_name(struct str name)
-{
-	return str_starts(name, STR("nopal-")) && str_ends(name, STR(".so"));
-}
-
-/* Remove a file that no process has open. */
-static void remove_if_left(int dir, const char *name)
-{
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		unlinkat(dir, name, 0);
-	close(fd);
-}
-
+/* Remove the files of ours that no process has open. */
 static void remove_left_files(const char *path)
 {
 	DIR *dir = opendir(path);
 	struct dirent *entry;
 
-	while (dir && (entry = readdir(dir)))
-		if (is_our_name(str_from(entry->d_name)))
-			remove_if_left(dirfd(dir), entry->d_name);
+	while (dir && (entry = readdir(dir))) {
+		struct str name = str_from(entry->d_name);
+		int fd = -1;
+
+		if (str_starts(name, STR("nopal-")) && str_ends(name, STR(".so")))
+			fd = openat(dirfd(dir), name.ptr,
+				    O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			unlinkat(dirfd(dir), name.ptr, 0);
+		close(fd);
+	}
 	if (dir)
 		closedir(dir);
 }
@@ -144,18 +128,6 @@ static int give_name(int fd, const char *dir, const char *provider, char *path, 
 	return -1;
 }
 
-static int open_nameless(const char *dir, struct str content)
-{
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return -1;
-	if (!write_all(fd, content) && !fchmod(fd, 0400) && !flock(fd, LOCK_SH | LOCK_NB))
-		return fd;
-	close_keeping_errno(fd);
-	return -1;
-}
-
 int named_file_make(const char *provider, struct str content, char **path, struct nopal_error *e)
 {
 	char dir[4096], name[4096];
@@ -164,7 +136,12 @@ int named_file_make(const char *provider, struct str content, char **path, struc
 	if (err)
 		return err;
 	remove_left_files(dir);
-	fd = open_nameless(dir, content);
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 &&
+	    (write_all(fd, content) || fchmod(fd, 0400) || flock(fd, LOCK_SH | LOCK_NB))) {
+		close_keeping_errno(fd);
+		fd = -1;
+	}
 	if (fd < 0)
 		return runtime_fail(e, NOPAL_SYSTEM, "cannot create a file in '%.128s': %m", dir);
 	if (give_name(fd, dir, provider, name, sizeof(name))) {

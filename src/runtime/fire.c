@@ -57,11 +57,6 @@ static double double_of(struct nopal_value v)
 	return (double)v.bits;
 }
 
-static uint64_t bits_as_double(struct nopal_value v)
-{
-	return v.kind == NOPAL_FROM_DOUBLE ? v.bits : nopal_bits_of_double(double_of(v));
-}
-
 /* An integer that is rounded to double first would be rounded twice. */
 static uint64_t bits_as_float(struct nopal_value v)
 {
@@ -90,26 +85,26 @@ static uint64_t integer_of_double(double d, const struct value_type *type)
 	return d >= end ? top : d <= 0 ? 0 : (uint64_t)d;
 }
 
-/* Cut to the declared width, and extend again: some tracers read the whole register. */
-static uint64_t cut(uint64_t bits, const struct value_type *type)
+/* An integer is cut to the declared width, and extended again: some tracers read the whole
+ * register. */
+static uint64_t convert(struct nopal_value v, const struct value_type *type)
 {
+	bool is_float = v.kind == NOPAL_FROM_FLOAT || v.kind == NOPAL_FROM_DOUBLE;
+	uint64_t bits;
+
+	if (type->type_class == VALUE_FLOAT && type->size == 4)
+		return bits_as_float(v);
+	if (type->type_class == VALUE_FLOAT)
+		return v.kind == NOPAL_FROM_DOUBLE ? v.bits : nopal_bits_of_double(double_of(v));
+	if (type->type_class == VALUE_BOOL)
+		return is_float ? double_of(v) != 0 : v.bits != 0;
+	bits = is_float ? integer_of_double(double_of(v), type) : v.bits;
 	switch (type->size) {
 	case 1: return type->is_signed ? (uint64_t)(int8_t)bits : (uint8_t)bits;
 	case 2: return type->is_signed ? (uint64_t)(int16_t)bits : (uint16_t)bits;
 	case 4: return type->is_signed ? (uint64_t)(int32_t)bits : (uint32_t)bits;
 	default: return bits;
 	}
-}
-
-static uint64_t convert(struct nopal_value v, const struct value_type *type)
-{
-	bool is_float = v.kind == NOPAL_FROM_FLOAT || v.kind == NOPAL_FROM_DOUBLE;
-
-	if (type->type_class == VALUE_FLOAT)
-		return type->size == 4 ? bits_as_float(v) : bits_as_double(v);
-	if (type->type_class == VALUE_BOOL)
-		return is_float ? double_of(v) != 0 : v.bits != 0;
-	return cut(is_float ? integer_of_double(double_of(v), type) : v.bits, type);
 }
 
 NOPAL_EXPORT void nopal_probe_fire_values(const struct nopal_probe *p,

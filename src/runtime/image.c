@@ -144,41 +144,33 @@ static void note_close(struct buf *out, struct str owner, size_t content)
 	pad_to(out, 4);
 }
 
-/* "8@%rdi -4@%esi" */
-static void write_operands(const struct stub_cpu *cpu, const struct image_probe *p, struct buf *out)
-{
-	for (unsigned i = 0; i < p->value_count; i++) {
-		const struct value_type *type = p->types[i];
-
-		buf_text(out, i ? " " : "");
-		buf_text(out, type->is_signed ? "-" : "");
-		buf_u64(out, type->size);
-		buf_char(out, '@');
-		cpu->operand(i, out);
-	}
-	buf_char(out, '\0');
-}
-
 static void write_note(struct writing *w, size_t i)
 {
 	static const struct str owner = {"stapsdt", 8};
+	const struct image_probe *p = w->probes[i];
 	size_t content = note_open(w->out, owner, 3);
 
 	put_u64(w->out, w->base + image_stub_at(i));
 	put_u64(w->out, w->base + BASE_AT);
 	put_u64(w->out, w->base + IMAGE_DATA + w->layout.semaphores_at + i * sizeof(uint16_t));
 	put_text(w->out, w->provider);
-	put_text(w->out, w->probes[i]->name);
-	write_operands(w->cpu, w->probes[i], w->out);
+	put_text(w->out, p->name);
+	for (unsigned k = 0; k < p->value_count; k++) { /* "8@%rdi -4@%esi" */
+		buf_text(w->out, k ? " " : "");
+		buf_text(w->out, p->types[k]->is_signed ? "-" : "");
+		buf_u64(w->out, p->types[k]->size);
+		buf_char(w->out, '@');
+		w->cpu->operand(k, w->out);
+	}
+	buf_char(w->out, '\0');
 	note_close(w->out, owner, content);
 }
 
-static const struct str own = {"nopal", 6};
-
-/* Type 3 of .note.nopal: names and C types of the arguments. */
-static void write_declaration(struct writing *w, const struct image_probe *p)
+/* Notes of .note.nopal: type 3, names and C types of the arguments; type 16, a line of text. */
+static void write_descriptions(struct writing *w, const struct image_probe *p)
 {
-	size_t content = note_open(w->out, own, 3);
+	static const struct str owner = {"nopal", 6};
+	size_t content = note_open(w->out, owner, 3);
 
 	put_text(w->out, w->provider);
 	put_text(w->out, p->name);
@@ -189,56 +181,17 @@ static void write_declaration(struct writing *w, const struct image_probe *p)
 		buf_char(w->out, (char)(type->type_class | (type->is_signed ? 128 : 0)));
 		buf_char(w->out, (char)type->size);
 		buf_str(w->out, p->names[i]);
-		if (p->names[i].len)
-			buf_text(w->out, type->name_suffix);
-		buf_char(w->out, '\0');
+		put_text(w->out, str_from(p->names[i].len ? type->name_suffix : ""));
 		put_text(w->out, str_from(type->c_type));
 	}
-	note_close(w->out, own, content);
-}
-
-/* Type 16 of .note.nopal: a line of text. */
-static void write_description(struct writing *w, const struct image_probe *p)
-{
-	size_t content;
-
+	note_close(w->out, owner, content);
 	if (!p->description.len)
 		return;
-	content = note_open(w->out, own, 16);
+	content = note_open(w->out, owner, 16);
 	put_text(w->out, w->provider);
 	put_text(w->out, p->name);
 	put_text(w->out, p->description);
-	note_close(w->out, own, content);
-}
-
-/* ---- Symbols ---- */
-
-static void write_symbol(struct buf *out, size_t name, uint8_t type, size_t section, uint64_t value,
-			 uint64_t size)
-{
-	Elf64_Sym s = {
-		.st_name = (uint32_t)name,
-		.st_info = ELF64_ST_INFO(STB_GLOBAL, type),
-		.st_shndx = (uint16_t)section,
-		.st_value = value,
-		.st_size = size,
-	};
-
-	buf_add(out, &s, sizeof(s));
-}
-
-/* Each stub is a function with the probe's name. By that, tools know that its first byte is the
- * entry of a function. */
-static void write_symbols(struct writing *w)
-{
-	size_t name = 1;
-
-	buf_fill(w->out, '\0', sizeof(Elf64_Sym));
-	for (size_t i = 0; i < w->count; i++) {
-		write_symbol(w->out, name, STT_FUNC, SECTION_TEXT, w->base + image_stub_at(i),
-			     w->cpu->code_size);
-		name += w->probes[i]->name.len + 1;
-	}
+	note_close(w->out, owner, content);
 }
 
 /* ---- Sections ---- */
@@ -297,17 +250,31 @@ static void write_notes(struct writing *w)
 		write_note(w, i);
 	close_section(w, SECTION_NOTES);
 	open_section(w, SECTION_DESCRIPTIONS, SHT_NOTE, 4);
-	for (size_t i = 0; i < w->count && w->has_descriptions; i++) {
-		write_declaration(w, w->probes[i]);
-		write_description(w, w->probes[i]);
-	}
+	for (size_t i = 0; i < w->count && w->has_descriptions; i++)
+		write_descriptions(w, w->probes[i]);
 	close_section(w, SECTION_DESCRIPTIONS);
 }
 
+/* Each stub is a function with the probe's name. By that, tools know that its first byte is the
+ * entry of a function. */
 static void write_tables(struct writing *w)
 {
+	size_t name = 1;
+
 	open_section(w, SECTION_SYMBOLS, SHT_SYMTAB, 8);
-	write_symbols(w);
+	buf_fill(w->out, '\0', sizeof(Elf64_Sym));
+	for (size_t i = 0; i < w->count; i++) {
+		Elf64_Sym s = {
+			.st_name = (uint32_t)name,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			.st_shndx = SECTION_TEXT,
+			.st_value = w->base + image_stub_at(i),
+			.st_size = w->cpu->code_size,
+		};
+
+		buf_add(w->out, &s, sizeof(s));
+		name += w->probes[i]->name.len + 1;
+	}
 	close_section(w, SECTION_SYMBOLS);
 	w->sections[SECTION_SYMBOLS].sh_entsize = sizeof(Elf64_Sym);
 	w->sections[SECTION_SYMBOLS].sh_link = SECTION_STRINGS;
@@ -322,63 +289,36 @@ static void write_tables(struct writing *w)
 	close_section(w, SECTION_NAMES);
 }
 
-/* ORDER: section_names is in the order of the enum. */
-static void write_section_headers(struct writing *w)
-{
-	size_t name = 0;
-
-	pad_to(w->out, 8);
-	for (unsigned i = 0; i < SECTION_COUNT; i++) {
-		w->sections[i].sh_name = (uint32_t)name;
-		name += strlen(section_names + name) + 1;
-		buf_add(w->out, &w->sections[i], sizeof(w->sections[i]));
-	}
-}
-
 /* ---- Headers ---- */
 
-static void patch_program_headers(struct writing *w)
+/* Bytes of the file that are in memory `shift` bytes after their offset. */
+static Elf64_Phdr mapped_segment(uint32_t type, uint32_t flags, size_t offset, size_t end,
+				 uint64_t shift, uint64_t align)
 {
-	const struct image_layout *at = &w->layout;
-	Elf64_Phdr headers[4] = {
-		{
-			.p_type = PT_LOAD,
-			.p_flags = PF_R | PF_X,
-			.p_vaddr = w->base,
-			.p_paddr = w->base,
-			.p_filesz = at->code_end,
-			.p_memsz = at->code_end,
-			.p_align = w->cpu->page,
-		},
-		{
-			.p_type = PT_LOAD,
-			.p_flags = PF_R | PF_W,
-			.p_offset = at->semaphores_at,
-			.p_vaddr = w->base + at->semaphores_at + IMAGE_DATA,
-			.p_paddr = w->base + at->semaphores_at + IMAGE_DATA,
-			.p_filesz = at->semaphores_end - at->semaphores_at,
-			.p_memsz = at->semaphores_end - at->semaphores_at,
-			.p_align = w->cpu->page,
-		},
-		{
-			.p_type = PT_NOTE,
-			.p_flags = PF_R,
-			.p_offset = BUILD_ID_AT,
-			.p_vaddr = w->base + BUILD_ID_AT,
-			.p_paddr = w->base + BUILD_ID_AT,
-			.p_filesz = BASE_AT - BUILD_ID_AT,
-			.p_memsz = BASE_AT - BUILD_ID_AT,
-			.p_align = 4,
-		},
-		{.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16},
+	return (Elf64_Phdr){
+		.p_type = type,
+		.p_flags = flags,
+		.p_offset = offset,
+		.p_vaddr = offset + shift,
+		.p_paddr = offset + shift,
+		.p_filesz = end - offset,
+		.p_memsz = end - offset,
+		.p_align = align,
 	};
-
-	patch(w->out, sizeof(Elf64_Ehdr), headers, sizeof(headers));
 }
 
-static void patch_header(struct writing *w, size_t sections_at)
+static void patch_headers(struct writing *w, size_t sections_at)
 {
-	Elf64_Ehdr h = {
+	const struct image_layout *at = &w->layout;
+	uint64_t base = w->base, page = w->cpu->page;
+	const Elf64_Phdr segments[4] = {
+		mapped_segment(PT_LOAD, PF_R | PF_X, 0, at->code_end, base, page),
+		mapped_segment(PT_LOAD, PF_R | PF_W, at->semaphores_at, at->semaphores_end,
+			       base + IMAGE_DATA, page),
+		mapped_segment(PT_NOTE, PF_R, BUILD_ID_AT, BASE_AT, base, 4),
+		{.p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16},
+	};
+	const Elf64_Ehdr h = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
 			    ELFOSABI_NONE},
 		.e_type = ET_DYN,
@@ -396,6 +336,7 @@ static void patch_header(struct writing *w, size_t sections_at)
 	};
 
 	patch(w->out, 0, &h, sizeof(h));
+	patch(w->out, sizeof(h), segments, sizeof(segments));
 }
 
 /* One step of a hash like FNV-1a, eight bytes at a time; the shift mixes high bits into low ones.
@@ -438,15 +379,19 @@ void image_write(const struct stub_cpu *cpu, struct str provider,
 		.layout = image_layout_of(count),
 		.out = out,
 	};
-	size_t sections_at;
+	size_t sections_at, name = 0;
 
 	buf_reserve(out, (count + 8) * TYPICAL_PROBE);
 	write_loaded(&w);
 	write_notes(&w);
 	write_tables(&w);
-	write_section_headers(&w);
-	sections_at = out->len - SECTION_COUNT * sizeof(Elf64_Shdr);
-	patch_program_headers(&w);
-	patch_header(&w, sections_at);
+	pad_to(out, 8);
+	sections_at = out->len;
+	for (unsigned i = 0; i < SECTION_COUNT; i++) { /* ORDER: section_names is as the enum */
+		w.sections[i].sh_name = (uint32_t)name;
+		name += strlen(section_names + name) + 1;
+		buf_add(out, &w.sections[i], sizeof(w.sections[i]));
+	}
+	patch_headers(&w, sections_at);
 	patch_build_id(&w);
 }

@@ -111,18 +111,11 @@ static void grow_buckets(struct nopal_provider *provider)
 
 /* ---- Providers ---- */
 
-/* NOPAL_RUNTIME=file makes files for tracers that need a path, whatever the program asks for. */
-static unsigned flags_of_environment(void)
-{
-	const char *value = secure_getenv("NOPAL_RUNTIME");
-
-	return value && !strcmp(value, "file") ? FLAG_FILE_IF_POSSIBLE : 0;
-}
-
 NOPAL_EXPORT struct nopal_provider *nopal_provider_new(const char *name, unsigned flags,
 						       struct nopal_error *e)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const char *kind = secure_getenv("NOPAL_RUNTIME");
 	struct nopal_provider *provider;
 
 	if (!stub_host(false) || flags & ~KNOWN_FLAGS) {
@@ -138,7 +131,10 @@ NOPAL_EXPORT struct nopal_provider *nopal_provider_new(const char *name, unsigne
 	pthread_once(&once, prepare_process);
 	provider = calloc(1, sizeof(*provider));
 	if (provider) {
-		provider->flags = flags | flags_of_environment();
+		/* NOPAL_RUNTIME=file makes files for tracers that need a path, whatever the
+		 * program asks for. */
+		provider->flags =
+			flags | (kind && !strcmp(kind, "file") ? FLAG_FILE_IF_POSSIBLE : 0);
 		provider->name = strdup(name);
 		provider->bucket_count = FIRST_BUCKETS;
 		provider->buckets = calloc(FIRST_BUCKETS, sizeof(struct probe_info *));
@@ -242,37 +238,14 @@ static struct str keep(char **at, struct str s)
 	return str_of(start, s.len);
 }
 
-static void fill_info(struct probe_info *p, struct str name, const struct nopal_probe_arg *args,
-		      unsigned count, struct str description)
-{
-	char *at = p->text;
-	unsigned values = 0;
-
-	p->image.name = keep(&at, name);
-	p->image.description = keep(&at, description);
-	for (unsigned i = 0; i < count; i++) {
-		unsigned n = runtime_value_types(args[i].type, &p->types[values]);
-
-		p->arg_types[i] = (uint8_t)args[i].type;
-		p->arg_values[i] = (uint8_t)values;
-		p->names[values] = keep(&at, str_from(args[i].name));
-		if (n > 1)
-			p->names[values + 1] = p->names[values];
-		values += n;
-	}
-	p->arg_count = (uint8_t)count;
-	p->image.value_count = values;
-	p->image.types = p->types;
-	p->image.names = p->names;
-	p->hash = hash_of(p->image.name.ptr);
-}
-
 static int new_info(const char *name, const struct nopal_probe_arg *args, unsigned count,
 		    struct str description, struct probe_info **out, struct nopal_error *e)
 {
 	struct str s = str_from(name);
 	size_t text = s.len + 1 + description.len + 1;
+	struct probe_info *p;
 	unsigned values;
+	char *at;
 	int err = check_args(args, count, &values, &text, e);
 
 	if (err)
@@ -281,48 +254,51 @@ static int new_info(const char *name, const struct nopal_probe_arg *args, unsign
 		return runtime_fail(e, NOPAL_BAD_ARGS,
 				    "the description is too long: the limit is %d bytes",
 				    NOPAL_MAX_DESCRIPTION);
-	*out = calloc(1, sizeof(**out) + text);
-	if (!*out)
+	p = *out = calloc(1, sizeof(*p) + text);
+	if (!p)
 		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a probe");
-	fill_info(*out, s, args, count, description);
-	return 0;
-}
+	at = p->text;
+	p->image.name = keep(&at, s);
+	p->image.description = keep(&at, description);
+	p->image.value_count = values;
+	p->image.types = p->types;
+	p->image.names = p->names;
+	p->arg_count = (uint8_t)count;
+	p->hash = hash_of(p->image.name.ptr);
+	for (unsigned i = 0, value = 0; i < count; i++) {
+		unsigned n = runtime_value_types(args[i].type, &p->types[value]);
 
-static int slot_for_probe(struct nopal_provider *provider, struct image_slot **out,
-			  struct nopal_error *e)
-{
-	int err;
-
-	if (!provider->last || !slot_takes_more(provider->last)) {
-		struct image_slot *slot;
-
-		err = slot_open(provider->flags, &slot, e);
-		if (err)
-			return err;
-		if (provider->last)
-			provider->last->next = slot;
-		else
-			provider->slots = slot;
-		provider->last = slot;
+		p->arg_types[i] = (uint8_t)args[i].type;
+		p->arg_values[i] = (uint8_t)value;
+		p->names[value] = keep(&at, str_from(args[i].name));
+		if (n > 1)
+			p->names[value + 1] = p->names[value];
+		value += n;
 	}
-	*out = provider->last;
 	return 0;
 }
 
 static int add_probe(struct nopal_provider *provider, struct probe_info *p, struct nopal_error *e)
 {
 	struct probe_info **bucket;
-	int err;
+	struct image_slot *slot;
+	int err = 0;
 
 	if (!(provider->flags & NOPAL_RUNTIME_ANY_NAME) &&
 	    find_probe(provider, p->image.name.ptr, p->hash))
 		return runtime_fail(e, NOPAL_NAME_TAKEN, "'%.*s' already has a probe '%.*s'",
 				    name_shown(provider->name, 60), provider->name,
 				    name_shown(p->image.name.ptr, 100), p->image.name.ptr);
+	if (!provider->last || !slot_takes_more(provider->last)) {
+		err = slot_open(provider->flags, &slot, e);
+		if (err)
+			return err;
+		*(provider->last ? &provider->last->next : &provider->slots) = slot;
+		provider->last = slot;
+	}
 	p->provider = provider;
-	err = slot_for_probe(provider, &p->slot, e);
-	if (!err)
-		err = slot_add(p->slot, &p->image, p, &p->handle, e);
+	p->slot = provider->last;
+	err = slot_add(p->slot, &p->image, p, &p->handle, e);
 	if (err)
 		return err;
 	if (provider->probe_count >= provider->bucket_count)

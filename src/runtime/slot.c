@@ -73,29 +73,21 @@ void slot_close(struct image_slot *slot)
 	free(slot);
 }
 
-static int reserve_probe(struct image_slot *slot)
-{
-	size_t cap = slot->cap ? slot->cap * 2 : 4;
-	const struct image_probe **more;
-
-	if (slot->count < slot->cap)
-		return 0;
-	more = realloc(slot->probes, cap * sizeof(*more));
-	if (!more)
-		return -1;
-	slot->probes = more;
-	slot->cap = cap;
-	return 0;
-}
-
 int slot_add(struct image_slot *slot, const struct image_probe *probe,
 	     const struct probe_info *info, struct nopal_probe **out, struct nopal_error *e)
 {
 	unsigned char *stub = slot->base + image_stub_at(slot->count);
 	struct nopal_probe *handle = (struct nopal_probe *)(stub + NOPAL_PROBE_DISTANCE);
 
-	if (reserve_probe(slot))
-		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a probe");
+	if (slot->count == slot->cap) {
+		size_t cap = slot->cap ? slot->cap * 2 : 4;
+		const struct image_probe **more = realloc(slot->probes, cap * sizeof(*more));
+
+		if (!more)
+			return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for a probe");
+		slot->probes = more;
+		slot->cap = cap;
+	}
 	memcpy(stub, slot->cpu->code, STUB_SIZE);
 	handle->info = info;
 	slot->probes[slot->count++] = probe;
@@ -112,24 +104,12 @@ static int code_of_errno(void)
 								     : NOPAL_SYSTEM;
 }
 
-static int make_memory_file(const char *provider, struct str image, struct nopal_error *e)
-{
-	char name[MEMFD_NAME_MAX + 1];
-	int fd;
-
-	snprintf(name, sizeof(name), "nopal:%s", provider); /* cut if it is too long */
-	fd = memfd_make(name, image);
-	if (fd >= 0)
-		return fd;
-	return runtime_fail(e, code_of_errno(), "cannot create a memfd for the probes of '%s': %m",
-			    provider);
-}
-
 /* If the program asked for a file, failing to make it is an error. If only the environment asked
  * for it, the program does not know, and gets a memfd instead. */
 static int make_backing(struct image_slot *slot, const char *provider, struct str image,
 			unsigned flags, struct nopal_error *e)
 {
+	char name[MEMFD_NAME_MAX + 1];
 	int fd = -1;
 
 	if (flags & (NOPAL_RUNTIME_FILE | FLAG_FILE_IF_POSSIBLE)) {
@@ -137,9 +117,14 @@ static int make_backing(struct image_slot *slot, const char *provider, struct st
 				     flags & NOPAL_RUNTIME_FILE ? e : NULL);
 		slot->owner = getpid();
 	}
-	if (fd < 0 && !(flags & NOPAL_RUNTIME_FILE))
-		fd = make_memory_file(provider, image, e);
-	return fd;
+	if (fd >= 0 || flags & NOPAL_RUNTIME_FILE)
+		return fd;
+	snprintf(name, sizeof(name), "nopal:%s", provider); /* cut if it is too long */
+	fd = memfd_make(name, image);
+	if (fd >= 0)
+		return fd;
+	return runtime_fail(e, code_of_errno(), "cannot create a memfd for the probes of '%s': %m",
+			    provider);
 }
 
 static int make_file(struct image_slot *slot, const char *provider, unsigned flags,
@@ -215,23 +200,7 @@ int slot_load(struct image_slot *slot, const char *provider, unsigned flags, str
 	return err;
 }
 
-static bool has_enabled(const struct image_slot *slot)
-{
-	for (size_t i = 0; i < slot->count; i++)
-		if (!NOPAL_PROBE_IS_NOP(slot->base[image_stub_at(i)]))
-			return true;
-	return false;
-}
-
 /* ---- Children ---- */
-
-/* A child may have closed the descriptor and opened another file with its number. */
-static bool has_file(const struct image_slot *slot)
-{
-	struct stat st;
-
-	return !fstat(slot->fd, &st) && st.st_dev == slot->dev && st.st_ino == slot->ino;
-}
 
 #define CALL 0xe8 /* x86-64; on other CPUs tracers write nothing that begins with this byte */
 
@@ -248,22 +217,6 @@ static bool calls_nowhere(const unsigned char *stub)
 	       errno == ENOMEM;
 }
 
-/* The pages get the file's content again. Kernel tracers are not notified. */
-static void take_back(struct image_slot *slot)
-{
-	madvise(slot->base, slot->code_pages, MADV_DONTNEED);
-}
-
-/* Tracers lose the child's probes by this, so it is done only if a stub would crash. */
-static void drop_calls(struct image_slot *slot)
-{
-	for (size_t i = 0; i < slot->count; i++)
-		if (calls_nowhere(slot->base + image_stub_at(i))) {
-			take_back(slot);
-			return;
-		}
-}
-
 /* A child has copies of the pages that tracers have written to, and what they wrote is wrong there:
  * a call leads to memory that the kernel does not copy, a breakpoint of gdb stops a process that
  * gdb does not trace. So the image is mapped again; kernel tracers of the child are notified of the
@@ -271,12 +224,23 @@ static void drop_calls(struct image_slot *slot)
  * found at the image's address; these must not cause events. */
 static void renew(struct image_slot *slot)
 {
-	if (!has_enabled(slot))
+	bool has_enabled = false, is_lost = slot->fd < 0;
+	struct stat st;
+
+	for (size_t i = 0; i < slot->count && !has_enabled; i++)
+		has_enabled = !NOPAL_PROBE_IS_NOP(slot->base[image_stub_at(i)]);
+	if (!has_enabled)
 		return;
-	if (slot->fd < 0)
-		take_back(slot);
-	else if (!has_file(slot) || map_image(slot))
-		drop_calls(slot);
+	/* A child may have closed the descriptor and opened another file with its number. */
+	if (slot->fd >= 0 && !fstat(slot->fd, &st) && st.st_dev == slot->dev &&
+	    st.st_ino == slot->ino && !map_image(slot))
+		return;
+	/* Tracers lose the child's probes if the pages get the file's content again, as the kernel
+	 * does not notify them: so, while it is loaded, this is done only if a stub would crash. */
+	for (size_t i = 0; i < slot->count && !is_lost; i++)
+		is_lost = calls_nowhere(slot->base + image_stub_at(i));
+	if (is_lost)
+		madvise(slot->base, slot->code_pages, MADV_DONTNEED);
 }
 
 /* One thread renews; signals are blocked, since a handler would wait for the thread it interrupts.
@@ -306,13 +270,16 @@ void slot_adopt_now(struct image_slot *slot, uint32_t generation)
 
 /* ---- Unloading ---- */
 
-/* A file of stubs without notes, for threads that have seen a probe enabled and are about to call
- * it. */
-static int make_idle_file(const struct image_slot *slot)
+/* The image is replaced by a file of stubs without notes, for threads that have seen a probe
+ * enabled and are about to call it. */
+int slot_unload(struct image_slot *slot, struct nopal_error *e)
 {
 	struct buf stubs = BUF_INIT;
-	int fd = -1;
+	int fd = -1, err;
 
+	slot_adopt(slot);
+	if (slot->fd < 0)
+		return 0;
 	buf_fill(&stubs, '\0', IMAGE_STUBS);
 	for (size_t i = 0; i < slot->count; i++)
 		buf_add(&stubs, slot->cpu->code, STUB_SIZE);
@@ -320,17 +287,6 @@ static int make_idle_file(const struct image_slot *slot)
 	if (!stubs.failed)
 		fd = memfd_make("nopal-idle", buf_as_str(&stubs));
 	buf_free(&stubs);
-	return fd;
-}
-
-int slot_unload(struct image_slot *slot, struct nopal_error *e)
-{
-	int fd, err;
-
-	slot_adopt(slot);
-	if (slot->fd < 0)
-		return 0;
-	fd = make_idle_file(slot);
 	if (fd < 0)
 		return runtime_fail(e, code_of_errno(), "cannot unload probes: memfd_create: %m");
 	err = map_over(slot->base, slot->code_pages, PROT_READ | PROT_EXEC, fd, 0);
