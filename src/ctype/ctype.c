@@ -17,43 +17,30 @@ unsigned ctype_depth(const struct ctype *t, unsigned limit)
 	return depth;
 }
 
-static bool same_type(const struct ctype *a, const struct ctype *b, unsigned pointers);
-
-static bool same_params(const struct ctype_param *a, const struct ctype_param *b, unsigned pointers)
-{
-	for (; a && b; a = a->next, b = b->next)
-		if (!same_type(a->type, b->type, pointers))
-			return false;
-	return !a && !b;
-}
-
-static bool same_members(const struct ctype *a, const struct ctype *b, unsigned pointers)
-{
-	if (a->member_count != b->member_count)
-		return false;
-	for (unsigned i = 0; i < a->member_count; i++) {
-		const struct ctype_member *x = &a->members[i], *y = &b->members[i];
-
-		if (x->offset != y->offset || x->bit_offset != y->bit_offset ||
-		    x->bit_width != y->bit_width || !str_eq(x->name, y->name) ||
-		    !same_type(x->type, y->type, pointers))
-			return false;
-	}
-	return true;
-}
-
 /* `pointers`: how many were followed to get here. */
 static bool same_type(const struct ctype *a, const struct ctype *b, unsigned pointers)
 {
 	for (; a && b; a = a->to, b = b->to) {
+		const struct ctype_param *p = a->params, *q = b->params;
+
 		if (a->kind != b->kind || a->qualifiers != b->qualifiers || a->size != b->size ||
-		    a->is_signed != b->is_signed || a->variadic != b->variadic)
+		    a->is_signed != b->is_signed || a->variadic != b->variadic ||
+		    !str_eq(a->name, b->name) || !str_eq(a->bound, b->bound))
 			return false;
 		pointers += a->kind == CTYPE_POINTER;
-		if (!str_eq(a->name, b->name) || !str_eq(a->bound, b->bound) ||
-		    !same_params(a->params, b->params, pointers) ||
-		    (pointers < 2 && !same_members(a, b, pointers)))
+		for (; p && q; p = p->next, q = q->next)
+			if (!same_type(p->type, q->type, pointers))
+				return false;
+		if (p || q || (pointers < 2 && a->member_count != b->member_count))
 			return false;
+		for (unsigned i = 0; pointers < 2 && i < a->member_count; i++) {
+			const struct ctype_member *x = &a->members[i], *y = &b->members[i];
+
+			if (x->offset != y->offset || x->bit_offset != y->bit_offset ||
+			    x->bit_width != y->bit_width || !str_eq(x->name, y->name) ||
+			    !same_type(x->type, y->type, pointers))
+				return false;
+		}
 		if (a->kind == CTYPE_NAMED)
 			return true;
 	}

@@ -107,45 +107,12 @@ static struct ctype_layout number_layout(uint64_t size, bool is_signed,
 	return (struct ctype_layout){.size = size, .align = align, .is_signed = is_signed};
 }
 
-static struct ctype_layout standard_layout(struct str name, const struct ctype_machine *m)
-{
-	const struct ctype_standard *s = ctype_standard(name);
-
-	if (!s)
-		return (struct ctype_layout){.size = 0};
-	if (s->kind == CTYPE_CHAR)
-		return number_layout(m->is_known, m->char_is_signed, m);
-	if (s->size == LONG_DOUBLE)
-		return number_layout(m->long_double, false, m);
-	return number_layout(s->size == WORD ? m->word : s->size, s->is_signed, m);
-}
-
-static struct ctype_layout array_layout(const struct ctype *t, const struct ctype_machine *m)
-{
-	struct ctype_layout out = ctype_layout(t->to, m);
-	uint64_t count;
-
-	if (str_to_u64(t->bound, &count) || __builtin_mul_overflow(out.size, count, &out.size))
-		out.size = 0;
-	out.is_signed = false;
-	return out;
-}
-
-/* The size was filled in with the members; a struct is aligned as its strictest member. */
-static struct ctype_layout struct_layout(const struct ctype *t, const struct ctype_machine *m)
-{
-	struct ctype_layout out = {.size = t->size, .align = 1};
-
-	for (unsigned i = 0; i < t->member_count; i++) {
-		unsigned align = ctype_layout(t->members[i].type, m).align;
-
-		out.align = align > out.align ? align : out.align;
-	}
-	return out;
-}
-
 struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machine *m)
 {
+	struct ctype_layout out = {.size = 0};
+	const struct ctype_standard *s;
+	uint64_t count;
+
 	t = ctype_resolve(t);
 	switch (t->kind) {
 	case CTYPE_POINTER:
@@ -156,13 +123,35 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 	case CTYPE_INTEGER:
 	case CTYPE_FLOAT:
 	case CTYPE_NAMED:
-		return t->size ? number_layout(t->size, t->is_signed, m)
-			       : standard_layout(t->name, m);
-	case CTYPE_ARRAY: return array_layout(t, m);
+		if (t->size)
+			return number_layout(t->size, t->is_signed, m);
+		s = ctype_standard(t->name);
+		if (!s)
+			return out;
+		if (s->kind == CTYPE_CHAR)
+			return number_layout(m->is_known, m->char_is_signed, m);
+		if (s->size == LONG_DOUBLE)
+			return number_layout(m->long_double, false, m);
+		return number_layout(s->size == WORD ? m->word : s->size, s->is_signed, m);
+	case CTYPE_ARRAY:
+		out = ctype_layout(t->to, m);
+		if (str_to_u64(t->bound, &count) ||
+		    __builtin_mul_overflow(out.size, count, &out.size))
+			out.size = 0;
+		out.is_signed = false;
+		return out;
 	case CTYPE_STRUCT:
 	case CTYPE_UNION:
-	case CTYPE_BYTES: return struct_layout(t, m);
-	default: return (struct ctype_layout){.size = 0};
+	case CTYPE_BYTES: /* The size was filled in with the members; the strictest one aligns it.
+			   */
+		out = (struct ctype_layout){.size = t->size, .align = 1};
+		for (unsigned i = 0; i < t->member_count; i++) {
+			unsigned align = ctype_layout(t->members[i].type, m).align;
+
+			out.align = align > out.align ? align : out.align;
+		}
+		return out;
+	default: return out;
 	}
 }
 

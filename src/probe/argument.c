@@ -109,29 +109,13 @@ struct argument *arguments_new(struct arena *a, const struct operand *operands, 
 	return args;
 }
 
-/* A name for what the site passes: the declared type's words, and the meaning of another. */
-static int name_type(struct argument *arg, const struct ctype *declared, const struct ctype *is,
-		     struct arena *a)
-{
-	struct ctype *named = arena_new(a, struct ctype);
-	struct buf text = BUF_INIT;
-
-	if (!named)
-		return -ENOMEM;
-	ctype_print(&text, declared, STR(""));
-	*named = (struct ctype){
-		.kind = CTYPE_NAMED, .name = arena_str(a, buf_as_str(&text)), .to = is};
-	buf_free(&text);
-	arg->type = named;
-	return named->name.ptr ? 0 : -ENOMEM;
-}
-
 int argument_declare(struct argument *arg, const struct ctype *declared,
 		     enum argument_origin origin, const struct ctype_machine *m, struct arena *a)
 {
 	const struct ctype *passed = arg->type;
 	struct type_class want, have;
-	struct ctype *number;
+	struct buf text = BUF_INIT;
+	struct ctype *number, *named;
 
 	arg->type_from = (uint8_t)origin;
 	arg->type = declared;
@@ -149,7 +133,17 @@ int argument_declare(struct argument *arg, const struct ctype *declared,
 		number->kind = CTYPE_ENUM;
 		passed = number;
 	}
-	return name_type(arg, declared, passed, a);
+	/* A name for what the site passes: the declared type's words, and the meaning of another.
+	 */
+	named = arena_new(a, struct ctype);
+	if (!named)
+		return -ENOMEM;
+	ctype_print(&text, declared, STR(""));
+	*named = (struct ctype){
+		.kind = CTYPE_NAMED, .name = arena_str(a, buf_as_str(&text)), .to = passed};
+	buf_free(&text);
+	arg->type = named;
+	return named->name.ptr ? 0 : -ENOMEM;
 }
 
 bool argument_is_numbered(struct str name)

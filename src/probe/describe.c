@@ -62,20 +62,6 @@ static struct probe_note *find_probe_note(const struct note_list *list, const st
 	return find_note(list, sizeof(struct probe_note), order_by_probe, probe_note_compare, site);
 }
 
-static const struct text_note *find_text(const struct descriptions *ds, const struct site *site,
-					 const struct site_note *note)
-{
-	const struct text_note key = {.provider = site->provider,
-				      .name = site->name,
-				      .line = note->line,
-				      .file_len = note->file_len,
-				      .text_len = note->text_len};
-
-	return ds->texts.count ? bsearch(&key, ds->texts.items, ds->texts.count, sizeof(key),
-					 text_note_compare)
-			       : NULL;
-}
-
 /* ---- One site ---- */
 
 static int keep(const struct descriptions *ds, struct str from, struct str *to)
@@ -140,29 +126,29 @@ static int set_sources(const struct descriptions *ds, const struct text_note *t,
 	return err;
 }
 
-/* The types of what the site passes. A note with another number of arguments than the site is about
- * something else. */
-static int take_classes(struct descriptions *ds, const struct site_note *note, struct site *site)
+/* The types of what the site passes, file and line. A note with another number of arguments than
+ * the site is about something else. */
+static int take_site_note(struct descriptions *ds, const struct site_note *note, struct site *site,
+			  struct description *out)
 {
-	const unsigned char *bytes = (const unsigned char *)note->classes.ptr;
+	const unsigned char *classes = (const unsigned char *)note->classes.ptr;
+	bool is_same_count = note->classes.len == 2 * (size_t)site->operand_count;
+	const struct text_note *text = NULL, key = {.provider = site->provider,
+						    .name = site->name,
+						    .line = note->line,
+						    .file_len = note->file_len,
+						    .text_len = note->text_len};
 	int err = 0;
 
-	for (unsigned i = 0; i < site->operand_count && !err; i++) {
-		struct type_class c = {bytes[2 * i], bytes[2 * i + 1]};
+	if (ds->texts.count)
+		text = bsearch(&key, ds->texts.items, ds->texts.count, sizeof(key),
+			       text_note_compare);
+	for (unsigned i = 0; is_same_count && i < site->operand_count && !err; i++) {
+		struct type_class c = {classes[2 * i], classes[2 * i + 1]};
 
 		err = class_type(&ds->types, c, &site->args[i].type);
 		site->args[i].type_from = ORIGIN_SITE;
 	}
-	return err;
-}
-
-static int take_site_note(struct descriptions *ds, const struct site_note *note, struct site *site,
-			  struct description *out)
-{
-	const struct text_note *text = find_text(ds, site, note);
-	bool is_same_count = note->classes.len == 2 * (size_t)site->operand_count;
-	int err = is_same_count ? take_classes(ds, note, site) : 0;
-
 	out->line = note->line;
 	if (!err && text) {
 		struct str file = text->file;
@@ -200,30 +186,24 @@ static int decode_param(struct descriptions *ds, struct cursor *c, struct ctype_
 }
 
 /* declaration = count { parameter }; decoded when its first site is described. -ENOMEM. */
-static int decode_declaration(struct descriptions *ds, struct probe_note *note)
+static int take_declaration(struct descriptions *ds, struct probe_note *note, struct site *site)
 {
 	struct cursor c = cursor_of(note->content.ptr, note->content.len, false);
 	uint8_t count;
 	int err = 0;
 
-	if (note->is_decoded || !cursor_u8(&c, &count))
-		return 0;
-	note->is_decoded = true;
-	note->params = arena_array(&ds->arena, struct ctype_param, count + 1u);
-	if (!note->params)
-		return -ENOMEM;
-	for (unsigned i = 0; i < count && !err; i++)
-		err = decode_param(ds, &c, &note->params[i]);
-	note->param_count = err ? 0 : count;
-	return err == -ENOMEM ? err : 0;
-}
-
-static int take_declaration(struct descriptions *ds, struct probe_note *note, struct site *site)
-{
-	int err = decode_declaration(ds, note);
-
-	if (err || note->param_count != site->operand_count)
-		return err;
+	if (!note->is_decoded && cursor_u8(&c, &count)) {
+		note->is_decoded = true;
+		note->params = arena_array(&ds->arena, struct ctype_param, count + 1u);
+		if (!note->params)
+			return -ENOMEM;
+		for (unsigned i = 0; i < count && !err; i++)
+			err = decode_param(ds, &c, &note->params[i]);
+		note->param_count = err ? 0 : count;
+	}
+	if (err == -ENOMEM || note->param_count != site->operand_count)
+		return err == -ENOMEM ? err : 0;
+	err = 0;
 	for (unsigned i = 0; i < note->param_count && !err; i++) {
 		const struct ctype_param *p = &note->params[i];
 		struct argument *arg = &site->args[i];
@@ -270,25 +250,24 @@ int describe_site(struct descriptions *ds, struct site *site)
 	return err;
 }
 
-/* Many sites may share one long text, which is gone through for each of them. */
-static int count_description(struct budget *b, const struct site *site)
-{
-	uint64_t bytes = 100 + site->described->file.len + site->described->text.len;
-
-	for (unsigned i = 0; i < site->operand_count; i++)
-		bytes += site->args[i].source.len + site->args[i].name.len;
-	budget_work(b, 4 * bytes);
-	return budget_error(b);
-}
-
 int describe_sites(const struct image *image, struct site_list *list, struct diag *d)
 {
 	struct descriptions ds;
 	int err = descriptions_read(image, &list->arena, &ds, d);
 
 	for (size_t i = 0; err != -ENOMEM && i < list->count; i++) {
-		err = describe_site(&ds, &list->sites[i]);
-		if (!err && count_description(image->budget, &list->sites[i]))
+		struct site *site = &list->sites[i];
+		uint64_t bytes = 100;
+
+		err = describe_site(&ds, site);
+		if (err)
+			continue;
+		/* Many sites may share one long text, which is gone through for each of them. */
+		bytes += site->described->file.len + site->described->text.len;
+		for (unsigned k = 0; k < site->operand_count; k++)
+			bytes += site->args[k].source.len + site->args[k].name.len;
+		budget_work(image->budget, 4 * bytes);
+		if (budget_error(image->budget))
 			break;
 	}
 	descriptions_free(&ds);

@@ -9,16 +9,6 @@
 #include "base/array.h"
 #include "elf/symbol_scan.h"
 
-static bool is_nop5(const struct image *program, const struct site *site)
-{
-	static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	unsigned char bytes[sizeof(nop5)];
-
-	return !site->problem &&
-	       pread(program->fd, bytes, sizeof(bytes), (off_t)site->offset) == sizeof(bytes) &&
-	       !memcmp(bytes, nop5, sizeof(nop5));
-}
-
 /* Where such a nop is, and whether a function begins there. */
 struct place {
 	uint64_t location;
@@ -59,14 +49,23 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	return budget_error(p->program->budget);
 }
 
+/* Collect the sites that are a 5-byte nop, by location. */
 static int collect(struct places *p, const struct site_list *list)
 {
+	static const unsigned char nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	unsigned char code[sizeof(nop5)];
+
 	for (size_t i = 0; i < list->count; i++) {
+		const struct site *site = &list->sites[i];
+
 		if (!budget_work(p->program->budget, 500)) /* a system call */
 			return budget_error(p->program->budget);
-		if (is_nop5(p->program, &list->sites[i]))
+		if (!site->problem &&
+		    pread(p->program->fd, code, sizeof(code), (off_t)site->offset) ==
+			    sizeof(code) &&
+		    !memcmp(code, nop5, sizeof(nop5)))
 			p->items[p->count++] =
-				(struct place){.location = list->sites[i].location, .site = i};
+				(struct place){.location = site->location, .site = i};
 	}
 	if (p->count)
 		qsort(p->items, p->count, sizeof(*p->items), compare_places);

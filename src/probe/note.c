@@ -39,15 +39,6 @@ bool note_entry_read(struct cursor *c, struct note_entry *out)
 	return true;
 }
 
-static bool read_note(struct str content, unsigned word, bool big_endian, struct note *out)
-{
-	struct cursor c = cursor_of(content.ptr, content.len, big_endian);
-
-	return cursor_word(&c, word, &out->location) && cursor_word(&c, word, &out->base) &&
-	       cursor_word(&c, word, &out->semaphore) && cursor_text(&c, &out->provider) &&
-	       cursor_text(&c, &out->name) && cursor_text(&c, &out->args) && out->name.len;
-}
-
 static void count_bad(struct note_reader *r, const unsigned char *start)
 {
 	if (!r->bad++)
@@ -57,6 +48,7 @@ static void count_bad(struct note_reader *r, const unsigned char *start)
 bool note_next(struct note_reader *r, struct note *out)
 {
 	struct note_entry entry;
+	struct cursor c;
 
 	while (cursor_left(&r->at)) {
 		const unsigned char *start = r->at.at;
@@ -68,12 +60,17 @@ bool note_next(struct note_reader *r, struct note *out)
 		}
 		if (!str_eq(entry.owner, owner))
 			continue;
-		if (entry.type != NOTE_TYPE)
+		if (entry.type != NOTE_TYPE) {
 			r->old++;
-		else if (read_note(entry.content, r->word, r->at.big_endian, out))
+			continue;
+		}
+		c = cursor_of(entry.content.ptr, entry.content.len, r->at.big_endian);
+		if (cursor_word(&c, r->word, &out->location) &&
+		    cursor_word(&c, r->word, &out->base) &&
+		    cursor_word(&c, r->word, &out->semaphore) && cursor_text(&c, &out->provider) &&
+		    cursor_text(&c, &out->name) && cursor_text(&c, &out->args) && out->name.len)
 			return true;
-		else
-			count_bad(r, start);
+		count_bad(r, start);
 	}
 	return false;
 }

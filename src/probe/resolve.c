@@ -129,22 +129,6 @@ static bool dynamic_value(const struct image *image, uint64_t tag, uint64_t *out
 	return false;
 }
 
-/* Thread-local storage of the main executable comes first, at a distance that only it decides. */
-static bool is_main_executable(struct resolver *r)
-{
-	const struct image *image = r->image;
-	uint64_t value;
-
-	if (!r->main_known) {
-		r->main_known = true;
-		r->is_main = image->type == ET_EXEC ||
-			     (dynamic_value(image, DT_FLAGS_1, &value) && value & DF_1_PIE) ||
-			     (image_section(image, ".interp", NULL) &&
-			      !dynamic_value(image, DT_SONAME, &value));
-	}
-	return r->is_main;
-}
-
 static const char *number_of_got(struct resolver *r, const struct symbol *s, uint64_t *out)
 {
 	static const char *const sections[] = {".got.plt", ".got"};
@@ -170,7 +154,19 @@ static const char *number_of_tls(struct resolver *r, const struct symbol *s, uin
 	const struct segment *tls = &r->image->tls;
 	uint64_t mask = tls->align > 1 ? tls->align - 1 : 0, head = 2 * (uint64_t)r->image->word;
 
-	if (!is_main_executable(r))
+	/* Thread-local storage of the main executable comes first, at a distance that only it
+	 * decides. */
+	if (!r->main_known) {
+		const struct image *image = r->image;
+		uint64_t value;
+
+		r->main_known = true;
+		r->is_main = image->type == ET_EXEC ||
+			     (dynamic_value(image, DT_FLAGS_1, &value) && value & DF_1_PIE) ||
+			     (image_section(image, ".interp", NULL) &&
+			      !dynamic_value(image, DT_SONAME, &value));
+	}
+	if (!r->is_main)
 		return WHY_SHARED_TLS;
 	switch (r->image->machine) {
 	case EM_X86_64:
@@ -228,19 +224,6 @@ static int collect(struct resolver *r, const struct site_list *list)
 	return err;
 }
 
-static void resolve(struct resolver *r, const struct open_operand *open)
-{
-	uint64_t number = 0;
-	const char *why = number_of(r, open->location, open->operand, &number);
-
-	if (!why) {
-		operand_resolve(open->operand, number);
-		return;
-	}
-	open->operand->kind = OPERAND_BAD;
-	open->operand->why = why;
-}
-
 int sites_resolve(const struct image *image, struct str path, struct str root,
 		  struct site_list *list)
 {
@@ -252,7 +235,16 @@ int sites_resolve(const struct image *image, struct str path, struct str root,
 	if (!err && r.open_count)
 		err = symbols_scan(image, path, root, r.longest, take_symbol, &r);
 	for (size_t i = 0; i < r.open_count && !err; i++) {
-		resolve(&r, &r.open[i]);
+		struct operand *o = r.open[i].operand;
+		uint64_t number = 0;
+		const char *why = number_of(&r, r.open[i].location, o, &number);
+
+		if (why) {
+			o->kind = OPERAND_BAD;
+			o->why = why;
+		} else {
+			operand_resolve(o, number);
+		}
 		err = budget_error(image->budget);
 	}
 	hash_free(&r.by_name);

@@ -45,30 +45,22 @@ struct reading {
 	struct diag *d;
 };
 
-/* Is `address` in a writable segment, whether the file has its bytes or not? */
-static bool is_only_memory(const struct image *image, uint64_t address)
-{
-	for (size_t i = 0; i < image->load_count; i++) {
-		const struct segment *s = &image->loads[i];
-
-		if (s->writable && address >= s->address && address - s->address < s->memory_size)
-			return true;
-	}
-	return false;
-}
-
 /* Why the kernel must not count there, or NULL. As a semaphore is at an even place, two of them are
  * one or do not overlap; one that several probes share (libbpf's <usdt.h> has those) counts for
- * all.
- */
+ * all. */
 static const char *place_semaphore(const struct image *image, struct site *site)
 {
 	const struct segment *data = image_segment_at(image, site->semaphore);
 	uint64_t offset;
 
-	if (!data)
-		return is_only_memory(image, site->semaphore) ? WHY_NO_FILE : WHY_SEMAPHORE;
-	if (!data->writable)
+	for (size_t i = 0; !data && i < image->load_count; i++) {
+		const struct segment *s = &image->loads[i];
+
+		if (s->writable && site->semaphore >= s->address &&
+		    site->semaphore - s->address < s->memory_size)
+			return WHY_NO_FILE;
+	}
+	if (!data || !data->writable)
 		return WHY_SEMAPHORE;
 	if (data->executable)
 		return WHY_CODE;
@@ -207,27 +199,6 @@ static int each_note(struct reading *r, bool add, size_t *count)
 
 static const struct site_filter everything = {{"", 0}, {"", 0}};
 
-static int read_notes(struct reading *r)
-{
-	size_t bytes = 0, count = 0, added = 0;
-	int err = read_contents(r);
-
-	if (err)
-		return err;
-	/* Few sites are kept all, for other questions about the same file. */
-	for (unsigned i = 0; i < r->content_count; i++)
-		bytes += r->contents[i].len;
-	if (bytes <= SITES_FEW)
-		r->filter = &everything;
-	r->list->is_whole = !r->filter->provider.len && !r->filter->name.len;
-	/* The list is as long as it will be before the first site is added. */
-	err = each_note(r, false, &count);
-	if (err)
-		return err;
-	r->list->sites = arena_array(&r->list->arena, struct site, count);
-	return r->list->sites ? each_note(r, true, &added) : -ENOMEM;
-}
-
 static bool has_notes(const struct image *image)
 {
 	const struct section *s = NULL;
@@ -238,34 +209,48 @@ static bool has_notes(const struct image *image)
 	return false;
 }
 
-static int keep_build_id(struct site_list *list, const struct image *image)
+/* Read the wanted notes of a file, or all when they are few: other questions about the same file
+ * may come. */
+static int read_notes(struct reading *r)
 {
-	struct buf hex = BUF_INIT;
-	struct str id;
+	size_t bytes = 0, count = 0, added = 0;
+	int err = read_contents(r);
 
-	errno = 0;
-	id = image_build_id(image);
-	if (!id.len && errno == ENOMEM)
-		return -ENOMEM;
-	for (size_t i = 0; i < id.len; i++)
-		buf_printf(&hex, "%02x", (unsigned char)id.ptr[i]);
-	list->build_id = arena_str(&list->arena, buf_as_str(&hex));
-	buf_free(&hex);
-	return list->build_id.ptr ? 0 : -ENOMEM;
+	for (unsigned i = 0; i < r->content_count; i++)
+		bytes += r->contents[i].len;
+	if (bytes <= SITES_FEW)
+		r->filter = &everything;
+	r->list->is_whole = !r->filter->provider.len && !r->filter->name.len;
+	/* The list is as long as it will be before the first site is added. */
+	err = err ? err : each_note(r, false, &count);
+	if (err)
+		return err;
+	r->list->sites = arena_array(&r->list->arena, struct site, count);
+	return r->list->sites ? each_note(r, true, &added) : -ENOMEM;
 }
 
 static int read_all(struct reading *r)
 {
 	const struct section *base = image_section(r->program, BASE_SECTION, NULL);
-	int err = keep_build_id(r->list, r->program);
+	struct buf hex = BUF_INIT;
+	struct str id;
+	int err;
 
+	errno = 0;
+	id = image_build_id(r->program);
+	err = !id.len && errno == ENOMEM ? -ENOMEM : 0;
+	for (size_t i = 0; i < id.len; i++)
+		buf_printf(&hex, "%02x", (unsigned char)id.ptr[i]);
+	r->list->build_id = arena_str(&r->list->arena, buf_as_str(&hex));
+	buf_free(&hex);
 	if (!base)
 		base = image_section(r->notes, BASE_SECTION, NULL);
 	r->base = base ? base->address : 0;
 	r->is_debug_file = image_is_debug_file(r->program);
 	r->list->arch = arch_for(r->program->machine, r->program->word);
-	if (!err)
-		err = read_notes(r);
+	if (err || !r->list->build_id.ptr)
+		return -ENOMEM;
+	err = read_notes(r);
 	if (!err)
 		err = sites_resolve(r->program, r->path, r->root, r->list);
 	if (!err)
