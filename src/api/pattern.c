@@ -6,13 +6,6 @@
 
 #define MAX_PARTS 4
 
-static const struct str types[] = {{"usdt:", 5}, {"U:", 2}};
-
-static bool has_type(struct str text)
-{
-	return str_starts(text, types[0]) || str_starts(text, types[1]);
-}
-
 /* The escape after a backslash: one byte to `out`; bytes used. */
 static size_t read_escape(struct str rest, struct buf *out)
 {
@@ -86,11 +79,8 @@ int pattern_parse(struct str text, struct arena *a, struct find_query *out, stru
 	unsigned count;
 	int err;
 
-	if (has_type(body)) {
-		size_t cut = (size_t)str_index(body, ':') + 1;
-
-		body = str_of(body.ptr + cut, body.len - cut);
-	}
+	if (str_starts(body, STR("usdt:")) || str_starts(body, STR("U:")))
+		str_cut(&body, ':');
 	err = read_parts(body, a, parts, &count);
 	if (err == -EINVAL)
 		return bad(d, text, "unterminated quote");

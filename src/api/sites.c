@@ -231,14 +231,6 @@ static const char *reg_name(const struct arch *arch, uint8_t id)
 	return id == REG_NONE ? NULL : arch_reg_name(arch, id);
 }
 
-/* Only for this CPU can the engine say what it reads. */
-static const char *kernel_problem(const struct arch *arch, const struct operand *o)
-{
-	return arch == arch_host()	? engine_unreadable(&engine_bpf, arch, o)
-	       : o->kind == OPERAND_BAD ? o->why
-					: NULL;
-}
-
 static void fill_arg(const struct arch *arch, const struct operand *o, struct nopal_arg *out)
 {
 	*out = (struct nopal_arg){
@@ -250,7 +242,10 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 		.scale = 1,
 		.raw = o->raw.ptr,
 		.raw_len = o->raw.len,
-		.problem = kernel_problem(arch, o),
+		/* Only for this CPU can the engine say what it reads. */
+		.problem = arch == arch_host()	    ? engine_unreadable(&engine_bpf, arch, o)
+			   : o->kind == OPERAND_BAD ? o->why
+						    : NULL,
 	};
 	if (o->kind == OPERAND_REG) {
 		out->kind = NOPAL_ARG_REGISTER;
@@ -373,10 +368,8 @@ NOPAL_EXPORT char *nopal_site_description(const struct nopal_site *s)
 
 static void json_optional(struct json *j, const char *key, const char *text)
 {
-	if (!text)
-		return;
-	json_key(j, key);
-	json_text(j, text);
+	if (text)
+		json_pair(j, key, str_from(text));
 }
 
 static void json_number(struct json *j, const char *key, int64_t value)
@@ -414,8 +407,7 @@ static void json_arg(struct json *j, const struct nopal_arg *arg)
 	json_number(j, "size", arg->size);
 	json_flag(j, "signed", arg->is_signed);
 	json_flag(j, "float", arg->is_float);
-	json_key(j, "kind");
-	json_text(j, kinds[arg->kind]);
+	json_pair(j, "kind", str_from(kinds[arg->kind]));
 	json_optional(j, "register", arg->reg);
 	if (arg->shift)
 		json_number(j, "shift", arg->shift);
@@ -427,22 +419,9 @@ static void json_arg(struct json *j, const struct nopal_arg *arg)
 		json_number(j, "value", arg->value);
 	if (arg->kind == NOPAL_ARG_MEMORY)
 		json_number(j, "offset", arg->value);
-	json_key(j, "raw");
-	json_str(j, str_of(arg->raw, arg->raw_len));
+	json_pair(j, "raw", str_of(arg->raw, arg->raw_len));
 	json_optional(j, "problem", arg->problem);
 	json_close(j, '}');
-}
-
-static void json_field(struct json *j, const char *key, struct str text)
-{
-	json_key(j, key);
-	json_str(j, text);
-}
-
-static void json_address(struct json *j, const char *key, uint64_t value)
-{
-	json_key(j, key);
-	json_hex(j, value);
 }
 
 static void json_site(struct json *j, const struct nopal_site *s)
@@ -451,19 +430,22 @@ static void json_site(struct json *j, const struct nopal_site *s)
 	struct nopal_arg arg;
 
 	json_open(j, '{');
-	json_field(j, "file", s->image->path);
-	json_field(j, "build_id", s->image->sites->build_id);
-	json_field(j, "provider", s->site->provider);
-	json_field(j, "name", s->site->name);
-	json_address(j, "location", s->site->location);
-	json_address(j, "base", s->site->base);
-	json_address(j, "semaphore", s->site->semaphore);
+	json_pair(j, "file", s->image->path);
+	json_pair(j, "build_id", s->image->sites->build_id);
+	json_pair(j, "provider", s->site->provider);
+	json_pair(j, "name", s->site->name);
+	json_key(j, "location");
+	json_hex(j, s->site->location);
+	json_key(j, "base");
+	json_hex(j, s->site->base);
+	json_key(j, "semaphore");
+	json_hex(j, s->site->semaphore);
 	json_optional(j, "source_file", nopal_site_source_file(s));
 	if (nopal_site_source_line(s))
 		json_number(j, "source_line", nopal_site_source_line(s));
 	if (described && described->text.len)
-		json_field(j, "description", described->text);
-	json_field(j, "args", s->site->args_text);
+		json_pair(j, "description", described->text);
+	json_pair(j, "args", s->site->args_text);
 	json_key(j, "arguments");
 	json_open(j, '[');
 	for (unsigned i = 0; !nopal_site_arg(s, i, &arg); i++)

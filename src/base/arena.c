@@ -2,7 +2,6 @@
 #include "base/arena.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,24 +28,6 @@ void arena_free(struct arena *a)
 	a->used = 0;
 }
 
-static struct arena_block *add_block(struct arena *a, size_t need)
-{
-	size_t size = a->blocks ? a->blocks->size * 2 : FIRST_BLOCK;
-	struct arena_block *block;
-
-	if (size > LAST_BLOCK)
-		size = LAST_BLOCK;
-	if (size < need)
-		size = need;
-	block = budget_memory(a->budget, size) ? calloc(1, sizeof(*block) + size) : NULL;
-	if (!block)
-		return NULL;
-	block->size = size;
-	block->next = a->blocks;
-	a->blocks = block;
-	return block;
-}
-
 void *arena_alloc(struct arena *a, size_t size)
 {
 	struct arena_block *block = a->blocks;
@@ -55,10 +36,18 @@ void *arena_alloc(struct arena *a, size_t size)
 	if (size > SIZE_MAX / 2)
 		return NULL;
 	size = (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	if (!block || block->size - block->used < size)
-		block = add_block(a, size);
-	if (!block)
-		return NULL;
+	if (!block || block->size - block->used < size) {
+		size_t whole = block ? block->size * 2 : FIRST_BLOCK;
+
+		whole = whole > LAST_BLOCK ? LAST_BLOCK : whole;
+		whole = whole < size ? size : whole;
+		block = budget_memory(a->budget, whole) ? calloc(1, sizeof(*block) + whole) : NULL;
+		if (!block)
+			return NULL;
+		block->size = whole;
+		block->next = a->blocks;
+		a->blocks = block;
+	}
 	out = block->data + block->used;
 	block->used += size;
 	a->used += size;
@@ -88,22 +77,31 @@ struct str arena_str(struct arena *a, struct str s)
 	return str_of(out, out ? s.len : 0);
 }
 
-struct str arena_printf(struct arena *a, const char *format, ...)
+struct str arena_vprintf(struct arena *a, const char *format, va_list args)
 {
-	va_list args;
+	va_list again;
 	char *out;
 	int len;
 
-	va_start(args, format);
-	len = vsnprintf(NULL, 0, format, args);
-	va_end(args);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, again);
+	va_end(again);
 	out = len < 0 ? NULL : arena_alloc(a, (size_t)len + 1);
 	if (!out)
 		return str_of(NULL, 0);
-	va_start(args, format);
 	vsnprintf(out, (size_t)len + 1, format, args);
-	va_end(args);
 	return str_of(out, (size_t)len);
+}
+
+struct str arena_printf(struct arena *a, const char *format, ...)
+{
+	struct str out;
+	va_list args;
+
+	va_start(args, format);
+	out = arena_vprintf(a, format, args);
+	va_end(args);
+	return out;
 }
 
 int arena_grow(struct arena *a, void **items, size_t count, size_t *cap, size_t size)

@@ -4,6 +4,7 @@
 #ifndef NOPAL_BASE_ARENA_H
 #define NOPAL_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "base/budget.h"
@@ -27,6 +28,7 @@ char *arena_text(struct arena *a, struct str s);     /* a copy that ends in a NU
 struct str arena_str(struct arena *a, struct str s); /* a copy; ptr NULL when out of memory */
 struct str arena_printf(struct arena *a, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+struct str arena_vprintf(struct arena *a, const char *format, va_list args);
 
 #define arena_new(a, type)	    ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, count) ((type *)arena_alloc_array((a), (count), sizeof(type)))

@@ -13,14 +13,6 @@ struct budget budget_for_file(int stop_fd)
 		.memory = BUDGET_FILE_MEMORY, .work = BUDGET_FILE_WORK, .stop_fd = stop_fd};
 }
 
-static bool is_stopped(struct budget *b)
-{
-	struct pollfd fd = {.fd = b->stop_fd, .events = POLLIN};
-
-	b->unwatched = 0;
-	return b->stop_fd >= 0 && poll(&fd, 1, 0) > 0;
-}
-
 bool budget_memory(struct budget *b, uint64_t bytes)
 {
 	if (!b)
@@ -53,8 +45,11 @@ bool budget_work(struct budget *b, uint64_t steps)
 	}
 	b->work -= steps;
 	b->unwatched += steps;
-	if (b->unwatched >= WATCH_EVERY && is_stopped(b))
-		b->end = BUDGET_STOPPED;
+	if (b->unwatched >= WATCH_EVERY) {
+		b->unwatched = 0;
+		if (b->stop_fd >= 0 && poll(&(struct pollfd){b->stop_fd, POLLIN, 0}, 1, 0) > 0)
+			b->end = BUDGET_STOPPED;
+	}
 	return !b->end;
 }
 

@@ -107,6 +107,12 @@ void buf_hex(struct buf *b, uint64_t value)
 	add_number(b, value, 16);
 }
 
+void buf_hex_byte(struct buf *b, char byte)
+{
+	buf_char(b, "0123456789abcdef"[(unsigned char)byte >> 4]);
+	buf_char(b, "0123456789abcdef"[byte & 15]);
+}
+
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;

@@ -43,40 +43,22 @@ bool cursor_word(struct cursor *c, unsigned size, uint64_t *out)
 	return true;
 }
 
-bool cursor_u8(struct cursor *c, uint8_t *out)
-{
-	uint64_t value;
-
-	if (!cursor_word(c, 1, &value))
-		return false;
-	*out = (uint8_t)value;
-	return true;
-}
-
-bool cursor_u16(struct cursor *c, uint16_t *out)
-{
-	uint64_t value;
-
-	if (!cursor_word(c, 2, &value))
-		return false;
-	*out = (uint16_t)value;
-	return true;
-}
-
-bool cursor_u32(struct cursor *c, uint32_t *out)
-{
-	uint64_t value;
-
-	if (!cursor_word(c, 4, &value))
-		return false;
-	*out = (uint32_t)value;
-	return true;
-}
-
-bool cursor_u64(struct cursor *c, uint64_t *out)
-{
-	return cursor_word(c, 8, out);
-}
+/* clang-format off */
+#define READER(bits)                                                  \
+	bool cursor_u##bits(struct cursor *c, uint##bits##_t *out)    \
+	{                                                             \
+		uint64_t value;                                       \
+                                                                      \
+		if (!cursor_word(c, bits / 8, &value))                \
+			return false;                                 \
+		*out = (uint##bits##_t)value;                         \
+		return true;                                          \
+	}
+READER(8)
+READER(16)
+READER(32)
+READER(64)
+/* clang-format on */
 
 bool cursor_text(struct cursor *c, struct str *out)
 {

@@ -2,9 +2,6 @@
 #include "base/diag.h"
 
 #include <errno.h>
-#include <stdarg.h>
-
-#include "base/excerpt.h"
 
 static const char *const level_names[] = {
 	[DIAG_ERROR] = "error",
@@ -15,17 +12,6 @@ void diag_free(struct diag *d)
 {
 	arena_free(&d->arena);
 	*d = (struct diag)DIAG_INIT;
-}
-
-static struct str format_text(struct arena *a, const char *format, va_list args)
-{
-	struct buf text = BUF_INIT;
-	struct str out;
-
-	buf_vprintf(&text, format, args);
-	out = arena_str(a, buf_as_str(&text));
-	buf_free(&text);
-	return out;
 }
 
 /* Keep only the line that the span begins in: no more of the source is shown, and a file may be
@@ -50,9 +36,12 @@ static struct span span_of_line(struct span span)
 static void add_message(struct diag *d, enum diag_level level, const char *tag, struct span span,
 			const char *format, va_list args)
 {
-	unsigned *count = level == DIAG_ERROR ? &d->errors : &d->warnings;
+	unsigned *count;
 	struct message *m;
 
+	if (!d)
+		return;
+	count = level == DIAG_ERROR ? &d->errors : &d->warnings;
 	d->is_full = (*count)++ >= DIAG_LIMIT;
 	if (d->is_full)
 		return;
@@ -64,7 +53,7 @@ static void add_message(struct diag *d, enum diag_level level, const char *tag, 
 	m->span = span_of_line(span);
 	m->span.path = arena_str(&d->arena, span.path);
 	m->span.source = arena_str(&d->arena, m->span.source);
-	m->text = format_text(&d->arena, format, args);
+	m->text = arena_vprintf(&d->arena, format, args);
 	if (d->last)
 		d->last->next = m;
 	else
@@ -72,29 +61,24 @@ static void add_message(struct diag *d, enum diag_level level, const char *tag, 
 	d->last = m;
 }
 
-int diag_error(struct diag *d, int err, const char *tag, const char *format, ...)
-{
-	va_list args;
-
-	if (!d)
-		return err;
-	va_start(args, format);
-	add_message(d, DIAG_ERROR, tag, (struct span){0}, format, args);
-	va_end(args);
-	return err;
-}
-
 int diag_error_at(struct diag *d, int err, const char *tag, struct span span, const char *format,
 		  ...)
 {
 	va_list args;
 
-	if (!d)
-		return err;
 	va_start(args, format);
 	add_message(d, DIAG_ERROR, tag, span, format, args);
 	va_end(args);
 	return err;
+}
+
+void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_message(d, DIAG_WARNING, tag, span, format, args);
+	va_end(args);
 }
 
 int diag_ensure(struct diag *d, int err, const char *what)
@@ -105,28 +89,6 @@ int diag_ensure(struct diag *d, int err, const char *what)
 			  strerror(-err));
 }
 
-void diag_warn(struct diag *d, const char *tag, const char *format, ...)
-{
-	va_list args;
-
-	if (!d)
-		return;
-	va_start(args, format);
-	add_message(d, DIAG_WARNING, tag, (struct span){0}, format, args);
-	va_end(args);
-}
-
-void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
-{
-	va_list args;
-
-	if (!d)
-		return;
-	va_start(args, format);
-	add_message(d, DIAG_WARNING, tag, span, format, args);
-	va_end(args);
-}
-
 void diag_hint(struct diag *d, const char *format, ...)
 {
 	va_list args;
@@ -134,7 +96,7 @@ void diag_hint(struct diag *d, const char *format, ...)
 	if (!d || !d->last || d->is_full)
 		return;
 	va_start(args, format);
-	d->last->hint = format_text(&d->arena, format, args);
+	d->last->hint = arena_vprintf(&d->arena, format, args);
 	va_end(args);
 }
 
@@ -144,19 +106,13 @@ void diag_hint_permission(struct diag *d, int err, const char *otherwise)
 		diag_hint(d, "run as root, or %s", otherwise);
 }
 
-static void add_copy(struct diag *d, const struct message *m, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	add_message(d, m->level, m->tag, m->span, format, args);
-	va_end(args);
-}
-
 void diag_add_all(struct diag *d, const struct diag *from)
 {
 	for (const struct message *m = from->first; d && m; m = m->next) {
-		add_copy(d, m, "%.*s", STR_FMT(m->text));
+		if (m->level == DIAG_ERROR)
+			diag_error_at(d, 0, m->tag, m->span, "%.*s", STR_FMT(m->text));
+		else
+			diag_warn_at(d, m->tag, m->span, "%.*s", STR_FMT(m->text));
 		if (m->hint.len)
 			diag_hint(d, "%.*s", STR_FMT(m->hint));
 	}
@@ -173,6 +129,84 @@ void span_position(struct span span, unsigned *line, unsigned *column)
 			*column = 1;
 		}
 	}
+}
+
+/* ---- Showing. A script made by a program is one line of a megabyte; the reader of a message needs
+ * the part under the marks. */
+
+#define LINE_MOST 400 /* bytes of a line that are shown */
+#define LINE_LEAD 100 /* ... of these, before the span */
+#define TEXT_HEAD 1800
+#define TEXT_TAIL 200
+#define CUT	  "..."
+
+/* Go back from `at` to the start of its character. */
+static size_t character_start(struct str s, size_t at)
+{
+	while (at && at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80)
+		at--;
+	return at;
+}
+
+/* Under each character of `s` as it is shown: `mark`, or, if that is a blank, tabs where it has
+ * tabs. */
+static void add_under(struct str s, char mark, struct buf *out)
+{
+	struct buf shown = BUF_INIT;
+
+	buf_escaped_lines(&shown, s);
+	for (size_t i = 0; i < shown.len; i++)
+		if (((unsigned char)shown.ptr[i] & 0xc0) != 0x80)
+			buf_char(out, mark == ' ' && shown.ptr[i] == '\t' ? '\t' : mark);
+	out->failed |= shown.failed;
+	buf_free(&shown);
+}
+
+/* The line of a span and a line of marks under it; of a long line the span, and a little around it.
+ */
+static void excerpt_source(struct span span, struct buf *out)
+{
+	struct str line = span.source;
+	size_t column = span.at, start = 0, end = line.len;
+	size_t marks = span.len;
+
+	if (column > line.len)
+		column = line.len;
+	if (line.len > LINE_MOST) {
+		start = column > LINE_LEAD ? character_start(line, column - LINE_LEAD) : 0;
+		if (line.len - start > LINE_MOST)
+			end = character_start(line, start + LINE_MOST);
+	}
+	if (marks > end - column)
+		marks = end - column;
+	buf_text(out, start ? CUT : "");
+	buf_escaped_lines(out, str_of(line.ptr + start, end - start));
+	buf_text(out, end < line.len ? CUT "\n" : "\n");
+	buf_fill(out, ' ', start ? strlen(CUT) : 0);
+	add_under(str_of(line.ptr + start, column - start), ' ', out);
+	/* '^' and one '~' for each further character; at the end of the line there is none. */
+	start = out->len;
+	add_under(str_of(line.ptr + column, marks), '~', out);
+	if (out->len == start)
+		buf_char(out, '^');
+	else if (!out->failed)
+		out->ptr[start] = '^';
+	buf_char(out, '\n');
+}
+
+/* A text safe for a terminal; of a very long one the start and the end. */
+static void excerpt_text(struct str text, struct buf *out)
+{
+	size_t tail;
+
+	if (text.len <= TEXT_HEAD + TEXT_TAIL) {
+		buf_escaped_lines(out, text);
+		return;
+	}
+	tail = character_start(text, text.len - TEXT_TAIL);
+	buf_escaped_lines(out, str_of(text.ptr, character_start(text, TEXT_HEAD)));
+	buf_text(out, CUT);
+	buf_escaped_lines(out, str_of(text.ptr + tail, text.len - tail));
 }
 
 static void render_message(const struct message *m, struct buf *out)

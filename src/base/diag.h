@@ -50,12 +50,10 @@ struct diag {
 void diag_free(struct diag *d);
 /* Add one message and return `err`, so that `return diag_error(d, -ENOENT, …)` reads well. d may be
  * NULL. */
-int diag_error(struct diag *d, int err, const char *tag, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+#define diag_error(d, err, tag, ...) diag_error_at((d), (err), (tag), (struct span){0}, __VA_ARGS__)
 int diag_error_at(struct diag *d, int err, const char *tag, struct span span, const char *format,
 		  ...) __attribute__((format(printf, 5, 6)));
-void diag_warn(struct diag *d, const char *tag, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+#define diag_warn(d, tag, ...) diag_warn_at((d), (tag), (struct span){0}, __VA_ARGS__)
 void diag_warn_at(struct diag *d, const char *tag, struct span span, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* No failure is silent: when `err` is one and `d` has no error yet, add "cannot WHAT: ...". Returns

@@ -13,22 +13,6 @@
 
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-static int cannot_open(const char *path, int err, struct diag *d)
-{
-	struct buf safe = BUF_INIT;
-
-	buf_escaped(&safe, str_from(path));
-	if (err == -ENOEXEC)
-		diag_error(d, 0, "not-elf", "'%.*s' is not a regular file",
-			   STR_FMT(buf_as_str(&safe)));
-	else
-		diag_error(d, err, err == -ENOENT ? "no-file" : "cannot-open",
-			   "cannot open '%.*s': %s", STR_FMT(buf_as_str(&safe)), strerror(-err));
-	diag_hint_permission(d, err, "as a user who may read it");
-	buf_free(&safe);
-	return err;
-}
-
 bool file_raise_limit(void)
 {
 	struct rlimit limit;
@@ -50,49 +34,30 @@ static int open_raising(const char *path, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-static int check_regular(const struct stat *st)
-{
-	return S_ISREG(st->st_mode) ? 0 : S_ISDIR(st->st_mode) ? -EISDIR : -ENOEXEC;
-}
-
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* Open the file of an O_PATH descriptor for reading. Without /proc its name must do, if it still
- * leads to the same file. */
-static int reopen_for_reading(int path_fd, const char *path, const struct stat *was)
-{
-	char link[FILE_LINK_SIZE];
-	struct stat st;
-	int fd;
-
-	file_link(&(struct file){.fd = path_fd}, link);
-	fd = open_raising(link, READ_FLAGS);
-	if (fd != -ENOENT)
-		return fd;
-	fd = open_raising(path, READ_FLAGS);
-	if (fd < 0 || (!fstat(fd, &st) && is_same_file(&st, was)))
-		return fd;
-	close(fd);
-	return -ESTALE;
-}
-
 /* Opening a device or a fifo can have effects, so the name is opened with O_PATH first, and then
- * read only if it is a regular file. */
+ * read only if it is a regular file. Without /proc its name must do, if it still leads to the same
+ * file. */
 static int open_regular(const char *path)
 {
 	int path_fd = open_raising(path, O_PATH | O_CLOEXEC), fd;
-	struct stat st;
+	char link[FILE_LINK_SIZE];
+	struct stat was, st;
 
 	if (path_fd < 0)
 		return path_fd;
-	fd = fstat(path_fd, &st) ? -errno : check_regular(&st);
-	if (!fd)
-		fd = reopen_for_reading(path_fd, path, &st);
+	file_link(&(struct file){.fd = path_fd}, link);
+	fd = fstat(path_fd, &was)   ? -errno
+	     : S_ISREG(was.st_mode) ? open_raising(link, READ_FLAGS)
+	     : S_ISDIR(was.st_mode) ? -EISDIR
+				    : -ENOEXEC;
 	close(path_fd);
-	return fd;
+	if (fd != -ENOENT)
+		return fd;
+	fd = open_raising(path, READ_FLAGS);
+	if (fd < 0 || (!fstat(fd, &st) && st.st_dev == was.st_dev && st.st_ino == was.st_ino))
+		return fd;
+	close(fd);
+	return -ESTALE;
 }
 
 static uint32_t generation_of(int fd)
@@ -139,12 +104,21 @@ int file_take(int fd, struct str path, struct file **out)
 
 int file_open(const char *path, struct file **out, struct diag *d)
 {
-	int fd = open_regular(path), err;
+	int fd = open_regular(path), err = fd < 0 ? fd : file_take(fd, str_from(path), out);
+	struct buf safe = BUF_INIT;
 
-	if (fd < 0)
-		return cannot_open(path, fd, d);
-	err = file_take(fd, str_from(path), out);
-	return err ? cannot_open(path, err, d) : 0;
+	if (!err)
+		return 0;
+	buf_escaped(&safe, str_from(path));
+	if (err == -ENOEXEC)
+		diag_error(d, 0, "not-elf", "'%.*s' is not a regular file",
+			   STR_FMT(buf_as_str(&safe)));
+	else
+		diag_error(d, err, err == -ENOENT ? "no-file" : "cannot-open",
+			   "cannot open '%.*s': %s", STR_FMT(buf_as_str(&safe)), strerror(-err));
+	diag_hint_permission(d, err, "as a user who may read it");
+	buf_free(&safe);
+	return err;
 }
 
 struct file *file_hold(struct file *f)
@@ -172,24 +146,21 @@ bool file_is(const struct file *f, const struct stat *st)
 	return f->device == st->st_dev && f->inode == st->st_ino;
 }
 
-/* Does the name that the kernel has for it lead to it from here? */
-static bool is_below_our_root(const struct file *f)
+bool file_is_roots(const struct file *f)
 {
 	char link[FILE_LINK_SIZE], path[PATH_MAX];
 	struct stat st;
 	ssize_t len;
 
+	if (f->owner || f->mode & (S_IWGRP | S_IWOTH))
+		return false;
+	/* Does the name that the kernel has for it lead to it from here? */
 	file_link(f, link);
 	len = readlink(link, path, sizeof(path));
 	if (len <= 0 || (size_t)len >= sizeof(path))
 		return false;
 	path[len] = '\0';
 	return *path == '/' && strncmp(path, "/proc/", 6) && !stat(path, &st) && file_is(f, &st);
-}
-
-bool file_is_roots(const struct file *f)
-{
-	return !f->owner && !(f->mode & (S_IWGRP | S_IWOTH)) && is_below_our_root(f);
 }
 
 int file_check(const struct file *f, struct diag *d)
@@ -216,39 +187,26 @@ int file_check(const struct file *f, struct diag *d)
 
 #define PIECE (64u << 10)
 
-static int slurp_fd(int fd, size_t most, struct buf *out)
-{
-	size_t start = out->len;
-	ssize_t got;
-
-	for (;;) {
-		if (buf_reserve(out, PIECE))
-			return -ENOMEM;
-		got = read(fd, out->ptr + out->len, PIECE);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (!got)
-			break;
-		out->len += (size_t)got;
-		if (out->len - start > most)
-			return -EFBIG;
-	}
-	out->ptr[out->len] = '\0';
-	return 0;
-}
-
 int file_slurp(const char *path, size_t most, struct buf *out)
 {
 	int fd = open(path, READ_FLAGS), err;
+	size_t start = out->len;
 	struct stat st;
+	ssize_t got = 1;
 
 	if (fd < 0)
 		return -errno;
 	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
-	if (!err)
-		err = slurp_fd(fd, most, out);
+	while (!err && got && !(err = buf_reserve(out, PIECE))) {
+		got = read(fd, out->ptr + out->len, PIECE);
+		if (got < 0 && errno != EINTR)
+			err = -errno;
+		out->len += got > 0 ? (size_t)got : 0;
+		if (!err && out->len - start > most)
+			err = -EFBIG;
+	}
 	close(fd);
+	if (!err)
+		out->ptr[out->len] = '\0';
 	return err;
 }

@@ -42,20 +42,6 @@ static uint32_t *bucket_of(const struct hash *h, uint32_t hash)
 	return &h->buckets[hash & (h->bucket_count - 1)];
 }
 
-/* What was in one of `half` buckets belongs in the same one, or in the one `half` further on. */
-static void split_bucket(struct hash *h, size_t bucket, size_t half)
-{
-	uint32_t *tails[2] = {&h->buckets[bucket], &h->buckets[bucket + half]};
-
-	for (uint32_t i = h->buckets[bucket]; i != HASH_END; i = h->links[i].next) {
-		uint32_t **tail = &tails[(h->links[i].hash & half) != 0];
-
-		**tail = i;
-		*tail = &h->links[i].next;
-	}
-	*tails[0] = *tails[1] = HASH_END;
-}
-
 static int double_buckets(struct hash *h)
 {
 	size_t half = h->bucket_count, count = half ? 2 * half : FIRST_BUCKETS;
@@ -67,8 +53,18 @@ static int double_buckets(struct hash *h)
 	h->bucket_count = count;
 	if (!half)
 		memset(bigger, 0xff, count * sizeof(*bigger)); /* HASH_END */
-	for (size_t i = 0; i < half; i++)
-		split_bucket(h, i, half);
+	/* What was in a bucket belongs in the same one, or in the one `half` further on. */
+	for (size_t bucket = 0; bucket < half; bucket++) {
+		uint32_t *tails[2] = {&bigger[bucket], &bigger[bucket + half]};
+
+		for (uint32_t i = bigger[bucket]; i != HASH_END; i = h->links[i].next) {
+			uint32_t **tail = &tails[(h->links[i].hash & half) != 0];
+
+			**tail = i;
+			*tail = &h->links[i].next;
+		}
+		*tails[0] = *tails[1] = HASH_END;
+	}
 	return 0;
 }
 

@@ -82,6 +82,12 @@ void json_text(struct json *j, const char *text)
 	json_str(j, str_from(text));
 }
 
+void json_pair(struct json *j, const char *key, struct str s)
+{
+	json_key(j, key);
+	json_str(j, s);
+}
+
 void json_s64(struct json *j, int64_t value)
 {
 	separate(j);

@@ -16,6 +16,7 @@ void json_close(struct json *j, char bracket); /* '}' or ']' */
 void json_key(struct json *j, const char *key);
 void json_key_str(struct json *j, struct str key);
 void json_str(struct json *j, struct str s);
+void json_pair(struct json *j, const char *key, struct str s); /* "key": "s" */
 void json_text(struct json *j, const char *text);
 void json_s64(struct json *j, int64_t value);
 void json_u64(struct json *j, uint64_t value);

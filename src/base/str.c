@@ -108,20 +108,11 @@ static int read_digits(struct str s, unsigned base, uint64_t *out)
 	return 0;
 }
 
-static unsigned take_base(struct str *s)
-{
-	if (s->len > 2 && s->ptr[0] == '0' && (s->ptr[1] | 0x20) == 'x') {
-		*s = str_of(s->ptr + 2, s->len - 2);
-		return 16;
-	}
-	return s->len > 1 && s->ptr[0] == '0' ? 8 : 10;
-}
-
 int str_to_u64(struct str s, uint64_t *out)
 {
-	unsigned base = take_base(&s);
-
-	return read_digits(s, base, out);
+	if (s.len > 2 && s.ptr[0] == '0' && (s.ptr[1] | 0x20) == 'x')
+		return str_to_hex(str_of(s.ptr + 2, s.len - 2), out);
+	return read_digits(s, s.len > 1 && s.ptr[0] == '0' ? 8 : 10, out);
 }
 
 int str_to_hex(struct str s, uint64_t *out)

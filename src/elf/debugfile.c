@@ -9,13 +9,6 @@
 
 #include "base/cursor.h"
 
-static bool same_build_id(const struct image *a, const struct image *b)
-{
-	struct str x = image_build_id(a), y = image_build_id(b);
-
-	return x.len && str_eq(x, y);
-}
-
 /* The checksum is over the whole file, which may be as large as its owner likes: reading it is
  * work. */
 static bool has_checksum(const struct image *image, uint32_t want)
@@ -46,6 +39,7 @@ struct hunt {
 static struct image *open_if_ours(const struct hunt *h, struct str path, const uint32_t *sum)
 {
 	const struct image *image = h->image;
+	struct str id = image_build_id(image);
 	struct image *found;
 
 	if (access(path.ptr, R_OK) || image_open(path.ptr, &found, NULL))
@@ -53,8 +47,7 @@ static struct image *open_if_ours(const struct hunt *h, struct str path, const u
 	image_set_budget(found, image->budget);
 	if ((!h->trusted || file_is_roots(found->file)) && found->machine == image->machine &&
 	    found->word == image->word &&
-	    (image_build_id(image).len ? same_build_id(image, found)
-				       : sum && has_checksum(found, *sum)))
+	    (id.len ? str_eq(id, image_build_id(found)) : sum && has_checksum(found, *sum)))
 		return found;
 	image_close(found);
 	return NULL;
@@ -79,19 +72,6 @@ static struct image *open_by_build_id(struct hunt *h)
 }
 
 /* The section's content: a file name, a NUL, padding to 4, the checksum. */
-static bool read_debuglink(const struct image *image, struct str *name, uint32_t *sum)
-{
-	const struct section *section = image_section(image, ".gnu_debuglink", NULL);
-	struct str content;
-	struct cursor c;
-
-	if (!section || image_content(image, section, 4096, &content))
-		return false;
-	c = cursor_of(content.ptr, content.len, image->big_endian);
-	return cursor_text(&c, name) && name->len && str_index(*name, '/') < 0 &&
-	       cursor_skip(&c, (4 - (name->len + 1) % 4) % 4) && cursor_u32(&c, sum);
-}
-
 static struct image *open_by_link(struct hunt *h)
 {
 	static const char *const formats[] = {
@@ -99,11 +79,17 @@ static struct image *open_by_link(struct hunt *h)
 		"%.*s%.*s/.debug/%.*s",
 		"%.*s/usr/lib/debug%.*s/%.*s",
 	};
-	struct str name, dir = h->path;
+	const struct section *section = image_section(h->image, ".gnu_debuglink", NULL);
+	struct str content, name, dir = h->path;
 	struct image *found = NULL;
+	struct cursor c;
 	uint32_t sum;
 
-	if (!read_debuglink(h->image, &name, &sum))
+	if (!section || image_content(h->image, section, 4096, &content))
+		return NULL;
+	c = cursor_of(content.ptr, content.len, h->image->big_endian);
+	if (!cursor_text(&c, &name) || !name.len || str_index(name, '/') >= 0 ||
+	    !cursor_skip(&c, (4 - (name.len + 1) % 4) % 4) || !cursor_u32(&c, &sum))
 		return NULL;
 	while (dir.len && dir.ptr[dir.len - 1] != '/')
 		dir.len--;

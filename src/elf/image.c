@@ -40,16 +40,6 @@ static uint64_t claimed_sections(struct str head, struct str first, bool wide, b
 	return size;
 }
 
-static uint64_t section_table_at(struct str head, bool wide, bool big_endian)
-{
-	struct cursor c = cursor_of(head.ptr, head.len, big_endian);
-	uint64_t at = 0;
-
-	cursor_skip(&c, wide ? 40 : 32);
-	cursor_word(&c, wide ? 8 : 4, &at);
-	return at;
-}
-
 /* Bytes of the file before libelf sees it: from the descriptor, or from memory when fd is -1. */
 static struct str read_early(int fd, struct str memory, uint64_t at, char *room, size_t size)
 {
@@ -69,7 +59,8 @@ static int check_head(struct image *image, struct str memory, uint64_t *sections
 {
 	char head_room[64], first_room[64];
 	struct str head = read_early(image->fd, memory, 0, head_room, sizeof(head_room)), first;
-	uint64_t table;
+	uint64_t table = 0;
+	struct cursor c;
 	bool wide;
 
 	if (head.len < 4 || memcmp(head.ptr, ELFMAG, SELFMAG) != 0)
@@ -85,7 +76,9 @@ static int check_head(struct image *image, struct str memory, uint64_t *sections
 		return refuse_damaged(image, d, "its header is truncated");
 	image->word = wide ? 8 : 4;
 	image->big_endian = head.ptr[EI_DATA] == ELFDATA2MSB;
-	table = section_table_at(head, wide, image->big_endian);
+	c = cursor_of(head.ptr, head.len, image->big_endian);
+	cursor_skip(&c, wide ? 40 : 32);
+	cursor_word(&c, image->word, &table);
 	if (!table)
 		return 0;
 	first = read_early(image->fd, memory, table, first_room, sizeof(first_room));
@@ -141,32 +134,16 @@ static int read_segments(struct image *image, struct diag *d)
 	return 0;
 }
 
-static struct section section_from(const GElf_Shdr *h, size_t index)
-{
-	return (struct section){
-		.type = h->sh_type,
-		.link = h->sh_link,
-		.flags = h->sh_flags,
-		.address = h->sh_addr,
-		.offset = h->sh_offset,
-		.size = h->sh_size,
-		.index = index,
-	};
-}
-
 #define MAX_NAME 256 /* bytes of a section's name; many may share one that never ends */
 
 /* The text at `offset` of a string table; empty when it is not there, or too long. */
 static struct str table_text(struct str table, uint64_t offset)
 {
-	struct cursor c;
+	size_t left = offset < table.len ? table.len - offset : 0;
+	struct cursor c =
+		cursor_of(table.ptr + table.len - left, left < MAX_NAME ? left : MAX_NAME, false);
 	struct str out = STR("");
-	size_t left;
 
-	if (offset >= table.len)
-		return out;
-	left = table.len - offset;
-	c = cursor_of(table.ptr + offset, left < MAX_NAME ? left : MAX_NAME, false);
 	cursor_text(&c, &out);
 	return out;
 }
@@ -176,36 +153,35 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	struct str names = STR("");
 	struct section *sections;
 	size_t count, name_index;
-	uint32_t *name_at;
 	GElf_Shdr h;
 
 	/* For a table outside the file libelf reports none. */
 	if (elf_getshdrnum(image->elf, &count) || count != claimed)
 		return refuse_damaged(image, d, "its section headers are outside the file");
 	sections = arena_array(&image->arena, struct section, count + 1);
-	name_at = calloc(count + 1, sizeof(*name_at));
-	if (!sections || !name_at) {
-		free(name_at);
+	if (!sections)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < count; i++) {
-		if (!gelf_getshdr(elf_getscn(image->elf, i), &h)) {
-			free(name_at);
+		if (!gelf_getshdr(elf_getscn(image->elf, i), &h))
 			return refuse_damaged(image, d, "its section headers are outside the file");
-		}
-		sections[i] = section_from(&h, i);
-		name_at[i] = h.sh_name;
+		sections[i] = (struct section){
+			.type = h.sh_type,
+			.link = h.sh_link,
+			.flags = h.sh_flags,
+			.address = h.sh_addr,
+			.offset = h.sh_offset,
+			.size = h.sh_size,
+			.index = i,
+		};
 	}
 	image->sections = sections;
 	image->section_count = count;
 	if (!elf_getshdrstrndx(image->elf, &name_index) && name_index < count &&
-	    image_content(image, &sections[name_index], IMAGE_MAX_NAMES, &names) == -ENOMEM) {
-		free(name_at);
+	    image_content(image, &sections[name_index], IMAGE_MAX_NAMES, &names) == -ENOMEM)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < count; i++)
-		sections[i].name = table_text(names, name_at[i]);
-	free(name_at);
+		if (gelf_getshdr(elf_getscn(image->elf, i), &h))
+			sections[i].name = table_text(names, h.sh_name);
 	return 0;
 }
 

@@ -1,12 +1,13 @@
 /* Reading symbols and names in pieces. Neighbours in a symbol table have names that are neighbours
  * in the string table, mostly, so keeping a few megabytes of it is enough. */
-#include "elf/raw_symbols.h"
+#include "elf/symbols.h"
 
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 
 #include "base/cursor.h"
+#include "elf/debugfile.h"
 
 #define PIECE	     (64u << 10) /* bytes of a symbol table read at a time: whole symbols */
 #define SYMBOL_STEPS 20		 /* work of decoding one */
@@ -43,25 +44,14 @@ static bool is_wanted(const struct raw_symbol *s)
 	}
 }
 
-static int each_of_piece(const struct image *image, struct cursor c, raw_symbol_fn *fn, void *arg)
-{
-	struct raw_symbol s;
-	int err = 0;
-
-	if (!budget_work(image->budget, cursor_left(&c) / 16 * SYMBOL_STEPS))
-		return budget_error(image->budget);
-	while (!err && read_raw(&c, image->word, &s))
-		if (is_wanted(&s))
-			err = fn(arg, &s);
-	return err;
-}
-
 int raw_symbols_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
 		     void *arg)
 {
 	size_t one = image->word == 8 ? 24 : 16, piece = PIECE / one * one;
 	uint64_t size = section->size < IMAGE_MAX_SYMBOLS ? section->size : IMAGE_MAX_SYMBOLS;
 	char *room = section->type == SHT_NOBITS ? NULL : malloc(piece);
+	struct cursor c;
+	struct raw_symbol s;
 	int err = 0;
 
 	if (section->type == SHT_NOBITS)
@@ -77,15 +67,40 @@ int raw_symbols_each(const struct image *image, const struct section *section, r
 			break;
 		}
 		got -= got % (ssize_t)one;
-		err = each_of_piece(image, cursor_of(room, (size_t)got, image->big_endian), fn,
-				    arg);
 		at += (size_t)got;
+		if (!budget_work(image->budget, (uint64_t)got / 16 * SYMBOL_STEPS))
+			err = budget_error(image->budget);
+		c = cursor_of(room, (size_t)got, image->big_endian);
+		while (!err && read_raw(&c, image->word, &s))
+			if (is_wanted(&s))
+				err = fn(arg, &s);
 	}
 	free(room);
 	return err;
 }
 
-int texts_open(const struct image *image, const struct section *section, struct texts *out)
+/* ---- Names */
+
+/* A string table, with the blocks of it that were read last. Needs its image. */
+struct texts {
+	const struct image *image;
+	uint64_t offset, size; /* in the file */
+	char *blocks;	       /* TEXT_BLOCKS of TEXT_BLOCK bytes */
+	uint64_t *numbers;     /* of the block in each slot, plus 1; 0: none */
+	struct buf name;       /* room for one that lies in several blocks */
+};
+
+static void texts_close(struct texts *t)
+{
+	if (t->size)
+		budget_give_back(t->image->budget, (uint64_t)TEXT_BLOCKS * TEXT_BLOCK);
+	free(t->blocks);
+	free(t->numbers);
+	buf_free(&t->name);
+	*t = (struct texts){0};
+}
+
+static int texts_open(const struct image *image, const struct section *section, struct texts *out)
 {
 	*out = (struct texts){.image = image};
 	if (section->type == SHT_NOBITS || !section->size || section->offset > INT64_MAX)
@@ -100,16 +115,6 @@ int texts_open(const struct image *image, const struct section *section, struct 
 		return 0;
 	texts_close(out);
 	return -ENOMEM;
-}
-
-void texts_close(struct texts *t)
-{
-	if (t->size)
-		budget_give_back(t->image->budget, (uint64_t)TEXT_BLOCKS * TEXT_BLOCK);
-	free(t->blocks);
-	free(t->numbers);
-	buf_free(&t->name);
-	*t = (struct texts){0};
 }
 
 /* From `at` to the end of its block; empty where the table ends or cannot be read. */
@@ -143,7 +148,9 @@ static bool find_end(struct str piece, bool is_start, size_t *len)
 	return false;
 }
 
-bool texts_name(struct texts *t, uint32_t at, size_t most, struct str *out)
+/* The name at `at`, without the version after an '@'. False when it is longer than `most`, not
+ * in the table, or the budget is used up. Valid until the next call. */
+static bool texts_name(struct texts *t, uint32_t at, size_t most, struct str *out)
 {
 	struct str piece = rest_of_block(t, at);
 	size_t len = 0;
@@ -174,4 +181,66 @@ bool texts_name(struct texts *t, uint32_t at, size_t most, struct str *out)
 		next += piece.len;
 	}
 	return false;
+}
+
+/* ---- Every symbol */
+
+/* One table while it is gone over. */
+struct symbol_scan {
+	struct texts texts;
+	size_t name_most;
+	uint16_t machine;
+	symbol_fn *fn;
+	void *arg;
+};
+
+static int take_raw(void *arg, const struct raw_symbol *raw)
+{
+	struct symbol_scan *s = arg;
+	struct symbol symbol = {
+		.name = STR(""),
+		.kind = symbol_kind_of(raw->info),
+		.is_local = raw->info >> 4 == STB_LOCAL,
+		.address = raw->address,
+		.size = raw->size,
+	};
+
+	if (s->machine == EM_ARM && symbol.kind == KIND_FUNCTION)
+		symbol.address &= ~1ull; /* Thumb */
+	symbol.entry = symbol.address;
+	if (s->name_most && !texts_name(&s->texts, raw->name, s->name_most, &symbol.name))
+		symbol.name = STR("");
+	return s->fn(s->arg, &symbol);
+}
+
+static int scan_table(const struct image *image, uint32_t type, struct symbol_scan *s)
+{
+	const struct section *section = image_section_of_type(image, type);
+	int err = 0;
+
+	if (!section || section->link >= image->section_count)
+		return 0;
+	if (s->name_most)
+		err = texts_open(image, &image->sections[section->link], &s->texts);
+	if (!err)
+		err = raw_symbols_each(image, section, take_raw, s);
+	if (!err)
+		err = budget_error(image->budget); /* names may have used it up */
+	texts_close(&s->texts);
+	return err;
+}
+
+int symbols_scan(const struct image *image, struct str path, struct str root, size_t name_most,
+		 symbol_fn *fn, void *arg)
+{
+	struct symbol_scan s = {
+		.name_most = name_most, .machine = image->machine, .fn = fn, .arg = arg};
+	struct image *debug = debugfile_open_symbols(image, path, root);
+	int err;
+
+	err = scan_table(debug ? debug : image, SHT_SYMTAB, &s);
+	if (!err)
+		err = scan_table(image, SHT_DYNSYM, &s);
+	image_close(debug);
+	return err;
 }

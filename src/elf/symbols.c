@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "elf/debugfile.h"
-#include "elf/raw_symbols.h"
 
 #define LOOK_BACK 16	     /* symbols before the nearest one that may still contain an address */
 #define LEFT_OUT  UINT32_MAX /* as a name: the entry is to go */
@@ -46,7 +45,6 @@ struct symtab {
 	uint16_t machine;
 	bool local_entries; /* ppc64 ELFv2 */
 	struct segment *loads;
-	size_t load_count;
 	struct image shape; /* only loads and load_count, for the address arithmetic */
 };
 
@@ -197,27 +195,20 @@ static int add_table(struct symtab *t, const struct image *image, uint32_t type,
 	return err ? err : raw_symbols_each(image, section, add_entry, &f);
 }
 
-static int copy_segments(struct symtab *t, const struct image *image)
+static int read_tables(struct symtab *t, const struct image *image, struct str path,
+		       struct str root)
 {
+	struct image *debug;
+	int err;
+
 	t->loads = calloc(image->load_count + 1, sizeof(*t->loads));
 	if (!t->loads)
 		return -ENOMEM;
 	memcpy(t->loads, image->loads, image->load_count * sizeof(*t->loads));
 	t->shape.loads = t->loads;
 	t->shape.load_count = image->load_count;
-	return 0;
-}
-
-static int read_tables(struct symtab *t, const struct image *image, struct str path,
-		       struct str root)
-{
-	struct image *debug = NULL;
-	int err = copy_segments(t, image);
-
-	if (!err)
-		debug = debugfile_open_symbols(image, path, root);
-	if (!err)
-		err = add_table(t, debug ? debug : image, SHT_SYMTAB, 0);
+	debug = debugfile_open_symbols(image, path, root);
+	err = add_table(t, debug ? debug : image, SHT_SYMTAB, 0);
 	if (!err)
 		err = add_table(t, image, SHT_DYNSYM, 1);
 	image_close(debug);
@@ -266,23 +257,19 @@ static enum symbol_kind kind_of(const struct symtab_entry *e)
 	return symbol_kind_of(e->info);
 }
 
-/* ELFv2 of ppc64 keeps the distance to the local entry, as a power of two, in three bits. */
-static uint64_t local_entry(const struct symtab *t, const struct symtab_entry *e)
-{
-	unsigned bits = t->local_entries ? e->other >> 5 : 0;
-
-	return bits > 1 && bits < 7 ? 1u << bits : 0;
-}
-
 static struct symbol symbol_of(struct symtab *t, const struct symtab_entry *e)
 {
+	/* ELFv2 of ppc64 keeps the distance to the local entry, as a power of two, in three bits.
+	 */
+	unsigned bits = t->local_entries ? e->other >> 5 : 0;
+
 	return (struct symbol){
 		.name = entry_name(t, e),
 		.kind = kind_of(e),
 		.is_local = e->info >> 4 == STB_LOCAL,
 		.address = e->address,
 		.size = e->size,
-		.entry = e->address + local_entry(t, e),
+		.entry = e->address + (bits > 1 && bits < 7 ? 1u << bits : 0),
 	};
 }
 
@@ -375,12 +362,6 @@ bool symtab_at(struct symtab *t, uint64_t address, struct symbol *out)
 	return false;
 }
 
-/* Link-time address of an offset in the file, as the image's segments map it. */
-static bool address_of(const struct symtab *t, uint64_t offset, uint64_t *address)
-{
-	return image_address_of(&t->shape, offset, address);
-}
-
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset)
 {
 	return image_offset_of(&t->shape, address, offset);
@@ -390,7 +371,7 @@ bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uin
 {
 	uint64_t address;
 
-	if (!address_of(t, offset, &address) || !symtab_at(t, address, out))
+	if (!image_address_of(&t->shape, offset, &address) || !symtab_at(t, address, out))
 		return false;
 	if (into)
 		*into = address - out->address;
@@ -464,17 +445,6 @@ static bool has_double(struct symtab *t, const struct symtab_entry *e, struct st
 	return false;
 }
 
-/* A name that outlives the next one: a copy when names are in the file. */
-static struct str keep_name(const struct symtab *t, const struct symtab_entry *e, struct str name,
-			    struct buf *copy)
-{
-	if (t->names[e->table].text)
-		return name;
-	buf_clear(copy);
-	buf_str(copy, name);
-	return buf_as_str(copy);
-}
-
 /* Leave out the dynamic symbols that are in the full table, too. */
 static int drop_doubles(struct symtab *t)
 {
@@ -489,8 +459,17 @@ static int drop_doubles(struct symtab *t)
 		return err;
 	for (size_t i = 0; i < t->count; i++) {
 		struct symtab_entry *e = &t->entries[i];
+		struct str name;
 
-		if (e->table == 1 && has_double(t, e, keep_name(t, e, entry_name(t, e), &copy)))
+		if (e->table != 1)
+			continue;
+		name = entry_name(t, e);
+		if (!t->names[e->table].text) { /* it must outlive the next one */
+			buf_clear(&copy);
+			buf_str(&copy, name);
+			name = buf_as_str(&copy);
+		}
+		if (has_double(t, e, name))
 			e->name = LEFT_OUT;
 	}
 	for (size_t i = 0; i < t->count; i++)

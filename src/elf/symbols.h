@@ -50,4 +50,31 @@ int symtab_find(struct symtab *t, struct str name, symbol_fn *fn, void *arg);
 /* Each symbol, by address. */
 int symtab_each(struct symtab *t, symbol_fn *fn, void *arg);
 
+/* ---- Without a table, for callers that look for few of them: symbols and names are read piece by
+ * piece, so that a file with a million of them costs time, but no memory. */
+
+/* Bytes of a name that are looked at; longer names are cut. */
+#define SYMBOL_NAME_MAX 65536
+
+struct raw_symbol {
+	uint64_t address, size;
+	uint32_t name; /* offset in the string table */
+	uint16_t section;
+	uint8_t info, other;
+};
+
+/* Each symbol that has a name and a value: no section's or file's name, nothing that is undefined.
+ * Non-zero from `fn` ends it and is returned. 0 also where the file ends too early; -EINTR or
+ * -E2BIG when the image's budget is used up. */
+typedef int raw_symbol_fn(void *arg, const struct raw_symbol *symbol);
+int raw_symbols_each(const struct image *image, const struct section *section, raw_symbol_fn *fn,
+		     void *arg);
+
+/* Each symbol of the full table, of the image or its debug file, and of the dynamic one; those in
+ * both come twice. Names longer than `name_most` are empty; 0: no names are read. `path`, `root`:
+ * as for symtab_read(). Non-zero from `fn` ends it and is returned. -ENOMEM; -E2BIG or -EINTR when
+ * the image's budget is used up. */
+int symbols_scan(const struct image *image, struct str path, struct str root, size_t name_most,
+		 symbol_fn *fn, void *arg);
+
 #endif

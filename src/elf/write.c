@@ -130,12 +130,6 @@ static void put_u32(const struct elf_machine *m, unsigned char *at, uint32_t val
 		at[m->big_endian ? 3 - i : i] = (unsigned char)(value >> 8 * i);
 }
 
-static void add_padded(struct buf *out, struct str bytes)
-{
-	buf_str(out, bytes);
-	buf_fill(out, '\0', -bytes.len & 3);
-}
-
 /* namesz, descsz, type; the owner with its NUL and the content, each filled up to four bytes */
 void elf_add_note(struct buf *notes, const struct elf_machine *m, struct str owner, uint32_t type,
 		  struct str content)
@@ -149,7 +143,8 @@ void elf_add_note(struct buf *notes, const struct elf_machine *m, struct str own
 	buf_str(notes, owner);
 	buf_char(notes, '\0');
 	buf_fill(notes, '\0', -(owner.len + 1) & 3);
-	add_padded(notes, content);
+	buf_str(notes, content);
+	buf_fill(notes, '\0', -content.len & 3);
 }
 
 /* namesz, descsz, NT_GNU_PROPERTY_TYPE_0, "GNU", then one property: type, 4, bits, padding */
@@ -169,10 +164,26 @@ static void add_features(struct writer *w, unsigned char note[32])
 		    bytes_of(note, size, m->word));
 }
 
-static void fill_symbols(struct writer *w, Elf_Data *table)
+/* The symbol table, which is linked to the table of names that follows it. */
+static void add_symbols(struct writer *w, void *symbols)
 {
 	const struct elf_object *o = w->object;
+	size_t entry = o->machine->word == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), index = 0;
+	Elf_Data table = bytes_of(symbols, entry * (o->symbol_count + 1), o->machine->word);
+	Elf_Data *added;
 
+	table.d_type = ELF_T_SYM;
+	if (!w->err && elf_getshdrnum(w->elf, &index))
+		w->err = -EIO;
+	add_section(w, ".symtab",
+		    (GElf_Shdr){.sh_type = SHT_SYMTAB,
+				.sh_link = (GElf_Word)index + 1,
+				.sh_info = 1,
+				.sh_entsize = entry},
+		    table);
+	if (w->err)
+		return;
+	added = elf_getdata(elf_getscn(w->elf, index), NULL);
 	buf_char(&w->symbol_names, '\0');
 	for (size_t i = 0; i < o->symbol_count; i++) {
 		GElf_Sym symbol = {
@@ -186,31 +197,11 @@ static void fill_symbols(struct writer *w, Elf_Data *table)
 
 		buf_str(&w->symbol_names, o->symbols[i].name);
 		buf_char(&w->symbol_names, '\0');
-		if (!gelf_update_sym(table, (int)i + 1, &symbol))
+		if (!gelf_update_sym(added, (int)i + 1, &symbol))
 			w->err = -EIO;
 	}
 	if (!w->err && w->symbol_names.failed)
 		w->err = -ENOMEM;
-}
-
-/* The symbol table, which is linked to the table of names that follows it. */
-static void add_symbols(struct writer *w, void *symbols)
-{
-	const struct elf_object *o = w->object;
-	size_t entry = o->machine->word == 8 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym), index = 0;
-	Elf_Data table = bytes_of(symbols, entry * (o->symbol_count + 1), o->machine->word);
-
-	table.d_type = ELF_T_SYM;
-	if (!w->err && elf_getshdrnum(w->elf, &index))
-		w->err = -EIO;
-	add_section(w, ".symtab",
-		    (GElf_Shdr){.sh_type = SHT_SYMTAB,
-				.sh_link = (GElf_Word)index + 1,
-				.sh_info = 1,
-				.sh_entsize = entry},
-		    table);
-	if (!w->err)
-		fill_symbols(w, elf_getdata(elf_getscn(w->elf, index), NULL));
 }
 
 static void add_names(struct writer *w, const char *name, const struct buf *names)
@@ -249,23 +240,12 @@ static int add_header(struct writer *w)
 	return gelf_update_ehdr(w->elf, &header) ? 0 : -EIO;
 }
 
-static int finish_header(struct writer *w)
-{
-	GElf_Ehdr header;
-	size_t count;
-
-	if (elf_getshdrnum(w->elf, &count) || !gelf_getehdr(w->elf, &header))
-		return -EIO;
-	header.e_shstrndx = (GElf_Half)(count - 1);
-	if (!gelf_update_ehdr(w->elf, &header))
-		return -EIO;
-	return elf_update(w->elf, ELF_C_WRITE) < 0 ? -EIO : 0;
-}
-
 static int write_sections(struct writer *w, void *zeros, void *symbols)
 {
 	const struct elf_object *o = w->object;
 	unsigned char features[32] = {0};
+	GElf_Ehdr header;
+	size_t count;
 
 	w->err = o->notes.failed ? -ENOMEM : add_header(w);
 	buf_char(&w->section_names, '\0');
@@ -282,7 +262,12 @@ static int write_sections(struct writer *w, void *zeros, void *symbols)
 	add_symbols(w, symbols);
 	add_names(w, ".strtab", &w->symbol_names);
 	add_section_names(w);
-	return w->err ? w->err : finish_header(w);
+	if (w->err)
+		return w->err;
+	if (elf_getshdrnum(w->elf, &count) || !gelf_getehdr(w->elf, &header))
+		return -EIO;
+	header.e_shstrndx = (GElf_Half)(count - 1);
+	return !gelf_update_ehdr(w->elf, &header) || elf_update(w->elf, ELF_C_WRITE) < 0 ? -EIO : 0;
 }
 
 static int read_back(int fd, struct buf *out)

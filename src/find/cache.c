@@ -208,20 +208,6 @@ static int open_file(struct finding *f, struct diag *d)
 	return open_by(f->cached, by_process ? f->mapped_path : f->image.open_path, d);
 }
 
-/* It is looked up no more, but callers have it. */
-static void retire_image(struct cache *c, struct cached_image *old)
-{
-	hash_each(i, &c->by_inode, hash_inode(old->device, old->inode)) {
-		if (c->images[i] != old)
-			continue;
-		take_out(c, i);
-		c->shown -= old->is_shown;
-		old->next = c->retired;
-		c->retired = old;
-		return;
-	}
-}
-
 int cache_renew(struct cache *c, struct finding **f)
 {
 	struct cached_image *old = (*f)->cached, *new;
@@ -234,7 +220,16 @@ int cache_renew(struct cache *c, struct finding **f)
 
 	if (old->file || !(old->lists || old->symbols_read))
 		return 0;
-	retire_image(c, old);
+	/* The old one is looked up no more, but callers have it. */
+	hash_each(i, &c->by_inode, hash_inode(old->device, old->inode)) {
+		if (c->images[i] != old)
+			continue;
+		take_out(c, i);
+		c->shown -= old->is_shown;
+		old->next = c->retired;
+		c->retired = old;
+		break;
+	}
 	new = cache_image(c, &st);
 	if (!new)
 		return -ENOMEM;
@@ -254,60 +249,14 @@ void cache_let_go(struct cached_image *image)
 	image->file = NULL;
 }
 
-/* Does a list that was read for `had` hold what is wanted? */
-static bool has_wanted(const struct cached_sites *list, const struct site_filter *wanted)
-{
-	return list->sites.is_whole || (str_eq(list->wanted.provider, wanted->provider) &&
-					str_eq(list->wanted.name, wanted->name));
-}
-
-static struct cached_sites *new_list(const struct site_filter *wanted)
-{
-	struct cached_sites *list = calloc(1, sizeof(*list));
-
-	if (!list)
-		return NULL;
-	list->wanted.provider = copy_text(wanted->provider);
-	list->wanted.name = copy_text(wanted->name);
-	if (list->wanted.provider.ptr && list->wanted.name.ptr)
-		return list;
-	free_lists(list);
-	return NULL;
-}
-
-static bool is_others(const struct file *file)
-{
-	return file->owner && file->owner != geteuid();
-}
-
-/* A file's own limit, or what is left for all files of other users. */
-static struct budget budget_of(const struct cache *c, const struct file *file)
-{
-	struct budget b = budget_for_file(c->stop_fd);
-
-	if (!is_others(file))
-		return b;
-	b.memory = b.memory < c->others.memory ? b.memory : c->others.memory;
-	b.work = b.work < c->others.work ? b.work : c->others.work;
-	return b;
-}
-
-/* What is kept of a file is not available to others. */
-static void take_from_run(struct cache *c, const struct file *file, uint64_t kept,
-			  const struct budget *before, const struct budget *after)
-{
-	uint64_t work = before->work - after->work;
-
-	if (!is_others(file))
-		return;
-	c->others.memory -= kept < c->others.memory ? kept : c->others.memory;
-	c->others.work -= work;
-}
-
+/* Files of other users share what is left for all of them: what is kept of one, and the work on it,
+ * is not available to others. */
 static int read_list(struct cache *c, struct finding *f, struct cached_sites *list)
 {
 	struct cached_image *e = f->cached;
-	struct budget b = budget_of(c, e->file), before = b;
+	bool is_others = e->file->owner && e->file->owner != geteuid();
+	struct budget b = budget_for_file(c->stop_fd), before;
+	uint64_t kept;
 	struct arena names = ARENA_INIT;
 	struct image *image;
 	struct str root;
@@ -316,13 +265,22 @@ static int read_list(struct cache *c, struct finding *f, struct cached_sites *li
 	list->sites.is_whole = true;
 	if (err)
 		return err == -ENOMEM ? err : 0;
+	if (is_others && c->others.memory < b.memory)
+		b.memory = c->others.memory;
+	if (is_others && c->others.work < b.work)
+		b.work = c->others.work;
+	before = b;
 	image_set_budget(image, &b);
 	root = root_of(f, &names);
 	err = site_list_read_some(image, place_of(f, root, &names), root, &list->wanted,
 				  &list->sites, &e->diag);
 	image_close(image);
 	arena_free(&names);
-	take_from_run(c, e->file, list->sites.arena.used, &before, &b);
+	kept = list->sites.arena.used;
+	if (is_others) {
+		c->others.memory -= kept < c->others.memory ? kept : c->others.memory;
+		c->others.work -= before.work - b.work;
+	}
 	if (budget_error(&b) == -E2BIG) {
 		list->over = b.end;
 		list->all_files =
@@ -339,7 +297,9 @@ int cache_read_sites(struct cache *c, struct finding *f, const struct site_filte
 	struct cached_sites *list = e->lists;
 	int err;
 
-	while (list && !has_wanted(list, wanted))
+	while (list && !list->sites.is_whole &&
+	       !(str_eq(list->wanted.provider, wanted->provider) &&
+		 str_eq(list->wanted.name, wanted->name)))
 		list = list->next;
 	*out = list ? list : &c->none;
 	if (list)
@@ -347,10 +307,12 @@ int cache_read_sites(struct cache *c, struct finding *f, const struct site_filte
 	diag_free(&e->diag);
 	if (open_file(f, &e->diag))
 		return 0;
-	list = new_list(wanted);
+	list = calloc(1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	err = read_list(c, f, list);
+	list->wanted.provider = copy_text(wanted->provider);
+	list->wanted.name = copy_text(wanted->name);
+	err = list->wanted.provider.ptr && list->wanted.name.ptr ? read_list(c, f, list) : -ENOMEM;
 	if (err) {
 		free_lists(list);
 		return err;
@@ -375,39 +337,13 @@ void cache_unwanted(struct cache *c, struct cached_image *image, struct cached_s
 	image->lists = NULL;
 }
 
-/* A file that was named may take more: the user wants just this one. */
-static struct budget symbol_budget(const struct cache *c, bool named)
-{
-	struct budget b = budget_for_file(c->stop_fd);
-
-	if (named) {
-		b.memory = NAMED_MEMORY;
-		b.work = OTHERS_WORK;
-	}
-	return b;
-}
-
-static void report_symbols_limit(const struct image *image, bool named, struct diag *d)
-{
-	if (budget_error(image->budget) != -E2BIG)
-		return;
-	if (named)
-		diag_error(d, -E2BIG, "over-budget",
-			   "functions of '%.*s' cannot be found: its symbols take more than 1 GiB "
-			   "of memory or 20 billion steps of work",
-			   STR_FMT(image->name));
-	else
-		diag_warn(d, "over-budget",
-			  "functions of '%.*s' are skipped: its symbols take %s, the limit for "
-			  "one file",
-			  STR_FMT(image->name), budget_limit(image->budget));
-}
-
-/* The image's symbols; of debug files only root's own if `trusted`. */
-static int read_symtab(struct finding *f, bool trusted, struct budget *b, bool named,
+/* The image's symbols; of debug files only root's own if `trusted`. A file that
+ * was named may take more: the user wants just this one. */
+static int read_symtab(const struct cache *c, struct finding *f, bool trusted, bool named,
 		       struct symtab **out, struct diag *d)
 {
 	struct cached_image *e = f->cached;
+	struct budget b = budget_for_file(c->stop_fd);
 	struct diag *said = named ? d : NULL;
 	struct arena names = ARENA_INIT;
 	struct image *image;
@@ -416,12 +352,25 @@ static int read_symtab(struct finding *f, bool trusted, struct budget *b, bool n
 
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	image_set_budget(image, b);
+	if (named) {
+		b.memory = NAMED_MEMORY;
+		b.work = OTHERS_WORK;
+	}
+	image_set_budget(image, &b);
 	e->arch = arch_for(image->machine, image->word);
 	root = root_of(f, &names);
 	err = symtab_read(image, place_of(f, root, &names), trusted ? DEBUG_TRUSTED : root, out,
 			  said);
-	report_symbols_limit(image, named, d);
+	if (budget_error(&b) == -E2BIG && named)
+		diag_error(d, -E2BIG, "over-budget",
+			   "functions of '%.*s' cannot be found: its symbols take more than 1 GiB "
+			   "of memory or 20 billion steps of work",
+			   STR_FMT(image->name));
+	else if (budget_error(&b) == -E2BIG)
+		diag_warn(d, "over-budget",
+			  "functions of '%.*s' are skipped: its symbols take %s, the limit for "
+			  "one file",
+			  STR_FMT(image->name), budget_limit(&b));
 	image_close(image);
 	arena_free(&names);
 	return err == -ENOMEM ? err : 0;
@@ -430,23 +379,21 @@ static int read_symtab(struct finding *f, bool trusted, struct budget *b, bool n
 int cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d)
 {
 	struct cached_image *e = f->cached;
-	struct budget b = symbol_budget(c, named);
 
 	if (e->symbols_read || open_file(f, named ? d : NULL))
 		return 0;
 	e->symbols_read = true;
-	return read_symtab(f, true, &b, named, &e->symbols, d);
+	return read_symtab(c, f, true, named, &e->symbols, d);
 }
 
 void cache_read_names(struct cache *c, struct finding *f, struct diag *d)
 {
 	struct cached_image *e = f->cached;
-	struct budget b = symbol_budget(c, false);
 
 	if (e->names_read || open_file(f, NULL))
 		return;
 	e->names_read = true;
-	read_symtab(f, false, &b, false, &e->names, d);
+	read_symtab(c, f, false, false, &e->names, d);
 }
 
 struct str cache_untrusted(struct finding *f, struct arena *a)

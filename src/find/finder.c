@@ -52,24 +52,9 @@ void finder_problems(struct finder *f, struct diag *d)
 	diag_free(&f->problems);
 }
 
-/* Collect the indexes of matching sites in f->matches. Number of them, or -ENOMEM. */
-static ssize_t match_sites(struct finder *f, const struct site_filter *wanted,
-			   const struct site_list *list)
-{
-	size_t count = 0;
-
-	if (array_reserve(f->matches, f->match_cap, list->count))
-		return -ENOMEM;
-	for (size_t i = 0; i < list->count; i++)
-		if (site_is_wanted(wanted, list->sites[i].provider, list->sites[i].name))
-			f->matches[count++] = i;
-	return (ssize_t)count;
-}
-
 /* A query on its way through the images. */
 struct matching {
 	struct finder *f;
-	const struct find_query *query;
 	struct site_filter wanted, read; /* what is looked for, and what files are read for */
 	bool named;
 	struct diag *d;
@@ -100,48 +85,50 @@ static void report_limit(const struct matching *m, struct finding *f,
 	buf_free(&path);
 }
 
-/* Number of matching sites of an image; image->sites is the list they are in. */
+/* Number of matching sites of an image, or -ENOMEM; image->sites is the list they are in, and
+ * f->matches has their indexes. */
 static ssize_t match_image(const struct matching *m, struct finding *f)
 {
 	struct cached_sites *list;
-	ssize_t count;
+	size_t count = 0, *matches;
 	int err = cache_read_sites(&m->f->cache, f, &m->read, &list);
 
 	if (err)
 		return err;
 	report_limit(m, f, list);
-	count = match_sites(m->f, &m->wanted, &list->sites);
-	if (count > 0)
-		f->image.sites = &list->sites;
-	else if (!count)
-		cache_unwanted(&m->f->cache, f->cached, list);
-	return count;
-}
-
-/* The same; when the query is to attach, the image has its file. */
-static ssize_t read_matches(const struct matching *m, struct finding **f)
-{
-	ssize_t count = match_image(m, *f);
-
-	if (count <= 0 || !m->query->to_attach || (*f)->cached->file)
-		return count;
-	if (cache_renew(&m->f->cache, f))
+	if (array_reserve(m->f->matches, m->f->match_cap, list->sites.count))
 		return -ENOMEM;
-	return match_image(m, *f);
+	matches = m->f->matches;
+	for (size_t i = 0; i < list->sites.count; i++)
+		if (site_is_wanted(&m->wanted, list->sites.sites[i].provider,
+				   list->sites.sites[i].name))
+			matches[count++] = i;
+	if (count)
+		f->image.sites = &list->sites;
+	else
+		cache_unwanted(&m->f->cache, f->cached, list);
+	return (ssize_t)count;
 }
 
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d)
 {
-	struct matching m = {.f = f, .query = q, .wanted = {q->provider, q->name}, .d = d};
+	struct matching m = {.f = f, .wanted = {q->provider, q->name}, .d = d};
 	struct image_set set;
 	int found = 0, err = finder_images(f, q->pid, q->path, &set, d);
 
 	m.named = set.named && d; /* else it was not asked for alone */
 	m.read = m.named ? (struct site_filter){STR(""), STR("")} : m.wanted;
 	for (size_t i = 0; i < set.count && !err; i++) {
-		ssize_t count = read_matches(&m, &set.items[i]);
-		struct finding *finding = set.items[i];
+		ssize_t count = match_image(&m, set.items[i]);
+		struct finding *finding;
+
+		/* To attach, the image needs its file. */
+		if (count > 0 && q->to_attach && !set.items[i]->cached->file)
+			count = cache_renew(&f->cache, &set.items[i])
+					? -ENOMEM
+					: match_image(&m, set.items[i]);
+		finding = set.items[i];
 
 		/* What is wrong with a file is remembered, and reported again for each query. */
 		if (set.named)

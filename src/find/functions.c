@@ -26,17 +26,22 @@ static uint64_t extent_of(struct symtab *symbols, const struct symbol *function)
 	return extent > skipped ? extent - skipped : 0;
 }
 
+static struct found_function function_of(const struct finding *f, struct str name)
+{
+	return (struct found_function){
+		.path = f->image.path,
+		.open_path = f->image.open_path,
+		.file = f->cached->file,
+		.name = name,
+		.arch = f->cached->arch,
+	};
+}
+
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
 	struct function_walk *w = arg;
 	struct finding *f = w->finding;
-	struct found_function function = {
-		.path = f->image.path,
-		.open_path = f->image.open_path,
-		.file = f->cached->file,
-		.name = symbol->name,
-		.arch = f->cached->arch,
-	};
+	struct found_function function = function_of(f, symbol->name);
 
 	if (symbol->kind != KIND_FUNCTION || !str_match(w->name, symbol->name) ||
 	    !symtab_offset_of(f->cached->symbols, symbol->entry, &function.offset))
@@ -57,13 +62,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 static int take_address(struct function_walk *w, uint64_t address)
 {
 	const struct finding *f = w->finding;
-	struct found_function function = {
-		.path = f->image.path,
-		.open_path = f->image.open_path,
-		.file = f->cached->file,
-		.name = STR(""),
-		.arch = f->cached->arch,
-	};
+	struct found_function function = function_of(f, STR(""));
 	struct symbol symbol;
 
 	if (!symtab_offset_of(f->cached->symbols, address, &function.offset))
@@ -87,27 +86,21 @@ static int note_unsized(void *arg, const struct symbol *symbol)
 }
 
 /* A function without a size ends at the next symbol, for which the table must be sorted. */
-static int find_by_name(struct function_walk *w, struct symtab *symbols)
-{
-	bool any = false;
-	int err = symtab_find(symbols, w->name, note_unsized, &any);
-
-	if (err)
-		return err;
-	if (any)
-		symtab_sort(symbols);
-	return symtab_find(symbols, w->name, take_symbol, w);
-}
-
 static int walk_image(struct function_walk *w)
 {
 	struct symtab *symbols = w->finding->cached->symbols;
+	bool any_unsized = false;
 	uint64_t address;
+	int err;
 
 	if (str_starts(w->name, STR("0x")) && !str_to_u64(w->name, &address))
 		return take_address(w, address);
-	return str_has_wildcard(w->name) ? symtab_each(symbols, take_symbol, w)
-					 : find_by_name(w, symbols);
+	if (str_has_wildcard(w->name))
+		return symtab_each(symbols, take_symbol, w);
+	err = symtab_find(symbols, w->name, note_unsized, &any_unsized);
+	if (any_unsized && !err)
+		symtab_sort(symbols);
+	return err ? err : symtab_find(symbols, w->name, take_symbol, w);
 }
 
 #define WHY_NAMES "the names of all together take more than 400 million steps of work"

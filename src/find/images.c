@@ -218,23 +218,6 @@ static int search_pattern(struct image_search *s, pid_t pid, struct str path)
 	return err;
 }
 
-/* What the process has mapped, and what is on disk: it may come to be mapped. A pattern without a
- * folder is one of mapped files only. */
-static int search_process_pattern(struct image_search *s, pid_t pid, struct str path,
-				  struct diag *d)
-{
-	struct arena a = ARENA_INIT;
-	int err;
-
-	s->wanted = path;
-	s->resolved = resolve_pattern(path, &a);
-	err = search_process(s, pid, d);
-	if (!err && str_index(path, '/') >= 0)
-		err = search_pattern(s, pid, path);
-	arena_free(&a);
-	return err;
-}
-
 static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d)
 {
 	struct buf safe = BUF_INIT;
@@ -260,23 +243,11 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	return -ENOENT;
 }
 
-static int search_file(struct image_search *s, pid_t pid, struct str path, struct diag *d)
-{
-	struct arena names = ARENA_INIT;
-	struct located file;
-	int err = lookup_file(pid, path, &names, &file);
-
-	if (!err)
-		err = take_file(s, pid, &file);
-	else if (err == -ENOENT)
-		err = not_found(pid, path, &names, d);
-	arena_free(&names);
-	return err;
-}
-
 /* What the process has mapped under that name comes first: the file there now may be another. */
 static int search_named(struct image_search *s, pid_t pid, struct str path, struct diag *d)
 {
+	struct arena names = ARENA_INIT;
+	struct located file;
 	int err = 0;
 
 	s->out->named = true;
@@ -285,17 +256,34 @@ static int search_named(struct image_search *s, pid_t pid, struct str path, stru
 		err = search_process(s, pid, d);
 	if (err || s->out->count)
 		return err;
-	return search_file(s, pid, path, d);
+	err = lookup_file(pid, path, &names, &file);
+	if (!err)
+		err = take_file(s, pid, &file);
+	else if (err == -ENOENT)
+		err = not_found(pid, path, &names, d);
+	arena_free(&names);
+	return err;
 }
 
 static int search_path(struct image_search *s, pid_t pid, struct str path, struct diag *d)
 {
 	bool all = !path.len || str_eq(path, STR("*"));
+	struct arena a = ARENA_INIT;
+	int err;
 
 	if (pid && all)
 		return search_process(s, pid, d);
-	if (pid && str_has_wildcard(path))
-		return search_process_pattern(s, pid, path, d);
+	if (pid && str_has_wildcard(path)) {
+		/* What the process has mapped, and what is on disk: it may come to be mapped. A
+		 * pattern without a folder is one of mapped files only. */
+		s->wanted = path;
+		s->resolved = resolve_pattern(path, &a);
+		err = search_process(s, pid, d);
+		if (!err && str_index(path, '/') >= 0)
+			err = search_pattern(s, pid, path);
+		arena_free(&a);
+		return err;
+	}
 	if (!path.len)
 		return diag_error(d, -EINVAL, "no-path", "neither a file nor a process to search");
 	if (all)

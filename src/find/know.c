@@ -49,17 +49,6 @@ static void drop_repeated(struct argument *args, unsigned count)
 	}
 }
 
-static bool is_length_name(struct str name, struct str of)
-{
-	struct str rest;
-
-	if (name.len <= of.len || !str_starts(name, of))
-		return false;
-	rest = str_of(name.ptr + of.len, name.len - of.len);
-	return str_eq_text(rest, "_len") || str_eq_text(rest, "_length") ||
-	       str_eq_text(rest, "len");
-}
-
 static bool is_known(const struct ctype *t, const struct ctype_machine *m)
 {
 	return t && ctype_layout_passed(t, m).size;
@@ -80,10 +69,15 @@ static void find_lengths(struct argument *args, unsigned count, const struct cty
 {
 	for (unsigned i = 0; i + 1 < count; i++) {
 		const struct argument *next = &args[i + 1];
+		struct str rest = next->name, name = args[i].name;
 
+		if (!str_starts(rest, name))
+			continue;
+		rest = str_of(rest.ptr + name.len, rest.len - name.len);
 		if (may_be_text(&args[i]) && args[i].name.len &&
 		    (!is_known(next->type, m) || ctype_kind(next->type) == CTYPE_INTEGER) &&
-		    is_length_name(next->name, args[i].name))
+		    (str_eq_text(rest, "_len") || str_eq_text(rest, "_length") ||
+		     str_eq_text(rest, "len")))
 			args[i].counted_by = (int)i + 1;
 	}
 }
@@ -241,19 +235,6 @@ void finder_know_problems(struct finder *f, struct diag *d)
 		catalogue_problems(f->catalogue, d);
 }
 
-static void show_arg(const struct argument *arg, unsigned index, struct buf *out)
-{
-	if (arg->type || arg->source.len)
-		argument_show(arg, out);
-	else
-		buf_printf(out, "arg%u", index);
-	if (arg->name_from == ORIGIN_SITE && arg->name.len && arg->source.len &&
-	    !str_eq(arg->name, arg->source)) {
-		buf_text(out, " = ");
-		buf_escaped(out, arg->source);
-	}
-}
-
 void site_declaration_show(const struct site *site, struct buf *out)
 {
 	const struct description *d = site->described;
@@ -265,8 +246,18 @@ void site_declaration_show(const struct site *site, struct buf *out)
 	buf_escaped(out, site->name);
 	buf_char(out, '(');
 	for (unsigned i = 0; i < site->operand_count; i++) {
+		const struct argument *arg = &site->args[i];
+
 		buf_text(out, i ? ", " : "");
-		show_arg(&site->args[i], i, out);
+		if (arg->type || arg->source.len)
+			argument_show(arg, out);
+		else
+			buf_printf(out, "arg%u", i);
+		if (arg->name_from == ORIGIN_SITE && arg->name.len && arg->source.len &&
+		    !str_eq(arg->name, arg->source)) {
+			buf_text(out, " = ");
+			buf_escaped(out, arg->source);
+		}
 	}
 	buf_char(out, ')');
 	if (!d || !d->line)

@@ -21,26 +21,13 @@
 #define NEW_MAGIC "glibc-ld.so.cache1.1"
 #define OLD_MAGIC "ld.so-1.7.0"
 
-static bool is_file(const char *path, struct stat *st)
+/* Is there such a file: the one that `same` describes, or, when that is NULL, any? */
+static bool is_file(const char *path, const struct stat *same)
 {
-	return !stat(path, st) && S_ISREG(st->st_mode);
-}
+	struct stat st;
 
-static bool is_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* The path that the kernel has for a descriptor; empty when it cannot be read. */
-static struct str path_of_fd(int fd, struct arena *a)
-{
-	char link[64], target[4096];
-	ssize_t len;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, target, sizeof(target));
-	return len > 0 && (size_t)len < sizeof(target) ? arena_str(a, str_of(target, (size_t)len))
-						       : STR("");
+	return !stat(path, &st) && S_ISREG(st.st_mode) &&
+	       (!same || (st.st_dev == same->st_dev && st.st_ino == same->st_ino));
 }
 
 static int open_below(const char *root, const char *path)
@@ -55,25 +42,37 @@ static int open_below(const char *root, const char *path)
 	return fd;
 }
 
+/* The path that the kernel has for a descriptor; empty when it cannot be read. */
+static struct str path_of_fd(int fd, struct arena *a)
+{
+	char link[64], target[4096];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, target, sizeof(target));
+	return len > 0 && (size_t)len < sizeof(target) ? arena_str(a, str_of(target, (size_t)len))
+						       : STR("");
+}
+
 /* The file that `path` means in a process. Its plain path is preferred when it means the same here,
  * because that outlives the process. */
 static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct located *out)
 {
 	struct str root = arena_printf(a, "/proc/%d/root", (int)pid);
-	struct str inner = arena_str(a, path), real, below;
-	struct stat st, other;
+	struct str inner = arena_str(a, path), outer, real, below;
+	struct stat st;
 	int fd;
 
 	if (!root.ptr || !inner.ptr)
 		return -ENOMEM;
-	out->path = inner;
+	outer = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
+	if (!outer.ptr)
+		return -ENOMEM;
+	*out = (struct located){inner, outer};
 	fd = open_below(root.ptr, inner.ptr);
-	if (fd < 0) {
-		/* An old kernel, or a link of /proc on the way, which must not be
-		 * followed there. */
-		out->open_path = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
-		return out->open_path.ptr && is_file(out->open_path.ptr, &st) ? 0 : -ENOENT;
-	}
+	/* An old kernel, or a link of /proc on the way, which must not be followed there. */
+	if (fd < 0)
+		return is_file(outer.ptr, NULL) ? 0 : -ENOENT;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
 		return -ENOENT;
@@ -83,37 +82,36 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 	below = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(real));
 	if (!real.ptr || !below.ptr)
 		return -ENOMEM;
-	if (is_file(inner.ptr, &other) && is_same_file(&st, &other))
+	if (is_file(inner.ptr, &st))
 		out->open_path = inner;
-	else if (is_file(real.ptr, &other) && is_same_file(&st, &other))
+	else if (is_file(real.ptr, &st))
 		out->open_path = real;
-	else if (is_file(below.ptr, &other) && is_same_file(&st, &other))
+	else if (is_file(below.ptr, &st))
 		out->open_path = below;
-	else
-		out->open_path = arena_printf(a, "%.*s%.*s", STR_FMT(root), STR_FMT(inner));
-	return out->open_path.ptr ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int locate_file(pid_t pid, struct str path, struct arena *a, struct located *out)
 {
-	struct stat st;
-
 	if (pid && *path.ptr == '/')
 		return locate_in_process(pid, path, a, out);
 	out->path = out->open_path = arena_str(a, path);
 	if (!out->path.ptr)
 		return -ENOMEM;
-	return is_file(out->path.ptr, &st) ? 0 : -ENOENT;
+	return is_file(out->path.ptr, NULL) ? 0 : -ENOENT;
 }
 
-static bool is_elf(const struct located *file)
+/* Is it an ELF file, and, if `arch` is not NULL, one of that CPU? */
+static bool is_elf(const struct located *file, const struct arch *arch)
 {
 	struct image *image;
+	bool same;
 
 	if (image_open(file->open_path.ptr, &image, NULL))
 		return false;
+	same = !arch || (image->machine == arch->machine && image->word == arch->word);
 	image_close(image);
-	return true;
+	return same;
 }
 
 /* Scripts that only start the program (pyenv's shims) are skipped. */
@@ -137,7 +135,7 @@ static int lookup_in_path(pid_t pid, struct str name, struct arena *a, struct lo
 		if (found)
 			*out = file;
 		found = 0;
-		if (!is_elf(&file))
+		if (!is_elf(&file, NULL))
 			continue;
 		*out = file;
 		break;
@@ -177,29 +175,20 @@ static bool text_at(struct str table, uint32_t at, struct str *out)
 	return cursor_text(&c, out);
 }
 
-/* The file is of this machine's own byte order, so it is read through numbers of ours. */
-static bool next_entry(struct cursor *c, uint32_t *name, uint32_t *path)
-{
-	struct str entry;
-
-	if (!cursor_bytes(c, 24, &entry))
-		return false;
-	memcpy(name, entry.ptr + 4, 4);
-	memcpy(path, entry.ptr + 8, 4);
-	return true;
-}
-
 struct str loader_cache_find(struct str cache, struct str name, unsigned n)
 {
 	struct cursor c = find_cache(cache);
-	struct str table = str_of((const char *)c.at, cursor_left(&c)), text, path, word;
+	struct str table = str_of((const char *)c.at, cursor_left(&c)), text, path, word, entry;
 	uint32_t count = 0, name_at, path_at;
 
 	if (!cursor_skip(&c, sizeof(NEW_MAGIC) - 1) || !cursor_bytes(&c, 4, &word) ||
 	    !cursor_skip(&c, 24))
 		return STR("");
+	/* The file is of this machine's own byte order, so it is read through numbers of ours. */
 	memcpy(&count, word.ptr, 4);
-	while (count-- && next_entry(&c, &name_at, &path_at)) {
+	while (count-- && cursor_bytes(&c, 24, &entry)) {
+		memcpy(&name_at, entry.ptr + 4, 4);
+		memcpy(&path_at, entry.ptr + 8, 4);
 		if (!text_at(table, name_at, &text) || !str_eq(text, name) ||
 		    !text_at(table, path_at, &path) || !path.len || *path.ptr != '/')
 			continue;
@@ -209,42 +198,19 @@ struct str loader_cache_find(struct str cache, struct str name, unsigned n)
 	return STR("");
 }
 
-static int read_cache(pid_t pid, struct arena *a, struct str *out)
-{
-	struct buf text = BUF_INIT;
-	struct located file;
-	int err = locate_file(pid, STR("/etc/ld.so.cache"), a, &file);
-
-	if (!err)
-		err = file_slurp(file.open_path.ptr, MAX_CACHE, &text);
-	if (!err)
-		*out = arena_str(a, buf_as_str(&text));
-	buf_free(&text);
-	return err;
-}
-
-static bool is_for_host(const struct located *file)
-{
-	const struct arch *host = arch_host();
-	struct image *image;
-	bool same;
-
-	if (image_open(file->open_path.ptr, &image, NULL))
-		return false;
-	same = host && image->machine == host->machine && image->word == host->word;
-	image_close(image);
-	return same;
-}
-
 /* Libraries of several machines may share a name: this machine's comes first. */
 static int lookup_library(pid_t pid, struct str name, struct arena *a, struct located *out)
 {
-	struct str cache, path;
+	const struct arch *host = arch_host();
+	struct buf text = BUF_INIT;
+	struct str path;
 	struct located file;
-	int found = -ENOENT, err = read_cache(pid, a, &cache);
+	int found = -ENOENT, err = locate_file(pid, STR("/etc/ld.so.cache"), a, &file);
 
+	if (!err)
+		err = file_slurp(file.open_path.ptr, MAX_CACHE, &text);
 	for (unsigned i = 0; !err && i < 64; i++) {
-		path = loader_cache_find(cache, name, i);
+		path = loader_cache_find(buf_as_str(&text), name, i);
 		if (!path.len)
 			break;
 		if (locate_file(pid, path, a, &file))
@@ -252,11 +218,12 @@ static int lookup_library(pid_t pid, struct str name, struct arena *a, struct lo
 		if (found)
 			*out = file;
 		found = 0;
-		if (!is_for_host(&file))
+		if (!host || !is_elf(&file, host))
 			continue;
 		*out = file;
 		break;
 	}
+	buf_free(&text);
 	return found;
 }
 

@@ -74,17 +74,9 @@ bool process_main_ended(pid_t pid)
 	return !process_state_read(pid, &p) && p.state == 'Z' && p.threads > 1;
 }
 
-static bool is_alive(pid_t pid, pid_t task)
-{
-	struct process_state p;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)task);
-	return !read_stat(path, &p) && p.state != 'Z' && p.state != 'X';
-}
-
 pid_t process_visible_task(pid_t pid)
 {
+	struct process_state p;
 	struct dirent *entry;
 	char path[64];
 	pid_t found = pid;
@@ -97,7 +89,9 @@ pid_t process_visible_task(pid_t pid)
 	while (tasks && found == pid && (entry = readdir(tasks))) {
 		pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
 
-		if (task > 0 && task != pid && is_alive(pid, task))
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)task);
+		if (task > 0 && task != pid && !read_stat(path, &p) && p.state != 'Z' &&
+		    p.state != 'X')
 			found = task;
 	}
 	if (tasks)

@@ -62,12 +62,6 @@ static bool is_name(struct str name)
 	       !str_eq(name, STR("..")) && str_index(name, '/') < 0 && str_index(name, '\0') < 0;
 }
 
-static bool is_identifier_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
 /* The name in a C declaration: after "(*" for a function pointer, otherwise the last word before
  * any [dimensions]. An empty str when there is none. */
 static struct str declared_name(struct str decl)
@@ -76,7 +70,7 @@ static struct str declared_name(struct str decl)
 
 	for (size_t i = 0; i + 1 < decl.len; i++)
 		if (decl.ptr[i] == '(' && decl.ptr[i + 1] == '*') {
-			for (end = i + 2; end < decl.len && is_identifier_byte(decl.ptr[end]);)
+			for (end = i + 2; end < decl.len && char_is_word(decl.ptr[end]);)
 				end++;
 			return str_of(decl.ptr + i + 2, end - i - 2);
 		}
@@ -86,7 +80,7 @@ static struct str declared_name(struct str decl)
 		end -= end > 0;
 	}
 	start = end;
-	while (start && is_identifier_byte(decl.ptr[start - 1]))
+	while (start && char_is_word(decl.ptr[start - 1]))
 		start--;
 	return str_of(decl.ptr + start, end - start);
 }
@@ -128,43 +122,34 @@ static int parse_number(struct str part, struct str key, uint32_t *out)
 }
 
 /* field = "field:" declaration ";" "offset:" n ";" "size:" n ";" ["signed:" n ";"] */
-static int parse_field(struct arena *a, struct str line, struct trace_field *out)
-{
-	struct str rest = str_of(line.ptr + 6, line.len - 6);
-	struct str decl = str_cut(&rest, ';');
-	uint32_t is_signed = 0, end;
-	int err;
-
-	err = parse_number(str_cut(&rest, ';'), STR("offset:"), &out->offset);
-	if (!err)
-		err = parse_number(str_cut(&rest, ';'), STR("size:"), &out->size);
-	if (!err && str_trim(rest).len)
-		err = parse_number(str_cut(&rest, ';'), STR("signed:"), &is_signed);
-	if (!err && __builtin_add_overflow(out->offset, out->size, &end))
-		err = -EINVAL;
-	if (!err)
-		err = parse_declaration(a, decl, out);
-	out->is_signed = is_signed != 0;
-	if (!err && (out->is_data_loc || out->is_rel_loc) && out->size != 4)
-		err = -EINVAL;
-	return err;
-}
-
 static int add_field(struct arena *a, struct str line, struct trace_event *event,
 		     struct trace_field **fields, size_t *cap)
 {
+	struct str rest = str_of(line.ptr + 6, line.len - 6);
+	struct str decl = str_cut(&rest, ';');
+	struct trace_field *out;
+	uint32_t is_signed = 0, end;
 	int err;
 
 	if (event->field_count >= TRACEFS_MAX_FIELDS)
 		return -E2BIG;
-	err = arena_grow(a, (void **)fields, event->field_count, cap, sizeof(**fields));
+	if (arena_grow(a, (void **)fields, event->field_count, cap, sizeof(**fields)))
+		return -ENOMEM;
+	out = &(*fields)[event->field_count];
+	*out = (struct trace_field){0};
+	if (parse_number(str_cut(&rest, ';'), STR("offset:"), &out->offset) ||
+	    parse_number(str_cut(&rest, ';'), STR("size:"), &out->size) ||
+	    (str_trim(rest).len && parse_number(str_cut(&rest, ';'), STR("signed:"), &is_signed)) ||
+	    __builtin_add_overflow(out->offset, out->size, &end))
+		return -EINVAL;
+	err = parse_declaration(a, decl, out);
 	if (err)
 		return err;
-	(*fields)[event->field_count] = (struct trace_field){0};
-	err = parse_field(a, line, &(*fields)[event->field_count]);
-	if (!err)
-		event->field_count++;
-	return err;
+	out->is_signed = is_signed != 0;
+	if ((out->is_data_loc || out->is_rel_loc) && out->size != 4)
+		return -EINVAL;
+	event->field_count++;
+	return 0;
 }
 
 static int refuse_format(struct diag *d, int err, struct str event, struct str line)
@@ -235,42 +220,30 @@ static void free_names(struct dirent **names, int count)
 		free(names);
 }
 
-/* The name in `path` that is nearest to a mistyped one; "" when none is near. Valid until `hint` is
- * freed. */
-static void find_near_name(const char *path, struct str name, struct buf *hint)
-{
-	struct dirent **names;
-	unsigned best = NEAR_NAME;
-	int count = list_names(path, &names);
-
-	for (int i = 0; i < count; i++) {
-		struct str candidate = str_from(names[i]->d_name);
-		unsigned distance = str_distance(name, candidate, NEAR_NAME);
-
-		if (is_name(candidate) && distance < best) {
-			best = distance;
-			buf_clear(hint);
-			buf_escaped(hint, candidate);
-		}
-	}
-	free_names(names, count);
-}
-
+/* The event that is nearest to a mistyped one; or the category, when there is none of that name. */
 static void hint_near_event(const char *dir, struct str category, struct str name, struct diag *d)
 {
 	struct arena a = ARENA_INIT;
-	struct buf near = BUF_INIT;
-	const char *events = arena_printf(&a, "%s/events", dir).ptr;
+	struct buf shown = BUF_INIT;
+	struct guess guess = {.nearest = NEAR_NAME};
 	const char *in = arena_printf(&a, "%s/events/%.*s", dir, STR_FMT(category)).ptr;
+	struct dirent **names;
+	int count;
 
-	if (events && in && faccessat(AT_FDCWD, in, F_OK, AT_EACCESS) == 0)
-		find_near_name(in, name, &near);
-	else if (events && in)
-		find_near_name(events, category, &near);
-	if (near.len)
-		diag_hint(d, "did you mean '%s'?", near.ptr);
+	if (in && faccessat(AT_FDCWD, in, F_OK, AT_EACCESS)) {
+		in = arena_printf(&a, "%s/events", dir).ptr;
+		name = category;
+	}
+	count = in ? list_names(in, &names) : -ENOMEM;
+	for (int i = 0; i < count; i++)
+		if (is_name(str_from(names[i]->d_name)))
+			guess_offer(&guess, name, str_from(names[i]->d_name));
+	buf_escaped(&shown, guess.best);
+	if (shown.len)
+		diag_hint(d, "did you mean '%s'?", shown.ptr);
+	free_names(names, count);
 	arena_free(&a);
-	buf_free(&near);
+	buf_free(&shown);
 }
 
 static int refuse_event(struct diag *d, int err, const char *dir, struct str category,
@@ -368,31 +341,13 @@ static int walk_category(const struct event_walk *w, struct str category, struct
 	return refuse_event(d, count, w->dir, category, w->name_pattern);
 }
 
-static int walk_all(const struct event_walk *w, struct str category_pattern, struct diag *d)
-{
-	struct buf path = BUF_INIT;
-	struct dirent **names = NULL;
-	int count, result = 0;
-
-	buf_printf(&path, "%s/events", w->dir);
-	count = path.failed ? -ENOMEM : list_names(path.ptr, &names);
-	if (count < 0)
-		result = refuse_event(d, count, w->dir, category_pattern, w->name_pattern);
-	for (int i = 0; i < count && !result; i++) {
-		struct str category = str_from(names[i]->d_name);
-
-		if (is_name(category) && str_match(category_pattern, category))
-			result = walk_category(w, category, d);
-	}
-	free_names(names, count);
-	buf_free(&path);
-	return result;
-}
-
 int trace_events_each(struct str category, struct str name, trace_event_fn *fn, void *arg,
 		      struct diag *d)
 {
 	struct event_walk w = {.name_pattern = name, .fn = fn, .arg = arg};
+	struct buf path = BUF_INIT;
+	struct dirent **names = NULL;
+	int count, result = 0;
 
 	if (!is_name(category) || !is_name(name))
 		return refuse_name(d, category, name);
@@ -401,5 +356,17 @@ int trace_events_each(struct str category, struct str name, trace_event_fn *fn, 
 		return -ENOENT;
 	if (!str_has_wildcard(category))
 		return walk_category(&w, category, d);
-	return walk_all(&w, category, d);
+	buf_printf(&path, "%s/events", w.dir);
+	count = path.failed ? -ENOMEM : list_names(path.ptr, &names);
+	if (count < 0)
+		result = refuse_event(d, count, w.dir, category, name);
+	for (int i = 0; i < count && !result; i++) {
+		struct str found = str_from(names[i]->d_name);
+
+		if (is_name(found) && str_match(category, found))
+			result = walk_category(&w, found, d);
+	}
+	free_names(names, count);
+	buf_free(&path);
+	return result;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "elf/symbol_scan.h"
+#include "elf/symbols.h"
 
 /* Where such a nop is, and whether a function begins there. */
 struct place {

@@ -10,8 +10,7 @@
 
 #include "base/hash.h"
 #include "base/cursor.h"
-#include "elf/raw_symbols.h"
-#include "elf/symbol_scan.h"
+#include "elf/symbols.h"
 
 #define WHY_NO_SYMBOL \
 	"its symbol is not in the symbol tables of the file (install the debug symbols)"

@@ -1,5 +1,5 @@
 /* Making a command line, running it, reading a file. */
-#include "report/command.h"
+#include "report/inside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "report/command.h"
 #include "report/inside.h"
 #include "report/moment.h"
-#include "report/table.h"
 
 /* A record on its way. */
 struct event {
@@ -21,16 +19,16 @@ struct event {
 	int exit_code;
 };
 
-/* {"type": TYPE, "data": "TEXT"} */
-static void add_message(const char *type, struct str text, struct buf *out)
+/* {"type": TYPE, "data": "TEXT"}, and "error" when there is one */
+static void add_message(const char *type, struct str text, int err, struct buf *out)
 {
 	struct json j = {out, false};
 
 	json_open(&j, '{');
-	json_key(&j, "type");
-	json_text(&j, type);
-	json_key(&j, "data");
-	json_str(&j, text);
+	json_pair(&j, "type", str_from(type));
+	json_pair(&j, "data", text);
+	if (err)
+		json_pair(&j, "error", str_from(strerror(-err)));
 	json_close(&j, '}');
 	buf_char(out, '\n');
 }
@@ -58,7 +56,7 @@ static int report_printf(struct event *e)
 		return format_render(e->record.format, &r->renderer, &e->record, e->out);
 	err = fill_scratch(e);
 	if (!err)
-		add_message("printf", buf_as_str(&r->scratch), e->out);
+		add_message("printf", buf_as_str(&r->scratch), 0, e->out);
 	return err;
 }
 
@@ -159,7 +157,7 @@ static int report_join(struct event *e)
 	buf_clear(&r->scratch);
 	err = join_fields(e, &r->raw, &r->scratch);
 	if (!err)
-		add_message("join", buf_as_str(&r->scratch), e->out);
+		add_message("join", buf_as_str(&r->scratch), 0, e->out);
 	return err;
 }
 
@@ -176,7 +174,7 @@ static int report_time(struct event *e)
 	}
 	buf_clear(scratch);
 	moment_format(format, moment_now(), scratch);
-	add_message("time", buf_as_str(scratch), e->out);
+	add_message("time", buf_as_str(scratch), 0, e->out);
 	return 0;
 }
 
@@ -233,19 +231,7 @@ static void add_taken(struct event *e, const char *type, const char *failure, in
 	struct str text = buf_as_str(taken);
 
 	if (e->report->style == REPORT_JSON) {
-		struct json j = {e->out, false};
-
-		json_open(&j, '{');
-		json_key(&j, "type");
-		json_text(&j, type);
-		json_key(&j, "data");
-		json_str(&j, text);
-		if (err) {
-			json_key(&j, "error");
-			json_text(&j, strerror(-err));
-		}
-		json_close(&j, '}');
-		buf_char(e->out, '\n');
+		add_message(type, text, err, e->out);
 		return;
 	}
 	render_lines(&e->report->renderer, text, e->out);
@@ -276,28 +262,27 @@ static int report_cat(struct event *e)
 	return 0;
 }
 
-static int run_line(struct report *r, const struct shell_line *line, struct buf *taken)
-{
-	char **argv = shell_arguments(line);
-	int err = !argv ? -ENOMEM : r->unsafe ? command_run(argv, r->stop_fd, taken) : -EPERM;
-
-	free(argv);
-	return err;
-}
-
 static int report_system(struct event *e)
 {
 	struct report *r = e->report;
 	struct record again = e->record;
 	struct shell_line line = {.text = BUF_INIT};
 	struct buf taken = BUF_INIT;
-	int err = fill_scratch(e); /* for messages */
+	char **argv = NULL;
+	int err = fill_scratch(e), end = -EPERM; /* the scratch: for messages */
 
-	if (!err && !is_skipped(r)) {
-		err = format_render_shell(e->record.format, &r->raw, &again, &line);
-		if (!err)
-			add_taken(e, "syscall", "cannot run", run_line(r, &line, &taken), &taken);
+	if (err || is_skipped(r))
+		return err;
+	err = format_render_shell(e->record.format, &r->raw, &again, &line);
+	if (!err) {
+		argv = shell_arguments(&line);
+		if (!argv)
+			end = -ENOMEM;
+		else if (r->unsafe)
+			end = command_run(argv, r->stop_fd, &taken);
+		add_taken(e, "syscall", "cannot run", end, &taken);
 	}
+	free(argv);
 	shell_free(&line);
 	buf_free(&taken);
 	return err;

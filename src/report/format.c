@@ -1,5 +1,5 @@
 /* printf formats: one walk over the pieces of a format for each record. */
-#include "report/format.h"
+#include "report/inside.h"
 
 #include <errno.h>
 
@@ -15,11 +15,6 @@ enum form {
 	FORM_CHAR,     /* "%c" */
 	FORM_BYTES,    /* "%r" printable or \xNN; "%rx" all \xNN; "%rh" all NN, blanks between */
 };
-
-static bool is_plain(const struct piece *p)
-{
-	return !p->width && p->precision < 0 && !p->flags;
-}
 
 /* Bytes that the conversion shows. Without a length, "%d" means the whole value, and "%x" of an
  * int32 its 32 bits, as in C. What a register holds in its upper half is often left over from
@@ -49,7 +44,8 @@ static enum form form_of(const struct piece *p, const struct type *t)
 		return FORM_CHAR;
 	if (strchr("fFeEgGaA", p->letter))
 		return FORM_FLOAT;
-	if (t->kind == TYPE_FLOAT || !is_plain(p) || shown_bytes(p, t) != 8)
+	if (t->kind == TYPE_FLOAT || p->width || p->precision >= 0 || p->flags ||
+	    shown_bytes(p, t) != 8)
 		return FORM_NUMBER;
 	switch (p->letter) {
 	case 'd':
@@ -87,25 +83,23 @@ static uint64_t narrow(const struct piece *p, const struct type *t, uint64_t bit
 	return is_signed ? (uint64_t)((int64_t)bits >> (64 - 8 * size)) : bits >> (64 - 8 * size);
 }
 
-/* C leaves values out of range open; the instruction the compiler uses gives INT64_MIN. */
-static int64_t whole_part(double value)
-{
-	if (!(value >= -9223372036854775808.0 && value < 9223372036854775808.0))
-		return INT64_MIN;
-	return (int64_t)value;
-}
-
 static void add_number(const struct piece *p, const struct value *v, struct buf *out)
 {
-	uint64_t bits = v->bits;
+	int64_t whole = INT64_MIN;
 	char spec[16];
 
+	if (v->type->kind == TYPE_FLOAT) {
+		/* C leaves values out of range open; the instruction the compiler uses gives
+		 * INT64_MIN. */
+		double value = float_of_bits(v->bits, v->type->size);
+
+		if (value >= -9223372036854775808.0 && value < 9223372036854775808.0)
+			whole = (int64_t)value;
+	} else {
+		whole = (int64_t)narrow(p, v->type, v->bits);
+	}
 	make_spec(p, true, spec);
-	if (v->type->kind == TYPE_FLOAT)
-		bits = (uint64_t)whole_part(float_of_bits(bits, v->type->size));
-	else
-		bits = narrow(p, v->type, bits);
-	buf_printf(out, spec, p->width, p->precision, (unsigned long long)bits);
+	buf_printf(out, spec, p->width, p->precision, (unsigned long long)whole);
 }
 
 static void add_float(const struct piece *p, const struct value *v, struct buf *out)
@@ -119,18 +113,6 @@ static void add_float(const struct piece *p, const struct value *v, struct buf *
 	buf_printf(out, spec, p->width, p->precision, value);
 }
 
-static void add_blanks_between(struct str bytes, struct buf *out)
-{
-	for (size_t i = 0; i < bytes.len; i++) {
-		unsigned char c = (unsigned char)bytes.ptr[i];
-
-		if (i)
-			buf_char(out, ' ');
-		buf_char(out, "0123456789abcdef"[c >> 4]);
-		buf_char(out, "0123456789abcdef"[c & 15]);
-	}
-}
-
 static void add_bytes(const struct piece *p, const struct renderer *r, const struct value *v,
 		      struct buf *out)
 {
@@ -140,10 +122,12 @@ static void add_bytes(const struct piece *p, const struct renderer *r, const str
 		render_text(r, v, INDENT_VALUE, out);
 		return;
 	}
-	if (p->variant == 'h')
-		add_blanks_between(v->bytes, out);
-	else
+	if (p->variant != 'h')
 		render_escaped(v->bytes, p->variant == 'x', out);
+	for (size_t i = 0; p->variant == 'h' && i < v->bytes.len; i++) {
+		buf_text(out, i ? " " : "");
+		buf_hex_byte(out, v->bytes.ptr[i]);
+	}
 	if (v->flags & TEXT_CUT)
 		buf_str(out, r->trunc_trailer);
 }
@@ -163,16 +147,11 @@ static void pad(const struct piece *p, size_t start, struct buf *out)
 	memset(out->ptr + start, ' ', blanks);
 }
 
-/* Text that is made when it is shown. */
-static bool is_word_text(const struct type *t)
-{
-	return t->kind == TYPE_NAME || t->kind == TYPE_DISPLAY;
-}
-
 static void add_text(const struct piece *p, enum form form, const struct renderer *r,
 		     struct value *v, struct buf *out)
 {
 	size_t start = out->len;
+	bool is_made = v->type->kind == TYPE_NAME || v->type->kind == TYPE_DISPLAY; /* when shown */
 
 	if (p->precision >= 0 && v->type->kind == TYPE_STR && v->bytes.len > (size_t)p->precision) {
 		v->bytes.len = (size_t)p->precision;
@@ -184,32 +163,28 @@ static void add_text(const struct piece *p, enum form form, const struct rendere
 		add_bytes(p, r, v, out);
 	else
 		render_bytes(r, str_of(&(char){(char)v->bits}, 1), out);
-	if (p->precision >= 0 && is_word_text(v->type) && out->len - start > (size_t)p->precision)
+	if (p->precision >= 0 && is_made && out->len - start > (size_t)p->precision)
 		out->ptr[out->len = start + (size_t)p->precision] = '\0';
-	pad(p, start, out);
-}
-
-static void add_pointer(const struct piece *p, const struct value *v, struct buf *out)
-{
-	size_t start = out->len;
-
-	buf_text(out, "0x");
-	buf_hex(out, v->bits);
 	pad(p, start, out);
 }
 
 static void add_field(const struct piece *p, enum form form, const struct renderer *r,
 		      struct value *v, struct buf *out)
 {
+	size_t start = out->len;
+
 	switch (form) {
 	case FORM_DECIMAL: buf_s64(out, (int64_t)v->bits); break;
 	case FORM_UNSIGNED: buf_u64(out, v->bits); break;
 	case FORM_HEX: buf_hex(out, v->bits); break;
 	case FORM_NUMBER:
-		if (p->letter == 'p' && v->type->kind == TYPE_INT)
-			add_pointer(p, v, out);
-		else
+		if (p->letter != 'p' || v->type->kind != TYPE_INT) {
 			add_number(p, v, out);
+			break;
+		}
+		buf_text(out, "0x");
+		buf_hex(out, v->bits);
+		pad(p, start, out);
 		break;
 	case FORM_FLOAT: add_float(p, v, out); break;
 	case FORM_QUOTED: render_part(r, v, out); break;

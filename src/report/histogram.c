@@ -113,31 +113,20 @@ static void add_range(const struct bucket *b, struct buf *out)
 	buf_char(out, ')');
 }
 
-static void fill_to(struct buf *out, size_t start, size_t width)
-{
-	if (out->len - start < width)
-		buf_fill(out, ' ', width - (out->len - start));
-}
-
-/* In single precision, as bpftrace does it: bars are equal to the character. Those of hist() are of
- * the counts as they are, also as there; those of lhist(), which it does not divide, of the numbers
- * that are shown. */
-static int bar_width(const struct histogram *h, uint64_t count, int64_t div)
-{
-	uint64_t scale = h->type->kind == TYPE_LHIST ? (uint64_t)div : 1, most = h->most / scale;
-
-	return most ? (int)((float)(count / scale) / (float)most * BAR_WIDTH) : 0;
-}
-
 static void add_row(const struct histogram *h, unsigned i, int64_t div, struct buf *out)
 {
 	struct bucket b = bucket_at(h, i);
 	uint64_t count = count_at(h, i);
-	int bar = bar_width(h, count, div);
-	size_t start = out->len;
+	/* In single precision, as bpftrace does it: bars are equal to the character. Those of
+	 * hist() are of the counts as they are, also as there; those of lhist(), which it does not
+	 * divide, of the numbers that are shown. */
+	uint64_t scale = h->type->kind == TYPE_LHIST ? (uint64_t)div : 1, most = h->most / scale;
+	int bar = most ? (int)((float)(count / scale) / (float)most * BAR_WIDTH) : 0;
+	size_t start = out->len, label;
 
 	add_range(&b, out);
-	fill_to(out, start, LABEL_WIDTH);
+	label = out->len - start;
+	buf_fill(out, ' ', label < LABEL_WIDTH ? LABEL_WIDTH - label : 0);
 	buf_printf(out, "%*llu |", COUNT_WIDTH, (unsigned long long)(count / (uint64_t)div));
 	buf_fill(out, '@', (size_t)bar);
 	buf_fill(out, ' ', (size_t)(BAR_WIDTH - bar));

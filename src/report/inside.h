@@ -1,8 +1,8 @@
-/* A report from inside: what report.c and event.c share. */
+/* What the files of this module share: the report from inside, tables, formats, commands. */
 #ifndef NOPAL_REPORT_INSIDE_H
 #define NOPAL_REPORT_INSIDE_H
 
-#include "report/format.h"
+#include "program/record.h"
 #include "report/render.h"
 #include "report/report.h"
 
@@ -17,5 +17,63 @@ struct report {
 	struct buf scratch;
 	struct buf failure; /* why the last cat() or system() gave nothing */
 };
+
+/* Maps as text or JSON, sorted as bpftrace sorts them: numbers and aggregates by value, the rest by
+ * key; equals by key. Comes in: the entries an engine hands over. */
+struct table_request {
+	enum report_style style;
+	uint32_t map;
+	int64_t top; /* show only the last `top` entries; 0: all */
+	int64_t div; /* divide numbers by it; 0: 1 */
+};
+
+int table_print(const struct renderer *r, const struct table_request *request,
+		const struct map_store *maps, struct buf *out);
+/* Each entry in printed order, as text; a non-zero result of `fn` ends it and is returned. */
+int table_each(const struct renderer *r, const struct table_request *request,
+	       const struct map_store *maps, report_entry_fn *fn, void *arg);
+/* One entry, for print(@m[key]). */
+void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
+		       const struct value *key, const struct value *value, struct buf *out);
+
+/* cat() and system(): what a file or a command says, as bytes, and the line a command is made of.
+ *
+ * Such a line contains values of events. They come from the programs that are traced, so the shell
+ * must take them as words and never as commands: the line has "${1}", "${2}" in their places, and
+ * the values are the shell's arguments. Whatever they say, the shell does not read it as text of
+ * its own. */
+struct shell_line {
+	struct buf text;
+	struct buf values; /* each ends in a NUL */
+	unsigned count;
+	enum { SHELL_PLAIN, SHELL_SINGLE, SHELL_DOUBLE } quote; /* that the text is in at its end */
+	bool escaped; /* its last character is a backslash that holds for the next */
+};
+
+void shell_free(struct shell_line *l);
+/* Text of the script's. */
+void shell_text(struct shell_line *l, struct str text);
+/* The bytes from `start` of `values` on are the next value. */
+void shell_value(struct shell_line *l, size_t start);
+/* argv for sh, in one allocation with its pointers into the line; NULL: no memory. */
+char **shell_arguments(const struct shell_line *l);
+
+#define CAT_BYTES_MOST	   10240      /* of one file */
+#define COMMAND_BYTES_MOST (1u << 20) /* of one command; more is not read */
+
+/* The start of a file. -errno: it cannot be opened or read; -EFBIG: there is more of it. */
+int command_cat(const char *path, struct buf *out);
+/* Run /bin/sh with these arguments to its end, and take its standard output. -EFBIG: it wrote more.
+ * When `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer than a
+ * second: -EINTR. */
+int command_run(char **argv, int stop_fd, struct buf *out);
+
+/* Write the record's fields as the pieces of `f` say. -EPROTO: the record ended early; `out` then
+ * holds a part that the caller takes back. */
+int format_render(const struct format *f, const struct renderer *r, struct record *record,
+		  struct buf *out);
+/* The same for a shell: numbers become text of the line, all else its values. */
+int format_render_shell(const struct format *f, const struct renderer *r, struct record *record,
+			struct shell_line *out);
 
 #endif

@@ -51,12 +51,6 @@ static void add_conversion(const char *spec, const struct tm *tm, struct buf *ou
 	out->ptr[out->len] = '\0';
 }
 
-static void add_microseconds(int64_t nsecs, struct buf *out)
-{
-	for (int64_t unit = 100000000; unit >= 1000; unit /= 10)
-		buf_char(out, (char)('0' + nsecs / unit % 10));
-}
-
 /* Length of the conversion at the start of `s`: '%', flags, width, E or O, letter. 0: none. */
 static size_t conversion_length(struct str s)
 {
@@ -91,7 +85,8 @@ void moment_format(struct str format, int64_t nsecs, struct buf *out)
 			buf_char(out, *format.ptr);
 			len = 1;
 		} else if (len == 2 && format.ptr[1] == 'f') {
-			add_microseconds(part, out);
+			for (int64_t unit = 100000000; unit >= 1000; unit /= 10)
+				buf_char(out, (char)('0' + part / unit % 10));
 		} else {
 			memcpy(spec, format.ptr, len);
 			spec[len] = '\0';

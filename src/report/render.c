@@ -59,15 +59,14 @@ void render_quoted(struct str text, struct buf *out)
 void render_escaped(struct str bytes, bool all, struct buf *out)
 {
 	for (size_t i = 0; i < bytes.len; i++) {
-		unsigned char c = (unsigned char)bytes.ptr[i];
+		char c = bytes.ptr[i];
 
 		if (!all && c >= ' ' && c <= '~') {
-			buf_char(out, (char)c);
+			buf_char(out, c);
 			continue;
 		}
 		buf_add(out, "\\x", 2);
-		buf_char(out, "0123456789abcdef"[c >> 4]);
-		buf_char(out, "0123456789abcdef"[c & 15]);
+		buf_hex_byte(out, c);
 	}
 }
 
@@ -85,13 +84,6 @@ double float_of_bits(uint64_t bits, unsigned size)
 	return wide;
 }
 
-static bool reads_back(const char *text, double value, unsigned size)
-{
-	if (size == 4)
-		return strtof(text, NULL) == (float)value;
-	return strtod(text, NULL) == value;
-}
-
 /* Shortest decimal text that reads back as the same float of `size` bytes; "inf", "-inf", "nan". */
 static void render_float(double value, unsigned size, struct buf *out)
 {
@@ -104,7 +96,7 @@ static void render_float(double value, unsigned size, struct buf *out)
 	}
 	for (int digits = size == 4 ? 6 : 15; digits <= most; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (reads_back(text, value, size))
+		if (size == 4 ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
 			break;
 	}
 	buf_text(out, text);
@@ -124,14 +116,6 @@ static void render_string(const struct renderer *r, const struct value *v, struc
 		buf_str(out, r->trunc_trailer);
 }
 
-static void render_name(const struct renderer *r, uint64_t index, struct buf *out)
-{
-	if (index < r->name_count)
-		render_bytes(r, r->names[index], out);
-	else
-		buf_text(out, "(unknown)");
-}
-
 /* An empty line, then the frames, innermost first. */
 static void render_stack(const struct renderer *r, const struct value *v, unsigned indent,
 			 struct buf *out)
@@ -149,21 +133,20 @@ static void render_stack(const struct renderer *r, const struct value *v, unsign
 	}
 }
 
-static void render_tuple(const struct renderer *r, const struct value *v, unsigned indent,
-			 struct buf *out)
+typedef void render_fn(const struct renderer *r, const struct value *v, unsigned indent,
+		       struct buf *out);
+
+static void render_elements(const struct renderer *r, const struct value *tuple, unsigned indent,
+			    render_fn *render, const char *separator, struct buf *out)
 {
 	struct elements e;
 	struct value element;
-	const char *separator = "";
 
-	elements_open(v, &e);
-	buf_char(out, '(');
-	while (elements_next(&e, &element)) {
-		buf_text(out, separator);
-		render_text(r, &element, indent, out);
-		separator = ", ";
+	elements_open(tuple, &e);
+	for (bool is_first = true; elements_next(&e, &element); is_first = false) {
+		buf_text(out, is_first ? "" : separator);
+		render(r, &element, indent, out);
 	}
-	buf_char(out, ')');
 }
 
 /* A char that is not printable is shown as a number. */
@@ -194,8 +177,17 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 		break;
 	case TYPE_STR:
 	case TYPE_BUF: render_string(r, v, out); break;
-	case TYPE_NAME: render_name(r, v->bits, out); break;
-	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
+	case TYPE_NAME:
+		if (v->bits < r->name_count)
+			render_bytes(r, r->names[v->bits], out);
+		else
+			buf_text(out, "(unknown)");
+		break;
+	case TYPE_TUPLE:
+		buf_char(out, '(');
+		render_elements(r, v, indent, render_text, ", ", out);
+		buf_char(out, ')');
+		break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: render_stack(r, v, indent, out); break;
 	case TYPE_DISPLAY: render_display(r, v, out); break;
@@ -226,30 +218,15 @@ static bool is_json_word(const struct type *t, uint64_t bits)
 	return t->kind == TYPE_FLOAT && isfinite(float_of_bits(bits, t->size));
 }
 
-static void render_json_tuple(const struct renderer *r, const struct value *v, unsigned indent,
-			      struct buf *out)
-{
-	struct elements e;
-	struct value element;
-	const char *separator = "";
-
-	elements_open(v, &e);
-	buf_char(out, '[');
-	while (elements_next(&e, &element)) {
-		buf_text(out, separator);
-		render_json(r, &element, indent, out);
-		separator = ",";
-	}
-	buf_char(out, ']');
-}
-
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
 {
 	struct renderer raw = *r;
 	struct buf text = BUF_INIT;
 
 	if (v->type->kind == TYPE_TUPLE) {
-		render_json_tuple(r, v, indent, out);
+		buf_char(out, '[');
+		render_elements(r, v, indent, render_json, ",", out);
+		buf_char(out, ']');
 		return;
 	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */

@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "report/inside.h"
 #include "report/moment.h"
-#include "report/table.h"
 
 int report_new(const struct program *p, const struct report_options *options,
 	       struct symbols *symbols, struct report **out)
@@ -113,8 +112,7 @@ static void add_count(const char *type, const char *key, uint64_t count, struct 
 	struct json j = {out, false};
 
 	json_open(&j, '{');
-	json_key(&j, "type");
-	json_text(&j, type);
+	json_pair(&j, "type", str_from(type));
 	json_key(&j, "data");
 	json_open(&j, '{');
 	json_key(&j, key);
@@ -173,26 +171,6 @@ void report_skipped(struct report *r, struct buf *out)
 			   (unsigned long long)r->skipped);
 }
 
-/* "3 reads failed: bad address", "1 update refused: the map is full" */
-static struct str fault_text(const struct run_fault *fault, struct arena *a)
-{
-	static const struct {
-		const char *one, *many, *why;
-	} texts[] = {
-		[FAULT_READ] = {"read", "reads", "failed: bad address"},
-		[FAULT_MAP_FULL] = {"update", "updates", "refused: the map is full"},
-		[FAULT_DIVIDE] = {"division", "divisions", "by zero: the result is 0"},
-		[FAULT_LOOP_LIMIT] = {"loop", "loops", "cut short: it reached the limit of rounds"},
-	};
-	size_t kind = (size_t)fault->kind;
-
-	if (kind >= sizeof(texts) / sizeof(*texts))
-		kind = FAULT_READ;
-	return arena_printf(a, "%llu %s %s", (unsigned long long)fault->count,
-			    fault->count == 1 ? texts[kind].one : texts[kind].many,
-			    texts[kind].why);
-}
-
 static void add_json_fault(struct span span, struct str text, uint64_t count, struct buf *out)
 {
 	struct json j = {out, false};
@@ -201,12 +179,9 @@ static void add_json_fault(struct span span, struct str text, uint64_t count, st
 	if (span.source.ptr)
 		span_position(span, &line, &column);
 	json_open(&j, '{');
-	json_key(&j, "type");
-	json_text(&j, "runtime_error");
-	json_key(&j, "msg");
-	json_str(&j, text);
-	json_key(&j, "filename");
-	json_str(&j, span.path);
+	json_pair(&j, "type", STR("runtime_error"));
+	json_pair(&j, "msg", text);
+	json_pair(&j, "filename", span.path);
 	json_key(&j, "line");
 	json_u64(&j, line);
 	json_key(&j, "col");
@@ -219,13 +194,27 @@ static void add_json_fault(struct span span, struct str text, uint64_t count, st
 
 void report_fault(struct report *r, const struct run_fault *fault, struct buf *out)
 {
+	/* "3 reads failed: bad address", "1 update refused: the map is full" */
+	static const struct {
+		const char *one, *many, *why;
+	} texts[] = {
+		[FAULT_READ] = {"read", "reads", "failed: bad address"},
+		[FAULT_MAP_FULL] = {"update", "updates", "refused: the map is full"},
+		[FAULT_DIVIDE] = {"division", "divisions", "by zero: the result is 0"},
+		[FAULT_LOOP_LIMIT] = {"loop", "loops", "cut short: it reached the limit of rounds"},
+	};
+	size_t kind = (size_t)fault->kind;
 	struct diag d = DIAG_INIT;
 	struct span span = {.path = {"", 0}};
 	struct str text;
 
 	if (fault->place < r->program->place_count)
 		span = r->program->places[fault->place];
-	text = fault_text(fault, &d.arena);
+	if (kind >= sizeof(texts) / sizeof(*texts))
+		kind = FAULT_READ;
+	text = arena_printf(&d.arena, "%llu %s %s", (unsigned long long)fault->count,
+			    fault->count == 1 ? texts[kind].one : texts[kind].many,
+			    texts[kind].why);
 	if (r->style == REPORT_JSON) {
 		add_json_fault(span, text, fault->count, out);
 	} else {

@@ -1,5 +1,5 @@
 /* Collecting the entries of a map, sorting them, printing them. */
-#include "report/table.h"
+#include "report/inside.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -175,13 +175,6 @@ static int compare_values(const void *a, const void *b)
 	return order ? order : compare_keys(a, b);
 }
 
-static void sort_entries(struct map_table *t)
-{
-	if (t->count > 1)
-		qsort(t->entries, t->count, sizeof(*t->entries),
-		      style_of(&t->map->value)->sorts_by_value ? compare_values : compare_keys);
-}
-
 /* ---- Printing */
 
 /* The keys of one entry, with `separator` between them. */
@@ -227,37 +220,12 @@ static void add_text(const struct map_table *t, size_t first, struct buf *out)
 		buf_char(out, '\n');
 }
 
-static void add_json_key(const struct map_table *t, const struct value *key, struct json *j)
-{
-	struct renderer raw = *t->renderer;
-	struct buf text = BUF_INIT;
-
-	raw.escape = ESCAPE_NOTHING;
-	add_key(&raw, key, ",", &text);
-	json_key_str(j, buf_as_str(&text));
-	j->out->failed |= text.failed;
-	buf_free(&text);
-}
-
-static void add_json_entries(const struct map_table *t, size_t first, struct json *j)
-{
-	if (t->map->key.kind == TYPE_NONE) {
-		add_value(t, &t->entries[t->count - 1].value, j->out);
-		return;
-	}
-	json_open(j, '{');
-	for (size_t i = first; i < t->count; i++) {
-		add_json_key(t, &t->entries[i].key, j);
-		add_value(t, &t->entries[i].value, j->out);
-		j->comma = true;
-	}
-	json_close(j, '}');
-}
-
 /* {"type": "map", "data": {"@name": {"key": value, ...}}}; nothing for an empty map. */
 static void add_json(const struct map_table *t, size_t first, struct buf *out)
 {
 	const char *type = style_of(&t->map->value)->json;
+	struct renderer raw = *t->renderer;
+	struct buf key = BUF_INIT;
 	struct json j = {out, false};
 
 	if (!t->count)
@@ -268,44 +236,25 @@ static void add_json(const struct map_table *t, size_t first, struct buf *out)
 	json_key(&j, "data");
 	json_open(&j, '{');
 	json_key_str(&j, t->map->name);
-	add_json_entries(t, first, &j);
+	if (t->map->key.kind == TYPE_NONE) {
+		add_value(t, &t->entries[t->count - 1].value, out);
+	} else {
+		raw.escape = ESCAPE_NOTHING;
+		json_open(&j, '{');
+		for (size_t i = first; i < t->count; i++) {
+			buf_clear(&key);
+			add_key(&raw, &t->entries[i].key, ",", &key);
+			json_key_str(&j, buf_as_str(&key));
+			out->failed |= key.failed;
+			add_value(t, &t->entries[i].value, out);
+			j.comma = true;
+		}
+		json_close(&j, '}');
+		buf_free(&key);
+	}
 	json_close(&j, '}');
 	json_close(&j, '}');
 	buf_char(out, '\n');
-}
-
-/* stats() shows all there is: `top` and `div` mean nothing for it. */
-static size_t first_shown(const struct map_table *t, int64_t top)
-{
-	if (t->map->value.kind == TYPE_STATS || top <= 0 || (uint64_t)top >= t->count)
-		return 0;
-	return t->count - (size_t)top;
-}
-
-static void print_entries(const struct map_table *t, int64_t top, struct buf *out)
-{
-	if (t->style == REPORT_JSON)
-		add_json(t, first_shown(t, top), out);
-	else
-		add_text(t, first_shown(t, top), out);
-}
-
-static int give_entry(const struct map_table *t, const struct table_entry *e, report_entry_fn *fn,
-		      void *arg)
-{
-	struct buf key = BUF_INIT, text = BUF_INIT;
-	const struct value_style *style = style_of(e->value.type);
-	int64_t number = style->number ? (int64_t)style->number(&e->value) : 0;
-	int err = -ENOMEM;
-
-	if (t->map->key.kind != TYPE_NONE)
-		add_key(t->renderer, &e->key, ",", &key);
-	add_value(t, &e->value, &text);
-	if (!key.failed && !text.failed)
-		err = fn(arg, buf_as_str(&key), buf_as_str(&text), style->number != NULL, number);
-	buf_free(&key);
-	buf_free(&text);
-	return err;
 }
 
 /* All entries of a map, sorted. The caller frees the arena, also after a failure. */
@@ -321,10 +270,10 @@ static int table_open(const struct renderer *r, const struct table_request *requ
 		.div = request->div > 0 ? request->div : 1,
 	};
 	err = map_each(maps, request->map, add_entry, t);
-	if (err < 0)
-		return err;
-	sort_entries(t);
-	return 0;
+	if (err >= 0 && t->count > 1)
+		qsort(t->entries, t->count, sizeof(*t->entries),
+		      style_of(&t->map->value)->sorts_by_value ? compare_values : compare_keys);
+	return err < 0 ? err : 0;
 }
 
 int table_print(const struct renderer *r, const struct table_request *request,
@@ -332,9 +281,15 @@ int table_print(const struct renderer *r, const struct table_request *request,
 {
 	struct map_table t;
 	int err = table_open(r, request, maps, &t);
+	size_t first = 0;
 
-	if (!err)
-		print_entries(&t, request->top, out);
+	/* stats() shows all there is: `top` and `div` mean nothing for it. */
+	if (t.map->value.kind != TYPE_STATS && request->top > 0 && (uint64_t)request->top < t.count)
+		first = t.count - (size_t)request->top;
+	if (!err && t.style == REPORT_JSON)
+		add_json(&t, first, out);
+	else if (!err)
+		add_text(&t, first, out);
 	arena_free(&t.arena);
 	return err;
 }
@@ -343,10 +298,25 @@ int table_each(const struct renderer *r, const struct table_request *request,
 	       const struct map_store *maps, report_entry_fn *fn, void *arg)
 {
 	struct map_table t;
+	struct buf key = BUF_INIT, text = BUF_INIT;
 	int err = table_open(r, request, maps, &t);
 
-	for (size_t i = 0; i < t.count && !err; i++)
-		err = give_entry(&t, &t.entries[i], fn, arg);
+	for (size_t i = 0; i < t.count && !err; i++) {
+		const struct table_entry *e = &t.entries[i];
+		const struct value_style *style = style_of(e->value.type);
+
+		buf_clear(&key);
+		buf_clear(&text);
+		if (t.map->key.kind != TYPE_NONE)
+			add_key(r, &e->key, ",", &key);
+		add_value(&t, &e->value, &text);
+		err = key.failed || text.failed
+			      ? -ENOMEM
+			      : fn(arg, buf_as_str(&key), buf_as_str(&text), style->number != NULL,
+				   style->number ? (int64_t)style->number(&e->value) : 0);
+	}
+	buf_free(&key);
+	buf_free(&text);
 	arena_free(&t.arena);
 	return err;
 }
@@ -355,10 +325,9 @@ void table_print_entry(const struct renderer *r, enum report_style style, const 
 		       const struct value *key, const struct value *value, struct buf *out)
 {
 	struct table_entry e = {.key = *key, .value = *value};
-	struct map_table t = {.renderer = r, .map = map, .style = style, .div = 1};
+	struct map_table t = {
+		.renderer = r, .map = map, .style = style, .div = 1, .entries = &e, .count = 1};
 
-	t.entries = &e;
-	t.count = 1;
 	if (style == REPORT_JSON)
 		add_json(&t, 0, out);
 	else

@@ -60,20 +60,6 @@ static bool take_memory(struct jit_names *j, uint64_t bytes)
 	return true;
 }
 
-/* 0 also when there is room for no more names, and then is_full says so. */
-static int reserve_name(struct jit_names *j)
-{
-	size_t cap = j->cap ? j->cap * 2 : 256;
-
-	if (j->count < j->cap)
-		return 0;
-	if (cap > NAMES_MOST || !take_memory(j, (cap - j->cap) * sizeof(*j->names))) {
-		j->is_full = true;
-		return 0;
-	}
-	return array_reserve(j->names, j->cap, cap);
-}
-
 static int add_line(struct jit_names *j, struct str line)
 {
 	uint64_t start, size, end;
@@ -81,9 +67,15 @@ static int add_line(struct jit_names *j, struct str line)
 	if (!read_hex(str_cut(&line, ' '), &start) || !read_hex(str_cut(&line, ' '), &size) ||
 	    !line.len || !size || __builtin_add_overflow(start, size, &end))
 		return 0;
-	if (reserve_name(j))
-		return -ENOMEM;
-	if (j->is_full)
+	if (j->count == j->cap) {
+		size_t cap = j->cap ? j->cap * 2 : 256;
+
+		j->is_full |=
+			cap > NAMES_MOST || !take_memory(j, (cap - j->cap) * sizeof(*j->names));
+		if (!j->is_full && array_reserve(j->names, j->cap, cap))
+			return -ENOMEM;
+	}
+	if (j->is_full) /* there is room for no more names */
 		return 0;
 	j->names[j->count++] = (struct jit_name){
 		.start = start,
@@ -161,11 +153,13 @@ static int read_more(struct jit_names *j, int fd)
 		if (buf_reserve(&j->text, PIECE))
 			return -ENOMEM;
 		got = pread(fd, j->text.ptr + j->text.len, PIECE, (off_t)j->text.len);
-		if (got <= 0)
-			return got < 0 ? -errno : 0;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
 		j->text.len += (size_t)got;
 	}
-	return 0;
+	return parse_lines(j);
 }
 
 static int64_t now_ms(void)
@@ -176,26 +170,10 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int start_over(const struct stat *st, struct budget *pool, struct jit_names **names)
-{
-	struct jit_names *j = calloc(1, sizeof(*j));
-
-	if (!j)
-		return -ENOMEM;
-	j->device = st->st_dev;
-	j->inode = st->st_ino;
-	j->started_ms = now_ms();
-	j->pool = pool;
-	jit_names_free(*names);
-	*names = j;
-	return 0;
-}
-
 static int read_fd(int fd, uid_t owner, struct budget *pool, struct jit_names **names)
 {
 	struct jit_names *j = *names;
 	struct stat st;
-	int err;
 
 	if (fstat(fd, &st))
 		return -errno;
@@ -205,15 +183,17 @@ static int read_fd(int fd, uid_t owner, struct budget *pool, struct jit_names **
 	    st.st_size < (off_t)j->text.len) {
 		if (j && now_ms() - j->started_ms < AGAIN_MS)
 			return -EAGAIN;
-		err = start_over(&st, pool, names);
-		if (err)
-			return err;
-		j = *names;
+		j = calloc(1, sizeof(*j));
+		if (!j)
+			return -ENOMEM;
+		j->device = st.st_dev;
+		j->inode = st.st_ino;
+		j->started_ms = now_ms();
+		j->pool = pool;
+		jit_names_free(*names);
+		*names = j;
 	}
-	if ((uint64_t)st.st_size == j->text.len)
-		return 0;
-	err = read_more(j, fd);
-	return err ? err : parse_lines(j);
+	return (uint64_t)st.st_size == j->text.len ? 0 : read_more(j, fd);
 }
 
 int jit_names_read(const char *path, uid_t owner, struct budget *pool, struct jit_names **names)

@@ -127,19 +127,14 @@ static bool try_fds(const struct way *w, pid_t pid)
 	return found;
 }
 
-/* The kernel writes a newline in a name as \012; the link has it as it is. */
-static bool is_exact(struct str path)
-{
-	return str_index(path, '\\') < 0;
-}
-
 /* File systems that stack others show another device in maps, so only the inode tells. */
 int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf *name,
 		       struct stat *st)
 {
 	const struct way same = {name, st, file->inode},
 			 any = {name, st, is_sure ? file->inode : 0};
-	bool has_name = !mapped_is_deleted(file) && is_exact(file->path);
+	/* The kernel writes a newline in a name as \012; the link has it as it is. */
+	bool has_name = !mapped_is_deleted(file) && str_index(file->path, '\\') < 0;
 	int pid = (int)file->pid;
 
 	if (try_way(&any, "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)file->start,
@@ -159,37 +154,28 @@ static int compare_pids(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static int list_processes(pid_t **pids, size_t *count)
+int processes_each(int (*fn)(void *arg, pid_t pid), void *arg)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	size_t cap = 0;
+	pid_t *pids = NULL;
+	size_t count = 0, cap = 0;
+	uint64_t pid;
 	int err = 0;
 
 	if (!dir)
 		return -errno;
 	while (!err && (entry = readdir(dir))) {
-		uint64_t pid;
-
 		if (*entry->d_name < '1' || *entry->d_name > '9' ||
 		    str_to_u64(str_from(entry->d_name), &pid) || pid > INT32_MAX)
 			continue;
-		err = array_grow(*pids, *count, cap);
+		err = array_grow(pids, count, cap);
 		if (!err)
-			(*pids)[(*count)++] = (pid_t)pid;
+			pids[count++] = (pid_t)pid;
 	}
 	closedir(dir);
-	if (!err && *count)
-		qsort(*pids, *count, sizeof(**pids), compare_pids);
-	return err;
-}
-
-int processes_each(int (*fn)(void *arg, pid_t pid), void *arg)
-{
-	pid_t *pids = NULL;
-	size_t count = 0;
-	int err = list_processes(&pids, &count);
-
+	if (!err && count)
+		qsort(pids, count, sizeof(*pids), compare_pids);
 	for (size_t i = 0; i < count && !err; i++)
 		err = fn(arg, pids[i]);
 	free(pids);

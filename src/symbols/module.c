@@ -40,25 +40,6 @@ void modules_free(struct modules *m)
 	diag_free(&m->problems);
 }
 
-static struct module *module_new(const struct mapped_file *file)
-{
-	struct module *module = calloc(1, sizeof(*module));
-	char *copy = malloc(file->path.len + 1);
-
-	if (!module || !copy) {
-		free(module);
-		free(copy);
-		return NULL;
-	}
-	memcpy(copy, file->path.ptr, file->path.len);
-	copy[file->path.len] = '\0';
-	*module = (struct module){.device = file->device,
-				  .inode = file->inode,
-				  .path = {copy, file->path.len},
-				  .fd = -1};
-	return module;
-}
-
 struct module *modules_get(struct modules *m, const struct mapped_file *file)
 {
 	uint64_t hash = hash_bytes(file->device, &file->inode, sizeof(file->inode));
@@ -72,13 +53,18 @@ struct module *modules_get(struct modules *m, const struct mapped_file *file)
 	}
 	if (m->count >= MODULES_MOST || array_grow(m->items, m->count, m->cap))
 		return NULL;
-	module = module_new(file);
-	if (module && hash_add(&m->by_inode, hash, m->count)) {
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return NULL;
+	*module = (struct module){.device = file->device,
+				  .inode = file->inode,
+				  .path = {strndup(file->path.ptr, file->path.len), file->path.len},
+				  .fd = -1};
+	if (!module->path.ptr || hash_add(&m->by_inode, hash, m->count)) {
 		module_free(module);
 		return NULL;
 	}
-	if (module)
-		m->items[m->count++] = module;
+	m->items[m->count++] = module;
 	return module;
 }
 
@@ -107,16 +93,6 @@ void module_hold(struct modules *m, struct module *module, const struct mapped_f
 		m->open_fds++;
 }
 
-/* An image's own limit, or what the run has left. */
-static struct budget budget_of(const struct modules *m)
-{
-	struct budget b = budget_for_file(-1);
-
-	if (b.memory > m->pool.memory)
-		b.memory = m->pool.memory;
-	return b;
-}
-
 static void warn_over(struct modules *m, const struct module *module, const struct budget *b)
 {
 	struct buf path = BUF_INIT;
@@ -135,12 +111,14 @@ static void warn_over(struct modules *m, const struct module *module, const stru
  * it lives. */
 static struct symtab *read_file(struct modules *m, int fd, const struct module *module, pid_t pid)
 {
-	struct budget b = budget_of(m);
-	uint64_t memory = b.memory;
+	/* An image's own limit, or what the run has left. */
+	struct budget b = budget_for_file(-1);
+	uint64_t memory = b.memory < m->pool.memory ? b.memory : m->pool.memory;
 	struct symtab *symbols = NULL;
 	struct image *image = NULL;
 	struct buf root = BUF_INIT;
 
+	b.memory = memory;
 	buf_printf(&root, "/proc/%d/root", (int)pid);
 	if (access(root.ptr ? root.ptr : "", F_OK))
 		buf_clear(&root);

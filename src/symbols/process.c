@@ -31,13 +31,6 @@ static int add_mapping(struct process *p, const struct mapping *m)
 	return 0;
 }
 
-/* The file may be out of reach once the process has ended. */
-static bool will_vanish(const struct process *p, struct str path)
-{
-	return p->is_foreign || str_ends(path, STR(" (deleted)")) ||
-	       str_starts(path, STR("/memfd:"));
-}
-
 /* A process whose mappings are read. */
 struct maps_reading {
 	struct process *process;
@@ -53,7 +46,9 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 
 	if (file->inode || is_vdso)
 		m.module = modules_get(r->modules, file);
-	if (m.module && will_vanish(r->process, file->path))
+	/* The file may be out of reach once the process has ended. */
+	if (m.module && (r->process->is_foreign || mapped_is_deleted(file) ||
+			 str_starts(file->path, STR("/memfd:"))))
 		module_hold(r->modules, m.module, file);
 	return add_mapping(r->process, &m);
 }
@@ -65,58 +60,48 @@ static int compare_starts(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* What was known before and nothing new covers: libraries that were closed, the image before an
- * exec. */
-static int keep_old(struct process *p, const struct mapping *old, size_t count)
+/* Fresh mappings, of the text of maps or of one file; then those that were known before and that
+ * nothing new covers: libraries that were closed, the image before an exec. What does not fit is
+ * left out. After another failure `p` is what it was. */
+static int replace_mappings(struct process *p, struct modules *modules, struct str maps,
+			    const struct mapped_file *file)
 {
-	size_t fresh = p->count;
-	int err = 0;
+	struct maps_reading r = {p, modules};
+	const struct process before = *p;
+	size_t fresh, at = 0;
+	int err;
 
-	for (size_t i = 0, at = 0; i < count && !err; i++) {
-		while (at < fresh && p->mappings[at].end <= old[i].start)
+	p->mappings = NULL;
+	p->count = p->cap = 0;
+	err = file ? take_mapped(&r, file) : maps_parse(maps, p->pid, take_mapped, &r);
+	fresh = p->count;
+	for (size_t i = 0; i < before.count && !err; i++) {
+		const struct mapping *old = &before.mappings[i];
+
+		while (at < fresh && p->mappings[at].end <= old->start)
 			at++;
-		if (at == fresh || old[i].end <= p->mappings[at].start)
-			err = add_mapping(p, &old[i]);
+		if (at == fresh || old->end <= p->mappings[at].start)
+			err = add_mapping(p, old);
+	}
+	if (err && err != -E2BIG) {
+		free(p->mappings);
+		*p = before;
+		return err;
 	}
 	if (p->count)
 		qsort(p->mappings, p->count, sizeof(*p->mappings), compare_starts);
-	return err == -E2BIG ? 0 : err;
-}
-
-/* `p` holds fresh mappings: add what is left of the old ones, or go back to them. */
-static int replace_mappings(struct process *p, const struct process *before, int err)
-{
-	if (err == -E2BIG)
-		err = 0;
-	if (!err)
-		err = keep_old(p, before->mappings, before->count);
-	if (!err) {
-		free(before->mappings);
-		return 0;
-	}
-	free(p->mappings);
-	*p = *before;
-	return err;
+	free(before.mappings);
+	return 0;
 }
 
 int process_read_maps(struct process *p, struct modules *modules, struct str text)
 {
-	struct maps_reading r = {p, modules};
-	struct process before = *p;
-
-	p->mappings = NULL;
-	p->count = p->cap = 0;
-	return replace_mappings(p, &before, maps_parse(text, p->pid, take_mapped, &r));
+	return replace_mappings(p, modules, text, NULL);
 }
 
 int process_map(struct process *p, struct modules *modules, const struct mapped_file *file)
 {
-	struct maps_reading r = {p, modules};
-	struct process before = *p;
-
-	p->mappings = NULL;
-	p->count = p->cap = 0;
-	return replace_mappings(p, &before, take_mapped(&r, file));
+	return replace_mappings(p, modules, STR(""), file);
 }
 
 int process_copy_mappings(struct process *to, const struct process *from)
@@ -214,18 +199,6 @@ const struct mapping *process_mapping_at(const struct process *p, uint64_t addre
 	return i < p->count && p->mappings[i].start <= address ? &p->mappings[i] : NULL;
 }
 
-/* Once for each process. */
-static void warn_cut(struct process *p, struct modules *modules, const char *path)
-{
-	if (p->is_cut_reported || !p->jit || !jit_names_are_cut(p->jit))
-		return;
-	p->is_cut_reported = true;
-	diag_warn(&modules->problems, "over-budget",
-		  "names of newer code of process %d are skipped: '%s' takes more than 48 MiB or a "
-		  "million lines, or the files of all processes more than 512 MiB",
-		  (int)p->pid, path);
-}
-
 static void read_jit(struct process *p, struct modules *modules)
 {
 	struct buf path = BUF_INIT;
@@ -239,8 +212,14 @@ static void read_jit(struct process *p, struct modules *modules)
 		if (!path.failed)
 			jit_names_read(path.ptr, p->uid, &modules->pool, &p->jit);
 	}
-	if (!path.failed)
-		warn_cut(p, modules, path.ptr);
+	if (!path.failed && !p->is_cut_reported && p->jit && jit_names_are_cut(p->jit)) {
+		p->is_cut_reported = true;
+		diag_warn(&modules->problems, "over-budget",
+			  "names of newer code of process %d are skipped: '%s' takes more than "
+			  "48 MiB or a million lines, or the files of all processes more than "
+			  "512 MiB",
+			  (int)p->pid, path.ptr);
+	}
 	buf_free(&path);
 }
 
