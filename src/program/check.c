@@ -139,15 +139,6 @@ static int check_map_value(const struct program *p, uint32_t number, struct diag
 	return 0;
 }
 
-static bool is_piece(const struct piece *p)
-{
-	bool has_length = p->length == 0 || p->length == 1 || p->length == 2 || p->length == 8;
-
-	return !p->letter ||
-	       (piece_is_conversion(p->letter) && has_length && p->width <= PIECE_MAX_WIDTH &&
-		p->precision >= -1 && p->precision <= PIECE_MAX_WIDTH);
-}
-
 /* Pieces take the fields in their order; fields may be left over. */
 static int check_pieces(const struct format *f, uint32_t number, struct diag *d)
 {
@@ -155,8 +146,12 @@ static int check_pieces(const struct format *f, uint32_t number, struct diag *d)
 
 	for (uint32_t i = 0; i < f->piece_count; i++) {
 		const struct piece *p = &f->pieces[i];
+		bool has_length =
+			p->length == 0 || p->length == 1 || p->length == 2 || p->length == 8;
 
-		if (!is_piece(p))
+		if (p->letter &&
+		    (!piece_is_conversion(p->letter) || !has_length || p->width > PIECE_MAX_WIDTH ||
+		     p->precision < -1 || p->precision > PIECE_MAX_WIDTH))
 			return fail(d, "format %u: piece %u is not a conversion", number, i);
 		if (p->letter && (p->field != field++ || field > f->field_count))
 			return fail(d, "format %u: piece %u does not show field %u", number, i,

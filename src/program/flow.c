@@ -209,27 +209,21 @@ static int send_to(struct flow *f, uint32_t at, uint32_t to)
 }
 
 /* What waits at `at` and what falls through to it become the current set. */
-static void arrive(struct flow *f, uint32_t at)
-{
-	uint64_t *set = f->pending[at];
-
-	if (!set)
-		return;
-	for (size_t w = 0; w < f->words; w++)
-		f->written[w] = f->reachable ? f->written[w] & set[w] : set[w];
-	f->reachable = true;
-	free(set);
-	f->pending[at] = NULL;
-	f->pending_bytes -= f->words * sizeof(*set);
-}
-
 static int step(struct flow *f, uint32_t at)
 {
 	const struct insn *i = &f->code[at];
 	const struct op_info *info = op_info(i->op);
+	uint64_t *set = f->pending[at];
 	int err = 0;
 
-	arrive(f, at);
+	for (size_t w = 0; set && w < f->words; w++)
+		f->written[w] = f->reachable ? f->written[w] & set[w] : set[w];
+	if (set) {
+		f->reachable = true;
+		free(set);
+		f->pending[at] = NULL;
+		f->pending_bytes -= f->words * sizeof(*set);
+	}
 	if (!f->reachable)
 		return 0;
 	for (const char *letter = info->operands; *letter && !err; letter++)

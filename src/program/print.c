@@ -150,17 +150,6 @@ static void print_clause(uint32_t number, const struct clause *c, struct buf *ou
 		print_insn(i, &c->code[i], out);
 }
 
-static void print_map_def(uint32_t number, const struct map_def *m, struct buf *out)
-{
-	buf_printf(out, "map m%u ", number);
-	print_text(m->name, out);
-	buf_char(out, ' ');
-	type_print(&m->key, out);
-	buf_text(out, " -> ");
-	type_print(&m->value, out);
-	buf_printf(out, ", %u entries\n", m->max_entries);
-}
-
 static void print_format(uint32_t number, const struct format *f, struct buf *out)
 {
 	const char *name = format_name(f->kind);
@@ -182,8 +171,15 @@ static void print_format(uint32_t number, const struct format *f, struct buf *ou
 
 void program_print(const struct program *p, struct buf *out)
 {
-	for (uint32_t i = 0; i < p->map_count; i++)
-		print_map_def(i, &p->maps[i], out);
+	for (uint32_t i = 0; i < p->map_count; i++) {
+		buf_printf(out, "map m%u ", i);
+		print_text(p->maps[i].name, out);
+		buf_char(out, ' ');
+		type_print(&p->maps[i].key, out);
+		buf_text(out, " -> ");
+		type_print(&p->maps[i].value, out);
+		buf_printf(out, ", %u entries\n", p->maps[i].max_entries);
+	}
 	print_texts("literal", p->literals, p->literal_count, out);
 	print_texts("name", p->names, p->name_count, out);
 	for (uint32_t i = 0; i < p->format_count; i++)

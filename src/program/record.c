@@ -89,21 +89,10 @@ static int compare_u64(uint64_t a, uint64_t b, bool is_signed)
 	return a < b ? -1 : a > b;
 }
 
-static double float_value(const struct value *v)
-{
-	uint32_t low = (uint32_t)v->bits;
-	double wide;
-	float narrow;
-
-	memcpy(&wide, &v->bits, sizeof(wide));
-	memcpy(&narrow, &low, sizeof(narrow));
-	return v->type->size == 4 ? (double)narrow : wide;
-}
-
 /* Numbers in order, then everything that is not a number. */
 static int compare_float(const struct value *a, const struct value *b)
 {
-	double x = float_value(a), y = float_value(b);
+	double x = float_of_bits(a->bits, a->type->size), y = float_of_bits(b->bits, b->type->size);
 
 	if (x != x || y != y)
 		return (x != x) - (y != y);

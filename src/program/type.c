@@ -138,6 +138,17 @@ bool type_holds(const struct type *t, uint64_t offset, const struct type *part)
 	return false;
 }
 
+double float_of_bits(uint64_t bits, unsigned size)
+{
+	uint32_t low = (uint32_t)bits;
+	double wide;
+	float narrow;
+
+	memcpy(&wide, &bits, sizeof(wide));
+	memcpy(&narrow, &low, sizeof(narrow));
+	return size == 4 ? (double)narrow : wide;
+}
+
 /* ---- names */
 
 /* How a kind is written: its name, and what follows. */

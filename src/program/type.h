@@ -113,6 +113,8 @@ size_t type_memory(const struct type *t);
 bool type_is_aggregate(const struct type *t);
 /* Can a script read a map's value of this type? Histograms and statistics are only printed. */
 bool type_is_readable(const struct type *t);
+/* The number that IEEE bits of `size` bytes, 4 or 8, are. */
+double float_of_bits(uint64_t bits, unsigned size);
 /* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */
 struct buf;
 void type_print(const struct type *t, struct buf *out);

@@ -70,20 +70,6 @@ void render_escaped(struct str bytes, bool all, struct buf *out)
 	}
 }
 
-double float_of_bits(uint64_t bits, unsigned size)
-{
-	uint32_t low = (uint32_t)bits;
-	double wide;
-	float narrow;
-
-	if (size == 4) {
-		memcpy(&narrow, &low, sizeof(narrow));
-		return (double)narrow;
-	}
-	memcpy(&wide, &bits, sizeof(wide));
-	return wide;
-}
-
 /* Shortest decimal text that reads back as the same float of `size` bytes; "inf", "-inf", "nan". */
 static void render_float(double value, unsigned size, struct buf *out)
 {

@@ -34,7 +34,6 @@ void render_display(const struct renderer *r, const struct value *v, struct buf 
 /* An address as the name of the symbol that contains it; `flags` as of symbols_user(). */
 void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
 		   unsigned flags, struct buf *out);
-double float_of_bits(uint64_t bits, unsigned size);
 /* Untrusted bytes, escaped as r->escape says. */
 void render_bytes(const struct renderer *r, struct str bytes, struct buf *out);
 /* The same for text of several lines: newlines and tabs stay always. */

@@ -182,17 +182,6 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	return report ? report : err;
 }
 
-static void warn_later(const struct diag *later, struct diag *d)
-{
-	for (const struct message *m = later->first; m; m = m->next) {
-		if (m->level != DIAG_ERROR)
-			continue;
-		diag_warn(d, m->tag, "in an image that was mapped later: %.*s", STR_FMT(m->text));
-		if (m->hint.len)
-			diag_hint(d, "%.*s", STR_FMT(m->hint));
-	}
-}
-
 /* An image that cannot be traced does not end the run, and does not keep others from being traced:
  * it is a warning. A process that has ended causes none. The warning that the limit is reached is
  * given once; and the number of warnings is limited, because any user can map any file. */
@@ -205,8 +194,14 @@ static void judge_image(struct nopal_trace *t, int err, const struct diag *said,
 	if (err == -ESRCH || (full && t->warned_full))
 		return;
 	t->warned_full |= full;
-	if (++t->warned_images <= WARNED_IMAGES)
-		warn_later(said, d);
+	t->warned_images++;
+	for (const struct message *m = said->first; m; m = m->next) {
+		if (m->level != DIAG_ERROR || t->warned_images > WARNED_IMAGES)
+			continue;
+		diag_warn(d, m->tag, "in an image that was mapped later: %.*s", STR_FMT(m->text));
+		if (m->hint.len)
+			diag_hint(d, "%.*s", STR_FMT(m->hint));
+	}
 	if (t->warned_images == WARNED_IMAGES)
 		diag_warn(d, "more-images",
 			  "further images that cannot be traced are not reported");

@@ -115,9 +115,8 @@ uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, 
 			c = cursor_of(bytes + sizeof(head), head.size - sizeof(head) - TIME_SIZE,
 				      __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 			if (head.type == PERF_RECORD_LOST) /* { u64 id, lost } */
-				lost += cursor_skip(&c, 8) && cursor_u64(&c, &gone) && gone
-						? gone
-						: 1;
+				lost += cursor_skip(&c, 8) && cursor_u64(&c, &gone) && gone ? gone
+											    : 1;
 			else if (decode(head.type, &c, &event))
 				fn(arg, &event);
 		} else {

@@ -195,18 +195,6 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 			  strerror(-err));
 }
 
-/* What is missing in later images is reported when they are mapped. */
-static int resolve(struct nopal_trace *t, struct diag *d)
-{
-	struct diag said = DIAG_INIT;
-	int err = script_resolve(t->script, &t->source, t->images_held ? &said : d);
-
-	if (err && t->images_held)
-		diag_add_all(d, &said);
-	diag_free(&said);
-	return err;
-}
-
 int session_parse(struct nopal_trace *t, const char *text, struct diag *d)
 {
 	struct script_options options;
@@ -223,6 +211,7 @@ int session_parse(struct nopal_trace *t, const char *text, struct diag *d)
 
 int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 {
+	struct diag said = DIAG_INIT;
 	int err = session_parse(t, text, d);
 
 	if (err)
@@ -245,7 +234,11 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	t->source.sites = session_sites;
 	t->source.functions = session_functions;
 	t->source.unreadable = unreadable;
-	err = resolve(t, d);
+	/* What is missing in later images is reported when they are mapped. */
+	err = script_resolve(t->script, &t->source, t->images_held ? &said : d);
+	if (err)
+		diag_add_all(d, &said);
+	diag_free(&said);
 	finder_problems(t->finder, d);
 	return err ? err : script_compile(t->script, &t->program, d);
 }

@@ -202,20 +202,6 @@ static void wait_events(struct nopal_trace *t, int timeout_ms)
 		t->state = SESSION_OVER;
 }
 
-static int run_due(struct nopal_trace *t, struct diag *d)
-{
-	uint64_t now = clock_now();
-	uint32_t clause;
-
-	while (!is_over(t) && clock_take(&t->clock, now, &clause)) {
-		int err = engine_run(t->engine, ATTACH_INTERVAL, clause, d);
-
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /* The process was taken over by exec in a thread, so that the kernel did not know it any more. */
 static int rearm(struct nopal_trace *t, struct diag *d)
 {
@@ -237,6 +223,8 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 {
 	struct diag *d = diag_inner(diag);
 	uint64_t deadline = clock_now() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000000;
+	uint64_t now;
+	uint32_t due;
 	int err = 0;
 
 	do {
@@ -247,8 +235,8 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 			err = rearm(t, d);
 		if (!err && t->images_changed)
 			err = session_extend(t, d);
-		if (!err)
-			err = run_due(t, d);
+		for (now = clock_now(); !err && !is_over(t) && clock_take(&t->clock, now, &due);)
+			err = engine_run(t->engine, ATTACH_INTERVAL, due, d);
 		if (!err && !session_is_muted(t))
 			err = session_drain(t, d);
 		if (t->engine->is_ended && !is_over(t))

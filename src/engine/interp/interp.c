@@ -151,8 +151,7 @@ static int interp_build(struct engine *engine, const struct program *p, struct d
 	if (!e->tables)
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
 	for (uint32_t i = 0; i < p->map_count; i++)
-		table_init(&e->tables[i], type_memory(&p->maps[i].key),
-			   type_memory(&p->maps[i].value), p->maps[i].max_entries);
+		table_init(&e->tables[i], &p->maps[i]);
 	e->program = p;
 	return add_units(e, p, d);
 }
@@ -188,8 +187,7 @@ static bool renew_tables(struct interp *e, const struct program *p)
 		if (is_in_code(e, i))
 			return false;
 		table_free(&e->tables[i]);
-		table_init(&e->tables[i], type_memory(&new->key), type_memory(&new->value),
-			   new->max_entries);
+		table_init(&e->tables[i], new);
 	}
 	e->program = p;
 	return true;
@@ -302,14 +300,18 @@ static int play(struct interp *e, const struct recorded *event, struct arena *a)
 	return err < 0 ? err : 0;
 }
 
-/* Play events until there is enough to read. */
-static int play_some(struct interp *e)
+/* Events are played until there is enough to read. Records come from them, interp_fire() and run(),
+ * so there is nothing to wait for. */
+static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
-	struct arena a = ARENA_INIT;
-	int err = 0;
+	struct interp *e = (struct interp *)engine;
+	struct queued *r;
+	int count = 0, err = 0;
 
+	(void)timeout_ms;
 	while (e->attached && !e->stopped && !err && e->replay.rest.len &&
 	       e->queue.data_bytes < e->queue.capacity / 2) {
+		struct arena a = ARENA_INIT;
 		struct recorded event;
 
 		err = replay_next(&e->replay, &a, &event, NULL);
@@ -317,24 +319,13 @@ static int play_some(struct interp *e)
 			err = play(e, &event, &a);
 		arena_free(&a);
 	}
-	e->engine.is_ended = e->options.events && e->attached && !e->replay.rest.len;
-	return err;
-}
-
-/* Records come from recorded events, interp_fire() and run(), so there is nothing to wait for. */
-static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
-{
-	struct interp *e = (struct interp *)engine;
-	struct queued *r;
-	int count = 0, err = play_some(e);
-
-	(void)timeout_ms;
+	engine->is_ended = e->options.events && e->attached && !e->replay.rest.len;
 	while (!err && (r = queue_take(&e->queue))) {
 		err = fn(arg, str_of(r->bytes, r->len));
 		free(r);
 		count++;
 	}
-	e->engine.is_ended &= !e->queue.first;
+	engine->is_ended &= !e->queue.first;
 	return err ? err : count;
 }
 

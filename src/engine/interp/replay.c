@@ -189,30 +189,16 @@ static uint64_t arg_bits(const struct recorded_arg *arg, const struct operand *o
 	return bits;
 }
 
-/* `bits` as memory of the operand's size, in host order. */
-static int put_memory(const struct operand *o, uint64_t address, uint64_t bits, struct arena *a,
-		      struct area *out)
-{
-	char *bytes = arena_alloc(a, 8);
-
-	if (!bytes)
-		return -ENOMEM;
-	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-		bits <<= 64 - 8 * o->size;
-	memcpy(bytes, &bits, 8);
-	*out = (struct area){address, str_of(bytes, o->size)};
-	return 0;
-}
-
 int recorded_fill(const struct recorded *event, const struct attach *at, struct arena *a,
 		  struct context *out)
 {
 	unsigned count =
 		event->arg_count < at->operand_count ? event->arg_count : at->operand_count;
 	struct area *areas = arena_array(a, struct area, 2 * count + 1);
+	uint64_t *words = arena_array(a, uint64_t, count + 1);
 	struct context *c = out;
 
-	if (!areas)
+	if (!areas || !words)
 		return -ENOMEM;
 	*c = event->context;
 	c->areas = areas;
@@ -236,10 +222,13 @@ int recorded_fill(const struct recorded *event, const struct attach *at, struct 
 		if (!arg->raw.len)
 			areas[c->area_count++] = (struct area){
 				arg_bits(arg, o, i), str_of(arg->text.ptr, arg->text.len + 1)};
-		if (o->kind == OPERAND_MEM &&
-		    put_memory(o, operand_address(c, at->arch, o), arg_bits(arg, o, i), a,
-			       &areas[c->area_count++]))
-			return -ENOMEM;
+		if (o->kind != OPERAND_MEM)
+			continue;
+		words[i] = arg_bits(arg, o, i); /* in host order */
+		if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+			words[i] <<= 64 - 8 * o->size;
+		areas[c->area_count++] = (struct area){operand_address(c, at->arch, o),
+						       str_of((const char *)&words[i], o->size)};
 	}
 	return 0;
 }

@@ -29,22 +29,6 @@ static uint64_t compute(enum op op, uint64_t a, uint64_t b)
 	}
 }
 
-/* As cvttsd2si: truncated, INT64_MIN for what no s64 holds. */
-static uint64_t float_to_int(uint64_t bits, int64_t size)
-{
-	uint32_t low = (uint32_t)bits;
-	double value;
-	float narrow;
-
-	memcpy(&value, &bits, sizeof(value));
-	memcpy(&narrow, &low, sizeof(narrow));
-	if (size == 4)
-		value = (double)narrow;
-	if (!(value >= -0x1p63 && value < 0x1p63))
-		return (uint64_t)INT64_MIN;
-	return (uint64_t)(int64_t)value;
-}
-
 static struct str slot_text(const struct run *r, uint16_t slot)
 {
 	const struct text_head *head = (const struct text_head *)run_slot(r, slot);
@@ -115,6 +99,7 @@ static void run_memory(struct run *r, const struct insn *i)
 static void run_insn(struct run *r, const struct insn *i)
 {
 	uint64_t *regs = r->u->regs;
+	double number;
 
 	switch (i->op) {
 	case OP_CONST: regs[i->d] = (uint64_t)i->imm; break;
@@ -123,7 +108,12 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_NOT: regs[i->d] = ~regs[i->a]; break;
 	case OP_ZEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, false); break;
 	case OP_SEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, true); break;
-	case OP_F2I: regs[i->d] = float_to_int(regs[i->a], i->imm); break;
+	case OP_F2I:
+		number = float_of_bits(regs[i->a], (unsigned)i->imm);
+		/* As cvttsd2si: truncated, INT64_MIN for what no s64 holds. */
+		regs[i->d] = (uint64_t)(number >= -0x1p63 && number < 0x1p63 ? (int64_t)number
+									     : INT64_MIN);
+		break;
 	case OP_ARG: regs[i->d] = read_arg(r, &r->at->operands[i->imm]); break;
 	case OP_REG: regs[i->d] = read_reg(r, (uint8_t)i->imm); break;
 	case OP_FIELD: regs[i->d] = read_field(r, i); break;

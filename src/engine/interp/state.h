@@ -38,7 +38,7 @@ struct table {
 	struct hash by_key;
 };
 
-void table_init(struct table *t, size_t key_size, size_t value_size, uint32_t max_entries);
+void table_init(struct table *t, const struct map_def *map);
 void table_free(struct table *t); /* all entries; the table may be used again */
 
 /* ---- replay.c: Recorded events: text with one event a line, which the interpreter plays instead

@@ -10,10 +10,11 @@
 
 #define ABSENT SIZE_MAX
 
-void table_init(struct table *t, size_t key_size, size_t value_size, uint32_t max_entries)
+void table_init(struct table *t, const struct map_def *map)
 {
-	*t = (struct table){
-		.key_size = key_size, .value_size = value_size, .max_entries = max_entries};
+	*t = (struct table){.key_size = type_memory(&map->key),
+			    .value_size = type_memory(&map->value),
+			    .max_entries = map->max_entries};
 }
 
 void table_free(struct table *t)
@@ -22,7 +23,9 @@ void table_free(struct table *t)
 		free(t->entries[i]);
 	free(t->entries);
 	hash_free(&t->by_key);
-	table_init(t, t->key_size, t->value_size, t->max_entries);
+	*t = (struct table){.key_size = t->key_size,
+			    .value_size = t->value_size,
+			    .max_entries = t->max_entries};
 }
 
 static uint64_t hash_of(const struct table *t, const char *key)
@@ -177,15 +180,10 @@ bool map_has(struct run *r, const struct insn *i)
 	return table_find(table_of(r, i), key_of(r, i)) != NULL;
 }
 
-static bool is_less(uint64_t a, uint64_t b, bool is_signed)
-{
-	return is_signed ? (int64_t)a < (int64_t)b : a < b;
-}
-
 static void take_extreme(struct extreme_value *e, uint64_t value, const struct type *t)
 {
-	bool better = t->kind == TYPE_MIN ? is_less(value, e->value, t->is_signed)
-					  : is_less(e->value, value, t->is_signed);
+	bool less = t->is_signed ? (int64_t)value < (int64_t)e->value : value < e->value;
+	bool better = t->kind == TYPE_MIN ? less : !less;
 
 	if (!e->is_set || better)
 		e->value = value;
