@@ -62,9 +62,23 @@ static int group_stores(struct bpf_engine *e, struct diag *d)
 			   e->options.group_maps ? 0 : GROUP_DIRECT, d);
 }
 
+/* Bytes that a ring needs at least: two of the largest record. */
+static size_t ring_least(const struct program *p)
+{
+	size_t least = 0;
+
+	for (uint32_t i = 0; i < p->format_count; i++) {
+		bool fixed;
+		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
+
+		least = twice > least ? twice : least;
+	}
+	return least;
+}
+
 /* An extension may give other types to maps that no code uses yet: the first program did not know
- * what would be in them. */
-static int renew_stores(struct bpf_engine *e, const struct program *p, struct diag *d)
+ * what would be in them. The ring stays what it is: programs in the kernel have its descriptor. */
+int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
 	bool renewed = false, otherwise;
 	int err = 0;
@@ -87,23 +101,28 @@ static int renew_stores(struct bpf_engine *e, const struct program *p, struct di
 		renewed = true;
 		err = make_store(e, p, i, d);
 	}
-	return err || !renewed ? err : group_stores(e, d);
+	if (!err && renewed)
+		err = group_stores(e, d);
+	if (err || e->ring.size >= ring_least(p))
+		return err;
+	return diag_error(d, -E2BIG, "too-large",
+			  "its records are too large for the event buffer of %zu bytes",
+			  e->ring.size);
 }
 
 static int make_stores(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
+	int err = 0;
+
 	e->stores = arena_array(&e->arena, struct store, p->map_count + 1);
 	if (!e->stores)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->map_count; i++) {
-		int err = make_store(e, p, i, d);
-
+	for (uint32_t i = 0; i < p->map_count && !err; i++) {
+		err = make_store(e, p, i, d);
 		e->store_count = i + 1;
-		if (err)
-			return err;
 	}
 	e->world.stores = e->stores;
-	return group_stores(e, d);
+	return err ?: group_stores(e, d);
 }
 
 static int make_control(struct bpf_engine *e, const struct program *p, struct diag *d)
@@ -134,35 +153,30 @@ static int make_control(struct bpf_engine *e, const struct program *p, struct di
 	return 0;
 }
 
+/* An array in place of the one in *fd, if any. */
+static int make_array(int *fd, const char *name, uint32_t size, uint32_t entries, struct diag *d)
+{
+	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = 4,
+			       .value_size = size,
+			       .max_entries = entries,
+			       .name = name};
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = store_make_map(&m, d);
+	return *fd < 0 ? *fd : 0;
+}
+
 /* Zeros to copy from: as many as the largest value, key or text. */
 static int make_zeros(struct bpf_engine *e, uint32_t scratch, struct diag *d)
 {
 	uint32_t size = scratch > 64 ? scratch : 64;
-	struct kernel_map m = {
-		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .max_entries = 1, .name = "zeros"};
 
 	for (uint32_t i = 0; i < e->store_count; i++)
 		if (e->stores[i].value_size + 8 > size)
 			size = e->stores[i].value_size + 8;
-	m.value_size = (size + 7) & ~7u;
-	if (e->world.zeros_fd >= 0)
-		close(e->world.zeros_fd);
-	e->world.zeros_fd = store_make_map(&m, d);
-	return e->world.zeros_fd < 0 ? e->world.zeros_fd : 0;
-}
-
-/* Bytes that a ring needs at least: two of the largest record. */
-static size_t ring_least(const struct program *p)
-{
-	size_t least = 0;
-
-	for (uint32_t i = 0; i < p->format_count; i++) {
-		bool fixed;
-		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
-
-		least = twice > least ? twice : least;
-	}
-	return least;
+	return make_array(&e->world.zeros_fd, "zeros", (size + 7) & ~7u, 1, d);
 }
 
 /* As many bytes as were asked for, but no fewer than it needs. */
@@ -188,35 +202,18 @@ static int make_ring(struct bpf_engine *e, const struct program *p, struct diag 
 /* Programs that are loaded already keep the memory that they were made with. */
 int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 {
-	struct kernel_map m = {
-		.type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = size, .name = "scratch"};
+	struct gen_world *w = &e->world;
 	int err = 0;
 
-	if (e->world.zeros_fd < 0 || size > e->world.scratch_size)
+	if (w->zeros_fd < 0 || size > w->scratch_size)
 		err = make_zeros(e, size, d);
-	if (err || size <= e->world.scratch_size)
+	if (err || size <= w->scratch_size)
 		return err;
-	if (e->world.scratch_fd >= 0)
-		close(e->world.scratch_fd);
-	e->world.scratch_size = size;
-	e->world.scratch_count = 32; /* a power of two; some to spare for programs that sleep */
-	while (e->world.scratch_count < e->world.cpus * 8)
-		e->world.scratch_count *= 2;
-	m.max_entries = e->world.scratch_count;
-	e->world.scratch_fd = store_make_map(&m, d);
-	return e->world.scratch_fd < 0 ? e->world.scratch_fd : 0;
-}
-
-/* The ring stays what it is: programs in the kernel have its descriptor. */
-int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
-{
-	int err = renew_stores(e, p, d);
-
-	if (err || e->ring.size >= ring_least(p))
-		return err;
-	return diag_error(d, -E2BIG, "too-large",
-			  "its records are too large for the event buffer of %zu bytes",
-			  e->ring.size);
+	w->scratch_size = size;
+	w->scratch_count = 32; /* a power of two; some to spare for programs that sleep */
+	while (w->scratch_count < w->cpus * 8)
+		w->scratch_count *= 2;
+	return make_array(&w->scratch_fd, "scratch", size, w->scratch_count, d);
 }
 
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d)

@@ -45,10 +45,8 @@ static int make_code(struct bpf_engine *e, struct loaded *l, struct kernel_progr
 
 	if (!err && l->code.count > PROGRAM_LINES && !unit_only_clause(&l->unit))
 		err = -E2BIG;
-	if (!err)
-		err = code_finish(&l->code, (struct bpf_insn **)&k->insns, &k->count);
-	if (!err)
-		err = code_functions(&l->code, (uint32_t **)&k->functions, &k->function_count);
+	err = err ?: code_finish(&l->code, (struct bpf_insn **)&k->insns, &k->count) ?:
+	      code_functions(&l->code, (uint32_t **)&k->functions, &k->function_count);
 	if (err == -E2BIG)
 		t->why = REFUSAL_INSNS;
 	if (err || !l->code.has_long_jump || feature_has(&e->features, FEATURE_LONG_JUMP))
@@ -146,17 +144,6 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		    struct diag *d);
 
-/* Two programs for what is too much for one. At one site the kernel runs the program first that was
- * attached last; so the second half of the clauses is loaded, and attached, before the first. */
-static int add_halves(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
-		      struct diag *d)
-{
-	struct unit halves[2];
-
-	return unit_split(&e->arena, u, halves, d) ?: add_unit(e, &halves[1], frames, d) ?:
-	       add_unit(e, &halves[0], frames, d);
-}
-
 /* Without cookies a program cannot know at which site it runs: so each case, or each name, has its
  * own. */
 static int add_apart(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
@@ -171,11 +158,14 @@ static int add_apart(struct bpf_engine *e, const struct unit *u, const struct fr
 	return err;
 }
 
-/* Load a unit as one program, or as several. */
+/* Load a unit as one program, or as two when it is too much for one. At one site the kernel runs
+ * the program first that was attached last; so the second half of the clauses is loaded, and
+ * attached, before the first. */
 static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
 		    struct diag *d)
 {
 	struct attempt t = {.frames = frames, .words = BUF_INIT};
+	struct unit halves[2];
 	struct loaded *l;
 	int err;
 
@@ -193,7 +183,9 @@ static int add_unit(struct bpf_engine *e, const struct unit *u, const struct fra
 	} else {
 		code_free(&l->code);
 		if (refusal_is_of_size(t.why) && !unit_only_clause(u))
-			err = add_halves(e, u, frames, d);
+			err = unit_split(&e->arena, u, halves, d) ?:
+			      add_unit(e, &halves[1], frames, d) ?:
+			      add_unit(e, &halves[0], frames, d);
 		else if (t.why != REFUSAL_NONE)
 			refusal_report(t.why, err, buf_as_str(&t.words), &e->world, u->program,
 				       unit_only_clause(u), d);
@@ -209,9 +201,8 @@ int bpf_load(struct bpf_engine *e, const struct program *p, const struct frame *
 	uint32_t count;
 	int err = units_make(&e->arena, p, &units, &count, d);
 
-	for (uint32_t i = 0; i < count && !err; i++) {
+	for (uint32_t i = 0; i < count && !err; i++)
 		if (!only_uprobes || unit_is_uprobe(&units[i]))
 			err = add_unit(e, &units[i], frames, d);
-	}
 	return err;
 }

@@ -37,10 +37,16 @@ static bool is_refused(const struct unit_site *site)
 	return site->problem && !(site->attach->is_forced && site->problem >= SITE_MIDDLE);
 }
 
-/* "the instruction is not a nop: 48 89 e5", "... an instruction: 48 89 e5 at +12" */
-static void say_why(const struct unit_site *site, struct buf *out)
+/* "'a:b' at offset 0x4 of './x' is skipped: the instruction is not a nop: 48 89 e5",
+ * "... an instruction: 48 89 e5 at +12". `verdict` is "" or " is skipped". */
+static void describe(const struct unit *u, const struct unit_site *site, const char *verdict,
+		     struct buf *out)
 {
-	buf_text(out, problems[site->problem].why);
+	struct str name = unit_site_name(u, site->attach);
+
+	buf_printf(out, "'%.*s' at offset 0x%llx of '%.*s'%s: %s", STR_FMT(name),
+		   (unsigned long long)site->attach->offset, STR_FMT(site->attach->path), verdict,
+		   problems[site->problem].why);
 	for (unsigned i = 0; i < site->byte_count; i++)
 		buf_printf(out, "%s%02x", i ? " " : ": ", site->bytes[i]);
 	if (site->problem == SITE_MIDDLE || site->problem == SITE_UNKNOWN)
@@ -109,15 +115,23 @@ static enum site_problem walk(struct unit_site *site, struct str code)
 	return err ? SITE_UNKNOWN : SITE_MIDDLE;
 }
 
-/* Does an instruction of the function begin at the site? -ENOMEM. */
-static int look_for_start(int fd, struct unit_site *site)
+/* Is it a nop, or else: does an instruction of its function begin there? -ENOMEM. */
+static int look_at_site(int fd, struct unit_site *site, struct features *f)
 {
 	const struct attach *at = site->attach;
+	char bytes[INSTRUCTION_LONGEST], *code;
 	uint64_t into = at->into;
 	ssize_t got;
-	char *code;
 
-	if (at->is_static || !into || into > at->offset)
+	if (!is_native(at))
+		site->problem = SITE_FOREIGN;
+	if (site->problem || !at->arch)
+		return 0;
+	got = pread(fd, bytes, sizeof(bytes), (off_t)at->offset);
+	site->problem = look_for_nop(site, str_of(bytes, got > 0 ? (size_t)got : 0));
+	if (site->problem == SITE_RED_ZONE && feature_has(f, FEATURE_NOP5_SAFE))
+		site->problem = SITE_FINE;
+	if (site->problem || at->is_static || !into || into > at->offset)
 		return 0;
 	if (into > WALK_BYTES) {
 		site->problem = SITE_FAR;
@@ -132,29 +146,6 @@ static int look_for_start(int fd, struct unit_site *site)
 	return 0;
 }
 
-static int look_at_site(int fd, struct unit_site *site, struct features *f)
-{
-	char bytes[INSTRUCTION_LONGEST];
-	ssize_t got;
-
-	if (!is_native(site->attach))
-		site->problem = SITE_FOREIGN;
-	if (site->problem || !site->attach->arch)
-		return 0;
-	got = pread(fd, bytes, sizeof(bytes), (off_t)site->attach->offset);
-	site->problem = look_for_nop(site, str_of(bytes, got > 0 ? (size_t)got : 0));
-	if (site->problem == SITE_RED_ZONE && feature_has(f, FEATURE_NOP5_SAFE))
-		site->problem = SITE_FINE;
-	return site->problem ? 0 : look_for_start(fd, site);
-}
-
-/* The same site with another semaphore. */
-static bool is_twice(const struct attach *before, const struct attach *at)
-{
-	return !attach_compare_files(before, at) && before->offset == at->offset &&
-	       before->sema_offset != at->sema_offset;
-}
-
 /* The bytes are read from the very file that will be attached to. */
 static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 {
@@ -162,12 +153,14 @@ static int look_at_unit(struct unit *u, struct features *f, struct diag *d)
 
 	for (uint32_t i = 0; i < u->site_count && !err; i++) {
 		const struct attach *at = u->sites[i].attach;
+		const struct attach *before = i ? u->sites[i - 1].attach : NULL;
 
 		if (!at->file)
 			return diag_error(d, -EINVAL, "no-file", "'%.*s' is not open",
 					  STR_FMT(at->path));
 		err = look_at_site(at->file->fd, &u->sites[i], f);
-		if (i && !u->sites[i].problem && is_twice(u->sites[i - 1].attach, at))
+		if (before && !u->sites[i].problem && !attach_compare_files(before, at) &&
+		    before->offset == at->offset && before->sema_offset != at->sema_offset)
 			u->sites[i].problem = SITE_TWICE;
 	}
 	return err;
@@ -184,7 +177,7 @@ struct tally {
 static void count_site(const struct unit *u, const struct unit_site *site, struct tally *clauses,
 		       struct tally *total)
 {
-	const struct unit_case *c = &u->cases[site->cookie & ((1u << COOKIE_CASE_BITS) - 1)];
+	const struct unit_case *c = &u->cases[site->cookie & COOKIE_CASE_MASK];
 	/* Any process may map any file, so a file that was only found that way does not end the
 	 * run. */
 	bool missing = is_refused(site) && !site->attach->is_met;
@@ -206,17 +199,14 @@ static void count_site(const struct unit *u, const struct unit_site *site, struc
 
 static int refuse(const struct unit *u, const struct unit_site *site, struct diag *d)
 {
-	const struct attach *at = site->attach;
-	struct str name = unit_site_name(u, at);
-	struct buf why = BUF_INIT;
+	struct buf text = BUF_INIT;
 
-	say_why(site, &why);
-	diag_error(d, -ENOTSUP, problems[site->problem].tag,
-		   "cannot probe '%.*s' at offset 0x%llx of '%.*s': %.*s", STR_FMT(name),
-		   (unsigned long long)at->offset, STR_FMT(at->path), STR_FMT(buf_as_str(&why)));
+	describe(u, site, "", &text);
+	diag_error(d, -ENOTSUP, problems[site->problem].tag, "cannot probe %.*s",
+		   STR_FMT(buf_as_str(&text)));
 	if (site->problem >= SITE_MIDDLE)
 		diag_hint(d, "--unsafe probes it anyway");
-	buf_free(&why);
+	buf_free(&text);
 	return -ENOTSUP;
 }
 
@@ -239,16 +229,12 @@ static int judge(struct bpf_engine *e, const struct loaded *first, struct diag *
 
 static void warn_of(const struct unit *u, const struct unit_site *site, struct diag *d)
 {
-	const struct attach *at = site->attach;
-	struct str name = unit_site_name(u, at);
-	struct buf why = BUF_INIT;
+	struct buf text = BUF_INIT;
 
-	say_why(site, &why);
-	diag_warn(d, problems[site->problem].tag, "'%.*s' at offset 0x%llx of '%.*s' is %s: %.*s",
-		  STR_FMT(name), (unsigned long long)at->offset, STR_FMT(at->path),
-		  is_refused(site) ? "skipped" : "probed, and may break the program",
-		  STR_FMT(buf_as_str(&why)));
-	buf_free(&why);
+	describe(u, site,
+		 is_refused(site) ? " is skipped" : " is probed, and may break the program", &text);
+	diag_warn(d, problems[site->problem].tag, "%.*s", STR_FMT(buf_as_str(&text)));
+	buf_free(&text);
 }
 
 /* Keep the sites without a problem, and warn of the first few others. */

@@ -14,35 +14,25 @@
 
 #define QUIET_MS 1000 /* for programs that were running, and may wait for a page of a disk */
 
-static bool is_running(const struct bpf_engine *e, unsigned stripe)
-{
-	const uint64_t *word = &e->control[CONTROL_RUNNING + stripe * SENT_STRIDE / 8];
-
-	return __atomic_load_n(word, __ATOMIC_SEQ_CST) != 0;
-}
-
-/* Until every stripe has been seen at 0 since the stop: a program that starts later sees the stop,
- * too.
- */
-static bool wait_quiet(const struct bpf_engine *e)
+bool bpf_stop_programs(struct bpf_engine *e)
 {
 	int left = QUIET_MS;
 
-	for (unsigned stripe = 0; stripe < SENT_STRIPES; stripe++)
-		while (is_running(e, stripe)) {
-			if (!left--)
-				return false;
-			poll(NULL, 0, 1);
-		}
-	return true;
-}
-
-bool bpf_stop_programs(struct bpf_engine *e)
-{
 	if (!e->control)
 		return true;
 	__atomic_store_n(&e->control[CONTROL_STOP], 1, __ATOMIC_SEQ_CST);
-	return e->world.counts_running && wait_quiet(e);
+	if (!e->world.counts_running)
+		return false;
+	/* Until every stripe has been seen at 0 since the stop: a program that starts later sees
+	 * the stop, too. */
+	for (unsigned stripe = 0; stripe < SENT_STRIPES; stripe++) {
+		const uint64_t *word = &e->control[CONTROL_RUNNING + stripe * SENT_STRIDE / 8];
+
+		for (; __atomic_load_n(word, __ATOMIC_SEQ_CST); poll(NULL, 0, 1))
+			if (!left--)
+				return false;
+	}
+	return true;
 }
 
 static int compare_fds(const void *a, const void *b)
@@ -55,27 +45,27 @@ static int compare_fds(const void *a, const void *b)
 /* All descriptors of the links, in order; to be freed. */
 static int *collect(const struct bpf_engine *e, size_t *count)
 {
-	int *fds = calloc(e->uprobes.count + e->links.count + 1, sizeof(*fds));
+	const struct links *u = &e->uprobes, *l = &e->links;
+	int *fds = calloc(u->count + l->count + 1, sizeof(*fds));
 
-	*count = 0;
-	for (size_t i = 0; fds && i < e->uprobes.count; i++)
-		fds[(*count)++] = e->uprobes.fds[i];
-	for (size_t i = 0; fds && i < e->links.count; i++)
-		fds[(*count)++] = e->links.fds[i];
-	if (fds)
-		qsort(fds, *count, sizeof(*fds), compare_fds);
+	*count = u->count + l->count;
+	if (!fds)
+		return NULL;
+	if (u->count)
+		memcpy(fds, u->fds, u->count * sizeof(*fds));
+	if (l->count)
+		memcpy(fds + u->count, l->fds, l->count * sizeof(*fds));
+	qsort(fds, *count, sizeof(*fds), compare_fds);
 	return fds;
 }
 
 static void close_between(unsigned first, unsigned last)
 {
-	unsigned most = last;
+	unsigned most = (unsigned)sysconf(_SC_OPEN_MAX); /* for kernels before 5.9 */
 
 	if (first > last || !syscall(SYS_close_range, first, last, 0))
 		return;
-	if (most > (unsigned)sysconf(_SC_OPEN_MAX)) /* kernels before 5.9 */
-		most = (unsigned)sysconf(_SC_OPEN_MAX);
-	for (unsigned fd = first; fd <= most; fd++)
+	for (unsigned fd = first; fd <= last && fd <= most; fd++)
 		close((int)fd);
 }
 
