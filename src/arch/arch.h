@@ -20,8 +20,8 @@ struct arch_reg {
 };
 
 struct operand;
-struct modifier;     /* parse.h */
-struct paren_syntax; /* parse.h */
+struct modifier;     /* cpu.h */
+struct paren_syntax; /* cpu.h */
 
 struct arch {
 	const char *name; /* "x86_64" */

@@ -1,8 +1,6 @@
 /* Operands as arm and aarch64 write them: r5, #42, and memory as [base], [base, 132],
  * [base, #:lo12:sym], [base, index, lsl 2]. These are the operands with blanks inside. */
-#include "arch/parse.h"
-
-#include <errno.h>
+#include "arch/cpu.h"
 
 /* displacement = ["#"] [":" op ":"] expr */
 static int parse_displacement(const struct arch *arch, struct scan *s, struct operand *o)

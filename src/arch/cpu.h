@@ -1,6 +1,6 @@
 /* What the file of a CPU is made of: the rows of its tables, and where this host's kernel keeps a
  * register. A CPU is one file, NAME.c, which defines arch_NAME, and one row of CPUS. Its file says
- * how operands are written by naming a syntax of parse.h, or has a parser of its own.
+ * how operands are written by naming one of the syntaxes below, or has a parser of its own.
  *
  * A uprobe sees the registers of the traced program as the host's struct pt_regs. On x86_64 that is
  * the 64-bit one for 32-bit programs too, on aarch64 struct user_pt_regs, on riscv64 struct
@@ -11,7 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "arch/parse.h"
+#include "arch/operand.h"
 
 #define CPUS(ROW)    \
 	ROW(x86_64)  \
@@ -60,6 +60,75 @@ enum {
 #define ROWS_31(ROW)	ROWS_16(ROW) ROWS_16_23(ROW) ROWS_24_30(ROW)
 #define ROWS_32(ROW)	ROWS_31(ROW) ROW(31)
 /* clang-format on */
+
+/* ---- parse.c, bracket.c, paren.c: what the operand syntaxes share: a scanner over one argument's
+ * text, sums of numbers and a symbol, and the two ways to write memory, off(base) and [base, off].
+ * Every function that can refuse text returns 0 or -EINVAL and says why in operand->why. */
+
+struct scan {
+	const char *at, *end;
+};
+
+/* "40+CheckpointStats@GOTOFF" */
+struct expr {
+	bool present;
+	int64_t value;	     /* the sum of the numbers, wrapping at 64 bits as in assemblers */
+	struct str symbol;   /* empty: none */
+	struct str modifier; /* "GOTOFF": what follows the symbol's @ */
+};
+
+/* What an assembler writes at a symbol to take another number than its address: a row of
+ * arch->modifiers, which ends with a row without name. */
+struct modifier {
+	const char *name; /* "tpoff" of sym@tpoff, "lo12" of :lo12:sym, "%lo" of %lo(sym) */
+	enum symbol_rule rule;
+	int8_t low_bits;
+};
+
+struct scan scan_of(struct str text);
+bool scan_at_end(struct scan *s); /* only blanks are left */
+char scan_peek(struct scan *s);	  /* the next byte after blanks; 0 at the end */
+bool scan_char(struct scan *s, char c);
+/* Letters, digits, _ and . ; false when there are none. */
+bool scan_word(struct scan *s, struct str *out);
+int scan_number(struct scan *s, struct operand *o, uint64_t *out);
+/* expr = [sign] term { sign term }; term = number | symbol ["@" modifier]. Absent is fine. */
+int scan_expr(struct scan *s, struct operand *o, struct expr *out);
+
+int operand_refuse(struct operand *o, const char *why); /* -EINVAL */
+/* The whole rest of the text must have been read. */
+int operand_end(struct scan *s, struct operand *o);
+/* A general register, under its full-width name. */
+bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg);
+/* The same, refusing others. */
+int check_address_reg(const struct arch *arch, const struct arch_reg *reg, struct operand *o);
+void operand_set_reg(struct operand *o, const struct arch *arch, const struct arch_reg *reg);
+void operand_set_base(struct operand *o, const struct arch *arch, const struct arch_reg *reg);
+void operand_set_index(struct operand *o, const struct arch *arch, const struct arch_reg *reg,
+		       unsigned shift);
+/* The number and the symbol of `e` become the constant or displacement of `o`. */
+int operand_set_expr(struct operand *o, const struct arch *arch, const struct expr *e);
+
+/* constant = ["#"] expr */
+int parse_constant(const struct arch *arch, struct scan *s, struct operand *o);
+/* The operands of arm and aarch64: operand = reg | ["#"] expr | "[" address "]" ;
+ * address = reg [ "," (["#"] [":" op ":"] expr | reg ["," "lsl" ["#"] number]) ] */
+int parse_bracket(const struct arch *arch, struct str text, struct operand *o);
+
+/* How the CPUs that write off(base) differ: arch->parens. */
+struct paren_syntax {
+	char sigil; /* before a register: '%', '$', or 0 */
+	bool sigil_optional;
+	bool numbered;	  /* registers may be given as a number after the sigil */
+	bool index_first; /* off(index,base) */
+};
+/* reg = sigil word | sigil number, as arch->parens has it (NULL: no sigil, no numbers); anything
+ * else is left unread. */
+bool scan_reg(const struct arch *arch, struct scan *s, const struct arch_reg **out);
+/* operand = reg | expr | op "(" expr ")" , either followed by "(" reg ["," reg] ")" */
+int parse_paren(const struct arch *arch, struct str text, struct operand *o);
+/* operand = "i" expr | reg "," reg | what parse_paren() reads, without bare constants */
+int parse_power(const struct arch *arch, struct str text, struct operand *o);
 
 /* x86.c and x86_length.c: what both x86 CPUs share. */
 int x86_parse(const struct arch *arch, struct str text, struct operand *o); /* AT&T syntax */

@@ -3,9 +3,7 @@
  * the same for all and are here. */
 #include "arch/operand.h"
 
-#include <errno.h>
-
-#include "arch/parse.h"
+#include "arch/cpu.h"
 
 /* What precedes an operand: "-4f@" */
 struct head {

@@ -1,9 +1,7 @@
 /* Operands as riscv, ppc64, s390x and mips write them: registers, memory as -24(s0), 0(9),
  * 0(%r4,%r1) or %lo(sym)($2), and bare constants. POWER writes registers bare instead: 10 is r10,
  * 0(9) is memory at r9, 9,6 is memory at r9 + r6; a constant is i42. */
-#include "arch/parse.h"
-
-#include <errno.h>
+#include "arch/cpu.h"
 
 static const struct arch_reg *numbered_reg(const struct arch *arch, struct str word)
 {

@@ -1,9 +1,8 @@
 /* The scanner that all operand syntaxes share: words, numbers, sums, and the small steps that put
  * what was read into an operand. The text is untrusted: every byte is looked at once, nothing
  * recurses, and what is not understood is refused with a reason. */
-#include "arch/parse.h"
+#include "arch/cpu.h"
 
-#include <errno.h>
 #include <strings.h>
 
 struct scan scan_of(struct str text)

@@ -36,14 +36,15 @@ static int bpf_map_clear(void *self, uint32_t map)
 {
 	struct bpf_engine *e = self;
 
-	return map < e->store_count ? store_clear(&e->stores[map], e->world.cpus) : -EINVAL;
+	return map < e->store_count ? store_rewrite(&e->stores[map], e->world.cpus, true) : -EINVAL;
 }
 
 static int bpf_map_zero(void *self, uint32_t map)
 {
 	struct bpf_engine *e = self;
 
-	return map < e->store_count ? store_zero(&e->stores[map], e->world.cpus) : -EINVAL;
+	return map < e->store_count ? store_rewrite(&e->stores[map], e->world.cpus, false)
+				    : -EINVAL;
 }
 
 /* ---- open, close */

@@ -1,4 +1,7 @@
-/* The set of followed processes; see inside.h. Keys are pids of the initial pid namespace, which is
+/* Small programs of ours that watch processes: the set of followed ones, and what the kernel's own
+ * filter for one process misses; see inside.h.
+ *
+ * The set's keys are pids of the initial pid namespace, which is
  * what the scheduler's tracepoints have. With tracefs a new thread is added like a process, which
  * does no harm while it lives, since no process has its number. It is removed when it ends; a
  * process is removed with its last thread. */
@@ -8,7 +11,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "engine/bpf/kernel.h"
 #include "find/tracefs.h"
 
 #define PROCESSES   65536u
@@ -45,6 +47,14 @@ struct source {
 	uint32_t fork, exit; /* record: numbers of the events */
 };
 
+/* task_newtask(task, clone_flags), in the parent: a process, unless it is a thread. */
+static void skip_thread(struct code *c, int out)
+{
+	code_load(c, 8, TMP, CTX, 8);
+	code_alu_imm(c, BPF_AND, TMP, CLONE_THREAD);
+	code_jump_imm(c, BPF_JNE, TMP, 0, out);
+}
+
 /* A process in the set, or the traced one, has forked: add its child. The arguments of the raw
  * event are task_newtask(task, clone_flags), which new threads have, too. */
 static void emit_fork(struct code *c, const struct gen_world *w, const struct source *s)
@@ -55,9 +65,7 @@ static void emit_fork(struct code *c, const struct gen_world *w, const struct so
 	code_mov(c, CTX, R1);
 	gen_pid_filter(&g, out);
 	if (s->raw) {
-		code_load(c, 8, TMP, CTX, 8);
-		code_alu_imm(c, BPF_AND, TMP, CLONE_THREAD);
-		code_jump_imm(c, BPF_JNE, TMP, 0, out);
+		skip_thread(c, out);
 		code_load(c, 8, TMP, CTX, 0);
 		code_helper(c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(4),
 			    SUM(TMP, s->pid));
@@ -102,6 +110,14 @@ static void emit_exit(struct code *c, const struct gen_world *w, const struct so
 	code_exit(c);
 }
 
+/* To one of the kernel's tracepoints; the link keeps the program. */
+static int attach_raw(struct links *l, int program_fd, const char *name)
+{
+	int link = kernel_link_raw(program_fd, name);
+
+	return link < 0 ? link : links_keep(l, link);
+}
+
 typedef void emit_fn(struct code *c, const struct gen_world *w, const struct source *s);
 
 /* To one event: `name` of the kernel's, number `id` of tracefs. The link keeps the program. */
@@ -112,21 +128,16 @@ static int attach_one(const struct gen_world *w, struct links *l, const struct s
 						  : BPF_PROG_TYPE_TRACEPOINT,
 				   .name = "nopal_follow"};
 	struct code c;
-	int fd, link;
+	int fd, err;
 
 	code_init(&c);
 	emit(&c, w, s);
 	fd = kernel_program_load_code(&c, k);
 	if (fd < 0)
 		return fd;
-	if (s->raw) {
-		link = kernel_link_raw(fd, name);
-		link = link < 0 ? link : links_keep(l, link);
-	} else {
-		link = attach_tracepoint(l, fd, id);
-	}
+	err = s->raw ? attach_raw(l, fd, name) : attach_tracepoint(l, fd, id);
 	close(fd);
-	return link;
+	return err;
 }
 
 static int attach_both(const struct gen_world *w, struct links *l, struct source *s, struct diag *d)
@@ -152,10 +163,10 @@ static int read_tracefs(struct source *out, struct diag *d)
 	const struct trace_field *child, *last;
 	struct trace_event fork, end;
 	struct arena a = ARENA_INIT;
-	int err = trace_event_read(&a, STR("sched"), STR("sched_process_exit"), &end, d);
+	int err =
+		trace_event_read(&a, STR("sched"), STR("sched_process_exit"), &end, d)
+			?: trace_event_read(&a, STR("sched"), STR("sched_process_fork"), &fork, d);
 
-	if (!err)
-		err = trace_event_read(&a, STR("sched"), STR("sched_process_fork"), &fork, d);
 	child = err ? NULL : find_field(&fork, "child_pid");
 	last = err ? NULL : find_field(&end, "group_dead");
 	if (!err && (!child || child->size != 4))
@@ -190,4 +201,73 @@ int follow_attach(const struct gen_world *w, struct features *f, struct links *l
 	diag_hint(d, "--follow needs the kernel's types (/sys/kernel/btf/vmlinux), or tracefs "
 		     "(root, or CAP_DAC_READ_SEARCH); -p alone needs neither");
 	return diag_ensure(d, err, "follow children");
+}
+
+/* ---- one process alone */
+
+/* sched_process_exec(task, old_pid, bprm), when the thread has got the process's number: it had
+ * another one before, unless it is the first thread. */
+static void skip_main_thread(struct code *c, int out)
+{
+	code_load(c, 8, TMP, CTX, 8);
+	code_alu32(c, BPF_MOV, TMP, TMP);
+	code_call(c, BPF_FUNC_get_current_pid_tgid);
+	code_alu32(c, BPF_MOV, R0, R0);
+	code_jump_if(c, BPF_JEQ, R0, TMP, out);
+}
+
+/* sched_process_exit(task, ...) */
+static void skip_other_threads(struct code *c, int out)
+{
+	code_call(c, BPF_FUNC_get_current_pid_tgid);
+	code_mov(c, TMP, R0);
+	code_alu_imm(c, BPF_RSH, TMP, 32);
+	code_alu32(c, BPF_MOV, R0, R0);
+	code_jump_if(c, BPF_JNE, R0, TMP, out);
+}
+
+static const struct watched {
+	const char *tracepoint;
+	void (*skip)(struct code *c, int out); /* leave by `out` when it does not count */
+	uint32_t word;
+} watched[] = {
+	{"task_newtask", skip_thread, CONTROL_CHILDREN},
+	{"sched_process_exec", skip_main_thread, CONTROL_TAKEOVERS},
+	{"sched_process_exit", skip_other_threads, CONTROL_MAIN_ENDS},
+};
+
+/* if (the process is ours && it counts) control[word]++ */
+static int load_counter(const struct gen_world *w, const struct watched *row)
+{
+	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_single"};
+	struct code c;
+	struct gen g = {.code = &c, .world = w};
+	int out;
+
+	code_init(&c);
+	out = code_label(&c);
+	code_mov(&c, CTX, R1);
+	gen_pid_filter(&g, out);
+	row->skip(&c, out);
+	gen_count(&g, row->word);
+	code_bind(&c, out);
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	return kernel_program_load_code(&c, k);
+}
+
+int single_attach(const struct gen_world *w, struct links *l, struct diag *d)
+{
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
+		int fd = load_counter(w, &watched[i]);
+		int err = fd < 0 ? fd : attach_raw(l, fd, watched[i].tracepoint);
+
+		if (fd >= 0)
+			close(fd);
+		if (err < 0)
+			return diag_error(d, err, "attach",
+					  "cannot attach to the kernel's '%s': %s",
+					  watched[i].tracepoint, strerror(-err));
+	}
+	return 0;
 }

@@ -50,13 +50,6 @@ uint32_t slot_used(const struct type *t)
 	return (uint32_t)type_memory(t) + (type_is_text(t) ? TEXT_SLOP : 0);
 }
 
-/* Padding a long text writes zeros from its end on. The verifier cannot see that they stop at the
- * end of the slot, only that they are fewer than the slot has bytes: so twice that must be ours. */
-static uint32_t slot_room(const struct type *t, bool padded)
-{
-	return slot_used(t) + (type_is_text(t) && padded && t->size > STORE_SHORT ? t->size : 0);
-}
-
 /* The bytes of a record that is packed around a slot: before it, and from it on; 0: none is. */
 struct around {
 	uint32_t before, rest;
@@ -97,21 +90,16 @@ static void extend_range(struct live_range *ranges, uint16_t number, uint32_t at
 /* One letter of the table of operations; see program/op.h. */
 static void extend_by_letter(struct plan *p, const struct insn *in, char letter, uint32_t at)
 {
-	switch (letter) {
-	case 'd':
-	case 'D': extend_range(p->regs, in->d, at); break;
-	case 'a':
-	case 'A': extend_range(p->regs, in->a, at); break;
-	case 'b':
-	case 'B': extend_range(p->regs, in->b, at); break;
-	case 's':
-	case 'p':
-	case 'g':
-	case 'k': extend_range(p->slots, in->s, at); break;
-	case 't':
-	case 'q': extend_range(p->slots, in->t, at); break;
-	default: break;
-	}
+	if (strchr("dD", letter))
+		extend_range(p->regs, in->d, at);
+	else if (strchr("aA", letter))
+		extend_range(p->regs, in->a, at);
+	else if (strchr("bB", letter))
+		extend_range(p->regs, in->b, at);
+	else if (strchr("spgk", letter))
+		extend_range(p->slots, in->s, at);
+	else if (strchr("tq", letter))
+		extend_range(p->slots, in->t, at);
 }
 
 /* A value that is live when a loop begins and used in it is live until the loop ends: the next
@@ -216,10 +204,15 @@ static void place_slots(struct plan *p)
 	for (uint32_t s = 0; s < p->clause->slot_count; s++) {
 		const struct type *t = &p->clause->slots[s].type;
 		const struct around *around = &p->around[s];
-		uint32_t size = slot_room(t, f->padded[s]);
+		uint32_t size = slot_used(t);
 
 		if (!p->slots[s].used)
 			continue;
+		/* Padding a long text writes zeros from its end on. The verifier cannot see that
+		 * they stop at the end of the slot, only that they are fewer than the slot has
+		 * bytes: so twice that must be ours. */
+		if (type_is_text(t) && f->padded[s] && t->size > STORE_SHORT)
+			size += t->size;
 		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
 		    f->stack - (int32_t)size >= STACK_END) {
 			f->stack -= (int32_t)size;
@@ -318,13 +311,6 @@ static void place_counters(struct plan *p)
 	}
 }
 
-/* ORDER: the comparisons of enum op, which are two paths each to the verifier. */
-static bool is_branch(const struct insn *in)
-{
-	return in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT ||
-	       (in->op >= OP_EQ && in->op <= OP_SLE) || in->op == OP_STRCMP;
-}
-
 /* Should the verifier know nothing of the values? It must, where it has to see that a loop ends. */
 static bool wants_lean(const struct clause *c, enum loops loops)
 {
@@ -333,9 +319,13 @@ static bool wants_lean(const struct clause *c, enum loops loops)
 	if (loops == LOOPS_CALLED) /* the stack is for functions that call functions */
 		return true;
 	for (uint32_t i = 0; i < c->insn_count; i++) {
-		if (c->code[i].op == OP_LOOP)
+		enum op op = c->code[i].op;
+
+		if (op == OP_LOOP)
 			return loops != LOOPS_WALKED;
-		branches += is_branch(&c->code[i]);
+		/* ORDER: the comparisons of enum op, which are two paths each to the verifier. */
+		branches += op == OP_JUMP_IF || op == OP_JUMP_NOT || op == OP_STRCMP ||
+			    (op >= OP_EQ && op <= OP_SLE);
 	}
 	return branches > FEW_BRANCHES;
 }

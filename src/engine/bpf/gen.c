@@ -211,7 +211,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_NOT]       = gen_unary,     [OP_ZEXT]     = gen_unary,     [OP_SEXT]      = gen_unary,
 	[OP_ADD]       = gen_binary,    [OP_SUB]      = gen_binary,    [OP_MUL]       = gen_binary,
 	[OP_AND]       = gen_binary,    [OP_OR]       = gen_binary,    [OP_XOR]       = gen_binary,
-	[OP_SHL]       = gen_shift,     [OP_SHR]      = gen_shift,     [OP_SAR]       = gen_shift,
+	[OP_SHL]       = gen_binary,    [OP_SHR]      = gen_binary,    [OP_SAR]       = gen_binary,
 	[OP_UDIV]      = gen_divide,    [OP_SDIV]     = gen_divide,
 	[OP_UMOD]      = gen_divide,    [OP_SMOD]     = gen_divide,
 	[OP_EQ]        = gen_relation,  [OP_ULT]      = gen_relation,  [OP_SLT]       = gen_relation,
@@ -233,32 +233,27 @@ static gen_fn *const emitters[OP_COUNT_] = {
 };
 /* clang-format on */
 
-/* For dumps: the piece of the script that the next instructions are compiled from. */
-static void note_span(struct gen *g, const struct insn *in, uint32_t *last)
-{
-	const struct span *s;
-
-	if (in->place == *last || in->place >= g->program->place_count)
-		return;
-	*last = in->place;
-	s = &g->program->places[in->place];
-	if (s->source.ptr && s->at + s->len <= s->source.len && s->len)
-		code_note(g->code, str_of(s->source.ptr + s->at, s->len));
-}
-
 void gen_range(struct gen *g, uint32_t from, uint32_t to)
 {
-	const struct clause *c = g->clause;
+	const struct program *p = g->program;
 	uint32_t last = UINT32_MAX;
 
 	for (uint32_t i = from; i < to && !g->err; i++) {
+		const struct insn *in = &g->clause->code[i];
+
 		code_bind(g->code, g->labels[i]);
-		note_span(g, &c->code[i], &last);
-		if (c->code[i].op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
-			gen_loop_call(g, &c->code[i], i);
-			i = c->code[i].target - 1; /* its OP_NEXT */
-		} else if (c->code[i].op < OP_COUNT_ && emitters[c->code[i].op]) {
-			emitters[c->code[i].op](g, &c->code[i]);
+		if (in->place != last && in->place < p->place_count) {
+			const struct span *s = &p->places[last = in->place];
+
+			/* For dumps: what the next instructions are compiled from. */
+			if (s->source.ptr && s->at + s->len <= s->source.len && s->len)
+				code_note(g->code, str_of(s->source.ptr + s->at, s->len));
+		}
+		if (in->op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
+			gen_loop_call(g, in, i);
+			i = in->target - 1; /* its OP_NEXT */
+		} else if (in->op < OP_COUNT_ && emitters[in->op]) {
+			emitters[in->op](g, in);
 		} else {
 			gen_fail(g, -EINVAL, "bad-program", "unknown operation");
 		}

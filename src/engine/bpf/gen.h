@@ -46,7 +46,7 @@ enum {
 	CONTROL_LOST_UPDATES,
 	CONTROL_LOST_SCRATCH,
 	CONTROL_LOOP_LIMITS,
-	CONTROL_CHILDREN,     /* processes the traced one started; see single.c */
+	CONTROL_CHILDREN,     /* processes the traced one started; see follow.c */
 	CONTROL_TAKEOVERS,    /* execs of a thread that is not its first */
 	CONTROL_MAIN_ENDS,    /* ends of its first thread */
 	CONTROL_FIXED_,       /* then: control records not sent, by control_number(); then faults,
@@ -174,7 +174,7 @@ int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame
 /* The emitters, by the table in gen.c */
 typedef void gen_fn(struct gen *g, const struct insn *in);
 /* clang-format off */
-gen_fn gen_const, gen_unary, gen_binary, gen_shift, gen_divide, gen_relation, gen_float_to_int;
+gen_fn gen_const, gen_unary, gen_binary, gen_divide, gen_relation, gen_float_to_int;
 gen_fn gen_jump, gen_branch, gen_loop, gen_next, gen_return;
 gen_fn gen_arg, gen_reg, gen_field, gen_builtin, gen_load;
 gen_fn gen_put_word, gen_get_word, gen_zero_slot, gen_copy_slot, gen_copy_part;

@@ -36,15 +36,6 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 	return found;
 }
 
-/* The mask of the first `count` bytes of a word in memory order. */
-static uint64_t first_bytes(uint32_t count)
-{
-	uint64_t mask = 0;
-
-	memset(&mask, 0xff, count);
-	return mask;
-}
-
 /* To `differ` unless the first `most` bytes are equal, and the lengths as far as they count. */
 static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint32_t size,
 			    int64_t most, int differ)
@@ -64,7 +55,10 @@ static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint3
 	for (uint32_t at = 0; at < count; at += 8) {
 		code_load(c, 8, R1, gen_base(s), s.offset + HEAD_SIZE + (int32_t)at);
 		if (count - at < 8) {
-			code_const(c, R2, (int64_t)first_bytes(count - at));
+			uint64_t mask = 0; /* of the first bytes in memory order */
+
+			memset(&mask, 0xff, count - at);
+			code_const(c, R2, (int64_t)mask);
 			code_alu(c, BPF_AND, R1, R2);
 		}
 		code_const(c, R2, (int64_t)gen_literal_word(text, at, count));
@@ -115,19 +109,6 @@ static void compare_blocks(struct gen *g, struct spill s, struct spill t, uint32
 	code_bind(c, rest);
 }
 
-/* The last word, of which TMP - R5 bytes are beyond the length: they are shifted out of R1, the
- * difference. */
-static void compare_last(struct gen *g, int differ)
-{
-	struct code *c = g->code;
-
-	code_alu(c, BPF_SUB, TMP, R5);
-	code_alu_imm(c, BPF_LSH, TMP, 3);
-	code_alu_imm(c, BPF_AND, TMP, 63);
-	code_alu(c, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? BPF_LSH : BPF_RSH, R1, TMP);
-	code_jump_imm(c, BPF_JNE, R1, 0, differ);
-}
-
 /* Two unknown texts: blocks when they may be long, then words. TMP is the number of bytes known to
  * be equal; R0 counts the rounds down, since the verifier must see that they are few, which it
  * cannot see from R5, a value in memory. */
@@ -162,8 +143,14 @@ static void compare_texts(struct gen *g, const struct insn *in, int differ)
 	code_jump_if(c, BPF_JGT, TMP, R5, rest);
 	code_jump_imm(c, BPF_JEQ, R1, 0, again);
 	code_jump(c, differ);
+	/* The last word, of which TMP - R5 bytes are beyond the length: they are shifted out of
+	 * R1, the difference. */
 	code_bind(c, rest);
-	compare_last(g, differ);
+	code_alu(c, BPF_SUB, TMP, R5);
+	code_alu_imm(c, BPF_LSH, TMP, 3);
+	code_alu_imm(c, BPF_AND, TMP, 63);
+	code_alu(c, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? BPF_LSH : BPF_RSH, R1, TMP);
+	code_jump_imm(c, BPF_JNE, R1, 0, differ);
 	code_bind(c, same);
 }
 

@@ -84,17 +84,6 @@ static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
 	return out;
 }
 
-static int add_body(struct gen *g, uint32_t from, uint32_t to)
-{
-	int label = code_label(g->code);
-
-	if (array_grow(g->bodies, g->body_count, g->body_cap))
-		g->code->failed = true;
-	else
-		g->bodies[g->body_count++] = (struct loop_body){g->clause_number, from, to, label};
-	return label;
-}
-
 /* Continue where the body wanted to; the end of the clause is the instruction after its last. */
 static void follow_exits(struct gen *g, uint32_t from, uint32_t to, struct spill word)
 {
@@ -117,29 +106,22 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 	struct code *c = g->code;
 	struct spill word = g->frame->counters[at];
 	uint32_t next = in->target - 1;
+	int body = code_label(c);
 
+	if (array_grow(g->bodies, g->body_count, g->body_cap))
+		c->failed = true;
+	else
+		g->bodies[g->body_count++] =
+			(struct loop_body){g->clause_number, at + 1, next, body};
 	code_store_imm(c, 8, gen_base(word), word.offset, 0);
 	code_store(c, 8, FRAME, STACK_CTX, CTX);
 	code_store(c, 8, FRAME, STACK_SCRATCH, SCRATCH);
 	code_const(c, R1, in->imm < ROUNDS_MOST ? in->imm : ROUNDS_MOST);
-	code_function(c, R2, add_body(g, at + 1, next));
+	code_function(c, R2, body);
 	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
 	follow_exits(g, at + 1, next, word);
 	gen_count(g, CONTROL_LOOP_LIMITS);
 	gen_fault(g, &g->clause->code[next], FAULT_LOOP_LIMIT);
-}
-
-/* In: R1 is the number of the round, R2 the address of STACK_SCRATCH of the caller. */
-static void start_body(struct gen *g)
-{
-	struct code *c = g->code;
-
-	code_load(c, 8, CTX, R2, STACK_CTX - STACK_SCRATCH);
-	code_load(c, 8, SCRATCH, R2, 0);
-	if (unit_needs_cookie(g->unit)) {
-		code_load(c, 8, R1, R2, STACK_COOKIE - STACK_SCRATCH);
-		code_store(c, 8, FRAME, STACK_COOKIE, R1);
-	}
 }
 
 /* Leave the loop and continue at an instruction. */
@@ -151,8 +133,10 @@ static void leave_at(struct gen *g, int label, struct spill word, uint32_t insn)
 	code_exit(g->code);
 }
 
+/* In: R1 is the number of the round, R2 the address of STACK_SCRATCH of the caller. */
 static void gen_loop_body(struct gen *g, const struct loop_body *b)
 {
+	struct code *c = g->code;
 	struct spill word = g->frame->counters[b->from - 1];
 	bool *out = find_exits(g, b->from, b->to);
 	uint32_t count = g->clause->insn_count;
@@ -160,7 +144,12 @@ static void gen_loop_body(struct gen *g, const struct loop_body *b)
 	if (gen_make_labels(g) && out) {
 		g->end = code_label(g->code);
 		code_bind(g->code, b->label);
-		start_body(g);
+		code_load(c, 8, CTX, R2, STACK_CTX - STACK_SCRATCH);
+		code_load(c, 8, SCRATCH, R2, 0);
+		if (unit_needs_cookie(g->unit)) {
+			code_load(c, 8, R1, R2, STACK_COOKIE - STACK_SCRATCH);
+			code_store(c, 8, FRAME, STACK_COOKIE, R1);
+		}
 		gen_range(g, b->from, b->to);
 		code_bind(g->code, g->labels[b->to]);
 		code_const(g->code, R0, 0);

@@ -381,18 +381,6 @@ static void pack_short(struct gen *g, const struct type *t, struct spill from, i
 	*to_at += (int32_t)store_short_size(t);
 }
 
-/* The short form of the key at `full`. A text needs no packing: its first bytes are the short key.
- */
-static struct spill make_short(struct gen *g, const struct type *t, struct spill full)
-{
-	int32_t from = 0, to = 0;
-
-	if (t->kind != TYPE_TUPLE)
-		return full;
-	pack_short(g, t, full, &from, &to);
-	return in_scratch(g->frame->key);
-}
-
 /* An operation on a map. A store with two hashes, for short keys and for long ones, gets the code
  * of the operation twice: a helper call that meets only one map is inlined by the kernel, and
  * hashes as many bytes as the key really has.
@@ -422,10 +410,15 @@ void gen_map(struct gen *g, const struct insn *in)
 		code_store_imm(g->code, 8, FRAME, STACK_KEY, 0);
 	if (s->long_map.fd >= 0 && in->s != SLOT_NO) {
 		const struct type *key = &s->def->key;
+		struct entry_at shorter = at;
+		int32_t from = 0, to = 0;
 
 		check_short(g, key, at.key, 0, is_long);
-		operations[in->op](g, in,
-				   &(struct entry_at){s, &s->map, make_short(g, key, at.key)});
+		if (key->kind == TYPE_TUPLE) { /* the first bytes of a text are its short key */
+			pack_short(g, key, at.key, &from, &to);
+			shorter.key = in_scratch(g->frame->key);
+		}
+		operations[in->op](g, in, &shorter);
 		code_jump(g->code, done);
 		code_bind(g->code, is_long);
 		at.map = &s->long_map;

@@ -181,8 +181,8 @@ void gen_str(struct gen *g, const struct insn *in)
 	read_text(g, s);
 	code_jump_imm(c, BPF_JSLT, R0, 0, slow);
 	code_bind(c, ok);
-	code_jump_imm(c, BPF_JEQ, R0, 0,
-		      empty); /* before 6.15 the kernel returns 0 for "", not 1 */
+	/* Before 6.15 the kernel returns 0 for "", not 1. */
+	code_jump_imm(c, BPF_JEQ, R0, 0, empty);
 	code_alu_imm(c, BPF_SUB, R0, 1);
 	code_bind(c, empty);
 	code_const(c, R2, 0);
@@ -248,7 +248,6 @@ void gen_literal(struct gen *g, const struct insn *in)
 	set_head(g, s, len, text.len > size ? TEXT_CUT : 0);
 	for (at = 0; at < len + 1; at += 8) {
 		uint64_t word = gen_literal_word(text, at, len);
-
 		int32_t to = s.offset + HEAD_SIZE + (int32_t)at;
 
 		if (word == (uint64_t)(int32_t)word) {

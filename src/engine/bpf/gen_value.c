@@ -36,16 +36,8 @@ void gen_binary(struct gen *g, const struct insn *in)
 {
 	gen_get(g, R1, in->a);
 	gen_get(g, R2, in->b);
-	code_alu(g->code, bpf_ops[in->op], R1, R2);
-	gen_set(g, in->d, R1);
-}
-
-/* The verifier requires that a shift is less than 64. */
-void gen_shift(struct gen *g, const struct insn *in)
-{
-	gen_get(g, R1, in->a);
-	gen_get(g, R2, in->b);
-	code_alu_imm(g->code, BPF_AND, R2, 63);
+	if (in->op == OP_SHL || in->op == OP_SHR || in->op == OP_SAR)
+		code_alu_imm(g->code, BPF_AND, R2, 63); /* the verifier wants to see that */
 	code_alu(g->code, bpf_ops[in->op], R1, R2);
 	gen_set(g, in->d, R1);
 }
@@ -73,24 +65,13 @@ static void negate_if_negative(struct gen *g, int reg, int sign)
 	code_bind(g->code, positive);
 }
 
-/* R1 = R1 / R2 or R1 % R2, signed. eBPF has that only since 6.6, and the machine traps on
- * INT64_MIN / -1. So: divide the magnitudes, then put the sign back. The sign of a quotient is that
- * of a ^ b, of a remainder that of a. */
-static void divide_signed(struct gen *g, int op)
-{
-	code_mov(g->code, R3, R1);
-	if (op == BPF_DIV)
-		code_alu(g->code, BPF_XOR, R3, R2);
-	negate_if_negative(g, R1, R1);
-	negate_if_negative(g, R2, R2);
-	code_alu(g->code, op, R1, R2);
-	negate_if_negative(g, R1, R3);
-}
-
-/* A division by 0 is 0, and counted. In eBPF x / 0 is 0, too, but x % 0 is x. */
+/* A division by 0 is 0, and counted. In eBPF x / 0 is 0, too, but x % 0 is x. Signed division eBPF
+ * has only since 6.6, and the machine traps on INT64_MIN / -1. So: divide the magnitudes, then put
+ * the sign back. The sign of a quotient is that of a ^ b, of a remainder that of a. */
 void gen_divide(struct gen *g, const struct insn *in)
 {
-	int done = code_label(g->code), divide = code_label(g->code);
+	int done = code_label(g->code), divide = code_label(g->code), op = bpf_ops[in->op];
+	bool is_signed = in->op == OP_SDIV || in->op == OP_SMOD;
 
 	gen_get(g, R1, in->a);
 	gen_get(g, R2, in->b);
@@ -99,10 +80,16 @@ void gen_divide(struct gen *g, const struct insn *in)
 	code_const(g->code, R1, 0);
 	code_jump(g->code, done);
 	code_bind(g->code, divide);
-	if (in->op == OP_SDIV || in->op == OP_SMOD)
-		divide_signed(g, bpf_ops[in->op]);
-	else
-		code_alu(g->code, bpf_ops[in->op], R1, R2);
+	if (is_signed) {
+		code_mov(g->code, R3, R1);
+		if (op == BPF_DIV)
+			code_alu(g->code, BPF_XOR, R3, R2);
+		negate_if_negative(g, R1, R1);
+		negate_if_negative(g, R2, R2);
+	}
+	code_alu(g->code, op, R1, R2);
+	if (is_signed)
+		negate_if_negative(g, R1, R3);
 	code_bind(g->code, done);
 	gen_set(g, in->d, R1);
 }

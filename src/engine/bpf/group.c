@@ -16,17 +16,12 @@ struct member {
 	uint32_t key_size, value_size;
 };
 
-static int compare_u32(uint32_t a, uint32_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_shapes(const void *x, const void *y)
 {
 	const struct member *a = x, *b = y;
 
-	return (int)a->kind - (int)b->kind ?: compare_u32(a->key_size, b->key_size) ?:
-	       compare_u32(a->value_size, b->value_size);
+	return (int)a->kind - (int)b->kind ?: (a->key_size > b->key_size) - (a->key_size < b->key_size) ?:
+	       (a->value_size > b->value_size) - (a->value_size < b->value_size);
 }
 
 static uint32_t collect_members(struct store *stores, uint32_t count, struct member *out)

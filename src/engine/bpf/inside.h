@@ -110,7 +110,7 @@ int follow_open(struct gen_world *w, struct diag *d);
 /* Begin to follow; the links go to `l`. */
 int follow_attach(const struct gen_world *w, struct features *f, struct links *l, struct diag *d);
 
-/* single.c: a run of one process without its children. The kernel's own filter keeps the
+/* Also in follow.c: a run of one process without its children. The kernel's own filter keeps the
  * breakpoints out of other processes; small programs of ours, on tracepoints that need no tracefs,
  * tell what that filter does not: processes that the traced one starts are counted; when a thread
  * that is not the main one calls exec, or the main one ends before the others, the kernel's filter,

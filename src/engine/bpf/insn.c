@@ -239,12 +239,6 @@ static bool is_jump_always(const struct code_line *line)
 	return line->insn.code == (BPF_JMP | BPF_JA);
 }
 
-/* Does no path lead from the line to the next? */
-static bool ends_path(const struct code_line *line)
-{
-	return line->insn.code == (BPF_JMP | BPF_EXIT) || is_jump_always(line);
-}
-
 /* Mark every line that some path leads to. Most jumps go down, so one pass nearly does it; a jump
  * up to a line that was not marked yet needs another. */
 static void mark_reached(struct code *c)
@@ -260,7 +254,8 @@ static void mark_reached(struct code *c)
 
 			if (!line->is_reached)
 				continue;
-			if (!ends_path(line) && i + 1 < c->count)
+			if (line->insn.code != (BPF_JMP | BPF_EXIT) && !is_jump_always(line) &&
+			    i + 1 < c->count)
 				c->lines[i + 1].is_reached = true;
 			if (line->label < 0)
 				continue;

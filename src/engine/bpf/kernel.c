@@ -140,35 +140,11 @@ static int load_types(void)
 	return call(BPF_BTF_LOAD, &attr, sizeof(attr));
 }
 
-/* The program with its functions: the first one is the program itself. */
-static int load_functions(union bpf_attr *attr, const struct kernel_program *p,
-			  struct bpf_func_info **out)
-{
-	struct bpf_func_info *info = calloc(p->function_count + 1, sizeof(*info));
-	int fd = info ? load_types() : -ENOMEM;
-
-	if (fd < 0) {
-		free(info);
-		return fd;
-	}
-	for (size_t i = 0; i <= p->function_count; i++) {
-		info[i].insn_off = i ? p->functions[i - 1] : 0;
-		info[i].type_id = 3;
-	}
-	attr->prog_btf_fd = (uint32_t)fd;
-	attr->func_info_rec_size = sizeof(*info);
-	attr->func_info = address(info);
-	attr->func_info_cnt = (uint32_t)p->function_count + 1;
-	*out = info;
-	return fd;
-}
-
 int kernel_program_load(const struct kernel_program *p)
 {
 	struct bpf_func_info *info = NULL;
-	int types = -1;
+	int types = -1, fd, tries = 5;
 	union bpf_attr attr;
-	int fd, tries = 5;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = p->type;
@@ -181,10 +157,21 @@ int kernel_program_load(const struct kernel_program *p)
 	attr.log_size = p->log ? p->log_size : 0;
 	attr.log_level = p->log ? p->log_level : 0;
 	strncpy(attr.prog_name, p->name ? p->name : "", sizeof(attr.prog_name) - 1);
-	if (p->function_count) {
-		types = load_functions(&attr, p, &info);
-		if (types < 0)
+	if (p->function_count) { /* the first function is the program itself */
+		info = calloc(p->function_count + 1, sizeof(*info));
+		types = info ? load_types() : -ENOMEM;
+		if (types < 0) {
+			free(info);
 			return types;
+		}
+		for (size_t i = 0; i <= p->function_count; i++) {
+			info[i].insn_off = i ? p->functions[i - 1] : 0;
+			info[i].type_id = 3;
+		}
+		attr.prog_btf_fd = (uint32_t)types;
+		attr.func_info_rec_size = sizeof(*info);
+		attr.func_info = address(info);
+		attr.func_info_cnt = (uint32_t)p->function_count + 1;
 	}
 	do /* the verifier gives up with EAGAIN when a signal is pending */
 		fd = call(BPF_PROG_LOAD, &attr, sizeof(attr));

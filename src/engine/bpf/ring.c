@@ -24,17 +24,15 @@ static size_t page_size(void)
 static int map_pages(struct ring *r)
 {
 	size_t page = page_size();
+	void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
 
-	r->consumer = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-	if (r->consumer == MAP_FAILED) {
-		r->consumer = NULL;
+	if (at == MAP_FAILED)
 		return -errno;
-	}
-	r->pages = mmap(NULL, page + r->size, PROT_READ, MAP_SHARED, r->fd, (off_t)page);
-	if (r->pages == MAP_FAILED) {
-		r->pages = NULL;
+	r->consumer = at;
+	at = mmap(NULL, page + r->size, PROT_READ, MAP_SHARED, r->fd, (off_t)page);
+	if (at == MAP_FAILED)
 		return -errno;
-	}
+	r->pages = at;
 	return 0;
 }
 

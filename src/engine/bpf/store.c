@@ -35,17 +35,6 @@ uint64_t extreme_mask(const struct type *t)
 	return t->kind == TYPE_MIN ? ~mask : mask;
 }
 
-/* "@lat" -> "lat": kernel names have letters, digits and _ only. */
-static void make_kernel_name(struct str name, char out[16])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < name.len && n < 15; i++)
-		if (isalnum((unsigned char)name.ptr[i]) || name.ptr[i] == '_')
-			out[n++] = name.ptr[i];
-	out[n] = '\0';
-}
-
 int store_make_map(const struct kernel_map *m, struct diag *d)
 {
 	int fd = kernel_map_create(m);
@@ -60,7 +49,8 @@ int store_make_map(const struct kernel_map *m, struct diag *d)
 
 static int make_store_map(const struct store *s, uint32_t key_size, struct diag *d)
 {
-	char name[16];
+	char name[16] = ""; /* "@lat" -> "lat": kernel names have letters, digits and _ only */
+	struct str script_name = s->def->name;
 	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
 			       .key_size = key_size,
 			       .value_size = s->value_size,
@@ -68,7 +58,9 @@ static int make_store_map(const struct store *s, uint32_t key_size, struct diag 
 			       .flags = NO_PREALLOC,
 			       .name = name};
 
-	make_kernel_name(s->def->name, name);
+	for (size_t i = 0, n = 0; i < script_name.len && n < sizeof(name) - 1; i++)
+		if (isalnum((unsigned char)script_name.ptr[i]) || script_name.ptr[i] == '_')
+			name[n++] = script_name.ptr[i];
 	if (s->kind != STORE_HASH) {
 		m.type = s->kind == STORE_CELL ? BPF_MAP_TYPE_ARRAY : BPF_MAP_TYPE_PERCPU_ARRAY;
 		m.key_size = 4;
@@ -99,10 +91,8 @@ int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uin
 			    .full_key = has_keys ? (uint32_t)type_memory(&def->key) : SINGLE_KEY,
 			    .key_size = has_keys ? store_short_size(&def->key) : SINGLE_KEY};
 	s->map.fd = make_store_map(s, s->key_size, d);
-	if (s->map.fd < 0)
-		return s->map.fd;
-	if (s->key_size == s->full_key)
-		return 0;
+	if (s->map.fd < 0 || s->key_size == s->full_key)
+		return s->map.fd < 0 ? s->map.fd : 0;
 	s->long_map.fd = make_store_map(s, s->full_key, d);
 	return s->long_map.fd < 0 ? s->long_map.fd : 0;
 }
@@ -334,16 +324,6 @@ static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 	return 0;
 }
 
-/* One key of a hash, which programs may have removed by now. */
-static int rewrite_key(const struct store *s, int fd, const void *key, const void *zeros)
-{
-	int err = zeros ? kernel_map_update(fd, key, zeros, BPF_EXIST) : kernel_map_delete(fd, key);
-
-	if (!err && !zeros && s->long_map.fd >= 0)
-		__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
-	return err == -ENOENT ? 0 : err;
-}
-
 /* Remove every key of a hash, or write zeros to each. The next key is found first, since the kernel
  * cannot find it from a key that is gone. */
 static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool remove)
@@ -358,7 +338,12 @@ static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool r
 		end = kernel_map_next(fd, NULL, key);
 	while (!end && !err) {
 		end = kernel_map_next(fd, key, next);
-		err = rewrite_key(s, fd, key, remove ? NULL : zeros);
+		err = remove ? kernel_map_delete(fd, key)
+			     : kernel_map_update(fd, key, zeros, BPF_EXIST);
+		if (!err && remove && s->long_map.fd >= 0)
+			__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
+		if (err == -ENOENT) /* a program has removed it by now */
+			err = 0;
 		memcpy(key, next, key_size);
 	}
 	free(key);
@@ -367,7 +352,7 @@ static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool r
 }
 
 /* Cells that no program reads are cleared by remembering them. */
-static int rewrite_store(struct store *s, unsigned cpus, bool remove)
+int store_rewrite(struct store *s, unsigned cpus, bool remove)
 {
 	if (s->by_base)
 		return remember_base(s, cpus, !remove);
@@ -375,14 +360,4 @@ static int rewrite_store(struct store *s, unsigned cpus, bool remove)
 		return write_cells(s, cpus, !remove);
 	return rewrite_hash(s->map.fd, s->key_size, s, remove)
 		       ?: rewrite_hash(s->long_map.fd, s->full_key, s, remove);
-}
-
-int store_clear(struct store *s, unsigned cpus)
-{
-	return rewrite_store(s, cpus, true);
-}
-
-int store_zero(struct store *s, unsigned cpus)
-{
-	return rewrite_store(s, cpus, false);
 }

@@ -61,8 +61,8 @@ int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uin
 void store_is_not_read(struct store *s);
 void store_close(struct store *s);
 int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg);
-int store_clear(struct store *s, unsigned cpus);
-int store_zero(struct store *s, unsigned cpus);
+/* Write zeros to every value; or remove them all. */
+int store_rewrite(struct store *s, unsigned cpus, bool remove);
 
 /* Groups: how one program reaches any number of kernel maps. The kernel lets a program name 64. A
  * script with more than GROUP_DIRECT gets arrays of maps, one for all that have the same type and

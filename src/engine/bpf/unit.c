@@ -156,17 +156,6 @@ static int collect_visits(struct arena *a, const struct unit *u, struct visit **
 	return 0;
 }
 
-static bool is_case_of(const struct unit_case *c, const struct visit *visits, size_t count)
-{
-	if (c->step_count != count)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (c->steps[i].clause != visits[i].clause ||
-		    c->steps[i].attach != visits[i].recipe)
-			return false;
-	return true;
-}
-
 /* The number of the case for the visits of one site, which may be a new one. */
 static int find_case(struct arena *a, struct unit *u, const struct visit *visits, size_t count,
 		     uint32_t *number)
@@ -174,9 +163,17 @@ static int find_case(struct arena *a, struct unit *u, const struct visit *visits
 	struct unit_step *steps;
 
 	/* The last first: neighbouring sites are often of the same case. */
-	for (*number = u->case_count; *number > 0;)
-		if (is_case_of(&u->cases[--*number], visits, count))
+	for (*number = u->case_count; *number > 0;) {
+		const struct unit_case *c = &u->cases[--*number];
+		size_t same = 0;
+
+		while (same < count && same < c->step_count &&
+		       c->steps[same].clause == visits[same].clause &&
+		       c->steps[same].attach == visits[same].recipe)
+			same++;
+		if (same == count && same == c->step_count)
 			return 0;
+	}
 	steps = arena_array(a, struct unit_step, count);
 	if (!steps)
 		return -ENOMEM;
