@@ -51,14 +51,6 @@ struct str function_guess(struct str name)
 	return guess.best;
 }
 
-static void print_group(enum builtin_group group, struct buf *out)
-{
-	for (size_t i = 0; i < TABLES; i++)
-		for (const struct function *f = tables[i]; f->name; f++)
-			if (f->group == group)
-				buf_printf(out, "  %-9s %-45s %s\n", f->name, f->help, f->example);
-}
-
 void script_print_builtins(struct buf *out)
 {
 	/* ORDER: enum builtin_group */
@@ -66,7 +58,11 @@ void script_print_builtins(struct buf *out)
 
 	for (unsigned group = GROUP_VALUE; group < GROUP_FOREIGN; group++) {
 		buf_printf(out, "%s%s:\n", group ? "\n" : "", titles[group]);
-		print_group((enum builtin_group)group, out);
+		for (size_t i = 0; i < TABLES; i++)
+			for (const struct function *f = tables[i]; f->name; f++)
+				if (f->group == group)
+					buf_printf(out, "  %-9s %-45s %s\n", f->name, f->help,
+						   f->example);
 	}
 }
 
@@ -108,19 +104,6 @@ static void set_bit(uint64_t *bits, unsigned n)
 	bits[n / 64] |= UINT64_C(1) << (n % 64);
 }
 
-/* printf("%f", arg0): the arguments that must be floats */
-static void walk_format(struct walk *w, const struct expr *e)
-{
-	unsigned number;
-
-	if (!e->arg_count || e->args[0]->kind != EXPR_STRING)
-		return;
-	for (unsigned i = 1; i < e->arg_count; i++)
-		if (e->args[i]->kind == EXPR_NAME && arg_number(e->args[i]->text, &number) &&
-		    printf_wants_float(e->args[0]->text, i - 1))
-			set_bit(w->uses->floats, number);
-}
-
 static void walk_builtin(struct walk *w, const struct expr *e)
 {
 	const struct function *f = function_find(e->text);
@@ -131,8 +114,13 @@ static void walk_builtin(struct walk *w, const struct expr *e)
 	w->uses->needs |= f->needs;
 	if ((f->needs & NEED_ARGUMENT) && arg_number(e->text, &number))
 		set_bit(w->uses->args, number);
-	if (f->args && *f->args == 'f')
-		walk_format(w, e);
+	if (!f->args || *f->args != 'f' || !e->arg_count || e->args[0]->kind != EXPR_STRING)
+		return;
+	/* The argN that %f shows must be floats. */
+	for (unsigned i = 1; i < e->arg_count; i++)
+		if (e->args[i]->kind == EXPR_NAME && arg_number(e->args[i]->text, &number) &&
+		    printf_wants_float(e->args[0]->text, i - 1))
+			set_bit(w->uses->floats, number);
 }
 
 static void walk_expr(struct walk *w, const struct expr *e)

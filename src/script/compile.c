@@ -59,47 +59,32 @@ static bool same_place(const struct uses *u, const struct place *a, const struct
 	       named_same(u, a, b);
 }
 
-/* The variant whose code serves the place, made at the end of the list when it is new. NULL: for a
- * clause without places. */
-static struct variant *variant_for(struct script *s, struct tree_clause *clause,
-				   const struct place *p, struct variant **list)
-{
-	for (; *list; list = &(*list)->next)
-		if (same_place(clause->uses, (*list)->places[0], p))
-			return *list;
-	*list = arena_new(&s->arena, struct variant);
-	if (*list)
-		(*list)->clause = clause;
-	return *list;
-}
-
-static int variant_add(struct script *s, struct variant *v, struct place *p)
-{
-	if (arena_grow(&s->arena, (void **)&v->places, v->count, &v->cap, sizeof(*v->places)))
-		return -ENOMEM;
-	v->places[v->count++] = p;
-	return 0;
-}
-
 /* Group the clause's places that no program has yet. A clause without any place gets one variant
  * without places, so that its text is checked all the same. */
 static int variants_make(struct script *s, struct tree_clause *clause, struct variant **out)
 {
-	struct variant *list = NULL, *v;
-	int err = 0;
+	struct variant **v;
 
-	for (size_t i = 0; i < clause->places->count && !err; i++) {
-		struct place *p = clause->places->items[i];
+	for (size_t i = 0; i < clause->places->count || !*out; i++) {
+		struct place *p = i < clause->places->count ? clause->places->items[i] : NULL;
 
-		if (p->is_done || (s->only && s->only->image != p->image))
+		if (p && (p->is_done || (s->only && s->only->image != p->image)))
 			continue;
-		v = variant_for(s, clause, p, &list);
-		err = v ? variant_add(s, v, p) : -ENOMEM;
+		for (v = out; p && *v && !same_place(clause->uses, (*v)->places[0], p);)
+			v = &(*v)->next;
+		if (!*v)
+			*v = arena_new(&s->arena, struct variant);
+		if (!*v)
+			return -ENOMEM;
+		(*v)->clause = clause;
+		if (!p)
+			break;
+		if (arena_grow(&s->arena, (void **)&(*v)->places, (*v)->count, &(*v)->cap,
+			       sizeof(*(*v)->places)))
+			return -ENOMEM;
+		(*v)->places[(*v)->count++] = p;
 	}
-	if (!err && !list && !variant_for(s, clause, NULL, &list))
-		err = -ENOMEM;
-	*out = list;
-	return err;
+	return 0;
 }
 
 /* All variants of a script, clause after clause. */
@@ -184,33 +169,23 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
 	return err;
 }
 
-static int make_attaches(struct script *s, const struct variant *v, struct clause *out)
-{
-	struct attach *attaches = arena_array(&s->arena, struct attach, v->count + 1);
-
-	if (!attaches)
-		return -ENOMEM;
-	for (size_t i = 0; i < v->count; i++) {
-		attaches[i] = v->places[i]->attach;
-		v->places[i]->is_done = true;
-	}
-	out->attaches = attaches;
-	out->attach_count = (uint32_t)v->count;
-	return 0;
-}
-
 /* The tree carries the types of the last variant checked, so each is checked again before its code
  * is made. */
 static int lower_one(struct script *s, struct variant *v, struct clause *out, struct diag *d)
 {
 	struct check check = {.s = s, .pass = MAX_PASSES + 2};
 	struct lower lower = {.s = s, .d = d, .arena = &s->arena};
-	int err = check_variant(&check, v);
+	struct attach *attaches = arena_array(&s->arena, struct attach, v->count + 1);
+	int err = attaches ? check_variant(&check, v) : -ENOMEM;
 
 	if (!err)
 		err = lower_variant(&lower, v, out);
-	if (!err)
-		err = make_attaches(s, v, out);
+	for (size_t i = 0; i < v->count && !err; i++) {
+		attaches[i] = v->places[i]->attach;
+		v->places[i]->is_done = true;
+	}
+	out->attaches = attaches;
+	out->attach_count = (uint32_t)v->count;
 	return err;
 }
 
@@ -332,40 +307,29 @@ static int end_types(struct script *s, const struct map *kept, int err, struct d
 	return err;
 }
 
-static void fix_maps(struct script *s, const struct clause_list *clauses)
-{
-	for (struct map *m = s->maps; m; m = m->next)
-		for (size_t i = 0; i < clauses->count && !m->is_fixed; i++)
-			m->is_fixed = clause_uses_map(&clauses->items[i], m->index);
-}
-
-static int make_code(struct script *s, const struct variants *all, struct clause_list *clauses,
-		     struct diag *d)
-{
-	struct map *kept = NULL;
-	int err = begin_types(s, &kept);
-
-	if (!err)
-		err = end_types(s, kept, find_types(s, all, d), d);
-	return err ? err : lower_all(s, all, clauses, d);
-}
-
 int compile_program(struct script *s, struct program **out, struct diag *d)
 {
 	struct variants all = {NULL, 0};
 	struct clause_list clauses = {NULL, 0, 0};
 	struct program *p = NULL;
+	struct map *kept = NULL;
 	int err = variants_open(s, &all);
 
 	if (!err)
-		err = make_code(s, &all, &clauses, d);
+		err = begin_types(s, &kept);
+	if (!err)
+		err = end_types(s, kept, find_types(s, &all, d), d);
+	if (!err)
+		err = lower_all(s, &all, &clauses, d);
 	if (!err)
 		err = make_program(s, &clauses, &p);
 	if (!err)
 		err = program_check(p, d);
 	if (err)
 		return err;
-	fix_maps(s, &clauses);
+	for (struct map *m = s->maps; m; m = m->next)
+		for (size_t i = 0; i < clauses.count && !m->is_fixed; i++)
+			m->is_fixed = clause_uses_map(&clauses.items[i], m->index);
 	s->has_program = true;
 	*out = p;
 	return 0;

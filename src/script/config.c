@@ -83,43 +83,34 @@ static int set_number(struct script *s, const struct config_row *row, const stru
 	return 0;
 }
 
-static int set_flag(struct script *s, const struct config_row *row, const struct origin *from,
-		    struct str value, struct diag *d)
-{
-	bool yes = str_eq_text(value, "true") || str_eq_text(value, "1");
-
-	if (!yes && !str_eq_text(value, "false") && !str_eq_text(value, "0"))
-		return bad_value(from, value, "true or false", d);
-	*(bool *)((char *)&s->facts + row->at) = yes;
-	return 0;
-}
-
-static int set_missing(struct script *s, const struct origin *from, struct str value,
-		       struct diag *d)
-{
-	if (str_eq_text(value, "error"))
-		s->options.missing_probes = MISSING_ERROR;
-	else if (str_eq_text(value, "warn"))
-		s->options.missing_probes = MISSING_WARN;
-	else if (str_eq_text(value, "ignore"))
-		s->options.missing_probes = MISSING_IGNORE;
-	else
-		return bad_value(from, value, "error, warn or ignore", d);
-	return 0;
-}
-
 static int set_value(struct script *s, const struct config_row *row, const struct origin *from,
 		     struct str value, struct diag *d)
 {
+	void *fact = (char *)&s->facts + row->at;
+	bool yes = str_eq_text(value, "true") || str_eq_text(value, "1");
+
 	switch (row->kind) {
 	case VALUE_NUMBER: return set_number(s, row, from, value, d);
-	case VALUE_FLAG: return set_flag(s, row, from, value, d);
-	case VALUE_MISSING: return set_missing(s, from, value, d);
-	case VALUE_TEXT:
-		*(struct str *)((char *)&s->facts + row->at) = arena_str(&s->arena, value);
-		return 0;
+	case VALUE_FLAG:
+		if (!yes && !str_eq_text(value, "false") && !str_eq_text(value, "0"))
+			return bad_value(from, value, "true or false", d);
+		*(bool *)fact = yes;
+		break;
+	case VALUE_MISSING:
+		if (str_eq_text(value, "error"))
+			s->options.missing_probes = MISSING_ERROR;
+		else if (str_eq_text(value, "warn"))
+			s->options.missing_probes = MISSING_WARN;
+		else if (str_eq_text(value, "ignore"))
+			s->options.missing_probes = MISSING_IGNORE;
+		else
+			return bad_value(from, value, "error, warn or ignore", d);
+		break;
+	case VALUE_TEXT: *(struct str *)fact = arena_str(&s->arena, value); break;
 	case VALUE_STACK:
-		return str_eq_text(value, "bpftrace") ? 0 : bad_value(from, value, "bpftrace", d);
+		if (!str_eq_text(value, "bpftrace"))
+			return bad_value(from, value, "bpftrace", d);
+		break;
 	case VALUE_NONE: break;
 	}
 	return 0;

@@ -99,47 +99,43 @@ static void hint_missing(struct search *q)
 		diag_hint(q->d, "nopal list -a shows the probes of all processes");
 }
 
-/* What was looked for, where, in words. */
-static struct str describe_missing(const struct search *q)
+/* Where the probe was looked for, in words. */
+static struct str searched(const struct search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	struct arena *a = &q->s->arena;
-	struct str text = str_of(q->s->text.ptr + spec->mark.at, spec->mark.len);
-	bool is_pattern = str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
-	const char *what = is_pattern ? "no probe matches" : "there is no probe";
 
 	if (spec->type == PROBE_TRACEPOINT)
-		return arena_printf(a, "%s '%.*s': searched %zu events of tracefs", what,
-				    STR_FMT(text), q->seen);
+		return arena_printf(a, "searched %zu events of tracefs", q->seen);
 	if (spec->type != PROBE_USDT)
-		return arena_printf(a, "%s '%.*s': searched %zu functions", what, STR_FMT(text),
-				    q->seen);
+		return arena_printf(a, "searched %zu functions", q->seen);
 	if (!spec->path.len)
-		return arena_printf(a, "%s '%.*s': searched the files of process %d", what,
-				    STR_FMT(text), (int)q->s->options.pid);
+		return arena_printf(a, "searched the files of process %d", (int)q->s->options.pid);
 	if (str_eq_text(spec->path, "*"))
-		return arena_printf(a, "%s '%.*s': searched the files of %s", what, STR_FMT(text),
+		return arena_printf(a, "searched the files of %s",
 				    q->s->options.pid ? "the process" : "every process");
 	if (str_has_wildcard(spec->path))
-		return arena_printf(a, "%s '%.*s': searched the files that match '%.*s'", what,
-				    STR_FMT(text), STR_FMT(spec->path));
+		return arena_printf(a, "searched the files that match '%.*s'", STR_FMT(spec->path));
 	if (!q->seen)
-		return arena_printf(a, "%s '%.*s': '%.*s' has no probes", what, STR_FMT(text),
-				    STR_FMT(spec->path));
-	return arena_printf(a, "%s '%.*s': '%.*s' has %zu others", what, STR_FMT(text),
-			    STR_FMT(spec->path), q->seen);
+		return arena_printf(a, "'%.*s' has no probes", STR_FMT(spec->path));
+	return arena_printf(a, "'%.*s' has %zu others", STR_FMT(spec->path), q->seen);
 }
 
 int report_missing(struct search *q)
 {
+	const struct probe_spec *spec = q->spec;
+	bool is_pattern = str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
 	bool is_warning =
-		q->s->options.missing_probes == MISSING_WARN || probe_may_come_later(q->s, q->spec);
-	struct str text;
+		q->s->options.missing_probes == MISSING_WARN || probe_may_come_later(q->s, spec);
+	struct str text, where;
 
 	if (q->s->options.missing_probes == MISSING_IGNORE)
 		return 0;
 	look_around(q);
-	text = describe_missing(q);
+	where = searched(q);
+	text = arena_printf(&q->s->arena, "%s '%.*s': %.*s",
+			    is_pattern ? "no probe matches" : "there is no probe",
+			    (int)spec->mark.len, q->s->text.ptr + spec->mark.at, STR_FMT(where));
 	if (is_warning)
 		diag_warn_at(q->d, "missing-probe", search_span(q), "%.*s", STR_FMT(text));
 	else

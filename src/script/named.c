@@ -57,11 +57,6 @@ static struct value float_value(unsigned size)
 	return (struct value){.shape = shape_of((struct type){.kind = TYPE_FLOAT, .size = size})};
 }
 
-static bool is_text_operand(const struct arch *arch, const struct operand *o)
-{
-	return o->kind == OPERAND_CONST || (arch && o->size == arch->word);
-}
-
 /* The value that an argument of a known type has. */
 static struct value typed_value(const struct place *p, const struct operand *o,
 				const struct argument *arg)
@@ -73,7 +68,7 @@ static struct value typed_value(const struct place *p, const struct operand *o,
 
 	if (kind == CTYPE_FLOAT && is.size == o->size && is.size >= 4)
 		return float_value((unsigned)is.size);
-	if (argument_is_text(arg) && is_text_operand(arch, o))
+	if (argument_is_text(arg) && (o->kind == OPERAND_CONST || (arch && o->size == arch->word)))
 		return (struct value){
 			.shape = {.type = type_text(TYPE_STR, p->script->facts.max_strlen),
 				  .ctype = arg->type},
@@ -334,29 +329,23 @@ void lower_part_note(struct lower *l, struct str text, uint16_t out)
 	emit_di(l, OP_CONST, out, lower_text_number(l, &l->s->names, text));
 }
 
-static void lower_named_text(struct lower *l, unsigned n, const struct value *v, uint16_t out)
-{
-	uint16_t address = lower_reg(l), length = REG_NO;
-
-	emit_di(l, OP_ARG, address, n);
-	if (v->counted_by >= 0) {
-		length = lower_reg(l);
-		emit_di(l, OP_ARG, length, (unsigned)v->counted_by);
-	}
-	emit_read(l, OP_STR, out, address, length, l->s->facts.max_strlen);
-}
-
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct place *p = l->v->places[0];
 	struct value v;
-	uint16_t raw;
+	uint16_t raw, length = REG_NO;
 	unsigned n = 0;
 
 	find_named(p, e->text, &n);
 	v = value_of(p, n);
 	if (v.shape.type.kind == TYPE_STR) {
-		lower_named_text(l, n, &v, out);
+		raw = lower_reg(l);
+		emit_di(l, OP_ARG, raw, n);
+		if (v.counted_by >= 0) {
+			length = lower_reg(l);
+			emit_di(l, OP_ARG, length, (unsigned)v.counted_by);
+		}
+		emit_read(l, OP_STR, out, raw, length, l->s->facts.max_strlen);
 	} else if (v.shape.type.kind != TYPE_NONE) {
 		raw = v.extend_from ? lower_reg(l) : out;
 		emit_di(l, OP_ARG, raw, n);

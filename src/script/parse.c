@@ -315,26 +315,11 @@ static struct stmt *parse_statement(struct parser *p)
 	return s;
 }
 
-/* predicate = "/" expr "/" */
-static struct expr *parse_predicate(struct parser *p)
-{
-	struct expr *e;
-
-	p->lexer.at++;
-	p->lexer.in_predicate = true;
-	parse_advance(p);
-	e = parse_expr(p);
-	p->lexer.in_predicate = false;
-	if (!parse_is(p, TOKEN_END_PREDICATE))
-		parse_unexpected(p, "'/' and a block");
-	return e;
-}
-
-/* clause = probes predicate? block */
+/* clause = probes predicate? block ; predicate = "/" expr "/" */
 static struct tree_clause *parse_clause(struct parser *p)
 {
 	struct tree_clause *c = arena_new(p->arena, struct tree_clause);
-	const struct lexer *l = &p->lexer;
+	struct lexer *l = &p->lexer;
 
 	if (!c) {
 		parse_fail(p, -ENOMEM);
@@ -342,8 +327,15 @@ static struct tree_clause *parse_clause(struct parser *p)
 	}
 	c->mark.at = (uint32_t)l->at;
 	parse_probes(p, &c->probes);
-	if (!p->err && l->at < l->text.len && l->text.ptr[l->at] == '/')
-		c->predicate = parse_predicate(p);
+	if (!p->err && l->at < l->text.len && l->text.ptr[l->at] == '/') {
+		l->at++;
+		l->in_predicate = true;
+		parse_advance(p);
+		c->predicate = parse_expr(p);
+		l->in_predicate = false;
+		if (!parse_is(p, TOKEN_END_PREDICATE))
+			parse_unexpected(p, "'/' and a block");
+	}
 	parse_advance(p);
 	c->body = parse_block(p);
 	c->mark.len = (uint32_t)(l->at - c->mark.at);
@@ -401,16 +393,6 @@ static void refuse_foreign(struct parser *p, const struct token *t)
 				    foreign_items[i]);
 }
 
-/* The last setting's `next`, so that several config blocks add up. */
-static struct setting **settings_end(struct tree *t)
-{
-	struct setting **end = &t->settings;
-
-	while (*end)
-		end = &(*end)->next;
-	return end;
-}
-
 /* The token at the start of an item, without moving; a word, or none. */
 static struct token first_token(const struct parser *p)
 {
@@ -427,6 +409,7 @@ static struct token first_token(const struct parser *p)
 int parse_tree(struct parser *p, struct tree *out)
 {
 	struct tree_clause **last = &out->clauses;
+	struct setting **setting = &out->settings;
 	struct lexer *l = &p->lexer;
 
 	if (l->text.len > PARSE_MAX_TEXT)
@@ -443,7 +426,9 @@ int parse_tree(struct parser *p, struct tree *out)
 			break;
 		if (t.kind == TOKEN_WORD && str_eq_text(t.text, "config")) {
 			l->at = t.mark.at + t.mark.len;
-			parse_config(p, settings_end(out));
+			while (*setting) /* several config blocks add up */
+				setting = &(*setting)->next;
+			parse_config(p, setting);
 		} else if ((*last = parse_clause(p))) {
 			last = &(*last)->next;
 		}

@@ -135,36 +135,27 @@ static struct expr *parse_map(struct parser *p)
 	return e;
 }
 
-/* field = "args" ( "." | "->" ) word */
-static struct expr *parse_field(struct parser *p, struct mark args)
-{
-	struct token name;
-	struct expr *e;
-
-	parse_advance(p);
-	name = p->token;
-	parse_expect(p, TOKEN_WORD, "a field's name");
-	e = expr_new(p, EXPR_FIELD, join(args, name.mark), NULL, 0);
-	e->text = name.text;
-	return e;
-}
-
-/* name = field | word ( "(" list? ")" )? */
+/* name = "args" ( "." | "->" ) word | word ( "(" list? ")" )? */
 static struct expr *parse_name(struct parser *p)
 {
 	struct expr *args[MAX_ARGS], *e;
 	struct token name = p->token;
 	struct mark end = name.mark;
+	enum expr_kind kind = EXPR_NAME;
 	unsigned count = 0;
-	bool is_call;
 
 	parse_advance(p);
-	if (str_eq_text(name.text, "args") && (parse_is(p, TOKEN_DOT) || parse_is(p, TOKEN_ARROW)))
-		return parse_field(p, name.mark);
-	is_call = parse_take(p, TOKEN_LPAREN);
-	if (is_call)
+	if (str_eq_text(name.text, "args") &&
+	    (parse_take(p, TOKEN_DOT) || parse_take(p, TOKEN_ARROW))) {
+		kind = EXPR_FIELD;
+		name.text = p->token.text;
+		end = p->token.mark;
+		parse_expect(p, TOKEN_WORD, "a field's name");
+	} else if (parse_take(p, TOKEN_LPAREN)) {
+		kind = EXPR_CALL;
 		end = parse_list(p, TOKEN_RPAREN, "',' or ')'", args, &count);
-	e = expr_new(p, is_call ? EXPR_CALL : EXPR_NAME, join(name.mark, end), args, count);
+	}
+	e = expr_new(p, kind, join(name.mark, end), args, count);
 	e->text = name.text;
 	return e;
 }

@@ -105,19 +105,16 @@ static int site_problem(const struct search *q, const struct found_image *image,
 	const struct probe_spec *spec = q->spec;
 	bool is_pattern =
 		is_met(q) || str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
-	struct span span = search_span(q);
+	struct str text = arena_printf(
+		&q->s->arena, "'%.*s:%.*s' in '%.*s' at 0x%llx %s: %s", STR_FMT(site->provider),
+		STR_FMT(site->name), STR_FMT(image->path), (unsigned long long)site->location,
+		is_pattern ? "is skipped" : "cannot be traced", site->problem);
 
-	if (is_pattern) {
-		diag_warn_at(q->d, "bad-site", span,
-			     "'%.*s:%.*s' in '%.*s' at 0x%llx is skipped: %s",
-			     STR_FMT(site->provider), STR_FMT(site->name), STR_FMT(image->path),
-			     (unsigned long long)site->location, site->problem);
-		return 0;
-	}
-	return diag_error_at(q->d, -EINVAL, "bad-site", span,
-			     "'%.*s:%.*s' in '%.*s' at 0x%llx cannot be traced: %s",
-			     STR_FMT(site->provider), STR_FMT(site->name), STR_FMT(image->path),
-			     (unsigned long long)site->location, site->problem);
+	if (!is_pattern)
+		return diag_error_at(q->d, -EINVAL, "bad-site", search_span(q), "%.*s",
+				     STR_FMT(text));
+	diag_warn_at(q->d, "bad-site", search_span(q), "%.*s", STR_FMT(text));
+	return 0;
 }
 
 static bool uses_fields(const struct uses *u)
@@ -245,20 +242,6 @@ static bool has_place(const struct search *q, struct str path, uint64_t offset)
 	return false;
 }
 
-/* "'f' of '/bin/x' has 995 bytes: +5000 is after its end" */
-static struct str outside_text(const struct search *q, const struct found_function *f)
-{
-	unsigned long long offset = q->spec->offset;
-
-	if (!f->extent)
-		return arena_printf(&q->s->arena,
-				    "0x%llx of '%.*s' is not in a function that has a symbol",
-				    offset, STR_FMT(f->path));
-	return arena_printf(&q->s->arena, "'%.*s' of '%.*s' has %llu bytes: +%llu is after its end",
-			    STR_FMT(f->name), STR_FMT(f->path), (unsigned long long)f->extent,
-			    offset);
-}
-
 /* After the end of its function, or in none, the start of instructions is unknown. False: the
  * place is skipped, with a message. */
 static bool check_extent(const struct search *q, const struct found_function *f)
@@ -266,11 +249,19 @@ static bool check_extent(const struct search *q, const struct found_function *f)
 	static const char tag[] = "outside-function";
 	bool is_entry = !q->spec->has_address && !q->spec->offset;
 	bool is_pattern = str_has_wildcard(q->spec->name), unsafe = q->s->options.unsafe;
+	unsigned long long offset = q->spec->offset;
 	struct str text;
 
 	if (is_entry || (f->extent && f->offset - f->start + added(q) < f->extent))
 		return true;
-	text = outside_text(q, f);
+	if (f->extent)
+		text = arena_printf(
+			&q->s->arena, "'%.*s' of '%.*s' has %llu bytes: +%llu is after its end",
+			STR_FMT(f->name), STR_FMT(f->path), (unsigned long long)f->extent, offset);
+	else
+		text = arena_printf(&q->s->arena,
+				    "0x%llx of '%.*s' is not in a function that has a symbol",
+				    offset, STR_FMT(f->path));
 	if (unsafe || is_pattern) {
 		diag_warn_at(q->d, tag, search_span(q), "%.*s%s", STR_FMT(text),
 			     unsafe ? "" : "; it is skipped");

@@ -126,43 +126,24 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 	return p->type == PROBE_USDT && (any || (s->options.pid && str_has_wildcard(p->path)));
 }
 
-static bool needs_images(const struct script *s)
+/* What the session needs to know of the script, from its probes and builtins. */
+static void note_facts(struct script *s)
 {
-	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
-		for (const struct probe_spec *p = c->probes; p; p = p->next)
-			if (probe_may_come_later(s, p))
-				return true;
-	return false;
-}
-
-static bool uses_tracepoints(const struct tree *t)
-{
-	for (const struct tree_clause *c = t->clauses; c; c = c->next)
-		for (const struct probe_spec *p = c->probes; p; p = p->next)
-			if (p->type == PROBE_TRACEPOINT)
-				return true;
-	return false;
-}
-
-static void note_uses(struct script *s)
-{
+	struct script_facts *f = &s->facts;
 	struct uses u;
 
+	f->only_begin_end = true;
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
+		for (const struct probe_spec *p = c->probes; p; p = p->next) {
+			f->only_begin_end &= p->type == PROBE_BEGIN || p->type == PROBE_END;
+			f->needs_images |= probe_may_come_later(s, p);
+			f->uses_tracepoints |= p->type == PROBE_TRACEPOINT;
+		}
 		if (uses_find(&s->arena, c, &u))
 			continue;
-		s->facts.uses_stacks |= !!(u.needs & NEED_STACKS);
-		s->facts.sends_data |= !!(u.needs & NEED_DATA);
+		f->uses_stacks |= !!(u.needs & NEED_STACKS);
+		f->sends_data |= !!(u.needs & NEED_DATA);
 	}
-}
-
-static bool only_begin_end(const struct tree *t)
-{
-	for (const struct tree_clause *c = t->clauses; c; c = c->next)
-		for (const struct probe_spec *p = c->probes; p; p = p->next)
-			if (p->type != PROBE_BEGIN && p->type != PROBE_END)
-				return false;
-	return true;
 }
 
 static int fill(struct script *s, struct diag *d)
@@ -176,10 +157,7 @@ static int fill(struct script *s, struct diag *d)
 	err = parse_tree(&p, &s->tree);
 	if (!err)
 		err = config_apply(s, d);
-	s->facts.only_begin_end = only_begin_end(&s->tree);
-	s->facts.needs_images = needs_images(s);
-	s->facts.uses_tracepoints = uses_tracepoints(&s->tree);
-	note_uses(s);
+	note_facts(s);
 	return err;
 }
 
