@@ -339,19 +339,6 @@ static int check_map(const struct checker *c, uint32_t at)
 	return 0;
 }
 
-/* The slot a whole map value comes from or goes to. */
-static int check_map_slot(const struct checker *c, uint32_t at)
-{
-	const struct insn *i = &c->clause->code[at];
-
-	if (i->op != OP_MAP_COPY && i->op != OP_MAP_PUT)
-		return 0;
-	if (i->map < c->p->map_count &&
-	    type_same_layout(&c->clause->slots[i->t].type, &c->p->maps[i->map].value))
-		return 0;
-	return check_fail(c, at, "s%u is not a value of map m%u", i->t, i->map);
-}
-
 static int check_literal(const struct checker *c, uint32_t at)
 {
 	const struct insn *i = &c->clause->code[at];
@@ -364,11 +351,9 @@ static int check_literal(const struct checker *c, uint32_t at)
 	return 0;
 }
 
-static int check_field(const struct checker *c, uint32_t at, unsigned n)
+static int check_field(const struct checker *c, uint32_t at, unsigned n, const struct type *t)
 {
-	const struct insn *i = &c->clause->code[at];
-	const struct field *field = &i->fields[n];
-	const struct type *t = &c->p->formats[i->imm].fields[n];
+	const struct field *field = &c->clause->code[at].fields[n];
 
 	if ((field->reg == REG_NO) == (field->slot == SLOT_NO))
 		return check_fail(c, at, "field %u is neither a register nor a slot", n);
@@ -387,15 +372,17 @@ static int check_field(const struct checker *c, uint32_t at, unsigned n)
 static int check_emit(const struct checker *c, uint32_t at)
 {
 	const struct insn *i = &c->clause->code[at];
+	const struct format *f;
 	int err = 0;
 
 	if (i->imm < 0 || i->imm >= c->p->format_count || i->imm > UINT16_MAX)
 		return check_fail(c, at, "there is no format %lld", (long long)i->imm);
-	if (i->field_count != c->p->formats[i->imm].field_count || (i->field_count && !i->fields))
+	f = &c->p->formats[i->imm];
+	if (i->field_count != f->field_count || (i->field_count && !i->fields))
 		return check_fail(c, at, "%u fields, but format %lld has %u", i->field_count,
-				  (long long)i->imm, c->p->formats[i->imm].field_count);
+				  (long long)i->imm, f->field_count);
 	for (unsigned n = 0; n < i->field_count && !err; n++)
-		err = check_field(c, at, n);
+		err = check_field(c, at, n, &f->fields[n]);
 	return err;
 }
 
@@ -458,7 +445,13 @@ static int check_insn(const struct checker *c, uint32_t at)
 		err = check_operand(c, at, *letter);
 	for (const char *letter = info->operands; *letter && !err; letter++)
 		err = check_operand(c, at, *letter);
-	return err ? err : check_map_slot(c, at);
+	if (err || (i->op != OP_MAP_COPY && i->op != OP_MAP_PUT))
+		return err;
+	/* The slot that a whole map value comes from or goes to. */
+	if (i->map < c->p->map_count &&
+	    type_same_layout(&c->clause->slots[i->t].type, &c->p->maps[i->map].value))
+		return 0;
+	return check_fail(c, at, "s%u is not a value of map m%u", i->t, i->map);
 }
 
 static int check_clause(const struct checker *c)

@@ -31,29 +31,17 @@ static bool is_jump(const struct insn *i)
 	return i->op == OP_JUMP || i->op == OP_JUMP_IF || i->op == OP_JUMP_NOT;
 }
 
-/* A loop ends in its own OP_NEXT, within the loop around it. */
-static int check_loop(struct flow *f, uint32_t at, uint32_t outer)
-{
-	uint32_t behind = f->code[at].target;
-	uint32_t limit = outer == NO_LOOP ? f->count : f->code[outer].target - 1;
-
-	if (behind <= at + 1 || behind > limit || behind >= f->count)
-		return check_fail(f->c, at, "the loop does not end within the enclosing loop");
-	if (f->code[behind - 1].op != OP_NEXT || f->code[behind - 1].target != at)
-		return check_fail(f->c, at, "the loop ends at %u, which is not after its next",
-				  behind);
-	return 0;
-}
-
-/* Loops nest. Fills f->loop; counts depth and the rounds of nested loops, both bounded. */
+/* Loops nest, and each ends in its own OP_NEXT within the loop around it. Fills f->loop; counts
+ * depth and the rounds of nested loops, both bounded. */
 static int find_loops(struct flow *f)
 {
 	uint64_t rounds[PROGRAM_MAX_LOOP_DEPTH + 1] = {1};
 	uint32_t inner = NO_LOOP;
 	unsigned depth = 0;
-	int err;
 
 	for (uint32_t i = 0; i < f->count; i++) {
+		uint32_t after, limit;
+
 		f->loop[i] = inner;
 		if (f->code[i].op == OP_NEXT) {
 			if (inner == NO_LOOP || f->code[inner].target != i + 1)
@@ -63,9 +51,14 @@ static int find_loops(struct flow *f)
 		}
 		if (f->code[i].op != OP_LOOP)
 			continue;
-		err = check_loop(f, i, inner);
-		if (err)
-			return err;
+		after = f->code[i].target;
+		limit = inner == NO_LOOP ? f->count : f->code[inner].target - 1;
+		if (after <= i + 1 || after > limit || after >= f->count)
+			return check_fail(f->c, i,
+					  "the loop does not end within the enclosing loop");
+		if (f->code[after - 1].op != OP_NEXT || f->code[after - 1].target != i)
+			return check_fail(
+				f->c, i, "the loop ends at %u, which is not after its next", after);
 		if (++depth > PROGRAM_MAX_LOOP_DEPTH)
 			return check_fail(f->c, i, "loops are nested too deeply");
 		rounds[depth] = rounds[depth - 1] * (uint64_t)f->code[i].imm;

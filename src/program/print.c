@@ -136,20 +136,6 @@ static void print_attach(const struct attach *a, struct buf *out)
 	buf_char(out, '\n');
 }
 
-static void print_clause(uint32_t number, const struct clause *c, struct buf *out)
-{
-	buf_printf(out, "clause %u: %u registers\n", number, c->reg_count);
-	for (uint32_t i = 0; i < c->attach_count; i++)
-		print_attach(&c->attaches[i], out);
-	for (uint32_t i = 0; i < c->slot_count; i++) {
-		buf_printf(out, "  s%u ", i);
-		type_print(&c->slots[i].type, out);
-		buf_char(out, '\n');
-	}
-	for (uint32_t i = 0; i < c->insn_count; i++)
-		print_insn(i, &c->code[i], out);
-}
-
 static void print_format(uint32_t number, const struct format *f, struct buf *out)
 {
 	const char *name = format_name(f->kind);
@@ -184,6 +170,18 @@ void program_print(const struct program *p, struct buf *out)
 	print_texts("name", p->names, p->name_count, out);
 	for (uint32_t i = 0; i < p->format_count; i++)
 		print_format(i, &p->formats[i], out);
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		print_clause(i, &p->clauses[i], out);
+	for (uint32_t i = 0; i < p->clause_count; i++) {
+		const struct clause *c = &p->clauses[i];
+
+		buf_printf(out, "clause %u: %u registers\n", i, c->reg_count);
+		for (uint32_t k = 0; k < c->attach_count; k++)
+			print_attach(&c->attaches[k], out);
+		for (uint32_t k = 0; k < c->slot_count; k++) {
+			buf_printf(out, "  s%u ", k);
+			type_print(&c->slots[k].type, out);
+			buf_char(out, '\n');
+		}
+		for (uint32_t k = 0; k < c->insn_count; k++)
+			print_insn(k, &c->code[k], out);
+	}
 }

@@ -27,10 +27,9 @@ bool type_same_layout(const struct type *a, const struct type *b)
 		return type_equal(a, b);
 	if (a->element_count != b->element_count)
 		return false;
-	for (unsigned i = 0; i < a->element_count; i++) {
+	for (unsigned i = 0; i < a->element_count; i++)
 		if (!type_same_layout(&a->elements[i], &b->elements[i]))
 			return false;
-	}
 	return true;
 }
 

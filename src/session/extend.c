@@ -331,13 +331,21 @@ static int join_if_child(void *arg, pid_t pid)
 	return 0;
 }
 
-/* Records were lost: scan every process, but not all the time, because a process that maps a lot
- * can cause such losses. */
-static void look_at_everything(struct nopal_trace *t)
+void session_read_watch(struct nopal_trace *t)
 {
-	uint64_t now = clock_now();
+	uint64_t lost, now;
 
-	if (now - t->later.looked_at_all < REST_NS)
+	if (!t->watch)
+		return;
+	lost = image_watch_read(t->watch, note_event, t);
+	later_judge(&t->later);
+	t->later.lost += lost;
+	t->later.everything |= lost && t->facts.needs_images;
+	t->images_changed = t->later.waiting.count;
+	/* Records were lost: scan every process, but not all the time, because a process that maps
+	 * a lot can cause such losses. */
+	now = t->later.everything ? clock_now() : 0;
+	if (!t->later.everything || now - t->later.looked_at_all < REST_NS)
 		return;
 	t->later.looked_at_all = now;
 	t->later.everything = false;
@@ -347,19 +355,4 @@ static void look_at_everything(struct nopal_trace *t)
 		if (t->pid && t->options.follow)
 			processes_each(join_if_child, t);
 	} while (t->children_found);
-}
-
-void session_read_watch(struct nopal_trace *t)
-{
-	uint64_t lost;
-
-	if (!t->watch)
-		return;
-	lost = image_watch_read(t->watch, note_event, t);
-	later_judge(&t->later);
-	t->later.lost += lost;
-	t->later.everything |= lost && t->facts.needs_images;
-	t->images_changed = t->later.waiting.count;
-	if (t->later.everything)
-		look_at_everything(t);
 }

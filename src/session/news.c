@@ -41,22 +41,14 @@ static bool decode_task(struct cursor *c, uint32_t type, struct image_event *e)
 {
 	uint32_t pid, parent, tid;
 
+	if (type != PERF_RECORD_FORK && type != PERF_RECORD_EXIT)
+		return false;
 	if (!cursor_u32(c, &pid) || !cursor_u32(c, &parent) || !cursor_u32(c, &tid))
 		return false;
 	e->kind = type == PERF_RECORD_FORK ? IMAGE_FORK : IMAGE_EXIT;
 	e->pid = (pid_t)pid;
 	e->parent = (pid_t)parent;
 	return tid == pid;
-}
-
-static bool decode(uint32_t type, struct cursor *c, struct image_event *e)
-{
-	switch (type) {
-	case PERF_RECORD_MMAP2: return decode_mmap(c, e);
-	case PERF_RECORD_FORK:
-	case PERF_RECORD_EXIT: return decode_task(c, type, e);
-	default: return false;
-	}
 }
 
 /* The next record's head and time. False at the end, and when the bytes cannot be a record: then
@@ -117,7 +109,9 @@ uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, 
 			if (head.type == PERF_RECORD_LOST) /* { u64 id, lost } */
 				lost += cursor_skip(&c, 8) && cursor_u64(&c, &gone) && gone ? gone
 											    : 1;
-			else if (decode(head.type, &c, &event))
+			else if (head.type == PERF_RECORD_MMAP2
+					 ? decode_mmap(&c, &event)
+					 : decode_task(&c, head.type, &event))
 				fn(arg, &event);
 		} else {
 			lost++;
