@@ -104,9 +104,7 @@ static inline void engine_stop(struct engine *e) { e->ops->stop(e); }
 static inline void engine_detach(struct engine *e) { e->ops->detach(e); }
 static inline void engine_dump(struct engine *e, struct buf *out) { e->ops->dump(e, out); }
 static inline void engine_close(struct engine *e) { if (e) e->ops->close(e); }
-/* clang-format on */
 
-/* clang-format off */
 /* Every engine: its folder, which defines its engine_ops, and a row here. */
 #define ENGINES(row)                                                                \
 	row(bpf,    "eBPF programs in the kernel")                                   \

@@ -108,17 +108,13 @@ static int check_type(struct diag *d, const struct type *t, const char *what, ui
 static int check_map_def(const struct program *p, uint32_t number, struct diag *d)
 {
 	const struct map_def *m = &p->maps[number];
-	int err;
 
 	if (!m->max_entries)
 		return fail(d, "map %u has a limit of 0 entries", number);
-	if (m->key.kind != TYPE_NONE) {
-		err = check_type(d, &m->key, "key of map", number);
-		if (err)
-			return err;
-	} else if (m->max_entries != 1) {
+	if (m->key.kind == TYPE_NONE && m->max_entries != 1)
 		return fail(d, "map %u has no key but %u entries", number, m->max_entries);
-	}
+	if (m->key.kind != TYPE_NONE && check_type(d, &m->key, "key of map", number))
+		return -EINVAL;
 	if (type_is_aggregate(&m->value) && is_plain_type(&m->value))
 		return 0;
 	return check_type(d, &m->value, "value of map", number);
@@ -165,16 +161,14 @@ static int check_format(const struct program *p, uint32_t number, struct diag *d
 	const struct format *f = &p->formats[number];
 	bool has_map = f->kind == FORMAT_MAP_VALUE || f->kind == FORMAT_PRINT ||
 		       f->kind == FORMAT_CLEAR || f->kind == FORMAT_ZERO;
-	int err;
 
 	if (!format_name(f->kind))
 		return fail(d, "format %u is of unknown kind %u", number, f->kind);
 	if (f->field_count > UINT8_MAX)
 		return fail(d, "format %u has too many fields", number);
 	for (unsigned i = 0; i < f->field_count; i++) {
-		err = check_type(d, &f->fields[i], "field of format", number);
-		if (err)
-			return err;
+		if (check_type(d, &f->fields[i], "field of format", number))
+			return -EINVAL;
 		if (f->kind == FORMAT_JOIN && f->fields[i].kind != TYPE_STR)
 			return fail(d, "format %u: join takes strings only", number);
 	}
@@ -285,10 +279,9 @@ static int check_word(const struct checker *c, uint32_t at, bool write)
 	const struct insn *i = &c->clause->code[at];
 	unsigned part;
 	bool word;
-	int err = check_slot(c, at, i->s);
 
-	if (err)
-		return err;
+	if (check_slot(c, at, i->s))
+		return -EINVAL;
 	if (i->imm < 0 || i->imm % 8 ||
 	    type_part_at(&c->clause->slots[i->s].type, (uint64_t)i->imm, &part, &word))
 		return check_fail(c, at, "s%u has no word at %lld", i->s, (long long)i->imm);
@@ -302,12 +295,8 @@ static int check_word(const struct checker *c, uint32_t at, bool write)
 static int check_part(const struct checker *c, uint32_t at, uint16_t whole, uint16_t part)
 {
 	const struct insn *i = &c->clause->code[at];
-	int err = check_slot(c, at, whole);
-
-	if (!err)
-		err = check_slot(c, at, part);
-	if (err)
-		return err;
+	if (check_slot(c, at, whole) || check_slot(c, at, part))
+		return -EINVAL;
 	if (i->imm < 0 || !type_holds(&c->clause->slots[whole].type, (uint64_t)i->imm,
 				      &c->clause->slots[part].type))
 		return check_fail(c, at, "s%u does not fit into s%u at %lld", part, whole,

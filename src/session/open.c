@@ -159,8 +159,8 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 	};
 }
 
-static int session_functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
-			     struct diag *d)
+static int functions(void *self, const struct find_query *q, function_fn *fn, void *arg,
+		     struct diag *d)
 {
 	struct nopal_trace *t = self;
 	struct find_query one = *q;
@@ -232,7 +232,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	t->source = script_source_machine(t->finder);
 	t->source.run = t;
 	t->source.sites = session_sites;
-	t->source.functions = session_functions;
+	t->source.functions = functions;
 	t->source.unreadable = unreadable;
 	/* What is missing in later images is reported when they are mapped. */
 	err = script_resolve(t->script, &t->source, t->images_held ? &said : d);

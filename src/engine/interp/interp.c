@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define DEFAULT_RING ((size_t)1 << 20)
 
 static uint64_t now(void)
@@ -24,7 +26,6 @@ void count_fault(struct run *r, int kind)
 {
 	struct interp *e = r->e;
 	uint32_t place = r->u->clause->code[r->pc].place;
-	struct run_fault *more;
 
 	for (size_t i = 0; i < e->fault_count; i++) {
 		if (e->faults[i].place == place && (int)e->faults[i].kind == kind) {
@@ -32,12 +33,10 @@ void count_fault(struct run *r, int kind)
 			return;
 		}
 	}
-	more = realloc(e->faults, (e->fault_count + 1) * sizeof(*more));
-	if (!more) {
+	if (array_grow(e->faults, e->fault_count, e->fault_cap)) {
 		r->err = -ENOMEM;
 		return;
 	}
-	e->faults = more;
 	e->faults[e->fault_count] = (struct run_fault){.place = place, .count = 1};
 	e->faults[e->fault_count++].kind = kind;
 }

@@ -114,7 +114,7 @@ struct interp {
 	struct buf record; /* being made */
 	struct run_stats stats;
 	struct run_fault *faults;
-	size_t fault_count;
+	size_t fault_count, fault_cap;
 	uint64_t start; /* nsecs that `elapsed` counts from */
 	bool attached;
 	bool stopped; /* by exit(): sites are no longer run */
