@@ -39,11 +39,6 @@ static struct head scan_head(struct str text)
 	return h;
 }
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* Length of the argument that text starts with. After a head, everything up to the next head
  * belongs to it, because operands like "[sp, 132]" contain blanks; without a head it ends at a
  * blank outside of brackets. */
@@ -58,7 +53,7 @@ static size_t argument_len(struct str text)
 
 		depth += c == '(' || c == '[';
 		depth -= c == ')' || c == ']';
-		if (!is_blank(c))
+		if (c != ' ' && c != '\t')
 			continue;
 		if (!has_head && depth <= 0)
 			break;
@@ -106,17 +101,6 @@ static unsigned reg_width(const struct arch *arch, uint8_t id)
 static bool is_number_size(uint32_t bytes)
 {
 	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-}
-
-/* What is in memory and no number is reached by its address. */
-static void take_address(const struct arch *arch, struct operand *o)
-{
-	if (o->kind != OPERAND_MEM || !o->bytes || is_number_size(o->bytes))
-		return;
-	o->kind = OPERAND_ADDRESS;
-	o->size = arch->word;
-	o->is_signed = false;
-	o->is_float = false;
 }
 
 /* Why a well-written operand of this size cannot be had; NULL: it can. */
@@ -182,7 +166,12 @@ void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
 	set_size(out, head.present ? head.size : natural_size(arch, text, out));
 	out->is_signed = head.is_signed;
 	out->is_float = head.is_float;
-	take_address(arch, out);
+	/* What is in memory and no number is reached by its address. */
+	if (out->kind == OPERAND_MEM && out->bytes && !is_number_size(out->bytes)) {
+		out->kind = OPERAND_ADDRESS;
+		out->size = arch->word;
+		out->is_signed = out->is_float = false;
+	}
 	if (!out->symbol.len)
 		out->value = fit(out, out->value);
 	refusal = size_refusal(out, arch);
@@ -259,8 +248,12 @@ const char *operand_problem(const struct operand *o)
 	return o->is_float && o->size < 4 ? "it is a float of unknown format" : NULL;
 }
 
-static void describe_type(const struct operand *o, struct buf *out)
+void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out)
 {
+	struct head head = scan_head(o->raw);
+	size_t skip = head.present ? head.len : 0;
+	struct str text = str_trim(str_of(o->raw.ptr + skip, o->raw.len - skip));
+
 	if (!o->bytes)
 		buf_text(out, "unknown size");
 	else if (o->kind == OPERAND_ADDRESS)
@@ -269,15 +262,6 @@ static void describe_type(const struct operand *o, struct buf *out)
 		buf_printf(out, "%u-byte float", o->bytes);
 	else
 		buf_printf(out, "%s %u-byte", o->is_signed ? "signed" : "unsigned", o->bytes);
-}
-
-void operand_describe(const struct operand *o, const struct arch *arch, struct buf *out)
-{
-	struct head head = scan_head(o->raw);
-	size_t skip = head.present ? head.len : 0;
-	struct str text = str_trim(str_of(o->raw.ptr + skip, o->raw.len - skip));
-
-	describe_type(o, out);
 	buf_text(out, "  ");
 	if (o->kind == OPERAND_CONST && !o->symbol.len) {
 		buf_text(out, "constant ");

@@ -125,17 +125,6 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 				      o->features);
 }
 
-static int link_each(struct links *l, const struct attach_options *o, const struct unit *u,
-		     const struct unit_site *sites, uint32_t count, int program_fd)
-{
-	int type = uprobe_type(), err = type < 0 ? type : kernel_reserve_fds(count);
-
-	l->is_slow = true;
-	for (uint32_t i = 0; i < count && !err; i++)
-		err = link_perf(l, o, u, &sites[i], program_fd, type);
-	return err;
-}
-
 /* ---- one file */
 
 static const char *meaning_of(int err)
@@ -154,8 +143,7 @@ static const char *meaning_of(int err)
 static int link_file(struct links *l, const struct attach_options *o, const struct unit *u,
 		     const struct unit_site *sites, uint32_t count, int program_fd)
 {
-	int err = 0;
-
+	int err = 0, type;
 	/* Whether this kernel has such links is asked only after one was refused. */
 	bool multi = o->features->known[FEATURE_UPROBE_MULTI] >= 0 &&
 		     (!o->pid || feature_has(o->features, FEATURE_PID_FILTER));
@@ -164,8 +152,13 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 		err = link_multi(l, o, u, sites, count, program_fd);
 	if (multi && !err)
 		feature_learn(o->features, FEATURE_UPROBE_MULTI, true);
-	if (!multi || (err && !feature_has(o->features, FEATURE_UPROBE_MULTI)))
-		err = link_each(l, o, u, sites, count, program_fd);
+	if (multi && (!err || feature_has(o->features, FEATURE_UPROBE_MULTI)))
+		return err;
+	l->is_slow = true;
+	type = uprobe_type();
+	err = type < 0 ? type : kernel_reserve_fds(count);
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = link_perf(l, o, u, &sites[i], program_fd, type);
 	return err;
 }
 
@@ -318,14 +311,6 @@ void links_close(struct links *l)
 
 /* ---- Programs of callers */
 
-static int compare_sites(const void *a, const void *b)
-{
-	const struct attach *x = a, *y = b;
-	int order = attach_compare_files(x, y);
-
-	return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
-}
-
 int attach_caller(struct links *l, const struct caller_program *c, struct attach *sites,
 		  size_t *count, struct diag *d)
 {
@@ -339,7 +324,7 @@ int attach_caller(struct links *l, const struct caller_program *c, struct attach
 	unit.sites = calloc(*count, sizeof(*unit.sites));
 	if (!unit.sites)
 		return -ENOMEM;
-	qsort(sites, *count, sizeof(*sites), compare_sites);
+	qsort(sites, *count, sizeof(*sites), attach_compare);
 	for (size_t i = 0; i < *count; i++)
 		unit.sites[i] = (struct unit_site){.attach = &sites[i], .cookie = c->cookie};
 	features_init(&features);

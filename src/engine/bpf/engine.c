@@ -226,25 +226,20 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	return err;
 }
 
-/* Has the main thread ended while others go on? In a process that ends it may look so, too, for a
- * moment. */
-static bool has_lost_main(struct bpf_engine *e)
-{
-	if (e->everybody || !e->control[CONTROL_MAIN_ENDS] || !process_main_ended(e->options.pid))
-		return false;
-	if (!e->main_ended)
-		e->main_ended = now();
-	e->everybody = now() - e->main_ended > MAIN_END_NS;
-	return e->everybody;
-}
-
-/* Perf events lose the process with its main thread. Links keep what they have armed, and only what
+/* Is the process lost to the kernel's filter: has another thread called exec, or has the main
+ * thread ended while others go on? In a process that ends it may look so, too, for a moment. Perf
+ * events lose the process with its main thread. Links keep what they have armed, and only what
  * is mapped later is lost to them. */
 static bool is_lost(struct bpf_engine *e)
 {
 	if (e->control[CONTROL_TAKEOVERS] != e->takeovers)
 		return true;
-	if (!has_lost_main(e))
+	if (e->everybody || !e->control[CONTROL_MAIN_ENDS] || !process_main_ended(e->options.pid))
+		return false;
+	if (!e->main_ended)
+		e->main_ended = now();
+	e->everybody = now() - e->main_ended > MAIN_END_NS;
+	if (!e->everybody)
 		return false;
 	e->files_missed = feature_has(&e->features, FEATURE_UPROBE_MULTI);
 	return !e->files_missed;

@@ -1,10 +1,10 @@
 /* Small programs of ours that watch processes: the set of followed ones, and what the kernel's own
  * filter for one process misses; see inside.h.
  *
- * The set's keys are pids of the initial pid namespace, which is
- * what the scheduler's tracepoints have. With tracefs a new thread is added like a process, which
- * does no harm while it lives, since no process has its number. It is removed when it ends; a
- * process is removed with its last thread. */
+ * The set's keys are pids of the initial pid namespace, which is what the scheduler's tracepoints
+ * have. With tracefs a new thread is added like a process, which does no harm while it lives, since
+ * no process has its number. It is removed when it ends; a process is removed with its last thread.
+ */
 #include "engine/bpf/inside.h"
 
 #include <errno.h>

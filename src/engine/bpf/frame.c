@@ -232,21 +232,9 @@ static void place_slots(struct plan *p)
 	f->scratch += (int32_t)total;
 }
 
-/* Slots all of whose memory counts, not only as much as is used of it. */
-static void find_padded(struct plan *p)
-{
-	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
-		const struct insn *in = &p->clause->code[i];
-
-		if (op_uses_map(in->op) && in->s != SLOT_NO)
-			p->frame.padded[in->s] = true;
-		if (in->op == OP_MAP_PUT || in->op == OP_COPY)
-			p->frame.padded[in->t] = true;
-	}
-}
-
-/* A record is packed around its first text when nothing uses that text afterwards. */
-static void find_records_in_place(struct plan *p)
+/* Find the slots all of whose memory counts, not only as much as is used of it; and the records
+ * that are packed around their first text, because nothing uses that text afterwards. */
+static void find_padded_and_around(struct plan *p)
 {
 	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
 		const struct insn *in = &p->clause->code[i];
@@ -255,6 +243,10 @@ static void find_records_in_place(struct plan *p)
 		bool fixed;
 		int first;
 
+		if (op_uses_map(in->op) && in->s != SLOT_NO)
+			p->frame.padded[in->s] = true;
+		if (in->op == OP_MAP_PUT || in->op == OP_COPY)
+			p->frame.padded[in->t] = true;
 		if (in->op != OP_EMIT)
 			continue;
 		first = record_first_variable(&p->program->formats[in->imm], &before);
@@ -360,8 +352,7 @@ int frame_plan(struct arena *a, const struct program *program, const struct clau
 	if (!plan_alloc(&p, a))
 		return -ENOMEM;
 	find_live_ranges(&p);
-	find_padded(&p);
-	find_records_in_place(&p);
+	find_padded_and_around(&p);
 	place_registers(&p);
 	place_counters(&p);
 	place_slots(&p);

@@ -40,25 +40,6 @@ static void add_bucket(struct gen *g, const struct store *s, uint32_t buckets)
 	code_atomic(g->code, BPF_ADD, R0, 0, R1);
 }
 
-/* R3 = number of the highest bit set in R1; ruins R4. */
-static void find_highest_bit(struct gen *g)
-{
-	struct code *c = g->code;
-
-	code_const(c, R3, 0);
-	code_mov(c, R4, R1);
-	for (int shift = 32; shift; shift /= 2) {
-		int low = code_label(c);
-
-		code_mov(c, R5, R4);
-		code_alu_imm(c, BPF_RSH, R5, shift);
-		code_jump_imm(c, BPF_JEQ, R5, 0, low);
-		code_mov(c, R4, R5);
-		code_alu_imm(c, BPF_ADD, R3, shift);
-		code_bind(c, low);
-	}
-}
-
 /* R2 = hist_bucket(R1): see program/type.c. */
 static void find_hist_bucket(struct gen *g, const struct type *t)
 {
@@ -70,7 +51,18 @@ static void find_hist_bucket(struct gen *g, const struct type *t)
 		code_jump_imm(c, BPF_JSLT, R1, 0, done);
 	}
 	code_jump_imm(c, BPF_JLT, R1, 2 << t->bits, small);
-	find_highest_bit(g);
+	code_const(c, R3, 0); /* it becomes the number of the highest bit set in R1 */
+	code_mov(c, R4, R1);
+	for (int shift = 32; shift; shift /= 2) {
+		int low = code_label(c);
+
+		code_mov(c, R5, R4);
+		code_alu_imm(c, BPF_RSH, R5, shift);
+		code_jump_imm(c, BPF_JEQ, R5, 0, low);
+		code_mov(c, R4, R5);
+		code_alu_imm(c, BPF_ADD, R3, shift);
+		code_bind(c, low);
+	}
 	code_alu_imm(c, BPF_SUB, R3, t->bits);
 	code_alu_imm(c, BPF_AND, R3, 63);
 	code_alu(c, BPF_RSH, R1, R3);

@@ -199,25 +199,6 @@ static void pack_variable(struct gen *g, const struct type *t, struct spill s, b
 
 /* Fields one after another; the first text or stack may be where it belongs already. TMP becomes
  * the size of the record. */
-static void pack_fields(struct gen *g, const struct insn *in, const struct format *f, int in_place,
-			struct position *p)
-{
-	for (unsigned i = 0; i < in->field_count; i++) {
-		const struct type *t = &f->fields[i];
-
-		if (is_variable(t)) {
-			pack_variable(g, t, gen_slot(g, in->fields[i].slot), (int)i == in_place, p);
-			continue;
-		}
-		point_at_field(g, R4, p);
-		store_field(g, R4, 0, &in->fields[i], (uint32_t)type_memory(t));
-		p->fixed += (int32_t)type_memory(t);
-	}
-	if (!p->variable_most)
-		code_const(g->code, TMP, 0);
-	code_alu_imm(g->code, BPF_ADD, TMP, p->fixed);
-}
-
 static void emit_packed(struct gen *g, const struct insn *in, const struct format *f)
 {
 	struct code *c = g->code;
@@ -229,7 +210,20 @@ static void emit_packed(struct gen *g, const struct insn *in, const struct forma
 		first = record_first_variable(f, &before);
 		p.record = gen_slot(g, in->fields[first].slot).offset - (int32_t)before;
 	}
-	pack_fields(g, in, f, first, &p);
+	for (unsigned i = 0; i < in->field_count; i++) {
+		const struct type *t = &f->fields[i];
+
+		if (is_variable(t)) {
+			pack_variable(g, t, gen_slot(g, in->fields[i].slot), (int)i == first, &p);
+			continue;
+		}
+		point_at_field(g, R4, &p);
+		store_field(g, R4, 0, &in->fields[i], (uint32_t)type_memory(t));
+		p.fixed += (int32_t)type_memory(t);
+	}
+	if (!p.variable_most)
+		code_const(c, TMP, 0);
+	code_alu_imm(c, BPF_ADD, TMP, p.fixed);
 	code_store(c, 4, SCRATCH, p.record, TMP);
 	code_store_imm(c, 4, SCRATCH, p.record + 4,
 		       (int32_t)(head_word(0, (uint16_t)in->imm) >> 32));

@@ -141,23 +141,6 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 	return 0;
 }
 
-static int add_unit(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
-		    struct diag *d);
-
-/* Without cookies a program cannot know at which site it runs: so each case, or each name, has its
- * own. */
-static int add_apart(struct bpf_engine *e, const struct unit *u, const struct frame *frames,
-		     struct diag *d)
-{
-	struct unit *units;
-	uint32_t count;
-	int err = units_apart(&e->arena, u, &units, &count);
-
-	for (uint32_t i = 0; i < count && !err; i++)
-		err = add_unit(e, &units[i], frames, d);
-	return err;
-}
-
 /* Load a unit as one program, or as two when it is too much for one. At one site the kernel runs
  * the program first that was attached last; so the second half of the clauses is loaded, and
  * attached, before the first. */
@@ -165,12 +148,20 @@ static int add_unit(struct bpf_engine *e, const struct unit *u, const struct fra
 		    struct diag *d)
 {
 	struct attempt t = {.frames = frames, .words = BUF_INIT};
-	struct unit halves[2];
+	struct unit halves[2], *units;
+	uint32_t count = 0;
 	struct loaded *l;
 	int err;
 
-	if (unit_is_uprobe(u) && unit_needs_cookie(u) && !feature_has(&e->features, FEATURE_COOKIE))
-		return add_apart(e, u, frames, d);
+	/* Without cookies a program cannot know at which site it runs: so each case, or each name,
+	 * has its own. */
+	if (unit_is_uprobe(u) && unit_needs_cookie(u) &&
+	    !feature_has(&e->features, FEATURE_COOKIE)) {
+		err = units_apart(&e->arena, u, &units, &count);
+		for (uint32_t i = 0; i < count && !err; i++)
+			err = add_unit(e, &units[i], frames, d);
+		return err;
+	}
 	l = arena_new(&e->arena, struct loaded);
 	if (!l)
 		return -ENOMEM;

@@ -102,8 +102,10 @@ static enum unit_kind kind_of(enum attach_kind kind)
 	}
 }
 
-static int compare_sites(const struct attach *a, const struct attach *b)
+int attach_compare(const void *x, const void *y)
 {
+	const struct attach *a = x, *b = y;
+
 	return attach_compare_files(a, b)			?:
 	       compare_u64(a->offset, b->offset)		?:
 	       compare_u64(a->sema_offset, b->sema_offset)	?:
@@ -115,7 +117,7 @@ static int compare_visits(const void *x, const void *y)
 {
 	const struct visit *a = x, *b = y;
 
-	return compare_sites(a->attach, b->attach) ?: compare_u64(a->clause, b->clause) ?:
+	return attach_compare(a->attach, b->attach) ?: compare_u64(a->clause, b->clause) ?:
 	       compare_u64((uintptr_t)a->attach, (uintptr_t)b->attach);
 }
 
@@ -197,29 +199,12 @@ static int compare_cases(const void *x, const void *y)
 	return order ?: compare_u64(a->step_count, b->step_count);
 }
 
-/* Number the cases so that those that take the same way are neighbours: then a switch compares
- * ranges, not single cases. */
-static int order_cases(struct arena *a, struct unit *u)
-{
-	uint32_t *numbers = arena_array(a, uint32_t, u->case_count + 1);
-
-	if (!numbers)
-		return -ENOMEM;
-	qsort(u->cases, u->case_count, sizeof(*u->cases), compare_cases);
-	for (uint32_t i = 0; i < u->case_count; i++)
-		numbers[u->cases[i].found] = i;
-	for (uint32_t i = 0; i < u->site_count; i++) {
-		const struct attach *at = u->sites[i].attach;
-
-		u->sites[i].cookie = COOKIE(numbers[u->sites[i].cookie], at->name, at->func);
-	}
-	return 0;
-}
-
-/* Fill a unit whose kind, program and clauses are given. */
+/* Fill a unit whose kind, program and clauses are given. Its cases are numbered so that those that
+ * take the same way are neighbours: then a switch compares ranges, not single cases. */
 static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 {
 	struct visit *visits;
+	uint32_t *numbers;
 	size_t count;
 
 	if (collect_visits(a, u, &visits, &count))
@@ -233,7 +218,7 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 
 		end = at + 1; /* visits [at, end) are one site: the same place, each clause once */
 		while (end < count && visits[end].clause != visits[end - 1].clause &&
-		       !compare_sites(visits[at].attach, visits[end].attach))
+		       !attach_compare(visits[at].attach, visits[end].attach))
 			end++;
 		if (find_case(a, u, visits + at, end - at, &number))
 			return -ENOMEM;
@@ -244,7 +229,18 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 		return diag_error(d, -E2BIG, "too-large",
 				  "the script has too many different attachments: %u",
 				  u->case_count);
-	return order_cases(a, u);
+	numbers = arena_array(a, uint32_t, u->case_count + 1);
+	if (!numbers)
+		return -ENOMEM;
+	qsort(u->cases, u->case_count, sizeof(*u->cases), compare_cases);
+	for (uint32_t i = 0; i < u->case_count; i++)
+		numbers[u->cases[i].found] = i;
+	for (uint32_t i = 0; i < u->site_count; i++) {
+		const struct attach *at = u->sites[i].attach;
+
+		u->sites[i].cookie = COOKIE(numbers[u->sites[i].cookie], at->name, at->func);
+	}
+	return 0;
 }
 
 /* A unit of one attachment. */

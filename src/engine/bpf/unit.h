@@ -83,6 +83,8 @@ bool unit_has_clause(const struct unit *u, uint32_t clause);
 struct str unit_site_name(const struct unit *u, const struct attach *at);
 /* The order of two attachments by their files. */
 int attach_compare_files(const struct attach *a, const struct attach *b);
+/* The order of two attachments by their sites and names, for qsort(). */
+int attach_compare(const void *a, const void *b);
 /* The unit of the first half of the clauses and that of the second. -ENOENT: it has only one. */
 int unit_split(struct arena *a, const struct unit *u, struct unit out[2], struct diag *d);
 /* Does its code need the site's cookie, for the case or the names? */
