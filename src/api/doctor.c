@@ -39,29 +39,25 @@ static int take_own_file(void *arg, const struct mapped_file *file)
 	return mapped_file_locate(file, false, &own->name, &st) ? -ENOENT : 1;
 }
 
-/* An address as symbols have it: relative to the file, unless the file has a fixed address. */
-static uint64_t file_address(uint64_t address)
-{
-	Dl_info info;
-	const ElfW(Ehdr) * head;
-
-	if (!dladdr((void *)(uintptr_t)address, &info) || !info.dli_fbase)
-		return address;
-	head = info.dli_fbase;
-	return head->e_type == ET_EXEC ? address : address - (uint64_t)(uintptr_t)head;
-}
-
 static int write_script(struct buf *script, struct diag *d)
 {
 	struct own_file own = {.address = (uint64_t)(uintptr_t)traced_function};
+	/* As symbols have it: relative to the file, unless the file has a fixed address. */
+	uint64_t address = own.address;
+	const ElfW(Ehdr) * head;
+	Dl_info info;
 	struct buf maps = BUF_INIT;
 	int found = maps_each_file(getpid(), &maps, take_own_file, &own);
 
+	if (dladdr((void *)(uintptr_t)address, &info) && info.dli_fbase) {
+		head = info.dli_fbase;
+		address -= head->e_type == ET_EXEC ? 0 : (uint64_t)(uintptr_t)head;
+	}
 	if (found > 0)
 		buf_printf(script,
 			   "uprobe:\"%s\":0x%llx { printf(\"%%s\", str(arg0)); @[str(arg0)] = "
 			   "count() }",
-			   own.name.ptr, (unsigned long long)file_address(own.address));
+			   own.name.ptr, (unsigned long long)address);
 	buf_free(&maps);
 	buf_free(&own.name);
 	if (found > 0 && !script->failed)

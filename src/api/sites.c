@@ -260,33 +260,24 @@ static void fill_arg(const struct arch *arch, const struct operand *o, struct no
 	}
 }
 
-/* A type that is declared. What is only passed has a class. */
-static const char *type_text(struct nopal_sites *p, const struct argument *arg)
-{
-	struct buf text = BUF_INIT;
-	const char *copy;
-
-	if (arg->type_from != ORIGIN_PROGRAM && arg->type_from != ORIGIN_CATALOGUE)
-		return NULL;
-	ctype_print(&text, arg->type, STR(""));
-	copy = text_or_null(p, buf_as_str(&text));
-	buf_free(&text);
-	return copy;
-}
-
 static void fill_known(const struct nopal_site *s, unsigned index, struct nopal_arg *out)
 {
 	const struct site *known = site_know(s);
 	const struct arch *arch = s->image->sites->arch;
 	const struct argument *arg = known ? &known->args[index] : NULL;
 	struct ctype_machine m;
+	struct buf type = BUF_INIT;
 
 	out->length = -1;
 	if (!arg)
 		return;
 	m = ctype_machine_of(arch->machine, arch->word);
 	out->name = text_or_null(s->owner, arg->name);
-	out->type = type_text(s->owner, arg);
+	/* A type that is declared. What is only passed has a class. */
+	if (arg->type_from == ORIGIN_PROGRAM || arg->type_from == ORIGIN_CATALOGUE)
+		ctype_print(&type, arg->type, STR(""));
+	out->type = text_or_null(s->owner, buf_as_str(&type));
+	buf_free(&type);
 	out->source = text_or_null(s->owner, arg->source);
 	out->type_class = argument_class(arg, &m);
 	out->is_string = argument_is_text(arg);

@@ -104,23 +104,6 @@ static struct str entry_name(struct symtab *t, const struct symtab_entry *e)
 	return cut_name(n->text + e->name, n->len - e->name);
 }
 
-/* Sorting needs as much again. */
-static int reserve_entries(struct symtab *t, const struct image *image, uint64_t more)
-{
-	struct symtab_entry *bigger;
-
-	if (more >= LEFT_OUT / 2 - t->count)
-		return -E2BIG;
-	if (!budget_memory(image->budget, 2 * more * sizeof(*bigger)))
-		return budget_error(image->budget);
-	bigger = realloc(t->entries, (t->count + (size_t)more + 1) * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	t->entries = bigger;
-	t->cap = t->count + (size_t)more;
-	return 0;
-}
-
 /* A string table takes no more than half of what is left, so that its budget is enough to sort. */
 static int open_names(const struct image *image, const struct section *section,
 		      struct symbol_names *n)
@@ -184,14 +167,24 @@ static int add_table(struct symtab *t, const struct image *image, uint32_t type,
 {
 	const struct section *section = image_section_of_type(image, type);
 	struct filling f = {t, table};
+	struct symtab_entry *bigger;
+	uint64_t more;
 	int err;
 
 	if (!section || section->link >= image->section_count || section->type == SHT_NOBITS ||
 	    section->size > IMAGE_MAX_SYMBOLS)
 		return 0;
-	err = reserve_entries(t, image, section->size / (image->word == 8 ? 24 : 16));
-	if (!err)
-		err = open_names(image, &image->sections[section->link], &t->names[table]);
+	more = section->size / (image->word == 8 ? 24 : 16);
+	if (more >= LEFT_OUT / 2 - t->count)
+		return -E2BIG;
+	if (!budget_memory(image->budget, 2 * more * sizeof(*bigger))) /* sorting needs it twice */
+		return budget_error(image->budget);
+	bigger = realloc(t->entries, (t->count + (size_t)more + 1) * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	t->entries = bigger;
+	t->cap = t->count + (size_t)more;
+	err = open_names(image, &image->sections[section->link], &t->names[table]);
 	return err ? err : raw_symbols_each(image, section, add_entry, &f);
 }
 

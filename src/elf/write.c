@@ -270,18 +270,6 @@ static int write_sections(struct writer *w, void *zeros, void *symbols)
 	return !gelf_update_ehdr(w->elf, &header) || elf_update(w->elf, ELF_C_WRITE) < 0 ? -EIO : 0;
 }
 
-static int read_back(int fd, struct buf *out)
-{
-	off_t size = lseek(fd, 0, SEEK_END);
-
-	if (size < 0 || buf_reserve(out, (size_t)size))
-		return -EIO;
-	if (pread(fd, out->ptr + out->len, (size_t)size, 0) != size)
-		return -EIO;
-	out->len += (size_t)size;
-	return 0;
-}
-
 int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d)
 {
 	struct writer w = {.object = o, .section_names = BUF_INIT, .symbol_names = BUF_INIT};
@@ -289,6 +277,7 @@ int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d
 	void *zeros = arena_alloc(&scratch, o->section.size + 1);
 	void *symbols = arena_alloc_array(&scratch, o->symbol_count + 1, sizeof(Elf64_Sym));
 	int fd = memfd_create("object", MFD_CLOEXEC), err = -EIO;
+	off_t size;
 
 	elf_version(EV_CURRENT);
 	if (fd >= 0)
@@ -301,7 +290,12 @@ int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d
 			   : fd < 0 ? strerror(errno)
 				    : "no memory");
 	elf_end(w.elf);
-	err = err ? err : read_back(fd, out);
+	size = err ? 0 : lseek(fd, 0, SEEK_END);
+	if (!err && (size < 0 || buf_reserve(out, (size_t)size) ||
+		     pread(fd, out->ptr + out->len, (size_t)size, 0) != size))
+		err = -EIO;
+	else if (!err)
+		out->len += (size_t)size;
 	if (fd >= 0)
 		close(fd);
 	buf_free(&w.section_names);

@@ -1,5 +1,5 @@
-/* The cache of images; see cache.h. */
-#include "find/cache.h"
+/* The cache of images; see finder.h. */
+#include "find/finder.h"
 
 #include <elf.h>
 #include <errno.h>

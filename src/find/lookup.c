@@ -30,18 +30,6 @@ static bool is_file(const char *path, const struct stat *same)
 	       (!same || (st.st_dev == same->st_dev && st.st_ino == same->st_ino));
 }
 
-static int open_below(const char *root, const char *path)
-{
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
-
-	if (dir < 0)
-		return -1;
-	fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
-	close(dir);
-	return fd;
-}
-
 /* The path that the kernel has for a descriptor; empty when it cannot be read. */
 static struct str path_of_fd(int fd, struct arena *a)
 {
@@ -60,8 +48,9 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 {
 	struct str root = arena_printf(a, "/proc/%d/root", (int)pid);
 	struct str inner = arena_str(a, path), outer, real, below;
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
 	struct stat st;
-	int fd;
+	int dir, fd = -1;
 
 	if (!root.ptr || !inner.ptr)
 		return -ENOMEM;
@@ -69,7 +58,11 @@ static int locate_in_process(pid_t pid, struct str path, struct arena *a, struct
 	if (!outer.ptr)
 		return -ENOMEM;
 	*out = (struct located){inner, outer};
-	fd = open_below(root.ptr, inner.ptr);
+	dir = open(root.ptr, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0) {
+		fd = (int)syscall(SYS_openat2, dir, inner.ptr, &how, sizeof(how));
+		close(dir);
+	}
 	/* An old kernel, or a link of /proc on the way, which must not be followed there. */
 	if (fd < 0)
 		return is_file(outer.ptr, NULL) ? 0 : -ENOENT;

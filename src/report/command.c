@@ -183,23 +183,10 @@ static int read_command(const struct running *c, struct buf *out)
 	return more;
 }
 
-/* Without a pidfd there is nothing to wait for but the process itself. */
-static void wait_command(const struct running *c, bool is_stopped)
-{
-	struct pollfd ended = {c->shell, POLLIN, 0};
-
-	if (is_stopped) {
-		kill(c->pid, SIGTERM);
-		if (poll(&ended, 1, STOPPED_WAIT_MS) <= 0)
-			return;
-	}
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 int command_run(char **argv, int stop_fd, struct buf *out)
 {
 	struct running c = {.shell = -1, .stop_fd = stop_fd > 0 ? stop_fd : -1};
+	struct pollfd ended = {.events = POLLIN};
 	int pipe_fds[2], err;
 
 	if (pipe2(pipe_fds, O_CLOEXEC))
@@ -214,7 +201,13 @@ int command_run(char **argv, int stop_fd, struct buf *out)
 	c.shell = (int)syscall(SYS_pidfd_open, c.pid, 0);
 	err = read_command(&c, out);
 	close(c.output); /* a command that goes on writing is ended by SIGPIPE */
-	wait_command(&c, err == -EINTR);
+	ended.fd = c.shell;
+	if (err == -EINTR)
+		kill(c.pid, SIGTERM);
+	/* Without a pidfd there is nothing to wait for but the process itself. */
+	if (err != -EINTR || poll(&ended, 1, STOPPED_WAIT_MS) > 0)
+		while (waitpid(c.pid, NULL, 0) < 0 && errno == EINTR)
+			;
 	if (c.shell >= 0)
 		close(c.shell);
 	return err;

@@ -71,21 +71,11 @@ static void make_spec(const struct piece *p, bool is_integer, char spec[16])
 	spec[at] = '\0';
 }
 
-/* The integer that the conversion shows: cut to what hh, h or the field's own size say. */
-static uint64_t narrow(const struct piece *p, const struct type *t, uint64_t bits)
-{
-	unsigned size = shown_bytes(p, t);
-	bool is_signed = p->letter == 'd' || p->letter == 'i';
-
-	if (size == 8)
-		return bits;
-	bits <<= 64 - 8 * size;
-	return is_signed ? (uint64_t)((int64_t)bits >> (64 - 8 * size)) : bits >> (64 - 8 * size);
-}
-
 static void add_number(const struct piece *p, const struct value *v, struct buf *out)
 {
 	int64_t whole = INT64_MIN;
+	bool is_signed = p->letter == 'd' || p->letter == 'i';
+	unsigned hidden;
 	char spec[16];
 
 	if (v->type->kind == TYPE_FLOAT) {
@@ -96,7 +86,10 @@ static void add_number(const struct piece *p, const struct value *v, struct buf 
 		if (value >= -9223372036854775808.0 && value < 9223372036854775808.0)
 			whole = (int64_t)value;
 	} else {
-		whole = (int64_t)narrow(p, v->type, v->bits);
+		/* Cut to what hh, h or the field's own size say. */
+		hidden = 64 - 8 * shown_bytes(p, v->type);
+		whole = (int64_t)(v->bits << hidden);
+		whole = is_signed ? whole >> hidden : (int64_t)((uint64_t)whole >> hidden);
 	}
 	make_spec(p, true, spec);
 	buf_printf(out, spec, p->width, p->precision, (unsigned long long)whole);

@@ -39,18 +39,6 @@ int64_t moment_wall_offset(void)
 	return best;
 }
 
-/* One conversion, "%H" or "%-d": `spec` ends in a NUL. */
-static void add_conversion(const char *spec, const struct tm *tm, struct buf *out)
-{
-	size_t len;
-
-	if (buf_reserve(out, MOMENT_MOST))
-		return;
-	len = strftime(out->ptr + out->len, MOMENT_MOST, spec, tm);
-	out->len += len;
-	out->ptr[out->len] = '\0';
-}
-
 /* Length of the conversion at the start of `s`: '%', flags, width, E or O, letter. 0: none. */
 static size_t conversion_length(struct str s)
 {
@@ -90,7 +78,10 @@ void moment_format(struct str format, int64_t nsecs, struct buf *out)
 		} else {
 			memcpy(spec, format.ptr, len);
 			spec[len] = '\0';
-			add_conversion(spec, &tm, out);
+			if (!buf_reserve(out, MOMENT_MOST))
+				out->len += strftime(out->ptr + out->len, MOMENT_MOST, spec, &tm);
+			if (!out->failed)
+				out->ptr[out->len] = '\0';
 		}
 		format = str_of(format.ptr + len, format.len - len);
 	}

@@ -209,17 +209,6 @@ static void add_text_entry(const struct map_table *t, const struct table_entry *
 	buf_char(out, '\n');
 }
 
-/* bpftrace ends a histogram, a table of averages and a map without entries in an empty line. */
-static void add_text(const struct map_table *t, size_t first, struct buf *out)
-{
-	for (size_t i = first; i < t->count; i++)
-		add_text_entry(t, &t->entries[i], out);
-	if (!t->count)
-		buf_char(out, '\n');
-	if (style_of(&t->map->value)->ends_in_blank)
-		buf_char(out, '\n');
-}
-
 /* {"type": "map", "data": {"@name": {"key": value, ...}}}; nothing for an empty map. */
 static void add_json(const struct map_table *t, size_t first, struct buf *out)
 {
@@ -288,8 +277,14 @@ int table_print(const struct renderer *r, const struct table_request *request,
 		first = t.count - (size_t)request->top;
 	if (!err && t.style == REPORT_JSON)
 		add_json(&t, first, out);
-	else if (!err)
-		add_text(&t, first, out);
+	/* bpftrace ends a histogram, a table of averages and a map without entries in an empty
+	 * line. */
+	if (!err && t.style != REPORT_JSON) {
+		for (size_t i = first; i < t.count; i++)
+			add_text_entry(&t, &t.entries[i], out);
+		buf_text(out, t.count ? "" : "\n");
+		buf_text(out, style_of(&t.map->value)->ends_in_blank ? "\n" : "");
+	}
 	arena_free(&t.arena);
 	return err;
 }

@@ -24,21 +24,6 @@ struct kernel_symbols {
 	size_t count, cap;
 };
 
-static int add_symbol(struct kernel_symbols *k, struct str line)
-{
-	struct kernel_symbol s = {0};
-
-	if (!str_take_hex(&line, &s.address) || !s.address || line.len < 4)
-		return 0;
-	s.is_code = strchr("tTwW", line.ptr[1]) != NULL;
-	line = str_of(line.ptr + 3, line.len - 3);
-	s.name = str_cut(&line, '\t');
-	if (array_grow(k->symbols, k->count, k->cap))
-		return -ENOMEM;
-	k->symbols[k->count++] = s;
-	return 0;
-}
-
 static int compare_symbols(const void *a, const void *b)
 {
 	const struct kernel_symbol *x = a, *y = b;
@@ -58,8 +43,19 @@ int kernel_symbols_read(const char *path, struct kernel_symbols **out)
 		return -ENOMEM;
 	err = file_slurp(path, KALLSYMS_MOST, &k->text);
 	rest = buf_as_str(&k->text);
-	while (!err && rest.len)
-		err = add_symbol(k, str_cut(&rest, '\n'));
+	while (!err && rest.len) {
+		struct str line = str_cut(&rest, '\n');
+		struct kernel_symbol s = {0};
+
+		if (!str_take_hex(&line, &s.address) || !s.address || line.len < 4)
+			continue;
+		s.is_code = strchr("tTwW", line.ptr[1]) != NULL;
+		line = str_of(line.ptr + 3, line.len - 3);
+		s.name = str_cut(&line, '\t');
+		err = array_grow(k->symbols, k->count, k->cap);
+		if (!err)
+			k->symbols[k->count++] = s;
+	}
 	if (err) {
 		kernel_symbols_free(k);
 		return err;

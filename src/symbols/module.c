@@ -1,5 +1,5 @@
 /* Opening the files of modules, and their symbol tables. */
-#include "symbols/module.h"
+#include "symbols/process.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "elf/image.h"
 #include "elf/symbols.h"
-#include "symbols/maps.h"
 
 #define VDSO_BYTES_MOST (256u << 10)
 
@@ -93,20 +92,6 @@ void module_hold(struct modules *m, struct module *module, const struct mapped_f
 		m->open_fds++;
 }
 
-static void warn_over(struct modules *m, const struct module *module, const struct budget *b)
-{
-	struct buf path = BUF_INIT;
-	bool run = b->end == BUDGET_NO_MEMORY && m->pool.memory < BUDGET_FILE_MEMORY;
-
-	buf_escaped(&path, module->path);
-	diag_warn(&m->problems, "over-budget",
-		  "functions of '%.*s' have no names: its symbols take %s, the limit for %s",
-		  STR_FMT(buf_as_str(&path)),
-		  run ? "more than is left of 512 MiB" : budget_limit(b),
-		  run ? "all files of a run" : "one file");
-	buf_free(&path);
-}
-
 /* Takes the descriptor. The root of the process leads to its separate debug files while
  * it lives. */
 static struct symtab *read_file(struct modules *m, int fd, const struct module *module, pid_t pid)
@@ -116,7 +101,8 @@ static struct symtab *read_file(struct modules *m, int fd, const struct module *
 	uint64_t memory = b.memory < m->pool.memory ? b.memory : m->pool.memory;
 	struct symtab *symbols = NULL;
 	struct image *image = NULL;
-	struct buf root = BUF_INIT;
+	struct buf root = BUF_INIT, path = BUF_INIT;
+	bool run;
 
 	b.memory = memory;
 	buf_printf(&root, "/proc/%d/root", (int)pid);
@@ -128,10 +114,18 @@ static struct symtab *read_file(struct modules *m, int fd, const struct module *
 	}
 	image_close(image);
 	buf_free(&root);
-	if (budget_error(&b))
-		warn_over(m, module, &b);
-	else
+	if (!budget_error(&b)) {
 		m->pool.memory -= memory - b.memory;
+		return symbols;
+	}
+	run = b.end == BUDGET_NO_MEMORY && m->pool.memory < BUDGET_FILE_MEMORY;
+	buf_escaped(&path, module->path);
+	diag_warn(&m->problems, "over-budget",
+		  "functions of '%.*s' have no names: its symbols take %s, the limit for %s",
+		  STR_FMT(buf_as_str(&path)),
+		  run ? "more than is left of 512 MiB" : budget_limit(&b),
+		  run ? "all files of a run" : "one file");
+	buf_free(&path);
 	return symbols;
 }
 
