@@ -32,14 +32,15 @@ static void play(const struct recorded *event, const struct attach *at, struct a
 	total = sum(&c);
 	(void)total;
 	for (unsigned i = 0; i < at->operand_count && i < event->arg_count; i++) {
-		struct run r = {.c = &c, .at = at, .e = &(struct interp){0}};
+		struct interp engine = {.fault_count = 0};
+		struct run r = {.c = &c, .at = at, .e = &engine};
 		static const struct insn code = {.op = OP_ARG};
 		static const struct clause clause = {.code = &code, .insn_count = 1};
-		struct unit u = {.clause = &clause};
+		struct workspace u = {.clause = &clause};
 
 		r.u = &u;
 		read_arg(&r, &at->operands[i]);
-		free(r.e->faults);
+		free(engine.faults);
 	}
 }
 

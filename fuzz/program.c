@@ -68,7 +68,7 @@ static void fire(struct engine *e, unsigned char garbage)
 			    .comm = STR("comm"),
 			    .ustack = frames,
 			    .ustack_count = 3};
-	struct unit *u = &((struct interp *)e)->units[0];
+	struct workspace *u = &((struct interp *)e)->units[0];
 
 	c.regs[0] = 0x1000;
 	c.regs[1] = 0x1008;
