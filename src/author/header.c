@@ -65,27 +65,8 @@ static void add_tags(struct buf *out, struct str prototype)
 		}
 }
 
-/* List the arguments that can be checked: their types, and the parameters of the macro. */
-static bool list_checked(const struct provider_probe *probe, struct buf *types, struct buf *params)
-{
-	unsigned number = 0;
-
-	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next) {
-		struct buf type = BUF_INIT;
-
-		number++;
-		if (ctype_print_checked(&type, arg->type)) {
-			buf_text(types, types->len ? ", " : "");
-			buf_str(types, buf_as_str(&type));
-			buf_printf(params, "%sNOPAL_PROVIDER_ARG(arg%u)", params->len ? ", " : "",
-				   number);
-		}
-		buf_free(&type);
-	}
-	return types->len;
-}
-
-/* Add a prototype. Returns a call of it, which the compiler checks and which is never executed. */
+/* Add a prototype of the arguments that can be checked. Returns a call of it, with the parameters
+ * of the macro, which the compiler checks and which is never executed; empty: there are none. */
 static struct str add_prototype(struct provider_file *file, struct buf *out,
 				const struct provider_probe *probe)
 {
@@ -93,8 +74,21 @@ static struct str add_prototype(struct provider_file *file, struct buf *out,
 	struct str function = arena_printf(&file->arena, "nopal_check_%.*s_%.*s",
 					   STR_FMT(probe->provider->name), STR_FMT(probe->name));
 	struct str call = {NULL, 0};
+	unsigned number = 0;
 
-	if (list_checked(probe, &types, &params)) {
+	for (const struct ctype_param *arg = probe->args; arg; arg = arg->next) {
+		struct buf type = BUF_INIT;
+
+		number++;
+		if (ctype_print_checked(&type, arg->type)) {
+			buf_text(&types, types.len ? ", " : "");
+			buf_str(&types, buf_as_str(&type));
+			buf_printf(&params, "%sNOPAL_PROVIDER_ARG(arg%u)", params.len ? ", " : "",
+				   number);
+		}
+		buf_free(&type);
+	}
+	if (types.len) {
 		buf_text(out, "#ifdef NOPAL_PROVIDER_CHECKING\n");
 		add_tags(out, buf_as_str(&types));
 		buf_printf(out, "__extension__ extern void %.*s(%.*s);\n#endif\n",
@@ -116,22 +110,6 @@ static void add_params(struct buf *out, unsigned count, const char *separator)
 	}
 }
 
-/* #define TICK_WORD(arg1, arg2) … DTRACE_PROBE2(tick, word, arg1, arg2) */
-static void add_macro(struct buf *out, const struct provider_probe *probe, struct str check)
-{
-	buf_printf(out, "#define %.*s(", STR_FMT(probe->macro));
-	add_params(out, probe->arg_count, "");
-	buf_text(out, ") \\\n\tdo { \\\n");
-	if (check.len)
-		buf_printf(out, "\t\tNOPAL_PROVIDER_CHECK(%.*s) \\\n", STR_FMT(check));
-	buf_text(out, "\t\tDTRACE_PROBE");
-	if (probe->arg_count)
-		buf_u64(out, probe->arg_count);
-	buf_printf(out, "(%.*s, %.*s", STR_FMT(probe->provider->name), STR_FMT(probe->name));
-	add_params(out, probe->arg_count, ", ");
-	buf_text(out, "); \\\n\t} while (0)\n");
-}
-
 static void add_probe(struct provider_file *file, struct buf *out,
 		      const struct provider_probe *probe)
 {
@@ -144,7 +122,18 @@ static void add_probe(struct provider_file *file, struct buf *out,
 	check = add_prototype(file, out, probe);
 	buf_printf(out, "#define %.*s_ENABLED() NOPAL_PROVIDER_ENABLED(%.*s)\n",
 		   STR_FMT(probe->macro), STR_FMT(semaphore));
-	add_macro(out, probe, check);
+	/* #define TICK_WORD(arg1, arg2) … DTRACE_PROBE2(tick, word, arg1, arg2) */
+	buf_printf(out, "#define %.*s(", STR_FMT(probe->macro));
+	add_params(out, probe->arg_count, "");
+	buf_text(out, ") \\\n\tdo { \\\n");
+	if (check.len)
+		buf_printf(out, "\t\tNOPAL_PROVIDER_CHECK(%.*s) \\\n", STR_FMT(check));
+	buf_text(out, "\t\tDTRACE_PROBE");
+	if (probe->arg_count)
+		buf_u64(out, probe->arg_count);
+	buf_printf(out, "(%.*s, %.*s", STR_FMT(probe->provider->name), STR_FMT(probe->name));
+	add_params(out, probe->arg_count, ", ");
+	buf_text(out, "); \\\n\t} while (0)\n");
 }
 
 /* This begins all generated headers. A program that includes <sys/sdt.h> before the header gets
@@ -247,15 +236,6 @@ static struct str guard_name(struct provider_file *file, struct str name)
 	return out;
 }
 
-static void add_attributes(struct provider_file *file, struct buf *out)
-{
-	for (const struct provider_attributes *a = file->attributes; a; a = a->next) {
-		buf_text(out, "/* attributes of ");
-		add_comment_text(out, a->provider);
-		buf_printf(out, ", %.*s: %.*s */\n", STR_FMT(a->what), STR_FMT(a->stability));
-	}
-}
-
 void provider_header(struct provider_file *file, struct str name, bool is_checked, struct buf *out)
 {
 	struct str guard = guard_name(file, name);
@@ -267,7 +247,11 @@ void provider_header(struct provider_file *file, struct str name, bool is_checke
 	buf_text(out, is_checked ? checked : "");
 	buf_text(out, checking);
 	buf_text(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-	add_attributes(file, out);
+	for (const struct provider_attributes *a = file->attributes; a; a = a->next) {
+		buf_text(out, "/* attributes of ");
+		add_comment_text(out, a->provider);
+		buf_printf(out, ", %.*s: %.*s */\n", STR_FMT(a->what), STR_FMT(a->stability));
+	}
 	provider_each_probe(probe, file)
 		if (!probe->repeated)
 			add_probe(file, out, probe);

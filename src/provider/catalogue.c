@@ -154,29 +154,12 @@ static uint64_t hash_key(struct str provider, struct str name, unsigned arg_coun
 	return hash_str(hash_str(arg_count, provider), name);
 }
 
-/* Of equal ones the first in the file is the newest in the table. Without memory for it the file
+/* Of equal probes the first in the file is the newest in the table. Without memory for it the file
  * counts as bad. */
-static void index_probes(struct catalogue *c, struct catalogue_file *f)
-{
-	size_t count = f->content.probe_count;
-
-	f->probes = arena_array(&c->arena, const struct provider_probe *, count + 1);
-	f->is_bad = !f->probes;
-	for (const struct provider_decl *p = f->content.providers; p && !f->is_bad; p = p->next)
-		for (const struct provider_probe *probe = p->probes; probe; probe = probe->next)
-			f->probes[--count] = probe;
-	for (size_t i = 0; i < f->content.probe_count && !f->is_bad; i++) {
-		const struct provider_probe *probe = f->probes[i];
-
-		f->is_bad =
-			hash_add(&f->by_key,
-				 hash_key(probe->provider->name, probe->name, probe->arg_count), i);
-	}
-}
-
 static void parse(struct catalogue *c, struct catalogue_file *f)
 {
 	struct diag found = DIAG_INIT;
+	size_t count;
 
 	f->is_parsed = true;
 	provider_open(&f->content);
@@ -188,8 +171,21 @@ static void parse(struct catalogue *c, struct catalogue_file *f)
 		diag_hint(&c->diag, "the file is skipped, so its probes have no argument names");
 	}
 	diag_free(&found);
-	if (!f->is_bad)
-		index_probes(c, f);
+	if (f->is_bad)
+		return;
+	count = f->content.probe_count;
+	f->probes = arena_array(&c->arena, const struct provider_probe *, count + 1);
+	f->is_bad = !f->probes;
+	for (const struct provider_decl *p = f->content.providers; p && !f->is_bad; p = p->next)
+		for (const struct provider_probe *probe = p->probes; probe; probe = probe->next)
+			f->probes[--count] = probe;
+	for (; count < f->content.probe_count && !f->is_bad; count++) {
+		const struct provider_probe *probe = f->probes[count];
+
+		f->is_bad = hash_add(&f->by_key,
+				     hash_key(probe->provider->name, probe->name, probe->arg_count),
+				     count);
+	}
 }
 
 const struct provider_probe *catalogue_find(struct catalogue *c, struct str provider,

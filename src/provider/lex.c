@@ -164,30 +164,15 @@ bool word_is_one_of(struct str word, const char *const *words)
 	return false;
 }
 
-/* Conditions are not evaluated here, so both branches stay in the file: warn once. */
-static void note_condition(struct provider_lexer *l, struct str word, struct str line)
-{
-	static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
-
-	if (word_is_one_of(word, opening) && !l->open_if.ptr)
-		l->open_if = line;
-	if (!str_eq_text(word, "endif") || !l->open_if.ptr || l->warned_if)
-		return;
-	l->warned_if = true;
-	diag_warn_at(l->diag, "condition", provider_span(l, l->open_if),
-		     "'#%.*s' is not evaluated: both branches are read",
-		     STR_FMT(str_of(l->open_if.ptr + 1, l->open_if.len - 1)));
-	diag_hint(l->diag, "give -C to run the C preprocessor first");
-}
-
 /* A line that starts with #: a marker, a directive, a pragma (then *found), or a comment. */
 static int take_hash_line(struct provider_lexer *l, struct provider_token *out, bool *found)
 {
 	static const char *const directives[] = {"define",  "undef",  "include", "if",	  "ifdef",
 						 "ifndef",  "elif",   "else",	 "endif", "error",
 						 "warning", "import", NULL};
+	static const char *const opening[] = {"if", "ifdef", "ifndef", NULL};
 	size_t hash = l->at++;
-	struct str word = take_word(l);
+	struct str word = take_word(l), line;
 
 	if (str_eq_text(word, "line"))
 		word = take_word(l);
@@ -203,7 +188,17 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 		out->text = str_trim(piece(l, start));
 		return 0;
 	}
-	note_condition(l, word, piece(l, hash));
+	/* Conditions are not evaluated here, so both branches stay in the file: warn once. */
+	line = piece(l, hash);
+	if (word_is_one_of(word, opening) && !l->open_if.ptr)
+		l->open_if = line;
+	if (str_eq_text(word, "endif") && l->open_if.ptr && !l->warned_if) {
+		l->warned_if = true;
+		diag_warn_at(l->diag, "condition", provider_span(l, l->open_if),
+			     "'#%.*s' is not evaluated: both branches are read",
+			     STR_FMT(str_of(l->open_if.ptr + 1, l->open_if.len - 1)));
+		diag_hint(l->diag, "give -C to run the C preprocessor first");
+	}
 	if (word_is_one_of(word, directives))
 		return skip_directive(l);
 	skip_line(l);
@@ -275,13 +270,24 @@ static int take_punctuation(struct provider_lexer *l)
 	return 0;
 }
 
-static int take_token(struct provider_lexer *l, struct provider_token *out)
+int provider_lex(struct provider_lexer *l, struct provider_token *out)
 {
-	size_t start = l->at;
-	char c = look(l, 0);
-	int err = 0;
+	bool pragma = false;
+	size_t start;
+	int err;
+	char c;
 
-	if (is_letter(c)) {
+	if (!l->at && str_starts(l->text, STR("\xef\xbb\xbf")))
+		l->at = 3;
+	err = skip_space(l, out, &pragma);
+	if (err || pragma)
+		return err;
+	start = l->at;
+	c = look(l, 0);
+	if (start >= l->text.len) {
+		start = l->at = l->text.len;
+		out->kind = TOKEN_END;
+	} else if (is_letter(c)) {
 		out->kind = TOKEN_WORD;
 		take_word(l);
 	} else if (is_digit(c)) {
@@ -297,21 +303,4 @@ static int take_token(struct provider_lexer *l, struct provider_token *out)
 	}
 	out->text = piece(l, start);
 	return err;
-}
-
-int provider_lex(struct provider_lexer *l, struct provider_token *out)
-{
-	bool pragma = false;
-	int err;
-
-	if (!l->at && str_starts(l->text, STR("\xef\xbb\xbf")))
-		l->at = 3;
-	err = skip_space(l, out, &pragma);
-	if (err || pragma)
-		return err;
-	if (l->at >= l->text.len) {
-		*out = (struct provider_token){TOKEN_END, str_of(l->text.ptr + l->text.len, 0)};
-		return 0;
-	}
-	return take_token(l, out);
 }

@@ -11,19 +11,15 @@
 #include "base/hash.h"
 #include "provider/parse.h"
 
-/* A name that is in a note and in C: letters, digits, underscores. */
+/* A name that is in a note and in C: letters, digits, underscores. The header's macros have
+ * parameters arg1 to arg12: such a name would be replaced by a value. */
 static void check_name(struct provider_parser *p, struct str name, const char *what)
-{
-	if (str_index(name, '$') >= 0 || str_index(name, '.') >= 0)
-		parser_fail(p, name, "bad-name", "'%.*s' cannot be the name of a %s", STR_FMT(name),
-			    what);
-}
-
-/* The header's macros have parameters arg1 to arg12: such a name would be replaced by a value. */
-static void check_not_parameter(struct provider_parser *p, struct str name)
 {
 	uint64_t number;
 
+	if (str_index(name, '$') >= 0 || str_index(name, '.') >= 0)
+		parser_fail(p, name, "bad-name", "'%.*s' cannot be the name of a %s", STR_FMT(name),
+			    what);
 	if (str_starts(name, STR("arg")) &&
 	    !str_to_u64(str_of(name.ptr + 3, name.len - 3), &number) && number &&
 	    number <= PROVIDER_MAX_ARGS && name.ptr[3] != '0')
@@ -72,21 +68,6 @@ static void check_args(struct provider_parser *p, struct provider_probe *probe, 
 			    "a probe has a fixed number of arguments");
 }
 
-static void parse_probe_name(struct provider_parser *p, struct provider_probe *probe)
-{
-	if (p->tok.kind != TOKEN_WORD && p->tok.kind != TOKEN_NUMBER)
-		parser_expected(p, "the name of a probe");
-	probe->name = p->tok.text;
-	probe->at = provider_span(&p->lexer, probe->name);
-	probe->macro = macro_name(&p->file->arena, probe->provider->name, probe->name);
-	check_name(p, probe->name, "probe");
-	check_not_parameter(p, probe->name);
-	parser_advance(p);
-	if (parser_at(p, "-"))
-		parser_fail(p, p->tok.text, "bad-name",
-			    "a hyphen in the name of a probe is written '__'");
-}
-
 /* probe = "probe" name arguments [":" arguments] ";"
  * The second list is what a tracer shows instead of the arguments, of no use to the program. */
 static void parse_probe(struct provider_parser *p, struct provider_decl *provider)
@@ -96,7 +77,16 @@ static void parse_probe(struct provider_parser *p, struct provider_decl *provide
 
 	probe->provider = provider;
 	parser_advance(p);
-	parse_probe_name(p, probe);
+	if (p->tok.kind != TOKEN_WORD && p->tok.kind != TOKEN_NUMBER)
+		parser_expected(p, "the name of a probe");
+	probe->name = p->tok.text;
+	probe->at = provider_span(&p->lexer, probe->name);
+	probe->macro = macro_name(&p->file->arena, provider->name, probe->name);
+	check_name(p, probe->name, "probe");
+	parser_advance(p);
+	if (parser_at(p, "-"))
+		parser_fail(p, p->tok.text, "bad-name",
+			    "a hyphen in the name of a probe is written '__'");
 	probe->args = parse_params(p, &variadic);
 	check_args(p, probe, variadic);
 	if (parser_take(p, ":"))
@@ -127,23 +117,15 @@ static void expected_word(struct provider_parser *p, const char *what, const cha
 		diag_hint(p->lexer.diag, "did you mean '%s'?", word);
 }
 
-static void parse_probes(struct provider_parser *p, struct provider_decl *provider)
+/* provider = "provider" name ["$target"] "{" { probe } "}" [";"] */
+static void parse_provider(struct provider_parser *p)
 {
-	while (parser_at(p, "probe"))
-		parse_probe(p, provider);
-	if (p->tok.kind == TOKEN_END)
-		parser_fail(p, provider->name, "syntax",
-			    "provider '%.*s' is never closed: '}' is missing",
-			    STR_FMT(provider->name));
-	else if (!parser_take(p, "}"))
-		expected_word(p, "'probe' or '}'", "probe");
-}
+	struct provider_decl *provider = parser_new(p, sizeof(*provider));
+	struct str name;
 
-/* name = word ["$target"] */
-static void parse_provider_name(struct provider_parser *p, struct provider_decl *provider)
-{
-	struct str name = p->tok.text;
-
+	provider->probes_end = &provider->probes;
+	parser_advance(p);
+	name = p->tok.text;
 	if (p->tok.kind != TOKEN_WORD)
 		parser_expected(p, "the name of a provider");
 	if (str_ends(name, STR("$target"))) {
@@ -155,25 +137,20 @@ static void parse_provider_name(struct provider_parser *p, struct provider_decl 
 	provider->name = name;
 	provider->at = provider_span(&p->lexer, name);
 	check_name(p, name, "provider");
-	check_not_parameter(p, name);
 	parser_advance(p);
-}
-
-/* provider = "provider" name "{" { probe } "}" [";"] */
-static void parse_provider(struct provider_parser *p)
-{
-	struct provider_decl *provider = parser_new(p, sizeof(*provider));
-
-	provider->probes_end = &provider->probes;
-	parser_advance(p);
-	parse_provider_name(p, provider);
 	parser_expect(p, "{", "after the name of the provider");
-	parse_probes(p, provider);
+	while (parser_at(p, "probe"))
+		parse_probe(p, provider);
+	if (p->tok.kind == TOKEN_END)
+		parser_fail(p, name, "syntax", "provider '%.*s' is never closed: '}' is missing",
+			    STR_FMT(name));
+	else if (!parser_take(p, "}"))
+		expected_word(p, "'probe' or '}'", "probe");
 	if (p->err)
 		return;
 	if (!provider->probes)
 		diag_warn_at(p->lexer.diag, "no-probes", provider->at,
-			     "provider '%.*s' has no probes", STR_FMT(provider->name));
+			     "provider '%.*s' has no probes", STR_FMT(name));
 	*p->file->providers_end = provider;
 	p->file->providers_end = &provider->next;
 	parser_take(p, ";");

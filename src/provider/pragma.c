@@ -21,15 +21,6 @@ static struct str take_pragma_word(struct str *rest)
 	return word;
 }
 
-/* stability = name "/" data "/" class */
-static bool is_stability(struct str text)
-{
-	struct str rest = text, name = str_cut(&rest, '/'), data = str_cut(&rest, '/');
-
-	return word_is_one_of(name, stability_names) && word_is_one_of(data, stability_names) &&
-	       word_is_one_of(rest, class_names);
-}
-
 /* Nothing is made of attributes but a comment, so no form of them is an error: SystemTap's dtrace
  * does not look at them at all. */
 static void pass_over(struct provider_parser *p, struct str at, const char *what)
@@ -39,44 +30,37 @@ static void pass_over(struct provider_parser *p, struct str at, const char *what
 	diag_hint(p->lexer.diag, "for example Evolving/Evolving/Common provider shop provider");
 }
 
-static void add_attributes(struct provider_parser *p, const struct provider_attributes *found)
-{
-	struct provider_attributes *a = parser_new(p, sizeof(*a));
-
-	if (p->err)
-		return;
-	*a = *found;
-	*p->file->attributes_end = a;
-	p->file->attributes_end = &a->next;
-}
-
-/* "attributes" stability "provider" name ("provider" | "module" | "function" | "name" | "args") */
-static void take_attributes(struct provider_parser *p, struct str all, struct str rest)
-{
-	struct str stability = take_pragma_word(&rest), keyword = take_pragma_word(&rest);
-	struct str provider = take_pragma_word(&rest), what = take_pragma_word(&rest);
-
-	if (!is_stability(stability))
-		pass_over(p, stability.len ? stability : all, "a stability");
-	else if (!str_eq_text(keyword, "provider"))
-		pass_over(p, keyword.len ? keyword : all, "'provider' after the stability");
-	else if (!provider.len)
-		pass_over(p, all, "the name of a provider");
-	else if (!word_is_one_of(what, attribute_targets))
-		pass_over(p, what.len ? what : all, "provider, module, function, name or args");
-	else
-		add_attributes(
-			p, &(struct provider_attributes){.provider = provider,
-							 .what = what,
-							 .stability = stability,
-							 .at = provider_span(&p->lexer, provider)});
-}
-
-/* Pragmas other than attributes steer a tracer. */
+/* pragma = "attributes" stability "provider" name target
+ * stability = name "/" data "/" class
+ * Pragmas other than attributes steer a tracer. */
 void parse_pragma(struct provider_parser *p, struct str text)
 {
-	struct str rest = text, word = take_pragma_word(&rest);
+	struct str rest = text, pragma = take_pragma_word(&rest);
+	struct str stability = take_pragma_word(&rest), keyword = take_pragma_word(&rest);
+	struct str provider = take_pragma_word(&rest), what = take_pragma_word(&rest);
+	struct str class = stability, name = str_cut(&class, '/'), data = str_cut(&class, '/');
+	struct provider_attributes *a;
 
-	if (str_eq_text(word, "attributes"))
-		take_attributes(p, text, rest);
+	if (!str_eq_text(pragma, "attributes"))
+		return;
+	if (!word_is_one_of(name, stability_names) || !word_is_one_of(data, stability_names) ||
+	    !word_is_one_of(class, class_names)) {
+		pass_over(p, stability.len ? stability : text, "a stability");
+	} else if (!str_eq_text(keyword, "provider")) {
+		pass_over(p, keyword.len ? keyword : text, "'provider' after the stability");
+	} else if (!provider.len) {
+		pass_over(p, text, "the name of a provider");
+	} else if (!word_is_one_of(what, attribute_targets)) {
+		pass_over(p, what.len ? what : text, "provider, module, function, name or args");
+	} else {
+		a = parser_new(p, sizeof(*a));
+		*a = (struct provider_attributes){.provider = provider,
+						  .what = what,
+						  .stability = stability,
+						  .at = provider_span(&p->lexer, provider)};
+		if (p->err)
+			return;
+		*p->file->attributes_end = a;
+		p->file->attributes_end = &a->next;
+	}
 }

@@ -191,22 +191,6 @@ static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned
 	parser_fail(p, s->at, "bad-type", "'%.*s' is not a C type", STR_FMT(s->at));
 }
 
-/* enumerators = name ["=" constant] {"," name ["=" constant]} [","] "}" */
-static void parse_enumerators(struct provider_parser *p)
-{
-	do {
-		parser_advance(p); /* "{" or "," */
-		if (parser_at(p, "}"))
-			break;
-		if (p->tok.kind != TOKEN_WORD)
-			parser_expected(p, "the name of an enumerator");
-		parser_advance(p);
-		if (parser_at(p, "="))
-			parser_skip_to(p, ",}");
-	} while (parser_at(p, ","));
-	parser_expect(p, "}", "after an enumerator");
-}
-
 /* member = specifiers [declarator [":" width] {"," declarator [":" width]}] ";" */
 static void parse_member(struct provider_parser *p)
 {
@@ -257,7 +241,18 @@ static void parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct
 		return;
 	parser_enter(p);
 	if (kind == CTYPE_ENUM) {
-		parse_enumerators(p);
+		/* enumerators = name ["=" constant] {"," name ["=" constant]} [","] "}" */
+		do {
+			parser_advance(p); /* "{" or "," */
+			if (parser_at(p, "}"))
+				break;
+			if (p->tok.kind != TOKEN_WORD)
+				parser_expected(p, "the name of an enumerator");
+			parser_advance(p);
+			if (parser_at(p, "="))
+				parser_skip_to(p, ",}");
+		} while (parser_at(p, ","));
+		parser_expect(p, "}", "after an enumerator");
 	} else {
 		parser_advance(p); /* "{" */
 		while (p->tok.kind != TOKEN_END && !parser_at(p, "}"))
@@ -284,30 +279,6 @@ void parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
 	}
 }
 
-static void take_storage(struct provider_parser *p, struct specifiers *s)
-{
-	if (str_eq_text(s->storage, "typedef"))
-		diag_warn_at(p->lexer.diag, "bad-type", provider_span(&p->lexer, p->tok.text),
-			     "'%.*s' has no meaning after 'typedef'", STR_FMT(p->tok.text));
-	else if (s->storage.len)
-		parser_fail(p, p->tok.text, "bad-type", "'%.*s' after '%.*s'", STR_FMT(p->tok.text),
-			    STR_FMT(s->storage));
-	else
-		s->storage = p->tok.text;
-}
-
-/* A word that C does not know: the name of a type, unless a type came before it. */
-static void take_type_name(struct provider_parser *p, struct specifiers *s)
-{
-	parser_refuse_dollar(p);
-	s->type->to = provider_find_typedef(p->file, p->tok.text);
-	s->type->name = p->tok.text;
-	if (!s->type->to && parser_at(p, "string")) {
-		s->type->kind = CTYPE_STRING;
-		s->type->name = STR("");
-	}
-}
-
 /* The current word. `row` is its row in words, or -1: a typedef's name. */
 static void take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
 {
@@ -322,8 +293,26 @@ static void take_specifier(struct provider_parser *p, struct specifiers *s, int 
 				    STR_FMT(p->tok.text));
 		*sum += value;
 		break;
-	case WORD_NAME: take_type_name(p, s); break;
-	case WORD_STORAGE: take_storage(p, s); break;
+	case WORD_NAME: /* C does not know it: the name of a type, as no type came before it */
+		parser_refuse_dollar(p);
+		s->type->to = provider_find_typedef(p->file, p->tok.text);
+		s->type->name = p->tok.text;
+		if (!s->type->to && parser_at(p, "string")) {
+			s->type->kind = CTYPE_STRING;
+			s->type->name = STR("");
+		}
+		break;
+	case WORD_STORAGE:
+		if (str_eq_text(s->storage, "typedef"))
+			diag_warn_at(p->lexer.diag, "bad-type",
+				     provider_span(&p->lexer, p->tok.text),
+				     "'%.*s' has no meaning after 'typedef'", STR_FMT(p->tok.text));
+		else if (s->storage.len)
+			parser_fail(p, p->tok.text, "bad-type", "'%.*s' after '%.*s'",
+				    STR_FMT(p->tok.text), STR_FMT(s->storage));
+		else
+			s->storage = p->tok.text;
+		break;
 	case WORD_QUALIFIER: s->type->qualifiers |= value; break;
 	case WORD_SKIP: break;
 	}
