@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "probe/argument.h"
+#include "probe/probe.h"
 
 #define SEMAPHORE_SIZE 2
 #define NOTE_DECLARED  3

@@ -113,23 +113,6 @@ static const char *builtin_name(struct str name)
 	return s ? s->builtin : NULL;
 }
 
-/* The innermost type, as its specifiers spell it. */
-static void add_specifiers(struct buf *out, const struct ctype *t, bool portable)
-{
-	struct str name = t->name.len ? t->name : str_from(name_of_size(t));
-
-	if (portable && t->kind == CTYPE_NAMED)
-		name = str_from(builtin_name(name));
-	add_qualifiers(out, qualifiers_of(t, portable), true);
-	if (t->kind == CTYPE_STRUCT)
-		buf_text(out, "struct ");
-	else if (t->kind == CTYPE_UNION)
-		buf_text(out, "union ");
-	else if (t->kind == CTYPE_ENUM)
-		buf_text(out, name.len ? "enum " : "enum");
-	buf_str(out, name);
-}
-
 /* One level of a declarator written around what is inside it: *x, x[3], x(int). */
 static void wrap_level(struct buf *inner, const struct ctype *t, bool portable)
 {
@@ -167,6 +150,7 @@ static void wrap_level(struct buf *inner, const struct ctype *t, bool portable)
 static void print(struct buf *out, const struct ctype *t, struct str name, bool portable)
 {
 	struct buf inner = BUF_INIT;
+	struct str base;
 
 	buf_str(&inner, name);
 	while (true) {
@@ -176,7 +160,18 @@ static void print(struct buf *out, const struct ctype *t, struct str name, bool 
 		wrap_level(&inner, t, portable);
 		t = t->to;
 	}
-	add_specifiers(out, t, portable);
+	/* The innermost type, as its specifiers spell it. */
+	base = t->name.len ? t->name : str_from(name_of_size(t));
+	if (portable && t->kind == CTYPE_NAMED)
+		base = str_from(builtin_name(base));
+	add_qualifiers(out, qualifiers_of(t, portable), true);
+	if (t->kind == CTYPE_STRUCT)
+		buf_text(out, "struct ");
+	else if (t->kind == CTYPE_UNION)
+		buf_text(out, "union ");
+	else if (t->kind == CTYPE_ENUM)
+		buf_text(out, base.len ? "enum " : "enum");
+	buf_str(out, base);
 	/* The name of a type may be any text that the program has for it: "char *". */
 	if (inner.len && inner.ptr[0] != '[' && !str_ends(t->name, STR("*")))
 		buf_char(out, ' ');

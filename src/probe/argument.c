@@ -1,5 +1,5 @@
 /* What is known of an argument, put together and shown. */
-#include "probe/argument.h"
+#include "probe/probe.h"
 
 #include <errno.h>
 
@@ -43,34 +43,24 @@ static const struct {
 };
 /* clang-format on */
 
-static enum arg_class class_of(const struct ctype *t, bool is_signed)
-{
-	if (ctype_is_address(t))
-		return ctype_is_text(t) ? ARG_STRING : ARG_POINTER;
-	switch (ctype_kind(t)) {
-	case CTYPE_BOOL: return ARG_BOOL;
-	case CTYPE_CHAR: return ARG_CHAR;
-	case CTYPE_INTEGER: return is_signed ? ARG_SIGNED : ARG_UNSIGNED;
-	case CTYPE_FLOAT: return ARG_FLOAT;
-	case CTYPE_ENUM: return ARG_ENUM;
-	default: return ARG_BYTES;
-	}
-}
-
 struct type_class type_class_of(const struct ctype *t, const struct ctype_machine *m)
 {
 	struct ctype_layout is = ctype_layout_passed(t, m);
-	unsigned type_class = is.size ? class_of(t, is.is_signed) : ARG_BYTES;
+	unsigned type_class = ARG_BYTES;
 
+	if (is.size && ctype_is_address(t))
+		type_class = ctype_is_text(t) ? ARG_STRING : ARG_POINTER;
+	else if (is.size)
+		switch (ctype_kind(t)) {
+		case CTYPE_BOOL: type_class = ARG_BOOL; break;
+		case CTYPE_CHAR: type_class = ARG_CHAR; break;
+		case CTYPE_INTEGER: type_class = is.is_signed ? ARG_SIGNED : ARG_UNSIGNED; break;
+		case CTYPE_FLOAT: type_class = ARG_FLOAT; break;
+		case CTYPE_ENUM: type_class = ARG_ENUM; break;
+		default: break;
+		}
 	return (struct type_class){(uint8_t)(type_class | (is.is_signed ? SIGNED_BIT : 0)),
 				   is.size <= MOST_SIZE ? (uint8_t)is.size : 0};
-}
-
-const char *type_class_name(struct type_class c)
-{
-	unsigned type_class = c.type_class & ~SIGNED_BIT;
-
-	return type_class < ARG_COUNT_ ? classes[type_class].name : NULL;
 }
 
 int class_type(struct class_types *types, struct type_class c, const struct ctype **out)
@@ -163,7 +153,9 @@ const char *argument_class(const struct argument *arg, const struct ctype_machin
 {
 	if (!arg->type || !ctype_layout_passed(arg->type, m).size)
 		return NULL;
-	return arg->counted_by >= 0 ? "string" : type_class_name(type_class_of(arg->type, m));
+	if (arg->counted_by >= 0)
+		return "string";
+	return classes[type_class_of(arg->type, m).type_class & ~SIGNED_BIT].name;
 }
 
 void argument_show(const struct argument *arg, struct buf *out)

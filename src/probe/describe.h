@@ -9,7 +9,6 @@
 
 #include "elf/image.h"
 #include "probe/probe.h"
-#include "probe/argument.h"
 
 /* Notes of one kind, sorted: an array of the structs below. */
 struct note_list {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "probe/describe.h"
-#include "probe/note.h"
+#include "probe/sites.h"
 
 #define SECTION	  ".note.nopal"
 #define MAX_BYTES (16u << 20)

@@ -1,6 +1,6 @@
 /* Decoding notes. A note whose inside is wrong spoils only itself, because its sizes still say
  * where the next one begins; sizes that are wrong end the section. */
-#include "probe/note.h"
+#include "probe/sites.h"
 
 #define NOTE_TYPE   3
 #define OLD_MAGIC_1 0x31425250u /* "PRB1" */

@@ -5,7 +5,71 @@
 #ifndef NOPAL_PROBE_PROBE_H
 #define NOPAL_PROBE_PROBE_H
 
-#include "probe/argument.h"
+#include "arch/operand.h"
+#include "ctype/ctype.h"
+
+/* ---- Arguments: argument.c ----
+ *
+ * An argument is one value that a site passes. The note of the site says where it is; what it is
+ * comes, if at all, from the program's own description and from provider files. */
+
+/* Who says a name or a type. */
+enum argument_origin {
+	ORIGIN_NONE,
+	ORIGIN_SITE,	  /* the source at the site: a word of it, the type of its value */
+	ORIGIN_CATALOGUE, /* a provider file declares it */
+	ORIGIN_PROGRAM,	  /* the program itself declares it */
+};
+
+struct argument {
+	const struct operand *operand; /* where the value is */
+	struct str name;	       /* "word"; empty: not known */
+	struct str source;	       /* "p->word", as the site passes it; empty: not known */
+	const struct ctype *type;      /* NULL: not known */
+	int counted_by; /* of text: the argument that has its length; -1: it ends in a NUL */
+	uint8_t name_from, type_from; /* enum argument_origin */
+};
+
+/* As many arguments as there are operands, of which nothing else is known; NULL without memory. */
+struct argument *arguments_new(struct arena *a, const struct operand *operands, unsigned count);
+
+/* Its declared type, from the program or the catalogue. What the site passes takes precedence,
+ * except for what C cannot see there: whether the bytes at an address are text, and that a number
+ * is an enum's. -ENOMEM. */
+int argument_declare(struct argument *arg, const struct ctype *declared,
+		     enum argument_origin origin, const struct ctype_machine *m, struct arena *a);
+
+/* argN: a script's own name for any argument, and so a name that says nothing. */
+bool argument_is_numbered(struct str name);
+/* Is it the address of text, up to a NUL or of a length that another argument has? */
+bool argument_is_text(const struct argument *arg);
+
+/* The class of its type: "bytes", "unsigned", "signed", "bool", "float", "pointer", "string",
+ * "enum" or "char"; NULL: not known. */
+const char *argument_class(const struct argument *arg, const struct ctype_machine *m);
+/* For people: "const char *word" as declared or as the source has it, "int = n + 1" for an
+ * expression, "int" when no more is known. */
+void argument_show(const struct argument *arg, struct buf *out);
+
+/* ---- Types as .note.nopal has them: doc/describe-note.md ---- */
+
+struct type_class {
+	uint8_t type_class; /* with bit 7 for signed values */
+	uint8_t size;	    /* bytes; 0: not known, or 100 and more */
+};
+
+/* Of a type that an argument has on a machine; class "bytes" and size 0 when that is not known. */
+struct type_class type_class_of(const struct ctype *t, const struct ctype_machine *m);
+/* The types of all classes met so far: they live in `kept`, the table itself in `arena`. */
+struct class_types {
+	struct arena *arena, *kept;
+	const struct ctype **rows[256]; /* by class, then by size */
+};
+
+/* The type that has such a class, NULL when that says nothing. -ENOMEM. */
+int class_type(struct class_types *types, struct type_class c, const struct ctype **out);
+
+/* ---- Sites ---- */
 
 /* What a program says of a site besides its arguments. */
 struct description {

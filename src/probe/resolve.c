@@ -201,9 +201,10 @@ static const char *number_of(struct resolver *r, uint64_t location, const struct
 	}
 }
 
-/* List the operands that name a symbol, and the names. */
-static int collect(struct resolver *r, const struct site_list *list)
+int sites_resolve(const struct image *image, struct str path, struct str root,
+		  struct site_list *list)
 {
+	struct resolver r = {.image = image, .arena = {.budget = image->budget}};
 	int err = 0;
 
 	for (size_t i = 0; i < list->count; i++)
@@ -212,23 +213,14 @@ static int collect(struct resolver *r, const struct site_list *list)
 
 			if (o->kind == OPERAND_BAD || !o->symbol.len)
 				continue;
-			err = arena_grow(&r->arena, (void **)&r->open, r->open_count, &r->open_cap,
-					 sizeof(*r->open));
+			err = arena_grow(&r.arena, (void **)&r.open, r.open_count, &r.open_cap,
+					 sizeof(*r.open));
 			if (!err)
-				err = want(r, o->symbol);
+				err = want(&r, o->symbol);
 			if (!err)
-				r->open[r->open_count++] =
+				r.open[r.open_count++] =
 					(struct open_operand){o, list->sites[i].location};
 		}
-	return err;
-}
-
-int sites_resolve(const struct image *image, struct str path, struct str root,
-		  struct site_list *list)
-{
-	struct resolver r = {.image = image, .arena = {.budget = image->budget}};
-	int err = collect(&r, list);
-
 	if (!err && r.open_count)
 		err = want(&r, STR(GOT_NAME));
 	if (!err && r.open_count)

@@ -6,7 +6,6 @@
 
 #include "elf/debugfile.h"
 #include "probe/describe.h"
-#include "probe/note.h"
 
 #define NOTE_SECTION ".note.stapsdt"
 #define BASE_SECTION ".stapsdt.base"
@@ -285,19 +284,6 @@ static struct image *with_notes(struct image *debug)
 	return NULL;
 }
 
-/* The debug file with the notes: one that can be trusted, else one that serves to list them. */
-static struct image *open_notes(struct reading *r)
-{
-	struct image *debug = with_notes(debugfile_open(r->program, r->path, DEBUG_TRUSTED));
-
-	if (debug)
-		return debug;
-	debug = with_notes(debugfile_open(r->program, r->path, r->root));
-	if (debug)
-		r->why_not = arena_printf(&r->list->arena, WHY_UNTRUSTED, STR_FMT(debug->name)).ptr;
-	return debug;
-}
-
 int site_list_read_some(const struct image *image, struct str path, struct str root,
 			const struct site_filter *filter, struct site_list *out, struct diag *d)
 {
@@ -325,7 +311,16 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 	    note_is_old_section(content, image->big_endian))
 		warn_old(&r);
 	if (!has_notes(image)) {
-		debug = open_notes(&r);
+		/* The debug file with the notes: one that can be trusted, else one that serves to
+		 * list them. */
+		debug = with_notes(debugfile_open(image, path, DEBUG_TRUSTED));
+		if (!debug) {
+			debug = with_notes(debugfile_open(image, path, root));
+			r.why_not = debug ? arena_printf(&out->arena, WHY_UNTRUSTED,
+							 STR_FMT(debug->name))
+						    .ptr
+					  : NULL;
+		}
 		if (!debug)
 			return finish(image, out, 0);
 		r.notes = debug;

@@ -88,23 +88,20 @@ static void parse_declarator_of(struct provider_parser *p, const struct ctype *b
 	parse_attributes(p);
 }
 
-/* What C forbids one level of a type to be made of. */
-static void check_level(struct provider_parser *p, struct str at, const struct ctype *t)
-{
-	enum ctype_kind inner = t->to ? ctype_resolve(t->to)->kind : CTYPE_INTEGER;
-	const char *what = NULL;
+/* clang-format off */
 
-	if (t->kind == CTYPE_ARRAY && inner == CTYPE_VOID)
-		what = "an array of void";
-	else if (t->kind == CTYPE_ARRAY && inner == CTYPE_FUNCTION)
-		what = "an array of functions";
-	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_ARRAY)
-		what = "a function that returns an array";
-	else if (t->kind == CTYPE_FUNCTION && inner == CTYPE_FUNCTION)
-		what = "a function that returns a function";
-	if (what)
-		parser_fail(p, at, "bad-type", "no such type: %s", what);
-}
+/* What C forbids one level of a type to be made of. */
+static const struct {
+	enum ctype_kind outer, inner;
+	const char *what;
+} forbidden[] = {
+	{ CTYPE_ARRAY,    CTYPE_VOID,     "an array of void"                    },
+	{ CTYPE_ARRAY,    CTYPE_FUNCTION, "an array of functions"               },
+	{ CTYPE_FUNCTION, CTYPE_ARRAY,    "a function that returns an array"    },
+	{ CTYPE_FUNCTION, CTYPE_FUNCTION, "a function that returns a function"  },
+};
+
+/* clang-format on */
 
 struct declarator parse_declarator(struct provider_parser *p, const struct specifiers *s)
 {
@@ -117,33 +114,19 @@ struct declarator parse_declarator(struct provider_parser *p, const struct speci
 	out.at = p->last.ptr >= first ? parser_taken_since(p, first) : s->at;
 	if (ctype_depth(out.type, MAX_DEPTH + 1) > MAX_DEPTH)
 		parser_fail(p, out.at, "too-deep", "a type of more than %d levels", MAX_DEPTH);
-	for (const struct ctype *t = out.type; t && !p->err && t->kind != CTYPE_NAMED; t = t->to)
-		check_level(p, out.at, t);
+	for (const struct ctype *t = out.type; t && !p->err && t->kind != CTYPE_NAMED; t = t->to) {
+		enum ctype_kind inner = t->to ? ctype_resolve(t->to)->kind : CTYPE_INTEGER;
+
+		for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++)
+			if (forbidden[i].outer == t->kind && forbidden[i].inner == inner)
+				parser_fail(p, out.at, "bad-type", "no such type: %s",
+					    forbidden[i].what);
+	}
 	return out;
 }
 
-/* parameter = specifiers declarator */
-static struct ctype_param *parse_param(struct provider_parser *p)
-{
-	const char *first = p->tok.text.ptr;
-	struct ctype_param *param = parser_new(p, sizeof(*param));
-	struct specifiers s;
-	struct declarator d;
-
-	if (p->tok.kind != TOKEN_WORD)
-		parser_expected(p, "the type of an argument");
-	s = parse_specifiers(p);
-	if (s.storage.len)
-		parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
-			    STR_FMT(s.storage));
-	d = parse_declarator(p, &s);
-	*param = (struct ctype_param){.name = d.name, .type = d.type};
-	if (!p->err)
-		param->at = parser_taken_since(p, first);
-	return param;
-}
-
-/* parameters = "(" [ "void" | parameter {"," parameter} ["," "..."] ] ")" */
+/* parameters = "(" [ "void" | parameter {"," parameter} ["," "..."] ] ")"
+ * parameter  = specifiers declarator */
 struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 {
 	struct ctype_param *first = NULL, **end = &first, *param;
@@ -151,14 +134,26 @@ struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 	*variadic = false;
 	parser_expect(p, "(", "before the arguments");
 	while (!p->err && !(parser_at(p, ")") && !first)) {
+		const char *start = p->tok.text.ptr;
+		struct specifiers s;
+		struct declarator d;
+
 		if (first && parser_take(p, "...")) {
 			*variadic = true;
 			break;
 		}
-		*end = parse_param(p);
+		param = *end = parser_new(p, sizeof(*param));
+		if (p->tok.kind != TOKEN_WORD)
+			parser_expected(p, "the type of an argument");
+		s = parse_specifiers(p);
+		if (s.storage.len)
+			parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
+				    STR_FMT(s.storage));
+		d = parse_declarator(p, &s);
 		if (p->err)
 			return NULL;
-		param = *end;
+		*param = (struct ctype_param){
+			.name = d.name, .type = d.type, .at = parser_taken_since(p, start)};
 		if (param == first && !param->name.len && parser_at(p, ")") &&
 		    param->type->kind == CTYPE_VOID && !param->type->qualifiers) {
 			first = NULL;
@@ -168,7 +163,7 @@ struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 			parser_fail(p, param->at, "bad-void",
 				    param->name.len ? "an argument cannot be void"
 						    : "'void' must be the only argument");
-		end = &(*end)->next;
+		end = &param->next;
 		if (!parser_take(p, ","))
 			break;
 	}

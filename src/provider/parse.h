@@ -1,5 +1,5 @@
-/* What the parts of the parser share: lex.c makes tokens, token.c walks over them, pragma.c reads
- * pragmas, specifiers.c and declarator.c read C, parse.c the rest. */
+/* What the parts of the parser share: lex.c makes tokens, token.c walks over them, specifiers.c and
+ * declarator.c read C, parse.c the rest. */
 #ifndef NOPAL_PROVIDER_PARSE_H
 #define NOPAL_PROVIDER_PARSE_H
 

@@ -1,7 +1,7 @@
-/* Writing the image; image.h shows its layout. Sections are written one after the other, each with
- * its row of the section table, which follows them. The bytes are little-endian, because all CPUs
- * with stubs are. */
-#include "runtime/image.h"
+/* Writing the image; runtime.h shows its layout. Sections are written one after the other, each
+ * with its row of the section table, which follows them. The bytes are little-endian, because all
+ * CPUs with stubs are. */
+#include "runtime/runtime.h"
 
 #include <elf.h>
 

@@ -1,5 +1,5 @@
 /* Stubs as data: a row for each CPU. */
-#include "runtime/image.h"
+#include "runtime/runtime.h"
 
 #include <elf.h>
 
