@@ -185,24 +185,12 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	return 0;
 }
 
-static int read_headers(struct image *image, uint64_t sections, struct diag *d)
-{
-	GElf_Ehdr h;
-	int err;
-
-	if (elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &h))
-		return refuse_damaged(image, d, "its header cannot be read");
-	image->machine = h.e_machine;
-	image->type = h.e_type;
-	err = read_segments(image, d);
-	return err ? err : read_sections(image, sections, d);
-}
-
 static int open_image(struct file *file, struct str memory, struct str name, struct image **out,
 		      struct diag *d)
 {
 	struct image *image = calloc(1, sizeof(*image));
 	uint64_t sections = 0;
+	GElf_Ehdr h;
 	int err;
 
 	if (!image)
@@ -218,8 +206,15 @@ static int open_image(struct file *file, struct str memory, struct str name, str
 	elf_version(EV_CURRENT);
 	image->elf = file ? elf_begin(file->fd, ELF_C_READ, NULL)
 			  : elf_memory((char *)memory.ptr, memory.len);
-	err = image->elf ? read_headers(image, sections, d)
-			 : refuse_damaged(image, d, "its header cannot be read");
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF || !gelf_getehdr(image->elf, &h)) {
+		err = refuse_damaged(image, d, "its header cannot be read");
+		goto fail;
+	}
+	image->machine = h.e_machine;
+	image->type = h.e_type;
+	err = read_segments(image, d);
+	if (!err)
+		err = read_sections(image, sections, d);
 	if (err)
 		goto fail;
 	*out = image;

@@ -54,27 +54,24 @@ static bool is_known(const struct ctype *t, const struct ctype_machine *m)
 	return t && ctype_layout_passed(t, m).size;
 }
 
-/* May the argument be the address of text? Run-time probes say of text without a NUL that it is a
- * pointer, so that nothing reads it as if it had one. */
-static bool may_be_text(const struct argument *arg)
-{
-	return arg->type &&
-	       (ctype_is_text(arg->type) ||
-		(ctype_is_address(arg->type) && (str_eq_text(arg->type->name, "const char *") ||
-						 str_eq_text(arg->type->name, "char *"))));
-}
-
 /* `char *name, int name_len`: bytes that are counted, with or without a NUL at their end. */
 static void find_lengths(struct argument *args, unsigned count, const struct ctype_machine *m)
 {
 	for (unsigned i = 0; i + 1 < count; i++) {
 		const struct argument *next = &args[i + 1];
+		const struct ctype *t = args[i].type;
 		struct str rest = next->name, name = args[i].name;
 
 		if (!str_starts(rest, name))
 			continue;
 		rest = str_of(rest.ptr + name.len, rest.len - name.len);
-		if (may_be_text(&args[i]) && args[i].name.len &&
+		/* May it be the address of text? Run-time probes say of text without a NUL that it
+		 * is a pointer, so that nothing reads it as if it had one. */
+		if (!t || !(ctype_is_text(t) ||
+			    (ctype_is_address(t) && (str_eq_text(t->name, "const char *") ||
+						     str_eq_text(t->name, "char *")))))
+			continue;
+		if (args[i].name.len &&
 		    (!is_known(next->type, m) || ctype_kind(next->type) == CTYPE_INTEGER) &&
 		    (str_eq_text(rest, "_len") || str_eq_text(rest, "_length") ||
 		     str_eq_text(rest, "len")))
