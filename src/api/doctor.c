@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/export.h"
-#include "engine/bpf/features.h"
+#include "engine/bpf/kernel.h"
 #include "symbols/maps.h"
 
 /* ---- The trial */

@@ -25,23 +25,12 @@ static int scan_address_reg(const struct arch *arch, struct scan *s, struct oper
 	return scan_reg_name(arch, s, o, out) ? -EINVAL : check_address_reg(arch, *out, o);
 }
 
-/* scale = 1 | 2 | 4 | 8 */
-static int scan_scale(struct scan *s, struct operand *o, unsigned *shift)
-{
-	uint64_t scale;
-
-	if (scan_number(s, o, &scale))
-		return -EINVAL;
-	if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
-		return operand_refuse(o, "the scale must be 1, 2, 4 or 8");
-	*shift = (unsigned)__builtin_ctzll(scale);
-	return 0;
-}
-
-/* address = "(" [reg] ["," [reg] ["," [scale]]] ")" */
+/* address = "(" [reg] ["," [reg] ["," [scale]]] ")" ; scale = 1 | 2 | 4 | 8 */
 static int scan_address(const struct arch *arch, struct scan *s, struct operand *o,
 			struct address *out)
 {
+	uint64_t scale = 1;
+
 	*out = (struct address){0};
 	if (!scan_char(s, '('))
 		return 0;
@@ -50,8 +39,11 @@ static int scan_address(const struct arch *arch, struct scan *s, struct operand 
 	if (scan_char(s, ',')) {
 		if (scan_peek(s) == '%' && scan_address_reg(arch, s, o, &out->index))
 			return -EINVAL;
-		if (scan_char(s, ',') && scan_peek(s) != ')' && scan_scale(s, o, &out->scale_shift))
+		if (scan_char(s, ',') && scan_peek(s) != ')' && scan_number(s, o, &scale))
 			return -EINVAL;
+		if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
+			return operand_refuse(o, "the scale must be 1, 2, 4 or 8");
+		out->scale_shift = (unsigned)__builtin_ctzll(scale);
 	}
 	if (!scan_char(s, ')'))
 		return operand_refuse(o, "')' is missing after the address");

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "engine/bpf/features.h"
+#include "engine/bpf/kernel.h"
 #include "engine/bpf/unit.h"
 
 /* Open links, which is all that holds our probes: when their fds are gone, by whatever way, so are

@@ -168,17 +168,6 @@ static int make_array(int *fd, const char *name, uint32_t size, uint32_t entries
 	return *fd < 0 ? *fd : 0;
 }
 
-/* Zeros to copy from: as many as the largest value, key or text. */
-static int make_zeros(struct bpf_engine *e, uint32_t scratch, struct diag *d)
-{
-	uint32_t size = scratch > 64 ? scratch : 64;
-
-	for (uint32_t i = 0; i < e->store_count; i++)
-		if (e->stores[i].value_size + 8 > size)
-			size = e->stores[i].value_size + 8;
-	return make_array(&e->world.zeros_fd, "zeros", (size + 7) & ~7u, 1, d);
-}
-
 /* As many bytes as were asked for, but no fewer than it needs. */
 static int make_ring(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
@@ -203,10 +192,14 @@ static int make_ring(struct bpf_engine *e, const struct program *p, struct diag 
 int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 {
 	struct gen_world *w = &e->world;
+	uint32_t zeros = size > 64 ? size : 64; /* as many as the largest value, key or text */
 	int err = 0;
 
+	for (uint32_t i = 0; i < e->store_count; i++)
+		if (e->stores[i].value_size + 8 > zeros)
+			zeros = e->stores[i].value_size + 8;
 	if (w->zeros_fd < 0 || size > w->scratch_size)
-		err = make_zeros(e, size, d);
+		err = make_array(&w->zeros_fd, "zeros", (zeros + 7) & ~7u, 1, d);
 	if (err || size <= w->scratch_size)
 		return err;
 	w->scratch_size = size;

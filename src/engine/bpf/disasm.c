@@ -44,17 +44,6 @@ static void print_alu(const struct bpf_insn *in, struct buf *out)
 	print_source(in, reg, out);
 }
 
-static void print_atomic(const struct bpf_insn *in, struct buf *out)
-{
-	const char *name = in->imm == BPF_XCHG		      ? "xchg"
-			   : in->imm == BPF_CMPXCHG	      ? "cmpxchg"
-			   : in->imm == (BPF_ADD | BPF_FETCH) ? "fetch_add"
-							      : "add";
-
-	buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u", name, width_of(in), in->dst_reg, in->off,
-		   in->src_reg);
-}
-
 static void print_wide(const struct code_line *line, struct buf *out)
 {
 	uint32_t low = (uint32_t)line->wide, high = (uint32_t)(line->wide >> 32);
@@ -109,7 +98,12 @@ static void print_line(const struct code *c, const struct code_line *line, struc
 		break;
 	case BPF_STX:
 		if (BPF_MODE(in->code) == BPF_ATOMIC)
-			print_atomic(in, out);
+			buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u",
+				   in->imm == BPF_XCHG		      ? "xchg"
+				   : in->imm == BPF_CMPXCHG	      ? "cmpxchg"
+				   : in->imm == (BPF_ADD | BPF_FETCH) ? "fetch_add"
+								      : "add",
+				   width_of(in), in->dst_reg, in->off, in->src_reg);
 		else
 			buf_printf(out, "*(%s *)(r%u %+d) = r%u", width_of(in), in->dst_reg,
 				   in->off, in->src_reg);

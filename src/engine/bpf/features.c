@@ -1,5 +1,5 @@
-/* Asking the kernel; see features.h. */
-#include "engine/bpf/features.h"
+/* Asking the kernel; see kernel.h. */
+#include "engine/bpf/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "engine/bpf/insn.h"
-#include "engine/bpf/kernel.h"
 
 #define SLEEPABLE	       (1u << 4) /* BPF_F_SLEEPABLE */
 #define FUNC_GET_ATTACH_COOKIE 174

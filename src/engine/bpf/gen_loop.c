@@ -84,29 +84,13 @@ static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
 	return out;
 }
 
-/* Continue where the body wanted to; the end of the clause is the instruction after its last. */
-static void follow_exits(struct gen *g, uint32_t from, uint32_t to, struct spill word)
-{
-	struct code *c = g->code;
-	bool *out = find_exits(g, from, to);
-	int none = code_label(c);
-
-	code_load(c, 8, R1, gen_base(word), word.offset);
-	code_jump_imm(c, BPF_JEQ, R1, 0, none);
-	for (uint32_t i = 0; out && i < g->clause->insn_count; i++)
-		if (out[i])
-			code_jump_imm(c, BPF_JEQ, R1, (int32_t)i + 1, g->labels[i]);
-	code_jump(c, g->end);
-	code_bind(c, none);
-	free(out);
-}
-
 void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 {
 	struct code *c = g->code;
 	struct spill word = g->frame->counters[at];
 	uint32_t next = in->target - 1;
-	int body = code_label(c);
+	int body = code_label(c), none;
+	bool *out;
 
 	if (array_grow(g->bodies, g->body_count, g->body_cap))
 		c->failed = true;
@@ -119,7 +103,18 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 	code_const(c, R1, in->imm < ROUNDS_MOST ? in->imm : ROUNDS_MOST);
 	code_function(c, R2, body);
 	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
-	follow_exits(g, at + 1, next, word);
+	/* Continue where the body wanted to; the end of the clause is the instruction after its
+	 * last. */
+	out = find_exits(g, at + 1, next);
+	none = code_label(c);
+	code_load(c, 8, R1, gen_base(word), word.offset);
+	code_jump_imm(c, BPF_JEQ, R1, 0, none);
+	for (uint32_t i = 0; out && i < g->clause->insn_count; i++)
+		if (out[i])
+			code_jump_imm(c, BPF_JEQ, R1, (int32_t)i + 1, g->labels[i]);
+	code_jump(c, g->end);
+	code_bind(c, none);
+	free(out);
 	gen_count(g, CONTROL_LOOP_LIMITS);
 	gen_fault(g, &g->clause->code[next], FAULT_LOOP_LIMIT);
 }

@@ -24,22 +24,6 @@ static int compare_shapes(const void *x, const void *y)
 	       (a->value_size > b->value_size) - (a->value_size < b->value_size);
 }
 
-static uint32_t collect_members(struct store *stores, uint32_t count, struct member *out)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct store *s = &stores[i];
-
-		out[n++] = (struct member){&s->map, s->kind, s->key_size, s->value_size};
-		if (s->long_map.fd >= 0)
-			out[n++] =
-				(struct member){&s->long_map, s->kind, s->full_key, s->value_size};
-	}
-	qsort(out, n, sizeof(*out), compare_shapes);
-	return n;
-}
-
 /* An array with all of `members`, each of which gets its index. */
 static int make_array(const struct member *members, uint32_t count, struct diag *d)
 {
@@ -92,9 +76,20 @@ int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t
 		struct diag *d)
 {
 	struct member *members = calloc(2 * (size_t)count + 1, sizeof(*members));
-	uint32_t n = members ? collect_members(stores, count, members) : 0;
-	int err = members ? 0 : -ENOMEM;
+	uint32_t n = 0;
+	int err = 0;
 
+	if (!members)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		struct store *s = &stores[i];
+
+		members[n++] = (struct member){&s->map, s->kind, s->key_size, s->value_size};
+		if (s->long_map.fd >= 0)
+			members[n++] =
+				(struct member){&s->long_map, s->kind, s->full_key, s->value_size};
+	}
+	qsort(members, n, sizeof(*members), compare_shapes);
 	if (n > direct) {
 		g->fds = calloc(GROUP_DIRECT, sizeof(*g->fds));
 		err = g->fds ? make_arrays(g, members, n, d) : -ENOMEM;

@@ -1,7 +1,7 @@
-/* The system calls of the engine: bpf(2) and perf_event_open(2), each as one small function. All
- * return a fd (close-on-exec) or 0, or -errno; none of them says anything to the user. The newest
- * parts of the interface are declared here, since the headers a distribution has are often older
- * than its kernel. */
+/* What the kernel can do, and the system calls of the engine: bpf(2) and perf_event_open(2), each as
+ * one small function. All return a fd (close-on-exec) or 0, or -errno; none of them says anything to
+ * the user. The newest parts of the interface are declared here, since the headers a distribution
+ * has are often older than its kernel. */
 #ifndef NOPAL_ENGINE_BPF_KERNEL_H
 #define NOPAL_ENGINE_BPF_KERNEL_H
 
@@ -77,5 +77,58 @@ void kernel_raise_memlock(void);
  * process may have. -EMFILE: that is too low. */
 int kernel_reserve_fds(unsigned count); /* failing is harmless */
 unsigned kernel_cpus(void);		/* possible CPUs: what per-CPU maps have */
+
+/* ---- features.c */
+
+/* What this kernel can do, found by trying it: each question is asked once, when the answer is
+ * first needed, and by a system call or two. NOPAL_NO_FEATURES=uprobe_multi,sleepable,... makes the
+ * answers no, for tests and for kernels that lie. */
+enum feature {
+	FEATURE_UPROBE,	      /* uprobes by perf_event_open at all */
+	FEATURE_UPROBE_MULTI, /* one link for any number of sites */
+	FEATURE_PID_FILTER,   /* such a link may be for one process, all of its threads */
+	FEATURE_SLEEPABLE,    /* programs that may read pages that are not resident */
+	FEATURE_COOKIE,	      /* bpf_get_attach_cookie */
+	FEATURE_REF_CTR,      /* semaphores raised by the kernel */
+	FEATURE_RING,	      /* BPF ring buffer */
+	FEATURE_RUN,	      /* programs run on demand: BEGIN, END, interval */
+	FEATURE_BPF_LOOP,     /* loops that are calls of a function */
+	FEATURE_MAY_GOTO,     /* loops the verifier need not walk */
+	FEATURE_BTF,	      /* the kernel describes its types */
+	FEATURE_LONG_JUMP,    /* jumps over more than 32,767 instructions */
+	FEATURE_NOP5_SAFE,    /* a uprobe at a 5-byte nop leaves the stack below sp alone */
+	FEATURE_COUNT_,
+};
+
+struct features {
+	signed char known[FEATURE_COUNT_]; /* 0: not asked yet, 1: yes, -1: no */
+};
+
+void features_init(struct features *f); /* takes NOPAL_NO_FEATURES from the environment */
+/* Say no to a comma-separated list of names; unknown names are ignored. */
+void features_deny(struct features *f, struct str names);
+bool feature_has(struct features *f, enum feature feature);
+/* Learnt on the way: it worked, or it was refused. */
+void feature_learn(struct features *f, enum feature feature, bool works);
+/* One line each, "uprobe_multi  yes   one link for any number of sites": nopal doctor. */
+void features_print(struct features *f, struct buf *out);
+/* "features: uprobe_multi, sleepable": those that are known to work, as a run asks only for what it
+ * uses. */
+void features_log(const struct features *f, struct buf *out);
+
+/* ---- rights.c: What this process may do, as far as tracing needs it: capabilities, and the
+ * kernel's lockdown. */
+
+enum lockdown { LOCKDOWN_NONE, LOCKDOWN_INTEGRITY, LOCKDOWN_CONFIDENTIALITY };
+
+struct rights {
+	bool bpf, perfmon, ptrace, read_all; /* CAP_BPF ... CAP_DAC_READ_SEARCH */
+	bool in_user_namespace;		     /* where the capabilities do not count for tracing */
+	enum lockdown lockdown;
+};
+
+void rights_read(struct rights *r);
+/* Why the kernel said "permission denied": one sentence that names the right that is missing. */
+const char *rights_denied(void);
 
 #endif

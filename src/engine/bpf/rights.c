@@ -1,5 +1,5 @@
-/* Asking the kernel what we may; see features.h. */
-#include "engine/bpf/features.h"
+/* Asking the kernel what we may; see kernel.h. */
+#include "engine/bpf/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -42,23 +42,6 @@ static int compare_fds(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* All descriptors of the links, in order; to be freed. */
-static int *collect(const struct bpf_engine *e, size_t *count)
-{
-	const struct links *u = &e->uprobes, *l = &e->links;
-	int *fds = calloc(u->count + l->count + 1, sizeof(*fds));
-
-	*count = u->count + l->count;
-	if (!fds)
-		return NULL;
-	if (u->count)
-		memcpy(fds, u->fds, u->count * sizeof(*fds));
-	if (l->count)
-		memcpy(fds + u->count, l->fds, l->count * sizeof(*fds));
-	qsort(fds, *count, sizeof(*fds), compare_fds);
-	return fds;
-}
-
 static void close_between(unsigned first, unsigned last)
 {
 	unsigned most = (unsigned)sysconf(_SC_OPEN_MAX); /* for kernels before 5.9 */
@@ -93,10 +76,19 @@ static void close_and_end(const int *fds, size_t count)
 
 bool bpf_hand_over(struct bpf_engine *e)
 {
-	size_t count;
-	int *fds = collect(e, &count);
-	pid_t pid = fds ? fork() : -1;
+	const struct links *u = &e->uprobes, *l = &e->links;
+	size_t count = u->count + l->count;
+	int *fds = calloc(count + 1, sizeof(*fds));
+	pid_t pid;
 
+	if (!fds)
+		return false;
+	if (u->count)
+		memcpy(fds, u->fds, u->count * sizeof(*fds));
+	if (l->count)
+		memcpy(fds + u->count, l->fds, l->count * sizeof(*fds));
+	qsort(fds, count, sizeof(*fds), compare_fds);
+	pid = fork();
 	if (pid == 0)
 		close_and_end(fds, count);
 	free(fds);

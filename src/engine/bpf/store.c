@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "engine/bpf/kernel.h"
-#include "engine/bpf/features.h"
 
 #define NO_PREALLOC 1u	 /* the kernel would allocate max_entries keys and values at once */
 #define BATCH	    256u /* entries read by one system call */

@@ -243,22 +243,12 @@ static int make_shared(struct arena *a, struct unit *u, struct diag *d)
 	return 0;
 }
 
-/* A unit of one attachment. */
-static int make_single(struct arena *a, const struct program *p, uint32_t clause,
-		       const struct attach *at, struct unit *u)
-{
-	struct unit_step *step = arena_new(a, struct unit_step);
-	struct unit_case *only = arena_new(a, struct unit_case);
-	struct unit_site *site = arena_new(a, struct unit_site);
-
-	if (!step || !only || !site)
-		return -ENOMEM;
-	*step = (struct unit_step){clause, at};
-	*only = (struct unit_case){step, 1, 0};
-	*site = (struct unit_site){.attach = at, .cookie = COOKIE(0, at->name, at->func)};
-	*u = (struct unit){kind_of(at->kind), p, only, 1, site, 1, clause, clause + 1, false};
-	return 0;
-}
+/* What a unit of one attachment points to. */
+struct single {
+	struct unit_step step;
+	struct unit_case only;
+	struct unit_site site;
+};
 
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d)
@@ -283,11 +273,25 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		for (uint32_t j = 0; j < p->clauses[i].attach_count; j++) {
 			const struct attach *at = &p->clauses[i].attaches[j];
+			struct single *s;
 
 			if (kind_of(at->kind) < UNIT_TRACEPOINT)
 				continue;
-			if (make_single(a, p, i, at, &units[n++]))
+			s = arena_new(a, struct single);
+			if (!s)
 				return -ENOMEM;
+			s->step = (struct unit_step){i, at};
+			s->only = (struct unit_case){&s->step, 1, 0};
+			s->site = (struct unit_site){.attach = at,
+						     .cookie = COOKIE(0, at->name, at->func)};
+			units[n++] = (struct unit){.kind = kind_of(at->kind),
+						   .program = p,
+						   .cases = &s->only,
+						   .case_count = 1,
+						   .sites = &s->site,
+						   .site_count = 1,
+						   .from = i,
+						   .to = i + 1};
 		}
 	*out = units;
 	*count = n;
