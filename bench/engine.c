@@ -193,7 +193,7 @@ struct made {
 	struct format format;
 	struct slot slot;
 	struct str name;
-	struct span place;
+	struct span span;
 };
 
 static void make(struct made *m, const struct bench *b, uint64_t offset, uint32_t sites)
@@ -233,8 +233,8 @@ static void make(struct made *m, const struct bench *b, uint64_t offset, uint32_
 				.format_count = b->has_format,
 				.names = &m->name,
 				.name_count = 1,
-				.places = &m->place,
-				.place_count = 1};
+				.spans = &m->span,
+				.span_count = 1};
 }
 
 static struct engine *start(struct made *m)

@@ -47,7 +47,7 @@ static int can_run_at(const struct engine *e, const struct program *p, const str
 				     STR_FMT(site), why);
 	for (uint32_t i = 0; i < c->insn_count && !err; i++) {
 		const struct insn *in = &c->code[i];
-		struct span span = in->place < p->place_count ? p->places[in->place] : c->span;
+		struct span span = in->span < p->span_count ? p->spans[in->span] : c->span;
 
 		err = can_run_insn(e, in, at, (struct arg_use){(unsigned)in->imm, site, span}, d);
 	}

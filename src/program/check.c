@@ -428,8 +428,8 @@ static int check_insn(const struct checker *c, uint32_t at)
 
 	if (!info)
 		return check_fail(c, at, "there is no operation %u", i->op);
-	if (c->p->place_count && i->place >= c->p->place_count)
-		return check_fail(c, at, "there is no span %u in the script", i->place);
+	if (c->p->span_count && i->span >= c->p->span_count)
+		return check_fail(c, at, "there is no span %u in the script", i->span);
 	for (const char *letter = info->results; *letter && !err; letter++)
 		err = check_operand(c, at, *letter);
 	for (const char *letter = info->operands; *letter && !err; letter++)

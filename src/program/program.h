@@ -61,7 +61,7 @@ struct insn {
 	uint16_t s, t;
 	uint16_t map;
 	uint32_t target;
-	uint32_t place; /* index into program->places: source of this instruction, for errors
+	uint32_t span; /* index into program->spans: source of this instruction, for errors
 			   counted */
 	int64_t imm;
 	const struct field *fields; /* OP_EMIT */
@@ -214,8 +214,8 @@ struct program {
 	uint32_t literal_count;
 	const struct str *names; /* TYPE_NAME */
 	uint32_t name_count;
-	const struct span *places; /* insn.place */
-	uint32_t place_count;
+	const struct span *spans; /* insn.span */
+	uint32_t span_count;
 };
 
 /* Limits that program_check() holds. */

@@ -78,7 +78,7 @@ struct run_stats {
 
 /* One count of things that went wrong at one span of the script. */
 struct run_fault {
-	uint32_t place; /* index into program->places */
+	uint32_t span; /* index into program->spans */
 	enum { FAULT_READ, FAULT_MAP_FULL, FAULT_LOOP_LIMIT, FAULT_DIVIDE } kind;
 	uint64_t count;
 };

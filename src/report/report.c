@@ -208,8 +208,8 @@ void report_fault(struct report *r, const struct run_fault *fault, struct buf *o
 	struct span span = {.path = {"", 0}};
 	struct str text;
 
-	if (fault->place < r->program->place_count)
-		span = r->program->places[fault->place];
+	if (fault->span < r->program->span_count)
+		span = r->program->spans[fault->span];
 	if (kind >= sizeof(texts) / sizeof(*texts))
 		kind = FAULT_READ;
 	text = arena_printf(&d.arena, "%llu %s %s", (unsigned long long)fault->count,

@@ -305,7 +305,7 @@ static void check_body(struct check *c, struct stmt *s)
 	int first = c->err;
 
 	for (; s; s = s->next) {
-		c->err = place_number(c->s, s->mark, &s->place);
+		c->err = span_intern(c->s, s->mark, &s->span);
 		if (!c->err)
 			check_stmt(c, s);
 		first = first ? first : c->err;
@@ -319,7 +319,7 @@ int check_variant(struct check *c, struct variant *v)
 
 	c->v = v;
 	c->block_depth = c->loop_depth = 0;
-	c->err = place_number(c->s, v->clause->mark, &v->clause->place);
+	c->err = span_intern(c->s, v->clause->mark, &v->clause->span);
 	if (p)
 		check_number(c, p, "a predicate");
 	if (c->err != -ENOMEM)

@@ -154,7 +154,7 @@ void check_expr(struct check *c, struct expr *e)
 	e->is_const = false;
 	e->is_whole = false;
 	e->shape = shape_of((struct type){.kind = TYPE_NONE});
-	c->err = place_number(c->s, e->mark, &e->place);
+	c->err = span_intern(c->s, e->mark, &e->span);
 	if (c->err)
 		return;
 	switch (e->kind) {

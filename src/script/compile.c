@@ -251,8 +251,8 @@ static int make_program(struct script *s, const struct clause_list *clauses, str
 		.literal_count = (uint32_t)s->literals.count,
 		.names = s->names.items,
 		.name_count = (uint32_t)s->names.count,
-		.places = s->spans.items,
-		.place_count = (uint32_t)s->spans.count,
+		.spans = s->spans.items,
+		.span_count = (uint32_t)s->spans.count,
 	};
 	*out = p;
 	return 0;

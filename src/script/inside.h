@@ -105,10 +105,10 @@ bool type_is_word(const struct type *t); /* lives in a register */
 
 struct span script_span(const struct script *s, struct mark m);
 /* Number of a text in a list; added when it is new. -ENOMEM. */
-int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out);
-/* Number a piece of the script among the places of errors, unless *place (its number + 1) is set.
+int text_intern(struct script *s, struct text_list *list, struct str text, uint32_t *out);
+/* Intern a piece of the script that errors may name, unless *span (its number + 1) is set.
  * -ENOMEM. */
-int place_number(struct script *s, struct mark m, uint32_t *place);
+int span_intern(struct script *s, struct mark m, uint32_t *span);
 
 /* script.c: is the probe watched for in images that are mapped later, since it may be in any, or in
  * any of a process that matches a pattern? */
@@ -117,7 +117,7 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
 /* builtins.c */
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */
-int resolve_places(struct script *s, const struct script_source *source, struct diag *d);
+int resolve_probes(struct script *s, const struct script_source *source, struct diag *d);
 /* compile.c: the code of all places that no program has yet */
 int compile_program(struct script *s, struct program **out, struct diag *d);
 /* config.c: defaults, then the config block, then the environment. */
@@ -304,7 +304,7 @@ void emit_operator(struct lower *l, enum operator op, bool is_signed, uint16_t a
 uint16_t lower_reg(struct lower *l);
 uint16_t lower_const(struct lower *l, uint64_t value);
 uint16_t lower_slot(struct lower *l, const struct type *t);
-uint32_t lower_text_number(struct lower *l, struct text_list *list, struct str text);
+uint32_t lower_intern(struct lower *l, struct text_list *list, struct str text);
 void lower_bind(struct lower *l, struct label *label);
 void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label);
 

@@ -42,7 +42,7 @@ struct insn *lower_op(struct lower *l, enum op op)
 			   .b = REG_NO,
 			   .s = SLOT_NO,
 			   .t = SLOT_NO,
-			   .place = l->span};
+			   .span = l->span};
 	return i;
 }
 
@@ -157,11 +157,11 @@ uint16_t lower_slot(struct lower *l, const struct type *t)
 	return (uint16_t)l->slot_count++;
 }
 
-uint32_t lower_text_number(struct lower *l, struct text_list *list, struct str text)
+uint32_t lower_intern(struct lower *l, struct text_list *list, struct str text)
 {
 	uint32_t number = 0;
 
-	if (!text.ptr || text_number(l->s, list, text, &number))
+	if (!text.ptr || text_intern(l->s, list, text, &number))
 		lower_fail(l, -ENOMEM);
 	return number;
 }
@@ -203,7 +203,7 @@ struct field lower_field(struct lower *l, const struct expr *e)
 	return f;
 }
 
-static int format_number(struct script *s, const struct format *f, uint32_t *out)
+static int format_intern(struct script *s, const struct format *f, uint32_t *out)
 {
 	struct format_list *list = &s->formats;
 	struct piece *pieces;
@@ -241,7 +241,7 @@ void lower_emit(struct lower *l, const struct format *f, const struct field *fie
 	if (l->err)
 		return;
 	copy = arena_array(l->arena, struct field, f->field_count + 1u);
-	if (!copy || format_number(l->s, f, &number)) {
+	if (!copy || format_intern(l->s, f, &number)) {
 		lower_fail(l, -ENOMEM);
 		return;
 	}

@@ -67,7 +67,7 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 
 	switch (e->kind) {
 	case EXPR_STRING:
-		emit_si(l, OP_TEXT, out, lower_text_number(l, &l->s->literals, e->text));
+		emit_si(l, OP_TEXT, out, lower_intern(l, &l->s->literals, e->text));
 		break;
 	case EXPR_VARIABLE:
 		if (is_word)
@@ -106,7 +106,7 @@ void lower_memory_to(struct lower *l, const struct expr *e, uint16_t out)
 
 	if (l->err)
 		return;
-	l->span = e->place - 1;
+	l->span = e->span - 1;
 	lower_any(l, e, out);
 	l->span = outer;
 }

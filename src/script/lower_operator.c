@@ -87,7 +87,7 @@ static uint16_t lower_name(struct lower *l, const struct expr *e)
 {
 	if (e->kind != EXPR_STRING)
 		return lower_word(l, e);
-	return lower_const(l, lower_text_number(l, &l->s->names, e->text));
+	return lower_const(l, lower_intern(l, &l->s->names, e->text));
 }
 
 void lower_binary(struct lower *l, const struct expr *e, uint16_t out)

@@ -264,7 +264,7 @@ static void lower_stmt(struct lower *l, const struct stmt *s)
 	uint32_t next_reg = l->next_reg;
 	bool copy_reads = l->copy_reads;
 
-	l->span = s->place - 1;
+	l->span = s->span - 1;
 	l->depth++;
 	l->copy_reads = steps_variable(s->value) || steps_variable(s->target);
 	lower_any_stmt(l, s);
@@ -301,7 +301,7 @@ int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 	struct slot *slots;
 
 	l->v = v;
-	l->span = v->clause->place - 1;
+	l->span = v->clause->span - 1;
 	l->rounds = 1;
 	if (v->clause->predicate) {
 		l->depth++;

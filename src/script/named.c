@@ -294,7 +294,7 @@ static void make_part(struct check *c, struct expr *whole, struct str name)
 	part->kind = EXPR_FIELD;
 	part->is_part = true;
 	part->mark = whole->mark;
-	part->place = whole->place;
+	part->span = whole->span;
 	part->text = name;
 	if (whole->number == MAX_PARTS)
 		check_error(c, whole, "too-big", "too many arguments: the limit is %d", MAX_PARTS);
@@ -326,7 +326,7 @@ void check_whole(struct check *c, struct expr *e)
 
 void lower_part_note(struct lower *l, struct str text, uint16_t out)
 {
-	emit_di(l, OP_CONST, out, lower_text_number(l, &l->s->names, text));
+	emit_di(l, OP_CONST, out, lower_intern(l, &l->s->names, text));
 }
 
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)

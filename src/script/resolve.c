@@ -25,8 +25,8 @@ static int search_add(struct search *q, struct place place, struct str name, str
 		diag_hint(q->d, "NOPAL_MAX_PROBES=N in the environment raises the limit to N");
 		return -E2BIG;
 	}
-	if (text_number(q->s, &q->s->names, name, &place.attach.name) ||
-	    text_number(q->s, &q->s->names, func, &place.attach.func))
+	if (text_intern(q->s, &q->s->names, name, &place.attach.name) ||
+	    text_intern(q->s, &q->s->names, func, &place.attach.func))
 		return -ENOMEM;
 	place.script = q->s;
 	place.spec = q->spec;
@@ -402,7 +402,7 @@ static int resolve_clause(struct script *s, const struct script_source *source,
 	return first;
 }
 
-int resolve_places(struct script *s, const struct script_source *source, struct diag *d)
+int resolve_probes(struct script *s, const struct script_source *source, struct diag *d)
 {
 	int first = 0;
 

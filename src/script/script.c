@@ -70,7 +70,7 @@ struct span script_span(const struct script *s, struct mark m)
 	return (struct span){s->path, s->text, m.at, m.len, 0};
 }
 
-int text_number(struct script *s, struct text_list *list, struct str text, uint32_t *out)
+int text_intern(struct script *s, struct text_list *list, struct str text, uint32_t *out)
 {
 	struct str copy;
 
@@ -89,17 +89,17 @@ int text_number(struct script *s, struct text_list *list, struct str text, uint3
 	return 0;
 }
 
-int place_number(struct script *s, struct mark m, uint32_t *place)
+int span_intern(struct script *s, struct mark m, uint32_t *span)
 {
 	struct span_list *list = &s->spans;
 
-	if (*place)
+	if (*span)
 		return 0;
 	if (arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
 		       sizeof(*list->items)))
 		return -ENOMEM;
 	list->items[list->count++] = script_span(s, m);
-	*place = (uint32_t)list->count;
+	*span = (uint32_t)list->count;
 	return 0;
 }
 
@@ -186,7 +186,7 @@ int script_resolve(struct script *s, const struct script_source *source, struct 
 	int err;
 
 	s->source = *source;
-	err = resolve_places(s, source, d);
+	err = resolve_probes(s, source, d);
 
 	if (!err && !s->place_count && !s->facts.needs_images)
 		return diag_error(d, -ENOENT, "no-places", "none of the probes was found");
@@ -223,7 +223,7 @@ static void give_up_image(struct script *s)
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
 		  const void **image, struct diag *d)
 {
-	int err = source ? resolve_places(s, source, d) : 0;
+	int err = source ? resolve_probes(s, source, d) : 0;
 
 	*out = NULL;
 	if (err)
@@ -247,7 +247,7 @@ void script_set_pid(struct script *s, pid_t pid)
 	s->options.pid = pid;
 }
 
-unsigned script_place_count(const struct script *s)
+unsigned script_attachment_count(const struct script *s)
 {
 	return s->place_count;
 }

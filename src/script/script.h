@@ -91,7 +91,7 @@ void script_facts(const struct script *s, struct script_facts *out);
 /* The process of -p, when it is known only after parsing (the command of -c). */
 void script_set_pid(struct script *s, pid_t pid);
 /* After script_resolve: number of places, for "Attaching N probes..." */
-unsigned script_place_count(const struct script *s);
+unsigned script_attachment_count(const struct script *s);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */
 

@@ -102,7 +102,7 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 
 	if (p->kind == EXPR_PARAM) {
 		emit_si(l, OP_TEXT, out,
-			lower_text_number(l, &l->s->literals, param_text(&l->s->options, e)));
+			lower_intern(l, &l->s->literals, param_text(&l->s->options, e)));
 	} else if (p->shape.type.kind == TYPE_STR) {
 		lower_memory_to(l, p, out);
 	} else {
@@ -157,7 +157,7 @@ static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
 /* Nanoseconds since boot, and the number of the format among the names. */
 static void lower_strftime(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint32_t format = lower_text_number(l, &l->s->names, e->args[0]->text);
+	uint32_t format = lower_intern(l, &l->s->names, e->args[0]->text);
 	uint16_t nsecs = lower_word(l, e->args[1]);
 
 	emit_put(l, out, 0, nsecs);

@@ -86,7 +86,7 @@ struct expr {
 	struct str text; /* names are without their sigil */
 	struct shape cast;
 	/* Filled in by check.c. */
-	uint32_t place; /* number + 1 among the places of errors; 0: none yet */
+	uint32_t span; /* number + 1 among the program's spans; 0: none yet */
 	struct shape shape;
 	bool is_const;	/* `value` is known */
 	bool is_signed; /* the operation is a signed one */
@@ -117,7 +117,7 @@ struct stmt {
 	struct expr *target, *value, *to;
 	struct stmt *body, *other;
 	struct stmt *next;
-	uint32_t place; /* as of an expression */
+	uint32_t span; /* as of an expression */
 };
 
 /* How a probe type is attached and what its parts mean. */
@@ -156,7 +156,7 @@ struct tree_clause {
 	struct tree_clause *next;
 	struct place_list *places; /* resolve.c: where it runs */
 	struct uses *uses;	   /* uses.c: what it asks of its places */
-	uint32_t place;		   /* as of an expression */
+	uint32_t span;		   /* as of an expression */
 };
 
 /* name = value, in `config = { ... }`. */

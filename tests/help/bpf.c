@@ -91,8 +91,8 @@ struct make *make_new(void)
 	m->p.formats = m->formats;
 	m->p.literals = m->literals;
 	m->p.names = m->names;
-	m->p.places = m->places;
-	m->p.place_count = 64;
+	m->p.spans = m->spans;
+	m->p.span_count = 64;
 	m->names[m->p.name_count++] = STR("usdt:test");
 	m->names[m->p.name_count++] = STR("main");
 	return m;
@@ -166,7 +166,7 @@ uint32_t make_insn(struct make *m, struct insn in)
 {
 	struct clause *c = &m->clauses[m->p.clause_count - 1];
 
-	in.place = in.place ? in.place : c->insn_count;
+	in.span = in.span ? in.span : c->insn_count;
 	m->code[m->p.clause_count - 1][c->insn_count] = in;
 	return c->insn_count++;
 }

@@ -37,7 +37,7 @@ struct make {
 	struct map_def maps[MAKE_MOST];
 	struct format formats[MAKE_MOST];
 	struct str literals[MAKE_MOST], names[MAKE_MOST];
-	struct span places[64];
+	struct span spans[64];
 	struct file *file; /* of the sites; NULL: there are none */
 };
 

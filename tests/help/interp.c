@@ -190,7 +190,7 @@ static int show_fault(void *arg, const struct run_fault *fault)
 	static const char *const names[] = {"read", "full", "loop", "divide"};
 	struct bench *b = arg;
 
-	buf_printf(&b->out, "!%s@%u", names[fault->kind], fault->place);
+	buf_printf(&b->out, "!%s@%u", names[fault->kind], fault->span);
 	buf_printf(&b->out, fault->count == 1 ? " " : "x%llu ", (unsigned long long)fault->count);
 	return 0;
 }

@@ -317,7 +317,7 @@ static void read_insn(struct test_program *t, struct clause *c)
 		t->at = result;
 		read_operand(t, *info->results, i);
 	}
-	i->place = c->insn_count++;
+	i->span = c->insn_count++;
 }
 
 /* "-4@%3", "8f@$1", "4@-8(1,2,3)" */

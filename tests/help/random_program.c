@@ -107,7 +107,7 @@ static uint64_t draw(struct maker *m, uint64_t limit)
 
 static struct insn *add(struct maker *m, struct insn i)
 {
-	i.place = m->count;
+	i.span = m->count;
 	m->code[m->count] = i;
 	return &m->code[m->count++];
 }
@@ -510,8 +510,8 @@ void random_program_make(struct random_program *r, uint64_t seed)
 				      .literal_count = COUNT(literals),
 				      .names = names,
 				      .name_count = 1,
-				      .places = r->places,
-				      .place_count = MAX_CODE};
+				      .spans = r->spans,
+				      .span_count = MAX_CODE};
 }
 
 void random_page_close(void)

@@ -27,7 +27,7 @@ struct maker {
 struct random_program {
 	struct maker maker;
 	struct clause clause;
-	struct span places[MAX_CODE];
+	struct span spans[MAX_CODE];
 	struct program program;
 };
 

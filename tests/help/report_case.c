@@ -188,12 +188,12 @@ static void on_attached(struct bench *b, struct str *line)
 static void on_fault(struct bench *b, struct str *line)
 {
 	struct step *s = add_step(b);
-	struct span *place = &b->places[b->program.place_count];
+	struct span *place = &b->spans[b->program.span_count];
 
 	s->kind = STEP_FAULT;
 	s->numbers[0] = (uint64_t)take_number(line);
 	s->numbers[1] = (uint64_t)take_number(line);
-	s->numbers[2] = b->program.place_count++;
+	s->numbers[2] = b->program.span_count++;
 	place->path = STR("script");
 	place->at = (size_t)take_number(line);
 	place->len = (size_t)take_number(line);
@@ -271,7 +271,7 @@ void bench_init(struct bench *b)
 	b->program.maps = b->maps;
 	b->program.formats = b->formats;
 	b->program.names = b->names;
-	b->program.places = b->places;
+	b->program.spans = b->spans;
 	b->options.trunc_trailer = STR("..");
 	b->exit_code = -1;
 }

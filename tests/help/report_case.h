@@ -27,7 +27,7 @@ struct bench {
 	struct map_def maps[MOST];
 	struct format formats[MOST];
 	struct str names[MOST];
-	struct span places[MOST];
+	struct span spans[MOST];
 	struct entry entries[256];
 	size_t entry_count;
 	struct step steps[64];

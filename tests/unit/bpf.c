@@ -140,7 +140,7 @@ static struct make *make_print_text(const struct target *t, struct type *type)
 	make_site(m, t, "str", ARGS_INT);
 	make_slot(m, *type);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 1);
-	ADD(m, .op = OP_STR, .s = 0, .a = 0, .b = REG_NO, .place = 5);
+	ADD(m, .op = OP_STR, .s = 0, .a = 0, .b = REG_NO, .span = 5);
 	ADD(m, .op = OP_EMIT, .imm = make_format(m, FORMAT_PRINTF, type, 1), .field_count = 1,
 	    .fields = f);
 	return m;
@@ -229,7 +229,7 @@ static void text_may_end_where_memory_ends(void **state)
 
 static int add_fault(void *arg, const struct run_fault *f)
 {
-	buf_printf(arg, "%u:%d:%llu;", f->place, (int)f->kind, (unsigned long long)f->count);
+	buf_printf(arg, "%u:%d:%llu;", f->span, (int)f->kind, (unsigned long long)f->count);
 	return 0;
 }
 

@@ -122,7 +122,7 @@ static void a_full_map_counts_what_it_refuses(void **state)
 	make_map(m, int_type, (struct type){.kind = TYPE_COUNT}, 3);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_PUT, .s = 0, .imm = 0, .a = 0);
-	ADD(m, .op = OP_AGGREGATE, .s = 0, .a = REG_NO, .place = 7);
+	ADD(m, .op = OP_AGGREGATE, .s = 0, .a = REG_NO, .span = 7);
 	EXPECT_START(r, m, .group_maps = grouped);
 	target_tell(&t, "int 10");
 	engine_bpf.stats(r.e, &stats);

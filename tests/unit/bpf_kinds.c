@@ -237,7 +237,7 @@ static void the_dump_can_be_read(void **state)
 	make_place(m, ATTACH_BEGIN);
 	make_map(m, none, counter, 1);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = REG_NO);
-	m->places[0] = (struct span){.source = STR(script), .at = 13, .len = 11};
+	m->spans[0] = (struct span){.source = STR(script), .at = 13, .len = 11};
 	EXPECT_START(r, m, 0);
 	engine_bpf.dump(r.e, &b);
 	assert_non_null(strstr(b.ptr, "bpf program 0: run, 1 sites, 1 cases\n"));

@@ -165,7 +165,7 @@ static void loops_and_jumps(void **state)
 	make_print(m, &int_type, reg0, 1);
 	loop = ADD(m, .op = OP_LOOP, .imm = 5, .target = 0);
 	ADD(m, .op = OP_ADD, .d = 0, .a = 0, .b = 3);
-	m->code[0][loop].target = ADD(m, .op = OP_NEXT, .target = loop, .place = 9) + 1;
+	m->code[0][loop].target = ADD(m, .op = OP_NEXT, .target = loop, .span = 9) + 1;
 	make_print(m, &int_type, reg0, 1);
 	EXPECT_START(r, m, 0);
 	assert_int_equal(engine_bpf.run(r.e, ATTACH_BEGIN, 0, &r.d), 0);

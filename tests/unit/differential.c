@@ -60,7 +60,7 @@ static int take_fault(void *arg, const struct run_fault *fault)
 
 	if (o->count < COUNT(o->entries))
 		o->entries[o->count++] =
-			arena_printf(&o->arena, "place %04u kind %d: %llu", fault->place,
+			arena_printf(&o->arena, "place %04u kind %d: %llu", fault->span,
 				     (int)fault->kind, (unsigned long long)fault->count);
 	return 0;
 }

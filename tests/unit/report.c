@@ -53,7 +53,7 @@ static void run_step(struct bench *b, struct report *r, const struct step *s, st
 {
 	const struct map_store maps = {b, fake_each, fake_clear, fake_zero};
 	enum report_action action = REPORT_DONE;
-	struct run_fault fault = {.place = (uint32_t)s->numbers[2]};
+	struct run_fault fault = {.span = (uint32_t)s->numbers[2]};
 	const struct run_stats stats = {.lost_records = s->numbers[0],
 					.lost_updates = s->numbers[1],
 					.lost_scratch = s->numbers[2],

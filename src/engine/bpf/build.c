@@ -23,8 +23,7 @@
 
 static uint32_t control_words(const struct bpf_engine *e, const struct program *p)
 {
-	return CONTROL_FIXED_ + e->world.control_count + p->place_count * FAULT_KINDS +
-	       p->map_count;
+	return CONTROL_FIXED_ + e->world.control_count + p->span_count * FAULT_KINDS + p->map_count;
 }
 
 /* How clauses use a map: only by aggregating into it, or by reading or writing it. */
@@ -83,7 +82,7 @@ int bpf_renew(struct bpf_engine *e, const struct program *p, struct diag *d)
 	bool renewed = false, otherwise;
 	int err = 0;
 
-	if (p->map_count != e->store_count || p->place_count != e->world.place_count)
+	if (p->map_count != e->store_count || p->span_count != e->world.span_count)
 		return diag_error(d, -EINVAL, "bad-program",
 				  "the extension belongs to another script");
 	for (uint32_t i = 0; i < p->map_count && !err; i++) {
@@ -220,7 +219,7 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	kernel_raise_memlock();
 	e->world.cpus = kernel_cpus();
 	e->world.control_count = control_number(p, p->format_count) + CONTROLS_LATER;
-	e->world.place_count = p->place_count;
+	e->world.span_count = p->span_count;
 	e->world.pid = e->options.pid;
 	err = make_control(e, p, d) ?: make_stores(e, p, d);
 	if (!err && e->options.pid && e->options.follow_forks)

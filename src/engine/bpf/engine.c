@@ -383,9 +383,9 @@ static int bpf_faults(struct engine *engine, fault_fn *fn, void *arg)
 	const uint64_t *counts = e->control + CONTROL_FIXED_ + e->world.control_count;
 	int err = 0;
 
-	for (uint32_t i = 0; i < e->world.place_count * FAULT_KINDS && !err; i++) {
+	for (uint32_t i = 0; i < e->world.span_count * FAULT_KINDS && !err; i++) {
 		struct run_fault f = {
-			.place = i / FAULT_KINDS, .kind = i % FAULT_KINDS, .count = counts[i]};
+			.span = i / FAULT_KINDS, .kind = i % FAULT_KINDS, .count = counts[i]};
 
 		if (f.count)
 			err = fn(arg, &f);

@@ -61,8 +61,8 @@ void gen_count(struct gen *g, uint32_t word)
 
 void gen_fault(struct gen *g, const struct insn *in, int kind)
 {
-	if (in->place < g->world->place_count)
-		gen_count(g, CONTROL_FIXED_ + g->world->control_count + in->place * FAULT_KINDS +
+	if (in->span < g->world->span_count)
+		gen_count(g, CONTROL_FIXED_ + g->world->control_count + in->span * FAULT_KINDS +
 				     (uint32_t)kind);
 }
 
@@ -242,8 +242,8 @@ void gen_range(struct gen *g, uint32_t from, uint32_t to)
 		const struct insn *in = &g->clause->code[i];
 
 		code_bind(g->code, g->labels[i]);
-		if (in->place != last && in->place < p->place_count) {
-			const struct span *s = &p->places[last = in->place];
+		if (in->span != last && in->span < p->span_count) {
+			const struct span *s = &p->spans[last = in->span];
 
 			/* For dumps: what the next instructions are compiled from. */
 			if (s->source.ptr && s->at + s->len <= s->source.len && s->len)

@@ -70,7 +70,7 @@ struct gen_world {
 	int ring_fd, scratch_fd;
 	uint32_t ring_bytes;
 	uint32_t control_count; /* control formats that have a counter */
-	uint32_t place_count;
+	uint32_t span_count;
 	uint32_t scratch_count; /* entries, a power of two */
 	uint32_t scratch_size;	/* bytes of one */
 	unsigned cpus;

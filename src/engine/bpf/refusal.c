@@ -108,8 +108,8 @@ static int report_size(enum refusal why, int err, const struct gen_world *w,
 	const struct insn *loop = c ? find_walked_loop(w, c) : NULL;
 	struct span span = c ? c->span : (struct span){0};
 
-	if (loop && loop->place < p->place_count)
-		span = p->places[loop->place];
+	if (loop && loop->span < p->span_count)
+		span = p->spans[loop->span];
 	diag_error_at(d, err, "too-complex", span, "%s is too complex for this kernel: %s",
 		      loop ? "this loop" : "this clause", limits[why]);
 	if (loop)

@@ -25,10 +25,10 @@ static uint64_t now(void)
 void count_fault(struct run *r, int kind)
 {
 	struct interp *e = r->e;
-	uint32_t place = r->u->clause->code[r->pc].place;
+	uint32_t span = r->u->clause->code[r->pc].span;
 
 	for (size_t i = 0; i < e->fault_count; i++) {
-		if (e->faults[i].place == place && (int)e->faults[i].kind == kind) {
+		if (e->faults[i].span == span && (int)e->faults[i].kind == kind) {
 			e->faults[i].count++;
 			return;
 		}
@@ -37,7 +37,7 @@ void count_fault(struct run *r, int kind)
 		r->err = -ENOMEM;
 		return;
 	}
-	e->faults[e->fault_count] = (struct run_fault){.place = place, .count = 1};
+	e->faults[e->fault_count] = (struct run_fault){.span = span, .count = 1};
 	e->faults[e->fault_count++].kind = kind;
 }
 
