@@ -41,7 +41,7 @@ static int open_regular(const char *path)
 {
 	int path_fd = open_raising(path, O_PATH | O_CLOEXEC), fd;
 	char link[FILE_LINK_SIZE];
-	struct stat was, st;
+	struct stat was = {0}, st;
 
 	if (path_fd < 0)
 		return path_fd;
@@ -51,7 +51,7 @@ static int open_regular(const char *path)
 	     : S_ISDIR(was.st_mode) ? -EISDIR
 				    : -ENOEXEC;
 	close(path_fd);
-	if (fd != -ENOENT)
+	if (fd != -ENOENT || !S_ISREG(was.st_mode))
 		return fd;
 	fd = open_raising(path, READ_FLAGS);
 	if (fd < 0 || (!fstat(fd, &st) && st.st_dev == was.st_dev && st.st_ino == was.st_ino))
