@@ -1,7 +1,7 @@
-/* What the kernel can do, and the system calls of the engine: bpf(2) and perf_event_open(2), each as
- * one small function. All return a fd (close-on-exec) or 0, or -errno; none of them says anything to
- * the user. The newest parts of the interface are declared here, since the headers a distribution
- * has are often older than its kernel. */
+/* What the kernel can do, and the system calls of the engine: bpf(2) and perf_event_open(2), each
+ * as one small function. All return a fd (close-on-exec) or 0, or -errno; none of them says
+ * anything to the user. The newest parts of the interface are declared here, since the headers a
+ * distribution has are often older than its kernel. */
 #ifndef NOPAL_ENGINE_BPF_KERNEL_H
 #define NOPAL_ENGINE_BPF_KERNEL_H
 
