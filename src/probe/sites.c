@@ -73,26 +73,11 @@ static const char *place_semaphore(const struct image *image, struct site *site)
 	return NULL;
 }
 
-/* Why a uprobe cannot go there, or NULL. */
-static const char *place_site(const struct reading *r, struct site *site)
-{
-	const struct segment *code = image_segment_at(r->program, site->location);
-
-	site->offset = SITE_NO_OFFSET;
-	if (r->is_debug_file)
-		return WHY_DEBUG_FILE;
-	if (r->why_not)
-		return r->why_not;
-	if (!code || !code->executable ||
-	    !image_offset_of(r->program, site->location, &site->offset))
-		return WHY_NOT_CODE;
-	return site->semaphore ? place_semaphore(r->program, site) : NULL;
-}
-
 static int add_site(struct reading *r, const struct note *note)
 {
 	struct arena *a = &r->list->arena;
 	struct site *site = &r->list->sites[r->list->count];
+	const struct segment *code;
 	/* When the section .stapsdt.base is not where the note says it was, prelink has moved the
 	 * file since: all moves by the same distance. */
 	uint64_t moved = note->base && r->base ? r->base - note->base : 0;
@@ -109,7 +94,17 @@ static int add_site(struct reading *r, const struct note *note)
 		site->location = (uint32_t)site->location;
 		site->semaphore = (uint32_t)site->semaphore;
 	}
-	site->problem = place_site(r, site);
+	site->offset = SITE_NO_OFFSET;
+	code = image_segment_at(r->program, site->location);
+	if (r->is_debug_file)
+		site->problem = WHY_DEBUG_FILE;
+	else if (r->why_not)
+		site->problem = r->why_not;
+	else if (!code || !code->executable ||
+		 !image_offset_of(r->program, site->location, &site->offset))
+		site->problem = WHY_NOT_CODE;
+	else
+		site->problem = site->semaphore ? place_semaphore(r->program, site) : NULL;
 	r->list->count++;
 	if (!r->list->arch || !site->args_text.len)
 		return 0;

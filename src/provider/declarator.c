@@ -33,30 +33,6 @@ static bool at_inner_declarator(const struct provider_parser *p)
 	return !is_specifier_word(p->next.text) && !provider_find_typedef(p->file, p->next.text);
 }
 
-static void parse_declarator_of(struct provider_parser *p, const struct ctype *base,
-				struct declarator *out);
-
-/* "(" declarator ")" suffix
- * What the inner declarator wraps is only known after it, so the suffix is read first. */
-static void parse_inner_declarator(struct provider_parser *p, const struct ctype *base,
-				   struct declarator *out)
-{
-	struct provider_parser start = *p, end;
-
-	parser_skip_brackets(p);
-	base = parse_suffix(p, base);
-	if (p->err)
-		return;
-	end = *p;
-	*p = start;
-	parser_enter(p);
-	parser_advance(p);
-	parse_declarator_of(p, base, out);
-	parser_expect(p, ")", "to end the declarator");
-	if (!p->err)
-		*p = end;
-}
-
 void parser_refuse_dollar(struct provider_parser *p)
 {
 	if (str_index(p->tok.text, '$') >= 0)
@@ -75,7 +51,22 @@ static void parse_declarator_of(struct provider_parser *p, const struct ctype *b
 		base = pointer;
 	}
 	if (at_inner_declarator(p)) {
-		parse_inner_declarator(p, base, out);
+		struct provider_parser start = *p, end;
+
+		/* What the inner declarator wraps is only known after it, so the suffix is read
+		 * first. */
+		parser_skip_brackets(p);
+		base = parse_suffix(p, base);
+		if (p->err)
+			return;
+		end = *p;
+		*p = start;
+		parser_enter(p);
+		parser_advance(p);
+		parse_declarator_of(p, base, out);
+		parser_expect(p, ")", "to end the declarator");
+		if (!p->err)
+			*p = end;
 		return;
 	}
 	if (p->tok.kind == TOKEN_WORD && !is_specifier_word(p->tok.text)) {

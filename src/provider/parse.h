@@ -1,4 +1,4 @@
-/* What the parts of the parser share: lex.c makes tokens, token.c walks over them, specifiers.c and
+/* What the parts of the parser share: lex.c makes tokens and walks over them, specifiers.c and
  * declarator.c read C, parse.c the rest. */
 #ifndef NOPAL_PROVIDER_PARSE_H
 #define NOPAL_PROVIDER_PARSE_H
@@ -42,9 +42,6 @@ struct provider_lexer {
 	struct str open_if; /* the first `#if` that nothing evaluated */
 	bool warned_if;
 };
-
-/* The next token. 0; -EINVAL after a message about what cannot be a token; -ENOMEM. */
-int provider_lex(struct provider_lexer *l, struct provider_token *out);
 
 /* Where a piece of the text is, in the file that the user wrote. */
 struct span provider_span(const struct provider_lexer *l, struct str piece);

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "nopal/runtime.h"
 
-/* ---- Images (image.c, stub.c) ---------------------------------------------------------------- */
+/* ---- Images (image.c) ------------------------------------------------------------------------ */
 
 /* The ELF image of run-time probes: from names and types to the bytes of a file that every reader
  * of notes takes for a shared object. It consists of a few structures that are always the same, so
@@ -110,7 +110,7 @@ void image_write(const struct stub_cpu *cpu, struct str provider,
 int runtime_fail(struct nopal_error *e, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* ---- Generations (fork.c) -------------------------------------------------------------------- */
+/* ---- Generations (slot.c) -------------------------------------------------------------------- */
 
 /* The *generation* of a process: a number in its memory that is larger than those of its ancestors.
  * By it a child that was made by a bare clone() or by _Fork(), where no handler of pthread_atfork()

@@ -1,5 +1,5 @@
-/* Mapping images into slots. MAP_FIXED over a mapping replaces it in one step: no other thread
- * finds a hole there. */
+/* Mapping images into slots, and again in children. MAP_FIXED over a mapping replaces it in one
+ * step: no other thread finds a hole there. */
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -17,6 +17,66 @@
 _Static_assert(IMAGE_STUBS + (size_t)IMAGE_MAX * (STUB_SIZE + 2) <= 2 * 65536,
 	       "the semaphores fit into the slot");
 _Static_assert(sizeof(struct nopal_probe) == STUB_SIZE, "handles are as far apart as stubs");
+
+/* ---- Generations ----
+ *
+ * In every child that has memory of its own the kernel clears one page
+ * (MADV_WIPEONFORK, Linux 4.14), however the child was made. The number in that page is the
+ * process's generation; 0 means that a child has just begun. The largest number that was given so
+ * far is in ordinary memory, so that children know it. */
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* Without such a page a child is only noticed by generation_next(). All kernels on which a child's
+ * copies of stubs can be harmful (6.18 and later) have it. */
+static _Atomic uint32_t only_copied = 1;
+static _Atomic uint32_t *here = &only_copied;
+static _Atomic uint32_t largest = 1;
+
+void generation_init(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return;
+	if (madvise(at, page, MADV_WIPEONFORK)) {
+		munmap(at, page);
+		return;
+	}
+	atomic_store((_Atomic uint32_t *)at, 1);
+	here = at;
+}
+
+void generation_end(void)
+{
+	_Atomic uint32_t *page = here;
+
+	here = &only_copied;
+	if (page != here)
+		munmap(page, (size_t)sysconf(_SC_PAGESIZE));
+}
+
+/* `largest` grows before its number is used, so that a grandchild that is made in between takes a
+ * larger one than its parent, whichever number that gets. */
+uint32_t generation_now(void)
+{
+	uint32_t now = atomic_load_explicit(here, memory_order_acquire), next;
+
+	if (now)
+		return now;
+	next = atomic_fetch_add(&largest, 1) + 1;
+	return atomic_compare_exchange_strong(here, &now, next) ? next : now;
+}
+
+void generation_next(void)
+{
+	atomic_store(here, atomic_fetch_add(&largest, 1) + 1);
+}
+
+/* ---- Slots ---- */
 
 static size_t whole_pages(size_t size)
 {
@@ -106,40 +166,34 @@ static int code_of_errno(void)
 
 /* If the program asked for a file, failing to make it is an error. If only the environment asked
  * for it, the program does not know, and gets a memfd instead. */
-static int make_backing(struct image_slot *slot, const char *provider, struct str image,
-			unsigned flags, struct nopal_error *e)
-{
-	char name[MEMFD_NAME_MAX + 1];
-	int fd = -1;
-
-	if (flags & (NOPAL_RUNTIME_FILE | FLAG_FILE_IF_POSSIBLE)) {
-		fd = named_file_make(provider, image, &slot->path,
-				     flags & NOPAL_RUNTIME_FILE ? e : NULL);
-		slot->owner = getpid();
-	}
-	if (fd >= 0 || flags & NOPAL_RUNTIME_FILE)
-		return fd;
-	snprintf(name, sizeof(name), "nopal:%s", provider); /* cut if it is too long */
-	fd = memfd_make(name, image);
-	if (fd >= 0)
-		return fd;
-	return runtime_fail(e, code_of_errno(), "cannot create a memfd for the probes of '%s': %m",
-			    provider);
-}
-
 static int make_file(struct image_slot *slot, const char *provider, unsigned flags,
 		     struct nopal_error *e)
 {
+	bool must_be_named = flags & NOPAL_RUNTIME_FILE;
+	char name[MEMFD_NAME_MAX + 1];
 	struct buf image = BUF_INIT;
 	struct stat st = {0};
-	int fd;
+	int fd = -1;
 
 	image_write(slot->cpu, str_from(provider), slot->probes, slot->count, 0, &image);
-	if (image.failed)
-		fd = runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for the image of '%s'",
-				  provider);
-	else
-		fd = make_backing(slot, provider, buf_as_str(&image), flags, e);
+	if (image.failed) {
+		buf_free(&image);
+		return runtime_fail(e, NOPAL_NO_MEMORY, "out of memory for the image of '%s'",
+				    provider);
+	}
+	if (must_be_named || flags & FLAG_FILE_IF_POSSIBLE) {
+		fd = named_file_make(provider, buf_as_str(&image), &slot->path,
+				     must_be_named ? e : NULL);
+		slot->owner = getpid();
+	}
+	if (fd < 0 && !must_be_named) {
+		snprintf(name, sizeof(name), "nopal:%s", provider); /* cut if it is too long */
+		fd = memfd_make(name, buf_as_str(&image));
+		if (fd < 0)
+			fd = runtime_fail(e, code_of_errno(),
+					  "cannot create a memfd for the probes of '%s': %m",
+					  provider);
+	}
 	buf_free(&image);
 	if (fd < 0)
 		return fd;
