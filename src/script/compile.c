@@ -1,4 +1,5 @@
-/* Tree + places -> program: groups places, finds types, makes the code, and collects it all. */
+/* Tree + attachments -> program: groups attachments, finds types, makes the code, and collects it
+ * all. */
 #include "script/inside.h"
 
 #include <errno.h>
@@ -51,7 +52,8 @@ static bool same_event(const struct uses *u, const struct trace_event *a,
 	return true;
 }
 
-static bool same_place(const struct uses *u, const struct place *a, const struct place *b)
+static bool same_attachment(const struct uses *u, const struct attachment *a,
+			    const struct attachment *b)
 {
 	return a->attach.kind == b->attach.kind &&
 	       (!(u->needs & NEED_ARCH) || a->attach.arch == b->attach.arch) &&
@@ -59,18 +61,19 @@ static bool same_place(const struct uses *u, const struct place *a, const struct
 	       named_same(u, a, b);
 }
 
-/* Group the clause's places that no program has yet. A clause without any place gets one variant
- * without places, so that its text is checked all the same. */
+/* Group the clause's attachments that no program has yet. A clause without any attachment gets one
+ * variant without attachments, so that its text is checked all the same. */
 static int variants_make(struct script *s, struct tree_clause *clause, struct variant **out)
 {
 	struct variant **v;
 
-	for (size_t i = 0; i < clause->places->count || !*out; i++) {
-		struct place *p = i < clause->places->count ? clause->places->items[i] : NULL;
+	for (size_t i = 0; i < clause->attachments->count || !*out; i++) {
+		struct attachment *p =
+			i < clause->attachments->count ? clause->attachments->items[i] : NULL;
 
 		if (p && (p->is_done || (s->only && s->only->image != p->image)))
 			continue;
-		for (v = out; p && *v && !same_place(clause->uses, (*v)->places[0], p);)
+		for (v = out; p && *v && !same_attachment(clause->uses, (*v)->attachments[0], p);)
 			v = &(*v)->next;
 		if (!*v)
 			*v = arena_new(&s->arena, struct variant);
@@ -79,10 +82,10 @@ static int variants_make(struct script *s, struct tree_clause *clause, struct va
 		(*v)->clause = clause;
 		if (!p)
 			break;
-		if (arena_grow(&s->arena, (void **)&(*v)->places, (*v)->count, &(*v)->cap,
-			       sizeof(*(*v)->places)))
+		if (arena_grow(&s->arena, (void **)&(*v)->attachments, (*v)->count, &(*v)->cap,
+			       sizeof(*(*v)->attachments)))
 			return -ENOMEM;
-		(*v)->places[(*v)->count++] = p;
+		(*v)->attachments[(*v)->count++] = p;
 	}
 	return 0;
 }
@@ -181,8 +184,8 @@ static int lower_one(struct script *s, struct variant *v, struct clause *out, st
 	if (!err)
 		err = lower_variant(&lower, v, out);
 	for (size_t i = 0; i < v->count && !err; i++) {
-		attaches[i] = v->places[i]->attach;
-		v->places[i]->is_done = true;
+		attaches[i] = v->attachments[i]->attach;
+		v->attachments[i]->is_done = true;
 	}
 	out->attaches = attaches;
 	out->attach_count = (uint32_t)v->count;

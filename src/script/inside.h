@@ -1,5 +1,5 @@
 /* A script from inside: what the files of this module share. The tree says what was written, the
- * symbols what the names stand for, the places where clauses run, and the lists what has been
+ * symbols what the names stand for, the attachments where clauses run, and the lists what has been
  * interned for programs so far. Everything lives in the script's arena. */
 #ifndef NOPAL_SCRIPT_INSIDE_H
 #define NOPAL_SCRIPT_INSIDE_H
@@ -32,7 +32,7 @@ struct variable {
 	struct variable *next;
 };
 
-/* What a clause asks of its places, found by looking at its tree. */
+/* What a clause asks of its attachments, found by looking at its tree. */
 struct uses {
 	uint64_t args[2];   /* bit n: argN */
 	uint64_t floats[2]; /* bit n: printf shows argN as a float, if it is one */
@@ -41,19 +41,19 @@ struct uses {
 	unsigned needs; /* enum builtin_need */
 };
 
-/* One place of a clause. */
-struct place {
+/* One attachment of a clause. */
+struct attachment {
 	const struct script *script;
 	const struct probe_spec *spec;
 	struct attach attach;
-	const void *image;		 /* usdt: which file it is in; NULL for other places */
+	const void *image;		 /* usdt: which file it is in; NULL for other attachments */
 	const struct trace_event *event; /* tracepoints, when fields are used */
 	const struct argument *args; /* usdt: of each operand, when fields are used; else NULL */
 	bool is_done;		     /* a program has it, or it was given up */
 };
 
-struct place_list {
-	struct place **items;
+struct attachment_list {
+	struct attachment **items;
 	size_t count, cap;
 };
 
@@ -85,17 +85,17 @@ struct script {
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;
-	unsigned place_count;
-	bool has_program;	  /* there is a program: what is compiled now comes in addition */
-	const struct place *only; /* compile the places of its image; NULL: all */
-	struct file **files;	  /* held for the places */
+	unsigned attachment_count;
+	bool has_program; /* there is a program: what is compiled now comes in addition */
+	const struct attachment *only; /* compile the attachments of its image; NULL: all */
+	struct file **files;	       /* held for the attachments */
 	size_t file_count, file_cap;
 };
 
-/* The places of one clause that the same code serves. */
+/* The attachments of one clause that the same code serves. */
 struct variant {
 	struct tree_clause *clause;
-	struct place **places;
+	struct attachment **attachments;
 	size_t count, cap;
 	struct variable *variables;
 	struct variant *next;
@@ -118,12 +118,12 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */
 int resolve_probes(struct script *s, const struct script_source *source, struct diag *d);
-/* compile.c: the code of all places that no program has yet */
+/* compile.c: the code of all attachments that no program has yet */
 int compile_program(struct script *s, struct program **out, struct diag *d);
 /* config.c: defaults, then the config block, then the environment. */
 int config_apply(struct script *s, struct diag *d);
 
-/* ---- Resolve: probes -> places ---- */
+/* ---- Resolve: probes -> attachments ---- */
 
 /* One probe being looked up. */
 struct search {
@@ -132,7 +132,7 @@ struct search {
 	struct tree_clause *clause;
 	struct probe_spec *spec;
 	struct diag *d;
-	size_t found; /* places, known ones included */
+	size_t found; /* attachments, known ones included */
 	/* For "did you mean". */
 	struct guess guess;
 	size_t seen; /* probes of other names */
@@ -144,9 +144,9 @@ int report_missing(struct search *q);
 
 /* ---- Check: types of the tree ---- */
 
-/* A clause is compiled once for each kind of place it has (a variant): check_variant types the tree
- * for these places. Types of maps and variables grow from check to check; code is made when they
- * have stopped growing. */
+/* A clause is compiled once for each kind of attachment it has (a variant): check_variant types the
+ * tree for these attachments. Types of maps and variables grow from check to check; code is made
+ * when they have stopped growing. */
 
 /* The state of one check. Passes with d NULL are quiet: they find types, the last one speaks. The
  * first error of a statement stays in `err`: what is checked after it in the statement is neither
@@ -162,7 +162,7 @@ struct check {
 	bool changed;	  /* a type has grown: check again */
 };
 
-/* Type the whole clause for the places of `v`. -EINVAL after all its errors were reported. */
+/* Type the whole clause for the attachments of `v`. -EINVAL after all its errors were reported. */
 int check_variant(struct check *c, struct variant *v);
 void check_expr(struct check *c, struct expr *e);
 /* `e` must be an integer; `what` says of what in the message. */
@@ -192,7 +192,7 @@ struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */
 struct shape shape_of(struct type t);
 struct shape shape_open(void);
-/* In a clause without places: may `e` be of any type yet? */
+/* In a clause without attachments: may `e` be of any type yet? */
 bool check_is_open(const struct check *c, const struct expr *e);
 /* A string or buffer of at least so many bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
@@ -386,16 +386,16 @@ bool arg_number(struct str name, unsigned *out);
 /* Is the value of this number, in the order of the arguments after the format, to be a float? */
 bool printf_wants_float(struct str format, unsigned value);
 
-/* Why argument n of the place cannot be read; NULL: it can. */
-const char *place_unreadable(const struct place *p, unsigned n);
-/* Can argument `n` be read at this place? */
-void check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n);
+/* Why argument n of the attachment cannot be read; NULL: it can. */
+const char *attachment_unreadable(const struct attachment *p, unsigned n);
+/* Can argument `n` be read at this attachment? */
+void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n);
 /* The field of this name; NULL: there is none. */
 const struct trace_field *event_field(const struct trace_event *event, struct str name);
 
-/* Are the named arguments that the clause uses the same at both places? */
-bool named_same(const struct uses *u, const struct place *a, const struct place *b);
-/* args.word of a variant with usdt places. */
+/* Are the named arguments that the clause uses the same at both attachments? */
+bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b);
+/* args.word of a variant with usdt attachments. */
 void check_named(struct check *c, struct expr *e);
 /* argN where a float is wanted: it becomes one if it is known to be one. */
 void check_as_float(struct check *c, struct expr *e);

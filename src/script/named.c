@@ -2,7 +2,7 @@
  *
  * What an argument is to a script follows from its C type and its operand: text where it is known
  * to be the address of text, a number with its sign, a float. It differs from probe to probe and
- * from site to site, so all places of a variant have the same values where they are used. */
+ * from site to site, so all attachments of a variant have the same values where they are used. */
 #include "script/inside.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ struct value {
 	int counted_by;	     /* STR: the argument that has its length; -1: it ends in a NUL */
 };
 
-static const struct argument *known_arg(const struct place *p, unsigned n)
+static const struct argument *known_arg(const struct attachment *p, unsigned n)
 {
 	return p->args && n < p->attach.operand_count ? &p->args[n] : NULL;
 }
@@ -58,7 +58,7 @@ static struct value float_value(unsigned size)
 }
 
 /* The value that an argument of a known type has. */
-static struct value typed_value(const struct place *p, const struct operand *o,
+static struct value typed_value(const struct attachment *p, const struct operand *o,
 				const struct argument *arg)
 {
 	const struct arch *arch = p->attach.arch;
@@ -79,13 +79,13 @@ static struct value typed_value(const struct place *p, const struct operand *o,
 	return number_value(o, arg->type, &is);
 }
 
-static struct value value_of(const struct place *p, unsigned n)
+static struct value value_of(const struct attachment *p, unsigned n)
 {
 	static const struct ctype_layout unknown = {.size = 0};
 	const struct operand *o = &p->attach.operands[n];
 	const struct argument *arg = known_arg(p, n);
 
-	if (place_unreadable(p, n))
+	if (attachment_unreadable(p, n))
 		return (struct value){.is_unreadable = true};
 	if (o->kind == OPERAND_ADDRESS) {
 		struct value address = {.shape = shape_int(false)};
@@ -118,7 +118,7 @@ static bool same_value(const struct value *a, const struct value *b)
 }
 
 /* The argument called `name`: as declared, or arg0. */
-static bool find_named(const struct place *p, struct str name, unsigned *out)
+static bool find_named(const struct attachment *p, struct str name, unsigned *out)
 {
 	for (unsigned n = 0; n < p->attach.operand_count; n++) {
 		const struct argument *arg = known_arg(p, n);
@@ -131,21 +131,21 @@ static bool find_named(const struct place *p, struct str name, unsigned *out)
 	return arg_number(name, out) && *out < p->attach.operand_count;
 }
 
-static struct str name_of(const struct place *p, unsigned n, struct arena *a)
+static struct str name_of(const struct attachment *p, unsigned n, struct arena *a)
 {
 	const struct argument *arg = known_arg(p, n);
 
 	return arg && arg->name.len ? arg->name : arena_printf(a, "arg%u", n);
 }
 
-static bool same_argument(const struct place *a, const struct place *b, unsigned n)
+static bool same_argument(const struct attachment *a, const struct attachment *b, unsigned n)
 {
 	struct value x = value_of(a, n), y = value_of(b, n);
 
 	return same_value(&x, &y);
 }
 
-static bool same_field(const struct place *a, const struct place *b, struct str name)
+static bool same_field(const struct attachment *a, const struct attachment *b, struct str name)
 {
 	unsigned n = 0, m = 0;
 	bool in_a = find_named(a, name, &n), in_b = find_named(b, name, &m);
@@ -154,7 +154,7 @@ static bool same_field(const struct place *a, const struct place *b, struct str 
 }
 
 /* 0: it is not a float. */
-static unsigned float_size(const struct place *p, unsigned n)
+static unsigned float_size(const struct attachment *p, unsigned n)
 {
 	struct value v = {.size = 0};
 
@@ -163,7 +163,7 @@ static unsigned float_size(const struct place *p, unsigned n)
 	return v.shape.type.kind == TYPE_FLOAT ? v.shape.type.size : 0;
 }
 
-static bool same_arguments(const struct place *a, const struct place *b)
+static bool same_arguments(const struct attachment *a, const struct attachment *b)
 {
 	if (a->attach.operand_count != b->attach.operand_count)
 		return false;
@@ -177,7 +177,7 @@ static bool same_arguments(const struct place *a, const struct place *b)
 	return true;
 }
 
-bool named_same(const struct uses *u, const struct place *a, const struct place *b)
+bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b)
 {
 	for (size_t i = 0; i < u->field_count; i++)
 		if (!same_field(a, b, u->fields[i]))
@@ -190,7 +190,7 @@ bool named_same(const struct uses *u, const struct place *a, const struct place 
 
 /* ---- Types ---- */
 
-static void unknown_name(struct check *c, const struct expr *e, const struct place *p)
+static void unknown_name(struct check *c, const struct expr *e, const struct attachment *p)
 {
 	struct str site = c->s->names.items[p->attach.name];
 	unsigned count = p->attach.operand_count;
@@ -227,7 +227,7 @@ static void unknown_name(struct check *c, const struct expr *e, const struct pla
 
 void check_named(struct check *c, struct expr *e)
 {
-	const struct place *p = c->v->places[0];
+	const struct attachment *p = c->v->attachments[0];
 	struct value v;
 	unsigned n;
 
@@ -251,11 +251,11 @@ void check_named(struct check *c, struct expr *e)
 	}
 }
 
-/* The number of an expression argN that the places have; false for others. */
+/* The number of an expression argN that the attachments have; false for others. */
 static bool is_numbered_arg(const struct check *c, const struct expr *e, unsigned *n)
 {
 	return e->kind == EXPR_NAME && c->v->count && arg_number(e->text, n) &&
-	       *n < c->v->places[0]->attach.operand_count;
+	       *n < c->v->attachments[0]->attach.operand_count;
 }
 
 void check_as_float(struct check *c, struct expr *e)
@@ -265,7 +265,7 @@ void check_as_float(struct check *c, struct expr *e)
 
 	if (!is_numbered_arg(c, e, &n))
 		return;
-	v = value_of(c->v->places[0], n);
+	v = value_of(c->v->attachments[0], n);
 	if (v.shape.type.kind == TYPE_FLOAT)
 		e->shape = v.shape;
 }
@@ -277,7 +277,7 @@ void hint_no_float(struct check *c, const struct expr *e)
 
 	if (!is_numbered_arg(c, e, &n))
 		return;
-	at = &c->v->places[0]->attach;
+	at = &c->v->attachments[0]->attach;
 	diag_hint(c->d, "arg%u ('%.*s') of '%.*s' at 0x%llx is not known to be a float", n,
 		  STR_FMT(at->operands[n].raw), STR_FMT(c->s->names.items[at->name]),
 		  (unsigned long long)at->offset);
@@ -307,7 +307,7 @@ static void make_part(struct check *c, struct expr *whole, struct str name)
  * for each variant. Only print and printf take it. */
 void check_whole(struct check *c, struct expr *e)
 {
-	const struct place *p = c->v->count ? c->v->places[0] : NULL;
+	const struct attachment *p = c->v->count ? c->v->attachments[0] : NULL;
 	const struct trace_event *event = p ? p->event : NULL;
 
 	e->number = 0;
@@ -331,7 +331,7 @@ void lower_part_note(struct lower *l, struct str text, uint16_t out)
 
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
-	const struct place *p = l->v->places[0];
+	const struct attachment *p = l->v->attachments[0];
 	struct value v;
 	uint16_t raw, length = REG_NO;
 	unsigned n = 0;

@@ -1,6 +1,6 @@
-/* Probe names -> places. Each probe of each clause is looked up through the script_source, and the
- * places found are kept in script order. Looked up again, only what is new is added: a file whose
- * places are known is skipped. */
+/* Probe names -> attachments. Each probe of each clause is looked up through the script_source, and
+ * the attachments found are kept in script order. Looked up again, only what is new is added: a
+ * file whose attachments are known is skipped. */
 #include "script/inside.h"
 
 #include <errno.h>
@@ -12,37 +12,38 @@ struct span search_span(const struct search *q)
 	return script_span(q->s, q->spec->mark);
 }
 
-/* Add a place; its name and function are interned. */
-static int search_add(struct search *q, struct place place, struct str name, struct str func)
+/* Add an attachment; its name and function are interned. */
+static int search_add(struct search *q, struct attachment attachment, struct str name,
+		      struct str func)
 {
-	struct place_list *list = q->clause->places;
+	struct attachment_list *list = q->clause->attachments;
 	struct arena *a = &q->s->arena;
-	struct place *copy;
+	struct attachment *copy;
 
-	if (q->s->place_count >= q->s->facts.max_probes) {
+	if (q->s->attachment_count >= q->s->facts.max_probes) {
 		diag_error_at(q->d, -E2BIG, "too-many-probes", search_span(q),
 			      "too many probes: the limit is %u", q->s->facts.max_probes);
 		diag_hint(q->d, "NOPAL_MAX_PROBES=N in the environment raises the limit to N");
 		return -E2BIG;
 	}
-	if (text_intern(q->s, &q->s->names, name, &place.attach.name) ||
-	    text_intern(q->s, &q->s->names, func, &place.attach.func))
+	if (text_intern(q->s, &q->s->names, name, &attachment.attach.name) ||
+	    text_intern(q->s, &q->s->names, func, &attachment.attach.func))
 		return -ENOMEM;
-	place.script = q->s;
-	place.spec = q->spec;
-	copy = arena_new(a, struct place);
+	attachment.script = q->s;
+	attachment.spec = q->spec;
+	copy = arena_new(a, struct attachment);
 	if (!copy ||
 	    arena_grow(a, (void **)&list->items, list->count, &list->cap, sizeof(*list->items)))
 		return -ENOMEM;
-	*copy = place;
+	*copy = attachment;
 	list->items[list->count++] = copy;
-	q->s->place_count++;
-	q->spec->place_count++;
+	q->s->attachment_count++;
+	q->spec->attachment_count++;
 	return 0;
 }
 
-/* The places of a file keep it open, so that the same file is attached to that they were read from.
- */
+/* The attachments of a file keep it open, so that the same file is attached to that they were read
+ * from. */
 static int search_hold(struct search *q, struct file *file)
 {
 	struct script *s = q->s;
@@ -70,7 +71,7 @@ static bool image_is_known(struct search *q, const void *image)
 	return false;
 }
 
-/* Timers, BEGIN and END: the place is the text itself. */
+/* Timers, BEGIN and END: the attachment is the text itself. */
 static int resolve_bare(struct search *q)
 {
 	static const enum attach_kind kinds[] = {
@@ -79,17 +80,18 @@ static int resolve_bare(struct search *q)
 		[PROBE_INTERVAL] = ATTACH_INTERVAL,
 		[PROBE_PROFILE] = ATTACH_PROFILE,
 	};
-	struct place place = {.attach = {.kind = kinds[q->spec->type], .period = q->spec->period}};
+	struct attachment attachment = {
+		.attach = {.kind = kinds[q->spec->type], .period = q->spec->period}};
 	struct str rest = script_span(q->s, q->spec->mark).source;
 	struct str name;
 
-	if (q->spec->place_count)
+	if (q->spec->attachment_count)
 		return 0;
 	rest = str_of(rest.ptr + q->spec->mark.at, q->spec->mark.len);
 	str_cut(&rest, ':');
 	name = arena_printf(&q->s->arena, "%s%s%.*s", probe_type_name(q->spec->type),
 			    rest.len ? ":" : "", STR_FMT(rest));
-	return name.ptr ? search_add(q, place, name, STR("")) : -ENOMEM;
+	return name.ptr ? search_add(q, attachment, name, STR("")) : -ENOMEM;
 }
 
 /* Is the file one that processes have mapped? Who maps a file must not end a run over all of them.
@@ -127,7 +129,7 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 	struct arena *a = &q->s->arena;
 	struct str func = STR(""), name;
 	int err;
-	struct place place = {
+	struct attachment attachment = {
 		.image = image->sites,
 		.attach = {.kind = ATTACH_UPROBE,
 			   .path = arena_str(a, image->open_path),
@@ -148,15 +150,15 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 		err = q->source->know(q->source->self, image, site, q->d);
 		if (err)
 			return err;
-		place.args = site->args;
+		attachment.args = site->args;
 	}
 	if (q->clause->uses->needs & NEED_FUNC)
 		func = q->source->function_at(q->source->self, image, site->offset);
 	name = arena_printf(a, "usdt:%.*s:%.*s:%.*s", STR_FMT(image->path), STR_FMT(site->provider),
 			    STR_FMT(site->name));
-	if (!name.ptr || !place.attach.path.ptr)
+	if (!name.ptr || !attachment.attach.path.ptr)
 		return -ENOMEM;
-	return search_add(q, place, name, func);
+	return search_add(q, attachment, name, func);
 }
 
 static int add_image(void *arg, const struct found_image *image, const size_t *matches,
@@ -230,10 +232,10 @@ static struct str function_probe_name(const struct search *q, const struct found
 	return arena_printf(a, "%s:%.*s:%.*s", type, STR_FMT(f->path), STR_FMT(f->name));
 }
 
-/* Is there a place of this probe at this offset of this file? */
-static bool has_place(const struct search *q, struct str path, uint64_t offset)
+/* Is there an attachment of this probe at this offset of this file? */
+static bool has_attachment(const struct search *q, struct str path, uint64_t offset)
 {
-	const struct place_list *list = q->clause->places;
+	const struct attachment_list *list = q->clause->attachments;
 
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i]->spec == q->spec && list->items[i]->attach.offset == offset &&
@@ -243,7 +245,7 @@ static bool has_place(const struct search *q, struct str path, uint64_t offset)
 }
 
 /* After the end of its function, or in none, the start of instructions is unknown. False: the
- * place is skipped, with a message. */
+ * attachment is skipped, with a message. */
 static bool check_extent(const struct search *q, const struct found_function *f)
 {
 	static const char tag[] = "outside-function";
@@ -279,7 +281,7 @@ static int add_function(void *arg, const struct found_function *f)
 	struct arena *a = &q->s->arena;
 	uint64_t plus = added(q);
 	struct str name = function_probe_name(q, f, plus);
-	struct place place = {
+	struct attachment attachment = {
 		.attach = {.kind = q->spec->type == PROBE_URETPROBE ? ATTACH_URETPROBE
 								    : ATTACH_UPROBE,
 			   .path = arena_str(a, f->open_path),
@@ -291,17 +293,18 @@ static int add_function(void *arg, const struct found_function *f)
 	};
 
 	q->found++;
-	if (has_place(q, f->open_path, place.attach.offset))
+	if (has_attachment(q, f->open_path, attachment.attach.offset))
 		return 0;
 	if (!check_extent(q, f))
 		return 0;
 	/* Where the ABI has arguments at the function's first instruction; further in, only its
 	 * code says where they are. */
 	if (q->spec->type == PROBE_UPROBE && f->arch)
-		place.attach.operands = call_operands(a, f->arch, &place.attach.operand_count);
-	if (!name.ptr || !place.attach.path.ptr || search_hold(q, f->file))
+		attachment.attach.operands =
+			call_operands(a, f->arch, &attachment.attach.operand_count);
+	if (!name.ptr || !attachment.attach.path.ptr || search_hold(q, f->file))
 		return -ENOMEM;
-	return search_add(q, place, name, f->name);
+	return search_add(q, attachment, name, f->name);
 }
 
 /* The name in a query: a pattern, or uprobe:PATH:0x1234, the instruction at a link-time address. */
@@ -324,7 +327,7 @@ static int add_event(void *arg, struct str category, struct str name)
 {
 	struct search *q = arg;
 	struct arena *a = &q->s->arena;
-	struct place place = {.attach = {.kind = ATTACH_TRACEPOINT}};
+	struct attachment attachment = {.attach = {.kind = ATTACH_TRACEPOINT}};
 	struct str probe =
 		arena_printf(a, "tracepoint:%.*s:%.*s", STR_FMT(category), STR_FMT(name));
 	struct trace_event *event;
@@ -333,21 +336,21 @@ static int add_event(void *arg, struct str category, struct str name)
 	q->found++;
 	if (!probe.ptr)
 		return -ENOMEM;
-	place.attach.tracepoint = str_of(probe.ptr + 11, probe.len - 11);
-	for (size_t i = 0; i < q->clause->places->count; i++) {
-		const struct place *known = q->clause->places->items[i];
+	attachment.attach.tracepoint = str_of(probe.ptr + 11, probe.len - 11);
+	for (size_t i = 0; i < q->clause->attachments->count; i++) {
+		const struct attachment *known = q->clause->attachments->items[i];
 
 		if (known->spec == q->spec &&
-		    str_eq(known->attach.tracepoint, place.attach.tracepoint))
+		    str_eq(known->attach.tracepoint, attachment.attach.tracepoint))
 			return 0;
 	}
 	if (uses_fields(q->clause->uses)) {
 		event = arena_new(a, struct trace_event);
 		err = event ? q->source->event(q->source->self, a, category, name, event, q->d)
 			    : -ENOMEM;
-		place.event = event;
+		attachment.event = event;
 	}
-	return err ? err : search_add(q, place, probe, STR(""));
+	return err ? err : search_add(q, attachment, probe, STR(""));
 }
 
 static int resolve_events(struct search *q)
@@ -374,8 +377,9 @@ static int resolve_probe(struct search *q)
 		return err;
 	if (q->d && q->d->errors > errors)
 		return -EINVAL;
-	/* A place that no longer exists, or not yet again, is not an error once it was found. */
-	if (!q->found && !q->spec->place_count)
+	/* An attachment that no longer exists, or not yet again, is not an error once it was found.
+	 */
+	if (!q->found && !q->spec->attachment_count)
 		return report_missing(q);
 	return 0;
 }
@@ -385,10 +389,10 @@ static int resolve_clause(struct script *s, const struct script_source *source,
 {
 	int first = 0;
 
-	if (!c->places) {
-		c->places = arena_new(&s->arena, struct place_list);
+	if (!c->attachments) {
+		c->attachments = arena_new(&s->arena, struct attachment_list);
 		c->uses = arena_new(&s->arena, struct uses);
-		if (!c->places || !c->uses || uses_find(&s->arena, c, c->uses))
+		if (!c->attachments || !c->uses || uses_find(&s->arena, c, c->uses))
 			return -ENOMEM;
 	}
 	for (struct probe_spec *spec = c->probes; spec; spec = spec->next) {

@@ -188,7 +188,7 @@ int script_resolve(struct script *s, const struct script_source *source, struct 
 	s->source = *source;
 	err = resolve_probes(s, source, d);
 
-	if (!err && !s->place_count && !s->facts.needs_images)
+	if (!err && !s->attachment_count && !s->facts.needs_images)
 		return diag_error(d, -ENOENT, "no-places", "none of the probes was found");
 	return err;
 }
@@ -198,25 +198,26 @@ int script_compile(struct script *s, struct program **out, struct diag *d)
 	return compile_program(s, out, d);
 }
 
-/* A place that no program has yet. */
-static const struct place *next_place(const struct script *s)
+/* An attachment that no program has yet. */
+static const struct attachment *next_attachment(const struct script *s)
 {
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next)
-		for (size_t i = 0; c->places && i < c->places->count; i++)
-			if (!c->places->items[i]->is_done)
-				return c->places->items[i];
+		for (size_t i = 0; c->attachments && i < c->attachments->count; i++)
+			if (!c->attachments->items[i]->is_done)
+				return c->attachments->items[i];
 	return NULL;
 }
 
-/* The places of the image that was compiled are not tried again, even when that failed: an image
- * must not keep others from being traced. */
+/* The attachments of the image that was compiled are not tried again, even when that failed: an
+ * image must not keep others from being traced. */
 static void give_up_image(struct script *s)
 {
 	const void *image = s->only->image;
 
 	for (struct tree_clause *c = s->tree.clauses; c; c = c->next)
-		for (size_t i = 0; c->places && i < c->places->count; i++)
-			c->places->items[i]->is_done |= c->places->items[i]->image == image;
+		for (size_t i = 0; c->attachments && i < c->attachments->count; i++)
+			c->attachments->items[i]->is_done |=
+				c->attachments->items[i]->image == image;
 	s->only = NULL;
 }
 
@@ -228,7 +229,7 @@ int script_extend(struct script *s, const struct script_source *source, struct p
 	*out = NULL;
 	if (err)
 		return err;
-	s->only = next_place(s);
+	s->only = next_attachment(s);
 	if (!s->only)
 		return 0;
 	*image = s->only->image;
@@ -249,7 +250,7 @@ void script_set_pid(struct script *s, pid_t pid)
 
 unsigned script_attachment_count(const struct script *s)
 {
-	return s->place_count;
+	return s->attachment_count;
 }
 
 void script_print_tree(const struct script *s, struct buf *out)

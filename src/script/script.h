@@ -1,9 +1,9 @@
 /* clang-format off */
 /* Text -> program. Three calls, each of which can be looked at from outside:
  *
- *   script_parse    text -> tree              --dump=tree
- *   script_resolve  probe names -> places     through `struct script_source`, so that tests need no machine
- *   script_compile  tree + places -> program  --dump=program
+ *   script_parse    text -> tree                   --dump=tree
+ *   script_resolve  probe names -> attachments     through `struct script_source`, so that tests need no machine
+ *   script_compile  tree + attachments -> program  --dump=program
  *
  * script_resolve and script_compile may be called again later for images that appeared since (see
  * script_extend). */
@@ -31,7 +31,7 @@ struct script_options {
 	bool unsafe;	       /* system() is allowed */
 	uint32_t max_strlen;   /* 1024 bytes */
 	uint32_t max_map_keys; /* 4096 */
-	uint32_t max_probes;   /* 1024 places */
+	uint32_t max_probes;   /* 1024 attachments */
 	uint32_t ustack_depth; /* 127 frames */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
@@ -80,17 +80,17 @@ int script_parse(struct str text, const struct script_options *options, struct s
 		 struct diag *d);
 int script_resolve(struct script *s, const struct script_source *source, struct diag *d);
 int script_compile(struct script *s, struct program **out, struct diag *d);
-/* Resolve again (when there is a source), then compile the places of one image that was not there
- * before; *out is NULL when there is none. So call it again, without a source, until there is none:
- * an error is one of one image, which is given up. *image is that image's list of sites, NULL for
- * places that are in no image. Maps, formats, literals and names keep their
- * numbers. The types of maps that no code uses yet may differ from those of the program before. */
+/* Resolve again (when there is a source), then compile the attachments of one image that was not
+ * there before; *out is NULL when there is none. So call it again, without a source, until there is
+ * none: an error is one of one image, which is given up. *image is that image's list of sites, NULL
+ * for attachments that are in no image. Maps, formats, literals and names keep their numbers. The
+ * types of maps that no code uses yet may differ from those of the program before. */
 int script_extend(struct script *s, const struct script_source *source, struct program **out,
 		  const void **image, struct diag *d);
 void script_facts(const struct script *s, struct script_facts *out);
 /* The process of -p, when it is known only after parsing (the command of -c). */
 void script_set_pid(struct script *s, pid_t pid);
-/* After script_resolve: number of places, for "Attaching N probes..." */
+/* After script_resolve: number of attachments, for "Attaching N probes..." */
 unsigned script_attachment_count(const struct script *s);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */

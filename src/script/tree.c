@@ -16,17 +16,20 @@ struct probe_row {
 	enum probe_type type;
 };
 
-/*  name          other spelling  short  type  */
+/* ORDER: enum probe_type */
+/* clang-format off */
 static const struct probe_row probe_rows[] = {
-	{"BEGIN", "begin", "begin", PROBE_BEGIN},
-	{"END", "end", "end", PROBE_END},
-	{"interval", "interval", "i", PROBE_INTERVAL},
-	{"profile", "profile", "p", PROBE_PROFILE},
-	{"usdt", "usdt", "U", PROBE_USDT},
-	{"uprobe", "uprobe", "u", PROBE_UPROBE},
-	{"uretprobe", "uretprobe", "ur", PROBE_URETPROBE},
-	{"tracepoint", "tracepoint", "t", PROBE_TRACEPOINT},
+	/* name        other spelling  short    type             */
+	{ "BEGIN",      "begin",       "begin", PROBE_BEGIN      },
+	{ "END",        "end",         "end",   PROBE_END        },
+	{ "interval",   "interval",    "i",     PROBE_INTERVAL   },
+	{ "profile",    "profile",     "p",     PROBE_PROFILE    },
+	{ "usdt",       "usdt",        "U",     PROBE_USDT       },
+	{ "uprobe",     "uprobe",      "u",     PROBE_UPROBE     },
+	{ "uretprobe",  "uretprobe",   "ur",    PROBE_URETPROBE  },
+	{ "tracepoint", "tracepoint",  "t",     PROBE_TRACEPOINT },
 };
+/* clang-format on */
 
 static const char *const foreign_probes[] = {
 	"kprobe",   "k",    "kretprobe", "kr",	       "kfunc", "kretfunc",	   "fentry",
@@ -40,18 +43,11 @@ struct cast_row {
 	struct type type;
 };
 
-#define SIGNED(bytes)                                              \
-	{                                                          \
-		.kind = TYPE_INT, .size = bytes, .is_signed = true \
-	}
-#define UNSIGNED(bytes)                         \
-	{                                       \
-		.kind = TYPE_INT, .size = bytes \
-	}
-#define BOOL                                                   \
-	{                                                      \
-		.kind = TYPE_INT, .size = 1, .show = SHOW_BOOL \
-	}
+/* clang-format off */
+#define SIGNED(bytes)   { .kind = TYPE_INT, .size = bytes, .is_signed = true }
+#define UNSIGNED(bytes) { .kind = TYPE_INT, .size = bytes }
+#define BOOL            { .kind = TYPE_INT, .size = 1, .show = SHOW_BOOL }
+/* clang-format on */
 
 static const struct cast_row cast_rows[] = {
 	{"int8", SIGNED(1)},

@@ -120,7 +120,7 @@ struct stmt {
 	uint32_t span; /* as of an expression */
 };
 
-/* How a probe type is attached and what its parts mean. */
+/* How a probe type is attached and what its parts mean. ORDER: probe_rows in tree.c. */
 enum probe_type {
 	PROBE_BEGIN,
 	PROBE_END,
@@ -143,9 +143,9 @@ struct probe_spec {
 	uint64_t offset;     /* uprobe FUNC+offset */
 	uint64_t period;     /* interval, profile: ns */
 	struct probe_spec *next;
-	const void **images; /* resolve.c: files whose places are known */
+	const void **images; /* resolve.c: files whose attachments are known */
 	size_t image_count, image_cap;
-	size_t place_count; /* resolve.c: how many it has found */
+	size_t attachment_count; /* resolve.c: how many it has found */
 };
 
 struct tree_clause {
@@ -154,9 +154,9 @@ struct tree_clause {
 	struct expr *predicate; /* NULL: none */
 	struct stmt *body;
 	struct tree_clause *next;
-	struct place_list *places; /* resolve.c: where it runs */
-	struct uses *uses;	   /* uses.c: what it asks of its places */
-	uint32_t span;		   /* as of an expression */
+	struct attachment_list *attachments; /* resolve.c: where it runs */
+	struct uses *uses;		     /* uses.c: what it asks of its attachments */
+	uint32_t span;			     /* as of an expression */
 };
 
 /* name = value, in `config = { ... }`. */

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* What a place is called in messages: the probe as the script has it. */
+/* What an attachment is called in messages: the probe as the script has it. */
 static struct str spec_text(const struct check *c, const struct probe_spec *spec)
 {
 	return str_of(c->s->text.ptr + spec->mark.at, spec->mark.len);
@@ -37,12 +37,12 @@ static const char *unreadable(const struct script *s, const struct arch *arch,
 				    : operand_problem(o);
 }
 
-const char *place_unreadable(const struct place *p, unsigned n)
+const char *attachment_unreadable(const struct attachment *p, unsigned n)
 {
 	return unreadable(p->script, p->attach.arch, &p->attach.operands[n]);
 }
 
-void check_readable(struct check *c, const struct expr *e, const struct place *p, unsigned n)
+void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
 {
 	struct str site = c->s->names.items[p->attach.name];
 	const char *problem;
@@ -53,25 +53,25 @@ void check_readable(struct check *c, const struct expr *e, const struct place *p
 			  p->attach.operand_count == 1 ? "" : "s");
 		return;
 	}
-	problem = place_unreadable(p, n);
+	problem = attachment_unreadable(p, n);
 	if (problem)
 		c->err = program_refuse_arg(&p->attach,
 					    (struct arg_use){n, site, script_span(c->s, e->mark)},
 					    problem, c->d);
 }
 
-/* Signed when any place has it signed or narrow: C's int promotion over all sites. */
+/* Signed when any attachment has it signed or narrow: C's int promotion over all sites. */
 static struct shape arg_shape(const struct variant *v, unsigned n)
 {
 	struct type t = type_int(8, false);
 
 	for (size_t i = 0; i < v->count; i++) {
-		const struct operand *o = &v->places[i]->attach.operands[n];
+		const struct operand *o = &v->attachments[i]->attach.operands[n];
 
 		if (o->is_float)
 			return shape_of((struct type){.kind = TYPE_FLOAT, .size = o->size});
 		t.is_signed |= o->is_signed || o->size < 8;
-		t.is_raw |= v->places[i]->spec->type == PROBE_UPROBE;
+		t.is_raw |= v->attachments[i]->spec->type == PROBE_UPROBE;
 		if (o->size > t.shown)
 			t.shown = o->size;
 	}
@@ -84,7 +84,7 @@ static void check_arg_n(struct check *c, struct expr *e)
 
 	arg_number(e->text, &n);
 	for (size_t i = 0; i < c->v->count && !c->err; i++)
-		check_readable(c, e, c->v->places[i], n);
+		check_readable(c, e, c->v->attachments[i], n);
 	if (!c->err)
 		e->shape = arg_shape(c->v, n);
 }
@@ -99,7 +99,8 @@ static void lower_arg_n(struct lower *l, const struct expr *e, uint16_t out)
 
 static const struct arch *variant_arch(const struct variant *v)
 {
-	return v->count && v->places[0]->attach.arch ? v->places[0]->attach.arch : arch_host();
+	return v->count && v->attachments[0]->attach.arch ? v->attachments[0]->attach.arch
+							  : arch_host();
 }
 
 static void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
@@ -250,14 +251,14 @@ static void field_shape(struct check *c, struct expr *e, const struct trace_fiel
 /* args.field of a tracepoint, args.word of a usdt probe */
 static void check_field_value(struct check *c, struct expr *e)
 {
-	const struct trace_event *event = c->v->count ? c->v->places[0]->event : NULL;
+	const struct trace_event *event = c->v->count ? c->v->attachments[0]->event : NULL;
 	const struct trace_field *f;
 	struct guess guess = {.nearest = 4};
 
 	e->shape = shape_open();
 	if (!c->v->count)
 		return;
-	if (c->v->places[0]->spec->type == PROBE_USDT) {
+	if (c->v->attachments[0]->spec->type == PROBE_USDT) {
 		check_named(c, e);
 		return;
 	}
@@ -267,7 +268,7 @@ static void check_field_value(struct check *c, struct expr *e)
 		return;
 	}
 	check_error(c, e, "unknown-field", "'%.*s' has no field '%.*s'",
-		    STR_FMT(spec_text(c, c->v->places[0]->spec)), STR_FMT(e->text));
+		    STR_FMT(spec_text(c, c->v->attachments[0]->spec)), STR_FMT(e->text));
 	for (unsigned i = 0; event && i < event->field_count; i++)
 		guess_offer(&guess, e->text, event->fields[i].name);
 	if (guess.best.len)
@@ -276,7 +277,7 @@ static void check_field_value(struct check *c, struct expr *e)
 
 static void lower_field_value(struct lower *l, const struct expr *e, uint16_t out)
 {
-	const struct place *p = l->v->places[0];
+	const struct attachment *p = l->v->attachments[0];
 	const struct trace_field *f = event_field(p->event, e->text);
 	struct insn *i;
 
@@ -299,18 +300,9 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 }
 
 /* clang-format off */
-#define RESULT_REGISTER                                     \
-	{                                                   \
-		.kind = TYPE_INT, .size = 8, .is_raw = true \
-	}
-#define RESULT_RETVAL                                                          \
-	{                                                                      \
-		.kind = TYPE_INT, .size = 8, .is_signed = true, .is_raw = true \
-	}
-#define RESULT_COMM                          \
-	{                                    \
-		.kind = TYPE_STR, .size = 16 \
-	}
+#define RESULT_REGISTER { .kind = TYPE_INT, .size = 8, .is_raw = true }
+#define RESULT_RETVAL   { .kind = TYPE_INT, .size = 8, .is_signed = true, .is_raw = true }
+#define RESULT_COMM     { .kind = TYPE_STR, .size = 16 }
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
 const struct function value_rows[] = {
