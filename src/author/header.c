@@ -27,24 +27,6 @@ static void add_list(struct buf *out, const struct ctype_param *args)
 	buf_char(out, ')');
 }
 
-/* The probe as the provider file declares it, in a comment. */
-static void add_declaration(struct buf *out, const struct provider_probe *probe)
-{
-	struct buf text = BUF_INIT;
-
-	buf_printf(&text, "%.*s:%.*s", STR_FMT(probe->provider->name), STR_FMT(probe->name));
-	add_list(&text, probe->args);
-	if (probe->translated) {
-		buf_text(&text, " : ");
-		add_list(&text, probe->translated);
-	}
-	buf_text(out, "/* ");
-	add_comment_text(out, buf_as_str(&text));
-	buf_text(out, " */\n");
-	out->failed |= text.failed;
-	buf_free(&text);
-}
-
 /* Declare struct and union tags before the prototypes: a tag that a prototype declares would have
  * the prototype's scope. */
 static void add_tags(struct buf *out, struct str prototype)
@@ -114,9 +96,20 @@ static void add_probe(struct provider_file *file, struct buf *out,
 		      const struct provider_probe *probe)
 {
 	struct str semaphore = provider_semaphore(file, probe), check;
+	struct buf text = BUF_INIT;
 
-	buf_char(out, '\n');
-	add_declaration(out, probe);
+	/* The probe as the provider file declares it, in a comment. */
+	buf_printf(&text, "%.*s:%.*s", STR_FMT(probe->provider->name), STR_FMT(probe->name));
+	add_list(&text, probe->args);
+	if (probe->translated) {
+		buf_text(&text, " : ");
+		add_list(&text, probe->translated);
+	}
+	buf_text(out, "\n/* ");
+	add_comment_text(out, buf_as_str(&text));
+	buf_text(out, " */\n");
+	out->failed |= text.failed;
+	buf_free(&text);
 	buf_printf(out, "__extension__ extern unsigned short %.*s NOPAL_PROVIDER_SEMAPHORE;\n",
 		   STR_FMT(semaphore));
 	check = add_prototype(file, out, probe);

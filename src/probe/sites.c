@@ -28,6 +28,115 @@
 /* Several sections of one name are rare; only a hostile file has more than these. */
 #define MAX_SECTIONS 64
 
+/* ---- Decoding notes ----
+ *
+ * A note whose inside is wrong spoils only itself, because its sizes still say where the next one
+ * begins; sizes that are wrong end the section. */
+
+#define NOTE_TYPE   3
+#define OLD_MAGIC_1 0x31425250u /* "PRB1" */
+#define OLD_MAGIC_2 0x32425055u /* "UPB2" */
+
+static const struct str owner = {"stapsdt", 8}; /* with its NUL */
+
+struct note {
+	uint64_t location, base, semaphore; /* link-time addresses as written */
+	struct str provider, name, args;
+};
+
+struct note_reader {
+	struct cursor at;
+	const unsigned char *start;
+	unsigned word;	  /* bytes of an address */
+	size_t old;	  /* notes of this kind with another version, skipped */
+	size_t bad;	  /* notes with malformed content, skipped */
+	size_t first_bad; /* offset of the first of them in the section */
+	bool cut;	  /* the rest of the section cannot be read */
+};
+
+static struct note_reader note_reader_of(struct str content, unsigned word, bool big_endian)
+{
+	return (struct note_reader){
+		.at = cursor_of(content.ptr, content.len, big_endian),
+		.start = (const unsigned char *)content.ptr,
+		.word = word,
+	};
+}
+
+/* Entries are padded to 4 bytes; the last one's padding may be missing. */
+static void skip_padding(struct cursor *c, uint32_t size)
+{
+	size_t pad = (4 - size % 4) % 4, left = cursor_left(c);
+
+	cursor_skip(c, pad < left ? pad : left);
+}
+
+bool note_entry_read(struct cursor *c, struct note_entry *out)
+{
+	uint32_t owner_size, size;
+
+	if (!cursor_u32(c, &owner_size) || !cursor_u32(c, &size) || !cursor_u32(c, &out->type) ||
+	    !cursor_bytes(c, owner_size, &out->owner))
+		return false;
+	skip_padding(c, owner_size);
+	if (!cursor_bytes(c, size, &out->content))
+		return false;
+	skip_padding(c, size);
+	return true;
+}
+
+static void count_bad(struct note_reader *r, const unsigned char *start)
+{
+	if (!r->bad++)
+		r->first_bad = (size_t)(start - r->start);
+}
+
+/* The next note that can be read; false after the last one. */
+static bool note_next(struct note_reader *r, struct note *out)
+{
+	struct note_entry entry;
+	struct cursor c;
+
+	while (cursor_left(&r->at)) {
+		const unsigned char *start = r->at.at;
+
+		if (!note_entry_read(&r->at, &entry)) {
+			count_bad(r, start);
+			r->cut = true;
+			return false;
+		}
+		if (!str_eq(entry.owner, owner))
+			continue;
+		if (entry.type != NOTE_TYPE) {
+			r->old++;
+			continue;
+		}
+		c = cursor_of(entry.content.ptr, entry.content.len, r->at.big_endian);
+		if (cursor_word(&c, r->word, &out->location) &&
+		    cursor_word(&c, r->word, &out->base) &&
+		    cursor_word(&c, r->word, &out->semaphore) && cursor_text(&c, &out->provider) &&
+		    cursor_text(&c, &out->name) && cursor_text(&c, &out->args) && out->name.len)
+			return true;
+		count_bad(r, start);
+	}
+	return false;
+}
+
+/* Does the content of a .probes section look like SystemTap's first formats (up to 1.3), which kept
+ * records there? */
+static bool note_is_old_section(struct str content, bool big_endian)
+{
+	struct cursor c = cursor_of(content.ptr, content.len, big_endian);
+	uint32_t word;
+
+	while (cursor_u32(&c, &word))
+		if (word == OLD_MAGIC_1 || word == OLD_MAGIC_2)
+			return true;
+	return false;
+}
+
+/* ---- Sites ---- */
+
 /* What is needed while the sites of one image are read. */
 struct reading {
 	const struct image *program; /* what runs: its segments count */

@@ -29,7 +29,7 @@ int site_list_read_some(const struct image *image, struct str path, struct str r
 void site_list_free(struct site_list *list);
 
 /* resolve.c: operands that name a symbol get their number, in one pass over the symbols; one
- * becomes OPERAND_BAD when it has no certain number. entry.c: set is_entry of sites that are the
+ * becomes OPERAND_BAD when it has no certain number. The second sets is_entry of sites that are the
  * first instruction of a function, where it matters: x86's 5-byte nops. Nothing below the stack
  * pointer is in use there, so a tracer may do what it must not in the middle of a function.
  *
@@ -40,14 +40,12 @@ int sites_resolve(const struct image *image, struct str path, struct str root,
 int sites_find_entries(const struct image *program, struct str path, struct str root,
 		       struct site_list *list);
 
-/* ---- Notes of <sys/sdt.h>: note.c ----
+/* ---- Notes of <sys/sdt.h> ----
  *
  * One entry of an ELF section .note.stapsdt describes one site.
  *
  *   namesz 8 | descsz | type 3 | "stapsdt\0" | location, base, semaphore (a word each) |
- *   provider NUL | name NUL | arguments NUL | padding to 4
- *
- * Comes in: the section's bytes. Goes out: notes that borrow their text from them. */
+ *   provider NUL | name NUL | arguments NUL | padding to 4 */
 
 /* Any entry of a section of notes. */
 struct note_entry {
@@ -57,27 +55,5 @@ struct note_entry {
 
 /* The entry at the cursor, and what pads it. False when its sizes go past the end. */
 bool note_entry_read(struct cursor *c, struct note_entry *out);
-
-struct note {
-	uint64_t location, base, semaphore; /* link-time addresses as written */
-	struct str provider, name, args;
-};
-
-struct note_reader {
-	struct cursor at;
-	const unsigned char *start;
-	unsigned word;	  /* bytes of an address */
-	size_t old;	  /* notes of this kind with another version, skipped */
-	size_t bad;	  /* notes with malformed content, skipped */
-	size_t first_bad; /* offset of the first of them in the section */
-	bool cut;	  /* the rest of the section cannot be read */
-};
-
-struct note_reader note_reader_of(struct str content, unsigned word, bool big_endian);
-/* The next note that can be read; false after the last one. */
-bool note_next(struct note_reader *r, struct note *out);
-/* Does the content of a .probes section look like SystemTap's first formats (up to 1.3), which kept
- * records there? */
-bool note_is_old_section(struct str content, bool big_endian);
 
 #endif

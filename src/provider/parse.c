@@ -48,26 +48,6 @@ static struct str macro_name(struct arena *a, struct str provider, struct str pr
 	return out;
 }
 
-/* Count the arguments. Names that occur twice are a slip: only the types matter. */
-static void check_args(struct provider_parser *p, struct provider_probe *probe, bool variadic)
-{
-	for (struct ctype_param *arg = probe->args; arg && !p->err; arg = arg->next) {
-		if (probe->arg_count++ == PROVIDER_MAX_ARGS)
-			parser_fail(p, arg->at, "too-many-arguments",
-				    "a probe has at most %d arguments", PROVIDER_MAX_ARGS);
-		for (struct ctype_param *same = arg->next; same && !p->err; same = same->next)
-			if (arg->name.len && str_eq(arg->name, same->name)) {
-				diag_warn_at(p->lexer.diag, "same-name",
-					     provider_span(&p->lexer, same->at),
-					     "two arguments are named '%.*s'", STR_FMT(same->name));
-				break;
-			}
-	}
-	if (variadic)
-		parser_fail(p, p->last, "too-many-arguments",
-			    "a probe has a fixed number of arguments");
-}
-
 /* probe = "probe" name arguments [":" arguments] ";"
  * The second list is what a tracer shows instead of the arguments, of no use to the program. */
 static void parse_probe(struct provider_parser *p, struct provider_decl *provider)
@@ -88,7 +68,22 @@ static void parse_probe(struct provider_parser *p, struct provider_decl *provide
 		parser_fail(p, p->tok.text, "bad-name",
 			    "a hyphen in the name of a probe is written '__'");
 	probe->args = parse_params(p, &variadic);
-	check_args(p, probe, variadic);
+	/* Names that occur twice are a slip: only the types matter. */
+	for (struct ctype_param *arg = probe->args; arg && !p->err; arg = arg->next) {
+		if (probe->arg_count++ == PROVIDER_MAX_ARGS)
+			parser_fail(p, arg->at, "too-many-arguments",
+				    "a probe has at most %d arguments", PROVIDER_MAX_ARGS);
+		for (struct ctype_param *same = arg->next; same && !p->err; same = same->next)
+			if (arg->name.len && str_eq(arg->name, same->name)) {
+				diag_warn_at(p->lexer.diag, "same-name",
+					     provider_span(&p->lexer, same->at),
+					     "two arguments are named '%.*s'", STR_FMT(same->name));
+				break;
+			}
+	}
+	if (variadic)
+		parser_fail(p, p->last, "too-many-arguments",
+			    "a probe has a fixed number of arguments");
 	if (parser_take(p, ":"))
 		probe->translated = parse_params(p, &ignored);
 	/* The semicolon may be missing, for files that other compilers let pass. */
