@@ -126,7 +126,7 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 	return p->type == PROBE_USDT && (any || (s->options.pid && str_has_wildcard(p->path)));
 }
 
-/* What the session needs to know of the script, from its probes and builtins. */
+/* What the session needs from the script: its kinds of probes and the needs of its builtins. */
 static void note_facts(struct script *s)
 {
 	struct script_facts *f = &s->facts;
