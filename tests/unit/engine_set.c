@@ -219,7 +219,7 @@ static void an_extension_follows_its_map(void **state)
 static int fail_to_extend(struct engine *e, const struct program *p, struct diag *d)
 {
 	(void)e, (void)p;
-	return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	return diag_error(d, -ENOMEM, "test-refuses", "refused for a test");
 }
 
 /* The first engine took its clause before the second failed. */

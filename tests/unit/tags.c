@@ -1,6 +1,6 @@
 /* Every tag of a message occurs in a test: in a field `tags` of a case, as a string in a unit test,
- * or in a line `says TAG TEXT` of a bats file. Tags are found in the sources: a function that has a
- * parameter `const char *tag` is called with one. */
+ * or in a line `says TAG TEXT` of a bats file. Tags are found in the sources: a function or macro
+ * that has a parameter `tag` is called with one. */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,21 +113,34 @@ static void add_maker(struct str name, unsigned tag_at)
 	all.makers[all.maker_count++] = (struct maker){name, tag_at};
 }
 
-/* "name(…, const char *tag": from the tag back to the name. */
+/* The maker whose parameter `tag` is at `at`: from there back to its name, which begins at or after
+ * `text`. */
+static void find_maker(const char *text, const char *at)
+{
+	const char *open = at, *name;
+	unsigned commas = 0;
+
+	for (; open > text && !strchr("(;{}", *open); open--)
+		commas += *open == ',';
+	for (name = open; name > text && is_word(name[-1]); name--)
+		;
+	if (*open == '(' && name < open)
+		add_maker(str_of(name, (size_t)(open - name)), commas);
+}
+
+/* "name(…, const char *tag", and "#define name(…, tag". */
 static void find_makers(void)
 {
-	const char *text = all.sources.ptr, *at = text;
+	const char *text = all.sources.ptr, *at;
 
-	while ((at = strstr(at, "const char *tag"))) {
-		const char *open = at, *name;
-		unsigned commas = 0;
+	for (at = text; (at = strstr(at, "const char *tag")); at++)
+		find_maker(text, at);
+	for (at = text; (at = strstr(at, "#define ")); at++) {
+		const char *line = at + strlen("#define "), *end = line + strcspn(line, ")\n");
+		const char *tag = memmem(line, (size_t)(end - line), ", tag,", 6);
 
-		for (at++; open > text && !strchr("(;{}", *open); open--)
-			commas += *open == ',';
-		for (name = open; name > text && is_word(name[-1]); name--)
-			;
-		if (*open == '(' && name < open)
-			add_maker(str_of(name, (size_t)(open - name)), commas);
+		if (tag)
+			find_maker(line, tag + 1);
 	}
 }
 
@@ -254,7 +267,8 @@ static void every_exception_is_one(void **state)
 		for (size_t k = 0; k < all.tag_count; k++)
 			known |= str_eq(all.tags[k], tag);
 		if (!known || is_tested(tag))
-			fail_msg("'%s' is no exception", exceptions[i].tag);
+			fail_msg("%s: %s", exceptions[i].tag,
+				 known ? "a test brings it about" : "no such tag");
 	}
 }
 

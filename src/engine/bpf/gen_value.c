@@ -37,7 +37,7 @@ void gen_binary(struct gen *g, const struct insn *in)
 	gen_get(g, R1, in->a);
 	gen_get(g, R2, in->b);
 	if (in->op == OP_SHL || in->op == OP_SHR || in->op == OP_SAR)
-		code_alu_imm(g->code, BPF_AND, R2, 63); /* the verifier wants to see that */
+		code_alu_imm(g->code, BPF_AND, R2, 63); /* or the verifier refuses */
 	code_alu(g->code, bpf_ops[in->op], R1, R2);
 	gen_set(g, in->d, R1);
 }
