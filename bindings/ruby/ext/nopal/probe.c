@@ -1,5 +1,5 @@
-/* Nopal::Probe: whether it is being traced, and firing it. A method call in Ruby costs more than the
- * check itself, so nothing is looked up here before the check. */
+/* Nopal::Probe: whether it is being traced, and firing it. A method call in Ruby costs more than
+ * the check itself, so nothing is looked up here before the check. */
 #include "native.h"
 
 static void mark_probe(void *data)
