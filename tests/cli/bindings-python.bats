@@ -116,6 +116,7 @@ usdt::values:done { exit() }'
 @test "python: values of every type arrive exactly in bpftrace" {
 	need_tracing
 	need_program bpftrace
+	export DELAY=3 # it attaches its probes one by one, in an order of its own
 	start_python "$HERE/tests/values.py"
 	timeout -s INT 30 bpftrace -q -e "$VALUES" -p "$traced" >got || true
 	diff <(sed '/^$/d' got) <(expected_values)

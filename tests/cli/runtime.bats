@@ -225,11 +225,11 @@ END
 		skip "perf cannot make events of probes on this machine"
 	perf record -q -e sdt_values:six,sdt_values:int16 -o "$HOME/data" -p "$pid" &
 	recorder=$!
-	for _ in $(seq 200); do
-		readlink /proc/$recorder/fd/* | grep -q perf_event && break
+	for _ in $(seq 400); do # it maps their buffers when it has opened all events
+		grep -q perf_event /proc/$recorder/maps && break
 		sleep 0.05
 	done
-	sleep 0.5 # from opening events to enabling them
+	sleep 0.5 # then it enables them
 	echo >&7
 	wait "$pid" "$recorder" || true
 	perf probe -d sdt_values:six -d sdt_values:int16
