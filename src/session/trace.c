@@ -140,6 +140,9 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->state = SESSION_ATTACHED;
+	/* Attaching can take seconds where others detach, and the rings are full by then: make room
+	 * for the command's own mappings, which nobody can read when it ends at once. */
+	session_read_watch(t);
 	err = child_exec(&t->child, t->options.command, d);
 	if (!err)
 		err = session_attach_command(t, d);
