@@ -36,7 +36,7 @@ static int take_own_file(void *arg, const struct mapped_file *file)
 
 	if (own->address < file->start || own->address >= file->end)
 		return 0;
-	return mapped_file_locate(file, false, &own->name, &st) ? -ENOENT : 1;
+	return mapped_file_locate(file, &own->name, &st) ? -ENOENT : 1;
 }
 
 static int write_script(struct buf *script, struct diag *d)

@@ -104,7 +104,7 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 
 	if (!is_wanted(s->wanted, path) && !(s->resolved.len && is_wanted(s->resolved, path)))
 		return 0;
-	if (mapped_file_locate(file, false, &s->f->name, &st))
+	if (mapped_file_locate(file, &s->f->name, &st))
 		return 0;
 	image = cache_image(&s->f->cache, &st);
 	if (!image)

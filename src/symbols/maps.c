@@ -4,8 +4,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/file.h"
@@ -93,7 +95,24 @@ struct way {
 	struct buf *name;
 	struct stat *st;
 	uint64_t inode; /* 0: any */
+	int *fd;	/* it must lead to an open file; NULL: a name will do */
 };
+
+/* A way of /proc ends with its process, which may be between the look and the opening. */
+static bool open_way(const struct way *w)
+{
+	int fd = open(w->name->ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, w->st) || !S_ISREG(w->st->st_mode) ||
+	    (w->inode && w->st->st_ino != w->inode)) {
+		close(fd); /* replaced in between */
+		return false;
+	}
+	*w->fd = fd;
+	return true;
+}
 
 static bool try_way(const struct way *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -106,7 +125,7 @@ static bool try_way(const struct way *w, const char *format, ...)
 	buf_vprintf(w->name, format, args);
 	va_end(args);
 	return !w->name->failed && !stat(w->name->ptr, w->st) && S_ISREG(w->st->st_mode) &&
-	       (!w->inode || w->st->st_ino == w->inode);
+	       (!w->inode || w->st->st_ino == w->inode) && (!w->fd || open_way(w));
 }
 
 /* A descriptor of the process that is the file: the only way for a user without privileges to a
@@ -127,12 +146,10 @@ static bool try_fds(const struct way *w, pid_t pid)
 	return found;
 }
 
-/* File systems that stack others show another device in maps, so only the inode tells. */
-int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf *name,
-		       struct stat *st)
+/* `same` must lead to the inode; `any` is a way of the kernel's own. File systems that stack others
+ * show another device in maps, so only the inode tells. */
+static int find_way(const struct mapped_file *file, struct way same, struct way any)
 {
-	const struct way same = {name, st, file->inode},
-			 any = {name, st, is_sure ? file->inode : 0};
 	/* The kernel writes a newline in a name as \012; the link has it as it is. */
 	bool has_name = !mapped_is_deleted(file) && str_index(file->path, '\\') < 0;
 	int pid = (int)file->pid;
@@ -144,6 +161,24 @@ int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf 
 	    try_way(&same, "/proc/%d/exe", pid) || try_fds(&same, file->pid))
 		return 0;
 	return -ENOENT;
+}
+
+int mapped_file_locate(const struct mapped_file *file, struct buf *name, struct stat *st)
+{
+	return find_way(file, (struct way){name, st, file->inode, NULL},
+			(struct way){name, st, 0, NULL});
+}
+
+int mapped_file_open(const struct mapped_file *file)
+{
+	struct buf name = BUF_INIT;
+	struct stat st;
+	int fd = -1;
+	const struct way same = {&name, &st, file->inode, &fd};
+	int err = find_way(file, same, same);
+
+	buf_free(&name);
+	return err ? err : fd;
 }
 
 /* By number. */

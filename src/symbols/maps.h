@@ -35,11 +35,11 @@ int maps_each_file(pid_t pid, struct buf *text, mapped_fn *fn, void *arg);
 int maps_parse_files(struct str text, pid_t pid, mapped_fn *fn, void *arg);
 
 /* A name that open(2) takes for a mapped file, into `name`, and what stat(2) says of it. Only
- * regular files. `is_sure`: the process may be gone and its number another's, so no
- * way to another inode is taken. -ENOENT: the file cannot be reached (any more, or by this user).
- */
-int mapped_file_locate(const struct mapped_file *file, bool is_sure, struct buf *name,
-		       struct stat *st);
+ * regular files. -ENOENT: the file cannot be reached (any more, or by this user). */
+int mapped_file_locate(const struct mapped_file *file, struct buf *name, struct stat *st);
+/* A descriptor of a mapped file. Its process may be gone and its number another's, so no way to
+ * another inode is taken. -ENOENT as above. */
+int mapped_file_open(const struct mapped_file *file);
 
 /* Each process, by number; a non-zero result of `fn` ends the walk and is returned. */
 int processes_each(int (*fn)(void *arg, pid_t pid), void *arg);

@@ -2,11 +2,9 @@
 #include "symbols/process.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -67,27 +65,11 @@ struct module *modules_get(struct modules *m, const struct mapped_file *file)
 	return module;
 }
 
-/* The file that was mapped, if a name still leads to it. */
-static int open_module(const struct mapped_file *file)
-{
-	struct buf name = BUF_INIT;
-	struct stat st;
-	int fd = -1;
-
-	if (!mapped_file_locate(file, true, &name, &st))
-		fd = open(name.ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	buf_free(&name);
-	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_ino == file->inode))
-		return fd;
-	close(fd); /* replaced in between */
-	return -1;
-}
-
 void module_hold(struct modules *m, struct module *module, const struct mapped_file *file)
 {
 	if (module->fd >= 0 || module->tried || !module->inode || m->open_fds >= MODULE_FDS_MOST)
 		return;
-	module->fd = open_module(file);
+	module->fd = mapped_file_open(file);
 	if (module->fd >= 0)
 		m->open_fds++;
 }
@@ -165,7 +147,7 @@ static void read_symbols(struct modules *m, struct module *module, const struct 
 	if (!module->inode)
 		return;
 	if (fd < 0)
-		fd = open_module(file);
+		fd = mapped_file_open(file);
 	module->fd = -1;
 	if (fd >= 0)
 		module->symbols = read_file(m, fd, module, file->pid);

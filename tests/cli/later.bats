@@ -151,6 +151,30 @@ in_namespace() {
 	[[ "$output" == *"fire"* ]]
 }
 
+@test "a process that ended while its file was being opened left bare addresses in stacks" {
+	need_program strace
+	"$tick" loop 1000000 1 10000 3>&- &
+	local firing=$! range
+	until range=$(awk -v file="$tick" '$6 == file && $2 ~ /x/ { print $1; exit }' /proc/$firing/maps) && [ "$range" ]; do
+		sleep 0.02
+	done
+	# ESRCH is the kernel's answer when the process ends between the look at this link and the opening. strace
+	# knows a file by all its names: the first run tells which opening is that of the link.
+	stack_of_tick() {
+		run timeout 30 strace -o "$BATS_TEST_TMPDIR/calls" -P "/proc/$firing/map_files/$range" -e trace=openat "$@" \
+			"$NOPAL" -q -e "usdt:$tick:tick:loop { printf(\"%s\n\", ustack(1)); exit() }" -p $firing
+		cat "$BATS_TEST_TMPDIR/calls"
+		echo "$output"
+		[ "$status" = 0 ]
+	}
+	stack_of_tick
+	call=$(grep -n 'map_files.*O_NONBLOCK' "$BATS_TEST_TMPDIR/calls" | head -1 | cut -d: -f1)
+	stack_of_tick -e inject=openat:error=ESRCH:when=$call
+	kill $firing
+	grep -q 'map_files.*ESRCH' "$BATS_TEST_TMPDIR/calls"
+	grep -qE '^ +[a-z_]+\+[0-9]+$' <<<"$output"
+}
+
 @test "news of images that get lost: everything is looked at again, and it is said" {
 	local ours=$BATS_TEST_TMPDIR/tk$$ # others may run the same program
 	mv "$tick" "$ours"
