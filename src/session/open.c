@@ -222,7 +222,7 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 		script_set_pid(t->script, t->pid);
 	if (!err && t->pid)
 		err = pid_set_add(&t->followed, t->pid);
-	if (!err && !t->images_held)
+	if (!err && !t->options.command)
 		session_open_watch(t, d);
 	if (!err)
 		err = finder_new(&t->finder);

@@ -140,9 +140,11 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->state = SESSION_ATTACHED;
-	/* Attaching can take seconds where others detach, and the rings are full by then: make room
-	 * for the command's own mappings, which nobody can read when it ends at once. */
-	session_read_watch(t);
+	/* Not before: attaching can take seconds where others detach, and the rings of the watch
+	 * would be full when the command begins. Nobody else can read the mappings of one that ends
+	 * at once. */
+	if (t->options.command && !held)
+		session_open_watch(t, d);
 	err = child_exec(&t->child, t->options.command, d);
 	if (!err)
 		err = session_attach_command(t, d);
