@@ -117,21 +117,37 @@ int hostile_finish(struct hostile *h)
 	return fd;
 }
 
+/* Equal notes, and `sections` that hold all of them. */
+static void hostile_notes(struct hostile *h, unsigned notes, const char *name, const char *args,
+			  unsigned sections)
+{
+	size_t at = h->len, end;
+
+	for (unsigned i = 0; i < notes; i++)
+		hostile_note(h, "hostile", name, args);
+	end = h->len;
+	for (unsigned i = 0; i < sections; i++)
+		hostile_section(h, ".note.stapsdt", SHT_NOTE, at, end - at, 0);
+}
+
+/* A string table with one name, "same", at 1. */
+static void hostile_same(struct hostile *h)
+{
+	size_t at = h->len;
+
+	hostile_put(h, "\0same\0", 6);
+	hostile_section(h, ".strtab", SHT_STRTAB, at, 6, 0);
+	hostile_room(h, (8 - h->len % 8) % 8);
+}
+
 int hostile_equal_names(unsigned notes, unsigned symbols)
 {
 	struct hostile h;
-	size_t at, end, texts;
+	size_t at;
 
 	hostile_start(&h);
-	at = h.len;
-	for (unsigned i = 0; i < notes; i++)
-		hostile_note(&h, "hostile", "equal", "8@same(%rip)");
-	end = h.len;
-	hostile_section(&h, ".note.stapsdt", SHT_NOTE, at, end - at, 0);
-	texts = h.len;
-	hostile_put(&h, "\0same\0", 6);
-	hostile_section(&h, ".strtab", SHT_STRTAB, texts, 6, 0);
-	hostile_room(&h, (8 - h.len % 8) % 8);
+	hostile_notes(&h, notes, "equal", "8@same(%rip)", 1);
+	hostile_same(&h);
 	at = h.len;
 	for (unsigned i = 0; i < symbols; i++)
 		hostile_symbol(&h, 1, 0x2000);
@@ -171,32 +187,20 @@ int hostile_long_names(unsigned symbols, unsigned length)
 int hostile_overlaps(unsigned sections, unsigned notes)
 {
 	struct hostile h;
-	size_t at, end;
 
 	hostile_start(&h);
-	at = h.len;
-	for (unsigned i = 0; i < notes; i++)
-		hostile_note(&h, "hostile", "overlap", "8@%rdi");
-	end = h.len;
-	for (unsigned i = 0; i < sections; i++)
-		hostile_section(&h, ".note.stapsdt", SHT_NOTE, at, end - at, 0);
+	hostile_notes(&h, notes, "overlap", "8@%rdi", sections);
 	return hostile_finish(&h);
 }
 
 int hostile_dynamic(unsigned notes, unsigned entries)
 {
 	struct hostile h;
-	size_t at, texts;
+	size_t at;
 
 	hostile_start(&h);
-	at = h.len;
-	for (unsigned i = 0; i < notes; i++)
-		hostile_note(&h, "hostile", "dynamic", "8@%fs:same@tpoff");
-	hostile_section(&h, ".note.stapsdt", SHT_NOTE, at, h.len - at, 0);
-	texts = h.len;
-	hostile_put(&h, "\0same\0", 6);
-	hostile_section(&h, ".strtab", SHT_STRTAB, texts, 6, 0);
-	hostile_room(&h, (8 - h.len % 8) % 8);
+	hostile_notes(&h, notes, "dynamic", "8@%fs:same@tpoff", 1);
+	hostile_same(&h);
 	at = h.len;
 	hostile_symbol(&h, 1, 16);
 	((Elf64_Sym *)(h.bytes + at))->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_TLS);

@@ -13,25 +13,14 @@ static const struct arch_reg test_regs[] = {
 	{"r12", 12, 8, 0, 0}, {"r13", 13, 8, 0, 0}, {"r14", 14, 8, 0, 0}, {"r15", 15, 8, 0, 0},
 };
 
-static const struct arch test_arch = {.name = "test",
-				      .word = 8,
-				      .pc = 16,
-				      .sp = 15,
-				      .tls = 17,
-				      .zero = 14,
-				      .zero_base = 13,
-				      .regs = test_regs,
-				      .reg_count = 16};
+/* clang-format off */
+#define TEST_ARCH(bytes)                                                                  \
+	.word = (bytes), .pc = 16, .sp = 15, .tls = 17, .zero = 14, .zero_base = 13, .regs = test_regs, \
+	.reg_count = 16
 
-const struct arch test_arch32 = {.name = "test32",
-				 .word = 4,
-				 .pc = 16,
-				 .sp = 15,
-				 .tls = 17,
-				 .zero = 14,
-				 .zero_base = 13,
-				 .regs = test_regs,
-				 .reg_count = 16};
+static const struct arch test_arch = { .name = "test", TEST_ARCH(8) };
+const struct arch test_arch32 = { .name = "test32", TEST_ARCH(4) };
+/* clang-format on */
 
 static void read_failed(struct test_program *t, const char *what)
 {
