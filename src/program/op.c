@@ -17,7 +17,7 @@ enum {
 #undef AGGREGATE
 	,
 	SCALARS = 0
-#define AGGREGATE(kind, name, suffix, words, is_scalar) | (is_scalar ? KIND(TYPE_##kind) : 0)
+#define AGGREGATE(kind, name, suffix, words, is_scalar, ...) | (is_scalar ? KIND(TYPE_##kind) : 0)
 #include "program/aggregates.h"
 #undef AGGREGATE
 };

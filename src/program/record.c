@@ -123,26 +123,12 @@ uint64_t value_word(const struct value *v, size_t i)
 	return word;
 }
 
-/* What aggregates are sorted by: the number, the average, or how much was counted. */
-static uint64_t aggregate_rank(const struct value *v)
+static int compare_aggregate(const struct value *a, const struct value *b)
 {
-	uint64_t total = 0, count = value_word(v, 0);
+	const struct type *t = a->type;
 
-	switch (v->type->kind) {
-	case TYPE_AVG:
-	case TYPE_STATS:
-		total = value_word(v, 1);
-		if ((int64_t)count <= 0)
-			return 0;
-		return v->type->is_signed ? (uint64_t)((int64_t)total / (int64_t)count)
-					  : total / count;
-	case TYPE_HIST:
-	case TYPE_LHIST:
-		for (size_t i = 0; i < v->bytes.len / 8; i++)
-			total += value_word(v, i);
-		return total;
-	default: return count;
-	}
+	return compare_u64(aggregate_number(t, a->bytes.ptr), aggregate_number(t, b->bytes.ptr),
+			   t->is_signed);
 }
 
 int value_compare(const struct value *a, const struct value *b)
@@ -164,9 +150,6 @@ int value_compare(const struct value *a, const struct value *b)
 		order = compare_u64(a->bits, b->bits, false);
 		return order ? order : compare_u64(a->extra, b->extra, false);
 	case TYPE_TUPLE: return compare_tuple(a, b);
-	case TYPE_COUNT:
-	case TYPE_HIST:
-	case TYPE_LHIST: return compare_u64(aggregate_rank(a), aggregate_rank(b), false);
-	default: return compare_u64(aggregate_rank(a), aggregate_rank(b), a->type->is_signed);
+	default: return compare_aggregate(a, b);
 	}
 }

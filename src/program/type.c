@@ -36,9 +36,9 @@ bool type_same_layout(const struct type *a, const struct type *b)
 /* Aggregates by their kind. */
 static const struct {
 	uint8_t words;
-	bool is_scalar;
+	bool is_scalar, adds_up;
 } aggregates[TYPE_KINDS] = {
-#define AGGREGATE(kind, name, suffix, words, is_scalar) [TYPE_##kind] = {words, is_scalar},
+#define AGGREGATE(kind, name, suffix, ...) [TYPE_##kind] = {__VA_ARGS__},
 #include "program/aggregates.h"
 #undef AGGREGATE
 };
@@ -51,6 +51,11 @@ bool type_is_aggregate(const struct type *t)
 bool type_is_readable(const struct type *t)
 {
 	return !type_is_aggregate(t) || aggregates[t->kind].is_scalar;
+}
+
+bool type_adds_up(const struct type *t)
+{
+	return type_is_aggregate(t) && aggregates[t->kind].adds_up;
 }
 
 size_t type_memory(const struct type *t)

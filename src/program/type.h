@@ -44,12 +44,13 @@ enum {
 #define TYPE_BIT(kind) (1u << (kind))
 #define TYPE_WORDS     (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT) | TYPE_BIT(TYPE_NAME))
 
-/* How an INT is shown; it makes no difference to anything else. */
+/* How an INT is shown, or the number of an aggregate (SHOW_NUMBER and SHOW_HEX only); it makes no
+ * difference to anything else. */
 enum type_show {
-	SHOW_NUMBER,  /* 42 */
-	SHOW_BOOL,    /* true */
-	SHOW_CHAR,    /* 'a' */
-	SHOW_POINTER, /* 0x7ffd2a80 */
+	SHOW_NUMBER, /* 42 */
+	SHOW_BOOL,   /* true */
+	SHOW_CHAR,   /* 'a' */
+	SHOW_HEX,    /* 0x7ffd2a80 */
 };
 
 struct type {
@@ -58,7 +59,7 @@ struct type {
 	bool is_signed;	     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
 	bool is_open;	     /* INT, aggregates, of scripts only: what it really is shows
 				when an image with the probe is there */
-	uint8_t show;	     /* INT: enum type_show */
+	uint8_t show;	     /* INT, aggregates: enum type_show */
 	uint8_t shown;	     /* INT: bytes that %x, %u and %o show; 0: `size` */
 	bool is_raw;	     /* INT: a register, of whose 64 bits %d shows 32 */
 	uint8_t pointers;    /* INT: 1: int32*, 2: int32**; only scripts look at it */
@@ -94,16 +95,6 @@ struct stack_head {
 	uint32_t pid;	/* process, as the tracer's pid namespace has it; 0 for kernel stacks */
 };
 
-struct extreme_value {
-	uint64_t value;
-	uint64_t is_set; /* 0: nothing seen yet */
-};
-
-struct mean_value {
-	uint64_t count;
-	uint64_t total; /* two's complement when signed */
-};
-
 bool type_equal(const struct type *a, const struct type *b);
 /* Values of one can be copied into the other byte by byte: equal except for the width and sign of
  * ints. */
@@ -113,6 +104,14 @@ size_t type_memory(const struct type *t);
 bool type_is_aggregate(const struct type *t);
 /* Can a script read a map's value of this type? Histograms and statistics are only printed. */
 bool type_is_readable(const struct type *t);
+/* Is a map's value of this type, over all CPUs, the sum of each CPU's, word by word? */
+bool type_adds_up(const struct type *t);
+/* An aggregate's memory, aligned to 8 bytes, takes in a number, or what another CPU's took in. */
+void aggregate_take(const struct type *t, void *memory, uint64_t n);
+void aggregate_merge(const struct type *t, void *memory, const void *other);
+/* What an aggregate is sorted by, and what a script reads if it can: the number, the average, or
+ * how much was counted. Memory at any alignment. */
+uint64_t aggregate_number(const struct type *t, const void *memory);
 /* The number that IEEE bits of `size` bytes, 4 or 8, are. */
 double float_of_bits(uint64_t bits, unsigned size);
 /* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */

@@ -142,7 +142,7 @@ static void render_int(const struct value *v, struct buf *out)
 
 	if (show == SHOW_BOOL) {
 		buf_text(out, v->bits ? "true" : "false");
-	} else if (show == SHOW_POINTER) {
+	} else if (show == SHOW_HEX) {
 		buf_text(out, "0x");
 		buf_hex(out, v->bits);
 	} else if (show == SHOW_CHAR && v->bits >= ' ' && v->bits <= '~') {

@@ -23,31 +23,9 @@ struct map_table {
 
 /* ---- One value */
 
-static uint64_t plain_number(const struct value *v)
+static uint64_t number_of(const struct value *v)
 {
-	return v->bits;
-}
-
-static uint64_t first_word(const struct value *v)
-{
-	return value_word(v, 0);
-}
-
-/* min() and max(): the second word says whether there was a value. */
-static uint64_t extreme_number(const struct value *v)
-{
-	return value_word(v, 1) ? value_word(v, 0) : 0;
-}
-
-static uint64_t mean_number(const struct value *v)
-{
-	uint64_t count = value_word(v, 0), total = value_word(v, 1);
-
-	if (!count)
-		return 0;
-	if (!v->type->is_signed)
-		return total / count;
-	return (int64_t)count <= 0 ? 0 : (uint64_t)((int64_t)total / (int64_t)count);
+	return type_is_aggregate(v->type) ? aggregate_number(v->type, v->bytes.ptr) : v->bits;
 }
 
 static void add_number(uint64_t bits, bool is_signed, int64_t div, struct buf *out)
@@ -66,7 +44,7 @@ static void add_stats(const struct map_table *t, const struct value *v, struct b
 	buf_text(out, json ? "{\"count\": " : "count ");
 	buf_u64(out, value_word(v, 0));
 	buf_text(out, json ? ", \"average\": " : ", average ");
-	add_number(mean_number(v), v->type->is_signed, 1, out);
+	add_number(number_of(v), v->type->is_signed, 1, out);
 	buf_text(out, json ? ", \"total\": " : ", total ");
 	add_number(value_word(v, 1), v->type->is_signed, 1, out);
 	if (json)
@@ -83,34 +61,41 @@ static void add_histogram(const struct map_table *t, const struct value *v, stru
 	histogram_text(v, t->div, out);
 }
 
+/* In hexadecimal, where dividing means nothing: text in JSON, which has decimal numbers only. */
+static void add_hex(const struct map_table *t, uint64_t bits, struct buf *out)
+{
+	const char *quote = t->style == REPORT_JSON ? "\"" : "";
+
+	buf_text(out, quote);
+	buf_text(out, "0x");
+	buf_hex(out, bits);
+	buf_text(out, quote);
+}
+
 /* How the values of a map are shown: as a number, or by `add`; neither: as in a record. */
 struct value_style {
-	uint64_t (*number)(const struct value *v);
+	bool is_number;
 	void (*add)(const struct map_table *t, const struct value *v, struct buf *out);
 	const char *json;    /* the "type" of the object; NULL: "map" */
 	bool sorts_by_value; /* and not by key */
-	bool is_unsigned;    /* whatever the type says */
 	bool ends_in_blank;  /* an empty line follows the table, as in bpftrace */
 };
 
 /* clang-format off */
 static const struct value_style value_styles[TYPE_KINDS] = {
-	/*                number          add            json     by value  unsigned  blank */
-	[TYPE_INT]   = { plain_number,   NULL,          NULL,    true,     false,    false },
-	[TYPE_FLOAT] = { NULL,           NULL,          NULL,    true,     false,    false },
-	[TYPE_COUNT] = { first_word,     NULL,          NULL,    true,     true,     false },
-	[TYPE_MIN]   = { extreme_number, NULL,          NULL,    true,     false,    false },
-	[TYPE_MAX]   = { extreme_number, NULL,          NULL,    true,     false,    false },
-	[TYPE_AVG]   = { mean_number,    NULL,          "stats", true,     false,    true  },
-	[TYPE_STATS] = { NULL,           add_stats,     "stats", true,     false,    true  },
-	[TYPE_HIST]  = { NULL,           add_histogram, "hist",  true,     false,    false },
-	[TYPE_LHIST] = { NULL,           add_histogram, "hist",  true,     false,    false },
+	/*               number  add            json     by value  blank */
+	[TYPE_INT]   = { true,   NULL,          NULL,    true,     false },
+	[TYPE_FLOAT] = { false,  NULL,          NULL,    true,     false },
+	[TYPE_AVG]   = { true,   NULL,          "stats", true,     true  },
+	[TYPE_STATS] = { false,  add_stats,     "stats", true,     true  },
+	[TYPE_HIST]  = { false,  add_histogram, "hist",  true,     false },
+	[TYPE_LHIST] = { false,  add_histogram, "hist",  true,     false },
 };
 /* clang-format on */
 
 static const struct value_style *style_of(const struct type *t)
 {
-	static const struct value_style number = {.number = first_word, .sorts_by_value = true};
+	static const struct value_style number = {.is_number = true, .sorts_by_value = true};
 
 	return type_is_aggregate(t) && !value_styles[t->kind].sorts_by_value
 		       ? &number
@@ -121,9 +106,10 @@ static void add_value(const struct map_table *t, const struct value *v, struct b
 {
 	const struct value_style *style = style_of(v->type);
 
-	if (style->number)
-		add_number(style->number(v), v->type->is_signed && !style->is_unsigned, t->div,
-			   out);
+	if (type_is_aggregate(&t->map->value) && t->map->value.show == SHOW_HEX)
+		add_hex(t, number_of(v), out);
+	else if (style->is_number)
+		add_number(number_of(v), v->type->is_signed, t->div, out);
 	else if (style->add)
 		style->add(t, v, out);
 	else if (t->style == REPORT_JSON)
@@ -307,8 +293,8 @@ int table_each(const struct renderer *r, const struct table_request *request,
 		add_value(&t, &e->value, &text);
 		err = key.failed || text.failed
 			      ? -ENOMEM
-			      : fn(arg, buf_as_str(&key), buf_as_str(&text), style->number != NULL,
-				   style->number ? (int64_t)style->number(&e->value) : 0);
+			      : fn(arg, buf_as_str(&key), buf_as_str(&text), style->is_number,
+				   style->is_number ? (int64_t)number_of(&e->value) : 0);
 	}
 	buf_free(&key);
 	buf_free(&text);

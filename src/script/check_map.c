@@ -32,7 +32,7 @@ static struct type one_key(const struct expr *e)
 	struct type t = e->shape.type;
 
 	if (t.pointers)
-		t.show = SHOW_POINTER;
+		t.show = SHOW_HEX;
 	return t;
 }
 
@@ -122,8 +122,10 @@ void check_map_read(struct check *c, struct expr *e)
 		check_error(c, e, "wrong-type", "the %s in '%.*s' can only be printed",
 			    value->kind == TYPE_STATS ? "statistics" : "histogram",
 			    STR_FMT(e->map->name));
-	else if (type_is_aggregate(value))
-		e->shape = shape_int(value->kind != TYPE_COUNT && value->is_signed);
-	else
+	if (type_is_aggregate(value)) {
+		e->shape = shape_int(value->is_signed);
+		e->shape.type.show = value->show;
+	} else {
 		e->shape = shape_of(*value);
+	}
 }

@@ -35,7 +35,7 @@ static struct value number_value(const struct operand *o, const struct ctype *t,
 		return v;
 	if (ctype_is_address(t)) {
 		v.shape.type.is_signed = false;
-		v.shape.type.show = SHOW_POINTER;
+		v.shape.type.show = SHOW_HEX;
 		return v;
 	}
 	if (ctype_kind(t) == CTYPE_BOOL) {
@@ -90,7 +90,7 @@ static struct value value_of(const struct attachment *p, unsigned n)
 	if (o->kind == OPERAND_ADDRESS) {
 		struct value address = {.shape = shape_int(false)};
 
-		address.shape.type.show = SHOW_POINTER;
+		address.shape.type.show = SHOW_HEX;
 		return address;
 	}
 	if (o->is_float)

@@ -237,7 +237,7 @@ static void field_shape(struct check *c, struct expr *e, const struct trace_fiel
 		   (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)) {
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		if (str_ends(f->c_type, STR("*")))
-			e->shape.type.show = SHOW_POINTER;
+			e->shape.type.show = SHOW_HEX;
 		return;
 	}
 	if (e->is_part)

@@ -22,6 +22,18 @@ static const char *width_of(const struct bpf_insn *in)
 	return widths[BPF_SIZE(in->code) >> 3];
 }
 
+static const char *atomic_op(int32_t imm)
+{
+	switch (imm) {
+	case BPF_XCHG: return "xchg";
+	case BPF_CMPXCHG: return "cmpxchg";
+	case BPF_ADD | BPF_FETCH: return "fetch_add";
+	case BPF_ADD: return "add";
+	case BPF_OR: return "or";
+	default: return "?";
+	}
+}
+
 static void print_source(const struct bpf_insn *in, const char *reg, struct buf *out)
 {
 	if (BPF_SRC(in->code) == BPF_X)
@@ -98,11 +110,7 @@ static void print_line(const struct code *c, const struct code_line *line, struc
 		break;
 	case BPF_STX:
 		if (BPF_MODE(in->code) == BPF_ATOMIC)
-			buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u",
-				   in->imm == BPF_XCHG		      ? "xchg"
-				   : in->imm == BPF_CMPXCHG	      ? "cmpxchg"
-				   : in->imm == (BPF_ADD | BPF_FETCH) ? "fetch_add"
-								      : "add",
+			buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u", atomic_op(in->imm),
 				   width_of(in), in->dst_reg, in->off, in->src_reg);
 		else
 			buf_printf(out, "*(%s *)(r%u %+d) = r%u", width_of(in), in->dst_reg,

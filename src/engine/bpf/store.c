@@ -98,9 +98,7 @@ int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uin
 
 void store_is_not_read(struct store *s)
 {
-	enum type_kind kind = s->def->value.kind;
-
-	s->by_base = s->kind == STORE_CPU_CELL && kind != TYPE_MIN && kind != TYPE_MAX;
+	s->by_base = s->kind == STORE_CPU_CELL && type_adds_up(&s->def->value);
 }
 
 void store_close(struct store *s)
@@ -125,19 +123,14 @@ static void unmask_extreme(const struct store *s, uint64_t *words)
 		words[0] ^= extreme_mask(t);
 }
 
-/* Merge one CPU's value, still masked, into `sum`. */
-static void merge_cpu(const struct store *s, uint64_t *sum, const uint64_t *value)
+/* Merge the words of one CPU, or of the only copy, into `sum`. */
+static void join_cpu(const struct store *s, uint64_t *sum, uint64_t *words)
 {
-	enum type_kind kind = s->def->value.kind;
-
-	if (kind == TYPE_MIN || kind == TYPE_MAX) {
-		if (value[1] && value[0] > sum[0])
-			sum[0] = value[0];
-		sum[1] |= value[1];
-		return;
-	}
-	for (uint32_t i = 0; i < s->value_size / 8; i++)
-		sum[i] += value[i];
+	unmask_extreme(s, words);
+	if (type_is_aggregate(&s->def->value))
+		aggregate_merge(&s->def->value, sum, words);
+	else
+		memcpy(sum, words, s->value_size);
 }
 
 /* Words of a cell, with the one that says whether it holds anything. */
@@ -181,9 +174,8 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 	}
 	for (size_t i = 0; i < copies; i++) {
 		is_set |= words[i * stride + stride - 1] != 0;
-		merge_cpu(s, sum, words + i * stride);
+		join_cpu(s, sum, words + i * stride);
 	}
-	unmask_extreme(s, sum);
 	if (is_set)
 		err = fn(arg, str_of("", 0), str_of((char *)sum, s->value_size));
 	free(words);
@@ -289,7 +281,7 @@ int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg
 /* ---- clearing */
 
 /* What programs add between the read and the write is lost. So only cells that scripts read, and
- * extremes, are cleared like this; see remember_base(). */
+ * those that do not add up, are cleared like this; see remember_base(). */
 static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 {
 	size_t stride = cell_words(s);

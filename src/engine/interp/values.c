@@ -123,14 +123,10 @@ uint64_t map_get(struct run *r, const struct insn *i)
 {
 	const struct type *t = value_type(r, i);
 	const void *value = table_find(table_of(r, i), key_of(r, i));
-	const struct mean_value *m = value;
 
 	if (!value)
 		return 0;
-	if (t->kind != TYPE_AVG || !m->count)
-		return *(const uint64_t *)value; /* MIN, MAX: an unset value is 0 */
-	return t->is_signed ? (uint64_t)((int64_t)m->total / (int64_t)m->count)
-			    : m->total / m->count;
+	return type_is_aggregate(t) ? aggregate_number(t, value) : *(const uint64_t *)value;
 }
 
 void map_copy(struct run *r, const struct insn *i)
@@ -180,44 +176,12 @@ bool map_has(struct run *r, const struct insn *i)
 	return table_find(table_of(r, i), key_of(r, i)) != NULL;
 }
 
-static void take_extreme(struct extreme_value *e, uint64_t value, const struct type *t)
-{
-	bool less = t->is_signed ? (int64_t)value < (int64_t)e->value : value < e->value;
-	bool better = t->kind == TYPE_MIN ? less : !less;
-
-	if (!e->is_set || better)
-		e->value = value;
-	e->is_set = 1;
-}
-
-/* The value of an aggregate with one more number in it. */
-static void aggregate(void *memory, uint64_t value, const struct type *t)
-{
-	uint64_t *words = memory;
-	struct mean_value *m = memory;
-
-	switch (t->kind) {
-	case TYPE_COUNT: words[0]++; break;
-	case TYPE_SUM: words[0] += value; break;
-	case TYPE_MIN:
-	case TYPE_MAX: take_extreme(memory, value, t); break;
-	case TYPE_AVG:
-	case TYPE_STATS:
-		m->count++;
-		m->total += value;
-		break;
-	case TYPE_HIST: words[hist_bucket(value, t->is_signed, t->bits)]++; break;
-	case TYPE_LHIST: words[lhist_bucket(t, (int64_t)value)]++; break;
-	default: break;
-	}
-}
-
 void map_aggregate(struct run *r, const struct insn *i)
 {
 	char *value = take(r, i);
 
 	if (value)
-		aggregate(value, i->a == REG_NO ? 0 : r->u->regs[i->a], value_type(r, i));
+		aggregate_take(value_type(r, i), value, i->a == REG_NO ? 0 : r->u->regs[i->a]);
 }
 
 /* ---- records */
