@@ -22,6 +22,7 @@ void aggregate_take(const struct type *t, void *memory, uint64_t n)
 	case TYPE_SUM: words[0] += n; break;
 	case TYPE_MIN:
 	case TYPE_MAX: take_extreme(t, words, n); break;
+	case TYPE_BIT_OR: words[0] |= n; break;
 	case TYPE_AVG:
 	case TYPE_STATS:
 		words[0]++;
@@ -49,6 +50,7 @@ void aggregate_merge(const struct type *t, void *memory, const void *other)
 		if (more[1])
 			take_extreme(t, words, more[0]);
 		break;
+	case TYPE_BIT_OR: words[0] |= more[0]; break;
 	default: break;
 	}
 }

@@ -10,6 +10,7 @@ AGGREGATE(COUNT,  "count",  PLAIN,  1, true,  true)  /* u64 */
 AGGREGATE(SUM,    "sum",    OF_INT, 1, true,  true)  /* s64 or u64 by is_signed */
 AGGREGATE(MIN,    "min",    OF_INT, 2, true,  false) /* the value; 1: there is one */
 AGGREGATE(MAX,    "max",    OF_INT, 2, true,  false) /* as MIN */
+AGGREGATE(BIT_OR, "bit_or", PLAIN,  1, true,  false) /* u64 */
 AGGREGATE(AVG,    "avg",    OF_INT, 2, true,  true)  /* count; total, in two's complement when signed */
 AGGREGATE(STATS,  "stats",  OF_INT, 2, false, true)  /* as AVG */
 AGGREGATE(HIST,   "hist",   PLAIN,  0, false, true)  /* u64[hist_buckets(bits)] */

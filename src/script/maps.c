@@ -12,6 +12,13 @@ static void check_aggregate(struct check *c, struct expr *e)
 	});
 }
 
+/* bit_or(n): bits have no sign */
+static void check_bit_or(struct check *c, struct expr *e)
+{
+	(void)c;
+	e->shape = shape_of((struct type){.kind = TYPE_BIT_OR, .show = SHOW_HEX});
+}
+
 /* hist(n), hist(n, k) */
 static void check_hist(struct check *c, struct expr *e)
 {
@@ -119,6 +126,8 @@ const struct function map_rows[] = {
 	  "the smallest value", "@ = min(arg0);" },
 	{ "max", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_MAX,
 	  "the largest value", "@ = max(arg0);" },
+	{ "bit_or", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_bit_or, NULL, TYPE_BIT_OR,
+	  "the bits that were set in any value", "@ = bit_or(arg0);" },
 	{ "avg", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_AVG,
 	  "the average", "@ = avg(arg0);" },
 	{ "stats", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_STATS,

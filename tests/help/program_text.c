@@ -166,8 +166,9 @@ struct type read_type(struct test_program *t)
 		{"ksym", TYPE_DISPLAY, 'd'},  {"time", TYPE_DISPLAY, 'd'},
 		{"count", TYPE_COUNT, 0},     {"sum", TYPE_SUM, 'i'},
 		{"min", TYPE_MIN, 'i'},	      {"max", TYPE_MAX, 'i'},
-		{"avg", TYPE_AVG, 'i'},	      {"stats", TYPE_STATS, 'i'},
-		{"lhist", TYPE_LHIST, 'l'},   {"hist", TYPE_HIST, 'h'},
+		{"bit_or", TYPE_BIT_OR, 0},   {"avg", TYPE_AVG, 'i'},
+		{"stats", TYPE_STATS, 'i'},   {"lhist", TYPE_LHIST, 'l'},
+		{"hist", TYPE_HIST, 'h'},
 	};
 	struct type out = {0};
 

@@ -56,6 +56,8 @@ static const struct map_def maps[] = {
 	{STR("@m"), {.kind = TYPE_NONE}, STR8, 1, false},
 	{STR("@n"), INT64, {.kind = TYPE_STATS, .is_signed = true}, 4, false},
 	{STR("@o"), {.kind = TYPE_NONE}, {.kind = TYPE_AVG}, 1, false},
+	{STR("@p"), {.kind = TYPE_NONE}, {.kind = TYPE_BIT_OR}, 1, false},
+	{STR("@q"), STR8, {.kind = TYPE_BIT_OR}, 4, false},
 };
 
 static const struct type fields[] = {INT64, STR8, STR64, PAIR, BUF16, USYM};

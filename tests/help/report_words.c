@@ -114,6 +114,7 @@ static const struct {
 	{"min", {.kind = TYPE_MIN, .is_signed = true}},
 	{"max", {.kind = TYPE_MAX, .is_signed = true}},
 	{"umax", {.kind = TYPE_MAX}},
+	{"bit_or", {.kind = TYPE_BIT_OR, .show = SHOW_HEX}},
 	{"avg", {.kind = TYPE_AVG, .is_signed = true}},
 	{"stats", {.kind = TYPE_STATS, .is_signed = true}},
 	{"hist", {.kind = TYPE_HIST, .is_signed = true}},

@@ -2,6 +2,7 @@
  * the value in the map and R1 the number it takes in.
  *
  *	count, sum	n
+ *	bit_or		all n | each other
  *	min, max	extreme ^ mask (greater always wins) | 1: there is one
  *	avg, stats	count | total
  *	hist, lhist	a counter for each bucket */
@@ -137,6 +138,7 @@ void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
 	switch (t->kind) {
 	case TYPE_COUNT:
 	case TYPE_SUM: code_atomic(c, BPF_ADD, R0, 0, R1); break;
+	case TYPE_BIT_OR: code_atomic(c, BPF_OR, R0, 0, R1); break;
 	case TYPE_MIN:
 	case TYPE_MAX:
 		code_const(c, R2, (int64_t)extreme_mask(t));
@@ -182,6 +184,10 @@ void gen_gather(struct gen *g, const struct type *t)
 		code_store_imm(c, 8, FRAME, STACK_C, 1);
 		code_load(c, 8, R2, FRAME, STACK_B);
 		code_jump_if(c, BPF_JGE, R2, R1, skip);
+		code_store(c, 8, FRAME, STACK_B, R1);
+	} else if (t->kind == TYPE_BIT_OR) {
+		code_load(c, 8, R2, FRAME, STACK_B);
+		code_alu(c, BPF_OR, R1, R2);
 		code_store(c, 8, FRAME, STACK_B, R1);
 	} else if (t->kind == TYPE_AVG) {
 		add_to_stack(g, STACK_C);
