@@ -198,11 +198,11 @@ struct made {
 
 static void make(struct made *m, const struct bench *b, uint64_t offset, uint32_t sites)
 {
-	struct operand *operands;
+	struct argument *args;
 	unsigned count;
 
 	memset(m, 0, sizeof(*m));
-	operands_parse(arch_host(), STR("-4@%edi 8@%rsi"), &m->arena, &operands, &count);
+	arguments_parse(arch_host(), STR("-4@%edi 8@%rsi"), &m->arena, &args, &count);
 	m->name = STR("usdt:self:bench:site");
 	m->map = (struct map_def){STR("@"), *b->key, count_type, 4096};
 	m->format = (struct format){.kind = FORMAT_PRINTF,
@@ -215,8 +215,8 @@ static void make(struct made *m, const struct bench *b, uint64_t offset, uint32_
 						 .path = STR("/proc/self/exe"),
 						 .offset = offset + i,
 						 .arch = arch_host(),
-						 .operands = operands,
-						 .operand_count = count};
+						 .args = args,
+						 .arg_count = count};
 	m->clause = (struct clause){.code = b->code,
 				    .insn_count = b->count,
 				    .reg_count = 2,

@@ -31,7 +31,7 @@ static void play(const struct recorded *event, const struct attach *at, struct a
 		abort();
 	total = sum(&c);
 	(void)total;
-	for (unsigned i = 0; i < at->operand_count && i < event->arg_count; i++) {
+	for (unsigned i = 0; i < at->arg_count && i < event->arg_count; i++) {
 		struct interp engine = {.fault_count = 0};
 		struct run r = {.c = &c, .at = at, .e = &engine};
 		static const struct insn code = {.op = OP_ARG};
@@ -39,7 +39,7 @@ static void play(const struct recorded *event, const struct attach *at, struct a
 		struct workspace u = {.clause = &clause};
 
 		r.u = &u;
-		read_arg(&r, &at->operands[i]);
+		read_arg(&r, &at->args[i].operand);
 		free(engine.faults);
 	}
 }
@@ -50,11 +50,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct str all = str_of((const char *)data, size), first = str_cut(&all, '\n');
 	struct attach at = {.kind = ATTACH_UPROBE, .arch = arch_by_name(STR("x86_64"))};
 	struct replay r = {.path = "events"};
-	struct operand *operands;
+	struct argument *args;
 
-	if (operands_parse(at.arch, first, &kept, &operands, &at.operand_count))
+	if (arguments_parse(at.arch, first, &kept, &args, &at.arg_count))
 		abort();
-	at.operands = operands;
+	at.args = args;
 	buf_str(&r.text, all); /* with a NUL after it, as a file is read */
 	r.rest = buf_as_str(&r.text);
 	while (r.rest.len) {

@@ -43,9 +43,9 @@ static void check_sites(const struct site_list *list)
 			abort();
 		if (!s->problem && s->offset == SITE_NO_OFFSET)
 			abort();
-		for (unsigned k = 0; k < s->operand_count; k++) {
-			operand_describe(&s->operands[k], list->arch, &text);
-			if (s->operands[k].kind != OPERAND_BAD && s->operands[k].symbol.len)
+		for (unsigned k = 0; k < s->arg_count; k++) {
+			operand_describe(&s->args[k].operand, list->arch, &text);
+			if (s->args[k].operand.kind != OPERAND_BAD && s->args[k].operand.symbol.len)
 				abort();
 			buf_clear(&text);
 		}

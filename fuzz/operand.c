@@ -50,23 +50,19 @@ static void check(const struct arch *arch, const struct operand *o)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct arena arena = ARENA_INIT;
-	struct operand *operands;
+	struct operand operands[OPERANDS_MAX];
 	const struct arch *arch;
 	unsigned count;
 
 	if (size < 1)
 		return 0;
 	arch = arch_by_name(str_from(cpus[data[0] % 8]));
-	if (operands_parse(arch, str_of((const char *)data + 1, size - 1), &arena, &operands,
-			   &count))
-		abort();
+	count = operands_parse(arch, str_of((const char *)data + 1, size - 1), operands);
 	require(count <= OPERANDS_MAX);
 	for (unsigned i = 0; i < count; i++) {
 		check(arch, &operands[i]);
 		require(operand_equal(&operands[i], &operands[i]));
 		operand_resolve(&operands[i], 0x123456789abcdef0);
 	}
-	arena_free(&arena);
 	return 0;
 }

@@ -64,27 +64,27 @@ static const struct arch made_arch = {.name = "fuzz",
 				      .zero_base = REG_NONE,
 				      .regs = regs,
 				      .reg_count = 2};
-static const struct operand made_operands[] = {
-	{.kind = OPERAND_REG,
-	 .raw = STR("-4@%0"),
-	 .size = 4,
-	 .is_signed = true,
-	 .reg = 0,
-	 .base = REG_NONE,
-	 .index = REG_NONE},
-	{.kind = OPERAND_MEM,
-	 .raw = STR("8@-8(1)"),
-	 .size = 8,
-	 .base = 1,
-	 .index = REG_NONE,
-	 .value = -8},
-	{.kind = OPERAND_BAD, .raw = STR("0@?"), .base = REG_NONE, .index = REG_NONE},
+static const struct argument made_args[] = {
+	{.operand = {.kind = OPERAND_REG,
+		     .raw = STR("-4@%0"),
+		     .size = 4,
+		     .is_signed = true,
+		     .reg = 0,
+		     .base = REG_NONE,
+		     .index = REG_NONE}},
+	{.operand = {.kind = OPERAND_MEM,
+		     .raw = STR("8@-8(1)"),
+		     .size = 8,
+		     .base = 1,
+		     .index = REG_NONE,
+		     .value = -8}},
+	{.operand = {.kind = OPERAND_BAD, .raw = STR("0@?"), .base = REG_NONE, .index = REG_NONE}},
 };
 static const struct attach uprobe = {.kind = ATTACH_UPROBE,
 				     .path = STR("/x"),
 				     .arch = &made_arch,
-				     .operands = made_operands,
-				     .operand_count = 3};
+				     .args = made_args,
+				     .arg_count = 3};
 static const struct attach event = {.kind = ATTACH_TRACEPOINT, .tracepoint = STR("a:b")};
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

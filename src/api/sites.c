@@ -193,7 +193,7 @@ GETTER(uint64_t,     offset,           s->site->offset,               0)
 GETTER(uint64_t,     semaphore_offset, s->site->sema_offset,          0)
 GETTER(const char *, args,             s->site->args_text.ptr,        NULL)
 GETTER(const char *, problem,          s->site->problem,              NULL)
-GETTER(unsigned,     arg_count,        s->site->operand_count,        0)
+GETTER(unsigned,     arg_count,        s->site->arg_count,        0)
 /* clang-format on */
 
 /* The site with what is known of its arguments, which is looked up when it is first asked for.
@@ -288,9 +288,9 @@ NOPAL_EXPORT int nopal_site_arg(const struct nopal_site *s, unsigned index, stru
 {
 	if (!s || !out)
 		return -EINVAL;
-	if (index >= s->site->operand_count)
+	if (index >= s->site->arg_count)
 		return -ERANGE;
-	fill_arg(s->image->sites->arch, &s->site->operands[index], out);
+	fill_arg(s->image->sites->arch, &s->site->args[index].operand, out);
 	fill_known(s, index, out);
 	return 0;
 }
@@ -329,8 +329,8 @@ NOPAL_EXPORT char *nopal_site_arg_text(const struct nopal_site *s, unsigned inde
 
 	if (!s)
 		return NULL;
-	if (index < s->site->operand_count)
-		operand_describe(&s->site->operands[index], s->image->sites->arch, &text);
+	if (index < s->site->arg_count)
+		operand_describe(&s->site->args[index].operand, s->image->sites->arch, &text);
 	return give_text(&text);
 }
 

@@ -182,33 +182,23 @@ void operand_parse(const struct arch *arch, struct str raw, struct operand *out)
 	}
 }
 
-int operands_parse(const struct arch *arch, struct str args, struct arena *a, struct operand **out,
-		   unsigned *count)
+unsigned operands_parse(const struct arch *arch, struct str args, struct operand *out)
 {
-	struct operand *operands = NULL;
-	unsigned n = 0, total = 0;
+	struct str rest = str_trim(args);
+	unsigned n = 0;
 
-	if (str_eq_text(str_trim(args), ":")) /* as assemblers write that there are none */
-		args = str_of("", 0);
-	for (struct str rest = str_trim(args); rest.len && total < OPERANDS_MAX; total++) {
+	if (str_eq_text(rest, ":")) /* as assemblers write that there are none */
+		return 0;
+	for (; rest.len && n < OPERANDS_MAX; n++) {
 		size_t len = argument_len(rest);
 
+		operand_parse(arch, str_trim(str_of(rest.ptr, len)), &out[n]);
 		rest = str_trim(str_of(rest.ptr + len, rest.len - len));
 	}
-	if (total && !(operands = arena_array(a, struct operand, total)))
-		return -ENOMEM;
-	for (struct str rest = str_trim(args); n < total; n++) {
-		size_t len = argument_len(rest);
-
-		operand_parse(arch, str_trim(str_of(rest.ptr, len)), &operands[n]);
-		rest = str_trim(str_of(rest.ptr + len, rest.len - len));
-		if (n == OPERANDS_MAX - 1 && rest.len)
-			refuse_all(&operands[n], (struct head){0},
-				   "there are too many arguments from here on");
-	}
-	*out = operands;
-	*count = n;
-	return 0;
+	if (rest.len)
+		refuse_all(&out[n - 1], (struct head){0},
+			   "there are too many arguments from here on");
+	return n;
 }
 
 void operand_resolve(struct operand *o, uint64_t number)

@@ -54,33 +54,33 @@ enum symbol_rule { SYMBOL_NONE, SYMBOL_ADDRESS, SYMBOL_PC, SYMBOL_GOT, SYMBOL_TL
 /* More arguments than this are not looked at: the last operand is then OPERAND_BAD. */
 #define OPERANDS_MAX 128
 
+/* Small, because a file may have 100,000 sites: 64 bytes. */
 struct operand {
-	enum operand_kind kind;
-	uint8_t size;	     /* bytes of the value: 1, 2, 4, 8 */
-	bool is_signed;	     /* "-4@": sign-extend */
-	bool is_float;	     /* "8f@": IEEE bits of `size` bytes */
-	uint32_t bytes;	     /* of the argument, as the note says: 24 */
-	uint8_t reg;	     /* OPERAND_REG: register id */
-	uint8_t reg_shift;   /* OPERAND_REG: 8 for %ah */
+	enum operand_kind kind : 8;
+	enum symbol_rule symbol_rule : 8; /* what operand_resolve wants; kept afterwards */
+	uint8_t size;			  /* bytes of the value: 1, 2, 4, 8 */
+	bool is_signed;			  /* "-4@": sign-extend */
+	uint32_t bytes;			  /* of the argument, as the note says: 24 */
+	bool is_float;			  /* "8f@": IEEE bits of `size` bytes */
+	uint8_t reg;			  /* OPERAND_REG: register id */
+	uint8_t reg_shift;		  /* OPERAND_REG: 8 for %ah */
 	uint8_t base, index; /* OPERAND_MEM: register ids or REG_NONE. base may be arch->pc: the
 			      * displacement is then relative to the site's own address; or
 			      * arch->tls: to the thread pointer */
 	uint8_t scale_shift; /* OPERAND_MEM: 0..31; more than 3 only on arm */
-	int64_t value;	     /* the constant, cut to size and extended by its sign; or the
-			      * displacement */
-	struct str symbol;   /* a symbol that still has to be resolved; empty once it is */
-	enum symbol_rule symbol_rule; /* what operand_resolve wants; kept afterwards */
-	int8_t low_bits; /* 12: only the low 12 bits of symbol + value count; -12: sign-extended;
-			  * 0: all of them */
-	struct str raw;	 /* the argument as the note has it: "-4@-8(%rbp)" */
-	const char *why; /* OPERAND_BAD: "unknown register" */
+	int8_t low_bits;   /* 12: only the low 12 bits of symbol + value count; -12: sign-extended;
+			    * 0: all of them */
+	int64_t value;	   /* the constant, cut to size and extended by its sign; or the
+			    * displacement */
+	struct str symbol; /* a symbol that still has to be resolved; empty once it is */
+	struct str raw;	   /* the argument as the note has it: "-4@-8(%rbp)" */
+	const char *why;   /* OPERAND_BAD: "unknown register" */
 };
 
-/* Read a note's whole argument string. Always an operand for each argument, so that numbers of
- * arguments stay right: one that cannot be understood is OPERAND_BAD. Operands live in `a`, their
- * text borrows from `args`. 0 or -ENOMEM. */
-int operands_parse(const struct arch *arch, struct str args, struct arena *a, struct operand **out,
-		   unsigned *count);
+/* Read a note's whole argument string into `out`, which has room for OPERANDS_MAX; the number of
+ * operands. Always one for each argument, so that numbers of arguments stay right: one that cannot
+ * be understood is OPERAND_BAD. Their text borrows from `args`. */
+unsigned operands_parse(const struct arch *arch, struct str args, struct operand *out);
 /* Read one argument: "-4@-8(%rbp)", or "-8(%rbp)" as assembler files give it (its size is then the
  * register's, or a word). Never fails: see OPERAND_BAD. */
 void operand_parse(const struct arch *arch, struct str raw, struct operand *out);

@@ -17,13 +17,13 @@ static int can_run_insn(const struct engine *e, const struct insn *in, const str
 	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = (uint8_t)in->imm};
 	const char *why;
 
-	if (in->op == OP_ARG && use.number >= at->operand_count)
+	if (in->op == OP_ARG && use.number >= at->arg_count)
 		return diag_error_at(d, -EINVAL, "no-argument", use.span,
 				     "'%.*s' has no argument %u", STR_FMT(use.site), use.number);
 	if (in->op != OP_ARG && in->op != OP_REG)
 		return 0;
 	why = engine_unreadable(e->ops, at->arch,
-				in->op == OP_ARG ? &at->operands[use.number] : &reg);
+				in->op == OP_ARG ? &at->args[use.number].operand : &reg);
 	if (!why)
 		return 0;
 	if (in->op == OP_ARG)

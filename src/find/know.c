@@ -111,9 +111,7 @@ static int compare_probes(const struct site *a, const struct site *b)
 {
 	int order = site_compare_probes(a, b);
 
-	return order ? order
-		     : (a->operand_count > b->operand_count) -
-			       (a->operand_count < b->operand_count);
+	return order ? order : (a->arg_count > b->arg_count) - (a->arg_count < b->arg_count);
 }
 
 /* Of one probe the site whose source comes first, then the one whose note does. */
@@ -180,7 +178,7 @@ static struct str name_by_source(const struct finder *f, const struct site *site
 
 static void finish_names(const struct finder *f, const struct site *site)
 {
-	for (unsigned i = 0; i < site->operand_count; i++) {
+	for (unsigned i = 0; i < site->arg_count; i++) {
 		struct argument *arg = &site->args[i];
 
 		if (!arg->name.len) {
@@ -191,7 +189,7 @@ static void finish_names(const struct finder *f, const struct site *site)
 		    argument_is_numbered(arg->name))
 			arg->name = STR("");
 	}
-	drop_repeated(site->args, site->operand_count);
+	drop_repeated(site->args, site->arg_count);
 }
 
 int finder_know(struct finder *f, const struct found_image *image, struct site *site)
@@ -204,23 +202,19 @@ int finder_know(struct finder *f, const struct found_image *image, struct site *
 
 	if (site->is_asked)
 		return 0;
-	if (!site->args)
-		site->args = arguments_new(a, site->operands, site->operand_count);
-	if (!site->args || (!f->catalogue && catalogue_new(&f->catalogue)) ||
-	    sort_described(f, image->sites))
+	if ((!f->catalogue && catalogue_new(&f->catalogue)) || sort_described(f, image->sites))
 		return -ENOMEM;
-	for (unsigned i = 0; i < site->operand_count; i++)
+	for (unsigned i = 0; i < site->arg_count; i++)
 		if (argument_is_numbered(site->args[i].name))
 			site->args[i].name = STR("");
 	if (arch)
-		probe = catalogue_find(f->catalogue, site->provider, site->name,
-				       site->operand_count);
+		probe = catalogue_find(f->catalogue, site->provider, site->name, site->arg_count);
 	if (probe)
 		err = take_declaration(probe, &m, a, site->args);
 	if (err)
 		return err;
 	finish_names(f, site);
-	find_lengths(site->args, site->operand_count, &m);
+	find_lengths(site->args, site->arg_count, &m);
 	site->is_declared = probe;
 	site->is_asked = true;
 	return 0;
@@ -242,7 +236,7 @@ void site_declaration_show(const struct site *site, struct buf *out)
 	buf_char(out, ':');
 	buf_escaped(out, site->name);
 	buf_char(out, '(');
-	for (unsigned i = 0; i < site->operand_count; i++) {
+	for (unsigned i = 0; i < site->arg_count; i++) {
 		const struct argument *arg = &site->args[i];
 
 		buf_text(out, i ? ", " : "");

@@ -92,11 +92,25 @@ int class_type(struct class_types *types, struct type_class c, const struct ctyp
 
 struct argument *arguments_new(struct arena *a, const struct operand *operands, unsigned count)
 {
-	struct argument *args = arena_array(a, struct argument, count + 1u);
+	struct argument *args = arena_array(a, struct argument, count);
 
 	for (unsigned i = 0; args && i < count; i++)
-		args[i] = (struct argument){.operand = &operands[i], .counted_by = -1};
+		args[i] = (struct argument){.operand = operands[i], .counted_by = -1};
 	return args;
+}
+
+int arguments_parse(const struct arch *arch, struct str text, struct arena *a,
+		    struct argument **out, unsigned *count)
+{
+	struct operand operands[OPERANDS_MAX];
+	unsigned n = operands_parse(arch, text, operands);
+	struct argument *args = n ? arguments_new(a, operands, n) : NULL;
+
+	if (n && !args)
+		return -ENOMEM;
+	*out = args;
+	*count = n;
+	return 0;
 }
 
 int argument_declare(struct argument *arg, const struct ctype *declared,

@@ -110,14 +110,14 @@ static int set_sources(const struct descriptions *ds, const struct text_note *t,
 	size_t count = 0;
 	int err = 0;
 
-	while (rest.len && count < site->operand_count + 3ul) {
+	while (rest.len && count < site->arg_count + 3ul) {
 		next_argument(&rest);
 		count++;
 	}
-	if (!cut && count != site->operand_count + 2ul)
+	if (!cut && count != site->arg_count + 2ul)
 		return 0;
 	rest = t->text;
-	for (size_t i = 0; rest.len && i < site->operand_count + 2ul && !err; i++) {
+	for (size_t i = 0; rest.len && i < site->arg_count + 2ul && !err; i++) {
 		struct str source = next_argument(&rest);
 
 		if (i >= 2 && (rest.len || !cut))
@@ -132,7 +132,7 @@ static int take_site_note(struct descriptions *ds, const struct site_note *note,
 			  struct description *out)
 {
 	const unsigned char *classes = (const unsigned char *)note->classes.ptr;
-	bool is_same_count = note->classes.len == 2 * (size_t)site->operand_count;
+	bool is_same_count = note->classes.len == 2 * (size_t)site->arg_count;
 	const struct text_note *text = NULL, key = {.provider = site->provider,
 						    .name = site->name,
 						    .line = note->line,
@@ -143,7 +143,7 @@ static int take_site_note(struct descriptions *ds, const struct site_note *note,
 	if (ds->texts.count)
 		text = bsearch(&key, ds->texts.items, ds->texts.count, sizeof(key),
 			       text_note_compare);
-	for (unsigned i = 0; is_same_count && i < site->operand_count && !err; i++) {
+	for (unsigned i = 0; is_same_count && i < site->arg_count && !err; i++) {
 		struct type_class c = {classes[2 * i], classes[2 * i + 1]};
 
 		err = class_type(&ds->types, c, &site->args[i].type);
@@ -201,7 +201,7 @@ static int take_declaration(struct descriptions *ds, struct probe_note *note, st
 			err = decode_param(ds, &c, &note->params[i]);
 		note->param_count = err ? 0 : count;
 	}
-	if (err == -ENOMEM || note->param_count != site->operand_count)
+	if (err == -ENOMEM || note->param_count != site->arg_count)
 		return err == -ENOMEM ? err : 0;
 	err = 0;
 	for (unsigned i = 0; i < note->param_count && !err; i++) {
@@ -231,8 +231,7 @@ int describe_site(struct descriptions *ds, struct site *site)
 	if (!note && !declaration && !line)
 		return -ENOENT;
 	out = arena_new(ds->kept, struct description);
-	site->args = arguments_new(ds->kept, site->operands, site->operand_count);
-	if (!out || !site->args)
+	if (!out)
 		return -ENOMEM;
 	*out = (struct description){.file = STR(""), .text = STR("")};
 	site->described = out;
@@ -264,7 +263,7 @@ int describe_sites(const struct image *image, struct site_list *list, struct dia
 			continue;
 		/* Many sites may share one long text, which is gone through for each of them. */
 		bytes += site->described->file.len + site->described->text.len;
-		for (unsigned k = 0; k < site->operand_count; k++)
+		for (unsigned k = 0; k < site->arg_count; k++)
 			bytes += site->args[k].source.len + site->args[k].name.len;
 		budget_work(image->budget, 4 * bytes);
 		if (budget_error(image->budget))

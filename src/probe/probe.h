@@ -22,16 +22,19 @@ enum argument_origin {
 };
 
 struct argument {
-	const struct operand *operand; /* where the value is */
-	struct str name;	       /* "word"; empty: not known */
-	struct str source;	       /* "p->word", as the site passes it; empty: not known */
-	const struct ctype *type;      /* NULL: not known */
-	int counted_by; /* of text: the argument that has its length; -1: it ends in a NUL */
+	struct operand operand;	  /* where the value is */
+	struct str name;	  /* "word"; empty: not known */
+	struct str source;	  /* "p->word", as the site passes it; empty: not known */
+	const struct ctype *type; /* NULL: not known */
+	int16_t counted_by; /* of text: the argument that has its length; -1: it ends in a NUL */
 	uint8_t name_from, type_from; /* enum argument_origin */
 };
 
-/* As many arguments as there are operands, of which nothing else is known; NULL without memory. */
+/* The arguments at these operands, of which nothing else is known; NULL without memory. */
 struct argument *arguments_new(struct arena *a, const struct operand *operands, unsigned count);
+/* ... of a note's argument string. They live in `a`, their text borrows from `text`. -ENOMEM. */
+int arguments_parse(const struct arch *arch, struct str text, struct arena *a,
+		    struct argument **out, unsigned *count);
 
 /* Its declared type, from the program or the catalogue. What the site passes takes precedence,
  * except for what C cannot see there: whether the bytes at an address are text, and that a number
@@ -86,14 +89,14 @@ struct site {
 	uint64_t semaphore; /* link-time address, adjusted; 0: none */
 	uint64_t offset;    /* location as a file offset; SITE_NO_OFFSET when no segment holds it */
 	uint64_t sema_offset; /* semaphore as a file offset; 0: none */
-	bool is_entry;	      /* a 5-byte nop at a function's first instruction */
 	struct str args_text; /* as the note has it: "-4@%eax 8@%rbx" */
-	struct operand *operands;
-	unsigned operand_count;
-	struct argument *args; /* one for each operand; NULL: nothing is known, or not asked for */
-	const struct description *described; /* NULL: the program says nothing about it */
+	struct argument
+		*args; /* what is known of them beyond the note comes when it is asked for */
+	unsigned arg_count;
+	bool is_entry;			     /* a 5-byte nop at a function's first instruction */
 	bool is_asked;			     /* provider files were asked about its arguments ... */
 	bool is_declared;		     /* ... and have it */
+	const struct description *described; /* NULL: the program says nothing about it */
 	const char *problem;		     /* why it cannot be attached; NULL: fine */
 };
 

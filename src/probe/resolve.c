@@ -213,8 +213,8 @@ int sites_resolve(const struct image *image, struct str path, struct str root,
 	int err = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		for (unsigned k = 0; k < list->sites[i].operand_count && !err; k++) {
-			struct operand *o = &list->sites[i].operands[k];
+		for (unsigned k = 0; k < list->sites[i].arg_count && !err; k++) {
+			struct operand *o = &list->sites[i].args[k].operand;
 
 			if (o->kind == OPERAND_BAD || !o->symbol.len)
 				continue;

@@ -191,7 +191,10 @@ static int add_site(struct reading *r, const struct note *note)
 	 * file since: all moves by the same distance. */
 	uint64_t moved = note->base && r->base ? r->base - note->base : 0;
 
-	site->provider = arena_str(a, note->provider);
+	/* Neighbours often have the same provider, and a file may have 100,000 sites. */
+	site->provider = r->list->count && str_eq(site[-1].provider, note->provider)
+				 ? site[-1].provider
+				 : arena_str(a, note->provider);
 	site->name = arena_str(a, note->name);
 	site->args_text = arena_str(a, note->args);
 	if (!site->provider.ptr || !site->name.ptr || !site->args_text.ptr)
@@ -217,8 +220,7 @@ static int add_site(struct reading *r, const struct note *note)
 	r->list->count++;
 	if (!r->list->arch || !site->args_text.len)
 		return 0;
-	return operands_parse(r->list->arch, site->args_text, a, &site->operands,
-			      &site->operand_count);
+	return arguments_parse(r->list->arch, site->args_text, a, &site->args, &site->arg_count);
 }
 
 static void warn_old(const struct reading *r)

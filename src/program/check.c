@@ -215,7 +215,7 @@ int program_refuse_arg(const struct attach *at, struct arg_use use, const char *
 	return diag_error_at(d, -ENOTSUP, "unreadable-arg", use.span,
 			     "arg%u of '%.*s' at 0x%llx, '%.*s', cannot be read: %s", use.number,
 			     STR_FMT(use.site), (unsigned long long)at->offset,
-			     STR_FMT(at->operands[use.number].raw), why);
+			     STR_FMT(at->args[use.number].operand.raw), why);
 }
 
 static bool has_reg_id(const struct arch *arch, int64_t id)
@@ -244,10 +244,10 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 		if (letter == 'r' && !has_reg_id(a->arch, imm))
 			return check_fail(c, at, "attachment %u has no register %lld", i,
 					  (long long)imm);
-		if (letter == 'u' && (imm < 0 || imm >= a->operand_count))
+		if (letter == 'u' && (imm < 0 || imm >= a->arg_count))
 			return check_fail(c, at, "attachment %u has no argument %lld", i,
 					  (long long)imm);
-		if (letter == 'u' && operand_problem(&a->operands[imm]))
+		if (letter == 'u' && operand_problem(&a->args[imm].operand))
 			return check_fail(c, at, "argument %lld of attachment %u cannot be read",
 					  (long long)imm, i);
 	}

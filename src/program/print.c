@@ -129,9 +129,9 @@ static void print_attach(const struct attach *a, struct buf *out)
 		break;
 	}
 	buf_printf(out, " name %u func %u", a->name, a->func);
-	for (unsigned i = 0; i < a->operand_count; i++) {
+	for (unsigned i = 0; i < a->arg_count; i++) {
 		buf_text(out, i ? " " : " args ");
-		print_text(a->operands[i].raw, out);
+		print_text(a->args[i].operand.raw, out);
 	}
 	buf_char(out, '\n');
 }

@@ -10,9 +10,9 @@
 #ifndef NOPAL_PROGRAM_PROGRAM_H
 #define NOPAL_PROGRAM_PROGRAM_H
 
-#include "arch/operand.h"
 #include "base/arena.h"
 #include "base/diag.h"
+#include "probe/probe.h"
 #include "program/type.h"
 
 /* The operations: see ops.h. */
@@ -96,9 +96,9 @@ struct attach {
 	bool is_forced;	      /* --unsafe: the place is probed whatever is there */
 	bool is_entry; /* the first instruction of a called function: nothing below sp is alive
 			  there */
-	const struct arch *arch;	/* of the file */
-	const struct operand *operands; /* what OP_ARG n reads */
-	unsigned operand_count;
+	const struct arch *arch;     /* of the file */
+	const struct argument *args; /* OP_ARG n reads the operand of the n-th */
+	unsigned arg_count;
 	uint64_t period;
 	struct str tracepoint;
 };

@@ -11,7 +11,7 @@
 /* 0: it is not a float, or not there. */
 static unsigned float_size(const struct attach *a, unsigned n)
 {
-	return n < a->operand_count && a->operands[n].is_float ? a->operands[n].size : 0;
+	return n < a->arg_count && a->args[n].operand.is_float ? a->args[n].operand.size : 0;
 }
 
 static bool same_args(const struct uses *u, const struct attach *a, const struct attach *b)

@@ -48,8 +48,7 @@ struct attachment {
 	struct attach attach;
 	const void *image;		 /* usdt: which file it is in; NULL for other attachments */
 	const struct trace_event *event; /* tracepoints, when fields are used */
-	const struct argument *args; /* usdt: of each operand, when fields are used; else NULL */
-	bool is_done;		     /* a program has it, or it was given up */
+	bool is_done;			 /* a program has it, or it was given up */
 };
 
 struct attachment_list {

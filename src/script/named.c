@@ -18,11 +18,6 @@ struct value {
 	int counted_by;	     /* STR: the argument that has its length; -1: it ends in a NUL */
 };
 
-static const struct argument *known_arg(const struct attachment *p, unsigned n)
-{
-	return p->args && n < p->attach.operand_count ? &p->args[n] : NULL;
-}
-
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
  * when nothing is declared. */
 static struct value number_value(const struct operand *o, const struct ctype *t,
@@ -58,9 +53,9 @@ static struct value float_value(unsigned size)
 }
 
 /* The value that an argument of a known type has. */
-static struct value typed_value(const struct attachment *p, const struct operand *o,
-				const struct argument *arg)
+static struct value typed_value(const struct attachment *p, const struct argument *arg)
 {
+	const struct operand *o = &arg->operand;
 	const struct arch *arch = p->attach.arch;
 	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 8);
 	struct ctype_layout is = ctype_layout_passed(arg->type, &m);
@@ -82,8 +77,8 @@ static struct value typed_value(const struct attachment *p, const struct operand
 static struct value value_of(const struct attachment *p, unsigned n)
 {
 	static const struct ctype_layout unknown = {.size = 0};
-	const struct operand *o = &p->attach.operands[n];
-	const struct argument *arg = known_arg(p, n);
+	const struct argument *arg = &p->attach.args[n];
+	const struct operand *o = &arg->operand;
 
 	if (attachment_unreadable(p, n))
 		return (struct value){.is_unreadable = true};
@@ -95,7 +90,7 @@ static struct value value_of(const struct attachment *p, unsigned n)
 	}
 	if (o->is_float)
 		return float_value(o->size);
-	return arg && arg->type ? typed_value(p, o, arg) : number_value(o, NULL, &unknown);
+	return arg->type ? typed_value(p, arg) : number_value(o, NULL, &unknown);
 }
 
 /* The struct or union that a pointer leads to, whose members a script may ask for; or NULL. */
@@ -120,22 +115,22 @@ static bool same_value(const struct value *a, const struct value *b)
 /* The argument called `name`: as declared, or arg0. */
 static bool find_named(const struct attachment *p, struct str name, unsigned *out)
 {
-	for (unsigned n = 0; n < p->attach.operand_count; n++) {
-		const struct argument *arg = known_arg(p, n);
+	for (unsigned n = 0; n < p->attach.arg_count; n++) {
+		struct str known = p->attach.args[n].name;
 
-		if (arg && arg->name.len && str_eq(arg->name, name)) {
+		if (known.len && str_eq(known, name)) {
 			*out = n;
 			return true;
 		}
 	}
-	return arg_number(name, out) && *out < p->attach.operand_count;
+	return arg_number(name, out) && *out < p->attach.arg_count;
 }
 
 static struct str name_of(const struct attachment *p, unsigned n, struct arena *a)
 {
-	const struct argument *arg = known_arg(p, n);
+	struct str known = p->attach.args[n].name;
 
-	return arg && arg->name.len ? arg->name : arena_printf(a, "arg%u", n);
+	return known.len ? known : arena_printf(a, "arg%u", n);
 }
 
 static bool same_argument(const struct attachment *a, const struct attachment *b, unsigned n)
@@ -158,22 +153,19 @@ static unsigned float_size(const struct attachment *p, unsigned n)
 {
 	struct value v = {.size = 0};
 
-	if (n < p->attach.operand_count)
+	if (n < p->attach.arg_count)
 		v = value_of(p, n);
 	return v.shape.type.kind == TYPE_FLOAT ? v.shape.type.size : 0;
 }
 
 static bool same_arguments(const struct attachment *a, const struct attachment *b)
 {
-	if (a->attach.operand_count != b->attach.operand_count)
+	if (a->attach.arg_count != b->attach.arg_count)
 		return false;
-	for (unsigned n = 0; n < a->attach.operand_count; n++) {
-		const struct argument *x = known_arg(a, n), *y = known_arg(b, n);
-
-		if (!str_eq(x ? x->name : STR(""), y ? y->name : STR("")) ||
+	for (unsigned n = 0; n < a->attach.arg_count; n++)
+		if (!str_eq(a->attach.args[n].name, b->attach.args[n].name) ||
 		    !same_argument(a, b, n))
 			return false;
-	}
 	return true;
 }
 
@@ -193,19 +185,19 @@ bool named_same(const struct uses *u, const struct attachment *a, const struct a
 static void unknown_name(struct check *c, const struct expr *e, const struct attachment *p)
 {
 	struct str site = c->s->names.items[p->attach.name];
-	unsigned count = p->attach.operand_count;
+	unsigned count = p->attach.arg_count;
 	struct guess guess = {.nearest = 4};
 	struct buf names = BUF_INIT;
 	bool has_names = false;
 
 	for (unsigned n = 0; n < count; n++) {
-		const struct argument *arg = known_arg(p, n);
+		struct str known = p->attach.args[n].name;
 
 		buf_text(&names, n ? ", " : "");
 		buf_escaped(&names, name_of(p, n, &c->s->arena));
-		if (!arg || !arg->name.len)
+		if (!known.len)
 			continue;
-		guess_offer(&guess, e->text, arg->name);
+		guess_offer(&guess, e->text, known);
 		has_names = true;
 	}
 	check_error(c, e, "unknown-arg", "'%.*s' has no argument '%.*s'", STR_FMT(site),
@@ -255,7 +247,7 @@ void check_named(struct check *c, struct expr *e)
 static bool is_numbered_arg(const struct check *c, const struct expr *e, unsigned *n)
 {
 	return e->kind == EXPR_NAME && c->v->count && arg_number(e->text, n) &&
-	       *n < c->v->attachments[0]->attach.operand_count;
+	       *n < c->v->attachments[0]->attach.arg_count;
 }
 
 void check_as_float(struct check *c, struct expr *e)
@@ -279,7 +271,7 @@ void hint_no_float(struct check *c, const struct expr *e)
 		return;
 	at = &c->v->attachments[0]->attach;
 	diag_hint(c->d, "arg%u ('%.*s') of '%.*s' at 0x%llx is not known to be a float", n,
-		  STR_FMT(at->operands[n].raw), STR_FMT(c->s->names.items[at->name]),
+		  STR_FMT(at->args[n].operand.raw), STR_FMT(c->s->names.items[at->name]),
 		  (unsigned long long)at->offset);
 }
 
@@ -315,7 +307,7 @@ void check_whole(struct check *c, struct expr *e)
 	e->args = arena_array(&c->s->arena, struct expr *, MAX_PARTS);
 	if (!e->args)
 		c->err = -ENOMEM;
-	for (unsigned n = 0; p && !event && n < p->attach.operand_count && !c->err; n++)
+	for (unsigned n = 0; p && !event && n < p->attach.arg_count && !c->err; n++)
 		make_part(c, e, name_of(p, n, &c->s->arena));
 	for (unsigned i = 0; event && i < event->field_count && !c->err; i++)
 		if (!str_starts(event->fields[i].name, STR("common_")))

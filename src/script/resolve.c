@@ -140,8 +140,8 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 			   .is_static = true,
 			   .is_entry = site->is_entry,
 			   .arch = image->sites->arch,
-			   .operands = site->operands,
-			   .operand_count = site->operand_count},
+			   .args = site->args,
+			   .arg_count = site->arg_count},
 	};
 
 	if (site->problem)
@@ -150,7 +150,6 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 		err = q->source->know(q->source->self, image, site, q->d);
 		if (err)
 			return err;
-		attachment.args = site->args;
 	}
 	if (q->clause->uses->needs & NEED_FUNC)
 		func = q->source->function_at(q->source->self, image, site->offset);
@@ -195,20 +194,22 @@ static int resolve_usdt(struct search *q)
 }
 
 /* Integer arguments of a function, as its calling convention has them at its first instruction. */
-static struct operand *call_operands(struct arena *a, const struct arch *arch, unsigned *count)
+static struct argument *call_args(struct arena *a, const struct arch *arch, unsigned *count)
 {
 	unsigned most = arch->call_reg_count + STACK_ARGUMENTS;
-	struct operand *list = arena_array(a, struct operand, most);
+	struct operand list[OPERANDS_MAX];
+	struct argument *args;
 	unsigned n = 0;
 
-	for (; list && n < most && operand_call_arg(arch, n, &list[n]); n++) {
+	for (; n < most && operand_call_arg(arch, n, &list[n]); n++) {
 		struct operand *o = &list[n];
 
 		o->raw = o->kind == OPERAND_REG ? str_from(arch_reg_name(arch, o->reg))
 						: STR("stack");
 	}
-	*count = n;
-	return list;
+	args = arguments_new(a, list, n);
+	*count = args ? n : 0;
+	return args;
 }
 
 /* The 4 of f+4. */
@@ -300,8 +301,7 @@ static int add_function(void *arg, const struct found_function *f)
 	/* Where the ABI has arguments at the function's first instruction; further in, only its
 	 * code says where they are. */
 	if (q->spec->type == PROBE_UPROBE && f->arch)
-		attachment.attach.operands =
-			call_operands(a, f->arch, &attachment.attach.operand_count);
+		attachment.attach.args = call_args(a, f->arch, &attachment.attach.arg_count);
 	if (!name.ptr || !attachment.attach.path.ptr || search_hold(q, f->file))
 		return -ENOMEM;
 	return search_add(q, attachment, name, f->name);

@@ -39,7 +39,7 @@ static const char *unreadable(const struct script *s, const struct arch *arch,
 
 const char *attachment_unreadable(const struct attachment *p, unsigned n)
 {
-	return unreadable(p->script, p->attach.arch, &p->attach.operands[n]);
+	return unreadable(p->script, p->attach.arch, &p->attach.args[n].operand);
 }
 
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
@@ -47,10 +47,10 @@ void check_readable(struct check *c, const struct expr *e, const struct attachme
 	struct str site = c->s->names.items[p->attach.name];
 	const char *problem;
 
-	if (n >= p->attach.operand_count) {
+	if (n >= p->attach.arg_count) {
 		check_error(c, e, "missing-arg", "'%.*s' has no arg%u", STR_FMT(site), n);
-		diag_hint(c->d, "it has %u argument%s", p->attach.operand_count,
-			  p->attach.operand_count == 1 ? "" : "s");
+		diag_hint(c->d, "it has %u argument%s", p->attach.arg_count,
+			  p->attach.arg_count == 1 ? "" : "s");
 		return;
 	}
 	problem = attachment_unreadable(p, n);
@@ -66,7 +66,7 @@ static struct shape arg_shape(const struct variant *v, unsigned n)
 	struct type t = type_int(8, false);
 
 	for (size_t i = 0; i < v->count; i++) {
-		const struct operand *o = &v->attachments[i]->attach.operands[n];
+		const struct operand *o = &v->attachments[i]->attach.args[n].operand;
 
 		if (o->is_float)
 			return shape_of((struct type){.kind = TYPE_FLOAT, .size = o->size});

@@ -131,7 +131,7 @@ struct attach *make_place(struct make *m, enum attach_kind kind)
 struct attach *make_site(struct make *m, const struct target *t, const char *name, const char *args)
 {
 	struct attach *a = make_place(m, ATTACH_UPROBE);
-	struct operand *operands = NULL;
+	struct argument *args_read = NULL;
 
 	a->path = str_from(t->path);
 	if (!m->file)
@@ -140,9 +140,8 @@ struct attach *make_site(struct make *m, const struct target *t, const char *nam
 	a->offset = target_offset(t, name);
 	a->is_static = true;
 	assert_int_equal(
-		operands_parse(a->arch, str_from(args), &m->arena, &operands, &a->operand_count),
-		0);
-	a->operands = operands;
+		arguments_parse(a->arch, str_from(args), &m->arena, &args_read, &a->arg_count), 0);
+	a->args = args_read;
 	return a;
 }
 

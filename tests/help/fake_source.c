@@ -1,59 +1,66 @@
 #include "help/fake_source.h"
 
 #include <errno.h>
-#define FAKE_REG(id, bytes, sign, text)                                           \
+
+/* clang-format off */
+#define FAKE_OPERAND(id, bytes, sign, text)                                       \
 	{                                                                         \
 		.kind = OPERAND_REG, .size = bytes, .is_signed = sign, .reg = id, \
 		.base = REG_NONE, .index = REG_NONE,                              \
-		.raw = { text,                                                    \
-			 sizeof(text) - 1 }                                       \
+		.raw = {text, sizeof(text) - 1}                                   \
 	}
+#define FAKE_REG(id, bytes, sign, text) \
+	{ .operand = FAKE_OPERAND(id, bytes, sign, text), .counted_by = -1 }
+/* clang-format on */
 
-static struct operand fake_tick[] = {
+static struct argument fake_tick[] = {
 	FAKE_REG(1, 4, true, "-4@%ebx"),
 	FAKE_REG(1, 8, false, "8@%rbx"),
 	FAKE_REG(1, 8, false, "8@%rbx"),
 };
 
-static struct operand fake_tock_wide[] = {FAKE_REG(1, 8, false, "8@%rbx")};
+static struct argument fake_tock_wide[] = {FAKE_REG(1, 8, false, "8@%rbx")};
 
-static struct operand fake_tock_narrow[] = {FAKE_REG(1, 2, true, "-2@%bx")};
+static struct argument fake_tock_narrow[] = {FAKE_REG(1, 2, true, "-2@%bx")};
 
-static struct operand fake_load_float[] = {
-	{.kind = OPERAND_REG,
-	 .size = 8,
-	 .is_float = true,
-	 .reg = 1,
-	 .base = REG_NONE,
-	 .index = REG_NONE,
-	 .raw = {"8f@%rbx", 7}},
+static struct argument fake_load_float[] = {
+	{.operand = {.kind = OPERAND_REG,
+		     .size = 8,
+		     .is_float = true,
+		     .reg = 1,
+		     .base = REG_NONE,
+		     .index = REG_NONE,
+		     .raw = {"8f@%rbx", 7}},
+	 .counted_by = -1},
 };
 
-static struct operand fake_load_int[] = {FAKE_REG(1, 8, true, "-8@%rbx")};
+static struct argument fake_load_int[] = {FAKE_REG(1, 8, true, "-8@%rbx")};
 
-static struct operand fake_bad[] = {
+static struct argument fake_bad[] = {
 	FAKE_REG(1, 4, true, "-4@%ebx"),
-	{.kind = OPERAND_BAD,
-	 .size = 4,
-	 .reg = REG_NONE,
-	 .base = REG_NONE,
-	 .index = REG_NONE,
-	 .raw = {"4@%zax", 6},
-	 .why = "unknown register"},
-	{.kind = OPERAND_REG,
-	 .size = 8,
-	 .is_float = true,
-	 .reg = 200,
-	 .base = REG_NONE,
-	 .index = REG_NONE,
-	 .raw = {"8f@%xmm0", 8}},
+	{.operand = {.kind = OPERAND_BAD,
+		     .size = 4,
+		     .reg = REG_NONE,
+		     .base = REG_NONE,
+		     .index = REG_NONE,
+		     .raw = {"4@%zax", 6},
+		     .why = "unknown register"},
+	 .counted_by = -1},
+	{.operand = {.kind = OPERAND_REG,
+		     .size = 8,
+		     .is_float = true,
+		     .reg = 200,
+		     .base = REG_NONE,
+		     .index = REG_NONE,
+		     .raw = {"8f@%xmm0", 8}},
+	 .counted_by = -1},
 };
 
 #define FAKE_SITE(provider_text, name_text, at, list, number)                             \
 	{                                                                                 \
 		.provider = {provider_text, sizeof(provider_text) - 1},                   \
 		.name = {name_text, sizeof(name_text) - 1}, .location = at, .offset = at, \
-		.operands = list, .operand_count = number                                 \
+		.args = list, .arg_count = number                                         \
 	}
 
 static struct site fake_app_sites[] = {
@@ -76,13 +83,6 @@ static struct site fake_app_sites[] = {
 
 /* app:call(int number, bool flag, const char *text, int text_len, double ratio, struct pair pair,
  * unsigned char letter, void *place), and a site of app:word whose names differ from each other. */
-static struct operand fake_call[] = {
-	FAKE_REG(1, 4, false, "4@%ebx"), FAKE_REG(1, 4, true, "-4@%ebx"),
-	FAKE_REG(1, 8, false, "8@%rbx"), FAKE_REG(1, 4, true, "-4@%ebx"),
-	FAKE_REG(1, 8, false, "8@%rbx"), FAKE_REG(1, 8, false, "8@%rbx"),
-	FAKE_REG(1, 1, false, "1@%bl"),	 FAKE_REG(1, 8, false, "8@%rbx"),
-};
-
 static const struct ctype fake_char = {.kind = CTYPE_CHAR, .size = 1, .is_signed = true},
 			  fake_int = {.kind = CTYPE_INTEGER, .size = 4, .is_signed = true},
 			  fake_unsigned = {.kind = CTYPE_INTEGER, .size = 8},
@@ -93,39 +93,33 @@ static const struct ctype fake_char = {.kind = CTYPE_CHAR, .size = 1, .is_signed
 			  fake_void = {.kind = CTYPE_VOID},
 			  fake_address = {.kind = CTYPE_POINTER, .to = &fake_void};
 
-#define FAKE_ARG(text, c_type, counter)                                                        \
-	{                                                                                      \
-		.name = {text, sizeof(text) - 1}, .type = c_type, .type_from = ORIGIN_PROGRAM, \
-		.counted_by = counter                                                          \
+/* clang-format off */
+#define FAKE_ARG(bytes, sign, raw, text, c_type, counter)                  \
+	{                                                                  \
+		.operand = FAKE_OPERAND(1, bytes, sign, raw),              \
+		.name = {text, sizeof(text) - 1}, .type = c_type,          \
+		.type_from = ORIGIN_PROGRAM, .counted_by = counter         \
 	}
 
 static struct argument fake_call_args[] = {
-	FAKE_ARG("number", &fake_int, -1),   FAKE_ARG("flag", &fake_bool, -1),
-	FAKE_ARG("text", &fake_text, 3),     FAKE_ARG("text_len", &fake_int, -1),
-	FAKE_ARG("ratio", &fake_double, -1), FAKE_ARG("pair", &fake_pair, -1),
-	FAKE_ARG("letter", &fake_char, -1),  FAKE_ARG("place", &fake_address, -1),
+	FAKE_ARG(4, false, "4@%ebx",  "number",   &fake_int,     -1),
+	FAKE_ARG(4, true,  "-4@%ebx", "flag",     &fake_bool,    -1),
+	FAKE_ARG(8, false, "8@%rbx",  "text",     &fake_text,     3),
+	FAKE_ARG(4, true,  "-4@%ebx", "text_len", &fake_int,     -1),
+	FAKE_ARG(8, false, "8@%rbx",  "ratio",    &fake_double,  -1),
+	FAKE_ARG(8, false, "8@%rbx",  "pair",     &fake_pair,    -1),
+	FAKE_ARG(1, false, "1@%bl",   "letter",   &fake_char,    -1),
+	FAKE_ARG(8, false, "8@%rbx",  "place",    &fake_address, -1),
 };
-
-static struct argument fake_word_args[] = {FAKE_ARG("word", &fake_text, -1)};
-
-static struct argument fake_number_args[] = {FAKE_ARG("word", &fake_unsigned, -1)};
+static struct argument fake_word_args[]   = { FAKE_ARG(8, false, "8@%rbx", "word", &fake_text,     -1) };
+static struct argument fake_number_args[] = { FAKE_ARG(8, false, "8@%rbx", "word", &fake_unsigned, -1) };
+/* clang-format on */
 
 static struct site fake_known_sites[] = {
-	FAKE_SITE("app", "call", 0x300, fake_call, 8),
-	FAKE_SITE("app", "word", 0x310, fake_tock_wide, 1),
-	FAKE_SITE("app", "word", 0x318, fake_tock_wide, 1),
+	FAKE_SITE("app", "call", 0x300, fake_call_args, 8),
+	FAKE_SITE("app", "word", 0x310, fake_word_args, 1),
+	FAKE_SITE("app", "word", 0x318, fake_number_args, 1),
 };
-
-static int fake_know(void *self, const struct found_image *image, struct site *site, struct diag *d)
-{
-	struct argument *const args[] = {fake_call_args, fake_word_args, fake_number_args};
-
-	(void)self;
-	(void)d;
-	if (str_eq_text(image->path, "/bin/known"))
-		site->args = args[site - fake_known_sites];
-	return 0;
-}
 
 static struct site fake_late_sites[] = {
 	FAKE_SITE("app", "late", 0x200, NULL, 0),
@@ -305,7 +299,6 @@ struct script_source fake_source(struct fake *fake)
 				      .self = fake,
 				      .sites = fake_sites,
 				      .functions = fake_functions,
-				      .know = fake_know,
 				      .unreadable = fake_unreadable,
 				      .function_at = fake_function_at,
 				      .events = fake_events,

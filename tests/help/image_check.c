@@ -17,10 +17,10 @@ static bool is_place_of_value(const struct arch *arch, const struct operand *o, 
 static const char *check_values(const struct arch *arch, const struct image_probe *p,
 				const struct site *site)
 {
-	if (site->operand_count != p->value_count)
+	if (site->arg_count != p->value_count)
 		return "number of operands";
 	for (unsigned i = 0; i < p->value_count; i++) {
-		const struct operand *o = &site->operands[i];
+		const struct operand *o = &site->args[i].operand;
 
 		if (o->size != p->types[i]->size || o->is_signed != p->types[i]->is_signed)
 			return "width or sign";

@@ -361,9 +361,9 @@ static bool read_attach_kind(struct test_program *t, enum attach_kind *kind)
 static bool read_attach(struct test_program *t, struct clause *c)
 {
 	struct attach *a = (struct attach *)&c->attaches[c->attach_count];
-	struct operand *operands = arena_array(&t->arena, struct operand, TEXT_MAX);
+	struct argument *args = arena_array(&t->arena, struct argument, TEXT_MAX);
 
-	*a = (struct attach){.arch = t->arch, .operands = operands};
+	*a = (struct attach){.arch = t->arch, .args = args};
 	if (!read_attach_kind(t, &a->kind))
 		return false;
 	if (a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE)
@@ -382,7 +382,7 @@ static bool read_attach(struct test_program *t, struct clause *c)
 	a->func = (uint32_t)read_number(t);
 	if (take(t, "args"))
 		for (skip_blanks(t); *t->at; skip_blanks(t))
-			operands[a->operand_count++] = read_arg(t);
+			args[a->arg_count++].operand = read_arg(t);
 	c->attach_count++;
 	return true;
 }

@@ -58,8 +58,8 @@ static void read_sites(const struct image *image, struct str path, const struct 
 				       NULL);
 	out->count = list.count;
 	for (size_t i = 0; i < list.count; i++)
-		for (unsigned k = 0; k < list.sites[i].operand_count; k++)
-			out->unresolved += list.sites[i].operands[k].kind == OPERAND_BAD;
+		for (unsigned k = 0; k < list.sites[i].arg_count; k++)
+			out->unresolved += list.sites[i].args[k].operand.kind == OPERAND_BAD;
 	site_list_free(&list);
 }
 

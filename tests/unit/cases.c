@@ -18,7 +18,7 @@ enum { WORD, NUMBER, LOOP, GATE, PROBE_COUNT };
 
 struct machine {
 	struct site sites[PROBE_COUNT];
-	struct operand operands[PROBE_COUNT][2];
+	struct argument args[PROBE_COUNT][2];
 	struct site_list list;
 };
 
@@ -50,10 +50,10 @@ static void machine_init(struct machine *m)
 				   .name = str_from(probes[i].name),
 				   .location = 0x1000 + 16 * i,
 				   .offset = 0x1000 + 16 * i,
-				   .operands = m->operands[i]};
-		for (; s->operand_count < 2 && probes[i].arg[s->operand_count]; s->operand_count++)
-			set_operand(&m->operands[i][s->operand_count], m->list.arch,
-				    s->operand_count, probes[i].arg[s->operand_count]);
+				   .args = m->args[i]};
+		for (; s->arg_count < 2 && probes[i].arg[s->arg_count]; s->arg_count++)
+			set_operand(&m->args[i][s->arg_count].operand, m->list.arch, s->arg_count,
+				    probes[i].arg[s->arg_count]);
 	}
 }
 
@@ -217,8 +217,8 @@ static void fire(struct run *r, unsigned probe, const uint64_t *args, struct str
 			    .comm = STR("tick"),
 			    .nsecs = r->nsecs += 1000};
 
-	for (unsigned i = 0; i < s->operand_count; i++)
-		c.regs[s->operands[i].reg] = args[i];
+	for (unsigned i = 0; i < s->arg_count; i++)
+		c.regs[s->args[i].operand.reg] = args[i];
 	for (uint32_t i = 0; i < r->program->clause_count; i++) {
 		const struct clause *clause = &r->program->clauses[i];
 

@@ -148,7 +148,7 @@ static void test_no_arguments(void **state)
 {
 	struct site d = describe(*state, "none");
 
-	assert_int_equal(d.operand_count, 0);
+	assert_int_equal(d.arg_count, 0);
 	assert_int_equal(d.described->line, first_line + 3);
 }
 
@@ -263,16 +263,17 @@ static void add_declared(struct buf *b, const char *name)
 static int lookup(const struct buf *b, uint64_t base, uint64_t location, struct arena *a,
 		  struct site *out)
 {
-	static struct operand operands[1];
+	static struct argument args[1];
 	struct descriptions ds;
 	int err = descriptions_decode(arena_str(a, buf_as_str(b)), 8, false, base, a, &ds);
 
 	assert_int_equal(err, 0);
+	args[0] = (struct argument){.counted_by = -1};
 	*out = (struct site){.provider = STR("p"),
 			     .name = STR("n"),
 			     .location = location,
-			     .operands = operands,
-			     .operand_count = 1};
+			     .args = args,
+			     .arg_count = 1};
 	err = describe_site(&ds, out);
 	descriptions_free(&ds);
 	return err;
@@ -406,12 +407,12 @@ static void test_damaged(void **state)
 	add_text(&b, 7, "x.c", "p, n, a");
 	add_declared(&b, "count");
 	for (size_t len = 0; len < b.len; len++) {
-		struct operand operands[1] = {{0}};
+		struct argument args[1] = {{.counted_by = -1}};
 		struct site site = {.provider = STR("p"),
 				    .name = STR("n"),
 				    .location = 0x1000,
-				    .operands = operands,
-				    .operand_count = 1};
+				    .args = args,
+				    .arg_count = 1};
 
 		assert_int_equal(descriptions_decode(str_of(b.ptr, len), 8, false, 0, &a, &ds), 0);
 		describe_site(&ds, &site);

@@ -38,13 +38,12 @@ static struct world *open_world(struct told *told, size_t count)
 		w->descriptions[i] = (struct description){.file = STR("a.c"), .line = told[i].line};
 		*site = (struct site){.provider = str_from(told[i].provider),
 				      .name = str_from(told[i].name),
-				      .operands = w->operands,
-				      .operand_count = told[i].count};
+				      .arg_count = told[i].count};
+		site->args = arguments_new(&w->list.arena, w->operands, told[i].count);
+		assert_non_null(site->args);
 		if (!told[i].line)
 			continue;
 		site->described = &w->descriptions[i];
-		site->args = arguments_new(&w->list.arena, w->operands, told[i].count);
-		assert_non_null(site->args);
 		for (unsigned n = 0; n < told[i].count; n++) {
 			site->args[n] = told[i].args[n];
 			site->args[n].counted_by = -1;
@@ -92,7 +91,7 @@ static void assert_names(struct world *w, size_t i, const char *const *names)
 {
 	const struct site *site = know(w, i);
 
-	for (unsigned n = 0; n < site->operand_count; n++)
+	for (unsigned n = 0; n < site->arg_count; n++)
 		if (!str_eq_text(site->args[n].name, names[n]))
 			fail_msg("argument %u is '%.*s', not '%s'", n, STR_FMT(site->args[n].name),
 				 names[n]);

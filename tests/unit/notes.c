@@ -254,9 +254,9 @@ static void a_bad_note_spoils_only_itself(void **state)
 	assert_int_equal(read_elf(&e, &list, &d), -EBADMSG);
 	assert_int_equal(list.count, 2);
 	assert_text(list.sites[1].name, "two");
-	assert_int_equal(list.sites[1].operand_count, 2);
-	assert_int_equal(list.sites[1].operands[0].kind, OPERAND_BAD);
-	assert_int_equal(list.sites[1].operands[1].kind, OPERAND_REG);
+	assert_int_equal(list.sites[1].arg_count, 2);
+	assert_int_equal(list.sites[1].args[0].operand.kind, OPERAND_BAD);
+	assert_int_equal(list.sites[1].args[1].operand.kind, OPERAND_REG);
 	site_list_free(&list);
 	assert_message(&d, "corrupt-notes",
 		       "error: 'made' is damaged: the probe note at byte 60 of "
@@ -344,27 +344,27 @@ static void symbols_of_operands_become_numbers(void **state)
 {
 	struct buf file = full_file();
 	struct site_list list;
-	const struct operand *o;
+	const struct argument *args;
 
 	(void)state;
 	assert_int_equal(read_bytes(file.ptr, file.len, &list, NULL), 0);
 	assert_int_equal(list.count, 2);
-	assert_int_equal(list.sites[0].operand_count, 5);
-	o = list.sites[0].operands;
-	assert_int_equal(o[0].kind, OPERAND_MEM);
-	assert_int_equal(o[0].base, list.arch->pc);
-	assert_int_equal(o[0].value, DATA_AT + 0x100 + 8 - (CODE_AT + 16));
-	assert_int_equal(o[1].kind, OPERAND_CONST);
-	assert_int_equal(o[1].value, DATA_AT + 0x108);
+	assert_int_equal(list.sites[0].arg_count, 5);
+	args = list.sites[0].args;
+	assert_int_equal(args[0].operand.kind, OPERAND_MEM);
+	assert_int_equal(args[0].operand.base, list.arch->pc);
+	assert_int_equal(args[0].operand.value, DATA_AT + 0x100 + 8 - (CODE_AT + 16));
+	assert_int_equal(args[1].operand.kind, OPERAND_CONST);
+	assert_int_equal(args[1].operand.value, DATA_AT + 0x108);
 	/* 20 bytes of thread-local storage, aligned to 16, end at the thread pointer: offset 4 is
 	 * at -32 + 4. */
-	assert_int_equal(o[2].kind, OPERAND_MEM);
-	assert_int_equal(o[2].base, list.arch->tls);
-	assert_int_equal(o[2].value, -28);
-	assert_int_equal(o[3].kind, OPERAND_BAD);
-	assert_string_equal(o[3].why, "several symbols of the file have its name");
-	assert_int_equal(o[4].kind, OPERAND_BAD);
-	assert_non_null(strstr(o[4].why, "not in the symbol tables"));
+	assert_int_equal(args[2].operand.kind, OPERAND_MEM);
+	assert_int_equal(args[2].operand.base, list.arch->tls);
+	assert_int_equal(args[2].operand.value, -28);
+	assert_int_equal(args[3].operand.kind, OPERAND_BAD);
+	assert_string_equal(args[3].operand.why, "several symbols of the file have its name");
+	assert_int_equal(args[4].operand.kind, OPERAND_BAD);
+	assert_non_null(strstr(args[4].operand.why, "not in the symbol tables"));
 	site_list_free(&list);
 	buf_free(&file);
 }

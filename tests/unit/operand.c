@@ -56,11 +56,9 @@ static void dump(const struct operand *o, const struct arch *arch, struct buf *o
 
 static void dump_all(const struct arch *arch, struct str raw, struct buf *fields, struct buf *words)
 {
-	struct arena arena = ARENA_INIT;
-	struct operand *operands;
-	unsigned count;
+	struct operand operands[OPERANDS_MAX];
+	unsigned count = operands_parse(arch, raw, operands);
 
-	assert_int_equal(operands_parse(arch, raw, &arena, &operands, &count), 0);
 	for (unsigned i = 0; i < count; i++) {
 		buf_text(fields, i ? "; " : "");
 		buf_text(words, i ? "; " : "");
@@ -68,7 +66,6 @@ static void dump_all(const struct arch *arch, struct str raw, struct buf *fields
 		operand_describe(&operands[i], arch, words);
 		assert_true(operand_equal(&operands[i], &operands[i]));
 	}
-	arena_free(&arena);
 }
 
 /* cut at " | " */
@@ -345,37 +342,27 @@ static void register_tables_are_consistent(void **state)
 static void no_arguments_are_none(void **state)
 {
 	const struct arch *arch = arch_by_name(STR("x86_64"));
-	struct arena arena = ARENA_INIT;
-	struct operand *operands;
-	unsigned count = 7;
+	struct operand operands[OPERANDS_MAX];
 
 	(void)state;
-	assert_int_equal(operands_parse(arch, STR(""), &arena, &operands, &count), 0);
-	assert_int_equal(count, 0);
-	assert_int_equal(operands_parse(arch, STR("  \t "), &arena, &operands, &count), 0);
-	assert_int_equal(count, 0);
-	assert_int_equal(operands_parse(arch, str_of(NULL, 0), &arena, &operands, &count), 0);
-	assert_int_equal(count, 0);
-	arena_free(&arena);
+	assert_int_equal(operands_parse(arch, STR(""), operands), 0);
+	assert_int_equal(operands_parse(arch, STR("  \t "), operands), 0);
+	assert_int_equal(operands_parse(arch, str_of(NULL, 0), operands), 0);
 }
 
 static void too_many_arguments_end_in_one_refusal(void **state)
 {
 	const struct arch *arch = arch_by_name(STR("x86_64"));
-	struct arena arena = ARENA_INIT;
 	struct buf raw = BUF_INIT;
-	struct operand *operands;
-	unsigned count;
+	struct operand operands[OPERANDS_MAX];
 
 	(void)state;
 	for (int i = 0; i < 5000; i++)
 		buf_text(&raw, "8@%rax ");
-	assert_int_equal(operands_parse(arch, buf_as_str(&raw), &arena, &operands, &count), 0);
-	assert_int_equal(count, OPERANDS_MAX);
+	assert_int_equal(operands_parse(arch, buf_as_str(&raw), operands), OPERANDS_MAX);
 	assert_int_equal(operands[OPERANDS_MAX - 2].kind, OPERAND_REG);
 	assert_int_equal(operands[OPERANDS_MAX - 1].kind, OPERAND_BAD);
 	assert_non_null(operands[OPERANDS_MAX - 1].why);
-	arena_free(&arena);
 	buf_free(&raw);
 }
 

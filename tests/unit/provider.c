@@ -294,9 +294,11 @@ static void test_declarations_are_read_back(void **state)
 	const struct ctype_machine m = ctype_machine_of(EM_S390, 8);
 	struct descriptions ds = {0};
 	struct arena arena = ARENA_INIT;
-	struct operand operands[4] = {{0}};
-	struct site site = {
-		.provider = STR("p"), .name = STR("a"), .operands = operands, .operand_count = 4};
+	const struct operand unknown[4] = {{0}};
+	struct site site = {.provider = STR("p"),
+			    .name = STR("a"),
+			    .args = arguments_new(&arena, unknown, 4),
+			    .arg_count = 4};
 	struct buf notes = BUF_INIT;
 	struct compiled c;
 

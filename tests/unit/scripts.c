@@ -21,24 +21,24 @@
 static int source_sites(void *self, const struct find_query *q, found_fn *fn, void *arg,
 			struct diag *d)
 {
-	static struct operand operands[2];
+	static struct argument args[2];
 	static const size_t found = 0;
 	static struct site site = {.provider = {"a", 1},
 				   .name = {"b", 1},
 				   .location = 0x1000,
 				   .offset = 0x1000,
-				   .operands = operands,
-				   .operand_count = 2};
+				   .args = args,
+				   .arg_count = 2};
 	struct site_list list = {.arch = arch_host(), .sites = &site, .count = 1};
 	const struct found_image image = {
 		.path = STR("./a"), .open_path = STR("./a"), .sites = &list};
 
 	(void)self, (void)q, (void)d;
 	for (unsigned i = 0; i < 2; i++) {
-		operand_call_arg(list.arch, i, &operands[i]);
-		operands[i].size = 8;
-		operands[i].is_signed = i == 0;
-		operands[i].raw = STR("8@");
+		operand_call_arg(list.arch, i, &args[i].operand);
+		args[i].operand.size = 8;
+		args[i].operand.is_signed = i == 0;
+		args[i].operand.raw = STR("8@");
 	}
 	return fn(arg, &image, &found, 1);
 }

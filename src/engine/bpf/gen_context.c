@@ -173,14 +173,13 @@ static void read_by_case(struct gen *g, const struct insn *in, same_fn *same, re
 
 static bool same_arg(const struct attach *a, const struct attach *b, int64_t arg)
 {
-	return a->arch == b->arch && (uint64_t)arg < a->operand_count &&
-	       (uint64_t)arg < b->operand_count &&
-	       operand_equal(&a->operands[arg], &b->operands[arg]);
+	return a->arch == b->arch && (uint64_t)arg < a->arg_count && (uint64_t)arg < b->arg_count &&
+	       operand_equal(&a->args[arg].operand, &b->args[arg].operand);
 }
 
 static void read_arg(struct gen *g, const struct insn *in, const struct attach *at)
 {
-	read_operand(g, in, &at->operands[in->imm], at->arch);
+	read_operand(g, in, &at->args[in->imm].operand, at->arch);
 }
 
 void gen_arg(struct gen *g, const struct insn *in)

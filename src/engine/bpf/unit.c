@@ -82,10 +82,10 @@ static bool same_recipe(const struct used *u, const struct attach *a, const stru
 	if ((u->end || u->regs) && a->arch != b->arch)
 		return false;
 	for (unsigned i = 0; i < u->end; i++) {
-		bool in_a = i < a->operand_count, in_b = i < b->operand_count;
+		bool in_a = i < a->arg_count, in_b = i < b->arg_count;
 
-		if (u->args[i] &&
-		    (in_a != in_b || (in_a && !operand_equal(&a->operands[i], &b->operands[i]))))
+		if (u->args[i] && (in_a != in_b || (in_a && !operand_equal(&a->args[i].operand,
+									   &b->args[i].operand))))
 			return false;
 	}
 	return true;

@@ -192,8 +192,7 @@ static uint64_t arg_bits(const struct recorded_arg *arg, const struct operand *o
 int recorded_fill(const struct recorded *event, const struct attach *at, struct arena *a,
 		  struct context *out)
 {
-	unsigned count =
-		event->arg_count < at->operand_count ? event->arg_count : at->operand_count;
+	unsigned count = event->arg_count < at->arg_count ? event->arg_count : at->arg_count;
 	struct area *areas = arena_array(a, struct area, 2 * count + 1);
 	uint64_t *words = arena_array(a, uint64_t, count + 1);
 	struct context *c = out;
@@ -204,19 +203,19 @@ int recorded_fill(const struct recorded *event, const struct attach *at, struct 
 	c->areas = areas;
 	c->ip = c->ip ? c->ip : CODE_AT + at->offset;
 	for (unsigned i = 0; i < count; i++) {
-		const struct operand *o = &at->operands[i];
+		const struct operand *o = &at->args[i].operand;
 
 		if ((o->kind == OPERAND_MEM || o->kind == OPERAND_ADDRESS) && o->base != REG_NONE &&
 		    o->base != at->arch->pc)
 			c->regs[o->base] = BASE_AT + (uint64_t)o->base * BASE_STEP;
 	}
 	for (unsigned i = 0; i < count; i++) /* these may be bases, too */
-		if (at->operands[i].kind == OPERAND_REG)
-			c->regs[at->operands[i].reg] =
-				arg_bits(&event->args[i], &at->operands[i], i)
-				<< at->operands[i].reg_shift;
+		if (at->args[i].operand.kind == OPERAND_REG)
+			c->regs[at->args[i].operand.reg] =
+				arg_bits(&event->args[i], &at->args[i].operand, i)
+				<< at->args[i].operand.reg_shift;
 	for (unsigned i = 0; i < count; i++) {
-		const struct operand *o = &at->operands[i];
+		const struct operand *o = &at->args[i].operand;
 		const struct recorded_arg *arg = &event->args[i];
 
 		if (!arg->raw.len)

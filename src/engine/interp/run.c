@@ -114,7 +114,7 @@ static void run_insn(struct run *r, const struct insn *i)
 		regs[i->d] = (uint64_t)(number >= -0x1p63 && number < 0x1p63 ? (int64_t)number
 									     : INT64_MIN);
 		break;
-	case OP_ARG: regs[i->d] = read_arg(r, &r->at->operands[i->imm]); break;
+	case OP_ARG: regs[i->d] = read_arg(r, &r->at->args[i->imm].operand); break;
 	case OP_REG: regs[i->d] = read_reg(r, (uint8_t)i->imm); break;
 	case OP_FIELD: regs[i->d] = read_field(r, i); break;
 	case OP_BUILTIN: regs[i->d] = read_builtin(r, i->imm); break;
