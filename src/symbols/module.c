@@ -148,6 +148,7 @@ static void read_symbols(struct modules *m, struct module *module, const struct 
 		return;
 	if (fd < 0)
 		fd = mapped_file_open(file);
+	m->open_fds -= module->fd >= 0;
 	module->fd = -1;
 	if (fd >= 0)
 		module->symbols = read_file(m, fd, module, file->pid);

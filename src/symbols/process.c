@@ -158,10 +158,11 @@ static void read_identity(struct process *p)
 	uint64_t number;
 	char path[64];
 
-	p->is_foreign = !is_same(p->pid, "ns/mnt") || !is_same(p->pid, "root");
-	p->inner_pid = p->pid;
+	p->is_identified = true;
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
 	if (!file_slurp(path, STATUS_BYTES_MOST, &status)) {
+		p->is_foreign = !is_same(p->pid, "ns/mnt") || !is_same(p->pid, "root");
+		p->inner_pid = p->pid;
 		if (status_number(buf_as_str(&status), STR("NSpid:"), true, &number))
 			p->inner_pid = (pid_t)number;
 		if (status_number(buf_as_str(&status), STR("Uid:"), false, &number))
@@ -204,6 +205,10 @@ static void read_jit(struct process *p, struct modules *modules)
 	struct buf path = BUF_INIT;
 	int err;
 
+	/* Of one whose mappings the kernel reported, nothing was read: it may have taken another
+	 * user's id since its fork. */
+	if (!p->is_identified)
+		read_identity(p);
 	buf_printf(&path, "/proc/%d/root/tmp/perf-%d.map", (int)p->pid, (int)p->inner_pid);
 	err = path.failed ? -ENOMEM : jit_names_read(path.ptr, p->uid, &modules->pool, &p->jit);
 	if (err && !p->is_foreign) {

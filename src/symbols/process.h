@@ -61,6 +61,7 @@ struct process {
 	pid_t inner_pid; /* in its own pid namespace */
 	uid_t uid;
 	bool is_foreign;	  /* other mount namespace or root: its paths mean nothing here */
+	bool is_identified;	  /* these three are its own, else its parent's */
 	struct mapping *mappings; /* by start, none overlaps another */
 	size_t count, cap;
 	struct jit_names *jit;

@@ -18,6 +18,7 @@
 #include "symbols/demangle.h"
 #include "symbols/jit.h"
 #include "symbols/kernel.h"
+#include "symbols/process.h"
 #include "symbols/symbols.h"
 
 static const char *library(void)
@@ -340,6 +341,78 @@ static void compiled_code_has_names(void **state)
 	symbols_free(s);
 }
 
+static void map_compiled_code_as_another_user(uint64_t addresses[2])
+{
+	if (!setgid(65534) && !setuid(65534))
+		map_compiled_code(addresses);
+}
+
+/* Of a service that started during a run only what the kernel reports was known. Its parent's user
+ * was taken for its own, and so its file of names was not read. */
+static void compiled_code_of_a_service_that_starts_had_no_names(void **state)
+{
+	struct symbols_mapping anonymous = {.length = 4096, .path = STR("//anon")};
+	struct symbols *s = NULL;
+	struct child c;
+	char path[64];
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	child_start(&c, map_compiled_code_as_another_user);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)c.pid);
+	assert_true(c.exported != 0);
+	assert_int_equal(symbols_new(&s), 0);
+	symbols_see(s, getpid());
+	symbols_fork(s, getpid(), c.pid);
+	anonymous.start = c.exported & ~(uint64_t)4095;
+	symbols_map(s, c.pid, &anonymous);
+	assert_string_equal(name_of(s, c.pid, c.exported, SYMBOL_OFFSET),
+			    "Hot::method(int) [tier 2]+4");
+	child_end(&c);
+	unlink(path);
+	symbols_free(s);
+}
+
+/* What was kept open was counted for ever, so that after 256 files none was kept any more. */
+static void files_that_were_read_still_counted_as_kept_open(void **state)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = memfd_create("not-elf", MFD_CLOEXEC);
+	struct mapped_file file = {.pid = getpid()};
+	struct modules modules = {0};
+	struct stat st;
+	char path[32];
+
+	(void)state;
+	assert_true(code != MAP_FAILED && fd >= 0);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	code = mmap(code, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	assert_true(code != MAP_FAILED);
+	file.start = (uint64_t)code;
+	file.end = file.start + 4096;
+	file.inode = st.st_ino;
+	modules_init(&modules);
+	for (unsigned i = 0; i < MODULE_FDS_MOST + 2; i++) {
+		struct module *module;
+		struct str name;
+		uint64_t into;
+
+		snprintf(path, sizeof(path), "/memfd:%u (deleted)", i);
+		file.path = str_from(path);
+		module = modules_get(&modules, &file);
+		assert_non_null(module);
+		module_hold(&modules, module, &file);
+		assert_true(module->fd >= 0);
+		assert_false(module_name_at(&modules, module, &file, 0, &name, &into));
+		assert_int_equal(module->fd, -1);
+	}
+	modules_free(&modules);
+	munmap(code, 4096);
+	close(fd);
+}
+
 /* A stranger's file in /tmp says nothing about other people's processes. */
 static void perf_maps_of_others_are_not_believed(void **state)
 {
@@ -455,6 +528,8 @@ int main(void)
 		cmocka_unit_test(later_libraries_are_found),
 		cmocka_unit_test(a_replaced_file_is_not_believed),
 		cmocka_unit_test(compiled_code_has_names),
+		cmocka_unit_test(compiled_code_of_a_service_that_starts_had_no_names),
+		cmocka_unit_test(files_that_were_read_still_counted_as_kept_open),
 		cmocka_unit_test(perf_maps_of_others_are_not_believed),
 		cmocka_unit_test(a_perf_map_that_grows_by_a_line_per_event_is_read_once),
 		cmocka_unit_test(a_perf_map_without_end_is_cut),
