@@ -37,9 +37,9 @@ static int open_raising(const char *path, int flags)
 /* Opening a device or a fifo can have effects, so the name is opened with O_PATH first, and then
  * read only if it is a regular file. Without /proc its name must do, if it still leads to the same
  * file. */
-static int open_regular(const char *path)
+int file_open_regular(const char *path, int flags)
 {
-	int path_fd = open_raising(path, O_PATH | O_CLOEXEC), fd;
+	int path_fd = open_raising(path, O_PATH | O_CLOEXEC | flags), fd;
 	char link[FILE_LINK_SIZE];
 	struct stat was = {0}, st;
 
@@ -53,7 +53,7 @@ static int open_regular(const char *path)
 	close(path_fd);
 	if (fd != -ENOENT || !S_ISREG(was.st_mode))
 		return fd;
-	fd = open_raising(path, READ_FLAGS);
+	fd = open_raising(path, READ_FLAGS | flags);
 	if (fd < 0 || (!fstat(fd, &st) && st.st_dev == was.st_dev && st.st_ino == was.st_ino))
 		return fd;
 	close(fd);
@@ -104,7 +104,7 @@ int file_take(int fd, struct str path, struct file **out)
 
 int file_open(const char *path, struct file **out, struct diag *d)
 {
-	int fd = open_regular(path), err = fd < 0 ? fd : file_take(fd, str_from(path), out);
+	int fd = file_open_regular(path, 0), err = fd < 0 ? fd : file_take(fd, str_from(path), out);
 	struct buf safe = BUF_INIT;
 
 	if (!err)

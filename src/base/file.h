@@ -30,6 +30,8 @@ struct file {
 /* Only regular files are opened: nothing happens to a device or a fifo. Errors: errno of open(2),
  * -EISDIR, -ENOEXEC for other things than regular files. */
 int file_open(const char *path, struct file **out, struct diag *d);
+/* The same as a descriptor, without a message; `flags`: 0, or O_NOFOLLOW. */
+int file_open_regular(const char *path, int flags);
 /* Takes the descriptor, even if it fails. */
 int file_take(int fd, struct str path, struct file **out);
 struct file *file_hold(struct file *f); /* returns `f` */

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/file.h"
 
 #define TEXT_MOST     (48u << 20) /* bytes of a file */
 #define NAMES_MOST    (1u << 20)  /* 16 bytes each */
@@ -202,9 +203,9 @@ int jit_names_read(const char *path, uid_t owner, struct budget *pool, struct ji
 
 	if (*names && (*names)->is_full)
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	fd = file_open_regular(path, O_NOFOLLOW);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = read_fd(fd, owner, pool, names);
 	close(fd);
 	return err;

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -98,15 +97,15 @@ struct way {
 	int *fd;	/* it must lead to an open file; NULL: a name will do */
 };
 
-/* A way of /proc ends with its process, which may be between the look and the opening. */
+/* A way of /proc ends with its process, which may be between the look and the opening; and a device
+ * that has taken the file's name by then is not opened. */
 static bool open_way(const struct way *w)
 {
-	int fd = open(w->name->ptr, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = file_open_regular(w->name->ptr, 0);
 
 	if (fd < 0)
 		return false;
-	if (fstat(fd, w->st) || !S_ISREG(w->st->st_mode) ||
-	    (w->inode && w->st->st_ino != w->inode)) {
+	if (fstat(fd, w->st) || (w->inode && w->st->st_ino != w->inode)) {
 		close(fd); /* replaced in between */
 		return false;
 	}

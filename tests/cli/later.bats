@@ -168,7 +168,7 @@ in_namespace() {
 		[ "$status" = 0 ]
 	}
 	stack_of_tick
-	call=$(grep -n 'map_files.*O_NONBLOCK' "$BATS_TEST_TMPDIR/calls" | head -1 | cut -d: -f1)
+	call=$(grep -n 'map_files.*O_PATH' "$BATS_TEST_TMPDIR/calls" | head -1 | cut -d: -f1)
 	stack_of_tick -e inject=openat:error=ESRCH:when=$call
 	kill $firing
 	grep -q 'map_files.*ESRCH' "$BATS_TEST_TMPDIR/calls"
