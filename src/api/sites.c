@@ -9,9 +9,8 @@
 #include "base/public.h"
 #include "engine/engine.h"
 #include "find/know.h"
+#include "find/pattern.h"
 #include "nopal/sites.h"
-#include "script/script.h"
-#include "api/pattern.h"
 
 struct nopal_site {
 	const struct found_image *image;
@@ -149,7 +148,7 @@ NOPAL_EXPORT int nopal_sites_find(struct nopal_sites *p, const char *pattern, pi
 	struct arena parts = ARENA_INIT;
 	struct find_query q;
 	unsigned errors = nopal_diag_errors(d);
-	int count = pattern_parse(str_from(pattern), &parts, &q, diag_inner(d));
+	int count = pattern_query(str_from(pattern), &parts, &q, diag_inner(d));
 
 	if (!count) {
 		q.pid = pid;
@@ -315,11 +314,11 @@ NOPAL_EXPORT char *nopal_site_pattern(const struct nopal_site *s)
 	if (!s)
 		return NULL;
 	buf_text(&text, "usdt:");
-	script_quote(s->image->path, &text);
+	pattern_quote(s->image->path, &text);
 	buf_char(&text, ':');
-	script_quote(s->site->provider, &text);
+	pattern_quote(s->site->provider, &text);
 	buf_char(&text, ':');
-	script_quote(s->site->name, &text);
+	pattern_quote(s->site->name, &text);
 	return give_text(&text);
 }
 

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/quote.h"
+
 struct sign {
 	const char *text;
 	enum token_kind kind;
@@ -189,68 +191,20 @@ static int lex_integer(struct lexer *l, struct token *t)
 	return 0;
 }
 
-/* Up to `most` digits of an escape. */
-static unsigned escape_number(struct lexer *l, unsigned base, int most)
+/* The text inside a string literal, escapes resolved. */
+static int lex_string(struct lexer *l, struct str *out)
 {
-	unsigned value = 0;
+	struct span at = lex_span(l, (struct mark){(uint32_t)l->at, 0});
+	struct buf text = BUF_INIT;
+	int err = quote_read(&at, false, &text, l->d);
 
-	for (int i = 0; i < most && hex_digit(peek(l, 0)) < base; i++, l->at++)
-		value = value * base + hex_digit(peek(l, 0));
-	return value & 0xff;
-}
-
-/* escape = "\" ( n t r a b f v 0 \ " ' | 1-3 octal digits | x 1-2 hex digits ) */
-static int lex_escape(struct lexer *l, char *out)
-{
-	static const char from[] = "ntrabfv\\\"'", to[] = "\n\t\r\a\b\f\v\\\"'";
-	char c = peek(l, 1);
-	const char *known = c ? strchr(from, c) : NULL;
-
-	if (known) {
-		*out = to[known - from];
-		l->at += 2;
-		return 0;
-	}
-	if (hex_digit(c) < 8) {
-		l->at++;
-		*out = (char)escape_number(l, 8, 3);
-		return 0;
-	}
-	if (c == 'x' && hex_digit(peek(l, 2)) < 16) {
-		l->at += 2;
-		*out = (char)escape_number(l, 16, 2);
-		return 0;
-	}
-	return diag_error_at(l->d, -EINVAL, "bad-escape",
-			     lex_span(l, (struct mark){(uint32_t)l->at, 2}),
-			     "unknown escape '\\%c'", c >= ' ' && c <= '~' ? c : '?');
-}
-
-int lex_string(struct lexer *l, struct str *out)
-{
-	size_t start = l->at, len = 0, most = 0;
-	char *text;
-
-	for (size_t i = start + 1; i < l->text.len && l->text.ptr[i] != '"'; i++, most++)
-		if (l->text.ptr[i] == '\\' && i + 1 < l->text.len)
-			i++, most++;
-	text = arena_alloc(l->arena, most + 1);
-	if (!text)
-		return -ENOMEM;
-	for (l->at++; l->at < l->text.len && peek(l, 0) != '"' && peek(l, 0) != '\n';) {
-		if (peek(l, 0) != '\\')
-			text[len++] = l->text.ptr[l->at++];
-		else if (lex_escape(l, &text[len++]))
-			return -EINVAL;
-	}
-	if (peek(l, 0) != '"')
-		return diag_error_at(
-			l->d, -EINVAL, "open-string",
-			lex_span(l, (struct mark){(uint32_t)start, (uint32_t)(l->at - start)}),
-			"unterminated string");
-	l->at++;
-	*out = str_of(text, len);
-	return 0;
+	l->at = at.at;
+	if (!err)
+		*out = arena_str(l->arena, buf_as_str(&text));
+	if (!err && (text.failed || !out->ptr))
+		err = -ENOMEM;
+	buf_free(&text);
+	return err;
 }
 
 static struct str lex_word(struct lexer *l)

@@ -85,8 +85,6 @@ struct lexer {
 int lex_blank(struct lexer *l);
 /* The next token. -EINVAL with a message, -ENOMEM. */
 int lex_token(struct lexer *l, struct token *out);
-/* The text inside a string literal whose opening quote is at l->at, escapes resolved. */
-int lex_string(struct lexer *l, struct str *out);
 /* A number with C prefix, exponent, digit separators and time unit; the whole of `s`. -EINVAL. */
 int lex_number(struct str s, uint64_t *out);
 struct span lex_span(const struct lexer *l, struct mark m);

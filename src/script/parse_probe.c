@@ -1,19 +1,12 @@
-/* Probes: text -> struct probe_spec. Probes have a lexical life of their own (paths, patterns,
- * names with any byte), so they are read by character up to the predicate or block. */
+/* Probes: text -> struct probe_spec. Their parts have any bytes, so they are read by find/pattern.h
+ * and not as tokens; what the parts mean for each type of probe is here. */
 #include "script/parse.h"
 
 #include <errno.h>
 
-#define MAX_PARTS 6
-#define SECOND	  1000000000ull
+#include "find/pattern.h"
 
-/* A probe as colons cut it. */
-struct parts {
-	struct str part[MAX_PARTS];
-	struct mark mark[MAX_PARTS];
-	unsigned count;
-	struct mark all;
-};
+#define SECOND 1000000000ull
 
 struct time_unit {
 	const char *name;
@@ -33,15 +26,17 @@ static char here(const struct lexer *l)
 	return at_end(l) ? '\0' : l->text.ptr[l->at];
 }
 
-static bool ends_part(char c)
+/* Where a piece of the script is. */
+static struct mark mark_of(const struct parser *p, struct str raw)
 {
-	return c == ':' || c == ',' || c == '{' || c == '"' || c == ' ' || c == '\t' || c == '\n' ||
-	       c == '\r' || c == ';' || c == '}';
+	return (struct mark){(uint32_t)(raw.ptr - p->lexer.text.ptr), (uint32_t)raw.len};
 }
 
 /* "$1" within a part becomes the parameter's text. */
-static void substitute(struct parser *p, struct str raw, struct mark mark, struct buf *out)
+static int substitute(void *arg, struct span bytes, struct buf *out)
 {
+	struct parser *p = arg;
+	struct str raw = str_of(bytes.source.ptr + bytes.at, bytes.len);
 	const struct script_options *options = p->options;
 
 	for (size_t i = 0; i < raw.len && !p->err;) {
@@ -56,52 +51,14 @@ static void substitute(struct parser *p, struct str raw, struct mark mark, struc
 			continue;
 		}
 		if (number > options->param_count)
-			parse_error(p, mark, "missing-param",
+			parse_error(p, mark_of(p, raw), "missing-param",
 				    "'$%llu' is not given: the script has %u parameters",
 				    (unsigned long long)number, options->param_count);
 		else
 			buf_str(out, options->params[number - 1]);
 		i += 1 + digits;
 	}
-}
-
-/* A string, or the plain bytes up to what ends a part. False at the end of the part. */
-static bool parse_run(struct parser *p, bool is_path, struct buf *text)
-{
-	struct lexer *l = &p->lexer;
-	size_t from = l->at;
-	struct str quoted;
-	int err;
-
-	if (here(l) == '"') {
-		err = lex_string(l, &quoted);
-		if (err)
-			parse_fail(p, err);
-		else
-			buf_str(text, quoted);
-		return true;
-	}
-	while (!at_end(l) && !ends_part(here(l)) && (is_path || here(l) != '/'))
-		l->at++;
-	substitute(p, str_of(l->text.ptr + from, l->at - from),
-		   (struct mark){(uint32_t)from, (uint32_t)(l->at - from)}, text);
-	return l->at > from;
-}
-
-/* part = ( string | any byte but : , { } ; " blank )*; a / only in a path */
-static void parse_part(struct parser *p, bool is_path, struct parts *parts)
-{
-	struct buf text = BUF_INIT;
-	size_t start = p->lexer.at;
-
-	while (!p->err && parse_run(p, is_path, &text))
-		;
-	parts->mark[parts->count] = (struct mark){(uint32_t)start, (uint32_t)(p->lexer.at - start)};
-	parts->part[parts->count] = arena_str(p->arena, buf_as_str(&text));
-	if (text.failed || !parts->part[parts->count].ptr)
-		parse_fail(p, -ENOMEM);
-	parts->count++;
-	buf_free(&text);
+	return p->err;
 }
 
 /* Do this type's probes have a path after the first colon? */
@@ -113,38 +70,36 @@ static bool has_path(struct str type)
 	       (t == PROBE_USDT || t == PROBE_UPROBE || t == PROBE_URETPROBE);
 }
 
-/* parts = part ( ":" part )* */
-static void parse_parts(struct parser *p, struct parts *parts)
+/* The parts of a probe, of which there must be some. */
+static void parse_parts(struct parser *p, struct pattern *parts)
 {
+	const struct pattern_script script = {has_path, substitute, p};
 	struct lexer *l = &p->lexer;
-	size_t start = l->at;
+	struct span at = lex_span(l, (struct mark){(uint32_t)l->at, 0});
+	int err = pattern_read(&at, &script, p->arena, parts, p->d);
+	struct mark all = mark_of(p, parts->all);
 
-	parse_part(p, false, parts);
-	while (!p->err && here(l) == ':' && parts->count < MAX_PARTS) {
-		l->at++;
-		parse_part(p, parts->count == 1 && has_path(parts->part[0]), parts);
-	}
-	parts->all = (struct mark){(uint32_t)start, (uint32_t)(l->at - start)};
-	if (here(l) == ':')
-		parse_error(p, (struct mark){(uint32_t)start, parts->all.len + 1}, "bad-probe",
+	l->at = at.at;
+	if (err)
+		parse_fail(p, err);
+	else if (here(l) == ':')
+		parse_error(p, (struct mark){all.at, all.len + 1}, "bad-probe",
 			    "too many ':' in this probe");
-	if (parts->all.len)
-		return;
-	parts->all.len = at_end(l) ? 0 : 1;
-	if (at_end(l))
-		parse_error(p, parts->all, "syntax", "expected a probe, but the script ends here");
-	else
-		parse_error(p, parts->all, "syntax", "expected a probe before '%c'", here(l));
+	else if (!all.len && at_end(l))
+		parse_error(p, all, "syntax", "expected a probe, but the script ends here");
+	else if (!all.len)
+		parse_error(p, (struct mark){all.at, 1}, "syntax", "expected a probe before '%c'",
+			    here(l));
 }
 
-static void bad_probe(struct parser *p, const struct parts *parts, const char *form)
+static void bad_probe(struct parser *p, const struct pattern *parts, const char *form)
 {
-	if (parse_error(p, parts->all, "bad-probe", "'%.*s' is not a complete probe",
-			(int)parts->all.len, p->lexer.text.ptr + parts->all.at))
+	if (parse_error(p, mark_of(p, parts->all), "bad-probe", "'%.*s' is not a complete probe",
+			STR_FMT(parts->all)))
 		diag_hint(p->d, "the form is %s", form);
 }
 
-static void build_bare(struct parser *p, const struct parts *parts, struct probe_spec *s)
+static void build_bare(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	if (parts->count != 1)
 		bad_probe(p, parts, probe_type_name(s->type));
@@ -174,7 +129,7 @@ static bool has_unit(struct str count)
 }
 
 /* interval = type ":" ( "s" | "ms" | "us" | "hz" ) ":" number | type ":" number unit? */
-static void build_timer(struct parser *p, const struct parts *parts, struct probe_spec *s)
+static void build_timer(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	int err = -EINVAL;
 
@@ -189,7 +144,7 @@ static void build_timer(struct parser *p, const struct parts *parts, struct prob
 }
 
 /* usdt = type ":" name | type ":" path ":" name | type ":" path ":" provider ":" name */
-static void build_usdt(struct parser *p, const struct parts *parts, struct probe_spec *s)
+static void build_usdt(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	if (parts->count < 2 || parts->count > 4 || !parts->part[parts->count - 1].len)
 		bad_probe(p, parts, "usdt:PATH:PROVIDER:NAME, or usdt:PATH:NAME");
@@ -202,7 +157,7 @@ static void build_usdt(struct parser *p, const struct parts *parts, struct probe
 
 /* uprobe = type ":" path ":" ( number | name ( "+" number )? ); uretprobe = type ":" path ":" name
  */
-static void build_uprobe(struct parser *p, const struct parts *parts, struct probe_spec *s)
+static void build_uprobe(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	bool has_offset, is_return = s->type == PROBE_URETPROBE;
 	bool fine = parts->count == 3 && parts->part[1].len && parts->part[2].len;
@@ -227,7 +182,7 @@ static void build_uprobe(struct parser *p, const struct parts *parts, struct pro
 }
 
 /* tracepoint = type ":" category ":" event */
-static void build_tracepoint(struct parser *p, const struct parts *parts, struct probe_spec *s)
+static void build_tracepoint(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	if (parts->count != 3 || !parts->part[1].len || !parts->part[2].len)
 		bad_probe(p, parts, "tracepoint:CATEGORY:EVENT");
@@ -235,7 +190,7 @@ static void build_tracepoint(struct parser *p, const struct parts *parts, struct
 	s->name = parts->part[2];
 }
 
-typedef void build_fn(struct parser *p, const struct parts *parts, struct probe_spec *s);
+typedef void build_fn(struct parser *p, const struct pattern *parts, struct probe_spec *s);
 
 static build_fn *const builders[] = {
 	[PROBE_BEGIN] = build_bare,	  [PROBE_END] = build_bare,
@@ -244,14 +199,15 @@ static build_fn *const builders[] = {
 	[PROBE_URETPROBE] = build_uprobe, [PROBE_TRACEPOINT] = build_tracepoint,
 };
 
-static void unknown_type(struct parser *p, const struct parts *parts)
+static void unknown_type(struct parser *p, const struct pattern *parts)
 {
 	struct str name = parts->part[0], guess = probe_type_guess(name);
+	struct mark first = mark_of(p, parts->first);
 
 	if (probe_type_is_foreign(name))
-		parse_error(p, parts->mark[0], "unsupported", "'%.*s' probes are not supported",
+		parse_error(p, first, "unsupported", "'%.*s' probes are not supported",
 			    STR_FMT(name));
-	else if (!parse_error(p, parts->mark[0], "unknown-probe-type", "unknown probe type '%.*s'",
+	else if (!parse_error(p, first, "unknown-probe-type", "unknown probe type '%.*s'",
 			      STR_FMT(name)))
 		return;
 	else if (guess.len)
@@ -263,7 +219,7 @@ static void unknown_type(struct parser *p, const struct parts *parts)
 
 static struct probe_spec *parse_probe(struct parser *p)
 {
-	struct parts parts = {.count = 0};
+	struct pattern parts;
 	struct probe_spec *s = arena_new(p->arena, struct probe_spec);
 
 	if (!s)
@@ -273,7 +229,7 @@ static struct probe_spec *parse_probe(struct parser *p)
 		return NULL;
 	parse_parts(p, &parts);
 	parse_count_node(p);
-	s->mark = parts.all;
+	s->mark = mark_of(p, parts.all);
 	if (p->err)
 		return s;
 	if (probe_type_find(parts.part[0], &s->type))

@@ -100,8 +100,6 @@ typedef int script_builtin_fn(void *arg, const char *name, const char *help, con
 void script_print_builtins(struct buf *out);
 int script_each_builtin(script_builtin_fn *fn, void *arg);
 
-/* One part of a probe (path, provider, name), quoted when a script would read it otherwise. */
-void script_quote(struct str part, struct buf *out);
 /* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace
  * -l prints). */
 typedef int script_list_fn(void *arg, struct str probe);

@@ -12,8 +12,6 @@
 
 #include "nopal/sites.h"
 #include "nopal/trace.h"
-#include "script/script.h"
-#include "api/pattern.h"
 
 __attribute__((noinline, used)) static void fires(int number)
 {
@@ -163,79 +161,6 @@ static void a_missing_probe_names_the_nearest(void **state)
 	nopal_diag_free(d);
 }
 
-static void check_part(struct str part, const char *want)
-{
-	assert_int_equal(part.len, strlen(want));
-	assert_memory_equal(part.ptr, want, part.len);
-}
-
-static void patterns_have_parts(void **state)
-{
-	static const struct {
-		const char *text, *path, *provider, *name;
-	} cases[] = {
-		{"usdt:/bin/x:p:n", "/bin/x", "p", "n"},
-		{"U:/bin/x:p:n", "/bin/x", "p", "n"},
-		{"/bin/x:p:n", "/bin/x", "p", "n"},
-		{"usdt:/bin/x:n", "/bin/x", "", "n"},
-		{"usdt:/bin/x", "/bin/x", "", ""},
-		{"usdt::p:n", "", "p", "n"},
-		{"usdt:*", "*", "", ""},
-		{"usdt:\"/a:b c\":p:n", "/a:b c", "p", "n"},
-		{"usdt:/lib++\":\"x:p:n", "/lib++:x", "p", "n"},
-		{"usdt:\"/q\\\"\\\\\\x41\\t\":p:n", "/q\"\\A\t", "p", "n"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct arena a = ARENA_INIT;
-		struct find_query q;
-
-		assert_int_equal(pattern_parse(str_from(cases[i].text), &a, &q, NULL), 0);
-		check_part(q.path, cases[i].path);
-		check_part(q.provider, cases[i].provider);
-		check_part(q.name, cases[i].name);
-		arena_free(&a);
-	}
-}
-
-static void wrong_patterns_are_refused(void **state)
-{
-	static const char *const cases[] = {"usdt:a:b:c:d", "a:b:c:d:e:f", "usdt:\"a:b:c", "\""};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct diag d = DIAG_INIT;
-		struct arena a = ARENA_INIT;
-		struct find_query q;
-
-		assert_int_equal(pattern_parse(str_from(cases[i]), &a, &q, &d), -EINVAL);
-		assert_string_equal(d.first->tag, "bad-pattern");
-		diag_free(&d);
-		arena_free(&a);
-	}
-}
-
-/* Any bytes, quoted and read again, are the same bytes. */
-static void quoting_is_undone_by_parsing(void **state)
-{
-	(void)state;
-	for (unsigned c = 1; c < 256; c++) {
-		char path[] = {'/', 'a', (char)c, 'b'};
-		struct buf text = BUF_INIT;
-		struct arena a = ARENA_INIT;
-		struct find_query q;
-
-		script_quote(str_of(path, sizeof(path)), &text);
-		buf_text(&text, ":p:n");
-		assert_int_equal(pattern_parse(buf_as_str(&text), &a, &q, NULL), 0);
-		assert_int_equal(q.path.len, sizeof(path));
-		assert_memory_equal(q.path.ptr, path, sizeof(path));
-		buf_free(&text);
-		arena_free(&a);
-	}
-}
-
 /* What lay behind the last member of the first version may be anything in a caller's struct. */
 static void options_grow_beyond_old_padding(void **state)
 {
@@ -268,9 +193,6 @@ int main(void)
 		cmocka_unit_test(no_site_no_options_no_messages),
 		cmocka_unit_test(collections_grow_with_each_call),
 		cmocka_unit_test(a_missing_probe_names_the_nearest),
-		cmocka_unit_test(patterns_have_parts),
-		cmocka_unit_test(wrong_patterns_are_refused),
-		cmocka_unit_test(quoting_is_undone_by_parsing),
 		cmocka_unit_test(options_grow_beyond_old_padding),
 	};
 
