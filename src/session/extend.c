@@ -151,7 +151,7 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 
 	if (in_later && t->images_held)
 		return 0;
-	if (in_later && t->extending && !t->everything)
+	if (in_later && t->images == IMAGES_WAITING)
 		return ask_for_waiting(t, q, fn, arg);
 	if (in_later && t->pid && t->followed.count)
 		return ask_followed(t, q, fn, arg, d);
@@ -234,7 +234,6 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 	bool more = true;
 	int err = 0;
 
-	t->extending = true;
 	later_choose_ways(&t->later);
 	/* Each image takes some 20 ms to attach, and there may be many: so ask for a stop between.
 	 */
@@ -250,7 +249,7 @@ int session_extend(struct nopal_trace *t, struct diag *d)
 	later_settle(&t->later);
 	finder_problems(t->finder, d);
 	finder_trim(t->finder);
-	t->extending = t->images_changed = t->everything = false;
+	t->images = IMAGES_AT_START;
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -318,21 +317,29 @@ static void note_event(void *arg, const struct image_event *event)
 		note_mapping(t, event);
 }
 
+/* Follow the children of followed processes that were not heard of. */
+struct child_search {
+	struct nopal_trace *t;
+	bool found; /* one more, which may have children of its own */
+};
+
 static int join_if_child(void *arg, pid_t pid)
 {
-	struct nopal_trace *t = arg;
+	struct child_search *search = arg;
+	struct nopal_trace *t = search->t;
 	struct process_state state;
 
 	if (!pid_set_has(&t->followed, pid) && !process_state_read(pid, &state) &&
 	    pid_set_has(&t->followed, state.parent)) {
 		pid_set_add(&t->followed, pid);
-		t->children_found = true;
+		search->found = true;
 	}
 	return 0;
 }
 
 void session_read_watch(struct nopal_trace *t)
 {
+	struct child_search search = {.t = t};
 	uint64_t lost, now;
 
 	if (!t->watch)
@@ -341,7 +348,8 @@ void session_read_watch(struct nopal_trace *t)
 	later_judge(&t->later);
 	t->later.lost += lost;
 	t->later.everything |= lost && t->facts.needs_images;
-	t->images_changed = t->later.waiting.count;
+	if (t->images != IMAGES_ALL)
+		t->images = t->later.waiting.count ? IMAGES_WAITING : IMAGES_AT_START;
 	/* Records were lost: scan every process, but not all the time, because a process that maps
 	 * a lot can cause such losses. */
 	now = t->later.everything ? clock_now() : 0;
@@ -349,10 +357,10 @@ void session_read_watch(struct nopal_trace *t)
 		return;
 	t->later.looked_at_all = now;
 	t->later.everything = false;
-	t->everything = t->images_changed = true;
+	t->images = IMAGES_ALL;
 	do {
-		t->children_found = false;
+		search.found = false;
 		if (t->pid && t->options.follow)
-			processes_each(join_if_child, t);
-	} while (t->children_found);
+			processes_each(join_if_child, &search);
+	} while (search.found);
 }

@@ -89,6 +89,14 @@ enum session_state {
 	SESSION_FINISHED, /* they have, or they called exit() */
 };
 
+/* Which images the script's queries for sites are about; there are some to look at unless it is
+ * the first. */
+enum images_wanted {
+	IMAGES_AT_START, /* those that are mapped when the run starts; no other waits */
+	IMAGES_WAITING,	 /* those that wait in `later` */
+	IMAGES_ALL,	 /* all there are once more: events of the watch were lost */
+};
+
 struct nopal_trace {
 	struct nopal_trace_options options;
 	struct arena arena; /* script text, parameters */
@@ -112,14 +120,11 @@ struct nopal_trace {
 	struct image_watch *watch; /* NULL: nothing to watch for */
 	struct later later;	   /* images that were mapped meanwhile */
 	uint64_t heard_at;	   /* when the watch last had events, ns */
-	bool images_changed;	   /* there are some to look at */
-	bool extending;		   /* queries are for these ... */
-	bool everything;	   /* ... and for all there is: news of some were lost */
-	bool children_found;	   /* while looking for followed processes that were not heard of */
-	unsigned warned_images;	   /* warnings about later images so far */
-	bool warned_full;	   /* the warning that later images cannot be traced was given */
-	int process_fd;		   /* pidfd of `pid`; -1 */
-	int stop_fd;		   /* eventfd that nopal_trace_stop() writes to */
+	enum images_wanted images;
+	unsigned warned_images; /* warnings about later images so far */
+	bool warned_full;	/* the warning that later images cannot be traced was given */
+	int process_fd;		/* pidfd of `pid`; -1 */
+	int stop_fd;		/* eventfd that nopal_trace_stop() writes to */
 	struct clock clock;
 
 	struct buf out;	       /* text for the user, not yet handed over */
@@ -155,7 +160,7 @@ int session_attach_command(struct nopal_trace *t, struct diag *d);
 void session_open_watch(struct nopal_trace *t, struct diag *d);
 /* Look for probes in what was mapped lately, and attach them. */
 int session_extend(struct nopal_trace *t, struct diag *d);
-/* Read the image watch; sets images_changed, updates `followed` and the symbols. */
+/* Read the image watch; sets `images`, updates `followed` and the symbols. */
 void session_read_watch(struct nopal_trace *t);
 /* exit() was called: records are no longer shown. */
 bool session_is_muted(const struct nopal_trace *t);

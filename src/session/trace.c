@@ -132,7 +132,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		/* Nothing will be armed, so nothing is missed in images that come. */
 		image_watch_close(t->watch);
 		t->watch = NULL;
-		t->images_changed = false;
+		t->images = IMAGES_AT_START;
 		return err;
 	}
 	err = engine_attach(t->engine, d);
@@ -238,7 +238,7 @@ NOPAL_EXPORT int nopal_trace_poll(struct nopal_trace *t, int timeout_ms, struct 
 		session_read_watch(t);
 		if (!is_over(t))
 			err = rearm(t, d);
-		if (!err && t->images_changed)
+		if (!err && t->images)
 			err = session_extend(t, d);
 		for (now = clock_now(); !err && !is_over(t) && clock_take(&t->clock, now, &due);)
 			err = engine_run(t->engine, ATTACH_INTERVAL, due, d);
@@ -312,7 +312,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	session_read_watch(t);
 	/* What was mapped at the last moment is not traced, but whether anything was missed is
 	 * known. After a stop that is not waited for. */
-	if (!t->stopped && t->images_changed)
+	if (!t->stopped && t->images)
 		session_extend(t, d);
 	later_judge(&t->later);
 	do /* until nothing is left: no program writes any more */
