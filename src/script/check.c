@@ -190,24 +190,24 @@ static void refuse_declared(struct check *c, const struct variable *v, const str
 
 static void check_let(struct check *c, struct stmt *s)
 {
-	const struct shape *declared = &s->target->cast;
+	const struct type *declared = &s->target->cast;
 	struct variable *v = check_find_variable(c, s->target->text);
 
 	if (s->value)
 		check_expr(c, s->value);
 	refuse_declared(c, v, s->target);
-	if (!c->err && declared->type.kind == TYPE_INT && !v) {
+	if (!c->err && declared->kind == TYPE_INT && !v) {
 		v = new_variable(c, s->target);
 		if (!v)
 			return;
 		v->is_typed = true;
-		v->shape = *declared;
+		v->shape = shape_of(*declared);
 		v->mark = s->target->mark;
 		c->changed = true;
 	}
 	if (s->value) {
 		assign_variable(c, s->target, s->value, s->target->mark);
-	} else if (!c->err && declared->type.kind == TYPE_INT) {
+	} else if (!c->err && declared->kind == TYPE_INT) {
 		/* Without a value and a type it is declared by its first assignment. */
 		v->needs_zero = true;
 		v->pass = c->pass;

@@ -197,19 +197,17 @@ void check_binary(struct check *c, struct expr *e)
 }
 
 /* What *p gives: the integer or pointer that p points to. */
-static void check_load(struct check *c, struct expr *e, const struct shape *p)
+static void check_load(struct check *c, struct expr *e, struct type p)
 {
-	const struct type to = p->type; /* e->shape may be *p */
-
-	if (!to.pointers) {
+	if (!p.pointers) {
 		check_error(c, e, "not-a-pointer", "cannot dereference this: it is not a pointer");
 		diag_hint(c->d, "cast it to a pointer: *(int32 *)p");
 		return;
 	}
-	e->shape.type = to;
+	e->shape.type = p;
 	e->shape.type.pointers--;
-	if (to.pointers == 1)
-		e->shape.type = type_int(to.target_size, to.target_is_signed);
+	if (p.pointers == 1)
+		e->shape.type = type_int(p.target_size, p.target_is_signed);
 }
 
 void check_unary(struct check *c, struct expr *e)
@@ -222,7 +220,7 @@ void check_unary(struct check *c, struct expr *e)
 	if (c->err)
 		return;
 	if (e->op == OPERATOR_LOAD) {
-		check_load(c, e, &a->shape);
+		check_load(c, e, a->shape.type);
 		return;
 	}
 	e->shape = shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
@@ -239,7 +237,7 @@ void check_index(struct check *c, struct expr *e)
 	check_int(c, e->args[0], "the indexed value");
 	check_int(c, e->args[1], "an index");
 	if (!c->err)
-		check_load(c, e, &e->args[0]->shape);
+		check_load(c, e, e->args[0]->shape.type);
 }
 
 void check_step(struct check *c, struct expr *e)
@@ -278,7 +276,7 @@ static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
 
 void check_cast(struct check *c, struct expr *e)
 {
-	const struct type *to = &e->cast.type, *from = &e->args[0]->shape.type;
+	const struct type *to = &e->cast, *from = &e->args[0]->shape.type;
 	struct expr *a = e->args[0];
 
 	check_expr(c, a);
@@ -291,7 +289,7 @@ void check_cast(struct check *c, struct expr *e)
 		check_error(c, e, "bad-cast", "cannot cast %s to an integer",
 			    from->kind == TYPE_NONE ? "something without a value"
 						    : check_type_text(c, from));
-	e->shape = e->cast;
+	e->shape = shape_of(e->cast);
 	e->is_const = a->is_const;
 	if (e->is_const)
 		e->value = to->show ? a->value != 0 : extend(a->value, to->size, to->is_signed);

@@ -199,7 +199,7 @@ void lower_step(struct lower *l, const struct expr *e, uint16_t out)
 
 void lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 {
-	const struct type *from = &e->args[0]->shape.type, *to = &e->cast.type;
+	const struct type *from = &e->args[0]->shape.type, *to = &e->cast;
 	uint16_t a = lower_word(l, e->args[0]);
 
 	if (to->show) {

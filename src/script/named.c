@@ -9,8 +9,9 @@
 
 #define MAX_PARTS 64 /* of `args` as a whole */
 
-/* What an argument is to a script. */
-struct value {
+/* How a script reads an argument: worked out when it is needed, from the argument's C type and
+ * operand, which are the only record of it. */
+struct arg_value {
 	struct shape shape;  /* INT, FLOAT or STR; NONE: a script cannot have it */
 	bool is_unreadable;  /* NONE: the operand cannot be read; else it is too large */
 	uint64_t size;	     /* NONE: bytes of the whole */
@@ -20,10 +21,10 @@ struct value {
 
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
  * when nothing is declared. */
-static struct value number_value(const struct operand *o, const struct ctype *t,
-				 const struct ctype_layout *is)
+static struct arg_value number_value(const struct operand *o, const struct ctype *t,
+				     const struct ctype_layout *is)
 {
-	struct value v = {.shape = shape_int(o->is_signed || o->size < 8)};
+	struct arg_value v = {.shape = shape_int(o->is_signed || o->size < 8)};
 
 	v.shape.ctype = t;
 	if (!is->size)
@@ -47,13 +48,14 @@ static struct value number_value(const struct operand *o, const struct ctype *t,
 	return v;
 }
 
-static struct value float_value(unsigned size)
+static struct arg_value float_value(unsigned size)
 {
-	return (struct value){.shape = shape_of((struct type){.kind = TYPE_FLOAT, .size = size})};
+	return (struct arg_value){
+		.shape = shape_of((struct type){.kind = TYPE_FLOAT, .size = size})};
 }
 
 /* The value that an argument of a known type has. */
-static struct value typed_value(const struct attachment *p, const struct argument *arg)
+static struct arg_value typed_value(const struct attachment *p, const struct argument *arg)
 {
 	const struct operand *o = &arg->operand;
 	const struct arch *arch = p->attach.arch;
@@ -64,26 +66,26 @@ static struct value typed_value(const struct attachment *p, const struct argumen
 	if (kind == CTYPE_FLOAT && is.size == o->size && is.size >= 4)
 		return float_value((unsigned)is.size);
 	if (argument_is_text(arg) && (o->kind == OPERAND_CONST || (arch && o->size == arch->word)))
-		return (struct value){
+		return (struct arg_value){
 			.shape = {.type = type_text(TYPE_STR, p->script->facts.max_strlen),
 				  .ctype = arg->type},
 			.counted_by = arg->counted_by};
 	if (is.size > 8 || (is.size && (kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
 					kind == CTYPE_STRUCT || kind == CTYPE_UNION)))
-		return (struct value){.size = is.size};
+		return (struct arg_value){.size = is.size};
 	return number_value(o, arg->type, &is);
 }
 
-static struct value value_of(const struct attachment *p, unsigned n)
+static struct arg_value value_of(const struct attachment *p, unsigned n)
 {
 	static const struct ctype_layout unknown = {.size = 0};
 	const struct argument *arg = &p->attach.args[n];
 	const struct operand *o = &arg->operand;
 
 	if (attachment_unreadable(p, n))
-		return (struct value){.is_unreadable = true};
+		return (struct arg_value){.is_unreadable = true};
 	if (o->kind == OPERAND_ADDRESS) {
-		struct value address = {.shape = shape_int(false)};
+		struct arg_value address = {.shape = shape_int(false)};
 
 		address.shape.type.show = SHOW_HEX;
 		return address;
@@ -103,7 +105,7 @@ static const struct ctype *target_of(const struct ctype *t)
 	return t->kind == CTYPE_STRUCT || t->kind == CTYPE_UNION ? t : NULL;
 }
 
-static bool same_value(const struct value *a, const struct value *b)
+static bool same_value(const struct arg_value *a, const struct arg_value *b)
 {
 	const struct ctype *x = target_of(a->shape.ctype), *y = target_of(b->shape.ctype);
 
@@ -135,7 +137,7 @@ static struct str name_of(const struct attachment *p, unsigned n, struct arena *
 
 static bool same_argument(const struct attachment *a, const struct attachment *b, unsigned n)
 {
-	struct value x = value_of(a, n), y = value_of(b, n);
+	struct arg_value x = value_of(a, n), y = value_of(b, n);
 
 	return same_value(&x, &y);
 }
@@ -151,7 +153,7 @@ static bool same_field(const struct attachment *a, const struct attachment *b, s
 /* 0: it is not a float. */
 static unsigned float_size(const struct attachment *p, unsigned n)
 {
-	struct value v = {.size = 0};
+	struct arg_value v = {.size = 0};
 
 	if (n < p->attach.arg_count)
 		v = value_of(p, n);
@@ -220,7 +222,7 @@ static void unknown_name(struct check *c, const struct expr *e, const struct att
 void check_named(struct check *c, struct expr *e)
 {
 	const struct attachment *p = c->v->attachments[0];
-	struct value v;
+	struct arg_value v;
 	unsigned n;
 
 	if (!find_named(p, e->text, &n)) {
@@ -252,7 +254,7 @@ static bool is_numbered_arg(const struct check *c, const struct expr *e, unsigne
 
 void check_as_float(struct check *c, struct expr *e)
 {
-	struct value v;
+	struct arg_value v;
 	unsigned n;
 
 	if (!is_numbered_arg(c, e, &n))
@@ -324,7 +326,7 @@ void lower_part_note(struct lower *l, struct str text, uint16_t out)
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct attachment *p = l->v->attachments[0];
-	struct value v;
+	struct arg_value v;
 	uint16_t raw, length = REG_NO;
 	unsigned n = 0;
 

@@ -211,7 +211,7 @@ static void parse_let(struct parser *p, struct stmt *s)
 {
 	s->target = parse_variable(p);
 	if (parse_take(p, TOKEN_COLON)) {
-		struct type *declared = &s->target->cast.type;
+		struct type *declared = &s->target->cast;
 
 		if (!parse_is(p, TOKEN_WORD) || !cast_type_find(p->token.text, declared) ||
 		    declared->show != SHOW_NUMBER)

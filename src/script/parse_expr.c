@@ -256,7 +256,7 @@ static struct expr *parse_postfix(struct parser *p)
 }
 
 /* Is this a cast: "(" type "*"* ")"? Then it is taken. "(pid)" is not one. */
-static bool parse_cast_type(struct parser *p, struct shape *cast)
+static bool parse_cast_type(struct parser *p, struct type *cast)
 {
 	struct parser look = *p;
 	struct type type;
@@ -275,12 +275,12 @@ static bool parse_cast_type(struct parser *p, struct shape *cast)
 		pointers++;
 	if (!parse_take(&look, TOKEN_RPAREN) || look.err)
 		return false;
-	*cast = (struct shape){.type = type};
+	*cast = type;
 	if (pointers) {
-		cast->type = type_int(8, false);
-		cast->type.pointers = pointers;
-		cast->type.target_size = (uint8_t)type.size;
-		cast->type.target_is_signed = type.is_signed;
+		*cast = type_int(8, false);
+		cast->pointers = pointers;
+		cast->target_size = (uint8_t)type.size;
+		cast->target_is_signed = type.is_signed;
 	}
 	look.d = look.lexer.d = p->d;
 	*p = look;
@@ -294,7 +294,7 @@ static struct expr *parse_unary(struct parser *p)
 	struct mark mark = p->token.mark;
 	const struct prefix *prefix = prefixes, *end = prefix + COUNT(prefixes);
 	struct expr *of, *e;
-	struct shape cast;
+	struct type cast;
 
 	parse_enter(p);
 	while (prefix < end && !parse_is(p, prefix->token))

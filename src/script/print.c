@@ -16,14 +16,13 @@ static void line(const char *text, unsigned level, struct buf *out)
 	buf_char(out, '\n');
 }
 
-static void print_cast(const struct shape *cast, struct buf *out)
+static void print_cast(const struct type *cast, struct buf *out)
 {
-	struct type t = cast->type.pointers
-				? type_int(cast->type.target_size, cast->type.target_is_signed)
-				: cast->type;
+	struct type t =
+		cast->pointers ? type_int(cast->target_size, cast->target_is_signed) : *cast;
 
 	buf_printf(out, "%sint%u", t.is_signed ? "" : "u", t.size * 8);
-	buf_fill(out, '*', cast->type.pointers);
+	buf_fill(out, '*', cast->pointers);
 }
 
 /* What a node says of itself, without its children. */

@@ -46,10 +46,11 @@ enum operator{
 /* "+": for messages and dumps. */
 const char *operator_text(enum operator op);
 
-/* What an expression yields. */
+/* What an expression yields. Its `type` is how the script computes, keeps and shows it, with the
+ * pointers that the script's own casts make; its `ctype` is what the traced program declares. */
 struct shape {
 	struct type type;
-	const struct ctype *ctype; /* its type in C; NULL: not known */
+	const struct ctype *ctype; /* NULL: nothing declares it */
 };
 
 enum expr_kind {
@@ -83,8 +84,8 @@ struct expr {
 	struct mark mark;
 	struct expr **args;
 	uint64_t number;
-	struct str text; /* names are without their sigil */
-	struct shape cast;
+	struct str text;  /* names are without their sigil */
+	struct type cast; /* of a let: the declared type */
 	/* Filled in by check.c. */
 	uint32_t span; /* number + 1 among the program's spans; 0: none yet */
 	struct shape shape;
