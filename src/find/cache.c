@@ -164,6 +164,20 @@ struct finding *cache_finding(struct cached_image *image, struct str path, struc
 	return f;
 }
 
+int cache_add_way(struct finding *f, struct str name)
+{
+	struct str copy;
+
+	if (!str_starts(f->image.open_path, STR("/proc/")))
+		return 0;
+	copy = copy_text(name);
+	if (!copy.ptr)
+		return -ENOMEM;
+	free((char *)f->mapped_path.ptr);
+	f->mapped_path = copy;
+	return 0;
+}
+
 /* Debug files are looked for where the image's own mount namespace has them. */
 static struct str root_of(struct finding *f, struct arena *a)
 {
@@ -198,7 +212,8 @@ static int open_by(struct cached_image *e, struct str path, struct diag *d)
 	return -ESTALE;
 }
 
-/* A mapped file is opened through its process when its name leads elsewhere by now. */
+/* A mapped file is opened through its process when its name leads elsewhere by now; and through
+ * another process when that has ended. */
 static int open_file(struct finding *f, struct diag *d)
 {
 	bool by_process = f->mapped_path.len;
@@ -237,7 +252,7 @@ int cache_renew(struct cache *c, struct finding **f)
 	renewed = cache_finding(new, was->path, was->open_path, (*f)->mapped_path, was->pid);
 	if (!renewed)
 		return -ENOMEM;
-	*f = renewed;
+	*f = new->found = renewed;
 	return 0;
 }
 

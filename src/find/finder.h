@@ -24,7 +24,9 @@ struct finding {
 	struct found_image image; /* first: what callers see */
 	struct cached_image *cached;
 	struct finding *next;
-	struct str mapped_path; /* the way through the process, where open_path is another */
+	/* Another way, should open_path lead elsewhere by the time it is opened: through the
+	 * process, or, where open_path is that, through another process. Empty: there is none. */
+	struct str mapped_path;
 };
 
 /* The sites that one query wanted. A file with few sites has one list for all queries. */
@@ -44,8 +46,9 @@ struct cached_image {
 	struct timespec changed;
 	struct cached_image *next; /* of the retired */
 	struct finding *findings;
-	uint64_t query; /* the last query that found it */
-	bool is_shown;	/* a caller has it: it is kept */
+	uint64_t query;	       /* the last query that found it ... */
+	struct finding *found; /* ... like this */
+	bool is_shown;	       /* a caller has it: it is kept */
 
 	struct file *file;	    /* NULL: closed, or never opened */
 	struct cached_sites *lists; /* NULL: not read, or forgotten */
@@ -84,6 +87,8 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st);
 /* Remember that the image is known by these names, which are copied. NULL: no memory. */
 struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
 			      struct str mapped_path, pid_t pid);
+/* The file at `name`, through another process, is the image, too. -ENOMEM. */
+int cache_add_way(struct finding *f, struct str name);
 /* The image is given to a caller. */
 void cache_show(struct cache *c, struct cached_image *image);
 /* Forget the images that no caller has, when there are more than `most` of them. */

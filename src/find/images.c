@@ -32,6 +32,7 @@ static int add_finding(struct image_search *s, struct cached_image *image,
 	if (!finding)
 		return -ENOMEM;
 	image->query = s->f->query;
+	image->found = finding;
 	if (array_grow(out->items, out->count, out->cap))
 		return -ENOMEM;
 	out->items[out->count++] = finding;
@@ -110,7 +111,7 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 	if (!image)
 		return -ENOMEM;
 	if (image->query == s->f->query)
-		return 0;
+		return cache_add_way(image->found, buf_as_str(&s->f->name));
 	/* Its plain path is better when it leads to the same file: it outlives the process. */
 	buf_str(&plain, path);
 	names.open_path = buf_as_str(&s->f->name);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -457,6 +458,70 @@ static void vanishing_processes_are_no_errors(void **state)
 	finder_free(f);
 }
 
+/* A child that has a file without a name mapped, whose descriptor is `fd`. */
+static pid_t start_mapping(int fd)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		pause();
+		_exit(0);
+	}
+	return child;
+}
+
+static struct finding *find_inode(const struct image_set *set, ino_t inode)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->items[i]->cached->inode == inode)
+			return set->items[i];
+	return NULL;
+}
+
+/* A file that only processes lead to was opened through the first that had it mapped; when that
+ * ended meanwhile, its probes were missing, though others had it mapped, too. */
+static void a_file_was_lost_with_the_first_process_that_had_it(void **state)
+{
+	const struct site_filter wanted = {.provider = STR("findtest"), .name = STR("")};
+	char path[] = "/tmp/nopal-find-XXXXXX";
+	struct image_set set = {0};
+	struct cached_sites *list;
+	struct finding *finding;
+	struct finder *f;
+	struct stat st;
+	pid_t first, children[2];
+	int fd;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	close(mkstemp(path));
+	copy_file("/proc/self/exe", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	unlink(path);
+	for (int i = 0; i < 2; i++)
+		children[i] = start_mapping(fd);
+	close(fd);
+	usleep(100000);
+	assert_int_equal(finder_new(&f), 0);
+	assert_int_equal(finder_images(f, 0, STR("*"), &set, NULL), 0);
+	finding = find_inode(&set, st.st_ino);
+	assert_non_null(finding);
+	first = finding->image.pid;
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	assert_int_equal(cache_read_sites(&f->cache, finding, &wanted, &list), 0);
+	assert_int_equal(list->sites.count, 3);
+	first = children[first == children[0]]; /* the other */
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	free(set.items);
+	finder_free(f);
+}
+
 static void a_name_may_look_like_the_rest_of_a_process(void **state)
 {
 	struct process_state p;
@@ -498,6 +563,7 @@ int main(void)
 		cmocka_unit_test(images_that_nobody_has_are_forgotten),
 		cmocka_unit_test(queries_that_cannot_be_answered_say_why),
 		cmocka_unit_test(vanishing_processes_are_no_errors),
+		cmocka_unit_test(a_file_was_lost_with_the_first_process_that_had_it),
 		cmocka_unit_test(a_name_may_look_like_the_rest_of_a_process),
 	};
 
