@@ -183,11 +183,24 @@ static int read_command(const struct running *c, struct buf *out)
 	return more;
 }
 
+/* A command may close its output and go on. */
+static int wait_command(const struct running *c)
+{
+	struct pollfd fds[] = {{c->shell, POLLIN, 0}, {c->stop_fd, POLLIN, 0}};
+
+	/* Without a pidfd there is nothing to wait for but the process itself. */
+	if (c->shell < 0)
+		return 0;
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	return fds[0].revents ? 0 : -EINTR;
+}
+
 int command_run(char **argv, int stop_fd, struct buf *out)
 {
 	struct running c = {.shell = -1, .stop_fd = stop_fd > 0 ? stop_fd : -1};
 	struct pollfd ended = {.events = POLLIN};
-	int pipe_fds[2], err;
+	int pipe_fds[2], err, stopped;
 
 	if (pipe2(pipe_fds, O_CLOEXEC))
 		return -errno;
@@ -201,14 +214,14 @@ int command_run(char **argv, int stop_fd, struct buf *out)
 	c.shell = (int)syscall(SYS_pidfd_open, c.pid, 0);
 	err = read_command(&c, out);
 	close(c.output); /* a command that goes on writing is ended by SIGPIPE */
+	stopped = err == -EINTR ? err : wait_command(&c);
 	ended.fd = c.shell;
-	if (err == -EINTR)
+	if (stopped)
 		kill(c.pid, SIGTERM);
-	/* Without a pidfd there is nothing to wait for but the process itself. */
-	if (err != -EINTR || poll(&ended, 1, STOPPED_WAIT_MS) > 0)
+	if (!stopped || poll(&ended, 1, STOPPED_WAIT_MS) > 0)
 		while (waitpid(c.pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	if (c.shell >= 0)
 		close(c.shell);
-	return err;
+	return err ? err : stopped;
 }

@@ -110,6 +110,15 @@ blocked_tracer() {
 	[[ "$(cat "$output_file")" == *"(the run was ended during 'exec sleep 100')"*end* ]]
 }
 
+@test "a command that closed its output and went on kept the run from ending" {
+	start_tracer 'interval:ms:100 { system("exec sleep 100 >&-"); } END { system("echo end") }' --unsafe
+	sleep 0.5
+	kill -INT "$tracer"
+	ends_within 10
+	[ "$status" = 0 ]
+	[[ "$(cat "$output_file")" == *"(the run was ended during 'exec sleep 100 >&-')"*end* ]]
+}
+
 @test "a signal before everything is attached ends the run, too" {
 	printf 'interval:s:1 { @ = 1 }\n' >script
 	for at in 0 0.001 0.003 0.005 0.01; do
