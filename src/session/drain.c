@@ -2,6 +2,8 @@
  * are reported. */
 #include "session/session.h"
 
+#include <errno.h>
+
 #define FLUSH_BYTES (64 * 1024)
 #define BATCH	    65536 /* records until intervals and signals get their turn */
 #define SECOND	    1000000000ULL
@@ -74,10 +76,10 @@ int session_drain(struct nopal_trace *t, struct diag *d)
 	session_flush(t);
 	if (t->batch)
 		t->idle_ms = 0;
-	if (count < 0)
+	if (count == -EPROTO)
 		return diag_error(d, count, "bad-record",
 				  "the event buffer contains a malformed record");
-	return 0;
+	return count < 0 ? count : 0; /* what was being done when memory ended, callers know */
 }
 
 static int print_fault(void *arg, const struct run_fault *fault)

@@ -63,18 +63,21 @@ static int refuse_dead(pid_t pid, struct diag *d)
 
 static int open_process(struct nopal_trace *t, struct diag *d)
 {
+	int err;
+
 	if (!t->pid)
 		return 0;
 	t->process_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
 	if (t->process_fd >= 0 || errno == ENOSYS)
 		return refuse_dead(t->pid, d);
-	diag_error(d, -errno, "no-process", "cannot trace process %d: %s", t->pid,
-		   errno == EINVAL ? "it is a thread, not a process" : strerror(errno));
+	err = -errno;
+	diag_error(d, err, "no-process", "cannot trace process %d: %s", t->pid,
+		   err == -EINVAL ? "it is a thread, not a process" : strerror(-err));
 	diag_hint(d,
-		  errno == EINVAL ? "use the process id: Tgid in /proc/%d/status"
-				  : "is it still running? see: ps %d",
+		  err == -EINVAL ? "use the process id: Tgid in /proc/%d/status"
+				 : "is it still running? see: ps %d",
 		  t->pid);
-	return -errno;
+	return err;
 }
 
 /* ---- engines */
@@ -277,7 +280,9 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 		return -ENOMEM;
 	t->process_fd = -1;
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = take_options(options, &t->options, d);
+	err = t->stop_fd < 0 ? -errno : 0; /* the run could not be stopped */
+	if (!err)
+		err = take_options(options, &t->options, d);
 	if (!err)
 		err = choose_engines(t->options.events && !t->options.engine ? "interp"
 									     : t->options.engine,

@@ -57,6 +57,15 @@ each() {
 		-c "$TARGETS/tick word 3"
 }
 
+@test "without memory the event buffer was said to be malformed" {
+	for n in $(seq 120); do
+		NOPAL_FAIL_PROGRAM=nopal NOPAL_FAIL_AT=$n LD_PRELOAD=$DIR/shim.so timeout 10 "$NOPAL" -q --engine=interp \
+			-e 'BEGIN { @a[1] = count(); print(@a); exit(); }' >>"$DIR/said" 2>&1 || true
+	done
+	grep -q 'cannot attach the script: Cannot allocate memory' "$DIR/said"
+	! grep malformed "$DIR/said"
+}
+
 @test "without memory count, hist and doctor fail with a word of it" {
 	need_tracing
 	each 17 count "usdt:$TARGETS/tick:tick:word" -c "$TARGETS/tick word 3"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -85,6 +86,26 @@ static void a_map_that_is_not_in_the_script(void **state)
 	assert_string_equal(nopal_diag_tag(d), "unknown-map");
 	nopal_trace_close(t);
 	nopal_diag_free(d);
+}
+
+/* Its descriptor for stops was missing without a word. */
+static void a_run_that_could_not_be_stopped_was_opened(void **state)
+{
+	const struct nopal_trace_options options = {.size = sizeof(options), .engine = "interp"};
+	struct nopal_trace *t = NULL;
+	struct rlimit before, none;
+	int next = dup(STDOUT_FILENO), err;
+
+	(void)state;
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)next;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = nopal_trace_open("BEGIN { }", &options, &t, NULL);
+	setrlimit(RLIMIT_NOFILE, &before);
+	assert_int_equal(err, -EMFILE);
+	assert_null(t);
 }
 
 static void a_site_and_its_arguments(void **state)
@@ -189,6 +210,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_map_that_is_not_in_the_script),
+		cmocka_unit_test(a_run_that_could_not_be_stopped_was_opened),
 		cmocka_unit_test(a_site_and_its_arguments),
 		cmocka_unit_test(no_site_no_options_no_messages),
 		cmocka_unit_test(collections_grow_with_each_call),
