@@ -112,6 +112,18 @@ go_on() {
 	[[ "$output" != *"the command"* ]]
 }
 
+@test "what following children needs was not said where the kernel describes its events otherwise" {
+	for event in fork exit; do
+		mkdir -p "$BATS_TEST_TMPDIR/events/sched/sched_process_$event"
+		printf 'name: sched_process_%s\nID: 300\nformat:\n' $event \
+			>"$BATS_TEST_TMPDIR/events/sched/sched_process_$event/format"
+	done
+	NOPAL_TRACEFS=$BATS_TEST_TMPDIR NOPAL_NO_FEATURES=btf run timeout 30 "$NOPAL" -q \
+		-e "usdt:$tick:tick:word { @ = count() }" -c "$tick word 1"
+	[ "$status" = 1 ]
+	[[ "$output" == *"error: cannot follow children: "*$'\n'"hint: --follow needs the kernel's types"* ]]
+}
+
 @test "-p: exec is followed" {
 	start_waiting "$plugin" run "$tick"
 	start_tracer "usdt:$tick:tick:loop { @ = count() }" -p $target

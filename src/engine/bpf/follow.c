@@ -198,9 +198,10 @@ int follow_attach(const struct gen_world *w, struct features *f, struct links *l
 	err = read_tracefs(&s, d);
 	if (!err)
 		return attach_both(w, l, &s, d);
+	diag_ensure(d, err, "follow children");
 	diag_hint(d, "--follow needs the kernel's types (/sys/kernel/btf/vmlinux), or tracefs "
 		     "(root, or CAP_DAC_READ_SEARCH); -p alone needs neither");
-	return diag_ensure(d, err, "follow children");
+	return err;
 }
 
 /* ---- one process alone */
