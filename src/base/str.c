@@ -2,6 +2,7 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 bool str_eq(struct str a, struct str b)
 {
@@ -11,6 +12,18 @@ bool str_eq(struct str a, struct str b)
 bool str_eq_text(struct str a, const char *text)
 {
 	return str_eq(a, str_from(text));
+}
+
+struct str str_copy(struct str s)
+{
+	char *copy = malloc(s.len + 1);
+
+	if (!copy)
+		return str_of(NULL, 0);
+	if (s.len)
+		memcpy(copy, s.ptr, s.len);
+	copy[s.len] = '\0';
+	return str_of(copy, s.len);
 }
 
 int str_cmp(struct str a, struct str b)

@@ -27,6 +27,8 @@ static inline struct str str_of(const char *ptr, size_t len)
 	return (struct str){ptr, len};
 }
 
+/* A copy for the caller to free, with a NUL after it; its ptr is NULL when there is no memory. */
+struct str str_copy(struct str s);
 bool str_eq(struct str a, struct str b);
 bool str_eq_text(struct str a, const char *text);
 int str_cmp(struct str a, struct str b); /* byte order, shorter first: for sorting */

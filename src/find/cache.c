@@ -129,13 +129,6 @@ struct cached_image *cache_image(struct cache *c, const struct stat *st)
 	return e;
 }
 
-static struct str copy_text(struct str s)
-{
-	char *copy = strndup(s.len ? s.ptr : "", s.len);
-
-	return str_of(copy, copy ? s.len : 0);
-}
-
 struct finding *cache_finding(struct cached_image *image, struct str path, struct str open_path,
 			      struct str mapped_path, pid_t pid)
 {
@@ -149,12 +142,12 @@ struct finding *cache_finding(struct cached_image *image, struct str path, struc
 	if (!f)
 		return NULL;
 	f->image = (struct found_image){
-		.path = copy_text(path),
-		.open_path = copy_text(open_path),
+		.path = str_copy(path),
+		.open_path = str_copy(open_path),
 		.pid = pid,
 	};
 	f->cached = image;
-	f->mapped_path = copy_text(mapped_path);
+	f->mapped_path = str_copy(mapped_path);
 	if (!f->image.path.ptr || !f->image.open_path.ptr || !f->mapped_path.ptr) {
 		free_finding(f);
 		return NULL;
@@ -170,7 +163,7 @@ int cache_add_way(struct finding *f, struct str name)
 
 	if (!str_starts(f->image.open_path, STR("/proc/")))
 		return 0;
-	copy = copy_text(name);
+	copy = str_copy(name);
 	if (!copy.ptr)
 		return -ENOMEM;
 	free((char *)f->mapped_path.ptr);
@@ -325,8 +318,8 @@ int cache_read_sites(struct cache *c, struct finding *f, const struct site_filte
 	list = calloc(1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	list->wanted.provider = copy_text(wanted->provider);
-	list->wanted.name = copy_text(wanted->name);
+	list->wanted.provider = str_copy(wanted->provider);
+	list->wanted.name = str_copy(wanted->name);
 	err = list->wanted.provider.ptr && list->wanted.name.ptr ? read_list(c, f, list) : -ENOMEM;
 	if (err) {
 		free_lists(list);

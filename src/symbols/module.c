@@ -55,7 +55,7 @@ struct module *modules_get(struct modules *m, const struct mapped_file *file)
 		return NULL;
 	*module = (struct module){.device = file->device,
 				  .inode = file->inode,
-				  .path = {strndup(file->path.ptr, file->path.len), file->path.len},
+				  .path = str_copy(file->path),
 				  .fd = -1};
 	if (!module->path.ptr || hash_add(&m->by_inode, hash, m->count)) {
 		module_free(module);

@@ -439,6 +439,22 @@ static void perf_maps_of_others_are_not_believed(void **state)
 	jit_names_free(names);
 }
 
+/* Its copy ended there, and was read after its end. Paths of the kernel have no NUL. */
+static void a_path_with_a_nul_was_not_copied_whole(void **state)
+{
+	struct mapped_file file = {.inode = 7, .path = STR("/a\0b")};
+	struct modules modules = {0};
+	struct module *module;
+
+	(void)state;
+	modules_init(&modules);
+	module = modules_get(&modules, &file);
+	assert_non_null(module);
+	assert_memory_equal(module->path.ptr, "/a\0b", sizeof("/a\0b"));
+	assert_ptr_equal(modules_get(&modules, &file), module);
+	modules_free(&modules);
+}
+
 /* Users can mount a device at that name in a namespace of their own, and opening one may do
  * something: /dev/watchdog restarts the machine. Opening a pipe lets its writer go on. */
 static void a_device_in_the_place_of_a_perf_map_was_opened(void **state)
@@ -558,6 +574,7 @@ int main(void)
 		cmocka_unit_test(compiled_code_of_a_service_that_starts_had_no_names),
 		cmocka_unit_test(files_that_were_read_still_counted_as_kept_open),
 		cmocka_unit_test(perf_maps_of_others_are_not_believed),
+		cmocka_unit_test(a_path_with_a_nul_was_not_copied_whole),
 		cmocka_unit_test(a_device_in_the_place_of_a_perf_map_was_opened),
 		cmocka_unit_test(a_perf_map_that_grows_by_a_line_per_event_is_read_once),
 		cmocka_unit_test(a_perf_map_without_end_is_cut),
