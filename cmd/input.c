@@ -35,7 +35,9 @@ static char *read_all(int fd, const char *path, size_t *len)
 		return text;
 	}
 	say_error("cannot read '%s': %s", path,
-		  text ? strerror(errno) : "it is larger than 64 MiB");
+		  text		     ? strerror(errno)
+		  : *len < MAX_INPUT ? strerror(ENOMEM)
+				     : "it is larger than 64 MiB");
 	free(text);
 	return NULL;
 }

@@ -52,6 +52,7 @@ setup() {
 	check 'tick:word "hello' "unterminated quote"
 	check 'tick:word 1 weight=2' "unknown setting"
 	check 'tick:word 1 pid=x' "a setting is NAME=NUMBER"
+	check 'tick:word 1 pid=4294967297' "pid, tid, uid, gid, cpu and rand have 32 bits"
 }
 
 @test "an engine that does not exist, or that has no events of a probe, is an error" {

@@ -66,6 +66,15 @@ each() {
 	! grep malformed "$DIR/said"
 }
 
+@test "without memory a small file was said to be larger than 64 MiB" {
+	for n in $(seq 20); do
+		NOPAL_FAIL_PROGRAM=nopal NOPAL_FAIL_AT=$n LD_PRELOAD=$DIR/shim.so timeout 10 "$NOPAL" provider -h \
+			-s "$DIR/small.d" -o "$DIR/small.h" >>"$DIR/read" 2>&1 || true
+	done
+	grep -q "cannot read '.*small.d': Cannot allocate memory" "$DIR/read"
+	! grep 'larger than' "$DIR/read"
+}
+
 @test "without memory count, hist and doctor fail with a word of it" {
 	need_tracing
 	each 17 count "usdt:$TARGETS/tick:tick:word" -c "$TARGETS/tick word 3"

@@ -68,6 +68,8 @@ static const char *take_setting(struct str word, struct recorded *out)
 	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
 		if (!str_eq_text(name, settings[i].name))
 			continue;
+		if (!settings[i].wide && value > UINT32_MAX)
+			return "pid, tid, uid, gid, cpu and rand have 32 bits";
 		if (settings[i].wide)
 			*settings[i].wide = value;
 		else
