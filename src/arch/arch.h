@@ -27,7 +27,6 @@ struct arch {
 	const char *name; /* "x86_64" */
 	uint16_t machine; /* EM_X86_64 */
 	uint8_t word;	  /* bytes of an address: 4 or 8 */
-	bool big_endian;  /* the usual byte order; the ELF header decides for a file */
 	bool is_host;	  /* this build runs on it */
 	/* Register ids; tls is the pseudo register that holds the thread pointer. */
 	uint8_t pc, sp, tls;

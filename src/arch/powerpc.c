@@ -28,7 +28,7 @@ static const uint8_t call_regs[] = {3, 4, 5, 6, 7, 8, 9, 10};
 static const struct str nops[] = {{"\x60\x00\x00\x00", 4}, {NULL, 0}};
 
 const struct arch arch_powerpc = {
-	.name = "powerpc", .machine = EM_PPC, .word = 4, .big_endian = true,
+	.name = "powerpc", .machine = EM_PPC, .word = 4,
 	.pc = NIP, .sp = R1, .tls = TP, .zero = REG_NONE, .zero_base = R0,
 	.regs = regs, .reg_count = COUNT(regs),
 	.parse_operand = parse_power, .modifiers = modifiers, .parens = &parens,

@@ -40,7 +40,7 @@ static unsigned s390x_length(struct str code)
 
 /* clang-format off */
 const struct arch arch_s390x = {
-	.name = "s390x", .machine = EM_S390, .word = 8, .big_endian = true,
+	.name = "s390x", .machine = EM_S390, .word = 8,
 	.pc = PSW, .sp = SP, .tls = A0, .zero = REG_NONE, .zero_base = R0,
 	.regs = regs, .reg_count = COUNT(regs),
 	.parse_operand = parse_paren, .modifiers = modifiers, .parens = &parens,

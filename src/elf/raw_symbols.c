@@ -200,7 +200,6 @@ static int take_raw(void *arg, const struct raw_symbol *raw)
 	struct symbol symbol = {
 		.name = STR(""),
 		.kind = symbol_kind_of(raw->info),
-		.is_local = raw->info >> 4 == STB_LOCAL,
 		.address = raw->address,
 		.size = raw->size,
 	};

@@ -259,7 +259,6 @@ static struct symbol symbol_of(struct symtab *t, const struct symtab_entry *e)
 	return (struct symbol){
 		.name = entry_name(t, e),
 		.kind = kind_of(e),
-		.is_local = e->info >> 4 == STB_LOCAL,
 		.address = e->address,
 		.size = e->size,
 		.entry = e->address + (bits > 1 && bits < 7 ? 1u << bits : 0),

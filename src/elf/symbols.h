@@ -13,7 +13,6 @@ enum symbol_kind { KIND_FUNCTION, KIND_OBJECT, KIND_TLS, KIND_OTHER };
 struct symbol {
 	struct str name; /* valid until the next call; without a budget as long as the symtab */
 	enum symbol_kind kind;
-	bool is_local;
 	uint64_t address; /* link-time; KIND_TLS: offset in the TLS block */
 	uint64_t size;	  /* 0: not known */
 	uint64_t entry;	  /* where calls within the file enter: ppc64's local entry, else address */

@@ -19,9 +19,7 @@ struct engine_options {
 			       the same file meets the breakpoints, which the kernel else puts
 			       into the traced process alone */
 	size_t ring_bytes;  /* data ring; 0: the engine's default; rounded up to a power of two */
-	bool no_sleep;	    /* never use sleepable programs */
-	bool no_multi;	    /* never use uprobe_multi links */
-	bool group_maps;    /* reach even a few maps as a script with many reaches them */
+	bool group_maps;    /* of tests: reach a few maps as a script with many reaches them */
 	bool data_later;    /* programs that extend the first may send data even if it does not */
 	bool detach_later;  /* detach() may leave slow closing to a child process */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */

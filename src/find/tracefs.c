@@ -168,7 +168,7 @@ static int refuse_format(struct diag *d, int err, struct str event, struct str l
 /* format = "name:" name, "ID:" n, "format:" { field }, "print fmt:" … ; a line each */
 int trace_event_parse(struct arena *a, struct str text, struct trace_event *out, struct diag *d)
 {
-	struct trace_event event = {.category = STR(""), .name = STR("")};
+	struct trace_event event = {.name = STR("")};
 	struct trace_field *fields = NULL;
 	size_t cap = 0;
 	int err = 0;
@@ -299,8 +299,6 @@ int trace_event_read(struct arena *a, struct str category, struct str name, stru
 		err = refuse_event(d, err, dir, category, name);
 	else
 		err = trace_event_parse(a, buf_as_str(&text), out, d);
-	if (!err)
-		out->category = arena_str(a, category);
 	buf_free(&path);
 	buf_free(&text);
 	return err;

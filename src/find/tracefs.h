@@ -18,7 +18,7 @@ struct trace_field {
 };
 
 struct trace_event {
-	struct str category, name;
+	struct str name; /* without its category, which the text does not have */
 	uint32_t id;
 	const struct trace_field *fields;
 	unsigned field_count;
@@ -27,8 +27,7 @@ struct trace_event {
 /* The directory of tracefs: $NOPAL_TRACEFS, or where it is mounted; mounted at /sys/kernel/tracing
  * if it is not mounted and we may. NULL with a message if that fails. */
 const char *tracefs_dir(struct diag *d);
-/* Parse one format file's text; all text lives in `a`. The category is not in the text and stays
- * empty. */
+/* Parse one format file's text; all text lives in `a`. */
 int trace_event_parse(struct arena *a, struct str text, struct trace_event *out, struct diag *d);
 /* 0; -ENOENT: there is no such event; -EINVAL: the name cannot be one; or the errors of open(2) and
  * read(2). */

@@ -92,7 +92,6 @@ static void riscv64_operand(unsigned i, struct buf *out)
 
 const struct stub_cpu stub_cpus[] = {
 	{
-		.name = "x86_64",
 		.machine = EM_X86_64,
 		.page = 4096,
 		.code_size = 6,
@@ -102,7 +101,6 @@ const struct stub_cpu stub_cpus[] = {
 		.operand = x86_64_operand,
 	},
 	{
-		.name = "aarch64",
 		.machine = EM_AARCH64,
 		.page = 65536,
 		.code_size = 8,
@@ -111,7 +109,6 @@ const struct stub_cpu stub_cpus[] = {
 		.operand = aarch64_operand,
 	},
 	{
-		.name = "riscv64",
 		.machine = EM_RISCV,
 		.flags =
 			5, /* EF_RISCV_RVC | EF_RISCV_FLOAT_ABI_DOUBLE, which not every elf.h has */
@@ -122,7 +119,7 @@ const struct stub_cpu stub_cpus[] = {
 		.operand = riscv64_operand,
 	},
 	{
-		.name = "x86_64, with a 1-byte nop",
+		/* with a 1-byte nop */
 		.machine = EM_X86_64,
 		.page = 4096,
 		.code_size = 2,

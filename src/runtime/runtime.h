@@ -32,7 +32,6 @@
 #define STUB_SIZE 16 /* bytes of a stub; aligned to it, so that no nop crosses a page or line */
 
 struct stub_cpu {
-	const char *name;
 	uint16_t machine;  /* EM_X86_64 */
 	uint32_t flags;	   /* e_flags */
 	uint32_t page;	   /* the largest page that kernels use on it */

@@ -120,10 +120,8 @@ static int check_clause(struct check *c, struct variant *first)
 	int err = 0;
 
 	for (struct variant *v = first; v && !(err && c->d); v = v->next) {
-		int one;
+		int one = check_variant(c, v);
 
-		c->is_repeated = v != first;
-		one = check_variant(c, v);
 		err = err ? err : one;
 	}
 	return err;

@@ -157,8 +157,7 @@ struct check {
 	int err;
 	unsigned pass; /* from 1 */
 	unsigned block_depth, loop_depth;
-	bool is_repeated; /* another variant of the clause was checked: warnings are known */
-	bool changed;	  /* a type has grown: check again */
+	bool changed; /* a type has grown: check again */
 };
 
 /* Type the whole clause for the attachments of `v`. -EINVAL after all its errors were reported. */

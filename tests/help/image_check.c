@@ -34,8 +34,8 @@ static const char *check_description(const struct image_probe *p, const struct s
 {
 	const struct ctype_machine m = ctype_machine_of(EM_NONE, 8);
 
-	if (!site->described || !site->args)
-		return "number of described arguments";
+	if (!site->described)
+		return "a description";
 	if (!str_eq(site->described->text, p->description))
 		return "description";
 	for (unsigned i = 0; i < p->value_count; i++) {

@@ -36,7 +36,9 @@ static void works_without_uprobe_multi(void **state)
 	make_map(m, none, (struct type){.kind = TYPE_SUM, .size = 8, .is_signed = true}, 1);
 	ADD(m, .op = OP_ARG, .d = 0, .imm = 0);
 	ADD(m, .op = OP_AGGREGATE, .s = SLOT_NO, .a = 0);
-	EXPECT_START(r, m, .no_multi = true);
+	setenv("NOPAL_NO_FEATURES", "uprobe_multi", 1);
+	EXPECT_START(r, m, 0);
+	unsetenv("NOPAL_NO_FEATURES");
 	assert_int_equal(target_tell(&t, "sema"), 1);
 	target_tell(&t, "int 10");
 	target_tell(&t, "other 5");
@@ -111,17 +113,20 @@ static void follows_forks(void **state)
 	(void)state;
 	SKIP_WITHOUT_ROOT();
 	target_start(&t);
-	for (int multi = 0; multi < 2; multi++)
+	setenv("NOPAL_NO_FEATURES", "uprobe_multi", 1);
+	for (int multi = 0; multi < 2; multi++) {
 		for (int i = 0; i < 3; i++) {
 			struct run r;
 
 			EXPECT_START(r, make_counter(&t), .pid = rows[i].pid ? t.pid : 0,
-				     .follow_forks = rows[i].follow, .no_multi = !multi);
+				     .follow_forks = rows[i].follow);
 			target_tell(&t, "int 100");
 			target_tell(&t, "fork 100");
 			assert_map(&r, 0, rows[i].want);
 			run_stop(&r);
 		}
+		unsetenv("NOPAL_NO_FEATURES");
+	}
 	target_stop(&t);
 }
 

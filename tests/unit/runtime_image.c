@@ -51,7 +51,7 @@ static void check_count(unsigned count)
 		const char *why = check_image(&stub_cpus[cpu], STR("app"), probes, count, true);
 
 		if (why)
-			fail_msg("%s, %u probes: %s", stub_cpus[cpu].name, count, why);
+			fail_msg("row %u, %u probes: %s", cpu, count, why);
 	}
 	free(probes);
 	free(made);

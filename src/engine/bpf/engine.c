@@ -66,10 +66,6 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->world.pids_fd = -1;
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
-	if (options->no_multi)
-		features_deny(&e->features, STR("uprobe_multi"));
-	if (options->no_sleep)
-		features_deny(&e->features, STR("sleepable"));
 	/* How a program will be attached is decided when it is loaded. */
 	if (is_single(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
 		features_deny(&e->features, STR("uprobe_multi"));
