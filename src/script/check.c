@@ -19,6 +19,7 @@ static struct variable *new_variable(struct check *c, struct expr *target)
 	}
 	v->name = target->text;
 	v->next = c->v->variables;
+	/* What follows a block may read the variable although the block did not run. */
 	v->needs_zero = c->block_depth > 0;
 	c->v->variables = v;
 	return v;
@@ -144,7 +145,8 @@ static void show_all(struct check *c, struct expr *target, const struct expr *va
 	c->changed = true;
 }
 
-/* x op= value, which reads x first */
+/* x op= value, which reads x first. A map without a value counts as 0, so this may be its first
+ * assignment; a variable must have had one. */
 static void check_compound(struct check *c, struct stmt *s)
 {
 	char what[40];

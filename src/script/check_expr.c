@@ -96,6 +96,8 @@ struct variable *check_find_variable(const struct check *c, struct str name)
 	return NULL;
 }
 
+/* The type comes from any earlier pass, but the assignment must have been met in this one: passes
+ * go through the text in its order, so what is found there comes before the use. */
 void check_variable(struct check *c, struct expr *e)
 {
 	e->variable = check_find_variable(c, e->text);

@@ -5,6 +5,7 @@
 
 #include "script/inside.h"
 
+/* C's promotion: an unsigned number of fewer than 8 bytes fits into a signed one. */
 static bool is_unsigned(const struct expr *e)
 {
 	return !e->shape.type.is_signed && e->shape.type.size == 8;
@@ -49,6 +50,8 @@ static void warn_signs(struct check *c, const struct expr *e)
 	diag_hint(c->d, "cast one side: (int64) or (uint64)");
 }
 
+/* Constants are folded exactly as engines compute: x / 0 and x % 0 are 0, shifts take 6 bits,
+ * everything wraps. INT64_MIN / -1 is answered here, because the CPU traps on it. */
 static uint64_t fold_divide(enum operator op, bool is_signed, uint64_t a, uint64_t b)
 {
 	bool is_div = op == OPERATOR_DIV;
@@ -124,6 +127,9 @@ static bool warn_raw(struct check *c, const struct expr *e)
 	return true;
 }
 
+/* A difference is signed even of unsigned numbers, so that it is shown as -1 and not as 2^64 - 1; a
+ * shift has the sign of what is shifted. With a pointer nothing is folded, since `n` of p + n
+ * counts in what p points to, which only lower_scaled() knows. */
 static void type_binary(struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];

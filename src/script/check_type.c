@@ -56,6 +56,7 @@ const char *check_type_text(const struct check *c, const struct type *t)
 	return copy ? copy : "?";
 }
 
+/* The elements are copied: expressions still point to those that they were typed with. */
 static int merge_tuple(struct check *c, struct type *known, const struct type *t)
 {
 	struct type *elements = arena_array(&c->s->arena, struct type, known->element_count);
@@ -111,6 +112,8 @@ static void merge_show(struct check *c, struct type *known, const struct type *t
 	}
 }
 
+/* An argument of a probe that no image has yet is open: it fits what is known, and becomes what is
+ * known first. Types of different kinds never merge: nothing is converted silently. */
 int check_merge(struct check *c, struct type *known, const struct type *t)
 {
 	if (t->kind == TYPE_INT && t->is_open && !type_is_aggregate(known))
@@ -154,6 +157,9 @@ static struct type *widen_target(struct expr *e)
 	return NULL;
 }
 
+/* Slots are copied whole, so both sides of a copy must have the same size. The larger type goes
+ * down into the expression, to the variables and maps that it reads; what they are assigned from
+ * then has to grow in the next pass. Calls make their text in a slot of any size. */
 void check_widen(struct check *c, struct expr *e, const struct type *t)
 {
 	struct type *target = e ? widen_target(e) : NULL;

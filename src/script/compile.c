@@ -1,5 +1,13 @@
 /* Tree + attachments -> program: groups attachments, finds types, makes the code, and collects it
- * all. */
+ * all.
+ *
+ *	variants_make()	attachments of a clause that the same code can serve
+ *	find_types()	passes over all variants, until no type of a map or variable grows
+ *	lower_all()	each variant becomes a clause of the program
+ *
+ * Types need several passes because clauses share maps: the first clause may print what only the
+ * last one stores. All of this is done again for each image that is mapped later. Kernel maps
+ * cannot change their sizes, so then a map that code uses keeps its types (end_types). */
 #include "script/inside.h"
 
 #include <errno.h>
@@ -52,6 +60,8 @@ static bool same_event(const struct uses *u, const struct trace_event *a,
 	return true;
 }
 
+/* A second variant is made only for what changes a type. Where an argument is may differ within a
+ * variant: the engine sees to that (engine/bpf/unit.h). */
 static bool same_attachment(const struct uses *u, const struct attachment *a,
 			    const struct attachment *b)
 {
@@ -152,7 +162,9 @@ static int check_all(struct check *c, const struct variants *all)
 	return first;
 }
 
-/* Quiet passes until no type grows, then one that speaks. */
+/* Quiet passes until no type grows, then one that speaks: a pass that does not know all types yet
+ * would report errors that are none, such as a map that is assigned only further down. Types only
+ * grow (a string becomes longer, an aggregate signed), so the passes end. */
 static int find_types(struct script *s, const struct variants *all, struct diag *d)
 {
 	struct check c = {.s = s};
@@ -174,6 +186,7 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
  * is made. */
 static int lower_one(struct script *s, struct variant *v, struct clause *out, struct diag *d)
 {
+	/* A pass number that no pass had: variables must be assigned again before they are read. */
 	struct check check = {.s = s, .pass = MAX_PASSES + 2};
 	struct lower lower = {.s = s, .d = d, .arena = &s->arena};
 	struct attach *attaches = arena_array(&s->arena, struct attach, v->count + 1);

@@ -122,6 +122,8 @@ struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t
 	return i;
 }
 
+/* Registers are a stack: a statement gives back what it took (release). So a clause has no more
+ * than its variables and its largest statement need, and few of them exceed a BPF stack. */
 uint16_t lower_reg(struct lower *l)
 {
 	if (l->next_reg >= REG_NO - 1) {
@@ -141,6 +143,8 @@ uint16_t lower_const(struct lower *l, uint64_t value)
 	return reg;
 }
 
+/* A slot that an earlier statement has given back, if its type is the same. Large slots of
+ * different types share memory in the engine, by their live ranges (engine/bpf/frame.c). */
 uint16_t lower_slot(struct lower *l, const struct type *t)
 {
 	for (size_t i = 0; i < l->slot_count; i++) {
@@ -203,6 +207,8 @@ struct field lower_field(struct lower *l, const struct expr *e)
 	return f;
 }
 
+/* Equal formats share a number, so the variants of a clause, and what is compiled later for other
+ * images, send records that the report knows already. */
 static int format_intern(struct script *s, const struct format *f, uint32_t *out)
 {
 	struct format_list *list = &s->formats;

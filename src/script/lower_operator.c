@@ -82,7 +82,8 @@ uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *
 	return out;
 }
 
-/* One side of a == b of names: its number; a string that is not a name yet becomes one. */
+/* One side of a == b of names: its number; a string that is not a name yet becomes one. Equal names
+ * have equal numbers, so `probe == "text"` compares two numbers. */
 static uint16_t lower_name(struct lower *l, const struct expr *e)
 {
 	if (e->kind != EXPR_STRING)
@@ -154,7 +155,8 @@ static uint64_t step_of(const struct expr *target)
 	return t->pointers ? pointed_size(t) : 1;
 }
 
-/* @m++: added atomically; what the map held before comes back. */
+/* @m++: added atomically; what the map held before comes back. ++@m is computed from that, not read
+ * again: another CPU may have added to it since, and two events would get the same number. */
 static void lower_map_step(struct lower *l, const struct expr *e, uint16_t out)
 {
 	bool is_inc = e->op == OPERATOR_INC;
@@ -202,7 +204,7 @@ void lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 	const struct type *from = &e->args[0]->shape.type, *to = &e->cast;
 	uint16_t a = lower_word(l, e->args[0]);
 
-	if (to->show) {
+	if (to->show) { /* (bool), the only cast that is not about bytes */
 		emit_operator(l, OPERATOR_NE, false, a, lower_const(l, 0), out);
 		return;
 	}
@@ -226,7 +228,7 @@ void lower_ternary(struct lower *l, const struct expr *e, uint16_t out)
 	if (e->args[1]) {
 		lower_jump(l, e->args[0], false, &other);
 		lower_value_to(l, e->args[1], out);
-	} else {
+	} else { /* a ?: b, which computes `a` once */
 		cond = lower_word(l, e->args[0]);
 		lower_goto(l, OP_JUMP_NOT, cond, &other);
 		emit_dai(l, OP_MOV, out, cond, 0);

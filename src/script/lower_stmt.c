@@ -7,7 +7,8 @@
 
 static void lower_body(struct lower *l, const struct stmt *s);
 
-/* Does the expression step a variable? Then reads before it must be copies. */
+/* Does the expression step a variable? Then reads before it must be copies: in $x + $x++ the left
+ * side is what $x was. Other statements use the variable's register as it is. */
 static bool steps_variable(const struct expr *e)
 {
 	if (!e)
@@ -125,7 +126,8 @@ static unsigned loops_within(const struct stmt *s)
 	return most;
 }
 
-/* The rounds of a loop whose end is not known now: a fair part of what is left for nested ones. */
+/* The rounds of a loop whose end is not known now: a fair part of what is left for nested ones.
+ * Of n loops each gets the nth root of it, rounded down to a power of two. */
 static uint64_t dynamic_rounds(const struct lower *l, const struct stmt *s)
 {
 	uint64_t left = PROGRAM_MAX_ROUNDS / l->rounds;
@@ -294,7 +296,8 @@ static void place_variables(struct lower *l)
 	}
 }
 
-/* Variables belong to depth 0, below all statements, so that their slots stay busy. */
+/* Variables belong to depth 0, below all statements, so that their slots stay busy. The predicate
+ * comes before them, since no variable has a value there; its registers are free again after it. */
 int lower_variant(struct lower *l, struct variant *v, struct clause *out)
 {
 	struct label end = {0};

@@ -20,7 +20,9 @@ struct arg_value {
 };
 
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
- * when nothing is declared. */
+ * when nothing is declared. An operand of fewer than 8 bytes counts as signed: it fits, whatever
+ * its sign is. One that is wider than the declared type is cut to it, since nobody has cleared the
+ * other bytes of the register. */
 static struct arg_value number_value(const struct operand *o, const struct ctype *t,
 				     const struct ctype_layout *is)
 {
@@ -114,7 +116,8 @@ static bool same_value(const struct arg_value *a, const struct arg_value *b)
 	       a->counted_by == b->counted_by && (x && y ? ctype_same(x, y) : x == y);
 }
 
-/* The argument called `name`: as declared, or arg0. */
+/* The argument called `name`: as declared, or arg0. Declared names come first: a program may call
+ * its second argument arg0. */
 static bool find_named(const struct attachment *p, struct str name, unsigned *out)
 {
 	for (unsigned n = 0; n < p->attach.arg_count; n++) {
@@ -234,6 +237,7 @@ void check_named(struct check *c, struct expr *e)
 	if (v.shape.type.kind != TYPE_NONE)
 		return;
 	if (e->is_part) {
+		/* print(args) shows a note in its place, and the other arguments as they are. */
 		e->shape = shape_of((struct type){.kind = TYPE_NAME});
 	} else if (v.is_unreadable) {
 		check_readable(c, e, p, n);

@@ -54,7 +54,7 @@ static void check_print(struct check *c, struct expr *e)
 		check_storable(c, a, "a value to print");
 }
 
-/* print(@m[key]): the key and the value */
+/* print(@m[key]): the key and the value. */
 static void lower_print_entry(struct lower *l, const struct expr *map)
 {
 	const struct type *value = &map->map->value;
@@ -146,6 +146,7 @@ static void load_pieces(struct lower *l, uint16_t array, const struct field *pie
 		emit_operator(l, OPERATOR_ADD, false, at, step, at);
 	}
 	lower_goto(l, OP_JUMP, REG_NO, &done);
+	/* One way in for each piece that may be the NULL; from there on it empties all the rest. */
 	for (unsigned n = 0; n < JOIN_PIECES; n++) {
 		lower_bind(l, &ends[n]);
 		if (n + 1 < JOIN_PIECES)

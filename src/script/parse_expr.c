@@ -74,6 +74,8 @@ static struct expr *expr_new(struct parser *p, enum expr_kind kind, struct mark 
 		if (args[i] && args[i]->depth >= e->depth)
 			e->depth = args[i]->depth + 1;
 	}
+	/* The parser's own recursion is limited by parse_enter(). But a long a + b + c is parsed in
+	 * a loop and is as deep as it is long, and what comes after the parser recurses. */
 	if (e->depth > 2 * PARSE_MAX_DEPTH)
 		parse_error(p, e->mark, "too-deep", "this expression is nested too deeply");
 	return e;
@@ -255,7 +257,8 @@ static struct expr *parse_postfix(struct parser *p)
 	}
 }
 
-/* Is this a cast: "(" type "*"* ")"? Then it is taken. "(pid)" is not one. */
+/* Is this a cast: "(" type "*"* ")"? Then it is taken. "(pid)" is not one. It is read by a copy of
+ * the parser, without messages, which replaces the parser only when it was a cast. */
 static bool parse_cast_type(struct parser *p, struct type *cast)
 {
 	struct parser look = *p;

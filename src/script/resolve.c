@@ -166,7 +166,7 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	struct search *q = arg;
 	int err = 0;
 
-	q->found += count;
+	q->found += count; /* known ones, too: the probe is not missing */
 	if (image_is_known(q, image->sites))
 		return 0;
 	err = search_hold(q, image->file);

@@ -60,7 +60,9 @@ void check_readable(struct check *c, const struct expr *e, const struct attachme
 					    problem, c->d);
 }
 
-/* Signed when any attachment has it signed or narrow: C's int promotion over all sites. */
+/* Signed when any attachment has it signed or narrow: C's int promotion over all sites. An argument
+ * of a function is "raw": its register is read whole, and of an int the calling convention leaves
+ * the upper half undefined. */
 static struct shape arg_shape(const struct variant *v, unsigned n)
 {
 	struct type t = type_int(8, false);
@@ -231,7 +233,7 @@ static void field_shape(struct check *c, struct expr *e, const struct trace_fiel
 	if (is_char_array(f)) {
 		e->shape = shape_of(
 			type_text(TYPE_STR, f->is_data_loc ? c->s->facts.max_strlen : f->size));
-		if (f->is_data_loc || f->size <= UINT8_MAX)
+		if (f->is_data_loc || f->size <= UINT8_MAX) /* insn.size has 8 bits */
 			return;
 	} else if (!f->is_array && !f->is_data_loc && !f->is_rel_loc &&
 		   (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)) {

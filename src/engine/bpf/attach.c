@@ -36,6 +36,8 @@ void links_cut(struct links *l, size_t first)
 
 /* ---- uprobe_multi */
 
+/* The kernel itself increments the semaphores when it arms the sites, and decrements them when the
+ * link is closed: also when we are killed, so that no program is left with a raised one. */
 static int link_multi(struct links *l, const struct attach_options *o, const struct unit *u,
 		      const struct unit_site *sites, uint32_t count, int program_fd)
 {
@@ -117,6 +119,8 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 	int event;
 
 	file_link(site->attach->file, link);
+	/* An event of every process must name a CPU; BPF programs run for the hits on all CPUs, and
+	 * only the event's own counter is that CPU's. */
 	event = kernel_perf_open(&attr, o->pid ? o->pid : -1, o->pid ? -1 : 0);
 	/* A cookie that the code does not ask for says nothing, and kernels without them take none.
 	 */
@@ -163,7 +167,7 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 }
 
 /* The file that the kernel has resolved must be the one that was read; else nothing stays attached.
- */
+ * It is checked afterwards: before, it could still be exchanged. */
 static int attach_file(struct links *l, const struct attach_options *o, const struct unit *u,
 		       const struct unit_site *sites, uint32_t count, int program_fd,
 		       struct diag *d)
@@ -311,6 +315,8 @@ void links_close(struct links *l)
 
 /* ---- Programs of callers */
 
+/* Whether the caller loaded the program for uprobe_multi links or for perf events cannot be asked:
+ * the first is tried without messages, then the second. */
 int attach_caller(struct links *l, const struct caller_program *c, struct attach *sites,
 		  size_t *count, struct diag *d)
 {

@@ -208,6 +208,8 @@ int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 	return make_array(&w->scratch_fd, "scratch", size, w->scratch_count, d);
 }
 
+/* ORDER: frames say how much scratch memory is needed; code contains the descriptors of all maps
+ * and the sizes of ring and scratch memory, so it comes last. */
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;

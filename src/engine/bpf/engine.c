@@ -248,6 +248,8 @@ static int bpf_rearm(struct engine *engine, struct diag *d)
 	if (!is_single(e) || !e->uprobes.count || !is_lost(e))
 		return 0;
 	e->takeovers = e->control[CONTROL_TAKEOVERS];
+	/* Closed first: an old link may still match some of the threads, and with the new one each
+	 * of their events would count twice. */
 	links_close(&e->uprobes);
 	return attach_from(e, e->first, true, d) ?: 1;
 }
@@ -274,7 +276,8 @@ static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause
 
 /* ---- records */
 
-/* Control records that found the ring full were counted instead: make them here. */
+/* Control records that found the ring full were counted instead: make them here. Their place among
+ * the records is not known. They come after those in the ring, because those had filled it. */
 static int drain_unsent(struct bpf_engine *e, record_fn *fn, void *arg)
 {
 	int given = 0;

@@ -140,6 +140,8 @@ static int attach_one(const struct gen_world *w, struct links *l, const struct s
 	return err;
 }
 
+/* ORDER: ends before forks. A child that ended in between would stay in the set, and its number may
+ * be given to another process. */
 static int attach_both(const struct gen_world *w, struct links *l, struct source *s, struct diag *d)
 {
 	const char *fork = s->raw ? "task_newtask" : "sched_process_fork";

@@ -103,7 +103,8 @@ static void extend_by_letter(struct plan *p, const struct insn *in, char letter,
 }
 
 /* A value that is live when a loop begins and used in it is live until the loop ends: the next
- * round reads it again. */
+ * round reads it again. A range that begins inside the loop needs nothing: program_check() has seen
+ * that each round writes the value before it reads it. */
 static void stretch_over_loop(struct live_range *ranges, uint32_t count, uint32_t from, uint32_t to)
 {
 	for (uint32_t i = 0; i < count; i++)
@@ -157,6 +158,8 @@ static uint32_t assign_offsets(struct plan *p, uint32_t count)
 		struct request *r = &p->requests[i];
 		uint32_t kept = 0, at = 0, next = 0;
 
+		/* `>=`: an operation may write its result before it has read all its operands, so
+		 * a range that ends where this one begins is not over yet. */
 		for (uint32_t k = 0; k < live_count; k++)
 			if (live[k]->range->to >= r->range->from)
 				live[kept++] = live[k];
@@ -353,6 +356,7 @@ int frame_plan(struct arena *a, const struct program *program, const struct clau
 		return -ENOMEM;
 	find_live_ranges(&p);
 	find_padded_and_around(&p);
+	/* ORDER: who comes first gets the stack; registers are used most. */
 	place_registers(&p);
 	place_counters(&p);
 	place_slots(&p);

@@ -112,7 +112,8 @@ struct case_range {
 	int label;
 };
 
-/* A binary search for the case in R1. */
+/* A binary search for the case in R1. It does not look for cases that cannot come here: they belong
+ * to whatever range is next to them, which makes fewer ranges. */
 static void search_range(struct gen *g, const struct case_range *ranges, uint32_t count)
 {
 	uint32_t half = count / 2;
@@ -329,7 +330,9 @@ static void count_running(struct gen *g, int64_t by)
 	code_atomic(c, BPF_ADD | BPF_FETCH, R1, 0, R2);
 }
 
-/* To `out` when the event is of another process, to `end` when the run is over. */
+/* To `out` when the event is of another process, to `end` when the run is over. Clauses that the
+ * tracer runs itself (UNIT_RUN) are exempt from both: they run in its own process, and END runs
+ * when the others have been stopped. */
 static void gen_start(struct gen *g, int out, int end)
 {
 	const struct unit *u = g->unit;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+/* The verifier must see that the loop ends. Who loses the race so often is counted as lost. */
 #define EXTREME_ROUNDS 64
 
 /* The word after a cell says that it holds something. That of a sum counts, if roughly, so that
@@ -199,7 +200,9 @@ void gen_gather(struct gen *g, const struct type *t)
 	code_bind(c, skip);
 }
 
-/* R1 = what was gathered, as a script sees it. */
+/* R1 = what was gathered, as a script sees it. Before the first value an average is 0: in eBPF a
+ * division by 0 is. Signed division is younger than other instructions (6.6), so a negative total
+ * is divided as a positive one. */
 void gen_conclude(struct gen *g, const struct type *t)
 {
 	struct code *c = g->code;

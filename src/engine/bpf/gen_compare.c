@@ -36,7 +36,9 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 	return found;
 }
 
-/* To `differ` unless the first `most` bytes are equal, and the lengths as far as they count. */
+/* To `differ` unless the first `most` bytes are equal, and the lengths as far as they count: whole
+ * texts of different lengths differ, but a longer one may begin with the same bytes. The last word
+ * is loaded whole, too, since a slot has 8 bytes after its text, and masked. */
 static void compare_literal(struct gen *g, uint16_t slot, struct str text, uint32_t size,
 			    int64_t most, int differ)
 {

@@ -333,6 +333,8 @@ void gen_pid_filter(struct gen *g, int refuse)
 		code_jump_imm(c, BPF_JNE, R0, g->world->pid, refuse);
 		return;
 	}
+	/* The set has the kernel's numbers, not those of the tracer's pid namespace: it is filled
+	 * from scheduler events, which have no others. */
 	code_jump_imm(c, BPF_JEQ, R0, g->world->pid, mine);
 	code_call(c, BPF_FUNC_get_current_pid_tgid);
 	code_alu_imm(c, BPF_RSH, R0, 32);

@@ -125,6 +125,8 @@ static void store_field(struct gen *g, int to, int32_t offset, const struct fiel
 	code_store(g->code, 8, to, offset, R1);
 }
 
+/* Between reserve and submit nothing may leave the program or sleep: the verifier refuses a record
+ * that is not submitted on every path, and the reader stops at one that is still being written. */
 static void emit_fixed(struct gen *g, const struct insn *in, const struct format *f, uint32_t size)
 {
 	struct code *c = g->code;
@@ -167,7 +169,8 @@ static void point_at_field(struct gen *g, int dst, const struct position *p)
 }
 
 /* Append text or addresses: the head, then the bytes in use, padded to 8 by the zeros after them.
- * Those that are in place already only count. Ruins TMP2: the bytes without the head, padded. */
+ * Those that are in place already only count. Ruins TMP2: the bytes without the head, padded.
+ * The limits are for the verifier: it has forgotten that the length, in scratch memory, has one. */
 static void pack_variable(struct gen *g, const struct type *t, struct spill s, bool in_place,
 			  struct position *p)
 {
@@ -249,6 +252,8 @@ void gen_emit(struct gen *g, const struct insn *in)
 		emit_packed(g, in, f);
 	if (f->kind != FORMAT_EXIT)
 		return;
+	/* This stops all programs here and now, not when the reader comes to the record: events
+	 * after it are not counted. */
 	code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);
 	code_const(g->code, R2, 1);
 	code_store(g->code, 8, R1, 0, R2);

@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-#define ROUNDS_MOST (1 << 23) /* of bpf_loop */
+#define ROUNDS_MOST (1 << 23) /* of bpf_loop, which refuses more */
 
 void gen_jump(struct gen *g, const struct insn *in)
 {
@@ -115,6 +115,7 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 	code_jump(c, g->end);
 	code_bind(c, none);
 	free(out);
+	/* Nothing jumped out: the loop has used up its rounds. */
 	gen_count(g, CONTROL_LOOP_LIMITS);
 	gen_fault(g, &g->clause->code[next], FAULT_LOOP_LIMIT);
 }

@@ -62,8 +62,10 @@ static void look_up(struct gen *g, const struct entry_at *at)
 		code_jump_imm(g->code, BPF_JEQ, R0, 0, g->end);
 }
 
-/* A loop over the CPUs' values of a single aggregate: R0 is the value of CPU number TMP, or 0 and
- * `end` when there are no more. Returns the label for next_cpu(). */
+/* A program on one CPU reads what the others have counted: the value of an aggregate without keys
+ * is only in their sum. They go on counting meanwhile, so it is not of one moment. A loop over the
+ * CPUs' values of a single aggregate: R0 is the value of CPU number TMP, or 0 and `end` when there
+ * are no more. Returns the label for next_cpu(). */
 static int each_cpu(struct gen *g, const struct entry_at *at, int end)
 {
 	int again;

@@ -76,7 +76,8 @@ static void set_length(struct gen *g, const struct insn *in)
 
 /* Make the pages of [TMP, TMP + TMP2] resident by reading a byte of each with a helper that may
  * sleep. No helper reads a text and sleeps, so the read of the text, which may not, comes after
- * this. */
+ * this. Code for each page instead of a loop, so that the verifier has no rounds to follow; one
+ * page more than the text can fill, as it may begin at the end of one. */
 static void touch_pages(struct gen *g, uint32_t most)
 {
 	struct code *c = g->code;

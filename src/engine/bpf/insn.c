@@ -153,7 +153,8 @@ void code_load(struct code *c, int bytes, int dst, int base, int offset)
 	add_line(c, BPF_LDX | BPF_MEM | width_of(bytes), dst, far ? dst : base, offset - far, 0);
 }
 
-/* A store has no register to spare: its base is moved there and back. */
+/* A store has no register to spare: its base is moved there and back. (FRAME cannot be moved, but
+ * its offsets are never far.) */
 void code_store(struct code *c, int bytes, int base, int offset, int src)
 {
 	int far = beyond_reach(offset);
@@ -239,8 +240,9 @@ static bool is_jump_always(const struct code_line *line)
 	return line->insn.code == (BPF_JMP | BPF_JA);
 }
 
-/* Mark every line that some path leads to. Most jumps go down, so one pass nearly does it; a jump
- * up to a line that was not marked yet needs another. */
+/* Mark every line that some path leads to. Emitters may leave code after a jump that nothing leads
+ * to, and the verifier refuses a program that contains any. Most jumps go down, so one pass nearly
+ * does it; a jump up to a line that was not marked yet needs another. */
 static void mark_reached(struct code *c)
 {
 	bool again = true;

@@ -71,6 +71,7 @@ enum refusal refusal_find(const struct kernel_program *k, int err, struct buf *w
 		if (words->len &&
 		    memmem(words->ptr, words->len, verdicts[i].words, strlen(verdicts[i].words)))
 			return verdicts[i].why;
+	/* Without rights the kernel refuses before its verifier writes a word. */
 	if (err == -EPERM && !words->len)
 		return REFUSAL_RIGHTS;
 	rights_read(&rights);

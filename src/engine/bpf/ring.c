@@ -134,7 +134,9 @@ static int take_record(struct ring *r, struct taking *t, record_fn *fn, void *ar
 	return fn(arg, str_of((const char *)bytes, len));
 }
 
-/* Everything up to where the kernel was when we looked. */
+/* Everything up to where the kernel was when we looked. Each position and header is read with
+ * acquire: what the kernel wrote before it is seen, too. The kernel may use a part of the ring
+ * again as soon as set_consumed() has passed it; until then `fn` reads records where they are. */
 static int drain_once(struct ring *r, struct taking *t, record_fn *fn, void *arg)
 {
 	uint64_t released = t->at;

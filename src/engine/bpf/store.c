@@ -298,7 +298,8 @@ static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 	return err;
 }
 
-/* From now on, the existing words do not count. */
+/* From now on, the existing words do not count. Programs never see this, so nothing is lost
+ * that they add while it happens. */
 static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 {
 	bool was_set = false;
