@@ -304,7 +304,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	struct diag *d = diag_inner(diag);
 	int err;
 
-	if (t->state >= SESSION_ENDING)
+	if (t->state >= SESSION_ENDING) /* ORDER */
 		return 0;
 	if (!is_over(t))
 		t->state = SESSION_OVER;

@@ -34,7 +34,9 @@ static const struct {
 /* With --unsafe the user vouches for a uprobe's address. */
 static bool is_refused(const struct unit_site *site)
 {
-	return site->problem && !(site->attach->is_forced && site->problem >= SITE_MIDDLE);
+	bool is_doubt = site->problem >= SITE_MIDDLE; /* ORDER */
+
+	return site->problem && !(site->attach->is_forced && is_doubt);
 }
 
 /* "'a:b' at offset 0x4 of './x' is skipped: the instruction is not a nop: 48 89 e5",
@@ -204,7 +206,7 @@ static int refuse(const struct unit *u, const struct unit_site *site, struct dia
 	describe(u, site, "", &text);
 	diag_error(d, -ENOTSUP, problems[site->problem].tag, "cannot probe %.*s",
 		   STR_FMT(buf_as_str(&text)));
-	if (site->problem >= SITE_MIDDLE)
+	if (site->problem >= SITE_MIDDLE) /* ORDER */
 		diag_hint(d, "--unsafe probes it anyway");
 	buf_free(&text);
 	return -ENOTSUP;

@@ -275,7 +275,7 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 			const struct attach *at = &p->clauses[i].attaches[j];
 			struct single *s;
 
-			if (kind_of(at->kind) < UNIT_TRACEPOINT)
+			if (kind_of(at->kind) < UNIT_TRACEPOINT) /* ORDER */
 				continue;
 			s = arena_new(a, struct single);
 			if (!s)

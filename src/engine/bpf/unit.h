@@ -37,7 +37,7 @@ enum site_problem {
 	SITE_FOREIGN, /* in a file for another CPU */
 	SITE_CUT_OFF, /* the file has no bytes there */
 	SITE_TWICE,   /* another site at its place has another semaphore */
-	/* Of uprobes; --unsafe probes them all the same: */
+	/* ORDER: of uprobes, which --unsafe probes all the same, from here on: */
 	SITE_MIDDLE,  /* in the middle of an instruction */
 	SITE_UNKNOWN, /* after bytes that are not a known instruction */
 	SITE_FAR,     /* too far from its function's start to look */
