@@ -120,6 +120,14 @@ static void say_count(struct nopal_trace *t)
 		report_attached(t->report, nopal_trace_probe_count(t), &t->out);
 }
 
+/* Nothing will be armed, so nothing is missed in images that come. */
+static void stop_watching(struct nopal_trace *t)
+{
+	image_watch_close(t->watch);
+	t->watch = NULL;
+	t->images = IMAGES_AT_START;
+}
+
 static int attach(struct nopal_trace *t, struct diag *d)
 {
 	bool held = t->images_held; /* then the number is not known yet */
@@ -129,10 +137,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		say_count(t);
 	err = run_clauses(t, ATTACH_BEGIN, d);
 	if (err || is_over(t)) {
-		/* Nothing will be armed, so nothing is missed in images that come. */
-		image_watch_close(t->watch);
-		t->watch = NULL;
-		t->images = IMAGES_AT_START;
+		stop_watching(t);
 		return err;
 	}
 	err = engine_attach(t->engine, d);
@@ -306,6 +311,8 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 
 	if (t->state >= SESSION_ENDING) /* ORDER */
 		return 0;
+	if (t->state == SESSION_OPEN)
+		stop_watching(t);
 	if (!is_over(t))
 		t->state = SESSION_OVER;
 	engine_stop(t->engine);

@@ -1,10 +1,12 @@
 /* The library's face for reading probes, on ourselves. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -106,6 +108,41 @@ static void a_run_that_could_not_be_stopped_was_opened(void **state)
 	setrlimit(RLIMIT_NOFILE, &before);
 	assert_int_equal(err, -EMFILE);
 	assert_null(t);
+}
+
+/* Maps a copy of this program, whose probes the run is about. */
+static void map_copy(void)
+{
+	char path[] = "/tmp/nopal-probes-XXXXXX", room[65536];
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = mkstemp(path);
+	ssize_t got;
+
+	while ((got = read(from, room, sizeof(room))) > 0)
+		assert_int_equal(write(to, room, (size_t)got), got);
+	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, to, 0) != MAP_FAILED);
+	close(from);
+	close(to);
+	unlink(path);
+}
+
+/* Nothing was armed, so nothing was too late. */
+static void a_run_that_was_not_attached_warned_of_images_that_were_armed_later(void **state)
+{
+	const struct nopal_trace_options options = {.size = sizeof(options)};
+	struct nopal_diag *d = nopal_diag_new();
+	struct nopal_trace *t;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(nopal_trace_open("usdt:*:probestest:* { @ = count() }", &options, &t, d),
+			 0);
+	nopal_diag_clear(d);
+	map_copy();
+	assert_int_equal(nopal_trace_finish(t, d), 0);
+	assert_string_equal(nopal_diag_text(d), "");
+	nopal_trace_close(t);
+	nopal_diag_free(d);
 }
 
 static void a_site_and_its_arguments(void **state)
@@ -211,6 +248,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_map_that_is_not_in_the_script),
 		cmocka_unit_test(a_run_that_could_not_be_stopped_was_opened),
+		cmocka_unit_test(
+			a_run_that_was_not_attached_warned_of_images_that_were_armed_later),
 		cmocka_unit_test(a_site_and_its_arguments),
 		cmocka_unit_test(no_site_no_options_no_messages),
 		cmocka_unit_test(collections_grow_with_each_call),
