@@ -35,7 +35,8 @@ const struct command command_doctor = {
 	.usage = "",
 	.about = "Show which features the kernel has, whether this user may trace, and what to do\n"
 		 "if not.\n",
-	.more = "Exit status: 0 if tracing works, 1 if it does not, 2 for wrong usage.\n",
+	.more = "Exit status: 0 if tracing works, 1 if it does not, 2 if the command line is\n"
+		"wrong.\n",
 	.options = options,
 	.run = run_doctor,
 };

@@ -217,7 +217,7 @@ static const struct option options[] = {
 	{"-p", "--pid",     "PID", take_pid,  AT(pid),     "list the files that this process has mapped; patterns refer to them"},
 	{"-a", "--all",     NULL,  take_flag, AT(all),     "list the files that any process has mapped"},
 	{"-v", "--verbose", NULL,  take_flag, AT(verbose), "show names and types of arguments, sites, addresses, semaphores"},
-	{"-j", "--json",    NULL,  take_flag, AT(json),    "print one JSON object a line for each site"},
+	{"-j", "--json",    NULL,  take_flag, AT(json),    "print one JSON object per line for each site"},
 	{"-h", "--help",    NULL,  take_help, 0,           "print this help"},
 	{0},
 };
@@ -230,10 +230,11 @@ const struct command command_list = {
 	.usage = "[-v | --json] FILE-OR-PATTERN...\n"
 		 "[-v | --json] -p PID [PATTERN...]\n"
 		 "[-v | --json] -a",
-	.about = "List USDT probes, one a line, in the form that scripts take:\n"
+	.about = "List USDT probes, one per line, in the form that scripts use:\n"
 		 "usdt:PATH:PROVIDER:NAME\n"
 		 "\n"
-		 "A name without a slash is searched in $PATH and among the loader's libraries.\n",
+		 "A name without a slash is searched for in $PATH and among the loader's\n"
+		 "libraries.\n",
 	.more = "Examples:\n"
 		"  nopal list libstdc++.so.6\n"
 		"  nopal list -v /usr/lib/postgresql/*/bin/postgres\n"
@@ -242,7 +243,7 @@ const struct command command_list = {
 		"  nopal list -a --json | jq -r .provider | sort | uniq -c\n"
 		"\n"
 		"Exit status: 0 if everything was read and something was found, 1 otherwise, 2\n"
-		"for wrong usage.\n",
+		"if the command line is wrong.\n",
 	.options = options,
 	.run = run_list,
 };

@@ -279,7 +279,7 @@ static const struct option options[] = {
 	{"-I", NULL,             "PATH",   take_cpp_option, 0,             "pass the option to the preprocessor"},
 	{"-k", NULL,             NULL,     take_flag,       AT(keep),      "keep the preprocessed text, and print its name"},
 	{"-q", NULL,             NULL,     take_flag,       AT(quiet),     "do not show warnings"},
-	{NULL, "--check",        NULL,     take_flag,       AT(check),     "make a header with which compilers warn of arguments of other types (default of nopal provider)"},
+	{NULL, "--check",        NULL,     take_flag,       AT(check),     "make compilers warn about arguments of the wrong type (the default of nopal provider)"},
 	{NULL, "--target",       "TRIPLE", take_text,       AT(triple),    "make the object file for this machine, such as aarch64-linux-gnu"},
 	{NULL, "-m32",           NULL,     take_mode,       AT(mode),      "make the object file for the machine's 32-bit mode"},
 	{NULL, "-m64",           NULL,     take_mode,       AT(mode),      "make the object file for the machine's 64-bit mode"},

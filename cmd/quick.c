@@ -157,7 +157,7 @@ static int run_quick(const struct command *c, char **argv)
 
 /* clang-format off */
 #define AT(member) offsetof(struct quick, member)
-#define OPTION_FILTER  {"-w", NULL,       "CONDITION", take_text,    AT(filter),      "take only events for which CONDITION is true, such as 'arg0>100'"}
+#define OPTION_FILTER  {"-w", NULL,       "CONDITION", take_text,    AT(filter),      "use only events for which CONDITION is true, such as 'arg0>100'"}
 #define OPTION_SECONDS {"-d", NULL,       "SECONDS",   take_seconds, AT(seconds),     "stop after SECONDS (default: on ^C or when COMMAND ends)"}
 #define OPTION_SCRIPT  {NULL, "--script", NULL,        take_flag,    AT(show_script), "print the script instead of running it"}
 #define OPTION_HELP    {"-h", "--help",   NULL,        take_help,    0,               "print this help"}

@@ -2,7 +2,7 @@
  * all.
  *
  *	variants_make()	attachments of a clause that the same code can serve
- *	find_types()	passes over all variants, until no type of a map or variable grows
+ *	find_types()	all variants are checked again, until no type of a map or variable grows
  *	lower_all()	each variant becomes a clause of the program
  *
  * Types need several passes because clauses share maps: the first clause may print what only the

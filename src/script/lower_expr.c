@@ -111,7 +111,7 @@ void lower_memory_to(struct lower *l, const struct expr *e, uint16_t out)
 	l->span = outer;
 }
 
-/* A value that nobody uses is computed all the same: a failed read of memory counts. */
+/* An unused value is computed all the same: a failed read of memory counts. */
 void lower_effect(struct lower *l, const struct expr *e)
 {
 	if (e->kind == EXPR_STEP)

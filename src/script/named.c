@@ -21,8 +21,8 @@ struct arg_value {
 
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
  * when nothing is declared. An operand of fewer than 8 bytes counts as signed: it fits, whatever
- * its sign is. One that is wider than the declared type is cut to it, since nobody has cleared the
- * other bytes of the register. */
+ * its sign is. One that is wider than the declared type is cut to it, since the other bytes of
+ * the register may hold anything. */
 static struct arg_value number_value(const struct operand *o, const struct ctype *t,
 				     const struct ctype_layout *is)
 {

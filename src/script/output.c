@@ -203,7 +203,7 @@ const struct function output_rows[] = {
 	{ "print", "x[xx", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_print, lower_print, 0,
 	  "print a value, a map, or its last entries", "print((pid, comm));" },
 	{ "join", "p[s", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, NULL, lower_join, 0,
-	  "print an array of strings, as argv", "join(arg0, \",\");" },
+	  "print an array of strings, such as argv", "join(arg0, \",\");" },
 	{ "time", "[s", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_time, 0,
 	  "print the time of day", "time(\"%H:%M:%S\\n\");" },
 	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,

@@ -190,11 +190,11 @@ static void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
 const struct function printf_rows[] = {
 	{ "printf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_PRINTF,
-	  "print values by a format", "printf(\"%d %s\\n\", pid, comm);" },
+	  "print values in a format", "printf(\"%d %s\\n\", pid, comm);" },
 	{ "cat", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_CAT,
 	  "print a file", "cat(\"/proc/%d/maps\", pid);" },
 	{ "system", "f*", GROUP_STATEMENT, NEED_DATA | NEED_UNSAFE, 0, NO_RESULT, check_printf, lower_printf, FORMAT_SYSTEM,
-	  "run a command of the shell (--unsafe)", "system(\"ps -p %d\", pid);" },
+	  "run a shell command (needs --unsafe)", "system(\"ps -p %d\", pid);" },
 	{ .name = NULL },
 };
 /* clang-format on */

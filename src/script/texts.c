@@ -203,7 +203,7 @@ const struct function text_rows[] = {
 	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strlen", "t", GROUP_FUNCTION, 0, 0, RESULT_U64, NULL, lower_strlen, 0,
-	  "bytes of a text", "@ = hist(strlen(str(arg0)));" },
+	  "the length of a text in bytes", "@ = hist(strlen(str(arg0)));" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
