@@ -105,7 +105,9 @@ $(O)/libhelp.a: $(HELP_OBJECTS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(O)/help/split_cases: tests/programs/split_cases.c $(O)/help/casefile.o $(O)/libnopal.a
+# For tests in shell: a case file as directories, and the cases of a file traced.
+CASE_TOOLS := $(O)/help/split_cases $(O)/help/run_cases
+$(CASE_TOOLS): $(O)/help/%: tests/programs/%.c $(O)/help/casefile.o $(O)/libnopal.a
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Tests: unit programs (cmocka), traced programs, examples.
@@ -129,7 +131,7 @@ $(O)/examples/%: examples/%.c $(O)/libnopal.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -g -Wall -Wextra $(SANITIZE) -Iinclude $(LDFLAGS) -o $@ $< $(O)/libnopal.a $$(sed -n 's|^// libs: ||p' $<) $(LDLIBS)
 
-units: $(UNITS) $(O)/help/split_cases
+units: $(UNITS) $(CASE_TOOLS)
 bindings: all ; +$(Q)for build in bindings/*/build; do O=$(O) "$$build" || exit 1; done
 targets: $(TARGETS)
 examples: $(EXAMPLES)
