@@ -2,31 +2,17 @@
 # sanitizers, under valgrind. No value is wrong, no event is missing, nothing is left behind.
 # STRESS=1 makes it long (about an hour): 1,000 attachments of each kind, 100,000 providers made and destroyed.
 load ../helpers
-
-[ -n "${STRESS:-}" ] || export BRIEF=1 # the unit tests run without all this too
+source "$ROOT/tests/runtime_memory.bash"
 
 # times USUAL LONG: one of them
 times() {
 	if [ -n "${STRESS:-}" ]; then echo "$2"; else echo "$1"; fi
 }
 
-MEMCHECK='valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite
-	--fair-sched=yes --smc-check=all --freelist-vol=1000000'
-
 # The tracer is made before the first storm: nothing is compiled while one rages.
 setup_file() {
 	! command -v cc >/dev/null || cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" \
 		-o "$BATS_FILE_TMPDIR/tracer" "$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
-}
-
-# Compile a program together with the library: compile SOURCE OUT [FLAGS...]
-compile() {
-	local source=$1 out=$2
-	shift 2
-	[[ $source != */unit/* ]] || set -- "$@" "$ROOT"/tests/help/{runtime,spy}.c
-	# shellcheck disable=SC2086
-	cc -O1 -g -std=gnu11 -D_GNU_SOURCE -I"$ROOT/src" -I"$ROOT/include" -I"$ROOT/tests" "$@" -o "$out" "$source" \
-		"$ROOT"/src/runtime/*.c "$ROOT"/src/base/{buf,str,utf8}.c -lpthread -lm $LIBS
 }
 
 # Start storm.c, compiled with the flags $FLAGS, as a child of the command $UNDER, with the argument $1.
@@ -95,7 +81,7 @@ trace_storm() {
 	need_program valgrind
 	[ -z "${SAN:-}" ] || skip "valgrind and sanitizers exclude each other"
 	cd "$BATS_TEST_TMPDIR"
-	valgrind -q "$TARGETS/runtime" demo 8 >printed 2>errors 3>&- &
+	valgrind -q "$TARGETS/runtime" traced 60 >printed 2>errors 3>&- &
 	pid=$!
 	for _ in $(seq 200); do
 		grep -q ready printed && break
@@ -120,35 +106,4 @@ trace_storm() {
 		wait "$tracer" || true
 	done
 	end_storm
-}
-
-@test "providers, probes, threads, forks and signals under valgrind" {
-	need_program valgrind
-	[ -z "${SAN:-}" ] || skip "valgrind and sanitizers exclude each other"
-	run $MEMCHECK "$BUILD/unit/runtime_load"
-	echo "$output"
-	[ "$status" = 0 ]
-	# What only a thread knew that a child does not have is lost there.
-	run env -u STRESS $MEMCHECK --leak-check=no "$BUILD/unit/runtime_fork"
-	echo "$output"
-	[ "$status" = 0 ]
-}
-
-@test "providers, probes, threads, forks and signals with address and undefined sanitizers" {
-	need_program cc
-	for unit in runtime_load runtime_fork; do
-		LIBS=-lcmocka compile "$ROOT/tests/unit/$unit.c" "$BATS_TEST_TMPDIR/$unit" -fsanitize=address,undefined \
-			-fno-sanitize-recover=undefined
-		run "$BATS_TEST_TMPDIR/$unit"
-		echo "$output"
-		[ "$status" = 0 ]
-	done
-}
-
-@test "providers, probes, threads, forks and signals with the thread sanitizer" {
-	need_program cc
-	LIBS=-lcmocka compile "$ROOT/tests/unit/runtime_load.c" "$BATS_TEST_TMPDIR/unit" -fsanitize=thread
-	TSAN_OPTIONS=die_after_fork=0 run "$BATS_TEST_TMPDIR/unit"
-	echo "$output"
-	[ "$status" = 0 ]
 }

@@ -1,12 +1,14 @@
 /* Run-time probes to be traced from outside.
  *
  *   runtime demo [SECONDS]   provider capp, probe pair(uint64, uint64): "Probe fired!" while traced
+ *   runtime traced SECONDS   the same, until a tracer has come and gone
  *   runtime wait             provider waiting, no events; until standard input ends
  *   runtime storm SECONDS    8 threads fire numbers that belong together while others load
  *   runtime flags SECONDS    a computation with probes in its middle: says whether it comes out
  *                            right
  *   runtime later            a provider that is made when a line comes; fires; ends at the next */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,19 +52,25 @@ static void load(struct nopal_provider *r)
 		broken(&e);
 }
 
-static int demo(double seconds)
+/* Goes on for a while after the tracer has gone. */
+static int demo(double seconds, bool until_traced)
 {
 	static const struct nopal_probe_arg args[] = {{NOPAL_UINT64, "a"}, {NOPAL_UINT64, "b"}};
 	struct nopal_provider *r = provider("capp");
 	struct nopal_probe *pair = probe(r, "pair", args, 2);
 
+	int left = -1;
+
 	load(r);
 	puts("ready");
 	fflush(stdout);
-	for (uint64_t i = 0; i < seconds * 50; i++) {
+	for (uint64_t i = 0; i < seconds * 50 && left != 0; i++) {
 		if (nopal_probe_enabled(pair)) {
 			puts("Probe fired!");
 			fflush(stdout);
+			left = until_traced ? 25 : -1;
+		} else if (left > 0) {
+			left--;
 		}
 		nopal_probe_fire(pair, UINT64_MAX - i, i);
 		usleep(20000);
@@ -211,7 +219,9 @@ int main(int argc, char **argv)
 	double number = argc > 2 ? atof(argv[2]) : 10;
 
 	if (!strcmp(what, "demo"))
-		return demo(number);
+		return demo(number, false);
+	if (!strcmp(what, "traced"))
+		return demo(number, true);
 	if (!strcmp(what, "wait"))
 		return wait_for_end();
 	if (!strcmp(what, "flags"))
