@@ -12,10 +12,13 @@ teardown() {
 	[ -z "$left" ] || kill $left 2>/dev/null || true
 }
 
-# Tracing in the kernel needs root and uprobes: skip the test where they are missing.
+# Tracing in the kernel needs root and uprobes: skip the test where they are missing. A kernel that can trace is asked once
+# a file: `nopal doctor` tries out each feature.
 need_tracing() {
 	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ ! -e "$BATS_RUN_TMPDIR/can_trace" ] || return 0
 	"$NOPAL" doctor >/dev/null 2>&1 || skip "this kernel cannot trace: $("$NOPAL" doctor | grep -m1 -i 'no ' || true)"
+	: >"$BATS_RUN_TMPDIR/can_trace"
 }
 
 need_program() {
