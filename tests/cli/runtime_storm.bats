@@ -9,19 +9,28 @@ times() {
 	if [ -n "${STRESS:-}" ]; then echo "$2"; else echo "$1"; fi
 }
 
-# The tracer is made before the first storm: nothing is compiled while one rages.
-setup_file() {
-	! command -v cc >/dev/null || cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" \
-		-o "$BATS_FILE_TMPDIR/tracer" "$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
+# make_storm NAME [FLAGS...]: compile storm.c; what the compiler says is in NAME.log.
+make_storm() {
+	compile "$ROOT/tests/programs/storm.c" "$BATS_FILE_TMPDIR/$1" "${@:2}" >"$BATS_FILE_TMPDIR/$1.log" 2>&1
 }
 
-# Start storm.c, compiled with the flags $FLAGS, as a child of the command $UNDER, with the argument $1.
+# All is made before the first storm: nothing is compiled while one rages.
+setup_file() {
+	command -v cc >/dev/null || return 0
+	make_storm plain &
+	make_storm asan -fsanitize=address,undefined -fno-sanitize-recover=undefined &
+	make_storm tsan -fsanitize=thread &
+	cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" \
+		-o "$BATS_FILE_TMPDIR/tracer" "$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -lelf -lz -lpthread
+	wait
+}
+
+# Start the storm that was compiled as $KIND (default: plain), as a child of the command $UNDER, with the argument $1.
 start_storm() {
 	need_tracing
 	need_program cc
 	cd "$BATS_TEST_TMPDIR"
-	# shellcheck disable=SC2086
-	compile "$ROOT/tests/programs/storm.c" storm $FLAGS
+	cp "$BATS_FILE_TMPDIR/${KIND:-plain}" storm || { cat "$BATS_FILE_TMPDIR/${KIND:-plain}.log"; return 1; }
 	mkfifo in
 	# shellcheck disable=SC2086
 	$UNDER ./storm $1 <in >printed 2>errors 3>&- &
@@ -62,11 +71,11 @@ trace_storm() {
 }
 
 @test "tracers come and go at a program with address and undefined sanitizers" {
-	FLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined' trace_storm 5 1000
+	KIND=asan trace_storm 5 1000
 }
 
 @test "tracers come and go at a program with the thread sanitizer" {
-	FLAGS=-fsanitize=thread trace_storm 5 1000
+	KIND=tsan trace_storm 5 1000
 }
 
 # What valgrind runs is its own translation of the stub, which has no breakpoints: the probe is enabled, and fires
