@@ -17,13 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "engine/bpf/insn.h"
 #include "engine/bpf/kernel.h"
 #include "engine/engine.h"
 
-#define ROUNDS	     61
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
+#define ROUNDS 61
 extern char bench_sites[] __attribute__((visibility("hidden")));
 
 /* One site for each thing that is measured, so that they can be measured in turns. */

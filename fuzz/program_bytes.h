@@ -3,6 +3,7 @@
 #ifndef NOPAL_FUZZ_PROGRAM_BYTES_H
 #define NOPAL_FUZZ_PROGRAM_BYTES_H
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "program/op.h"
 
@@ -86,8 +87,6 @@ static const struct attach uprobe = {.kind = ATTACH_UPROBE,
 				     .args = made_args,
 				     .arg_count = 3};
 static const struct attach event = {.kind = ATTACH_TRACEPOINT, .tracepoint = STR("a:b")};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static uint8_t take(struct cursor *c)
 {

@@ -2,6 +2,7 @@
  * field of every type. The first byte chooses: a record, or a value of one type. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "program/record.h"
 
 static const struct type pair[] = {
@@ -44,8 +45,6 @@ static const struct format formats[] = {
 	{.kind = FORMAT_EXIT},
 };
 static const struct program program = {.formats = formats, .format_count = 4};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* Every byte a value claims is read. */
 static unsigned touch(const struct value *v)

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/export.h"
 #include "engine/bpf/kernel.h"
 #include "symbols/maps.h"
@@ -145,7 +146,7 @@ static void print_rights(struct buf *out)
 		   r.in_user_namespace ? " in a user namespace, which gives no rights to trace"
 				       : "");
 	buf_printf(out, "lockdown       %s\n\n", lockdowns[r.lockdown]);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+	for (size_t i = 0; i < COUNT(rows); i++)
 		buf_printf(out, "%-19s %-4s %s\n", rows[i].name, rows[i].has ? "yes" : "no",
 			   rows[i].means);
 	buf_char(out, '\n');

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "arch/operand.h"
+#include "base/array.h"
 
 #define CPUS(ROW)    \
 	ROW(x86_64)  \
@@ -27,8 +28,6 @@
 
 #define DECLARE_CPU(name) extern const struct arch arch_##name;
 CPUS(DECLARE_CPU)
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #ifdef __x86_64__
 #define ON_X86_64(at) (at)

@@ -23,7 +23,7 @@ static struct head scan_head(struct str text)
 		i++;
 	}
 	digits = i;
-	for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+	for (; i < text.len && char_is_digit(text.ptr[i]); i++)
 		if (h.size < 100 * 1000 * 1000)
 			h.size = h.size * 10 + (unsigned)(text.ptr[i] - '0');
 	if (i == digits)

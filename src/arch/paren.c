@@ -134,7 +134,7 @@ int parse_power(const struct arch *arch, struct str text, struct operand *o)
 	if (scan_char(&ahead, 'i')) {
 		char next = ahead.at < ahead.end ? *ahead.at : '\0';
 
-		if (next == '-' || (next >= '0' && next <= '9'))
+		if (next == '-' || char_is_digit(next))
 			return parse_constant(arch, &ahead, o);
 		ahead = s;
 	}

@@ -31,16 +31,10 @@ bool scan_char(struct scan *s, char c)
 	return true;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Symbols may hold any byte beyond ASCII, and $ after their first letter. */
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-	       c == '.';
+	return char_is_word(c) || c == '.';
 }
 
 static bool is_symbol_start(char c)
@@ -76,7 +70,7 @@ int scan_number(struct scan *s, struct operand *o, uint64_t *out)
 	struct str digits;
 	int err;
 
-	if (!scan_word(s, &digits) || !is_digit(digits.ptr[0]))
+	if (!scan_word(s, &digits) || !char_is_digit(digits.ptr[0]))
 		return operand_refuse(o, "a number is missing");
 	err = str_to_u64(digits, out);
 	if (err == -ERANGE)
@@ -125,7 +119,7 @@ static int scan_term(struct scan *s, struct operand *o, bool negative, struct ex
 {
 	uint64_t number;
 
-	if (is_digit(scan_peek(s))) {
+	if (char_is_digit(scan_peek(s))) {
 		if (scan_number(s, o, &number))
 			return -EINVAL;
 		if (negative && number > (uint64_t)INT64_MAX + 1)

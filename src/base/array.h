@@ -1,4 +1,4 @@
-/* Arrays that grow, and searching in sorted ones. An array is three fields of its owner:
+/* Arrays that grow, and searching in sorted ones. One that grows is three fields of its owner:
  *
  *	struct mapping *mappings;	malloc'ed; free() it
  *	size_t count, cap;
@@ -13,6 +13,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array))) /* elements of one of fixed length */
 
 /* Room for one more element, or for `need` elements in all: 0 or -ENOMEM. */
 #define array_grow(items, count, cap)	array_reserve(items, cap, (count) + 1)

@@ -66,7 +66,7 @@ bool str_is_word(struct str s)
 	for (size_t i = 0; i < s.len; i++)
 		if (!char_is_word(s.ptr[i]))
 			return false;
-	return s.len && !(s.ptr[0] >= '0' && s.ptr[0] <= '9');
+	return s.len && !char_is_digit(s.ptr[0]);
 }
 
 ptrdiff_t str_index(struct str s, char c)
@@ -92,7 +92,7 @@ struct str str_cut(struct str *rest, char sep)
 
 unsigned hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
+	if (char_is_digit(c))
 		return (unsigned)(c - '0');
 	if (c >= 'a' && c <= 'f')
 		return (unsigned)(c - 'a' + 10);

@@ -35,11 +35,15 @@ int str_cmp(struct str a, struct str b); /* byte order, shorter first: for sorti
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
 struct str str_trim(struct str s); /* without blanks at either end */
-/* A letter, a digit or '_', whatever the locale. */
+/* Whatever the locale. */
+static inline bool char_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+/* A letter, a digit or '_'. */
 static inline bool char_is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || char_is_digit(c) || c == '_';
 }
 bool str_is_word(struct str s); /* a name in C: such characters, not a digit first */
 /* Index of the first `c`, or -1. */

@@ -1,6 +1,8 @@
 /* C types compared, and spelt: as they were declared, and as a compiler can check them anywhere. */
 #include "ctype/ctype.h"
 
+#include "base/array.h"
+
 const struct ctype *ctype_resolve(const struct ctype *t)
 {
 	while (t->kind == CTYPE_NAMED && t->to)
@@ -69,7 +71,7 @@ static void add_qualifiers(struct buf *out, unsigned qualifiers, bool space_afte
 	};
 	bool first = true;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	for (size_t i = 0; i < COUNT(words); i++) {
 		if (!(qualifiers & words[i].bit))
 			continue;
 		buf_text(out, space_after || first ? "" : " ");

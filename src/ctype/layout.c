@@ -1,6 +1,7 @@
 /* Sizes, alignments and signs, where C and the machine's ABI fix them; and members of structs. */
 #include <elf.h>
 
+#include "base/array.h"
 #include "ctype/ctype.h"
 
 #define WORD	    STANDARD_WORD
@@ -63,8 +64,6 @@ static const struct {
 };
 
 /* clang-format on */
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 const struct ctype_standard *ctype_standard(struct str name)
 {

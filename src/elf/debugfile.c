@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
 
 /* The checksum is over the whole file, which may be as large as its owner likes: reading it is
@@ -96,7 +97,7 @@ static struct image *open_by_link(struct hunt *h)
 	if (!dir.len)
 		dir = STR("./");
 	dir.len--;
-	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats) && !found; i++) {
+	for (size_t i = 0; i < COUNT(formats) && !found; i++) {
 		struct str rest = dir, first = i < 2 ? STR("") : h->root, try;
 
 		/* The path of an image opened through `root` begins with it already. */

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 /* Constants that older <elf.h> lack. */
 #define MACHINE_LOONGARCH 258
 #define X86_FEATURE_1	  0xc0000002u /* bits: 1 IBT, 2 SHSTK */
@@ -46,7 +48,7 @@ const struct elf_machine *elf_machine_for(struct str triple)
 {
 	struct str rest = triple, cpu = str_cut(&rest, '-');
 
-	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+	for (size_t i = 0; i < COUNT(machines); i++) {
 		const struct elf_machine *m = &machines[i];
 
 		if (str_match(str_from(m->triple), cpu) &&
@@ -156,7 +158,7 @@ static void add_features(struct writer *w, unsigned char note[32])
 
 	if (!m->property)
 		return;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (size_t i = 0; i < COUNT(words); i++)
 		put_u32(m, note + 4 * i, words[i]);
 	memcpy(note + 12, "GNU", 4);
 	add_section(w, ".note.gnu.property",

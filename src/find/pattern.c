@@ -114,8 +114,7 @@ int pattern_query(struct str text, struct arena *a, struct find_query *out, stru
 /* Bytes that need no quotes anywhere. */
 static bool is_safe(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       (c && strchr("_-+./@%=~^", c));
+	return char_is_word(c) || (c && strchr("-+./@%=~^", c));
 }
 
 static bool is_safe_text(struct str s)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "probe/describe.h"
 #include "probe/sites.h"
 
@@ -144,8 +145,6 @@ static const struct note_kind {
 
 /* clang-format on */
 
-#define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
-
 static struct note_list *list_of(struct descriptions *ds, const struct note_kind *kind)
 {
 	return (struct note_list *)((char *)ds + kind->list);
@@ -153,7 +152,7 @@ static struct note_list *list_of(struct descriptions *ds, const struct note_kind
 
 static int add_note(struct decoding *d, uint32_t type, struct cursor content)
 {
-	for (size_t i = 0; i < KIND_COUNT; i++) {
+	for (size_t i = 0; i < COUNT(kinds); i++) {
 		struct note_list *list = list_of(d->out, &kinds[i]);
 		char *slot;
 
@@ -250,7 +249,7 @@ static int decode(struct str content, unsigned word, bool big_endian, uint64_t b
 		    add_note(&d, e.type, cursor_of(e.content.ptr, e.content.len, big_endian)))
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < KIND_COUNT; i++) {
+	for (size_t i = 0; i < COUNT(kinds); i++) {
 		struct note_list *list = list_of(out, &kinds[i]);
 
 		if (list->count)

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "base/array.h"
+
 #define FLAGS "-+ #0'" /* ORDER: enum piece_flag */
 
 static const struct {
@@ -20,16 +22,14 @@ static const struct {
 	[FORMAT_CAT] = {"cat", false},	     [FORMAT_SYSTEM] = {"system", false},
 };
 
-#define FORMATS (sizeof(formats) / sizeof(*formats))
-
 const char *format_name(enum format_kind kind)
 {
-	return (unsigned)kind < FORMATS ? formats[kind].name : NULL;
+	return (unsigned)kind < COUNT(formats) ? formats[kind].name : NULL;
 }
 
 bool format_is_control(const struct format *f)
 {
-	return (unsigned)f->kind < FORMATS && formats[f->kind].control;
+	return (unsigned)f->kind < COUNT(formats) && formats[f->kind].control;
 }
 
 bool piece_is_conversion(char letter)
@@ -50,7 +50,7 @@ static uint16_t take_width(struct str *s)
 {
 	unsigned width = 0;
 
-	for (unsigned n = 0; n < 4 && s->len && *s->ptr >= '0' && *s->ptr <= '9'; n++) {
+	for (unsigned n = 0; n < 4 && s->len && char_is_digit(*s->ptr); n++) {
 		width = width * 10 + (unsigned)(*s->ptr - '0');
 		*s = str_of(s->ptr + 1, s->len - 1);
 	}

@@ -1,6 +1,8 @@
 /* What is known of each operation, builtin and kind of site: constant tables. */
 #include "program/op.h"
 
+#include "base/array.h"
+
 /* Short names, for the columns of ops.h. */
 #define KIND(kind) TYPE_BIT(kind)
 #define TEXT	   KIND(TYPE_STR)
@@ -42,8 +44,6 @@ static const char *const attaches[] = {
 	[ATTACH_UPROBE] = "uprobe",	    [ATTACH_URETPROBE] = "uretprobe",
 	[ATTACH_TRACEPOINT] = "tracepoint",
 };
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 const struct op_info *op_info(unsigned op)
 {

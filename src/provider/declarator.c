@@ -2,6 +2,8 @@
  * lists of parameters. */
 #include "provider/parse.h"
 
+#include "base/array.h"
+
 /* suffix = { "[" [size] "]" } | "(" parameters ")" [suffix] */
 static const struct ctype *parse_suffix(struct provider_parser *p, const struct ctype *type)
 {
@@ -108,7 +110,7 @@ struct declarator parse_declarator(struct provider_parser *p, const struct speci
 	for (const struct ctype *t = out.type; t && !p->err && t->kind != CTYPE_NAMED; t = t->to) {
 		enum ctype_kind inner = t->to ? ctype_resolve(t->to)->kind : CTYPE_INTEGER;
 
-		for (size_t i = 0; i < sizeof(forbidden) / sizeof(*forbidden); i++)
+		for (size_t i = 0; i < COUNT(forbidden); i++)
 			if (forbidden[i].outer == t->kind && forbidden[i].inner == inner)
 				parser_fail(p, out.at, "bad-type", "no such type: %s",
 					    forbidden[i].what);

@@ -19,15 +19,10 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* D's names may have a dollar sign. */
 static bool is_letter(char c)
 {
-	return c == '$' || (char_is_word(c) && !is_digit(c));
+	return c == '$' || (char_is_word(c) && !char_is_digit(c));
 }
 
 /* The byte `ahead` of the current one; NUL after the end. */
@@ -131,7 +126,7 @@ static struct str take_word(struct provider_lexer *l)
 
 	skip_blanks(l);
 	start = l->at;
-	while (l->at < l->text.len && (is_letter(look(l, 0)) || is_digit(look(l, 0))))
+	while (l->at < l->text.len && (is_letter(look(l, 0)) || char_is_digit(look(l, 0))))
 		l->at++;
 	return piece(l, start);
 }
@@ -184,7 +179,7 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 
 	if (str_eq_text(word, "line"))
 		word = take_word(l);
-	if (word.len && is_digit(word.ptr[0]))
+	if (word.len && char_is_digit(word.ptr[0]))
 		return take_marker(l, word);
 	if (str_eq_text(word, "pragma")) {
 		struct str language = take_word(l);
@@ -299,9 +294,9 @@ static int provider_lex(struct provider_lexer *l, struct provider_token *out)
 	} else if (is_letter(c)) {
 		out->kind = TOKEN_WORD;
 		take_word(l);
-	} else if (is_digit(c)) {
+	} else if (char_is_digit(c)) {
 		out->kind = TOKEN_NUMBER;
-		while (is_letter(look(l, 0)) || is_digit(look(l, 0)) || look(l, 0) == '.')
+		while (is_letter(look(l, 0)) || char_is_digit(look(l, 0)) || look(l, 0) == '.')
 			l->at++;
 	} else if (c == '"' || c == '\'') {
 		out->kind = TOKEN_STRING;

@@ -2,6 +2,7 @@
  * them. Members of structs are checked and forgotten: no output needs them. */
 #include <errno.h>
 
+#include "base/array.h"
 #include "provider/parse.h"
 
 /* The words of an arithmetic type, two bits each so that "long long" can be counted. */
@@ -125,7 +126,7 @@ static const struct {
 
 static int find_word(struct str text)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+	for (size_t i = 0; i < COUNT(words); i++)
 		if (str_eq_text(text, words[i].text))
 			return (int)i;
 	return -1;
@@ -181,7 +182,7 @@ static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned
 	if (sum & WORD_SIGNED && sum != WORD_SIGNED &&
 	    sum & (WORD_SHORT | 3 * WORD_LONG | WORD_INT128) && !(sum & WORD_UNSIGNED))
 		sum -= WORD_SIGNED;
-	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++) {
+	for (size_t i = 0; i < COUNT(sums); i++) {
 		if (sums[i].sum != sum)
 			continue;
 		s->type->kind = sums[i].kind;

@@ -7,6 +7,8 @@
 #include "report/render.h"
 #include "symbols/symbols.h"
 
+#include "base/array.h"
+
 /* Names come from untrusted files, so a terminal gets them escaped. */
 void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
 		   unsigned flags, struct buf *out)
@@ -78,7 +80,7 @@ static const struct display displays[] = {
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)
 {
-	for (size_t i = 0; i < sizeof(displays) / sizeof(*displays); i++) {
+	for (size_t i = 0; i < COUNT(displays); i++) {
 		if (!strcmp(v->type->display, displays[i].name)) {
 			displays[i].print(r, v, out);
 			return;

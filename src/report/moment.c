@@ -46,7 +46,7 @@ static size_t conversion_length(struct str s)
 
 	while (i < s.len && i < 4 && strchr("_-0^#", s.ptr[i]))
 		i++;
-	while (i < s.len && i < 4 && s.ptr[i] >= '0' && s.ptr[i] <= '9')
+	while (i < s.len && i < 4 && char_is_digit(s.ptr[i]))
 		i++;
 	if (i < s.len && (s.ptr[i] == 'E' || s.ptr[i] == 'O'))
 		i++;

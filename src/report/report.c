@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "report/inside.h"
 #include "report/moment.h"
@@ -150,7 +151,7 @@ void report_lost(struct report *r, const struct run_stats *stats, struct buf *ou
 		 "cut_loops", "loops"},
 	};
 
-	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+	for (size_t i = 0; i < COUNT(losses); i++) {
 		if (!losses[i].count)
 			continue;
 		if (r->style == REPORT_JSON)
@@ -210,7 +211,7 @@ void report_fault(struct report *r, const struct run_fault *fault, struct buf *o
 
 	if (fault->span < r->program->span_count)
 		span = r->program->spans[fault->span];
-	if (kind >= sizeof(texts) / sizeof(*texts))
+	if (kind >= COUNT(texts))
 		kind = FAULT_READ;
 	text = arena_printf(&d.arena, "%llu %s %s", (unsigned long long)fault->count,
 			    fault->count == 1 ? texts[kind].one : texts[kind].many,

@@ -125,7 +125,8 @@ static int name_check(const char *what, const char *name, size_t max, unsigned f
 	return 0;
 }
 
-/* ---- Probes by name ---- */
+/* ---- Probes by name: a table of their own and not base/hash.h, because the static library is
+ * linked into programs that may have functions called hash_add() themselves. ---- */
 
 static uint32_t hash_of(const char *name)
 {

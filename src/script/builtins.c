@@ -2,10 +2,10 @@
 #include "script/inside.h"
 #include <errno.h>
 
+#include "base/array.h"
+
 static const struct function *const tables[] = {value_rows, text_rows, output_rows, printf_rows,
 						map_rows};
-
-#define TABLES (sizeof(tables) / sizeof(*tables))
 
 /* Rows of which the name is not what scripts write. */
 static bool is_pattern(const struct function *f)
@@ -33,7 +33,7 @@ const struct function *function_find(struct str name)
 		return NULL;
 	if (arg_number(name, &number))
 		name = STR("argN");
-	for (size_t i = 0; i < TABLES; i++)
+	for (size_t i = 0; i < COUNT(tables); i++)
 		for (const struct function *f = tables[i]; f->name; f++)
 			if (str_eq_text(name, f->name))
 				return f;
@@ -44,7 +44,7 @@ struct str function_guess(struct str name)
 {
 	struct guess guess = {.nearest = 3};
 
-	for (size_t i = 0; i < TABLES; i++)
+	for (size_t i = 0; i < COUNT(tables); i++)
 		for (const struct function *f = tables[i]; f->name; f++)
 			if (f->group != GROUP_FOREIGN && !is_pattern(f))
 				guess_offer(&guess, name, str_from(f->name));
@@ -58,7 +58,7 @@ void script_print_builtins(struct buf *out)
 
 	for (unsigned group = GROUP_VALUE; group < GROUP_FOREIGN; group++) {
 		buf_printf(out, "%s%s:\n", group ? "\n" : "", titles[group]);
-		for (size_t i = 0; i < TABLES; i++)
+		for (size_t i = 0; i < COUNT(tables); i++)
 			for (const struct function *f = tables[i]; f->name; f++)
 				if (f->group == group)
 					buf_printf(out, "  %-9s %-45s %s\n", f->name, f->help,
@@ -70,7 +70,7 @@ int script_each_builtin(script_builtin_fn *fn, void *arg)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < TABLES; i++)
+	for (size_t i = 0; i < COUNT(tables); i++)
 		for (const struct function *f = tables[i]; f->name && !err; f++)
 			if (f->group != GROUP_FOREIGN)
 				err = fn(arg, f->name, f->help, f->example);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 enum value_kind {
 	VALUE_NUMBER,
 	VALUE_FLAG,
@@ -47,8 +49,6 @@ static const struct config_row rows[] = {
 	{{"max_ast_nodes"}, VALUE_NONE, 0, 0, 0},
 	{{"use_blazesym"}, VALUE_NONE, 0, 0, 0},
 };
-
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 /* Where a value came from, for messages. */
 struct origin {
@@ -118,7 +118,7 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 
 static const struct config_row *find_row(struct str name)
 {
-	for (size_t i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < COUNT(rows); i++)
 		for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
 			if (str_eq_text(name, rows[i].names[n]))
 				return &rows[i];
@@ -133,7 +133,7 @@ static int apply_setting(struct script *s, const struct setting *setting, struct
 
 	if (row)
 		return set_value(s, row, &from, setting->value, d);
-	for (size_t i = 0; i < ROWS; i++)
+	for (size_t i = 0; i < COUNT(rows); i++)
 		guess_offer(&guess, setting->name, str_from(rows[i].names[0]));
 	diag_error_at(d, -EINVAL, "unknown-setting", from.span, "unknown setting '%.*s'",
 		      STR_FMT(setting->name));
@@ -176,7 +176,7 @@ int config_apply(struct script *s, struct diag *d)
 		if (apply_setting(s, c, d))
 			err = -EINVAL;
 	for (size_t p = 0; p < 2; p++)
-		for (size_t i = 0; i < ROWS; i++)
+		for (size_t i = 0; i < COUNT(rows); i++)
 			for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
 				if (apply_environment(s, &rows[i], prefixes[p], rows[i].names[n],
 						      d))

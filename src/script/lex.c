@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/quote.h"
 
 struct sign {
@@ -44,16 +45,6 @@ static const struct duration_unit units[] = {
 	{"h", 3600000000000ull},
 	{"d", 86400000000000ull},
 };
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_word(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 
 struct span lex_span(const struct lexer *l, struct mark m)
 {
@@ -133,7 +124,7 @@ static int number_digits(struct str s, size_t *at, unsigned base, uint64_t *valu
 
 static int number_unit(struct str s, uint64_t *value)
 {
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < COUNT(units); i++)
 		if (str_eq_text(s, units[i].name))
 			return scale(value, units[i].ns, 0);
 	return -EINVAL;
@@ -148,12 +139,12 @@ int lex_number(struct str s, uint64_t *out)
 	if (s.len > 1 && s.ptr[0] == '0' && (s.ptr[1] == 'x' || s.ptr[1] == 'X')) {
 		base = 16;
 		at = 2;
-	} else if (s.len > 1 && s.ptr[0] == '0' && is_digit(s.ptr[1])) {
+	} else if (s.len > 1 && s.ptr[0] == '0' && char_is_digit(s.ptr[1])) {
 		base = 8;
 	}
 	err = number_digits(s, &at, base, &value);
 	if (!err && base == 10 && at + 1 < s.len && (s.ptr[at] == 'e' || s.ptr[at] == 'E') &&
-	    is_digit(s.ptr[at + 1])) {
+	    char_is_digit(s.ptr[at + 1])) {
 		at++;
 		err = number_digits(s, &at, 10, &exponent);
 		for (uint64_t i = 0; !err && value && i < exponent; i++)
@@ -171,7 +162,7 @@ static int lex_integer(struct lexer *l, struct token *t)
 	size_t len = 0;
 	int err;
 
-	while (is_word(peek(l, len)))
+	while (char_is_word(peek(l, len)))
 		len++;
 	t->kind = TOKEN_INT;
 	t->text = str_of(l->text.ptr + l->at, len);
@@ -211,7 +202,7 @@ static struct str lex_word(struct lexer *l)
 {
 	size_t start = l->at;
 
-	while (is_word(peek(l, 0)))
+	while (char_is_word(peek(l, 0)))
 		l->at++;
 	return str_of(l->text.ptr + start, l->at - start);
 }
@@ -230,7 +221,7 @@ static int lex_dollar(struct lexer *l, struct token *t)
 		return diag_error_at(l->d, -EINVAL, "stray-character",
 				     lex_span(l, (struct mark){t->mark.at, 1}),
 				     "'$' without a name");
-	t->kind = is_digit(t->text.ptr[0]) ? TOKEN_PARAM : TOKEN_VARIABLE;
+	t->kind = char_is_digit(t->text.ptr[0]) ? TOKEN_PARAM : TOKEN_VARIABLE;
 	if (t->kind == TOKEN_PARAM &&
 	    (str_to_u64(t->text, &t->number) || t->number == 0 || t->text.ptr[0] == '0'))
 		return diag_error_at(
@@ -260,7 +251,7 @@ static int lex_sign(struct lexer *l, struct token *t)
 		l->at++;
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+	for (size_t i = 0; i < COUNT(signs); i++) {
 		if (str_starts(rest(l), str_from(signs[i].text))) {
 			t->kind = signs[i].kind;
 			l->at += strlen(signs[i].text);
@@ -279,9 +270,9 @@ static int lex_any(struct lexer *l, struct token *t)
 {
 	char c = peek(l, 0);
 
-	if (is_digit(c))
+	if (char_is_digit(c))
 		return lex_integer(l, t);
-	if (is_word(c)) {
+	if (char_is_word(c)) {
 		t->kind = TOKEN_WORD;
 		t->text = lex_word(l);
 		return 0;

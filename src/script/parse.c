@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "base/array.h"
+
 struct assignment {
 	enum token_kind token;
 	enum operator op;
@@ -233,7 +235,7 @@ static void parse_jump(struct parser *p, struct stmt *s)
 
 static const struct assignment *assignment_here(const struct parser *p)
 {
-	for (size_t i = 0; i < sizeof(assignments) / sizeof(assignments[0]); i++)
+	for (size_t i = 0; i < COUNT(assignments); i++)
 		if (parse_is(p, assignments[i].token))
 			return &assignments[i];
 	return NULL;
@@ -282,7 +284,7 @@ static const struct keyword keywords[] = {
 
 static const struct keyword *keyword_here(const struct parser *p)
 {
-	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+	for (size_t i = 0; i < COUNT(keywords); i++)
 		if (is_word(p, keywords[i].word))
 			return &keywords[i];
 	return NULL;
@@ -386,7 +388,7 @@ static void refuse_foreign(struct parser *p, const struct token *t)
 	if (l->text.ptr[l->at] == '#')
 		parse_error(p, (struct mark){(uint32_t)l->at, 1}, "unsupported",
 			    "lines for the C preprocessor are not supported");
-	for (size_t i = 0; i < sizeof(foreign_items) / sizeof(foreign_items[0]); i++)
+	for (size_t i = 0; i < COUNT(foreign_items); i++)
 		if (t->kind == TOKEN_WORD && str_eq_text(t->text, foreign_items[i]))
 			parse_error(p, t->mark, "unsupported",
 				    "'%s' outside of a clause is not supported yet",

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#define MAX_ARGS 64 /* of a call, keys of a map, elements of a tuple */
+#include "base/array.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define MAX_ARGS 64 /* of a call, keys of a map, elements of a tuple */
 
 /* clang-format off */
 struct binary {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/array.h"
 #include "find/pattern.h"
 
 #define SECOND 1000000000ull
@@ -116,7 +117,7 @@ static int period_of(struct str unit, struct str count, uint64_t *out)
 		*out = SECOND / n;
 		return n <= SECOND ? 0 : -EINVAL;
 	}
-	for (size_t i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++)
+	for (size_t i = 0; i < COUNT(time_units); i++)
 		if (str_eq_text(unit, time_units[i].name))
 			return __builtin_mul_overflow(n, time_units[i].ns, out) ? -EINVAL : 0;
 	return -EINVAL;

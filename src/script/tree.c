@@ -1,6 +1,8 @@
 /* The tables that belong to the tree: operators, probe types, names of integer types. */
 #include "script/tree.h"
 
+#include "base/array.h"
+
 static const char *const operator_texts[] = {
 	[OPERATOR_NONE] = "",  [OPERATOR_OR] = "||",  [OPERATOR_AND] = "&&", [OPERATOR_BOR] = "|",
 	[OPERATOR_XOR] = "^",  [OPERATOR_BAND] = "&", [OPERATOR_EQ] = "==",  [OPERATOR_NE] = "!=",
@@ -76,8 +78,6 @@ static const struct cast_row cast_rows[] = {
 	{"pid_t", SIGNED(4)},
 	{"bool", BOOL},
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const char *operator_text(enum operator op)
 {

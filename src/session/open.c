@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/export.h"
 #include "find/process.h"
@@ -91,13 +92,11 @@ static const struct {
 	const char *about;
 } engines[] = {ENGINES(ROW)};
 
-#define COUNT (sizeof(engines) / sizeof(*engines))
-
 static int refuse_engine(struct str name, struct diag *d)
 {
 	struct buf known = BUF_INIT;
 
-	for (size_t i = 0; i < COUNT; i++)
+	for (size_t i = 0; i < COUNT(engines); i++)
 		buf_printf(&known, "%s%s (%s)", i ? ", " : "", engines[i].ops->name,
 			   engines[i].about);
 	diag_error(d, -EINVAL, "unknown-engine", "there is no engine '%.*s'", STR_FMT(name));
@@ -116,9 +115,9 @@ static int choose_engines(const char *names, struct engine_choice *out, struct d
 		struct str name = str_cut(&rest, ',');
 		size_t i = 0;
 
-		while (i < COUNT && !str_eq_text(name, engines[i].ops->name))
+		while (i < COUNT(engines) && !str_eq_text(name, engines[i].ops->name))
 			i++;
-		if (i == COUNT)
+		if (i == COUNT(engines))
 			return refuse_engine(name, d);
 		if (out->count == ENGINES_MAX)
 			return diag_error(d, -EINVAL, "unknown-engine",

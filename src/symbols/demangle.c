@@ -36,8 +36,7 @@ static bool expands_too_far(struct str name)
 	for (size_t i = 0; i < name.len; i++) {
 		char next = i + 1 < name.len ? name.ptr[i + 1] : 0;
 		bool repeats = (name.ptr[i] == 'S' || name.ptr[i] == 'T') &&
-			       (next == '_' || (next >= '0' && next <= '9') ||
-				(next >= 'A' && next <= 'Z'));
+			       (next == '_' || char_is_digit(next) || (next >= 'A' && next <= 'Z'));
 
 		worst = repeats ? 2 * worst + 2 : worst + 20; /* a letter is "unsigned long long" */
 		if (worst > EXPANSION_MOST)

@@ -3,10 +3,9 @@
 #ifndef NOPAL_TESTS_HELP_INTERP_H
 #define NOPAL_TESTS_HELP_INTERP_H
 
+#include "base/array.h"
 #include "help/program_text.h"
 #include "engine/interp/interp.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* An engine around a program, and what came out of it. */
 struct bench {

@@ -4,14 +4,14 @@
 #ifndef NOPAL_TESTS_HELP_RANDOM_PROGRAM_H
 #define NOPAL_TESTS_HELP_RANDOM_PROGRAM_H
 
+#include "base/array.h"
 #include "help/check.h"
 #include "program/op.h"
 #include "program/program.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define REGS	     6
-#define MAX_CODE     400
-#define MAX_FIELDS   4
+#define REGS	   6
+#define MAX_CODE   400
+#define MAX_FIELDS 4
 
 /* A program being made. Registers and slots of the masks are written on every way here. */
 struct maker {

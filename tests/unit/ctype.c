@@ -6,9 +6,8 @@
 
 #include <cmocka.h>
 
+#include "base/array.h"
 #include "provider/provider.h"
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* The type that C writes so, as a provider file has it. */
 static const struct ctype *parse(struct provider_file *file, const char *written)

@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "help/program_text.h"
 
 #include "program/record.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static void type_text(const struct type *t, const char *want)
 {

@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "help/program_text.h"
 
 #include "program/record.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* Programs and what the checker says of them; NULL: fine. Each runs behind `head`. */
 static const char head[] = "map m0 \"@\" none -> count, 1 entries\n"

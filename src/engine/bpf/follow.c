@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "find/tracefs.h"
 
 #define PROCESSES   65536u
@@ -261,7 +262,7 @@ static int load_counter(const struct gen_world *w, const struct watched *row)
 
 int single_attach(const struct gen_world *w, struct links *l, struct diag *d)
 {
-	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++) {
+	for (size_t i = 0; i < COUNT(watched); i++) {
 		int fd = load_counter(w, &watched[i]);
 		int err = fd < 0 ? fd : attach_raw(l, fd, watched[i].tracepoint);
 

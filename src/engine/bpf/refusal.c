@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define COUNTS_SIZE (64u << 10)
 #define STEPS_SIZE  (1u << 20)
 #define WHOLE_SIZE  (16u << 20)
@@ -67,7 +69,7 @@ enum refusal refusal_find(const struct kernel_program *k, int err, struct buf *w
 	struct rights rights;
 
 	add_log(*k, LOG_COUNTS, COUNTS_SIZE, words);
-	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++)
+	for (size_t i = 0; i < COUNT(verdicts); i++)
 		if (words->len &&
 		    memmem(words->ptr, words->len, verdicts[i].words, strlen(verdicts[i].words)))
 			return verdicts[i].why;

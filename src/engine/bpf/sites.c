@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "engine/bpf/inside.h"
@@ -71,7 +72,7 @@ static bool is_native(const struct attach *at)
 
 	if (!host || at->arch == host || (!at->arch && !at->is_static))
 		return true;
-	for (size_t i = 0; at->arch && i < sizeof(also) / sizeof(also[0]); i++)
+	for (size_t i = 0; at->arch && i < COUNT(also); i++)
 		if (host->machine == also[i][0] && at->arch->machine == also[i][1])
 			return true;
 	return false;

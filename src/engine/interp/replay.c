@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "engine/interp/state.h"
 
@@ -65,7 +66,7 @@ static const char *take_setting(struct str word, struct recorded *out)
 
 	if (str_to_u64(word, &value))
 		return "a setting is NAME=NUMBER";
-	for (size_t i = 0; i < sizeof(settings) / sizeof(*settings); i++) {
+	for (size_t i = 0; i < COUNT(settings); i++) {
 		if (!str_eq_text(name, settings[i].name))
 			continue;
 		if (!settings[i].wide && value > UINT32_MAX)
