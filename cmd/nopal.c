@@ -11,10 +11,12 @@
 
 #include "nopal/trace.h"
 
+/* clang-format off */
 static const struct command *const commands[] = {
-	&command_list, &command_trace,	&command_count,
+	&command_list, &command_trace,  &command_count,
 	&command_hist, &command_doctor, &command_provider,
 };
+/* clang-format on */
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 

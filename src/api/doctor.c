@@ -131,16 +131,18 @@ static void print_rights(struct buf *out)
 			"confidentiality: BPF programs cannot read the kernel's memory",
 	};
 	struct rights r;
+	/* clang-format off */
 	const struct {
 		const char *name;
 		bool has;
 		const char *means;
 	} rows[] = {
-		{"CAP_BPF", (rights_read(&r), r.bpf), "load programs into the kernel"},
-		{"CAP_PERFMON", r.perfmon, "attach them"},
-		{"CAP_SYS_PTRACE", r.ptrace, "find probes in other users' processes"},
-		{"CAP_DAC_READ_SEARCH", r.read_all, "read tracefs, for tracepoints"},
+		{ "CAP_BPF",             (rights_read(&r), r.bpf), "load programs into the kernel"         },
+		{ "CAP_PERFMON",         r.perfmon,                "attach them"                           },
+		{ "CAP_SYS_PTRACE",      r.ptrace,                 "find probes in other users' processes" },
+		{ "CAP_DAC_READ_SEARCH", r.read_all,               "read tracefs, for tracepoints"         },
 	};
+	/* clang-format on */
 
 	buf_printf(out, "user           %s%s\n", geteuid() ? "not root" : "root",
 		   r.in_user_namespace ? " in a user namespace, which gives no rights to trace"

@@ -10,17 +10,19 @@
 
 #define FLAGS "-+ #0'" /* ORDER: enum piece_flag */
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	bool control;
 } formats[] = {
-	[FORMAT_PRINTF] = {"printf", false}, [FORMAT_VALUE] = {"value", false},
-	[FORMAT_RECORD] = {"record", false}, [FORMAT_MAP_VALUE] = {"map_value", false},
-	[FORMAT_JOIN] = {"join", false},     [FORMAT_TIME] = {"time", true},
-	[FORMAT_PRINT] = {"print", true},    [FORMAT_CLEAR] = {"clear", true},
-	[FORMAT_ZERO] = {"zero", true},	     [FORMAT_EXIT] = {"exit", true},
-	[FORMAT_CAT] = {"cat", false},	     [FORMAT_SYSTEM] = {"system", false},
+	[FORMAT_PRINTF]    = { "printf",    false }, [FORMAT_VALUE]     = { "value",     false },
+	[FORMAT_RECORD]    = { "record",    false }, [FORMAT_MAP_VALUE] = { "map_value", false },
+	[FORMAT_JOIN]      = { "join",      false }, [FORMAT_TIME]      = { "time",      true  },
+	[FORMAT_PRINT]     = { "print",     true  }, [FORMAT_CLEAR]     = { "clear",     true  },
+	[FORMAT_ZERO]      = { "zero",      true  }, [FORMAT_EXIT]      = { "exit",      true  },
+	[FORMAT_CAT]       = { "cat",       false }, [FORMAT_SYSTEM]    = { "system",    false },
 };
+/* clang-format on */
 
 const char *format_name(enum format_kind kind)
 {

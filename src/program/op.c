@@ -30,20 +30,24 @@ static const struct op_info ops[OP_COUNT_] = {
 #undef OP
 };
 
+/* clang-format off */
 static const char *const builtins[BUILTIN_COUNT_] = {
-	[BUILTIN_PID] = "pid",	       [BUILTIN_TID] = "tid",	    [BUILTIN_UID] = "uid",
-	[BUILTIN_GID] = "gid",	       [BUILTIN_CPU] = "cpu",	    [BUILTIN_NSECS] = "nsecs",
-	[BUILTIN_ELAPSED] = "elapsed", [BUILTIN_CGROUP] = "cgroup", [BUILTIN_RAND] = "rand",
-	[BUILTIN_PROBE] = "probe",     [BUILTIN_FUNC] = "func",	    [BUILTIN_IP] = "ip",
-	[BUILTIN_NCPUS] = "ncpus",
+	[BUILTIN_PID]     = "pid",     [BUILTIN_TID]     = "tid",    [BUILTIN_UID]     = "uid",
+	[BUILTIN_GID]     = "gid",     [BUILTIN_CPU]     = "cpu",    [BUILTIN_NSECS]   = "nsecs",
+	[BUILTIN_ELAPSED] = "elapsed", [BUILTIN_CGROUP]  = "cgroup", [BUILTIN_RAND]    = "rand",
+	[BUILTIN_PROBE]   = "probe",   [BUILTIN_FUNC]    = "func",   [BUILTIN_IP]      = "ip",
+	[BUILTIN_NCPUS]   = "ncpus",
 };
+/* clang-format on */
 
+/* clang-format off */
 static const char *const attaches[] = {
-	[ATTACH_BEGIN] = "begin",	    [ATTACH_END] = "end",
-	[ATTACH_INTERVAL] = "interval",	    [ATTACH_PROFILE] = "profile",
-	[ATTACH_UPROBE] = "uprobe",	    [ATTACH_URETPROBE] = "uretprobe",
+	[ATTACH_BEGIN]      = "begin",      [ATTACH_END]        = "end",
+	[ATTACH_INTERVAL]   = "interval",   [ATTACH_PROFILE]    = "profile",
+	[ATTACH_UPROBE]     = "uprobe",     [ATTACH_URETPROBE]  = "uretprobe",
 	[ATTACH_TRACEPOINT] = "tracepoint",
 };
+/* clang-format on */
 
 const struct op_info *op_info(unsigned op)
 {

@@ -290,14 +290,16 @@ static int report_system(struct event *e)
 
 typedef int event_fn(struct event *e);
 
+/* clang-format off */
 static event_fn *const kinds[] = {
-	[FORMAT_PRINTF] = report_printf, [FORMAT_VALUE] = report_value,
-	[FORMAT_RECORD] = report_args,	 [FORMAT_MAP_VALUE] = report_map_value,
-	[FORMAT_JOIN] = report_join,	 [FORMAT_TIME] = report_time,
-	[FORMAT_PRINT] = report_print,	 [FORMAT_CLEAR] = report_clear,
-	[FORMAT_ZERO] = report_zero,	 [FORMAT_EXIT] = report_exit,
-	[FORMAT_CAT] = report_cat,	 [FORMAT_SYSTEM] = report_system,
+	[FORMAT_PRINTF]    = report_printf, [FORMAT_VALUE]     = report_value,
+	[FORMAT_RECORD]    = report_args,   [FORMAT_MAP_VALUE] = report_map_value,
+	[FORMAT_JOIN]      = report_join,   [FORMAT_TIME]      = report_time,
+	[FORMAT_PRINT]     = report_print,  [FORMAT_CLEAR]     = report_clear,
+	[FORMAT_ZERO]      = report_zero,   [FORMAT_EXIT]      = report_exit,
+	[FORMAT_CAT]       = report_cat,    [FORMAT_SYSTEM]    = report_system,
 };
+/* clang-format on */
 
 int report_record(struct report *r, const struct map_store *maps, struct str bytes, struct buf *out,
 		  enum report_action *action, int *exit_code)

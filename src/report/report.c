@@ -138,18 +138,17 @@ void report_attached(struct report *r, unsigned probes, struct buf *out)
 
 void report_lost(struct report *r, const struct run_stats *stats, struct buf *out)
 {
+	/* clang-format off */
 	const struct {
 		uint64_t count;
 		const char *text, *type, *key;
 	} losses[] = {
-		{stats->lost_records, "Lost %llu events\n", "lost_events", "events"},
-		{stats->lost_updates, "Lost %llu map updates: a map was full\n", "lost_updates",
-		 "updates"},
-		{stats->lost_scratch, "Lost %llu runs: no scratch memory was free\n", "lost_runs",
-		 "runs"},
-		{stats->loop_limits, "Cut %llu loops short: they reached their limit\n",
-		 "cut_loops", "loops"},
+		{ stats->lost_records, "Lost %llu events\n",                               "lost_events",  "events"  },
+		{ stats->lost_updates, "Lost %llu map updates: a map was full\n",          "lost_updates", "updates" },
+		{ stats->lost_scratch, "Lost %llu runs: no scratch memory was free\n",     "lost_runs",    "runs"    },
+		{ stats->loop_limits,  "Cut %llu loops short: they reached their limit\n", "cut_loops",    "loops"   },
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < COUNT(losses); i++) {
 		if (!losses[i].count)
@@ -196,14 +195,16 @@ static void add_json_fault(struct span span, struct str text, uint64_t count, st
 void report_fault(struct report *r, const struct run_fault *fault, struct buf *out)
 {
 	/* "3 reads failed: bad address", "1 update refused: the map is full" */
+	/* clang-format off */
 	static const struct {
 		const char *one, *many, *why;
 	} texts[] = {
-		[FAULT_READ] = {"read", "reads", "failed: bad address"},
-		[FAULT_MAP_FULL] = {"update", "updates", "refused: the map is full"},
-		[FAULT_DIVIDE] = {"division", "divisions", "by zero: the result is 0"},
-		[FAULT_LOOP_LIMIT] = {"loop", "loops", "cut short: it reached the limit of rounds"},
+		[FAULT_READ]       = { "read",     "reads",     "failed: bad address"                       },
+		[FAULT_MAP_FULL]   = { "update",   "updates",   "refused: the map is full"                  },
+		[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 0"                  },
+		[FAULT_LOOP_LIMIT] = { "loop",     "loops",     "cut short: it reached the limit of rounds" },
 	};
+	/* clang-format on */
 	size_t kind = (size_t)fault->kind;
 	struct diag d = DIAG_INIT;
 	struct span span = {.path = {"", 0}};

@@ -29,26 +29,28 @@ struct config_row {
 
 #define FACT(field) offsetof(struct script_facts, field)
 
+/* clang-format off */
 static const struct config_row rows[] = {
-	{{"max_strlen", "strlen"}, VALUE_NUMBER, 1, PROGRAM_MAX_TEXT, FACT(max_strlen)},
-	{{"max_map_keys", "map_keys_max"}, VALUE_NUMBER, 1, 16777216, FACT(max_map_keys)},
-	{{"max_probes"}, VALUE_NUMBER, 1, 1048576, FACT(max_probes)},
-	{{"perf_rb_pages"}, VALUE_NUMBER, 1, 1048576, FACT(ring_pages)},
-	{{"print_maps_on_exit"}, VALUE_FLAG, 0, 1, FACT(print_maps_on_exit)},
-	{{"str_trunc_trailer"}, VALUE_TEXT, 0, 0, FACT(trunc_trailer)},
-	{{"missing_probes"}, VALUE_MISSING, 0, 0, 0},
-	{{"stack_mode"}, VALUE_STACK, 0, 0, 0},
-	{{"cache_user_symbols"}, VALUE_NONE, 0, 0, 0},
-	{{"cpp_demangle", "demangle"}, VALUE_NONE, 0, 0, 0},
-	{{"lazy_symbolication"}, VALUE_NONE, 0, 0, 0},
-	{{"show_debug_info"}, VALUE_NONE, 0, 0, 0},
-	{{"max_bpf_progs"}, VALUE_NONE, 0, 0, 0},
-	{{"on_stack_limit"}, VALUE_NONE, 0, 0, 0},
-	{{"log_size"}, VALUE_NONE, 0, 0, 0},
-	{{"license"}, VALUE_NONE, 0, 0, 0},
-	{{"max_ast_nodes"}, VALUE_NONE, 0, 0, 0},
-	{{"use_blazesym"}, VALUE_NONE, 0, 0, 0},
+	{ {"max_strlen", "strlen"},         VALUE_NUMBER,  1, PROGRAM_MAX_TEXT, FACT(max_strlen)         },
+	{ {"max_map_keys", "map_keys_max"}, VALUE_NUMBER,  1, 16777216,         FACT(max_map_keys)       },
+	{ {"max_probes"},                   VALUE_NUMBER,  1, 1048576,          FACT(max_probes)         },
+	{ {"perf_rb_pages"},                VALUE_NUMBER,  1, 1048576,          FACT(ring_pages)         },
+	{ {"print_maps_on_exit"},           VALUE_FLAG,    0, 1,                FACT(print_maps_on_exit) },
+	{ {"str_trunc_trailer"},            VALUE_TEXT,    0, 0,                FACT(trunc_trailer)      },
+	{ {"missing_probes"},               VALUE_MISSING, 0, 0,                0                        },
+	{ {"stack_mode"},                   VALUE_STACK,   0, 0,                0                        },
+	{ {"cache_user_symbols"},           VALUE_NONE,    0, 0,                0                        },
+	{ {"cpp_demangle", "demangle"},     VALUE_NONE,    0, 0,                0                        },
+	{ {"lazy_symbolication"},           VALUE_NONE,    0, 0,                0                        },
+	{ {"show_debug_info"},              VALUE_NONE,    0, 0,                0                        },
+	{ {"max_bpf_progs"},                VALUE_NONE,    0, 0,                0                        },
+	{ {"on_stack_limit"},               VALUE_NONE,    0, 0,                0                        },
+	{ {"log_size"},                     VALUE_NONE,    0, 0,                0                        },
+	{ {"license"},                      VALUE_NONE,    0, 0,                0                        },
+	{ {"max_ast_nodes"},                VALUE_NONE,    0, 0,                0                        },
+	{ {"use_blazesym"},                 VALUE_NONE,    0, 0,                0                        },
 };
+/* clang-format on */
 
 /* Where a value came from, for messages. */
 struct origin {

@@ -12,39 +12,43 @@ struct sign {
 };
 
 /* Longer operators come before those that are their beginnings. */
+/* clang-format off */
 static const struct sign signs[] = {
-	{"<<=", TOKEN_SHL_ASSIGN}, {">>=", TOKEN_SHR_ASSIGN}, {"||", TOKEN_OR},
-	{"&&", TOKEN_AND},	   {"==", TOKEN_EQ},	      {"!=", TOKEN_NE},
-	{"<=", TOKEN_LE},	   {">=", TOKEN_GE},	      {"<<", TOKEN_SHL},
-	{">>", TOKEN_SHR},	   {"+=", TOKEN_ADD_ASSIGN},  {"-=", TOKEN_SUB_ASSIGN},
-	{"*=", TOKEN_MUL_ASSIGN},  {"/=", TOKEN_DIV_ASSIGN},  {"%=", TOKEN_MOD_ASSIGN},
-	{"&=", TOKEN_BAND_ASSIGN}, {"|=", TOKEN_BOR_ASSIGN},  {"^=", TOKEN_XOR_ASSIGN},
-	{"++", TOKEN_INC},	   {"--", TOKEN_DEC},	      {"->", TOKEN_ARROW},
-	{"..", TOKEN_RANGE},	   {"{", TOKEN_LBRACE},	      {"}", TOKEN_RBRACE},
-	{"(", TOKEN_LPAREN},	   {")", TOKEN_RPAREN},	      {"[", TOKEN_LBRACKET},
-	{"]", TOKEN_RBRACKET},	   {";", TOKEN_SEMICOLON},    {",", TOKEN_COMMA},
-	{":", TOKEN_COLON},	   {"?", TOKEN_QUESTION},     {".", TOKEN_DOT},
-	{"=", TOKEN_ASSIGN},	   {"<", TOKEN_LT},	      {">", TOKEN_GT},
-	{"+", TOKEN_ADD},	   {"-", TOKEN_SUB},	      {"*", TOKEN_MUL},
-	{"/", TOKEN_DIV},	   {"%", TOKEN_MOD},	      {"&", TOKEN_BAND},
-	{"|", TOKEN_BOR},	   {"^", TOKEN_XOR},	      {"!", TOKEN_NOT},
-	{"~", TOKEN_BNOT},
+	{ "<<=", TOKEN_SHL_ASSIGN  }, { ">>=", TOKEN_SHR_ASSIGN  }, { "||",  TOKEN_OR          },
+	{ "&&",  TOKEN_AND         }, { "==",  TOKEN_EQ          }, { "!=",  TOKEN_NE          },
+	{ "<=",  TOKEN_LE          }, { ">=",  TOKEN_GE          }, { "<<",  TOKEN_SHL         },
+	{ ">>",  TOKEN_SHR         }, { "+=",  TOKEN_ADD_ASSIGN  }, { "-=",  TOKEN_SUB_ASSIGN  },
+	{ "*=",  TOKEN_MUL_ASSIGN  }, { "/=",  TOKEN_DIV_ASSIGN  }, { "%=",  TOKEN_MOD_ASSIGN  },
+	{ "&=",  TOKEN_BAND_ASSIGN }, { "|=",  TOKEN_BOR_ASSIGN  }, { "^=",  TOKEN_XOR_ASSIGN  },
+	{ "++",  TOKEN_INC         }, { "--",  TOKEN_DEC         }, { "->",  TOKEN_ARROW       },
+	{ "..",  TOKEN_RANGE       }, { "{",   TOKEN_LBRACE      }, { "}",   TOKEN_RBRACE      },
+	{ "(",   TOKEN_LPAREN      }, { ")",   TOKEN_RPAREN      }, { "[",   TOKEN_LBRACKET    },
+	{ "]",   TOKEN_RBRACKET    }, { ";",   TOKEN_SEMICOLON   }, { ",",   TOKEN_COMMA       },
+	{ ":",   TOKEN_COLON       }, { "?",   TOKEN_QUESTION    }, { ".",   TOKEN_DOT         },
+	{ "=",   TOKEN_ASSIGN      }, { "<",   TOKEN_LT          }, { ">",   TOKEN_GT          },
+	{ "+",   TOKEN_ADD         }, { "-",   TOKEN_SUB         }, { "*",   TOKEN_MUL         },
+	{ "/",   TOKEN_DIV         }, { "%",   TOKEN_MOD         }, { "&",   TOKEN_BAND        },
+	{ "|",   TOKEN_BOR         }, { "^",   TOKEN_XOR         }, { "!",   TOKEN_NOT         },
+	{ "~",   TOKEN_BNOT        },
 };
+/* clang-format on */
 
 struct duration_unit {
 	const char *name;
 	uint64_t ns;
 };
 
+/* clang-format off */
 static const struct duration_unit units[] = {
-	{"ns", 1},
-	{"us", 1000},
-	{"ms", 1000000},
-	{"s", 1000000000},
-	{"m", 60000000000ull},
-	{"h", 3600000000000ull},
-	{"d", 86400000000000ull},
+	{ "ns", 1                 },
+	{ "us", 1000              },
+	{ "ms", 1000000           },
+	{ "s",  1000000000        },
+	{ "m",  60000000000ull    },
+	{ "h",  3600000000000ull  },
+	{ "d",  86400000000000ull },
 };
+/* clang-format on */
 
 struct span lex_span(const struct lexer *l, struct mark m)
 {

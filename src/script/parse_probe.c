@@ -193,12 +193,14 @@ static void build_tracepoint(struct parser *p, const struct pattern *parts, stru
 
 typedef void build_fn(struct parser *p, const struct pattern *parts, struct probe_spec *s);
 
+/* clang-format off */
 static build_fn *const builders[] = {
-	[PROBE_BEGIN] = build_bare,	  [PROBE_END] = build_bare,
-	[PROBE_INTERVAL] = build_timer,	  [PROBE_PROFILE] = build_timer,
-	[PROBE_USDT] = build_usdt,	  [PROBE_UPROBE] = build_uprobe,
-	[PROBE_URETPROBE] = build_uprobe, [PROBE_TRACEPOINT] = build_tracepoint,
+	[PROBE_BEGIN]      = build_bare,   [PROBE_END]        = build_bare,
+	[PROBE_INTERVAL]   = build_timer,  [PROBE_PROFILE]    = build_timer,
+	[PROBE_USDT]       = build_usdt,   [PROBE_UPROBE]     = build_uprobe,
+	[PROBE_URETPROBE]  = build_uprobe, [PROBE_TRACEPOINT] = build_tracepoint,
 };
+/* clang-format on */
 
 static void unknown_type(struct parser *p, const struct pattern *parts)
 {

@@ -74,14 +74,16 @@ static void print_expr(const struct expr *e, unsigned level, struct buf *out)
 
 static void print_stmt(const struct stmt *s, unsigned level, struct buf *out)
 {
+	/* clang-format off */
 	static const char *const names[] = {
-		[STMT_EXPR] = "do",	  [STMT_ASSIGN] = "assign",
-		[STMT_LET] = "let",	  [STMT_IF] = "if",
-		[STMT_UNROLL] = "unroll", [STMT_WHILE] = "while",
-		[STMT_FOR] = "for",	  [STMT_BLOCK] = "block",
-		[STMT_BREAK] = "break",	  [STMT_CONTINUE] = "continue",
-		[STMT_RETURN] = "return",
+		[STMT_EXPR]     = "do",     [STMT_ASSIGN]   = "assign",
+		[STMT_LET]      = "let",    [STMT_IF]       = "if",
+		[STMT_UNROLL]   = "unroll", [STMT_WHILE]    = "while",
+		[STMT_FOR]      = "for",    [STMT_BLOCK]    = "block",
+		[STMT_BREAK]    = "break",  [STMT_CONTINUE] = "continue",
+		[STMT_RETURN]   = "return",
 	};
+	/* clang-format on */
 
 	indent(level, out);
 	buf_text(out, names[s->kind]);

@@ -16,11 +16,16 @@ struct conversion {
 	const char *wanted;
 };
 
+/* clang-format off */
 static const struct conversion conversions[] = {
-	{"diu", NUMBERS, "an integer"},		 {"xXoc", TYPE_BIT(TYPE_INT), "an integer"},
-	{"p", TYPE_BIT(TYPE_INT), "an address"}, {"s", TEXTS, "a string"},
-	{"r", TYPE_BIT(TYPE_BUF), "a buffer"},	 {"fFeEgGaA", TYPE_BIT(TYPE_FLOAT), "a float"},
+	{ "diu",      NUMBERS,              "an integer" },
+	{ "xXoc",     TYPE_BIT(TYPE_INT),   "an integer" },
+	{ "p",        TYPE_BIT(TYPE_INT),   "an address" },
+	{ "s",        TEXTS,                "a string"   },
+	{ "r",        TYPE_BIT(TYPE_BUF),   "a buffer"   },
+	{ "fFeEgGaA", TYPE_BIT(TYPE_FLOAT), "a float"    },
 };
+/* clang-format on */
 
 static const struct conversion *conversion_of(const struct piece *p)
 {

@@ -74,12 +74,14 @@ static bool image_is_known(struct search *q, const void *image)
 /* Timers, BEGIN and END: the attachment is the text itself. */
 static int resolve_bare(struct search *q)
 {
+	/* clang-format off */
 	static const enum attach_kind kinds[] = {
-		[PROBE_BEGIN] = ATTACH_BEGIN,
-		[PROBE_END] = ATTACH_END,
+		[PROBE_BEGIN]    = ATTACH_BEGIN,
+		[PROBE_END]      = ATTACH_END,
 		[PROBE_INTERVAL] = ATTACH_INTERVAL,
-		[PROBE_PROFILE] = ATTACH_PROFILE,
+		[PROBE_PROFILE]  = ATTACH_PROFILE,
 	};
+	/* clang-format on */
 	struct attachment attachment = {
 		.attach = {.kind = kinds[q->spec->type], .period = q->spec->period}};
 	struct str rest = script_span(q->s, q->spec->mark).source;
@@ -361,12 +363,14 @@ static int resolve_events(struct search *q)
 
 typedef int resolve_fn(struct search *q);
 
+/* clang-format off */
 static resolve_fn *const resolvers[] = {
-	[PROBE_BEGIN] = resolve_bare,	      [PROBE_END] = resolve_bare,
-	[PROBE_INTERVAL] = resolve_bare,      [PROBE_PROFILE] = resolve_bare,
-	[PROBE_USDT] = resolve_usdt,	      [PROBE_UPROBE] = resolve_function,
-	[PROBE_URETPROBE] = resolve_function, [PROBE_TRACEPOINT] = resolve_events,
+	[PROBE_BEGIN]      = resolve_bare,     [PROBE_END]        = resolve_bare,
+	[PROBE_INTERVAL]   = resolve_bare,     [PROBE_PROFILE]    = resolve_bare,
+	[PROBE_USDT]       = resolve_usdt,     [PROBE_UPROBE]     = resolve_function,
+	[PROBE_URETPROBE]  = resolve_function, [PROBE_TRACEPOINT] = resolve_events,
 };
+/* clang-format on */
 
 static int resolve_probe(struct search *q)
 {

@@ -3,15 +3,17 @@
 
 #include "base/array.h"
 
+/* clang-format off */
 static const char *const operator_texts[] = {
-	[OPERATOR_NONE] = "",  [OPERATOR_OR] = "||",  [OPERATOR_AND] = "&&", [OPERATOR_BOR] = "|",
-	[OPERATOR_XOR] = "^",  [OPERATOR_BAND] = "&", [OPERATOR_EQ] = "==",  [OPERATOR_NE] = "!=",
-	[OPERATOR_LT] = "<",   [OPERATOR_LE] = "<=",  [OPERATOR_GT] = ">",   [OPERATOR_GE] = ">=",
-	[OPERATOR_SHL] = "<<", [OPERATOR_SHR] = ">>", [OPERATOR_ADD] = "+",  [OPERATOR_SUB] = "-",
-	[OPERATOR_MUL] = "*",  [OPERATOR_DIV] = "/",  [OPERATOR_MOD] = "%",  [OPERATOR_NOT] = "!",
-	[OPERATOR_BNOT] = "~", [OPERATOR_NEG] = "-",  [OPERATOR_LOAD] = "*", [OPERATOR_INC] = "++",
-	[OPERATOR_DEC] = "--",
+	[OPERATOR_NONE] = "",   [OPERATOR_OR]   = "||", [OPERATOR_AND]  = "&&", [OPERATOR_BOR]  = "|",
+	[OPERATOR_XOR]  = "^",  [OPERATOR_BAND] = "&",  [OPERATOR_EQ]   = "==", [OPERATOR_NE]   = "!=",
+	[OPERATOR_LT]   = "<",  [OPERATOR_LE]   = "<=", [OPERATOR_GT]   = ">",  [OPERATOR_GE]   = ">=",
+	[OPERATOR_SHL]  = "<<", [OPERATOR_SHR]  = ">>", [OPERATOR_ADD]  = "+",  [OPERATOR_SUB]  = "-",
+	[OPERATOR_MUL]  = "*",  [OPERATOR_DIV]  = "/",  [OPERATOR_MOD]  = "%",  [OPERATOR_NOT]  = "!",
+	[OPERATOR_BNOT] = "~",  [OPERATOR_NEG]  = "-",  [OPERATOR_LOAD] = "*",  [OPERATOR_INC]  = "++",
+	[OPERATOR_DEC]  = "--",
 };
+/* clang-format on */
 
 struct probe_row {
 	const char *name, *other, *brief;
@@ -33,12 +35,15 @@ static const struct probe_row probe_rows[] = {
 };
 /* clang-format on */
 
+/* clang-format off */
 static const char *const foreign_probes[] = {
-	"kprobe",   "k",    "kretprobe", "kr",	       "kfunc", "kretfunc",	   "fentry",
-	"fexit",    "f",    "fr",	 "iter",       "it",	"software",	   "s",
-	"hardware", "h",    "w",	 "watchpoint", "aw",	"asyncwatchpoint", "rawtracepoint",
-	"rt",	    "self", "test",	 "bench",
+	"kprobe",        "k",      "kretprobe",  "kr",   "kfunc",
+	"kretfunc",      "fentry", "fexit",      "f",    "fr",
+	"iter",          "it",     "software",   "s",    "hardware",
+	"h",             "w",      "watchpoint", "aw",   "asyncwatchpoint",
+	"rawtracepoint", "rt",     "self",       "test", "bench",
 };
+/* clang-format on */
 
 struct cast_row {
 	const char *name;
@@ -51,33 +56,23 @@ struct cast_row {
 #define BOOL            { .kind = TYPE_INT, .size = 1, .show = SHOW_BOOL }
 /* clang-format on */
 
+/* clang-format off */
 static const struct cast_row cast_rows[] = {
-	{"int8", SIGNED(1)},
-	{"int16", SIGNED(2)},
-	{"int32", SIGNED(4)},
-	{"int64", SIGNED(8)},
-	{"uint8", UNSIGNED(1)},
-	{"uint16", UNSIGNED(2)},
-	{"uint32", UNSIGNED(4)},
-	{"uint64", UNSIGNED(8)},
-	{"int8_t", SIGNED(1)},
-	{"int16_t", SIGNED(2)},
-	{"int32_t", SIGNED(4)},
-	{"int64_t", SIGNED(8)},
-	{"uint8_t", UNSIGNED(1)},
-	{"uint16_t", UNSIGNED(2)},
-	{"uint32_t", UNSIGNED(4)},
-	{"uint64_t", UNSIGNED(8)},
-	{"char", SIGNED(1)},
-	{"short", SIGNED(2)},
-	{"int", SIGNED(4)},
-	{"long", SIGNED(8)},
-	{"size_t", UNSIGNED(8)},
-	{"ssize_t", SIGNED(8)},
-	{"uintptr_t", UNSIGNED(8)},
-	{"pid_t", SIGNED(4)},
-	{"bool", BOOL},
+	{ "int8",      SIGNED(1)   }, { "int16",     SIGNED(2)   },
+	{ "int32",     SIGNED(4)   }, { "int64",     SIGNED(8)   },
+	{ "uint8",     UNSIGNED(1) }, { "uint16",    UNSIGNED(2) },
+	{ "uint32",    UNSIGNED(4) }, { "uint64",    UNSIGNED(8) },
+	{ "int8_t",    SIGNED(1)   }, { "int16_t",   SIGNED(2)   },
+	{ "int32_t",   SIGNED(4)   }, { "int64_t",   SIGNED(8)   },
+	{ "uint8_t",   UNSIGNED(1) }, { "uint16_t",  UNSIGNED(2) },
+	{ "uint32_t",  UNSIGNED(4) }, { "uint64_t",  UNSIGNED(8) },
+	{ "char",      SIGNED(1)   }, { "short",     SIGNED(2)   },
+	{ "int",       SIGNED(4)   }, { "long",      SIGNED(8)   },
+	{ "size_t",    UNSIGNED(8) }, { "ssize_t",   SIGNED(8)   },
+	{ "uintptr_t", UNSIGNED(8) }, { "pid_t",     SIGNED(4)   },
+	{ "bool",      BOOL        },
 };
+/* clang-format on */
 
 const char *operator_text(enum operator op)
 {

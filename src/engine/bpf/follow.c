@@ -230,15 +230,17 @@ static void skip_other_threads(struct code *c, int out)
 	code_jump_if(c, BPF_JNE, R0, TMP, out);
 }
 
+/* clang-format off */
 static const struct watched {
 	const char *tracepoint;
 	void (*skip)(struct code *c, int out); /* leave by `out` when it does not count */
 	uint32_t word;
 } watched[] = {
-	{"task_newtask", skip_thread, CONTROL_CHILDREN},
-	{"sched_process_exec", skip_main_thread, CONTROL_TAKEOVERS},
-	{"sched_process_exit", skip_other_threads, CONTROL_MAIN_ENDS},
+	{ "task_newtask",       skip_thread,        CONTROL_CHILDREN  },
+	{ "sched_process_exec", skip_main_thread,   CONTROL_TAKEOVERS },
+	{ "sched_process_exit", skip_other_threads, CONTROL_MAIN_ENDS },
 };
+/* clang-format on */
 
 /* if (the process is ours && it counts) control[word]++ */
 static int load_counter(const struct gen_world *w, const struct watched *row)

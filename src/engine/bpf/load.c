@@ -18,16 +18,18 @@
 /* The kernel's work grows with the square of a program's size: two halves take half as long. */
 #define PROGRAM_LINES 12000u
 
+/* clang-format off */
 static const struct {
 	enum bpf_prog_type type;
 	const char *name;
 } program_kinds[] = {
-	[UNIT_UPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_uprobe"},
-	[UNIT_URETPROBE] = {BPF_PROG_TYPE_KPROBE, "nopal_return"},
-	[UNIT_TRACEPOINT] = {BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"},
-	[UNIT_PROFILE] = {BPF_PROG_TYPE_PERF_EVENT, "nopal_profile"},
-	[UNIT_RUN] = {BPF_PROG_TYPE_SYSCALL, "nopal_run"},
+	[UNIT_UPROBE]     = { BPF_PROG_TYPE_KPROBE,     "nopal_uprobe"  },
+	[UNIT_URETPROBE]  = { BPF_PROG_TYPE_KPROBE,     "nopal_return"  },
+	[UNIT_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"   },
+	[UNIT_PROFILE]    = { BPF_PROG_TYPE_PERF_EVENT, "nopal_profile" },
+	[UNIT_RUN]        = { BPF_PROG_TYPE_SYSCALL,    "nopal_run"     },
 };
+/* clang-format on */
 
 /* One attempt to load a unit. */
 struct attempt {

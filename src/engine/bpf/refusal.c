@@ -58,14 +58,18 @@ static void add_log(struct kernel_program k, uint32_t level, uint32_t size, stru
 
 enum refusal refusal_find(const struct kernel_program *k, int err, struct buf *words)
 {
+	/* clang-format off */
 	static const struct {
 		const char *words;
 		enum refusal why;
 	} verdicts[] = {
-		{"program is too large", REFUSAL_INSNS}, {"jumps is too complex", REFUSAL_JUMPS},
-		{"16-bit range", REFUSAL_REACH},	 {"combined stack size", REFUSAL_STACK},
-		{"call stack", REFUSAL_STACK},
+		{ "program is too large", REFUSAL_INSNS },
+		{ "jumps is too complex", REFUSAL_JUMPS },
+		{ "16-bit range",         REFUSAL_REACH },
+		{ "combined stack size",  REFUSAL_STACK },
+		{ "call stack",           REFUSAL_STACK },
 	};
+	/* clang-format on */
 	struct rights rights;
 
 	add_log(*k, LOG_COUNTS, COUNTS_SIZE, words);

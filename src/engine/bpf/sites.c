@@ -14,23 +14,23 @@
 
 #define WALK_BYTES (4u << 20) /* of a function's code, before a site in it */
 
+/* clang-format off */
 static const struct {
 	const char *tag, *why;
 } problems[] = {
-	[SITE_NOP10] = {"nop10", "it is a 10-byte nop, where the kernel accepts no probe"},
-	[SITE_RED_ZONE] = {"red-zone",
-			   "it is a 5-byte nop, where this kernel's probe would overwrite the "
-			   "stack below the stack pointer"},
-	[SITE_NO_NOP] = {"no-nop", "the instruction is not a nop"},
-	[SITE_FOREIGN] = {"foreign-cpu", "the file is for another CPU"},
-	[SITE_CUT_OFF] = {"cut-off", "the file has no bytes there"},
-	[SITE_TWICE] = {"two-semaphores", "another probe at the same address has another "
-					  "semaphore, and the kernel accepts only one"},
-	[SITE_MIDDLE] = {"mid-instruction", "it is in the middle of an instruction"},
-	[SITE_UNKNOWN] = {"unknown-instruction",
-			  "it follows bytes that Nopal cannot decode as an instruction"},
-	[SITE_FAR] = {"far-instruction", "it is more than 4 MiB after the start of its function"},
+	[SITE_NOP10]    = { "nop10",               "it is a 10-byte nop, where the kernel accepts no probe" },
+	[SITE_RED_ZONE] = { "red-zone",            "it is a 5-byte nop, where this kernel's probe would "
+	                                           "overwrite the stack below the stack pointer" },
+	[SITE_NO_NOP]   = { "no-nop",              "the instruction is not a nop" },
+	[SITE_FOREIGN]  = { "foreign-cpu",         "the file is for another CPU" },
+	[SITE_CUT_OFF]  = { "cut-off",             "the file has no bytes there" },
+	[SITE_TWICE]    = { "two-semaphores",      "another probe at the same address has another "
+	                                           "semaphore, and the kernel accepts only one" },
+	[SITE_MIDDLE]   = { "mid-instruction",     "it is in the middle of an instruction" },
+	[SITE_UNKNOWN]  = { "unknown-instruction", "it follows bytes that Nopal cannot decode as an instruction" },
+	[SITE_FAR]      = { "far-instruction",     "it is more than 4 MiB after the start of its function" },
 };
+/* clang-format on */
 
 /* With --unsafe the user vouches for a uprobe's address. */
 static bool is_refused(const struct unit_site *site)

@@ -52,15 +52,23 @@ static const char *take_text(struct str *rest, struct arena *a, struct str *out)
 static const char *take_setting(struct str word, struct recorded *out)
 {
 	struct context *c = &out->context;
+	/* clang-format off */
 	const struct {
 		const char *name;
 		uint32_t *narrow;
 		uint64_t *wide;
 	} settings[] = {
-		{"pid", &c->pid, NULL}, {"tid", &c->tid, NULL},	  {"uid", &c->uid, NULL},
-		{"gid", &c->gid, NULL}, {"cpu", &c->cpu, NULL},	  {"nsecs", NULL, &c->nsecs},
-		{"ip", NULL, &c->ip},	{"rand", &c->rand, NULL}, {"cgroup", NULL, &c->cgroup},
+		{ "pid",    &c->pid,  NULL       },
+		{ "tid",    &c->tid,  NULL       },
+		{ "uid",    &c->uid,  NULL       },
+		{ "gid",    &c->gid,  NULL       },
+		{ "cpu",    &c->cpu,  NULL       },
+		{ "nsecs",  NULL,     &c->nsecs  },
+		{ "ip",     NULL,     &c->ip     },
+		{ "rand",   &c->rand, NULL       },
+		{ "cgroup", NULL,     &c->cgroup },
 	};
+	/* clang-format on */
 	struct str name = str_cut(&word, '=');
 	uint64_t value;
 
