@@ -165,6 +165,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 		if (!gelf_getshdr(elf_getscn(image->elf, i), &h))
 			return refuse_damaged(image, d, "its section headers are outside the file");
 		sections[i] = (struct section){
+			.name = {NULL, h.sh_name}, /* until the names are read: their offset */
 			.type = h.sh_type,
 			.link = h.sh_link,
 			.flags = h.sh_flags,
@@ -180,8 +181,7 @@ static int read_sections(struct image *image, uint64_t claimed, struct diag *d)
 	    image_content(image, &sections[name_index], IMAGE_MAX_NAMES, &names) == -ENOMEM)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (gelf_getshdr(elf_getscn(image->elf, i), &h))
-			sections[i].name = table_text(names, h.sh_name);
+		sections[i].name = table_text(names, sections[i].name.len);
 	return 0;
 }
 
