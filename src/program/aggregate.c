@@ -55,33 +55,28 @@ void aggregate_merge(const struct type *t, void *memory, const void *other)
 	}
 }
 
-/* The address may be anywhere in a file or buffer. */
-static uint64_t word_at(const void *memory, size_t i)
-{
-	uint64_t word;
-
-	memcpy(&word, (const char *)memory + 8 * i, sizeof(word));
-	return word;
-}
+/* A word at any address: values are also read from buffers. */
+typedef uint64_t any_word __attribute__((aligned(1), may_alias));
 
 uint64_t aggregate_number(const struct type *t, const void *memory)
 {
-	uint64_t first = word_at(memory, 0), total = 0;
+	const any_word *words = memory;
+	uint64_t total = 0;
 
 	switch (t->kind) {
 	case TYPE_MIN:
-	case TYPE_MAX: return word_at(memory, 1) ? first : 0;
+	case TYPE_MAX: return words[1] ? words[0] : 0;
 	case TYPE_AVG:
 	case TYPE_STATS:
-		total = word_at(memory, 1);
-		if ((int64_t)first <= 0)
+		if ((int64_t)words[0] <= 0)
 			return 0;
-		return t->is_signed ? (uint64_t)((int64_t)total / (int64_t)first) : total / first;
+		return t->is_signed ? (uint64_t)((int64_t)words[1] / (int64_t)words[0])
+				    : words[1] / words[0];
 	case TYPE_HIST:
 	case TYPE_LHIST:
 		for (size_t i = 0; i < type_memory(t) / 8; i++)
-			total += word_at(memory, i);
+			total += words[i];
 		return total;
-	default: return first;
+	default: return words[0];
 	}
 }
