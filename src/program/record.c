@@ -123,14 +123,6 @@ uint64_t value_word(const struct value *v, size_t i)
 	return word;
 }
 
-static int compare_aggregate(const struct value *a, const struct value *b)
-{
-	const struct type *t = a->type;
-
-	return compare_u64(aggregate_number(t, a->bytes.ptr), aggregate_number(t, b->bytes.ptr),
-			   t->is_signed);
-}
-
 int value_compare(const struct value *a, const struct value *b)
 {
 	int order;
@@ -150,6 +142,8 @@ int value_compare(const struct value *a, const struct value *b)
 		order = compare_u64(a->bits, b->bits, false);
 		return order ? order : compare_u64(a->extra, b->extra, false);
 	case TYPE_TUPLE: return compare_tuple(a, b);
-	default: return compare_aggregate(a, b);
+	default:
+		return compare_u64(aggregate_number(a->type, a->bytes.ptr),
+				   aggregate_number(b->type, b->bytes.ptr), a->type->is_signed);
 	}
 }

@@ -55,7 +55,7 @@ bool type_is_readable(const struct type *t)
 
 bool type_adds_up(const struct type *t)
 {
-	return type_is_aggregate(t) && aggregates[t->kind].adds_up;
+	return !type_is_aggregate(t) || aggregates[t->kind].adds_up;
 }
 
 size_t type_memory(const struct type *t)

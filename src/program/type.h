@@ -104,7 +104,7 @@ size_t type_memory(const struct type *t);
 bool type_is_aggregate(const struct type *t);
 /* Can a script read a map's value of this type? Histograms and statistics are only printed. */
 bool type_is_readable(const struct type *t);
-/* Is a map's value of this type, over all CPUs, the sum of each CPU's, word by word? */
+/* Is a map's value of this type the sum of all CPUs' values, word by word? */
 bool type_adds_up(const struct type *t);
 /* An aggregate's memory, aligned to 8 bytes, takes in a number, or what another CPU's took in. */
 void aggregate_take(const struct type *t, void *memory, uint64_t n);

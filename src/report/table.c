@@ -64,12 +64,8 @@ static void add_histogram(const struct map_table *t, const struct value *v, stru
 /* In hexadecimal, where dividing means nothing: text in JSON, which has decimal numbers only. */
 static void add_hex(const struct map_table *t, uint64_t bits, struct buf *out)
 {
-	const char *quote = t->style == REPORT_JSON ? "\"" : "";
-
-	buf_text(out, quote);
-	buf_text(out, "0x");
-	buf_hex(out, bits);
-	buf_text(out, quote);
+	buf_printf(out, t->style == REPORT_JSON ? "\"0x%llx\"" : "0x%llx",
+		   (unsigned long long)bits);
 }
 
 /* How the values of a map are shown: as a number, or by `add`; neither: as in a record. */

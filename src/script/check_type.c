@@ -56,7 +56,6 @@ const char *check_type_text(const struct check *c, const struct type *t)
 	return copy ? copy : "?";
 }
 
-/* The elements are copied: expressions still point to those that they were typed with. */
 static int merge_tuple(struct check *c, struct type *known, const struct type *t)
 {
 	struct type *elements = arena_array(&c->s->arena, struct type, known->element_count);

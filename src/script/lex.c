@@ -235,8 +235,7 @@ static int lex_dollar(struct lexer *l, struct token *t)
 	return 0;
 }
 
-/* Is the / at l->at the end of the predicate: does a { follow? A / may also divide, but no
- * expression begins with {, so this decides it. */
+/* Is the / at l->at the end of the predicate: does a { follow? No expression begins so. */
 static bool ends_predicate(const struct lexer *l)
 {
 	struct lexer look = *l;

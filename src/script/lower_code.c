@@ -122,8 +122,7 @@ struct insn *emit_map(struct lower *l, enum op op, const struct map *m, uint16_t
 	return i;
 }
 
-/* Registers are a stack: a statement gives back what it took (release). So a clause has no more
- * than its variables and its largest statement need, and few of them exceed a BPF stack. */
+/* Registers are a stack: a statement gives back what it took (release). */
 uint16_t lower_reg(struct lower *l)
 {
 	if (l->next_reg >= REG_NO - 1) {

@@ -82,8 +82,7 @@ uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *
 	return out;
 }
 
-/* One side of a == b of names: its number; a string that is not a name yet becomes one. Equal names
- * have equal numbers, so `probe == "text"` compares two numbers. */
+/* One side of a == b of names: its number; a string that is not a name yet becomes one. */
 static uint16_t lower_name(struct lower *l, const struct expr *e)
 {
 	if (e->kind != EXPR_STRING)

@@ -116,8 +116,7 @@ static bool same_value(const struct arg_value *a, const struct arg_value *b)
 	       a->counted_by == b->counted_by && (x && y ? ctype_same(x, y) : x == y);
 }
 
-/* The argument called `name`: as declared, or arg0. Declared names come first: a program may call
- * its second argument arg0. */
+/* The argument called `name`: as declared, or arg0. */
 static bool find_named(const struct attachment *p, struct str name, unsigned *out)
 {
 	for (unsigned n = 0; n < p->attach.arg_count; n++) {

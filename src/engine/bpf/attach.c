@@ -315,8 +315,7 @@ void links_close(struct links *l)
 
 /* ---- Programs of callers */
 
-/* Whether the caller loaded the program for uprobe_multi links or for perf events cannot be asked:
- * the first is tried without messages, then the second. */
+/* How the caller's program can be attached is not known: links are tried first, silently. */
 int attach_caller(struct links *l, const struct caller_program *c, struct attach *sites,
 		  size_t *count, struct diag *d)
 {

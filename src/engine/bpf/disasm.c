@@ -10,6 +10,10 @@ static const char *const widths[] = {
 static const char *const alu_ops[16] = {
 	"+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "swap"};
 
+static const char *const atomic_ops[256] = {
+	[BPF_ADD] = "add", [BPF_ADD | BPF_FETCH] = "fetch_add", [BPF_OR] = "or",
+	[BPF_XCHG] = "xchg", [BPF_CMPXCHG] = "cmpxchg"};
+
 static const char *const jump_ops[16] = {
 	[BPF_JEQ >> 4] = "==", [BPF_JGT >> 4]  = ">",  [BPF_JGE >> 4]  = ">=",  [BPF_JSET >> 4] = "&",
 	[BPF_JNE >> 4] = "!=", [BPF_JSGT >> 4] = "s>", [BPF_JSGE >> 4] = "s>=",
@@ -20,18 +24,6 @@ static const char *const jump_ops[16] = {
 static const char *width_of(const struct bpf_insn *in)
 {
 	return widths[BPF_SIZE(in->code) >> 3];
-}
-
-static const char *atomic_op(int32_t imm)
-{
-	switch (imm) {
-	case BPF_XCHG: return "xchg";
-	case BPF_CMPXCHG: return "cmpxchg";
-	case BPF_ADD | BPF_FETCH: return "fetch_add";
-	case BPF_ADD: return "add";
-	case BPF_OR: return "or";
-	default: return "?";
-	}
 }
 
 static void print_source(const struct bpf_insn *in, const char *reg, struct buf *out)
@@ -110,7 +102,7 @@ static void print_line(const struct code *c, const struct code_line *line, struc
 		break;
 	case BPF_STX:
 		if (BPF_MODE(in->code) == BPF_ATOMIC)
-			buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u", atomic_op(in->imm),
+			buf_printf(out, "lock %s *(%s *)(r%u %+d), r%u", atomic_ops[in->imm & 0xff],
 				   width_of(in), in->dst_reg, in->off, in->src_reg);
 		else
 			buf_printf(out, "*(%s *)(r%u %+d) = r%u", width_of(in), in->dst_reg,

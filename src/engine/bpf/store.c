@@ -123,16 +123,6 @@ static void unmask_extreme(const struct store *s, uint64_t *words)
 		words[0] ^= extreme_mask(t);
 }
 
-/* Merge the words of one CPU, or of the only copy, into `sum`. */
-static void join_cpu(const struct store *s, uint64_t *sum, uint64_t *words)
-{
-	unmask_extreme(s, words);
-	if (type_is_aggregate(&s->def->value))
-		aggregate_merge(&s->def->value, sum, words);
-	else
-		memcpy(sum, words, s->value_size);
-}
-
 /* Words of a cell, with the one that says whether it holds anything. */
 static size_t cell_words(const struct store *s)
 {
@@ -174,7 +164,8 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 	}
 	for (size_t i = 0; i < copies; i++) {
 		is_set |= words[i * stride + stride - 1] != 0;
-		join_cpu(s, sum, words + i * stride);
+		unmask_extreme(s, words + i * stride);
+		aggregate_merge(&s->def->value, sum, words + i * stride);
 	}
 	if (is_set)
 		err = fn(arg, str_of("", 0), str_of((char *)sum, s->value_size));
@@ -298,8 +289,7 @@ static int write_cells(const struct store *s, unsigned cpus, bool keep_set)
 	return err;
 }
 
-/* From now on, the existing words do not count. Programs never see this, so nothing is lost
- * that they add while it happens. */
+/* From now on, the existing words do not count. */
 static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 {
 	bool was_set = false;
