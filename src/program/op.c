@@ -38,9 +38,7 @@ static const char *const builtins[BUILTIN_COUNT_] = {
 	[BUILTIN_PROBE]   = "probe",   [BUILTIN_FUNC]    = "func",   [BUILTIN_IP]      = "ip",
 	[BUILTIN_NCPUS]   = "ncpus",
 };
-/* clang-format on */
 
-/* clang-format off */
 static const char *const attaches[] = {
 	[ATTACH_BEGIN]      = "begin",      [ATTACH_END]        = "end",
 	[ATTACH_INTERVAL]   = "interval",   [ATTACH_PROFILE]    = "profile",

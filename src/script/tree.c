@@ -58,18 +58,14 @@ struct cast_row {
 
 /* clang-format off */
 static const struct cast_row cast_rows[] = {
-	{ "int8",      SIGNED(1)   }, { "int16",     SIGNED(2)   },
-	{ "int32",     SIGNED(4)   }, { "int64",     SIGNED(8)   },
-	{ "uint8",     UNSIGNED(1) }, { "uint16",    UNSIGNED(2) },
-	{ "uint32",    UNSIGNED(4) }, { "uint64",    UNSIGNED(8) },
-	{ "int8_t",    SIGNED(1)   }, { "int16_t",   SIGNED(2)   },
-	{ "int32_t",   SIGNED(4)   }, { "int64_t",   SIGNED(8)   },
-	{ "uint8_t",   UNSIGNED(1) }, { "uint16_t",  UNSIGNED(2) },
-	{ "uint32_t",  UNSIGNED(4) }, { "uint64_t",  UNSIGNED(8) },
-	{ "char",      SIGNED(1)   }, { "short",     SIGNED(2)   },
-	{ "int",       SIGNED(4)   }, { "long",      SIGNED(8)   },
-	{ "size_t",    UNSIGNED(8) }, { "ssize_t",   SIGNED(8)   },
-	{ "uintptr_t", UNSIGNED(8) }, { "pid_t",     SIGNED(4)   },
+	{ "int8",      SIGNED(1)   }, { "int16",     SIGNED(2)   }, { "int32",     SIGNED(4)   },
+	{ "int64",     SIGNED(8)   }, { "uint8",     UNSIGNED(1) }, { "uint16",    UNSIGNED(2) },
+	{ "uint32",    UNSIGNED(4) }, { "uint64",    UNSIGNED(8) }, { "int8_t",    SIGNED(1)   },
+	{ "int16_t",   SIGNED(2)   }, { "int32_t",   SIGNED(4)   }, { "int64_t",   SIGNED(8)   },
+	{ "uint8_t",   UNSIGNED(1) }, { "uint16_t",  UNSIGNED(2) }, { "uint32_t",  UNSIGNED(4) },
+	{ "uint64_t",  UNSIGNED(8) }, { "char",      SIGNED(1)   }, { "short",     SIGNED(2)   },
+	{ "int",       SIGNED(4)   }, { "long",      SIGNED(8)   }, { "size_t",    UNSIGNED(8) },
+	{ "ssize_t",   SIGNED(8)   }, { "uintptr_t", UNSIGNED(8) }, { "pid_t",     SIGNED(4)   },
 	{ "bool",      BOOL        },
 };
 /* clang-format on */

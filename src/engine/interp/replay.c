@@ -58,14 +58,10 @@ static const char *take_setting(struct str word, struct recorded *out)
 		uint32_t *narrow;
 		uint64_t *wide;
 	} settings[] = {
-		{ "pid",    &c->pid,  NULL       },
-		{ "tid",    &c->tid,  NULL       },
-		{ "uid",    &c->uid,  NULL       },
-		{ "gid",    &c->gid,  NULL       },
-		{ "cpu",    &c->cpu,  NULL       },
-		{ "nsecs",  NULL,     &c->nsecs  },
-		{ "ip",     NULL,     &c->ip     },
-		{ "rand",   &c->rand, NULL       },
+		{ "pid",    &c->pid,  NULL       }, { "tid",    &c->tid,  NULL       },
+		{ "uid",    &c->uid,  NULL       }, { "gid",    &c->gid,  NULL       },
+		{ "cpu",    &c->cpu,  NULL       }, { "nsecs",  NULL,     &c->nsecs  },
+		{ "ip",     NULL,     &c->ip     }, { "rand",   &c->rand, NULL       },
 		{ "cgroup", NULL,     &c->cgroup },
 	};
 	/* clang-format on */
