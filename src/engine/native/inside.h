@@ -1,0 +1,141 @@
+/* What trampolines call: maps, texts, memory and records. This code runs inside the traced process,
+ * as one blob of bytes that is copied there, and the same file is compiled into the tracer, whose
+ * interpreter runs BEGIN, END and intervals on the same maps.
+ *
+ * It has no libc, no global data and no SSE, takes no lock, waits for nobody, and its loops are
+ * bounded whatever is in the shared memory. A thread may be killed anywhere in it; a signal handler
+ * may interrupt it anywhere and call it again.
+ *
+ * Calls follow the SysV ABI: every function keeps rbx, rbp, r12 to r15 and may change the other
+ * general registers and the flags; none touches vector or x87 state. rsp is a multiple of 16 before
+ * the call; no function uses more than INSIDE_STACK bytes below it. Keys, values and slots are
+ * 8-byte aligned memory of their full type_memory() size, laid out as program/type.h says; results
+ * have the bytes that engine/interp has. `span` is insn->span: faults are counted there.
+ *
+ * Padding: a text in a slot is followed by zeros up to the end of the slot, always. */
+#ifndef NOPAL_ENGINE_NATIVE_INSIDE_H
+#define NOPAL_ENGINE_NATIVE_INSIDE_H
+
+#include "engine/native/layout.h"
+
+#define INSIDE_STACK 1024
+
+/* The thread that is at a probe. A trampoline makes it on its stack. */
+struct hit {
+	char *base;			    /* of the shared memory, in this process */
+	const struct layout *layout;	    /* in the target: base; in the tracer: its own copy */
+	const struct process_page *process; /* NULL: read memory by system calls */
+	char *rseq; /* struct rseq of this thread, registered with signature 0x53053053; NULL: none
+		     */
+	uint64_t tsc; /* when the probe was hit; 0: not read yet, inside_emit() reads it */
+};
+
+/* ---- maps. `key` is NULL for a map without keys. Functions with `span` count FAULT_MAP_FULL there
+ * and in lost_updates when there is no room for a new key, and then change nothing. */
+
+/* OP_MAP_GET: a word, or what a script reads of an aggregate (program.h); 0 when absent. */
+uint64_t inside_map_get(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* OP_MAP_COPY: all value words to `out`; zeros when absent. */
+void inside_map_copy(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *out);
+/* OP_MAP_SET */
+void inside_map_set(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
+		    uint64_t span);
+/* OP_MAP_PUT: all value words from `value`. */
+void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *key,
+		    const uint64_t *value, uint64_t span);
+/* OP_MAP_ADD; the value before. 0 when the map is full. */
+uint64_t inside_map_add(struct hit *h, const struct map_shape *m, const uint64_t *key,
+			uint64_t value, uint64_t span);
+/* OP_MAP_DEL */
+void inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* OP_MAP_HAS: 1 or 0 */
+uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* OP_AGGREGATE */
+void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
+		      uint64_t span);
+
+/* ---- memory of the traced process. None of these ever faults: what is in no range of the process
+ * page is read by process_vm_readv(2) from the process itself. */
+
+/* OP_LOAD: `how` is the size, 1 2 4 8, | INSIDE_SIGNED. 0 and FAULT_READ when unreadable. Operands
+ * in memory (OP_ARG) whose base register is not rsp or rip are read by this, too. */
+#define INSIDE_SIGNED 0x100u
+uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t span);
+/* `len` bytes to `out`; false: not all can be read. No fault is counted. */
+bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len);
+
+/* The sizes of a text slot: its type's `size`, and the limit, insn->imm or again `size`. */
+#define INSIDE_SIZES(size, limit) ((uint64_t)(limit) << 32 | (uint32_t)(size))
+/* OP_STR: `want` is register b, or UINT64_MAX for REG_NO. */
+void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
+		uint64_t span);
+/* OP_BUF */
+void inside_buf(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
+		uint64_t span);
+
+/* ---- texts and stacks in slots */
+
+/* OP_TEXT: `len` bytes of a literal that lies near the trampoline; cut to `size`. */
+void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len);
+/* OP_COMM, by prctl(2) */
+void inside_comm(uint64_t *slot, uint64_t size);
+/* OP_STRCMP: 0 when equal in the first `most` bytes (UINT64_MAX: wholly), else 1 */
+uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most);
+/* OP_USTACK by frame pointers: `ip` of the probe, then the return addresses from `fp` on; `sp` as
+ * at the probe. `pid` as stack_head carries it. */
+void inside_ustack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t ip, const uint64_t *fp_sp,
+		   uint64_t pid);
+/* slot[0 .. words) = 0, and a copy; for large slots */
+void inside_zero(uint64_t *slot, uint64_t words);
+void inside_copy(uint64_t *to, const uint64_t *from, uint64_t words);
+
+/* ---- records */
+
+enum emit_kind {
+	EMIT_WORDS, /* `words` words at `at`: registers that were put into the frame, whole slots */
+	EMIT_TEXT,  /* struct text_head at `at`: as many bytes as it says, padded to 8 */
+	EMIT_STACK, /* struct stack_head */
+};
+
+struct emit_field {
+	uint32_t at; /* offset in the frame, a multiple of 8 */
+	uint16_t kind;
+	uint16_t unused;
+	uint32_t words; /* WORDS: their number; TEXT, STACK: the most that the slot holds, head
+			   included */
+};
+
+/* What OP_EMIT sends; a constant near the trampoline. */
+struct emit_shape {
+	uint16_t format;
+	uint8_t is_control; /* never lost: counted at missed_at when there is no room */
+	uint8_t is_exit;    /* is_stopped is set afterwards */
+	uint32_t field_count;
+	struct emit_field fields[];
+};
+
+/* OP_EMIT */
+void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame);
+
+/* ---- the rest */
+
+/* Count one fault: enum of struct run_fault in program/record.h. FAULT_LOOP_LIMIT is also counted
+ * in loop_limits. */
+void inside_fault(struct hit *h, uint64_t span, uint64_t kind);
+/* A frame of layout->scratch_size bytes that is this run's until released; NULL: none is free, and
+ * the run is counted as lost. */
+char *inside_scratch_claim(struct hit *h);
+void inside_scratch_release(struct hit *h, char *frame);
+/* CLOCK_MONOTONIC of a TSC. */
+uint64_t inside_nsecs(struct hit *h, uint64_t tsc);
+/* By system calls: getpid(2), gettid(2), getuid(2), getgid(2): numbers as the process sees them. */
+uint64_t inside_pid(struct hit *h);
+uint64_t inside_tid(struct hit *h);
+uint64_t inside_uid(struct hit *h);
+uint64_t inside_gid(struct hit *h);
+/* OP_F2I of IEEE bits of `size` bytes; without SSE. */
+uint64_t inside_f2i(uint64_t bits, uint64_t size);
+uint64_t inside_rand(struct hit *h);
+uint64_t inside_cpu(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* The memory that a traced process and the tracer share: one sealed memfd for each session.
+ *
+ *	0            struct layout: where everything is. The target reads this copy; the tracer
+ *	             keeps its own, since the target can write anything into all of this memory
+ *	clock_at     struct clock[CLOCKS]: how the TSC becomes CLOCK_MONOTONIC
+ *	missed_at    u64[format_count]: control records that found the rings full
+ *	faults_at    u64[span_count][4]: by enum of struct run_fault
+ *	scratch_at   u64[scratch_count] claims, then scratch_count frames of scratch_size bytes
+ *	stats_at     struct shared_stats
+ *	rings_at     ring_count rings, see struct ring_head
+ *	maps         for each map, as its struct map_shape says: buckets, free lists, entries, cells
+ *
+ * Offsets count from the start of the memfd; it may be mapped at another address in each process.
+ * Everything is little words: u64 at multiples of 8, no padding that matters.
+ *
+ * This header and inside.[ch] are freestanding: they use nothing of Nopal, because inside.c also
+ * runs in the traced process. */
+#ifndef NOPAL_ENGINE_NATIVE_LAYOUT_H
+#define NOPAL_ENGINE_NATIVE_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LAYOUT_MAGIC UINT64_C(0x3174756f79614c4e) /* "NLayout1" */
+#define LAYOUT_PAGE  4096u
+#define CACHE_LINE   64u
+
+/* Where everything is. Never changes while the memory exists, but for `is_stopped`. */
+struct layout {
+	uint64_t magic;
+	uint64_t size;	     /* bytes of the memfd */
+	uint64_t is_stopped; /* the first test of a trampoline: not 0, nothing is done any more */
+	uint64_t start;	     /* nsecs that `elapsed` counts from */
+	uint64_t clock_at;
+	uint64_t missed_at;
+	uint64_t faults_at;
+	uint64_t scratch_at;
+	uint64_t stats_at; /* struct shared_stats */
+	uint64_t rings_at;
+	uint64_t ring_stride; /* from one ring_head to the next */
+	uint64_t ring_data;   /* from a ring_head to its records */
+	uint64_t ring_size;   /* bytes of records, a power of two */
+	uint32_t cpus;	      /* possible CPUs: numbers are below this */
+	uint32_t ring_count;  /* 2 * cpus: see struct ring_head */
+	uint32_t format_count;
+	uint32_t span_count; /* faults of later spans are counted at the last one */
+	uint32_t scratch_count;
+	uint32_t scratch_size;
+};
+
+struct shared_stats {
+	uint64_t lost_updates; /* map full */
+	uint64_t lost_scratch; /* runs without a frame */
+	uint64_t loop_limits;
+};
+
+/* ---- time. The tracer writes the copy after the current one, then `current`; so a reader that is
+ * interrupted for some seconds still finds its copy as it was.
+ *
+ *	nsecs = ns + ((tsc - clock.tsc) * mult >> 32)		(128-bit product) */
+#define CLOCKS 64u
+
+struct clock_line {
+	uint64_t tsc, ns, mult;
+	uint64_t unused;
+};
+
+struct clock {
+	uint64_t current; /* index into lines */
+	uint64_t unused[7];
+	struct clock_line lines[CLOCKS];
+};
+
+/* ---- rings. Rings 0 to cpus-1 belong to one CPU each, and only restartable sequences (rseq) that
+ * run on that CPU write them, without atomic instructions. Rings cpus to 2*cpus-1 are written with
+ * compare-and-exchange, by any thread on any CPU: each prefers the ring of its CPU.
+ *
+ *	ring_at       struct ring_head
+ *	+ LAYOUT_PAGE u64 marks[ring_size / GRANULE]      of the second kind of rings
+ *	+ ring_data   ring_size bytes: the records
+ *
+ * `head` and `tail` count bytes since the start; position p is at data[p & (ring_size - 1)]. A
+ *record never wraps: what is left before the end of the data is skipped as a record of RING_PAD.
+ *
+ * In a ring of a CPU, a record of `size` bytes may be written while head + size <= limit; then
+ * storing head + size in `head` is what makes it exist. Else inside_emit() renews `limit`: at most
+ * tail + ring_size, at most the end of the data.
+ *
+ * In the others records start at multiples of GRANULE, and a mark belongs to each granule. A record
+ * is claimed by changing the mark of its first granule from one of an earlier lap, so that a thread
+ * that comes late cannot claim anything, and its size is known from then on; then anybody moves
+ * `head` over it. The mark says when it is complete. */
+struct ring_head {
+	uint64_t head, limit; /* written by the target */
+	uint64_t lost;	      /* data records that found no room */
+	uint64_t unused[5];
+	uint64_t tail; /* written by the tracer alone */
+	uint64_t unused2[7];
+};
+
+#define GRANULE 64u
+
+/* u64 mark: lap + 1 << 32 | granules << 2 | state; position = lap * ring_size + ... */
+enum { MARK_BUSY = 1, MARK_DONE = 2, MARK_PAD = 3 };
+
+/* Before each record; then `struct record_head` (program/record.h) and the fields. */
+struct ring_record {
+	uint32_t size;	/* of all, a multiple of 8 */
+	uint32_t flags; /* 0, or RING_PAD */
+	uint64_t tsc;	/* records of all rings are put into this order */
+};
+
+#define RING_PAD UINT32_C(1) /* nothing: skip it; it may have only size and flags */
+
+static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
+{
+	return l->rings_at + l->ring_stride * ring;
+}
+
+/* ---- maps.
+ *
+ *	bucket   u64 version << 26 | first      first entry of a chain, 0: none
+ *	entry    u64 link    version << 27 | dead << 26 | next
+ *	         u64 value   when a value is one word; else 0
+ *	         u64 number  of this use of the entry: goes up by 1 each time, never 0
+ *	         u64 hash
+ *	         key         key_words
+ *	         value       value_words, when it is not one word and no aggregate
+ *	cells    for each stripe, entry and word of an aggregate: u64 value, u64 number
+ *
+ * `link` and `value` are exchanged together (16 bytes), so that a value changes only while its
+ *entry lives. A cell counts when its number is that of its entry. Entry 0 does not exist.
+ *
+ * A map without keys whose value is a word or an aggregate has only entry 1 ("single"): it is there
+ * when `dead` is not set, and the number of its cells is its whole link word. */
+#define LINK_NEXT    UINT64_C(0x3ffffff)
+#define LINK_DEAD    UINT64_C(0x4000000)
+#define LINK_VERSION UINT64_C(0x8000000) /* 1 version */
+#define HEAD_VERSION UINT64_C(0x4000000)
+
+struct map_entry {
+	uint64_t link, value;
+	uint64_t number, hash;
+	uint64_t words[];
+};
+
+struct map_cell {
+	uint64_t value, number;
+};
+
+/* What code needs to know of a map; a constant that is made with the session. The target has its
+ * own copy, too; the tracer uses only its own. */
+struct map_shape {
+	uint64_t buckets_at;
+	uint64_t free_at;	/* u64[free_lists], CACHE_LINE apart: version << 26 | first */
+	uint64_t used_at;	/* u64: keys in the map */
+	uint64_t entries_at;	/* of entry 0 */
+	uint64_t cells_at;	/* of entry 0 in stripe 0 */
+	int64_t min, max, step; /* lhist */
+	uint32_t bucket_count;	/* a power of two */
+	uint32_t free_lists;
+	uint32_t entry_count; /* entry 0 included */
+	uint32_t entry_size;  /* bytes, a multiple of 16 */
+	uint32_t max_entries;
+	uint32_t key_words;
+	uint32_t value_words;  /* of all of a value, as program/type.h lays it out */
+	uint32_t cell_words;   /* cells that an aggregate has; 0: no aggregate */
+	uint32_t rseq_stripes; /* cells of CPUs, written by rseq alone: cpus, or 0 */
+	uint32_t stripes;      /* with those after them, written by atomic instructions */
+	uint8_t kind;	       /* enum type_kind of the value */
+	uint8_t is_signed;
+	uint8_t bits; /* hist */
+	uint8_t is_single;
+	uint8_t is_word;     /* the value is one word, in map_entry.value */
+	uint8_t key_is_text; /* one string or buffer: the words after its end do not matter */
+	uint8_t value_is_text;
+	uint8_t unused;
+};
+
+static inline uint64_t map_entry_at(const struct map_shape *m, uint64_t entry)
+{
+	return m->entries_at + entry * m->entry_size;
+}
+
+static inline uint64_t map_cell_at(const struct map_shape *m, uint32_t stripe, uint64_t entry)
+{
+	return m->cells_at + ((uint64_t)stripe * m->entry_count + entry) * m->cell_words *
+				     sizeof(struct map_cell);
+}
+
+/* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
+ * through /proc/PID/mem. It is MADV_WIPEONFORK, so that a child, which inherits the trampolines,
+ * finds zeros: no range, and pid 0. */
+struct memory_range {
+	uint64_t start, end;
+};
+
+#define PROCESS_RANGES 240
+
+struct process_page {
+	uint64_t pid;	      /* as the tracer sees it; 0: not known, ask the system */
+	uint64_t range_count; /* 0: read all memory by system calls */
+	uint64_t unused[6];
+	/* Sorted, apart from each other: memory that is readable and does not vanish. */
+	struct memory_range ranges[PROCESS_RANGES];
+};
+
+#endif
