@@ -12,7 +12,9 @@
  * 8-byte aligned memory of their full type_memory() size, laid out as program/type.h says; results
  * have the bytes that engine/interp has. `span` is insn->span: faults are counted there.
  *
- * Padding: a text in a slot is followed by zeros up to the end of the slot, always. */
+ * Padding: a text in a slot is followed by zeros up to a multiple of 8 bytes; a slot that is
+ * copied, or part of a tuple, must be padded to its end: INSIDE_PADDED asks for that. Keys and
+ * values of FORM_TEXT and FORM_STACK need not be padded. */
 #ifndef NOPAL_ENGINE_NATIVE_INSIDE_H
 #define NOPAL_ENGINE_NATIVE_INSIDE_H
 
@@ -27,7 +29,9 @@ struct hit {
 	const struct process_page *process; /* NULL: read memory by system calls */
 	char *rseq; /* struct rseq of this thread, registered with signature 0x53053053; NULL: none
 		     */
-	uint64_t tsc; /* when the probe was hit; 0: not read yet, inside_emit() reads it */
+	uint64_t no_calls; /* not 0: the target must not make system calls (seccomp): what is in no
+			      range cannot be read, and ids come from the process page */
+	uint64_t tsc;	   /* when the probe was hit; 0: not read yet, inside_emit() reads it */
 };
 
 /* ---- maps. `key` is NULL for a map without keys. Functions with `span` count FAULT_MAP_FULL there
@@ -66,6 +70,7 @@ bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len);
 
 /* The sizes of a text slot: its type's `size`, and the limit, insn->imm or again `size`. */
 #define INSIDE_SIZES(size, limit) ((uint64_t)(limit) << 32 | (uint32_t)(size))
+#define INSIDE_PADDED		  UINT64_C(0x80000000) /* or'ed in: zeros up to the end of the slot */
 /* OP_STR: `want` is register b, or UINT64_MAX for REG_NO. */
 void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
 		uint64_t span);
@@ -75,7 +80,8 @@ void inside_buf(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, 
 
 /* ---- texts and stacks in slots */
 
-/* OP_TEXT: `len` bytes of a literal that lies near the trampoline; cut to `size`. */
+/* `size` may have INSIDE_PADDED. OP_TEXT: `len` bytes of a literal that lies near the trampoline;
+ * cut to `size`. */
 void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len);
 /* OP_COMM, by prctl(2) */
 void inside_comm(uint64_t *slot, uint64_t size);
@@ -91,18 +97,12 @@ void inside_copy(uint64_t *to, const uint64_t *from, uint64_t words);
 
 /* ---- records */
 
-enum emit_kind {
-	EMIT_WORDS, /* `words` words at `at`: registers that were put into the frame, whole slots */
-	EMIT_TEXT,  /* struct text_head at `at`: as many bytes as it says, padded to 8 */
-	EMIT_STACK, /* struct stack_head */
-};
-
 struct emit_field {
-	uint32_t at; /* offset in the frame, a multiple of 8 */
-	uint16_t kind;
+	uint32_t at;   /* offset in the frame, a multiple of 8: a register that was put there, or a
+			  slot */
+	uint16_t form; /* enum form */
 	uint16_t unused;
-	uint32_t words; /* WORDS: their number; TEXT, STACK: the most that the slot holds, head
-			   included */
+	uint32_t words; /* 1, or of the whole slot, head included */
 };
 
 /* What OP_EMIT sends; a constant near the trampoline. */

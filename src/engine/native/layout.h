@@ -149,6 +149,13 @@ struct map_cell {
 	uint64_t value, number;
 };
 
+/* How much of a slot, key or value matters. */
+enum form {
+	FORM_WORDS, /* all of it */
+	FORM_TEXT,  /* struct text_head, and the words that its length reaches */
+	FORM_STACK, /* struct stack_head, and its frames */
+};
+
 /* What code needs to know of a map; a constant that is made with the session. The target has its
  * own copy, too; the tracer uses only its own. */
 struct map_shape {
@@ -157,6 +164,7 @@ struct map_shape {
 	uint64_t used_at;	/* u64: keys in the map */
 	uint64_t entries_at;	/* of entry 0 */
 	uint64_t cells_at;	/* of entry 0 in stripe 0 */
+	uint64_t seed;		/* of hashes: nobody can choose keys that collide */
 	int64_t min, max, step; /* lhist */
 	uint32_t bucket_count;	/* a power of two */
 	uint32_t free_lists;
@@ -172,9 +180,9 @@ struct map_shape {
 	uint8_t is_signed;
 	uint8_t bits; /* hist */
 	uint8_t is_single;
-	uint8_t is_word;     /* the value is one word, in map_entry.value */
-	uint8_t key_is_text; /* one string or buffer: the words after its end do not matter */
-	uint8_t value_is_text;
+	uint8_t is_word;    /* the value is one word, in map_entry.value */
+	uint8_t key_form;   /* enum form */
+	uint8_t value_form; /* of a value that is no word and no aggregate */
 	uint8_t unused;
 };
 
@@ -201,7 +209,8 @@ struct memory_range {
 struct process_page {
 	uint64_t pid;	      /* as the tracer sees it; 0: not known, ask the system */
 	uint64_t range_count; /* 0: read all memory by system calls */
-	uint64_t unused[6];
+	uint64_t no_calls; /* the process got a seccomp filter: what is in no range is unreadable */
+	uint64_t unused[5];
 	/* Sorted, apart from each other: memory that is readable and does not vanish. */
 	struct memory_range ranges[PROCESS_RANGES];
 };

@@ -1,0 +1,44 @@
+/* Which bucket of a histogram a value falls into. The buckets are bpftrace's. Code that runs in
+ * traced processes uses this, too, so it needs nothing but the compiler.
+ *
+ * hist(n, k): bucket 0 holds negative values. Below 2^(k+1) each number has a bucket of its own;
+ * above, each power of two is cut into 2^k buckets of equal width. With k = 0 these are
+ * (..., 0) [0] [1] [2, 4) [4, 8) ... With i = bucket - 1 and n = 2^k the lowest value of a bucket
+ * beyond the linear part is (n + i % n) << (i / n - 1). */
+#ifndef NOPAL_PROGRAM_BUCKETS_H
+#define NOPAL_PROGRAM_BUCKETS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline unsigned bucket_of_hist(uint64_t value, bool is_signed, unsigned bits)
+{
+	uint64_t per_power = UINT64_C(1) << bits;
+	unsigned msb;
+
+	if (is_signed && (int64_t)value < 0)
+		return 0;
+	if (value < 2 * per_power)
+		return (unsigned)value + 1;
+	msb = 63 - (unsigned)__builtin_clzll(value);
+	return ((msb - bits + 1) << bits) + (value >> (msb - bits) & (per_power - 1)) + 1;
+}
+
+/* Buckets between min and max. The last one is narrower when step does not divide the range: as in
+ * bpftrace its values are then counted as above. */
+static inline uint64_t steps_of_lhist(int64_t min, int64_t max, int64_t step)
+{
+	return ((uint64_t)max - (uint64_t)min) / (uint64_t)step;
+}
+
+static inline unsigned bucket_of_lhist(int64_t value, int64_t min, int64_t max, int64_t step)
+{
+	uint64_t steps = steps_of_lhist(min, max, step), at;
+
+	if (value < min)
+		return 0;
+	at = ((uint64_t)value - (uint64_t)min) / (uint64_t)step;
+	return (unsigned)(at < steps ? at : steps) + 1;
+}
+
+#endif
