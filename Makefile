@@ -33,7 +33,7 @@ SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
 RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
-OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o
+OBJECTS := $(SOURCES:src/%.c=$(O)/obj/%.o) $(O)/obj/provider/shipped.o $(O)/obj/engine/native/blob.o
 COMMANDS := $(wildcard cmd/*.c)
 UNITS := $(patsubst tests/unit/%.c,$(O)/unit/%,$(wildcard tests/unit/*.c))
 TARGETS := $(patsubst tests/targets/%.c,$(O)/targets/%,$(wildcard tests/targets/*.c))
@@ -54,6 +54,26 @@ $(O)/obj/provider/shipped.c: $(sort $(wildcard data/providers/*.d)) scripts/embe
 	$(Q)scripts/embed $(filter %.d,$^) >$@
 
 $(O)/obj/provider/shipped.o: $(O)/obj/provider/shipped.c
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# What runs inside traced processes, in user mode: once more, as bytes for any address.
+INSIDE := $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(patsubst src/%.c,$(O)/blob/%.o,$(wildcard src/engine/native/inside_*.c)))
+INSIDE_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -fno-jump-tables \
+	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns) -Isrc -MMD -MP
+
+$(O)/blob/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(INSIDE_FLAGS) -c $< -o $@
+
+$(O)/blob/inside.elf: src/engine/native/inside.lds $(INSIDE)
+	$(Q)$(CC) -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-e,0 -Wl,-T,$^ -o $@
+
+$(O)/obj/engine/native/blob.c: $(if $(INSIDE),$(O)/blob/inside.elf) scripts/blob
+	@mkdir -p $(@D)
+	$(Q)$(foreach tool,NM OBJDUMP OBJCOPY READELF,$(tool)=$(CROSS_COMPILE)$(shell echo $(tool) | tr A-Z a-z)) scripts/blob $(filter %.elf,$<) >$@.new
+	$(Q)mv $@.new $@
+
+$(O)/obj/engine/native/blob.o: $(O)/obj/engine/native/blob.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(O)/cmd/%.o: cmd/%.c
@@ -185,7 +205,7 @@ install: all
 clean:
 	rm -rf build build-san build-fuzz
 
--include $(OBJECTS:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(INSIDE:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)
 
 .PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
 .SECONDARY:

@@ -58,6 +58,12 @@ uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t
 void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
 		      uint64_t span);
 
+/* For the tracer: write zeros to the value of a key, if it is there; and word `word` of the
+ * aggregate of use `number` of an entry, of all CPUs; false: nothing was taken in. */
+void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *key);
+bool inside_cell(struct hit *h, const struct map_shape *m, uint64_t index, uint64_t number,
+		 uint32_t word, uint64_t *out);
+
 /* ---- memory of the traced process. None of these ever faults: what is in no range of the process
  * page is read by process_vm_readv(2) from the process itself. */
 

@@ -1,0 +1,277 @@
+/* Records, counters, frames, time and ids, from inside the traced process. */
+#include "engine/native/inside.h"
+
+#include "engine/native/words.h"
+#include "program/record.h"
+
+#define TRIES	    (1u << 12)
+#define FAULT_KINDS 4u
+#define LAP_SHIFT   32
+
+static uint64_t *counter(const struct hit *h, uint64_t at)
+{
+	return (uint64_t *)(void *)(h->base + at);
+}
+
+void inside_fault(struct hit *h, uint64_t span, uint64_t kind)
+{
+	const struct layout *l = h->layout;
+	uint64_t at = span < l->span_count ? span : l->span_count - 1;
+
+	word_add(counter(h, l->faults_at) + at * FAULT_KINDS + kind, 1);
+	if (kind == FAULT_LOOP_LIMIT)
+		word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->loop_limits, 1);
+}
+
+/* ---- frames */
+
+char *inside_scratch_claim(struct hit *h)
+{
+	const struct layout *l = h->layout;
+	uint64_t *claims = counter(h, l->scratch_at), first = this_cpu();
+
+	for (uint32_t i = 0; i < l->scratch_count; i++) {
+		uint64_t slot = (first + i) % l->scratch_count;
+
+		if (!word_load(&claims[slot]) && word_swap(&claims[slot], 0, 1))
+			return h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count +
+			       slot * l->scratch_size;
+	}
+	word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->lost_scratch, 1);
+	return NULL;
+}
+
+void inside_scratch_release(struct hit *h, char *frame)
+{
+	const struct layout *l = h->layout;
+	const char *frames = h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count;
+
+	word_release(counter(h, l->scratch_at) + (uint64_t)(frame - frames) / l->scratch_size, 0);
+}
+
+/* ---- records */
+
+/* Words of a field in the record. */
+static uint64_t field_words(const struct emit_field *f, const uint64_t *from)
+{
+	uint64_t length = (uint32_t)from[0], words;
+
+	if (f->form == FORM_WORDS)
+		return f->words;
+	words = 1 + (f->form == FORM_TEXT ? (length + 7) / 8 : length);
+	return words < f->words ? words : f->words;
+}
+
+static const uint64_t *field_at(const struct emit_field *f, const char *frame)
+{
+	return (const uint64_t *)(const void *)(frame + f->at);
+}
+
+static uint64_t record_size(const struct emit_shape *shape, const char *frame)
+{
+	uint64_t words = 1;
+
+	for (uint32_t i = 0; i < shape->field_count; i++)
+		words += field_words(&shape->fields[i], field_at(&shape->fields[i], frame));
+	return sizeof(struct ring_record) + 8 * words;
+}
+
+static void write_record(struct ring_record *to, uint64_t size, uint64_t tsc,
+			 const struct emit_shape *shape, const char *frame)
+{
+	uint64_t *word = (uint64_t *)(void *)(to + 1);
+
+	to->size = (uint32_t)size;
+	to->flags = 0;
+	to->tsc = tsc;
+	*word++ = (size - sizeof(*to)) | (uint64_t)shape->format << 32;
+	for (uint32_t i = 0; i < shape->field_count; i++) {
+		const uint64_t *from = field_at(&shape->fields[i], frame);
+		uint64_t words = field_words(&shape->fields[i], from);
+
+		inside_copy(word, from, words);
+		word += words;
+	}
+}
+
+/* One ring that is written with compare-and-exchange. */
+struct shared_ring {
+	struct ring_head *head;
+	uint64_t *marks;
+	char *data;
+	uint64_t size;
+};
+
+static struct shared_ring shared_ring(const struct hit *h, uint32_t number)
+{
+	const struct layout *l = h->layout;
+	char *at = h->base + ring_at(l, number);
+
+	return (struct shared_ring){(struct ring_head *)(void *)at,
+				    (uint64_t *)(void *)(at + LAYOUT_PAGE), at + l->ring_data,
+				    l->ring_size};
+}
+
+static uint64_t *mark_of(const struct shared_ring *r, uint64_t position)
+{
+	return &r->marks[(position & (r->size - 1)) / GRANULE];
+}
+
+static uint32_t lap_of(const struct shared_ring *r, uint64_t position)
+{
+	return (uint32_t)(position / r->size + 1);
+}
+
+static uint64_t make_mark(uint32_t lap, uint64_t len, unsigned state)
+{
+	return (uint64_t)lap << LAP_SHIFT | len / GRANULE << 2 | state;
+}
+
+/* Claim `len` bytes, or all that is left before the end of the data if they are less: they are
+ * then a pad. False: there is no room. */
+static bool claim(const struct shared_ring *r, uint64_t len, uint64_t *position, bool *is_pad)
+{
+	for (uint32_t i = 0; i < TRIES; i++) {
+		uint64_t head = word_acquire(&r->head->head), tail = word_acquire(&r->head->tail);
+		uint64_t *word = mark_of(r, head), mark = word_load(word);
+		uint64_t left = r->size - (head & (r->size - 1));
+		int32_t laps = (int32_t)((uint32_t)(mark >> LAP_SHIFT) - lap_of(r, head));
+
+		if (laps == 0) /* it is claimed: help its owner to go on after it */
+			word_swap(&r->head->head, head,
+				  head + ((mark & UINT32_MAX) >> 2) * GRANULE);
+		if (laps >= 0 || tail > head)
+			continue;
+		*is_pad = left < len;
+		if (!*is_pad)
+			left = len;
+		if (head + left - tail > r->size)
+			return false;
+		if (!word_swap(word, mark,
+			       make_mark(lap_of(r, head), left, *is_pad ? MARK_PAD : MARK_BUSY)))
+			continue;
+		word_swap(&r->head->head, head, head + left);
+		*position = head;
+		return true;
+	}
+	return false;
+}
+
+/* False: no room. */
+static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
+			const struct emit_shape *shape, const char *frame)
+{
+	struct shared_ring r = shared_ring(h, number);
+	uint64_t len = (size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1), at;
+	bool is_pad = true;
+
+	if (len > r.size / 2)
+		return false;
+	while (is_pad)
+		if (!claim(&r, len, &at, &is_pad))
+			return false;
+	write_record((struct ring_record *)(void *)(r.data + (at & (r.size - 1))), size, h->tsc,
+		     shape, frame);
+	word_release(mark_of(&r, at), make_mark(lap_of(&r, at), len, MARK_DONE));
+	return true;
+}
+
+static void count_lost(struct hit *h, uint32_t number, const struct emit_shape *shape)
+{
+	const struct layout *l = h->layout;
+
+	if (shape->is_control)
+		word_add(counter(h, l->missed_at) + shape->format % l->format_count, 1);
+	else
+		word_add(&shared_ring(h, number).head->lost, 1);
+}
+
+void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame)
+{
+	uint32_t cpus = h->layout->cpus, cpu = this_cpu() % cpus;
+	uint64_t size = record_size(shape, frame);
+
+	if (!h->tsc)
+		h->tsc = read_tsc();
+	/* The ring of another CPU is tried, too: a thread that was killed may have stopped one. */
+	if (!emit_shared(h, cpus + cpu, size, shape, frame) &&
+	    !(cpus > 1 && emit_shared(h, cpus + (cpu + 1) % cpus, size, shape, frame)))
+		count_lost(h, cpus + cpu, shape);
+	if (shape->is_exit)
+		word_store((uint64_t *)(void *)(h->base + offsetof(struct layout, is_stopped)), 1);
+}
+
+/* ---- time and ids */
+
+uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
+{
+	const struct clock *c = (const struct clock *)(const void *)(h->base + h->layout->clock_at);
+	const struct clock_line *line = &c->lines[word_acquire(&c->current) % CLOCKS];
+	uint64_t since = tsc - word_load(&line->tsc), low, high;
+
+	/* A TSC may be older than the line. */
+	if (since >> 63) {
+		multiply(-since, word_load(&line->mult), &low, &high);
+		return word_load(&line->ns) - (high << 32 | low >> 32);
+	}
+	multiply(since, word_load(&line->mult), &low, &high);
+	return word_load(&line->ns) + (high << 32 | low >> 32);
+}
+
+uint64_t inside_pid(struct hit *h)
+{
+	uint64_t pid = h->process ? word_load(&h->process->pid) : 0;
+
+	return pid || h->no_calls ? pid : (uint32_t)system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
+}
+
+static uint64_t id_by_call(const struct hit *h, int64_t number)
+{
+	return h->no_calls ? 0 : (uint32_t)system_call(number, 0, 0, 0, 0, 0, 0);
+}
+
+uint64_t inside_tid(struct hit *h)
+{
+	return id_by_call(h, CALL_GETTID);
+}
+
+uint64_t inside_uid(struct hit *h)
+{
+	return id_by_call(h, CALL_GETUID);
+}
+
+uint64_t inside_gid(struct hit *h)
+{
+	return id_by_call(h, CALL_GETGID);
+}
+
+uint64_t inside_cpu(void)
+{
+	return this_cpu();
+}
+
+uint64_t inside_rand(struct hit *h)
+{
+	uint64_t x = read_tsc() ^ (uintptr_t)h;
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (x ^ x >> 31) & UINT32_MAX;
+}
+
+/* The float truncated, as cvttsd2si does: INT64_MIN when no s64 holds it. */
+uint64_t inside_f2i(uint64_t bits, uint64_t size)
+{
+	unsigned fraction = size == 4 ? 23 : 52, exponents = size == 4 ? 8 : 11;
+	uint64_t exponent = bits >> fraction & ((UINT64_C(1) << exponents) - 1);
+	uint64_t mantissa = (bits & ((UINT64_C(1) << fraction) - 1)) | UINT64_C(1) << fraction;
+	int64_t shift = (int64_t)exponent - ((1 << (exponents - 1)) - 1) - fraction;
+	bool is_negative = bits >> (size * 8 - 1) & 1;
+
+	if (shift + (int64_t)fraction < 0)
+		return 0;
+	if (shift + (int64_t)fraction > 62)
+		return (uint64_t)INT64_MIN; /* -2^63 itself, too */
+	mantissa = shift < 0 ? mantissa >> -shift : mantissa << shift;
+	return is_negative ? -mantissa : mantissa;
+}

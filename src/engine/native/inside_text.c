@@ -1,0 +1,294 @@
+/* Memory of the traced process, texts and stacks. A bad pointer is never followed: memory is read
+ * directly only where the process page says that it cannot vanish, and everything else by
+ * process_vm_readv(2) from the process itself, which fails instead of faulting. */
+#include "engine/native/inside.h"
+
+#include "engine/native/words.h"
+#include "program/record.h"
+
+#define COMM_SIZE  16
+#define GET_NAME   16 /* PR_GET_NAME */
+#define PAGE	   4096u
+#define HEAD_WORDS 1u
+#define MAX_FRAME  (1u << 20) /* bytes of one function's frame, in a stack */
+#define BYTES	   UINT64_C(0x0101010101010101)
+#define HIGH_BITS  UINT64_C(0x8080808080808080)
+
+void inside_zero(uint64_t *slot, uint64_t words)
+{
+	for (uint64_t i = 0; i < words; i++)
+		word_store(&slot[i], 0);
+}
+
+void inside_copy(uint64_t *to, const uint64_t *from, uint64_t words)
+{
+	for (uint64_t i = 0; i < words; i++)
+		word_store(&to[i], word_load(&from[i]));
+}
+
+/* ---- reading */
+
+/* Bytes from `address` on that can be read directly. */
+static uint64_t direct_bytes(const struct process_page *p, uint64_t address)
+{
+	uint64_t low = 0, high = p ? word_acquire(&p->range_count) : 0;
+
+	if (high > PROCESS_RANGES)
+		high = PROCESS_RANGES;
+	while (low < high) {
+		uint64_t middle = (low + high) / 2, start = word_load(&p->ranges[middle].start);
+		uint64_t end = word_load(&p->ranges[middle].end);
+
+		if (address < start)
+			high = middle;
+		else if (address >= end)
+			low = middle + 1;
+		else
+			return end - address;
+	}
+	return 0;
+}
+
+struct extent { /* struct iovec */
+	uint64_t address, len;
+};
+
+/* By system call; `len` bytes that are in one page. */
+static bool read_page(const struct hit *h, char *out, uint64_t address, uint64_t len)
+{
+	struct extent to = {(uintptr_t)out, len}, from = {address, len};
+	int64_t pid;
+
+	if (h->no_calls || (h->process && word_load(&h->process->no_calls)))
+		return false;
+	pid = system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
+	return system_call(CALL_READV, (uint64_t)pid, (uintptr_t)&to, 1, (uintptr_t)&from, 1, 0) ==
+	       (int64_t)len;
+}
+
+/* Words that need not be aligned, and may be any type. */
+struct __attribute__((packed, may_alias)) loose {
+	uint64_t word;
+};
+
+/* Bytes of `address` that can be read at once by one of the two ways, at most `len`; 0: none. */
+static uint64_t chunk_of(const struct hit *h, uint64_t address, uint64_t len, bool *direct)
+{
+	uint64_t most = direct_bytes(h->process, address);
+
+	*direct = most != 0;
+	if (!most)
+		most = PAGE - address % PAGE;
+	return most < len ? most : len;
+}
+
+static void copy_bytes(char *to, const char *from, uint64_t len)
+{
+	for (; len >= 8; len -= 8, to += 8, from += 8)
+		((struct loose *)(void *)to)->word =
+			((const struct loose *)(const void *)from)->word;
+	for (; len; len--)
+		*(volatile char *)to++ = *(const volatile char *)from++;
+}
+
+bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len)
+{
+	char *to = out;
+
+	while (len) {
+		bool direct;
+		uint64_t part = chunk_of(h, address, len, &direct);
+
+		if (direct)
+			copy_bytes(to, (const char *)(uintptr_t)address, part);
+		else if (!read_page(h, to, address, part))
+			return false;
+		to += part;
+		address += part;
+		len -= part;
+	}
+	return true;
+}
+
+static uint64_t extend_bits(uint64_t bits, unsigned size, bool is_signed)
+{
+	unsigned unused = 64 - 8 * size;
+
+	bits <<= unused;
+	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
+}
+
+uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t span)
+{
+	unsigned size = how & 0xff;
+	uint64_t bits = 0;
+
+	if (!inside_read(h, &bits, address, size)) {
+		inside_fault(h, span, FAULT_READ);
+		return 0;
+	}
+	return extend_bits(bits, size, how & INSIDE_SIGNED);
+}
+
+/* ---- texts */
+
+static char *text_of(uint64_t *slot)
+{
+	return (char *)(slot + HEAD_WORDS);
+}
+
+/* Write the head of a text, whose bytes are in the slot, and zeros after it. */
+static void finish(uint64_t *slot, uint64_t size, uint64_t len, uint32_t flags)
+{
+	uint64_t most = (size & ~INSIDE_PADDED) / 8, words = (len + 7) / 8;
+	uint64_t end = size & INSIDE_PADDED ? most : words;
+
+	slot[0] = len | (uint64_t)flags << 32;
+	if (len % 8)
+		slot[words] &= ~UINT64_C(0) >> (64 - 8 * (len % 8));
+	for (; words < end; words++)
+		word_store(&slot[HEAD_WORDS + words], 0);
+}
+
+static void set_unreadable(struct hit *h, uint64_t *slot, uint64_t size, uint64_t span)
+{
+	inside_fault(h, span, FAULT_READ);
+	finish(slot, size, 0, TEXT_UNREADABLE);
+}
+
+/* Copy text up to a NUL; bytes copied, without it: less than `len` if it is there. */
+static uint64_t copy_text(char *to, const char *from, uint64_t len)
+{
+	uint64_t at = 0;
+
+	for (; len - at >= 8; at += 8) {
+		uint64_t word = ((const struct loose *)(const void *)(from + at))->word;
+		uint64_t nul = (word - BYTES) & ~word & HIGH_BITS;
+
+		((struct loose *)(void *)(to + at))->word = word;
+		if (nul)
+			return at + (unsigned)__builtin_ctzll(nul) / 8;
+	}
+	for (; at < len; at++) {
+		char byte = *(const volatile char *)(from + at);
+
+		if (!byte)
+			break;
+		*(volatile char *)(to + at) = byte;
+	}
+	return at;
+}
+
+/* Read text of at most `len` bytes; *got: its bytes, `len` if there is no NUL among them. */
+static bool read_text(struct hit *h, char *to, uint64_t address, uint64_t len, uint64_t *got)
+{
+	*got = 0;
+	while (*got < len) {
+		bool direct;
+		uint64_t part = chunk_of(h, address + *got, len - *got, &direct), copied;
+		const char *from = to + *got;
+
+		if (direct)
+			from = (const char *)(uintptr_t)(address + *got);
+		else if (!read_page(h, to + *got, address + *got, part))
+			return false;
+		copied = copy_text(to + *got, from, part);
+		*got += copied;
+		if (copied < part)
+			break;
+	}
+	return true;
+}
+
+void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
+		uint64_t span)
+{
+	uint64_t size = (uint32_t)sizes, limit = sizes >> 32, most = want < limit ? want : limit,
+		 len;
+	uint32_t flags = 0;
+	char next;
+
+	if (!address) {
+		finish(slot, size, 0, TEXT_NULL);
+		return;
+	}
+	if (!read_text(h, text_of(slot), address, most, &len)) {
+		set_unreadable(h, slot, size, span);
+		return;
+	}
+	/* Was it the limit that cut the text, and not the script? */
+	if (len == most && want > limit && (!inside_read(h, &next, address + len, 1) || next))
+		flags = TEXT_CUT;
+	finish(slot, size, len, flags);
+}
+
+void inside_buf(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
+		uint64_t span)
+{
+	uint64_t size = (uint32_t)sizes, limit = sizes >> 32, len = want < limit ? want : limit;
+
+	if (!address)
+		finish(slot, size, 0, TEXT_NULL);
+	else if (!inside_read(h, text_of(slot), address, len))
+		set_unreadable(h, slot, size, span);
+	else
+		finish(slot, size, len, want > limit ? TEXT_CUT : 0);
+}
+
+void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len)
+{
+	uint64_t most = size & ~INSIDE_PADDED, part = len < most ? len : most;
+
+	copy_bytes(text_of(slot), text, part);
+	finish(slot, size, part, len > most ? TEXT_CUT : 0);
+}
+
+void inside_comm(uint64_t *slot, uint64_t size)
+{
+	char name[COMM_SIZE] = "";
+	uint64_t len = 0;
+
+	system_call(CALL_PRCTL, GET_NAME, (uintptr_t)name, 0, 0, 0, 0);
+	while (len < sizeof(name) && name[len])
+		len++;
+	inside_text(slot, size, name, len);
+}
+
+uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most)
+{
+	uint64_t x = (uint32_t)a[0], y = (uint32_t)b[0];
+	const char *s = (const char *)(a + HEAD_WORDS), *t = (const char *)(b + HEAD_WORDS);
+
+	x = x < most ? x : most;
+	y = y < most ? y : most;
+	if (x != y)
+		return 1;
+	for (; x >= 8; x -= 8, s += 8, t += 8)
+		if (((const struct loose *)(const void *)s)->word !=
+		    ((const struct loose *)(const void *)t)->word)
+			return 1;
+	for (; x; x--)
+		if (*s++ != *t++)
+			return 1;
+	return 0;
+}
+
+/* A frame of the usual form begins with the caller's frame pointer and the return address. */
+void inside_ustack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t ip, const uint64_t *fp_sp,
+		   uint64_t pid)
+{
+	uint64_t most = (size & ~INSIDE_PADDED) / 8, fp = fp_sp[0], low = fp_sp[1], count = 0;
+	uint64_t frame[2];
+
+	if (most)
+		slot[HEAD_WORDS + count++] = ip;
+	while (count < most && fp >= low && fp - low <= MAX_FRAME && fp % 8 == 0 &&
+	       inside_read(h, frame, fp, sizeof(frame)) && frame[1]) {
+		slot[HEAD_WORDS + count++] = frame[1];
+		low = fp + sizeof(frame);
+		fp = frame[0];
+	}
+	slot[0] = count | pid << 32;
+	if (size & INSIDE_PADDED)
+		inside_zero(slot + HEAD_WORDS + count, most - count);
+}
