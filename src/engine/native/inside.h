@@ -7,10 +7,10 @@
  * may interrupt it anywhere and call it again.
  *
  * Calls follow the SysV ABI: every function keeps rbx, rbp, r12 to r15 and may change the other
- * general registers and the flags; none touches vector or x87 state. rsp is a multiple of 16 before
- * the call; no function uses more than INSIDE_STACK bytes below it. Keys, values and slots are
- * 8-byte aligned memory of their full type_memory() size, laid out as program/type.h says; results
- * have the bytes that engine/interp has. `span` is insn->span: faults are counted there.
+ * general registers and the flags; none touches vector or x87 state. rsp need only be a multiple of
+ * 8; no function uses more than INSIDE_STACK bytes below it. Keys, values and slots are 8-byte
+ * aligned memory of their full type_memory() size, laid out as program/type.h says; results have
+ * the bytes that engine/interp has. `span` is insn->span: faults are counted there.
  *
  * Padding: a text in a slot is followed by zeros up to a multiple of 8 bytes; a slot that is
  * copied, or part of a tuple, must be padded to its end: INSIDE_PADDED asks for that. Keys and
@@ -32,6 +32,7 @@ struct hit {
 	uint64_t no_calls; /* not 0: the target must not make system calls (seccomp): what is in no
 			      range cannot be read, and ids come from the process page */
 	uint64_t tsc;	   /* when the probe was hit; 0: not read yet, inside_emit() reads it */
+	uint64_t tid;	   /* of this thread, as the process sees it; 0: not known */
 };
 
 /* ---- maps. `key` is NULL for a map without keys. Functions with `span` count FAULT_MAP_FULL there

@@ -6,7 +6,6 @@
 
 #define TRIES	    (1u << 12)
 #define FAULT_KINDS 4u
-#define LAP_SHIFT   32
 
 static uint64_t *counter(const struct hit *h, uint64_t at)
 {
@@ -117,29 +116,38 @@ static uint64_t *mark_of(const struct shared_ring *r, uint64_t position)
 	return &r->marks[(position & (r->size - 1)) / GRANULE];
 }
 
-static uint32_t lap_of(const struct shared_ring *r, uint64_t position)
+static uint64_t lap_of(const struct shared_ring *r, uint64_t position)
 {
-	return (uint32_t)(position / r->size + 1);
+	return (position / r->size + 1) << MARK_LAP_SHIFT;
 }
 
-static uint64_t make_mark(uint32_t lap, uint64_t len, unsigned state)
+/* How many laps a mark is from a position: 0, it is claimed; above, the position is long gone. */
+static int64_t laps_from(uint64_t mark, uint64_t lap)
 {
-	return (uint64_t)lap << LAP_SHIFT | len / GRANULE << 2 | state;
+	return (int64_t)((mark & (UINT64_MAX << MARK_LAP_SHIFT)) - lap) >> MARK_LAP_SHIFT;
+}
+
+static uint64_t make_mark(uint64_t lap, const struct hit *h, uint64_t len, unsigned state)
+{
+	uint64_t thread = (h->tid << MARK_THREAD_SHIFT) & ((UINT64_C(1) << MARK_LAP_SHIFT) - 1);
+
+	return lap | thread | len / GRANULE << 2 | state;
 }
 
 /* Claim `len` bytes, or all that is left before the end of the data if they are less: they are
  * then a pad. False: there is no room. */
-static bool claim(const struct shared_ring *r, uint64_t len, uint64_t *position, bool *is_pad)
+static bool claim(const struct hit *h, const struct shared_ring *r, uint64_t len,
+		  uint64_t *position, bool *is_pad)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
 		uint64_t head = word_acquire(&r->head->head), tail = word_acquire(&r->head->tail);
-		uint64_t *word = mark_of(r, head), mark = word_load(word);
+		uint64_t *word = mark_of(r, head), mark = word_load(word), lap = lap_of(r, head);
 		uint64_t left = r->size - (head & (r->size - 1));
-		int32_t laps = (int32_t)((uint32_t)(mark >> LAP_SHIFT) - lap_of(r, head));
+		int64_t laps = laps_from(mark, lap);
 
 		if (laps == 0) /* it is claimed: help its owner to go on after it */
 			word_swap(&r->head->head, head,
-				  head + ((mark & UINT32_MAX) >> 2) * GRANULE);
+				  head + (mark >> 2 & MARK_GRANULES) * GRANULE);
 		if (laps >= 0 || tail > head)
 			continue;
 		*is_pad = left < len;
@@ -147,8 +155,7 @@ static bool claim(const struct shared_ring *r, uint64_t len, uint64_t *position,
 			left = len;
 		if (head + left - tail > r->size)
 			return false;
-		if (!word_swap(word, mark,
-			       make_mark(lap_of(r, head), left, *is_pad ? MARK_PAD : MARK_BUSY)))
+		if (!word_swap(word, mark, make_mark(lap, h, left, *is_pad ? MARK_PAD : MARK_BUSY)))
 			continue;
 		word_swap(&r->head->head, head, head + left);
 		*position = head;
@@ -165,14 +172,14 @@ static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
 	uint64_t len = (size + GRANULE - 1) & ~(uint64_t)(GRANULE - 1), at;
 	bool is_pad = true;
 
-	if (len > r.size / 2)
+	if (len > r.size / 2 || len / GRANULE > MARK_GRANULES)
 		return false;
 	while (is_pad)
-		if (!claim(&r, len, &at, &is_pad))
+		if (!claim(h, &r, len, &at, &is_pad))
 			return false;
 	write_record((struct ring_record *)(void *)(r.data + (at & (r.size - 1))), size, h->tsc,
 		     shape, frame);
-	word_release(mark_of(&r, at), make_mark(lap_of(&r, at), len, MARK_DONE));
+	word_release(mark_of(&r, at), make_mark(lap_of(&r, at), h, len, MARK_DONE));
 	return true;
 }
 

@@ -101,7 +101,12 @@ struct ring_head {
 
 #define GRANULE 64u
 
-/* u64 mark: lap + 1 << 32 | granules << 2 | state; position = lap * ring_size + ... */
+/* u64 mark: lap + 1 << 38 | thread << 16 | granules << 2 | state. The thread is hit.tid of the
+ * writer, so that the tracer can see whether it was killed. */
+#define MARK_LAP_SHIFT	  38
+#define MARK_THREAD_SHIFT 16
+#define MARK_GRANULES	  0x3fffu /* records are shorter than that */
+
 enum { MARK_BUSY = 1, MARK_DONE = 2, MARK_PAD = 3 };
 
 /* Before each record; then `struct record_head` (program/record.h) and the fields. */
@@ -160,12 +165,13 @@ enum form {
  * own copy, too; the tracer uses only its own. */
 struct map_shape {
 	uint64_t buckets_at;
-	uint64_t free_at;	/* u64[free_lists], CACHE_LINE apart: version << 26 | first */
-	uint64_t fresh_at;	/* u64: entries from this one on were never used */
-	uint64_t used_at;	/* u64: keys in the map */
-	uint64_t entries_at;	/* of entry 0 */
-	uint64_t cells_at;	/* of entry 0 in stripe 0 */
-	uint64_t seed;		/* of hashes: nobody can choose keys that collide */
+	uint64_t free_at;     /* u64[free_lists], CACHE_LINE apart: version << 26 | first */
+	uint64_t fresh_at;    /* u64: entries from this one on were never used */
+	uint64_t used_at;     /* u64: keys in the map */
+	uint64_t entries_at;  /* of entry 0 */
+	uint64_t cells_at;    /* of entry 0 in stripe 0 */
+	uint64_t cell_stride; /* bytes from one stripe to the next, a multiple of 2 * CACHE_LINE */
+	uint64_t seed;	      /* of hashes: nobody can choose keys that collide */
 	int64_t min, max, step; /* lhist */
 	uint32_t bucket_count;	/* a power of two */
 	uint32_t free_lists;
@@ -194,8 +200,8 @@ static inline uint64_t map_entry_at(const struct map_shape *m, uint64_t entry)
 
 static inline uint64_t map_cell_at(const struct map_shape *m, uint32_t stripe, uint64_t entry)
 {
-	return m->cells_at + ((uint64_t)stripe * m->entry_count + entry) * m->cell_words *
-				     sizeof(struct map_cell);
+	return m->cells_at + stripe * m->cell_stride +
+	       entry * m->cell_words * sizeof(struct map_cell);
 }
 
 /* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
