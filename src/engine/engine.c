@@ -2,6 +2,9 @@
 #include "engine/engine.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 const char *engine_unreadable(const struct engine_ops *ops, const struct arch *arch,
 			      const struct operand *o)
@@ -71,4 +74,28 @@ int engine_can_run_all(const struct engine *e, const struct program *p, struct d
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
 		err = engine_can_run(e, p, &p->clauses[i], d);
 	return err;
+}
+
+/* "0-3,8-11" -> 12: per-CPU values are as many as the highest number says. */
+unsigned engine_cpus(void)
+{
+	char text[256], *at = text, *end;
+	unsigned long last = 0;
+	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	while (*at) {
+		unsigned long n = strtoul(at, &end, 10);
+
+		if (end == at)
+			break;
+		last = n > last ? n : last;
+		at = *end ? end + 1 : end;
+	}
+	if (len <= 0)
+		return (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+	return (unsigned)last + 1;
 }

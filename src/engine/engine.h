@@ -78,6 +78,8 @@ struct engine_ops {
 	void (*dump)(struct engine *e, struct buf *out); /* --dump=bpf, after build */
 };
 
+/* Possible CPUs: numbers of CPUs are below this. */
+unsigned engine_cpus(void);
 /* Why the engine cannot read this operand; NULL: it can. */
 const char *engine_unreadable(const struct engine_ops *ops, const struct arch *arch,
 			      const struct operand *o);

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
+#include "engine/engine.h"
 #include "find/tracefs.h"
 
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
@@ -240,7 +241,7 @@ static int attach_profile(struct links *l, const struct attach_options *o, const
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
 				       .config = PERF_COUNT_SW_CPU_CLOCK,
 				       .sample_period = u->sites->attach->period};
-	unsigned cpus = kernel_cpus();
+	unsigned cpus = engine_cpus();
 	int err = -ENODEV;
 
 	for (unsigned cpu = 0; cpu < cpus; cpu++) {

@@ -219,7 +219,7 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 
 	e->program = p;
 	kernel_raise_memlock();
-	e->world.cpus = kernel_cpus();
+	e->world.cpus = engine_cpus();
 	e->world.control_count = control_number(p, p->format_count) + CONTROLS_LATER;
 	e->world.span_count = p->span_count;
 	e->world.pid = e->options.pid;

@@ -321,27 +321,3 @@ int kernel_reserve_fds(unsigned count)
 		return -EMFILE;
 	return file_raise_limit() ? 0 : -errno;
 }
-
-/* "0-3,8-11" -> 12: per-CPU values are as many as the highest number says. */
-unsigned kernel_cpus(void)
-{
-	char text[256], *at = text, *end;
-	unsigned long last = 0;
-	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[len > 0 ? len : 0] = '\0';
-	while (*at) {
-		unsigned long n = strtoul(at, &end, 10);
-
-		if (end == at)
-			break;
-		last = n > last ? n : last;
-		at = *end ? end + 1 : end;
-	}
-	if (len <= 0)
-		return (unsigned)sysconf(_SC_NPROCESSORS_CONF);
-	return (unsigned)last + 1;
-}

@@ -76,7 +76,6 @@ void kernel_raise_memlock(void);
 /* Raise the limit of open descriptors, if it does not allow `count` more, to the highest that this
  * process may have. -EMFILE: that is too low. */
 int kernel_reserve_fds(unsigned count); /* failing is harmless */
-unsigned kernel_cpus(void);		/* possible CPUs: what per-CPU maps have */
 
 /* ---- features.c */
 

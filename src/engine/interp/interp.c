@@ -27,6 +27,10 @@ void count_fault(struct run *r, int kind)
 	struct interp *e = r->e;
 	uint32_t span = r->u->clause->code[r->pc].span;
 
+	if (e->store) {
+		e->store->fault(e->store->self, span, kind);
+		return;
+	}
 	for (size_t i = 0; i < e->fault_count; i++) {
 		if (e->faults[i].span == span && (int)e->faults[i].kind == kind) {
 			e->faults[i].count++;
@@ -262,6 +266,11 @@ int interp_fire(struct engine *engine, uint32_t clause, uint32_t attach, const s
 void interp_set_start(struct engine *engine, uint64_t nsecs)
 {
 	((struct interp *)engine)->start = nsecs;
+}
+
+void interp_use_store(struct engine *engine, const struct interp_store *store)
+{
+	((struct interp *)engine)->store = store;
 }
 
 /* The attachment of any unit that the event means; NULL: none is. */

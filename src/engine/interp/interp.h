@@ -31,6 +31,30 @@ struct context {
  * that was built and those it was extended with. 1: it ran; 0: not attached, exit() was called, or
  * another process is traced; -EINVAL: no such attachment; -ENOMEM. */
 int interp_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c);
+/* Where the maps, faults and records of another engine are kept, for clauses of it that the
+ * interpreter runs. Keys, values and records are as in program/type.h and record.h, a map without
+ * keys has key NULL; `span` is where a map that is full is counted. All return what the operation
+ * of program/ops.h gives. */
+struct interp_store {
+	void *self; /* passed back to each of: */
+	uint64_t (*get)(void *self, uint32_t map, const uint64_t *key);
+	void (*copy)(void *self, uint32_t map, const uint64_t *key, uint64_t *out);
+	void (*set)(void *self, uint32_t map, const uint64_t *key, uint64_t value, uint32_t span);
+	void (*put)(void *self, uint32_t map, const uint64_t *key, const uint64_t *value,
+		    uint32_t span);
+	uint64_t (*add)(void *self, uint32_t map, const uint64_t *key, uint64_t value,
+			uint32_t span);
+	void (*del)(void *self, uint32_t map, const uint64_t *key);
+	bool (*has)(void *self, uint32_t map, const uint64_t *key);
+	void (*aggregate)(void *self, uint32_t map, const uint64_t *key, uint64_t value,
+			  uint32_t span);
+	void (*fault)(void *self, uint32_t span, int kind);
+	void (*emit)(void *self, struct str record, bool is_control, bool is_exit);
+};
+
+/* From now on use these instead of tables, counts and a queue of its own; `store` is borrowed. */
+void interp_use_store(struct engine *e, const struct interp_store *store);
+
 /* What `elapsed` counts from; attach sets it to the time it is called at. */
 void interp_set_start(struct engine *e, uint64_t nsecs);
 

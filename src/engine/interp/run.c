@@ -1,6 +1,8 @@
 /* Running a clause: one instruction after the other, each exactly as program.h says. */
 #include "engine/interp/state.h"
 
+#include "program/op.h"
+
 static uint64_t compute(enum op op, uint64_t a, uint64_t b)
 {
 	int64_t sa = (int64_t)a, sb = (int64_t)b;
@@ -62,6 +64,10 @@ static void run_memory(struct run *r, const struct insn *i)
 {
 	uint64_t *regs = r->u->regs;
 
+	if (r->e->store && op_uses_map(i->op)) {
+		store_run(r, i);
+		return;
+	}
 	switch (i->op) {
 	case OP_PUT: memcpy(run_slot(r, i->s) + i->imm, &regs[i->a], 8); break;
 	case OP_GET: memcpy(&regs[i->d], run_slot(r, i->s) + i->imm, 8); break;

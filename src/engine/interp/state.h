@@ -111,7 +111,8 @@ struct interp {
 	struct table *tables; /* one for each map */
 	struct queue queue;
 	struct replay replay;
-	struct buf record; /* being made */
+	const struct interp_store *store; /* instead of tables, queue and faults; NULL: none */
+	struct buf record;		  /* being made */
 	struct run_stats stats;
 	struct run_fault *faults;
 	size_t fault_count, fault_cap;
@@ -156,6 +157,9 @@ void read_str(struct run *r, const struct insn *i);
 void read_buf(struct run *r, const struct insn *i);
 void read_field_str(struct run *r, const struct insn *i);
 void read_stack(struct run *r, const struct insn *i);
+
+/* store.c: a map operation, on the maps of another engine. */
+void store_run(struct run *r, const struct insn *i);
 
 /* values.c: maps and records. */
 uint64_t map_get(struct run *r, const struct insn *i);

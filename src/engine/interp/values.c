@@ -251,6 +251,7 @@ static void add_slot(struct run *r, uint16_t slot)
 
 void emit_record(struct run *r, const struct insn *i)
 {
+	const struct format *f = &r->u->p->formats[i->imm];
 	struct buf *b = &r->e->record;
 	struct record_head head = {.format = (uint16_t)i->imm};
 
@@ -268,7 +269,10 @@ void emit_record(struct run *r, const struct insn *i)
 	}
 	head.size = (uint32_t)b->len;
 	memcpy(b->ptr, &head, sizeof(head));
-	r->err = queue_add(&r->e->queue, buf_as_str(b),
-			   format_is_control(&r->u->p->formats[i->imm]));
-	r->e->stopped |= r->u->p->formats[i->imm].kind == FORMAT_EXIT;
+	if (r->e->store)
+		r->e->store->emit(r->e->store->self, buf_as_str(b), format_is_control(f),
+				  f->kind == FORMAT_EXIT);
+	else
+		r->err = queue_add(&r->e->queue, buf_as_str(b), format_is_control(f));
+	r->e->stopped |= f->kind == FORMAT_EXIT;
 }

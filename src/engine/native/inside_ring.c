@@ -53,11 +53,12 @@ void inside_scratch_release(struct hit *h, char *frame)
 /* Words of a field in the record. */
 static uint64_t field_words(const struct emit_field *f, const uint64_t *from)
 {
-	uint64_t length = (uint32_t)from[0], words;
+	uint64_t words;
 
 	if (f->form == FORM_WORDS)
 		return f->words;
-	words = 1 + (f->form == FORM_TEXT ? (length + 7) / 8 : length);
+	words = (uint32_t)from[0];
+	words = 1 + (f->form == FORM_TEXT ? (words + 7) / 8 : words);
 	return words < f->words ? words : f->words;
 }
 

@@ -1,0 +1,30 @@
+/* Map operations on the maps of another engine (struct interp_store). */
+#include "engine/interp/state.h"
+
+static uint64_t *words_of(const struct run *r, uint16_t slot)
+{
+	return slot == SLOT_NO ? NULL : (uint64_t *)(void *)run_slot(r, slot);
+}
+
+void store_run(struct run *r, const struct insn *i)
+{
+	const struct interp_store *s = r->e->store;
+	uint64_t *regs = r->u->regs, value = i->a == REG_NO ? 0 : regs[i->a], before;
+	const uint64_t *key = words_of(r, i->s);
+
+	switch (i->op) {
+	case OP_MAP_GET: regs[i->d] = s->get(s->self, i->map, key); break;
+	case OP_MAP_COPY: s->copy(s->self, i->map, key, words_of(r, i->t)); break;
+	case OP_MAP_SET: s->set(s->self, i->map, key, value, i->span); break;
+	case OP_MAP_PUT: s->put(s->self, i->map, key, words_of(r, i->t), i->span); break;
+	case OP_MAP_ADD:
+		before = s->add(s->self, i->map, key, value, i->span);
+		if (i->d != REG_NO)
+			regs[i->d] = before;
+		break;
+	case OP_MAP_DEL: s->del(s->self, i->map, key); break;
+	case OP_MAP_HAS: regs[i->d] = s->has(s->self, i->map, key); break;
+	case OP_AGGREGATE: s->aggregate(s->self, i->map, key, value, i->span); break;
+	default: break;
+	}
+}

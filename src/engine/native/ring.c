@@ -1,0 +1,336 @@
+/* Reading the rings. Nothing that the target wrote is believed: positions and sizes are checked
+ * against the tracer's own, a record is copied before anybody looks at its fields, and a ring with
+ * nonsense in it is given up to its end.
+ *
+ * Records come out in the order of their time. A drain first reads the clock and then where each
+ * ring ends: whatever happened before a record that it takes was in its ring by then. Records with
+ * a later time than that stay for the next round, so the order holds from one round to the next. */
+#include "engine/native/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "engine/native/words.h"
+
+#define ONE_DRAIN   (1 << 16) /* records after which a drain returns */
+#define ROUNDS	    4	      /* of one drain, for what came meanwhile */
+#define GIVE_BACK   8	      /* a ring is given back in this many parts */
+#define MISSED_MOST 64	      /* control records made from one count, in one drain */
+
+/* One drain on its way. */
+struct drain {
+	struct native_store *s;
+	uint64_t horizon; /* TSC: later records are for the next round */
+	record_fn *fn;
+	void *arg;
+	is_alive_fn *is_alive;
+	void *alive_arg;
+	int given;
+};
+
+static struct ring_head *ring_head(const struct native_store *s, uint32_t ring)
+{
+	return (struct ring_head *)(void *)(s->base + ring_at(&s->layout, ring));
+}
+
+static char *ring_bytes(const struct native_store *s, uint32_t ring, uint64_t position)
+{
+	return s->base + ring_at(&s->layout, ring) + s->layout.ring_data +
+	       (position & (s->layout.ring_size - 1));
+}
+
+static uint64_t until_end(const struct native_store *s, uint64_t position)
+{
+	return s->layout.ring_size - (position & (s->layout.ring_size - 1));
+}
+
+static void set_tail(struct native_store *s, uint32_t ring, uint64_t tail)
+{
+	word_release(&ring_head(s, ring)->tail, tail);
+}
+
+/* What is between tail and head makes no sense: go on after it. */
+static void give_up(struct native_store *s, uint32_t ring)
+{
+	struct ring_cursor *c = &s->rings[ring];
+
+	s->damaged++;
+	c->tail = c->head;
+	set_tail(s, ring, c->tail);
+}
+
+/* ---- the next record of a ring */
+
+enum next {
+	NEXT_RECORD, /* c->record */
+	NEXT_SKIP,   /* c->step bytes to skip */
+	NEXT_NONE,
+	NEXT_BAD,
+};
+
+/* The record of `len` bytes at the tail; `len` is within the ring. */
+static enum next look_at_record(struct native_store *s, uint32_t ring, uint64_t len)
+{
+	struct ring_cursor *c = &s->rings[ring];
+	const char *at = ring_bytes(s, ring, c->tail);
+	const uint64_t *words = (const uint64_t *)(const void *)at;
+
+	if (len < sizeof(struct ring_record) + sizeof(struct record_head))
+		return NEXT_BAD;
+	c->tsc = word_load(&words[1]);
+	c->record = str_of(at + sizeof(struct ring_record), len - sizeof(struct ring_record));
+	return NEXT_RECORD;
+}
+
+/* Rings of CPUs: what is below `head` is complete. */
+static enum next next_of_cpu(struct native_store *s, uint32_t ring)
+{
+	struct ring_cursor *c = &s->rings[ring];
+	uint64_t word, most = c->head - c->tail, left = until_end(s, c->tail);
+
+	if (!most)
+		return NEXT_NONE;
+	word = word_load((const uint64_t *)(const void *)ring_bytes(s, ring, c->tail));
+	c->step = (uint32_t)word;
+	if (!c->step || c->step % 8 || c->step > most || c->step > left)
+		return NEXT_BAD;
+	return word >> 32 & RING_PAD ? NEXT_SKIP : look_at_record(s, ring, c->step);
+}
+
+static const uint64_t *mark_at(const struct native_store *s, uint32_t ring, uint64_t position)
+{
+	const char *marks = s->base + ring_at(&s->layout, ring) + LAYOUT_PAGE;
+
+	return (const uint64_t *)(const void *)marks +
+	       (position & (s->layout.ring_size - 1)) / GRANULE;
+}
+
+/* The record at the tail is not finished. Will it ever be? */
+static enum next wait_or_skip(const struct drain *d, uint64_t mark)
+{
+	uint32_t thread =
+		mark >> MARK_THREAD_SHIFT & ((1u << (MARK_LAP_SHIFT - MARK_THREAD_SHIFT)) - 1);
+
+	if (!d->is_alive || d->is_alive(d->alive_arg, thread))
+		return NEXT_NONE;
+	d->s->unfinished++;
+	return NEXT_SKIP;
+}
+
+/* The other rings: each record has a mark. Its owner may not have moved `head` over it yet. */
+static enum next next_of_shared(const struct drain *d, uint32_t ring)
+{
+	struct native_store *s = d->s;
+	struct ring_cursor *c = &s->rings[ring];
+	uint64_t mark = word_acquire(mark_at(s, ring, c->tail)), head;
+	uint64_t lap = (c->tail / s->layout.ring_size + 1) << MARK_LAP_SHIFT;
+
+	if ((mark & UINT64_MAX << MARK_LAP_SHIFT) != lap)
+		return c->head == c->tail ? NEXT_NONE : NEXT_BAD;
+	c->step = (mark >> 2 & MARK_GRANULES) * GRANULE;
+	if (!c->step || c->step > until_end(s, c->tail))
+		return NEXT_BAD;
+	head = word_load(&ring_head(s, ring)->head);
+	if (head == c->tail)
+		word_swap(&ring_head(s, ring)->head, head, head + c->step);
+	if (c->head - c->tail < c->step)
+		c->head = c->tail + c->step;
+	switch (mark & 3) {
+	case MARK_PAD: return NEXT_SKIP;
+	case MARK_BUSY: return wait_or_skip(d, mark);
+	case MARK_DONE: break;
+	default: return NEXT_BAD;
+	}
+	mark = word_load((const uint64_t *)(const void *)ring_bytes(s, ring, c->tail));
+	if ((uint32_t)mark % 8 || (uint32_t)mark > c->step)
+		return NEXT_BAD;
+	return look_at_record(s, ring, (uint32_t)mark);
+}
+
+/* Find the next record of a ring; false: there is none in this round. */
+static bool find_record(const struct drain *d, uint32_t ring)
+{
+	struct native_store *s = d->s;
+	struct ring_cursor *c = &s->rings[ring];
+
+	for (;;) {
+		switch (ring < s->layout.cpus ? next_of_cpu(s, ring) : next_of_shared(d, ring)) {
+		case NEXT_RECORD: return c->tsc <= d->horizon;
+		case NEXT_SKIP: c->tail += c->step; break;
+		case NEXT_BAD: give_up(s, ring); return false;
+		case NEXT_NONE: return false;
+		}
+	}
+}
+
+/* ---- which ring has the oldest record: a heap */
+
+static bool is_before(const struct native_store *s, uint32_t a, uint32_t b)
+{
+	return s->rings[s->heap[a]].tsc < s->rings[s->heap[b]].tsc;
+}
+
+static void swap_rings(struct native_store *s, uint32_t a, uint32_t b)
+{
+	uint32_t ring = s->heap[a];
+
+	s->heap[a] = s->heap[b];
+	s->heap[b] = ring;
+}
+
+static void heap_add(struct native_store *s, uint32_t ring)
+{
+	uint32_t at = s->heap_count++;
+
+	s->heap[at] = ring;
+	for (; at && is_before(s, at, (at - 1) / 2); at = (at - 1) / 2)
+		swap_rings(s, at, (at - 1) / 2);
+}
+
+/* The first ring has another record now. */
+static void heap_sink(struct native_store *s)
+{
+	uint32_t at = 0, child;
+
+	while ((child = 2 * at + 1) < s->heap_count) {
+		if (child + 1 < s->heap_count && is_before(s, child + 1, child))
+			child++;
+		if (!is_before(s, child, at))
+			return;
+		swap_rings(s, at, child);
+		at = child;
+	}
+}
+
+static void heap_drop(struct native_store *s)
+{
+	s->heap[0] = s->heap[--s->heap_count];
+	heap_sink(s);
+}
+
+/* ---- a round */
+
+/* The clock, read after all loads before it and before all after it. */
+static uint64_t ordered_tsc(void)
+{
+	uint64_t tsc;
+
+#if defined(__x86_64__)
+	__asm__ volatile("lfence" ::: "memory");
+	tsc = read_tsc();
+	__asm__ volatile("lfence" ::: "memory");
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	tsc = read_tsc();
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+	return tsc;
+}
+
+static void begin_round(struct drain *d)
+{
+	struct native_store *s = d->s;
+
+	d->horizon = ordered_tsc();
+	s->heap_count = 0;
+	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
+		struct ring_cursor *c = &s->rings[i];
+
+		c->head = word_acquire(&ring_head(s, i)->head);
+		if (c->head - c->tail > s->layout.ring_size || c->head % 8)
+			give_up(s, i);
+	}
+	for (uint32_t i = 0; i < s->layout.ring_count; i++)
+		if (find_record(d, i))
+			heap_add(s, i);
+}
+
+/* Hand over the record of the first ring. */
+static int give_record(struct drain *d)
+{
+	struct native_store *s = d->s;
+	uint32_t ring = s->heap[0];
+	struct ring_cursor *c = &s->rings[ring];
+	uint64_t before = c->tail, part = s->layout.ring_size / GIVE_BACK;
+	struct str record = c->record;
+	int err;
+
+	if (array_reserve(s->bounce, s->bounce_size, record.len))
+		return -ENOMEM;
+	memcpy(s->bounce, record.ptr, record.len);
+	d->given++;
+	c->tail += c->step;
+	err = d->fn(d->arg, str_of(s->bounce, record.len));
+	if (c->tail / part != before / part)
+		set_tail(s, ring, c->tail);
+	if (find_record(d, ring))
+		heap_sink(s);
+	else
+		heap_drop(s);
+	return err;
+}
+
+static int drain_round(struct drain *d)
+{
+	struct native_store *s = d->s;
+	int err = 0;
+
+	begin_round(d);
+	while (s->heap_count && !err && d->given < ONE_DRAIN)
+		err = give_record(d);
+	for (uint32_t i = 0; i < s->layout.ring_count; i++)
+		if (word_load(&ring_head(s, i)->tail) != s->rings[i].tail)
+			set_tail(s, i, s->rings[i].tail);
+	return err;
+}
+
+/* Control records that found no room are only counted: make them from the counts. */
+static int give_missed(struct drain *d)
+{
+	struct native_store *s = d->s;
+	uint64_t *counts = (uint64_t *)(void *)(s->base + s->layout.missed_at);
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->layout.format_count && i < s->program->format_count; i++) {
+		uint64_t count = word_load(&counts[i]);
+		struct record_head head = {.size = sizeof(head), .format = (uint16_t)i};
+
+		if (!count || !format_is_control(&s->program->formats[i]))
+			continue;
+		if (count > MISSED_MOST)
+			count = MISSED_MOST;
+		word_add(&counts[i], -count);
+		for (; count && !err; count--, d->given++)
+			err = d->fn(d->arg, str_of((const char *)&head, sizeof(head)));
+	}
+	return err;
+}
+
+int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
+		      void *alive_arg)
+{
+	struct drain d = {s, 0, fn, arg, is_alive, alive_arg, 0};
+	int err = 0, before = -1;
+
+	for (int i = 0; i < ROUNDS && !err && d.given != before && d.given < ONE_DRAIN; i++) {
+		before = d.given;
+		err = drain_round(&d);
+	}
+	if (!err)
+		err = give_missed(&d);
+	return err ? err : d.given;
+}
+
+unsigned native_ring_fill(const struct native_store *s)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < s->layout.ring_count; i++) {
+		uint64_t used = word_load(&ring_head(s, i)->head) - s->rings[i].tail;
+
+		if (used <= s->layout.ring_size && used > most)
+			most = used;
+	}
+	return (unsigned)(most * 256 / s->layout.ring_size);
+}

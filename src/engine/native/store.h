@@ -1,0 +1,101 @@
+/* The tracer's side of the shared memory (layout.h): making it, reading records and maps out of it,
+ * keeping its clock. The other side belongs to the traced processes, which can write anything into
+ * it at any moment: so sizes and places are taken from the tracer's own copies, never from the
+ * shared memory, what is read is checked or copied first, and every loop is bounded. */
+#ifndef NOPAL_ENGINE_NATIVE_STORE_H
+#define NOPAL_ENGINE_NATIVE_STORE_H
+
+#include "engine/engine.h"
+#include "engine/interp/interp.h"
+#include "engine/native/inside.h"
+
+struct native_sizes {
+	size_t ring_bytes;     /* of one ring; 0: 1 MiB; rounded up to a power of two */
+	uint32_t cpus;	       /* 0: those that are possible here */
+	uint32_t scratch_size; /* bytes of the largest frame that does not fit the stack */
+	uint32_t scratch_count;
+};
+
+/* One ring, as far as it was read. */
+struct ring_cursor {
+	uint64_t tail;	   /* everything before is read */
+	uint64_t head;	   /* what was there at the last look */
+	uint64_t busy_tsc; /* when the record at `tail` was first seen unfinished; 0: it is not */
+	uint64_t lost;	   /* as the target counted: never goes down */
+	struct str record; /* the next one, checked; in the shared memory */
+	uint64_t tsc;	   /* of it */
+	uint64_t step;	   /* bytes to go on by after it */
+};
+
+/* The clock as it was set last; clock.c. */
+struct clock_fit {
+	uint64_t first_tsc, first_ns; /* the oldest sample that counts */
+	uint64_t tsc, ns;	      /* the last sample */
+	struct clock_line line;	      /* that holds since then */
+	uint64_t next;		      /* TSC after which to sample again */
+};
+
+struct native_store {
+	int fd; /* the memfd; traced processes map it shared, readable and writable */
+	char *base;
+	struct layout layout;	  /* the tracer's copy */
+	struct map_shape *shapes; /* likewise, by map */
+	uint64_t shapes_at;	  /* their copy for the target: struct map_shape[map_count] */
+	uint64_t spare_at;	  /* memory from here to layout.size is not used yet */
+	const struct program *program;
+	struct hit hit; /* of the tracer itself, for calls of inside.h */
+	struct ring_cursor *rings;
+	uint32_t *heap; /* rings with a record, the oldest first; ring.c */
+	uint32_t heap_count;
+	char *bounce; /* a record, out of reach of the target */
+	size_t bounce_size;
+	uint64_t
+		damaged; /* times a ring had to be given up to its end: what was in it is garbage */
+	uint64_t unfinished; /* records whose writer was killed */
+	struct clock_fit clock;
+	struct interp_store interp; /* for engine/interp: these maps, faults and records */
+};
+
+/* Make the memory for the maps, faults and records of a program, which must outlive it. -ENOTSUP
+ * when this machine has no clock to read; -ENOMEM; all with a message. */
+int native_store_open(const struct program *p, const struct native_sizes *sizes,
+		      struct native_store **out, struct diag *d);
+void native_store_close(struct native_store *s); /* NULL is fine */
+/* Take over an extension of the program, whose maps may have other types where no code uses them
+ * (engine.h); `is_used` says so of a map. */
+int native_store_extend(struct native_store *s, const struct program *p,
+			bool (*is_used)(void *arg, uint32_t map), void *arg, struct diag *d);
+struct map_store native_store_maps(struct native_store *s);
+void native_store_stats(const struct native_store *s, struct run_stats *out);
+int native_store_faults(const struct native_store *s, fault_fn *fn, void *arg);
+/* No trampoline does anything from now on. */
+void native_store_stop(struct native_store *s);
+bool native_store_is_stopped(const struct native_store *s);
+
+/* ---- ring.c: records. They come out in the order of their time, over all rings. */
+
+/* May a thread, by its number as its process sees it, still finish a record? */
+typedef bool is_alive_fn(void *arg, uint32_t tid);
+
+/* Hand over every record that was complete when this was called; their number, or -errno, or what
+ * `fn` returned. Records whose writer `is_alive` denies are skipped and counted as lost; NULL: all
+ * are alive. */
+int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
+		      void *alive_arg);
+/* How full the fullest ring is, in 1/256. */
+unsigned native_ring_fill(const struct native_store *s);
+
+/* ---- clock.c */
+
+/* Can the TSC be used as a clock here? NULL, or the reason why not. */
+const char *native_clock_problem(void);
+/* Begin; takes some milliseconds. */
+void native_clock_start(struct native_store *s);
+/* Correct it, when it is time to; to be called ten times a second or more often. */
+void native_clock_tick(struct native_store *s);
+/* The line for a sample that follows earlier ones; what the two above use. True: the clock had to
+ * jump. */
+bool clock_fit_add(struct clock_fit *f, uint64_t tsc, uint64_t ns);
+uint64_t clock_line_ns(const struct clock_line *line, uint64_t tsc);
+
+#endif

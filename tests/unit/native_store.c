@@ -1,0 +1,310 @@
+/* The interpreter on the maps that traced processes share, against the interpreter on its own:
+ * random programs must send the same records and leave the same maps, losses and faults.
+ * DIFFERENTIAL=N runs N programs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "help/random_program.h"
+
+#include "engine/native/store.h"
+
+#define PROGRAMS 300
+#define RUNS	 3
+
+/* All that came out of a run, as text. */
+struct outcome {
+	const struct program *p;
+	struct buf text;
+	struct str entries[256];
+	size_t count;
+	struct arena arena;
+};
+
+static void add_hex(struct buf *out, struct str bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		buf_printf(out, i % 8 == 7 ? "%02x " : "%02x", (unsigned char)bytes.ptr[i]);
+}
+
+static int take_record(void *arg, struct str bytes)
+{
+	struct outcome *o = arg;
+
+	buf_text(&o->text, "record ");
+	add_hex(&o->text, bytes);
+	buf_char(&o->text, '\n');
+	return 0;
+}
+
+static int take_entry(void *arg, struct str key, struct str value)
+{
+	struct outcome *o = arg;
+	struct buf line = BUF_INIT;
+
+	add_hex(&line, key);
+	buf_text(&line, "-> ");
+	add_hex(&line, value);
+	assert_true(o->count < COUNT(o->entries));
+	o->entries[o->count++] = arena_str(&o->arena, buf_as_str(&line));
+	buf_free(&line);
+	return 0;
+}
+
+static int take_fault(void *arg, const struct run_fault *fault)
+{
+	struct outcome *o = arg;
+
+	assert_true(o->count < COUNT(o->entries));
+	o->entries[o->count++] = arena_printf(&o->arena, "place %04u kind %d: %llu", fault->span,
+					      (int)fault->kind, (unsigned long long)fault->count);
+	return 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static void add_sorted(struct outcome *o, struct str what)
+{
+	qsort(o->entries, o->count, sizeof(*o->entries), compare_entries);
+	for (size_t i = 0; i < o->count; i++)
+		buf_printf(&o->text, "%.*s %.*s\n", STR_FMT(what), STR_FMT(o->entries[i]));
+	o->count = 0;
+}
+
+static void add_maps(struct outcome *o, const struct map_store *maps)
+{
+	for (uint32_t i = 0; i < o->p->map_count; i++) {
+		assert_int_equal(map_each(maps, i, take_entry, o), 0);
+		add_sorted(o, o->p->maps[i].name);
+	}
+}
+
+static void add_counts(struct outcome *o, const struct run_stats *stats)
+{
+	add_sorted(o, str_from("fault"));
+	buf_printf(&o->text, "lost %llu records, %llu updates, %llu loops cut\n",
+		   (unsigned long long)stats->lost_records, (unsigned long long)stats->lost_updates,
+		   (unsigned long long)stats->loop_limits);
+}
+
+static void zero_half(struct outcome *o, const struct map_store *maps)
+{
+	for (uint32_t i = 0; i < o->p->map_count; i++)
+		assert_int_equal(i % 2 ? map_zero(maps, i) : map_clear(maps, i), 0);
+	add_maps(o, maps);
+}
+
+static void fire(struct engine *e)
+{
+	const struct str page = random_page();
+	const struct area area = {(uintptr_t)page.ptr, page};
+	const struct context c = {.areas = &area,
+				  .area_count = 1,
+				  .pid = 1,
+				  .tid = 2,
+				  .uid = 3,
+				  .comm = str_from("me")};
+
+	for (unsigned i = 0; i < RUNS; i++)
+		assert_int_equal(interp_fire(e, 0, 0, &c), 1);
+}
+
+/* With `shared`, on the maps of a native store. */
+static void run_program(struct outcome *o, bool shared)
+{
+	const struct engine_options options = {0};
+	const struct native_sizes sizes = {.ring_bytes = 1 << 20, .cpus = 4};
+	struct native_store *s = NULL;
+	struct engine *e = NULL;
+	struct run_stats stats;
+	struct map_store maps;
+
+	assert_int_equal(engine_interp.open(&options, &e, NULL), 0);
+	assert_int_equal(engine_build(e, o->p, NULL), 0);
+	if (shared) {
+		assert_int_equal(native_store_open(o->p, &sizes, &s, NULL), 0);
+		interp_use_store(e, &s->interp);
+	}
+	maps = shared ? native_store_maps(s) : e->maps;
+	assert_int_equal(engine_attach(e, NULL), 0);
+	for (int round = 0; round < 2; round++) {
+		fire(e);
+		if (shared)
+			assert_true(native_ring_drain(s, take_record, o, NULL, NULL) >= 0);
+		else
+			assert_true(engine_drain(e, 0, take_record, o) >= 0);
+		add_maps(o, &maps);
+		zero_half(o, &maps);
+	}
+	if (shared) {
+		native_store_stats(s, &stats);
+		assert_int_equal(native_store_faults(s, take_fault, o), 0);
+	} else {
+		engine_stats(e, &stats);
+		assert_int_equal(engine_faults(e, take_fault, o), 0);
+	}
+	add_counts(o, &stats);
+	engine_close(e);
+	native_store_close(s);
+}
+
+static void print_both(struct str a, struct str b)
+{
+	for (unsigned shown = 0; shown < 8 && (a.len || b.len);) {
+		struct str x = str_cut(&a, '\n'), y = str_cut(&b, '\n');
+
+		if (str_eq(x, y))
+			continue;
+		printf("# own:    %.*s\n# shared: %.*s\n", STR_FMT(x), STR_FMT(y));
+		shown++;
+	}
+}
+
+static void compare(uint64_t seed)
+{
+	static struct random_program random;
+	struct outcome own = {.p = &random.program}, shared = {.p = &random.program};
+
+	random_program_make(&random, seed);
+	run_program(&own, false);
+	run_program(&shared, true);
+	if (!str_eq(buf_as_str(&own.text), buf_as_str(&shared.text))) {
+		print_both(buf_as_str(&own.text), buf_as_str(&shared.text));
+		fail_msg("program %llu differs", (unsigned long long)seed);
+	}
+	buf_free(&own.text);
+	buf_free(&shared.text);
+	arena_free(&own.arena);
+	arena_free(&shared.arena);
+}
+
+static void shared_maps_are_like_own_maps(void **state)
+{
+	const char *count = getenv("DIFFERENTIAL");
+	uint64_t programs = count ? strtoull(count, NULL, 0) : PROGRAMS;
+
+	(void)state;
+	random_page_open();
+	for (uint64_t seed = 1; seed <= programs; seed++)
+		compare(seed);
+	random_page_close();
+}
+
+/* ---- the memory itself */
+
+static const struct map_def some_maps[] = {
+	{.name = STR("@n"), .value = {.kind = TYPE_COUNT}, .max_entries = 1},
+	{.name = STR("@by"),
+	 .key = {.kind = TYPE_INT, .size = 8},
+	 .value = {.kind = TYPE_INT, .size = 8},
+	 .max_entries = 100},
+};
+static const struct span no_span;
+static const struct program some_program = {
+	.maps = some_maps, .map_count = 2, .spans = &no_span, .span_count = 1};
+
+static struct native_store *open_some(void)
+{
+	const struct native_sizes sizes = {.cpus = 2, .scratch_size = 1000, .scratch_count = 3};
+	struct native_store *s = NULL;
+
+	assert_int_equal(native_store_open(&some_program, &sizes, &s, NULL), 0);
+	return s;
+}
+
+/* Else a traced process could make the tracer fault. */
+static void nobody_can_resize_it(void **state)
+{
+	struct native_store *s = open_some();
+
+	(void)state;
+	assert_int_equal(ftruncate(s->fd, 0), -1);
+	assert_int_equal(errno, EPERM);
+	assert_int_equal(ftruncate(s->fd, (off_t)s->layout.size * 2), -1);
+	assert_int_equal(fallocate(s->fd, 0, 0, (off_t)s->layout.size * 2), -1);
+	assert_int_equal(fcntl(s->fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+	native_store_close(s);
+}
+
+static void frames_are_claimed_once(void **state)
+{
+	struct native_store *s = open_some();
+	char *frames[4];
+	struct run_stats stats;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		frames[i] = inside_scratch_claim(&s->hit);
+		assert_non_null(frames[i]);
+		memset(frames[i], i, 1000);
+	}
+	assert_null(inside_scratch_claim(&s->hit));
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 1000; k++)
+			assert_int_equal(frames[i][k], i);
+	inside_scratch_release(&s->hit, frames[1]);
+	assert_ptr_equal(inside_scratch_claim(&s->hit), frames[1]);
+	native_store_stats(s, &stats);
+	assert_int_equal(stats.lost_scratch, 1);
+	native_store_close(s);
+}
+
+static void exit_stops_the_others(void **state)
+{
+	static const struct emit_shape shape = {.is_control = 1, .is_exit = 1};
+	struct native_store *s = open_some();
+
+	(void)state;
+	assert_false(native_store_is_stopped(s));
+	inside_emit(&s->hit, &shape, NULL);
+	assert_true(native_store_is_stopped(s));
+	native_store_close(s);
+}
+
+/* Types that become known later, of maps that nothing uses yet. */
+static bool is_first(void *arg, uint32_t map)
+{
+	(void)arg;
+	return map == 0;
+}
+
+static void an_extension_brings_types(void **state)
+{
+	struct map_def maps[2] = {some_maps[0], some_maps[1]};
+	struct program p = some_program;
+	struct native_store *s = open_some();
+	uint64_t key[2] = {1, 2}, at = s->shapes[0].entries_at;
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	maps[1].key = (struct type){.kind = TYPE_STR, .size = 8};
+	p.maps = maps;
+	assert_int_equal(native_store_extend(s, &p, is_first, NULL, &d), 0);
+	assert_int_equal(s->shapes[0].entries_at, at);
+	inside_map_set(&s->hit, &s->shapes[1], key, 77, 0);
+	assert_int_equal(inside_map_get(&s->hit, &s->shapes[1], key), 77);
+	maps[0].value.kind = TYPE_SUM;
+	s->program = &some_program;
+	assert_int_equal(native_store_extend(s, &p, is_first, NULL, &d), -EINVAL);
+	native_store_close(s);
+	diag_free(&d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shared_maps_are_like_own_maps),
+		cmocka_unit_test(nobody_can_resize_it),
+		cmocka_unit_test(frames_are_claimed_once),
+		cmocka_unit_test(exit_stops_the_others),
+		cmocka_unit_test(an_extension_brings_types),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
