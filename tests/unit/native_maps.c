@@ -1,0 +1,487 @@
+/* Maps in shared memory under load: threads, signal handlers that come in the middle, processes
+ * that are killed in the middle, and maps that are full. What is counted must come out exactly. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "help/check.h"
+
+#include "engine/native/store.h"
+
+#define THREADS	   4
+#define ROUNDS	   60000
+#define KILLS	   150
+#define KEYS	   32
+#define WIDE_WORDS 9
+
+static const struct type int_type = {.kind = TYPE_INT, .size = 8};
+static const struct type text_type = {.kind = TYPE_STR, .size = 8 * WIDE_WORDS - 8};
+
+enum { NUMBERS, COUNTS, WIDE, BY_TEXT, SINGLE, ONE_COUNT, SMALLEST, LIKE_HIST, AVERAGES, MAPS };
+
+static struct map_def maps[MAPS] = {
+	[NUMBERS] = {.key = {.kind = TYPE_INT, .size = 8}, .value = {.kind = TYPE_INT, .size = 8}},
+	[COUNTS] = {.key = {.kind = TYPE_INT, .size = 8}, .value = {.kind = TYPE_COUNT}},
+	[WIDE] = {.key = {.kind = TYPE_INT, .size = 8}},
+	[BY_TEXT] = {.value = {.kind = TYPE_INT, .size = 8}},
+	[SINGLE] = {.value = {.kind = TYPE_INT, .size = 8}},
+	[ONE_COUNT] = {.value = {.kind = TYPE_COUNT}},
+	[SMALLEST] = {.key = {.kind = TYPE_INT, .size = 8}, .value = {.kind = TYPE_MIN}},
+	[LIKE_HIST] = {.key = {.kind = TYPE_INT, .size = 8}, .value = {.kind = TYPE_HIST}},
+	[AVERAGES] = {.value = {.kind = TYPE_AVG}},
+};
+static const struct span no_span;
+static struct program program = {
+	.maps = maps, .map_count = MAPS, .spans = &no_span, .span_count = 1};
+
+static struct native_store *open_maps(uint32_t max_entries)
+{
+	const struct native_sizes sizes = {.cpus = 2};
+	struct native_store *s = NULL;
+	struct type elements = int_type;
+
+	(void)elements;
+	maps[WIDE].value = text_type;
+	maps[WIDE].value.kind = TYPE_USTACK;
+	maps[WIDE].value.size = 8 * WIDE_WORDS;
+	maps[BY_TEXT].key = text_type;
+	for (int i = 0; i < MAPS; i++)
+		maps[i].max_entries = maps[i].key.kind == TYPE_NONE ? 1 : max_entries;
+	assert_int_equal(native_store_open(&program, &sizes, &s, NULL), 0);
+	return s;
+}
+
+/* ---- sums of what is in a map */
+
+struct sum {
+	uint64_t keys, total;
+	uint64_t by_key[2 * KEYS];
+	bool twice;
+};
+
+static int add_up(void *arg, struct str key, struct str value)
+{
+	struct sum *sum = arg;
+	uint64_t k = 0, v;
+
+	if (key.len == 8)
+		memcpy(&k, key.ptr, 8);
+	memcpy(&v, value.ptr, 8);
+	sum->keys++;
+	sum->total += v;
+	if (k < 2 * KEYS) {
+		sum->twice |= sum->by_key[k] != 0;
+		sum->by_key[k] += v;
+	}
+	return 0;
+}
+
+static struct sum sum_of(struct native_store *s, uint32_t map)
+{
+	const struct map_store m = native_store_maps(s);
+	struct sum sum = {0};
+
+	assert_int_equal(map_each(&m, map, add_up, &sum), 0);
+	assert_false(sum.twice);
+	return sum;
+}
+
+static uint64_t lost_updates(const struct native_store *s)
+{
+	struct run_stats stats;
+
+	native_store_stats(s, &stats);
+	return stats.lost_updates;
+}
+
+/* ---- threads */
+
+struct worker {
+	struct native_store *s;
+	struct hit hit;
+	unsigned number;
+	uint64_t random;
+	uint64_t failures;
+	pthread_t thread;
+};
+
+static uint64_t next_random(uint64_t *random)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 7;
+	*random ^= *random << 17;
+	return *random;
+}
+
+static void run_workers(struct native_store *s, unsigned count, void *(*fn)(void *))
+{
+	struct worker workers[16];
+
+	for (unsigned i = 0; i < count; i++) {
+		workers[i] =
+			(struct worker){.s = s, .hit = s->hit, .number = i, .random = i * 77 + 1};
+		assert_int_equal(pthread_create(&workers[i].thread, NULL, fn, &workers[i]), 0);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		pthread_join(workers[i].thread, NULL);
+		assert_int_equal(workers[i].failures, 0);
+	}
+}
+
+/* All threads count by the same keys; each also sets, reads and deletes a key of its own, whose
+ * entries therefore go from hand to hand. */
+static void *count_and_churn(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *shapes = w->s->shapes;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t random = next_random(&w->random), key = random % KEYS;
+		uint64_t own = 1000 + w->number * 16 + random / KEYS % 4, stamp = random | 1;
+
+		inside_map_add(&w->hit, &shapes[NUMBERS], &key, 1, 0);
+		inside_aggregate(&w->hit, &shapes[COUNTS], &key, 0, 0);
+		inside_map_add(&w->hit, &shapes[SINGLE], NULL, 1, 0);
+		inside_aggregate(&w->hit, &shapes[ONE_COUNT], NULL, 0, 0);
+		inside_aggregate(&w->hit, &shapes[LIKE_HIST], &key, random % 64, 0);
+		inside_aggregate(&w->hit, &shapes[AVERAGES], NULL, 10, 0);
+		inside_map_set(&w->hit, &shapes[NUMBERS], &own, stamp, 0);
+		w->failures += inside_map_get(&w->hit, &shapes[NUMBERS], &own) != stamp;
+		inside_map_del(&w->hit, &shapes[NUMBERS], &own);
+		w->failures += inside_map_has(&w->hit, &shapes[NUMBERS], &own);
+		inside_aggregate(&w->hit, &shapes[COUNTS], &own, 0, 0);
+		w->failures += inside_map_get(&w->hit, &shapes[COUNTS], &own) != 1;
+		inside_map_del(&w->hit, &shapes[COUNTS], &own);
+		w->failures += inside_map_get(&w->hit, &shapes[COUNTS], &own) != 0;
+	}
+	return NULL;
+}
+
+static void threads_count_exactly(void **state)
+{
+	struct native_store *s = open_maps(KEYS + THREADS);
+	const uint64_t all = (uint64_t)THREADS * ROUNDS;
+
+	(void)state;
+	run_workers(s, THREADS, count_and_churn);
+	assert_int_equal(lost_updates(s), 0);
+	assert_int_equal(sum_of(s, NUMBERS).total, all);
+	assert_int_equal(sum_of(s, NUMBERS).keys, KEYS);
+	assert_int_equal(sum_of(s, COUNTS).total, all);
+	assert_int_equal(sum_of(s, COUNTS).keys, KEYS);
+	assert_int_equal(sum_of(s, SINGLE).total, all);
+	assert_int_equal(sum_of(s, ONE_COUNT).total, all);
+	assert_int_equal(sum_of(s, AVERAGES).total, all);
+	assert_int_equal(inside_map_get(&s->hit, &s->shapes[AVERAGES], NULL), 10);
+	native_store_close(s);
+}
+
+/* One chain for everything: the worst that keys can do. */
+static void one_chain_counts_exactly(void **state)
+{
+	struct native_store *s = open_maps(KEYS + THREADS);
+
+	(void)state;
+	for (int i = 0; i < MAPS; i++)
+		s->shapes[i].bucket_count = 1;
+	run_workers(s, THREADS, count_and_churn);
+	assert_int_equal(lost_updates(s), 0);
+	assert_int_equal(sum_of(s, NUMBERS).total, (uint64_t)THREADS * ROUNDS);
+	assert_int_equal(sum_of(s, COUNTS).total, (uint64_t)THREADS * ROUNDS);
+	native_store_close(s);
+}
+
+/* Values of many words are all old or all new. */
+static void *put_and_copy(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *m = &w->s->shapes[WIDE];
+	uint64_t value[WIDE_WORDS + 1];
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t random = next_random(&w->random), key = random % 3, words;
+
+		value[0] = WIDE_WORDS;
+		for (unsigned k = 1; k <= WIDE_WORDS; k++)
+			value[k] = random;
+		if (random / 8 % 8 == 0)
+			inside_map_del(&w->hit, m, &key);
+		else
+			inside_map_put(&w->hit, m, &key, value, 0);
+		inside_map_copy(&w->hit, m, &key, value);
+		words = (uint32_t)value[0];
+		w->failures += words != 0 && words != WIDE_WORDS;
+		for (unsigned k = 2; k <= WIDE_WORDS; k++)
+			w->failures += value[k] != value[1] || (value[1] % 3 != key && words);
+	}
+	return NULL;
+}
+
+static void wide_values_are_never_torn(void **state)
+{
+	struct native_store *s = open_maps(4);
+
+	(void)state;
+	run_workers(s, THREADS, put_and_copy);
+	assert_int_equal(lost_updates(s), 0);
+	native_store_close(s);
+}
+
+/* The reports read and clear while threads count: keys that are not cleared are not touched. */
+static _Atomic bool is_over;
+
+static void *clear_odd_keys(void *arg)
+{
+	struct worker *w = arg;
+
+	while (!is_over) {
+		for (uint64_t key = 1; key < KEYS; key += 2) {
+			inside_map_del(&w->hit, &w->s->shapes[COUNTS], &key);
+			inside_map_zero(&w->hit, &w->s->shapes[NUMBERS], &key);
+		}
+	}
+	return NULL;
+}
+
+static void clearing_takes_only_what_is_cleared(void **state)
+{
+	struct native_store *s = open_maps(KEYS + THREADS);
+	struct worker clearer = {.s = s, .hit = s->hit};
+	struct sum numbers, counts;
+	uint64_t expected[KEYS] = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < THREADS; i++) {
+		uint64_t random = i * 77 + 1;
+
+		for (unsigned k = 0; k < ROUNDS; k++)
+			expected[next_random(&random) % KEYS]++;
+	}
+	is_over = false;
+	assert_int_equal(pthread_create(&clearer.thread, NULL, clear_odd_keys, &clearer), 0);
+	run_workers(s, THREADS, count_and_churn);
+	is_over = true;
+	pthread_join(clearer.thread, NULL);
+	numbers = sum_of(s, NUMBERS);
+	counts = sum_of(s, COUNTS);
+	assert_int_equal(lost_updates(s), 0);
+	for (unsigned i = 0; i < KEYS; i++) {
+		assert_true(numbers.by_key[i] <= expected[i]);
+		assert_true(counts.by_key[i] <= expected[i]);
+		if (i % 2 == 0) {
+			assert_int_equal(numbers.by_key[i], expected[i]);
+			assert_int_equal(counts.by_key[i], expected[i]);
+		}
+	}
+	native_store_close(s);
+}
+
+/* ---- a handler that comes in the middle of an operation and begins another */
+
+static struct worker *interrupted;
+
+static void count_in_handler(int number)
+{
+	struct worker *w = interrupted;
+	uint64_t key = 2 * KEYS - 1, wide[WIDE_WORDS + 1] = {WIDE_WORDS}, shared = 1;
+
+	(void)number;
+	inside_map_add(&w->hit, &w->s->shapes[NUMBERS], &shared, 1, 0);
+	inside_map_add(&w->hit, &w->s->shapes[NUMBERS], &key, 1, 0);
+	inside_map_put(&w->hit, &w->s->shapes[WIDE], &shared, wide, 0);
+	inside_map_del(&w->hit, &w->s->shapes[COUNTS], &shared);
+	inside_aggregate(&w->hit, &w->s->shapes[COUNTS], &key, 0, 0);
+	inside_aggregate(&w->hit, &w->s->shapes[ONE_COUNT], NULL, 0, 0);
+	w->random++;
+}
+
+static void handlers_may_come_in_the_middle(void **state)
+{
+	const struct sigaction act = {.sa_handler = count_in_handler, .sa_flags = SA_RESTART};
+	const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+	struct native_store *s = open_maps(8);
+	struct worker w = {.s = s, .hit = s->hit};
+	uint64_t wide[WIDE_WORDS + 1] = {WIDE_WORDS}, shared = 1, rounds = 0;
+	time_t end = time(NULL) + 2;
+
+	(void)state;
+	for (int i = 0; i < MAPS; i++)
+		s->shapes[i].bucket_count = 1;
+	interrupted = &w;
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (; time(NULL) < end; rounds++) {
+		uint64_t own = 3;
+
+		inside_map_add(&w.hit, &s->shapes[NUMBERS], &shared, 1, 0);
+		inside_map_set(&w.hit, &s->shapes[NUMBERS], &own, rounds, 0);
+		assert_int_equal(inside_map_get(&w.hit, &s->shapes[NUMBERS], &own), rounds);
+		inside_map_del(&w.hit, &s->shapes[NUMBERS], &own);
+		inside_map_put(&w.hit, &s->shapes[WIDE], &shared, wide, 0);
+		inside_aggregate(&w.hit, &s->shapes[COUNTS], &shared, 0, 0);
+		inside_aggregate(&w.hit, &s->shapes[ONE_COUNT], NULL, 0, 0);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	assert_true(w.random > 100);
+	assert_int_equal(lost_updates(s), 0);
+	assert_int_equal(sum_of(s, NUMBERS).by_key[1], rounds + w.random);
+	assert_int_equal(sum_of(s, NUMBERS).by_key[2 * KEYS - 1], w.random);
+	assert_int_equal(sum_of(s, COUNTS).by_key[2 * KEYS - 1], w.random);
+	assert_int_equal(sum_of(s, ONE_COUNT).total, rounds + w.random);
+	native_store_close(s);
+}
+
+/* ---- processes that are killed in the middle */
+
+struct progress { /* shared; of one process after the other */
+	_Atomic uint64_t begun, done;
+};
+
+static void hammer_until_killed(struct native_store *s, struct progress *p, unsigned number)
+{
+	uint64_t wide[WIDE_WORDS + 1] = {WIDE_WORDS}, random = number * 99 + 1;
+
+	for (;;) {
+		uint64_t key = next_random(&random) % KEYS, own = KEYS + key % 4;
+
+		p->begun++;
+		inside_map_add(&s->hit, &s->shapes[NUMBERS], &key, 1, 0);
+		inside_aggregate(&s->hit, &s->shapes[COUNTS], &key, 0, 0);
+		p->done++;
+		inside_map_set(&s->hit, &s->shapes[SMALLEST], &own, 1, 0);
+		inside_map_put(&s->hit, &s->shapes[WIDE], &own, wide, 0);
+		inside_map_del(&s->hit, &s->shapes[WIDE], &own);
+		inside_aggregate(&s->hit, &s->shapes[SMALLEST], &own, 5, 0);
+		inside_map_del(&s->hit, &s->shapes[SMALLEST], &own);
+	}
+}
+
+static void the_killed_stop_nobody(void **state)
+{
+	struct progress *p =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct native_store *s = open_maps(2 * KEYS);
+	uint64_t random = 4711, key = 1, wide[WIDE_WORDS + 1] = {WIDE_WORDS};
+	const struct map_store m = native_store_maps(s);
+
+	(void)state;
+	for (unsigned i = 0; i < KILLS; i++) {
+		pid_t child = fork(), other = child ? fork() : -1;
+
+		if (!child || !other)
+			hammer_until_killed(s, &p[!child], i);
+		usleep(next_random(&random) % 3000);
+		kill(child, SIGKILL);
+		inside_map_put(&s->hit, &s->shapes[WIDE], &key, wide, 0);
+		assert_true(inside_map_has(&s->hit, &s->shapes[WIDE], &key));
+		kill(other, SIGKILL);
+		waitpid(child, NULL, 0);
+		waitpid(other, NULL, 0);
+	}
+	assert_true(p[0].done > 1000 && p[1].done > 1000);
+	for (uint32_t map = NUMBERS; map <= COUNTS; map++) {
+		uint64_t total = sum_of(s, map).total;
+
+		assert_true(total >= p[0].done + p[1].done);
+		assert_true(total <= p[0].begun + p[1].begun);
+	}
+	/* Each kill costs at most an entry and a unit of the limit. */
+	assert_int_equal(lost_updates(s), 0);
+	for (uint32_t map = 0; map < MAPS; map++)
+		assert_int_equal(map_clear(&m, map), 0);
+	for (uint64_t i = 0; i < KEYS; i++)
+		inside_map_add(&s->hit, &s->shapes[NUMBERS], &i, i, 0);
+	assert_int_equal(sum_of(s, NUMBERS).total, KEYS * (KEYS - 1) / 2);
+	native_store_close(s);
+	munmap(p, 4096);
+}
+
+/* ---- full maps */
+
+static void *fill_up(void *arg)
+{
+	struct worker *w = arg;
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		uint64_t key = w->number * 1000 + i;
+
+		inside_map_set(&w->hit, &w->s->shapes[NUMBERS], &key, 1, 0);
+		inside_aggregate(&w->hit, &w->s->shapes[COUNTS], &key, 1, 0);
+	}
+	return NULL;
+}
+
+static int is_map_full(void *arg, const struct run_fault *fault)
+{
+	assert_int_equal(fault->kind, FAULT_MAP_FULL);
+	*(uint64_t *)arg += fault->count;
+	return 0;
+}
+
+static void full_maps_are_counted(void **state)
+{
+	struct native_store *s = open_maps(100);
+	uint64_t faults = 0, key;
+
+	(void)state;
+	run_workers(s, THREADS, fill_up);
+	assert_int_equal(sum_of(s, NUMBERS).keys, 100);
+	assert_int_equal(sum_of(s, COUNTS).keys, 100);
+	assert_int_equal(lost_updates(s), 2 * (THREADS * 1000 - 100));
+	assert_int_equal(native_store_faults(s, is_map_full, &faults), 0);
+	assert_int_equal(faults, lost_updates(s));
+	/* A key that goes makes room for another. */
+	for (key = 0; !inside_map_has(&s->hit, &s->shapes[NUMBERS], &key); key++)
+		;
+	inside_map_del(&s->hit, &s->shapes[NUMBERS], &key);
+	key = 999999;
+	inside_map_set(&s->hit, &s->shapes[NUMBERS], &key, 1, 0);
+	assert_true(inside_map_has(&s->hit, &s->shapes[NUMBERS], &key));
+	assert_int_equal(lost_updates(s), faults);
+	native_store_close(s);
+}
+
+/* ---- keys of text: what follows the text in the slot does not matter */
+
+static void texts_are_keys(void **state)
+{
+	struct native_store *s = open_maps(10);
+	const struct map_shape *m = &s->shapes[BY_TEXT];
+	uint64_t a[WIDE_WORDS] = {3}, b[WIDE_WORDS] = {3};
+
+	(void)state;
+	memcpy(&a[1], "abc", 4);
+	memcpy(&b[1], "abc", 4);
+	b[3] = 12345;
+	inside_map_set(&s->hit, m, a, 7, 0);
+	assert_int_equal(inside_map_get(&s->hit, m, b), 7);
+	b[0] = 4;
+	assert_int_equal(inside_map_get(&s->hit, m, b), 0);
+	b[0] = 3 | (uint64_t)TEXT_CUT << 32;
+	assert_int_equal(inside_map_get(&s->hit, m, b), 0);
+	assert_int_equal(sum_of(s, BY_TEXT).keys, 1);
+	native_store_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(threads_count_exactly),
+		cmocka_unit_test(one_chain_counts_exactly),
+		cmocka_unit_test(wide_values_are_never_torn),
+		cmocka_unit_test(clearing_takes_only_what_is_cleared),
+		cmocka_unit_test(handlers_may_come_in_the_middle),
+		cmocka_unit_test(the_killed_stop_nobody),
+		cmocka_unit_test(full_maps_are_counted),
+		cmocka_unit_test(texts_are_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
