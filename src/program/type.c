@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "program/buckets.h"
+#include "program/numbers.h"
 
 bool type_equal(const struct type *a, const struct type *b)
 {

@@ -2,26 +2,65 @@
  * that are killed in the middle, and maps that are full. What is counted must come out exactly. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "help/check.h"
 
+static void hook(void);
+#define WORDS_HOOK() hook()
+#include "engine/native/inside_map.c"
 #include "engine/native/store.h"
 
-#define THREADS	   4
-#define ROUNDS	   60000
-#define KILLS	   150
+#define THREADS	   6
+#define ROUNDS	   10000
+#define KILLS	   300
 #define KEYS	   32
 #define WIDE_WORDS 9
 
-static const struct type int_type = {.kind = TYPE_INT, .size = 8};
+/* What happens between two steps, every now and then. */
+static void (*at_hook)(void);
+static unsigned hook_every; /* steps, on average twice as often */
+static _Thread_local uint64_t hook_random = 88172645463325252;
+static _Thread_local unsigned until_hook = 1;
+
+static uint64_t next_random(uint64_t *random)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 7;
+	*random ^= *random << 17;
+	return *random;
+}
+
+static void hook(void)
+{
+	if (!at_hook || --until_hook)
+		return;
+	until_hook = 1 + (unsigned)(next_random(&hook_random) % hook_every);
+	at_hook();
+}
+
+static void let_others_run(void)
+{
+	sched_yield();
+}
+
+static void kill_this(void)
+{
+	kill(getpid(), SIGKILL);
+}
+
+static void set_hook(void (*fn)(void), unsigned every)
+{
+	at_hook = fn;
+	hook_every = every;
+}
+
 static const struct type text_type = {.kind = TYPE_STR, .size = 8 * WIDE_WORDS - 8};
 
 enum { NUMBERS, COUNTS, WIDE, BY_TEXT, SINGLE, ONE_COUNT, SMALLEST, LIKE_HIST, AVERAGES, MAPS };
@@ -45,9 +84,7 @@ static struct native_store *open_maps(uint32_t max_entries)
 {
 	const struct native_sizes sizes = {.cpus = 2};
 	struct native_store *s = NULL;
-	struct type elements = int_type;
 
-	(void)elements;
 	maps[WIDE].value = text_type;
 	maps[WIDE].value.kind = TYPE_USTACK;
 	maps[WIDE].value.size = 8 * WIDE_WORDS;
@@ -112,18 +149,11 @@ struct worker {
 	pthread_t thread;
 };
 
-static uint64_t next_random(uint64_t *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random;
-}
-
 static void run_workers(struct native_store *s, unsigned count, void *(*fn)(void *))
 {
 	struct worker workers[16];
 
+	set_hook(let_others_run, 20);
 	for (unsigned i = 0; i < count; i++) {
 		workers[i] =
 			(struct worker){.s = s, .hit = s->hit, .number = i, .random = i * 77 + 1};
@@ -133,6 +163,7 @@ static void run_workers(struct native_store *s, unsigned count, void *(*fn)(void
 		pthread_join(workers[i].thread, NULL);
 		assert_int_equal(workers[i].failures, 0);
 	}
+	set_hook(NULL, 0);
 }
 
 /* All threads count by the same keys; each also sets, reads and deletes a key of its own, whose
@@ -240,11 +271,17 @@ static _Atomic bool is_over;
 static void *clear_odd_keys(void *arg)
 {
 	struct worker *w = arg;
+	const struct map_shape *shapes = w->s->shapes;
 
 	while (!is_over) {
-		for (uint64_t key = 1; key < KEYS; key += 2) {
-			inside_map_del(&w->hit, &w->s->shapes[COUNTS], &key);
-			inside_map_zero(&w->hit, &w->s->shapes[NUMBERS], &key);
+		uint64_t random = next_random(&w->random), key = random % KEYS | 1;
+
+		if (random >> 32 & 1) {
+			inside_map_del(&w->hit, &shapes[COUNTS], &key);
+			inside_map_del(&w->hit, &shapes[NUMBERS], &key);
+		} else {
+			inside_map_zero(&w->hit, &shapes[COUNTS], &key);
+			inside_map_zero(&w->hit, &shapes[NUMBERS], &key);
 		}
 	}
 	return NULL;
@@ -253,7 +290,8 @@ static void *clear_odd_keys(void *arg)
 static void clearing_takes_only_what_is_cleared(void **state)
 {
 	struct native_store *s = open_maps(KEYS + THREADS);
-	struct worker clearer = {.s = s, .hit = s->hit};
+	struct worker clearers[2] = {{.s = s, .hit = s->hit, .random = 1},
+				     {.s = s, .hit = s->hit, .random = 2}};
 	struct sum numbers, counts;
 	uint64_t expected[KEYS] = {0};
 
@@ -265,10 +303,14 @@ static void clearing_takes_only_what_is_cleared(void **state)
 			expected[next_random(&random) % KEYS]++;
 	}
 	is_over = false;
-	assert_int_equal(pthread_create(&clearer.thread, NULL, clear_odd_keys, &clearer), 0);
+	for (int i = 0; i < MAPS; i++)
+		s->shapes[i].bucket_count = 2;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&clearers[i].thread, NULL, clear_odd_keys, &clearers[i]);
 	run_workers(s, THREADS, count_and_churn);
 	is_over = true;
-	pthread_join(clearer.thread, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(clearers[i].thread, NULL);
 	numbers = sum_of(s, NUMBERS);
 	counts = sum_of(s, COUNTS);
 	assert_int_equal(lost_updates(s), 0);
@@ -283,16 +325,59 @@ static void clearing_takes_only_what_is_cleared(void **state)
 	native_store_close(s);
 }
 
+/* A key that comes and goes, whose entry becomes that of another key: what is late for the one must
+ * not meet the other. */
+static void *change_remove_or_check(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *numbers = &w->s->shapes[NUMBERS], *counts = &w->s->shapes[COUNTS];
+	uint64_t key = 1, own = 10 + w->number;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (w->number % 3 == 0) {
+			inside_map_add(&w->hit, numbers, &key, 1, 0);
+			inside_aggregate(&w->hit, counts, &key, 0, 0);
+		} else if (w->number % 3 == 1) {
+			inside_map_del(&w->hit, numbers, &key);
+			inside_map_del(&w->hit, counts, &key);
+		} else {
+			inside_map_set(&w->hit, numbers, &own, 1000000, 0);
+			inside_aggregate(&w->hit, counts, &own, 0, 0);
+			for (unsigned k = 0; k < 4; k++) {
+				w->failures += inside_map_get(&w->hit, numbers, &own) != 1000000;
+				w->failures += inside_map_get(&w->hit, counts, &own) != 1;
+			}
+			inside_map_del(&w->hit, numbers, &own);
+			inside_map_del(&w->hit, counts, &own);
+		}
+	}
+	return NULL;
+}
+
+static void the_late_meet_nobody(void **state)
+{
+	struct native_store *s = open_maps(8);
+
+	(void)state;
+	s->shapes[NUMBERS].free_lists = s->shapes[COUNTS].free_lists = 1;
+	run_workers(s, THREADS, change_remove_or_check);
+	assert_int_equal(lost_updates(s), 0);
+	native_store_close(s);
+}
+
 /* ---- a handler that comes in the middle of an operation and begins another */
 
 static struct worker *interrupted;
+static bool is_in_handler;
 
-static void count_in_handler(int number)
+static void count_in_handler(void)
 {
 	struct worker *w = interrupted;
 	uint64_t key = 2 * KEYS - 1, wide[WIDE_WORDS + 1] = {WIDE_WORDS}, shared = 1;
 
-	(void)number;
+	if (is_in_handler)
+		return;
+	is_in_handler = true;
 	inside_map_add(&w->hit, &w->s->shapes[NUMBERS], &shared, 1, 0);
 	inside_map_add(&w->hit, &w->s->shapes[NUMBERS], &key, 1, 0);
 	inside_map_put(&w->hit, &w->s->shapes[WIDE], &shared, wide, 0);
@@ -300,41 +385,38 @@ static void count_in_handler(int number)
 	inside_aggregate(&w->hit, &w->s->shapes[COUNTS], &key, 0, 0);
 	inside_aggregate(&w->hit, &w->s->shapes[ONE_COUNT], NULL, 0, 0);
 	w->random++;
+	is_in_handler = false;
 }
 
 static void handlers_may_come_in_the_middle(void **state)
 {
-	const struct sigaction act = {.sa_handler = count_in_handler, .sa_flags = SA_RESTART};
-	const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
 	struct native_store *s = open_maps(8);
 	struct worker w = {.s = s, .hit = s->hit};
-	uint64_t wide[WIDE_WORDS + 1] = {WIDE_WORDS}, shared = 1, rounds = 0;
-	time_t end = time(NULL) + 2;
+	uint64_t wide[WIDE_WORDS + 1] = {WIDE_WORDS}, shared = 1;
 
 	(void)state;
 	for (int i = 0; i < MAPS; i++)
 		s->shapes[i].bucket_count = 1;
 	interrupted = &w;
-	sigaction(SIGALRM, &act, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	for (; time(NULL) < end; rounds++) {
+	set_hook(count_in_handler, 100);
+	for (uint64_t i = 0; i < ROUNDS; i++) {
 		uint64_t own = 3;
 
 		inside_map_add(&w.hit, &s->shapes[NUMBERS], &shared, 1, 0);
-		inside_map_set(&w.hit, &s->shapes[NUMBERS], &own, rounds, 0);
-		assert_int_equal(inside_map_get(&w.hit, &s->shapes[NUMBERS], &own), rounds);
+		inside_map_set(&w.hit, &s->shapes[NUMBERS], &own, i, 0);
+		assert_int_equal(inside_map_get(&w.hit, &s->shapes[NUMBERS], &own), i);
 		inside_map_del(&w.hit, &s->shapes[NUMBERS], &own);
 		inside_map_put(&w.hit, &s->shapes[WIDE], &shared, wide, 0);
 		inside_aggregate(&w.hit, &s->shapes[COUNTS], &shared, 0, 0);
 		inside_aggregate(&w.hit, &s->shapes[ONE_COUNT], NULL, 0, 0);
 	}
-	setitimer(ITIMER_REAL, &never, NULL);
-	assert_true(w.random > 100);
+	set_hook(NULL, 0);
+	assert_true(w.random > 1000);
 	assert_int_equal(lost_updates(s), 0);
-	assert_int_equal(sum_of(s, NUMBERS).by_key[1], rounds + w.random);
+	assert_int_equal(sum_of(s, NUMBERS).by_key[1], ROUNDS + w.random);
 	assert_int_equal(sum_of(s, NUMBERS).by_key[2 * KEYS - 1], w.random);
 	assert_int_equal(sum_of(s, COUNTS).by_key[2 * KEYS - 1], w.random);
-	assert_int_equal(sum_of(s, ONE_COUNT).total, rounds + w.random);
+	assert_int_equal(sum_of(s, ONE_COUNT).total, ROUNDS + w.random);
 	native_store_close(s);
 }
 
@@ -348,6 +430,9 @@ static void hammer_until_killed(struct native_store *s, struct progress *p, unsi
 {
 	uint64_t wide[WIDE_WORDS + 1] = {WIDE_WORDS}, random = number * 99 + 1;
 
+	hook_random = number * 12345 + 1;
+	until_hook = 1 + (unsigned)(next_random(&hook_random) % 20000);
+	set_hook(kill_this, 1);
 	for (;;) {
 		uint64_t key = next_random(&random) % KEYS, own = KEYS + key % 4;
 
@@ -367,22 +452,21 @@ static void the_killed_stop_nobody(void **state)
 {
 	struct progress *p =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct native_store *s = open_maps(2 * KEYS);
-	uint64_t random = 4711, key = 1, wide[WIDE_WORDS + 1] = {WIDE_WORDS};
+	struct native_store *s = open_maps(4096);
+	uint64_t key = 1, wide[WIDE_WORDS + 1] = {WIDE_WORDS};
 	const struct map_store m = native_store_maps(s);
 
 	(void)state;
+	for (int i = 0; i < MAPS; i++)
+		s->shapes[i].bucket_count = 4;
 	for (unsigned i = 0; i < KILLS; i++) {
 		pid_t child = fork(), other = child ? fork() : -1;
 
 		if (!child || !other)
-			hammer_until_killed(s, &p[!child], i);
-		usleep(next_random(&random) % 3000);
-		kill(child, SIGKILL);
+			hammer_until_killed(s, &p[!child], 2 * i + !child);
+		waitpid(child, NULL, 0);
 		inside_map_put(&s->hit, &s->shapes[WIDE], &key, wide, 0);
 		assert_true(inside_map_has(&s->hit, &s->shapes[WIDE], &key));
-		kill(other, SIGKILL);
-		waitpid(child, NULL, 0);
 		waitpid(other, NULL, 0);
 	}
 	assert_true(p[0].done > 1000 && p[1].done > 1000);
@@ -477,6 +561,7 @@ int main(void)
 		cmocka_unit_test(one_chain_counts_exactly),
 		cmocka_unit_test(wide_values_are_never_torn),
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),
+		cmocka_unit_test(the_late_meet_nobody),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
 		cmocka_unit_test(the_killed_stop_nobody),
 		cmocka_unit_test(full_maps_are_counted),

@@ -267,6 +267,43 @@ static void exit_stops_the_others(void **state)
 	native_store_close(s);
 }
 
+static bool says(const struct diag *d, const char *tag)
+{
+	return d->first && !strcmp(d->first->tag, tag);
+}
+
+/* 2^51 bytes, which no process can map. */
+static void too_much_memory_is_refused(void **state)
+{
+	const struct native_sizes sizes = {.ring_bytes = 1 << 30, .cpus = 1 << 20};
+	struct native_store *s = NULL;
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	assert_int_equal(native_store_open(&some_program, &sizes, &s, &d), -ENOMEM);
+	assert_true(says(&d, "user-memory"));
+	assert_null(s);
+	diag_free(&d);
+}
+
+/* A CPU whose TSC stops, or goes at changing speed. */
+static void a_bad_clock_is_refused(void **state)
+{
+	char path[] = "/tmp/nopal-cpuinfo-XXXXXX";
+	const struct native_sizes sizes = {.cpuinfo = path};
+	struct native_store *s = NULL;
+	struct diag d = DIAG_INIT;
+	int fd = mkstemp(path);
+
+	(void)state;
+	dprintf(fd, "processor\t: 0\nflags\t\t: fpu tsc msr constant_tsc rep_good\n");
+	close(fd);
+	assert_int_equal(native_store_open(&some_program, &sizes, &s, &d), -ENOTSUP);
+	assert_true(says(&d, "user-clock"));
+	unlink(path);
+	diag_free(&d);
+}
+
 /* Types that become known later, of maps that nothing uses yet. */
 static bool is_first(void *arg, uint32_t map)
 {
@@ -303,6 +340,8 @@ int main(void)
 		cmocka_unit_test(nobody_can_resize_it),
 		cmocka_unit_test(frames_are_claimed_once),
 		cmocka_unit_test(exit_stops_the_others),
+		cmocka_unit_test(too_much_memory_is_refused),
+		cmocka_unit_test(a_bad_clock_is_refused),
 		cmocka_unit_test(an_extension_brings_types),
 	};
 

@@ -2,16 +2,6 @@
  * and reads as 0 or as an empty text that says so. */
 #include "engine/interp/state.h"
 
-uint64_t extend(uint64_t bits, unsigned size, bool is_signed)
-{
-	unsigned unused = 64 - 8 * size;
-
-	if (size >= 8)
-		return bits;
-	bits <<= unused;
-	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
-}
-
 /* Copy memory, which may lie in several areas that touch. */
 static bool read_memory(const struct context *c, uint64_t address, void *out, size_t len)
 {
@@ -46,7 +36,7 @@ static uint64_t load(const void *bytes, unsigned size, bool is_signed)
 
 		bits = bits << 8 | ((const unsigned char *)bytes)[at];
 	}
-	return extend(bits, size, is_signed);
+	return extend_bits(bits, size, is_signed);
 }
 
 uint64_t read_user(struct run *r, uint64_t address, unsigned size, bool is_signed)
@@ -91,8 +81,9 @@ uint64_t read_arg(struct run *r, const struct operand *o)
 	bool is_signed = o->is_signed && !o->is_float;
 
 	switch (o->kind) {
-	case OPERAND_CONST: return extend((uint64_t)o->value, o->size, is_signed);
-	case OPERAND_REG: return extend(read_reg(r, o->reg) >> o->reg_shift, o->size, is_signed);
+	case OPERAND_CONST: return extend_bits((uint64_t)o->value, o->size, is_signed);
+	case OPERAND_REG:
+		return extend_bits(read_reg(r, o->reg) >> o->reg_shift, o->size, is_signed);
 	case OPERAND_MEM:
 		return read_user(r, operand_address(r->c, r->at->arch, o), o->size, is_signed);
 	case OPERAND_ADDRESS: return operand_address(r->c, r->at->arch, o);

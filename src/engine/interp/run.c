@@ -112,8 +112,8 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_MOV: regs[i->d] = regs[i->a]; break;
 	case OP_NEG: regs[i->d] = -regs[i->a]; break;
 	case OP_NOT: regs[i->d] = ~regs[i->a]; break;
-	case OP_ZEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, false); break;
-	case OP_SEXT: regs[i->d] = extend(regs[i->a], (unsigned)i->imm, true); break;
+	case OP_ZEXT: regs[i->d] = extend_bits(regs[i->a], (unsigned)i->imm, false); break;
+	case OP_SEXT: regs[i->d] = extend_bits(regs[i->a], (unsigned)i->imm, true); break;
 	case OP_F2I:
 		number = float_of_bits(regs[i->a], (unsigned)i->imm);
 		/* As cvttsd2si: truncated, INT64_MIN for what no s64 holds. */

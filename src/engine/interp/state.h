@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "engine/interp/interp.h"
+#include "program/numbers.h"
 
 /* ---- values.c: The interpreter's records on their way to the reader. Data records share a ring of
  * fixed size and are counted when it is full; control records always find room. Both come out in
@@ -144,7 +145,6 @@ static inline const struct type *run_type(const struct run *r, uint16_t slot)
 void count_fault(struct run *r, int kind);
 
 /* context.c: reading what a context holds. Unreadable is a fault and gives 0 or an empty text. */
-uint64_t extend(uint64_t bits, unsigned size, bool is_signed);
 uint64_t read_reg(const struct run *r, uint8_t id);
 uint64_t operand_address(const struct context *c, const struct arch *arch, const struct operand *o);
 uint64_t read_arg(struct run *r, const struct operand *o);

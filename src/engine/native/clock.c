@@ -121,10 +121,10 @@ void native_clock_tick(struct native_store *s)
 #if defined(__x86_64__)
 /* Does the TSC run at one rate, on all CPUs, and in sleep states, too? The kernel says so by flags,
  * and stops using it as a clock when it finds out otherwise. */
-const char *native_clock_problem(void)
+const char *native_clock_problem(const char *cpuinfo)
 {
 	char line[4096];
-	FILE *f = fopen("/proc/cpuinfo", "re");
+	FILE *f = fopen(cpuinfo ? cpuinfo : "/proc/cpuinfo", "re");
 	bool found = false, good = false;
 
 	while (f && !found && fgets(line, sizeof(line), f)) {
@@ -136,13 +136,15 @@ const char *native_clock_problem(void)
 	return good || !found ? NULL : "the time stamp counter of this CPU is not a clock";
 }
 #elif defined(__aarch64__)
-const char *native_clock_problem(void)
+const char *native_clock_problem(const char *cpuinfo)
 {
+	(void)cpuinfo;
 	return NULL;
 }
 #else
-const char *native_clock_problem(void)
+const char *native_clock_problem(const char *cpuinfo)
 {
+	(void)cpuinfo;
 	return "this CPU is not supported";
 }
 #endif

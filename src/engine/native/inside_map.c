@@ -21,19 +21,26 @@
  * Each retry means that another thread has got on. Retries are counted all the same: memory that a
  * hostile process keeps changing must not keep the tracer here.
  *
- * A thread that is killed between two of its steps may cost an entry, and a unit of `used_at`,
- * until the map is cleared; never a wrong value. */
+ * - A key is counted when it sets out for the map, and again when it has arrived. The map is full
+ * when as many as it may hold have arrived. When only those on their way make it look full, they
+ * may be the same key, or give up: the thread searches again, and after a while goes ahead, since
+ *   they may also have been killed. (may_insert)
+ *
+ * A thread that is killed between two of its steps may cost an entry, of which there are more than
+ * keys; never a wrong value.
+ */
 #include "engine/native/inside.h"
 
 #include "engine/native/words.h"
-#include "program/buckets.h"
+#include "program/numbers.h"
 #include "program/record.h"
 
 #define TRIES	    (1u << 14) /* searches in one operation */
 #define VALUE_TRIES (1u << 20)
 #define STEPS	    (1u << 22) /* entries looked at in one operation */
-#define FULL_TRIES  64u	       /* looks for a key that another thread may be inserting */
-#define LOOK_AGAIN  32u	       /* entries after which to look whether the search is still good */
+#define SWEEPS	    64u
+#define CROWD_TRIES 64u /* looks for a key that another thread may be inserting */
+#define LOOK_AGAIN  32u /* entries after which to look whether the search is still good */
 
 /* ---- words, entries */
 
@@ -122,6 +129,7 @@ struct search {
 	uint64_t number; /* of its use */
 	bool saw_dead;
 	uint32_t tries, steps; /* that are left */
+	uint32_t crowded;      /* times there was no room because of keys on their way */
 };
 
 static struct search search_for(struct hit *h, const struct map_shape *m, const uint64_t *key)
@@ -308,7 +316,7 @@ static bool sweep_once(struct search *s)
 /* What the search found is no longer known afterwards. */
 static void sweep(struct search *s)
 {
-	for (uint32_t i = 0; i < FULL_TRIES; i++)
+	for (uint32_t i = 0; i < SWEEPS; i++)
 		if (sweep_once(s))
 			return;
 }
@@ -360,15 +368,53 @@ enum result {
 	FULL,
 };
 
+enum { ON_THE_WAY, ARRIVED };
+
+static uint64_t *used_words_of(const struct search *s)
+{
+	return word_at(s->h, s->m->used_at);
+}
+
+static void count_keys(const struct search *s, uint64_t on_the_way, uint64_t arrived)
+{
+	if (on_the_way)
+		word_add(&used_words_of(s)[ON_THE_WAY], on_the_way);
+	if (arrived)
+		word_add(&used_words_of(s)[ARRIVED], arrived);
+}
+
+/* Is there room for one more key, which is counted then? */
+static enum result may_insert(struct search *s)
+{
+	uint64_t *used = used_words_of(s);
+	uint64_t before = word_add(&used[ON_THE_WAY], 1);
+
+	if (before < s->m->max_entries)
+		return DONE;
+	/* Below 0: a key was removed before its arrival was counted. */
+	if ((int64_t)word_load(&used[ARRIVED]) < (int64_t)s->m->max_entries) {
+		if (s->crowded++ == CROWD_TRIES)
+			return DONE;
+		count_keys(s, UINT64_MAX, 0);
+		return AGAIN;
+	}
+	count_keys(s, UINT64_MAX, 0);
+	/* It may have been this key that arrived last. */
+	return word_acquire(s->bucket) == s->head ? FULL : AGAIN;
+}
+
 /* Insert the key that a search did not find. DONE: s->index is its entry. */
 static enum result insert(struct search *s, uint64_t word, const uint64_t *value)
 {
-	uint64_t *used = word_at(s->h, s->m->used_at), index, head;
+	enum result r = may_insert(s);
+	uint64_t index, head;
 	struct map_entry *e;
 
-	index = word_add(used, 1) < s->m->max_entries ? take_entry(s) : 0;
+	if (r != DONE)
+		return r;
+	index = take_entry(s);
 	if (!index) {
-		word_add(used, UINT64_MAX);
+		count_keys(s, UINT64_MAX, 0);
 		return FULL;
 	}
 	e = entry_of(s->h, s->m, index);
@@ -376,12 +422,13 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 	s->link = new_link(e, s->head & LINK_NEXT);
 	head = ((s->head & ~LINK_NEXT) + HEAD_VERSION) | index;
 	if (word_swap(s->bucket, s->head, head)) {
+		count_keys(s, 0, 1);
 		s->head = head;
 		s->index = index;
 		return DONE;
 	}
 	give_entry(s, index);
-	word_add(used, UINT64_MAX);
+	count_keys(s, UINT64_MAX, 0);
 	return AGAIN;
 }
 
@@ -411,7 +458,7 @@ static enum result remove_found(struct search *s)
 {
 	if (!word_swap(&found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD))
 		return AGAIN;
-	word_add(word_at(s->h, s->m->used_at), UINT64_MAX);
+	count_keys(s, UINT64_MAX, UINT64_MAX);
 	sweep(s);
 	return DONE;
 }
@@ -671,11 +718,9 @@ static uint64_t change_key(struct hit *h, const struct map_shape *m, const uint6
 {
 	struct search s = search_for(h, m, key);
 	uint64_t before = 0;
-	uint32_t full = 0;
+	enum result r = AGAIN;
 
-	while (full < FULL_TRIES && find_clean(&s)) {
-		enum result r;
-
+	while (r != FULL && find_clean(&s)) {
 		before = 0;
 		if (s.index)
 			r = change(found(&s), s.link, how, value, &before);
@@ -683,7 +728,6 @@ static uint64_t change_key(struct hit *h, const struct map_shape *m, const uint6
 			r = insert(&s, value, NULL);
 		if (r == DONE)
 			return before;
-		full += r == FULL;
 	}
 	count_full(h, span);
 	return 0;
@@ -715,15 +759,12 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 		    const uint64_t *value, uint64_t span)
 {
 	struct search s = search_for(h, m, key);
-	uint32_t full = 0;
+	enum result r = AGAIN;
 
-	while (full < FULL_TRIES && find_clean(&s)) {
-		enum result r;
-
+	while (r != FULL && find_clean(&s)) {
 		r = s.index ? replace(&s, 0, value) : insert(&s, 0, value);
 		if (r == DONE)
 			return;
-		full += r == FULL;
 	}
 	count_full(h, span);
 }
@@ -749,23 +790,21 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 		      uint64_t span)
 {
 	struct search s;
-	uint32_t full = 0;
+	enum result r = AGAIN;
 
 	if (m->is_single) {
 		aggregate_single(h, m, value);
 		return;
 	}
 	s = search_for(h, m, key);
-	while (full < FULL_TRIES && find_clean(&s)) {
-		enum result r = DONE;
-
+	while (r != FULL && find_clean(&s)) {
+		r = DONE;
 		if (!s.index)
 			r = insert(&s, 0, NULL);
 		if (r == DONE)
 			r = take_in(&s, value);
 		if (r == DONE)
 			return;
-		full += r == FULL;
 	}
 	count_full(h, span);
 }

@@ -4,6 +4,7 @@
 #include "engine/native/inside.h"
 
 #include "engine/native/words.h"
+#include "program/numbers.h"
 #include "program/record.h"
 
 #define COMM_SIZE  16
@@ -93,29 +94,18 @@ static void copy_bytes(char *to, const char *from, uint64_t len)
 
 bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len)
 {
+	uint64_t at, part;
 	char *to = out;
+	bool direct;
 
-	while (len) {
-		bool direct;
-		uint64_t part = chunk_of(h, address, len, &direct);
-
+	for (at = 0; at < len; at += part) {
+		part = chunk_of(h, address + at, len - at, &direct);
 		if (direct)
-			copy_bytes(to, (const char *)(uintptr_t)address, part);
-		else if (!read_page(h, to, address, part))
+			copy_bytes(to + at, (const char *)(uintptr_t)(address + at), part);
+		else if (!read_page(h, to + at, address + at, part))
 			return false;
-		to += part;
-		address += part;
-		len -= part;
 	}
 	return true;
-}
-
-static uint64_t extend_bits(uint64_t bits, unsigned size, bool is_signed)
-{
-	unsigned unused = 64 - 8 * size;
-
-	bits <<= unused;
-	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
 }
 
 uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t span)

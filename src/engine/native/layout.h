@@ -167,7 +167,7 @@ struct map_shape {
 	uint64_t buckets_at;
 	uint64_t free_at;     /* u64[free_lists], CACHE_LINE apart: version << 26 | first */
 	uint64_t fresh_at;    /* u64: entries from this one on were never used */
-	uint64_t used_at;     /* u64: keys in the map */
+	uint64_t used_at;     /* u64[2]: keys in the map and on their way into it; in the map */
 	uint64_t entries_at;  /* of entry 0 */
 	uint64_t cells_at;    /* of entry 0 in stripe 0 */
 	uint64_t cell_stride; /* bytes from one stripe to the next, a multiple of 2 * CACHE_LINE */

@@ -20,8 +20,9 @@
 #define SPARE_MAX	1024u
 #define FREE_LISTS_MAX	16u
 #define CELL_BYTES_MOST ((uint64_t)64 << 20) /* of a map, above which CPUs share stripes */
-#define EXTEND_BYTES	((uint64_t)64 << 20) /* for maps whose types come later; none is used before \
-					      */
+#define EXTEND_BYTES                                                                 \
+	((uint64_t)64 << 20) /* for maps whose types come later; none is used before \
+			      */
 
 /* ---- places: memory is given out from the start to the end, before it exists */
 
@@ -115,7 +116,7 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->buckets_at = place(end, (uint64_t)8 * m->bucket_count, CACHE_LINE);
 	m->free_at = place(end, (uint64_t)CACHE_LINE * m->free_lists, CACHE_LINE);
 	m->fresh_at = place(end, 8, CACHE_LINE);
-	m->used_at = place(end, 8, CACHE_LINE);
+	m->used_at = place(end, 16, CACHE_LINE);
 	m->entries_at = place(end, (uint64_t)m->entry_size * m->entry_count, CACHE_LINE);
 	if (m->cell_words)
 		place_cells(m, cpus, end);
@@ -190,7 +191,7 @@ int native_store_open(const struct program *p, const struct native_sizes *sizes,
 		      struct native_store **out, struct diag *d)
 {
 	struct native_store *s = calloc(1, sizeof(*s));
-	const char *problem = native_clock_problem();
+	const char *problem = native_clock_problem(sizes->cpuinfo);
 	int err = 0;
 
 	if (problem) {

@@ -301,19 +301,19 @@ static void fault(void *self, uint32_t span, int kind)
 static void emit(void *self, struct str record, bool is_control, bool is_exit)
 {
 	struct native_store *s = self;
+	uint64_t words[(sizeof(struct emit_shape) + sizeof(struct emit_field) + 7) / 8] = {0};
+	struct emit_shape *shape = (struct emit_shape *)(void *)words;
 	struct record_head head;
-	struct {
-		struct emit_shape shape;
-		struct emit_field field;
-	} one = {.shape = {.is_control = is_control,
-			   .is_exit = is_exit,
-			   .field_count = record.len > sizeof(head)},
-		 .field = {.at = sizeof(head), .words = (uint32_t)(record.len - sizeof(head)) / 8}};
 
 	memcpy(&head, record.ptr, sizeof(head));
-	one.shape.format = head.format;
+	shape->format = head.format;
+	shape->is_control = is_control;
+	shape->is_exit = is_exit;
+	shape->field_count = record.len > sizeof(head);
+	shape->fields[0] = (struct emit_field){.at = sizeof(head),
+					       .words = (uint32_t)(record.len - sizeof(head)) / 8};
 	s->hit.tsc = 0;
-	inside_emit(&s->hit, &one.shape, record.ptr);
+	inside_emit(&s->hit, shape, record.ptr);
 }
 
 struct interp_store table_interp_store(struct native_store *s)

@@ -6,23 +6,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Tests define it, to let other threads, handlers and kills come between any two steps. */
+#ifndef WORDS_HOOK
+#define WORDS_HOOK() ((void)0)
+#endif
+
 static inline uint64_t word_load(const uint64_t *at)
 {
+	WORDS_HOOK();
 	return __atomic_load_n(at, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t word_acquire(const uint64_t *at)
 {
+	WORDS_HOOK();
 	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
 }
 
 static inline void word_store(uint64_t *at, uint64_t value)
 {
+	WORDS_HOOK();
 	__atomic_store_n(at, value, __ATOMIC_RELAXED);
 }
 
 static inline void word_release(uint64_t *at, uint64_t value)
 {
+	WORDS_HOOK();
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);
 }
 
@@ -40,11 +49,13 @@ static inline void fence_stores(void)
 
 static inline uint64_t word_add(uint64_t *at, uint64_t value)
 {
+	WORDS_HOOK();
 	return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);
 }
 
 static inline bool word_swap(uint64_t *at, uint64_t old, uint64_t value)
 {
+	WORDS_HOOK();
 	return __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
@@ -55,6 +66,7 @@ static inline bool pair_swap(uint64_t *at, uint64_t a, uint64_t b, uint64_t c, u
 #if defined(__x86_64__)
 	bool done;
 
+	WORDS_HOOK();
 	__asm__ volatile("lock cmpxchg16b %1"
 			 : "=@ccz"(done), "+m"(*(uint64_t(*)[2])at), "+a"(a), "+d"(b)
 			 : "b"(c), "c"(d)

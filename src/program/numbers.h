@@ -1,16 +1,28 @@
-/* Which bucket of a histogram a value falls into. The buckets are bpftrace's. Code that runs in
- * traced processes uses this, too, so it needs nothing but the compiler.
+/* Arithmetic of programs that all engines share. Code that runs in traced processes uses this, too,
+ * so it needs nothing but the compiler. */
+#ifndef NOPAL_PROGRAM_NUMBERS_H
+#define NOPAL_PROGRAM_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The low `size` bytes, 1 to 8, as a number. */
+static inline uint64_t extend_bits(uint64_t bits, unsigned size, bool is_signed)
+{
+	unsigned unused = 64 - 8 * size;
+
+	if (size >= 8)
+		return bits;
+	bits <<= unused;
+	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
+}
+
+/* Which bucket of a histogram a value falls into. The buckets are bpftrace's.
  *
  * hist(n, k): bucket 0 holds negative values. Below 2^(k+1) each number has a bucket of its own;
  * above, each power of two is cut into 2^k buckets of equal width. With k = 0 these are
  * (..., 0) [0] [1] [2, 4) [4, 8) ... With i = bucket - 1 and n = 2^k the lowest value of a bucket
  * beyond the linear part is (n + i % n) << (i / n - 1). */
-#ifndef NOPAL_PROGRAM_BUCKETS_H
-#define NOPAL_PROGRAM_BUCKETS_H
-
-#include <stdbool.h>
-#include <stdint.h>
-
 static inline unsigned bucket_of_hist(uint64_t value, bool is_signed, unsigned bits)
 {
 	uint64_t per_power = UINT64_C(1) << bits;
