@@ -20,7 +20,7 @@ struct option;
 struct command {
 	const char *name;    /* "list" */
 	const char *self;    /* how it is called: "nopal list" */
-	const char *summary; /* a line of nopal --help */
+	const char *summary; /* a line of nopal --help; NULL: not shown there */
 	const char *usage;   /* command lines without `self`, one a line */
 	const char *about;   /* what it does; this and `more` end in a newline */
 	const char *more; /* what --help says after the options: examples, exit status; or NULL */
@@ -30,7 +30,9 @@ struct command {
 };
 
 extern const struct command command_list, command_trace, command_count, command_hist,
-	command_doctor, command_provider, command_script;
+	command_doctor, command_provider, command_complete, command_script;
+/* All subcommands that have a name; NULL ends them. */
+extern const struct command *const nopal_commands[];
 
 /* Print the collected messages to stderr. Returns EXIT_FAILED. */
 int show_messages(struct nopal_diag *d);

@@ -12,13 +12,12 @@
 #include "nopal/trace.h"
 
 /* clang-format off */
-static const struct command *const commands[] = {
+const struct command *const nopal_commands[] = {
 	&command_list, &command_trace,  &command_count,
 	&command_hist, &command_doctor, &command_provider,
+	&command_complete, NULL,
 };
 /* clang-format on */
-
-#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
 static const char head[] = "usage: nopal COMMAND [ARGUMENT]...\n"
 			   "       nopal [OPTION]... -e SCRIPT | FILE [PARAMETER]...\n"
@@ -44,17 +43,18 @@ static const char tail[] =
 static int print_help(void)
 {
 	fputs(head, stdout);
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	for (size_t i = 0; nopal_commands[i]; i++)
+		if (nopal_commands[i]->summary)
+			printf("  %-10s %s\n", nopal_commands[i]->name, nopal_commands[i]->summary);
 	fputs(tail, stdout);
 	return EXIT_OK;
 }
 
 static const struct command *find_command(const char *name)
 {
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
+	for (size_t i = 0; nopal_commands[i]; i++)
+		if (!strcmp(nopal_commands[i]->name, name))
+			return nopal_commands[i];
 	return NULL;
 }
 

@@ -1,0 +1,94 @@
+# Completion in bash, zsh and fish: what the command offers, and what the shells make of it in a terminal.
+load ../helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR"
+	cp "$TARGETS/tick" tick
+	mkdir bin
+	ln -s "$NOPAL" bin/nopal
+	PATH=$PWD/bin:$PATH
+}
+
+# offers WORD...: the candidates for the last WORD, without what they mean.
+offers() {
+	nopal complete -- "$@" | cut -f1 | uniq
+}
+
+@test "commands, options and their values are offered" {
+	[ "$(offers li)" = list ]
+	offers '' | grep -qx trace
+	! offers '' | grep -qx complete
+	[ "$(offers list --ver)" = --verbose ]
+	[ "$(offers trace -f '')" = $'text\njson' ]
+	[ "$(offers --dump=t)" = --dump=tree ]
+	[ "$(offers --dump t)" = tree ]
+	[ "$(offers --dump=x)" = "" ]
+	[ "$(offers nonsense --nothing '')" = "" ]
+	[ "$(nopal complete)" = "$(nopal complete -- '')" ]
+	nopal complete -- list --ver | grep -q $'^--verbose\tshow names'
+}
+
+@test "processes are offered with their names" {
+	sleep 100 3>&- &
+	nopal complete -- list -p "$!" >out
+	kill $!
+	[ "$(cat out)" = "$!"$'\tsleep' ]
+}
+
+@test "probes of the file that is typed are offered" {
+	[ "$(offers count ./tick:tick:w)" = ./tick:tick:word ]
+	[ "$(offers count usdt:./tick:tick:w)" = usdt:./tick:tick:word ]
+	[ "$(offers trace usdt:./ti)" = usdt:./tick: ]
+	[ "$(offers trace usdt:./bi)" = usdt:./bin/ ]
+	[ "$(offers trace upr)" = uprobe: ]
+	# Names of files are the shell's work.
+	[ "$(offers list ./ti)" = "" ]
+	[ "$(offers list /nowhere:x)" = "" ]
+}
+
+@test "a file's name cannot steer the terminal" {
+	cp tick $'ti\e[31m\tck'
+	mkdir $'ti\ndir'
+	offers trace usdt:./ti >out
+	[ "$(cat out)" = usdt:./tick: ]
+}
+
+# typed SHELL KEYS: what is in the command line after the keys were typed, a tab after them.
+typed() {
+	need_program tmux
+	need_program "${1%% *}"
+	local screen=nopal-$BATS_SUITE_TEST_NUMBER-$$
+	tmux -L "$screen" -f /dev/null new-session -d -x 120 -y 30 "env PS1='> ' PATH='$PATH' TERM=screen $1"
+	sleep 0.5
+	tmux -L "$screen" send-keys "$2" Enter
+	sleep 0.5
+	tmux -L "$screen" send-keys C-l "$3" Tab
+	for _ in $(seq 50); do
+		tmux -L "$screen" capture-pane -p | sed 's/ *$//' | grep . >screen || true
+		! grep -qF -- "$4" screen || break
+		sleep 0.1
+	done
+	tmux -L "$screen" kill-server
+	cat screen
+	grep -qF -- "$4" screen
+}
+
+@test "bash completes in a terminal" {
+	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal doc' 'nopal doctor'
+	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal count ./tick:tick:w' './tick:tick:word'
+	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal --dump=tr' 'nopal --dump=tree'
+	typed 'bash --norc' ". $ROOT/completions/nopal.bash" 'nopal list ti' 'nopal list tick'
+}
+
+@test "zsh completes in a terminal" {
+	local start="fpath=($ROOT/completions \$fpath); autoload -U compinit; compinit -u -d $PWD/dump"
+	typed 'zsh -f' "$start" 'nopal doc' 'nopal doctor'
+	typed 'zsh -f' "$start" 'nopal count ./tick:tick:w' './tick:tick:word'
+	typed 'zsh -f' "$start" 'nopal list ti' 'nopal list tick'
+}
+
+@test "fish completes" {
+	need_program fish
+	fish -c "source $ROOT/completions/nopal.fish; complete -C 'nopal doc'" | grep -q '^doctor'
+	fish -c "source $ROOT/completions/nopal.fish; complete -C 'nopal count ./tick:tick:w'" | grep -q '^./tick:tick:word'
+}
