@@ -199,13 +199,18 @@ $(O)/fuzz/%: fuzz/%.c $(O)/libhelp.a $(O)/libnopal.a
 bench: all targets
 	$(Q)O=$(O) bench/run
 
-install: all
-	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) VERSION=$(VERSION) O=$(O) STRIP=$(STRIP) scripts/install
+# The command; what developers need; both.
+install-cli install-dev install: all
+	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) VERSION=$(VERSION) O=$(O) STRIP=$(STRIP) REPLACE=$(REPLACE) \
+		scripts/install $(patsubst install-%,%,$(@:install=all))
+
+uninstall:
+	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) scripts/install uninstall
 
 clean:
 	rm -rf build build-san build-fuzz
 
 -include $(OBJECTS:.o=.d) $(INSIDE:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)
 
-.PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install clean
+.PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install install-cli install-dev uninstall clean
 .SECONDARY:
