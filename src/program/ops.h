@@ -81,6 +81,7 @@ OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)
 /* d = texts of s and t are equal in their first imm bytes, or wholly (imm < 0) ? 0 : 1 */
 OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
 OP(LENGTH,    "length",    "d",  "s",    TEXT,                0)        /* d = bytes of the text in s */
+OP(BYTE,      "byte",      "d",  "sa",   TEXT,                0)        /* d = byte number a of the text in s; 0 after its end */
 
 /* d = m[key s], 0 when absent; value INT, FLOAT, NAME or aggregate (below) */
 OP(MAP_GET,   "map_get",   "d",  "k",    0,                   WORDS | SCALARS)
@@ -90,7 +91,8 @@ OP(MAP_SET,   "map_set",   "",   "ka",   0,                   WORDS)    /* m[key
 OP(MAP_PUT,   "map_put",   "",   "kt",   0,                   MEMORY)   /* m[key s] = all of t */
 /* m[key s] += a, atomically; d = the value before (REG_NO: not wanted) */
 OP(MAP_ADD,   "map_add",   "D",  "ka",   0,                   KIND(TYPE_INT))
-OP(MAP_DEL,   "map_del",   "",   "k",    0,                   0)        /* remove m[key s] */
+/* remove m[key s]; d = 1 when it was there, else 0 (REG_NO: not wanted) */
+OP(MAP_DEL,   "map_del",   "D",  "k",    0,                   0)
 OP(MAP_HAS,   "map_has",   "d",  "k",    0,                   0)        /* d = 1 when the key is there, else 0 */
 /* m[key s] takes in value a, as its value type says (count() ignores a) */
 OP(AGGREGATE, "aggregate", "",   "kA",   0,                   AGGREGATES)

@@ -60,9 +60,8 @@ static void hold_any_width(struct type *t)
 	t->size = 8;
 }
 
-/* $x = value: the first assignment fixes the type. */
-static void assign_variable(struct check *c, struct expr *target, struct expr *value,
-			    struct mark mark)
+void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
+			   struct mark mark)
 {
 	struct variable *v = check_find_variable(c, target->text);
 
@@ -180,7 +179,7 @@ static void check_assign(struct check *c, struct stmt *s)
 	else if (s->target->kind == EXPR_MAP)
 		assign_map(c, s->target, s->value, s->mark);
 	else
-		assign_variable(c, s->target, s->value, s->mark);
+		check_assign_variable(c, s->target, s->value, s->mark);
 }
 
 static void refuse_declared(struct check *c, const struct variable *v, const struct expr *target)
@@ -208,7 +207,7 @@ static void check_let(struct check *c, struct stmt *s)
 		c->changed = true;
 	}
 	if (s->value) {
-		assign_variable(c, s->target, s->value, s->target->mark);
+		check_assign_variable(c, s->target, s->value, s->target->mark);
 	} else if (!c->err && declared->kind == TYPE_INT) {
 		/* Without a value and a type it is declared by its first assignment. */
 		v->needs_zero = true;

@@ -169,6 +169,9 @@ void check_int(struct check *c, const struct expr *e, const char *what);
 void check_number(struct check *c, struct expr *e, const char *what);
 /* `e` must have a value that can be kept or sent. */
 void check_storable(struct check *c, const struct expr *e, const char *what);
+/* $x = value: the first assignment fixes the type; `mark` is the text of the assignment. */
+void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
+			   struct mark mark);
 /* The target of an assignment or step, reported at `at`, must not be a loop's variable. */
 void check_not_loop(struct check *c, const struct expr *at, const struct expr *target);
 /* Nothing when there is an error already. */
@@ -312,6 +315,19 @@ void lower_emit(struct lower *l, const struct format *f, const struct field *fie
 /* Any value as a field of a record. */
 struct field lower_field(struct lower *l, const struct expr *e);
 
+/* A loop being made: where it began and what was around it. */
+struct loop {
+	size_t start;
+	struct label leave, again;
+	uint64_t outer_rounds;
+	struct label *outer_leave, *outer_again;
+};
+
+/* The code between the two is run at most `rounds` times; `mark` is the loop's text. l->leave and
+ * l->again are its labels meanwhile. */
+void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *loop);
+void loop_close(struct lower *l, struct loop *loop);
+
 /* ---- Builtins ---- */
 
 /* Each is one row, which contains everything about it. The rows are in the files that check and
@@ -335,6 +351,7 @@ enum builtin_need {
 	NEED_STACKS = 16,  /* processes, remembered while they live */
 	NEED_DATA = 32,	   /* data records are sent */
 	NEED_UNSAFE = 64,  /* --unsafe */
+	NEED_NO_REG = 128, /* `out` may be REG_NO: the value is not wanted */
 };
 
 /* Probe types a builtin can be used in; 0 in a row: all. */
@@ -368,12 +385,14 @@ struct function {
 /* clang-format off */
 #define NO_RESULT   {.kind = TYPE_NONE}
 #define RESULT_U64  {.kind = TYPE_INT, .size = 8}
+#define RESULT_BOOL {.kind = TYPE_INT, .size = 1, .show = SHOW_BOOL}
 #define RESULT_S64  {.kind = TYPE_INT, .size = 8, .is_signed = true}
 #define RESULT_NAME {.kind = TYPE_NAME}
 /* clang-format on */
 
 /* Tables of rows; the name of the last row is NULL. */
-extern const struct function value_rows[], text_rows[], map_rows[], output_rows[], printf_rows[];
+extern const struct function value_rows[], text_rows[], search_rows[], map_rows[], output_rows[],
+	printf_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);

@@ -116,7 +116,8 @@ void lower_effect(struct lower *l, const struct expr *e)
 {
 	if (e->kind == EXPR_STEP)
 		lower_step(l, e, REG_NO);
-	else if (e->shape.type.kind == TYPE_NONE)
+	else if (e->shape.type.kind == TYPE_NONE ||
+		 (e->function && (e->function->needs & NEED_NO_REG)))
 		lower_memory_to(l, e, REG_NO);
 	else
 		lower_field(l, e);

@@ -137,22 +137,14 @@ static uint64_t dynamic_rounds(const struct lower *l, const struct stmt *s)
 	return rounds > MAX_DYNAMIC_ROUNDS ? MAX_DYNAMIC_ROUNDS : rounds;
 }
 
-/* A loop being made: where it began and what was around it. */
-struct loop {
-	size_t start;
-	struct label leave, again;
-	uint64_t outer_rounds;
-	struct label *outer_leave, *outer_again;
-};
-
-static void loop_open(struct lower *l, const struct stmt *s, uint64_t rounds, struct loop *loop)
+void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *loop)
 {
 	uint64_t all;
 
 	if (__builtin_mul_overflow(rounds, l->rounds, &all))
 		all = UINT64_MAX;
 	if (all > PROGRAM_MAX_ROUNDS && !l->err)
-		l->err = diag_error_at(l->d, -EINVAL, "long-loop", script_span(l->s, s->mark),
+		l->err = diag_error_at(l->d, -EINVAL, "long-loop", script_span(l->s, mark),
 				       "this loop can run %llu rounds: the limit is %d",
 				       (unsigned long long)all, PROGRAM_MAX_ROUNDS);
 	*loop = (struct loop){.start = l->count,
@@ -165,7 +157,7 @@ static void loop_open(struct lower *l, const struct stmt *s, uint64_t rounds, st
 	l->again = &loop->again;
 }
 
-static void loop_close(struct lower *l, struct loop *loop)
+void loop_close(struct lower *l, struct loop *loop)
 {
 	lower_bind(l, &loop->again);
 	lower_op(l, OP_NEXT)->target = (uint32_t)loop->start;
@@ -181,7 +173,7 @@ static void lower_while(struct lower *l, const struct stmt *s)
 {
 	struct loop loop;
 
-	loop_open(l, s, dynamic_rounds(l, s), &loop);
+	loop_open(l, s->mark, dynamic_rounds(l, s), &loop);
 	lower_jump(l, s->value, false, l->leave);
 	lower_body(l, s->body);
 	loop_close(l, &loop);
@@ -213,7 +205,7 @@ static void lower_for(struct lower *l, const struct stmt *s)
 	lower_word_to(l, s->to, end);
 	one = lower_const(l, 1);
 	emit_di(l, OP_CONST, variable, 0);
-	loop_open(l, s, range_rounds(l, s), &loop);
+	loop_open(l, s->mark, range_rounds(l, s), &loop);
 	more = lower_reg(l);
 	emit_operator(l, OPERATOR_LT, true, next, end, more);
 	lower_goto(l, OP_JUMP_NOT, more, l->leave);

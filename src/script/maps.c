@@ -1,6 +1,8 @@
 /* Functions of maps: count and the other aggregations, clear zero delete has_key. */
 #include "script/inside.h"
 
+#include <errno.h>
+
 /* count(), sum(n), min(n), max(n), avg(n), stats(n): the row has the type */
 static void check_aggregate(struct check *c, struct expr *e)
 {
@@ -70,35 +72,96 @@ static void lower_whole_map(struct lower *l, const struct expr *e, uint16_t out)
 		   NULL);
 }
 
-/* delete(@m[key]), has_key(@m[key]); delete(@m, key) is delete(@m[key]), where a tuple stands for
- * several keys. */
-static void check_keyed(struct check *c, struct expr *e)
+/* One entry: @m[key]; or @m with a key of its own, where a tuple stands for several keys. */
+static void check_entry(struct check *c, struct expr *map)
 {
-	struct expr *map = e->args[0], *key = e->arg_count == 2 ? e->args[1] : NULL;
-
-	if (map->kind != EXPR_MAP)
-		check_error(c, map, "wrong-arg-type", "'%s' expects a map", e->function->name);
-	else if (key && map->arg_count)
-		check_error(c, e, "wrong-arg-count", "'%s' takes one key", e->function->name);
-	if (c->err)
-		return;
-	if (key) {
-		bool is_tuple = key->kind == EXPR_TUPLE;
-
-		map->args = is_tuple ? key->args : &e->args[1];
-		map->arg_count = is_tuple ? key->arg_count : 1;
-		e->arg_count = 1;
-	}
 	check_map_key(c, map);
 	if (!c->err)
 		map->map->is_read = true;
 	check_filled(c, map, "used");
 }
 
+static void take_key(struct expr *map, struct expr **key)
+{
+	bool is_tuple = (*key)->kind == EXPR_TUPLE;
+
+	map->args = is_tuple ? (*key)->args : key;
+	map->arg_count = is_tuple ? (*key)->arg_count : 1;
+}
+
+/* has_key(@m, key), delete(@m, key), delete(@m[key], @n[key]) */
+static void check_keyed(struct check *c, struct expr *e)
+{
+	struct expr *map = e->args[0];
+
+	for (unsigned i = 0; i < e->arg_count && !c->err; i++)
+		if (e->args[i]->kind != EXPR_MAP && (!i || map->arg_count))
+			check_error(c, e->args[i], "wrong-arg-type", "'%s' expects a map",
+				    e->function->name);
+	if (!c->err && !map->arg_count && e->arg_count > 2)
+		check_error(c, e, "wrong-arg-count", "'%s' takes one key", e->function->name);
+	if (c->err)
+		return;
+	if (!map->arg_count && e->arg_count == 2) {
+		take_key(map, &e->args[1]);
+		e->arg_count = 1;
+	}
+	for (unsigned i = 0; i < e->arg_count && !c->err; i++)
+		check_entry(c, e->args[i]);
+}
+
 static void lower_delete(struct lower *l, const struct expr *e, uint16_t out)
 {
-	(void)out;
-	emit_map(l, OP_MAP_DEL, e->args[0]->map, lower_key(l, e->args[0]));
+	for (unsigned i = 0; i < e->arg_count; i++)
+		emit_map(l, OP_MAP_DEL, e->args[i]->map, lower_key(l, e->args[i]))->d = out;
+}
+
+/* find(@m, key, $v): the first check makes it find(@m[key], $v) */
+static void check_find(struct check *c, struct expr *e)
+{
+	struct expr *map = e->args[0], *v = e->args[e->arg_count - 1];
+
+	if (map->kind != EXPR_MAP || (e->arg_count == 3) == !!map->arg_count)
+		check_error(c, map, "wrong-arg-type", "'find' expects a map, a key and a variable");
+	else if (v->kind != EXPR_VARIABLE)
+		check_error(c, v, "wrong-arg-type", "'find' expects a variable");
+	if (c->err)
+		return;
+	if (e->arg_count == 3) {
+		struct expr **args = arena_array(&c->s->arena, struct expr *, 2);
+
+		take_key(map, &e->args[1]);
+		if (!args) {
+			c->err = -ENOMEM;
+			return;
+		}
+		args[0] = map;
+		args[1] = v;
+		e->args = args;
+		e->arg_count = 2;
+	}
+	check_map_read(c, map);
+	c->block_depth++; /* the variable may stay without a value */
+	check_assign_variable(c, v, map, e->mark);
+	c->block_depth--;
+}
+
+static void lower_find(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct expr *map = e->args[0];
+	const struct variable *v = e->args[1]->variable;
+	uint16_t key = lower_key(l, map);
+	struct label absent = {0};
+
+	emit_map(l, OP_MAP_HAS, map->map, key)->d = out;
+	lower_goto(l, OP_JUMP_NOT, out, &absent);
+	if (type_is_word(&v->shape.type)) {
+		emit_map(l, OP_MAP_GET, map->map, key)->d = v->reg;
+		lower_fit(l, v);
+	} else {
+		emit_map(l, OP_MAP_COPY, map->map, key)->t = v->slot;
+	}
+	lower_bind(l, &absent);
 }
 
 static void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
@@ -114,10 +177,12 @@ const struct function map_rows[] = {
 	  "remove all entries of a map", "@m[1] = count(); clear(@m);" },
 	{ "zero", "m", GROUP_STATEMENT, 0, 0, NO_RESULT, check_whole_map, lower_whole_map, FORMAT_ZERO,
 	  "set all values of a map to 0", "@m[1] = count(); zero(@m);" },
-	{ "delete", "x[x", GROUP_STATEMENT, 0, 0, NO_RESULT, check_keyed, lower_delete, 0,
-	  "remove one entry of a map", "@m[1] = 1; delete(@m[1]);" },
-	{ "has_key", "x[x", GROUP_FUNCTION, 0, 0, RESULT_S64, check_keyed, lower_has_key, 0,
-	  "1 when the map has an entry with this key", "@m[1] = 1; if (has_key(@m, 1)) { exit(); }" },
+	{ "delete", "x[xxxxxxx", GROUP_FUNCTION, NEED_NO_REG, 0, RESULT_BOOL, check_keyed, lower_delete, 0,
+	  "remove one entry of a map; was there one?", "@m[1] = 1; delete(@m[1]);" },
+	{ "has_key", "x[x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_keyed, lower_has_key, 0,
+	  "does the map have an entry with this key?", "@m[1] = 1; if (has_key(@m, 1)) { exit(); }" },
+	{ "find", "xx[x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_find, lower_find, 0,
+	  "is there such an entry? then $v is its value", "@m[1] = 1; if (find(@m, 1, $v)) { print($v); }" },
 	{ "count", "", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_COUNT,
 	  "the number of events", "@[comm] = count();" },
 	{ "sum", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_SUM,
@@ -136,7 +201,6 @@ const struct function map_rows[] = {
 	  "histogram by powers of two", "@ = hist(arg0);" },
 	{ "lhist", "iccc", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_lhist, NULL, TYPE_LHIST,
 	  "histogram with buckets of equal width", "@ = lhist(arg0, 0, 100, 10);" },
-	{ .name = "find", .group = GROUP_FOREIGN },
 	{ .name = "len", .group = GROUP_FOREIGN },
 	{ .name = "tseries", .group = GROUP_FOREIGN },
 	{ .name = NULL },

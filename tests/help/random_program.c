@@ -329,6 +329,10 @@ static void make_comparison(struct maker *m)
 	static const uint16_t texts[] = {S_STR, S_STR2, S_LONG, S_LONG2};
 	uint16_t s = ready(m, texts[draw(m, 4)]), t = ready(m, texts[draw(m, 4)]);
 
+	if (!draw(m, 4)) {
+		add(m, (struct insn){.op = OP_BYTE, .d = new_reg(m), .s = s, .a = any_reg(m)});
+		return;
+	}
 	add(m, (struct insn){.op = OP_STRCMP,
 			     .d = new_reg(m),
 			     .s = s,
@@ -365,6 +369,8 @@ static void make_map(struct maker *m)
 	}
 	if (choice == 0) {
 		i.op = OP_MAP_DEL;
+		if (draw(m, 2))
+			i.d = new_reg(m);
 	} else if (choice == 1) {
 		i.op = OP_MAP_HAS;
 		i.d = new_reg(m);

@@ -206,6 +206,25 @@ static void gen_length(struct gen *g, const struct insn *in)
 	gen_set(g, in->d, R1);
 }
 
+/* The limit is for the verifier, which does not know that lengths fit into their slots. */
+static void gen_byte(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct spill s = gen_slot(g, in->s);
+	int done = code_label(c);
+
+	gen_get(g, R2, in->a);
+	code_load(c, 4, R3, gen_base(s), s.offset + (int32_t)offsetof(struct text_head, len));
+	code_const(c, R1, 0);
+	code_jump_if(c, BPF_JGE, R2, R3, done);
+	gen_limit(g, R2, gen_slot_type(g, in->s)->size - 1);
+	gen_address(g, R3, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R3, R2);
+	code_load(c, 1, R1, R3, 0);
+	code_bind(c, done);
+	gen_set(g, in->d, R1);
+}
+
 /* clang-format off */
 static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_CONST]     = gen_const,     [OP_MOV]      = gen_unary,     [OP_NEG]       = gen_unary,
@@ -227,6 +246,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_TEXT]      = gen_literal,   [OP_STR]      = gen_str,       [OP_BUF]       = gen_buf,
 	[OP_COMM]      = gen_comm,      [OP_USTACK]   = gen_stack,     [OP_KSTACK]    = gen_stack,
 	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,    [OP_LENGTH]    = gen_length,
+	[OP_BYTE]      = gen_byte,
 	[OP_MAP_GET]   = gen_map,       [OP_MAP_COPY] = gen_map,       [OP_MAP_SET]   = gen_map,
 	[OP_MAP_PUT]   = gen_map,       [OP_MAP_ADD]  = gen_map,       [OP_MAP_DEL]   = gen_map,
 	[OP_MAP_HAS]   = gen_map,       [OP_AGGREGATE] = gen_map,

@@ -323,6 +323,20 @@ static void map_aggregate(struct gen *g, const struct insn *in, const struct ent
 	code_bind(g->code, done);
 }
 
+/* STACK_A = 1 when the word at R0, which says whether a cell holds anything, is not 0; it is 0
+ * then. Of two programs that remove a value at once, one finds it. Ruins R1. */
+static void unset(struct gen *g, uint32_t is_set)
+{
+	struct code *c = g->code;
+	int absent = code_label(c);
+
+	code_const(c, R1, 0);
+	code_atomic(c, BPF_XCHG, R0, (int)is_set, R1);
+	code_jump_imm(c, BPF_JEQ, R1, 0, absent);
+	code_store_imm(c, 8, FRAME, STACK_A, 1);
+	code_bind(c, absent);
+}
+
 /* Arrays keep their entries: a cell is set to zero, on one or all CPUs. */
 static void map_del(struct gen *g, const struct insn *in, const struct entry_at *at)
 {
@@ -330,24 +344,29 @@ static void map_del(struct gen *g, const struct insn *in, const struct entry_at 
 	uint32_t size = at->store->value_size;
 	int done = code_label(c), again;
 
-	(void)in;
+	code_store_imm(c, 8, FRAME, STACK_A, 0);
 	if (at->store->kind == STORE_HASH) {
 		call_map(g, at, BPF_FUNC_map_delete_elem);
-		if (is_counted(at->store)) {
-			code_jump_imm(c, BPF_JNE, R0, 0, done);
+		code_jump_imm(c, BPF_JNE, R0, 0, done);
+		code_store_imm(c, 8, FRAME, STACK_A, 1);
+		if (is_counted(at->store))
 			count_key(g, at->store, -1);
-		}
 	} else if (at->store->kind == STORE_CELL) {
 		look_up(g, at);
+		unset(g, size);
 		code_store_imm(c, 8, R0, 0, 0);
-		code_store_imm(c, 8, R0, (int)size, 0);
 	} else {
 		again = each_cpu(g, at, done);
-		code_helper(c, BPF_FUNC_probe_read_kernel, REG(R0), IMM(size + 8),
+		unset(g, size);
+		code_helper(c, BPF_FUNC_probe_read_kernel, REG(R0), IMM(size),
 			    MAP_VALUE(g->world->zeros_fd, 0));
 		next_cpu(g, again);
 	}
 	code_bind(c, done);
+	if (in->d == REG_NO)
+		return;
+	code_load(c, 8, R1, FRAME, STACK_A);
+	gen_set(g, in->d, R1);
 }
 
 /* ---- keys */

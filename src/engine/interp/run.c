@@ -49,6 +49,11 @@ static uint64_t compare_texts(const struct run *r, const struct insn *i)
 	return !str_eq(a, b);
 }
 
+static uint64_t byte_of(struct str text, uint64_t at)
+{
+	return at < text.len ? (unsigned char)text.ptr[at] : 0;
+}
+
 static void loop_again(struct run *r, const struct insn *i)
 {
 	if (--r->u->rounds[i->target] > 0) {
@@ -89,6 +94,7 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_FIELD_STR: read_field_str(r, i); break;
 	case OP_STRCMP: regs[i->d] = compare_texts(r, i); break;
 	case OP_LENGTH: regs[i->d] = slot_text(r, i->s).len; break;
+	case OP_BYTE: regs[i->d] = byte_of(slot_text(r, i->s), regs[i->a]); break;
 	case OP_MAP_GET: regs[i->d] = map_get(r, i); break;
 	case OP_MAP_COPY: map_copy(r, i); break;
 	case OP_MAP_SET: map_set(r, i); break;

@@ -71,12 +71,12 @@ static char *table_take(struct table *t, const char *key, int *err)
 }
 
 /* The last entry takes the place of the one that goes. It was added before, so there is room. */
-static void table_remove(struct table *t, const char *key)
+static bool table_remove(struct table *t, const char *key)
 {
 	size_t at = find(t, key), last = t->count - 1;
 
 	if (at == ABSENT)
-		return;
+		return false;
 	hash_remove(&t->by_key, hash_of(t, key), at);
 	free(t->entries[at]);
 	if (at != last) {
@@ -85,6 +85,7 @@ static void table_remove(struct table *t, const char *key)
 		t->entries[at] = t->entries[last];
 	}
 	t->count--;
+	return true;
 }
 
 /* ---- operations on maps */
@@ -168,7 +169,10 @@ void map_add(struct run *r, const struct insn *i)
 
 void map_del(struct run *r, const struct insn *i)
 {
-	table_remove(table_of(r, i), key_of(r, i));
+	bool was_there = table_remove(table_of(r, i), key_of(r, i));
+
+	if (i->d != REG_NO)
+		r->u->regs[i->d] = was_there;
 }
 
 bool map_has(struct run *r, const struct insn *i)
