@@ -18,18 +18,18 @@ bool mapped_is_deleted(const struct mapped_file *file)
 	return str_ends(file->path, STR(MAPPED_DELETED));
 }
 
-/* "55d0-55d2 r-xp 00001000 08:02 1234   /usr/bin/x": false for what is not code. */
+/* "55d0-55d2 r-xp 00001000 08:02 1234   /usr/bin/x" */
 static bool parse_line(struct str line, struct mapped_file *out)
 {
 	struct str range = str_cut(&line, ' '), access = str_cut(&line, ' ');
 	uint64_t major, minor;
 
-	if (access.len != 4 || access.ptr[2] != 'x' ||
-	    str_to_hex(str_cut(&range, '-'), &out->start) || str_to_hex(range, &out->end) ||
+	if (access.len != sizeof(out->access) || str_to_hex(str_cut(&range, '-'), &out->start) || str_to_hex(range, &out->end) ||
 	    str_to_hex(str_cut(&line, ' '), &out->offset) ||
 	    str_to_hex(str_cut(&line, ':'), &major) || str_to_hex(str_cut(&line, ' '), &minor) ||
 	    str_to_u64(str_cut(&line, ' '), &out->inode))
 		return false;
+	memcpy(out->access, access.ptr, sizeof(out->access));
 	out->device = major << 32 | minor;
 	while (line.len && *line.ptr == ' ')
 		line = str_of(line.ptr + 1, line.len - 1);
@@ -37,7 +37,7 @@ static bool parse_line(struct str line, struct mapped_file *out)
 	return out->start < out->end;
 }
 
-int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg)
+int maps_parse_all(struct str text, pid_t pid, mapped_fn *fn, void *arg)
 {
 	struct mapped_file file = {.pid = pid};
 	int err = 0;
@@ -46,6 +46,24 @@ int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg)
 		if (parse_line(str_cut(&text, '\n'), &file))
 			err = fn(arg, &file);
 	return err;
+}
+
+/* Hands on what is code. */
+struct code_only {
+	mapped_fn *fn;
+	void *arg;
+};
+
+static int take_code(void *arg, const struct mapped_file *file)
+{
+	const struct code_only *only = arg;
+
+	return file->access[2] == 'x' ? only->fn(only->arg, file) : 0;
+}
+
+int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg)
+{
+	return maps_parse_all(text, pid, take_code, &(struct code_only){fn, arg});
 }
 
 /* Hands on the first mapping of each run of one file. */

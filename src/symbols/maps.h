@@ -8,10 +8,11 @@
 
 #include "base/buf.h"
 
-/* One executable mapping. */
+/* One mapping; of code, where nothing else is said. */
 struct mapped_file {
 	pid_t pid;
 	uint64_t start, end;
+	char access[4];	 /* "r-xp" */
 	uint64_t offset; /* of `start` in the file */
 	uint64_t device; /* major << 32 | minor */
 	uint64_t inode;	 /* 0: no file */
@@ -29,6 +30,8 @@ typedef int mapped_fn(void *arg, const struct mapped_file *file);
 int maps_read(pid_t pid, struct buf *text);
 /* Each executable mapping in that text. */
 int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg);
+/* Each mapping, of data too. */
+int maps_parse_all(struct str text, pid_t pid, mapped_fn *fn, void *arg);
 /* Each file that the process has mapped as code, by its first executable mapping; again when the
  * mappings of another file came between. `text` is a buffer for the maps. */
 int maps_each_file(pid_t pid, struct buf *text, mapped_fn *fn, void *arg);

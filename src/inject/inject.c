@@ -1,0 +1,254 @@
+/* A process that is traced in user mode: opening it, its memory, and where it has files mapped. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define STATUS_MAX  8192
+
+/* ---- reading and writing */
+
+static int all_of(ssize_t done, size_t len)
+{
+	if (done < 0)
+		return errno == EIO ? -EFAULT : -errno;
+	return (size_t)done == len ? 0 : done ? -EFAULT : -ESRCH;
+}
+
+int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len)
+{
+	return all_of(pread(x->mem_fd, bytes, len, (off_t)address), len);
+}
+
+int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t len)
+{
+	return all_of(pwrite(x->mem_fd, bytes, len, (off_t)address), len);
+}
+
+/* ---- may it be traced? */
+
+/* The number after NAME in /proc/PID/status, -1: not known. */
+static long status_number(struct str status, const char *name)
+{
+	uint64_t value;
+
+	while (status.len) {
+		struct str line = str_cut(&status, '\n');
+
+		if (str_eq_text(str_cut(&line, ':'), name) &&
+		    !str_to_u64(str_trim(str_cut(&line, '\t').len ? line : line), &value))
+			return (long)value;
+	}
+	return -1;
+}
+
+/* yama.ptrace_scope; 0 where there is none. */
+static long ptrace_scope(void)
+{
+	struct buf text = BUF_INIT;
+	uint64_t scope = 0;
+
+	if (!file_slurp("/proc/sys/kernel/yama/ptrace_scope", 16, &text) &&
+	    str_to_u64(str_trim(buf_as_str(&text)), &scope))
+		scope = 0;
+	buf_free(&text);
+	return (long)scope;
+}
+
+static int refuse_access(pid_t pid, int err, struct diag *d)
+{
+	char path[64];
+	struct stat st;
+	long scope = ptrace_scope();
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (stat(path, &st))
+		return diag_error(d, -ESRCH, "no-process", "there is no process %d", (int)pid);
+	if (geteuid() && st.st_uid != geteuid())
+		diag_error(d, -EPERM, "user-mode-owner",
+			   "cannot trace process %d in user mode: it belongs to another user (uid "
+			   "%u), or must not be debugged",
+			   (int)pid, st.st_uid);
+	else
+		diag_error(d, -EPERM, "user-mode-denied",
+			   "cannot trace process %d in user mode: %s", (int)pid,
+			   scope ? "the kernel lets only ancestors of a process debug it "
+				   "(kernel.yama.ptrace_scope)"
+				 : strerror(-err));
+	if (scope)
+		diag_hint(d, "start it with -c, or run nopal as root");
+	else
+		diag_hint_permission(d, -EPERM, "trace one of your own processes");
+	return -EPERM;
+}
+
+static int check_status(struct inject *x, struct diag *d)
+{
+	struct buf text = BUF_INIT;
+	struct str status;
+	long tracer = 0, filter = 0;
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)x->pid);
+	err = file_slurp(path, STATUS_MAX, &text);
+	if (!err) {
+		status = buf_as_str(&text);
+		tracer = status_number(status, "TracerPid");
+		filter = status_number(status, "Seccomp");
+	}
+	buf_free(&text);
+	x->is_filtered = filter > 0;
+	if (err)
+		return refuse_access(x->pid, err, d);
+	if (tracer > 0 && !x->options.is_stopped) {
+		diag_error(d, -EBUSY, "user-mode-traced",
+			   "cannot trace process %d in user mode: process %ld is debugging it",
+			   (int)x->pid, tracer);
+		diag_hint(d, "detach the debugger, or use --kernel");
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int check_program(struct inject *x, struct diag *d)
+{
+	unsigned char ident[20] = {0};
+	char path[64];
+	int fd;
+	bool is_64;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)x->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : refuse_access(x->pid, -errno, d);
+	is_64 = read(fd, ident, sizeof(ident)) == sizeof(ident) && ident[4] == 2;
+	close(fd);
+	if (is_64)
+		return 0;
+	return diag_error(d, -ENOTSUP, "user-mode-32",
+			  "cannot trace process %d in user mode: it is a 32-bit program",
+			  (int)x->pid);
+}
+
+static int open_memory(struct inject *x, struct diag *d)
+{
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)x->pid);
+	x->mem_fd = open(path, O_RDWR | O_CLOEXEC);
+	if (x->mem_fd < 0)
+		return refuse_access(x->pid, -errno, d);
+	err = space_read(&x->space, x->pid);
+	return err ? refuse_access(x->pid, err, d) : 0;
+}
+
+int inject_open(pid_t pid, const struct inject_options *options, struct inject **out,
+		struct diag *d)
+{
+	struct inject *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x)
+		return -ENOMEM;
+	x->pid = pid;
+	x->mem_fd = -1;
+	x->dd = 0xf0;
+	if (options)
+		x->options = *options;
+	err = check_status(x, d);
+	if (!err)
+		err = check_program(x, d);
+	if (!err)
+		err = open_memory(x, d);
+	if (err)
+		inject_close(x);
+	else
+		*out = x;
+	return err;
+}
+
+void inject_close(struct inject *x)
+{
+	if (!x)
+		return;
+	if (x->mem_fd >= 0)
+		close(x->mem_fd);
+	space_free(&x->space);
+	free(x->claims);
+	free(x);
+}
+
+pid_t inject_pid(const struct inject *x)
+{
+	return x->pid;
+}
+
+const struct inject_world *inject_world(const struct inject *x)
+{
+	return &x->world;
+}
+
+const struct inject_pause *inject_pause(const struct inject *x)
+{
+	return &x->pause;
+}
+
+int inject_reread(struct inject *x)
+{
+	return space_read(&x->space, x->pid);
+}
+
+/* A memory map that is gone reads as empty. */
+bool inject_has_ended(struct inject *x)
+{
+	char byte;
+
+	return x->world.process ? inject_read(x, x->world.process, &byte, 1) != 0
+				: kill(x->pid, 0) != 0;
+}
+
+/* ---- finding a file's bytes */
+
+static uint64_t address_in(const struct range *r, uint64_t inode, uint64_t offset)
+{
+	if (r->inode != inode || offset < r->offset || offset - r->offset >= r->end - r->start)
+		return 0;
+	return r->start + (offset - r->offset);
+}
+
+unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t *out,
+		     unsigned most)
+{
+	const struct space *s = &x->space;
+	unsigned count = 0;
+
+	for (size_t i = 0; i < s->file_count && count < most; i++) {
+		uint64_t address = address_in(&s->files[i], inode, offset);
+
+		if (address && s->files[i].is_code)
+			out[count++] = address;
+	}
+	return count;
+}
+
+uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset)
+{
+	const struct space *s = &x->space;
+
+	for (size_t i = 0; i < s->file_count; i++) {
+		uint64_t address = address_in(&s->files[i], inode, offset);
+
+		if (address && s->files[i].is_writable)
+			return address;
+	}
+	return 0;
+}

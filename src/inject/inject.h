@@ -1,0 +1,127 @@
+/* Code in a running process: memory and trampolines are put into it by ptrace and /proc/PID/mem, and
+ * its probe sites become jumps to them, without a library in the process and without a trap.
+ *
+ *   inject_open        may this process be traced so, and what does it have mapped?
+ *   inject_plan        how one site can become a jump: decided from the bytes in memory
+ *   inject_reserve     addresses for code, near a site
+ *   inject_map         one thread maps all that was planned and reserved
+ *   inject_write       code into it
+ *   inject_enable      all threads are stopped for a moment, and the sites' bytes written
+ *   inject_disable     the reverse
+ *
+ * A site keeps its bytes but for the few that its form names, and whatever was interrupted in
+ * between (by SIGKILL of the tracer, too) the process runs on. Only x86-64 so far.
+ * doc/user-mode.md has drawings of the bytes. */
+#ifndef NOPAL_INJECT_INJECT_H
+#define NOPAL_INJECT_INJECT_H
+
+#include <sys/types.h>
+
+#include "base/diag.h"
+
+struct inject;
+
+struct inject_options {
+	bool is_stopped; /* its only thread is stopped under the caller's ptrace */
+};
+
+/* How a site becomes a jump. */
+enum inject_form {
+	INJECT_NONE,	 /* it cannot: `why` says why */
+	INJECT_NOP10,	 /* 66 2e 0f 1f 84 ..: byte 0 becomes e9, the next four are its offset */
+	INJECT_NOP5,	 /* 0f 1f 44 ss dd: ss and dd are chosen, then byte 0 becomes e9 */
+	INJECT_PUN,	 /* 90: becomes e9, and the next four bytes, as they are, its offset */
+	INJECT_RETARGET, /* 90 e9 rel32: the jump that follows gets another target */
+};
+
+const char *inject_form_name(enum inject_form form); /* "nop10", "nop5", "pun", "retarget" */
+
+#define INJECT_PATCH_MAX 5
+
+struct inject_site {
+	uint64_t pc; /* where its note says it is */
+	uint64_t semaphore; /* address of its 16 bits; 0: none */
+	enum inject_form form;
+	const char *why; /* INJECT_NONE: "its memory cannot be read"; static */
+	uint64_t patch;	 /* of the bytes that change, the first: the only one for most forms */
+	uint8_t len;
+	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
+	uint64_t landing; /* where the jump goes: a second jump is put there, to `body` */
+	uint64_t resume;  /* where the site goes on */
+	uint64_t body;	  /* the trampoline; the caller sets it before inject_enable() */
+	bool is_on;
+	bool is_raised;	  /* its semaphore */
+	bool is_listed;	  /* in the ledger of the process, as number ... */
+	uint64_t entry;
+};
+
+/* What of a process the trampolines need; the same for all its threads. */
+struct inject_world {
+	uint64_t shared;  /* address of the shared memory; 0: inject_map() has not run */
+	uint64_t process; /* a page that is the process's own: a child of fork finds it zeroed */
+	int32_t rseq;	  /* offset of struct rseq from the thread pointer; 0: not registered */
+	int32_t tid;	  /* ... of libc's copy of the thread's number; 0: not found */
+};
+
+/* How long its threads were stopped. */
+struct inject_pause {
+	unsigned threads;
+	uint64_t all_ns; /* all of them */
+	uint64_t one_ns; /* the one that mapped memory */
+};
+
+enum inject_state {
+	SITE_OFF,
+	SITE_ON,
+	SITE_SHADOWED, /* a breakpoint is there: events go to whoever put it there */
+	SITE_GONE,     /* neither what was there before nor what was written */
+};
+
+/* -EPERM, -EACCES: not this user's to trace; -EBUSY: traced by another; -ENOTSUP: a 32-bit
+ * program, a system call filter, another CPU; -ESRCH. Each with a message. */
+int inject_open(pid_t pid, const struct inject_options *options, struct inject **out,
+		struct diag *d);
+void inject_close(struct inject *x); /* disables nothing; NULL is fine */
+pid_t inject_pid(const struct inject *x);
+/* The addresses at which this byte of a file is mapped as code; at most `most`, returns how many. */
+unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t *out,
+		     unsigned most);
+/* The same for a byte that is mapped as data, writable: a semaphore of the image at `pc`. 0: it is
+ * not. */
+uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
+
+/* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
+ * something: site->form or site->why. -ENOMEM. */
+int inject_plan(struct inject *x, struct inject_site *site);
+/* Plan the sites whose form needs a look at all code around them, after the others. */
+int inject_plan_jumps(struct inject *x, struct inject_site *sites, size_t count);
+/* Give up what a planned site reserved. */
+void inject_forget(struct inject *x, const struct inject_site *site);
+/* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
+ * -ENOSPC, -ENOMEM. */
+int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
+/* Map what was planned and reserved; the first time also `shared_size` bytes of the file `shared_fd`
+ * (a sealed memfd) and the page of the process. */
+int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d);
+const struct inject_world *inject_world(const struct inject *x);
+
+int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t len);
+int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len);
+/* Write the bytes of every site that has a form and a body, and raise its semaphore. Sites whose
+ * bytes are no longer those of the plan are left out: `form` becomes INJECT_NONE. */
+int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
+int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
+/* One byte, with no thread stopped, once the site was enabled; not of INJECT_RETARGET (-ENOTSUP). */
+int inject_toggle(struct inject *x, struct inject_site *site, bool on);
+enum inject_state inject_look(struct inject *x, const struct inject_site *site);
+const struct inject_pause *inject_pause(const struct inject *x);
+int inject_reread(struct inject *x); /* what it has mapped by now */
+bool inject_has_ended(struct inject *x); /* it exited, or runs another program */
+
+/* Undo what a tracer that was killed left in the process: bytes of sites, semaphores. Number of
+ * sites; -ENOENT: nothing was left. */
+int inject_clean(pid_t pid, struct diag *d);
+/* Undo what this tracer left in children that traced processes got by fork. */
+void inject_clean_children(void);
+
+#endif

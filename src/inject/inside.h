@@ -1,0 +1,169 @@
+/* What the files of this module share. */
+#ifndef NOPAL_INJECT_INSIDE_H
+#define NOPAL_INJECT_INSIDE_H
+
+#include "inject/inject.h"
+
+/* ---- space.c: the address space of a process, and what is planned in it */
+
+struct range {
+	uint64_t start, end;
+	uint64_t offset, inode; /* of the file */
+	bool is_code, is_writable;
+};
+
+struct piece { /* bytes of a planned page that are spoken for */
+	uint64_t start, end;
+};
+
+struct space {
+	struct range *ranges; /* what must not be mapped over, by address */
+	size_t count, cap;
+	struct range *files; /* mappings of files */
+	size_t file_count, file_cap;
+	struct range *planned; /* to be mapped by us: code */
+	size_t planned_count, planned_cap;
+	size_t mapped_count; /* of these, those that are */
+	struct piece *pieces;
+	size_t piece_count, piece_cap;
+	uint64_t stub; /* room for the stub of remote.c; 0: none */
+};
+
+#define PAGE	  4096u
+#define SPACE_TOP 0x7ffffffff000u
+
+/* Read the mappings; what was planned stays. */
+int space_read(struct space *s, pid_t pid);
+void space_free(struct space *s);
+/* May these bytes be ours: pages that are free or planned, nobody's piece? */
+bool space_has_room(const struct space *s, uint64_t start, size_t size);
+/* Make them a piece, and their pages planned. -ENOMEM. */
+int space_take(struct space *s, uint64_t start, size_t size);
+void space_give_back(struct space *s, uint64_t start, size_t size);
+/* Whole free pages between low and high, the nearest to the middle; 0: there are none. */
+uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t high);
+
+/* ---- the process */
+
+/* Bytes that a planned site changes, and bytes that must stay for it. */
+struct claim {
+	uint64_t patch, patch_end;
+	uint64_t fixed, fixed_end;
+};
+
+struct inject {
+	pid_t pid;
+	struct inject_options options;
+	int mem_fd;
+	bool is_filtered; /* it has a seccomp filter */
+	struct space space;
+	struct inject_world world;
+	struct inject_pause pause;
+	struct claim *claims;
+	size_t claim_count, claim_cap;
+	uint64_t ledger; /* address */
+	uint64_t ledger_count;
+	uint8_t ss, dd; /* of the last nop5 */
+	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
+};
+
+uint64_t nanoseconds(void); /* CLOCK_MONOTONIC */
+
+/* ---- threads.c: stopping threads */
+
+struct thread {
+	pid_t tid;
+	bool is_stopped, is_ended;
+};
+
+struct threads {
+	struct thread *all;
+	size_t count, cap;
+	pid_t pid;
+	bool is_filtered;
+};
+
+/* Run `fn` in a thread of its own: it may trace threads by ptrace, which all go on when it ends,
+ * those too that could not be stopped in time. Returns what `fn` returns; -EAGAIN. */
+int threads_apart(int (*fn)(void *arg), void *arg);
+/* Stop one thread; -ESRCH, -EPERM. */
+int thread_stop(pid_t tid, bool is_filtered);
+int thread_wait(pid_t tid);
+/* Let it go on, as if it had not been stopped. */
+void thread_resume(pid_t tid);
+/* Stop all, and those that they create meanwhile. */
+int threads_stop(pid_t pid, bool is_filtered, struct threads *out);
+void threads_resume(struct threads *t);
+
+/* ---- remote.c: system calls of another process */
+
+#define STUB_SIZE 256
+
+struct remote;
+int remote_begin(struct inject *x, struct remote **out, struct diag *d);
+/* The call's result; -errno of the call, or -ESRCH: the process has ended. */
+int64_t remote_call(struct remote *r, long number, const uint64_t args[6]);
+void remote_end(struct remote *r);
+void remote_world(struct remote *r, struct inject_world *out); /* rseq and tid */
+
+/* The call, with arguments that are missing 0. */
+#define CALL(r, number, ...) remote_call((r), (number), (const uint64_t[6]){__VA_ARGS__})
+/* Room for a name in the stub's memory; its address. */
+uint64_t remote_name(struct remote *r, const char name[16]);
+
+/* ---- pass.c: a descriptor of ours becomes one of the process, by way of `scratch`, 512 bytes that
+ * it can write. Its number there; -errno. */
+
+int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
+
+/* ---- plan.c, jumps.c */
+
+#define LANDING_SIZE 14 /* jmp *target(%rip); target: .quad */
+#define PUN_DETOURS  4
+
+/* Where the jump of a punned site leads with a breakpoint in its offset; `code` is what is at the
+ * site, 16 bytes. How many. */
+unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS]);
+/* Room for a landing that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
+int landing_near(struct inject *x, uint64_t near, uint64_t *out);
+/* A form that is not in the table of plan.c: take what it needs. */
+int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed);
+bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
+		       unsigned fixed_len);
+
+/* ---- ledger.c: what `clean` needs. The first page of memory of ours in the process: a head, then
+ * one entry for each site. */
+
+#define LEDGER_NAME  "nopal-sites" /* in /proc/PID/maps: "/memfd:nopal-sites (deleted)" */
+#define LEDGER_SIZE  (1u << 20)
+#define LEDGER_MAGIC 0x3173657469736e70u
+
+struct ledger_head {
+	uint64_t magic;
+	uint64_t count;
+	uint64_t tracer;  /* pid */
+	uint64_t started; /* when the tracer did: field 22 of /proc/PID/stat */
+};
+
+struct ledger_entry {
+	uint64_t patch, semaphore;
+	uint8_t len, is_raised;
+	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
+	uint8_t unused[4];
+};
+
+#define LEDGER_MOST ((LEDGER_SIZE - sizeof(struct ledger_head)) / sizeof(struct ledger_entry))
+
+#define LEDGERS_MOST 64 /* in one process: sessions that were killed */
+
+int ledger_start(struct inject *x);
+/* Write down the sites before their bytes change. -ENOSPC. */
+int ledger_add(struct inject *x, struct inject_site *sites, size_t count);
+int ledger_mark(struct inject *x, const struct inject_site *s); /* the site's entry, anew */
+unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST]); /* addresses; how many */
+/* -EPROTO: it is none. */
+int ledger_open(struct inject *x, uint64_t ledger, struct ledger_head *out);
+int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledger_entry *out);
+bool ledger_tracer_lives(const struct ledger_head *head);
+
+#endif

@@ -1,0 +1,137 @@
+/* The ledger: what was changed in a process, written into the process itself, so that it can be
+ * undone when the tracer is no more. It can be written by the process, so it is read as hostile. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "symbols/maps.h"
+
+#define STAT_MAX     4096
+#define STAT_STARTED 22
+
+/* When a process started, in clock ticks since boot; 0: there is none. */
+static uint64_t time_of(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	uint64_t value = 0;
+	struct str rest;
+	char path[64];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!file_slurp(path, STAT_MAX, &text) && (end = strrchr(text.ptr, ')'))) {
+		rest = str_from(end + 2);
+		for (int field = 3; field < STAT_STARTED; field++)
+			str_cut(&rest, ' ');
+		if (str_to_u64(str_cut(&rest, ' '), &value))
+			value = 0;
+	}
+	buf_free(&text);
+	return value;
+}
+
+int ledger_start(struct inject *x)
+{
+	const struct ledger_head head = {.magic = LEDGER_MAGIC,
+					 .tracer = (uint64_t)getpid(),
+					 .started = time_of(getpid())};
+
+	x->ledger_count = 0;
+	return inject_write(x, x->ledger, &head, sizeof(head));
+}
+
+static uint64_t entry_address(uint64_t ledger, uint64_t number)
+{
+	return ledger + sizeof(struct ledger_head) + number * sizeof(struct ledger_entry);
+}
+
+static int write_entry(struct inject *x, const struct inject_site *s)
+{
+	struct ledger_entry entry = {.patch = s->patch,
+				     .semaphore = s->semaphore,
+				     .len = s->len,
+				     .is_raised = s->is_raised};
+
+	memcpy(entry.before, s->before, sizeof(entry.before));
+	memcpy(entry.after, s->after, sizeof(entry.after));
+	return inject_write(x, entry_address(x->ledger, s->entry), &entry, sizeof(entry));
+}
+
+int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
+{
+	uint64_t first = x->ledger_count;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		if (sites[i].form == INJECT_NONE || sites[i].is_listed)
+			continue;
+		if (x->ledger_count == LEDGER_MOST)
+			return -ENOSPC;
+		sites[i].entry = x->ledger_count++;
+		sites[i].is_listed = true;
+		err = write_entry(x, &sites[i]);
+	}
+	if (!err && x->ledger_count > first)
+		err = inject_write(x, x->ledger + offsetof(struct ledger_head, count),
+				   &x->ledger_count, sizeof(x->ledger_count));
+	return err;
+}
+
+int ledger_mark(struct inject *x, const struct inject_site *s)
+{
+	return write_entry(x, s);
+}
+
+/* ---- reading one */
+
+struct search {
+	uint64_t *found; /* addresses */
+	unsigned count;
+};
+
+static int take_ledger(void *arg, const struct mapped_file *m)
+{
+	struct search *s = arg;
+
+	if (str_eq_text(m->path, "/memfd:" LEDGER_NAME MAPPED_DELETED) &&
+	    m->end - m->start == LEDGER_SIZE && s->count < LEDGERS_MOST)
+		s->found[s->count++] = m->start;
+	return 0;
+}
+
+unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST])
+{
+	struct search s = {.found = out};
+	struct buf text = BUF_INIT;
+
+	if (!maps_read(pid, &text))
+		maps_parse_all(buf_as_str(&text), pid, take_ledger, &s);
+	buf_free(&text);
+	return s.count;
+}
+
+int ledger_open(struct inject *x, uint64_t ledger, struct ledger_head *out)
+{
+	int err = inject_read(x, ledger, out, sizeof(*out));
+
+	if (!err && (out->magic != LEDGER_MAGIC || out->count > LEDGER_MOST))
+		err = -EPROTO;
+	return err;
+}
+
+int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledger_entry *out)
+{
+	int err = inject_read(x, entry_address(ledger, number), out, sizeof(*out));
+
+	return !err && (!out->len || out->len > INJECT_PATCH_MAX) ? -EPROTO : err;
+}
+
+bool ledger_tracer_lives(const struct ledger_head *head)
+{
+	return head->tracer && head->tracer <= INT32_MAX && head->started &&
+	       time_of((pid_t)head->tracer) == head->started;
+}

@@ -1,0 +1,157 @@
+/* Mapping memory into another process. What is ours there:
+ *
+ *	ledger     1 MiB, read-only, named: what `clean` needs          (LEDGER_SIZE)
+ *	process    one page, zeroed in a child of fork
+ *	shared     the shared memory of the session
+ *
+ * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead. Nothing
+ * is ever unmapped: a thread may be in it, or return to it, as long as the process lives. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <linux/memfd.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct mapping {
+	struct inject *x;
+	struct remote *r;
+	int shared_fd;
+	size_t shared_size;
+	struct diag *d;
+};
+
+static int refuse_call(struct mapping *m, int64_t err, const char *what)
+{
+	return diag_error(m->d, (int)err, "user-mode-map",
+			  "cannot trace process %d in user mode: it cannot %s: %s", (int)m->x->pid,
+			  what, strerror((int)-err));
+}
+
+static int64_t map_at(struct remote *r, uint64_t at, size_t size, int prot, int flags, int64_t fd)
+{
+	return CALL(r, SYS_mmap, at, size, (uint64_t)prot, (uint64_t)flags, (uint64_t)fd, 0);
+}
+
+static int map_ledger(struct mapping *m, uint64_t at)
+{
+	uint64_t name = remote_name(m->r, LEDGER_NAME "\0\0\0\0");
+	int64_t fd = CALL(m->r, SYS_memfd_create, name, MFD_CLOEXEC), done;
+
+	if (fd < 0)
+		return refuse_call(m, fd, "create a memory file");
+	done = CALL(m->r, SYS_ftruncate, (uint64_t)fd, LEDGER_SIZE);
+	if (!done)
+		done = map_at(m->r, at, LEDGER_SIZE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd);
+	CALL(m->r, SYS_close, (uint64_t)fd);
+	m->x->ledger = at;
+	return done < 0 ? refuse_call(m, done, "map memory") : 0;
+}
+
+static int map_process(struct mapping *m, uint64_t at)
+{
+	int64_t done = map_at(m->r, at, PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
+
+	if (done >= 0)
+		done = CALL(m->r, SYS_madvise, at, PAGE, MADV_WIPEONFORK);
+	return done < 0 ? refuse_call(m, done, "map memory") : 0;
+}
+
+static int map_shared(struct mapping *m, uint64_t at)
+{
+	int64_t fd = pass_fd(m->x, m->r, m->shared_fd, m->x->world.process), done;
+
+	if (fd < 0)
+		return refuse_call(m, fd, "receive the shared memory");
+	done = map_at(m->r, at, m->shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		      fd);
+	CALL(m->r, SYS_close, (uint64_t)fd);
+	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
+}
+
+static int map_home(struct mapping *m)
+{
+	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
+	int64_t at = map_at(m->r, 0, size, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	struct inject_world *world = &m->x->world;
+	int err;
+
+	if (at < 0)
+		return refuse_call(m, at, "map memory");
+	remote_world(m->r, world);
+	world->process = (uint64_t)at + LEDGER_SIZE;
+	world->shared = world->process + PAGE;
+	err = map_process(m, world->process);
+	if (!err)
+		err = map_ledger(m, (uint64_t)at);
+	if (!err)
+		err = map_shared(m, world->shared);
+	if (!err)
+		err = ledger_start(m->x);
+	if (!err)
+		return 0;
+	CALL(m->r, SYS_munmap, (uint64_t)at, size);
+	world->process = world->shared = m->x->ledger = 0;
+	return err;
+}
+
+/* The address was free when it was planned; another thread may have mapped it since. */
+static int map_code(struct mapping *m, const struct range *r)
+{
+	size_t size = r->end - r->start;
+	int64_t at = map_at(m->r, r->start, size, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+
+	if (at == (int64_t)r->start)
+		return 0;
+	if (at >= 0) { /* kernels before 4.17 take the address as a wish */
+		CALL(m->r, SYS_munmap, (uint64_t)at, size);
+		at = -EEXIST;
+	}
+	return refuse_call(m, at, "map memory for code");
+}
+
+static int map_all(struct mapping *m)
+{
+	struct space *s = &m->x->space;
+	int err = m->x->world.shared ? 0 : map_home(m);
+
+	while (!err && s->mapped_count < s->planned_count) {
+		err = map_code(m, &s->planned[s->mapped_count]);
+		s->mapped_count += !err;
+	}
+	return err;
+}
+
+static int map_in_thread(void *arg)
+{
+	struct mapping *m = arg;
+	uint64_t start = nanoseconds();
+	int err = remote_begin(m->x, &m->r, m->d);
+
+	if (err)
+		return err;
+	err = map_all(m);
+	remote_end(m->r);
+	m->x->pause.one_ns += nanoseconds() - start;
+	return err;
+}
+
+int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d)
+{
+	struct mapping m = {
+		.x = x, .shared_fd = shared_fd, .shared_size = shared_size, .d = d};
+
+	if (x->world.shared && x->space.mapped_count == x->space.planned_count)
+		return 0;
+	return x->options.is_stopped ? map_in_thread(&m) : threads_apart(map_in_thread, &m);
+}

@@ -1,0 +1,108 @@
+/* Giving a descriptor to another process. It makes a pair of sockets; we take one end by
+ * pidfd_getfd() and send through it, and the process receives. So it needs no name that both can
+ * see, and works across users, mounts, networks and pid namespaces. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+union rights {
+	struct cmsghdr head;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* What recvmsg() of the process uses; pointers are addresses there. */
+struct letter {
+	struct msghdr head;
+	struct iovec part;
+	union rights rights;
+	uint64_t byte;
+};
+
+#define ENDS 16 /* bytes of scratch for the numbers of the sockets */
+
+static void *there(uint64_t letter, size_t offset)
+{
+	return (void *)(uintptr_t)(letter + offset);
+}
+
+/* Our own end of its sockets. */
+static int take_end(pid_t pid, int theirs)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), fd;
+
+	if (pidfd < 0)
+		return -errno;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, theirs, 0);
+	fd = fd < 0 ? -errno : fd;
+	close(pidfd);
+	return fd;
+}
+
+static int post(int socket, int fd)
+{
+	union rights rights = {.head = {.cmsg_level = SOL_SOCKET,
+					.cmsg_type = SCM_RIGHTS,
+					.cmsg_len = CMSG_LEN(sizeof(int))}};
+	char byte = 0;
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &rights,
+				 .msg_controllen = sizeof(rights)};
+
+	memcpy(CMSG_DATA(&rights.head), &fd, sizeof(fd));
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t at)
+{
+	struct letter letter = {
+		.head = {.msg_iov = there(at, offsetof(struct letter, part)),
+			 .msg_iovlen = 1,
+			 .msg_control = there(at, offsetof(struct letter, rights)),
+			 .msg_controllen = sizeof(union rights)},
+		.part = {there(at, offsetof(struct letter, byte)), 1},
+	};
+	int64_t done = inject_write(x, at, &letter, sizeof(letter));
+	int fd = -EIO;
+
+	if (!done)
+		done = CALL(r, SYS_recvmsg, (uint64_t)socket, at, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (done >= 0)
+		done = inject_read(x, at, &letter, sizeof(letter));
+	if (!done && letter.rights.head.cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(&letter.rights.head), sizeof(fd));
+	return done < 0 ? done : fd;
+}
+
+int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch)
+{
+	static const char zeros[ENDS + sizeof(struct letter)];
+	int ends[2] = {-1, -1}, ours;
+	int64_t done = CALL(r, SYS_socketpair, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, scratch);
+
+	if (done < 0)
+		return done;
+	done = inject_read(x, scratch, ends, sizeof(ends));
+	if (done)
+		return done;
+	ours = take_end(x->pid, ends[0]);
+	done = ours < 0 ? ours : post(ours, fd);
+	if (!done)
+		done = collect(x, r, ends[1], scratch + ENDS);
+	for (unsigned i = 0; i < 2; i++)
+		CALL(r, SYS_close, (uint64_t)ends[i]);
+	if (ours >= 0)
+		close(ours);
+	inject_write(x, scratch, zeros, sizeof(zeros));
+	return done;
+}

@@ -1,0 +1,358 @@
+/* Writing the bytes of sites, and semaphores.
+ *
+ * All threads are stopped while sites are first enabled and last disabled: that makes every CPU read
+ * the new bytes, and nobody runs between two of them. In between, a site is switched by its one
+ * byte. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "symbols/maps.h"
+
+#define LOOK 16
+
+/* ---- bytes */
+
+static int read_bytes(struct inject *x, const struct inject_site *s, uint8_t *out)
+{
+	return inject_read(x, s->patch, out, s->len);
+}
+
+/* The first byte is the one that decides, so the others come before it and go after it. */
+static int write_after(struct inject *x, const struct inject_site *s)
+{
+	int err = 0;
+
+	if (s->form == INJECT_RETARGET)
+		return inject_write(x, s->patch, s->after, s->len);
+	if (s->len > 1)
+		err = inject_write(x, s->patch + 1, s->after + 1, s->len - 1u);
+	return err ? err : inject_write(x, s->patch, s->after, 1);
+}
+
+/* Whoever put a breakpoint there has kept the first byte, and puts it back. */
+static int write_before(struct inject *x, uint64_t patch, unsigned len, const uint8_t *before,
+			const uint8_t *after)
+{
+	uint8_t now[INJECT_PATCH_MAX];
+	int err = inject_read(x, patch, now, len), changed = 0;
+
+	if (!err && now[0] == after[0] && !memcmp(now, after, len)) {
+		err = len == 4 ? inject_write(x, patch, before, len)
+			       : inject_write(x, patch, before, 1);
+		changed = 1;
+	}
+	if (!err && len > 1 && len != 4 && !memcmp(now + 1, after + 1, len - 1)) {
+		err = inject_write(x, patch + 1, before + 1, len - 1);
+		changed = 1;
+	}
+	return err ? err : changed;
+}
+
+static int semaphore_add(struct inject *x, uint64_t address, int by)
+{
+	uint16_t value;
+	int err = inject_read(x, address, &value, sizeof(value));
+
+	if (err || (by < 0 && !value))
+		return err;
+	value = (uint16_t)(value + by);
+	return inject_write(x, address, &value, sizeof(value));
+}
+
+/* ---- landings: where the jump of a site leads, there is a jump to its trampoline */
+
+static int write_landing(struct inject *x, const struct inject_site *s)
+{
+	uint8_t far[LANDING_SIZE] = {0xff, 0x25}; /* jmp *0(%rip) */
+	uint8_t near[LANDING_SIZE] = {0xe9};
+	int64_t distance = (int64_t)(s->body - (s->landing + 5));
+	int32_t offset = (int32_t)distance;
+
+	memcpy(far + 6, &s->body, sizeof(s->body));
+	memcpy(near + 1, &offset, sizeof(offset));
+	return inject_write(x, s->landing, offset == distance ? near : far, LANDING_SIZE);
+}
+
+static int write_detours(struct inject *x, const struct inject_site *s)
+{
+	uint8_t code[LOOK], jump[5] = {0xe9};
+	uint64_t detours[PUN_DETOURS];
+	unsigned count;
+	int err = inject_read(x, s->pc, code, sizeof(code));
+
+	count = err ? 0 : pun_detours(s, code, detours);
+	for (unsigned i = 0; i < count && !err; i++) {
+		int32_t offset = (int32_t)(s->pc + 1 - (detours[i] + sizeof(jump)));
+
+		memcpy(jump + 1, &offset, sizeof(offset));
+		err = inject_write(x, detours[i], jump, sizeof(jump));
+	}
+	return err;
+}
+
+static int write_jumps(struct inject *x, const struct inject_site *s)
+{
+	int err = s->form == INJECT_NONE ? 0 : write_landing(x, s);
+
+	return !err && s->form == INJECT_PUN ? write_detours(x, s) : err;
+}
+
+/* ---- all threads stopped */
+
+struct change {
+	struct inject *x;
+	struct inject_site *sites;
+	size_t count;
+	int (*one)(struct inject *x, struct inject_site *s);
+};
+
+/* Is everything as it was planned? */
+static bool is_as_planned(struct inject *x, const struct inject_site *s)
+{
+	uint8_t now[INJECT_PATCH_MAX], offset[4];
+	int32_t rel;
+
+	if (read_bytes(x, s, now) || memcmp(now, s->before, s->len))
+		return false;
+	if (s->form != INJECT_PUN && s->form != INJECT_NOP10)
+		return true;
+	if (inject_read(x, s->patch + 1, offset, sizeof(offset)))
+		return false;
+	memcpy(&rel, offset, sizeof(rel));
+	return s->patch + 5 + (uint64_t)(int64_t)rel == s->landing;
+}
+
+static int raise_semaphore(struct inject *x, struct inject_site *s)
+{
+	int err;
+
+	if (!s->semaphore || s->is_raised)
+		return 0;
+	s->is_raised = true;
+	err = ledger_mark(x, s);
+	return err ? err : semaphore_add(x, s->semaphore, 1);
+}
+
+static int enable_one(struct inject *x, struct inject_site *s)
+{
+	int err;
+
+	if (s->form == INJECT_NONE || s->is_on)
+		return 0;
+	if (!is_as_planned(x, s)) {
+		s->form = INJECT_NONE;
+		s->why = "its bytes have just been changed by somebody else";
+		return 0;
+	}
+	err = write_after(x, s);
+	s->is_on = !err;
+	return err ? err : raise_semaphore(x, s);
+}
+
+static int disable_one(struct inject *x, struct inject_site *s)
+{
+	int err = 0;
+
+	if (s->is_listed && s->form != INJECT_NONE)
+		err = write_before(x, s->patch, s->len, s->before, s->after);
+	s->is_on = false;
+	if (err >= 0 && s->is_raised) {
+		err = semaphore_add(x, s->semaphore, -1);
+		s->is_raised = false;
+		if (!err)
+			err = ledger_mark(x, s);
+	}
+	return err < 0 ? err : 0;
+}
+
+static int change_all(struct change *c)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->count && !err; i++)
+		err = c->one(c->x, &c->sites[i]);
+	return err;
+}
+
+static int change_stopped(void *arg)
+{
+	struct change *c = arg;
+	uint64_t start = nanoseconds();
+	struct threads threads;
+	int err = threads_stop(c->x->pid, false, &threads);
+
+	if (err)
+		return err;
+	c->x->pause.threads = (unsigned)threads.count;
+	err = change_all(c);
+	threads_resume(&threads);
+	c->x->pause.all_ns += nanoseconds() - start;
+	return err;
+}
+
+static int change(struct change *c)
+{
+	return c->x->options.is_stopped ? change_all(c) : threads_apart(change_stopped, c);
+}
+
+static int say_failed(struct inject *x, int err, const char *what, struct diag *d)
+{
+	if (!err || err == -ESRCH) /* it has ended: nothing is left to change */
+		return err;
+	return diag_error(d, err, "user-mode-patch", "cannot %s the probes of process %d: %s", what,
+			  (int)x->pid, strerror(-err));
+}
+
+int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d)
+{
+	struct change c = {x, sites, count, enable_one};
+	int err = ledger_add(x, sites, count);
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = write_jumps(x, &sites[i]);
+	return say_failed(x, err ? err : change(&c), "enable", d);
+}
+
+int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d)
+{
+	struct change c = {x, sites, count, disable_one};
+
+	return say_failed(x, change(&c), "disable", d);
+}
+
+/* ---- nobody stopped */
+
+int inject_toggle(struct inject *x, struct inject_site *s, bool on)
+{
+	int err;
+
+	if (s->form == INJECT_NONE || s->form == INJECT_RETARGET || !s->is_listed)
+		return -ENOTSUP;
+	err = inject_write(x, s->patch, on ? s->after : s->before, 1);
+	if (!err)
+		s->is_on = on;
+	return err;
+}
+
+enum inject_state inject_look(struct inject *x, const struct inject_site *s)
+{
+	uint8_t now[INJECT_PATCH_MAX];
+
+	if (s->form == INJECT_NONE || read_bytes(x, s, now))
+		return SITE_GONE;
+	if (!memcmp(now, s->after, s->len))
+		return SITE_ON;
+	if (s->form != INJECT_RETARGET && now[0] == s->before[0])
+		return SITE_OFF;
+	if (!memcmp(now, s->before, s->len))
+		return SITE_OFF;
+	return now[0] == 0xcc || now[0] == 0xe8 ? SITE_SHADOWED : SITE_GONE;
+}
+
+/* ---- what was left behind */
+
+struct undoing {
+	struct inject *x;
+	uint64_t ledgers[LEDGERS_MOST];
+	unsigned count;
+	pid_t only; /* ledgers of this tracer; 0: of those that are gone */
+	int undone;
+	pid_t busy; /* a tracer that is not gone */
+};
+
+static int undo_entry(struct inject *x, const struct ledger_entry *e)
+{
+	int changed = write_before(x, e->patch, e->len, e->before, e->after);
+
+	if (e->is_raised)
+		semaphore_add(x, e->semaphore, -1);
+	return changed == 1;
+}
+
+static int undo_ledger(struct undoing *u, uint64_t ledger)
+{
+	const uint64_t none = 0;
+	struct ledger_head head;
+	int count = 0;
+
+	if (ledger_open(u->x, ledger, &head))
+		return 0;
+	if (u->only ? head.tracer != (uint64_t)u->only : ledger_tracer_lives(&head)) {
+		u->busy = u->only ? 0 : (pid_t)head.tracer;
+		return 0;
+	}
+	for (uint64_t i = 0; i < head.count; i++) {
+		struct ledger_entry entry;
+
+		if (!ledger_read(u->x, ledger, i, &entry))
+			count += undo_entry(u->x, &entry);
+	}
+	inject_write(u->x, ledger + offsetof(struct ledger_head, count), &none, sizeof(none));
+	return count;
+}
+
+static int undo_stopped(void *arg)
+{
+	struct undoing *u = arg;
+	struct threads threads;
+	int err = threads_stop(u->x->pid, false, &threads);
+
+	for (unsigned i = 0; i < u->count && !err; i++)
+		u->undone += undo_ledger(u, u->ledgers[i]);
+	if (!err)
+		threads_resume(&threads);
+	return err;
+}
+
+/* The number of sites; -ENOENT: there is no ledger. */
+static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
+{
+	struct undoing u = {.only = only};
+	int err;
+
+	u.count = ledger_find(pid, u.ledgers);
+	if (!u.count && only)
+		return -ENOENT;
+	err = inject_open(pid, NULL, &u.x, d);
+	if (!err && !u.count)
+		err = -ENOENT;
+	if (!err)
+		err = threads_apart(undo_stopped, &u);
+	inject_close(u.x);
+	*busy = u.busy;
+	return err ? err : u.undone;
+}
+
+int inject_clean(pid_t pid, struct diag *d)
+{
+	pid_t busy = 0;
+	int done = undo(pid, 0, &busy, d);
+
+	if (done == -ENOENT)
+		return diag_error(d, done, "nothing-to-clean",
+				  "no tracer has left anything in process %d", (int)pid);
+	if (!busy)
+		return done;
+	diag_error(d, -EBUSY, "still-traced", "process %d is tracing process %d", (int)busy,
+		   (int)pid);
+	diag_hint(d, "end that: kill %d", (int)busy);
+	return -EBUSY;
+}
+
+static int clean_child(void *arg, pid_t pid)
+{
+	pid_t busy;
+
+	(void)arg;
+	if (pid != getpid())
+		undo(pid, getpid(), &busy, NULL);
+	return 0;
+}
+
+void inject_clean_children(void)
+{
+	processes_each(clean_child, NULL);
+}

@@ -1,0 +1,304 @@
+/* How a site can become a jump: decided from the bytes that are in memory, not those of the file.
+ *
+ * Nothing is displaced. A form changes the bytes of a nop, or the target of a jump, so the first byte
+ * that changes always begins an instruction, and no thread can be between two bytes that change. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "arch/arch.h"
+#include "base/array.h"
+
+#define LOOK	     16 /* bytes at a site */
+#define JUMP_NEAR    5	/* e9 rel32 */
+#define REACH	     0x7ff00000ull
+#define NOP10_LENGTH 10
+
+static const char no_memory[] = "no memory";
+
+static uint64_t landing_of(uint64_t jump, const uint8_t offset[4])
+{
+	int32_t rel;
+
+	memcpy(&rel, offset, sizeof(rel));
+	return jump + JUMP_NEAR + (uint64_t)(int64_t)rel;
+}
+
+/* ---- sites that are near each other */
+
+/* Bytes that one site changes must not be another's jump offset. */
+bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
+			 unsigned fixed_len)
+{
+	for (size_t i = 0; i < x->claim_count; i++) {
+		const struct claim *c = &x->claims[i];
+
+		if ((patch < c->fixed_end && c->fixed < patch + len) ||
+		    (fixed < c->patch_end && c->patch < fixed + fixed_len) ||
+		    (patch < c->patch_end && c->patch < patch + len))
+			return true;
+	}
+	return false;
+}
+
+static int add_claim(struct inject *x, const struct inject_site *s, unsigned fixed_len)
+{
+	uint64_t fixed = s->patch + s->len;
+
+	if (array_grow(x->claims, x->claim_count, x->claim_cap))
+		return -ENOMEM;
+	x->claims[x->claim_count++] = (struct claim){
+		.patch = s->patch,
+		.patch_end = s->patch + s->len,
+		.fixed = fixed,
+		.fixed_end = fixed + fixed_len,
+	};
+	return 0;
+}
+
+int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed)
+{
+	int err = space_take(&x->space, s->landing, LANDING_SIZE);
+
+	if (!err)
+		err = add_claim(x, s, fixed);
+	s->form = err ? INJECT_NONE : form;
+	return err;
+}
+
+/* ---- the forms. Each returns 1 when it is the site's form, 0 when it is not, with a reason in
+ * s->why if it nearly was; -ENOMEM. */
+
+/* 66 2e 0f 1f 84 ..  becomes  e9 2e 0f 1f 84 ..: a jump to 1.94 GiB below */
+static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code[LOOK])
+{
+	static const uint8_t nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
+	unsigned skip = memcmp(code, nop10, sizeof(nop10)) ? 1 : 0;
+	uint64_t at = s->pc + skip;
+	int err;
+
+	if (memcmp(code + skip, nop10, sizeof(nop10)) ||
+	    (skip && code[0] != 0x90 && code[0] != 0xcc))
+		return 0;
+	s->landing = landing_of(at, code + skip + 1);
+	if (!space_has_room(&x->space, s->landing, LANDING_SIZE) ||
+	    plan_is_disturbed(x, at, 1, at + 1, 4)) {
+		s->why = "the address where the jump in its nop leads is not free";
+		return 0;
+	}
+	s->patch = at;
+	s->len = 1;
+	s->before[0] = 0x66;
+	s->after[0] = 0xe9;
+	s->resume = at + NOP10_LENGTH;
+	err = plan_settle(x, s, INJECT_NOP10, 4);
+	return err ? err : 1;
+}
+
+/* A landing for the nop5 at `at`, with the ss and dd of the site before if that is free. */
+static bool choose_offset(struct inject *x, uint64_t at, uint8_t offset[4])
+{
+	unsigned first = (unsigned)x->dd << 8 | x->ss;
+
+	for (unsigned i = 0; i < 1u << 16; i++) {
+		unsigned chosen = (first - i) & 0xffff; /* downwards: heaps grow upwards */
+
+		offset[2] = (uint8_t)chosen;
+		offset[3] = (uint8_t)(chosen >> 8);
+		if (!space_has_room(&x->space, landing_of(at, offset), LANDING_SIZE))
+			continue;
+		x->ss = offset[2];
+		x->dd = offset[3];
+		return true;
+	}
+	return false;
+}
+
+/* 0f 1f 44 ss dd  becomes  e9 1f 44 ss dd */
+static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[LOOK])
+{
+	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44};
+	unsigned skip = memcmp(code, nop5, sizeof(nop5)) ? 1 : 0;
+	uint8_t offset[4] = {0x1f, 0x44};
+	uint64_t at = s->pc + skip;
+	int err;
+
+	if (memcmp(code + skip, nop5, sizeof(nop5)) ||
+	    (skip && code[0] != 0x90 && code[0] != 0xcc))
+		return 0;
+	if (plan_is_disturbed(x, at, JUMP_NEAR, at, 0) || !choose_offset(x, at, offset)) {
+		s->why = "no address that a jump in its nop can lead to is free";
+		return 0;
+	}
+	s->patch = at;
+	s->len = JUMP_NEAR;
+	memcpy(s->before, code + skip, JUMP_NEAR);
+	s->after[0] = 0xe9;
+	memcpy(s->after + 1, offset, sizeof(offset));
+	s->landing = landing_of(at, offset);
+	s->resume = at + JUMP_NEAR;
+	err = plan_settle(x, s, INJECT_NOP5, 0);
+	return err ? err : 1;
+}
+
+unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS])
+{
+	unsigned count = 0, step;
+
+	/* Of the 4 bytes of the offset, those that begin an instruction. */
+	for (unsigned at = 1; at < JUMP_NEAR; at += step) {
+		uint8_t offset[4];
+
+		memcpy(offset, code + 1, sizeof(offset));
+		offset[at - 1] = 0xcc;
+		out[count++] = landing_of(s->pc, offset);
+		step = instruction_length(arch_host(),
+					  str_of((const char *)code + at, LOOK - at));
+		if (!step)
+			break;
+	}
+	return count;
+}
+
+static bool has_breakpoint(const uint8_t code[LOOK])
+{
+	for (unsigned i = 1; i < JUMP_NEAR; i++)
+		if (code[i] == 0xcc)
+			return true;
+	return false;
+}
+
+/* 90 w x y z  becomes  e9 w x y z. A breakpoint that somebody puts on one of the instructions in
+ * w x y z later changes the offset: where it leads then, a jump to the breakpoint is put, too. */
+static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[LOOK])
+{
+	uint64_t detours[PUN_DETOURS];
+	unsigned count;
+	int err = 0;
+
+	if (code[0] != 0x90)
+		return 0;
+	s->why = "it is a 1-byte nop, and the bytes after it are no offset to a free address";
+	s->landing = landing_of(s->pc, code + 1);
+	if (plan_is_disturbed(x, s->pc, 1, s->pc + 1, 4) || has_breakpoint(code)) {
+		s->why = "the bytes after it are another probe's, or a breakpoint";
+		return 0;
+	}
+	if (!space_has_room(&x->space, s->landing, LANDING_SIZE))
+		return 0;
+	count = pun_detours(s, code, detours);
+	err = space_take(&x->space, s->landing, LANDING_SIZE);
+	for (unsigned i = 0; i < count && !err; i++) {
+		if (!space_has_room(&x->space, detours[i], JUMP_NEAR)) {
+			for (unsigned k = 0; k < i; k++)
+				space_give_back(&x->space, detours[k], JUMP_NEAR);
+			space_give_back(&x->space, s->landing, LANDING_SIZE);
+			s->why = "it is a 1-byte nop, and with a breakpoint after it the jump "
+				 "would lead to an address that is not free";
+			return 0;
+		}
+		err = space_take(&x->space, detours[i], JUMP_NEAR);
+	}
+	s->patch = s->pc;
+	s->len = 1;
+	s->before[0] = 0x90;
+	s->after[0] = 0xe9;
+	s->resume = s->pc + 1;
+	if (!err)
+		err = add_claim(x, s, 4);
+	s->form = err ? INJECT_NONE : INJECT_PUN;
+	return err ? err : 1;
+}
+
+static const struct {
+	const char *name;
+	int (*try)(struct inject *x, struct inject_site *s, const uint8_t code[LOOK]);
+} forms[] = {
+	/* ORDER: the first that fits is taken */
+	[INJECT_NONE]     = {"none", NULL},
+	[INJECT_NOP10]    = {"nop10", try_nop10},
+	[INJECT_NOP5]     = {"nop5", try_nop5},
+	[INJECT_PUN]      = {"pun", try_pun},
+	[INJECT_RETARGET] = {"retarget", NULL},
+};
+
+#define FORMS (sizeof(forms) / sizeof(forms[0]))
+
+const char *inject_form_name(enum inject_form form)
+{
+	return form < FORMS ? forms[form].name : "none";
+}
+
+/* ---- a site */
+
+static const char *describe_bytes(const uint8_t code[LOOK])
+{
+	if (code[0] == 0xcc)
+		return "a breakpoint is there, of a debugger or a kernel uprobe";
+	if (code[0] == 0xe8)
+		return "a call is there, perhaps of a kernel uprobe";
+	if (code[0] == 0xe9)
+		return "a jump is there: another tracer's, or one that 'nopal clean' removes";
+	return "the instruction is not a nop";
+}
+
+static int plan_bytes(struct inject *x, struct inject_site *s)
+{
+	uint8_t code[LOOK];
+	int done = 0;
+
+	if (inject_read(x, s->pc, code, sizeof(code))) {
+		s->why = "its memory cannot be read";
+		return 0;
+	}
+	s->why = describe_bytes(code);
+	for (size_t i = 0; i < FORMS && !done; i++)
+		if (forms[i].try)
+			done = forms[i].try(x, s, code);
+	if (done == 1)
+		s->why = NULL;
+	return done < 0 ? done : 0;
+}
+
+int inject_plan(struct inject *x, struct inject_site *s)
+{
+	*s = (struct inject_site){.pc = s->pc, .semaphore = s->semaphore, .why = no_memory};
+	return plan_bytes(x, s);
+}
+
+void inject_forget(struct inject *x, const struct inject_site *s)
+{
+	for (size_t i = 0; i < x->claim_count; i++)
+		if (s->form != INJECT_NONE && x->claims[i].patch == s->patch) {
+			x->claims[i] = x->claims[--x->claim_count];
+			break;
+		}
+}
+
+/* A page is shared by the landings of one neighbourhood. */
+int landing_near(struct inject *x, uint64_t near, uint64_t *out)
+{
+	uint64_t distance = x->shelf > near ? x->shelf - near : near - x->shelf;
+
+	if (x->shelf + LANDING_SIZE > x->shelf_end || distance > REACH / 2) {
+		uint64_t low = near > REACH / 2 ? near - REACH / 2 : 0;
+
+		x->shelf = space_find(&x->space, PAGE, low, near + REACH / 2);
+		x->shelf_end = x->shelf + PAGE;
+		if (!x->shelf)
+			return -ENOSPC;
+	}
+	*out = x->shelf;
+	x->shelf += LANDING_SIZE + 2;
+	return 0;
+}
+
+int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out)
+{
+	uint64_t low = near > REACH / 2 ? near - REACH / 2 : 0;
+
+	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
+	*out = space_find(&x->space, size, low, near + REACH / 2);
+	return *out ? space_take(&x->space, *out, size) : -ENOSPC;
+}

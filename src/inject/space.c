@@ -1,0 +1,218 @@
+/* The address space of another process: what it has mapped, what it may map soon, and what is
+ * planned to be mapped for it. */
+#include "inject/inside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "symbols/maps.h"
+
+#define LOWEST	      0x10000u	     /* vm.mmap_min_addr, and pointers near NULL */
+#define HEAP_GROWTH   (1ull << 28)   /* kept free above the break; beyond it malloc maps memory */
+#define STACK_GROWTH  (1ull << 27)   /* ... and below the main thread's stack */
+#define STAT_MAX      4096
+#define STAT_BREAK    47 /* start_brk, a field of /proc/PID/stat */
+
+/* ---- what is mapped */
+
+static int add_range(struct space *s, const struct range *r)
+{
+	if (array_grow(s->ranges, s->count, s->cap))
+		return -ENOMEM;
+	s->ranges[s->count++] = *r;
+	return 0;
+}
+
+static int add_file(struct space *s, const struct range *r)
+{
+	if (array_grow(s->files, s->file_count, s->file_cap))
+		return -ENOMEM;
+	s->files[s->file_count++] = *r;
+	return 0;
+}
+
+static int take_mapping(void *arg, const struct mapped_file *m)
+{
+	struct space *s = arg;
+	struct range r = {.start = m->start,
+			  .end = m->end,
+			  .offset = m->offset,
+			  .inode = m->inode,
+			  .is_code = m->access[2] == 'x',
+			  .is_writable = m->access[1] == 'w'};
+	int err = m->inode ? add_file(s, &r) : 0;
+
+	if (str_eq_text(m->path, "[heap]"))
+		r.end += HEAP_GROWTH;
+	else if (str_eq_text(m->path, "[stack]"))
+		r.start -= r.start < STACK_GROWTH ? r.start : STACK_GROWTH;
+	return err ? err : add_range(s, &r);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Where its heap begins, or will; 0 when unknown. */
+static uint64_t start_of_heap(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	uint64_t value = 0;
+	struct str rest;
+	char path[64];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!file_slurp(path, STAT_MAX, &text) && (end = strrchr(text.ptr, ')'))) {
+		rest = str_from(end + 2); /* from field 3 on */
+		for (int field = 3; field < STAT_BREAK; field++)
+			str_cut(&rest, ' ');
+		if (str_to_u64(str_cut(&rest, ' '), &value))
+			value = 0;
+	}
+	buf_free(&text);
+	return value;
+}
+
+int space_read(struct space *s, pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	uint64_t heap = start_of_heap(pid);
+	int err = maps_read(pid, &text);
+
+	s->count = s->file_count = 0;
+	if (!err)
+		err = maps_parse_all(buf_as_str(&text), pid, take_mapping, s);
+	if (!err && heap)
+		err = add_range(s, &(struct range){.start = heap, .end = heap + HEAP_GROWTH});
+	if (!err && s->count)
+		qsort(s->ranges, s->count, sizeof(*s->ranges), by_start);
+	buf_free(&text);
+	return err;
+}
+
+void space_free(struct space *s)
+{
+	free(s->ranges);
+	free(s->files);
+	free(s->planned);
+	free(s->pieces);
+	*s = (struct space){0};
+}
+
+/* ---- what is free, and what is planned */
+
+static uint64_t page_of(uint64_t address)
+{
+	return address & ~(uint64_t)(PAGE - 1);
+}
+
+static bool overlaps(const struct range *r, size_t count, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < count; i++)
+		if (r[i].start < end && start < r[i].end)
+			return true;
+	return false;
+}
+
+static bool is_planned(const struct space *s, uint64_t page)
+{
+	return overlaps(s->planned, s->planned_count, page, page + PAGE);
+}
+
+bool space_has_room(const struct space *s, uint64_t start, size_t size)
+{
+	uint64_t end = start + size;
+
+	if (start < LOWEST || end > SPACE_TOP || end < start)
+		return false;
+	for (size_t i = 0; i < s->piece_count; i++)
+		if (s->pieces[i].start < end && start < s->pieces[i].end)
+			return false;
+	for (uint64_t page = page_of(start); page < end; page += PAGE)
+		if (!is_planned(s, page) && overlaps(s->ranges, s->count, page, page + PAGE))
+			return false;
+	return true;
+}
+
+/* Pages that are planned one after the other become one mapping, if none of it is mapped yet. */
+static int plan_page(struct space *s, uint64_t page)
+{
+	struct range *last = s->planned_count > s->mapped_count
+				     ? &s->planned[s->planned_count - 1]
+				     : NULL;
+
+	if (is_planned(s, page))
+		return 0;
+	if (last && last->end == page) {
+		last->end += PAGE;
+		return 0;
+	}
+	if (array_grow(s->planned, s->planned_count, s->planned_cap))
+		return -ENOMEM;
+	s->planned[s->planned_count++] = (struct range){.start = page, .end = page + PAGE};
+	return 0;
+}
+
+int space_take(struct space *s, uint64_t start, size_t size)
+{
+	int err = array_grow(s->pieces, s->piece_count, s->piece_cap);
+
+	for (uint64_t page = page_of(start); page < start + size && !err; page += PAGE)
+		err = plan_page(s, page);
+	if (!err)
+		s->pieces[s->piece_count++] = (struct piece){start, start + size};
+	return err;
+}
+
+/* The pages stay planned: others may share them. */
+void space_give_back(struct space *s, uint64_t start, size_t size)
+{
+	for (size_t i = 0; i < s->piece_count; i++)
+		if (s->pieces[i].start == start && s->pieces[i].end == start + size) {
+			s->pieces[i] = s->pieces[--s->piece_count];
+			return;
+		}
+}
+
+/* Is all of it free of mappings and plans? If not, `next` is where to look below it. */
+static bool is_empty(const struct space *s, uint64_t start, uint64_t end, uint64_t *below,
+		     uint64_t *above)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		const struct range *all = pass ? s->planned : s->ranges;
+		size_t count = pass ? s->planned_count : s->count;
+
+		for (size_t i = 0; i < count; i++)
+			if (all[i].start < end && start < all[i].end) {
+				*below = all[i].start;
+				*above = all[i].end;
+				return false;
+			}
+	}
+	return true;
+}
+
+uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t high)
+{
+	uint64_t middle = page_of(low + (high - low) / 2), below, above, at;
+
+	low = low < LOWEST ? LOWEST : low;
+	high = high > SPACE_TOP ? SPACE_TOP : high;
+	for (at = middle; at >= low && at + size <= high; at = page_of(below - size)) {
+		if (is_empty(s, at, at + size, &below, &above))
+			return at;
+		if (below < size)
+			break;
+	}
+	for (at = middle; at >= low && at + size <= high; at = page_of(above + PAGE - 1))
+		if (is_empty(s, at, at + size, &below, &above))
+			return at;
+	return 0;
+}

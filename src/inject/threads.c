@@ -1,0 +1,284 @@
+/* Stopping the threads of another process, and letting them go on as if they had not been stopped.
+ *
+ * PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, yet they wake threads that sleep in the kernel.
+ * The kernel starts most system calls again by itself. Some give EINTR to the program instead, which
+ * it would never have seen without us: for these, the thread is put back to its system call. */
+#include "inject/inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/file.h"
+
+#define WAIT_NS	    250000000u	/* for a thread that sleeps where nothing wakes it */
+#define WAIT_MAX_NS 2000000000u /* for any other */
+#define STATUS_MAX  8192
+
+uint64_t nanoseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- a thread of ours for it */
+
+struct errand {
+	int (*fn)(void *arg);
+	void *arg;
+	int result;
+};
+
+static void *run_errand(void *arg)
+{
+	struct errand *e = arg;
+
+	e->result = e->fn(e->arg);
+	return NULL;
+}
+
+int threads_apart(int (*fn)(void *arg), void *arg)
+{
+	struct errand e = {.fn = fn, .arg = arg};
+	sigset_t all, old;
+	pthread_t thread;
+	int err;
+
+	/* Signals are for the threads of the caller's program. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&thread, NULL, run_errand, &e);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		return -err;
+	pthread_join(thread, NULL);
+	return e.result;
+}
+
+/* ---- what the kernel says of a thread */
+
+/* The number after "\nNAME:\t" in /proc/TID/status, in hex; 0 when unknown. */
+static uint64_t status_hex(struct str status, const char *name)
+{
+	struct str key = str_from(name);
+	uint64_t value;
+
+	while (status.len) {
+		struct str line = str_cut(&status, '\n');
+
+		if (!str_starts(line, key))
+			continue;
+		line = str_trim(str_of(line.ptr + key.len, line.len - key.len));
+		return str_take_hex(&line, &value) ? value : 0;
+	}
+	return 0;
+}
+
+/* Is there a signal that the thread will take as soon as it goes on? */
+static bool has_signal(pid_t tid)
+{
+	struct buf text = BUF_INIT;
+	struct str status;
+	char path[64];
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	if (file_slurp(path, STATUS_MAX, &text)) {
+		buf_free(&text);
+		return true;
+	}
+	status = buf_as_str(&text);
+	has = ((status_hex(status, "SigPnd:") | status_hex(status, "ShdPnd:")) &
+	       ~status_hex(status, "SigBlk:")) != 0;
+	buf_free(&text);
+	return has;
+}
+
+/* "D" in /proc/TID/stat: it sleeps where no signal wakes it, as after vfork(). */
+static bool sleeps_deeply(pid_t tid)
+{
+	struct buf text = BUF_INIT;
+	char path[64];
+	const char *end;
+	bool deep = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	if (!file_slurp(path, STATUS_MAX, &text)) {
+		end = strrchr(text.ptr, ')');
+		deep = end && !strncmp(end, ") D", 3);
+	}
+	buf_free(&text);
+	return deep;
+}
+
+/* ---- one thread */
+
+int thread_stop(pid_t tid, bool is_filtered)
+{
+	unsigned long options = is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options))
+		return -errno;
+	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : 0;
+}
+
+/* 0: nothing yet; 1: it has stopped as we asked; -ESRCH. */
+static int look_for_stop(pid_t tid)
+{
+	int status;
+	pid_t found = waitpid(tid, &status, __WALL | WNOHANG);
+
+	if (found <= 0)
+		return found && errno != EINTR ? -ESRCH : 0;
+	if (!WIFSTOPPED(status))
+		return -ESRCH;
+	if (status >> 16 == PTRACE_EVENT_STOP)
+		return 1;
+	/* A signal came first: it is delivered, and then the thread stops. */
+	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)WSTOPSIG(status)) ? -ESRCH : 0;
+}
+
+int thread_wait(pid_t tid)
+{
+	uint64_t start = nanoseconds(), waited = 0;
+	int found;
+
+	for (unsigned turn = 0; !(found = look_for_stop(tid)); turn++) {
+		waited = nanoseconds() - start;
+		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && sleeps_deeply(tid)))
+			return -ETIMEDOUT;
+		if (turn < 50)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	}
+	return found < 0 ? found : 0;
+}
+
+#if defined(__x86_64__)
+/* Calls that a stop ends with EINTR, and that have done nothing when they return it. */
+static bool is_cut_short(uint64_t number)
+{
+	static const uint16_t calls[] = {
+		SYS_epoll_wait,	   SYS_epoll_pwait, SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop,
+		SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,       SYS_readv,   SYS_recvfrom,
+		SYS_recvmsg,	   SYS_recvmmsg,    SYS_accept,	      SYS_accept4, SYS_write,
+		SYS_writev,	   SYS_sendto,	    SYS_sendmsg,
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i] == number)
+			return true;
+	return false;
+}
+
+static void repeat_call(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) || (int64_t)regs.rax != -EINTR ||
+	    !is_cut_short(regs.orig_rax) || has_signal(tid))
+		return;
+	regs.rax = regs.orig_rax;
+	regs.rip -= 2; /* 0f 05: syscall */
+	ptrace(PTRACE_SETREGS, tid, NULL, &regs);
+}
+#else
+static void repeat_call(pid_t tid)
+{
+	(void)tid;
+}
+#endif
+
+void thread_resume(pid_t tid)
+{
+	repeat_call(tid);
+	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+}
+
+/* ---- all threads */
+
+static bool is_known(const struct threads *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->all[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* Ask the threads that are not known to stop. How many; -errno. */
+static int stop_new(struct threads *t)
+{
+	struct dirent *entry;
+	char path[64];
+	uint64_t tid;
+	DIR *dir;
+	int found = 0, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
+	dir = opendir(path);
+	if (!dir)
+		return -ESRCH;
+	while (!err && (entry = readdir(dir))) {
+		if (str_to_u64(str_from(entry->d_name), &tid) || is_known(t, (pid_t)tid))
+			continue;
+		err = array_grow(t->all, t->count, t->cap);
+		if (!err)
+			err = thread_stop((pid_t)tid, t->is_filtered);
+		if (!err)
+			t->all[t->count++] = (struct thread){.tid = (pid_t)tid};
+		found += !err;
+		if (err == -ESRCH) /* it has just ended */
+			err = 0;
+	}
+	closedir(dir);
+	return err ? err : found;
+}
+
+static void wait_for_stops(struct threads *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct thread *one = &t->all[i];
+
+		if (one->is_stopped || one->is_ended)
+			continue;
+		one->is_ended = thread_wait(one->tid) == -ESRCH;
+		one->is_stopped = !one->is_ended;
+	}
+}
+
+int threads_stop(pid_t pid, bool is_filtered, struct threads *out)
+{
+	int found;
+
+	*out = (struct threads){.pid = pid, .is_filtered = is_filtered};
+	do {
+		found = stop_new(out);
+		wait_for_stops(out);
+	} while (found > 0);
+	if (found < 0)
+		threads_resume(out);
+	return found;
+}
+
+void threads_resume(struct threads *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (!t->all[i].is_ended)
+			thread_resume(t->all[i].tid);
+	free(t->all);
+	*t = (struct threads){0};
+}

@@ -1,0 +1,193 @@
+// flags: -pthread
+// A traced program for user mode: a leaf function for each way that a site can become a jump. Each
+// keeps values in the red zone and a flag alive across its site, and ends the program if these are
+// not what they were. It prints "NAME ADDRESS" for each site and a line "ready", then obeys lines
+// on stdin, answering each with "done":
+//
+//   run NAME N   N calls
+//   hot N        N threads call all functions until `quiet`
+//   quiet        ends the threads; answers "calls N" for those of each function
+//   fork NAME N  a child makes N calls
+//   storm N      threads are made and end until `quiet`
+//   filter       a seccomp filter that permits everything
+//   wait         epoll_wait() for 1 s; answers "result N"
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Returns n, and n + 1 for 7. */
+#define LEAF(name, nop, after)                                                      \
+	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"                   \
+		"	mov %rdi, -8(%rsp)\n"                                       \
+		"	movq $0x5a5a, -128(%rsp)\n"                                 \
+		"	cmp $7, %rdi\n"                                             \
+		".globl site_" #name "\nsite_" #name ":\n" nop after                \
+		"	mov -8(%rsp), %rax\n"                                       \
+		"	sete %cl\n"                                                 \
+		"	movzbl %cl, %ecx\n"                                         \
+		"	add %rcx, %rax\n"                                           \
+		"	cmpq $0x5a5a, -128(%rsp)\n"                                 \
+		"	je 2f\n"                                                    \
+		"	ud2\n"                                                      \
+		"2:	ret\n");                                                    \
+	extern long leaf_##name(long n);                                            \
+	extern char site_##name[];
+
+#define NOP	"	.byte 0x90\n"
+#define NOP5	"	.byte 0x0f, 0x1f, 0x44, 0, 0\n"
+#define NOP10	"	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
+#define FAR	"	.byte 0xe9\n	.long 1f - . - 4\n	.skip 12, 0xcc\n1:\n"
+
+LEAF(pun, NOP, "")
+LEAF(nop5, NOP5, "")
+LEAF(nop10, NOP NOP10, "")
+LEAF(jump, NOP, FAR)
+LEAF(none, NOP, "	.byte 0x3d, 0x10, 0, 0, 0\n	cmp $7, %rdi\n") /* leads into this image */
+LEAF(kernel5, NOP NOP5, "")
+
+#define NAMES(row) row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5)
+#define ROW(name)  {#name, leaf_##name, site_##name},
+
+static const struct {
+	const char *name;
+	long (*call)(long n);
+	const char *site;
+} leaves[] = {NAMES(ROW)};
+
+#define COUNT ((int)(sizeof(leaves) / sizeof(leaves[0])))
+
+static atomic_long calls;
+static atomic_int is_quiet;
+static pthread_t threads[64];
+static int thread_count;
+
+static void check(long (*call)(long n), long n)
+{
+	if (call(n) != n + (n == 7)) {
+		printf("wrong\n");
+		abort();
+	}
+}
+
+static void *run_hot(void *unused)
+{
+	long n = 0;
+
+	while (!atomic_load(&is_quiet)) {
+		for (int i = 0; i < COUNT; i++)
+			check(leaves[i].call, n % 16);
+		n++;
+	}
+	atomic_fetch_add(&calls, n);
+	return unused;
+}
+
+static void *run_once(void *unused)
+{
+	for (int i = 0; i < COUNT; i++)
+		check(leaves[i].call, i);
+	atomic_fetch_add(&calls, 1);
+	return unused;
+}
+
+static void *run_storm(void *unused)
+{
+	while (!atomic_load(&is_quiet)) {
+		pthread_t t[4];
+
+		for (int i = 0; i < 4; i++)
+			pthread_create(&t[i], NULL, run_once, NULL);
+		for (int i = 0; i < 4; i++)
+			pthread_join(t[i], NULL);
+	}
+	return unused;
+}
+
+static void run(const char *name, long n)
+{
+	for (int i = 0; i < COUNT; i++)
+		for (long k = 0; !strcmp(leaves[i].name, name) && k < n; k++)
+			check(leaves[i].call, k % 16);
+}
+
+static void start(int n, void *(*fn)(void *))
+{
+	atomic_store(&is_quiet, 0);
+	atomic_store(&calls, 0);
+	for (thread_count = 0; thread_count < n && thread_count < 64; thread_count++)
+		pthread_create(&threads[thread_count], NULL, fn, NULL);
+}
+
+static void be_quiet(void)
+{
+	atomic_store(&is_quiet, 1);
+	while (thread_count)
+		pthread_join(threads[--thread_count], NULL);
+	printf("calls %ld\n", atomic_load(&calls));
+}
+
+static void filter(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {1, &allow};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static void wait_for_event(void)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC), result;
+	struct epoll_event event;
+
+	printf("waiting\n");
+	fflush(stdout);
+	result = epoll_wait(fd, &event, 1, 1000);
+	printf("result %d\n", result < 0 ? -errno : result);
+	close(fd);
+}
+
+int main(void)
+{
+	char line[128], name[32];
+	long n;
+
+	for (int i = 0; i < COUNT; i++)
+		printf("%s %lx\n", leaves[i].name, (unsigned long)leaves[i].site);
+	printf("ready\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "run %31s %ld", name, &n) == 2)
+			run(name, n);
+		else if (sscanf(line, "hot %ld", &n) == 1)
+			start((int)n, run_hot);
+		else if (sscanf(line, "storm %ld", &n) == 1)
+			start((int)n, run_storm);
+		else if (!strcmp(line, "quiet\n"))
+			be_quiet();
+		else if (!strcmp(line, "filter\n"))
+			filter();
+		else if (!strcmp(line, "wait\n"))
+			wait_for_event();
+		else if (sscanf(line, "fork %31s %ld", name, &n) == 2) {
+			if (!fork()) {
+				run(name, n);
+				_exit(0);
+			}
+			wait(NULL);
+		}
+		printf("done\n");
+		fflush(stdout);
+	}
+	return 0;
+}

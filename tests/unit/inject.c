@@ -1,0 +1,232 @@
+/* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed. The
+ * trampolines are made by hand, and count in shared memory. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "help/check.h"
+#include <fcntl.h>
+#include "inject/inject.h"
+
+#define SITES 6
+
+struct target {
+	pid_t pid;
+	FILE *to, *from;
+	char names[SITES][16];
+	struct inject_site sites[SITES];
+	int count;
+};
+
+struct tracer {
+	struct inject *x;
+	struct diag d;
+	int fd;
+	uint64_t *counts;
+	uint64_t code;
+};
+
+#define SHARED_SIZE 8192
+
+/* ---- the traced program */
+
+static long answer(struct target *t, const char *what)
+{
+	char line[128], format[64];
+	long value = -1;
+
+	snprintf(format, sizeof(format), "%s %%ld", what);
+	while (fgets(line, sizeof(line), t->from) && strcmp(line, "done\n"))
+		sscanf(line, format, &value);
+	return value;
+}
+
+static long tell(struct target *t, const char *line, const char *what)
+{
+	fprintf(t->to, "%s\n", line);
+	fflush(t->to);
+	return answer(t, what);
+}
+
+static void start(struct target *t, uid_t uid)
+{
+	const char *dir = getenv("TARGETS");
+	char path[256], line[128];
+	int in[2], out[2];
+
+	memset(t, 0, sizeof(*t));
+	snprintf(path, sizeof(path), "%s/inject", dir ? dir : "build/targets");
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	t->pid = fork();
+	if (!t->pid) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		if (uid && setuid(uid))
+			_exit(126);
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	t->to = fdopen(in[1], "w");
+	t->from = fdopen(out[0], "r");
+	while (fgets(line, sizeof(line), t->from) && strcmp(line, "ready\n")) {
+		unsigned long address;
+
+		if (sscanf(line, "%15s %lx", t->names[t->count], &address) == 2)
+			t->sites[t->count++].pc = address;
+	}
+	assert_int_equal(t->count, SITES);
+}
+
+static int stop(struct target *t)
+{
+	int status;
+
+	fclose(t->to);
+	fclose(t->from);
+	waitpid(t->pid, &status, 0);
+	return status;
+}
+
+static struct inject_site *site(struct target *t, const char *name)
+{
+	for (int i = 0; i < t->count; i++)
+		if (!strcmp(t->names[i], name))
+			return &t->sites[i];
+	fail_msg("no site '%s'", name);
+	return NULL;
+}
+
+/* ---- the tracer */
+
+static void show(struct tracer *r)
+{
+	struct buf text = BUF_INIT;
+
+	diag_render(&r->d, &text);
+	if (text.len)
+		print_message("%s", text.ptr);
+	buf_free(&text);
+}
+
+/* A trampoline that adds 1 to the number at `counter`. */
+static size_t make_trampoline(uint8_t *out, uint64_t counter, uint64_t resume)
+{
+	static const uint8_t head[] = {0x48, 0x8d, 0x64, 0x24, 0x80, /* lea -128(%rsp), %rsp */
+				       0x9c, 0x50,		     /* pushfq; push %rax */
+				       0x48, 0xb8},		     /* movabs $counter, %rax */
+		tail[] = {0xf0, 0x48, 0xff, 0x00,		     /* lock incq (%rax) */
+			  0x58, 0x9d,				     /* pop %rax; popfq */
+			  0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,     /* lea 128(%rsp), %rsp */
+			  0xff, 0x25, 0, 0, 0, 0};		     /* jmp *0(%rip) */
+	uint8_t *at = out;
+
+	memcpy(at, head, sizeof(head));
+	at += sizeof(head);
+	memcpy(at, &counter, 8);
+	at += 8;
+	memcpy(at, tail, sizeof(tail));
+	at += sizeof(tail);
+	memcpy(at, &resume, 8);
+	return (size_t)(at + 8 - out);
+}
+
+static int attach(struct tracer *r, struct target *t)
+{
+	uint8_t code[64];
+	int err;
+
+	*r = (struct tracer){.d = DIAG_INIT};
+	r->fd = memfd_create("counts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_int_equal(ftruncate(r->fd, SHARED_SIZE), 0);
+	r->counts = mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	err = inject_open(t->pid, NULL, &r->x, &r->d);
+	if (err)
+		return err;
+	for (int i = 0; i < t->count; i++)
+		assert_int_equal(inject_plan(r->x, &t->sites[i]), 0);
+	assert_int_equal(inject_plan_jumps(r->x, t->sites, (size_t)t->count), 0);
+	assert_int_equal(inject_reserve(r->x, t->sites[0].pc, 4096, &r->code), 0);
+	err = inject_map(r->x, r->fd, SHARED_SIZE, &r->d);
+	for (int i = 0; i < t->count && !err; i++) {
+		struct inject_site *s = &t->sites[i];
+		size_t len = make_trampoline(
+			code, inject_world(r->x)->shared + 8 * (uint64_t)i, s->resume);
+
+		s->body = r->code + 64 * (uint64_t)i;
+		err = inject_write(r->x, s->body, code, len);
+	}
+	return err ? err : inject_enable(r->x, t->sites, (size_t)t->count, &r->d);
+}
+
+static int detach(struct tracer *r, struct target *t)
+{
+	return inject_disable(r->x, t->sites, (size_t)t->count, &r->d);
+}
+
+static void end(struct tracer *r)
+{
+	show(r);
+	inject_close(r->x);
+	munmap(r->counts, SHARED_SIZE);
+	close(r->fd);
+	diag_free(&r->d);
+}
+
+/* ---- tests */
+
+static const struct {
+	const char *name;
+	enum inject_form form;
+} expected[] = {
+	{"pun", INJECT_PUN},	    {"nop5", INJECT_NOP5}, {"nop10", INJECT_NOP10},
+	{"jump", INJECT_RETARGET}, {"none", INJECT_NONE}, {"kernel5", INJECT_NOP5},
+};
+
+static void each_form_counts_every_call(void **state)
+{
+	struct target t;
+	struct tracer r;
+	char line[64];
+
+	(void)state;
+	start(&t, 0);
+	assert_int_equal(attach(&r, &t), 0);
+	for (size_t i = 0; i < SITES; i++) {
+		struct inject_site *s = site(&t, expected[i].name);
+
+		assert_int_equal(s->form, expected[i].form);
+		assert_true(s->form || strstr(s->why, "1-byte nop"));
+		snprintf(line, sizeof(line), "run %s 1000", expected[i].name);
+		tell(&t, line, "");
+		assert_int_equal(r.counts[s - t.sites], s->form ? 1000 : 0);
+		assert_int_equal(inject_look(r.x, s), s->form ? SITE_ON : SITE_GONE);
+	}
+	print_message("stopped: all %llu us, one %llu us\n",
+		      (unsigned long long)inject_pause(r.x)->all_ns / 1000,
+		      (unsigned long long)inject_pause(r.x)->one_ns / 1000);
+	assert_int_equal(detach(&r, &t), 0);
+	for (size_t i = 0; i < SITES; i++) {
+		snprintf(line, sizeof(line), "run %s 1000", expected[i].name);
+		tell(&t, line, "");
+		assert_int_equal(r.counts[i], t.sites[i].form ? 1000 : 0);
+	}
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_form_counts_every_call),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
