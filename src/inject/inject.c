@@ -11,7 +11,7 @@
 
 #include "base/file.h"
 
-#define STATUS_MAX  8192
+#define STATUS_MAX 8192
 
 /* ---- reading and writing */
 
@@ -151,8 +151,8 @@ static int open_memory(struct inject *x, struct diag *d)
 	return err ? refuse_access(x->pid, err, d) : 0;
 }
 
-int inject_open(pid_t pid, const struct inject_options *options, struct inject **out,
-		struct diag *d)
+int process_open(pid_t pid, const struct inject_options *options, struct inject **out,
+		 struct diag *d)
 {
 	struct inject *x = calloc(1, sizeof(*x));
 	int err;
@@ -170,13 +170,13 @@ int inject_open(pid_t pid, const struct inject_options *options, struct inject *
 	if (!err)
 		err = open_memory(x, d);
 	if (err)
-		inject_close(x);
+		process_close(x);
 	else
 		*out = x;
 	return err;
 }
 
-void inject_close(struct inject *x)
+void process_close(struct inject *x)
 {
 	if (!x)
 		return;
@@ -185,6 +185,30 @@ void inject_close(struct inject *x)
 	space_free(&x->space);
 	free(x->claims);
 	free(x);
+}
+
+int inject_open(pid_t pid, const struct inject_options *options, struct inject **out,
+		struct diag *d)
+{
+	struct inject *x = NULL;
+	int err = process_open(pid, options, &x, d);
+
+	if (!err)
+		err = ledger_find_old(x);
+	if (!err)
+		err = patch_undo_old(x);
+	if (err < 0)
+		inject_close(x);
+	else
+		*out = x;
+	return err < 0 ? err : 0;
+}
+
+void inject_close(struct inject *x)
+{
+	if (x)
+		ledger_end(x);
+	process_close(x);
 }
 
 pid_t inject_pid(const struct inject *x)

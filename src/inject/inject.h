@@ -1,5 +1,5 @@
-/* Code in a running process: memory and trampolines are put into it by ptrace and /proc/PID/mem, and
- * its probe sites become jumps to them, without a library in the process and without a trap.
+/* Code in a running process: memory and trampolines are put into it by ptrace and /proc/PID/mem,
+ * and its probe sites become jumps to them, without a library in the process and without a trap.
  *
  *   inject_open        may this process be traced so, and what does it have mapped?
  *   inject_plan        how one site can become a jump: decided from the bytes in memory
@@ -39,7 +39,7 @@ const char *inject_form_name(enum inject_form form); /* "nop10", "nop5", "pun", 
 #define INJECT_PATCH_MAX 5
 
 struct inject_site {
-	uint64_t pc; /* where its note says it is */
+	uint64_t pc;	    /* where its note says it is */
 	uint64_t semaphore; /* address of its 16 bits; 0: none */
 	enum inject_form form;
 	const char *why; /* INJECT_NONE: "its memory cannot be read"; static */
@@ -50,8 +50,8 @@ struct inject_site {
 	uint64_t resume;  /* where the site goes on */
 	uint64_t body;	  /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
-	bool is_raised;	  /* its semaphore */
-	bool is_listed;	  /* in the ledger of the process, as number ... */
+	bool is_raised; /* its semaphore */
+	bool is_listed; /* in the ledger of the process, as number ... */
 	uint64_t entry;
 };
 
@@ -83,7 +83,8 @@ int inject_open(pid_t pid, const struct inject_options *options, struct inject *
 		struct diag *d);
 void inject_close(struct inject *x); /* disables nothing; NULL is fine */
 pid_t inject_pid(const struct inject *x);
-/* The addresses at which this byte of a file is mapped as code; at most `most`, returns how many. */
+/* The addresses at which this byte of a file is mapped as code; at most `most`, returns how many.
+ */
 unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t *out,
 		     unsigned most);
 /* The same for a byte that is mapped as data, writable: a semaphore of the image at `pc`. 0: it is
@@ -100,8 +101,8 @@ void inject_forget(struct inject *x, const struct inject_site *site);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
-/* Map what was planned and reserved; the first time also `shared_size` bytes of the file `shared_fd`
- * (a sealed memfd) and the page of the process. */
+/* Map what was planned and reserved; the first time also `shared_size` bytes of the file
+ * `shared_fd` (a sealed memfd) and the page of the process. */
 int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d);
 const struct inject_world *inject_world(const struct inject *x);
 
@@ -111,11 +112,12 @@ int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len);
  * bytes are no longer those of the plan are left out: `form` becomes INJECT_NONE. */
 int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
 int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
-/* One byte, with no thread stopped, once the site was enabled; not of INJECT_RETARGET (-ENOTSUP). */
+/* One byte, with no thread stopped, once the site was enabled; not of INJECT_RETARGET (-ENOTSUP).
+ */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
 const struct inject_pause *inject_pause(const struct inject *x);
-int inject_reread(struct inject *x); /* what it has mapped by now */
+int inject_reread(struct inject *x);	 /* what it has mapped by now */
 bool inject_has_ended(struct inject *x); /* it exited, or runs another program */
 
 /* Undo what a tracer that was killed left in the process: bytes of sites, semaphores. Number of

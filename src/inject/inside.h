@@ -10,6 +10,8 @@ struct range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file */
 	bool is_code, is_writable;
+	bool is_spare;	/* free, but better left so: the heap may grow there */
+	bool is_bodies; /* planned: trampolines, not landings */
 };
 
 struct piece { /* bytes of a planned page that are spoken for */
@@ -26,6 +28,7 @@ struct space {
 	size_t mapped_count; /* of these, those that are */
 	struct piece *pieces;
 	size_t piece_count, piece_cap;
+	bool use_spare;
 	uint64_t stub; /* room for the stub of remote.c; 0: none */
 };
 
@@ -35,15 +38,21 @@ struct space {
 /* Read the mappings; what was planned stays. */
 int space_read(struct space *s, pid_t pid);
 void space_free(struct space *s);
+/* Is all of it one mapping of code without a file? */
+bool space_is_code(const struct space *s, uint64_t start, uint64_t end);
 /* May these bytes be ours: pages that are free or planned, nobody's piece? */
 bool space_has_room(const struct space *s, uint64_t start, size_t size);
 /* Make them a piece, and their pages planned. -ENOMEM. */
-int space_take(struct space *s, uint64_t start, size_t size);
+int space_take(struct space *s, uint64_t start, size_t size, bool is_bodies);
+/* Pages of landings that an earlier session mapped. */
+int space_adopt(struct space *s, uint64_t start, uint64_t end);
 void space_give_back(struct space *s, uint64_t start, size_t size);
 /* Whole free pages between low and high, the nearest to the middle; 0: there are none. */
 uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t high);
 
 /* ---- the process */
+
+#define LEDGERS_MOST 64 /* in one process: sessions that are over */
 
 /* Bytes that a planned site changes, and bytes that must stay for it. */
 struct claim {
@@ -63,10 +72,16 @@ struct inject {
 	size_t claim_count, claim_cap;
 	uint64_t ledger; /* address */
 	uint64_t ledger_count;
-	uint8_t ss, dd; /* of the last nop5 */
+	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
+	unsigned old_count;
+	uint8_t ss, dd;		   /* of the last nop5 */
 	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
 };
 
+/* What inject_open() and inject_close() do, but for what other sessions left. */
+int process_open(pid_t pid, const struct inject_options *options, struct inject **out,
+		 struct diag *d);
+void process_close(struct inject *x);
 uint64_t nanoseconds(void); /* CLOCK_MONOTONIC */
 
 /* ---- threads.c: stopping threads */
@@ -89,6 +104,9 @@ int threads_apart(int (*fn)(void *arg), void *arg);
 /* Stop one thread; -ESRCH, -EPERM. */
 int thread_stop(pid_t tid, bool is_filtered);
 int thread_wait(pid_t tid);
+/* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
+ */
+int thread_next_stop(pid_t tid, int flags);
 /* Let it go on, as if it had not been stopped. */
 void thread_resume(pid_t tid);
 /* Stop all, and those that they create meanwhile. */
@@ -146,7 +164,7 @@ struct ledger_head {
 };
 
 struct ledger_entry {
-	uint64_t patch, semaphore;
+	uint64_t patch, semaphore; /* len 0: start and end of pages of landings */
 	uint8_t len, is_raised;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
 	uint8_t unused[4];
@@ -154,16 +172,28 @@ struct ledger_entry {
 
 #define LEDGER_MOST ((LEDGER_SIZE - sizeof(struct ledger_head)) / sizeof(struct ledger_entry))
 
-#define LEDGERS_MOST 64 /* in one process: sessions that were killed */
-
 int ledger_start(struct inject *x);
+int ledger_end(struct inject *x); /* the session is over */
+int ledger_add_landings(struct inject *x, uint64_t start, uint64_t end);
+void ledger_drop_last(struct inject *x);
+/* Make the pages of landings of sessions that are over ours. */
+int ledger_adopt(struct inject *x);
 /* Write down the sites before their bytes change. -ENOSPC. */
 int ledger_add(struct inject *x, struct inject_site *sites, size_t count);
 int ledger_mark(struct inject *x, const struct inject_site *s); /* the site's entry, anew */
-unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST]); /* addresses; how many */
+unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST]);	/* addresses; how many */
 /* -EPROTO: it is none. */
 int ledger_open(struct inject *x, uint64_t ledger, struct ledger_head *out);
 int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledger_entry *out);
+/* The site's semaphore is not raised any more. */
+int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number);
+/* Find the ledgers of sessions that are over, and take over their pages of landings. */
+int ledger_find_old(struct inject *x);
 bool ledger_tracer_lives(const struct ledger_head *head);
+
+/* ---- patch.c */
+
+/* Undo what is in the ledgers of tracers that are gone; how many sites. */
+int patch_undo_old(struct inject *x);
 
 #endif

@@ -14,12 +14,12 @@
 
 #include "arch/arch.h"
 
-#define CHUNK	   (1u << 20)
-#define OVERLAP	   16
-#define JUMP	   5	      /* e9 rel32 */
-#define CODE_MOST  (256u << 20) /* of one image; beyond it no jump is changed */
-#define BACK	   15	      /* starts of decoding before a byte */
-#define VOTES	   5 /* of these that must meet at an instruction */
+#define CHUNK	  (1u << 20)
+#define OVERLAP	  16
+#define JUMP	  5	       /* e9 rel32 */
+#define CODE_MOST (256u << 20) /* of one image; beyond it no jump is changed */
+#define BACK	  15	       /* starts of decoding before a byte */
+#define VOTES	  5	       /* of these that must meet at an instruction */
 
 /* Sites of one mapping whose jump nobody else is known to use. */
 struct candidates {
@@ -113,8 +113,8 @@ static int search(struct candidates *c, const struct range *r)
 	int err = code ? 0 : -ENOMEM;
 
 	for (uint64_t at = r->start; at < r->end && !err; at += CHUNK) {
-		size_t len = r->end - at < CHUNK + OVERLAP ? (size_t)(r->end - at)
-							   : CHUNK + OVERLAP;
+		size_t len =
+			r->end - at < CHUNK + OVERLAP ? (size_t)(r->end - at) : CHUNK + OVERLAP;
 
 		err = inject_read(c->x, at, code, len);
 		if (!err)
@@ -157,7 +157,8 @@ static int plan_range(struct candidates *c, const struct range *r, struct inject
 	c->count = 0;
 	memset(c->filter, 0, sizeof(c->filter));
 	for (size_t i = 0; i < count; i++)
-		if (sites[i].pc >= r->start && sites[i].pc < r->end && is_candidate(c->x, &sites[i]))
+		if (sites[i].pc >= r->start && sites[i].pc < r->end &&
+		    is_candidate(c->x, &sites[i]))
 			add_candidate(c, &sites[i]);
 	if (!c->count || r->end - r->start > CODE_MOST)
 		return 0;

@@ -36,12 +36,20 @@ static uint64_t time_of(pid_t pid)
 
 int ledger_start(struct inject *x)
 {
-	const struct ledger_head head = {.magic = LEDGER_MAGIC,
-					 .tracer = (uint64_t)getpid(),
-					 .started = time_of(getpid())};
+	const struct ledger_head head = {
+		.magic = LEDGER_MAGIC, .tracer = (uint64_t)getpid(), .started = time_of(getpid())};
 
 	x->ledger_count = 0;
 	return inject_write(x, x->ledger, &head, sizeof(head));
+}
+
+int ledger_end(struct inject *x)
+{
+	const uint64_t nobody = 0;
+
+	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer),
+					&nobody, sizeof(nobody))
+			 : 0;
 }
 
 static uint64_t entry_address(uint64_t ledger, uint64_t number)
@@ -61,6 +69,41 @@ static int write_entry(struct inject *x, const struct inject_site *s)
 	return inject_write(x, entry_address(x->ledger, s->entry), &entry, sizeof(entry));
 }
 
+static int write_count(struct inject *x)
+{
+	return inject_write(x, x->ledger + offsetof(struct ledger_head, count), &x->ledger_count,
+			    sizeof(x->ledger_count));
+}
+
+int ledger_add_landings(struct inject *x, uint64_t start, uint64_t end)
+{
+	const struct ledger_entry entry = {.patch = start, .semaphore = end};
+	int err;
+
+	if (x->ledger_count == LEDGER_MOST)
+		return -ENOSPC;
+	err = inject_write(x, entry_address(x->ledger, x->ledger_count), &entry, sizeof(entry));
+	x->ledger_count += !err;
+	return err ? err : write_count(x);
+}
+
+void ledger_drop_last(struct inject *x)
+{
+	x->ledger_count--;
+	write_count(x);
+}
+
+int ledger_adopt(struct inject *x)
+{
+	const struct space *s = &x->space;
+	int err = 0;
+
+	for (size_t i = 0; i < s->mapped_count && !err; i++)
+		if (!s->planned[i].is_bodies)
+			err = ledger_add_landings(x, s->planned[i].start, s->planned[i].end);
+	return err;
+}
+
 int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
 {
 	uint64_t first = x->ledger_count;
@@ -75,10 +118,7 @@ int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
 		sites[i].is_listed = true;
 		err = write_entry(x, &sites[i]);
 	}
-	if (!err && x->ledger_count > first)
-		err = inject_write(x, x->ledger + offsetof(struct ledger_head, count),
-				   &x->ledger_count, sizeof(x->ledger_count));
-	return err;
+	return !err && x->ledger_count > first ? write_count(x) : err;
 }
 
 int ledger_mark(struct inject *x, const struct inject_site *s)
@@ -127,11 +167,50 @@ int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledge
 {
 	int err = inject_read(x, entry_address(ledger, number), out, sizeof(*out));
 
-	return !err && (!out->len || out->len > INJECT_PATCH_MAX) ? -EPROTO : err;
+	return !err && out->len > INJECT_PATCH_MAX ? -EPROTO : err;
 }
 
 bool ledger_tracer_lives(const struct ledger_head *head)
 {
 	return head->tracer && head->tracer <= INT32_MAX && head->started &&
 	       time_of((pid_t)head->tracer) == head->started;
+}
+
+int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number)
+{
+	const uint8_t no = 0;
+
+	return inject_write(
+		x, entry_address(ledger, number) + offsetof(struct ledger_entry, is_raised), &no,
+		sizeof(no));
+}
+
+/* ---- sessions that are over */
+
+static int adopt_entry(struct inject *x, uint64_t ledger, uint64_t number)
+{
+	struct ledger_entry entry;
+	int err = ledger_read(x, ledger, number, &entry);
+
+	/* Only pages of code that are there; what it says can be anything. */
+	if (err || entry.len || !space_is_code(&x->space, entry.patch, entry.semaphore))
+		return 0;
+	return space_adopt(&x->space, entry.patch, entry.semaphore);
+}
+
+int ledger_find_old(struct inject *x)
+{
+	uint64_t all[LEDGERS_MOST];
+	unsigned count = ledger_find(x->pid, all);
+	struct ledger_head head;
+	int err = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (ledger_open(x, all[i], &head) || ledger_tracer_lives(&head))
+			continue;
+		x->old[x->old_count++] = all[i];
+		for (uint64_t n = 0; n < head.count && !err; n++)
+			err = adopt_entry(x, all[i], n);
+	}
+	return err;
 }

@@ -4,8 +4,8 @@
  *	process    one page, zeroed in a child of fork
  *	shared     the shared memory of the session
  *
- * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead. Nothing
- * is ever unmapped: a thread may be in it, or return to it, as long as the process lives. */
+ * in one piece wherever the kernel has room, and pages of code where the jumps of sites lead.
+ *Nothing is ever unmapped: a thread may be in it, or return to it, as long as the process lives. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -71,8 +71,7 @@ static int map_shared(struct mapping *m, uint64_t at)
 
 	if (fd < 0)
 		return refuse_call(m, fd, "receive the shared memory");
-	done = map_at(m->r, at, m->shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		      fd);
+	done = map_at(m->r, at, m->shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd);
 	CALL(m->r, SYS_close, (uint64_t)fd);
 	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
 }
@@ -80,8 +79,8 @@ static int map_shared(struct mapping *m, uint64_t at)
 static int map_home(struct mapping *m)
 {
 	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
-	int64_t at = map_at(m->r, 0, size, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	int64_t at =
+		map_at(m->r, 0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	struct inject_world *world = &m->x->world;
 	int err;
 
@@ -98,6 +97,10 @@ static int map_home(struct mapping *m)
 	if (!err)
 		err = ledger_start(m->x);
 	if (!err)
+		err = ledger_adopt(m->x);
+	for (unsigned i = 0; i < m->x->old_count && !err; i++)
+		CALL(m->r, SYS_munmap, m->x->old[i], LEDGER_SIZE);
+	if (!err)
 		return 0;
 	CALL(m->r, SYS_munmap, (uint64_t)at, size);
 	world->process = world->shared = m->x->ledger = 0;
@@ -108,11 +111,16 @@ static int map_home(struct mapping *m)
 static int map_code(struct mapping *m, const struct range *r)
 {
 	size_t size = r->end - r->start;
-	int64_t at = map_at(m->r, r->start, size, PROT_READ | PROT_EXEC,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
+	/* Before they are there: if we are killed, later sessions must find them. */
+	int err = r->is_bodies ? 0 : ledger_add_landings(m->x, r->start, r->end);
+	int64_t at = err ? err
+			 : map_at(m->r, r->start, size, PROT_READ | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
 
 	if (at == (int64_t)r->start)
 		return 0;
+	if (!err && !r->is_bodies)
+		ledger_drop_last(m->x);
 	if (at >= 0) { /* kernels before 4.17 take the address as a wish */
 		CALL(m->r, SYS_munmap, (uint64_t)at, size);
 		at = -EEXIST;
@@ -148,8 +156,7 @@ static int map_in_thread(void *arg)
 
 int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d)
 {
-	struct mapping m = {
-		.x = x, .shared_fd = shared_fd, .shared_size = shared_size, .d = d};
+	struct mapping m = {.x = x, .shared_fd = shared_fd, .shared_size = shared_size, .d = d};
 
 	if (x->world.shared && x->space.mapped_count == x->space.planned_count)
 		return 0;

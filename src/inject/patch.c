@@ -1,8 +1,8 @@
 /* Writing the bytes of sites, and semaphores.
  *
- * All threads are stopped while sites are first enabled and last disabled: that makes every CPU read
- * the new bytes, and nobody runs between two of them. In between, a site is switched by its one
- * byte. */
+ * All threads are stopped while sites are first enabled and last disabled: that makes every CPU
+ * read the new bytes, and nobody runs between two of them. In between, a site is switched by its
+ * one byte. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -93,9 +93,10 @@ static int write_detours(struct inject *x, const struct inject_site *s)
 	return err;
 }
 
+/* Each is one instruction, so no thread is in the middle of an old one. */
 static int write_jumps(struct inject *x, const struct inject_site *s)
 {
-	int err = s->form == INJECT_NONE ? 0 : write_landing(x, s);
+	int err = write_landing(x, s);
 
 	return !err && s->form == INJECT_PUN ? write_detours(x, s) : err;
 }
@@ -147,7 +148,9 @@ static int enable_one(struct inject *x, struct inject_site *s)
 		s->why = "its bytes have just been changed by somebody else";
 		return 0;
 	}
-	err = write_after(x, s);
+	err = write_jumps(x, s);
+	if (!err)
+		err = write_after(x, s);
 	s->is_on = !err;
 	return err ? err : raise_semaphore(x, s);
 }
@@ -211,8 +214,6 @@ int inject_enable(struct inject *x, struct inject_site *sites, size_t count, str
 	struct change c = {x, sites, count, enable_one};
 	int err = ledger_add(x, sites, count);
 
-	for (size_t i = 0; i < count && !err; i++)
-		err = write_jumps(x, &sites[i]);
 	return say_failed(x, err ? err : change(&c), "enable", d);
 }
 
@@ -256,7 +257,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 
 struct undoing {
 	struct inject *x;
-	uint64_t ledgers[LEDGERS_MOST];
+	const uint64_t *ledgers;
 	unsigned count;
 	pid_t only; /* ledgers of this tracer; 0: of those that are gone */
 	int undone;
@@ -265,16 +266,16 @@ struct undoing {
 
 static int undo_entry(struct inject *x, const struct ledger_entry *e)
 {
-	int changed = write_before(x, e->patch, e->len, e->before, e->after);
+	int changed = e->len == 0 ? 0 : write_before(x, e->patch, e->len, e->before, e->after);
 
 	if (e->is_raised)
 		semaphore_add(x, e->semaphore, -1);
 	return changed == 1;
 }
 
+/* Entries stay, so that pages of landings are found again. */
 static int undo_ledger(struct undoing *u, uint64_t ledger)
 {
-	const uint64_t none = 0;
 	struct ledger_head head;
 	int count = 0;
 
@@ -287,10 +288,12 @@ static int undo_ledger(struct undoing *u, uint64_t ledger)
 	for (uint64_t i = 0; i < head.count; i++) {
 		struct ledger_entry entry;
 
-		if (!ledger_read(u->x, ledger, i, &entry))
-			count += undo_entry(u->x, &entry);
+		if (ledger_read(u->x, ledger, i, &entry))
+			continue;
+		count += undo_entry(u->x, &entry);
+		if (entry.is_raised)
+			ledger_lower(u->x, ledger, i);
 	}
-	inject_write(u->x, ledger + offsetof(struct ledger_head, count), &none, sizeof(none));
 	return count;
 }
 
@@ -307,21 +310,30 @@ static int undo_stopped(void *arg)
 	return err;
 }
 
+int patch_undo_old(struct inject *x)
+{
+	struct undoing u = {.x = x, .ledgers = x->old, .count = x->old_count};
+	int err = x->old_count ? threads_apart(undo_stopped, &u) : 0;
+
+	return err ? err : u.undone;
+}
+
 /* The number of sites; -ENOENT: there is no ledger. */
 static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
 {
-	struct undoing u = {.only = only};
+	uint64_t ledgers[LEDGERS_MOST];
+	struct undoing u = {.only = only, .ledgers = ledgers};
 	int err;
 
-	u.count = ledger_find(pid, u.ledgers);
+	u.count = ledger_find(pid, ledgers);
 	if (!u.count && only)
 		return -ENOENT;
-	err = inject_open(pid, NULL, &u.x, d);
+	err = process_open(pid, NULL, &u.x, d);
 	if (!err && !u.count)
 		err = -ENOENT;
 	if (!err)
 		err = threads_apart(undo_stopped, &u);
-	inject_close(u.x);
+	process_close(u.x);
 	*busy = u.busy;
 	return err ? err : u.undone;
 }

@@ -1,7 +1,8 @@
 /* How a site can become a jump: decided from the bytes that are in memory, not those of the file.
  *
- * Nothing is displaced. A form changes the bytes of a nop, or the target of a jump, so the first byte
- * that changes always begins an instruction, and no thread can be between two bytes that change. */
+ * Nothing is displaced. A form changes the bytes of a nop, or the target of a jump, so the first
+ * byte that changes always begins an instruction, and no thread can be between two bytes that
+ * change. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static uint64_t landing_of(uint64_t jump, const uint8_t offset[4])
 
 /* Bytes that one site changes must not be another's jump offset. */
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
-			 unsigned fixed_len)
+		       unsigned fixed_len)
 {
 	for (size_t i = 0; i < x->claim_count; i++) {
 		const struct claim *c = &x->claims[i];
@@ -59,7 +60,7 @@ static int add_claim(struct inject *x, const struct inject_site *s, unsigned fix
 
 int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed)
 {
-	int err = space_take(&x->space, s->landing, LANDING_SIZE);
+	int err = space_take(&x->space, s->landing, LANDING_SIZE, false);
 
 	if (!err)
 		err = add_claim(x, s, fixed);
@@ -124,8 +125,7 @@ static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[
 	uint64_t at = s->pc + skip;
 	int err;
 
-	if (memcmp(code + skip, nop5, sizeof(nop5)) ||
-	    (skip && code[0] != 0x90 && code[0] != 0xcc))
+	if (memcmp(code + skip, nop5, sizeof(nop5)) || (skip && code[0] != 0x90 && code[0] != 0xcc))
 		return 0;
 	if (plan_is_disturbed(x, at, JUMP_NEAR, at, 0) || !choose_offset(x, at, offset)) {
 		s->why = "no address that a jump in its nop can lead to is free";
@@ -153,8 +153,7 @@ unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t 
 		memcpy(offset, code + 1, sizeof(offset));
 		offset[at - 1] = 0xcc;
 		out[count++] = landing_of(s->pc, offset);
-		step = instruction_length(arch_host(),
-					  str_of((const char *)code + at, LOOK - at));
+		step = instruction_length(arch_host(), str_of((const char *)code + at, LOOK - at));
 		if (!step)
 			break;
 	}
@@ -188,7 +187,7 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[L
 	if (!space_has_room(&x->space, s->landing, LANDING_SIZE))
 		return 0;
 	count = pun_detours(s, code, detours);
-	err = space_take(&x->space, s->landing, LANDING_SIZE);
+	err = space_take(&x->space, s->landing, LANDING_SIZE, false);
 	for (unsigned i = 0; i < count && !err; i++) {
 		if (!space_has_room(&x->space, detours[i], JUMP_NEAR)) {
 			for (unsigned k = 0; k < i; k++)
@@ -198,7 +197,7 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[L
 				 "would lead to an address that is not free";
 			return 0;
 		}
-		err = space_take(&x->space, detours[i], JUMP_NEAR);
+		err = space_take(&x->space, detours[i], JUMP_NEAR, false);
 	}
 	s->patch = s->pc;
 	s->len = 1;
@@ -216,10 +215,8 @@ static const struct {
 	int (*try)(struct inject *x, struct inject_site *s, const uint8_t code[LOOK]);
 } forms[] = {
 	/* ORDER: the first that fits is taken */
-	[INJECT_NONE]     = {"none", NULL},
-	[INJECT_NOP10]    = {"nop10", try_nop10},
-	[INJECT_NOP5]     = {"nop5", try_nop5},
-	[INJECT_PUN]      = {"pun", try_pun},
+	[INJECT_NONE] = {"none", NULL},		[INJECT_NOP10] = {"nop10", try_nop10},
+	[INJECT_NOP5] = {"nop5", try_nop5},	[INJECT_PUN] = {"pun", try_pun},
 	[INJECT_RETARGET] = {"retarget", NULL},
 };
 
@@ -253,9 +250,12 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 		return 0;
 	}
 	s->why = describe_bytes(code);
-	for (size_t i = 0; i < FORMS && !done; i++)
-		if (forms[i].try)
-			done = forms[i].try(x, s, code);
+	for (size_t i = 0; i < 2 * FORMS && !done; i++) {
+		x->space.use_spare = i >= FORMS;
+		if (forms[i % FORMS].try)
+			done = forms[i % FORMS].try(x, s, code);
+	}
+	x->space.use_spare = false;
 	if (done == 1)
 		s->why = NULL;
 	return done < 0 ? done : 0;
@@ -300,5 +300,5 @@ int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out)
 
 	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 	*out = space_find(&x->space, size, low, near + REACH / 2);
-	return *out ? space_take(&x->space, *out, size) : -ENOSPC;
+	return *out ? space_take(&x->space, *out, size, true) : -ENOSPC;
 }

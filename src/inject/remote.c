@@ -11,8 +11,8 @@
  *	ff 25 ..			jmp *target(%rip)
  *	target: .quad			mask: .quad
  *
- * No instruction of it changes a flag. It lies in the zeros between the end of some code and the end
- * of its page, which belong to nobody, and is removed again. */
+ * No instruction of it changes a flag. It lies in the zeros between the end of some code and the
+ *end of its page, which belong to nobody, and is removed again. */
 #include "inject/inside.h"
 
 #include <dirent.h>
@@ -23,18 +23,18 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
-#include <sys/wait.h>
 
 #include "base/buf.h"
 #include "base/file.h"
 
 #if defined(__x86_64__)
 
-#define USER_CS		  0x33
-#define CALL_STOP	  (SIGTRAP | 0x80)
-#define RESTART_BLOCK	  516 /* ERESTART_RESTARTBLOCK of the kernel; ERESTARTSYS is 512 */
-#define RESTART_FIRST	  512
-#define GET_RSEQ	  0x420f /* PTRACE_GET_RSEQ_CONFIGURATION */
+#define USER_CS	      0x33
+#define CALL_STOP     (SIGTRAP | 0x80)
+#define RESTART_BLOCK 516 /* ERESTART_RESTARTBLOCK of the kernel; ERESTARTSYS is 512 */
+#define RESTART_FIRST 512
+#define GET_RSEQ      0x420f /* PTRACE_GET_RSEQ_CONFIGURATION */
+#define MARGIN	      16
 
 struct remote {
 	struct inject *x;
@@ -92,32 +92,31 @@ static void build_stub(const struct remote *r, uint8_t stub[STUB_SIZE])
 				   g.r8,  g.r9,	 g.r10, g.r11, g.r12, g.r13, g.r14, g.r15};
 
 	memset(stub, 0, STUB_SIZE);
-	put(&at, "\x0f\x05", 2);		   /* syscall */
-	put(&at, "\xb8\x0e\x00\x00\x00", 5);	   /* mov $SYS_rt_sigprocmask, %eax */
-	put(&at, "\xbf\x02\x00\x00\x00", 5);	   /* mov $SIG_SETMASK, %edi */
-	put(&at, "\x48\x8d\x35", 3);		   /* lea mask(%rip), %rsi */
+	put(&at, "\x0f\x05", 2);	     /* syscall */
+	put(&at, "\xb8\x0e\x00\x00\x00", 5); /* mov $SYS_rt_sigprocmask, %eax */
+	put(&at, "\xbf\x02\x00\x00\x00", 5); /* mov $SIG_SETMASK, %edi */
+	put(&at, "\x48\x8d\x35", 3);	     /* lea mask(%rip), %rsi */
 	lea = at;
 	put_u32(&at, 0);
-	put(&at, "\xba\x00\x00\x00\x00", 5);	   /* mov $0, %edx */
-	put(&at, "\x41\xba\x08\x00\x00\x00", 6);   /* mov $8, %r10d */
-	put(&at, "\x0f\x05", 2);		   /* syscall */
+	put(&at, "\xba\x00\x00\x00\x00", 5);	 /* mov $0, %edx */
+	put(&at, "\x41\xba\x08\x00\x00\x00", 6); /* mov $8, %r10d */
+	put(&at, "\x0f\x05", 2);		 /* syscall */
 	for (unsigned i = 0; i < 16; i++)
 		put_register(&at, i, values[i]);
-	put(&at, "\xff\x25", 2);		   /* jmp *target(%rip) */
-	put_u32(&at, 0);			   /* which follows */
+	put(&at, "\xff\x25", 2); /* jmp *target(%rip) */
+	put_u32(&at, 0);	 /* which follows */
 	target = at;
 	put_u64(&at, g.rip);
 	put_u32(&lea, (uint32_t)(target + 8 - (lea + 4)));
 	put_u64(&at, r->mask);
 }
 
-/* The zeros at the end of a mapping of code. */
-static bool has_zeros(struct inject *x, const struct range *r)
+/* Zeros at the end of a mapping of code, with some before them. */
+static bool is_room(struct inject *x, uint64_t at)
 {
-	uint8_t bytes[STUB_SIZE + 16];
+	uint8_t bytes[MARGIN + STUB_SIZE];
 
-	if (!r->is_code || r->end > SPACE_TOP ||
-	    inject_read(x, r->end - sizeof(bytes), bytes, sizeof(bytes)))
+	if (inject_read(x, at - MARGIN, bytes, sizeof(bytes)))
 		return false;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		if (bytes[i])
@@ -129,9 +128,14 @@ static uint64_t find_room(struct inject *x)
 {
 	const struct space *s = &x->space;
 
-	for (size_t i = 0; i < s->count; i++)
-		if (has_zeros(x, &s->ranges[i]))
-			return s->ranges[i].end - STUB_SIZE;
+	/* Tracers that were killed may have left stubs: then there is room below these. */
+	for (unsigned slot = 1; slot < PAGE / STUB_SIZE; slot++)
+		for (size_t i = 0; i < s->count; i++) {
+			uint64_t at = s->ranges[i].end - slot * STUB_SIZE;
+
+			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP && is_room(x, at))
+				return at;
+		}
 	return 0;
 }
 
@@ -162,10 +166,11 @@ static pid_t stop_some_thread(struct inject *x)
 static int refuse_thread(struct inject *x, int err, struct diag *d)
 {
 	if (err == -EPERM && x->is_filtered)
-		return diag_error(d, -ENOTSUP, "user-mode-filter",
-				  "cannot trace process %d in user mode: it has a system call filter "
-				  "(seccomp), which only root can suspend",
-				  (int)x->pid);
+		return diag_error(
+			d, -ENOTSUP, "user-mode-filter",
+			"cannot trace process %d in user mode: it has a system call filter "
+			"(seccomp), which only root can suspend",
+			(int)x->pid);
 	return diag_error(d, err, "user-mode-stop", "cannot stop process %d: %s", (int)x->pid,
 			  err == -ETIMEDOUT ? "it sleeps in the kernel" : strerror(-err));
 }
@@ -173,8 +178,7 @@ static int refuse_thread(struct inject *x, int err, struct diag *d)
 static int refuse_program(struct inject *x, struct diag *d)
 {
 	return diag_error(d, -ENOTSUP, "user-mode-32",
-			  "cannot trace process %d in user mode: it runs 32-bit code",
-			  (int)x->pid);
+			  "cannot trace process %d in user mode: it runs 32-bit code", (int)x->pid);
 }
 
 static int set_registers(struct remote *r, const struct user_regs_struct *regs)
@@ -259,20 +263,18 @@ int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 /* Let it run to the next entry to or exit from a system call. */
 static int run_to_call(struct remote *r)
 {
-	int status, sig = 0;
+	int stop, sig = 0;
 
 	for (;;) {
 		if (ptrace(PTRACE_SYSCALL, r->tid, NULL, (void *)(long)sig))
 			return -ESRCH;
-		while (waitpid(r->tid, &status, __WALL) < 0)
-			if (errno != EINTR)
-				return -ESRCH;
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
-		if (WSTOPSIG(status) == CALL_STOP)
+		stop = thread_next_stop(r->tid, 0);
+		if (stop < 0)
+			return stop;
+		if (stop == CALL_STOP)
 			return 0;
 		/* SIGSTOP cannot be blocked; when we are gone, the process stops. */
-		sig = status >> 16 ? 0 : WSTOPSIG(status);
+		sig = stop >> 8 ? 0 : stop;
 	}
 }
 
@@ -361,8 +363,7 @@ void remote_world(struct remote *r, struct inject_world *out)
 	if (ptrace(GET_RSEQ, r->tid, (void *)sizeof(rseq), &rseq) == sizeof(rseq) && rseq.address)
 		out->rseq = (int32_t)(rseq.address - r->regs.fs_base);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !out->tid; i++)
-		if (number &&
-		    !inject_read(r->x, r->regs.fs_base + (uint64_t)known[i], &found, 4) &&
+		if (number && !inject_read(r->x, r->regs.fs_base + (uint64_t)known[i], &found, 4) &&
 		    found == number)
 			out->tid = known[i];
 }

@@ -10,11 +10,12 @@
 #include "base/file.h"
 #include "symbols/maps.h"
 
-#define LOWEST	      0x10000u	     /* vm.mmap_min_addr, and pointers near NULL */
-#define HEAP_GROWTH   (1ull << 28)   /* kept free above the break; beyond it malloc maps memory */
-#define STACK_GROWTH  (1ull << 27)   /* ... and below the main thread's stack */
-#define STAT_MAX      4096
-#define STAT_BREAK    47 /* start_brk, a field of /proc/PID/stat */
+#define LOWEST	     0x10000u	  /* vm.mmap_min_addr, and pointers near NULL */
+#define HEAP_GROWTH  (1ull << 28) /* above the break: kept free where there is a choice */
+#define HEAP_LEAST   (1ull << 24) /* ... and always: without more, malloc maps memory */
+#define STACK_GROWTH (1ull << 27) /* ... and below the main thread's stack */
+#define STAT_MAX     4096
+#define STAT_BREAK   47 /* start_brk, a field of /proc/PID/stat */
 
 /* ---- what is mapped */
 
@@ -34,6 +35,17 @@ static int add_file(struct space *s, const struct range *r)
 	return 0;
 }
 
+/* Where the heap grows to from `end`. */
+static int add_heap(struct space *s, uint64_t end)
+{
+	int err = add_range(s, &(struct range){.start = end, .end = end + HEAP_LEAST});
+
+	return err ? err
+		   : add_range(s, &(struct range){.start = end + HEAP_LEAST,
+						  .end = end + HEAP_GROWTH,
+						  .is_spare = true});
+}
+
 static int take_mapping(void *arg, const struct mapped_file *m)
 {
 	struct space *s = arg;
@@ -45,8 +57,8 @@ static int take_mapping(void *arg, const struct mapped_file *m)
 			  .is_writable = m->access[1] == 'w'};
 	int err = m->inode ? add_file(s, &r) : 0;
 
-	if (str_eq_text(m->path, "[heap]"))
-		r.end += HEAP_GROWTH;
+	if (!err && str_eq_text(m->path, "[heap]"))
+		err = add_heap(s, m->end);
 	else if (str_eq_text(m->path, "[stack]"))
 		r.start -= r.start < STACK_GROWTH ? r.start : STACK_GROWTH;
 	return err ? err : add_range(s, &r);
@@ -90,7 +102,7 @@ int space_read(struct space *s, pid_t pid)
 	if (!err)
 		err = maps_parse_all(buf_as_str(&text), pid, take_mapping, s);
 	if (!err && heap)
-		err = add_range(s, &(struct range){.start = heap, .end = heap + HEAP_GROWTH});
+		err = add_heap(s, heap);
 	if (!err && s->count)
 		qsort(s->ranges, s->count, sizeof(*s->ranges), by_start);
 	buf_free(&text);
@@ -113,17 +125,29 @@ static uint64_t page_of(uint64_t address)
 	return address & ~(uint64_t)(PAGE - 1);
 }
 
-static bool overlaps(const struct range *r, size_t count, uint64_t start, uint64_t end)
+static bool overlaps(const struct range *r, size_t count, uint64_t start, uint64_t end,
+		     bool use_spare)
 {
 	for (size_t i = 0; i < count; i++)
-		if (r[i].start < end && start < r[i].end)
+		if (r[i].start < end && start < r[i].end && !(use_spare && r[i].is_spare))
 			return true;
 	return false;
 }
 
 static bool is_planned(const struct space *s, uint64_t page)
 {
-	return overlaps(s->planned, s->planned_count, page, page + PAGE);
+	return overlaps(s->planned, s->planned_count, page, page + PAGE, false);
+}
+
+bool space_is_code(const struct space *s, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct range *r = &s->ranges[i];
+
+		if (r->is_code && !r->inode && start >= r->start && end <= r->end && start < end)
+			return !((start | end) & (PAGE - 1));
+	}
+	return false;
 }
 
 bool space_has_room(const struct space *s, uint64_t start, size_t size)
@@ -136,36 +160,46 @@ bool space_has_room(const struct space *s, uint64_t start, size_t size)
 		if (s->pieces[i].start < end && start < s->pieces[i].end)
 			return false;
 	for (uint64_t page = page_of(start); page < end; page += PAGE)
-		if (!is_planned(s, page) && overlaps(s->ranges, s->count, page, page + PAGE))
+		if (!is_planned(s, page) &&
+		    overlaps(s->ranges, s->count, page, page + PAGE, s->use_spare))
 			return false;
 	return true;
 }
 
 /* Pages that are planned one after the other become one mapping, if none of it is mapped yet. */
-static int plan_page(struct space *s, uint64_t page)
+static int plan_page(struct space *s, uint64_t page, bool is_bodies)
 {
-	struct range *last = s->planned_count > s->mapped_count
-				     ? &s->planned[s->planned_count - 1]
-				     : NULL;
+	struct range *last =
+		s->planned_count > s->mapped_count ? &s->planned[s->planned_count - 1] : NULL;
 
 	if (is_planned(s, page))
 		return 0;
-	if (last && last->end == page) {
+	if (last && last->end == page && last->is_bodies == is_bodies) {
 		last->end += PAGE;
 		return 0;
 	}
 	if (array_grow(s->planned, s->planned_count, s->planned_cap))
 		return -ENOMEM;
-	s->planned[s->planned_count++] = (struct range){.start = page, .end = page + PAGE};
+	s->planned[s->planned_count++] =
+		(struct range){.start = page, .end = page + PAGE, .is_bodies = is_bodies};
 	return 0;
 }
 
-int space_take(struct space *s, uint64_t start, size_t size)
+int space_adopt(struct space *s, uint64_t start, uint64_t end)
+{
+	if (array_grow(s->planned, s->planned_count, s->planned_cap))
+		return -ENOMEM;
+	s->planned[s->planned_count++] = (struct range){.start = start, .end = end};
+	s->mapped_count = s->planned_count;
+	return 0;
+}
+
+int space_take(struct space *s, uint64_t start, size_t size, bool is_bodies)
 {
 	int err = array_grow(s->pieces, s->piece_count, s->piece_cap);
 
 	for (uint64_t page = page_of(start); page < start + size && !err; page += PAGE)
-		err = plan_page(s, page);
+		err = plan_page(s, page, is_bodies);
 	if (!err)
 		s->pieces[s->piece_count++] = (struct piece){start, start + size};
 	return err;

@@ -1,8 +1,9 @@
 /* Stopping the threads of another process, and letting them go on as if they had not been stopped.
  *
  * PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, yet they wake threads that sleep in the kernel.
- * The kernel starts most system calls again by itself. Some give EINTR to the program instead, which
- * it would never have seen without us: for these, the thread is put back to its system call. */
+ * The kernel starts most system calls again by itself. Some give EINTR to the program instead,
+ * which it would never have seen without us: for these, the thread is put back to its system call.
+ */
 #include "inject/inside.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 
-#define WAIT_NS	    250000000u	/* for a thread that sleeps where nothing wakes it */
+#define WAIT_NS	    250000000u	/* for a thread that sleeps where nothing wakes it: after vfork() */
 #define WAIT_MAX_NS 2000000000u /* for any other */
 #define STATUS_MAX  8192
 
@@ -107,21 +108,27 @@ static bool has_signal(pid_t tid)
 	return has;
 }
 
-/* "D" in /proc/TID/stat: it sleeps where no signal wakes it, as after vfork(). */
-static bool sleeps_deeply(pid_t tid)
+/* The letter in /proc/TID/stat: R S D T t Z X; X also when it is gone. */
+static char state_of(pid_t tid)
 {
 	struct buf text = BUF_INIT;
-	char path[64];
+	char path[64], state = 'X';
 	const char *end;
-	bool deep = false;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
 	if (!file_slurp(path, STATUS_MAX, &text)) {
 		end = strrchr(text.ptr, ')');
-		deep = end && !strncmp(end, ") D", 3);
+		state = end && end[1] == ' ' ? end[2] : 'X';
 	}
 	buf_free(&text);
-	return deep;
+	return state;
+}
+
+static bool has_ended(pid_t tid)
+{
+	char state = state_of(tid);
+
+	return state == 'Z' || state == 'X';
 }
 
 /* ---- one thread */
@@ -131,24 +138,39 @@ int thread_stop(pid_t tid, bool is_filtered)
 	unsigned long options = is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0;
 
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options))
-		return -errno;
+		return errno == EPERM && has_ended(tid) ? -ESRCH : -errno;
 	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : 0;
+}
+
+int thread_next_stop(pid_t tid, int flags)
+{
+	siginfo_t info = {0};
+
+	/* Its end is not ours to collect: it may be our child. */
+	do {
+		if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | flags))
+			continue;
+		if (!info.si_pid)
+			return 0;
+		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+			return -ESRCH;
+		if (!waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) && info.si_pid)
+			return info.si_status;
+	} while (errno == EINTR);
+	return -ESRCH;
 }
 
 /* 0: nothing yet; 1: it has stopped as we asked; -ESRCH. */
 static int look_for_stop(pid_t tid)
 {
-	int status;
-	pid_t found = waitpid(tid, &status, __WALL | WNOHANG);
+	int stop = thread_next_stop(tid, WNOHANG);
 
-	if (found <= 0)
-		return found && errno != EINTR ? -ESRCH : 0;
-	if (!WIFSTOPPED(status))
-		return -ESRCH;
-	if (status >> 16 == PTRACE_EVENT_STOP)
+	if (stop <= 0)
+		return stop;
+	if (stop >> 8 == PTRACE_EVENT_STOP)
 		return 1;
 	/* A signal came first: it is delivered, and then the thread stops. */
-	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)WSTOPSIG(status)) ? -ESRCH : 0;
+	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)(stop & 0x7f)) ? -ESRCH : 0;
 }
 
 int thread_wait(pid_t tid)
@@ -158,7 +180,7 @@ int thread_wait(pid_t tid)
 
 	for (unsigned turn = 0; !(found = look_for_stop(tid)); turn++) {
 		waited = nanoseconds() - start;
-		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && sleeps_deeply(tid)))
+		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && state_of(tid) == 'D'))
 			return -ETIMEDOUT;
 		if (turn < 50)
 			sched_yield();
@@ -173,10 +195,11 @@ int thread_wait(pid_t tid)
 static bool is_cut_short(uint64_t number)
 {
 	static const uint16_t calls[] = {
-		SYS_epoll_wait,	   SYS_epoll_pwait, SYS_epoll_pwait2, SYS_semop,   SYS_semtimedop,
-		SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,       SYS_readv,   SYS_recvfrom,
-		SYS_recvmsg,	   SYS_recvmmsg,    SYS_accept,	      SYS_accept4, SYS_write,
-		SYS_writev,	   SYS_sendto,	    SYS_sendmsg,
+		SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
+		SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,
+		SYS_readv,	SYS_recvfrom,	     SYS_recvmsg,      SYS_recvmmsg,
+		SYS_accept,	SYS_accept4,	     SYS_write,	       SYS_writev,
+		SYS_sendto,	SYS_sendmsg,
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)

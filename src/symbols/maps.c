@@ -24,8 +24,8 @@ static bool parse_line(struct str line, struct mapped_file *out)
 	struct str range = str_cut(&line, ' '), access = str_cut(&line, ' ');
 	uint64_t major, minor;
 
-	if (access.len != sizeof(out->access) || str_to_hex(str_cut(&range, '-'), &out->start) || str_to_hex(range, &out->end) ||
-	    str_to_hex(str_cut(&line, ' '), &out->offset) ||
+	if (access.len != sizeof(out->access) || str_to_hex(str_cut(&range, '-'), &out->start) ||
+	    str_to_hex(range, &out->end) || str_to_hex(str_cut(&line, ' '), &out->offset) ||
 	    str_to_hex(str_cut(&line, ':'), &major) || str_to_hex(str_cut(&line, ' '), &minor) ||
 	    str_to_u64(str_cut(&line, ' '), &out->inode))
 		return false;

@@ -26,29 +26,28 @@
 #include <unistd.h>
 
 /* Returns n, and n + 1 for 7. */
-#define LEAF(name, nop, after)                                                      \
-	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"                   \
-		"	mov %rdi, -8(%rsp)\n"                                       \
-		"	movq $0x5a5a, -128(%rsp)\n"                                 \
-		"	cmp $7, %rdi\n"                                             \
-		".globl site_" #name "\nsite_" #name ":\n" nop after                \
-		"	mov -8(%rsp), %rax\n"                                       \
-		"	sete %cl\n"                                                 \
-		"	movzbl %cl, %ecx\n"                                         \
-		"	add %rcx, %rax\n"                                           \
-		"	cmpq $0x5a5a, -128(%rsp)\n"                                 \
-		"	je 2f\n"                                                    \
-		"	ud2\n"                                                      \
-		"2:	ret\n");                                                    \
-	extern long leaf_##name(long n);                                            \
+#define LEAF(name, nop, after)                                                               \
+	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"                            \
+		"	mov %rdi, -8(%rsp)\n"                                                      \
+		"	movq $0x5a5a, -128(%rsp)\n"                                                \
+		"	cmp $7, %rdi\n"                                                            \
+		".globl site_" #name "\nsite_" #name ":\n" nop after "	mov -8(%rsp), %rax\n" \
+		"	sete %cl\n"                                                                \
+		"	movzbl %cl, %ecx\n"                                                        \
+		"	add %rcx, %rax\n"                                                          \
+		"	cmpq $0x5a5a, -128(%rsp)\n"                                                \
+		"	je 2f\n"                                                                   \
+		"	ud2\n"                                                                     \
+		"2:	ret\n");                                                             \
+	extern long leaf_##name(long n);                                                     \
 	extern char site_##name[];
 
-#define NOP	"	.byte 0x90\n"
-#define NOP5	"	.byte 0x0f, 0x1f, 0x44, 0, 0\n"
-#define NOP10	"	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
-#define FAR	"	.byte 0xe9\n	.long 1f - . - 4\n	.skip 12, 0xcc\n1:\n"
+#define NOP   "	.byte 0x90\n"
+#define NOP5  "	.byte 0x0f, 0x1f, 0x44, 0, 0\n"
+#define NOP10 "	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
+#define FAR   "	.byte 0xe9\n	.long 1f - . - 4\n	.skip 12, 0xcc\n1:\n"
 
-LEAF(pun, NOP, "")
+LEAF(pun, NOP, "	mov %rax, %rax\n" NOP)
 LEAF(nop5, NOP5, "")
 LEAF(nop10, NOP NOP10, "")
 LEAF(jump, NOP, FAR)

@@ -1,5 +1,5 @@
-/* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed. The
- * trampolines are made by hand, and count in shared memory. */
+/* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed.
+ * The trampolines are made by hand, and count in shared memory. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ static size_t make_trampoline(uint8_t *out, uint64_t counter, uint64_t resume)
 		tail[] = {0xf0, 0x48, 0xff, 0x00,		     /* lock incq (%rax) */
 			  0x58, 0x9d,				     /* pop %rax; popfq */
 			  0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,     /* lea 128(%rsp), %rsp */
-			  0xff, 0x25, 0, 0, 0, 0};		     /* jmp *0(%rip) */
+			  0xff, 0x25, 0,    0,	  0,	0};	     /* jmp *0(%rip) */
 	uint8_t *at = out;
 
 	memcpy(at, head, sizeof(head));
@@ -157,8 +157,8 @@ static int attach(struct tracer *r, struct target *t)
 	err = inject_map(r->x, r->fd, SHARED_SIZE, &r->d);
 	for (int i = 0; i < t->count && !err; i++) {
 		struct inject_site *s = &t->sites[i];
-		size_t len = make_trampoline(
-			code, inject_world(r->x)->shared + 8 * (uint64_t)i, s->resume);
+		size_t len = make_trampoline(code, inject_world(r->x)->shared + 8 * (uint64_t)i,
+					     s->resume);
 
 		s->body = r->code + 64 * (uint64_t)i;
 		err = inject_write(r->x, s->body, code, len);
@@ -186,7 +186,7 @@ static const struct {
 	const char *name;
 	enum inject_form form;
 } expected[] = {
-	{"pun", INJECT_PUN},	    {"nop5", INJECT_NOP5}, {"nop10", INJECT_NOP10},
+	{"pun", INJECT_PUN},	   {"nop5", INJECT_NOP5}, {"nop10", INJECT_NOP10},
 	{"jump", INJECT_RETARGET}, {"none", INJECT_NONE}, {"kernel5", INJECT_NOP5},
 };
 
@@ -222,10 +222,306 @@ static void each_form_counts_every_call(void **state)
 	assert_int_equal(stop(&t), 0);
 }
 
+static void threads_run_while_sites_are_switched(void **state)
+{
+	struct target t;
+	struct tracer r;
+	long calls;
+
+	(void)state;
+	start(&t, 0);
+	tell(&t, "hot 3", "");
+	assert_int_equal(attach(&r, &t), 0);
+	for (unsigned n = 0; n < 100000; n++)
+		for (int i = 0; i < t.count; i++)
+			inject_toggle(r.x, &t.sites[i], n & 1);
+	for (unsigned n = 0; n < 20; n++) {
+		assert_int_equal(detach(&r, &t), 0);
+		assert_int_equal(inject_enable(r.x, t.sites, (size_t)t.count, &r.d), 0);
+	}
+	calls = tell(&t, "quiet", "calls");
+	assert_true(calls > 0);
+	for (int i = 0; i < t.count; i++)
+		assert_true(r.counts[i] <= (uint64_t)calls);
+	assert_true(r.counts[site(&t, "jump") - t.sites] > 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void threads_that_are_made_meanwhile_are_stopped_too(void **state)
+{
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	tell(&t, "storm 4", "");
+	assert_int_equal(attach(&r, &t), 0);
+	for (unsigned n = 0; n < 50; n++) {
+		assert_int_equal(detach(&r, &t), 0);
+		assert_int_equal(inject_enable(r.x, t.sites, (size_t)t.count, &r.d), 0);
+	}
+	tell(&t, "quiet", "calls");
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void a_call_that_sleeps_is_not_cut_short(void **state)
+{
+	struct target t;
+	struct tracer r;
+	char line[64];
+
+	(void)state;
+	start(&t, 0);
+	fprintf(t.to, "wait\n");
+	fflush(t.to);
+	assert_non_null(fgets(line, sizeof(line), t.from)); /* waiting */
+	usleep(50000);
+	assert_int_equal(attach(&r, &t), 0);
+	assert_int_equal(answer(&t, "result"), 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void children_inherit_the_jumps(void **state)
+{
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	assert_int_equal(attach(&r, &t), 0);
+	tell(&t, "fork pun 100", "");
+	tell(&t, "fork jump 100", "");
+	assert_int_equal(r.counts[site(&t, "pun") - t.sites], 100);
+	assert_int_equal(r.counts[site(&t, "jump") - t.sites], 100);
+	detach(&r, &t);
+	inject_clean_children();
+	tell(&t, "fork pun 100", "");
+	assert_int_equal(r.counts[site(&t, "pun") - t.sites], 100);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+/* A tracer that dies without a word, at some moment of its attaching or after it. */
+static void kill_a_tracer_after(struct target *t, useconds_t usecs)
+{
+	pid_t tracer = fork();
+
+	if (!tracer) {
+		struct tracer r;
+
+		setpgid(0, 0);
+		attach(&r, t);
+		for (;;)
+			pause();
+	}
+	usleep(usecs);
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+}
+
+static void a_tracer_may_be_killed_at_any_moment(void **state)
+{
+	struct target t;
+	struct tracer r;
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	start(&t, 0);
+	tell(&t, "hot 2", "");
+	for (unsigned i = 0; i < 60; i++) {
+		kill_a_tracer_after(&t, i < 50 ? 100 * i : 20000);
+		inject_clean(t.pid, NULL);
+	}
+	assert_true(tell(&t, "quiet", "calls") > 0);
+	assert_int_equal(inject_clean(t.pid, &d), 0);
+	diag_free(&d);
+	assert_int_equal(attach(&r, &t), 0);
+	tell(&t, "run pun 10", "");
+	assert_int_equal(r.counts[site(&t, "pun") - t.sites], 10);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void what_a_killed_tracer_left_is_cleaned(void **state)
+{
+	struct diag d = DIAG_INIT;
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	assert_int_equal(inject_clean(t.pid, &d), -ENOENT);
+	diag_free(&d);
+	kill_a_tracer_after(&t, 200000);
+	assert_int_equal(inject_clean(t.pid, NULL), 5);
+	assert_int_equal(attach(&r, &t), 0);
+	assert_int_equal(inject_clean(t.pid, &r.d), -EBUSY);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void the_process_may_be_killed(void **state)
+{
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		pid_t killer;
+
+		start(&t, 0);
+		tell(&t, "hot 2", "");
+		killer = fork();
+		if (!killer) {
+			usleep(i * 100);
+			kill(t.pid, SIGKILL);
+			_exit(0);
+		}
+		if (!attach(&r, &t))
+			detach(&r, &t);
+		waitpid(killer, NULL, 0);
+		assert_true(WIFSIGNALED(stop(&t)));
+		inject_close(r.x);
+		munmap(r.counts, SHARED_SIZE);
+		close(r.fd);
+		diag_free(&r.d);
+	}
+}
+
+static const char *first_tag(struct tracer *r)
+{
+	return r->d.first ? r->d.first->tag : "";
+}
+
+static void debugged_processes_are_left_alone(void **state)
+{
+	struct target t;
+	struct tracer r;
+	int status;
+
+	(void)state;
+	start(&t, 0);
+	assert_int_equal(ptrace(PTRACE_ATTACH, t.pid, NULL, NULL), 0);
+	waitpid(t.pid, &status, 0);
+	assert_int_equal(attach(&r, &t), -EBUSY);
+	assert_string_equal(first_tag(&r), "user-mode-traced");
+	ptrace(PTRACE_DETACH, t.pid, NULL, NULL);
+	end(&r);
+	assert_int_equal(attach(&r, &t), 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void filters_are_suspended_by_root(void **state)
+{
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	start(&t, 0);
+	tell(&t, "filter", "");
+	assert_int_equal(attach(&r, &t), 0);
+	tell(&t, "run nop10 10", "");
+	assert_int_equal(r.counts[site(&t, "nop10") - t.sites], 10);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+#define NOBODY 65534
+
+/* What an ordinary user gets: the exit status of a child that is one. */
+static int as_nobody(int (*fn)(struct target *t), struct target *t)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		if (setgid(NOBODY) || setuid(NOBODY))
+			_exit(99);
+		_exit(fn(t));
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int try_other(struct target *t)
+{
+	struct tracer r;
+	int err = attach(&r, t);
+
+	return err == -EPERM && !strcmp(first_tag(&r), "user-mode-owner") ? 0 : 1;
+}
+
+static int try_own(struct target *unused)
+{
+	struct target t;
+	struct tracer r;
+	int err;
+
+	(void)unused;
+	start(&t, 0);
+	err = attach(&r, &t);
+	tell(&t, "run pun 10", "");
+	err = err ? 2 : r.counts[site(&t, "pun") - t.sites] != 10;
+	detach(&r, &t);
+	end(&r);
+	return err ? err : stop(&t);
+}
+
+static int try_filtered(struct target *unused)
+{
+	struct target t;
+	struct tracer r;
+	int err;
+
+	(void)unused;
+	start(&t, 0);
+	tell(&t, "filter", "");
+	err = attach(&r, &t);
+	err = err == -ENOTSUP && !strcmp(first_tag(&r), "user-mode-filter") ? 0 : 1;
+	end(&r);
+	return err ? err : stop(&t);
+}
+
+static void ordinary_users_trace_their_own_processes(void **state)
+{
+	struct target t;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	start(&t, 0);
+	assert_int_equal(as_nobody(try_other, &t), 0);
+	assert_int_equal(stop(&t), 0);
+	assert_int_equal(as_nobody(try_own, NULL), 0);
+	assert_int_equal(as_nobody(try_filtered, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_counts_every_call),
+		cmocka_unit_test(threads_run_while_sites_are_switched),
+		cmocka_unit_test(threads_that_are_made_meanwhile_are_stopped_too),
+		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
+		cmocka_unit_test(children_inherit_the_jumps),
+		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
+		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
+		cmocka_unit_test(the_process_may_be_killed),
+		cmocka_unit_test(debugged_processes_are_left_alone),
+		cmocka_unit_test(filters_are_suspended_by_root),
+		cmocka_unit_test(ordinary_users_trace_their_own_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
