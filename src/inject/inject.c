@@ -42,9 +42,10 @@ static long status_number(struct str status, const char *name)
 	while (status.len) {
 		struct str line = str_cut(&status, '\n');
 
-		if (str_eq_text(str_cut(&line, ':'), name) &&
-		    !str_to_u64(str_trim(str_cut(&line, '\t').len ? line : line), &value))
-			return (long)value;
+		if (!str_eq_text(str_cut(&line, ':'), name))
+			continue;
+		str_cut(&line, '\t');
+		return str_to_u64(line, &value) ? -1 : (long)value;
 	}
 	return -1;
 }
@@ -89,6 +90,19 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 	return -EPERM;
 }
 
+bool process_is_held(const struct inject *x)
+{
+	struct buf text = BUF_INIT;
+	char path[64];
+	bool held;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)x->pid);
+	held = !file_slurp(path, STATUS_MAX, &text) &&
+	       status_number(buf_as_str(&text), "TracerPid") == getpid();
+	buf_free(&text);
+	return held;
+}
+
 static int check_status(struct inject *x, struct diag *d)
 {
 	struct buf text = BUF_INIT;
@@ -108,7 +122,7 @@ static int check_status(struct inject *x, struct diag *d)
 	x->is_filtered = filter > 0;
 	if (err)
 		return refuse_access(x->pid, err, d);
-	if (tracer > 0 && !x->options.is_stopped) {
+	if (tracer > 0 && tracer != getpid()) {
 		diag_error(d, -EBUSY, "user-mode-traced",
 			   "cannot trace process %d in user mode: process %ld is debugging it",
 			   (int)x->pid, tracer);
@@ -151,8 +165,7 @@ static int open_memory(struct inject *x, struct diag *d)
 	return err ? refuse_access(x->pid, err, d) : 0;
 }
 
-int process_open(pid_t pid, const struct inject_options *options, struct inject **out,
-		 struct diag *d)
+int process_open(pid_t pid, struct inject **out, struct diag *d)
 {
 	struct inject *x = calloc(1, sizeof(*x));
 	int err;
@@ -162,8 +175,6 @@ int process_open(pid_t pid, const struct inject_options *options, struct inject 
 	x->pid = pid;
 	x->mem_fd = -1;
 	x->dd = 0xf0;
-	if (options)
-		x->options = *options;
 	err = check_status(x, d);
 	if (!err)
 		err = check_program(x, d);
@@ -184,14 +195,14 @@ void process_close(struct inject *x)
 		close(x->mem_fd);
 	space_free(&x->space);
 	free(x->claims);
+	jumps_free(x);
 	free(x);
 }
 
-int inject_open(pid_t pid, const struct inject_options *options, struct inject **out,
-		struct diag *d)
+int inject_open(pid_t pid, struct inject **out, struct diag *d)
 {
 	struct inject *x = NULL;
-	int err = process_open(pid, options, &x, d);
+	int err = process_open(pid, &x, d);
 
 	if (!err)
 		err = ledger_find_old(x);

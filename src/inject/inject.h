@@ -21,10 +21,6 @@
 
 struct inject;
 
-struct inject_options {
-	bool is_stopped; /* its only thread is stopped under the caller's ptrace */
-};
-
 /* How a site becomes a jump. */
 enum inject_form {
 	INJECT_NONE,	 /* it cannot: `why` says why */
@@ -77,10 +73,10 @@ enum inject_state {
 	SITE_GONE,     /* neither what was there before nor what was written */
 };
 
-/* -EPERM, -EACCES: not this user's to trace; -EBUSY: traced by another; -ENOTSUP: a 32-bit
+/* A process that is stopped under the ptrace of the calling thread is not stopped again.
+ * -EPERM, -EACCES: not this user's to trace; -EBUSY: traced by another; -ENOTSUP: a 32-bit
  * program, a system call filter, another CPU; -ESRCH. Each with a message. */
-int inject_open(pid_t pid, const struct inject_options *options, struct inject **out,
-		struct diag *d);
+int inject_open(pid_t pid, struct inject **out, struct diag *d);
 void inject_close(struct inject *x); /* disables nothing; NULL is fine */
 pid_t inject_pid(const struct inject *x);
 /* The addresses at which this byte of a file is mapped as code; at most `most`, returns how many.
@@ -94,8 +90,6 @@ uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
 /* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
  * something: site->form or site->why. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
-/* Plan the sites whose form needs a look at all code around them, after the others. */
-int inject_plan_jumps(struct inject *x, struct inject_site *sites, size_t count);
 /* Give up what a planned site reserved. */
 void inject_forget(struct inject *x, const struct inject_site *site);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
@@ -112,6 +106,9 @@ int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len);
  * bytes are no longer those of the plan are left out: `form` becomes INJECT_NONE. */
 int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
 int inject_disable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);
+/* Wait until no thread is in code of ours, for at most a second. After inject_disable() all that
+ * was begun is then complete. */
+int inject_settle(struct inject *x);
 /* One byte, with no thread stopped, once the site was enabled; not of INJECT_RETARGET (-ENOTSUP).
  */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);

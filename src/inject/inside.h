@@ -60,9 +60,15 @@ struct claim {
 	uint64_t fixed, fixed_end;
 };
 
+/* In one mapping of code: jumps after a nop that other jumps lead to. */
+struct jumps {
+	uint64_t start, end;
+	uint64_t *used;
+	size_t count, cap;
+};
+
 struct inject {
 	pid_t pid;
-	struct inject_options options;
 	int mem_fd;
 	bool is_filtered; /* it has a seccomp filter */
 	struct space space;
@@ -70,6 +76,8 @@ struct inject {
 	struct inject_pause pause;
 	struct claim *claims;
 	size_t claim_count, claim_cap;
+	struct jumps *jumps;
+	size_t jumps_count, jumps_cap;
 	uint64_t ledger; /* address */
 	uint64_t ledger_count;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
@@ -79,8 +87,9 @@ struct inject {
 };
 
 /* What inject_open() and inject_close() do, but for what other sessions left. */
-int process_open(pid_t pid, const struct inject_options *options, struct inject **out,
-		 struct diag *d);
+int process_open(pid_t pid, struct inject **out, struct diag *d);
+/* Is it stopped under our ptrace, as a command that has not begun is? */
+bool process_is_held(const struct inject *x);
 void process_close(struct inject *x);
 uint64_t nanoseconds(void); /* CLOCK_MONOTONIC */
 
@@ -112,6 +121,8 @@ void thread_resume(pid_t tid);
 /* Stop all, and those that they create meanwhile. */
 int threads_stop(pid_t pid, bool is_filtered, struct threads *out);
 void threads_resume(struct threads *t);
+/* Is one of them in a range of code that was planned? */
+bool threads_are_in(const struct threads *t, const struct space *s);
 
 /* ---- remote.c: system calls of another process */
 
@@ -142,6 +153,16 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 /* Where the jump of a punned site leads with a breakpoint in its offset; `code` is what is at the
  * site, 16 bytes. How many. */
 unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS]);
+#define PLAN_BYTES 16 /* at a site that are looked at */
+#define JUMP_NEAR  5  /* e9 rel32 */
+
+/* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
+ * if it nearly was; -ENOMEM. */
+typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
+try_form_fn try_jump;
+/* Does a direct jump or call lead there, or is it not known? */
+bool jumps_lead_to(struct inject *x, uint64_t address);
+void jumps_free(struct inject *x);
 /* Room for a landing that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
 int landing_near(struct inject *x, uint64_t near, uint64_t *out);
 /* A form that is not in the table of plan.c: take what it needs. */

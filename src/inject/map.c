@@ -160,5 +160,5 @@ int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag 
 
 	if (x->world.shared && x->space.mapped_count == x->space.planned_count)
 		return 0;
-	return x->options.is_stopped ? map_in_thread(&m) : threads_apart(map_in_thread, &m);
+	return process_is_held(x) ? map_in_thread(&m) : threads_apart(map_in_thread, &m);
 }

@@ -11,7 +11,9 @@
 
 #include "symbols/maps.h"
 
-#define LOOK 16
+#define LOOK	     16
+#define SETTLE_TRIES 200
+#define SETTLE_USECS 5000
 
 /* ---- bytes */
 
@@ -141,8 +143,10 @@ static int enable_one(struct inject *x, struct inject_site *s)
 {
 	int err;
 
-	if (s->form == INJECT_NONE || s->is_on)
+	if (s->form == INJECT_NONE)
 		return 0;
+	if (s->is_on) /* with another trampoline, perhaps */
+		return write_jumps(x, s);
 	if (!is_as_planned(x, s)) {
 		s->form = INJECT_NONE;
 		s->why = "its bytes have just been changed by somebody else";
@@ -198,7 +202,7 @@ static int change_stopped(void *arg)
 
 static int change(struct change *c)
 {
-	return c->x->options.is_stopped ? change_all(c) : threads_apart(change_stopped, c);
+	return process_is_held(c->x) ? change_all(c) : threads_apart(change_stopped, c);
 }
 
 static int say_failed(struct inject *x, int err, const char *what, struct diag *d)
@@ -222,6 +226,31 @@ int inject_disable(struct inject *x, struct inject_site *sites, size_t count, st
 	struct change c = {x, sites, count, disable_one};
 
 	return say_failed(x, change(&c), "disable", d);
+}
+
+static int look_for_threads(void *arg)
+{
+	struct inject *x = arg;
+	struct threads threads;
+	int err = threads_stop(x->pid, false, &threads), inside;
+
+	if (err)
+		return err;
+	inside = threads_are_in(&threads, &x->space);
+	threads_resume(&threads);
+	return inside;
+}
+
+int inject_settle(struct inject *x)
+{
+	int inside = 1;
+
+	for (unsigned i = 0; i < SETTLE_TRIES && inside > 0 && !process_is_held(x); i++) {
+		inside = threads_apart(look_for_threads, x);
+		if (inside > 0)
+			usleep(SETTLE_USECS);
+	}
+	return inside > 0 ? -ETIMEDOUT : inside;
 }
 
 /* ---- nobody stopped */
@@ -328,7 +357,7 @@ static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
 	u.count = ledger_find(pid, ledgers);
 	if (!u.count && only)
 		return -ENOENT;
-	err = process_open(pid, NULL, &u.x, d);
+	err = process_open(pid, &u.x, d);
 	if (!err && !u.count)
 		err = -ENOENT;
 	if (!err)

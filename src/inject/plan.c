@@ -11,8 +11,6 @@
 #include "arch/arch.h"
 #include "base/array.h"
 
-#define LOOK	     16 /* bytes at a site */
-#define JUMP_NEAR    5	/* e9 rel32 */
 #define REACH	     0x7ff00000ull
 #define NOP10_LENGTH 10
 
@@ -68,11 +66,10 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 	return err;
 }
 
-/* ---- the forms. Each returns 1 when it is the site's form, 0 when it is not, with a reason in
- * s->why if it nearly was; -ENOMEM. */
+/* ---- the forms */
 
 /* 66 2e 0f 1f 84 ..  becomes  e9 2e 0f 1f 84 ..: a jump to 1.94 GiB below */
-static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code[LOOK])
+static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
 {
 	static const uint8_t nop10[] = {0x66, 0x2e, 0x0f, 0x1f, 0x84};
 	unsigned skip = memcmp(code, nop10, sizeof(nop10)) ? 1 : 0;
@@ -117,7 +114,7 @@ static bool choose_offset(struct inject *x, uint64_t at, uint8_t offset[4])
 }
 
 /* 0f 1f 44 ss dd  becomes  e9 1f 44 ss dd */
-static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[LOOK])
+static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44};
 	unsigned skip = memcmp(code, nop5, sizeof(nop5)) ? 1 : 0;
@@ -153,14 +150,15 @@ unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t 
 		memcpy(offset, code + 1, sizeof(offset));
 		offset[at - 1] = 0xcc;
 		out[count++] = landing_of(s->pc, offset);
-		step = instruction_length(arch_host(), str_of((const char *)code + at, LOOK - at));
+		step = instruction_length(arch_host(),
+					  str_of((const char *)code + at, PLAN_BYTES - at));
 		if (!step)
 			break;
 	}
 	return count;
 }
 
-static bool has_breakpoint(const uint8_t code[LOOK])
+static bool has_breakpoint(const uint8_t code[PLAN_BYTES])
 {
 	for (unsigned i = 1; i < JUMP_NEAR; i++)
 		if (code[i] == 0xcc)
@@ -170,7 +168,7 @@ static bool has_breakpoint(const uint8_t code[LOOK])
 
 /* 90 w x y z  becomes  e9 w x y z. A breakpoint that somebody puts on one of the instructions in
  * w x y z later changes the offset: where it leads then, a jump to the breakpoint is put, too. */
-static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[LOOK])
+static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
 {
 	uint64_t detours[PUN_DETOURS];
 	unsigned count;
@@ -212,12 +210,14 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[L
 
 static const struct {
 	const char *name;
-	int (*try)(struct inject *x, struct inject_site *s, const uint8_t code[LOOK]);
+	try_form_fn *try;
 } forms[] = {
 	/* ORDER: the first that fits is taken */
-	[INJECT_NONE] = {"none", NULL},		[INJECT_NOP10] = {"nop10", try_nop10},
-	[INJECT_NOP5] = {"nop5", try_nop5},	[INJECT_PUN] = {"pun", try_pun},
-	[INJECT_RETARGET] = {"retarget", NULL},
+	[INJECT_NONE] = {"none", NULL},
+	[INJECT_NOP10] = {"nop10", try_nop10},
+	[INJECT_NOP5] = {"nop5", try_nop5},
+	[INJECT_PUN] = {"pun", try_pun},
+	[INJECT_RETARGET] = {"retarget", try_jump},
 };
 
 #define FORMS (sizeof(forms) / sizeof(forms[0]))
@@ -229,7 +229,7 @@ const char *inject_form_name(enum inject_form form)
 
 /* ---- a site */
 
-static const char *describe_bytes(const uint8_t code[LOOK])
+static const char *describe_bytes(const uint8_t code[PLAN_BYTES])
 {
 	if (code[0] == 0xcc)
 		return "a breakpoint is there, of a debugger or a kernel uprobe";
@@ -242,7 +242,7 @@ static const char *describe_bytes(const uint8_t code[LOOK])
 
 static int plan_bytes(struct inject *x, struct inject_site *s)
 {
-	uint8_t code[LOOK];
+	uint8_t code[PLAN_BYTES];
 	int done = 0;
 
 	if (inject_read(x, s->pc, code, sizeof(code))) {

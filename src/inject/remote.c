@@ -39,6 +39,7 @@
 struct remote {
 	struct inject *x;
 	pid_t tid;
+	bool is_held; /* by our ptrace, before and after */
 	bool is_dead;
 	struct user_regs_struct regs; /* as they were */
 	uint64_t mask;
@@ -229,7 +230,7 @@ static int open_thread(struct remote *r, struct diag *d)
 
 static void close_thread(struct remote *r)
 {
-	if (r->x->options.is_stopped)
+	if (r->is_held)
 		ptrace(PTRACE_SETOPTIONS, r->tid, NULL, NULL);
 	else
 		thread_resume(r->tid);
@@ -243,7 +244,8 @@ int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 	if (!r)
 		return -ENOMEM;
 	r->x = x;
-	r->tid = x->options.is_stopped ? x->pid : stop_some_thread(x);
+	r->is_held = process_is_held(x);
+	r->tid = r->is_held ? x->pid : stop_some_thread(x);
 	if (r->tid < 0)
 		err = refuse_thread(x, r->tid, d);
 	if (!err) {

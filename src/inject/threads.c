@@ -219,10 +219,28 @@ static void repeat_call(pid_t tid)
 	regs.rip -= 2; /* 0f 05: syscall */
 	ptrace(PTRACE_SETREGS, tid, NULL, &regs);
 }
+
+static bool is_in(pid_t tid, const struct space *s)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
+		return false;
+	for (size_t i = 0; i < s->planned_count; i++)
+		if (regs.rip >= s->planned[i].start && regs.rip < s->planned[i].end)
+			return true;
+	return false;
+}
 #else
 static void repeat_call(pid_t tid)
 {
 	(void)tid;
+}
+
+static bool is_in(pid_t tid, const struct space *s)
+{
+	(void)tid, (void)s;
+	return false;
 }
 #endif
 
@@ -304,4 +322,12 @@ void threads_resume(struct threads *t)
 			thread_resume(t->all[i].tid);
 	free(t->all);
 	*t = (struct threads){0};
+}
+
+bool threads_are_in(const struct threads *t, const struct space *s)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->all[i].is_stopped && is_in(t->all[i].tid, s))
+			return true;
+	return false;
 }
