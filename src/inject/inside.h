@@ -147,9 +147,11 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 
 /* ---- plan.c, jumps.c */
 
-#define LANDING_SIZE 14 /* jmp *target(%rip); target: .quad */
-#define PUN_DETOURS  4
+#define LANDING_FAR 14 /* jmp *target(%rip); target: .quad */
+#define PUN_DETOURS 4
 
+/* Bytes of the jump at a site's landing: JUMP_NEAR or LANDING_FAR. */
+unsigned landing_size(const struct inject_site *s);
 /* Where the jump of a punned site leads with a breakpoint in its offset; `code` is what is at the
  * site, 16 bytes. How many. */
 unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS]);

@@ -68,14 +68,17 @@ static int semaphore_add(struct inject *x, uint64_t address, int by)
 
 static int write_landing(struct inject *x, const struct inject_site *s)
 {
-	uint8_t far[LANDING_SIZE] = {0xff, 0x25}; /* jmp *0(%rip) */
-	uint8_t near[LANDING_SIZE] = {0xe9};
-	int64_t distance = (int64_t)(s->body - (s->landing + 5));
+	uint8_t far[LANDING_FAR] = {0xff, 0x25}; /* jmp *0(%rip) */
+	uint8_t near[JUMP_NEAR] = {0xe9};
+	int64_t distance = (int64_t)(s->body - (s->landing + JUMP_NEAR));
 	int32_t offset = (int32_t)distance;
 
 	memcpy(far + 6, &s->body, sizeof(s->body));
 	memcpy(near + 1, &offset, sizeof(offset));
-	return inject_write(x, s->landing, offset == distance ? near : far, LANDING_SIZE);
+	if (offset == distance)
+		return inject_write(x, s->landing, near, sizeof(near));
+	return landing_size(s) < sizeof(far) ? -ERANGE
+					     : inject_write(x, s->landing, far, sizeof(far));
 }
 
 static int write_detours(struct inject *x, const struct inject_site *s)

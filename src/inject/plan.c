@@ -12,6 +12,7 @@
 #include "base/array.h"
 
 #define REACH	     0x7ff00000ull
+#define NEAR	     0x40000000ull /* from here, trampolines of the site are in reach */
 #define NOP10_LENGTH 10
 
 static const char no_memory[] = "no memory";
@@ -22,6 +23,13 @@ static uint64_t landing_of(uint64_t jump, const uint8_t offset[4])
 
 	memcpy(&rel, offset, sizeof(rel));
 	return jump + JUMP_NEAR + (uint64_t)(int64_t)rel;
+}
+
+unsigned landing_size(const struct inject_site *s)
+{
+	uint64_t distance = s->landing > s->pc ? s->landing - s->pc : s->pc - s->landing;
+
+	return distance < NEAR ? JUMP_NEAR : LANDING_FAR;
 }
 
 /* ---- sites that are near each other */
@@ -58,7 +66,7 @@ static int add_claim(struct inject *x, const struct inject_site *s, unsigned fix
 
 int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed)
 {
-	int err = space_take(&x->space, s->landing, LANDING_SIZE, false);
+	int err = space_take(&x->space, s->landing, landing_size(s), false);
 
 	if (!err)
 		err = add_claim(x, s, fixed);
@@ -80,7 +88,7 @@ static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code
 	    (skip && code[0] != 0x90 && code[0] != 0xcc))
 		return 0;
 	s->landing = landing_of(at, code + skip + 1);
-	if (!space_has_room(&x->space, s->landing, LANDING_SIZE) ||
+	if (!space_has_room(&x->space, s->landing, landing_size(s)) ||
 	    plan_is_disturbed(x, at, 1, at + 1, 4)) {
 		s->why = "the address where the jump in its nop leads is not free";
 		return 0;
@@ -104,7 +112,7 @@ static bool choose_offset(struct inject *x, uint64_t at, uint8_t offset[4])
 
 		offset[2] = (uint8_t)chosen;
 		offset[3] = (uint8_t)(chosen >> 8);
-		if (!space_has_room(&x->space, landing_of(at, offset), LANDING_SIZE))
+		if (!space_has_room(&x->space, landing_of(at, offset), LANDING_FAR))
 			continue;
 		x->ss = offset[2];
 		x->dd = offset[3];
@@ -158,11 +166,17 @@ unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t 
 	return count;
 }
 
+/* Of the 4 bytes after the nop, is one that begins an instruction a breakpoint now? */
 static bool has_breakpoint(const uint8_t code[PLAN_BYTES])
 {
-	for (unsigned i = 1; i < JUMP_NEAR; i++)
-		if (code[i] == 0xcc)
+	unsigned step;
+
+	for (unsigned at = 1; at < JUMP_NEAR; at += step) {
+		step = instruction_length(arch_host(),
+					  str_of((const char *)code + at, PLAN_BYTES - at));
+		if (code[at] == 0xcc || !step)
 			return true;
+	}
 	return false;
 }
 
@@ -182,15 +196,15 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 		s->why = "the bytes after it are another probe's, or a breakpoint";
 		return 0;
 	}
-	if (!space_has_room(&x->space, s->landing, LANDING_SIZE))
+	if (!space_has_room(&x->space, s->landing, landing_size(s)))
 		return 0;
 	count = pun_detours(s, code, detours);
-	err = space_take(&x->space, s->landing, LANDING_SIZE, false);
+	err = space_take(&x->space, s->landing, landing_size(s), false);
 	for (unsigned i = 0; i < count && !err; i++) {
 		if (!space_has_room(&x->space, detours[i], JUMP_NEAR)) {
 			for (unsigned k = 0; k < i; k++)
 				space_give_back(&x->space, detours[k], JUMP_NEAR);
-			space_give_back(&x->space, s->landing, LANDING_SIZE);
+			space_give_back(&x->space, s->landing, landing_size(s));
 			s->why = "it is a 1-byte nop, and with a breakpoint after it the jump "
 				 "would lead to an address that is not free";
 			return 0;
@@ -281,7 +295,7 @@ int landing_near(struct inject *x, uint64_t near, uint64_t *out)
 {
 	uint64_t distance = x->shelf > near ? x->shelf - near : near - x->shelf;
 
-	if (x->shelf + LANDING_SIZE > x->shelf_end || distance > REACH / 2) {
+	if (x->shelf + LANDING_FAR > x->shelf_end || distance > REACH / 2) {
 		uint64_t low = near > REACH / 2 ? near - REACH / 2 : 0;
 
 		x->shelf = space_find(&x->space, PAGE, low, near + REACH / 2);
@@ -290,7 +304,7 @@ int landing_near(struct inject *x, uint64_t near, uint64_t *out)
 			return -ENOSPC;
 	}
 	*out = x->shelf;
-	x->shelf += LANDING_SIZE + 2;
+	x->shelf += LANDING_FAR + 2;
 	return 0;
 }
 
