@@ -1,5 +1,5 @@
-/* Giving a descriptor to another process. It makes a pair of sockets; we take one end by
- * pidfd_getfd() and send through it, and the process receives. So it needs no name that both can
+/* Giving a descriptor to another process. It makes a pair of sockets; we take a copy of one end and
+ * send through it, and the process receives. So it needs no name that both can
  * see, and works across users, mounts, networks and pid namespaces. */
 #include "inject/inside.h"
 
@@ -14,12 +14,13 @@
 #define SYS_pidfd_getfd 438
 #endif
 
+/* A message that carries one descriptor. */
 union rights {
-	struct cmsghdr head;
 	char bytes[CMSG_SPACE(sizeof(int))];
+	uint64_t align;
 };
 
-/* What recvmsg() of the process uses; pointers are addresses there. */
+/* What the process receives with; pointers are addresses there. */
 struct letter {
 	struct msghdr head;
 	struct iovec part;
@@ -49,9 +50,8 @@ static int take_end(pid_t pid, int theirs)
 
 static int post(int socket, int fd)
 {
-	union rights rights = {.head = {.cmsg_level = SOL_SOCKET,
-					.cmsg_type = SCM_RIGHTS,
-					.cmsg_len = CMSG_LEN(sizeof(int))}};
+	union rights rights = {{0}};
+	struct cmsghdr *head = (struct cmsghdr *)rights.bytes;
 	char byte = 0;
 	struct iovec part = {&byte, 1};
 	struct msghdr message = {.msg_iov = &part,
@@ -59,7 +59,10 @@ static int post(int socket, int fd)
 				 .msg_control = &rights,
 				 .msg_controllen = sizeof(rights)};
 
-	memcpy(CMSG_DATA(&rights.head), &fd, sizeof(fd));
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
@@ -73,14 +76,15 @@ static int64_t collect(struct inject *x, struct remote *r, int socket, uint64_t 
 		.part = {there(at, offsetof(struct letter, byte)), 1},
 	};
 	int64_t done = inject_write(x, at, &letter, sizeof(letter));
+	const struct cmsghdr *head = (const struct cmsghdr *)letter.rights.bytes;
 	int fd = -EIO;
 
 	if (!done)
 		done = CALL(r, SYS_recvmsg, (uint64_t)socket, at, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (done >= 0)
 		done = inject_read(x, at, &letter, sizeof(letter));
-	if (!done && letter.rights.head.cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(&letter.rights.head), sizeof(fd));
+	if (!done && head->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(head), sizeof(fd));
 	return done < 0 ? done : fd;
 }
 

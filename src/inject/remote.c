@@ -6,7 +6,7 @@
  * thread was:
  *
  *	0f 05				syscall			<- the calls we ask for
- *	b8 0e 00 00 00 .. 0f 05		rt_sigprocmask(SIG_SETMASK, &mask, NULL, 8)
+ *	b8 0e 00 00 00 .. 0f 05		sigprocmask(SIG_SETMASK, &mask, NULL)
  *	48 b8 .. (16 times)		movabs $value, %rax ...
  *	ff 25 ..			jmp *target(%rip)
  *	target: .quad			mask: .quad
@@ -29,11 +29,13 @@
 
 #if defined(__x86_64__)
 
-#define USER_CS	      0x33
-#define CALL_STOP     (SIGTRAP | 0x80)
-#define RESTART_BLOCK 516 /* ERESTART_RESTARTBLOCK of the kernel; ERESTARTSYS is 512 */
+#define USER_CS	  0x33
+#define CALL_STOP (SIGTRAP | 0x80)
+/* Results inside the kernel that mean: start the call again; the last has a call of its own for it.
+ */
 #define RESTART_FIRST 512
-#define GET_RSEQ      0x420f /* PTRACE_GET_RSEQ_CONFIGURATION */
+#define RESTART_BLOCK 516
+#define GET_RSEQ      0x420f /* a request of ptrace(2), since Linux 5.13 */
 #define MARGIN	      16
 
 struct remote {

@@ -15,7 +15,7 @@
 #define HEAP_LEAST   (1ull << 24) /* ... and always: without more, malloc maps memory */
 #define STACK_GROWTH (1ull << 27) /* ... and below the main thread's stack */
 #define STAT_MAX     4096
-#define STAT_BREAK   47 /* start_brk, a field of /proc/PID/stat */
+#define STAT_BREAK   47 /* where the heap begins: a field of /proc/PID/stat */
 
 /* ---- what is mapped */
 

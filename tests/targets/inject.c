@@ -10,6 +10,7 @@
 //   fork NAME N  a child makes N calls
 //   storm N      threads are made and end until `quiet`
 //   filter       a seccomp filter that permits everything
+//   vfork        waits 600 ms for a child of vfork()
 //   wait         epoll_wait() for 1 s; answers "result N"
 #include <errno.h>
 #include <linux/filter.h>
@@ -144,6 +145,17 @@ static void filter(void)
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+static void wait_for_child(void)
+{
+	printf("waiting\n");
+	fflush(stdout);
+	if (!vfork()) {
+		usleep(600000);
+		_exit(0);
+	}
+	wait(NULL);
+}
+
 static void wait_for_event(void)
 {
 	int fd = epoll_create1(EPOLL_CLOEXEC), result;
@@ -176,6 +188,8 @@ int main(void)
 			be_quiet();
 		else if (!strcmp(line, "filter\n"))
 			filter();
+		else if (!strcmp(line, "vfork\n"))
+			wait_for_child();
 		else if (!strcmp(line, "wait\n"))
 			wait_for_event();
 		else if (sscanf(line, "fork %31s %ld", name, &n) == 2) {

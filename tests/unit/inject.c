@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -305,6 +307,11 @@ static void children_inherit_the_jumps(void **state)
 	assert_int_equal(stop(&t), 0);
 }
 
+static const char *first_tag(struct tracer *r)
+{
+	return r->d.first ? r->d.first->tag : "";
+}
+
 /* A tracer that dies without a word, at some moment of its attaching or after it. */
 static void kill_a_tracer_after(struct target *t, useconds_t usecs)
 {
@@ -356,11 +363,13 @@ static void what_a_killed_tracer_left_is_cleaned(void **state)
 	(void)state;
 	start(&t, 0);
 	assert_int_equal(inject_clean(t.pid, &d), -ENOENT);
+	assert_string_equal(d.first->tag, "nothing-to-clean");
 	diag_free(&d);
 	kill_a_tracer_after(&t, 200000);
 	assert_int_equal(inject_clean(t.pid, NULL), 5);
 	assert_int_equal(attach(&r, &t), 0);
 	assert_int_equal(inject_clean(t.pid, &r.d), -EBUSY);
+	assert_string_equal(first_tag(&r), "still-traced");
 	detach(&r, &t);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
@@ -394,11 +403,6 @@ static void the_process_may_be_killed(void **state)
 	}
 }
 
-static const char *first_tag(struct tracer *r)
-{
-	return r->d.first ? r->d.first->tag : "";
-}
-
 static void debugged_processes_are_left_alone(void **state)
 {
 	struct target t;
@@ -423,6 +427,84 @@ static void debugged_processes_are_left_alone(void **state)
 	detach(&r, &t);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
+}
+
+static void a_process_that_cannot_be_stopped_is_left_alone(void **state)
+{
+	struct target t;
+	struct tracer r;
+	char line[64];
+
+	(void)state;
+	start(&t, 0);
+	fprintf(t.to, "vfork\n");
+	fflush(t.to);
+	assert_non_null(fgets(line, sizeof(line), t.from)); /* waiting */
+	usleep(20000);
+	assert_int_equal(attach(&r, &t), -ETIMEDOUT);
+	assert_string_equal(first_tag(&r), "user-mode-stop");
+	answer(&t, "");
+	end(&r);
+	assert_int_equal(attach(&r, &t), 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void a_process_without_memory_is_left_alone(void **state)
+{
+	const struct rlimit none = {1 << 20, 1 << 20};
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	assert_int_equal(prlimit(t.pid, RLIMIT_AS, &none, NULL), 0);
+	assert_int_equal(attach(&r, &t), -ENOMEM);
+	assert_string_equal(first_tag(&r), "user-mode-map");
+	tell(&t, "run pun 10", "");
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+/* A program of 86 bytes: a jump to itself. */
+static void programs_of_32_bits_are_refused(void **state)
+{
+	static const uint32_t image[] = {
+		0x464c457f, 0x00010101, 0,	    0, /* \177ELF, 32 bits, little-endian */
+		0x00030002, 1,		0x08048054, 0x34,	0,  0, /* ET_EXEC, EM_386; entry;
+									  phoff */
+		0x00200034, 0x00000001, 0, /* sizes: 52, 32; 1 program header */
+		1,	    0,		0x08048000, 0x08048000, 88, 88, 5,
+		0x1000,	    /* PT_LOAD, r-x */
+		0x0000feeb, /* jmp . */
+	};
+	char path[] = "/tmp/nopal-32.XXXXXX";
+	int fd = mkstemp(path), status;
+	struct inject *x = NULL;
+	struct diag d = DIAG_INIT;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(write(fd, image, sizeof(image)), sizeof(image));
+	fchmod(fd, 0755);
+	close(fd);
+	child = fork();
+	if (!child) {
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	usleep(100000);
+	unlink(path);
+	if (waitpid(child, &status, WNOHANG)) {
+		print_message("this kernel runs no 32-bit programs\n");
+		skip();
+	}
+	assert_int_equal(inject_open(child, &x, &d), -ENOTSUP);
+	assert_string_equal(d.first->tag, "user-mode-32");
+	diag_free(&d);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 }
 
 static void filters_are_suspended_by_root(void **state)
@@ -525,6 +607,9 @@ int main(void)
 		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
 		cmocka_unit_test(the_process_may_be_killed),
 		cmocka_unit_test(debugged_processes_are_left_alone),
+		cmocka_unit_test(a_process_that_cannot_be_stopped_is_left_alone),
+		cmocka_unit_test(a_process_without_memory_is_left_alone),
+		cmocka_unit_test(programs_of_32_bits_are_refused),
 		cmocka_unit_test(filters_are_suspended_by_root),
 		cmocka_unit_test(ordinary_users_trace_their_own_processes),
 	};

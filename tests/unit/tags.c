@@ -30,6 +30,10 @@ static const struct {
 	{"map-is-made",
 	 "a later image whose arguments make a map's key or value larger than all before"},
 	{"no-argument", "program_check() refuses such a program before"},
+	{"user-mode-stub", "a process none of whose code ends in free bytes"},
+	{"user-mode-cpu", "a machine with another CPU"},
+	{"user-mode-denied", "a kernel with Yama"},
+	{"user-mode-patch", "a process that unmaps what was mapped for it while sites are enabled"},
 	{"unreadable-register", "a machine with registers that its kernel does not save"},
 };
 
