@@ -1,7 +1,7 @@
 /* Stopping the threads of another process, and letting them go on as if they had not been stopped.
  *
  * PTRACE_SEIZE and PTRACE_INTERRUPT send no signal, yet they wake threads that sleep in the kernel.
- * The kernel starts most system calls again by itself. Some give EINTR to the program instead,
+ * The kernel starts most system calls again. Some give EINTR to the program instead,
  * which it would never have seen without us: for these, the thread is put back to its system call.
  */
 #include "inject/inside.h"

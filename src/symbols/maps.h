@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 
-/* One mapping; of code, where nothing else is said. */
+/* One mapping. */
 struct mapped_file {
 	pid_t pid;
 	uint64_t start, end;
