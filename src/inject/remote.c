@@ -189,7 +189,7 @@ static int set_registers(struct remote *r, const struct user_regs_struct *regs)
 	return ptrace(PTRACE_SETREGS, r->tid, NULL, regs) ? -errno : 0;
 }
 
-/* The thread stands in the stub, with all signals blocked. ORDER: so that it can go on alone after
+/* The thread is in the stub, with all signals blocked. ORDER: so that it can go on alone after
  * each step. */
 static int enter_stub(struct remote *r)
 {
