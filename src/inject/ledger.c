@@ -45,10 +45,10 @@ int ledger_start(struct inject *x)
 
 int ledger_end(struct inject *x)
 {
-	const uint64_t nobody = 0;
+	const uint64_t none = 0;
 
 	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer),
-					&nobody, sizeof(nobody))
+					&none, sizeof(none))
 			 : 0;
 }
 

@@ -1,7 +1,7 @@
 /* Writing the bytes of sites, and semaphores.
  *
  * All threads are stopped while sites are first enabled and last disabled: that makes every CPU
- * read the new bytes, and nobody runs between two of them. In between, a site is switched by its
+ * read the new bytes, and no thread runs between two of them. In between, a site is switched by its
  * one byte. */
 #include "inject/inside.h"
 
@@ -256,7 +256,7 @@ int inject_settle(struct inject *x)
 	return inside > 0 ? -ETIMEDOUT : inside;
 }
 
-/* ---- nobody stopped */
+/* ---- no thread stopped */
 
 int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 {

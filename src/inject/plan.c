@@ -190,7 +190,7 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 
 	if (code[0] != 0x90)
 		return 0;
-	s->why = "it is a 1-byte nop, and the bytes after it are no offset to a free address";
+	s->why = "it is a 1-byte nop, and the bytes after it do not lead to a free address";
 	s->landing = landing_of(s->pc, code + 1);
 	if (plan_is_disturbed(x, s->pc, 1, s->pc + 1, 4) || has_breakpoint(code)) {
 		s->why = "the bytes after it are another probe's, or a breakpoint";

@@ -11,8 +11,8 @@
  *	ff 25 ..			jmp *target(%rip)
  *	target: .quad			mask: .quad
  *
- * No instruction of it changes a flag. It lies in the zeros between the end of some code and the
- *end of its page, which belong to nobody, and is removed again. */
+ * No instruction of it changes a flag. It is put into the zeros between the end of some code and
+ * the end of its page, which nothing uses, and is removed again. */
 #include "inject/inside.h"
 
 #include <dirent.h>
