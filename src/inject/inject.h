@@ -9,7 +9,7 @@
  *   inject_enable      all threads are stopped for a moment, and the sites' bytes written
  *   inject_disable     the reverse
  *
- * A site keeps its bytes but for the few that its form names, and whatever was interrupted in
+ * A site keeps its bytes except for the few that its form names, and if anything was interrupted in
  * between (by SIGKILL of the tracer, too) the process runs on. Only x86-64 so far.
  * doc/user-mode.md has drawings of the bytes. */
 #ifndef NOPAL_INJECT_INJECT_H
@@ -69,8 +69,8 @@ struct inject_pause {
 enum inject_state {
 	SITE_OFF,
 	SITE_ON,
-	SITE_SHADOWED, /* a breakpoint is there: events go to whoever put it there */
-	SITE_GONE,     /* neither what was there before nor what was written */
+	SITE_SHADOWED, /* a breakpoint is there: events go to its owner */
+	SITE_GONE,     /* neither the bytes before nor those written */
 };
 
 /* A process that is stopped under the ptrace of the calling thread is not stopped again.

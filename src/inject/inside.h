@@ -86,7 +86,7 @@ struct inject {
 	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
 };
 
-/* What inject_open() and inject_close() do, but for what other sessions left. */
+/* What inject_open() and inject_close() do, except for what other sessions left. */
 int process_open(pid_t pid, struct inject **out, struct diag *d);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);

@@ -192,7 +192,7 @@ static int adopt_entry(struct inject *x, uint64_t ledger, uint64_t number)
 	struct ledger_entry entry;
 	int err = ledger_read(x, ledger, number, &entry);
 
-	/* Only pages of code that are there; what it says can be anything. */
+	/* Only mapped pages of code; what it says can be anything. */
 	if (err || entry.len || !space_is_code(&x->space, entry.patch, entry.semaphore))
 		return 0;
 	return space_adopt(&x->space, entry.patch, entry.semaphore);

@@ -34,7 +34,7 @@ static int write_after(struct inject *x, const struct inject_site *s)
 	return err ? err : inject_write(x, s->patch, s->after, 1);
 }
 
-/* Whoever put a breakpoint there has kept the first byte, and puts it back. */
+/* Who put a breakpoint there has kept the first byte, and puts it back. */
 static int write_before(struct inject *x, uint64_t patch, unsigned len, const uint8_t *before,
 			const uint8_t *after)
 {
@@ -285,7 +285,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 	return now[0] == 0xcc || now[0] == 0xe8 ? SITE_SHADOWED : SITE_GONE;
 }
 
-/* ---- what was left behind */
+/* ---- what killed tracers left */
 
 struct undoing {
 	struct inject *x;
