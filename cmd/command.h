@@ -29,7 +29,7 @@ struct command {
 	const void *detail;				  /* what else `run` has to know */
 };
 
-extern const struct command command_list, command_trace, command_count, command_hist,
+extern const struct command command_list, command_trace, command_count, command_hist, command_stack,
 	command_doctor, command_provider, command_complete, command_script;
 /* All subcommands that have a name; NULL ends them. */
 extern const struct command *const nopal_commands[];

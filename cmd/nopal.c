@@ -14,7 +14,7 @@
 /* clang-format off */
 const struct command *const nopal_commands[] = {
 	&command_list, &command_trace,  &command_count,
-	&command_hist, &command_doctor, &command_provider,
+	&command_hist, &command_stack,  &command_doctor, &command_provider,
 	&command_complete, NULL,
 };
 /* clang-format on */

@@ -1,9 +1,12 @@
 /* Parsing and printing the tables of options. */
 #include "options.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -41,10 +44,36 @@ const char *take_pid(void *at, const struct option *o, const char *value)
 	return NULL;
 }
 
-const char *take_seconds(void *at, const struct option *o, const char *value)
+const char *take_count(void *at, const struct option *o, const char *value)
 {
 	(void)o;
-	return parse_number(value, 1, at) ? NULL : "a number of seconds";
+	return parse_number(value, 1, at) ? NULL : "a number of at least 1";
+}
+
+const char *take_duration(void *at, const struct option *o, const char *value)
+{
+	static const char wanted[] = "seconds or a time such as 0.5, 100ms, 30s, 1m or 2h";
+	/* clang-format off */
+	static const struct { const char *name; double ns; } units[] = {
+		{"", 1e9}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+	};
+	/* clang-format on */
+	char *end;
+	double number = strtod(value, &end);
+
+	(void)o;
+	if (!isdigit((unsigned char)*value) && *value != '.')
+		return wanted; /* strtod() takes "inf" and "-1" */
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		number *= units[i].ns;
+		if (number < 1e3 || number > 1e18)
+			return wanted;
+		*(uint64_t *)at = (uint64_t)number;
+		return NULL;
+	}
+	return wanted;
 }
 
 const char *take_choice(void *at, const struct option *o, const char *value)

@@ -21,13 +21,14 @@ struct option {
 };
 
 /* What a row does: the type is that of the member at `at`. */
-take_fn take_flag;    /* bool: true */
-take_fn take_text;    /* const char *: the value */
-take_fn take_pid;     /* pid_t */
-take_fn take_seconds; /* long, at least 1 */
-take_fn take_choice;  /* enum: the position of the value in "text|json" */
-take_fn take_nothing; /* accepted for compatibility */
-take_fn take_help;    /* print the help; the command line is answered */
+take_fn take_flag;     /* bool: true */
+take_fn take_text;     /* const char *: the value */
+take_fn take_pid;      /* pid_t */
+take_fn take_duration; /* uint64_t, ns: "10" seconds, "0.5", "100ms", "1m" */
+take_fn take_count;    /* long, at least 1 */
+take_fn take_choice;   /* enum: the position of the value in "text|json" */
+take_fn take_nothing;  /* accepted for compatibility */
+take_fn take_help;     /* print the help; the command line is answered */
 
 /* Parse argv[1]... into `target`. The words that are not options are moved to argv[1]... in their
  * order. Returns their number, or -1 when the command is to end with *code. */

@@ -1,6 +1,6 @@
-/* nopal count, nopal hist, nopal trace: the scripts that people write most, written for them. Each
- * builds one script and hands it to run_script(); --script shows it instead, as a start for a
- * script of one's own. */
+/* nopal trace, nopal count, nopal hist, nopal stack: the scripts that people write most, written
+ * for them. Each builds one script and hands it to run_script(); --script shows it instead, as a
+ * start for a script of one's own. */
 #include "command.h"
 
 #include <stdio.h>
@@ -9,185 +9,271 @@
 
 #include "options.h"
 #include "run.h"
+#include "scope.h"
+#include "spec.h"
 
 struct quick {
 	struct run run;
-	const char *key;    /* -k: "pid, args.name"; NULL: the command's own */
-	const char *filter; /* -w: a predicate */
-	const char *step;   /* -l: "0, 100, 10" for lhist */
-	const char *what;   /* hist: the expression; trace: printf's arguments */
-	long seconds;	    /* -d; 0: until interrupted */
+	struct scope scope;
+	const char *key;   /* -k: "pid, args.name"; NULL: the command's own */
+	const char *step;  /* -l: "0, 100, 10" for lhist */
+	const char *what;  /* hist: the expression */
+	uint64_t interval; /* -i, ns; 0: only at the end */
+	long times;	   /* -n: so many intervals; 0: no limit */
+	long top;	   /* --top; 0: all */
+	long most;	   /* -M; 0: no limit */
+	bool elapsed;	   /* trace -t */
+	bool wall;	   /* -T */
 	bool show_script;
-	char **probes;
-	int probe_count;
+	struct spec *specs;
+	int spec_count;
 };
 
 /* What is different in each of these commands. */
 struct quick_kind {
-	bool needs_expression;
-	void (*write_body)(FILE *out, const struct quick *q);
+	bool needs_expression, has_map;
+	void (*write_body)(struct script_text *t, const struct quick *q, const struct spec *s);
 };
 
-/* The columns that every line of `nopal trace` starts with: a piece of a format, in a script's
- * string, and the values. */
-#define LINE_FORMAT "%%-15s %%-7d %%-7d %%-15s %%s"
-#define LINE_ARGS   "strftime(\"%%H:%%M:%%S.%%f\", nsecs), pid, tid, comm, probe"
+/* What every line of `nopal trace` starts with: the header, a piece of a format, the values. */
+struct columns {
+	const char *header, *format, *args;
+};
 
-static void write_key(FILE *out, const struct quick *q)
+/* clang-format off */
+static const struct columns clock_columns = {
+	"TIME            PID     TID     COMM            PROBE  ARGUMENTS\n",
+	"%-15s %-7d %-7d %-15s %s  ",
+	"strftime(\"%H:%M:%S.%f\", nsecs), pid, tid, comm, probe",
+};
+static const struct columns elapsed_columns = {
+	"SECONDS      PID     TID     COMM            PROBE  ARGUMENTS\n",
+	"%5d.%06d %-7d %-7d %-15s %s  ",
+	"elapsed / 1000000000, elapsed % 1000000000 / 1000, pid, tid, comm, probe",
+};
+/* clang-format on */
+
+static const struct columns *columns(const struct quick *q)
 {
-	if (q->key)
-		fprintf(out, "[%s]", q->key);
+	return q->elapsed ? &elapsed_columns : &clock_columns;
 }
 
-static void write_count(FILE *out, const struct quick *q)
+/* @[KEY] */
+static void write_map(struct script_text *t, const char *key, const char *own)
 {
-	fprintf(out, "\t@[%s] = count();\n", q->key ? q->key : "probe");
-}
-
-static void write_hist(FILE *out, const struct quick *q)
-{
-	fputs("\t@", out);
-	write_key(out, q);
-	if (q->step)
-		fprintf(out, " = lhist(%s, %s);\n", q->what, q->step);
+	script_put(t, "\t@");
+	if (!key && !own)
+		return;
+	script_put(t, "[");
+	if (key)
+		script_put_word(t, key);
 	else
-		fprintf(out, " = hist(%s);\n", q->what);
+		script_put(t, "%s", own);
+	script_put(t, "]");
 }
 
-/* The closing quote of the literal that starts at text[0]; NULL when there is none. */
-static const char *literal_end(const char *text)
+static void write_count(struct script_text *t, const struct quick *q, const struct spec *s)
 {
-	for (const char *at = text + 1; *at; at++) {
-		if (*at == '\\' && at[1])
-			at++;
-		else if (*at == '"')
-			return at;
+	(void)s;
+	write_map(t, q->key, "probe");
+	script_put(t, " = count();\n");
+}
+
+static void write_hist(struct script_text *t, const struct quick *q, const struct spec *s)
+{
+	(void)s;
+	write_map(t, q->key, NULL);
+	script_put(t, q->step ? " = lhist(" : " = hist(");
+	script_put_word(t, q->what);
+	if (q->step) {
+		script_put(t, ", ");
+		script_put_word(t, q->step);
 	}
-	return NULL;
+	script_put(t, ");\n");
 }
 
-/* One printf for the whole line, so that lines of different threads do not mix: the user's format
- * and arguments are appended to ours. */
-static void write_trace(FILE *out, const struct quick *q)
+static void write_stack(struct script_text *t, const struct quick *q, const struct spec *s)
 {
-	const char *what = q->what ? q->what : "\"%s\", args";
-	const char *end = literal_end(what);
-	size_t len = end ? (size_t)(end - what) - 1 : 0;
-
-	fprintf(out, "\tprintf(\"" LINE_FORMAT "  %.*s\\n\", " LINE_ARGS "%s);\n", (int)len,
-		what + 1, end ? end + 1 : "");
+	(void)s;
+	script_put(t, "\t@[");
+	if (q->key) {
+		script_put_word(t, q->key);
+		script_put(t, ", ");
+	}
+	script_put(t, "ustack] = count();\n");
 }
 
-/* The last word is the expression where one is needed, or where it does not look like a probe. */
+/* One printf for the whole line, so that lines of different threads do not mix. */
+static void write_trace(struct script_text *t, const struct quick *q, const struct spec *s)
+{
+	spec_write_printf(t, s, columns(q)->format, columns(q)->args);
+}
+
+/* The last word is the expression where one is needed; formats are for trace. */
 static int take_words(const struct command *c, struct quick *q, char **words, int count)
 {
 	const struct quick_kind *kind = c->detail;
 
-	if (count > 1 && (kind->needs_expression || words[count - 1][0] == '"'))
+	if (kind->needs_expression && count > 1)
 		q->what = words[--count];
-	q->probes = words;
-	q->probe_count = count;
-	if (q->what && q->what[0] == '"' && !literal_end(q->what))
-		return usage_error(c, "unterminated quote in the format %s", q->what);
+	q->spec_count = spec_read(c, words, count, &q->specs);
+	if (q->spec_count < 0)
+		return EXIT_USAGE;
 	if (!count)
 		return usage_error(c, "no probe given");
 	if (kind->needs_expression && !q->what)
 		return usage_error(c, "no expression given: write %s PROBE EXPRESSION", c->self);
+	for (int i = 0; i < q->spec_count && kind->has_map; i++)
+		if (q->specs[i].format)
+			return usage_error(c, "'%s' is a format: nopal trace takes one",
+					   q->specs[i].format);
 	return 0;
 }
 
-/* One clause: all probes, the filter, the command's body. */
-static void write_clause(FILE *out, const struct command *c, const struct quick *q)
+/* The times at which maps are shown, and how much of them. */
+static void write_times(struct script_text *t, struct quick *q)
+{
+	if (q->interval) {
+		script_put(t, "interval:us:%llu\n{\n", (unsigned long long)q->interval / 1000);
+		if (q->wall)
+			script_put(t, "\ttime(\"%%H:%%M:%%S\\n\");\n");
+		script_put(t, q->top ? "\tprint(@, %ld);\n" : "\tprint(@);\n", q->top);
+		script_put(t, "\tclear(@);\n}\n");
+		q->run.own_probes++;
+	}
+	if (q->top) {
+		script_put(t, "END\n{\n\tprint(@, %ld);\n\tclear(@);\n}\n", q->top);
+		q->run.own_probes++;
+	}
+}
+
+/* One clause: probes, the filter, the command's body. */
+static int write_clause(struct script_text *t, const struct command *c, const struct quick *q,
+			const struct spec *s)
+{
+	const struct quick_kind *kind = c->detail;
+	bool of_process = q->run.pid_count == 1 || q->run.options.command;
+	int code;
+
+	spec_write_probes(t, s, of_process);
+	script_put(t, "\n");
+	code = scope_write(t, c, &q->scope, &q->run);
+	script_put(t, "{\n");
+	kind->write_body(t, q, s);
+	script_put(t, "}\n");
+	return code;
+}
+
+static int write_script(struct script_text *t, const struct command *c, struct quick *q)
+{
+	const struct quick_kind *kind = c->detail;
+	int code = 0;
+
+	script_text_begin(t);
+	for (int i = 0; i < q->spec_count && !code; i++)
+		code = write_clause(t, c, q, &q->specs[i]);
+	if (kind->has_map)
+		write_times(t, q);
+	if (q->show_script && q->run.duration_ns)
+		script_put(t, "interval:us:%llu { exit() }\n",
+			   (unsigned long long)q->run.duration_ns / 1000);
+	if (script_text_end(t))
+		return code;
+	say_error("out of memory for the script");
+	return EXIT_FAILED;
+}
+
+static int run_text(const struct command *c, struct quick *q, const struct script_text *t)
 {
 	const struct quick_kind *kind = c->detail;
 
-	for (int i = 0; i < q->probe_count; i++)
-		fprintf(out, "%s%s", i ? ",\n" : "", q->probes[i]);
-	if (q->filter)
-		fprintf(out, "\n/%s/", q->filter);
-	fputs("\n{\n", out);
-	kind->write_body(out, q);
-	fputs("}\n", out);
-}
-
-/* The whole script, to be freed; NULL: out of memory. */
-static char *write_script(const struct command *c, const struct quick *q)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return NULL;
-	write_clause(out, c, q);
-	if (q->seconds)
-		fprintf(out, "interval:s:%ld { exit() }\n", q->seconds);
-	if (fclose(out)) {
-		free(text);
-		return NULL;
+	if (q->show_script) {
+		fputs(t->text, stdout);
+		return EXIT_OK;
 	}
-	return text;
+	q->run.options.name = c->name;
+	q->run.options.origins = t->origins;
+	q->run.options.origin_count = t->origin_count;
+	q->run.options.max_events = (uint64_t)q->most;
+	if (!kind->has_map)
+		q->run.header = columns(q)->header;
+	return run_script(t->text, &q->run);
 }
 
 static int run_quick(const struct command *c, char **argv)
 {
 	struct quick q = {0};
+	struct script_text text = {.text = NULL};
 	int code, words = options_parse(c, argv, &q, &code);
-	char *script;
 
 	if (words >= 0)
 		code = run_check_options(&q.run, c);
+	if (words >= 0 && !code && q.times && !q.interval)
+		code = usage_error(c, "-n needs -i: it is the number of intervals");
 	if (words >= 0 && !code)
 		code = take_words(c, &q, argv + 1, words);
-	if (words < 0 || code)
-		return code;
-	script = write_script(c, &q);
-	if (!script) {
-		say_error("out of memory for the script");
-		return EXIT_FAILED;
-	}
-	q.run.options.name = c->name;
-	if (q.show_script)
-		fputs(script, stdout);
-	else
-		code = run_script(script, &q.run);
-	free(script);
+	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
+		q.run.duration_ns = 0; /* longer than anybody waits */
+	q.run.duration_ns += q.times ? q.interval / 2 : 0;
+	if (words >= 0 && !code)
+		code = write_script(&text, c, &q);
+	if (words >= 0 && !code)
+		code = run_text(c, &q, &text);
+	script_text_free(&text);
+	free(q.specs);
 	return code;
 }
 
 /* clang-format off */
 #define AT(member) offsetof(struct quick, member)
-#define OPTION_FILTER  {"-w", NULL,       "CONDITION", take_text,    AT(filter),      "use only events for which CONDITION is true, such as 'arg0>100'"}
-#define OPTION_SECONDS {"-d", NULL,       "SECONDS",   take_seconds, AT(seconds),     "stop after SECONDS (default: on ^C or when COMMAND ends)"}
-#define OPTION_SCRIPT  {NULL, "--script", NULL,        take_flag,    AT(show_script), "print the script instead of running it"}
-#define OPTION_HELP    {"-h", "--help",   NULL,        take_help,    0,               "print this help"}
+#define OPTION_SCOPE    SCOPE_OPTIONS(struct quick, scope)
+#define OPTION_DURATION {"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
+#define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results each TIME, and start again from 0"}, \
+			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT times"}, \
+			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}
+#define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
+#define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
+			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
+#define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
-	OPTION_FILTER, OPTION_SECONDS, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
 	{"-l", NULL, "LOW,HIGH,STEP", take_text, AT(step), "use equal steps instead of powers of two"},
-	OPTION_FILTER, OPTION_SECONDS, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+};
+static const struct option stack_options[] = {
+	{"-k", NULL, "KEY", take_text, AT(key), "count for each KEY, such as comm, apart"},
+	OPTION_TOP, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option trace_options[] = {
-	OPTION_FILTER, OPTION_SECONDS, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_SCOPE, OPTION_DURATION,
+	{"-M", NULL, "N",  take_count, AT(most),    "stop after N lines"},
+	{"-t", NULL, NULL, take_flag,  AT(elapsed), "show seconds since the start instead of the time of day"},
+	{"-T", NULL, NULL, take_flag,  AT(wall),    "show the time of day (default)"},
+	OPTION_SCRIPT, OPTION_HELP, {0},
 };
 /* clang-format on */
+
+#define PROBE_FORMS                                                                          \
+	"\nA PROBE is FILE (all of its probes), FILE:PROVIDER:NAME, PROVIDER:NAME (in any\n" \
+	"program, or in that of -p or -c), or one of a script, such as uprobe:FILE:FUNCTION.\n"
 
 const struct command command_count = {
 	.name = "count",
 	.self = "nopal count",
 	.summary = "count events by probe, argument or process",
 	.usage = "[OPTION]... PROBE...",
-	.about = "Count events, by probe or by a key of your choice.\n",
+	.about = "Count events, by probe or by a key of your choice.\n" PROBE_FORMS,
 	.more = "Example:\n  nopal count -d 10 -k args.function_name "
-		"usdt:/usr/bin/php8.2:php:function__entry\n",
+		"/usr/bin/php8.2:php:function__entry\n",
 	.options = count_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, write_count},
+	.detail = &(const struct quick_kind){false, true, write_count},
 };
 
 const struct command command_hist = {
@@ -195,27 +281,43 @@ const struct command command_hist = {
 	.self = "nopal hist",
 	.summary = "show a histogram of an expression",
 	.usage = "[OPTION]... PROBE... EXPRESSION",
-	.about = "Show a histogram of an expression, in powers of two or in equal steps.\n",
-	.more = "Example:\n  nopal hist -d 5 usdt:./server:shop:serve__done arg1\n",
+	.about = "Show a histogram of an expression, in powers of two or in equal "
+		 "steps.\n" PROBE_FORMS,
+	.more = "Example:\n  nopal hist -d 5 ./server:shop:serve__done arg1\n",
 	.options = hist_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){true, write_hist},
+	.detail = &(const struct quick_kind){true, true, write_hist},
+};
+
+const struct command command_stack = {
+	.name = "stack",
+	.self = "nopal stack",
+	.summary = "count the call stacks that lead to a probe",
+	.usage = "[OPTION]... PROBE...",
+	.about = "Count events by the call stack of the thread.\n" PROBE_FORMS,
+	.more = "Example:\n  nopal stack -d 5 --top 10 ./server:shop:serve__done\n",
+	.options = stack_options,
+	.shared = run_options,
+	.run = run_quick,
+	.detail = &(const struct quick_kind){false, true, write_stack},
 };
 
 const struct command command_trace = {
 	.name = "trace",
 	.self = "nopal trace",
 	.summary = "print a line for each event",
-	.usage = "[OPTION]... PROBE... ['\"FORMAT\", EXPRESSION...']",
+	.usage = "[OPTION]... {PROBE... [FORMAT VALUE...]}...",
 	.about =
 		"Print a line for each event: time, process, thread, command, probe, then FORMAT.\n"
 		"Without a FORMAT, all arguments follow, with their names if they are known (see\n"
-		"nopal list -v).\n",
-	.more = "Example:\n  nopal trace usdt:./server:shop:order '\"%d %s\", args.id, "
-		"args.name'\n",
+		"nopal list -v).\n" PROBE_FORMS,
+	.more = "Examples:\n"
+		"  nopal trace ./server\n"
+		"  nopal trace ./server:shop:order '%d %s' args.id args.name\n"
+		"  nopal trace -p 4711 shop:order '\"%d %s\", args.id, args.name'\n",
 	.options = trace_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, write_trace},
+	.detail = &(const struct quick_kind){false, false, write_trace},
 };

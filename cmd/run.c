@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -13,10 +14,26 @@
 #include "signals.h"
 #include "sink.h"
 
+/* -p 1 -p 2, -p 1,2 */
+static const char *take_pids(void *at, const struct option *o, const char *value)
+{
+	struct run *run = at;
+	const char *needed = NULL;
+	char *list = strdup(value), *rest = list, *one;
+
+	while (list && !needed && (one = strsep(&rest, ",")))
+		needed = run->pid_count == RUN_MAX_PIDS
+				 ? "fewer processes"
+				 : take_pid(&run->pids[run->pid_count++], o, one);
+	free(list);
+	run->options.pid = run->pid_count == 1 ? run->pids[0] : 0;
+	return needed;
+}
+
 /* clang-format off */
 #define AT(member) offsetof(struct run, member)
 const struct option run_options[] = {
-	{"-p", NULL,            "PID",       take_pid,    AT(options.pid),     "trace only this process"},
+	{"-p", NULL,            "PID",       take_pids,   0,                   "trace only this process; several -p: these processes"},
 	{NULL, "--follow",      NULL,        take_flag,   AT(options.follow),  "with -p: also trace the children that it creates from now on; every process that runs the same file then gets the breakpoints (see nopal(1))"},
 	{"-c", NULL,            "COMMAND",   take_text,   AT(options.command), "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
 	{NULL, "--exit-status", NULL,        take_flag,   AT(exit_status),     "with -c: exit with the status of COMMAND"},
@@ -32,8 +49,10 @@ const struct option run_options[] = {
 
 int run_check_options(const struct run *run, const struct command *c)
 {
-	if (run->options.pid && run->options.command)
+	if (run->pid_count && run->options.command)
 		return usage_error(c, "-p and -c cannot be combined");
+	if (run->options.follow && run->pid_count > 1)
+		return usage_error(c, "--follow needs one -p, not several");
 	if (run->options.follow && !run->options.pid && !run->options.command)
 		return usage_error(c, "--follow needs -p: without it every process is traced");
 	if (run->exit_status && !run->options.command)
@@ -71,6 +90,7 @@ static int outputs_close(struct outputs *o)
 
 static void say_attaching(const struct run *run, unsigned count)
 {
+	count -= count > run->own_probes ? run->own_probes : 0;
 	if (!run->quiet && run->options.format == NOPAL_TEXT)
 		fprintf(stderr, "Attaching %u probe%s...\n", count, count == 1 ? "" : "s");
 }
@@ -80,17 +100,48 @@ static void say_attached(const struct run *run, unsigned count)
 {
 	const char *notify = getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
 
+	count -= count > run->own_probes ? run->own_probes : 0;
 	if (!run->quiet && run->options.format == NOPAL_TEXT)
 		fprintf(stderr, "Attached %u probe%s\n", count, count == 1 ? "" : "s");
 	if (notify && !strcmp(notify, "1"))
 		fprintf(stderr, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Milliseconds to wait for events, at most 200; 0: the time is up. */
+static int wait_ms(uint64_t end)
+{
+	uint64_t now = now_ns(), left = end > now ? end - now : 0;
+
+	return left >= 200000000 ? 200 : (int)((left + 999999) / 1000000);
+}
+
+/* Until the run is over: 0, or -errno. */
+static int poll_events(struct nopal_trace *t, const struct run *run, struct nopal_diag *d)
+{
+	uint64_t end = run->duration_ns ? now_ns() + run->duration_ns : UINT64_MAX;
+	int more = 1, ms;
+
+	while (more > 0 && (ms = wait_ms(end))) {
+		more = nopal_trace_poll(t, ms, d);
+		if (signals_want_maps())
+			nopal_trace_print_maps(t);
+	}
+	return more < 0 ? more : 0;
+}
+
 static int trace_until_over(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
 			    struct nopal_diag *d)
 {
 	unsigned count = nopal_trace_probe_count(t);
-	int more, err;
+	int failed, err;
 
 	say_attaching(run, count);
 	err = nopal_trace_attach(t, d);
@@ -100,16 +151,14 @@ static int trace_until_over(struct nopal_trace *t, const struct run *run, struct
 		show_messages(d);
 	nopal_diag_clear(d);
 	say_attached(run, nopal_trace_probe_count(t));
-	do {
-		more = nopal_trace_poll(t, 200, d);
-		if (signals_want_maps())
-			nopal_trace_print_maps(t);
-	} while (more > 0);
+	if (run->header && !run->quiet && run->options.format == NOPAL_TEXT)
+		give_text(outputs, run->header, strlen(run->header));
+	failed = poll_events(t, run, d);
 	/* The library detaches before it gives us any text: waiting for a reader now costs nothing.
 	 */
 	outputs->text.detached = outputs->notices.detached = true;
 	err = nopal_trace_finish(t, d);
-	return more < 0 ? more : err;
+	return failed ? failed : err;
 }
 
 static struct nopal_trace_options trace_options(const struct run *run, struct outputs *outputs)

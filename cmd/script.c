@@ -147,6 +147,9 @@ static int run_command(const struct command *c, char **argv)
 		return code;
 	if (line.builtins)
 		return print_builtins(c);
+	if (line.run.pid_count > 1)
+		return usage_error(c, "a script has one -p: nopal trace, count, hist and stack "
+				      "take several");
 	code = run_check_options(&line.run, c);
 	if (code)
 		return code;

@@ -41,6 +41,14 @@ typedef void nopal_output_fn(void *arg, const char *text, size_t len);
 enum nopal_format { NOPAL_TEXT, NOPAL_JSON };
 enum nopal_dump { NOPAL_DUMP_TREE, NOPAL_DUMP_PROGRAM, NOPAL_DUMP_BPF };
 
+/* A piece of a script that its author took from somewhere else, a word of a command line: messages
+ * about the piece show the text that it was taken from. */
+struct nopal_origin {
+	size_t at, len;	  /* of the script: so many bytes there are ... */
+	const char *text; /* ... as many of this text, which ends in a NUL, ... */
+	size_t text_at;	  /* ... from here on */
+};
+
 /* A zero means the default, so begin with `= { .size = sizeof(options) }`. */
 struct nopal_trace_options {
 	size_t size;		   /* sizeof(struct nopal_trace_options): lets the struct grow */
@@ -73,6 +81,9 @@ struct nopal_trace_options {
 	 * them. */
 	const char *engine;
 	const char *events; /* interp: a file of recorded events, see nopal(1), to play instead */
+	const struct nopal_origin *origins; /* of the script, in ascending order of `at` */
+	size_t origin_count;
+	uint64_t max_events; /* end the run after so many lines of printf() and print(); 0: any */
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

@@ -225,7 +225,7 @@ static void render_message(const struct message *m, struct buf *out)
 	/* The kernel's verifier writes several lines. */
 	excerpt_text(m->text, out);
 	buf_char(out, '\n');
-	if (m->span.path.len && m->span.source.len)
+	if (m->span.source.len)
 		excerpt_source(m->span, out);
 	if (!m->hint.len)
 		return;

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/quote.h"
+#include "script/script.h"
 
 struct sign {
 	const char *text;
@@ -52,6 +53,20 @@ static const struct duration_unit units[] = {
 
 struct span lex_span(const struct lexer *l, struct mark m)
 {
+	const struct script_options *o = l->options;
+	size_t end = (size_t)m.at + (m.len ? m.len : 1);
+
+	for (size_t i = 0; o && i < o->origin_count; i++) {
+		const struct script_origin *from = &o->origins[i];
+		size_t start = m.at > from->at ? m.at : from->at;
+
+		if (from->at >= end || from->at + from->len <= m.at)
+			continue;
+		end = end < from->at + from->len ? end : from->at + from->len;
+		return (struct span){.source = from->text,
+				     .at = from->text_at + start - from->at,
+				     .len = end - start};
+	}
 	return (struct span){l->path, l->text, m.at, m.len, 0};
 }
 
@@ -189,7 +204,7 @@ static int lex_integer(struct lexer *l, struct token *t)
 /* The text inside a string literal, escapes resolved. */
 static int lex_string(struct lexer *l, struct str *out)
 {
-	struct span at = lex_span(l, (struct mark){(uint32_t)l->at, 0});
+	struct span at = {.path = l->path, .source = l->text, .at = l->at};
 	struct buf text = BUF_INIT;
 	int err = quote_read(&at, false, &text, l->d);
 

@@ -6,6 +6,8 @@
 #include "base/diag.h"
 #include "script/tree.h"
 
+struct script_options;
+
 enum token_kind {
 	TOKEN_END,
 	TOKEN_INT,	     /* 42 0x2a 1e6 5ms             number */
@@ -75,6 +77,8 @@ struct token {
 struct lexer {
 	struct str text;
 	struct str path; /* for messages */
+	const struct script_options
+		*options; /* where pieces of the text come from; NULL: nothing */
 	size_t at;
 	bool in_predicate; /* a / that is followed by { ends the predicate */
 	struct arena *arena;
@@ -87,6 +91,7 @@ int lex_blank(struct lexer *l);
 int lex_token(struct lexer *l, struct token *out);
 /* A number with C prefix, exponent, digit separators and time unit; the whole of `s`. -EINVAL. */
 int lex_number(struct str s, uint64_t *out);
+/* For messages: the user's own text, where the script was made of such. */
 struct span lex_span(const struct lexer *l, struct mark m);
 
 #endif

@@ -76,7 +76,7 @@ static void parse_parts(struct parser *p, struct pattern *parts)
 {
 	const struct pattern_script script = {has_path, substitute, p};
 	struct lexer *l = &p->lexer;
-	struct span at = lex_span(l, (struct mark){(uint32_t)l->at, 0});
+	struct span at = {.path = l->path, .source = l->text, .at = l->at};
 	int err = pattern_read(&at, &script, p->arena, parts, p->d);
 	struct mark all = mark_of(p, parts->all);
 

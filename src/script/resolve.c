@@ -84,12 +84,11 @@ static int resolve_bare(struct search *q)
 	/* clang-format on */
 	struct attachment attachment = {
 		.attach = {.kind = kinds[q->spec->type], .period = q->spec->period}};
-	struct str rest = script_span(q->s, q->spec->mark).source;
+	struct str rest = str_of(q->s->text.ptr + q->spec->mark.at, q->spec->mark.len);
 	struct str name;
 
 	if (q->spec->attachment_count)
 		return 0;
-	rest = str_of(rest.ptr + q->spec->mark.at, q->spec->mark.len);
 	str_cut(&rest, ':');
 	name = arena_printf(&q->s->arena, "%s%s%.*s", probe_type_name(q->spec->type),
 			    rest.len ? ":" : "", STR_FMT(rest));

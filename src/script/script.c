@@ -67,7 +67,9 @@ struct script_source script_source_machine(struct finder *f)
 
 struct span script_span(const struct script *s, struct mark m)
 {
-	return (struct span){s->path, s->text, m.at, m.len, 0};
+	const struct lexer l = {.text = s->text, .path = s->path, .options = &s->options};
+
+	return lex_span(&l, m);
 }
 
 int text_intern(struct script *s, struct text_list *list, struct str text, uint32_t *out)
@@ -153,7 +155,11 @@ static int fill(struct script *s, struct diag *d)
 
 	if (err)
 		return err;
-	p.lexer = (struct lexer){.text = s->text, .path = s->path, .arena = &s->arena, .d = d};
+	p.lexer = (struct lexer){.text = s->text,
+				 .path = s->path,
+				 .options = &s->options,
+				 .arena = &s->arena,
+				 .d = d};
 	err = parse_tree(&p, &s->tree);
 	if (!err)
 		err = config_apply(s, d);

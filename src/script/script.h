@@ -21,12 +21,22 @@
 
 struct script;
 
+/* `len` bytes at `at` of the script are those at `text_at` of `text`, which is shown in messages
+ * about them. */
+struct script_origin {
+	size_t at, len;
+	struct str text;
+	size_t text_at;
+};
+
 /* Limits and settings; zero means the default. The environment (BPFTRACE_MAX_STRLEN,
  * NOPAL_MAX_STRLEN ...) and a script's config block are applied by script_parse on top of these. */
 struct script_options {
 	struct str path;	  /* for messages: "-e", "latency.bt" */
 	const struct str *params; /* $1 ... */
 	unsigned param_count;
+	const struct script_origin *origins; /* ascending; live as long as the script */
+	size_t origin_count;
 	pid_t pid;	       /* -p: for `usdt::p:n` and `usdt:n` */
 	bool unsafe;	       /* system() is allowed */
 	uint32_t max_strlen;   /* 1024 bytes */

@@ -42,6 +42,7 @@ static int take_record(void *arg, struct str bytes)
 	struct nopal_trace *t = arg;
 	enum report_action action = REPORT_DONE;
 	struct str failure;
+	size_t before = t->out.len;
 	int err;
 
 	if (session_is_muted(t))
@@ -53,6 +54,8 @@ static int take_record(void *arg, struct str bytes)
 	if (err)
 		return err;
 	t->records++;
+	if (t->out.len > before && ++t->shown == t->options.max_events)
+		t->state = t->state < SESSION_ENDING ? SESSION_EXITING : t->state; /* ORDER */
 	failure = report_failure(t->report);
 	if (failure.len) { /* what cat() or system() could not do */
 		session_flush(t);

@@ -149,13 +149,23 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 {
 	const struct nopal_trace_options *o = &t->options;
 	struct str *params = arena_array(&t->arena, struct str, o->param_count + 1);
+	struct script_origin *origins =
+		arena_array(&t->arena, struct script_origin, o->origin_count + 1);
 
+	for (size_t i = 0; origins && i < o->origin_count; i++) {
+		const struct nopal_origin *from = &o->origins[i];
+		struct str text = arena_str(&t->arena, str_from(from->text));
+
+		origins[i] = (struct script_origin){from->at, from->len, text, from->text_at};
+	}
 	for (size_t i = 0; params && i < o->param_count; i++)
 		params[i] = arena_str(&t->arena, str_from(o->params[i]));
 	*out = (struct script_options){
 		.path = o->name ? arena_str(&t->arena, str_from(o->name)) : STR("script"),
 		.params = params,
 		.param_count = params ? (unsigned)o->param_count : 0,
+		.origins = origins,
+		.origin_count = origins ? o->origin_count : 0,
 		.pid = t->pid,
 		.unsafe = o->unsafe,
 	};

@@ -130,6 +130,7 @@ struct nopal_trace {
 	struct buf out;	       /* text for the user, not yet handed over */
 	struct buf log;	       /* -v: what engines report of programs and features, likewise */
 	uint64_t records;      /* delivered */
+	uint64_t shown;	       /* ... of these, those that gave text */
 	uint64_t warned_lost;  /* lost events that were reported */
 	uint64_t last_warning; /* when, ns */
 	unsigned batch;	       /* records taken in this drain */

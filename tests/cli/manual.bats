@@ -34,10 +34,11 @@ check_manual() {
 	check_manual nopal.1 --help-script
 }
 
-@test "the options of count, hist and trace are in nopal(1)" {
+@test "the options of count, hist, stack and trace are in nopal(1)" {
 	check_manual nopal.1 count --help
 	check_manual nopal.1 hist --help
 	check_manual nopal.1 trace --help
+	check_manual nopal.1 stack --help
 }
 
 @test "the options of list are in nopal-list(1)" {

@@ -1,0 +1,24 @@
+/* A probe as it is typed after nopal trace, count, hist and stack, and as a script has it. */
+#ifndef NOPAL_CMD_PROBE_WORD_H
+#define NOPAL_CMD_PROBE_WORD_H
+
+#include <stdbool.h>
+
+#include "script_text.h"
+
+/* Write the probe that `word` names:
+ *
+ *   FILE                       usdt:FILE:*                  all its probes
+ *   FILE:NAME                  usdt:FILE:NAME               FILE has a slash
+ *   PROVIDER:NAME              usdt:*:PROVIDER:NAME         usdt::PROVIDER:NAME of a process
+ *   FILE:PROVIDER:NAME         usdt:FILE:PROVIDER:NAME
+ *   u:LIB:NAME                 usdt:LIB:NAME                as bcc's tools have it
+ *   p:LIB:NAME, r:LIB:NAME     uprobe:LIB:NAME, uretprobe:LIB:NAME
+ *   TYPE:...                   as it is
+ *
+ * `of_process`: one process is traced, so that probes are looked for in its files alone. */
+void probe_word_write(struct script_text *t, const char *word, bool of_process);
+/* Does a script know its first part as a type of probes? */
+bool probe_word_is_typed(const char *word);
+
+#endif

@@ -1,0 +1,128 @@
+/* Words -> probes, formats and values. */
+#include "spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe_word.h"
+
+/* The closing quote of the literal that starts at text[0]; NULL when there is none. */
+static const char *literal_end(const char *text)
+{
+	for (const char *at = text + 1; *at; at++) {
+		if (*at == '\\' && at[1])
+			at++;
+		else if (*at == '"')
+			return at;
+	}
+	return NULL;
+}
+
+/* "%s of %d" is one, "usdt:./a%20b:p:n" is a probe. */
+static bool is_format(const char *word)
+{
+	return word[0] == '"' || word[0] == '%' || (strchr(word, '%') && strchr(word, ' '));
+}
+
+/* How many values a format shows. */
+static int count_values(const char *format)
+{
+	int count = 0;
+
+	for (const char *at = format; (at = strchr(at, '%')); at++) {
+		if (at[1] == '%')
+			at++;
+		else
+			count++;
+	}
+	return count;
+}
+
+/* A format ends a spec. Returns the number of words it takes besides itself, or -1. */
+static int take_format(const struct command *c, struct spec *s, char **words, int left)
+{
+	s->format = *words;
+	if (s->format[0] == '"' && !literal_end(s->format)) {
+		usage_error(c, "unterminated quote in the format %s", s->format);
+		return -1;
+	}
+	if (s->format[0] == '"')
+		return 0;
+	s->values = words + 1;
+	s->value_count = count_values(s->format);
+	if (s->value_count <= left)
+		return s->value_count;
+	usage_error(c, "the format '%s' shows %d value%s, but only %d follow", s->format,
+		    s->value_count, s->value_count == 1 ? "" : "s", left);
+	return -1;
+}
+
+int spec_read(const struct command *c, char **words, int count, struct spec **out)
+{
+	struct spec *list = calloc((size_t)count + 1, sizeof(*list));
+	int n = 0, taken;
+
+	*out = list;
+	for (int i = 0; list && i < count; i++) {
+		struct spec *s = &list[n];
+
+		if (!s->probe_count)
+			s->probes = words + i;
+		if (!is_format(words[i])) {
+			s->probe_count++;
+			continue;
+		}
+		if (!s->probe_count) {
+			usage_error(c, "the format '%s' follows no probe", words[i]);
+			return -1;
+		}
+		taken = take_format(c, s, words + i, count - i - 1);
+		if (taken < 0)
+			return -1;
+		i += taken;
+		n++;
+	}
+	return list ? n + (list[n].probe_count > 0) : -1;
+}
+
+void spec_write_probes(struct script_text *t, const struct spec *s, bool of_process)
+{
+	for (int i = 0; i < s->probe_count; i++) {
+		script_put(t, "%s", i ? ",\n" : "");
+		probe_word_write(t, s->probes[i], of_process);
+	}
+}
+
+void spec_write_printf(struct script_text *t, const struct spec *s, const char *before,
+		       const char *args)
+{
+	const char *format = s->format, *end;
+
+	script_put(t, "\tprintf(\"%s", before);
+	if (!format) {
+		script_put(t, "%%s\\n\", %s, args);\n", args);
+		return;
+	}
+	if (format[0] == '"') {
+		end = literal_end(format);
+		script_put_piece(t, format, 1, (size_t)(end - format) - 1);
+		script_put(t, "\\n\", %s", args);
+		script_put_piece(t, format, (size_t)(end - format) + 1, strlen(end + 1));
+		script_put(t, ");\n");
+		return;
+	}
+	for (size_t at = 0, len; format[at]; at += len) {
+		len = strcspn(format + at, "\"");
+		script_put_piece(t, format, at, len);
+		if (format[at + len]) {
+			script_put(t, "\\\"");
+			len++;
+		}
+	}
+	script_put(t, "\\n\", %s", args);
+	for (int i = 0; i < s->value_count; i++) {
+		script_put(t, ", ");
+		script_put_word(t, s->values[i]);
+	}
+	script_put(t, ");\n");
+}

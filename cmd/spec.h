@@ -1,0 +1,37 @@
+/* What the words after nopal trace, count, hist and stack say: probes, and what to do at them. */
+#ifndef NOPAL_CMD_SPEC_H
+#define NOPAL_CMD_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "command.h"
+#include "script_text.h"
+
+/* Probes, and the format that follows them: one clause of the script. */
+struct spec {
+	char **probes; /* words */
+	int probe_count;
+	const char *format; /* as it was typed, with or without quotes; NULL: none */
+	char **values;	    /* words: what a format without quotes shows */
+	int value_count;
+};
+
+/* Take `count` words apart:
+ *
+ *   words  = spec*
+ *   spec   = probe* ( literal | format value* )?
+ *   literal: a word that begins with '"', the format of a printf, and what it shows: '"%d %s", a,
+ * b' format:  a word with a '%', without quotes; as many words follow as it shows values
+ *
+ * *out is to be freed; what it points to is in `words`. The number of specs, or -1 after a message
+ * of `c`. */
+int spec_read(const struct command *c, char **words, int count, struct spec **out);
+/* Write the probes, one a line. */
+void spec_write_probes(struct script_text *t, const struct spec *s, bool of_process);
+/* Append the user's format and what it shows to a printf of ours: "BEFORE FORMAT\n", ARGS, VALUES.
+ * Without a format all arguments are shown. */
+void spec_write_printf(struct script_text *t, const struct spec *s, const char *before,
+		       const char *args);
+
+#endif
