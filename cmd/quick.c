@@ -213,7 +213,7 @@ static int run_quick(const struct command *c, char **argv)
 	if (words >= 0 && !code)
 		code = take_words(c, &q, argv + 1, words);
 	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
-		q.run.duration_ns = 0; /* longer than anybody waits */
+		q.run.duration_ns = 0; /* no limit */
 	q.run.duration_ns += q.times ? q.interval / 2 : 0;
 	if (words >= 0 && !code)
 		code = write_script(&text, c, &q);

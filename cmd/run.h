@@ -14,7 +14,7 @@ struct run {
 	struct nopal_trace_options options;
 	pid_t pids[RUN_MAX_PIDS]; /* of -p; the run is one of a process if there is one */
 	unsigned pid_count;
-	uint64_t duration_ns; /* end the run so long after it was attached; 0: do not */
+	uint64_t duration_ns; /* end the run this time after it was attached; 0: do not */
 	unsigned own_probes;  /* of the script's, those that the user did not write: not counted */
 	const char *header;   /* a line above the output; NULL: none */
 	const char *output;   /* -o FILE; NULL: stdout */

@@ -24,8 +24,8 @@ struct spec {
  *   literal: a word that begins with '"', the format of a printf, and what it shows: '"%d %s", a,
  * b' format:  a word with a '%', without quotes; as many words follow as it shows values
  *
- * *out is to be freed; what it points to is in `words`. The number of specs, or -1 after a message
- * of `c`. */
+ * The caller frees *out; what it points to is in `words`. The number of specs, or -1 after a
+ * message of `c`. */
 int spec_read(const struct command *c, char **words, int count, struct spec **out);
 /* Write the probes, one a line. */
 void spec_write_probes(struct script_text *t, const struct spec *s, bool of_process);

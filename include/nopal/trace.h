@@ -83,7 +83,7 @@ struct nopal_trace_options {
 	const char *events; /* interp: a file of recorded events, see nopal(1), to play instead */
 	const struct nopal_origin *origins; /* of the script, in ascending order of `at` */
 	size_t origin_count;
-	uint64_t max_events; /* end the run after so many lines of printf() and print(); 0: any */
+	uint64_t max_events; /* end the run after N lines of printf() and print(); 0: no limit */
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;
