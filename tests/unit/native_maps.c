@@ -18,8 +18,8 @@ static void hook(void);
 #include "engine/native/store.h"
 
 #define THREADS	   6
-#define ROUNDS	   10000
-#define KILLS	   300
+#define ROUNDS	   6000
+#define KILLS	   200
 #define KEYS	   32
 #define WIDE_WORDS 9
 

@@ -5,14 +5,15 @@
  * exchanging the bucket's word, whose version changes with every insertion; so an insertion fails
  * when another came since the chain was searched, and searches again. (insert)
  * - A search is right if the bucket's word is the same before and after it. An entry that was taken
- *   out of a chain is used again only after the version of its bucket has gone up, so whoever
- *   walked over it, perhaps into another chain, finds that out and searches again. (find, sweep)
+ *   out of a chain is used again only after the version of its bucket has gone up, so a
+ *   thread that walked over it, perhaps into another chain, finds that out and searches again.
+ * (find, sweep)
  * - A link never has the same value twice: every change raises its version. So an exchange of a
  *   link, alone or together with the value beside it, happens only if nothing changed since it was
  *   read, in particular its entry still has that key and is not dead. (change, insert, sweep)
  * - An entry is dead from one exchange of its link on, and dead links never change until the entry
- *   is used again. Whoever finds a dead entry takes it out: nobody waits for the one who
- *   made it dead, who may have been killed. (sweep)
+ *   is used again. Every thread that finds a dead entry takes it out, and none waits for
+ *   the thread that made it dead, which may have been killed. (sweep)
  * - A value of several words is never changed: an entry with the new value takes the place of the
  *   old one, by the exchange that makes the old one dead and points it to the new one. (replace)
  * - A word of an aggregate lies beside the number of its entry's use, and they are exchanged
@@ -21,10 +22,10 @@
  * Each retry means that another thread has got on. Retries are counted all the same: memory that a
  * hostile process keeps changing must not keep the tracer here.
  *
- * - A key is counted when it sets out for the map, and again when it has arrived. The map is full
- * when as many as it may hold have arrived. When only those on their way make it look full, they
- * may be the same key, or give up: the thread searches again, and after a while goes ahead, since
- *   they may also have been killed. (may_insert)
+ * - One word counts the keys, those on their way in and those on their way out. The map is full
+ * when it is even without these. While it is not known, the thread searches again: those on their
+ * way in may be the same key, or give up. After a while it goes ahead, since they may have been
+ *   killed. (may_insert)
  *
  * A thread that is killed between two of its steps may cost an entry, of which there are more than
  * keys; never a wrong value.
@@ -285,7 +286,7 @@ static bool take_out(struct search *s, struct step *at, uint64_t link)
 		give_entry(s, index);
 		return true;
 	}
-	/* Whoever else changes the bucket's word now also raises its version. */
+	/* If another thread changes the bucket's word first, that raises its version, too. */
 	now = word_acquire(s->bucket);
 	s->head = now + HEAD_VERSION;
 	is_first = word_swap(s->bucket, now, s->head);
@@ -321,7 +322,7 @@ static void sweep(struct search *s)
 			return;
 }
 
-/* Search for a key that is to be changed. */
+/* Search for a key before changing it. */
 static bool find_clean(struct search *s)
 {
 	if (!find(s))
@@ -368,38 +369,36 @@ enum result {
 	FULL,
 };
 
-enum { ON_THE_WAY, ARRIVED };
+/* One key, one on its way in, one on its way out: what they add to the word at used_at. Keys are at
+ * the top: one may be removed before it was counted. */
+#define KEY_SHIFT 36
+#define IN_SHIFT  18
+#define A_KEY	  (UINT64_C(1) << KEY_SHIFT)
+#define A_KEY_IN  (UINT64_C(1) << IN_SHIFT)
+#define A_KEY_OUT UINT64_C(1)
+#define MANY	  (A_KEY_IN - 1)
 
-static uint64_t *used_words_of(const struct search *s)
+static uint64_t count_keys(const struct search *s, uint64_t what)
 {
-	return word_at(s->h, s->m->used_at);
+	return word_add(word_at(s->h, s->m->used_at), what);
 }
 
-static void count_keys(const struct search *s, uint64_t on_the_way, uint64_t arrived)
-{
-	if (on_the_way)
-		word_add(&used_words_of(s)[ON_THE_WAY], on_the_way);
-	if (arrived)
-		word_add(&used_words_of(s)[ARRIVED], arrived);
-}
-
-/* Is there room for one more key, which is counted then? */
+/* Is there room for one more key, which is then counted as on its way in? */
 static enum result may_insert(struct search *s)
 {
-	uint64_t *used = used_words_of(s);
-	uint64_t before = word_add(&used[ON_THE_WAY], 1);
+	uint64_t used = count_keys(s, A_KEY_IN);
+	int64_t keys = (int64_t)used >> KEY_SHIFT, most = s->m->max_entries;
 
-	if (before < s->m->max_entries)
+	if (keys + (int64_t)(used >> IN_SHIFT & MANY) < most)
 		return DONE;
-	/* Below 0: a key was removed before its arrival was counted. */
-	if ((int64_t)word_load(&used[ARRIVED]) < (int64_t)s->m->max_entries) {
+	if (keys - (int64_t)(used & MANY) < most) {
 		if (s->crowded++ == CROWD_TRIES)
 			return DONE;
-		count_keys(s, UINT64_MAX, 0);
+		count_keys(s, -A_KEY_IN);
 		return AGAIN;
 	}
-	count_keys(s, UINT64_MAX, 0);
-	/* It may have been this key that arrived last. */
+	count_keys(s, -A_KEY_IN);
+	/* It may have been this key that came last. */
 	return word_acquire(s->bucket) == s->head ? FULL : AGAIN;
 }
 
@@ -414,7 +413,7 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 		return r;
 	index = take_entry(s);
 	if (!index) {
-		count_keys(s, UINT64_MAX, 0);
+		count_keys(s, -A_KEY_IN);
 		return FULL;
 	}
 	e = entry_of(s->h, s->m, index);
@@ -422,13 +421,13 @@ static enum result insert(struct search *s, uint64_t word, const uint64_t *value
 	s->link = new_link(e, s->head & LINK_NEXT);
 	head = ((s->head & ~LINK_NEXT) + HEAD_VERSION) | index;
 	if (word_swap(s->bucket, s->head, head)) {
-		count_keys(s, 0, 1);
+		count_keys(s, A_KEY - A_KEY_IN);
 		s->head = head;
 		s->index = index;
 		return DONE;
 	}
 	give_entry(s, index);
-	count_keys(s, UINT64_MAX, 0);
+	count_keys(s, -A_KEY_IN);
 	return AGAIN;
 }
 
@@ -456,9 +455,12 @@ static enum result replace(struct search *s, uint64_t word, const uint64_t *valu
 /* Remove the key that was found. */
 static enum result remove_found(struct search *s)
 {
-	if (!word_swap(&found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD))
+	count_keys(s, A_KEY_OUT);
+	if (!word_swap(&found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD)) {
+		count_keys(s, -A_KEY_OUT);
 		return AGAIN;
-	count_keys(s, UINT64_MAX, UINT64_MAX);
+	}
+	count_keys(s, -A_KEY - A_KEY_OUT);
 	sweep(s);
 	return DONE;
 }
@@ -489,11 +491,12 @@ static uint64_t join(const struct map_shape *m, uint64_t a, uint64_t b)
 {
 	bool less = m->is_signed ? (int64_t)a < (int64_t)b : a < b;
 
-	if (m->kind == TYPE_MIN)
-		return less ? a : b;
-	if (m->kind == TYPE_MAX)
-		return less ? b : a;
-	return a + b;
+	switch (m->kind) {
+	case TYPE_MIN: return less ? a : b;
+	case TYPE_MAX: return less ? b : a;
+	case TYPE_BIT_OR: return a | b;
+	default: return a + b;
+	}
 }
 
 /* AGAIN: the cell is in use for a later key, so the entry is gone. */
@@ -514,7 +517,7 @@ static enum result take_in_cell(const struct map_shape *m, struct map_cell *cell
 
 static uint32_t my_stripe(const struct map_shape *m)
 {
-	return m->rseq_stripes + this_cpu() % (m->stripes - m->rseq_stripes);
+	return m->rseq_stripes + (this_cpu() & (m->stripes - m->rseq_stripes - 1));
 }
 
 static enum result take_in(struct search *s, uint64_t value)

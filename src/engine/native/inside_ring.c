@@ -27,14 +27,15 @@ void inside_fault(struct hit *h, uint64_t span, uint64_t kind)
 char *inside_scratch_claim(struct hit *h)
 {
 	const struct layout *l = h->layout;
-	uint64_t *claims = counter(h, l->scratch_at), first = this_cpu();
+	uint64_t *claims = counter(h, l->scratch_at);
+	uint32_t slot = this_cpu();
 
-	for (uint32_t i = 0; i < l->scratch_count; i++) {
-		uint64_t slot = (first + i) % l->scratch_count;
-
+	for (uint32_t i = 0; i < l->scratch_count; i++, slot++) {
+		if (slot >= l->scratch_count)
+			slot = 0;
 		if (!word_load(&claims[slot]) && word_swap(&claims[slot], 0, 1))
 			return h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count +
-			       slot * l->scratch_size;
+			       (uint64_t)slot * l->scratch_size;
 	}
 	word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->lost_scratch, 1);
 	return NULL;
@@ -76,10 +77,11 @@ static uint64_t record_size(const struct emit_shape *shape, const char *frame)
 	return sizeof(struct ring_record) + 8 * words;
 }
 
+/* The frame may be shared memory, whose lengths change: no more is written than `size`. */
 static void write_record(struct ring_record *to, uint64_t size, uint64_t tsc,
 			 const struct emit_shape *shape, const char *frame)
 {
-	uint64_t *word = (uint64_t *)(void *)(to + 1);
+	uint64_t *word = (uint64_t *)(void *)(to + 1), left = (size - sizeof(*to)) / 8 - 1;
 
 	to->size = (uint32_t)size;
 	to->flags = 0;
@@ -89,8 +91,10 @@ static void write_record(struct ring_record *to, uint64_t size, uint64_t tsc,
 		const uint64_t *from = field_at(&shape->fields[i], frame);
 		uint64_t words = field_words(&shape->fields[i], from);
 
+		words = words < left ? words : left;
 		inside_copy(word, from, words);
 		word += words;
+		left -= words;
 	}
 }
 
@@ -196,14 +200,16 @@ static void count_lost(struct hit *h, uint32_t number, const struct emit_shape *
 
 void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame)
 {
-	uint32_t cpus = h->layout->cpus, cpu = this_cpu() % cpus;
+	uint32_t cpus = h->layout->cpus, cpu = this_cpu(), other;
 	uint64_t size = record_size(shape, frame);
 
+	cpu = cpu < cpus ? cpu : 0;
+	other = cpu + 1 < cpus ? cpu + 1 : 0;
 	if (!h->tsc)
 		h->tsc = read_tsc();
 	/* The ring of another CPU is tried, too: a thread that was killed may have stopped one. */
 	if (!emit_shared(h, cpus + cpu, size, shape, frame) &&
-	    !(cpus > 1 && emit_shared(h, cpus + (cpu + 1) % cpus, size, shape, frame)))
+	    !(other != cpu && emit_shared(h, cpus + other, size, shape, frame)))
 		count_lost(h, cpus + cpu, shape);
 	if (shape->is_exit)
 		word_store((uint64_t *)(void *)(h->base + offsetof(struct layout, is_stopped)), 1);

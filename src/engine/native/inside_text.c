@@ -249,6 +249,8 @@ uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most)
 	uint64_t x = (uint32_t)a[0], y = (uint32_t)b[0];
 	const char *s = (const char *)(a + HEAD_WORDS), *t = (const char *)(b + HEAD_WORDS);
 
+	/* A slot in shared memory may say anything. */
+	most = most < PROGRAM_MAX_TEXT ? most : PROGRAM_MAX_TEXT;
 	x = x < most ? x : most;
 	y = y < most ? y : most;
 	if (x != y)

@@ -26,7 +26,7 @@
 #define LAYOUT_PAGE  4096u
 #define CACHE_LINE   64u
 
-/* Where everything is. Never changes while the memory exists, but for `is_stopped`. */
+/* Where everything is. Only `is_stopped` ever changes. */
 struct layout {
 	uint64_t magic;
 	uint64_t size;	     /* bytes of the memfd */
@@ -89,7 +89,7 @@ struct clock {
  *
  * In the others records start at multiples of GRANULE, and a mark belongs to each granule. A record
  * is claimed by changing the mark of its first granule from one of an earlier lap, so that a thread
- * that comes late cannot claim anything, and its size is known from then on; then anybody moves
+ * that comes late cannot claim anything, and its size is known from then on; then any thread moves
  * `head` over it. The mark says when it is complete. */
 struct ring_head {
 	uint64_t head, limit; /* written by the target */
@@ -137,8 +137,8 @@ static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
  * `link` and `value` are exchanged together (16 bytes), so that a value changes only while its
  *entry lives. A cell counts when its number is that of its entry. Entry 0 does not exist.
  *
- * A map without keys whose value is a word or an aggregate has only entry 1 ("single"): it is there
- * when `dead` is not set, and the number of its cells is its whole link word. */
+ * A map without keys whose value is a word or an aggregate has only entry 1 ("single"), which
+ *exists while `dead` is not set, and the number of its cells is its whole link word. */
 #define LINK_NEXT    UINT64_C(0x3ffffff)
 #define LINK_DEAD    UINT64_C(0x4000000)
 #define LINK_VERSION UINT64_C(0x8000000) /* 1 version */
@@ -161,17 +161,17 @@ enum form {
 	FORM_STACK, /* struct stack_head, and its frames */
 };
 
-/* What code needs to know of a map; a constant that is made with the session. The target has its
+/* What code needs of a map; a constant that is made with the session. The target has its
  * own copy, too; the tracer uses only its own. */
 struct map_shape {
 	uint64_t buckets_at;
 	uint64_t free_at;     /* u64[free_lists], CACHE_LINE apart: version << 26 | first */
 	uint64_t fresh_at;    /* u64: entries from this one on were never used */
-	uint64_t used_at;     /* u64[2]: keys in the map and on their way into it; in the map */
+	uint64_t used_at;     /* u64: keys << 36 | on their way in << 18 | on their way out */
 	uint64_t entries_at;  /* of entry 0 */
 	uint64_t cells_at;    /* of entry 0 in stripe 0 */
 	uint64_t cell_stride; /* bytes from one stripe to the next, a multiple of 2 * CACHE_LINE */
-	uint64_t seed;	      /* of hashes: nobody can choose keys that collide */
+	uint64_t seed;	      /* of hashes, so that keys cannot be chosen to collide */
 	int64_t min, max, step; /* lhist */
 	uint32_t bucket_count;	/* a power of two */
 	uint32_t free_lists;
@@ -182,14 +182,14 @@ struct map_shape {
 	uint32_t value_words;  /* of all of a value, as program/type.h lays it out */
 	uint32_t cell_words;   /* cells that an aggregate has; 0: no aggregate */
 	uint32_t rseq_stripes; /* cells of CPUs, written by rseq alone: cpus, or 0 */
-	uint32_t stripes;      /* with those after them, written by atomic instructions */
+	uint32_t stripes;      /* and a power of two after them, written by atomic instructions */
 	uint8_t kind;	       /* enum type_kind of the value */
 	uint8_t is_signed;
 	uint8_t bits; /* hist */
 	uint8_t is_single;
 	uint8_t is_word;    /* the value is one word, in map_entry.value */
 	uint8_t key_form;   /* enum form */
-	uint8_t value_form; /* of a value that is no word and no aggregate */
+	uint8_t value_form; /* of a value in map_entry.words */
 	uint8_t unused;
 };
 

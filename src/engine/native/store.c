@@ -18,6 +18,7 @@
 #define FAULT_KINDS	4u
 #define SPARE_MIN	64u /* entries beyond max_entries: those that threads have in hand */
 #define SPARE_MAX	1024u
+#define STRIPES_MAX	16u
 #define FREE_LISTS_MAX	16u
 #define CELL_BYTES_MOST ((uint64_t)64 << 20) /* of a map, above which CPUs share stripes */
 #define EXTEND_BYTES                                                                 \
@@ -56,15 +57,9 @@ static uint8_t form_of(const struct type *t)
 
 static uint32_t cells_of(const struct type *t)
 {
-	switch (t->kind) {
-	case TYPE_COUNT:
-	case TYPE_SUM:
-	case TYPE_MIN:
-	case TYPE_MAX: return 1;
-	case TYPE_AVG:
-	case TYPE_STATS: return 2;
-	default: return type_is_aggregate(t) ? (uint32_t)type_memory(t) / 8 : 0;
-	}
+	if (t->kind == TYPE_MIN || t->kind == TYPE_MAX)
+		return 1; /* there is one when the cell counts */
+	return type_is_aggregate(t) ? (uint32_t)type_memory(t) / 8 : 0;
 }
 
 /* One stripe for each CPU, and some for those who need atomic instructions; fewer when they would
@@ -72,7 +67,7 @@ static uint32_t cells_of(const struct type *t)
 static void place_cells(struct map_shape *m, uint32_t cpus, uint64_t *end)
 {
 	uint64_t bytes = (uint64_t)m->entry_count * m->cell_words * sizeof(struct map_cell);
-	uint32_t others = cpus < 16 ? cpus : 16;
+	uint32_t others = (uint32_t)power_of_two(cpus, STRIPES_MAX);
 
 	m->cell_stride = (bytes + 2 * CACHE_LINE - 1) / (2 * CACHE_LINE) * (2 * CACHE_LINE);
 	m->rseq_stripes = m->cell_stride * (cpus + others) <= CELL_BYTES_MOST ? cpus : 0;
@@ -116,7 +111,7 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 	m->buckets_at = place(end, (uint64_t)8 * m->bucket_count, CACHE_LINE);
 	m->free_at = place(end, (uint64_t)CACHE_LINE * m->free_lists, CACHE_LINE);
 	m->fresh_at = place(end, 8, CACHE_LINE);
-	m->used_at = place(end, 16, CACHE_LINE);
+	m->used_at = place(end, 8, CACHE_LINE);
 	m->entries_at = place(end, (uint64_t)m->entry_size * m->entry_count, CACHE_LINE);
 	if (m->cell_words)
 		place_cells(m, cpus, end);
