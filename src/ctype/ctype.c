@@ -1,6 +1,8 @@
 /* C types compared, and spelt: as they were declared, and as a compiler can check them anywhere. */
 #include "ctype/ctype.h"
 
+#include <errno.h>
+
 #include "base/array.h"
 
 const struct ctype *ctype_resolve(const struct ctype *t)
@@ -8,6 +10,23 @@ const struct ctype *ctype_resolve(const struct ctype *t)
 	while (t->kind == CTYPE_NAMED && t->to)
 		t = t->to;
 	return t;
+}
+
+int ctype_complete(const struct ctype *t)
+{
+	struct ctype *open = (struct ctype *)t; /* its reader made it, writable */
+	struct ctype_reader *reader = t->reader;
+	int err;
+
+	if (!reader)
+		return 0;
+	if (reader->depth >= CTYPE_MAX_DEPTH)
+		return -EBADMSG;
+	open->reader = NULL;
+	reader->depth++;
+	err = reader->complete(reader, open);
+	reader->depth--;
+	return err;
 }
 
 unsigned ctype_depth(const struct ctype *t, unsigned limit)
@@ -19,28 +38,36 @@ unsigned ctype_depth(const struct ctype *t, unsigned limit)
 	return depth;
 }
 
-/* `pointers`: how many were followed to get here. */
-static bool same_type(const struct ctype *a, const struct ctype *b, unsigned pointers)
+/* `pointers`: how many were followed to get here. `*steps`: how many members may still be compared;
+ * structs that repeat themselves could have them without end, and count as the same beyond. */
+#define MAX_STEPS 100000
+
+static bool same_type(const struct ctype *a, const struct ctype *b, unsigned pointers,
+		      unsigned *steps)
 {
 	for (; a && b; a = a->to, b = b->to) {
 		const struct ctype_param *p = a->params, *q = b->params;
 
+		if (a == b)
+			return true;
+		if (pointers < 2 && (ctype_complete(a) || ctype_complete(b)))
+			return false;
 		if (a->kind != b->kind || a->qualifiers != b->qualifiers || a->size != b->size ||
 		    a->is_signed != b->is_signed || a->variadic != b->variadic ||
 		    !str_eq(a->name, b->name) || !str_eq(a->bound, b->bound))
 			return false;
 		pointers += a->kind == CTYPE_POINTER;
 		for (; p && q; p = p->next, q = q->next)
-			if (!same_type(p->type, q->type, pointers))
+			if (!same_type(p->type, q->type, pointers, steps))
 				return false;
 		if (p || q || (pointers < 2 && a->member_count != b->member_count))
 			return false;
-		for (unsigned i = 0; pointers < 2 && i < a->member_count; i++) {
+		for (unsigned i = 0; pointers < 2 && i < a->member_count && *steps; i++, --*steps) {
 			const struct ctype_member *x = &a->members[i], *y = &b->members[i];
 
 			if (x->offset != y->offset || x->bit_offset != y->bit_offset ||
 			    x->bit_width != y->bit_width || !str_eq(x->name, y->name) ||
-			    !same_type(x->type, y->type, pointers))
+			    !same_type(x->type, y->type, pointers, steps))
 				return false;
 		}
 		if (a->kind == CTYPE_NAMED)
@@ -51,7 +78,9 @@ static bool same_type(const struct ctype *a, const struct ctype *b, unsigned poi
 
 bool ctype_same(const struct ctype *a, const struct ctype *b)
 {
-	return same_type(a, b, 0);
+	unsigned steps = MAX_STEPS;
+
+	return same_type(a, b, 0, &steps);
 }
 
 /* How a type is written. `portable`: in words that need no declaration, so typedefs are resolved,
@@ -185,6 +214,66 @@ static void print(struct buf *out, const struct ctype *t, struct str name, bool 
 void ctype_print(struct buf *out, const struct ctype *t, struct str name)
 {
 	print(out, t, name, false);
+}
+
+static void print_body(struct buf *out, const struct ctype *t, unsigned depth);
+
+/* One member, or a nameless struct that is written where it is used. */
+static void print_member(struct buf *out, const struct ctype_member *m, unsigned depth)
+{
+	const struct ctype *base = m->type;
+	struct buf name = BUF_INIT;
+
+	buf_fill(out, '\t', depth);
+	while (base->to && base->kind != CTYPE_NAMED && base->kind != CTYPE_FUNCTION)
+		base = base->to;
+	buf_str(&name, m->name);
+	if ((base->kind == CTYPE_STRUCT || base->kind == CTYPE_UNION || base->kind == CTYPE_ENUM) &&
+	    !base->name.len && depth < 16) {
+		for (const struct ctype *t = m->type; t != base; t = t->to)
+			wrap_level(&name, t, false);
+		add_qualifiers(out, base->qualifiers, true);
+		print_body(out, base, depth);
+		buf_text(out, name.len ? " " : "");
+		buf_str(out, buf_as_str(&name));
+	} else {
+		print(out, m->type, m->name, false);
+	}
+	buf_free(&name);
+	if (m->bit_width)
+		buf_printf(out, " : %u", m->bit_width);
+	buf_text(out, ";\n");
+}
+
+/* struct tag { ... }, from where the line is indented by `depth` tabs. */
+static void print_body(struct buf *out, const struct ctype *t, unsigned depth)
+{
+	buf_text(out, t->kind == CTYPE_STRUCT  ? "struct "
+		      : t->kind == CTYPE_UNION ? "union "
+					       : "enum ");
+	buf_str(out, t->name);
+	buf_text(out, t->name.len ? " {\n" : "{\n");
+	ctype_complete(t);
+	for (unsigned i = 0; i < t->member_count && out->len < CTYPE_MAX_TEXT; i++)
+		print_member(out, &t->members[i], depth + 1);
+	for (unsigned i = 0; i < t->constant_count && out->len < CTYPE_MAX_TEXT; i++) {
+		buf_fill(out, '\t', depth + 1);
+		buf_str(out, t->constants[i].name);
+		buf_printf(out, t->is_signed ? " = %lld,\n" : " = %llu,\n",
+			   (long long)t->constants[i].value);
+	}
+	buf_text(out, out->len < CTYPE_MAX_TEXT ? "" : "...\n");
+	buf_fill(out, '\t', depth);
+	buf_char(out, '}');
+}
+
+void ctype_print_definition(struct buf *out, const struct ctype *t)
+{
+	if ((t->kind == CTYPE_STRUCT || t->kind == CTYPE_UNION || t->kind == CTYPE_ENUM) &&
+	    !t->is_declaration)
+		print_body(out, t, 0);
+	else
+		print(out, t, STR(""), false);
 }
 
 /* Can a type below a pointer or inside a function be written in words that need no declaration?

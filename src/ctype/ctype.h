@@ -4,7 +4,9 @@
  * a binary, fill in the sizes and offsets of that binary.
  *
  * Types are constant once they are made, borrow their texts, and live in their maker's arena. Only
- * pointers may lead back to a type that is being described. */
+ * pointers may lead back to a type that is being described. The one exception: what a kernel or a
+ * large program knows of its types is too much to read at once, so the members of a struct and the
+ * constants of an enum may be read when they are first asked for. */
 #ifndef NOPAL_CTYPE_CTYPE_H
 #define NOPAL_CTYPE_CTYPE_H
 
@@ -53,19 +55,45 @@ struct ctype_member {
 	uint8_t bit_offset, bit_width; /* 0 wide: not a bit-field */
 };
 
+/* A constant of an enum. */
+struct ctype_constant {
+	struct str name;
+	int64_t value; /* of an unsigned enum: the same bits */
+};
+
+/* Reads types when they are asked for: BTF, DWARF. `complete` fills in what a type leaves open;
+ * what it allocates is its own. */
+struct ctype_reader {
+	int (*complete)(struct ctype_reader *r, struct ctype *t);
+	unsigned depth; /* of types that are being completed, one inside the other */
+};
+
 struct ctype {
 	enum ctype_kind kind;
 	unsigned qualifiers; /* of this level */
 	struct str name;
 	uint64_t size;	/* bytes; 0: as name and machine have it, or not known */
 	bool is_signed; /* with a size: of an INTEGER, CHAR or ENUM */
+	/* Of a STRUCT, UNION or ENUM: is it only declared, with its definition elsewhere? */
+	bool is_declaration;
+	uint16_t align; /* bytes; 0: as the members and the machine have it */
 	const struct ctype *to;
 	struct str bound; /* an array's: "10", empty for [] */
+	/* Of a STRUCT or UNION, of an ENUM. While `reader` is set they are not read yet: use
+	 * ctype_complete() before, or the functions below, which do. */
 	const struct ctype_member *members;
 	unsigned member_count;
+	unsigned constant_count;
+	const struct ctype_constant *constants;
+	struct ctype_reader *reader; /* NULL: all is known */
+	uint64_t reader_id;
 	const struct ctype_param *params; /* a function's */
 	bool variadic;			  /* a function's list ends in "..." */
 };
+
+/* Read what is still open of a type, once. 0; -ENOMEM; -EBADMSG: the source is damaged, and the
+ * type remains without members. */
+int ctype_complete(const struct ctype *t);
 
 /* The type that a typedef names, or a name whose meaning is not known.
  * Qualifiers of the typedefs are lost. */
@@ -85,9 +113,20 @@ bool ctype_same(const struct ctype *a, const struct ctype *b);
 /* The member `name` of a struct or union, also one of its nameless members; its offset is from the
  * start of `t`. False when there is none. */
 bool ctype_member(const struct ctype *t, struct str name, struct ctype_member *out);
+/* The constant `name` of an enum; the name of a value in it, empty when it has none. */
+bool ctype_constant(const struct ctype *t, struct str name, int64_t *value);
+struct str ctype_constant_name(const struct ctype *t, int64_t value);
+/* How many elements an array has. False when its bound is not a number. */
+bool ctype_count(const struct ctype *t, uint64_t *count);
 
 /* The type as C declares a `name` of it, or alone when `name` is empty: "int (*done)(void *)". */
 void ctype_print(struct buf *out, const struct ctype *t, struct str name);
+
+/* The definition of a struct, union or enum on several lines, with the nameless ones inside it;
+ * other types as ctype_print() has them. Without a final semicolon. At most CTYPE_MAX_TEXT bytes;
+ * a longer one ends in "...". */
+#define CTYPE_MAX_TEXT (1u << 20)
+void ctype_print_definition(struct buf *out, const struct ctype *t);
 
 /* The parameter type that a compiler may check a value of type `t` against, in words that C and C++
  * know without any header: typedefs of the file are resolved, uint32_t becomes __UINT32_TYPE__, an
@@ -131,6 +170,13 @@ struct ctype_layout {
 	unsigned align; /* bytes */
 	bool is_signed;
 };
+
+/* For readers: give a struct or union that is being completed its members and its alignment.
+ * -EBADMSG: it would be inside itself, or CTYPE_MAX_DEPTH inside others. So whoever looks into the
+ * members of members comes to an end. */
+#define CTYPE_MAX_DEPTH 64
+int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned count,
+		 const struct ctype_machine *m);
 
 struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machine *m);
 /* The same as an argument: arrays and functions are passed as addresses. */

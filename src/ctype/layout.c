@@ -1,8 +1,10 @@
 /* Sizes, alignments and signs, where C and the machine's ABI fix them; and members of structs. */
+#include "ctype/ctype.h"
+
 #include <elf.h>
+#include <errno.h>
 
 #include "base/array.h"
-#include "ctype/ctype.h"
 
 #define WORD	    STANDARD_WORD
 #define LONG_DOUBLE STANDARD_LONG_DOUBLE
@@ -134,8 +136,7 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 		return number_layout(s->size == WORD ? m->word : s->size, s->is_signed, m);
 	case CTYPE_ARRAY:
 		out = ctype_layout(t->to, m);
-		if (str_to_u64(t->bound, &count) ||
-		    __builtin_mul_overflow(out.size, count, &out.size))
+		if (!ctype_count(t, &count) || __builtin_mul_overflow(out.size, count, &out.size))
 			out.size = 0;
 		out.is_signed = false;
 		return out;
@@ -143,8 +144,8 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 	case CTYPE_UNION:
 	case CTYPE_BYTES: /* The size was filled in with the members; the strictest one aligns it.
 			   */
-		out = (struct ctype_layout){.size = t->size, .align = 1};
-		for (unsigned i = 0; i < t->member_count; i++) {
+		out = (struct ctype_layout){.size = t->size, .align = t->align ? t->align : 1};
+		for (unsigned i = 0; i < t->member_count && !t->align; i++) {
 			unsigned align = ctype_layout(t->members[i].type, m).align;
 
 			out.align = align > out.align ? align : out.align;
@@ -152,6 +153,46 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 		return out;
 	default: return out;
 	}
+}
+
+/* What a member has inside: the struct of an array of structs. */
+static const struct ctype *inside(const struct ctype *t)
+{
+	t = ctype_resolve(t);
+	while (t->kind == CTYPE_ARRAY)
+		t = ctype_resolve(t->to);
+	return t;
+}
+
+int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned count,
+		 const struct ctype_machine *m)
+{
+	unsigned align = 1;
+	bool is_packed = false;
+	int err = 0;
+
+	for (unsigned i = 0; i < count && !err; i++) {
+		const struct ctype *part = inside(members[i].type);
+		unsigned wants;
+
+		if (part->kind == CTYPE_STRUCT || part->kind == CTYPE_UNION) {
+			err = ctype_complete(part);
+			/* Without an alignment it is being completed itself. */
+			if (!err && !part->align && !part->is_declaration)
+				err = -EBADMSG;
+		}
+		wants = ctype_layout(members[i].type, m).align;
+		if (!wants || members[i].bit_width)
+			continue;
+		is_packed |= members[i].offset % wants != 0;
+		align = wants > align ? wants : align;
+	}
+	t->align = (uint16_t)(err || is_packed || t->size % align ? 1 : align);
+	if (err)
+		return err;
+	t->members = members;
+	t->member_count = count;
+	return 0;
 }
 
 enum ctype_kind ctype_kind(const struct ctype *t)
@@ -189,20 +230,61 @@ struct ctype_layout ctype_layout_passed(const struct ctype *t, const struct ctyp
 	return ctype_layout(t, m);
 }
 
-bool ctype_member(const struct ctype *t, struct str name, struct ctype_member *out)
+/* `*steps`: how many members may still be looked at. */
+static bool find_member(const struct ctype *t, struct str name, unsigned *steps,
+			struct ctype_member *out)
 {
 	t = ctype_resolve(t);
-	for (unsigned i = 0; i < t->member_count; i++) {
+	if ((t->kind != CTYPE_STRUCT && t->kind != CTYPE_UNION) || ctype_complete(t))
+		return false;
+	for (unsigned i = 0; i < t->member_count && *steps; i++, --*steps) {
 		const struct ctype_member *m = &t->members[i];
 
 		if (str_eq(m->name, name)) {
 			*out = *m;
 			return true;
 		}
-		if (!m->name.len && ctype_member(m->type, name, out)) {
+		if (!m->name.len && find_member(m->type, name, steps, out)) {
 			out->offset += m->offset;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool ctype_member(const struct ctype *t, struct str name, struct ctype_member *out)
+{
+	unsigned steps = 1000000;
+
+	return name.len && find_member(t, name, &steps, out);
+}
+
+bool ctype_constant(const struct ctype *t, struct str name, int64_t *value)
+{
+	t = ctype_resolve(t);
+	if (ctype_complete(t))
+		return false;
+	for (unsigned i = 0; i < t->constant_count; i++)
+		if (str_eq(t->constants[i].name, name)) {
+			*value = t->constants[i].value;
+			return true;
+		}
+	return false;
+}
+
+struct str ctype_constant_name(const struct ctype *t, int64_t value)
+{
+	t = ctype_resolve(t);
+	if (ctype_complete(t))
+		return STR("");
+	for (unsigned i = 0; i < t->constant_count; i++)
+		if (t->constants[i].value == value)
+			return t->constants[i].name;
+	return STR("");
+}
+
+bool ctype_count(const struct ctype *t, uint64_t *count)
+{
+	t = ctype_resolve(t);
+	return t->kind == CTYPE_ARRAY && !str_to_u64(t->bound, count);
 }

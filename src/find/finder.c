@@ -32,6 +32,7 @@ void finder_free(struct finder *f)
 	free(f->matches);
 	free(f->described);
 	catalogue_free(f->catalogue);
+	finder_types_free(f->types);
 	free(f);
 }
 

@@ -126,7 +126,14 @@ struct finder {
 	const struct site_list *described_of;
 	struct diag problems;	     /* not reported yet */
 	struct catalogue *catalogue; /* of know.c; NULL: not needed yet */
+	struct finder_types *types;  /* of types.c; likewise */
 };
+
+struct debuginfo;
+
+/* types.c: the DWARF of a program, read once. -ENOENT without a message: it has none. */
+int finder_debuginfo(struct finder *f, struct file *file, struct debuginfo **out, struct diag *d);
+void finder_types_free(struct finder_types *t); /* NULL is fine */
 
 /* The images a query's path and pid mean, whatever is in them, as an array in the order of their
  * paths (free() it). `named`: the path names one file, so that what is wrong with it is reported.

@@ -49,6 +49,18 @@ static int machine_event(void *self, struct arena *a, struct str category, struc
 	return trace_event_read(a, category, name, out, d);
 }
 
+static int machine_type(void *self, struct file *file, enum ctype_kind kind, struct str name,
+			const struct ctype **out, struct diag *d)
+{
+	return finder_type(self, file, kind, name, out, d);
+}
+
+static int machine_constant(void *self, struct file *file, struct str name,
+			    const struct ctype **out, int64_t *value, struct diag *d)
+{
+	return finder_constant(self, file, name, out, value, d);
+}
+
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
@@ -60,6 +72,8 @@ struct script_source script_source_machine(struct finder *f)
 		.function_at = machine_function_at,
 		.events = machine_events,
 		.event = machine_event,
+		.type = machine_type,
+		.constant = machine_constant,
 	};
 }
 

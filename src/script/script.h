@@ -17,6 +17,7 @@
 #include "find/find.h"
 #include "find/know.h"
 #include "find/tracefs.h"
+#include "find/types.h"
 #include "program/program.h"
 
 struct script;
@@ -65,6 +66,11 @@ struct script_source {
 		      void *arg, struct diag *d);
 	int (*event)(void *self, struct arena *a, struct str category, struct str name,
 		     struct trace_event *out, struct diag *d);
+	/* Types and constants by name, as find/types.h has them; NULL functions: none is known. */
+	int (*type)(void *self, struct file *file, enum ctype_kind kind, struct str name,
+		    const struct ctype **out, struct diag *d);
+	int (*constant)(void *self, struct file *file, struct str name, const struct ctype **out,
+			int64_t *value, struct diag *d);
 };
 
 /* The real machine, through the find module. */

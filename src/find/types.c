@@ -1,0 +1,223 @@
+/* Types by name: the kernel's BTF is opened when a type of it is first asked for, that of modules
+ * when the kernel itself has no such type; DWARF once for each file. */
+#include "find/types.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "btf/btf.h"
+#include "debuginfo/debuginfo.h"
+#include "elf/debugfile.h"
+#include "find/finder.h"
+
+/* What is known of one program. */
+struct program_types {
+	struct file *file; /* held */
+	struct debuginfo *info;
+	int err; /* why there is none */
+};
+
+struct finder_types {
+	struct btf *kernel;
+	int kernel_err;
+	struct btf **modules;
+	size_t module_count, module_cap;
+	bool is_kernel_asked, are_modules_asked;
+	struct program_types *programs;
+	size_t program_count, program_cap;
+};
+
+void finder_types_free(struct finder_types *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->module_count; i++)
+		btf_close(t->modules[i]);
+	free(t->modules);
+	btf_close(t->kernel);
+	for (size_t i = 0; i < t->program_count; i++) {
+		debuginfo_close(t->programs[i].info);
+		file_drop(t->programs[i].file);
+	}
+	free(t->programs);
+	free(t);
+}
+
+static int start(struct finder *f)
+{
+	if (!f->types)
+		f->types = calloc(1, sizeof(*f->types));
+	return f->types ? 0 : -ENOMEM;
+}
+
+/* ---- The kernel ---- */
+
+/* Another file of types than the running kernel's: for tests, and for kernels without one. */
+static const char *other_btf(void)
+{
+	const char *path = getenv("NOPAL_BTF");
+
+	return path ? path : getenv("BPFTRACE_BTF");
+}
+
+static int open_kernel(struct finder_types *t, struct diag *d)
+{
+	const char *path = other_btf();
+
+	if (t->is_kernel_asked)
+		return t->kernel_err;
+	t->is_kernel_asked = true;
+	/* A kernel without types is no error: none of its types is known. */
+	t->kernel_err = btf_open(path ? path : BTF_KERNEL, NULL, &t->kernel, path ? d : NULL);
+	if (t->kernel_err && !path && t->kernel_err != -ENOMEM)
+		t->kernel_err = -ENOENT;
+	return t->kernel_err;
+}
+
+static int open_modules(struct finder_types *t)
+{
+	DIR *dir = t->are_modules_asked || other_btf() ? NULL : opendir("/sys/kernel/btf");
+	int err = 0;
+
+	t->are_modules_asked = true;
+	for (struct dirent *e; dir && !err && (e = readdir(dir));) {
+		struct buf path = BUF_INIT;
+
+		if (e->d_name[0] == '.' || !strcmp(e->d_name, "vmlinux"))
+			continue;
+		buf_printf(&path, "/sys/kernel/btf/%s", e->d_name);
+		err = path.failed || array_grow(t->modules, t->module_count, t->module_cap)
+			      ? -ENOMEM
+			      : 0;
+		/* A module may be unloaded meanwhile. */
+		if (!err && !btf_open(path.ptr, t->kernel, &t->modules[t->module_count], NULL))
+			t->module_count++;
+		buf_free(&path);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+/* ---- Programs ---- */
+
+static bool same_file(const struct file *a, const struct file *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
+static int read_program(struct finder *f, struct file *file, struct debuginfo **out, struct diag *d)
+{
+	struct budget b = budget_for_file(f->cache.stop_fd);
+	struct image *image;
+	int err = image_open_file(file, &image, NULL);
+
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	b.memory = NAMED_MEMORY;
+	b.work = OTHERS_WORK;
+	image_set_budget(image, &b);
+	err = debuginfo_open(image, file->path, DEBUG_TRUSTED, out, d);
+	image_close(image);
+	return err;
+}
+
+int finder_debuginfo(struct finder *f, struct file *file, struct debuginfo **out, struct diag *d)
+{
+	struct program_types *p;
+	struct finder_types *t;
+
+	if (start(f))
+		return -ENOMEM;
+	t = f->types;
+	for (size_t i = 0; i < t->program_count; i++)
+		if (same_file(t->programs[i].file, file)) {
+			*out = t->programs[i].info;
+			return t->programs[i].err;
+		}
+	if (array_grow(t->programs, t->program_count, t->program_cap))
+		return -ENOMEM;
+	p = &t->programs[t->program_count++];
+	*p = (struct program_types){.file = file_hold(file)};
+	p->err = read_program(f, file, &p->info, d);
+	*out = p->info;
+	return p->err;
+}
+
+/* ---- Both ---- */
+
+/* What is looked for: a type, or a constant. */
+struct wanted {
+	enum ctype_kind kind;
+	struct str name;
+	bool is_constant;
+	const struct ctype **out;
+	int64_t *value;
+};
+
+static int find_in_btf(struct btf *b, const struct wanted *w)
+{
+	return w->is_constant ? btf_find_constant(b, w->name, w->out, w->value)
+			      : btf_find(b, w->kind, w->name, w->out);
+}
+
+static int find_in_kernel(struct finder_types *t, const struct wanted *w, struct diag *d)
+{
+	int err = open_kernel(t, d);
+
+	if (!err)
+		err = find_in_btf(t->kernel, w);
+	if (err != -ENOENT || !t->kernel)
+		return err;
+	err = open_modules(t);
+	if (err)
+		return err;
+	err = -ENOENT;
+	for (size_t i = 0; i < t->module_count && err == -ENOENT; i++)
+		err = find_in_btf(t->modules[i], w);
+	return err;
+}
+
+static int find(struct finder *f, struct file *file, const struct wanted *w, struct diag *d)
+{
+	struct debuginfo *info;
+	int err = start(f);
+
+	if (err)
+		return err;
+	if (!file)
+		return find_in_kernel(f->types, w, d);
+	err = finder_debuginfo(f, file, &info, d);
+	if (err)
+		return err;
+	return w->is_constant ? debuginfo_constant(info, w->name, w->out, w->value)
+			      : debuginfo_type(info, w->kind, w->name, w->out);
+}
+
+/* A damaged type is said here, where its name is known. */
+static int judge(const struct wanted *w, int err, struct diag *d)
+{
+	if (err == -EBADMSG)
+		diag_error(d, err, "corrupt-type", "the type '%.*s' is damaged where it is defined",
+			   STR_FMT(w->name));
+	return err;
+}
+
+int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struct str name,
+		const struct ctype **out, struct diag *d)
+{
+	struct wanted w = {.kind = kind, .name = name, .out = out};
+
+	return judge(&w, find(f, file, &w, d), d);
+}
+
+int finder_constant(struct finder *f, struct file *file, struct str name, const struct ctype **out,
+		    int64_t *value, struct diag *d)
+{
+	struct wanted w = {.name = name, .is_constant = true, .out = out, .value = value};
+
+	return judge(&w, find(f, file, &w, d), d);
+}

@@ -1,0 +1,19 @@
+/* Types by name: of the kernel (BTF), and of a program (DWARF). They live as long as the finder. */
+#ifndef NOPAL_FIND_TYPES_H
+#define NOPAL_FIND_TYPES_H
+
+#include "ctype/ctype.h"
+#include "find/find.h"
+
+/* A definition by name, of the program in `file`, or of the kernel and its modules when `file` is
+ * NULL. `kind`: CTYPE_STRUCT, UNION or ENUM by tag, CTYPE_NAMED for a typedef or basic type,
+ * CTYPE_FUNCTION of the kernel only. What is inside a struct is read later: ctype_complete(), or
+ * any function of ctype.h. 0; -ENOENT without a message: there is none by that name, or nothing is
+ * known of any type; -errno with a message. */
+int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struct str name,
+		const struct ctype **out, struct diag *d);
+/* A constant of any enum; *out becomes the type of that. */
+int finder_constant(struct finder *f, struct file *file, struct str name, const struct ctype **out,
+		    int64_t *value, struct diag *d);
+
+#endif
