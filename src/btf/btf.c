@@ -341,32 +341,6 @@ static int index_constants(struct btf *b)
 	return err;
 }
 
-/* C has several names for a basic type, of which BTF has one. */
-static struct str name_in_btf(struct str name)
-{
-	/* clang-format off */
-	static const char *const names[][2] = {
-		{ "unsigned long",          "long unsigned int"      },
-		{ "unsigned long int",      "long unsigned int"      },
-		{ "unsigned long long",     "long long unsigned int" },
-		{ "unsigned long long int", "long long unsigned int" },
-		{ "long",                   "long int"               },
-		{ "long long",              "long long int"          },
-		{ "short",                  "short int"              },
-		{ "unsigned short",         "short unsigned int"     },
-		{ "unsigned short int",     "short unsigned int"     },
-		{ "unsigned",               "unsigned int"           },
-		{ "signed",                 "int"                    },
-		{ "bool",                   "_Bool"                  },
-	};
-	/* clang-format on */
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (str_eq_text(name, names[i][0]))
-			return str_from(names[i][1]);
-	return name;
-}
-
 static int find_here(struct btf *b, enum ctype_kind kind, struct str name, const struct ctype **out)
 {
 	int err = b->has_names ? 0 : index_names(b);
@@ -387,7 +361,7 @@ int btf_find(struct btf *b, enum ctype_kind kind, struct str name, const struct 
 	for (; b && err == -ENOENT; b = b->base) {
 		err = find_here(b, kind, name, out);
 		if (err == -ENOENT && kind == CTYPE_NAMED)
-			err = find_here(b, kind, name_in_btf(name), out);
+			err = find_here(b, kind, ctype_compiler_name(name), out);
 	}
 	return err;
 }

@@ -235,25 +235,6 @@ static void narrow_int(const struct btf *b, uint32_t id, uint64_t *bit, uint32_t
 	}
 }
 
-/* A bit-field lies in a number of its type that begins at a multiple of its size, or, packed, where
- * its first byte is. */
-static void place_bits(const struct btf *b, struct ctype_member *m, uint64_t bit, uint32_t width)
-{
-	uint64_t size = ctype_layout(m->type, &b->machine).size, first;
-
-	if (!size || size > 8 || width > size * 8)
-		return;
-	first = bit / (size * 8) * size;
-	if (bit + width > (first + size) * 8)
-		first = bit / 8;
-	m->offset = first;
-	bit -= first * 8;
-	if (bit + width > size * 8)
-		return;
-	m->bit_offset = (uint8_t)(b->big_endian ? size * 8 - bit - width : bit);
-	m->bit_width = (uint8_t)width;
-}
-
 /* member = name 4 | type 4 | bits from the start 4, of which with the flag the upper 8 are the
  * width of a bit-field */
 static int read_members(struct btf *b, const struct btf_type *t, struct ctype *out)
@@ -281,7 +262,7 @@ static int read_members(struct btf *b, const struct btf_type *t, struct ctype *o
 		members[i].name = btf_string(b, name);
 		members[i].offset = bit / 8;
 		if (width)
-			place_bits(b, &members[i], bit, width);
+			ctype_place_bits(&members[i], bit, width, b->big_endian, &b->machine);
 	}
 	return ctype_finish(out, members, t->count, &b->machine);
 }

@@ -153,6 +153,10 @@ const struct ctype_standard *ctype_standard(struct str name);
 /* The name that C has for such a type; NULL: none. */
 const char *ctype_standard_name(enum ctype_kind kind, uint64_t size, bool is_signed);
 
+/* C has several names for a basic type, of which gcc and the kernel write one: "long unsigned int"
+ * for "unsigned long". Other names as they are. */
+struct str ctype_compiler_name(struct str name);
+
 /* What the ABI of a machine says of types. */
 struct ctype_machine {
 	uint8_t word;	     /* bytes of an address, and of a long */
@@ -177,6 +181,11 @@ struct ctype_layout {
 #define CTYPE_MAX_DEPTH 64
 int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned count,
 		 const struct ctype_machine *m);
+
+/* Make a member a bit-field of `width` bits that begins `bit` bits from the start of its struct: in
+ * a number of its type that begins at a multiple of its size, or, packed, at its first byte. */
+void ctype_place_bits(struct ctype_member *m, uint64_t bit, uint64_t width, bool big_endian,
+		      const struct ctype_machine *machine);
 
 struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machine *m);
 /* The same as an argument: arrays and functions are passed as addresses. */

@@ -87,6 +87,31 @@ const char *ctype_standard_name(enum ctype_kind kind, uint64_t size, bool is_sig
 	return NULL;
 }
 
+struct str ctype_compiler_name(struct str name)
+{
+	/* clang-format off */
+	static const char *const names[][2] = {
+		{ "unsigned long",          "long unsigned int"      },
+		{ "unsigned long int",      "long unsigned int"      },
+		{ "unsigned long long",     "long long unsigned int" },
+		{ "unsigned long long int", "long long unsigned int" },
+		{ "long",                   "long int"               },
+		{ "long long",              "long long int"          },
+		{ "short",                  "short int"              },
+		{ "unsigned short",         "short unsigned int"     },
+		{ "unsigned short int",     "short unsigned int"     },
+		{ "unsigned",               "unsigned int"           },
+		{ "signed",                 "int"                    },
+		{ "bool",                   "_Bool"                  },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (str_eq_text(name, names[i][0]))
+			return str_from(names[i][1]);
+	return name;
+}
+
 struct ctype_machine ctype_machine_of(uint16_t elf_machine, unsigned word)
 {
 	for (size_t i = 0; i < COUNT(abis); i++)
@@ -144,6 +169,7 @@ struct ctype_layout ctype_layout(const struct ctype *t, const struct ctype_machi
 	case CTYPE_UNION:
 	case CTYPE_BYTES: /* The size was filled in with the members; the strictest one aligns it.
 			   */
+		ctype_complete(t);
 		out = (struct ctype_layout){.size = t->size, .align = t->align ? t->align : 1};
 		for (unsigned i = 0; i < t->member_count && !t->align; i++) {
 			unsigned align = ctype_layout(t->members[i].type, m).align;
@@ -162,6 +188,25 @@ static const struct ctype *inside(const struct ctype *t)
 	while (t->kind == CTYPE_ARRAY)
 		t = ctype_resolve(t->to);
 	return t;
+}
+
+void ctype_place_bits(struct ctype_member *m, uint64_t bit, uint64_t width, bool big_endian,
+		      const struct ctype_machine *machine)
+{
+	uint64_t size = ctype_layout(m->type, machine).size, first;
+
+	m->offset = bit / 8;
+	if (!size || size > 8 || width > size * 8)
+		return;
+	first = bit / (size * 8) * size;
+	if (bit + width > (first + size) * 8)
+		first = bit / 8;
+	m->offset = first;
+	bit -= first * 8;
+	if (bit + width > size * 8)
+		return;
+	m->bit_offset = (uint8_t)(big_endian ? size * 8 - bit - width : bit);
+	m->bit_width = (uint8_t)width;
 }
 
 int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned count,

@@ -34,10 +34,10 @@ int debuginfo_constant(struct debuginfo *di, struct str name, const struct ctype
 /* A function, as its definition has it. */
 struct debug_function {
 	struct str name;	  /* as in the source */
-	const struct ctype *type; /* CTYPE_FUNCTION, with names of parameters */
-	const int *registers;	  /* of each parameter: the DWARF number of the register
-				     that has it at the entry, -1: not said */
-	bool is_changed;	  /* the compiler may have left out parameters: f.isra.0 */
+	const struct ctype *type; /* CTYPE_FUNCTION, with the names of parameters */
+	const int16_t *registers; /* of each parameter: DWARF's number of the register that has
+				     it at the first instruction; -1: not said */
+	bool is_c;		  /* values are passed as C does, and not as C++ may */
 	struct str file;	  /* "src/tick.c"; empty: not known */
 	unsigned line;
 };
@@ -46,14 +46,14 @@ struct debug_function {
 int debuginfo_function(struct debuginfo *di, uint64_t address, struct debug_function *out);
 
 /* Each place where the body of function `name` was put into another: its link-time address, and of
- * the function around it the first instruction. Number of them, or -errno; what `fn` returns. */
+ * the function around it the first instruction, 0 where that is not known. Number of them, or -errno; what `fn` returns. */
 typedef int debug_place_fn(void *arg, uint64_t address, uint64_t function);
 int debuginfo_inlined(struct debuginfo *di, struct str name, debug_place_fn *fn, void *arg);
 
 /* Where a statement of line `line` of a source file begins, or of the next line that has one;
- * *found becomes that line. Of each run of instructions the first. `file`: a path, of which the
- * last parts suffice ("main.c", "src/main.c"). -ENOENT: no such file; *found 0: no line of it from
- * there on has code. Otherwise as debuginfo_inlined(). */
+ * *found becomes that line. Of each block, and each inlined copy, the first. `file`: a path, of
+ * which the last parts suffice ("main.c", "src/main.c"). -ENOENT: no such file; *found 0: no line
+ * of it from there on has code. Otherwise as debuginfo_inlined(). */
 int debuginfo_lines(struct debuginfo *di, struct str file, unsigned line, unsigned column,
 		    unsigned *found, debug_place_fn *fn, void *arg);
 

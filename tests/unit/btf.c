@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "btf/btf.h"
+#include "find/types.h"
 
 /* A file in the making. */
 struct made {
@@ -201,6 +202,30 @@ static void a_module_goes_on_from_the_kernel(void **state)
 	buf_free(&base_bytes);
 }
 
+/* The kernel's types are those of $NOPAL_BTF: what is damaged there is said. */
+static void check_finder(const struct buf *bytes)
+{
+	char path[] = "/tmp/nopal-btf-XXXXXX";
+	struct diag d = DIAG_INIT;
+	const struct ctype *t;
+	struct finder *f;
+	int fd = mkstemp(path);
+
+	assert_int_equal(write(fd, bytes->ptr, bytes->len), bytes->len);
+	close(fd);
+	setenv("NOPAL_BTF", path, 1);
+	assert_int_equal(finder_new(&f), 0);
+	assert_int_equal(finder_type(f, NULL, CTYPE_STRUCT, STR("a"), &t, &d), 0);
+	assert_int_equal(finder_type(f, NULL, CTYPE_STRUCT, STR("none"), &t, &d), -ENOENT);
+	assert_int_equal(d.errors, 0);
+	assert_int_equal(finder_type(f, NULL, CTYPE_NAMED, STR("loop"), &t, &d), -EBADMSG);
+	assert_string_equal(d.first->tag, "corrupt-type");
+	finder_free(f);
+	diag_free(&d);
+	unsetenv("NOPAL_BTF");
+	unlink(path);
+}
+
 /* struct a { struct a x; }; a pointer to itself; a typedef of itself; a type outside. */
 static void what_is_inside_itself_is_damaged(void **state)
 {
@@ -224,6 +249,7 @@ static void what_is_inside_itself_is_damaged(void **state)
 	assert_int_equal(btf_find(b, CTYPE_NAMED, STR("loop"), &t), -EBADMSG);
 	assert_int_equal(btf_find(b, CTYPE_NAMED, STR("far"), &t), -EBADMSG);
 	btf_close(b);
+	check_finder(&bytes);
 	buf_free(&bytes);
 }
 

@@ -1,0 +1,102 @@
+/* The units of .debug_info: where each begins, and what belongs to it. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "debuginfo/inside.h"
+
+int units_read(struct debuginfo *di)
+{
+	Dwarf_Off at = 0, next, abbreviations;
+	size_t header;
+	Dwarf_Half version;
+	uint8_t address_size, offset_size;
+
+	while (!dwarf_next_unit(di->dwarf, at, &next, &header, &version, &abbreviations,
+				&address_size, &offset_size, NULL, NULL)) {
+		if (next <= at || header > next - at)
+			break;
+		if (di->unit_count == MAX_UNITS)
+			return -E2BIG;
+		if (array_grow(di->units, di->unit_count, di->unit_cap))
+			return -ENOMEM;
+		di->units[di->unit_count++] = (struct unit){
+			.start = at, .end = next, .top = at + header, .lines = NO_LINES};
+		at = next;
+		/* Headers are far apart: do not keep all that is between them. */
+		if (di->unit_count % 256 == 0)
+			debuginfo_release(di);
+	}
+	return 0;
+}
+
+static bool ends_before(const void *item, const void *key)
+{
+	return ((const struct unit *)item)->end <= *(const uint64_t *)key;
+}
+
+bool unit_of(const struct debuginfo *di, uint64_t offset, uint32_t *out)
+{
+	size_t i = lower_bound(di->units, di->unit_count, sizeof(*di->units), ends_before, &offset);
+
+	if (i == di->unit_count || offset < di->units[i].start)
+		return false;
+	*out = (uint32_t)i;
+	return true;
+}
+
+bool unit_top(struct debuginfo *di, uint32_t unit, Dwarf_Die *out)
+{
+	return dwarf_offdie(di->dwarf, di->units[unit].top, out) != NULL;
+}
+
+static int add_ranges(struct debuginfo *di, uint32_t unit, Dwarf_Die *top)
+{
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(top, at, &base, &low, &high)) > 0) {
+		if (high <= low)
+			continue;
+		if (di->range_count == 4 * MAX_UNITS)
+			return -E2BIG;
+		if (array_grow(di->ranges, di->range_count, di->range_cap))
+			return -ENOMEM;
+		di->ranges[di->range_count++] = (struct unit_range){low, high, unit};
+	}
+	return 0;
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct unit_range *x = a, *y = b;
+
+	return x->low != y->low ? (x->low < y->low ? -1 : 1)
+				: (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+int units_describe(struct debuginfo *di)
+{
+	int err = 0;
+
+	if (di->are_described)
+		return 0;
+	for (uint32_t i = 0; i < di->unit_count && !err; i++) {
+		struct unit *u = &di->units[i];
+		Dwarf_Die top;
+
+		if (i % 256 == 255)
+			debuginfo_release(di);
+		if (!unit_top(di, i, &top))
+			continue;
+		if (!entry_number(di, &top, DW_AT_stmt_list, &u->lines))
+			u->lines = NO_LINES;
+		entry_number(di, &top, DW_AT_str_offsets_base, &u->texts);
+		if (dwarf_tag(&top) == DW_TAG_compile_unit)
+			err = add_ranges(di, i, &top);
+	}
+	if (di->range_count)
+		qsort(di->ranges, di->range_count, sizeof(*di->ranges), compare_ranges);
+	di->are_described = !err;
+	return err;
+}

@@ -1,0 +1,351 @@
+/* DWARF as gcc and clang write it: types by name, functions, inlined copies, lines. The programs
+ * are compiled here; a compiler that is missing is skipped. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "debuginfo/debuginfo.h"
+#include "help/elf_builder.h"
+
+static const char source[] =
+	"struct list;\n"
+	"enum color { RED, BLUE = 7 };\n"
+	"enum sign { MINUS = -1, PLUS };\n"
+	"typedef unsigned long word_t;\n"
+	"struct list {\n"
+	"	struct list *next;\n"
+	"	union { int a; word_t b; };\n"
+	"	unsigned f : 3, g : 5;\n"
+	"	enum color color;\n"
+	"	char name[8];\n"
+	"	int m[2][3];\n"
+	"	int (*done)(struct list *, const char *);\n"
+	"};\n"
+	"union un { float x; enum sign s; };\n"
+	"union un un;\n"
+	"static inline int\n"
+	"scale(struct list *l, int k)\n"
+	"{\n"
+	"	return l->a * k + l->color; /* line 19 */\n"
+	"}\n"
+	"__attribute__((noinline)) int use(struct list *l, const char *text, double d)\n"
+	"{\n"
+	"	int sum = scale(l, 3); /* line 23 */\n"
+	"	return sum + scale(l->next, text[0]) + (int)d;\n"
+	"}\n"
+	"int main(int argc, char **argv)\n"
+	"{\n"
+	"	struct list l = { &l };\n"
+	"	return use(&l, argv[0], argc);\n"
+	"}\n";
+
+/* clang-format off */
+static const char *const compilers[] = {
+	"gcc -O2 -gdwarf-5",   "gcc -O2 -gdwarf-4",   "gcc -O0 -g", "gcc -O2 -gdwarf-5 -gz",
+	"clang -O2 -gdwarf-5", "clang -O2 -gdwarf-4", "gcc -O2 -gdwarf-3 -gstrict-dwarf",
+	"gcc -O2 -g -flto",    "gcc -O2 -g -fdebug-types-section", "aarch64-linux-gnu-gcc -O2 -g",
+	"gcc -O2 -g -gdwarf64", "gcc -O2 -gdwarf-4 -fdebug-types-section", "s390x-linux-gnu-gcc -O2 -g",
+};
+/* clang-format on */
+
+static char dir[] = "/tmp/nopal-debuginfo-XXXXXX";
+
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...)
+{
+	char command[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(command, sizeof(command), format, args);
+	va_end(args);
+	return system(command);
+}
+
+static bool has_program(const char *command)
+{
+	return !run("command -v $(echo %s | cut -d' ' -f1) >/dev/null 2>&1", command);
+}
+
+static void write_source(const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	fclose(f);
+}
+
+static struct debuginfo *open_file(const char *name)
+{
+	struct debuginfo *di = NULL;
+	struct image *image;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(image_open(path, &image, NULL), 0);
+	if (debuginfo_open(image, str_from(path), STR(""), &di, NULL))
+		di = NULL;
+	image_close(image);
+	return di;
+}
+
+static const struct ctype *find(struct debuginfo *di, enum ctype_kind kind, const char *name)
+{
+	const struct ctype *t = NULL;
+	int err = debuginfo_type(di, kind, str_from(name), &t);
+
+	if (err)
+		fail_msg("'%s' is not found: %d", name, err);
+	return t;
+}
+
+static void expect_definition(const struct ctype *t, const char *text)
+{
+	struct buf out = BUF_INIT;
+
+	ctype_print_definition(&out, t);
+	assert_string_equal(out.ptr, text);
+	buf_free(&out);
+}
+
+static void check_types(struct debuginfo *di, bool big_endian)
+{
+	const struct ctype *t = find(di, CTYPE_STRUCT, "list");
+	struct ctype_member m;
+	int64_t value;
+
+	assert_int_equal(t->size, 64);
+	assert_true(ctype_member(t, STR("b"), &m));
+	assert_int_equal(m.offset, 8);
+	assert_true(ctype_member(t, STR("g"), &m));
+	assert_int_equal(m.offset, 16);
+	assert_int_equal(m.bit_offset, big_endian ? 24 : 3);
+	assert_int_equal(m.bit_width, 5);
+	assert_true(ctype_member(t, STR("next"), &m));
+	assert_ptr_equal(m.type->to, t);
+	expect_definition(
+		t, "struct list {\n\tstruct list *next;\n\tunion {\n\t\tint a;\n\t\tword_t b;"
+		   "\n\t};\n\tunsigned int f : 3;\n\tunsigned int g : 5;\n"
+		   "\tenum color color;\n\tchar name[8];\n\tint m[2][3];\n"
+		   "\tint (*done)(struct list *, const char *);\n}");
+	assert_int_equal(t->align, 8);
+	assert_int_equal(debuginfo_constant(di, STR("BLUE"), &t, &value), 0);
+	assert_int_equal(value, 7);
+	assert_false(t->is_signed);
+	t = find(di, CTYPE_UNION, "un");
+	assert_true(ctype_member(t, STR("s"), &m));
+	assert_true(str_eq_text(ctype_constant_name(m.type, -1), "MINUS"));
+	assert_true(m.type->is_signed);
+	assert_int_equal(find(di, CTYPE_NAMED, "word_t")->to->size, 8);
+	find(di, CTYPE_NAMED, "unsigned int");
+	assert_int_equal(debuginfo_type(di, CTYPE_STRUCT, STR("un"), &t), -ENOENT);
+	assert_int_equal(debuginfo_type(di, CTYPE_STRUCT, STR("absent"), &t), -ENOENT);
+}
+
+static void types_of_each_compiler(void **state)
+{
+	(void)state;
+	write_source("s.c", source);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		struct debuginfo *di;
+
+		if (!has_program(compilers[i])) {
+			print_message("skipped: %s\n", compilers[i]);
+			continue;
+		}
+		assert_int_equal(run("cd %s && %s s.c -o %zu 2>/dev/null", dir, compilers[i], i),
+				 0);
+		di = open_file((char[]){(char)('0' + i / 10), (char)('0' + i % 10), 0} + (i < 10));
+		if (!di)
+			fail_msg("nothing is known of what '%s' made", compilers[i]);
+		print_message("%s\n", compilers[i]);
+		check_types(di, !strncmp(compilers[i], "s390x", 5));
+		debuginfo_close(di);
+	}
+}
+
+/* ---- Functions, inlined copies, lines ---- */
+
+struct places {
+	uint64_t address[64], function[64];
+	unsigned count;
+};
+
+static int take_place(void *arg, uint64_t address, uint64_t function)
+{
+	struct places *p = arg;
+
+	p->address[p->count] = address;
+	p->function[p->count++] = function;
+	return p->count == 64;
+}
+
+static uint64_t address_of(const char *program, const char *name)
+{
+	char command[512], line[64] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command), "nm %s/%s | awk '$3 == \"%s\" { print $1 }'", dir,
+		 program, name);
+	f = popen(command, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	pclose(f);
+	return strtoull(line, NULL, 16);
+}
+
+static void check_functions(struct debuginfo *di, const char *program, bool optimised)
+{
+	uint64_t use = address_of(program, "use");
+	struct places inlined = {.count = 0}, lines = {.count = 0};
+	struct buf out = BUF_INIT;
+	struct debug_function f;
+	unsigned found;
+
+	assert_int_equal(debuginfo_function(di, use, &f), 0);
+	ctype_print(&out, f.type, f.name);
+	assert_string_equal(out.ptr, "int use(struct list *l, const char *text, double d)");
+	buf_free(&out);
+	assert_true(f.is_c);
+	assert_int_equal(f.line, 21);
+	assert_true(str_ends(f.file, STR("s.c")));
+	assert_int_equal(debuginfo_function(di, use + 1, &f), -ENOENT);
+	assert_int_equal(debuginfo_inlined(di, STR("scale"), take_place, &inlined),
+			 optimised ? 2 : 0);
+	for (unsigned i = 0; i < inlined.count; i++) {
+		assert_in_range(inlined.address[i], use, use + 200);
+		assert_int_equal(inlined.function[i], use);
+	}
+	assert_int_equal(debuginfo_inlined(di, STR("nobody"), take_place, &inlined), 0);
+	assert_int_equal(debuginfo_lines(di, STR("s.c"), 19, 0, &found, take_place, &lines),
+			 optimised ? 2 : 1);
+	assert_int_equal(found, 19);
+	for (unsigned i = 0; i < lines.count && optimised; i++)
+		assert_in_range(lines.address[i], use, use + 200);
+	lines.count = 0;
+	/* A line without code stands for the next one that has some. */
+	assert_in_range(debuginfo_lines(di, STR("s.c"), 21, 0, &found, take_place, &lines), 1, 2);
+	assert_in_range(found, 21, 22); /* compilers differ: the name, or the brace */
+	assert_int_equal(lines.address[0], use);
+	assert_int_equal(debuginfo_lines(di, STR("s.c"), 900, 0, &found, take_place, &lines), 0);
+	assert_int_equal(found, 0);
+	assert_int_equal(debuginfo_lines(di, STR("t.c"), 1, 0, &found, take_place, &lines),
+			 -ENOENT);
+}
+
+static void functions_and_lines_of_each_compiler(void **state)
+{
+	(void)state;
+	write_source("s.c", source);
+	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
+		struct debuginfo *di;
+
+		/* Link-time optimisation may change the functions themselves. */
+		if (strstr(compilers[i], "linux-gnu") || strstr(compilers[i], "lto") ||
+		    !has_program(compilers[i]))
+			continue;
+		assert_int_equal(run("cd %s && %s s.c -o program 2>/dev/null", dir, compilers[i]),
+				 0);
+		print_message("%s\n", compilers[i]);
+		di = open_file("program");
+		assert_non_null(di);
+		check_functions(di, "program", !strstr(compilers[i], "-O0"));
+		debuginfo_close(di);
+	}
+}
+
+/* What strip and dwz leave is in another file, and the common parts in a third. */
+static void types_of_a_separate_file(void **state)
+{
+	struct debuginfo *di;
+	const struct ctype *t;
+
+	(void)state;
+	write_source("s.c", source);
+	assert_int_equal(run("cd %s && gcc -O2 -g s.c -o whole && objcopy --only-keep-debug whole "
+			     "whole.debug && strip -g whole -o stripped && objcopy "
+			     "--add-gnu-debuglink=whole.debug stripped",
+			     dir),
+			 0);
+	di = open_file("stripped");
+	assert_non_null(di);
+	assert_true(str_ends(debuginfo_path(di), STR("whole.debug")));
+	check_types(di, false);
+	check_functions(di, "whole", true);
+	debuginfo_close(di);
+	assert_int_equal(run("cd %s && strip -g whole -o bare", dir), 0);
+	assert_null(open_file("bare"));
+	if (!has_program("dwz")) {
+		print_message("skipped: dwz\n");
+		return;
+	}
+	write_source("other.c",
+		     "enum color { RED, BLUE = 7 }; struct list { struct list *next; union "
+		     "{ int a; unsigned long b; }; enum color color; char name[8]; };\n"
+		     "struct only { struct list first, second; int a, b, c, d; };\n"
+		     "struct only only; int main(void) { return only.a; }\n");
+	assert_int_equal(run("cd %s && gcc -O2 -g other.c -o a1 && cp a1 a2 && "
+			     "dwz -m common a1 a2 2>dwz.log",
+			     dir),
+			 0);
+	di = open_file("a1");
+	assert_non_null(di);
+	t = find(di, CTYPE_STRUCT, "only");
+	assert_int_equal(find(di, CTYPE_STRUCT, "list")->size, 32);
+	expect_definition(t,
+			  "struct only {\n\tstruct list first;\n\tstruct list second;\n\tint a;\n"
+			  "\tint b;\n\tint c;\n\tint d;\n}");
+	debuginfo_close(di);
+}
+
+/* A section that says it is compressed, and is too short to be. */
+static void damage_is_reported(void **state)
+{
+	struct made_elf e = make_elf(8, false, EM_X86_64);
+	struct buf *b = add_section(&e, ".debug_info", SHT_PROGBITS, SHF_COMPRESSED, 0), file;
+	struct diag d = DIAG_INIT;
+	struct debuginfo *di;
+	struct image *image;
+
+	(void)state;
+	buf_add(b, "abc", 3);
+	file = finish_elf(&e);
+	assert_int_equal(image_open_memory(file.ptr, file.len, STR("x"), &image, NULL), 0);
+	assert_int_equal(debuginfo_open(image, STR("x"), STR(""), &di, &d), -EBADMSG);
+	assert_string_equal(d.first->tag, "corrupt-dwarf");
+	image_close(image);
+	diag_free(&d);
+	buf_free(&file);
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	return run("rm -rf %s", dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(types_of_each_compiler),
+		cmocka_unit_test(functions_and_lines_of_each_compiler),
+		cmocka_unit_test(types_of_a_separate_file),
+		cmocka_unit_test(damage_is_reported),
+	};
+
+	if (!mkdtemp(dir))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, remove_dir);
+}
