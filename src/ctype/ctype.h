@@ -5,7 +5,7 @@
  *
  * Types are constant once they are made, borrow their texts, and live in their maker's arena. Only
  * pointers may lead back to a type that is being described. The one exception: what a kernel or a
- * large program knows of its types is too much to read at once, so the members of a struct and the
+ * large program has of its types is too much to read at once, so the members of a struct and the
  * constants of an enum may be read when they are first asked for. */
 #ifndef NOPAL_CTYPE_CTYPE_H
 #define NOPAL_CTYPE_CTYPE_H
@@ -176,7 +176,7 @@ struct ctype_layout {
 };
 
 /* For readers: give a struct or union that is being completed its members and its alignment.
- * -EBADMSG: it would be inside itself, or CTYPE_MAX_DEPTH inside others. So whoever looks into the
+ * -EBADMSG: it would be inside itself, or CTYPE_MAX_DEPTH inside others. So a search that looks into the
  * members of members comes to an end. */
 #define CTYPE_MAX_DEPTH 64
 int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned count,

@@ -230,7 +230,7 @@ int units_naming(struct debuginfo *di, struct str name, uint32_t **units, size_t
 
 	if (!err && di->alt)
 		err = mark_by_string(&s, di->alt->strings, name);
-	/* Short names stand in .debug_info itself. */
+	/* Short names are in .debug_info itself. */
 	if (!err)
 		err = find_all(di, di->info, name, false, SIZE_MAX, &inlined);
 	for (size_t i = 0; i < inlined.count && !err; i++)

@@ -417,7 +417,7 @@ static int read_constants(struct debuginfo *di, Dwarf_Die *die, struct ctype *ou
 	return 0;
 }
 
-/* Declared here, defined in another unit: take over what is there. */
+/* Declared here, defined in another unit: copy that. */
 static int find_definition(struct debuginfo *di, struct ctype *out)
 {
 	const struct ctype *definition;

@@ -69,7 +69,7 @@ static int open_kernel(struct finder_types *t, struct diag *d)
 	if (t->is_kernel_asked)
 		return t->kernel_err;
 	t->is_kernel_asked = true;
-	/* A kernel without types is no error: none of its types is known. */
+	/* Of a kernel that has no BTF no type is known. */
 	t->kernel_err = btf_open(path ? path : BTF_KERNEL, NULL, &t->kernel, path ? d : NULL);
 	if (t->kernel_err && !path && t->kernel_err != -ENOMEM)
 		t->kernel_err = -ENOENT;
@@ -197,7 +197,7 @@ static int find(struct finder *f, struct file *file, const struct wanted *w, str
 			      : debuginfo_type(info, w->kind, w->name, w->out);
 }
 
-/* A damaged type is said here, where its name is known. */
+/* A damaged type is reported here, where its name is known. */
 static int judge(const struct wanted *w, int err, struct diag *d)
 {
 	if (err == -EBADMSG)
