@@ -172,6 +172,10 @@ $(O)/fuzz/%.o: fuzz/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -c $< -o $@
 
+# Debian packages: built, installed in a fresh root, used, removed.
+check-packages: all
+	$(Q)O=$(O) tests/run packages/deb
+
 build-tests: all units targets examples bindings $(FUZZ_OBJECTS)
 
 demo:
@@ -207,10 +211,13 @@ install-cli install-dev install: all
 uninstall:
 	$(Q)DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) scripts/install uninstall
 
+deb:
+	$(Q)O=$(O) scripts/deb
+
 clean:
 	rm -rf build build-san build-fuzz
 
 -include $(OBJECTS:.o=.d) $(INSIDE:.o=.d) $(COMMANDS:cmd/%.c=$(O)/cmd/%.d) $(UNITS:=.d) $(HELP_OBJECTS:.o=.d) $(FUZZ_OBJECTS:.o=.d)
 
-.PHONY: all check check-kernels build-tests bindings units targets examples demo lint format fuzz fuzzers bench install install-cli install-dev uninstall clean
+.PHONY: all check check-kernels check-packages build-tests bindings units targets examples demo lint format fuzz fuzzers bench install install-cli install-dev uninstall deb clean
 .SECONDARY:
