@@ -58,10 +58,19 @@ void aggregate_merge(const struct type *t, void *memory, const void *other)
 /* A word at any address: values are also read from buffers. */
 typedef uint64_t any_word __attribute__((aligned(1), may_alias));
 
-uint64_t aggregate_number(const struct type *t, const void *memory)
+uint64_t histogram_count(const struct type *t, const void *memory)
 {
 	const any_word *words = memory;
 	uint64_t total = 0;
+
+	for (size_t i = 0; i < type_memory(t) / 8; i++)
+		total += words[i];
+	return total;
+}
+
+uint64_t aggregate_number(const struct type *t, const void *memory)
+{
+	const any_word *words = memory;
 
 	switch (t->kind) {
 	case TYPE_MIN:
@@ -73,10 +82,47 @@ uint64_t aggregate_number(const struct type *t, const void *memory)
 		return t->is_signed ? (uint64_t)((int64_t)words[1] / (int64_t)words[0])
 				    : words[1] / words[0];
 	case TYPE_HIST:
-	case TYPE_LHIST:
-		for (size_t i = 0; i < type_memory(t) / 8; i++)
-			total += words[i];
-		return total;
+	case TYPE_LHIST: return histogram_count(t, memory);
 	default: return words[0];
 	}
+}
+
+/* What a bucket stands for. */
+static uint64_t hist_middle(unsigned bucket, unsigned bits)
+{
+	uint64_t per_power = UINT64_C(1) << bits;
+	unsigned i = bucket - 1;
+
+	if (bucket == 0)
+		return UINT64_MAX;
+	if (i < 2 * per_power)
+		return i;
+	return hist_bucket_low(bucket, bits) + (((UINT64_C(1) << ((i >> bits) - 1)) - 1) >> 1);
+}
+
+static uint64_t lhist_middle(const struct type *t, unsigned bucket)
+{
+	uint64_t min = (uint64_t)t->min, step = (uint64_t)t->step;
+
+	if (bucket == 0)
+		return min - 1;
+	min += (bucket - 1) * step;
+	return bucket + 1 == lhist_buckets(t) ? min : min + (step - 1) / 2;
+}
+
+uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t millionths)
+{
+	const any_word *words = memory;
+	unsigned buckets = (unsigned)(type_memory(t) / 8), bucket = 0;
+	uint64_t total = histogram_count(t, memory), seen = 0, rank;
+
+	if (!total)
+		return 0;
+	rank = (total * millionths + MILLION - 1) / MILLION;
+	for (unsigned i = 0; i < buckets; i++) {
+		seen += words[i];
+		bucket += seen < rank;
+	}
+	bucket = bucket < buckets ? bucket : buckets - 1;
+	return t->kind == TYPE_HIST ? hist_middle(bucket, t->bits) : lhist_middle(t, bucket);
 }

@@ -59,7 +59,7 @@ static bool is_plain_type(const struct type *t)
 	case TYPE_USTACK:
 	case TYPE_KSTACK: return t->size > 0 && t->size % 8 == 0 && t->size <= PROGRAM_MAX_TEXT;
 	case TYPE_DISPLAY: return (t->size == 8 || t->size == 16) && t->display;
-	case TYPE_HIST: return t->bits <= 5;
+	case TYPE_HIST: return t->bits <= HIST_MAX_BITS && t->hidden_bits <= t->bits;
 	case TYPE_LHIST:
 		return t->step > 0 && t->min < t->max &&
 		       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step <=
@@ -407,6 +407,7 @@ static int check_operand(const struct checker *c, uint32_t at, char letter)
 		return check_imm(c, at, i->imm >= 0 && i->imm <= c->clause->slots[i->s].type.size,
 				 "bytes of the slot");
 	case 'n': return check_imm(c, at, i->imm > 0 && i->imm <= PROGRAM_MAX_ROUNDS, "rounds");
+	case 'y': return check_imm(c, at, i->imm > 0 && i->imm <= MILLION, "millionths");
 	case 'o': return check_imm(c, at, i->imm >= 0 && i->imm < BUILTIN_COUNT_, "a builtin");
 	case 'c':
 		if (i->imm < 0 || i->imm > UINT16_MAX)

@@ -7,6 +7,7 @@
 #define KIND(kind) TYPE_BIT(kind)
 #define TEXT	   KIND(TYPE_STR)
 #define WORDS	   TYPE_WORDS
+#define BUCKETS	   (KIND(TYPE_HIST) | KIND(TYPE_LHIST))
 #define MEMORY                                                                    \
 	(KIND(TYPE_STR) | KIND(TYPE_BUF) | KIND(TYPE_TUPLE) | KIND(TYPE_USTACK) | \
 	 KIND(TYPE_KSTACK) | KIND(TYPE_DISPLAY))

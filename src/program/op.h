@@ -12,6 +12,7 @@
  *   x       size and is_signed: i32, u8         h      size, 0..255
  *   j       imm, an instruction further down    l      target, an instruction
  *   n       imm, rounds                         o      imm, enum builtin
+ *   y       imm, millionths: 1..1000000
  *   u       imm, a probe argument               r      imm, a register id of the arch
  *   c       imm, offset in a tracepoint's bytes v      imm, a literal
  *   e       imm, a format, with its fields: 2(r0, s1)

@@ -94,6 +94,9 @@ OP(MAP_ADD,   "map_add",   "D",  "ka",   0,                   KIND(TYPE_INT))
 /* remove m[key s]; d = 1 when it was there, else 0 (REG_NO: not wanted) */
 OP(MAP_DEL,   "map_del",   "D",  "k",    0,                   0)
 OP(MAP_HAS,   "map_has",   "d",  "k",    0,                   0)        /* d = 1 when the key is there, else 0 */
+/* d = the value that imm millionths of the values in m[key s] do not exceed, 0 when it has none:
+ * aggregate_percentile() */
+OP(PERCENTILE, "percentile", "d", "ky",  0,                   BUCKETS)
 /* m[key s] takes in value a, as its value type says (count() ignores a) */
 OP(AGGREGATE, "aggregate", "",   "kA",   0,                   AGGREGATES)
 

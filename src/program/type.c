@@ -9,8 +9,9 @@
 bool type_equal(const struct type *a, const struct type *b)
 {
 	if (a->kind != b->kind || a->size != b->size || a->is_signed != b->is_signed ||
-	    a->show != b->show || a->bits != b->bits || a->min != b->min || a->max != b->max ||
-	    a->step != b->step || a->element_count != b->element_count ||
+	    a->show != b->show || a->bits != b->bits || a->hidden_bits != b->hidden_bits ||
+	    a->min != b->min || a->max != b->max || a->step != b->step ||
+	    a->element_count != b->element_count ||
 	    (a->kind == TYPE_DISPLAY && strcmp(a->display, b->display)))
 		return false;
 	for (unsigned i = 0; i < a->element_count; i++) {

@@ -65,7 +65,8 @@ struct type {
 	uint8_t pointers;    /* INT: 1: int32*, 2: int32**; only scripts look at it */
 	uint8_t target_size; /* bytes of what is at the end of the pointers */
 	bool target_is_signed;
-	uint8_t bits;		     /* HIST: 0..5 extra bits per power of two */
+	uint8_t bits;		     /* HIST: 0..6 extra bits per power of two */
+	uint8_t hidden_bits;	     /* HIST: of these, not shown: they are for percentiles */
 	int64_t min, max, step;	     /* LHIST */
 	const struct type *elements; /* TUPLE */
 	unsigned element_count;
@@ -80,6 +81,11 @@ struct type {
 		.kind = TYPE_DISPLAY, .size = 8 * (words), .display = (name) \
 	}
 /* clang-format on */
+
+/* With so many bits the middle of a bucket is less than 1 % off each value in it. */
+#define HIST_MAX_BITS 6
+
+#define MILLION 1000000 /* what percentiles are parts of */
 
 #define TEXT_CUT	1u /* the type's `size` cut it; print a trailer */
 #define TEXT_UNREADABLE 2u /* the address could not be read; len is 0 */
@@ -112,6 +118,12 @@ void aggregate_merge(const struct type *t, void *memory, const void *other);
 /* What an aggregate is sorted by, and what a script reads if it can: the number, the average, or
  * how much was counted. Memory at any alignment. */
 uint64_t aggregate_number(const struct type *t, const void *memory);
+/* How many values a histogram has taken in. Memory at any alignment. */
+uint64_t histogram_count(const struct type *t, const void *memory);
+/* The smallest value that at least so many millionths of a histogram's values do not exceed: the
+ * middle of its bucket; -1 for negative values of hist(), the bounds for those outside of lhist().
+ * 0: it has no values. */
+uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t millionths);
 /* The number that IEEE bits of `size` bytes, 4 or 8, are. */
 double float_of_bits(uint64_t bits, unsigned size);
 /* Text for messages and dumps: "int32", "uint64", "string[64]", "(int64,string[64])", "hist(2)". */

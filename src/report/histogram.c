@@ -18,12 +18,13 @@ struct bucket {
 
 struct histogram {
 	const struct type *type;
+	unsigned bits; /* of hist(), as it is shown */
 	struct str counts;
 	unsigned first, end; /* buckets to show */
 	uint64_t most;	     /* the largest count */
 };
 
-static uint64_t count_at(const struct histogram *h, unsigned bucket)
+static uint64_t kept_at(const struct histogram *h, unsigned bucket)
 {
 	uint64_t count = 0;
 
@@ -32,12 +33,32 @@ static uint64_t count_at(const struct histogram *h, unsigned bucket)
 	return count;
 }
 
+/* The first of the buckets that are kept for one that is shown. */
+static unsigned first_kept(const struct histogram *h, unsigned bucket)
+{
+	if (!h->type->hidden_bits || bucket == 0)
+		return bucket;
+	if (bucket >= hist_buckets(h->bits))
+		return hist_buckets(h->type->bits);
+	return hist_bucket(hist_bucket_low(bucket, h->bits), false, h->type->bits);
+}
+
+static uint64_t count_at(const struct histogram *h, unsigned bucket)
+{
+	unsigned end = first_kept(h, bucket + 1);
+	uint64_t count = 0;
+
+	for (unsigned i = first_kept(h, bucket); i < end; i++)
+		count += kept_at(h, i);
+	return count;
+}
+
 static void histogram_open(const struct value *v, struct histogram *h)
 {
-	unsigned buckets =
-		v->type->kind == TYPE_HIST ? hist_buckets(v->type->bits) : lhist_buckets(v->type);
+	unsigned bits = (unsigned)v->type->bits - v->type->hidden_bits;
+	unsigned buckets = v->type->kind == TYPE_HIST ? hist_buckets(bits) : lhist_buckets(v->type);
 
-	*h = (struct histogram){.type = v->type, .counts = v->bytes};
+	*h = (struct histogram){.type = v->type, .bits = bits, .counts = v->bytes};
 	for (unsigned i = 0; i < buckets; i++) {
 		uint64_t count = count_at(h, i);
 
@@ -59,12 +80,12 @@ static struct bucket bucket_at(const struct histogram *h, unsigned i)
 	if (t->kind == TYPE_HIST)
 		return (struct bucket){
 			.from_below = i == 0,
-			.is_wide = i + 1 == hist_buckets(t->bits),
+			.is_wide = i + 1 == hist_buckets(h->bits),
 			.is_unsigned = true,
-			.low = (uint64_t)hist_bucket_low(i, t->bits),
-			.high = i + 1 == hist_buckets(t->bits)
+			.low = (uint64_t)hist_bucket_low(i, h->bits),
+			.high = i + 1 == hist_buckets(h->bits)
 					? 0
-					: (uint64_t)hist_bucket_low(i + 1, t->bits),
+					: (uint64_t)hist_bucket_low(i + 1, h->bits),
 		};
 	if (i == 0)
 		return (struct bucket){.from_below = true, .high = min};

@@ -100,6 +100,8 @@ static void assign_map(struct check *c, struct expr *target, struct expr *value,
 	if (c->err)
 		return;
 	m = target->map;
+	if (m->is_fine)
+		type_refine(&value->shape.type);
 	if (!m->has_value) {
 		m->has_value = true;
 		m->value = value->shape.type;

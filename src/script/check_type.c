@@ -125,8 +125,8 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 	if (known->kind != t->kind)
 		return -EINVAL;
 	if (type_is_aggregate(known)) {
-		if (known->bits != t->bits || known->min != t->min || known->max != t->max ||
-		    known->step != t->step)
+		if (known->bits != t->bits || known->hidden_bits != t->hidden_bits ||
+		    known->min != t->min || known->max != t->max || known->step != t->step)
 			return -EINVAL;
 		merge_sign(c, known, t);
 		return 0;

@@ -14,6 +14,7 @@ struct map {
 	bool has_key, has_value; /* the type is known */
 	bool is_fixed;		 /* code of a program uses it: its type can grow no more */
 	bool is_read;		 /* by an expression */
+	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */
 	struct map *next;
@@ -188,6 +189,8 @@ struct map *check_map(struct check *c, struct str name);
 /* The keys of @m[...]. */
 void check_map_key(struct check *c, struct expr *e);
 /* Somewhere the map must be assigned; `use` says what is done to it here. */
+/* pct() reads it: it keeps more bits than it shows, from its first value on. False: it did. */
+bool type_refine(struct type *histogram);
 void check_filled(struct check *c, const struct expr *map, const char *use);
 struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */

@@ -26,9 +26,9 @@ static void check_hist(struct check *c, struct expr *e)
 {
 	uint64_t bits = e->arg_count > 1 ? e->args[1]->value : 0;
 
-	if (bits > 5)
+	if (bits > HIST_MAX_BITS)
 		check_error(c, e->args[1], "wrong-arg-type",
-			    "the bits of a histogram must be from 0 to 5");
+			    "the bits of a histogram must be from 0 to %d", HIST_MAX_BITS);
 	e->shape = shape_of((struct type){.kind = TYPE_HIST,
 					  .is_signed = e->args[0]->shape.type.is_signed,
 					  .is_open = e->args[0]->shape.type.is_open,
@@ -169,6 +169,72 @@ static void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
 	emit_map(l, OP_MAP_HAS, e->args[0]->map, lower_key(l, e->args[0]))->d = out;
 }
 
+/* Millionths: 99.9 -> 999000. The language has no such numbers, so the text is read; 0: it is not
+ * one. */
+static uint32_t millionths_of(struct str text)
+{
+	uint64_t value = 0, unit = MILLION / 100;
+	size_t i = 0;
+
+	for (; i < text.len && char_is_digit(text.ptr[i]) && value <= MILLION; i++)
+		value = value * 10 + unit * (uint64_t)(text.ptr[i] - '0');
+	if (i < text.len && text.ptr[i++] != '.')
+		return 0;
+	for (; i < text.len && char_is_digit(text.ptr[i]) && unit >= 10; i++) {
+		unit /= 10;
+		value += unit * (uint64_t)(text.ptr[i] - '0');
+	}
+	return i == text.len && value <= MILLION ? (uint32_t)value : 0;
+}
+
+bool type_refine(struct type *histogram)
+{
+	if (histogram->kind != TYPE_HIST || histogram->bits == HIST_MAX_BITS)
+		return false;
+	histogram->hidden_bits = (uint8_t)(HIST_MAX_BITS - histogram->bits);
+	histogram->bits = HIST_MAX_BITS;
+	return true;
+}
+
+/* pct(@m, p), pct(@m[key], p) */
+static void check_pct(struct check *c, struct expr *e)
+{
+	struct expr *map = e->args[0];
+	struct mark mark = e->args[1]->mark;
+
+	if (map->kind != EXPR_MAP)
+		check_error(c, map, "wrong-arg-type", "'pct' expects a map");
+	if (c->err)
+		return;
+	check_map_key(c, map);
+	e->number = millionths_of(str_of(c->s->text.ptr + mark.at, mark.len));
+	if (!c->err && !e->number)
+		check_error(c, e->args[1], "wrong-arg-type",
+			    "'pct' expects a number above 0 and up to 100, such as 99.9");
+	e->shape = shape_int(true);
+	check_filled(c, map, "read");
+	if (c->err || !map->map->has_value)
+		return;
+	if (map->map->value.kind != TYPE_HIST && map->map->value.kind != TYPE_LHIST) {
+		check_error(c, map, "wrong-type", "'pct' expects a histogram: '%.*s' holds %s",
+			    STR_FMT(map->map->name), check_type_text(c, &map->map->value));
+		diag_hint(c->d, "fill the map with hist(), such as '%.*s = hist(nsecs)'",
+			  STR_FMT(map->map->name));
+		return;
+	}
+	map->map->is_read = map->map->is_fine = true;
+	c->changed |= type_refine(&map->map->value);
+	e->shape = shape_int(map->map->value.kind == TYPE_LHIST || map->map->value.is_signed);
+}
+
+static void lower_pct(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct insn *i = emit_map(l, OP_PERCENTILE, e->args[0]->map, lower_key(l, e->args[0]));
+
+	i->d = out;
+	i->imm = (int64_t)e->number;
+}
+
 /* clang-format off */
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
@@ -183,6 +249,8 @@ const struct function map_rows[] = {
 	  "does the map have an entry with this key?", "@m[1] = 1; if (has_key(@m, 1)) { exit(); }" },
 	{ "find", "xx[x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_find, lower_find, 0,
 	  "is there such an entry? then $v is its value", "@m[1] = 1; if (find(@m, 1, $v)) { print($v); }" },
+	{ "pct", "xx", GROUP_FUNCTION, 0, 0, RESULT_S64, check_pct, lower_pct, 0,
+	  "the percentile of a histogram's values", "@h = hist(arg0); print(pct(@h, 99.9));" },
 	{ "count", "", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_COUNT,
 	  "the number of events", "@[comm] = count();" },
 	{ "sum", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_SUM,

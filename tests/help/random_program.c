@@ -376,9 +376,14 @@ static void make_map(struct maker *m)
 		i.d = new_reg(m);
 	} else if (type_is_aggregate(&def->value)) {
 		bool readable = def->value.kind < TYPE_STATS;
+		bool histogram = def->value.kind == TYPE_HIST || def->value.kind == TYPE_LHIST;
 
-		i.op = choice < 4 && readable ? OP_MAP_GET : OP_AGGREGATE;
-		if (i.op == OP_MAP_GET)
+		i.op = choice >= 4 ? OP_AGGREGATE
+		       : readable  ? OP_MAP_GET
+		       : histogram ? OP_PERCENTILE
+				   : OP_AGGREGATE;
+		i.imm = histogram ? 1 + (int64_t)draw(m, MILLION) : 0;
+		if (i.op != OP_AGGREGATE)
 			i.d = new_reg(m);
 		else if (def->value.kind != TYPE_COUNT || draw(m, 2))
 			i.a = any_reg(m);

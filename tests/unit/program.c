@@ -122,11 +122,35 @@ static void hist_puts_values_into_buckets(void **state)
 			hist_rows[i].bucket);
 }
 
+/* Of the most detailed histogram, whatever the values are. */
+static void percentiles_are_less_than_one_percent_off(void **state)
+{
+	static uint64_t words[((65 - HIST_MAX_BITS) << HIST_MAX_BITS) + 1];
+	struct type t = {.kind = TYPE_HIST, .bits = HIST_MAX_BITS};
+
+	(void)state;
+	assert_int_equal(sizeof(words), type_memory(&t));
+	assert_int_equal(aggregate_percentile(&t, words, MILLION / 2), 0);
+	for (uint64_t n = 1; n < UINT64_MAX / 64; n = n * 33 / 32 + 1) {
+		uint64_t got;
+
+		memset(words, 0, sizeof(words));
+		aggregate_take(&t, words, 0);
+		aggregate_take(&t, words, n);
+		aggregate_take(&t, words, UINT64_MAX);
+		assert_int_equal(aggregate_percentile(&t, words, 1), 0);
+		got = aggregate_percentile(&t, words, MILLION / 2);
+		assert_true((got > n ? got - n : n - got) <= n / 100);
+		got = aggregate_percentile(&t, words, MILLION);
+		assert_true(UINT64_MAX - got <= UINT64_MAX / 100);
+	}
+}
+
 /* Each bucket begins where the one below ends, for every number of bits. */
 static void hist_buckets_touch(void **state)
 {
 	(void)state;
-	for (unsigned bits = 0; bits <= 5; bits++) {
+	for (unsigned bits = 0; bits <= HIST_MAX_BITS; bits++) {
 		assert_int_equal(hist_bucket_low(0, bits), INT64_MIN);
 		for (unsigned b = 1; b < hist_buckets(bits); b++) {
 			uint64_t low = hist_bucket_low(b, bits);
@@ -344,6 +368,7 @@ int main(void)
 		cmocka_unit_test(types_have_names_and_sizes),
 		cmocka_unit_test(types_differ),
 		cmocka_unit_test(hist_puts_values_into_buckets),
+		cmocka_unit_test(percentiles_are_less_than_one_percent_off),
 		cmocka_unit_test(hist_buckets_touch),
 		cmocka_unit_test(lhist_puts_values_into_buckets),
 		cmocka_unit_test(dump_is_stable),

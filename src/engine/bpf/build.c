@@ -26,6 +26,26 @@ static uint32_t control_words(const struct bpf_engine *e, const struct program *
 	return CONTROL_FIXED_ + e->world.control_count + p->span_count * FAULT_KINDS + p->map_count;
 }
 
+/* Is the map a histogram that code reads, or may read later? It is one for all CPUs, since code
+ * would take too long to add up so many numbers. */
+static bool is_read_histogram(const struct program *p, uint32_t map)
+{
+	enum type_kind kind = p->maps[map].value.kind;
+
+	if (kind != TYPE_HIST && kind != TYPE_LHIST)
+		return false;
+	if (p->maps[map].is_read)
+		return true;
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
+			const struct insn *in = &p->clauses[i].code[k];
+
+			if (in->op == OP_PERCENTILE && in->map == map)
+				return true;
+		}
+	return false;
+}
+
 /* How clauses use a map: only by aggregating into it, or by reading or writing it. */
 static void find_uses(const struct program *p, uint32_t map, bool *in_code, bool *otherwise)
 {
@@ -46,7 +66,8 @@ static int make_store(struct bpf_engine *e, const struct program *p, uint32_t ma
 	uint32_t used_at = control_words(e, p) - p->map_count + map;
 	struct store *s = &e->stores[map];
 	bool otherwise;
-	int err = store_open(s, &p->maps[map], used_at, &e->control[used_at], d);
+	int err = store_open(s, &p->maps[map], is_read_histogram(p, map), used_at,
+			     &e->control[used_at], d);
 
 	find_uses(p, map, &s->in_code, &otherwise);
 	if (!err && !otherwise)

@@ -249,7 +249,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_BYTE]      = gen_byte,
 	[OP_MAP_GET]   = gen_map,       [OP_MAP_COPY] = gen_map,       [OP_MAP_SET]   = gen_map,
 	[OP_MAP_PUT]   = gen_map,       [OP_MAP_ADD]  = gen_map,       [OP_MAP_DEL]   = gen_map,
-	[OP_MAP_HAS]   = gen_map,       [OP_AGGREGATE] = gen_map,
+	[OP_MAP_HAS]   = gen_map,       [OP_AGGREGATE] = gen_map,       [OP_PERCENTILE] = gen_map,
 	[OP_EMIT]      = gen_emit,
 };
 /* clang-format on */

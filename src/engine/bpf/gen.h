@@ -204,6 +204,7 @@ void gen_mark_set(struct gen *g, const struct store *s);
 void gen_take_in(struct gen *g, const struct insn *in, const struct store *s);
 void gen_gather(struct gen *g, const struct type *t);
 void gen_conclude(struct gen *g, const struct type *t);
+void gen_percentile(struct gen *g, const struct type *t, int64_t millionths); /* R1 = it */
 /* gen_emit.c */
 /* How many formats before number `format` are control records: its counter. */
 uint32_t control_number(const struct program *p, uint32_t format);

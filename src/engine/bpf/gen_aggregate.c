@@ -228,3 +228,92 @@ void gen_conclude(struct gen *g, const struct type *t)
 	}
 	code_bind(c, done);
 }
+
+/* R1 = what bucket R2 of hist() stands for: aggregate_percentile(). */
+static void find_hist_middle(struct gen *g, const struct type *t)
+{
+	struct code *c = g->code;
+	int done = code_label(c);
+
+	code_const(c, R1, -1);
+	code_jump_imm(c, BPF_JEQ, R2, 0, done);
+	code_alu_imm(c, BPF_SUB, R2, 1);
+	code_mov(c, R1, R2);
+	code_jump_imm(c, BPF_JLT, R2, 2 << t->bits, done);
+	code_alu_imm(c, BPF_AND, R1, (1 << t->bits) - 1);
+	code_alu_imm(c, BPF_ADD, R1, 1 << t->bits);
+	code_alu_imm(c, BPF_RSH, R2, t->bits);
+	code_alu_imm(c, BPF_SUB, R2, 1);
+	code_alu_imm(c, BPF_AND, R2, 63);
+	code_alu(c, BPF_LSH, R1, R2);
+	code_const(c, R3, 1); /* half of what the bucket is wide */
+	code_alu(c, BPF_LSH, R3, R2);
+	code_alu_imm(c, BPF_SUB, R3, 1);
+	code_alu_imm(c, BPF_RSH, R3, 1);
+	code_alu(c, BPF_ADD, R1, R3);
+	code_bind(c, done);
+}
+
+static void find_lhist_middle(struct gen *g, const struct type *t)
+{
+	struct code *c = g->code;
+	int done = code_label(c), inside = code_label(c);
+	int32_t buckets = (int32_t)lhist_buckets(t);
+
+	code_const(c, R1, (int64_t)((uint64_t)t->min - 1));
+	code_jump_imm(c, BPF_JEQ, R2, 0, done);
+	code_mov(c, R3, R2);
+	code_alu_imm(c, BPF_SUB, R2, 1);
+	code_const(c, R1, t->step);
+	code_alu(c, BPF_MUL, R1, R2);
+	code_const(c, R2, t->min);
+	code_alu(c, BPF_ADD, R1, R2);
+	code_jump_imm(c, BPF_JLT, R3, buckets - 1, inside);
+	code_jump(c, done);
+	code_bind(c, inside);
+	code_const(c, R2, (int64_t)(((uint64_t)t->step - 1) / 2));
+	code_alu(c, BPF_ADD, R1, R2);
+	code_bind(c, done);
+}
+
+/* Two walks over the buckets: how many values there are, and in which bucket the wanted one is. No
+ * round branches on a count, so that the verifier follows one path. */
+void gen_percentile(struct gen *g, const struct type *t, int64_t millionths)
+{
+	struct code *c = g->code;
+	int32_t buckets = (int32_t)(type_memory(t) / 8);
+	int none = code_label(c), again;
+
+	code_const(c, R1, 0);
+	code_const(c, R3, 0);
+	code_mov(c, R2, R0);
+	again = code_here(c);
+	code_load(c, 8, R4, R2, 0);
+	code_alu(c, BPF_ADD, R1, R4);
+	code_alu_imm(c, BPF_ADD, R2, 8);
+	code_alu_imm(c, BPF_ADD, R3, 1);
+	code_jump_imm(c, BPF_JLT, R3, buckets, again);
+	code_jump_imm(c, BPF_JEQ, R1, 0, none);
+	code_alu_imm(c, BPF_MUL, R1, (int32_t)millionths); /* R1 becomes its rank */
+	code_alu_imm(c, BPF_ADD, R1, MILLION - 1);
+	code_alu_imm(c, BPF_DIV, R1, MILLION);
+	code_const(c, R2, 0); /* its bucket: how many have fewer values up to them */
+	code_const(c, R3, 0);
+	code_const(c, R5, 0);
+	again = code_here(c);
+	code_load(c, 8, R4, R0, 0);
+	code_alu(c, BPF_ADD, R5, R4);
+	code_mov(c, R4, R5);
+	code_alu(c, BPF_SUB, R4, R1);
+	code_alu_imm(c, BPF_RSH, R4, 63);
+	code_alu(c, BPF_ADD, R2, R4);
+	code_alu_imm(c, BPF_ADD, R0, 8);
+	code_alu_imm(c, BPF_ADD, R3, 1);
+	code_jump_imm(c, BPF_JLT, R3, buckets, again);
+	gen_limit(g, R2, buckets - 1);
+	if (t->kind == TYPE_HIST)
+		find_hist_middle(g, t);
+	else
+		find_lhist_middle(g, t);
+	code_bind(c, none);
+}

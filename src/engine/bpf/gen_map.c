@@ -189,6 +189,22 @@ static void map_get(struct gen *g, const struct insn *in, const struct entry_at 
 	gen_set(g, in->d, R1);
 }
 
+/* A histogram that is read is in a hash, one for all CPUs: make_store() in build.c. */
+static void map_percentile(struct gen *g, const struct insn *in, const struct entry_at *at)
+{
+	struct code *c = g->code;
+	int absent = code_label(c), done = code_label(c);
+
+	look_up(g, at);
+	code_jump_imm(c, BPF_JEQ, R0, 0, absent);
+	gen_percentile(g, &at->store->def->value, in->imm);
+	code_jump(c, done);
+	code_bind(c, absent);
+	code_const(c, R1, 0);
+	code_bind(c, done);
+	gen_set(g, in->d, R1);
+}
+
 static void map_copy(struct gen *g, const struct insn *in, const struct entry_at *at)
 {
 	struct code *c = g->code;
@@ -419,6 +435,7 @@ void gen_map(struct gen *g, const struct insn *in)
 		[OP_MAP_GET] = map_get, [OP_MAP_COPY] = map_copy, [OP_MAP_SET] = map_set,
 		[OP_MAP_PUT] = map_put, [OP_MAP_ADD] = map_add,   [OP_MAP_DEL] = map_del,
 		[OP_MAP_HAS] = map_has, [OP_AGGREGATE] = map_aggregate,
+		[OP_PERCENTILE] = map_percentile,
 	};
 	/* clang-format on */
 	const struct store *s = &g->world->stores[in->map];

@@ -70,15 +70,15 @@ static int make_store_map(const struct store *s, uint32_t key_size, struct diag 
 	return store_make_map(&m, d);
 }
 
-int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
-	       struct diag *d)
+int store_open(struct store *s, const struct map_def *def, bool is_shared, uint32_t used_at,
+	       uint64_t *used, struct diag *d)
 {
 	bool has_keys = def->key.kind != TYPE_NONE;
 	enum store_kind kind = STORE_HASH;
 
-	if (!has_keys && type_is_aggregate(&def->value))
+	if (!has_keys && type_is_aggregate(&def->value) && !is_shared)
 		kind = STORE_CPU_CELL;
-	else if (!has_keys && type_memory(&def->value) == 8)
+	else if (!has_keys && !is_shared && type_memory(&def->value) == 8)
 		kind = STORE_CELL;
 	*s = (struct store){.def = def,
 			    .kind = kind,

@@ -54,9 +54,10 @@ struct kernel_map;
 
 /* A kernel map's descriptor, or -errno with a message. */
 int store_make_map(const struct kernel_map *m, struct diag *d);
-/* `used` is word `used_at` of the counters, which programs change, too. */
-int store_open(struct store *s, const struct map_def *def, uint32_t used_at, uint64_t *used,
-	       struct diag *d);
+/* `is_shared`: an aggregate without keys has one value, not one for each CPU. `used` is word
+ * `used_at` of the counters, which programs change, too. */
+int store_open(struct store *s, const struct map_def *def, bool is_shared, uint32_t used_at,
+	       uint64_t *used, struct diag *d);
 /* No program reads the store. */
 void store_is_not_read(struct store *s);
 void store_close(struct store *s);

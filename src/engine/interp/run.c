@@ -102,6 +102,7 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_MAP_ADD: map_add(r, i); break;
 	case OP_MAP_DEL: map_del(r, i); break;
 	case OP_MAP_HAS: regs[i->d] = map_has(r, i); break;
+	case OP_PERCENTILE: regs[i->d] = map_percentile(r, i); break;
 	case OP_AGGREGATE: map_aggregate(r, i); break;
 	case OP_EMIT: emit_record(r, i); break;
 	}

@@ -169,6 +169,7 @@ void map_put(struct run *r, const struct insn *i);
 void map_add(struct run *r, const struct insn *i);
 void map_del(struct run *r, const struct insn *i);
 bool map_has(struct run *r, const struct insn *i);
+uint64_t map_percentile(struct run *r, const struct insn *i);
 void map_aggregate(struct run *r, const struct insn *i);
 void emit_record(struct run *r, const struct insn *i);
 

@@ -130,6 +130,13 @@ uint64_t map_get(struct run *r, const struct insn *i)
 	return type_is_aggregate(t) ? aggregate_number(t, value) : *(const uint64_t *)value;
 }
 
+uint64_t map_percentile(struct run *r, const struct insn *i)
+{
+	const void *value = table_find(table_of(r, i), key_of(r, i));
+
+	return value ? aggregate_percentile(value_type(r, i), value, (uint64_t)i->imm) : 0;
+}
+
 void map_copy(struct run *r, const struct insn *i)
 {
 	size_t size = type_memory(run_type(r, i->t));
