@@ -10,10 +10,25 @@
 
 #include "nopal/diag.h"
 
+static const char *self_name(void)
+{
+	return strcmp(program_invocation_short_name, "dtrace") ? "nopal" : "dtrace";
+}
+
+/* A message that is not about a text begins with our name, as those of say_error() do. */
 int show_messages(struct nopal_diag *d)
 {
+	const char *line = nopal_diag_text(d);
+
 	fflush(stdout);
-	fputs(nopal_diag_text(d), stderr);
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+		bool begins = !strncmp(line, "error: ", 7) || !strncmp(line, "warning: ", 9);
+
+		fprintf(stderr, "%s%s%.*s\n", begins ? self_name() : "", begins ? ": " : "",
+			(int)len, line);
+		line += len + (line[len] == '\n');
+	}
 	return EXIT_FAILED;
 }
 
@@ -27,15 +42,13 @@ const char *base_name(const char *path)
 /* The text may contain names of files that any user made. */
 static void say(const char *format, va_list args)
 {
-	bool is_dtrace = !strcmp(program_invocation_short_name, "dtrace");
 	char *text = NULL, *safe = NULL;
 
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	if (text)
 		safe = nopal_escaped(text);
-	fprintf(stderr, "%s: error: %s\n", is_dtrace ? "dtrace" : "nopal",
-		safe ? safe : strerror(ENOMEM));
+	fprintf(stderr, "%s: error: %s\n", self_name(), safe ? safe : strerror(ENOMEM));
 	free(safe);
 	free(text);
 }

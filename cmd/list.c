@@ -143,6 +143,21 @@ static bool show_all(const struct nopal_sites *probes, const struct list_options
 	return true;
 }
 
+/* A file without probes: an interpreter's are often in a library. */
+static void say_none(struct nopal_sites *probes, const char *name)
+{
+	size_t count = 0;
+	char *library = nopal_sites_library(probes, name, &count);
+
+	say_error("no probes in '%s'", name);
+	if (library)
+		fprintf(stderr, "hint: it is linked with '%s', which has %zu: nopal list %s\n",
+			library, count, library);
+	else
+		fputs(NO_PROBES_HINT "\n", stderr);
+	free(library);
+}
+
 /* Find what one word names. False when this failed or found nothing. */
 static bool find_one(struct nopal_sites *probes, pid_t pid, const char *name, struct nopal_diag *d)
 {
@@ -153,7 +168,7 @@ static bool find_one(struct nopal_sites *probes, pid_t pid, const char *name, st
 			    : nopal_sites_find(probes, name, pid, d);
 
 	if (!found && nopal_diag_errors(d) == errors)
-		say_error("no probes in '%s'\n" NO_PROBES_HINT, name);
+		say_none(probes, name);
 	return found > 0;
 }
 

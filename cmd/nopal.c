@@ -2,6 +2,7 @@
  * nopal FILE.bt). Called as `dtrace` it is nopal provider. */
 #include "command.h"
 #include "memory.h"
+#include "options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,9 @@ static const char tail[] =
 	"  nopal --help-script    the options of nopal -e\n"
 	"  man nopal              see also nopal-list(1), nopal-script(7), dtrace(1),\n"
 	"                         nopal-runtime(3), nopal-sites(3), nopal-trace(3)\n";
+
+/* For messages about the first word. */
+static const struct command command_none = {.self = "nopal"};
 
 static int print_help(void)
 {
@@ -90,6 +94,26 @@ static int run_dtrace(char **argv)
 	return dtrace.run(&dtrace, argv);
 }
 
+/* Neither an option nor a file with a script: a word. */
+static bool is_misspelt(const char *word)
+{
+	return strspn(word, "abcdefghijklmnopqrstuvwxyz-") == strlen(word) && word[0] != '-' &&
+	       access(word, F_OK);
+}
+
+static int no_command(const char *word)
+{
+	for (int mistakes = 1; mistakes <= 2; mistakes++)
+		for (size_t i = 0; nopal_commands[i]; i++)
+			if (nopal_commands[i]->summary &&
+			    words_are_near(word, nopal_commands[i]->name, mistakes))
+				return usage_error(&command_none,
+						   "no command '%s' (did you mean '%s'?), and no "
+						   "script of that name",
+						   word, nopal_commands[i]->name);
+	return usage_error(&command_none, "no command '%s', and no script of that name", word);
+}
+
 static int run(int argc, char **argv)
 {
 	const struct command *command;
@@ -103,8 +127,10 @@ static int run(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
 		return print_help();
 	command = find_command(argv[1]);
-	return command ? command->run(command, argv + 1)
-		       : command_script.run(&command_script, argv);
+	if (command)
+		return command->run(command, argv + 1);
+	return is_misspelt(argv[1]) ? no_command(argv[1])
+				    : command_script.run(&command_script, argv);
 }
 
 int main(int argc, char **argv)

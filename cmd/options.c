@@ -189,8 +189,7 @@ struct parse {
 	bool helped;
 };
 
-/* Do two words differ by at most so many letters? */
-static bool is_near(const char *a, const char *b, int mistakes)
+bool words_are_near(const char *a, const char *b, int mistakes)
 {
 	while (*a && *a == *b)
 		a++, b++;
@@ -198,8 +197,12 @@ static bool is_near(const char *a, const char *b, int mistakes)
 		return true;
 	if (!mistakes)
 		return false;
-	return (*a && *b && is_near(a + 1, b + 1, mistakes - 1)) ||
-	       (*a && is_near(a + 1, b, mistakes - 1)) || (*b && is_near(a, b + 1, mistakes - 1));
+	if (*a && *b && a[0] == b[1] && a[1] == b[0] &&
+	    words_are_near(a + 2, b + 2, mistakes - 1)) /* exchanged */
+		return true;
+	return (*a && *b && words_are_near(a + 1, b + 1, mistakes - 1)) ||
+	       (*a && words_are_near(a + 1, b, mistakes - 1)) ||
+	       (*b && words_are_near(a, b + 1, mistakes - 1));
 }
 
 /* "--dump=tree" is the word "--dump"; dtrace's words, such as "-m32", have no value. */
@@ -222,7 +225,7 @@ static bool is_letter(const struct option *o, const char *at)
 static bool is_like(const struct option *o, const char *arg)
 {
 	return o->word && o->help && strlen(arg) > 3 &&
-	       (!strncmp(o->word, arg, strlen(arg)) || is_near(o->word, arg, MAX_MISTAKES));
+	       (!strncmp(o->word, arg, strlen(arg)) || words_are_near(o->word, arg, MAX_MISTAKES));
 }
 
 static const struct option *find_row(const struct command *c, const char *arg,

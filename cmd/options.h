@@ -3,6 +3,7 @@
 #ifndef NOPAL_CMD_OPTIONS_H
 #define NOPAL_CMD_OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct command;
@@ -33,6 +34,8 @@ take_fn take_help;     /* print the help; the command line is answered */
 /* Parse argv[1]... into `target`. The words that are not options are moved to argv[1]... in their
  * order. Returns their number, or -1 when the command is to end with *code. */
 int options_parse(const struct command *c, char **argv, void *target, int *code);
+/* Do two words differ by at most MISTAKES letters? */
+bool words_are_near(const char *a, const char *b, int mistakes);
 /* Everything that --help says. */
 void options_help(const struct command *c);
 

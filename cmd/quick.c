@@ -130,11 +130,26 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 	return 0;
 }
 
+/* "interval:ms:500" */
+static void put_interval(struct script_text *t, uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}};
+	unsigned i = 0;
+
+	while (i < 2 && ns % units[i].ns)
+		i++;
+	script_put(t, "interval:%s:%llu", units[i].name, (unsigned long long)(ns / units[i].ns));
+}
+
 /* The times at which maps are shown, and how much of them. */
 static void write_times(struct script_text *t, struct quick *q)
 {
 	if (q->interval) {
-		script_put(t, "interval:us:%llu\n{\n", (unsigned long long)q->interval / 1000);
+		put_interval(t, q->interval);
+		script_put(t, "\n{\n");
 		if (q->wall)
 			script_put(t, "\ttime(\"%%H:%%M:%%S\\n\");\n");
 		script_put(t, q->top ? "\tprint(@, %ld);\n" : "\tprint(@);\n", q->top);
@@ -174,9 +189,10 @@ static int write_script(struct script_text *t, const struct command *c, struct q
 		code = write_clause(t, c, q, &q->specs[i]);
 	if (kind->has_map)
 		write_times(t, q);
-	if (q->show_script && q->run.duration_ns)
-		script_put(t, "interval:us:%llu { exit() }\n",
-			   (unsigned long long)q->run.duration_ns / 1000);
+	if (q->show_script && q->run.duration_ns) {
+		put_interval(t, q->run.duration_ns);
+		script_put(t, " { exit() }\n");
+	}
 	if (script_text_end(t))
 		return code;
 	say_error("out of memory for the script");

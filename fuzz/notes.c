@@ -4,6 +4,7 @@
 
 #include "elf/debugfile.h"
 #include "elf/symbols.h"
+#include "find/nearby.h"
 #include "probe/sites.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
@@ -17,6 +18,13 @@ static int look_up(void *arg, const struct symbol *symbol)
 		abort();
 	symtab_at_offset(arg, symbol->address, &found, &into);
 	return symbol->name.len ? 0 : -1;
+}
+
+/* Names are read in place: the last byte of each is touched. */
+static int take_library(void *arg, struct str name)
+{
+	(void)arg;
+	return name.ptr[name.len - 1] == '\0' ? -1 : 0;
 }
 
 static void read_symbols(const struct image *image)
@@ -65,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		check_sites(&list);
 		site_list_free(&list);
 		read_symbols(image);
+		nearby_libraries(image, take_library, NULL);
 		image_close(image);
 	}
 	diag_render(&d, &text);

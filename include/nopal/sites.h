@@ -40,6 +40,9 @@ struct nopal_site;
 int nopal_sites_new(struct nopal_sites **out);
 void nopal_sites_free(struct nopal_sites *p); /* NULL is fine */
 
+/* The library with probes that an ELF file without any is linked with, to be freed, and the number
+ * of its sites; NULL: there is none. */
+char *nopal_sites_library(struct nopal_sites *p, const char *path, size_t *count);
 /* Add the sites of one ELF file. A name without a slash is searched in $PATH, among the libraries
  * of the loader's cache, and in the current directory. Notes that were stripped are read from the
  * separate debug file. A file without probes adds 0. */

@@ -79,6 +79,16 @@ NOPAL_EXPORT int nopal_sites_file(struct nopal_sites *p, const char *path, struc
 	return run_query(p, &q, diag_inner(d));
 }
 
+NOPAL_EXPORT char *nopal_sites_library(struct nopal_sites *p, const char *path, size_t *count)
+{
+	struct arena a = ARENA_INIT;
+	struct str library = finder_library(p->finder, str_from(path), &a, count);
+	char *copy = *count ? strndup(library.ptr, library.len) : NULL;
+
+	arena_free(&a);
+	return copy;
+}
+
 NOPAL_EXPORT int nopal_sites_process(struct nopal_sites *p, pid_t pid, struct nopal_diag *d)
 {
 	struct find_query q = {.pid = pid};

@@ -57,6 +57,20 @@ const char *arch_reg_name(const struct arch *arch, uint8_t id)
 	return widest ? widest->name : "?";
 }
 
+bool arch_runs_here(const struct arch *arch)
+{
+	static const char *const narrow[][2] = {
+		{"x86_64", "i386"}, {"aarch64", "arm"}, {"powerpc64", "powerpc"}};
+	const struct arch *host = arch_host();
+
+	if (!host || arch->is_host)
+		return true;
+	for (size_t i = 0; i < COUNT(narrow); i++)
+		if (!strcmp(host->name, narrow[i][0]) && !strcmp(arch->name, narrow[i][1]))
+			return true;
+	return false;
+}
+
 /* ---- instructions */
 
 unsigned length_within(struct str code, unsigned length)

@@ -106,6 +106,17 @@ void diag_hint_permission(struct diag *d, int err, const char *otherwise)
 		diag_hint(d, "run as root, or %s", otherwise);
 }
 
+void diag_place(struct diag *d, const struct message *last, struct span span)
+{
+	for (struct message *m = !d ? NULL : last ? last->next : d->first; m; m = m->next) {
+		if (m->level != DIAG_ERROR || m->span.source.len)
+			continue;
+		m->span = span_of_line(span);
+		m->span.path = arena_str(&d->arena, m->span.path);
+		m->span.source = arena_str(&d->arena, m->span.source);
+	}
+}
+
 void diag_add_all(struct diag *d, const struct diag *from)
 {
 	for (const struct message *m = from->first; d && m; m = m->next) {

@@ -64,6 +64,8 @@ void diag_hint(struct diag *d, const char *format, ...) __attribute__((format(pr
 /* After a failure for want of permission (-EACCES, -EPERM): the hint "run as root, or OTHERWISE".
  */
 void diag_hint_permission(struct diag *d, int err, const char *otherwise);
+/* Errors after `last` (NULL: all) that are not about a text get this place. */
+void diag_place(struct diag *d, const struct message *last, struct span span);
 /* Add the messages of another list, as they are. */
 void diag_add_all(struct diag *d, const struct diag *from);
 /* All messages as text, as drawn above; untrusted text is made safe for a terminal. */

@@ -191,33 +191,48 @@ bool str_has_wildcard(struct str s)
 	return str_index(s, '*') >= 0 || str_index(s, '?') >= 0;
 }
 
+/* Is the text before `i` of one and `j` of the other the same but for its last two letters, which
+ * are exchanged? */
+static bool is_swap(struct str a, size_t i, struct str b, size_t j)
+{
+	return i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1];
+}
+
+/* Levenshtein's table row by row, with exchanged neighbours: of the last three rows, number i is
+ * rows[i % 3]. */
 unsigned str_distance(struct str a, struct str b, unsigned limit)
 {
-	unsigned row[65];
+	unsigned rows[3][65];
 
 	if (a.len > 64 || b.len > 64)
 		return limit;
 	for (size_t j = 0; j <= b.len; j++)
-		row[j] = (unsigned)j;
+		rows[0][j] = (unsigned)j;
 	for (size_t i = 1; i <= a.len; i++) {
-		unsigned diagonal = row[0];
+		const unsigned *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
+		unsigned *row = rows[i % 3];
 
 		row[0] = (unsigned)i;
 		for (size_t j = 1; j <= b.len; j++) {
-			unsigned change = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-			unsigned skip = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+			unsigned change = above[j - 1] + (a.ptr[i - 1] != b.ptr[j - 1]);
+			unsigned skip = (above[j] < row[j - 1] ? above[j] : row[j - 1]) + 1;
 
-			diagonal = row[j];
 			row[j] = change < skip ? change : skip;
+			if (is_swap(a, i, b, j) && second[j - 2] + 1 < row[j])
+				row[j] = second[j - 2] + 1;
 		}
 	}
-	return row[b.len] < limit ? row[b.len] : limit;
+	return rows[a.len % 3][b.len] < limit ? rows[a.len % 3][b.len] : limit;
 }
 
 bool guess_offer(struct guess *g, struct str wanted, struct str name)
 {
-	unsigned distance = str_distance(name, wanted, g->nearest);
+	unsigned distance = str_distance(name, wanted, g->nearest + 1);
 
+	/* Of two that are as near, the one that is as long: "prinft" is printf, not print. */
+	if (distance == g->nearest && g->best.len && g->best.len != wanted.len &&
+	    name.len == wanted.len)
+		distance--;
 	if (distance >= g->nearest)
 		return false;
 	g->nearest = distance;

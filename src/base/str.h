@@ -63,7 +63,8 @@ unsigned hex_digit(char c); /* its value; 16: it is not one */
  * memory, no recursion. */
 bool str_match(struct str pattern, struct str s);
 bool str_has_wildcard(struct str s);
-/* Edit distance, capped at `limit`: for "did you mean". */
+/* Edit distance, in which two exchanged letters are one edit, capped at `limit`: for "did you
+ * mean". */
 unsigned str_distance(struct str a, struct str b, unsigned limit);
 
 /* The name nearest to the one asked for, of all that are offered. */

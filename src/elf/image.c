@@ -54,6 +54,27 @@ static struct str read_early(int fd, struct str memory, uint64_t at, char *room,
 	return str_of(room, got > 0 ? (size_t)got : 0);
 }
 
+/* "#!/usr/bin/env python3": what runs the file may have probes. */
+static void hint_script(struct str head, struct diag *d)
+{
+	struct str line, word;
+
+	if (!str_starts(head, STR("#!")))
+		return;
+	head = str_of(head.ptr + 2, head.len - 2);
+	line = str_trim(str_cut(&head, '\n'));
+	word = str_cut(&line, ' ');
+	if (str_ends(word, STR("/env"))) {
+		line = str_trim(line);
+		word = str_cut(&line, ' ');
+	}
+	for (size_t i = 0; i < word.len; i++)
+		if (word.ptr[i] <= ' ' || word.ptr[i] > '~')
+			return;
+	if (word.len)
+		diag_hint(d, "it is a script of '%.*s': name that program instead", STR_FMT(word));
+}
+
 /* *sections: how many the file claims to have. */
 static int check_head(struct image *image, struct str memory, uint64_t *sections, struct diag *d)
 {
@@ -63,9 +84,12 @@ static int check_head(struct image *image, struct str memory, uint64_t *sections
 	struct cursor c;
 	bool wide;
 
-	if (head.len < 4 || memcmp(head.ptr, ELFMAG, SELFMAG) != 0)
-		return diag_error(d, -ENOEXEC, "not-elf", "'%.*s' is not an ELF file",
-				  STR_FMT(image->name));
+	if (head.len < 4 || memcmp(head.ptr, ELFMAG, SELFMAG) != 0) {
+		diag_error(d, -ENOEXEC, "not-elf", "'%.*s' is not an ELF file",
+			   STR_FMT(image->name));
+		hint_script(head, d);
+		return -ENOEXEC;
+	}
 	if (head.len < sizeof(Elf32_Ehdr))
 		return refuse_damaged(image, d, "its header is truncated");
 	wide = head.ptr[EI_CLASS] == ELFCLASS64;

@@ -404,6 +404,31 @@ void cache_read_names(struct cache *c, struct finding *f, struct diag *d)
 	read_symtab(c, f, false, false, &e->names, d);
 }
 
+bool cache_stripped(struct finding *f, struct str *build_id, struct arena *a)
+{
+	struct budget b = budget_for_file(-1);
+	struct str root = root_of(f, a), id;
+	struct image *image, *debug = NULL;
+	struct buf hex = BUF_INIT;
+	bool stripped;
+
+	if (!f->cached->file || image_open_file(f->cached->file, &image, NULL))
+		return false;
+	image_set_budget(image, &b);
+	stripped = !image_section_of_type(image, SHT_SYMTAB);
+	if (stripped)
+		debug = debugfile_open_symbols(image, place_of(f, root, a), root);
+	id = image_build_id(image);
+	for (size_t i = 0; i < id.len; i++)
+		buf_printf(&hex, "%02x", (unsigned char)id.ptr[i]);
+	*build_id = arena_str(a, buf_as_str(&hex));
+	buf_free(&hex);
+	image_close(image);
+	if (debug)
+		image_close(debug);
+	return stripped && !debug;
+}
+
 struct str cache_untrusted(struct finding *f, struct arena *a)
 {
 	struct budget b = budget_for_file(-1);

@@ -59,6 +59,10 @@ bool finder_wants(struct str path, struct str mapped);
 int finder_sites(struct finder *f, const struct find_query *q, found_fn *fn, void *arg,
 		 struct diag *d);
 
+/* The first library that the file `path` is linked with and that has probes, the C and C++
+ * libraries apart: its path, and how many there are. Empty: none has. */
+struct str finder_library(struct finder *f, struct str path, struct arena *a, size_t *count);
+
 /* Functions of a file by pattern (the query's name; it has no provider), for uprobes: link-time
  * name, file offset. A name "0x1234" is a link-time address: its offset and the function that holds
  * it, or an empty name. */

@@ -111,6 +111,9 @@ void cache_let_go(struct cached_image *image);
 int cache_read_symbols(struct cache *c, struct finding *f, bool named, struct diag *d);
 /* The same for symbols that only serve to show names: an untrusted debug file will do. */
 void cache_read_names(struct cache *c, struct finding *f, struct diag *d);
+/* Has it no full table of symbols, and no debug file that has one? *build_id is in hex, for the
+ * user. */
+bool cache_stripped(struct finding *f, struct str *build_id, struct arena *a);
 /* The debug file that was ignored because root does not own it: its name, or empty. */
 struct str cache_untrusted(struct finding *f, struct arena *a);
 

@@ -138,6 +138,27 @@ static void warn_untrusted(struct finding *f, struct diag *d)
 	arena_free(&a);
 }
 
+/* Nothing was found: most names of a stripped file are in no table. */
+static void warn_stripped(struct finding *f, struct diag *d)
+{
+	struct arena a = ARENA_INIT;
+	struct buf path = BUF_INIT;
+	struct str id;
+
+	if (cache_stripped(f, &id, &a)) {
+		buf_escaped(&path, f->image.path);
+		diag_warn(d, "stripped",
+			  "'%.*s' is stripped: only the functions that it exports have names",
+			  STR_FMT(buf_as_str(&path)));
+		diag_hint(d,
+			  "install its debug symbols: on Debian the package that "
+			  "'find-dbgsym-packages %.*s' names%s%.*s",
+			  STR_FMT(buf_as_str(&path)), id.len ? "; build ID " : "", STR_FMT(id));
+	}
+	buf_free(&path);
+	arena_free(&a);
+}
+
 int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
 		     struct diag *d)
 {
@@ -161,6 +182,8 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 		}
 		if (!err && q->to_attach && set.named && !w.found)
 			warn_untrusted(w.finding, d);
+		if (!err && q->to_attach && set.named && !w.found)
+			warn_stripped(w.finding, d);
 		cache_let_go(w.finding->cached);
 	}
 	free(set.items);

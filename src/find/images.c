@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "find/finder.h"
 #include "find/lookup.h"
+#include "find/nearby.h"
 #include "symbols/maps.h"
 
 /* One query while it runs. */
@@ -14,6 +15,7 @@ struct image_search {
 	struct image_set *out;
 	struct str wanted;   /* mapped files that match; empty: all */
 	struct str resolved; /* the same pattern, as mapped files are named; empty: there is none */
+	bool is_short;	     /* ... those of which it is a short name */
 	unsigned forbidden;  /* processes that we may not inspect */
 };
 
@@ -41,7 +43,7 @@ static int add_finding(struct image_search *s, struct cached_image *image,
 
 /* Does the user mean this mapped file? By its whole path, or by its last part when that is all they
  * gave; a deleted file also without the kernel's remark. */
-static bool is_wanted(struct str wanted, struct str path)
+static bool is_wanted(struct str wanted, struct str path, bool is_short)
 {
 	struct str plain = path;
 
@@ -52,7 +54,7 @@ static bool is_wanted(struct str wanted, struct str path)
 	if (str_index(wanted, '/') < 0)
 		while (memchr(plain.ptr, '/', plain.len))
 			str_cut(&plain, '/');
-	return str_match(wanted, plain);
+	return is_short ? lookup_is_short(wanted, plain) : str_match(wanted, plain);
 }
 
 /* A pattern with links in its path, or that is relative, as mapped files are named: what comes
@@ -83,11 +85,11 @@ bool finder_wants(struct str path, struct str mapped)
 {
 	struct arena a = ARENA_INIT;
 	struct str real;
-	bool wants = is_wanted(path, mapped);
+	bool wants = is_wanted(path, mapped, false);
 
 	if (!wants && str_has_wildcard(path)) {
 		real = resolve_pattern(path, &a);
-		wants = real.len && is_wanted(real, mapped);
+		wants = real.len && is_wanted(real, mapped, false);
 	}
 	arena_free(&a);
 	return wants;
@@ -103,7 +105,8 @@ static int take_mapped(void *arg, const struct mapped_file *file)
 	struct stat st, other;
 	int err;
 
-	if (!is_wanted(s->wanted, path) && !(s->resolved.len && is_wanted(s->resolved, path)))
+	if (!is_wanted(s->wanted, path, s->is_short) &&
+	    !(s->resolved.len && is_wanted(s->resolved, path, false)))
 		return 0;
 	if (mapped_file_locate(file, &s->f->name, &st))
 		return 0;
@@ -224,10 +227,14 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	struct buf safe = BUF_INIT;
 	struct str name = arena_str(a, path);
 	struct image *image;
+	int err;
 
 	/* Opening it gives the best message: a directory, no permission, ... */
 	if (name.ptr && strlen(name.ptr) == path.len && str_index(path, '/') >= 0 && !pid) {
-		if (image_open(name.ptr, &image, d))
+		err = image_open(name.ptr, &image, d);
+		if (err == -ENOENT)
+			nearby_hint(d, path);
+		if (err)
 			return -ENOENT;
 		image_close(image); /* it was created meanwhile */
 	}
@@ -254,6 +261,9 @@ static int search_named(struct image_search *s, pid_t pid, struct str path, stru
 	s->out->named = true;
 	s->wanted = path;
 	if (pid)
+		err = search_process(s, pid, d);
+	s->is_short = str_index(path, '/') < 0;
+	if (pid && !err && !s->out->count && s->is_short)
 		err = search_process(s, pid, d);
 	if (err || s->out->count)
 		return err;

@@ -168,7 +168,21 @@ static bool text_at(struct str table, uint32_t at, struct str *out)
 	return cursor_text(&c, out);
 }
 
-struct str loader_cache_find(struct str cache, struct str name, unsigned n)
+bool lookup_is_short(struct str name, struct str library)
+{
+	struct str rest = library;
+
+	if (str_starts(library, STR("lib")) && !str_starts(name, STR("lib")))
+		rest = str_of(library.ptr + 3, library.len - 3);
+	if (!name.len || !str_starts(rest, name))
+		return false;
+	rest = str_of(rest.ptr + name.len, rest.len - name.len);
+	return str_starts(rest, STR(".so")) && (rest.len == 3 || rest.ptr[3] == '.');
+}
+
+/* The path of the n-th entry whose name matches. */
+static struct str find_entry(struct str cache, struct str name, unsigned n,
+			     bool (*matches)(struct str name, struct str library))
 {
 	struct cursor c = find_cache(cache);
 	struct str table = str_of((const char *)c.at, cursor_left(&c)), text, path, word, entry;
@@ -182,7 +196,7 @@ struct str loader_cache_find(struct str cache, struct str name, unsigned n)
 	while (count-- && cursor_bytes(&c, 24, &entry)) {
 		memcpy(&name_at, entry.ptr + 4, 4);
 		memcpy(&path_at, entry.ptr + 8, 4);
-		if (!text_at(table, name_at, &text) || !str_eq(text, name) ||
+		if (!text_at(table, name_at, &text) || !matches(name, text) ||
 		    !text_at(table, path_at, &path) || !path.len || *path.ptr != '/')
 			continue;
 		if (!n--)
@@ -191,8 +205,19 @@ struct str loader_cache_find(struct str cache, struct str name, unsigned n)
 	return STR("");
 }
 
+struct str loader_cache_find(struct str cache, struct str name, unsigned n)
+{
+	return find_entry(cache, name, n, str_eq);
+}
+
+struct str loader_cache_find_short(struct str cache, struct str name, unsigned n)
+{
+	return find_entry(cache, name, n, lookup_is_short);
+}
+
 /* Libraries of several machines may share a name: this machine's comes first. */
-static int lookup_library(pid_t pid, struct str name, struct arena *a, struct located *out)
+static int lookup_library(pid_t pid, struct str name, bool is_short, struct arena *a,
+			  struct located *out)
 {
 	const struct arch *host = arch_host();
 	struct buf text = BUF_INIT;
@@ -203,7 +228,8 @@ static int lookup_library(pid_t pid, struct str name, struct arena *a, struct lo
 	if (!err)
 		err = file_slurp(file.open_path.ptr, MAX_CACHE, &text);
 	for (unsigned i = 0; !err && i < 64; i++) {
-		path = loader_cache_find(buf_as_str(&text), name, i);
+		path = is_short ? loader_cache_find_short(buf_as_str(&text), name, i)
+				: loader_cache_find(buf_as_str(&text), name, i);
 		if (!path.len)
 			break;
 		if (locate_file(pid, path, a, &file))
@@ -228,10 +254,12 @@ int lookup_file(pid_t pid, struct str name, struct arena *a, struct located *out
 		return -ENOENT;
 	if (str_index(name, '/') >= 0)
 		return locate_file(pid, name, a, out);
-	if (!lookup_in_path(pid, name, a, out) || !lookup_library(pid, name, a, out))
+	if (!lookup_in_path(pid, name, a, out) || !lookup_library(pid, name, false, a, out))
 		return 0;
 	here = arena_printf(a, "./%.*s", STR_FMT(name));
-	return here.ptr ? locate_file(0, here, a, out) : -ENOMEM;
+	if (!here.ptr)
+		return -ENOMEM;
+	return locate_file(0, here, a, out) ? lookup_library(pid, name, true, a, out) : 0;
 }
 
 int lookup_pattern(struct str pattern, int (*fn)(void *arg, struct str path), void *arg)

@@ -376,10 +376,18 @@ static int finish(const struct image *image, struct site_list *list, int err)
 	return over ? over : err;
 }
 
+/* Some authors write the names in quotes, which are then a part of them: they match without. */
+static bool name_matches(struct str pattern, struct str name)
+{
+	if (!pattern.len || str_match(pattern, name))
+		return true;
+	return name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"' &&
+	       str_match(pattern, str_of(name.ptr + 1, name.len - 2));
+}
+
 bool site_is_wanted(const struct site_filter *f, struct str provider, struct str name)
 {
-	return (!f->provider.len || str_match(f->provider, provider)) &&
-	       (!f->name.len || str_match(f->name, name));
+	return name_matches(f->provider, provider) && name_matches(f->name, name);
 }
 
 static struct image *with_notes(struct image *debug)

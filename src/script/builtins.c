@@ -109,6 +109,7 @@ static void walk_builtin(struct walk *w, const struct expr *e)
 	const struct function *f = function_find(e->text);
 	unsigned number;
 
+	w->uses->has_unknown |= !f;
 	if (!f)
 		return;
 	w->uses->needs |= f->needs;

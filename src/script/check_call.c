@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "script/inside.h"
 
 static void wrong_count(struct check *c, const struct expr *e, const struct function *f)
@@ -79,14 +80,41 @@ static void check_args(struct check *c, const struct function *f, struct expr *e
 		wrong_count(c, e, f);
 }
 
+/* What other tracers call it. */
+static const struct {
+	const char *theirs, *ours;
+} synonyms[] = {
+	/* clang-format off */
+	{"quantize",   "hist"},      {"lquantize", "lhist"},   {"llquantize", "hist"},
+	{"percentile", "hist"},      {"quantile",  "hist"},    {"histogram",  "hist"},
+	{"copyinstr",  "str"},       {"stringof",  "str"},     {"execname",   "comm"},
+	{"ustackdepth", "ustack"},   {"stack",     "ustack"},  {"jstack",     "ustack"},
+	{"timestamp",  "nsecs"},     {"walltimestamp", "nsecs"}, {"probename", "probe"},
+	{"probefunc",  "func"},      {"average",   "avg"},     {"trunc",      "clear"},
+	/* clang-format on */
+};
+
+static struct str synonym_of(struct str name)
+{
+	for (size_t i = 0; i < COUNT(synonyms); i++)
+		if (str_eq_text(name, synonyms[i].theirs))
+			return str_from(synonyms[i].ours);
+	return STR("");
+}
+
 static void unknown_function(struct check *c, const struct expr *e)
 {
-	struct str guess = function_guess(e->text);
 	bool is_call = e->kind == EXPR_CALL;
+	struct str guess = function_guess(e->text), synonym = synonym_of(e->text);
+	struct str arg = is_call ? STR("") : named_guess(c, e->text);
 
 	check_error(c, e, is_call ? "unknown-function" : "unknown-name", "unknown %s '%.*s'",
 		    is_call ? "function" : "name", STR_FMT(e->text));
-	if (guess.len)
+	if (arg.len)
+		diag_hint(c->d, "did you mean 'args.%.*s'?", STR_FMT(arg));
+	else if (synonym.len)
+		diag_hint(c->d, "write '%.*s%s' here", STR_FMT(synonym), is_call ? "()" : "");
+	else if (guess.len)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess));
 }
 

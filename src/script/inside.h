@@ -39,7 +39,8 @@ struct uses {
 	uint64_t floats[2]; /* bit n: printf shows argN as a float, if it is one */
 	struct str *fields; /* args.x: tracepoint formats must be read */
 	size_t field_count, field_cap;
-	unsigned needs; /* enum builtin_need */
+	unsigned needs;	  /* enum builtin_need */
+	bool has_unknown; /* a name that is none: it may be meant as an argument's */
 };
 
 /* One attachment of a clause. */
@@ -415,6 +416,8 @@ const struct trace_field *event_field(const struct trace_event *event, struct st
 
 /* Are the named arguments that the clause uses the same at both attachments? */
 bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b);
+/* The argument whose name is like `name`, which is no builtin; empty: none. */
+struct str named_guess(const struct check *c, struct str name);
 /* args.word of a variant with usdt attachments. */
 void check_named(struct check *c, struct expr *e);
 /* argN where a float is wanted: it becomes one if it is known to be one. */

@@ -82,6 +82,24 @@ static void look_around(struct search *q)
 	}
 }
 
+/* The program has none, but a library that it is linked with has: an interpreter is often one. */
+static bool hint_library(struct search *q)
+{
+	const struct script_source *source = q->source;
+	struct str path = q->spec->path, library;
+	size_t count = 0;
+
+	if (q->spec->type != PROBE_USDT || q->seen || !path.len || str_has_wildcard(path) ||
+	    !source->library)
+		return false;
+	library = source->library(source->self, path, &q->s->arena, &count);
+	if (!count)
+		return false;
+	diag_hint(q->d, "it is linked with '%.*s', which has %zu probe%s", STR_FMT(library), count,
+		  count == 1 ? "" : "s");
+	return true;
+}
+
 static void hint_missing(struct search *q)
 {
 	if (q->guess.best.len) {
@@ -92,6 +110,8 @@ static void hint_missing(struct search *q)
 		diag_hint(q->d, "images that are mapped later are searched for it");
 		return;
 	}
+	if (hint_library(q))
+		return;
 	if (q->spec->type == PROBE_USDT && q->seen)
 		diag_hint(q->d, "nopal list shows the %zu probes of '%.*s'", q->seen,
 			  STR_FMT(q->spec->path));
@@ -118,7 +138,8 @@ static struct str searched(const struct search *q)
 		return arena_printf(a, "searched the files that match '%.*s'", STR_FMT(spec->path));
 	if (!q->seen)
 		return arena_printf(a, "'%.*s' has no probes", STR_FMT(spec->path));
-	return arena_printf(a, "'%.*s' has %zu others", STR_FMT(spec->path), q->seen);
+	return arena_printf(a, "'%.*s' has %zu other probe%s", STR_FMT(spec->path), q->seen,
+			    q->seen == 1 ? "" : "s");
 }
 
 int report_missing(struct search *q)

@@ -221,6 +221,21 @@ static void unknown_name(struct check *c, const struct expr *e, const struct att
 	buf_free(&names);
 }
 
+struct str named_guess(const struct check *c, struct str name)
+{
+	const struct attachment_list *list = c->v->clause->attachments;
+	struct guess guess = {.nearest = 3};
+
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct attach *at = &list->items[i]->attach;
+
+		for (unsigned n = 0; n < at->arg_count; n++)
+			if (at->args[n].name.len)
+				guess_offer(&guess, name, at->args[n].name);
+	}
+	return guess.best;
+}
+
 void check_named(struct check *c, struct expr *e)
 {
 	const struct attachment *p = c->v->attachments[0];

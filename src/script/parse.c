@@ -95,12 +95,14 @@ static bool is_word(const struct parser *p, const char *word)
 void parse_unexpected(struct parser *p, const char *wanted)
 {
 	struct mark m = p->token.mark;
+	bool is_equals = parse_is(p, TOKEN_ASSIGN);
 
 	if (parse_is(p, TOKEN_END))
 		parse_error(p, m, "syntax", "expected %s, but the script ends here", wanted);
-	else
-		parse_error(p, m, "syntax", "expected %s before '%.*s'", wanted,
-			    (int)(m.len > 40 ? 40 : m.len), p->lexer.text.ptr + m.at);
+	else if (parse_error(p, m, "syntax", "expected %s before '%.*s'", wanted,
+			     (int)(m.len > 40 ? 40 : m.len), p->lexer.text.ptr + m.at) &&
+		 is_equals)
+		diag_hint(p->d, "did you mean '=='?");
 }
 
 void parse_expect(struct parser *p, enum token_kind kind, const char *what)

@@ -152,6 +152,9 @@ static void build_usdt(struct parser *p, const struct pattern *parts, struct pro
 	s->name = parts->part[parts->count - 1];
 	if (parts->count > 2)
 		s->path = parts->part[1];
+	/* Without a process to look in, it is looked for in all of them. */
+	if (!s->path.len && !p->options->pid)
+		s->path = STR("*");
 	if (parts->count == 4)
 		s->provider = parts->part[2];
 }
@@ -215,6 +218,10 @@ static void unknown_type(struct parser *p, const struct pattern *parts)
 		return;
 	else if (guess.len)
 		diag_hint(p->d, "did you mean '%.*s'?", STR_FMT(guess));
+	else if (parts->count == 2 && parts->part[1].len)
+		diag_hint(p->d, "for a USDT probe write usdt:*:%.*s:%.*s, or usdt:FILE:%.*s:%.*s",
+			  STR_FMT(name), STR_FMT(parts->part[1]), STR_FMT(name),
+			  STR_FMT(parts->part[1]));
 	else
 		diag_hint(p->d, "the probe types are usdt, uprobe, uretprobe, tracepoint, "
 				"interval, profile, BEGIN and END");

@@ -122,7 +122,8 @@ static int site_problem(const struct search *q, const struct found_image *image,
 
 static bool uses_fields(const struct uses *u)
 {
-	return u->field_count || (u->needs & NEED_ALL_ARGS) || u->floats[0] || u->floats[1];
+	return u->field_count || u->has_unknown || (u->needs & NEED_ALL_ARGS) || u->floats[0] ||
+	       u->floats[1];
 }
 
 static int add_site(struct search *q, const struct found_image *image, struct site *site)
@@ -161,6 +162,19 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 	return search_add(q, attachment, name, func);
 }
 
+/* Programs of other CPUs run in an emulator, where the kernel sees none of their instructions. */
+static void judge_arch(const struct search *q, const struct found_image *image)
+{
+	const struct arch *arch = image->sites->arch, *host = arch_host();
+
+	if (!arch || arch_runs_here(arch))
+		return;
+	diag_warn_at(q->d, "other-cpu", search_span(q),
+		     "'%.*s' is a program for %s: this machine (%s) does not run it, so nothing "
+		     "will be seen",
+		     STR_FMT(image->path), arch->name, host->name);
+}
+
 static int add_image(void *arg, const struct found_image *image, const size_t *matches,
 		     size_t count)
 {
@@ -170,6 +184,8 @@ static int add_image(void *arg, const struct found_image *image, const size_t *m
 	q->found += count; /* known ones, too: the probe is not missing */
 	if (image_is_known(q, image->sites))
 		return 0;
+	if (!is_met(q))
+		judge_arch(q, image);
 	err = search_hold(q, image->file);
 	for (size_t i = 0; i < count && !err; i++)
 		err = add_site(q, image, &image->sites->sites[matches[i]]);
@@ -185,12 +201,6 @@ static int resolve_usdt(struct search *q)
 				   .name = spec->name,
 				   .to_attach = true};
 
-	if (!spec->path.len && !query.pid) {
-		diag_error_at(q->d, -EINVAL, "no-path", search_span(q),
-			      "a probe without a path needs a process");
-		diag_hint(q->d, "name the file, usdt:PATH:PROVIDER:NAME, or a process with -p");
-		return -EINVAL;
-	}
 	return q->source->sites(q->source->run, &query, add_image, q, q->d);
 }
 
@@ -374,7 +384,10 @@ static resolve_fn *const resolvers[] = {
 static int resolve_probe(struct search *q)
 {
 	unsigned errors = q->d ? q->d->errors : 0;
+	const struct message *last = q->d ? q->d->last : NULL;
 	int err = resolvers[q->spec->type](q);
+
+	diag_place(q->d, last, search_span(q));
 
 	if (err < 0) /* the sources return what they found */
 		return err;

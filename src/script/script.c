@@ -35,6 +35,11 @@ static struct str machine_function_at(void *self, const struct found_image *imag
 	return finder_function_at(self, image, offset);
 }
 
+static struct str machine_library(void *self, struct str path, struct arena *a, size_t *count)
+{
+	return finder_library(self, path, a, count);
+}
+
 static int machine_events(void *self, struct str category, struct str name, trace_event_fn *fn,
 			  void *arg, struct diag *d)
 {
@@ -70,6 +75,7 @@ struct script_source script_source_machine(struct finder *f)
 		.self = f,
 		.know = machine_know,
 		.function_at = machine_function_at,
+		.library = machine_library,
 		.events = machine_events,
 		.event = machine_event,
 		.type = machine_type,

@@ -62,6 +62,8 @@ struct script_source {
 	/* Complete what is known of a site's arguments; a NULL function: nothing is. */
 	int (*know)(void *self, const struct found_image *image, struct site *site, struct diag *d);
 	struct str (*function_at)(void *self, const struct found_image *image, uint64_t offset);
+	/* finder_library(); NULL: none is known. */
+	struct str (*library)(void *self, struct str path, struct arena *a, size_t *count);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);
 	int (*event)(void *self, struct arena *a, struct str category, struct str name,

@@ -50,3 +50,41 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 @test "the words of trace, count, hist and stack" {
 	check_cases "$ROOT/tests/cases/commands/words.txt" 14
 }
+
+@test "what users type by mistake is answered" {
+	need_tracing
+	need_program strip
+	strip -o stripped tick
+	cp tick arm
+	printf '\267\0' | dd of=arm bs=1 seek=18 conv=notrunc status=none
+	head -c 3000 tick >cut
+	printf '#!/usr/bin/env python3\n' >script.py
+	printf '#include <sys/sdt.h>\nint main(void) { DTRACE_PROBE1("my_provider", "some-name", 1); return 0; }\n' |
+		${CC:-cc} -I "$ROOT/include" -x c - -o quoted
+	check_cases "$ROOT/tests/cases/commands/mistakes.txt" 40
+}
+
+# A file of a container: below the root of another process, and not below ours.
+@test "a path inside a container names the process to use" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	mkdir -p root/srv root/bin root/lib root/lib64 root/proc
+	cp tick root/srv/nopal-inner
+	cp -L /bin/sleep root/bin/
+	cp -L /lib/x86_64-linux-gnu/libc.so.6 root/lib/ 2>/dev/null || skip "needs the C library of x86_64"
+	cp -L /lib64/ld-linux-x86-64.so.2 root/lib64/
+	LD_LIBRARY_PATH=/lib chroot root /bin/sleep 20 3>&- &
+	inner=$!
+	until [ "$(readlink "/proc/$inner/root")" = "$PWD/root" ]; do sleep 0.05; done
+	run timeout 20 nopal list /srv/nopal-inner
+	[ "$status" = 1 ]
+	[[ "$output" == *"hint: process $inner, in a container, has such a file: use -p $inner, or the path /proc/$inner/root/srv/nopal-inner"* ]]
+}
+
+@test "an interpreter without probes is linked with a library that has some" {
+	[ -e /usr/bin/ruby3.1 ] || skip "needs ruby3.1"
+	run nopal list /usr/bin/ruby3.1
+	[ "$status" = 1 ]
+	[[ "$output" == *"hint: it is linked with '"*"libruby-3.1.so"*"', which has "*": nopal list /"* ]]
+	run nopal count /usr/bin/ruby3.1
+	[[ "$output" == *"hint: it is linked with '"*"libruby-3.1.so"*"', which has "*" probes"* ]]
+}

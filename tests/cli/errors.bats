@@ -11,7 +11,7 @@ bats_require_minimum_version 1.5.0
 @test "--help of the command and of every subcommand" {
 	run "$NOPAL" --help
 	[ "$status" = 0 ]
-	for command in $(sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' <<<"$output"); do
+	for command in $(sed -n 's/^  \([a-z]*\)  .*/\1/p' <<<"$output"); do
 		run "$NOPAL" "$command" --help
 		[ "$status" = 0 ]
 		[[ "$output" == usage:* ]]

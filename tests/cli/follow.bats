@@ -80,7 +80,7 @@ go_on() {
 	for case in "/nowhere/x|No such file" "no_such_command_$$|No such file" "/tmp|Permission denied" "/etc/passwd|Permission denied"; do
 		run timeout 20 "$NOPAL" -q -e 'BEGIN { printf("begun\n") } tracepoint:sched:sched_process_exit { }' -c "${case%|*}"
 		[ "$status" = 1 ]
-		[[ "$output" == "error: cannot start '${case%|*}': ${case#*|}"* ]]
+		[[ "$output" == "nopal: error: cannot start '${case%|*}': ${case#*|}"* ]]
 	done
 	printf '#!/nowhere/sh\n' >"$file"
 	chmod +x "$file"

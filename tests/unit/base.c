@@ -162,6 +162,9 @@ static void distances_are_capped(void **state)
 	assert_int_equal(str_distance(STR("kitten"), STR("sitting"), 2), 2);
 	assert_int_equal(str_distance(STR(""), STR("abc"), 9), 3);
 	assert_int_equal(str_distance(STR("a"), STR("a"), 9), 0);
+	assert_int_equal(str_distance(STR("prinft"), STR("printf"), 9), 1);
+	assert_int_equal(str_distance(STR("lsit"), STR("list"), 9), 1);
+	assert_int_equal(str_distance(STR("badc"), STR("abcd"), 9), 2);
 	buf_fill(&long_name, 'a', 65);
 	assert_int_equal(str_distance(buf_as_str(&long_name), STR("a"), 5), 5);
 	buf_free(&long_name);
