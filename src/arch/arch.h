@@ -53,7 +53,7 @@ struct arch {
 const struct arch *arch_for(uint16_t machine, unsigned word);
 const struct arch *arch_by_name(struct str name);
 const struct arch *arch_host(void);
-/* Does this machine run programs for that CPU? 32-bit ones of its own family, too. */
+/* Does this machine run programs for that CPU? 32-bit ones of its own kind, too. */
 bool arch_runs_here(const struct arch *arch);
 const struct arch_reg *arch_find_reg(const struct arch *arch, struct str name);
 /* The widest name of a register id, for dumps; "?": the CPU has no such id. */

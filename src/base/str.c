@@ -191,8 +191,8 @@ bool str_has_wildcard(struct str s)
 	return str_index(s, '*') >= 0 || str_index(s, '?') >= 0;
 }
 
-/* Is the text before `i` of one and `j` of the other the same but for its last two letters, which
- * are exchanged? */
+/* Is the text before `i` of one and `j` of the other the same except for its last two letters,
+ * which are exchanged? */
 static bool is_swap(struct str a, size_t i, struct str b, size_t j)
 {
 	return i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1];

@@ -416,7 +416,7 @@ const struct trace_field *event_field(const struct trace_event *event, struct st
 
 /* Are the named arguments that the clause uses the same at both attachments? */
 bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b);
-/* The argument whose name is like `name`, which is no builtin; empty: none. */
+/* The argument whose name is like `name`, which is not that of a builtin; empty: none. */
 struct str named_guess(const struct check *c, struct str name);
 /* args.word of a variant with usdt attachments. */
 void check_named(struct check *c, struct expr *e);
