@@ -70,6 +70,7 @@ struct found_function {
 	struct str path, open_path;
 	struct file *file; /* as a found_image has it */
 	struct str name;
+	uint64_t address; /* link-time */
 	uint64_t offset;
 	uint64_t start, extent; /* of the function that has `offset`: file offset of its first
 				   instruction, bytes; 0 bytes: no symbol has it */

@@ -48,6 +48,7 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 		return 0;
 	if (w->last_offset == function.offset && str_eq(buf_as_str(&w->last_name), symbol->name))
 		return 0;
+	function.address = symbol->entry;
 	function.start = function.offset;
 	function.extent = extent_of(f->cached->symbols, symbol);
 	w->found++;
@@ -65,6 +66,7 @@ static int take_address(struct function_walk *w, uint64_t address)
 	struct found_function function = function_of(f, STR(""));
 	struct symbol symbol;
 
+	function.address = address;
 	if (!symtab_offset_of(f->cached->symbols, address, &function.offset))
 		return 0;
 	if (symtab_at(f->cached->symbols, address, &symbol) && address >= symbol.entry &&

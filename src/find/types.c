@@ -221,3 +221,22 @@ int finder_constant(struct finder *f, struct file *file, struct str name, const 
 
 	return judge(&w, find(f, file, &w, d), d);
 }
+
+int finder_function_types(struct finder *f, const struct found_function *found,
+			  struct function_types *out, struct diag *d)
+{
+	struct debug_function function;
+	struct debuginfo *info;
+	int err = found->file ? finder_debuginfo(f, found->file, &info, d) : -ENOENT;
+
+	if (!err)
+		err = debuginfo_function(info, found->address, &function);
+	if (err)
+		return err;
+	*out = (struct function_types){
+		.params = {function.type, function.registers, function.is_c},
+		.file = function.file,
+		.line = function.line,
+	};
+	return 0;
+}

@@ -16,4 +16,14 @@ int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struc
 int finder_constant(struct finder *f, struct file *file, struct str name, const struct ctype **out,
 		    int64_t *value, struct diag *d);
 
+/* What debug information says of the function that begins at found->address. -ENOENT without a
+ * message: nothing. */
+struct function_types {
+	struct function_params params;
+	struct str file; /* "src/tick.c"; empty: not known */
+	unsigned line;
+};
+int finder_function_types(struct finder *f, const struct found_function *found,
+			  struct function_types *out, struct diag *d);
+
 #endif

@@ -42,6 +42,21 @@ int arguments_parse(const struct arch *arch, struct str text, struct arena *a,
 int argument_declare(struct argument *arg, const struct ctype *declared,
 		     enum argument_origin origin, const struct ctype_machine *m, struct arena *a);
 
+/* What is known of a function: its C type, the registers that its compiler says the parameters are
+ * in (DWARF's numbers, -1: not said), and whether it passes values as C does. */
+struct function_params {
+	const struct ctype *type; /* CTYPE_FUNCTION */
+	const int16_t *registers;
+	bool is_c;
+};
+
+/* params.c: give the arguments of a function (argN, by the calling convention) the names and types
+ * of its parameters. Those that are in no argN are added at the end. *order has the index of each
+ * parameter. -ENOMEM. */
+int function_arguments(struct arena *a, const struct arch *arch, const struct function_params *f,
+		       struct argument **args, unsigned *count, const uint16_t **order,
+		       unsigned *order_count);
+
 /* argN: a script's own name for any argument, and so a name that says nothing. */
 bool argument_is_numbered(struct str name);
 /* Is it the address of text, up to a NUL or of a length that another argument has? */

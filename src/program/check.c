@@ -212,10 +212,17 @@ static int check_attach(const struct checker *c, uint32_t number)
 
 int program_refuse_arg(const struct attach *at, struct arg_use use, const char *why, struct diag *d)
 {
+	const struct argument *arg = &at->args[use.number];
+
+	/* A parameter that is in no argN. */
+	if (!arg->operand.raw.len && arg->name.len)
+		return diag_error_at(d, -ENOTSUP, "unreadable-arg", use.span,
+				     "'%.*s' of '%.*s' cannot be read: %s", STR_FMT(arg->name),
+				     STR_FMT(use.site), why);
 	return diag_error_at(d, -ENOTSUP, "unreadable-arg", use.span,
 			     "arg%u of '%.*s' at 0x%llx, '%.*s', cannot be read: %s", use.number,
 			     STR_FMT(use.site), (unsigned long long)at->offset,
-			     STR_FMT(at->args[use.number].operand.raw), why);
+			     STR_FMT(arg->operand.raw), why);
 }
 
 static bool has_reg_id(const struct arch *arch, int64_t id)

@@ -50,7 +50,12 @@ struct attachment {
 	struct attach attach;
 	const void *image;		 /* usdt: which file it is in; NULL for other attachments */
 	const struct trace_event *event; /* tracepoints, when fields are used */
-	bool is_done;			 /* a program has it, or it was given up */
+	/* Of functions, when names or types are used and debug information has them. */
+	const uint16_t *params; /* each parameter's argument, in their order; NULL: not known */
+	unsigned param_count;
+	unsigned numbered; /* of the arguments so many are argN, the others have names only */
+	const struct ctype *result;
+	bool is_done; /* a program has it, or it was given up */
 };
 
 struct attachment_list {
@@ -356,13 +361,14 @@ enum builtin_need {
 	NEED_DATA = 32,	   /* data records are sent */
 	NEED_UNSAFE = 64,  /* --unsafe */
 	NEED_NO_REG = 128, /* `out` may be REG_NO: the value is not wanted */
+	NEED_RESULT = 256, /* the type of what a function returns */
 };
 
 /* Probe types a builtin can be used in; 0 in a row: all. */
 #define IN(type)	  (1u << PROBE_##type)
 #define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE))
 #define HAVE_REGISTERS	  (IN(USDT) | IN(UPROBE) | IN(URETPROBE))
-#define HAVE_NAMED_FIELDS (IN(USDT) | IN(TRACEPOINT))
+#define HAVE_NAMED_FIELDS (IN(USDT) | IN(UPROBE) | IN(TRACEPOINT))
 
 /* Arguments of a function, one letter each; those after a '[' may be left out:
  *
@@ -427,6 +433,8 @@ void hint_no_float(struct check *c, const struct expr *e);
 void lower_named(struct lower *l, const struct expr *e, uint16_t out);
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 void check_whole(struct check *c, struct expr *e);
+void check_retval(struct check *c, struct expr *e);
+void lower_retval(struct lower *l, const struct expr *e, uint16_t out);
 /* A part that has no value: a text among the program's names is shown instead. */
 void lower_part_note(struct lower *l, struct str text, uint16_t out);
 

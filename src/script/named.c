@@ -173,6 +173,34 @@ static bool same_arguments(const struct attachment *a, const struct attachment *
 	return true;
 }
 
+/* What a function returns, when its type is known and is a number. */
+static bool result_value(const struct attachment *p, struct arg_value *out)
+{
+	struct operand o = {.kind = OPERAND_REG, .size = 8};
+	const struct arch *arch = p->attach.arch;
+	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 8);
+	struct ctype_layout is;
+	enum ctype_kind kind;
+
+	if (!p->result)
+		return false;
+	kind = ctype_kind(p->result);
+	is = ctype_layout_passed(p->result, &m);
+	if (!is.size || is.size > 8 || kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
+	    kind == CTYPE_STRUCT || kind == CTYPE_UNION || kind == CTYPE_VOID)
+		return false;
+	*out = number_value(&o, p->result, &is);
+	return true;
+}
+
+static bool same_result(const struct attachment *a, const struct attachment *b)
+{
+	struct arg_value x, y;
+	bool in_a = result_value(a, &x), in_b = result_value(b, &y);
+
+	return in_a && in_b ? same_value(&x, &y) : in_a == in_b;
+}
+
 bool named_same(const struct uses *u, const struct attachment *a, const struct attachment *b)
 {
 	for (size_t i = 0; i < u->field_count; i++)
@@ -181,10 +209,31 @@ bool named_same(const struct uses *u, const struct attachment *a, const struct a
 	for (unsigned n = 0; n < 128; n++)
 		if (u->floats[n / 64] >> (n % 64) & 1 && float_size(a, n) != float_size(b, n))
 			return false;
+	if ((u->needs & NEED_RESULT) && !same_result(a, b))
+		return false;
 	return !(u->needs & NEED_ALL_ARGS) || same_arguments(a, b);
 }
 
 /* ---- Types ---- */
+
+/* Without debug information the names of parameters are not known. */
+static bool is_undescribed(struct check *c, const struct expr *e, const struct attachment *p)
+{
+	struct str site = c->s->names.items[p->attach.name];
+
+	if (p->spec->type != PROBE_UPROBE || p->params)
+		return false;
+	if (p->attach.into) {
+		check_error(c, e, "no-params", "'%.*s' is not the start of a function",
+			    STR_FMT(site));
+		diag_hint(c->d, "parameters have names only where their function begins");
+		return true;
+	}
+	check_error(c, e, "no-params", "the parameters of '%.*s' are not known", STR_FMT(site));
+	diag_hint(c->d, "compile the program with -g, or install the package with its debug "
+			"information; arg0 needs none");
+	return true;
+}
 
 static void unknown_name(struct check *c, const struct expr *e, const struct attachment *p)
 {
@@ -194,10 +243,14 @@ static void unknown_name(struct check *c, const struct expr *e, const struct att
 	struct buf names = BUF_INIT;
 	bool has_names = false;
 
-	for (unsigned n = 0; n < count; n++) {
+	if (is_undescribed(c, e, p))
+		return;
+	count = p->params ? p->param_count : count;
+	for (unsigned i = 0; i < count; i++) {
+		unsigned n = p->params ? p->params[i] : i;
 		struct str known = p->attach.args[n].name;
 
-		buf_text(&names, n ? ", " : "");
+		buf_text(&names, i ? ", " : "");
 		buf_escaped(&names, name_of(p, n, &c->s->arena));
 		if (!known.len)
 			continue;
@@ -317,18 +370,50 @@ static void make_part(struct check *c, struct expr *whole, struct str name)
 
 /* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
  * for each variant. Only print and printf take it. */
+/* retval: by the type of the function's result, or else the whole register. */
+void check_retval(struct check *c, struct expr *e)
+{
+	struct arg_value v;
+
+	if (c->v->count && result_value(c->v->attachments[0], &v))
+		e->shape = v.shape;
+}
+
+void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct attachment *p = l->v->count ? l->v->attachments[0] : NULL;
+	const struct arch *arch = p && p->attach.arch ? p->attach.arch : arch_host();
+	struct arg_value v;
+
+	(void)e;
+	if (!p || !result_value(p, &v) || !v.extend_from) {
+		emit_di(l, OP_REG, out, arch->call_ret);
+		return;
+	}
+	emit_di(l, OP_REG, out, arch->call_ret);
+	emit_dai(l, v.shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, out, v.extend_from);
+}
+
 void check_whole(struct check *c, struct expr *e)
 {
 	const struct attachment *p = c->v->count ? c->v->attachments[0] : NULL;
 	const struct trace_event *event = p ? p->event : NULL;
+	unsigned count;
 
 	e->number = 0;
 	e->is_whole = true;
 	e->args = arena_array(&c->s->arena, struct expr *, MAX_PARTS);
 	if (!e->args)
 		c->err = -ENOMEM;
-	for (unsigned n = 0; p && !event && n < p->attach.arg_count && !c->err; n++)
-		make_part(c, e, name_of(p, n, &c->s->arena));
+	/* Of a pattern's functions some may be described and others not. */
+	if (p && !event && !str_has_wildcard(p->spec->name) && is_undescribed(c, e, p))
+		return;
+	if (p && p->spec->type == PROBE_UPROBE)
+		count = p->param_count;
+	else
+		count = p && !event ? p->attach.arg_count : 0;
+	for (unsigned i = 0; i < count && !c->err; i++)
+		make_part(c, e, name_of(p, p->params ? p->params[i] : i, &c->s->arena));
 	for (unsigned i = 0; event && i < event->field_count && !c->err; i++)
 		if (!str_starts(event->fields[i].name, STR("common_")))
 			make_part(c, e, event->fields[i].name);

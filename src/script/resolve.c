@@ -287,6 +287,31 @@ static bool check_extent(const struct search *q, const struct found_function *f)
 	return false;
 }
 
+/* The names and types of a function's parameters and of its result, where the clause uses them. */
+static int add_types(struct search *q, const struct found_function *f, struct attachment *at)
+{
+	const struct uses *u = q->clause->uses;
+	bool is_return = q->spec->type == PROBE_URETPROBE;
+	struct argument *args = (struct argument *)at->attach.args; /* made by call_args() */
+	struct function_types types;
+	int err;
+
+	if (!f->arch || at->attach.into || !q->source->function_types ||
+	    !(is_return ? (u->needs & NEED_RESULT) : uses_fields(u)))
+		return 0;
+	err = q->source->function_types(q->source->self, f, &types, q->d);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	at->result = types.params.type->to;
+	at->numbered = at->attach.arg_count;
+	if (is_return)
+		return 0;
+	err = function_arguments(&q->s->arena, f->arch, &types.params, &args, &at->attach.arg_count,
+				 &at->params, &at->param_count);
+	at->attach.args = args;
+	return err;
+}
+
 static int add_function(void *arg, const struct found_function *f)
 {
 	struct search *q = arg;
@@ -303,6 +328,7 @@ static int add_function(void *arg, const struct found_function *f)
 			   .is_forced = q->s->options.unsafe,
 			   .arch = f->arch},
 	};
+	int err;
 
 	q->found++;
 	if (has_attachment(q, f->open_path, attachment.attach.offset))
@@ -315,7 +341,8 @@ static int add_function(void *arg, const struct found_function *f)
 		attachment.attach.args = call_args(a, f->arch, &attachment.attach.arg_count);
 	if (!name.ptr || !attachment.attach.path.ptr || search_hold(q, f->file))
 		return -ENOMEM;
-	return search_add(q, attachment, name, f->name);
+	err = add_types(q, f, &attachment);
+	return err ? err : search_add(q, attachment, name, f->name);
 }
 
 /* The name in a query: a pattern, or uprobe:PATH:0x1234, the instruction at a link-time address. */

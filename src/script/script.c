@@ -66,6 +66,12 @@ static int machine_constant(void *self, struct file *file, struct str name,
 	return finder_constant(self, file, name, out, value, d);
 }
 
+static int machine_function_types(void *self, const struct found_function *found,
+				  struct function_types *out, struct diag *d)
+{
+	return finder_function_types(self, found, out, d);
+}
+
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
@@ -80,6 +86,7 @@ struct script_source script_source_machine(struct finder *f)
 		.event = machine_event,
 		.type = machine_type,
 		.constant = machine_constant,
+		.function_types = machine_function_types,
 	};
 }
 

@@ -71,6 +71,8 @@ struct script_source {
 	/* Types and constants by name, as find/types.h has them; NULL functions: none is known. */
 	int (*type)(void *self, struct file *file, enum ctype_kind kind, struct str name,
 		    const struct ctype **out, struct diag *d);
+	int (*function_types)(void *self, const struct found_function *found,
+			      struct function_types *out, struct diag *d);
 	int (*constant)(void *self, struct file *file, struct str name, const struct ctype **out,
 			int64_t *value, struct diag *d);
 };

@@ -45,12 +45,12 @@ const char *attachment_unreadable(const struct attachment *p, unsigned n)
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
 {
 	struct str site = c->s->names.items[p->attach.name];
+	unsigned count = p->params ? p->numbered : p->attach.arg_count;
 	const char *problem;
 
-	if (n >= p->attach.arg_count) {
+	if (n >= count && e->kind == EXPR_NAME) {
 		check_error(c, e, "missing-arg", "'%.*s' has no arg%u", STR_FMT(site), n);
-		diag_hint(c->d, "it has %u argument%s", p->attach.arg_count,
-			  p->attach.arg_count == 1 ? "" : "s");
+		diag_hint(c->d, "it has %u argument%s", count, count == 1 ? "" : "s");
 		return;
 	}
 	problem = attachment_unreadable(p, n);
@@ -103,12 +103,6 @@ static const struct arch *variant_arch(const struct variant *v)
 {
 	return v->count && v->attachments[0]->attach.arch ? v->attachments[0]->attach.arch
 							  : arch_host();
-}
-
-static void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
-{
-	(void)e;
-	emit_di(l, OP_REG, out, variant_arch(l->v)->call_ret);
 }
 
 /* A register by the names of bpftrace ("ip", "di"), or as operands write it ("rdi"). */
@@ -260,7 +254,7 @@ static void check_field_value(struct check *c, struct expr *e)
 	e->shape = shape_open();
 	if (!c->v->count)
 		return;
-	if (c->v->attachments[0]->spec->type == PROBE_USDT) {
+	if (c->v->attachments[0]->spec->type != PROBE_TRACEPOINT) {
 		check_named(c, e);
 		return;
 	}
@@ -283,7 +277,7 @@ static void lower_field_value(struct lower *l, const struct expr *e, uint16_t ou
 	const struct trace_field *f = event_field(p->event, e->text);
 	struct insn *i;
 
-	if (p->spec->type == PROBE_USDT) {
+	if (p->spec->type != PROBE_TRACEPOINT) {
 		lower_named(l, e, out);
 	} else if (e->shape.type.kind == TYPE_NAME) {
 		lower_part_note(l, arena_printf(&l->s->arena, "(%.*s)", STR_FMT(f->c_type)), out);
@@ -314,7 +308,7 @@ const struct function value_rows[] = {
 	  "all arguments, to be printed", "print(args);" },
 	{ "args.", "", GROUP_VALUE, 0, HAVE_NAMED_FIELDS, NO_RESULT, check_field_value, lower_field_value, 0,
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
-	{ "retval", "", GROUP_VALUE, NEED_ARCH, IN(URETPROBE), RESULT_RETVAL, NULL, lower_retval, 0,
+	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, IN(URETPROBE), RESULT_RETVAL, check_retval, lower_retval, 0,
 	  "what the function returns", "@ = hist(retval);" },
 	{ "pid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_PID,
 	  "process", "@[pid] = count();" },
