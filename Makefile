@@ -66,7 +66,7 @@ $(O)/blob/%.o: src/%.c
 	$(Q)$(CC) $(INSIDE_FLAGS) -c $< -o $@
 
 $(O)/blob/inside.elf: src/engine/native/inside.lds $(INSIDE)
-	$(Q)$(CC) -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-e,0 -Wl,-T,$^ -o $@
+	$(Q)$(CC) -nostdlib -static -Wl,-no-pie -Wl,--build-id=none -Wl,-e,0 -Wl,-T,$^ -o $@
 
 $(O)/obj/engine/native/blob.c: $(if $(INSIDE),$(O)/blob/inside.elf) scripts/blob
 	@mkdir -p $(@D)

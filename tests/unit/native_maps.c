@@ -354,7 +354,7 @@ static void *change_remove_or_check(void *arg)
 	return NULL;
 }
 
-static void the_late_meet_nobody(void **state)
+static void the_late_meet_no_other_key(void **state)
 {
 	struct native_store *s = open_maps(8);
 
@@ -448,7 +448,7 @@ static void hammer_until_killed(struct native_store *s, struct progress *p, unsi
 	}
 }
 
-static void the_killed_stop_nobody(void **state)
+static void the_killed_stop_no_other(void **state)
 {
 	struct progress *p =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -561,9 +561,9 @@ int main(void)
 		cmocka_unit_test(one_chain_counts_exactly),
 		cmocka_unit_test(wide_values_are_never_torn),
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),
-		cmocka_unit_test(the_late_meet_nobody),
+		cmocka_unit_test(the_late_meet_no_other_key),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
-		cmocka_unit_test(the_killed_stop_nobody),
+		cmocka_unit_test(the_killed_stop_no_other),
 		cmocka_unit_test(full_maps_are_counted),
 		cmocka_unit_test(texts_are_keys),
 	};

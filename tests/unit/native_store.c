@@ -219,7 +219,7 @@ static struct native_store *open_some(void)
 }
 
 /* Else a traced process could make the tracer fault. */
-static void nobody_can_resize_it(void **state)
+static void it_cannot_be_resized(void **state)
 {
 	struct native_store *s = open_some();
 
@@ -337,7 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shared_maps_are_like_own_maps),
-		cmocka_unit_test(nobody_can_resize_it),
+		cmocka_unit_test(it_cannot_be_resized),
 		cmocka_unit_test(frames_are_claimed_once),
 		cmocka_unit_test(exit_stops_the_others),
 		cmocka_unit_test(too_much_memory_is_refused),

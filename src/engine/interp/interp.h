@@ -44,7 +44,7 @@ struct interp_store {
 		    uint32_t span);
 	uint64_t (*add)(void *self, uint32_t map, const uint64_t *key, uint64_t value,
 			uint32_t span);
-	void (*del)(void *self, uint32_t map, const uint64_t *key);
+	bool (*del)(void *self, uint32_t map, const uint64_t *key);
 	bool (*has)(void *self, uint32_t map, const uint64_t *key);
 	void (*aggregate)(void *self, uint32_t map, const uint64_t *key, uint64_t value,
 			  uint32_t span);

@@ -9,7 +9,7 @@ static uint64_t *words_of(const struct run *r, uint16_t slot)
 void store_run(struct run *r, const struct insn *i)
 {
 	const struct interp_store *s = r->e->store;
-	uint64_t *regs = r->u->regs, value = i->a == REG_NO ? 0 : regs[i->a], before;
+	uint64_t *regs = r->u->regs, value = i->a == REG_NO ? 0 : regs[i->a], result;
 	const uint64_t *key = words_of(r, i->s);
 
 	switch (i->op) {
@@ -18,11 +18,12 @@ void store_run(struct run *r, const struct insn *i)
 	case OP_MAP_SET: s->set(s->self, i->map, key, value, i->span); break;
 	case OP_MAP_PUT: s->put(s->self, i->map, key, words_of(r, i->t), i->span); break;
 	case OP_MAP_ADD:
-		before = s->add(s->self, i->map, key, value, i->span);
+	case OP_MAP_DEL:
+		result = i->op == OP_MAP_ADD ? s->add(s->self, i->map, key, value, i->span)
+					     : s->del(s->self, i->map, key);
 		if (i->d != REG_NO)
-			regs[i->d] = before;
+			regs[i->d] = result;
 		break;
-	case OP_MAP_DEL: s->del(s->self, i->map, key); break;
 	case OP_MAP_HAS: regs[i->d] = s->has(s->self, i->map, key); break;
 	case OP_AGGREGATE: s->aggregate(s->self, i->map, key, value, i->span); break;
 	default: break;

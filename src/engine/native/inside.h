@@ -2,9 +2,9 @@
  * as one blob of bytes that is copied there, and the same file is compiled into the tracer, whose
  * interpreter runs BEGIN, END and intervals on the same maps.
  *
- * It has no libc, no global data and no SSE, takes no lock, waits for nobody, and its loops are
- * bounded whatever is in the shared memory. A thread may be killed anywhere in it; a signal handler
- * may interrupt it anywhere and call it again.
+ * It has no libc, no global data and no SSE, takes no lock, waits for no other thread, and its
+ * loops are bounded whatever is in the shared memory. A thread may be killed anywhere in it; a
+ * signal handler may interrupt it anywhere and call it again.
  *
  * Calls follow the SysV ABI: every function keeps rbx, rbp, r12 to r15 and may change the other
  * general registers and the flags; none touches vector or x87 state. rsp need only be a multiple of
@@ -51,8 +51,8 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 /* OP_MAP_ADD; the value before. 0 when the map is full. */
 uint64_t inside_map_add(struct hit *h, const struct map_shape *m, const uint64_t *key,
 			uint64_t value, uint64_t span);
-/* OP_MAP_DEL */
-void inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* OP_MAP_DEL: 1 when the key was there, else 0 */
+uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key);
 /* OP_MAP_HAS: 1 or 0 */
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key);
 /* OP_AGGREGATE */

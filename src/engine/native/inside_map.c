@@ -772,16 +772,17 @@ void inside_map_put(struct hit *h, const struct map_shape *m, const uint64_t *ke
 	count_full(h, span);
 }
 
-void inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key)
+uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {
 		struct search s = look(h, m, key);
 
 		if (!s.index)
-			return;
+			return 0;
 		if (m->is_single ? renew_single(&s, false) : remove_found(&s) == DONE)
-			return;
+			return 1;
 	}
+	return 0;
 }
 
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key)

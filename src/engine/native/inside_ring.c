@@ -158,7 +158,7 @@ static bool claim(const struct hit *h, const struct shared_ring *r, uint64_t len
 		*is_pad = left < len;
 		if (!*is_pad)
 			left = len;
-		if (head + left - tail > r->size)
+		if (head + left - tail > r->size || head % GRANULE)
 			return false;
 		if (!word_swap(word, mark, make_mark(lap, h, left, *is_pad ? MARK_PAD : MARK_BUSY)))
 			continue;

@@ -1,10 +1,12 @@
 /* Reading the rings. Nothing that the target wrote is believed: positions and sizes are checked
- * against the tracer's own, a record is copied before anybody looks at its fields, and a ring with
- * nonsense in it is given up to its end.
+ * against the tracer's own, a record is copied before its fields are read, and a ring with nonsense
+ * in it is given up to its end.
  *
  * Records come out in the order of their time. A drain first reads the clock and then where each
  * ring ends: whatever happened before a record that it takes was in its ring by then. Records with
- * a later time than that stay for the next round, so the order holds from one round to the next. */
+ * a later time than that stay for the next round, so the order holds from one round to the next.
+ * A record that is not finished is left for later: as long as its thread is at the probe, nothing
+ * that follows from it can have been recorded. */
 #include "engine/native/store.h"
 
 #include <errno.h>
@@ -45,9 +47,14 @@ static uint64_t until_end(const struct native_store *s, uint64_t position)
 	return s->layout.ring_size - (position & (s->layout.ring_size - 1));
 }
 
-static void set_tail(struct native_store *s, uint32_t ring, uint64_t tail)
+/* Give back what was read. */
+static void set_tail(struct native_store *s, uint32_t ring)
 {
-	word_release(&ring_head(s, ring)->tail, tail);
+	const struct ring_cursor *c = &s->rings[ring];
+	uint64_t tail = c->late_count ? c->late[0] : c->tail;
+
+	if (word_load(&ring_head(s, ring)->tail) != tail)
+		word_release(&ring_head(s, ring)->tail, tail);
 }
 
 /* What is between tail and head makes no sense: go on after it. */
@@ -56,8 +63,10 @@ static void give_up(struct native_store *s, uint32_t ring)
 	struct ring_cursor *c = &s->rings[ring];
 
 	s->damaged++;
+	c->late_count = 0;
+	c->head -= c->head % GRANULE;
 	c->tail = c->head;
-	set_tail(s, ring, c->tail);
+	set_tail(s, ring);
 }
 
 /* ---- the next record of a ring */
@@ -65,21 +74,22 @@ static void give_up(struct native_store *s, uint32_t ring)
 enum next {
 	NEXT_RECORD, /* c->record */
 	NEXT_SKIP,   /* c->step bytes to skip */
+	NEXT_LATE,   /* likewise, but there will be a record */
 	NEXT_NONE,
 	NEXT_BAD,
 };
 
-/* The record of `len` bytes at the tail; `len` is within the ring. */
-static enum next look_at_record(struct native_store *s, uint32_t ring, uint64_t len)
+/* The record of `len` bytes at a position; these are within the ring. */
+static enum next look_at_record(struct native_store *s, uint32_t ring, uint64_t at, uint64_t len)
 {
 	struct ring_cursor *c = &s->rings[ring];
-	const char *at = ring_bytes(s, ring, c->tail);
-	const uint64_t *words = (const uint64_t *)(const void *)at;
+	const char *bytes = ring_bytes(s, ring, at);
+	const uint64_t *words = (const uint64_t *)(const void *)bytes;
 
 	if (len < sizeof(struct ring_record) + sizeof(struct record_head))
 		return NEXT_BAD;
 	c->tsc = word_load(&words[1]);
-	c->record = str_of(at + sizeof(struct ring_record), len - sizeof(struct ring_record));
+	c->record = str_of(bytes + sizeof(struct ring_record), len - sizeof(struct ring_record));
 	return NEXT_RECORD;
 }
 
@@ -95,7 +105,7 @@ static enum next next_of_cpu(struct native_store *s, uint32_t ring)
 	c->step = (uint32_t)word;
 	if (!c->step || c->step % 8 || c->step > most || c->step > left)
 		return NEXT_BAD;
-	return word >> 32 & RING_PAD ? NEXT_SKIP : look_at_record(s, ring, c->step);
+	return word >> 32 & RING_PAD ? NEXT_SKIP : look_at_record(s, ring, c->tail, c->step);
 }
 
 static const uint64_t *mark_at(const struct native_store *s, uint32_t ring, uint64_t position)
@@ -106,46 +116,91 @@ static const uint64_t *mark_at(const struct native_store *s, uint32_t ring, uint
 	       (position & (s->layout.ring_size - 1)) / GRANULE;
 }
 
-/* The record at the tail is not finished. Will it ever be? */
+/* A record is not finished. Will it ever be? */
 static enum next wait_or_skip(const struct drain *d, uint64_t mark)
 {
 	uint32_t thread =
 		mark >> MARK_THREAD_SHIFT & ((1u << (MARK_LAP_SHIFT - MARK_THREAD_SHIFT)) - 1);
 
 	if (!d->is_alive || d->is_alive(d->alive_arg, thread))
-		return NEXT_NONE;
+		return NEXT_LATE;
 	d->s->unfinished++;
 	return NEXT_SKIP;
 }
 
-/* The other rings: each record has a mark. Its owner may not have moved `head` over it yet. */
-static enum next next_of_shared(const struct drain *d, uint32_t ring)
+/* The other rings: each record has a mark. */
+static enum next next_of_shared(const struct drain *d, uint32_t ring, uint64_t at)
 {
 	struct native_store *s = d->s;
 	struct ring_cursor *c = &s->rings[ring];
-	uint64_t mark = word_acquire(mark_at(s, ring, c->tail)), head;
-	uint64_t lap = (c->tail / s->layout.ring_size + 1) << MARK_LAP_SHIFT;
+	uint64_t mark = word_acquire(mark_at(s, ring, at));
+	uint64_t lap = (at / s->layout.ring_size + 1) << MARK_LAP_SHIFT;
 
 	if ((mark & UINT64_MAX << MARK_LAP_SHIFT) != lap)
-		return c->head == c->tail ? NEXT_NONE : NEXT_BAD;
+		return c->head == at ? NEXT_NONE : NEXT_BAD;
 	c->step = (mark >> 2 & MARK_GRANULES) * GRANULE;
-	if (!c->step || c->step > until_end(s, c->tail))
+	if (!c->step || c->step > until_end(s, at))
 		return NEXT_BAD;
-	head = word_load(&ring_head(s, ring)->head);
-	if (head == c->tail)
-		word_swap(&ring_head(s, ring)->head, head, head + c->step);
-	if (c->head - c->tail < c->step)
-		c->head = c->tail + c->step;
 	switch (mark & 3) {
 	case MARK_PAD: return NEXT_SKIP;
 	case MARK_BUSY: return wait_or_skip(d, mark);
 	case MARK_DONE: break;
 	default: return NEXT_BAD;
 	}
-	mark = word_load((const uint64_t *)(const void *)ring_bytes(s, ring, c->tail));
+	mark = word_load((const uint64_t *)(const void *)ring_bytes(s, ring, at));
 	if ((uint32_t)mark % 8 || (uint32_t)mark > c->step)
 		return NEXT_BAD;
-	return look_at_record(s, ring, (uint32_t)mark);
+	return look_at_record(s, ring, at, (uint32_t)mark);
+}
+
+/* The owner of the record at the tail may not have moved `head` over it yet. */
+static void help_owner(struct native_store *s, uint32_t ring)
+{
+	struct ring_cursor *c = &s->rings[ring];
+	uint64_t *head = &ring_head(s, ring)->head;
+
+	if (word_load(head) == c->tail)
+		word_swap(head, c->tail, c->tail + c->step);
+	if (c->head - c->tail < c->step)
+		c->head = c->tail + c->step;
+}
+
+static void drop_late(struct ring_cursor *c, uint32_t number)
+{
+	c->late_count--;
+	for (uint32_t i = number; i < c->late_count; i++)
+		c->late[i] = c->late[i + 1];
+}
+
+/* Has a late record been finished? */
+static bool find_late(const struct drain *d, uint32_t ring)
+{
+	struct ring_cursor *c = &d->s->rings[ring];
+
+	for (uint32_t i = 0; i < c->late_count;) {
+		switch (next_of_shared(d, ring, c->late[i])) {
+		case NEXT_LATE: i++; break;
+		case NEXT_RECORD: c->taken = i; return true;
+		default: drop_late(c, i); break;
+		}
+	}
+	return false;
+}
+
+static enum next next_at_tail(const struct drain *d, uint32_t ring)
+{
+	struct native_store *s = d->s;
+	struct ring_cursor *c = &s->rings[ring];
+	enum next next;
+
+	if (ring < s->layout.cpus)
+		return next_of_cpu(s, ring);
+	next = next_of_shared(d, ring, c->tail);
+	if (next == NEXT_LATE && c->late_count == RING_LATE)
+		return NEXT_NONE;
+	if (next != NEXT_NONE && next != NEXT_BAD)
+		help_owner(s, ring);
+	return next;
 }
 
 /* Find the next record of a ring; false: there is none in this round. */
@@ -154,13 +209,18 @@ static bool find_record(const struct drain *d, uint32_t ring)
 	struct native_store *s = d->s;
 	struct ring_cursor *c = &s->rings[ring];
 
+	if (find_late(d, ring))
+		return c->tsc <= d->horizon;
+	c->taken = RING_LATE;
 	for (;;) {
-		switch (ring < s->layout.cpus ? next_of_cpu(s, ring) : next_of_shared(d, ring)) {
+		switch (next_at_tail(d, ring)) {
 		case NEXT_RECORD: return c->tsc <= d->horizon;
-		case NEXT_SKIP: c->tail += c->step; break;
+		case NEXT_LATE: c->late[c->late_count++] = c->tail; break;
+		case NEXT_SKIP: break;
 		case NEXT_BAD: give_up(s, ring); return false;
 		case NEXT_NONE: return false;
 		}
+		c->tail += c->step;
 	}
 }
 
@@ -238,7 +298,8 @@ static void begin_round(struct drain *d)
 		struct ring_cursor *c = &s->rings[i];
 
 		c->head = word_acquire(&ring_head(s, i)->head);
-		if (c->head - c->tail > s->layout.ring_size || c->head % 8)
+		if (c->head - c->tail > s->layout.ring_size ||
+		    c->head % (i < s->layout.cpus ? 8 : GRANULE))
 			give_up(s, i);
 	}
 	for (uint32_t i = 0; i < s->layout.ring_count; i++)
@@ -260,10 +321,13 @@ static int give_record(struct drain *d)
 		return -ENOMEM;
 	memcpy(s->bounce, record.ptr, record.len);
 	d->given++;
-	c->tail += c->step;
+	if (c->taken < RING_LATE)
+		drop_late(c, c->taken);
+	else
+		c->tail += c->step;
 	err = d->fn(d->arg, str_of(s->bounce, record.len));
 	if (c->tail / part != before / part)
-		set_tail(s, ring, c->tail);
+		set_tail(s, ring);
 	if (find_record(d, ring))
 		heap_sink(s);
 	else
@@ -280,8 +344,7 @@ static int drain_round(struct drain *d)
 	while (s->heap_count && !err && d->given < ONE_DRAIN)
 		err = give_record(d);
 	for (uint32_t i = 0; i < s->layout.ring_count; i++)
-		if (word_load(&ring_head(s, i)->tail) != s->rings[i].tail)
-			set_tail(s, i, s->rings[i].tail);
+		set_tail(s, i);
 	return err;
 }
 

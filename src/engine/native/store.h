@@ -17,15 +17,18 @@ struct native_sizes {
 	const char *cpuinfo; /* NULL: /proc/cpuinfo */
 };
 
+#define RING_LATE 32u /* unfinished records of one ring that are left for later */
+
 /* One ring, as far as it was read. */
 struct ring_cursor {
-	uint64_t tail;	   /* everything before is read */
-	uint64_t head;	   /* what was there at the last look */
-	uint64_t busy_tsc; /* when the record at `tail` was first seen unfinished; 0: it is not */
-	uint64_t lost;	   /* as the target counted: never goes down */
-	struct str record; /* the next one, checked; in the shared memory */
+	uint64_t tail;		  /* everything before is read, except what is late */
+	uint64_t head;		  /* where the ring ended at the last look */
+	uint64_t late[RING_LATE]; /* positions of records that were not finished, in order */
+	uint32_t late_count;
+	uint32_t taken;	   /* the next record is late[taken]; RING_LATE: it is at the tail */
+	struct str record; /* the next record, in the shared memory */
 	uint64_t tsc;	   /* of it */
-	uint64_t step;	   /* bytes to go on by after it */
+	uint64_t step;	   /* bytes from it to the one after it */
 };
 
 /* The clock as it was set last; clock.c. */

@@ -199,7 +199,7 @@ static int table_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 struct clearing {
 	struct native_store *store;
 	const struct map_shape *shape;
-	void (*clear)(struct hit *h, const struct map_shape *m, const uint64_t *key);
+	bool is_zero; /* keep the keys */
 };
 
 static int clear_key(void *arg, struct str key, struct str value)
@@ -207,14 +207,17 @@ static int clear_key(void *arg, struct str key, struct str value)
 	const struct clearing *c = arg;
 
 	(void)value;
-	c->clear(&c->store->hit, c->shape, (const uint64_t *)(const void *)key.ptr);
+	if (c->is_zero)
+		inside_map_zero(&c->store->hit, c->shape, (const uint64_t *)(const void *)key.ptr);
+	else
+		inside_map_del(&c->store->hit, c->shape, (const uint64_t *)(const void *)key.ptr);
 	return 0;
 }
 
 static int table_clear(void *self, uint32_t map)
 {
 	struct native_store *s = self;
-	struct clearing c = {s, &s->shapes[map], inside_map_del};
+	struct clearing c = {s, &s->shapes[map], false};
 
 	return table_each(s, map, clear_key, &c);
 }
@@ -222,7 +225,7 @@ static int table_clear(void *self, uint32_t map)
 static int table_zero(void *self, uint32_t map)
 {
 	struct native_store *s = self;
-	struct clearing c = {s, &s->shapes[map], inside_map_zero};
+	struct clearing c = {s, &s->shapes[map], true};
 
 	return table_each(s, map, clear_key, &c);
 }
@@ -269,11 +272,11 @@ static uint64_t add(void *self, uint32_t map, const uint64_t *key, uint64_t valu
 	return inside_map_add(&s->hit, &s->shapes[map], key, value, span);
 }
 
-static void del(void *self, uint32_t map, const uint64_t *key)
+static bool del(void *self, uint32_t map, const uint64_t *key)
 {
 	struct native_store *s = self;
 
-	inside_map_del(&s->hit, &s->shapes[map], key);
+	return inside_map_del(&s->hit, &s->shapes[map], key);
 }
 
 static bool has(void *self, uint32_t map, const uint64_t *key)
