@@ -330,7 +330,9 @@ static void make_comparison(struct maker *m)
 	uint16_t s = ready(m, texts[draw(m, 4)]), t = ready(m, texts[draw(m, 4)]);
 
 	if (!draw(m, 4)) {
-		add(m, (struct insn){.op = OP_BYTE, .d = new_reg(m), .s = s, .a = any_reg(m)});
+		uint16_t at = any_reg(m); /* before there is a new one */
+
+		add(m, (struct insn){.op = OP_BYTE, .d = new_reg(m), .s = s, .a = at});
 		return;
 	}
 	add(m, (struct insn){.op = OP_STRCMP,

@@ -39,6 +39,8 @@ struct interp_store {
 	void *self; /* passed back to each of: */
 	uint64_t (*get)(void *self, uint32_t map, const uint64_t *key);
 	void (*copy)(void *self, uint32_t map, const uint64_t *key, uint64_t *out);
+	/* All words of an aggregate; false: the key does not exist. */
+	bool (*read_aggregate)(void *self, uint32_t map, const uint64_t *key, uint64_t *out);
 	void (*set)(void *self, uint32_t map, const uint64_t *key, uint64_t value, uint32_t span);
 	void (*put)(void *self, uint32_t map, const uint64_t *key, const uint64_t *value,
 		    uint32_t span);

@@ -59,9 +59,12 @@ uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t
 void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
 		      uint64_t span);
 
-/* For the tracer: write zeros to the value of a key, if it is there; and word `word` of the
- * aggregate of use `number` of an entry, of all CPUs; false: nothing was taken in. */
+/* For the tracer: write zeros to the value of a key, if it exists; the entry of a key, and the
+ * number of its use, false: it does not exist; word `word` of the aggregate of use `number` of an
+ * entry, of all CPUs; false: nothing was taken in. */
 void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *key);
+bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
+		 uint64_t *number);
 bool inside_cell(struct hit *h, const struct map_shape *m, uint64_t index, uint64_t number,
 		 uint32_t word, uint64_t *out);
 

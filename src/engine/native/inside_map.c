@@ -815,6 +815,16 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 
 /* ---- for the tracer */
 
+bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
+		 uint64_t *number)
+{
+	struct search s = look(h, m, key);
+
+	*index = s.index;
+	*number = s.number;
+	return s.index != 0;
+}
+
 void inside_map_zero(struct hit *h, const struct map_shape *m, const uint64_t *key)
 {
 	for (uint32_t i = 0; i < TRIES; i++) {

@@ -251,6 +251,18 @@ static void copy(void *self, uint32_t map, const uint64_t *key, uint64_t *out)
 	inside_map_copy(&s->hit, &s->shapes[map], key, out);
 }
 
+static bool read_aggregate(void *self, uint32_t map, const uint64_t *key, uint64_t *out)
+{
+	struct native_store *s = self;
+	const struct map_shape *m = &s->shapes[map];
+	uint64_t index, number;
+
+	if (!inside_find(&s->hit, m, key, &index, &number))
+		return false;
+	copy_cells(s, m, index, number, out);
+	return true;
+}
+
 static void set(void *self, uint32_t map, const uint64_t *key, uint64_t value, uint32_t span)
 {
 	struct native_store *s = self;
@@ -321,5 +333,6 @@ static void emit(void *self, struct str record, bool is_control, bool is_exit)
 
 struct interp_store table_interp_store(struct native_store *s)
 {
-	return (struct interp_store){s, get, copy, set, put, add, del, has, aggregate, fault, emit};
+	return (struct interp_store){s,	  get, copy, read_aggregate, set,   put,
+				     add, del, has,  aggregate,	     fault, emit};
 }
