@@ -1,0 +1,12 @@
+/* An engine against the interpreter: random programs, run by both, must send the same records and
+ * leave the same maps, losses and faults; one that the engine refuses is a failure like any other.
+ * Programs are BEGIN clauses, so nothing is traced. DIFFERENTIAL=N runs N programs,
+ * DIFFERENTIAL_SEED=S begins with another one. */
+#ifndef NOPAL_TESTS_HELP_DIFFERENTIAL_H
+#define NOPAL_TESTS_HELP_DIFFERENTIAL_H
+
+#include "engine/engine.h"
+
+void differential_run(const struct engine_ops *other, uint64_t programs);
+
+#endif
