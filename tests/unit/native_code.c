@@ -1,0 +1,303 @@
+/* The assembler of the native engine: what it writes is what objdump reads. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "help/check.h"
+
+#include "engine/native/code.h"
+
+/* What objdump says of the code: one instruction a line, in a buffer that the caller frees. */
+static void disassemble(const struct native_code *c, struct buf *out)
+{
+	char path[] = "/tmp/nopal-code-XXXXXX", command[256], line[256];
+	int fd = mkstemp(path);
+	FILE *pipe;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, c->bytes.ptr, c->bytes.len), (ssize_t)c->bytes.len);
+	close(fd);
+	snprintf(command, sizeof(command),
+		 "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn --adjust-vma=0x%llx %s",
+		 (unsigned long long)c->address, path);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	while (fgets(line, sizeof(line), pipe)) {
+		char *text = strchr(line, '\t');
+
+		if (text && strchr(line, ':'))
+			buf_text(out, text + 1);
+	}
+	assert_int_equal(pclose(pipe), 0);
+	unlink(path);
+}
+
+typedef void write_fn(struct native_code *c);
+
+static void write_moves(struct native_code *c)
+{
+	x86_mov(c, RAX, R15);
+	x86_mov(c, R8, RSP);
+	x86_mov(c, RCX, RCX); /* nothing */
+	x86_const(c, RSI, 5);
+	x86_const(c, R9, UINT32_MAX);
+	x86_const(c, RDI, (uint64_t)-5);
+	x86_const(c, R12, 0x123456789abcdef);
+	x86_load(c, 1, false, RAX, MEM(RSP, 0));
+	x86_load(c, 1, true, R13, MEM(RBP, 0));
+	x86_load(c, 2, false, RDX, MEM(R12, 8));
+	x86_load(c, 2, true, RDX, MEM(R13, 0));
+	x86_load(c, 4, false, R10, MEM(RSI, -1000));
+	x86_load(c, 4, true, RSI, MEM_INDEX(RAX, R12, 3, 16));
+	x86_load(c, 8, false, RBX, MEM_INDEX(X86_NONE, RBX, 2, 64));
+	x86_load(c, 8, false, RAX, MEM_FS(-8));
+	x86_load(c, 4, false, R8, MEM_FS(720));
+	x86_store(c, 1, MEM(RAX, 1), RSI);
+	x86_store(c, 1, MEM(RAX, 1), R8);
+	x86_store(c, 2, MEM(RSP, 2), R8);
+	x86_store(c, 4, MEM(RBP, 0), RCX);
+	x86_store(c, 8, MEM(R15, 300), RDI);
+	x86_store_imm(c, 1, MEM(RSP, 4), 7);
+	x86_store_imm(c, 2, MEM(RSP, 4), 7);
+	x86_store_imm(c, 4, MEM(RSP, 4), -7);
+	x86_store_imm(c, 8, MEM(R8, 4), -7);
+	x86_lea(c, RSP, MEM(RSP, -128));
+	x86_extend(c, 1, false, RAX, RSI);
+	x86_extend(c, 1, true, RAX, RCX);
+	x86_extend(c, 2, false, R9, RAX);
+	x86_extend(c, 2, true, RAX, R9);
+	x86_extend(c, 4, false, RAX, RAX);
+	x86_extend(c, 4, true, R11, RDX);
+}
+
+static const char moves[] = "mov %r15,%rax\n"
+			    "mov %rsp,%r8\n"
+			    "mov $0x5,%esi\n"
+			    "mov $0xffffffff,%r9d\n"
+			    "mov $0xfffffffffffffffb,%rdi\n"
+			    "movabs $0x123456789abcdef,%r12\n"
+			    "movzbl (%rsp),%eax\n"
+			    "movsbq 0x0(%rbp),%r13\n"
+			    "movzwl 0x8(%r12),%edx\n"
+			    "movswq 0x0(%r13),%rdx\n"
+			    "mov -0x3e8(%rsi),%r10d\n"
+			    "movslq 0x10(%rax,%r12,8),%rsi\n"
+			    "mov 0x40(,%rbx,4),%rbx\n"
+			    "mov %fs:0xfffffffffffffff8,%rax\n"
+			    "mov %fs:0x2d0,%r8d\n"
+			    "mov %sil,0x1(%rax)\n"
+			    "mov %r8b,0x1(%rax)\n"
+			    "mov %r8w,0x2(%rsp)\n"
+			    "mov %ecx,0x0(%rbp)\n"
+			    "mov %rdi,0x12c(%r15)\n"
+			    "movb $0x7,0x4(%rsp)\n"
+			    "movw $0x7,0x4(%rsp)\n"
+			    "movl $0xfffffff9,0x4(%rsp)\n"
+			    "movq $0xfffffffffffffff9,0x4(%r8)\n"
+			    "lea -0x80(%rsp),%rsp\n"
+			    "movzbl %sil,%eax\n"
+			    "movsbq %cl,%rax\n"
+			    "movzwl %ax,%r9d\n"
+			    "movswq %r9w,%rax\n"
+			    "mov %eax,%eax\n"
+			    "movslq %edx,%r11\n";
+
+static void write_sums(struct native_code *c)
+{
+	x86_alu(c, ALU_ADD, RAX, R8);
+	x86_alu(c, ALU_CMP, R9, RCX);
+	x86_alu_imm(c, ALU_AND, RDI, 127);
+	x86_alu_imm(c, ALU_SUB, R12, 128);
+	x86_alu_load(c, ALU_XOR, RAX, MEM(RSP, 8));
+	x86_alu_mem_imm(c, ALU_SUB, 8, MEM(RSP, 8), 1);
+	x86_alu_mem_imm(c, ALU_CMP, 4, MEM(RAX, 0), 1000);
+	x86_test(c, RAX, R9);
+	x86_imul(c, RAX, R10);
+	x86_imul_imm(c, R10, RAX, -3);
+	x86_shift(c, SHIFT_LEFT, RAX);
+	x86_shift_imm(c, SHIFT_SIGNED, R9, 63);
+	x86_shift_imm(c, SHIFT_RIGHT, RCX, 8);
+	x86_unary(c, UNARY_NEG, R8);
+	x86_unary(c, UNARY_NOT, RAX);
+	x86_unary(c, UNARY_DIV, RCX);
+	x86_unary(c, UNARY_IDIV, R11);
+	x86_bsr(c, RAX, R9);
+	x86_set(c, COND_L, RAX);
+	x86_set(c, COND_BE, RSI);
+	x86_lock_add(c, 4, MEM(RAX, 8), R9);
+	x86_lock_inc(c, MEM(RCX, 0));
+	x86_lock_xadd(c, 8, MEM(RAX, 8), RCX);
+	x86_lock_cmpxchg(c, 8, MEM(R9, 0), RCX);
+	x86_xchg(c, MEM(RAX, 0), R8);
+}
+
+static const char sums[] = "add %r8,%rax\n"
+			   "cmp %rcx,%r9\n"
+			   "and $0x7f,%rdi\n"
+			   "sub $0x80,%r12\n"
+			   "xor 0x8(%rsp),%rax\n"
+			   "subq $0x1,0x8(%rsp)\n"
+			   "cmpl $0x3e8,(%rax)\n"
+			   "test %r9,%rax\n"
+			   "imul %r10,%rax\n"
+			   "imul $0xfffffffffffffffd,%rax,%r10\n"
+			   "shl %cl,%rax\n"
+			   "sar $0x3f,%r9\n"
+			   "shr $0x8,%rcx\n"
+			   "neg %r8\n"
+			   "not %rax\n"
+			   "div %rcx\n"
+			   "idiv %r11\n"
+			   "bsr %r9,%rax\n"
+			   "setl %al\n"
+			   "movzbl %al,%eax\n"
+			   "setbe %sil\n"
+			   "movzbl %sil,%esi\n"
+			   "lock add %r9d,0x8(%rax)\n"
+			   "lock incq (%rcx)\n"
+			   "lock xadd %rcx,0x8(%rax)\n"
+			   "lock cmpxchg %rcx,(%r9)\n"
+			   "xchg %r8,(%rax)\n";
+
+static void write_rest(struct native_code *c)
+{
+	int back = x86_here(c), on = x86_label(c);
+
+	x86_push(c, R8);
+	x86_pop(c, RBX);
+	x86_jump(c, on);
+	x86_jump_if(c, COND_NE, back);
+	x86_bind(c, on);
+	x86_jump_to(c, 0x5000);
+	x86_jump_through(c, back);
+	x86_lea(c, RDI, MEM_LABEL(back));
+	x86_call_reg(c, RAX);
+	x86_call_reg(c, R9);
+	x86_from_xmm(c, 8, RAX, 0);
+	x86_from_xmm(c, 4, R9, 9);
+	x86_from_xmm(c, 8, RAX, 16);
+	x86_from_xmm(c, 4, R10, 31);
+	x86_rdfsbase(c, RCX);
+	x86_rdfsbase(c, R9);
+	x86_flags_get(c);
+	x86_flags_set(c);
+	x86_rdtsc(c);
+}
+
+static const char rest[] = "push %r8\n"
+			   "pop %rbx\n"
+			   "jmp 0x100e\n"
+			   "jne 0x1000\n"
+			   "jmp 0x5000\n"
+			   "jmp *-0x19(%rip) # 0x1000\n"
+			   "lea -0x20(%rip),%rdi # 0x1000\n"
+			   "call *%rax\n"
+			   "call *%r9\n"
+			   "movq %xmm0,%rax\n"
+			   "movd %xmm9,%r9d\n"
+			   "vmovq %xmm16,%rax\n"
+			   "vmovd %xmm31,%r10d\n"
+			   "rdfsbase %rcx\n"
+			   "rdfsbase %r9\n"
+			   "lahf\n"
+			   "seto %al\n"
+			   "add $0x7f,%al\n"
+			   "sahf\n"
+			   "rdtsc\n"
+			   "shl $0x20,%rdx\n"
+			   "or %rdx,%rax\n";
+
+/* One blank between words, none at the end of lines. */
+static void squeeze(char *text)
+{
+	char *to = text;
+
+	for (char *from = text; *from; from++) {
+		bool blank = *from == ' ' || *from == '\t';
+
+		if (blank && (from[1] == ' ' || from[1] == '\t' || from[1] == '\n' || !from[1]))
+			continue;
+		*to++ = blank ? ' ' : *from;
+	}
+	*to = '\0';
+}
+
+static void expect(write_fn *write_code, const char *want)
+{
+	struct native_code c;
+	struct buf text = BUF_INIT;
+
+	code_open(&c, 0x1000);
+	write_code(&c);
+	assert_int_equal(code_finish_native(&c), 0);
+	disassemble(&c, &text);
+	squeeze(text.ptr);
+	assert_string_equal(text.ptr, want);
+	buf_free(&text);
+	code_close(&c);
+}
+
+static void instructions_are_encoded(void **state)
+{
+	(void)state;
+	expect(write_moves, moves);
+	expect(write_sums, sums);
+	expect(write_rest, rest);
+}
+
+/* Trampolines save what was written, and nothing else. */
+static void written_registers_are_known(void **state)
+{
+	struct native_code c;
+
+	(void)state;
+	code_open(&c, 0);
+	x86_alu(&c, ALU_CMP, RAX, RCX);
+	x86_test(&c, RDX, RDX);
+	x86_store(&c, 8, MEM(RSI, 0), RDI);
+	x86_lock_inc(&c, MEM(R8, 0));
+	assert_int_equal(c.written, 0);
+	x86_load(&c, 8, false, R9, MEM(RAX, 0));
+	x86_lock_cmpxchg(&c, 8, MEM(RDI, 0), RCX);
+	x86_unary(&c, UNARY_DIV, RCX);
+	assert_int_equal(c.written, X86_BIT(R9) | X86_BIT(RAX) | X86_BIT(RDX));
+	x86_call_reg(&c, RBX);
+	assert_int_equal(c.written, X86_CALL_CHANGES);
+	code_close(&c);
+}
+
+static void far_addresses_are_refused(void **state)
+{
+	struct native_code c;
+
+	(void)state;
+	code_open(&c, 0x1000);
+	assert_false(x86_jump_to(&c, UINT64_C(0x7f0000000000)));
+	assert_int_equal(c.bytes.len, 0);
+	assert_true(x86_jump_to(&c, UINT64_C(0x80001004)));
+	assert_false(x86_jump_to(&c, UINT64_C(0x8000100a)));
+	code_close(&c);
+}
+
+static void missing_labels_are_mistakes(void **state)
+{
+	struct native_code c;
+
+	(void)state;
+	code_open(&c, 0);
+	x86_jump(&c, x86_label(&c));
+	assert_true(code_finish_native(&c) < 0);
+	code_close(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(instructions_are_encoded),
+		cmocka_unit_test(written_registers_are_known),
+		cmocka_unit_test(far_addresses_are_refused),
+		cmocka_unit_test(missing_labels_are_mistakes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
