@@ -1,0 +1,78 @@
+/* Texts and stacks in slots. All of them are calls but the shortest: what takes time is the work on
+ * their bytes. */
+#include "engine/native/gen_state.h"
+
+/* Bytes of its text, and whether those after the text must be zero. */
+static uint64_t slot_size(const struct gen *g, uint16_t slot)
+{
+	return native_slot_type(g, slot)->size | (g->frame.padded[slot] ? INSIDE_PADDED : 0);
+}
+
+void native_literal(struct gen *g, const struct insn *in)
+{
+	struct str text = g->program->literals[in->imm];
+	int label = native_pool(g, text.ptr, text.len);
+
+	native_call(g, INSIDE_TEXT, MEMORY(native_slot(g, in->s, 0)), IMM(slot_size(g, in->s)),
+		    LABEL(label), IMM(text.len));
+}
+
+static void read_bytes(struct gen *g, const struct insn *in, enum inside_fn fn)
+{
+	uint32_t size = native_slot_type(g, in->s)->size;
+	uint64_t sizes = INSIDE_SIZES(slot_size(g, in->s), in->imm ? (uint64_t)in->imm : size);
+
+	if (in->b == REG_NO)
+		native_call(g, fn, HIT, MEMORY(native_slot(g, in->s, 0)), REG(in->a),
+			    IMM(UINT64_MAX), IMM(sizes), IMM(in->span));
+	else
+		native_call(g, fn, HIT, MEMORY(native_slot(g, in->s, 0)), REG(in->a), REG(in->b),
+			    IMM(sizes), IMM(in->span));
+}
+
+void native_str(struct gen *g, const struct insn *in)
+{
+	read_bytes(g, in, INSIDE_STR);
+}
+
+void native_buf(struct gen *g, const struct insn *in)
+{
+	read_bytes(g, in, INSIDE_BUF);
+}
+
+void native_comm(struct gen *g, const struct insn *in)
+{
+	native_call(g, INSIDE_COMM, MEMORY(native_slot(g, in->s, 0)), IMM(slot_size(g, in->s)));
+}
+
+void native_strcmp(struct gen *g, const struct insn *in)
+{
+	native_call(g, INSIDE_STRCMP, MEMORY(native_slot(g, in->s, 0)),
+		    MEMORY(native_slot(g, in->t, 0)),
+		    IMM(in->imm < 0 ? UINT64_MAX : (uint64_t)in->imm));
+	native_write(g, in->d, RAX);
+}
+
+void native_length(struct gen *g, const struct insn *in)
+{
+	x86_load(g->code, 4, false, RAX,
+		 native_slot(g, in->s, (int64_t)offsetof(struct text_head, len)));
+	native_write(g, in->d, RAX);
+}
+
+/* The frame pointer and the stack pointer go to the two words after struct hit. */
+void native_stack(struct gen *g, const struct insn *in)
+{
+	int32_t pair = g->hit_at - (int32_t)sizeof(struct hit);
+	struct native_code *c = g->code;
+
+	native_saved(g, RBP, RAX);
+	x86_store(c, 8, native_at(g, pair), RAX);
+	x86_lea(c, RAX, native_at(g, 0));
+	x86_store(c, 8, native_at(g, pair - 8), RAX);
+	native_pid(g);
+	x86_mov(c, R9, RAX);
+	native_call(g, INSIDE_USTACK, HIT, MEMORY(native_slot(g, in->s, 0)),
+		    IMM(slot_size(g, in->s)), IMM(g->place->site), MEMORY(native_at(g, pair)),
+		    HOST(R9));
+}

@@ -1,0 +1,267 @@
+/* Values: arithmetic, comparisons, branches and loops; slots as plain memory. */
+#include "engine/native/gen_state.h"
+
+void native_const(struct gen *g, const struct insn *in)
+{
+	native_write_const(g, in->d, (uint64_t)in->imm);
+}
+
+void native_unary(struct gen *g, const struct insn *in)
+{
+	uint64_t value;
+
+	if (in->op == OP_MOV && native_is_const(g, in->a, &value)) {
+		native_write_const(g, in->d, value);
+		return;
+	}
+	native_read(g, in->a, RAX);
+	switch (in->op) {
+	case OP_NEG: x86_unary(g->code, UNARY_NEG, RAX); break;
+	case OP_NOT: x86_unary(g->code, UNARY_NOT, RAX); break;
+	case OP_ZEXT:
+	case OP_SEXT: x86_extend(g->code, (unsigned)in->imm, in->op == OP_SEXT, RAX, RAX); break;
+	default: break; /* OP_MOV */
+	}
+	native_write(g, in->d, RAX);
+}
+
+/* clang-format off */
+static const uint8_t alu_ops[OP_COUNT_] = {
+	[OP_ADD] = ALU_ADD, [OP_SUB] = ALU_SUB, [OP_AND] = ALU_AND, [OP_OR] = ALU_OR, [OP_XOR] = ALU_XOR,
+};
+static const uint8_t shift_ops[OP_COUNT_] = {
+	[OP_SHL] = SHIFT_LEFT, [OP_SHR] = SHIFT_RIGHT, [OP_SAR] = SHIFT_SIGNED,
+};
+static const uint8_t conditions[OP_COUNT_] = {
+	[OP_EQ] = COND_E, [OP_ULT] = COND_B,  [OP_SLT] = COND_L,
+	[OP_NE] = COND_NE, [OP_ULE] = COND_BE, [OP_SLE] = COND_LE,
+};
+/* clang-format on */
+
+void native_binary(struct gen *g, const struct insn *in)
+{
+	int32_t imm;
+
+	native_read(g, in->a, RAX);
+	if (native_is_imm(g, in->b, &imm)) {
+		if (in->op == OP_MUL)
+			x86_imul_imm(g->code, RAX, RAX, imm);
+		else
+			x86_alu_imm(g->code, alu_ops[in->op], RAX, imm);
+	} else {
+		native_read(g, in->b, RCX);
+		if (in->op == OP_MUL)
+			x86_imul(g->code, RAX, RCX);
+		else
+			x86_alu(g->code, alu_ops[in->op], RAX, RCX);
+	}
+	native_write(g, in->d, RAX);
+}
+
+/* The CPU takes the count modulo 64, too. */
+void native_shift(struct gen *g, const struct insn *in)
+{
+	uint64_t count;
+
+	native_read(g, in->a, RAX);
+	if (native_is_const(g, in->b, &count)) {
+		x86_shift_imm(g->code, shift_ops[in->op], RAX, count & 63);
+	} else {
+		native_read(g, in->b, RCX);
+		x86_shift(g->code, shift_ops[in->op], RAX);
+	}
+	native_write(g, in->d, RAX);
+}
+
+/* A division by 0 is 0, and counted; INT64_MIN / -1, on which the CPU traps, is a negation. */
+void native_divide(struct gen *g, const struct insn *in)
+{
+	struct native_code *c = g->code;
+	bool is_signed = in->op == OP_SDIV || in->op == OP_SMOD;
+	bool is_rest = in->op == OP_UMOD || in->op == OP_SMOD;
+	int done = x86_label(c), divide = x86_label(c), plain = x86_label(c);
+
+	native_read(g, in->a, RAX);
+	native_read(g, in->b, RCX);
+	x86_test(c, RCX, RCX);
+	x86_jump_if(c, COND_NE, divide);
+	native_fault(g, in, FAULT_DIVIDE);
+	x86_const(c, RAX, 0);
+	x86_jump(c, done);
+	x86_bind(c, divide);
+	if (is_signed) {
+		x86_alu_imm(c, ALU_CMP, RCX, -1);
+		x86_jump_if(c, COND_NE, plain);
+		if (is_rest)
+			x86_const(c, RAX, 0);
+		else
+			x86_unary(c, UNARY_NEG, RAX);
+		x86_jump(c, done);
+		x86_bind(c, plain);
+		x86_mov(c, RDX, RAX);
+		x86_shift_imm(c, SHIFT_SIGNED, RDX, 63);
+	} else {
+		x86_bind(c, plain);
+		x86_const(c, RDX, 0);
+	}
+	x86_unary(c, is_signed ? UNARY_IDIV : UNARY_DIV, RCX);
+	if (is_rest)
+		x86_mov(c, RAX, RDX);
+	x86_bind(c, done);
+	native_write(g, in->d, RAX);
+}
+
+static void compare(struct gen *g, const struct insn *in)
+{
+	int32_t imm;
+
+	native_read(g, in->a, RAX);
+	if (native_is_imm(g, in->b, &imm)) {
+		x86_alu_imm(g->code, ALU_CMP, RAX, imm);
+		return;
+	}
+	native_read(g, in->b, RCX);
+	x86_alu(g->code, ALU_CMP, RAX, RCX);
+}
+
+void native_relation(struct gen *g, const struct insn *in)
+{
+	compare(g, in);
+	x86_set(g->code, conditions[in->op], RAX);
+	native_write(g, in->d, RAX);
+}
+
+void native_float_to_int(struct gen *g, const struct insn *in)
+{
+	native_call(g, INSIDE_F2I, REG(in->a), IMM(in->imm));
+	native_write(g, in->d, RAX);
+}
+
+/* ---- branches and loops */
+
+/* Where a jump to an instruction of the clause goes: past the end of what it is in, when the clause
+ * returns there. */
+static int label_of(const struct gen *g, uint32_t to)
+{
+	if (g->clause->code[to].op != OP_RETURN)
+		return g->labels[to];
+	return g->in_body ? g->body_exit : g->head_exit;
+}
+
+void native_jump(struct gen *g, const struct insn *in)
+{
+	native_settle(g, (uint32_t)in->imm);
+	x86_jump(g->code, label_of(g, (uint32_t)in->imm));
+}
+
+void native_branch(struct gen *g, const struct insn *in)
+{
+	uint64_t value;
+
+	native_settle(g, (uint32_t)in->imm);
+	if (native_is_const(g, in->a, &value)) {
+		if (!value == (in->op == OP_JUMP_NOT))
+			x86_jump(g->code, label_of(g, (uint32_t)in->imm));
+		return;
+	}
+	native_read(g, in->a, RAX);
+	x86_test(g->code, RAX, RAX);
+	x86_jump_if(g->code, in->op == OP_JUMP_IF ? COND_NE : COND_E,
+		    label_of(g, (uint32_t)in->imm));
+}
+
+void native_compare_branch(struct gen *g, const struct insn *relation, const struct insn *branch)
+{
+	enum x86_cond cond = conditions[relation->op];
+
+	native_settle(g, (uint32_t)branch->imm);
+	compare(g, relation);
+	x86_jump_if(g->code, branch->op == OP_JUMP_IF ? cond : cond ^ 1,
+		    label_of(g, (uint32_t)branch->imm));
+	g->known[relation->d].valid = false;
+}
+
+static struct x86_mem counter(const struct gen *g)
+{
+	return native_at(g, g->rounds_at - 8 * (int32_t)(g->loop_depth - 1));
+}
+
+void native_loop(struct gen *g, const struct insn *in)
+{
+	g->loop_depth++;
+	x86_store_imm(g->code, 8, counter(g), (int32_t)in->imm);
+}
+
+void native_next(struct gen *g, const struct insn *in)
+{
+	native_settle(g, in->target + 1);
+	x86_alu_mem_imm(g->code, ALU_SUB, 8, counter(g), 1);
+	x86_jump_if(g->code, COND_NE, g->labels[in->target + 1]);
+	native_fault(g, in, FAULT_LOOP_LIMIT);
+	g->loop_depth--;
+}
+
+void native_return(struct gen *g, const struct insn *in)
+{
+	if (in == &g->clause->code[g->clause->insn_count - 1])
+		return;
+	x86_jump(g->code, g->in_body ? g->body_exit : g->head_exit);
+}
+
+/* ---- slots */
+
+void native_put_word(struct gen *g, const struct insn *in)
+{
+	int32_t imm;
+
+	if (native_is_imm(g, in->a, &imm)) {
+		x86_store_imm(g->code, 8, native_slot(g, in->s, in->imm), imm);
+		return;
+	}
+	native_read(g, in->a, RAX);
+	x86_store(g->code, 8, native_slot(g, in->s, in->imm), RAX);
+}
+
+void native_get_word(struct gen *g, const struct insn *in)
+{
+	x86_load(g->code, 8, false, RAX, native_slot(g, in->s, in->imm));
+	native_write(g, in->d, RAX);
+}
+
+void native_zero_slot(struct gen *g, const struct insn *in)
+{
+	uint32_t bytes = (uint32_t)type_memory(native_slot_type(g, in->s));
+
+	if (bytes > COPY_INLINE) {
+		native_call(g, INSIDE_ZERO, MEMORY(native_slot(g, in->s, 0)), IMM(bytes / 8));
+		return;
+	}
+	for (uint32_t at = 0; at < bytes; at += 8)
+		x86_store_imm(g->code, 8, native_slot(g, in->s, at), 0);
+}
+
+/* All of the smaller slot. */
+static void copy(struct gen *g, const struct insn *in, int64_t to, int64_t from, uint16_t smaller)
+{
+	uint32_t bytes = (uint32_t)type_memory(native_slot_type(g, smaller));
+
+	if (bytes > COPY_INLINE) {
+		native_call(g, INSIDE_COPY, MEMORY(native_slot(g, in->s, to)),
+			    MEMORY(native_slot(g, in->t, from)), IMM(bytes / 8));
+		return;
+	}
+	for (uint32_t at = 0; at < bytes; at += 8) {
+		x86_load(g->code, 8, false, RAX, native_slot(g, in->t, from + at));
+		x86_store(g->code, 8, native_slot(g, in->s, to + at), RAX);
+	}
+}
+
+void native_copy_slot(struct gen *g, const struct insn *in)
+{
+	copy(g, in, in->imm, 0, in->t);
+}
+
+void native_copy_part(struct gen *g, const struct insn *in)
+{
+	copy(g, in, 0, in->imm, in->s);
+}
