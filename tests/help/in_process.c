@@ -1,0 +1,272 @@
+#include "help/in_process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <unistd.h>
+
+#include "engine/native/blob.h"
+#include "help/check.h"
+
+#define HWCAP2_FSGSBASE_BIT 2 /* asm/hwcap2.h */
+#define TID_REACH	    4096
+
+static void *map_memory(size_t size, int prot)
+{
+	void *at = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(at != MAP_FAILED);
+	return at;
+}
+
+static struct in_process *self_of(struct engine *e)
+{
+	return (struct in_process *)e;
+}
+
+static int in_process_open(const struct engine_options *options, struct engine **out,
+			   struct diag *d)
+{
+	struct in_process *p = calloc(1, sizeof(*p));
+
+	(void)options, (void)d;
+	assert_non_null(p);
+	p->engine.ops = &engine_in_process;
+	p->code = map_memory(IN_PROCESS_CODE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	p->page = map_memory(LAYOUT_PAGE, PROT_READ | PROT_WRITE);
+	p->page->pid = (uint64_t)getpid();
+	p->inside = map_memory(native_blob_size, PROT_READ | PROT_WRITE);
+	memcpy(p->inside, native_blob, native_blob_size);
+	assert_int_equal(mprotect(p->inside, native_blob_size, PROT_READ | PROT_EXEC), 0);
+	*out = &p->engine;
+	return 0;
+}
+
+static int in_process_build(struct engine *e, const struct program *program, struct diag *d)
+{
+	struct native_sizes sizes = {.scratch_count = 4};
+	struct in_process *p = self_of(e);
+	int err = program_check(program, d);
+
+	for (uint32_t i = 0; i < program->clause_count; i++) {
+		uint32_t size = native_frame_size(&program->clauses[i]);
+
+		sizes.scratch_size = size > sizes.scratch_size ? size : sizes.scratch_size;
+	}
+	if (!err)
+		err = native_store_open(program, &sizes, &p->store, d);
+	if (err)
+		return err;
+	p->program = program;
+	p->base = mmap(NULL, p->store->layout.size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       p->store->fd, 0);
+	assert_true(p->base != MAP_FAILED);
+	p->engine.maps = native_store_maps(p->store);
+	return 0;
+}
+
+static int in_process_attach(struct engine *e, struct diag *d)
+{
+	(void)d;
+	(void)e;
+	return 0;
+}
+
+static char *thread_pointer(void)
+{
+	return __builtin_thread_pointer();
+}
+
+/* As a tracer finds it: the first word near the thread pointer that is this thread's id. */
+static int32_t find_tid(void)
+{
+	for (int32_t at = 0; at < TID_REACH; at += 4)
+		if (*(const uint32_t *)(const void *)(thread_pointer() + at) == (uint32_t)gettid())
+			return at;
+	return NATIVE_NONE;
+}
+
+struct native_place in_process_place(struct in_process *p)
+{
+	return (struct native_place){
+		.landing = (uintptr_t)p->code,
+		.site = (uintptr_t)native_cpu_run,
+		.back = native_back(),
+		.shared = (uintptr_t)p->base,
+		.inside = (uintptr_t)p->inside,
+		.process = (uintptr_t)p->page,
+		.rseq = p->no_rseq || !__rseq_size ? NATIVE_NONE : (int32_t)__rseq_offset,
+		.tid = p->no_tid ? NATIVE_NONE : find_tid(),
+		.has_fsgsbase = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE_BIT,
+		.layout = &p->store->layout,
+		.maps = p->store->shapes,
+	};
+}
+
+void in_process_generate(struct in_process *p, const struct native_place *place,
+			 const struct native_step *steps, unsigned count)
+{
+	struct diag d = DIAG_INIT;
+	struct native_code code;
+	int err;
+
+	code_open(&code, place->landing);
+	err = native_generate(place, steps, count, &code, &d);
+	if (err)
+		fail_msg("native_generate: %s: %s", strerror(-err),
+			 d.first ? d.first->text.ptr : "");
+	assert_true(code.bytes.len <= IN_PROCESS_CODE);
+	memcpy(p->code, code.bytes.ptr, code.bytes.len);
+	if (getenv("NATIVE_CODE")) {
+		FILE *f = fopen(getenv("NATIVE_CODE"), "w");
+
+		fwrite(code.bytes.ptr, 1, code.bytes.len, f);
+		fclose(f);
+	}
+	code_close(&code);
+	diag_free(&d);
+}
+
+/* Registers of the context, by the numbers of instructions; those that it leaves 0 and that no
+ * operand names stay as they are. */
+static void set_registers(struct native_cpu *cpu, const struct context *c, const struct attach *at)
+{
+	static const uint8_t numbers[16] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
+
+	for (unsigned id = 0; id < 16; id++) {
+		bool is_set = c->regs[id];
+
+		for (unsigned i = 0; i < at->operand_count; i++)
+			is_set |= at->operands[i].kind == OPERAND_REG && at->operands[i].reg == id;
+		if (is_set)
+			cpu->regs[numbers[id]] = c->regs[id];
+	}
+	for (unsigned n = 0; n < 16; n++)
+		if (c->regs[32 + n])
+			cpu->xmm[n][0] = c->regs[32 + n];
+}
+
+/* The thread: as it goes, and as it comes back. */
+static struct native_cpu before, cpu;
+
+const void *in_process_stack(void)
+{
+	return cpu.stack + CPU_STACK_BELOW;
+}
+
+int in_process_fire(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c)
+{
+	struct in_process *p = self_of(e);
+	const struct clause *of = &p->program->clauses[clause];
+	const struct native_step step = {p->program, of, &of->attaches[attach]};
+	struct native_place place = in_process_place(p);
+
+	if (native_store_is_stopped(p->store))
+		return 0;
+	place.site = c->ip;
+	in_process_generate(p, &place, &step, 1);
+	native_cpu_fill(&cpu, c->nsecs + clause);
+	set_registers(&cpu, c, step.attach);
+	before = cpu;
+	native_cpu_run(&cpu, p->code);
+	native_cpu_expect_same(&before, &cpu);
+	return 1;
+}
+
+static int in_process_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
+{
+	const struct context c = {.nsecs = 1};
+	const struct clause *of = &self_of(e)->program->clauses[clause];
+
+	(void)d;
+	for (uint32_t i = 0; i < of->attach_count; i++) {
+		if (of->attaches[i].kind != kind)
+			continue;
+		/* END runs after exit(), too. */
+		((struct layout *)(void *)self_of(e)->base)->is_stopped = 0;
+		in_process_fire(e, clause, i, &c);
+	}
+	return 0;
+}
+
+static int in_process_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg)
+{
+	(void)timeout_ms;
+	return native_ring_drain(self_of(e)->store, fn, arg, NULL, NULL);
+}
+
+static int in_process_wait_fd(struct engine *e)
+{
+	(void)e;
+	return -1;
+}
+
+static void in_process_stats(struct engine *e, struct run_stats *out)
+{
+	native_store_stats(self_of(e)->store, out);
+}
+
+static int in_process_faults(struct engine *e, fault_fn *fn, void *arg)
+{
+	return native_store_faults(self_of(e)->store, fn, arg);
+}
+
+static void in_process_stop(struct engine *e)
+{
+	(void)e;
+}
+
+static void in_process_close(struct engine *e)
+{
+	struct in_process *p = self_of(e);
+
+	if (!p)
+		return;
+	if (p->base)
+		munmap(p->base, p->store->layout.size);
+	munmap(p->code, IN_PROCESS_CODE);
+	munmap(p->page, LAYOUT_PAGE);
+	munmap(p->inside, native_blob_size);
+	native_store_close(p->store);
+	free(p);
+}
+
+char *in_process_near(const char *site)
+{
+	for (uintptr_t at = ((uintptr_t)site & ~UINT64_C(0xfffff)) + (64 << 20);; at += 1 << 20) {
+		char *code = mmap((void *)at, IN_PROCESS_CODE, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (code != MAP_FAILED)
+			return code;
+	}
+}
+
+void in_process_patch(char *site, const char *to)
+{
+	char *page = (char *)((uintptr_t)site & ~UINT64_C(4095));
+	int32_t rel = (int32_t)(to - (site + 5));
+
+	assert_int_equal(mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+	memcpy(site + 1, &rel, sizeof(rel));
+	site[0] = (char)0xe9;
+	assert_int_equal(mprotect(page, 8192, PROT_READ | PROT_EXEC), 0);
+}
+
+const struct engine_ops engine_in_process = {
+	.name = "native",
+	.open = in_process_open,
+	.build = in_process_build,
+	.attach = in_process_attach,
+	.run = in_process_run,
+	.drain = in_process_drain,
+	.wait_fd = in_process_wait_fd,
+	.stats = in_process_stats,
+	.faults = in_process_faults,
+	.stop = in_process_stop,
+	.detach = in_process_stop,
+	.close = in_process_close,
+};

@@ -1,0 +1,19 @@
+/* Random programs as machine code in this process: help/differential.h. */
+#include "help/check.h"
+#include "help/differential.h"
+#include "help/in_process.h"
+
+static void engines_agree(void **state)
+{
+	(void)state;
+	differential_run(&engine_in_process, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(engines_agree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

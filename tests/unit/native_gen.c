@@ -1,0 +1,361 @@
+/* Trampolines: operands of every form, what they leave as it was, and what is in their code. That
+ * programs do what they should is shown by native_cases.c and native_differential.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "help/case_suite.h"
+#include "help/in_process.h"
+#include "help/random_program.h"
+
+#include "engine/native/blob.h"
+
+#define SITE 0x400000
+
+/* ---- one clause at one site: emit(arg 0) */
+
+static const struct type word = {.kind = TYPE_INT, .size = 8};
+static const struct format word_format = {.kind = FORMAT_VALUE, .fields = &word, .field_count = 1};
+static const struct field word_field = {0, SLOT_NO};
+static const struct insn send_arg[] = {
+	{.op = OP_ARG, .d = 0, .imm = 0},
+	{.op = OP_EMIT, .imm = 0, .fields = &word_field, .field_count = 1},
+	{.op = OP_RETURN},
+};
+static const struct str no_name = STR("site");
+static const struct span no_span;
+
+struct one_site {
+	struct operand operand;
+	struct attach attach;
+	struct clause clause;
+	struct program program;
+};
+
+static void one_site(struct one_site *s, const struct operand *o, const struct insn *code,
+		     uint32_t count)
+{
+	s->operand = *o;
+	s->attach = (struct attach){.kind = ATTACH_UPROBE,
+				    .path = STR("/x"),
+				    .arch = arch_host(),
+				    .operands = &s->operand,
+				    .operand_count = 1};
+	s->clause = (struct clause){.code = code,
+				    .insn_count = count,
+				    .reg_count = 1,
+				    .attaches = &s->attach,
+				    .attach_count = 1};
+	s->program = (struct program){.clauses = &s->clause,
+				      .clause_count = 1,
+				      .formats = &word_format,
+				      .format_count = 1,
+				      .names = &no_name,
+				      .name_count = 1,
+				      .spans = &no_span,
+				      .span_count = 1};
+}
+
+/* What came out: the number in the record, and how much could not be read. */
+struct outcome {
+	uint64_t value;
+	unsigned records, faults;
+};
+
+static int take_record(void *arg, struct str bytes)
+{
+	struct outcome *o = arg;
+
+	assert_int_equal(bytes.len, 16);
+	memcpy(&o->value, bytes.ptr + 8, 8);
+	o->records++;
+	return 0;
+}
+
+static int take_fault(void *arg, const struct run_fault *fault)
+{
+	((struct outcome *)arg)->faults += (unsigned)fault->count;
+	return 0;
+}
+
+typedef int fire_fn(struct engine *e, uint32_t clause, uint32_t attach, const struct context *c);
+
+/* Without rseq and the thread's id, code takes other ways. */
+static struct outcome run_site(const struct engine_ops *ops, fire_fn *fire, bool plain,
+			       const struct one_site *s, struct context *c)
+{
+	const struct engine_options options = {0};
+	struct outcome out = {0};
+	struct diag d = DIAG_INIT;
+	struct engine *e;
+
+	assert_int_equal(ops->open(&options, &e, &d), 0);
+	if (engine_build(e, &s->program, &d) || engine_attach(e, &d))
+		fail_msg("%.*s", STR_FMT(d.first->text));
+	if (ops == &engine_in_process) {
+		struct in_process *p = (struct in_process *)e;
+
+		p->no_rseq = p->no_tid = plain;
+		p->page->ranges[0] = (struct memory_range){4096, 8192}; /* no memory of ours */
+		p->page->range_count = 1;
+	}
+	assert_int_equal(fire(e, 0, 0, c), 1);
+	assert_true(engine_drain(e, 0, take_record, &out) >= 0);
+	assert_int_equal(engine_faults(e, take_fault, &out), 0);
+	engine_close(e);
+	diag_free(&d);
+	return out;
+}
+
+/* ---- operands of the notes of all compilers: tests/cases/operands.txt */
+
+static char memory[4096];
+static _Thread_local char local[64];
+
+static void fill_memory(void)
+{
+	for (size_t i = 0; i < sizeof(memory); i++)
+		memory[i] = (char)(i * 7 + 129);
+	for (size_t i = 0; i < sizeof(local); i++)
+		local[i] = (char)(i * 11 + 130);
+}
+
+/* The number that the symbol of an operand stands for here. */
+static uint64_t symbol_number(const struct operand *o)
+{
+	uint64_t middle = (uintptr_t)memory + 2048;
+
+	switch (o->symbol_rule) {
+	case SYMBOL_PC: return middle - SITE;
+	case SYMBOL_TLS: return (uintptr_t)local - (uintptr_t)__builtin_thread_pointer();
+	default: return middle;
+	}
+}
+
+/* Registers such that memory operands mean memory of ours, if that is possible. */
+static void fill_context(struct context *c, const struct operand *o)
+{
+	const struct arch *arch = arch_host();
+	bool is_far = o->value > 1024 || o->value < -1024;
+
+	for (unsigned id = 0; id < 16; id++)
+		c->regs[id] = UINT64_C(0x8182838485868788) + id * UINT64_C(0x0101010101010101);
+	c->regs[arch->pc] = c->ip = SITE;
+	c->regs[arch->tls] = (uintptr_t)__builtin_thread_pointer();
+	for (unsigned n = 0; n < 32; n++)
+		c->regs[32 + n] = (n + 1) * UINT64_C(0x9192939495969798);
+	if (o->kind != OPERAND_MEM && o->kind != OPERAND_ADDRESS)
+		return;
+	if (o->base < 16)
+		c->regs[o->base] = (uintptr_t)memory + 2048;
+	if (o->index < 16)
+		c->regs[o->index] = o->base == REG_NONE && !is_far
+					    ? ((uintptr_t)memory + 2048) >> o->scale_shift
+					    : 8;
+}
+
+static void expect_same(const struct test_case *t, const struct operand *o)
+{
+	struct one_site s;
+	struct context c = {.nsecs = 1};
+	struct outcome want, got;
+
+	one_site(&s, o, send_arg, 3);
+	fill_context(&c, o);
+	c.regs[arch_host()->sp] = (uintptr_t)in_process_stack();
+	const struct area areas[] = {
+		{(uintptr_t)memory, {memory, sizeof(memory)}},
+		{(uintptr_t)__builtin_thread_pointer() - 256,
+		 {(char *)__builtin_thread_pointer() - 256, 512}},
+		{c.regs[arch_host()->sp] - 256, {(char *)c.regs[arch_host()->sp] - 256, 1024}},
+	};
+
+	c.areas = areas;
+	c.area_count = COUNT(areas);
+	for (unsigned plain = 0; plain < 2; plain++) {
+		got = run_site(&engine_in_process, in_process_fire, plain, &s, &c);
+		want = run_site(&engine_interp, interp_fire, false, &s, &c);
+		if (got.value != want.value || got.faults != want.faults || got.records != 1)
+			fail_msg(CASE_FMT ": '%.*s' is %llx, not %llx (%u faults, not %u)",
+				 CASE_ARGS(t), STR_FMT(o->raw), (unsigned long long)got.value,
+				 (unsigned long long)want.value, got.faults, want.faults);
+	}
+}
+
+static unsigned checked;
+
+static void check_row(const struct test_case *t, struct str row)
+{
+	struct arena a = ARENA_INIT;
+	struct operand *operands;
+	unsigned count;
+
+	assert_int_equal(operands_parse(arch_host(), row, &a, &operands, &count), 0);
+	for (unsigned i = 0; i < count; i++) {
+		struct operand *o = &operands[i];
+
+		if (o->symbol.len)
+			operand_resolve(o, symbol_number(o));
+		if (operand_problem(o) || native_unreadable(arch_host(), o) ||
+		    (o->kind == OPERAND_REG && o->reg >= 48))
+			continue;
+		expect_same(t, o);
+		checked++;
+	}
+	arena_free(&a);
+}
+
+static void run_operands(void **state)
+{
+	const struct test_case *t = *state;
+	struct str rows = case_text(t, "rows");
+
+	fill_memory();
+	while (str_eq_text(case_value(t, "cpu"), "x86_64") && rows.len) {
+		struct str line = str_cut(&rows, '\n');
+
+		check_row(t, str_trim(str_cut(&line, '|')));
+	}
+}
+
+/* ---- what is in the code */
+
+/* Every line of objdump, of the code without the constants behind it. */
+static void each_line(const char *code, size_t len, void (*fn)(void *arg, char *line), void *arg)
+{
+	char path[] = "/tmp/nopal-gen-XXXXXX", command[256], line[256];
+	int fd = mkstemp(path);
+	FILE *pipe;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, code, len), (ssize_t)len);
+	close(fd);
+	snprintf(command, sizeof(command),
+		 "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn %s", path);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	while (fgets(line, sizeof(line), pipe)) {
+		char *text = strchr(line, '\t');
+
+		if (text && strchr(line, ':'))
+			fn(arg, text + 1);
+	}
+	pclose(pipe);
+	unlink(path);
+}
+
+struct look {
+	unsigned count;
+	bool is_over; /* padding has begun */
+};
+
+static bool begins(const char *line, const char *with)
+{
+	return strncmp(line, with, strlen(with)) == 0;
+}
+
+/* No line may touch the stack before the red zone is left alone, change a vector register or the
+ * direction, interrupt or alignment flags, or call anything but what rax holds. */
+static void look_at(void *arg, char *line)
+{
+	static const char *const never[] = {"pushf",   "popf",	"std",	 "cld",	  "sti",
+					    "cli",     "int ",	"fx",	 "xsave", "xrstor",
+					    "syscall", "enter", "leave", "(bad)", "wrfsbase"};
+	struct look *l = arg;
+
+	l->is_over |= begins(line, "int3");
+	if (l->is_over)
+		return;
+	if (l->count++ == 0 && !begins(line, "lea    -0x80(%rsp),%rsp"))
+		fail_msg("begins with '%s'", line);
+	for (size_t i = 0; i < COUNT(never); i++)
+		if (begins(line, never[i]))
+			fail_msg("has '%s'", line);
+	if (strstr(line, "mm") && strstr(line, "%") && !begins(line, "mov") &&
+	    !begins(line, "vmov"))
+		fail_msg("has '%s'", line);
+	if (begins(line, "call") && !strstr(line, "*%rax"))
+		fail_msg("has '%s'", line);
+}
+
+static void code_is_harmless(void **state)
+{
+	static struct random_program random;
+	const struct engine_options options = {0};
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	random_page_open();
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct native_step step = {&random.program, &random.clause, NULL};
+		struct native_code code;
+		struct native_place place;
+		struct look look = {0};
+		struct engine *e;
+
+		random_program_make(&random, seed);
+		step.attach = random.clause.attaches;
+		engine_in_process.open(&options, &e, &d);
+		assert_int_equal(engine_build(e, &random.program, &d), 0);
+		place = in_process_place((struct in_process *)e);
+		code_open(&code, place.landing);
+		assert_int_equal(native_generate(&place, &step, 1, &code, &d), 0);
+		each_line(code.bytes.ptr, code.bytes.len, look_at, &look);
+		assert_true(look.count > 20);
+		code_close(&code);
+		engine_close(e);
+	}
+	random_page_close();
+	diag_free(&d);
+}
+
+/* A predicate that rejects is decided before anything else is saved. */
+static void rejecting_saves_little(void **state)
+{
+	static const struct insn code[] = {
+		{.op = OP_ARG, .d = 0, .imm = 0},
+		{.op = OP_JUMP_NOT, .a = 0, .imm = 3},
+		{.op = OP_EMIT, .imm = 0, .fields = &word_field, .field_count = 1},
+		{.op = OP_RETURN},
+	};
+	const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
+	const struct engine_options options = {0};
+	struct diag d = DIAG_INIT;
+	struct native_step step;
+	struct native_code out;
+	struct native_place place;
+	struct one_site s;
+	struct engine *e;
+
+	(void)state;
+	one_site(&s, &rdi, code, COUNT(code));
+	engine_in_process.open(&options, &e, &d);
+	assert_int_equal(engine_build(e, &s.program, &d), 0);
+	place = in_process_place((struct in_process *)e);
+	place.rseq =
+		NATIVE_NONE; /* so that the record is a call, which saves all that it may change */
+	step = (struct native_step){&s.program, &s.clause, &s.attach};
+	code_open(&out, place.landing);
+	assert_int_equal(native_generate(&place, &step, 1, &out, &d), 0);
+	/* lea; push rax; lahf; seto; push rax; lea -8(rsp) for r0; mov rdi, rax; mov; ... */
+	assert_memory_equal(out.bytes.ptr,
+			    "\x48\x8d\x64\x24\x80\x50\x9f\x0f\x90\xc0\x50\x48\x8d\x64\x24\xf8"
+			    "\x48\x89\xf8",
+			    19);
+	code_close(&out);
+	engine_close(e);
+	diag_free(&d);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_harmless),
+		cmocka_unit_test(rejecting_saves_little),
+	};
+	struct case_suite suite = {0};
+
+	case_suite_add(&suite, "tests/cases/operands.txt", "cpu rows", run_operands);
+	case_suite_add_tests(&suite, tests);
+	return case_suite_run(&suite, "native code generator");
+}

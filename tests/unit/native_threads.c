@@ -1,0 +1,243 @@
+/* Machine code at a site that many threads and signal handlers hit at once: every hit is counted
+ * once, and each record was sent or counted as lost; a leaf function that keeps values below the
+ * stack pointer, and flags across the probe, computes what it did before. HITS=N hits of each
+ * thread. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "help/check.h"
+#include "help/in_process.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define THREADS	     4
+
+/* ---- the site, in a leaf function: 16 words below the stack pointer and a comparison are alive */
+
+extern char leaf_site[], leaf_back[];
+uint64_t leaf(uint64_t number);
+
+/* clang-format off */
+__asm__(
+"	.text\n"
+"	.p2align 4\n"
+"	.globl leaf, leaf_site, leaf_back\n"
+"	.hidden leaf, leaf_site, leaf_back\n"
+"leaf:\n"
+"	mov %rdi, -8(%rsp);    not %rdi;    mov %rdi, -16(%rsp)\n"
+"	mov %rdi, -64(%rsp);   mov %rdi, -120(%rsp)\n"
+"	not %rdi;              mov %rdi, -128(%rsp)\n"
+"	movq %rdi, %xmm5\n"
+"	cmp $1000, %rdi\n"
+"leaf_site:\n"
+"	.byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n"
+"leaf_back:\n"
+"	setae %al;             movzbl %al, %eax\n"
+"	mov -8(%rsp), %rcx;    cmp %rcx, -128(%rsp);   jne 1f\n"
+"	movq %xmm5, %rdx;       cmp %rcx, %rdx;         jne 1f\n"
+"	not %rcx;              cmp %rcx, -16(%rsp);    jne 1f\n"
+"	cmp %rcx, -64(%rsp);   jne 1f\n"
+"	cmp %rcx, -120(%rsp);  jne 1f\n"
+"	ret\n"
+"1:	mov $99, %eax\n"
+"	ret\n");
+/* clang-format on */
+
+/* ---- the clause: a count, a sum, a histogram, a count by number, and a record */
+
+#define U64                                 \
+	{                                   \
+		.kind = TYPE_INT, .size = 8 \
+	}
+
+static const struct type words[] = {U64, U64};
+static const struct format format = {.kind = FORMAT_PRINTF, .fields = words, .field_count = 2};
+static const struct map_def maps[] = {
+	{STR("@n"), {.kind = TYPE_NONE}, {.kind = TYPE_COUNT}, 1, false},
+	{STR("@s"), {.kind = TYPE_NONE}, {.kind = TYPE_SUM}, 1, false},
+	{STR("@h"), {.kind = TYPE_NONE}, {.kind = TYPE_HIST}, 1, false},
+	{STR("@k"), U64, {.kind = TYPE_COUNT}, 100, false},
+};
+static const struct field both[] = {{0, SLOT_NO}, {1, SLOT_NO}};
+static const struct insn code[] = {
+	{.op = OP_ARG, .d = 0, .imm = 0},
+	{.op = OP_AGGREGATE, .map = 0, .s = SLOT_NO, .a = REG_NO},
+	{.op = OP_CONST, .d = 1, .imm = 3},
+	{.op = OP_AGGREGATE, .map = 1, .s = SLOT_NO, .a = 1},
+	{.op = OP_AGGREGATE, .map = 2, .s = SLOT_NO, .a = 0},
+	{.op = OP_EMIT, .imm = 0, .fields = both, .field_count = 2},
+	{.op = OP_UMOD, .d = 1, .a = 0, .b = 1},
+	{.op = OP_PUT, .s = 0, .a = 1},
+	{.op = OP_AGGREGATE, .map = 3, .s = 0, .a = REG_NO},
+	{.op = OP_RETURN},
+};
+static const struct slot slots[] = {{U64}};
+static const struct str name = STR("site");
+static const struct span span;
+static const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
+
+static struct attach at;
+static struct clause clause = {.code = code,
+			       .insn_count = COUNT(code),
+			       .reg_count = 2,
+			       .slots = slots,
+			       .slot_count = 1,
+			       .attaches = &at,
+			       .attach_count = 1};
+static const struct program program = {.clauses = &clause,
+				       .clause_count = 1,
+				       .maps = maps,
+				       .map_count = COUNT(maps),
+				       .formats = &format,
+				       .format_count = 1,
+				       .names = &name,
+				       .name_count = 1,
+				       .spans = &span,
+				       .span_count = 1};
+
+/* ---- hits */
+
+static unsigned long hits_each = 200000;
+static unsigned long fired, wrong, in_handlers;
+
+static void hit(uint64_t number)
+{
+	if (leaf(number) != (number >= 1000))
+		__atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&fired, 1, __ATOMIC_RELAXED);
+}
+
+static void handler(int signal)
+{
+	(void)signal;
+	hit(5);
+	__atomic_add_fetch(&in_handlers, 1, __ATOMIC_RELAXED);
+}
+
+static void *hit_often(void *arg)
+{
+	(void)arg;
+	for (unsigned long i = 0; i < hits_each; i++)
+		hit(i % 2000);
+	return NULL;
+}
+
+struct sums {
+	unsigned long records, bad;
+	uint64_t total; /* of the words of a map */
+};
+
+static int take_record(void *arg, struct str bytes)
+{
+	struct sums *s = arg;
+	uint64_t fields[2];
+
+	assert_int_equal(bytes.len, 24);
+	memcpy(fields, bytes.ptr + 8, sizeof(fields));
+	s->bad += fields[0] >= 2000 || fields[1] != 3;
+	s->records++;
+	return 0;
+}
+
+static int take_entry(void *arg, struct str key, struct str value)
+{
+	(void)key;
+	for (size_t at_word = 0; at_word < value.len; at_word += 8) {
+		uint64_t value_word;
+
+		memcpy(&value_word, value.ptr + at_word, 8);
+		((struct sums *)arg)->total += value_word;
+	}
+	return 0;
+}
+
+static uint64_t total_of(struct engine *e, uint32_t map)
+{
+	struct sums s = {0};
+
+	assert_int_equal(map_each(&e->maps, map, take_entry, &s), 0);
+	return s.total;
+}
+
+static void trace(struct in_process *p)
+{
+	const struct native_step step = {&program, &clause, &at};
+	struct native_place place;
+
+	p->code = in_process_near(leaf_site);
+	place = in_process_place(p);
+	place.site = (uintptr_t)leaf_site;
+	place.back = (uintptr_t)leaf_back;
+	in_process_generate(p, &place, &step, 1);
+	in_process_patch(leaf_site, p->code);
+}
+
+static void run(bool plain)
+{
+	const struct itimerval often = {{0, 300}, {0, 300}}, never = {0};
+	const struct engine_options options = {0};
+	struct sums sums = {0};
+	struct run_stats stats;
+	struct diag d = DIAG_INIT;
+	pthread_t threads[THREADS];
+	struct engine *e;
+
+	fired = wrong = in_handlers = 0;
+	at = (struct attach){.kind = ATTACH_UPROBE,
+			     .path = STR("/x"),
+			     .arch = arch_host(),
+			     .operands = &rdi,
+			     .operand_count = 1};
+	engine_in_process.open(&options, &e, &d);
+	assert_int_equal(engine_build(e, &program, &d), 0);
+	((struct in_process *)e)->no_rseq = plain;
+	trace((struct in_process *)e);
+	signal(SIGPROF, handler);
+	setitimer(ITIMER_PROF, &often, NULL);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, hit_often, NULL), 0);
+	for (unsigned i = 0; i < THREADS; i++)
+		while (pthread_tryjoin_np(threads[i], NULL) == EBUSY)
+			assert_true(engine_drain(e, 0, take_record, &sums) >= 0);
+	setitimer(ITIMER_PROF, &never, NULL);
+	assert_true(engine_drain(e, 0, take_record, &sums) >= 0);
+	engine_stats(e, &stats);
+	print_message("%lu hits, %lu in handlers; %lu records, %llu lost\n", fired, in_handlers,
+		      sums.records, (unsigned long long)stats.lost_records);
+	assert_int_equal(wrong, 0);
+	assert_int_equal(sums.bad, 0);
+	assert_int_equal(sums.records + stats.lost_records, fired);
+	assert_true(in_handlers > 0);
+	assert_int_equal(total_of(e, 0), fired);
+	assert_int_equal(total_of(e, 1), 3 * fired);
+	assert_int_equal(total_of(e, 2), fired);
+	assert_int_equal(total_of(e, 3), fired);
+	engine_close(e);
+}
+
+static void hits_are_exact(void **state)
+{
+	(void)state;
+	run(false);
+}
+
+static void hits_are_exact_without_rseq(void **state)
+{
+	(void)state;
+	run(true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hits_are_exact),
+		cmocka_unit_test(hits_are_exact_without_rseq),
+	};
+
+	if (getenv("HITS"))
+		hits_each = strtoul(getenv("HITS"), NULL, 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
