@@ -1,5 +1,6 @@
 /* Trampolines: operands of every form, what they leave as it was, and what is in their code. That
  * programs do what they should is shown by native_cases.c and native_differential.c. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -347,11 +348,47 @@ static void rejecting_saves_little(void **state)
 	diag_free(&d);
 }
 
+/* What only the kernel has is refused before any code is made, and with a message if it is not. */
+static void what_the_kernel_has_is_refused(void **state)
+{
+	static const struct insn code[] = {
+		{.op = OP_BUILTIN, .d = 0, .imm = BUILTIN_CGROUP},
+		{.op = OP_RETURN},
+	};
+	const struct insn stack = {.op = OP_KSTACK}, field = {.op = OP_FIELD};
+	const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
+	const struct engine_options options = {0};
+	struct diag d = DIAG_INIT;
+	struct native_step step;
+	struct native_code out;
+	struct native_place place;
+	struct one_site s;
+	struct engine *e;
+
+	(void)state;
+	one_site(&s, &rdi, code, COUNT(code));
+	assert_non_null(native_undoable(&s.program, &code[0]));
+	assert_non_null(native_undoable(&s.program, &stack));
+	assert_non_null(native_undoable(&s.program, &field));
+	assert_null(native_undoable(&s.program, &send_arg[0]));
+	engine_in_process.open(&options, &e, &d);
+	assert_int_equal(engine_build(e, &s.program, &d), 0);
+	place = in_process_place((struct in_process *)e);
+	step = (struct native_step){&s.program, &s.clause, &s.attach};
+	code_open(&out, place.landing);
+	assert_int_equal(native_generate(&place, &step, 1, &out, &d), -ENOTSUP);
+	assert_string_equal(d.first->tag, "engine");
+	code_close(&out);
+	engine_close(e);
+	diag_free(&d);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_harmless),
 		cmocka_unit_test(rejecting_saves_little),
+		cmocka_unit_test(what_the_kernel_has_is_refused),
 	};
 	struct case_suite suite = {0};
 

@@ -212,6 +212,19 @@ void native_load(struct gen *g, const struct insn *in)
 
 /* ---- builtins */
 
+const char *native_undoable(const struct program *p, const struct insn *in)
+{
+	(void)p;
+	switch (in->op) {
+	case OP_KSTACK: return "only the kernel sees its own stack";
+	case OP_FIELD:
+	case OP_FIELD_STR: return "only the kernel has tracepoints";
+	case OP_BUILTIN:
+		return in->imm == BUILTIN_CGROUP ? "only the kernel knows the cgroup" : NULL;
+	default: return NULL;
+	}
+}
+
 bool native_builtin_calls(const struct gen *g, int64_t builtin)
 {
 	switch (builtin) {
