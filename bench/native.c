@@ -167,13 +167,15 @@ static void allow_all(struct process_page *page)
 
 int main(int argc, char **argv)
 {
-	struct operand operands[2] = {{.kind = OPERAND_REG, .size = 8, .is_signed = true, .reg = 5},
-				      {.kind = OPERAND_REG, .size = 8, .reg = 4}};
+	const struct argument args[2] = {
+		{.operand = {.kind = OPERAND_REG, .size = 8, .is_signed = true, .reg = 5}},
+		{.operand = {.kind = OPERAND_REG, .size = 8, .reg = 4}},
+	};
 	const struct attach at = {.kind = ATTACH_UPROBE,
 				  .path = STR("/x"),
 				  .arch = arch_host(),
-				  .operands = operands,
-				  .operand_count = 2};
+				  .args = args,
+				  .arg_count = 2};
 	struct clause clause = {.code = rows[0].code,
 				.insn_count = rows[0].count,
 				.reg_count = 3,

@@ -139,8 +139,9 @@ static void set_registers(struct native_cpu *cpu, const struct context *c, const
 	for (unsigned id = 0; id < 16; id++) {
 		bool is_set = c->regs[id];
 
-		for (unsigned i = 0; i < at->operand_count; i++)
-			is_set |= at->operands[i].kind == OPERAND_REG && at->operands[i].reg == id;
+		for (unsigned i = 0; i < at->arg_count; i++)
+			is_set |= at->args[i].operand.kind == OPERAND_REG &&
+				  at->args[i].operand.reg == id;
 		if (is_set)
 			cpu->regs[numbers[id]] = c->regs[id];
 	}
@@ -194,8 +195,15 @@ static int in_process_run(struct engine *e, enum attach_kind kind, uint32_t clau
 
 static int in_process_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg)
 {
+	int total = 0, count;
+
 	(void)timeout_ms;
-	return native_ring_drain(self_of(e)->store, fn, arg, NULL, NULL);
+	/* One drain of the store gives back to the session now and then. */
+	do {
+		count = native_ring_drain(self_of(e)->store, fn, arg, NULL, NULL);
+		total += count > 0 ? count : 0;
+	} while (count > 0);
+	return count < 0 ? count : total;
 }
 
 static int in_process_wait_fd(struct engine *e)

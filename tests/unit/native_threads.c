@@ -77,7 +77,7 @@ static const struct insn code[] = {
 static const struct slot slots[] = {{U64}};
 static const struct str name = STR("site");
 static const struct span span;
-static const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
+static const struct argument rdi = {.operand = {.kind = OPERAND_REG, .size = 8, .reg = 5}};
 
 static struct attach at;
 static struct clause clause = {.code = code,
@@ -189,8 +189,8 @@ static void run(bool plain)
 	at = (struct attach){.kind = ATTACH_UPROBE,
 			     .path = STR("/x"),
 			     .arch = arch_host(),
-			     .operands = &rdi,
-			     .operand_count = 1};
+			     .args = &rdi,
+			     .arg_count = 1};
 	engine_in_process.open(&options, &e, &d);
 	assert_int_equal(engine_build(e, &program, &d), 0);
 	((struct in_process *)e)->no_rseq = plain;
@@ -207,6 +207,8 @@ static void run(bool plain)
 	engine_stats(e, &stats);
 	print_message("%lu hits, %lu in handlers; %lu records, %llu lost\n", fired, in_handlers,
 		      sums.records, (unsigned long long)stats.lost_records);
+	assert_int_equal(((struct in_process *)e)->store->damaged, 0);
+	assert_int_equal(((struct in_process *)e)->store->unfinished, 0);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(sums.bad, 0);
 	assert_int_equal(sums.records + stats.lost_records, fired);

@@ -145,7 +145,7 @@ static void operand_address(struct gen *g, const struct operand *o)
 static void load_far(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;
-	const struct operand *o = in->op == OP_ARG ? &g->attach->operands[in->imm] : NULL;
+	const struct operand *o = in->op == OP_ARG ? &g->attach->args[in->imm].operand : NULL;
 	unsigned size = o ? o->size : in->size;
 	bool is_signed = o ? o->is_signed && !o->is_float : in->is_signed;
 	struct aside a;
@@ -190,7 +190,7 @@ static void read_memory(struct gen *g, const struct insn *in, const struct opera
 
 void native_arg(struct gen *g, const struct insn *in)
 {
-	const struct operand *o = &g->attach->operands[in->imm];
+	const struct operand *o = &g->attach->args[in->imm].operand;
 	bool is_signed = o->is_signed && !o->is_float;
 
 	switch (o->kind) {

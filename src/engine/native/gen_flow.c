@@ -112,7 +112,7 @@ static bool calls(const struct gen *g, const struct insn *in)
 /* May it count something, or change anything that others see? */
 static bool has_effect(const struct gen *g, const struct insn *in)
 {
-	const struct operand *o = in->op == OP_ARG ? &g->attach->operands[in->imm] : NULL;
+	const struct operand *o = in->op == OP_ARG ? &g->attach->args[in->imm].operand : NULL;
 	struct x86_mem m;
 
 	return in->op > OP_BUILTIN || divides(in) ||

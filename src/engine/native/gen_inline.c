@@ -114,7 +114,8 @@ static bool is_hist(const struct gen *g, const struct insn *in)
 	return g->program->maps[in->map].value.kind == TYPE_HIST;
 }
 
-/* The first of this CPU: its cell was of an earlier use of the entry. Number last. */
+/* The first of this CPU: its cell is of an earlier use of the entry, unless another thread has been
+ * here meanwhile. Number last. */
 static void first_in_cell(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;
@@ -123,6 +124,8 @@ static void first_in_cell(struct gen *g, const struct cold *cold)
 	struct sequence s = sequence_begin(g, m->rseq_stripes, aside);
 
 	find_cell(g, m, is_hist(g, in), aside);
+	x86_alu_load(g->code, ALU_CMP, RCX, MEM(RAX, offsetof(struct map_cell, number)));
+	x86_jump_if(g->code, COND_E, cold->back2);
 	x86_store(g->code, 8, MEM(RAX, offsetof(struct map_cell, value)), RDX);
 	x86_store(g->code, 8, MEM(RAX, offsetof(struct map_cell, number)), RCX);
 	sequence_end(g, &s);
@@ -155,15 +158,19 @@ void native_inline_aggregate(struct gen *g, const struct insn *in)
 	struct native_code *c = g->code;
 	int back = x86_label(c);
 	int aside = native_cold(g, in, aggregate_aside, back);
-	int first = native_cold(g, in, first_in_cell, back);
+	int first = native_cold(g, in, first_in_cell, back), again = x86_label(c);
 	struct sequence s;
 
+	if (c->failed)
+		return;
+	g->colds[g->cold_count - 1].back2 = again;
 	if (is_hist(g, in))
 		find_bucket(g, in);
 	if (g->program->maps[in->map].value.kind == TYPE_SUM)
 		native_read(g, in->a, RDX);
 	else
 		x86_const(c, RDX, 1);
+	x86_bind(c, again);
 	s = sequence_begin(g, m->rseq_stripes, aside);
 	find_cell(g, m, is_hist(g, in), aside);
 	x86_alu_load(c, ALU_CMP, RCX, MEM(RAX, offsetof(struct map_cell, number)));
