@@ -57,7 +57,7 @@ struct code_fixup {
 };
 
 struct native_code {
-	struct buf bytes; /* position-independent but for what was given as an address */
+	struct buf bytes; /* position-independent, except what was given as an address */
 	uint64_t address; /* of the first byte, in the traced process */
 	uint32_t written; /* general registers that were changed: X86_BIT() */
 	uint32_t *labels; /* offset of each; UINT32_MAX: not bound yet */
@@ -128,9 +128,9 @@ void x86_push(struct native_code *c, int reg);
 void x86_pop(struct native_code *c, int reg);
 
 /* The low bytes of a vector register, 4 or 8: a read, which changes no vector state. xmm16 to
- * xmm31 are there with AVX-512 only, as is whoever uses them. */
+ * xmm31 are there with AVX-512 only, as is any program that uses them. */
 void x86_from_xmm(struct native_code *c, unsigned size, int to, unsigned xmm);
-/* The thread pointer; needs FSGSBASE, which AT_HWCAP2 tells of. */
+/* The thread pointer; needs FSGSBASE, which AT_HWCAP2 reports. */
 void x86_rdfsbase(struct native_code *c, int to);
 void x86_rdtsc(struct native_code *c); /* rax = the time stamp counter; ruins rdx */
 /* The flags that compilers know, to al and ah (rax); and back. */

@@ -298,7 +298,7 @@ static void store_hit(struct gen *g, size_t at, uint64_t value)
 	store_const(g, m, value);
 }
 
-/* What the functions of inside.h want to know of the event; ruins rax. They look for what is not
+/* What the functions of inside.h need of the event; ruins rax. They look for what is not
  * here in the process page. */
 static void make_hit(struct gen *g)
 {

@@ -41,7 +41,7 @@ static void before(uint64_t *set, const struct insn *in)
 	}
 }
 
-/* One pass over the clause, from its end; true when a set has grown. */
+/* One round through the clause, from its end; true when a set has grown. */
 static bool pass(const struct clause *c, struct liveness *l, uint64_t *set)
 {
 	bool grown = false;
@@ -64,8 +64,8 @@ static bool pass(const struct clause *c, struct liveness *l, uint64_t *set)
 	return grown;
 }
 
-/* The usual backward pass, repeated while loops carry something round. Clauses for which the sets
- * would be too large do without: all registers then count as read. */
+/* The usual backward analysis, repeated while loops carry something round. Clauses for which the
+ * sets would be too large do without: all registers then count as read. */
 int native_liveness(const struct clause *c, struct liveness *out)
 {
 	size_t each = (c->reg_count + 63) / 64 + 1;

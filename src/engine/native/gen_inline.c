@@ -5,7 +5,7 @@
  * instructions, by the last instruction alone. Whatever does not go the usual way is left to the
  * functions of inside.h.
  *
- *	retry:	lea  sequence, %rax		; struct rseq_cs, behind the code
+ *	retry:	lea  sequence, %rax		; struct rseq_cs, after the code
  *		mov  %rax, %fs:rseq_cs
  *	start:	mov  %fs:cpu_id, %eax
  *		...				; may jump out, having changed nothing that counts

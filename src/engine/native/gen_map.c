@@ -1,4 +1,4 @@
-/* Maps and records. A map's shape and a record's are constants behind the code. */
+/* Maps and records. A map's shape and a record's are constants after the code. */
 #include "engine/native/gen_state.h"
 
 #include <stdlib.h>

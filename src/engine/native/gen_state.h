@@ -42,7 +42,7 @@ struct liveness {
 	size_t each;
 };
 
-/* Constants behind the code. */
+/* Constants after the code. */
 struct pool_item {
 	int label;
 	size_t at;	       /* in pool->bytes */
@@ -135,7 +135,7 @@ struct x86_mem native_at(const struct gen *g, int32_t below); /* S - below */
 struct x86_mem native_frame(const struct gen *g, uint32_t at);
 struct x86_mem native_slot(const struct gen *g, uint16_t slot, int64_t more);
 const struct type *native_slot_type(const struct gen *g, uint16_t slot);
-/* A constant behind the code, at a multiple of 8 bytes: its label. */
+/* A constant after the code, at a multiple of 8 bytes: its label. */
 int native_pool(struct gen *g, const void *bytes, size_t len);
 /* Likewise, of a restartable sequence. */
 int native_pool_rseq(struct gen *g, int start, int end, int abort);
@@ -219,7 +219,7 @@ native_fn native_aggregate, native_record;
 
 /* A comparison and the branch on its result, which nothing else reads. */
 void native_compare_branch(struct gen *g, const struct insn *relation, const struct insn *branch);
-/* Memory that is there whenever the site is hit: it is read where it is. */
+/* Memory that can be read whenever the site is hit. */
 bool native_is_sure(const struct gen *g, const struct operand *o, struct x86_mem *m);
 /* Does reading a builtin take a call? */
 bool native_builtin_calls(const struct gen *g, int64_t builtin);
@@ -227,7 +227,7 @@ bool native_builtin_calls(const struct gen *g, int64_t builtin);
 bool native_is_inline(const struct gen *g, const struct insn *in);
 void native_inline_aggregate(struct gen *g, const struct insn *in);
 void native_inline_record(struct gen *g, const struct insn *in);
-/* Constants behind the code, for calls. */
+/* Constants after the code, for calls. */
 int native_map_shape(struct gen *g, const struct insn *in);
 int native_record_shape(struct gen *g, const struct insn *in, uint32_t words_at);
 /* The words that a record takes from registers, to memory. */

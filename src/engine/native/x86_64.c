@@ -1,5 +1,5 @@
-/* The instructions: how each is encoded. Intel SDM volume 2, chapter 2; the bytes that a pattern
- * begins with stand beside it. */
+/* The instructions: how each is encoded. Intel SDM volume 2, chapter 2; the bytes that a
+ * pattern begins with are beside it. */
 #include "engine/native/code.h"
 
 #include <errno.h>
