@@ -81,6 +81,9 @@ $(O)/cmd/%.o: cmd/%.c
 	$(if $(Q),@echo "  cc    $<")
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# The page of flame graphs is compiled in.
+$(O)/cmd/flame.o: data/flame.html
+
 $(O)/libnopal.a: $(OBJECTS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
