@@ -253,7 +253,7 @@ struct flame_options {
 	const char *output, *title, *unit;
 };
 
-/* Lines that are no stacks are counted, not guessed at. */
+/* Lines of another form are counted, not guessed at. */
 static size_t read_stacks(struct flame *f, const char *text, size_t len)
 {
 	size_t bad = 0;
