@@ -107,17 +107,11 @@ static struct ctype *qualify(struct btf *b, const struct btf_type *t, int *err)
 			     : t->kind == BTF_RESTRICT ? CTYPE_RESTRICT
 						       : 0;
 	const struct ctype *plain;
-	struct ctype *made;
 
 	*err = btf_make(b, t->target, &plain);
 	if (*err)
 		return NULL;
-	made = arena_new(&b->arena, struct ctype);
-	if (made) {
-		*made = *plain;
-		made->qualifiers |= qualifier;
-	}
-	return made;
+	return ctype_qualified(&b->arena, plain, qualifier);
 }
 
 /* parameter = name 4 | type 4; type 0 at the end is "...". */

@@ -29,6 +29,17 @@ int ctype_complete(const struct ctype *t)
 	return err;
 }
 
+struct ctype *ctype_qualified(struct arena *a, const struct ctype *t, unsigned qualifier)
+{
+	struct ctype *made = arena_new(a, struct ctype);
+
+	if (!made)
+		return NULL;
+	*made = *t;
+	made->qualifiers |= qualifier;
+	return made;
+}
+
 unsigned ctype_depth(const struct ctype *t, unsigned limit)
 {
 	unsigned depth = 0;

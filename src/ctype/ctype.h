@@ -103,6 +103,9 @@ const struct ctype *ctype_resolve(const struct ctype *t);
  * standard names, such as size_t, are known without a typedef. */
 enum ctype_kind ctype_kind(const struct ctype *t);
 
+/* The same type with a qualifier; NULL without memory. */
+struct ctype *ctype_qualified(struct arena *a, const struct ctype *t, unsigned qualifier);
+
 /* Levels from the outside to the innermost type, through typedefs; stops counting at `limit`. */
 unsigned ctype_depth(const struct ctype *t, unsigned limit);
 

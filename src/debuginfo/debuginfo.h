@@ -46,7 +46,8 @@ struct debug_function {
 int debuginfo_function(struct debuginfo *di, uint64_t address, struct debug_function *out);
 
 /* Each place where the body of function `name` was put into another: its link-time address, and of
- * the function around it the first instruction, 0 where that is not known. Number of them, or -errno; what `fn` returns. */
+ * the function around it the first instruction, 0 where that is not known. Number of them, or
+ * -errno; what `fn` returns. */
 typedef int debug_place_fn(void *arg, uint64_t address, uint64_t function);
 int debuginfo_inlined(struct debuginfo *di, struct str name, debug_place_fn *fn, void *arg);
 

@@ -74,7 +74,7 @@ struct debuginfo {
 
 /* open.c: pages that were looked at are given back to the kernel. */
 void debuginfo_release(struct debuginfo *di);
-/* Forget all that libdw has decoded: Dwarf_Dies are invalid then. -EBADMSG, -ENOMEM. */
+/* Forget all that libdw has decoded: entries are invalid then. -EBADMSG, -ENOMEM. */
 int debuginfo_forget(struct debuginfo *di);
 
 /* units.c. 0, -ENOMEM, -E2BIG. */

@@ -138,17 +138,11 @@ static struct ctype *wrap(struct debuginfo *di, Dwarf_Die *die, enum ctype_kind 
 static struct ctype *qualify(struct debuginfo *di, Dwarf_Die *die, unsigned qualifier, int *err)
 {
 	const struct ctype *plain;
-	struct ctype *made;
 
 	*err = type_of_entry(di, die, &plain);
 	if (*err)
 		return NULL;
-	made = arena_new(&di->arena, struct ctype);
-	if (made) {
-		*made = *plain;
-		made->qualifiers |= qualifier;
-	}
-	return made;
+	return ctype_qualified(&di->arena, plain, qualifier);
 }
 
 /* Elements of one dimension, as text; empty for [] and for lengths known at run time only. */
@@ -317,7 +311,7 @@ struct member_list {
 	size_t count, cap;
 };
 
-/* DWARF 2 to 4 count from the highest bit of a number of `byte_size` bytes, on every machine. */
+/* DWARF 2 to 4 count from the highest bit of a number of so many bytes, on every machine. */
 static void place_from_top(struct debuginfo *di, Dwarf_Die *die, struct ctype_member *m,
 			   uint64_t from_top, uint64_t width)
 {

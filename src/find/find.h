@@ -19,6 +19,9 @@ struct find_query {
 	pid_t pid;			 /* 0: none */
 	struct str path, provider, name; /* patterns; an empty provider or name matches all */
 	bool to_attach;			 /* the caller needs the files of what is found */
+	/* Of functions instead of a name: the places of a line of source. */
+	struct str source;     /* "src/tick.c", of which the last parts suffice; empty: none */
+	unsigned line, column; /* column 0: any */
 };
 
 /* One ELF image that was found. */
@@ -65,7 +68,8 @@ struct str finder_library(struct finder *f, struct str path, struct arena *a, si
 
 /* Functions of a file by pattern (the query's name; it has no provider), for uprobes: link-time
  * name, file offset. A name "0x1234" is a link-time address: its offset and the function that holds
- * it, or an empty name. */
+ * it, or an empty name. A function that is not in the file is looked for among those that the
+ * compiler put into others, which debug information has; so are the places of a line. */
 struct found_function {
 	struct str path, open_path;
 	struct file *file; /* as a found_image has it */
@@ -75,6 +79,8 @@ struct found_function {
 	uint64_t start, extent; /* of the function that has `offset`: file offset of its first
 				   instruction, bytes; 0 bytes: no symbol has it */
 	const struct arch *arch;
+	bool is_inlined; /* a copy of `name` inside another function, which `start` is of */
+	unsigned line;	 /* of a query for a line: where there is code, that line or a later one */
 };
 typedef int function_fn(void *arg, const struct found_function *function);
 int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,

@@ -2,10 +2,16 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "debuginfo/debuginfo.h"
 #include "find/finder.h"
 
 /* One walk over the functions of one image. */
 struct function_walk {
+	struct finder *finder;
+	const struct find_query *query;
+	bool named; /* what is wrong with the file is an error */
+	struct diag *d;
 	struct finding *finding;
 	struct str name;
 	function_fn *fn;
@@ -14,7 +20,9 @@ struct function_walk {
 	/* The function reported last: one that is in two symbol tables is reported once. */
 	struct buf last_name; /* empty: none yet */
 	uint64_t last_offset;
-	int ended; /* what the callback returned */
+	int ended;	 /* what the callback returned */
+	bool is_inlined; /* what is found are copies inside other functions */
+	unsigned line;	 /* of the source, that is found */
 };
 
 /* Bytes of a function from where calls enter it. */
@@ -67,6 +75,8 @@ static int take_address(struct function_walk *w, uint64_t address)
 	struct symbol symbol;
 
 	function.address = address;
+	function.is_inlined = w->is_inlined;
+	function.line = w->line;
 	if (!symtab_offset_of(f->cached->symbols, address, &function.offset))
 		return 0;
 	if (symtab_at(f->cached->symbols, address, &symbol) && address >= symbol.entry &&
@@ -75,8 +85,96 @@ static int take_address(struct function_walk *w, uint64_t address)
 		function.start = function.offset - (address - symbol.entry);
 		function.extent = extent_of(f->cached->symbols, &symbol);
 	}
+	if (w->is_inlined)
+		function.name = w->name;
 	w->found++;
 	return w->fn(w->arg, &function);
+}
+
+static int take_place(void *arg, uint64_t address, uint64_t function)
+{
+	struct function_walk *w = arg;
+
+	(void)function; /* the symbols say which function has it */
+	return w->ended = take_address(w, address);
+}
+
+/* The copies of a function that is nowhere else. */
+static int walk_inlined(struct function_walk *w)
+{
+	struct debuginfo *info;
+	int err = finder_debuginfo(w->finder, w->finding->cached->file, &info, w->d);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	w->is_inlined = true;
+	err = debuginfo_inlined(info, w->name, take_place, w);
+	w->is_inlined = false;
+	return err < 0 ? err : 0;
+}
+
+static int lack_lines(const struct function_walk *w, int err)
+{
+	const struct find_query *q = w->query;
+	struct buf path = BUF_INIT, source = BUF_INIT, column = BUF_INIT;
+
+	if (!w->named)
+		return 0;
+	buf_escaped(&path, w->finding->image.path);
+	buf_escaped(&source, q->source);
+	if (err == -ENODATA) {
+		diag_error(w->d, -ENOENT, "no-debuginfo", "'%.*s' has no debug information",
+			   STR_FMT(buf_as_str(&path)));
+		diag_hint(w->d, "compile it with -g, or install the package with its debug file");
+	} else if (err) {
+		diag_error(w->d, -ENOENT, "no-source", "no source file of '%.*s' is called '%.*s'",
+			   STR_FMT(buf_as_str(&path)), STR_FMT(buf_as_str(&source)));
+	} else {
+		if (q->column)
+			buf_printf(&column, ", column %u,", q->column);
+		diag_error(w->d, -ENOENT, "no-code",
+			   "'%.*s' has no code at line %u%.*s or after it",
+			   STR_FMT(buf_as_str(&source)), q->line, STR_FMT(buf_as_str(&column)));
+	}
+	buf_free(&path);
+	buf_free(&source);
+	buf_free(&column);
+	return -ENOENT;
+}
+
+/* The places of a line. They are found first and reported then, with the line that has code. */
+struct place_list {
+	uint64_t *items;
+	size_t count, cap;
+};
+
+static int keep_place(void *arg, uint64_t address, uint64_t function)
+{
+	struct place_list *list = arg;
+
+	(void)function;
+	if (array_grow(list->items, list->count, list->cap))
+		return -ENOMEM;
+	list->items[list->count++] = address;
+	return 0;
+}
+
+static int walk_line(struct function_walk *w)
+{
+	const struct find_query *q = w->query;
+	struct place_list places = {NULL, 0, 0};
+	struct debuginfo *info;
+	int err = finder_debuginfo(w->finder, w->finding->cached->file, &info, w->d);
+
+	if (err)
+		return err == -ENOENT ? lack_lines(w, -ENODATA) : err;
+	err = debuginfo_lines(info, q->source, q->line, q->column, &w->line, keep_place, &places);
+	if (err == -ENOENT || (err >= 0 && !places.count))
+		err = lack_lines(w, err < 0 ? err : 0);
+	for (size_t i = 0; i < places.count && err >= 0; i++)
+		err = w->ended = take_address(w, places.items[i]);
+	free(places.items);
+	return err < 0 ? err : 0;
 }
 
 static int note_unsized(void *arg, const struct symbol *symbol)
@@ -95,6 +193,8 @@ static int walk_image(struct function_walk *w)
 	uint64_t address;
 	int err;
 
+	if (w->query->line)
+		return walk_line(w);
 	if (str_starts(w->name, STR("0x")) && !str_to_u64(w->name, &address))
 		return take_address(w, address);
 	if (str_has_wildcard(w->name))
@@ -102,7 +202,8 @@ static int walk_image(struct function_walk *w)
 	err = symtab_find(symbols, w->name, note_unsized, &any_unsized);
 	if (any_unsized && !err)
 		symtab_sort(symbols);
-	return err ? err : symtab_find(symbols, w->name, take_symbol, w);
+	err = err ? err : symtab_find(symbols, w->name, take_symbol, w);
+	return err || w->found ? err : walk_inlined(w);
 }
 
 #define WHY_NAMES "the names of all together take more than 400 million steps of work"
@@ -164,7 +265,7 @@ static void warn_stripped(struct finding *f, struct diag *d)
 int finder_functions(struct finder *f, const struct find_query *q, function_fn *fn, void *arg,
 		     struct diag *d)
 {
-	struct function_walk w = {.name = q->name, .fn = fn, .arg = arg};
+	struct function_walk w = {.finder = f, .query = q, .name = q->name, .fn = fn, .arg = arg};
 	struct image_set set;
 	int err = finder_images(f, q->pid, q->path, &set, d);
 
@@ -174,6 +275,8 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 		if (err)
 			break;
 		w.finding = set.items[i];
+		w.named = set.named;
+		w.d = set.named ? d : &f->problems;
 		buf_clear(&w.last_name);
 		err = cache_read_symbols(&f->cache, w.finding, set.named,
 					 set.named ? d : &f->problems);

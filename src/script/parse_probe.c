@@ -159,6 +159,29 @@ static void build_usdt(struct parser *p, const struct pattern *parts, struct pro
 		s->provider = parts->part[2];
 }
 
+/* PATH@FILE:LINE and PATH@FILE:LINE:COLUMN. A path may have an '@' of its own before a function or
+ * an address in hexadecimal. */
+static bool build_line(const struct pattern *parts, struct probe_spec *s)
+{
+	struct str path = parts->part[1], rest = path;
+	uint64_t line = 0, column = 0;
+
+	if (parts->count < 3 || parts->count > 4 || str_index(path, '@') <= 0 ||
+	    str_starts(parts->part[2], STR("0x")) || lex_number(parts->part[2], &line) || !line ||
+	    line > UINT32_MAX ||
+	    (parts->count == 4 && (lex_number(parts->part[3], &column) || !column)) ||
+	    column > UINT32_MAX)
+		return false;
+	while (str_index(rest, '@') >= 0)
+		str_cut(&rest, '@');
+	s->path = str_of(path.ptr, path.len - rest.len - 1);
+	s->source = rest;
+	s->name = STR("");
+	s->line = (uint32_t)line;
+	s->column = (uint32_t)column;
+	return rest.len && s->path.len;
+}
+
 /* uprobe = type ":" path ":" ( number | name ( "+" number )? ); uretprobe = type ":" path ":" name
  */
 static void build_uprobe(struct parser *p, const struct pattern *parts, struct probe_spec *s)
@@ -167,6 +190,8 @@ static void build_uprobe(struct parser *p, const struct pattern *parts, struct p
 	bool fine = parts->count == 3 && parts->part[1].len && parts->part[2].len;
 	struct str rest;
 
+	if (!is_return && build_line(parts, s))
+		return;
 	if (fine) {
 		s->path = parts->part[1];
 		rest = s->name = parts->part[2];
@@ -181,8 +206,8 @@ static void build_uprobe(struct parser *p, const struct pattern *parts, struct p
 		bad_probe(p, parts, "uretprobe:PATH:FUNCTION");
 	else if (!fine)
 		bad_probe(p, parts,
-			  "uprobe:PATH:FUNCTION, uprobe:PATH:FUNCTION+OFFSET or "
-			  "uprobe:PATH:0xADDRESS");
+			  "uprobe:PATH:FUNCTION, uprobe:PATH:FUNCTION+OFFSET, "
+			  "uprobe:PATH:0xADDRESS or uprobe:PATH@FILE:LINE");
 }
 
 /* tracepoint = type ":" category ":" event */

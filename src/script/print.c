@@ -126,6 +126,8 @@ static void print_probe(const struct probe_spec *s, struct buf *out)
 	print_part("name", s->name, out);
 	if (s->has_address || s->offset)
 		buf_printf(out, " offset=0x%llx", (unsigned long long)s->offset);
+	if (s->line)
+		buf_printf(out, " line=%.*s:%u:%u", STR_FMT(s->source), s->line, s->column);
 	if (s->period)
 		buf_printf(out, " period=%lluns", (unsigned long long)s->period);
 	buf_char(out, '\n');

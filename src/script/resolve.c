@@ -229,12 +229,25 @@ static uint64_t added(const struct search *q)
 	return q->spec->has_address ? 0 : q->spec->offset;
 }
 
+/* file.c:12, and with a column file.c:12:3. */
+static struct str line_text(const struct search *q, unsigned line)
+{
+	const struct probe_spec *s = q->spec;
+	struct arena *a = &q->s->arena;
+
+	return s->column ? arena_printf(a, "%.*s:%u:%u", STR_FMT(s->source), line, s->column)
+			 : arena_printf(a, "%.*s:%u", STR_FMT(s->source), line);
+}
+
 static struct str function_probe_name(const struct search *q, const struct found_function *f,
 				      uint64_t plus)
 {
 	struct arena *a = &q->s->arena;
 	const char *type = probe_type_name(q->spec->type);
 
+	if (q->spec->line)
+		return arena_printf(a, "%s:%.*s@%.*s", type, STR_FMT(f->path),
+				    STR_FMT(line_text(q, q->spec->line)));
 	if (q->spec->has_address)
 		return arena_printf(a, "%s:%.*s:0x%llx", type, STR_FMT(f->path),
 				    (unsigned long long)q->spec->offset);
@@ -261,9 +274,10 @@ static bool has_attachment(const struct search *q, struct str path, uint64_t off
 static bool check_extent(const struct search *q, const struct found_function *f)
 {
 	static const char tag[] = "outside-function";
-	bool is_entry = !q->spec->has_address && !q->spec->offset;
+	bool is_entry =
+		!q->spec->has_address && !q->spec->offset && !q->spec->line && !f->is_inlined;
 	bool is_pattern = str_has_wildcard(q->spec->name), unsafe = q->s->options.unsafe;
-	unsigned long long offset = q->spec->offset;
+	unsigned long long offset = q->spec->line || f->is_inlined ? f->address : q->spec->offset;
 	struct str text;
 
 	if (is_entry || (f->extent && f->offset - f->start + added(q) < f->extent))
@@ -296,7 +310,7 @@ static int add_types(struct search *q, const struct found_function *f, struct at
 	struct function_types types;
 	int err;
 
-	if (!f->arch || at->attach.into || !q->source->function_types ||
+	if (!f->arch || at->attach.into || f->is_inlined || !q->source->function_types ||
 	    !(is_return ? (u->needs & NEED_RESULT) : uses_fields(u)))
 		return 0;
 	err = q->source->function_types(q->source->self, f, &types, q->d);
@@ -331,13 +345,22 @@ static int add_function(void *arg, const struct found_function *f)
 	int err;
 
 	q->found++;
+	if (f->is_inlined && q->spec->type == PROBE_URETPROBE)
+		return diag_error_at(
+			q->d, -EINVAL, "inlined", search_span(q),
+			"'%.*s' does not return: the compiler put it into other functions",
+			STR_FMT(f->name));
 	if (has_attachment(q, f->open_path, attachment.attach.offset))
 		return 0;
 	if (!check_extent(q, f))
 		return 0;
 	/* Where the ABI has arguments at the function's first instruction; further in, only its
 	 * code says where they are. */
-	if (q->spec->type == PROBE_UPROBE && f->arch)
+	if (q->spec->line && f->line != q->spec->line && !q->spec->attachment_count)
+		diag_warn_at(q->d, "other-line", search_span(q),
+			     "'%.*s' has no code: '%.*s' is probed",
+			     STR_FMT(line_text(q, q->spec->line)), STR_FMT(line_text(q, f->line)));
+	if (q->spec->type == PROBE_UPROBE && f->arch && !f->is_inlined)
 		attachment.attach.args = call_args(a, f->arch, &attachment.attach.arg_count);
 	if (!name.ptr || !attachment.attach.path.ptr || search_hold(q, f->file))
 		return -ENOMEM;
@@ -352,7 +375,10 @@ static int resolve_function(struct search *q)
 	struct find_query query = {.pid = q->s->options.pid,
 				   .path = spec->path,
 				   .name = spec->name,
-				   .to_attach = true};
+				   .to_attach = true,
+				   .source = spec->source,
+				   .line = spec->line,
+				   .column = spec->column};
 
 	if (spec->has_address)
 		query.name = arena_printf(&q->s->arena, "0x%llx", (unsigned long long)spec->offset);

@@ -137,12 +137,14 @@ enum probe_type {
 struct probe_spec {
 	enum probe_type type;
 	struct mark mark;
-	struct str path;     /* usdt, uprobe; may be a pattern, or empty */
-	struct str provider; /* usdt provider, tracepoint category; empty: any */
-	struct str name;     /* usdt name, function, tracepoint event */
-	bool has_address;    /* uprobe PATH:0x1234: `offset` is that link-time address */
-	uint64_t offset;     /* uprobe FUNC+offset */
-	uint64_t period;     /* interval, profile: ns */
+	struct str path;       /* usdt, uprobe; may be a pattern, or empty */
+	struct str provider;   /* usdt provider, tracepoint category; empty: any */
+	struct str name;       /* usdt name, function, tracepoint event */
+	bool has_address;      /* uprobe PATH:0x1234: `offset` is that link-time address */
+	uint64_t offset;       /* uprobe FUNC+offset */
+	struct str source;     /* uprobe PATH@FILE:LINE:COLUMN ... */
+	uint32_t line, column; /* ... LINE from 1; 0: it is not such a probe */
+	uint64_t period;       /* interval, profile: ns */
 	struct probe_spec *next;
 	const void **images; /* resolve.c: files whose attachments are known */
 	size_t image_count, image_cap;

@@ -74,3 +74,48 @@ setup() {
 	run -1 "$NOPAL" --dry-run -e 'uprobe:./params:use { print(arg14) }'
 	[[ "$output" == *"has no arg14"* ]]
 }
+
+# line TEXT: its number in the source of the traced program.
+line() {
+	grep -n "$1" "$ROOT/tests/targets/params.c" | cut -d: -f1
+}
+
+@test "a line of source, in each inlined copy" {
+	traced "uprobe:./params@params.c:$(line 'line between') { @[func] = count() }" './params 3'
+	[[ "$output" == *"@[outer]: 3"* ]]
+	traced "uprobe:./params@targets/params.c:$(line 'line twice') { @[func] = count() }" './params 3'
+	[[ "$output" == *"@[outer]: 6"* ]]
+	gcc -O0 -g "$ROOT/tests/targets/params.c" -o plain
+	traced "uprobe:./plain@params.c:$(line 'line twice') { @[probe] = count() }" './plain 3'
+	[[ "$output" == *"@[uprobe:./plain@params.c:$(line 'line twice')]: 6"* ]]
+}
+
+# says other-line is probed
+# says no-code has no code at line
+# says no-source is called
+# says no-debuginfo has no debug information
+@test "a line without code, and files without lines, are said" {
+	traced "uprobe:./params@params.c:1 { @ = count() }" './params 3'
+	[[ "$stderr" == *"warning: 'params.c:1' has no code: 'params.c:"*"' is probed"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./params@params.c:9999 { }'
+	[[ "$output" == *"'params.c' has no code at line 9999 or after it"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./params@params.c:30:77 { }'
+	[[ "$output" == *"has no code at line 30, column 77, or after it"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./params@none.c:3 { }'
+	[[ "$output" == *"no source file of './params' is called 'none.c'"* ]]
+	strip -g params -o bare
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./bare@params.c:3 { }'
+	[[ "$output" == *"'./bare' has no debug information"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uretprobe:./params@params.c:30 { }'
+	[[ "$output" == *"not a complete probe"* ]]
+}
+
+# says inlined the compiler put it into other functions
+@test "a function that was inlined everywhere is probed in its copies" {
+	traced 'uprobe:./params:twice { @[func, probe] = count() }' './params 3'
+	[[ "$output" == *"@[twice, uprobe:./params:twice]: 6"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./params:twice { print(args.v) }'
+	[[ "$output" == *"the parameters of 'uprobe:./params:twice' are not known"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uretprobe:./params:twice { }'
+	[[ "$output" == *"'twice' does not return: the compiler put it into other functions"* ]]
+}

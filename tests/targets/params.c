@@ -59,17 +59,19 @@ FUNCTION unsigned char low(long v)
 	return (unsigned char)v;
 }
 
+static volatile int calls;
+
 static inline __attribute__((always_inline)) int twice(int v)
 {
-	USED;
-	return v * 2; /* line twice */
+	calls++; /* line twice */
+	return v * 2;
 }
 
 FUNCTION int outer(int v)
 {
-	int sum = twice(v); /* line first */
+	int sum = twice(v);
 
-	USED;
+	calls += 2; /* line between */
 	return sum + twice(v + 1);
 }
 
