@@ -105,7 +105,7 @@ static const struct emit_shape control_shape = {.format = 1, .is_control = 1};
 
 static struct native_store *open_rings(size_t bytes)
 {
-	const struct native_sizes sizes = {.cpus = 2, .ring_bytes = bytes};
+	const struct native_sizes sizes = {.cpus = engine_cpus() + 1, .ring_bytes = bytes};
 	struct native_store *s = NULL;
 
 	assert_int_equal(native_store_open(&program, &sizes, &s, NULL), 0);
@@ -168,7 +168,7 @@ static uint64_t lost_records(const struct native_store *s)
 
 struct writer {
 	struct hit hit;
-	uint64_t number;
+	uint64_t number, rounds, handled;
 	pthread_t thread;
 };
 
@@ -178,7 +178,7 @@ static void *write_records(void *arg)
 {
 	struct writer *w = arg;
 
-	for (uint64_t i = 0; i < RECORDS; i++) {
+	for (uint64_t i = 0; i < RECORDS * (w->rounds ? w->rounds : 1); i++) {
 		w->hit.tsc = 0;
 		send(&w->hit, w->number, i);
 	}
@@ -215,6 +215,89 @@ static void nothing_is_lost_uncounted(void **state)
 	assert_int_equal(s->damaged + s->unfinished, 0);
 	native_store_close(s);
 }
+
+/* ---- threads with restartable sequences, and handlers that interrupt them */
+
+#if defined(__x86_64__) && __GLIBC_PREREQ(2, 35)
+#include <sys/rseq.h>
+#include <sys/time.h>
+
+static _Thread_local struct writer *this_writer;
+static _Atomic uint64_t from_handlers;
+
+static char *this_rseq(void)
+{
+	return __rseq_size ? (char *)__builtin_thread_pointer() + __rseq_offset : NULL;
+}
+
+static void send_from_handler(int number)
+{
+	struct hit h;
+
+	(void)number;
+	if (!this_writer)
+		return;
+	h = this_writer->hit;
+	h.tsc = 0;
+	send(&h, this_writer->number + WRITERS / 2, this_writer->handled++);
+	from_handlers++;
+}
+
+static void *write_with_rseq(void *arg)
+{
+	struct writer *w = arg;
+
+	w->hit.rseq = this_rseq();
+	this_writer = w;
+	write_records(w);
+	this_writer = NULL;
+	return NULL;
+}
+
+static void sequences_are_restarted(void **state)
+{
+	const struct sigaction act = {.sa_handler = send_from_handler, .sa_flags = SA_RESTART};
+	const struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+	struct native_store *s = open_rings(1 << 17);
+	struct writer writers[WRITERS / 2];
+	struct seen seen = {0};
+	uint64_t on_cpus = 0; /* bytes that went the quick way */
+
+	(void)state;
+	if (!this_rseq())
+		skip();
+	writing = WRITERS / 2;
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (unsigned i = 0; i < WRITERS / 2; i++) {
+		writers[i] = (struct writer){.hit = s->hit, .number = i, .rounds = 20};
+		assert_int_equal(
+			pthread_create(&writers[i].thread, NULL, write_with_rseq, &writers[i]), 0);
+	}
+	while (writing) {
+		assert_true(native_ring_drain(s, take, &seen, NULL, NULL) >= 0);
+		usleep(50);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	for (unsigned i = 0; i < WRITERS / 2; i++)
+		pthread_join(writers[i].thread, NULL);
+	while (native_ring_drain(s, take, &seen, NULL, NULL))
+		;
+	assert_false(seen.bad);
+	assert_int_equal(seen.count + lost_records(s), WRITERS / 2 * RECORDS * 20 + from_handlers);
+	assert_int_equal(s->damaged + s->unfinished, 0);
+	for (uint32_t i = 0; i < s->layout.cpus; i++)
+		on_cpus += s->rings[i].tail;
+	assert_true(on_cpus > 0);
+	native_store_close(s);
+}
+#else
+static void sequences_are_restarted(void **state)
+{
+	(void)state;
+	skip();
+}
+#endif
 
 /* ---- kills */
 
@@ -481,6 +564,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_lost_uncounted),
+		cmocka_unit_test(sequences_are_restarted),
 		cmocka_unit_test(the_killed_stop_no_ring),
 		cmocka_unit_test(rings_of_cpus_wrap),
 		cmocka_unit_test(records_are_in_order),

@@ -188,6 +188,184 @@ static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
 	return true;
 }
 
+/* ---- records into the ring of this CPU, by a restartable sequence: the kernel moves a thread that
+ * it interrupts between `1:` and `2:` to `4:`. So no other thread runs on this CPU from the first
+ * of these instructions to the last, which makes the record exist. */
+
+#if defined(__x86_64__)
+#define SEGMENTS 16u
+#define RETRIES	 8u
+
+/* A part of a record in the frame. */
+struct segment {
+	const uint64_t *from;
+	uint64_t words;
+};
+
+/* struct rseq and struct rseq_cs of linux/rseq.h: cpu_id is at 4, rseq_cs at 8. The descriptor is
+ * on the stack, so rseq_cs is cleared before it goes. The number before `4:` is glibc's signature.
+ */
+#define SEQUENCE_BEGIN              \
+	"	movq	$0, (%[cs])\n"       \
+	"	leaq	1f(%%rip), %[t]\n"   \
+	"	movq	%[t], 8(%[cs])\n"    \
+	"	movq	$2f-1f, 16(%[cs])\n" \
+	"	leaq	4f(%%rip), %[t]\n"   \
+	"	movq	%[t], 24(%[cs])\n"   \
+	"	movq	%[cs], 8(%[rseq])\n" \
+	"1:	movl	%[cpu], %k[t]\n"   \
+	"	cmpl	%k[t], 4(%[rseq])\n" \
+	"	jne	4f\n"
+#define SEQUENCE_END                \
+	"2:	movl	$1, %k[t]\n"       \
+	"	jmp	5f\n"                 \
+	"	.byte	0x0f, 0xb9, 0x3d\n" \
+	"	.long	0x53053053\n"       \
+	"4:	xorl	%k[t], %k[t]\n"    \
+	"5:	movq	$0, 8(%[rseq])\n"
+
+/* A change of the ring of a CPU: where it is, and where it will end. */
+struct ring_step {
+	char *rseq;
+	struct ring_head *ring;
+	char *data;
+	uint64_t size; /* of the data */
+	uint64_t head, next;
+	uint32_t cpu;
+};
+
+/* *at = value, then head = next. False: the thread was interrupted, or head is another one. */
+static bool store_in_ring(const struct ring_step *step, uint64_t *at, uint64_t value)
+{
+	uint64_t cs[4], done, word;
+
+	__asm__ volatile(SEQUENCE_BEGIN "	movq	%[head], %[t]\n"
+					"	cmpq	%[t], (%[ring])\n"
+					"	jne	4f\n"
+					"	movq	%[next], %[word]\n"
+					"	movq	%[value], (%[at])\n"
+					"	movq	%[word], (%[ring])\n" SEQUENCE_END
+			 : [t] "=&r"(done), [word] "=&r"(word)
+			 : [cs] "r"(cs), [rseq] "r"(step->rseq), [cpu] "m"(step->cpu),
+			   [ring] "r"(step->ring), [head] "m"(step->head), [next] "m"(step->next),
+			   [at] "r"(at), [value] "r"(value)
+			 : "memory", "cc");
+	return (uint32_t)done;
+}
+
+/* The words of a record to `to`, then likewise. */
+static bool copy_to_ring(const struct ring_step *step, uint64_t *to, const struct segment *segments,
+			 uint64_t count)
+{
+	uint64_t cs[4], done, words, word;
+
+	__asm__ volatile(SEQUENCE_BEGIN "	movq	%[head], %[t]\n"
+					"	cmpq	%[t], (%[ring])\n"
+					"	jne	4f\n"
+					"6:	movq	(%[segment]), %[t]\n"
+					"	movq	8(%[segment]), %[words]\n"
+					"	addq	$16, %[segment]\n"
+					"7:	movq	(%[t]), %[word]\n"
+					"	movq	%[word], (%[to])\n"
+					"	addq	$8, %[t]\n"
+					"	addq	$8, %[to]\n"
+					"	decq	%[words]\n"
+					"	jnz	7b\n"
+					"	decq	%[count]\n"
+					"	jnz	6b\n"
+					"	movq	%[next], %[word]\n"
+					"	movq	%[word], (%[ring])\n" SEQUENCE_END
+			 : [t] "=&r"(done), [words] "=&r"(words), [word] "=&r"(word),
+			   [segment] "+r"(segments), [to] "+r"(to), [count] "+r"(count)
+			 : [cs] "r"(cs), [rseq] "r"(step->rseq), [cpu] "m"(step->cpu),
+			   [ring] "r"(step->ring), [head] "m"(step->head), [next] "m"(step->next)
+			 : "memory", "cc");
+	return (uint32_t)done;
+}
+
+/* Make room for `size` bytes at the head: a later `limit`, or a pad up to the end of the data.
+ * False: the ring is full. */
+static bool make_room(struct ring_step *step, uint64_t size)
+{
+	uint64_t left = step->size - (step->head & (step->size - 1)), end = step->head + left;
+	uint64_t room = word_acquire(&step->ring->tail) + step->size;
+	uint64_t most = end < room ? end : room;
+
+	step->next = step->head;
+	if (most - step->head >= size && most >= step->head) {
+		store_in_ring(step, &step->ring->limit, most);
+		return true;
+	}
+	if (left >= size || room < end)
+		return false;
+	step->next = end;
+	store_in_ring(step, (uint64_t *)(void *)(step->data + (step->head & (step->size - 1))),
+		      left | (uint64_t)RING_PAD << 32);
+	return true;
+}
+
+/* The parts of a record; 0: they are too many. */
+static uint32_t cut_record(struct segment *segments, const uint64_t *head, uint64_t size,
+			   const struct emit_shape *shape, const char *frame)
+{
+	uint64_t left = (size - sizeof(struct ring_record)) / 8 - 1;
+	uint32_t count = 1;
+
+	if (shape->field_count >= SEGMENTS)
+		return 0;
+	segments[0] = (struct segment){head, 3};
+	for (uint32_t i = 0; i < shape->field_count && left; i++) {
+		const uint64_t *from = field_at(&shape->fields[i], frame);
+		uint64_t words = field_words(&shape->fields[i], from);
+
+		words = words < left ? words : left;
+		left -= words;
+		if (words)
+			segments[count++] = (struct segment){from, words};
+	}
+	return left ? 0 : count;
+}
+
+static bool emit_on_cpu(struct hit *h, uint64_t size, const struct emit_shape *shape,
+			const char *frame)
+{
+	const struct layout *l = h->layout;
+	const uint64_t head[3] = {
+		size, h->tsc, (size - sizeof(struct ring_record)) | (uint64_t)shape->format << 32};
+	struct segment segments[SEGMENTS];
+	uint32_t count = cut_record(segments, head, size, shape, frame);
+
+	for (uint32_t i = 0; i < RETRIES && count && size <= l->ring_size / 2; i++) {
+		struct ring_step step = {.rseq = h->rseq, .size = l->ring_size};
+		char *at;
+
+		step.cpu = *(volatile uint32_t *)(void *)(h->rseq + 4);
+		if (step.cpu >= l->cpus)
+			return false;
+		at = h->base + ring_at(l, step.cpu);
+		step.ring = (struct ring_head *)(void *)at;
+		step.data = at + l->ring_data;
+		step.head = word_acquire(&step.ring->head);
+		step.next = step.head + size;
+		at = step.data + (step.head & (step.size - 1));
+		if (step.next > word_load(&step.ring->limit)) {
+			if (!make_room(&step, size))
+				return false;
+		} else if (copy_to_ring(&step, (uint64_t *)(void *)at, segments, count)) {
+			return true;
+		}
+	}
+	return false;
+}
+#else
+static bool emit_on_cpu(struct hit *h, uint64_t size, const struct emit_shape *shape,
+			const char *frame)
+{
+	(void)h, (void)size, (void)shape, (void)frame;
+	return false;
+}
+#endif
+
 static void count_lost(struct hit *h, uint32_t number, const struct emit_shape *shape)
 {
 	const struct layout *l = h->layout;
@@ -207,10 +385,13 @@ void inside_emit(struct hit *h, const struct emit_shape *shape, const char *fram
 	other = cpu + 1 < cpus ? cpu + 1 : 0;
 	if (!h->tsc)
 		h->tsc = read_tsc();
+	if (h->rseq && emit_on_cpu(h, size, shape, frame))
+		goto sent;
 	/* The ring of another CPU is tried, too: a thread that was killed may have stopped one. */
 	if (!emit_shared(h, cpus + cpu, size, shape, frame) &&
 	    !(other != cpu && emit_shared(h, cpus + other, size, shape, frame)))
 		count_lost(h, cpus + cpu, shape);
+sent:
 	if (shape->is_exit)
 		word_store((uint64_t *)(void *)(h->base + offsetof(struct layout, is_stopped)), 1);
 }
