@@ -297,11 +297,8 @@ int type_make(struct debuginfo *di, Dwarf_Die *die, const struct ctype **out)
 	di->reader.depth++;
 	made = make(di, die, &err);
 	di->reader.depth--;
-	di->made[index].type = made;
-	if (!made)
-		return err ? err : -ENOMEM;
-	*out = made;
-	return 0;
+	*out = di->made[index].type = made;
+	return made ? 0 : err ? err : -ENOMEM;
 }
 
 /* ---- Members ---- */

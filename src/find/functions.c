@@ -102,8 +102,9 @@ static int take_place(void *arg, uint64_t address, uint64_t function)
 /* The copies of a function that is nowhere else. */
 static int walk_inlined(struct function_walk *w)
 {
+	struct file *file = w->finding->cached->file;
 	struct debuginfo *info;
-	int err = finder_debuginfo(w->finder, w->finding->cached->file, &info, w->d);
+	int err = file ? finder_debuginfo(w->finder, file, &info, w->d) : -ENOENT;
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
@@ -270,7 +271,7 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 	int err = finder_images(f, q->pid, q->path, &set, d);
 
 	for (size_t i = 0; i < set.count && !err; i++) {
-		if (q->to_attach)
+		if (q->to_attach || q->line)
 			err = cache_renew(&f->cache, &set.items[i]);
 		if (err)
 			break;
