@@ -101,6 +101,7 @@ static void show_site(const struct nopal_site *site, size_t number)
 		printf("    cannot be traced: %s\n", nopal_site_problem(site));
 	show_known(nopal_site_declaration(site));
 	show_known(nopal_site_description(site));
+	show_known(nopal_site_note(site));
 	show_args(site);
 }
 

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +49,23 @@ const char *take_count(void *at, const struct option *o, const char *value)
 {
 	(void)o;
 	return parse_number(value, 1, at) ? NULL : "a number of at least 1";
+}
+
+const char *take_size(void *at, const struct option *o, const char *text)
+{
+	char *end;
+	unsigned long long value;
+	unsigned shift;
+
+	(void)o;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+	if (errno || end == text || *text == '-' || end[shift ? 1 : 0] || !value ||
+	    value > (1ULL << 32 >> shift))
+		return "a number of bytes such as 64K or 4M";
+	*(size_t *)at = (size_t)value << shift;
+	return NULL;
 }
 
 const char *take_duration(void *at, const struct option *o, const char *value)

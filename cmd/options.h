@@ -26,6 +26,7 @@ take_fn take_flag;     /* bool: true */
 take_fn take_text;     /* const char *: the value */
 take_fn take_pid;      /* pid_t */
 take_fn take_duration; /* uint64_t, ns: "10" seconds, "0.5", "100ms", "1m" */
+take_fn take_size;     /* size_t, bytes: "64K", "4M", up to 4G */
 take_fn take_count;    /* long, at least 1 */
 take_fn take_choice;   /* enum: the position of the value in "text|json" */
 take_fn take_nothing;  /* accepted for compatibility */

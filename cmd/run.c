@@ -39,6 +39,7 @@ const struct option run_options[] = {
 	{NULL, "--exit-status", NULL,        take_flag,   AT(exit_status),     "with -c: exit with the status of COMMAND"},
 	{"-f", NULL,            "text|json", take_choice, AT(options.format),  "set the output format"},
 	{"-o", NULL,            "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
+	{NULL, "--ring-size",   "SIZE",      take_size,   AT(options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
 	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
 	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf (default) or interp, or several in order of preference"},
 	{NULL, "--events",      "FILE",      take_text,   AT(options.events),  "play the recorded events in FILE instead of tracing (see nopal(1))"},

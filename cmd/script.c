@@ -27,24 +27,6 @@ static const char *take_dump(void *at, const struct option *o, const char *value
 	return take_choice(&run->dump_kind, o, value);
 }
 
-/* "4M", "64K", "65536". */
-static const char *take_ring_size(void *at, const struct option *o, const char *text)
-{
-	char *end;
-	unsigned long long value;
-	unsigned shift;
-
-	(void)o;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-	if (errno || end == text || *text == '-' || end[shift ? 1 : 0] || !value ||
-	    value > (1ULL << 32 >> shift))
-		return "a number of bytes such as 64K or 4M";
-	*(size_t *)at = (size_t)value << shift;
-	return NULL;
-}
-
 /* clang-format off */
 #define AT(member) offsetof(struct command_line, member)
 static const struct option script_options[] = {
@@ -56,7 +38,6 @@ static const struct option script_options[] = {
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},
 	{NULL, "--dump",               "tree|program|bpf", take_dump,      AT(run),                    "show what the script is compiled to, and run nothing"}, /* ORDER: enum nopal_dump */
-	{NULL, "--ring-size",          "SIZE",             take_ring_size, AT(run.options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
 	{NULL, "--info",               NULL,               take_flag,      AT(info),                   "show what this machine can trace, as nopal doctor"},
 	{"-V", "--version",            NULL,               take_flag,      AT(version),                "print the version"},
 	{"-h", "--help",               NULL,               take_help,      0,                          "print this help"},

@@ -130,6 +130,8 @@ char *nopal_site_pattern(const struct nopal_site *s);
 char *nopal_site_arg_text(const struct nopal_site *s, unsigned index);
 /* The declaration: "tick:word(const char *word, int n)  tick.c:41"; "": unknown. */
 char *nopal_site_declaration(const struct nopal_site *s);
+/* The condition under which the site fires at all: "fires only while ..."; "": none is known. */
+char *nopal_site_note(const struct nopal_site *s);
 /* The description that a run-time probe may have: "a request was answered"; "": none. */
 char *nopal_site_description(const struct nopal_site *s);
 /* One JSON object with the fields file, build_id, provider, name, location, base, semaphore, args

@@ -355,6 +355,16 @@ NOPAL_EXPORT char *nopal_site_declaration(const struct nopal_site *s)
 	return give_text(&text);
 }
 
+NOPAL_EXPORT char *nopal_site_note(const struct nopal_site *s)
+{
+	struct buf text = BUF_INIT;
+
+	if (!s)
+		return NULL;
+	buf_str(&text, site_note(s->site));
+	return give_text(&text);
+}
+
 NOPAL_EXPORT char *nopal_site_description(const struct nopal_site *s)
 {
 	struct buf text = BUF_INIT;

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "find/finder.h"
 #include "provider/catalogue.h"
+#include "provider/notes.h"
 
 #define MAX_NAME 64 /* bytes of a name that a script can use */
 
@@ -218,6 +219,11 @@ int finder_know(struct finder *f, const struct found_image *image, struct site *
 	site->is_declared = probe;
 	site->is_asked = true;
 	return 0;
+}
+
+struct str site_note(const struct site *site)
+{
+	return provider_note(site->provider, site->name);
 }
 
 void finder_know_problems(struct finder *f, struct diag *d)

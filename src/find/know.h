@@ -9,6 +9,8 @@
 /* Complete site->args, which then has an entry for each operand. Done once for a site; lives as
  * long as the finder. A site about which nothing is known is not an error. 0 or -ENOMEM. */
 int finder_know(struct finder *f, const struct found_image *image, struct site *site);
+/* Under which condition the site fires at all: "fires only while ..."; empty: none is known. */
+struct str site_note(const struct site *site);
 /* Provider files that could not be read so far, as warnings; each is reported once. */
 void finder_know_problems(struct finder *f, struct diag *d);
 /* "tick:word(const char *word, int n)  tick.c:41". Nothing when nothing is known. */

@@ -136,15 +136,32 @@ void report_attached(struct report *r, unsigned probes, struct buf *out)
 		buf_printf(out, "Attached %u probe%s\n", probes, probes == 1 ? "" : "s");
 }
 
-void report_lost(struct report *r, const struct run_stats *stats, struct buf *out)
+/* "Lost 3 events (30 % of 10): ..." and what helps: a ring four times as large, if there are such.
+ */
+static void add_lost_events(uint64_t lost, uint64_t delivered, uint64_t ring, struct buf *out)
+{
+	uint64_t all = lost + delivered, mega = ring >> 20;
+	double share = 100 * (double)lost / (double)all;
+
+	buf_printf(out, "Lost %llu event%s (%.*f %% of %llu): narrow the probe or its condition",
+		   (unsigned long long)lost, lost == 1 ? "" : "s", share < 10 ? 1 : 0, share,
+		   (unsigned long long)all);
+	if (mega < 1024)
+		buf_printf(out, ", or give --ring-size=%lluM",
+			   (unsigned long long)(mega ? mega * 4 : 4));
+	buf_char(out, '\n');
+}
+
+void report_lost(struct report *r, const struct run_stats *stats, uint64_t delivered,
+		 uint64_t ring_bytes, struct buf *out)
 {
 	/* clang-format off */
 	const struct {
 		uint64_t count;
 		const char *text, *type, *key;
 	} losses[] = {
-		{ stats->lost_records, "Lost %llu events\n",                               "lost_events",  "events"  },
-		{ stats->lost_updates, "Lost %llu map updates: a map was full\n",          "lost_updates", "updates" },
+		{ stats->lost_records, NULL,                                                "lost_events",  "events"  },
+		{ stats->lost_updates, "Lost %llu map updates: a map was full; NOPAL_MAX_MAP_KEYS=N in the environment gives maps N entries\n", "lost_updates", "updates" },
 		{ stats->lost_scratch, "Lost %llu runs: no scratch memory was free\n",     "lost_runs",    "runs"    },
 		{ stats->loop_limits,  "Cut %llu loops short: they reached their limit\n", "cut_loops",    "loops"   },
 	};
@@ -155,6 +172,8 @@ void report_lost(struct report *r, const struct run_stats *stats, struct buf *ou
 			continue;
 		if (r->style == REPORT_JSON)
 			add_count(losses[i].type, losses[i].key, losses[i].count, out);
+		else if (!losses[i].text)
+			add_lost_events(losses[i].count, delivered, ring_bytes, out);
 		else
 			buf_printf(out, losses[i].text, (unsigned long long)losses[i].count);
 	}

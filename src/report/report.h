@@ -59,6 +59,8 @@ void report_skipped(struct report *r, struct buf *out);
 struct str report_failure(const struct report *r);
 /* "Attached N probes", for JSON only; "Lost N events" and the other losses that are not 0. */
 void report_attached(struct report *r, unsigned probes, struct buf *out);
-void report_lost(struct report *r, const struct run_stats *stats, struct buf *out);
+/* `delivered`: records that arrived; `ring_bytes`: the size of the event buffer. */
+void report_lost(struct report *r, const struct run_stats *stats, uint64_t delivered,
+		 uint64_t ring_bytes, struct buf *out);
 
 #endif

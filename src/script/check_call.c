@@ -86,7 +86,7 @@ static const struct {
 } synonyms[] = {
 	/* clang-format off */
 	{"quantize",   "hist"},      {"lquantize", "lhist"},   {"llquantize", "hist"},
-	{"percentile", "hist"},      {"quantile",  "hist"},    {"histogram",  "hist"},
+	{"percentile", "pct"},      {"quantile", "pct"},    {"histogram",  "hist"},
 	{"copyinstr",  "str"},       {"stringof",  "str"},     {"execname",   "comm"},
 	{"ustackdepth", "ustack"},   {"stack",     "ustack"},  {"jstack",     "ustack"},
 	{"timestamp",  "nsecs"},     {"walltimestamp", "nsecs"}, {"probename", "probe"},

@@ -126,6 +126,18 @@ static bool uses_fields(const struct uses *u)
 	       u->floats[1];
 }
 
+static void keep_note(struct search *q, const struct site *site)
+{
+	struct probe_spec *spec = q->spec;
+
+	if (spec->note.len)
+		return;
+	spec->note = site_note(site);
+	if (spec->note.len)
+		spec->noted = arena_printf(&q->s->arena, "%.*s:%.*s", STR_FMT(site->provider),
+					   STR_FMT(site->name));
+}
+
 static int add_site(struct search *q, const struct found_image *image, struct site *site)
 {
 	struct arena *a = &q->s->arena;
@@ -148,6 +160,7 @@ static int add_site(struct search *q, const struct found_image *image, struct si
 
 	if (site->problem)
 		return site_problem(q, image, site);
+	keep_note(q, site);
 	if (uses_fields(q->clause->uses) && q->source->know) {
 		err = q->source->know(q->source->self, image, site, q->d);
 		if (err)

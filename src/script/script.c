@@ -281,6 +281,37 @@ void script_set_pid(struct script *s, pid_t pid)
 	s->options.pid = pid;
 }
 
+static unsigned count_files(struct file *const *files, size_t count)
+{
+	unsigned unique = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t k = 0;
+
+		while (k < i &&
+		       (files[k]->inode != files[i]->inode || files[k]->device != files[i]->device))
+			k++;
+		unique += k == i;
+	}
+	return unique;
+}
+
+void script_armed(const struct script *s, struct script_armed *out)
+{
+	*out = (struct script_armed){.files = s->files, .file_count = s->file_count};
+	out->unique_files = count_files(s->files, s->file_count);
+	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
+		for (const struct probe_spec *spec = c->probes; spec; spec = spec->next) {
+			if (spec->type != PROBE_USDT && spec->type != PROBE_UPROBE)
+				continue;
+			out->sites += (unsigned)spec->attachment_count;
+			out->has_condition |= c->predicate && spec->attachment_count;
+			out->noted = out->note.len ? out->noted : spec->noted;
+			out->note = out->note.len ? out->note : spec->note;
+		}
+	}
+}
+
 unsigned script_attachment_count(const struct script *s)
 {
 	return s->attachment_count;

@@ -41,8 +41,8 @@ struct script_options {
 	pid_t pid;	       /* -p: for `usdt::p:n` and `usdt:n` */
 	bool unsafe;	       /* system() is allowed */
 	uint32_t max_strlen;   /* 1024 bytes */
-	uint32_t max_map_keys; /* 4096 */
-	uint32_t max_probes;   /* 1024 attachments */
+	uint32_t max_map_keys; /* 65536 */
+	uint32_t max_probes;   /* 100000 attachments */
 	uint32_t ustack_depth; /* 127 frames */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
@@ -95,6 +95,15 @@ struct script_facts {
 	struct str trunc_trailer; /* ".." */
 };
 
+/* What was armed in programs, to explain a run that saw nothing. */
+struct script_armed {
+	unsigned sites, unique_files;
+	bool has_condition;	   /* a clause has a predicate */
+	struct file *const *files; /* some may occur twice */
+	size_t file_count;
+	struct str noted, note; /* "ruby:method__entry", "fires only while ..."; empty: none */
+};
+
 /* All three: 0, or -errno with messages. `text` must outlive the script. */
 int script_parse(struct str text, const struct script_options *options, struct script **out,
 		 struct diag *d);
@@ -112,6 +121,7 @@ void script_facts(const struct script *s, struct script_facts *out);
 void script_set_pid(struct script *s, pid_t pid);
 /* After script_resolve: number of attachments, for "Attaching N probes..." */
 unsigned script_attachment_count(const struct script *s);
+void script_armed(const struct script *s, struct script_armed *out);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */
 

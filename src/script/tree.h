@@ -149,6 +149,7 @@ struct probe_spec {
 	const void **images; /* resolve.c: files whose attachments are known */
 	size_t image_count, image_cap;
 	size_t attachment_count; /* resolve.c: how many it has found */
+	struct str noted, note;	 /* ... a site that fires only under a condition, and which */
 };
 
 struct tree_clause {

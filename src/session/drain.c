@@ -93,6 +93,15 @@ static int print_fault(void *arg, const struct run_fault *fault)
 	return 0;
 }
 
+/* The size of the event buffer, as the engine has it by default. */
+static uint64_t ring_bytes(const struct nopal_trace *t)
+{
+	uint64_t wanted = t->options.ring_bytes;
+
+	wanted = wanted ? wanted : (uint64_t)t->facts.ring_pages * 4096;
+	return wanted ? wanted : 4 << 20;
+}
+
 void session_warn(struct nopal_trace *t, bool last)
 {
 	struct run_stats stats, fresh;
@@ -103,14 +112,25 @@ void session_warn(struct nopal_trace *t, bool last)
 	t->last_warning = now;
 	engine_stats(t->engine, &stats);
 	session_flush(t);
-	fresh = (struct run_stats){.lost_records = stats.lost_records - t->warned_lost};
+	/* As text it is one line, at the end, with a short one when the losses begin. */
+	if (t->options.format == NOPAL_TEXT && !last) {
+		if (stats.lost_records && !t->warned_lost)
+			buf_text(&t->out, "Events are being lost: the end of the run says how "
+					  "many, and what helps\n");
+		t->warned_lost = stats.lost_records;
+		give_notice(t);
+		return;
+	}
+	fresh = (struct run_stats){.lost_records = stats.lost_records};
+	if (t->options.format != NOPAL_TEXT)
+		fresh.lost_records -= t->warned_lost;
 	t->warned_lost = stats.lost_records;
 	if (last) {
 		fresh.lost_updates = stats.lost_updates;
 		fresh.lost_scratch = stats.lost_scratch;
 		fresh.loop_limits = stats.loop_limits;
 	}
-	report_lost(t->report, &fresh, &t->out);
+	report_lost(t->report, &fresh, t->records, ring_bytes(t), &t->out);
 	if (last) {
 		report_skipped(t->report, &t->out);
 		engine_faults(t->engine, print_fault, t);

@@ -114,6 +114,8 @@ struct nopal_trace {
 
 	pid_t pid; /* -p, or the command; 0: every process */
 	struct child child;
+	struct str program_path; /* of the command, when it has called exec; empty: none */
+	bool was_attached;	 /* its probes were armed */
 	bool images_held; /* the command has no images yet: tracepoints must see its exec first */
 	struct pid_set
 		followed; /* the process of -p or -c, and its children if they are followed */
@@ -171,6 +173,13 @@ int session_drain(struct nopal_trace *t, struct diag *d);
 void session_give_log(struct nopal_trace *t);
 /* Give the text to the user. */
 void session_flush(struct nopal_trace *t);
+/* ---- zero.c: a run that showed nothing */
+/* Keep the path of the program that the command of -c runs. */
+void session_remember_program(struct nopal_trace *t);
+/* Was something armed, and nothing printed or kept in a map? */
+bool session_saw_nothing(struct nopal_trace *t);
+/* Say what was armed, who has it mapped, and what the probes need to fire. */
+void session_explain_zero(struct nopal_trace *t, struct diag *d);
 /* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
 

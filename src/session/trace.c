@@ -145,12 +145,15 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->state = SESSION_ATTACHED;
+	t->was_attached = true;
 	/* Not before: attaching can take seconds where others detach, and the rings of the watch
 	 * would be full when the command begins. Nobody else can read the mappings of one that ends
 	 * at once. */
 	if (t->options.command && !held)
 		session_open_watch(t, d);
 	err = child_exec(&t->child, t->options.command, d);
+	if (!err && t->options.command)
+		session_remember_program(t);
 	if (!err)
 		err = session_attach_command(t, d);
 	if (err)
@@ -307,6 +310,7 @@ static void tell_command(struct nopal_trace *t, struct diag *d)
 NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *diag)
 {
 	struct diag *d = diag_inner(diag);
+	bool saw_nothing;
 	int err;
 
 	if (t->state >= SESSION_ENDING) /* ORDER */
@@ -327,6 +331,7 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	while (!err && t->batch);
 	t->state = SESSION_ENDING;
 	report_at_end(t->report);
+	saw_nothing = session_saw_nothing(t);
 	if (!err)
 		err = run_clauses(t, ATTACH_END, d);
 	if (!err && t->facts.print_maps_on_exit)
@@ -338,6 +343,8 @@ NOPAL_EXPORT int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *di
 	tell_left_out(t, d);
 	later_tell(&t->later, d);
 	tell_command(t, d);
+	if (!err && saw_nothing)
+		session_explain_zero(t, d);
 	return diag_ensure(d, err, "end the run");
 }
 

@@ -64,6 +64,23 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	check_cases "$ROOT/tests/cases/commands/mistakes.txt" 40
 }
 
+@test "the end of a run" {
+	need_tracing
+	private many >/dev/null
+	check_cases "$ROOT/tests/cases/commands/endings.txt" 9
+}
+
+@test "a probe that needs more than tracing says what" {
+	need_program ruby
+	need_tracing
+	library=$(ldconfig -p | sed -n 's/.*libruby-3.*=> //p' | head -1)
+	[ -n "$library" ] || skip "needs libruby"
+	run timeout 30 nopal count "$library:ruby:method__entry" -c "ruby -e '[].push(1)'"
+	[[ "$output" == *"hint: 'ruby:method__entry' fires only while a TracePoint is enabled (Ruby 2.5 and later)"* ]]
+	run nopal list -v "$library:ruby:method__entry"
+	[[ "$output" == *"    fires only while a TracePoint is enabled"* ]]
+}
+
 # A file of a container: below the root of another process, and not below ours.
 @test "a path inside a container names the process to use" {
 	[ "$(id -u)" = 0 ] || skip "needs root"

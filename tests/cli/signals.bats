@@ -95,7 +95,7 @@ blocked_tracer() {
 	ran=$(grep -c '^[0-9]*$' "$output_file")
 	skipped=$(sed -n 's/^Skipped \([0-9]*\) calls of system() or cat(): the run was ended$/\1/p' "$messages")
 	interrupted=$(grep -c '^(the run was ended during' "$output_file" || true)
-	lost=$(sed -n 's/^Lost \([0-9]*\) events$/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')
+	lost=$(sed -n 's/^Lost \([0-9]*\) events* (.*/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')
 	echo "ran $ran, skipped $skipped, interrupted $interrupted, lost $lost"
 	[ "$skipped" -gt 15000 ]
 	[ $((ran + skipped + lost)) = 20000 ] || [ $((ran + skipped + lost + interrupted)) = 20000 ]
@@ -226,7 +226,7 @@ older_kernel() {
 			wait "$fires" || true
 			counted=$(sed -n 's/^@: //p' "$output_file")
 			delivered=$(grep -c '^[0-9]' "$output_file" || true)
-			lost=$(sed -n 's/^Lost \([0-9]*\) events$/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')
+			lost=$(sed -n 's/^Lost \([0-9]*\) events* (.*/\1/p' "$messages" | awk '{ n += $1 } END { print n + 0 }')
 			echo "$features: counted ${counted:-0}, delivered $delivered, lost $lost"
 			[ "${counted:-0}" = $((delivered + lost)) ]
 		done

@@ -66,7 +66,7 @@ static void run_step(struct bench *b, struct report *r, const struct step *s, st
 		buf_str(out, report_failure(r));
 		break;
 	case STEP_MAPS: assert_int_equal(report_all_maps(r, &maps, out), 0); break;
-	case STEP_LOST: report_lost(r, &stats, out); break;
+	case STEP_LOST: report_lost(r, &stats, 12, 4 << 20, out); break;
 	case STEP_ATTACHED: report_attached(r, (unsigned)s->numbers[0], out); break;
 	case STEP_FAULT:
 		fault.kind = (int)s->numbers[0];

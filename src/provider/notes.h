@@ -1,0 +1,10 @@
+/* What must be done before a well-known probe fires at all. */
+#ifndef NOPAL_PROVIDER_NOTES_H
+#define NOPAL_PROVIDER_NOTES_H
+
+#include "base/str.h"
+
+/* "fires only while a TracePoint is enabled"; empty: nothing is known. Static. */
+struct str provider_note(struct str provider, struct str name);
+
+#endif
