@@ -4,6 +4,10 @@
 
 #include "inject/inject.h"
 
+#ifndef SYS_mmap
+#define SYS_mmap SYS_mmap2 /* 32-bit CPUs, whose processes are refused before any call */
+#endif
+
 /* ---- space.c: the address space of a process, and what is planned in it */
 
 struct range {

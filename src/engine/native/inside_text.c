@@ -284,3 +284,14 @@ void inside_ustack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t ip, co
 	if (size & INSIDE_PADDED)
 		inside_zero(slot + HEAD_WORDS + count, most - count);
 }
+
+#ifdef INSIDE_BLOB
+/* Compilers call it for initialisers; the code inside has no libc. */
+void *memset(void *at, int byte, size_t size);
+void *memset(void *at, int byte, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		((char *)at)[i] = (char)byte;
+	return at;
+}
+#endif
