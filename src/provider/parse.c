@@ -9,11 +9,17 @@
  * Clauses, translators and inlines are D for a tracer: they are skipped. The first mistake in
  * syntax ends the reading of a file. */
 #include "base/hash.h"
-#include "provider/parse.h"
+#include "cparse/cparse.h"
+#include "provider/provider.h"
+
+static struct provider_file *file_of(const struct c_parser *p)
+{
+	return p->names.self;
+}
 
 /* A name that is in a note and in C: letters, digits, underscores. The header's macros have
  * parameters arg1 to arg12: such a name would be replaced by a value. */
-static void check_name(struct provider_parser *p, struct str name, const char *what)
+static void check_name(struct c_parser *p, struct str name, const char *what)
 {
 	uint64_t number;
 
@@ -50,24 +56,24 @@ static struct str macro_name(struct arena *a, struct str provider, struct str pr
 
 /* probe = "probe" name arguments [":" arguments] ";"
  * The second list is what a tracer shows instead of the arguments, of no use to the program. */
-static void parse_probe(struct provider_parser *p, struct provider_decl *provider)
+static void parse_probe(struct c_parser *p, struct provider_decl *provider)
 {
 	struct provider_probe *probe = parser_new(p, sizeof(*probe));
 	bool variadic = false, ignored;
 
 	probe->provider = provider;
 	parser_advance(p);
-	if (p->tok.kind != TOKEN_WORD && p->tok.kind != TOKEN_NUMBER)
+	if (p->tok.kind != C_WORD && p->tok.kind != C_NUMBER)
 		parser_expected(p, "the name of a probe");
 	probe->name = p->tok.text;
-	probe->at = provider_span(&p->lexer, probe->name);
-	probe->macro = macro_name(&p->file->arena, provider->name, probe->name);
+	probe->at = parser_span(&p->lexer, probe->name);
+	probe->macro = macro_name(p->arena, provider->name, probe->name);
 	check_name(p, probe->name, "probe");
 	parser_advance(p);
 	if (parser_at(p, "-"))
 		parser_fail(p, p->tok.text, "bad-name",
 			    "a hyphen in the name of a probe is written '__'");
-	probe->args = parse_params(p, &variadic);
+	probe->args = parser_params(p, &variadic);
 	/* Names that occur twice are a slip: only the types matter. */
 	for (struct ctype_param *arg = probe->args; arg && !p->err; arg = arg->next) {
 		if (probe->arg_count++ == PROVIDER_MAX_ARGS)
@@ -76,7 +82,7 @@ static void parse_probe(struct provider_parser *p, struct provider_decl *provide
 		for (struct ctype_param *same = arg->next; same && !p->err; same = same->next)
 			if (arg->name.len && str_eq(arg->name, same->name)) {
 				diag_warn_at(p->lexer.diag, "same-name",
-					     provider_span(&p->lexer, same->at),
+					     parser_span(&p->lexer, same->at),
 					     "two arguments are named '%.*s'", STR_FMT(same->name));
 				break;
 			}
@@ -85,25 +91,24 @@ static void parse_probe(struct provider_parser *p, struct provider_decl *provide
 		parser_fail(p, p->last, "too-many-arguments",
 			    "a probe has a fixed number of arguments");
 	if (parser_take(p, ":"))
-		probe->translated = parse_params(p, &ignored);
+		probe->translated = parser_params(p, &ignored);
 	/* The semicolon may be missing, for files that other compilers let pass. */
 	if (!parser_at(p, "probe") && !parser_at(p, "}"))
 		parser_expect(p, ";", "after a probe");
 	else
-		diag_warn_at(p->lexer.diag, "missing-semicolon", provider_span(&p->lexer, p->last),
+		diag_warn_at(p->lexer.diag, "missing-semicolon", parser_span(&p->lexer, p->last),
 			     "missing ';' after a probe");
 	if (p->err)
 		return;
 	*provider->probes_end = probe;
 	provider->probes_end = &probe->next;
-	p->file->probe_count++;
+	file_of(p)->probe_count++;
 }
 
 /* Stop after "expected …", and say it if the current word is nearly `word`. */
-static void expected_word(struct provider_parser *p, const char *what, const char *word)
+static void expected_word(struct c_parser *p, const char *what, const char *word)
 {
-	bool is_near =
-		p->tok.kind == TOKEN_WORD && str_distance(p->tok.text, str_from(word), 3) < 3;
+	bool is_near = p->tok.kind == C_WORD && str_distance(p->tok.text, str_from(word), 3) < 3;
 
 	if (p->err)
 		return;
@@ -113,7 +118,7 @@ static void expected_word(struct provider_parser *p, const char *what, const cha
 }
 
 /* provider = "provider" name ["$target"] "{" { probe } "}" [";"] */
-static void parse_provider(struct provider_parser *p)
+static void parse_provider(struct c_parser *p)
 {
 	struct provider_decl *provider = parser_new(p, sizeof(*provider));
 	struct str name;
@@ -121,7 +126,7 @@ static void parse_provider(struct provider_parser *p)
 	provider->probes_end = &provider->probes;
 	parser_advance(p);
 	name = p->tok.text;
-	if (p->tok.kind != TOKEN_WORD)
+	if (p->tok.kind != C_WORD)
 		parser_expected(p, "the name of a provider");
 	if (str_ends(name, STR("$target"))) {
 		provider->per_process = true;
@@ -130,13 +135,13 @@ static void parse_provider(struct provider_parser *p)
 	if (!name.len)
 		parser_expected(p, "a name before '$target'");
 	provider->name = name;
-	provider->at = provider_span(&p->lexer, name);
+	provider->at = parser_span(&p->lexer, name);
 	check_name(p, name, "provider");
 	parser_advance(p);
 	parser_expect(p, "{", "after the name of the provider");
 	while (parser_at(p, "probe"))
 		parse_probe(p, provider);
-	if (p->tok.kind == TOKEN_END)
+	if (p->tok.kind == C_END)
 		parser_fail(p, name, "syntax", "provider '%.*s' is never closed: '}' is missing",
 			    STR_FMT(name));
 	else if (!parser_take(p, "}"))
@@ -146,8 +151,8 @@ static void parse_provider(struct provider_parser *p)
 	if (!provider->probes)
 		diag_warn_at(p->lexer.diag, "no-probes", provider->at,
 			     "provider '%.*s' has no probes", STR_FMT(name));
-	*p->file->providers_end = provider;
-	p->file->providers_end = &provider->next;
+	*file_of(p)->providers_end = provider;
+	file_of(p)->providers_end = &provider->next;
 	parser_take(p, ";");
 }
 
@@ -165,12 +170,12 @@ const struct ctype *provider_find_typedef(const struct provider_file *file, stru
 }
 
 /* A name that gets its old meaning again changes nothing, and must not make a chain of itself. */
-static void parse_typedef(struct provider_parser *p)
+static void parse_typedef(struct c_parser *p)
 {
-	struct specifiers s = parse_specifiers(p);
+	struct specifiers s = parser_specifiers(p);
 
 	do {
-		struct declarator d = parse_declarator(p, &s);
+		struct declarator d = parser_declarator(p, &s);
 		struct provider_typedef *t, **bucket;
 
 		if (!d.name.len)
@@ -178,7 +183,7 @@ static void parse_typedef(struct provider_parser *p)
 		t = parser_new(p, sizeof(*t));
 		if (p->err)
 			return;
-		bucket = typedef_bucket(p->file, d.name);
+		bucket = typedef_bucket(file_of(p), d.name);
 		*t = (struct provider_typedef){.name = d.name, .type = d.type, .next = *bucket};
 		*bucket = t;
 	} while (parser_take(p, ","));
@@ -187,12 +192,12 @@ static void parse_typedef(struct provider_parser *p)
 
 /* Objects and functions of C, with initialisers and bodies: nothing of them is needed. A brace
  * after an "=" opens a list of values, any other one the body that ends the declaration. */
-static void skip_declaration(struct provider_parser *p)
+static void skip_declaration(struct c_parser *p)
 {
 	bool values = false;
 
 	while (!p->err && !parser_at(p, ";")) {
-		if (p->tok.kind == TOKEN_END || parser_at(p, "provider"))
+		if (p->tok.kind == C_END || parser_at(p, "provider"))
 			parser_expected(p, "';' after a declaration");
 		if (parser_at(p, "{") && !values) {
 			parser_skip_brackets(p);
@@ -208,10 +213,10 @@ static void skip_declaration(struct provider_parser *p)
 }
 
 /* What D has for tracers: its head, then "{" … "}" [";"]. */
-static void skip_block(struct provider_parser *p, const char *where)
+static void skip_block(struct c_parser *p, const char *where)
 {
 	while (!p->err && !parser_at(p, "{")) {
-		if (p->tok.kind == TOKEN_END || parser_at(p, ";") || parser_at(p, "provider"))
+		if (p->tok.kind == C_END || parser_at(p, ";") || parser_at(p, "provider"))
 			parser_expected(p, where);
 		parser_advance(p);
 	}
@@ -243,9 +248,9 @@ static struct str take_pragma_word(struct str *rest)
 
 /* Nothing is made of attributes but a comment, so no form of them is an error: SystemTap's dtrace
  * does not look at them at all. */
-static void pass_over(struct provider_parser *p, struct str at, const char *what)
+static void pass_over(struct c_parser *p, struct str at, const char *what)
 {
-	diag_warn_at(p->lexer.diag, "bad-attributes", provider_span(&p->lexer, at),
+	diag_warn_at(p->lexer.diag, "bad-attributes", parser_span(&p->lexer, at),
 		     "attributes ignored: expected %s", what);
 	diag_hint(p->lexer.diag, "for example Evolving/Evolving/Common provider shop provider");
 }
@@ -253,7 +258,7 @@ static void pass_over(struct provider_parser *p, struct str at, const char *what
 /* pragma = "attributes" stability "provider" name target
  * stability = name "/" data "/" class
  * Pragmas other than attributes steer a tracer. */
-void parse_pragma(struct provider_parser *p, struct str text)
+static void parse_pragma(struct c_parser *p, struct str text)
 {
 	struct str rest = text, pragma = take_pragma_word(&rest);
 	struct str stability = take_pragma_word(&rest), keyword = take_pragma_word(&rest);
@@ -277,11 +282,11 @@ void parse_pragma(struct provider_parser *p, struct str text)
 		*a = (struct provider_attributes){.provider = provider,
 						  .what = what,
 						  .stability = stability,
-						  .at = provider_span(&p->lexer, provider)};
+						  .at = parser_span(&p->lexer, provider)};
 		if (p->err)
 			return;
-		*p->file->attributes_end = a;
-		p->file->attributes_end = &a->next;
+		*file_of(p)->attributes_end = a;
+		file_of(p)->attributes_end = &a->next;
 	}
 }
 
@@ -289,19 +294,19 @@ void parse_pragma(struct provider_parser *p, struct str text)
 
 /* Does a D clause start here? Names without a colon are refused, except D's own: they are more
  * often a typing error than a program. */
-static bool at_clause(const struct provider_parser *p)
+static bool at_clause(const struct c_parser *p)
 {
 	static const char *const own[] = {"BEGIN", "END", "ERROR", NULL};
 
 	if (parser_at(p, ":") || parser_at(p, "*"))
 		return true;
-	if (p->tok.kind != TOKEN_WORD)
+	if (p->tok.kind != C_WORD)
 		return false;
 	return word_is_one_of(p->tok.text, own) || parser_next_at(p, ":") ||
 	       (parser_next_at(p, "-") && (parser_at(p, "tick") || parser_at(p, "profile")));
 }
 
-static void parse_statement(struct provider_parser *p)
+static void parse_statement(struct c_parser *p)
 {
 	if (parser_at(p, "provider")) {
 		parse_provider(p);
@@ -309,20 +314,25 @@ static void parse_statement(struct provider_parser *p)
 		   (parser_at(p, "__extension__") && parser_next_at(p, "typedef"))) {
 		parse_typedef(p);
 	} else if (parser_at(p, "struct") || parser_at(p, "union") || parser_at(p, "enum")) {
-		parse_specifiers(p);
+		parser_specifiers(p);
 		skip_declaration(p);
 	} else if (parser_at(p, "translator")) { /* TO < FROM > { … }; */
 		skip_block(p, "'{' after a translator");
 	} else if (parser_take(p, ";")) {
 		return;
 	} else if (at_clause(p)) {
-		p->file->has_clauses = true;
+		file_of(p)->has_clauses = true;
 		skip_block(p, "'{' after the description of a probe");
-	} else if (parse_at_type(p) || parser_at(p, "_Static_assert")) {
+	} else if (parser_at_type(p) || parser_at(p, "_Static_assert")) {
 		skip_declaration(p);
 	} else {
 		expected_word(p, "'provider' or a declaration", "provider");
 	}
+}
+
+static const struct ctype *find_typedef(void *file, struct str name)
+{
+	return provider_find_typedef(file, name);
 }
 
 void provider_open(struct provider_file *file)
@@ -340,7 +350,10 @@ void provider_free(struct provider_file *file)
 
 int provider_parse(struct provider_file *file, struct str path, struct str text, struct diag *d)
 {
-	struct provider_parser p = {.file = file};
+	struct c_parser p = {
+		.arena = &file->arena,
+		.names = {.self = file, .find_typedef = find_typedef, .pragma = parse_pragma},
+	};
 	struct str rest = text;
 
 	if (!file->path.ptr)
@@ -350,12 +363,9 @@ int provider_parse(struct provider_file *file, struct str path, struct str text,
 
 		file->has_text |= line.len && line.ptr[0] != '#';
 	}
-	p.lexer = (struct provider_lexer){
-		.path = path, .text = text, .arena = &file->arena, .diag = d};
-	p.next.text = str_of(text.ptr, 0);
-	parser_advance(&p);
-	parser_advance(&p);
-	while (p.tok.kind != TOKEN_END)
+	p.lexer = (struct c_lexer){.path = path, .text = text, .arena = &file->arena, .diag = d};
+	parser_start(&p);
+	while (p.tok.kind != C_END)
 		parse_statement(&p);
 	return p.err;
 }

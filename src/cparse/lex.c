@@ -1,6 +1,6 @@
-/* The tokens of provider files: the lexer makes them, and the parser walks over them, two at a
+/* The tokens of C and D: the lexer makes them, and the parser walks over them, two at a
  * time, with messages that point at them, and with ways to skip what is not needed. */
-#include "provider/parse.h"
+#include "cparse/cparse.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,12 +26,12 @@ static bool is_letter(char c)
 }
 
 /* The byte `ahead` of the current one; NUL after the end. */
-static char look(const struct provider_lexer *l, size_t ahead)
+static char look(const struct c_lexer *l, size_t ahead)
 {
 	return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
 }
 
-static struct str piece(const struct provider_lexer *l, size_t from)
+static struct str piece(const struct c_lexer *l, size_t from)
 {
 	return str_of(l->text.ptr + from, l->at - from);
 }
@@ -41,7 +41,7 @@ static bool is_at_or_before(const void *marker, const void *at)
 	return ((const struct line_marker *)marker)->at <= *(const size_t *)at;
 }
 
-struct span provider_span(const struct provider_lexer *l, struct str text)
+struct span parser_span(const struct c_lexer *l, struct str text)
 {
 	size_t at = (size_t)(text.ptr - l->text.ptr), start = 0, end = at;
 	/* The last marker at or before it; markers are in the order of the text. */
@@ -63,12 +63,12 @@ struct span provider_span(const struct provider_lexer *l, struct str text)
 	};
 }
 
-static int fail(struct provider_lexer *l, struct str at, const char *tag, const char *text)
+static int fail(struct c_lexer *l, struct str at, const char *tag, const char *text)
 {
-	return diag_error_at(l->diag, -EINVAL, tag, provider_span(l, at), "%s", text);
+	return diag_error_at(l->diag, -EINVAL, tag, parser_span(l, at), "%s", text);
 }
 
-static int skip_block_comment(struct provider_lexer *l)
+static int skip_block_comment(struct c_lexer *l)
 {
 	size_t start = l->at;
 
@@ -82,7 +82,7 @@ static int skip_block_comment(struct provider_lexer *l)
 }
 
 /* To the end of the line, which a backslash before the newline continues. */
-static void skip_line(struct provider_lexer *l)
+static void skip_line(struct c_lexer *l)
 {
 	for (; l->at < l->text.len && look(l, 0) != '\n'; l->at++) {
 		if (look(l, 0) != '\\')
@@ -95,7 +95,7 @@ static void skip_line(struct provider_lexer *l)
 }
 
 /* A directive's line: a comment may carry it over to the lines below. */
-static int skip_directive(struct provider_lexer *l)
+static int skip_directive(struct c_lexer *l)
 {
 	int err = 0;
 
@@ -114,13 +114,13 @@ static int skip_directive(struct provider_lexer *l)
 	return err;
 }
 
-static void skip_blanks(struct provider_lexer *l)
+static void skip_blanks(struct c_lexer *l)
 {
 	while (l->at < l->text.len && is_blank(look(l, 0)))
 		l->at++;
 }
 
-static struct str take_word(struct provider_lexer *l)
+static struct str take_word(struct c_lexer *l)
 {
 	size_t start;
 
@@ -132,7 +132,7 @@ static struct str take_word(struct provider_lexer *l)
 }
 
 /* # NUMBER "path" flags, as cpp writes it; anything else that starts with a number is a comment. */
-static int take_marker(struct provider_lexer *l, struct str number)
+static int take_marker(struct c_lexer *l, struct str number)
 {
 	struct line_marker *m;
 	uint64_t line;
@@ -168,7 +168,7 @@ bool word_is_one_of(struct str word, const char *const *words)
 }
 
 /* A line that starts with #: a marker, a directive, a pragma (then *found), or a comment. */
-static int take_hash_line(struct provider_lexer *l, struct provider_token *out, bool *found)
+static int take_hash_line(struct c_lexer *l, struct c_token *out, bool *found)
 {
 	static const char *const directives[] = {"define",  "undef",  "include", "if",	  "ifdef",
 						 "ifndef",  "elif",   "else",	 "endif", "error",
@@ -187,7 +187,7 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 
 		skip_line(l);
 		*found = str_eq_text(language, "D");
-		out->kind = TOKEN_PRAGMA;
+		out->kind = C_PRAGMA;
 		out->text = str_trim(piece(l, start));
 		return 0;
 	}
@@ -197,7 +197,7 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 		l->open_if = line;
 	if (str_eq_text(word, "endif") && l->open_if.ptr && !l->warned_if) {
 		l->warned_if = true;
-		diag_warn_at(l->diag, "condition", provider_span(l, l->open_if),
+		diag_warn_at(l->diag, "condition", parser_span(l, l->open_if),
 			     "'#%.*s' is not evaluated: both branches are read",
 			     STR_FMT(str_of(l->open_if.ptr + 1, l->open_if.len - 1)));
 		diag_hint(l->diag, "give -C to run the C preprocessor first");
@@ -209,7 +209,7 @@ static int take_hash_line(struct provider_lexer *l, struct provider_token *out, 
 }
 
 /* Skip everything between tokens; a pragma on the way is a token. */
-static int skip_space(struct provider_lexer *l, struct provider_token *out, bool *found)
+static int skip_space(struct c_lexer *l, struct c_token *out, bool *found)
 {
 	int err = 0;
 
@@ -224,7 +224,7 @@ static int skip_space(struct provider_lexer *l, struct provider_token *out, bool
 			skip_line(l);
 		else if (c == '/' && look(l, 1) == '*')
 			err = skip_block_comment(l);
-		else if (c == '#')
+		else if (c == '#' && !l->ends_at_hash)
 			err = take_hash_line(l, out, found);
 		else
 			return 0;
@@ -232,7 +232,7 @@ static int skip_space(struct provider_lexer *l, struct provider_token *out, bool
 	return err;
 }
 
-static int take_string(struct provider_lexer *l)
+static int take_string(struct c_lexer *l)
 {
 	size_t start = l->at;
 	char quote = look(l, 0);
@@ -250,7 +250,7 @@ static int take_string(struct provider_lexer *l)
 	return fail(l, str_of(l->text.ptr + start, 1), "open-string", "unterminated quote");
 }
 
-static int take_punctuation(struct provider_lexer *l)
+static int take_punctuation(struct c_lexer *l)
 {
 	char c = look(l, 0);
 	struct str byte = str_of(l->text.ptr + l->at, 1);
@@ -264,9 +264,9 @@ static int take_punctuation(struct provider_lexer *l)
 		return fail(l, str_of(byte.ptr, run), "merge-conflict",
 			    "unresolved merge conflict");
 	if (c < ' ' || c > '~') {
-		diag_error_at(l->diag, -EINVAL, "bad-byte", provider_span(l, byte),
+		diag_error_at(l->diag, -EINVAL, "bad-byte", parser_span(l, byte),
 			      "unexpected byte 0x%02x", (unsigned char)c);
-		diag_hint(l->diag, "provider files are ASCII, except in comments");
+		diag_hint(l->diag, "declarations are ASCII, except in comments");
 		return -EINVAL;
 	}
 	l->at += c == '.' && look(l, 1) == '.' && look(l, 2) == '.' ? 3 : 1;
@@ -274,7 +274,7 @@ static int take_punctuation(struct provider_lexer *l)
 }
 
 /* The next token. 0; -EINVAL after a message about what cannot be a token; -ENOMEM. */
-static int provider_lex(struct provider_lexer *l, struct provider_token *out)
+static int next_token(struct c_lexer *l, struct c_token *out)
 {
 	bool pragma = false;
 	size_t start;
@@ -286,23 +286,24 @@ static int provider_lex(struct provider_lexer *l, struct provider_token *out)
 	err = skip_space(l, out, &pragma);
 	if (err || pragma)
 		return err;
+	if (l->at > l->text.len)
+		l->at = l->text.len;
 	start = l->at;
 	c = look(l, 0);
-	if (start >= l->text.len) {
-		start = l->at = l->text.len;
-		out->kind = TOKEN_END;
+	if (start >= l->text.len || c == '#') {
+		out->kind = C_END;
 	} else if (is_letter(c)) {
-		out->kind = TOKEN_WORD;
+		out->kind = C_WORD;
 		take_word(l);
 	} else if (char_is_digit(c)) {
-		out->kind = TOKEN_NUMBER;
+		out->kind = C_NUMBER;
 		while (is_letter(look(l, 0)) || char_is_digit(look(l, 0)) || look(l, 0) == '.')
 			l->at++;
 	} else if (c == '"' || c == '\'') {
-		out->kind = TOKEN_STRING;
+		out->kind = C_STRING;
 		err = take_string(l);
 	} else {
-		out->kind = TOKEN_PUNCT;
+		out->kind = C_PUNCT;
 		err = take_punctuation(l);
 	}
 	out->text = piece(l, start);
@@ -311,15 +312,15 @@ static int provider_lex(struct provider_lexer *l, struct provider_token *out)
 
 /* ---- Walking over tokens ---- */
 
-void parser_stop(struct provider_parser *p, int err)
+void parser_stop(struct c_parser *p, int err)
 {
 	if (p->err)
 		return;
 	p->err = err;
-	p->tok = p->next = (struct provider_token){TOKEN_END, str_of(p->tok.text.ptr, 0)};
+	p->tok = p->next = (struct c_token){C_END, str_of(p->tok.text.ptr, 0)};
 }
 
-void parser_fail(struct provider_parser *p, struct str at, const char *tag, const char *format, ...)
+void parser_fail(struct c_parser *p, struct str at, const char *tag, const char *format, ...)
 {
 	struct buf text = BUF_INIT, safe = BUF_INIT;
 	va_list args;
@@ -330,18 +331,18 @@ void parser_fail(struct provider_parser *p, struct str at, const char *tag, cons
 	buf_vprintf(&text, format, args);
 	va_end(args);
 	buf_escaped(&safe, buf_as_str(&text));
-	diag_error_at(p->lexer.diag, -EINVAL, tag, provider_span(&p->lexer, at), "%.*s",
+	diag_error_at(p->lexer.diag, -EINVAL, tag, parser_span(&p->lexer, at), "%.*s",
 		      STR_FMT(buf_as_str(&safe)));
 	buf_free(&text);
 	buf_free(&safe);
 	parser_stop(p, -EINVAL);
 }
 
-void parser_expected(struct provider_parser *p, const char *what)
+void parser_expected(struct c_parser *p, const char *what)
 {
 	struct str at = p->tok.text, shown = at;
 
-	if (p->tok.kind != TOKEN_END) {
+	if (p->tok.kind != C_END) {
 		shown.len = shown.len < MAX_SHOWN ? shown.len : MAX_SHOWN;
 		parser_fail(p, at, "syntax", "expected %s, found '%.*s'", what, STR_FMT(shown));
 		return;
@@ -352,17 +353,17 @@ void parser_expected(struct provider_parser *p, const char *what)
 	parser_fail(p, at, "syntax", "expected %s, found the end of the file", what);
 }
 
-bool parser_at(const struct provider_parser *p, const char *text)
+bool parser_at(const struct c_parser *p, const char *text)
 {
-	return p->tok.kind != TOKEN_STRING && str_eq_text(p->tok.text, text);
+	return p->tok.kind != C_STRING && str_eq_text(p->tok.text, text);
 }
 
-bool parser_next_at(const struct provider_parser *p, const char *text)
+bool parser_next_at(const struct c_parser *p, const char *text)
 {
-	return p->next.kind != TOKEN_STRING && str_eq_text(p->next.text, text);
+	return p->next.kind != C_STRING && str_eq_text(p->next.text, text);
 }
 
-void parser_advance(struct provider_parser *p)
+void parser_advance(struct c_parser *p)
 {
 	int err;
 
@@ -370,13 +371,21 @@ void parser_advance(struct provider_parser *p)
 		return;
 	p->last = p->tok.text;
 	p->tok = p->next;
-	while (!(err = provider_lex(&p->lexer, &p->next)) && p->next.kind == TOKEN_PRAGMA)
-		parse_pragma(p, p->next.text);
+	while (!(err = next_token(&p->lexer, &p->next)) && p->next.kind == C_PRAGMA)
+		if (p->names.pragma)
+			p->names.pragma(p, p->next.text);
 	if (err)
 		parser_stop(p, err);
 }
 
-bool parser_take(struct provider_parser *p, const char *text)
+void parser_start(struct c_parser *p)
+{
+	p->next.text = str_of(p->lexer.text.ptr + p->lexer.at, 0);
+	parser_advance(p);
+	parser_advance(p);
+}
+
+bool parser_take(struct c_parser *p, const char *text)
 {
 	bool is_there = parser_at(p, text);
 
@@ -385,7 +394,7 @@ bool parser_take(struct provider_parser *p, const char *text)
 	return is_there;
 }
 
-void parser_expect(struct provider_parser *p, const char *text, const char *why)
+void parser_expect(struct c_parser *p, const char *text, const char *why)
 {
 	struct buf what = BUF_INIT;
 
@@ -396,7 +405,7 @@ void parser_expect(struct provider_parser *p, const char *text, const char *why)
 	buf_free(&what);
 }
 
-struct str parser_taken_since(const struct provider_parser *p, const char *first)
+struct str parser_taken_since(const struct c_parser *p, const char *first)
 {
 	return str_of(first, (size_t)(p->last.ptr + p->last.len - first));
 }
@@ -407,7 +416,7 @@ struct brackets {
 	size_t count;
 };
 
-static void fail_open(struct provider_parser *p, const struct brackets *b)
+static void fail_open(struct c_parser *p, const struct brackets *b)
 {
 	struct str open = b->open[b->count - 1];
 
@@ -415,9 +424,9 @@ static void fail_open(struct provider_parser *p, const struct brackets *b)
 }
 
 /* Take one token, and follow its effect on the open brackets. */
-static void take_tracked(struct provider_parser *p, struct brackets *b)
+static void take_tracked(struct c_parser *p, struct brackets *b)
 {
-	char c = p->tok.kind == TOKEN_PUNCT ? p->tok.text.ptr[0] : ' ';
+	char c = p->tok.kind == C_PUNCT ? p->tok.text.ptr[0] : ' ';
 	char open = b->count ? *b->open[b->count - 1].ptr : ' ';
 
 	if (c == '(' || c == '[' || c == '{') {
@@ -433,13 +442,13 @@ static void take_tracked(struct provider_parser *p, struct brackets *b)
 			fail_open(p, b);
 		else
 			b->count--;
-	} else if (p->tok.kind == TOKEN_END && b->count) {
+	} else if (p->tok.kind == C_END && b->count) {
 		fail_open(p, b);
 	}
 	parser_advance(p);
 }
 
-void parser_skip_brackets(struct provider_parser *p)
+void parser_skip_brackets(struct c_parser *p)
 {
 	struct brackets b = {.count = 0};
 
@@ -448,19 +457,19 @@ void parser_skip_brackets(struct provider_parser *p)
 	while (!p->err && b.count);
 }
 
-bool parser_at_any(const struct provider_parser *p, const char *stops)
+bool parser_at_any(const struct c_parser *p, const char *stops)
 {
-	return p->tok.kind == TOKEN_PUNCT && strchr(stops, p->tok.text.ptr[0]);
+	return p->tok.kind == C_PUNCT && strchr(stops, p->tok.text.ptr[0]);
 }
 
-struct str parser_skip_to(struct provider_parser *p, const char *stops)
+struct str parser_skip_to(struct c_parser *p, const char *stops)
 {
 	struct brackets b = {.count = 0};
 	struct buf words = BUF_INIT;
 	struct str text;
 
 	while (!p->err && (b.count || !parser_at_any(p, stops))) {
-		if (!b.count && (p->tok.kind == TOKEN_END || parser_at_any(p, ")]};"))) {
+		if (!b.count && (p->tok.kind == C_END || parser_at_any(p, ")]};"))) {
 			parser_expected(p, *stops == ']' ? "']'" : "the end of an expression");
 			break;
 		}
@@ -468,7 +477,7 @@ struct str parser_skip_to(struct provider_parser *p, const char *stops)
 		buf_str(&words, p->tok.text);
 		take_tracked(p, &b);
 	}
-	text = arena_str(&p->file->arena, buf_as_str(&words));
+	text = arena_str(p->arena, buf_as_str(&words));
 	buf_free(&words);
 	return text;
 }

@@ -1,9 +1,8 @@
-/* C's specifiers in a provider file: const unsigned long, struct node { … }, as C11 and gcc spell
- * them. Members of structs are checked and forgotten: no output needs them. */
+/* C's specifiers: const unsigned long, struct node { … }, as C11 and gcc spell them. */
 #include <errno.h>
 
 #include "base/array.h"
-#include "provider/parse.h"
+#include "cparse/cparse.h"
 
 /* The words of an arithmetic type, two bits each so that "long long" can be counted. */
 enum {
@@ -137,15 +136,20 @@ bool is_specifier_word(struct str text)
 	return find_word(text) >= 0;
 }
 
-bool parse_at_type(const struct provider_parser *p)
+const struct ctype *parser_find_typedef(const struct c_parser *p, struct str name)
 {
-	return p->tok.kind == TOKEN_WORD &&
-	       (find_word(p->tok.text) >= 0 || provider_find_typedef(p->file, p->tok.text));
+	return p->names.find_typedef ? p->names.find_typedef(p->names.self, name) : NULL;
 }
 
-void *parser_new(struct provider_parser *p, size_t size)
+bool parser_at_type(const struct c_parser *p)
 {
-	void *new = arena_alloc(&p->file->arena, size);
+	return p->tok.kind == C_WORD &&
+	       (find_word(p->tok.text) >= 0 || parser_find_typedef(p, p->tok.text));
+}
+
+void *parser_new(struct c_parser *p, size_t size)
+{
+	void *new = arena_alloc(p->arena, size);
 
 	if (new)
 		return new;
@@ -154,8 +158,7 @@ void *parser_new(struct provider_parser *p, size_t size)
 	return &p->spare;
 }
 
-struct ctype *parser_new_type(struct provider_parser *p, enum ctype_kind kind,
-			      const struct ctype *to)
+struct ctype *parser_new_type(struct c_parser *p, enum ctype_kind kind, const struct ctype *to)
 {
 	struct ctype *t = parser_new(p, sizeof(*t));
 
@@ -164,7 +167,7 @@ struct ctype *parser_new_type(struct provider_parser *p, enum ctype_kind kind,
 	return t;
 }
 
-void parser_enter(struct provider_parser *p)
+void parser_enter(struct c_parser *p)
 {
 	if (++p->depth > MAX_DEPTH)
 		parser_fail(p, p->tok.text, "too-deep", "nested more than %d levels deep",
@@ -173,7 +176,7 @@ void parser_enter(struct provider_parser *p)
 
 /* What the words of a type add up to. Some change nothing: signed, except before char; int with
  * short, long, unsigned. */
-static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned sum)
+static void finish_sum(struct c_parser *p, struct specifiers *s, unsigned sum)
 {
 	unsigned sized = sum & (3 * WORD_SHORT | 3 * WORD_LONG | WORD_SIGNED | WORD_UNSIGNED);
 
@@ -192,85 +195,120 @@ static void finish_sum(struct provider_parser *p, struct specifiers *s, unsigned
 	parser_fail(p, s->at, "bad-type", "'%.*s' is not a C type", STR_FMT(s->at));
 }
 
-/* member = specifiers [declarator [":" width] {"," declarator [":" width]}] ";" */
-static void parse_member(struct provider_parser *p)
+/* "aligned (8)" among the words of an attribute; 0: it is not there. */
+static unsigned aligned_in(struct c_parser *p, struct str text)
 {
-	struct specifiers s;
+	static const char word[] = "aligned";
+	int64_t n = 0;
 
-	if (parser_at(p, "_Static_assert")) {
-		parser_skip_to(p, ";");
-		parser_advance(p);
-		return;
+	for (size_t i = 0; i + sizeof(word) - 1 <= text.len; i++) {
+		struct str rest = str_of(text.ptr + i, text.len - i), digits;
+
+		if (!str_starts(rest, STR("aligned")))
+			continue;
+		rest = str_of(rest.ptr + sizeof(word) - 1, rest.len - (sizeof(word) - 1));
+		while (rest.len && strchr(" \t\n_(", rest.ptr[0]))
+			rest = str_of(rest.ptr + 1, rest.len - 1);
+		digits = str_of(rest.ptr, 0);
+		while (digits.len < rest.len && char_is_word(rest.ptr[digits.len]))
+			digits.len++;
+		if (!digits.len) /* as much as anything can need */
+			return 16;
+		if (!c_number(digits, &n) || n < 1 || n > 4096 || n & (n - 1))
+			parser_fail(p, text, "bad-attribute", "'aligned' takes a power of two");
+		return (unsigned)n;
 	}
-	s = parse_specifiers(p);
-	while (!p->err && !parser_at(p, ";")) {
-		parse_declarator(p, &s);
-		if (parser_at(p, ":"))
-			parser_skip_to(p, ",;");
-		if (!parser_take(p, ","))
-			break;
-	}
-	parser_expect(p, ";", "after a member");
+	return 0;
 }
 
-void parse_attributes(struct provider_parser *p)
+static bool has_text(struct str text, const char *part)
 {
+	return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
+}
+
+/* Members are laid out only by attributes that are understood. */
+static void read_attribute(struct c_parser *p, struct str text, struct c_attributes *out)
+{
+	static const char *const unknown[] = {"_Alignas", "vector_size", "scalar_storage_order",
+					      "ms_struct", "mode"};
+	unsigned aligned = aligned_in(p, text);
+
+	for (size_t i = 0; i < COUNT(unknown); i++)
+		if (has_text(text, unknown[i]))
+			parser_fail(p, text, "bad-attribute", "'%s' is not supported", unknown[i]);
+	out->is_packed |= has_text(text, "packed");
+	out->aligned = aligned > out->aligned ? aligned : out->aligned;
+}
+
+void parser_attributes(struct c_parser *p, struct c_attributes *out)
+{
+	const char *first;
 	int word;
 
-	while (p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0 &&
+	while (p->tok.kind == C_WORD && (word = find_word(p->tok.text)) >= 0 &&
 	       words[word].kind == WORD_SKIP_ARGS) {
+		first = p->tok.text.ptr;
 		parser_advance(p);
 		if (!parser_at(p, "("))
 			parser_expected(p, "'('");
 		parser_skip_brackets(p);
+		if (!p->err && p->names.tag)
+			read_attribute(p, parser_taken_since(p, first), out);
 	}
 }
 
-/* tagged = ("struct" | "union" | "enum") [tag] ["{" … "}"] */
-static void parse_tagged(struct provider_parser *p, enum ctype_kind kind, struct ctype *out)
+/* What the tag is known as; a new type when it has no name. */
+static struct ctype *tagged_type(struct c_parser *p, enum ctype_kind kind, struct str name)
 {
+	struct ctype *t =
+		name.len ? p->names.tag(p->names.self, kind, name) : parser_new_type(p, kind, NULL);
+
+	if (t)
+		return t;
+	parser_stop(p, -ENOMEM);
+	return parser_new_type(p, kind, NULL);
+}
+
+/* tagged = ("struct" | "union" | "enum") [tag] ["{" … "}"] */
+static void parse_tagged(struct c_parser *p, enum ctype_kind kind, struct specifiers *s)
+{
+	struct c_attributes a = {.aligned = 0};
+	struct str name = STR("");
+
 	parser_advance(p);
-	parse_attributes(p);
-	out->kind = kind;
-	if (p->tok.kind == TOKEN_WORD && find_word(p->tok.text) < 0) {
-		out->name = p->tok.text;
+	parser_attributes(p, &a);
+	if (p->tok.kind == C_WORD && find_word(p->tok.text) < 0) {
+		name = p->tok.text;
 		parser_advance(p);
 	} else if (!parser_at(p, "{")) {
 		parser_expected(p, "a tag or '{'");
 	}
+	s->is_shared = p->names.tag;
+	if (s->is_shared)
+		s->type = tagged_type(p, kind, name);
+	s->type->kind = kind;
+	s->type->name = name;
 	if (!parser_at(p, "{"))
 		return;
+	if (s->is_shared && name.len && !s->type->is_declaration)
+		parser_fail(p, name, "redefined", "'%.*s' is defined twice", STR_FMT(name));
 	parser_enter(p);
-	if (kind == CTYPE_ENUM) {
-		/* enumerators = name ["=" constant] {"," name ["=" constant]} [","] "}" */
-		do {
-			parser_advance(p); /* "{" or "," */
-			if (parser_at(p, "}"))
-				break;
-			if (p->tok.kind != TOKEN_WORD)
-				parser_expected(p, "the name of an enumerator");
-			parser_advance(p);
-			if (parser_at(p, "="))
-				parser_skip_to(p, ",}");
-		} while (parser_at(p, ","));
-		parser_expect(p, "}", "after an enumerator");
-	} else {
-		parser_advance(p); /* "{" */
-		while (p->tok.kind != TOKEN_END && !parser_at(p, "}"))
-			parse_member(p);
-		parser_expect(p, "}", "after the members");
-	}
+	if (kind == CTYPE_ENUM)
+		parser_constants(p, s->type, a);
+	else
+		parser_members(p, s->type, a);
 	p->depth--;
-	parse_attributes(p);
+	parser_attributes(p, &a);
 }
 
-void parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
+void parser_qualifiers(struct c_parser *p, unsigned *qualifiers)
 {
+	struct c_attributes ignored = {.aligned = 0};
 	int word;
 
-	while (p->tok.kind == TOKEN_WORD && (word = find_word(p->tok.text)) >= 0) {
+	while (p->tok.kind == C_WORD && (word = find_word(p->tok.text)) >= 0) {
 		if (words[word].kind == WORD_SKIP_ARGS) {
-			parse_attributes(p);
+			parser_attributes(p, &ignored);
 			continue;
 		}
 		if (words[word].kind != WORD_QUALIFIER)
@@ -281,13 +319,13 @@ void parse_qualifiers(struct provider_parser *p, unsigned *qualifiers)
 }
 
 /* The current word. `row` is its row in words, or -1: a typedef's name. */
-static void take_specifier(struct provider_parser *p, struct specifiers *s, int row, unsigned *sum)
+static void take_specifier(struct c_parser *p, struct specifiers *s, int row, unsigned *sum)
 {
 	unsigned value = row < 0 ? 0 : words[row].value;
 
 	switch (row < 0 ? WORD_NAME : words[row].kind) {
-	case WORD_TAG: parse_tagged(p, (enum ctype_kind)value, s->type); return;
-	case WORD_SKIP_ARGS: parse_attributes(p); return;
+	case WORD_TAG: parse_tagged(p, (enum ctype_kind)value, s); return;
+	case WORD_SKIP_ARGS: parser_attributes(p, &s->attributes); return;
 	case WORD_TYPE:
 		if (*sum / value % 4 >= (value == WORD_LONG ? 2 : 1))
 			parser_fail(p, p->tok.text, "bad-type", "too many '%.*s'",
@@ -296,17 +334,16 @@ static void take_specifier(struct provider_parser *p, struct specifiers *s, int 
 		break;
 	case WORD_NAME: /* C does not know it: the name of a type, as no type came before it */
 		parser_refuse_dollar(p);
-		s->type->to = provider_find_typedef(p->file, p->tok.text);
+		s->type->to = parser_find_typedef(p, p->tok.text);
 		s->type->name = p->tok.text;
-		if (!s->type->to && parser_at(p, "string")) {
+		if (!s->type->to && parser_at(p, "string") && !p->names.tag) {
 			s->type->kind = CTYPE_STRING;
 			s->type->name = STR("");
 		}
 		break;
 	case WORD_STORAGE:
 		if (str_eq_text(s->storage, "typedef"))
-			diag_warn_at(p->lexer.diag, "bad-type",
-				     provider_span(&p->lexer, p->tok.text),
+			diag_warn_at(p->lexer.diag, "bad-type", parser_span(&p->lexer, p->tok.text),
 				     "'%.*s' has no meaning after 'typedef'", STR_FMT(p->tok.text));
 		else if (s->storage.len)
 			parser_fail(p, p->tok.text, "bad-type", "'%.*s' after '%.*s'",
@@ -314,21 +351,24 @@ static void take_specifier(struct provider_parser *p, struct specifiers *s, int 
 		else
 			s->storage = p->tok.text;
 		break;
-	case WORD_QUALIFIER: s->type->qualifiers |= value; break;
+	case WORD_QUALIFIER:
+		if (!s->is_shared)
+			s->type->qualifiers |= value;
+		break;
 	case WORD_SKIP: break;
 	}
 	parser_advance(p);
 }
 
 /* specifiers = { type word | qualifier | storage | tagged | typedef name | attribute } */
-struct specifiers parse_specifiers(struct provider_parser *p)
+struct specifiers parser_specifiers(struct c_parser *p)
 {
 	struct specifiers out = {.type = parser_new_type(p, CTYPE_NAMED, NULL)};
 	const char *first = p->tok.text.ptr;
 	unsigned sum = 0;
 	bool named = false;
 
-	while (p->tok.kind == TOKEN_WORD) {
+	while (p->tok.kind == C_WORD) {
 		int i = find_word(p->tok.text);
 		enum word_kind kind = i < 0 ? WORD_TAG : words[i].kind;
 

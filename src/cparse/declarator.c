@@ -1,11 +1,30 @@
-/* C's declarators in a provider file, what follows the specifiers: *argv[], (*done)(void *); and
+/* C's declarators, what follows the specifiers: *argv[], (*done)(void *); and
  * lists of parameters. */
-#include "provider/parse.h"
+#include "cparse/cparse.h"
+
+#include <errno.h>
 
 #include "base/array.h"
 
+/* A bound that is computed: "4" of [2 * 2]. */
+static void parse_bound(struct c_parser *p, struct ctype *array)
+{
+	int64_t count;
+
+	if (parser_at(p, "]"))
+		return;
+	count = parser_constant(p);
+	if (count < 0)
+		parser_fail(p, p->last, "bad-bound", "an array of %lld elements", (long long)count);
+	if (!parser_at(p, "]"))
+		parser_expected(p, "']'");
+	array->bound = arena_printf(p->arena, "%lld", (long long)count);
+	if (!array->bound.ptr)
+		parser_stop(p, -ENOMEM);
+}
+
 /* suffix = { "[" [size] "]" } | "(" parameters ")" [suffix] */
-static const struct ctype *parse_suffix(struct provider_parser *p, const struct ctype *type)
+static const struct ctype *parse_suffix(struct c_parser *p, const struct ctype *type)
 {
 	struct ctype *outer;
 
@@ -14,10 +33,13 @@ static const struct ctype *parse_suffix(struct provider_parser *p, const struct 
 	outer = parser_new_type(p, parser_at(p, "[") ? CTYPE_ARRAY : CTYPE_FUNCTION, NULL);
 	parser_enter(p);
 	if (parser_take(p, "[")) {
-		outer->bound = parser_skip_to(p, "]");
+		if (p->names.tag)
+			parse_bound(p, outer);
+		else
+			outer->bound = parser_skip_to(p, "]");
 		parser_advance(p);
 	} else {
-		outer->params = parse_params(p, &outer->variadic);
+		outer->params = parser_params(p, &outer->variadic);
 	}
 	outer->to = parse_suffix(p, type);
 	p->depth--;
@@ -26,16 +48,16 @@ static const struct ctype *parse_suffix(struct provider_parser *p, const struct 
 
 /* Does the current "(" hold the rest of the declarator, or the parameters of a nameless function?
  */
-static bool at_inner_declarator(const struct provider_parser *p)
+static bool at_inner_declarator(const struct c_parser *p)
 {
 	if (!parser_at(p, "("))
 		return false;
-	if (p->next.kind != TOKEN_WORD)
+	if (p->next.kind != C_WORD)
 		return parser_next_at(p, "*") || parser_next_at(p, "(") || parser_next_at(p, "[");
-	return !is_specifier_word(p->next.text) && !provider_find_typedef(p->file, p->next.text);
+	return !is_specifier_word(p->next.text) && !parser_find_typedef(p, p->next.text);
 }
 
-void parser_refuse_dollar(struct provider_parser *p)
+void parser_refuse_dollar(struct c_parser *p)
 {
 	if (str_index(p->tok.text, '$') >= 0)
 		parser_fail(p, p->tok.text, "bad-name", "'%.*s' is not a C identifier",
@@ -43,17 +65,16 @@ void parser_refuse_dollar(struct provider_parser *p)
 }
 
 /* declarator = { "*" { qualifier } } ( [name] suffix | "(" declarator ")" suffix ) */
-static void parse_declarator_of(struct provider_parser *p, const struct ctype *base,
-				struct declarator *out)
+static void parse_level(struct c_parser *p, const struct ctype *base, struct declarator *out)
 {
 	while (parser_take(p, "*")) {
 		struct ctype *pointer = parser_new_type(p, CTYPE_POINTER, base);
 
-		parse_qualifiers(p, &pointer->qualifiers);
+		parser_qualifiers(p, &pointer->qualifiers);
 		base = pointer;
 	}
 	if (at_inner_declarator(p)) {
-		struct provider_parser start = *p, end;
+		struct c_parser start = *p, end;
 
 		/* What the inner declarator wraps is only known after it, so the suffix is read
 		 * first. */
@@ -65,20 +86,20 @@ static void parse_declarator_of(struct provider_parser *p, const struct ctype *b
 		*p = start;
 		parser_enter(p);
 		parser_advance(p);
-		parse_declarator_of(p, base, out);
+		parse_level(p, base, out);
 		parser_expect(p, ")", "to end the declarator");
 		if (!p->err)
 			*p = end;
 		return;
 	}
-	if (p->tok.kind == TOKEN_WORD && !is_specifier_word(p->tok.text)) {
+	if (p->tok.kind == C_WORD && !is_specifier_word(p->tok.text)) {
 		parser_refuse_dollar(p);
 		out->name = p->tok.text;
 		parser_advance(p);
 	}
-	parse_attributes(p);
+	parser_attributes(p, &out->attributes);
 	out->type = parse_suffix(p, base);
-	parse_attributes(p);
+	parser_attributes(p, &out->attributes);
 }
 
 /* clang-format off */
@@ -96,12 +117,12 @@ static const struct {
 
 /* clang-format on */
 
-struct declarator parse_declarator(struct provider_parser *p, const struct specifiers *s)
+struct declarator parser_declarator(struct c_parser *p, const struct specifiers *s)
 {
 	const char *first = p->tok.text.ptr;
 	struct declarator out = {.type = s->type};
 
-	parse_declarator_of(p, s->type, &out);
+	parse_level(p, s->type, &out);
 	if (p->err)
 		return out;
 	out.at = p->last.ptr >= first ? parser_taken_since(p, first) : s->at;
@@ -120,7 +141,7 @@ struct declarator parse_declarator(struct provider_parser *p, const struct speci
 
 /* parameters = "(" [ "void" | parameter {"," parameter} ["," "..."] ] ")"
  * parameter  = specifiers declarator */
-struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
+struct ctype_param *parser_params(struct c_parser *p, bool *variadic)
 {
 	struct ctype_param *first = NULL, **end = &first, *param;
 
@@ -136,13 +157,13 @@ struct ctype_param *parse_params(struct provider_parser *p, bool *variadic)
 			break;
 		}
 		param = *end = parser_new(p, sizeof(*param));
-		if (p->tok.kind != TOKEN_WORD)
+		if (p->tok.kind != C_WORD)
 			parser_expected(p, "the type of an argument");
-		s = parse_specifiers(p);
+		s = parser_specifiers(p);
 		if (s.storage.len)
 			parser_fail(p, s.storage, "bad-type", "an argument cannot be '%.*s'",
 				    STR_FMT(s.storage));
-		d = parse_declarator(p, &s);
+		d = parser_declarator(p, &s);
 		if (p->err)
 			return NULL;
 		*param = (struct ctype_param){
