@@ -12,10 +12,12 @@ bool type_equal(const struct type *a, const struct type *b)
 	    a->show != b->show || a->bits != b->bits || a->hidden_bits != b->hidden_bits ||
 	    a->min != b->min || a->max != b->max || a->step != b->step ||
 	    a->element_count != b->element_count ||
+	    (a->show == SHOW_ENUM && a->ctype != b->ctype) ||
 	    (a->kind == TYPE_DISPLAY && strcmp(a->display, b->display)))
 		return false;
 	for (unsigned i = 0; i < a->element_count; i++) {
-		if (!type_equal(&a->elements[i], &b->elements[i]))
+		if (!type_equal(&a->elements[i], &b->elements[i]) ||
+		    (a->show == SHOW_RECORD && !str_eq(a->elements[i].name, b->elements[i].name)))
 			return false;
 	}
 	return true;

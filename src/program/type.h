@@ -15,6 +15,8 @@
 
 #include "base/str.h"
 
+struct ctype;
+
 enum type_kind {
 	TYPE_NONE,
 	TYPE_INT,   /* `size` 1, 2, 4, 8 is the declared width; always held extended to 8 bytes   */
@@ -44,30 +46,36 @@ enum {
 #define TYPE_BIT(kind) (1u << (kind))
 #define TYPE_WORDS     (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT) | TYPE_BIT(TYPE_NAME))
 
-/* How an INT is shown, or the number of an aggregate (SHOW_NUMBER and SHOW_HEX only); it makes no
- * difference to anything else. */
+/* How an INT is shown, a TUPLE, or the number of an aggregate (SHOW_NUMBER and SHOW_HEX only); it
+ * makes no difference to anything else. */
 enum type_show {
 	SHOW_NUMBER, /* 42 */
 	SHOW_BOOL,   /* true */
 	SHOW_CHAR,   /* 'a' */
 	SHOW_HEX,    /* 0x7ffd2a80 */
+	SHOW_ENUM,   /* the constant's name, when `ctype` has one */
+	/* Of a TUPLE, where SHOW_NUMBER is (1, 2); or of a BUF that is an array of numbers. */
+	SHOW_RECORD, /* { .a = 1, .b = 2 } */
+	SHOW_ARRAY,  /* [1,2] */
 };
 
 struct type {
 	enum type_kind kind;
-	uint32_t size;	     /* see the kinds */
-	bool is_signed;	     /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
-	bool is_open;	     /* INT, aggregates, of scripts only: what it really is shows
-				when an image with the probe is there */
-	uint8_t show;	     /* INT, aggregates: enum type_show */
-	uint8_t shown;	     /* INT: bytes that %x, %u and %o show; 0: `size` */
-	bool is_raw;	     /* INT: a register, of whose 64 bits %d shows 32 */
-	uint8_t pointers;    /* INT: 1: int32*, 2: int32**; only scripts look at it */
-	uint8_t target_size; /* bytes of what is at the end of the pointers */
-	bool target_is_signed;
-	uint8_t bits;		     /* HIST: 0..6 extra bits per power of two */
-	uint8_t hidden_bits;	     /* HIST: of these, not shown: they are for percentiles */
+	uint32_t size;	/* see the kinds */
+	bool is_signed; /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
+	bool is_open;	/* INT, aggregates, of scripts only: what it really is shows
+			   when an image with the probe is there */
+	uint8_t show;	/* INT, TUPLE, aggregates: enum type_show */
+	uint8_t shown;	/* INT: bytes that %x, %u and %o show; 0: `size` */
+	bool is_raw;	/* INT: a register, of whose 64 bits %d shows 32 */
+	/* HIST: 0..6 extra bits per power of two; BUF as SHOW_ARRAY: an element's bytes */
+	uint8_t bits;
+	uint8_t hidden_bits; /* HIST: of these, not shown: they are for percentiles */
+	/* What C calls it, NULL: nothing does. Reports look at SHOW_ENUM's, scripts at all: what a
+	 * pointer points to is nowhere else. */
+	const struct ctype *ctype;
 	int64_t min, max, step;	     /* LHIST */
+	struct str name;	     /* of an element of a SHOW_RECORD */
 	const struct type *elements; /* TUPLE */
 	unsigned element_count;
 	const char *display; /* DISPLAY: "usym", "time": a row of report/display.c */

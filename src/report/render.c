@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "ctype/ctype.h"
 #include "symbols/symbols.h"
 
 void elements_open(const struct value *tuple, struct elements *e)
@@ -88,12 +89,49 @@ static void render_float(double value, unsigned size, struct buf *out)
 	buf_text(out, text);
 }
 
+/* A number of `size` bytes at `at`, in the machine's order. */
+static uint64_t number_at(const char *at, size_t size, bool is_signed)
+{
+	uint64_t bits = 0;
+	unsigned hidden = 64 - 8 * (unsigned)size;
+
+	memcpy((char *)&bits + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 8 - size : 0), at, size);
+	bits <<= hidden;
+	return is_signed ? (uint64_t)((int64_t)bits >> hidden) : bits >> hidden;
+}
+
+/* [1,2,3] from the bytes of the numbers */
+static void render_numbers(const struct value *v, struct buf *out)
+{
+	size_t size = v->type->bits ? v->type->bits : 1;
+
+	buf_char(out, '[');
+	for (size_t i = 0; i + size <= v->bytes.len; i += size) {
+		uint64_t n = number_at(v->bytes.ptr + i, size, v->type->is_signed);
+
+		buf_text(out, i ? "," : "");
+		if (v->type->is_signed)
+			buf_s64(out, (int64_t)n);
+		else
+			buf_u64(out, n);
+	}
+	buf_char(out, ']');
+}
+
+static bool is_numbers(const struct value *v)
+{
+	return v->type->kind == TYPE_BUF && v->type->show == SHOW_ARRAY &&
+	       !(v->flags & (TEXT_NULL | TEXT_UNREADABLE));
+}
+
 static void render_string(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	if (v->flags & TEXT_NULL)
 		buf_text(out, "(null)");
 	else if (v->flags & TEXT_UNREADABLE)
 		buf_text(out, "(unreadable)");
+	else if (is_numbers(v))
+		render_numbers(v, out);
 	else if (v->type->kind == TYPE_BUF)
 		render_escaped(v->bytes, false, out);
 	else
@@ -135,7 +173,51 @@ static void render_elements(const struct renderer *r, const struct value *tuple,
 	}
 }
 
-/* A char that is not printable is shown as a number. */
+static struct str enum_name(const struct value *v)
+{
+	return v->type->ctype ? ctype_constant_name(v->type->ctype, (int64_t)v->bits) : STR("");
+}
+
+/* { .a = 1, .b = x } */
+static void render_record(const struct renderer *r, const struct value *record, unsigned indent,
+			  struct buf *out)
+{
+	struct elements e;
+	struct value element;
+
+	elements_open(record, &e);
+	for (const char *before = "{ ."; elements_next(&e, &element); before = ", .") {
+		buf_text(out, before);
+		render_bytes(r, element.type->name, out);
+		buf_text(out, " = ");
+		render_text(r, &element, indent, out);
+	}
+	buf_text(out, " }");
+}
+
+static void render_tuple(const struct renderer *r, const struct value *v, unsigned indent,
+			 struct buf *out)
+{
+	bool is_array = v->type->show == SHOW_ARRAY;
+
+	if (v->type->show == SHOW_RECORD) {
+		render_record(r, v, indent, out);
+		return;
+	}
+	buf_char(out, is_array ? '[' : '(');
+	render_elements(r, v, indent, render_text, is_array ? "," : ", ", out);
+	buf_char(out, is_array ? ']' : ')');
+}
+
+static void add_plain(const struct value *v, struct buf *out)
+{
+	if (v->type->is_signed)
+		buf_s64(out, (int64_t)v->bits);
+	else
+		buf_u64(out, v->bits);
+}
+
+/* A char that is not printable, or an enum without such a constant, is shown as a number. */
 static void render_int(const struct value *v, struct buf *out)
 {
 	uint8_t show = v->type->show;
@@ -145,12 +227,12 @@ static void render_int(const struct value *v, struct buf *out)
 	} else if (show == SHOW_HEX) {
 		buf_text(out, "0x");
 		buf_hex(out, v->bits);
+	} else if (show == SHOW_ENUM && enum_name(v).len) {
+		buf_str(out, enum_name(v));
 	} else if (show == SHOW_CHAR && v->bits >= ' ' && v->bits <= '~') {
 		buf_printf(out, "'%c'", (char)v->bits);
-	} else if (v->type->is_signed) {
-		buf_s64(out, (int64_t)v->bits);
 	} else {
-		buf_u64(out, v->bits);
+		add_plain(v, out);
 	}
 }
 
@@ -169,11 +251,7 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 		else
 			buf_text(out, "(unknown)");
 		break;
-	case TYPE_TUPLE:
-		buf_char(out, '(');
-		render_elements(r, v, indent, render_text, ", ", out);
-		buf_char(out, ')');
-		break;
+	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: render_stack(r, v, indent, out); break;
 	case TYPE_DISPLAY: render_display(r, v, out); break;
@@ -195,13 +273,35 @@ void render_part(const struct renderer *r, const struct value *v, struct buf *ou
 		buf_str(out, r->trunc_trailer);
 }
 
-/* Is there a JSON word for the value? There is no number for infinity, none for an address. */
+/* Addresses and constants of enums are numbers in JSON, as bpftrace has them. */
+static bool is_plain_in_json(const struct type *t)
+{
+	return t->kind == TYPE_INT && (t->show == SHOW_HEX || t->show == SHOW_ENUM);
+}
+
+/* Is there a JSON word for the value? There is no number for infinity. */
 static bool is_json_word(const struct type *t, uint64_t bits)
 {
 	if (t->kind == TYPE_INT)
-		return t->show == SHOW_NUMBER || t->show == SHOW_BOOL ||
+		return t->show == SHOW_NUMBER || t->show == SHOW_BOOL || is_plain_in_json(t) ||
 		       (t->show == SHOW_CHAR && (bits < ' ' || bits > '~'));
 	return t->kind == TYPE_FLOAT && isfinite(float_of_bits(bits, t->size));
+}
+
+static void render_json_record(const struct renderer *r, const struct value *record,
+			       unsigned indent, struct buf *out)
+{
+	struct elements e;
+	struct value element;
+
+	elements_open(record, &e);
+	for (const char *before = "{"; elements_next(&e, &element); before = ", ") {
+		buf_text(out, before);
+		render_quoted(element.type->name, out);
+		buf_text(out, ": ");
+		render_json(r, &element, indent, out);
+	}
+	buf_char(out, '}');
 }
 
 void render_json(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
@@ -209,6 +309,10 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 	struct renderer raw = *r;
 	struct buf text = BUF_INIT;
 
+	if (v->type->kind == TYPE_TUPLE && v->type->show == SHOW_RECORD) {
+		render_json_record(r, v, indent, out);
+		return;
+	}
 	if (v->type->kind == TYPE_TUPLE) {
 		buf_char(out, '[');
 		render_elements(r, v, indent, render_json, ",", out);
@@ -216,8 +320,11 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		return;
 	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */
-	render_text(&raw, v, indent, &text);
-	if (is_json_word(v->type, v->bits))
+	if (is_plain_in_json(v->type))
+		add_plain(v, &text);
+	else
+		render_text(&raw, v, indent, &text);
+	if (is_json_word(v->type, v->bits) || is_numbers(v))
 		buf_str(out, buf_as_str(&text));
 	else
 		render_quoted(buf_as_str(&text), out);

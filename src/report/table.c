@@ -98,13 +98,20 @@ static const struct value_style *style_of(const struct type *t)
 		       : &value_styles[t->kind];
 }
 
+/* A bool, a constant or an address has a text of its own, which cannot be divided. */
+static bool has_own_text(const struct map_table *t, const struct type *type)
+{
+	return type->kind == TYPE_INT && t->div == 1 &&
+	       (type->show == SHOW_BOOL || type->show == SHOW_ENUM || type->show == SHOW_HEX);
+}
+
 static void add_value(const struct map_table *t, const struct value *v, struct buf *out)
 {
 	const struct value_style *style = style_of(v->type);
 
 	if (type_is_aggregate(&t->map->value) && t->map->value.show == SHOW_HEX)
 		add_hex(t, number_of(v), out);
-	else if (style->is_number)
+	else if (style->is_number && !has_own_text(t, v->type))
 		add_number(number_of(v), v->type->is_signed, t->div, out);
 	else if (style->add)
 		style->add(t, v, out);
@@ -166,7 +173,7 @@ static void add_key(const struct renderer *r, const struct value *key, const cha
 	struct elements e;
 	struct value element;
 
-	if (key->type->kind != TYPE_TUPLE) {
+	if (key->type->kind != TYPE_TUPLE || key->type->show != SHOW_NUMBER) {
 		render_text(r, key, INDENT_KEY, out);
 		return;
 	}

@@ -1,5 +1,6 @@
 /* Finding builtins, and the text of --help-script. */
 #include "script/inside.h"
+#include "script/parse.h"
 #include <errno.h>
 
 #include "base/array.h"
@@ -38,6 +39,15 @@ const struct function *function_find(struct str name)
 			if (str_eq_text(name, f->name))
 				return f;
 	return NULL;
+}
+
+bool parse_known_name(const struct tree *t, struct str name)
+{
+	const struct ctype *type;
+	int64_t value;
+
+	return function_find(name) || c_scope_constant(&t->types, name, &type, &value) ||
+	       str_eq_text(name, "true") || str_eq_text(name, "false");
 }
 
 struct str function_guess(struct str name)

@@ -25,12 +25,16 @@ static struct variable *new_variable(struct check *c, struct expr *target)
 	return v;
 }
 
-/* Do both point, but to values of other sizes or signs? */
+/* Do both point, but to values of other types? */
 static bool points_elsewhere(const struct type *a, const struct type *b)
 {
-	return a->pointers && b->pointers &&
-	       (a->pointers != b->pointers || a->target_size != b->target_size ||
-		a->target_is_signed != b->target_is_signed);
+	const struct ctype *x = type_target(a), *y = type_target(b);
+
+	if (!x || !y)
+		return false;
+	x = ctype_resolve(x);
+	y = ctype_resolve(y);
+	return x->kind != CTYPE_VOID && y->kind != CTYPE_VOID && !ctype_same(x, y);
 }
 
 /* The variable or map called `name` holds what the value is, too. */
@@ -75,7 +79,7 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 	if (!v->is_typed) {
 		v->is_typed = true;
 		v->shape = value->shape;
-		if (v->shape.type.kind == TYPE_INT && !v->shape.type.pointers)
+		if (v->shape.type.kind == TYPE_INT)
 			hold_any_width(&v->shape.type);
 		v->mark = mark;
 		c->changed = true;
@@ -132,12 +136,22 @@ static void refuse_aggregate(struct check *c, const struct expr *e)
 	diag_hint(c->d, "for example: @ = %.*s(...)", STR_FMT(e->text));
 }
 
+/* What was a bool or a constant and is added to is a number. */
+void check_sum(struct check *c, struct type *t)
+{
+	if (t->kind != TYPE_INT || t->show == SHOW_NUMBER || type_target(t))
+		return;
+	t->show = SHOW_NUMBER;
+	c->changed = true;
+}
+
 /* What is computed in place may be wider than what was put there. */
 static void show_all(struct check *c, struct expr *target, const struct expr *value)
 {
 	struct type *t = target->map ? &target->map->value : &target->variable->shape.type;
 	bool raw = t->is_raw && (value->is_const || value->shape.type.is_raw);
 
+	check_sum(c, t);
 	if (t->kind != TYPE_INT || t->size < 8 ||
 	    ((!t->shown || t->shown == 8) && t->is_raw == raw))
 		return;
@@ -191,11 +205,29 @@ static void refuse_declared(struct check *c, const struct variable *v, const str
 			    STR_FMT(target->text));
 }
 
+/* The type after "let $x:". */
+static struct type declared_type(struct check *c, const struct expr *target)
+{
+	const struct ctype *named = check_ctype(c, target->named);
+	struct type t = check_value_type(c, named);
+
+	if (!check_ctype_known(named))
+		check_unknown_type(c, target, named);
+	else if (t.kind != TYPE_INT)
+		check_error(c, target, "unsupported",
+			    "only integers, enums and pointers can be declared");
+	return t;
+}
+
 static void check_let(struct check *c, struct stmt *s)
 {
-	const struct type *declared = &s->target->cast;
 	struct variable *v = check_find_variable(c, s->target->text);
+	struct type none = {.kind = TYPE_NONE}, *declared = &none, named;
 
+	if (s->target->named) {
+		named = declared_type(c, s->target);
+		declared = &named;
+	}
 	if (s->value)
 		check_expr(c, s->value);
 	refuse_declared(c, v, s->target);

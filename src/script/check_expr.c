@@ -43,8 +43,9 @@ void check_int(struct check *c, const struct expr *e, const char *what)
 		return;
 	}
 	check_error(c, e, "wrong-type", "%s must be an integer, not %s", what,
-		    e->shape.type.kind == TYPE_NONE ? "something without a value"
-						    : check_type_text(c, &e->shape.type));
+		    e->shape.type.kind != TYPE_NONE ? check_type_text(c, &e->shape.type)
+		    : e->is_place		    ? "a struct or array"
+						    : "something without a value");
 }
 
 void check_number(struct check *c, struct expr *e, const char *what)
@@ -54,10 +55,11 @@ void check_number(struct check *c, struct expr *e, const char *what)
 }
 
 /* What can be a key, an element, or the value of a map or variable. */
-void check_storable(struct check *c, const struct expr *e, const char *what)
+void check_storable(struct check *c, struct expr *e, const char *what)
 {
 	const struct type *t = &e->shape.type;
 
+	check_settle(c, e);
 	if (e->is_whole)
 		check_error(c, e, "no-value", "'args' as a whole can only be printed");
 	else if (t->kind == TYPE_NONE)
@@ -154,7 +156,7 @@ void check_expr(struct check *c, struct expr *e)
 	if (c->err)
 		return;
 	e->is_const = false;
-	e->is_whole = false;
+	e->is_whole = e->is_place = false;
 	e->shape = shape_of((struct type){.kind = TYPE_NONE});
 	c->err = span_intern(c->s, e->mark, &e->span);
 	if (c->err)
@@ -171,6 +173,10 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_VARIABLE: check_variable(c, e); break;
 	case EXPR_MAP: check_map_read(c, e); break;
 	case EXPR_NAME:
+		if (!function_find(e->text) && check_constant(c, e))
+			break;
+		check_call(c, e);
+		break;
 	case EXPR_CALL: check_call(c, e); break;
 	case EXPR_UNARY: check_unary(c, e); break;
 	case EXPR_STEP: check_step(c, e); break;
@@ -181,5 +187,8 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_ELEMENT: check_element(c, e); break;
 	case EXPR_FIELD: check_field(c, e); break;
 	case EXPR_INDEX: check_index(c, e); break;
+	case EXPR_MEMBER: check_member(c, e); break;
+	case EXPR_SIZEOF: check_sizeof(c, e); break;
+	case EXPR_OFFSETOF: check_offsetof(c, e); break;
 	}
 }

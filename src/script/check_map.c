@@ -26,28 +26,18 @@ struct map *check_map(struct check *c, struct str name)
 	return m;
 }
 
-/* Pointers are shown as addresses in keys. */
-static struct type one_key(const struct expr *e)
-{
-	struct type t = e->shape.type;
-
-	if (t.pointers)
-		t.show = SHOW_HEX;
-	return t;
-}
-
 /* The type of all keys together: one key's own, a tuple for several. */
 static struct type key_type(struct check *c, const struct expr *e)
 {
 	struct type *elements;
 
 	if (e->arg_count < 2)
-		return e->arg_count ? one_key(e->args[0]) : (struct type){.kind = TYPE_NONE};
+		return e->arg_count ? e->args[0]->shape.type : (struct type){.kind = TYPE_NONE};
 	elements = arena_array(&c->s->arena, struct type, e->arg_count);
 	if (!elements)
 		c->err = -ENOMEM;
 	for (unsigned i = 0; elements && i < e->arg_count; i++)
-		elements[i] = one_key(e->args[i]);
+		elements[i] = e->args[i]->shape.type;
 	return (struct type){
 		.kind = TYPE_TUPLE, .elements = elements, .element_count = e->arg_count};
 }

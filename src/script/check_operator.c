@@ -144,14 +144,15 @@ static void type_binary(struct expr *e)
 	else
 		e->shape = shape_int(is_signed);
 	/* Pointer arithmetic keeps the pointer. */
-	if ((e->op == OPERATOR_ADD || e->op == OPERATOR_SUB) && a->shape.type.pointers &&
-	    !b->shape.type.pointers)
+	if ((e->op == OPERATOR_ADD || e->op == OPERATOR_SUB) && type_target(&a->shape.type) &&
+	    !type_target(&b->shape.type))
 		e->shape = a->shape;
-	else if (e->op == OPERATOR_ADD && b->shape.type.pointers && !a->shape.type.pointers)
+	else if (e->op == OPERATOR_ADD && type_target(&b->shape.type) &&
+		 !type_target(&a->shape.type))
 		e->shape = b->shape;
 	e->shape.type.is_raw = stays_raw(e->op, a, b) || stays_raw(e->op, b, a);
 	e->is_signed = is_signed;
-	e->is_const = a->is_const && b->is_const && !e->shape.type.pointers;
+	e->is_const = a->is_const && b->is_const && !type_target(&e->shape.type);
 	if (e->is_const)
 		e->value = fold_binary(e->op, is_signed, a->value, b->value);
 }
@@ -202,48 +203,26 @@ void check_binary(struct check *c, struct expr *e)
 	type_binary(e);
 }
 
-/* What *p gives: the integer or pointer that p points to. */
-static void check_load(struct check *c, struct expr *e, struct type p)
-{
-	if (!p.pointers) {
-		check_error(c, e, "not-a-pointer", "cannot dereference this: it is not a pointer");
-		diag_hint(c->d, "cast it to a pointer: *(int32 *)p");
-		return;
-	}
-	e->shape.type = p;
-	e->shape.type.pointers--;
-	if (p.pointers == 1)
-		e->shape.type = type_int(p.target_size, p.target_is_signed);
-}
-
 void check_unary(struct check *c, struct expr *e)
 {
 	struct expr *a = e->args[0];
 	char what[40];
 
+	if (e->op == OPERATOR_LOAD || e->op == OPERATOR_ADDRESS) {
+		check_expr(c, a);
+		if (!c->err)
+			(e->op == OPERATOR_LOAD ? check_load : check_address)(c, e);
+		return;
+	}
 	snprintf(what, sizeof(what), "the operand of '%s'", operator_text(e->op));
 	check_number(c, a, what);
 	if (c->err)
 		return;
-	if (e->op == OPERATOR_LOAD) {
-		check_load(c, e, a->shape.type);
-		return;
-	}
 	e->shape = shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
 	e->is_const = a->is_const;
 	e->value = e->op == OPERATOR_NOT    ? !a->value
 		   : e->op == OPERATOR_BNOT ? ~a->value
 					    : 0 - a->value;
-}
-
-void check_index(struct check *c, struct expr *e)
-{
-	check_expr(c, e->args[0]);
-	check_expr(c, e->args[1]);
-	check_int(c, e->args[0], "the indexed value");
-	check_int(c, e->args[1], "an index");
-	if (!c->err)
-		check_load(c, e, e->args[0]->shape.type);
 }
 
 void check_step(struct check *c, struct expr *e)
@@ -268,43 +247,17 @@ void check_step(struct check *c, struct expr *e)
 		check_error(c, e, "bad-target", "'%s' works on variables and maps only",
 			    operator_text(e->op));
 	}
+	if (!c->err)
+		check_sum(c, target->map ? &target->map->value : &target->variable->shape.type);
 	e->shape = target->shape;
 	check_int(c, target, e->op == OPERATOR_INC ? "the operand of '++'" : "the operand of '--'");
-}
-
-static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
-{
-	unsigned shift = 64 - 8 * size;
-
-	value <<= shift;
-	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
-}
-
-void check_cast(struct check *c, struct expr *e)
-{
-	const struct type *to = &e->cast, *from = &e->args[0]->shape.type;
-	struct expr *a = e->args[0];
-
-	check_expr(c, a);
-	if (c->err)
-		return;
-	if (from->kind == TYPE_FLOAT && (to->pointers || to->show))
-		check_error(c, e, "float-use", "a float cannot be a %s",
-			    to->pointers ? "pointer" : "bool");
-	else if (!expr_is_int(a) && from->kind != TYPE_FLOAT)
-		check_error(c, e, "bad-cast", "cannot cast %s to an integer",
-			    from->kind == TYPE_NONE ? "something without a value"
-						    : check_type_text(c, from));
-	e->shape = shape_of(e->cast);
-	e->is_const = a->is_const;
-	if (e->is_const)
-		e->value = to->show ? a->value != 0 : extend(a->value, to->size, to->is_signed);
 }
 
 /* A side may be a value or a call without one, but not what only a map or print() takes. */
 static void check_side(struct check *c, struct expr *e)
 {
 	check_expr(c, e);
+	check_settle(c, e);
 	if (e->is_whole || type_is_aggregate(&e->shape.type))
 		check_storable(c, e, "the result of '?:'");
 }
@@ -324,8 +277,10 @@ static void ternary_types(struct check *c, struct expr *e, struct expr *a, struc
 		return;
 	}
 	e->shape = t.kind == TYPE_INT ? shape_int(signed_result(a, b)) : shape_of(t);
-	if (a->shape.type.pointers)
+	if (type_target(&a->shape.type))
 		e->shape = a->shape;
+	else if (t.kind == TYPE_INT && t.show != SHOW_NUMBER)
+		e->shape = shape_of(t);
 	check_widen(c, a, &t);
 	check_widen(c, b, &t);
 }

@@ -64,7 +64,9 @@ static int merge_tuple(struct check *c, struct type *known, const struct type *t
 		return -ENOMEM;
 	for (unsigned i = 0; i < known->element_count; i++) {
 		elements[i] = known->elements[i];
-		if (check_merge(c, &elements[i], &t->elements[i]))
+		if ((known->show == SHOW_RECORD &&
+		     !str_eq(known->elements[i].name, t->elements[i].name)) ||
+		    check_merge(c, &elements[i], &t->elements[i]))
 			return -EINVAL;
 	}
 	known->elements = elements;
@@ -105,7 +107,8 @@ static void merge_show(struct check *c, struct type *known, const struct type *t
 		known->is_raw = false;
 		c->changed = true;
 	}
-	if (known->show != SHOW_NUMBER && known->show != t->show) {
+	if (known->show != SHOW_NUMBER &&
+	    (known->show != t->show || (t->show == SHOW_ENUM && known->ctype != t->ctype))) {
 		known->show = SHOW_NUMBER;
 		c->changed = true;
 	}
@@ -141,8 +144,9 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 		}
 		return 0;
 	case TYPE_TUPLE:
-		return known->element_count == t->element_count ? merge_tuple(c, known, t)
-								: -EINVAL;
+		return known->element_count == t->element_count && known->show == t->show
+			       ? merge_tuple(c, known, t)
+			       : -EINVAL;
 	default: return type_equal(known, t) ? 0 : -EINVAL;
 	}
 }
@@ -176,7 +180,9 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 		for (unsigned i = 0; i < e->arg_count && i < t->element_count; i++)
 			check_widen(c, e->args[i], &t->elements[i]);
 		e->shape.type = *t;
-	} else if (e->kind == EXPR_ELEMENT) {
+	} else if (e->is_place) {
+		e->shape.type = *t;
+	} else if (e->kind == EXPR_ELEMENT || e->kind == EXPR_MEMBER || e->kind == EXPR_INDEX) {
 		struct expr *of = e->args[0];
 		struct type whole = of->shape.type;
 		struct type *elements =

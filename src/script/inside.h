@@ -175,7 +175,7 @@ void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
 void check_number(struct check *c, struct expr *e, const char *what);
 /* `e` must have a value that can be kept or sent. */
-void check_storable(struct check *c, const struct expr *e, const char *what);
+void check_storable(struct check *c, struct expr *e, const char *what);
 /* $x = value: the first assignment fixes the type; `mark` is the text of the assignment. */
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
 			   struct mark mark);
@@ -188,6 +188,8 @@ void check_error(struct check *c, const struct expr *e, const char *tag, const c
 const char *check_type_text(const struct check *c, const struct type *t);
 /* Let strings that `e` takes from variables and maps be as large as `t` says. */
 void check_widen(struct check *c, struct expr *e, const struct type *t);
+/* The type of a map's value or variable that is added to. */
+void check_sum(struct check *c, struct type *t);
 /* A lasting type takes in type `t`; -EINVAL when they differ in kind. */
 int check_merge(struct check *c, struct type *known, const struct type *t);
 /* The map of this name, made when it is new; NULL after an error, such as no memory. */
@@ -217,10 +219,37 @@ void check_map_read(struct check *c, struct expr *e); /* @m[key] */
 
 void check_unary(struct check *c, struct expr *e);   /* -a */
 void check_binary(struct check *c, struct expr *e);  /* a + b */
-void check_index(struct check *c, struct expr *e);   /* p[n] */
 void check_step(struct check *c, struct expr *e);    /* a++ */
-void check_cast(struct check *c, struct expr *e);    /* (int32)a */
 void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
+
+void check_load(struct check *c, struct expr *e);     /* *p, its operand typed */
+void check_address(struct check *c, struct expr *e);  /* &p->x, likewise */
+void check_index(struct check *c, struct expr *e);    /* p[n] */
+void check_member(struct check *c, struct expr *e);   /* p->x */
+void check_cast(struct check *c, struct expr *e);     /* (int32)a */
+void check_sizeof(struct check *c, struct expr *e);   /* sizeof(struct conn) */
+void check_offsetof(struct check *c, struct expr *e); /* offsetof(struct conn, fd) */
+bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is none */
+
+/* ---- C types: check_ctype.c ---- */
+
+/* What a type is after all: no typedef, and no declaration when the definition is known. Its
+ * members are read. */
+const struct ctype *check_ctype(struct check *c, const struct ctype *t);
+/* Of what check_ctype() gave: is there a definition? */
+bool check_ctype_known(const struct ctype *t);
+void check_unknown_type(struct check *c, const struct expr *e, const struct ctype *t);
+/* Bytes; 0: not known. Of void 1, as gcc counts. */
+uint64_t check_ctype_size(struct check *c, const struct ctype *t);
+/* How a value of this type is computed and shown; NONE for structs, and for arrays of anything but
+ * characters, which have a value only when they are settled. */
+struct type check_value_type(struct check *c, const struct ctype *t);
+/* A struct or array in memory becomes a value: all of it is read, into a tuple. */
+void check_settle(struct check *c, struct expr *e);
+const struct ctype *check_pointer_to(struct check *c, const struct ctype *to);
+/* What a pointer points to; NULL: it is none. */
+const struct ctype *type_target(const struct type *t);
+bool ctype_is_composite(const struct ctype *t); /* a struct or union */
 
 void check_call(struct check *c, struct expr *e);  /* f(a), and builtin names: pid */
 void check_field(struct check *c, struct expr *e); /* args.x */
@@ -287,10 +316,17 @@ void lower_fit(struct lower *l, const struct variable *v);
 /* The kinds of expressions; `out` is the register or slot where the value goes. */
 void lower_unary(struct lower *l, const struct expr *e, uint16_t out);	 /* -a */
 void lower_binary(struct lower *l, const struct expr *e, uint16_t out);	 /* a + b */
-void lower_index(struct lower *l, const struct expr *e, uint16_t out);	 /* p[n] */
 void lower_step(struct lower *l, const struct expr *e, uint16_t out);	 /* a++; REG_NO: no value */
 void lower_cast(struct lower *l, const struct expr *e, uint16_t out);	 /* (int32)a */
 void lower_ternary(struct lower *l, const struct expr *e, uint16_t out); /* a ? b : c */
+
+/* What is in memory; the address of it. */
+void lower_place(struct lower *l, const struct expr *e, uint16_t out);
+uint16_t lower_address(struct lower *l, const struct expr *e);
+/* (uint8[4])a */
+void lower_byte_array(struct lower *l, const struct expr *e, uint16_t out);
+/* Bytes of what a pointer points to, 1 for void. */
+uint64_t lower_pointee_size(const struct lower *l, const struct type *pointer);
 
 /* Instructions by shape: the letters are those of program/op.h, `i` is imm. */
 struct insn *lower_op(struct lower *l, enum op op); /* never NULL; d a b s t are *_NO */
@@ -314,6 +350,7 @@ void emit_operator(struct lower *l, enum operator op, bool is_signed, uint16_t a
 uint16_t lower_reg(struct lower *l);
 uint16_t lower_const(struct lower *l, uint64_t value);
 uint16_t lower_slot(struct lower *l, const struct type *t);
+void lower_free_slot(struct lower *l, uint16_t slot); /* before its statement ends */
 uint32_t lower_intern(struct lower *l, struct text_list *list, struct str text);
 void lower_bind(struct lower *l, struct label *label);
 void lower_goto(struct lower *l, enum op op, uint16_t reg, struct label *label);

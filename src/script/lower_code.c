@@ -160,6 +160,12 @@ uint16_t lower_slot(struct lower *l, const struct type *t)
 	return (uint16_t)l->slot_count++;
 }
 
+void lower_free_slot(struct lower *l, uint16_t slot)
+{
+	if (slot < l->slot_count)
+		l->slots[slot].is_busy = false;
+}
+
 uint32_t lower_intern(struct lower *l, struct text_list *list, struct str text)
 {
 	uint32_t number = 0;

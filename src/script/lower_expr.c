@@ -65,6 +65,10 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 	bool is_word = type_is_word(&e->shape.type);
 	uint16_t key;
 
+	if (e->is_place) {
+		lower_place(l, e, out);
+		return;
+	}
 	switch (e->kind) {
 	case EXPR_STRING:
 		emit_si(l, OP_TEXT, out, lower_intern(l, &l->s->literals, e->text));
@@ -91,8 +95,11 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 	case EXPR_TERNARY: lower_ternary(l, e, out); break;
 	case EXPR_CAST: lower_cast(l, e, out); break;
 	case EXPR_TUPLE: lower_parts(l, e, &l->slots[out].type, out); break;
-	case EXPR_ELEMENT: lower_element(l, e, out); break;
-	case EXPR_INDEX: lower_index(l, e, out); break;
+	case EXPR_ELEMENT:
+	case EXPR_INDEX:
+	case EXPR_MEMBER: lower_element(l, e, out); break;
+	case EXPR_SIZEOF:
+	case EXPR_OFFSETOF:
 	case EXPR_INT:
 	case EXPR_PARAM:
 	case EXPR_PARAMS: break; /* constants: see lower_word_to */

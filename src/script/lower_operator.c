@@ -65,18 +65,22 @@ static void emit_not(struct lower *l, uint16_t a, uint16_t out)
 	emit_operator(l, OPERATOR_EQ, false, a, lower_const(l, 0), out);
 }
 
-static unsigned pointed_size(const struct type *t)
+uint64_t lower_pointee_size(const struct lower *l, const struct type *pointer)
 {
-	return t->pointers > 1 ? 8 : t->target_size;
+	const struct ctype *to = ctype_resolve(type_target(pointer));
+	uint64_t size = ctype_layout(to, &l->s->tree.types.machine).size;
+
+	return size ? size : 1;
 }
 
 uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *n, uint16_t reg)
 {
 	uint16_t size, out;
 
-	if (!p->shape.type.pointers || n->shape.type.pointers || pointed_size(&p->shape.type) == 1)
+	if (!type_target(&p->shape.type) || type_target(&n->shape.type) ||
+	    lower_pointee_size(l, &p->shape.type) == 1)
 		return reg;
-	size = lower_const(l, pointed_size(&p->shape.type));
+	size = lower_const(l, lower_pointee_size(l, &p->shape.type));
 	out = lower_reg(l);
 	emit_dab(l, OP_MUL, out, reg, size);
 	return out;
@@ -126,32 +130,23 @@ void lower_binary(struct lower *l, const struct expr *e, uint16_t out)
 
 void lower_unary(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t a = lower_word(l, e->args[0]);
+	uint16_t a;
 
-	if (e->op == OPERATOR_LOAD)
-		emit_load(l, out, a, &e->shape.type);
-	else if (e->op == OPERATOR_NOT)
+	if (e->op == OPERATOR_ADDRESS) {
+		emit_dai(l, OP_MOV, out, lower_address(l, e->args[0]), 0);
+		return;
+	}
+	a = lower_word(l, e->args[0]);
+	if (e->op == OPERATOR_NOT)
 		emit_not(l, a, out);
 	else
 		emit_dai(l, e->op == OPERATOR_NEG ? OP_NEG : OP_NOT, out, a, 0);
 }
 
-void lower_index(struct lower *l, const struct expr *e, uint16_t out)
-{
-	uint16_t base = lower_word(l, e->args[0]), index = lower_word(l, e->args[1]), address;
-
-	index = lower_scaled(l, e->args[0], e->args[1], index);
-	address = lower_reg(l);
-	emit_operator(l, OPERATOR_ADD, false, base, index, address);
-	emit_load(l, out, address, &e->shape.type);
-}
-
 /* What ++ adds to it. */
-static uint64_t step_of(const struct expr *target)
+static uint64_t step_of(const struct lower *l, const struct expr *target)
 {
-	const struct type *t = &target->shape.type;
-
-	return t->pointers ? pointed_size(t) : 1;
+	return type_target(&target->shape.type) ? lower_pointee_size(l, &target->shape.type) : 1;
 }
 
 /* @m++: added atomically; what the map held before comes back. ++@m is computed from that, not read
@@ -160,7 +155,7 @@ static void lower_map_step(struct lower *l, const struct expr *e, uint16_t out)
 {
 	bool is_inc = e->op == OPERATOR_INC;
 	uint16_t key = lower_key(l, e->args[0]);
-	uint16_t by = lower_const(l, is_inc ? step_of(e->args[0]) : 0 - step_of(e->args[0]));
+	uint16_t by = lower_const(l, is_inc ? step_of(l, e->args[0]) : 0 - step_of(l, e->args[0]));
 	uint16_t before = out == REG_NO || e->is_postfix ? out : lower_reg(l);
 	struct insn *i = emit_map(l, OP_MAP_ADD, e->args[0]->map, key);
 
@@ -192,7 +187,7 @@ void lower_step(struct lower *l, const struct expr *e, uint16_t out)
 	reg = target->variable->reg;
 	if (out != REG_NO && e->is_postfix)
 		emit_dai(l, OP_MOV, out, reg, 0);
-	emit_operator(l, op, false, reg, lower_const(l, step_of(target)), reg);
+	emit_operator(l, op, false, reg, lower_const(l, step_of(l, target)), reg);
 	lower_fit(l, target->variable);
 	if (out != REG_NO && !e->is_postfix)
 		emit_dai(l, OP_MOV, out, reg, 0);
@@ -200,10 +195,15 @@ void lower_step(struct lower *l, const struct expr *e, uint16_t out)
 
 void lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 {
-	const struct type *from = &e->args[0]->shape.type, *to = &e->cast;
-	uint16_t a = lower_word(l, e->args[0]);
+	const struct type *from = &e->args[0]->shape.type, *to = &e->shape.type;
+	uint16_t a;
 
-	if (to->show) { /* (bool), the only cast that is not about bytes */
+	if (to->kind == TYPE_TUPLE) {
+		lower_byte_array(l, e, out);
+		return;
+	}
+	a = lower_word(l, e->args[0]);
+	if (to->show == SHOW_BOOL) { /* the only cast that is not about bytes */
 		emit_operator(l, OPERATOR_NE, false, a, lower_const(l, 0), out);
 		return;
 	}

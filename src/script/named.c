@@ -28,7 +28,7 @@ static struct arg_value number_value(const struct operand *o, const struct ctype
 {
 	struct arg_value v = {.shape = shape_int(o->is_signed || o->size < 8)};
 
-	v.shape.ctype = t;
+	v.shape.type.ctype = t;
 	if (!is->size)
 		return v;
 	if (ctype_is_address(t)) {
@@ -69,8 +69,7 @@ static struct arg_value typed_value(const struct attachment *p, const struct arg
 		return float_value((unsigned)is.size);
 	if (argument_is_text(arg) && (o->kind == OPERAND_CONST || (arch && o->size == arch->word)))
 		return (struct arg_value){
-			.shape = {.type = type_text(TYPE_STR, p->script->facts.max_strlen),
-				  .ctype = arg->type},
+			.shape = shape_of(type_text(TYPE_STR, p->script->facts.max_strlen)),
 			.counted_by = arg->counted_by};
 	if (is.size > 8 || (is.size && (kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
 					kind == CTYPE_STRUCT || kind == CTYPE_UNION)))
@@ -109,7 +108,7 @@ static const struct ctype *target_of(const struct ctype *t)
 
 static bool same_value(const struct arg_value *a, const struct arg_value *b)
 {
-	const struct ctype *x = target_of(a->shape.ctype), *y = target_of(b->shape.ctype);
+	const struct ctype *x = target_of(a->shape.type.ctype), *y = target_of(b->shape.type.ctype);
 
 	return type_equal(&a->shape.type, &b->shape.type) && a->is_unreadable == b->is_unreadable &&
 	       a->size == b->size && a->extend_from == b->extend_from &&

@@ -28,8 +28,10 @@ static const struct assignment assignments[] = {
 /* clang-format on */
 
 /* What newer bpftrace allows between clauses, and we do not. */
-static const char *const foreign_items[] = {"struct", "union", "enum", "macro",
-					    "import", "let",   "fn"};
+static const char *const foreign_items[] = {"macro", "import", "let", "fn"};
+
+/* Declarations of C between clauses. */
+static const char *const c_words[] = {"struct", "union", "enum", "typedef", NULL};
 
 bool parse_fail(struct parser *p, int err)
 {
@@ -57,12 +59,67 @@ bool parse_error(struct parser *p, struct mark m, const char *tag, const char *f
 	return true;
 }
 
+static bool is_expanding(const struct parser *p, const struct define *m)
+{
+	for (unsigned i = 0; i < p->expansion_count; i++)
+		if (p->expansions[i].define == m)
+			return true;
+	return false;
+}
+
+/* Go on with the text of a macro, if the current token is the name of one. */
+static bool enter_macro(struct parser *p)
+{
+	struct define *m = p->token.kind == TOKEN_WORD ? parse_find_define(p, p->token.text) : NULL;
+	struct lexer *l = &p->lexer;
+
+	if (!m || is_expanding(p, m))
+		return false;
+	if (!p->expansion_count)
+		p->used = p->token.mark;
+	if (m->has_params || p->expansion_count == PARSE_MAX_EXPANSIONS) {
+		parse_error(p, p->used, m->has_params ? "unsupported" : "too-deep",
+			    m->has_params
+				    ? "'%.*s' is a macro with arguments, which is not supported"
+				    : "'%.*s' is a macro of too many macros",
+			    STR_FMT(m->name));
+		return true;
+	}
+	p->expansions[p->expansion_count++] = (struct expansion){m, l->at, l->text.len};
+	l->at = m->text.at;
+	l->text.len = m->text.at + m->text.len;
+	return true;
+}
+
+/* Back to where the innermost macro was used. */
+static void leave_macro(struct parser *p)
+{
+	struct expansion *x = &p->expansions[--p->expansion_count];
+
+	p->lexer.at = x->at;
+	p->lexer.text.len = x->len;
+}
+
 void parse_advance(struct parser *p)
 {
-	int err = p->err ? p->err : lex_token(&p->lexer, &p->token);
+	bool again = true;
 
-	if (err)
-		parse_fail(p, err);
+	while (again) {
+		int err = p->err ? p->err : lex_token(&p->lexer, &p->token);
+
+		if (err)
+			parse_fail(p, err);
+		again = false;
+		if (!p->err && p->token.kind == TOKEN_END && p->expansion_count) {
+			leave_macro(p);
+			again = true;
+		} else if (!p->err) {
+			again = enter_macro(p);
+		}
+	}
+	/* Messages show where the macro was used. */
+	if (p->expansion_count)
+		p->token.mark = p->used;
 }
 
 void parse_blank(struct parser *p)
@@ -215,13 +272,9 @@ static void parse_let(struct parser *p, struct stmt *s)
 {
 	s->target = parse_variable(p);
 	if (parse_take(p, TOKEN_COLON)) {
-		struct type *declared = &s->target->cast;
-
-		if (!parse_is(p, TOKEN_WORD) || !cast_type_find(p->token.text, declared) ||
-		    declared->show != SHOW_NUMBER)
-			parse_error(p, p->token.mark, "unsupported",
-				    "only integer types can be declared");
-		parse_advance(p);
+		if (!parse_is(p, TOKEN_WORD))
+			parse_unexpected(p, "a type");
+		s->target->named = parse_type_name(p);
 	}
 	if (parse_take(p, TOKEN_ASSIGN))
 		s->value = parse_expr(p);
@@ -385,16 +438,21 @@ static void parse_config(struct parser *p, struct setting **out)
 
 static void refuse_foreign(struct parser *p, const struct token *t)
 {
-	const struct lexer *l = &p->lexer;
-
-	if (l->text.ptr[l->at] == '#')
-		parse_error(p, (struct mark){(uint32_t)l->at, 1}, "unsupported",
-			    "lines for the C preprocessor are not supported");
 	for (size_t i = 0; i < COUNT(foreign_items); i++)
 		if (t->kind == TOKEN_WORD && str_eq_text(t->text, foreign_items[i]))
 			parse_error(p, t->mark, "unsupported",
 				    "'%s' outside of a clause is not supported yet",
 				    foreign_items[i]);
+}
+
+/* A definition of C, which ends with or without a semicolon. */
+static void parse_declaration(struct parser *p)
+{
+	struct lexer *l = &p->lexer;
+	int err = c_scope_read(&p->tree->types, l->path, l->text, &l->at, p->d);
+
+	if (err)
+		parse_fail(p, err);
 }
 
 /* The token at the start of an item, without moving; a word, or none. */
@@ -409,7 +467,7 @@ static struct token first_token(const struct parser *p)
 	return t;
 }
 
-/* tree = ( config | clause )* */
+/* tree = ( directive | declaration of C | config | clause )* */
 int parse_tree(struct parser *p, struct tree *out)
 {
 	struct tree_clause **last = &out->clauses;
@@ -422,9 +480,22 @@ int parse_tree(struct parser *p, struct tree *out)
 	if (str_starts(l->text, STR("#!")))
 		while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
 			l->at++;
+	p->tree = out;
+	if (tree_open(out, p->arena))
+		return -ENOMEM;
+	out->types.constant = parse_macro_value;
+	out->types.self = p;
 	for (parse_blank(p); !p->err && l->at < l->text.len; parse_blank(p)) {
 		struct token t = first_token(p);
 
+		if (l->text.ptr[l->at] == '#') {
+			parse_directive(p);
+			continue;
+		}
+		if (t.kind == TOKEN_WORD && word_is_one_of(t.text, c_words)) {
+			parse_declaration(p);
+			continue;
+		}
 		refuse_foreign(p, &t);
 		if (p->err)
 			break;
@@ -437,6 +508,7 @@ int parse_tree(struct parser *p, struct tree *out)
 			last = &(*last)->next;
 		}
 	}
+	out->types.constant = NULL; /* the parser ends here */
 	if (!p->err && !out->clauses)
 		return diag_error(p->d, -EINVAL, "empty-script", "the script has no clauses");
 	return p->err;

@@ -9,9 +9,10 @@
 #include "script/lex.h"
 #include "script/script.h"
 
-#define PARSE_MAX_DEPTH 100    /* of blocks, parentheses and operators within each other */
-#define PARSE_MAX_NODES 100000 /* in a whole script */
-#define PARSE_MAX_TEXT	(4u << 20)
+#define PARSE_MAX_DEPTH	     100    /* of blocks, parentheses and operators within each other */
+#define PARSE_MAX_NODES	     100000 /* in a whole script */
+#define PARSE_MAX_TEXT	     (4u << 20)
+#define PARSE_MAX_EXPANSIONS 16 /* macros in macros */
 
 struct parser {
 	struct lexer lexer;
@@ -22,6 +23,14 @@ struct parser {
 	int err;
 	unsigned depth;
 	unsigned nodes;
+	struct tree *tree;
+	/* Macros that are being expanded, the innermost last; where each was used. */
+	struct expansion {
+		struct define *define;
+		size_t at, len; /* of the lexer: to go on from, and its text's length */
+	} expansions[PARSE_MAX_EXPANSIONS];
+	unsigned expansion_count;
+	struct mark used;    /* of the outermost one */
 	struct expr no_expr; /* given after an error */
 	struct stmt no_stmt;
 };
@@ -34,6 +43,16 @@ struct expr *parse_expr(struct parser *p); /* never NULL */
 void parse_probes(struct parser *p, struct probe_spec **out);
 /* One probe pattern and nothing after it, for `-l`. */
 int parse_pattern(struct parser *p, struct probe_spec **out);
+
+/* directive.c: a line that starts with #; what a condition leaves out is skipped. */
+void parse_directive(struct parser *p);
+struct define *parse_find_define(const struct parser *p, struct str name);
+/* Is this the name of a value or function of the language, or of a constant? */
+bool parse_known_name(const struct tree *t, struct str name);
+/* The type that is spelt from the current token on. */
+const struct ctype *parse_type_name(struct parser *p);
+/* c_scope.constant, with the parser as `self`: the value of a macro */
+bool parse_macro_value(void *parser, struct str name, int64_t *value);
 
 void parse_advance(struct parser *p);
 void parse_blank(struct parser *p); /* skip blanks and comments */

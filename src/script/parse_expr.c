@@ -45,6 +45,7 @@ static const struct prefix prefixes[] = {
 	{ TOKEN_BNOT, OPERATOR_BNOT },
 	{ TOKEN_SUB,  OPERATOR_NEG  },
 	{ TOKEN_MUL,  OPERATOR_LOAD },
+	{ TOKEN_BAND, OPERATOR_ADDRESS },
 	{ TOKEN_INC,  OPERATOR_INC  },
 	{ TOKEN_DEC,  OPERATOR_DEC  },
 };
@@ -52,6 +53,8 @@ static const struct prefix prefixes[] = {
 
 static struct mark join(struct mark a, struct mark b)
 {
+	if (b.at + b.len < a.at + a.len) /* in the text of one macro */
+		return a;
 	return (struct mark){a.at, b.at + b.len - a.at};
 }
 
@@ -180,7 +183,10 @@ static struct expr *parse_paren(struct parser *p)
 	return expr_new(p, EXPR_TUPLE, join(open, end), args, count);
 }
 
-/* primary = leaf | map | name | paren */
+static struct expr *parse_sizeof(struct parser *p);
+static struct expr *parse_offsetof(struct parser *p);
+
+/* primary = leaf | map | name | paren | sizeof | offsetof */
 static struct expr *parse_primary(struct parser *p)
 {
 	switch (p->token.kind) {
@@ -190,13 +196,18 @@ static struct expr *parse_primary(struct parser *p)
 	case TOKEN_PARAMS: return parse_leaf(p, EXPR_PARAMS);
 	case TOKEN_VARIABLE: return parse_leaf(p, EXPR_VARIABLE);
 	case TOKEN_MAP: return parse_map(p);
-	case TOKEN_WORD: return parse_name(p);
+	case TOKEN_WORD:
+		if (str_eq_text(p->token.text, "sizeof"))
+			return parse_sizeof(p);
+		if (str_eq_text(p->token.text, "offsetof"))
+			return parse_offsetof(p);
+		return parse_name(p);
 	case TOKEN_LPAREN: return parse_paren(p);
 	default: parse_unexpected(p, "an expression"); return &p->no_expr;
 	}
 }
 
-/* element = postfix "." number */
+/* element = postfix "." number ; member = postfix ( "." | "->" ) word */
 static struct expr *parse_element(struct parser *p, struct expr *of)
 {
 	struct token index;
@@ -204,10 +215,12 @@ static struct expr *parse_element(struct parser *p, struct expr *of)
 
 	parse_advance(p);
 	index = p->token;
-	if (parse_is(p, TOKEN_WORD))
-		parse_error(p, index.mark, "unsupported",
-			    "fields of structs are not supported yet");
-	parse_expect(p, TOKEN_INT, "a number");
+	if (parse_take(p, TOKEN_WORD)) {
+		e = expr_new(p, EXPR_MEMBER, join(of->mark, index.mark), &of, 1);
+		e->text = index.text;
+		return e;
+	}
+	parse_expect(p, TOKEN_INT, "a number or the name of a member");
 	e = expr_new(p, EXPR_ELEMENT, join(of->mark, index.mark), &of, 1);
 	e->number = index.number;
 	return e;
@@ -237,67 +250,143 @@ static struct expr *parse_step(struct parser *p, struct expr *of)
 	return e;
 }
 
-/* postfix = primary ( element | index | step )* */
+/* postfix = primary ( element | member | index | step )* */
 static struct expr *parse_postfix(struct parser *p)
 {
 	struct expr *e = parse_primary(p);
 
 	for (;;) {
-		if (parse_is(p, TOKEN_DOT))
+		if (parse_is(p, TOKEN_DOT) || parse_is(p, TOKEN_ARROW))
 			e = parse_element(p, e);
 		else if (parse_is(p, TOKEN_LBRACKET))
 			e = parse_index(p, e);
 		else if (parse_is(p, TOKEN_INC) || parse_is(p, TOKEN_DEC))
 			e = parse_step(p, e);
-		else if (parse_is(p, TOKEN_ARROW))
-			parse_error(p, p->token.mark, "unsupported",
-				    "fields of structs are not supported yet");
 		else
 			return e;
 	}
 }
 
-/* Is this a cast: "(" type "*"* ")"? Then it is taken. "(pid)" is not one. It is read by a copy of
- * the parser, without messages, which replaces the parser only when it was a cast. */
-static bool parse_cast_type(struct parser *p, struct type *cast)
+/* What may follow the ")" of a cast. */
+static bool starts_operand(const struct parser *p)
 {
-	struct parser look = *p;
-	struct type type;
-	uint8_t pointers = 0;
+	static const enum token_kind starts[] = {
+		TOKEN_INT,   TOKEN_STRING, TOKEN_WORD,	 TOKEN_MAP, TOKEN_VARIABLE,
+		TOKEN_PARAM, TOKEN_PARAMS, TOKEN_LPAREN, TOKEN_NOT, TOKEN_BNOT,
+		TOKEN_SUB,   TOKEN_MUL,	   TOKEN_BAND,	 TOKEN_INC, TOKEN_DEC,
+	};
 
-	look.d = look.lexer.d = NULL;
-	if (!parse_take(&look, TOKEN_LPAREN) || !parse_is(&look, TOKEN_WORD))
-		return false;
-	if (str_eq_text(look.token.text, "struct") || str_eq_text(look.token.text, "union"))
-		parse_error(p, look.token.mark, "unsupported",
-			    "casts to structs are not supported yet");
-	if (!cast_type_find(look.token.text, &type))
-		return false;
-	parse_advance(&look);
-	while (pointers < 8 && parse_take(&look, TOKEN_MUL))
-		pointers++;
-	if (!parse_take(&look, TOKEN_RPAREN) || look.err)
-		return false;
-	*cast = type;
-	if (pointers) {
-		*cast = type_int(8, false);
-		cast->pointers = pointers;
-		cast->target_size = (uint8_t)type.size;
-		cast->target_is_signed = type.is_signed;
-	}
-	look.d = look.lexer.d = p->d;
-	*p = look;
-	return true;
+	for (size_t i = 0; i < COUNT(starts); i++)
+		if (parse_is(p, starts[i]))
+			return true;
+	return false;
 }
 
-/* prefix = ( "!" | "~" | "-" | "*" | "++" | "--" ) unary
- * unary = prefix | "+" unary | "(" type "*"* ")" unary | postfix */
+/* Does the current word begin a type? A word that is neither C's nor a type's may be a type of the
+ * kernel, but is more often a value. */
+static bool at_type(const struct parser *p)
+{
+	struct str word = p->token.text;
+
+	return parse_is(p, TOKEN_WORD) && (is_specifier_word(word) || ctype_standard(word) ||
+					   c_scope_type(&p->tree->types, CTYPE_NAMED, word));
+}
+
+/* Is this a word and then "*" or "[" number "]", up to the ")", as in "(name *)"? */
+static bool at_unknown_type(const struct parser *p)
+{
+	struct parser look = *p;
+	bool has_suffix = false;
+
+	if (!parse_take(&look, TOKEN_WORD))
+		return false;
+	for (; parse_take(&look, TOKEN_MUL); has_suffix = true)
+		;
+	while (parse_take(&look, TOKEN_LBRACKET)) {
+		has_suffix = true;
+		parse_take(&look, TOKEN_INT);
+		if (!parse_take(&look, TOKEN_RBRACKET))
+			return false;
+	}
+	return parse_take(&look, TOKEN_RPAREN) && starts_operand(&look) && !look.err &&
+	       (has_suffix || !parse_known_name(p->tree, p->token.text));
+}
+
+/* "(" type ")", if this is a cast; then it is taken. "(pid)" is none. Two copies of the parser look
+ * ahead without messages, of which neither leaves a macro or enters one. */
+static const struct ctype *parse_cast_type(struct parser *p)
+{
+	struct parser look = *p;
+	const struct ctype *type;
+
+	look.d = look.lexer.d = NULL;
+	if (!parse_is(p, TOKEN_LPAREN))
+		return NULL;
+	parse_advance(&look);
+	if (look.expansion_count != p->expansion_count ||
+	    (!at_type(&look) && !at_unknown_type(&look)))
+		return NULL;
+	parse_advance(p);
+	type = parse_type_name(p);
+	parse_expect(p, TOKEN_RPAREN, "')' after the type");
+	return type;
+}
+
+/* operand = "(" ( type | expr ); the ")" is still to come */
+static struct expr *parse_typed(struct parser *p, enum expr_kind kind)
+{
+	struct mark start = p->token.mark;
+	struct expr *args[1] = {NULL}, *e;
+	const struct ctype *named = NULL;
+
+	parse_advance(p);
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	if (at_type(p) || (parse_is(p, TOKEN_WORD) && !parse_known_name(p->tree, p->token.text)))
+		named = parse_type_name(p);
+	else
+		args[0] = parse_expr(p);
+	e = expr_new(p, kind, join(start, p->token.mark), args, !named);
+	e->named = named;
+	return e;
+}
+
+/* sizeof = "sizeof" operand ")" */
+static struct expr *parse_sizeof(struct parser *p)
+{
+	struct expr *e = parse_typed(p, EXPR_SIZEOF);
+
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	return e;
+}
+
+/* offsetof = "offsetof" operand "," word { "." word } ")" */
+static struct expr *parse_offsetof(struct parser *p)
+{
+	struct expr *e = parse_typed(p, EXPR_OFFSETOF);
+	struct buf path = BUF_INIT;
+
+	parse_expect(p, TOKEN_COMMA, "','");
+	do {
+		buf_text(&path, path.len ? "." : "");
+		buf_str(&path, p->token.text);
+		parse_expect(p, TOKEN_WORD, "the name of a member");
+	} while (parse_take(p, TOKEN_DOT));
+	e->mark = join(e->mark, p->token.mark);
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	if (!p->err)
+		e->text = arena_str(p->arena, buf_as_str(&path));
+	buf_free(&path);
+	return e;
+}
+
+/* prefix = ( "!" | "~" | "-" | "*" | "&" | "++" | "--" ) unary
+ * unary = prefix | "+" unary | "(" type ")" unary | postfix */
 static struct expr *parse_unary(struct parser *p)
 {
 	struct mark mark = p->token.mark;
 	const struct prefix *prefix = prefixes, *end = prefix + COUNT(prefixes);
+	const struct ctype *cast;
 	struct expr *of, *e;
-	struct type cast;
 
 	parse_enter(p);
 	while (prefix < end && !parse_is(p, prefix->token))
@@ -311,10 +400,10 @@ static struct expr *parse_unary(struct parser *p)
 		e->op = prefix->op;
 	} else if (parse_take(p, TOKEN_ADD)) {
 		e = parse_unary(p);
-	} else if (parse_cast_type(p, &cast)) {
+	} else if ((cast = parse_cast_type(p))) {
 		of = parse_unary(p);
 		e = expr_new(p, EXPR_CAST, join(mark, of->mark), &of, 1);
-		e->cast = cast;
+		e->named = cast;
 	} else {
 		e = parse_postfix(p);
 	}

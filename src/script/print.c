@@ -16,15 +16,6 @@ static void line(const char *text, unsigned level, struct buf *out)
 	buf_char(out, '\n');
 }
 
-static void print_cast(const struct type *cast, struct buf *out)
-{
-	struct type t =
-		cast->pointers ? type_int(cast->target_size, cast->target_is_signed) : *cast;
-
-	buf_printf(out, "%sint%u", t.is_signed ? "" : "u", t.size * 8);
-	buf_fill(out, '*', cast->pointers);
-}
-
 /* What a node says of itself, without its children. */
 static void print_head(const struct expr *e, struct buf *out)
 {
@@ -50,12 +41,21 @@ static void print_head(const struct expr *e, struct buf *out)
 	case EXPR_TERNARY: buf_text(out, "ternary"); break;
 	case EXPR_CAST:
 		buf_text(out, "cast ");
-		print_cast(&e->cast, out);
+		ctype_print(out, e->named, STR(""));
 		break;
 	case EXPR_TUPLE: buf_text(out, "tuple"); break;
 	case EXPR_ELEMENT: buf_printf(out, "element %llu", (unsigned long long)e->number); break;
 	case EXPR_FIELD: buf_printf(out, "field args.%.*s", STR_FMT(e->text)); break;
 	case EXPR_INDEX: buf_text(out, "index"); break;
+	case EXPR_MEMBER: buf_printf(out, "member %.*s", STR_FMT(e->text)); break;
+	case EXPR_SIZEOF:
+	case EXPR_OFFSETOF:
+		buf_text(out, e->kind == EXPR_SIZEOF ? "sizeof " : "offsetof ");
+		if (e->named)
+			ctype_print(out, e->named, STR(""));
+		buf_text(out, e->named && e->text.len ? " " : "");
+		buf_str(out, e->text);
+		break;
 	}
 }
 

@@ -62,6 +62,10 @@ static void check_value(struct check *c, const struct piece *p, struct expr *a)
 		check_as_float(c, a);
 	if (conversion->kinds & TYPE_BIT(t->kind))
 		return;
+	/* What has a text of its own: a constant's name, true, a whole struct. */
+	if (p->letter == 's' &&
+	    (t->kind == TYPE_TUPLE || t->show == SHOW_ARRAY || (t->kind == TYPE_INT && t->show)))
+		return;
 	check_error(c, a, "bad-format-arg", "'%.*s' expects %s, not %s", STR_FMT(p->text),
 		    conversion->wanted, check_type_text(c, t));
 	if (t->is_open)

@@ -1,6 +1,9 @@
 /* The tables that belong to the tree: operators, probe types, names of integer types. */
 #include "script/tree.h"
 
+#include <errno.h>
+
+#include "arch/arch.h"
 #include "base/array.h"
 
 /* clang-format off */
@@ -10,7 +13,7 @@ static const char *const operator_texts[] = {
 	[OPERATOR_LT]   = "<",  [OPERATOR_LE]   = "<=", [OPERATOR_GT]   = ">",  [OPERATOR_GE]   = ">=",
 	[OPERATOR_SHL]  = "<<", [OPERATOR_SHR]  = ">>", [OPERATOR_ADD]  = "+",  [OPERATOR_SUB]  = "-",
 	[OPERATOR_MUL]  = "*",  [OPERATOR_DIV]  = "/",  [OPERATOR_MOD]  = "%",  [OPERATOR_NOT]  = "!",
-	[OPERATOR_BNOT] = "~",  [OPERATOR_NEG]  = "-",  [OPERATOR_LOAD] = "*",  [OPERATOR_INC]  = "++",
+	[OPERATOR_BNOT] = "~",  [OPERATOR_NEG]  = "-",  [OPERATOR_LOAD] = "*", [OPERATOR_ADDRESS] = "&",  [OPERATOR_INC]  = "++",
 	[OPERATOR_DEC]  = "--",
 };
 /* clang-format on */
@@ -45,30 +48,45 @@ static const char *const foreign_probes[] = {
 };
 /* clang-format on */
 
-struct cast_row {
+struct name_row {
 	const char *name;
-	struct type type;
+	const char *standard; /* ctype_standard() */
 };
 
+/* Of bpftrace, of the kernel, and of headers that everybody includes. */
 /* clang-format off */
-#define SIGNED(bytes)   { .kind = TYPE_INT, .size = bytes, .is_signed = true }
-#define UNSIGNED(bytes) { .kind = TYPE_INT, .size = bytes }
-#define BOOL            { .kind = TYPE_INT, .size = 1, .show = SHOW_BOOL }
-/* clang-format on */
-
-/* clang-format off */
-static const struct cast_row cast_rows[] = {
-	{ "int8",      SIGNED(1)   }, { "int16",     SIGNED(2)   }, { "int32",     SIGNED(4)   },
-	{ "int64",     SIGNED(8)   }, { "uint8",     UNSIGNED(1) }, { "uint16",    UNSIGNED(2) },
-	{ "uint32",    UNSIGNED(4) }, { "uint64",    UNSIGNED(8) }, { "int8_t",    SIGNED(1)   },
-	{ "int16_t",   SIGNED(2)   }, { "int32_t",   SIGNED(4)   }, { "int64_t",   SIGNED(8)   },
-	{ "uint8_t",   UNSIGNED(1) }, { "uint16_t",  UNSIGNED(2) }, { "uint32_t",  UNSIGNED(4) },
-	{ "uint64_t",  UNSIGNED(8) }, { "char",      SIGNED(1)   }, { "short",     SIGNED(2)   },
-	{ "int",       SIGNED(4)   }, { "long",      SIGNED(8)   }, { "size_t",    UNSIGNED(8) },
-	{ "ssize_t",   SIGNED(8)   }, { "uintptr_t", UNSIGNED(8) }, { "pid_t",     SIGNED(4)   },
-	{ "bool",      BOOL        },
+static const struct name_row name_rows[] = {
+	{ "int8",   "int8_t"   }, { "int16",  "int16_t"  }, { "int32",  "int32_t"  }, { "int64",  "int64_t"  },
+	{ "uint8",  "uint8_t"  }, { "uint16", "uint16_t" }, { "uint32", "uint32_t" }, { "uint64", "uint64_t" },
+	{ "s8",     "int8_t"   }, { "s16",    "int16_t"  }, { "s32",    "int32_t"  }, { "s64",    "int64_t"  },
+	{ "u8",     "uint8_t"  }, { "u16",    "uint16_t" }, { "u32",    "uint32_t" }, { "u64",    "uint64_t" },
+	{ "__s8",   "int8_t"   }, { "__s16",  "int16_t"  }, { "__s32",  "int32_t"  }, { "__s64",  "int64_t"  },
+	{ "__u8",   "uint8_t"  }, { "__u16",  "uint16_t" }, { "__u32",  "uint32_t" }, { "__u64",  "uint64_t" },
+	{ "__be16", "uint16_t" }, { "__be32", "uint32_t" }, { "__be64", "uint64_t" }, { "__le16", "uint16_t" },
+	{ "__le32", "uint32_t" }, { "__le64", "uint64_t" },
+	{ "pid_t",  "int32_t"  }, { "uid_t",  "uint32_t" }, { "gid_t",  "uint32_t" }, { "off_t",  "int64_t"  },
+	{ "uint",   "unsigned int" }, { "ulong", "unsigned long" }, { "ushort", "unsigned short" },
 };
 /* clang-format on */
+
+int tree_open(struct tree *t, struct arena *a)
+{
+	const struct arch *host = arch_host();
+
+	t->types.arena = a;
+	t->types.machine = ctype_machine_of(host ? host->machine : 0, host ? host->word : 8);
+	for (size_t i = 0; i < COUNT(name_rows); i++) {
+		struct ctype *type = arena_new(a, struct ctype);
+
+		if (!type)
+			return -ENOMEM;
+		*type = (struct ctype){.kind = CTYPE_NAMED,
+				       .name = str_from(name_rows[i].standard)};
+		if (c_scope_typedef(&t->types, str_from(name_rows[i].name), type))
+			return -ENOMEM;
+	}
+	return 0;
+}
 
 const char *operator_text(enum operator op)
 {
@@ -109,17 +127,6 @@ struct str probe_type_guess(struct str name)
 	for (size_t i = 0; i < COUNT(probe_rows); i++)
 		guess_offer(&guess, name, str_from(probe_rows[i].name));
 	return guess.best;
-}
-
-bool cast_type_find(struct str name, struct type *out)
-{
-	for (size_t i = 0; i < COUNT(cast_rows); i++) {
-		if (str_eq_text(name, cast_rows[i].name)) {
-			*out = cast_rows[i].type;
-			return true;
-		}
-	}
-	return false;
 }
 
 struct type type_int(unsigned size, bool is_signed)

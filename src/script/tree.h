@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "ctype/ctype.h"
+#include "cparse/scope.h"
 #include "program/type.h"
 
 /* A piece of the script's text, in bytes. */
@@ -16,41 +16,41 @@ struct mark {
 
 /* Operators, with the source text they stand for. */
 enum operator{
-	OPERATOR_NONE, /*     */
-	OPERATOR_OR,   /* ||  */
-	OPERATOR_AND,  /* &&  */
-	OPERATOR_BOR,  /* |   */
-	OPERATOR_XOR,  /* ^   */
-	OPERATOR_BAND, /* &   */
-	OPERATOR_EQ,   /* ==  */
-	OPERATOR_NE,   /* !=  */
-	OPERATOR_LT,   /* <   */
-	OPERATOR_LE,   /* <=  */
-	OPERATOR_GT,   /* >   */
-	OPERATOR_GE,   /* >=  */
-	OPERATOR_SHL,  /* <<  */
-	OPERATOR_SHR,  /* >>  */
-	OPERATOR_ADD,  /* +   */
-	OPERATOR_SUB,  /* -   */
-	OPERATOR_MUL,  /* *   */
-	OPERATOR_DIV,  /* /   */
-	OPERATOR_MOD,  /* %   */
-	OPERATOR_NOT,  /* !   */
-	OPERATOR_BNOT, /* ~   */
-	OPERATOR_NEG,  /* -x  */
-	OPERATOR_LOAD, /* *p  */
-	OPERATOR_INC,  /* ++  */
-	OPERATOR_DEC,  /* --  */
+	OPERATOR_NONE,	  /*     */
+	OPERATOR_OR,	  /* ||  */
+	OPERATOR_AND,	  /* &&  */
+	OPERATOR_BOR,	  /* |   */
+	OPERATOR_XOR,	  /* ^   */
+	OPERATOR_BAND,	  /* &   */
+	OPERATOR_EQ,	  /* ==  */
+	OPERATOR_NE,	  /* !=  */
+	OPERATOR_LT,	  /* <   */
+	OPERATOR_LE,	  /* <=  */
+	OPERATOR_GT,	  /* >   */
+	OPERATOR_GE,	  /* >=  */
+	OPERATOR_SHL,	  /* <<  */
+	OPERATOR_SHR,	  /* >>  */
+	OPERATOR_ADD,	  /* +   */
+	OPERATOR_SUB,	  /* -   */
+	OPERATOR_MUL,	  /* *   */
+	OPERATOR_DIV,	  /* /   */
+	OPERATOR_MOD,	  /* %   */
+	OPERATOR_NOT,	  /* !   */
+	OPERATOR_BNOT,	  /* ~   */
+	OPERATOR_NEG,	  /* -x  */
+	OPERATOR_LOAD,	  /* *p  */
+	OPERATOR_ADDRESS, /* &a  */
+	OPERATOR_INC,	  /* ++  */
+	OPERATOR_DEC,	  /* --  */
 };
 
 /* "+": for messages and dumps. */
 const char *operator_text(enum operator op);
 
-/* What an expression yields. Its `type` is how the script computes, keeps and shows it, with the
- * pointers that the script's own casts make; its `ctype` is what the traced program declares. */
+/* What an expression yields: how the script computes, keeps and shows it. `type.ctype` is what C
+ * calls it: what the traced program declares, or a cast of the script says. */
 struct shape {
 	struct type type;
-	const struct ctype *ctype; /* NULL: nothing declares it */
 };
 
 enum expr_kind {
@@ -66,11 +66,14 @@ enum expr_kind {
 	EXPR_STEP,     /* a++          op, args[0], is_postfix             */
 	EXPR_BINARY,   /* a + b        op, args[0..1]                      */
 	EXPR_TERNARY,  /* a ? b : c    args[0..2]; a ?: c: args[1] is NULL */
-	EXPR_CAST,     /* (int32*)a    cast, args[0]                       */
+	EXPR_CAST,     /* (int32*)a    named, args[0]                      */
 	EXPR_TUPLE,    /* (a, b)       args                                */
 	EXPR_ELEMENT,  /* a.0          number, args[0]                     */
 	EXPR_FIELD,    /* args.pid     text                                */
 	EXPR_INDEX,    /* p[i]         args[0..1]                          */
+	EXPR_MEMBER,   /* p->x, a.x    text, args[0]                       */
+	EXPR_SIZEOF,   /* sizeof(T)    named, or args[0]                   */
+	EXPR_OFFSETOF, /* offsetof(T, x.y)  text, named or args[0]         */
 };
 
 struct expr {
@@ -84,8 +87,8 @@ struct expr {
 	struct mark mark;
 	struct expr **args;
 	uint64_t number;
-	struct str text;  /* names are without their sigil */
-	struct type cast; /* of a let: the declared type */
+	struct str text;	   /* names are without their sigil */
+	const struct ctype *named; /* a type that the script spells; of a let: the declared one */
 	/* Filled in by check.c. */
 	uint32_t span; /* number + 1 among the program's spans; 0: none yet */
 	struct shape shape;
@@ -95,6 +98,10 @@ struct expr {
 	struct map *map;
 	struct variable *variable;
 	const struct function *function;
+	/* It is in the traced program's memory: *p, p[i], p->x. So it has an address, and a struct
+	 * or array has no value before one is asked for (check_settle): its type is NONE. */
+	bool is_place;
+	const struct ctype_member *member; /* EXPR_MEMBER that is a place */
 };
 
 enum stmt_kind {
@@ -171,9 +178,21 @@ struct setting {
 	struct setting *next;
 };
 
+/* #define NAME text */
+struct define {
+	struct str name;
+	struct mark text;
+	bool has_params; /* NAME(x) */
+	bool is_active;	 /* its value is being computed: it is not one in its own text */
+	struct define *next;
+};
+
 struct tree {
 	struct setting *settings;
 	struct tree_clause *clauses;
+	struct c_scope types;
+	struct define *defines; /* newest first */
+	bool has_includes;
 };
 
 /* "usdt", "BEGIN". */
@@ -182,8 +201,8 @@ const char *probe_type_name(enum probe_type type);
 bool probe_type_find(struct str name, enum probe_type *out);
 /* Probe types of bpftrace that cannot be had here: "kprobe", "kr". */
 bool probe_type_is_foreign(struct str name);
-/* A cast's target by name: "int32". False when there is none. */
-bool cast_type_find(struct str name, struct type *out);
+/* Fill in the names of integers that scripts have without a definition: "uint8", "u32". -ENOMEM. */
+int tree_open(struct tree *t, struct arena *a);
 /* The nearest probe type to a misspelt one; empty when none is near. */
 struct str probe_type_guess(struct str name);
 

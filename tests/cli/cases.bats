@@ -23,3 +23,5 @@ run_file() {
 @test "edges print the same from the kernel" { run_file edges.txt; }
 
 @test "long texts print the same from the kernel" { run_file long.txt; }
+
+@test "structs print the same from the kernel" { run_file structs.txt; }

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../targets/conn.h"
+
 #include "report/report.h"
 #include "script/script.h"
 #include "symbols/symbols.h"
@@ -12,7 +14,7 @@
 #define MAX_ARGS 64
 
 /* The probes of tick, as a machine that passes arguments in registers has them. */
-enum { WORD, NUMBER, LOOP, GATE, PROBE_COUNT };
+enum { WORD, NUMBER, LOOP, GATE, CONN, PROBE_COUNT };
 
 struct machine {
 	struct site sites[PROBE_COUNT];
@@ -33,10 +35,9 @@ static void machine_init(struct machine *m)
 	static const struct {
 		const char *name, *arg[2];
 	} probes[PROBE_COUNT] = {
-		[WORD] = {"word", {"8@", "-4@"}},
-		[NUMBER] = {"number", {"-8@", NULL}},
-		[LOOP] = {"loop", {"-4@", "8@"}},
-		[GATE] = {"gate", {"-4@", NULL}},
+		[WORD] = {"word", {"8@", "-4@"}}, [NUMBER] = {"number", {"-8@", NULL}},
+		[LOOP] = {"loop", {"-4@", "8@"}}, [GATE] = {"gate", {"-4@", NULL}},
+		[CONN] = {"conn", {"8@", NULL}},
 	};
 
 	*m = (struct machine){
@@ -206,11 +207,15 @@ static void run_clauses(struct run *r, enum attach_kind kind)
 /* Fire every clause at the site: arguments where the operands say, text in memory. */
 static void fire(struct run *r, unsigned probe, const uint64_t *args, struct str text)
 {
-	const struct area area = {(uintptr_t)text.ptr, {text.ptr, text.len + 1}};
+	const struct area areas[] = {
+		{(uintptr_t)conns, {(const char *)conns, sizeof(conns)}},
+		{(uintptr_t)conns[0].host, {conns[0].host, strlen(conns[0].host) + 1}},
+		{(uintptr_t)text.ptr, {text.ptr, text.len + 1}},
+	};
 	const struct site *s = &r->machine.sites[probe];
 	struct context c = {.ip = 0x400000 + s->offset,
-			    .areas = &area,
-			    .area_count = text.ptr != NULL,
+			    .areas = areas,
+			    .area_count = text.ptr ? 3 : 2,
 			    .pid = 1000,
 			    .tid = 1000,
 			    .ncpus = 1,
@@ -249,6 +254,16 @@ static void tick_numbers(struct run *r, char **args)
 		uint64_t value = (uint64_t)strtol(*args, NULL, 0);
 
 		fire(r, NUMBER, &value, str_of(NULL, 0));
+	}
+}
+
+/* Memory where it is in this process. */
+static void tick_conns(struct run *r, char **args)
+{
+	for (; *args; args++) {
+		uint64_t value = (uintptr_t)&conns[atoi(*args) % CONN_COUNT];
+
+		fire(r, CONN, &value, str_of(NULL, 0));
 	}
 }
 
@@ -300,7 +315,7 @@ static void tick(struct run *r, struct str command)
 		void (*run)(struct run *r, char **args);
 	} modes[] = {
 		{"word", tick_words},	   {"number", tick_numbers}, {"loop", tick_loop},
-		{"hostile", tick_hostile}, {"edge", tick_edge},
+		{"hostile", tick_hostile}, {"edge", tick_edge},	     {"conn", tick_conns},
 	};
 	struct arena a = ARENA_INIT;
 	char *args[MAX_ARGS + 1] = {0};

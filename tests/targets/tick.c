@@ -2,6 +2,7 @@
  *
  *   tick word a b a        tick:word(const char *word, int length) once for each word
  *   tick number N...       tick:number(long value) for each
+ *   tick conn N...         tick:conn(struct conn *c) for each: see conn.h
  *   tick loop COUNT [THREADS [USECS]]   tick:loop(int i, const char *text), COUNT times a thread
  *   tick fork COUNT        a child fires tick:loop COUNT times, then the parent does
  *   tick hostile           tick:word with control bytes, bytes that are no UTF-8, and addresses
@@ -22,12 +23,15 @@
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
+#include "conn.h"
+
 #define SEMAPHORE(name) \
 	unsigned short tick_##name##_semaphore __attribute__((section(".probes"), used))
 
 SEMAPHORE(word);
 SEMAPHORE(number);
 SEMAPHORE(loop);
+SEMAPHORE(conn);
 SEMAPHORE(gate);
 
 static long loop_count, loop_usecs;
@@ -82,6 +86,16 @@ static int run_numbers(int argc, char **argv)
 		long value = strtol(argv[i], NULL, 0);
 
 		DTRACE_PROBE1(tick, number, value);
+	}
+	return 0;
+}
+
+static int run_conns(int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++) {
+		struct conn *c = &conns[atoi(argv[i]) % CONN_COUNT];
+
+		DTRACE_PROBE1(tick, conn, c);
 	}
 	return 0;
 }
@@ -155,7 +169,7 @@ static const struct mode {
 } modes[] = {
 	{"word", run_words}, {"number", run_numbers},  {"loop", run_loop},
 	{"fork", run_fork},  {"hostile", run_hostile}, {"cold", run_cold},
-	{"edge", run_edge},  {"active", run_active},
+	{"edge", run_edge},  {"active", run_active},   {"conn", run_conns},
 };
 
 static int run_mode(int argc, char **argv)
@@ -163,7 +177,8 @@ static int run_mode(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].run(argc, argv);
-	fprintf(stderr, "usage: tick word|number|loop|fork|hostile|cold|edge|active|wait ...\n");
+	fprintf(stderr,
+		"usage: tick word|number|conn|loop|fork|hostile|cold|edge|active|wait ...\n");
 	return 2;
 }
 

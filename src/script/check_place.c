@@ -1,0 +1,410 @@
+/* Places in the traced program's memory: *p, p[i], p->x, and what is asked of their types: casts,
+ * sizeof, offsetof. A place of a struct or array has no value until one is asked for, so that
+ * p->a.b reads nothing but b. */
+#include <errno.h>
+
+#include "script/inside.h"
+
+/* `e` is in memory, and of this type. */
+static void set_place(struct check *c, struct expr *e, const struct ctype *t)
+{
+	e->is_place = true;
+	e->shape = shape_of(check_value_type(c, t));
+	if (!c->err && !check_ctype_known(e->shape.type.ctype ? e->shape.type.ctype : t) &&
+	    !ctype_is_composite(ctype_resolve(t)))
+		check_unknown_type(c, e, t);
+}
+
+static const struct ctype *uint64_type(void)
+{
+	static const struct ctype type = {
+		.kind = CTYPE_INTEGER, .name = STR("unsigned long"), .size = 8};
+
+	return &type;
+}
+
+/* What e leads to as a pointer; an integer leads to 8 bytes. NULL after an error. */
+static const struct ctype *target_of(struct check *c, const struct expr *e)
+{
+	const struct type *t = &e->shape.type;
+	const struct ctype *to = type_target(t);
+
+	if (e->is_place && t->kind != TYPE_INT && t->ctype && t->ctype->kind == CTYPE_ARRAY)
+		return t->ctype->to;
+	if (t->kind != TYPE_INT) {
+		check_error(c, e, "not-a-pointer", "cannot dereference this: it is not a pointer");
+		diag_hint(c->d, "cast it to a pointer: *(int32 *)p");
+		return NULL;
+	}
+	if (!to)
+		return uint64_type();
+	to = check_ctype(c, to);
+	if (to->kind == CTYPE_VOID || to->kind == CTYPE_FUNCTION) {
+		check_error(c, e, "not-a-pointer", "cannot dereference this: it points to %s",
+			    to->kind == CTYPE_VOID ? "void" : "a function");
+		diag_hint(c->d, "cast it to a pointer: *(int32 *)p");
+		return NULL;
+	}
+	return to;
+}
+
+void check_load(struct check *c, struct expr *e)
+{
+	const struct ctype *to;
+
+	if (check_is_open(c, e->args[0])) {
+		e->shape = shape_open();
+		return;
+	}
+	to = target_of(c, e->args[0]);
+	if (to)
+		set_place(c, e, to);
+}
+
+/* &p->x: where it is */
+void check_address(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0];
+
+	if (check_is_open(c, a)) {
+		e->shape = shape_open();
+		return;
+	}
+	if (!a->is_place || (a->member && a->member->bit_width)) {
+		check_error(c, e, "no-address", "this has no address: it is not in memory");
+		return;
+	}
+	e->shape = shape_of(type_int(8, false));
+	e->shape.type.show = SHOW_HEX;
+	e->shape.type.ctype =
+		check_pointer_to(c, a->shape.type.ctype ? a->shape.type.ctype : uint64_type());
+}
+
+/* Element `number` of a tuple, or of an array that is a value. */
+static void check_element_number(struct check *c, struct expr *e, const struct expr *index)
+{
+	const struct type *t = &e->args[0]->shape.type;
+
+	if (!index->is_const) {
+		check_error(c, index, "wrong-type", "the index of a value must be a constant");
+		return;
+	}
+	if (index->value >= t->element_count) {
+		check_error(c, index, "bad-element", "it has %u elements: [0] to [%u]",
+			    t->element_count, t->element_count - 1);
+		return;
+	}
+	e->number = index->value;
+	e->shape = shape_of(t->elements[e->number]);
+}
+
+/* p[i], array[i], tuple[i] */
+void check_index(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0], *index = e->args[1];
+	const struct ctype *to;
+	uint64_t count;
+
+	check_expr(c, a);
+	check_expr(c, index);
+	check_int(c, index, "an index");
+	if (c->err)
+		return;
+	if (check_is_open(c, a)) {
+		e->shape = shape_open();
+		return;
+	}
+	if (a->shape.type.kind == TYPE_TUPLE) {
+		check_element_number(c, e, index);
+		return;
+	}
+	to = target_of(c, a);
+	if (to && a->is_place && index->is_const && a->shape.type.kind != TYPE_INT &&
+	    ctype_count(a->shape.type.ctype, &count) && count && index->value >= count)
+		check_error(c, index, "bad-element", "the array has %llu elements: [0] to [%llu]",
+			    (unsigned long long)count, (unsigned long long)count - 1);
+	else if (to)
+		set_place(c, e, to);
+	e->number = to ? check_ctype_size(c, to) : 0;
+	if (to && !e->number && !check_ctype_known(to))
+		check_unknown_type(c, e, to);
+}
+
+/* ---- Members ---- */
+
+static void guess_members(struct guess *guess, struct str name, const struct ctype *t,
+			  unsigned depth)
+{
+	for (unsigned i = 0; i < t->member_count && i < 1000; i++) {
+		const struct ctype_member *m = &t->members[i];
+
+		if (m->name.len)
+			guess_offer(guess, name, m->name);
+		else if (depth < 8)
+			guess_members(guess, name, ctype_resolve(m->type), depth + 1);
+	}
+}
+
+static void unknown_member(struct check *c, const struct expr *e, const struct ctype *t,
+			   struct str name)
+{
+	struct guess guess = {.nearest = 4};
+	struct buf text = BUF_INIT;
+
+	ctype_print(&text, t, STR(""));
+	check_error(c, e, "unknown-member", "'%.*s' has no member '%.*s'",
+		    STR_FMT(buf_as_str(&text)), STR_FMT(name));
+	guess_members(&guess, name, t, 0);
+	if (guess.best.len)
+		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
+	buf_free(&text);
+}
+
+/* The member of a struct that is a value: an element of a tuple. */
+static void value_member(struct check *c, struct expr *e)
+{
+	const struct type *t = &e->args[0]->shape.type;
+	struct guess guess = {.nearest = 4};
+
+	for (unsigned i = 0; i < t->element_count; i++) {
+		if (str_eq(t->elements[i].name, e->text)) {
+			e->number = i;
+			e->shape = shape_of(t->elements[i]);
+			return;
+		}
+		guess_offer(&guess, e->text, t->elements[i].name);
+	}
+	check_error(c, e, "unknown-member", "this has no member '%.*s'", STR_FMT(e->text));
+	if (guess.best.len)
+		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
+}
+
+/* The struct that `e` is, or points to over *levels pointers; NULL after an error. */
+static const struct ctype *struct_of(struct check *c, const struct expr *e, uint64_t *levels)
+{
+	const struct ctype *t = e->shape.type.ctype ? check_ctype(c, e->shape.type.ctype) : NULL;
+
+	*levels = 0;
+	while (t && t->kind == CTYPE_POINTER && *levels < 8) {
+		t = check_ctype(c, t->to);
+		++*levels;
+	}
+	if (t && ctype_is_composite(t) && check_ctype_known(t))
+		return t;
+	if (t && ctype_is_composite(t)) {
+		check_unknown_type(c, e, t);
+		return NULL;
+	}
+	check_error(c, e, "not-a-struct", "this is not a struct, nor a pointer to one");
+	diag_hint(c->d, "cast it: ((struct name *)%.*s)->member", (int)e->mark.len,
+		  c->s->text.ptr + e->mark.at);
+	return NULL;
+}
+
+static bool find_member(struct check *c, const struct expr *e, const struct ctype *t,
+			struct str name, struct ctype_member *out)
+{
+	if (ctype_member(t, name, out))
+		return true;
+	unknown_member(c, e, t, name);
+	return false;
+}
+
+void check_member(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0];
+	struct ctype_member *m = arena_new(&c->s->arena, struct ctype_member);
+	const struct ctype *t;
+
+	check_expr(c, a);
+	if (!m)
+		c->err = -ENOMEM;
+	if (c->err)
+		return;
+	if (check_is_open(c, a)) {
+		e->shape = shape_open();
+		return;
+	}
+	if (a->shape.type.kind == TYPE_TUPLE && a->shape.type.show == SHOW_RECORD) {
+		value_member(c, e);
+		return;
+	}
+	t = struct_of(c, a, &e->number);
+	if (!t || !find_member(c, e, t, e->text, m))
+		return;
+	e->member = m;
+	set_place(c, e, m->type);
+}
+
+/* ---- What is asked of types ---- */
+
+static struct type byte_array_type(struct check *c, struct expr *e, const struct ctype *t)
+{
+	const struct type *from = &e->args[0]->shape.type;
+	struct type of = check_value_type(c, t->to), *elements;
+	uint64_t count = 0, most = e->args[0]->is_const ? 8 : from->size;
+
+	if (from->kind != TYPE_INT || of.kind != TYPE_INT) {
+		check_error(c, e, "bad-cast", "only an integer can be cast to an array");
+		return of;
+	}
+	if (!ctype_count(t, &count))
+		count = most / of.size;
+	if (!count || count * of.size > 8 || (count * of.size != most && !e->args[0]->is_const)) {
+		check_error(c, e, "bad-cast", "cannot cast %u bytes to %llu", from->size,
+			    (unsigned long long)count * of.size);
+		return of;
+	}
+	elements = arena_array(&c->s->arena, struct type, count);
+	if (!elements)
+		c->err = -ENOMEM;
+	for (uint64_t i = 0; elements && i < count; i++)
+		elements[i] = of;
+	return (struct type){.kind = TYPE_TUPLE,
+			     .show = SHOW_ARRAY,
+			     .elements = elements,
+			     .element_count = (unsigned)count};
+}
+
+static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
+{
+	unsigned shift = 64 - 8 * size;
+
+	value <<= shift;
+	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
+}
+
+/* To a number, an enum or a pointer. */
+static void check_word_cast(struct check *c, struct expr *e, struct type to)
+{
+	struct expr *a = e->args[0];
+	const struct type *from = &a->shape.type;
+	bool is_pointer = type_target(&to);
+
+	if (from->kind == TYPE_FLOAT && (is_pointer || to.show))
+		check_error(c, e, "float-use", "a float cannot be a %s",
+			    is_pointer ? "pointer" : "bool");
+	else if (!expr_is_int(a) && from->kind != TYPE_FLOAT)
+		check_error(c, e, "bad-cast", "cannot cast %s to an integer",
+			    from->kind == TYPE_NONE ? "something without a value"
+						    : check_type_text(c, from));
+	e->shape = shape_of(to);
+	e->is_const = a->is_const;
+	if (e->is_const)
+		e->value = to.show == SHOW_BOOL ? a->value != 0
+						: extend(a->value, to.size, to.is_signed);
+}
+
+void check_cast(struct check *c, struct expr *e)
+{
+	const struct ctype *t = check_ctype(c, e->named);
+	struct type to;
+
+	check_expr(c, e->args[0]);
+	if (c->err)
+		return;
+	if (!check_ctype_known(t)) {
+		check_unknown_type(c, e, t);
+		return;
+	}
+	to = check_value_type(c, t);
+	if (t->kind == CTYPE_ARRAY && !check_is_open(c, e->args[0])) {
+		e->shape = shape_of(byte_array_type(c, e, t));
+	} else if (to.kind == TYPE_INT) {
+		check_word_cast(c, e, to);
+	} else {
+		check_error(c, e, "bad-cast", "cannot cast to a struct, float or void");
+		if (ctype_is_composite(t))
+			diag_hint(c->d, "cast to a pointer and dereference that: *(%s %.*s *)p",
+				  t->kind == CTYPE_STRUCT ? "struct" : "union", STR_FMT(t->name));
+	}
+}
+
+/* The type that sizeof or offsetof is asked for; NULL: the expression has none of C. */
+static const struct ctype *asked_type(struct check *c, struct expr *e)
+{
+	if (e->named)
+		return check_ctype(c, e->named);
+	check_expr(c, e->args[0]);
+	return e->args[0]->shape.type.ctype;
+}
+
+static void set_size(struct expr *e, uint64_t value)
+{
+	e->shape = shape_int(false);
+	e->is_const = true;
+	e->value = value;
+}
+
+void check_sizeof(struct check *c, struct expr *e)
+{
+	const struct ctype *t = asked_type(c, e);
+	uint64_t size;
+
+	if (c->err)
+		return;
+	if (!e->named && !e->args[0]->is_place && !t) {
+		const struct type *is = &e->args[0]->shape.type;
+
+		set_size(e, is->kind == TYPE_TUPLE ? type_memory(is) : is->size);
+		return;
+	}
+	size = t ? check_ctype_size(c, t) : 0;
+	if (t &&
+	    (!check_ctype_known(t) || (!size && t->kind != CTYPE_ARRAY && !ctype_is_composite(t))))
+		check_unknown_type(c, e, t);
+	set_size(e, size);
+}
+
+void check_offsetof(struct check *c, struct expr *e)
+{
+	const struct ctype *t = asked_type(c, e);
+	struct str path = e->text;
+	struct ctype_member m;
+	uint64_t offset = 0;
+
+	while (path.len && !c->err) {
+		struct str name = str_cut(&path, '.');
+
+		t = t ? check_ctype(c, t) : NULL;
+		if (!t || !ctype_is_composite(t)) {
+			check_error(c, e, "not-a-struct", "this is not a struct");
+			return;
+		}
+		if (!check_ctype_known(t)) {
+			check_unknown_type(c, e, t);
+			return;
+		}
+		if (!find_member(c, e, t, name, &m))
+			return;
+		offset += m.offset;
+		t = m.type;
+	}
+	set_size(e, offset);
+}
+
+/* A constant of an enum, or true or false; false: the name is none. */
+bool check_constant(struct check *c, struct expr *e)
+{
+	const struct script_source *source = &c->s->source;
+	struct file *file = c->v->count ? c->v->attachments[0]->attach.file : NULL;
+	const struct ctype *t = NULL;
+	int64_t value = 0;
+	bool is_bool = str_eq_text(e->text, "true") || str_eq_text(e->text, "false");
+
+	if (!is_bool && !c_scope_constant(&c->s->tree.types, e->text, &t, &value) &&
+	    (!source->constant ||
+	     ((!file || source->constant(source->self, file, e->text, &t, &value, c->d)) &&
+	      source->constant(source->self, NULL, e->text, &t, &value, c->d))))
+		return false;
+	set_size(e, is_bool ? str_eq_text(e->text, "true") : (uint64_t)value);
+	if (is_bool) {
+		e->shape.type = type_int(1, false);
+		e->shape.type.show = SHOW_BOOL;
+	} else {
+		e->shape.type.is_signed = t->is_signed || value >= 0;
+		e->shape.type.show = SHOW_ENUM;
+		e->shape.type.ctype = t;
+	}
+	return true;
+}

@@ -1,0 +1,191 @@
+/* Places in memory -> code: their addresses, and the values that are read from them. */
+#include "script/inside.h"
+
+static uint16_t add_offset(struct lower *l, uint16_t address, uint64_t offset)
+{
+	uint16_t out;
+
+	if (!offset)
+		return address;
+	out = lower_reg(l);
+	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, offset), out);
+	return out;
+}
+
+/* Is it a struct or array in memory, whose members are where it is? */
+static bool has_parts(const struct expr *e)
+{
+	const struct ctype *t = e->is_place ? e->shape.type.ctype : NULL;
+
+	return t && e->shape.type.kind != TYPE_INT &&
+	       (ctype_is_composite(t) || t->kind == CTYPE_ARRAY);
+}
+
+/* Where the parts of `e` are: its own address, or the one that it is. */
+static uint16_t lower_base(struct lower *l, const struct expr *e)
+{
+	return has_parts(e) ? lower_address(l, e) : lower_word(l, e);
+}
+
+static uint16_t member_address(struct lower *l, const struct expr *e)
+{
+	static const struct type pointer = {.kind = TYPE_INT, .size = 8};
+	uint16_t at = lower_base(l, e->args[0]);
+
+	for (uint64_t levels = e->number; levels > 1; levels--) {
+		uint16_t next = lower_reg(l);
+
+		emit_load(l, next, at, &pointer);
+		at = next;
+	}
+	return add_offset(l, at, e->member->offset);
+}
+
+static uint16_t index_address(struct lower *l, const struct expr *e)
+{
+	const struct expr *a = e->args[0], *index = e->args[1];
+	uint16_t base = lower_base(l, a), by, out;
+
+	if (index->is_const)
+		return add_offset(l, base, index->value * e->number);
+	by = lower_word(l, index);
+	out = lower_reg(l);
+	if (e->number != 1)
+		emit_dab(l, OP_MUL, out, by, lower_const(l, e->number));
+	emit_operator(l, OPERATOR_ADD, false, base, e->number != 1 ? out : by, out);
+	return out;
+}
+
+uint16_t lower_address(struct lower *l, const struct expr *e)
+{
+	switch (e->kind) {
+	case EXPR_MEMBER: return member_address(l, e);
+	case EXPR_INDEX: return index_address(l, e);
+	default: return lower_base(l, e->args[0]);
+	}
+}
+
+/* The number of a bit-field from that of its bytes. */
+static void take_bits(struct lower *l, const struct ctype_member *m, bool is_signed, uint16_t reg)
+{
+	unsigned above = 64u - m->bit_offset - m->bit_width;
+
+	emit_operator(l, OPERATOR_SHL, false, reg, lower_const(l, above), reg);
+	emit_operator(l, OPERATOR_SHR, is_signed, reg, lower_const(l, 64u - m->bit_width), reg);
+}
+
+static void load_number(struct lower *l, const struct type *t, const struct ctype_member *m,
+			uint16_t address, uint16_t out)
+{
+	emit_load(l, out, address, t);
+	if (m && m->bit_width)
+		take_bits(l, m, t->is_signed, out);
+}
+
+/* An array of characters up to its NUL, or all of it; or all numbers of an array. */
+static void lower_text_at(struct lower *l, const struct type *t, uint16_t address, uint16_t slot)
+{
+	uint64_t count = 0;
+
+	if (!t->ctype || !ctype_count(t->ctype, &count))
+		count = t->size;
+	if (t->kind == TYPE_BUF)
+		emit_read(l, OP_BUF, slot, address, lower_const(l, count * t->bits), UINT32_MAX);
+	else
+		emit_read(l, OP_STR, slot, address, lower_const(l, count), UINT32_MAX);
+}
+
+/* A slot that gets its value piece by piece from what is at `base`. */
+struct fill {
+	uint16_t slot, base;
+};
+
+static uint64_t fill_value(struct lower *l, const struct fill *f, const struct type *as,
+			   const struct ctype_member *m, uint64_t offset, uint64_t to);
+
+static uint64_t fill_members(struct lower *l, const struct fill *f, const struct type *as,
+			     unsigned *n, const struct ctype *t, uint64_t offset, uint64_t to)
+{
+	for (unsigned i = 0; i < t->member_count && *n < as->element_count; i++) {
+		const struct ctype_member *m = &t->members[i];
+
+		if (!m->name.len) /* its members count as ours */
+			to = fill_members(l, f, as, n, ctype_resolve(m->type), offset + m->offset,
+					  to);
+		else
+			to = fill_value(l, f, &as->elements[(*n)++], m, offset + m->offset, to);
+	}
+	return to;
+}
+
+static uint64_t fill_array(struct lower *l, const struct fill *f, const struct type *as,
+			   uint64_t offset, uint64_t to)
+{
+	uint64_t size = 0;
+
+	for (unsigned i = 0; i < as->element_count; i++) {
+		to = fill_value(l, f, &as->elements[i], NULL, offset, to);
+		size = size ? size : ctype_layout(as->ctype->to, &l->s->tree.types.machine).size;
+		offset += size;
+	}
+	return to;
+}
+
+/* The value at base + offset becomes slot[to...]; returns where the next one goes. */
+static uint64_t fill_value(struct lower *l, const struct fill *f, const struct type *as,
+			   const struct ctype_member *m, uint64_t offset, uint64_t to)
+{
+	uint32_t before = l->next_reg;
+	unsigned n = 0;
+
+	if (as->kind == TYPE_TUPLE && as->show == SHOW_ARRAY)
+		return fill_array(l, f, as, offset, to);
+	if (as->kind == TYPE_TUPLE)
+		return fill_members(l, f, as, &n, as->ctype, offset, to);
+	if (type_is_word(as)) {
+		uint16_t word = lower_reg(l);
+
+		load_number(l, as, m, add_offset(l, f->base, offset), word);
+		emit_put(l, f->slot, to, word);
+	} else {
+		uint16_t text = lower_slot(l, as);
+
+		lower_text_at(l, as, add_offset(l, f->base, offset), text);
+		emit_sti(l, OP_COPY, f->slot, text, to);
+		lower_free_slot(l, text);
+	}
+	l->next_reg = before;
+	return to + type_memory(as);
+}
+
+void lower_place(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t address = lower_address(l, e);
+	struct fill f = {out, address};
+
+	if (type_is_word(&e->shape.type))
+		load_number(l, &e->shape.type, e->member, address, out);
+	else if (e->shape.type.kind == TYPE_STR || e->shape.type.kind == TYPE_BUF)
+		lower_text_at(l, &e->shape.type, address, out);
+	else
+		fill_value(l, &f, &e->shape.type, NULL, 0, 0);
+}
+
+/* The bytes of an integer in memory order, as elements of an array. */
+void lower_byte_array(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct type *of = &e->shape.type.elements[0];
+	unsigned count = e->shape.type.element_count;
+	bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	uint16_t all = lower_word(l, e->args[0]), part = lower_reg(l);
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned place = is_big ? count - 1 - i : i;
+
+		emit_operator(l, OPERATOR_SHR, false, all, lower_const(l, 8 * of->size * place),
+			      part);
+		if (of->size < 8)
+			emit_dai(l, of->is_signed ? OP_SEXT : OP_ZEXT, part, part, of->size);
+		emit_put(l, out, 8ull * i, part);
+	}
+}
