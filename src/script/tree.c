@@ -53,7 +53,7 @@ struct name_row {
 	const char *standard; /* ctype_standard() */
 };
 
-/* Of bpftrace, of the kernel, and of headers that everybody includes. */
+/* Of bpftrace, of the kernel, and of common headers. */
 /* clang-format off */
 static const struct name_row name_rows[] = {
 	{ "int8",   "int8_t"   }, { "int16",  "int16_t"  }, { "int32",  "int32_t"  }, { "int64",  "int64_t"  },
