@@ -7,6 +7,7 @@
 
 #include "engine/engine.h"
 
-void differential_run(const struct engine_ops *other, uint64_t programs);
+/* `percentiles`: the engine can compute them. */
+void differential_run(const struct engine_ops *other, uint64_t programs, bool percentiles);
 
 #endif

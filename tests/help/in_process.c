@@ -177,12 +177,38 @@ int in_process_fire(struct engine *e, uint32_t clause, uint32_t attach, const st
 	return 1;
 }
 
+static bool is_undoable(const struct program *p, const struct clause *c)
+{
+	for (uint32_t i = 0; i < c->insn_count; i++)
+		if (native_undoable(p, &c->code[i]))
+			return true;
+	return false;
+}
+
+/* What trampolines cannot do, the tracer's interpreter does on the shared maps, as in a session. */
+static int run_in_tracer(struct in_process *p, enum attach_kind kind, uint32_t clause,
+			 struct diag *d)
+{
+	const struct engine_options options = {0};
+	struct engine *interp;
+	int err;
+
+	assert_int_equal(engine_interp.open(&options, &interp, d), 0);
+	interp_use_store(interp, &p->store->interp);
+	assert_int_equal(engine_build(interp, p->program, d), 0);
+	assert_int_equal(engine_attach(interp, d), 0);
+	err = engine_run(interp, kind, clause, d);
+	engine_close(interp);
+	return err;
+}
+
 static int in_process_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d)
 {
 	const struct context c = {.nsecs = 1};
 	const struct clause *of = &self_of(e)->program->clauses[clause];
 
-	(void)d;
+	if (is_undoable(self_of(e)->program, of))
+		return run_in_tracer(self_of(e), kind, clause, d);
 	for (uint32_t i = 0; i < of->attach_count; i++) {
 		if (of->attaches[i].kind != kind)
 			continue;

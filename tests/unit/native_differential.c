@@ -6,7 +6,7 @@
 static void engines_agree(void **state)
 {
 	(void)state;
-	differential_run(&engine_in_process, 1000);
+	differential_run(&engine_in_process, 1000, false);
 }
 
 int main(void)

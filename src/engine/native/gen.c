@@ -306,6 +306,7 @@ static void make_hit(struct gen *g)
 
 	x86_const(c, RAX, g->place->shared);
 	x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, base)), RAX);
+	x86_lea(c, RAX, MEM_LABEL(g->layout));
 	x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, layout)), RAX);
 	store_hit(g, offsetof(struct hit, process), g->place->process);
 	store_hit(g, offsetof(struct hit, rseq), 0);
@@ -359,7 +360,7 @@ static void body_end(struct gen *g)
 
 struct aside native_aside_begin(struct gen *g, uint32_t more)
 {
-	struct aside a = {g->depth, g->hit_at, g->frame_at, 0, g->code->written};
+	struct aside a = {g->depth, g->hit_at, 0, 0, g->code->written};
 	uint32_t saved = X86_BIT(RAX) | g->head_saves | (g->in_body ? g->body_saves : 0);
 
 	a.saved = X86_CALL_CHANGES & ~saved;
@@ -370,7 +371,7 @@ struct aside native_aside_begin(struct gen *g, uint32_t more)
 		g->depth += 8;
 	}
 	lower_stack(g, (int32_t)(sizeof(struct hit) + more));
-	g->frame_at = g->depth;
+	a.more_at = g->depth;
 	if (!(g->in_body && g->has_hit))
 		g->hit_at = g->depth - (int32_t)more;
 	return a;
@@ -384,7 +385,6 @@ void native_aside_end(struct gen *g, const struct aside *a)
 	pop_all(g, a->saved);
 	g->depth = a->depth;
 	g->hit_at = a->hit_at;
-	g->frame_at = a->frame_at;
 	g->code->written = a->written | X86_BIT(RAX);
 }
 
@@ -497,6 +497,7 @@ static native_fn *const emitters[OP_COUNT_] = {
 	[OP_TEXT]      = native_literal,   [OP_STR]       = native_str,       [OP_BUF]       = native_buf,
 	[OP_COMM]      = native_comm,      [OP_USTACK]    = native_stack,
 	[OP_STRCMP]    = native_strcmp,    [OP_LENGTH]    = native_length,
+	[OP_BYTE]      = native_byte,
 	[OP_MAP_GET]   = native_map_get,   [OP_MAP_COPY]  = native_map_copy,  [OP_MAP_SET]   = native_map_set,
 	[OP_MAP_PUT]   = native_map_put,   [OP_MAP_ADD]   = native_map_add,   [OP_MAP_DEL]   = native_map_del,
 	[OP_MAP_HAS]   = native_map_has,   [OP_AGGREGATE] = native_aggregate, [OP_EMIT]      = native_record,
@@ -564,6 +565,8 @@ static void emit_clause(struct gen *g)
 	int next = x86_label(g->code);
 
 	memset(g->saved_at, 0, sizeof(g->saved_at));
+	/* A copy of our own: others who have the shared memory may not be trusted. */
+	g->layout = native_pool(g, g->place->layout, sizeof(*g->place->layout));
 	forget_constants(g);
 	g->in_body = false;
 	g->loop_depth = 0;

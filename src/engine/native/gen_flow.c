@@ -124,7 +124,8 @@ static bool makes_hit(const struct gen *g, const struct insn *in)
 	switch (in->op) {
 	case OP_PUT:
 	case OP_GET:
-	case OP_LENGTH: return false;
+	case OP_LENGTH:
+	case OP_BYTE: return false;
 	case OP_ZERO:
 	case OP_PART: return type_memory(native_slot_type(g, in->s)) > COPY_INLINE;
 	case OP_COPY: return type_memory(native_slot_type(g, in->t)) > COPY_INLINE;

@@ -1,5 +1,5 @@
-/* What is done in the trampoline itself, in a restartable sequence (rseq): an aggregate of a map
- * without keys, and a record of plain words. The kernel restarts a thread that it interrupts in
+/* What is done in the trampoline itself, in a restartable sequence (rseq): adding to a cell of an
+ * aggregate, and a record of plain words. The kernel restarts a thread that it interrupts in
  *such a sequence, unless its last instruction was executed. So nobody else runs on this CPU between
  *the first instruction and the last, and memory that belongs to the CPU is changed without atomic
  * instructions, by the last instruction alone. Whatever does not go the usual way is left to the
@@ -69,13 +69,23 @@ static void sequence_leave(struct gen *g, int back)
 
 /* ---- aggregates */
 
-static bool has_inline_aggregate(const struct gen *g, const struct insn *in)
+bool native_has_cell(const struct gen *g, const struct insn *in)
 {
 	const struct map_shape *m = &g->place->maps[in->map];
 	const struct type *t = &g->program->maps[in->map].value;
 
-	return in->s == SLOT_NO && m->is_single && m->rseq_stripes &&
+	return g->place->rseq != NATIVE_NONE && m->rseq_stripes && m->cell_stride <= INT32_MAX &&
 	       (t->kind == TYPE_COUNT || t->kind == TYPE_SUM || (t->kind == TYPE_HIST && !t->bits));
+}
+
+static const struct map_shape *shape_of(const struct gen *g, const struct insn *in)
+{
+	return &g->place->maps[in->map];
+}
+
+static bool is_hist(const struct gen *g, const struct insn *in)
+{
+	return g->program->maps[in->map].value.kind == TYPE_HIST;
 }
 
 static void aggregate_aside(struct gen *g, const struct cold *cold)
@@ -88,51 +98,55 @@ static void aggregate_aside(struct gen *g, const struct cold *cold)
 	native_aside_hit(g);
 	if (in->a == REG_NO)
 		value = (struct native_arg)NOTHING;
-	native_call(g, INSIDE_AGGREGATE, HIT, LABEL(shape), NOTHING, value, IMM(in->span));
+	native_call(g, INSIDE_AGGREGATE, HIT, LABEL(shape), native_key(g, in), value,
+		    IMM(in->span));
 	native_aside_end(g, &a);
 }
 
-/* rax = the cell of this CPU and rcx = the number that it must have; after sequence_begin(). rsi is
- * the cell's offset, when `has_offset`. */
-static void find_cell(struct gen *g, const struct map_shape *m, bool has_offset, int cold)
+/* rax = the cell of this CPU, which eax is the number of, and rcx = the number that it must have.
+ * Keys have that in rcx already; else the map has one entry, which is looked at. rsi is the cell's
+ * offset in those of the CPU. */
+static void find_cell(struct gen *g, const struct insn *in, int cold)
 {
+	const struct map_shape *m = shape_of(g, in);
 	struct native_code *c = g->code;
+	bool has_offset = is_hist(g, in) || !m->is_single;
 
-	x86_imul_imm(c, RAX, RAX, (int32_t)(map_cell_at(m, 1, 1) - map_cell_at(m, 0, 1)));
-	x86_const(c, RCX, g->place->shared + map_cell_at(m, 0, 1));
-	x86_alu(c, ALU_ADD, RAX, RCX);
+	x86_imul_imm(c, RAX, RAX, (int32_t)m->cell_stride);
 	if (has_offset)
 		x86_alu(c, ALU_ADD, RAX, RSI);
+	if (!m->is_single) {
+		x86_const(c, RDI, g->place->shared + map_cell_at(m, 0, 0));
+		x86_alu(c, ALU_ADD, RAX, RDI);
+		return;
+	}
+	x86_const(c, RCX, g->place->shared + map_cell_at(m, 0, 1));
+	x86_alu(c, ALU_ADD, RAX, RCX);
 	x86_const(c, RCX, g->place->shared + map_entry_at(m, 1));
 	x86_load(c, 8, false, RCX, MEM(RCX, offsetof(struct map_entry, link)));
 	x86_test_imm(c, RCX, LINK_DEAD);
 	x86_jump_if(c, COND_NE, cold);
 }
 
-static bool is_hist(const struct gen *g, const struct insn *in)
-{
-	return g->program->maps[in->map].value.kind == TYPE_HIST;
-}
-
 /* The first of this CPU: its cell is of an earlier use of the entry, unless another thread has been
- * here meanwhile. Number last. */
+ * here meanwhile, or the entry is used anew. Number last. */
 static void first_in_cell(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;
-	const struct map_shape *m = &g->place->maps[in->map];
 	int aside = native_cold(g, in, aggregate_aside, cold->back);
-	struct sequence s = sequence_begin(g, m->rseq_stripes, aside);
+	struct sequence s = sequence_begin(g, shape_of(g, in)->rseq_stripes, aside);
 
-	find_cell(g, m, is_hist(g, in), aside);
+	find_cell(g, in, aside);
 	x86_alu_load(g->code, ALU_CMP, RCX, MEM(RAX, offsetof(struct map_cell, number)));
 	x86_jump_if(g->code, COND_E, cold->back2);
+	x86_jump_if(g->code, COND_B, aside);
 	x86_store(g->code, 8, MEM(RAX, offsetof(struct map_cell, value)), RDX);
 	x86_store(g->code, 8, MEM(RAX, offsetof(struct map_cell, number)), RCX);
 	sequence_end(g, &s);
 }
 
 /* rsi = the offset of the cell of the bucket that the value falls into: hist_bucket(), with one
- * bucket for each power of two. */
+ * bucket for each power of two. Ruins rdx. */
 static void find_bucket(struct gen *g, const struct insn *in)
 {
 	const struct type *t = &g->program->maps[in->map].value;
@@ -152,9 +166,29 @@ static void find_bucket(struct gen *g, const struct insn *in)
 	x86_bind(c, done);
 }
 
-void native_inline_aggregate(struct gen *g, const struct insn *in)
+/* Find the entry of a key: rsi = the offset of its cells, or of the bucket's among them; rcx =
+ * their number. Goes to `back` when there is no room. */
+static void find_entry(struct gen *g, const struct insn *in, int back)
 {
-	const struct map_shape *m = &g->place->maps[in->map];
+	const struct map_shape *m = shape_of(g, in);
+	int shape = native_map_shape(g, in);
+	struct native_code *c = g->code;
+
+	native_call(g, INSIDE_MAP_PLACE, HIT, LABEL(shape), native_key(g, in), IMM(in->span));
+	x86_test(c, RAX, RAX);
+	x86_jump_if(c, COND_E, back);
+	x86_imul_imm(c, R8, RAX, (int32_t)(m->cell_words * sizeof(struct map_cell)));
+	x86_mov(c, RCX, RDX);
+	if (is_hist(g, in)) {
+		find_bucket(g, in);
+		x86_alu(c, ALU_ADD, RSI, R8);
+	} else {
+		x86_mov(c, RSI, R8);
+	}
+}
+
+void native_cell_aggregate(struct gen *g, const struct insn *in)
+{
 	struct native_code *c = g->code;
 	int back = x86_label(c);
 	int aside = native_cold(g, in, aggregate_aside, back);
@@ -164,15 +198,17 @@ void native_inline_aggregate(struct gen *g, const struct insn *in)
 	if (c->failed)
 		return;
 	g->colds[g->cold_count - 1].back2 = again;
-	if (is_hist(g, in))
+	if (!shape_of(g, in)->is_single)
+		find_entry(g, in, back);
+	else if (is_hist(g, in))
 		find_bucket(g, in);
 	if (g->program->maps[in->map].value.kind == TYPE_SUM)
 		native_read(g, in->a, RDX);
 	else
 		x86_const(c, RDX, 1);
 	x86_bind(c, again);
-	s = sequence_begin(g, m->rseq_stripes, aside);
-	find_cell(g, m, is_hist(g, in), aside);
+	s = sequence_begin(g, shape_of(g, in)->rseq_stripes, aside);
+	find_cell(g, in, aside);
 	x86_alu_load(c, ALU_CMP, RCX, MEM(RAX, offsetof(struct map_cell, number)));
 	x86_jump_if(c, COND_NE, first);
 	x86_add_to(c, MEM(RAX, offsetof(struct map_cell, value)), RDX);
@@ -208,8 +244,8 @@ static void record_aside(struct gen *g, const struct cold *cold)
 	int shape = native_record_shape(g, in, 0);
 
 	native_aside_hit(g);
-	native_put_fields(g, in, native_at(g, g->frame_at));
-	native_call(g, INSIDE_EMIT, HIT, LABEL(shape), MEMORY(native_at(g, g->frame_at)));
+	native_put_fields(g, in, native_at(g, a.more_at));
+	native_call(g, INSIDE_EMIT, HIT, LABEL(shape), MEMORY(native_at(g, a.more_at)));
 	if (g->has_time) {
 		x86_load(g->code, 8, false, RAX, native_hit_tsc(g));
 		x86_alu_imm(g->code, ALU_ADD, RAX, 1);
@@ -366,9 +402,7 @@ void native_inline_record(struct gen *g, const struct insn *in)
 
 bool native_is_inline(const struct gen *g, const struct insn *in)
 {
-	if (g->place->rseq == NATIVE_NONE)
-		return false;
 	if (in->op == OP_AGGREGATE)
-		return has_inline_aggregate(g, in);
-	return in->op == OP_EMIT && has_inline_record(g, in);
+		return native_has_cell(g, in) && g->place->maps[in->map].is_single;
+	return in->op == OP_EMIT && g->place->rseq != NATIVE_NONE && has_inline_record(g, in);
 }

@@ -9,9 +9,9 @@ int native_map_shape(struct gen *g, const struct insn *in)
 }
 
 /* The arguments that all operations on maps begin with. */
-#define MAP_ARGS(shape) HIT, LABEL(shape), key_of(g, in)
+#define MAP_ARGS(shape) HIT, LABEL(shape), native_key(g, in)
 
-static struct native_arg key_of(const struct gen *g, const struct insn *in)
+struct native_arg native_key(const struct gen *g, const struct insn *in)
 {
 	if (in->s == SLOT_NO)
 		return (struct native_arg)NOTHING;
@@ -39,6 +39,7 @@ void native_map_del(struct gen *g, const struct insn *in)
 	int shape = native_map_shape(g, in);
 
 	native_call(g, INSIDE_MAP_DEL, MAP_ARGS(shape));
+	native_write(g, in->d, RAX);
 }
 
 void native_map_copy(struct gen *g, const struct insn *in)
@@ -76,8 +77,8 @@ void native_aggregate(struct gen *g, const struct insn *in)
 	struct native_arg value = {ARG_REG, in->a, 0, {0}};
 	int shape;
 
-	if (native_is_inline(g, in)) {
-		native_inline_aggregate(g, in);
+	if (native_has_cell(g, in)) {
+		native_cell_aggregate(g, in);
 		return;
 	}
 	shape = native_map_shape(g, in);

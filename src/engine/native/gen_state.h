@@ -113,6 +113,7 @@ struct gen {
 			  with each record */
 	uint32_t loop_depth;
 	int head_exit, body_exit, lost;
+	int layout; /* label of struct layout, after the code */
 	struct cold *colds;
 	size_t cold_count, cold_cap;
 };
@@ -147,7 +148,7 @@ void native_fault(struct gen *g, const struct insn *in, int kind);
 /* clang-format off */
 #define INSIDE_FUNCTIONS(row) \
 	row(MAP_GET, map_get) row(MAP_COPY, map_copy) row(MAP_SET, map_set) row(MAP_PUT, map_put) \
-	row(MAP_ADD, map_add) row(MAP_DEL, map_del) row(MAP_HAS, map_has) row(AGGREGATE, aggregate) \
+	row(MAP_ADD, map_add) row(MAP_DEL, map_del) row(MAP_HAS, map_has) row(MAP_PLACE, map_place) row(AGGREGATE, aggregate) \
 	row(LOAD, load) row(STR, str) row(BUF, buf) row(TEXT, text) row(COMM, comm) \
 	row(STRCMP, strcmp) row(USTACK, ustack) row(ZERO, zero) row(COPY, copy) row(EMIT, emit) \
 	row(SCRATCH_CLAIM, scratch_claim) row(SCRATCH_RELEASE, scratch_release) \
@@ -183,9 +184,10 @@ void native_call_args(struct gen *g, enum inside_fn fn, const struct native_arg 
 	native_call_args(g, fn, (const struct native_arg[]){__VA_ARGS__, END})
 
 /* Calls from anywhere: what they change is saved around them. They are for code that is rarely run.
- * `more` bytes of stack are left, at g->frame_at, until the end. */
+ * `more` bytes of stack are left until the end. */
 struct aside {
-	int32_t depth, hit_at, frame_at;
+	int32_t depth, hit_at;
+	int32_t more_at; /* S - address of these bytes */
 	uint32_t saved, written;
 };
 
@@ -212,7 +214,7 @@ native_fn native_const, native_unary, native_binary, native_shift, native_divide
 native_fn native_jump, native_branch, native_loop, native_next, native_return;
 native_fn native_arg, native_reg, native_builtin, native_load;
 native_fn native_put_word, native_get_word, native_zero_slot, native_copy_slot, native_copy_part;
-native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_strcmp, native_length;
+native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_strcmp, native_length, native_byte;
 native_fn native_map_get, native_map_copy, native_map_set, native_map_put, native_map_add, native_map_del, native_map_has;
 native_fn native_aggregate, native_record;
 /* clang-format on */
@@ -225,9 +227,12 @@ bool native_is_sure(const struct gen *g, const struct operand *o, struct x86_mem
 bool native_builtin_calls(const struct gen *g, int64_t builtin);
 /* Is it done without a call, mostly: in a restartable sequence? */
 bool native_is_inline(const struct gen *g, const struct insn *in);
-void native_inline_aggregate(struct gen *g, const struct insn *in);
+/* Is one value of an aggregate taken in by a restartable sequence, after a key was found? */
+bool native_has_cell(const struct gen *g, const struct insn *in);
+void native_cell_aggregate(struct gen *g, const struct insn *in);
 void native_inline_record(struct gen *g, const struct insn *in);
-/* Constants after the code, for calls. */
+/* Constants after the code, and keys, for calls. */
+struct native_arg native_key(const struct gen *g, const struct insn *in);
 int native_map_shape(struct gen *g, const struct insn *in);
 int native_record_shape(struct gen *g, const struct insn *in, uint32_t words_at);
 /* The words that a record takes from registers, to memory. */

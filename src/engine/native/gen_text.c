@@ -60,6 +60,26 @@ void native_length(struct gen *g, const struct insn *in)
 	native_write(g, in->d, RAX);
 }
 
+/* The length may be anything, in memory that others have, too. */
+void native_byte(struct gen *g, const struct insn *in)
+{
+	struct x86_mem text = native_slot(g, in->s, sizeof(struct text_head));
+	struct native_code *c = g->code;
+	int done = x86_label(c);
+
+	native_read(g, in->a, RCX);
+	x86_load(c, 4, false, RDX, native_slot(g, in->s, (int64_t)offsetof(struct text_head, len)));
+	x86_const(c, RAX, 0);
+	x86_alu(c, ALU_CMP, RCX, RDX);
+	x86_jump_if(c, COND_AE, done);
+	x86_alu_imm(c, ALU_CMP, RCX, (int32_t)native_slot_type(g, in->s)->size);
+	x86_jump_if(c, COND_AE, done);
+	text.index = RCX;
+	x86_load(c, 1, false, RAX, text);
+	x86_bind(c, done);
+	native_write(g, in->d, RAX);
+}
+
 /* The frame pointer and the stack pointer go to the two words after struct hit. */
 void native_stack(struct gen *g, const struct insn *in)
 {

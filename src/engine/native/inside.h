@@ -59,6 +59,16 @@ uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t
 void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
 		      uint64_t span);
 
+/* The first half of OP_AGGREGATE, for what is done in a restartable sequence: the entry of a key,
+ * which is inserted if need be, and the number that its cells must have. Index 0: there is no room.
+ */
+struct map_place {
+	uint64_t index, number;
+};
+
+struct map_place inside_map_place(struct hit *h, const struct map_shape *m, const uint64_t *key,
+				  uint64_t span);
+
 /* For the tracer: write zeros to the value of a key, if it exists; the entry of a key, and the
  * number of its use, false: it does not exist; word `word` of the aggregate of use `number` of an
  * entry, of all CPUs; false: nothing was taken in. */

@@ -813,6 +813,21 @@ void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *
 	count_full(h, span);
 }
 
+struct map_place inside_map_place(struct hit *h, const struct map_shape *m, const uint64_t *key,
+				  uint64_t span)
+{
+	struct search s = search_for(h, m, key);
+	enum result r = AGAIN;
+
+	while (r != FULL && find_clean(&s)) {
+		r = s.index ? DONE : insert(&s, 0, NULL);
+		if (r == DONE)
+			return (struct map_place){s.index, s.number};
+	}
+	count_full(h, span);
+	return (struct map_place){0, 0};
+}
+
 /* ---- for the tracer */
 
 bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
