@@ -30,6 +30,7 @@ offers() {
 
 @test "processes are offered with their names" {
 	sleep 100 3>&- &
+	until grep -qx sleep /proc/$!/comm; do sleep 0.05; done
 	nopal complete -- list -p "$!" >out
 	kill $!
 	[ "$(cat out)" = "$!"$'\tsleep' ]
