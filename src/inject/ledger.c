@@ -47,8 +47,8 @@ int ledger_end(struct inject *x)
 {
 	const uint64_t none = 0;
 
-	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer),
-					&none, sizeof(none))
+	return x->ledger ? inject_write(x, x->ledger + offsetof(struct ledger_head, tracer), &none,
+					sizeof(none))
 			 : 0;
 }
 
