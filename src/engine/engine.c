@@ -14,12 +14,15 @@ const char *engine_unreadable(const struct engine_ops *ops, const struct arch *a
 	return why || !ops->unreadable ? why : ops->unreadable(arch, o);
 }
 
-static int can_run_insn(const struct engine *e, const struct insn *in, const struct attach *at,
-			struct arg_use use, struct diag *d)
+static int can_run_insn(const struct engine *e, const struct program *p, const struct insn *in,
+			const struct attach *at, struct arg_use use, struct diag *d)
 {
 	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = (uint8_t)in->imm};
-	const char *why;
+	const char *why = e->ops->undoable ? e->ops->undoable(p, in) : NULL;
 
+	if (why)
+		return diag_error_at(d, -ENOTSUP, "undoable", use.span,
+				     "the engine '%s' cannot do this: %s", e->ops->name, why);
 	if (in->op == OP_ARG && use.number >= at->arg_count)
 		return diag_error_at(d, -EINVAL, "no-argument", use.span,
 				     "'%.*s' has no argument %u", STR_FMT(use.site), use.number);
@@ -52,7 +55,7 @@ static int can_run_at(const struct engine *e, const struct program *p, const str
 		const struct insn *in = &c->code[i];
 		struct span span = in->span < p->span_count ? p->spans[in->span] : c->span;
 
-		err = can_run_insn(e, in, at, (struct arg_use){(unsigned)in->imm, site, span}, d);
+		err = can_run_insn(e, p, in, at, (struct arg_use){(unsigned)in->imm, site, span}, d);
 	}
 	return err;
 }

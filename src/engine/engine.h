@@ -41,6 +41,9 @@ struct engine_ops {
 	/* Why this engine cannot read an operand that operand_problem() has nothing against; NULL:
 	 * it can. A NULL function: it can read them all. */
 	const char *(*unreadable)(const struct arch *arch, const struct operand *o);
+	/* Why it cannot do what this instruction asks for; NULL: it can. A NULL function: it can do
+	 * all. */
+	const char *(*undoable)(const struct program *p, const struct insn *in);
 	/* Why it has no events of this attachment; NULL: it has. A NULL function: it has them all.
 	 */
 	const char *(*unreachable)(const struct engine *e, const struct attach *at);
@@ -108,7 +111,8 @@ static inline void engine_close(struct engine *e) { if (e) e->ops->close(e); }
 /* Every engine: its folder, which defines its engine_ops, and a row here. */
 #define ENGINES(row)                                                                \
 	row(bpf,    "eBPF programs in the kernel")                                   \
-	row(interp, "an interpreter: recorded events, BEGIN, END and intervals")
+	row(interp, "an interpreter: recorded events, BEGIN, END and intervals")     \
+	row(native, "machine code in the traced process: user mode")
 /* clang-format on */
 
 #define DECLARE_ENGINE(name, about) extern const struct engine_ops engine_##name;

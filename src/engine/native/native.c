@@ -1,0 +1,494 @@
+/* The native engine, an implementation of engine.h: the traced processes run their clauses as
+ * machine code at the probes' sites; BEGIN, END and intervals run here, by the interpreter, on the
+ * same maps. */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "engine/interp/interp.h"
+#include "engine/native/process.h"
+
+#define SCRATCH_LEAST 16384 /* for extensions, whose frames are not known yet */
+#define SCRATCH_COUNT 64
+#define GUARD_NS      100000000u /* between two looks at the sites' bytes */
+#define PAUSE_FIRST   100000u	 /* ns between two looks at the rings */
+#define PAUSE_LAST    10000000u
+#define RING_BUSY     32 /* 1/256 of a ring: it is not let fill further before the next look */
+
+/* A program, and where the engine was before it came. */
+struct part {
+	const struct program *program;
+};
+
+struct native {
+	struct engine engine; /* first: what others hold */
+	struct engine_options options;
+	struct engine *interp; /* runs clauses of the tracer */
+	struct native_store *store;
+	struct native_process *process;
+	struct part *parts; /* the program, and its extensions */
+	size_t part_count, part_cap;
+	int timer_fd;	   /* readable when it is time to look at the rings */
+	uint64_t pause;	   /* ns, of that timer */
+	uint64_t guard_at; /* when the sites are looked at next */
+	unsigned shadowed; /* sites with somebody's breakpoint, as far as was said */
+	bool has_waiting;  /* attachments whose files are not mapped yet */
+	bool is_attached, is_stopped, is_over;
+};
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* ---- open, close */
+
+static void native_detach(struct engine *engine);
+
+static void native_close(struct engine *engine)
+{
+	struct native *e = (struct native *)engine;
+
+	if (!e)
+		return;
+	native_detach(engine);
+	engine_close(e->interp);
+	native_process_close(e->process);
+	native_store_close(e->store);
+	if (e->timer_fd >= 0)
+		close(e->timer_fd);
+	free(e->parts);
+	free(e);
+}
+
+static void set_timer(struct native *e, uint64_t pause)
+{
+	const struct itimerspec t = {.it_value = {.tv_nsec = (long)pause},
+				     .it_interval = {.tv_nsec = (long)pause}};
+
+	if (pause == e->pause)
+		return;
+	e->pause = pause;
+	timerfd_settime(e->timer_fd, 0, &t, NULL);
+}
+
+static int open_parts(struct native *e, struct diag *d)
+{
+	const struct engine_options tracer = {.ring_bytes = e->options.ring_bytes};
+	const char *why = native_clock_problem();
+	int err = 0;
+
+	if (!e->options.pid)
+		err = diag_error(d, -EINVAL, "user-mode-process",
+				 "user mode traces one process: choose it with -p, or start it "
+				 "with -c");
+	if (!err && why)
+		err = diag_error(d, -ENOTSUP, "user-mode-clock",
+				 "user mode is not possible on this machine: %s", why);
+	if (!err && e->timer_fd < 0)
+		err = diag_error(d, -errno, "no-timer", "cannot make a timer: %s", strerror(errno));
+	if (!err)
+		err = engine_interp.open(&tracer, &e->interp, d);
+	return err ? err : native_process_open(e->options.pid, &e->process, d);
+}
+
+static int native_open(const struct engine_options *options, struct engine **out, struct diag *d)
+{
+	struct native *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
+	e->engine = (struct engine){.ops = &engine_native};
+	e->options = *options;
+	e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	err = open_parts(e, d);
+	if (err)
+		native_close(&e->engine);
+	else
+		*out = &e->engine;
+	return err;
+}
+
+/* ---- what it can run */
+
+static bool is_tracers(const struct attach *at)
+{
+	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL;
+}
+
+static const char *native_unreachable(const struct engine *engine, const struct attach *at)
+{
+	const struct native *e = (const struct native *)engine;
+
+	if (is_tracers(at))
+		return NULL;
+	if (at->kind != ATTACH_UPROBE)
+		return "in user mode there are only probes of the process itself";
+	return native_process_problem(e->process, at);
+}
+
+/* ---- build, extend */
+
+static uint32_t largest_frame(const struct program *p)
+{
+	uint32_t most = SCRATCH_LEAST;
+
+	for (uint32_t i = 0; i < p->clause_count; i++) {
+		uint32_t size = native_frame_size(&p->clauses[i]);
+
+		most = size > most ? size : most;
+	}
+	return most;
+}
+
+static int keep_part(struct native *e, const struct program *p)
+{
+	int err = array_grow(e->parts, e->part_count, e->part_cap);
+
+	if (!err)
+		e->parts[e->part_count++].program = p;
+	return err;
+}
+
+static int native_build(struct engine *engine, const struct program *p, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	const struct native_sizes sizes = {.ring_bytes = e->options.ring_bytes,
+					   .scratch_size = largest_frame(p),
+					   .scratch_count = SCRATCH_COUNT};
+	int err = program_check(p, d);
+
+	if (!err)
+		err = native_store_open(p, &sizes, &e->store, d);
+	if (err)
+		return err;
+	interp_use_store(e->interp, &e->store->interp);
+	engine->maps = native_store_maps(e->store);
+	err = engine_build(e->interp, p, d);
+	return err ? err : keep_part(e, p);
+}
+
+/* Sites that cannot be traced, of those that a clause is attached to; the first with its reason. */
+struct left_out {
+	unsigned count, of;
+	const struct attach *first;
+	const struct program *program;
+	const char *why;
+};
+
+static int add_attach(struct native *e, const struct native_step *step, struct left_out *left)
+{
+	unsigned mapped;
+	int reached = native_process_add(e->process, step, &mapped);
+
+	if (reached < 0)
+		return reached;
+	e->has_waiting |= !mapped;
+	left->of++;
+	if ((unsigned)reached == mapped)
+		return 0;
+	left->count++;
+	if (!left->first) {
+		left->first = step->attach;
+		left->program = step->program;
+		left->why = native_process_problem(e->process, step->attach);
+	}
+	return 0;
+}
+
+static void say_left_out(const struct left_out *left, struct diag *d)
+{
+	if (!left->count)
+		return;
+	diag_warn(d, "user-mode-skipped",
+		  "%u of %u sites cannot be traced in user mode, '%.*s' among them: %s",
+		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
+		  left->why ? left->why : "it was changed meanwhile");
+	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+}
+
+static int add_clauses(struct native *e, const struct program *p, struct left_out *left)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->clause_count && !err; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++) {
+			const struct native_step step = {p, &p->clauses[i],
+							 &p->clauses[i].attaches[k]};
+
+			if (!is_tracers(step.attach))
+				err = add_attach(e, &step, left);
+		}
+	return err;
+}
+
+static void log_pause(struct native *e)
+{
+	const struct inject_pause *pause = inject_pause(e->process->x);
+
+	if (e->options.log)
+		buf_printf(
+			e->options.log,
+			"user mode: process %d: %u thread%s stopped for %.2f ms, one of them for "
+			"%.2f ms\n",
+			(int)e->options.pid, pause->threads, pause->threads == 1 ? "" : "s",
+			(double)pause->all_ns / 1e6, (double)pause->one_ns / 1e6);
+}
+
+/* A process that has ended is no error: its events are all. */
+static int arm(struct native *e, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = native_process_arm(e->process, e->store, e->options.follow_forks, &said);
+
+	if (err != -ESRCH)
+		diag_add_all(d, &said);
+	diag_free(&said);
+	log_pause(e);
+	return err == -ESRCH ? 0 : err;
+}
+
+static int native_attach(struct engine *engine, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	struct left_out left = {0};
+	int err;
+
+	native_clock_start(e->store);
+	err = engine_attach(e->interp, d);
+	interp_set_start(e->interp, e->store->layout.start);
+	if (!err)
+		err = add_clauses(e, e->parts[0].program, &left);
+	if (!err)
+		err = arm(e, d);
+	if (err)
+		return err;
+	say_left_out(&left, d);
+	e->is_attached = true;
+	set_timer(e, PAUSE_FIRST);
+	return 0;
+}
+
+struct use {
+	const struct native *e;
+};
+
+static bool is_used(void *arg, uint32_t map)
+{
+	const struct use *u = arg;
+
+	for (size_t i = 0; i < u->e->part_count; i++)
+		for (uint32_t k = 0; k < u->e->parts[i].program->clause_count; k++)
+			if (clause_uses_map(&u->e->parts[i].program->clauses[k], map))
+				return true;
+	return false;
+}
+
+static int native_extend(struct engine *engine, const struct program *p, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	struct use use = {e};
+	struct left_out left = {0};
+	int err = program_check(p, d);
+
+	if (!err)
+		err = native_store_extend(e->store, p, is_used, &use, d);
+	if (!err)
+		err = engine_extend(e->interp, p, d);
+	if (!err)
+		err = keep_part(e, p);
+	if (!err)
+		err = inject_reread(e->process->x);
+	if (!err)
+		err = add_clauses(e, p, &left);
+	if (!err && e->is_attached && !e->is_stopped)
+		err = arm(e, d);
+	say_left_out(&left, d);
+	return err;
+}
+
+/* The clauses stay known, but their sites do nothing more. */
+static void native_retract(struct engine *engine)
+{
+	struct native *e = (struct native *)engine;
+
+	if (e->part_count > 1)
+		e->part_count--;
+	engine_interp.retract(e->interp);
+}
+
+/* ---- run */
+
+static int native_run(struct engine *engine, enum attach_kind kind, uint32_t clause, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+
+	return engine_run(e->interp, kind, clause, d);
+}
+
+/* ---- the guard: sites that others changed, files that are mapped by now */
+
+static void look_at_sites(struct native *e, struct diag *d)
+{
+	struct native_process *p = e->process;
+	unsigned shadowed = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct inject_site *s = &p->sites[i];
+		enum inject_state state = s->is_on ? inject_look(p->x, s) : SITE_ON;
+
+		shadowed += state == SITE_SHADOWED;
+		/* A breakpoint is gone, and with it the jump. */
+		if (state == SITE_OFF)
+			inject_toggle(p->x, s, true);
+	}
+	if (shadowed > e->shadowed)
+		diag_warn(
+			d, "user-mode-shadowed",
+			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
+			"%d: events there are missed while these are there",
+			shadowed, shadowed == 1 ? "" : "s", (int)e->options.pid);
+	e->shadowed = shadowed;
+}
+
+static int look_at_files(struct native *e, struct diag *d)
+{
+	struct left_out left = {0};
+	int err = inject_reread(e->process->x);
+
+	e->has_waiting = false;
+	for (size_t i = 0; i < e->part_count && !err; i++)
+		err = add_clauses(e, e->parts[i].program, &left);
+	return err ? err : arm(e, d);
+}
+
+static int native_rearm(struct engine *engine, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	uint64_t at = now();
+
+	if (!e->is_attached || e->is_stopped || at < e->guard_at)
+		return 0;
+	e->guard_at = at + GUARD_NS;
+	if (inject_has_ended(e->process->x))
+		return 0;
+	look_at_sites(e, d);
+	native_process_ranges(e->process);
+	return e->has_waiting ? look_at_files(e, d) : 0;
+}
+
+/* ---- records */
+
+static bool is_alive(void *arg, uint32_t tid)
+{
+	char path[32];
+
+	(void)arg;
+	snprintf(path, sizeof(path), "/proc/%u", tid);
+	return !access(path, F_OK);
+}
+
+static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
+{
+	struct native *e = (struct native *)engine;
+	uint64_t ticks, pause;
+	int count;
+
+	native_clock_tick(e->store);
+	if (read(e->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
+		return -errno;
+	count = native_ring_drain(e->store, fn, arg, is_alive, NULL);
+	if (!count && timeout_ms) {
+		poll(&(struct pollfd){.fd = e->timer_fd, .events = POLLIN}, 1, timeout_ms);
+		count = native_ring_drain(e->store, fn, arg, is_alive, NULL);
+	}
+	pause = count ? PAUSE_FIRST : 2 * e->pause;
+	if (e->is_attached)
+		set_timer(e, pause < PAUSE_LAST ? pause : PAUSE_LAST);
+	return count;
+}
+
+static int native_wait_fd(struct engine *engine)
+{
+	return ((struct native *)engine)->timer_fd;
+}
+
+static void native_stats(struct engine *engine, struct run_stats *out)
+{
+	struct native *e = (struct native *)engine;
+
+	*out = (struct run_stats){0};
+	if (e->store)
+		native_store_stats(e->store, out);
+}
+
+static int native_faults(struct engine *engine, fault_fn *fn, void *arg)
+{
+	struct native *e = (struct native *)engine;
+
+	return native_store_faults(e->store, fn, arg);
+}
+
+/* ---- stop */
+
+/* What threads have begun is complete before the rest is cut off: children of fork, and threads
+ * that a signal handler keeps in the middle of a trampoline. */
+static void native_stop(struct engine *engine)
+{
+	struct native *e = (struct native *)engine;
+
+	if (!e->is_attached || e->is_stopped)
+		return;
+	e->is_stopped = true;
+	native_process_disarm(e->process, NULL);
+	native_store_stop(e->store);
+	if (e->options.follow_forks || !inject_has_ended(e->process->x))
+		inject_clean_children();
+	set_timer(e, PAUSE_LAST);
+}
+
+static void native_detach(struct engine *engine)
+{
+	native_stop(engine);
+}
+
+static void native_dump(struct engine *engine, struct buf *out)
+{
+	struct native *e = (struct native *)engine;
+
+	if (e->part_count)
+		program_print(e->parts[0].program, out);
+}
+
+const struct engine_ops engine_native = {
+	.name = "native",
+	.unreadable = native_unreadable,
+	.undoable = native_undoable,
+	.unreachable = native_unreachable,
+	.open = native_open,
+	.build = native_build,
+	.attach = native_attach,
+	.extend = native_extend,
+	.retract = native_retract,
+	.rearm = native_rearm,
+	.run = native_run,
+	.drain = native_drain,
+	.wait_fd = native_wait_fd,
+	.stats = native_stats,
+	.faults = native_faults,
+	.stop = native_stop,
+	.detach = native_detach,
+	.close = native_close,
+	.dump = native_dump,
+};

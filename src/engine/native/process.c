@@ -1,0 +1,337 @@
+/* A traced process; see process.h. */
+#include "engine/native/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "engine/native/blob.h"
+#include "symbols/maps.h"
+
+#define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
+#define AREA_REACH  0x30000000u	      /* bytes from it to the sites that use it */
+#define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
+#define ALIGN	    16
+#define MAPPED_MOST 16 /* addresses of one site in one process */
+#define STATUS_MAX  8192
+
+#ifndef HWCAP2_FSGSBASE
+#define HWCAP2_FSGSBASE 2
+#endif
+
+struct native_area {
+	uint64_t start, end;
+	uint64_t next;	 /* free from here */
+	bool has_inside; /* the functions of inside.h are at its start */
+};
+
+/* ---- opening */
+
+int native_process_open(pid_t pid, struct native_process **out, struct diag *d)
+{
+	struct native_process *p = calloc(1, sizeof(*p));
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	err = inject_open(pid, &p->x, d);
+	if (err)
+		native_process_close(p);
+	else
+		*out = p;
+	return err;
+}
+
+void native_process_close(struct native_process *p)
+{
+	if (!p)
+		return;
+	inject_close(p->x);
+	for (size_t i = 0; i < p->count; i++)
+		free(p->steps[i].all);
+	free(p->steps);
+	free(p->sites);
+	free(p->areas);
+	free(p);
+}
+
+/* ---- sites */
+
+static struct inject_site *find_site(struct native_process *p, uint64_t pc)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->sites[i].pc == pc)
+			return &p->sites[i];
+	return NULL;
+}
+
+static int add_site(struct native_process *p, const struct attach *at, uint64_t pc)
+{
+	struct inject_site site = {.pc = pc};
+	int err = array_grow(p->sites, p->count, p->cap);
+
+	if (!err)
+		err = array_reserve(p->steps, p->steps_cap, p->count + 1);
+	if (!err)
+		err = inject_plan(p->x, &site);
+	if (err)
+		return err;
+	if (at->sema_offset)
+		site.semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset);
+	p->steps[p->count] = (struct native_steps){0};
+	p->sites[p->count++] = site;
+	return 0;
+}
+
+/* The sites of an attachment, planned: how many; their numbers in `out`. */
+static int find_sites(struct native_process *p, const struct attach *at, size_t out[MAPPED_MOST])
+{
+	uint64_t addresses[MAPPED_MOST];
+	unsigned count =
+		at->file ? inject_find(p->x, at->file->inode, at->offset, addresses, MAPPED_MOST)
+			 : 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		struct inject_site *s = find_site(p, addresses[i]);
+		int err = s ? 0 : add_site(p, at, addresses[i]);
+
+		if (err)
+			return err;
+		out[i] = s ? (size_t)(s - p->sites) : p->count - 1;
+	}
+	return (int)count;
+}
+
+const char *native_process_problem(struct native_process *p, const struct attach *at)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, at, sites);
+
+	for (int i = 0; i < count; i++)
+		if (p->sites[sites[i]].form == INJECT_NONE)
+			return p->sites[sites[i]].why;
+	return count < 0 ? "no memory" : NULL;
+}
+
+static int add_step(struct native_steps *steps, const struct native_step *step)
+{
+	for (unsigned i = 0; i < steps->count; i++)
+		if (steps->all[i].clause == step->clause && steps->all[i].attach == step->attach)
+			return 0;
+	if (steps->count == steps->cap) {
+		unsigned cap = steps->cap ? 2 * steps->cap : 2;
+		struct native_step *all = realloc(steps->all, cap * sizeof(*all));
+
+		if (!all)
+			return -ENOMEM;
+		steps->all = all;
+		steps->cap = cap;
+	}
+	steps->all[steps->count++] = *step;
+	return 0;
+}
+
+int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, step->attach, sites), reached = 0;
+
+	*mapped = count < 0 ? 0 : (unsigned)count;
+	for (int i = 0; i < count; i++) {
+		int err;
+
+		if (p->sites[sites[i]].form == INJECT_NONE)
+			continue;
+		err = add_step(&p->steps[sites[i]], step);
+		if (err)
+			return err;
+		reached++;
+	}
+	return count < 0 ? count : reached;
+}
+
+/* ---- areas for trampolines */
+
+static bool is_near(const struct native_area *a, uint64_t pc)
+{
+	return (a->start > pc ? a->start - pc : pc - a->start) < AREA_REACH;
+}
+
+/* An area near the address with `size` bytes left; one that is new must be mapped. */
+static int find_area(struct native_process *p, uint64_t pc, size_t size, struct native_area **out)
+{
+	struct native_area a = {0};
+	int err;
+
+	for (size_t i = 0; i < p->area_count; i++) {
+		*out = &p->areas[i];
+		if (is_near(*out, pc) && (*out)->end - (*out)->next >= size)
+			return 0;
+	}
+	err = array_grow(p->areas, p->area_count, p->area_cap);
+	if (err)
+		return err;
+	size += native_blob_size + ALIGN;
+	size = size < AREA_SIZE ? AREA_SIZE : size;
+	err = inject_reserve(p->x, pc, size, &a.start);
+	if (err)
+		return err;
+	a.end = a.start + size;
+	a.next = a.start + (native_blob_size + ALIGN - 1) / ALIGN * ALIGN;
+	*out = &p->areas[p->area_count];
+	p->areas[p->area_count++] = a;
+	return 0;
+}
+
+/* ---- what the trampolines read */
+
+static bool has_filter(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	char path[64];
+	bool has;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	has = !file_slurp(path, STATUS_MAX, &text) && !strstr(text.ptr, "\nSeccomp:\t0");
+	buf_free(&text);
+	return has;
+}
+
+/* Images, the heap and the main thread's stack stay where they are; other memory can be unmapped at
+ * any moment, and is read by system calls. */
+static int take_range(void *arg, const struct mapped_file *m)
+{
+	struct process_page *page = arg;
+	struct memory_range *last = page->range_count ? &page->ranges[page->range_count - 1] : NULL;
+	bool is_image = m->inode && m->access[0] == 'r' && m->access[3] == 'p';
+
+	if (!is_image && !str_eq_text(m->path, "[heap]") && !str_eq_text(m->path, "[stack]"))
+		return 0;
+	if (last && last->end == m->start) {
+		last->end = m->end;
+		return 0;
+	}
+	if (page->range_count < PROCESS_RANGES)
+		page->ranges[page->range_count++] = (struct memory_range){m->start, m->end};
+	return 0;
+}
+
+int native_process_ranges(struct native_process *p)
+{
+	struct process_page page = {.pid = (uint64_t)inject_pid(p->x),
+				    .no_calls = has_filter(inject_pid(p->x))};
+	struct buf text = BUF_INIT;
+	int err = maps_read(inject_pid(p->x), &text);
+
+	if (!err)
+		err = maps_parse_all(buf_as_str(&text), inject_pid(p->x), take_range, &page);
+	buf_free(&text);
+	return err ? err : inject_write(p->x, inject_world(p->x)->process, &page, sizeof(page));
+}
+
+/* ---- trampolines */
+
+/* Near each site that needs one. */
+static int reserve_areas(struct native_process *p)
+{
+	struct native_area *area;
+	int err = 0;
+
+	for (size_t i = 0; i < p->count && !err; i++)
+		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
+			err = find_area(p, p->sites[i].pc, TRAMPOLINE, &area);
+	return err;
+}
+
+static int write_inside(struct native_process *p, struct native_area *a)
+{
+	int err = a->has_inside ? 0 : inject_write(p->x, a->start, native_blob, native_blob_size);
+
+	a->has_inside |= !err;
+	return err;
+}
+
+static struct native_place place_of(const struct native_process *p, const struct native_store *s,
+				    size_t site, const struct native_area *a, bool follow)
+{
+	const struct inject_world *w = inject_world(p->x);
+
+	return (struct native_place){
+		.landing = a->next,
+		.site = p->sites[site].pc,
+		.back = p->sites[site].resume,
+		.shared = w->shared,
+		.inside = a->start,
+		.process = w->process,
+		.follow = follow,
+		.rseq = w->rseq ? w->rseq : NATIVE_NONE,
+		.tid = w->tid ? w->tid : NATIVE_NONE,
+		.has_fsgsbase = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE,
+		.layout = &s->layout,
+		.maps = s->shapes,
+	};
+}
+
+/* Generate once to know the size, if it does not fit where there was room for the usual. */
+static int make_trampoline(struct native_process *p, const struct native_store *s, size_t site,
+			   bool follow, struct diag *d)
+{
+	struct native_steps *steps = &p->steps[site];
+	size_t room = TRAMPOLINE;
+	struct native_area *area;
+	int err = 0;
+
+	for (;;) {
+		struct native_code code = {0};
+		struct native_place place;
+
+		err = find_area(p, p->sites[site].pc, room, &area);
+		if (!err)
+			err = inject_map(p->x, s->fd, s->layout.size, d);
+		if (!err)
+			err = write_inside(p, area);
+		if (err)
+			return err;
+		place = place_of(p, s, site, area, follow);
+		code_open(&code, place.landing);
+		err = native_generate(&place, steps->all, steps->count, &code, d);
+		if (!err && code.bytes.len <= room) {
+			err = inject_write(p->x, place.landing, code.bytes.ptr, code.bytes.len);
+			area->next += (code.bytes.len + ALIGN - 1) / ALIGN * ALIGN;
+			p->sites[site].body = place.landing;
+			steps->done = steps->count;
+			room = 0;
+		} else {
+			room = err ? 0 : code.bytes.len;
+		}
+		code_close(&code);
+		if (err || !room)
+			return err;
+	}
+}
+
+int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
+		       struct diag *d)
+{
+	int err = reserve_areas(p);
+
+	if (!err)
+		err = inject_map(p->x, s->fd, s->layout.size, d);
+	if (!err && !p->is_ready)
+		err = native_process_ranges(p);
+	p->is_ready |= !err;
+	for (size_t i = 0; i < p->count && !err; i++)
+		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
+			err = make_trampoline(p, s, i, follow, d);
+	return err ? err : inject_enable(p->x, p->sites, p->count, d);
+}
+
+int native_process_disarm(struct native_process *p, struct diag *d)
+{
+	int err = inject_disable(p->x, p->sites, p->count, d);
+
+	return err ? err : inject_settle(p->x);
+}

@@ -1,0 +1,48 @@
+/* One traced process: the sites of the program that it has mapped, their trampolines, and the
+ * memory that these need. */
+#ifndef NOPAL_ENGINE_NATIVE_PROCESS_H
+#define NOPAL_ENGINE_NATIVE_PROCESS_H
+
+#include <sys/types.h>
+
+#include "engine/native/gen.h"
+#include "engine/native/store.h"
+#include "inject/inject.h"
+
+/* What runs at one site, in the order it was added. */
+struct native_steps {
+	struct native_step *all;
+	unsigned count, cap;
+	unsigned done; /* of these the trampoline has */
+};
+
+struct native_area; /* memory for trampolines */
+
+struct native_process {
+	struct inject *x;
+	struct inject_site *sites;
+	size_t count, cap;
+	struct native_steps *steps; /* of each site */
+	size_t steps_cap;
+	struct native_area *areas;
+	size_t area_count, area_cap;
+	bool is_ready; /* its process page is written */
+};
+
+/* Errors and messages are those of inject_open(). */
+int native_process_open(pid_t pid, struct native_process **out, struct diag *d);
+void native_process_close(struct native_process *p); /* NULL is fine; disables nothing */
+/* Why the attachment's site cannot be traced here; NULL: it can, or is not mapped (yet). */
+const char *native_process_problem(struct native_process *p, const struct attach *at);
+/* Let the step run at the sites of its attachment that are mapped. The number of sites that can be
+ * traced, of `*mapped`; -ENOMEM. */
+int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped);
+/* Make the trampolines of what was added, and enable all sites. */
+int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
+		       struct diag *d);
+/* No site leads to a trampoline any more, and no thread is in one. */
+int native_process_disarm(struct native_process *p, struct diag *d);
+/* Write down what memory can be read directly, as it is mapped now. */
+int native_process_ranges(struct native_process *p);
+
+#endif
