@@ -30,6 +30,14 @@ static const char *take_pids(void *at, const struct option *o, const char *value
 	return needed;
 }
 
+/* "--user": the name of the engine is the option's own. */
+static const char *take_engine(void *at, const struct option *o, const char *value)
+{
+	(void)value;
+	*(const char **)at = o->word + 2;
+	return NULL;
+}
+
 /* clang-format off */
 #define AT(member) offsetof(struct run, member)
 const struct option run_options[] = {
@@ -41,7 +49,9 @@ const struct option run_options[] = {
 	{"-o", NULL,            "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
 	{NULL, "--ring-size",   "SIZE",      take_size,   AT(options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
 	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
-	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf (default) or interp, or several in order of preference"},
+	{NULL, "--user",        NULL,        take_engine, AT(options.engine),  "with -p or -c: trace in user mode, in the process itself, without the kernel; as root, the kernel traces what user mode cannot"},
+	{NULL, "--kernel",      NULL,        take_engine, AT(options.engine),  "let the kernel trace: the default, unless this user may not and -p or -c is given"},
+	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf, native or interp, or several in order of preference"},
 	{NULL, "--events",      "FILE",      take_text,   AT(options.events),  "play the recorded events in FILE instead of tracing (see nopal(1))"},
 	{"-q", NULL,            NULL,        take_flag,   AT(quiet),           "print nothing but the results"},
 	{0},

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "find/process.h"
 #include "symbols/maps.h"
 
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */
+#define POLL_NS	      100000000u /* ... at mappings that nobody tells us of */
 
 /* ---- the processes that are followed */
 
@@ -337,11 +339,36 @@ static int join_if_child(void *arg, pid_t pid)
 	return 0;
 }
 
+static int hash_file(void *arg, const struct mapped_file *file)
+{
+	uint64_t *hash = arg;
+
+	*hash = hash_bytes(*hash, &file->inode, sizeof(file->inode));
+	return 0;
+}
+
+/* An ordinary user hears of nothing: has the process mapped other files since the last look? */
+static void poll_maps(struct nopal_trace *t)
+{
+	uint64_t now = clock_now(), hash = 0;
+	struct buf text = BUF_INIT;
+
+	if (now - t->later.looked_at_all < POLL_NS)
+		return;
+	t->later.looked_at_all = now;
+	maps_each_file(t->pid, &text, hash_file, &hash);
+	buf_free(&text);
+	t->images_changed = t->everything = t->maps_hash && hash != t->maps_hash;
+	t->maps_hash = hash;
+}
+
 void session_read_watch(struct nopal_trace *t)
 {
 	struct child_search search = {.t = t};
 	uint64_t lost, now;
 
+	if (t->polls_maps && t->state < SESSION_OVER) /* ORDER */
+		poll_maps(t);
 	if (!t->watch)
 		return;
 	lost = image_watch_read(t->watch, note_event, t);

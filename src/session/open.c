@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/export.h"
+#include "engine/bpf/kernel.h"
 #include "find/process.h"
 
 /* The options of a caller, checked and as large as ours. It may have been built with a smaller
@@ -83,8 +84,6 @@ static int open_process(struct nopal_trace *t, struct diag *d)
 
 /* ---- engines */
 
-#define DEFAULT_ENGINES "bpf"
-
 #define ROW(name, about) {&engine_##name, about},
 
 static const struct {
@@ -105,10 +104,33 @@ static int refuse_engine(struct str name, struct diag *d)
 	return -EINVAL;
 }
 
-/* "bpf", "bpf,interp"; NULL: the default. -EINVAL with the names of all engines. */
+/* The names that stand for engines. An ordinary user traces their own processes in user mode; and in
+ * user mode the kernel runs what cannot be run there, if it lets us. */
+static const char *expand_engines(const struct nopal_trace_options *o)
+{
+	const char *names = o->engine ? o->engine : o->events ? "interp" : "auto";
+	bool is_auto = !strcmp(names, "auto"), is_user = !strcmp(names, "user");
+	bool may_kernel = (is_auto || is_user) && rights_suffice();
+
+	if (is_user)
+		return may_kernel ? "native,bpf" : "native";
+	if (is_auto)
+		return may_kernel || (!o->pid && !o->command) ? "bpf" : "native";
+	return strcmp(names, "kernel") ? names : "bpf";
+}
+
+static bool has_native(const struct engine_choice *c)
+{
+	for (unsigned i = 0; i < c->count; i++)
+		if (c->kinds[i] == &engine_native)
+			return true;
+	return false;
+}
+
+/* "bpf", "bpf,interp". -EINVAL with the names of all engines. */
 static int choose_engines(const char *names, struct engine_choice *out, struct diag *d)
 {
-	struct str rest = str_from(names ? names : DEFAULT_ENGINES);
+	struct str rest = str_from(names);
 
 	out->count = 0;
 	do {
@@ -188,8 +210,10 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 	if (err)
 		return err;
 	t->pid = t->child.pid;
-	t->images_held = t->facts.needs_images && t->facts.uses_tracepoints;
-	if (!t->facts.needs_images || t->images_held)
+	/* In user mode, what will be traced must be mapped. */
+	t->images_held = t->facts.needs_images && t->facts.uses_tracepoints &&
+			 !has_native(&t->engines);
+	if ((!t->facts.needs_images && !has_native(&t->engines)) || t->images_held)
 		return 0;
 	err = child_exec(&t->child, t->options.command, d);
 	return err ? err : child_run_to_entry(&t->child, d);
@@ -202,7 +226,8 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 	if (!t->facts.uses_stacks && !t->facts.needs_images)
 		return;
 	err = image_watch_open(t->facts.needs_images, &t->watch, NULL);
-	if (err && t->facts.needs_images)
+	t->polls_maps = err && t->facts.needs_images && has_native(&t->engines);
+	if (err && t->facts.needs_images && !t->polls_maps)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
 			  strerror(-err));
 }
@@ -293,9 +318,7 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 	if (!err)
 		err = take_options(options, &t->options, d);
 	if (!err)
-		err = choose_engines(t->options.events && !t->options.engine ? "interp"
-									     : t->options.engine,
-				     &t->engines, d);
+		err = choose_engines(expand_engines(&t->options), &t->engines, d);
 	t->pid = t->options.pid;
 	if (err)
 		nopal_trace_close(t);

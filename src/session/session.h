@@ -120,6 +120,8 @@ struct nopal_trace {
 	struct pid_set
 		followed; /* the process of -p or -c, and its children if they are followed */
 	struct image_watch *watch; /* NULL: nothing to watch for */
+	bool polls_maps;	   /* it may not be opened: look at the mappings from time to time */
+	uint64_t maps_hash;	   /* of them, at the last look */
 	struct later later;	   /* images that were mapped meanwhile */
 	uint64_t heard_at;	   /* when the watch last had events, ns */
 	enum images_wanted images;

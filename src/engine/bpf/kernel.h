@@ -127,6 +127,8 @@ struct rights {
 };
 
 void rights_read(struct rights *r);
+/* May this process trace by the kernel, as far as its rights say? */
+bool rights_suffice(void);
 /* Why the kernel said "permission denied": one sentence that names the right that is missing. */
 const char *rights_denied(void);
 

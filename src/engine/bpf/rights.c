@@ -58,6 +58,14 @@ void rights_read(struct rights *r)
 								  : LOCKDOWN_NONE};
 }
 
+bool rights_suffice(void)
+{
+	struct rights r;
+
+	rights_read(&r);
+	return r.bpf && r.perfmon && !r.in_user_namespace && !r.lockdown;
+}
+
 const char *rights_denied(void)
 {
 	struct rights r;
