@@ -76,9 +76,11 @@ struct nopal_trace_options {
 	bool detach_later;
 	bool raw;   /* escape nothing: traced strings, names, what cat() and system() print */
 	bool quiet; /* NOPAL_JSON: print only what the script prints, not the number of probes */
-	/* The engine that runs the script, "bpf" (the default) or "interp"; or several in order of
-	 * preference, "interp,bpf": clauses that share a map run on the first that can run all of
-	 * them. */
+	/* The engine that runs the script: "bpf", "native" or "interp"; or several in order of
+	 * preference, "native,bpf": clauses that share a map run on the first that can run all of
+	 * them. "user" is "native,bpf" for those whom the kernel lets trace, "native" for others;
+	 * "kernel" is "bpf". The default, "auto", is "kernel", but "user" for others with `pid` or
+	 * `command`. */
 	const char *engine;
 	const char *events; /* interp: a file of recorded events, see nopal(1), to play instead */
 	const struct nopal_origin *origins; /* of the script, in ascending order of `at` */
@@ -160,6 +162,12 @@ void nopal_link_detach(struct nopal_link *link); /* NULL is fine */
 /* Report as text what this kernel and this user can trace (`nopal doctor`). 0: tracing works;
  * -errno: it does not. */
 int nopal_doctor(nopal_output_fn *output, void *arg);
+/* Pass on a table of the sites that a process has mapped: how each can be traced in user mode, or why
+ * it cannot. -EPERM, -ESRCH, -ENOTSUP. */
+int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
+/* Undo what a tracer in user mode that was killed left in a process. Number of sites; -ENOENT: there
+ * is nothing; -EBUSY: that tracer runs. */
+int nopal_clean(pid_t pid, struct nopal_diag *d);
 const char *nopal_version(void);
 
 #ifdef __cplusplus

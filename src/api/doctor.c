@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/export.h"
 #include "engine/bpf/kernel.h"
+#include "engine/native/native.h"
 #include "symbols/maps.h"
 
 /* ---- The trial */
@@ -78,8 +79,11 @@ static int is_counted(void *arg, const struct nopal_map_entry *entry)
 /* Trace one event, and look for it in the map. */
 static int run_script(const char *script, struct nopal_diag *d)
 {
-	const struct nopal_trace_options options = {
-		.size = sizeof(options), .name = "doctor", .pid = getpid(), .unsafe = true};
+	const struct nopal_trace_options options = {.size = sizeof(options),
+						    .name = "doctor",
+						    .pid = getpid(),
+						    .unsafe = true,
+						    .engine = "kernel"};
 	/* volatile: the compiler must not make a copy of the function for this text. */
 	void (*volatile call)(const char *) = traced_function;
 	struct nopal_trace *t;
@@ -173,6 +177,16 @@ static void print_tracefs(struct buf *out)
 	diag_free(&d);
 }
 
+static void print_user_mode(struct buf *out)
+{
+	const char *why = native_problem();
+
+	buf_printf(out, "%-14s %-4s %s\n", "user mode", why ? "no" : "yes",
+		   why ? why
+		       : "-p and -c trace processes that this user may debug; see nopal doctor -p "
+			 "PID");
+}
+
 NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 {
 	struct buf text = BUF_INIT;
@@ -187,6 +201,7 @@ NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 	print_rights(&text);
 	features_print(&features, &text);
 	print_tracefs(&text);
+	print_user_mode(&text);
 	buf_char(&text, '\n');
 	err = try_tracing(&text);
 	buf_text(&text,

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/export.h"
 #include "engine/bpf/kernel.h"
+#include "engine/native/native.h"
 #include "find/process.h"
 
 /* The options of a caller, checked and as large as ours. It may have been built with a smaller
@@ -104,8 +105,8 @@ static int refuse_engine(struct str name, struct diag *d)
 	return -EINVAL;
 }
 
-/* The names that stand for engines. An ordinary user traces their own processes in user mode; and in
- * user mode the kernel runs what cannot be run there, if it lets us. */
+/* The names that stand for engines. An ordinary user traces their own processes in user mode; and
+ * in user mode the kernel runs what cannot be run there, if it lets us. */
 static const char *expand_engines(const struct nopal_trace_options *o)
 {
 	const char *names = o->engine ? o->engine : o->events ? "interp" : "auto";
@@ -115,7 +116,8 @@ static const char *expand_engines(const struct nopal_trace_options *o)
 	if (is_user)
 		return may_kernel ? "native,bpf" : "native";
 	if (is_auto)
-		return may_kernel || (!o->pid && !o->command) ? "bpf" : "native";
+		return may_kernel || (!o->pid && !o->command) || native_problem() ? "bpf"
+										  : "native";
 	return strcmp(names, "kernel") ? names : "bpf";
 }
 
@@ -211,8 +213,8 @@ static int start_command(struct nopal_trace *t, struct diag *d)
 		return err;
 	t->pid = t->child.pid;
 	/* In user mode, what will be traced must be mapped. */
-	t->images_held = t->facts.needs_images && t->facts.uses_tracepoints &&
-			 !has_native(&t->engines);
+	t->images_held =
+		t->facts.needs_images && t->facts.uses_tracepoints && !has_native(&t->engines);
 	if ((!t->facts.needs_images && !has_native(&t->engines)) || t->images_held)
 		return 0;
 	err = child_exec(&t->child, t->options.command, d);

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "engine/interp/interp.h"
+#include "engine/native/native.h"
 #include "engine/native/process.h"
 
 #define SCRATCH_LEAST 16384 /* for extensions, whose frames are not known yet */
@@ -82,10 +83,19 @@ static void set_timer(struct native *e, uint64_t pause)
 	timerfd_settime(e->timer_fd, 0, &t, NULL);
 }
 
+const char *native_problem(void)
+{
+#if defined(__x86_64__)
+	return native_clock_problem();
+#else
+	return "it needs an x86-64 CPU";
+#endif
+}
+
 static int open_parts(struct native *e, struct diag *d)
 {
 	const struct engine_options tracer = {.ring_bytes = e->options.ring_bytes};
-	const char *why = native_clock_problem();
+	const char *why = native_problem();
 	int err = 0;
 
 	if (!e->options.pid)

@@ -1,0 +1,135 @@
+/* What user mode can do with a process: a table of its sites, and undoing what a killed tracer
+ * left. */
+#include "nopal/trace.h"
+
+#include <errno.h>
+
+#include "base/export.h"
+#include "base/public.h"
+#include "engine/native/native.h"
+#include "find/find.h"
+#include "inject/inject.h"
+
+#define MAPPED_MOST 4
+#define FORMS	    (INJECT_RETARGET + 1)
+
+/* A walk over all sites of a process. */
+struct look {
+	struct inject *x;
+	struct buf out;
+	unsigned forms[FORMS]; /* how many of each form, in this image */
+	unsigned all, reached; /* in all images */
+};
+
+static void print_site(struct look *l, const struct site *site, const struct inject_site *s)
+{
+	struct buf name = BUF_INIT;
+
+	buf_printf(&name, "%.*s:%.*s", STR_FMT(site->provider), STR_FMT(site->name));
+	buf_text(&l->out, "  ");
+	buf_escaped(&l->out, buf_as_str(&name));
+	buf_fill(&l->out, ' ', name.len < 40 ? 40 - name.len : 0);
+	buf_printf(&l->out, " 0x%012llx  ", (unsigned long long)s->pc);
+	if (s->form == INJECT_NONE)
+		buf_printf(&l->out, "no        %s\n", s->why);
+	else
+		buf_printf(&l->out, "%s\n", inject_form_name(s->form));
+	l->forms[s->form]++;
+	buf_free(&name);
+}
+
+static int look_at_site(struct look *l, const struct found_image *image, const struct site *site)
+{
+	uint64_t addresses[MAPPED_MOST];
+	unsigned count =
+		inject_find(l->x, image->file->inode, site->offset, addresses, MAPPED_MOST);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct inject_site s = {.pc = addresses[i]};
+		int err = inject_plan(l->x, &s);
+
+		if (err)
+			return err;
+		print_site(l, site, &s);
+	}
+	return 0;
+}
+
+static void sum_up(struct look *l)
+{
+	unsigned all = 0, none = l->forms[INJECT_NONE];
+
+	for (unsigned i = 0; i < FORMS; i++)
+		all += l->forms[i];
+	buf_printf(&l->out, "  %u of %u sites can be traced in user mode", all - none, all);
+	for (unsigned i = INJECT_NONE + 1, before = 0; i < FORMS; i++)
+		if (l->forms[i])
+			buf_printf(&l->out, "%s%u %s", before++ ? ", " : ": ", l->forms[i],
+				   inject_form_name((enum inject_form)i));
+	buf_text(&l->out, "\n\n");
+	l->all += all;
+	l->reached += all - none;
+}
+
+static int look_at_image(void *arg, const struct found_image *image, const size_t *matches,
+			 size_t count)
+{
+	struct look *l = arg;
+	int err = 0;
+
+	if (!image->file)
+		return 0;
+	buf_escaped(&l->out, image->path);
+	buf_char(&l->out, '\n');
+	memset(l->forms, 0, sizeof(l->forms));
+	for (size_t i = 0; i < count && !err; i++)
+		err = look_at_site(l, image, &image->sites->sites[matches[i]]);
+	sum_up(l);
+	return err;
+}
+
+static int look_at_all(struct look *l, struct diag *d)
+{
+	const struct find_query q = {.pid = inject_pid(l->x), .to_attach = true};
+	struct finder *finder;
+	int err = finder_new(&finder);
+
+	if (err)
+		return err;
+	err = finder_sites(finder, &q, look_at_image, l, d);
+	finder_problems(finder, d);
+	finder_free(finder);
+	return err < 0 ? err : 0;
+}
+
+NOPAL_EXPORT int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *arg,
+				      struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	const char *why = native_problem();
+	struct look l = {.out = BUF_INIT};
+	int err;
+
+	if (why)
+		return diag_error(d, -ENOTSUP, "user-mode-clock",
+				  "user mode is not possible on this machine: %s", why);
+	err = inject_open(pid, &l.x, d);
+	if (!err)
+		err = look_at_all(&l, d);
+	if (!err && !l.all)
+		buf_printf(&l.out, "process %d has mapped no file with probes\n", (int)pid);
+	if (!err && l.out.failed)
+		err = -ENOMEM;
+	if (!err)
+		output(arg, l.out.ptr, l.out.len);
+	inject_close(l.x);
+	buf_free(&l.out);
+	return diag_ensure(d, err, "look at the process");
+}
+
+NOPAL_EXPORT int nopal_clean(pid_t pid, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+
+	return diag_ensure(d, inject_clean(pid, d), "undo what was left in the process");
+}
