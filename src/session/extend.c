@@ -358,7 +358,8 @@ static void poll_maps(struct nopal_trace *t)
 	t->later.looked_at_all = now;
 	maps_each_file(t->pid, &text, hash_file, &hash);
 	buf_free(&text);
-	t->images_changed = t->everything = t->maps_hash && hash != t->maps_hash;
+	if (t->maps_hash && hash != t->maps_hash)
+		t->images = IMAGES_ALL;
 	t->maps_hash = hash;
 }
 
