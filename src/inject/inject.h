@@ -120,6 +120,8 @@ bool inject_has_ended(struct inject *x); /* it exited, or runs another program *
 /* Undo what a tracer that was killed left in the process: bytes of sites, semaphores. Number of
  * sites; -ENOENT: nothing was left. */
 int inject_clean(pid_t pid, struct diag *d);
+/* Is it a child of fork, with sites that this tracer enabled in its parent? */
+bool inject_is_inherited(pid_t pid);
 /* Undo what this tracer left in children that traced processes got by fork. */
 void inject_clean_children(void);
 

@@ -386,6 +386,22 @@ int inject_clean(pid_t pid, struct diag *d)
 	return -EBUSY;
 }
 
+bool inject_is_inherited(pid_t pid)
+{
+	uint64_t ledgers[LEDGERS_MOST];
+	unsigned count = ledger_find(pid, ledgers);
+	struct ledger_head head;
+	struct inject *x;
+	bool is = false;
+
+	if (!count || process_open(pid, &x, NULL))
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		is |= !ledger_open(x, ledgers[i], &head) && head.tracer == (uint64_t)getpid();
+	process_close(x);
+	return is;
+}
+
 static int clean_child(void *arg, pid_t pid)
 {
 	pid_t busy;

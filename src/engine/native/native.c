@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "engine/interp/interp.h"
+#include "engine/native/family.h"
 #include "engine/native/native.h"
 #include "engine/native/process.h"
 
@@ -33,14 +34,17 @@ struct native {
 	struct engine_options options;
 	struct engine *interp; /* runs clauses of the tracer */
 	struct native_store *store;
-	struct native_process *process;
+	struct native_process **processes; /* the first is the one that was chosen */
+	size_t process_count, process_cap;
+	struct native_family family;
 	struct part *parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
-	int timer_fd;	   /* readable when it is time to look at the rings */
-	uint64_t pause;	   /* ns, of that timer */
-	uint64_t guard_at; /* when the sites are looked at next */
-	unsigned shadowed; /* sites with somebody's breakpoint, as far as was said */
-	bool has_waiting;  /* attachments whose files are not mapped yet */
+	int timer_fd;	    /* readable when it is time to look at the rings */
+	uint64_t pause;	    /* ns, of that timer */
+	uint64_t guard_at;  /* when the sites are looked at next */
+	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
+	unsigned late;	    /* programs that began before they were traced */
+	unsigned unreached; /* ... that cannot be traced */
 	bool is_attached, is_stopped, is_over;
 };
 
@@ -64,7 +68,10 @@ static void native_close(struct engine *engine)
 		return;
 	native_detach(engine);
 	engine_close(e->interp);
-	native_process_close(e->process);
+	for (size_t i = 0; i < e->process_count; i++)
+		native_process_close(e->processes[i]);
+	free(e->processes);
+	family_free(&e->family);
 	native_store_close(e->store);
 	if (e->timer_fd >= 0)
 		close(e->timer_fd);
@@ -92,8 +99,21 @@ const char *native_problem(void)
 #endif
 }
 
+/* A process with none of the sites yet. */
+static int open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d)
+{
+	int err = array_grow(e->processes, e->process_count, e->process_cap);
+
+	if (!err)
+		err = native_process_open(pid, out, d);
+	if (!err)
+		e->processes[e->process_count++] = *out;
+	return err;
+}
+
 static int open_parts(struct native *e, struct diag *d)
 {
+	struct native_process *first;
 	const struct engine_options tracer = {.ring_bytes = e->options.ring_bytes};
 	const char *why = native_problem();
 	int err = 0;
@@ -109,7 +129,7 @@ static int open_parts(struct native *e, struct diag *d)
 		err = diag_error(d, -errno, "no-timer", "cannot make a timer: %s", strerror(errno));
 	if (!err)
 		err = engine_interp.open(&tracer, &e->interp, d);
-	return err ? err : native_process_open(e->options.pid, &e->process, d);
+	return err ? err : open_process(e, e->options.pid, &first, d);
 }
 
 static int native_open(const struct engine_options *options, struct engine **out, struct diag *d)
@@ -145,7 +165,7 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
 		return "in user mode there are only probes of the process itself";
-	return native_process_problem(e->process, at);
+	return native_process_problem(e->processes[0], at);
 }
 
 /* ---- build, extend */
@@ -197,14 +217,15 @@ struct left_out {
 	const char *why;
 };
 
-static int add_attach(struct native *e, const struct native_step *step, struct left_out *left)
+static int add_attach(struct native_process *p, const struct native_step *step,
+		      struct left_out *left)
 {
 	unsigned mapped;
-	int reached = native_process_add(e->process, step, &mapped);
+	int reached = native_process_add(p, step, &mapped);
 
 	if (reached < 0)
 		return reached;
-	e->has_waiting |= !mapped;
+	p->has_waiting |= !mapped;
 	left->of++;
 	if ((unsigned)reached == mapped)
 		return 0;
@@ -212,7 +233,7 @@ static int add_attach(struct native *e, const struct native_step *step, struct l
 	if (!left->first) {
 		left->first = step->attach;
 		left->program = step->program;
-		left->why = native_process_problem(e->process, step->attach);
+		left->why = native_process_problem(p, step->attach);
 	}
 	return 0;
 }
@@ -228,7 +249,8 @@ static void say_left_out(const struct left_out *left, struct diag *d)
 	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
 }
 
-static int add_clauses(struct native *e, const struct program *p, struct left_out *left)
+static int add_clauses(struct native_process *process, const struct program *p,
+		       struct left_out *left)
 {
 	int err = 0;
 
@@ -238,14 +260,14 @@ static int add_clauses(struct native *e, const struct program *p, struct left_ou
 							 &p->clauses[i].attaches[k]};
 
 			if (!is_tracers(step.attach))
-				err = add_attach(e, &step, left);
+				err = add_attach(process, &step, left);
 		}
 	return err;
 }
 
-static void log_pause(struct native *e)
+static void log_pause(struct native *e, const struct native_process *p)
 {
-	const struct inject_pause *pause = inject_pause(e->process->x);
+	const struct inject_pause *pause = inject_pause(p->x);
 
 	if (e->options.log)
 		buf_printf(
@@ -257,16 +279,21 @@ static void log_pause(struct native *e)
 }
 
 /* A process that has ended is no error: its events are all. */
-static int arm(struct native *e, struct diag *d)
+static int arm(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
-	int err = native_process_arm(e->process, e->store, e->options.follow_forks, &said);
+	int err = native_process_arm(p, e->store, e->options.follow_forks, &said);
 
 	if (err != -ESRCH)
 		diag_add_all(d, &said);
 	diag_free(&said);
-	log_pause(e);
+	log_pause(e, p);
 	return err == -ESRCH ? 0 : err;
+}
+
+static void ignore(void *arg, pid_t pid)
+{
+	(void)arg, (void)pid;
 }
 
 static int native_attach(struct engine *engine, struct diag *d)
@@ -279,9 +306,11 @@ static int native_attach(struct engine *engine, struct diag *d)
 	err = engine_attach(e->interp, d);
 	interp_set_start(e->interp, e->store->layout.start);
 	if (!err)
-		err = add_clauses(e, e->parts[0].program, &left);
+		err = add_clauses(e->processes[0], e->parts[0].program, &left);
 	if (!err)
-		err = arm(e, d);
+		err = arm(e, e->processes[0], d);
+	if (!err)
+		err = family_look(&e->family, e->options.pid, false, ignore, NULL);
 	if (err)
 		return err;
 	say_left_out(&left, d);
@@ -305,6 +334,19 @@ static bool is_used(void *arg, uint32_t map)
 	return false;
 }
 
+/* One that has ended is no error. */
+static int extend_process(struct native *e, struct native_process *process, const struct program *p,
+			  struct left_out *left, struct diag *d)
+{
+	int err = inject_reread(process->x);
+
+	if (err == -ESRCH)
+		return 0;
+	if (!err)
+		err = add_clauses(process, p, left);
+	return !err && e->is_attached && !e->is_stopped ? arm(e, process, d) : err;
+}
+
 static int native_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
@@ -318,12 +360,8 @@ static int native_extend(struct engine *engine, const struct program *p, struct 
 		err = engine_extend(e->interp, p, d);
 	if (!err)
 		err = keep_part(e, p);
-	if (!err)
-		err = inject_reread(e->process->x);
-	if (!err)
-		err = add_clauses(e, p, &left);
-	if (!err && e->is_attached && !e->is_stopped)
-		err = arm(e, d);
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		err = extend_process(e, e->processes[i], p, &left, d);
 	say_left_out(&left, d);
 	return err;
 }
@@ -347,11 +385,12 @@ static int native_run(struct engine *engine, enum attach_kind kind, uint32_t cla
 	return engine_run(e->interp, kind, clause, d);
 }
 
-/* ---- the guard: sites that others changed, files that are mapped by now */
+/* ---- the guard: sites that others changed, files that are mapped by now, programs that run by now
+ */
 
-static void look_at_sites(struct native *e, struct diag *d)
+/* How many of its sites have a breakpoint. */
+static unsigned look_at_sites(struct native_process *p)
 {
-	struct native_process *p = e->process;
 	unsigned shadowed = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
@@ -363,39 +402,106 @@ static void look_at_sites(struct native *e, struct diag *d)
 		if (state == SITE_OFF)
 			inject_toggle(p->x, s, true);
 	}
+	return shadowed;
+}
+
+static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
+{
 	if (shadowed > e->shadowed)
 		diag_warn(
 			d, "user-mode-shadowed",
 			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
-			"%d: events there are missed while these are there",
+			"%d: events there are missed while these exist",
 			shadowed, shadowed == 1 ? "" : "s", (int)e->options.pid);
 	e->shadowed = shadowed;
 }
 
-static int look_at_files(struct native *e, struct diag *d)
+/* Files that are mapped by now. */
+static int look_at_files(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct left_out left = {0};
-	int err = inject_reread(e->process->x);
+	int err = inject_reread(p->x);
 
-	e->has_waiting = false;
+	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
-		err = add_clauses(e, e->parts[i].program, &left);
-	return err ? err : arm(e, d);
+		err = add_clauses(p, e->parts[i].program, &left);
+	return err ? err : arm(e, p, d);
+}
+
+static void drop_ended(struct native *e)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < e->process_count; i++)
+		if (inject_has_ended(e->processes[i]->x))
+			native_process_close(e->processes[i]);
+		else
+			e->processes[kept++] = e->processes[i];
+	e->process_count = kept;
+}
+
+static int guard(struct native *e, struct diag *d)
+{
+	unsigned shadowed = 0;
+	int err = 0;
+
+	drop_ended(e);
+	for (size_t i = 0; i < e->process_count && !err; i++) {
+		struct native_process *p = e->processes[i];
+
+		if (inject_has_ended(p->x))
+			continue;
+		shadowed += look_at_sites(p);
+		native_process_ranges(p);
+		err = p->has_waiting ? look_at_files(e, p, d) : 0;
+	}
+	say_shadowed(e, shadowed, d);
+	return err == -ESRCH ? 0 : err;
+}
+
+struct newcomers {
+	struct native *e;
+	struct diag *d;
+};
+
+/* A process has called exec, or is a child that did. Children of fork have inherited all. */
+static void take_newcomer(void *arg, pid_t pid)
+{
+	struct newcomers *n = arg;
+	struct native *e = n->e;
+	struct native_process *p;
+	struct diag said = DIAG_INIT;
+	int err = inject_is_inherited(pid) ? -EEXIST : open_process(e, pid, &p, &said);
+
+	if (!err)
+		err = look_at_files(e, p, &said);
+	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
+		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
+			  said.first ? (int)said.first->text.len : 0,
+			  said.first ? said.first->text.ptr : "");
+	else if (!err && p->count && e->late++ == 0)
+		diag_warn(n->d, "user-mode-late",
+			  "process %d began to run another program: it is traced from some "
+			  "milliseconds after that on",
+			  (int)pid);
+	diag_free(&said);
 }
 
 static int native_rearm(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
+	struct newcomers newcomers = {e, d};
 	uint64_t at = now();
+	int err;
 
-	if (!e->is_attached || e->is_stopped || at < e->guard_at)
+	if (!e->is_attached || e->is_stopped)
 		return 0;
+	err = family_look(&e->family, e->options.pid, e->options.follow_forks, take_newcomer,
+			  &newcomers);
+	if (err || at < e->guard_at)
+		return err;
 	e->guard_at = at + GUARD_NS;
-	if (inject_has_ended(e->process->x))
-		return 0;
-	look_at_sites(e, d);
-	native_process_ranges(e->process);
-	return e->has_waiting ? look_at_files(e, d) : 0;
+	return guard(e, d);
 }
 
 /* ---- records */
@@ -461,9 +567,10 @@ static void native_stop(struct engine *engine)
 	if (!e->is_attached || e->is_stopped)
 		return;
 	e->is_stopped = true;
-	native_process_disarm(e->process, NULL);
+	for (size_t i = 0; i < e->process_count; i++)
+		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);
-	if (e->options.follow_forks || !inject_has_ended(e->process->x))
+	if (e->family.count > 1 || !inject_has_ended(e->processes[0]->x))
 		inject_clean_children();
 	set_timer(e, PAUSE_LAST);
 }

@@ -26,7 +26,8 @@ struct native_process {
 	size_t steps_cap;
 	struct native_area *areas;
 	size_t area_count, area_cap;
-	bool is_ready; /* its process page is written */
+	bool has_waiting; /* there are attachments whose files are not mapped yet */
+	bool is_ready;	  /* its process page is written */
 };
 
 /* Errors and messages are those of inject_open(). */

@@ -1,0 +1,127 @@
+/* Looking at a family of processes; see family.h. The kernel lists the children of each thread, so
+ * a look costs as much as the family is large. */
+#include "engine/native/family.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/file.h"
+
+#define STAT_MAX     4096
+#define STAT_PROGRAM 26 /* in /proc/PID/stat: where the code begins */
+#define LIST_MAX     (1u << 20)
+
+void family_free(struct native_family *f)
+{
+	free(f->all);
+	*f = (struct native_family){0};
+}
+
+/* 0: it has ended. */
+static uint64_t program_of(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	uint64_t value = 0;
+	struct str rest;
+	char path[64];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (!file_slurp(path, STAT_MAX, &text) && (end = strrchr(text.ptr, ')')) && end[1]) {
+		rest = str_from(end + 2);
+		for (int field = 3; field < STAT_PROGRAM; field++)
+			str_cut(&rest, ' ');
+		if (str_to_u64(str_cut(&rest, ' '), &value))
+			value = 0;
+	}
+	buf_free(&text);
+	return value;
+}
+
+static struct native_member *find(struct native_family *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->all[i].pid == pid)
+			return &f->all[i];
+	return NULL;
+}
+
+static int note(struct native_family *f, pid_t pid, family_fn *fn, void *arg)
+{
+	uint64_t program = program_of(pid);
+	struct native_member *m = find(f, pid);
+	bool is_new = !m || m->program != program;
+
+	if (!program)
+		return 0;
+	if (!m) {
+		if (array_grow(f->all, f->count, f->cap))
+			return -ENOMEM;
+		m = &f->all[f->count++];
+	}
+	*m = (struct native_member){pid, program, true};
+	if (is_new)
+		fn(arg, pid);
+	return 0;
+}
+
+static int note_children_of(struct native_family *f, const char *path, family_fn *fn, void *arg)
+{
+	struct buf text = BUF_INIT;
+	struct str rest;
+	uint64_t pid;
+	int err = file_slurp(path, LIST_MAX, &text);
+
+	rest = str_trim(buf_as_str(&text));
+	while (!err && rest.len)
+		if (!str_to_u64(str_cut(&rest, ' '), &pid))
+			err = note(f, (pid_t)pid, fn, arg);
+	buf_free(&text);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int note_children(struct native_family *f, pid_t pid, family_fn *fn, void *arg)
+{
+	struct dirent *entry;
+	char path[320];
+	int err = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && !err && (entry = readdir(dir))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
+		err = note_children_of(f, path, fn, arg);
+	}
+	if (dir)
+		closedir(dir);
+	return err;
+}
+
+int family_look(struct native_family *f, pid_t first, bool follow, family_fn *fn, void *arg)
+{
+	size_t kept = 0;
+	int err;
+
+	for (size_t i = 0; i < f->count; i++)
+		f->all[i].is_there = false;
+	err = note(f, first, fn, arg);
+	/* Members whose parents have ended are looked at, too; new ones come to the end. */
+	for (size_t i = 0; follow && i < f->count && !err; i++) {
+		pid_t pid = f->all[i].pid;
+
+		err = note(f, pid, fn, arg);
+		if (!err)
+			err = note_children(f, pid, fn, arg);
+	}
+	for (size_t i = 0; i < f->count; i++)
+		if (f->all[i].is_there)
+			f->all[kept++] = f->all[i];
+	f->count = kept;
+	return err;
+}
