@@ -1,0 +1,182 @@
+# User mode: the traced process runs the script itself. As root with --user, and as an ordinary user without capabilities.
+load ../helpers
+
+setup() {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	[ "$(id -u)" = 0 ] || skip "needs root, to be several users"
+	dir=$(mktemp -d /tmp/nopal-user.XXXXXX)
+	cp "$TARGETS/tick" "$TARGETS/plugin" "$TARGETS/pluglib" "$dir"
+	chmod 755 "$dir"
+	chown nobody "$dir"/*
+	tick=$dir/tick
+	mkfifo -m 666 "$dir/go"
+}
+
+teardown() {
+	[ -z "${target:-}" ] || kill -9 "$target" 2>/dev/null || true
+	[ -z "${dir:-}" ] || rm -rf "$dir"
+}
+
+# as_nobody COMMAND...: with no capability, in a directory of its own.
+as_nobody() {
+	(cd "$dir" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all timeout 60 "$@")
+}
+
+# A traced program that waits for a line: $target.
+start_target() {
+	"$@" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	sleep 0.2
+}
+
+start_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all "$@" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	sleep 0.2
+}
+
+go_on() {
+	echo >&8
+	wait $target || true
+	wait $tracer
+}
+
+@test "-c: every event is counted, as root with --user" {
+	run timeout 60 "$NOPAL" -q --user -c "$tick loop 5000 4" -e "usdt:$tick:tick:loop { @n = count(); @sum = sum(arg0); @by = hist(arg0) }"
+	echo "$output"
+	[[ $output == *"@n: 20000"* ]]
+	[[ $output == *"@sum: 49990000"* ]]
+}
+
+@test "-c: an ordinary user traces a program of its own" {
+	run as_nobody "$NOPAL" -q -c "./tick word a b a" -e 'usdt:tick:word { printf("%s %d\n", str(arg0), arg1); @[str(arg0)] = count() }'
+	echo "$output"
+	[ "$(grep -c '^[ab] 1$' <<<"$output")" = 3 ]
+	[[ $output == *"@[a]: 2"* ]]
+}
+
+@test "-p: an ordinary user traces a process of its own, which never notices" {
+	start_nobody "$tick" wait loop 3000 3
+	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c \
+		"exec '$NOPAL' -v -p $target -e 'usdt:$tick:tick:loop { @[tid] = count() }'" \
+		>"$dir/out" 2>"$dir/err" 3>&- &
+	tracer=$!
+	sleep 1
+	go_on
+	cat "$dir/out" "$dir/err"
+	[ "$(grep -c ']: 3000$' "$dir/out")" = 3 ]
+	grep -qE 'stopped for [0-9]\.[0-9]+ ms, one of them for [0-9]\.[0-9]+ ms' "$dir/err"
+}
+
+@test "another user's process is refused" {
+	start_target "$tick" wait loop 1
+	run as_nobody "$NOPAL" -p $target -e "usdt:$tick:tick:loop { @ = count() }"
+	echo "$output"
+	[ "$status" = 1 ]
+	[[ $output == *"process $target"* ]]
+	[[ $output == *"root"* ]]
+}
+
+@test "user mode needs a process" {
+	run "$NOPAL" --user -e "usdt:$tick:tick:loop { @ = count() }"
+	[ "$status" = 1 ]
+	says user-mode-process "user mode traces one process: choose it with -p"
+	run as_nobody "$NOPAL" --kernel -c "./tick loop 1" -e 'usdt:tick:loop { @ = count() }'
+	[ "$status" = 1 ]
+	[[ $output == *"permission denied"* ]]
+}
+
+@test "what only the kernel knows moves the clause there, or is refused" {
+	run timeout 60 "$NOPAL" -q --user -c "$tick loop 100" -e "usdt:$tick:tick:loop { @n = count() } usdt:$tick:tick:loop { @k[kstack(1)] = count() }"
+	echo "$output"
+	[[ $output == *"@n: 100"* ]]
+	[[ $output == *"]: 100"* ]]
+	run as_nobody "$NOPAL" -c "./tick loop 100" -e "usdt:tick:loop { @[kstack] = count() }"
+	[ "$status" = 1 ]
+	[[ $output == *"kernel"* ]]
+}
+
+@test "children of fork: left alone with -p, traced with --follow and -c" {
+	start_target "$tick" wait fork 100
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+	go_on
+	grep -q '^@n: 100$' "$output_file"
+	rm -f "$dir/go"; mkfifo "$dir/go"
+	start_target "$tick" wait fork 100
+	start_tracer "usdt:$tick:tick:loop { @[pid] = count() }" --user --follow -p $target
+	go_on
+	cat "$output_file"
+	[ "$(grep -c ']: 100$' "$output_file")" = 2 ]
+	grep -q "^@\[$target\]: 100$" "$output_file"
+}
+
+@test "a library that is loaded later, by an ordinary user" {
+	start_nobody "$dir/plugin" load "$dir/pluglib"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$NOPAL" -p $target -e "usdt:$dir/pluglib:plug:in { @ = count() }" >"$dir/out" 2>"$dir/err" 3>&- &
+	tracer=$!
+	sleep 1
+	go_on
+	cat "$dir/out" "$dir/err"
+	! grep -q error "$dir/err"
+}
+
+@test "doctor -p: how each site can be traced" {
+	start_nobody "$tick" wait loop 1
+	run as_nobody "$NOPAL" doctor -p $target
+	echo "$output"
+	[[ $output == *"tick:loop "*"nop10"* ]]
+	[[ $output == *" sites can be traced in user mode: "* ]]
+	run "$NOPAL" doctor -p 999999999
+	[ "$status" != 0 ]
+}
+
+@test "kill -9 of the tracer at random moments, and nopal clean" {
+	start_target "$tick" loop 100000000 2 1
+	for i in $(seq 10); do
+		"$NOPAL" --user -p $target -e "usdt:$tick:tick:loop { @ = count() }" >/dev/null 2>&1 3>&- &
+		sleep 0.0$((RANDOM % 9))
+		kill -9 $!
+		wait $! 2>/dev/null || true
+		kill -0 $target
+	done
+	start_tracer "usdt:$tick:tick:loop { @ = count() }" --user -p $target
+	run "$NOPAL" clean $target
+	says still-traced "is tracing process $target"
+	kill -9 $tracer
+	wait $tracer 2>/dev/null || true
+	run "$NOPAL" clean $target
+	[[ $output == "process $target: "*" restored" ]]
+	kill -0 $target
+	run "$NOPAL" clean 999999999
+	[ "$status" = 1 ]
+}
+
+# poke ADDRESS BYTE: write the first byte of the 10-byte nop after the 1-byte nop at ADDRESS.
+poke() {
+	printf "$2" | dd of="/proc/$target/mem" bs=1 seek=$(($1 + 1)) conv=notrunc status=none
+}
+
+@test "a breakpoint that others put on a site is noticed, and that it is gone" {
+	start_target "$tick" wait loop 50
+	address=$("$NOPAL" doctor -p $target | awk '/tick:loop/ { print $2 }' | head -1)
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+	poke "$address" '\xcc'
+	sleep 0.5
+	poke "$address" '\x66'
+	sleep 0.5
+	go_on
+	cat "$output_file"
+	says user-mode-shadowed "put breakpoints on 1 site of process $target" "$messages"
+	grep -q '^@n: 50$' "$output_file"
+}
+
+@test "a program that a process runs by exec is traced a moment later" {
+	start_target sh -c "read x; exec '$tick' loop 300 1 1000"
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user --follow -p $target
+	go_on
+	cat "$output_file" "$messages"
+	says user-mode-late "began to run another program" "$messages"
+	[ "$(sed -n 's/^@n: //p' "$output_file")" -gt 200 ]
+}
