@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -19,6 +20,9 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+
+#define HOME_LOW  0x100000000u
+#define HOME_HIGH 0x7e0000000000u
 
 struct mapping {
 	struct inject *x;
@@ -76,11 +80,23 @@ static int map_shared(struct mapping *m, uint64_t at)
 	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
 }
 
+/* Anywhere that is free and not planned; which address it is cannot be known before. */
+static uint64_t choose_home(const struct space *s, size_t size)
+{
+	uint64_t low = 0, found;
+
+	if (getrandom(&low, sizeof(low), GRND_NONBLOCK) != sizeof(low))
+		low = nanoseconds();
+	low = HOME_LOW + low % (HOME_HIGH - HOME_LOW);
+	found = space_find(s, size, low, HOME_HIGH);
+	return found ? found : space_find(s, size, HOME_LOW, low);
+}
+
 static int map_home(struct mapping *m)
 {
 	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
-	int64_t at =
-		map_at(m->r, 0, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	int64_t at = map_at(m->r, choose_home(&m->x->space, size), size, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	struct inject_world *world = &m->x->world;
 	int err;
 

@@ -282,6 +282,24 @@ int session_compile(struct nopal_trace *t, const char *text, struct diag *d)
 	return err ? err : script_compile(t->script, &t->program, d);
 }
 
+/* The kernel traces a process that cannot be traced in user mode, if there is a choice. */
+static int open_engines(struct nopal_trace *t, const struct engine_options *options, struct diag *d)
+{
+	struct engine_choice *c = &t->engines;
+	struct diag said = DIAG_INIT;
+	int err = engine_set_open(c->kinds, c->count, options, &t->engine, &said);
+
+	if (err && c->count > 1 && c->kinds[0] == &engine_native) {
+		diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
+			  STR_FMT(said.first ? said.first->text : STR("no user mode")));
+		err = engine_set_open(c->kinds + 1, c->count - 1, options, &t->engine, d);
+	} else {
+		diag_add_all(d, &said);
+	}
+	diag_free(&said);
+	return err;
+}
+
 static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
@@ -294,7 +312,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.events = t->options.events,
 		.log = t->options.verbose ? &t->log : NULL,
 	};
-	int err = engine_set_open(t->engines.kinds, t->engines.count, &options, &t->engine, d);
+	int err = open_engines(t, &options, d);
 
 	if (!err)
 		err = engine_can_run_all(t->engine, t->program, d);

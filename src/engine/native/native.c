@@ -45,6 +45,7 @@ struct native {
 	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
 	unsigned late;	    /* programs that began before they were traced */
 	unsigned unreached; /* ... that cannot be traced */
+	unsigned later;	    /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
 };
 
@@ -269,12 +270,12 @@ static void log_pause(struct native *e, const struct native_process *p)
 {
 	const struct inject_pause *pause = inject_pause(p->x);
 
-	if (e->options.log)
+	if (e->options.log && pause->threads)
 		buf_printf(
 			e->options.log,
 			"user mode: process %d: %u thread%s stopped for %.2f ms, one of them for "
 			"%.2f ms\n",
-			(int)e->options.pid, pause->threads, pause->threads == 1 ? "" : "s",
+			(int)inject_pid(p->x), pause->threads, pause->threads == 1 ? "" : "s",
 			(double)pause->all_ns / 1e6, (double)pause->one_ns / 1e6);
 }
 
@@ -420,12 +421,20 @@ static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
 static int look_at_files(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct left_out left = {0};
+	size_t before = p->count;
 	int err = inject_reread(p->x);
 
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = add_clauses(p, e->parts[i].program, &left);
-	return err ? err : arm(e, p, d);
+	if (err || p->count == before)
+		return err;
+	if (before && e->later++ == 0)
+		diag_warn(d, "user-mode-later",
+			  "process %d has mapped a file with probes: these are traced from some "
+			  "milliseconds after that on",
+			  (int)inject_pid(p->x));
+	return arm(e, p, d);
 }
 
 static void drop_ended(struct native *e)
@@ -440,23 +449,20 @@ static void drop_ended(struct native *e)
 	e->process_count = kept;
 }
 
-static int guard(struct native *e, struct diag *d)
+static void guard(struct native *e, struct diag *d)
 {
 	unsigned shadowed = 0;
-	int err = 0;
 
 	drop_ended(e);
-	for (size_t i = 0; i < e->process_count && !err; i++) {
+	for (size_t i = 0; i < e->process_count; i++) {
 		struct native_process *p = e->processes[i];
 
 		if (inject_has_ended(p->x))
 			continue;
 		shadowed += look_at_sites(p);
 		native_process_ranges(p);
-		err = p->has_waiting ? look_at_files(e, p, d) : 0;
 	}
 	say_shadowed(e, shadowed, d);
-	return err == -ESRCH ? 0 : err;
 }
 
 struct newcomers {
@@ -498,10 +504,14 @@ static int native_rearm(struct engine *engine, struct diag *d)
 		return 0;
 	err = family_look(&e->family, e->options.pid, e->options.follow_forks, take_newcomer,
 			  &newcomers);
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
+			err = look_at_files(e, e->processes[i], d);
 	if (err || at < e->guard_at)
-		return err;
+		return err == -ESRCH ? 0 : err;
 	e->guard_at = at + GUARD_NS;
-	return guard(e, d);
+	guard(e, d);
+	return 0;
 }
 
 /* ---- records */
