@@ -95,8 +95,10 @@ void inject_forget(struct inject *x, const struct inject_site *site);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
-/* Map what was planned and reserved; the first time also `shared_size` bytes of the file
- * `shared_fd` (a sealed memfd) and the page of the process. */
+/* Map what was planned and reserved. What the process has mapped itself meanwhile is given up:
+ * sites with such landings are left out by inject_enable(); when it is what was reserved, -EEXIST
+ * without a message: inject_reread() and reserve again. The first time also `shared_size` bytes of
+ * the file `shared_fd` (a sealed memfd) and the page of the process. */
 int inject_map(struct inject *x, int shared_fd, size_t shared_size, struct diag *d);
 const struct inject_world *inject_world(const struct inject *x);
 

@@ -44,6 +44,8 @@ int space_read(struct space *s, pid_t pid);
 void space_free(struct space *s);
 /* Is all of it one mapping of code without a file? */
 bool space_is_code(const struct space *s, uint64_t start, uint64_t end);
+/* Are these bytes of planned pages that have been mapped? */
+bool space_is_mapped(const struct space *s, uint64_t start, size_t size);
 /* May these bytes be ours: pages that are free or planned, and no piece? */
 bool space_has_room(const struct space *s, uint64_t start, size_t size);
 /* Make them a piece, and their pages planned. -ENOMEM. */

@@ -141,7 +141,18 @@ static int map_code(struct mapping *m, const struct range *r)
 		CALL(m->r, SYS_munmap, (uint64_t)at, size);
 		at = -EEXIST;
 	}
-	return refuse_call(m, at, "map memory for code");
+	return at == -EEXIST ? -EEXIST : refuse_call(m, at, "map memory for code");
+}
+
+/* Sites whose landings are lost are left out; without trampolines the caller must plan anew. */
+static int give_up(struct space *s, struct range *lost)
+{
+	bool is_bodies = lost->is_bodies;
+
+	memmove(lost, lost + 1,
+		(size_t)(s->planned + s->planned_count - (lost + 1)) * sizeof(*lost));
+	s->planned_count--;
+	return is_bodies ? -EEXIST : 0;
 }
 
 static int map_all(struct mapping *m)
@@ -150,8 +161,13 @@ static int map_all(struct mapping *m)
 	int err = m->x->world.shared ? 0 : map_home(m);
 
 	while (!err && s->mapped_count < s->planned_count) {
-		err = map_code(m, &s->planned[s->mapped_count]);
-		s->mapped_count += !err;
+		struct range *r = &s->planned[s->mapped_count];
+
+		err = map_code(m, r);
+		if (!err)
+			s->mapped_count++;
+		else if (err == -EEXIST)
+			err = give_up(s, r);
 	}
 	return err;
 }

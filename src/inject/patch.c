@@ -115,13 +115,28 @@ struct change {
 	int (*one)(struct inject *x, struct inject_site *s);
 };
 
+/* Where breakpoints after a punned site lead. */
+static bool has_detours(struct inject *x, const struct inject_site *s)
+{
+	uint64_t detours[PUN_DETOURS];
+	uint8_t code[LOOK];
+	unsigned count;
+	bool has = !inject_read(x, s->pc, code, sizeof(code));
+
+	count = has && s->form == INJECT_PUN ? pun_detours(s, code, detours) : 0;
+	for (unsigned i = 0; i < count; i++)
+		has &= space_is_mapped(&x->space, detours[i], JUMP_NEAR);
+	return has;
+}
+
 /* Is everything as it was planned? */
 static bool is_as_planned(struct inject *x, const struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX], offset[4];
 	int32_t rel;
 
-	if (read_bytes(x, s, now) || memcmp(now, s->before, s->len))
+	if (!space_is_mapped(&x->space, s->landing, landing_size(s)) || !has_detours(x, s) ||
+	    read_bytes(x, s, now) || memcmp(now, s->before, s->len))
 		return false;
 	if (s->form != INJECT_PUN && s->form != INJECT_NOP10)
 		return true;
@@ -152,7 +167,7 @@ static int enable_one(struct inject *x, struct inject_site *s)
 		return write_jumps(x, s);
 	if (!is_as_planned(x, s)) {
 		s->form = INJECT_NONE;
-		s->why = "its bytes have just been changed by somebody else";
+		s->why = "its bytes, or the memory where its jump leads, have just been changed";
 		return 0;
 	}
 	err = write_jumps(x, s);

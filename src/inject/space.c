@@ -150,6 +150,16 @@ bool space_is_code(const struct space *s, uint64_t start, uint64_t end)
 	return false;
 }
 
+bool space_is_mapped(const struct space *s, uint64_t start, size_t size)
+{
+	uint64_t end = start + size;
+
+	for (uint64_t page = page_of(start); page < end; page += PAGE)
+		if (!overlaps(s->planned, s->mapped_count, page, page + PAGE, false))
+			return false;
+	return true;
+}
+
 bool space_has_room(const struct space *s, uint64_t start, size_t size)
 {
 	uint64_t end = start + size;

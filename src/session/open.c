@@ -292,7 +292,8 @@ static int open_engines(struct nopal_trace *t, const struct engine_options *opti
 	if (err && c->count > 1 && c->kinds[0] == &engine_native) {
 		diag_warn(d, "user-mode-refused", "%.*s: the kernel traces it",
 			  STR_FMT(said.first ? said.first->text : STR("no user mode")));
-		err = engine_set_open(c->kinds + 1, c->count - 1, options, &t->engine, d);
+		c->kinds[0] = c->kinds[--c->count];
+		err = engine_set_open(c->kinds, c->count, options, &t->engine, d);
 	} else {
 		diag_add_all(d, &said);
 	}
@@ -309,6 +310,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 						    : (size_t)t->facts.ring_pages * 4096,
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
+		.is_alone = t->engines.count == 1,
 		.events = t->options.events,
 		.log = t->options.verbose ? &t->log : NULL,
 	};

@@ -67,7 +67,7 @@ go_on() {
 	go_on
 	cat "$dir/out" "$dir/err"
 	[ "$(grep -c ']: 3000$' "$dir/out")" = 3 ]
-	grep -qE 'stopped for [0-9]\.[0-9]+ ms, one of them for [0-9]\.[0-9]+ ms' "$dir/err"
+	grep -qE 'stopped for [0-9.]+ ms, one of them for [0-9.]+ ms' "$dir/err"
 }
 
 @test "another user's process is refused" {

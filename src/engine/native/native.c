@@ -94,7 +94,7 @@ static void set_timer(struct native *e, uint64_t pause)
 const char *native_problem(void)
 {
 #if defined(__x86_64__)
-	return native_clock_problem();
+	return native_clock_problem(NULL);
 #else
 	return "it needs an x86-64 CPU";
 #endif
@@ -166,7 +166,8 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
 		return "in user mode there are only probes of the process itself";
-	return native_process_problem(e->processes[0], at);
+	/* Without another engine these sites are left out. */
+	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], at);
 }
 
 /* ---- build, extend */
@@ -239,15 +240,28 @@ static int add_attach(struct native_process *p, const struct native_step *step,
 	return 0;
 }
 
-static void say_left_out(const struct left_out *left, struct diag *d)
+static const char *reason(const struct left_out *left)
 {
+	return left->why ? left->why : "it was changed meanwhile";
+}
+
+/* Some are left out with a warning; if that is all, there is nothing to trace. */
+static int judge_left_out(const struct left_out *left, struct diag *d)
+{
+	if (left->count && left->count == left->of) {
+		diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
+			   STR_FMT(left->program->names[left->first->name]), reason(left));
+		diag_hint(d, "root can trace it by the kernel: --kernel");
+		return -ENOTSUP;
+	}
 	if (!left->count)
-		return;
+		return 0;
 	diag_warn(d, "user-mode-skipped",
 		  "%u of %u sites cannot be traced in user mode, '%.*s' among them: %s",
 		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
-		  left->why ? left->why : "it was changed meanwhile");
+		  reason(left));
 	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+	return 0;
 }
 
 static int add_clauses(struct native_process *process, const struct program *p,
@@ -309,12 +323,13 @@ static int native_attach(struct engine *engine, struct diag *d)
 	if (!err)
 		err = add_clauses(e->processes[0], e->parts[0].program, &left);
 	if (!err)
+		err = judge_left_out(&left, d);
+	if (!err)
 		err = arm(e, e->processes[0], d);
 	if (!err)
 		err = family_look(&e->family, e->options.pid, false, ignore, NULL);
 	if (err)
 		return err;
-	say_left_out(&left, d);
 	e->is_attached = true;
 	set_timer(e, PAUSE_FIRST);
 	return 0;
@@ -363,8 +378,7 @@ static int native_extend(struct engine *engine, const struct program *p, struct 
 		err = keep_part(e, p);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		err = extend_process(e, e->processes[i], p, &left, d);
-	say_left_out(&left, d);
-	return err;
+	return err ? err : judge_left_out(&left, d);
 }
 
 /* The clauses stay known, but their sites do nothing more. */
@@ -422,6 +436,7 @@ static int look_at_files(struct native *e, struct native_process *p, struct diag
 {
 	struct left_out left = {0};
 	size_t before = p->count;
+	bool is_new = !p->is_ready;
 	int err = inject_reread(p->x);
 
 	p->has_waiting = false;
@@ -429,7 +444,7 @@ static int look_at_files(struct native *e, struct native_process *p, struct diag
 		err = add_clauses(p, e->parts[i].program, &left);
 	if (err || p->count == before)
 		return err;
-	if (before && e->later++ == 0)
+	if (!is_new && e->later++ == 0)
 		diag_warn(d, "user-mode-later",
 			  "process %d has mapped a file with probes: these are traced from some "
 			  "milliseconds after that on",

@@ -17,6 +17,7 @@
 #define ALIGN	    16
 #define MAPPED_MOST 16 /* addresses of one site in one process */
 #define STATUS_MAX  8192
+#define MAP_TRIES   5
 
 #ifndef HWCAP2_FSGSBASE
 #define HWCAP2_FSGSBASE 2
@@ -313,13 +314,38 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 	}
 }
 
+/* Areas that could not be mapped. */
+static void drop_areas(struct native_process *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->area_count; i++)
+		if (p->areas[i].has_inside)
+			p->areas[kept++] = p->areas[i];
+	p->area_count = kept;
+}
+
+static int map_areas(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	int err = -EEXIST;
+
+	for (unsigned i = 0; i < MAP_TRIES && err == -EEXIST; i++) {
+		err = i ? inject_reread(p->x) : 0;
+		if (!err)
+			err = reserve_areas(p);
+		if (!err)
+			err = inject_map(p->x, s->fd, s->layout.size, d);
+		if (err == -EEXIST)
+			drop_areas(p);
+	}
+	return err;
+}
+
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d)
 {
-	int err = reserve_areas(p);
+	int err = map_areas(p, s, d);
 
-	if (!err)
-		err = inject_map(p->x, s->fd, s->layout.size, d);
 	if (!err && !p->is_ready)
 		err = native_process_ranges(p);
 	p->is_ready |= !err;
