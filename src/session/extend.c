@@ -13,7 +13,7 @@
 
 #define WARNED_IMAGES 20
 #define REST_NS	      500000000u /* between two looks at everything */
-#define POLL_NS	      100000000u /* ... at mappings that nobody tells us of */
+#define POLL_NS	      100000000u /* ... at mappings that are not announced */
 
 /* ---- the processes that are followed */
 

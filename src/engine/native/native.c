@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "engine/interp/interp.h"
-#include "engine/native/family.h"
+#include "engine/native/children.h"
 #include "engine/native/native.h"
 #include "engine/native/process.h"
 
@@ -36,7 +36,7 @@ struct native {
 	struct native_store *store;
 	struct native_process **processes; /* the first is the one that was chosen */
 	size_t process_count, process_cap;
-	struct native_family family;
+	struct native_children children;
 	struct part *parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;	    /* readable when it is time to look at the rings */
@@ -72,7 +72,7 @@ static void native_close(struct engine *engine)
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_close(e->processes[i]);
 	free(e->processes);
-	family_free(&e->family);
+	children_free(&e->children);
 	native_store_close(e->store);
 	if (e->timer_fd >= 0)
 		close(e->timer_fd);
@@ -293,7 +293,7 @@ static void log_pause(struct native *e, const struct native_process *p)
 			(double)pause->all_ns / 1e6, (double)pause->one_ns / 1e6);
 }
 
-/* A process that has ended is no error: its events are all. */
+/* A process that has ended is all right: its events are all. */
 static int arm(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
@@ -327,7 +327,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 	if (!err)
 		err = arm(e, e->processes[0], d);
 	if (!err)
-		err = family_look(&e->family, e->options.pid, false, ignore, NULL);
+		err = children_look(&e->children, e->options.pid, false, ignore, NULL);
 	if (err)
 		return err;
 	e->is_attached = true;
@@ -350,7 +350,7 @@ static bool is_used(void *arg, uint32_t map)
 	return false;
 }
 
-/* One that has ended is no error. */
+/* One that has ended is all right. */
 static int extend_process(struct native *e, struct native_process *process, const struct program *p,
 			  struct left_out *left, struct diag *d)
 {
@@ -517,8 +517,8 @@ static int native_rearm(struct engine *engine, struct diag *d)
 
 	if (!e->is_attached || e->is_stopped)
 		return 0;
-	err = family_look(&e->family, e->options.pid, e->options.follow_forks, take_newcomer,
-			  &newcomers);
+	err = children_look(&e->children, e->options.pid, e->options.follow_forks, take_newcomer,
+			    &newcomers);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
 			err = look_at_files(e, e->processes[i], d);
@@ -595,7 +595,7 @@ static void native_stop(struct engine *engine)
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);
-	if (e->family.count > 1 || !inject_has_ended(e->processes[0]->x))
+	if (e->children.count > 1 || !inject_has_ended(e->processes[0]->x))
 		inject_clean_children();
 	set_timer(e, PAUSE_LAST);
 }

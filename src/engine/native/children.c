@@ -1,6 +1,6 @@
-/* Looking at a family of processes; see family.h. The kernel lists the children of each thread, so
- * a look costs as much as the family is large. */
-#include "engine/native/family.h"
+/* Looking at them; see children.h. The kernel lists the children of each thread, so
+ * a look costs as much as there are processes. */
+#include "engine/native/children.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,10 +14,10 @@
 #define STAT_PROGRAM 26 /* in /proc/PID/stat: where the code begins */
 #define LIST_MAX     (1u << 20)
 
-void family_free(struct native_family *f)
+void children_free(struct native_children *f)
 {
 	free(f->all);
-	*f = (struct native_family){0};
+	*f = (struct native_children){0};
 }
 
 /* 0: it has ended. */
@@ -41,7 +41,7 @@ static uint64_t program_of(pid_t pid)
 	return value;
 }
 
-static struct native_member *find(struct native_family *f, pid_t pid)
+static struct native_child *find(struct native_children *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->all[i].pid == pid)
@@ -49,10 +49,10 @@ static struct native_member *find(struct native_family *f, pid_t pid)
 	return NULL;
 }
 
-static int note(struct native_family *f, pid_t pid, family_fn *fn, void *arg)
+static int note(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 {
 	uint64_t program = program_of(pid);
-	struct native_member *m = find(f, pid);
+	struct native_child *m = find(f, pid);
 	bool is_new = !m || m->program != program;
 
 	if (!program)
@@ -62,13 +62,13 @@ static int note(struct native_family *f, pid_t pid, family_fn *fn, void *arg)
 			return -ENOMEM;
 		m = &f->all[f->count++];
 	}
-	*m = (struct native_member){pid, program, true};
+	*m = (struct native_child){pid, program, true};
 	if (is_new)
 		fn(arg, pid);
 	return 0;
 }
 
-static int note_children_of(struct native_family *f, const char *path, family_fn *fn, void *arg)
+static int note_children_of(struct native_children *f, const char *path, child_fn *fn, void *arg)
 {
 	struct buf text = BUF_INIT;
 	struct str rest;
@@ -83,7 +83,7 @@ static int note_children_of(struct native_family *f, const char *path, family_fn
 	return err == -ENOMEM ? err : 0;
 }
 
-static int note_children(struct native_family *f, pid_t pid, family_fn *fn, void *arg)
+static int note_children(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 {
 	struct dirent *entry;
 	char path[320];
@@ -103,7 +103,7 @@ static int note_children(struct native_family *f, pid_t pid, family_fn *fn, void
 	return err;
 }
 
-int family_look(struct native_family *f, pid_t first, bool follow, family_fn *fn, void *arg)
+int children_look(struct native_children *f, pid_t first, bool follow, child_fn *fn, void *arg)
 {
 	size_t kept = 0;
 	int err;
