@@ -7,37 +7,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "symbols/maps.h"
 
-#define STAT_MAX     4096
 #define STAT_STARTED 22
-
-/* When a process started, in clock ticks since boot; 0: there is none. */
-static uint64_t time_of(pid_t pid)
-{
-	struct buf text = BUF_INIT;
-	uint64_t value = 0;
-	struct str rest;
-	char path[64];
-	const char *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!file_slurp(path, STAT_MAX, &text) && (end = strrchr(text.ptr, ')'))) {
-		rest = str_from(end + 2);
-		for (int field = 3; field < STAT_STARTED; field++)
-			str_cut(&rest, ' ');
-		if (str_to_u64(str_cut(&rest, ' '), &value))
-			value = 0;
-	}
-	buf_free(&text);
-	return value;
-}
 
 int ledger_start(struct inject *x)
 {
-	const struct ledger_head head = {
-		.magic = LEDGER_MAGIC, .tracer = (uint64_t)getpid(), .started = time_of(getpid())};
+	const struct ledger_head head = {.magic = LEDGER_MAGIC,
+					 .tracer = (uint64_t)getpid(),
+					 .started = process_stat_number(getpid(), STAT_STARTED)};
 
 	x->ledger_count = 0;
 	return inject_write(x, x->ledger, &head, sizeof(head));
@@ -173,7 +151,7 @@ int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledge
 bool ledger_tracer_lives(const struct ledger_head *head)
 {
 	return head->tracer && head->tracer <= INT32_MAX && head->started &&
-	       time_of((pid_t)head->tracer) == head->started;
+	       process_stat_number((pid_t)head->tracer, STAT_STARTED) == head->started;
 }
 
 int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number)

@@ -7,15 +7,13 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/file.h"
 #include "symbols/maps.h"
 
 #define LOWEST	     0x10000u	  /* vm.mmap_min_addr, and pointers near NULL */
 #define HEAP_GROWTH  (1ull << 28) /* above the break: kept free where there is a choice */
 #define HEAP_LEAST   (1ull << 24) /* ... and always: without more, malloc maps memory */
 #define STACK_GROWTH (1ull << 27) /* ... and below the main thread's stack */
-#define STAT_MAX     4096
-#define STAT_BREAK   47 /* where the heap begins: a field of /proc/PID/stat */
+#define STAT_BREAK   47		  /* where the heap begins: a field of /proc/PID/stat */
 
 /* ---- what is mapped */
 
@@ -71,31 +69,10 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Where its heap begins, or will; 0 when unknown. */
-static uint64_t start_of_heap(pid_t pid)
-{
-	struct buf text = BUF_INIT;
-	uint64_t value = 0;
-	struct str rest;
-	char path[64];
-	const char *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!file_slurp(path, STAT_MAX, &text) && (end = strrchr(text.ptr, ')'))) {
-		rest = str_from(end + 2); /* from field 3 on */
-		for (int field = 3; field < STAT_BREAK; field++)
-			str_cut(&rest, ' ');
-		if (str_to_u64(str_cut(&rest, ' '), &value))
-			value = 0;
-	}
-	buf_free(&text);
-	return value;
-}
-
 int space_read(struct space *s, pid_t pid)
 {
 	struct buf text = BUF_INIT;
-	uint64_t heap = start_of_heap(pid);
+	uint64_t heap = process_stat_number(pid, STAT_BREAK);
 	int err = maps_read(pid, &text);
 
 	s->count = s->file_count = 0;

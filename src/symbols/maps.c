@@ -12,6 +12,7 @@
 #include "base/file.h"
 
 #define MAPS_BYTES_MOST (64u << 20)
+#define STAT_BYTES_MOST 4096
 
 bool mapped_is_deleted(const struct mapped_file *file)
 {
@@ -196,6 +197,27 @@ int mapped_file_open(const struct mapped_file *file)
 
 	buf_free(&name);
 	return err ? err : fd;
+}
+
+uint64_t process_stat_number(pid_t pid, unsigned place)
+{
+	struct buf text = BUF_INIT;
+	uint64_t value = 0;
+	struct str rest;
+	char path[64];
+	const char *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	/* "12 (a name) S 1 ...": the name may have anything in it. */
+	if (!file_slurp(path, STAT_BYTES_MOST, &text) && (end = strrchr(text.ptr, ')')) && end[1]) {
+		rest = str_from(end + 2);
+		for (unsigned i = 3; i < place; i++)
+			str_cut(&rest, ' ');
+		if (str_to_u64(str_cut(&rest, ' '), &value))
+			value = 0;
+	}
+	buf_free(&text);
+	return value;
 }
 
 /* By number. */

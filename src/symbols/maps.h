@@ -44,6 +44,9 @@ int mapped_file_locate(const struct mapped_file *file, struct buf *name, struct 
  * another inode is taken. -ENOENT as above. */
 int mapped_file_open(const struct mapped_file *file);
 
+/* A number of /proc/PID/stat by its place, from 1, after the second; 0: the process has ended. */
+uint64_t process_stat_number(pid_t pid, unsigned place);
+
 /* Each process, by number; a non-zero result of `fn` ends the walk and is returned. */
 int processes_each(int (*fn)(void *arg, pid_t pid), void *arg);
 

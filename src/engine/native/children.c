@@ -9,8 +9,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "symbols/maps.h"
 
-#define STAT_MAX     4096
 #define STAT_PROGRAM 26 /* in /proc/PID/stat: where the code begins */
 #define LIST_MAX     (1u << 20)
 
@@ -18,27 +18,6 @@ void children_free(struct native_children *f)
 {
 	free(f->all);
 	*f = (struct native_children){0};
-}
-
-/* 0: it has ended. */
-static uint64_t program_of(pid_t pid)
-{
-	struct buf text = BUF_INIT;
-	uint64_t value = 0;
-	struct str rest;
-	char path[64];
-	const char *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!file_slurp(path, STAT_MAX, &text) && (end = strrchr(text.ptr, ')')) && end[1]) {
-		rest = str_from(end + 2);
-		for (int field = 3; field < STAT_PROGRAM; field++)
-			str_cut(&rest, ' ');
-		if (str_to_u64(str_cut(&rest, ' '), &value))
-			value = 0;
-	}
-	buf_free(&text);
-	return value;
 }
 
 static struct native_child *find(struct native_children *f, pid_t pid)
@@ -51,7 +30,7 @@ static struct native_child *find(struct native_children *f, pid_t pid)
 
 static int note(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 {
-	uint64_t program = program_of(pid);
+	uint64_t program = process_stat_number(pid, STAT_PROGRAM);
 	struct native_child *m = find(f, pid);
 	bool is_new = !m || m->program != program;
 
