@@ -93,9 +93,9 @@ go_on() {
 	echo "$output"
 	[[ $output == *"@n: 100"* ]]
 	[[ $output == *"]: 100"* ]]
-	run as_nobody "$NOPAL" -c "./tick loop 100" -e "usdt:tick:loop { @[kstack] = count() }"
+		run as_nobody "$NOPAL" -c "./tick loop 100" -e "usdt:tick:loop { @[kstack] = count() }"
 	[ "$status" = 1 ]
-	[[ $output == *"kernel"* ]]
+	says undoable "the engine 'native' cannot do this"
 }
 
 @test "children of fork: left alone with -p, traced with --follow and -c" {
