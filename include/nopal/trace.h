@@ -162,11 +162,11 @@ void nopal_link_detach(struct nopal_link *link); /* NULL is fine */
 /* Report as text what this kernel and this user can trace (`nopal doctor`). 0: tracing works;
  * -errno: it does not. */
 int nopal_doctor(nopal_output_fn *output, void *arg);
-/* Pass on a table of the sites that a process has mapped: how each can be traced in user mode, or why
- * it cannot. -EPERM, -ESRCH, -ENOTSUP. */
+/* Pass on a table of the sites that a process has mapped: how each can be traced in user mode, or
+ * why it cannot. -EPERM, -ESRCH, -ENOTSUP. */
 int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
-/* Undo what a tracer in user mode that was killed left in a process. Number of sites; -ENOENT: there
- * is nothing; -EBUSY: that tracer runs. */
+/* Undo what a tracer in user mode that was killed left in a process. Number of sites; -ENOENT:
+ * there is nothing; -EBUSY: that tracer runs. */
 int nopal_clean(pid_t pid, struct nopal_diag *d);
 const char *nopal_version(void);
 

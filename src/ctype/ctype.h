@@ -179,8 +179,8 @@ struct ctype_layout {
 };
 
 /* For readers: give a struct or union that is being completed its members and its alignment.
- * -EBADMSG: it would be inside itself, or CTYPE_MAX_DEPTH inside others. So a search that looks into the
- * members of members comes to an end. */
+ * -EBADMSG: it would be inside itself, or CTYPE_MAX_DEPTH inside others. So a search that looks
+ * into the members of members comes to an end. */
 #define CTYPE_MAX_DEPTH 64
 int ctype_finish(struct ctype *t, const struct ctype_member *members, unsigned count,
 		 const struct ctype_machine *m);

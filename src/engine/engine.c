@@ -55,7 +55,8 @@ static int can_run_at(const struct engine *e, const struct program *p, const str
 		const struct insn *in = &c->code[i];
 		struct span span = in->span < p->span_count ? p->spans[in->span] : c->span;
 
-		err = can_run_insn(e, p, in, at, (struct arg_use){(unsigned)in->imm, site, span}, d);
+		err = can_run_insn(e, p, in, at, (struct arg_use){(unsigned)in->imm, site, span},
+				   d);
 	}
 	return err;
 }

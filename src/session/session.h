@@ -120,10 +120,10 @@ struct nopal_trace {
 	struct pid_set
 		followed; /* the process of -p or -c, and its children if they are followed */
 	struct image_watch *watch; /* NULL: nothing to watch for */
-	bool polls_maps;	   /* it may not be opened: look at the mappings from time to time */
-	uint64_t maps_hash;	   /* of them, at the last look */
-	struct later later;	   /* images that were mapped meanwhile */
-	uint64_t heard_at;	   /* when the watch last had events, ns */
+	bool polls_maps;    /* it may not be opened: look at the mappings from time to time */
+	uint64_t maps_hash; /* of them, at the last look */
+	struct later later; /* images that were mapped meanwhile */
+	uint64_t heard_at;  /* when the watch last had events, ns */
 	enum images_wanted images;
 	unsigned warned_images; /* warnings about later images so far */
 	bool warned_full;	/* the warning that later images cannot be traced was given */

@@ -34,7 +34,7 @@ static const struct {
 	{"user-mode-cpu", "a machine with another CPU"},
 	{"user-mode-denied", "a kernel with Yama"},
 	{"user-mode-patch", "a process that unmaps what was mapped for it while sites are enabled"},
-		{"user-mode-clock", "a CPU whose time stamp counter is no clock"},
+	{"user-mode-clock", "a CPU whose time stamp counter is no clock"},
 	{"no-timer", "a process without file descriptors; it fails elsewhere before"},
 	{"user-mode-later", "depends on when the tracer looks at the mappings"},
 	{"user-mode-child", "a child that runs a program with other privileges"},
