@@ -240,3 +240,61 @@ int finder_function_types(struct finder *f, const struct found_function *found,
 	};
 	return 0;
 }
+
+/* ---- Lists ---- */
+
+struct type_name {
+	struct str name;
+	enum ctype_kind kind;
+};
+
+struct type_list {
+	enum ctype_kind kind;
+	struct str pattern;
+	struct type_name *items;
+	size_t count, cap;
+};
+
+static int keep_type(void *arg, enum ctype_kind kind, struct str name)
+{
+	struct type_list *l = arg;
+
+	if (kind == CTYPE_FUNCTION || (l->kind != CTYPE_VOID && kind != l->kind) ||
+	    !str_match(l->pattern, name))
+		return 0;
+	if (array_grow(l->items, l->count, l->cap))
+		return -ENOMEM;
+	l->items[l->count++] = (struct type_name){name, kind};
+	return 0;
+}
+
+static int compare_types(const void *a, const void *b)
+{
+	const struct type_name *x = a, *y = b;
+
+	return x->kind != y->kind ? (x->kind > y->kind) - (x->kind < y->kind)
+				  : str_cmp(x->name, y->name);
+}
+
+int finder_types_each(struct finder *f, enum ctype_kind kind, struct str pattern,
+		      finder_type_fn *fn, void *arg, struct diag *d)
+{
+	struct type_list list = {.kind = kind, .pattern = pattern};
+	int err = start(f);
+
+	if (!err)
+		err = open_kernel(f->types, d);
+	if (!err)
+		err = open_modules(f->types);
+	if (!err)
+		err = btf_each(f->types->kernel, keep_type, &list);
+	for (size_t i = 0; !err && i < f->types->module_count; i++)
+		err = btf_each(f->types->modules[i], keep_type, &list);
+	if (list.count)
+		qsort(list.items, list.count, sizeof(*list.items), compare_types);
+	for (size_t i = 0; !err && i < list.count; i++)
+		if (!i || compare_types(&list.items[i], &list.items[i - 1]))
+			err = fn(arg, list.items[i].kind, list.items[i].name);
+	free(list.items);
+	return err == -ENOENT ? 0 : err;
+}

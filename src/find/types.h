@@ -16,6 +16,13 @@ int finder_type(struct finder *f, struct file *file, enum ctype_kind kind, struc
 int finder_constant(struct finder *f, struct file *file, struct str name, const struct ctype **out,
 		    int64_t *value, struct diag *d);
 
+/* Each struct, union, enum and typedef of the kernel and its modules whose name matches a pattern,
+ * in the order of their names; those of one kind only unless `kind` is CTYPE_VOID. Non-zero from
+ * `fn` ends it and is returned. 0, also without types. */
+typedef int finder_type_fn(void *arg, enum ctype_kind kind, struct str name);
+int finder_types_each(struct finder *f, enum ctype_kind kind, struct str pattern,
+		      finder_type_fn *fn, void *arg, struct diag *d);
+
 /* What debug information says of the function that begins at found->address. -ENOENT without a
  * message: nothing. */
 struct function_types {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "find/pattern.h"
 #include "script/inside.h"
 #include "script/script.h"
@@ -10,13 +11,103 @@
 struct lister {
 	struct arena arena;
 	struct buf text; /* the probe being listed */
+	const struct script_source *source;
+	struct diag *d;
+	bool details; /* what is known of each */
 	const struct probe_spec *spec;
 	script_list_fn *fn;
 	void *arg;
 	struct str last; /* the text before, so that the sites of one probe give one line */
 };
 
-static int list_parts(struct lister *l, struct str first, struct str second, struct str third)
+/* ---- Details ---- */
+
+/* One line below a probe: "    const char *text". Names come from the program. */
+static void add_line(struct lister *l, struct str line)
+{
+	buf_text(&l->text, "\n    ");
+	buf_escaped(&l->text, line);
+}
+
+static void add_declaration(struct lister *l, const struct ctype *t, struct str name)
+{
+	struct buf line = BUF_INIT;
+
+	ctype_print(&line, t, name);
+	l->text.failed |= line.failed;
+	add_line(l, buf_as_str(&line));
+	buf_free(&line);
+}
+
+static int add_arguments(struct lister *l, const struct found_image *image, struct site *site)
+{
+	int err = l->source->know ? l->source->know(l->source->self, image, site, l->d) : 0;
+
+	for (unsigned i = 0; i < site->arg_count && !err; i++) {
+		struct buf line = BUF_INIT;
+
+		argument_show(&site->args[i], &line);
+		buf_text(&l->text, "\n    ");
+		buf_str(&l->text, buf_as_str(&line)); /* it is escaped */
+		buf_free(&line);
+	}
+	return err;
+}
+
+static int add_parameters(struct lister *l, const struct found_function *f)
+{
+	struct function_types types;
+	int err = l->source->function_types
+			  ? l->source->function_types(l->source->self, f, &types, l->d)
+			  : -ENOENT;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (l->spec->type == PROBE_URETPROBE) {
+		add_declaration(l, types.params.type->to, STR("retval"));
+		return 0;
+	}
+	for (const struct ctype_param *p = types.params.type->params; p; p = p->next)
+		add_declaration(l, p->type, p->name);
+	return 0;
+}
+
+static int add_fields(struct lister *l, struct str category, struct str name)
+{
+	struct trace_event event;
+	int err = l->source->event(l->source->self, &l->arena, category, name, &event, l->d);
+
+	for (unsigned i = 0; i < event.field_count && !err; i++) {
+		const struct trace_field *f = &event.fields[i];
+		struct str type = f->c_type;
+		ptrdiff_t bracket = str_index(type, '[');
+		struct str bound = STR("");
+
+		if (str_starts(f->name, STR("common_")))
+			continue;
+		if (bracket >= 0) {
+			bound = str_of(type.ptr + bracket, type.len - (size_t)bracket);
+			type.len = (size_t)bracket;
+		}
+		add_line(l, arena_printf(&l->arena, "%.*s %.*s%.*s", STR_FMT(type),
+					 STR_FMT(f->name), STR_FMT(bound)));
+	}
+	return err;
+}
+
+/* ---- Probes ---- */
+
+static int give(struct lister *l, int err)
+{
+	if (err == -EEXIST)
+		return 0;
+	if (!err && l->text.failed)
+		err = -ENOMEM;
+	return err ? err : l->fn(l->arg, buf_as_str(&l->text));
+}
+
+/* The probe becomes l->text. -EEXIST: it was the one before, too; -ENOMEM. */
+static int begin_probe(struct lister *l, struct str first, struct str second, struct str third)
 {
 	const struct str parts[] = {first, second, third};
 	struct str text;
@@ -33,9 +124,9 @@ static int list_parts(struct lister *l, struct str first, struct str second, str
 	if (l->text.failed)
 		return -ENOMEM;
 	if (str_eq(text, l->last))
-		return 0;
+		return -EEXIST;
 	l->last = arena_str(&l->arena, text);
-	return l->last.ptr ? l->fn(l->arg, text) : -ENOMEM;
+	return l->last.ptr ? 0 : -ENOMEM;
 }
 
 /* The sites of one probe together, the first one in front. */
@@ -77,10 +168,14 @@ static int list_image(void *arg, const struct found_image *image, const size_t *
 	int err = firsts ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		const struct site *site = &image->sites->sites[matches[i]];
+		struct site *site = &image->sites->sites[matches[i]];
 
-		if (firsts[matches[i]])
-			err = list_parts(l, image->path, site->provider, site->name);
+		if (!firsts[matches[i]])
+			continue;
+		err = begin_probe(l, image->path, site->provider, site->name);
+		if (!err && l->details)
+			err = add_arguments(l, image, site);
+		err = give(l, err);
 	}
 	free(firsts);
 	return err;
@@ -88,12 +183,22 @@ static int list_image(void *arg, const struct found_image *image, const size_t *
 
 static int list_function(void *arg, const struct found_function *f)
 {
-	return list_parts(arg, f->path, f->name, str_of(NULL, 0));
+	struct lister *l = arg;
+	int err = begin_probe(l, f->path, f->name, str_of(NULL, 0));
+
+	if (!err && l->details)
+		err = add_parameters(l, f);
+	return give(l, err);
 }
 
 static int list_event(void *arg, struct str category, struct str name)
 {
-	return list_parts(arg, category, name, str_of(NULL, 0));
+	struct lister *l = arg;
+	int err = begin_probe(l, category, name, str_of(NULL, 0));
+
+	if (!err && l->details)
+		err = add_fields(l, category, name);
+	return give(l, err);
 }
 
 static int list_spec(struct lister *l, const struct script_options *options,
@@ -103,7 +208,10 @@ static int list_spec(struct lister *l, const struct script_options *options,
 	struct find_query query = {.pid = options->pid,
 				   .path = spec->path,
 				   .provider = spec->provider,
-				   .name = spec->name};
+				   .name = spec->name,
+				   .source = spec->source,
+				   .line = spec->line,
+				   .column = spec->column};
 
 	switch (spec->type) {
 	case PROBE_USDT:
@@ -111,21 +219,75 @@ static int list_spec(struct lister *l, const struct script_options *options,
 			query.path = STR("*");
 		return source->sites(source->run, &query, list_image, l, d);
 	case PROBE_UPROBE:
-	case PROBE_URETPROBE: return source->functions(source->run, &query, list_function, l, d);
+	case PROBE_URETPROBE:
+		query.to_attach = l->details; /* its file has the types */
+		return source->functions(source->run, &query, list_function, l, d);
 	case PROBE_TRACEPOINT:
 		return source->events(source->self, spec->provider, spec->name, list_event, l, d);
-	default: return list_parts(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0));
+	default: return give(l, begin_probe(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0)));
 	}
 }
 
-int script_list(struct str pattern, const struct script_options *options,
+/* ---- Types ---- */
+
+static const struct {
+	enum ctype_kind kind;
+	const char *word;
+} type_words[] = {{CTYPE_STRUCT, "struct"}, {CTYPE_UNION, "union"}, {CTYPE_ENUM, "enum"}};
+
+static int list_type(void *arg, enum ctype_kind kind, struct str name)
+{
+	struct lister *l = arg;
+	struct buf text = BUF_INIT;
+	const struct ctype *t;
+	int err = l->source->type(l->source->self, NULL, kind, name, &t, l->d);
+
+	buf_clear(&l->text);
+	for (size_t i = 0; i < COUNT(type_words); i++)
+		if (type_words[i].kind == kind)
+			buf_text(&text, type_words[i].word);
+	buf_char(&text, ' ');
+	buf_str(&text, name);
+	if (!err && l->details) {
+		buf_clear(&text);
+		ctype_print_definition(&text, t);
+		buf_text(&text, ";\n");
+	}
+	l->text.failed |= text.failed;
+	buf_escaped_lines(&l->text, buf_as_str(&text));
+	buf_free(&text);
+	return give(l, err);
+}
+
+/* "struct NAME": true, and *err is the end of it. */
+static bool list_types(struct lister *l, struct str pattern, int *err)
+{
+	struct str name = pattern, word = str_cut(&name, ' ');
+
+	name = str_trim(name);
+	for (size_t i = 0; i < COUNT(type_words); i++) {
+		if (!str_eq_text(word, type_words[i].word) || !l->source->types)
+			continue;
+		*err = l->source->types(l->source->self, type_words[i].kind,
+					name.len ? name : STR("*"), list_type, l, l->d);
+		return true;
+	}
+	return false;
+}
+
+int script_list(struct str pattern, const struct script_options *options, bool details,
 		const struct script_source *source, script_list_fn *fn, void *arg, struct diag *d)
 {
-	struct lister l = {.fn = fn, .arg = arg};
+	struct lister l = {.source = source, .d = d, .details = details, .fn = fn, .arg = arg};
 	struct parser p = {.options = options, .arena = &l.arena, .d = d};
 	struct probe_spec *spec = NULL;
 	int err;
 
+	if (list_types(&l, pattern, &err)) {
+		buf_free(&l.text);
+		arena_free(&l.arena);
+		return err;
+	}
 	p.lexer = (struct lexer){.text = pattern, .path = STR("-l"), .arena = &l.arena, .d = d};
 	err = parse_pattern(&p, &spec);
 	l.spec = spec;

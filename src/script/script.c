@@ -72,6 +72,12 @@ static int machine_function_types(void *self, const struct found_function *found
 	return finder_function_types(self, found, out, d);
 }
 
+static int machine_types(void *self, enum ctype_kind kind, struct str pattern, finder_type_fn *fn,
+			 void *arg, struct diag *d)
+{
+	return finder_types_each(self, kind, pattern, fn, arg, d);
+}
+
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
@@ -86,6 +92,7 @@ struct script_source script_source_machine(struct finder *f)
 		.event = machine_event,
 		.type = machine_type,
 		.constant = machine_constant,
+		.types = machine_types,
 		.function_types = machine_function_types,
 	};
 }

@@ -73,6 +73,8 @@ struct script_source {
 		    const struct ctype **out, struct diag *d);
 	int (*function_types)(void *self, const struct found_function *found,
 			      struct function_types *out, struct diag *d);
+	int (*types)(void *self, enum ctype_kind kind, struct str pattern, finder_type_fn *fn,
+		     void *arg, struct diag *d);
 	int (*constant)(void *self, struct file *file, struct str name, const struct ctype **out,
 			int64_t *value, struct diag *d);
 };
@@ -130,10 +132,11 @@ typedef int script_builtin_fn(void *arg, const char *name, const char *help, con
 void script_print_builtins(struct buf *out);
 int script_each_builtin(script_builtin_fn *fn, void *arg);
 
-/* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace
- * -l prints). */
+/* `-l PATTERN`: every probe that a probe pattern names, one text a line (what bpftrace -l prints);
+ * `struct NAME`, `union NAME` and `enum NAME` are types of the kernel, and may be patterns, too.
+ * With `details` what is known of each: arguments and results, members; a text of several lines. */
 typedef int script_list_fn(void *arg, struct str probe);
-int script_list(struct str pattern, const struct script_options *options,
+int script_list(struct str pattern, const struct script_options *options, bool details,
 		const struct script_source *source, script_list_fn *fn, void *arg, struct diag *d);
 
 #endif

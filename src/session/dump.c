@@ -61,8 +61,8 @@ NOPAL_EXPORT int nopal_trace_list(const char *pattern, const struct nopal_trace_
 	if (!err) {
 		session_script_options(t, &script_options);
 		t->source = script_source_machine(t->finder);
-		err = script_list(str_from(pattern), &script_options, &t->source, list_one, &lister,
-				  d);
+		err = script_list(str_from(pattern), &script_options, t->options.verbose,
+				  &t->source, list_one, &lister, d);
 	}
 	nopal_trace_close(t);
 	buf_free(&lister.text);

@@ -119,3 +119,28 @@ line() {
 	run -1 "$NOPAL" --dry-run -e 'uretprobe:./params:twice { }'
 	[[ "$output" == *"'twice' does not return: the compiler put it into other functions"* ]]
 }
+
+@test "-lv shows the types of parameters, results, fields and arguments" {
+	run -0 "$NOPAL" -lv 'uprobe:./params:use'
+	[ "$output" = $'uprobe:./params:use\n    struct conn *c\n    const char *text\n    double d\n    int n\n    unsigned char b\n    enum color col\n    _Bool yes' ]
+	run -0 "$NOPAL" -lv 'uretprobe:./params:name'
+	[ "$output" = $'uretprobe:./params:name\n    char *retval' ]
+	run -0 "$NOPAL" -l 'uprobe:./params:use'
+	[ "$output" = 'uprobe:./params:use' ]
+	run -0 "$NOPAL" -lv "usdt:$TARGETS/tick:tick:word"
+	[[ "$output" == *$'tick:word\n    char *word\n    int length' ]]
+	[ ! -e /sys/kernel/tracing/events ] || {
+		run -0 "$NOPAL" -lv 'tracepoint:sched:sched_switch'
+		[[ "$output" == *$'\n    char prev_comm[16]\n    pid_t prev_pid\n'* ]]
+	}
+}
+
+@test "-l lists types of the kernel, and -lv shows their definitions" {
+	[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
+	run -0 "$NOPAL" -lv 'struct list_head'
+	[ "$output" = $'struct list_head {\n\tstruct list_head *next;\n\tstruct list_head *prev;\n};' ]
+	run -0 "$NOPAL" -l 'enum pid_typ*'
+	[ "$output" = "enum pid_type" ]
+	run -1 "$NOPAL" -l 'struct no_such_struct'
+	[[ "$output" == *"no probe matches"* ]]
+}

@@ -74,7 +74,7 @@ static void read_script(const char *text, struct buf *out)
 	struct diag d = DIAG_INIT;
 
 	buf_clear(out);
-	if (script_list(str_from(text), &options, &source, ignore_probe, NULL, &d))
+	if (script_list(str_from(text), &options, false, &source, ignore_probe, NULL, &d))
 		show_message(&d, out);
 	diag_free(&d);
 }

@@ -191,20 +191,23 @@ static void test_list(void **state)
 	struct buf out = BUF_INIT;
 
 	(void)state;
-	assert_int_equal(
-		script_list(STR("usdt:/bin/app:app:t*"), &options, &source, list_one, &out, &d), 0);
+	assert_int_equal(script_list(STR("usdt:/bin/app:app:t*"), &options, false, &source,
+				     list_one, &out, &d),
+			 0);
 	assert_string_equal(out.ptr, "usdt:/bin/app:app:tick\nusdt:/bin/app:app:tock\n");
 	buf_clear(&out);
-	assert_int_equal(
-		script_list(STR("uprobe:/bin/app:work*"), &options, &source, list_one, &out, &d),
-		0);
+	assert_int_equal(script_list(STR("uprobe:/bin/app:work*"), &options, false, &source,
+				     list_one, &out, &d),
+			 0);
 	assert_string_equal(out.ptr, "uprobe:/bin/app:work\nuprobe:/bin/app:work_hard\n");
 	buf_clear(&out);
-	assert_int_equal(script_list(STR("t:sched:*"), &options, &source, list_one, &out, &d), 0);
+	assert_int_equal(
+		script_list(STR("t:sched:*"), &options, false, &source, list_one, &out, &d), 0);
 	assert_string_equal(out.ptr,
 			    "tracepoint:sched:sched_switch\ntracepoint:sched:sched_wakeup\n");
-	assert_int_equal(script_list(STR("usdt:/a:b { }"), &options, &source, list_one, &out, &d),
-			 -EINVAL);
+	assert_int_equal(
+		script_list(STR("usdt:/a:b { }"), &options, false, &source, list_one, &out, &d),
+		-EINVAL);
 	buf_free(&out);
 	diag_free(&d);
 }
