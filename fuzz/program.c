@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "engine/interp/state.h"
+#include "program/op.h"
 #include "program_bytes.h"
 
 #define MAX_WORK 20000 /* rounds of all loops multiplied, in a program we run */
@@ -14,7 +15,7 @@ static uint64_t work_of(const struct clause *c)
 	uint64_t work = 1;
 
 	for (uint32_t i = 0; i < c->insn_count && work <= MAX_WORK; i++) {
-		if (c->code[i].op == OP_LOOP)
+		if (op_is_loop(c->code[i].op))
 			work *= (uint64_t)c->code[i].imm + 1;
 	}
 	return work;

@@ -130,7 +130,7 @@ static void take_insn(struct cursor *c, struct insn *i, uint32_t at, struct fiel
 	i->size = 1u << (take(c) & 3);
 	i->is_signed = take(c) & 1;
 	i->target = take(c) & 31;
-	if (i->op == OP_LOOP)
+	if (op_is_loop(i->op))
 		i->target += at;
 	if (i->op >= OP_JUMP && i->op <= OP_JUMP_NOT && i->imm < 32)
 		i->imm += at;

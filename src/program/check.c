@@ -335,6 +335,23 @@ static int check_map(const struct checker *c, uint32_t at)
 	return 0;
 }
 
+/* The key goes to slot s, which check_map() has seen to be one; the value, in memory, to t. */
+static int check_entries(const struct checker *c, uint32_t at)
+{
+	const struct insn *i = &c->clause->code[at];
+
+	if (check_map(c, at))
+		return -EINVAL;
+	if (i->s == SLOT_NO)
+		return check_fail(c, at, "map m%u has no key", i->map);
+	if (i->op == OP_EACH && i->d != REG_NO && !type_is_readable(&c->p->maps[i->map].value))
+		return check_fail(c, at, "map m%u has values of another kind", i->map);
+	if (i->op == OP_EACH_COPY &&
+	    !type_same_layout(&c->clause->slots[i->t].type, &c->p->maps[i->map].value))
+		return check_fail(c, at, "s%u is not a value of map m%u", i->t, i->map);
+	return 0;
+}
+
 static int check_literal(const struct checker *c, uint32_t at)
 {
 	const struct insn *i = &c->clause->code[at];
@@ -407,6 +424,7 @@ static int check_operand(const struct checker *c, uint32_t at, char letter)
 	case 'g': return check_word(c, at, false);
 	case 'q': return check_part(c, at, i->t, i->s);
 	case 'k': return check_map(c, at);
+	case 'E': return check_entries(c, at);
 	case 'w': return check_imm(c, at, is_width(i->imm) && i->imm != 8, "1, 2 or 4 bytes");
 	case 'f': return check_imm(c, at, i->imm == 4 || i->imm == 8, "4 or 8 bytes");
 	case 'x': return is_width(i->size) ? 0 : check_fail(c, at, "size %u", i->size);

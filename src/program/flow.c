@@ -17,7 +17,7 @@ struct flow {
 	const struct checker *c;
 	const struct insn *code;
 	uint32_t count;
-	uint32_t *loop;	    /* of each instruction: the innermost OP_LOOP it is in the body of */
+	uint32_t *loop;	    /* of each instruction: the innermost loop it is in the body of */
 	uint64_t **pending; /* of each instruction: the set that jumps bring along, or NULL */
 	size_t pending_bytes;
 	uint64_t *written; /* at the current instruction */
@@ -49,7 +49,7 @@ static int find_loops(struct flow *f)
 			inner = f->loop[inner];
 			depth--;
 		}
-		if (f->code[i].op != OP_LOOP)
+		if (!op_is_loop(f->code[i].op))
 			continue;
 		after = f->code[i].target;
 		limit = inner == NO_LOOP ? f->count : f->code[inner].target - 1;
@@ -223,7 +223,8 @@ static int step(struct flow *f, uint32_t at)
 		err = read_operand(f, at, *letter);
 	if (!err && is_jump(i))
 		err = send_to(f, at, (uint32_t)i->imm);
-	write_result(f, i, *info->results);
+	for (const char *letter = info->results; *letter; letter++)
+		write_result(f, i, *letter);
 	if (i->op == OP_JUMP || i->op == OP_RETURN)
 		f->reachable = false;
 	return err;

@@ -6,6 +6,7 @@
 /* Short names, for the columns of ops.h. */
 #define KIND(kind) TYPE_BIT(kind)
 #define TEXT	   KIND(TYPE_STR)
+#define STACK	   (KIND(TYPE_USTACK) | KIND(TYPE_KSTACK))
 #define WORDS	   TYPE_WORDS
 #define BUCKETS	   (KIND(TYPE_HIST) | KIND(TYPE_LHIST))
 #define MEMORY                                                                    \
@@ -55,7 +56,12 @@ const struct op_info *op_info(unsigned op)
 
 bool op_uses_map(unsigned op)
 {
-	return op < OP_COUNT_ && strchr(ops[op].operands, 'k');
+	return op < OP_COUNT_ && strpbrk(ops[op].operands, "kE");
+}
+
+bool op_is_loop(unsigned op)
+{
+	return op == OP_LOOP || op == OP_EACH || op == OP_EACH_COPY;
 }
 
 const char *builtin_name(unsigned builtin)

@@ -8,6 +8,7 @@
  *   s t     all of slot s, t                    p      part of slot s from byte imm on:  s1[8]
  *   g       8 bytes of slot s at imm: s1[8]     q      part of t at imm, as large as s:  s2[8]
  *   k       map and key slot: m0[s1], m0        i      imm, any number
+ *   E       map, all its entries: m0
  *   w       imm, bytes: 1, 2, 4                 f      imm, bytes of a float: 4, 8
  *   x       size and is_signed: i32, u8         h      size, 0..255
  *   j       imm, an instruction further down    l      target, an instruction
@@ -32,8 +33,10 @@ struct op_info {
 
 /* NULL when there is no such operation. */
 const struct op_info *op_info(unsigned op);
-/* Does it have a map and a key (letter k)? */
+/* Does it have a map, and a key or the key's slot (letters k, E)? */
 bool op_uses_map(unsigned op);
+/* Does it begin a loop? */
+bool op_is_loop(unsigned op);
 /* "pid"; NULL when there is no such builtin. */
 const char *builtin_name(unsigned builtin);
 /* "printf" */

@@ -46,6 +46,12 @@ OP(LOOP,      "loop",      "",   "nl",   0,                   0)
 /* end of the loop body: back to the instruction after the OP_LOOP at `target`; when the rounds are
  * used up, continue after this and count one FAULT_LOOP_LIMIT */
 OP(NEXT,      "next",      "",   "l",    0,                   0)
+/* a loop over the entries of m, each once: s = its key, d (REG_NO: not wanted) or t = its value as
+ * map_get and map_copy give it; `target` as of a loop. What is added to m meanwhile may be met or
+ * not. imm is what the limit of nested loops counts for
+ * it; it ends with the last entry, whatever imm is */
+OP(EACH,      "each",      "sD", "Eln",  0,                   WORDS | AGGREGATES)
+OP(EACH_COPY, "each_copy", "st", "Eln",  0,                   MEMORY)
 OP(RETURN,    "return",    "",   "",     0,                   0)        /* the clause is done */
 
 /* d = probe argument imm, extended by its size and sign; a float as its bits */
@@ -80,7 +86,8 @@ OP(KSTACK,    "kstack",    "s",  "",     KIND(TYPE_KSTACK),   0)        /* s (KS
 OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)
 /* d = texts of s and t are equal in their first imm bytes, or wholly (imm < 0) ? 0 : 1 */
 OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
-OP(LENGTH,    "length",    "d",  "s",    TEXT,                0)        /* d = bytes of the text in s */
+/* d = bytes of the text in s, or frames of the stack */
+OP(LENGTH,    "length",    "d",  "s",    TEXT | STACK,        0)
 OP(BYTE,      "byte",      "d",  "sa",   TEXT,                0)        /* d = byte number a of the text in s; 0 after its end */
 
 /* d = m[key s], 0 when absent; value INT, FLOAT, NAME or aggregate (below) */

@@ -63,6 +63,7 @@ static void print_operand(char letter, const struct insn *i, struct buf *out)
 	case 'p':
 	case 'g': buf_printf(out, "s%u[%lld]", i->s, (long long)i->imm); break;
 	case 'q': buf_printf(out, "s%u[%lld]", i->t, (long long)i->imm); break;
+	case 'E': buf_printf(out, "m%u", i->map); break;
 	case 'k':
 		buf_printf(out, "m%u", i->map);
 		if (i->s != SLOT_NO)
@@ -85,16 +86,21 @@ static void print_operand(char letter, const struct insn *i, struct buf *out)
 static void print_insn(uint32_t number, const struct insn *i, struct buf *out)
 {
 	const struct op_info *info = op_info(i->op);
+	bool is_result = false;
 
 	buf_printf(out, "%5u  ", number);
 	if (!info) {
 		buf_printf(out, "?%u\n", i->op);
 		return;
 	}
-	if (*info->results && !(*info->results == 'D' && i->d == REG_NO)) {
-		print_operand(*info->results, i, out);
-		buf_text(out, " = ");
+	for (const char *letter = info->results; *letter; letter++) {
+		if (*letter == 'D' && i->d == REG_NO)
+			continue;
+		buf_text(out, letter == info->results ? "" : ", ");
+		print_operand(*letter, i, out);
+		is_result = true;
 	}
+	buf_text(out, is_result ? " = " : "");
 	buf_text(out, info->name);
 	for (const char *letter = info->operands; *letter; letter++) {
 		if (*letter == 'm' && !i->imm)

@@ -270,23 +270,56 @@ static void check_unroll(struct check *c, struct stmt *s)
 	check_nested(c, s->body, false);
 }
 
-static void check_for(struct check *c, struct stmt *s)
+static struct shape check_range(struct check *c, struct stmt *s)
 {
-	struct variable *v = check_find_variable(c, s->target->text);
-	int range;
-
 	check_expr(c, s->value);
 	check_expr(c, s->to);
 	check_int(c, s->value, "the start of a range");
 	check_int(c, s->to, "the end of a range");
-	range = c->err;
+	return shape_int(true);
+}
+
+/* The variable is what the map holds, and so may make it hold longer texts. */
+static struct shape check_entries(struct check *c, struct expr *e, const struct variable *v)
+{
+	struct type *elements = arena_array(&c->s->arena, struct type, 2);
+	struct map *m = e->map = check_map(c, e->text);
+	const struct type *known =
+		v && v->shape.type.kind == TYPE_TUPLE ? v->shape.type.elements : NULL;
+
+	if (!elements)
+		c->err = -ENOMEM;
+	check_filled(c, e, "read");
+	if (c->err)
+		return shape_int(true);
+	m->is_read = true;
+	if (m->key.kind == TYPE_NONE)
+		check_error(c, e, "key-mismatch", "'%.*s' has no keys to loop over",
+			    STR_FMT(m->name));
+	check_is_readable(c, e);
+	if (!c->err && known)
+		check_merge(c, &m->key, &known[0]);
+	if (!c->err && known && !type_is_aggregate(&m->value))
+		check_merge(c, &m->value, &known[1]);
+	elements[0] = m->key;
+	elements[1] = type_is_aggregate(&m->value) ? type_int(8, m->value.is_signed) : m->value;
+	return shape_of(
+		(struct type){.kind = TYPE_TUPLE, .elements = elements, .element_count = 2});
+}
+
+static void check_for(struct check *c, struct stmt *s)
+{
+	struct variable *v = check_find_variable(c, s->target->text);
+	struct shape shape = s->to ? check_range(c, s) : check_entries(c, s->value, v);
+	int range = c->err;
+
 	c->err = 0; /* the rest is checked even when the range is wrong */
 	if (!v)
 		v = new_variable(c, s->target);
 	refuse_declared(c, v, s->target);
 	if (!c->err) {
 		v->is_typed = v->is_loop = true;
-		v->shape = shape_int(true);
+		v->shape = shape;
 		v->pass = c->pass;
 		s->target->variable = v;
 		check_nested(c, s->body, true);

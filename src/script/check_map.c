@@ -95,6 +95,16 @@ void check_filled(struct check *c, const struct expr *map, const char *use)
 			    STR_FMT(map->map->name), use);
 }
 
+void check_is_readable(struct check *c, const struct expr *map)
+{
+	const struct type *value = &map->map->value;
+
+	if (!type_is_readable(value))
+		check_error(c, map, "wrong-type", "the %s in '%.*s' can only be printed",
+			    value->kind == TYPE_STATS ? "statistics" : "histogram",
+			    STR_FMT(map->map->name));
+}
+
 void check_map_read(struct check *c, struct expr *e)
 {
 	struct type *value;
@@ -108,10 +118,7 @@ void check_map_read(struct check *c, struct expr *e)
 	check_filled(c, e, "read");
 	if (c->err)
 		return;
-	if (!type_is_readable(value))
-		check_error(c, e, "wrong-type", "the %s in '%.*s' can only be printed",
-			    value->kind == TYPE_STATS ? "statistics" : "histogram",
-			    STR_FMT(e->map->name));
+	check_is_readable(c, e);
 	if (type_is_aggregate(value)) {
 		e->shape = shape_int(value->is_signed);
 		e->shape.type.show = value->show;

@@ -229,6 +229,11 @@ static int lower_all(struct script *s, const struct variants *all, struct clause
 	return 0;
 }
 
+uint32_t map_entries(const struct script *s, const struct map *m)
+{
+	return m->key.kind == TYPE_NONE ? 1 : s->facts.max_map_keys;
+}
+
 static const struct map_def *make_maps(struct script *s)
 {
 	struct map_def *defs = arena_array(&s->arena, struct map_def, s->map_count + 1u);
@@ -239,7 +244,7 @@ static const struct map_def *make_maps(struct script *s)
 			.name = m->name,
 			.key = m->key,
 			.value = m->value,
-			.max_entries = m->key.kind == TYPE_NONE ? 1 : s->facts.max_map_keys,
+			.max_entries = map_entries(s, m),
 			.is_read = m->is_read,
 		};
 	}

@@ -107,7 +107,8 @@ struct variant {
 	struct variant *next;
 };
 
-bool type_is_word(const struct type *t); /* lives in a register */
+bool type_is_word(const struct type *t);			   /* lives in a register */
+uint32_t map_entries(const struct script *s, const struct map *m); /* that it may have */
 
 struct span script_span(const struct script *s, struct mark m);
 /* Number of a text in a list; added when it is new. -ENOMEM. */
@@ -200,6 +201,8 @@ void check_map_key(struct check *c, struct expr *e);
 /* pct() reads it: it keeps more bits than it shows, from its first value on. False: it did. */
 bool type_refine(struct type *histogram);
 void check_filled(struct check *c, const struct expr *map, const char *use);
+/* The map's values must not be histograms or statistics. */
+void check_is_readable(struct check *c, const struct expr *map);
 struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */
 struct shape shape_of(struct type t);
@@ -372,6 +375,9 @@ struct loop {
 /* The code between the two is run at most `rounds` times; `mark` is the loop's text. l->leave and
  * l->again are its labels meanwhile. */
 void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *loop);
+/* The same for each entry of a map, whose key is put into a slot; the caller sets d or t. */
+struct insn *loop_open_entries(struct lower *l, struct mark mark, const struct map *m, uint16_t key,
+			       struct loop *loop);
 void loop_close(struct lower *l, struct loop *loop);
 
 /* ---- Builtins ---- */

@@ -4,6 +4,7 @@
 #include "script/inside.h"
 
 #define MAX_DYNAMIC_ROUNDS (1u << 20)
+#define USUAL_ENTRIES	   256u /* of a map, for the limit of nested loops */
 
 static void lower_body(struct lower *l, const struct stmt *s);
 
@@ -137,8 +138,10 @@ static uint64_t dynamic_rounds(const struct lower *l, const struct stmt *s)
 	return rounds > MAX_DYNAMIC_ROUNDS ? MAX_DYNAMIC_ROUNDS : rounds;
 }
 
-void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *loop)
+static struct insn *open_loop(struct lower *l, struct mark mark, enum op op, uint64_t rounds,
+			      struct loop *loop)
 {
+	struct insn *i;
 	uint64_t all;
 
 	if (__builtin_mul_overflow(rounds, l->rounds, &all))
@@ -151,10 +154,29 @@ void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *
 			      .outer_rounds = l->rounds,
 			      .outer_leave = l->leave,
 			      .outer_again = l->again};
-	lower_op(l, OP_LOOP)->imm = (int64_t)rounds;
+	i = lower_op(l, op);
+	i->imm = (int64_t)rounds;
 	l->rounds = all;
 	l->leave = &loop->leave;
 	l->again = &loop->again;
+	return i;
+}
+
+void loop_open(struct lower *l, struct mark mark, uint64_t rounds, struct loop *loop)
+{
+	open_loop(l, mark, OP_LOOP, rounds, loop);
+}
+
+struct insn *loop_open_entries(struct lower *l, struct mark mark, const struct map *m, uint16_t key,
+			       struct loop *loop)
+{
+	uint64_t most = map_entries(l->s, m) < USUAL_ENTRIES ? map_entries(l->s, m) : USUAL_ENTRIES;
+	bool is_word = type_is_word(&m->value) || type_is_aggregate(&m->value);
+	struct insn *i = open_loop(l, mark, is_word ? OP_EACH : OP_EACH_COPY, most, loop);
+
+	i->map = (uint16_t)m->index;
+	i->s = key;
+	return i;
 }
 
 void loop_close(struct lower *l, struct loop *loop)
@@ -191,6 +213,35 @@ static uint64_t range_rounds(const struct lower *l, const struct stmt *s)
 		return 1;
 	return (uint64_t)to - (uint64_t)from == UINT64_MAX ? UINT64_MAX
 							   : (uint64_t)to - (uint64_t)from + 1;
+}
+
+/* $kv is put together from a key and a value. */
+static void lower_for_map(struct lower *l, const struct stmt *s)
+{
+	const struct map *m = s->value->map;
+	const struct type *pair = &s->target->variable->shape.type;
+	uint16_t variable = s->target->variable->slot, key = lower_slot(l, &m->key);
+	bool is_word = type_is_word(&pair->elements[1]);
+	uint16_t value = is_word ? lower_reg(l) : lower_slot(l, &m->value);
+	uint64_t offset = type_memory(&m->key);
+	uint16_t word = lower_reg(l);
+	struct loop loop;
+	struct insn *i;
+
+	i = loop_open_entries(l, s->mark, m, key, &loop);
+	*(is_word ? &i->d : &i->t) = value;
+	if (type_is_word(&m->key)) {
+		emit_ds(l, OP_GET, word, key, 0);
+		emit_put(l, variable, 0, word);
+	} else {
+		emit_sti(l, OP_COPY, variable, key, 0);
+	}
+	if (is_word)
+		emit_put(l, variable, offset, value);
+	else
+		emit_sti(l, OP_COPY, variable, value, offset);
+	lower_body(l, s->body);
+	loop_close(l, &loop);
 }
 
 /* $i is a copy of a hidden counter, which is one ahead: so continue may skip the rest of the body.
@@ -236,7 +287,7 @@ static void lower_any_stmt(struct lower *l, const struct stmt *s)
 	case STMT_IF: lower_if(l, s); break;
 	case STMT_UNROLL: lower_unroll(l, s); break;
 	case STMT_WHILE: lower_while(l, s); break;
-	case STMT_FOR: lower_for(l, s); break;
+	case STMT_FOR: (s->to ? lower_for : lower_for_map)(l, s); break;
 	case STMT_BLOCK: lower_body(l, s->body); break;
 	case STMT_BREAK: lower_goto(l, OP_JUMP, REG_NO, l->leave); break;
 	case STMT_CONTINUE: lower_goto(l, OP_JUMP, REG_NO, l->again); break;

@@ -164,6 +164,50 @@ static void lower_find(struct lower *l, const struct expr *e, uint16_t out)
 	lower_bind(l, &absent);
 }
 
+/* len(@m), len(ustack) */
+static void check_len(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0];
+
+	if (a->kind != EXPR_MAP || a->arg_count) {
+		check_expr(c, a);
+		if (!c->err && a->shape.type.kind != TYPE_USTACK &&
+		    a->shape.type.kind != TYPE_KSTACK)
+			check_error(c, a, "wrong-arg-type",
+				    "'len' expects a map or a stack, not %s",
+				    check_type_text(c, &a->shape.type));
+		return;
+	}
+	a->map = check_map(c, a->text);
+	check_filled(c, a, "used");
+	if (!c->err && a->map->key.kind == TYPE_NONE)
+		check_error(c, a, "key-mismatch", "'%.*s' has no keys to count",
+			    STR_FMT(a->map->name));
+	else if (!c->err)
+		a->map->is_read = true;
+}
+
+static void lower_len(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct expr *a = e->args[0];
+	uint16_t one, key;
+	struct loop loop;
+	struct insn *i;
+
+	if (a->kind != EXPR_MAP || a->arg_count) {
+		emit_ds(l, OP_LENGTH, out, lower_memory(l, a, &a->shape.type), 0);
+		return;
+	}
+	one = lower_const(l, 1);
+	key = lower_slot(l, &a->map->key);
+	emit_di(l, OP_CONST, out, 0);
+	i = loop_open_entries(l, e->mark, a->map, key, &loop);
+	if (i->op == OP_EACH_COPY)
+		i->t = lower_slot(l, &a->map->value);
+	emit_operator(l, OPERATOR_ADD, false, out, one, out);
+	loop_close(l, &loop);
+}
+
 static void lower_has_key(struct lower *l, const struct expr *e, uint16_t out)
 {
 	emit_map(l, OP_MAP_HAS, e->args[0]->map, lower_key(l, e->args[0]))->d = out;
@@ -251,6 +295,8 @@ const struct function map_rows[] = {
 	  "is there such an entry? then $v is its value", "@m[1] = 1; if (find(@m, 1, $v)) { print($v); }" },
 	{ "pct", "xx", GROUP_FUNCTION, 0, 0, RESULT_S64, check_pct, lower_pct, 0,
 	  "the percentile of a histogram's values", "@h = hist(arg0); print(pct(@h, 99.9));" },
+	{ "len", "x", GROUP_FUNCTION, 0, 0, RESULT_S64, check_len, lower_len, 0,
+	  "entries of a map, frames of a stack", "@m[1] = 1; print(len(@m));" },
 	{ "count", "", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_COUNT,
 	  "the number of events", "@[comm] = count();" },
 	{ "sum", "i", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_aggregate, NULL, TYPE_SUM,
@@ -269,7 +315,6 @@ const struct function map_rows[] = {
 	  "histogram by powers of two", "@ = hist(arg0);" },
 	{ "lhist", "iccc", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_lhist, NULL, TYPE_LHIST,
 	  "histogram with buckets of equal width", "@ = lhist(arg0, 0, 100, 10);" },
-	{ .name = "len", .group = GROUP_FOREIGN },
 	{ .name = "tseries", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };

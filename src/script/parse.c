@@ -249,7 +249,7 @@ static struct expr *parse_variable(struct parser *p)
 	return parse_expr(p);
 }
 
-/* for = "for" "("? variable ":" expr ".." expr ")"? block */
+/* for = "for" "("? variable ":" ( expr ".." expr | map ) ")"? block */
 static void parse_for(struct parser *p, struct stmt *s)
 {
 	bool in_paren = parse_take(p, TOKEN_LPAREN);
@@ -257,11 +257,10 @@ static void parse_for(struct parser *p, struct stmt *s)
 	s->target = parse_variable(p);
 	parse_expect(p, TOKEN_COLON, "':'");
 	s->value = parse_expr(p);
-	if (s->value->kind == EXPR_MAP && !parse_is(p, TOKEN_RANGE) &&
-	    parse_error(p, s->value->mark, "unsupported", "loops over maps are not supported yet"))
-		diag_hint(p->d, "a range works: for $i : 0..10 { ... }");
-	parse_expect(p, TOKEN_RANGE, "'..'");
-	s->to = parse_expr(p);
+	if (s->value->kind != EXPR_MAP || s->value->arg_count || parse_is(p, TOKEN_RANGE)) {
+		parse_expect(p, TOKEN_RANGE, "'..'");
+		s->to = parse_expr(p);
+	}
 	if (in_paren)
 		parse_expect(p, TOKEN_RPAREN, "')'");
 	s->body = parse_inner_block(p);

@@ -111,7 +111,7 @@ enum stmt_kind {
 	STMT_IF,     /* if (value) body else other                              */
 	STMT_UNROLL, /* unroll (value) body                                     */
 	STMT_WHILE,  /* while (value) body                                      */
-	STMT_FOR,    /* for target : value..to body                             */
+	STMT_FOR,    /* for target : value..to body; over a map: to is NULL     */
 	STMT_BLOCK,  /* { body }                                                */
 	STMT_BREAK,
 	STMT_CONTINUE,

@@ -25,3 +25,5 @@ run_file() {
 @test "long texts print the same from the kernel" { run_file long.txt; }
 
 @test "structs print the same from the kernel" { run_file structs.txt; }
+
+@test "maps print the same where loops are calls" { NOPAL_NO_FEATURES=may_goto run_file maps.txt; }

@@ -44,6 +44,13 @@ setup() {
 	says verifier "the kernel refuses the program (Too many open files)" said
 }
 
+@test "a loop over a map on a kernel without such loops" {
+	need_tracing
+	NOPAL_NO_FEATURES=for_each run timeout 20 "$NOPAL" -q -e 'BEGIN { @[1] = 1; for ($kv : @) { print($kv); } }'
+	[ "$status" = 1 ]
+	says no-for-each "this kernel has no loops over maps: Linux 5.13 does"
+}
+
 @test "a process that starts others, without --follow" {
 	need_tracing
 	mkfifo go

@@ -251,6 +251,7 @@ static void read_operand(struct test_program *t, char letter, struct insn *i)
 	case 'p':
 	case 'g': read_part(t, &i->s, &i->imm); break;
 	case 'q': read_part(t, &i->t, &i->imm); break;
+	case 'E': i->map = read_index(t, "m"); break;
 	case 'k':
 		i->map = read_index(t, "m");
 		if (take(t, "[")) {
@@ -305,7 +306,10 @@ static void read_insn(struct test_program *t, struct clause *c)
 		read_operand(t, *letter, i);
 	if (equals) {
 		t->at = result;
-		read_operand(t, *info->results, i);
+		for (const char *letter = info->results; *letter; letter++) {
+			if (letter == info->results || take(t, ", "))
+				read_operand(t, *letter, i);
+		}
 	}
 	i->span = c->insn_count++;
 }

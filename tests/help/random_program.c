@@ -469,6 +469,25 @@ static void make_loop(struct maker *m)
 	m->slots = written;
 }
 
+/* The entries have no order, so nothing may depend on which came last. */
+static void make_each(struct maker *m)
+{
+	static const uint16_t keyed[] = {1, 7, 8, 16}; /* @b @h @i @q: numbers */
+	uint16_t map = keyed[draw(m, 4)], slot = slot_of(&maps[map].key, draw(m, 2));
+	unsigned regs = m->regs, written = m->slots;
+	uint32_t loop = m->count;
+	uint16_t value = new_reg(m);
+
+	add(m, (struct insn){.op = OP_EACH, .imm = 4, .d = value, .s = slot, .map = map});
+	add(m, (struct insn){.op = OP_MAP_ADD, .a = value, .d = REG_NO, .s = SLOT_NO, .map = 0});
+	add(m, (struct insn){.op = OP_NEXT, .target = loop});
+	m->code[loop].target = m->count;
+	add(m, (struct insn){.op = OP_CONST, .d = value, .imm = 0});
+	add(m, (struct insn){.op = OP_ZERO, .s = slot});
+	m->regs = regs;
+	m->slots = written;
+}
+
 static void make_step(struct maker *m)
 {
 	static void (*const steps[])(struct maker *) = {
@@ -484,6 +503,8 @@ static void make_step(struct maker *m)
 		make_branch(m);
 	else if (m->depth < 4 && !draw(m, 12))
 		make_loop(m);
+	else if (m->depth < 4 && !draw(m, 16))
+		make_each(m);
 	else
 		steps[draw(m, COUNT(steps))](m);
 	m->depth--;

@@ -85,6 +85,33 @@ static bool ask_bpf_loop(void)
 	return was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
 }
 
+/* A loop over a map, whose body is a function that does nothing. */
+static bool ask_for_each(void)
+{
+	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH, .key_size = 8, .value_size = 8};
+	int fd, body;
+	struct code c;
+	bool given;
+
+	m.max_entries = 1;
+	fd = kernel_map_create(&m);
+	if (fd < 0)
+		return false;
+	code_init(&c);
+	body = code_label(&c);
+	code_map(&c, R1, fd);
+	code_function(&c, R2, body);
+	code_const(&c, R3, 0);
+	code_const(&c, R4, 0);
+	code_call(&c, FUNC_FOR_EACH);
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	code_bind(&c, body); /* load() adds `return 0` */
+	given = was_given(load(&c, (struct kernel_program){.type = BPF_PROG_TYPE_KPROBE}));
+	close(fd);
+	return given;
+}
+
 /* A loop that nothing else ends. */
 static bool ask_may_goto(void)
 {
@@ -167,6 +194,7 @@ static const struct {
 	[FEATURE_RUN]          = {"run",          "BEGIN, END and interval in the kernel", .type = BPF_PROG_TYPE_SYSCALL, .flags = SLEEPABLE},
 	[FEATURE_BPF_LOOP]     = {"bpf_loop",     "long loops, by calls", .ask = ask_bpf_loop},
 	[FEATURE_MAY_GOTO]     = {"may_goto",     "long loops", .ask = ask_may_goto},
+	[FEATURE_FOR_EACH]     = {"for_each",     "loops over maps", .ask = ask_for_each},
 	[FEATURE_BTF]          = {"btf",          "children are followed without tracefs", .ask = ask_btf},
 	[FEATURE_LONG_JUMP]    = {"long_jump",    "large clauses", .ask = ask_long_jump},
 	[FEATURE_NOP5_SAFE]    = {"nop5_safe",    "probes at 5-byte nops keep the red zone", .ask = ask_nop5},

@@ -294,7 +294,7 @@ static void place_counters(struct plan *p)
 	struct frame *f = &p->frame;
 
 	for (uint32_t i = 0; i < p->clause->insn_count; i++) {
-		if (p->clause->code[i].op != OP_LOOP)
+		if (!op_is_loop(p->clause->code[i].op))
 			continue;
 		if (f->is_lean) {
 			f->counters[i] = in_scratch(f->scratch);
@@ -313,6 +313,9 @@ static bool wants_lean(const struct clause *c, enum loops loops)
 
 	if (loops == LOOPS_CALLED) /* the stack is for functions that call functions */
 		return true;
+	for (uint32_t i = 0; i < c->insn_count; i++)
+		if (op_is_loop(c->code[i].op) && c->code[i].op != OP_LOOP)
+			return true;
 	for (uint32_t i = 0; i < c->insn_count; i++) {
 		enum op op = c->code[i].op;
 

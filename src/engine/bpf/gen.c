@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SCRATCH_TRIES 8	   /* entries that a run looks at; there are at least 8 for each CPU */
-#define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
+#include "program/op.h"
+
+#define SCRATCH_TRIES 8 /* entries that a run looks at; there are at least 8 for each CPU */
 
 int gen_base(struct spill at)
 {
@@ -273,6 +274,9 @@ void gen_range(struct gen *g, uint32_t from, uint32_t to)
 		if (in->op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
 			gen_loop_call(g, in, i);
 			i = in->target - 1; /* its OP_NEXT */
+		} else if (op_is_loop(in->op) && in->op != OP_LOOP) {
+			gen_each_call(g, in, i);
+			i = in->target - 1;
 		} else if (in->op < OP_COUNT_ && emitters[in->op]) {
 			emitters[in->op](g, in);
 		} else {

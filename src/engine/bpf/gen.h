@@ -30,8 +30,9 @@
 #define STACK_END    (-480) /* the kernel needs the rest for loops */
 /* clang-format on */
 
-#define TEXT_SLOP 8 /* bytes after the text of a slot, so that a read can see it was too long */
-#define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
+#define TEXT_SLOP   8 /* bytes after the text of a slot, so that a read can see it was too long */
+#define COPY_INLINE 128u /* bytes up to which copies are loads and stores */
+#define HEAD_SIZE   8	 /* of text_head, stack_head, record_head */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */
 #define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
@@ -102,10 +103,12 @@ struct frame {
 	int32_t key;	/* where in scratch the short form of a tuple is packed */
 };
 
-/* The body of a loop that bpf_loop calls: instructions [from, to) of a clause. */
+/* The body of a loop that a helper calls: instructions [from, to) of a clause. */
 struct loop_body {
 	uint32_t clause, from, to;
 	int label;
+	const struct store_map *map; /* of OP_EACH: the one that is walked; NULL: bpf_loop */
+	bool in_map;		     /* it is, or is within, a loop over a map */
 };
 
 struct gen {
@@ -118,6 +121,7 @@ struct gen {
 	const struct frame *frame;
 	int *labels;		  /* by instruction of the clause */
 	int end;		  /* label: after the clause */
+	bool in_map;		  /* in a loop over a map, where nothing may sleep */
 	struct loop_body *bodies; /* functions that are still to be emitted */
 	size_t body_count, body_cap;
 	struct diag *diag;
@@ -131,6 +135,12 @@ bool type_is_text(const struct type *t);
 bool type_is_stack(const struct type *t);
 /* Bytes of a slot that mean something: its memory, and the zeros after a text. */
 uint32_t slot_used(const struct type *t);
+
+/* May what is emitted now sleep? The kernel calls the body of a loop over a map under a lock. */
+static inline bool gen_may_sleep(const struct gen *g)
+{
+	return g->world->sleepable && !g->in_map;
+}
 
 /* gen.c: spill slots, counters */
 static inline struct spill on_stack(int32_t offset)
@@ -184,8 +194,15 @@ gen_fn gen_map, gen_emit;
 
 /* gen_loop.c */
 void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at);
+void gen_each_call(struct gen *g, const struct insn *in, uint32_t at);
 /* The bodies that were called, once all other code is emitted. */
 void gen_loop_bodies(struct gen *g, const struct frame *frames);
+/* gen_map.c */
+/* R1 = the kernel map; may ruin R0 to R5. */
+void gen_take_map(struct gen *g, const struct store_map *map);
+/* At the start of a function that the kernel calls for an entry: TMP is the key, TMP2 the value;
+ * both go where `in` wants them. */
+void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map);
 /* gen_context.c */
 /* Byte offset of a register in the host's struct pt_regs, by its id; < 0: not saved. */
 int saved_at(const struct arch *arch, int64_t id);

@@ -51,7 +51,7 @@ static void read_user(struct gen *g, const struct insn *in, int size, bool is_si
 	struct code *c = g->code;
 	int ok = code_label(c), done = code_label(c);
 
-	for (int sleeping = 0; sleeping <= g->world->sleepable; sleeping++) {
+	for (int sleeping = 0; sleeping <= gen_may_sleep(g); sleeping++) {
 		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
 			    SUM(FRAME, STACK_A), IMM(size), REG(TMP));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);

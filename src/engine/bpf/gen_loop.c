@@ -12,7 +12,9 @@
  *
  * A jump out of the body (break, return, exit) stores the index of the instruction to continue at,
  * plus 1, in the loop's counter and returns 1, which ends bpf_loop; after the call the caller jumps
- * there. A jump out of several loops is passed on by each of them. */
+ * there. A jump out of several loops is passed on by each of them.
+ *
+ * A loop over a map is always a call, of the helper that walks a map, with the same stack. */
 #include "engine/bpf/gen.h"
 
 #include <stdlib.h>
@@ -84,29 +86,36 @@ static bool *find_exits(struct gen *g, uint32_t from, uint32_t to)
 	return out;
 }
 
-void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
+/* Label of the function made of the body of the loop at `at`. */
+static int add_body(struct gen *g, uint32_t at, const struct store_map *map)
+{
+	int label = code_label(g->code);
+
+	if (array_grow(g->bodies, g->body_count, g->body_cap))
+		g->code->failed = true;
+	else
+		g->bodies[g->body_count++] = (struct loop_body){
+			g->clause_number, at + 1, g->clause->code[at].target - 1, label, map,
+			g->in_map || map};
+	return label;
+}
+
+/* What the function gets, and the word that it leaves. */
+static void before_call(struct gen *g, struct spill word)
+{
+	code_store_imm(g->code, 8, gen_base(word), word.offset, 0);
+	code_store(g->code, 8, FRAME, STACK_CTX, CTX);
+	code_store(g->code, 8, FRAME, STACK_SCRATCH, SCRATCH);
+}
+
+/* Continue where the body wanted to; the end of the clause is the instruction after its last. */
+static void after_call(struct gen *g, uint32_t at)
 {
 	struct code *c = g->code;
 	struct spill word = g->frame->counters[at];
-	uint32_t next = in->target - 1;
-	int body = code_label(c), none;
-	bool *out;
+	bool *out = find_exits(g, at + 1, g->clause->code[at].target - 1);
+	int none = code_label(c);
 
-	if (array_grow(g->bodies, g->body_count, g->body_cap))
-		c->failed = true;
-	else
-		g->bodies[g->body_count++] =
-			(struct loop_body){g->clause_number, at + 1, next, body};
-	code_store_imm(c, 8, gen_base(word), word.offset, 0);
-	code_store(c, 8, FRAME, STACK_CTX, CTX);
-	code_store(c, 8, FRAME, STACK_SCRATCH, SCRATCH);
-	code_const(c, R1, in->imm < ROUNDS_MOST ? in->imm : ROUNDS_MOST);
-	code_function(c, R2, body);
-	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
-	/* Continue where the body wanted to; the end of the clause is the instruction after its
-	 * last. */
-	out = find_exits(g, at + 1, next);
-	none = code_label(c);
 	code_load(c, 8, R1, gen_base(word), word.offset);
 	code_jump_imm(c, BPF_JEQ, R1, 0, none);
 	for (uint32_t i = 0; out && i < g->clause->insn_count; i++)
@@ -115,9 +124,36 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
 	code_jump(c, g->end);
 	code_bind(c, none);
 	free(out);
+}
+
+void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at)
+{
+	struct code *c = g->code;
+
+	before_call(g, g->frame->counters[at]);
+	code_const(c, R1, in->imm < ROUNDS_MOST ? in->imm : ROUNDS_MOST);
+	code_function(c, R2, add_body(g, at, NULL));
+	code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH), IMM(0));
+	after_call(g, at);
 	/* Nothing jumped out: the loop has used up its rounds. */
 	gen_count(g, CONTROL_LOOP_LIMITS);
-	gen_fault(g, &g->clause->code[next], FAULT_LOOP_LIMIT);
+	gen_fault(g, &g->clause->code[in->target - 1], FAULT_LOOP_LIMIT);
+}
+
+/* A store with two hashes has two functions, because short keys lie differently in memory. */
+void gen_each_call(struct gen *g, const struct insn *in, uint32_t at)
+{
+	const struct store *s = &g->world->stores[in->map];
+	const struct store_map *maps[] = {&s->map, &s->long_map};
+
+	before_call(g, g->frame->counters[at]);
+	for (unsigned i = 0; i < 2 && maps[i]->fd >= 0; i++) {
+		gen_take_map(g, maps[i]);
+		code_function(g->code, R2, add_body(g, at, maps[i]));
+		code_helper(g->code, FUNC_FOR_EACH, REG(R1), REG(R2), SUM(FRAME, STACK_SCRATCH),
+			    IMM(0));
+		after_call(g, at);
+	}
 }
 
 /* Leave the loop and continue at an instruction. */
@@ -129,22 +165,30 @@ static void leave_at(struct gen *g, int label, struct spill word, uint32_t insn)
 	code_exit(g->code);
 }
 
-/* In: R1 is the number of the round, R2 the address of STACK_SCRATCH of the caller. */
+/* In: of bpf_loop, R1 is the number of the round and R2 the address of STACK_SCRATCH of the caller;
+ * of the helper that walks a map, R2 is the key, R3 the value and R4 that address. */
 static void gen_loop_body(struct gen *g, const struct loop_body *b)
 {
 	struct code *c = g->code;
 	struct spill word = g->frame->counters[b->from - 1];
 	bool *out = find_exits(g, b->from, b->to);
 	uint32_t count = g->clause->insn_count;
+	int caller = b->map ? R4 : R2;
 
+	g->in_map = b->in_map;
 	if (gen_make_labels(g) && out) {
 		g->end = code_label(g->code);
 		code_bind(g->code, b->label);
-		code_load(c, 8, CTX, R2, STACK_CTX - STACK_SCRATCH);
-		code_load(c, 8, SCRATCH, R2, 0);
+		code_load(c, 8, CTX, caller, STACK_CTX - STACK_SCRATCH);
+		code_load(c, 8, SCRATCH, caller, 0);
 		if (unit_needs_cookie(g->unit)) {
-			code_load(c, 8, R1, R2, STACK_COOKIE - STACK_SCRATCH);
+			code_load(c, 8, R1, caller, STACK_COOKIE - STACK_SCRATCH);
 			code_store(c, 8, FRAME, STACK_COOKIE, R1);
+		}
+		if (b->map) {
+			code_mov(c, TMP, R2);
+			code_mov(c, TMP2, R3);
+			gen_take_entry(g, &g->clause->code[b->from - 1], b->map);
 		}
 		gen_range(g, b->from, b->to);
 		code_bind(g->code, g->labels[b->to]);
@@ -171,4 +215,5 @@ void gen_loop_bodies(struct gen *g, const struct frame *frames)
 		g->frame = &frames[body.clause];
 		gen_loop_body(g, &body);
 	}
+	g->in_map = false;
 }

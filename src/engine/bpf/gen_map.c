@@ -19,7 +19,7 @@ typedef void map_fn(struct gen *g, const struct insn *in, const struct entry_at 
 
 /* R1 = the kernel map. A map of a group is looked up first, which ruins R0 to R5; the lookup never
  * fails, but the verifier requires the branch. */
-static void take_map(struct gen *g, const struct store_map *map)
+void gen_take_map(struct gen *g, const struct store_map *map)
 {
 	struct code *c = g->code;
 
@@ -35,7 +35,7 @@ static void take_map(struct gen *g, const struct store_map *map)
 
 /* Call a helper of maps: R1 is the map, R2 the key, and so on. */
 #define call_map(g, at, helper, ...) \
-	(take_map(g, (at)->map),     \
+	(gen_take_map(g, (at)->map), \
 	 code_helper((g)->code, helper, REG(R1), MEM((at)->key, 0), ##__VA_ARGS__))
 
 /* A single number that code reaches by its address, without a call. */
@@ -416,6 +416,66 @@ static void pack_short(struct gen *g, const struct type *t, struct spill from, i
 	gen_copy(g, SCRATCH, g->frame->key + *to_at, from, *from_at, store_short_size(t));
 	*from_at += (int32_t)type_memory(t);
 	*to_at += (int32_t)store_short_size(t);
+}
+
+/* `len` bytes at an address in a register to a slot. */
+static void copy_from(struct gen *g, struct spill to, int32_t to_at, int reg, int32_t at,
+		      uint32_t len)
+{
+	if (len > COPY_INLINE) {
+		code_helper(g->code, BPF_FUNC_probe_read_kernel, MEM(to, to_at), IMM(len),
+			    SUM(reg, at));
+		return;
+	}
+	for (int32_t n = 0; n < (int32_t)len; n += 8) {
+		code_load(g->code, 8, R0, reg, at + n);
+		code_store(g->code, 8, gen_base(to), to.offset + to_at + n, R0);
+	}
+}
+
+/* The other way of pack_short: the key at TMP, with zeros for what a short text does not have. */
+static void unpack_key(struct gen *g, const struct type *t, bool is_short, struct spill to,
+		       int32_t *from_at, int32_t *to_at)
+{
+	uint32_t full = (uint32_t)type_memory(t), len = is_short ? store_short_size(t) : full;
+
+	if (t->kind == TYPE_TUPLE && len != full) {
+		for (unsigned i = 0; i < t->element_count; i++)
+			unpack_key(g, &t->elements[i], is_short, to, from_at, to_at);
+		return;
+	}
+	copy_from(g, to, *to_at, TMP, *from_at, len);
+	gen_zero(g, to, *to_at + (int32_t)len, full - len);
+	*from_at += (int32_t)len;
+	*to_at += (int32_t)full;
+}
+
+void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map)
+{
+	const struct store *s = &g->world->stores[in->map];
+	const struct type *key = &s->def->key, *value = &s->def->value;
+	struct spill k = gen_slot(g, in->s), v;
+	int32_t from = 0, to = 0;
+
+	unpack_key(g, key, map == &s->map, k, &from, &to);
+	if (type_is_text(key))
+		gen_zero(g, k, (int32_t)type_memory(key), TEXT_SLOP);
+	if (in->op == OP_EACH_COPY) {
+		v = gen_slot(g, in->t);
+		copy_from(g, v, 0, TMP2, 0, s->value_size);
+		if (type_is_text(value))
+			gen_zero(g, v, (int32_t)s->value_size, TEXT_SLOP);
+	} else if (in->d != REG_NO && type_is_aggregate(value)) {
+		code_store_imm(g->code, 8, FRAME, STACK_B, 0);
+		code_store_imm(g->code, 8, FRAME, STACK_C, 0);
+		code_mov(g->code, R0, TMP2);
+		gen_gather(g, value);
+		gen_conclude(g, value);
+		gen_set(g, in->d, R1);
+	} else if (in->d != REG_NO) {
+		code_load(g->code, 8, R1, TMP2, 0);
+		gen_set(g, in->d, R1);
+	}
 }
 
 /* An operation on a map. A store with two hashes, for short keys and for long ones, gets the code

@@ -194,7 +194,7 @@ void gen_str(struct gen *g, const struct insn *in)
 	set_length(g, in);
 	code_jump(c, done);
 	code_bind(c, slow);
-	if (g->world->sleepable) {
+	if (gen_may_sleep(g)) {
 		touch_pages(g, gen_slot_type(g, in->s)->size);
 		read_text(g, s);
 		code_jump_imm(c, BPF_JSGE, R0, 0, ok);
@@ -219,7 +219,7 @@ void gen_buf(struct gen *g, const struct insn *in)
 	code_jump_imm(c, BPF_JEQ, TMP, 0, null);
 	get_limit(g, in);
 	pad_start(g, in);
-	for (int sleeping = 0; sleeping <= g->world->sleepable; sleeping++) {
+	for (int sleeping = 0; sleeping <= gen_may_sleep(g); sleeping++) {
 		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
 			    MEM(s, HEAD_SIZE), REG(TMP2), REG(TMP));
 		code_jump_imm(c, BPF_JEQ, R0, 0, ok);

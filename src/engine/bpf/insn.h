@@ -27,7 +27,8 @@ enum {
 	FRAME,	 /* r10: end of the 512-byte stack */
 };
 
-#define FUNC_LOOP 181 /* bpf_loop, which older headers do not have */
+#define FUNC_LOOP     181 /* bpf_loop, which older headers do not have */
+#define FUNC_FOR_EACH 164 /* calls a function for each entry of a map */
 
 struct code_line {
 	struct bpf_insn insn;

@@ -30,7 +30,7 @@ struct kernel_program {
 	const struct bpf_insn *insns;
 	size_t count;
 	const char *name;
-	const uint32_t *functions; /* where those begin that bpf_loop calls, in order */
+	const uint32_t *functions; /* where those begin that helpers call, in order */
 	size_t function_count;
 	char *log; /* NULL: none */
 	uint32_t log_size, log_level;
@@ -93,6 +93,7 @@ enum feature {
 	FEATURE_RUN,	      /* programs run on demand: BEGIN, END, interval */
 	FEATURE_BPF_LOOP,     /* loops that are calls of a function */
 	FEATURE_MAY_GOTO,     /* loops the verifier need not walk */
+	FEATURE_FOR_EACH,     /* loops over maps */
 	FEATURE_BTF,	      /* the kernel describes its types */
 	FEATURE_LONG_JUMP,    /* jumps over more than 32,767 instructions */
 	FEATURE_NOP5_SAFE,    /* a uprobe at a 5-byte nop leaves the stack below sp alone */

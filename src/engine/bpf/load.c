@@ -101,18 +101,44 @@ static int load_unit(struct bpf_engine *e, struct loaded *l, struct attempt *t, 
 	return load_once(e, l, false, t, d);
 }
 
-/* may_goto needs no function calls and no limit of rounds, so it comes first; a program without
+/* may_goto needs no function calls and no limit of rounds, so it comes first; but the verifier
+ * takes long over a loop of jumps around a call, and a loop over a map is one. A program without
  * loops must not depend on either. */
 static enum loops choose_loops(struct bpf_engine *e, const struct program *p)
 {
-	bool any = false;
+	bool any = false, calls = false;
 
 	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			any |= p->clauses[i].code[k].op == OP_LOOP;
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
+			enum op op = p->clauses[i].code[k].op;
+
+			any |= op == OP_LOOP;
+			calls |= op == OP_EACH || op == OP_EACH_COPY;
+		}
+	if (any && calls && feature_has(&e->features, FEATURE_BPF_LOOP))
+		return LOOPS_CALLED;
 	if (any && feature_has(&e->features, FEATURE_MAY_GOTO))
 		return LOOPS_MAY_GOTO;
 	return any && feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED : LOOPS_WALKED;
+}
+
+/* Loops over maps need their helper. */
+static int refuse_each(struct bpf_engine *e, const struct program *p, struct diag *d)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
+			const struct insn *in = &p->clauses[i].code[k];
+
+			if (in->op != OP_EACH && in->op != OP_EACH_COPY)
+				continue;
+			if (feature_has(&e->features, FEATURE_FOR_EACH))
+				return 0;
+			return diag_error_at(d, -ENOTSUP, "no-for-each",
+					     in->span < p->span_count ? p->spans[in->span]
+								      : p->clauses[i].span,
+					     "this kernel has no loops over maps: Linux 5.13 does");
+		}
+	return 0;
 }
 
 int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, uint32_t *scratch,
@@ -125,6 +151,8 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 		return frames ? refused : -ENOMEM;
 	e->world.counts_running = !feature_has(&e->features, FEATURE_UPROBE_MULTI);
 	e->world.loops = choose_loops(e, p);
+	if (refuse_each(e, p, d))
+		return -ENOTSUP;
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		const struct clause *c = &p->clauses[i];
 		int err = frame_plan(&e->arena, p, c, e->world.loops, &frames[i]);

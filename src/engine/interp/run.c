@@ -54,8 +54,22 @@ static uint64_t byte_of(struct str text, uint64_t at)
 	return at < text.len ? (unsigned char)text.ptr[at] : 0;
 }
 
+/* The next entry for the OP_EACH at `loop`, from the last one down: so what the body removes is not
+ * missed by the rounds after it. The body, or else what comes after it, is run next. */
+static void next_entry(struct run *r, uint32_t loop)
+{
+	const struct insn *i = &r->u->clause->code[loop];
+	uint64_t *left = &r->u->rounds[loop];
+
+	r->pc = map_entry(r, i, left) ? loop : i->target - 1;
+}
+
 static void loop_again(struct run *r, const struct insn *i)
 {
+	if (r->u->clause->code[i->target].op != OP_LOOP) {
+		next_entry(r, i->target);
+		return;
+	}
 	if (--r->u->rounds[i->target] > 0) {
 		r->pc = i->target;
 		return;
@@ -140,6 +154,11 @@ static void run_insn(struct run *r, const struct insn *i)
 		break;
 	case OP_LOOP: r->u->rounds[r->pc] = (uint64_t)i->imm; break;
 	case OP_NEXT: loop_again(r, i); break;
+	case OP_EACH:
+	case OP_EACH_COPY:
+		r->u->rounds[r->pc] = UINT64_MAX;
+		next_entry(r, r->pc);
+		break;
 	default:
 		if (i->op < OP_ADD || i->op > OP_SLE) {
 			run_memory(r, i);

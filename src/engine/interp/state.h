@@ -99,7 +99,7 @@ struct workspace {
 	uint64_t *regs;
 	char *frame;	  /* all slots */
 	size_t *slot_at;  /* where in the frame each slot lies */
-	uint64_t *rounds; /* of each OP_LOOP, by instruction: rounds that are left */
+	uint64_t *rounds; /* of each loop, by instruction: rounds that are left, or entries */
 };
 
 struct interp {
@@ -170,6 +170,8 @@ void map_add(struct run *r, const struct insn *i);
 void map_del(struct run *r, const struct insn *i);
 bool map_has(struct run *r, const struct insn *i);
 uint64_t map_percentile(struct run *r, const struct insn *i);
+/* The entry before number *left, to the slots and register of an OP_EACH; false: there is none. */
+bool map_entry(struct run *r, const struct insn *i, uint64_t *left);
 void map_aggregate(struct run *r, const struct insn *i);
 void emit_record(struct run *r, const struct insn *i);
 

@@ -43,6 +43,6 @@ void store_run(struct run *r, const struct insn *i)
 		break;
 	case OP_MAP_HAS: regs[i->d] = s->has(s->self, i->map, key); break;
 	case OP_AGGREGATE: s->aggregate(s->self, i->map, key, value, i->span); break;
-	default: break;
+	default: r->err = -ENOTSUP; break;
 	}
 }

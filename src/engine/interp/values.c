@@ -120,14 +120,16 @@ static char *take(struct run *r, const struct insn *i)
 	return value;
 }
 
+static uint64_t number_at(const struct type *t, const void *value)
+{
+	return type_is_aggregate(t) ? aggregate_number(t, value) : *(const uint64_t *)value;
+}
+
 uint64_t map_get(struct run *r, const struct insn *i)
 {
-	const struct type *t = value_type(r, i);
 	const void *value = table_find(table_of(r, i), key_of(r, i));
 
-	if (!value)
-		return 0;
-	return type_is_aggregate(t) ? aggregate_number(t, value) : *(const uint64_t *)value;
+	return value ? number_at(value_type(r, i), value) : 0;
 }
 
 uint64_t map_percentile(struct run *r, const struct insn *i)
@@ -185,6 +187,28 @@ void map_del(struct run *r, const struct insn *i)
 bool map_has(struct run *r, const struct insn *i)
 {
 	return table_find(table_of(r, i), key_of(r, i)) != NULL;
+}
+
+bool map_entry(struct run *r, const struct insn *i, uint64_t *left)
+{
+	const struct table *t = table_of(r, i);
+	const char *entry;
+
+	if (r->e->store) {
+		r->err = -ENOTSUP;
+		return false;
+	}
+	if (*left > t->count)
+		*left = t->count;
+	if (!*left)
+		return false;
+	entry = t->entries[--*left];
+	memcpy(run_slot(r, i->s), entry, t->key_size);
+	if (i->op == OP_EACH_COPY)
+		memcpy(run_slot(r, i->t), entry + t->key_size, t->value_size);
+	else if (i->d != REG_NO)
+		r->u->regs[i->d] = number_at(value_type(r, i), entry + t->key_size);
+	return true;
 }
 
 void map_aggregate(struct run *r, const struct insn *i)
