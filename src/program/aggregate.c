@@ -1,6 +1,7 @@
 /* What the aggregations mean, in plain C: how a map's value takes in a number, how the values of
  * two CPUs become one, and which number is read from it. The same as eBPF code is in
  * engine/bpf/gen_aggregate.c; tests/unit/differential.c compares the two. */
+#include "program/numbers.h"
 #include "program/type.h"
 
 /* The extreme, and whether there is one: 0 is also a value. */
@@ -87,29 +88,6 @@ uint64_t aggregate_number(const struct type *t, const void *memory)
 	}
 }
 
-/* What a bucket stands for. */
-static uint64_t hist_middle(unsigned bucket, unsigned bits)
-{
-	uint64_t per_power = UINT64_C(1) << bits;
-	unsigned i = bucket - 1;
-
-	if (bucket == 0)
-		return UINT64_MAX;
-	if (i < 2 * per_power)
-		return i;
-	return hist_bucket_low(bucket, bits) + (((UINT64_C(1) << ((i >> bits) - 1)) - 1) >> 1);
-}
-
-static uint64_t lhist_middle(const struct type *t, unsigned bucket)
-{
-	uint64_t min = (uint64_t)t->min, step = (uint64_t)t->step;
-
-	if (bucket == 0)
-		return min - 1;
-	min += (bucket - 1) * step;
-	return bucket + 1 == lhist_buckets(t) ? min : min + (step - 1) / 2;
-}
-
 uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t millionths)
 {
 	const any_word *words = memory;
@@ -118,11 +96,12 @@ uint64_t aggregate_percentile(const struct type *t, const void *memory, uint64_t
 
 	if (!total)
 		return 0;
-	rank = (total * millionths + MILLION - 1) / MILLION;
+	rank = rank_of_percentile(total, millionths);
 	for (unsigned i = 0; i < buckets; i++) {
 		seen += words[i];
 		bucket += seen < rank;
 	}
 	bucket = bucket < buckets ? bucket : buckets - 1;
-	return t->kind == TYPE_HIST ? hist_middle(bucket, t->bits) : lhist_middle(t, bucket);
+	return t->kind == TYPE_HIST ? middle_of_hist(bucket, t->bits)
+				    : middle_of_lhist(bucket, t->min, t->max, t->step);
 }

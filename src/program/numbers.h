@@ -36,6 +36,40 @@ static inline unsigned bucket_of_hist(uint64_t value, bool is_signed, unsigned b
 	return ((msb - bits + 1) << bits) + (value >> (msb - bits) & (per_power - 1)) + 1;
 }
 
+/* The lowest value of a bucket; see hist_bucket_low() in type.h. */
+static inline uint64_t low_of_hist(unsigned bucket, unsigned bits)
+{
+	unsigned i = bucket - 1, power = i >> bits;
+	uint64_t per_power = UINT64_C(1) << bits;
+
+	if (bucket == 0)
+		return (uint64_t)INT64_MIN;
+	if (bucket >= ((65 - bits) << bits) + 1)
+		return 0;
+	if (i < 2 * per_power)
+		return i;
+	return (per_power + (i & (per_power - 1))) << (power - 1);
+}
+
+/* What a bucket stands for in a percentile. */
+static inline uint64_t middle_of_hist(unsigned bucket, unsigned bits)
+{
+	uint64_t per_power = UINT64_C(1) << bits;
+	unsigned i = bucket - 1;
+
+	if (bucket == 0)
+		return UINT64_MAX;
+	if (i < 2 * per_power)
+		return i;
+	return low_of_hist(bucket, bits) + (((UINT64_C(1) << ((i >> bits) - 1)) - 1) >> 1);
+}
+
+/* How many of `total` values a percentile leaves below or at it, at least. */
+static inline uint64_t rank_of_percentile(uint64_t total, uint64_t millionths)
+{
+	return (total * millionths + 999999) / 1000000;
+}
+
 /* Buckets between min and max. The last one is narrower when step does not divide the range: as in
  * bpftrace its values are then counted as above. */
 static inline uint64_t steps_of_lhist(int64_t min, int64_t max, int64_t step)
@@ -51,6 +85,16 @@ static inline unsigned bucket_of_lhist(int64_t value, int64_t min, int64_t max, 
 		return 0;
 	at = ((uint64_t)value - (uint64_t)min) / (uint64_t)step;
 	return (unsigned)(at < steps ? at : steps) + 1;
+}
+
+/* What a bucket stands for in a percentile. */
+static inline uint64_t middle_of_lhist(unsigned bucket, int64_t min, int64_t max, int64_t step)
+{
+	uint64_t low = (uint64_t)min + (bucket - 1) * (uint64_t)step;
+
+	if (bucket == 0)
+		return (uint64_t)min - 1;
+	return bucket == steps_of_lhist(min, max, step) + 1 ? low : low + ((uint64_t)step - 1) / 2;
 }
 
 #endif

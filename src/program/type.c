@@ -228,16 +228,7 @@ unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits)
 
 uint64_t hist_bucket_low(unsigned bucket, unsigned bits)
 {
-	unsigned i = bucket - 1, power = i >> bits;
-	uint64_t per_power = UINT64_C(1) << bits;
-
-	if (bucket == 0)
-		return (uint64_t)INT64_MIN;
-	if (bucket >= hist_buckets(bits))
-		return 0;
-	if (i < 2 * per_power)
-		return i;
-	return (per_power + (i & (per_power - 1))) << (power - 1);
+	return low_of_hist(bucket, bits);
 }
 
 unsigned lhist_buckets(const struct type *t)

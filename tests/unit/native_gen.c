@@ -303,7 +303,6 @@ static void code_is_harmless(void **state)
 		assert_int_equal(engine_build(e, &random.program, &d), 0);
 		place = in_process_place((struct in_process *)e);
 		code_open(&code, place.landing);
-		/* Some programs ask for percentiles, which is refused. */
 		if (!native_generate(&place, &step, 1, &code, &d)) {
 			each_line(code.bytes.ptr, code.bytes.len, look_at, &look);
 			assert_true(look.count > 20);
@@ -361,7 +360,6 @@ static void what_the_kernel_has_is_refused(void **state)
 		{.op = OP_RETURN},
 	};
 	const struct insn stack = {.op = OP_KSTACK}, field = {.op = OP_FIELD};
-	const struct insn percentile = {.op = OP_PERCENTILE};
 	const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
 	const struct engine_options options = {0};
 	struct diag d = DIAG_INIT;
@@ -376,7 +374,6 @@ static void what_the_kernel_has_is_refused(void **state)
 	assert_non_null(native_undoable(&s.program, &code[0]));
 	assert_non_null(native_undoable(&s.program, &stack));
 	assert_non_null(native_undoable(&s.program, &field));
-	assert_non_null(native_undoable(&s.program, &percentile));
 	assert_null(native_undoable(&s.program, &send_arg[0]));
 	engine_in_process.open(&options, &e, &d);
 	assert_int_equal(engine_build(e, &s.program, &d), 0);

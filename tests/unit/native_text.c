@@ -230,6 +230,7 @@ static void texts_are_compared(void **state)
 
 static void literals_and_names_fill_slots(void **state)
 {
+	struct hit h = {.no_calls = 0};
 	uint64_t slot[4];
 
 	(void)state;
@@ -240,7 +241,11 @@ static void literals_and_names_fill_slots(void **state)
 	assert_int_equal(slot[0], 8);
 	inside_text(slot, 8, "too long!", 9);
 	assert_int_equal(slot[0], 8 | (uint64_t)TEXT_CUT << 32);
-	inside_comm(slot, 24);
+	h.no_calls = 1;
+	inside_comm(&h, slot, 24);
+	assert_int_equal(slot[0], (uint64_t)TEXT_UNREADABLE << 32);
+	h.no_calls = 0;
+	inside_comm(&h, slot, 24);
 	assert_int_equal(slot[0], strlen("native_text"));
 	assert_memory_equal(&slot[1], "native_text", 11);
 }

@@ -309,8 +309,14 @@ static void make_hit(struct gen *g)
 	x86_lea(c, RAX, MEM_LABEL(g->layout));
 	x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, layout)), RAX);
 	store_hit(g, offsetof(struct hit, process), g->place->process);
-	store_hit(g, offsetof(struct hit, rseq), 0);
-	store_hit(g, offsetof(struct hit, no_calls), 0);
+	store_hit(g, offsetof(struct hit, no_calls), g->place->no_calls);
+	if (g->place->rseq == NATIVE_NONE) {
+		store_hit(g, offsetof(struct hit, rseq), 0);
+	} else {
+		x86_load(c, 8, false, RAX, MEM_FS(0)); /* the thread pointer itself */
+		x86_lea(c, RAX, MEM(RAX, g->place->rseq));
+		x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, rseq)), RAX);
+	}
 	if (g->place->tid == NATIVE_NONE) {
 		store_hit(g, offsetof(struct hit, tid), 0);
 	} else {
@@ -500,6 +506,7 @@ static native_fn *const emitters[OP_COUNT_] = {
 	[OP_BYTE]      = native_byte,
 	[OP_MAP_GET]   = native_map_get,   [OP_MAP_COPY]  = native_map_copy,  [OP_MAP_SET]   = native_map_set,
 	[OP_MAP_PUT]   = native_map_put,   [OP_MAP_ADD]   = native_map_add,   [OP_MAP_DEL]   = native_map_del,
+	[OP_PERCENTILE] = native_percentile,
 	[OP_MAP_HAS]   = native_map_has,   [OP_AGGREGATE] = native_aggregate, [OP_EMIT]      = native_record,
 };
 /* clang-format on */

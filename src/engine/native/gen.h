@@ -26,6 +26,7 @@ struct native_place {
 	uint64_t image_low, image_high; /* all bytes between can be read; 0, 0: not known */
 	int32_t rseq;	   /* the thread's struct rseq, from the thread pointer; NATIVE_NONE */
 	int32_t tid;	   /* the thread's id, from the thread pointer; NATIVE_NONE */
+	bool no_calls;	   /* a seccomp filter may kill the process for a system call */
 	bool has_fsgsbase; /* AT_HWCAP2: programs may read the thread pointer */
 	/* The tracer's own copies: */
 	const struct layout *layout;

@@ -217,7 +217,6 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	(void)p;
 	switch (in->op) {
 	case OP_KSTACK: return "only the kernel sees its own stack";
-	case OP_PERCENTILE: return "only the kernel and the tracer add up histograms";
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel has tracepoints";
 	case OP_BUILTIN:

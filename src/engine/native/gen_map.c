@@ -26,6 +26,14 @@ void native_map_get(struct gen *g, const struct insn *in)
 	native_write(g, in->d, RAX);
 }
 
+void native_percentile(struct gen *g, const struct insn *in)
+{
+	int shape = native_map_shape(g, in);
+
+	native_call(g, INSIDE_PERCENTILE, MAP_ARGS(shape), IMM(in->imm));
+	native_write(g, in->d, RAX);
+}
+
 void native_map_has(struct gen *g, const struct insn *in)
 {
 	int shape = native_map_shape(g, in);

@@ -42,7 +42,8 @@ void native_buf(struct gen *g, const struct insn *in)
 
 void native_comm(struct gen *g, const struct insn *in)
 {
-	native_call(g, INSIDE_COMM, MEMORY(native_slot(g, in->s, 0)), IMM(slot_size(g, in->s)));
+	native_call(g, INSIDE_COMM, HIT, MEMORY(native_slot(g, in->s, 0)),
+		    IMM(slot_size(g, in->s)));
 }
 
 void native_strcmp(struct gen *g, const struct insn *in)

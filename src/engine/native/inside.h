@@ -55,6 +55,9 @@ uint64_t inside_map_add(struct hit *h, const struct map_shape *m, const uint64_t
 uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key);
 /* OP_MAP_HAS: 1 or 0 */
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* OP_PERCENTILE */
+uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint64_t *key,
+			   uint64_t millionths);
 /* OP_AGGREGATE */
 void inside_aggregate(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t value,
 		      uint64_t span);
@@ -103,8 +106,8 @@ void inside_buf(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, 
 /* `size` may have INSIDE_PADDED. OP_TEXT: `len` bytes of a literal that lies near the trampoline;
  * cut to `size`. */
 void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len);
-/* OP_COMM, by prctl(2) */
-void inside_comm(uint64_t *slot, uint64_t size);
+/* OP_COMM, by prctl(2); TEXT_UNREADABLE when there must be no calls */
+void inside_comm(struct hit *h, uint64_t *slot, uint64_t size);
 /* OP_STRCMP: 0 when equal in the first `most` bytes (UINT64_MAX: wholly), else 1 */
 uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most);
 /* OP_USTACK by frame pointers: `ip` of the probe, then the return addresses from `fp` on; `sp` as

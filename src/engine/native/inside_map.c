@@ -828,6 +828,36 @@ struct map_place inside_map_place(struct hit *h, const struct map_shape *m, cons
 	return (struct map_place){0, 0};
 }
 
+/* Values of a bucket, from all stripes. */
+static uint64_t in_bucket(const struct search *s, uint32_t bucket)
+{
+	uint64_t count;
+
+	merge(s->h, s->m, s->index, s->number, bucket, &count);
+	return count;
+}
+
+uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint64_t *key,
+			   uint64_t millionths)
+{
+	struct search s = look(h, m, key);
+	uint64_t total = 0, seen = 0, rank;
+	uint32_t bucket = 0;
+
+	for (uint32_t i = 0; s.index && i < m->cell_words; i++)
+		total += in_bucket(&s, i);
+	if (!total)
+		return 0;
+	rank = rank_of_percentile(total, millionths);
+	for (; bucket < m->cell_words - 1; bucket++) {
+		seen += in_bucket(&s, bucket);
+		if (seen >= rank)
+			break;
+	}
+	return m->kind == TYPE_HIST ? middle_of_hist(bucket, m->bits)
+				    : middle_of_lhist(bucket, m->min, m->max, m->step);
+}
+
 /* ---- for the tracer */
 
 bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,

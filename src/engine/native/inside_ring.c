@@ -413,16 +413,18 @@ uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
 	return word_load(&line->ns) + (high << 32 | low >> 32);
 }
 
+static uint64_t id_by_call(const struct hit *h, int64_t number)
+{
+	bool no_calls = h->no_calls || (h->process && word_load(&h->process->no_calls));
+
+	return no_calls ? 0 : (uint32_t)system_call(number, 0, 0, 0, 0, 0, 0);
+}
+
 uint64_t inside_pid(struct hit *h)
 {
 	uint64_t pid = h->process ? word_load(&h->process->pid) : 0;
 
-	return pid || h->no_calls ? pid : (uint32_t)system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
-}
-
-static uint64_t id_by_call(const struct hit *h, int64_t number)
-{
-	return h->no_calls ? 0 : (uint32_t)system_call(number, 0, 0, 0, 0, 0, 0);
+	return pid ? pid : id_by_call(h, CALL_GETPID);
 }
 
 uint64_t inside_tid(struct hit *h)

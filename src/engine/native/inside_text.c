@@ -54,13 +54,18 @@ struct extent { /* struct iovec */
 	uint64_t address, len;
 };
 
+static bool must_not_call(const struct hit *h)
+{
+	return h->no_calls || (h->process && word_load(&h->process->no_calls));
+}
+
 /* By system call; `len` bytes that are in one page. */
 static bool read_page(const struct hit *h, char *out, uint64_t address, uint64_t len)
 {
 	struct extent to = {(uintptr_t)out, len}, from = {address, len};
 	int64_t pid;
 
-	if (h->no_calls || (h->process && word_load(&h->process->no_calls)))
+	if (must_not_call(h))
 		return false;
 	pid = system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
 	return system_call(CALL_READV, (uint64_t)pid, (uintptr_t)&to, 1, (uintptr_t)&from, 1, 0) ==
@@ -233,11 +238,15 @@ void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len)
 	finish(slot, size, part, len > most ? TEXT_CUT : 0);
 }
 
-void inside_comm(uint64_t *slot, uint64_t size)
+void inside_comm(struct hit *h, uint64_t *slot, uint64_t size)
 {
 	char name[COMM_SIZE] = "";
 	uint64_t len = 0;
 
+	if (must_not_call(h)) {
+		finish(slot, size, 0, TEXT_UNREADABLE);
+		return;
+	}
 	system_call(CALL_PRCTL, GET_NAME, (uintptr_t)name, 0, 0, 0, 0);
 	while (len < sizeof(name) && name[len])
 		len++;
