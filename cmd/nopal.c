@@ -15,7 +15,8 @@
 /* clang-format off */
 const struct command *const nopal_commands[] = {
 	&command_list, &command_trace,  &command_count,
-	&command_hist, &command_stack,  &command_doctor, &command_clean,
+	&command_hist, &command_stack, &command_latency,
+	&command_doctor, &command_clean,
 	&command_provider, &command_flame, &command_complete, NULL,
 };
 /* clang-format on */

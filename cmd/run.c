@@ -53,6 +53,7 @@ const struct option run_options[] = {
 	{NULL, "--kernel",      NULL,        take_engine, AT(options.engine),  "let the kernel trace: the default, unless this user may not and -p or -c is given"},
 	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf, native or interp, or several in order of preference"},
 	{NULL, "--events",      "FILE",      take_text,   AT(options.events),  "play the recorded events in FILE instead of tracing (see nopal(1))"},
+	{NULL, "--color",       "auto|always|never", take_choice, AT(color), "colours in tables and histograms (default: on a terminal, unless NO_COLOR is set)"}, /* ORDER: enum nopal_color */
 	{"-q", NULL,            NULL,        take_flag,   AT(quiet),           "print nothing but the results"},
 	{0},
 };
@@ -71,14 +72,25 @@ int run_check_options(const struct run *run, const struct command *c)
 	return 0;
 }
 
+void run_look(const struct run *run, struct nopal_look *out)
+{
+	nopal_look_find(run->output ? -1 : STDOUT_FILENO, run->color, out);
+}
+
 /* Where the texts of a run go. */
 struct outputs {
 	struct sink text, notices;
+	const struct run *run;
 };
 
 static void give_text(void *arg, const char *text, size_t len)
 {
-	sink_take(&((struct outputs *)arg)->text, text, len);
+	struct outputs *o = arg;
+
+	if (o->run->take)
+		o->run->take(o->run->watch_arg, text, len);
+	else
+		sink_take(&o->text, text, len);
 }
 
 static void give_notice(void *arg, const char *text, size_t len)
@@ -88,6 +100,7 @@ static void give_notice(void *arg, const char *text, size_t len)
 
 static void outputs_init(struct outputs *o, const struct run *run)
 {
+	o->run = run;
 	sink_init(&o->text, run->output, run->buffering == BUFFER_FULL);
 	sink_init(&o->notices, NULL, false);
 	o->notices.fd = STDERR_FILENO;
@@ -134,8 +147,30 @@ static int wait_ms(uint64_t end)
 	return left >= 200000000 ? 200 : (int)((left + 999999) / 1000000);
 }
 
+static int watch(struct nopal_trace *t, const struct run *run, struct outputs *outputs, bool over)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out;
+
+	if (!run->watch)
+		return 0;
+	out = open_memstream(&text, &len);
+	if (out)
+		run->watch(run->watch_arg, t, out, over);
+	if (!out || fclose(out)) {
+		free(text);
+		return -ENOMEM;
+	}
+	if (len)
+		sink_take(&outputs->text, text, len);
+	free(text);
+	return 0;
+}
+
 /* Until the run is over: 0, or -errno. */
-static int poll_events(struct nopal_trace *t, const struct run *run, struct nopal_diag *d)
+static int poll_events(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
+		       struct nopal_diag *d)
 {
 	uint64_t end = run->duration_ns ? now_ns() + run->duration_ns : UINT64_MAX;
 	int more = 1, ms;
@@ -144,6 +179,8 @@ static int poll_events(struct nopal_trace *t, const struct run *run, struct nopa
 		more = nopal_trace_poll(t, ms, d);
 		if (signals_want_maps())
 			nopal_trace_print_maps(t);
+		if (more > 0 && watch(t, run, outputs, false))
+			more = -ENOMEM;
 	}
 	return more < 0 ? more : 0;
 }
@@ -164,11 +201,13 @@ static int trace_until_over(struct nopal_trace *t, const struct run *run, struct
 	say_attached(run, nopal_trace_probe_count(t));
 	if (run->header && !run->quiet && run->options.format == NOPAL_TEXT)
 		give_text(outputs, run->header, strlen(run->header));
-	failed = poll_events(t, run, d);
+	failed = watch(t, run, outputs, false) ?: poll_events(t, run, outputs, d);
 	/* The library detaches before it gives us any text: waiting for a reader now costs nothing.
 	 */
 	outputs->text.detached = outputs->notices.detached = true;
 	err = nopal_trace_finish(t, d);
+	if (!err)
+		err = watch(t, run, outputs, true);
 	return failed ? failed : err;
 }
 
@@ -180,7 +219,7 @@ static struct nopal_trace_options trace_options(const struct run *run, struct ou
 	options.output = give_text;
 	options.output_arg = outputs;
 	options.notice = give_notice;
-	options.terminal = sink_is_terminal(&outputs->text);
+	options.terminal = run->take || sink_is_terminal(&outputs->text);
 	options.detach_later = true;
 	options.raw &= !options.terminal;
 	options.quiet = run->quiet;

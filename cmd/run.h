@@ -2,6 +2,8 @@
 #ifndef NOPAL_CMD_RUN_H
 #define NOPAL_CMD_RUN_H
 
+#include <stdio.h>
+
 #include "command.h"
 #include "nopal/trace.h"
 #include "options.h"
@@ -17,7 +19,14 @@ struct run {
 	uint64_t duration_ns; /* end the run this time after it was attached; 0: do not */
 	unsigned own_probes;  /* of the script's, those that the user did not write: not counted */
 	const char *header;   /* a line above the output; NULL: none */
-	const char *output;   /* -o FILE; NULL: stdout */
+	/* What the command makes of the run; NULL: nothing. `watch` is called when the probes
+	 * are attached, some times a second, and once more when the run is over; what it writes to
+	 * `out` is output. `take` gets the script's output instead of the user. */
+	void (*watch)(void *arg, struct nopal_trace *t, FILE *out, bool over);
+	void (*take)(void *arg, const char *text, size_t len);
+	void *watch_arg;
+	enum nopal_color color;
+	const char *output; /* -o FILE; NULL: stdout */
 	enum buffering buffering;
 	bool quiet;	  /* do not print "Attaching ..." */
 	bool dry_run;	  /* compile and load, but attach nothing */
@@ -29,6 +38,8 @@ struct run {
 
 /* Options that all these commands take, for structs that begin with a struct run. */
 extern const struct option run_options[];
+/* How the output of a run is drawn. */
+void run_look(const struct run *run, struct nopal_look *out);
 /* Can the options be combined? 0, or the exit code of usage_error(). */
 int run_check_options(const struct run *run, const struct command *c);
 /* Trace `script` until it is over or a signal ends it. Returns the exit code of the process. */

@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 #include "nopal/diag.h"
+#include "nopal/show.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -133,6 +134,7 @@ struct nopal_map_entry {
 	const char *text;
 	int64_t number;
 	bool is_number;
+	const struct nopal_histogram *histogram; /* of hist() and lhist(); else NULL */
 };
 typedef int nopal_map_fn(void *arg, const struct nopal_map_entry *entry);
 int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_map_fn *fn, void *arg,

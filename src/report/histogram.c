@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "report/draw.h"
 
 #define LABEL_WIDTH 16
 #define COUNT_WIDTH 8
@@ -192,4 +193,99 @@ void histogram_json(const struct value *v, int64_t div, struct buf *out)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+}
+
+/* ---- For people */
+
+#define SHARE_WIDTH 9 /* "  12.3 % " */
+#define BAR_LEAST   8 /* a narrower bar is left out */
+
+static void add_time_bound(uint64_t number, const struct nopal_look *look, struct buf *out)
+{
+	if (look->nanoseconds)
+		draw_duration(number, out);
+	else
+		add_label(number, true, out);
+}
+
+/* "[64K, 128K)", "below 0", "65.5 us - 131 us" */
+static void add_bounds(const struct bucket *b, const struct nopal_look *look, struct buf *out)
+{
+	if (!look->nanoseconds || b->from_below || b->to_above || b->is_wide) {
+		add_range(b, out);
+		return;
+	}
+	add_time_bound(b->low, look, out);
+	if (b->high - b->low == 1)
+		return;
+	buf_text(out, " - ");
+	add_time_bound(b->high, look, out);
+}
+
+/* How wide the columns are. */
+struct measures {
+	size_t bounds, counts;
+	uint64_t total;
+};
+
+static void measure(const struct histogram *h, const struct nopal_look *look, struct measures *m,
+		    struct buf *scratch)
+{
+	*m = (struct measures){.counts = strlen("COUNT")};
+	for (unsigned i = h->first; i < h->end; i++) {
+		struct bucket b = bucket_at(h, i);
+
+		buf_clear(scratch);
+		add_bounds(&b, look, scratch);
+		m->bounds = scratch->len > m->bounds ? scratch->len : m->bounds;
+		buf_clear(scratch);
+		draw_count(count_at(h, i), scratch);
+		m->counts = scratch->len > m->counts ? scratch->len : m->counts;
+		m->total += count_at(h, i);
+	}
+	buf_clear(scratch);
+}
+
+static void draw_row(const struct histogram *h, unsigned i, const struct measures *m,
+		     const struct nopal_look *look, struct buf *out)
+{
+	size_t used = 2 + m->bounds + 2 + m->counts + SHARE_WIDTH + 1;
+	unsigned bar = look->width > used ? look->width - (unsigned)used : 0;
+	struct bucket b = bucket_at(h, i);
+	uint64_t count = count_at(h, i);
+	struct buf cell = BUF_INIT;
+
+	add_bounds(&b, look, &cell);
+	buf_fill(out, ' ', 2 + m->bounds - cell.len);
+	buf_str(out, buf_as_str(&cell));
+	buf_clear(&cell);
+	draw_count(count, &cell);
+	buf_fill(out, ' ', 2 + m->counts - cell.len);
+	buf_str(out, buf_as_str(&cell));
+	buf_printf(out, "%6.1f %% ", 100.0 * (double)count / (double)m->total);
+	if (bar >= BAR_LEAST) {
+		buf_text(out, look->utf8 ? "▕" : "|");
+		draw_bar((double)count / (double)h->most, bar, look, out);
+		while (out->len && out->ptr[out->len - 1] == ' ')
+			out->len--;
+	}
+	buf_char(out, '\n');
+	out->failed |= cell.failed;
+	buf_free(&cell);
+}
+
+void draw_histogram(const struct type *t, struct str counts, const struct nopal_look *look,
+		    struct buf *out)
+{
+	struct value v = {.type = t, .bytes = counts};
+	struct buf scratch = BUF_INIT;
+	struct measures m;
+	struct histogram h;
+
+	histogram_open(&v, &h);
+	measure(&h, look, &m, &scratch);
+	for (unsigned i = h.first; i < h.end; i++)
+		draw_row(&h, i, &m, look, out);
+	out->failed |= scratch.failed;
+	buf_free(&scratch);
 }

@@ -24,6 +24,12 @@ struct report_options {
 /* What the session must do after a record was reported. */
 enum report_action { REPORT_DONE, REPORT_EXIT };
 
+/* What the public header calls a histogram. */
+struct nopal_histogram {
+	struct type type;
+	uint64_t *counts; /* type_memory() bytes */
+};
+
 int report_new(const struct program *p, const struct report_options *options,
 	       struct symbols *symbols, struct report **out);
 void report_free(struct report *r);
@@ -38,10 +44,15 @@ int report_record(struct report *r, const struct map_store *maps, struct str byt
 int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
 	       int64_t div, struct buf *out);
 /* Each entry of a map, for programs: key and value as report_map() shows them, and the number when
- * it is one (integers, count, sum, min, max, avg). A non-zero result of `fn` ends it and is
- * returned. */
-typedef int report_entry_fn(void *arg, struct str key, struct str text, bool is_number,
-			    int64_t number);
+ * it is one (integers, count, sum, min, max, avg); the value itself. A non-zero result of `fn` ends
+ * it and is returned. */
+struct report_entry {
+	struct str key, text;
+	bool is_number;
+	int64_t number;
+	const struct value *value;
+};
+typedef int report_entry_fn(void *arg, const struct report_entry *entry);
 int report_entries(struct report *r, const struct map_store *maps, uint32_t map,
 		   report_entry_fn *fn, void *arg);
 int report_all_maps(struct report *r, const struct map_store *maps, struct buf *out);

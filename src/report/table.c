@@ -296,8 +296,15 @@ int table_each(const struct renderer *r, const struct table_request *request,
 		add_value(&t, &e->value, &text);
 		err = key.failed || text.failed
 			      ? -ENOMEM
-			      : fn(arg, buf_as_str(&key), buf_as_str(&text), style->is_number,
-				   style->is_number ? (int64_t)number_of(&e->value) : 0);
+			      : fn(arg, &(struct report_entry){
+						.key = buf_as_str(&key),
+						.text = buf_as_str(&text),
+						.is_number = style->is_number,
+						.number = style->is_number
+								  ? (int64_t)number_of(&e->value)
+								  : 0,
+						.value = &e->value,
+					});
 	}
 	buf_free(&key);
 	buf_free(&text);

@@ -90,19 +90,27 @@ struct reader {
 	struct buf key, text; /* with a NUL after them */
 };
 
-static int give_entry(void *arg, struct str key, struct str text, bool is_number, int64_t number)
+static int give_entry(void *arg, const struct report_entry *from)
 {
 	struct reader *r = arg;
-	struct nopal_map_entry entry = {.number = number, .is_number = is_number};
+	struct nopal_map_entry entry = {.number = from->number, .is_number = from->is_number};
+	const struct value *value = from->value;
+	struct nopal_histogram histogram;
 
 	buf_clear(&r->key);
 	buf_clear(&r->text);
-	buf_add(&r->key, key.ptr, key.len);
-	buf_add(&r->text, text.ptr, text.len);
+	buf_str(&r->key, from->key);
+	buf_str(&r->text, from->text);
 	if (r->key.failed || r->text.failed)
 		return -ENOMEM;
 	entry.key = r->key.ptr;
 	entry.text = r->text.ptr;
+	/* The copy that is printed from is aligned: it is of an arena. */
+	if (value->type->kind == TYPE_HIST || value->type->kind == TYPE_LHIST) {
+		histogram = (struct nopal_histogram){*value->type,
+						     (uint64_t *)(uintptr_t)value->bytes.ptr};
+		entry.histogram = &histogram;
+	}
 	return r->fn(r->arg, &entry);
 }
 

@@ -116,3 +116,15 @@ transactions() {
 	grep -q '^{ .kind = [0-9]*, .unique = false, .nkeys = 1, .work_mem = [0-9]*, .random_access = false, .parallel = 0 }$' \
 		"$output_file"
 }
+
+@test "latency: the average is pgbench's own, within 3 %" {
+	echo 'select pg_sleep(0.03);' >"$DATA/query"
+	"$NOPAL" latency -f json -d 5 --by args.query -p "$POSTMASTER" --follow postgresql:query >"$BATS_TEST_TMPDIR/rows" &
+	sleep 0.7
+	average=$(as_postgres "$BIN/pgbench" -h "$DATA" -n -f "$DATA/query" -t 100 bench | sed -n 's/^latency average = \([0-9.]*\) ms/\1/p')
+	wait $!
+	cat "$BATS_TEST_TMPDIR/rows"
+	echo "pgbench: $average ms"
+	[ "$(jq -s --argjson pgbench "$average" 'map(select(.key == "select pg_sleep(0.03);"))[0] |
+		.count == 100 and ((.avg_ns / 1e6 - $pgbench) | fabs) < 0.03 * $pgbench' "$BATS_TEST_TMPDIR/rows")" = true ]
+}

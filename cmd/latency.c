@@ -1,0 +1,433 @@
+/* nopal latency: how long operations take, from one probe to another. The script keeps in the
+ * kernel, for each key, a histogram that percentiles are read from, the sum and the maximum; see
+ * write_start() and write_done(). latency_table.c shows them. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "latency.h"
+#include "nopal/diag.h"
+#include "nopal/sites.h"
+#include "options.h"
+#include "pair.h"
+#include "probe_word.h"
+#include "run.h"
+#include "scope.h"
+#include "script_text.h"
+
+#define ROWS  20 /* that are printed unless --top says otherwise */
+#define DEPTH 64 /* operations of one thread that can be open, one in another; a power of two */
+
+struct latency {
+	struct run run;
+	struct scope scope;
+	struct pair pair;
+	const char *key; /* -k: what start and done have in common; NULL: the thread */
+	const char *by;	 /* --by: a row for each */
+	enum latency_order order;
+	long top, slowest;
+	uint64_t interval;
+	bool show_script;
+	char *arguments; /* of the start, that --slowest shows: "args.query, args.id"; owned */
+	char *format;	 /* "query=%s id=%d"; owned */
+	unsigned argument_count;
+	struct slow_list slow;
+	struct latency_view view;
+	uint64_t began, shown; /* CLOCK_MONOTONIC */
+	char *rest;	       /* of a line that has not ended yet */
+	size_t rest_len;
+};
+
+/* ---- the script */
+
+/* @NAME[KEY]: an open operation. Those of one thread are a stack; if ends are missing, the 65th
+ * replaces the first. */
+static void put_open(struct script_text *t, const struct latency *l, const char *name)
+{
+	script_put(t, "@%s[", name);
+	if (l->key)
+		script_put_word(t, l->key);
+	else
+		script_put(t, "tid, $n & %d", DEPTH - 1);
+	script_put(t, "]");
+}
+
+/* Does the text have a comma that separates keys? */
+static bool has_several(const char *text)
+{
+	int depth = 0;
+	bool quoted = false;
+
+	for (; *text; text++) {
+		quoted ^= *text == '"';
+		depth += !quoted && strchr("([{", *text)   ? 1
+			 : !quoted && strchr(")]}", *text) ? -1
+							   : 0;
+		if (*text == ',' && !depth && !quoted)
+			return true;
+	}
+	return false;
+}
+
+/* Both probes see these threads' events; a condition is about the start. */
+static int put_clause(struct script_text *t, const struct command *c, const struct latency *l,
+		      const char *probe)
+{
+	struct scope scope = l->scope;
+	int code;
+
+	scope.condition = NULL;
+	probe_word_write(t, probe, l->run.pid_count == 1 || l->run.options.command);
+	script_put(t, "\n");
+	code = scope_write(t, c, &scope, &l->run);
+	script_put(t, "{\n");
+	return code;
+}
+
+static int write_start(struct script_text *t, const struct command *c, const struct latency *l)
+{
+	int code = put_clause(t, c, l, l->pair.start);
+
+	script_put(t, "\t@starts = count();\n");
+	if (!l->key)
+		script_put(t, "\t$n = @depth[tid]++;\n");
+	if (l->by) {
+		script_put(t, "\t");
+		put_open(t, l, "by");
+		script_put(t, has_several(l->by) ? " = (" : " = ");
+		script_put_word(t, l->by);
+		script_put(t, has_several(l->by) ? ");\n" : ";\n");
+	}
+	if (l->argument_count) {
+		script_put(t, "\t");
+		put_open(t, l, "args");
+		script_put(t, l->argument_count > 1 ? " = (%s);\n" : " = %s;\n", l->arguments);
+	}
+	script_put(t, "\t");
+	put_open(t, l, "start");
+	if (l->scope.condition) { /* 1: the time of one that is not counted */
+		script_put(t, " = (");
+		script_put_word(t, l->scope.condition);
+		script_put(t, ") ? nsecs : 1;\n}\n");
+	} else {
+		script_put(t, " = nsecs;\n}\n");
+	}
+	return code;
+}
+
+/* The record of an operation that may be one of the slowest; pick_bar() says from when on. */
+static void put_slow(struct script_text *t, const struct latency *l)
+{
+	script_put(t, "\t\t\t@all = hist($ns, 6);\n\t\t\tif ($ns >= @bar) {\n");
+	if (l->argument_count) {
+		script_put(t, "\t\t\t\t$args = ");
+		put_open(t, l, "args");
+		script_put(t, ";\n");
+	}
+	script_put(t, "\t\t\t\tprintf(\"%%lu\\t%%d\\t%%d\\t%%s\\t%s\\n\", $ns, pid, tid, comm",
+		   l->format ? l->format : "");
+	for (unsigned i = 0; i < l->argument_count; i++)
+		if (l->argument_count > 1)
+			script_put(t, ", $args.%u", i);
+		else
+			script_put(t, ", $args");
+	script_put(t, ");\n\t\t\t}\n");
+}
+
+static void put_pair(struct script_text *t, const struct latency *l)
+{
+	static const char *const maps[][2] = {
+		{"lat", "hist($ns, 6)"}, {"sum", "sum($ns)"}, {"max", "max($ns)"}};
+
+	script_put(t, "\t\t\t@pairs = count();\n\t\t\t$ns = nsecs - $start;\n");
+	if (l->by) {
+		script_put(t, "\t\t\t$by = ");
+		put_open(t, l, "by");
+		script_put(t, ";\n");
+	}
+	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+		script_put(t, "\t\t\t@%s%s = %s;\n", maps[i][0], l->by ? "[$by]" : "", maps[i][1]);
+	if (l->slowest)
+		put_slow(t, l);
+}
+
+static int write_done(struct script_text *t, const struct command *c, const struct latency *l)
+{
+	static const char *const opened[] = {"start", "by", "args"};
+	const bool used[] = {true, l->by, l->argument_count};
+	int code = put_clause(t, c, l, l->pair.done);
+
+	script_put(t, "\t@dones = count();\n");
+	if (!l->key)
+		script_put(t, "\t$n = @depth[tid]-- - 1;\n"
+			      "\tif ($n <= 0) { delete(@depth[tid]); }\n"
+			      "\tif ($n >= 0) {\n");
+	else
+		script_put(t, "\t{\n");
+	script_put(t, "\t\t$start = ");
+	put_open(t, l, "start");
+	script_put(t, ";\n\t\tif ($start > 1) {\n");
+	put_pair(t, l);
+	script_put(t, "\t\t} else if ($start) {\n\t\t\t@skipped = count();\n\t\t}\n");
+	for (size_t i = 0; i < sizeof(opened) / sizeof(*opened); i++) {
+		if (!used[i])
+			continue;
+		script_put(t, "\t\tdelete(");
+		put_open(t, l, opened[i]);
+		script_put(t, ");\n");
+	}
+	script_put(t, "\t}\n}\n");
+	return code;
+}
+
+/* Only operations that can be among the slowest are sent: the bar is below so many of those that
+ * are counted. A percentile is less than 1/64 off. */
+static void pick_bar(struct script_text *t, const struct latency *l)
+{
+	static const char *const percents[] = {"99.9", "99"};
+	static const long parts[] = {1000, 100};
+
+	script_put(t, "interval:ms:50\n{\n\t$pairs = @pairs;\n\t");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		script_put(t,
+			   "%sif ($pairs >= %ld) {\n\t\t$bar = pct(@all, %s);\n"
+			   "\t\t@bar = $bar - $bar / 64;\n\t}",
+			   i ? " else " : "", parts[i] * l->slowest, percents[i]);
+	script_put(t, "\n}\n");
+}
+
+static int write_script(struct script_text *t, const struct command *c, struct latency *l)
+{
+	int code;
+
+	script_text_begin(t);
+	script_put(t, "config = { print_maps_on_exit = false }\n");
+	code = write_start(t, c, l);
+	if (!code)
+		code = write_done(t, c, l);
+	if (l->slowest) {
+		pick_bar(t, l);
+		l->run.own_probes++;
+	}
+	if (script_text_end(t) || code)
+		return code;
+	say_error("out of memory for the script");
+	return EXIT_FAILED;
+}
+
+/* ---- what --slowest shows of the start */
+
+/* Append to a text that is freed with the command. */
+static bool append(char **text, const char *separator, const char *name, const char *more)
+{
+	char *longer;
+
+	if (asprintf(&longer, "%s%s%s%s", *text ? *text : "", *text ? separator : "", name, more) <
+	    0)
+		return false;
+	free(*text);
+	*text = longer;
+	return true;
+}
+
+static bool is_plain(const char *name)
+{
+	return name && *name &&
+	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
+}
+
+static void add_argument(struct latency *l, const struct nopal_arg *a, unsigned index)
+{
+	bool named = is_plain(a->name), text = a->is_string;
+	char *name = NULL, *value = NULL;
+
+	if (a->kind == NOPAL_ARG_UNKNOWN || a->problem || a->is_float || a->size > 8)
+		return;
+	if (named)
+		name = strdup(a->name);
+	else if (asprintf(&name, "arg%u", index) < 0)
+		name = NULL;
+	if (asprintf(&value, "%s%s", named ? "args." : "", name ? name : "") < 0)
+		value = NULL;
+	if (name && value && append(&l->arguments, ", ", value, "") &&
+	    append(&l->format, " ", name,
+		   text && named  ? "=%s"
+		   : a->is_signed ? "=%ld"
+				  : "=%lu"))
+		l->argument_count++;
+	free(name);
+	free(value);
+}
+
+/* The first of the start's sites says what it passes. */
+static void find_arguments(struct latency *l)
+{
+	struct nopal_sites *sites = NULL;
+	struct script_text t;
+	const struct nopal_site *site;
+	struct nopal_arg arg;
+
+	script_text_begin(&t);
+	probe_word_write(&t, l->pair.start, l->run.pid_count == 1);
+	if (script_text_end(&t) && !nopal_sites_new(&sites) &&
+	    nopal_sites_find(sites, t.text, l->run.options.pid, NULL) > 0) {
+		site = nopal_sites_at(sites, 0);
+		for (unsigned i = 0; i < nopal_site_arg_count(site) && i < 16; i++)
+			if (!nopal_site_arg(site, i, &arg))
+				add_argument(l, &arg, i);
+	}
+	nopal_sites_free(sites);
+	script_text_free(&t);
+}
+
+/* ---- the run */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Lines of put_slow(); a line may come in two pieces. */
+static void take_lines(void *arg, const char *text, size_t len)
+{
+	struct latency *l = arg;
+	char *all = realloc(l->rest, l->rest_len + len + 1), *line = all, *end;
+
+	if (!all)
+		return;
+	memcpy(all + l->rest_len, text, len);
+	l->rest_len += len;
+	all[l->rest_len] = '\0';
+	while ((end = memchr(line, '\n', l->rest_len - (size_t)(line - all)))) {
+		slow_take(&l->slow, line, (size_t)(end - line));
+		line = end + 1;
+	}
+	l->rest_len -= (size_t)(line - all);
+	memmove(all, line, l->rest_len);
+	l->rest = all;
+}
+
+static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
+{
+	struct latency *l = arg;
+	uint64_t now = now_ns();
+
+	l->began = l->began ? l->began : now;
+	l->shown = l->shown ? l->shown : now;
+	if (!over && (!l->interval || now - l->shown < l->interval))
+		return;
+	l->shown += l->interval;
+	l->view.seconds = (double)(now - l->began) / 1e9;
+	latency_print(t, &l->view, out);
+}
+
+static char *title_of(const char *by)
+{
+	char *title = strdup(strncmp(by, "args.", 5) ? by : by + 5);
+
+	for (char *at = title; at && *at; at++)
+		if (*at >= 'a' && *at <= 'z')
+			*at = (char)(*at - 'a' + 'A');
+	return title;
+}
+
+static int run_text(const struct command *c, struct latency *l, const struct script_text *t)
+{
+	char *title = l->by ? title_of(l->by) : NULL;
+	int code;
+
+	if (l->show_script) {
+		fputs(t->text, stdout);
+		free(title);
+		return EXIT_OK;
+	}
+	l->run.options.name = c->name;
+	l->run.options.origins = t->origins;
+	l->run.options.origin_count = t->origin_count;
+	l->run.watch = watch;
+	l->run.take = take_lines;
+	l->run.watch_arg = l;
+	l->slow.most = (size_t)l->slowest;
+	run_look(&l->run, &l->view.look);
+	l->view.title = title;
+	l->view.json = l->run.options.format == NOPAL_JSON;
+	l->view.order = l->order;
+	l->view.top = l->top ? l->top : ROWS;
+	l->view.slow = &l->slow;
+	l->view.subject = l->pair.start;
+	l->run.options.format = NOPAL_TEXT; /* of the script's lines, which are ours */
+	l->run.quiet |= l->view.json;
+	code = run_script(t->text, &l->run);
+	free(title);
+	return code;
+}
+
+static int run_latency(const struct command *c, char **argv)
+{
+	struct latency l = {.key = NULL};
+	struct script_text text = {.text = NULL};
+	int code, words = options_parse(c, argv, &l, &code);
+
+	if (words < 0)
+		return code;
+	code = run_check_options(&l.run, c);
+	if (!code && l.slowest > SLOW_MOST)
+		code = usage_error(c, "option '--slowest' takes at most %d", SLOW_MOST);
+	if (!code)
+		code = pair_find(c, argv + 1, words, &l.run, &l.pair);
+	if (!code && l.slowest && !l.pair.is_function)
+		find_arguments(&l);
+	if (!code)
+		code = write_script(&text, c, &l);
+	if (!code)
+		code = run_text(c, &l, &text);
+	script_text_free(&text);
+	pair_free(&l.pair);
+	slow_free(&l.slow);
+	free(l.arguments);
+	free(l.format);
+	free(l.rest);
+	return code;
+}
+
+/* clang-format off */
+#define AT(member) offsetof(struct latency, member)
+static const struct option latency_options[] = {
+	{"-k", NULL,             "KEY",     take_text,     AT(key),         "pair events that have the same KEY, such as args.id, in any thread (default: events of one thread, of which each end belongs to the newest start)"},
+	{NULL, "--by",           "KEY",     take_text,     AT(by),          "a row for each KEY at the start, such as args.query or 'pid,comm'"},
+	{NULL, "--sort",         "total|count|avg|p50|p99|max", take_choice, AT(order), "largest first (default: total time)"}, /* ORDER: enum latency_order */
+	{NULL, "--top",          "N",       take_count,    AT(top),         "print the N largest rows (default: 20)"},
+	{NULL, "--slowest",      "N",       take_count,    AT(slowest),     "also print the N slowest, with the arguments of their start"},
+	SCOPE_OPTIONS(struct latency, scope),
+	{"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},
+	{"-i", NULL,             "TIME",    take_duration, AT(interval),    "also print the results so far each TIME"},
+	{NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"},
+	{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL},
+	{"-h", "--help",         NULL,      take_help,     0,               "print this help"},
+	{0},
+};
+/* clang-format on */
+
+const struct command command_latency = {
+	.name = "latency",
+	.self = "nopal latency",
+	.summary = "show how long operations take: percentiles, slowest",
+	.usage = "[OPTION]... START DONE\n"
+		 "[OPTION]... PAIR",
+	.about = "Show how long operations take, from one probe to another: count, average,\n"
+		 "percentiles (less than 1 % off), maximum, and a histogram. A PAIR is the common\n"
+		 "part of two probes' names, such as postgresql:query for query__start and\n"
+		 "query__done, or a function, uprobe:FILE:FUNCTION.\n",
+	.more = "Examples:\n"
+		"  nopal latency --by args.query --slowest 5 -p 4711 postgresql:query\n"
+		"  nopal latency -k args.id ./server:shop:order ./server:shop:answer\n"
+		"  nopal latency -d 10 uprobe:/usr/bin/app:parse\n",
+	.options = latency_options,
+	.shared = run_options,
+	.run = run_latency,
+};

@@ -1,0 +1,225 @@
+/* Finding pairs of probes by the names that authors give them. */
+#include "pair.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nopal/diag.h"
+#include "nopal/sites.h"
+#include "probe_word.h"
+
+/* clang-format off */
+static const char *const separators[] = {"__", "-", "_", ""};
+static const char *const ends[][2] = {
+	{"start", "done"}, {"start", "end"},    {"start", "stop"},  {"start", "finish"},
+	{"entry", "return"}, {"entry", "exit"}, {"begin", "end"},   {"begin", "done"},
+	{"enter", "exit"}, {"enter", "leave"},  {"enter", "return"},
+};
+/* clang-format on */
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* Searching in the probes of a file, or of all programs. */
+struct hunt {
+	struct nopal_sites *sites;
+	const char *wanted; /* "query"; "": any */
+	char *start, *done; /* names of the pair; owned */
+	char *others;	    /* "query, sort": pairs that were found, for the message */
+	size_t found;	    /* pairs with different names */
+};
+
+void pair_free(struct pair *p)
+{
+	free(p->own_start);
+	free(p->own_done);
+	*p = (struct pair){.start = NULL};
+}
+
+static bool has_probe(const struct hunt *h, const char *provider, const char *name)
+{
+	for (size_t i = 0; i < nopal_sites_count(h->sites); i++) {
+		const struct nopal_site *s = nopal_sites_at(h->sites, i);
+
+		if (!strcmp(nopal_site_provider(s), provider) && !strcmp(nopal_site_name(s), name))
+			return true;
+	}
+	return false;
+}
+
+/* "query" of "query__start" and "__start"; NULL: it ends otherwise. */
+static char *stem(const char *name, const char *separator, const char *end)
+{
+	size_t len = strlen(name), tail = strlen(separator) + strlen(end);
+
+	if (len < tail || strncmp(name + len - tail, separator, strlen(separator)) ||
+	    strcmp(name + len - strlen(end), end))
+		return NULL;
+	return strndup(name, len - tail);
+}
+
+/* Keep a pair that is wanted, and the names of the first few others. */
+static void take_pair(struct hunt *h, const char *base, const char *start, char *done)
+{
+	bool is_it = !*h->wanted || !strcmp(h->wanted, base) || !strcmp(h->wanted, start);
+	char *longer;
+
+	if (h->start && !strcmp(h->start, start)) {
+		free(done);
+		return;
+	}
+	h->found += is_it;
+	if (is_it && !h->start) {
+		h->start = strdup(start);
+		h->done = done;
+	} else {
+		free(done);
+	}
+	if ((!h->others || strlen(h->others) < 400) &&
+	    asprintf(&longer, "%s%s%s", h->others ? h->others : "", h->others ? ", " : "",
+		     *base ? base : start) >= 0) {
+		free(h->others);
+		h->others = longer;
+	}
+}
+
+/* The pair that this probe starts, if any. */
+static void look_at(struct hunt *h, const struct nopal_site *s)
+{
+	const char *name = nopal_site_name(s);
+
+	bool found = false;
+
+	for (size_t e = 0; !found && e < COUNT(ends) * COUNT(separators); e++) {
+		const char *separator = separators[e / COUNT(ends)];
+		const char *const *end = ends[e % COUNT(ends)];
+		char *base = stem(name, separator, end[0]), *done = NULL;
+
+		if (base && asprintf(&done, "%s%s%s", base, separator, end[1]) < 0)
+			done = NULL;
+		found = done && has_probe(h, nopal_site_provider(s), done);
+		if (found)
+			take_pair(h, base, name, done);
+		else
+			free(done);
+		free(base);
+	}
+}
+
+static bool is_new(const struct hunt *h, size_t index)
+{
+	const char *name = nopal_site_name(nopal_sites_at(h->sites, index));
+
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(nopal_site_name(nopal_sites_at(h->sites, i)), name))
+			return false;
+	return true;
+}
+
+static int not_one(const struct command *c, const struct hunt *h, const char *word)
+{
+	if (h->found > 1)
+		return usage_error(c, "'%s' has several pairs of probes: choose one of %s", word,
+				   h->others);
+	if (h->others)
+		return usage_error(c, "no pair of probes is called '%s': there are %s", h->wanted,
+				   h->others);
+	return usage_error(
+		c, "no pair of probes in '%s', such as x__start and x__done: write START DONE",
+		word);
+}
+
+/* The pattern up to its last part: "usdt:*:postgresql:" and "query" of "postgresql:query". */
+static char *prefix_of(const char *word, const struct run *run, const char **name)
+{
+	const char *colon = strrchr(word, ':');
+	bool is_file = !colon || strchr(colon, '/');
+	struct script_text t;
+	char *some = NULL, *prefix = NULL;
+
+	*name = is_file ? "" : colon + 1;
+	if (!strcmp(*name, "*"))
+		*name = "";
+	if (asprintf(&some, "%.*s%s", (int)(is_file ? strlen(word) : (size_t)(colon - word)), word,
+		     is_file ? "" : ":*") < 0)
+		return NULL;
+	script_text_begin(&t);
+	probe_word_write(&t, some, run->pid_count == 1);
+	if (script_text_end(&t))
+		prefix = strndup(t.text, strlen(t.text) - 1);
+	script_text_free(&t);
+	free(some);
+	return prefix;
+}
+
+static int find_by_name(const struct command *c, const char *word, const struct run *run,
+			struct pair *out)
+{
+	struct nopal_diag *d = nopal_diag_new();
+	struct hunt h = {.wanted = ""};
+	char *prefix = prefix_of(word, run, &h.wanted), *pattern = NULL;
+	int code = EXIT_FAILED, count = -1;
+
+	if (d && prefix && asprintf(&pattern, "%s*", prefix) >= 0 && !nopal_sites_new(&h.sites))
+		count = nopal_sites_find(h.sites, pattern, run->options.pid, d);
+	if (count < 0 && d)
+		show_messages(d);
+	for (size_t i = 0; count > 0 && i < nopal_sites_count(h.sites); i++)
+		if (is_new(&h, i))
+			look_at(&h, nopal_sites_at(h.sites, i));
+	if (count >= 0 && h.found != 1)
+		code = not_one(c, &h, word);
+	else if (count >= 0 && asprintf(&out->own_start, "%s%s", prefix, h.start) >= 0 &&
+		 asprintf(&out->own_done, "%s%s", prefix, h.done) >= 0)
+		code = EXIT_OK;
+	out->start = out->own_start;
+	out->done = out->own_done;
+	nopal_sites_free(h.sites);
+	nopal_diag_free(d);
+	free(h.start);
+	free(h.done);
+	free(h.others);
+	free(pattern);
+	free(prefix);
+	return code;
+}
+
+/* The rest of the word after one of these; NULL: it is not a function. */
+static const char *function_of(const char *word)
+{
+	static const char *const types[] = {"uprobe:", "uretprobe:", "p:", "u:", "r:"};
+
+	for (size_t i = 0; i < COUNT(types); i++)
+		if (!strncmp(word, types[i], strlen(types[i])) && strcmp(types[i], "u:"))
+			return word + strlen(types[i]);
+	return NULL;
+}
+
+int pair_find(const struct command *c, char **words, int count, const struct run *run,
+	      struct pair *out)
+{
+	const char *function = count ? function_of(words[0]) : NULL;
+
+	*out = (struct pair){.start = NULL};
+	if (!count || count > 2)
+		return usage_error(c, count ? "too many words: a pair of probes is expected"
+					    : "no probes given: write START DONE");
+	if (count == 2) {
+		out->start = words[0];
+		out->done = words[1];
+		return EXIT_OK;
+	}
+	if (!function && run->options.command && !strchr(words[0], '/'))
+		return usage_error(c,
+				   "with -c, the name of a pair needs its file: FILE:%s, or write "
+				   "START DONE",
+				   words[0]);
+	if (!function)
+		return find_by_name(c, words[0], run, out);
+	if (asprintf(&out->own_start, "uprobe:%s", function) < 0 ||
+	    asprintf(&out->own_done, "uretprobe:%s", function) < 0)
+		return EXIT_FAILED;
+	out->start = out->own_start;
+	out->done = out->own_done;
+	out->is_function = true;
+	return EXIT_OK;
+}

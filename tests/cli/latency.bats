@@ -1,0 +1,108 @@
+# nopal latency: pairs of probes, exact counts, percentiles, what has no partner.
+load ../helpers
+
+setup() {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	pairs=$(private pairs)
+}
+
+latency() {
+	run timeout 30 "$NOPAL" latency -q "$@"
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+# field N: column N of the first row.
+field() {
+	echo "$output" | sed -n 2p | awk -v n="$1" '{ print $n }'
+}
+
+@test "nested operations pair by depth, each once" {
+	latency -f json --by args.depth "$pairs:shop:order" -c "$pairs nested 5 100"
+	[ "$(echo "$output" | jq -s 'map(select(.type == "latency")) | length')" = 5 ]
+	[ "$(echo "$output" | jq -s 'map(select(.type == "latency") | .count) | unique | .[]')" = 100 ]
+	[[ "$output" == *'{"type": "unpaired", "starts": 0, "dones": 0}'* ]]
+	# What is around the others takes longer.
+	[ "$(echo "$output" | jq -rs 'map(select(.type == "latency")) | sort_by(-.p50_ns) | map(.key) | join(" ")')" = "5 4 3 2 1" ]
+}
+
+@test "more than 64 unended starts: ends pair with the newest, all are counted" {
+	latency "$pairs" -c "$pairs unpaired 70 3"
+	[ "$output" = "unpaired: 70 started and did not end, 3 ended and had started before" ]
+	latency "$pairs" -c "$pairs nested 70 1"
+	[[ "$output" == *"unpaired: 6 started and did not end, 6 ended and had started before"* ]]
+	[ "$(field 1)" = 64 ]
+}
+
+@test "a key pairs events of different threads" {
+	latency "$pairs" -c "$pairs cross 300"
+	[ "$output" = "unpaired: 300 started and did not end, 300 ended and had started before" ]
+	latency -k args.id "$pairs:shop:order__start" "$pairs:shop:order__done" -c "$pairs cross 300"
+	[ "$(field 1)" = 300 ]
+	[[ "$output" != *unpaired* ]]
+}
+
+@test "the slowest come with the arguments of their start" {
+	latency -f json --slowest 2 "$pairs" -c "$pairs sleep 100 1000"
+	[ "$(echo "$output" | jq -rs 'map(select(.type == "slow"))[0].arguments')" = "id=100 name=order 100 depth=0" ]
+	[ "$(echo "$output" | jq -s 'map(select(.type == "slow")) | length')" = 2 ]
+	[ "$(echo "$output" | jq -s 'map(select(.type == "slow"))[0].ns == map(select(.type == "latency"))[0].max_ns')" = true ]
+	echo "$output" | jq -se '.[0] | .count == 100 and .p50_ns > 1000000 and .max_ns > 10000000' >/dev/null
+}
+
+@test "only a few of many operations are sent for the slowest" {
+	latency -f json --slowest 3 "$pairs" -c "$pairs fast 100000"
+	[ "$(echo "$output" | jq -s '.[0].count')" = 100000 ]
+	[ "$(echo "$output" | jq -s 'map(select(.type == "slow"))[0].ns == .[0].max_ns')" = true ]
+}
+
+@test "a function is a pair" {
+	latency "uprobe:$pairs:order" -c "$pairs sleep 50 1000"
+	[ "$(field 1)" = 50 ]
+	[[ "$(echo "$output" | head -1)" == "COUNT  RATE/s"*"P50"*"MAX" ]]
+}
+
+@test "a condition is about the start, and what it leaves out is not unpaired" {
+	latency -f json -w 'args.depth > 1' "$pairs" -c "$pairs nested 3 100"
+	[ "$(echo "$output" | jq -s '.[0].count')" = 200 ]
+	[[ "$output" == *'"starts": 0, "dones": 0'* ]]
+}
+
+@test "results while it runs" {
+	latency -i 100ms "$pairs" -c "$pairs sleep 100 5000"
+	[ "$(echo "$output" | grep -c '^COUNT')" -ge 3 ]
+}
+
+@test "names that are no pair" {
+	run "$NOPAL" latency "$pairs:shop:ordr"
+	[ "$status" = 2 ]
+	[[ "$output" == *"no pair of probes is called 'ordr': there are order"* ]]
+	run "$NOPAL" latency "$pairs:shop:order__done"
+	[[ "$output" == *"no pair of probes is called 'order__done'"* ]]
+	run "$NOPAL" latency "$(private tick):tick:word"
+	[[ "$output" == *"no pair of probes in"*"write START DONE"* ]]
+	run "$NOPAL" latency
+	[ "$status" = 2 ]
+	[[ "$output" == *"write START DONE"* ]]
+	run "$NOPAL" latency shop:order -c true
+	[[ "$output" == *"needs its file: FILE:shop:order"* ]]
+	run "$NOPAL" latency --slowest 5000 "$pairs"
+	[[ "$output" == *"'--slowest' takes at most 1000"* ]]
+}
+
+@test "tables and histograms fit the width" {
+	for width in 60 80 200; do
+		COLUMNS=$width latency --by args.depth,comm --slowest 1 "$pairs" -c "$pairs nested 5 100"
+		[ "$(echo "$output" | wc -L)" -le $width ]
+	done
+	[[ "$output" == *"P99.9"* ]]
+}
+
+@test "nopal-latency(1) has every option" {
+	"$NOPAL" latency --help | grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u >options
+	sed -E 's/\\//g; s/Fl /-/g' "$ROOT/man/nopal-latency.1" >page
+	while read -r option; do
+		grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" page || { echo "lacks $option"; return 1; }
+	done <options
+}
