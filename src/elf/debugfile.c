@@ -72,6 +72,34 @@ static struct image *open_by_build_id(struct hunt *h)
 	return found;
 }
 
+/* Where debuginfod-find(1) keeps what it has fetched; nothing is fetched here. */
+static struct str cache_folder(struct arena *a)
+{
+	const char *path = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME"),
+		   *home = getenv("HOME");
+
+	if (path && *path)
+		return arena_str(a, str_from(path));
+	if (xdg && *xdg)
+		return arena_printf(a, "%s/debuginfod_client", xdg);
+	return home && *home ? arena_printf(a, "%s/.cache/debuginfod_client", home) : STR("");
+}
+
+static struct image *open_by_cache(struct hunt *h)
+{
+	struct str id = image_build_id(h->image), folder = cache_folder(&h->names), path;
+	struct buf hex = BUF_INIT;
+
+	if (id.len < 2 || !folder.len)
+		return NULL;
+	for (size_t i = 0; i < id.len; i++)
+		buf_hex_byte(&hex, id.ptr[i]);
+	path = arena_printf(&h->names, "%.*s/%.*s/debuginfo", STR_FMT(folder),
+			    STR_FMT(buf_as_str(&hex)));
+	buf_free(&hex);
+	return path.ptr ? open_if_ours(h, path, NULL) : NULL;
+}
+
 /* The section's content: a file name, a NUL, padding to 4, the checksum. */
 static struct image *open_by_link(struct hunt *h)
 {
@@ -125,6 +153,8 @@ struct image *debugfile_open(const struct image *image, struct str path, struct 
 	found = open_by_build_id(&h);
 	if (!found)
 		found = open_by_link(&h);
+	if (!found)
+		found = open_by_cache(&h);
 	arena_free(&h.names);
 	return found;
 }

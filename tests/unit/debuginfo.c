@@ -266,6 +266,27 @@ static void functions_and_lines_of_each_compiler(void **state)
 	}
 }
 
+/* The cache of debuginfod-find(1). */
+static void check_cache(void)
+{
+	struct debuginfo *di;
+	char path[256];
+
+	assert_int_equal(run("cd %s && gcc -O2 -g s.c -Wl,--build-id=0x0102aabb -o fetched && "
+			     "mkdir -p cache/0102aabb && objcopy --only-keep-debug fetched "
+			     "cache/0102aabb/debuginfo && strip fetched",
+			     dir),
+			 0);
+	assert_null(open_file("fetched"));
+	snprintf(path, sizeof(path), "%s/cache", dir);
+	setenv("DEBUGINFOD_CACHE_PATH", path, 1);
+	di = open_file("fetched");
+	unsetenv("DEBUGINFOD_CACHE_PATH");
+	assert_non_null(di);
+	check_types(di, false);
+	debuginfo_close(di);
+}
+
 /* What strip and dwz leave is in another file, and the common parts in a third. */
 static void types_of_a_separate_file(void **state)
 {
@@ -287,6 +308,7 @@ static void types_of_a_separate_file(void **state)
 	debuginfo_close(di);
 	assert_int_equal(run("cd %s && strip -g whole -o bare", dir), 0);
 	assert_null(open_file("bare"));
+	check_cache();
 	if (!has_program("dwz")) {
 		print_message("skipped: dwz\n");
 		return;
