@@ -53,28 +53,31 @@ __asm__(
 		.kind = TYPE_INT, .size = 8 \
 	}
 
-static const struct type words[] = {U64, U64};
-static const struct format format = {.kind = FORMAT_PRINTF, .fields = words, .field_count = 2};
+static const struct type words[] = {U64, U64, {.kind = TYPE_BUF, .size = 32}};
+static const struct format format = {.kind = FORMAT_PRINTF, .fields = words, .field_count = 3};
 static const struct map_def maps[] = {
 	{STR("@n"), {.kind = TYPE_NONE}, {.kind = TYPE_COUNT}, 1, false},
 	{STR("@s"), {.kind = TYPE_NONE}, {.kind = TYPE_SUM}, 1, false},
 	{STR("@h"), {.kind = TYPE_NONE}, {.kind = TYPE_HIST}, 1, false},
 	{STR("@k"), U64, {.kind = TYPE_COUNT}, 100, false},
 };
-static const struct field both[] = {{0, SLOT_NO}, {1, SLOT_NO}};
-static const struct insn code[] = {
+static const struct field sent[] = {{0, SLOT_NO}, {1, SLOT_NO}, {REG_NO, 1}};
+static const char text[] = "a text of thirty-two bytes, and more";
+static struct insn code[] = {
 	{.op = OP_ARG, .d = 0, .imm = 0},
 	{.op = OP_AGGREGATE, .map = 0, .s = SLOT_NO, .a = REG_NO},
 	{.op = OP_CONST, .d = 1, .imm = 3},
 	{.op = OP_AGGREGATE, .map = 1, .s = SLOT_NO, .a = 1},
 	{.op = OP_AGGREGATE, .map = 2, .s = SLOT_NO, .a = 0},
-	{.op = OP_EMIT, .imm = 0, .fields = both, .field_count = 2},
+	{.op = OP_CONST, .d = 2, .imm = 0}, /* the address of the text */
+	{.op = OP_BUF, .s = 1, .a = 2, .b = 0},
+	{.op = OP_EMIT, .imm = 0, .fields = sent, .field_count = 3},
 	{.op = OP_UMOD, .d = 1, .a = 0, .b = 1},
 	{.op = OP_PUT, .s = 0, .a = 1},
 	{.op = OP_AGGREGATE, .map = 3, .s = 0, .a = REG_NO},
 	{.op = OP_RETURN},
 };
-static const struct slot slots[] = {{U64}};
+static const struct slot slots[] = {{U64}, {{.kind = TYPE_BUF, .size = 32}}};
 static const struct str name = STR("site");
 static const struct span span;
 static const struct argument rdi = {.operand = {.kind = OPERAND_REG, .size = 8, .reg = 5}};
@@ -82,9 +85,9 @@ static const struct argument rdi = {.operand = {.kind = OPERAND_REG, .size = 8, 
 static struct attach at;
 static struct clause clause = {.code = code,
 			       .insn_count = COUNT(code),
-			       .reg_count = 2,
+			       .reg_count = 3,
 			       .slots = slots,
-			       .slot_count = 1,
+			       .slot_count = 2,
 			       .attaches = &at,
 			       .attach_count = 1};
 static const struct program program = {.clauses = &clause,
@@ -133,11 +136,13 @@ struct sums {
 static int take_record(void *arg, struct str bytes)
 {
 	struct sums *s = arg;
-	uint64_t fields[2];
+	uint64_t fields[3], len;
 
-	assert_int_equal(bytes.len, 24);
 	memcpy(fields, bytes.ptr + 8, sizeof(fields));
-	s->bad += fields[0] >= 2000 || fields[1] != 3;
+	len = (uint32_t)fields[2];
+	s->bad += fields[0] >= 2000 || fields[1] != 3 || len != (fields[0] < 32 ? fields[0] : 32) ||
+		  bytes.len != 32 + ((len + 7) & ~UINT64_C(7)) ||
+		  memcmp(bytes.ptr + 32, text, len) != 0;
 	s->records++;
 	return 0;
 }
@@ -185,6 +190,9 @@ static void run(bool plain)
 	pthread_t threads[THREADS];
 	struct engine *e;
 
+	for (size_t i = 0; i < COUNT(code); i++)
+		if (code[i].op == OP_CONST && code[i].d == 2)
+			code[i].imm = (int64_t)(uintptr_t)text;
 	fired = wrong = in_handlers = 0;
 	at = (struct attach){.kind = ATTACH_UPROBE,
 			     .path = STR("/x"),
@@ -193,6 +201,8 @@ static void run(bool plain)
 			     .arg_count = 1};
 	engine_in_process.open(&options, &e, &d);
 	assert_int_equal(engine_build(e, &program, &d), 0);
+	((struct in_process *)e)->page->ranges[0] = (struct memory_range){4096, UINT64_C(1) << 47};
+	((struct in_process *)e)->page->range_count = 1;
 	((struct in_process *)e)->no_rseq = plain;
 	trace((struct in_process *)e);
 	signal(SIGPROF, handler);

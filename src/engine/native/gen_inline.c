@@ -30,19 +30,17 @@ static void write_abort(struct gen *g, const struct cold *cold)
 	x86_bind(g->code, cold->back2); /* the jump back is all */
 }
 
-/* Begin a sequence; eax = the CPU. `cold`: where to go when it has none of the `cpus`. Ruins rax.
- */
-static struct sequence sequence_begin(struct gen *g, uint32_t cpus, int cold)
+/* Begin a sequence, which is restarted at `retry`; eax = the CPU. `cold`: where to go when that is
+ * none of the `cpus`. Ruins rax. */
+static struct sequence sequence_from(struct gen *g, int retry, uint32_t cpus, int cold)
 {
 	struct native_code *c = g->code;
-	int retry = x86_label(c);
 	struct sequence s = {x86_label(c), x86_label(c), x86_label(c)};
 
 	native_cold(g, NULL, write_abort, retry);
 	if (c->failed)
 		return s;
 	g->colds[g->cold_count - 1].back2 = s.abort;
-	x86_bind(c, retry);
 	x86_lea(c, RAX, MEM_LABEL(native_pool_rseq(g, s.start, s.end, s.abort)));
 	x86_store(c, 8, MEM_FS(g->place->rseq + (int32_t)offsetof(struct rseq, rseq_cs)), RAX);
 	x86_bind(c, s.start);
@@ -50,6 +48,11 @@ static struct sequence sequence_begin(struct gen *g, uint32_t cpus, int cold)
 	x86_alu_imm(c, ALU_CMP, RAX, (int32_t)cpus);
 	x86_jump_if(c, COND_AE, cold);
 	return s;
+}
+
+static struct sequence sequence_begin(struct gen *g, uint32_t cpus, int cold)
+{
+	return sequence_from(g, x86_here(g->code), cpus, cold);
 }
 
 /* The instruction before was the commit. */
@@ -218,12 +221,45 @@ void native_cell_aggregate(struct gen *g, const struct insn *in)
 
 /* ---- records
  *
- * In the sequence: rcx is the ring, rdi the head after the record, rsi the record. */
+ * In the sequence: rcx is the ring, rsi the record and rdi the head after it. Records with texts or
+ * stacks have a size that is known when they are sent: it is in r9, and the words of the texts are
+ * in r10 and r11. */
 
-static uint32_t record_bytes(const struct insn *in)
+#define MOST_VARIABLE 2	  /* texts and stacks of a record */
+#define MOST_COPIED   256 /* bytes of another slot */
+
+static const int word_counts[MOST_VARIABLE] = {R10, R11};
+
+static bool is_variable(const struct gen *g, const struct field *f)
 {
-	return (uint32_t)(sizeof(struct ring_record) + sizeof(struct record_head)) +
-	       8 * in->field_count;
+	return f->slot != SLOT_NO &&
+	       (TYPE_BIT(native_slot_type(g, f->slot)->kind) &
+		(TYPE_BIT(TYPE_STR) | TYPE_BIT(TYPE_BUF) | TYPE_BIT(TYPE_USTACK)));
+}
+
+static unsigned variable_count(const struct gen *g, const struct insn *in)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < in->field_count; i++)
+		count += is_variable(g, &in->fields[i]);
+	return count;
+}
+
+/* Bytes of the record but for its texts and stacks; or at most, with them. */
+static uint32_t record_bytes(const struct gen *g, const struct insn *in, bool most)
+{
+	uint32_t bytes = sizeof(struct ring_record) + sizeof(struct record_head);
+
+	for (unsigned i = 0; i < in->field_count; i++) {
+		const struct field *f = &in->fields[i];
+
+		if (f->slot == SLOT_NO)
+			bytes += 8;
+		else if (most || !is_variable(g, f))
+			bytes += (uint32_t)type_memory(native_slot_type(g, f->slot));
+	}
+	return bytes;
 }
 
 static bool has_inline_record(const struct gen *g, const struct insn *in)
@@ -232,26 +268,97 @@ static bool has_inline_record(const struct gen *g, const struct insn *in)
 	const struct layout *l = g->place->layout;
 
 	for (unsigned i = 0; i < in->field_count; i++)
-		if (in->fields[i].slot != SLOT_NO)
+		if (in->fields[i].slot != SLOT_NO && !is_variable(g, &in->fields[i]) &&
+		    type_memory(native_slot_type(g, in->fields[i].slot)) > MOST_COPIED)
 			return false;
-	return !format_is_control(f) && l->ring_stride <= INT32_MAX && l->ring_size <= INT32_MAX;
+	return !format_is_control(f) && variable_count(g, in) <= MOST_VARIABLE &&
+	       l->ring_stride <= INT32_MAX && l->ring_size <= INT32_MAX &&
+	       record_bytes(g, in, true) <= l->ring_size / 4;
 }
 
+static bool has_slots(const struct insn *in)
+{
+	for (unsigned i = 0; i < in->field_count; i++)
+		if (in->fields[i].slot != SLOT_NO)
+			return true;
+	return false;
+}
+
+/* Words from registers go to the frame when there is one, else beside. */
 static void record_aside(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;
-	struct aside a = native_aside_begin(g, 8u * in->field_count);
-	int shape = native_record_shape(g, in, 0);
+	bool in_frame = has_slots(in);
+	struct aside a = native_aside_begin(g, in_frame ? 0 : 8u * in->field_count);
+	int shape = native_record_shape(g, in, in_frame ? g->frame.emit_at : 0);
+	struct x86_mem frame = in_frame ? native_frame(g, 0) : native_at(g, a.more_at);
 
 	native_aside_hit(g);
-	native_put_fields(g, in, native_at(g, a.more_at));
-	native_call(g, INSIDE_EMIT, HIT, LABEL(shape), MEMORY(native_at(g, a.more_at)));
+	native_put_fields(g, in, in_frame ? native_frame(g, g->frame.emit_at) : frame);
+	native_call(g, INSIDE_EMIT, HIT, LABEL(shape), MEMORY(frame));
 	if (g->has_time) {
 		x86_load(g->code, 8, false, RAX, native_hit_tsc(g));
 		x86_alu_imm(g->code, ALU_ADD, RAX, 1);
 		x86_store(g->code, 8, native_at(g, g->tsc_at), RAX);
 	}
 	native_aside_end(g, &a);
+}
+
+/* `reg` = the words of a text or stack, its head included; never more than the slot has, whatever
+ * is in memory that others may have, too. */
+static void count_words(struct gen *g, const struct field *f, int reg)
+{
+	const struct type *t = native_slot_type(g, f->slot);
+	uint32_t most = t->size / 8;
+	struct native_code *c = g->code;
+	int fits = x86_label(c);
+
+	x86_load(c, 4, false, reg, native_slot(g, f->slot, 0));
+	if (t->kind != TYPE_USTACK) {
+		x86_alu_imm(c, ALU_ADD, reg, 7);
+		x86_shift_imm(c, SHIFT_RIGHT, reg, 3);
+	}
+	x86_alu_imm(c, ALU_CMP, reg, (int32_t)most);
+	x86_jump_if(c, COND_BE, fits);
+	x86_const(c, reg, most);
+	x86_bind(c, fits);
+	x86_alu_imm(c, ALU_ADD, reg, 1);
+}
+
+static void find_size(struct gen *g, const struct insn *in)
+{
+	unsigned number = 0;
+
+	if (!variable_count(g, in))
+		return;
+	x86_const(g->code, R9, record_bytes(g, in, false));
+	for (unsigned i = 0; i < in->field_count; i++) {
+		int words = word_counts[number];
+
+		if (!is_variable(g, &in->fields[i]))
+			continue;
+		count_words(g, &in->fields[i], words);
+		x86_lea(g->code, R9, MEM_INDEX(R9, words, 3, 0));
+		number++;
+	}
+}
+
+/* Compare `reg` with the size of the record. */
+static void compare_size(struct gen *g, const struct insn *in, int reg)
+{
+	if (variable_count(g, in))
+		x86_alu(g->code, ALU_CMP, reg, R9);
+	else
+		x86_alu_imm(g->code, ALU_CMP, reg, (int32_t)record_bytes(g, in, false));
+}
+
+/* to = from + the size of the record. */
+static void add_size(struct gen *g, const struct insn *in, int to, int from)
+{
+	if (variable_count(g, in))
+		x86_lea(g->code, to, MEM_INDEX(from, R9, 0, 0));
+	else
+		x86_lea(g->code, to, MEM(from, record_bytes(g, in, false)));
 }
 
 /* rcx = the ring of this CPU, rsi = its head. */
@@ -266,13 +373,31 @@ static void find_ring(struct gen *g)
 	x86_load(c, 8, false, RSI, MEM(RCX, offsetof(struct ring_head, head)));
 }
 
-/* rsi becomes the address of what is at that position. */
-static void find_position(struct gen *g)
+/* rsi becomes the address of what is at that position. The head and the limit are in memory that
+ * others may have, too: whatever they are, the record ends before the ring does. */
+static void find_position(struct gen *g, const struct insn *in, int outside)
 {
 	const struct layout *l = g->place->layout;
 
 	x86_alu_imm(g->code, ALU_AND, RSI, (int32_t)(l->ring_size - 1));
+	if (in) {
+		add_size(g, in, RAX, RSI);
+		x86_alu_imm(g->code, ALU_CMP, RAX, (int32_t)l->ring_size);
+		x86_jump_if(g->code, COND_A, outside);
+	}
 	x86_lea(g->code, RSI, MEM_INDEX(RCX, RSI, 0, l->ring_data));
+}
+
+/* rdi = the end of the data, as a position, and rax = what is left before it. */
+static void find_end(struct gen *g)
+{
+	struct native_code *c = g->code;
+
+	x86_mov(c, RDI, RSI);
+	x86_alu_imm(c, ALU_OR, RDI, (int32_t)(g->place->layout->ring_size - 1));
+	x86_alu_imm(c, ALU_ADD, RDI, 1);
+	x86_mov(c, RAX, RDI);
+	x86_alu(c, ALU_SUB, RAX, RSI);
 }
 
 /* The end of the data is too near: what is left becomes a pad; then the record is tried again. */
@@ -283,19 +408,15 @@ static void pad_ring(struct gen *g, const struct cold *cold)
 	struct native_code *c = g->code;
 
 	find_ring(g);
-	x86_mov(c, RDI, RSI);
-	x86_alu_imm(c, ALU_OR, RDI, (int32_t)(g->place->layout->ring_size - 1));
-	x86_alu_imm(c, ALU_ADD, RDI, 1); /* the end of the data, as a position */
-	x86_load(c, 8, false, RDX, MEM(RCX, offsetof(struct ring_head, tail)));
-	x86_lea(c, RAX, MEM(RDX, g->place->layout->ring_size));
-	x86_alu(c, ALU_CMP, RDI, RAX);
-	x86_jump_if(c, COND_A, full);
-	x86_mov(c, RDX, RDI);
-	x86_alu(c, ALU_SUB, RDX, RSI);
-	x86_alu_imm(c, ALU_CMP, RDX, (int32_t)record_bytes(cold->insn));
+	find_end(g);
+	compare_size(g, cold->insn, RAX);
 	x86_jump_if(c, COND_AE, cold->back); /* another thread has been here */
-	find_position(g);
-	x86_store(c, 4, MEM(RSI, offsetof(struct ring_record, size)), RDX);
+	x86_load(c, 8, false, RDX, MEM(RCX, offsetof(struct ring_head, tail)));
+	x86_alu_imm(c, ALU_ADD, RDX, (int32_t)g->place->layout->ring_size);
+	x86_alu(c, ALU_CMP, RDI, RDX);
+	x86_jump_if(c, COND_A, full);
+	find_position(g, NULL, full);
+	x86_store(c, 4, MEM(RSI, offsetof(struct ring_record, size)), RAX);
 	x86_store_imm(c, 4, MEM(RSI, offsetof(struct ring_record, flags)), RING_PAD);
 	x86_store(c, 8, MEM(RCX, offsetof(struct ring_head, head)), RDI);
 	sequence_end(g, &s);
@@ -310,14 +431,12 @@ static void renew_limit(struct gen *g, const struct cold *cold)
 	int nearer = x86_label(c);
 
 	pad = native_cold(g, cold->insn, pad_ring, cold->back);
+	if (c->failed)
+		return;
 	g->colds[g->cold_count - 1].back2 = cold->back2;
 	find_ring(g);
-	x86_mov(c, RDI, RSI);
-	x86_alu_imm(c, ALU_OR, RDI, (int32_t)(g->place->layout->ring_size - 1));
-	x86_alu_imm(c, ALU_ADD, RDI, 1);
-	x86_mov(c, RAX, RDI);
-	x86_alu(c, ALU_SUB, RAX, RSI);
-	x86_alu_imm(c, ALU_CMP, RAX, (int32_t)record_bytes(cold->insn));
+	find_end(g);
+	compare_size(g, cold->insn, RAX);
 	x86_jump_if(c, COND_B, pad);
 	x86_load(c, 8, false, RDX, MEM(RCX, offsetof(struct ring_head, tail)));
 	x86_alu_imm(c, ALU_ADD, RDX, (int32_t)g->place->layout->ring_size);
@@ -327,20 +446,10 @@ static void renew_limit(struct gen *g, const struct cold *cold)
 	x86_bind(c, nearer);
 	x86_mov(c, RAX, RDI);
 	x86_alu(c, ALU_SUB, RAX, RSI);
-	x86_alu_imm(c, ALU_CMP, RAX, (int32_t)record_bytes(cold->insn));
+	compare_size(g, cold->insn, RAX);
 	x86_jump_if(c, COND_L, full);
 	x86_store(c, 8, MEM(RCX, offsetof(struct ring_head, limit)), RDI);
 	sequence_end(g, &s);
-}
-
-static uint64_t head_word(const struct insn *in)
-{
-	struct record_head head = {.size = record_bytes(in) - (uint32_t)sizeof(struct ring_record),
-				   .format = (uint16_t)in->imm};
-	uint64_t word;
-
-	memcpy(&word, &head, sizeof(word));
-	return word;
 }
 
 /* rax = when the site was hit, or a little later for each record before; ruins rdx. */
@@ -362,19 +471,77 @@ static void take_time(struct gen *g)
 	}
 }
 
-/* Size and flags, when it was, and the fields, at rsi. Ruins rax and rdx. */
-static void fill_record(struct gen *g, const struct insn *in)
+/* Time, sizes, format. Ruins rax and rdx. */
+static void write_heads(struct gen *g, const struct insn *in)
 {
+	const int32_t head = sizeof(struct ring_record);
+	uint32_t bytes = record_bytes(g, in, false);
 	struct native_code *c = g->code;
-	uint64_t head = head_word(in);
 
 	take_time(g);
 	x86_store(c, 8, MEM(RSI, offsetof(struct ring_record, tsc)), RAX);
-	x86_store_imm(c, 8, MEM(RSI, offsetof(struct ring_record, size)),
-		      (int32_t)record_bytes(in));
-	x86_store_imm(c, 4, MEM(RSI, sizeof(struct ring_record)), (int32_t)head);
-	x86_store_imm(c, 4, MEM(RSI, sizeof(struct ring_record) + 4), (int32_t)(head >> 32));
-	native_put_fields(g, in, MEM(RSI, sizeof(struct ring_record) + sizeof(struct record_head)));
+	x86_store_imm(c, 4, MEM(RSI, offsetof(struct ring_record, flags)), 0);
+	x86_store_imm(c, 4, MEM(RSI, head + (int32_t)offsetof(struct record_head, format)),
+		      (uint16_t)in->imm); /* and flags, 0 */
+	if (!variable_count(g, in)) {
+		x86_store_imm(c, 4, MEM(RSI, offsetof(struct ring_record, size)), (int32_t)bytes);
+		x86_store_imm(c, 4, MEM(RSI, head + (int32_t)offsetof(struct record_head, size)),
+			      (int32_t)bytes - head);
+		return;
+	}
+	x86_store(c, 4, MEM(RSI, offsetof(struct ring_record, size)), R9);
+	x86_lea(c, RAX, MEM(R9, -head));
+	x86_store(c, 4, MEM(RSI, head + (int32_t)offsetof(struct record_head, size)), RAX);
+}
+
+/* `count` words from slot to *to; rsi moves to after them. Ruins rax, rdx and `count`. */
+static void write_variable(struct gen *g, const struct field *f, struct x86_mem *to, int count)
+{
+	struct native_code *c = g->code;
+	int more = x86_label(c);
+
+	x86_lea(c, RSI, *to);
+	*to = MEM(RSI, 0);
+	x86_lea(c, RDX, native_slot(g, f->slot, 0));
+	x86_bind(c, more);
+	x86_load(c, 8, false, RAX, MEM(RDX, 0));
+	x86_store(c, 8, MEM(RSI, 0), RAX);
+	x86_alu_imm(c, ALU_ADD, RDX, 8);
+	x86_alu_imm(c, ALU_ADD, RSI, 8);
+	x86_alu_imm(c, ALU_SUB, count, 1);
+	x86_jump_if(c, COND_NE, more);
+}
+
+static void write_words(struct gen *g, const struct field *f, struct x86_mem *to)
+{
+	uint32_t bytes =
+		f->slot == SLOT_NO ? 8 : (uint32_t)type_memory(native_slot_type(g, f->slot));
+	int32_t imm;
+
+	for (uint32_t at = 0; at < bytes; at += 8, to->disp += 8) {
+		if (f->slot == SLOT_NO && native_is_imm(g, f->reg, &imm)) {
+			x86_store_imm(g->code, 8, *to, imm);
+			continue;
+		}
+		if (f->slot == SLOT_NO)
+			native_read(g, f->reg, RAX);
+		else
+			x86_load(g->code, 8, false, RAX, native_slot(g, f->slot, at));
+		x86_store(g->code, 8, *to, RAX);
+	}
+}
+
+static void write_fields(struct gen *g, const struct insn *in)
+{
+	struct x86_mem to = MEM(RSI, sizeof(struct ring_record) + sizeof(struct record_head));
+	unsigned number = 0;
+
+	for (unsigned i = 0; i < in->field_count; i++) {
+		if (is_variable(g, &in->fields[i]))
+			write_variable(g, &in->fields[i], &to, word_counts[number++]);
+		else
+			write_words(g, &in->fields[i], &to);
+	}
 }
 
 void native_inline_record(struct gen *g, const struct insn *in)
@@ -388,13 +555,15 @@ void native_inline_record(struct gen *g, const struct insn *in)
 	if (c->failed)
 		return;
 	g->colds[g->cold_count - 1].back2 = back;
-	s = sequence_begin(g, g->place->layout->cpus, aside);
+	find_size(g, in);
+	s = sequence_from(g, again, g->place->layout->cpus, aside);
 	find_ring(g);
-	x86_lea(c, RDI, MEM(RSI, record_bytes(in)));
+	add_size(g, in, RDI, RSI);
 	x86_alu_load(c, ALU_CMP, RDI, MEM(RCX, offsetof(struct ring_head, limit)));
 	x86_jump_if(c, COND_A, renew);
-	find_position(g);
-	fill_record(g, in);
+	find_position(g, in, aside);
+	write_heads(g, in);
+	write_fields(g, in);
 	x86_store(c, 8, MEM(RCX, offsetof(struct ring_head, head)), RDI);
 	sequence_end(g, &s);
 	sequence_leave(g, back);
