@@ -246,7 +246,7 @@ static unsigned variable_count(const struct gen *g, const struct insn *in)
 	return count;
 }
 
-/* Bytes of the record but for its texts and stacks; or at most, with them. */
+/* Bytes of the record without its texts and stacks; or at most, with them. */
 static uint32_t record_bytes(const struct gen *g, const struct insn *in, bool most)
 {
 	uint32_t bytes = sizeof(struct ring_record) + sizeof(struct record_head);
