@@ -77,6 +77,7 @@ struct content {
 	bool has_int[2];
 	unsigned floats, float_size;
 	bool is_mixed;
+	bool in_memory; /* x86_64: one that is not aligned, or an 80-bit float */
 };
 
 static void look_inside(const struct passing *p, const struct ctype *t, uint64_t offset,
@@ -105,11 +106,14 @@ static void look_inside(const struct passing *p, const struct ctype *t, uint64_t
 			look_inside(p, t->to, offset + i * is.size, out, steps);
 		return;
 	}
+	out->in_memory |= is.align && offset % is.align;
 	if (t->kind != CTYPE_FLOAT) {
 		out->is_mixed = true;
 		out->has_int[offset >= 8] = true;
+		out->has_int[1] |= offset + is.size > 8;
 		return;
 	}
+	out->in_memory |= is.size > 8;
 	out->is_mixed |= out->floats && out->float_size != is.size;
 	out->float_size = (unsigned)is.size;
 	out->floats++;
@@ -136,7 +140,7 @@ static unsigned take_struct(struct passing *p, const struct ctype *t, struct cty
 	}
 	ints = content.has_int[0] + (words > 1 && content.has_int[1]);
 	floats = words - ints;
-	if (p->ints + ints > 6 || p->floats + floats > 8)
+	if (content.in_memory || p->ints + ints > 6 || p->floats + floats > 8)
 		return take_stack(p, words, is.align), NO_PLACE;
 	p->ints += ints;
 	p->floats += floats;
@@ -190,12 +194,16 @@ static void pass_result(struct passing *p, const struct ctype *result)
 {
 	enum ctype_kind kind = ctype_kind(result);
 	uint64_t size = ctype_layout(result, &p->machine).size;
+	struct content content = {.float_size = 0};
+	unsigned steps = 1000;
 
 	if (kind != CTYPE_STRUCT && kind != CTYPE_UNION && kind != CTYPE_BYTES)
 		return;
 	if (p->arch->machine == EM_AARCH64 && p->is_c)
 		return; /* in a register of its own */
-	if (p->arch->machine != EM_X86_64 || !p->is_c || !size)
+	if (size <= 16)
+		look_inside(p, result, 0, &content, &steps);
+	if (p->arch->machine != EM_X86_64 || !p->is_c || !size || content.in_memory)
 		lose(p, "how the function returns its result is not known");
 	else if (size > 16)
 		p->ints = 1;

@@ -42,6 +42,9 @@ static struct arg_value number_value(const struct operand *o, const struct ctype
 	}
 	if (ctype_kind(t) == CTYPE_CHAR && is->size == 1)
 		v.shape.type.show = SHOW_CHAR;
+	if (ctype_kind(t) == CTYPE_ENUM && !ctype_complete(ctype_resolve(t)) &&
+	    ctype_resolve(t)->constant_count)
+		v.shape.type.show = SHOW_ENUM;
 	if (is->size > o->size)
 		return v;
 	if (is->size < 8 && (is->size < o->size || is->is_signed != o->is_signed))

@@ -28,7 +28,7 @@ setup() {
 
 @test "all parameters are printed by their names" {
 	traced 'uprobe:./params:use { print(args) } uprobe:./params:mixed { print(args) }' ./params
-	[[ "${lines[0]}" =~ ^"{ .c = 0x"[0-9a-f]+', .text = "word", .d = (unreadable), .n = -3, .b = 200, .col = 5, .yes = true }'$ ]]
+	[[ "${lines[0]}" =~ ^"{ .c = 0x"[0-9a-f]+', .text = "word", .d = (unreadable), .n = -3, .b = 200, .col = GREEN, .yes = true }'$ ]]
 	[ "${lines[1]}" = "{ .p = (unreadable), .a = -1, .g = (unreadable), .s = -2, .w = (unreadable), .l3 = 5, .l4 = 6, .last = 77 }" ]
 }
 
@@ -45,6 +45,13 @@ setup() {
 @test "retval has the type of the function's result" {
 	traced 'uretprobe:./params:low { printf("%d ", retval) } uretprobe:./params:mixed { printf("%d ", retval) } uretprobe:./params:name { printf("%s", str(retval)) }' ./params
 	[ "$output" = "103 hello255 " ]
+}
+
+@test "members of structs that parameters point to, enums by name" {
+	traced 'uprobe:./params:use { printf("%d %s %s", args.c->fd, str(args.c->peer), args.col); @[args.col] = count() }' ./params
+	[[ "$output" == "7 peer GREEN"*"@[GREEN]: 1"* ]]
+	traced 'uprobe:./params:use { print(((struct conn *)arg0)->fd); print(sizeof(struct big)); print(args.col == GREEN) }' ./params
+	[ "$output" = $'7\n40\ntrue' ] || [ "$output" = $'7\n40\n1' ]
 }
 
 @test "a separate debug file says it, too" {

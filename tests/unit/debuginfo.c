@@ -14,6 +14,7 @@
 
 #include "debuginfo/debuginfo.h"
 #include "help/elf_builder.h"
+#include "probe/probe.h"
 
 static const char source[] =
 	"struct list;\n"
@@ -332,6 +333,91 @@ static void types_of_a_separate_file(void **state)
 	debuginfo_close(di);
 }
 
+/* ---- Parameters ---- */
+
+static const char functions[] =
+	"struct pair { double x, y; }; struct words { long a, b; }; struct big { long a[5]; };\n"
+	"struct odd { float f; int i; }; struct three { float a, b, c; }; struct wide { __int128 "
+	"w; };\n"
+	"long a(int a, char b, long *c, double d, short e) { return a + b + *c + d + e; }\n"
+	"long b(struct pair p, int a, struct words w, long c, long d) { return p.x + a + w.b + c + "
+	"d; }\n"
+	"long c(struct big g, int a, struct odd o, int b) { return g.a[1] + a + o.i + b; }\n"
+	"struct big d(int a, long b) { return (struct big){{a, b}}; }\n"
+	"struct words e(int a, long b) { return (struct words){a, b}; }\n"
+	"long f(struct three t, long a, float x, int b) { return t.b + a + x + b; }\n"
+	"long g(int a, __int128 w, int b) { return a + w + b; }\n"
+	"long h(long a, long b, long c, long d, long e, struct words w, long f) { return a + b + c "
+	"+ d + e + w.a + f; }\n"
+	"long i(int a, long double x, int b) { return a + x + b; }\n"
+	"long j(int a, struct wide w, int b) { return a + w.w + b; }\n"
+	"int main(void) { return 0; }\n";
+
+/* Where we have a parameter, compared with what the compiler says of the function's first
+ * instruction. Registers only: it is silent about the stack. */
+static unsigned compare_parameters(struct debuginfo *di, const struct arch *arch,
+				   const char *program, const char *name)
+{
+	static const int16_t nothing_said[64] = {[0 ... 63] = -1};
+	struct operand operands[OPERANDS_MAX];
+	struct arena a = ARENA_INIT;
+	struct debug_function f;
+	struct argument *args;
+	const uint16_t *order;
+	unsigned count = 0, params, same = 0;
+
+	assert_int_equal(debuginfo_function(di, address_of(program, name), &f), 0);
+	while (count < arch->call_reg_count + 8u && operand_call_arg(arch, count, &operands[count]))
+		count++;
+	args = arguments_new(&a, operands, count);
+	assert_int_equal(function_arguments(&a, arch,
+					    &(struct function_params){f.type, nothing_said, f.is_c},
+					    &args, &count, &order, &params),
+			 0);
+	for (unsigned i = 0; i < params; i++) {
+		const struct operand *o = &args[order[i]].operand;
+
+		if (o->kind != OPERAND_REG || f.registers[i] < 0)
+			continue;
+		if (o->reg != f.registers[i])
+			fail_msg("%s: parameter %u of %s is in register %d, not %d", arch->name, i,
+				 name, f.registers[i], o->reg);
+		same++;
+	}
+	arena_free(&a);
+	return same;
+}
+
+static void parameters_are_where_compilers_have_them(void **state)
+{
+	static const char *const makers[] = {"gcc -O2 -g", "clang -O2 -g",
+					     "aarch64-linux-gnu-gcc -O2 -g"};
+
+	(void)state;
+	write_source("functions.c", functions);
+	for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++) {
+		struct debuginfo *di;
+		unsigned same = 0;
+
+		if (!has_program(makers[i])) {
+			print_message("skipped: %s\n", makers[i]);
+			continue;
+		}
+		assert_int_equal(
+			run("cd %s && %s functions.c -o functions 2>/dev/null", dir, makers[i]), 0);
+		di = open_file("functions");
+		assert_non_null(di);
+		for (const char *name = "a\0b\0c\0d\0e\0f\0g\0h\0i\0j\0"; *name; name += 2)
+			same += compare_parameters(
+				di,
+				arch_for(strstr(makers[i], "aarch64") ? EM_AARCH64 : EM_X86_64, 8),
+				"functions", name);
+		print_message("%s: %u parameters\n", makers[i], same);
+		assert_in_range(same, 15, 60);
+		debuginfo_close(di);
+	}
+}
+
 /* A section that says it is compressed, and is too short to be. */
 static void damage_is_reported(void **state)
 {
@@ -364,6 +450,7 @@ int main(void)
 		cmocka_unit_test(types_of_each_compiler),
 		cmocka_unit_test(functions_and_lines_of_each_compiler),
 		cmocka_unit_test(types_of_a_separate_file),
+		cmocka_unit_test(parameters_are_where_compilers_have_them),
 		cmocka_unit_test(damage_is_reported),
 	};
 
