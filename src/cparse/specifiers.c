@@ -293,6 +293,9 @@ static void parse_tagged(struct c_parser *p, enum ctype_kind kind, struct specif
 	if (s->is_shared && name.len && !s->type->is_declaration)
 		parser_fail(p, name, "redefined", "'%.*s' is defined twice", STR_FMT(name));
 	parser_enter(p);
+	/* Without an alignment it is being defined: it cannot be inside itself, nor defined there.
+	 */
+	s->type->is_declaration = false;
 	if (kind == CTYPE_ENUM)
 		parser_constants(p, s->type, a);
 	else

@@ -38,7 +38,7 @@ static const char *const builtins[BUILTIN_COUNT_] = {
 	[BUILTIN_GID]     = "gid",     [BUILTIN_CPU]     = "cpu",    [BUILTIN_NSECS]   = "nsecs",
 	[BUILTIN_ELAPSED] = "elapsed", [BUILTIN_CGROUP]  = "cgroup", [BUILTIN_RAND]    = "rand",
 	[BUILTIN_PROBE]   = "probe",   [BUILTIN_FUNC]    = "func",   [BUILTIN_IP]      = "ip",
-	[BUILTIN_NCPUS]   = "ncpus",
+	[BUILTIN_NCPUS]   = "ncpus",   [BUILTIN_TASK]    = "curtask",
 };
 
 static const char *const attaches[] = {

@@ -62,6 +62,8 @@ OP(FIELD,     "field",     "d",  "cx",   0,                   0)
 OP(BUILTIN,   "builtin",   "d",  "o",    0,                   0)        /* d = enum builtin imm */
 /* d = user memory at a, width `size`, `is_signed`; else 0 and a read error */
 OP(LOAD,      "load",      "d",  "ax",   0,                   0)
+/* the same of kernel memory */
+OP(KLOAD,     "kload",     "d",  "ax",   0,                   0)
 
 OP(PUT,       "put",       "p",  "a",    0,                   0)        /* s[imm] = a, 8 bytes */
 OP(GET,       "get",       "d",  "g",    0,                   0)        /* d = s[imm], 8 bytes */
@@ -76,6 +78,8 @@ OP(TEXT,      "text",      "s",  "v",    TEXT,                0)        /* s (ST
  * and not b, TEXT_CUT. Text without a NUL may end where memory ends; if it fills the limit, it
  * counts as longer */
 OP(STR,       "str",       "s",  "aBm",  TEXT,                0)
+/* the same of kernel memory, without b; what cannot be read is "" */
+OP(KSTR,      "kstr",      "s",  "am",   TEXT,                0)
 /* s (BUF) = b bytes at user address a; if they are more than the limit, as above, that many and
  * TEXT_CUT */
 OP(BUF,       "buf",       "s",  "abm",  KIND(TYPE_BUF),      0)

@@ -36,6 +36,7 @@ enum builtin {
 	BUILTIN_ELAPSED, /* since the run began */
 	BUILTIN_CGROUP,
 	BUILTIN_RAND,  /* 32 random bits */
+	BUILTIN_TASK,  /* kernel address of the thread's struct task_struct */
 	BUILTIN_PROBE, /* name index of the place that fired: attach->name */
 	BUILTIN_FUNC,  /* name index: attach->func */
 	BUILTIN_IP,    /* address of the place */

@@ -68,6 +68,7 @@ struct type {
 	uint8_t show;	/* INT, TUPLE, aggregates: enum type_show */
 	uint8_t shown;	/* INT: bytes that %x, %u and %o show; 0: `size` */
 	bool is_raw;	/* INT: a register, of whose 64 bits %d shows 32 */
+	bool is_kernel; /* of scripts only: from kernel memory, so an address of it */
 	/* HIST: 0..6 extra bits per power of two; BUF as SHOW_ARRAY: an element's bytes */
 	uint8_t bits;
 	uint8_t hidden_bits; /* HIST: of these, not shown: they are for percentiles */

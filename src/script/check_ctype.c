@@ -249,8 +249,8 @@ static struct type array_type(struct settle *s, const struct ctype *t, unsigned 
 	uint64_t count = 0;
 	struct type *elements;
 
-	if (is_plain_number(&of) && ctype_count(t, &count) && count > MANY_NUMBERS &&
-	    count <= PROGRAM_MAX_TEXT / of.size) {
+	if (is_plain_number(&of) && !s->e->shape.type.is_kernel && ctype_count(t, &count) &&
+	    count > MANY_NUMBERS && count <= PROGRAM_MAX_TEXT / of.size) {
 		struct type bytes = type_text(TYPE_BUF, count * of.size);
 
 		bytes.ctype = t;
@@ -283,6 +283,7 @@ static struct type settle_type(struct settle *s, const struct ctype *t, unsigned
 	const struct ctype *is = check_ctype(s->c, t);
 	struct type value = check_value_type(s->c, is);
 
+	value.is_kernel = s->e->shape.type.is_kernel;
 	if (value.kind != TYPE_NONE) {
 		if (++s->parts > PROGRAM_MAX_PARTS)
 			too_large(s);

@@ -3,13 +3,16 @@
  * p->a.b reads nothing but b. */
 #include <errno.h>
 
+#include "base/array.h"
+
 #include "script/inside.h"
 
-/* `e` is in memory, and of this type. */
+/* `e` is in memory, and of this type; in the kernel's where args[0] is, or leads there. */
 static void set_place(struct check *c, struct expr *e, const struct ctype *t)
 {
 	e->is_place = true;
 	e->shape = shape_of(check_value_type(c, t));
+	e->shape.type.is_kernel = e->args[0]->shape.type.is_kernel;
 	if (!c->err && !check_ctype_known(e->shape.type.ctype ? e->shape.type.ctype : t) &&
 	    !ctype_is_composite(ctype_resolve(t)))
 		check_unknown_type(c, e, t);
@@ -76,6 +79,7 @@ void check_address(struct check *c, struct expr *e)
 	}
 	e->shape = shape_of(type_int(8, false));
 	e->shape.type.show = SHOW_HEX;
+	e->shape.type.is_kernel = a->shape.type.is_kernel;
 	e->shape.type.ctype =
 		check_pointer_to(c, a->shape.type.ctype ? a->shape.type.ctype : uint64_type());
 }
@@ -274,6 +278,17 @@ static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
 }
 
+bool check_is_kernel_probe(const struct probe_spec *s)
+{
+	return s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls");
+}
+
+/* Where a number that becomes a pointer leads: the probes of the clause say. */
+static bool casts_to_kernel(const struct check *c)
+{
+	return check_is_kernel_probe(c->v->clause->probes);
+}
+
 /* To a number, an enum or a pointer. */
 static void check_word_cast(struct check *c, struct expr *e, struct type to)
 {
@@ -289,6 +304,7 @@ static void check_word_cast(struct check *c, struct expr *e, struct type to)
 			    from->kind == TYPE_NONE ? "something without a value"
 						    : check_type_text(c, from));
 	e->shape = shape_of(to);
+	e->shape.type.is_kernel = from->is_kernel || (is_pointer && casts_to_kernel(c));
 	e->is_const = a->is_const;
 	if (e->is_const)
 		e->value = to.show == SHOW_BOOL ? a->value != 0
@@ -383,6 +399,41 @@ void check_offsetof(struct check *c, struct expr *e)
 	set_size(e, offset);
 }
 
+/* Macros of the headers that scripts include most, which are not read. */
+/* clang-format off */
+static const struct {
+	const char *name;
+	int64_t value;
+} header_constants[] = {
+	{ "AF_UNIX", 1 }, { "AF_INET", 2 }, { "AF_INET6", 10 }, { "TASK_RUNNING", 0 },
+	{ "TASK_INTERRUPTIBLE", 1 }, { "TASK_UNINTERRUPTIBLE", 2 },
+};
+/* clang-format on */
+
+static bool header_constant(struct check *c, struct expr *e)
+{
+	for (size_t i = 0; c->s->tree.has_includes && i < COUNT(header_constants); i++) {
+		if (str_eq_text(e->text, header_constants[i].name)) {
+			set_size(e, (uint64_t)header_constants[i].value);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* curtask: a struct task_struct *, where the kernel's types are known */
+void check_task(struct check *c, struct expr *e)
+{
+	static const struct ctype task = {
+		.kind = CTYPE_STRUCT, .name = STR("task_struct"), .is_declaration = true};
+	const struct ctype *is = check_ctype(c, &task);
+
+	e->shape.type.is_kernel = true;
+	e->shape.type.show = SHOW_HEX;
+	if (check_ctype_known(is))
+		e->shape.type.ctype = check_pointer_to(c, is);
+}
+
 /* A constant of an enum, or true or false; false: the name is none. */
 bool check_constant(struct check *c, struct expr *e)
 {
@@ -396,7 +447,7 @@ bool check_constant(struct check *c, struct expr *e)
 	    (!source->constant ||
 	     ((!file || source->constant(source->self, file, e->text, &t, &value, c->d)) &&
 	      source->constant(source->self, NULL, e->text, &t, &value, c->d))))
-		return false;
+		return header_constant(c, e);
 	set_size(e, is_bool ? str_eq_text(e->text, "true") : (uint64_t)value);
 	if (is_bool) {
 		e->shape.type = type_int(1, false);

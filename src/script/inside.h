@@ -233,6 +233,9 @@ void check_cast(struct check *c, struct expr *e);     /* (int32)a */
 void check_sizeof(struct check *c, struct expr *e);   /* sizeof(struct conn) */
 void check_offsetof(struct check *c, struct expr *e); /* offsetof(struct conn, fd) */
 bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is none */
+void check_task(struct check *c, struct expr *e);     /* curtask */
+/* Do the values that it has lead to kernel memory? */
+bool check_is_kernel_probe(const struct probe_spec *s);
 
 /* ---- C types: check_ctype.c ---- */
 

@@ -96,7 +96,7 @@ void emit_strcmp(struct lower *l, uint16_t d, uint16_t s, uint16_t t, int64_t by
 
 void emit_load(struct lower *l, uint16_t d, uint16_t a, const struct type *t)
 {
-	struct insn *i = emit(l, OP_LOAD, d, a, SLOT_NO, 0);
+	struct insn *i = emit(l, t->is_kernel ? OP_KLOAD : OP_LOAD, d, a, SLOT_NO, 0);
 
 	i->size = (uint8_t)t->size;
 	i->is_signed = t->is_signed;

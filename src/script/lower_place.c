@@ -29,7 +29,8 @@ static uint16_t lower_base(struct lower *l, const struct expr *e)
 
 static uint16_t member_address(struct lower *l, const struct expr *e)
 {
-	static const struct type pointer = {.kind = TYPE_INT, .size = 8};
+	const struct type pointer = {
+		.kind = TYPE_INT, .size = 8, .is_kernel = e->args[0]->shape.type.is_kernel};
 	uint16_t at = lower_base(l, e->args[0]);
 
 	for (uint64_t levels = e->number; levels > 1; levels--) {
@@ -89,7 +90,9 @@ static void lower_text_at(struct lower *l, const struct type *t, uint16_t addres
 
 	if (!t->ctype || !ctype_count(t->ctype, &count))
 		count = t->size;
-	if (t->kind == TYPE_BUF)
+	if (t->is_kernel)
+		emit_read(l, OP_KSTR, slot, address, REG_NO, (uint32_t)count);
+	else if (t->kind == TYPE_BUF)
 		emit_read(l, OP_BUF, slot, address, lower_const(l, count * t->bits), UINT32_MAX);
 	else
 		emit_read(l, OP_STR, slot, address, lower_const(l, count), UINT32_MAX);

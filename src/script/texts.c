@@ -95,6 +95,15 @@ static uint16_t lower_length(struct lower *l, const struct expr *e)
 	return lower_word(l, n);
 }
 
+/* Kernel text has no length but a constant one. */
+static uint32_t kernel_most(const struct lower *l, const struct expr *e)
+{
+	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
+	uint32_t most = text_most(&l->s->facts, e);
+
+	return n && n->is_const && n->value < most ? (uint32_t)n->value : most;
+}
+
 static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *p = e->args[0];
@@ -107,7 +116,11 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 		lower_memory_to(l, p, out);
 	} else {
 		address = lower_word(l, p);
-		emit_read(l, OP_STR, out, address, lower_length(l, e), text_most(&l->s->facts, e));
+		if (p->shape.type.is_kernel)
+			emit_read(l, OP_KSTR, out, address, REG_NO, kernel_most(l, e));
+		else
+			emit_read(l, OP_STR, out, address, lower_length(l, e),
+				  text_most(&l->s->facts, e));
 	}
 }
 

@@ -222,6 +222,19 @@ static bool is_char_array(const struct trace_field *f)
 		str_starts(f->c_type, STR("__data_loc char")));
 }
 
+/* A field that points has the type that the kernel's text for it says. */
+static void pointer_field(struct check *c, struct expr *e, const struct trace_field *f)
+{
+	const struct ctype *t = NULL;
+	size_t at = 0;
+
+	e->shape.type.show = SHOW_HEX;
+	e->shape.type.is_kernel = check_is_kernel_probe(c->v->attachments[0]->spec);
+	if (!c_scope_type_name(&c->s->tree.types, STR(""), f->c_type, &at, &t, NULL) &&
+	    at == f->c_type.len)
+		e->shape.type.ctype = check_value_type(c, t).ctype;
+}
+
 static void field_shape(struct check *c, struct expr *e, const struct trace_field *f)
 {
 	if (is_char_array(f)) {
@@ -233,7 +246,7 @@ static void field_shape(struct check *c, struct expr *e, const struct trace_fiel
 		   (f->size == 1 || f->size == 2 || f->size == 4 || f->size == 8)) {
 		e->shape = shape_of(type_int(f->size, f->is_signed));
 		if (str_ends(f->c_type, STR("*")))
-			e->shape.type.show = SHOW_HEX;
+			pointer_field(c, e, f);
 		return;
 	}
 	if (e->is_part)
@@ -338,6 +351,8 @@ const struct function value_rows[] = {
 	  "kernel stack; kstack(n) likewise", "@[kstack] = count();" },
 	{ "cgroup", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_CGROUP,
 	  "number of the control group", "@[cgroup] = count();" },
+	{ "curtask", "", GROUP_VALUE, 0, 0, RESULT_U64, check_task, lower_builtin, BUILTIN_TASK,
+	  "the kernel's struct task_struct of the thread", "print(curtask->prio);" },
 	{ "rand", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_RAND,
 	  "a random number of 32 bits", "if (rand % 100 == 0) { print(pid); }" },
 	{ "bswap", "i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_bswap, lower_bswap, 0,
@@ -347,7 +362,6 @@ const struct function value_rows[] = {
 	{ .name = "cgroupid", .group = GROUP_FOREIGN },
 	{ .name = "cpid", .group = GROUP_FOREIGN },
 	{ .name = "ctx", .group = GROUP_FOREIGN },
-	{ .name = "curtask", .group = GROUP_FOREIGN },
 	{ .name = "has_cpid", .group = GROUP_FOREIGN },
 	{ .name = "jiffies", .group = GROUP_FOREIGN },
 	{ .name = "leader_comm", .group = GROUP_FOREIGN },

@@ -242,6 +242,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_LOOP]      = gen_loop,      [OP_NEXT]     = gen_next,      [OP_RETURN]    = gen_return,
 	[OP_ARG]       = gen_arg,       [OP_REG]      = gen_reg,       [OP_FIELD]     = gen_field,
 	[OP_BUILTIN]   = gen_builtin,   [OP_LOAD]     = gen_load,
+	[OP_KLOAD]     = gen_load,      [OP_KSTR]     = gen_kernel_str,
 	[OP_PUT]       = gen_put_word,  [OP_GET]      = gen_get_word,  [OP_ZERO]      = gen_zero_slot,
 	[OP_COPY]      = gen_copy_slot, [OP_PART]     = gen_copy_part,
 	[OP_TEXT]      = gen_literal,   [OP_STR]      = gen_str,       [OP_BUF]       = gen_buf,

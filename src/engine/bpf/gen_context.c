@@ -43,19 +43,12 @@ const char *bpf_unreadable(const struct arch *arch, const struct operand *o)
 	return why ? why : reg_refusal(arch, o->index);
 }
 
-/* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. The second try of sleepable
- * programs brings in a page that is not resident; the first is cheaper and nearly always enough.
- * Unreadable: 0, and counted. */
-static void read_user(struct gen *g, const struct insn *in, int size, bool is_signed)
+/* R1 = what a read has left on the stack; where it failed, and not at `ok`: 0, and counted. */
+static void take_read(struct gen *g, const struct insn *in, int size, bool is_signed, int ok)
 {
 	struct code *c = g->code;
-	int ok = code_label(c), done = code_label(c);
+	int done = code_label(c);
 
-	for (int sleeping = 0; sleeping <= gen_may_sleep(g); sleeping++) {
-		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
-			    SUM(FRAME, STACK_A), IMM(size), REG(TMP));
-		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
-	}
 	gen_fault(g, in, FAULT_READ);
 	code_const(c, R1, 0);
 	code_jump(c, done);
@@ -64,6 +57,31 @@ static void read_user(struct gen *g, const struct insn *in, int size, bool is_si
 	if (is_signed)
 		gen_extend(g, R1, size, true);
 	code_bind(c, done);
+}
+
+/* Read `size` bytes of user memory at TMP to STACK_A and R1, extended. The second try of sleepable
+ * programs brings in a page that is not resident; the first is cheaper and nearly always enough.
+ * Unreadable: 0, and counted. */
+static void read_user(struct gen *g, const struct insn *in, int size, bool is_signed)
+{
+	struct code *c = g->code;
+	int ok = code_label(c);
+
+	for (int sleeping = 0; sleeping <= gen_may_sleep(g); sleeping++) {
+		code_helper(c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
+			    SUM(FRAME, STACK_A), IMM(size), REG(TMP));
+		code_jump_imm(c, BPF_JEQ, R0, 0, ok);
+	}
+	take_read(g, in, size, is_signed, ok);
+}
+
+static void read_kernel(struct gen *g, const struct insn *in, int size, bool is_signed)
+{
+	int ok = code_label(g->code);
+
+	code_helper(g->code, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(size), REG(TMP));
+	code_jump_imm(g->code, BPF_JEQ, R0, 0, ok);
+	take_read(g, in, size, is_signed, ok);
 }
 
 /* The same as gen_extend(), of a constant. */
@@ -305,6 +323,7 @@ void gen_builtin(struct gen *g, const struct insn *in)
 		break;
 	case BUILTIN_CGROUP: code_call(c, BPF_FUNC_get_current_cgroup_id); break;
 	case BUILTIN_RAND: code_call(c, BPF_FUNC_get_prandom_u32); break;
+	case BUILTIN_TASK: code_call(c, BPF_FUNC_get_current_task); break;
 	case BUILTIN_PROBE:
 	case BUILTIN_FUNC: read_name(g, in->imm == BUILTIN_FUNC); break;
 	case BUILTIN_IP: read_ip(g); break;
@@ -317,7 +336,7 @@ void gen_builtin(struct gen *g, const struct insn *in)
 void gen_load(struct gen *g, const struct insn *in)
 {
 	gen_get(g, TMP, in->a);
-	read_user(g, in, in->size, in->is_signed);
+	(in->op == OP_KLOAD ? read_kernel : read_user)(g, in, in->size, in->is_signed);
 	gen_set(g, in->d, R1);
 }
 

@@ -340,3 +340,15 @@ void gen_field_str(struct gen *g, const struct insn *in)
 		    IMM(most + (most == size && in->size == 0 ? 2 : 1)), REG(TMP));
 	finish_kernel_text(g, in, most);
 }
+
+/* Text at an address of the kernel. */
+void gen_kernel_str(struct gen *g, const struct insn *in)
+{
+	uint32_t size = gen_slot_type(g, in->s)->size, most = in->imm ? (uint32_t)in->imm : size;
+
+	pad_start(g, in);
+	gen_get(g, TMP, in->a);
+	code_helper(g->code, BPF_FUNC_probe_read_kernel_str, MEM(gen_slot(g, in->s), HEAD_SIZE),
+		    IMM(most == size ? most + 2 : most + 1), REG(TMP));
+	finish_kernel_text(g, in, most);
+}

@@ -127,6 +127,7 @@ uint64_t read_builtin(const struct run *r, int64_t builtin)
 	case BUILTIN_ELAPSED: return c->nsecs - r->e->start;
 	case BUILTIN_CGROUP: return c->cgroup;
 	case BUILTIN_RAND: return c->rand;
+	case BUILTIN_TASK: return 0; /* no kernel is there */
 	case BUILTIN_PROBE: return r->at->name;
 	case BUILTIN_FUNC: return r->at->func;
 	case BUILTIN_IP: return c->ip;

@@ -100,7 +100,8 @@ static void run_memory(struct run *r, const struct insn *i)
 			type_memory(run_type(r, i->s)));
 		break;
 	case OP_TEXT: put_text(r, i->s, r->u->p->literals[i->imm], 0); break;
-	case OP_STR: read_str(r, i); break;
+	case OP_STR:
+	case OP_KSTR: read_str(r, i); break;
 	case OP_BUF: read_buf(r, i); break;
 	case OP_COMM: put_text(r, i->s, r->c->comm, 0); break;
 	case OP_USTACK:
@@ -145,7 +146,8 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_REG: regs[i->d] = read_reg(r, (uint8_t)i->imm); break;
 	case OP_FIELD: regs[i->d] = read_field(r, i); break;
 	case OP_BUILTIN: regs[i->d] = read_builtin(r, i->imm); break;
-	case OP_LOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;
+	case OP_LOAD:
+	case OP_KLOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;
 	case OP_JUMP: r->pc = (uint32_t)i->imm - 1; break;
 	case OP_JUMP_IF:
 	case OP_JUMP_NOT:

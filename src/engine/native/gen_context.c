@@ -219,8 +219,12 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	case OP_KSTACK: return "only the kernel sees its own stack";
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel has tracepoints";
+	case OP_KLOAD:
+	case OP_KSTR: return "only the kernel reads its own memory";
 	case OP_BUILTIN:
-		return in->imm == BUILTIN_CGROUP ? "only the kernel knows the cgroup" : NULL;
+		return in->imm == BUILTIN_CGROUP ? "only the kernel knows the cgroup"
+		       : in->imm == BUILTIN_TASK ? "only the kernel knows its task"
+						 : NULL;
 	default: return NULL;
 	}
 }
@@ -313,6 +317,7 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_FUNC: native_write_const(g, in->d, g->attach->func); return;
 	case BUILTIN_IP: native_write_const(g, in->d, g->place->site); return;
 	case BUILTIN_NCPUS: native_write_const(g, in->d, g->place->layout->cpus); return;
+	case BUILTIN_TASK:
 	case BUILTIN_CGROUP:
 	case BUILTIN_COUNT_: native_fail(g, "engine", "only the kernel knows this value"); return;
 	}
