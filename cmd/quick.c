@@ -103,10 +103,44 @@ static void write_stack(struct script_text *t, const struct quick *q, const stru
 	script_put(t, "ustack] = count();\n");
 }
 
+/* An object for each event: JSON has names, CSV a header. */
+static void write_event(struct script_text *t, const struct spec *s)
+{
+	script_put(t, "\tevent(\"time pid tid comm probe ");
+	spec_write_names(t, s);
+	script_put(t,
+		   "\", strftime(\"%%Y-%%m-%%dT%%H:%%M:%%S.%%f\", nsecs), pid, tid, comm, probe");
+	spec_write_values(t, s);
+	script_put(t, ");\n");
+}
+
 /* One printf for the whole line, so that lines of different threads do not mix. */
 static void write_trace(struct script_text *t, const struct quick *q, const struct spec *s)
 {
-	spec_write_printf(t, s, columns(q)->format, columns(q)->args);
+	if (q->run.options.format == NOPAL_TEXT)
+		spec_write_printf(t, s, columns(q)->format, columns(q)->args);
+	else
+		write_event(t, s);
+}
+
+static const char *take_csv(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	(void)value;
+	*(enum nopal_format *)at = NOPAL_CSV;
+	return NULL;
+}
+
+/* Not every result has every form. */
+static int check_format(const struct command *c, const struct quick *q)
+{
+	enum nopal_format format = q->run.options.format;
+
+	if (format == NOPAL_FOLDED && c != &command_stack)
+		return usage_error(c, "-f folded is a form of stacks: nopal stack -f folded");
+	if (format == NOPAL_CSV && c == &command_hist)
+		return usage_error(c, "a histogram is not a row: use -f json");
+	return 0;
 }
 
 /* The last word is the expression where one is needed; formats are for trace. */
@@ -211,6 +245,7 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	q->run.options.origins = t->origins;
 	q->run.options.origin_count = t->origin_count;
 	q->run.options.max_events = (uint64_t)q->most;
+	q->run.options.structured = true;
 	if (!kind->has_map)
 		q->run.header = columns(q)->header;
 	return run_script(t->text, &q->run);
@@ -226,6 +261,8 @@ static int run_quick(const struct command *c, char **argv)
 		code = run_check_options(&q.run, c);
 	if (words >= 0 && !code && q.times && !q.interval)
 		code = usage_error(c, "-n needs -i: it is the number of intervals");
+	if (words >= 0 && !code)
+		code = check_format(c, &q);
 	if (words >= 0 && !code)
 		code = take_words(c, &q, argv + 1, words);
 	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
@@ -248,25 +285,26 @@ static int run_quick(const struct command *c, char **argv)
 			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT times"}, \
 			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
+#define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}
 #define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
 			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
 #define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
-	OPTION_TOP, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
 	{"-l", NULL, "LOW,HIGH,STEP", take_text, AT(step), "use equal steps instead of powers of two"},
-	OPTION_TOP, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option stack_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count for each KEY, such as comm, apart"},
-	OPTION_TOP, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option trace_options[] = {
-	OPTION_SCOPE, OPTION_DURATION,
+	OPTION_CSV, OPTION_SCOPE, OPTION_DURATION,
 	{"-M", NULL, "N",  take_count, AT(most),    "stop after N lines"},
 	{"-t", NULL, NULL, take_flag,  AT(elapsed), "show seconds since the start instead of the time of day"},
 	{"-T", NULL, NULL, take_flag,  AT(wall),    "show the time of day (default)"},

@@ -45,7 +45,7 @@ const struct option run_options[] = {
 	{NULL, "--follow",      NULL,        take_flag,   AT(options.follow),  "with -p: also trace the children that it creates from now on; every process that runs the same file then gets the breakpoints (see nopal(1))"},
 	{"-c", NULL,            "COMMAND",   take_text,   AT(options.command), "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
 	{NULL, "--exit-status", NULL,        take_flag,   AT(exit_status),     "with -c: exit with the status of COMMAND"},
-	{"-f", NULL,            "text|json", take_choice, AT(options.format),  "set the output format"},
+	{"-f", NULL,            "text|json|folded|csv", take_choice, AT(options.format), "set the output format; folded: stacks as lines for flame graphs, csv: rows with commas"},
 	{"-o", NULL,            "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
 	{NULL, "--ring-size",   "SIZE",      take_size,   AT(options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
 	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
@@ -115,7 +115,7 @@ static int outputs_close(struct outputs *o)
 static void say_attaching(const struct run *run, unsigned count)
 {
 	count -= count > run->own_probes ? run->own_probes : 0;
-	if (!run->quiet && run->options.format == NOPAL_TEXT)
+	if (!run->quiet && run->options.format != NOPAL_JSON)
 		fprintf(stderr, "Attaching %u probe%s...\n", count, count == 1 ? "" : "s");
 }
 
@@ -125,7 +125,7 @@ static void say_attached(const struct run *run, unsigned count)
 	const char *notify = getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
 
 	count -= count > run->own_probes ? run->own_probes : 0;
-	if (!run->quiet && run->options.format == NOPAL_TEXT)
+	if (!run->quiet && run->options.format != NOPAL_JSON)
 		fprintf(stderr, "Attached %u probe%s\n", count, count == 1 ? "" : "s");
 	if (notify && !strcmp(notify, "1"))
 		fprintf(stderr, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");

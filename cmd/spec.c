@@ -1,6 +1,7 @@
 /* Words -> probes, formats and values. */
 #include "spec.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,4 +126,87 @@ void spec_write_printf(struct script_text *t, const struct spec *s, const char *
 		script_put_word(t, s->values[i]);
 	}
 	script_put(t, ");\n");
+}
+
+/* The end of the value at text[0]: a comma outside of brackets and quotes, or the end. */
+static size_t value_len(const char *text)
+{
+	int depth = 0;
+	size_t len = 0;
+
+	for (; text[len] && !(text[len] == ',' && depth <= 0); len++) {
+		depth += text[len] == '(' || text[len] == '[' || text[len] == '{';
+		depth -= text[len] == ')' || text[len] == ']' || text[len] == '}';
+		if (text[len] == '"' && literal_end(text + len))
+			len = (size_t)(literal_end(text + len) - text);
+	}
+	return len;
+}
+
+/* "args.word" as it is, "str(arg0)" as "args.str_arg0": a name without blanks and quotes. */
+static void put_name(struct script_text *t, const char *value, size_t len)
+{
+	bool gap = false, any = false;
+
+	if (len > 5 && !strncmp(value, "args.", 5)) {
+		value += 5;
+		len -= 5;
+	}
+	script_put(t, "args.");
+	for (size_t i = 0; i < len; i++) {
+		if (!isalnum((unsigned char)value[i]) && value[i] != '_') {
+			gap = true;
+			continue;
+		}
+		script_put(t, "%s%c", gap && any ? "_" : "", value[i]);
+		gap = false;
+		any = true;
+	}
+}
+
+/* What follows the format in a word: ", a, b". */
+static const char *literal_values(const struct spec *s)
+{
+	const char *at = literal_end(s->format) + 1;
+
+	return at + strspn(at, ", ");
+}
+
+void spec_write_names(struct script_text *t, const struct spec *s)
+{
+	bool any = false;
+
+	if (!s->format)
+		script_put(t, "args");
+	for (int i = 0; s->format && i < s->value_count; i++) {
+		script_put(t, i ? " " : "");
+		put_name(t, s->values[i], strlen(s->values[i]));
+	}
+	if (!s->format || s->format[0] != '"')
+		return;
+	for (const char *at = literal_values(s); *at; at += strspn(at, ", ")) {
+		size_t len = value_len(at);
+
+		script_put(t, any ? " " : "");
+		put_name(t, at, len);
+		any = true;
+		at += len;
+	}
+}
+
+void spec_write_values(struct script_text *t, const struct spec *s)
+{
+	const char *values;
+
+	if (!s->format)
+		script_put(t, ", args");
+	for (int i = 0; s->format && i < s->value_count; i++) {
+		script_put(t, ", ");
+		script_put_word(t, s->values[i]);
+	}
+	if (!s->format || s->format[0] != '"')
+		return;
+	values = literal_values(s);
+	script_put(t, *values ? ", " : "");
+	script_put_piece(t, s->format, (size_t)(values - s->format), strlen(values));
 }

@@ -34,4 +34,9 @@ void spec_write_probes(struct script_text *t, const struct spec *s, bool of_proc
 void spec_write_printf(struct script_text *t, const struct spec *s, const char *before,
 		       const char *args);
 
+/* For event(): the names of what is shown, "args" or "args.word args.n", and the values, each with
+ * a comma before it. */
+void spec_write_names(struct script_text *t, const struct spec *s);
+void spec_write_values(struct script_text *t, const struct spec *s);
+
 #endif

@@ -124,10 +124,14 @@ static void show(struct report *r, const struct map_store *store, struct str rec
 }
 
 static void run(const struct program *p, enum report_style style, const struct map_store *store,
-		struct str record, bool own_format)
+		struct str record, bool own_format, bool rows)
 {
-	const struct report_options options = {
-		.style = style, .terminal = true, .trunc_trailer = {"..", 2}};
+	const struct report_options options = {.style = style,
+					       .terminal = true,
+					       .trunc_trailer = {"..", 2},
+					       .structured = rows && style == REPORT_JSON,
+					       .folded = rows && !record.ptr,
+					       .csv = rows && record.ptr};
 	struct report *r = NULL;
 	struct buf out = BUF_INIT;
 
@@ -190,8 +194,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		break;
 	default: e = (struct input){data + 1, len - 1}; break;
 	}
-	run(&p, REPORT_TEXT, &store, bytes, data[0] % 4 == 2);
-	run(&p, REPORT_JSON, &store, bytes, true);
+	for (int rows = 0; rows < 2; rows++) {
+		run(&p, REPORT_TEXT, &store, bytes, data[0] % 4 == 2, rows);
+		run(&p, REPORT_JSON, &store, bytes, true, rows);
+	}
 	buf_free(&record);
 	buf_free(&moment);
 	arena_free(&arena);

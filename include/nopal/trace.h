@@ -39,7 +39,9 @@ struct nopal_trace;
 typedef void nopal_output_fn(void *arg, const char *text, size_t len);
 
 /* ORDER: the options -f and --dump in cmd/ take these by position. */
-enum nopal_format { NOPAL_TEXT, NOPAL_JSON };
+/* NOPAL_FOLDED: an entry of a map is a line "main;run;step 3", ready for flame graphs; NOPAL_CSV: a
+ * row of a table, keys first. */
+enum nopal_format { NOPAL_TEXT, NOPAL_JSON, NOPAL_FOLDED, NOPAL_CSV };
 enum nopal_dump { NOPAL_DUMP_TREE, NOPAL_DUMP_PROGRAM, NOPAL_DUMP_BPF };
 
 /* A piece of a script that its author took from somewhere else, a word of a command line: messages
@@ -86,6 +88,9 @@ struct nopal_trace_options {
 	const char *events; /* interp: a file of recorded events, see nopal(1), to play instead */
 	const struct nopal_origin *origins; /* of the script, in ascending order of `at` */
 	size_t origin_count;
+	/* NOPAL_JSON: an object for each event, {"time": ..., "args": {...}}, and for each entry of
+	 * a map, {"map": "@", "key": ["a", 2], "value": 3}; else the shapes of bpftrace. */
+	bool structured;
 	uint64_t max_events; /* end the run after N lines of printf() and print(); 0: no limit */
 };
 

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "report/inside.h"
 #include "report/moment.h"
+#include "report/row.h"
 
 /* A record on its way. */
 struct event {
@@ -79,32 +80,93 @@ static int report_value(struct event *e)
 	return 0;
 }
 
-/* print(args): { .word = "hello", .n = 5 } */
+/* The names and values of a record, one after the other. */
+struct parts {
+	struct event *event;
+	struct str names; /* that are left */
+	unsigned next;
+	struct str name;
+	struct value value;
+};
+
+/* 1: there is one more; 0: none; -EPROTO. */
+static int next_part(struct parts *p)
+{
+	const struct format *f = p->event->record.format;
+
+	if (p->next == f->field_count)
+		return 0;
+	p->name = str_cut(&p->names, ' ');
+	return record_field(&p->event->record, &f->fields[p->next++], &p->value) ? -EPROTO : 1;
+}
+
+/* { .word = "hello", .n = 5 } */
+static int parts_text(struct parts *p)
+{
+	struct buf *out = p->event->out;
+	int more;
+
+	buf_char(out, '{');
+	while ((more = next_part(p)) > 0) {
+		buf_printf(out, "%s .%.*s = ", p->next > 1 ? "," : "", STR_FMT(p->name));
+		render_part(&p->event->report->renderer, &p->value, out);
+	}
+	buf_text(out, " }\n");
+	return more;
+}
+
+/* {"pid": 7, "args": {"word": "hello"}}: names that begin with "args." are an object of their own,
+ * at the end. */
+static int parts_json(struct parts *p)
+{
+	struct buf *out = p->event->out;
+	struct json j = {out, false};
+	bool inside = false;
+	int more;
+
+	json_open(&j, '{');
+	while ((more = next_part(p)) > 0) {
+		if (!inside && str_starts(p->name, STR("args."))) {
+			inside = true;
+			json_key(&j, "args");
+			json_open(&j, '{');
+		}
+		json_key_str(&j, inside ? str_of(p->name.ptr + 5, p->name.len - 5) : p->name);
+		render_json(&p->event->report->raw, &p->value, INDENT_VALUE, out);
+		j.comma = true;
+	}
+	if (inside)
+		json_close(&j, '}');
+	json_close(&j, '}');
+	return more;
+}
+
+static int parts_csv(struct parts *p)
+{
+	struct buf *out = p->event->out;
+	int more;
+
+	while ((more = next_part(p)) > 0)
+		row_add_cell(&p->event->report->renderer, &p->value, p->next == 1, out);
+	buf_char(out, '\n');
+	return more;
+}
+
+/* print(args), event() */
 static int report_args(struct event *e)
 {
-	const struct format *f = e->record.format;
-	struct str names = f->text;
-	bool is_json = e->report->style == REPORT_JSON;
-	struct value v;
+	struct parts p = {.event = e, .names = e->record.format->text};
+	const struct renderer *r = &e->report->renderer;
+	int err;
 
-	buf_text(e->out, is_json ? "{\"type\": \"value\", \"data\": {" : "{");
-	for (unsigned i = 0; i < f->field_count; i++) {
-		struct str name = str_cut(&names, ' ');
-
-		if (record_field(&e->record, &f->fields[i], &v))
-			return -EPROTO;
-		buf_text(e->out, i ? (is_json ? ", " : ",") : "");
-		if (is_json) {
-			render_quoted(name, e->out);
-			buf_text(e->out, ": ");
-			render_json(&e->report->raw, &v, INDENT_VALUE, e->out);
-		} else {
-			buf_printf(e->out, " .%.*s = ", STR_FMT(name));
-			render_part(&e->report->renderer, &v, e->out);
-		}
-	}
-	buf_text(e->out, is_json ? "}}\n" : " }\n");
-	return 0;
+	if (r->is_csv)
+		return parts_csv(&p);
+	if (e->report->style == REPORT_TEXT)
+		return parts_text(&p);
+	buf_text(e->out, r->is_structured ? "" : "{\"type\": \"value\", \"data\": ");
+	err = parts_json(&p);
+	buf_text(e->out, r->is_structured ? "\n" : "}\n");
+	return err;
 }
 
 /* print(@m[key]) */

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "ctype/ctype.h"
-#include "symbols/symbols.h"
+#include "report/stack.h"
 
 void elements_open(const struct value *tuple, struct elements *e)
 {
@@ -140,23 +140,6 @@ static void render_string(const struct renderer *r, const struct value *v, struc
 		buf_str(out, r->trunc_trailer);
 }
 
-/* An empty line, then the frames, innermost first. */
-static void render_stack(const struct renderer *r, const struct value *v, unsigned indent,
-			 struct buf *out)
-{
-	bool kernel = v->type->kind == TYPE_KSTACK;
-
-	buf_char(out, '\n');
-	for (size_t i = 0; i + 8 <= v->bytes.len; i += 8) {
-		uint64_t address;
-
-		memcpy(&address, v->bytes.ptr + i, sizeof(address));
-		buf_fill(out, ' ', indent);
-		render_symbol(r, kernel, v->extra, address, SYMBOL_OFFSET, out);
-		buf_char(out, '\n');
-	}
-}
-
 typedef void render_fn(const struct renderer *r, const struct value *v, unsigned indent,
 		       struct buf *out);
 
@@ -253,7 +236,7 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 		break;
 	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
 	case TYPE_USTACK:
-	case TYPE_KSTACK: render_stack(r, v, indent, out); break;
+	case TYPE_KSTACK: stack_text(r, v, indent, out); break;
 	case TYPE_DISPLAY: render_display(r, v, out); break;
 	default: break; /* aggregates are only in maps: see table.c */
 	}
@@ -317,6 +300,10 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		buf_char(out, '[');
 		render_elements(r, v, indent, render_json, ",", out);
 		buf_char(out, ']');
+		return;
+	}
+	if (r->is_structured && (v->type->kind == TYPE_USTACK || v->type->kind == TYPE_KSTACK)) {
+		stack_json(r, v, out);
 		return;
 	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "report/inside.h"
 #include "report/moment.h"
+#include "report/row.h"
 
 int report_new(const struct program *p, const struct report_options *options,
 	       struct symbols *symbols, struct report **out)
@@ -28,6 +29,9 @@ int report_new(const struct program *p, const struct report_options *options,
 		.trunc_trailer = options->trunc_trailer,
 		.wall_offset = moment_wall_offset(),
 	};
+	r->raw.is_structured = options->structured;
+	r->raw.is_folded = options->folded;
+	r->raw.is_csv = options->csv;
 	r->renderer = r->raw;
 	if (options->style == REPORT_TEXT && !options->raw)
 		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;
@@ -93,7 +97,7 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 	uint32_t *order = calloc(count ? count : 1, sizeof(*order));
 	int err = order ? 0 : -ENOMEM;
 
-	if (count && r->style == REPORT_TEXT)
+	if (count && r->style == REPORT_TEXT && !row_is_wanted(&r->renderer))
 		buf_text(out, "\n\n");
 	for (uint32_t i = 0; i < count && !err; i++)
 		order[i] = i;

@@ -19,6 +19,8 @@ struct report_options {
 	int stop_fd;   /* readable when the run is to end: no more commands are run; 0: none */
 	struct str trunc_trailer; /* after strings that were cut: ".." */
 	bool unsafe;		  /* system() may run */
+	bool structured;	  /* JSON: an object for each event and each entry of a map */
+	bool folded, csv;	  /* text: entries of maps as folded stacks; as rows of CSV */
 };
 
 /* What the session must do after a record was reported. */

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "report/histogram.h"
+#include "report/row.h"
 
 struct table_entry {
 	struct value key, value;
@@ -254,6 +255,20 @@ static int table_open(const struct renderer *r, const struct table_request *requ
 	return err < 0 ? err : 0;
 }
 
+/* Each entry as a row, the largest first. */
+static void add_rows(const struct map_table *t, size_t first, struct buf *out)
+{
+	struct buf value = BUF_INIT;
+
+	for (size_t i = t->count; i-- > first;) {
+		buf_clear(&value);
+		add_value(t, &t->entries[i].value, &value);
+		row_add(t->renderer, t->map, &t->entries[i].key, buf_as_str(&value), out);
+		out->failed |= value.failed;
+	}
+	buf_free(&value);
+}
+
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct map_store *maps, struct buf *out)
 {
@@ -264,6 +279,11 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	/* stats() shows all there is: `top` and `div` mean nothing for it. */
 	if (t.map->value.kind != TYPE_STATS && request->top > 0 && (uint64_t)request->top < t.count)
 		first = t.count - (size_t)request->top;
+	if (!err && row_is_wanted(r)) {
+		add_rows(&t, first, out);
+		arena_free(&t.arena);
+		return out->failed ? -ENOMEM : 0;
+	}
 	if (!err && t.style == REPORT_JSON)
 		add_json(&t, first, out);
 	/* bpftrace ends a histogram, a table of averages and a map without entries in an empty

@@ -129,6 +129,75 @@ static void lower_print(struct lower *l, const struct expr *e, uint16_t out)
 	}
 }
 
+/* How many words a text has, with one blank between them. */
+static unsigned count_words(struct str text)
+{
+	unsigned count = 0;
+
+	for (; text.len; count++)
+		str_cut(&text, ' ');
+	return count;
+}
+
+/* event("NAME NAME ...", value...): each value has a name. */
+static void check_event(struct check *c, struct expr *e)
+{
+	unsigned names = count_words(e->args[0]->text);
+
+	if (names != e->arg_count - 1u)
+		check_error(c, e, "event-names", "'event' has %u name%s for %u value%s", names,
+			    names == 1 ? "" : "s", e->arg_count - 1u, e->arg_count == 2 ? "" : "s");
+}
+
+/* A record in the making. */
+struct named_record {
+	struct type types[EMIT_MAX_FIELDS];
+	struct field fields[EMIT_MAX_FIELDS];
+	struct buf names;
+	unsigned count;
+};
+
+static void add_named(struct lower *l, const struct expr *value, struct str group, struct str name,
+		      struct named_record *r)
+{
+	if (l->err)
+		return;
+	if (r->count == EMIT_MAX_FIELDS) {
+		l->err = diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, value->mark),
+				       "too many values: the limit is %d", EMIT_MAX_FIELDS);
+		return;
+	}
+	buf_printf(&r->names, "%s%.*s%s%.*s", r->count ? " " : "", STR_FMT(group),
+		   group.len ? "." : "", STR_FMT(name));
+	r->types[r->count] = value->shape.type;
+	r->fields[r->count++] = lower_field(l, value);
+}
+
+static void lower_event(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct named_record r = {.count = 0};
+	struct format f = {.kind = FORMAT_RECORD};
+	struct str rest = e->args[0]->text;
+
+	(void)out;
+	for (unsigned i = 1; i < e->arg_count; i++) {
+		const struct expr *value = e->args[i];
+		struct str name = str_cut(&rest, ' ');
+
+		for (unsigned n = 0; value->is_whole && n < value->number; n++)
+			add_named(l, value->args[n], name, value->args[n]->text, &r);
+		if (!value->is_whole)
+			add_named(l, value, STR(""), name, &r);
+	}
+	f.fields = r.types;
+	f.field_count = r.count;
+	f.text = arena_str(&l->s->arena, buf_as_str(&r.names));
+	if (r.names.failed || !f.text.ptr)
+		lower_fail(l, -ENOMEM);
+	buf_free(&r.names);
+	lower_emit(l, &f, r.fields);
+}
+
 /* Fill the slots from the array; those after the NULL are empty, as what lies there is not part of
  * it. */
 static void load_pieces(struct lower *l, uint16_t array, const struct field *pieces)
@@ -202,6 +271,8 @@ static void lower_exit(struct lower *l, const struct expr *e, uint16_t out)
 const struct function output_rows[] = {
 	{ "print", "x[xx", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_print, lower_print, 0,
 	  "print a value, a map, or its last entries", "print((pid, comm));" },
+	{ "event", "s*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_event, lower_event, 0,
+	  "print values with their names", "event(\"pid args\", pid, args);" },
 	{ "join", "p[s", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, NULL, lower_join, 0,
 	  "print an array of strings, such as argv", "join(arg0, \",\");" },
 	{ "time", "[s", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_time, 0,

@@ -22,7 +22,7 @@ void session_flush(struct nopal_trace *t)
 
 static void give_notice(struct nopal_trace *t)
 {
-	bool apart = t->options.notice && t->options.format == NOPAL_TEXT;
+	bool apart = t->options.notice && t->options.format != NOPAL_JSON;
 
 	give(t, apart ? t->options.notice : t->options.output, &t->out);
 }
@@ -113,7 +113,7 @@ void session_warn(struct nopal_trace *t, bool last)
 	engine_stats(t->engine, &stats);
 	session_flush(t);
 	/* As text it is one line, at the end, with a short one when the losses begin. */
-	if (t->options.format == NOPAL_TEXT && !last) {
+	if (t->options.format != NOPAL_JSON && !last) {
 		if (stats.lost_records && !t->warned_lost)
 			buf_text(&t->out, "Events are being lost: the end of the run says how "
 					  "many, and what helps\n");
@@ -122,7 +122,7 @@ void session_warn(struct nopal_trace *t, bool last)
 		return;
 	}
 	fresh = (struct run_stats){.lost_records = stats.lost_records};
-	if (t->options.format != NOPAL_TEXT)
+	if (t->options.format == NOPAL_JSON)
 		fresh.lost_records -= t->warned_lost;
 	t->warned_lost = stats.lost_records;
 	if (last) {

@@ -357,6 +357,9 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		.raw = t->options.raw,
 		.stop_fd = t->stop_fd,
 		.unsafe = t->options.unsafe,
+		.structured = t->options.format == NOPAL_JSON && t->options.structured,
+		.folded = t->options.format == NOPAL_FOLDED,
+		.csv = t->options.format == NOPAL_CSV,
 	};
 	int err = t->options.command ? 0 : open_process(t, d);
 

@@ -116,7 +116,7 @@ static int run_clauses(struct nopal_trace *t, enum attach_kind kind, struct diag
 
 static void say_count(struct nopal_trace *t)
 {
-	if (t->options.format == NOPAL_JSON && !t->options.quiet)
+	if (t->options.format == NOPAL_JSON && !t->options.quiet && !t->options.structured)
 		report_attached(t->report, nopal_trace_probe_count(t), &t->out);
 }
 

@@ -114,7 +114,7 @@ void session_explain_zero(struct nopal_trace *t, struct diag *d)
 	struct str who;
 
 	script_armed(t->script, &armed);
-	if (!armed.sites || t->options.quiet || t->options.format != NOPAL_TEXT)
+	if (!armed.sites || t->options.quiet || t->options.format == NOPAL_JSON)
 		return;
 	who = who_ran(t, &armed, &a);
 	diag_warn(d, "no-events", "%s: %u site%s in %u file%s %s armed; %.*s",

@@ -223,6 +223,35 @@ static bool name_in_process(struct symbols *s, struct process *p, const struct m
 	return process_jit_name_at(p, &s->modules, address, name, into);
 }
 
+void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, struct symbols_frame *out)
+{
+	struct process *p = NULL;
+	const struct mapping *m = pid > 0 ? find_mapping(s, pid, address, &p) : NULL;
+	struct str name;
+
+	buf_clear(&out->function);
+	out->module = m && m->module ? m->module->path : STR("");
+	out->offset = m ? address - m->start + m->offset : address;
+	out->is_code = m || !p || !p->count;
+	if (m && name_in_process(s, p, m, address, &name, &out->offset))
+		demangle(&s->demangler, name, &out->function);
+}
+
+void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_frame *out)
+{
+	struct str name;
+
+	if (!s->kernel_tried)
+		kernel_symbols_read("/proc/kallsyms", &s->kernel);
+	s->kernel_tried = true;
+	buf_clear(&out->function);
+	out->module = STR("");
+	out->offset = address;
+	out->is_code = true;
+	if (s->kernel && kernel_symbols_at(s->kernel, address, &name, &out->offset))
+		demangle(&s->demangler, name, &out->function);
+}
+
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out)
 {
 	struct process *p = NULL;

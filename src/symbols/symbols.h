@@ -35,6 +35,16 @@ void symbols_see_all(struct symbols *s);
 /* "main+18", or "0x55d1..." when nothing is known. C++ names are demangled when the demangler is
  * installed. Names are untrusted: escape them for a terminal. */
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);
+/* A frame of a stack, in parts. */
+struct symbols_frame {
+	struct buf function; /* empty: no symbol has it */
+	struct str module;   /* path of the file; empty: none. Valid until the next call */
+	uint64_t offset;     /* in the function, or without one in the file */
+	bool is_code;	     /* false: nothing executable is mapped there, and the maps are known */
+};
+/* Fill a frame whose buffer the caller opened and frees. */
+void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, struct symbols_frame *out);
+void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_frame *out);
 void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out);
 /* What was left out because it is too large, as warnings; each is reported once. */
 void symbols_problems(struct symbols *s, struct diag *d);

@@ -105,3 +105,9 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	run nopal count /usr/bin/ruby3.1
 	[[ "$output" == *"hint: it is linked with '"*"libruby-3.1.so"*"', which has "*" probes"* ]]
 }
+
+@test "output for programs: JSON, folded stacks, CSV" {
+	need_tracing
+	need_program jq
+	check_cases "$ROOT/tests/cases/commands/formats.txt" 14
+}

@@ -32,7 +32,7 @@ bats_require_minimum_version 1.5.0
 	run "$NOPAL" trace --folow -p 1 usdt:a:b:c
 	[ "${lines[0]}" = "nopal: error: unknown option '--folow': did you mean '--follow'?" ]
 	run "$NOPAL" -f xml -e 'BEGIN { }'
-	[ "${lines[0]}" = "nopal: error: option '-f' needs text|json, not 'xml'" ]
+	[ "${lines[0]}" = "nopal: error: option '-f' needs text|json|folded|csv, not 'xml'" ]
 }
 
 @test "a wrong value of an option leaves the output file as it was" {

@@ -1,0 +1,14 @@
+/* Stacks as text, folded into a line, and as JSON. */
+#ifndef NOPAL_REPORT_STACK_H
+#define NOPAL_REPORT_STACK_H
+
+#include "report/render.h"
+
+/* An empty line, then a frame a line, innermost first. A frame that lies in nothing executable ends
+ * the stack, with a line that says so: what follows it is no more than bytes of data. */
+void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
+/* [{"module": "/bin/x", "function": "main", "offset": 18}, ...]; the reason of a cut is a frame
+ * with the key "cut". */
+void stack_json(const struct renderer *r, const struct value *v, struct buf *out);
+
+#endif
