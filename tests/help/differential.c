@@ -173,15 +173,15 @@ static void free_outcome(struct outcome *o)
 	arena_free(&o->arena);
 }
 
-/* What asks for percentiles asks whether the key exists. */
-static void drop_percentiles(struct maker *m)
+static bool is_refused(const struct maker *m, insn_fn *refused)
 {
-	for (uint32_t i = 0; i < m->count; i++)
-		if (m->code[i].op == OP_PERCENTILE)
-			m->code[i].op = OP_MAP_HAS;
+	for (uint32_t i = 0; refused && i < m->count; i++)
+		if (refused(&m->code[i]))
+			return true;
+	return false;
 }
 
-static void compare(const struct engine_ops *other, bool percentiles, uint64_t seed)
+static void compare(const struct engine_ops *other, insn_fn *refused, uint64_t seed)
 {
 	static struct random_program random;
 	struct program *p = &random.program;
@@ -189,8 +189,8 @@ static void compare(const struct engine_ops *other, bool percentiles, uint64_t s
 	struct diag d = DIAG_INIT;
 
 	random_program_make(&random, seed);
-	if (!percentiles)
-		drop_percentiles(&random.maker);
+	if (is_refused(&random.maker, refused))
+		return;
 	if (program_check(p, &d))
 		show_and_fail(p, &d, seed, "refused");
 	run_engine(&engine_interp, run_interp, &want, seed);
@@ -210,7 +210,7 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-void differential_run(const struct engine_ops *other, uint64_t programs, bool percentiles)
+void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn *refused)
 {
 	uint64_t first = setting("DIFFERENTIAL_SEED", 1);
 	uint64_t count = setting("DIFFERENTIAL", programs);
@@ -218,6 +218,6 @@ void differential_run(const struct engine_ops *other, uint64_t programs, bool pe
 	random_page_open();
 	prctl(PR_SET_NAME, "engines");
 	for (uint64_t seed = first; seed < first + count; seed++)
-		compare(other, percentiles, seed);
+		compare(other, refused, seed);
 	random_page_close();
 }

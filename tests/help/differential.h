@@ -7,7 +7,8 @@
 
 #include "engine/engine.h"
 
-/* `percentiles`: the engine can compute them. */
-void differential_run(const struct engine_ops *other, uint64_t programs, bool percentiles);
+/* Programs with an instruction that is `refused` are left out; NULL: none is. */
+typedef bool insn_fn(const struct insn *in);
+void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn *refused);
 
 #endif

@@ -11,7 +11,7 @@ static void engines_agree(void **state)
 		print_message("needs root\n");
 		skip();
 	}
-	differential_run(&engine_bpf, 60, true);
+	differential_run(&engine_bpf, 60, NULL);
 }
 
 int main(void)

@@ -3,10 +3,15 @@
 #include "help/differential.h"
 #include "help/in_process.h"
 
+static bool is_refused(const struct insn *in)
+{
+	return native_undoable(NULL, in);
+}
+
 static void engines_agree(void **state)
 {
 	(void)state;
-	differential_run(&engine_in_process, 1000, false);
+	differential_run(&engine_in_process, 2000, is_refused);
 }
 
 int main(void)

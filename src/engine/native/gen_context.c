@@ -217,6 +217,8 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	(void)p;
 	switch (in->op) {
 	case OP_KSTACK: return "only the kernel sees its own stack";
+	case OP_EACH:
+	case OP_EACH_COPY: return "only the kernel and the tracer loop over maps";
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel has tracepoints";
 	case OP_KLOAD:
