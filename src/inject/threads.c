@@ -71,6 +71,7 @@ int threads_apart(int (*fn)(void *arg), void *arg)
 
 /* ---- what the kernel says of a thread */
 
+#if defined(__x86_64__)
 /* The number after "\nNAME:\t" in /proc/TID/status, in hex; 0 when unknown. */
 static uint64_t status_hex(struct str status, const char *name)
 {
@@ -107,6 +108,7 @@ static bool has_signal(pid_t tid)
 	buf_free(&text);
 	return has;
 }
+#endif
 
 /* The letter in /proc/TID/stat: R S D T t Z X; X also when it is gone. */
 static char state_of(pid_t tid)

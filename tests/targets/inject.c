@@ -12,13 +12,15 @@
 //   filter       a seccomp filter that permits everything
 //   vfork        waits 600 ms for a child of vfork()
 //   wait         epoll_wait() for 1 s; answers "result N"
+#include <stdio.h>
+
+#ifdef __x86_64__
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -204,3 +206,10 @@ int main(void)
 	}
 	return 0;
 }
+#else
+int main(void)
+{
+	puts("needs x86-64");
+	return 1;
+}
+#endif

@@ -336,9 +336,11 @@ static bool emit_on_cpu(struct hit *h, uint64_t size, const struct emit_shape *s
 	uint32_t count = cut_record(segments, head, size, shape, frame);
 
 	for (uint32_t i = 0; i < RETRIES && count && size <= l->ring_size / 2; i++) {
-		struct ring_step step = {.rseq = h->rseq, .size = l->ring_size};
+		struct ring_step step;
 		char *at;
 
+		step.rseq = h->rseq;
+		step.size = l->ring_size;
 		step.cpu = *(volatile uint32_t *)(void *)(h->rseq + 4);
 		if (step.cpu >= l->cpus)
 			return false;
