@@ -66,6 +66,18 @@ uint64_t native_back(void)
 {
 	return (uintptr_t)native_cpu_back;
 }
+#else
+void native_cpu_run(struct native_cpu *cpu, const void *code)
+{
+	(void)cpu;
+	(void)code;
+	skip();
+}
+
+uint64_t native_back(void)
+{
+	return 0;
+}
 #endif
 
 void native_cpu_fill(struct native_cpu *cpu, uint64_t seed)
