@@ -203,7 +203,7 @@ static const struct {
 	{"map m0 \"@\" int64 -> int64, 0 entries", "map 0 has a limit of 0 entries"},
 	{"map m0 \"@\" count -> int64, 1 entries", "key of map 0: type 'count' is not one"},
 	{"map m0 \"@\" int64 -> none, 1 entries", "value of map 0: type 'none' is not one"},
-	{"map m0 \"@\" int64 -> hist(6), 1 entries", "type 'hist(6)' is not one of a value"},
+	{"map m0 \"@\" int64 -> hist(7), 1 entries", "type 'hist(7)' is not one of a value"},
 	{"map m0 \"@\" int64 -> lhist(0,1001,1), 1 entries", "type 'lhist(0,1001,1)' is not"},
 	{"map m0 \"@\" int64 -> lhist(0,999,1), 1 entries", NULL},
 	{"map m0 \"@\" int64 -> lhist(1,0,1), 1 entries", "type 'lhist(1,0,1)' is not one"},
