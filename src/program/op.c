@@ -39,6 +39,8 @@ static const char *const builtins[BUILTIN_COUNT_] = {
 	[BUILTIN_ELAPSED] = "elapsed", [BUILTIN_CGROUP]  = "cgroup", [BUILTIN_RAND]    = "rand",
 	[BUILTIN_PROBE]   = "probe",   [BUILTIN_FUNC]    = "func",   [BUILTIN_IP]      = "ip",
 	[BUILTIN_NCPUS]   = "ncpus",   [BUILTIN_TASK]    = "curtask",
+	[BUILTIN_BOOT]    = "boot",    [BUILTIN_TAI]     = "tai",
+	[BUILTIN_JIFFIES] = "jiffies", [BUILTIN_NUMA]    = "numa",
 };
 
 static const char *const attaches[] = {

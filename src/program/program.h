@@ -41,6 +41,10 @@ enum builtin {
 	BUILTIN_FUNC,  /* name index: attach->func */
 	BUILTIN_IP,    /* address of the place */
 	BUILTIN_NCPUS,
+	BUILTIN_BOOT, /* CLOCK_BOOTTIME */
+	BUILTIN_TAI,  /* CLOCK_TAI */
+	BUILTIN_JIFFIES,
+	BUILTIN_NUMA, /* node of the CPU */
 	BUILTIN_COUNT_,
 };
 

@@ -3,6 +3,10 @@
  *
  * Comes in: the words, as bits (the first) and extra (the second) of a value; untrusted. Goes out:
  * text, which JSON puts in quotes and printf pads as a string. */
+#include <arpa/inet.h>
+#include <pwd.h>
+#include <string.h>
+
 #include "report/moment.h"
 #include "report/render.h"
 #include "symbols/symbols.h"
@@ -66,16 +70,69 @@ static void print_mac(const struct renderer *r, const struct value *v, struct bu
 		buf_printf(out, "%s%02X", i ? ":" : "", bytes[i]);
 }
 
+/* strerror(): an error's number, also negative, as the kernel returns it */
+static void print_errno(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	int64_t number = (int32_t)v->bits;
+	const char *text = strerrordesc_np((int)(number < 0 ? -number : number));
+
+	(void)r;
+	buf_text(out, text ? text : "Unknown error");
+}
+
+static void print_signal(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	const char *text = v->bits < 65 ? sigdescr_np((int)v->bits) : NULL;
+
+	(void)r;
+	if (text)
+		buf_text(out, text);
+	else
+		buf_printf(out, "Unknown signal %lld", (long long)v->bits);
+}
+
+/* The name comes from this machine's users; one without a name is its number. */
+static void print_user(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	const struct passwd *user = getpwuid((uid_t)v->bits);
+
+	if (user)
+		render_bytes(r, str_from(user->pw_name), out);
+	else
+		buf_u64(out, v->bits);
+}
+
+/* ntop(): 4 bytes in the order of memory */
+static void print_ip(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	uint32_t address = (uint32_t)v->bits;
+	uint8_t b[4];
+
+	(void)r;
+	memcpy(b, &address, sizeof(b));
+	buf_printf(out, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+}
+
+/* ntop(): 16 bytes */
+static void print_ip6(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	uint64_t words[2] = {v->bits, v->extra};
+	char text[INET6_ADDRSTRLEN] = "";
+
+	(void)r;
+	inet_ntop(AF_INET6, words, text, sizeof(text));
+	buf_text(out, text);
+}
+
 struct display {
 	const char *name; /* of the type, see DISPLAY_TYPE */
 	void (*print)(const struct renderer *r, const struct value *v, struct buf *out);
 };
 
 static const struct display displays[] = {
-	{"usym", print_usym},
-	{"ksym", print_ksym},
-	{"time", print_time},
-	{"mac", print_mac},
+	{"usym", print_usym}, {"ksym", print_ksym},   {"time", print_time},
+	{"mac", print_mac},   {"errno", print_errno}, {"signal", print_signal},
+	{"user", print_user}, {"ip", print_ip},	      {"ip6", print_ip6},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

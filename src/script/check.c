@@ -363,7 +363,10 @@ static void check_stmt(struct check *c, struct stmt *s)
 					       "'%s' outside of a loop",
 					       s->kind == STMT_BREAK ? "break" : "continue");
 		break;
-	case STMT_RETURN: break;
+	case STMT_RETURN:
+		if (s->value)
+			check_number(c, s->value, "what is returned");
+		break;
 	}
 }
 

@@ -291,7 +291,11 @@ static void lower_any_stmt(struct lower *l, const struct stmt *s)
 	case STMT_BLOCK: lower_body(l, s->body); break;
 	case STMT_BREAK: lower_goto(l, OP_JUMP, REG_NO, l->leave); break;
 	case STMT_CONTINUE: lower_goto(l, OP_JUMP, REG_NO, l->again); break;
-	case STMT_RETURN: lower_op(l, OP_RETURN); break;
+	case STMT_RETURN:
+		if (s->value)
+			lower_effect(l, s->value);
+		lower_op(l, OP_RETURN);
+		break;
 	}
 }
 

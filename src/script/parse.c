@@ -280,10 +280,18 @@ static void parse_let(struct parser *p, struct stmt *s)
 	parse_semicolon(p);
 }
 
-/* jump = "break" | "continue" | "return" */
+/* jump = "break" | "continue" */
 static void parse_jump(struct parser *p, struct stmt *s)
 {
 	(void)s;
+	parse_semicolon(p);
+}
+
+/* return = "return" expr? */
+static void parse_return(struct parser *p, struct stmt *s)
+{
+	if (!parse_is(p, TOKEN_SEMICOLON) && !parse_is(p, TOKEN_RBRACE))
+		s->value = parse_expr(p);
 	parse_semicolon(p);
 }
 
@@ -307,9 +315,13 @@ static void parse_simple(struct parser *p, struct stmt *s)
 		s->kind = STMT_ASSIGN;
 		s->op = a->op;
 		s->target = s->value;
-		if (s->target->kind != EXPR_MAP && s->target->kind != EXPR_VARIABLE)
+		if (s->target->kind == EXPR_NAME && str_eq_text(s->target->text, "_") && !a->op) {
+			s->kind = STMT_EXPR; /* the value is of no interest */
+			s->target = NULL;
+		} else if (s->target->kind != EXPR_MAP && s->target->kind != EXPR_VARIABLE) {
 			parse_error(p, s->target->mark, "bad-target",
 				    "only variables and maps can be assigned to");
+		}
 		parse_advance(p);
 		s->value = parse_expr(p);
 	}
@@ -332,7 +344,7 @@ static const struct keyword keywords[] = {
 	{ "let",      STMT_LET,      parse_let    },
 	{ "break",    STMT_BREAK,    parse_jump   },
 	{ "continue", STMT_CONTINUE, parse_jump   },
-	{ "return",   STMT_RETURN,   parse_jump   },
+	{ "return",   STMT_RETURN,   parse_return },
 };
 /* clang-format on */
 

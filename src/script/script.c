@@ -166,12 +166,14 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 static void note_facts(struct script *s)
 {
 	struct script_facts *f = &s->facts;
+	bool begins = false;
 	struct uses u;
 
 	f->only_begin_end = true;
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
 		for (const struct probe_spec *p = c->probes; p; p = p->next) {
 			f->only_begin_end &= p->type == PROBE_BEGIN || p->type == PROBE_END;
+			begins |= p->type == PROBE_BEGIN;
 			f->needs_images |= probe_may_come_later(s, p);
 			f->uses_tracepoints |= p->type == PROBE_TRACEPOINT;
 		}
@@ -180,6 +182,7 @@ static void note_facts(struct script *s)
 		f->uses_stacks |= !!(u.needs & NEED_STACKS);
 		f->sends_data |= !!(u.needs & NEED_DATA);
 	}
+	f->only_begin_end &= begins; /* what is only done at the end waits for it */
 }
 
 static int fill(struct script *s, struct diag *d)

@@ -3,6 +3,10 @@
 
 #include "script/inside.h"
 
+/* AF_*: kinds of addresses, as every Linux numbers them. */
+#define KIND_INET  2
+#define KIND_INET6 10
+
 /* The limit of str(p, n) and buf(p, n): a constant n may be beyond what strings have unasked. A
  * negative one is as good as none, for scripts that were written for bpftrace. */
 static uint32_t text_most(const struct script_facts *f, const struct expr *e)
@@ -154,6 +158,55 @@ static void lower_symbol(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, 8, pid);
 }
 
+/* One word, which the report shows as text. */
+static void lower_shown(struct lower *l, const struct expr *e, uint16_t out)
+{
+	emit_put(l, out, 0, lower_word(l, e->args[0]));
+}
+
+static void lower_username(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t uid = lower_reg(l);
+
+	(void)e;
+	emit_di(l, OP_BUILTIN, uid, BUILTIN_UID);
+	emit_put(l, out, 0, uid);
+}
+
+/* ntop(n), ntop(2, n): an IPv4 address in the order of the network; ntop(10, p): an IPv6 one, at an
+ * address of the process, 16 bytes */
+static void check_ntop(struct check *c, struct expr *e)
+{
+	static const struct type ip = DISPLAY_TYPE("ip", 1), ip6 = DISPLAY_TYPE("ip6", 2);
+	const struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL;
+
+	e->shape = shape_of(ip);
+	if (!kind || (kind->is_const && kind->value == KIND_INET))
+		return;
+	if (!kind->is_const || kind->value != KIND_INET6)
+		check_error(c, kind, "wrong-arg-type",
+			    "the kind of 'ntop' is a constant: 2 for IPv4, 10 for IPv6");
+	e->shape = shape_of(ip6);
+}
+
+static void lower_ntop(struct lower *l, const struct expr *e, uint16_t out)
+{
+	static const struct type word = {.kind = TYPE_INT, .size = 8};
+	uint16_t a = lower_word(l, e->args[e->arg_count - 1]), half, next;
+
+	if (e->shape.type.size == 8) {
+		emit_put(l, out, 0, a);
+		return;
+	}
+	half = lower_reg(l);
+	next = lower_reg(l);
+	emit_load(l, half, a, &word);
+	emit_put(l, out, 0, half);
+	emit_operator(l, OPERATOR_ADD, false, a, lower_const(l, 8), next);
+	emit_load(l, half, next, &word);
+	emit_put(l, out, 8, half);
+}
+
 static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
 {
 	static const struct type first = {.kind = TYPE_INT, .size = 4};
@@ -213,6 +266,14 @@ const struct function text_rows[] = {
 	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
 	{ "macaddr", "p", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("mac", 2), NULL, lower_macaddr, 0,
 	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
+	{ "ntop", "i[i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_ntop, lower_ntop, 0,
+	  "an address of the Internet, as text", "print(ntop((uint32)arg0));" },
+	{ "strerror", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("errno", 1), NULL, lower_shown, 0,
+	  "what an error number means", "print(strerror(arg0));" },
+	{ "signal_name", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("signal", 1), NULL, lower_shown, 0,
+	  "what a signal's number means", "print(signal_name(arg0));" },
+	{ "username", "", GROUP_VALUE, 0, 0, DISPLAY_TYPE("user", 1), NULL, lower_username, 0,
+	  "name of the user", "@[username] = count();" },
 	{ "strftime", "si", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("time", 2), NULL, lower_strftime, 0,
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strlen", "t", GROUP_FUNCTION, 0, 0, RESULT_U64, NULL, lower_strlen, 0,
@@ -223,12 +284,10 @@ const struct function text_rows[] = {
 	{ .name = "kaddr", .group = GROUP_FOREIGN },
 	{ .name = "kptr", .group = GROUP_FOREIGN },
 	{ .name = "memcmp", .group = GROUP_FOREIGN },
-	{ .name = "ntop", .group = GROUP_FOREIGN },
 	{ .name = "path", .group = GROUP_FOREIGN },
 	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
 	{ .name = "pton", .group = GROUP_FOREIGN },
 	{ .name = "str_concat", .group = GROUP_FOREIGN },
-	{ .name = "strerror", .group = GROUP_FOREIGN },
 	{ .name = "uaddr", .group = GROUP_FOREIGN },
 	{ .name = "uptr", .group = GROUP_FOREIGN },
 	{ .name = NULL },

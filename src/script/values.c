@@ -4,19 +4,74 @@
 
 #include <errno.h>
 
+#include "base/array.h"
+
 /* What an attachment is called in messages: the probe as the script has it. */
 static struct str spec_text(const struct check *c, const struct probe_spec *spec)
 {
 	return str_of(c->s->text.ptr + spec->mark.at, spec->mark.len);
 }
 
-/* nsecs or nsecs(monotonic) */
+/* The clocks of nsecs(). */
+static const struct {
+	const char *name;
+	enum builtin builtin;
+} clocks[] = {
+	{"monotonic", BUILTIN_NSECS},
+	{"boot", BUILTIN_BOOT},
+	{"tai", BUILTIN_TAI},
+	{"sw_tai", BUILTIN_TAI},
+};
+
+/* nsecs, nsecs(boot): e->number is the clock */
 static void check_nsecs(struct check *c, struct expr *e)
 {
 	const struct expr *a = e->arg_count ? e->args[0] : NULL;
 
-	if (a && (a->kind != EXPR_NAME || !str_eq_text(a->text, "monotonic")))
-		check_error(c, a, "unsupported", "only the monotonic clock can be read");
+	e->number = 0;
+	for (size_t i = 0; a && i < COUNT(clocks); i++)
+		if (a->kind == EXPR_NAME && str_eq_text(a->text, clocks[i].name)) {
+			e->number = i;
+			return;
+		}
+	if (a)
+		check_error(c, a, "wrong-arg-type",
+			    "the clock of 'nsecs' is monotonic, boot, tai or sw_tai");
+}
+
+static void lower_nsecs(struct lower *l, const struct expr *e, uint16_t out)
+{
+	emit_di(l, OP_BUILTIN, out, clocks[e->number].builtin);
+}
+
+/* Programs and their probes run in user mode. */
+static void check_usermode(struct check *c, struct expr *e)
+{
+	(void)c;
+	e->is_const = true;
+	e->value = 1;
+}
+
+static const char *kind_of_probe(enum probe_type type)
+{
+	return type == PROBE_BEGIN || type == PROBE_END ? "special" : probe_type_name(type);
+}
+
+static void check_probetype(struct check *c, struct expr *e)
+{
+	const struct probe_spec *first = c->v->clause->probes;
+
+	for (const struct probe_spec *s = first; s; s = s->next)
+		if (s->type != first->type)
+			check_error(c, e, "not-here", "'probetype' needs probes of one type");
+}
+
+static void lower_probetype(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const char *name = kind_of_probe(l->v->clause->probes->type);
+
+	(void)e;
+	emit_di(l, OP_CONST, out, lower_intern(l, &l->s->names, str_from(name)));
 }
 
 static void lower_builtin(struct lower *l, const struct expr *e, uint16_t out)
@@ -337,10 +392,18 @@ const struct function value_rows[] = {
 	  "CPU of the event", "@[cpu] = count();" },
 	{ "ncpus", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_NCPUS,
 	  "number of CPUs", "print(ncpus);" },
-	{ "nsecs", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_nsecs, lower_builtin, BUILTIN_NSECS,
+	{ "nsecs", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_nsecs, lower_nsecs, 0,
 	  "nanoseconds since boot", "@start[tid] = nsecs;" },
 	{ "elapsed", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_ELAPSED,
 	  "nanoseconds since the run began", "print(elapsed / 1000000);" },
+	{ "jiffies", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_JIFFIES,
+	  "the kernel's ticks", "print(jiffies);" },
+	{ "numaid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_NUMA,
+	  "the memory node of the CPU", "@[numaid] = count();" },
+	{ "usermode", "", GROUP_VALUE, 0, HAVE_REGISTERS | IN(BEGIN) | IN(END), RESULT_U64, check_usermode, NULL, 0,
+	  "1: the probe was hit in user mode", "print(usermode);" },
+	{ "probetype", "", GROUP_VALUE, 0, 0, RESULT_NAME, check_probetype, lower_probetype, 0,
+	  "the type of the probe: usdt, uprobe, ...", "print(probetype);" },
 	{ "probe", "", GROUP_VALUE, 0, 0, RESULT_NAME, NULL, lower_builtin, BUILTIN_PROBE,
 	  "name of the probe that was hit", "@[probe] = count();" },
 	{ "func", "", GROUP_VALUE, NEED_FUNC, HAVE_REGISTERS, RESULT_NAME, NULL, lower_builtin, BUILTIN_FUNC,
@@ -363,17 +426,12 @@ const struct function value_rows[] = {
 	{ .name = "cpid", .group = GROUP_FOREIGN },
 	{ .name = "ctx", .group = GROUP_FOREIGN },
 	{ .name = "has_cpid", .group = GROUP_FOREIGN },
-	{ .name = "jiffies", .group = GROUP_FOREIGN },
 	{ .name = "leader_comm", .group = GROUP_FOREIGN },
 	{ .name = "leader_tid", .group = GROUP_FOREIGN },
-	{ .name = "numaid", .group = GROUP_FOREIGN },
 	{ .name = "pcomm", .group = GROUP_FOREIGN },
 	{ .name = "ppid", .group = GROUP_FOREIGN },
-	{ .name = "probetype", .group = GROUP_FOREIGN },
 	{ .name = "sarg0", .group = GROUP_FOREIGN },
 	{ .name = "socket_cookie", .group = GROUP_FOREIGN },
-	{ .name = "usermode", .group = GROUP_FOREIGN },
-	{ .name = "username", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -22,6 +22,8 @@ run_file() {
 
 @test "edges print the same from the kernel" { run_file edges.txt; }
 
+@test "what the newest scripts use prints the same from the kernel" { run_file language.txt; }
+
 @test "long texts print the same from the kernel" { run_file long.txt; }
 
 @test "structs print the same from the kernel" { run_file structs.txt; }

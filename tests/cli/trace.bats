@@ -179,3 +179,12 @@ wait_inactive() {
 	[ "$status" != 0 ]
 	says too-many-maps "maps of more than 48 different sizes"
 }
+
+@test "a script with only END waits to be interrupted" {
+	need_tracing
+	SECONDS=0
+	run timeout --preserve-status -s INT 2 "$NOPAL" -q -e 'END { printf("over\n"); }'
+	[ "$status" = 0 ]
+	[ "$(head -n 1 <<<"$output")" = over ]
+	[ "$SECONDS" -ge 2 ]
+}

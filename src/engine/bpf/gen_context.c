@@ -321,6 +321,10 @@ void gen_builtin(struct gen *g, const struct insn *in)
 		code_load(c, 8, R1, R1, 0);
 		code_alu(c, BPF_SUB, R0, R1);
 		break;
+	case BUILTIN_BOOT: code_call(c, BPF_FUNC_ktime_get_boot_ns); break;
+	case BUILTIN_TAI: code_call(c, FUNC_TAI); break;
+	case BUILTIN_JIFFIES: code_call(c, BPF_FUNC_jiffies64); break;
+	case BUILTIN_NUMA: code_call(c, BPF_FUNC_get_numa_node_id); break;
 	case BUILTIN_CGROUP: code_call(c, BPF_FUNC_get_current_cgroup_id); break;
 	case BUILTIN_RAND: code_call(c, BPF_FUNC_get_prandom_u32); break;
 	case BUILTIN_TASK: code_call(c, BPF_FUNC_get_current_task); break;

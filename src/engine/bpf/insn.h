@@ -28,6 +28,7 @@ enum {
 };
 
 #define FUNC_LOOP     181 /* bpf_loop, which older headers do not have */
+#define FUNC_TAI      208 /* CLOCK_TAI, since Linux 6.1 */
 #define FUNC_FOR_EACH 164 /* calls a function for each entry of a map */
 
 struct code_line {

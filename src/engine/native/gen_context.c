@@ -320,6 +320,10 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_IP: native_write_const(g, in->d, g->place->site); return;
 	case BUILTIN_NCPUS: native_write_const(g, in->d, g->place->layout->cpus); return;
 	case BUILTIN_TASK:
+	case BUILTIN_BOOT:
+	case BUILTIN_TAI:
+	case BUILTIN_JIFFIES:
+	case BUILTIN_NUMA:
 	case BUILTIN_CGROUP:
 	case BUILTIN_COUNT_: native_fail(g, "engine", "only the kernel knows this value"); return;
 	}
