@@ -136,7 +136,7 @@ static void type_binary(struct expr *e)
 	bool is_signed = signed_result(a, b);
 
 	if (is_comparison(e->op) || e->op == OPERATOR_AND || e->op == OPERATOR_OR)
-		e->shape = shape_int(true);
+		e->shape = shape_bool();
 	else if (e->op == OPERATOR_SUB)
 		e->shape = shape_int(true);
 	else if (e->op == OPERATOR_SHL || e->op == OPERATOR_SHR)
@@ -165,7 +165,7 @@ static void check_text_compare(struct check *c, struct expr *e)
 		       (b->shape.type.kind == TYPE_NAME && a->kind == EXPR_STRING) ||
 		       (a->shape.type.kind == TYPE_NAME && b->shape.type.kind == TYPE_NAME);
 
-	e->shape = shape_int(true);
+	e->shape = shape_bool();
 	if (e->op != OPERATOR_EQ && e->op != OPERATOR_NE)
 		check_error(c, e, "wrong-type", "'%s' does not work on strings",
 			    operator_text(e->op));
@@ -218,7 +218,8 @@ void check_unary(struct check *c, struct expr *e)
 	check_number(c, a, what);
 	if (c->err)
 		return;
-	e->shape = shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
+	e->shape = e->op == OPERATOR_NOT ? shape_bool()
+					 : shape_int(e->op != OPERATOR_BNOT || !is_unsigned(a));
 	e->is_const = a->is_const;
 	e->value = e->op == OPERATOR_NOT    ? !a->value
 		   : e->op == OPERATOR_BNOT ? ~a->value

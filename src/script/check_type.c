@@ -17,6 +17,14 @@ struct shape shape_int(bool is_signed)
 	return shape_of(type_int(8, is_signed));
 }
 
+struct shape shape_bool(void)
+{
+	struct shape shape = shape_int(true);
+
+	shape.type.show = SHOW_BOOL;
+	return shape;
+}
+
 struct type type_text(enum type_kind kind, uint64_t bytes)
 {
 	uint64_t size = bytes < 8 ? 8 : (bytes + 7) / 8 * 8;

@@ -205,6 +205,7 @@ void check_filled(struct check *c, const struct expr *map, const char *use);
 void check_is_readable(struct check *c, const struct expr *map);
 struct variable *check_find_variable(const struct check *c, struct str name);
 struct shape shape_int(bool is_signed); /* 8 bytes */
+struct shape shape_bool(void);
 struct shape shape_of(struct type t);
 struct shape shape_open(void);
 /* In a clause without attachments: may `e` be of any type yet? */
