@@ -80,7 +80,7 @@ go_on() {
 }
 
 @test "user mode needs a process" {
-	run "$NOPAL" --user -e "usdt:$tick:tick:loop { @ = count() }"
+	run timeout 20 "$NOPAL" --user -e "usdt:$tick:tick:loop { @ = count() }"
 	[ "$status" = 1 ]
 	says user-mode-process "user mode traces one process: choose it with -p"
 	run as_nobody "$NOPAL" --kernel -c "./tick loop 1" -e 'usdt:tick:loop { @ = count() }'
