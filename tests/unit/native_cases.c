@@ -6,9 +6,19 @@
 
 static const struct case_engine native = {&engine_in_process, in_process_fire, NULL};
 
+/* Cases with clauses that native_undoable() refuses at a site: in a session the kernel runs them. */
+static const char *const refused[] = {
+	"memory of the process in a loop over a map",
+};
+
 static void run_case(void **state)
 {
-	tick_case_run(*state, &native);
+	const struct test_case *test = *state;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		if (strcmp(test->name, refused[i]) == 0)
+			skip();
+	tick_case_run(test, &native);
 }
 
 int main(void)

@@ -107,7 +107,8 @@ static int unit_init(struct workspace *u, const struct program *p, const struct 
 	u->regs = calloc(c->reg_count + 1, sizeof(*u->regs));
 	u->slot_at = calloc(c->slot_count + 1, sizeof(*u->slot_at));
 	u->rounds = calloc(c->insn_count, sizeof(*u->rounds));
-	if (!u->regs || !u->slot_at || !u->rounds)
+	u->keys = calloc(c->insn_count, sizeof(*u->keys));
+	if (!u->regs || !u->slot_at || !u->rounds || !u->keys)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->slot_count; i++) {
 		u->slot_at[i] = size;
@@ -122,6 +123,9 @@ static void unit_free(struct workspace *u)
 	free(u->regs);
 	free(u->slot_at);
 	free(u->rounds);
+	for (uint32_t i = 0; u->keys && i < u->clause->insn_count; i++)
+		buf_free(&u->keys[i]);
+	free(u->keys);
 	free(u->frame);
 }
 

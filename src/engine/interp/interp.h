@@ -48,6 +48,7 @@ struct interp_store {
 			uint32_t span);
 	bool (*del)(void *self, uint32_t map, const uint64_t *key);
 	bool (*has)(void *self, uint32_t map, const uint64_t *key);
+	int (*each)(void *self, uint32_t map, map_entry_fn *fn, void *arg);
 	void (*aggregate)(void *self, uint32_t map, const uint64_t *key, uint64_t value,
 			  uint32_t span);
 	void (*fault)(void *self, uint32_t span, int kind);

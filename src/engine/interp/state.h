@@ -100,6 +100,7 @@ struct workspace {
 	char *frame;	  /* all slots */
 	size_t *slot_at;  /* where in the frame each slot lies */
 	uint64_t *rounds; /* of each loop, by instruction: rounds that are left, or entries */
+	struct buf *keys; /* of each loop, by instruction: the keys of another engine's map */
 };
 
 struct interp {
@@ -160,6 +161,8 @@ void read_stack(struct run *r, const struct insn *i);
 
 /* store.c: a map operation, on the maps of another engine. */
 void store_run(struct run *r, const struct insn *i);
+/* As map_entry(). The keys are those that existed when the loop began. */
+bool store_entry(struct run *r, const struct insn *i, uint64_t *left);
 
 /* values.c: maps and records. */
 uint64_t map_get(struct run *r, const struct insn *i);

@@ -46,3 +46,59 @@ void store_run(struct run *r, const struct insn *i)
 	default: r->err = -ENOTSUP; break;
 	}
 }
+
+/* ---- loops over maps */
+
+static int keep_key(void *arg, struct str key, struct str value)
+{
+	(void)value;
+	buf_str(arg, key);
+	return ((struct buf *)arg)->failed ? -ENOMEM : 0;
+}
+
+/* The number of keys in *out. */
+static uint64_t take_keys(struct run *r, const struct insn *i, size_t size, struct buf *out)
+{
+	buf_clear(out);
+	r->err = r->e->store->each(r->e->store->self, i->map, keep_key, out);
+	return r->err || !size ? 0 : out->len / size;
+}
+
+/* The number that a script reads of an entry. */
+static uint64_t entry_number(struct run *r, const struct insn *i, const uint64_t *key)
+{
+	const struct type *t = &r->e->program->maps[i->map].value;
+	uint64_t *words, result = 0;
+
+	if (!type_is_aggregate(t))
+		return r->e->store->get(r->e->store->self, i->map, key);
+	words = calloc(1, type_memory(t));
+	if (!words)
+		r->err = -ENOMEM;
+	else if (r->e->store->read_aggregate(r->e->store->self, i->map, key, words))
+		result = aggregate_number(t, words);
+	free(words);
+	return result;
+}
+
+bool store_entry(struct run *r, const struct insn *i, uint64_t *left)
+{
+	const struct interp_store *s = r->e->store;
+	struct buf *keys = &r->u->keys[i - r->u->clause->code];
+	size_t size = type_memory(&r->e->program->maps[i->map].key);
+	const uint64_t *key = words_of(r, i->s);
+
+	if (*left == UINT64_MAX)
+		*left = take_keys(r, i, size, keys);
+	while (*left && !r->err) {
+		memcpy(run_slot(r, i->s), keys->ptr + --*left * size, size);
+		if (!s->has(s->self, i->map, key))
+			continue; /* removed since */
+		if (i->op == OP_EACH_COPY)
+			s->copy(s->self, i->map, key, words_of(r, i->t));
+		else if (i->d != REG_NO)
+			r->u->regs[i->d] = entry_number(r, i, key);
+		return !r->err;
+	}
+	return false;
+}

@@ -194,10 +194,8 @@ bool map_entry(struct run *r, const struct insn *i, uint64_t *left)
 	const struct table *t = table_of(r, i);
 	const char *entry;
 
-	if (r->e->store) {
-		r->err = -ENOTSUP;
-		return false;
-	}
+	if (r->e->store)
+		return store_entry(r, i, left);
 	if (*left > t->count)
 		*left = t->count;
 	if (!*left)

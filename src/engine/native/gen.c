@@ -511,6 +511,11 @@ static native_fn *const emitters[OP_COUNT_] = {
 };
 /* clang-format on */
 
+bool native_has_code(enum op op)
+{
+	return op < OP_COUNT_ && emitters[op];
+}
+
 /* Is instruction `at` a comparison whose only reader is the branch after it? */
 static bool is_compare_branch(const struct gen *g, uint32_t at)
 {

@@ -227,7 +227,7 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 		return in->imm == BUILTIN_CGROUP ? "only the kernel knows the cgroup"
 		       : in->imm == BUILTIN_TASK ? "only the kernel knows its task"
 						 : NULL;
-	default: return NULL;
+	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
 	}
 }
 

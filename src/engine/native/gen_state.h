@@ -200,6 +200,9 @@ struct x86_mem native_hit_tsc(const struct gen *g);
 /* A label for code after the end of the clause, which goes on here. */
 int native_cold(struct gen *g, const struct insn *in, cold_fn *write, int back);
 
+/* Is there an emitter for it? */
+bool native_has_code(enum op op);
+
 /* ---- gen_flow.c */
 
 int native_liveness(const struct clause *c, struct liveness *out);

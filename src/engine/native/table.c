@@ -333,6 +333,6 @@ static void emit(void *self, struct str record, bool is_control, bool is_exit)
 
 struct interp_store table_interp_store(struct native_store *s)
 {
-	return (struct interp_store){s,	  get, copy, read_aggregate, set,   put,
-				     add, del, has,  aggregate,	     fault, emit};
+	return (struct interp_store){s,	  get, copy,	   read_aggregate, set,	  put, add,
+				     del, has, table_each, aggregate,	   fault, emit};
 }
