@@ -57,6 +57,20 @@ go_on() {
 	[[ $output == *"@[a]: 2"* ]]
 }
 
+@test "-p: a process that is killed for any system call is traced, and lives" {
+	start_target "$TARGETS/sealed"
+	timeout 60 "$NOPAL" -q --user -p "$target" -e 'usdt:sealed:fire { @[str(arg0), comm, pid == 0] = count(); @far[str(arg1)] = sum(arg2); @t[tid != 0] = count() }' >"$dir/out" 2>&1 &
+	tracer=$!
+	sleep 2
+	echo >&8
+	wait $target
+	wait $tracer
+	cat "$dir/out"
+	grep -q alive "$dir/printed"
+	grep -q '^@\[near, (unreadable), 0\]: 1000$' "$dir/out"
+	grep -q '^@far\[(unreadable)\]: 499500$' "$dir/out"
+}
+
 @test "-p: an ordinary user traces a process of its own, which never notices" {
 	start_nobody "$tick" wait loop 3000 3
 	setpriv --reuid=65534 --regid=65534 --clear-groups bash -c \

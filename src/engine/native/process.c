@@ -196,7 +196,7 @@ static bool has_filter(pid_t pid)
 	bool has;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	has = !file_slurp(path, STATUS_MAX, &text) && !strstr(text.ptr, "\nSeccomp:\t0");
+	has = file_slurp(path, STATUS_MAX, &text) || !strstr(text.ptr, "\nSeccomp:\t0");
 	buf_free(&text);
 	return has;
 }
@@ -269,6 +269,7 @@ static struct native_place place_of(const struct native_process *p, const struct
 		.process = w->process,
 		.follow = follow,
 		.rseq = w->rseq ? w->rseq : NATIVE_NONE,
+		.no_calls = has_filter(inject_pid(p->x)),
 		.tid = w->tid ? w->tid : NATIVE_NONE,
 		.has_fsgsbase = getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE,
 		.layout = &s->layout,
