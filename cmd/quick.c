@@ -25,13 +25,15 @@ struct quick {
 	bool elapsed;	   /* trace -t */
 	bool wall;	   /* -T */
 	bool show_script;
+	bool user_stack, kernel_stack; /* trace -U, -K */
+	const struct option *foreign;  /* an option of bcc's that has another name here */
 	struct spec *specs;
 	int spec_count;
 };
 
 /* What is different in each of these commands. */
 struct quick_kind {
-	bool needs_expression, has_map;
+	bool needs_expression, has_map, is_bcc;
 	void (*write_body)(struct script_text *t, const struct quick *q, const struct spec *s);
 };
 
@@ -114,13 +116,60 @@ static void write_event(struct script_text *t, const struct spec *s)
 	script_put(t, ");\n");
 }
 
+static void write_line(struct script_text *t, const struct quick *q, const struct spec *s)
+{
+	spec_write_printf(t, s, columns(q)->format, columns(q)->args);
+	if (q->kernel_stack)
+		script_put(t, "\tprint(kstack);\n");
+	if (q->user_stack)
+		script_put(t, "\tprint(ustack);\n");
+}
+
 /* One printf for the whole line, so that lines of different threads do not mix. */
 static void write_trace(struct script_text *t, const struct quick *q, const struct spec *s)
 {
 	if (q->run.options.format == NOPAL_TEXT)
-		spec_write_printf(t, s, columns(q)->format, columns(q)->args);
+		write_line(t, q, s);
 	else
 		write_event(t, s);
+}
+
+/* What to use instead of an option of bcc's. */
+static const struct {
+	const char *letter, *instead;
+} foreign_options[] = {
+	/* clang-format off */
+	{"-u", "the time of day is shown; -t shows seconds since the start"},
+	{"-Z", "texts are as long as str(arg0, N) says, or NOPAL_MAX_STRLEN"},
+	{"-S", "nopal does not trace itself; nothing needs to be set"},
+	{"-C", "write cpu among the values of the format"},
+	{"-a", "-f json has the offsets of frames"},
+	{"-I", "C types come from the program's own debug information"},
+	{"-A", "nopal count counts equal events: -k pid,comm,args.name"},
+	{"-B", "strncmp() compares bytes"},
+	{"-s", "symbols are read from the files that are mapped"},
+	{"-b", "--ring-size sets the size of the event buffer"},
+	{"-v", "--print-script shows what runs"},
+	{"-r", "patterns have * and ?: c:mall*"},
+	{"-D", "--top N prints only the N largest"},
+	{"-P", "-k pid counts for each process"},
+	/* clang-format on */
+};
+
+static const char *take_foreign(void *at, const struct option *o, const char *value)
+{
+	(void)value;
+	*(const struct option **)at = o;
+	return NULL;
+}
+
+static int refuse_foreign(const struct command *c, const struct option *o)
+{
+	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(*foreign_options); i++)
+		if (!strcmp(o->letter, foreign_options[i].letter))
+			return usage_error(c, "option '%s' of bcc has another name here: %s",
+					   o->letter, foreign_options[i].instead);
+	return 0;
 }
 
 static const char *take_csv(void *at, const struct option *o, const char *value)
@@ -150,7 +199,7 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 
 	if (kind->needs_expression && count > 1)
 		q->what = words[--count];
-	q->spec_count = spec_read(c, words, count, &q->specs);
+	q->spec_count = spec_read(c, words, count, kind->is_bcc, &q->specs);
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
 	if (!count)
@@ -206,7 +255,7 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 
 	spec_write_probes(t, s, of_process);
 	script_put(t, "\n");
-	code = scope_write(t, c, &q->scope, &q->run);
+	code = scope_write(t, c, &q->scope, &q->run, s->bcc.filter);
 	script_put(t, "{\n");
 	kind->write_body(t, q, s);
 	script_put(t, "}\n");
@@ -244,7 +293,8 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	q->run.options.name = c->name;
 	q->run.options.origins = t->origins;
 	q->run.options.origin_count = t->origin_count;
-	q->run.options.max_events = (uint64_t)q->most;
+	/* A stack is a print of its own. */
+	q->run.options.max_events = (uint64_t)q->most * (1u + q->user_stack + q->kernel_stack);
 	q->run.options.structured = true;
 	if (!kind->has_map)
 		q->run.header = columns(q)->header;
@@ -262,7 +312,7 @@ static int run_quick(const struct command *c, char **argv)
 	if (words >= 0 && !code && q.times && !q.interval)
 		code = usage_error(c, "-n needs -i: it is the number of intervals");
 	if (words >= 0 && !code)
-		code = check_format(c, &q);
+		code = q.foreign ? refuse_foreign(c, q.foreign) : check_format(c, &q);
 	if (words >= 0 && !code)
 		code = take_words(c, &q, argv + 1, words);
 	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
@@ -273,7 +323,7 @@ static int run_quick(const struct command *c, char **argv)
 	if (words >= 0 && !code)
 		code = run_text(c, &q, &text);
 	script_text_free(&text);
-	free(q.specs);
+	spec_free(q.specs, q.spec_count > 0 ? q.spec_count : words > 0 ? words : 0);
 	return code;
 }
 
@@ -288,11 +338,16 @@ static int run_quick(const struct command *c, char **argv)
 #define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}
 #define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
 			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
+#define FOREIGN(letter) {letter, NULL, NULL, take_foreign, AT(foreign), NULL}
 #define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
 	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+};
+static const struct option funccount_options[] = {
+	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL,
+	FOREIGN("-r"), FOREIGN("-D"), FOREIGN("-P"), FOREIGN("-s"), FOREIGN("-v"), OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
@@ -308,6 +363,11 @@ static const struct option trace_options[] = {
 	{"-M", NULL, "N",  take_count, AT(most),    "stop after N lines"},
 	{"-t", NULL, NULL, take_flag,  AT(elapsed), "show seconds since the start instead of the time of day"},
 	{"-T", NULL, NULL, take_flag,  AT(wall),    "show the time of day (default)"},
+	{"-U", NULL, NULL, take_flag,  AT(user_stack),   "show the stack of the thread after each line"},
+	{"-K", NULL, NULL, take_flag,  AT(kernel_stack), "show the stack of the kernel after each line"},
+	{"-n", NULL, "NAME", take_text, AT(scope.comm_part), "use only events of threads whose name contains NAME"},
+	FOREIGN("-u"), FOREIGN("-Z"), FOREIGN("-S"), FOREIGN("-C"), FOREIGN("-a"), FOREIGN("-I"), FOREIGN("-A"),
+	FOREIGN("-B"), FOREIGN("-s"), FOREIGN("-b"), FOREIGN("-v"),
 	OPTION_SCRIPT, OPTION_HELP, {0},
 };
 /* clang-format on */
@@ -327,7 +387,37 @@ const struct command command_count = {
 	.options = count_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, true, write_count},
+	.detail = &(const struct quick_kind){false, true, false, write_count},
+};
+
+/* bcc's commands of these names: LIBRARY:FUNCTION is a function. */
+const struct command command_funccount = {
+	.name = "funccount",
+	.self = "nopal funccount",
+	.summary = "count calls of functions and events, as bcc's funccount",
+	.usage = "[OPTION]... LIBRARY:FUNCTION | {u|p|r|t}:LIBRARY:NAME...",
+	.about =
+		"Count calls of functions and events, with the words of bcc's funccount. Patterns\n"
+		"have * and ?.\n",
+	.more = "Example:\n  nopal funccount -d 5 'c:mall*' u:/usr/bin/php8.2:function__entry\n",
+	.options = funccount_options,
+	.shared = run_options,
+	.run = run_quick,
+	.detail = &(const struct quick_kind){false, true, true, write_count},
+};
+
+const struct command command_stackcount = {
+	.name = "stackcount",
+	.self = "nopal stackcount",
+	.summary = "count the stacks of functions and events, as bcc's stackcount",
+	.usage = "[OPTION]... LIBRARY:FUNCTION | {u|p|r|t}:LIBRARY:NAME...",
+	.about = "Count the stacks that lead to functions and events, with the words of bcc's\n"
+		 "stackcount.\n",
+	.more = "Example:\n  nopal stackcount -d 5 c:malloc\n",
+	.options = funccount_options,
+	.shared = run_options,
+	.run = run_quick,
+	.detail = &(const struct quick_kind){false, true, true, write_stack},
 };
 
 const struct command command_hist = {
@@ -341,7 +431,7 @@ const struct command command_hist = {
 	.options = hist_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){true, true, write_hist},
+	.detail = &(const struct quick_kind){true, true, false, write_hist},
 };
 
 const struct command command_stack = {
@@ -354,7 +444,7 @@ const struct command command_stack = {
 	.options = stack_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, true, write_stack},
+	.detail = &(const struct quick_kind){false, true, false, write_stack},
 };
 
 const struct command command_trace = {
@@ -373,5 +463,5 @@ const struct command command_trace = {
 	.options = trace_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, false, write_trace},
+	.detail = &(const struct quick_kind){false, false, false, write_trace},
 };

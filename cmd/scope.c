@@ -89,6 +89,12 @@ static int put_names(struct script_text *t, const struct command *c, const struc
 		script_put(t, "comm == ");
 		script_put_literal(t, s->comm);
 	}
+	if (s->comm_part) {
+		begin(t, any);
+		script_put(t, "strcontains(comm, ");
+		script_put_literal(t, s->comm_part);
+		script_put(t, ")");
+	}
 	if (s->tid) {
 		if (!parse_number(s->tid, 1, &tid))
 			return usage_error(c, "option '-L' needs a thread ID, not '%s'", s->tid);
@@ -103,7 +109,7 @@ static int put_names(struct script_text *t, const struct command *c, const struc
 }
 
 int scope_write(struct script_text *t, const struct command *c, const struct scope *s,
-		const struct run *run)
+		const struct run *run, const char *filter)
 {
 	bool any = false;
 	int code;
@@ -122,6 +128,12 @@ int scope_write(struct script_text *t, const struct command *c, const struct sco
 		script_put(t, joined ? "(" : "");
 		script_put_word(t, s->condition);
 		script_put(t, joined ? ")" : "");
+	}
+	if (!code && filter) {
+		begin(t, &any);
+		script_put(t, "(");
+		script_put_word(t, filter);
+		script_put(t, ")");
 	}
 	if (any)
 		script_put(t, "/\n");

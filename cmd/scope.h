@@ -8,7 +8,7 @@
 
 struct scope {
 	const char *condition; /* -w: an expression of the script; the others: NULL, or as typed */
-	const char *comm, *comm_part, *uid, *tid;
+	const char *comm, *comm_part /* of the name */, *uid, *tid;
 	const char *cgroup, *unit, *container;
 };
 
@@ -25,9 +25,10 @@ struct scope {
 	{NULL, "--container", "ID",        take_text, SCOPE_AT(T, m, container), "... of processes in this container"}
 /* clang-format on */
 
-/* Write "/condition/\n" if there is one: the scope's, and one for several -p. 0, or an exit code
+/* Write "/condition/\n" if there is one: the scope's, and one for several -p, and the
+ * probe's own `filter` (NULL: none). 0, or an exit code
  * after a message. */
 int scope_write(struct script_text *t, const struct command *c, const struct scope *s,
-		const struct run *run);
+		const struct run *run, const char *filter);
 
 #endif

@@ -58,32 +58,54 @@ static int take_format(const struct command *c, struct spec *s, char **words, in
 	return -1;
 }
 
-int spec_read(const struct command *c, char **words, int count, struct spec **out)
+/* A spec of bcc's is a word. */
+static int take_bcc(const struct command *c, struct spec *s, const char *word, bool is_bcc)
 {
-	struct spec *list = calloc((size_t)count + 1, sizeof(*list));
+	int code = bcc_read(c, word, is_bcc, &s->bcc);
+
+	s->probes = &s->bcc.probe;
+	s->probe_count = 1;
+	s->format = s->bcc.format;
+	return code ? -1 : 0;
+}
+
+int spec_read(const struct command *c, char **words, int count, bool is_bcc, struct spec **out)
+{
+	/* One more than words, and each word of bcc's ends the spec before it. */
+	struct spec *list = calloc((size_t)count + 2, sizeof(*list));
 	int n = 0, taken;
 
 	*out = list;
 	for (int i = 0; list && i < count; i++) {
-		struct spec *s = &list[n];
-
-		if (!s->probe_count)
-			s->probes = words + i;
-		if (!is_format(words[i])) {
-			s->probe_count++;
+		if (is_bcc || bcc_is_spec(words[i])) {
+			n += list[n].probe_count > 0;
+			if (take_bcc(c, &list[n++], words[i], is_bcc))
+				return -1;
 			continue;
 		}
-		if (!s->probe_count) {
+		if (!list[n].probe_count)
+			list[n].probes = words + i;
+		if (!is_format(words[i])) {
+			list[n].probe_count++;
+			continue;
+		}
+		if (!list[n].probe_count) {
 			usage_error(c, "the format '%s' follows no probe", words[i]);
 			return -1;
 		}
-		taken = take_format(c, s, words + i, count - i - 1);
+		taken = take_format(c, &list[n++], words + i, count - i - 1);
 		if (taken < 0)
 			return -1;
 		i += taken;
-		n++;
 	}
 	return list ? n + (list[n].probe_count > 0) : -1;
+}
+
+void spec_free(struct spec *list, int count)
+{
+	for (int i = 0; list && i < count; i++)
+		bcc_free(&list[i].bcc);
+	free(list);
 }
 
 void spec_write_probes(struct script_text *t, const struct spec *s, bool of_process)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bcc.h"
 #include "command.h"
 #include "script_text.h"
 
@@ -15,6 +16,8 @@ struct spec {
 	const char *format; /* as it was typed, with or without quotes; NULL: none */
 	char **values;	    /* words: what a format without quotes shows */
 	int value_count;
+	struct bcc_spec
+		bcc; /* owned: what a word of bcc's became; `probes` and `format` are in it */
 };
 
 /* Take `count` words apart:
@@ -24,9 +27,12 @@ struct spec {
  *   literal: a word that begins with '"', the format of a printf, and what it shows: '"%d %s", a,
  * b' format:  a word with a '%', without quotes; as many words follow as it shows values
  *
+ * A word may also be one of bcc's, see bcc.h; `is_bcc`: all are.
+ *
  * The caller frees *out; what it points to is in `words`. The number of specs, or -1 after a
  * message of `c`. */
-int spec_read(const struct command *c, char **words, int count, struct spec **out);
+int spec_read(const struct command *c, char **words, int count, bool is_bcc, struct spec **out);
+void spec_free(struct spec *list, int count); /* NULL is fine */
 /* Write the probes, one a line. */
 void spec_write_probes(struct script_text *t, const struct spec *s, bool of_process);
 /* Append the user's format and what it shows to a printf of ours: "BEFORE FORMAT\n", ARGS, VALUES.

@@ -111,3 +111,8 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	need_program jq
 	check_cases "$ROOT/tests/cases/commands/formats.txt" 14
 }
+
+@test "the command lines of bcc's tools" {
+	need_tracing
+	check_cases "$ROOT/tests/cases/commands/bcc.txt" 24
+}
