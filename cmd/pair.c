@@ -12,7 +12,7 @@
 static const char *const separators[] = {"__", "-", "_", ""};
 static const char *const ends[][2] = {
 	{"start", "done"}, {"start", "end"},    {"start", "stop"},  {"start", "finish"},
-	{"entry", "return"}, {"entry", "exit"}, {"begin", "end"},   {"begin", "done"},
+	{"entry", "return"}, {"entry", "exit"}, {"begin", "end"},   {"begin", "done"}, {"enter", "entered"},
 	{"enter", "exit"}, {"enter", "leave"},  {"enter", "return"},
 };
 /* clang-format on */
