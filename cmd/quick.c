@@ -14,6 +14,7 @@
 
 struct quick {
 	struct run run;
+	struct nopal_look look;
 	struct scope scope;
 	const char *key;   /* -k: "pid, args.name"; NULL: the command's own */
 	const char *step;  /* -l: "0, 100, 10" for lhist */
@@ -296,6 +297,9 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	/* A stack is a print of its own. */
 	q->run.options.max_events = (uint64_t)q->most * (1u + q->user_stack + q->kernel_stack);
 	q->run.options.structured = true;
+	run_look(&q->run, &q->look);
+	q->run.options.look = &q->look;
+	q->run.options.titles = q->key ? q->key : "probe";
 	if (!kind->has_map)
 		q->run.header = columns(q)->header;
 	return run_script(t->text, &q->run);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "help/json_check.h"
+#include "nopal/show.h"
 #include "program/record.h"
 #include "report/moment.h"
 #include "report/report.h"
@@ -124,14 +125,16 @@ static void show(struct report *r, const struct map_store *store, struct str rec
 }
 
 static void run(const struct program *p, enum report_style style, const struct map_store *store,
-		struct str record, bool own_format, bool rows)
+		struct str record, const struct nopal_look *look, bool own_format, bool rows)
 {
 	const struct report_options options = {.style = style,
 					       .terminal = true,
 					       .trunc_trailer = {"..", 2},
 					       .structured = rows && style == REPORT_JSON,
 					       .folded = rows && !record.ptr,
-					       .csv = rows && record.ptr};
+					       .csv = rows && record.ptr,
+					       .look = look,
+					       .titles = "one, two"};
 	struct report *r = NULL;
 	struct buf out = BUF_INIT;
 
@@ -162,6 +165,7 @@ static struct str put_head(struct buf *b, const uint8_t *data, size_t len, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+	static const struct nopal_look look = {.width = 60, .utf8 = true};
 	struct format own[FORMATS];
 	struct arena arena = ARENA_INIT;
 	struct program p = {.maps = maps,
@@ -195,8 +199,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	default: e = (struct input){data + 1, len - 1}; break;
 	}
 	for (int rows = 0; rows < 2; rows++) {
-		run(&p, REPORT_TEXT, &store, bytes, data[0] % 4 == 2, rows);
-		run(&p, REPORT_JSON, &store, bytes, true, rows);
+		run(&p, REPORT_TEXT, &store, bytes, NULL, data[0] % 4 == 2, rows);
+		run(&p, REPORT_TEXT, &store, bytes, &look, data[0] % 4 == 2, rows);
+		run(&p, REPORT_JSON, &store, bytes, NULL, true, rows);
 	}
 	buf_free(&record);
 	buf_free(&moment);

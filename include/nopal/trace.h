@@ -92,6 +92,10 @@ struct nopal_trace_options {
 	 * a map, {"map": "@", "key": ["a", 2], "value": 3}; else the shapes of bpftrace. */
 	bool structured;
 	uint64_t max_events; /* end the run after N lines of printf() and print(); 0: no limit */
+	/* Draw maps as tables and histograms for people, the largest first, with short names of
+	 * probes; NULL: as bpftrace does. Only of NOPAL_TEXT; both live as long as the trace. */
+	const struct nopal_look *look;
+	const char *titles; /* of the keys' columns: "pid, args.word"; NULL: none */
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

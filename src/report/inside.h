@@ -14,6 +14,8 @@ struct report {
 	uint64_t skipped;	  /* calls of system() and cat() that were not made */
 	struct renderer renderer; /* as the output needs it */
 	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
+	const struct nopal_look *look; /* NULL: as bpftrace */
+	struct arena names;	       /* short ones */
 	struct buf scratch;
 	struct buf failure; /* why the last cat() or system() gave nothing */
 };
@@ -26,6 +28,9 @@ struct table_request {
 	int64_t top; /* show only the last `top` entries; 0: all */
 	int64_t div; /* divide numbers by it; 0: 1 */
 };
+
+/* Names of probes without their files, as many as `names`; they live in the arena. -ENOMEM. */
+int short_names(struct arena *a, const struct str *names, uint32_t count, const struct str **out);
 
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct map_store *maps, struct buf *out);

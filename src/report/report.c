@@ -10,6 +10,31 @@
 #include "report/moment.h"
 #include "report/row.h"
 
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	arena_free(&r->names);
+	buf_free(&r->scratch);
+	buf_free(&r->failure);
+	free(r);
+}
+
+/* Names for people, when the output is drawn for them. */
+static int name_probes(struct report *r)
+{
+	const struct program *p = r->program;
+	int err = 0;
+
+	r->renderer.names = p->names;
+	r->renderer.name_count = p->name_count;
+	if (!r->look)
+		return 0;
+	arena_free(&r->names);
+	err = short_names(&r->names, p->names, p->name_count, &r->renderer.names);
+	return err;
+}
+
 int report_new(const struct program *p, const struct report_options *options,
 	       struct symbols *symbols, struct report **out)
 {
@@ -35,17 +60,16 @@ int report_new(const struct program *p, const struct report_options *options,
 	r->renderer = r->raw;
 	if (options->style == REPORT_TEXT && !options->raw)
 		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;
+	if (options->style == REPORT_TEXT && !row_is_wanted(&r->renderer)) {
+		r->look = r->renderer.look = options->look;
+		r->renderer.titles = options->titles;
+	}
+	if (name_probes(r)) {
+		report_free(r);
+		return -ENOMEM;
+	}
 	*out = r;
 	return 0;
-}
-
-void report_free(struct report *r)
-{
-	if (!r)
-		return;
-	buf_free(&r->scratch);
-	buf_free(&r->failure);
-	free(r);
 }
 
 void report_at_end(struct report *r)
@@ -59,9 +83,9 @@ int report_extend(struct report *r, const struct program *more)
 	    more->name_count < r->program->name_count || more->map_count != r->program->map_count)
 		return -EINVAL;
 	r->program = r->raw.program = r->renderer.program = more;
-	r->raw.names = r->renderer.names = more->names;
-	r->raw.name_count = r->renderer.name_count = more->name_count;
-	return 0;
+	r->raw.names = more->names;
+	r->raw.name_count = more->name_count;
+	return name_probes(r);
 }
 
 int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
@@ -97,7 +121,7 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 	uint32_t *order = calloc(count ? count : 1, sizeof(*order));
 	int err = order ? 0 : -ENOMEM;
 
-	if (count && r->style == REPORT_TEXT && !row_is_wanted(&r->renderer))
+	if (count && r->style == REPORT_TEXT && !r->look && !row_is_wanted(&r->renderer))
 		buf_text(out, "\n\n");
 	for (uint32_t i = 0; i < count && !err; i++)
 		order[i] = i;

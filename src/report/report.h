@@ -21,6 +21,10 @@ struct report_options {
 	bool unsafe;		  /* system() may run */
 	bool structured;	  /* JSON: an object for each event and each entry of a map */
 	bool folded, csv;	  /* text: entries of maps as folded stacks; as rows of CSV */
+	/* Draw maps as tables and histograms, the largest first, with short names of probes; NULL:
+	 * as bpftrace. The report keeps the pointers. */
+	const struct nopal_look *look;
+	const char *titles; /* of the keys' columns, separated by commas; NULL: none are known */
 };
 
 /* What the session must do after a record was reported. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "report/draw.h"
 #include "report/histogram.h"
 #include "report/row.h"
 
@@ -269,6 +270,170 @@ static void add_rows(const struct map_table *t, size_t first, struct buf *out)
 	buf_free(&value);
 }
 
+/* ---- Tables for people */
+
+static int compare_down(const void *a, const void *b)
+{
+	int order = value_compare(&((const struct table_entry *)b)->value,
+				  &((const struct table_entry *)a)->value);
+
+	return order ? order : compare_keys(a, b);
+}
+
+static bool has_stack(const struct type *t)
+{
+	for (unsigned i = 0; t->kind == TYPE_TUPLE && i < t->element_count; i++)
+		if (has_stack(&t->elements[i]))
+			return true;
+	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
+}
+
+/* The next title of "pid, args.word", without "args."; "" after the last. */
+static struct str next_title(struct str *rest)
+{
+	struct str title = *rest;
+	int depth = 0;
+	size_t at = 0;
+
+	for (; at < rest->len && (rest->ptr[at] != ',' || depth); at++)
+		depth += rest->ptr[at] == '(' || rest->ptr[at] == '['	? 1
+			 : rest->ptr[at] == ')' || rest->ptr[at] == ']' ? -1
+									: 0;
+	title.len = at;
+	at += at < rest->len;
+	*rest = str_of(rest->ptr + at, rest->len - at);
+	while (title.len && title.ptr[0] == ' ')
+		title = str_of(title.ptr + 1, title.len - 1);
+	if (str_starts(title, STR("args.")))
+		title = str_of(title.ptr + 5, title.len - 5);
+	return title;
+}
+
+static void add_title(struct str title, struct buf *out)
+{
+	for (size_t i = 0; i < title.len; i++) {
+		char c = title.ptr[i];
+
+		buf_char(out, c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c);
+	}
+	buf_char(out, '\0');
+}
+
+#define KEYS_MOST 15
+
+/* The columns of the keys, then that of the value; `titles` gets their text. */
+static unsigned make_columns(const struct map_table *t, struct nopal_column *columns,
+			     struct buf *titles)
+{
+	const struct type *key = &t->map->key;
+	struct str rest = str_from(t->renderer->titles ? t->renderer->titles : "");
+	unsigned count = key->kind == TYPE_NONE	   ? 0
+			 : key->kind == TYPE_TUPLE ? key->element_count
+						   : 1;
+	struct buf name = BUF_INIT;
+	const char *at;
+
+	for (unsigned i = 0; i < count; i++)
+		add_title(next_title(&rest), titles);
+	type_print(&t->map->value, &name);
+	name.len = name.ptr ? strcspn(name.ptr, "(") : 0;
+	add_title(type_is_aggregate(&t->map->value) ? buf_as_str(&name) : STR("value"), titles);
+	buf_free(&name);
+	at = titles->ptr;
+	for (unsigned i = 0; i <= count && at; i++) {
+		columns[i] = (struct nopal_column){.title = at, .is_number = i == count};
+		at += strlen(at) + 1;
+	}
+	return count + 1;
+}
+
+static void add_value_cell(const struct map_table *t, const struct value *v, struct columns *out)
+{
+	struct buf cell = BUF_INIT;
+	bool plain = style_of(v->type)->is_number && t->map->value.show != SHOW_HEX;
+
+	if (plain && (!v->type->is_signed || (int64_t)number_of(v) >= 0))
+		draw_count(number_of(v) / (uint64_t)t->div, &cell);
+	else
+		add_value(t, v, &cell);
+	columns_add(out, buf_as_str(&cell));
+	out->text.failed |= cell.failed;
+	buf_free(&cell);
+}
+
+/* The renderer may have escaped the text of a key; columns_add() escapes it anyway. */
+static void add_key_cells(const struct map_table *t, const struct value *key, struct columns *out)
+{
+	struct renderer raw = *t->renderer;
+	struct buf cell = BUF_INIT;
+	struct elements e;
+	struct value element = *key;
+	bool is_tuple = key->type->kind == TYPE_TUPLE;
+
+	raw.escape = ESCAPE_NOTHING;
+	elements_open(key, &e);
+	while (!is_tuple || elements_next(&e, &element)) {
+		buf_clear(&cell);
+		render_text(&raw, &element, INDENT_KEY, &cell);
+		columns_add(out, buf_as_str(&cell));
+		out->text.failed |= cell.failed;
+		if (!is_tuple)
+			break;
+	}
+	buf_free(&cell);
+}
+
+static void draw_numbers(const struct map_table *t, size_t end, struct buf *out)
+{
+	struct nopal_column columns[KEYS_MOST + 1];
+	struct buf titles = BUF_INIT;
+	struct columns table = {.columns = columns, .count = make_columns(t, columns, &titles)};
+
+	for (size_t i = 0; i < end && !titles.failed; i++) {
+		if (t->map->key.kind != TYPE_NONE)
+			add_key_cells(t, &t->entries[i].key, &table);
+		add_value_cell(t, &t->entries[i].value, &table);
+	}
+	columns_print(&table, t->renderer->look, out);
+	out->failed |= titles.failed;
+	columns_free(&table);
+	buf_free(&titles);
+}
+
+/* The key in a line, then the rows. */
+static void draw_histograms(const struct map_table *t, size_t end, struct buf *out)
+{
+	for (size_t i = 0; i < end; i++) {
+		const struct value *v = &t->entries[i].value;
+
+		if (t->map->key.kind != TYPE_NONE) {
+			add_key(t->renderer, &t->entries[i].key, ", ", out);
+			buf_char(out, '\n');
+		}
+		draw_histogram(v->type, v->bytes, t->renderer->look, out);
+	}
+}
+
+/* Draw a map, or false: it is nothing that is drawn. */
+static bool draw(struct map_table *t, int64_t top, struct buf *out)
+{
+	enum type_kind kind = t->map->value.kind;
+	const struct type *key = &t->map->key;
+	size_t end = top > 0 && (uint64_t)top < t->count ? (size_t)top : t->count;
+
+	if (!t->count)
+		return true;
+	if (kind == TYPE_STATS || has_stack(key) ||
+	    (key->kind == TYPE_TUPLE && key->element_count > KEYS_MOST))
+		return false;
+	qsort(t->entries, t->count, sizeof(*t->entries), compare_down);
+	if (kind == TYPE_HIST || kind == TYPE_LHIST)
+		draw_histograms(t, end, out);
+	else
+		draw_numbers(t, end, out);
+	return true;
+}
+
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct map_store *maps, struct buf *out)
 {
@@ -276,6 +441,10 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	int err = table_open(r, request, maps, &t);
 	size_t first = 0;
 
+	if (r->look && (err || draw(&t, request->top, out))) {
+		arena_free(&t.arena);
+		return err;
+	}
 	/* stats() shows all there is: `top` and `div` mean nothing for it. */
 	if (t.map->value.kind != TYPE_STATS && request->top > 0 && (uint64_t)request->top < t.count)
 		first = t.count - (size_t)request->top;
@@ -291,7 +460,7 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	if (!err && t.style != REPORT_JSON) {
 		for (size_t i = first; i < t.count; i++)
 			add_text_entry(&t, &t.entries[i], out);
-		buf_text(out, t.count ? "" : "\n");
+		buf_text(out, t.count || r->look ? "" : "\n");
 		buf_text(out, style_of(&t.map->value)->ends_in_blank ? "\n" : "");
 	}
 	arena_free(&t.arena);

@@ -354,6 +354,8 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 	struct report_options options = {
 		.style = t->options.format == NOPAL_JSON ? REPORT_JSON : REPORT_TEXT,
 		.terminal = t->options.terminal,
+		.look = t->options.look,
+		.titles = t->options.titles,
 		.raw = t->options.raw,
 		.stop_fd = t->stop_fd,
 		.unsafe = t->options.unsafe,

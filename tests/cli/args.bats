@@ -236,7 +236,7 @@ build_kinds() {
 	private tick >/dev/null
 	run timeout 60 "$NOPAL" trace -q -c './tick word hello' 'usdt:./tick:tick:*'
 	[ "${#lines[@]}" = 1 ]
-	[[ "$output" == *' tick '*'usdt:./tick:tick:word  { .word = "hello", .length = 5 }' ]]
+	[[ "$output" == *' tick '*' tick:word  { .word = "hello", .length = 5 }' ]]
 }
 
 @test "print(args) of a tracepoint prints its fields" {

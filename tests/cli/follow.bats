@@ -153,7 +153,7 @@ go_on() {
 
 @test "trace, count and hist write the usual scripts" {
 	run timeout 30 "$NOPAL" count -q -k 'str(arg0)' -c "$tick word a b a" "usdt:$tick:tick:word"
-	[[ "$output" == *"@[a]: 2"* ]]
+	[[ "$output" == "STR(ARG0)  COUNT"*"a              2"* ]]
 	run timeout 30 "$NOPAL" hist -q -c "$tick loop 100" "usdt:$tick:tick:loop" arg0
 	[[ "$output" == *"[64, 128)"* ]]
 	run timeout 30 "$NOPAL" trace -q -c "$tick word one two" "usdt:$tick:tick:word" '"<%s>", str(arg0)'
