@@ -117,10 +117,16 @@ static int find_in_type_units(struct lookup *l)
 	return -ENOENT;
 }
 
+/* 1 ends the search: l->err is the result. */
+static int try_unit(void *arg, uint32_t unit)
+{
+	struct lookup *l = arg;
+
+	return !l->di->units[unit].is_used && find_in_unit(l, unit) != -ENOENT;
+}
+
 static int find_here(struct lookup *l)
 {
-	uint32_t *units = NULL;
-	size_t count = 0;
 	int err = -ENOENT;
 
 	for (uint32_t i = 0; i < l->di->unit_count && err == -ENOENT; i++)
@@ -128,14 +134,10 @@ static int find_here(struct lookup *l)
 			err = find_in_unit(l, i);
 	if (err != -ENOENT)
 		return err;
-	err = units_naming(l->di, l->name, &units, &count);
-	if (!err)
-		err = -ENOENT;
-	for (size_t i = 0; i < count && err == -ENOENT; i++)
-		if (!l->di->units[units[i]].is_used)
-			err = find_in_unit(l, units[i]);
-	free(units);
-	return err == -ENOENT ? find_in_type_units(l) : err;
+	err = units_naming_each(l->di, l->name, try_unit, l);
+	if (err)
+		return err > 0 ? l->err : err;
+	return find_in_type_units(l);
 }
 
 /* In the file, then in the file that it has its common parts in. */

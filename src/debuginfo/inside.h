@@ -87,6 +87,9 @@ bool unit_top(struct debuginfo *di, uint32_t unit, Dwarf_Die *out);
 
 /* search.c: the units that mention a name, or refer to one of these offsets of .debug_info, in
  * order. They are a malloc'ed array: free it. -ENOMEM. */
+typedef int unit_fn(void *arg, uint32_t unit);
+/* ... each as soon as it is found; non-zero from `fn` ends it and is returned. */
+int units_naming_each(struct debuginfo *di, struct str name, unit_fn *fn, void *arg);
 int units_naming(struct debuginfo *di, struct str name, uint32_t **units, size_t *count);
 int units_referring(struct debuginfo *di, const uint64_t *offsets, size_t offset_count,
 		    uint32_t **units, size_t *count);

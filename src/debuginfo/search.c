@@ -84,12 +84,13 @@ static const char *next_word(const struct word_set *set, const char *at, const c
 int find_words(struct debuginfo *di, struct str section, const uint64_t *words, size_t count,
 	       found_word_fn *fn, void *arg)
 {
-	const char *at = section.ptr, *last = at + section.len - 3, *end;
+	const char *at = section.ptr, *last, *end;
 	struct word_set set;
 	int err;
 
 	if (!count || section.len < 4)
 		return 0;
+	last = at + section.len - 3;
 	err = make_set(di, words, count, &set);
 	while (!err && at < last) {
 		end = last - at > WINDOW ? at + WINDOW : last;
@@ -160,16 +161,24 @@ int find_text(struct debuginfo *di, struct str section, struct str text, uint64_
 struct unit_search {
 	struct debuginfo *di;
 	uint8_t *is_found; /* of each unit */
+	unit_fn *fn;	   /* told of each at once; NULL: they are only marked */
+	void *arg;
 };
+
+static int found_unit(struct unit_search *s, uint32_t unit)
+{
+	if (s->is_found[unit])
+		return 0;
+	s->is_found[unit] = 1;
+	return s->fn ? s->fn(s->arg, unit) : 0;
+}
 
 static int mark_unit(void *arg, uint64_t at)
 {
 	struct unit_search *s = arg;
 	uint32_t unit;
 
-	if (unit_of(s->di, at, &unit))
-		s->is_found[unit] = 1;
-	return 0;
+	return unit_of(s->di, at, &unit) ? found_unit(s, unit) : 0;
 }
 
 /* The word at `at` of .debug_str_offsets belongs to the units whose part begins last before it. */
@@ -177,13 +186,15 @@ static int mark_by_part(void *arg, uint64_t at)
 {
 	struct unit_search *s = arg;
 	uint64_t best = 0;
+	int err = 0;
 
 	for (size_t i = 0; i < s->di->unit_count; i++)
 		if (s->di->units[i].texts <= at && s->di->units[i].texts > best)
 			best = s->di->units[i].texts;
-	for (size_t i = 0; i < s->di->unit_count && best; i++)
-		s->is_found[i] |= s->di->units[i].texts == best;
-	return 0;
+	for (uint32_t i = 0; i < s->di->unit_count && best && !err; i++)
+		if (s->di->units[i].texts == best)
+			err = found_unit(s, i);
+	return err;
 }
 
 static int list_units(struct unit_search *s, int err, uint32_t **units, size_t *count)
@@ -222,27 +233,45 @@ static int mark_by_string(struct unit_search *s, struct str strings, struct str 
 	return err;
 }
 
-int units_naming(struct debuginfo *di, struct str name, uint32_t **units, size_t *count)
+static int search_name(struct unit_search *s, struct str name)
 {
-	struct unit_search s = {di, calloc(di->unit_count + 1, 1)};
+	struct debuginfo *di = s->di;
 	struct number_list inlined = {NULL, 0, 0};
-	int err = s.is_found ? mark_by_string(&s, di->strings, name) : -ENOMEM;
+	int err = s->is_found ? mark_by_string(s, di->strings, name) : -ENOMEM;
 
 	if (!err && di->alt)
-		err = mark_by_string(&s, di->alt->strings, name);
+		err = mark_by_string(s, di->alt->strings, name);
 	/* Short names are in .debug_info itself. */
 	if (!err)
 		err = find_all(di, di->info, name, false, SIZE_MAX, &inlined);
 	for (size_t i = 0; i < inlined.count && !err; i++)
-		err = mark_unit(&s, inlined.items[i]);
+		err = mark_unit(s, inlined.items[i]);
 	free(inlined.items);
+	return err;
+}
+
+int units_naming_each(struct debuginfo *di, struct str name, unit_fn *fn, void *arg)
+{
+	struct unit_search s = {di, calloc(di->unit_count + 1, 1), fn, arg};
+	int err = search_name(&s, name);
+
+	free(s.is_found);
+	debuginfo_release(di);
+	return err;
+}
+
+int units_naming(struct debuginfo *di, struct str name, uint32_t **units, size_t *count)
+{
+	struct unit_search s = {.di = di, .is_found = calloc(di->unit_count + 1, 1)};
+	int err = search_name(&s, name);
+
 	return list_units(&s, err, units, count);
 }
 
 int units_referring(struct debuginfo *di, const uint64_t *offsets, size_t offset_count,
 		    uint32_t **units, size_t *count)
 {
-	struct unit_search s = {di, calloc(di->unit_count + 1, 1)};
+	struct unit_search s = {.di = di, .is_found = calloc(di->unit_count + 1, 1)};
 	int err = s.is_found ? find_words(di, di->info, offsets, offset_count, mark_unit, &s)
 			     : -ENOMEM;
 
