@@ -161,7 +161,7 @@ int find_text(struct debuginfo *di, struct str section, struct str text, uint64_
 struct unit_search {
 	struct debuginfo *di;
 	uint8_t *is_found; /* of each unit */
-	unit_fn *fn;	   /* told of each at once; NULL: they are only marked */
+	unit_fn *fn;	   /* called for each at once; NULL: they are only marked */
 	void *arg;
 };
 
