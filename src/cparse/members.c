@@ -52,6 +52,10 @@ static void place_bit_field(struct c_parser *p, struct layout *l, struct ctype_m
 			    (unsigned long long)width);
 		return;
 	}
+	if (!width && m->name.len) {
+		parser_fail(p, p->last, "bad-bit-field", "a bit-field of 0 bits has no name");
+		return;
+	}
 	if (!width || (!l->is_packed && at % unit + width > unit))
 		at = round_up(at, is->align * 8ull);
 	if (width && m->name.len) {

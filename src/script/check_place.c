@@ -183,6 +183,16 @@ static void value_member(struct check *c, struct expr *e)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess.best));
 }
 
+/* The script's own structs are laid out for this machine: in a program of another word their
+ * members would be elsewhere. */
+static bool has_other_layout(const struct check *c, const struct ctype *t)
+{
+	const struct arch *arch = c->v->count ? c->v->attachments[0]->attach.arch : NULL;
+
+	return arch && arch->word != c->s->tree.types.machine.word &&
+	       c_scope_type(&c->s->tree.types, t->kind, t->name) == t;
+}
+
 /* The struct that `e` is, or points to over *levels pointers; NULL after an error. */
 static const struct ctype *struct_of(struct check *c, const struct expr *e, uint64_t *levels)
 {
@@ -192,6 +202,12 @@ static const struct ctype *struct_of(struct check *c, const struct expr *e, uint
 	while (t && t->kind == CTYPE_POINTER && *levels < 8) {
 		t = check_ctype(c, t->to);
 		++*levels;
+	}
+	if (t && ctype_is_composite(t) && has_other_layout(c, t)) {
+		check_error(c, e, "unsupported",
+			    "structs of the script are not laid out for a %u-bit program",
+			    c->v->attachments[0]->attach.arch->word * 8u);
+		return NULL;
 	}
 	if (t && ctype_is_composite(t) && check_ctype_known(t))
 		return t;

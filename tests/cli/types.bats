@@ -48,3 +48,12 @@ setup() {
 	[ "$status" = 0 ]
 	[[ "$output" == *"0||"*"1 read failed: bad address"* ]]
 }
+
+@test "the structs of a script are not those of a 32-bit program" {
+	compile small 'global, argc' "$BATS_TEST_TMPDIR/small" i686-linux-gnu-gcc -O1 ||
+		skip "needs a 32-bit compiler"
+	run "$NOPAL" -q -e 'struct s { int x; long y; };
+		usdt:./small:p:small { print(((struct s *)arg0)->y); }'
+	[ "$status" = 1 ]
+	[[ "$output" == *"structs of the script are not laid out for a 32-bit program"* ]]
+}

@@ -20,8 +20,101 @@ const char *script_pick(struct script_maker *m, const char *const *from, unsigne
 	script_pick(m, (const char *const[]){__VA_ARGS__}, \
 		    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
+static void script_number(struct script_maker *m, unsigned depth);
+
+/* Structs of every kind of member; each leads to the others. */
+static const char structs[] =
+	"enum kind { NONE, SOME = 3, MANY };\n"
+	"struct inner { short low; unsigned char bytes[6]; char name[12]; };\n"
+	"struct outer {\n"
+	"  int number; unsigned bits : 5, more : 11; int below : 3;\n"
+	"  struct inner in[2]; struct outer *next; enum kind kind;\n"
+	"  union { long whole; int halves[2]; }; _Bool is_set; long list[20];\n"
+	"};\n";
+
+/* What is a struct outer in memory. */
+static void script_struct(struct script_maker *m, unsigned depth)
+{
+	switch (script_random(m, depth ? 4 : 2)) {
+	case 0: buf_printf(&m->out, "((struct outer *)%s)", m->address); break;
+	case 1: buf_text(&m->out, "@pointer"); break;
+	case 2:
+		script_struct(m, depth - 1);
+		buf_text(&m->out, "->next");
+		break;
+	default:
+		buf_text(&m->out, "(");
+		script_struct(m, depth - 1);
+		buf_text(&m->out, PICK(m, " + 1)", " - 1)", " + arg0 % 3)"));
+		break;
+	}
+}
+
+static void script_member(struct script_maker *m, unsigned depth)
+{
+	static const char *const constants[] = {"0", "1"};
+
+	script_struct(m, depth);
+	switch (script_random(m, 8)) {
+	case 0: buf_text(&m->out, "->in[1].bytes[$v1 & 3]"); break;
+	case 1: buf_text(&m->out, "->kind"); break;
+	case 2: buf_printf(&m->out, "->halves[%s]", script_pick(m, constants, 2)); break;
+	case 3: buf_text(&m->out, "->list[$v2 & 15]"); break;
+	default:
+		buf_text(&m->out, PICK(m, "->number", "->bits", "->more", "->below", "->in[0].low",
+				       "->whole", "->is_set"));
+		break;
+	}
+}
+
+/* A whole struct or array. */
+static void script_value(struct script_maker *m)
+{
+	script_struct(m, 1);
+	buf_text(&m->out, PICK(m, "->in[1]", "->in[0].bytes", "->halves", "->list", "->in"));
+}
+
+static void script_struct_statement(struct script_maker *m)
+{
+	switch (script_random(m, 6)) {
+	case 0:
+		buf_text(&m->out, "print(");
+		script_value(m);
+		buf_text(&m->out, ")");
+		break;
+	case 1:
+		buf_text(&m->out, "@inner = ");
+		script_struct(m, 1);
+		buf_text(&m->out, "->in[0]");
+		break;
+	case 2:
+		buf_text(&m->out, "@kept[");
+		script_struct(m, 1);
+		buf_text(&m->out, "->in[1], @inner.low] = count()");
+		break;
+	case 3:
+		buf_text(&m->out, "@pointer = ");
+		script_struct(m, 2);
+		break;
+	case 4:
+		buf_text(&m->out, "print((@inner.bytes[2], @inner.name, ");
+		script_member(m, 1);
+		buf_text(&m->out, "))");
+		break;
+	default:
+		buf_text(&m->out, "print(*");
+		script_struct(m, 1);
+		buf_text(&m->out, ")");
+		break;
+	}
+}
+
 static void script_number(struct script_maker *m, unsigned depth)
 {
+	if (m->address && script_random(m, 6) == 0) {
+		script_member(m, depth > 2 ? 2 : depth);
+		return;
+	}
 	switch (script_random(m, depth ? 11 : 4)) {
 	case 0: buf_printf(&m->out, "%u", script_random(m, 20)); break;
 	case 1: buf_text(&m->out, m->number); break;
@@ -55,6 +148,11 @@ static void script_number(struct script_maker *m, unsigned depth)
 
 static void script_text(struct script_maker *m)
 {
+	if (m->address && script_random(m, 6) == 0) {
+		script_struct(m, 1);
+		buf_text(&m->out, "->in[1].name");
+		return;
+	}
 	switch (script_random(m, 4)) {
 	case 0: buf_text(&m->out, m->text); break;
 	case 1: buf_text(&m->out, "@word"); break;
@@ -221,6 +319,8 @@ static void script_statement(struct script_maker *m, unsigned depth)
 		buf_text(&m->out, PICK(m, "break", "continue"));
 	else if (kind == 8 && depth > 2 && script_random(m, 4) == 0)
 		buf_text(&m->out, "return");
+	else if (m->address && kind < 10)
+		script_struct_statement(m);
 	else if (kind < 11)
 		script_map(m);
 	else if (kind < 13)
@@ -264,6 +364,10 @@ void make_script(struct script_maker *m, uint64_t seed, const char *probe)
 	m->state = seed * 0x9e3779b97f4a7c15u + 1;
 	script_random(m, 2);
 	clauses = script_random(m, 3) ? 1 : 1 + script_random(m, 12);
+	if (m->address)
+		buf_printf(&m->out,
+			   "%s%s { @pointer = (struct outer *)%s; @inner = @pointer->in[0]; }\n",
+			   structs, probe, m->address);
 	/* Types of maps are what is first written to them. */
 	buf_text(&m->out, "BEGIN { @one = 1; @two = 2; @many[1] = 2; @word = \"word\"; }\n");
 	for (unsigned i = 0; i < clauses; i++) {

@@ -11,6 +11,7 @@ struct script_maker {
 	struct buf out;
 	uint64_t state;
 	const char *number, *text; /* expressions of the outside world: "arg1", "str(arg0, 40)" */
+	const char *address;	   /* of memory: "arg1"; NULL: scripts have no structs */
 	unsigned left;		   /* statements still to be made */
 	unsigned loops;		   /* around the present statement */
 	unsigned counters;	   /* made so far: each loop has a variable of its own */

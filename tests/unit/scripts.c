@@ -98,7 +98,8 @@ static bool has_error(const struct diag *d, const char *tag)
 
 static enum outcome try_script(uint64_t seed)
 {
-	struct script_maker m = {.number = "arg0", .text = "str(arg1, 40)"};
+	struct script_maker m = {
+		.number = "arg0", .text = "str(arg1, 40)", .address = seed % 2 ? "arg1" : NULL};
 	struct diag d = DIAG_INIT;
 	enum outcome out = LOADED;
 	bool compiled;
