@@ -104,6 +104,8 @@ const struct inject_world *inject_world(const struct inject *x);
 
 int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t len);
 int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len);
+/* The same while all threads are stopped, and none of them is in code of ours. -EAGAIN: one is. */
+int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, size_t len);
 /* Write the bytes of every site that has a form and a body, and raise its semaphore. Sites whose
  * bytes are no longer those of the plan are left out: `form` becomes INJECT_NONE. */
 int inject_enable(struct inject *x, struct inject_site *sites, size_t count, struct diag *d);

@@ -271,6 +271,36 @@ int inject_settle(struct inject *x)
 	return inside > 0 ? -ETIMEDOUT : inside;
 }
 
+struct writing {
+	struct inject *x;
+	uint64_t address;
+	const void *bytes;
+	size_t len;
+};
+
+static int write_stopped(void *arg)
+{
+	const struct writing *w = arg;
+	struct threads threads;
+	int err = threads_stop(w->x->pid, false, &threads);
+
+	if (err)
+		return err;
+	err = threads_are_in(&threads, &w->x->space)
+		      ? -EAGAIN
+		      : inject_write(w->x, w->address, w->bytes, w->len);
+	threads_resume(&threads);
+	return err;
+}
+
+int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, size_t len)
+{
+	struct writing w = {x, address, bytes, len};
+
+	return process_is_held(x) ? inject_write(x, address, bytes, len)
+				  : threads_apart(write_stopped, &w);
+}
+
 /* ---- no thread stopped */
 
 int inject_toggle(struct inject *x, struct inject_site *s, bool on)

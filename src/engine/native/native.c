@@ -475,7 +475,7 @@ static void guard(struct native *e, struct diag *d)
 		if (inject_has_ended(p->x))
 			continue;
 		shadowed += look_at_sites(p);
-		native_process_ranges(p);
+		native_process_refresh(p);
 	}
 	say_shadowed(e, shadowed, d);
 }

@@ -18,6 +18,8 @@
 #define MAPPED_MOST 16 /* addresses of one site in one process */
 #define STATUS_MAX  8192
 #define MAP_TRIES   5
+#define FIRST_LOOKS \
+	4 /* at the mappings, before more of them is read directly for the second time */
 
 #ifndef HWCAP2_FSGSBASE
 #define HWCAP2_FSGSBASE 2
@@ -220,17 +222,60 @@ static int take_range(void *arg, const struct mapped_file *m)
 	return 0;
 }
 
-int native_process_ranges(struct native_process *p)
+static int read_ranges(const struct native_process *p, struct process_page *out)
 {
-	struct process_page page = {.pid = (uint64_t)inject_pid(p->x),
-				    .no_calls = has_filter(inject_pid(p->x))};
 	struct buf text = BUF_INIT;
 	int err = maps_read(inject_pid(p->x), &text);
 
+	*out = (struct process_page){.pid = (uint64_t)inject_pid(p->x),
+				     .no_calls = has_filter(inject_pid(p->x))};
 	if (!err)
-		err = maps_parse_all(buf_as_str(&text), inject_pid(p->x), take_range, &page);
+		err = maps_parse_all(buf_as_str(&text), inject_pid(p->x), take_range, out);
 	buf_free(&text);
-	return err ? err : inject_write(p->x, inject_world(p->x)->process, &page, sizeof(page));
+	return err;
+}
+
+static bool is_covered(const struct process_page *by, const struct memory_range *r)
+{
+	for (uint64_t i = 0; i < by->range_count; i++)
+		if (r->start >= by->ranges[i].start && r->end <= by->ranges[i].end)
+			return true;
+	return false;
+}
+
+static int write_page(struct native_process *p, const struct process_page *page, bool is_first)
+{
+	uint64_t at = inject_world(p->x)->process;
+	int err = is_first ? inject_write(p->x, at, page, sizeof(*page))
+			   : inject_write_stopped(p->x, at, page, sizeof(*page));
+
+	if (!err)
+		p->page = *page;
+	return err;
+}
+
+/* Each time after twice as many looks. */
+static bool may_grow(struct native_process *p, const struct process_page *page)
+{
+	if (++p->looks < p->next_look || !memcmp(page, &p->page, sizeof(*page)))
+		return false;
+	p->looks = 0;
+	p->next_look = p->next_look ? 2 * p->next_look : FIRST_LOOKS;
+	return true;
+}
+
+/* Threads read the page at any moment, so it is not changed while one may: only when it must be. */
+int native_process_refresh(struct native_process *p)
+{
+	struct process_page page;
+	int err = read_ranges(p, &page);
+	bool is_right = page.no_calls == p->page.no_calls;
+
+	for (uint64_t i = 0; i < p->page.range_count; i++)
+		is_right &= is_covered(&page, &p->page.ranges[i]);
+	if (err || (is_right && !may_grow(p, &page)))
+		return err;
+	return write_page(p, &page, false);
 }
 
 /* ---- trampolines */
@@ -315,6 +360,14 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 	}
 }
 
+static int first_page(struct native_process *p)
+{
+	struct process_page page;
+	int err = read_ranges(p, &page);
+
+	return err ? err : write_page(p, &page, true);
+}
+
 /* Areas that could not be mapped. */
 static void drop_areas(struct native_process *p)
 {
@@ -348,7 +401,7 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	int err = map_areas(p, s, d);
 
 	if (!err && !p->is_ready)
-		err = native_process_ranges(p);
+		err = first_page(p);
 	p->is_ready |= !err;
 	for (size_t i = 0; i < p->count && !err; i++)
 		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)

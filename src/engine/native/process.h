@@ -26,8 +26,10 @@ struct native_process {
 	size_t steps_cap;
 	struct native_area *areas;
 	size_t area_count, area_cap;
-	bool has_waiting; /* there are attachments whose files are not mapped yet */
-	bool is_ready;	  /* its process page is written */
+	bool has_waiting;	   /* there are attachments whose files are not mapped yet */
+	struct process_page page;  /* as it was written last */
+	unsigned looks, next_look; /* since then; when more memory may be added */
+	bool is_ready;		   /* its process page is written */
 };
 
 /* Errors and messages are those of inject_open(). */
@@ -43,7 +45,8 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 		       struct diag *d);
 /* No site leads to a trampoline any more, and no thread is in one. */
 int native_process_disarm(struct native_process *p, struct diag *d);
-/* Write down what memory can be read directly, as it is mapped now. */
-int native_process_ranges(struct native_process *p);
+/* Correct what the trampolines may read directly: at once if some of it was unmapped, after a while
+ * if more was mapped. To be called ten times a second. */
+int native_process_refresh(struct native_process *p);
 
 #endif
