@@ -6,7 +6,8 @@
 
 static const struct case_engine native = {&engine_in_process, in_process_fire, NULL};
 
-/* Cases with clauses that native_undoable() refuses at a site: in a session the kernel runs them. */
+/* Cases with clauses that native_undoable() refuses at a site: in a session the kernel runs them.
+ */
 static const char *const refused[] = {
 	"memory of the process in a loop over a map",
 };

@@ -250,7 +250,7 @@ static int32_t head_bytes(const struct gen *g)
 static int32_t body_bytes(const struct gen *g)
 {
 	return (int32_t)sizeof(struct hit) + 16 +
-	       (g->frame.in_scratch ? 0 : (int32_t)g->frame.bytes);
+	       (g->frame.in_scratch ? 8 : (int32_t)g->frame.bytes);
 }
 
 static void head_begin(struct gen *g)
@@ -338,12 +338,30 @@ static void body_begin(struct gen *g)
 	push_all(g, g->body_saves);
 	lower_stack(g, body_bytes(g));
 	g->hit_at = g->depth;
-	g->frame_at = g->depth - (int32_t)sizeof(struct hit) - 16;
+	g->frame_at = g->claim_at = g->depth - (int32_t)sizeof(struct hit) - 16;
 	g->in_body = true;
 	if (!g->has_hit)
 		return;
 	make_hit(g);
 	g->tsc_at = g->hit_at - (int32_t)offsetof(struct hit, tsc);
+}
+
+static void release_by_call(struct gen *g, const struct cold *cold)
+{
+	(void)cold;
+	native_call(g, INSIDE_SCRATCH_RELEASE, HIT, HOST(RBX));
+}
+
+static void release_scratch(struct gen *g)
+{
+	struct native_code *c = g->code;
+	int back = x86_label(c), call = native_cold(g, NULL, release_by_call, back);
+
+	x86_load(c, 8, false, RAX, native_at(g, g->claim_at));
+	x86_test(c, RAX, RAX);
+	x86_jump_if(c, COND_E, call);
+	x86_store_imm(c, 8, MEM(RAX, 0), 0);
+	x86_bind(c, back);
 }
 
 static void body_end(struct gen *g)
@@ -353,7 +371,7 @@ static void body_end(struct gen *g)
 	x86_bind(c, g->body_exit);
 	g->body_writes = c->written;
 	if (g->frame.in_scratch) {
-		native_call(g, INSIDE_SCRATCH_RELEASE, HIT, HOST(RBX));
+		release_scratch(g);
 		x86_bind(c, g->lost);
 	}
 	x86_lea(c, RSP, MEM(RSP, body_bytes(g)));
@@ -455,12 +473,42 @@ static void write_colds(struct gen *g)
 	g->cold_count = 0;
 }
 
-static void claim_scratch(struct gen *g)
+static void claim_by_call(struct gen *g, const struct cold *cold)
 {
+	(void)cold;
+	x86_store_imm(g->code, 8, native_at(g, g->claim_at), 0);
 	native_call(g, INSIDE_SCRATCH_CLAIM, HIT);
 	x86_mov(g->code, RBX, RAX);
 	x86_test(g->code, RAX, RAX);
 	x86_jump_if(g->code, COND_E, g->lost);
+}
+
+/* rbx = a frame: that of this CPU, if it is free. */
+static void claim_scratch(struct gen *g)
+{
+	const struct layout *l = g->place->layout;
+	struct native_code *c = g->code;
+	int back = x86_label(c), call = native_cold(g, NULL, claim_by_call, back);
+
+	if (g->place->rseq == NATIVE_NONE) {
+		x86_jump(c, call);
+		x86_bind(c, back);
+		return;
+	}
+	x86_load(c, 4, false, RAX, MEM_FS(g->place->rseq + (int32_t)offsetof(struct rseq, cpu_id)));
+	x86_alu_imm(c, ALU_CMP, RAX, (int32_t)l->scratch_count);
+	x86_jump_if(c, COND_AE, call);
+	x86_const(c, RCX, g->place->shared + l->scratch_at);
+	x86_lea(c, RCX, MEM_INDEX(RCX, RAX, 3, 0));
+	x86_const(c, RDX, 1);
+	x86_xchg(c, MEM(RCX, 0), RDX);
+	x86_test(c, RDX, RDX);
+	x86_jump_if(c, COND_NE, call);
+	x86_store(c, 8, native_at(g, g->claim_at), RCX);
+	x86_imul_imm(c, RBX, RAX, (int32_t)l->scratch_size);
+	x86_const(c, RCX, g->place->shared + l->scratch_at + 8 * (uint64_t)l->scratch_count);
+	x86_alu(c, ALU_ADD, RBX, RCX);
+	x86_bind(c, back);
 }
 
 /* Nothing is done once the run is over; nor in a child that is not followed. */
