@@ -212,6 +212,17 @@ void native_load(struct gen *g, const struct insn *in)
 
 /* ---- builtins */
 
+/* clang-format off */
+static const char *const kernel_only[BUILTIN_COUNT_] = {
+	[BUILTIN_CGROUP]  = "only the kernel knows the cgroup",
+	[BUILTIN_TASK]    = "only the kernel knows its task",
+	[BUILTIN_BOOT]    = "only the kernel has this clock",
+	[BUILTIN_TAI]     = "only the kernel has this clock",
+	[BUILTIN_JIFFIES] = "only the kernel has this clock",
+	[BUILTIN_NUMA]    = "only the kernel knows the node of a CPU",
+};
+/* clang-format on */
+
 const char *native_undoable(const struct program *p, const struct insn *in)
 {
 	(void)p;
@@ -221,12 +232,7 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	case OP_EACH_COPY: return "only the kernel and the tracer loop over maps";
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel has tracepoints";
-	case OP_KLOAD:
-	case OP_KSTR: return "only the kernel reads its own memory";
-	case OP_BUILTIN:
-		return in->imm == BUILTIN_CGROUP ? "only the kernel knows the cgroup"
-		       : in->imm == BUILTIN_TASK ? "only the kernel knows its task"
-						 : NULL;
+	case OP_BUILTIN: return kernel_only[in->imm];
 	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
 	}
 }
