@@ -134,6 +134,8 @@ static void walk_builtin(struct walk *w, const struct expr *e)
 			set_bit(w->uses->floats, number);
 }
 
+static void walk_body(struct walk *w, const struct stmt *s);
+
 static void walk_expr(struct walk *w, const struct expr *e)
 {
 	if (!e)
@@ -144,6 +146,7 @@ static void walk_expr(struct walk *w, const struct expr *e)
 		add_field(w, e->text);
 	for (unsigned i = 0; i < e->arg_count; i++)
 		walk_expr(w, e->args[i]);
+	walk_body(w, e->body);
 }
 
 static void walk_body(struct walk *w, const struct stmt *s)

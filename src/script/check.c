@@ -384,6 +384,24 @@ static void check_body(struct check *c, struct stmt *s)
 	c->err = first;
 }
 
+void check_block(struct check *c, struct expr *e)
+{
+	struct expr *value = e->arg_count ? e->args[0] : NULL;
+
+	c->block_depth++;
+	check_body(c, e->body);
+	if (value && !c->err && is_aggregate_call(value))
+		refuse_aggregate(c, value);
+	if (value && !c->err) {
+		check_expr(c, value);
+		check_settle(c, value);
+		e->shape = value->shape;
+		e->is_const = !e->body && value->is_const;
+		e->value = value->value;
+	}
+	c->block_depth--;
+}
+
 int check_variant(struct check *c, struct variant *v)
 {
 	struct expr *p = v->clause->predicate;

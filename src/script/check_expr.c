@@ -187,6 +187,7 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_ELEMENT: check_element(c, e); break;
 	case EXPR_FIELD: check_field(c, e); break;
 	case EXPR_INDEX: check_index(c, e); break;
+	case EXPR_BLOCK: check_block(c, e); break;
 	case EXPR_MEMBER: check_member(c, e); break;
 	case EXPR_SIZEOF: check_sizeof(c, e); break;
 	case EXPR_OFFSETOF: check_offsetof(c, e); break;

@@ -184,6 +184,10 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 		check_widen(c, e->args[1] ? e->args[1] : e->args[0], t);
 		check_widen(c, e->args[2], t);
 		e->shape.type = *t;
+	} else if (e->kind == EXPR_BLOCK) {
+		if (e->arg_count)
+			check_widen(c, e->args[0], t);
+		e->shape.type = *t;
 	} else if (e->kind == EXPR_TUPLE && t->kind == TYPE_TUPLE) {
 		for (unsigned i = 0; i < e->arg_count && i < t->element_count; i++)
 			check_widen(c, e->args[i], &t->elements[i]);

@@ -228,6 +228,7 @@ void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
 
 void check_load(struct check *c, struct expr *e);     /* *p, its operand typed */
 void check_address(struct check *c, struct expr *e);  /* &p->x, likewise */
+void check_block(struct check *c, struct expr *e);    /* { a; b } */
 void check_index(struct check *c, struct expr *e);    /* p[n] */
 void check_member(struct check *c, struct expr *e);   /* p->x */
 void check_cast(struct check *c, struct expr *e);     /* (int32)a */
@@ -310,6 +311,8 @@ uint16_t lower_memory(struct lower *l, const struct expr *e, const struct type *
 void lower_memory_to(struct lower *l, const struct expr *e, uint16_t slot);
 /* One or the other, as the type of `e` says. */
 void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
+/* Statements, one after the other. */
+void lower_body(struct lower *l, const struct stmt *s);
 /* For what it does, not for its value. */
 void lower_effect(struct lower *l, const struct expr *e);
 /* The key of @m[...] in a slot; SLOT_NO without a key. */

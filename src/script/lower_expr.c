@@ -93,6 +93,11 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 	case EXPR_STEP: lower_step(l, e, out); break;
 	case EXPR_BINARY: lower_binary(l, e, out); break;
 	case EXPR_TERNARY: lower_ternary(l, e, out); break;
+	case EXPR_BLOCK:
+		lower_body(l, e->body);
+		if (e->arg_count)
+			lower_value_to(l, e->args[0], out);
+		break;
 	case EXPR_CAST: lower_cast(l, e, out); break;
 	case EXPR_TUPLE: lower_parts(l, e, &l->slots[out].type, out); break;
 	case EXPR_ELEMENT:

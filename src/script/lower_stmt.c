@@ -6,14 +6,14 @@
 #define MAX_DYNAMIC_ROUNDS (1u << 20)
 #define USUAL_ENTRIES	   256u /* of a map, for the limit of nested loops */
 
-static void lower_body(struct lower *l, const struct stmt *s);
-
 /* Does the expression step a variable? Then reads before it must be copies: in $x + $x++ the left
  * side is what $x was. Other statements use the variable's register as it is. */
 static bool steps_variable(const struct expr *e)
 {
 	if (!e)
 		return false;
+	if (e->kind == EXPR_BLOCK)
+		return true; /* may assign to it */
 	if (e->kind == EXPR_STEP && e->args[0]->kind == EXPR_VARIABLE)
 		return true;
 	for (unsigned i = 0; i < e->arg_count; i++)
@@ -322,7 +322,7 @@ static void lower_stmt(struct lower *l, const struct stmt *s)
 	l->depth--;
 }
 
-static void lower_body(struct lower *l, const struct stmt *s)
+void lower_body(struct lower *l, const struct stmt *s)
 {
 	for (; s && !l->err; s = s->next)
 		lower_stmt(l, s);

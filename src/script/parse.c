@@ -28,7 +28,7 @@ static const struct assignment assignments[] = {
 /* clang-format on */
 
 /* What newer bpftrace allows between clauses, and we do not. */
-static const char *const foreign_items[] = {"macro", "import", "let", "fn"};
+static const char *const foreign_items[] = {"import", "let", "fn"};
 
 /* Declarations of C between clauses. */
 static const char *const c_words[] = {"struct", "union", "enum", "typedef", NULL};
@@ -190,8 +190,8 @@ void parse_count_node(struct parser *p)
 
 static struct stmt *parse_statement(struct parser *p);
 
-/* block = "{" statement* "}"; the closing brace stays the current token */
-static struct stmt *parse_block(struct parser *p)
+/* block = "{" statement* "}" */
+struct stmt *parse_block(struct parser *p)
 {
 	struct stmt *first = NULL, **last = &first;
 	struct mark open = p->token.mark;
@@ -290,6 +290,8 @@ static void parse_jump(struct parser *p, struct stmt *s)
 /* return = "return" expr? */
 static void parse_return(struct parser *p, struct stmt *s)
 {
+	if (parse_in_macro(p))
+		parse_error(p, s->mark, "macro-return", "a macro cannot return from its clause");
 	if (!parse_is(p, TOKEN_SEMICOLON) && !parse_is(p, TOKEN_RBRACE))
 		s->value = parse_expr(p);
 	parse_semicolon(p);
@@ -325,8 +327,10 @@ static void parse_simple(struct parser *p, struct stmt *s)
 		parse_advance(p);
 		s->value = parse_expr(p);
 	}
+	s->is_last = parse_is(p, TOKEN_RBRACE);
 	parse_semicolon(p);
-	s->mark.len = s->value->mark.at + s->value->mark.len - s->mark.at;
+	if (s->value->mark.at >= s->mark.at) /* not the text of a macro */
+		s->mark.len = s->value->mark.at + s->value->mark.len - s->mark.at;
 }
 
 struct keyword {
@@ -515,6 +519,9 @@ int parse_tree(struct parser *p, struct tree *out)
 			while (*setting) /* several config blocks add up */
 				setting = &(*setting)->next;
 			parse_config(p, setting);
+		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "macro")) {
+			l->at = t.mark.at + t.mark.len;
+			parse_macro(p);
 		} else if ((*last = parse_clause(p))) {
 			last = &(*last)->next;
 		}

@@ -30,8 +30,10 @@ struct parser {
 		size_t at, len; /* of the lexer: to go on from, and its text's length */
 	} expansions[PARSE_MAX_EXPANSIONS];
 	unsigned expansion_count;
-	struct mark used;    /* of the outermost one */
-	struct expr no_expr; /* given after an error */
+	struct mark used;	  /* of the outermost one */
+	struct macro_call *macro; /* whose block is being parsed; NULL: none */
+	unsigned macro_uses;	  /* so far */
+	struct expr no_expr;	  /* given after an error */
 	struct stmt no_stmt;
 };
 
@@ -53,6 +55,22 @@ bool parse_known_name(const struct tree *t, struct str name);
 const struct ctype *parse_type_name(struct parser *p);
 /* c_scope.constant, with the parser as `self`: the value of a macro */
 bool parse_macro_value(void *parser, struct str name, int64_t *value);
+
+/* macro.c: a definition, from the token before its name on */
+void parse_macro(struct parser *p);
+/* name(args) as the block of a macro; NULL: there is none of this name. Errors are reported. */
+struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark,
+			     struct expr **args, unsigned count);
+/* Inside of a macro: a variable or map as the caller knows it, a parameter's expression (or NULL).
+ */
+void parse_macro_variable(struct parser *p, struct expr *e);
+void parse_macro_map(struct parser *p, struct expr *e);
+const struct expr *parse_macro_arg(const struct parser *p, struct str name);
+bool parse_in_macro(const struct parser *p);
+/* A block and the value of its last expression, and the token after it. */
+struct expr *parse_block_value(struct parser *p);
+/* parse.c: the statements of a block; the closing brace stays the current token */
+struct stmt *parse_block(struct parser *p);
 
 void parse_advance(struct parser *p);
 void parse_blank(struct parser *p); /* skip blanks and comments */

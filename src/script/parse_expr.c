@@ -137,7 +137,61 @@ static struct expr *parse_map(struct parser *p)
 	}
 	e = expr_new(p, EXPR_MAP, join(name.mark, end), args, count);
 	e->text = name.text;
+	parse_macro_map(p, e);
 	return e;
+}
+
+static struct expr *copy_expr(struct parser *p, const struct expr *e);
+
+static struct stmt *copy_body(struct parser *p, const struct stmt *s)
+{
+	struct stmt *first = NULL, **last = &first;
+
+	for (; s && !p->err; s = s->next) {
+		struct stmt *copy = arena_new(p->arena, struct stmt);
+
+		parse_count_node(p);
+		if (!copy) {
+			parse_fail(p, -ENOMEM);
+			break;
+		}
+		*copy = *s;
+		copy->target = copy_expr(p, s->target);
+		copy->value = copy_expr(p, s->value);
+		copy->to = copy_expr(p, s->to);
+		copy->body = copy_body(p, s->body);
+		copy->other = copy_body(p, s->other);
+		copy->next = NULL;
+		*last = copy;
+		last = &copy->next;
+	}
+	return first;
+}
+
+static struct expr *copy_expr(struct parser *p, const struct expr *e)
+{
+	struct expr *copy = e ? expr_new(p, e->kind, e->mark, e->args, e->arg_count) : NULL;
+	struct expr **args = copy ? copy->args : NULL;
+
+	if (!copy || p->err)
+		return copy;
+	*copy = *e;
+	copy->args = args;
+	for (unsigned i = 0; i < e->arg_count; i++)
+		args[i] = copy_expr(p, e->args[i]);
+	copy->body = copy_body(p, e->body);
+	return copy;
+}
+
+/* A parameter's expression, at one of its uses. It has only a value: a macro does not change what
+ * was passed by name. */
+static struct expr *copy_arg(struct parser *p, const struct expr *arg)
+{
+	struct expr *copy = copy_expr(p, arg);
+
+	if (arg->kind != EXPR_VARIABLE && arg->kind != EXPR_MAP)
+		return copy;
+	return expr_new(p, EXPR_BLOCK, arg->mark, &copy, 1);
 }
 
 /* name = "args" ( "." | "->" ) word | word ( "(" list? ")" )? */
@@ -160,8 +214,55 @@ static struct expr *parse_name(struct parser *p)
 		kind = EXPR_CALL;
 		end = parse_list(p, TOKEN_RPAREN, "',' or ')'", args, &count);
 	}
+	if (kind == EXPR_NAME && parse_macro_arg(p, name.text))
+		return copy_arg(p, parse_macro_arg(p, name.text));
+	e = kind == EXPR_FIELD ? NULL
+			       : parse_macro_use(p, name.text, join(name.mark, end), args, count);
+	if (e)
+		return e;
 	e = expr_new(p, kind, join(name.mark, end), args, count);
 	e->text = name.text;
+	return e;
+}
+
+/* block with a value = "{" statement* expr? "}" */
+struct expr *parse_block_value(struct parser *p)
+{
+	struct mark open = p->token.mark;
+	struct stmt *body = parse_block(p), **last = &body;
+	struct expr *value = NULL, *e;
+
+	while (!p->err && *last && (*last)->next)
+		last = &(*last)->next;
+	if (!p->err && *last && (*last)->kind == STMT_EXPR && (*last)->is_last) {
+		value = (*last)->value;
+		*last = NULL;
+	}
+	e = expr_new(p, EXPR_BLOCK, join(open, p->token.mark), &value, value ? 1 : 0);
+	if (!p->err)
+		e->body = body;
+	parse_advance(p);
+	return e;
+}
+
+/* if with a value = "if" expr block "else" ( if | block ) */
+static struct expr *parse_if_value(struct parser *p)
+{
+	struct mark mark = p->token.mark;
+	struct expr *args[3], *e;
+
+	parse_enter(p);
+	parse_advance(p);
+	args[0] = parse_expr(p);
+	args[1] = parse_block_value(p);
+	if (!parse_is(p, TOKEN_WORD) || !str_eq_text(p->token.text, "else"))
+		parse_unexpected(p, "'else'");
+	parse_advance(p);
+	args[2] = parse_is(p, TOKEN_WORD) && str_eq_text(p->token.text, "if")
+			  ? parse_if_value(p)
+			  : parse_block_value(p);
+	e = expr_new(p, EXPR_TERNARY, join(mark, args[2]->mark), args, 3);
+	parse_leave(p);
 	return e;
 }
 
@@ -186,19 +287,27 @@ static struct expr *parse_paren(struct parser *p)
 static struct expr *parse_sizeof(struct parser *p);
 static struct expr *parse_offsetof(struct parser *p);
 
-/* primary = leaf | map | name | paren | sizeof | offsetof */
+/* primary = leaf | map | name | paren | block | if | sizeof | offsetof */
 static struct expr *parse_primary(struct parser *p)
 {
+	struct expr *e;
+
 	switch (p->token.kind) {
 	case TOKEN_INT: return parse_leaf(p, EXPR_INT);
 	case TOKEN_STRING: return parse_leaf(p, EXPR_STRING);
 	case TOKEN_PARAM: return parse_leaf(p, EXPR_PARAM);
 	case TOKEN_PARAMS: return parse_leaf(p, EXPR_PARAMS);
-	case TOKEN_VARIABLE: return parse_leaf(p, EXPR_VARIABLE);
+	case TOKEN_VARIABLE:
+		e = parse_leaf(p, EXPR_VARIABLE);
+		parse_macro_variable(p, e);
+		return e;
+	case TOKEN_LBRACE: return parse_block_value(p);
 	case TOKEN_MAP: return parse_map(p);
 	case TOKEN_WORD:
 		if (str_eq_text(p->token.text, "sizeof"))
 			return parse_sizeof(p);
+		if (str_eq_text(p->token.text, "if"))
+			return parse_if_value(p);
 		if (str_eq_text(p->token.text, "offsetof"))
 			return parse_offsetof(p);
 		return parse_name(p);

@@ -47,6 +47,7 @@ static void print_head(const struct expr *e, struct buf *out)
 	case EXPR_ELEMENT: buf_printf(out, "element %llu", (unsigned long long)e->number); break;
 	case EXPR_FIELD: buf_printf(out, "field args.%.*s", STR_FMT(e->text)); break;
 	case EXPR_INDEX: buf_text(out, "index"); break;
+	case EXPR_BLOCK: buf_text(out, "block"); break;
 	case EXPR_MEMBER: buf_printf(out, "member %.*s", STR_FMT(e->text)); break;
 	case EXPR_SIZEOF:
 	case EXPR_OFFSETOF:
@@ -68,6 +69,7 @@ static void print_expr(const struct expr *e, unsigned level, struct buf *out)
 	indent(level, out);
 	print_head(e, out);
 	buf_char(out, '\n');
+	print_body(e->body, level + 1, out);
 	for (unsigned i = 0; i < e->arg_count; i++)
 		print_expr(e->args[i], level + 1, out);
 }

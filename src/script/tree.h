@@ -71,6 +71,7 @@ enum expr_kind {
 	EXPR_ELEMENT,  /* a.0          number, args[0]                     */
 	EXPR_FIELD,    /* args.pid     text                                */
 	EXPR_INDEX,    /* p[i]         args[0..1]                          */
+	EXPR_BLOCK,    /* { a; b }     body, args[0]: the value, if it has one */
 	EXPR_MEMBER,   /* p->x, a.x    text, args[0]                       */
 	EXPR_SIZEOF,   /* sizeof(T)    named, or args[0]                   */
 	EXPR_OFFSETOF, /* offsetof(T, x.y)  text, named or args[0]         */
@@ -87,6 +88,7 @@ struct expr {
 	struct mark mark;
 	struct expr **args;
 	uint64_t number;
+	struct stmt *body;	   /* EXPR_BLOCK */
 	struct str text;	   /* names are without their sigil */
 	const struct ctype *named; /* a type that the script spells; of a let: the declared one */
 	/* Filled in by check.c. */
@@ -125,6 +127,7 @@ struct stmt {
 	struct expr *target, *value, *to;
 	struct stmt *body, *other;
 	struct stmt *next;
+	bool is_last;  /* STMT_EXPR without a semicolon before "}": the value of a block */
 	uint32_t span; /* as of an expression */
 };
 
@@ -192,6 +195,7 @@ struct tree {
 	struct tree_clause *clauses;
 	struct c_scope types;
 	struct define *defines; /* newest first */
+	struct macro *macros;	/* the same */
 	bool has_includes;
 };
 

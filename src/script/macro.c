@@ -1,0 +1,201 @@
+/* Macros: a name for a block. A use of one is the block, parsed again with the arguments in place
+ * of the parameters. The block's own variables get names of their own, so that they are none of the
+ * caller's; maps are the caller's and must be passed. */
+#include "script/parse.h"
+
+#include <errno.h>
+
+#define MAX_PARAMS 16
+#define MAX_CALLS  16 /* macros that use macros */
+
+struct macro_param {
+	enum expr_kind kind; /* EXPR_VARIABLE $x, EXPR_MAP @x, EXPR_NAME: any expression */
+	struct str name;
+};
+
+struct macro {
+	struct str name;
+	struct macro_param params[MAX_PARAMS];
+	unsigned count;
+	struct lexer body; /* before its brace */
+	struct macro *next;
+};
+
+struct macro_call {
+	const struct macro *macro;
+	struct expr **args;
+	unsigned number; /* of the use, for names of variables */
+	unsigned depth;
+	struct macro_call *outer;
+};
+
+/* param = "$" word | "@" word | word */
+static void parse_param(struct parser *p, struct macro *m)
+{
+	struct macro_param *param = &m->params[m->count];
+
+	if (m->count == MAX_PARAMS) {
+		parse_error(p, p->token.mark, "too-many-args", "a macro has at most %d parameters",
+			    MAX_PARAMS);
+		return;
+	}
+	param->kind = parse_is(p, TOKEN_VARIABLE) ? EXPR_VARIABLE
+		      : parse_is(p, TOKEN_MAP)	  ? EXPR_MAP
+						  : EXPR_NAME;
+	if (param->kind == EXPR_NAME && !parse_is(p, TOKEN_WORD))
+		parse_unexpected(p, "a parameter");
+	param->name = p->token.text;
+	m->count++;
+	parse_advance(p);
+}
+
+/* macro = "macro" word "(" ( param ( "," param )* )? ")" block; the block is only skipped */
+void parse_macro(struct parser *p)
+{
+	struct macro *m = arena_new(p->arena, struct macro);
+	unsigned depth = 0;
+
+	if (!m) {
+		parse_fail(p, -ENOMEM);
+		return;
+	}
+	parse_advance(p);
+	m->name = p->token.text;
+	parse_expect(p, TOKEN_WORD, "a macro's name");
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	while (!p->err && !parse_is(p, TOKEN_RPAREN)) {
+		if (m->count)
+			parse_expect(p, TOKEN_COMMA, "',' or ')'");
+		parse_param(p, m);
+	}
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	m->body = p->lexer;
+	m->body.at = p->token.mark.at;
+	if (!parse_is(p, TOKEN_LBRACE))
+		parse_unexpected(p, "'{'");
+	for (; !p->err; parse_advance(p)) {
+		depth += parse_is(p, TOKEN_LBRACE);
+		depth -= parse_is(p, TOKEN_RBRACE);
+		if (!depth)
+			break;
+		if (parse_is(p, TOKEN_END))
+			parse_error(p, (struct mark){(uint32_t)m->body.at, 1}, "open-block",
+				    "this '{' is never closed");
+	}
+	m->next = p->tree->macros;
+	p->tree->macros = m;
+}
+
+static bool fits(const struct macro *m, struct expr *const *args, unsigned count)
+{
+	if (m->count != count)
+		return false;
+	for (unsigned i = 0; i < count; i++) {
+		enum expr_kind kind = m->params[i].kind;
+
+		if (kind != EXPR_NAME &&
+		    (args[i]->kind != kind || (kind == EXPR_MAP && args[i]->arg_count)))
+			return false;
+	}
+	return true;
+}
+
+/* NULL: there is none of this name. */
+static const struct macro *find_macro(struct parser *p, struct str name, struct mark mark,
+				      struct expr *const *args, unsigned count)
+{
+	bool is_known = false;
+
+	for (const struct macro *m = p->tree->macros; m; m = m->next) {
+		if (!str_eq(m->name, name))
+			continue;
+		if (fits(m, args, count))
+			return m;
+		is_known = true;
+	}
+	if (is_known)
+		parse_error(p, mark, "macro-args", "no macro '%.*s' has such parameters",
+			    STR_FMT(name));
+	return NULL;
+}
+
+struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark,
+			     struct expr **args, unsigned count)
+{
+	const struct macro *m = p->err || !p->tree ? NULL : find_macro(p, name, mark, args, count);
+	struct macro_call call = {
+		.macro = m, .args = args, .number = p->macro_uses, .outer = p->macro};
+	unsigned expansions = p->expansion_count;
+	struct lexer lexer = p->lexer;
+	struct token token = p->token;
+	struct expr *e;
+
+	if (!m)
+		return NULL;
+	p->macro_uses++;
+	for (const struct macro_call *c = p->macro; c; c = c->outer, call.depth++)
+		if (c->macro == m)
+			parse_error(p, mark, "macro-recursion", "the macro '%.*s' uses itself",
+				    STR_FMT(name));
+	if (call.depth >= MAX_CALLS)
+		parse_error(p, mark, "too-deep", "macros use macros more than %d deep", MAX_CALLS);
+	if (p->err)
+		return &p->no_expr;
+	p->macro = &call;
+	p->lexer = m->body;
+	p->expansion_count = 0;
+	parse_advance(p);
+	e = parse_block_value(p);
+	p->macro = call.outer;
+	p->expansion_count = expansions;
+	p->lexer = lexer;
+	if (!p->err)
+		p->token = token;
+	return e;
+}
+
+/* The argument of a parameter; NULL: there is no such parameter. */
+static const struct expr *find_arg(const struct parser *p, enum expr_kind kind, struct str name)
+{
+	const struct macro_call *c = p->macro;
+
+	for (unsigned i = 0; c && i < c->macro->count; i++)
+		if (c->macro->params[i].kind == kind && str_eq(c->macro->params[i].name, name))
+			return c->args[i];
+	return NULL;
+}
+
+void parse_macro_variable(struct parser *p, struct expr *e)
+{
+	const struct expr *arg = find_arg(p, EXPR_VARIABLE, e->text);
+
+	if (p->err || !p->macro)
+		return;
+	e->text = arg ? arg->text
+		      : arena_printf(p->arena, "%.*s.%u", STR_FMT(e->text), p->macro->number);
+	if (!e->text.ptr)
+		parse_fail(p, -ENOMEM);
+}
+
+void parse_macro_map(struct parser *p, struct expr *e)
+{
+	const struct expr *arg = find_arg(p, EXPR_MAP, e->text);
+
+	if (p->err || !p->macro)
+		return;
+	if (arg)
+		e->text = arg->text;
+	else if (parse_error(p, e->mark, "macro-map", "'@%.*s' is not a parameter of the macro",
+			     STR_FMT(e->text)))
+		diag_hint(p->d, "a macro reaches only the maps that are passed to it");
+}
+
+const struct expr *parse_macro_arg(const struct parser *p, struct str name)
+{
+	return find_arg(p, EXPR_NAME, name);
+}
+
+bool parse_in_macro(const struct parser *p)
+{
+	return p->macro;
+}
