@@ -165,6 +165,22 @@ bool flame_add(struct flame *f, const char *line, size_t len)
 	return true;
 }
 
+/* Lines of another form are counted, not guessed at. */
+size_t flame_read(struct flame *f, const char *text, size_t len)
+{
+	size_t bad = 0;
+
+	for (const char *at = text; at < text + len;) {
+		const char *end = memchr(at, '\n', (size_t)(text + len - at));
+		size_t line = (size_t)((end ? end : text + len) - at);
+
+		if (line)
+			bad += !flame_add(f, at, line);
+		at += line + 1;
+	}
+	return bad;
+}
+
 /* ---- the page ----------------------------------------------------------------------------------
  */
 
@@ -246,45 +262,28 @@ void flame_write(const struct flame *f, const char *title, const char *unit, FIL
 	fputs(at, out);
 }
 
+int flame_save(const struct flame *f, const char *title, const char *unit, const char *path)
+{
+	FILE *out = path ? fopen(path, "we") : stdout;
+	bool ok;
+
+	if (out)
+		flame_write(f, title, unit, out);
+	ok = out && !fflush(out) && !ferror(out);
+	if (out && out != stdout && fclose(out))
+		ok = false;
+	if (!ok)
+		say_error("cannot write '%s': %s", path ? path : "standard output",
+			  strerror(errno));
+	return ok ? EXIT_OK : EXIT_FAILED;
+}
+
 /* ---- the command -------------------------------------------------------------------------------
  */
 
 struct flame_options {
 	const char *output, *title, *unit;
 };
-
-/* Lines of another form are counted, not guessed at. */
-static size_t read_stacks(struct flame *f, const char *text, size_t len)
-{
-	size_t bad = 0;
-
-	for (const char *at = text; at < text + len;) {
-		const char *end = memchr(at, '\n', (size_t)(text + len - at));
-		size_t line = (size_t)((end ? end : text + len) - at);
-
-		if (line)
-			bad += !flame_add(f, at, line);
-		at += line + 1;
-	}
-	return bad;
-}
-
-static int write_page(const struct flame *f, const struct flame_options *o)
-{
-	FILE *out = o->output ? fopen(o->output, "we") : stdout;
-	bool ok;
-
-	if (out)
-		flame_write(f, o->title ? o->title : "Flame graph", o->unit ? o->unit : "events",
-			    out);
-	ok = out && !fflush(out) && !ferror(out);
-	if (out && out != stdout && fclose(out))
-		ok = false;
-	if (!ok)
-		say_error("cannot write '%s': %s", o->output ? o->output : "standard output",
-			  strerror(errno));
-	return ok ? EXIT_OK : EXIT_FAILED;
-}
 
 static int run_flame(const struct command *c, char **argv)
 {
@@ -302,11 +301,12 @@ static int run_flame(const struct command *c, char **argv)
 	f = text ? flame_new() : NULL;
 	code = EXIT_FAILED;
 	if (f) {
-		bad = read_stacks(f, text, len);
+		bad = flame_read(f, text, len);
 		if (bad)
 			say_error("%zu line%s not 'frame;frame;... COUNT'", bad,
 				  bad == 1 ? " is" : "s are");
-		code = write_page(f, &o);
+		code = flame_save(f, o.title ? o.title : "Flame graph", o.unit ? o.unit : "events",
+				  o.output);
 		code = bad ? EXIT_FAILED : code;
 	}
 	flame_free(f);
@@ -334,6 +334,7 @@ const struct command command_flame = {
 		 "input, and write a page with their flame graph: click to zoom, / to search. It\n"
 		 "needs no other file and no network.\n",
 	.more = "Examples:\n"
+		"  nopal stack -d 10 -f folded ./server:shop:order | nopal flame -o order.html\n"
 		"  perf script | stackcollapse-perf.pl | nopal flame -o cpu.html\n"
 		"\n"
 		"Exit status: 0 if every line was a stack, 1 otherwise, 2 if the command line is\n"

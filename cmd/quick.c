@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flame.h"
 #include "options.h"
 #include "run.h"
 #include "scope.h"
@@ -26,6 +27,7 @@ struct quick {
 	bool elapsed;	   /* trace -t */
 	bool wall;	   /* -T */
 	bool show_script;
+	const char *flame;	       /* stack --flame: the page's file */
 	bool user_stack, kernel_stack; /* trace -U, -K */
 	const struct option *foreign;  /* an option of bcc's that has another name here */
 	struct spec *specs;
@@ -190,6 +192,8 @@ static int check_format(const struct command *c, const struct quick *q)
 		return usage_error(c, "-f folded is a form of stacks: nopal stack -f folded");
 	if (format == NOPAL_CSV && c == &command_hist)
 		return usage_error(c, "a histogram is not a row: use -f json");
+	if (q->flame && q->interval)
+		return usage_error(c, "--flame and -i cannot be combined");
 	return 0;
 }
 
@@ -283,6 +287,36 @@ static int write_script(struct script_text *t, const struct command *c, struct q
 	return EXIT_FAILED;
 }
 
+static void collect(void *text, const char *part, size_t len)
+{
+	fwrite(part, 1, len, text);
+}
+
+/* The stacks of the run become a page instead of text. */
+static int run_flame(const struct command *c, struct quick *q, const char *script)
+{
+	size_t len = 0;
+	char *text = NULL, *title = NULL;
+	FILE *all = open_memstream(&text, &len);
+	struct flame *f = flame_new();
+	int code = EXIT_FAILED;
+
+	q->run.options.format = NOPAL_FOLDED;
+	q->run.take = collect;
+	q->run.watch_arg = all;
+	if (all && f)
+		code = run_script(script, &q->run);
+	if (all && !fclose(all) && f && code == EXIT_OK &&
+	    asprintf(&title, "%s: %s", c->self, q->specs[0].probes[0]) >= 0) {
+		flame_read(f, text, len);
+		code = flame_save(f, title, "events", q->flame);
+	}
+	flame_free(f);
+	free(title);
+	free(text);
+	return code;
+}
+
 static int run_text(const struct command *c, struct quick *q, const struct script_text *t)
 {
 	const struct quick_kind *kind = c->detail;
@@ -302,7 +336,7 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	q->run.options.titles = q->key ? q->key : "probe";
 	if (!kind->has_map)
 		q->run.header = columns(q)->header;
-	return run_script(t->text, &q->run);
+	return q->flame ? run_flame(c, q, t->text) : run_script(t->text, &q->run);
 }
 
 static int run_quick(const struct command *c, char **argv)
@@ -360,6 +394,7 @@ static const struct option hist_options[] = {
 };
 static const struct option stack_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count for each KEY, such as comm, apart"},
+	{NULL, "--flame", "FILE", take_text, AT(flame), "draw a flame graph: one HTML file (see nopal-flame(1))"},
 	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option trace_options[] = {
@@ -444,7 +479,9 @@ const struct command command_stack = {
 	.summary = "count the call stacks that lead to a probe",
 	.usage = "[OPTION]... PROBE...",
 	.about = "Count events by the call stack of the thread.\n" PROBE_FORMS,
-	.more = "Example:\n  nopal stack -d 5 --top 10 ./server:shop:serve__done\n",
+	.more = "Examples:\n"
+		"  nopal stack -d 5 --top 10 ./server:shop:serve__done\n"
+		"  nopal stack -d 5 --flame serve.html ./server:shop:serve__done\n",
 	.options = stack_options,
 	.shared = run_options,
 	.run = run_quick,

@@ -71,3 +71,17 @@ browse() {
 	[ "$(jq '[.tree[range(1; .tree | length; 3)]] | add' json)" = 200001 ]
 	[ "$(jq '.names | length' json)" -lt 3000 ]
 }
+
+@test "nopal stack --flame draws what it counts" {
+	need_tracing
+	cp "$TARGETS/tick" tick
+	"$NOPAL" stack -q --flame page.html -c './tick word a b c' ./tick:tick:word >out
+	cat out
+	[ ! -s out ]
+	data page.html >json
+	[ "$(jq '[.tree[range(1; .tree | length; 3)]] | add' json)" = 3 ]
+	jq -r '.names[]' json | grep -q '^run_words'
+	[ "$(jq -r .title json)" = "nopal stack: ./tick:tick:word" ]
+	run "$NOPAL" stack --flame page.html -i 1 ./tick:tick:word
+	[ "$status" = 2 ]
+}
