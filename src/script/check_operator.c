@@ -175,6 +175,28 @@ static void check_text_compare(struct check *c, struct expr *e)
 			    check_type_text(c, &a->shape.type), check_type_text(c, &b->shape.type));
 }
 
+/* Can values of these types be the same? Then their parts are compared one by one. */
+static bool can_be_equal(const struct type *a, const struct type *b)
+{
+	if (a->kind != b->kind || a->element_count != b->element_count)
+		return false;
+	for (unsigned i = 0; i < a->element_count; i++)
+		if (!can_be_equal(&a->elements[i], &b->elements[i]))
+			return false;
+	return a->kind == TYPE_TUPLE || a->kind == TYPE_INT || a->kind == TYPE_STR;
+}
+
+/* tuple == tuple, and so structs and arrays */
+static void check_tuple_compare(struct check *c, struct expr *e)
+{
+	const struct type *a = &e->args[0]->shape.type, *b = &e->args[1]->shape.type;
+
+	e->shape = shape_bool();
+	if ((e->op != OPERATOR_EQ && e->op != OPERATOR_NE) || !can_be_equal(a, b))
+		check_error(c, e, "wrong-type", "'%s' does not work on %s and %s",
+			    operator_text(e->op), check_type_text(c, a), check_type_text(c, b));
+}
+
 void check_binary(struct check *c, struct expr *e)
 {
 	char what[40];
@@ -188,6 +210,15 @@ void check_binary(struct check *c, struct expr *e)
 			check_text_compare(c, e);
 			return;
 		}
+	}
+	if (e->op == OPERATOR_EQ || e->op == OPERATOR_NE) {
+		check_settle(c, e->args[0]);
+		check_settle(c, e->args[1]);
+	}
+	if (e->args[0]->shape.type.kind == TYPE_TUPLE &&
+	    e->args[1]->shape.type.kind == TYPE_TUPLE) {
+		check_tuple_compare(c, e);
+		return;
 	}
 	snprintf(what, sizeof(what), "an operand of '%s'", operator_text(e->op));
 	check_int(c, e->args[0], what);

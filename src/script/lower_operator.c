@@ -94,6 +94,70 @@ static uint16_t lower_name(struct lower *l, const struct expr *e)
 	return lower_const(l, lower_intern(l, &l->s->names, e->text));
 }
 
+/* A tuple and where it is: from `offset` of a slot on. */
+struct part {
+	const struct type *type;
+	uint16_t slot;
+	uint64_t offset;
+};
+
+/* One part that is a text, copied out. */
+static uint16_t lower_text_part(struct lower *l, const struct part *p)
+{
+	uint16_t slot = lower_slot(l, p->type);
+
+	emit_sti(l, OP_PART, slot, p->slot, p->offset);
+	return slot;
+}
+
+/* Jump to `differ` unless all parts are the same. */
+static void compare_parts(struct lower *l, struct part a, struct part b, struct label *differ)
+{
+	uint32_t before = l->next_reg;
+
+	if (a.type->kind == TYPE_TUPLE) {
+		for (unsigned i = 0; i < a.type->element_count; i++) {
+			struct part x = {&a.type->elements[i], a.slot, a.offset};
+			struct part y = {&b.type->elements[i], b.slot, b.offset};
+
+			compare_parts(l, x, y, differ);
+			a.offset += type_memory(x.type);
+			b.offset += type_memory(y.type);
+		}
+	} else if (a.type->kind == TYPE_STR) {
+		uint16_t left = lower_text_part(l, &a), right = lower_text_part(l, &b);
+		uint16_t other = lower_reg(l);
+
+		emit_strcmp(l, other, left, right, -1);
+		lower_goto(l, OP_JUMP_IF, other, differ);
+		lower_free_slot(l, left);
+		lower_free_slot(l, right);
+	} else {
+		uint16_t left = lower_reg(l), right = lower_reg(l);
+
+		emit_ds(l, OP_GET, left, a.slot, a.offset);
+		emit_ds(l, OP_GET, right, b.slot, b.offset);
+		emit_operator(l, OPERATOR_EQ, false, left, right, left);
+		lower_goto(l, OP_JUMP_NOT, left, differ);
+	}
+	l->next_reg = before;
+}
+
+static void lower_tuple_compare(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+	struct part left = {&a->shape.type, lower_memory(l, a, &a->shape.type), 0};
+	struct part right = {&b->shape.type, lower_memory(l, b, &b->shape.type), 0};
+	struct label differ = {0}, end = {0};
+
+	compare_parts(l, left, right, &differ);
+	emit_di(l, OP_CONST, out, e->op == OPERATOR_EQ);
+	lower_goto(l, OP_JUMP, REG_NO, &end);
+	lower_bind(l, &differ);
+	emit_di(l, OP_CONST, out, e->op == OPERATOR_NE);
+	lower_bind(l, &end);
+}
+
 void lower_binary(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
@@ -108,6 +172,10 @@ void lower_binary(struct lower *l, const struct expr *e, uint16_t out)
 		lower_bind(l, &no);
 		emit_di(l, OP_CONST, out, 0);
 		lower_bind(l, &end);
+		return;
+	}
+	if (a->shape.type.kind == TYPE_TUPLE) {
+		lower_tuple_compare(l, e, out);
 		return;
 	}
 	if (!is_name && a->shape.type.kind == TYPE_STR) {
