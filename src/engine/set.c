@@ -278,6 +278,7 @@ static void set_stats(struct engine *engine, struct run_stats *out)
 		out->loop_limits += one.loop_limits;
 		out->children += one.children;
 		out->files_missed |= one.files_missed;
+		out->none_seen |= one.none_seen && s->is_used[i];
 	}
 }
 

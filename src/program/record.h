@@ -73,6 +73,7 @@ struct run_stats {
 				  effects happened */
 	uint64_t loop_limits;  /* loops cut short */
 	bool files_missed;     /* files that the traced process mapped later could not be armed */
+	bool none_seen;	       /* user mode: no process that was looked at had any of the probes */
 	uint64_t children;     /* processes the traced one started, not followed */
 };
 

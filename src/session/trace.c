@@ -284,6 +284,11 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			  stats.children == 1 ? " that was" : "es that were");
 		diag_hint(d, "--follow traces them too");
 	}
+	if (stats.none_seen)
+		diag_warn(d, "none-seen",
+			  "no process that was looked at had these probes: in user mode, programs "
+			  "that "
+			  "a child runs for less than some milliseconds are missed");
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",
 			  "the main thread of process %d ended before the others: probes with a "

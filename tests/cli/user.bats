@@ -67,7 +67,7 @@ go_on() {
 	wait $tracer
 	cat "$dir/out"
 	grep -q alive "$dir/printed"
-	grep -q '^@\[near, (unreadable), 0\]: 1000$' "$dir/out"
+	grep -q '^@\[near, (unreadable), \(0\|false\)\]: 1000$' "$dir/out"
 	grep -q '^@far\[(unreadable)\]: 499500$' "$dir/out"
 }
 
@@ -184,6 +184,11 @@ poke() {
 	cat "$output_file"
 	says user-mode-shadowed "put breakpoints on 1 site of process $target" "$messages"
 	grep -q '^@n: 50$' "$output_file"
+}
+
+@test "a child that is too short to be seen does not go unmentioned" {
+	run timeout 20 "$NOPAL" --user -c "sh -c '$tick loop 1; true'" -e "usdt:$tick:tick:loop { @n = count() }"
+	[[ $output == *"@n: 1"* ]] || says none-seen "no process that was looked at had these probes"
 }
 
 @test "a program that a process runs by exec is traced a moment later" {

@@ -44,6 +44,8 @@ struct native {
 	uint64_t guard_at;  /* when the sites are looked at next */
 	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
 	unsigned late;	    /* programs that began before they were traced */
+	bool has_sites;	    /* the program has attachments in traced processes */
+	bool any_reached;   /* ... and one of them had such a site */
 	unsigned unreached; /* ... that cannot be traced */
 	unsigned later;	    /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
@@ -303,6 +305,7 @@ static int arm(struct native *e, struct native_process *p, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	log_pause(e, p);
+	e->any_reached |= p->count > 0;
 	return err == -ESRCH ? 0 : err;
 }
 
@@ -322,6 +325,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 	interp_set_start(e->interp, e->store->layout.start);
 	if (!err)
 		err = add_clauses(e->processes[0], e->parts[0].program, &left);
+	e->has_sites = left.of > 0;
 	if (!err)
 		err = judge_left_out(&left, d);
 	if (!err)
@@ -572,6 +576,7 @@ static void native_stats(struct engine *engine, struct run_stats *out)
 	*out = (struct run_stats){0};
 	if (e->store)
 		native_store_stats(e->store, out);
+	out->none_seen = e->is_attached && e->has_sites && !e->any_reached;
 }
 
 static int native_faults(struct engine *engine, fault_fn *fn, void *arg)
