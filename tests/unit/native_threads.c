@@ -4,6 +4,7 @@
  * thread. */
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/time.h>
@@ -190,20 +191,46 @@ static void trace(struct in_process *p)
 	in_process_patch(leaf_site, p->code);
 }
 
-static void run(bool plain)
+/* ---- a handler that leaves the trampoline and never comes back to it */
+
+#define JUMPS 3000
+
+static sigjmp_buf out;
+static volatile unsigned long jumps, begun, ended;
+
+static void jump_out(int signal)
 {
-	const struct itimerval often = {{0, 300}, {0, 300}}, never = {0};
+	(void)signal;
+	jumps++;
+	siglongjmp(out, 1);
+}
+
+static void hit_until_jumped(void)
+{
+	const struct itimerval often = {{0, 200}, {0, 200}}, never = {0};
+
+	signal(SIGALRM, jump_out);
+	sigsetjmp(out, 1);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (jumps < JUMPS) {
+		begun++;
+		leaf(begun % 2000);
+		ended++;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
+/* ---- the runs */
+
+static struct engine *open_traced(bool plain)
+{
 	const struct engine_options options = {0};
-	struct sums sums = {0};
-	struct run_stats stats;
 	struct diag d = DIAG_INIT;
-	pthread_t threads[THREADS];
 	struct engine *e;
 
 	for (size_t i = 0; i < COUNT(code); i++)
 		if (code[i].op == OP_CONST && code[i].d == 2)
 			code[i].imm = (int64_t)(uintptr_t)text;
-	fired = wrong = in_handlers = 0;
 	at = (struct attach){.kind = ATTACH_UPROBE,
 			     .path = STR("/x"),
 			     .arch = arch_host(),
@@ -215,6 +242,38 @@ static void run(bool plain)
 	((struct in_process *)e)->page->range_count = 1;
 	((struct in_process *)e)->no_rseq = plain;
 	trace((struct in_process *)e);
+	return e;
+}
+
+/* What is counted is whatever came to its end; of the others at most one for each jump. */
+static void leaving_a_trampoline_is_harmless(void **state)
+{
+	struct engine *e = open_traced(false);
+	struct sums sums = {0};
+	struct run_stats stats;
+
+	(void)state;
+	jumps = begun = ended = 0;
+	hit_until_jumped();
+	assert_true(engine_drain(e, 0, take_record, &sums) >= 0);
+	engine_stats(e, &stats);
+	assert_int_equal(sums.bad, 0);
+	assert_in_range(total_of(e, 0), ended, begun);
+	assert_in_range(total_of(e, 3), ended, begun);
+	assert_in_range(sums.records + stats.lost_records, ended, begun);
+	assert_in_range(begun - ended, 0, JUMPS);
+	engine_close(e);
+}
+
+static void run(bool plain)
+{
+	const struct itimerval often = {{0, 300}, {0, 300}}, never = {0};
+	struct engine *e = open_traced(plain);
+	struct sums sums = {0};
+	struct run_stats stats;
+	pthread_t threads[THREADS];
+
+	fired = wrong = in_handlers = 0;
 	signal(SIGPROF, handler);
 	setitimer(ITIMER_PROF, &often, NULL);
 	for (unsigned i = 0; i < THREADS; i++)
@@ -257,6 +316,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hits_are_exact),
 		cmocka_unit_test(hits_are_exact_without_rseq),
+		cmocka_unit_test(leaving_a_trampoline_is_harmless),
 	};
 
 	if (getenv("HITS"))

@@ -232,6 +232,8 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	case OP_EACH_COPY: return "only the kernel and the tracer loop over maps";
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel has tracepoints";
+	case OP_KLOAD:
+	case OP_KSTR: return "only the kernel reads its own memory";
 	case OP_BUILTIN: return kernel_only[in->imm];
 	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
 	}

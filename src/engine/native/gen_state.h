@@ -109,9 +109,9 @@ struct gen {
 	int32_t saved_at[16]; /* S - address; 0: not saved */
 	int32_t regs_at, rounds_at, tsc_at, hit_at, frame_at;
 	int32_t claim_at; /* the address of the claim on the scratch frame; 0: the call knows it */
-	bool has_hit;  /* the body has made a struct hit */
-	bool has_time; /* the TSC of the hit is kept at tsc_at; 0: not yet read. It goes up by 1
-			  with each record */
+	bool has_hit;	  /* the body has made a struct hit */
+	bool has_time;	  /* the TSC of the hit is kept at tsc_at; 0: not yet read. It goes up by 1
+			     with each record */
 	uint32_t loop_depth;
 	int head_exit, body_exit, lost;
 	int layout; /* label of struct layout, after the code */
