@@ -184,7 +184,7 @@ build-tests: all units targets examples bindings $(FUZZ_OBJECTS)
 
 demo:
 	@scripts/deps build
-	$(Q)$(MAKE) --no-print-directory all $(O)/examples/shop
+	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) all $(O)/examples/shop
 	$(Q)O=$(O) scripts/demo
 
 lint:

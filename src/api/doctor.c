@@ -126,7 +126,7 @@ static int try_tracing(struct buf *out)
 /* ---- The rest of the report */
 
 /* The capabilities that users other than root need, and what the kernel's lockdown forbids. */
-static void print_rights(struct buf *out)
+static void print_rights(struct rights *rights, struct buf *out)
 {
 	static const char *const lockdowns[] = {
 		[LOCKDOWN_NONE] = "no",
@@ -152,6 +152,7 @@ static void print_rights(struct buf *out)
 		   r.in_user_namespace ? " in a user namespace, which gives no rights to trace"
 				       : "");
 	buf_printf(out, "lockdown       %s\n\n", lockdowns[r.lockdown]);
+	*rights = r;
 	for (size_t i = 0; i < COUNT(rows); i++)
 		buf_printf(out, "%-19s %-4s %s\n", rows[i].name, rows[i].has ? "yes" : "no",
 			   rows[i].means);
@@ -187,10 +188,28 @@ static void print_user_mode(struct buf *out)
 			 "PID");
 }
 
+/* After a failed trial: what the user can do. */
+static void print_remedy(const struct rights *r, int err, struct buf *out)
+{
+	bool denied = err == -EPERM || err == -EACCES;
+
+	buf_text(out, "tracing in the kernel does not work here; listing probes does\n");
+	if (denied && geteuid())
+		buf_text(out, "to do: run nopal with sudo, or give it rights: setcap "
+			      "cap_bpf,cap_perfmon,cap_sys_ptrace+ep nopal\n");
+	else if (denied && !(r->bpf && r->perfmon))
+		buf_text(out,
+			 "to do: this is root without the rights of root, as in a container: "
+			 "start it with --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE\n");
+	if (!native_problem())
+		buf_text(out, "your own processes can be traced in user mode: with -p or -c\n");
+}
+
 NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 {
 	struct buf text = BUF_INIT;
 	struct features features;
+	struct rights rights;
 	struct utsname kernel;
 	int err;
 
@@ -198,14 +217,16 @@ NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 	if (!uname(&kernel))
 		buf_printf(&text, "kernel         %s %s\n", kernel.release, kernel.machine);
 	buf_printf(&text, "nopal          %s\n", NOPAL_VERSION);
-	print_rights(&text);
-	features_print(&features, &text);
+	print_rights(&rights, &text);
+	features_print(&features, rights.bpf, &text);
 	print_tracefs(&text);
 	print_user_mode(&text);
 	buf_char(&text, '\n');
 	err = try_tracing(&text);
-	buf_text(&text,
-		 err ? "tracing does not work here; listing probes does\n" : "tracing works\n");
+	if (err)
+		print_remedy(&rights, err, &text);
+	else
+		buf_text(&text, "tracing works\n");
 	if (text.ptr)
 		output(arg, text.ptr, text.len);
 	buf_free(&text);

@@ -116,3 +116,15 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	need_tracing
 	check_cases "$ROOT/tests/cases/commands/bcc.txt" 24
 }
+
+# The block of README.md that begins with "cc -o tick", as it stands.
+@test "README: a probe of one's own is traced by what is pasted" {
+	need_tracing
+	mkdir -p include && cp -r "$ROOT/include/." include/
+	sed -n '/^<!-- file: tick.c -->/,/^```$/p' "$ROOT/README.md" | sed '1,2d; /^```$/d' >tick.c
+	sed -n '/^cc -o tick tick.c/,/^```$/p' "$ROOT/README.md" | sed '/^```$/d; s/^cc /cc -I include /; s/sudo //' >pasted
+	grep -q 'nopal trace' pasted
+	run timeout 60 bash -e pasted
+	[ "$status" = 0 ]
+	[[ "$output" == *"some has 4 letters"*"words has 5 letters"*"to has 2 letters"*"count has 5 letters"* ]]
+}

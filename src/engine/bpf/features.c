@@ -184,20 +184,20 @@ static const struct {
 	uint32_t flags;
 	int helper;
 } table[FEATURE_COUNT_] = {
-	[FEATURE_UPROBE]       = {"uprobe",       "probes in user programs", .ask = ask_uprobe},
-	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", "one link for any number of sites", .ask = ask_multi},
-	[FEATURE_PID_FILTER]   = {"pid_filter",   "such a link can be limited to one process", .ask = ask_pid_filter},
-	[FEATURE_SLEEPABLE]    = {"sleepable",    "reads pages that are not resident", .type = BPF_PROG_TYPE_KPROBE, .flags = SLEEPABLE},
-	[FEATURE_COOKIE]       = {"cookie",       "one program for different sites", .type = BPF_PROG_TYPE_KPROBE, .helper = FUNC_GET_ATTACH_COOKIE},
-	[FEATURE_REF_CTR]      = {"ref_ctr",      "increments semaphores", .ask = ask_ref_ctr},
-	[FEATURE_RING]         = {"ring",         "ring buffer shared by all CPUs", .ask = ask_ring},
-	[FEATURE_RUN]          = {"run",          "BEGIN, END and interval in the kernel", .type = BPF_PROG_TYPE_SYSCALL, .flags = SLEEPABLE},
-	[FEATURE_BPF_LOOP]     = {"bpf_loop",     "long loops, by calls", .ask = ask_bpf_loop},
-	[FEATURE_MAY_GOTO]     = {"may_goto",     "long loops", .ask = ask_may_goto},
-	[FEATURE_FOR_EACH]     = {"for_each",     "loops over maps", .ask = ask_for_each},
-	[FEATURE_BTF]          = {"btf",          "children are followed without tracefs", .ask = ask_btf},
-	[FEATURE_LONG_JUMP]    = {"long_jump",    "large clauses", .ask = ask_long_jump},
-	[FEATURE_NOP5_SAFE]    = {"nop5_safe",    "probes at 5-byte nops keep the red zone", .ask = ask_nop5},
+	[FEATURE_UPROBE]       = {"uprobe",       "functions and probes of programs can be traced", .ask = ask_uprobe},
+	[FEATURE_UPROBE_MULTI] = {"uprobe_multi", "many probes are attached and removed at once (Linux 6.6)", .ask = ask_multi},
+	[FEATURE_PID_FILTER]   = {"pid_filter",   "-p puts breakpoints into that process alone (Linux 6.10)", .ask = ask_pid_filter},
+	[FEATURE_SLEEPABLE]    = {"sleepable",    "texts on pages that are not in memory can be read", .type = BPF_PROG_TYPE_KPROBE, .flags = SLEEPABLE},
+	[FEATURE_COOKIE]       = {"cookie",       "one program serves many probes (Linux 5.15)", .type = BPF_PROG_TYPE_KPROBE, .helper = FUNC_GET_ATTACH_COOKIE},
+	[FEATURE_REF_CTR]      = {"ref_ctr",      "probes that are off until a tracer comes are switched on", .ask = ask_ref_ctr},
+	[FEATURE_RING]         = {"ring",         "events of all CPUs come in order (Linux 5.8)", .ask = ask_ring},
+	[FEATURE_RUN]          = {"run",          "BEGIN, END and interval run in the kernel", .type = BPF_PROG_TYPE_SYSCALL, .flags = SLEEPABLE},
+	[FEATURE_BPF_LOOP]     = {"bpf_loop",     "loops of many rounds (Linux 5.17)", .ask = ask_bpf_loop},
+	[FEATURE_MAY_GOTO]     = {"may_goto",     "loops of many rounds (Linux 6.9)", .ask = ask_may_goto},
+	[FEATURE_FOR_EACH]     = {"for_each",     "for loops over maps", .ask = ask_for_each},
+	[FEATURE_BTF]          = {"btf",          "children are followed, with --follow and -c", .ask = ask_btf},
+	[FEATURE_LONG_JUMP]    = {"long_jump",    "clauses of thousands of instructions", .ask = ask_long_jump},
+	[FEATURE_NOP5_SAFE]    = {"nop5_safe",    "probes on a 5-byte nop are traced; if not, they are left out, because this kernel may damage such programs", .ask = ask_nop5},
 };
 /* clang-format on */
 
@@ -238,11 +238,26 @@ bool feature_has(struct features *f, enum feature feature)
 	return f->known[feature] > 0;
 }
 
-void features_print(struct features *f, struct buf *out)
+/* Without the right to load programs the kernel answers "no" to everything that is tried. */
+static bool is_known(enum feature feature, bool may_load)
 {
-	for (int i = 0; i < FEATURE_COUNT_; i++)
+	return may_load || feature == FEATURE_UPROBE || feature == FEATURE_REF_CTR ||
+	       feature == FEATURE_BTF || feature == FEATURE_NOP5_SAFE;
+}
+
+void features_print(struct features *f, bool may_load, struct buf *out)
+{
+	for (int i = 0; i < FEATURE_COUNT_; i++) {
+		bool has = feature_has(f, (enum feature)i);
+
 		buf_printf(out, "%-14s %-4s %s\n", table[i].name,
-			   feature_has(f, (enum feature)i) ? "yes" : "no", table[i].means);
+			   has				       ? "yes"
+			   : is_known((enum feature)i, may_load) ? "no"
+								 : "?",
+			   table[i].means);
+	}
+	if (!may_load)
+		buf_text(out, "(?: the kernel tells only those who may load BPF programs)\n");
 }
 
 void features_log(const struct features *f, struct buf *out)

@@ -110,8 +110,9 @@ void features_deny(struct features *f, struct str names);
 bool feature_has(struct features *f, enum feature feature);
 /* Learnt on the way: it worked, or it was refused. */
 void feature_learn(struct features *f, enum feature feature, bool works);
-/* One line each, "uprobe_multi  yes   one link for any number of sites": nopal doctor. */
-void features_print(struct features *f, struct buf *out);
+/* One line each, "uprobe_multi  yes   many probes are attached at once": nopal doctor. `may_load`:
+ * this user can load programs; if not, most of it is unknown. */
+void features_print(struct features *f, bool may_load, struct buf *out);
 /* "features: uprobe_multi, sleepable": those that are known to work, as a run asks only for what it
  * uses. */
 void features_log(const struct features *f, struct buf *out);
