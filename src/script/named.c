@@ -375,10 +375,20 @@ static void make_part(struct check *c, struct expr *whole, struct str name)
 /* retval: by the type of the function's result, or else the whole register. */
 void check_retval(struct check *c, struct expr *e)
 {
+	const struct attachment *p = c->v->count ? c->v->attachments[0] : NULL;
+	enum ctype_kind kind = p && p->result ? ctype_kind(p->result) : CTYPE_INTEGER;
 	struct arg_value v;
 
-	if (c->v->count && result_value(c->v->attachments[0], &v))
+	if (p && result_value(p, &v)) {
 		e->shape = v.shape;
+		return;
+	}
+	/* Of a pattern's functions some may return numbers, and others not. */
+	if (!p || str_has_wildcard(p->spec->name) || (kind != CTYPE_VOID && kind != CTYPE_FLOAT))
+		return;
+	check_error(
+		c, e, "no-result", "'%.*s' returns %s", STR_FMT(c->s->names.items[p->attach.name]),
+		kind == CTYPE_VOID ? "nothing" : "a float, in a register that tracers cannot see");
 }
 
 void lower_retval(struct lower *l, const struct expr *e, uint16_t out)

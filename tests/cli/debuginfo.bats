@@ -47,6 +47,15 @@ setup() {
 	[ "$output" = "103 hello255 " ]
 }
 
+# says no-result returns nothing
+@test "a result that is in no register that can be read is said" {
+	run -1 "$NOPAL" --dry-run -e 'uretprobe:./params:half { print(retval) }'
+	[[ "$output" == *"'uretprobe:./params:half' returns a float, in a register that tracers cannot see"* ]]
+	run -1 "$NOPAL" --dry-run -e 'uretprobe:./params:nothing { print(retval) }'
+	[[ "$output" == *"'uretprobe:./params:nothing' returns nothing"* ]]
+	run -0 "$NOPAL" --dry-run -e 'uretprobe:./params:n* { @ = hist(retval) }'
+}
+
 @test "members of structs that parameters point to, enums by name" {
 	traced 'uprobe:./params:use { printf("%d %s %s", args.c->fd, str(args.c->peer), args.col); @[args.col] = count() }' ./params
 	[[ "$output" == "7 peer GREEN"*"@[GREEN]: 1"* ]]

@@ -75,6 +75,17 @@ FUNCTION int outer(int v)
 	return sum + twice(v + 1);
 }
 
+FUNCTION double half(int v)
+{
+	USED;
+	return v / 2.0;
+}
+
+FUNCTION void nothing(void)
+{
+	USED;
+}
+
 int main(int argc, char **argv)
 {
 	struct conn c = {7, "peer"};
@@ -85,6 +96,8 @@ int main(int argc, char **argv)
 		sum += use(&c, "word", 1.5, i - 3, 200, GREEN, true);
 		sum += mixed((struct pair){1, 2}, -1 - i, (struct big){{10}}, -2,
 			     (struct words){3, 4}, 5, 6, 77);
+		sum += (long)half(i);
+		nothing();
 		sum += make(40 + i).a[0] + *name(i) + low(-1 - i) + outer(i);
 	}
 	return sum == 1;
