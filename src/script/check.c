@@ -219,9 +219,29 @@ static struct type declared_type(struct check *c, const struct expr *target)
 	return t;
 }
 
+/* The variable that this very `let` has declared before, which is seen again; else of this name. */
+static struct variable *find_declared(struct check *c, const struct expr *target)
+{
+	for (struct variable *v = c->v->variables; v; v = v->next) {
+		if (v->let != target)
+			continue;
+		if (v->is_hidden && !check_find_variable(c, target->text))
+			v->is_hidden = false;
+		break;
+	}
+	return check_find_variable(c, target->text);
+}
+
+/* What a block has declared ends with it; another block may declare the name again. */
+static void hide_declared(struct check *c)
+{
+	for (struct variable *v = c->v->variables; v; v = v->next)
+		v->is_hidden |= v->let && v->depth > c->block_depth;
+}
+
 static void check_let(struct check *c, struct stmt *s)
 {
-	struct variable *v = check_find_variable(c, s->target->text);
+	struct variable *v = find_declared(c, s->target);
 	struct type none = {.kind = TYPE_NONE}, *declared = &none, named;
 
 	if (s->target->named) {
@@ -248,6 +268,11 @@ static void check_let(struct check *c, struct stmt *s)
 		v->pass = c->pass;
 		s->target->variable = v;
 	}
+	v = s->target->variable;
+	if (c->err || !v || v->let)
+		return;
+	v->let = s->target;
+	v->depth = c->block_depth;
 }
 
 static void check_nested(struct check *c, struct stmt *body, bool is_loop)
@@ -257,6 +282,7 @@ static void check_nested(struct check *c, struct stmt *body, bool is_loop)
 	check_body(c, body);
 	c->loop_depth -= is_loop;
 	c->block_depth--;
+	hide_declared(c);
 }
 
 static void check_unroll(struct check *c, struct stmt *s)
@@ -408,6 +434,8 @@ int check_variant(struct check *c, struct variant *v)
 
 	c->v = v;
 	c->block_depth = c->loop_depth = 0;
+	for (struct variable *x = v->variables; x; x = x->next)
+		x->is_hidden = x->let; /* until its `let` */
 	c->err = span_intern(c->s, v->clause->mark, &v->clause->span);
 	if (p)
 		check_number(c, p, "a predicate");

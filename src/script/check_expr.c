@@ -93,7 +93,7 @@ static void check_param(struct check *c, struct expr *e)
 struct variable *check_find_variable(const struct check *c, struct str name)
 {
 	for (struct variable *v = c->v->variables; v; v = v->next)
-		if (str_eq(v->name, name))
+		if (str_eq(v->name, name) && !v->is_hidden)
 			return v;
 	return NULL;
 }

@@ -229,9 +229,21 @@ static int lower_all(struct script *s, const struct variants *all, struct clause
 	return 0;
 }
 
+/* NULL: the script does not say. */
+static const struct map_size *map_size_of(const struct script *s, const struct map *m)
+{
+	for (const struct map_size *size = s->tree.sizes; size; size = size->next)
+		if (size->name.len + 1 == m->name.len &&
+		    !memcmp(m->name.ptr + 1, size->name.ptr, size->name.len))
+			return size;
+	return NULL;
+}
+
 uint32_t map_entries(const struct script *s, const struct map *m)
 {
-	return m->key.kind == TYPE_NONE ? 1 : s->facts.max_map_keys;
+	const struct map_size *size = map_size_of(s, m);
+
+	return m->key.kind == TYPE_NONE ? 1 : size ? size->entries : s->facts.max_map_keys;
 }
 
 static const struct map_def *make_maps(struct script *s)

@@ -24,9 +24,12 @@ struct map {
 struct variable {
 	struct str name; /* "x" */
 	bool is_typed;
-	bool is_loop;	 /* for $i: cannot be assigned */
-	bool needs_zero; /* may be read before it is written */
-	unsigned pass;	 /* of check.c: the last one that met an assignment */
+	bool is_loop;		/* for $i: cannot be assigned */
+	bool needs_zero;	/* may be read before it is written */
+	unsigned pass;		/* of check.c: the last one that met an assignment */
+	const struct expr *let; /* what declares it; NULL: its first assignment */
+	unsigned depth;		/* of blocks: where it was declared */
+	bool is_hidden;		/* that block is over */
 	struct shape shape;
 	struct mark mark; /* the assignment that fixed the type */
 	uint16_t reg, slot;

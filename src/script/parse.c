@@ -6,6 +6,8 @@
 
 #include "base/array.h"
 
+#define MAX_ENTRIES (1u << 24)
+
 struct assignment {
 	enum token_kind token;
 	enum operator op;
@@ -28,7 +30,7 @@ static const struct assignment assignments[] = {
 /* clang-format on */
 
 /* What newer bpftrace allows between clauses, and we do not. */
-static const char *const foreign_items[] = {"import", "let", "fn"};
+static const char *const foreign_items[] = {"import", "fn"};
 
 /* Declarations of C between clauses. */
 static const char *const c_words[] = {"struct", "union", "enum", "typedef", NULL};
@@ -451,6 +453,42 @@ static void parse_config(struct parser *p, struct setting **out)
 	}
 }
 
+/* size = "let" map "=" word "(" number ")" ";"?; of the kinds only the number matters: what a map
+ * holds, and whether CPUs have values of their own, is up to its use */
+static void parse_map_size(struct parser *p)
+{
+	static const char *const kinds[] = {"hash", "percpuhash", NULL};
+	struct map_size *size = arena_new(p->arena, struct map_size);
+
+	if (!size) {
+		parse_fail(p, -ENOMEM);
+		return;
+	}
+	parse_advance(p);
+	size->name = p->token.text;
+	size->mark = p->token.mark;
+	parse_expect(p, TOKEN_MAP, "a map");
+	parse_expect(p, TOKEN_ASSIGN, "'='");
+	if (!parse_is(p, TOKEN_WORD) || !word_is_one_of(p->token.text, kinds))
+		parse_error(
+			p, p->token.mark, "unknown-map-kind",
+			"a map is a hash or a percpuhash: one that is full counts what it loses");
+	parse_advance(p);
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	if (!parse_is(p, TOKEN_INT) || !p->token.number || p->token.number > MAX_ENTRIES)
+		parse_error(p, p->token.mark, "bad-map-size",
+			    "the size of a map is a number from 1 to %u", MAX_ENTRIES);
+	size->entries = (uint32_t)p->token.number;
+	parse_advance(p);
+	if (!parse_is(p, TOKEN_RPAREN))
+		parse_unexpected(p, "')'");
+	parse_blank(p);
+	if (!p->err && p->lexer.at < p->lexer.text.len && p->lexer.text.ptr[p->lexer.at] == ';')
+		p->lexer.at++;
+	size->next = p->tree->sizes;
+	p->tree->sizes = size;
+}
+
 static void refuse_foreign(struct parser *p, const struct token *t)
 {
 	for (size_t i = 0; i < COUNT(foreign_items); i++)
@@ -522,6 +560,9 @@ int parse_tree(struct parser *p, struct tree *out)
 		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "macro")) {
 			l->at = t.mark.at + t.mark.len;
 			parse_macro(p);
+		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "let")) {
+			l->at = t.mark.at + t.mark.len;
+			parse_map_size(p);
 		} else if ((*last = parse_clause(p))) {
 			last = &(*last)->next;
 		}

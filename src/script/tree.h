@@ -190,12 +190,21 @@ struct define {
 	struct define *next;
 };
 
+/* let @m = hash(entries) */
+struct map_size {
+	struct mark mark;
+	struct str name; /* without @ */
+	uint32_t entries;
+	struct map_size *next;
+};
+
 struct tree {
 	struct setting *settings;
 	struct tree_clause *clauses;
 	struct c_scope types;
 	struct define *defines; /* newest first */
 	struct macro *macros;	/* the same */
+	struct map_size *sizes; /* the same */
 	bool has_includes;
 };
 
