@@ -41,6 +41,13 @@ struct parser {
 int parse_tree(struct parser *p, struct tree *out);
 
 struct expr *parse_expr(struct parser *p); /* never NULL */
+/* A node over `args`; their array is copied. Never NULL. */
+struct expr *expr_new(struct parser *p, enum expr_kind kind, struct mark mark, struct expr **args,
+		      unsigned count);
+/* parse_type.c: "(" type ")", if a cast is here; then it is taken. NULL: none is. */
+const struct ctype *parse_cast_type(struct parser *p);
+struct expr *parse_sizeof(struct parser *p);
+struct expr *parse_offsetof(struct parser *p);
 /* The probes of one clause, up to the predicate or block. */
 void parse_probes(struct parser *p, struct probe_spec **out);
 /* One probe pattern and nothing after it, for `-l`. */
