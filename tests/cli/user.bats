@@ -191,6 +191,19 @@ poke() {
 	[[ $output == *"@n: 1"* ]] || says none-seen "no process that was looked at had these probes"
 }
 
+@test "thread numbers of another pid namespace are announced as such" {
+	unshare -pf true 2>/dev/null || skip "needs pid namespaces"
+	unshare -pf "$tick" wait loop 10 <"$dir/go" >/dev/null 3>&- &
+	exec 8>"$dir/go"
+	sleep 0.3
+	target=$(pgrep -P $!)
+	start_tracer "usdt:$tick:tick:loop { @[tid] = count() }" --user -p "$target"
+	echo >&8
+	wait $tracer
+	cat "$output_file"
+	says user-mode-namespace "process $target is in another pid namespace" "$messages"
+}
+
 @test "a program that a process runs by exec is traced a moment later" {
 	start_target sh -c "read x; exec '$tick' loop 300 1 1000"
 	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user --follow -p $target

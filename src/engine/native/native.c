@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -309,6 +310,34 @@ static int arm(struct native *e, struct native_process *p, struct diag *d)
 	return err == -ESRCH ? 0 : err;
 }
 
+static bool uses_thread_numbers(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
+			const struct insn *in = &p->clauses[i].code[k];
+
+			if (in->op == OP_BUILTIN && in->imm == BUILTIN_TID)
+				return true;
+		}
+	return false;
+}
+
+/* A thread knows itself by its number in its own namespace. */
+static void judge_numbers(const struct native *e, struct diag *d)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)e->options.pid);
+	if (stat("/proc/self/ns/pid", &ours) || stat(path, &theirs) ||
+	    ours.st_ino == theirs.st_ino || !uses_thread_numbers(e->parts[0].program))
+		return;
+	diag_warn(d, "user-mode-namespace",
+		  "process %d is in another pid namespace: in user mode, 'tid' is the number that "
+		  "a thread has there",
+		  (int)e->options.pid);
+}
+
 static void ignore(void *arg, pid_t pid)
 {
 	(void)arg, (void)pid;
@@ -334,6 +363,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 		err = children_look(&e->children, e->options.pid, false, ignore, NULL);
 	if (err)
 		return err;
+	judge_numbers(e, d);
 	e->is_attached = true;
 	set_timer(e, PAUSE_FIRST);
 	return 0;
