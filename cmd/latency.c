@@ -10,34 +10,10 @@
 #include "nopal/diag.h"
 #include "nopal/sites.h"
 #include "options.h"
-#include "pair.h"
 #include "probe_word.h"
-#include "run.h"
-#include "scope.h"
-#include "script_text.h"
 
 #define ROWS  20 /* that are printed unless --top says otherwise */
 #define DEPTH 64 /* operations of one thread that can be open, one in another; a power of two */
-
-struct latency {
-	struct run run;
-	struct scope scope;
-	struct pair pair;
-	const char *key; /* -k: what start and done have in common; NULL: the thread */
-	const char *by;	 /* --by: a row for each */
-	enum latency_order order;
-	long top, slowest;
-	uint64_t interval;
-	bool show_script;
-	char *arguments; /* of the start, that --slowest shows: "args.query, args.id"; owned */
-	char *format;	 /* "query=%s id=%d"; owned */
-	unsigned argument_count;
-	struct slow_list slow;
-	struct latency_view view;
-	uint64_t began, shown; /* CLOCK_MONOTONIC */
-	char *rest;	       /* of a line that has not ended yet */
-	size_t rest_len;
-};
 
 /* ---- the script */
 
@@ -197,7 +173,7 @@ static void pick_bar(struct script_text *t, const struct latency *l)
 	script_put(t, "\n}\n");
 }
 
-static int write_script(struct script_text *t, const struct command *c, struct latency *l)
+int latency_write_script(struct script_text *t, const struct command *c, struct latency *l)
 {
 	int code;
 
@@ -383,7 +359,7 @@ static int run_latency(const struct command *c, char **argv)
 	if (!code && l.slowest && !l.pair.is_function)
 		find_arguments(&l);
 	if (!code)
-		code = write_script(&text, c, &l);
+		code = latency_write_script(&text, c, &l);
 	if (!code)
 		code = run_text(c, &l, &text);
 	script_text_free(&text);

@@ -98,6 +98,7 @@ build_example() {
 	in_page runtime.h nopal-runtime.3
 	in_page trace.h nopal-trace.3
 	in_page diag.h nopal-trace.3
+	in_page show.h nopal-trace.3
 }
 
 @test "the example of nopal-sites(3) lists probes" {

@@ -1,0 +1,313 @@
+/* nopal top: which probes are hit most, or how long operations take, as it happens. The screen and
+ * the text of -i are the same lines. */
+#include "top.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NCURSES_WIDECHAR 1
+#include <ncurses.h>
+
+#include "command.h"
+#include "latency.h"
+#include "options.h"
+#include "pair.h"
+#include "probe_word.h"
+#include "run.h"
+#include "scope.h"
+#include "script_text.h"
+
+#define SECOND	  UINT64_C(1000000000)
+#define TEXT_ROWS 20 /* of each interval of -i */
+#define HEAT	  10 /* lines of the heat map at most */
+
+struct top_command {
+	struct run run; /* first: run_options */
+	struct scope scope;
+	struct latency latency; /* the script of --latency */
+	const char *key;	/* -k, --by */
+	bool wants_times, show_script;
+	uint64_t interval; /* -i; 0: a screen */
+	char **words;
+	int count;
+	struct top top;
+	struct nopal_look look;
+	uint64_t last; /* CLOCK_MONOTONIC of the last interval's end */
+	bool is_open, typing;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the script */
+
+static int write_counts(struct script_text *t, const struct command *c, struct top_command *m)
+{
+	bool of_process = m->run.pid_count == 1 || m->run.options.command;
+	int code;
+
+	script_text_begin(t);
+	script_put(t, "config = { print_maps_on_exit = false }\n");
+	for (int i = 0; i < m->count; i++) {
+		script_put(t, i ? ",\n" : "");
+		probe_word_write(t, m->words[i], of_process);
+	}
+	if (!m->count)
+		script_put(t, "usdt:%s:*:*", of_process ? "" : "*");
+	script_put(t, "\n");
+	code = scope_write(t, c, &m->scope, &m->run, NULL);
+	script_put(t, "{\n\t@[probe");
+	if (m->key) {
+		script_put(t, ", ");
+		script_put_word(t, m->key);
+	}
+	script_put(t, "] = count();\n}\n");
+	if (script_text_end(t) || code)
+		return code;
+	say_error("out of memory for the script");
+	return EXIT_FAILED;
+}
+
+static int write_times(struct script_text *t, const struct command *c, struct top_command *m)
+{
+	int code = pair_find(c, m->words, m->count, &m->run, &m->latency.pair);
+
+	if (code)
+		return code;
+	m->latency.run = m->run;
+	m->latency.scope = m->scope;
+	m->latency.by = m->key;
+	return latency_write_script(t, c, &m->latency);
+}
+
+/* ---- the screen */
+
+static void leave_screen(void)
+{
+	if (stdscr && !isendwin())
+		endwin();
+}
+
+static void enter_screen(struct top_command *m)
+{
+	setlocale(LC_ALL, "");
+	initscr();
+	cbreak();
+	noecho();
+	nodelay(stdscr, true);
+	keypad(stdscr, true);
+	curs_set(0);
+	m->is_open = true;
+	atexit(leave_screen);
+}
+
+/* The lines that -i prints, as many as there is room for. */
+static void draw(struct top_command *m)
+{
+	int height = getmaxy(stdscr), y = 1;
+	unsigned heat = m->wants_times && height > 16 ? (unsigned)(height / 3) : 0;
+	unsigned rows = height > 5 ? (unsigned)height - 4 : 1;
+	char *text = NULL, *line, *rest;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return;
+	m->look.width = (unsigned)(getmaxx(stdscr) > 20 ? getmaxx(stdscr) : 20);
+	heat = heat > HEAT ? HEAT : heat;
+	top_print(&m->top, &m->look, rows > heat ? rows - heat : 1, heat, out);
+	if (fclose(out)) {
+		free(text);
+		return;
+	}
+	erase();
+	attron(A_REVERSE);
+	mvprintw(0, 0, "%-*.*s", getmaxx(stdscr), getmaxx(stdscr),
+		 m->typing ? " filter: type a text, then Enter"
+			   : " nopal top   q quit  space pause  s sort  / filter");
+	attroff(A_REVERSE);
+	for (rest = text; (line = strsep(&rest, "\n")) && y < height; y++) {
+		if (y == 2)
+			attron(A_BOLD);
+		mvaddstr(y, 0, line);
+		attroff(A_BOLD);
+	}
+	free(text);
+	refresh();
+}
+
+/* A key while a filter is typed. */
+static void type_filter(struct top_command *m, int key)
+{
+	size_t len = strlen(m->top.filter);
+
+	if (key == '\n' || key == KEY_ENTER || key == 27)
+		m->typing = false;
+	else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len)
+		m->top.filter[len - 1] = '\0';
+	else if (key >= ' ' && key < 127 && len + 1 < TOP_FILTER)
+		m->top.filter[len] = (char)key, m->top.filter[len + 1] = '\0';
+}
+
+static void take_key(struct top_command *m, struct nopal_trace *t, int key)
+{
+	if (m->typing) {
+		type_filter(m, key);
+		return;
+	}
+	switch (key) {
+	case 'q': nopal_trace_stop(t); break;
+	case ' ':
+	case 'p': m->top.paused = !m->top.paused; break;
+	case 's':
+		m->top.order = (m->top.order + 1) % (m->wants_times ? TOP_ORDERS : TOP_BY_P99);
+		break;
+	case '/':
+		m->typing = true;
+		m->top.filter[0] = '\0';
+		break;
+	default: break;
+	}
+}
+
+static void watch_screen(struct top_command *m, struct nopal_trace *t, bool due, bool over)
+{
+	bool changed = due;
+	int key;
+
+	if (over) {
+		leave_screen();
+		return;
+	}
+	if (!m->is_open)
+		enter_screen(m);
+	while ((key = getch()) != ERR) {
+		take_key(m, t, key);
+		changed = true;
+	}
+	if (changed)
+		draw(m);
+}
+
+/* ---- the run */
+
+static void watch_text(struct top_command *m, FILE *out)
+{
+	char text[16];
+	time_t now = time(NULL);
+	struct tm parts;
+
+	if (!localtime_r(&now, &parts) || !strftime(text, sizeof(text), "%H:%M:%S", &parts))
+		text[0] = '\0';
+	fprintf(out, "%s  ", text);
+	top_print(&m->top, &m->look, TEXT_ROWS, m->wants_times ? HEAT : 0, out);
+}
+
+static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
+{
+	struct top_command *m = arg;
+	uint64_t now = now_ns(), period = m->interval ? m->interval : SECOND;
+	bool due = m->last && now - m->last >= period;
+
+	if (!m->last)
+		m->last = now;
+	if ((due || (over && m->interval)) && now > m->last) {
+		top_update(&m->top, t, (double)(now - m->last) / (double)SECOND);
+		m->last = due && !over ? m->last + period * ((now - m->last) / period) : now;
+		if (m->interval)
+			watch_text(m, out);
+	}
+	if (!m->interval)
+		watch_screen(m, t, due && !m->top.paused, over);
+}
+
+static int run_text(struct top_command *m, const struct command *c, const struct script_text *t)
+{
+	if (m->show_script) {
+		fputs(t->text, stdout);
+		return EXIT_OK;
+	}
+	m->run.options.name = c->name;
+	m->run.options.origins = t->origins;
+	m->run.options.origin_count = t->origin_count;
+	m->run.watch = watch;
+	m->run.watch_arg = m;
+	m->run.quiet |= !m->interval;
+	run_look(&m->run, &m->look);
+	m->look.color &= m->interval != 0;
+	m->top.has_times = m->wants_times;
+	m->top.title = m->wants_times ? (m->key ? "KEY" : "PAIR") : m->key ? "PROBE,KEY" : "PROBE";
+	return run_script(t->text, &m->run);
+}
+
+static int run_top(const struct command *c, char **argv)
+{
+	struct top_command *m = calloc(1, sizeof(*m));
+	struct script_text text = {.text = NULL};
+	int code, words = m ? options_parse(c, argv, m, &code) : -1;
+
+	if (!m)
+		return EXIT_FAILED;
+	if (words >= 0) {
+		m->words = argv + 1;
+		m->count = words;
+		code = run_check_options(&m->run, c);
+		if (!code && !m->interval && !m->show_script && (!isatty(0) || !isatty(1)))
+			code = usage_error(c, "a screen needs a terminal: -i SECONDS prints text");
+		if (!code)
+			code = m->wants_times ? write_times(&text, c, m)
+					      : write_counts(&text, c, m);
+		if (!code)
+			code = run_text(m, c, &text);
+	}
+	script_text_free(&text);
+	pair_free(&m->latency.pair);
+	top_free(&m->top);
+	free(m);
+	return code;
+}
+
+/* clang-format off */
+#define AT(member) offsetof(struct top_command, member)
+static const struct option top_options[] = {
+	{"-k", "--by",           "KEY",  take_text,     AT(key),         "a row for each KEY, such as comm or args.query"},
+	{NULL, "--latency",      NULL,   take_flag,     AT(wants_times), "show how long operations take: the probes are START DONE or a PAIR, as nopal latency has them"},
+	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text each TIME, for logs"},
+	SCOPE_OPTIONS(struct top_command, scope),
+	{"-d", NULL,             "TIME", take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
+	{NULL, "--script",       NULL,   take_flag,     AT(show_script), "print the script instead of running it"},
+	{NULL, "--print-script", NULL,   take_flag,     AT(show_script), NULL},
+	{"-h", "--help",         NULL,   take_help,     0,               "print this help"},
+	{0},
+};
+/* clang-format on */
+
+const struct command command_top = {
+	.name = "top",
+	.self = "nopal top",
+	.summary = "watch which probes are hit most, or latencies",
+	.usage = "[OPTION]... [PROBE]...\n"
+		 "[OPTION]... --latency START DONE\n"
+		 "[OPTION]... --latency PAIR",
+	.about = "Show on the terminal which probes are hit most, or how long operations take, "
+		 "each\n"
+		 "second. Keys: q quit, space pause, s sort by the next column, / filter.\n"
+		 "Without a PROBE, all USDT probes: of the process of -p, or of every process.\n",
+	.more = "Examples:\n"
+		"  nopal top -p 4711\n"
+		"  nopal top -k comm libc.so.6:libc:*\n"
+		"  nopal top --latency --by args.query -p 4711 postgresql:query\n"
+		"  nopal top -i 10 /usr/bin/php8.2\n",
+	.options = top_options,
+	.shared = run_options,
+	.run = run_top,
+};

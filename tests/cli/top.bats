@@ -1,0 +1,104 @@
+# nopal top: the text of -i, and the screen in a real terminal.
+load ../helpers
+
+setup() {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	private tick >/dev/null
+	private pairs >/dev/null
+	export LC_ALL=C.UTF-8
+}
+
+teardown() {
+	tmux -L "top$$" kill-server 2>/dev/null || true
+	jobs -pr | xargs -r kill 2>/dev/null || true
+}
+
+@test "text: rates by probe" {
+	run timeout 30 "$NOPAL" top -q -i 200ms ./tick -c './tick loop 30 1 20000'
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ "${lines[0]}" == [0-2][0-9]:*" events/s, "*" row"*" by rate" ]]
+	[[ "$output" == *"PROBE      RATE/s  TOTAL  HISTORY"* ]]
+	[[ "$output" == *"tick:loop"*" 30  "* ]]
+}
+
+@test "text: keys, and latencies with a heat map" {
+	run timeout 30 "$NOPAL" top -q -i 200ms -k args.i ./tick:tick:loop -c './tick loop 2 1 20000'
+	echo "$output"
+	[[ "$output" == *"tick:loop,1"*" 1  "* ]]
+	run timeout 30 "$NOPAL" top -q -i 200ms --latency ./pairs -c './pairs sleep 100 2000'
+	echo "$output"
+	[[ "$output" == *"P50"*"P99"* ]]
+	[[ "$output" == *" 2.10 ms "*"@"* ]]
+}
+
+# screen WIDTH OPTIONS...: start nopal top in a terminal.
+screen() {
+	local width=$1
+	shift
+	need_program tmux
+	./tick loop 100000 1 1000 &
+	tmux -L "top$$" -f /dev/null new-session -d -x "$width" -y 24 -s s "env LC_ALL=C.UTF-8 '$NOPAL' top $*; echo status \$?; sleep 20"
+}
+
+# shows TEXT: it is on the screen, soon.
+shows() {
+	for _ in $(seq 60); do
+		output=$(tmux -L "top$$" capture-pane -p -t s)
+		[[ "$output" == *"$1"* ]] && return
+		sleep 0.1
+	done
+	echo "$output"
+	return 1
+}
+
+@test "screen: rates, sorting, a filter, pause, quit" {
+	for width in 60 80 200; do
+		screen $width ./tick
+		shows "tick:loop"
+		[[ "$output" == *"q quit"*"events/s"*"by rate"* ]]
+		[ "$(echo "$output" | wc -L)" -le $width ]
+		tmux -L "top$$" send-keys -t s s
+		shows "by total"
+		tmux -L "top$$" send-keys -t s /nothing Enter
+		shows "filter: nothing"
+		[[ "$output" != *tick:loop* ]]
+		tmux -L "top$$" send-keys -t s p
+		shows paused
+		tmux -L "top$$" send-keys -t s q
+		shows "status 0"
+		tmux -L "top$$" kill-server
+		kill $(jobs -pr)
+	done
+}
+
+@test "without a terminal it needs -i" {
+	run "$NOPAL" top ./tick </dev/null
+	[ "$status" = 2 ]
+	[[ "$output" == *"a screen needs a terminal: -i SECONDS prints text"* ]]
+}
+
+@test "100,000 events a second cost it less than 2 % of a core" {
+	./tick loop 100000000 &
+	storm=$!
+	"$NOPAL" top -q -i 1 -d 5 ./tick >text &
+	top=$!
+	sleep 4.5
+	ticks=$(awk '{ print $14 + $15 }' /proc/$top/stat)
+	begun=$(awk '{ print $22 }' /proc/$top/stat)
+	wait $top
+	kill $storm
+	cat text
+	echo "$ticks ticks of 1/100 s, of about 450"
+	[ "$ticks" -le 25 ] # with compiling and attaching; the rest is a look a second
+}
+
+@test "nopal-top(1) has every option" {
+	options() { "$NOPAL" "$1" --help | grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u; }
+	comm -23 <(options top) <(options count) >options # the others are in nopal(1)
+	sed -E 's/\\//g; s/Fl /-/g' "$ROOT/man/nopal-top.1" >page
+	while read -r option; do
+		grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" page || { echo "lacks $option"; return 1; }
+	done <options
+}
