@@ -29,6 +29,7 @@ static const struct {
 	{"not-counted", "a kernel that attaches uprobes and does not run them"},
 	{"map-is-made",
 	 "a later image whose arguments make a map's key or value larger than all before"},
+	{"run", "the kernel must refuse to run a program that it has loaded"},
 	{"no-argument", "program_check() refuses such a program before"},
 	{"user-mode-stub", "a process none of whose code ends in free bytes"},
 	{"user-mode-cpu", "a machine with another CPU"},
