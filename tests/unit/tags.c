@@ -27,6 +27,7 @@ static const struct {
 	{"more-images", "32 images that come later and cannot be traced"},
 	{"bad-record", "the kernel must write a malformed record; fuzz/record.c makes such"},
 	{"not-counted", "a kernel that attaches uprobes and does not run them"},
+	{"run", "a kernel that loads a program and does not run it"},
 	{"map-is-made",
 	 "a later image whose arguments make a map's key or value larger than all before"},
 	{"run", "the kernel must refuse to run a program that it has loaded"},
