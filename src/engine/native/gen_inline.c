@@ -333,12 +333,10 @@ static void find_size(struct gen *g, const struct insn *in)
 		return;
 	x86_const(g->code, R9, record_bytes(g, in, false));
 	for (unsigned i = 0; i < in->field_count; i++) {
-		int words = word_counts[number];
-
 		if (!is_variable(g, &in->fields[i]))
 			continue;
-		count_words(g, &in->fields[i], words);
-		x86_lea(g->code, R9, MEM_INDEX(R9, words, 3, 0));
+		count_words(g, &in->fields[i], word_counts[number]);
+		x86_lea(g->code, R9, MEM_INDEX(R9, word_counts[number], 3, 0));
 		number++;
 	}
 }
