@@ -67,7 +67,7 @@ go_on() {
 	wait $tracer
 	cat "$dir/out"
 	grep -q alive "$dir/printed"
-	grep -q '^@\[near, (unreadable), \(0\|false\)\]: 1000$' "$dir/out"
+	grep -q '^@\[near, (unreadable), false\]: 1000$' "$dir/out"
 	grep -q '^@far\[(unreadable)\]: 499500$' "$dir/out"
 }
 

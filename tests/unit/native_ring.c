@@ -347,6 +347,34 @@ static void the_killed_stop_no_ring(void **state)
 	munmap(p, 4096);
 }
 
+/* A frame of a killed thread is free again, one of a living thread is not. */
+static void frames_of_the_killed_are_freed(void **state)
+{
+	const struct native_sizes sizes = {.cpus = 2, .scratch_size = 64, .scratch_count = 2};
+	struct native_store *s = NULL;
+	struct seen seen = {0};
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(native_store_open(&program, &sizes, &s, NULL), 0);
+	child = fork();
+	if (!child) {
+		s->hit.tid = (uint64_t)getpid();
+		inside_scratch_claim(&s->hit);
+		kill_this();
+	}
+	waitpid(child, NULL, 0);
+	s->hit.tid = (uint64_t)getpid();
+	assert_non_null(inside_scratch_claim(&s->hit));
+	assert_null(inside_scratch_claim(&s->hit));
+	assert_int_equal(native_ring_drain(s, take, &seen, is_alive, NULL), 0);
+	assert_non_null(inside_scratch_claim(&s->hit));
+	assert_null(inside_scratch_claim(&s->hit));
+	assert_int_equal(native_ring_drain(s, take, &seen, is_alive, NULL), 0);
+	assert_null(inside_scratch_claim(&s->hit));
+	native_store_close(s);
+}
+
 /* ---- rings of CPUs: what a trampoline does in its restartable sequence, one at a time */
 
 static bool write_as_trampoline(struct native_store *s, uint32_t cpu, uint64_t size, uint64_t tsc)
@@ -566,6 +594,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_lost_uncounted),
 		cmocka_unit_test(sequences_are_restarted),
 		cmocka_unit_test(the_killed_stop_no_ring),
+		cmocka_unit_test(frames_of_the_killed_are_freed),
 		cmocka_unit_test(rings_of_cpus_wrap),
 		cmocka_unit_test(records_are_in_order),
 		cmocka_unit_test(control_records_are_never_lost),

@@ -33,7 +33,8 @@ char *inside_scratch_claim(struct hit *h)
 	for (uint32_t i = 0; i < l->scratch_count; i++, slot++) {
 		if (slot >= l->scratch_count)
 			slot = 0;
-		if (!word_load(&claims[slot]) && word_swap(&claims[slot], 0, 1))
+		if (!word_load(&claims[slot]) &&
+		    word_swap(&claims[slot], 0, h->tid ? h->tid : SCRATCH_TAKEN))
 			return h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count +
 			       (uint64_t)slot * l->scratch_size;
 	}

@@ -49,6 +49,10 @@ struct layout {
 	uint32_t scratch_size;
 };
 
+/* The claim of a scratch frame: 0, free; hit.tid of its thread, so that the tracer can free it when
+ * the thread was killed; or this, when that is not known. */
+#define SCRATCH_TAKEN UINT64_MAX
+
 struct shared_stats {
 	uint64_t lost_updates; /* map full */
 	uint64_t lost_scratch; /* runs without a frame */

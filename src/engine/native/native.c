@@ -565,11 +565,27 @@ static int native_rearm(struct engine *engine, struct diag *d)
 
 /* ---- records */
 
-static bool is_alive(void *arg, uint32_t tid)
+/* Does a process number its threads as we do? One that is gone says nothing. */
+static bool has_our_numbers(pid_t pid)
 {
+	struct stat ours, theirs;
 	char path[32];
 
-	(void)arg;
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	if (stat(path, &theirs))
+		return errno == ENOENT;
+	return !stat("/proc/self/ns/pid", &ours) && ours.st_ino == theirs.st_ino;
+}
+
+/* Threads of containers count as alive, since their numbers mean other threads here. */
+static bool is_alive(void *arg, uint32_t tid)
+{
+	const struct native *e = arg;
+	char path[32];
+
+	for (size_t i = 0; i < e->process_count; i++)
+		if (!has_our_numbers(inject_pid(e->processes[i]->x)))
+			return true;
 	snprintf(path, sizeof(path), "/proc/%u", tid);
 	return !access(path, F_OK);
 }
@@ -583,10 +599,10 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	native_clock_tick(e->store);
 	if (read(e->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
-	count = native_ring_drain(e->store, fn, arg, is_alive, NULL);
+	count = native_ring_drain(e->store, fn, arg, is_alive, e);
 	if (!count && timeout_ms) {
 		poll(&(struct pollfd){.fd = e->timer_fd, .events = POLLIN}, 1, timeout_ms);
-		count = native_ring_drain(e->store, fn, arg, is_alive, NULL);
+		count = native_ring_drain(e->store, fn, arg, is_alive, e);
 	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
 	if (e->is_attached)

@@ -370,6 +370,20 @@ static int give_missed(struct drain *d)
 	return err;
 }
 
+/* Frames of threads that were killed are free. */
+static void free_frames(const struct drain *d)
+{
+	const struct layout *l = &d->s->layout;
+	uint64_t *claims = (uint64_t *)(void *)(d->s->base + l->scratch_at);
+
+	for (uint32_t i = 0; d->is_alive && i < l->scratch_count; i++) {
+		uint64_t thread = word_load(&claims[i]);
+
+		if (thread && thread <= UINT32_MAX && !d->is_alive(d->alive_arg, (uint32_t)thread))
+			word_swap(&claims[i], thread, 0);
+	}
+}
+
 int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
 		      void *alive_arg)
 {
@@ -382,6 +396,7 @@ int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive
 	}
 	if (!err)
 		err = give_missed(&d);
+	free_frames(&d);
 	return err ? err : d.given;
 }
 

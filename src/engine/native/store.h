@@ -83,7 +83,7 @@ typedef bool is_alive_fn(void *arg, uint32_t tid);
 
 /* Hand over every record that was complete when this was called; their number, or -errno, or what
  * `fn` returned. Records whose writer `is_alive` denies are skipped and counted as lost; NULL: all
- * are alive. */
+ * are alive. Scratch frames of threads that are not alive become free. */
 int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
 		      void *alive_arg);
 /* How full the fullest ring is, in 1/256. */
