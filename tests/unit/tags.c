@@ -40,6 +40,7 @@ static const struct {
 	{"no-timer", "a process without file descriptors; it fails elsewhere before"},
 	{"user-mode-later", "depends on when the tracer looks at the mappings"},
 	{"user-mode-child", "a child that runs a program with other privileges"},
+	{"run", "a kernel that loads a program and then does not run it"},
 	{"unreadable-register", "a machine with registers that its kernel does not save"},
 };
 
