@@ -22,10 +22,10 @@ struct spec {
 
 /* Take `count` words apart:
  *
- *   words  = spec*
- *   spec   = probe* ( literal | format value* )?
- *   literal: a word that begins with '"', the format of a printf, and what it shows: '"%d %s", a,
- * b' format:  a word with a '%', without quotes; as many words follow as it shows values
+ *   words   = spec*
+ *   spec    = probe* ( literal | format value* )?
+ *   literal = a word that begins with a quote: the format and the values of a printf
+ *   format  = a word with a '%', without quotes; as many words follow as it shows values
  *
  * A word may also be one of bcc's, see bcc.h; `is_bcc`: all are.
  *
