@@ -80,7 +80,7 @@ shows() {
 }
 
 @test "100,000 events a second cost it less than 2 % of a core" {
-	./tick loop 100000000 &
+	./tick loop 2000000000 &
 	storm=$!
 	"$NOPAL" top -q -i 1 -d 5 ./tick >text &
 	top=$!
@@ -88,7 +88,7 @@ shows() {
 	ticks=$(awk '{ print $14 + $15 }' /proc/$top/stat)
 	begun=$(awk '{ print $22 }' /proc/$top/stat)
 	wait $top
-	kill $storm
+	kill $storm || true # it may have ended
 	cat text
 	echo "$ticks ticks of 1/100 s, of about 450"
 	[ "$ticks" -le 25 ] # with compiling and attaching; the rest is a look a second
