@@ -41,7 +41,8 @@ struct nopal_column {
 /* Text for the user, as nopal_output_fn of trace.h has it. */
 typedef void nopal_text_fn(void *arg, const char *text, size_t len);
 
-/* A table with a header line. Print `rows` rows of `count` cells each; cells are escaped. -ENOMEM. */
+/* A table with a header line. Print `rows` rows of `count` cells each; cells are escaped. -ENOMEM.
+ */
 int nopal_show_table(const struct nopal_column *columns, unsigned count, const char *const *cells,
 		     size_t rows, const struct nopal_look *look, nopal_text_fn *fn, void *arg);
 

@@ -251,7 +251,7 @@ void features_print(struct features *f, bool may_load, struct buf *out)
 		bool has = feature_has(f, (enum feature)i);
 
 		buf_printf(out, "%-14s %-4s %s\n", table[i].name,
-			   has				       ? "yes"
+			   has					 ? "yes"
 			   : is_known((enum feature)i, may_load) ? "no"
 								 : "?",
 			   table[i].means);
