@@ -153,6 +153,7 @@ enum format_kind {
 	FORMAT_EXIT,	  /* exit()                                                  control */
 	FORMAT_CAT,	  /* cat(): pieces make the path                             data    */
 	FORMAT_SYSTEM,	  /* system(): pieces make the command, unsafe               data    */
+	FORMAT_MESSAGE,	  /* errorf(), warnf(): pieces, to standard error            data    */
 };
 
 enum piece_flag { /* ORDER: FLAGS in format.c */
@@ -186,7 +187,7 @@ struct piece {
 struct format {
 	enum format_kind kind;
 	struct str text;
-	const struct piece *pieces; /* PRINTF, CAT, SYSTEM */
+	const struct piece *pieces; /* PRINTF, CAT, SYSTEM, MESSAGE */
 	uint32_t piece_count;
 	const struct type *fields;
 	unsigned field_count;

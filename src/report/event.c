@@ -61,6 +61,19 @@ static int report_printf(struct event *e)
 	return err;
 }
 
+/* errorf(), warnf(): one line for standard error */
+static int report_message(struct event *e)
+{
+	struct report *r = e->report;
+	int err = format_render(e->record.format, &r->renderer, &e->record, &r->failure);
+
+	if (err)
+		buf_clear(&r->failure);
+	else if (!str_ends(buf_as_str(&r->failure), STR("\n")))
+		buf_char(&r->failure, '\n');
+	return err;
+}
+
 /* print(expression) */
 static int report_value(struct event *e)
 {
@@ -360,6 +373,7 @@ static event_fn *const kinds[] = {
 	[FORMAT_PRINT]     = report_print,  [FORMAT_CLEAR]     = report_clear,
 	[FORMAT_ZERO]      = report_zero,   [FORMAT_EXIT]      = report_exit,
 	[FORMAT_CAT]       = report_cat,    [FORMAT_SYSTEM]    = report_system,
+	[FORMAT_MESSAGE]   = report_message,
 };
 /* clang-format on */
 

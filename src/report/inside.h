@@ -17,7 +17,7 @@ struct report {
 	const struct nopal_look *look; /* NULL: as bpftrace */
 	struct arena names;	       /* short ones */
 	struct buf scratch;
-	struct buf failure; /* why the last cat() or system() gave nothing */
+	struct buf failure; /* for standard error: errorf(), why cat() or system() gave nothing */
 };
 
 /* Maps as text or JSON, sorted as bpftrace sorts them: numbers and aggregates by value, the rest by

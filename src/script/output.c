@@ -279,15 +279,12 @@ const struct function output_rows[] = {
 	  "print the time of day", "time(\"%H:%M:%S\\n\");" },
 	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
 	  "end the run, with an exit status", "exit(1);" },
-	{ .name = "assert", .group = GROUP_FOREIGN },
-	{ .name = "errorf", .group = GROUP_FOREIGN },
 	{ .name = "getopt", .group = GROUP_FOREIGN },
 	{ .name = "override", .group = GROUP_FOREIGN },
 	{ .name = "signal", .group = GROUP_FOREIGN },
 	{ .name = "signal_thread", .group = GROUP_FOREIGN },
 	{ .name = "skboutput", .group = GROUP_FOREIGN },
 	{ .name = "unwatch", .group = GROUP_FOREIGN },
-	{ .name = "warnf", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
-/* printf, cat and system: their formats are parsed into pieces, which take values, and the record
- * carries the values. */
+/* printf, cat, system, errorf, warnf and assert: their formats are parsed into pieces, which take
+ * values, and the record carries the values. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -167,31 +167,107 @@ static void add_parts(struct lower *l, const struct expr *whole, struct printf_c
 	add_literal(l, whole->number ? STR(" }") : STR("{ }"), call);
 }
 
-static void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
+/* The pieces of the format, and the values that they show. */
+static void add_format(struct lower *l, const struct expr *e, struct printf_call *call)
 {
-	struct printf_call call = {.count = 0};
 	struct str rest = e->args[0]->text;
 	unsigned n = 1;
 	struct piece p;
 
-	(void)out;
 	while (piece_next(&rest, &p)) {
 		const struct expr *value = p.letter ? e->args[n++] : NULL;
 
 		if (!value)
-			add_piece(l, &p, &call);
+			add_piece(l, &p, call);
 		else if (value->is_whole)
-			add_parts(l, value, &call);
+			add_parts(l, value, call);
 		else
-			add_value(l, p, value, &call);
+			add_value(l, p, value, call);
 	}
+}
+
+static void emit_call(struct lower *l, enum format_kind kind, const struct printf_call *call)
+{
 	lower_emit(l,
-		   &(struct format){.kind = (enum format_kind)e->function->number,
-				    .pieces = call.pieces,
-				    .piece_count = (uint32_t)call.piece_count,
-				    .fields = call.types,
-				    .field_count = call.count},
-		   call.fields);
+		   &(struct format){.kind = kind,
+				    .pieces = call->pieces,
+				    .piece_count = (uint32_t)call->piece_count,
+				    .fields = call->types,
+				    .field_count = call->count},
+		   call->fields);
+}
+
+static void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct printf_call call = {.count = 0};
+
+	(void)out;
+	add_format(l, e, &call);
+	emit_call(l, (enum format_kind)e->function->number, &call);
+}
+
+/* "stdin:1:9-24: ERROR: ", as bpftrace has it: the column after the call is the second number, and
+ * a call of several lines has their numbers only. */
+static void add_place(struct lower *l, const struct expr *e, const char *level,
+		      struct printf_call *call)
+{
+	struct span span = script_span(l->s, e->mark), end = span;
+	unsigned line, column, last_line, last_column;
+	bool is_typed = str_eq(span.path, STR("-e")) || str_eq(span.path, STR("-"));
+	struct str path = is_typed ? STR("stdin") : span.path, place;
+
+	end.at += end.len;
+	span_position(span, &line, &column);
+	span_position(end, &last_line, &last_column);
+	place = line == last_line
+			? arena_printf(&l->s->arena, "%u:%u-%u", line, column, last_column)
+			: arena_printf(&l->s->arena, "%u-%u", line, last_line);
+	add_literal(
+		l,
+		arena_printf(&l->s->arena, "%.*s:%.*s: %s: ", STR_FMT(path), STR_FMT(place), level),
+		call);
+}
+
+static void lower_errorf(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct printf_call call = {.count = 0};
+
+	(void)out;
+	add_place(l, e, "ERROR", &call);
+	add_format(l, e, &call);
+	emit_call(l, FORMAT_MESSAGE, &call);
+}
+
+static void lower_warnf(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct printf_call call = {.count = 0};
+
+	(void)out;
+	add_place(l, e, "WARNING", &call);
+	add_format(l, e, &call);
+	emit_call(l, FORMAT_MESSAGE, &call);
+}
+
+/* assert(condition, "message"): unless it holds, the message and the end of the run, status 1 */
+static void check_assert(struct check *c, struct expr *e)
+{
+	check_int(c, e->args[0], "the condition of 'assert'");
+}
+
+static void lower_assert(struct lower *l, const struct expr *e, uint16_t out)
+{
+	struct printf_call call = {.count = 0};
+	struct label holds = {0};
+
+	(void)out;
+	lower_jump(l, e->args[0], true, &holds);
+	add_place(l, e, "ERROR", &call);
+	add_literal(l, STR("assert failed: "), &call);
+	add_literal(l, e->args[1]->text, &call);
+	emit_call(l, FORMAT_MESSAGE, &call);
+	lower_emit(l, &(struct format){.kind = FORMAT_EXIT, .exit_code = 1}, NULL);
+	lower_op(l, OP_RETURN);
+	lower_bind(l, &holds);
 }
 
 /* clang-format off */
@@ -204,6 +280,12 @@ const struct function printf_rows[] = {
 	  "print a file", "cat(\"/proc/%d/maps\", pid);" },
 	{ "system", "f*", GROUP_STATEMENT, NEED_DATA | NEED_UNSAFE, 0, NO_RESULT, check_printf, lower_printf, FORMAT_SYSTEM,
 	  "run a shell command (needs --unsafe)", "system(\"ps -p %d\", pid);" },
+	{ "errorf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_errorf, 0,
+	  "printf to standard error, with the script's line and ERROR", "errorf(\"bad size: %d\", arg0);" },
+	{ "warnf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_warnf, 0,
+	  "printf to standard error, with the script's line and WARNING", "warnf(\"large: %d\", arg0);" },
+	{ "assert", "es", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_assert, lower_assert, 0,
+	  "end the run with a message unless the condition holds", "assert(arg0 > 0, \"no size\");" },
 	{ .name = NULL },
 };
 /* clang-format on */

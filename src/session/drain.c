@@ -57,7 +57,7 @@ static int take_record(void *arg, struct str bytes)
 	if (t->out.len > before && ++t->shown == t->options.max_events)
 		t->state = t->state < SESSION_ENDING ? SESSION_EXITING : t->state; /* ORDER */
 	failure = report_failure(t->report);
-	if (failure.len) { /* what cat() or system() could not do */
+	if (failure.len) { /* errorf(); what cat() or system() could not do */
 		session_flush(t);
 		buf_str(&t->out, failure);
 		give_notice(t);

@@ -192,6 +192,21 @@ bats_require_minimum_version 1.5.0
 	[ "${lines[0]}" = '{"type": "attached_probes", "data": {"probes": 1}}' ]
 }
 
+@test "errorf, warnf and assert say on standard error where the script has them" {
+	run --separate-stderr "$NOPAL" -q -e 'BEGIN { printf("%d ", 1); errorf("bad %s", "x"); warnf("%d\n", 5);
+		assert(1, "fine"); printf("%d\n", 2); assert(1 ==
+		2, "sums"); printf("never"); }'
+	[ "$status" = 1 ]
+	[ "$output" = "1 2" ]
+	# shellcheck disable=SC2154
+	[ "$stderr" = "stdin:1:27-48: ERROR: bad x
+stdin:1:50-66: WARNING: 5
+stdin:2-3: ERROR: assert failed: sums" ]
+	printf 'BEGIN { errorf("here"); exit(); }' >"$BATS_TEST_TMPDIR/a.bt"
+	run --separate-stderr "$NOPAL" -f json -q "$BATS_TEST_TMPDIR/a.bt"
+	[ "$stderr" = "$BATS_TEST_TMPDIR/a.bt:1:9-23: ERROR: here" ]
+}
+
 @test "cat() of a file that is missing wrote its error into the output" {
 	run --separate-stderr "$NOPAL" -q -e 'BEGIN { cat("/nonexistent/x"); printf("after\n"); exit() }'
 	[ "$output" = after ]

@@ -404,7 +404,8 @@ static void read_format(struct test_program *t)
 		f->kind++;
 	f->text = read_quoted(t);
 	read_elements(t, &f->fields, &f->field_count);
-	if (f->kind == FORMAT_PRINTF || f->kind == FORMAT_CAT || f->kind == FORMAT_SYSTEM)
+	if (f->kind == FORMAT_PRINTF || f->kind == FORMAT_CAT || f->kind == FORMAT_SYSTEM ||
+	    f->kind == FORMAT_MESSAGE)
 		assert_int_equal(format_parse(f->text, &t->arena, f), 0);
 	f->map = take(t, "m") ? (uint32_t)read_number(t) : 0;
 	f->top = take(t, "top") ? read_number(t) : 0;
