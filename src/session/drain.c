@@ -59,8 +59,8 @@ static int take_record(void *arg, struct str bytes)
 	failure = report_failure(t->report);
 	if (failure.len) { /* errorf(); what cat() or system() could not do */
 		session_flush(t);
-		buf_str(&t->out, failure);
-		give_notice(t);
+		buf_str(&t->log, failure); /* text also where the output is JSON */
+		session_give_log(t);
 	}
 	if (action == REPORT_EXIT)
 		/* ORDER: in END it ends the other clauses of END */

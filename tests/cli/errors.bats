@@ -204,6 +204,7 @@ stdin:1:50-66: WARNING: 5
 stdin:2-3: ERROR: assert failed: sums" ]
 	printf 'BEGIN { errorf("here"); exit(); }' >"$BATS_TEST_TMPDIR/a.bt"
 	run --separate-stderr "$NOPAL" -f json -q "$BATS_TEST_TMPDIR/a.bt"
+	[ "$output" = "" ]
 	[ "$stderr" = "$BATS_TEST_TMPDIR/a.bt:1:9-23: ERROR: here" ]
 }
 
