@@ -19,7 +19,7 @@ offers() {
 	offers '' | grep -qx trace
 	! offers '' | grep -qx complete
 	[ "$(offers list --ver)" = --verbose ]
-	[ "$(offers trace -f '')" = $'text\njson' ]
+	[ "$(offers trace -f '')" = $'text\njson\nfolded\ncsv' ]
 	[ "$(offers --dump=t)" = --dump=tree ]
 	[ "$(offers --dump t)" = tree ]
 	[ "$(offers --dump=x)" = "" ]

@@ -20,7 +20,7 @@ build() {
 # run_there PROGRAM ARGUMENTS...: run a program of that CPU.
 run_there() {
 	local libs
-	libs=$(find "$built/sysroot" -name 'lib*.so.[01]' -printf '%h:')
+	libs=$(find "$built/sysroot" -name 'lib*.so.[0-9]' -printf '%h:')
 	"$qemu" -L "/usr/$triplet" -E LD_LIBRARY_PATH="$libs/usr/$triplet/lib" "$@"
 }
 
