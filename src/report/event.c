@@ -182,12 +182,11 @@ static int report_args(struct event *e)
 	return err;
 }
 
-/* print(@m[key]) */
+/* print(@m[key]): the value alone, as any value */
 static int report_map_value(struct event *e)
 {
-	static const struct type no_key = {.kind = TYPE_NONE};
 	const struct format *f = e->record.format;
-	struct value key = {.type = &no_key}, value;
+	struct value key, value;
 	unsigned at = 0;
 
 	if (f->map >= e->report->program->map_count || !f->field_count)
@@ -196,8 +195,8 @@ static int report_map_value(struct event *e)
 		return -EPROTO;
 	if (record_field(&e->record, &f->fields[at], &value))
 		return -EPROTO;
-	table_print_entry(&e->report->renderer, e->report->style, &e->report->program->maps[f->map],
-			  &key, &value, e->out);
+	table_print_value(&e->report->renderer, e->report->style, &e->report->program->maps[f->map],
+			  &value, e->out);
 	return 0;
 }
 

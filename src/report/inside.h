@@ -37,9 +37,9 @@ int table_print(const struct renderer *r, const struct table_request *request,
 /* Each entry in printed order, as text; a non-zero result of `fn` ends it and is returned. */
 int table_each(const struct renderer *r, const struct table_request *request,
 	       const struct map_store *maps, report_entry_fn *fn, void *arg);
-/* One entry, for print(@m[key]). */
-void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
-		       const struct value *key, const struct value *value, struct buf *out);
+/* The value of one entry, for print(@m[key]). */
+void table_print_value(const struct renderer *r, enum report_style style, const struct map_def *map,
+		       const struct value *value, struct buf *out);
 
 /* cat() and system(): what a file or a command says, as bytes, and the line a command is made of.
  *

@@ -501,15 +501,13 @@ int table_each(const struct renderer *r, const struct table_request *request,
 	return err;
 }
 
-void table_print_entry(const struct renderer *r, enum report_style style, const struct map_def *map,
-		       const struct value *key, const struct value *value, struct buf *out)
+void table_print_value(const struct renderer *r, enum report_style style, const struct map_def *map,
+		       const struct value *value, struct buf *out)
 {
-	struct table_entry e = {.key = *key, .value = *value};
-	struct map_table t = {
-		.renderer = r, .map = map, .style = style, .div = 1, .entries = &e, .count = 1};
+	const struct map_table t = {.renderer = r, .map = map, .style = style, .div = 1};
+	bool is_json = style == REPORT_JSON;
 
-	if (style == REPORT_JSON)
-		add_json(&t, 0, out);
-	else
-		add_text_entry(&t, &e, out);
+	buf_text(out, is_json ? "{\"type\": \"value\", \"data\": " : "");
+	add_value(&t, value, out);
+	buf_text(out, is_json ? "}\n" : "\n");
 }
