@@ -110,7 +110,9 @@ as_postgres() {
 	[ "$((100 * ${sites% *}))" -ge "$((85 * ${sites#* }))" ]
 	# As the postgres user, who may debug the server; and by the kernel, at once.
 	chmod 755 "$data"
-	as_postgres env __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" --follow -p "$pid" -e "$script" >user.out 2>user.err 3>&- &
+	# Not through a function: that would run in a shell of its own, which signals do not end.
+	setpriv --reuid=postgres --regid=postgres --init-groups \
+		env __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" --follow -p "$pid" -e "$script" >user.out 2>user.err 3>&- &
 	user=$!
 	until grep -q PROBES_ATTACHED user.err; do sleep 0.05; kill -0 $user; done
 	as_postgres "$BIN/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
