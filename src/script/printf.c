@@ -281,11 +281,11 @@ const struct function printf_rows[] = {
 	{ "system", "f*", GROUP_STATEMENT, NEED_DATA | NEED_UNSAFE, 0, NO_RESULT, check_printf, lower_printf, FORMAT_SYSTEM,
 	  "run a shell command (needs --unsafe)", "system(\"ps -p %d\", pid);" },
 	{ "errorf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_errorf, 0,
-	  "printf to standard error, with the script's line and ERROR", "errorf(\"bad size: %d\", arg0);" },
+	  "printf an error to standard error", "errorf(\"bad size: %d\", arg0);" },
 	{ "warnf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_warnf, 0,
-	  "printf to standard error, with the script's line and WARNING", "warnf(\"large: %d\", arg0);" },
+	  "printf a warning to standard error", "warnf(\"large: %d\", arg0);" },
 	{ "assert", "es", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_assert, lower_assert, 0,
-	  "end the run with a message unless the condition holds", "assert(arg0 > 0, \"no size\");" },
+	  "end the run unless the condition holds", "assert(arg0 > 0, \"no size\");" },
 	{ .name = NULL },
 };
 /* clang-format on */
