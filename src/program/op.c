@@ -6,6 +6,7 @@
 /* Short names, for the columns of ops.h. */
 #define KIND(kind) TYPE_BIT(kind)
 #define TEXT	   KIND(TYPE_STR)
+#define BYTES	   (KIND(TYPE_STR) | KIND(TYPE_BUF))
 #define STACK	   (KIND(TYPE_USTACK) | KIND(TYPE_KSTACK))
 #define WORDS	   TYPE_WORDS
 #define BUCKETS	   (KIND(TYPE_HIST) | KIND(TYPE_LHIST))

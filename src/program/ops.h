@@ -71,7 +71,7 @@ OP(ZERO,      "zero",      "s",  "",     0,                   0)        /* all o
 OP(COPY,      "copy",      "p",  "t",    0,                   0)        /* s[imm ...] = all of t */
 /* s = t[imm ...], as many bytes as s has (tuple element) */
 OP(PART,      "part",      "s",  "q",    0,                   0)
-OP(TEXT,      "text",      "s",  "v",    TEXT,                0)        /* s (STR) = literal program->literals[imm] */
+OP(TEXT,      "text",      "s",  "v",    BYTES,               0)        /* s (STR, BUF) = literal program->literals[imm] */
 /* s (STR) = NUL-terminated text at user address a, at most register b bytes (unsigned; REG_NO:
  * any number) and at most the limit: imm, or 0 for what the slot holds. Address 0 gives
  * TEXT_NULL, one that cannot be read TEXT_UNREADABLE and a read error, text that the limit cut,

@@ -128,9 +128,42 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 	}
 }
 
-/* buf(p, n) */
+/* buf("text"), buf("text", n): n of its bytes, NULs after its end */
+static void check_literal_bytes(struct check *c, struct expr *e)
+{
+	struct expr *text = e->args[0];
+	const struct expr *n = e->arg_count > 1 ? e->args[1] : NULL;
+	uint64_t bytes = n && (int64_t)n->value >= 0 ? n->value : text->text.len;
+	char *copy;
+
+	check_expr(c, text);
+	if (n && !n->is_const)
+		check_error(c, n, "wrong-arg-type",
+			    "the number of bytes of a string in quotes must be constant");
+	check_length(c, e);
+	if (c->err)
+		return;
+	copy = arena_alloc(&c->s->arena, bytes + 1); /* zeroed */
+	if (!copy) {
+		c->err = -ENOMEM;
+		return;
+	}
+	memcpy(copy, text->text.ptr, bytes < text->text.len ? bytes : text->text.len);
+	text->text = str_of(copy, bytes);
+	e->shape = shape_of(type_text(TYPE_BUF, bytes));
+}
+
+/* buf(p, n), buf("text") */
 static void check_buf(struct check *c, struct expr *e)
 {
+	if (e->args[0]->kind == EXPR_STRING) {
+		check_literal_bytes(c, e);
+		return;
+	}
+	check_expr(c, e->args[0]);
+	check_int(c, e->args[0], "this argument of 'buf'");
+	if (!c->err && e->arg_count < 2)
+		check_error(c, e, "wrong-arg-count", "'buf' takes the number of bytes, too");
 	e->shape = shape_of(type_text(TYPE_BUF, text_bytes(c, e)));
 	check_length(c, e);
 }
@@ -138,8 +171,14 @@ static void check_buf(struct check *c, struct expr *e)
 static void lower_buf(struct lower *l, const struct expr *e, uint16_t out)
 {
 	uint32_t most = text_most(&l->s->facts, e);
-	uint16_t address = lower_word(l, e->args[0]), length = lower_length(l, e);
+	uint16_t address, length;
 
+	if (e->args[0]->kind == EXPR_STRING) {
+		lower_memory_to(l, e->args[0], out);
+		return;
+	}
+	address = lower_word(l, e->args[0]);
+	length = lower_length(l, e);
 	if (length == REG_NO)
 		length = lower_const(l, most);
 	emit_read(l, OP_BUF, out, address, length, most);
@@ -258,7 +297,7 @@ static void lower_strncmp(struct lower *l, const struct expr *e, uint16_t out)
 const struct function text_rows[] = {
 	{ "str", "x[i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_str, lower_str, 0,
 	  "text at an address, up to its NUL", "@[str(arg0, 16)] = count();" },
-	{ "buf", "pi", GROUP_FUNCTION, 0, 0, NO_RESULT, check_buf, lower_buf, 0,
+	{ "buf", "x[i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_buf, lower_buf, 0,
 	  "bytes at an address", "printf(\"%r\\n\", buf(arg0, 16));" },
 	{ "usym", "p", GROUP_FUNCTION, NEED_STACKS, 0, DISPLAY_TYPE("usym", 2), NULL, lower_symbol, true,
 	  "the function at an address of the process", "@[usym(arg0)] = count();" },
