@@ -41,12 +41,12 @@ static const char *take_engine(void *at, const struct option *o, const char *val
 /* clang-format off */
 #define AT(member) offsetof(struct run, member)
 const struct option run_options[] = {
-	{"-p", NULL,            "PID",       take_pids,   0,                   "trace only this process; several -p: these processes"},
+	{"-p", "--pid",         "PID",       take_pids,   0,                   "trace only this process; several -p: these processes"},
 	{NULL, "--follow",      NULL,        take_flag,   AT(options.follow),  "with -p: also trace the children that it creates from now on; every process that runs the same file then gets the breakpoints (see nopal(1))"},
-	{"-c", NULL,            "COMMAND",   take_text,   AT(options.command), "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
+	{"-c", "--cmd",         "COMMAND",   take_text,   AT(options.command), "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
 	{NULL, "--exit-status", NULL,        take_flag,   AT(exit_status),     "with -c: exit with the status of COMMAND"},
-	{"-f", NULL,            "text|json|folded|csv", take_choice, AT(options.format), "set the output format; folded: stacks as lines for flame graphs, csv: rows with commas"},
-	{"-o", NULL,            "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
+	{"-f", "--format",      "text|json|folded|csv", take_choice, AT(options.format), "set the output format; folded: stacks as lines for flame graphs, csv: rows with commas"},
+	{"-o", "--output",      "FILE",      take_text,   AT(output),          "write to FILE instead of standard output"},
 	{NULL, "--ring-size",   "SIZE",      take_size,   AT(options.ring_bytes), "set the size of the event buffer, such as 64K (default 4M)"},
 	{NULL, "--raw",         NULL,        take_flag,   AT(options.raw),     "do not escape traced text, unless the output is a terminal"},
 	{NULL, "--user",        NULL,        take_engine, AT(options.engine),  "with -p or -c: trace in user mode, in the process itself, without the kernel; as root, the kernel traces what user mode cannot"},

@@ -208,6 +208,15 @@ stdin:2-3: ERROR: assert failed: sums" ]
 	[ "$stderr" = "$BATS_TEST_TMPDIR/a.bt:1:9-23: ERROR: here" ]
 }
 
+@test "the long options of bpftrace" {
+	cd "$BATS_TEST_TMPDIR"
+	"$NOPAL" -q --format json --output=out --cmd true -e 'BEGIN { print(7) }'
+	[ "$(cat out)" = '{"type": "value", "data": 7}' ]
+	run "$NOPAL" --pid v -e 'BEGIN { exit() }'
+	[ "$status" = 2 ]
+	[ "${lines[0]}" = "nopal: error: option '--pid' needs a process ID, not 'v'" ]
+}
+
 @test "cat() of a file that is missing wrote its error into the output" {
 	run --separate-stderr "$NOPAL" -q -e 'BEGIN { cat("/nonexistent/x"); printf("after\n"); exit() }'
 	[ "$output" = after ]
