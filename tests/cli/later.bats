@@ -35,7 +35,7 @@ NOPAL_MESSAGES=$BATS_TEST_TMPDIR/messages
 @test "a later image's records in JSON" {
 	trace_later -f json usdt::u:ev -c "sh -c '$later 300; true'"
 	[ "$status" = 0 ]
-	[[ "$output" == *'"printf"'*'.text = '*seven* ]]
+	[[ "$output" == *'"args": {"n": 7, "text": "seven"}}'* ]]
 }
 
 @test "an ordinary user ended root's usdt:* by an image with another layout" {
