@@ -206,6 +206,8 @@ void check_binary(struct check *c, struct expr *e)
 	if (c->err)
 		return;
 	for (unsigned i = 0; i < 2; i++) {
+		if (expr_is_text(e->args[i]))
+			check_as_text(c, e->args[1 - i]);
 		if (expr_is_text(e->args[i]) || e->args[i]->shape.type.kind == TYPE_NAME) {
 			check_text_compare(c, e);
 			return;

@@ -483,7 +483,13 @@ void check_named(struct check *c, struct expr *e);
 void check_as_float(struct check *c, struct expr *e);
 /* ... and a hint for the error when it did not. */
 void hint_no_float(struct check *c, const struct expr *e);
+/* args.x where text is wanted: a char * becomes the text. False: `e` is something else. */
+bool check_as_text(struct check *c, struct expr *e);
 void lower_named(struct lower *l, const struct expr *e, uint16_t out);
+/* The text of args.x, which check_as_text() takes: `length` bytes (REG_NO: any number) and at most
+ * `most`. */
+void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, uint32_t most,
+		      uint16_t out);
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 void check_whole(struct check *c, struct expr *e);
 void check_retval(struct check *c, struct expr *e);

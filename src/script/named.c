@@ -16,7 +16,8 @@ struct arg_value {
 	bool is_unreadable;  /* NONE: the operand cannot be read; else it is too large */
 	uint64_t size;	     /* NONE: bytes of the whole */
 	uint8_t extend_from; /* INT: so many bytes of the operand; 0: it is right as it is */
-	int counted_by;	     /* STR: the argument that has its length; -1: it ends in a NUL */
+	bool is_text;	     /* STR; or INT: the address of text, which can become it */
+	int counted_by;	     /* of text: the argument that has its length; -1: it ends in a NUL */
 };
 
 /* An integer as it is declared; as the operand has it when that is narrower, as constants are, or
@@ -59,6 +60,25 @@ static struct arg_value float_value(unsigned size)
 		.shape = shape_of((struct type){.kind = TYPE_FLOAT, .size = size})};
 }
 
+static struct shape text_shape(const struct attachment *p)
+{
+	return shape_of(type_text(TYPE_STR, p->script->facts.max_strlen));
+}
+
+/* A char * of a usdt probe is its text: the probe has it to be shown. One of a function is a
+ * pointer, as in C: it may lead to a buffer that is not filled yet, and str() says when to read. */
+static struct arg_value text_value(const struct attachment *p, const struct argument *arg,
+				   const struct ctype_layout *is)
+{
+	struct arg_value v = {.shape = text_shape(p)};
+
+	if (p->spec->type == PROBE_UPROBE)
+		v = number_value(&arg->operand, arg->type, is);
+	v.is_text = true;
+	v.counted_by = arg->counted_by;
+	return v;
+}
+
 /* The value that an argument of a known type has. */
 static struct arg_value typed_value(const struct attachment *p, const struct argument *arg)
 {
@@ -71,9 +91,7 @@ static struct arg_value typed_value(const struct attachment *p, const struct arg
 	if (kind == CTYPE_FLOAT && is.size == o->size && is.size >= 4)
 		return float_value((unsigned)is.size);
 	if (argument_is_text(arg) && (o->kind == OPERAND_CONST || (arch && o->size == arch->word)))
-		return (struct arg_value){
-			.shape = shape_of(type_text(TYPE_STR, p->script->facts.max_strlen)),
-			.counted_by = arg->counted_by};
+		return text_value(p, arg, &is);
 	if (is.size > 8 || (is.size && (kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
 					kind == CTYPE_STRUCT || kind == CTYPE_UNION)))
 		return (struct arg_value){.size = is.size};
@@ -114,7 +132,7 @@ static bool same_value(const struct arg_value *a, const struct arg_value *b)
 	const struct ctype *x = target_of(a->shape.type.ctype), *y = target_of(b->shape.type.ctype);
 
 	return type_equal(&a->shape.type, &b->shape.type) && a->is_unreadable == b->is_unreadable &&
-	       a->size == b->size && a->extend_from == b->extend_from &&
+	       a->size == b->size && a->extend_from == b->extend_from && a->is_text == b->is_text &&
 	       a->counted_by == b->counted_by && (x && y ? ctype_same(x, y) : x == y);
 }
 
@@ -302,7 +320,7 @@ void check_named(struct check *c, struct expr *e)
 		return;
 	}
 	v = value_of(p, n);
-	e->shape = v.shape;
+	e->shape = v.is_text && e->is_part ? text_shape(p) : v.shape;
 	if (v.shape.type.kind != TYPE_NONE)
 		return;
 	if (e->is_part) {
@@ -316,6 +334,29 @@ void check_named(struct check *c, struct expr *e)
 			    STR_FMT(e->text), (unsigned long long)v.size);
 		diag_hint(c->d, "use arg%u for the raw operand", n);
 	}
+}
+
+/* args.x that is text, or the address of one. */
+static bool find_text(const struct variant *variant, const struct expr *e, unsigned *n,
+		      struct arg_value *out)
+{
+	const struct attachment *p = variant->count ? variant->attachments[0] : NULL;
+
+	if (e->kind != EXPR_FIELD || !p || p->event || !find_named(p, e->text, n))
+		return false;
+	*out = value_of(p, *n);
+	return out->is_text;
+}
+
+bool check_as_text(struct check *c, struct expr *e)
+{
+	struct arg_value v;
+	unsigned n;
+
+	if (c->err || !find_text(c->v, e, &n, &v))
+		return false;
+	e->shape = text_shape(c->v->attachments[0]);
+	return true;
 }
 
 /* The number of an expression argN that the attachments have; false for others. */
@@ -438,23 +479,51 @@ void lower_part_note(struct lower *l, struct str text, uint16_t out)
 	emit_di(l, OP_CONST, out, lower_intern(l, &l->s->names, text));
 }
 
+/* The smaller one of two lengths; REG_NO is none. */
+static uint16_t lower_shorter(struct lower *l, uint16_t a, uint16_t b)
+{
+	uint16_t least, is_less;
+	struct label done = {0};
+
+	if (a == REG_NO || b == REG_NO)
+		return a == REG_NO ? b : a;
+	least = lower_reg(l);
+	is_less = lower_reg(l);
+	emit_dai(l, OP_MOV, least, a, 0);
+	emit_operator(l, OPERATOR_LT, false, a, b, is_less);
+	lower_goto(l, OP_JUMP_IF, is_less, &done);
+	emit_dai(l, OP_MOV, least, b, 0);
+	lower_bind(l, &done);
+	return least;
+}
+
+void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, uint32_t most,
+		      uint16_t out)
+{
+	uint16_t address = lower_reg(l), count = REG_NO;
+	struct arg_value v = {.counted_by = -1};
+	unsigned n = 0;
+
+	find_text(l->v, e, &n, &v);
+	emit_di(l, OP_ARG, address, n);
+	if (v.counted_by >= 0) {
+		count = lower_reg(l);
+		emit_di(l, OP_ARG, count, (unsigned)v.counted_by);
+	}
+	emit_read(l, OP_STR, out, address, lower_shorter(l, count, length), most);
+}
+
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct attachment *p = l->v->attachments[0];
 	struct arg_value v;
-	uint16_t raw, length = REG_NO;
 	unsigned n = 0;
+	uint16_t raw;
 
 	find_named(p, e->text, &n);
 	v = value_of(p, n);
-	if (v.shape.type.kind == TYPE_STR) {
-		raw = lower_reg(l);
-		emit_di(l, OP_ARG, raw, n);
-		if (v.counted_by >= 0) {
-			length = lower_reg(l);
-			emit_di(l, OP_ARG, length, (unsigned)v.counted_by);
-		}
-		emit_read(l, OP_STR, out, raw, length, l->s->facts.max_strlen);
+	if (e->shape.type.kind == TYPE_STR) {
+		lower_named_text(l, e, REG_NO, l->s->facts.max_strlen, out);
 	} else if (v.shape.type.kind != TYPE_NONE) {
 		raw = v.extend_from ? lower_reg(l) : out;
 		emit_di(l, OP_ARG, raw, n);

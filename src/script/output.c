@@ -50,6 +50,7 @@ static void check_print(struct check *c, struct expr *e)
 		return;
 	}
 	check_expr(c, a);
+	check_as_text(c, a);
 	if (!a->is_whole)
 		check_storable(c, a, "a value to print");
 }

@@ -60,6 +60,8 @@ static void check_value(struct check *c, const struct piece *p, struct expr *a)
 		return;
 	if (wants_float(p) && t->kind == TYPE_INT)
 		check_as_float(c, a);
+	if (p->letter == 's' && t->kind == TYPE_INT)
+		check_as_text(c, a);
 	if (conversion->kinds & TYPE_BIT(t->kind))
 		return;
 	/* What has a text of its own: a constant's name, true, a whole struct. */

@@ -64,7 +64,7 @@ static void check_param_text(struct check *c, struct expr *e)
 	e->shape = shape_of(type_text(TYPE_STR, text.len));
 }
 
-/* str(p), str(p, n), str("text"); str($1) is the parameter's text */
+/* str(p), str(p, n), str("text"), str(args.text, n); str($1) is the parameter's text */
 static void check_str(struct check *c, struct expr *e)
 {
 	struct expr *p = e->args[0];
@@ -80,9 +80,10 @@ static void check_str(struct check *c, struct expr *e)
 		e->shape = p->shape;
 		return;
 	}
-	if (p->shape.type.kind == TYPE_STR)
+	if (p->shape.type.kind != TYPE_STR)
+		check_int(c, p, "the address of 'str'");
+	else if (!check_as_text(c, p))
 		check_error(c, p, "wrong-arg-type", "this is already a string: remove the length");
-	check_int(c, p, "the address of 'str'");
 	check_length(c, e);
 	bytes = text_bytes(c, e);
 	/* One byte more than asked for: what the script itself cuts gets no trailer. */
@@ -116,6 +117,8 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 	if (p->kind == EXPR_PARAM) {
 		emit_si(l, OP_TEXT, out,
 			lower_intern(l, &l->s->literals, param_text(&l->s->options, e)));
+	} else if (p->shape.type.kind == TYPE_STR && e->arg_count > 1) {
+		lower_named_text(l, p, lower_length(l, e), text_most(&l->s->facts, e), out);
 	} else if (p->shape.type.kind == TYPE_STR) {
 		lower_memory_to(l, p, out);
 	} else {

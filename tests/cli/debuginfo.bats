@@ -21,6 +21,24 @@ setup() {
 	[ "$output" = $'-3\ntrue\nword' ]
 }
 
+@test "a char * is a pointer that is shown as text" {
+	traced 'uprobe:./params:use { printf("%s %s %s %d %d", args.text, str(args.text), str(args.text, 2),
+		args.text == arg1, *args.text); print(args.text); print(strlen(args.text)) }' ./params
+	[ "$output" = $'word word wo 1 119word\n4' ]
+	traced 'uprobe:./params:use /args.text != 0 && args.text && args.text == "word"/ {
+		$n = 3; $p = args.text; print((str(args.text, $n), str($p, 1), str($p + 1), str(args.text, -1))) }' ./params
+	[ "$output" = "(wor, w, ord, word)" ]
+	traced 'uprobe:./params:use { printf("%p %x %p", args.text, args.text, arg1) }' ./params
+	read -r pointer hex raw <<<"$output"
+	[[ $raw == 0x[0-9a-f]* ]]
+	[ "$pointer 0x$hex" = "$raw $raw" ]
+	traced 'uprobe:./params:use { @at[tid] = args.text } uretprobe:./params:use { print(str(@at[tid])); clear(@at) }' ./params
+	[ "${lines[0]}" = "word" ]
+	for script in 'if (args.text < "a") { }' 'print(str(args.n, "a"))'; do
+		run -1 "$NOPAL" --dry-run -e "uprobe:./params:use { $script }"
+	done
+}
+
 @test "parameters after floats and structs are where the calling convention has them" {
 	traced 'uprobe:./params:mixed { printf("%d %d %d %d %d", args.a, args.s, args.l3, args.l4, args.last) } uprobe:./params:make { printf(" %d", args.a) }' ./params
 	[ "$output" = "-1 -2 5 6 77 40" ]
