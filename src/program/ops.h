@@ -92,7 +92,7 @@ OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)
 OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
 /* d = bytes of the text in s, or frames of the stack */
 OP(LENGTH,    "length",    "d",  "s",    TEXT | STACK,        0)
-OP(BYTE,      "byte",      "d",  "sa",   TEXT,                0)        /* d = byte number a of the text in s; 0 after its end */
+OP(BYTE,      "byte",      "d",  "sa",   BYTES,               0)        /* d = byte number a of the text in s; 0 after its end */
 
 /* d = m[key s], 0 when absent; value INT, FLOAT, NAME or aggregate (below) */
 OP(MAP_GET,   "map_get",   "d",  "k",    0,                   WORDS | SCALARS)

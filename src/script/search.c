@@ -1,4 +1,4 @@
-/* Functions that look into texts: strstr strcontains strcap. */
+/* Functions that look into texts: strstr strcontains strcap memcmp. */
 #include "script/inside.h"
 
 /* Bytes that the text of `e` may have. */
@@ -70,6 +70,71 @@ static void check_strcap(struct check *c, struct expr *e)
 	e->value = a->kind == EXPR_STRING ? a->text.len + 1 : a->shape.type.size;
 }
 
+/* memcmp(a, b, n): each of the two is a string, a buffer or an address of the process */
+static bool has_bytes(const struct type *t)
+{
+	return t->kind == TYPE_STR || t->kind == TYPE_BUF;
+}
+
+static void check_memcmp(struct check *c, struct expr *e)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct expr *a = e->args[i];
+
+		check_expr(c, a);
+		if (c->err || has_bytes(&a->shape.type))
+			continue;
+		check_int(c, a, "this argument of 'memcmp'");
+		if (!c->err && a->shape.type.is_kernel)
+			check_error(c, a, "unsupported",
+				    "'memcmp' of the kernel's memory is not supported yet");
+	}
+	if (!c->err && e->args[2]->value > PROGRAM_MAX_TEXT)
+		check_error(c, e->args[2], "too-long", "'memcmp' compares at most %u bytes",
+			    PROGRAM_MAX_TEXT);
+}
+
+/* The slot with the bytes, or the register with their address. */
+static uint16_t lower_bytes(struct lower *l, const struct expr *e)
+{
+	const struct type *t = &e->shape.type;
+
+	return has_bytes(t) ? lower_memory(l, e, t) : lower_word(l, e);
+}
+
+/* Byte number `at` of what lower_bytes left; after the end of a text it is 0. */
+static void lower_byte_at(struct lower *l, const struct expr *e, uint16_t from, uint16_t at,
+			  uint16_t out)
+{
+	static const struct type byte = {.kind = TYPE_INT, .size = 1};
+
+	if (has_bytes(&e->shape.type)) {
+		emit_ds(l, OP_BYTE, out, from, 0)->a = at;
+		return;
+	}
+	emit_operator(l, OPERATOR_ADD, false, from, at, out);
+	emit_load(l, out, out, &byte);
+}
+
+static void lower_memcmp(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t a = lower_bytes(l, e->args[0]), b = lower_bytes(l, e->args[1]);
+	uint16_t at = lower_const(l, 0), one = lower_const(l, 1), byte = lower_reg(l);
+	uint16_t end = lower_const(l, e->args[2]->value), result = lower_const(l, 0);
+	struct loop loop;
+
+	loop_open(l, e->mark, e->args[2]->value + 1, &loop);
+	emit_operator(l, OPERATOR_LT, false, at, end, byte);
+	lower_goto(l, OP_JUMP_NOT, byte, l->leave);
+	lower_byte_at(l, e->args[0], a, at, result);
+	lower_byte_at(l, e->args[1], b, at, byte);
+	emit_operator(l, OPERATOR_SUB, true, result, byte, result);
+	lower_goto(l, OP_JUMP_IF, result, l->leave);
+	emit_operator(l, OPERATOR_ADD, false, at, one, at);
+	loop_close(l, &loop);
+	emit_dai(l, OP_MOV, out, result, 0);
+}
+
 /* clang-format off */
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
@@ -80,6 +145,8 @@ const struct function search_rows[] = {
 	  "does a text contain another?", "if (strcontains(str(arg0), \"SELECT\")) { @ = count(); }" },
 	{ "strcap", "t", GROUP_FUNCTION, 0, 0, NO_RESULT, check_strcap, NULL, 0,
 	  "the bytes that a text may have", "print(strcap(comm));" },
+	{ "memcmp", "xxc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_memcmp, lower_memcmp, 0,
+	  "0 when bytes are equal, or their difference", "if (memcmp(arg0, \"GET \", 4) == 0) { exit(); }" },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -325,7 +325,6 @@ const struct function text_rows[] = {
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
 	{ .name = "kaddr", .group = GROUP_FOREIGN },
 	{ .name = "kptr", .group = GROUP_FOREIGN },
-	{ .name = "memcmp", .group = GROUP_FOREIGN },
 	{ .name = "path", .group = GROUP_FOREIGN },
 	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
 	{ .name = "pton", .group = GROUP_FOREIGN },
