@@ -1,5 +1,7 @@
 /* Functions that return strings, buffers and symbols: str buf usym ksym strftime strncmp. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 
 #include "script/inside.h"
 
@@ -249,6 +251,48 @@ static void lower_ntop(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, 8, half);
 }
 
+/* pton("192.0.2.1"), pton("2001:db8::1"): its bytes, in the order of the network */
+static void check_pton(struct check *c, struct expr *e)
+{
+	struct expr *text = e->args[0];
+	bool is_v6 = memchr(text->text.ptr, ':', text->text.len);
+	unsigned count = is_v6 ? 16 : 4;
+	struct type *elements = arena_array(&c->s->arena, struct type, count);
+	char spelt[INET6_ADDRSTRLEN];
+	uint8_t bytes[16];
+
+	snprintf(spelt, sizeof(spelt), "%.*s", STR_FMT(text->text));
+	if (strlen(spelt) != text->text.len ||
+	    inet_pton(is_v6 ? AF_INET6 : AF_INET, spelt, bytes) != 1) {
+		check_error(c, text, "bad-address",
+			    "'pton' expects an IPv4 or IPv6 address, not '%.*s'",
+			    STR_FMT(text->text));
+		return;
+	}
+	if (!elements) {
+		c->err = -ENOMEM;
+		return;
+	}
+	for (unsigned i = 0; i < count; i++)
+		elements[i] = type_int(1, false);
+	e->shape = shape_of((struct type){.kind = TYPE_TUPLE,
+					  .show = SHOW_ARRAY,
+					  .elements = elements,
+					  .element_count = count});
+}
+
+static void lower_pton(struct lower *l, const struct expr *e, uint16_t out)
+{
+	unsigned count = e->shape.type.element_count;
+	char spelt[INET6_ADDRSTRLEN];
+	uint8_t bytes[16] = {0};
+
+	snprintf(spelt, sizeof(spelt), "%.*s", STR_FMT(e->args[0]->text));
+	inet_pton(count == 16 ? AF_INET6 : AF_INET, spelt, bytes);
+	for (unsigned i = 0; i < count; i++)
+		emit_put(l, out, 8ull * i, lower_const(l, bytes[i]));
+}
+
 static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
 {
 	static const struct type first = {.kind = TYPE_INT, .size = 4};
@@ -310,6 +354,8 @@ const struct function text_rows[] = {
 	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
 	{ "ntop", "i[i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_ntop, lower_ntop, 0,
 	  "an address of the Internet, as text", "print(ntop((uint32)arg0));" },
+	{ "pton", "s", GROUP_FUNCTION, 0, 0, NO_RESULT, check_pton, lower_pton, 0,
+	  "the bytes of an address of the Internet", "print(pton(\"192.0.2.1\"));" },
 	{ "strerror", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("errno", 1), NULL, lower_shown, 0,
 	  "what an error number means", "print(strerror(arg0));" },
 	{ "signal_name", "i", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("signal", 1), NULL, lower_shown, 0,
@@ -327,7 +373,6 @@ const struct function text_rows[] = {
 	{ .name = "kptr", .group = GROUP_FOREIGN },
 	{ .name = "path", .group = GROUP_FOREIGN },
 	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
-	{ .name = "pton", .group = GROUP_FOREIGN },
 	{ .name = "str_concat", .group = GROUP_FOREIGN },
 	{ .name = "uaddr", .group = GROUP_FOREIGN },
 	{ .name = "uptr", .group = GROUP_FOREIGN },
