@@ -89,7 +89,7 @@ start_tracer() {
 	: >"$messages"
 	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" -e "$script" "$@" >"$output_file" 2>"$messages" 3>&- &
 	tracer=$!
-	for _ in $(seq 300); do
+	for _ in $(seq 1200); do
 		grep -q __BPFTRACE_NOTIFY_PROBES_ATTACHED "$messages" && return 0
 		kill -0 $tracer 2>/dev/null || break
 		sleep 0.05
