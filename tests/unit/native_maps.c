@@ -512,19 +512,21 @@ static int is_map_full(void *arg, const struct run_fault *fault)
 static void full_maps_are_counted(void **state)
 {
 	struct native_store *s = open_maps(100);
-	uint64_t faults = 0, key;
+	uint64_t faults = 0, key, numbers, counts;
 
 	(void)state;
 	run_workers(s, THREADS, fill_up);
-	assert_int_equal(sum_of(s, NUMBERS).keys, 100);
-	assert_int_equal(sum_of(s, COUNTS).keys, 100);
-	assert_int_equal(lost_updates(s), 2 * (THREADS * 1000 - 100));
+	numbers = sum_of(s, NUMBERS).keys;
+	counts = sum_of(s, COUNTS).keys;
+	/* A thread that is stopped while it inserts may let the map grow by its key. */
+	assert_in_range(numbers, 100, 100 + THREADS);
+	assert_in_range(counts, 100, 100 + THREADS);
+	assert_int_equal(lost_updates(s), 2 * THREADS * 1000 - numbers - counts);
 	assert_int_equal(native_store_faults(s, is_map_full, &faults), 0);
 	assert_int_equal(faults, lost_updates(s));
 	/* A key that goes makes room for another. */
-	for (key = 0; !inside_map_has(&s->hit, &s->shapes[NUMBERS], &key); key++)
-		;
-	inside_map_del(&s->hit, &s->shapes[NUMBERS], &key);
+	for (key = 0; numbers >= 100; key++)
+		numbers -= inside_map_del(&s->hit, &s->shapes[NUMBERS], &key);
 	key = 999999;
 	inside_map_set(&s->hit, &s->shapes[NUMBERS], &key, 1, 0);
 	assert_true(inside_map_has(&s->hit, &s->shapes[NUMBERS], &key));
