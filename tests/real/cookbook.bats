@@ -170,7 +170,7 @@ run_recipe() {
 	unshare --mount --pid --fork --kill-child sh -c "mount -t tmpfs none /mnt && cp $PWD/tick /mnt/inner && (sleep 2; echo) | /mnt/inner wait word a b c; sleep 1" 3>&- &
 	target=$!
 	for _ in $(seq 50); do
-		inner=$(pgrep -x inner | tail -1) && break
+		inner=$(pgrep -n -x inner) && break
 		sleep 0.05
 	done
 	eval "timeout 60 \"\$NOPAL\" $(recipe "What does the program in a container do?" | sed "s/^nopal //; s/4711/$inner/")" >out 2>messages
