@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "help/outcome.h"
 #include "help/random_program.h"
 
 #include "engine/native/store.h"
@@ -15,89 +16,11 @@
 #define PROGRAMS 300
 #define RUNS	 3
 
-/* All that came out of a run, as text. */
-struct outcome {
-	const struct program *p;
-	struct buf text;
-	struct str entries[256];
-	size_t count;
-	struct arena arena;
-};
-
-static void add_hex(struct buf *out, struct str bytes)
-{
-	for (size_t i = 0; i < bytes.len; i++)
-		buf_printf(out, i % 8 == 7 ? "%02x " : "%02x", (unsigned char)bytes.ptr[i]);
-}
-
-static int take_record(void *arg, struct str bytes)
-{
-	struct outcome *o = arg;
-
-	buf_text(&o->text, "record ");
-	add_hex(&o->text, bytes);
-	buf_char(&o->text, '\n');
-	return 0;
-}
-
-static int take_entry(void *arg, struct str key, struct str value)
-{
-	struct outcome *o = arg;
-	struct buf line = BUF_INIT;
-
-	add_hex(&line, key);
-	buf_text(&line, "-> ");
-	add_hex(&line, value);
-	assert_true(o->count < COUNT(o->entries));
-	o->entries[o->count++] = arena_str(&o->arena, buf_as_str(&line));
-	buf_free(&line);
-	return 0;
-}
-
-static int take_fault(void *arg, const struct run_fault *fault)
-{
-	struct outcome *o = arg;
-
-	assert_true(o->count < COUNT(o->entries));
-	o->entries[o->count++] = arena_printf(&o->arena, "place %04u kind %d: %llu", fault->span,
-					      (int)fault->kind, (unsigned long long)fault->count);
-	return 0;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	return str_cmp(*(const struct str *)a, *(const struct str *)b);
-}
-
-static void add_sorted(struct outcome *o, struct str what)
-{
-	qsort(o->entries, o->count, sizeof(*o->entries), compare_entries);
-	for (size_t i = 0; i < o->count; i++)
-		buf_printf(&o->text, "%.*s %.*s\n", STR_FMT(what), STR_FMT(o->entries[i]));
-	o->count = 0;
-}
-
-static void add_maps(struct outcome *o, const struct map_store *maps)
-{
-	for (uint32_t i = 0; i < o->p->map_count; i++) {
-		assert_int_equal(map_each(maps, i, take_entry, o), 0);
-		add_sorted(o, o->p->maps[i].name);
-	}
-}
-
-static void add_counts(struct outcome *o, const struct run_stats *stats)
-{
-	add_sorted(o, str_from("fault"));
-	buf_printf(&o->text, "lost %llu records, %llu updates, %llu loops cut\n",
-		   (unsigned long long)stats->lost_records, (unsigned long long)stats->lost_updates,
-		   (unsigned long long)stats->loop_limits);
-}
-
 static void zero_half(struct outcome *o, const struct map_store *maps)
 {
 	for (uint32_t i = 0; i < o->p->map_count; i++)
 		assert_int_equal(i % 2 ? map_zero(maps, i) : map_clear(maps, i), 0);
-	add_maps(o, maps);
+	outcome_maps(o, maps);
 }
 
 static void fire(struct engine *e)
@@ -136,34 +59,22 @@ static void run_program(struct outcome *o, bool shared)
 	for (int round = 0; round < 2; round++) {
 		fire(e);
 		if (shared)
-			assert_true(native_ring_drain(s, take_record, o, NULL, NULL) >= 0);
+			assert_true(native_ring_drain(s, outcome_record, o, NULL, NULL) >= 0);
 		else
-			assert_true(engine_drain(e, 0, take_record, o) >= 0);
-		add_maps(o, &maps);
+			assert_true(engine_drain(e, 0, outcome_record, o) >= 0);
+		outcome_maps(o, &maps);
 		zero_half(o, &maps);
 	}
 	if (shared) {
 		native_store_stats(s, &stats);
-		assert_int_equal(native_store_faults(s, take_fault, o), 0);
+		assert_int_equal(native_store_faults(s, outcome_fault, o), 0);
 	} else {
 		engine_stats(e, &stats);
-		assert_int_equal(engine_faults(e, take_fault, o), 0);
+		assert_int_equal(engine_faults(e, outcome_fault, o), 0);
 	}
-	add_counts(o, &stats);
+	outcome_counts(o, &stats);
 	engine_close(e);
 	native_store_close(s);
-}
-
-static void print_both(struct str a, struct str b)
-{
-	for (unsigned shown = 0; shown < 8 && (a.len || b.len);) {
-		struct str x = str_cut(&a, '\n'), y = str_cut(&b, '\n');
-
-		if (str_eq(x, y))
-			continue;
-		printf("# own:    %.*s\n# shared: %.*s\n", STR_FMT(x), STR_FMT(y));
-		shown++;
-	}
 }
 
 static void compare(uint64_t seed)
@@ -174,14 +85,10 @@ static void compare(uint64_t seed)
 	random_program_make(&random, seed);
 	run_program(&own, false);
 	run_program(&shared, true);
-	if (!str_eq(buf_as_str(&own.text), buf_as_str(&shared.text))) {
-		print_both(buf_as_str(&own.text), buf_as_str(&shared.text));
+	if (!outcome_same(&own, "own", &shared, "shared"))
 		fail_msg("program %llu differs", (unsigned long long)seed);
-	}
-	buf_free(&own.text);
-	buf_free(&shared.text);
-	arena_free(&own.arena);
-	arena_free(&shared.arena);
+	outcome_free(&own);
+	outcome_free(&shared);
 }
 
 static void shared_maps_are_like_own_maps(void **state)
