@@ -3,7 +3,6 @@
  * write_start() and write_done(). latency_table.c shows them. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command.h"
 #include "latency.h"
@@ -260,14 +259,6 @@ static void find_arguments(struct latency *l)
 
 /* ---- the run */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Lines of put_slow(); a line may come in two pieces. */
 static void take_lines(void *arg, const char *text, size_t len)
 {
@@ -291,7 +282,7 @@ static void take_lines(void *arg, const char *text, size_t len)
 static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 {
 	struct latency *l = arg;
-	uint64_t now = now_ns();
+	uint64_t now = run_clock();
 
 	l->began = l->began ? l->began : now;
 	l->shown = l->shown ? l->shown : now;

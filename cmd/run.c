@@ -131,7 +131,7 @@ static void say_attached(const struct run *run, unsigned count)
 		fprintf(stderr, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
 }
 
-static uint64_t now_ns(void)
+uint64_t run_clock(void)
 {
 	struct timespec now;
 
@@ -142,7 +142,7 @@ static uint64_t now_ns(void)
 /* Milliseconds to wait for events, at most 200; 0: the time is up. */
 static int wait_ms(uint64_t end)
 {
-	uint64_t now = now_ns(), left = end > now ? end - now : 0;
+	uint64_t now = run_clock(), left = end > now ? end - now : 0;
 
 	return left >= 200000000 ? 200 : (int)((left + 999999) / 1000000);
 }
@@ -172,7 +172,7 @@ static int watch(struct nopal_trace *t, const struct run *run, struct outputs *o
 static int poll_events(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
 		       struct nopal_diag *d)
 {
-	uint64_t end = run->duration_ns ? now_ns() + run->duration_ns : UINT64_MAX;
+	uint64_t end = run->duration_ns ? run_clock() + run->duration_ns : UINT64_MAX;
 	int more = 1, ms;
 
 	while (more > 0 && (ms = wait_ms(end))) {

@@ -38,6 +38,8 @@ struct run {
 
 /* Options that all these commands take, for structs that begin with a struct run. */
 extern const struct option run_options[];
+/* CLOCK_MONOTONIC, ns. */
+uint64_t run_clock(void);
 /* How the output of a run is drawn. */
 void run_look(const struct run *run, struct nopal_look *out);
 /* Can the options be combined? 0, or the exit code of usage_error(). */

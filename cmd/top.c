@@ -40,14 +40,6 @@ struct top_command {
 	bool is_open, typing;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
-}
-
 /* ---- the script */
 
 static int write_counts(struct script_text *t, const struct command *c, struct top_command *m)
@@ -215,7 +207,7 @@ static void watch_text(struct top_command *m, FILE *out)
 static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 {
 	struct top_command *m = arg;
-	uint64_t now = now_ns(), period = m->interval ? m->interval : SECOND;
+	uint64_t now = run_clock(), period = m->interval ? m->interval : SECOND;
 	bool due = m->last && now - m->last >= period;
 
 	if (!m->last)
