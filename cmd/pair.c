@@ -86,7 +86,6 @@ static void take_pair(struct hunt *h, const char *base, const char *start, char 
 static void look_at(struct hunt *h, const struct nopal_site *s)
 {
 	const char *name = nopal_site_name(s);
-
 	bool found = false;
 
 	for (size_t e = 0; !found && e < COUNT(ends) * COUNT(separators); e++) {
@@ -186,10 +185,10 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 /* The rest of the word after one of these; NULL: it is not a function. */
 static const char *function_of(const char *word)
 {
-	static const char *const types[] = {"uprobe:", "uretprobe:", "p:", "u:", "r:"};
+	static const char *const types[] = {"uprobe:", "uretprobe:", "p:", "r:"};
 
 	for (size_t i = 0; i < COUNT(types); i++)
-		if (!strncmp(word, types[i], strlen(types[i])) && strcmp(types[i], "u:"))
+		if (!strncmp(word, types[i], strlen(types[i])))
 			return word + strlen(types[i]);
 	return NULL;
 }
