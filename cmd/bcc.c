@@ -146,6 +146,19 @@ static void put_expression(const struct reading *r, const char *at, const char *
 	}
 }
 
+static char *expression_text(const struct reading *r, const char *at, const char *end)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out) {
+		put_expression(r, at, end, out);
+		fclose(out);
+	}
+	return text;
+}
+
 /* The end of the value at `at`: a comma outside of brackets, or `end`. */
 static const char *value_end(const char *at, const char *end)
 {
@@ -165,14 +178,10 @@ static void put_value(const struct reading *r, char letter, const char *at, cons
 		      FILE *out)
 {
 	const char *call = letter == 'U' ? "usym" : letter == 'K' ? "ksym" : NULL;
-	char *text = NULL;
-	size_t len;
-	FILE *one = open_memstream(&text, &len);
+	char *text = expression_text(r, at, end);
 
-	if (!one)
+	if (!text)
 		return;
-	put_expression(r, at, end, one);
-	fclose(one);
 	if (letter == 's' && strncmp(text, "str(", 4) != 0 && strcmp(text, "comm") != 0 &&
 	    r->type && r->type != 't')
 		call = "str";
@@ -266,19 +275,6 @@ static int read_probe(struct reading *r, size_t len, char **out)
 		return 0;
 	*out = NULL;
 	return EXIT_FAILED;
-}
-
-static char *expression_text(const struct reading *r, const char *at, const char *end)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (out) {
-		put_expression(r, at, end, out);
-		fclose(out);
-	}
-	return text;
 }
 
 /* The probe and the signature. *rest: what follows. */
