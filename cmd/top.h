@@ -23,8 +23,7 @@ struct top_row {
 struct top {
 	struct top_row *rows; /* by key; owned */
 	size_t count, cap, known;
-	const char *title;   /* of the keys' column */
-	const char *subject; /* what is looked at */
+	const char *title; /* of the keys' column */
 	bool has_times;
 	enum top_order order;
 	char filter[TOP_FILTER]; /* only rows whose key has this text; "": all */
