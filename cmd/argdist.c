@@ -104,12 +104,13 @@ static int run_argdist(const struct command *c, char **argv)
 	struct script_text text = {.text = NULL};
 	int code, words = options_parse(c, argv, &a, &code);
 
-	if (words >= 0)
-		code = run_check_options(&a.run, c);
-	if (words >= 0 && !code && (words || !a.count))
+	if (words < 0)
+		return code;
+	code = run_check_options(&a.run, c);
+	if (!code && (words || !a.count))
 		code = usage_error(c, words ? "'%s' follows neither -C nor -H" : "%s",
 				   words ? argv[1] : "nothing to count: give -C or -H");
-	if (words < 0 || code)
+	if (code)
 		return code;
 	script_text_begin(&text);
 	for (int n = 0; n < a.count && !code; n++)

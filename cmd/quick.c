@@ -345,23 +345,24 @@ static int run_quick(const struct command *c, char **argv)
 	struct script_text text = {.text = NULL};
 	int code, words = options_parse(c, argv, &q, &code);
 
-	if (words >= 0)
-		code = run_check_options(&q.run, c);
-	if (words >= 0 && !code && q.times && !q.interval)
+	if (words < 0)
+		return code;
+	code = run_check_options(&q.run, c);
+	if (!code && q.times && !q.interval)
 		code = usage_error(c, "-n needs -i: it is the number of intervals");
-	if (words >= 0 && !code)
+	if (!code)
 		code = q.foreign ? refuse_foreign(c, q.foreign) : check_format(c, &q);
-	if (words >= 0 && !code)
+	if (!code)
 		code = take_words(c, &q, argv + 1, words);
 	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
 		q.run.duration_ns = 0; /* no limit */
 	q.run.duration_ns += q.times ? q.interval / 2 : 0;
-	if (words >= 0 && !code)
+	if (!code)
 		code = write_script(&text, c, &q);
-	if (words >= 0 && !code)
+	if (!code)
 		code = run_text(c, &q, &text);
 	script_text_free(&text);
-	spec_free(q.specs, q.spec_count > 0 ? q.spec_count : words > 0 ? words : 0);
+	spec_free(q.specs, q.spec_count > 0 ? q.spec_count : words);
 	return code;
 }
 
