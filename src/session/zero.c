@@ -14,10 +14,10 @@ struct runners {
 	unsigned count;
 };
 
-static bool is_armed(const struct script_armed *armed, dev_t device, ino_t inode)
+static bool is_armed(const struct script_armed *armed, const struct stat *st)
 {
 	for (size_t i = 0; i < armed->file_count; i++)
-		if (armed->files[i]->inode == inode && armed->files[i]->device == device)
+		if (file_is(armed->files[i], st))
 			return true;
 	return false;
 }
@@ -30,8 +30,7 @@ static int take_mapping(void *arg, const struct mapped_file *file)
 
 	for (size_t i = 0; i < r->armed->file_count; i++)
 		if (file->inode && r->armed->files[i]->inode == file->inode)
-			return !mapped_file_locate(file, &r->name, &st) &&
-			       is_armed(r->armed, st.st_dev, st.st_ino);
+			return !mapped_file_locate(file, &r->name, &st) && is_armed(r->armed, &st);
 	return 0;
 }
 
