@@ -111,13 +111,12 @@ static const char *expand_engines(const struct nopal_trace_options *o)
 {
 	const char *names = o->engine ? o->engine : o->events ? "interp" : "auto";
 	bool is_auto = !strcmp(names, "auto"), is_user = !strcmp(names, "user");
-	bool may_kernel = (is_auto || is_user) && rights_suffice();
+	bool is_one = o->pid || o->command;
 
 	if (is_user)
-		return may_kernel ? "native,bpf" : "native";
+		return rights_suffice() ? "native,bpf" : "native";
 	if (is_auto)
-		return may_kernel || (!o->pid && !o->command) || native_problem() ? "bpf"
-										  : "native";
+		return is_one && !rights_suffice() && !native_problem() ? "native" : "bpf";
 	return strcmp(names, "kernel") ? names : "bpf";
 }
 
