@@ -7,6 +7,7 @@
 #define FLUSH_BYTES (64 * 1024)
 #define BATCH	    65536 /* records until intervals and signals get their turn */
 #define SECOND	    1000000000ULL
+#define RING	    (4 << 20) /* of the engine by default */
 
 static void give(struct nopal_trace *t, nopal_output_fn *to, struct buf *text)
 {
@@ -93,19 +94,10 @@ static int print_fault(void *arg, const struct run_fault *fault)
 	return 0;
 }
 
-/* The size of the event buffer, as the engine has it by default. */
-static uint64_t ring_bytes(const struct nopal_trace *t)
-{
-	uint64_t wanted = t->options.ring_bytes;
-
-	wanted = wanted ? wanted : (uint64_t)t->facts.ring_pages * 4096;
-	return wanted ? wanted : 4 << 20;
-}
-
 void session_warn(struct nopal_trace *t, bool last)
 {
 	struct run_stats stats, fresh;
-	uint64_t now = clock_now();
+	uint64_t now = clock_now(), ring;
 
 	if (!t->engine || (!last && now - t->last_warning < SECOND))
 		return;
@@ -130,7 +122,8 @@ void session_warn(struct nopal_trace *t, bool last)
 		fresh.lost_scratch = stats.lost_scratch;
 		fresh.loop_limits = stats.loop_limits;
 	}
-	report_lost(t->report, &fresh, t->records, ring_bytes(t), &t->out);
+	ring = session_ring_bytes(t);
+	report_lost(t->report, &fresh, t->records, ring ? ring : RING, &t->out);
 	if (last) {
 		report_skipped(t->report, &t->out);
 		engine_faults(t->engine, print_fault, t);

@@ -300,13 +300,17 @@ static int open_engines(struct nopal_trace *t, const struct engine_options *opti
 	return err;
 }
 
+size_t session_ring_bytes(const struct nopal_trace *t)
+{
+	return t->options.ring_bytes ? t->options.ring_bytes : (size_t)t->facts.ring_pages * 4096;
+}
+
 static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
 		.pid = t->pid,
 		.follow_forks = t->pid && t->options.follow,
-		.ring_bytes = t->options.ring_bytes ? t->options.ring_bytes
-						    : (size_t)t->facts.ring_pages * 4096,
+		.ring_bytes = session_ring_bytes(t),
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
 		.is_alone = t->engines.count == 1,

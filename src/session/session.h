@@ -171,6 +171,8 @@ void session_read_watch(struct nopal_trace *t);
 bool session_is_muted(const struct nopal_trace *t);
 /* Take every available record. 0 or -errno. */
 int session_drain(struct nopal_trace *t, struct diag *d);
+/* The size of the event buffer that is wanted; 0: the engine's default. */
+size_t session_ring_bytes(const struct nopal_trace *t);
 /* Give the engines' log to the user, apart from the output. */
 void session_give_log(struct nopal_trace *t);
 /* Give the text to the user. */
