@@ -126,7 +126,7 @@ static int try_tracing(struct buf *out)
 /* ---- The rest of the report */
 
 /* The capabilities that users other than root need, and what the kernel's lockdown forbids. */
-static void print_rights(struct rights *rights, struct buf *out)
+static void print_rights(const struct rights *r, struct buf *out)
 {
 	static const char *const lockdowns[] = {
 		[LOCKDOWN_NONE] = "no",
@@ -134,25 +134,23 @@ static void print_rights(struct rights *rights, struct buf *out)
 		[LOCKDOWN_CONFIDENTIALITY] =
 			"confidentiality: BPF programs cannot read the kernel's memory",
 	};
-	struct rights r;
 	/* clang-format off */
 	const struct {
 		const char *name;
 		bool has;
 		const char *means;
 	} rows[] = {
-		{ "CAP_BPF",             (rights_read(&r), r.bpf), "load programs into the kernel"         },
-		{ "CAP_PERFMON",         r.perfmon,                "attach them"                           },
-		{ "CAP_SYS_PTRACE",      r.ptrace,                 "find probes in other users' processes" },
-		{ "CAP_DAC_READ_SEARCH", r.read_all,               "read tracefs, for tracepoints"         },
+		{ "CAP_BPF",             r->bpf,      "load programs into the kernel"         },
+		{ "CAP_PERFMON",         r->perfmon,  "attach them"                           },
+		{ "CAP_SYS_PTRACE",      r->ptrace,   "find probes in other users' processes" },
+		{ "CAP_DAC_READ_SEARCH", r->read_all, "read tracefs, for tracepoints"         },
 	};
 	/* clang-format on */
 
 	buf_printf(out, "user           %s%s\n", geteuid() ? "not root" : "root",
-		   r.in_user_namespace ? " in a user namespace, which gives no rights to trace"
-				       : "");
-	buf_printf(out, "lockdown       %s\n\n", lockdowns[r.lockdown]);
-	*rights = r;
+		   r->in_user_namespace ? " in a user namespace, which gives no rights to trace"
+					: "");
+	buf_printf(out, "lockdown       %s\n\n", lockdowns[r->lockdown]);
 	for (size_t i = 0; i < COUNT(rows); i++)
 		buf_printf(out, "%-19s %-4s %s\n", rows[i].name, rows[i].has ? "yes" : "no",
 			   rows[i].means);
@@ -217,6 +215,7 @@ NOPAL_EXPORT int nopal_doctor(nopal_output_fn *output, void *arg)
 	if (!uname(&kernel))
 		buf_printf(&text, "kernel         %s %s\n", kernel.release, kernel.machine);
 	buf_printf(&text, "nopal          %s\n", NOPAL_VERSION);
+	rights_read(&rights);
 	print_rights(&rights, &text);
 	features_print(&features, rights.bpf, &text);
 	print_tracefs(&text);
