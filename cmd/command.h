@@ -35,6 +35,7 @@ extern const struct command command_list, command_trace, command_count, command_
 	command_flame, command_script;
 /* All subcommands that have a name; NULL ends them. */
 extern const struct command *const nopal_commands[];
+const struct command *find_command(const char *name); /* NULL: none has that name */
 
 /* Print the collected messages to stderr. Returns EXIT_FAILED. */
 int show_messages(struct nopal_diag *d);

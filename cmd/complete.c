@@ -36,23 +36,11 @@ static void offer(const char *typed, const char *candidate, const char *about)
 	free(safe);
 }
 
-static void offer_commands(const char *typed, const struct command *const *commands, size_t count)
+static void offer_commands(const char *typed)
 {
-	for (size_t i = 0; i < count; i++)
-		if (commands[i]->summary)
-			offer(typed, commands[i]->name, commands[i]->summary);
-}
-
-/* Calls `each` for the rows that --help shows. */
-static void each_option(const struct command *c, const char *typed,
-			void (*each)(const struct option *o, const char *typed))
-{
-	const struct option *const tables[] = {c->options, c->shared};
-
-	for (size_t i = 0; i < 2; i++)
-		for (const struct option *o = tables[i]; o && o->take; o++)
-			if (o->help)
-				each(o, typed);
+	for (size_t i = 0; nopal_commands[i]; i++)
+		if (nopal_commands[i]->summary)
+			offer(typed, nopal_commands[i]->name, nopal_commands[i]->summary);
 }
 
 static void offer_option(const struct option *o, const char *typed)
@@ -61,6 +49,17 @@ static void offer_option(const struct option *o, const char *typed)
 		offer(typed, o->word, o->help);
 	if (o->letter && !starts(typed, "--"))
 		offer(typed, o->letter, o->help);
+}
+
+/* The rows that --help shows. */
+static void offer_options(const struct command *c, const char *typed)
+{
+	const struct option *const tables[] = {c->options, c->shared};
+
+	for (size_t i = 0; i < 2; i++)
+		for (const struct option *o = tables[i]; o && o->take; o++)
+			if (o->help)
+				offer_option(o, typed);
 }
 
 /* The processes whose files this user may read. */
@@ -188,6 +187,7 @@ static void offer_probes(const char *typed)
 
 /* ---- the last word --------------------------------------------------------------------------- */
 
+/* An option of that name which has a value. */
 static bool takes_value(const struct option *o, const char *word)
 {
 	return o->value &&
@@ -197,18 +197,13 @@ static bool takes_value(const struct option *o, const char *word)
 /* The option whose value comes after `word`; NULL: none. */
 static const struct option *option_before(const struct command *c, const char *word, size_t len)
 {
-	const struct option *const tables[] = {c->options, c->shared};
 	char name[64];
 
 	if (len >= sizeof(name))
 		return NULL;
 	memcpy(name, word, len);
 	name[len] = '\0';
-	for (size_t i = 0; i < 2; i++)
-		for (const struct option *o = tables[i]; o && o->take; o++)
-			if (takes_value(o, name))
-				return o;
-	return NULL;
+	return options_find(c, name, takes_value);
 }
 
 static void complete(const struct command *c, const char *previous, const char *typed)
@@ -225,7 +220,7 @@ static void complete(const struct command *c, const char *previous, const char *
 		if (o)
 			offer_value(o, before, typed);
 	} else if (*typed == '-') {
-		each_option(c, typed, offer_option);
+		offer_options(c, typed);
 	} else {
 		offer_probes(typed);
 	}
@@ -234,21 +229,20 @@ static void complete(const struct command *c, const char *previous, const char *
 /* Words of the command line after `nopal`; the last one is being typed. */
 static int run_complete(const struct command *self, char **argv)
 {
-	const struct command *const *commands = self->detail, *c = &command_script;
 	char **words = argv[1] && !strcmp(argv[1], "--") ? argv + 2 : argv + 1;
-	size_t count = 0, known = 0;
+	const struct command *c = NULL;
+	size_t count = 0;
 
+	(void)self;
 	while (words[count])
 		count++;
-	while (commands[known])
-		known++;
-	for (size_t i = 0; i < known && count > 1; i++)
-		if (!strcmp(commands[i]->name, words[0]))
-			c = commands[i];
-	if (count < 2)
-		offer_commands(count ? words[0] : "", commands, known);
+	if (count > 1)
+		c = find_command(words[0]);
+	else
+		offer_commands(count ? words[0] : "");
 	if (count)
-		complete(c, count > 1 ? words[count - 2] : "", words[count - 1]);
+		complete(c ? c : &command_script, count > 1 ? words[count - 2] : "",
+			 words[count - 1]);
 	return EXIT_OK;
 }
 
@@ -259,5 +253,4 @@ const struct command command_complete = {
 	.usage = "-- [WORD]...",
 	.about = "Print what the last WORD of a command line may become.\n",
 	.run = run_complete,
-	.detail = nopal_commands,
 };

@@ -56,7 +56,7 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-static const struct command *find_command(const char *name)
+const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; nopal_commands[i]; i++)
 		if (!strcmp(nopal_commands[i]->name, name))

@@ -246,8 +246,8 @@ static bool is_like(const struct option *o, const char *arg)
 	       (!strncmp(o->word, arg, strlen(arg)) || words_are_near(o->word, arg, MAX_MISTAKES));
 }
 
-static const struct option *find_row(const struct command *c, const char *arg,
-				     bool (*matches)(const struct option *, const char *))
+const struct option *options_find(const struct command *c, const char *arg,
+				  bool (*matches)(const struct option *, const char *))
 {
 	const struct option *const tables[] = {c->options, c->shared};
 
@@ -260,7 +260,7 @@ static const struct option *find_row(const struct command *c, const char *arg,
 
 static int unknown(const struct command *c, const char *arg)
 {
-	const struct option *like = find_row(c, arg, is_like);
+	const struct option *like = options_find(c, arg, is_like);
 
 	return like ? usage_error(c, "unknown option '%s': did you mean '%s'?", arg, like->word)
 		    : usage_error(c, "unknown option '%s'", arg);
@@ -295,7 +295,7 @@ static int take_letters(struct parse *p, const char *arg)
 	int code = 0;
 
 	for (const char *at = arg + 1; *at && !code && !p->helped; at++) {
-		const struct option *o = find_row(p->command, at, is_letter);
+		const struct option *o = options_find(p->command, at, is_letter);
 
 		if (!o)
 			return unknown(p->command, arg);
@@ -309,7 +309,7 @@ static int take_letters(struct parse *p, const char *arg)
 /* --word, --word=VALUE, --word VALUE, or letters. */
 static int take_argument(struct parse *p, const char *arg)
 {
-	const struct option *o = find_row(p->command, arg, is_word);
+	const struct option *o = options_find(p->command, arg, is_word);
 	const char *value = arg + word_len(arg);
 
 	return o ? take(p, o, o->word, *value ? value + 1 : NULL) : take_letters(p, arg);

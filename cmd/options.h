@@ -35,6 +35,9 @@ take_fn take_help;     /* print the help; the command line is answered */
 /* Parse argv[1]... into `target`. The words that are not options are moved to argv[1]... in their
  * order. Returns their number, or -1 when the command is to end with *code. */
 int options_parse(const struct command *c, char **argv, void *target, int *code);
+/* The first row of the tables that matches what was typed; NULL: none does. */
+const struct option *options_find(const struct command *c, const char *arg,
+				  bool (*matches)(const struct option *o, const char *arg));
 /* Do two words differ by at most MISTAKES letters? */
 bool words_are_near(const char *a, const char *b, int mistakes);
 /* Everything that --help says. */
