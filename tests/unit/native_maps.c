@@ -2,8 +2,6 @@
  * that are killed in the middle, and maps that are full. What is counted must come out exactly. */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,9 +9,8 @@
 #include <unistd.h>
 
 #include "help/check.h"
+#include "help/hook.h"
 
-static void hook(void);
-#define WORDS_HOOK() hook()
 #include "engine/native/inside_map.c"
 #include "engine/native/store.h"
 
@@ -22,44 +19,6 @@ static void hook(void);
 #define KILLS	   200
 #define KEYS	   32
 #define WIDE_WORDS 9
-
-/* What happens between two steps, every now and then. */
-static void (*at_hook)(void);
-static unsigned hook_every; /* steps, on average twice as often */
-static _Thread_local uint64_t hook_random = 88172645463325252;
-static _Thread_local unsigned until_hook = 1;
-
-static uint64_t next_random(uint64_t *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random;
-}
-
-static void hook(void)
-{
-	if (!at_hook || --until_hook)
-		return;
-	until_hook = 1 + (unsigned)(next_random(&hook_random) % hook_every);
-	at_hook();
-}
-
-static void let_others_run(void)
-{
-	sched_yield();
-}
-
-static void kill_this(void)
-{
-	kill(getpid(), SIGKILL);
-}
-
-static void set_hook(void (*fn)(void), unsigned every)
-{
-	at_hook = fn;
-	hook_every = every;
-}
 
 static const struct type text_type = {.kind = TYPE_STR, .size = 8 * WIDE_WORDS - 8};
 
@@ -153,7 +112,7 @@ static void run_workers(struct native_store *s, unsigned count, void *(*fn)(void
 {
 	struct worker workers[16];
 
-	set_hook(let_others_run, 20);
+	hook_set(let_others_run, 20);
 	for (unsigned i = 0; i < count; i++) {
 		workers[i] =
 			(struct worker){.s = s, .hit = s->hit, .number = i, .random = i * 77 + 1};
@@ -163,7 +122,7 @@ static void run_workers(struct native_store *s, unsigned count, void *(*fn)(void
 		pthread_join(workers[i].thread, NULL);
 		assert_int_equal(workers[i].failures, 0);
 	}
-	set_hook(NULL, 0);
+	hook_set(NULL, 0);
 }
 
 /* All threads count by the same keys; each also sets, reads and deletes a key of its own, whose
@@ -398,7 +357,7 @@ static void handlers_may_come_in_the_middle(void **state)
 	for (int i = 0; i < MAPS; i++)
 		s->shapes[i].bucket_count = 1;
 	interrupted = &w;
-	set_hook(count_in_handler, 100);
+	hook_set(count_in_handler, 100);
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		uint64_t own = 3;
 
@@ -410,7 +369,7 @@ static void handlers_may_come_in_the_middle(void **state)
 		inside_aggregate(&w.hit, &s->shapes[COUNTS], &shared, 0, 0);
 		inside_aggregate(&w.hit, &s->shapes[ONE_COUNT], NULL, 0, 0);
 	}
-	set_hook(NULL, 0);
+	hook_set(NULL, 0);
 	assert_true(w.random > 1000);
 	assert_int_equal(lost_updates(s), 0);
 	assert_int_equal(sum_of(s, NUMBERS).by_key[1], ROUNDS + w.random);
@@ -430,9 +389,7 @@ static void hammer_until_killed(struct native_store *s, struct progress *p, unsi
 {
 	uint64_t wide[WIDE_WORDS + 1] = {WIDE_WORDS}, random = number * 99 + 1;
 
-	hook_random = number * 12345 + 1;
-	until_hook = 1 + (unsigned)(next_random(&hook_random) % 20000);
-	set_hook(kill_this, 1);
+	hook_kill(number * 12345 + 1, 20000);
 	for (;;) {
 		uint64_t key = next_random(&random) % KEYS, own = KEYS + key % 4;
 

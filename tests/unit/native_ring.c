@@ -5,7 +5,6 @@
  * The writers' code is compiled in here, with a hook before each access to shared memory, where
  * another thread gets the CPU or the process is killed. */
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +15,8 @@
 #include <unistd.h>
 
 #include "help/check.h"
+#include "help/hook.h"
 
-static void hook(void);
-#define WORDS_HOOK() hook()
 #include "engine/native/inside_ring.c"
 #include "engine/native/store.h"
 
@@ -27,37 +25,6 @@ static void hook(void);
 #define TEXT	 64
 #define KILLS	 150
 #define GARBAGES 400
-
-static void (*at_hook)(void);
-static unsigned hook_every;
-static _Thread_local uint64_t hook_random = 88172645463325252;
-static _Thread_local unsigned until_hook = 1;
-
-static uint64_t next_random(uint64_t *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random;
-}
-
-static void hook(void)
-{
-	if (!at_hook || --until_hook)
-		return;
-	until_hook = 1 + (unsigned)(next_random(&hook_random) % hook_every);
-	at_hook();
-}
-
-static void let_others_run(void)
-{
-	sched_yield();
-}
-
-static void kill_this(void)
-{
-	kill(getpid(), SIGKILL);
-}
 
 /* ---- records: printf("%d %d %s", writer, number, text) */
 
@@ -193,8 +160,7 @@ static void nothing_is_lost_uncounted(void **state)
 	struct seen seen = {0};
 
 	(void)state;
-	at_hook = let_others_run;
-	hook_every = 200;
+	hook_set(let_others_run, 200);
 	writing = WRITERS;
 	for (unsigned i = 0; i < WRITERS; i++) {
 		writers[i] = (struct writer){.hit = s->hit, .number = i};
@@ -207,7 +173,7 @@ static void nothing_is_lost_uncounted(void **state)
 	}
 	for (unsigned i = 0; i < WRITERS; i++)
 		pthread_join(writers[i].thread, NULL);
-	at_hook = NULL;
+	hook_set(NULL, 0);
 	assert_true(native_ring_drain(s, take, &seen, NULL, NULL) >= 0);
 	assert_false(seen.bad);
 	assert_true(seen.count > WRITERS * RECORDS / 100);
@@ -322,10 +288,7 @@ static void the_killed_stop_no_ring(void **state)
 
 		if (!child) {
 			s->hit.tid = (uint64_t)getpid();
-			hook_random = i * 12345 + 1;
-			until_hook = 1 + (unsigned)(next_random(&hook_random) % 3000);
-			hook_every = 1;
-			at_hook = kill_this;
+			hook_kill(i * 12345 + 1, 3000);
 			for (;; p->done++) {
 				p->begun++;
 				s->hit.tsc = 0;
@@ -361,7 +324,7 @@ static void frames_of_the_killed_are_freed(void **state)
 	if (!child) {
 		s->hit.tid = (uint64_t)getpid();
 		inside_scratch_claim(&s->hit);
-		kill_this();
+		kill(getpid(), SIGKILL);
 	}
 	waitpid(child, NULL, 0);
 	s->hit.tid = (uint64_t)getpid();
