@@ -1,36 +1,6 @@
 /* The assembler of the native engine: what it writes is what objdump reads. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "help/check.h"
-
-#include "engine/native/code.h"
-
-/* What objdump says of the code: one instruction a line, in a buffer that the caller frees. */
-static void disassemble(const struct native_code *c, struct buf *out)
-{
-	char path[] = "/tmp/nopal-code-XXXXXX", command[256], line[256];
-	int fd = mkstemp(path);
-	FILE *pipe;
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, c->bytes.ptr, c->bytes.len), (ssize_t)c->bytes.len);
-	close(fd);
-	snprintf(command, sizeof(command),
-		 "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn --adjust-vma=0x%llx %s",
-		 (unsigned long long)c->address, path);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	while (fgets(line, sizeof(line), pipe)) {
-		char *text = strchr(line, '\t');
-
-		if (text && strchr(line, ':'))
-			buf_text(out, text + 1);
-	}
-	assert_int_equal(pclose(pipe), 0);
-	unlink(path);
-}
+#include "help/objdump.h"
 
 typedef void write_fn(struct native_code *c);
 
@@ -222,6 +192,11 @@ static void squeeze(char *text)
 	*to = '\0';
 }
 
+static void take_line(void *arg, char *line)
+{
+	buf_text(arg, line);
+}
+
 static void expect(write_fn *write_code, const char *want)
 {
 	struct native_code c;
@@ -230,7 +205,7 @@ static void expect(write_fn *write_code, const char *want)
 	code_open(&c, 0x1000);
 	write_code(&c);
 	assert_int_equal(code_finish_native(&c), 0);
-	disassemble(&c, &text);
+	objdump_each(&c, take_line, &text);
 	squeeze(text.ptr);
 	assert_string_equal(text.ptr, want);
 	buf_free(&text);

@@ -1,12 +1,10 @@
 /* Trampolines: operands of every form, what they leave as it was, and what is in their code. That
  * programs do what they should is shown by native_cases.c and native_differential.c. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "help/case_suite.h"
 #include "help/in_process.h"
+#include "help/objdump.h"
 #include "help/random_program.h"
 
 #include "engine/native/blob.h"
@@ -224,30 +222,6 @@ static void operands_of_many_forms_were_read(void **state)
 
 /* ---- what is in the code */
 
-/* Every line of objdump, of the code without the constants behind it. */
-static void each_line(const char *code, size_t len, void (*fn)(void *arg, char *line), void *arg)
-{
-	char path[] = "/tmp/nopal-gen-XXXXXX", command[256], line[256];
-	int fd = mkstemp(path);
-	FILE *pipe;
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, code, len), (ssize_t)len);
-	close(fd);
-	snprintf(command, sizeof(command),
-		 "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn %s", path);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	while (fgets(line, sizeof(line), pipe)) {
-		char *text = strchr(line, '\t');
-
-		if (text && strchr(line, ':'))
-			fn(arg, text + 1);
-	}
-	pclose(pipe);
-	unlink(path);
-}
-
 struct look {
 	unsigned count;
 	bool is_over; /* padding has begun */
@@ -304,7 +278,7 @@ static void code_is_harmless(void **state)
 		place = in_process_place((struct in_process *)e);
 		code_open(&code, place.landing);
 		if (!native_generate(&place, &step, 1, &code, &d)) {
-			each_line(code.bytes.ptr, code.bytes.len, look_at, &look);
+			objdump_each(&code, look_at, &look);
 			assert_true(look.count > 20);
 		}
 		code_close(&code);
