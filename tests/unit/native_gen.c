@@ -256,36 +256,60 @@ static void look_at(void *arg, char *line)
 		fail_msg("has '%s'", line);
 }
 
+/* An engine with a program, and code for its first step. */
+struct generator {
+	const struct program *program;
+	struct engine *engine;
+	struct native_place place;
+	struct native_code code;
+	struct diag d;
+};
+
+static void generator_open(struct generator *g, const struct program *p)
+{
+	const struct engine_options options = {0};
+
+	*g = (struct generator){.program = p, .d = DIAG_INIT};
+	assert_int_equal(engine_in_process.open(&options, &g->engine, &g->d), 0);
+	assert_int_equal(engine_build(g->engine, p, &g->d), 0);
+	g->place = in_process_place((struct in_process *)g->engine);
+	code_open(&g->code, g->place.landing);
+}
+
+static int generate(struct generator *g)
+{
+	const struct clause *c = &g->program->clauses[0];
+	const struct native_step step = {g->program, c, &c->attaches[0]};
+
+	return native_generate(&g->place, &step, 1, &g->code, &g->d);
+}
+
+static void generator_close(struct generator *g)
+{
+	code_close(&g->code);
+	engine_close(g->engine);
+	diag_free(&g->d);
+}
+
 static void code_is_harmless(void **state)
 {
 	static struct random_program random;
-	const struct engine_options options = {0};
-	struct diag d = DIAG_INIT;
 
 	(void)state;
 	random_page_open();
 	for (uint64_t seed = 1; seed <= 30; seed++) {
-		struct native_step step = {&random.program, &random.clause, NULL};
-		struct native_code code;
-		struct native_place place;
+		struct generator g;
 		struct look look = {0};
-		struct engine *e;
 
 		random_program_make(&random, seed);
-		step.attach = random.clause.attaches;
-		engine_in_process.open(&options, &e, &d);
-		assert_int_equal(engine_build(e, &random.program, &d), 0);
-		place = in_process_place((struct in_process *)e);
-		code_open(&code, place.landing);
-		if (!native_generate(&place, &step, 1, &code, &d)) {
-			objdump_each(&code, look_at, &look);
+		generator_open(&g, &random.program);
+		if (!generate(&g)) {
+			objdump_each(&g.code, look_at, &look);
 			assert_true(look.count > 20);
 		}
-		code_close(&code);
-		engine_close(e);
+		generator_close(&g);
 	}
 	random_page_close();
-	diag_free(&d);
 }
 
 /* A predicate that rejects is decided before anything else is saved. */
@@ -298,32 +322,21 @@ static void rejecting_saves_little(void **state)
 		{.op = OP_RETURN},
 	};
 	const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
-	const struct engine_options options = {0};
-	struct diag d = DIAG_INIT;
-	struct native_step step;
-	struct native_code out;
-	struct native_place place;
+	struct generator g;
 	struct one_site s;
-	struct engine *e;
 
 	(void)state;
 	one_site(&s, &rdi, code, COUNT(code));
-	engine_in_process.open(&options, &e, &d);
-	assert_int_equal(engine_build(e, &s.program, &d), 0);
-	place = in_process_place((struct in_process *)e);
-	place.rseq =
-		NATIVE_NONE; /* so that the record is a call, which saves all that it may change */
-	step = (struct native_step){&s.program, &s.clause, &s.attach};
-	code_open(&out, place.landing);
-	assert_int_equal(native_generate(&place, &step, 1, &out, &d), 0);
+	generator_open(&g, &s.program);
+	/* So that the record is a call, which saves all that it may change. */
+	g.place.rseq = NATIVE_NONE;
+	assert_int_equal(generate(&g), 0);
 	/* lea; push rax; lahf; seto; push rax; lea -8(rsp) for r0; mov rdi, rax; mov; ... */
-	assert_memory_equal(out.bytes.ptr,
+	assert_memory_equal(g.code.bytes.ptr,
 			    "\x48\x8d\x64\x24\x80\x50\x9f\x0f\x90\xc0\x50\x48\x8d\x64\x24\xf8"
 			    "\x48\x89\xf8",
 			    19);
-	code_close(&out);
-	engine_close(e);
-	diag_free(&d);
+	generator_close(&g);
 }
 
 /* What only the kernel has is refused before any code is made, and with a message if it is not. */
@@ -335,13 +348,8 @@ static void what_the_kernel_has_is_refused(void **state)
 	};
 	const struct insn stack = {.op = OP_KSTACK}, field = {.op = OP_FIELD};
 	const struct operand rdi = {.kind = OPERAND_REG, .size = 8, .reg = 5};
-	const struct engine_options options = {0};
-	struct diag d = DIAG_INIT;
-	struct native_step step;
-	struct native_code out;
-	struct native_place place;
+	struct generator g;
 	struct one_site s;
-	struct engine *e;
 
 	(void)state;
 	one_site(&s, &rdi, code, COUNT(code));
@@ -349,16 +357,10 @@ static void what_the_kernel_has_is_refused(void **state)
 	assert_non_null(native_undoable(&s.program, &stack));
 	assert_non_null(native_undoable(&s.program, &field));
 	assert_null(native_undoable(&s.program, &send_arg[0]));
-	engine_in_process.open(&options, &e, &d);
-	assert_int_equal(engine_build(e, &s.program, &d), 0);
-	place = in_process_place((struct in_process *)e);
-	step = (struct native_step){&s.program, &s.clause, &s.attach};
-	code_open(&out, place.landing);
-	assert_int_equal(native_generate(&place, &step, 1, &out, &d), -ENOTSUP);
-	assert_string_equal(d.first->tag, "engine");
-	code_close(&out);
-	engine_close(e);
-	diag_free(&d);
+	generator_open(&g, &s.program);
+	assert_int_equal(generate(&g), -ENOTSUP);
+	assert_string_equal(g.d.first->tag, "engine");
+	generator_close(&g);
 }
 
 int main(void)
