@@ -2,7 +2,8 @@
  * nop of 10 bytes is made a jump, a loop hits it, and the reader empties the ring between rounds.
  *
  *   native [NAME]	nanoseconds for each event, without those of the loop; medians of rounds in
- *			which nothing was lost; NAME measures one row, RAW=FILE keeps its code
+ *			which nothing was lost; NAME measures one row, NATIVE_CODE=FILE keeps its
+ *code
  *
  * Times are those of the thread, so other programs on the machine disturb less. After `make units`:
  *
@@ -14,12 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "help/check.h"
 #include "help/in_process.h"
 
-#define ROUNDS	     101
-#define EVENTS	     10000
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define ROUNDS 101
+#define EVENTS 10000
 
 /* ---- the site: its arguments are a number and a text */
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/array.h"
 #include "engine/native/store.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define WRITE	     12
-#define TURNS	     8
+#define WRITE 12
+#define TURNS 8
 
 static const struct type pair[] = {{.kind = TYPE_INT, .size = 8}, {.kind = TYPE_STR, .size = 16}};
 

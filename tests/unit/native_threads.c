@@ -10,11 +10,11 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "help/check.h"
 #include "help/in_process.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define THREADS	     4
+#define THREADS 4
 
 /* ---- the site, in a leaf function: 16 words below the stack pointer and a comparison are alive */
 
