@@ -1,8 +1,7 @@
 /* Any bytes as the DWARF of a program: types, constants, functions, inlined copies and lines are
  * looked up. The bytes are an ELF file; names are those of the corpus. */
-#include <stdlib.h>
-
 #include "debuginfo/debuginfo.h"
+#include "use_type.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
@@ -28,25 +27,6 @@ static int count_place(void *arg, uint64_t address, uint64_t function)
 	return ++*count == 1000;
 }
 
-static void look_at(const struct ctype *t)
-{
-	struct ctype_machine m = {.word = 8, .is_known = true, .most_align = 16};
-	struct ctype_member member;
-	struct buf text = BUF_INIT;
-
-	ctype_complete(t);
-	ctype_print_definition(&text, t);
-	ctype_member(t, STR("b"), &member);
-	ctype_layout(t, &m);
-	if (!ctype_same(t, t))
-		abort();
-	for (unsigned i = 0; i < t->member_count; i++)
-		if (t->members[i].bit_width &&
-		    t->members[i].bit_offset + t->members[i].bit_width > 64)
-			abort();
-	buf_free(&text);
-}
-
 static void look_up(struct debuginfo *di)
 {
 	static const struct {
@@ -63,12 +43,12 @@ static void look_up(struct debuginfo *di)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!debuginfo_type(di, names[i].kind, str_from(names[i].name), &t))
-			look_at(t);
+			use_type(t, STR("b"));
 	if (!debuginfo_constant(di, STR("BLUE"), &t, &value))
-		look_at(t);
+		use_type(t, STR("b"));
 	for (uint64_t address = 0x1000; address < 0x1200; address += 16)
 		if (!debuginfo_function(di, address, &f))
-			look_at(f.type);
+			use_type(f.type, STR("b"));
 	debuginfo_inlined(di, STR("scale"), count_place, &count);
 	debuginfo_lines(di, STR("s.c"), 10, 0, &line, count_place, &count);
 }
