@@ -90,6 +90,15 @@ struct str str_cut(struct str *rest, char sep)
 	return head;
 }
 
+struct str str_after_last(struct str s, char sep)
+{
+	size_t at = s.len;
+
+	while (at && s.ptr[at - 1] != sep)
+		at--;
+	return str_of(s.ptr + at, s.len - at);
+}
+
 unsigned hex_digit(char c)
 {
 	if (char_is_digit(c))

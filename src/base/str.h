@@ -51,6 +51,8 @@ ptrdiff_t str_index(struct str s, char c);
 /* Cut *rest at the first `sep`: returns the part before it; *rest becomes what is after it. Without
  * a `sep` the whole of *rest is returned and *rest is empty. */
 struct str str_cut(struct str *rest, char sep);
+/* What is after the last `sep`, the file of a path; without a `sep` all of `s`. */
+struct str str_after_last(struct str s, char sep);
 /* The whole of `s` as a number: C prefixes 0x and 0, optional sign. -EINVAL, -ERANGE. */
 int str_to_u64(struct str s, uint64_t *out);
 int str_to_s64(struct str s, int64_t *out);

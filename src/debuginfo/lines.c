@@ -227,12 +227,14 @@ static int report(struct search *s, debug_place_fn *fn, void *arg)
 int debuginfo_lines(struct debuginfo *di, struct str file, unsigned line, unsigned column,
 		    unsigned *found, debug_place_fn *fn, void *arg)
 {
-	struct search s = {.di = di, .file = file, .base = file, .line = line, .column = column};
+	struct search s = {.di = di,
+			   .file = file,
+			   .base = str_after_last(file, '/'),
+			   .line = line,
+			   .column = column};
 	int err;
 
 	*found = 0;
-	while (str_index(s.base, '/') >= 0)
-		str_cut(&s.base, '/');
 	s.is_wanted = calloc(di->unit_count + 1, 1);
 	err = s.is_wanted ? find_units(&s) : -ENOMEM;
 	if (!err)

@@ -201,8 +201,7 @@ static void open_alt(struct debuginfo *di, struct budget *budget)
 			      arena_printf(&names, "/usr/lib/debug/.build-id/%.*s.debug",
 					   STR_FMT(buf_as_str(&hex))),
 			      id, budget);
-	while (dir.len && dir.ptr[dir.len - 1] != '/')
-		dir.len--;
+	dir.len -= str_after_last(dir, '/').len;
 	if (!di->alt)
 		di->alt = open_alt_at(di,
 				      name[0] == '/'

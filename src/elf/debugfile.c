@@ -120,8 +120,7 @@ static struct image *open_by_link(struct hunt *h)
 	if (!cursor_text(&c, &name) || !name.len || str_index(name, '/') >= 0 ||
 	    !cursor_skip(&c, (4 - (name.len + 1) % 4) % 4) || !cursor_u32(&c, &sum))
 		return NULL;
-	while (dir.len && dir.ptr[dir.len - 1] != '/')
-		dir.len--;
+	dir.len -= str_after_last(dir, '/').len;
 	if (!dir.len)
 		dir = STR("./");
 	dir.len--;

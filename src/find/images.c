@@ -52,8 +52,7 @@ static bool is_wanted(struct str wanted, struct str path, bool is_short)
 	if (str_ends(plain, STR(MAPPED_DELETED)))
 		plain.len -= sizeof(MAPPED_DELETED) - 1;
 	if (str_index(wanted, '/') < 0)
-		while (memchr(plain.ptr, '/', plain.len))
-			str_cut(&plain, '/');
+		plain = str_after_last(plain, '/');
 	return is_short ? lookup_is_short(wanted, plain) : str_match(wanted, plain);
 }
 

@@ -21,12 +21,10 @@
 static struct str similar_name(struct str path, struct arena *a)
 {
 	struct guess guess = {.nearest = 3};
-	struct str name = path, folder;
+	struct str name = str_after_last(path, '/'), folder;
 	struct dirent *entry;
 	DIR *dir;
 
-	while (memchr(name.ptr, '/', name.len))
-		str_cut(&name, '/');
 	folder = arena_str(a, str_of(path.ptr, path.len - name.len));
 	dir = name.len && folder.ptr ? opendir(folder.len ? folder.ptr : ".") : NULL;
 	for (unsigned n = 0; dir && n < MAX_ENTRIES && (entry = readdir(dir)); n++) {

@@ -21,13 +21,6 @@ static void walk_free(struct walk *w)
 	buf_free(&w->last);
 }
 
-static struct str file_name(struct str path)
-{
-	while (memchr(path.ptr, '/', path.len))
-		str_cut(&path, '/');
-	return path;
-}
-
 static void look_up(struct walk *w)
 {
 	const struct renderer *r = w->r;
@@ -51,7 +44,7 @@ static bool walk_next(struct walk *w)
 		return false;
 	if (w->at) {
 		buf_clear(&w->last);
-		buf_str(&w->last, file_name(w->frame.module));
+		buf_str(&w->last, str_after_last(w->frame.module, '/'));
 	}
 	memcpy(&w->address, w->stack->bytes.ptr + w->at, sizeof(w->address));
 	w->at += 8;
@@ -69,7 +62,7 @@ static void add_frame(struct walk *w, bool with_offset, struct buf *out)
 		if (with_offset)
 			buf_printf(out, "+%llu", (unsigned long long)f->offset);
 	} else if (f->module.len) {
-		render_bytes(w->r, file_name(f->module), out);
+		render_bytes(w->r, str_after_last(f->module, '/'), out);
 		buf_printf(out, "+0x%llx", (unsigned long long)f->offset);
 	} else {
 		symbols_number(w->address, out);

@@ -42,6 +42,10 @@ static void strings_are_cut_and_trimmed(void **state)
 	assert_int_equal(str_index(STR("abc"), 'c'), 2);
 	assert_int_equal(str_index(STR("abc"), 'd'), -1);
 	assert_int_equal(str_index(str_of(NULL, 0), 'd'), -1);
+	assert_true(str_eq(str_after_last(STR("/usr/bin/x"), '/'), STR("x")));
+	assert_true(str_eq(str_after_last(STR("x"), '/'), STR("x")));
+	assert_int_equal(str_after_last(STR("/usr/"), '/').len, 0);
+	assert_int_equal(str_after_last(STR(""), '/').len, 0);
 }
 
 static void numbers_are_read_to_the_last_bit(void **state)
