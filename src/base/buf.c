@@ -113,6 +113,12 @@ void buf_hex_byte(struct buf *b, char byte)
 	buf_char(b, "0123456789abcdef"[byte & 15]);
 }
 
+void buf_hex_bytes(struct buf *b, struct str bytes)
+{
+	for (size_t i = 0; i < bytes.len; i++)
+		buf_hex_byte(b, bytes.ptr[i]);
+}
+
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	va_list again;

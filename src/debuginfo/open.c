@@ -168,8 +168,7 @@ int debuginfo_forget(struct debuginfo *di)
 static int open_image(const struct image *image, struct debuginfo **out, struct diag *d);
 
 /* The file of this name, if root made it and it has that build-id. */
-static struct debuginfo *open_alt_at(struct debuginfo *di, struct str path, struct str id,
-				     struct budget *budget)
+static struct debuginfo *open_alt_at(struct str path, struct str id, struct budget *budget)
 {
 	struct debuginfo *found = NULL;
 	struct image *image;
@@ -180,14 +179,12 @@ static struct debuginfo *open_alt_at(struct debuginfo *di, struct str path, stru
 	if (file_is_roots(image->file) && str_eq(image_build_id(image), id) && has_info(image))
 		open_image(image, &found, NULL);
 	image_close(image);
-	(void)di;
 	return found;
 }
 
 static void open_alt(struct debuginfo *di, struct budget *budget)
 {
 	struct arena names = ARENA_INIT;
-	struct buf hex = BUF_INIT;
 	const char *name = NULL;
 	const void *bytes = NULL;
 	ssize_t len = dwelf_dwarf_gnu_debugaltlink(di->dwarf, &name, &bytes);
@@ -195,20 +192,13 @@ static void open_alt(struct debuginfo *di, struct budget *budget)
 
 	if (len < 2 || !name || len > 64)
 		return;
-	for (size_t i = 0; i < id.len; i++)
-		buf_printf(&hex, "%02x%s", (unsigned char)id.ptr[i], i ? "" : "/");
-	di->alt = open_alt_at(di,
-			      arena_printf(&names, "/usr/lib/debug/.build-id/%.*s.debug",
-					   STR_FMT(buf_as_str(&hex))),
-			      id, budget);
+	di->alt = open_alt_at(debugfile_name(&names, STR(""), id), id, budget);
 	dir.len -= str_after_last(dir, '/').len;
 	if (!di->alt)
-		di->alt = open_alt_at(di,
-				      name[0] == '/'
+		di->alt = open_alt_at(name[0] == '/'
 					      ? arena_str(&names, str_from(name))
 					      : arena_printf(&names, "%.*s%s", STR_FMT(dir), name),
 				      id, budget);
-	buf_free(&hex);
 	arena_free(&names);
 }
 

@@ -54,22 +54,28 @@ static struct image *open_if_ours(const struct hunt *h, struct str path, const u
 	return NULL;
 }
 
+struct str debugfile_name(struct arena *a, struct str root, struct str id)
+{
+	struct buf hex = BUF_INIT;
+	struct str path;
+
+	buf_hex_byte(&hex, id.ptr[0]);
+	buf_char(&hex, '/');
+	buf_hex_bytes(&hex, str_of(id.ptr + 1, id.len - 1));
+	path = arena_printf(a, "%.*s/usr/lib/debug/.build-id/%.*s.debug", STR_FMT(root),
+			    STR_FMT(buf_as_str(&hex)));
+	buf_free(&hex);
+	return path;
+}
+
 static struct image *open_by_build_id(struct hunt *h)
 {
 	struct str id = image_build_id(h->image), path;
-	struct buf hex = BUF_INIT;
-	struct image *found = NULL;
 
 	if (id.len < 2)
 		return NULL;
-	for (size_t i = 0; i < id.len; i++)
-		buf_printf(&hex, "%02x%s", (unsigned char)id.ptr[i], i ? "" : "/");
-	path = arena_printf(&h->names, "%.*s/usr/lib/debug/.build-id/%.*s.debug", STR_FMT(h->root),
-			    STR_FMT(buf_as_str(&hex)));
-	buf_free(&hex);
-	if (path.ptr)
-		found = open_if_ours(h, path, NULL);
-	return found;
+	path = debugfile_name(&h->names, h->root, id);
+	return path.ptr ? open_if_ours(h, path, NULL) : NULL;
 }
 
 /* Where debuginfod-find(1) keeps what it has fetched; nothing is fetched here. */
@@ -92,8 +98,7 @@ static struct image *open_by_cache(struct hunt *h)
 
 	if (id.len < 2 || !folder.len)
 		return NULL;
-	for (size_t i = 0; i < id.len; i++)
-		buf_hex_byte(&hex, id.ptr[i]);
+	buf_hex_bytes(&hex, id);
 	path = arena_printf(&h->names, "%.*s/%.*s/debuginfo", STR_FMT(folder),
 			    STR_FMT(buf_as_str(&hex)));
 	buf_free(&hex);

@@ -18,5 +18,7 @@
 struct image *debugfile_open(const struct image *image, struct str path, struct str root);
 /* The same for its symbols: NULL when it has a full table of its own. */
 struct image *debugfile_open_symbols(const struct image *image, struct str path, struct str root);
+/* Where the file of a build-id, of 2 bytes or more, is. ptr is NULL without memory. */
+struct str debugfile_name(struct arena *a, struct str root, struct str id);
 
 #endif

@@ -419,8 +419,7 @@ bool cache_stripped(struct finding *f, struct str *build_id, struct arena *a)
 	if (stripped)
 		debug = debugfile_open_symbols(image, place_of(f, root, a), root);
 	id = image_build_id(image);
-	for (size_t i = 0; i < id.len; i++)
-		buf_printf(&hex, "%02x", (unsigned char)id.ptr[i]);
+	buf_hex_bytes(&hex, id);
 	*build_id = arena_str(a, buf_as_str(&hex));
 	buf_free(&hex);
 	image_close(image);

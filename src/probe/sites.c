@@ -344,8 +344,7 @@ static int read_all(struct reading *r)
 	errno = 0;
 	id = image_build_id(r->program);
 	err = !id.len && errno == ENOMEM ? -ENOMEM : 0;
-	for (size_t i = 0; i < id.len; i++)
-		buf_printf(&hex, "%02x", (unsigned char)id.ptr[i]);
+	buf_hex_bytes(&hex, id);
 	r->list->build_id = arena_str(&r->list->arena, buf_as_str(&hex));
 	buf_free(&hex);
 	if (!base)
