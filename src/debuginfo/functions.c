@@ -265,19 +265,6 @@ uint64_t inlined_at(struct debuginfo *di, uint32_t unit, uint64_t address)
 	return e.offset;
 }
 
-static int walk_units(struct walk *w, uint32_t *units, size_t count)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < count && !err; i++) {
-		err = walk_unit(w, units[i]);
-		if (i % 16 == 15)
-			debuginfo_release(w->di);
-	}
-	free(units);
-	return err;
-}
-
 /* Copies are in the units that define the function, and in others that refer to one of those, as
  * link-time optimisation and dwz make them. */
 int debuginfo_inlined(struct debuginfo *di, struct str name, debug_place_fn *fn, void *arg)
@@ -285,31 +272,31 @@ int debuginfo_inlined(struct debuginfo *di, struct str name, debug_place_fn *fn,
 	struct inlined in = {.name = name, .fn = fn, .arg = arg};
 	struct walk w = {di, take_origin, &in};
 	uint32_t *units, *more = NULL;
-	size_t count, more_count = 0, own;
+	size_t count, more_count = 0;
 	int err = units_naming(di, name, &units, &count);
 
 	if (err)
 		return err;
-	own = count;
-	for (size_t i = 0; i < own && !err; i++)
+	for (size_t i = 0; i < count && !err; i++)
 		err = walk_unit(&w, units[i]);
 	if (!err && in.origin_count)
 		err = units_referring(di, in.origins, in.origin_count, &more, &more_count);
 	w.take = take_inlined;
 	/* Both lists are in order: what is in both is looked at once. */
 	for (size_t i = 0, k = 0; i < more_count && !err; i++) {
-		while (k < own && units[k] < more[i])
+		while (k < count && units[k] < more[i])
 			k++;
-		if (k == own || units[k] != more[i])
+		if (k == count || units[k] != more[i])
 			err = walk_unit(&w, more[i]);
 	}
+	for (size_t i = 0; i < count && in.origin_count && !err; i++) {
+		err = walk_unit(&w, units[i]);
+		if (i % 16 == 15)
+			debuginfo_release(di);
+	}
+	free(units);
 	free(more);
 	free(in.origins);
-	if (err || !in.origin_count) {
-		free(units);
-		return err;
-	}
-	err = walk_units(&w, units, count);
 	debuginfo_release(di);
 	return err ? err : in.count;
 }

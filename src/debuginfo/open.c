@@ -85,8 +85,7 @@ static int load(struct debuginfo *di, const struct image *image)
 }
 
 /* Compressed sections are decompressed here, since libdw would do it whatever their size. */
-static int decompress(struct debuginfo *di, const struct image *image, Elf_Scn *scn,
-		      const GElf_Shdr *header, bool gnu)
+static int decompress(const struct image *image, Elf_Scn *scn, const GElf_Shdr *header, bool gnu)
 {
 	uint64_t size = 0;
 	GElf_Chdr chdr;
@@ -110,7 +109,6 @@ static int decompress(struct debuginfo *di, const struct image *image, Elf_Scn *
 		return -EBADMSG;
 	if (!budget_memory(image->budget, size) || !budget_work(image->budget, 3 * size))
 		return budget_error(image->budget);
-	(void)di;
 	return (gnu ? elf_compress_gnu(scn, 0, 0) : elf_compress(scn, 0, 0)) < 0 ? -EBADMSG : 0;
 }
 
@@ -140,7 +138,7 @@ static int read_sections(struct debuginfo *di, const struct image *image)
 		if (!name || (!gnu && strncmp(name, ".debug_", 7) != 0) ||
 		    header.sh_type == SHT_NOBITS)
 			continue;
-		err = decompress(di, image, scn, &header, gnu);
+		err = decompress(image, scn, &header, gnu);
 		for (size_t i = 0; i < COUNT(wanted) && !err; i++) {
 			if (strcmp(name + (gnu ? 2 : 1), wanted[i].name) != 0)
 				continue;
