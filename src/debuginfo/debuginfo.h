@@ -52,9 +52,9 @@ typedef int debug_place_fn(void *arg, uint64_t address, uint64_t function);
 int debuginfo_inlined(struct debuginfo *di, struct str name, debug_place_fn *fn, void *arg);
 
 /* Where a statement of line `line` of a source file begins, or of the next line that has one;
- * *found becomes that line. Of each block, and each inlined copy, the first. `file`: a path, of
- * which the last parts suffice ("main.c", "src/main.c"). -ENOENT: no such file; *found 0: no line
- * of it from there on has code. Otherwise as debuginfo_inlined(). */
+ * *found becomes that line, before the first call of `fn`. Of each block, and each inlined copy,
+ * the first. `file`: a path, of which the last parts suffice ("main.c", "src/main.c"). -ENOENT: no
+ * such file; *found 0: no line of it from there on has code. Otherwise as debuginfo_inlined(). */
 int debuginfo_lines(struct debuginfo *di, struct str file, unsigned line, unsigned column,
 		    unsigned *found, debug_place_fn *fn, void *arg);
 

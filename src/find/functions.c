@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "debuginfo/debuginfo.h"
 #include "find/finder.h"
 
@@ -143,38 +142,18 @@ static int lack_lines(const struct function_walk *w, int err)
 	return -ENOENT;
 }
 
-/* The places of a line. They are found first and reported then, with the line that has code. */
-struct place_list {
-	uint64_t *items;
-	size_t count, cap;
-};
-
-static int keep_place(void *arg, uint64_t address, uint64_t function)
-{
-	struct place_list *list = arg;
-
-	(void)function;
-	if (array_grow(list->items, list->count, list->cap))
-		return -ENOMEM;
-	list->items[list->count++] = address;
-	return 0;
-}
-
+/* The places of a line: w->line is the one that has code by the time they are reported. */
 static int walk_line(struct function_walk *w)
 {
 	const struct find_query *q = w->query;
-	struct place_list places = {NULL, 0, 0};
 	struct debuginfo *info;
 	int err = finder_debuginfo(w->finder, w->finding->cached->file, &info, w->d);
 
 	if (err)
 		return err == -ENOENT ? lack_lines(w, -ENODATA) : err;
-	err = debuginfo_lines(info, q->source, q->line, q->column, &w->line, keep_place, &places);
-	if (err == -ENOENT || (err >= 0 && !places.count))
-		err = lack_lines(w, err < 0 ? err : 0);
-	for (size_t i = 0; i < places.count && err >= 0; i++)
-		err = w->ended = take_address(w, places.items[i]);
-	free(places.items);
+	err = debuginfo_lines(info, q->source, q->line, q->column, &w->line, take_place, w);
+	if (!w->line && (err >= 0 || err == -ENOENT))
+		return lack_lines(w, err);
 	return err < 0 ? err : 0;
 }
 
