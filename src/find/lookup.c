@@ -210,11 +210,6 @@ struct str loader_cache_find(struct str cache, struct str name, unsigned n)
 	return find_entry(cache, name, n, str_eq);
 }
 
-struct str loader_cache_find_short(struct str cache, struct str name, unsigned n)
-{
-	return find_entry(cache, name, n, lookup_is_short);
-}
-
 /* Libraries of several machines may share a name: this machine's comes first. */
 static int lookup_library(pid_t pid, struct str name, bool is_short, struct arena *a,
 			  struct located *out)
@@ -228,8 +223,7 @@ static int lookup_library(pid_t pid, struct str name, bool is_short, struct aren
 	if (!err)
 		err = file_slurp(file.open_path.ptr, MAX_CACHE, &text);
 	for (unsigned i = 0; !err && i < 64; i++) {
-		path = is_short ? loader_cache_find_short(buf_as_str(&text), name, i)
-				: loader_cache_find(buf_as_str(&text), name, i);
+		path = find_entry(buf_as_str(&text), name, i, is_short ? lookup_is_short : str_eq);
 		if (!path.len)
 			break;
 		if (locate_file(pid, path, a, &file))

@@ -22,8 +22,6 @@ int lookup_pattern(struct str pattern, int (*fn)(void *arg, struct str path), vo
 /* The path of a library in the text of an ld.so.cache, as the loader's own tool wrote it: the n-th
  * of that name; empty when there are no more. */
 struct str loader_cache_find(struct str cache, struct str name, unsigned n);
-/* The same for the short name of a library. */
-struct str loader_cache_find_short(struct str cache, struct str name, unsigned n);
 /* "c" and "libc" are short for "libc.so.6". */
 bool lookup_is_short(struct str name, struct str library);
 
