@@ -80,10 +80,7 @@ bool c_number(struct str text, int64_t *out)
 	if (i == text.len)
 		return false;
 	for (; i < text.len; i++) {
-		char c = (char)(text.ptr[i] | 32);
-		uint64_t digit = char_is_digit(text.ptr[i]) ? (uint64_t)(c - '0')
-				 : c >= 'a' && c <= 'f'	    ? (uint64_t)(c - 'a' + 10)
-							    : 16;
+		uint64_t digit = hex_digit(text.ptr[i]);
 
 		if (digit >= base || __builtin_mul_overflow(value, base, &value) ||
 		    __builtin_add_overflow(value, digit, &value))
@@ -111,8 +108,6 @@ static int64_t parse_sizeof(struct c_parser *p)
 	parser_expect(p, ")", "after the type");
 	return (int64_t)size;
 }
-
-static int64_t parse_operand(struct c_parser *p);
 
 /* operand = "(" constant ")" | number | name | sizeof | ("-" | "+" | "~" | "!") operand */
 static int64_t parse_operand(struct c_parser *p)
