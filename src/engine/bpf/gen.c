@@ -7,7 +7,8 @@
 
 #include "program/op.h"
 
-#define SCRATCH_TRIES 8 /* entries that a run looks at; there are at least 8 for each CPU */
+#define SCRATCH_TRIES 8	   /* entries that a run looks at; there are at least 8 for each CPU */
+#define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
 
 int gen_base(struct spill at)
 {
@@ -76,17 +77,16 @@ void gen_limit(struct gen *g, int reg, int64_t most)
 	code_bind(g->code, fits);
 }
 
-void gen_copy(struct gen *g, int to, int32_t offset, struct spill from, int32_t from_more,
-	      uint32_t len)
+void gen_copy(struct gen *g, int to, int32_t to_at, int from, int32_t from_at, uint32_t len)
 {
 	if (len > COPY_INLINE) {
-		code_helper(g->code, BPF_FUNC_probe_read_kernel, SUM(to, offset), IMM(len),
-			    MEM(from, from_more));
+		code_helper(g->code, BPF_FUNC_probe_read_kernel, SUM(to, to_at), IMM(len),
+			    SUM(from, from_at));
 		return;
 	}
-	for (int32_t at = 0; at < (int32_t)len; at += 8) {
-		code_load(g->code, 8, R0, gen_base(from), from.offset + from_more + at);
-		code_store(g->code, 8, to, offset + at, R0);
+	for (int32_t n = 0; n < (int32_t)len; n += 8) {
+		code_load(g->code, 8, R0, from, from_at + n);
+		code_store(g->code, 8, to, to_at + n, R0);
 	}
 }
 

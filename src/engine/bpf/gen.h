@@ -30,9 +30,8 @@
 #define STACK_END    (-480) /* the kernel needs the rest for loops */
 /* clang-format on */
 
-#define TEXT_SLOP   8 /* bytes after the text of a slot, so that a read can see it was too long */
-#define COPY_INLINE 128u /* bytes up to which copies are loads and stores */
-#define HEAD_SIZE   8	 /* of text_head, stack_head, record_head */
+#define TEXT_SLOP 8 /* bytes after the text of a slot, so that a read can see it was too long */
+#define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */
 #define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
@@ -165,9 +164,8 @@ void gen_extend(struct gen *g, int reg, int64_t bytes, bool is_signed); /* from 
 void gen_count(struct gen *g, uint32_t word); /* add 1 to a control word; ruins R1, R2 */
 void gen_fault(struct gen *g, const struct insn *in, int kind);
 void gen_limit(struct gen *g, int reg, int64_t most); /* reg = min(reg, most), for the verifier */
-/* Copy `len` constant bytes to `offset` of a base register; ruins R0..R5. */
-void gen_copy(struct gen *g, int to, int32_t offset, struct spill from, int32_t from_more,
-	      uint32_t len);
+/* Copy `len` constant bytes between offsets of base registers; ruins R0..R5. */
+void gen_copy(struct gen *g, int to, int32_t to_at, int from, int32_t from_at, uint32_t len);
 void gen_zero(struct gen *g, struct spill to, int32_t more, uint32_t len);
 /* Jump to labels[case] by the case in the cookie. */
 void gen_switch(struct gen *g, const int *labels);

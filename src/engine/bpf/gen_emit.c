@@ -117,8 +117,11 @@ static uint64_t head_word(uint32_t size, uint16_t format)
 static void store_field(struct gen *g, int to, int32_t offset, const struct field *field,
 			uint32_t len)
 {
+	struct spill slot;
+
 	if (field->reg == REG_NO) {
-		gen_copy(g, to, offset, gen_slot(g, field->slot), 0, len);
+		slot = gen_slot(g, field->slot);
+		gen_copy(g, to, offset, gen_base(slot), slot.offset, len);
 		return;
 	}
 	gen_get(g, R1, field->reg);

@@ -413,24 +413,10 @@ static void pack_short(struct gen *g, const struct type *t, struct spill from, i
 			pack_short(g, &t->elements[i], from, from_at, to_at);
 		return;
 	}
-	gen_copy(g, SCRATCH, g->frame->key + *to_at, from, *from_at, store_short_size(t));
+	gen_copy(g, SCRATCH, g->frame->key + *to_at, gen_base(from), from.offset + *from_at,
+		 store_short_size(t));
 	*from_at += (int32_t)type_memory(t);
 	*to_at += (int32_t)store_short_size(t);
-}
-
-/* `len` bytes at an address in a register to a slot. */
-static void copy_from(struct gen *g, struct spill to, int32_t to_at, int reg, int32_t at,
-		      uint32_t len)
-{
-	if (len > COPY_INLINE) {
-		code_helper(g->code, BPF_FUNC_probe_read_kernel, MEM(to, to_at), IMM(len),
-			    SUM(reg, at));
-		return;
-	}
-	for (int32_t n = 0; n < (int32_t)len; n += 8) {
-		code_load(g->code, 8, R0, reg, at + n);
-		code_store(g->code, 8, gen_base(to), to.offset + to_at + n, R0);
-	}
 }
 
 /* The other way of pack_short: the key at TMP, with zeros for what a short text does not have. */
@@ -444,7 +430,7 @@ static void unpack_key(struct gen *g, const struct type *t, bool is_short, struc
 			unpack_key(g, &t->elements[i], is_short, to, from_at, to_at);
 		return;
 	}
-	copy_from(g, to, *to_at, TMP, *from_at, len);
+	gen_copy(g, gen_base(to), to.offset + *to_at, TMP, *from_at, len);
 	gen_zero(g, to, *to_at + (int32_t)len, full - len);
 	*from_at += (int32_t)len;
 	*to_at += (int32_t)full;
@@ -462,7 +448,7 @@ void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map
 		gen_zero(g, k, (int32_t)type_memory(key), TEXT_SLOP);
 	if (in->op == OP_EACH_COPY) {
 		v = gen_slot(g, in->t);
-		copy_from(g, v, 0, TMP2, 0, s->value_size);
+		gen_copy(g, gen_base(v), v.offset, TMP2, 0, s->value_size);
 		if (type_is_text(value))
 			gen_zero(g, v, (int32_t)s->value_size, TEXT_SLOP);
 	} else if (in->d != REG_NO && type_is_aggregate(value)) {

@@ -174,9 +174,9 @@ void gen_zero_slot(struct gen *g, const struct insn *in)
 static void copy_slot(struct gen *g, const struct insn *in, int32_t to, int32_t from,
 		      uint16_t smaller)
 {
-	struct spill s = gen_slot(g, in->s);
+	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
 
-	gen_copy(g, gen_base(s), s.offset + to, gen_slot(g, in->t), from,
+	gen_copy(g, gen_base(s), s.offset + to, gen_base(t), t.offset + from,
 		 (uint32_t)type_memory(gen_slot_type(g, smaller)));
 }
 
