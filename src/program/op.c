@@ -64,7 +64,12 @@ bool op_uses_map(unsigned op)
 
 bool op_is_loop(unsigned op)
 {
-	return op == OP_LOOP || op == OP_EACH || op == OP_EACH_COPY;
+	return op == OP_LOOP || op_is_each(op);
+}
+
+bool op_is_each(unsigned op)
+{
+	return op == OP_EACH || op == OP_EACH_COPY;
 }
 
 const char *builtin_name(unsigned builtin)

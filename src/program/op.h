@@ -37,6 +37,8 @@ const struct op_info *op_info(unsigned op);
 bool op_uses_map(unsigned op);
 /* Does it begin a loop? */
 bool op_is_loop(unsigned op);
+/* ... over the entries of a map? */
+bool op_is_each(unsigned op);
 /* "pid"; NULL when there is no such builtin. */
 const char *builtin_name(unsigned builtin);
 /* "printf" */

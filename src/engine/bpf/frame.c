@@ -314,7 +314,7 @@ static bool wants_lean(const struct clause *c, enum loops loops)
 	if (loops == LOOPS_CALLED) /* the stack is for functions that call functions */
 		return true;
 	for (uint32_t i = 0; i < c->insn_count; i++)
-		if (op_is_loop(c->code[i].op) && c->code[i].op != OP_LOOP)
+		if (op_is_each(c->code[i].op))
 			return true;
 	for (uint32_t i = 0; i < c->insn_count; i++) {
 		enum op op = c->code[i].op;

@@ -275,7 +275,7 @@ void gen_range(struct gen *g, uint32_t from, uint32_t to)
 		if (in->op == OP_LOOP && g->world->loops == LOOPS_CALLED) {
 			gen_loop_call(g, in, i);
 			i = in->target - 1; /* its OP_NEXT */
-		} else if (op_is_loop(in->op) && in->op != OP_LOOP) {
+		} else if (op_is_each(in->op)) {
 			gen_each_call(g, in, i);
 			i = in->target - 1;
 		} else if (in->op < OP_COUNT_ && emitters[in->op]) {

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "program/op.h"
+
 #define SLEEPABLE (1u << 4) /* BPF_F_SLEEPABLE */
 /* The kernel's work grows with the square of a program's size: two halves take half as long. */
 #define PROGRAM_LINES 12000u
@@ -113,7 +115,7 @@ static enum loops choose_loops(struct bpf_engine *e, const struct program *p)
 			enum op op = p->clauses[i].code[k].op;
 
 			any |= op == OP_LOOP;
-			calls |= op == OP_EACH || op == OP_EACH_COPY;
+			calls |= op_is_each(op);
 		}
 	if (any && calls && feature_has(&e->features, FEATURE_BPF_LOOP))
 		return LOOPS_CALLED;
@@ -129,7 +131,7 @@ static int refuse_each(struct bpf_engine *e, const struct program *p, struct dia
 		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++) {
 			const struct insn *in = &p->clauses[i].code[k];
 
-			if (in->op != OP_EACH && in->op != OP_EACH_COPY)
+			if (!op_is_each(in->op))
 				continue;
 			if (feature_has(&e->features, FEATURE_FOR_EACH))
 				return 0;
