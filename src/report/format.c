@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "program/numbers.h"
+
 /* How a field is shown, by its conversion and its type. */
 enum form {
 	FORM_DECIMAL,  /* "%d" of a whole 64-bit value, without width or flags: the fast way */
@@ -75,7 +77,6 @@ static void add_number(const struct piece *p, const struct value *v, struct buf 
 {
 	int64_t whole = INT64_MIN;
 	bool is_signed = p->letter == 'd' || p->letter == 'i';
-	unsigned hidden;
 	char spec[16];
 
 	if (v->type->kind == TYPE_FLOAT) {
@@ -87,9 +88,7 @@ static void add_number(const struct piece *p, const struct value *v, struct buf 
 			whole = (int64_t)value;
 	} else {
 		/* Cut to what hh, h or the field's own size say. */
-		hidden = 64 - 8 * shown_bytes(p, v->type);
-		whole = (int64_t)(v->bits << hidden);
-		whole = is_signed ? whole >> hidden : (int64_t)((uint64_t)whole >> hidden);
+		whole = (int64_t)extend_bits(v->bits, shown_bytes(p, v->type), is_signed);
 	}
 	make_spec(p, true, spec);
 	buf_printf(out, spec, p->width, p->precision, (unsigned long long)whole);

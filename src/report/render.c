@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "ctype/ctype.h"
+#include "program/numbers.h"
 #include "report/stack.h"
 
 void elements_open(const struct value *tuple, struct elements *e)
@@ -93,11 +94,9 @@ static void render_float(double value, unsigned size, struct buf *out)
 static uint64_t number_at(const char *at, size_t size, bool is_signed)
 {
 	uint64_t bits = 0;
-	unsigned hidden = 64 - 8 * (unsigned)size;
 
 	memcpy((char *)&bits + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 8 - size : 0), at, size);
-	bits <<= hidden;
-	return is_signed ? (uint64_t)((int64_t)bits >> hidden) : bits >> hidden;
+	return extend_bits(bits, (unsigned)size, is_signed);
 }
 
 /* [1,2,3] from the bytes of the numbers */

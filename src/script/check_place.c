@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/array.h"
-
+#include "program/numbers.h"
 #include "script/inside.h"
 
 /* `e` is in memory, and of this type; in the kernel's where args[0] is, or leads there. */
@@ -286,14 +286,6 @@ static struct type byte_array_type(struct check *c, struct expr *e, const struct
 			     .element_count = (unsigned)count};
 }
 
-static uint64_t extend(uint64_t value, unsigned size, bool is_signed)
-{
-	unsigned shift = 64 - 8 * size;
-
-	value <<= shift;
-	return is_signed ? (uint64_t)((int64_t)value >> shift) : value >> shift;
-}
-
 bool check_is_kernel_probe(const struct probe_spec *s)
 {
 	return s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls");
@@ -324,7 +316,7 @@ static void check_word_cast(struct check *c, struct expr *e, struct type to)
 	e->is_const = a->is_const;
 	if (e->is_const)
 		e->value = to.show == SHOW_BOOL ? a->value != 0
-						: extend(a->value, to.size, to.is_signed);
+						: extend_bits(a->value, to.size, to.is_signed);
 }
 
 void check_cast(struct check *c, struct expr *e)
