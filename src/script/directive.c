@@ -32,11 +32,6 @@ static struct str take_word(struct str *rest)
 	return word;
 }
 
-static struct mark mark_of(const struct parser *p, struct str text)
-{
-	return (struct mark){(uint32_t)(text.ptr - p->lexer.text.ptr), (uint32_t)text.len};
-}
-
 struct define *parse_find_define(const struct parser *p, struct str name)
 {
 	for (struct define *m = p->tree ? p->tree->defines : NULL; m; m = m->next)
@@ -89,13 +84,13 @@ static void take_define(struct parser *p, struct str rest)
 		return;
 	}
 	if (!str_is_word(name)) {
-		parse_error(p, mark_of(p, name), "syntax", "'#define' takes a name");
+		parse_error(p, parse_mark_of(p, name), "syntax", "'#define' takes a name");
 		return;
 	}
 	*m = (struct define){.name = name,
 			     .has_params = rest.len && rest.ptr[0] == '(',
 			     .next = p->tree->defines};
-	m->text = mark_of(p, str_trim(rest));
+	m->text = parse_mark_of(p, str_trim(rest));
 	p->tree->defines = m;
 }
 
@@ -139,7 +134,7 @@ static bool condition(struct parser *p, struct str text)
 	rest = str_of(p->lexer.text.ptr, (size_t)(text.ptr + text.len - p->lexer.text.ptr));
 	if (c_scope_value(&p->tree->types, p->lexer.path, rest,
 			  (size_t)(text.ptr - p->lexer.text.ptr), &value, NULL))
-		parse_error(p, mark_of(p, text), "unsupported",
+		parse_error(p, parse_mark_of(p, text), "unsupported",
 			    "this condition is not supported: it is not constant");
 	return value;
 }
@@ -191,15 +186,15 @@ static void skip_branches(struct parser *p, struct mark open, bool is_done)
 void parse_directive(struct parser *p)
 {
 	struct lexer *l = &p->lexer;
-	struct mark at = {(uint32_t)l->at, 1};
 	struct str rest, word;
+	struct mark at;
 	bool holds = true;
 
 	l->at++;
 	rest = take_line(l);
 	word = take_word(&rest);
 	rest = str_trim(rest);
-	at = mark_of(p, word);
+	at = parse_mark_of(p, word);
 	if (str_eq_text(word, "define"))
 		take_define(p, rest);
 	else if (str_eq_text(word, "undef"))

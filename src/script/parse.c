@@ -190,6 +190,18 @@ void parse_count_node(struct parser *p)
 			    PARSE_MAX_NODES);
 }
 
+struct mark parse_mark_of(const struct parser *p, struct str text)
+{
+	return (struct mark){(uint32_t)(text.ptr - p->lexer.text.ptr), (uint32_t)text.len};
+}
+
+struct mark parse_join(struct mark a, struct mark b)
+{
+	if (b.at + b.len < a.at + a.len) /* in the text of one macro */
+		return a;
+	return (struct mark){a.at, b.at + b.len - a.at};
+}
+
 static struct stmt *parse_statement(struct parser *p);
 
 /* block = "{" statement* "}" */

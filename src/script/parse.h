@@ -88,6 +88,9 @@ void parse_expect(struct parser *p, enum token_kind kind, const char *what);
 void parse_enter(struct parser *p); /* one level deeper */
 void parse_leave(struct parser *p);
 void parse_count_node(struct parser *p);
+/* Where a piece of the script's text is; from `a` to the end of `b`. */
+struct mark parse_mark_of(const struct parser *p, struct str text);
+struct mark parse_join(struct mark a, struct mark b);
 void parse_unexpected(struct parser *p, const char *wanted);
 /* Stop here with this error; true when it is the first one, so that a hint may follow. */
 bool parse_fail(struct parser *p, int err);

@@ -51,13 +51,6 @@ static const struct prefix prefixes[] = {
 };
 /* clang-format on */
 
-static struct mark join(struct mark a, struct mark b)
-{
-	if (b.at + b.len < a.at + a.len) /* in the text of one macro */
-		return a;
-	return (struct mark){a.at, b.at + b.len - a.at};
-}
-
 struct expr *expr_new(struct parser *p, enum expr_kind kind, struct mark mark, struct expr **args,
 		      unsigned count)
 {
@@ -134,7 +127,7 @@ static struct expr *parse_map(struct parser *p)
 			parse_unexpected(p, "a key");
 		end = parse_list(p, TOKEN_RBRACKET, "',' or ']'", args, &count);
 	}
-	e = expr_new(p, EXPR_MAP, join(name.mark, end), args, count);
+	e = expr_new(p, EXPR_MAP, parse_join(name.mark, end), args, count);
 	e->text = name.text;
 	parse_macro_map(p, e);
 	return e;
@@ -215,11 +208,12 @@ static struct expr *parse_name(struct parser *p)
 	}
 	if (kind == EXPR_NAME && parse_macro_arg(p, name.text))
 		return copy_arg(p, parse_macro_arg(p, name.text));
-	e = kind == EXPR_FIELD ? NULL
-			       : parse_macro_use(p, name.text, join(name.mark, end), args, count);
+	e = kind == EXPR_FIELD
+		    ? NULL
+		    : parse_macro_use(p, name.text, parse_join(name.mark, end), args, count);
 	if (e)
 		return e;
-	e = expr_new(p, kind, join(name.mark, end), args, count);
+	e = expr_new(p, kind, parse_join(name.mark, end), args, count);
 	e->text = name.text;
 	return e;
 }
@@ -237,7 +231,7 @@ struct expr *parse_block_value(struct parser *p)
 		value = (*last)->value;
 		*last = NULL;
 	}
-	e = expr_new(p, EXPR_BLOCK, join(open, p->token.mark), &value, value ? 1 : 0);
+	e = expr_new(p, EXPR_BLOCK, parse_join(open, p->token.mark), &value, value ? 1 : 0);
 	if (!p->err)
 		e->body = body;
 	parse_advance(p);
@@ -260,7 +254,7 @@ static struct expr *parse_if_value(struct parser *p)
 	args[2] = parse_is(p, TOKEN_WORD) && str_eq_text(p->token.text, "if")
 			  ? parse_if_value(p)
 			  : parse_block_value(p);
-	e = expr_new(p, EXPR_TERNARY, join(mark, args[2]->mark), args, 3);
+	e = expr_new(p, EXPR_TERNARY, parse_join(mark, args[2]->mark), args, 3);
 	parse_leave(p);
 	return e;
 }
@@ -280,7 +274,7 @@ static struct expr *parse_paren(struct parser *p)
 		parse_item(p, args, &count);
 	end = p->token.mark;
 	parse_expect(p, TOKEN_RPAREN, "',' or ')'");
-	return expr_new(p, EXPR_TUPLE, join(open, end), args, count);
+	return expr_new(p, EXPR_TUPLE, parse_join(open, end), args, count);
 }
 
 /* primary = leaf | map | name | paren | block | if | sizeof | offsetof */
@@ -321,12 +315,12 @@ static struct expr *parse_element(struct parser *p, struct expr *of)
 	parse_advance(p);
 	index = p->token;
 	if (parse_take(p, TOKEN_WORD)) {
-		e = expr_new(p, EXPR_MEMBER, join(of->mark, index.mark), &of, 1);
+		e = expr_new(p, EXPR_MEMBER, parse_join(of->mark, index.mark), &of, 1);
 		e->text = index.text;
 		return e;
 	}
 	parse_expect(p, TOKEN_INT, "a number or the name of a member");
-	e = expr_new(p, EXPR_ELEMENT, join(of->mark, index.mark), &of, 1);
+	e = expr_new(p, EXPR_ELEMENT, parse_join(of->mark, index.mark), &of, 1);
 	e->number = index.number;
 	return e;
 }
@@ -341,13 +335,13 @@ static struct expr *parse_index(struct parser *p, struct expr *of)
 	args[1] = parse_expr(p);
 	end = p->token.mark;
 	parse_expect(p, TOKEN_RBRACKET, "']'");
-	return expr_new(p, EXPR_INDEX, join(of->mark, end), args, 2);
+	return expr_new(p, EXPR_INDEX, parse_join(of->mark, end), args, 2);
 }
 
 /* step = postfix ( "++" | "--" ) */
 static struct expr *parse_step(struct parser *p, struct expr *of)
 {
-	struct expr *e = expr_new(p, EXPR_STEP, join(of->mark, p->token.mark), &of, 1);
+	struct expr *e = expr_new(p, EXPR_STEP, parse_join(of->mark, p->token.mark), &of, 1);
 
 	e->op = parse_is(p, TOKEN_INC) ? OPERATOR_INC : OPERATOR_DEC;
 	e->is_postfix = true;
@@ -389,13 +383,14 @@ static struct expr *parse_unary(struct parser *p)
 
 		parse_advance(p);
 		of = parse_unary(p);
-		e = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY, join(mark, of->mark), &of, 1);
+		e = expr_new(p, is_step ? EXPR_STEP : EXPR_UNARY, parse_join(mark, of->mark), &of,
+			     1);
 		e->op = prefix->op;
 	} else if (parse_take(p, TOKEN_ADD)) {
 		e = parse_unary(p);
 	} else if ((cast = parse_cast_type(p))) {
 		of = parse_unary(p);
-		e = expr_new(p, EXPR_CAST, join(mark, of->mark), &of, 1);
+		e = expr_new(p, EXPR_CAST, parse_join(mark, of->mark), &of, 1);
 		e->named = cast;
 	} else {
 		e = parse_postfix(p);
@@ -423,7 +418,7 @@ static struct expr *parse_binary(struct parser *p, int precedence)
 
 		parse_advance(p);
 		args[1] = parse_binary(p, b->precedence + 1);
-		e = expr_new(p, EXPR_BINARY, join(args[0]->mark, args[1]->mark), args, 2);
+		e = expr_new(p, EXPR_BINARY, parse_join(args[0]->mark, args[1]->mark), args, 2);
 		e->op = b->op;
 	}
 	return e;
@@ -441,7 +436,7 @@ struct expr *parse_expr(struct parser *p)
 			args[1] = parse_expr(p);
 		parse_expect(p, TOKEN_COLON, "':'");
 		args[2] = parse_expr(p);
-		e = expr_new(p, EXPR_TERNARY, join(args[0]->mark, args[2]->mark), args, 3);
+		e = expr_new(p, EXPR_TERNARY, parse_join(args[0]->mark, args[2]->mark), args, 3);
 	}
 	parse_leave(p);
 	return e;

@@ -27,12 +27,6 @@ static char here(const struct lexer *l)
 	return at_end(l) ? '\0' : l->text.ptr[l->at];
 }
 
-/* Where a piece of the script is. */
-static struct mark mark_of(const struct parser *p, struct str raw)
-{
-	return (struct mark){(uint32_t)(raw.ptr - p->lexer.text.ptr), (uint32_t)raw.len};
-}
-
 /* "$1" within a part becomes the parameter's text. */
 static int substitute(void *arg, struct span bytes, struct buf *out)
 {
@@ -52,7 +46,7 @@ static int substitute(void *arg, struct span bytes, struct buf *out)
 			continue;
 		}
 		if (number > options->param_count)
-			parse_error(p, mark_of(p, raw), "missing-param",
+			parse_error(p, parse_mark_of(p, raw), "missing-param",
 				    "'$%llu' is not given: the script has %u parameters",
 				    (unsigned long long)number, options->param_count);
 		else
@@ -78,7 +72,7 @@ static void parse_parts(struct parser *p, struct pattern *parts)
 	struct lexer *l = &p->lexer;
 	struct span at = {.path = l->path, .source = l->text, .at = l->at};
 	int err = pattern_read(&at, &script, p->arena, parts, p->d);
-	struct mark all = mark_of(p, parts->all);
+	struct mark all = parse_mark_of(p, parts->all);
 
 	l->at = at.at;
 	if (err)
@@ -95,8 +89,8 @@ static void parse_parts(struct parser *p, struct pattern *parts)
 
 static void bad_probe(struct parser *p, const struct pattern *parts, const char *form)
 {
-	if (parse_error(p, mark_of(p, parts->all), "bad-probe", "'%.*s' is not a complete probe",
-			STR_FMT(parts->all)))
+	if (parse_error(p, parse_mark_of(p, parts->all), "bad-probe",
+			"'%.*s' is not a complete probe", STR_FMT(parts->all)))
 		diag_hint(p->d, "the form is %s", form);
 }
 
@@ -233,7 +227,7 @@ static build_fn *const builders[] = {
 static void unknown_type(struct parser *p, const struct pattern *parts)
 {
 	struct str name = parts->part[0], guess = probe_type_guess(name);
-	struct mark first = mark_of(p, parts->first);
+	struct mark first = parse_mark_of(p, parts->first);
 
 	if (probe_type_is_foreign(name))
 		parse_error(p, first, "unsupported", "'%.*s' probes are not supported",
@@ -264,7 +258,7 @@ static struct probe_spec *parse_probe(struct parser *p)
 		return NULL;
 	parse_parts(p, &parts);
 	parse_count_node(p);
-	s->mark = mark_of(p, parts.all);
+	s->mark = parse_mark_of(p, parts.all);
 	if (p->err)
 		return s;
 	if (probe_type_find(parts.part[0], &s->type))

@@ -4,16 +4,6 @@
 
 #include "base/array.h"
 
-/* From `start` to the end of the current token, which may be in the text of a macro. */
-static struct mark mark_to(const struct parser *p, struct mark start)
-{
-	struct mark end = p->token.mark;
-
-	if (end.at + end.len < start.at + start.len)
-		return start;
-	return (struct mark){start.at, end.at + end.len - start.at};
-}
-
 /* What may follow the ")" of a cast. */
 static bool starts_operand(const struct parser *p)
 {
@@ -92,7 +82,7 @@ static struct expr *parse_typed(struct parser *p, enum expr_kind kind)
 		named = parse_type_name(p);
 	else
 		args[0] = parse_expr(p);
-	e = expr_new(p, kind, mark_to(p, start), args, !named);
+	e = expr_new(p, kind, parse_join(start, p->token.mark), args, !named);
 	e->named = named;
 	return e;
 }
@@ -118,7 +108,7 @@ struct expr *parse_offsetof(struct parser *p)
 		buf_str(&path, p->token.text);
 		parse_expect(p, TOKEN_WORD, "the name of a member");
 	} while (parse_take(p, TOKEN_DOT));
-	e->mark = mark_to(p, e->mark);
+	e->mark = parse_join(e->mark, p->token.mark);
 	parse_expect(p, TOKEN_RPAREN, "')'");
 	if (!p->err)
 		e->text = arena_str(p->arena, buf_as_str(&path));
