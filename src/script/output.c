@@ -73,7 +73,7 @@ static void lower_print_entry(struct lower *l, const struct expr *map)
 		key = fields[0].slot = lower_key(l, map);
 	}
 	if (type_is_aggregate(value))
-		types[1] = type_int(8, value->kind != TYPE_COUNT && value->is_signed);
+		types[1] = type_int(8, value->is_signed);
 	if (type_is_word(&types[1])) {
 		fields[1].reg = lower_reg(l);
 		emit_map(l, OP_MAP_GET, map->map, key)->d = fields[1].reg;
@@ -84,28 +84,55 @@ static void lower_print_entry(struct lower *l, const struct expr *map)
 	lower_emit(l, &f, fields);
 }
 
-/* print(args): the parts, and their names in the format's text */
-static void lower_print_args(struct lower *l, const struct expr *whole)
-{
-	struct format f = {.kind = FORMAT_RECORD};
+/* A record in the making: values, and their names in the format's text. */
+struct named_record {
 	struct type types[EMIT_MAX_FIELDS];
 	struct field fields[EMIT_MAX_FIELDS];
-	struct buf names = BUF_INIT;
+	struct buf names;
+	unsigned count;
+};
 
-	for (unsigned n = 0; n < whole->number; n++) {
-		const struct expr *part = whole->args[n];
-
-		types[n] = part->shape.type;
-		fields[n] = lower_field(l, part);
-		buf_printf(&names, "%s%.*s", n ? " " : "", STR_FMT(part->text));
-		f.field_count++;
+static void add_named(struct lower *l, const struct expr *value, struct str group, struct str name,
+		      struct named_record *r)
+{
+	if (l->err)
+		return;
+	if (r->count == EMIT_MAX_FIELDS) {
+		l->err = diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, value->mark),
+				       "too many values: the limit is %d", EMIT_MAX_FIELDS);
+		return;
 	}
-	f.fields = types;
-	f.text = arena_str(&l->s->arena, buf_as_str(&names));
-	if (names.failed || !f.text.ptr)
+	buf_printf(&r->names, "%s%.*s%s%.*s", r->count ? " " : "", STR_FMT(group),
+		   group.len ? "." : "", STR_FMT(name));
+	r->types[r->count] = value->shape.type;
+	r->fields[r->count++] = lower_field(l, value);
+}
+
+/* args: each of its parts. */
+static void add_parts(struct lower *l, const struct expr *whole, struct str group,
+		      struct named_record *r)
+{
+	for (unsigned n = 0; n < whole->number; n++)
+		add_named(l, whole->args[n], group, whole->args[n]->text, r);
+}
+
+static void emit_named(struct lower *l, struct named_record *r)
+{
+	struct format f = {.kind = FORMAT_RECORD, .fields = r->types, .field_count = r->count};
+
+	f.text = arena_str(&l->s->arena, buf_as_str(&r->names));
+	if (r->names.failed || !f.text.ptr)
 		lower_fail(l, -ENOMEM);
-	buf_free(&names);
-	lower_emit(l, &f, fields);
+	buf_free(&r->names);
+	lower_emit(l, &f, r->fields);
+}
+
+static void lower_print_args(struct lower *l, const struct expr *whole)
+{
+	struct named_record r = {.count = 0};
+
+	add_parts(l, whole, STR(""), &r);
+	emit_named(l, &r);
 }
 
 static void lower_print(struct lower *l, const struct expr *e, uint16_t out)
@@ -150,34 +177,9 @@ static void check_event(struct check *c, struct expr *e)
 			    names == 1 ? "" : "s", e->arg_count - 1u, e->arg_count == 2 ? "" : "s");
 }
 
-/* A record in the making. */
-struct named_record {
-	struct type types[EMIT_MAX_FIELDS];
-	struct field fields[EMIT_MAX_FIELDS];
-	struct buf names;
-	unsigned count;
-};
-
-static void add_named(struct lower *l, const struct expr *value, struct str group, struct str name,
-		      struct named_record *r)
-{
-	if (l->err)
-		return;
-	if (r->count == EMIT_MAX_FIELDS) {
-		l->err = diag_error_at(l->d, -E2BIG, "too-big", script_span(l->s, value->mark),
-				       "too many values: the limit is %d", EMIT_MAX_FIELDS);
-		return;
-	}
-	buf_printf(&r->names, "%s%.*s%s%.*s", r->count ? " " : "", STR_FMT(group),
-		   group.len ? "." : "", STR_FMT(name));
-	r->types[r->count] = value->shape.type;
-	r->fields[r->count++] = lower_field(l, value);
-}
-
 static void lower_event(struct lower *l, const struct expr *e, uint16_t out)
 {
 	struct named_record r = {.count = 0};
-	struct format f = {.kind = FORMAT_RECORD};
 	struct str rest = e->args[0]->text;
 
 	(void)out;
@@ -185,18 +187,12 @@ static void lower_event(struct lower *l, const struct expr *e, uint16_t out)
 		const struct expr *value = e->args[i];
 		struct str name = str_cut(&rest, ' ');
 
-		for (unsigned n = 0; value->is_whole && n < value->number; n++)
-			add_named(l, value->args[n], name, value->args[n]->text, &r);
-		if (!value->is_whole)
+		if (value->is_whole)
+			add_parts(l, value, name, &r);
+		else
 			add_named(l, value, STR(""), name, &r);
 	}
-	f.fields = r.types;
-	f.field_count = r.count;
-	f.text = arena_str(&l->s->arena, buf_as_str(&r.names));
-	if (r.names.failed || !f.text.ptr)
-		lower_fail(l, -ENOMEM);
-	buf_free(&r.names);
-	lower_emit(l, &f, r.fields);
+	emit_named(l, &r);
 }
 
 /* Fill the slots from the array; those after the NULL are empty, as what lies there is not part of
