@@ -200,9 +200,9 @@ int check_merge(struct check *c, struct type *known, const struct type *t);
 struct map *check_map(struct check *c, struct str name);
 /* The keys of @m[...]. */
 void check_map_key(struct check *c, struct expr *e);
-/* Somewhere the map must be assigned; `use` says what is done to it here. */
 /* pct() reads it: it keeps more bits than it shows, from its first value on. False: it did. */
 bool type_refine(struct type *histogram);
+/* Somewhere the map must be assigned; `use` says what is done to it here. */
 void check_filled(struct check *c, const struct expr *map, const char *use);
 /* The map's values must not be histograms or statistics. */
 void check_is_readable(struct check *c, const struct expr *map);

@@ -79,21 +79,35 @@ static struct arg_value text_value(const struct attachment *p, const struct argu
 	return v;
 }
 
+/* An argument or result of this type, in the program of an attachment. */
+static struct ctype_layout layout_passed(const struct attachment *p, const struct ctype *t)
+{
+	const struct arch *arch = p->attach.arch;
+	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 8);
+
+	return ctype_layout_passed(t, &m);
+}
+
+/* Is it more than a number that scripts compute with? */
+static bool is_no_number(enum ctype_kind kind, const struct ctype_layout *is)
+{
+	return is->size > 8 || kind == CTYPE_FLOAT || kind == CTYPE_BYTES || kind == CTYPE_STRUCT ||
+	       kind == CTYPE_UNION;
+}
+
 /* The value that an argument of a known type has. */
 static struct arg_value typed_value(const struct attachment *p, const struct argument *arg)
 {
 	const struct operand *o = &arg->operand;
 	const struct arch *arch = p->attach.arch;
-	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 8);
-	struct ctype_layout is = ctype_layout_passed(arg->type, &m);
+	struct ctype_layout is = layout_passed(p, arg->type);
 	enum ctype_kind kind = ctype_kind(arg->type);
 
 	if (kind == CTYPE_FLOAT && is.size == o->size && is.size >= 4)
 		return float_value((unsigned)is.size);
 	if (argument_is_text(arg) && (o->kind == OPERAND_CONST || (arch && o->size == arch->word)))
 		return text_value(p, arg, &is);
-	if (is.size > 8 || (is.size && (kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
-					kind == CTYPE_STRUCT || kind == CTYPE_UNION)))
+	if (is.size && is_no_number(kind, &is))
 		return (struct arg_value){.size = is.size};
 	return number_value(o, arg->type, &is);
 }
@@ -124,7 +138,7 @@ static const struct ctype *target_of(const struct ctype *t)
 	if (!t || t->kind != CTYPE_POINTER)
 		return NULL;
 	t = ctype_resolve(t->to);
-	return t->kind == CTYPE_STRUCT || t->kind == CTYPE_UNION ? t : NULL;
+	return ctype_is_composite(t) ? t : NULL;
 }
 
 static bool same_value(const struct arg_value *a, const struct arg_value *b)
@@ -196,18 +210,15 @@ static bool same_arguments(const struct attachment *a, const struct attachment *
 /* What a function returns, when its type is known and is a number. */
 static bool result_value(const struct attachment *p, struct arg_value *out)
 {
-	struct operand o = {.kind = OPERAND_REG, .size = 8};
-	const struct arch *arch = p->attach.arch;
-	struct ctype_machine m = ctype_machine_of(arch ? arch->machine : 0, arch ? arch->word : 8);
+	const struct operand o = {.kind = OPERAND_REG, .size = 8};
 	struct ctype_layout is;
 	enum ctype_kind kind;
 
 	if (!p->result)
 		return false;
 	kind = ctype_kind(p->result);
-	is = ctype_layout_passed(p->result, &m);
-	if (!is.size || is.size > 8 || kind == CTYPE_FLOAT || kind == CTYPE_BYTES ||
-	    kind == CTYPE_STRUCT || kind == CTYPE_UNION || kind == CTYPE_VOID)
+	is = layout_passed(p, p->result);
+	if (!is.size || kind == CTYPE_VOID || is_no_number(kind, &is))
 		return false;
 	*out = number_value(&o, p->result, &is);
 	return true;
@@ -411,8 +422,6 @@ static void make_part(struct check *c, struct expr *whole, struct str name)
 	check_expr(c, part);
 }
 
-/* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
- * for each variant. Only print and printf take it. */
 /* retval: by the type of the function's result, or else the whole register. */
 void check_retval(struct check *c, struct expr *e)
 {
@@ -439,14 +448,13 @@ void lower_retval(struct lower *l, const struct expr *e, uint16_t out)
 	struct arg_value v;
 
 	(void)e;
-	if (!p || !result_value(p, &v) || !v.extend_from) {
-		emit_di(l, OP_REG, out, arch->call_ret);
-		return;
-	}
 	emit_di(l, OP_REG, out, arch->call_ret);
-	emit_dai(l, v.shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, out, v.extend_from);
+	if (p && result_value(p, &v) && v.extend_from)
+		emit_dai(l, v.shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, out, v.extend_from);
 }
 
+/* args: one part for each argument, or of a tracepoint each field of its own. They are made anew
+ * for each variant. Only print and printf take it. */
 void check_whole(struct check *c, struct expr *e)
 {
 	const struct attachment *p = c->v->count ? c->v->attachments[0] : NULL;
