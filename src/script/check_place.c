@@ -203,22 +203,23 @@ static const struct ctype *struct_of(struct check *c, const struct expr *e, uint
 		t = check_ctype(c, t->to);
 		++*levels;
 	}
-	if (t && ctype_is_composite(t) && has_other_layout(c, t)) {
+	if (!t || !ctype_is_composite(t)) {
+		check_error(c, e, "not-a-struct", "this is not a struct, nor a pointer to one");
+		diag_hint(c->d, "cast it: ((struct name *)%.*s)->member", (int)e->mark.len,
+			  c->s->text.ptr + e->mark.at);
+		return NULL;
+	}
+	if (has_other_layout(c, t)) {
 		check_error(c, e, "unsupported",
 			    "structs of the script are not laid out for a %u-bit program",
 			    c->v->attachments[0]->attach.arch->word * 8u);
 		return NULL;
 	}
-	if (t && ctype_is_composite(t) && check_ctype_known(t))
-		return t;
-	if (t && ctype_is_composite(t)) {
+	if (!check_ctype_known(t)) {
 		check_unknown_type(c, e, t);
 		return NULL;
 	}
-	check_error(c, e, "not-a-struct", "this is not a struct, nor a pointer to one");
-	diag_hint(c->d, "cast it: ((struct name *)%.*s)->member", (int)e->mark.len,
-		  c->s->text.ptr + e->mark.at);
-	return NULL;
+	return t;
 }
 
 static bool find_member(struct check *c, const struct expr *e, const struct ctype *t,
