@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-
-#define STATUS_MAX 8192
+#include "symbols/maps.h"
 
 /* ---- reading and writing */
 
@@ -34,20 +33,12 @@ int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t l
 
 /* ---- may it be traced? */
 
-/* The number after NAME in /proc/PID/status, -1: not known. */
+/* A number in /proc/PID/status; -1: not known. */
 static long status_number(struct str status, const char *name)
 {
 	uint64_t value;
 
-	while (status.len) {
-		struct str line = str_cut(&status, '\n');
-
-		if (!str_eq_text(str_cut(&line, ':'), name))
-			continue;
-		str_cut(&line, '\t');
-		return str_to_u64(line, &value) ? -1 : (long)value;
-	}
-	return -1;
+	return str_to_u64(process_status_line(status, name), &value) ? -1 : (long)value;
 }
 
 /* yama.ptrace_scope; 0 where there is none. */
@@ -93,12 +84,9 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 bool process_is_held(const struct inject *x)
 {
 	struct buf text = BUF_INIT;
-	char path[64];
-	bool held;
+	bool held = !process_status(x->pid, &text) &&
+		    status_number(buf_as_str(&text), "TracerPid") == getpid();
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)x->pid);
-	held = !file_slurp(path, STATUS_MAX, &text) &&
-	       status_number(buf_as_str(&text), "TracerPid") == getpid();
 	buf_free(&text);
 	return held;
 }
@@ -108,11 +96,8 @@ static int check_status(struct inject *x, struct diag *d)
 	struct buf text = BUF_INIT;
 	struct str status;
 	long tracer = 0, filter = 0;
-	char path[64];
-	int err;
+	int err = process_status(x->pid, &text);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)x->pid);
-	err = file_slurp(path, STATUS_MAX, &text);
 	if (!err) {
 		status = buf_as_str(&text);
 		tracer = status_number(status, "TracerPid");

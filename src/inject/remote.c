@@ -25,7 +25,7 @@
 #include <sys/user.h>
 
 #include "base/buf.h"
-#include "base/file.h"
+#include "symbols/maps.h"
 
 #if defined(__x86_64__)
 
@@ -333,21 +333,14 @@ void remote_end(struct remote *r)
 static uint32_t own_number(pid_t tid)
 {
 	struct buf text = BUF_INIT;
-	struct str rest = STR(""), line;
+	struct str line = STR("");
 	uint64_t number = 0;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	if (!file_slurp(path, 8192, &text))
-		rest = buf_as_str(&text);
-	while (rest.len) {
-		line = str_cut(&rest, '\n');
-		if (!str_eq_text(str_cut(&line, '\t'), "NSpid:"))
-			continue;
-		while (line.len)
-			if (str_to_u64(str_cut(&line, '\t'), &number))
-				number = 0;
-	}
+	if (!process_status(tid, &text))
+		line = process_status_line(buf_as_str(&text), "NSpid");
+	while (line.len)
+		if (str_to_u64(str_cut(&line, '\t'), &number))
+			number = 0;
 	buf_free(&text);
 	return (uint32_t)number;
 }

@@ -22,10 +22,11 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "symbols/maps.h"
 
 #define WAIT_NS	    250000000u	/* for a thread that sleeps where nothing wakes it: after vfork() */
 #define WAIT_MAX_NS 2000000000u /* for any other */
-#define STATUS_MAX  8192
+#define STAT_MAX    8192
 
 uint64_t nanoseconds(void)
 {
@@ -72,21 +73,13 @@ int threads_apart(int (*fn)(void *arg), void *arg)
 /* ---- what the kernel says of a thread */
 
 #if defined(__x86_64__)
-/* The number after "\nNAME:\t" in /proc/TID/status, in hex; 0 when unknown. */
+/* A number in hex of /proc/TID/status; 0 when unknown. */
 static uint64_t status_hex(struct str status, const char *name)
 {
-	struct str key = str_from(name);
+	struct str line = process_status_line(status, name);
 	uint64_t value;
 
-	while (status.len) {
-		struct str line = str_cut(&status, '\n');
-
-		if (!str_starts(line, key))
-			continue;
-		line = str_trim(str_of(line.ptr + key.len, line.len - key.len));
-		return str_take_hex(&line, &value) ? value : 0;
-	}
-	return 0;
+	return str_take_hex(&line, &value) ? value : 0;
 }
 
 /* Is there a signal that the thread will take as soon as it goes on? */
@@ -94,17 +87,13 @@ static bool has_signal(pid_t tid)
 {
 	struct buf text = BUF_INIT;
 	struct str status;
-	char path[64];
-	bool has;
+	bool has = true;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	if (file_slurp(path, STATUS_MAX, &text)) {
-		buf_free(&text);
-		return true;
+	if (!process_status(tid, &text)) {
+		status = buf_as_str(&text);
+		has = ((status_hex(status, "SigPnd") | status_hex(status, "ShdPnd")) &
+		       ~status_hex(status, "SigBlk")) != 0;
 	}
-	status = buf_as_str(&text);
-	has = ((status_hex(status, "SigPnd:") | status_hex(status, "ShdPnd:")) &
-	       ~status_hex(status, "SigBlk:")) != 0;
 	buf_free(&text);
 	return has;
 }
@@ -118,7 +107,7 @@ static char state_of(pid_t tid)
 	const char *end;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	if (!file_slurp(path, STATUS_MAX, &text)) {
+	if (!file_slurp(path, STAT_MAX, &text)) {
 		end = strrchr(text.ptr, ')');
 		state = end && end[1] == ' ' ? end[2] : 'X';
 	}

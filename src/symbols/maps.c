@@ -11,8 +11,9 @@
 #include "base/array.h"
 #include "base/file.h"
 
-#define MAPS_BYTES_MOST (64u << 20)
-#define STAT_BYTES_MOST 4096
+#define MAPS_BYTES_MOST	  (64u << 20)
+#define STAT_BYTES_MOST	  4096
+#define STATUS_BYTES_MOST (64u << 10)
 
 bool mapped_is_deleted(const struct mapped_file *file)
 {
@@ -218,6 +219,25 @@ uint64_t process_stat_number(pid_t pid, unsigned place)
 	}
 	buf_free(&text);
 	return value;
+}
+
+int process_status(pid_t pid, struct buf *text)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	return file_slurp(path, STATUS_BYTES_MOST, text);
+}
+
+struct str process_status_line(struct str status, const char *name)
+{
+	while (status.len) {
+		struct str line = str_cut(&status, '\n');
+
+		if (str_eq_text(str_cut(&line, ':'), name))
+			return str_trim(line);
+	}
+	return STR("");
 }
 
 /* By number. */

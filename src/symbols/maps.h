@@ -47,6 +47,11 @@ int mapped_file_open(const struct mapped_file *file);
 /* A number of /proc/PID/stat by its place, from 1, after the second; 0: the process has ended. */
 uint64_t process_stat_number(pid_t pid, unsigned place);
 
+/* The text of /proc/PID/status, of a process or a thread, into `text`; -errno. */
+int process_status(pid_t pid, struct buf *text);
+/* What its line "NAME:" says, without blanks at either end; empty: there is no such line. */
+struct str process_status_line(struct str status, const char *name);
+
 /* Each process, by number; a non-zero result of `fn` ends the walk and is returned. */
 int processes_each(int (*fn)(void *arg, pid_t pid), void *arg);
 

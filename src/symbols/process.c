@@ -2,15 +2,11 @@
 #include "symbols/process.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/file.h"
-
-#define STATUS_BYTES_MOST (64u << 10)
 
 void process_free(struct process *p)
 {
@@ -135,37 +131,28 @@ static bool is_same(pid_t pid, const char *file)
 }
 
 /* The last number of a line "NSpid:\t17\t1", the first of "Uid:\t1000\t...". */
-static bool status_number(struct str text, struct str name, bool last, uint64_t *out)
+static bool status_number(struct str status, const char *name, bool last, uint64_t *out)
 {
-	while (text.len) {
-		struct str line = str_cut(&text, '\n');
-		struct str word;
+	struct str line = process_status_line(status, name), word;
 
-		if (!str_starts(line, name))
-			continue;
-		line = str_trim(str_of(line.ptr + name.len, line.len - name.len));
-		do {
-			word = str_cut(&line, '\t');
-		} while (last && line.len);
-		return str_to_u64(word, out) == 0;
-	}
-	return false;
+	do {
+		word = str_cut(&line, '\t');
+	} while (last && line.len);
+	return str_to_u64(word, out) == 0;
 }
 
 static void read_identity(struct process *p)
 {
 	struct buf status = BUF_INIT;
 	uint64_t number;
-	char path[64];
 
 	p->is_identified = true;
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->pid);
-	if (!file_slurp(path, STATUS_BYTES_MOST, &status)) {
+	if (!process_status(p->pid, &status)) {
 		p->is_foreign = !is_same(p->pid, "ns/mnt") || !is_same(p->pid, "root");
 		p->inner_pid = p->pid;
-		if (status_number(buf_as_str(&status), STR("NSpid:"), true, &number))
+		if (status_number(buf_as_str(&status), "NSpid", true, &number))
 			p->inner_pid = (pid_t)number;
-		if (status_number(buf_as_str(&status), STR("Uid:"), false, &number))
+		if (status_number(buf_as_str(&status), "Uid", false, &number))
 			p->uid = (uid_t)number;
 	}
 	buf_free(&status);

@@ -2,7 +2,6 @@
 #include "engine/native/process.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
@@ -16,7 +15,6 @@
 #define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
 #define MAPPED_MOST 16 /* addresses of one site in one process */
-#define STATUS_MAX  8192
 #define MAP_TRIES   5
 #define FIRST_LOOKS \
 	4 /* at the mappings, before more of them is read directly for the second time */
@@ -194,11 +192,9 @@ static int find_area(struct native_process *p, uint64_t pc, size_t size, struct 
 static bool has_filter(pid_t pid)
 {
 	struct buf text = BUF_INIT;
-	char path[64];
-	bool has;
+	bool has = process_status(pid, &text) ||
+		   !str_starts(process_status_line(buf_as_str(&text), "Seccomp"), STR("0"));
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	has = file_slurp(path, STATUS_MAX, &text) || !strstr(text.ptr, "\nSeccomp:\t0");
 	buf_free(&text);
 	return has;
 }
