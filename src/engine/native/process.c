@@ -296,17 +296,14 @@ static int write_inside(struct native_process *p, struct native_area *a)
 	return err;
 }
 
+/* What is the same at all its sites. */
 static struct native_place place_of(const struct native_process *p, const struct native_store *s,
-				    size_t site, const struct native_area *a, bool follow)
+				    bool follow)
 {
 	const struct inject_world *w = inject_world(p->x);
 
 	return (struct native_place){
-		.landing = a->next,
-		.site = p->sites[site].pc,
-		.back = p->sites[site].resume,
 		.shared = w->shared,
-		.inside = a->start,
 		.process = w->process,
 		.follow = follow,
 		.rseq = w->rseq ? w->rseq : NATIVE_NONE,
@@ -320,16 +317,17 @@ static struct native_place place_of(const struct native_process *p, const struct
 
 /* Generate once to know the size, if it does not fit where there was room for the usual. */
 static int make_trampoline(struct native_process *p, const struct native_store *s, size_t site,
-			   bool follow, struct diag *d)
+			   struct native_place place, struct diag *d)
 {
 	struct native_steps *steps = &p->steps[site];
 	size_t room = TRAMPOLINE;
 	struct native_area *area;
 	int err = 0;
 
+	place.site = p->sites[site].pc;
+	place.back = p->sites[site].resume;
 	for (;;) {
 		struct native_code code = {0};
-		struct native_place place;
 
 		err = find_area(p, p->sites[site].pc, room, &area);
 		if (!err)
@@ -338,7 +336,8 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 			err = write_inside(p, area);
 		if (err)
 			return err;
-		place = place_of(p, s, site, area, follow);
+		place.landing = area->next;
+		place.inside = area->start;
 		code_open(&code, place.landing);
 		err = native_generate(&place, steps->all, steps->count, &code, d);
 		if (!err && code.bytes.len <= room) {
@@ -395,13 +394,14 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 		       struct diag *d)
 {
 	int err = map_areas(p, s, d);
+	const struct native_place place = place_of(p, s, follow);
 
 	if (!err && !p->is_ready)
 		err = first_page(p);
 	p->is_ready |= !err;
 	for (size_t i = 0; i < p->count && !err; i++)
 		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
-			err = make_trampoline(p, s, i, follow, d);
+			err = make_trampoline(p, s, i, place, d);
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
 }
 
