@@ -349,7 +349,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 	struct left_out left = {0};
 	int err;
 
-	native_clock_start(e->store);
+	native_clock_tick(e->store);
 	err = engine_attach(e->interp, d);
 	interp_set_start(e->interp, e->store->layout.start);
 	if (!err)
