@@ -23,12 +23,6 @@
 #define GUARD_NS      100000000u /* between two looks at the sites' bytes */
 #define PAUSE_FIRST   100000u	 /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
-#define RING_BUSY     32 /* 1/256 of a ring: it is not let fill further before the next look */
-
-/* A program, and where the engine was before it came. */
-struct part {
-	const struct program *program;
-};
 
 struct native {
 	struct engine engine; /* first: what others hold */
@@ -38,7 +32,7 @@ struct native {
 	struct native_process **processes; /* the first is the one that was chosen */
 	size_t process_count, process_cap;
 	struct native_children children;
-	struct part *parts; /* the program, and its extensions */
+	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;	    /* readable when it is time to look at the rings */
 	uint64_t pause;	    /* ns, of that timer */
@@ -192,7 +186,7 @@ static int keep_part(struct native *e, const struct program *p)
 	int err = array_grow(e->parts, e->part_count, e->part_cap);
 
 	if (!err)
-		e->parts[e->part_count++].program = p;
+		e->parts[e->part_count++] = p;
 	return err;
 }
 
@@ -330,7 +324,7 @@ static void judge_numbers(const struct native *e, struct diag *d)
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)e->options.pid);
 	if (stat("/proc/self/ns/pid", &ours) || stat(path, &theirs) ||
-	    ours.st_ino == theirs.st_ino || !uses_thread_numbers(e->parts[0].program))
+	    ours.st_ino == theirs.st_ino || !uses_thread_numbers(e->parts[0]))
 		return;
 	diag_warn(d, "user-mode-namespace",
 		  "process %d is in another pid namespace: in user mode, 'tid' is the number that "
@@ -353,7 +347,7 @@ static int native_attach(struct engine *engine, struct diag *d)
 	err = engine_attach(e->interp, d);
 	interp_set_start(e->interp, e->store->layout.start);
 	if (!err)
-		err = add_clauses(e->processes[0], e->parts[0].program, &left);
+		err = add_clauses(e->processes[0], e->parts[0], &left);
 	e->has_sites = left.of > 0;
 	if (!err)
 		err = judge_left_out(&left, d);
@@ -369,17 +363,13 @@ static int native_attach(struct engine *engine, struct diag *d)
 	return 0;
 }
 
-struct use {
-	const struct native *e;
-};
-
 static bool is_used(void *arg, uint32_t map)
 {
-	const struct use *u = arg;
+	const struct native *e = arg;
 
-	for (size_t i = 0; i < u->e->part_count; i++)
-		for (uint32_t k = 0; k < u->e->parts[i].program->clause_count; k++)
-			if (clause_uses_map(&u->e->parts[i].program->clauses[k], map))
+	for (size_t i = 0; i < e->part_count; i++)
+		for (uint32_t k = 0; k < e->parts[i]->clause_count; k++)
+			if (clause_uses_map(&e->parts[i]->clauses[k], map))
 				return true;
 	return false;
 }
@@ -400,12 +390,11 @@ static int extend_process(struct native *e, struct native_process *process, cons
 static int native_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
-	struct use use = {e};
 	struct left_out left = {0};
 	int err = program_check(p, d);
 
 	if (!err)
-		err = native_store_extend(e->store, p, is_used, &use, d);
+		err = native_store_extend(e->store, p, is_used, e, d);
 	if (!err)
 		err = engine_extend(e->interp, p, d);
 	if (!err)
@@ -475,7 +464,7 @@ static int look_at_files(struct native *e, struct native_process *p, struct diag
 
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
-		err = add_clauses(p, e->parts[i].program, &left);
+		err = add_clauses(p, e->parts[i], &left);
 	if (err || p->count == before)
 		return err;
 	if (!is_new && e->later++ == 0)
@@ -661,7 +650,7 @@ static void native_dump(struct engine *engine, struct buf *out)
 	struct native *e = (struct native *)engine;
 
 	if (e->part_count)
-		program_print(e->parts[0].program, out);
+		program_print(e->parts[0], out);
 }
 
 const struct engine_ops engine_native = {
