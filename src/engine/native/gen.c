@@ -842,15 +842,15 @@ static void flush_pool(struct native_code *c, const struct pool *p)
 	}
 }
 
-int native_generate(const struct native_place *place, const struct native_step *steps,
-		    unsigned count, struct native_code *out, struct diag *d)
+int native_generate(const struct native_place *place, const struct native_step *steps, size_t count,
+		    struct native_code *out, struct diag *d)
 {
 	struct pool pool = {.bytes = BUF_INIT};
 	int err = 0;
 
 	code_reset(out);
 	out->address = place->landing;
-	for (unsigned i = 0; i < count && !err; i++) {
+	for (size_t i = 0; i < count && !err; i++) {
 		struct gen g = {.code = out,
 				.place = place,
 				.program = steps[i].program,

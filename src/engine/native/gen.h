@@ -43,8 +43,8 @@ struct native_step {
 /* The trampoline of a site: bytes in out->bytes, to be put at place->landing. `out` was opened by
  * code_open() and is closed by the caller, also after an error. 0; -ENOTSUP with a message at the
  * clause: it needs what this engine does not have; -ENOMEM. */
-int native_generate(const struct native_place *place, const struct native_step *steps,
-		    unsigned count, struct native_code *out, struct diag *d);
+int native_generate(const struct native_place *place, const struct native_step *steps, size_t count,
+		    struct native_code *out, struct diag *d);
 
 /* Bytes of scratch memory that a run of the clause needs: layout->scratch_size must be at least
  * that. 0: none. */

@@ -119,18 +119,11 @@ const char *native_process_problem(struct native_process *p, const struct attach
 
 static int add_step(struct native_steps *steps, const struct native_step *step)
 {
-	for (unsigned i = 0; i < steps->count; i++)
+	for (size_t i = 0; i < steps->count; i++)
 		if (steps->all[i].clause == step->clause && steps->all[i].attach == step->attach)
 			return 0;
-	if (steps->count == steps->cap) {
-		unsigned cap = steps->cap ? 2 * steps->cap : 2;
-		struct native_step *all = realloc(steps->all, cap * sizeof(*all));
-
-		if (!all)
-			return -ENOMEM;
-		steps->all = all;
-		steps->cap = cap;
-	}
+	if (array_grow(steps->all, steps->count, steps->cap))
+		return -ENOMEM;
 	steps->all[steps->count++] = *step;
 	return 0;
 }

@@ -12,8 +12,8 @@
 /* What runs at one site, in the order it was added. */
 struct native_steps {
 	struct native_step *all;
-	unsigned count, cap;
-	unsigned done; /* of these the trampoline has */
+	size_t count, cap;
+	size_t done; /* of these the trampoline has */
 };
 
 struct native_area; /* memory for trampolines */
