@@ -15,15 +15,14 @@
 
 /* Where things are in the traced process. */
 struct native_place {
-	uint64_t landing; /* of the first byte of the trampoline */
-	uint64_t site;	  /* of the probe: what `ip` and operands relative to it mean */
-	uint64_t back;	  /* where to go on: after the nop, or to the target of a jump that was
-			     made to lead here */
-	uint64_t shared;  /* the session's memory: layout.h */
-	uint64_t inside;  /* the functions of inside.h: their first byte */
-	uint64_t process; /* its struct process_page */
-	bool follow;	  /* children, forked since then, are traced, too: their page has pid 0 */
-	uint64_t image_low, image_high; /* all bytes between can be read; 0, 0: not known */
+	uint64_t landing;  /* of the first byte of the trampoline */
+	uint64_t site;	   /* of the probe: what `ip` and operands relative to it mean */
+	uint64_t back;	   /* where to go on: after the nop, or to the target of a jump that was
+			      made to lead here */
+	uint64_t shared;   /* the session's memory: layout.h */
+	uint64_t inside;   /* the functions of inside.h: their first byte */
+	uint64_t process;  /* its struct process_page */
+	bool follow;	   /* children, forked since then, are traced, too: their page has pid 0 */
 	int32_t rseq;	   /* the thread's struct rseq, from the thread pointer; NATIVE_NONE */
 	int32_t tid;	   /* the thread's id, from the thread pointer; NATIVE_NONE */
 	bool no_calls;	   /* a seccomp filter may kill the process for a system call */

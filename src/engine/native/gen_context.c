@@ -98,23 +98,18 @@ static bool fits(int64_t value)
 
 bool native_is_sure(const struct gen *g, const struct operand *o, struct x86_mem *m)
 {
-	const struct native_place *p = g->place;
-	uint64_t address = p->site + (uint64_t)o->value;
-
 	if (o->index != REG_NONE)
 		return false;
 	if (o->base == ID_RSP && o->value >= STACK_LOW && o->value <= STACK_HIGH) {
 		*m = native_at(g, -(int32_t)o->value);
 		return true;
 	}
-	if (o->base == ID_FS && p->tid != NATIVE_NONE && o->value >= -TLS_REACH &&
+	if (o->base == ID_FS && g->place->tid != NATIVE_NONE && o->value >= -TLS_REACH &&
 	    o->value < TLS_REACH) {
 		*m = MEM_FS(o->value);
 		return true;
 	}
-	*m = MEM(RAX, 0); /* with the address in rax */
-	return o->base == ID_RIP && address >= p->image_low && address < p->image_high &&
-	       p->image_high - address >= 8;
+	return false;
 }
 
 /* rax = base + (index << scale) + value; ruins rcx. */
@@ -178,14 +173,12 @@ static void read_memory(struct gen *g, const struct insn *in, const struct opera
 {
 	struct x86_mem m;
 
-	if (!native_is_sure(g, o, &m)) {
-		operand_address(g, o);
-		load_checked(g, in, o->size, is_signed);
+	if (native_is_sure(g, o, &m)) {
+		x86_load(g->code, o->size, is_signed, RAX, m);
 		return;
 	}
-	if (m.base == RAX)
-		x86_const(g->code, RAX, g->place->site + (uint64_t)o->value);
-	x86_load(g->code, o->size, is_signed, RAX, m);
+	operand_address(g, o);
+	load_checked(g, in, o->size, is_signed);
 }
 
 void native_arg(struct gen *g, const struct insn *in)
