@@ -90,8 +90,6 @@ uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
 /* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
  * something: site->form or site->why. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
-/* Give up what a planned site reserved. */
-void inject_forget(struct inject *x, const struct inject_site *site);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);

@@ -110,7 +110,6 @@ struct threads {
 	struct thread *all;
 	size_t count, cap;
 	pid_t pid;
-	bool is_filtered;
 };
 
 /* Run `fn` in a thread of its own: it may trace threads by ptrace, which all go on when it ends,
@@ -125,7 +124,7 @@ int thread_next_stop(pid_t tid, int flags);
 /* Let it go on, as if it had not been stopped. */
 void thread_resume(pid_t tid);
 /* Stop all, and those that they create meanwhile. */
-int threads_stop(pid_t pid, bool is_filtered, struct threads *out);
+int threads_stop(pid_t pid, struct threads *out);
 void threads_resume(struct threads *t);
 /* Is one of them in a range of code that was planned? */
 bool threads_are_in(const struct threads *t, const struct space *s);

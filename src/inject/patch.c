@@ -207,7 +207,7 @@ static int change_stopped(void *arg)
 	struct change *c = arg;
 	uint64_t start = nanoseconds();
 	struct threads threads;
-	int err = threads_stop(c->x->pid, false, &threads);
+	int err = threads_stop(c->x->pid, &threads);
 
 	if (err)
 		return err;
@@ -250,7 +250,7 @@ static int look_for_threads(void *arg)
 {
 	struct inject *x = arg;
 	struct threads threads;
-	int err = threads_stop(x->pid, false, &threads), inside;
+	int err = threads_stop(x->pid, &threads), inside;
 
 	if (err)
 		return err;
@@ -282,7 +282,7 @@ static int write_stopped(void *arg)
 {
 	const struct writing *w = arg;
 	struct threads threads;
-	int err = threads_stop(w->x->pid, false, &threads);
+	int err = threads_stop(w->x->pid, &threads);
 
 	if (err)
 		return err;
@@ -378,7 +378,7 @@ static int undo_stopped(void *arg)
 {
 	struct undoing *u = arg;
 	struct threads threads;
-	int err = threads_stop(u->x->pid, false, &threads);
+	int err = threads_stop(u->x->pid, &threads);
 
 	for (unsigned i = 0; i < u->count && !err; i++)
 		u->undone += undo_ledger(u, u->ledgers[i]);

@@ -281,15 +281,6 @@ int inject_plan(struct inject *x, struct inject_site *s)
 	return plan_bytes(x, s);
 }
 
-void inject_forget(struct inject *x, const struct inject_site *s)
-{
-	for (size_t i = 0; i < x->claim_count; i++)
-		if (s->form != INJECT_NONE && x->claims[i].patch == s->patch) {
-			x->claims[i] = x->claims[--x->claim_count];
-			break;
-		}
-}
-
 /* A page is shared by the landings of one neighbourhood. */
 int landing_near(struct inject *x, uint64_t near, uint64_t *out)
 {

@@ -269,7 +269,7 @@ static int stop_new(struct threads *t)
 			continue;
 		err = array_grow(t->all, t->count, t->cap);
 		if (!err)
-			err = thread_stop((pid_t)tid, t->is_filtered);
+			err = thread_stop((pid_t)tid, false);
 		if (!err)
 			t->all[t->count++] = (struct thread){.tid = (pid_t)tid};
 		found += !err;
@@ -292,11 +292,11 @@ static void wait_for_stops(struct threads *t)
 	}
 }
 
-int threads_stop(pid_t pid, bool is_filtered, struct threads *out)
+int threads_stop(pid_t pid, struct threads *out)
 {
 	int found;
 
-	*out = (struct threads){.pid = pid, .is_filtered = is_filtered};
+	*out = (struct threads){.pid = pid};
 	do {
 		found = stop_new(out);
 		wait_for_stops(out);
