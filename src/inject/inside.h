@@ -163,6 +163,9 @@ unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t 
 #define PLAN_BYTES 16 /* at a site that are looked at */
 #define JUMP_NEAR  5  /* e9 rel32 */
 
+/* Where the jump at an address leads, by the bytes after its e9. */
+uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
+
 /* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
  * if it nearly was; -ENOMEM. */
 typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);

@@ -43,10 +43,8 @@ static uint64_t target_of(const uint8_t *code, size_t len, size_t i, uint64_t ad
 {
 	int32_t rel;
 
-	if ((code[i] == 0xe8 || code[i] == 0xe9) && i + 5 <= len) {
-		memcpy(&rel, code + i + 1, 4);
-		return address + i + 5 + (uint64_t)(int64_t)rel;
-	}
+	if ((code[i] == 0xe8 || code[i] == 0xe9) && i + JUMP_NEAR <= len)
+		return jump_target(address + i, code + i + 1);
 	if (code[i] == 0x0f && i + 6 <= len && (code[i + 1] & 0xf0) == 0x80) {
 		memcpy(&rel, code + i + 2, 4);
 		return address + i + 6 + (uint64_t)(int64_t)rel;
@@ -152,8 +150,7 @@ int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 	err = landing_near(x, at, &landing);
 	if (err)
 		return err == -ENOSPC ? 0 : err;
-	memcpy(&rel, code + 2, sizeof(rel));
-	s->resume = at + JUMP_NEAR + (uint64_t)(int64_t)rel;
+	s->resume = jump_target(at, code + 2);
 	s->landing = landing;
 	s->patch = at + 1;
 	s->len = 4;

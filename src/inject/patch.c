@@ -11,7 +11,6 @@
 
 #include "symbols/maps.h"
 
-#define LOOK	     16
 #define SETTLE_TRIES 200
 #define SETTLE_USECS 5000
 
@@ -83,7 +82,7 @@ static int write_landing(struct inject *x, const struct inject_site *s)
 
 static int write_detours(struct inject *x, const struct inject_site *s)
 {
-	uint8_t code[LOOK], jump[5] = {0xe9};
+	uint8_t code[PLAN_BYTES], jump[JUMP_NEAR] = {0xe9};
 	uint64_t detours[PUN_DETOURS];
 	unsigned count;
 	int err = inject_read(x, s->pc, code, sizeof(code));
@@ -119,7 +118,7 @@ struct change {
 static bool has_detours(struct inject *x, const struct inject_site *s)
 {
 	uint64_t detours[PUN_DETOURS];
-	uint8_t code[LOOK];
+	uint8_t code[PLAN_BYTES];
 	unsigned count;
 	bool has = !inject_read(x, s->pc, code, sizeof(code));
 
@@ -133,17 +132,14 @@ static bool has_detours(struct inject *x, const struct inject_site *s)
 static bool is_as_planned(struct inject *x, const struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX], offset[4];
-	int32_t rel;
 
 	if (!space_is_mapped(&x->space, s->landing, landing_size(s)) || !has_detours(x, s) ||
 	    read_bytes(x, s, now) || memcmp(now, s->before, s->len))
 		return false;
 	if (s->form != INJECT_PUN && s->form != INJECT_NOP10)
 		return true;
-	if (inject_read(x, s->patch + 1, offset, sizeof(offset)))
-		return false;
-	memcpy(&rel, offset, sizeof(rel));
-	return s->patch + 5 + (uint64_t)(int64_t)rel == s->landing;
+	return !inject_read(x, s->patch + 1, offset, sizeof(offset)) &&
+	       jump_target(s->patch, offset) == s->landing;
 }
 
 static int raise_semaphore(struct inject *x, struct inject_site *s)

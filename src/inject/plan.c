@@ -17,12 +17,12 @@
 
 static const char no_memory[] = "no memory";
 
-static uint64_t landing_of(uint64_t jump, const uint8_t offset[4])
+uint64_t jump_target(uint64_t at, const uint8_t offset[4])
 {
 	int32_t rel;
 
 	memcpy(&rel, offset, sizeof(rel));
-	return jump + JUMP_NEAR + (uint64_t)(int64_t)rel;
+	return at + JUMP_NEAR + (uint64_t)(int64_t)rel;
 }
 
 unsigned landing_size(const struct inject_site *s)
@@ -87,7 +87,7 @@ static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code
 	if (memcmp(code + skip, nop10, sizeof(nop10)) ||
 	    (skip && code[0] != 0x90 && code[0] != 0xcc))
 		return 0;
-	s->landing = landing_of(at, code + skip + 1);
+	s->landing = jump_target(at, code + skip + 1);
 	if (!space_has_room(&x->space, s->landing, landing_size(s)) ||
 	    plan_is_disturbed(x, at, 1, at + 1, 4)) {
 		s->why = "the address where the jump in its nop leads is not free";
@@ -112,7 +112,7 @@ static bool choose_offset(struct inject *x, uint64_t at, uint8_t offset[4])
 
 		offset[2] = (uint8_t)chosen;
 		offset[3] = (uint8_t)(chosen >> 8);
-		if (!space_has_room(&x->space, landing_of(at, offset), LANDING_FAR))
+		if (!space_has_room(&x->space, jump_target(at, offset), LANDING_FAR))
 			continue;
 		x->ss = offset[2];
 		x->dd = offset[3];
@@ -141,7 +141,7 @@ static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[
 	memcpy(s->before, code + skip, JUMP_NEAR);
 	s->after[0] = 0xe9;
 	memcpy(s->after + 1, offset, sizeof(offset));
-	s->landing = landing_of(at, offset);
+	s->landing = jump_target(at, offset);
 	s->resume = at + JUMP_NEAR;
 	err = plan_settle(x, s, INJECT_NOP5, 0);
 	return err ? err : 1;
@@ -157,7 +157,7 @@ unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t 
 
 		memcpy(offset, code + 1, sizeof(offset));
 		offset[at - 1] = 0xcc;
-		out[count++] = landing_of(s->pc, offset);
+		out[count++] = jump_target(s->pc, offset);
 		step = instruction_length(arch_host(),
 					  str_of((const char *)code + at, PLAN_BYTES - at));
 		if (!step)
@@ -191,7 +191,7 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 	if (code[0] != 0x90)
 		return 0;
 	s->why = "it is a 1-byte nop, and the bytes after it do not lead to a free address";
-	s->landing = landing_of(s->pc, code + 1);
+	s->landing = jump_target(s->pc, code + 1);
 	if (plan_is_disturbed(x, s->pc, 1, s->pc + 1, 4) || has_breakpoint(code)) {
 		s->why = "the bytes after it are another probe's, or a breakpoint";
 		return 0;
@@ -234,11 +234,9 @@ static const struct {
 	[INJECT_RETARGET] = {"retarget", try_jump},
 };
 
-#define FORMS (sizeof(forms) / sizeof(forms[0]))
-
 const char *inject_form_name(enum inject_form form)
 {
-	return form < FORMS ? forms[form].name : "none";
+	return form < COUNT(forms) ? forms[form].name : "none";
 }
 
 /* ---- a site */
@@ -264,10 +262,10 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 		return 0;
 	}
 	s->why = describe_bytes(code);
-	for (size_t i = 0; i < 2 * FORMS && !done; i++) {
-		x->space.use_spare = i >= FORMS;
-		if (forms[i % FORMS].try)
-			done = forms[i % FORMS].try(x, s, code);
+	for (size_t i = 0; i < 2 * COUNT(forms) && !done; i++) {
+		x->space.use_spare = i >= COUNT(forms);
+		if (forms[i % COUNT(forms)].try)
+			done = forms[i % COUNT(forms)].try(x, s, code);
 	}
 	x->space.use_spare = false;
 	if (done == 1)

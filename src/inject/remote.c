@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "symbols/maps.h"
 
@@ -359,7 +360,7 @@ void remote_world(struct remote *r, struct inject_world *out)
 		return;
 	if (ptrace(GET_RSEQ, r->tid, (void *)sizeof(rseq), &rseq) == sizeof(rseq) && rseq.address)
 		out->rseq = (int32_t)(rseq.address - r->regs.fs_base);
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !out->tid; i++)
+	for (size_t i = 0; i < COUNT(known) && !out->tid; i++)
 		if (number && !inject_read(r->x, r->regs.fs_base + (uint64_t)known[i], &found, 4) &&
 		    found == number)
 			out->tid = known[i];

@@ -193,7 +193,7 @@ static bool is_cut_short(uint64_t number)
 		SYS_sendto,	SYS_sendmsg,
 	};
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+	for (size_t i = 0; i < COUNT(calls); i++)
 		if (calls[i] == number)
 			return true;
 	return false;
