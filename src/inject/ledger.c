@@ -35,7 +35,7 @@ static uint64_t entry_address(uint64_t ledger, uint64_t number)
 	return ledger + sizeof(struct ledger_head) + number * sizeof(struct ledger_entry);
 }
 
-static int write_entry(struct inject *x, const struct inject_site *s)
+int ledger_mark(struct inject *x, const struct inject_site *s)
 {
 	struct ledger_entry entry = {.patch = s->patch,
 				     .semaphore = s->semaphore,
@@ -94,14 +94,9 @@ int ledger_add(struct inject *x, struct inject_site *sites, size_t count)
 			return -ENOSPC;
 		sites[i].entry = x->ledger_count++;
 		sites[i].is_listed = true;
-		err = write_entry(x, &sites[i]);
+		err = ledger_mark(x, &sites[i]);
 	}
 	return !err && x->ledger_count > first ? write_count(x) : err;
-}
-
-int ledger_mark(struct inject *x, const struct inject_site *s)
-{
-	return write_entry(x, s);
 }
 
 /* ---- reading one */

@@ -279,15 +279,20 @@ int inject_plan(struct inject *x, struct inject_site *s)
 	return plan_bytes(x, s);
 }
 
+static uint64_t find_near(const struct inject *x, uint64_t near, size_t size)
+{
+	uint64_t low = near > REACH / 2 ? near - REACH / 2 : 0;
+
+	return space_find(&x->space, size, low, near + REACH / 2);
+}
+
 /* A page is shared by the landings of one neighbourhood. */
 int landing_near(struct inject *x, uint64_t near, uint64_t *out)
 {
 	uint64_t distance = x->shelf > near ? x->shelf - near : near - x->shelf;
 
 	if (x->shelf + LANDING_FAR > x->shelf_end || distance > REACH / 2) {
-		uint64_t low = near > REACH / 2 ? near - REACH / 2 : 0;
-
-		x->shelf = space_find(&x->space, PAGE, low, near + REACH / 2);
+		x->shelf = find_near(x, near, PAGE);
 		x->shelf_end = x->shelf + PAGE;
 		if (!x->shelf)
 			return -ENOSPC;
@@ -299,9 +304,7 @@ int landing_near(struct inject *x, uint64_t near, uint64_t *out)
 
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out)
 {
-	uint64_t low = near > REACH / 2 ? near - REACH / 2 : 0;
-
 	size = (size + PAGE - 1) & ~(size_t)(PAGE - 1);
-	*out = space_find(&x->space, size, low, near + REACH / 2);
+	*out = find_near(x, near, size);
 	return *out ? space_take(&x->space, *out, size, true) : -ENOSPC;
 }

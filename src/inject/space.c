@@ -202,7 +202,7 @@ void space_give_back(struct space *s, uint64_t start, size_t size)
 		}
 }
 
-/* Is all of it free of mappings and plans? If not, `next` is where to look below it. */
+/* Is all of it free of mappings and plans? If not, what is in the way. */
 static bool is_empty(const struct space *s, uint64_t start, uint64_t end, uint64_t *below,
 		     uint64_t *above)
 {
