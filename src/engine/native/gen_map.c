@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "engine/native/store.h"
+
 int native_map_shape(struct gen *g, const struct insn *in)
 {
 	return native_pool(g, &g->place->maps[in->map], sizeof(struct map_shape));
@@ -107,10 +109,7 @@ static struct emit_field field_of(const struct gen *g, const struct field *f, ui
 	t = native_slot_type(g, f->slot);
 	out.at = g->frame.slot_at[f->slot];
 	out.words = (uint32_t)type_memory(t) / 8;
-	if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
-		out.form = FORM_TEXT;
-	if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK)
-		out.form = FORM_STACK;
+	out.form = (uint16_t)native_form(t);
 	return out;
 }
 

@@ -44,7 +44,7 @@ static uint64_t power_of_two(uint64_t least, uint64_t most)
 	return n;
 }
 
-static uint8_t form_of(const struct type *t)
+enum form native_form(const struct type *t)
 {
 	switch (t->kind) {
 	case TYPE_STR:
@@ -94,8 +94,8 @@ static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t c
 				.value_words = (uint32_t)type_memory(t) / 8,
 				.cell_words = cells_of(t),
 				.is_word = (TYPE_WORDS & TYPE_BIT(t->kind)) != 0,
-				.key_form = form_of(&def->key),
-				.value_form = form_of(t)};
+				.key_form = (uint8_t)native_form(&def->key),
+				.value_form = (uint8_t)native_form(t)};
 	in_place = m->is_word || m->cell_words;
 	m->is_single = def->key.kind == TYPE_NONE && in_place;
 	m->max_entries = def->max_entries ? def->max_entries : 1;

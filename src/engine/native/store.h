@@ -69,6 +69,8 @@ void native_store_close(struct native_store *s); /* NULL is fine */
  * (engine.h); `is_used` says so of a map. */
 int native_store_extend(struct native_store *s, const struct program *p,
 			bool (*is_used)(void *arg, uint32_t map), void *arg, struct diag *d);
+/* How much of a key, value or slot of this type matters. */
+enum form native_form(const struct type *t);
 struct map_store native_store_maps(struct native_store *s);
 void native_store_stats(const struct native_store *s, struct run_stats *out);
 int native_store_faults(const struct native_store *s, fault_fn *fn, void *arg);
