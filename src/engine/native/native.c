@@ -316,15 +316,22 @@ static bool uses_thread_numbers(const struct program *p)
 	return false;
 }
 
+/* Does a process number its threads as we do? One that is gone says nothing. */
+static bool has_our_numbers(pid_t pid)
+{
+	struct stat ours, theirs;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	if (stat(path, &theirs))
+		return errno == ENOENT;
+	return !stat("/proc/self/ns/pid", &ours) && ours.st_ino == theirs.st_ino;
+}
+
 /* A thread knows itself by its number in its own namespace. */
 static void judge_numbers(const struct native *e, struct diag *d)
 {
-	struct stat ours, theirs;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)e->options.pid);
-	if (stat("/proc/self/ns/pid", &ours) || stat(path, &theirs) ||
-	    ours.st_ino == theirs.st_ino || !uses_thread_numbers(e->parts[0]))
+	if (has_our_numbers(e->options.pid) || !uses_thread_numbers(e->parts[0]))
 		return;
 	diag_warn(d, "user-mode-namespace",
 		  "process %d is in another pid namespace: in user mode, 'tid' is the number that "
@@ -553,18 +560,6 @@ static int native_rearm(struct engine *engine, struct diag *d)
 }
 
 /* ---- records */
-
-/* Does a process number its threads as we do? One that is gone says nothing. */
-static bool has_our_numbers(pid_t pid)
-{
-	struct stat ours, theirs;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	if (stat(path, &theirs))
-		return errno == ENOENT;
-	return !stat("/proc/self/ns/pid", &ours) && ours.st_ino == theirs.st_ino;
-}
 
 /* Threads of containers count as alive, since their numbers mean other threads here. */
 static bool is_alive(void *arg, uint32_t tid)
