@@ -185,10 +185,7 @@ int latency_write_script(struct script_text *t, const struct command *c, struct 
 		pick_bar(t, l);
 		l->run.own_probes++;
 	}
-	if (script_text_end(t) || code)
-		return code;
-	say_error("out of memory for the script");
-	return EXIT_FAILED;
+	return script_text_end(t) || code ? code : EXIT_FAILED;
 }
 
 /* ---- what --slowest shows of the start */

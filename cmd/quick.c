@@ -281,10 +281,7 @@ static int write_script(struct script_text *t, const struct command *c, struct q
 		put_interval(t, q->run.duration_ns);
 		script_put(t, " { exit() }\n");
 	}
-	if (script_text_end(t))
-		return code;
-	say_error("out of memory for the script");
-	return EXIT_FAILED;
+	return script_text_end(t) ? code : EXIT_FAILED;
 }
 
 static void collect(void *text, const char *part, size_t len)

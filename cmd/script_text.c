@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
+
 void script_text_begin(struct script_text *t)
 {
 	*t = (struct script_text){.text = NULL};
@@ -73,17 +75,24 @@ void script_put_literal(struct script_text *t, const char *word)
 	script_put(t, "\"");
 }
 
-bool script_text_end(struct script_text *t)
+static void close_text(struct script_text *t)
 {
 	if (t->out && fclose(t->out))
 		t->failed = true;
 	t->out = NULL;
+}
+
+bool script_text_end(struct script_text *t)
+{
+	close_text(t);
+	if (t->failed)
+		say_error("out of memory for the script");
 	return !t->failed;
 }
 
 void script_text_free(struct script_text *t)
 {
-	script_text_end(t);
+	close_text(t);
 	free(t->text);
 	free(t->origins);
 	*t = (struct script_text){.text = NULL};

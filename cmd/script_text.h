@@ -27,7 +27,7 @@ void script_put_piece(struct script_text *t, const char *word, size_t at, size_t
 void script_put_word(struct script_text *t, const char *word); /* all of it */
 /* The word as a string literal of a script, with its quotes. */
 void script_put_literal(struct script_text *t, const char *word);
-/* False: out of memory. */
+/* False: out of memory, after a message. */
 bool script_text_end(struct script_text *t);
 void script_text_free(struct script_text *t);
 

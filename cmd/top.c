@@ -63,10 +63,7 @@ static int write_counts(struct script_text *t, const struct command *c, struct t
 		script_put_word(t, m->key);
 	}
 	script_put(t, "] = count();\n}\n");
-	if (script_text_end(t) || code)
-		return code;
-	say_error("out of memory for the script");
-	return EXIT_FAILED;
+	return script_text_end(t) || code ? code : EXIT_FAILED;
 }
 
 static int write_times(struct script_text *t, const struct command *c, struct top_command *m)
