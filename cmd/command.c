@@ -87,6 +87,11 @@ bool parse_number(const char *text, long low, long *out)
 	return true;
 }
 
+void write_text(void *file, const char *text, size_t len)
+{
+	fwrite(text, 1, len, file);
+}
+
 bool write_all(int fd, const char *text, size_t len)
 {
 	while (len) {

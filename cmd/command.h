@@ -49,6 +49,8 @@ void say_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *base_name(const char *path);
 /* Parse a whole number of at least `low`; false when `text` is anything else. */
 bool parse_number(const char *text, long low, long *out);
+/* What the library gives text to: write it to `file`, a FILE. */
+void write_text(void *file, const char *text, size_t len);
 /* Write all of it to fd, whatever signals come. False with errno. */
 bool write_all(int fd, const char *text, size_t len);
 

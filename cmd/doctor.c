@@ -9,12 +9,6 @@
 #include "nopal/trace.h"
 #include "options.h"
 
-static void print(void *arg, const char *text, size_t len)
-{
-	(void)arg;
-	fwrite(text, 1, len, stdout);
-}
-
 struct doctor {
 	pid_t pid;
 };
@@ -22,7 +16,7 @@ struct doctor {
 static int look_at_process(pid_t pid)
 {
 	struct nopal_diag *d = nopal_diag_new();
-	int err = d ? nopal_doctor_process(pid, print, NULL, d) : -ENOMEM;
+	int err = d ? nopal_doctor_process(pid, write_text, stdout, d) : -ENOMEM;
 
 	if (d && (nopal_diag_errors(d) || nopal_diag_warnings(d)))
 		show_messages(d);
@@ -41,7 +35,7 @@ static int run_doctor(const struct command *c, char **argv)
 		return usage_error(c, "doctor takes no arguments");
 	if (doctor.pid)
 		return look_at_process(doctor.pid);
-	return nopal_doctor(print, NULL) ? EXIT_FAILED : EXIT_OK;
+	return nopal_doctor(write_text, stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
 static const struct option options[] = {

@@ -137,11 +137,6 @@ static void free_rows(struct rows *r)
 
 /* ---- text */
 
-static void put(void *arg, const char *text, size_t len)
-{
-	fwrite(text, 1, len, arg);
-}
-
 /* Cells of a table: every text is owned. */
 struct cells {
 	char **list;
@@ -172,7 +167,7 @@ static void print_cells(struct cells *c, const struct nopal_column *columns, uns
 {
 	if (!c->failed)
 		nopal_show_table(columns, count, (const char *const *)c->list, c->count / count,
-				 look, put, out);
+				 look, write_text, out);
 	for (size_t i = 0; i < c->count; i++)
 		free(c->list[i]);
 	free(c->list);
@@ -232,7 +227,7 @@ static void print_histogram(const struct rows *r, const struct latency_view *v, 
 	for (size_t i = 1; all && i < r->count; i++)
 		nopal_histogram_add(all, r->list[i].histogram);
 	if (all)
-		nopal_histogram_print(all, &look, put, out);
+		nopal_histogram_print(all, &look, write_text, out);
 	nopal_histogram_free(all);
 }
 

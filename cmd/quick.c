@@ -284,11 +284,6 @@ static int write_script(struct script_text *t, const struct command *c, struct q
 	return script_text_end(t) ? code : EXIT_FAILED;
 }
 
-static void collect(void *text, const char *part, size_t len)
-{
-	fwrite(part, 1, len, text);
-}
-
 /* The stacks of the run become a page instead of text. */
 static int run_flame(const struct command *c, struct quick *q, const char *script)
 {
@@ -299,7 +294,7 @@ static int run_flame(const struct command *c, struct quick *q, const char *scrip
 	int code = EXIT_FAILED;
 
 	q->run.options.format = NOPAL_FOLDED;
-	q->run.take = collect;
+	q->run.take = write_text;
 	q->run.watch_arg = all;
 	if (all && f)
 		code = run_script(script, &q->run);

@@ -102,19 +102,13 @@ static int run_text(struct command_line *line, int count, char **words)
 	return code;
 }
 
-static void print_text(void *arg, const char *text, size_t len)
-{
-	(void)arg;
-	fwrite(text, 1, len, stdout);
-}
-
 static int print_builtins(const struct command *c)
 {
 	int err;
 
 	options_help(c);
 	putchar('\n');
-	err = nopal_trace_builtins(print_text, NULL);
+	err = nopal_trace_builtins(write_text, stdout);
 	return err || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
+
 #define SPARK 20 /* intervals in a row */
 
 /* ---- reading */
@@ -166,11 +168,6 @@ static const struct top_row **sorted(const struct top *top, size_t *count)
 
 /* ---- drawing */
 
-static void put(void *arg, const char *text, size_t len)
-{
-	fwrite(text, 1, len, arg);
-}
-
 /* One of nine levels, for part/most; something is never drawn as nothing. */
 static const char *level(uint64_t part, uint64_t most, const struct nopal_look *look, bool shade)
 {
@@ -251,7 +248,7 @@ static void print_rows(const struct top *top, const struct top_row **rows, size_
 		failed |= !cells[i];
 	if (!failed)
 		nopal_show_table(top->has_times ? with_times : counts, width,
-				 (const char *const *)cells, count, look, put, out);
+				 (const char *const *)cells, count, look, write_text, out);
 	for (size_t i = 0; cells && i < count * width; i++)
 		free(cells[i]);
 	free(cells);
