@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
 #include "command.h"
 #include "nopal/diag.h"
 
@@ -137,42 +138,6 @@ static void free_rows(struct rows *r)
 
 /* ---- text */
 
-/* Cells of a table: every text is owned. */
-struct cells {
-	char **list;
-	size_t count, cap;
-	bool failed;
-};
-
-static void add_cell(struct cells *c, char *text)
-{
-	if (c->count == c->cap) {
-		size_t cap = c->cap ? 2 * c->cap : 64;
-		char **bigger = realloc(c->list, cap * sizeof(*bigger));
-
-		if (!bigger) {
-			c->failed = true;
-			free(text);
-			return;
-		}
-		c->list = bigger;
-		c->cap = cap;
-	}
-	c->failed |= !text;
-	c->list[c->count++] = text;
-}
-
-static void print_cells(struct cells *c, const struct nopal_column *columns, unsigned count,
-			const struct nopal_look *look, FILE *out)
-{
-	if (!c->failed)
-		nopal_show_table(columns, count, (const char *const *)c->list, c->count / count,
-				 look, write_text, out);
-	for (size_t i = 0; i < c->count; i++)
-		free(c->list[i]);
-	free(c->list);
-}
-
 static char *rate_text(uint64_t count, double seconds)
 {
 	double rate = seconds > 0 ? (double)count / seconds : 0;
@@ -191,13 +156,13 @@ static const double percents[] = {50, 90, 99, 99.9};
 static void add_row(struct cells *c, const struct row *row, const struct latency_view *v)
 {
 	if (v->title)
-		add_cell(c, strdup(row->key));
-	add_cell(c, nopal_show_count(row->count));
-	add_cell(c, rate_text(row->count, v->seconds));
-	add_cell(c, nopal_show_duration(row->count ? row->sum / row->count : 0));
+		cells_add(c, strdup(row->key));
+	cells_add(c, nopal_show_count(row->count));
+	cells_add(c, rate_text(row->count, v->seconds));
+	cells_add(c, nopal_show_duration(row->count ? row->sum / row->count : 0));
 	for (size_t i = 0; i < PERCENTS; i++)
-		add_cell(c, nopal_show_duration(percentile(row, percents[i])));
-	add_cell(c, nopal_show_duration(row->max));
+		cells_add(c, nopal_show_duration(percentile(row, percents[i])));
+	cells_add(c, nopal_show_duration(row->max));
 }
 
 static void print_table(const struct rows *r, const struct latency_view *v, FILE *out)
@@ -212,7 +177,7 @@ static void print_table(const struct rows *r, const struct latency_view *v, FILE
 
 	for (size_t i = 0; i < r->count && (!v->top || i < (size_t)v->top); i++)
 		add_row(&c, &r->list[i], v);
-	print_cells(&c, columns + first, count - first, &v->look, out);
+	cells_print(&c, columns + first, count - first, &v->look, out);
 	if (v->top && r->count > (size_t)v->top)
 		fprintf(out, "and %zu more: --top=N shows them\n", r->count - (size_t)v->top);
 }
@@ -252,11 +217,11 @@ static void print_slowest(const struct slow_list *l, const struct nopal_look *lo
 	for (size_t i = 0; i < l->count; i++) {
 		const char *text = l->list[i].text;
 
-		add_cell(&c, nopal_show_duration(l->list[i].ns));
+		cells_add(&c, nopal_show_duration(l->list[i].ns));
 		for (unsigned n = 1; n < 5; n++)
-			add_cell(&c, next_field(&text, n == 4));
+			cells_add(&c, next_field(&text, n == 4));
 	}
-	print_cells(&c, columns, 5, look, out);
+	cells_print(&c, columns, 5, look, out);
 }
 
 /* ---- JSON */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "cells.h"
 
 #define SPARK 20 /* intervals in a row */
 
@@ -205,24 +205,26 @@ static char *time_text(const struct top_row *row, double percent)
 		       : strdup("-");
 }
 
-#define CELLS_MOST 8
-
-static unsigned make_cells(const struct top *top, const struct top_row *row,
-			   const struct nopal_look *look, char **cells)
+/* Of so many events in the last interval. */
+static char *rate_text(const struct top *top, uint64_t count)
 {
-	unsigned n = 0;
+	double seconds = top->seconds > 0 ? top->seconds : 1;
 
-	cells[n++] = strdup(name_of(top, row));
-	cells[n++] = nopal_show_count(
-		(uint64_t)((double)row->count / (top->seconds > 0 ? top->seconds : 1) + 0.5));
-	cells[n++] = nopal_show_count(row->total);
+	return nopal_show_count((uint64_t)((double)count / seconds + 0.5));
+}
+
+static void add_row(struct cells *c, const struct top *top, const struct top_row *row,
+		    const struct nopal_look *look)
+{
+	cells_add(c, strdup(name_of(top, row)));
+	cells_add(c, rate_text(top, row->count));
+	cells_add(c, nopal_show_count(row->total));
 	if (top->has_times) {
-		cells[n++] = time_text(row, 50);
-		cells[n++] = time_text(row, 99);
-		cells[n++] = time_text(row, 99.9);
+		cells_add(c, time_text(row, 50));
+		cells_add(c, time_text(row, 99));
+		cells_add(c, time_text(row, 99.9));
 	}
-	cells[n++] = spark_text(top, row, look);
-	return n;
+	cells_add(c, spark_text(top, row, look));
 }
 
 static void print_rows(const struct top *top, const struct top_row **rows, size_t count,
@@ -238,20 +240,11 @@ static void print_rows(const struct top *top, const struct top_row **rows, size_
 		{"TOTAL", true, 1},
 		{"HISTORY", true, 2},
 	};
-	const unsigned width = top->has_times ? 7 : 4;
-	char **cells = calloc(count + 1, CELLS_MOST * sizeof(*cells));
-	bool failed = !cells;
+	struct cells c = {.list = NULL};
 
-	for (size_t i = 0; i < count && !failed; i++)
-		make_cells(top, rows[i], look, cells + i * width);
-	for (size_t i = 0; i < count * width && !failed; i++)
-		failed |= !cells[i];
-	if (!failed)
-		nopal_show_table(top->has_times ? with_times : counts, width,
-				 (const char *const *)cells, count, look, write_text, out);
-	for (size_t i = 0; cells && i < count * width; i++)
-		free(cells[i]);
-	free(cells);
+	for (size_t i = 0; i < count; i++)
+		add_row(&c, top, rows[i], look);
+	cells_print(&c, top->has_times ? with_times : counts, top->has_times ? 7 : 4, look, out);
 }
 
 /* Times from bottom to top, intervals from left to right: darker where there were more. */
@@ -299,8 +292,7 @@ void top_print(const struct top *top, const struct nopal_look *look, unsigned li
 	rows = sorted(top, &count);
 	for (size_t i = 0; i < count; i++)
 		events += rows[i]->count;
-	rate = nopal_show_count(
-		(uint64_t)((double)events / (top->seconds > 0 ? top->seconds : 1) + 0.5));
+	rate = rate_text(top, events);
 	fprintf(out, "%s events/s, %zu row%s by %s%s%s%s\n", rate ? rate : "", count,
 		count == 1 ? "" : "s", orders[top->order], *top->filter ? ", filter: " : "",
 		top->filter, top->paused ? ", paused" : "");
