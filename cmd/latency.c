@@ -10,6 +10,7 @@
 #include "nopal/sites.h"
 #include "options.h"
 #include "probe_word.h"
+#include "spec.h"
 
 #define ROWS  20 /* that are printed unless --top says otherwise */
 #define DEPTH 64 /* operations of one thread that can be open, one in another; a power of two */
@@ -31,18 +32,7 @@ static void put_open(struct script_text *t, const struct latency *l, const char 
 /* Does the text have a comma that separates keys? */
 static bool has_several(const char *text)
 {
-	int depth = 0;
-	bool quoted = false;
-
-	for (; *text; text++) {
-		quoted ^= *text == '"';
-		depth += !quoted && strchr("([{", *text)   ? 1
-			 : !quoted && strchr(")]}", *text) ? -1
-							   : 0;
-		if (*text == ',' && !depth && !quoted)
-			return true;
-	}
-	return false;
+	return text[value_len(text)];
 }
 
 /* Both probes see these threads' events; a condition is about the start. */

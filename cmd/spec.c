@@ -150,8 +150,7 @@ void spec_write_printf(struct script_text *t, const struct spec *s, const char *
 	script_put(t, ");\n");
 }
 
-/* The end of the value at text[0]: a comma outside of brackets and quotes, or the end. */
-static size_t value_len(const char *text)
+size_t value_len(const char *text)
 {
 	int depth = 0;
 	size_t len = 0;

@@ -40,6 +40,8 @@ void spec_write_probes(struct script_text *t, const struct spec *s, bool of_proc
 void spec_write_printf(struct script_text *t, const struct spec *s, const char *before,
 		       const char *args);
 
+/* How long the value at text[0] is: up to a comma outside of brackets and quotes, or to the end. */
+size_t value_len(const char *text);
 /* For event(): the names of what is shown, "args" or "args.word args.n", and the values, each with
  * a comma before it. */
 void spec_write_names(struct script_text *t, const struct spec *s);
