@@ -112,9 +112,16 @@ static int outputs_close(struct outputs *o)
 	return sink_close(&o->text) ? EXIT_OK : EXIT_FAILED;
 }
 
+/* The probes that the user wrote. */
+static unsigned count_probes(const struct run *run, const struct nopal_trace *t)
+{
+	unsigned count = nopal_trace_probe_count(t);
+
+	return count > run->own_probes ? count - run->own_probes : count;
+}
+
 static void say_attaching(const struct run *run, unsigned count)
 {
-	count -= count > run->own_probes ? run->own_probes : 0;
 	if (!run->quiet && run->options.format != NOPAL_JSON)
 		fprintf(stderr, "Attaching %u probe%s...\n", count, count == 1 ? "" : "s");
 }
@@ -124,7 +131,6 @@ static void say_attached(const struct run *run, unsigned count)
 {
 	const char *notify = getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
 
-	count -= count > run->own_probes ? run->own_probes : 0;
 	if (!run->quiet && run->options.format != NOPAL_JSON)
 		fprintf(stderr, "Attached %u probe%s\n", count, count == 1 ? "" : "s");
 	if (notify && !strcmp(notify, "1"))
@@ -188,17 +194,16 @@ static int poll_events(struct nopal_trace *t, const struct run *run, struct outp
 static int trace_until_over(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
 			    struct nopal_diag *d)
 {
-	unsigned count = nopal_trace_probe_count(t);
 	int failed, err;
 
-	say_attaching(run, count);
+	say_attaching(run, count_probes(run, t));
 	err = nopal_trace_attach(t, d);
 	if (err)
 		return err;
 	if (nopal_diag_warnings(d) && !run->no_warnings)
 		show_messages(d);
 	nopal_diag_clear(d);
-	say_attached(run, nopal_trace_probe_count(t));
+	say_attached(run, count_probes(run, t));
 	if (run->header && !run->quiet && run->options.format == NOPAL_TEXT)
 		give_text(outputs, run->header, strlen(run->header));
 	failed = watch(t, run, outputs, false) ?: poll_events(t, run, outputs, d);
