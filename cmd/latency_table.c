@@ -87,6 +87,11 @@ static uint64_t number_of(struct nopal_trace *t, const char *map)
 	return number;
 }
 
+static uint64_t average(const struct row *row)
+{
+	return row->count ? row->sum / row->count : 0;
+}
+
 /* The middle of a bucket may be above the largest value in it. */
 static uint64_t percentile(const struct row *row, double percent)
 {
@@ -100,7 +105,7 @@ static uint64_t order_of(const struct row *row, enum latency_order order)
 	switch (order) {
 	case BY_TOTAL: return row->sum;
 	case BY_COUNT: return row->count;
-	case BY_AVG: return row->count ? row->sum / row->count : 0;
+	case BY_AVG: return average(row);
 	case BY_P50: return percentile(row, 50);
 	case BY_P99: return percentile(row, 99);
 	case BY_MAX: return row->max;
@@ -159,7 +164,7 @@ static void add_row(struct cells *c, const struct row *row, const struct latency
 		cells_add(c, strdup(row->key));
 	cells_add(c, nopal_show_count(row->count));
 	cells_add(c, rate_text(row->count, v->seconds));
-	cells_add(c, nopal_show_duration(row->count ? row->sum / row->count : 0));
+	cells_add(c, nopal_show_duration(average(row)));
 	for (size_t i = 0; i < PERCENTS; i++)
 		cells_add(c, nopal_show_duration(percentile(row, percents[i])));
 	cells_add(c, nopal_show_duration(row->max));
@@ -250,7 +255,7 @@ static void print_json_row(const struct row *row, const struct latency_view *v, 
 	}
 	fprintf(out, ", \"count\": %" PRIu64 ", \"seconds\": %.3f, \"total_ns\": %" PRIu64,
 		row->count, v->seconds, row->sum);
-	fprintf(out, ", \"avg_ns\": %" PRIu64, row->count ? row->sum / row->count : 0);
+	fprintf(out, ", \"avg_ns\": %" PRIu64, average(row));
 	for (size_t i = 0; i < PERCENTS; i++)
 		fprintf(out, ", \"p%g_ns\": %" PRIu64, percents[i], percentile(row, percents[i]));
 	fprintf(out, ", \"max_ns\": %" PRIu64 "}\n", row->max);
