@@ -180,24 +180,29 @@ static void add_name(struct symbols *s, struct str name, uint64_t into, unsigned
 	buf_u64(out, into);
 }
 
+/* A stack without frame pointers is full of addresses that no reading of maps explains. */
+static bool may_refresh(struct process *p)
+{
+	struct timespec t = {0, 0};
+	int64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	if (now - p->tried_ms < REFRESH_MS)
+		return false;
+	p->tried_ms = now;
+	return true;
+}
+
 static const struct mapping *find_mapping(struct symbols *s, pid_t pid, uint64_t address,
 					  struct process **process)
 {
 	const struct mapping *m = NULL;
 	struct process *p = find_process(s, pid);
-	struct timespec t = {0, 0};
-	int64_t now = 0;
 
 	if (p)
 		m = process_mapping_at(p, address);
-	/* A stack without frame pointers is full of addresses that no reading of maps explains. */
-	if (!m && p) {
-		clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-		now = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-	}
-	if (!m && (!p || now - p->tried_ms >= REFRESH_MS)) {
-		if (p)
-			p->tried_ms = now;
+	if (!m && (!p || may_refresh(p))) {
 		p = refresh_process(s, pid);
 		m = p ? process_mapping_at(p, address) : NULL;
 	}
