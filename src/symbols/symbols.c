@@ -242,18 +242,23 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, struct s
 		demangle(&s->demangler, name, &out->function);
 }
 
+static bool name_in_kernel(struct symbols *s, uint64_t address, struct str *name, uint64_t *into)
+{
+	if (!s->kernel_tried)
+		kernel_symbols_read("/proc/kallsyms", &s->kernel);
+	s->kernel_tried = true;
+	return s->kernel && kernel_symbols_at(s->kernel, address, name, into);
+}
+
 void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_frame *out)
 {
 	struct str name;
 
-	if (!s->kernel_tried)
-		kernel_symbols_read("/proc/kallsyms", &s->kernel);
-	s->kernel_tried = true;
 	buf_clear(&out->function);
 	out->module = STR("");
 	out->offset = address;
 	out->is_code = true;
-	if (s->kernel && kernel_symbols_at(s->kernel, address, &name, &out->offset))
+	if (name_in_kernel(s, address, &name, &out->offset))
 		demangle(&s->demangler, name, &out->function);
 }
 
@@ -287,10 +292,7 @@ void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct 
 	struct str name;
 	uint64_t into;
 
-	if (!s->kernel_tried)
-		kernel_symbols_read("/proc/kallsyms", &s->kernel);
-	s->kernel_tried = true;
-	if (s->kernel && kernel_symbols_at(s->kernel, address, &name, &into))
+	if (name_in_kernel(s, address, &name, &into))
 		add_name(s, name, into, flags, out);
 	else
 		symbols_number(address, out);
