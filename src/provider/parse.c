@@ -8,9 +8,9 @@
  *
  * Clauses, translators and inlines are D for a tracer: they are skipped. The first mistake in
  * syntax ends the reading of a file. */
-#include "base/hash.h"
-#include "cparse/cparse.h"
 #include "provider/provider.h"
+
+#include <errno.h>
 
 static struct provider_file *file_of(const struct c_parser *p)
 {
@@ -156,17 +156,11 @@ static void parse_provider(struct c_parser *p)
 	parser_take(p, ";");
 }
 
-static struct provider_typedef **typedef_bucket(const struct provider_file *file, struct str name)
+static const struct ctype *find_typedef(void *self, struct str name)
 {
-	return (struct provider_typedef **)&file->typedefs[hash_str(0, name) % PROVIDER_BUCKETS];
-}
+	const struct provider_file *file = self;
 
-const struct ctype *provider_find_typedef(const struct provider_file *file, struct str name)
-{
-	for (const struct provider_typedef *t = *typedef_bucket(file, name); t; t = t->next)
-		if (str_eq(t->name, name))
-			return t->type;
-	return NULL;
+	return c_scope_type(&file->typedefs, CTYPE_NAMED, name);
 }
 
 /* A name that gets its old meaning again changes nothing, and must not make a chain of itself. */
@@ -176,16 +170,11 @@ static void parse_typedef(struct c_parser *p)
 
 	do {
 		struct declarator d = parser_declarator(p, &s);
-		struct provider_typedef *t, **bucket;
 
 		if (!d.name.len)
 			parser_expected(p, "a name for the type");
-		t = parser_new(p, sizeof(*t));
-		if (p->err)
-			return;
-		bucket = typedef_bucket(file_of(p), d.name);
-		*t = (struct provider_typedef){.name = d.name, .type = d.type, .next = *bucket};
-		*bucket = t;
+		if (!p->err && c_scope_typedef(&file_of(p)->typedefs, d.name, d.type))
+			parser_stop(p, -ENOMEM);
 	} while (parser_take(p, ","));
 	parser_expect(p, ";", "after a typedef");
 }
@@ -330,11 +319,6 @@ static void parse_statement(struct c_parser *p)
 	}
 }
 
-static const struct ctype *find_typedef(void *file, struct str name)
-{
-	return provider_find_typedef(file, name);
-}
-
 void provider_open(struct provider_file *file)
 {
 	*file = (struct provider_file){.arena = ARENA_INIT};
@@ -356,6 +340,7 @@ int provider_parse(struct provider_file *file, struct str path, struct str text,
 	};
 	struct str rest = text;
 
+	file->typedefs.arena = &file->arena;
 	if (!file->path.ptr)
 		file->path = path;
 	while (rest.len) { /* generators write an empty file when they have no probes */

@@ -9,8 +9,7 @@
 #ifndef NOPAL_PROVIDER_PROVIDER_H
 #define NOPAL_PROVIDER_PROVIDER_H
 
-#include "ctype/ctype.h"
-#include "base/diag.h"
+#include "cparse/scope.h"
 
 /* What every reader of notes can hold. */
 #define PROVIDER_MAX_ARGS 12
@@ -44,22 +43,13 @@ struct provider_attributes {
 	struct provider_attributes *next;
 };
 
-/* A typedef of the files, in a bucket with others of the same hash. */
-struct provider_typedef {
-	struct str name;
-	const struct ctype *type;
-	struct provider_typedef *next; /* older */
-};
-
-#define PROVIDER_BUCKETS 512
-
 /* Everything that the given files say, in their order. Borrows the texts. */
 struct provider_file {
 	struct arena arena;
 	struct str path; /* of the first one */
 	struct provider_decl *providers, **providers_end;
 	struct provider_attributes *attributes, **attributes_end;
-	struct provider_typedef *typedefs[PROVIDER_BUCKETS];
+	struct c_scope typedefs;
 	unsigned probe_count;
 	bool has_clauses; /* D programs, such as BEGIN {}: not ours to compile */
 	bool has_text;	  /* something besides blanks and lines for the preprocessor */
@@ -70,8 +60,5 @@ void provider_free(struct provider_file *file);
 
 /* Add what `text` says. 0, -EINVAL after messages, -ENOMEM. */
 int provider_parse(struct provider_file *file, struct str path, struct str text, struct diag *d);
-
-/* The meaning of a typedef's name, NULL when the file has no such typedef. */
-const struct ctype *provider_find_typedef(const struct provider_file *file, struct str name);
 
 #endif
