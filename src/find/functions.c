@@ -189,21 +189,22 @@ static int walk_image(struct function_walk *w)
 #define WHY_NAMES "the names of all together take more than 400 million steps of work"
 
 /* Names that overlap may be too long together to be looked through. */
-static int judge_walk(const struct function_walk *w, bool named, int err, struct diag *d)
+static int judge_walk(const struct function_walk *w, int err)
 {
 	struct buf path = BUF_INIT;
 
 	if (err != -E2BIG || w->ended)
 		return err;
 	buf_escaped(&path, w->finding->image.path);
-	if (named)
-		diag_error(d, err, "over-budget", "functions of '%.*s' cannot be found: " WHY_NAMES,
+	if (w->named)
+		diag_error(w->d, err, "over-budget",
+			   "functions of '%.*s' cannot be found: " WHY_NAMES,
 			   STR_FMT(buf_as_str(&path)));
 	else
-		diag_warn(d, "over-budget", "functions of '%.*s' are skipped: " WHY_NAMES,
+		diag_warn(w->d, "over-budget", "functions of '%.*s' are skipped: " WHY_NAMES,
 			  STR_FMT(buf_as_str(&path)));
 	buf_free(&path);
-	return named ? err : 0;
+	return w->named ? err : 0;
 }
 
 /* Nothing was found: it may be in a debug file that is ignored. */
@@ -258,17 +259,15 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 		w.named = set.named;
 		w.d = set.named ? d : &f->problems;
 		buf_clear(&w.last_name);
-		err = cache_read_symbols(&f->cache, w.finding, set.named,
-					 set.named ? d : &f->problems);
+		err = cache_read_symbols(&f->cache, w.finding, w.named, w.d);
 		if (!err && w.finding->cached->symbols) {
 			cache_show(&f->cache, w.finding->cached);
-			err = judge_walk(&w, set.named, walk_image(&w),
-					 set.named ? d : &f->problems);
+			err = judge_walk(&w, walk_image(&w));
 		}
-		if (!err && q->to_attach && set.named && !w.found)
+		if (!err && q->to_attach && w.named && !w.found) {
 			warn_untrusted(w.finding, d);
-		if (!err && q->to_attach && set.named && !w.found)
 			warn_stripped(w.finding, d);
+		}
 		cache_let_go(w.finding->cached);
 	}
 	free(set.items);
