@@ -1,26 +1,17 @@
 #include "help/bpf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- the traced program: tests/targets/bpf_sites.c, a private copy */
 
 long target_tell(struct target *t, const char *line)
 {
-	char answer[256];
-	long n = -1;
-
-	fprintf(t->to, "%s\n", line);
-	fflush(t->to);
-	while (fgets(answer, sizeof(answer), t->from) && strcmp(answer, "done\n"))
-		sscanf(answer, "sema %ld", &n);
-	return n;
+	return puppet_tell(&t->puppet, line, "sema");
 }
 
 static void target_copy(struct target *t)
@@ -37,25 +28,12 @@ static void target_copy(struct target *t)
 
 void target_start(struct target *t)
 {
-	int in[2], out[2];
 	char line[128];
 
 	memset(t, 0, sizeof(*t));
 	target_copy(t);
-	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	t->pid = fork();
-	if (!t->pid) {
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		execl(t->path, t->path, NULL);
-		_exit(127);
-	}
-	close(in[0]);
-	close(out[1]);
-	t->to = fdopen(in[1], "w");
-	t->from = fdopen(out[0], "r");
-	while (fgets(line, sizeof(line), t->from) && strcmp(line, "ready\n"))
+	puppet_start(&t->puppet, t->path, 0);
+	while (fgets(line, sizeof(line), t->puppet.from) && strcmp(line, "ready\n"))
 		if (sscanf(line, "%15s %lu", t->sites[t->site_count].name,
 			   &t->sites[t->site_count].offset) == 2)
 			t->site_count++;
@@ -64,9 +42,7 @@ void target_start(struct target *t)
 
 void target_stop(struct target *t)
 {
-	fclose(t->to);
-	fclose(t->from);
-	waitpid(t->pid, NULL, 0);
+	puppet_stop(&t->puppet);
 	unlink(t->path);
 }
 

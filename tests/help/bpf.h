@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "help/check.h"
+#include "help/puppet.h"
 #include "help/site_args.h"
 #include "base/file.h"
 #include "engine/engine.h"
 
 struct target {
 	char path[256];
-	pid_t pid;
-	FILE *to, *from;
+	struct puppet puppet;
 	struct {
 		char name[16];
 		unsigned long offset;

@@ -118,7 +118,7 @@ static void follows_forks(void **state)
 		for (int i = 0; i < 3; i++) {
 			struct run r;
 
-			EXPECT_START(r, make_counter(&t), .pid = rows[i].pid ? t.pid : 0,
+			EXPECT_START(r, make_counter(&t), .pid = rows[i].pid ? t.puppet.pid : 0,
 				     .follow_forks = rows[i].follow);
 			target_tell(&t, "int 100");
 			target_tell(&t, "fork 100");

@@ -80,7 +80,7 @@ static void tracepoints_have_fields(void **state)
 	a->tracepoint = STR("sched:sched_process_exec");
 	make_slot(m, name);
 	ADD(m, .op = OP_BUILTIN, .d = 0, .imm = BUILTIN_PID);
-	ADD(m, .op = OP_CONST, .d = 1, .imm = t.pid);
+	ADD(m, .op = OP_CONST, .d = 1, .imm = t.puppet.pid);
 	ADD(m, .op = OP_NE, .d = 2, .a = 0, .b = 1);
 	ADD(m, .op = OP_JUMP_IF, .a = 2, .imm = 6);
 	ADD(m, .op = OP_FIELD_STR, .s = 0, .imm = 8, .size = 0);

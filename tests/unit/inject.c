@@ -12,14 +12,13 @@
 #include <unistd.h>
 
 #include "help/check.h"
-#include <fcntl.h>
+#include "help/puppet.h"
 #include "inject/inject.h"
 
 #define SITES 6
 
 struct target {
-	pid_t pid;
-	FILE *to, *from;
+	struct puppet puppet;
 	char names[SITES][16];
 	struct inject_site sites[SITES];
 	int count;
@@ -37,48 +36,20 @@ struct tracer {
 
 /* ---- the traced program */
 
-static long answer(struct target *t, const char *what)
-{
-	char line[128], format[64];
-	long value = -1;
-
-	snprintf(format, sizeof(format), "%s %%ld", what);
-	while (fgets(line, sizeof(line), t->from) && strcmp(line, "done\n"))
-		sscanf(line, format, &value);
-	return value;
-}
-
 static long tell(struct target *t, const char *line, const char *what)
 {
-	fprintf(t->to, "%s\n", line);
-	fflush(t->to);
-	return answer(t, what);
+	return puppet_tell(&t->puppet, line, what);
 }
 
 static void start(struct target *t, uid_t uid)
 {
 	const char *dir = getenv("TARGETS");
 	char path[256], line[128];
-	int in[2], out[2];
 
 	memset(t, 0, sizeof(*t));
 	snprintf(path, sizeof(path), "%s/inject", dir ? dir : "build/targets");
-	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
-	t->pid = fork();
-	if (!t->pid) {
-		dup2(in[0], 0);
-		dup2(out[1], 1);
-		if (uid && setuid(uid))
-			_exit(126);
-		execl(path, path, NULL);
-		_exit(127);
-	}
-	close(in[0]);
-	close(out[1]);
-	t->to = fdopen(in[1], "w");
-	t->from = fdopen(out[0], "r");
-	while (fgets(line, sizeof(line), t->from) && strcmp(line, "ready\n")) {
+	puppet_start(&t->puppet, path, uid);
+	while (fgets(line, sizeof(line), t->puppet.from) && strcmp(line, "ready\n")) {
 		unsigned long address;
 
 		if (sscanf(line, "%15s %lx", t->names[t->count], &address) == 2)
@@ -89,12 +60,7 @@ static void start(struct target *t, uid_t uid)
 
 static int stop(struct target *t)
 {
-	int status;
-
-	fclose(t->to);
-	fclose(t->from);
-	waitpid(t->pid, &status, 0);
-	return status;
+	return puppet_stop(&t->puppet);
 }
 
 static struct inject_site *site(struct target *t, const char *name)
@@ -149,7 +115,7 @@ static int attach(struct tracer *r, struct target *t)
 	r->fd = memfd_create("counts", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_int_equal(ftruncate(r->fd, SHARED_SIZE), 0);
 	r->counts = mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
-	err = inject_open(t->pid, &r->x, &r->d);
+	err = inject_open(t->puppet.pid, &r->x, &r->d);
 	if (err)
 		return err;
 	for (int i = 0; i < t->count; i++)
@@ -276,12 +242,12 @@ static void a_call_that_sleeps_is_not_cut_short(void **state)
 
 	(void)state;
 	start(&t, 0);
-	fprintf(t.to, "wait\n");
-	fflush(t.to);
-	assert_non_null(fgets(line, sizeof(line), t.from)); /* waiting */
+	fprintf(t.puppet.to, "wait\n");
+	fflush(t.puppet.to);
+	assert_non_null(fgets(line, sizeof(line), t.puppet.from)); /* waiting */
 	usleep(50000);
 	assert_int_equal(attach(&r, &t), 0);
-	assert_int_equal(answer(&t, "result"), 0);
+	assert_int_equal(puppet_answer(&t.puppet, "result"), 0);
 	detach(&r, &t);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
@@ -341,10 +307,10 @@ static void a_tracer_may_be_killed_at_any_moment(void **state)
 	tell(&t, "hot 2", "");
 	for (unsigned i = 0; i < 60; i++) {
 		kill_a_tracer_after(&t, i < 50 ? 100 * i : 20000);
-		inject_clean(t.pid, NULL);
+		inject_clean(t.puppet.pid, NULL);
 	}
 	assert_true(tell(&t, "quiet", "calls") > 0);
-	assert_int_equal(inject_clean(t.pid, &d), 0);
+	assert_int_equal(inject_clean(t.puppet.pid, &d), 0);
 	diag_free(&d);
 	assert_int_equal(attach(&r, &t), 0);
 	tell(&t, "run pun 10", "");
@@ -362,13 +328,13 @@ static void what_a_killed_tracer_left_is_cleaned(void **state)
 
 	(void)state;
 	start(&t, 0);
-	assert_int_equal(inject_clean(t.pid, &d), -ENOENT);
+	assert_int_equal(inject_clean(t.puppet.pid, &d), -ENOENT);
 	assert_string_equal(d.first->tag, "nothing-to-clean");
 	diag_free(&d);
 	kill_a_tracer_after(&t, 200000);
-	assert_int_equal(inject_clean(t.pid, NULL), 5);
+	assert_int_equal(inject_clean(t.puppet.pid, NULL), 5);
 	assert_int_equal(attach(&r, &t), 0);
-	assert_int_equal(inject_clean(t.pid, &r.d), -EBUSY);
+	assert_int_equal(inject_clean(t.puppet.pid, &r.d), -EBUSY);
 	assert_string_equal(first_tag(&r), "still-traced");
 	detach(&r, &t);
 	end(&r);
@@ -389,7 +355,7 @@ static void the_process_may_be_killed(void **state)
 		killer = fork();
 		if (!killer) {
 			usleep(i * 100);
-			kill(t.pid, SIGKILL);
+			kill(t.puppet.pid, SIGKILL);
 			_exit(0);
 		}
 		if (!attach(&r, &t))
@@ -413,7 +379,7 @@ static void debugged_processes_are_left_alone(void **state)
 	start(&t, 0);
 	debugger = fork();
 	if (!debugger) {
-		ptrace(PTRACE_SEIZE, t.pid, NULL, NULL);
+		ptrace(PTRACE_SEIZE, t.puppet.pid, NULL, NULL);
 		for (;;)
 			pause();
 	}
@@ -437,13 +403,13 @@ static void a_process_that_cannot_be_stopped_is_left_alone(void **state)
 
 	(void)state;
 	start(&t, 0);
-	fprintf(t.to, "vfork\n");
-	fflush(t.to);
-	assert_non_null(fgets(line, sizeof(line), t.from)); /* waiting */
+	fprintf(t.puppet.to, "vfork\n");
+	fflush(t.puppet.to);
+	assert_non_null(fgets(line, sizeof(line), t.puppet.from)); /* waiting */
 	usleep(20000);
 	assert_int_equal(attach(&r, &t), -ETIMEDOUT);
 	assert_string_equal(first_tag(&r), "user-mode-stop");
-	answer(&t, "");
+	puppet_answer(&t.puppet, "");
 	end(&r);
 	assert_int_equal(attach(&r, &t), 0);
 	detach(&r, &t);
@@ -459,7 +425,7 @@ static void a_process_without_memory_is_left_alone(void **state)
 
 	(void)state;
 	start(&t, 0);
-	assert_int_equal(prlimit(t.pid, RLIMIT_AS, &none, NULL), 0);
+	assert_int_equal(prlimit(t.puppet.pid, RLIMIT_AS, &none, NULL), 0);
 	assert_int_equal(attach(&r, &t), -ENOMEM);
 	assert_string_equal(first_tag(&r), "user-mode-map");
 	tell(&t, "run pun 10", "");

@@ -1,0 +1,57 @@
+#include "help/puppet.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "help/check.h"
+
+void puppet_start(struct puppet *p, const char *path, uid_t uid)
+{
+	int in[2], out[2];
+
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	p->pid = fork();
+	if (!p->pid) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		if (uid && setuid(uid))
+			_exit(126);
+		execl(path, path, NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	p->to = fdopen(in[1], "w");
+	p->from = fdopen(out[0], "r");
+}
+
+long puppet_tell(struct puppet *p, const char *line, const char *what)
+{
+	fprintf(p->to, "%s\n", line);
+	fflush(p->to);
+	return puppet_answer(p, what);
+}
+
+long puppet_answer(struct puppet *p, const char *what)
+{
+	char line[256], format[64];
+	long value = -1;
+
+	snprintf(format, sizeof(format), "%s %%ld", what);
+	while (fgets(line, sizeof(line), p->from) && strcmp(line, "done\n"))
+		sscanf(line, format, &value);
+	return value;
+}
+
+int puppet_stop(struct puppet *p)
+{
+	int status = -1;
+
+	fclose(p->to);
+	fclose(p->from);
+	waitpid(p->pid, &status, 0);
+	return status;
+}
