@@ -98,12 +98,3 @@ field() {
 	done
 	[[ "$output" == *"P99.9"* ]]
 }
-
-@test "nopal-latency(1) has every option" {
-	options() { "$NOPAL" "$1" --help | grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u; }
-	comm -23 <(options latency) <(options count) >options # the others are in nopal(1)
-	sed -E 's/\\//g; s/Fl /-/g' "$ROOT/man/nopal-latency.1" >page
-	while read -r option; do
-		grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" page || { echo "lacks $option"; return 1; }
-	done <options
-}

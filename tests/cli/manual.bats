@@ -16,18 +16,22 @@ options_in() {
 	grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u
 }
 
-# check_manual PAGE COMMAND...: each option that COMMAND prints is in man/PAGE.
-check_manual() {
+# has_options PAGE LEAST: each option of standard input is in man/PAGE; there are at least so many.
+has_options() {
 	local page=$1 option missing=
-	shift
-	"$NOPAL" "$@" | options_in >"$BATS_TEST_TMPDIR/options"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/options")" -gt 4 ]
+	cat >"$BATS_TEST_TMPDIR/options"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/options")" -ge "$2" ]
 	sed -E 's/\\//g; s/Fl /-/g' "$ROOT/man/$page" >"$BATS_TEST_TMPDIR/page"
 	while read -r option; do
 		grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" "$BATS_TEST_TMPDIR/page" || missing="$missing $option"
 	done <"$BATS_TEST_TMPDIR/options"
 	echo "man/$page lacks:$missing"
 	[ -z "$missing" ]
+}
+
+# check_manual PAGE COMMAND...: each option that COMMAND prints is in man/PAGE.
+check_manual() {
+	"$NOPAL" "${@:2}" | options_in | has_options "$1" 5
 }
 
 @test "the options of scripts are in nopal(1)" {
@@ -39,6 +43,12 @@ check_manual() {
 	check_manual nopal.1 hist --help
 	check_manual nopal.1 trace --help
 	check_manual nopal.1 stack --help
+}
+
+@test "the options of latency and top are in their pages; those of count are in nopal(1)" {
+	for command in latency top; do
+		comm -23 <("$NOPAL" $command --help | options_in) <("$NOPAL" count --help | options_in) | has_options nopal-$command.1 2
+	done
 }
 
 @test "the options of list are in nopal-list(1)" {

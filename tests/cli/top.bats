@@ -93,12 +93,3 @@ shows() {
 	echo "$ticks ticks of 1/100 s, of about 450"
 	[ "$ticks" -le 25 ] # with compiling and attaching; the rest is a look a second
 }
-
-@test "nopal-top(1) has every option" {
-	options() { "$NOPAL" "$1" --help | grep -oE '(^  |, |   )--?[A-Za-z][A-Za-z-]*' | grep -oE -- '--?[A-Za-z].*' | sort -u; }
-	comm -23 <(options top) <(options count) >options # the others are in nopal(1)
-	sed -E 's/\\//g; s/Fl /-/g' "$ROOT/man/nopal-top.1" >page
-	while read -r option; do
-		grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" page || { echo "lacks $option"; return 1; }
-	done <options
-}
