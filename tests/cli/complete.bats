@@ -54,21 +54,27 @@ offers() {
 	[ "$(cat out)" = usdt:./tick: ]
 }
 
+# shows NAME TEXT: wait, 10 s at most, until the terminal shows the text; what it shows is in the file `screen`.
+shows() {
+	for _ in $(seq 100); do
+		tmux -L "$1" capture-pane -p | sed 's/ *$//' | grep . >screen || true
+		! grep -qF -- "$2" screen || return 0
+		sleep 0.1
+	done
+}
+
 # typed SHELL KEYS: what is in the command line after the keys were typed, a tab after them.
 typed() {
 	need_program tmux
 	need_program "${1%% *}"
-	local screen=nopal-$BATS_SUITE_TEST_NUMBER-$$
+	# A server that ends still has its socket for a moment, so each has a name of its own.
+	local screen=nopal-$$-$RANDOM$RANDOM
 	tmux -L "$screen" -f /dev/null new-session -d -x 120 -y 30 "env PS1='> ' PATH='$PATH' TERM=screen $1"
-	sleep 0.5
-	tmux -L "$screen" send-keys "$2" Enter
-	sleep 0.5
+	shows "$screen" '>'
+	tmux -L "$screen" send-keys "$2; echo re''ady" Enter
+	shows "$screen" ready
 	tmux -L "$screen" send-keys C-l "$3" Tab
-	for _ in $(seq 50); do
-		tmux -L "$screen" capture-pane -p | sed 's/ *$//' | grep . >screen || true
-		! grep -qF -- "$4" screen || break
-		sleep 0.1
-	done
+	shows "$screen" "$4"
 	tmux -L "$screen" kill-server
 	cat screen
 	grep -qF -- "$4" screen

@@ -176,7 +176,7 @@ go_on() {
 	rm "$name"
 	cp "$tick" "$name"
 	[ "$(stat -c %i "$name")" = "$inode" ] || skip "this file system does not use an inode's number again at once"
-	(sleep 0.5 && echo) | "$name" wait loop 1234
+	(sleep 2 && echo) | "$name" wait loop 1234
 	stop_tracer
 	grep -q '^@: 1234$' "$output_file"
 }
