@@ -75,7 +75,7 @@ build_kinds() {
 	private tick >/dev/null
 	run_traced 'usdt:./tick:tick:word { print(args) }' './tick hostile'
 	[[ "$output" == *'.word = (null), '* && "$output" == *'.word = (unreadable), '* ]]
-	grep -q "read failed" "$messages"
+	says fault "read failed" "$messages"
 }
 
 @test "text, bools, enums, floats, signs, pointers and structs" {
