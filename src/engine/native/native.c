@@ -20,6 +20,7 @@
 
 #define SCRATCH_LEAST 16384 /* for extensions, whose frames are not known yet */
 #define SCRATCH_COUNT 64
+#define LOOK_NS	      1000000u	 /* between two looks at what runs and what is mapped */
 #define GUARD_NS      100000000u /* between two looks at the sites' bytes */
 #define PAUSE_FIRST   100000u	 /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
@@ -36,6 +37,7 @@ struct native {
 	size_t part_count, part_cap;
 	int timer_fd;	    /* readable when it is time to look at the rings */
 	uint64_t pause;	    /* ns, of that timer */
+	uint64_t look_at;   /* when programs and files are looked at next */
 	uint64_t guard_at;  /* when the sites are looked at next */
 	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
 	unsigned late;	    /* programs that began before they were traced */
@@ -545,8 +547,9 @@ static int native_rearm(struct engine *engine, struct diag *d)
 	uint64_t at = now();
 	int err;
 
-	if (!e->is_attached || e->is_stopped)
+	if (!e->is_attached || e->is_stopped || at < e->look_at)
 		return 0;
+	e->look_at = at + LOOK_NS;
 	err = children_look(&e->children, e->options.pid, e->options.follow_forks, take_newcomer,
 			    &newcomers);
 	for (size_t i = 0; i < e->process_count && !err; i++)
