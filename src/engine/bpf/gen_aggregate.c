@@ -42,7 +42,7 @@ static void add_bucket(struct gen *g, const struct store *s, uint32_t buckets)
 	code_atomic(g->code, BPF_ADD, R0, 0, R1);
 }
 
-/* R2 = hist_bucket(R1): see program/type.c. */
+/* R2 = hist_bucket(R1): see program/numbers.h. */
 static void find_hist_bucket(struct gen *g, const struct type *t)
 {
 	struct code *c = g->code;
@@ -257,7 +257,7 @@ static void find_hist_middle(struct gen *g, const struct type *t)
 static void find_lhist_middle(struct gen *g, const struct type *t)
 {
 	struct code *c = g->code;
-	int done = code_label(c), inside = code_label(c);
+	int done = code_label(c);
 	int32_t buckets = (int32_t)lhist_buckets(t);
 
 	code_const(c, R1, (int64_t)((uint64_t)t->min - 1));
@@ -268,9 +268,7 @@ static void find_lhist_middle(struct gen *g, const struct type *t)
 	code_alu(c, BPF_MUL, R1, R2);
 	code_const(c, R2, t->min);
 	code_alu(c, BPF_ADD, R1, R2);
-	code_jump_imm(c, BPF_JLT, R3, buckets - 1, inside);
-	code_jump(c, done);
-	code_bind(c, inside);
+	code_jump_imm(c, BPF_JGE, R3, buckets - 1, done);
 	code_const(c, R2, (int64_t)(((uint64_t)t->step - 1) / 2));
 	code_alu(c, BPF_ADD, R1, R2);
 	code_bind(c, done);
