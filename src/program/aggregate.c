@@ -1,7 +1,6 @@
 /* What the aggregations mean, in plain C: how a map's value takes in a number, how the values of
  * two CPUs become one, and which number is read from it. The same as eBPF code is in
  * engine/bpf/gen_aggregate.c; tests/unit/differential.c compares the two. */
-#include "program/numbers.h"
 #include "program/type.h"
 
 /* The extreme, and whether there is one: 0 is also a value. */

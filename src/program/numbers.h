@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MILLION 1000000 /* what percentiles are parts of */
+
 /* The low `size` bytes, 1 to 8, as a number. */
 static inline uint64_t extend_bits(uint64_t bits, unsigned size, bool is_signed)
 {
@@ -17,13 +19,19 @@ static inline uint64_t extend_bits(uint64_t bits, unsigned size, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
 }
 
-/* Which bucket of a histogram a value falls into. The buckets are bpftrace's.
+/* ---- Buckets of histograms: those of bpftrace
  *
  * hist(n, k): bucket 0 holds negative values. Below 2^(k+1) each number has a bucket of its own;
  * above, each power of two is cut into 2^k buckets of equal width. With k = 0 these are
  * (..., 0) [0] [1] [2, 4) [4, 8) ... With i = bucket - 1 and n = 2^k the lowest value of a bucket
  * beyond the linear part is (n + i % n) << (i / n - 1). */
-static inline unsigned bucket_of_hist(uint64_t value, bool is_signed, unsigned bits)
+static inline unsigned hist_buckets(unsigned bits)
+{
+	return ((65 - bits) << bits) + 1;
+}
+
+/* Which one a value falls into. */
+static inline unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits)
 {
 	uint64_t per_power = UINT64_C(1) << bits;
 	unsigned msb;
@@ -36,15 +44,16 @@ static inline unsigned bucket_of_hist(uint64_t value, bool is_signed, unsigned b
 	return ((msb - bits + 1) << bits) + (value >> (msb - bits) & (per_power - 1)) + 1;
 }
 
-/* The lowest value of a bucket; see hist_bucket_low() in type.h. */
-static inline uint64_t low_of_hist(unsigned bucket, unsigned bits)
+/* Lowest value of a bucket, unsigned (bucket 0: the bits of INT64_MIN); its end is the next
+ * bucket's lowest. After the last bucket: 0, for 2^64. */
+static inline uint64_t hist_bucket_low(unsigned bucket, unsigned bits)
 {
 	unsigned i = bucket - 1, power = i >> bits;
 	uint64_t per_power = UINT64_C(1) << bits;
 
 	if (bucket == 0)
 		return (uint64_t)INT64_MIN;
-	if (bucket >= ((65 - bits) << bits) + 1)
+	if (bucket >= hist_buckets(bits))
 		return 0;
 	if (i < 2 * per_power)
 		return i;
@@ -61,13 +70,13 @@ static inline uint64_t middle_of_hist(unsigned bucket, unsigned bits)
 		return UINT64_MAX;
 	if (i < 2 * per_power)
 		return i;
-	return low_of_hist(bucket, bits) + (((UINT64_C(1) << ((i >> bits) - 1)) - 1) >> 1);
+	return hist_bucket_low(bucket, bits) + (((UINT64_C(1) << ((i >> bits) - 1)) - 1) >> 1);
 }
 
 /* How many of `total` values a percentile leaves below or at it, at least. */
 static inline uint64_t rank_of_percentile(uint64_t total, uint64_t millionths)
 {
-	return (total * millionths + 999999) / 1000000;
+	return (total * millionths + MILLION - 1) / MILLION;
 }
 
 /* Buckets between min and max. The last one is narrower when step does not divide the range: as in

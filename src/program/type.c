@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "program/numbers.h"
 
 bool type_equal(const struct type *a, const struct type *b)
 {
@@ -214,22 +213,7 @@ void type_print(const struct type *t, struct buf *out)
 			   (long long)t->step);
 }
 
-/* ---- buckets of histograms */
-
-unsigned hist_buckets(unsigned bits)
-{
-	return ((65 - bits) << bits) + 1;
-}
-
-unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits)
-{
-	return bucket_of_hist(value, is_signed, bits);
-}
-
-uint64_t hist_bucket_low(unsigned bucket, unsigned bits)
-{
-	return low_of_hist(bucket, bits);
-}
+/* ---- buckets of lhist() */
 
 unsigned lhist_buckets(const struct type *t)
 {

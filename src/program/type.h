@@ -14,6 +14,7 @@
 #define NOPAL_PROGRAM_TYPE_H
 
 #include "base/str.h"
+#include "program/numbers.h"
 
 struct ctype;
 
@@ -94,8 +95,6 @@ struct type {
 /* With so many bits the middle of a bucket is less than 1 % off each value in it. */
 #define HIST_MAX_BITS 6
 
-#define MILLION 1000000 /* what percentiles are parts of */
-
 #define TEXT_CUT	1u /* the type's `size` cut it; print a trailer */
 #define TEXT_UNREADABLE 2u /* the address could not be read; len is 0 */
 #define TEXT_NULL	4u /* the address was 0; len is 0 */
@@ -139,13 +138,7 @@ double float_of_bits(uint64_t bits, unsigned size);
 struct buf;
 void type_print(const struct type *t, struct buf *out);
 
-/* hist(n, bits): bucket 0 holds negative values, bucket 1 zero; then one bucket per power of two
- * below 2^bits... exactly bpftrace's buckets: see hist_bucket. */
-unsigned hist_buckets(unsigned bits);
-unsigned hist_bucket(uint64_t value, bool is_signed, unsigned bits);
-/* Lowest value of a bucket, unsigned (bucket 0: the bits of INT64_MIN); its end is the next
- * bucket's lowest. After the last bucket: 0, for 2^64. */
-uint64_t hist_bucket_low(unsigned bucket, unsigned bits);
+/* Those of hist(): numbers.h. */
 unsigned lhist_buckets(const struct type *t);
 unsigned lhist_bucket(const struct type *t, int64_t value);
 

@@ -534,7 +534,7 @@ static enum result take_in(struct search *s, uint64_t value)
 		r = take_in_cell(m, &cells[0], s->number, 1);
 		return r == DONE ? take_in_cell(m, &cells[1], s->number, value) : r;
 	case TYPE_HIST:
-		cells += bucket_of_hist(value, m->is_signed, m->bits);
+		cells += hist_bucket(value, m->is_signed, m->bits);
 		return take_in_cell(m, cells, s->number, 1);
 	case TYPE_LHIST:
 		cells += bucket_of_lhist((int64_t)value, m->min, m->max, m->step);
