@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -25,15 +24,17 @@ static int clean(pid_t pid)
 static int run_clean(const struct command *c, char **argv)
 {
 	int code, words = options_parse(c, argv, NULL, &code);
-	long pid;
+	const char *needed;
+	pid_t pid;
 
 	if (words < 0)
 		return code;
 	if (words != 1)
 		return usage_error(c, "clean takes one process ID");
-	if (!parse_number(argv[1], 1, &pid) || pid > INT_MAX)
-		return usage_error(c, "clean takes a process ID, not '%s'", argv[1]);
-	return clean((pid_t)pid);
+	needed = take_pid(&pid, NULL, argv[1]);
+	if (needed)
+		return usage_error(c, "clean takes %s, not '%s'", needed, argv[1]);
+	return clean(pid);
 }
 
 static const struct option options[] = {
