@@ -354,7 +354,7 @@ static int run_quick(const struct command *c, char **argv)
 	if (!code)
 		code = run_text(c, &q, &text);
 	script_text_free(&text);
-	spec_free(q.specs, q.spec_count > 0 ? q.spec_count : words);
+	spec_free(q.specs, q.spec_count);
 	return code;
 }
 

@@ -80,7 +80,7 @@ int spec_read(const struct command *c, char **words, int count, bool is_bcc, str
 		if (is_bcc || bcc_is_spec(words[i])) {
 			n += list[n].probe_count > 0;
 			if (take_bcc(c, &list[n++], words[i], is_bcc))
-				return -1;
+				goto failed;
 			continue;
 		}
 		if (!list[n].probe_count)
@@ -91,14 +91,18 @@ int spec_read(const struct command *c, char **words, int count, bool is_bcc, str
 		}
 		if (!list[n].probe_count) {
 			usage_error(c, "the format '%s' follows no probe", words[i]);
-			return -1;
+			goto failed;
 		}
 		taken = take_format(c, &list[n++], words + i, count - i - 1);
 		if (taken < 0)
-			return -1;
+			goto failed;
 		i += taken;
 	}
 	return list ? n + (list[n].probe_count > 0) : -1;
+failed:
+	spec_free(list, n);
+	*out = NULL;
+	return -1;
 }
 
 void spec_free(struct spec *list, int count)

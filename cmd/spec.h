@@ -29,8 +29,8 @@ struct spec {
  *
  * A word may also be one of bcc's, see bcc.h; `is_bcc`: all are.
  *
- * The caller frees *out; what it points to is in `words`. The number of specs, or -1 after a
- * message of `c`. */
+ * The number of specs in *out, for spec_free(), or -1 after a message of `c`. Words of *out are
+ * those of `words`. */
 int spec_read(const struct command *c, char **words, int count, bool is_bcc, struct spec **out);
 void spec_free(struct spec *list, int count); /* NULL is fine */
 /* Write the probes, one a line. */
