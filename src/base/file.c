@@ -187,16 +187,12 @@ int file_check(const struct file *f, struct diag *d)
 
 #define PIECE (64u << 10)
 
-int file_slurp(const char *path, size_t most, struct buf *out)
+int file_read_all(int fd, size_t most, struct buf *out)
 {
-	int fd = open(path, READ_FLAGS), err;
 	size_t start = out->len;
-	struct stat st;
 	ssize_t got = 1;
+	int err = 0;
 
-	if (fd < 0)
-		return -errno;
-	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
 	while (!err && got && !(err = buf_reserve(out, PIECE))) {
 		got = read(fd, out->ptr + out->len, PIECE);
 		if (got < 0 && errno != EINTR)
@@ -205,8 +201,21 @@ int file_slurp(const char *path, size_t most, struct buf *out)
 		if (!err && out->len - start > most)
 			err = -EFBIG;
 	}
-	close(fd);
 	if (!err)
 		out->ptr[out->len] = '\0';
+	return err;
+}
+
+int file_slurp(const char *path, size_t most, struct buf *out)
+{
+	int fd = open(path, READ_FLAGS), err;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
+	if (!err)
+		err = file_read_all(fd, most, out);
+	close(fd);
 	return err;
 }

@@ -54,5 +54,7 @@ bool file_is_roots(const struct file *f);
  * regular files are read. -errno; -EINVAL: it is something else; -EFBIG: it has more than `most`
  * bytes. */
 int file_slurp(const char *path, size_t most, struct buf *out);
+/* The same of a descriptor, from where it is. */
+int file_read_all(int fd, size_t most, struct buf *out);
 
 #endif

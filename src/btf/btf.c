@@ -197,7 +197,7 @@ static int load(int fd, struct btf *b)
 	struct buf text = BUF_INIT;
 	struct statfs fs;
 	struct stat st;
-	ssize_t got;
+	int err;
 
 	if (fstat(fd, &st))
 		return -errno;
@@ -210,15 +210,10 @@ static int load(int fd, struct btf *b)
 		if (b->is_mapped)
 			return 0;
 	}
-	b->bytes = NULL;
-	if (buf_reserve(&text, b->len + 1))
-		return -ENOMEM;
-	while (text.len < b->len &&
-	       (got = pread(fd, text.ptr + text.len, b->len - text.len, (off_t)text.len)) > 0)
-		text.len += (size_t)got;
+	err = file_read_all(fd, BTF_MAX_SIZE, &text);
 	b->bytes = text.ptr;
 	b->len = text.len;
-	return 0;
+	return err;
 }
 
 int btf_open(const char *path, struct btf *base, struct btf **out, struct diag *d)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 
 /* Constants that older <elf.h> lack. */
 #define MACHINE_LOONGARCH 258
@@ -279,7 +280,6 @@ int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d
 	void *zeros = arena_alloc(&scratch, o->section.size + 1);
 	void *symbols = arena_alloc_array(&scratch, o->symbol_count + 1, sizeof(Elf64_Sym));
 	int fd = memfd_create("object", MFD_CLOEXEC), err = -EIO;
-	off_t size;
 
 	elf_version(EV_CURRENT);
 	if (fd >= 0)
@@ -292,12 +292,8 @@ int elf_write_object(const struct elf_object *o, struct buf *out, struct diag *d
 			   : fd < 0 ? strerror(errno)
 				    : "no memory");
 	elf_end(w.elf);
-	size = err ? 0 : lseek(fd, 0, SEEK_END);
-	if (!err && (size < 0 || buf_reserve(out, (size_t)size) ||
-		     pread(fd, out->ptr + out->len, (size_t)size, 0) != size))
+	if (!err && (lseek(fd, 0, SEEK_SET) || file_read_all(fd, SIZE_MAX, out)))
 		err = -EIO;
-	else if (!err)
-		out->len += (size_t)size;
 	if (fd >= 0)
 		close(fd);
 	buf_free(&w.section_names);
