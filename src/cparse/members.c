@@ -32,14 +32,6 @@ static bool has_size(const struct ctype *t, uint64_t size)
 		t->align);
 }
 
-/* The alignment of what may be without a size. */
-static unsigned align_of(const struct ctype *t, const struct ctype_machine *m)
-{
-	for (t = ctype_resolve(t); t->kind == CTYPE_ARRAY; t = ctype_resolve(t->to))
-		;
-	return ctype_layout(t, m).align;
-}
-
 /* Where the bits of a bit-field begin: it does not cross a boundary of its type unless packed. */
 static void place_bit_field(struct c_parser *p, struct layout *l, struct ctype_member *m,
 			    uint64_t width, const struct ctype_layout *is)
@@ -72,7 +64,7 @@ static void place_bit_field(struct c_parser *p, struct layout *l, struct ctype_m
 static void place_member(struct layout *l, struct ctype_member *m, unsigned wants,
 			 const struct ctype_layout *is)
 {
-	uint64_t align = l->is_packed ? 1 : align_of(m->type, l->machine);
+	uint64_t align = l->is_packed ? 1 : is->align;
 
 	if (wants > align)
 		align = wants;
