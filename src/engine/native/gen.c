@@ -203,8 +203,9 @@ void native_fault(struct gen *g, const struct insn *in, int kind)
 	uint32_t span = in->span < l->span_count ? in->span : l->span_count - 1;
 
 	if (l->span_count)
-		x86_lock_inc(g->code, shared_word(g, l->faults_at + 8 * (4 * (uint64_t)span +
-									 (unsigned)kind)));
+		x86_lock_inc(g->code,
+			     shared_word(g, l->faults_at + 8 * (FAULT_KINDS * (uint64_t)span +
+								(unsigned)kind)));
 	if (kind == FAULT_LOOP_LIMIT)
 		x86_lock_inc(g->code, shared_word(g, l->stats_at + offsetof(struct shared_stats,
 									    loop_limits)));

@@ -65,20 +65,9 @@ static uint64_t *value_of(const struct map_shape *m, struct map_entry *e)
 	return e->words + m->key_words;
 }
 
-/* Words of a key or value that matter; never more than `words`. */
-static uint32_t used_words(uint8_t form, uint32_t words, uint64_t head)
-{
-	uint64_t length = (uint32_t)head, used;
-
-	if (form == FORM_WORDS || !words)
-		return words;
-	used = 1 + (form == FORM_TEXT ? (length + 7) / 8 : length);
-	return used < words ? (uint32_t)used : words;
-}
-
 static uint32_t key_used(const struct map_shape *m, const uint64_t *key)
 {
-	return m->key_words ? used_words(m->key_form, m->key_words, word_load(key)) : 0;
+	return m->key_words ? form_words(m->key_form, m->key_words, word_load(key)) : 0;
 }
 
 static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
@@ -348,7 +337,7 @@ static void fill(struct search *s, struct map_entry *e, uint64_t word, const uin
 		copy_words(key_of(e), s->key, key_used(s->m, s->key));
 	if (value)
 		copy_words(value_of(s->m, e), value,
-			   used_words(s->m->value_form, s->m->value_words, value[0]));
+			   form_words(s->m->value_form, s->m->value_words, value[0]));
 	else if (!s->m->is_word && !s->m->cell_words)
 		inside_zero(value_of(s->m, e), s->m->value_words);
 	s->number = word_load(&e->number);
@@ -694,7 +683,7 @@ static bool read_value(const struct map_shape *m, struct map_entry *e, uint64_t 
 {
 	const uint64_t *from = value_of(m, e);
 	uint64_t head = m->value_words ? word_load(from) : 0;
-	uint32_t used = used_words(m->value_form, m->value_words, head);
+	uint32_t used = form_words(m->value_form, m->value_words, head);
 
 	for (uint32_t i = 0; i < m->value_words; i++)
 		out[i] = i == 0 ? head : i < used ? word_load(&from[i]) : 0;

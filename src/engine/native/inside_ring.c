@@ -4,8 +4,7 @@
 #include "engine/native/words.h"
 #include "program/record.h"
 
-#define TRIES	    (1u << 12)
-#define FAULT_KINDS 4u
+#define TRIES (1u << 12)
 
 static uint64_t *counter(const struct hit *h, uint64_t at)
 {
@@ -55,13 +54,7 @@ void inside_scratch_release(struct hit *h, char *frame)
 /* Words of a field in the record. */
 static uint64_t field_words(const struct emit_field *f, const uint64_t *from)
 {
-	uint64_t words;
-
-	if (f->form == FORM_WORDS)
-		return f->words;
-	words = (uint32_t)from[0];
-	words = 1 + (f->form == FORM_TEXT ? (words + 7) / 8 : words);
-	return words < f->words ? words : f->words;
+	return form_words(f->form, f->words, f->form == FORM_WORDS ? 0 : from[0]);
 }
 
 static const uint64_t *field_at(const struct emit_field *f, const char *frame)

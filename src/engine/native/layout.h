@@ -4,7 +4,7 @@
  *	             keeps its own, since the target can write anything into all of this memory
  *	clock_at     struct clock[CLOCKS]: how the TSC becomes CLOCK_MONOTONIC
  *	missed_at    u64[format_count]: control records that found the rings full
- *	faults_at    u64[span_count][4]: by enum of struct run_fault
+ *	faults_at    u64[span_count][FAULT_KINDS]: by enum of struct run_fault
  *	scratch_at   u64[scratch_count] claims, then scratch_count frames of scratch_size bytes
  *	stats_at     struct shared_stats
  *	rings_at     ring_count rings, see struct ring_head
@@ -25,6 +25,7 @@
 #define LAYOUT_MAGIC UINT64_C(0x3174756f79614c4e) /* "NLayout1" */
 #define LAYOUT_PAGE  4096u
 #define CACHE_LINE   64u
+#define FAULT_KINDS  4u
 
 /* Where everything is. Only `is_stopped` ever changes. */
 struct layout {
@@ -196,6 +197,18 @@ struct map_shape {
 	uint8_t value_form; /* of a value in map_entry.words */
 	uint8_t unused;
 };
+
+/* Words of a slot, key or value that matter, never more than it has; `head` is the first of them.
+ */
+static inline uint32_t form_words(enum form form, uint32_t words, uint64_t head)
+{
+	uint64_t length = (uint32_t)head, used;
+
+	if (form == FORM_WORDS || !words)
+		return words;
+	used = 1 + (form == FORM_TEXT ? (length + 7) / 8 : length);
+	return used < words ? (uint32_t)used : words;
+}
 
 static inline uint64_t map_entry_at(const struct map_shape *m, uint64_t entry)
 {

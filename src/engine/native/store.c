@@ -15,7 +15,6 @@
 #define DEFAULT_RING	((size_t)1 << 20)
 #define LEAST_RING	((size_t)1 << 16)
 #define MOST_RING	((size_t)1 << 30)
-#define FAULT_KINDS	4u
 #define SPARE_MIN	64u /* entries beyond max_entries: those that threads have in hand */
 #define SPARE_MAX	1024u
 #define STRIPES_MAX	16u

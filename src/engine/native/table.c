@@ -33,22 +33,11 @@ static const struct map_entry *entry_in(const struct native_store *s, const stru
 	return (const struct map_entry *)(const void *)(s->base + map_entry_at(m, index));
 }
 
-/* Words that matter; see `enum form`. */
-static uint32_t words_used(uint8_t form, uint32_t words, uint64_t head)
-{
-	uint64_t used = (uint32_t)head;
-
-	if (form == FORM_WORDS || !words)
-		return words;
-	used = 1 + (form == FORM_TEXT ? (used + 7) / 8 : used);
-	return used < words ? (uint32_t)used : words;
-}
-
 /* `to` is zeros. */
 static void copy_form(uint64_t *to, const uint64_t *from, uint8_t form, uint32_t words)
 {
 	uint64_t head = words ? word_load(from) : 0;
-	uint32_t used = words_used(form, words, head);
+	uint32_t used = form_words(form, words, head);
 
 	for (uint32_t i = 0; i < used; i++)
 		to[i] = i ? word_load(&from[i]) : head;
