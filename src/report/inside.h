@@ -10,12 +10,11 @@ struct report {
 	const struct program *program;
 	enum report_style style;
 	bool unsafe;
-	int stop_fd;		       /* 0: none */
-	uint64_t skipped;	       /* calls of system() and cat() that were not made */
-	struct renderer renderer;      /* as the output needs it */
-	struct renderer raw;	       /* for JSON, paths and commands: nothing is escaped */
-	const struct nopal_look *look; /* NULL: as bpftrace */
-	struct arena names;	       /* short ones */
+	int stop_fd;		  /* 0: none */
+	uint64_t skipped;	  /* calls of system() and cat() that were not made */
+	struct renderer renderer; /* as the output needs it */
+	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
+	struct arena names;	  /* short ones */
 	struct buf scratch;
 	struct buf failure; /* for standard error: errorf(), why cat() or system() gave nothing */
 };

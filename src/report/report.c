@@ -24,15 +24,13 @@ void report_free(struct report *r)
 static int name_probes(struct report *r)
 {
 	const struct program *p = r->program;
-	int err = 0;
 
 	r->renderer.names = p->names;
 	r->renderer.name_count = p->name_count;
-	if (!r->look)
+	if (!r->renderer.look)
 		return 0;
 	arena_free(&r->names);
-	err = short_names(&r->names, p->names, p->name_count, &r->renderer.names);
-	return err;
+	return short_names(&r->names, p->names, p->name_count, &r->renderer.names);
 }
 
 int report_new(const struct program *p, const struct report_options *options,
@@ -61,7 +59,7 @@ int report_new(const struct program *p, const struct report_options *options,
 	if (options->style == REPORT_TEXT && !options->raw)
 		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;
 	if (options->style == REPORT_TEXT && !row_is_wanted(&r->renderer)) {
-		r->look = r->renderer.look = options->look;
+		r->renderer.look = options->look;
 		r->renderer.titles = options->titles;
 	}
 	if (name_probes(r)) {
@@ -121,7 +119,7 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 	uint32_t *order = calloc(count ? count : 1, sizeof(*order));
 	int err = order ? 0 : -ENOMEM;
 
-	if (count && r->style == REPORT_TEXT && !r->look && !row_is_wanted(&r->renderer))
+	if (count && r->style == REPORT_TEXT && !r->renderer.look && !row_is_wanted(&r->renderer))
 		buf_text(out, "\n\n");
 	for (uint32_t i = 0; i < count && !err; i++)
 		order[i] = i;

@@ -362,25 +362,30 @@ static void add_value_cell(const struct map_table *t, const struct value *v, str
 }
 
 /* The renderer may have escaped the text of a key; columns_add() escapes it anyway. */
-static void add_key_cells(const struct map_table *t, const struct value *key, struct columns *out)
+static void add_key_cell(const struct map_table *t, const struct value *part, struct columns *out)
 {
 	struct renderer raw = *t->renderer;
 	struct buf cell = BUF_INIT;
-	struct elements e;
-	struct value element = *key;
-	bool is_tuple = key->type->kind == TYPE_TUPLE;
 
 	raw.escape = ESCAPE_NOTHING;
-	elements_open(key, &e);
-	while (!is_tuple || elements_next(&e, &element)) {
-		buf_clear(&cell);
-		render_text(&raw, &element, INDENT_KEY, &cell);
-		columns_add(out, buf_as_str(&cell));
-		out->text.failed |= cell.failed;
-		if (!is_tuple)
-			break;
-	}
+	render_text(&raw, part, INDENT_KEY, &cell);
+	columns_add(out, buf_as_str(&cell));
+	out->text.failed |= cell.failed;
 	buf_free(&cell);
+}
+
+static void add_key_cells(const struct map_table *t, const struct value *key, struct columns *out)
+{
+	struct elements e;
+	struct value element;
+
+	if (key->type->kind != TYPE_TUPLE) {
+		add_key_cell(t, key, out);
+		return;
+	}
+	elements_open(key, &e);
+	while (elements_next(&e, &element))
+		add_key_cell(t, &element, out);
 }
 
 static void draw_numbers(const struct map_table *t, size_t end, struct buf *out)
@@ -434,37 +439,40 @@ static bool draw(struct map_table *t, int64_t top, struct buf *out)
 	return true;
 }
 
+static void print_table(struct map_table *t, int64_t top, struct buf *out)
+{
+	const struct renderer *r = t->renderer;
+	size_t first = 0;
+
+	if (r->look && draw(t, top, out))
+		return;
+	/* stats() shows all there is: `top` and `div` mean nothing for it. */
+	if (t->map->value.kind != TYPE_STATS && top > 0 && (uint64_t)top < t->count)
+		first = t->count - (size_t)top;
+	if (row_is_wanted(r)) {
+		add_rows(t, first, out);
+	} else if (t->style == REPORT_JSON) {
+		add_json(t, first, out);
+	} else {
+		for (size_t i = first; i < t->count; i++)
+			add_text_entry(t, &t->entries[i], out);
+		/* bpftrace ends a histogram, a table of averages and a map without entries in an
+		 * empty line. */
+		buf_text(out, t->count ? "" : "\n");
+		buf_text(out, style_of(&t->map->value)->ends_in_blank ? "\n" : "");
+	}
+}
+
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct map_store *maps, struct buf *out)
 {
 	struct map_table t;
 	int err = table_open(r, request, maps, &t);
-	size_t first = 0;
 
-	if (r->look && (err || draw(&t, request->top, out))) {
-		arena_free(&t.arena);
-		return err;
-	}
-	/* stats() shows all there is: `top` and `div` mean nothing for it. */
-	if (t.map->value.kind != TYPE_STATS && request->top > 0 && (uint64_t)request->top < t.count)
-		first = t.count - (size_t)request->top;
-	if (!err && row_is_wanted(r)) {
-		add_rows(&t, first, out);
-		arena_free(&t.arena);
-		return out->failed ? -ENOMEM : 0;
-	}
-	if (!err && t.style == REPORT_JSON)
-		add_json(&t, first, out);
-	/* bpftrace ends a histogram, a table of averages and a map without entries in an empty
-	 * line. */
-	if (!err && t.style != REPORT_JSON) {
-		for (size_t i = first; i < t.count; i++)
-			add_text_entry(&t, &t.entries[i], out);
-		buf_text(out, t.count || r->look ? "" : "\n");
-		buf_text(out, style_of(&t.map->value)->ends_in_blank ? "\n" : "");
-	}
+	if (!err)
+		print_table(&t, request->top, out);
 	arena_free(&t.arena);
-	return err;
+	return !err && out->failed ? -ENOMEM : err;
 }
 
 int table_each(const struct renderer *r, const struct table_request *request,
