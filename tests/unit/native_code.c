@@ -6,38 +6,38 @@ typedef void write_fn(struct native_code *c);
 
 static void write_moves(struct native_code *c)
 {
-	x86_mov(c, RAX, R15);
-	x86_mov(c, R8, RSP);
-	x86_mov(c, RCX, RCX); /* nothing */
-	x86_const(c, RSI, 5);
-	x86_const(c, R9, UINT32_MAX);
-	x86_const(c, RDI, (uint64_t)-5);
-	x86_const(c, R12, 0x123456789abcdef);
-	x86_load(c, 1, false, RAX, MEM(RSP, 0));
-	x86_load(c, 1, true, R13, MEM(RBP, 0));
-	x86_load(c, 2, false, RDX, MEM(R12, 8));
-	x86_load(c, 2, true, RDX, MEM(R13, 0));
-	x86_load(c, 4, false, R10, MEM(RSI, -1000));
-	x86_load(c, 4, true, RSI, MEM_INDEX(RAX, R12, 3, 16));
-	x86_load(c, 8, false, RBX, MEM_INDEX(X86_NONE, RBX, 2, 64));
-	x86_load(c, 8, false, RAX, MEM_FS(-8));
-	x86_load(c, 4, false, R8, MEM_FS(720));
-	x86_store(c, 1, MEM(RAX, 1), RSI);
-	x86_store(c, 1, MEM(RAX, 1), R8);
-	x86_store(c, 2, MEM(RSP, 2), R8);
-	x86_store(c, 4, MEM(RBP, 0), RCX);
-	x86_store(c, 8, MEM(R15, 300), RDI);
-	x86_store_imm(c, 1, MEM(RSP, 4), 7);
-	x86_store_imm(c, 2, MEM(RSP, 4), 7);
-	x86_store_imm(c, 4, MEM(RSP, 4), -7);
-	x86_store_imm(c, 8, MEM(R8, 4), -7);
-	x86_lea(c, RSP, MEM(RSP, -128));
-	x86_extend(c, 1, false, RAX, RSI);
-	x86_extend(c, 1, true, RAX, RCX);
-	x86_extend(c, 2, false, R9, RAX);
-	x86_extend(c, 2, true, RAX, R9);
-	x86_extend(c, 4, false, RAX, RAX);
-	x86_extend(c, 4, true, R11, RDX);
+	asm_mov(c, RAX, R15);
+	asm_mov(c, R8, RSP);
+	asm_mov(c, RCX, RCX); /* nothing */
+	asm_const(c, RSI, 5);
+	asm_const(c, R9, UINT32_MAX);
+	asm_const(c, RDI, (uint64_t)-5);
+	asm_const(c, R12, 0x123456789abcdef);
+	asm_load(c, 1, false, RAX, MEM(RSP, 0));
+	asm_load(c, 1, true, R13, MEM(RBP, 0));
+	asm_load(c, 2, false, RDX, MEM(R12, 8));
+	asm_load(c, 2, true, RDX, MEM(R13, 0));
+	asm_load(c, 4, false, R10, MEM(RSI, -1000));
+	asm_load(c, 4, true, RSI, MEM_INDEX(RAX, R12, 3, 16));
+	asm_load(c, 8, false, RBX, MEM_INDEX(ASM_NONE, RBX, 2, 64));
+	asm_load(c, 8, false, RAX, MEM_THREAD(-8));
+	asm_load(c, 4, false, R8, MEM_THREAD(720));
+	asm_store(c, 1, MEM(RAX, 1), RSI);
+	asm_store(c, 1, MEM(RAX, 1), R8);
+	asm_store(c, 2, MEM(RSP, 2), R8);
+	asm_store(c, 4, MEM(RBP, 0), RCX);
+	asm_store(c, 8, MEM(R15, 300), RDI);
+	asm_store_imm(c, 1, MEM(RSP, 4), 7);
+	asm_store_imm(c, 2, MEM(RSP, 4), 7);
+	asm_store_imm(c, 4, MEM(RSP, 4), -7);
+	asm_store_imm(c, 8, MEM(R8, 4), -7);
+	asm_lea(c, RSP, MEM(RSP, -128));
+	asm_extend(c, 1, false, RAX, RSI);
+	asm_extend(c, 1, true, RAX, RCX);
+	asm_extend(c, 2, false, R9, RAX);
+	asm_extend(c, 2, true, RAX, R9);
+	asm_extend(c, 4, false, RAX, RAX);
+	asm_extend(c, 4, true, R11, RDX);
 }
 
 static const char moves[] = "mov %r15,%rax\n"
@@ -74,31 +74,29 @@ static const char moves[] = "mov %r15,%rax\n"
 
 static void write_sums(struct native_code *c)
 {
-	x86_alu(c, ALU_ADD, RAX, R8);
-	x86_alu(c, ALU_CMP, R9, RCX);
-	x86_alu_imm(c, ALU_AND, RDI, 127);
-	x86_alu_imm(c, ALU_SUB, R12, 128);
-	x86_alu_load(c, ALU_XOR, RAX, MEM(RSP, 8));
-	x86_alu_mem_imm(c, ALU_SUB, 8, MEM(RSP, 8), 1);
-	x86_alu_mem_imm(c, ALU_CMP, 4, MEM(RAX, 0), 1000);
-	x86_test(c, RAX, R9);
-	x86_imul(c, RAX, R10);
-	x86_imul_imm(c, R10, RAX, -3);
-	x86_shift(c, SHIFT_LEFT, RAX);
-	x86_shift_imm(c, SHIFT_SIGNED, R9, 63);
-	x86_shift_imm(c, SHIFT_RIGHT, RCX, 8);
-	x86_unary(c, UNARY_NEG, R8);
-	x86_unary(c, UNARY_NOT, RAX);
-	x86_unary(c, UNARY_DIV, RCX);
-	x86_unary(c, UNARY_IDIV, R11);
-	x86_bsr(c, RAX, R9);
-	x86_set(c, COND_L, RAX);
-	x86_set(c, COND_BE, RSI);
-	x86_lock_add(c, 4, MEM(RAX, 8), R9);
-	x86_lock_inc(c, MEM(RCX, 0));
-	x86_lock_xadd(c, 8, MEM(RAX, 8), RCX);
-	x86_lock_cmpxchg(c, 8, MEM(R9, 0), RCX);
-	x86_xchg(c, MEM(RAX, 0), R8);
+	asm_alu(c, ALU_ADD, RAX, R8);
+	asm_alu(c, ALU_CMP, R9, RCX);
+	asm_alu_imm(c, ALU_AND, RDI, 127);
+	asm_alu_imm(c, ALU_SUB, R12, 128);
+	asm_alu_load(c, ALU_XOR, RAX, MEM(RSP, 8));
+	asm_alu_mem_imm(c, ALU_SUB, 8, MEM(RSP, 8), 1);
+	asm_alu_mem_imm(c, ALU_CMP, 4, MEM(RAX, 0), 1000);
+	asm_test(c, RAX, R9);
+	asm_mul(c, RAX, R10);
+	asm_mul_imm(c, R10, RAX, -3);
+	asm_shift(c, SHIFT_LEFT, RAX);
+	asm_shift_imm(c, SHIFT_SIGNED, R9, 63);
+	asm_shift_imm(c, SHIFT_RIGHT, RCX, 8);
+	asm_unary(c, UNARY_NEG, R8);
+	asm_unary(c, UNARY_NOT, RAX);
+	asm_divide(c, false);
+	asm_divide(c, true);
+	asm_scale(c);
+	asm_log2(c, RAX, R9);
+	asm_set(c, COND_L, RAX);
+	asm_set(c, COND_BE, RSI);
+	asm_atomic_inc(c, RCX);
+	asm_exchange(c, RAX, R8);
 }
 
 static const char sums[] = "add %r8,%rax\n"
@@ -116,63 +114,72 @@ static const char sums[] = "add %r8,%rax\n"
 			   "shr $0x8,%rcx\n"
 			   "neg %r8\n"
 			   "not %rax\n"
+			   "mov $0x0,%edx\n"
 			   "div %rcx\n"
-			   "idiv %r11\n"
+			   "mov %rax,%rdx\n"
+			   "sar $0x3f,%rdx\n"
+			   "idiv %rcx\n"
+			   "imul %rdx\n"
+			   "shrd $0x20,%rdx,%rax\n"
 			   "bsr %r9,%rax\n"
 			   "setl %al\n"
 			   "movzbl %al,%eax\n"
 			   "setbe %sil\n"
 			   "movzbl %sil,%esi\n"
-			   "lock add %r9d,0x8(%rax)\n"
 			   "lock incq (%rcx)\n"
-			   "lock xadd %rcx,0x8(%rax)\n"
-			   "lock cmpxchg %rcx,(%r9)\n"
 			   "xchg %r8,(%rax)\n";
 
 static void write_rest(struct native_code *c)
 {
-	int back = x86_here(c), on = x86_label(c);
+	int back = asm_here(c), on = asm_label(c);
 
-	x86_push(c, R8);
-	x86_pop(c, RBX);
-	x86_jump(c, on);
-	x86_jump_if(c, COND_NE, back);
-	x86_bind(c, on);
-	x86_jump_to(c, 0x5000);
-	x86_jump_through(c, back);
-	x86_lea(c, RDI, MEM_LABEL(back));
-	x86_call_reg(c, RAX);
-	x86_call_reg(c, R9);
-	x86_from_xmm(c, 8, RAX, 0);
-	x86_from_xmm(c, 4, R9, 9);
-	x86_from_xmm(c, 8, RAX, 16);
-	x86_from_xmm(c, 4, R10, 31);
-	x86_rdfsbase(c, RCX);
-	x86_rdfsbase(c, R9);
-	x86_flags_get(c);
-	x86_flags_set(c);
-	x86_rdtsc(c);
+	asm_push(c, ASM_BIT(R8) | ASM_BIT(RBX));
+	asm_pop(c, ASM_BIT(R8) | ASM_BIT(RBX));
+	asm_jump(c, on);
+	asm_jump_if(c, COND_NE, back);
+	asm_bind(c, on);
+	asm_jump_to(c, 0x5000);
+	asm_jump_through(c, back);
+	asm_lea(c, RDI, MEM_LABEL(back));
+	asm_call(c, 0x6000);
+	asm_from_vector(c, 8, RAX, 0);
+	asm_from_vector(c, 4, R9, 9);
+	asm_from_vector(c, 8, RAX, 16);
+	asm_from_vector(c, 4, R10, 31);
+	asm_thread_pointer(c, RCX, true);
+	asm_thread_pointer(c, R9, true);
+	asm_thread_pointer(c, RCX, false);
+	asm_save_flags(c);
+	asm_restore_flags(c);
+	asm_clock(c);
 }
 
-static const char rest[] = "push %r8\n"
+static const char rest[] = "push %rbx\n"
+			   "push %r8\n"
+			   "pop %r8\n"
 			   "pop %rbx\n"
-			   "jmp 0x100e\n"
+			   "jmp 0x1011\n"
 			   "jne 0x1000\n"
 			   "jmp 0x5000\n"
-			   "jmp *-0x19(%rip) # 0x1000\n"
-			   "lea -0x20(%rip),%rdi # 0x1000\n"
+			   "jmp *-0x1c(%rip) # 0x1000\n"
+			   "lea -0x23(%rip),%rdi # 0x1000\n"
+			   "mov $0x6000,%eax\n"
 			   "call *%rax\n"
-			   "call *%r9\n"
 			   "movq %xmm0,%rax\n"
 			   "movd %xmm9,%r9d\n"
 			   "vmovq %xmm16,%rax\n"
 			   "vmovd %xmm31,%r10d\n"
 			   "rdfsbase %rcx\n"
 			   "rdfsbase %r9\n"
+			   "mov %fs:0x0,%rcx\n"
+			   "push %rax\n"
 			   "lahf\n"
 			   "seto %al\n"
+			   "push %rax\n"
+			   "pop %rax\n"
 			   "add $0x7f,%al\n"
 			   "sahf\n"
+			   "pop %rax\n"
 			   "rdtsc\n"
 			   "shl $0x20,%rdx\n"
 			   "or %rdx,%rax\n";
@@ -227,17 +234,14 @@ static void written_registers_are_known(void **state)
 
 	(void)state;
 	code_open(&c, 0);
-	x86_alu(&c, ALU_CMP, RAX, RCX);
-	x86_test(&c, RDX, RDX);
-	x86_store(&c, 8, MEM(RSI, 0), RDI);
-	x86_lock_inc(&c, MEM(R8, 0));
+	asm_alu(&c, ALU_CMP, ACC, TMP);
+	asm_test(&c, AUX, AUX);
+	asm_store(&c, 8, MEM(W1, 0), W2);
 	assert_int_equal(c.written, 0);
-	x86_load(&c, 8, false, R9, MEM(RAX, 0));
-	x86_lock_cmpxchg(&c, 8, MEM(RDI, 0), RCX);
-	x86_unary(&c, UNARY_DIV, RCX);
-	assert_int_equal(c.written, X86_BIT(R9) | X86_BIT(RAX) | X86_BIT(RDX));
-	x86_call_reg(&c, RBX);
-	assert_int_equal(c.written, X86_CALL_CHANGES);
+	asm_load(&c, 8, false, W4, MEM(ACC, 0));
+	assert_int_equal(c.written, ASM_BIT(W4));
+	asm_call(&c, 0x6000);
+	assert_int_equal(c.written & ASM_CALL_CHANGES, ASM_CALL_CHANGES);
 	code_close(&c);
 }
 
@@ -247,10 +251,10 @@ static void far_addresses_are_refused(void **state)
 
 	(void)state;
 	code_open(&c, 0x1000);
-	assert_false(x86_jump_to(&c, UINT64_C(0x7f0000000000)));
+	assert_false(asm_jump_to(&c, UINT64_C(0x7f0000000000)));
 	assert_int_equal(c.bytes.len, 0);
-	assert_true(x86_jump_to(&c, UINT64_C(0x80001004)));
-	assert_false(x86_jump_to(&c, UINT64_C(0x8000100a)));
+	assert_true(asm_jump_to(&c, UINT64_C(0x80001004)));
+	assert_false(asm_jump_to(&c, UINT64_C(0x8000100a)));
 	code_close(&c);
 }
 
@@ -260,7 +264,7 @@ static void missing_labels_are_mistakes(void **state)
 
 	(void)state;
 	code_open(&c, 0);
-	x86_jump(&c, x86_label(&c));
+	asm_jump(&c, asm_label(&c));
 	assert_true(code_finish_native(&c) < 0);
 	code_close(&c);
 }

@@ -8,19 +8,19 @@
 
 /* ---- places */
 
-struct x86_mem native_at(const struct gen *g, int32_t below)
+struct asm_mem native_at(const struct gen *g, int32_t below)
 {
-	return MEM(RSP, g->depth - below);
+	return MEM(STACK, g->depth - below);
 }
 
-struct x86_mem native_frame(const struct gen *g, uint32_t at)
+struct asm_mem native_frame(const struct gen *g, uint32_t at)
 {
 	if (g->frame.in_scratch)
-		return MEM(RBX, at);
+		return MEM(KEEP, at);
 	return native_at(g, g->frame_at - (int32_t)at);
 }
 
-struct x86_mem native_slot(const struct gen *g, uint16_t slot, int64_t more)
+struct asm_mem native_slot(const struct gen *g, uint16_t slot, int64_t more)
 {
 	return native_frame(g, g->frame.slot_at[slot] + (uint32_t)more);
 }
@@ -40,7 +40,7 @@ static int add_to_pool(struct gen *g, struct pool_item item, const void *bytes, 
 {
 	struct pool *p = g->pool;
 
-	item.label = x86_label(g->code);
+	item.label = asm_label(g->code);
 	item.at = p->bytes.len;
 	if (array_grow(p->items, p->count, p->cap)) {
 		g->code->failed = true;
@@ -69,7 +69,7 @@ int native_pool_rseq(struct gen *g, int start, int end, int abort)
 
 /* ---- registers of the program */
 
-static struct x86_mem reg_at(const struct gen *g, uint16_t reg)
+static struct asm_mem reg_at(const struct gen *g, uint16_t reg)
 {
 	return native_at(g, g->regs_at - 8 * (int32_t)reg);
 }
@@ -102,9 +102,9 @@ int native_read(struct gen *g, uint16_t reg, int temp)
 	uint64_t value;
 
 	if (native_is_const(g, reg, &value))
-		x86_const(g->code, temp, value);
+		asm_const(g->code, temp, value);
 	else
-		x86_load(g->code, 8, false, temp, reg_at(g, reg));
+		asm_load(g->code, 8, false, temp, reg_at(g, reg));
 	return temp;
 }
 
@@ -113,7 +113,7 @@ void native_write(struct gen *g, uint16_t reg, int from)
 	if (reg == REG_NO)
 		return;
 	g->known[reg].valid = false;
-	x86_store(g->code, 8, reg_at(g, reg), from);
+	asm_store(g->code, 8, reg_at(g, reg), from);
 }
 
 void native_write_const(struct gen *g, uint16_t reg, uint64_t value)
@@ -122,15 +122,15 @@ void native_write_const(struct gen *g, uint16_t reg, uint64_t value)
 		g->known[reg] = (struct known){value, true, false};
 }
 
-/* A constant to memory. Changes no flags, but rax when it is wide. */
-static void store_const(struct gen *g, struct x86_mem m, uint64_t value)
+/* A constant to memory. Changes no flags, but ACC when it is wide. */
+static void store_const(struct gen *g, struct asm_mem m, uint64_t value)
 {
 	if (fits(value)) {
-		x86_store_imm(g->code, 8, m, (int32_t)value);
+		asm_store_imm(g->code, 8, m, (int32_t)value);
 		return;
 	}
-	x86_const(g->code, RAX, value);
-	x86_store(g->code, 8, m, RAX);
+	asm_const(g->code, ACC, value);
+	asm_store(g->code, 8, m, ACC);
 }
 
 void native_settle(struct gen *g, uint32_t to)
@@ -159,17 +159,17 @@ static const char *const functions[] = {
 #undef INSIDE_FN
 };
 
-static const int argument_regs[] = {RDI, RSI, RDX, RCX, R8, R9};
+static const int argument_regs[] = ASM_ARGS;
 
 static void put_argument(struct gen *g, int to, const struct native_arg *a)
 {
 	switch (a->kind) {
 	case ARG_END: break;
 	case ARG_REG: native_read(g, (uint16_t)a->number, to); break;
-	case ARG_HOST: x86_mov(g->code, to, a->number); break;
-	case ARG_IMM: x86_const(g->code, to, a->value); break;
-	case ARG_MEMORY: x86_lea(g->code, to, a->mem); break;
-	case ARG_LABEL: x86_lea(g->code, to, MEM_LABEL(a->number)); break;
+	case ARG_HOST: asm_mov(g->code, to, a->number); break;
+	case ARG_IMM: asm_const(g->code, to, a->value); break;
+	case ARG_MEMORY: asm_lea(g->code, to, a->mem); break;
+	case ARG_LABEL: asm_lea(g->code, to, MEM_LABEL(a->number)); break;
 	}
 }
 
@@ -186,15 +186,13 @@ void native_call_args(struct gen *g, enum inside_fn fn, const struct native_arg 
 {
 	for (unsigned i = 0; args[i].kind != ARG_END; i++)
 		put_argument(g, argument_regs[i], &args[i]);
-	x86_const(g->code, RAX, g->place->inside + offset_of(g, functions[fn]));
-	x86_call_reg(g->code, RAX);
+	asm_call(g->code, g->place->inside + offset_of(g, functions[fn]));
 }
 
-/* The address of a word of the shared memory, in rcx. */
-static struct x86_mem shared_word(struct gen *g, uint64_t at)
+static void count_up(struct gen *g, uint64_t at)
 {
-	x86_const(g->code, RCX, g->place->shared + at);
-	return MEM(RCX, 0);
+	asm_const(g->code, TMP, g->place->shared + at);
+	asm_atomic_inc(g->code, TMP);
 }
 
 void native_fault(struct gen *g, const struct insn *in, int kind)
@@ -203,55 +201,47 @@ void native_fault(struct gen *g, const struct insn *in, int kind)
 	uint32_t span = in->span < l->span_count ? in->span : l->span_count - 1;
 
 	if (l->span_count)
-		x86_lock_inc(g->code,
-			     shared_word(g, l->faults_at + 8 * (FAULT_KINDS * (uint64_t)span +
-								(unsigned)kind)));
+		count_up(g, l->faults_at + 8 * (FAULT_KINDS * (uint64_t)span + (unsigned)kind));
 	if (kind == FAULT_LOOP_LIMIT)
-		x86_lock_inc(g->code, shared_word(g, l->stats_at + offsetof(struct shared_stats,
-									    loop_limits)));
+		count_up(g, l->stats_at + offsetof(struct shared_stats, loop_limits));
 }
 
 /* ---- start and end */
 
-static void push(struct gen *g, int reg)
-{
-	x86_push(g->code, reg);
-	g->depth += 8;
-	g->saved_at[reg] = g->depth;
-}
-
-/* Registers of a set, but rax. */
 static void push_all(struct gen *g, uint32_t set)
 {
-	for (int reg = RCX; reg <= R15; reg++)
-		if (set & X86_BIT(reg))
-			push(g, reg);
-}
+	int32_t at = g->depth;
 
-static void pop_all(struct gen *g, uint32_t set)
-{
-	for (int reg = R15; reg >= RCX; reg--)
-		if (set & X86_BIT(reg))
-			x86_pop(g->code, reg);
+	asm_push(g->code, set);
+	for (int reg = 0; reg < ASM_REGS; reg++)
+		if (set & ASM_BIT(reg))
+			g->saved_at[reg] = at += 8;
+	g->depth += (int32_t)asm_pushed(set);
 }
 
 /* Move the stack pointer by a constant; no flags change. */
 static void lower_stack(struct gen *g, int32_t bytes)
 {
 	if (bytes)
-		x86_lea(g->code, RSP, MEM(RSP, -bytes));
+		asm_lea(g->code, STACK, MEM(STACK, -bytes));
 	g->depth += bytes;
+}
+
+/* The stack pointer stays at a multiple of what the CPU wants. */
+static int32_t aligned(uint32_t bytes)
+{
+	return (int32_t)((bytes + ASM_STACK_ALIGN - 1) & -(uint32_t)ASM_STACK_ALIGN);
 }
 
 static int32_t head_bytes(const struct gen *g)
 {
-	return 8 * (int32_t)(g->clause->reg_count + g->frame.loops + g->has_time);
+	return aligned(8 * (g->clause->reg_count + g->frame.loops + g->has_time));
 }
 
 static int32_t body_bytes(const struct gen *g)
 {
-	return (int32_t)sizeof(struct hit) + 16 +
-	       (g->frame.in_scratch ? 8 : (int32_t)g->frame.bytes);
+	return aligned((uint32_t)sizeof(struct hit) + 16 +
+		       (g->frame.in_scratch ? 8 : g->frame.bytes));
 }
 
 static void head_begin(struct gen *g)
@@ -260,73 +250,71 @@ static void head_begin(struct gen *g)
 
 	g->depth = 0;
 	lower_stack(g, RED_ZONE);
-	push(g, RAX);
-	x86_flags_get(c);
-	x86_push(c, RAX);
-	g->depth += 8;
+	asm_save_flags(c);
+	g->saved_at[ACC] = g->depth + 8;
+	g->depth += 16;
 	push_all(g, g->head_saves);
 	lower_stack(g, head_bytes(g));
 	g->tsc_at = g->depth;
 	g->rounds_at = g->depth - 8 * g->has_time;
 	g->regs_at = g->rounds_at - 8 * (int32_t)g->frame.loops;
 	if (g->has_time)
-		x86_store_imm(c, 8, native_at(g, g->tsc_at), 0);
+		asm_store_imm(c, 8, native_at(g, g->tsc_at), 0);
 }
 
 static void head_end(struct gen *g)
 {
 	struct native_code *c = g->code;
 
-	x86_bind(c, g->head_exit);
+	asm_bind(c, g->head_exit);
 	if (head_bytes(g))
-		x86_lea(c, RSP, MEM(RSP, head_bytes(g)));
-	pop_all(g, g->head_saves);
-	x86_pop(c, RAX);
-	x86_flags_set(c);
-	x86_pop(c, RAX);
-	x86_lea(c, RSP, MEM(RSP, RED_ZONE));
+		asm_lea(c, STACK, MEM(STACK, head_bytes(g)));
+	asm_pop(c, g->head_saves);
+	asm_restore_flags(c);
+	if (RED_ZONE)
+		asm_lea(c, STACK, MEM(STACK, RED_ZONE));
 }
 
-struct x86_mem native_hit_tsc(const struct gen *g)
+struct asm_mem native_hit_tsc(const struct gen *g)
 {
 	return native_at(g, g->hit_at - (int32_t)offsetof(struct hit, tsc));
 }
 
 static void store_hit(struct gen *g, size_t at, uint64_t value)
 {
-	struct x86_mem m = native_at(g, g->hit_at - (int32_t)at);
+	struct asm_mem m = native_at(g, g->hit_at - (int32_t)at);
 
 	store_const(g, m, value);
 }
 
-/* What the functions of inside.h need of the event; ruins rax. They look for what is not
+/* What the functions of inside.h need of the event; ruins ACC. They look for what is not
  * here in the process page. */
 static void make_hit(struct gen *g)
 {
 	struct native_code *c = g->code;
 
-	x86_const(c, RAX, g->place->shared);
-	x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, base)), RAX);
-	x86_lea(c, RAX, MEM_LABEL(g->layout));
-	x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, layout)), RAX);
+	asm_const(c, ACC, g->place->shared);
+	asm_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, base)), ACC);
+	asm_lea(c, ACC, MEM_LABEL(g->layout));
+	asm_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, layout)), ACC);
 	store_hit(g, offsetof(struct hit, process), g->place->process);
 	store_hit(g, offsetof(struct hit, no_calls), g->place->no_calls);
 	if (g->place->rseq == NATIVE_NONE) {
 		store_hit(g, offsetof(struct hit, rseq), 0);
 	} else {
-		x86_load(c, 8, false, RAX, MEM_FS(0)); /* the thread pointer itself */
-		x86_lea(c, RAX, MEM(RAX, g->place->rseq));
-		x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, rseq)), RAX);
+		native_thread_pointer(g, ACC);
+		asm_lea(c, ACC, MEM(ACC, g->place->rseq));
+		asm_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, rseq)), ACC);
 	}
 	if (g->place->tid == NATIVE_NONE) {
 		store_hit(g, offsetof(struct hit, tid), 0);
 	} else {
-		x86_load(c, 4, false, RAX, MEM_FS(g->place->tid));
-		x86_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, tid)), RAX);
+		asm_load(c, 4, false, ACC, MEM_THREAD(g->place->tid));
+		asm_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, tid)), ACC);
 	}
 	if (g->has_time) {
-		x86_load(c, 8, false, RAX, native_at(g, g->tsc_at));
-		x86_store(c, 8, native_hit_tsc(g), RAX);
+		asm_load(c, 8, false, ACC, native_at(g, g->tsc_at));
+		asm_store(c, 8, native_hit_tsc(g), ACC);
 	} else {
 		store_hit(g, offsetof(struct hit, tsc), 0);
 	}
@@ -350,34 +338,35 @@ static void body_begin(struct gen *g)
 static void release_by_call(struct gen *g, const struct cold *cold)
 {
 	(void)cold;
-	native_call(g, INSIDE_SCRATCH_RELEASE, HIT, HOST(RBX));
+	native_call(g, INSIDE_SCRATCH_RELEASE, HIT, HOST(KEEP));
 }
 
 static void release_scratch(struct gen *g)
 {
 	struct native_code *c = g->code;
-	int back = x86_label(c), call = native_cold(g, NULL, release_by_call, back);
+	int back = asm_label(c), call = native_cold(g, NULL, release_by_call, back);
 
-	x86_load(c, 8, false, RAX, native_at(g, g->claim_at));
-	x86_test(c, RAX, RAX);
-	x86_jump_if(c, COND_E, call);
-	x86_store_imm(c, 8, MEM(RAX, 0), 0);
-	x86_bind(c, back);
+	asm_load(c, 8, false, ACC, native_at(g, g->claim_at));
+	asm_test(c, ACC, ACC);
+	asm_jump_if(c, COND_E, call);
+	asm_const(c, TMP, 0);
+	asm_store_last(c, MEM(ACC, 0), TMP);
+	asm_bind(c, back);
 }
 
 static void body_end(struct gen *g)
 {
 	struct native_code *c = g->code;
 
-	x86_bind(c, g->body_exit);
+	asm_bind(c, g->body_exit);
 	g->body_writes = c->written;
 	if (g->frame.in_scratch) {
 		release_scratch(g);
-		x86_bind(c, g->lost);
+		asm_bind(c, g->lost);
 	}
-	x86_lea(c, RSP, MEM(RSP, body_bytes(g)));
-	pop_all(g, g->body_saves);
-	g->depth -= body_bytes(g) + 8 * __builtin_popcount(g->body_saves & ~X86_BIT(RAX));
+	asm_lea(c, STACK, MEM(STACK, body_bytes(g)));
+	asm_pop(c, g->body_saves);
+	g->depth -= body_bytes(g) + (int32_t)asm_pushed(g->body_saves);
 	g->in_body = false;
 }
 
@@ -386,16 +375,12 @@ static void body_end(struct gen *g)
 struct aside native_aside_begin(struct gen *g, uint32_t more)
 {
 	struct aside a = {g->depth, g->hit_at, 0, 0, g->code->written};
-	uint32_t saved = X86_BIT(RAX) | g->head_saves | (g->in_body ? g->body_saves : 0);
+	uint32_t saved = ASM_BIT(ACC) | g->head_saves | (g->in_body ? g->body_saves : 0);
 
-	a.saved = X86_CALL_CHANGES & ~saved;
-	for (int reg = RCX; reg <= R15; reg++) {
-		if (!(a.saved >> reg & 1))
-			continue;
-		x86_push(g->code, reg);
-		g->depth += 8;
-	}
-	lower_stack(g, (int32_t)(sizeof(struct hit) + more));
+	a.saved = ASM_CALL_CHANGES & ~saved;
+	asm_push(g->code, a.saved);
+	g->depth += (int32_t)asm_pushed(a.saved);
+	lower_stack(g, aligned((uint32_t)sizeof(struct hit) + more));
 	a.more_at = g->depth;
 	if (!(g->in_body && g->has_hit))
 		g->hit_at = g->depth - (int32_t)more;
@@ -404,13 +389,13 @@ struct aside native_aside_begin(struct gen *g, uint32_t more)
 
 void native_aside_end(struct gen *g, const struct aside *a)
 {
-	uint32_t pushed = 8 * (uint32_t)__builtin_popcount(a->saved);
+	int32_t pushed = (int32_t)asm_pushed(a->saved);
 
-	x86_lea(g->code, RSP, MEM(RSP, g->depth - a->depth - (int32_t)pushed));
-	pop_all(g, a->saved);
+	asm_lea(g->code, STACK, MEM(STACK, g->depth - a->depth - pushed));
+	asm_pop(g->code, a->saved);
 	g->depth = a->depth;
 	g->hit_at = a->hit_at;
-	g->code->written = a->written | X86_BIT(RAX);
+	g->code->written = a->written | ASM_BIT(ACC);
 }
 
 void native_aside_hit(struct gen *g)
@@ -429,7 +414,7 @@ int native_cold(struct gen *g, const struct insn *in, cold_fn *write, int back)
 		return 0;
 	}
 	cold = &g->colds[g->cold_count++];
-	*cold = (struct cold){.label = x86_label(g->code),
+	*cold = (struct cold){.label = asm_label(g->code),
 			      .back = back,
 			      .back2 = back,
 			      .write = write,
@@ -455,9 +440,9 @@ static void write_cold(struct gen *g, const struct cold *cold)
 	g->in_body = cold->in_body;
 	g->known = cold->known;
 	g->code->written = 0;
-	x86_bind(g->code, cold->label);
+	asm_bind(g->code, cold->label);
 	cold->write(g, cold);
-	x86_jump(g->code, cold->back);
+	asm_jump(g->code, cold->back);
 	g->known = known;
 	*(cold->in_body ? &g->body_writes : &g->head_writes) |= g->code->written;
 }
@@ -477,39 +462,40 @@ static void write_colds(struct gen *g)
 static void claim_by_call(struct gen *g, const struct cold *cold)
 {
 	(void)cold;
-	x86_store_imm(g->code, 8, native_at(g, g->claim_at), 0);
+	asm_store_imm(g->code, 8, native_at(g, g->claim_at), 0);
 	native_call(g, INSIDE_SCRATCH_CLAIM, HIT);
-	x86_mov(g->code, RBX, RAX);
-	x86_test(g->code, RAX, RAX);
-	x86_jump_if(g->code, COND_E, g->lost);
+	asm_mov(g->code, KEEP, ACC);
+	asm_test(g->code, ACC, ACC);
+	asm_jump_if(g->code, COND_E, g->lost);
 }
 
-/* rbx = a frame: that of this CPU, if it is free. */
+/* KEEP = a frame: that of this CPU, if it is free. */
 static void claim_scratch(struct gen *g)
 {
 	const struct layout *l = g->place->layout;
 	struct native_code *c = g->code;
-	int back = x86_label(c), call = native_cold(g, NULL, claim_by_call, back);
+	int back = asm_label(c), call = native_cold(g, NULL, claim_by_call, back);
 
 	if (g->place->rseq == NATIVE_NONE) {
-		x86_jump(c, call);
-		x86_bind(c, back);
+		asm_jump(c, call);
+		asm_bind(c, back);
 		return;
 	}
-	x86_load(c, 4, false, RAX, MEM_FS(g->place->rseq + (int32_t)offsetof(struct rseq, cpu_id)));
-	x86_alu_imm(c, ALU_CMP, RAX, (int32_t)l->scratch_count);
-	x86_jump_if(c, COND_AE, call);
-	x86_const(c, RCX, g->place->shared + l->scratch_at);
-	x86_lea(c, RCX, MEM_INDEX(RCX, RAX, 3, 0));
-	x86_const(c, RDX, 1);
-	x86_xchg(c, MEM(RCX, 0), RDX);
-	x86_test(c, RDX, RDX);
-	x86_jump_if(c, COND_NE, call);
-	x86_store(c, 8, native_at(g, g->claim_at), RCX);
-	x86_imul_imm(c, RBX, RAX, (int32_t)l->scratch_size);
-	x86_const(c, RCX, g->place->shared + l->scratch_at + 8 * (uint64_t)l->scratch_count);
-	x86_alu(c, ALU_ADD, RBX, RCX);
-	x86_bind(c, back);
+	asm_load(c, 4, false, ACC,
+		 MEM_THREAD(g->place->rseq + (int32_t)offsetof(struct rseq, cpu_id)));
+	asm_alu_imm(c, ALU_CMP, ACC, (int32_t)l->scratch_count);
+	asm_jump_if(c, COND_AE, call);
+	asm_const(c, TMP, g->place->shared + l->scratch_at);
+	asm_lea(c, TMP, MEM_INDEX(TMP, ACC, 3, 0));
+	asm_const(c, AUX, 1);
+	asm_exchange(c, TMP, AUX);
+	asm_test(c, AUX, AUX);
+	asm_jump_if(c, COND_NE, call);
+	asm_store(c, 8, native_at(g, g->claim_at), TMP);
+	asm_mul_imm(c, KEEP, ACC, (int32_t)l->scratch_size);
+	asm_const(c, TMP, g->place->shared + l->scratch_at + 8 * (uint64_t)l->scratch_count);
+	asm_alu(c, ALU_ADD, KEEP, TMP);
+	asm_bind(c, back);
 }
 
 /* Nothing is done once the run is over; nor in a child that is not followed. */
@@ -519,14 +505,14 @@ static void emit_guard(struct gen *g)
 	int out = !g->in_body ? g->head_exit : g->at == g->body ? g->lost : g->body_exit;
 	struct native_code *c = g->code;
 
-	x86_const(c, RAX, p->shared + offsetof(struct layout, is_stopped));
-	x86_alu_mem_imm(c, ALU_CMP, 4, MEM(RAX, 0), 0);
-	x86_jump_if(c, COND_NE, out);
+	asm_const(c, ACC, p->shared + offsetof(struct layout, is_stopped));
+	asm_alu_mem_imm(c, ALU_CMP, 4, MEM(ACC, 0), 0);
+	asm_jump_if(c, COND_NE, out);
 	if (p->follow)
 		return;
-	x86_const(c, RAX, p->process + offsetof(struct process_page, pid));
-	x86_alu_mem_imm(c, ALU_CMP, 4, MEM(RAX, 0), 0);
-	x86_jump_if(c, COND_E, out);
+	asm_const(c, ACC, p->process + offsetof(struct process_page, pid));
+	asm_alu_mem_imm(c, ALU_CMP, 4, MEM(ACC, 0), 0);
+	asm_jump_if(c, COND_E, out);
 }
 
 /* ---- the way through a clause */
@@ -586,7 +572,7 @@ static void emit_insn(struct gen *g, uint32_t at)
 		native_settle(g, at);
 		forget_constants(g);
 	}
-	x86_bind(g->code, g->labels[at]);
+	asm_bind(g->code, g->labels[at]);
 	if (at == g->body)
 		body_begin(g);
 	if (at == g->guard)
@@ -610,10 +596,10 @@ static void emit_all(struct gen *g)
 				native_settle(g, i);
 				forget_constants(g);
 			}
-			x86_bind(g->code, g->labels[i]);
+			asm_bind(g->code, g->labels[i]);
 			native_compare_branch(g, &g->clause->code[i], &g->clause->code[i + 1]);
 			i++;
-			x86_bind(g->code, g->labels[i]);
+			asm_bind(g->code, g->labels[i]);
 			continue;
 		}
 		emit_insn(g, i);
@@ -623,7 +609,7 @@ static void emit_all(struct gen *g)
 /* One attempt, with the sets of registers to save as they are now. */
 static void emit_clause(struct gen *g)
 {
-	int next = x86_label(g->code);
+	int next = asm_label(g->code);
 
 	memset(g->saved_at, 0, sizeof(g->saved_at));
 	/* A copy of our own: others who have the shared memory may not be trusted. */
@@ -633,24 +619,25 @@ static void emit_clause(struct gen *g)
 	g->loop_depth = 0;
 	g->code->written = g->head_writes = g->body_writes = 0;
 	for (uint32_t i = 0; i <= g->clause->insn_count; i++)
-		g->labels[i] = x86_label(g->code);
-	g->head_exit = x86_label(g->code);
-	g->body_exit = x86_label(g->code);
-	g->lost = g->frame.in_scratch ? x86_label(g->code) : g->body_exit;
+		g->labels[i] = asm_label(g->code);
+	g->head_exit = asm_label(g->code);
+	g->body_exit = asm_label(g->code);
+	g->lost = g->frame.in_scratch ? asm_label(g->code) : g->body_exit;
 	head_begin(g);
 	emit_all(g);
-	x86_bind(g->code, g->labels[g->clause->insn_count]);
+	asm_bind(g->code, g->labels[g->clause->insn_count]);
 	if (g->in_body)
 		body_end(g);
 	else
 		g->head_writes = g->code->written;
 	head_end(g);
-	if (g->is_last && !x86_jump_to(g->code, g->place->back))
-		x86_jump_through(g->code, native_pool(g, &g->place->back, 8));
+	if (g->is_last && !asm_jump_to(g->code, g->place->back) &&
+	    !asm_jump_through(g->code, native_pool(g, &g->place->back, 8)))
+		native_fail(g, "engine", "the memory for code is too far from the probe");
 	if (!g->is_last)
-		x86_jump(g->code, next);
+		asm_jump(g->code, next);
 	write_colds(g);
-	x86_bind(g->code, next);
+	asm_bind(g->code, next);
 }
 
 /* How the code was before an attempt. */
@@ -673,7 +660,8 @@ static void mark_restore(struct gen *g, const struct mark *m)
 	g->pool->bytes.len = m->pooled;
 }
 
-#define SAVABLE (0xffffu & ~X86_BIT(RSP) & ~X86_BIT(RAX))
+#define SAVABLE \
+	(((1u << (ASM_REGS - 1) << 1) - 1) & ~(uint32_t)(UINT64_C(1) << STACK) & ~ASM_BIT(ACC))
 
 /* Saving a register may need another one, to load what the first held; so attempts are made until
  * the code changes only what it saves. */
@@ -824,16 +812,15 @@ static void write_rseq_cs(struct native_code *c, const struct pool_item *item)
 	memcpy(c->bytes.ptr + c->labels[item->label], &cs, sizeof(cs));
 }
 
-/* The constants, after the code and at least one int3. */
+/* The constants, after the code and at least one trap. */
 static void flush_pool(struct native_code *c, const struct pool *p)
 {
-	static const uint8_t traps[32] = {[0 ... 31] = 0xcc};
-	size_t start = 1 + -(c->address + c->bytes.len + 1) % 32;
+	size_t start;
 
-	x86_bytes(c, traps, start);
+	asm_traps(c, 1 + -(c->address + c->bytes.len + 1) % 32);
 	start = c->bytes.len;
 	if (p->bytes.len)
-		x86_bytes(c, p->bytes.ptr, p->bytes.len);
+		asm_bytes(c, p->bytes.ptr, p->bytes.len);
 	for (size_t i = 0; i < p->count && !c->failed; i++) {
 		const struct pool_item *item = &p->items[i];
 

@@ -9,29 +9,38 @@
 /* How far from the thread pointer a program's own thread-local variables may be. */
 #define TLS_REACH (1 << 20)
 
-/* ---- registers
- *
- * Ids as arch/x86_64.c has them: 0 to 15 in the order of DWARF, rip, the segment base, then vector
- * registers. */
-enum { ID_RSP = 7, ID_RIP = 16, ID_FS = 17, ID_XMM0 = 32, ID_ST0 = 64 };
-
-static const int8_t host_regs[16] = {RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP,
-				     R8,  R9,  R10, R11, R12, R13, R14, R15};
+/* ---- registers: ids as arch/CPU.c has them */
 
 void native_thread_pointer(struct gen *g, int to)
 {
-	if (g->place->has_fsgsbase)
-		x86_rdfsbase(g->code, to);
-	else
-		x86_load(g->code, 8, false, to, MEM_FS(0)); /* the ABI has it there, too */
+	asm_thread_pointer(g->code, to, g->place->has_fsgsbase);
 }
 
 /* Was a general register saved, and is it where it was saved? */
 static bool is_saved(const struct gen *g, int reg)
 {
-	uint32_t saved = X86_BIT(RAX) | g->head_saves | (g->in_body ? g->body_saves : 0);
+	uint32_t saved = ASM_BIT(ACC) | g->head_saves | (g->in_body ? g->body_saves : 0);
 
 	return saved >> reg & 1;
+}
+
+/* A register that instructions do not number so: from what is known of the site and the thread. */
+static void read_special(struct gen *g, uint8_t id, unsigned size, bool is_signed, int to)
+{
+	const struct arch *arch = arch_host();
+	struct native_code *c = g->code;
+
+	if (id == arch->pc)
+		asm_const(c, to, g->place->site);
+	else if (id == arch->sp)
+		asm_lea(c, to, native_at(g, 0));
+	else if (id == arch->tls)
+		native_thread_pointer(g, to);
+	else if (asm_vector(id) != ASM_NONE)
+		asm_from_vector(c, size == 8 ? 8 : 4, to, asm_vector(id));
+	else /* one that is always 0 */
+		asm_const(c, to, 0);
+	asm_extend(c, size, is_signed, to, to);
 }
 
 /* `to` = `size` bytes of what a register held, from bit `shift` on. */
@@ -39,54 +48,47 @@ static void read_reg(struct gen *g, uint8_t id, unsigned size, unsigned shift, b
 		     int to)
 {
 	struct native_code *c = g->code;
-	int reg = id < 16 ? host_regs[id] : X86_NONE;
+	int reg = asm_general(id);
 
-	if (id == ID_RIP) {
-		x86_const(c, to, g->place->site);
-		x86_extend(c, size, is_signed, to, to);
-	} else if (id == ID_FS) {
-		native_thread_pointer(g, to);
-		x86_extend(c, size, is_signed, to, to);
-	} else if (id >= ID_XMM0 && id < ID_ST0) {
-		x86_from_xmm(c, size == 8 ? 8 : 4, to, id - ID_XMM0);
-		x86_extend(c, size, is_signed, to, to);
-	} else if (reg == RSP) {
-		x86_lea(c, to, native_at(g, 0));
-		x86_extend(c, size, is_signed, to, to);
+	if (reg == ASM_NONE || reg == STACK) {
+		read_special(g, id, size, is_signed, to);
 	} else if (is_saved(g, reg)) {
-		x86_load(c, size, is_signed, to,
+		asm_load(c, size, is_signed, to,
 			 native_at(g, g->saved_at[reg] - (int32_t)(shift / 8)));
 	} else if (shift) {
-		x86_mov(c, to, reg);
-		x86_shift_imm(c, SHIFT_RIGHT, to, (uint8_t)shift);
-		x86_extend(c, size, is_signed, to, to);
+		asm_mov(c, to, reg);
+		asm_shift_imm(c, SHIFT_RIGHT, to, (uint8_t)shift);
+		asm_extend(c, size, is_signed, to, to);
 	} else {
-		x86_extend(c, size, is_signed, to, reg);
+		asm_extend(c, size, is_signed, to, reg);
 	}
 }
 
 void native_saved(struct gen *g, int reg, int to)
 {
 	if (is_saved(g, reg))
-		x86_load(g->code, 8, false, to, native_at(g, g->saved_at[reg]));
+		asm_load(g->code, 8, false, to, native_at(g, g->saved_at[reg]));
 	else
-		x86_mov(g->code, to, reg);
+		asm_mov(g->code, to, reg);
 }
 
 const char *native_unreadable(const struct arch *arch, const struct operand *o)
 {
-	bool is_vector = o->kind == OPERAND_REG && o->reg >= ID_ST0;
+	bool is_known;
 
 	if (!arch->is_host)
 		return "it is an operand of another CPU";
-	return is_vector ? "only general and xmm registers can be read in the process itself"
-			 : NULL;
+	is_known = o->kind != OPERAND_REG || asm_general(o->reg) != ASM_NONE ||
+		   asm_vector(o->reg) != ASM_NONE || o->reg == arch->pc || o->reg == arch->sp ||
+		   o->reg == arch->tls || o->reg == arch->zero;
+	return is_known ? NULL
+			: "only general and vector registers can be read in the process itself";
 }
 
 void native_reg(struct gen *g, const struct insn *in)
 {
-	read_reg(g, (uint8_t)in->imm, 8, 0, false, RAX);
-	native_write(g, in->d, RAX);
+	read_reg(g, (uint8_t)in->imm, 8, 0, false, ACC);
+	native_write(g, in->d, ACC);
 }
 
 /* ---- operands in memory */
@@ -96,47 +98,47 @@ static bool fits(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-bool native_is_sure(const struct gen *g, const struct operand *o, struct x86_mem *m)
+bool native_is_sure(const struct gen *g, const struct operand *o, struct asm_mem *m)
 {
 	if (o->index != REG_NONE)
 		return false;
-	if (o->base == ID_RSP && o->value >= STACK_LOW && o->value <= STACK_HIGH) {
+	if (o->base == arch_host()->sp && o->value >= STACK_LOW && o->value <= STACK_HIGH) {
 		*m = native_at(g, -(int32_t)o->value);
 		return true;
 	}
-	if (o->base == ID_FS && g->place->tid != NATIVE_NONE && o->value >= -TLS_REACH &&
+	if (o->base == arch_host()->tls && g->place->tid != NATIVE_NONE && o->value >= -TLS_REACH &&
 	    o->value < TLS_REACH) {
-		*m = MEM_FS(o->value);
+		*m = MEM_THREAD(o->value);
 		return true;
 	}
 	return false;
 }
 
-/* rax = base + (index << scale) + value; ruins rcx. */
+/* ACC = base + (index << scale) + value; ruins TMP. */
 static void operand_address(struct gen *g, const struct operand *o)
 {
 	struct native_code *c = g->code;
 
 	if (o->base == REG_NONE)
-		x86_const(c, RAX, (uint64_t)o->value);
+		asm_const(c, ACC, (uint64_t)o->value);
 	else
-		read_reg(g, o->base, 8, 0, false, RAX);
+		read_reg(g, o->base, 8, 0, false, ACC);
 	if (o->base != REG_NONE && fits(o->value) && o->value) {
-		x86_alu_imm(c, ALU_ADD, RAX, (int32_t)o->value);
+		asm_alu_imm(c, ALU_ADD, ACC, (int32_t)o->value);
 	} else if (o->base != REG_NONE && o->value) {
-		x86_const(c, RCX, (uint64_t)o->value);
-		x86_alu(c, ALU_ADD, RAX, RCX);
+		asm_const(c, TMP, (uint64_t)o->value);
+		asm_alu(c, ALU_ADD, ACC, TMP);
 	}
 	if (o->index == REG_NONE)
 		return;
-	read_reg(g, o->index, 8, 0, false, RCX);
+	read_reg(g, o->index, 8, 0, false, TMP);
 	if (o->scale_shift)
-		x86_shift_imm(c, SHIFT_LEFT, RCX, o->scale_shift);
-	x86_alu(c, ALU_ADD, RAX, RCX);
+		asm_shift_imm(c, SHIFT_LEFT, TMP, o->scale_shift);
+	asm_alu(c, ALU_ADD, ACC, TMP);
 }
 
-/* Memory that is not near the stack pointer: its address less that of the red zone is in rax, and
- * the latter in rcx. */
+/* Memory that is not near the stack pointer: its address less that of the red zone is in ACC, and
+ * the latter in TMP. */
 static void load_far(struct gen *g, const struct cold *cold)
 {
 	const struct insn *in = cold->insn;
@@ -145,36 +147,36 @@ static void load_far(struct gen *g, const struct cold *cold)
 	bool is_signed = o ? o->is_signed && !o->is_float : in->is_signed;
 	struct aside a;
 
-	x86_alu(g->code, ALU_ADD, RAX, RCX);
-	x86_mov(g->code, RCX, RAX);
+	asm_alu(g->code, ALU_ADD, ACC, TMP);
+	asm_mov(g->code, TMP, ACC);
 	a = native_aside_begin(g, 0);
 	native_aside_hit(g);
-	native_call(g, INSIDE_LOAD, HIT, HOST(RCX), IMM(size | (is_signed ? INSIDE_SIGNED : 0)),
+	native_call(g, INSIDE_LOAD, HIT, HOST(TMP), IMM(size | (is_signed ? INSIDE_SIGNED : 0)),
 		    IMM(in->span));
 	native_aside_end(g, &a);
 }
 
-/* rax = memory at the address in rax; ruins rcx. Programs mostly pass what is on their stack. */
+/* ACC = memory at the address in ACC; ruins TMP. Programs mostly pass what is on their stack. */
 static void load_checked(struct gen *g, const struct insn *in, unsigned size, bool is_signed)
 {
 	struct native_code *c = g->code;
-	int done = x86_label(c), far = native_cold(g, in, load_far, done);
+	int done = asm_label(c), far = native_cold(g, in, load_far, done);
 
-	x86_lea(c, RCX, native_at(g, RED_ZONE));
-	x86_alu(c, ALU_SUB, RAX, RCX);
-	x86_alu_imm(c, ALU_CMP, RAX, RED_ZONE + STACK_HIGH);
-	x86_jump_if(c, COND_A, far);
-	x86_load(c, size, is_signed, RAX, MEM_INDEX(RCX, RAX, 0, 0));
-	x86_bind(c, done);
+	asm_lea(c, TMP, native_at(g, RED_ZONE));
+	asm_alu(c, ALU_SUB, ACC, TMP);
+	asm_alu_imm(c, ALU_CMP, ACC, RED_ZONE + STACK_HIGH);
+	asm_jump_if(c, COND_A, far);
+	asm_load(c, size, is_signed, ACC, MEM_INDEX(TMP, ACC, 0, 0));
+	asm_bind(c, done);
 }
 
 static void read_memory(struct gen *g, const struct insn *in, const struct operand *o,
 			bool is_signed)
 {
-	struct x86_mem m;
+	struct asm_mem m;
 
 	if (native_is_sure(g, o, &m)) {
-		x86_load(g->code, o->size, is_signed, RAX, m);
+		asm_load(g->code, o->size, is_signed, ACC, m);
 		return;
 	}
 	operand_address(g, o);
@@ -188,19 +190,19 @@ void native_arg(struct gen *g, const struct insn *in)
 
 	switch (o->kind) {
 	case OPERAND_CONST: native_write_const(g, in->d, (uint64_t)o->value); return;
-	case OPERAND_REG: read_reg(g, o->reg, o->size, o->reg_shift, is_signed, RAX); break;
+	case OPERAND_REG: read_reg(g, o->reg, o->size, o->reg_shift, is_signed, ACC); break;
 	case OPERAND_MEM: read_memory(g, in, o, is_signed); break;
 	case OPERAND_ADDRESS: operand_address(g, o); break;
-	case OPERAND_BAD: x86_const(g->code, RAX, 0); break;
+	case OPERAND_BAD: asm_const(g->code, ACC, 0); break;
 	}
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_load(struct gen *g, const struct insn *in)
 {
 	native_call(g, INSIDE_LOAD, HIT, REG(in->a),
 		    IMM(in->size | (in->is_signed ? INSIDE_SIGNED : 0)), IMM(in->span));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 /* ---- builtins */
@@ -254,41 +256,40 @@ static void ask_pid(struct gen *g, const struct cold *cold)
 	native_aside_end(g, &a);
 }
 
-/* rax = the process's id. A child has none in its page and asks the system. */
+/* ACC = the process's id. A child has none in its page and asks the system. */
 void native_pid(struct gen *g)
 {
 	struct native_code *c = g->code;
-	int known = x86_label(c), ask = native_cold(g, NULL, ask_pid, known);
+	int known = asm_label(c), ask = native_cold(g, NULL, ask_pid, known);
 
-	x86_const(c, RAX, g->place->process + offsetof(struct process_page, pid));
-	x86_load(c, 8, false, RAX, MEM(RAX, 0));
-	x86_test(c, RAX, RAX);
-	x86_jump_if(c, COND_E, ask);
-	x86_bind(c, known);
+	asm_const(c, ACC, g->place->process + offsetof(struct process_page, pid));
+	asm_load(c, 8, false, ACC, MEM(ACC, 0));
+	asm_test(c, ACC, ACC);
+	asm_jump_if(c, COND_E, ask);
+	asm_bind(c, known);
 }
 
-/* rax = CLOCK_MONOTONIC when the site was hit: layout.h has the formula; ruins rcx, rdx. */
+/* ACC = CLOCK_MONOTONIC when the site was hit: layout.h has the formula; ruins TMP, AUX. */
 static void read_nsecs(struct gen *g)
 {
 	struct native_code *c = g->code;
-	int known = x86_label(c);
+	int known = asm_label(c);
 
-	x86_load(c, 8, false, RAX, native_at(g, g->tsc_at));
-	x86_test(c, RAX, RAX);
-	x86_jump_if(c, COND_NE, known);
-	x86_rdtsc(c);
-	x86_store(c, 8, native_at(g, g->tsc_at), RAX);
-	x86_bind(c, known);
-	x86_const(c, RCX, g->place->shared + g->place->layout->clock_at);
-	x86_load(c, 8, false, RDX, MEM(RCX, offsetof(struct clock, current)));
-	x86_alu_imm(c, ALU_AND, RDX, CLOCKS - 1);
-	x86_imul_imm(c, RDX, RDX, sizeof(struct clock_line));
-	x86_lea(c, RCX, MEM_INDEX(RCX, RDX, 0, offsetof(struct clock, lines)));
-	x86_alu_load(c, ALU_SUB, RAX, MEM(RCX, offsetof(struct clock_line, tsc)));
-	x86_load(c, 8, false, RDX, MEM(RCX, offsetof(struct clock_line, mult)));
-	x86_unary(c, UNARY_IMUL, RDX);
-	x86_shift_pair(c, RAX, RDX, 32);
-	x86_alu_load(c, ALU_ADD, RAX, MEM(RCX, offsetof(struct clock_line, ns)));
+	asm_load(c, 8, false, ACC, native_at(g, g->tsc_at));
+	asm_test(c, ACC, ACC);
+	asm_jump_if(c, COND_NE, known);
+	asm_clock(c);
+	asm_store(c, 8, native_at(g, g->tsc_at), ACC);
+	asm_bind(c, known);
+	asm_const(c, TMP, g->place->shared + g->place->layout->clock_at);
+	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct clock, current)));
+	asm_alu_imm(c, ALU_AND, AUX, CLOCKS - 1);
+	asm_mul_imm(c, AUX, AUX, sizeof(struct clock_line));
+	asm_lea(c, TMP, MEM_INDEX(TMP, AUX, 0, offsetof(struct clock, lines)));
+	asm_alu_load(c, ALU_SUB, ACC, MEM(TMP, offsetof(struct clock_line, tsc)));
+	asm_load(c, 8, false, AUX, MEM(TMP, offsetof(struct clock_line, mult)));
+	asm_scale(c);
+	asm_alu_load(c, ALU_ADD, ACC, MEM(TMP, offsetof(struct clock_line, ns)));
 }
 
 static void read_tid(struct gen *g)
@@ -296,7 +297,7 @@ static void read_tid(struct gen *g)
 	if (g->place->tid == NATIVE_NONE)
 		native_call(g, INSIDE_TID, HIT);
 	else
-		x86_load(g->code, 4, false, RAX, MEM_FS(g->place->tid));
+		asm_load(g->code, 4, false, ACC, MEM_THREAD(g->place->tid));
 }
 
 void native_builtin(struct gen *g, const struct insn *in)
@@ -313,8 +314,8 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_NSECS: read_nsecs(g); break;
 	case BUILTIN_ELAPSED:
 		read_nsecs(g);
-		x86_const(c, RCX, g->place->shared + offsetof(struct layout, start));
-		x86_alu_load(c, ALU_SUB, RAX, MEM(RCX, 0));
+		asm_const(c, TMP, g->place->shared + offsetof(struct layout, start));
+		asm_alu_load(c, ALU_SUB, ACC, MEM(TMP, 0));
 		break;
 	case BUILTIN_PROBE: native_write_const(g, in->d, g->attach->name); return;
 	case BUILTIN_FUNC: native_write_const(g, in->d, g->attach->func); return;
@@ -328,5 +329,5 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_CGROUP:
 	case BUILTIN_COUNT_: native_fail(g, "engine", "only the kernel knows this value"); return;
 	}
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }

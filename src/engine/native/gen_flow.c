@@ -113,7 +113,7 @@ static bool calls(const struct gen *g, const struct insn *in)
 static bool has_effect(const struct gen *g, const struct insn *in)
 {
 	const struct operand *o = in->op == OP_ARG ? &g->attach->args[in->imm].operand : NULL;
-	struct x86_mem m;
+	struct asm_mem m;
 
 	return in->op > OP_BUILTIN || divides(in) ||
 	       (o && o->kind == OPERAND_MEM && !native_is_sure(g, o, &m));

@@ -25,7 +25,7 @@ void native_map_get(struct gen *g, const struct insn *in)
 	int shape = native_map_shape(g, in);
 
 	native_call(g, INSIDE_MAP_GET, MAP_ARGS(shape));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_percentile(struct gen *g, const struct insn *in)
@@ -33,7 +33,7 @@ void native_percentile(struct gen *g, const struct insn *in)
 	int shape = native_map_shape(g, in);
 
 	native_call(g, INSIDE_PERCENTILE, MAP_ARGS(shape), IMM(in->imm));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_map_has(struct gen *g, const struct insn *in)
@@ -41,7 +41,7 @@ void native_map_has(struct gen *g, const struct insn *in)
 	int shape = native_map_shape(g, in);
 
 	native_call(g, INSIDE_MAP_HAS, MAP_ARGS(shape));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_map_del(struct gen *g, const struct insn *in)
@@ -49,7 +49,7 @@ void native_map_del(struct gen *g, const struct insn *in)
 	int shape = native_map_shape(g, in);
 
 	native_call(g, INSIDE_MAP_DEL, MAP_ARGS(shape));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_map_copy(struct gen *g, const struct insn *in)
@@ -79,7 +79,7 @@ void native_map_add(struct gen *g, const struct insn *in)
 	int shape = native_map_shape(g, in);
 
 	native_call(g, INSIDE_MAP_ADD, MAP_ARGS(shape), REG(in->a), IMM(in->span));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_aggregate(struct gen *g, const struct insn *in)
@@ -135,7 +135,7 @@ int native_record_shape(struct gen *g, const struct insn *in, uint32_t words_at)
 	return label;
 }
 
-void native_put_fields(struct gen *g, const struct insn *in, struct x86_mem m)
+void native_put_fields(struct gen *g, const struct insn *in, struct asm_mem m)
 {
 	for (uint32_t i = 0; i < in->field_count; i++, m.disp += 8) {
 		int32_t imm;
@@ -143,11 +143,11 @@ void native_put_fields(struct gen *g, const struct insn *in, struct x86_mem m)
 		if (in->fields[i].slot != SLOT_NO)
 			continue;
 		if (native_is_imm(g, in->fields[i].reg, &imm)) {
-			x86_store_imm(g->code, 8, m, imm);
+			asm_store_imm(g->code, 8, m, imm);
 			continue;
 		}
-		native_read(g, in->fields[i].reg, RAX);
-		x86_store(g->code, 8, m, RAX);
+		native_read(g, in->fields[i].reg, ACC);
+		asm_store(g->code, 8, m, ACC);
 	}
 }
 
@@ -163,5 +163,5 @@ void native_record(struct gen *g, const struct insn *in)
 	native_put_fields(g, in, native_frame(g, g->frame.emit_at));
 	native_call(g, INSIDE_EMIT, HIT, LABEL(shape), MEMORY(native_frame(g, 0)));
 	if (g->has_time)
-		x86_alu_mem_imm(g->code, ALU_ADD, 8, native_at(g, g->tsc_at), 1);
+		asm_alu_mem_imm(g->code, ALU_ADD, 8, native_at(g, g->tsc_at), 1);
 }

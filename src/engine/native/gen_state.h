@@ -5,7 +5,7 @@
  * from the stack pointer, whose distance to S the generator always knows (`depth`):
  *
  *	S - 128    red zone, not touched
- *	head       rax, the flags, registers that the head of the clause changes;
+ *	head       ACC, the flags, registers that the head of the clause changes;
  *	           registers of the program, counters of loops, when the site was hit
  *	body       registers that the rest of the clause changes; struct hit; the frame
  *
@@ -13,8 +13,8 @@
  * that the predicate rejects saves only what deciding it takes. What a register held when the site
  * was hit is where it was saved, or still in the register.
  *
- * rax, rcx and rdx hold what one operation computes, and nothing longer. rbx is the frame when that
- * is in scratch memory. */
+ * ACC, TMP and AUX hold what one operation computes, and nothing longer. KEEP is the frame when
+ *that is in scratch memory. */
 #ifndef NOPAL_ENGINE_NATIVE_GEN_STATE_H
 #define NOPAL_ENGINE_NATIVE_GEN_STATE_H
 
@@ -24,7 +24,7 @@
 #include "program/op.h"
 #include "program/record.h"
 
-#define RED_ZONE    128
+#define RED_ZONE    ASM_RED_ZONE
 #define COPY_INLINE 64	/* bytes up to which copies are loads and stores */
 #define FRAME_BYTES 256 /* of a frame on the stack; larger ones are in scratch memory */
 
@@ -105,8 +105,8 @@ struct gen {
 	bool in_body;
 	uint32_t head_saves, body_saves; /* sets of general registers */
 	uint32_t head_writes, body_writes;
-	int32_t depth;	      /* S - rsp */
-	int32_t saved_at[16]; /* S - address; 0: not saved */
+	int32_t depth;		    /* S - sp */
+	int32_t saved_at[ASM_REGS]; /* S - address; 0: not saved */
 	int32_t regs_at, rounds_at, tsc_at, hit_at, frame_at;
 	int32_t claim_at; /* the address of the claim on the scratch frame; 0: the call knows it */
 	bool has_hit;	  /* the body has made a struct hit */
@@ -133,16 +133,16 @@ bool native_is_imm(const struct gen *g, uint16_t reg, int32_t *value);
 /* Write constants that are only known so far and that code from instruction `to` on reads. */
 void native_settle(struct gen *g, uint32_t to);
 
-struct x86_mem native_at(const struct gen *g, int32_t below); /* S - below */
-struct x86_mem native_frame(const struct gen *g, uint32_t at);
-struct x86_mem native_slot(const struct gen *g, uint16_t slot, int64_t more);
+struct asm_mem native_at(const struct gen *g, int32_t below); /* S - below */
+struct asm_mem native_frame(const struct gen *g, uint32_t at);
+struct asm_mem native_slot(const struct gen *g, uint16_t slot, int64_t more);
 const struct type *native_slot_type(const struct gen *g, uint16_t slot);
 /* A constant after the code, at a multiple of 8 bytes: its label. */
 int native_pool(struct gen *g, const void *bytes, size_t len);
 /* Likewise, of a restartable sequence. */
 int native_pool_rseq(struct gen *g, int start, int end, int abort);
 void native_fail(struct gen *g, const char *tag, const char *text);
-/* Count something that went wrong; ruins rcx. */
+/* Count something that went wrong; ruins TMP. */
 void native_fault(struct gen *g, const struct insn *in, int kind);
 
 /* The functions of inside.h that trampolines call. */
@@ -167,11 +167,11 @@ struct native_arg {
 	enum { ARG_END, ARG_REG, ARG_HOST, ARG_IMM, ARG_MEMORY, ARG_LABEL } kind;
 	int number;
 	uint64_t value;
-	struct x86_mem mem;
+	struct asm_mem mem;
 };
 /* clang-format off */
 #define REG(r)	   {ARG_REG, (r), 0, {0}}		/* a register of the program */
-#define HOST(r)	   {ARG_HOST, (r), 0, {0}}		/* a register of the CPU: rax, rcx */
+#define HOST(r)	   {ARG_HOST, (r), 0, {0}}		/* a register of the CPU: ACC, TMP */
 #define IMM(n)	   {ARG_IMM, 0, (uint64_t)(n), {0}}
 #define MEMORY(m)  {ARG_MEMORY, 0, 0, m}		/* the address of it */
 #define LABEL(l)   {ARG_LABEL, (l), 0, {0}}		/* likewise, of a constant */
@@ -179,7 +179,7 @@ struct native_arg {
 #define NOTHING	   {ARG_IMM, 0, 0, {0}}
 #define END	   {ARG_END, 0, 0, {0}}
 /* clang-format on */
-/* The functions of inside.h. The result is in rax; only in the body. */
+/* The functions of inside.h. The result is in ACC; only in the body. */
 void native_call_args(struct gen *g, enum inside_fn fn, const struct native_arg *args);
 #define native_call(g, fn, ...) \
 	native_call_args(g, fn, (const struct native_arg[]){__VA_ARGS__, END})
@@ -194,9 +194,9 @@ struct aside {
 
 struct aside native_aside_begin(struct gen *g, uint32_t more);
 void native_aside_end(struct gen *g, const struct aside *a);
-/* struct hit of the aside's calls; ruins rax. */
+/* struct hit of the aside's calls; ruins ACC. */
 void native_aside_hit(struct gen *g);
-struct x86_mem native_hit_tsc(const struct gen *g);
+struct asm_mem native_hit_tsc(const struct gen *g);
 
 /* A label for code after the end of the clause, which goes on here. */
 int native_cold(struct gen *g, const struct insn *in, cold_fn *write, int back);
@@ -226,7 +226,7 @@ native_fn native_aggregate, native_record;
 /* A comparison and the branch on its result, which nothing else reads. */
 void native_compare_branch(struct gen *g, const struct insn *relation, const struct insn *branch);
 /* Memory that can be read whenever the site is hit. */
-bool native_is_sure(const struct gen *g, const struct operand *o, struct x86_mem *m);
+bool native_is_sure(const struct gen *g, const struct operand *o, struct asm_mem *m);
 /* Does reading a builtin take a call? */
 bool native_builtin_calls(const struct gen *g, int64_t builtin);
 /* Is it done without a call, mostly: in a restartable sequence? */
@@ -240,8 +240,8 @@ struct native_arg native_key(const struct gen *g, const struct insn *in);
 int native_map_shape(struct gen *g, const struct insn *in);
 int native_record_shape(struct gen *g, const struct insn *in, uint32_t words_at);
 /* The words that a record takes from registers, to memory. */
-void native_put_fields(struct gen *g, const struct insn *in, struct x86_mem m);
-/* The thread pointer; what a general register held; rax = the process's id. */
+void native_put_fields(struct gen *g, const struct insn *in, struct asm_mem m);
+/* The thread pointer; what a general register held; ACC = the process's id. */
 void native_thread_pointer(struct gen *g, int to);
 void native_saved(struct gen *g, int reg, int to);
 void native_pid(struct gen *g);

@@ -51,34 +51,34 @@ void native_strcmp(struct gen *g, const struct insn *in)
 	native_call(g, INSIDE_STRCMP, MEMORY(native_slot(g, in->s, 0)),
 		    MEMORY(native_slot(g, in->t, 0)),
 		    IMM(in->imm < 0 ? UINT64_MAX : (uint64_t)in->imm));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 void native_length(struct gen *g, const struct insn *in)
 {
-	x86_load(g->code, 4, false, RAX,
+	asm_load(g->code, 4, false, ACC,
 		 native_slot(g, in->s, (int64_t)offsetof(struct text_head, len)));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 /* The length may be anything, in memory that others have, too. */
 void native_byte(struct gen *g, const struct insn *in)
 {
-	struct x86_mem text = native_slot(g, in->s, sizeof(struct text_head));
+	struct asm_mem text = native_slot(g, in->s, sizeof(struct text_head));
 	struct native_code *c = g->code;
-	int done = x86_label(c);
+	int done = asm_label(c);
 
-	native_read(g, in->a, RCX);
-	x86_load(c, 4, false, RDX, native_slot(g, in->s, (int64_t)offsetof(struct text_head, len)));
-	x86_const(c, RAX, 0);
-	x86_alu(c, ALU_CMP, RCX, RDX);
-	x86_jump_if(c, COND_AE, done);
-	x86_alu_imm(c, ALU_CMP, RCX, (int32_t)native_slot_type(g, in->s)->size);
-	x86_jump_if(c, COND_AE, done);
-	text.index = RCX;
-	x86_load(c, 1, false, RAX, text);
-	x86_bind(c, done);
-	native_write(g, in->d, RAX);
+	native_read(g, in->a, TMP);
+	asm_load(c, 4, false, AUX, native_slot(g, in->s, (int64_t)offsetof(struct text_head, len)));
+	asm_const(c, ACC, 0);
+	asm_alu(c, ALU_CMP, TMP, AUX);
+	asm_jump_if(c, COND_AE, done);
+	asm_alu_imm(c, ALU_CMP, TMP, (int32_t)native_slot_type(g, in->s)->size);
+	asm_jump_if(c, COND_AE, done);
+	text.index = TMP;
+	asm_load(c, 1, false, ACC, text);
+	asm_bind(c, done);
+	native_write(g, in->d, ACC);
 }
 
 /* The frame pointer and the stack pointer go to the two words after struct hit. */
@@ -87,13 +87,13 @@ void native_stack(struct gen *g, const struct insn *in)
 	int32_t pair = g->hit_at - (int32_t)sizeof(struct hit);
 	struct native_code *c = g->code;
 
-	native_saved(g, RBP, RAX);
-	x86_store(c, 8, native_at(g, pair), RAX);
-	x86_lea(c, RAX, native_at(g, 0));
-	x86_store(c, 8, native_at(g, pair - 8), RAX);
+	native_saved(g, FRAME_POINTER, ACC);
+	asm_store(c, 8, native_at(g, pair), ACC);
+	asm_lea(c, ACC, native_at(g, 0));
+	asm_store(c, 8, native_at(g, pair - 8), ACC);
 	native_pid(g);
-	x86_mov(c, R9, RAX);
+	asm_mov(c, W4, ACC);
 	native_call(g, INSIDE_USTACK, HIT, MEMORY(native_slot(g, in->s, 0)),
 		    IMM(slot_size(g, in->s)), IMM(g->place->site), MEMORY(native_at(g, pair)),
-		    HOST(R9));
+		    HOST(W4));
 }

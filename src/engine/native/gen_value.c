@@ -14,15 +14,15 @@ void native_unary(struct gen *g, const struct insn *in)
 		native_write_const(g, in->d, value);
 		return;
 	}
-	native_read(g, in->a, RAX);
+	native_read(g, in->a, ACC);
 	switch (in->op) {
-	case OP_NEG: x86_unary(g->code, UNARY_NEG, RAX); break;
-	case OP_NOT: x86_unary(g->code, UNARY_NOT, RAX); break;
+	case OP_NEG: asm_unary(g->code, UNARY_NEG, ACC); break;
+	case OP_NOT: asm_unary(g->code, UNARY_NOT, ACC); break;
 	case OP_ZEXT:
-	case OP_SEXT: x86_extend(g->code, (unsigned)in->imm, in->op == OP_SEXT, RAX, RAX); break;
+	case OP_SEXT: asm_extend(g->code, (unsigned)in->imm, in->op == OP_SEXT, ACC, ACC); break;
 	default: break; /* OP_MOV */
 	}
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 /* clang-format off */
@@ -42,20 +42,20 @@ void native_binary(struct gen *g, const struct insn *in)
 {
 	int32_t imm;
 
-	native_read(g, in->a, RAX);
+	native_read(g, in->a, ACC);
 	if (native_is_imm(g, in->b, &imm)) {
 		if (in->op == OP_MUL)
-			x86_imul_imm(g->code, RAX, RAX, imm);
+			asm_mul_imm(g->code, ACC, ACC, imm);
 		else
-			x86_alu_imm(g->code, alu_ops[in->op], RAX, imm);
+			asm_alu_imm(g->code, alu_ops[in->op], ACC, imm);
 	} else {
-		native_read(g, in->b, RCX);
+		native_read(g, in->b, TMP);
 		if (in->op == OP_MUL)
-			x86_imul(g->code, RAX, RCX);
+			asm_mul(g->code, ACC, TMP);
 		else
-			x86_alu(g->code, alu_ops[in->op], RAX, RCX);
+			asm_alu(g->code, alu_ops[in->op], ACC, TMP);
 	}
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 /* The CPU takes the count modulo 64, too. */
@@ -63,14 +63,14 @@ void native_shift(struct gen *g, const struct insn *in)
 {
 	uint64_t count;
 
-	native_read(g, in->a, RAX);
+	native_read(g, in->a, ACC);
 	if (native_is_const(g, in->b, &count)) {
-		x86_shift_imm(g->code, shift_ops[in->op], RAX, count & 63);
+		asm_shift_imm(g->code, shift_ops[in->op], ACC, count & 63);
 	} else {
-		native_read(g, in->b, RCX);
-		x86_shift(g->code, shift_ops[in->op], RAX);
+		native_read(g, in->b, TMP);
+		asm_shift(g->code, shift_ops[in->op], ACC);
 	}
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 /* A division by 0 is 0, and counted; INT64_MIN / -1, on which the CPU traps, is a negation. */
@@ -79,62 +79,57 @@ void native_divide(struct gen *g, const struct insn *in)
 	struct native_code *c = g->code;
 	bool is_signed = in->op == OP_SDIV || in->op == OP_SMOD;
 	bool is_rest = in->op == OP_UMOD || in->op == OP_SMOD;
-	int done = x86_label(c), divide = x86_label(c), plain = x86_label(c);
+	int done = asm_label(c), divide = asm_label(c), plain = asm_label(c);
 
-	native_read(g, in->a, RAX);
-	native_read(g, in->b, RCX);
-	x86_test(c, RCX, RCX);
-	x86_jump_if(c, COND_NE, divide);
+	native_read(g, in->a, ACC);
+	native_read(g, in->b, TMP);
+	asm_test(c, TMP, TMP);
+	asm_jump_if(c, COND_NE, divide);
 	native_fault(g, in, FAULT_DIVIDE);
-	x86_const(c, RAX, 0);
-	x86_jump(c, done);
-	x86_bind(c, divide);
+	asm_const(c, ACC, 0);
+	asm_jump(c, done);
+	asm_bind(c, divide);
 	if (is_signed) {
-		x86_alu_imm(c, ALU_CMP, RCX, -1);
-		x86_jump_if(c, COND_NE, plain);
+		asm_alu_imm(c, ALU_CMP, TMP, -1);
+		asm_jump_if(c, COND_NE, plain);
 		if (is_rest)
-			x86_const(c, RAX, 0);
+			asm_const(c, ACC, 0);
 		else
-			x86_unary(c, UNARY_NEG, RAX);
-		x86_jump(c, done);
-		x86_bind(c, plain);
-		x86_mov(c, RDX, RAX);
-		x86_shift_imm(c, SHIFT_SIGNED, RDX, 63);
-	} else {
-		x86_bind(c, plain);
-		x86_const(c, RDX, 0);
+			asm_unary(c, UNARY_NEG, ACC);
+		asm_jump(c, done);
 	}
-	x86_unary(c, is_signed ? UNARY_IDIV : UNARY_DIV, RCX);
+	asm_bind(c, plain);
+	asm_divide(c, is_signed);
 	if (is_rest)
-		x86_mov(c, RAX, RDX);
-	x86_bind(c, done);
-	native_write(g, in->d, RAX);
+		asm_mov(c, ACC, AUX);
+	asm_bind(c, done);
+	native_write(g, in->d, ACC);
 }
 
 static void compare(struct gen *g, const struct insn *in)
 {
 	int32_t imm;
 
-	native_read(g, in->a, RAX);
+	native_read(g, in->a, ACC);
 	if (native_is_imm(g, in->b, &imm)) {
-		x86_alu_imm(g->code, ALU_CMP, RAX, imm);
+		asm_alu_imm(g->code, ALU_CMP, ACC, imm);
 		return;
 	}
-	native_read(g, in->b, RCX);
-	x86_alu(g->code, ALU_CMP, RAX, RCX);
+	native_read(g, in->b, TMP);
+	asm_alu(g->code, ALU_CMP, ACC, TMP);
 }
 
 void native_relation(struct gen *g, const struct insn *in)
 {
 	compare(g, in);
-	x86_set(g->code, conditions[in->op], RAX);
-	native_write(g, in->d, RAX);
+	asm_set(g->code, conditions[in->op], ACC);
+	native_write(g, in->d, ACC);
 }
 
 void native_float_to_int(struct gen *g, const struct insn *in)
 {
 	native_call(g, INSIDE_F2I, REG(in->a), IMM(in->imm));
-	native_write(g, in->d, RAX);
+	native_write(g, in->d, ACC);
 }
 
 /* ---- branches and loops */
@@ -151,7 +146,7 @@ static int label_of(const struct gen *g, uint32_t to)
 void native_jump(struct gen *g, const struct insn *in)
 {
 	native_settle(g, (uint32_t)in->imm);
-	x86_jump(g->code, label_of(g, (uint32_t)in->imm));
+	asm_jump(g->code, label_of(g, (uint32_t)in->imm));
 }
 
 void native_branch(struct gen *g, const struct insn *in)
@@ -161,27 +156,27 @@ void native_branch(struct gen *g, const struct insn *in)
 	native_settle(g, (uint32_t)in->imm);
 	if (native_is_const(g, in->a, &value)) {
 		if (!value == (in->op == OP_JUMP_NOT))
-			x86_jump(g->code, label_of(g, (uint32_t)in->imm));
+			asm_jump(g->code, label_of(g, (uint32_t)in->imm));
 		return;
 	}
-	native_read(g, in->a, RAX);
-	x86_test(g->code, RAX, RAX);
-	x86_jump_if(g->code, in->op == OP_JUMP_IF ? COND_NE : COND_E,
+	native_read(g, in->a, ACC);
+	asm_test(g->code, ACC, ACC);
+	asm_jump_if(g->code, in->op == OP_JUMP_IF ? COND_NE : COND_E,
 		    label_of(g, (uint32_t)in->imm));
 }
 
 void native_compare_branch(struct gen *g, const struct insn *relation, const struct insn *branch)
 {
-	enum x86_cond cond = conditions[relation->op];
+	enum asm_cond cond = conditions[relation->op];
 
 	native_settle(g, (uint32_t)branch->imm);
 	compare(g, relation);
-	x86_jump_if(g->code, branch->op == OP_JUMP_IF ? cond : cond ^ 1,
+	asm_jump_if(g->code, branch->op == OP_JUMP_IF ? cond : cond ^ 1,
 		    label_of(g, (uint32_t)branch->imm));
 	g->known[relation->d].valid = false;
 }
 
-static struct x86_mem counter(const struct gen *g)
+static struct asm_mem counter(const struct gen *g)
 {
 	return native_at(g, g->rounds_at - 8 * (int32_t)(g->loop_depth - 1));
 }
@@ -189,14 +184,14 @@ static struct x86_mem counter(const struct gen *g)
 void native_loop(struct gen *g, const struct insn *in)
 {
 	g->loop_depth++;
-	x86_store_imm(g->code, 8, counter(g), (int32_t)in->imm);
+	asm_store_imm(g->code, 8, counter(g), (int32_t)in->imm);
 }
 
 void native_next(struct gen *g, const struct insn *in)
 {
 	native_settle(g, in->target + 1);
-	x86_alu_mem_imm(g->code, ALU_SUB, 8, counter(g), 1);
-	x86_jump_if(g->code, COND_NE, g->labels[in->target + 1]);
+	asm_alu_mem_imm(g->code, ALU_SUB, 8, counter(g), 1);
+	asm_jump_if(g->code, COND_NE, g->labels[in->target + 1]);
 	native_fault(g, in, FAULT_LOOP_LIMIT);
 	g->loop_depth--;
 }
@@ -205,7 +200,7 @@ void native_return(struct gen *g, const struct insn *in)
 {
 	if (in == &g->clause->code[g->clause->insn_count - 1])
 		return;
-	x86_jump(g->code, g->in_body ? g->body_exit : g->head_exit);
+	asm_jump(g->code, g->in_body ? g->body_exit : g->head_exit);
 }
 
 /* ---- slots */
@@ -215,17 +210,17 @@ void native_put_word(struct gen *g, const struct insn *in)
 	int32_t imm;
 
 	if (native_is_imm(g, in->a, &imm)) {
-		x86_store_imm(g->code, 8, native_slot(g, in->s, in->imm), imm);
+		asm_store_imm(g->code, 8, native_slot(g, in->s, in->imm), imm);
 		return;
 	}
-	native_read(g, in->a, RAX);
-	x86_store(g->code, 8, native_slot(g, in->s, in->imm), RAX);
+	native_read(g, in->a, ACC);
+	asm_store(g->code, 8, native_slot(g, in->s, in->imm), ACC);
 }
 
 void native_get_word(struct gen *g, const struct insn *in)
 {
-	x86_load(g->code, 8, false, RAX, native_slot(g, in->s, in->imm));
-	native_write(g, in->d, RAX);
+	asm_load(g->code, 8, false, ACC, native_slot(g, in->s, in->imm));
+	native_write(g, in->d, ACC);
 }
 
 void native_zero_slot(struct gen *g, const struct insn *in)
@@ -237,7 +232,7 @@ void native_zero_slot(struct gen *g, const struct insn *in)
 		return;
 	}
 	for (uint32_t at = 0; at < bytes; at += 8)
-		x86_store_imm(g->code, 8, native_slot(g, in->s, at), 0);
+		asm_store_imm(g->code, 8, native_slot(g, in->s, at), 0);
 }
 
 /* All of the smaller slot. */
@@ -251,8 +246,8 @@ static void copy(struct gen *g, const struct insn *in, int64_t to, int64_t from,
 		return;
 	}
 	for (uint32_t at = 0; at < bytes; at += 8) {
-		x86_load(g->code, 8, false, RAX, native_slot(g, in->t, from + at));
-		x86_store(g->code, 8, native_slot(g, in->s, to + at), RAX);
+		asm_load(g->code, 8, false, ACC, native_slot(g, in->t, from + at));
+		asm_store(g->code, 8, native_slot(g, in->s, to + at), ACC);
 	}
 }
 

@@ -1,100 +1,32 @@
-/* The instructions: how each is encoded. Intel SDM volume 2, chapter 2; the bytes that a
- * pattern begins with are beside it. */
+/* The assembler for x86-64: how each verb is encoded. Intel SDM volume 2, chapter 2; the bytes that
+ * a pattern begins with are beside it. */
 #include "engine/native/code.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-/* ---- the code: bytes, labels */
-
-void code_open(struct native_code *c, uint64_t address)
-{
-	*c = (struct native_code){.address = address};
-}
-
-void code_close(struct native_code *c)
-{
-	buf_free(&c->bytes);
-	free(c->labels);
-	free(c->fixups);
-	code_open(c, 0);
-}
-
-void code_reset(struct native_code *c)
-{
-	buf_clear(&c->bytes);
-	c->label_count = c->fixup_count = 0;
-	c->written = 0;
-}
-
-int x86_label(struct native_code *c)
-{
-	if (c->failed || array_grow(c->labels, c->label_count, c->label_cap)) {
-		c->failed = true;
-		return 0;
-	}
-	c->labels[c->label_count] = UINT32_MAX;
-	return (int)c->label_count++;
-}
-
-void x86_bind(struct native_code *c, int label)
-{
-	if (!c->failed)
-		c->labels[label] = (uint32_t)c->bytes.len;
-}
-
-int x86_here(struct native_code *c)
-{
-	int label = x86_label(c);
-
-	x86_bind(c, label);
-	return label;
-}
-
-void x86_bytes(struct native_code *c, const void *bytes, size_t count)
-{
-	buf_add(&c->bytes, bytes, count);
-	c->failed |= c->bytes.failed;
-}
 
 static void byte(struct native_code *c, unsigned value)
 {
 	const uint8_t b = (uint8_t)value;
 
-	x86_bytes(c, &b, 1);
+	asm_bytes(c, &b, 1);
 }
 
 static void word32(struct native_code *c, int32_t value)
 {
-	x86_bytes(c, &value, sizeof(value));
+	asm_bytes(c, &value, sizeof(value));
 }
 
 /* Four bytes that will be the distance from their end to the label. */
 static void distance(struct native_code *c, int label)
 {
-	if (c->failed || array_grow(c->fixups, c->fixup_count, c->fixup_cap)) {
-		c->failed = true;
-		return;
-	}
-	c->fixups[c->fixup_count++] = (struct code_fixup){(uint32_t)c->bytes.len, label};
+	asm_fixup(c, label);
 	word32(c, 0);
 }
 
-int code_finish_native(struct native_code *c)
+bool asm_resolve(struct native_code *c, uint32_t at, uint32_t target)
 {
-	if (c->failed || c->bytes.failed)
-		return -ENOMEM;
-	if (c->bytes.len > INT32_MAX)
-		return -E2BIG;
-	for (size_t i = 0; i < c->fixup_count; i++) {
-		const struct code_fixup *f = &c->fixups[i];
-		int32_t rel = (int32_t)(c->labels[f->label] - (f->at + 4));
+	int32_t rel = (int32_t)(target - (at + sizeof(rel)));
 
-		if (c->labels[f->label] == UINT32_MAX)
-			return -EINVAL;
-		memcpy(c->bytes.ptr + f->at, &rel, sizeof(rel));
-	}
-	return 0;
+	memcpy(c->bytes.ptr + at, &rel, sizeof(rel));
+	return true;
 }
 
 /* ---- operands
@@ -141,34 +73,34 @@ static bool fits_byte(int64_t value)
 }
 
 /* ModRM and what follows it, for memory. */
-static void address(struct native_code *c, int reg, struct x86_mem m)
+static void address(struct native_code *c, int reg, struct asm_mem m)
 {
-	bool needs_sib = m.index != X86_NONE || (m.base & 7) == RSP || m.base == X86_NONE;
+	bool needs_sib = m.index != ASM_NONE || (m.base & 7) == RSP || m.base == ASM_NONE;
 	unsigned mod = m.disp == 0 && (m.base & 7) != RBP ? 0 : fits_byte(m.disp) ? 1 : 2;
 
-	if (m.base == X86_RIP) {
+	if (m.base == ASM_LABEL) {
 		modrm(c, 0, reg, 5);
 		distance(c, m.disp);
 		return;
 	}
-	if (m.base == X86_NONE)
+	if (m.base == ASM_NONE)
 		mod = 0;
 	modrm(c, mod, reg, needs_sib ? RSP : m.base);
 	if (needs_sib)
 		byte(c, (unsigned)m.shift << 6 |
-				(unsigned)((m.index == X86_NONE ? RSP : m.index) & 7) << 3 |
-				(unsigned)((m.base == X86_NONE ? RBP : m.base) & 7));
+				(unsigned)((m.index == ASM_NONE ? RSP : m.index) & 7) << 3 |
+				(unsigned)((m.base == ASM_NONE ? RBP : m.base) & 7));
 	if (mod == 1)
 		byte(c, (uint8_t)m.disp);
-	else if (mod == 2 || m.base == X86_NONE)
+	else if (mod == 2 || m.base == ASM_NONE)
 		word32(c, m.disp);
 }
 
 /* An instruction on a register, or a number that extends the opcode, and memory. */
 static void op_mem(struct native_code *c, unsigned prefix, unsigned w, uint32_t op, int reg,
-		   struct x86_mem m, bool is_byte)
+		   struct asm_mem m, bool is_byte)
 {
-	if (m.fs)
+	if (m.thread)
 		byte(c, 0x64);
 	if (prefix)
 		byte(c, prefix);
@@ -179,12 +111,12 @@ static void op_mem(struct native_code *c, unsigned prefix, unsigned w, uint32_t 
 
 static void writes(struct native_code *c, int reg)
 {
-	c->written |= X86_BIT(reg);
+	c->written |= ASM_BIT(reg);
 }
 
 /* ---- moving */
 
-void x86_mov(struct native_code *c, int to, int from)
+void asm_mov(struct native_code *c, int to, int from)
 {
 	if (to == from)
 		return;
@@ -192,7 +124,7 @@ void x86_mov(struct native_code *c, int to, int from)
 	writes(c, to);
 }
 
-void x86_const(struct native_code *c, int to, uint64_t value)
+void asm_const(struct native_code *c, int to, uint64_t value)
 {
 	writes(c, to);
 	if (value <= UINT32_MAX) { /* b8+r imm32: mov $imm32, %r32 */
@@ -206,11 +138,11 @@ void x86_const(struct native_code *c, int to, uint64_t value)
 	} else { /* b8+r imm64 */
 		rex(c, W, 0, 0, to, false);
 		byte(c, 0xb8u + (unsigned)(to & 7));
-		x86_bytes(c, &value, sizeof(value));
+		asm_bytes(c, &value, sizeof(value));
 	}
 }
 
-void x86_load(struct native_code *c, unsigned size, bool is_signed, int to, struct x86_mem m)
+void asm_load(struct native_code *c, unsigned size, bool is_signed, int to, struct asm_mem m)
 {
 	writes(c, to);
 	switch (size) {
@@ -221,29 +153,35 @@ void x86_load(struct native_code *c, unsigned size, bool is_signed, int to, stru
 	}
 }
 
-void x86_store(struct native_code *c, unsigned size, struct x86_mem m, int from)
+void asm_store(struct native_code *c, unsigned size, struct asm_mem m, int from)
 {
 	op_mem(c, size == 2 ? 0x66 : 0, size == 8 ? W : 0, size == 1 ? 0x88 : 0x89, from, m,
 	       size == 1);
 }
 
-void x86_store_imm(struct native_code *c, unsigned size, struct x86_mem m, int32_t value)
+/* This CPU stores in order. */
+void asm_store_last(struct native_code *c, struct asm_mem m, int from)
 {
-	op_mem(c, size == 2 ? 0x66 : 0, size == 8 ? W : 0, size == 1 ? 0xc6 : 0xc7, 0, m, false);
-	x86_bytes(c, &value, size < 4 ? size : 4);
+	asm_store(c, 8, m, from);
 }
 
-void x86_lea(struct native_code *c, int to, struct x86_mem m)
+void asm_store_imm(struct native_code *c, unsigned size, struct asm_mem m, int32_t value)
+{
+	op_mem(c, size == 2 ? 0x66 : 0, size == 8 ? W : 0, size == 1 ? 0xc6 : 0xc7, 0, m, false);
+	asm_bytes(c, &value, size < 4 ? size : 4);
+}
+
+void asm_lea(struct native_code *c, int to, struct asm_mem m)
 {
 	op_mem(c, 0, W, 0x8d, to, m, false);
 	writes(c, to);
 }
 
-void x86_extend(struct native_code *c, unsigned size, bool is_signed, int to, int from)
+void asm_extend(struct native_code *c, unsigned size, bool is_signed, int to, int from)
 {
 	writes(c, to);
 	if (size == 8) {
-		x86_mov(c, to, from);
+		asm_mov(c, to, from);
 	} else if (size == 4 && !is_signed) {
 		op_regs(c, 0, 0x89, from, to); /* mov %r32, %r32 clears the upper half */
 	} else if (size == 4) {
@@ -257,14 +195,14 @@ void x86_extend(struct native_code *c, unsigned size, bool is_signed, int to, in
 
 /* ---- computing */
 
-void x86_alu(struct native_code *c, enum x86_alu op, int to, int from)
+void asm_alu(struct native_code *c, enum asm_alu op, int to, int from)
 {
 	op_regs(c, W, (uint32_t)op << 3 | 1, from, to);
 	if (op != ALU_CMP)
 		writes(c, to);
 }
 
-void x86_alu_imm(struct native_code *c, enum x86_alu op, int to, int32_t value)
+void asm_alu_imm(struct native_code *c, enum asm_alu op, int to, int32_t value)
 {
 	op_regs(c, W, fits_byte(value) ? 0x83 : 0x81, (int)op, to);
 	if (fits_byte(value))
@@ -275,14 +213,14 @@ void x86_alu_imm(struct native_code *c, enum x86_alu op, int to, int32_t value)
 		writes(c, to);
 }
 
-void x86_alu_load(struct native_code *c, enum x86_alu op, int to, struct x86_mem m)
+void asm_alu_load(struct native_code *c, enum asm_alu op, int to, struct asm_mem m)
 {
 	op_mem(c, 0, W, (uint32_t)op << 3 | 3, to, m, false);
 	if (op != ALU_CMP)
 		writes(c, to);
 }
 
-void x86_alu_mem_imm(struct native_code *c, enum x86_alu op, unsigned size, struct x86_mem m,
+void asm_alu_mem_imm(struct native_code *c, enum asm_alu op, unsigned size, struct asm_mem m,
 		     int32_t value)
 {
 	op_mem(c, 0, size == 8 ? W : 0, fits_byte(value) ? 0x83 : 0x81, (int)op, m, false);
@@ -292,71 +230,89 @@ void x86_alu_mem_imm(struct native_code *c, enum x86_alu op, unsigned size, stru
 		word32(c, value);
 }
 
-void x86_test(struct native_code *c, int a, int b)
+void asm_test(struct native_code *c, int a, int b)
 {
 	op_regs(c, W, 0x85, b, a);
 }
 
-void x86_test_imm(struct native_code *c, int reg, int32_t mask)
+void asm_test_imm(struct native_code *c, int reg, int32_t mask)
 {
 	op_regs(c, 0, 0xf7, 0, reg);
 	word32(c, mask);
 }
 
-void x86_add_to(struct native_code *c, struct x86_mem m, int from)
+void asm_add_to(struct native_code *c, struct asm_mem m, int from)
 {
 	op_mem(c, 0, W, 0x01, from, m, false);
 }
 
-void x86_imul(struct native_code *c, int to, int from)
+void asm_mul(struct native_code *c, int to, int from)
 {
 	op_regs(c, W, 0x0faf, to, from);
 	writes(c, to);
 }
 
-void x86_imul_imm(struct native_code *c, int to, int from, int32_t value)
+void asm_mul_imm(struct native_code *c, int to, int from, int32_t value)
 {
 	op_regs(c, W, 0x69, to, from);
 	word32(c, value);
 	writes(c, to);
 }
 
-void x86_shift(struct native_code *c, enum x86_shift op, int to)
+void asm_shift(struct native_code *c, enum asm_shift op, int to)
 {
 	op_regs(c, W, 0xd3, (int)op, to);
 	writes(c, to);
 }
 
-void x86_shift_imm(struct native_code *c, enum x86_shift op, int to, uint8_t count)
+void asm_shift_imm(struct native_code *c, enum asm_shift op, int to, uint8_t count)
 {
 	op_regs(c, W, 0xc1, (int)op, to);
 	byte(c, count);
 	writes(c, to);
 }
 
-void x86_unary(struct native_code *c, enum x86_unary op, int reg)
+enum { UNARY_IMUL = 5, UNARY_DIV = 6, UNARY_IDIV = 7 };
+
+static void unary(struct native_code *c, int op, int reg)
 {
-	op_regs(c, W, 0xf7, (int)op, reg);
-	if (op >= UNARY_MUL)
-		c->written |= X86_BIT(RAX) | X86_BIT(RDX);
-	else
-		writes(c, reg);
+	op_regs(c, W, 0xf7, op, reg);
 }
 
-void x86_shift_pair(struct native_code *c, int to, int high, uint8_t count)
+void asm_unary(struct native_code *c, enum asm_unary op, int reg)
 {
-	op_regs(c, W, 0x0fac, high, to);
-	byte(c, count);
+	unary(c, (int)op, reg);
+	writes(c, reg);
+}
+
+/* idiv and div divide rdx:rax. */
+void asm_divide(struct native_code *c, bool is_signed)
+{
+	if (is_signed) {
+		asm_mov(c, RDX, RAX);
+		asm_shift_imm(c, SHIFT_SIGNED, RDX, 63);
+	} else {
+		asm_const(c, RDX, 0);
+	}
+	unary(c, is_signed ? UNARY_IDIV : UNARY_DIV, RCX);
+	writes(c, RAX);
+}
+
+void asm_scale(struct native_code *c)
+{
+	unary(c, UNARY_IMUL, RDX);
+	op_regs(c, W, 0x0fac, RDX, RAX); /* shrd $32, %rdx, %rax */
+	byte(c, 32);
+	c->written |= ASM_BIT(RAX) | ASM_BIT(RDX);
+}
+
+void asm_log2(struct native_code *c, int to, int from)
+{
+	op_regs(c, W, 0x0fbd, to, from); /* bsr */
 	writes(c, to);
 }
 
-void x86_bsr(struct native_code *c, int to, int from)
-{
-	op_regs(c, W, 0x0fbd, to, from);
-	writes(c, to);
-}
-
-void x86_set(struct native_code *c, enum x86_cond cond, int to)
+void asm_set(struct native_code *c, enum asm_cond cond, int to)
 {
 	rex(c, 0, 0, 0, to, to >= RSP);
 	opcode(c, 0x0f90u + cond);
@@ -369,49 +325,32 @@ void x86_set(struct native_code *c, enum x86_cond cond, int to)
 
 /* ---- atomically */
 
-void x86_lock_add(struct native_code *c, unsigned size, struct x86_mem m, int from)
+void asm_atomic_inc(struct native_code *c, int base)
 {
-	op_mem(c, LOCK, size == 8 ? W : 0, 0x01, from, m, false);
+	op_mem(c, LOCK, W, 0xff, 0, MEM(base, 0), false);
 }
 
-void x86_lock_inc(struct native_code *c, struct x86_mem m)
+void asm_exchange(struct native_code *c, int base, int reg)
 {
-	op_mem(c, LOCK, W, 0xff, 0, m, false);
-}
-
-void x86_lock_xadd(struct native_code *c, unsigned size, struct x86_mem m, int from)
-{
-	op_mem(c, LOCK, size == 8 ? W : 0, 0x0fc1, from, m, false);
-	writes(c, from);
-}
-
-void x86_lock_cmpxchg(struct native_code *c, unsigned size, struct x86_mem m, int from)
-{
-	op_mem(c, LOCK, size == 8 ? W : 0, 0x0fb1, from, m, false);
-	writes(c, RAX);
-}
-
-void x86_xchg(struct native_code *c, struct x86_mem m, int reg)
-{
-	op_mem(c, 0, W, 0x87, reg, m, false);
+	op_mem(c, 0, W, 0x87, reg, MEM(base, 0), false);
 	writes(c, reg);
 }
 
 /* ---- going elsewhere */
 
-void x86_jump(struct native_code *c, int label)
+void asm_jump(struct native_code *c, int label)
 {
 	byte(c, 0xe9);
 	distance(c, label);
 }
 
-void x86_jump_if(struct native_code *c, enum x86_cond cond, int label)
+void asm_jump_if(struct native_code *c, enum asm_cond cond, int label)
 {
 	opcode(c, 0x0f80u + cond);
 	distance(c, label);
 }
 
-bool x86_jump_to(struct native_code *c, uint64_t to)
+bool asm_jump_to(struct native_code *c, uint64_t to)
 {
 	int64_t rel = (int64_t)(to - (c->address + c->bytes.len + 5));
 
@@ -422,34 +361,98 @@ bool x86_jump_to(struct native_code *c, uint64_t to)
 	return true;
 }
 
-void x86_jump_through(struct native_code *c, int label)
+bool asm_jump_through(struct native_code *c, int label)
 {
 	opcode(c, 0xff25); /* jmp *label(%rip) */
 	distance(c, label);
+	return true;
 }
 
-void x86_call_reg(struct native_code *c, int reg)
+void asm_call(struct native_code *c, uint64_t address)
 {
-	op_regs(c, 0, 0xff, 2, reg);
-	c->written |= X86_CALL_CHANGES;
+	asm_const(c, RAX, address);
+	op_regs(c, 0, 0xff, 2, RAX);
+	c->written |= ASM_CALL_CHANGES;
 }
 
-void x86_push(struct native_code *c, int reg)
+/* int3 */
+void asm_traps(struct native_code *c, size_t count)
+{
+	while (count--)
+		byte(c, 0xcc);
+}
+
+/* ---- the thread */
+
+static void push(struct native_code *c, int reg)
 {
 	rex(c, 0, 0, 0, reg, false);
 	byte(c, 0x50u + (unsigned)(reg & 7));
 }
 
-void x86_pop(struct native_code *c, int reg)
+static void pop(struct native_code *c, int reg)
 {
 	rex(c, 0, 0, 0, reg, false);
 	byte(c, 0x58u + (unsigned)(reg & 7));
 }
 
-/* ---- state that C does not have */
-
-void x86_from_xmm(struct native_code *c, unsigned size, int to, unsigned xmm)
+void asm_save_flags(struct native_code *c)
 {
+	push(c, RAX);
+	asm_bytes(c, "\x9f\x0f\x90\xc0", 4); /* lahf; seto %al */
+	push(c, RAX);
+	writes(c, RAX);
+}
+
+/* al + 127 overflows when it is 1; sahf leaves OF alone. */
+void asm_restore_flags(struct native_code *c)
+{
+	pop(c, RAX);
+	asm_bytes(c, "\x04\x7f\x9e", 3); /* add $127, %al; sahf */
+	pop(c, RAX);
+	writes(c, RAX);
+}
+
+uint32_t asm_pushed(uint32_t set)
+{
+	return 8 * (uint32_t)__builtin_popcount(set);
+}
+
+void asm_push(struct native_code *c, uint32_t set)
+{
+	for (int reg = 0; reg < ASM_REGS; reg++)
+		if (set & ASM_BIT(reg))
+			push(c, reg);
+}
+
+void asm_pop(struct native_code *c, uint32_t set)
+{
+	for (int reg = ASM_REGS - 1; reg >= 0; reg--)
+		if (set & ASM_BIT(reg))
+			pop(c, reg);
+}
+
+/* Ids are in the order of DWARF, then vector registers. */
+int asm_general(uint8_t id)
+{
+	static const int8_t regs[16] = {RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP,
+					R8,  R9,  R10, R11, R12, R13, R14, R15};
+
+	return id < COUNT(regs) ? regs[id] : ASM_NONE;
+}
+
+int asm_vector(uint8_t id)
+{
+	enum { ID_XMM0 = 32, ID_ST0 = 64 };
+
+	return id >= ID_XMM0 && id < ID_ST0 ? id - ID_XMM0 : ASM_NONE;
+}
+
+/* xmm16 to xmm31 are there with AVX-512 only, as is any program that uses them. */
+void asm_from_vector(struct native_code *c, unsigned size, int to, int vector)
+{
+	unsigned xmm = (unsigned)vector;
+
 	writes(c, to);
 	if (xmm < 16) { /* 66 REX 0f 7e /r: movd, movq %xmm, %r */
 		byte(c, 0x66);
@@ -466,28 +469,25 @@ void x86_from_xmm(struct native_code *c, unsigned size, int to, unsigned xmm)
 	modrm(c, 3, (int)xmm, to);
 }
 
-void x86_rdfsbase(struct native_code *c, int to)
+/* The ABI has it at its own address, too. */
+void asm_thread_pointer(struct native_code *c, int to, bool has_fsgsbase)
 {
-	byte(c, 0xf3); /* f3 REX.W 0f ae /0 */
+	if (!has_fsgsbase) {
+		asm_load(c, 8, false, to, MEM_THREAD(0));
+		return;
+	}
+	byte(c, 0xf3); /* f3 REX.W 0f ae /0: rdfsbase */
 	op_regs(c, W, 0x0fae, 0, to);
 	writes(c, to);
 }
 
-void x86_rdtsc(struct native_code *c)
+void asm_clock(struct native_code *c)
 {
-	x86_bytes(c, "\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0", 9); /* rdtsc; shl $32, %rdx; or */
-	c->written |= X86_BIT(RAX) | X86_BIT(RDX);
+	asm_bytes(c, "\x0f\x31\x48\xc1\xe2\x20\x48\x09\xd0", 9); /* rdtsc; shl $32, %rdx; or */
+	c->written |= ASM_BIT(RAX) | ASM_BIT(RDX);
 }
 
-void x86_flags_get(struct native_code *c)
+void asm_rseq_signature(struct native_code *c)
 {
-	x86_bytes(c, "\x9f\x0f\x90\xc0", 4); /* lahf; seto %al */
-	writes(c, RAX);
-}
-
-/* al + 127 overflows when it is 1; sahf leaves OF alone. */
-void x86_flags_set(struct native_code *c)
-{
-	x86_bytes(c, "\x04\x7f\x9e", 3); /* add $127, %al; sahf */
-	writes(c, RAX);
+	asm_bytes(c, "\x0f\xb9\x3d\x53\x30\x05\x53", 7); /* ud1 0x53053053(%rip), %edi */
 }
