@@ -183,8 +183,8 @@ static int poll_events(struct nopal_trace *t, const struct run *run, struct outp
 
 	while (more > 0 && (ms = wait_ms(end))) {
 		more = nopal_trace_poll(t, ms, d);
-		if (signals_want_maps())
-			nopal_trace_print_maps(t);
+		if (signals_want_maps() && more > 0 && nopal_trace_signal(t, d))
+			more = -EIO;
 		if (more > 0 && watch(t, run, outputs, false))
 			more = -ENOMEM;
 	}

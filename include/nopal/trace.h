@@ -120,6 +120,9 @@ void nopal_trace_stop(struct nopal_trace *t);
 int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *d);
 /* Print all maps now. */
 int nopal_trace_print_maps(struct nopal_trace *t);
+/* What SIGUSR1 is for: run the clauses of self:signal:SIGUSR1, or, when the script has none, print
+ * all maps. */
+int nopal_trace_signal(struct nopal_trace *t, struct nopal_diag *d);
 int nopal_trace_exit_code(const struct nopal_trace *t); /* the argument of exit(), or 0 */
 /* After the run: the exit code of `command`, or 128 + N if signal N killed it; -1: there was no
  * command, or it has not ended. */

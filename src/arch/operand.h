@@ -46,6 +46,8 @@ enum operand_kind {
 	OPERAND_ADDRESS, /* 24@-32(%rbp)               base + (index << scale_shift) + value: of
 			  * bytes that are not a number, a struct or a long double, this is what
 			  * scripts have                                                         */
+	OPERAND_CONTEXT, /* (of the kernel's tracepoints) the word at `value`, of those that the
+			  * kernel hands over                                                    */
 	OPERAND_BAD,	 /* unknown form, or not readable; `why` says which             */
 };
 

@@ -249,7 +249,7 @@ struct type_name {
 };
 
 struct type_list {
-	enum ctype_kind kind;
+	enum ctype_kind kind; /* CTYPE_VOID: all but functions */
 	struct str pattern;
 	struct type_name *items;
 	size_t count, cap;
@@ -259,7 +259,7 @@ static int keep_type(void *arg, enum ctype_kind kind, struct str name)
 {
 	struct type_list *l = arg;
 
-	if (kind == CTYPE_FUNCTION || (l->kind != CTYPE_VOID && kind != l->kind) ||
+	if ((l->kind == CTYPE_VOID ? kind == CTYPE_FUNCTION : kind != l->kind) ||
 	    !str_match(l->pattern, name))
 		return 0;
 	if (array_grow(l->items, l->count, l->cap))
@@ -276,10 +276,9 @@ static int compare_types(const void *a, const void *b)
 				  : str_cmp(x->name, y->name);
 }
 
-int finder_types_each(struct finder *f, enum ctype_kind kind, struct str pattern,
-		      finder_type_fn *fn, void *arg, struct diag *d)
+/* All that match, sorted; there may be several of a name. */
+static int collect_types(struct finder *f, struct type_list *list, struct diag *d)
 {
-	struct type_list list = {.kind = kind, .pattern = pattern};
 	int err = start(f);
 
 	if (!err)
@@ -287,14 +286,62 @@ int finder_types_each(struct finder *f, enum ctype_kind kind, struct str pattern
 	if (!err)
 		err = open_modules(f->types);
 	if (!err)
-		err = btf_each(f->types->kernel, keep_type, &list);
+		err = btf_each(f->types->kernel, keep_type, list);
 	for (size_t i = 0; !err && i < f->types->module_count; i++)
-		err = btf_each(f->types->modules[i], keep_type, &list);
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items), compare_types);
+		err = btf_each(f->types->modules[i], keep_type, list);
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_types);
+	return err;
+}
+
+static bool is_first_of_name(const struct type_list *list, size_t i)
+{
+	return !i || compare_types(&list->items[i], &list->items[i - 1]);
+}
+
+int finder_types_each(struct finder *f, enum ctype_kind kind, struct str pattern,
+		      finder_type_fn *fn, void *arg, struct diag *d)
+{
+	struct type_list list = {.kind = kind, .pattern = pattern};
+	int err = collect_types(f, &list, d);
+
 	for (size_t i = 0; !err && i < list.count; i++)
-		if (!i || compare_types(&list.items[i], &list.items[i - 1]))
+		if (is_first_of_name(&list, i))
 			err = fn(arg, list.items[i].kind, list.items[i].name);
 	free(list.items);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* ---- Raw tracepoints ---- */
+
+#define RAW_CALLER "__traceiter_"
+
+int finder_raw_events(struct finder *f, struct str pattern, finder_raw_fn *fn, void *arg,
+		      struct diag *d)
+{
+	struct type_list list = {.kind = CTYPE_FUNCTION};
+	struct buf name = BUF_INIT;
+	const struct ctype *function;
+	int err;
+
+	buf_printf(&name, RAW_CALLER "%.*s", STR_FMT(pattern));
+	list.pattern = buf_as_str(&name);
+	err = name.failed ? -ENOMEM : collect_types(f, &list, d);
+	if (err == -ENOENT && !str_has_wildcard(pattern))
+		err = fn(arg, pattern, NULL);
+	for (size_t i = 0; !err && i < list.count; i++) {
+		struct str full = list.items[i].name;
+
+		if (!is_first_of_name(&list, i))
+			continue;
+		err = finder_type(f, NULL, CTYPE_FUNCTION, full, &function, d);
+		if (!err)
+			err = fn(arg,
+				 str_of(full.ptr + strlen(RAW_CALLER),
+					full.len - strlen(RAW_CALLER)),
+				 function);
+	}
+	free(list.items);
+	buf_free(&name);
 	return err == -ENOENT ? 0 : err;
 }

@@ -23,6 +23,14 @@ typedef int finder_type_fn(void *arg, enum ctype_kind kind, struct str name);
 int finder_types_each(struct finder *f, enum ctype_kind kind, struct str pattern,
 		      finder_type_fn *fn, void *arg, struct diag *d);
 
+/* Each raw tracepoint of the kernel and its modules whose name matches, in the order of their
+ * names, and the function of the kernel that calls what is attached to it: its parameters after the
+ * first are those of the tracepoint. Without types of the kernel, and for a name without a pattern,
+ * that name once, and NULL. 0, -errno, or what `fn` returns. */
+typedef int finder_raw_fn(void *arg, struct str name, const struct ctype *function);
+int finder_raw_events(struct finder *f, struct str pattern, finder_raw_fn *fn, void *arg,
+		      struct diag *d);
+
 /* What debug information says of the function that begins at found->address. -ENOENT without a
  * message: nothing. */
 struct function_types {

@@ -188,6 +188,18 @@ static bool is_uprobe(const struct attach *a)
 	return a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE;
 }
 
+static bool has_period(const struct attach *a)
+{
+	return a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER;
+}
+
+/* Registers of the interrupted thread. */
+static bool has_registers(const struct attach *a)
+{
+	return is_uprobe(a) || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER ||
+	       a->kind == ATTACH_WATCHPOINT;
+}
+
 static int check_attach(const struct checker *c, uint32_t number)
 {
 	const struct attach *a = &c->clause->attaches[number];
@@ -201,8 +213,12 @@ static int check_attach(const struct checker *c, uint32_t number)
 		problem = "has no file";
 	else if (is_uprobe(a) && !a->arch)
 		problem = "has no architecture";
-	else if ((a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE) && !a->period)
+	else if (has_period(a) && !a->period)
 		problem = "has no period";
+	else if (a->kind == ATTACH_WATCHPOINT && (!a->length || !a->mode))
+		problem = "watches nothing";
+	else if (a->kind == ATTACH_RAW && !a->tracepoint.len)
+		problem = "names no tracepoint";
 	else if (a->kind == ATTACH_TRACEPOINT && str_index(a->tracepoint, ':') < 1)
 		problem = "names no tracepoint";
 	if (problem)
@@ -246,7 +262,9 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 			return check_fail(c, at, "attachment %u is not a tracepoint", i);
 		if (letter == 'c')
 			continue;
-		if (!is_uprobe(a))
+		if (letter == 'r' && (!has_registers(a) || !a->arch))
+			return check_fail(c, at, "attachment %u has no user registers", i);
+		if (letter == 'u' && !is_uprobe(a) && a->kind != ATTACH_RAW)
 			return check_fail(c, at, "attachment %u has no user registers", i);
 		if (letter == 'r' && !has_reg_id(a->arch, imm))
 			return check_fail(c, at, "attachment %u has no register %lld", i,

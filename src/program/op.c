@@ -48,7 +48,9 @@ static const char *const attaches[] = {
 	[ATTACH_BEGIN]      = "begin",      [ATTACH_END]        = "end",
 	[ATTACH_INTERVAL]   = "interval",   [ATTACH_PROFILE]    = "profile",
 	[ATTACH_UPROBE]     = "uprobe",     [ATTACH_URETPROBE]  = "uretprobe",
-	[ATTACH_TRACEPOINT] = "tracepoint",
+	[ATTACH_TRACEPOINT] = "tracepoint", [ATTACH_COUNTER]    = "counter",
+	[ATTACH_WATCHPOINT] = "watchpoint", [ATTACH_RAW]        = "rawtracepoint",
+	[ATTACH_SIGNAL]     = "signal",
 };
 /* clang-format on */
 

@@ -118,7 +118,16 @@ static void print_attach(const struct attach *a, struct buf *out)
 	buf_printf(out, "  %s", name ? name : "?");
 	switch (a->kind) {
 	case ATTACH_BEGIN:
-	case ATTACH_END: break;
+	case ATTACH_END:
+	case ATTACH_SIGNAL: break;
+	case ATTACH_COUNTER:
+		buf_printf(out, " %u %llu every %llu", a->counter_type,
+			   (unsigned long long)a->counter, (unsigned long long)a->period);
+		break;
+	case ATTACH_WATCHPOINT:
+		buf_printf(out, " 0x%llx %u %u", (unsigned long long)a->offset, a->length, a->mode);
+		break;
+	case ATTACH_RAW:
 	case ATTACH_INTERVAL:
 	case ATTACH_PROFILE: buf_printf(out, " %llu", (unsigned long long)a->period); break;
 	case ATTACH_TRACEPOINT:

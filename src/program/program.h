@@ -84,6 +84,17 @@ enum attach_kind {
 	ATTACH_UPROBE,	 /* path, offset: usdt sites and function entries alike */
 	ATTACH_URETPROBE,
 	ATTACH_TRACEPOINT, /* tracepoint "category:event" */
+	ATTACH_COUNTER,	   /* every `period` events of perf's counter */
+	ATTACH_WATCHPOINT, /* `length` bytes at the address `offset`, `mode` */
+	ATTACH_RAW,	   /* tracepoint "event"; its arguments are words that the kernel passes */
+	ATTACH_SIGNAL,	   /* SIGUSR1 to the tracer */
+};
+
+/* What a watchpoint waits for. ORDER: perf's bits. */
+enum watch_mode {
+	WATCH_READ = 1,
+	WATCH_WRITE = 2,
+	WATCH_EXEC = 4,
 };
 
 /* One place a clause runs at. */
@@ -106,6 +117,9 @@ struct attach {
 	unsigned arg_count;
 	uint64_t period;
 	struct str tracepoint;
+	uint32_t counter_type; /* PERF_TYPE_SOFTWARE, PERF_TYPE_HARDWARE ... */
+	uint64_t counter;      /* ... and which of these */
+	uint8_t length, mode;
 };
 
 /* An argument that a clause reads. */

@@ -289,7 +289,8 @@ static struct type byte_array_type(struct check *c, struct expr *e, const struct
 
 bool check_is_kernel_probe(const struct probe_spec *s)
 {
-	return s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls");
+	return s->type == PROBE_RAWTRACEPOINT ||
+	       (s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls"));
 }
 
 /* Where a number that becomes a pointer leads: the probes of the clause say. */

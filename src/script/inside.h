@@ -152,6 +152,23 @@ struct span search_span(const struct search *q);
 /* Nothing was found: an error, a warning, or nothing, as the options say. */
 int report_missing(struct search *q);
 
+/* ---- counters.c: software and hardware probes ---- */
+
+struct counter {
+	enum probe_type type;
+	const char *name, *other;
+	uint64_t config; /* perf's number of it */
+	uint64_t period; /* if the script gives none */
+};
+
+/* NULL: there is none by this name. */
+const struct counter *counter_find(enum probe_type type, struct str name);
+/* The n-th of this type; NULL: there are fewer. */
+const struct counter *counter_at(enum probe_type type, size_t n);
+/* The nearest name to a misspelt one; empty when none is near. */
+struct str counter_guess(enum probe_type type, struct str name);
+unsigned counter_perf_type(enum probe_type type);
+
 /* ---- Check: types of the tree ---- */
 
 /* A clause is compiled once for each kind of attachment it has (a variant): check_variant types the
@@ -419,9 +436,11 @@ enum builtin_need {
 
 /* Probe types a builtin can be used in; 0 in a row: all. */
 #define IN(type)	  (1u << PROBE_##type)
-#define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE))
-#define HAVE_REGISTERS	  (IN(USDT) | IN(UPROBE) | IN(URETPROBE))
-#define HAVE_NAMED_FIELDS (IN(USDT) | IN(UPROBE) | IN(TRACEPOINT))
+#define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE) | IN(RAWTRACEPOINT))
+#define HAVE_SITES	  (IN(USDT) | IN(UPROBE) | IN(URETPROBE))
+#define HAVE_SAMPLES	  (IN(PROFILE) | IN(SOFTWARE) | IN(HARDWARE) | IN(WATCHPOINT))
+#define HAVE_REGISTERS	  (HAVE_SITES | HAVE_SAMPLES)
+#define HAVE_NAMED_FIELDS (IN(USDT) | IN(UPROBE) | IN(TRACEPOINT) | IN(RAWTRACEPOINT))
 
 /* Arguments of a function, one letter each; those after a '[' may be left out:
  *

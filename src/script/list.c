@@ -201,6 +201,31 @@ static int list_event(void *arg, struct str category, struct str name)
 	return give(l, err);
 }
 
+/* As bpftrace has it: "software:faults:" takes the default count. */
+static int list_counters(struct lister *l)
+{
+	const struct counter *c;
+	int err = 0;
+
+	for (size_t i = 0; !err && (c = counter_at(l->spec->type, i)); i++)
+		if (str_match(l->spec->name, str_from(c->name)) ||
+		    (c->other && str_match(l->spec->name, str_from(c->other))))
+			err = give(l, begin_probe(l, str_from(c->name), STR(""), str_of(NULL, 0)));
+	return err;
+}
+
+static int list_raw(void *arg, struct str name, const struct ctype *function)
+{
+	struct lister *l = arg;
+	int err = begin_probe(l, name, str_of(NULL, 0), str_of(NULL, 0));
+	const struct ctype_param *p =
+		l->details && function && function->params ? function->params->next : NULL;
+
+	for (; p && !err; p = p->next)
+		add_declaration(l, p->type, p->name);
+	return give(l, err);
+}
+
 static int list_spec(struct lister *l, const struct script_options *options,
 		     const struct script_source *source, struct diag *d)
 {
@@ -224,6 +249,13 @@ static int list_spec(struct lister *l, const struct script_options *options,
 		return source->functions(source->run, &query, list_function, l, d);
 	case PROBE_TRACEPOINT:
 		return source->events(source->self, spec->provider, spec->name, list_event, l, d);
+	case PROBE_SOFTWARE:
+	case PROBE_HARDWARE: return list_counters(l);
+	case PROBE_RAWTRACEPOINT:
+		return source->raw_events
+			       ? source->raw_events(source->self, spec->name, list_raw, l, d)
+			       : 0;
+	case PROBE_SELF: return give(l, begin_probe(l, STR("signal"), spec->name, str_of(NULL, 0)));
 	default: return give(l, begin_probe(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0)));
 	}
 }

@@ -49,6 +49,16 @@ static int look_at_function(void *arg, const struct found_function *f)
 	return 0;
 }
 
+static int look_at_raw(void *arg, struct str name, const struct ctype *function)
+{
+	struct search *q = arg;
+
+	(void)function;
+	q->seen++;
+	consider(q, name, q->spec->name);
+	return 0;
+}
+
 static int look_at_event(void *arg, struct str category, struct str name)
 {
 	struct search *q = arg;
@@ -77,6 +87,10 @@ static void look_around(struct search *q)
 		break;
 	case PROBE_TRACEPOINT:
 		source->events(source->self, STR("*"), STR("*"), look_at_event, q, NULL);
+		break;
+	case PROBE_RAWTRACEPOINT:
+		if (source->raw_events)
+			source->raw_events(source->self, STR("*"), look_at_raw, q, NULL);
 		break;
 	default: break;
 	}
@@ -127,6 +141,8 @@ static struct str searched(const struct search *q)
 
 	if (spec->type == PROBE_TRACEPOINT)
 		return arena_printf(a, "searched %zu events of tracefs", q->seen);
+	if (spec->type == PROBE_RAWTRACEPOINT)
+		return arena_printf(a, "searched %zu raw tracepoints of the kernel", q->seen);
 	if (spec->type != PROBE_USDT)
 		return arena_printf(a, "searched %zu functions", q->seen);
 	if (!spec->path.len)

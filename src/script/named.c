@@ -72,8 +72,10 @@ static struct arg_value text_value(const struct attachment *p, const struct argu
 {
 	struct arg_value v = {.shape = text_shape(p)};
 
-	if (p->spec->type == PROBE_UPROBE)
+	if (p->spec->type != PROBE_USDT) {
 		v = number_value(&arg->operand, arg->type, is);
+		v.shape.type.is_kernel = check_is_kernel_probe(p->spec);
+	}
 	v.is_text = true;
 	v.counted_by = arg->counted_by;
 	return v;
@@ -102,6 +104,7 @@ static struct arg_value typed_value(const struct attachment *p, const struct arg
 	const struct arch *arch = p->attach.arch;
 	struct ctype_layout is = layout_passed(p, arg->type);
 	enum ctype_kind kind = ctype_kind(arg->type);
+	struct arg_value v;
 
 	if (kind == CTYPE_FLOAT && is.size == o->size && is.size >= 4)
 		return float_value((unsigned)is.size);
@@ -109,7 +112,9 @@ static struct arg_value typed_value(const struct attachment *p, const struct arg
 		return text_value(p, arg, &is);
 	if (is.size && is_no_number(kind, &is))
 		return (struct arg_value){.size = is.size};
-	return number_value(o, arg->type, &is);
+	v = number_value(o, arg->type, &is);
+	v.shape.type.is_kernel = ctype_is_address(arg->type) && check_is_kernel_probe(p->spec);
+	return v;
 }
 
 static struct arg_value value_of(const struct attachment *p, unsigned n)

@@ -23,6 +23,7 @@ struct parser {
 	int err;
 	unsigned depth;
 	unsigned nodes;
+	bool is_pattern; /* one probe is parsed, for `-l` */
 	struct tree *tree;
 	/* Macros that are being expanded, the innermost last; where each was used. */
 	struct expansion {

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "find/pattern.h"
+#include "script/inside.h"
 
 #define SECOND 1000000000ull
 
@@ -213,6 +214,88 @@ static void build_tracepoint(struct parser *p, const struct pattern *parts, stru
 	s->name = parts->part[2];
 }
 
+/* software = type ":" event ( ":" count? )? */
+static void build_counter(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	struct str count = parts->count == 3 ? parts->part[2] : STR("");
+	const struct counter *found;
+	struct str guess;
+
+	if (parts->count < 2 || parts->count > 3 || (count.len && lex_number(count, &s->period)) ||
+	    s->period > INT64_MAX) {
+		bad_probe(p, parts,
+			  s->type == PROBE_SOFTWARE
+				  ? "software:page-faults, software:faults:100"
+				  : "hardware:cpu-cycles, hardware:cycles:100000");
+		return;
+	}
+	s->name = parts->part[1];
+	found = counter_find(s->type, s->name);
+	if (found && !s->period)
+		s->period = found->period;
+	/* nopal -l takes patterns, and only that. */
+	if (found || (p->is_pattern && str_has_wildcard(s->name)))
+		return;
+	guess = counter_guess(s->type, s->name);
+	if (!parse_error(p, parse_mark_of(p, parts->all), "unknown-event",
+			 "'%.*s' is not a %s event", STR_FMT(s->name), probe_type_name(s->type)))
+		return;
+	if (guess.len)
+		diag_hint(p->d, "did you mean '%.*s'?", STR_FMT(guess));
+	else
+		diag_hint(p->d, "nopal -l '%s:*' lists them", probe_type_name(s->type));
+}
+
+/* "rw" -> WATCH_READ | WATCH_WRITE; 0: it is not a mode. */
+static uint8_t watch_mode(struct str text)
+{
+	static const char letters[] = "rwx"; /* ORDER: enum watch_mode */
+	uint8_t mode = 0;
+
+	for (size_t i = 0; i < text.len; i++) {
+		const char *letter = text.ptr[i] ? strchr(letters, text.ptr[i]) : NULL;
+		uint8_t bit = letter ? (uint8_t)(1u << (letter - letters)) : 0;
+
+		if (!bit || mode & bit)
+			return 0;
+		mode |= bit;
+	}
+	return mode;
+}
+
+/* watchpoint = type ":" address ":" ( 1 | 2 | 4 | 8 ) ":" [rwx]+ */
+static void build_watchpoint(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	uint64_t length = 0;
+
+	if (parts->count != 4 || lex_number(parts->part[1], &s->offset) ||
+	    lex_number(parts->part[2], &length) || !length || length > 8 ||
+	    (length & (length - 1)) || !(s->mode = watch_mode(parts->part[3])))
+		bad_probe(p, parts,
+			  "watchpoint:ADDRESS:LENGTH:MODE, such as watchpoint:0x7ffe1000:8:rw: "
+			  "LENGTH is 1, 2, 4 or 8, MODE is of r, w and x");
+	s->length = (uint8_t)length;
+}
+
+/* rawtracepoint = type ":" ( module ":" )? event */
+static void build_raw(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	if (parts->count < 2 || parts->count > 3 || !parts->part[parts->count - 1].len)
+		bad_probe(p, parts, "rawtracepoint:EVENT, such as rawtracepoint:sched_switch");
+	s->name = parts->part[parts->count - 1];
+	if (parts->count == 3)
+		s->provider = parts->part[1];
+}
+
+/* self = "self:signal:SIGUSR1" */
+static void build_self(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	if (parts->count != 3 || !str_eq_text(parts->part[1], "signal") ||
+	    !str_eq_text(parts->part[2], "SIGUSR1"))
+		bad_probe(p, parts, "self:signal:SIGUSR1");
+	s->name = parts->part[parts->count - 1];
+}
+
 typedef void build_fn(struct parser *p, const struct pattern *parts, struct probe_spec *s);
 
 /* clang-format off */
@@ -221,6 +304,9 @@ static build_fn *const builders[] = {
 	[PROBE_INTERVAL]   = build_timer,  [PROBE_PROFILE]    = build_timer,
 	[PROBE_USDT]       = build_usdt,   [PROBE_UPROBE]     = build_uprobe,
 	[PROBE_URETPROBE]  = build_uprobe, [PROBE_TRACEPOINT] = build_tracepoint,
+	[PROBE_SOFTWARE]   = build_counter, [PROBE_HARDWARE]  = build_counter,
+	[PROBE_WATCHPOINT] = build_watchpoint, [PROBE_RAWTRACEPOINT] = build_raw,
+	[PROBE_SELF]       = build_self,
 };
 /* clang-format on */
 
@@ -243,7 +329,8 @@ static void unknown_type(struct parser *p, const struct pattern *parts)
 			  STR_FMT(parts->part[1]));
 	else
 		diag_hint(p->d, "the probe types are usdt, uprobe, uretprobe, tracepoint, "
-				"interval, profile, BEGIN and END");
+				"rawtracepoint, software, hardware, watchpoint, interval, "
+				"profile, self, BEGIN and END");
 }
 
 static struct probe_spec *parse_probe(struct parser *p)
@@ -281,6 +368,7 @@ void parse_probes(struct parser *p, struct probe_spec **out)
 
 int parse_pattern(struct parser *p, struct probe_spec **out)
 {
+	p->is_pattern = true;
 	*out = parse_probe(p);
 	parse_blank(p);
 	if (!p->err && !at_end(&p->lexer))

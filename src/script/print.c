@@ -119,6 +119,11 @@ static void print_part(const char *name, struct str text, struct buf *out)
 	buf_escaped(out, text);
 }
 
+static bool is_counted(const struct probe_spec *s)
+{
+	return s->type == PROBE_SOFTWARE || s->type == PROBE_HARDWARE;
+}
+
 static void print_probe(const struct probe_spec *s, struct buf *out)
 {
 	indent(1, out);
@@ -130,8 +135,11 @@ static void print_probe(const struct probe_spec *s, struct buf *out)
 		buf_printf(out, " offset=0x%llx", (unsigned long long)s->offset);
 	if (s->line)
 		buf_printf(out, " line=%.*s:%u:%u", STR_FMT(s->source), s->line, s->column);
+	if (s->mode)
+		buf_printf(out, " length=%u mode=%u", s->length, s->mode);
 	if (s->period)
-		buf_printf(out, " period=%lluns", (unsigned long long)s->period);
+		buf_printf(out, is_counted(s) ? " every=%llu" : " period=%lluns",
+			   (unsigned long long)s->period);
 	buf_char(out, '\n');
 }
 

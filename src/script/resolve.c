@@ -71,19 +71,31 @@ static bool image_is_known(struct search *q, const void *image)
 	return false;
 }
 
-/* Timers, BEGIN and END: the attachment is the text itself. */
+/* Timers, counters, BEGIN and END: the attachment is the text itself. */
 static int resolve_bare(struct search *q)
 {
 	/* clang-format off */
 	static const enum attach_kind kinds[] = {
-		[PROBE_BEGIN]    = ATTACH_BEGIN,
-		[PROBE_END]      = ATTACH_END,
-		[PROBE_INTERVAL] = ATTACH_INTERVAL,
-		[PROBE_PROFILE]  = ATTACH_PROFILE,
+		[PROBE_BEGIN]      = ATTACH_BEGIN,
+		[PROBE_END]        = ATTACH_END,
+		[PROBE_INTERVAL]   = ATTACH_INTERVAL,
+		[PROBE_PROFILE]    = ATTACH_PROFILE,
+		[PROBE_SOFTWARE]   = ATTACH_COUNTER,
+		[PROBE_HARDWARE]   = ATTACH_COUNTER,
+		[PROBE_WATCHPOINT] = ATTACH_WATCHPOINT,
+		[PROBE_SELF]       = ATTACH_SIGNAL,
 	};
 	/* clang-format on */
-	struct attachment attachment = {
-		.attach = {.kind = kinds[q->spec->type], .period = q->spec->period}};
+	const struct probe_spec *spec = q->spec;
+	const struct counter *counter = counter_find(spec->type, spec->name);
+	struct attachment attachment = {.attach = {.kind = kinds[spec->type],
+						   .period = spec->period,
+						   .counter_type = counter_perf_type(spec->type),
+						   .counter = counter ? counter->config : 0,
+						   .offset = spec->offset,
+						   .length = spec->length,
+						   .mode = spec->mode,
+						   .arch = arch_host()}};
 	struct str rest = str_of(q->s->text.ptr + q->spec->mark.at, q->spec->mark.len);
 	struct str name;
 
@@ -436,6 +448,62 @@ static int resolve_events(struct search *q)
 				 q->d);
 }
 
+/* ---- rawtracepoint ---- */
+
+/* Without BTF an event has as many arguments as the kernel allows, of which nothing is known. */
+#define RAW_ARGUMENTS 12
+
+/* Its arguments are words, with the names and types of `function`, which calls what is attached.
+ * The first parameter is not of the tracepoint. */
+static int raw_arguments(struct search *q, const struct ctype *function, struct attachment *at)
+{
+	const struct ctype_param *p = function && function->params ? function->params->next : NULL;
+	unsigned count = 0, most = function ? OPERANDS_MAX : RAW_ARGUMENTS;
+	struct argument *args = arena_array(&q->s->arena, struct argument, most);
+
+	if (!args)
+		return -ENOMEM;
+	for (; count < most && (p || !function); count++, p = p ? p->next : NULL)
+		args[count] = (struct argument){.operand = {.kind = OPERAND_CONTEXT,
+							    .size = 8,
+							    .bytes = 8,
+							    .value = 8 * count,
+							    .raw = STR("word")},
+						.name = p ? p->name : STR(""),
+						.type = p ? p->type : NULL,
+						.counted_by = -1};
+	at->attach.args = args;
+	at->attach.arg_count = count;
+	return 0;
+}
+
+static int add_raw(void *arg, struct str name, const struct ctype *function)
+{
+	struct search *q = arg;
+	struct arena *a = &q->s->arena;
+	struct str probe = arena_printf(a, "rawtracepoint:%.*s", STR_FMT(name));
+	struct attachment attachment = {.attach = {.kind = ATTACH_RAW, .arch = arch_host()}};
+	int err;
+
+	q->found++;
+	attachment.attach.tracepoint = arena_str(a, name);
+	if (!probe.ptr || !attachment.attach.tracepoint.ptr)
+		return -ENOMEM;
+	err = raw_arguments(q, function, &attachment);
+	return err ? err : search_add(q, attachment, probe, STR(""));
+}
+
+static int resolve_raw(struct search *q)
+{
+	const struct probe_spec *spec = q->spec;
+
+	if (q->spec->attachment_count)
+		return 0;
+	return q->source->raw_events
+		       ? q->source->raw_events(q->source->self, spec->name, add_raw, q, q->d)
+		       : add_raw(q, spec->name, NULL);
+}
+
 typedef int resolve_fn(struct search *q);
 
 /* clang-format off */
@@ -444,6 +512,9 @@ static resolve_fn *const resolvers[] = {
 	[PROBE_INTERVAL]   = resolve_bare,     [PROBE_PROFILE]    = resolve_bare,
 	[PROBE_USDT]       = resolve_usdt,     [PROBE_UPROBE]     = resolve_function,
 	[PROBE_URETPROBE]  = resolve_function, [PROBE_TRACEPOINT] = resolve_events,
+	[PROBE_SOFTWARE]   = resolve_bare,     [PROBE_HARDWARE]   = resolve_bare,
+	[PROBE_WATCHPOINT] = resolve_bare,     [PROBE_RAWTRACEPOINT] = resolve_raw,
+	[PROBE_SELF]       = resolve_bare,
 };
 /* clang-format on */
 

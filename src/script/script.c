@@ -78,6 +78,12 @@ static int machine_types(void *self, enum ctype_kind kind, struct str pattern, f
 	return finder_types_each(self, kind, pattern, fn, arg, d);
 }
 
+static int machine_raw_events(void *self, struct str pattern, finder_raw_fn *fn, void *arg,
+			      struct diag *d)
+{
+	return finder_raw_events(self, pattern, fn, arg, d);
+}
+
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
@@ -93,6 +99,7 @@ struct script_source script_source_machine(struct finder *f)
 		.type = machine_type,
 		.constant = machine_constant,
 		.types = machine_types,
+		.raw_events = machine_raw_events,
 		.function_types = machine_function_types,
 	};
 }
@@ -173,6 +180,7 @@ static void note_facts(struct script *s)
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
 		for (const struct probe_spec *p = c->probes; p; p = p->next) {
 			f->only_begin_end &= p->type == PROBE_BEGIN || p->type == PROBE_END;
+			f->uses_signal |= p->type == PROBE_SELF;
 			begins |= p->type == PROBE_BEGIN;
 			f->needs_images |= probe_may_come_later(s, p);
 			f->uses_tracepoints |= p->type == PROBE_TRACEPOINT;

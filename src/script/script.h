@@ -66,6 +66,9 @@ struct script_source {
 	struct str (*library)(void *self, struct str path, struct arena *a, size_t *count);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);
+	/* finder_raw_events(). NULL: any event may exist. */
+	int (*raw_events)(void *self, struct str pattern, finder_raw_fn *fn, void *arg,
+			  struct diag *d);
 	int (*event)(void *self, struct arena *a, struct str category, struct str name,
 		     struct trace_event *out, struct diag *d);
 	/* Types and constants by name, as find/types.h has them; NULL functions: none is known. */
@@ -92,6 +95,7 @@ struct script_facts {
 	bool sends_data;     /* printf and other output, and not only what acts on maps */
 	bool uses_stacks;    /* ustack, usym: processes must be remembered while they live */
 	bool uses_tracepoints;
+	bool uses_signal;  /* SIGUSR1 is not for printing maps */
 	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped
 			      later matter too */
 	struct str trunc_trailer; /* ".." */

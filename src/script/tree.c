@@ -19,22 +19,27 @@ static const char *const operator_texts[] = {
 /* clang-format on */
 
 struct probe_row {
-	const char *name, *other, *brief;
+	const char *name, *other, *brief, *also;
 	enum probe_type type;
 };
 
 /* ORDER: enum probe_type */
 /* clang-format off */
 static const struct probe_row probe_rows[] = {
-	/* name        other spelling  short    type             */
-	{ "BEGIN",      "begin",       "begin", PROBE_BEGIN      },
-	{ "END",        "end",         "end",   PROBE_END        },
-	{ "interval",   "interval",    "i",     PROBE_INTERVAL   },
-	{ "profile",    "profile",     "p",     PROBE_PROFILE    },
-	{ "usdt",       "usdt",        "U",     PROBE_USDT       },
-	{ "uprobe",     "uprobe",      "u",     PROBE_UPROBE     },
-	{ "uretprobe",  "uretprobe",   "ur",    PROBE_URETPROBE  },
-	{ "tracepoint", "tracepoint",  "t",     PROBE_TRACEPOINT },
+	/* name           other spelling     short    also     type                */
+	{ "BEGIN",         "begin",           "begin", "begin", PROBE_BEGIN         },
+	{ "END",           "end",             "end",   "end",   PROBE_END           },
+	{ "interval",      "interval",        "i",     "i",     PROBE_INTERVAL      },
+	{ "profile",       "profile",         "p",     "p",     PROBE_PROFILE       },
+	{ "usdt",          "usdt",            "U",     "U",     PROBE_USDT          },
+	{ "uprobe",        "uprobe",          "u",     "u",     PROBE_UPROBE        },
+	{ "uretprobe",     "uretprobe",       "ur",    "ur",    PROBE_URETPROBE     },
+	{ "tracepoint",    "tracepoint",      "t",     "t",     PROBE_TRACEPOINT    },
+	{ "software",      "software",        "s",     "s",     PROBE_SOFTWARE      },
+	{ "hardware",      "hardware",        "h",     "h",     PROBE_HARDWARE      },
+	{ "watchpoint",    "asyncwatchpoint", "w",     "aw",    PROBE_WATCHPOINT    },
+	{ "rawtracepoint", "rawtracepoint",   "rt",    "rt",    PROBE_RAWTRACEPOINT },
+	{ "self",          "self",            "self",  "self",  PROBE_SELF          },
 };
 /* clang-format on */
 
@@ -42,9 +47,7 @@ static const struct probe_row probe_rows[] = {
 static const char *const foreign_probes[] = {
 	"kprobe",        "k",      "kretprobe",  "kr",   "kfunc",
 	"kretfunc",      "fentry", "fexit",      "f",    "fr",
-	"iter",          "it",     "software",   "s",    "hardware",
-	"h",             "w",      "watchpoint", "aw",   "asyncwatchpoint",
-	"rawtracepoint", "rt",     "self",       "test", "bench",
+	"iter",          "it",     "test",       "bench",
 };
 /* clang-format on */
 
@@ -104,7 +107,7 @@ bool probe_type_find(struct str name, enum probe_type *out)
 		const struct probe_row *row = &probe_rows[i];
 
 		if (str_eq_text(name, row->name) || str_eq_text(name, row->other) ||
-		    str_eq_text(name, row->brief)) {
+		    str_eq_text(name, row->brief) || str_eq_text(name, row->also)) {
 			*out = row->type;
 			return true;
 		}

@@ -141,6 +141,12 @@ enum probe_type {
 	PROBE_UPROBE,
 	PROBE_URETPROBE,
 	PROBE_TRACEPOINT,
+	PROBE_SOFTWARE,
+	PROBE_HARDWARE,
+	PROBE_WATCHPOINT,
+	PROBE_RAWTRACEPOINT,
+	PROBE_SELF,
+	PROBE_TYPES_,
 };
 
 /* One probe of a clause's list. */
@@ -149,12 +155,13 @@ struct probe_spec {
 	struct mark mark;
 	struct str path;       /* usdt, uprobe; may be a pattern, or empty */
 	struct str provider;   /* usdt provider, tracepoint category; empty: any */
-	struct str name;       /* usdt name, function, tracepoint event */
+	struct str name;       /* usdt name, function, tracepoint event, software event, signal */
 	bool has_address;      /* uprobe PATH:0x1234: `offset` is that link-time address */
 	uint64_t offset;       /* uprobe FUNC+offset */
 	struct str source;     /* uprobe PATH@FILE:LINE:COLUMN ... */
 	uint32_t line, column; /* ... LINE from 1; 0: it is not such a probe */
-	uint64_t period;       /* interval, profile: ns */
+	uint64_t period;       /* interval, profile: ns; software, hardware: events */
+	uint8_t length, mode;  /* watchpoint: bytes at `offset`, enum watch_mode */
 	struct probe_spec *next;
 	const void **images; /* resolve.c: files whose attachments are known */
 	size_t image_count, image_cap;

@@ -129,6 +129,7 @@ static struct shape arg_shape(const struct variant *v, unsigned n)
 			return shape_of((struct type){.kind = TYPE_FLOAT, .size = o->size});
 		t.is_signed |= o->is_signed || o->size < 8;
 		t.is_raw |= v->attachments[i]->spec->type == PROBE_UPROBE;
+		t.is_kernel |= check_is_kernel_probe(v->attachments[i]->spec);
 		if (o->size > t.shown)
 			t.shown = o->size;
 	}
@@ -400,13 +401,13 @@ const struct function value_rows[] = {
 	  "the kernel's ticks", "print(jiffies);" },
 	{ "numaid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_NUMA,
 	  "the memory node of the CPU", "@[numaid] = count();" },
-	{ "usermode", "", GROUP_VALUE, 0, HAVE_REGISTERS | IN(BEGIN) | IN(END), RESULT_U64, check_usermode, NULL, 0,
+	{ "usermode", "", GROUP_VALUE, 0, HAVE_SITES | IN(BEGIN) | IN(END), RESULT_U64, check_usermode, NULL, 0,
 	  "1: the probe was hit in user mode", "print(usermode);" },
 	{ "probetype", "", GROUP_VALUE, 0, 0, RESULT_NAME, check_probetype, lower_probetype, 0,
 	  "the type of the probe: usdt, uprobe, ...", "print(probetype);" },
 	{ "probe", "", GROUP_VALUE, 0, 0, RESULT_NAME, NULL, lower_builtin, BUILTIN_PROBE,
 	  "name of the probe that was hit", "@[probe] = count();" },
-	{ "func", "", GROUP_VALUE, NEED_FUNC, HAVE_REGISTERS, RESULT_NAME, NULL, lower_builtin, BUILTIN_FUNC,
+	{ "func", "", GROUP_VALUE, NEED_FUNC, HAVE_SITES, RESULT_NAME, NULL, lower_builtin, BUILTIN_FUNC,
 	  "the function around the probe", "@[func] = count();" },
 	{ "ustack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_USTACK,
 	  "user stack; ustack(n) has at most n frames", "@[ustack(5)] = count();" },

@@ -363,6 +363,15 @@ NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
 	return err;
 }
 
+NOPAL_EXPORT int nopal_trace_signal(struct nopal_trace *t, struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+
+	if (!t->facts.uses_signal)
+		return nopal_trace_print_maps(t);
+	return diag_ensure(d, run_clauses(t, ATTACH_SIGNAL, d), "run the clauses of a signal");
+}
+
 NOPAL_EXPORT int nopal_trace_exit_code(const struct nopal_trace *t)
 {
 	return t->exit_code;

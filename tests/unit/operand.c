@@ -49,6 +49,7 @@ static void dump(const struct operand *o, const struct arch *arch, struct buf *o
 		buf_printf(out, "%u bytes at ", o->bytes);
 		dump_mem(o, arch, out);
 		break;
+	case OPERAND_CONTEXT: buf_printf(out, "context %lld", (long long)o->value); break;
 	case OPERAND_BAD: buf_text(out, "bad"); break;
 	}
 	dump_symbol(o, out);

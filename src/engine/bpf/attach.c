@@ -1,6 +1,7 @@
 /* Attaching; see attach.h. */
 #include "engine/bpf/attach.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -234,18 +235,15 @@ static int attach_named_tracepoint(struct links *l, const struct unit *u, int pr
 	return err;
 }
 
-/* A timer on every CPU; CPUs that are off refuse. */
-static int attach_profile(struct links *l, const struct attach_options *o, const struct unit *u,
-			  int program_fd, struct diag *d)
+/* On every CPU; CPUs that are off refuse. */
+static int sample_everywhere(struct links *l, const struct attach_options *o,
+			     struct perf_event_attr *attr, int program_fd)
 {
-	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
-				       .config = PERF_COUNT_SW_CPU_CLOCK,
-				       .sample_period = u->sites->attach->period};
 	unsigned cpus = engine_cpus();
 	int err = -ENODEV;
 
 	for (unsigned cpu = 0; cpu < cpus; cpu++) {
-		int event = kernel_perf_open(&attr, -1, (int)cpu);
+		int event = kernel_perf_open(attr, -1, (int)cpu);
 
 		if (event == -ENODEV)
 			continue;
@@ -253,10 +251,105 @@ static int attach_profile(struct links *l, const struct attach_options *o, const
 		if (err)
 			break;
 	}
-	if (err)
-		diag_error(d, err, "attach", "cannot start a timer on every CPU: %s",
-			   meaning_of(err));
 	return err;
+}
+
+/* In every thread that a process has, and will have; in its children, if they are followed. */
+static int sample_process(struct links *l, const struct attach_options *o,
+			  struct perf_event_attr *attr, int program_fd)
+{
+	char path[32];
+	struct dirent *e;
+	int err = -ESRCH;
+	DIR *tasks;
+
+	attr->inherit = 1;
+	attr->inherit_thread = !o->follows;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)o->process);
+	tasks = opendir(path);
+	while (tasks && (e = readdir(tasks))) {
+		uint64_t tid;
+		int event;
+
+		if (str_to_u64(str_from(e->d_name), &tid))
+			continue;
+		event = kernel_perf_open(attr, (pid_t)tid, -1);
+		if (event == -ESRCH) /* it has ended */
+			continue;
+		err = event < 0 ? event : link_event(l, program_fd, event, 0, o->features);
+		if (err)
+			break;
+	}
+	if (tasks)
+		closedir(tasks);
+	return err;
+}
+
+static const char *counter_refusal(const struct attach *at, int err)
+{
+	if (at->kind == ATTACH_WATCHPOINT && err == -EINVAL)
+		return "this CPU has no watchpoint of this length and mode (x86 watches w and rw, "
+		       "and x with length 8), or the address is not a multiple of the length";
+	if (at->kind == ATTACH_WATCHPOINT && err == -ENOSPC)
+		return "all watchpoints of the CPU are in use";
+	if (at->kind == ATTACH_COUNTER && (err == -ENOENT || err == -EOPNOTSUPP))
+		return at->counter_type == PERF_TYPE_HARDWARE
+			       ? "this machine does not count it (virtual machines often count no "
+				 "hardware events); software events and profile: are there"
+			       : "this kernel does not count it";
+	return meaning_of(err);
+}
+
+/* A timer, a counter or a watchpoint. */
+static int attach_sample(struct links *l, const struct attach_options *o, const struct unit *u,
+			 int program_fd, struct diag *d)
+{
+	const struct attach *at = u->sites->attach;
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .sample_period = at->period};
+	bool is_watch = at->kind == ATTACH_WATCHPOINT;
+	int err;
+
+	if (at->kind == ATTACH_COUNTER) {
+		attr.type = at->counter_type;
+		attr.config = at->counter;
+	} else if (is_watch) {
+		attr.type = PERF_TYPE_BREAKPOINT;
+		attr.config = 0;
+		attr.sample_period = 1;
+		attr.bp_type = at->mode;
+		attr.bp_addr = at->offset;
+		attr.bp_len = at->mode == WATCH_EXEC ? sizeof(long) : at->length;
+	}
+	if (is_watch && o->process)
+		err = sample_process(l, o, &attr, program_fd);
+	else
+		err = sample_everywhere(l, o, &attr, program_fd);
+	if (err) {
+		struct str name = unit_site_name(u, at);
+
+		diag_error(d, err, "attach", "cannot attach '%.*s': %s", STR_FMT(name),
+			   counter_refusal(at, err));
+	}
+	return err;
+}
+
+static int attach_raw(struct links *l, const struct unit *u, int program_fd, struct diag *d)
+{
+	const struct attach *at = u->sites->attach;
+	char *name = strndup(at->tracepoint.ptr, at->tracepoint.len);
+	int link = name ? kernel_link_raw(program_fd, name) : -ENOMEM;
+
+	free(name);
+	if (link >= 0)
+		return links_keep(l, link);
+	diag_error(d, link, "attach", "cannot attach to raw tracepoint '%.*s': %s",
+		   STR_FMT(at->tracepoint),
+		   link == -ENOENT   ? "this kernel has no such tracepoint"
+		   : link == -EINVAL ? "it has fewer arguments than the script reads"
+				     : meaning_of(link));
+	return link;
 }
 
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
@@ -266,8 +359,10 @@ int attach_unit(struct links *l, const struct attach_options *o, const struct un
 
 	if (u->kind == UNIT_TRACEPOINT)
 		return attach_named_tracepoint(l, u, program_fd, d);
-	if (u->kind == UNIT_PROFILE)
-		return attach_profile(l, o, u, program_fd, d);
+	if (u->kind == UNIT_SAMPLE)
+		return attach_sample(l, o, u, program_fd, d);
+	if (u->kind == UNIT_RAW)
+		return attach_raw(l, u, program_fd, d);
 	for (uint32_t at = 0, end; unit_is_uprobe(u) && at < u->site_count && !err; at = end) {
 		end = unit_file_end(u, at);
 		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);

@@ -18,7 +18,9 @@ struct links {
 
 struct attach_options {
 	struct features *features;
-	pid_t pid; /* let the kernel fire for this process only; 0: for all */
+	pid_t pid;     /* let the kernel fire for this process only; 0: for all */
+	pid_t process; /* -p or -c; 0: none. Watchpoints are in its threads ... */
+	bool follows;  /* ... and in its children */
 };
 
 /* The links take over the descriptor; -ENOMEM closes it. */

@@ -156,7 +156,9 @@ static uint64_t now(void)
 static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_uprobes,
 		       struct diag *d)
 {
-	struct attach_options o = {.features = &e->features};
+	struct attach_options o = {.features = &e->features,
+				   .process = e->options.pid,
+				   .follows = e->options.follow_forks};
 	int err = 0;
 
 	/* The breakpoints go into the traced process's memory alone, where the kernel can. */
@@ -396,11 +398,9 @@ static void bpf_dump(struct engine *engine, struct buf *out)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	static const char *const kinds[] = {
-		[UNIT_UPROBE] = "uprobe",
-		[UNIT_URETPROBE] = "uretprobe",
-		[UNIT_TRACEPOINT] = "tracepoint",
-		[UNIT_PROFILE] = "profile",
-		[UNIT_RUN] = "run",
+		[UNIT_UPROBE] = "uprobe",	  [UNIT_URETPROBE] = "uretprobe",
+		[UNIT_TRACEPOINT] = "tracepoint", [UNIT_SAMPLE] = "sample",
+		[UNIT_RAW] = "rawtracepoint",	  [UNIT_RUN] = "run",
 	};
 	unsigned number = 0;
 

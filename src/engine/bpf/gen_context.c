@@ -128,6 +128,7 @@ static void read_operand(struct gen *g, const struct insn *in, const struct oper
 			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
 		gen_extend(g, R1, o->size, o->is_signed);
 		break;
+	case OPERAND_CONTEXT: code_load(g->code, 8, R1, CTX, (int)o->value); break;
 	case OPERAND_ADDRESS:
 		compute_address(g, o, arch);
 		code_alu(g->code, BPF_MOV, R1, TMP);
@@ -288,7 +289,7 @@ static void read_ip(struct gen *g)
 {
 	int at = saved_at(arch_host(), arch_host()->pc);
 
-	if ((g->unit->kind == UNIT_PROFILE || g->unit->kind == UNIT_UPROBE) && at >= 0) {
+	if ((g->unit->kind == UNIT_SAMPLE || g->unit->kind == UNIT_UPROBE) && at >= 0) {
 		/* bpf_get_func_ip() gives 0 for uprobes before Linux 6.6. */
 		code_load(g->code, 8, R0, CTX, at);
 	} else if (g->unit->kind == UNIT_UPROBE || g->unit->kind == UNIT_URETPROBE) {

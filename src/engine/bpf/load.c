@@ -28,7 +28,8 @@ static const struct {
 	[UNIT_UPROBE]     = { BPF_PROG_TYPE_KPROBE,     "nopal_uprobe"  },
 	[UNIT_URETPROBE]  = { BPF_PROG_TYPE_KPROBE,     "nopal_return"  },
 	[UNIT_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"   },
-	[UNIT_PROFILE]    = { BPF_PROG_TYPE_PERF_EVENT, "nopal_profile" },
+	[UNIT_SAMPLE]     = { BPF_PROG_TYPE_PERF_EVENT, "nopal_sample"  },
+	[UNIT_RAW]        = { BPF_PROG_TYPE_RAW_TRACEPOINT, "nopal_raw" },
 	[UNIT_RUN]        = { BPF_PROG_TYPE_SYSCALL,    "nopal_run"     },
 };
 /* clang-format on */

@@ -97,7 +97,10 @@ static enum unit_kind kind_of(enum attach_kind kind)
 	case ATTACH_UPROBE: return UNIT_UPROBE;
 	case ATTACH_URETPROBE: return UNIT_URETPROBE;
 	case ATTACH_TRACEPOINT: return UNIT_TRACEPOINT;
-	case ATTACH_PROFILE: return UNIT_PROFILE;
+	case ATTACH_PROFILE:
+	case ATTACH_COUNTER:
+	case ATTACH_WATCHPOINT: return UNIT_SAMPLE;
+	case ATTACH_RAW: return UNIT_RAW;
 	default: return UNIT_RUN;
 	}
 }

@@ -12,8 +12,9 @@ enum unit_kind {
 	UNIT_UPROBE, /* ORDER: it and the next are shared by many sites; see units_make() */
 	UNIT_URETPROBE,
 	UNIT_TRACEPOINT,
-	UNIT_PROFILE,
-	UNIT_RUN, /* BEGIN, END, interval: run from here */
+	UNIT_SAMPLE, /* profile, counters, watchpoints: events of perf */
+	UNIT_RAW,
+	UNIT_RUN, /* BEGIN, END, interval, signal: run from here */
 };
 
 /* Clause `clause` at `attach`, one of its attachments that represents all of the case. */

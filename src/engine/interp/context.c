@@ -89,6 +89,7 @@ uint64_t read_arg(struct run *r, const struct operand *o)
 	case OPERAND_MEM:
 		return read_user(r, operand_address(r->c, r->at->arch, o), o->size, is_signed);
 	case OPERAND_ADDRESS: return operand_address(r->c, r->at->arch, o);
+	case OPERAND_CONTEXT:
 	case OPERAND_BAD: break;
 	}
 	return 0;

@@ -343,8 +343,8 @@ static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 
 static const char *interp_unreachable(const struct engine *e, const struct attach *at)
 {
-	bool is_ours =
-		at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL;
+	bool is_ours = at->kind == ATTACH_BEGIN || at->kind == ATTACH_END ||
+		       at->kind == ATTACH_INTERVAL || at->kind == ATTACH_SIGNAL;
 	bool is_recorded = ((const struct interp *)e)->options.events && at->kind == ATTACH_UPROBE;
 
 	return is_ours || is_recorded ? NULL : "it only plays recorded events, see --events";

@@ -193,6 +193,7 @@ void native_arg(struct gen *g, const struct insn *in)
 	case OPERAND_REG: read_reg(g, o->reg, o->size, o->reg_shift, is_signed, ACC); break;
 	case OPERAND_MEM: read_memory(g, in, o, is_signed); break;
 	case OPERAND_ADDRESS: operand_address(g, o); break;
+	case OPERAND_CONTEXT:
 	case OPERAND_BAD: asm_const(g->code, ACC, 0); break;
 	}
 	native_write(g, in->d, ACC);

@@ -154,7 +154,8 @@ static int native_open(const struct engine_options *options, struct engine **out
 
 static bool is_tracers(const struct attach *at)
 {
-	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL;
+	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL ||
+	       at->kind == ATTACH_SIGNAL;
 }
 
 static const char *native_unreachable(const struct engine *engine, const struct attach *at)

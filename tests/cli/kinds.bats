@@ -1,0 +1,84 @@
+# Probes of the kinds that the kernel has beside uprobes and tracepoints: attached, and seen to fire.
+load ../helpers
+
+setup() {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR" || return
+	private tick >/dev/null
+}
+
+@test "software events fire each time, with a count of 1" {
+	run "$NOPAL" -q -e 'software:page-faults:1 /comm == "tick"/ { @ = count(); @ip[reg("ip") != 0] = count(); }' -c './tick number 1'
+	[ "$status" = 0 ]
+	[[ "$output" =~ @:\ [0-9]+ ]]
+	[[ "$output" != *"@ip[0]"* ]]
+}
+
+@test "hardware events that the machine does not count are an error that says so" {
+	run "$NOPAL" -q -e 'hardware:cpu-cycles:1000000 { @ = count(); } interval:ms:1 { exit() }'
+	if [ "$status" = 0 ]; then return; fi
+	says attach "cannot attach 'hardware:cpu-cycles:1000000': this machine does not count it" <<<"$output"
+}
+
+@test "raw tracepoints have arguments with the names and types of the kernel" {
+	[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
+	run "$NOPAL" -q -e 'rawtracepoint:sched_process_exec { printf("%s %d %d\n", str(args.bprm->filename), args.p->tgid == pid, (uint64)args.p == arg0); }' -c './tick number 1'
+	[ "$status" = 0 ]
+	[[ "$output" == *"./tick 1 1"* ]]
+	run "$NOPAL" -l 'rawtracepoint:sched_process_ex*'
+	[ "$output" = $'rawtracepoint:sched_process_exec\nrawtracepoint:sched_process_exit' ]
+	run "$NOPAL" -lv 'rt:sched_process_exec'
+	[ "${lines[1]}" = '    struct task_struct *p' ]
+	run "$NOPAL" -e 'rawtracepoint:sched_proces_exec { @ = 1 }'
+	[ "$status" = 1 ]
+	says missing-probe "there is no probe 'rawtracepoint:sched_proces_exec'" <<<"$output"
+	says missing-probe "did you mean 'sched_process_exec'?" <<<"$output"
+}
+
+@test "a watchpoint sees every write of all threads" {
+	cat >watched.c <<-'END'
+		#include <pthread.h>
+		#include <stdio.h>
+		static volatile long watched;
+		static void *add(void *n) { for (int i = 0; i < 5; i++) watched += (long)n; return NULL; }
+		int main(int argc, char **argv)
+		{
+			pthread_t t;
+			if (argc == 1) return printf("%p\n", (void *)&watched) < 0;
+			for (int i = 1; i <= 3; i++) watched = i;
+			pthread_create(&t, NULL, add, (void *)10);
+			return pthread_join(t, NULL);
+		}
+	END
+	gcc -no-pie -O1 -pthread -o watched watched.c || skip "no compiler for this"
+	at=$(./watched)
+	run "$NOPAL" -q -e "watchpoint:$at:8:w / *(int64 *)$at < 100 / { printf(\"%d\n\", *(int64 *)$at); }" -c './watched go'
+	[[ "$output" != *"has no watchpoint"* ]] || skip "this CPU has no watchpoints"
+	# The kernel writes zeros when it loads the program.
+	[ "$(grep -vx 0 <<<"$output" | paste -sd' ')" = '1 2 3 13 23 33 43 53' ]
+	run "$NOPAL" -q -e "watchpoint:$((at + 1)):8:w { @ = count() }" -c ./watched
+	[ "$status" = 1 ]
+	says attach "cannot attach 'watchpoint:$((at + 1)):8:w': this CPU has no watchpoint of this length and mode" <<<"$output"
+}
+
+@test "SIGUSR1 runs the clause that is for it, and prints no maps then" {
+	start_tracer 'self:signal:SIGUSR1 { printf("signal\n"); @n = count(); } interval:s:60 { }' -q
+	kill -USR1 "$tracer"
+	for _ in $(seq 600); do
+		grep -qx signal "$output_file" && break
+		sleep 0.05
+	done
+	grep -qx signal "$output_file"
+	stop_tracer
+	[ "$(grep -c '^@n: 1$' "$output_file")" = 1 ]
+}
+
+@test "nopal -l lists the events that perf counts" {
+	run "$NOPAL" -l 'software:*-faults'
+	[ "${lines[0]}" = software:alignment-faults: ]
+	[ "${#lines[@]}" = 5 ]
+	run "$NOPAL" -l 'h:cycles'
+	[ "$output" = hardware:cpu-cycles: ]
+	run "$NOPAL" -l 'self:signal:SIGUSR1'
+	[ "$output" = self:signal:SIGUSR1 ]
+}
