@@ -5,8 +5,10 @@
 
 #include "base/array.h"
 
-static const struct function *const tables[] = {value_rows,  text_rows,	  search_rows,
-						output_rows, printf_rows, map_rows};
+static const struct function *const tables[] = {
+	value_rows, text_rows,	   search_rows, output_rows,   printf_rows,
+	map_rows,   constant_rows, option_rows, standard_rows,
+};
 
 /* Rows of which the name is not what scripts write. */
 static bool is_pattern(const struct function *f)

@@ -367,6 +367,11 @@ static void check_effect(struct check *c, struct expr *e)
 		check_storable(c, e, "a statement");
 }
 
+bool stmt_skips(const struct stmt *s, bool when)
+{
+	return s->value->is_comptime && s->value->is_const && !s->value->value == when;
+}
+
 static void check_stmt(struct check *c, struct stmt *s)
 {
 	switch (s->kind) {
@@ -376,8 +381,10 @@ static void check_stmt(struct check *c, struct stmt *s)
 	case STMT_IF:
 	case STMT_WHILE:
 		check_number(c, s->value, "a condition");
-		check_nested(c, s->body, s->kind == STMT_WHILE);
-		check_nested(c, s->other, false);
+		if (!stmt_skips(s, true))
+			check_nested(c, s->body, s->kind == STMT_WHILE);
+		if (!stmt_skips(s, false))
+			check_nested(c, s->other, false);
 		break;
 	case STMT_UNROLL: check_unroll(c, s); break;
 	case STMT_FOR: check_for(c, s); break;

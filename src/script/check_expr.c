@@ -192,4 +192,6 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_SIZEOF: check_sizeof(c, e); break;
 	case EXPR_OFFSETOF: check_offsetof(c, e); break;
 	}
+	if (e->is_comptime && !e->is_const && e->kind != EXPR_STRING)
+		check_error(c, e, "not-constant", "the value of 'comptime' must be constant");
 }

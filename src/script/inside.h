@@ -91,6 +91,8 @@ struct script {
 	struct tree tree;
 	struct map *maps;
 	uint32_t map_count;
+	struct named_param *named; /* --name=value among the parameters */
+	unsigned named_count;
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;
@@ -99,6 +101,12 @@ struct script {
 	const struct attachment *only; /* compile the attachments of its image; NULL: all */
 	struct file **files;	       /* held for the attachments */
 	size_t file_count, file_cap;
+};
+
+/* A parameter with a name: --limit=5, --all. */
+struct named_param {
+	struct str name, value;
+	bool has_value;
 };
 
 /* The attachments of one clause that the same code serves. */
@@ -124,6 +132,10 @@ int span_intern(struct script *s, struct mark m, uint32_t *span);
  * any of a process that matches a pattern? */
 bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
 
+/* getopt.c: take the caller's parameters, which may be gone when the script is extended, and keep
+ * those that have names apart (-ENOMEM); complain of names that the script does not declare */
+int params_take(struct script *s);
+int params_check(const struct script *s, struct diag *d);
 /* builtins.c */
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */
@@ -191,6 +203,8 @@ struct check {
 /* Type the whole clause for the attachments of `v`. -EINVAL after all its errors were reported. */
 int check_variant(struct check *c, struct variant *v);
 void check_expr(struct check *c, struct expr *e);
+/* if comptime (...): is the branch for `when` left out, neither looked at nor compiled? */
+bool stmt_skips(const struct stmt *s, bool when);
 /* `e` must be an integer; `what` says of what in the message. */
 void check_int(struct check *c, const struct expr *e, const char *what);
 /* Type `e`, which must be an integer. */
@@ -474,7 +488,7 @@ struct function {
 
 /* Tables of rows; the name of the last row is NULL. */
 extern const struct function value_rows[], text_rows[], search_rows[], map_rows[], output_rows[],
-	printf_rows[];
+	printf_rows[], constant_rows[], option_rows[], standard_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);

@@ -90,6 +90,10 @@ static void lower_if(struct lower *l, const struct stmt *s)
 {
 	struct label other = {0}, end = {0};
 
+	if (stmt_skips(s, true) || stmt_skips(s, false)) {
+		lower_body(l, stmt_skips(s, true) ? s->other : s->body);
+		return;
+	}
 	lower_jump(l, s->value, false, &other);
 	lower_body(l, s->body);
 	if (s->other)

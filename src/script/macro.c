@@ -17,6 +17,7 @@ struct macro {
 	struct str name;
 	struct macro_param params[MAX_PARAMS];
 	unsigned count;
+	bool is_standard;  /* a builtin's */
 	struct lexer body; /* before its brace */
 	struct macro *next;
 };
@@ -49,10 +50,24 @@ static void parse_param(struct parser *p, struct macro *m)
 	parse_advance(p);
 }
 
-/* macro = "macro" word "(" ( param ( "," param )* )? ")" block; the block is only skipped */
+/* params = "(" ( param ( "," param )* )? ")"; the lexer is then before the brace of the block */
+static void parse_params(struct parser *p, struct macro *m)
+{
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	while (!p->err && !parse_is(p, TOKEN_RPAREN)) {
+		if (m->count)
+			parse_expect(p, TOKEN_COMMA, "',' or ')'");
+		parse_param(p, m);
+	}
+	m->body = p->lexer; /* the token to come is the brace */
+	parse_expect(p, TOKEN_RPAREN, "')'");
+}
+
+/* macro = "macro" word params block; the block is only skipped */
 void parse_macro(struct parser *p)
 {
 	struct macro *m = arena_new(p->arena, struct macro);
+	struct mark brace;
 	unsigned depth = 0;
 
 	if (!m) {
@@ -62,15 +77,8 @@ void parse_macro(struct parser *p)
 	parse_advance(p);
 	m->name = p->token.text;
 	parse_expect(p, TOKEN_WORD, "a macro's name");
-	parse_expect(p, TOKEN_LPAREN, "'('");
-	while (!p->err && !parse_is(p, TOKEN_RPAREN)) {
-		if (m->count)
-			parse_expect(p, TOKEN_COMMA, "',' or ')'");
-		parse_param(p, m);
-	}
-	parse_expect(p, TOKEN_RPAREN, "')'");
-	m->body = p->lexer;
-	m->body.at = p->token.mark.at;
+	parse_params(p, m);
+	brace = p->token.mark;
 	if (!parse_is(p, TOKEN_LBRACE))
 		parse_unexpected(p, "'{'");
 	for (; !p->err; parse_advance(p)) {
@@ -79,8 +87,7 @@ void parse_macro(struct parser *p)
 		if (!depth)
 			break;
 		if (parse_is(p, TOKEN_END))
-			parse_error(p, (struct mark){(uint32_t)m->body.at, 1}, "open-block",
-				    "this '{' is never closed");
+			parse_error(p, brace, "open-block", "this '{' is never closed");
 	}
 	m->next = p->tree->macros;
 	p->tree->macros = m;
@@ -100,10 +107,53 @@ static bool fits(const struct macro *m, struct expr *const *args, unsigned count
 	return true;
 }
 
-/* NULL: there is none of this name. */
+/* One text of a builtin that is a macro: "(a, b) { a + b }". */
+static void read_standard(struct parser *p, struct str name, const char *text, struct macro *m)
+{
+	struct lexer lexer = p->lexer;
+	struct token token = p->token;
+	unsigned expansions = p->expansion_count;
+	bool was_standard = p->is_standard;
+
+	m->name = name;
+	m->is_standard = p->is_standard = true;
+	p->lexer = (struct lexer){.text = str_from(text), .arena = p->arena, .d = p->d};
+	p->expansion_count = 0;
+	parse_advance(p);
+	parse_params(p, m);
+	p->lexer = lexer;
+	p->expansion_count = expansions;
+	p->is_standard = was_standard;
+	if (!p->err)
+		p->token = token;
+}
+
+/* NULL: there is none with such parameters. */
+static const struct macro *find_standard(struct parser *p, struct str name, bool *is_known,
+					 struct expr *const *args, unsigned count)
+{
+	const char *text;
+
+	for (unsigned n = 0; (text = parse_standard_macro(name, n)); n++) {
+		struct macro *m = arena_new(p->arena, struct macro);
+
+		*is_known = true;
+		if (!m) {
+			parse_fail(p, -ENOMEM);
+			return NULL;
+		}
+		read_standard(p, name, text, m);
+		if (fits(m, args, count))
+			return m;
+	}
+	return NULL;
+}
+
+/* NULL: there is none of this name. The script's own come before ours. */
 static const struct macro *find_macro(struct parser *p, struct str name, struct mark mark,
 				      struct expr *const *args, unsigned count)
 {
+	const struct macro *standard;
 	bool is_known = false;
 
 	for (const struct macro *m = p->tree->macros; m; m = m->next) {
@@ -113,10 +163,11 @@ static const struct macro *find_macro(struct parser *p, struct str name, struct 
 			return m;
 		is_known = true;
 	}
-	if (is_known)
+	standard = find_standard(p, name, &is_known, args, count);
+	if (!standard && is_known)
 		parse_error(p, mark, "macro-args", "no macro '%.*s' has such parameters",
 			    STR_FMT(name));
-	return NULL;
+	return standard;
 }
 
 struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark,
@@ -128,6 +179,7 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	unsigned expansions = p->expansion_count;
 	struct lexer lexer = p->lexer;
 	struct token token = p->token;
+	bool was_standard = p->is_standard;
 	struct expr *e;
 
 	if (!m)
@@ -142,11 +194,15 @@ struct expr *parse_macro_use(struct parser *p, struct str name, struct mark mark
 	if (p->err)
 		return &p->no_expr;
 	p->macro = &call;
+	if (m->is_standard && !was_standard)
+		p->standard_use = mark;
+	p->is_standard = m->is_standard;
 	p->lexer = m->body;
 	p->expansion_count = 0;
 	parse_advance(p);
 	e = parse_block_value(p);
 	p->macro = call.outer;
+	p->is_standard = was_standard;
 	p->expansion_count = expansions;
 	p->lexer = lexer;
 	if (!p->err)

@@ -276,7 +276,6 @@ const struct function output_rows[] = {
 	  "print the time of day", "time(\"%H:%M:%S\\n\");" },
 	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
 	  "end the run, with an exit status", "exit(1);" },
-	{ .name = "getopt", .group = GROUP_FOREIGN },
 	{ .name = "override", .group = GROUP_FOREIGN },
 	{ .name = "signal", .group = GROUP_FOREIGN },
 	{ .name = "signal_thread", .group = GROUP_FOREIGN },

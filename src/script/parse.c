@@ -75,7 +75,7 @@ static bool enter_macro(struct parser *p)
 	struct define *m = p->token.kind == TOKEN_WORD ? parse_find_define(p, p->token.text) : NULL;
 	struct lexer *l = &p->lexer;
 
-	if (!m || is_expanding(p, m))
+	if (!m || p->is_standard || is_expanding(p, m))
 		return false;
 	if (!p->expansion_count)
 		p->used = p->token.mark;
@@ -122,6 +122,8 @@ void parse_advance(struct parser *p)
 	/* Messages show where the macro was used. */
 	if (p->expansion_count)
 		p->token.mark = p->used;
+	if (p->is_standard)
+		p->token.mark = p->standard_use;
 }
 
 void parse_blank(struct parser *p)

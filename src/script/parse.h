@@ -33,6 +33,8 @@ struct parser {
 	unsigned expansion_count;
 	struct mark used;	  /* of the outermost one */
 	struct macro_call *macro; /* whose block is being parsed; NULL: none */
+	bool is_standard;	  /* ... and it is one of ours: not the script's text */
+	struct mark standard_use; /* where the script uses it */
 	unsigned macro_uses;	  /* so far */
 	struct expr no_expr;	  /* given after an error */
 	struct stmt no_stmt;
@@ -64,6 +66,9 @@ const struct ctype *parse_type_name(struct parser *p);
 /* c_scope.constant, with the parser as `self`: the value of a macro */
 bool parse_macro_value(void *parser, struct str name, int64_t *value);
 
+/* standard.c: definition `number` of a builtin that is a macro, "(a, b) { a + b }"; NULL: there are
+ * no more. */
+const char *parse_standard_macro(struct str name, unsigned number);
 /* macro.c: a definition, from the token before its name on */
 void parse_macro(struct parser *p);
 /* name(args) as the block of a macro; NULL: there is none of this name. Errors are reported. */
@@ -75,6 +80,8 @@ void parse_macro_variable(struct parser *p, struct expr *e);
 void parse_macro_map(struct parser *p, struct expr *e);
 const struct expr *parse_macro_arg(const struct parser *p, struct str name);
 bool parse_in_macro(const struct parser *p);
+/* getopt.c: note the option that this call declares */
+void parse_note_option(struct parser *p, const struct expr *e);
 /* A block and the value of its last expression, and the token after it. */
 struct expr *parse_block_value(struct parser *p);
 /* parse.c: the statements of a block; the closing brace stays the current token */

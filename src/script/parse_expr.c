@@ -215,6 +215,8 @@ static struct expr *parse_name(struct parser *p)
 		return e;
 	e = expr_new(p, kind, parse_join(name.mark, end), args, count);
 	e->text = name.text;
+	if (kind == EXPR_CALL && str_eq_text(name.text, "getopt"))
+		parse_note_option(p, e);
 	return e;
 }
 
@@ -367,7 +369,7 @@ static struct expr *parse_postfix(struct parser *p)
 }
 
 /* prefix = ( "!" | "~" | "-" | "*" | "&" | "++" | "--" ) unary
- * unary = prefix | "+" unary | "(" type ")" unary | postfix */
+ * unary = prefix | "+" unary | "comptime" unary | "(" type ")" unary | postfix */
 static struct expr *parse_unary(struct parser *p)
 {
 	struct mark mark = p->token.mark;
@@ -388,6 +390,10 @@ static struct expr *parse_unary(struct parser *p)
 		e->op = prefix->op;
 	} else if (parse_take(p, TOKEN_ADD)) {
 		e = parse_unary(p);
+	} else if (parse_is(p, TOKEN_WORD) && str_eq_text(p->token.text, "comptime")) {
+		parse_advance(p);
+		e = parse_unary(p);
+		e->is_comptime = true;
 	} else if ((cast = parse_cast_type(p))) {
 		of = parse_unary(p);
 		e = expr_new(p, EXPR_CAST, parse_join(mark, of->mark), &of, 1);

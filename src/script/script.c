@@ -146,22 +146,6 @@ int span_intern(struct script *s, struct mark m, uint32_t *span)
 	return 0;
 }
 
-/* The caller's parameters may be gone by the time the script is extended. */
-static int copy_params(struct script *s)
-{
-	struct str *copies = arena_array(&s->arena, struct str, s->options.param_count + 1);
-
-	if (!copies)
-		return -ENOMEM;
-	for (unsigned i = 0; i < s->options.param_count; i++) {
-		copies[i] = arena_str(&s->arena, s->options.params[i]);
-		if (!copies[i].ptr)
-			return -ENOMEM;
-	}
-	s->options.params = copies;
-	return 0;
-}
-
 bool probe_may_come_later(const struct script *s, const struct probe_spec *p)
 {
 	bool any = !p->path.len || str_eq_text(p->path, "*");
@@ -196,7 +180,7 @@ static void note_facts(struct script *s)
 static int fill(struct script *s, struct diag *d)
 {
 	struct parser p = {.options = &s->options, .arena = &s->arena, .d = d};
-	int err = copy_params(s);
+	int err = params_take(s);
 
 	if (err)
 		return err;
@@ -206,6 +190,8 @@ static int fill(struct script *s, struct diag *d)
 				 .arena = &s->arena,
 				 .d = d};
 	err = parse_tree(&p, &s->tree);
+	if (!err)
+		err = params_check(s, d);
 	if (!err)
 		err = config_apply(s, d);
 	note_facts(s);

@@ -34,11 +34,12 @@ struct script_origin {
  * NOPAL_MAX_STRLEN ...) and a script's config block are applied by script_parse on top of these. */
 struct script_options {
 	struct str path;	  /* for messages: "-e", "latency.bt" */
-	const struct str *params; /* $1 ... */
+	const struct str *params; /* $1 ..., and --name=value for getopt() */
 	unsigned param_count;
 	const struct script_origin *origins; /* ascending; live as long as the script */
 	size_t origin_count;
 	pid_t pid;	       /* -p: for `usdt::p:n` and `usdt:n` */
+	bool has_command;      /* -c: `pid` is the process that was started */
 	bool unsafe;	       /* system() is allowed */
 	uint32_t max_strlen;   /* 1024 bytes */
 	uint32_t max_map_keys; /* 65536 */

@@ -370,12 +370,10 @@ const struct function text_rows[] = {
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
 	{ .name = "kaddr", .group = GROUP_FOREIGN },
-	{ .name = "kptr", .group = GROUP_FOREIGN },
 	{ .name = "path", .group = GROUP_FOREIGN },
 	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
 	{ .name = "str_concat", .group = GROUP_FOREIGN },
 	{ .name = "uaddr", .group = GROUP_FOREIGN },
-	{ .name = "uptr", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -81,9 +81,10 @@ struct expr {
 	enum expr_kind kind;
 	enum operator op;
 	bool is_postfix;
-	bool is_part;	/* of `args`: made by check_whole */
-	bool is_whole;	/* `args` itself: number and args are its parts */
-	uint16_t depth; /* of the tree below, 1 for a leaf */
+	bool is_comptime; /* must be constant; as a condition, only one branch is looked at */
+	bool is_part;	  /* of `args`: made by check_whole */
+	bool is_whole;	  /* `args` itself: number and args are its parts */
+	uint16_t depth;	  /* of the tree below, 1 for a leaf */
 	uint16_t arg_count;
 	struct mark mark;
 	struct expr **args;
@@ -205,6 +206,12 @@ struct map_size {
 	struct map_size *next;
 };
 
+/* getopt("name", default, "about"), the last one first */
+struct declared_option {
+	struct str name, about;
+	struct declared_option *next;
+};
+
 struct tree {
 	struct setting *settings;
 	struct tree_clause *clauses;
@@ -212,6 +219,7 @@ struct tree {
 	struct define *defines; /* newest first */
 	struct macro *macros;	/* the same */
 	struct map_size *sizes; /* the same */
+	struct declared_option *declared;
 	bool has_includes;
 };
 

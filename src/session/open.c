@@ -190,6 +190,7 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 		.origins = origins,
 		.origin_count = origins ? o->origin_count : 0,
 		.pid = t->pid,
+		.has_command = o->command,
 		.unsafe = o->unsafe,
 	};
 }

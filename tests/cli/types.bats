@@ -17,6 +17,16 @@ setup() {
 	[ "$output" = $'tick 1 1\ntick 1' ]
 }
 
+@test "the parent and the first thread" {
+	run "$NOPAL" -q -e 'usdt:./tick:tick:number {
+		printf("%d %s %d %s\n", ppid == cpid, pcomm, leader_tid == pid, leader_comm);
+		printf("%d %s\n", ppid(curtask) == ppid, pcomm(curtask));
+	}' -c 'sh -c "./tick number 1; true"'
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "$output" = $'1 sh 1 tick\n1 sh' ]
+}
+
 @test "structs of the kernel have the sizes that BTF says" {
 	run "$NOPAL" -q -e 'BEGIN {
 		printf("%d %d\n", sizeof(struct list_head), offsetof(struct list_head, prev));

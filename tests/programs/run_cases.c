@@ -14,6 +14,7 @@
 
 #define SECONDS_MOST 60
 #define MAX_ARGS     16
+#define FIRST_ARG    6 /* after nopal's own */
 #define MAX_OUTPUT   (1 << 20)
 
 #define KEYS	    "script fire args out"
@@ -94,12 +95,13 @@ static void kill_running(int signal)
 static int trace(char *nopal, struct str command, struct str args)
 {
 	char *text = strndup(command.ptr, command.len), *words = strndup(args.ptr, args.len);
-	char *argv[5 + MAX_ARGS + 1] = {nopal, "-q", "-c", text, "script"};
+	char *argv[FIRST_ARG + MAX_ARGS + 1] = {nopal, "-q", "-c", text, "script", "--"};
 	int status;
 	pid_t pid;
 
-	for (char *word = strtok(words, " \n"), **at = argv + 5; word; word = strtok(NULL, " \n")) {
-		if (at == argv + 5 + MAX_ARGS)
+	for (char *word = strtok(words, " \n"), **at = argv + FIRST_ARG; word;
+	     word = strtok(NULL, " \n")) {
+		if (at == argv + FIRST_ARG + MAX_ARGS)
 			die("too many arguments", words);
 		*at++ = word;
 	}

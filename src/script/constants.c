@@ -1,0 +1,185 @@
+/* Functions that the compiler answers: what kind of expression something is, assertions that hold
+ * or not before anything runs, values of the command line. Their results are constants. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "script/inside.h"
+
+static void set_bool(struct expr *e, bool value)
+{
+	e->shape.type = type_int(1, false);
+	e->shape.type.show = SHOW_BOOL;
+	e->is_const = true;
+	e->value = value;
+}
+
+/* What is_str() and its like ask. ORDER: the numbers of the rows */
+enum question { IS_LITERAL, IS_STR, IS_PTR, IS_ARRAY, IS_INTEGER, IS_UNSIGNED };
+
+static bool is_array(const struct expr *e)
+{
+	const struct type *t = &e->shape.type;
+
+	return t->show == SHOW_ARRAY || (e->is_place && t->ctype && t->ctype->kind == CTYPE_ARRAY);
+}
+
+static bool answer(const struct expr *e, enum question question)
+{
+	const struct type *t = &e->shape.type;
+	bool is_int = t->kind == TYPE_INT && !type_target(t);
+
+	switch (question) {
+	case IS_LITERAL: return e->kind == EXPR_STRING || e->is_const;
+	case IS_STR: return t->kind == TYPE_STR;
+	case IS_PTR: return t->kind == TYPE_INT && type_target(t);
+	case IS_ARRAY: return is_array(e);
+	case IS_INTEGER: return is_int;
+	case IS_UNSIGNED: return is_int && !t->is_signed;
+	}
+	return false;
+}
+
+static void check_question(struct check *c, struct expr *e)
+{
+	check_expr(c, e->args[0]);
+	set_bool(e, !c->err && answer(e->args[0], (enum question)e->function->number));
+}
+
+/* is_scalar(@m) */
+static void check_is_scalar(struct check *c, struct expr *e)
+{
+	check_filled(c, e->args[0], "used");
+	set_bool(e, !c->err && e->args[0]->map->key.kind == TYPE_NONE);
+}
+
+/* static_assert(condition, "message") */
+static void check_static_assert(struct check *c, struct expr *e)
+{
+	const struct expr *condition = e->args[0];
+
+	check_int(c, condition, "the condition of 'static_assert'");
+	if (!c->err && !condition->is_const)
+		check_error(c, condition, "wrong-arg-type",
+			    "'static_assert' expects a constant: 'assert' looks at values");
+	else if (!c->err && !condition->value)
+		check_error(c, e, "static-assert", "%.*s", STR_FMT(e->args[1]->text));
+}
+
+/* fail("format", literal...): an error where the compiler meets it */
+static void check_fail(struct check *c, struct expr *e)
+{
+	struct buf text = BUF_INIT;
+	struct str rest = e->args[0]->text;
+	struct piece p;
+	unsigned n = 1;
+
+	for (unsigned i = 1; i < e->arg_count && !c->err; i++)
+		if (!answer(e->args[i], IS_LITERAL))
+			check_error(c, e->args[i], "wrong-arg-type",
+				    "the arguments of 'fail' must be literals");
+	while (piece_next(&rest, &p)) {
+		const struct expr *a = p.letter && n < e->arg_count ? e->args[n++] : NULL;
+
+		if (!a)
+			buf_str(&text, p.text);
+		else if (a->kind == EXPR_STRING)
+			buf_str(&text, a->text);
+		else
+			buf_s64(&text, (int64_t)a->value);
+	}
+	check_error(c, e, "script-fails", "%.*s", STR_FMT(buf_as_str(&text)));
+	buf_free(&text);
+}
+
+/* Nothing is left to be done when the script runs. */
+static void lower_nothing(struct lower *l, const struct expr *e, uint16_t out)
+{
+	(void)l;
+	(void)e;
+	(void)out;
+}
+
+/* uptr(p), kptr(p): whose memory an address leads to */
+static void check_space(struct check *c, struct expr *e)
+{
+	check_expr(c, e->args[0]);
+	check_int(c, e->args[0], "an address");
+	if (c->err)
+		return;
+	e->shape = e->args[0]->shape;
+	e->shape.type.is_kernel = e->function->number;
+}
+
+static void lower_space(struct lower *l, const struct expr *e, uint16_t out)
+{
+	lower_word_to(l, e->args[0], out);
+}
+
+/* cpid: the process of -c; has_cpid: is there one? */
+static void check_child(struct check *c, struct expr *e)
+{
+	const struct script_options *o = &c->s->options;
+
+	if (e->function->number) {
+		set_bool(e, o->has_command);
+		return;
+	}
+	e->is_const = true;
+	e->value = o->has_command ? (uint64_t)o->pid : 0;
+	if (!o->has_command)
+		diag_warn_at(c->d, "no-command", script_span(c->s, e->mark),
+			     "'cpid' is 0: no command was started with -c");
+}
+
+/* cgroupid("/sys/fs/cgroup/a"): the number of a cgroup is the inode number of its folder. */
+static void check_cgroupid(struct check *c, struct expr *e)
+{
+	const char *path = arena_text(&c->s->arena, e->args[0]->text);
+	struct stat st;
+
+	if (!path) {
+		c->err = -ENOMEM;
+		return;
+	}
+	if (stat(path, &st))
+		check_error(c, e->args[0], "no-cgroup", "cannot find the cgroup '%s': %s", path,
+			    strerror(errno));
+	e->is_const = true;
+	e->value = st.st_ino;
+}
+
+/* clang-format off */
+
+/* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
+const struct function constant_rows[] = {
+	{ "cpid", "", GROUP_VALUE, 0, 0, RESULT_U64, check_child, lower_nothing, false,
+	  "the process of the command of -c", "if (pid == cpid) { @ = count(); }" },
+	{ "has_cpid", "", GROUP_VALUE, 0, 0, RESULT_BOOL, check_child, lower_nothing, true,
+	  "is there a command of -c?", "print(has_cpid);" },
+	{ "cgroupid", "s", GROUP_FUNCTION, 0, 0, RESULT_U64, check_cgroupid, lower_nothing, 0,
+	  "the number of a control group", "if (cgroup == cgroupid(\"/sys/fs/cgroup\")) { @ = count(); }" },
+	{ "uptr", "x", GROUP_FUNCTION, 0, 0, NO_RESULT, check_space, lower_space, false,
+	  "an address of the program's memory", "print(*uptr((int32 *)arg0));" },
+	{ "kptr", "x", GROUP_FUNCTION, 0, 0, NO_RESULT, check_space, lower_space, true,
+	  "an address of the kernel's memory", "print(*kptr((int32 *)arg0));" },
+	{ "is_literal", "x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_question, lower_nothing, IS_LITERAL,
+	  "is it known when the script is compiled?", "print(is_literal(5));" },
+	{ "is_str", "x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_question, lower_nothing, IS_STR,
+	  "is it a string?", "print(is_str(comm));" },
+	{ "is_ptr", "x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_question, lower_nothing, IS_PTR,
+	  "is it a pointer?", "print(is_ptr((int32 *)arg0));" },
+	{ "is_array", "x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_question, lower_nothing, IS_ARRAY,
+	  "is it an array?", "print(is_array(pton(\"::1\")));" },
+	{ "is_integer", "x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_question, lower_nothing, IS_INTEGER,
+	  "is it an integer?", "print(is_integer(pid));" },
+	{ "is_unsigned_integer", "x", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_question, lower_nothing, IS_UNSIGNED,
+	  "is it an unsigned integer?", "print(is_unsigned_integer(pid));" },
+	{ "is_scalar", "m", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_is_scalar, lower_nothing, 0,
+	  "is it a map without keys?", "@ = 1; print(is_scalar(@));" },
+	{ "static_assert", "es", GROUP_STATEMENT, 0, 0, NO_RESULT, check_static_assert, lower_nothing, 0,
+	  "refuse the script unless it holds", "static_assert(sizeof(uint64) == 8, \"8 bytes\");" },
+	{ "fail", "s*", GROUP_STATEMENT, 0, 0, NO_RESULT, check_fail, lower_nothing, 0,
+	  "refuse the script, as the text says", "if comptime (!is_integer(pid)) { fail(\"no pid\"); }" },
+	{ .name = NULL },
+};
+/* clang-format on */

@@ -1,0 +1,44 @@
+/* Builtins that are macros of the language itself. The parser puts the block in place of the use,
+ * so nothing after it needs them. A script may define a macro of the same name. */
+#include "base/array.h"
+#include "script/inside.h"
+#include "script/parse.h"
+
+/* clang-format off */
+
+/* Of a task; without one, of the thread. */
+#define OF_TASK(name, members)                                    \
+	{ name, "() { curtask->" members " }" },                  \
+	{ name, "(t) { ((struct task_struct *)t)->" members " }" }
+
+/* name, parameters and block; several of one name differ in their parameters */
+static const struct {
+	const char *name, *text;
+} macros[] = {
+	OF_TASK("ppid",        "real_parent->tgid"),
+	OF_TASK("pcomm",       "real_parent->comm"),
+	OF_TASK("leader_tid",  "group_leader->pid"),
+	OF_TASK("leader_comm", "group_leader->comm"),
+	{ "is_err", "(p) { (uint64)p >= 0xfffffffffffff001 }" },
+};
+
+#define MACRO_ROW(name, group, help, example) \
+	{ name, "", group, 0, 0, NO_RESULT, NULL, NULL, 0, help, example }
+
+const struct function standard_rows[] = {
+	MACRO_ROW("ppid",        GROUP_VALUE,    "the parent process",                          "@[ppid] = count();"),
+	MACRO_ROW("pcomm",       GROUP_VALUE,    "name of the parent process",                  "@[pcomm] = count();"),
+	MACRO_ROW("leader_tid",  GROUP_VALUE,    "the first thread of the process",             "print(leader_tid);"),
+	MACRO_ROW("leader_comm", GROUP_VALUE,    "name of the first thread of the process",     "@[leader_comm] = count();"),
+	MACRO_ROW("is_err",      GROUP_FUNCTION, "is a pointer an error number of the kernel?", "print(is_err(curtask));"),
+	{ .name = NULL },
+};
+/* clang-format on */
+
+const char *parse_standard_macro(struct str name, unsigned number)
+{
+	for (size_t i = 0; i < COUNT(macros); i++)
+		if (str_eq_text(name, macros[i].name) && !number--)
+			return macros[i].text;
+	return NULL;
+}
