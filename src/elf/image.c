@@ -152,6 +152,8 @@ static int read_segments(struct image *image, struct diag *d)
 			loads[image->load_count++] = segment_from(&h);
 		else if (h.p_type == PT_TLS)
 			image->tls = segment_from(&h);
+		else if (h.p_type == PT_GNU_EH_FRAME)
+			image->eh_header = segment_from(&h);
 	}
 	qsort(loads, image->load_count, sizeof(*loads), compare_segments);
 	image->loads = loads;

@@ -53,7 +53,8 @@ struct image {
 	bool big_endian;
 	const struct segment *loads; /* PT_LOAD, in the order of their addresses */
 	size_t load_count;
-	struct segment tls; /* PT_TLS; memory_size 0: none */
+	struct segment tls;	  /* PT_TLS; memory_size 0: none */
+	struct segment eh_header; /* PT_GNU_EH_FRAME, .eh_frame_hdr; the same */
 	const struct section *sections;
 	size_t section_count;
 };

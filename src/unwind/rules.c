@@ -1,0 +1,40 @@
+/* The rules that all tables share: each kept once. */
+#include "unwind/inside.h"
+
+#include <errno.h>
+
+int unwind_rules_init(struct unwind_rules *r)
+{
+	static const struct unwind_rule fixed[] = {
+		[UNWIND_RULE_NONE] = {.cfa = UNWIND_NONE},
+		[UNWIND_RULE_UNKNOWN] = {.cfa = UNWIND_UNKNOWN},
+	};
+
+	memset(r, 0, sizeof(*r));
+	if (hash_reserve(&r->by_value, UNWIND_RULES_MOST))
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+		unwind_rules_number(r, &fixed[i]);
+	return 0;
+}
+
+void unwind_rules_free(struct unwind_rules *r)
+{
+	hash_free(&r->by_value);
+}
+
+uint16_t unwind_rules_number(struct unwind_rules *r, const struct unwind_rule *rule)
+{
+	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
+
+	hash_each(i, &r->by_value, hash)
+		if (!memcmp(&r->items[i], rule, sizeof(*rule)))
+			return (uint16_t)i;
+	if (r->count == UNWIND_RULES_MOST) {
+		r->refused++;
+		return UNWIND_RULE_UNKNOWN;
+	}
+	r->items[r->count] = *rule;
+	hash_add(&r->by_value, hash, r->count); /* there is room: see unwind_rules_init() */
+	return (uint16_t)r->count++;
+}

@@ -1,0 +1,297 @@
+/* The table of an image: its functions in the order of their addresses, each as rows.
+ *
+ * Two neighbouring rows with the same rule are one. A gap between functions ends the last row,
+ * unless it is so short that it can only be padding: then the row before holds for it, too. */
+#include "unwind/inside.h"
+
+#include <errno.h>
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define FRAMES_MOST (256u << 20) /* bytes of one section */
+#define PADDING	    16		 /* bytes between functions */
+#define ENTRY_STEPS 16		 /* of the budget, for an entry; each of its bytes is one more */
+
+static const struct unwind_cpu cpus[] = {
+	{EM_X86_64, 7, 6, 16},
+	{EM_AARCH64, 31, 29, 30},
+};
+
+/* A function, and where its entry is. */
+struct place_of {
+	uint64_t start, end;
+	uint32_t at;
+	uint32_t section;
+};
+
+enum { SECTION_EH, SECTION_DEBUG, SECTIONS };
+
+struct reading {
+	const struct image *image;
+	const struct unwind_cpu *cpu;
+	struct frames frames[SECTIONS];
+	struct place_of *functions;
+	size_t count, cap;
+	struct unwind_rules *rules;
+	struct unwind_table *table;
+	uint64_t floor; /* the functions so far end here */
+	char *loaded;	/* memory of a section that was read without its header */
+};
+
+static const struct unwind_cpu *find_cpu(uint16_t machine)
+{
+	for (size_t i = 0; i < COUNT(cpus); i++)
+		if (cpus[i].machine == machine)
+			return &cpus[i];
+	return NULL;
+}
+
+bool unwind_knows_cpu(uint16_t machine)
+{
+	return find_cpu(machine);
+}
+
+/* ---- the sections */
+
+/* A file without section headers: a program header leads to .eh_frame_hdr, whose first number is
+ * where .eh_frame is; it ends where its segment does, or earlier by an entry of length 0. */
+static int find_by_header(struct reading *r)
+{
+	const struct image *image = r->image;
+	struct frames head = {.address = image->eh_header.address,
+			      .big_endian = image->big_endian,
+			      .word = image->word};
+	struct frames *f = &r->frames[SECTION_EH];
+	const struct segment *s;
+	char bytes[16] = "";
+	uint64_t address, size;
+	struct cursor c;
+
+	if (!image->eh_header.memory_size ||
+	    image_read(image, image->eh_header.offset, bytes, sizeof(bytes)) != sizeof(bytes))
+		return 0;
+	head.bytes = str_of(bytes, sizeof(bytes));
+	c = cursor_of(bytes, sizeof(bytes), image->big_endian);
+	if (!cursor_skip(&c, 4) || !encoded_read(&head, &c, (uint8_t)bytes[1], &address))
+		return 0;
+	s = image_segment_at(image, address);
+	if (!s)
+		return 0;
+	size = s->file_size - (address - s->address);
+	if (size > FRAMES_MOST || !budget_memory(image->budget, size))
+		return -E2BIG;
+	r->loaded = malloc(size);
+	if (!r->loaded)
+		return -ENOMEM;
+	if (image_read(image, s->offset + (address - s->address), r->loaded, size) != (ssize_t)size)
+		return 0;
+	f->bytes = str_of(r->loaded, size);
+	f->address = address;
+	f->is_open = true;
+	return 0;
+}
+
+static int find_sections(struct reading *r)
+{
+	static const char *const names[] = {".eh_frame", ".debug_frame"};
+
+	for (unsigned i = 0; i < SECTIONS; i++) {
+		const struct section *s = image_section(r->image, names[i], NULL);
+		struct frames *f = &r->frames[i];
+		int err;
+
+		*f = (struct frames){.is_debug = i == SECTION_DEBUG,
+				     .big_endian = r->image->big_endian,
+				     .word = r->image->word,
+				     .bytes = STR("")};
+		if (!s || s->flags & SHF_COMPRESSED)
+			continue;
+		f->address = s->address;
+		err = image_content(r->image, s, FRAMES_MOST, &f->bytes);
+		if (err && err != -ENODATA)
+			return err;
+	}
+	return r->image->section_count ? 0 : find_by_header(r);
+}
+
+/* ---- the functions */
+
+/* Linkers keep the entries of functions that they dropped, at addresses where no code is. */
+static bool is_code(const struct image *image, uint64_t address)
+{
+	for (size_t i = 0; i < image->load_count; i++) {
+		const struct segment *s = &image->loads[i];
+
+		if (s->executable && address - s->address < s->memory_size)
+			return true;
+	}
+	return false;
+}
+
+static int list_functions(struct reading *r, uint32_t section)
+{
+	const struct frames *f = &r->frames[section];
+	struct cie cie = {0};
+	struct entry e;
+	struct fde fde;
+	size_t at = 0;
+
+	for (size_t start = at; entry_next(f, &at, &e); start = at) {
+		if (!budget_work(r->image->budget,
+				 ENTRY_STEPS + (at - start) + r->image->load_count))
+			return budget_error(r->image->budget);
+		if (e.is_cie || !fde_read(f, &e, &cie, &fde) || fde.start >= fde.end ||
+		    !is_code(r->image, fde.start))
+			continue;
+		if (r->count == r->cap &&
+		    !budget_memory(r->image->budget, (r->cap + 1) * sizeof(*r->functions)))
+			return -E2BIG;
+		if (array_grow(r->functions, r->count, r->cap))
+			return -ENOMEM;
+		r->functions[r->count++] =
+			(struct place_of){fde.start, fde.end, (uint32_t)start, section};
+	}
+	return 0;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct place_of *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->section != y->section)
+		return x->section < y->section ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Mostly they are in order as they come. */
+static void sort_functions(struct reading *r)
+{
+	for (size_t i = 1; i < r->count; i++)
+		if (compare_functions(&r->functions[i - 1], &r->functions[i]) > 0) {
+			qsort(r->functions, r->count, sizeof(*r->functions), compare_functions);
+			return;
+		}
+}
+
+/* ---- the rows */
+
+static int add_row(struct reading *r, uint64_t address, uint16_t rule)
+{
+	struct unwind_table *t = r->table;
+	uint64_t pc = address - t->base;
+
+	if (t->count && t->rows[t->count - 1].rule == rule)
+		return 0;
+	if (pc > UINT32_MAX || t->count == UNWIND_ROWS_MOST)
+		return -E2BIG;
+	if (t->count == t->cap && !budget_memory(r->image->budget, (t->cap + 1) * sizeof(*t->rows)))
+		return -E2BIG;
+	if (array_grow(t->rows, t->count, t->cap))
+		return -ENOMEM;
+	t->rows[t->count++] = (struct unwind_row){(uint32_t)pc, rule, 0};
+	return 0;
+}
+
+/* A function that begins in the one before has what that one leaves of it. */
+static int take_row(void *arg, uint64_t address, const struct unwind_rule *rule)
+{
+	struct reading *r = arg;
+	struct unwind_table *t = r->table;
+	uint16_t number = unwind_rules_number(r->rules, rule);
+
+	if (address > r->floor)
+		return add_row(r, address, number);
+	if (t->count && t->rows[t->count - 1].pc == r->floor - t->base)
+		t->count--;
+	return add_row(r, r->floor, number);
+}
+
+static int end_at(struct reading *r, uint64_t address)
+{
+	return r->table->count ? add_row(r, address, UNWIND_RULE_NONE) : 0;
+}
+
+static int add_function(struct reading *r, const struct place_of *p, struct cie *cie)
+{
+	const struct frames *f = &r->frames[p->section];
+	size_t at = p->at, start = at;
+	struct entry e;
+	struct fde fde;
+	int err = 0;
+
+	if (p->end <= r->floor || !entry_next(f, &at, &e) || !fde_read(f, &e, cie, &fde))
+		return 0;
+	if (!budget_work(r->image->budget, 4 * (at - start)))
+		return budget_error(r->image->budget);
+	if (p->start > r->floor && p->start - r->floor >= PADDING)
+		err = end_at(r, r->floor);
+	r->floor = p->start > r->floor ? p->start : r->floor;
+	err = err ? err : cfi_run(r->cpu, f, &fde, take_row, r);
+	r->floor = p->end;
+	return err;
+}
+
+static int add_functions(struct reading *r)
+{
+	struct cie cies[SECTIONS] = {{0}};
+	int err = 0;
+
+	if (!r->count)
+		return 0;
+	r->table->base = r->floor = r->functions[0].start;
+	for (size_t i = 0; i < r->count && !err; i++)
+		err = add_function(r, &r->functions[i], &cies[r->functions[i].section]);
+	return err ? err : end_at(r, r->floor);
+}
+
+int unwind_table_read(const struct image *image, struct unwind_rules *rules,
+		      struct unwind_table *out)
+{
+	struct unwind_table table = {0};
+	struct reading r = {.image = image, .rules = rules, .table = &table};
+	int err = 0;
+
+	r.cpu = find_cpu(image->machine);
+	if (!r.cpu)
+		return -ENOTSUP;
+	err = find_sections(&r);
+	for (uint32_t i = 0; i < SECTIONS && !err; i++)
+		err = list_functions(&r, i);
+	sort_functions(&r);
+	if (!err)
+		err = add_functions(&r);
+	free(r.functions);
+	free(r.loaded);
+	if (err)
+		unwind_table_free(&table);
+	else
+		*out = table;
+	return err;
+}
+
+void unwind_table_free(struct unwind_table *t)
+{
+	free(t->rows);
+	*t = (struct unwind_table){0};
+}
+
+static bool begins_by(const void *row, const void *pc)
+{
+	return ((const struct unwind_row *)row)->pc <= *(const uint32_t *)pc;
+}
+
+uint16_t unwind_rule_at(const struct unwind_table *t, uint64_t address)
+{
+	uint64_t distance = address - t->base;
+	uint32_t pc = (uint32_t)distance;
+	size_t after;
+
+	if (!t->count || address < t->base || distance > UINT32_MAX)
+		return UNWIND_RULE_NONE;
+	after = lower_bound(t->rows, t->count, sizeof(*t->rows), begins_by, &pc);
+	return after ? t->rows[after - 1].rule : UNWIND_RULE_NONE;
+}

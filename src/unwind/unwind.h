@@ -1,0 +1,121 @@
+/* How to go from a function to its caller at each address of an image, from its call frame
+ * information (.eh_frame, .debug_frame: DWARF 5, 6.4; Linux Standard Base 5, 10.6): x86-64 and
+ * aarch64. In: an image, untrusted. Out: a table of rows, 8 bytes each, and rules that the tables
+ * of all images share, because the same few hundred occur everywhere.
+ *
+ *	row  { pc 0x0,    rule 7 }	rule 7  { CFA = sp + 8,  return address at CFA - 8 }
+ *	row  { pc 0x1,    rule 9 }	rule 9  { CFA = sp + 16, return address at CFA - 8,
+ *	row  { pc 0x2f,   rule 7 }	          frame pointer at CFA - 16 }
+ *	row  { pc 0x30,   rule 0 }	rule 0  nothing is known from here to the next row
+ *
+ * The CFA (canonical frame address) is the stack pointer's value in the caller, just before the
+ * call. Rows and rules are also read by programs in the kernel, so their layout is fixed. */
+#ifndef NOPAL_UNWIND_UNWIND_H
+#define NOPAL_UNWIND_UNWIND_H
+
+#include "base/hash.h"
+#include "elf/image.h"
+
+struct unwind_row {
+	uint32_t pc;   /* from the base of the table; holds up to the next row */
+	uint16_t rule; /* number */
+	uint16_t spare;
+};
+
+/* How the CFA is computed. */
+enum unwind_cfa {
+	UNWIND_NONE,	/* no function is here, or none with such information */
+	UNWIND_SP,	/* sp + cfa_off */
+	UNWIND_FP,	/* fp + cfa_off */
+	UNWIND_SP_LOAD, /* what is stored at sp + cfa_off */
+	UNWIND_FP_LOAD, /* what is stored at fp + cfa_off; functions that realign their stack */
+	UNWIND_PLT,	/* sp + 8, or 8 more when the low 4 bits of pc are at least cfa_off */
+	UNWIND_UNKNOWN, /* something that rules cannot say */
+};
+
+/* Where a register of the caller is. */
+enum unwind_place {
+	UNWIND_SAME,   /* unchanged; of the return address: in the link register */
+	UNWIND_AT_CFA, /* stored at CFA + offset */
+	UNWIND_AT_SP,  /* stored at sp + offset */
+	UNWIND_AT_FP,  /* stored at fp + offset */
+	UNWIND_LOST,   /* of the return address: this is the outermost frame */
+	UNWIND_BAD,    /* something that rules cannot say */
+};
+
+#define UNWIND_SIGNAL                                                         \
+	0x80 /* of `ra`: the frame of a signal handler's caller, at which any \
+	      * instruction may have been interrupted: no call is before pc */
+
+struct unwind_rule {
+	uint8_t cfa; /* enum unwind_cfa */
+	uint8_t fp;  /* enum unwind_place of the caller's frame pointer */
+	uint8_t ra;  /* enum unwind_place of the return address, and UNWIND_SIGNAL */
+	int8_t more; /* added to a loaded CFA */
+	int32_t cfa_off, fp_off, ra_off;
+};
+
+/* Numbers of rules that are always the same. */
+enum { UNWIND_RULE_NONE, UNWIND_RULE_UNKNOWN };
+
+#define UNWIND_RULES_MOST 4096	     /* a power of two; 1,500 files of a system have 3,500 */
+#define UNWIND_ROWS_MOST  (1u << 22) /* of one file */
+
+/* The rules of all tables of a run. */
+struct unwind_rules {
+	struct unwind_rule items[UNWIND_RULES_MOST];
+	uint32_t count;
+	uint32_t refused; /* that found no room: rows have UNWIND_RULE_UNKNOWN instead */
+	struct hash by_value;
+};
+
+int unwind_rules_init(struct unwind_rules *r); /* -ENOMEM */
+void unwind_rules_free(struct unwind_rules *r);
+
+/* The rows of one image. */
+struct unwind_table {
+	uint64_t base;		 /* link-time address that rows count from */
+	struct unwind_row *rows; /* by pc; the last one has UNWIND_RULE_NONE */
+	size_t count, cap;
+};
+
+/* Can rows be read for this CPU (EM_X86_64)? */
+bool unwind_knows_cpu(uint16_t machine);
+/* Read the table of an image; memory and work come out of the image's budget. No rows: the image
+ * has no such information. -ENOTSUP: of another CPU; -EBADMSG: it is damaged from its start;
+ * -E2BIG, -ENOMEM. */
+int unwind_table_read(const struct image *image, struct unwind_rules *rules,
+		      struct unwind_table *out);
+void unwind_table_free(struct unwind_table *t);
+/* The number of the rule at a link-time address. */
+uint16_t unwind_rule_at(const struct unwind_table *t, uint64_t address);
+
+/* ---- step.c: one step, as the programs in the kernel make it. */
+
+struct unwind_regs {
+	uint64_t pc, sp, fp, lr;
+	bool is_exact;	/* pc is where it stands, not where a call returns to */
+	bool lr_is_set; /* aarch64: only of the innermost frame */
+};
+
+/* Why a stack ends where it does. Kept with a stack, in the order of this list. */
+enum unwind_end {
+	UNWIND_GOES_ON,	   /* nothing said */
+	UNWIND_ROOT,	   /* its outermost frame */
+	UNWIND_LIMIT,	   /* as many frames as were asked for */
+	UNWIND_NO_ROWS,	   /* the file of the last frame says nothing about this address */
+	UNWIND_NOT_RULE,   /* the file says something that rules cannot say */
+	UNWIND_UNREADABLE, /* the memory of the stack cannot be read, or makes no sense */
+	UNWIND_NOT_CODE,   /* the return address is in no code that is known of */
+	UNWIND_NO_PROCESS, /* the mappings of the process are not known */
+	UNWIND_ENDS_COUNT_,
+};
+
+/* 8 bytes of the stack. False: unreadable. */
+typedef bool unwind_read_fn(void *arg, uint64_t address, uint64_t *out);
+
+/* From a frame to its caller by the rule at its pc. *regs is untouched unless it goes on. */
+enum unwind_end unwind_step(const struct unwind_rule *rule, struct unwind_regs *regs,
+			    unwind_read_fn *read, void *arg);
+
+#endif
