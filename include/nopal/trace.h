@@ -179,6 +179,10 @@ int nopal_doctor(nopal_output_fn *output, void *arg);
 /* Pass on a table of the sites that a process has mapped: how each can be traced in user mode, or
  * why it cannot. -EPERM, -ESRCH, -ENOTSUP. */
 int nopal_doctor_process(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
+/* Pass on as text which language runtimes a process has (Python, PHP, Ruby, Perl, Node, the JVM),
+ * and the stack of each thread in its language. The threads are stopped for a moment. -ESRCH,
+ * -EPERM; -ENOENT: it has none that is known; -ENOTSUP: it has, but no stack can be read. */
+int nopal_lang_process(pid_t pid, nopal_output_fn *output, void *arg, struct nopal_diag *d);
 /* Undo what a tracer in user mode that was killed left in a process. Number of sites; -ENOENT:
  * there is nothing; -EBUSY: that tracer runs. */
 int nopal_clean(pid_t pid, struct nopal_diag *d);

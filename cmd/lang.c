@@ -1,0 +1,58 @@
+/* nopal lang: the language runtimes of a process, and its stacks in their languages. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "nopal/trace.h"
+#include "options.h"
+
+static int look(pid_t pid)
+{
+	struct nopal_diag *d = nopal_diag_new();
+	int err = d ? nopal_lang_process(pid, write_text, stdout, d) : -ENOMEM;
+
+	if (d && nopal_diag_errors(d))
+		show_messages(d);
+	nopal_diag_free(d);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run_lang(const struct command *c, char **argv)
+{
+	int code, words = options_parse(c, argv, NULL, &code);
+	const char *needed;
+	pid_t pid;
+
+	if (words < 0)
+		return code;
+	if (words != 1)
+		return usage_error(c, "lang takes one process ID");
+	needed = take_pid(&pid, NULL, argv[1]);
+	if (needed)
+		return usage_error(c, "lang takes %s, not '%s'", needed, argv[1]);
+	return look(pid);
+}
+
+static const struct option options[] = {
+	{"-h", "--help", NULL, take_help, 0, "print this help"},
+	{0},
+};
+
+const struct command command_lang = {
+	.name = "lang",
+	.self = "nopal lang",
+	.summary = "show the stacks of a process in its language: Python, PHP, Ruby, Perl",
+	.usage = "PID",
+	.about = "Show which language runtimes a process has, and what each of its threads runs:\n"
+		 "functions, files and lines of the script, innermost first. The threads are\n"
+		 "stopped for a moment, as a debugger stops them.\n",
+	.more = "Stacks are read of Python 3.9 to 3.13, PHP 7.4 to 8.4 (not built for threads),\n"
+		"Ruby 3.1, Perl 5.36 (built with threads). Other versions are named, and not "
+		"read.\n"
+		"\n"
+		"Exit status: 0 if stacks were read, 1 if none could be, 2 for wrong usage.\n",
+	.options = options,
+	.run = run_lang,
+};

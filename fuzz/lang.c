@@ -1,0 +1,61 @@
+/* Any bytes as the memory of an interpreter: every walk and every name ends, and texts are bounded.
+ * The first byte chooses the version, the rest is what memory holds, over and over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lang/inside.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct {
+	enum lang_kind kind;
+	unsigned major, minor;
+} versions[] = {
+	{LANG_PYTHON, 3, 9},  {LANG_PYTHON, 3, 10}, {LANG_PYTHON, 3, 11}, {LANG_PYTHON, 3, 12},
+	{LANG_PYTHON, 3, 13}, {LANG_PHP, 8, 2},	    {LANG_RUBY, 3, 1},	  {LANG_PERL, 5, 36},
+};
+
+struct bytes {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* A part of the addresses cannot be read. */
+static bool read_fuzz(void *self, uint64_t address, void *to, size_t len)
+{
+	const struct bytes *b = self;
+
+	if (address >> 63 || (address & 0xff00) == 0xee00)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		((uint8_t *)to)[i] = b->data[(address + i) % b->size];
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes b = {data + 2, size - 2};
+	const struct lang_memory m = {&b, read_fuzz};
+	struct lang_frame frames[LANG_FRAMES_MOST];
+	struct lang_runtime r = {.root = 8};
+	struct lang_name name = {0};
+	size_t count, most;
+
+	if (size < 10)
+		return 0;
+	data++;
+	r.kind = versions[data[-1] % COUNT(versions)].kind;
+	r.layout = layout_find(r.kind, versions[data[-1] % COUNT(versions)].major,
+			       versions[data[-1] % COUNT(versions)].minor);
+	most = data[0] % LANG_FRAMES_MOST + 1u;
+	if ((unsigned)lang_walk(&r, &m, data[0], frames, most, &count) >= LANG_NOTES ||
+	    count > most)
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		lang_name(&r, &m, frames[i], &name);
+		if (name.function.len > 3 * TEXT_MOST || name.file.len > 3 * TEXT_MOST)
+			abort();
+	}
+	lang_name_free(&name);
+	return 0;
+}

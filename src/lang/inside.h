@@ -1,0 +1,79 @@
+/* Private to this folder: the tables' rows, and reading memory. */
+#ifndef NOPAL_LANG_INSIDE_H
+#define NOPAL_LANG_INSIDE_H
+
+#include "base/array.h"
+#include "lang/lang.h"
+
+#define TEXT_MOST 1024 /* bytes of a name or path that are shown */
+
+/* Offsets that only naming needs, by language. */
+struct python_code {
+	uint8_t filename, name, qualname; /* qualname LANG_NOTHING: before 3.11 */
+	uint8_t first_line, lines, bytecode;
+	uint8_t ascii, wide; /* data of a str of ASCII, and of others */
+	uint8_t unit;	     /* bytes that a position counts */
+	enum { LINES_PAIRS, LINES_SIGNED, LINES_LOCATIONS } format;
+};
+
+struct php_code {
+	uint8_t filename; /* of a function; the rest is the same in all versions */
+};
+
+struct ruby_code {
+	uint8_t body, encoded, location, insns, count, index;
+	uint8_t entry; /* bytes of an entry of the line table */
+};
+
+struct perl_code {
+	uint8_t current, stack_info; /* of the interpreter */
+	uint8_t blocks, previous, last;
+	uint8_t size, type, statement, function;
+	uint8_t line, file; /* of a statement */
+	uint8_t flags, glob, stash, name, effective, glob_stash, hash_aux;
+};
+
+struct lang_layout {
+	enum lang_kind kind;
+	unsigned major, minor;
+	struct lang_shape_row shape;
+	union {
+		struct python_code python;
+		struct php_code php;
+		struct ruby_code ruby;
+		struct perl_code perl;
+	};
+};
+
+/* NULL: not in the tables. */
+const struct lang_layout *layout_find(enum lang_kind kind, unsigned major, unsigned minor);
+
+static inline bool read_bytes(const struct lang_memory *m, uint64_t at, void *to, size_t len)
+{
+	return at && at + len > at && m->read(m->self, at, to, len);
+}
+
+static inline bool read_word(const struct lang_memory *m, uint64_t at, uint64_t *out)
+{
+	return read_bytes(m, at, out, sizeof(*out));
+}
+
+static inline bool read_u32(const struct lang_memory *m, uint64_t at, uint32_t *out)
+{
+	return read_bytes(m, at, out, sizeof(*out));
+}
+
+/* Bytes at `at`, at most TEXT_MOST of `len`, at the end of `out`. */
+bool read_text(const struct lang_memory *m, uint64_t at, uint64_t len, struct buf *out);
+/* Text that ends in NUL. */
+bool read_c_text(const struct lang_memory *m, uint64_t at, struct buf *out);
+
+/* NAME.c: what a frame is called. */
+typedef int name_fn(const struct lang_runtime *r, const struct lang_memory *m,
+		    struct lang_frame frame, struct lang_name *out);
+name_fn python_name, php_name, ruby_name, perl_name;
+/* The walk of LANG_BLOCKS. */
+enum lang_note perl_walk(const struct lang_layout *l, const struct lang_memory *m, uint64_t state,
+			 struct lang_frame *frames, size_t most, size_t *count);
+
+#endif

@@ -1,0 +1,149 @@
+/* Stacks in the language of a program: Python, PHP, Ruby and Perl, as their interpreters keep them.
+ *
+ *   lang_recognise   a process -> the runtimes in it: kind, version, addresses
+ *   lang_walk        a thread of a runtime -> frames: (object, position), innermost first
+ *   lang_name        a frame -> function, file, line
+ *
+ * Memory is read through a callback: of a live process, of a piece that was copied, of a test. It
+ * belongs to the traced program and may contain anything: all walks and texts are bounded.
+ * Where things are in an interpreter's memory depends on its version, and is in tables (tables.c).
+ * A version that is not in them is named and not read. x86-64 only, for the tables are. */
+#ifndef NOPAL_LANG_LANG_H
+#define NOPAL_LANG_LANG_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/diag.h"
+
+enum lang_kind {
+	LANG_NONE,
+	LANG_PYTHON,
+	LANG_PHP,
+	LANG_RUBY,
+	LANG_PERL,
+	LANG_NODE,
+	LANG_JVM,
+	LANG_KINDS
+};
+
+const char *lang_kind_name(enum lang_kind kind); /* "python" */
+
+/* Memory of a process. `read` fills all of `to` or gives false. */
+struct lang_memory {
+	void *self;
+	bool (*read)(void *self, uint64_t address, void *to, size_t len);
+};
+
+/* Where the walk of a thread begins. `root` is an address of the runtime's. */
+enum lang_start {
+	LANG_START_ROOT,   /* the state is at `root` */
+	LANG_START_GLOBAL, /* *root is the state */
+	LANG_START_TLS, /* a thread's own variable, at tls_offset of module *root, is the state */
+	LANG_START_PYTHON, /* the state with the thread's pointer, in the lists at `root` */
+};
+
+/* How frames lie in memory. */
+enum lang_shape {
+	LANG_LINKED, /* state -> first frame; each has the address of the next, 0 at the end */
+	LANG_ARRAY,  /* state -> first frame, and where the array ends; one lies after the other */
+	LANG_BLOCKS, /* Perl: state -> the current statement, and blocks from the last to the first
+		      */
+};
+
+#define LANG_FRAME_MOST	 120 /* bytes of a frame that are read */
+#define LANG_FRAMES_MOST 127 /* of a stack by default */
+#define LANG_NOTHING	 255 /* an offset that does not exist */
+
+/* All that a walk needs to know, as data, so that the kernel can do it, too. Offsets in bytes. */
+struct lang_shape_row {
+	uint8_t start, shape; /* enum lang_start, enum lang_shape */
+	/* PYTHON: of the runtime, an interpreter, a thread */
+	uint16_t interpreters, next_interpreter, first_thread;
+	uint8_t next_thread, thread_pointer;
+	/* state -> frame: *(state + top), then *(that + top_again) unless LANG_NOTHING */
+	uint16_t top;
+	uint8_t top_again;
+	/* ARRAY: *(state + base) + 8 * *(state + words) is the end */
+	uint8_t base, words;
+	/* in a frame; its size is also the step of an array */
+	uint8_t size, object, position, next;
+	uint8_t position_size; /* 4: signed; 8 */
+	bool is_relative;      /* the position counts from the object's address */
+	uint8_t line; /* of a u32 at the address that the position is: the line; LANG_NOTHING: none
+		       */
+	uint8_t skip_at, skip; /* frames whose byte there is that are not of a function; 0: none */
+};
+
+struct lang_layout; /* tables.c: the row of a version */
+
+struct lang_runtime {
+	enum lang_kind kind;
+	unsigned major, minor, micro;
+	bool has_version;
+	struct str path;		  /* of the image; in `text` */
+	const struct lang_layout *layout; /* NULL: stacks cannot be read, `problem` says why */
+	const char *problem;
+	uint64_t root, tls_offset;
+	uint64_t code_type; /* Python: of code objects; 0: not known */
+	struct buf text;
+};
+
+/* A frame; object 0: a note in place of a function, enum lang_note in `position`. */
+struct lang_frame {
+	uint64_t object, position;
+};
+
+/* Why a stack ends, or is not there. */
+enum lang_note {
+	LANG_ROOT,	 /* its outermost frame was read */
+	LANG_LIMIT,	 /* there are more frames than asked for */
+	LANG_UNREADABLE, /* memory could not be read, or makes no sense */
+	LANG_NO_THREAD,	 /* the runtime does not know this thread, or it runs nothing */
+	LANG_NO_RUNTIME, /* none was found in the process (yet) */
+	LANG_NOTES,
+};
+
+const char *lang_note_text(enum lang_note note); /* NULL: none is needed */
+
+/* A frame for people. */
+struct lang_name {
+	struct buf function; /* empty: not known */
+	struct buf file;     /* empty: none, for a function written in C */
+	uint64_t line;	     /* 0: not known */
+	bool is_hidden;	     /* a frame of the interpreter's own that no script has */
+};
+
+void lang_name_free(struct lang_name *n);
+
+/* The runtimes in a process, at most `most`, in the order of its mappings; their number. `maps` is
+ * the text of /proc/PID/maps. The caller frees each. -ENOMEM. */
+int lang_recognise(pid_t pid, struct str maps, struct lang_runtime *out, unsigned most);
+void lang_runtime_free(struct lang_runtime *r);
+/* "python 3.11.2" */
+void lang_print(const struct lang_runtime *r, struct buf *out);
+
+/* The frames of the thread with this thread pointer (fs_base), innermost first: at most `most` into
+ * `frames`, their number into *count. The result says why there are no more. */
+enum lang_note lang_walk(const struct lang_runtime *r, const struct lang_memory *m,
+			 uint64_t thread_pointer, struct lang_frame *frames, size_t most,
+			 size_t *count);
+/* 0, or -EFAULT: what is known by then is in *out, whose buffers are cleared first. */
+int lang_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
+	      struct lang_name *out);
+const struct lang_shape_row *lang_shape_of(const struct lang_runtime *r);
+
+/* Memory of a live process, by process_vm_readv(2). */
+struct lang_memory lang_memory_of(const pid_t *pid);
+
+/* Each thread of a process with its thread pointer, while all of them are stopped: not for long.
+ * Non-zero from `fn` ends it and is returned. -EPERM: not this user's to look at, or traced by
+ * another; -ESRCH. */
+typedef int lang_thread_fn(void *arg, pid_t tid, uint64_t thread_pointer);
+int lang_each_thread(pid_t pid, lang_thread_fn *fn, void *arg);
+
+/* "work (/srv/app.py:12)" as one line; a function that is not known is "(unreadable)". Untrusted:
+ * not escaped. */
+void lang_print_name(const struct lang_name *n, bool with_line, struct buf *out);
+
+#endif

@@ -1,0 +1,396 @@
+/* Which runtimes a process has: by the names of its images, then by symbols and texts in them,
+ * never by a name alone. Addresses are those of the image and where it is mapped. */
+#include "lang/inside.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "elf/symbols.h"
+#include "symbols/maps.h"
+
+#define VERSION_MOST	 64 /* bytes of a text like "3.1.2" */
+#define PAGE		 4096u
+#define RELOCATIONS_MOST (16u << 20)
+#define RODATA_MOST	 (64u << 20)
+#define PHP_VERSION	 "X-Powered-By: PHP/"
+#define FROM_NODE	 "node v"
+
+/* What a file is called that may be a runtime's. */
+static const struct {
+	const char *word;
+	enum lang_kind kind;
+} file_words[] = {
+	{"libpython", LANG_PYTHON}, {"python", LANG_PYTHON}, {"libphp", LANG_PHP},
+	{"php", LANG_PHP},	    {"libruby", LANG_RUBY},  {"ruby", LANG_RUBY},
+	{"libperl", LANG_PERL},	    {"perl", LANG_PERL},     {"libjvm", LANG_JVM},
+	{"libnode", LANG_NODE},	    {"node", LANG_NODE},
+};
+
+/* Symbols that are looked for; addresses are link-time. */
+enum wanted {
+	PY_RUNTIME,
+	PY_VERSION,
+	PY_CODE,
+	PHP_GLOBALS,
+	PHP_GLOBALS_ZTS,
+	RUBY_EC,
+	RUBY_VERSION,
+	PERL_INTERPRETER,
+	PERL_CONTEXT,
+	PERL_RUNOPS,
+	PERL_REVISION,
+	PERL_MAJOR,
+	PERL_MINOR,
+	JVM_STRUCTS,
+	V8_FRAME,
+	WANTED,
+};
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	enum lang_kind kind;
+} wanted[WANTED] = {
+	[PY_RUNTIME]       = {"_PyRuntime",           LANG_PYTHON},
+	[PY_VERSION]       = {"Py_Version",           LANG_PYTHON},
+	[PY_CODE]          = {"PyCode_Type",          LANG_PYTHON},
+	[PHP_GLOBALS]      = {"executor_globals",     LANG_PHP},
+	[PHP_GLOBALS_ZTS]  = {"executor_globals_id",  LANG_PHP},
+	[RUBY_EC]          = {"ruby_current_ec",      LANG_RUBY},
+	[RUBY_VERSION]     = {"ruby_version",         LANG_RUBY},
+	[PERL_INTERPRETER] = {"PL_curinterp",         LANG_PERL},
+	[PERL_CONTEXT]     = {"PL_current_context",   LANG_PERL},
+	[PERL_RUNOPS]      = {"PL_runops_std",        LANG_PERL},
+	[PERL_REVISION]    = {"PL_revision",          LANG_PERL},
+	[PERL_MAJOR]       = {"PL_version",           LANG_PERL},
+	[PERL_MINOR]       = {"PL_subversion",        LANG_PERL},
+	[JVM_STRUCTS]      = {"gHotSpotVMStructs",    LANG_JVM},
+	[V8_FRAME]         = {"v8dbg_frametype_JavaScriptFrame", LANG_NODE},
+};
+/* clang-format on */
+
+/* One image that is looked at. */
+struct look {
+	const struct image *image;
+	struct str path;
+	enum lang_kind kind;
+	bool has[WANTED];
+	uint64_t at[WANTED];
+	uint64_t bias;
+	struct lang_runtime *out;
+};
+
+static enum lang_kind kind_of_file(struct str path)
+{
+	struct str name = str_after_last(path, '/');
+
+	for (size_t i = 0; i < COUNT(file_words); i++)
+		if (str_starts(name, str_from(file_words[i].word)))
+			return file_words[i].kind;
+	return LANG_NONE;
+}
+
+static int take_symbol(void *arg, const struct symbol *symbol)
+{
+	struct look *l = arg;
+
+	for (unsigned i = 0; i < WANTED; i++)
+		if (wanted[i].kind == l->kind && !l->has[i] &&
+		    str_eq_text(symbol->name, wanted[i].name)) {
+			l->has[i] = true;
+			l->at[i] = symbol->address;
+		}
+	return 0;
+}
+
+/* Bytes of the file that are mapped at a link-time address. */
+static bool read_image(const struct look *l, uint64_t address, void *to, size_t len)
+{
+	uint64_t offset;
+
+	return image_offset_of(l->image, address, &offset) &&
+	       image_read(l->image, offset, to, len) == (ssize_t)len;
+}
+
+/* "3.11.2" at the start of a text, with whatever follows. */
+static bool parse_version(struct str text, struct lang_runtime *r)
+{
+	unsigned *numbers[] = {&r->major, &r->minor, &r->micro};
+
+	for (unsigned i = 0; i < COUNT(numbers); i++) {
+		size_t len = 0;
+
+		while (len < text.len && len < 5 && char_is_digit(text.ptr[len]))
+			len++;
+		if (!len)
+			return i >= 2;
+		*numbers[i] = 0;
+		for (size_t k = 0; k < len; k++)
+			*numbers[i] = *numbers[i] * 10 + (unsigned)(text.ptr[k] - '0');
+		text = str_of(text.ptr + len, text.len - len);
+		if (i < 2 && (!text.len || *text.ptr != '.'))
+			return i == 1;
+		if (text.len)
+			text = str_of(text.ptr + 1, text.len - 1);
+	}
+	return true;
+}
+
+/* The text after `before`, in the constants of the image. */
+static bool find_version_text(const struct look *l, const char *before)
+{
+	const struct section *s = image_section(l->image, ".rodata", NULL);
+	struct str text, found;
+	size_t len = strlen(before);
+
+	if (!s || image_content(l->image, s, RODATA_MOST, &text))
+		return false;
+	while ((found.ptr = memmem(text.ptr, text.len, before, len))) {
+		text = str_of(found.ptr + len, (size_t)(text.ptr + text.len - found.ptr) - len);
+		if (parse_version(
+			    str_of(text.ptr, text.len < VERSION_MOST ? text.len : VERSION_MOST),
+			    l->out))
+			return true;
+	}
+	return false;
+}
+
+/* ---- each language: false: this image is not one of it */
+
+static bool take_layout(struct look *l, const char *problem)
+{
+	struct lang_runtime *r = l->out;
+
+	r->layout = problem ? NULL : layout_find(r->kind, r->major, r->minor);
+	r->problem = problem	       ? problem
+		     : !r->has_version ? "its version cannot be read"
+		     : !r->layout      ? "where this version keeps its frames is not known"
+				       : NULL;
+	if (!r->has_version)
+		r->layout = NULL;
+	return true;
+}
+
+/* Before 3.11 only names say what it is: .../libpython3.9.so.1.0, .../python3.10 */
+static bool python_version_of_name(struct look *l)
+{
+	struct str name = str_after_last(l->path, '/');
+	const char *at = memmem(name.ptr, name.len, "python", 6);
+
+	return at && parse_version(str_of(at + 6, (size_t)(name.ptr + name.len - at) - 6), l->out);
+}
+
+static bool look_python(struct look *l)
+{
+	uint32_t version;
+
+	if (!l->has[PY_RUNTIME])
+		return false;
+	if (l->has[PY_VERSION] && read_image(l, l->at[PY_VERSION], &version, sizeof(version))) {
+		l->out->major = version >> 24;
+		l->out->minor = version >> 16 & 0xff;
+		l->out->micro = version >> 8 & 0xff;
+		l->out->has_version = true;
+	} else {
+		l->out->has_version = python_version_of_name(l);
+		l->out->micro = 0;
+	}
+	l->out->root = l->at[PY_RUNTIME] + l->bias;
+	l->out->code_type = l->has[PY_CODE] ? l->at[PY_CODE] + l->bias : 0;
+	return take_layout(l, NULL);
+}
+
+static bool look_php(struct look *l)
+{
+	if (!l->has[PHP_GLOBALS] && !l->has[PHP_GLOBALS_ZTS])
+		return false;
+	l->out->has_version = find_version_text(l, PHP_VERSION);
+	l->out->root = l->at[PHP_GLOBALS] + l->bias;
+	return take_layout(l, l->has[PHP_GLOBALS] ? NULL : "it is built for threads (ZTS)");
+}
+
+/* The slot with the number of the image's own module: of a relocation without a symbol, or of the
+ * variable itself. A program is module 1, without a slot. */
+static uint64_t find_module_slot(const struct look *l)
+{
+	const struct section *s = image_section(l->image, ".rela.dyn", NULL);
+	struct str bytes;
+
+	if (!s || image_content(l->image, s, RELOCATIONS_MOST, &bytes))
+		return 0;
+	for (size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.len; at += sizeof(Elf64_Rela)) {
+		Elf64_Rela rela;
+
+		memcpy(&rela, bytes.ptr + at, sizeof(rela));
+		if (ELF64_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64)
+			return rela.r_offset;
+	}
+	return 0;
+}
+
+static bool look_ruby(struct look *l)
+{
+	char version[VERSION_MOST];
+	uint64_t slot;
+
+	if (!l->has[RUBY_EC] && !l->has[RUBY_VERSION])
+		return false;
+	l->out->has_version =
+		l->has[RUBY_VERSION] &&
+		read_image(l, l->at[RUBY_VERSION], version, sizeof(version)) &&
+		parse_version(str_of(version, strnlen(version, sizeof(version))), l->out);
+	slot = find_module_slot(l);
+	l->out->root = slot ? slot + l->bias : 0;
+	l->out->tls_offset = l->at[RUBY_EC];
+	if (!l->has[RUBY_EC])
+		return take_layout(l, "it has no symbol 'ruby_current_ec'");
+	return take_layout(l, slot || str_starts(str_after_last(l->path, '/'), STR("ruby"))
+				      ? NULL
+				      : "its thread-local variables cannot be found");
+}
+
+/* With threads each interpreter is a struct, of which the thread has the address; and so it is
+ * without other threads, if they were built in. */
+static bool look_perl(struct look *l)
+{
+	unsigned char revision = 0, major = 0, minor = 0;
+	uint64_t slot;
+
+	if (!l->has[PERL_RUNOPS])
+		return false;
+	l->out->has_version = l->has[PERL_MAJOR] &&
+			      read_image(l, l->at[PERL_REVISION], &revision, 1) &&
+			      read_image(l, l->at[PERL_MAJOR], &major, 1) &&
+			      read_image(l, l->at[PERL_MINOR], &minor, 1);
+	l->out->major = revision;
+	l->out->minor = major;
+	l->out->micro = minor;
+	if (!l->has[PERL_CONTEXT])
+		return take_layout(
+			l, "it is built without threads, or keeps its interpreter elsewhere");
+	slot = find_module_slot(l);
+	l->out->root = slot ? slot + l->bias : 0;
+	l->out->tls_offset = l->at[PERL_CONTEXT];
+	return take_layout(l, slot || str_starts(str_after_last(l->path, '/'), STR("perl"))
+				      ? NULL
+				      : "its thread-local variables cannot be found");
+}
+
+static bool look_node(struct look *l)
+{
+	if (!l->has[V8_FRAME])
+		return false;
+	l->out->has_version = find_version_text(l, FROM_NODE);
+	l->out->problem = "ustack names its code by /tmp/perf-PID.map: start it with "
+			  "--perf-basic-prof --interpreted-frames-native-stack";
+	return true;
+}
+
+static bool look_jvm(struct look *l)
+{
+	if (!l->has[JVM_STRUCTS])
+		return false;
+	l->out->problem = "ustack names its code by /tmp/perf-PID.map: start it with "
+			  "-XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap";
+	return true;
+}
+
+typedef bool look_fn(struct look *l);
+
+static look_fn *const looks[LANG_KINDS] = {
+	[LANG_PYTHON] = look_python, [LANG_PHP] = look_php,   [LANG_RUBY] = look_ruby,
+	[LANG_PERL] = look_perl,     [LANG_NODE] = look_node, [LANG_JVM] = look_jvm,
+};
+
+/* ---- a process */
+
+/* Mapped address - link-time address, by the segment that is mapped there. */
+static bool find_bias(const struct image *image, const struct mapped_file *file, uint64_t *bias)
+{
+	for (size_t i = 0; i < image->load_count; i++) {
+		const struct segment *s = &image->loads[i];
+
+		if (s->executable && (s->offset & ~(uint64_t)(PAGE - 1)) == file->offset) {
+			*bias = file->start - (s->address & ~(uint64_t)(PAGE - 1));
+			return true;
+		}
+	}
+	return false;
+}
+
+static int look_at(struct image *image, const struct mapped_file *file, enum lang_kind kind,
+		   struct lang_runtime *out)
+{
+	struct look l = {.image = image, .path = file->path, .kind = kind, .out = out};
+	int err;
+
+	if (!find_bias(image, file, &l.bias))
+		return -ENOENT;
+	err = symbols_scan(image, file->path, STR(""), SYMBOL_NAME_MAX, take_symbol, &l);
+	if (err)
+		return err;
+	*out = (struct lang_runtime){.kind = kind};
+	if (!looks[kind](&l))
+		return -ENOENT;
+	buf_str(&out->text, file->path);
+	out->path = buf_as_str(&out->text);
+	return out->text.failed ? -ENOMEM : 0;
+}
+
+struct search {
+	struct lang_runtime *out;
+	unsigned count, most;
+};
+
+/* Files that cannot be opened or read are left out: their stacks could not be walked either. */
+static int take_file(void *arg, const struct mapped_file *file)
+{
+	struct search *s = arg;
+	enum lang_kind kind = kind_of_file(file->path);
+	struct image *image = NULL;
+	struct budget budget;
+	int fd, err;
+
+	if (kind == LANG_NONE || s->count == s->most)
+		return 0;
+	fd = mapped_file_open(file);
+	if (fd < 0)
+		return 0;
+	budget = budget_for_file(-1);
+	err = image_open_fd(fd, file->path, &image, NULL);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	image_set_budget(image, &budget);
+	err = image->word == 8 ? look_at(image, file, kind, &s->out[s->count]) : -ENOENT;
+	if (!err)
+		s->count++;
+	image_close(image);
+	return err == -ENOMEM ? err : 0;
+}
+
+int lang_recognise(pid_t pid, struct str maps, struct lang_runtime *out, unsigned most)
+{
+	struct search s = {.out = out, .most = most};
+	int err = maps_parse_files(maps, pid, take_file, &s);
+
+	if (err)
+		for (unsigned i = 0; i < s.count; i++)
+			lang_runtime_free(&out[i]);
+	return err ? err : (int)s.count;
+}
+
+void lang_runtime_free(struct lang_runtime *r)
+{
+	buf_free(&r->text);
+}
+
+void lang_print(const struct lang_runtime *r, struct buf *out)
+{
+	buf_text(out, lang_kind_name(r->kind));
+	if (r->has_version)
+		buf_printf(out, " %u.%u", r->major, r->minor);
+	if (r->has_version && r->micro)
+		buf_printf(out, ".%u", r->micro);
+}

@@ -1,0 +1,275 @@
+/* Language runtimes: walks and names in memory that is made here: lists with loops, tables of
+ * lines, texts. Real interpreters are in tests/cli/lang.bats. */
+#include "help/check.h"
+
+#include <errno.h>
+
+#include "lang/inside.h"
+
+#define BASE 0x10000u
+#define SIZE 0x8000u
+
+struct fake {
+	char bytes[SIZE];
+};
+
+static bool read_fake(void *self, uint64_t address, void *to, size_t len)
+{
+	const struct fake *f = self;
+
+	if (address < BASE || address - BASE > SIZE || SIZE - (address - BASE) < len)
+		return false;
+	memcpy(to, f->bytes + (address - BASE), len);
+	return true;
+}
+
+static void put(struct fake *f, uint64_t at, uint64_t value, size_t size)
+{
+	memcpy(f->bytes + (at - BASE), &value, size);
+}
+
+static void put_bytes(struct fake *f, uint64_t at, const void *bytes, size_t len)
+{
+	memcpy(f->bytes + (at - BASE), bytes, len);
+}
+
+static struct fake fake;
+
+static struct lang_memory memory(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	return (struct lang_memory){&fake, read_fake};
+}
+
+static struct lang_runtime runtime(enum lang_kind kind, unsigned major, unsigned minor)
+{
+	return (struct lang_runtime){.kind = kind,
+				     .major = major,
+				     .minor = minor,
+				     .has_version = true,
+				     .layout = layout_find(kind, major, minor),
+				     .root = BASE};
+}
+
+static void an_unknown_version_has_no_layout(void **state)
+{
+	(void)state;
+	assert_null(layout_find(LANG_PYTHON, 3, 8));
+	assert_null(layout_find(LANG_PYTHON, 3, 99));
+	assert_null(layout_find(LANG_PHP, 9, 0));
+	assert_null(layout_find(LANG_NODE, 20, 0));
+}
+
+#ifdef __x86_64__
+
+/* ---- frames */
+
+#define FIRST (BASE + 0x1000)
+
+/* PHP: globals -> frames of 56 bytes, each with its function, statement and caller. */
+static void put_frame(struct fake *f, uint64_t at, uint64_t function, uint64_t line_at,
+		      uint64_t next)
+{
+	put(f, at, line_at, 8);
+	put(f, at + 24, function, 8);
+	put(f, at + 48, next, 8);
+}
+
+static void frames_are_read_to_the_root(void **state)
+{
+	struct lang_runtime r = runtime(LANG_PHP, 8, 2);
+	struct lang_memory m = memory();
+	struct lang_frame frames[8];
+	size_t count;
+
+	(void)state;
+	put(&fake, BASE + 488, FIRST, 8);
+	put_frame(&fake, FIRST, 0x111, BASE + 0x2000, FIRST + 0x100);
+	put_frame(&fake, FIRST + 0x100, 0, 0, FIRST + 0x200); /* of no function */
+	put_frame(&fake, FIRST + 0x200, 0x222, BASE + 0x2100, 0);
+	put(&fake, BASE + 0x2000 + 24, 7, 4);
+	put(&fake, BASE + 0x2100 + 24, 9, 4);
+	assert_int_equal(lang_walk(&r, &m, 0, frames, 8, &count), LANG_ROOT);
+	assert_int_equal(count, 2);
+	assert_int_equal(frames[0].object, 0x111);
+	assert_int_equal(frames[0].position, 7);
+	assert_int_equal(frames[1].object, 0x222);
+	assert_int_equal(frames[1].position, 9);
+	assert_int_equal(lang_walk(&r, &m, 0, frames, 1, &count), LANG_LIMIT);
+	assert_int_equal(count, 1);
+}
+
+static void a_loop_of_frames_ends(void **state)
+{
+	struct lang_runtime r = runtime(LANG_PHP, 8, 2);
+	struct lang_memory m = memory();
+	struct lang_frame frames[8];
+	size_t count;
+
+	(void)state;
+	put(&fake, BASE + 488, FIRST, 8);
+	put_frame(&fake, FIRST, 0, 0, FIRST);
+	assert_int_equal(lang_walk(&r, &m, 0, frames, 8, &count), LANG_UNREADABLE);
+	assert_int_equal(count, 0);
+	put_frame(&fake, FIRST, 0x111, 0, FIRST);
+	assert_int_equal(lang_walk(&r, &m, 0, frames, 8, &count), LANG_LIMIT);
+	put_frame(&fake, FIRST, 0x111, 0, 1);
+	assert_int_equal(lang_walk(&r, &m, 0, frames, 8, &count), LANG_UNREADABLE);
+	assert_int_equal(count, 1);
+}
+
+static void a_loop_of_threads_ends(void **state)
+{
+	struct lang_runtime r = runtime(LANG_PYTHON, 3, 11);
+	struct lang_memory m = memory();
+	struct lang_frame frames[8];
+	size_t count;
+
+	(void)state;
+	assert_int_equal(lang_walk(&r, &m, 5, frames, 8, &count), LANG_NO_THREAD);
+	put(&fake, BASE + 40, FIRST, 8);
+	put(&fake, FIRST, FIRST, 8); /* an interpreter that is its own next */
+	assert_int_equal(lang_walk(&r, &m, 5, frames, 8, &count), LANG_UNREADABLE);
+	put(&fake, FIRST + 16, FIRST + 0x100, 8);
+	put(&fake, FIRST + 0x100 + 8, FIRST + 0x100, 8); /* and such a thread */
+	assert_int_equal(lang_walk(&r, &m, 5, frames, 8, &count), LANG_UNREADABLE);
+}
+
+/* ---- names and lines of Python */
+
+#define CODE	  (BASE + 0x1000)
+#define NAME	  (BASE + 0x1400)
+#define FILE_NAME (BASE + 0x1600)
+#define TABLE	  (BASE + 0x1800)
+
+static void put_ascii(struct fake *f, uint64_t at, const char *text)
+{
+	put(f, at + 16, strlen(text), 8);
+	put(f, at + 32, 1u << 2 | 1u << 5 | 1u << 6, 4);
+	put_bytes(f, at + 48, text, strlen(text));
+}
+
+static void put_code(struct fake *f, const struct python_code *p, uint32_t line, const void *table,
+		     size_t len)
+{
+	put(f, CODE + (p->qualname == LANG_NOTHING ? p->name : p->qualname), NAME, 8);
+	put(f, CODE + p->filename, FILE_NAME, 8);
+	put(f, CODE + p->first_line, line, 4);
+	put(f, CODE + p->lines, TABLE, 8);
+	put(f, TABLE + 16, len, 8);
+	put_bytes(f, TABLE + 32, table, len);
+	put_ascii(f, NAME, "work");
+	put_ascii(f, FILE_NAME, "/srv/app.py");
+}
+
+static uint64_t line_at(unsigned minor, uint64_t position, const void *table, size_t len)
+{
+	struct lang_runtime r = runtime(LANG_PYTHON, 3, minor);
+	struct lang_memory m = memory();
+	struct lang_name name = {0};
+	uint64_t line;
+
+	put_code(&fake, &r.layout->python, 10, table, len);
+	assert_int_equal(lang_name(&r, &m, (struct lang_frame){CODE, position}, &name), 0);
+	assert_string_equal(name.function.ptr, "work");
+	assert_string_equal(name.file.ptr, "/srv/app.py");
+	line = name.line;
+	lang_name_free(&name);
+	return line;
+}
+
+static void lines_of_pairs(void **state)
+{
+	static const unsigned char table[] = {0, 1, 4, 2, 4, 0xff, 6, 1};
+
+	(void)state;
+	assert_int_equal(line_at(9, (uint64_t)-1, table, sizeof(table)), 10); /* not begun */
+	assert_int_equal(line_at(9, 0, table, sizeof(table)), 11);
+	assert_int_equal(line_at(9, 4, table, sizeof(table)), 13);
+	assert_int_equal(line_at(9, 8, table, sizeof(table)), 12);
+	assert_int_equal(line_at(9, 99, table, sizeof(table)), 13);
+}
+
+static void lines_of_signed_pairs(void **state)
+{
+	static const unsigned char table[] = {4, 1, 4, 0x80, 4, 3};
+
+	(void)state;
+	assert_int_equal(line_at(10, 0, table, sizeof(table)), 11);
+	assert_int_equal(line_at(10, 2, table, sizeof(table)), 0); /* bytes 4 and 5: of no line */
+	assert_int_equal(line_at(10, 4, table, sizeof(table)), 14);
+	assert_int_equal(line_at(10, 6, table, sizeof(table)), 0); /* after its end */
+}
+
+static void lines_of_locations(void **state)
+{
+	static const unsigned char table[] = {
+		0x80 | 11 << 3 | 1, 0,	  0,	      /* two units, one line on */
+		0x80 | 2 << 3 | 0,  0,		      /* one unit, the same line */
+		0x80 | 13 << 3 | 0, 5,		      /* one unit, two lines back */
+		0x80 | 14 << 3 | 0, 0x48, 1, 0, 0, 0, /* one unit, 36 lines on */
+		0x80 | 15 << 3 | 0,		      /* one unit, of no line */
+	};
+	const unsigned start = 184;
+
+	(void)state;
+	assert_int_equal(line_at(11, 0, table, sizeof(table)), 10);
+	assert_int_equal(line_at(11, start, table, sizeof(table)), 11);
+	assert_int_equal(line_at(11, start + 4, table, sizeof(table)), 11);
+	assert_int_equal(line_at(11, start + 6, table, sizeof(table)), 9);
+	assert_int_equal(line_at(11, start + 8, table, sizeof(table)), 45);
+	assert_int_equal(line_at(11, start + 10, table, sizeof(table)), 0);
+}
+
+static void a_table_that_ends_too_early_has_no_line(void **state)
+{
+	static const unsigned char table[] = {0x80 | 14 << 3 | 7, 0x40};
+
+	(void)state;
+	assert_int_equal(line_at(11, 184, table, sizeof(table)), 0);
+	assert_int_equal(line_at(11, 184, table, 0), 0);
+}
+
+static void what_is_no_text_is_no_name(void **state)
+{
+	struct lang_runtime r = runtime(LANG_PYTHON, 3, 11);
+	struct lang_memory m = memory();
+	struct lang_name name = {0};
+	struct buf line = BUF_INIT;
+
+	(void)state;
+	put_code(&fake, &r.layout->python, 10, "", 0);
+	put(&fake, NAME + 16, UINT64_MAX, 8);
+	assert_int_equal(lang_name(&r, &m, (struct lang_frame){CODE, 0}, &name), -EFAULT);
+	put(&fake, NAME + 16, 4, 8);
+	put(&fake, NAME + 32, 3u << 2 | 1u << 5, 4); /* characters of three bytes */
+	assert_int_equal(lang_name(&r, &m, (struct lang_frame){CODE, 0}, &name), -EFAULT);
+	lang_print_name(&name, true, &line);
+	assert_string_equal(line.ptr, "(unreadable)");
+	r.code_type = 1; /* the object is something else than code */
+	assert_int_equal(lang_name(&r, &m, (struct lang_frame){CODE, 0}, &name), 0);
+	assert_true(name.is_hidden);
+	buf_free(&line);
+	lang_name_free(&name);
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_unknown_version_has_no_layout),
+#ifdef __x86_64__
+		cmocka_unit_test(frames_are_read_to_the_root),
+		cmocka_unit_test(a_loop_of_frames_ends),
+		cmocka_unit_test(a_loop_of_threads_ends),
+		cmocka_unit_test(lines_of_pairs),
+		cmocka_unit_test(lines_of_signed_pairs),
+		cmocka_unit_test(lines_of_locations),
+		cmocka_unit_test(a_table_that_ends_too_early_has_no_line),
+		cmocka_unit_test(what_is_no_text_is_no_name),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
