@@ -27,6 +27,7 @@ struct quick {
 	bool elapsed;	   /* trace -t */
 	bool wall;	   /* -T */
 	bool show_script;
+	bool no_lines;
 	const char *flame;	       /* stack --flame: the page's file */
 	bool user_stack, kernel_stack; /* trace -U, -K */
 	const struct option *foreign;  /* an option of bcc's that has another name here */
@@ -323,6 +324,7 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	/* A stack is a print of its own. */
 	q->run.options.max_events = (uint64_t)q->most * (1u + q->user_stack + q->kernel_stack);
 	q->run.options.structured = true;
+	q->run.options.lines = !q->no_lines;
 	run_look(&q->run, &q->look);
 	q->run.options.look = &q->look;
 	q->run.options.titles = q->key ? q->key : "probe";
@@ -367,6 +369,7 @@ static int run_quick(const struct command *c, char **argv)
 			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
 #define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}
+#define OPTION_LINES    {NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"}
 #define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
 			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
 #define FOREIGN(letter) {letter, NULL, NULL, take_foreign, AT(foreign), NULL}
@@ -388,7 +391,7 @@ static const struct option hist_options[] = {
 static const struct option stack_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count for each KEY, such as comm, apart"},
 	{NULL, "--flame", "FILE", take_text, AT(flame), "draw a flame graph: one HTML file (see nopal-flame(1))"},
-	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_LINES, OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option trace_options[] = {
 	OPTION_CSV, OPTION_SCOPE, OPTION_DURATION,
@@ -397,6 +400,7 @@ static const struct option trace_options[] = {
 	{"-T", NULL, NULL, take_flag,  AT(wall),    "show the time of day (default)"},
 	{"-U", NULL, NULL, take_flag,  AT(user_stack),   "show the stack of the thread after each line"},
 	{"-K", NULL, NULL, take_flag,  AT(kernel_stack), "show the stack of the kernel after each line"},
+	OPTION_LINES,
 	{"-n", NULL, "NAME", take_text, AT(scope.comm_part), "use only events of threads whose name contains NAME"},
 	FOREIGN("-u"), FOREIGN("-Z"), FOREIGN("-S"), FOREIGN("-C"), FOREIGN("-a"), FOREIGN("-I"), FOREIGN("-A"),
 	FOREIGN("-B"), FOREIGN("-s"), FOREIGN("-b"), FOREIGN("-v"),

@@ -54,6 +54,7 @@ const struct option run_options[] = {
 	{NULL, "--engine",      "NAME",      take_text,   AT(options.engine),  "let the engine NAME run the script: bpf, native or interp, or several in order of preference"},
 	{NULL, "--events",      "FILE",      take_text,   AT(options.events),  "play the recorded events in FILE instead of tracing (see nopal(1))"},
 	{NULL, "--color",       "auto|always|never", take_choice, AT(color), "colours in tables and histograms (default: on a terminal, unless NO_COLOR is set)"}, /* ORDER: enum nopal_color */
+	{NULL, "--lines",       NULL,        take_flag,   AT(options.lines),   "show source lines and inlined functions in stacks, where there is debug information"},
 	{"-q", NULL,            NULL,        take_flag,   AT(quiet),           "print nothing but the results"},
 	{0},
 };

@@ -96,6 +96,9 @@ struct nopal_trace_options {
 	 * probes; NULL: as bpftrace does. Only of NOPAL_TEXT; both live as long as the trace. */
 	const struct nopal_look *look;
 	const char *titles; /* of the keys' columns: "pid, args.word"; NULL: none */
+	/* Show source lines and inlined functions in stacks, where there is debug information; the
+	 * setting show_debug_info of a script does the same. */
+	bool lines;
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

@@ -45,6 +45,23 @@ struct debug_function {
 /* The function that begins at a link-time address. -ENOENT. */
 int debuginfo_function(struct debuginfo *di, uint64_t address, struct debug_function *out);
 
+/* A function that an address belongs to, and where it is in that. */
+struct debug_frame {
+	struct str function; /* as linkers know it ("_Z3addi"), or as in the source; empty: not
+				known */
+	struct str file;     /* "/build/src/tick.c", "src/tick.c"; empty: not known */
+	struct str folder;   /* "/build", where it was compiled; empty: not known */
+	unsigned line;	     /* 0: not known */
+};
+
+#define DEBUG_FRAMES_MOST 64
+
+/* What has the instruction at a link-time address: the innermost inlined copy first, then what each
+ * is inlined in, the function itself last. Texts are valid until the next call for this file.
+ * -ENOENT: nothing is known; -EBADMSG, -ENOMEM, -E2BIG. */
+int debuginfo_frames(struct debuginfo *di, uint64_t address,
+		     struct debug_frame frames[DEBUG_FRAMES_MOST], unsigned *count);
+
 /* Each place where the body of function `name` was put into another: its link-time address, and of
  * the function around it the first instruction, 0 where that is not known. Number of them, or
  * -errno; what `fn` returns. */

@@ -71,11 +71,6 @@ static int read_functions(struct debuginfo *di, uint32_t unit)
 	return walk_unit(&w, unit);
 }
 
-static bool starts_before(const void *item, const void *key)
-{
-	return ((const struct unit_range *)item)->low <= *(const uint64_t *)key;
-}
-
 static const struct function_entry *find_function(struct debuginfo *di, uint64_t address)
 {
 	hash_each(i, &di->by_address, hash_address(di, address))
@@ -183,17 +178,14 @@ static int describe(struct debuginfo *di, const struct function_entry *f,
 int debuginfo_function(struct debuginfo *di, uint64_t address, struct debug_function *out)
 {
 	const struct function_entry *f = find_function(di, address);
+	uint32_t units[UNITS_OVERLAP_MOST];
 	int err = f ? 0 : units_describe(di);
-	size_t i;
+	unsigned count = f || err ? 0 : units_at(di, address, units);
 
-	/* Ranges of units do not overlap but where they are damaged: then a few are tried. */
-	i = lower_bound(di->ranges, di->range_count, sizeof(*di->ranges), starts_before, &address);
-	for (unsigned tries = 0; !f && !err && i-- > 0 && tries < 8; tries++) {
-		if (di->ranges[i].high <= address)
-			continue;
-		err = read_functions(di, di->ranges[i].unit);
+	for (unsigned i = 0; i < count && !f && !err; i++) {
+		err = read_functions(di, units[i]);
 		f = find_function(di, address);
-		di->units[di->ranges[i].unit].is_used |= f != NULL;
+		di->units[units[i]].is_used |= f != NULL;
 	}
 	if (!err)
 		err = f ? describe(di, f, out) : -ENOENT;

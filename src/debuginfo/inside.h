@@ -15,12 +15,14 @@
 
 /* One unit of .debug_info: mostly what one source file became. */
 struct unit {
-	uint64_t start, end; /* its bytes in the section */
-	uint64_t top;	     /* its outermost entry */
-	uint64_t lines;	     /* of its line table in .debug_line; NO_LINES: none */
-	uint64_t texts;	     /* its part of .debug_str_offsets; 0: none */
-	bool is_used;	     /* something of it was asked for */
-	bool has_functions;  /* its functions are in the table */
+	uint64_t start, end;	    /* its bytes in the section */
+	uint64_t top;		    /* its outermost entry */
+	uint64_t lines;		    /* of its line table in .debug_line; NO_LINES: none */
+	uint64_t texts;		    /* its part of .debug_str_offsets; 0: none */
+	bool is_used;		    /* something of it was asked for */
+	bool has_functions;	    /* its functions are in the table */
+	uint32_t decoded_in;	    /* the round in which libdw last decoded its lines; 0: none */
+	struct unit_scopes *scopes; /* what of it has code (source.c); NULL: not known */
 };
 
 #define NO_LINES UINT64_MAX
@@ -66,6 +68,10 @@ struct debuginfo {
 	size_t function_count, function_cap;
 	struct hash by_address;
 
+	size_t scope_ranges;	 /* of the scopes of all units */
+	uint32_t entries_walked; /* for them */
+	uint32_t round, decoded; /* since libdw last forgot: units whose lines it has */
+
 	struct made_type *made;
 	size_t made_count, made_cap;
 	struct hash by_offset;
@@ -82,6 +88,10 @@ int units_read(struct debuginfo *di);
 int units_describe(struct debuginfo *di);
 /* Index of the unit with that offset of .debug_info; false: none. */
 bool unit_of(const struct debuginfo *di, uint64_t offset, uint32_t *out);
+/* The units that have code at an address: one, or several where they are damaged. Number of them.
+ */
+#define UNITS_OVERLAP_MOST 8
+unsigned units_at(const struct debuginfo *di, uint64_t address, uint32_t units[UNITS_OVERLAP_MOST]);
 /* Its outermost entry. */
 bool unit_top(struct debuginfo *di, uint32_t unit, Dwarf_Die *out);
 
@@ -123,6 +133,9 @@ int type_of_entry(struct debuginfo *di, Dwarf_Die *die, const struct ctype **out
 int type_complete(struct ctype_reader *r, struct ctype *t);
 /* The formal parameters among an entry's children; `count` of them. */
 int type_params(struct debuginfo *di, Dwarf_Die *die, struct ctype *function, unsigned *count);
+
+/* source.c; NULL is fine. */
+void unit_scopes_free(struct unit_scopes *u);
 
 /* functions.c: the entry of the innermost inlined copy that begins at an address; 0: none. */
 uint64_t inlined_at(struct debuginfo *di, uint32_t unit, uint64_t address);

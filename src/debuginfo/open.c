@@ -207,6 +207,7 @@ static int start(struct debuginfo *di, const struct image *image, struct diag *d
 	int err;
 
 	di->reader.complete = type_complete;
+	di->round = 1;
 	di->path = arena_str(&di->arena, image->name);
 	di->machine = ctype_machine_of(image->machine, image->word);
 	di->big_endian = image->big_endian;
@@ -279,6 +280,8 @@ void debuginfo_close(struct debuginfo *di)
 	else
 		free(di->bytes);
 	file_drop(di->file);
+	for (size_t i = 0; i < di->unit_count; i++)
+		unit_scopes_free(di->units[i].scopes);
 	free(di->units);
 	free(di->ranges);
 	free(di->functions);

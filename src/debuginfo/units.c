@@ -92,11 +92,29 @@ int units_describe(struct debuginfo *di)
 		if (!entry_number(di, &top, DW_AT_stmt_list, &u->lines))
 			u->lines = NO_LINES;
 		entry_number(di, &top, DW_AT_str_offsets_base, &u->texts);
-		if (dwarf_tag(&top) == DW_TAG_compile_unit)
+		if (dwarf_tag(&top) == DW_TAG_compile_unit ||
+		    dwarf_tag(&top) == DW_TAG_skeleton_unit)
 			err = add_ranges(di, i, &top);
 	}
 	if (di->range_count)
 		qsort(di->ranges, di->range_count, sizeof(*di->ranges), compare_ranges);
 	di->are_described = !err;
 	return err;
+}
+
+static bool starts_by(const void *item, const void *key)
+{
+	return ((const struct unit_range *)item)->low <= *(const uint64_t *)key;
+}
+
+unsigned units_at(const struct debuginfo *di, uint64_t address, uint32_t units[UNITS_OVERLAP_MOST])
+{
+	size_t i =
+		lower_bound(di->ranges, di->range_count, sizeof(*di->ranges), starts_by, &address);
+	unsigned count = 0;
+
+	for (unsigned tries = 0; i-- > 0 && tries < UNITS_OVERLAP_MOST; tries++)
+		if (di->ranges[i].high > address)
+			units[count++] = di->ranges[i].unit;
+	return count;
 }

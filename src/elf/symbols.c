@@ -359,6 +359,11 @@ bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset
 	return image_offset_of(&t->shape, address, offset);
 }
 
+bool symtab_address_of(const struct symtab *t, uint64_t offset, uint64_t *address)
+{
+	return image_address_of(&t->shape, offset, address);
+}
+
 bool symtab_at_offset(struct symtab *t, uint64_t offset, struct symbol *out, uint64_t *into)
 {
 	uint64_t address;

@@ -41,6 +41,7 @@ uint64_t symtab_extent(struct symtab *t, const struct symbol *function);
 void symtab_sort(struct symtab *t);
 /* Offset in the file of a link-time address, as the image's segments map it. */
 bool symtab_offset_of(const struct symtab *t, uint64_t address, uint64_t *offset);
+bool symtab_address_of(const struct symtab *t, uint64_t offset, uint64_t *address);
 
 /* Each symbol of that name; a non-zero result of `fn` ends it and is returned. -E2BIG: the names of
  * all symbols together are too long. */

@@ -1,7 +1,6 @@
 /* Frames of a stack: their names, and where the stack is wrong. */
 #include "report/stack.h"
 
-#include "base/array.h"
 #include "base/json.h"
 #include "symbols/symbols.h"
 
@@ -12,7 +11,10 @@ struct walk {
 	size_t at; /* of the next address in the bytes */
 	uint64_t address;
 	struct symbols_frame frame;
-	struct buf last; /* file of the frame before, without its folder */
+	unsigned inlined;		     /* frames of this address that were gone through */
+	const struct symbols_source *source; /* of this frame; NULL: nothing is known */
+	bool is_inlined;		     /* it is a part of the next one */
+	struct buf last;		     /* file of the frame before, without its folder */
 };
 
 static void walk_free(struct walk *w)
@@ -33,12 +35,12 @@ static void look_up(struct walk *w)
 	} else if (w->stack->type->kind == TYPE_KSTACK) {
 		symbols_frame_kernel(r->symbols, w->address, &w->frame);
 	} else {
-		symbols_frame_user(r->symbols, (pid_t)pid, w->address, &w->frame);
+		symbols_frame_user(r->symbols, (pid_t)pid, w->address, w->at > 8, &w->frame);
 	}
 }
 
-/* The next frame. False: the stack is over, or this frame is none: then is_code is false. */
-static bool walk_next(struct walk *w)
+/* The next address. False: the stack is over, or this is not one: then is_code is false. */
+static bool walk_next_address(struct walk *w)
 {
 	if (w->at + 8 > w->stack->bytes.len)
 		return false;
@@ -48,16 +50,33 @@ static bool walk_next(struct walk *w)
 	}
 	memcpy(&w->address, w->stack->bytes.ptr + w->at, sizeof(w->address));
 	w->at += 8;
+	w->inlined = 0;
 	look_up(w);
 	return w->frame.is_code;
 }
 
-/* "main+18", "python3.11+0x26fc1", "0x7f01" */
-static void add_frame(struct walk *w, bool with_offset, struct buf *out)
+/* The next frame: functions that were inlined, one in the other, then the function that has them.
+ */
+static bool walk_next(struct walk *w)
 {
 	const struct symbols_frame *f = &w->frame;
 
-	if (f->function.len) {
+	if (!w->is_inlined && !walk_next_address(w))
+		return false;
+	w->source = w->inlined < f->source_count ? &f->sources[w->inlined] : NULL;
+	w->is_inlined = ++w->inlined < f->source_count;
+	return true;
+}
+
+/* "main+18", "python3.11+0x26fc1", "0x7f01" */
+static void add_name(struct walk *w, bool with_offset, struct buf *out)
+{
+	const struct symbols_frame *f = &w->frame;
+
+	if (w->is_inlined) {
+		render_bytes(w->r, w->source->function.len ? w->source->function : STR("(unknown)"),
+			     out);
+	} else if (f->function.len) {
 		render_bytes(w->r, buf_as_str(&f->function), out);
 		if (with_offset)
 			buf_printf(out, "+%llu", (unsigned long long)f->offset);
@@ -69,32 +88,65 @@ static void add_frame(struct walk *w, bool with_offset, struct buf *out)
 	}
 }
 
+/* The line of a stack, as bpftrace shows it: "main+18@/build/a.c:7", "[inlined] add@/build/a.c:3";
+ * or for people: "main+18 at a.c:7", "add (inlined) at a.c:3". */
+static void add_frame(struct walk *w, struct buf *out)
+{
+	const struct symbols_source *s = w->source;
+	bool plain = !w->r->look;
+	size_t folder = s && !plain ? s->folder : 0;
+
+	buf_text(out, w->is_inlined && plain ? "[inlined] " : "");
+	add_name(w, true, out);
+	buf_text(out, w->is_inlined && !plain ? " (inlined)" : "");
+	if (!s || !s->file.len || !s->line)
+		return;
+	buf_text(out, plain ? "@" : " at ");
+	render_bytes(w->r, str_of(s->file.ptr + folder, s->file.len - folder), out);
+	buf_printf(out, ":%u", s->line);
+}
+
 static void add_cut(struct walk *w, struct buf *out)
 {
 	render_bytes(w->r, w->last.len ? buf_as_str(&w->last) : STR("the code"), out);
 	buf_text(out, " keeps no frame pointers");
 }
 
-/* A file name may hold the sign between frames. */
+/* The last frame first. A name may have the sign that is between frames. */
+static void add_reversed(const struct buf *frames, const char *separator, struct buf *out)
+{
+	size_t end = frames->len;
+
+	while (end) {
+		const char *before = memrchr(frames->ptr, '\0', end - 1);
+		size_t start = before ? (size_t)(before - frames->ptr) + 1 : 0;
+
+		for (size_t i = start; i < end - 1; i++)
+			buf_char(out, frames->ptr[i] == ';' ? ':' : frames->ptr[i]);
+		buf_text(out, start ? separator : "");
+		end = start;
+	}
+	out->failed |= frames->failed;
+}
+
+/* "_[i]" marks what was inlined, as other makers of folded stacks have it. */
 static void add_folded(struct walk *w, struct buf *out)
 {
-	struct buf frames[128] = {BUF_INIT};
-	size_t count = 0;
+	struct buf frames = BUF_INIT;
 
-	while (count < COUNT(frames) && walk_next(w))
-		add_frame(w, false, &frames[count++]);
-	if (!w->frame.is_code && count < COUNT(frames)) {
-		buf_text(&frames[count], "[cut: ");
-		add_cut(w, &frames[count]);
-		buf_char(&frames[count++], ']');
+	while (walk_next(w)) {
+		add_name(w, false, &frames);
+		buf_text(&frames, w->is_inlined ? "_[i]" : "");
+		buf_char(&frames, '\0');
 	}
-	for (size_t i = count; i--;) {
-		for (size_t k = 0; k < frames[i].len; k++)
-			buf_char(out, frames[i].ptr[k] == ';' ? ':' : frames[i].ptr[k]);
-		buf_text(out, i ? ";" : "");
-		out->failed |= frames[i].failed;
-		buf_free(&frames[i]);
+	if (!w->frame.is_code) {
+		buf_text(&frames, "[cut: ");
+		add_cut(w, &frames);
+		buf_text(&frames, "]");
+		buf_char(&frames, '\0');
 	}
+	add_reversed(&frames, ";", out);
+	buf_free(&frames);
 }
 
 void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
@@ -109,7 +161,7 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 	buf_char(out, '\n');
 	while (walk_next(&w)) {
 		buf_fill(out, ' ', indent);
-		add_frame(&w, true, out);
+		add_frame(&w, out);
 		buf_char(out, '\n');
 	}
 	if (!w.frame.is_code) {
@@ -121,6 +173,34 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 	walk_free(&w);
 }
 
+static void add_object(struct walk *w, struct json *j)
+{
+	const struct symbols_frame *f = &w->frame;
+	const struct symbols_source *s = w->source;
+	struct str function = w->is_inlined ? s->function : buf_as_str(&f->function);
+	bool is_named = f->module.len || f->function.len;
+
+	json_open(j, '{');
+	if (f->module.len)
+		json_pair(j, "module", f->module);
+	if (function.len)
+		json_pair(j, "function", function);
+	if (!w->is_inlined) {
+		json_key(j, is_named ? "offset" : "address");
+		json_u64(j, is_named ? f->offset : w->address);
+	}
+	if (s && s->file.len && s->line) {
+		json_pair(j, "file", s->file);
+		json_key(j, "line");
+		json_u64(j, s->line);
+	}
+	if (w->is_inlined) {
+		json_key(j, "inlined");
+		json_bool(j, true);
+	}
+	json_close(j, '}');
+}
+
 void stack_json(const struct renderer *r, const struct value *v, struct buf *out)
 {
 	struct renderer raw = *r;
@@ -130,17 +210,8 @@ void stack_json(const struct renderer *r, const struct value *v, struct buf *out
 
 	raw.escape = ESCAPE_NOTHING;
 	json_open(&j, '[');
-	while (walk_next(&w)) {
-		json_open(&j, '{');
-		if (w.frame.module.len)
-			json_pair(&j, "module", w.frame.module);
-		if (w.frame.function.len)
-			json_pair(&j, "function", buf_as_str(&w.frame.function));
-		json_key(&j, w.frame.module.len || w.frame.function.len ? "offset" : "address");
-		json_u64(&j,
-			 w.frame.module.len || w.frame.function.len ? w.frame.offset : w.address);
-		json_close(&j, '}');
-	}
+	while (walk_next(&w))
+		add_object(&w, &j);
 	if (!w.frame.is_code) {
 		add_cut(&w, &cut);
 		json_open(&j, '{');

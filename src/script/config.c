@@ -42,7 +42,7 @@ static const struct config_row rows[] = {
 	{ {"cache_user_symbols"},           VALUE_NONE,    0, 0,                0                        },
 	{ {"cpp_demangle", "demangle"},     VALUE_NONE,    0, 0,                0                        },
 	{ {"lazy_symbolication"},           VALUE_NONE,    0, 0,                0                        },
-	{ {"show_debug_info"},              VALUE_NONE,    0, 0,                0                        },
+	{ {"show_debug_info"},              VALUE_FLAG,    0, 1,                FACT(show_debug_info)    },
 	{ {"max_bpf_progs"},                VALUE_NONE,    0, 0,                0                        },
 	{ {"on_stack_limit"},               VALUE_NONE,    0, 0,                0                        },
 	{ {"log_size"},                     VALUE_NONE,    0, 0,                0                        },

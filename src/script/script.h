@@ -92,9 +92,10 @@ struct script_facts {
 	uint32_t most_strlen; /* ... and of one of which it does */
 	uint32_t max_map_keys, max_probes, ring_pages;
 	bool print_maps_on_exit;
-	bool only_begin_end; /* nothing but BEGIN and END: the run is over when they are */
-	bool sends_data;     /* printf and other output, and not only what acts on maps */
-	bool uses_stacks;    /* ustack, usym: processes must be remembered while they live */
+	bool show_debug_info; /* source lines and inlined functions in stacks */
+	bool only_begin_end;  /* nothing but BEGIN and END: the run is over when they are */
+	bool sends_data;      /* printf and other output, and not only what acts on maps */
+	bool uses_stacks;     /* ustack, usym: processes must be remembered while they live */
 	bool uses_tracepoints;
 	bool uses_signal;  /* SIGUSR1 is not for printing maps */
 	bool needs_images; /* a usdt path is empty or `*`, or a pattern for a process: images mapped

@@ -2,12 +2,14 @@
 #include "symbols/process.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "debuginfo/debuginfo.h"
 #include "elf/image.h"
 #include "elf/symbols.h"
 
@@ -16,6 +18,8 @@
 void modules_init(struct modules *m)
 {
 	m->pool = (struct budget){.memory = NAMES_MEMORY_MOST, .work = UINT64_MAX, .stop_fd = -1};
+	m->debug_pool =
+		(struct budget){.memory = LINES_MEMORY_MOST, .work = UINT64_MAX, .stop_fd = -1};
 	m->problems = (struct diag)DIAG_INIT;
 }
 
@@ -24,6 +28,7 @@ static void module_free(struct module *module)
 	if (module->fd >= 0)
 		close(module->fd);
 	symtab_free(module->symbols);
+	debuginfo_close(module->debuginfo);
 	free((char *)(uintptr_t)module->path.ptr);
 	free(module);
 }
@@ -74,16 +79,55 @@ void module_hold(struct modules *m, struct module *module, const struct mapped_f
 		m->open_fds++;
 }
 
+/* Warn that something of a file is left out. */
+static void say_skipped(struct modules *m, const struct module *module, const char *tag,
+			const char *what, const char *why)
+{
+	struct buf path = BUF_INIT;
+
+	buf_escaped(&path, module->path);
+	diag_warn(&m->problems, tag, "%s '%.*s' %s", what, STR_FMT(buf_as_str(&path)), why);
+	buf_free(&path);
+}
+
+static void read_debuginfo(struct modules *m, struct module *module, struct image *image,
+			   struct str root)
+{
+	struct budget b = m->debug_pool;
+	int err;
+
+	if (m->debuginfos >= DEBUGINFOS_MOST) {
+		if (m->debuginfos++ == DEBUGINFOS_MOST)
+			say_skipped(m, module, "no-lines", "lines of",
+				    "and of what comes after it are not shown: debug information "
+				    "of 256 files is open");
+		return;
+	}
+	image_set_budget(image, &b);
+	err = debuginfo_open(image, module->path, root, &module->debuginfo, NULL);
+	image_set_budget(image, NULL);
+	if (!err) {
+		m->debug_pool.memory = b.memory;
+		m->debuginfos++;
+	} else if (budget_error(&b)) {
+		say_skipped(
+			m, module, "no-lines", "lines of",
+			"are not shown: its debug information takes more than is left of 512 MiB");
+	} else if (err == -EBADMSG) {
+		say_skipped(m, module, "no-lines", "lines of",
+			    "are not shown: its debug information is damaged");
+	}
+}
+
 /* Takes the descriptor. The root of the process leads to its separate debug files while
  * it lives. */
-static struct symtab *read_file(struct modules *m, int fd, const struct module *module, pid_t pid)
+static void read_file(struct modules *m, int fd, struct module *module, pid_t pid)
 {
 	/* An image's own limit, or what the run has left. */
 	struct budget b = budget_for_file(-1);
 	uint64_t memory = b.memory < m->pool.memory ? b.memory : m->pool.memory;
-	struct symtab *symbols = NULL;
 	struct image *image = NULL;
-	struct buf root = BUF_INIT, path = BUF_INIT;
+	struct buf root = BUF_INIT, why = BUF_INIT;
 	bool run;
 
 	b.memory = memory;
@@ -92,23 +136,22 @@ static struct symtab *read_file(struct modules *m, int fd, const struct module *
 		buf_clear(&root);
 	if (!image_open_fd(fd, module->path, &image, NULL)) {
 		image_set_budget(image, &b);
-		symtab_read(image, module->path, buf_as_str(&root), &symbols, NULL);
+		symtab_read(image, module->path, buf_as_str(&root), &module->symbols, NULL);
+		if (m->wants_lines && module->symbols)
+			read_debuginfo(m, module, image, buf_as_str(&root));
 	}
 	image_close(image);
 	buf_free(&root);
 	if (!budget_error(&b)) {
 		m->pool.memory -= memory - b.memory;
-		return symbols;
+		return;
 	}
 	run = b.end == BUDGET_NO_MEMORY && m->pool.memory < BUDGET_FILE_MEMORY;
-	buf_escaped(&path, module->path);
-	diag_warn(&m->problems, "over-budget",
-		  "functions of '%.*s' have no names: its symbols take %s, the limit for %s",
-		  STR_FMT(buf_as_str(&path)),
-		  run ? "more than is left of 512 MiB" : budget_limit(&b),
-		  run ? "all files of a run" : "one file");
-	buf_free(&path);
-	return symbols;
+	buf_printf(&why, "have no names: its symbols take %s, the limit for %s",
+		   run ? "more than is left of 512 MiB" : budget_limit(&b),
+		   run ? "all files of a run" : "one file");
+	say_skipped(m, module, "over-budget", "functions of", why.failed ? "" : why.ptr);
+	buf_free(&why);
 }
 
 /* Bytes of an ELF file in memory: its section headers are at its end. */
@@ -151,7 +194,7 @@ static void read_symbols(struct modules *m, struct module *module, const struct 
 	m->open_fds -= module->fd >= 0;
 	module->fd = -1;
 	if (fd >= 0)
-		module->symbols = read_file(m, fd, module, file->pid);
+		read_file(m, fd, module, file->pid);
 }
 
 bool module_name_at(struct modules *m, struct module *module, const struct mapped_file *file,
@@ -165,4 +208,9 @@ bool module_name_at(struct modules *m, struct module *module, const struct mappe
 		return false;
 	*name = symbol.name;
 	return true;
+}
+
+bool module_address_of(const struct module *module, uint64_t offset, uint64_t *address)
+{
+	return module->symbols && symtab_address_of(module->symbols, offset, address);
 }

@@ -11,6 +11,7 @@
 /* The executable images of processes, each known once, by device, inode and path. A file is opened
  * when a name is asked for; at once only when it is about to be out of reach. */
 struct symtab;
+struct debuginfo;
 
 struct module {
 	uint64_t device, inode; /* as /proc/PID/maps has them; inode 0: not a file */
@@ -18,6 +19,7 @@ struct module {
 	int fd;			/* kept open; -1: not */
 	bool tried;		/* symbols were asked for: NULL means there are none to get */
 	struct symtab *symbols;
+	struct debuginfo *debuginfo; /* NULL: none, or not asked for */
 };
 
 /* Files that are kept open, so that they can be read after they were deleted. */
@@ -27,13 +29,20 @@ struct module {
 /* Memory for all names of one run: those of images and of code compiled at run time. */
 #define NAMES_MEMORY_MOST (512u << 20)
 
+/* Files whose debug information is kept open, and memory for those that cannot be mapped. */
+#define DEBUGINFOS_MOST	  256
+#define LINES_MEMORY_MOST (512u << 20)
+
 struct modules {
 	struct module **items;
 	size_t count, cap;
 	struct hash by_inode; /* their indexes */
 	unsigned open_fds;
-	struct budget pool;   /* of NAMES_MEMORY_MOST */
-	struct diag problems; /* what was left out, not reported yet */
+	struct budget pool; /* of NAMES_MEMORY_MOST */
+	bool wants_lines;
+	unsigned debuginfos;	  /* that are open */
+	struct budget debug_pool; /* of LINES_MEMORY_MOST */
+	struct diag problems;	  /* what was left out, not reported yet */
 };
 
 void modules_init(struct modules *m);
@@ -47,6 +56,8 @@ void module_hold(struct modules *m, struct module *module, const struct mapped_f
  * maps `file` may still live and give access to it. */
 bool module_name_at(struct modules *m, struct module *module, const struct mapped_file *file,
 		    uint64_t offset, struct str *name, uint64_t *into);
+/* The link-time address of an offset, in a file whose names were asked for. */
+bool module_address_of(const struct module *module, uint64_t offset, uint64_t *address);
 
 /* ---- Processes */
 

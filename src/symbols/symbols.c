@@ -9,6 +9,7 @@
 #include "symbols/demangle.h"
 #include "symbols/kernel.h"
 #include "symbols/process.h"
+#include "symbols/sources.h"
 
 /* Beyond these the process that was seen first is forgotten. */
 #define PROCESSES_MOST 4096
@@ -24,6 +25,7 @@ struct symbols {
 	bool kernel_tried;
 	struct kernel_symbols *kernel;
 	struct demangler demangler;
+	struct sources sources;
 };
 
 int symbols_new(struct symbols **out)
@@ -49,6 +51,7 @@ void symbols_free(struct symbols *s)
 	modules_free(&s->modules);
 	kernel_symbols_free(s->kernel);
 	demangler_close(&s->demangler);
+	sources_free(&s->sources);
 	free(s);
 }
 
@@ -228,18 +231,42 @@ static bool name_in_process(struct symbols *s, struct process *p, const struct m
 	return process_jit_name_at(p, &s->modules, address, name, into);
 }
 
-void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, struct symbols_frame *out)
+void symbols_want_lines(struct symbols *s)
 {
+	s->modules.wants_lines = true;
+}
+
+/* After the name, for which the file was opened. */
+static void add_sources(struct symbols *s, const struct module *module, uint64_t offset,
+			struct symbols_frame *out)
+{
+	uint64_t address;
+
+	if (module->debuginfo && module_address_of(module, offset, &address))
+		sources_at(&s->sources, module->debuginfo, address, &s->demangler, &out->sources,
+			   &out->source_count);
+}
+
+void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_return,
+			struct symbols_frame *out)
+{
+	uint64_t at = address - is_return, offset;
 	struct process *p = NULL;
-	const struct mapping *m = pid > 0 ? find_mapping(s, pid, address, &p) : NULL;
+	const struct mapping *m = pid > 0 ? find_mapping(s, pid, at, &p) : NULL;
 	struct str name;
 
 	buf_clear(&out->function);
+	out->source_count = 0;
 	out->module = m && m->module ? m->module->path : STR("");
-	out->offset = m ? address - m->start + m->offset : address;
+	offset = m ? at - m->start + m->offset : at;
 	out->is_code = m || !p || !p->count;
-	if (m && name_in_process(s, p, m, address, &name, &out->offset))
+	if (m && name_in_process(s, p, m, at, &name, &out->offset))
 		demangle(&s->demangler, name, &out->function);
+	else
+		out->offset = offset;
+	out->offset += is_return;
+	if (m && m->module)
+		add_sources(s, m->module, offset, out);
 }
 
 static bool name_in_kernel(struct symbols *s, uint64_t address, struct str *name, uint64_t *into)
@@ -258,6 +285,7 @@ void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_fr
 	out->module = STR("");
 	out->offset = address;
 	out->is_code = true;
+	out->source_count = 0;
 	if (name_in_kernel(s, address, &name, &out->offset))
 		demangle(&s->demangler, name, &out->function);
 }

@@ -35,15 +35,30 @@ void symbols_see_all(struct symbols *s);
 /* "main+18", or "0x55d1..." when nothing is known. C++ names are demangled when the demangler is
  * installed. Names are untrusted: escape them for a terminal. */
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);
+/* Read debug information too, from now on: symbols_frame.sources. */
+void symbols_want_lines(struct symbols *s);
+/* A function as debug information has it, and where in it an address is. */
+struct symbols_source {
+	struct str function; /* demangled; empty: not known */
+	struct str file;     /* "/build/src/tick.c"; empty: not known */
+	size_t folder;	     /* of that: bytes of the folder where it was compiled, "/build/" */
+	unsigned line;	     /* 0: not known */
+};
 /* A frame of a stack, in parts. */
 struct symbols_frame {
 	struct buf function; /* empty: no symbol has it */
 	struct str module;   /* path of the file; empty: none. Valid until the next call */
 	uint64_t offset;     /* in the function, or without one in the file */
 	bool is_code;	     /* false: nothing executable is mapped there, and the maps are known */
+	/* Inlined functions, the innermost first, and last the function itself; source_count 0:
+	 * nothing is known. Valid until the next call. */
+	const struct symbols_source *sources;
+	unsigned source_count;
 };
-/* Fill a frame whose buffer the caller opened and frees. */
-void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, struct symbols_frame *out);
+/* Fill a frame whose buffer the caller opened and frees. `is_return`: the address is that after a
+ * call, which may be the last instruction of its function: the call's is looked up. */
+void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_return,
+			struct symbols_frame *out);
 void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_frame *out);
 void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out);
 /* What was left out because it is too large, as warnings; each is reported once. */

@@ -1,0 +1,118 @@
+# Source lines and inlined functions in stacks.
+load ../helpers
+
+setup() {
+	bats_require_minimum_version 1.5.0
+	need_tracing
+	cd "$BATS_TEST_TMPDIR"
+	private inlined >/dev/null
+}
+
+# stack OPTIONS...: the stacks that lead to the probe of the traced program.
+stack() {
+	run -0 --separate-stderr timeout 30 "$NOPAL" stack -q "$@" ./inlined -c './inlined 1'
+}
+
+# at TEXT: where the source of the traced program has it.
+at() {
+	grep -n "$1" "$ROOT/tests/targets/inlined.c" | sed -n 's/:.*//p' | tail -1
+}
+
+@test "text: the line of each frame, and functions that were inlined" {
+	stack --top 1
+	[[ "$output" == *"
+    work+"*" at "*"tests/targets/inlined.c:$(at DTRACE_PROBE)
+    check (inlined) at "*"tests/targets/inlined.c:"*"
+    parse (inlined) at "*"tests/targets/inlined.c:$(at 'line in parse')
+    serve+"*" at "*"tests/targets/inlined.c:$(at 'line in serve')
+    leave+"*" at "*"tests/targets/inlined.c:$(at 'line in leave')
+    main+"*" at "*"tests/targets/inlined.c:$(at 'line in main')
+"* ]]
+	stack --no-lines
+	[[ "$output" != *" at "* && "$output" != *inlined* ]]
+	[[ "$output" == *"    serve+"*"    leave+"* ]]
+}
+
+@test "folded: inlined functions are frames" {
+	stack -f folded
+	[[ "$output" == *"main;leave;serve;parse_[i];check_[i];work 1"* ]]
+	stack -f folded --no-lines
+	[[ "$output" == *"main;leave;serve;work 1"* ]]
+}
+
+@test "JSON: file, line, inlined" {
+	stack -f json
+	[ "$(jq -rs '.[0].key[0][:6] | map("\(.function) \(.inlined // false) \(has("offset"))") | join(", ")' <<<"$output")" = \
+		"work false true, check true false, parse true false, serve false true, leave false true, main false true" ]
+	[ "$(jq -rs '.[0].key[0][3] | "\(.file) \(.line)"' <<<"$output")" = "$ROOT/tests/targets/inlined.c $(at 'line in serve')" ]
+}
+
+@test "scripts: only when asked, and then as bpftrace" {
+	run_traced 'usdt:./inlined:inlined:work { print(ustack); exit() }' './inlined 1'
+	[[ "$output" != *@* && "$output" == *"        serve+"* ]]
+	for script in 'config = { show_debug_info = true }' ''; do
+		lines=--lines
+		[ -z "$script" ] || lines=-q
+		run -0 timeout 30 "$NOPAL" -q $lines -e "$script usdt:./inlined:inlined:work { print(ustack); exit() }" -c './inlined 1'
+		[[ "$output" == *"        [inlined] parse@$ROOT/tests/targets/inlined.c:$(at 'line in parse')
+        serve+"*"@$ROOT/tests/targets/inlined.c:$(at 'line in serve')"* ]]
+	done
+}
+
+@test "trace -U shows them below each line" {
+	run -0 timeout 30 "$NOPAL" trace -q -U ./inlined -c './inlined 1'
+	[[ "$output" == *"inlined:work"*"parse (inlined) at "* ]]
+}
+
+@test "a separate debug file, by build-id and by debuglink" {
+	need_program objcopy
+	objcopy --only-keep-debug inlined inlined.debug
+	strip inlined
+	objcopy --add-gnu-debuglink=inlined.debug inlined
+	stack
+	[[ "$output" == *"parse (inlined) at "* ]]
+	mv inlined.debug away
+	stack
+	[[ "$output" == *"    inlined+0x"* && "$output" != *"(inlined)"* ]]
+	id=$(readelf -n inlined | sed -n 's/.*Build ID: //p')
+	run -0 env DEBUGINFOD_CACHE_PATH="$PWD/cache" bash -c "mkdir -p cache/$id && cp away cache/$id/debuginfo &&
+		timeout 30 '$NOPAL' stack -q ./inlined -c './inlined 1'"
+	[[ "$output" == *"parse (inlined) at "* ]]
+}
+
+# says no-lines are not shown: its debug information is damaged
+@test "damaged debug information is said, once, and costs only the lines" {
+	# Its header claims compressed sections that are none.
+	objcopy --compress-debug-sections=zlib inlined
+	python3 - <<-'END'
+		import re, struct
+		b = bytearray(open('inlined', 'rb').read())
+		shoff, = struct.unpack_from('<Q', b, 40)
+		size, count, names = struct.unpack_from('<HHH', b, 58)
+		def header(i):
+		    return struct.unpack_from('<IIQQQQIIQQ', b, shoff + i * size)
+		strings = header(names)[4]
+		for i in range(count):
+		    h = header(i)
+		    name = bytes(b[strings + h[0]:b.index(0, strings + h[0])])
+		    if name == b'.debug_info':
+		        b[h[4] + 24:h[4] + h[5]] = b'x' * (h[5] - 24)
+		open('inlined', 'wb').write(b)
+	END
+	stack
+	[[ "$output" == *"    serve+"* && "$output" != *"(inlined)"* ]]
+	[ "$(grep -c "are not shown: its debug information is damaged" <<<"$stderr")" = 1 ]
+}
+
+@test "names are text, whatever they are" {
+	need_program gcc
+	gcc -O2 -g -fno-omit-frame-pointer -I"$ROOT/include" -x c -o evil - <<-'END'
+		#include <sys/sdt.h>
+		#line 7 "a\033[31m;b.c"
+		static inline int f(int n) { DTRACE_PROBE1(evil, hit, n); return n; }
+		int main(int argc, char **argv) { return f(argc) - 1; }
+	END
+	run -0 timeout 30 "$NOPAL" stack -q ./evil -c ./evil
+	[[ "$output" == *'f (inlined) at '*'a\x1b[31m;b.c:7'* ]]
+	[[ "$output" != *$'\033'* ]]
+}
