@@ -7,3 +7,7 @@ void plug(int n)
 {
 	DTRACE_PROBE1(plug, in, n);
 }
+
+/* What `vanish library` reads. */
+extern const char plug_text[];
+const char plug_text[] = "library";

@@ -610,10 +610,13 @@ static void emit_all(struct gen *g)
 static void emit_clause(struct gen *g)
 {
 	int next = asm_label(g->code);
+	struct layout layout;
 
 	memset(g->saved_at, 0, sizeof(g->saved_at));
 	/* A copy of our own: others who have the shared memory may not be trusted. */
-	g->layout = native_pool(g, g->place->layout, sizeof(*g->place->layout));
+	layout = *g->place->layout;
+	layout.image = g->place->image;
+	g->layout = native_pool(g, &layout, sizeof(layout));
 	forget_constants(g);
 	g->in_body = false;
 	g->loop_depth = 0;

@@ -27,6 +27,7 @@ struct native_place {
 	int32_t tid;	   /* the thread's id, from the thread pointer; NATIVE_NONE */
 	bool no_calls;	   /* a seccomp filter may kill the process for a system call */
 	bool has_fsgsbase; /* AT_HWCAP2: programs may read the thread pointer */
+	struct memory_range image; /* that the site is in: read directly; 0, 0: not known */
 	/* The tracer's own copies: */
 	const struct layout *layout;
 	const struct map_shape *maps; /* by number */

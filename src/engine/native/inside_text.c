@@ -29,25 +29,30 @@ void inside_copy(uint64_t *to, const uint64_t *from, uint64_t words)
 
 /* ---- reading */
 
-/* Bytes from `address` on that can be read directly. */
-static uint64_t direct_bytes(const struct process_page *p, uint64_t address)
+static uint64_t bytes_in(const struct memory_range *r, uint64_t address)
 {
-	uint64_t low = 0, high = p ? word_acquire(&p->range_count) : 0;
+	uint64_t start = word_load(&r->start), end = word_load(&r->end);
 
-	if (high > PROCESS_RANGES)
-		high = PROCESS_RANGES;
-	while (low < high) {
-		uint64_t middle = (low + high) / 2, start = word_load(&p->ranges[middle].start);
-		uint64_t end = word_load(&p->ranges[middle].end);
+	return address >= start && address < end ? end - address : 0;
+}
 
-		if (address < start)
-			high = middle;
-		else if (address >= end)
-			low = middle + 1;
-		else
-			return end - address;
-	}
-	return 0;
+/* Bytes from `address` on that can be read directly: of the image that the site is in, of the page
+ * that this thread's stack pointer is in, or of a range of the process page. */
+static uint64_t direct_bytes(const struct hit *h, uint64_t address)
+{
+	const struct process_page *p = h->process;
+	uint64_t left = bytes_in(&h->layout->image, address), count;
+
+	if (left)
+		return left;
+	if (!p)
+		return 0;
+	if (address >= (uintptr_t)h && !(((uintptr_t)h ^ address) / PAGE))
+		return PAGE - address % PAGE;
+	count = word_acquire(&p->range_count);
+	for (uint64_t i = 0; i < PROCESS_RANGES && i < count && !left; i++)
+		left = bytes_in(&p->ranges[i], address);
+	return left;
 }
 
 struct extent { /* struct iovec */
@@ -80,7 +85,7 @@ struct __attribute__((packed, may_alias)) loose {
 /* Bytes of `address` that can be read at once by one of the two ways, at most `len`; 0: none. */
 static uint64_t chunk_of(const struct hit *h, uint64_t address, uint64_t len, bool *direct)
 {
-	uint64_t most = direct_bytes(h->process, address);
+	uint64_t most = direct_bytes(h, address);
 
 	*direct = most != 0;
 	if (!most)

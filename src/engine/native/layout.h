@@ -27,6 +27,10 @@
 #define CACHE_LINE   64u
 #define FAULT_KINDS  4u
 
+struct memory_range {
+	uint64_t start, end;
+};
+
 /* Where everything is. Only `is_stopped` ever changes. */
 struct layout {
 	uint64_t magic;
@@ -48,6 +52,9 @@ struct layout {
 	uint32_t span_count; /* faults of later spans are counted at the last one */
 	uint32_t scratch_count;
 	uint32_t scratch_size;
+	/* In a trampoline's copy: memory of the image that the site is in, which cannot vanish
+	 * while a thread is there. */
+	struct memory_range image;
 };
 
 /* The claim of a scratch frame: 0, free; hit.tid of its thread, so that the tracer can free it when
@@ -224,11 +231,7 @@ static inline uint64_t map_cell_at(const struct map_shape *m, uint32_t stripe, u
 /* ---- one traced process. A private page in its own memory, not in the memfd: the tracer writes it
  * through /proc/PID/mem. It is MADV_WIPEONFORK, so that a child, which inherits the trampolines,
  * finds zeros: no range, and pid 0. */
-struct memory_range {
-	uint64_t start, end;
-};
-
-#define PROCESS_RANGES 240
+#define PROCESS_RANGES 4
 
 struct process_page {
 	uint64_t pid;	      /* as the tracer sees it; 0: not known, ask the system */

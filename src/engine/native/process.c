@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/native/blob.h"
+#include "engine/native/sure.h"
 #include "symbols/maps.h"
 
 #define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
@@ -192,36 +193,11 @@ static bool has_filter(pid_t pid)
 	return has;
 }
 
-/* Images, the heap and the main thread's stack stay where they are; other memory can be unmapped at
- * any moment, and is read by system calls. */
-static int take_range(void *arg, const struct mapped_file *m)
-{
-	struct process_page *page = arg;
-	struct memory_range *last = page->range_count ? &page->ranges[page->range_count - 1] : NULL;
-	bool is_image = m->inode && m->access[0] == 'r' && m->access[3] == 'p';
-
-	if (!is_image && !str_eq_text(m->path, "[heap]") && !str_eq_text(m->path, "[stack]"))
-		return 0;
-	if (last && last->end == m->start) {
-		last->end = m->end;
-		return 0;
-	}
-	if (page->range_count < PROCESS_RANGES)
-		page->ranges[page->range_count++] = (struct memory_range){m->start, m->end};
-	return 0;
-}
-
 static int read_ranges(const struct native_process *p, struct process_page *out)
 {
-	struct buf text = BUF_INIT;
-	int err = maps_read(inject_pid(p->x), &text);
-
 	*out = (struct process_page){.pid = (uint64_t)inject_pid(p->x),
 				     .no_calls = has_filter(inject_pid(p->x))};
-	if (!err)
-		err = maps_parse_all(buf_as_str(&text), inject_pid(p->x), take_range, out);
-	buf_free(&text);
-	return err;
+	return sure_ranges(p->x, out);
 }
 
 static bool is_covered(const struct process_page *by, const struct memory_range *r)
@@ -308,6 +284,14 @@ static struct native_place place_of(const struct native_process *p, const struct
 	};
 }
 
+/* Sites of one image come one after the other. */
+static struct memory_range image_of(struct native_process *p, uint64_t pc)
+{
+	if (pc < p->image.start || pc >= p->image.end)
+		p->image = sure_image(p->x, pc);
+	return p->image;
+}
+
 /* Generate once to know the size, if it does not fit where there was room for the usual. */
 static int make_trampoline(struct native_process *p, const struct native_store *s, size_t site,
 			   struct native_place place, struct diag *d)
@@ -319,6 +303,7 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 
 	place.site = p->sites[site].pc;
 	place.back = p->sites[site].resume;
+	place.image = image_of(p, place.site);
 	for (;;) {
 		struct native_code code = {0};
 
@@ -392,6 +377,7 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	if (!err && !p->is_ready)
 		err = first_page(p);
 	p->is_ready |= !err;
+	p->image = (struct memory_range){0, 0};
 	for (size_t i = 0; i < p->count && !err; i++)
 		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
 			err = make_trampoline(p, s, i, place, d);

@@ -29,6 +29,7 @@ struct native_process {
 	bool has_waiting;	   /* there are attachments whose files are not mapped yet */
 	struct process_page page;  /* as it was written last */
 	unsigned looks, next_look; /* since then; when more memory may be added */
+	struct memory_range image; /* of the site that was looked at last */
 	bool is_ready;		   /* its process page is written */
 };
 

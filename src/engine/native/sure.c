@@ -1,0 +1,178 @@
+/* Reads /proc/PID/maps, and of an image its program headers, which say how far its uninitialised
+ * data go: in the maps these look like any other memory. What a process has in its memory is not
+ * believed further than to what is mapped next to the image. */
+#include "engine/native/sure.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/buf.h"
+#include "symbols/maps.h"
+
+#define SEGMENTS_MOST 64
+#define NO_ADDRESS    UINT64_MAX
+
+static bool is_readable(const struct mapped_file *m)
+{
+	return m->access[0] == 'r' && m->access[3] == 'p';
+}
+
+/* ---- how far an image goes */
+
+/* Where its segments end, by the headers at the start of its file; 0: not known. */
+static uint64_t end_of_segments(struct inject *x, uint64_t start)
+{
+	Elf64_Phdr segments[SEGMENTS_MOST];
+	uint64_t first = NO_ADDRESS, end = 0;
+	Elf64_Ehdr head;
+
+	if (inject_read(x, start, &head, sizeof(head)) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phnum > SEGMENTS_MOST ||
+	    head.e_phoff > LAYOUT_PAGE ||
+	    inject_read(x, start + head.e_phoff, segments, head.e_phnum * sizeof(*segments)))
+		return 0;
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		const Elf64_Phdr *s = &segments[i];
+
+		if (s->p_type != PT_LOAD)
+			continue;
+		if (first == NO_ADDRESS)
+			first = s->p_vaddr & -(uint64_t)LAYOUT_PAGE;
+		if (s->p_vaddr + s->p_memsz > end)
+			end = s->p_vaddr + s->p_memsz;
+	}
+	return end ? start + (end - first + LAYOUT_PAGE - 1) / LAYOUT_PAGE * LAYOUT_PAGE : 0;
+}
+
+/* The mappings of one image, one after the other without a gap. */
+struct run {
+	struct inject *x;
+	uint64_t pc;		    /* must be in it */
+	uint64_t device, inode;	    /* or it is of this file, if pc is 0 */
+	uint64_t file, file_device; /* of the mappings so far */
+	uint64_t start, end, head;  /* head: of offset 0 of the file; NO_ADDRESS */
+	uint64_t limit;		    /* where its segments end */
+	bool is_wanted;
+};
+
+static void begin_run(struct run *r, const struct mapped_file *m)
+{
+	if (m->inode != r->file || m->device != r->file_device || m->offset == 0) {
+		r->head = m->offset ? NO_ADDRESS : m->start;
+		r->limit = 0;
+	}
+	r->file = m->inode;
+	r->file_device = m->device;
+	r->start = m->start;
+	r->is_wanted = false;
+}
+
+/* Is it memory without a file that the image's segments reach into? `*end`: how far. */
+static bool is_tail(struct run *r, const struct mapped_file *m, uint64_t *end)
+{
+	if (m->inode || m->path.len || m->start != r->end || r->head == NO_ADDRESS)
+		return false;
+	if (!r->limit)
+		r->limit = end_of_segments(r->x, r->head);
+	if (r->limit <= m->start)
+		return false;
+	*end = r->limit < m->end ? r->limit : m->end;
+	return true;
+}
+
+/* 1: the run that was looked for has ended. */
+static int take_mapping(void *arg, const struct mapped_file *m)
+{
+	struct run *r = arg;
+	uint64_t end = m->end;
+	bool is_same = m->inode && m->offset && m->inode == r->file && m->device == r->file_device;
+	bool goes_on = r->end == m->start && is_readable(m) && (is_same || is_tail(r, m, &end));
+
+	if (!goes_on && r->is_wanted)
+		return 1;
+	if (!goes_on && (!m->inode || !is_readable(m))) {
+		r->end = 0;
+		return 0;
+	}
+	if (!goes_on)
+		begin_run(r, m);
+	r->end = end;
+	r->is_wanted |= r->pc ? r->pc >= m->start && r->pc < end && m->inode
+			      : m->inode == r->inode && m->device == r->device;
+	return 0;
+}
+
+static struct memory_range find_run(struct run *r)
+{
+	struct buf text = BUF_INIT;
+	pid_t pid = inject_pid(r->x);
+	struct memory_range out = {0, 0};
+
+	r->head = NO_ADDRESS;
+	if (!maps_read(pid, &text) &&
+	    maps_parse_all(buf_as_str(&text), pid, take_mapping, r) >= 0 && r->is_wanted)
+		out = (struct memory_range){r->start, r->end};
+	buf_free(&text);
+	return out;
+}
+
+struct memory_range sure_image(struct inject *x, uint64_t pc)
+{
+	struct run r = {.x = x, .pc = pc};
+
+	return find_run(&r);
+}
+
+/* ---- the program, and the main thread's stack */
+
+static struct memory_range find_program(struct inject *x)
+{
+	struct run r = {.x = x};
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)inject_pid(x));
+	if (stat(path, &st))
+		return (struct memory_range){0, 0};
+	r.inode = st.st_ino;
+	r.device = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
+	return find_run(&r);
+}
+
+static int take_stack(void *arg, const struct mapped_file *m)
+{
+	struct memory_range *out = arg;
+
+	if (str_eq_text(m->path, "[stack]"))
+		*out = (struct memory_range){m->start, m->end};
+	return 0;
+}
+
+static int find_stack(struct inject *x, struct memory_range *out)
+{
+	struct buf text = BUF_INIT;
+	int err = maps_read(inject_pid(x), &text);
+
+	if (!err)
+		err = maps_parse_all(buf_as_str(&text), inject_pid(x), take_stack, out);
+	buf_free(&text);
+	return err;
+}
+
+/* The stack is above all images. */
+int sure_ranges(struct inject *x, struct process_page *out)
+{
+	struct memory_range stack = {0, 0}, program = find_program(x);
+	int err = find_stack(x, &stack);
+
+	out->range_count = 0;
+	if (program.start)
+		out->ranges[out->range_count++] = program;
+	if (!err && stack.start)
+		out->ranges[out->range_count++] = stack;
+	return err;
+}

@@ -1,0 +1,50 @@
+# User mode reads memory that another thread gives back at that moment: the program never faults, and no text is wrong.
+load ../helpers
+
+setup() {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	[ "$(id -u)" = 0 ] || skip "needs root, for --user"
+	dir=$(mktemp -d /tmp/nopal-memory.XXXXXX)
+	cp "$TARGETS/vanish" "$TARGETS/pluglib" "$dir"
+	count=${STRESS:+3000000}
+	count=${count:-30000}
+}
+
+teardown() {
+	[ -z "${target:-}" ] || kill -9 "$target" 2>/dev/null || true
+	[ -z "${dir:-}" ] || rm -rf "$dir"
+}
+
+# reads HOW [FILE]: every event is counted, under its text, none, or "(unreadable)".
+reads() {
+	local how=$1
+	shift
+	mkfifo "$dir/go"
+	"$dir/vanish" "$how" "$count" "$@" <"$dir/go" >"$dir/printed" 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	start_tracer "usdt:$dir/vanish:vanish:text { @n = count(); @[str(arg0)] = count(); @byte[*(uint8 *)arg0] = count() }" --user -p $target
+	sleep 1 # for what the tracer does from time to time
+	echo >&8
+	wait $target
+	wait $tracer
+	cat "$dir/printed" "$output_file"
+	fired=$(sed -n 's/^fired //p' "$dir/printed")
+	[ "$fired" -ge "$count" ]
+	grep -qx "@n: $fired" "$output_file"
+	grep -qx "@\[$how\]: [0-9]*" "$output_file"
+	[ "$(awk '/^@\[/ { n += $NF } END { print n }' "$output_file")" = "$fired" ]
+	! grep '^@\[' "$output_file" | grep -vxE "@\[($how|\(unreadable\)|)\]: [0-9]*"
+}
+
+@test "a mapping that is unmapped while it is read" {
+	reads map
+}
+
+@test "the heap, whose end is given back while it is read" {
+	reads heap
+}
+
+@test "a library that is unloaded while it is read" {
+	reads library "$dir/pluglib"
+}
