@@ -336,17 +336,37 @@ static int index_constants(struct btf *b)
 	return err;
 }
 
-static int find_here(struct btf *b, enum ctype_kind kind, struct str name, const struct ctype **out)
+static int find_id_here(struct btf *b, enum ctype_kind kind, struct str name, uint32_t *id)
 {
 	int err = b->has_names ? 0 : index_names(b);
 	struct btf_type t;
 
 	if (err)
 		return err;
-	hash_each(i, &b->names, hash_name(b, name))
-		if (btf_read(b, i, &t) && kind_of(&t) == kind && str_eq(t.name, name))
-			return btf_make(b, b->first_id + i, out);
+	hash_each(i, &b->names, hash_name(b, name)) {
+		if (!btf_read(b, i, &t) || kind_of(&t) != kind || !str_eq(t.name, name))
+			continue;
+		*id = b->first_id + i;
+		return 0;
+	}
 	return -ENOENT;
+}
+
+static int find_here(struct btf *b, enum ctype_kind kind, struct str name, const struct ctype **out)
+{
+	uint32_t id;
+	int err = find_id_here(b, kind, name, &id);
+
+	return err ? err : btf_make(b, id, out);
+}
+
+int btf_find_id(struct btf *b, enum ctype_kind kind, struct str name, uint32_t *id)
+{
+	int err = -ENOENT;
+
+	for (; b && err == -ENOENT; b = b->base)
+		err = find_id_here(b, kind, name, id);
+	return err;
 }
 
 int btf_find(struct btf *b, enum ctype_kind kind, struct str name, const struct ctype **out)

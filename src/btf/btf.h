@@ -29,6 +29,8 @@ void btf_close(struct btf *b); /* with all types it made; NULL is fine */
  * Of a module its own count first, then those of its base. -ENOENT: there is none; -EBADMSG: it is
  * damaged; -ENOMEM. */
 int btf_find(struct btf *b, enum ctype_kind kind, struct str name, const struct ctype **out);
+/* The number of a definition, as the kernel counts them; errors as above. */
+int btf_find_id(struct btf *b, enum ctype_kind kind, struct str name, uint32_t *id);
 /* A constant of any enum, of which *out becomes the type. Errors as above. */
 int btf_find_constant(struct btf *b, struct str name, const struct ctype **out, int64_t *value);
 

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/file.h"
 #include "btf/btf.h"
 #include "debuginfo/debuginfo.h"
 #include "elf/debugfile.h"
 #include "find/finder.h"
+#include "find/tracefs.h"
+
+#define TRACEABLE_MAX (64u << 20) /* bytes of the list of functions; 3 MB of a usual kernel */
 
 /* What is known of one program. */
 struct program_types {
@@ -344,4 +348,73 @@ int finder_raw_events(struct finder *f, struct str pattern, finder_raw_fn *fn, v
 	free(list.items);
 	buf_free(&name);
 	return err == -ENOENT ? 0 : err;
+}
+
+/* ---- Functions of the kernel ---- */
+
+static int give_function(struct finder *f, struct str name, kernel_function_fn *fn, void *arg,
+			 struct diag *d)
+{
+	struct kernel_function function = {.name = name};
+	int err = finder_type(f, NULL, CTYPE_FUNCTION, name, &function.type, d);
+
+	if (err && err != -ENOENT)
+		return err;
+	if (f->types->kernel)
+		btf_find_id(f->types->kernel, CTYPE_FUNCTION, name, &function.id);
+	return fn(arg, &function);
+}
+
+/* A line each: the name, and for those of a module its name in brackets. -ENOMEM. */
+static int collect_traceable(struct str text, struct type_list *list)
+{
+	while (text.len) {
+		struct str line = str_cut(&text, '\n'), name = str_cut(&line, ' ');
+
+		if (!name.len || !str_match(list->pattern, name))
+			continue;
+		if (array_grow(list->items, list->count, list->cap))
+			return -ENOMEM;
+		list->items[list->count++] = (struct type_name){name, CTYPE_FUNCTION};
+	}
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_types);
+	return 0;
+}
+
+int finder_kernel_functions(struct finder *f, struct str pattern, kernel_function_fn *fn, void *arg,
+			    struct diag *d)
+{
+	struct type_list list = {.kind = CTYPE_FUNCTION, .pattern = pattern};
+	struct buf path = BUF_INIT, text = BUF_INIT;
+	const char *dir;
+	int err = start(f);
+
+	if (err || !str_has_wildcard(pattern))
+		return err ? err : give_function(f, pattern, fn, arg, d);
+	dir = tracefs_dir(NULL);
+	buf_printf(&path, "%s/available_filter_functions", dir ? dir : "");
+	if (path.failed)
+		err = -ENOMEM;
+	else if (dir && !file_slurp(path.ptr, TRACEABLE_MAX, &text))
+		err = collect_traceable(buf_as_str(&text), &list);
+	else
+		err = collect_types(f, &list, d);
+	for (size_t i = 0; !err && i < list.count; i++)
+		if (is_first_of_name(&list, i))
+			err = give_function(f, list.items[i].name, fn, arg, d);
+	free(list.items);
+	buf_free(&text);
+	buf_free(&path);
+	return err == -ENOENT ? 0 : err;
+}
+
+int finder_kernel_id(struct finder *f, enum ctype_kind kind, struct str name, uint32_t *id,
+		     struct diag *d)
+{
+	int err = start(f);
+
+	if (!err)
+		err = open_kernel(f->types, d);
+	return err ? err : btf_find_id(f->types->kernel, kind, name, id);
 }

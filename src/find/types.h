@@ -31,6 +31,24 @@ typedef int finder_raw_fn(void *arg, struct str name, const struct ctype *functi
 int finder_raw_events(struct finder *f, struct str pattern, finder_raw_fn *fn, void *arg,
 		      struct diag *d);
 
+/* A function of the kernel. */
+struct kernel_function {
+	struct str name;
+	const struct ctype *type; /* NULL: not known */
+	uint32_t id; /* its number in the kernel's BTF; 0: it has none, or is in a module */
+};
+
+/* Each function that matches, in the order of their names: those that the kernel lets tracers
+ * attach to, or, if it does not show that list, those that it has types of. A name without a
+ * pattern is given in any case. 0, -errno, or what `fn` returns. */
+typedef int kernel_function_fn(void *arg, const struct kernel_function *function);
+int finder_kernel_functions(struct finder *f, struct str pattern, kernel_function_fn *fn, void *arg,
+			    struct diag *d);
+
+/* The number of a definition in the kernel's BTF; -ENOENT. */
+int finder_kernel_id(struct finder *f, enum ctype_kind kind, struct str name, uint32_t *id,
+		     struct diag *d);
+
 /* What debug information says of the function that begins at found->address. -ENOENT without a
  * message: nothing. */
 struct function_types {

@@ -197,7 +197,20 @@ static bool has_period(const struct attach *a)
 static bool has_registers(const struct attach *a)
 {
 	return is_uprobe(a) || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER ||
-	       a->kind == ATTACH_WATCHPOINT;
+	       a->kind == ATTACH_WATCHPOINT || a->kind == ATTACH_KPROBE ||
+	       a->kind == ATTACH_KRETPROBE;
+}
+
+static bool has_arguments(const struct attach *a)
+{
+	return is_uprobe(a) || a->kind == ATTACH_RAW || a->kind == ATTACH_KPROBE ||
+	       a->kind == ATTACH_FENTRY || a->kind == ATTACH_FEXIT || a->kind == ATTACH_ITER;
+}
+
+/* Of the registers that scripts have, what a function returned is the only one. */
+static bool has_result(const struct attach *a, int64_t reg)
+{
+	return a->kind == ATTACH_FEXIT && a->arch && reg == a->arch->call_ret;
 }
 
 static int check_attach(const struct checker *c, uint32_t number)
@@ -217,6 +230,9 @@ static int check_attach(const struct checker *c, uint32_t number)
 		problem = "has no period";
 	else if (a->kind == ATTACH_WATCHPOINT && (!a->length || !a->mode))
 		problem = "watches nothing";
+	else if ((a->kind == ATTACH_FENTRY || a->kind == ATTACH_FEXIT || a->kind == ATTACH_ITER) &&
+		 !a->btf_id)
+		problem = "has no function";
 	else if (a->kind == ATTACH_RAW && !a->tracepoint.len)
 		problem = "names no tracepoint";
 	else if (a->kind == ATTACH_TRACEPOINT && str_index(a->tracepoint, ':') < 1)
@@ -262,9 +278,11 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 			return check_fail(c, at, "attachment %u is not a tracepoint", i);
 		if (letter == 'c')
 			continue;
+		if (letter == 'r' && has_result(a, imm))
+			continue;
 		if (letter == 'r' && (!has_registers(a) || !a->arch))
 			return check_fail(c, at, "attachment %u has no user registers", i);
-		if (letter == 'u' && !is_uprobe(a) && a->kind != ATTACH_RAW)
+		if (letter == 'u' && !has_arguments(a))
 			return check_fail(c, at, "attachment %u has no user registers", i);
 		if (letter == 'r' && !has_reg_id(a->arch, imm))
 			return check_fail(c, at, "attachment %u has no register %lld", i,

@@ -50,7 +50,9 @@ static const char *const attaches[] = {
 	[ATTACH_UPROBE]     = "uprobe",     [ATTACH_URETPROBE]  = "uretprobe",
 	[ATTACH_TRACEPOINT] = "tracepoint", [ATTACH_COUNTER]    = "counter",
 	[ATTACH_WATCHPOINT] = "watchpoint", [ATTACH_RAW]        = "rawtracepoint",
-	[ATTACH_SIGNAL]     = "signal",
+	[ATTACH_SIGNAL]     = "signal",     [ATTACH_KPROBE]     = "kprobe",
+	[ATTACH_KRETPROBE]  = "kretprobe",  [ATTACH_FENTRY]     = "fentry",
+	[ATTACH_FEXIT]      = "fexit",      [ATTACH_ITER]       = "iter",
 };
 /* clang-format on */
 

@@ -127,6 +127,15 @@ static void print_attach(const struct attach *a, struct buf *out)
 	case ATTACH_WATCHPOINT:
 		buf_printf(out, " 0x%llx %u %u", (unsigned long long)a->offset, a->length, a->mode);
 		break;
+	case ATTACH_KPROBE:
+	case ATTACH_KRETPROBE:
+	case ATTACH_FENTRY:
+	case ATTACH_FEXIT:
+	case ATTACH_ITER:
+		buf_char(out, ' ');
+		print_text(a->function, out);
+		buf_printf(out, "+0x%llx", (unsigned long long)a->offset);
+		break;
 	case ATTACH_RAW:
 	case ATTACH_INTERVAL:
 	case ATTACH_PROFILE: buf_printf(out, " %llu", (unsigned long long)a->period); break;

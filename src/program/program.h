@@ -88,6 +88,11 @@ enum attach_kind {
 	ATTACH_WATCHPOINT, /* `length` bytes at the address `offset`, `mode` */
 	ATTACH_RAW,	   /* tracepoint "event"; its arguments are words that the kernel passes */
 	ATTACH_SIGNAL,	   /* SIGUSR1 to the tracer */
+	ATTACH_KPROBE,	   /* function of the kernel, `offset` bytes into it; or at that address */
+	ATTACH_KRETPROBE,
+	ATTACH_FENTRY, /* function of the kernel, number `btf_id` */
+	ATTACH_FEXIT,
+	ATTACH_ITER, /* each object of a kind, once: `btf_id` is the function that iterates */
 };
 
 /* What a watchpoint waits for. ORDER: perf's bits. */
@@ -120,6 +125,8 @@ struct attach {
 	uint32_t counter_type; /* PERF_TYPE_SOFTWARE, PERF_TYPE_HARDWARE ... */
 	uint64_t counter;      /* ... and which of these */
 	uint8_t length, mode;
+	struct str function; /* of the kernel; empty: an address is probed */
+	uint32_t btf_id;
 };
 
 /* An argument that a clause reads. */

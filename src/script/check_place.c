@@ -289,7 +289,9 @@ static struct type byte_array_type(struct check *c, struct expr *e, const struct
 
 bool check_is_kernel_probe(const struct probe_spec *s)
 {
-	return s->type == PROBE_RAWTRACEPOINT ||
+	unsigned types = HAVE_BTF_ARGS | IN(KPROBE) | IN(KRETPROBE) | IN(ITER);
+
+	return types >> s->type & 1 ||
 	       (s->type == PROBE_TRACEPOINT && !str_eq_text(s->provider, "syscalls"));
 }
 

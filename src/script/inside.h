@@ -161,6 +161,14 @@ struct search {
 };
 
 struct span search_span(const struct search *q);
+/* Add an attachment; its name and function are interned. */
+int search_add(struct search *q, struct attachment attachment, struct str name, struct str func);
+/* resolve_kernel.c */
+#define ITER_CONTEXT "bpf_iter__" /* the struct that has what an iterator hands over */
+const struct ctype_member *context_member(const struct ctype_member *m); /* ... and one of it */
+int resolve_raw(struct search *q);
+int resolve_kernel_function(struct search *q);
+int resolve_iter(struct search *q);
 /* Nothing was found: an error, a warning, or nothing, as the options say. */
 int report_missing(struct search *q);
 
@@ -450,11 +458,14 @@ enum builtin_need {
 
 /* Probe types a builtin can be used in; 0 in a row: all. */
 #define IN(type)	  (1u << PROBE_##type)
-#define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE) | IN(RAWTRACEPOINT))
+#define HAVE_BTF_ARGS	  (IN(RAWTRACEPOINT) | IN(FENTRY) | IN(FEXIT))
+#define HAVE_ARGUMENTS	  (IN(USDT) | IN(UPROBE) | IN(KPROBE) | HAVE_BTF_ARGS)
 #define HAVE_SITES	  (IN(USDT) | IN(UPROBE) | IN(URETPROBE))
+#define HAVE_FUNCTION	  (HAVE_SITES | IN(KPROBE) | IN(KRETPROBE) | IN(FENTRY) | IN(FEXIT))
 #define HAVE_SAMPLES	  (IN(PROFILE) | IN(SOFTWARE) | IN(HARDWARE) | IN(WATCHPOINT))
-#define HAVE_REGISTERS	  (HAVE_SITES | HAVE_SAMPLES)
-#define HAVE_NAMED_FIELDS (IN(USDT) | IN(UPROBE) | IN(TRACEPOINT) | IN(RAWTRACEPOINT))
+#define HAVE_REGISTERS	  (HAVE_SITES | HAVE_SAMPLES | IN(KPROBE) | IN(KRETPROBE))
+#define HAVE_RETVAL	  (IN(URETPROBE) | IN(KRETPROBE) | IN(FEXIT))
+#define HAVE_NAMED_FIELDS (IN(USDT) | IN(UPROBE) | IN(TRACEPOINT) | IN(ITER) | HAVE_BTF_ARGS)
 
 /* Arguments of a function, one letter each; those after a '[' may be left out:
  *

@@ -226,6 +226,56 @@ static int list_raw(void *arg, struct str name, const struct ctype *function)
 	return give(l, err);
 }
 
+static int list_kernel_function(void *arg, const struct kernel_function *f)
+{
+	struct lister *l = arg;
+	bool is_return = l->spec->type == PROBE_KRETPROBE || l->spec->type == PROBE_FEXIT;
+	bool is_traced = l->spec->type == PROBE_FENTRY || l->spec->type == PROBE_FEXIT;
+	const struct ctype *type = l->details ? f->type : NULL;
+	int err;
+
+	if (is_traced && !f->id)
+		return 0;
+	err = begin_probe(l, f->name, str_of(NULL, 0), str_of(NULL, 0));
+	for (const struct ctype_param *p = type && (is_traced || !is_return) ? type->params : NULL;
+	     p && !err; p = p->next)
+		add_declaration(l, p->type, p->name);
+	if (type && is_return && !err)
+		add_declaration(l, type->to, STR("retval"));
+	return give(l, err);
+}
+
+/* A function of the kernel, whose name is like that, iterates over the objects. */
+static int list_iter(void *arg, enum ctype_kind kind, struct str full)
+{
+	struct lister *l = arg;
+	const struct ctype *context;
+	struct str name = str_of(full.ptr + strlen(ITER_CONTEXT), full.len - strlen(ITER_CONTEXT));
+	int err = begin_probe(l, name, str_of(NULL, 0), str_of(NULL, 0));
+
+	if (l->details && !err)
+		err = l->source->type(l->source->self, NULL, kind, full, &context, l->d);
+	if (l->details && !err)
+		err = ctype_complete(context);
+	for (unsigned i = 0; l->details && !err && i < context->member_count; i++) {
+		const struct ctype_member *m = context_member(&context->members[i]);
+
+		add_declaration(l, m->type, m->name);
+	}
+	return give(l, err);
+}
+
+static int list_iters(struct lister *l)
+{
+	struct str pattern = arena_printf(&l->arena, ITER_CONTEXT "%.*s", STR_FMT(l->spec->name));
+
+	if (!pattern.ptr)
+		return -ENOMEM;
+	return l->source->types ? l->source->types(l->source->self, CTYPE_STRUCT, pattern,
+						   list_iter, l, l->d)
+				: 0;
+}
+
 static int list_spec(struct lister *l, const struct script_options *options,
 		     const struct script_source *source, struct diag *d)
 {
@@ -255,6 +305,15 @@ static int list_spec(struct lister *l, const struct script_options *options,
 		return source->raw_events
 			       ? source->raw_events(source->self, spec->name, list_raw, l, d)
 			       : 0;
+	case PROBE_KPROBE:
+	case PROBE_KRETPROBE:
+	case PROBE_FENTRY:
+	case PROBE_FEXIT:
+		return source->kernel_functions
+			       ? source->kernel_functions(source->self, spec->name,
+							  list_kernel_function, l, d)
+			       : 0;
+	case PROBE_ITER: return list_iters(l);
 	case PROBE_SELF: return give(l, begin_probe(l, STR("signal"), spec->name, str_of(NULL, 0)));
 	default: return give(l, begin_probe(l, str_of(NULL, 0), str_of(NULL, 0), str_of(NULL, 0)));
 	}

@@ -59,6 +59,19 @@ static int look_at_raw(void *arg, struct str name, const struct ctype *function)
 	return 0;
 }
 
+static int look_at_kernel_function(void *arg, const struct kernel_function *f)
+{
+	return f->id ? look_at_raw(arg, f->name, NULL) : 0;
+}
+
+static int look_at_iter(void *arg, enum ctype_kind kind, struct str name)
+{
+	(void)kind;
+	return look_at_raw(arg,
+			   str_of(name.ptr + strlen(ITER_CONTEXT), name.len - strlen(ITER_CONTEXT)),
+			   NULL);
+}
+
 static int look_at_event(void *arg, struct str category, struct str name)
 {
 	struct search *q = arg;
@@ -87,6 +100,17 @@ static void look_around(struct search *q)
 		break;
 	case PROBE_TRACEPOINT:
 		source->events(source->self, STR("*"), STR("*"), look_at_event, q, NULL);
+		break;
+	case PROBE_FENTRY:
+	case PROBE_FEXIT:
+		if (source->kernel_functions)
+			source->kernel_functions(source->self, STR("*"), look_at_kernel_function, q,
+						 NULL);
+		break;
+	case PROBE_ITER:
+		if (source->types)
+			source->types(source->self, CTYPE_STRUCT, STR(ITER_CONTEXT "*"),
+				      look_at_iter, q, NULL);
 		break;
 	case PROBE_RAWTRACEPOINT:
 		if (source->raw_events)
@@ -143,6 +167,8 @@ static struct str searched(const struct search *q)
 		return arena_printf(a, "searched %zu events of tracefs", q->seen);
 	if (spec->type == PROBE_RAWTRACEPOINT)
 		return arena_printf(a, "searched %zu raw tracepoints of the kernel", q->seen);
+	if (spec->type == PROBE_ITER)
+		return arena_printf(a, "searched %zu kinds of objects", q->seen);
 	if (spec->type != PROBE_USDT)
 		return arena_printf(a, "searched %zu functions", q->seen);
 	if (!spec->path.len)

@@ -226,6 +226,7 @@ static bool result_value(const struct attachment *p, struct arg_value *out)
 	if (!is.size || kind == CTYPE_VOID || is_no_number(kind, &is))
 		return false;
 	*out = number_value(&o, p->result, &is);
+	out->shape.type.is_kernel = ctype_is_address(p->result) && check_is_kernel_probe(p->spec);
 	return true;
 }
 

@@ -186,7 +186,7 @@ static struct expr *copy_arg(struct parser *p, const struct expr *arg)
 	return expr_new(p, EXPR_BLOCK, arg->mark, &copy, 1);
 }
 
-/* name = "args" ( "." | "->" ) word | word ( "(" list? ")" )? */
+/* name = ( "args" | "ctx" ) ( "." | "->" ) word | word ( "(" list? ")" )? */
 static struct expr *parse_name(struct parser *p)
 {
 	struct expr *args[MAX_ARGS], *e;
@@ -196,7 +196,7 @@ static struct expr *parse_name(struct parser *p)
 	unsigned count = 0;
 
 	parse_advance(p);
-	if (str_eq_text(name.text, "args") &&
+	if ((str_eq_text(name.text, "args") || str_eq_text(name.text, "ctx")) &&
 	    (parse_take(p, TOKEN_DOT) || parse_take(p, TOKEN_ARROW))) {
 		kind = EXPR_FIELD;
 		name.text = p->token.text;

@@ -287,6 +287,52 @@ static void build_raw(struct parser *p, const struct pattern *parts, struct prob
 		s->provider = parts->part[1];
 }
 
+/* kprobe = type ":" ( module ":" )? ( function ( "+" number )? | number ) */
+static void build_kprobe(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	bool is_return = s->type == PROBE_KRETPROBE, has_offset;
+	bool fine = parts->count > 1 && parts->count < 4 && parts->part[parts->count - 1].len;
+	struct str rest;
+
+	if (fine) {
+		rest = s->name = parts->part[parts->count - 1];
+		s->provider = parts->count == 3 ? parts->part[1] : STR("");
+		s->has_address = lex_number(rest, &s->offset) == 0;
+		s->name = str_cut(&rest, '+');
+		has_offset = s->name.len < parts->part[parts->count - 1].len;
+		fine = s->name.len && !(is_return && (has_offset || s->has_address)) &&
+		       (!has_offset || lex_number(rest, &s->offset) == 0);
+	}
+	if (!fine)
+		bad_probe(p, parts,
+			  is_return ? "kretprobe:FUNCTION"
+				    : "kprobe:FUNCTION, kprobe:FUNCTION+OFFSET or kprobe:ADDRESS");
+	else if (s->has_address && !p->options->unsafe &&
+		 parse_error(p, parse_mark_of(p, parts->all), "unsafe",
+			     "a probe at an address of the kernel can crash the machine"))
+		diag_hint(p->d, "write kprobe:FUNCTION+OFFSET; --unsafe allows an address");
+}
+
+/* fentry = type ":" ( module ":" )? function */
+static void build_fentry(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	if (parts->count < 2 || parts->count > 3 || !parts->part[parts->count - 1].len ||
+	    str_index(parts->part[parts->count - 1], '+') >= 0)
+		bad_probe(p, parts,
+			  s->type == PROBE_FENTRY ? "fentry:FUNCTION, such as fentry:vfs_read"
+						  : "fexit:FUNCTION, such as fexit:vfs_read");
+	s->name = parts->part[parts->count - 1];
+	s->provider = parts->count == 3 ? parts->part[1] : STR("");
+}
+
+/* iter = type ":" object */
+static void build_iter(struct parser *p, const struct pattern *parts, struct probe_spec *s)
+{
+	if (parts->count != 2 || !parts->part[1].len)
+		bad_probe(p, parts, "iter:OBJECT, such as iter:task");
+	s->name = parts->part[parts->count - 1];
+}
+
 /* self = "self:signal:SIGUSR1" */
 static void build_self(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
@@ -300,13 +346,15 @@ typedef void build_fn(struct parser *p, const struct pattern *parts, struct prob
 
 /* clang-format off */
 static build_fn *const builders[] = {
-	[PROBE_BEGIN]      = build_bare,   [PROBE_END]        = build_bare,
-	[PROBE_INTERVAL]   = build_timer,  [PROBE_PROFILE]    = build_timer,
-	[PROBE_USDT]       = build_usdt,   [PROBE_UPROBE]     = build_uprobe,
-	[PROBE_URETPROBE]  = build_uprobe, [PROBE_TRACEPOINT] = build_tracepoint,
-	[PROBE_SOFTWARE]   = build_counter, [PROBE_HARDWARE]  = build_counter,
+	[PROBE_BEGIN]      = build_bare,       [PROBE_END]           = build_bare,
+	[PROBE_INTERVAL]   = build_timer,      [PROBE_PROFILE]       = build_timer,
+	[PROBE_USDT]       = build_usdt,       [PROBE_UPROBE]        = build_uprobe,
+	[PROBE_URETPROBE]  = build_uprobe,     [PROBE_TRACEPOINT]    = build_tracepoint,
+	[PROBE_SOFTWARE]   = build_counter,    [PROBE_HARDWARE]      = build_counter,
 	[PROBE_WATCHPOINT] = build_watchpoint, [PROBE_RAWTRACEPOINT] = build_raw,
-	[PROBE_SELF]       = build_self,
+	[PROBE_SELF]       = build_self,       [PROBE_KPROBE]        = build_kprobe,
+	[PROBE_KRETPROBE]  = build_kprobe,     [PROBE_FENTRY]        = build_fentry,
+	[PROBE_FEXIT]      = build_fentry,     [PROBE_ITER]          = build_iter,
 };
 /* clang-format on */
 
@@ -328,9 +376,10 @@ static void unknown_type(struct parser *p, const struct pattern *parts)
 			  STR_FMT(name), STR_FMT(parts->part[1]), STR_FMT(name),
 			  STR_FMT(parts->part[1]));
 	else
-		diag_hint(p->d, "the probe types are usdt, uprobe, uretprobe, tracepoint, "
-				"rawtracepoint, software, hardware, watchpoint, interval, "
-				"profile, self, BEGIN and END");
+		diag_hint(p->d,
+			  "the probe types are usdt, uprobe, uretprobe, tracepoint, "
+			  "rawtracepoint, kprobe, kretprobe, fentry, fexit, software, "
+			  "hardware, watchpoint, iter, interval, profile, self, BEGIN and END");
 }
 
 static struct probe_spec *parse_probe(struct parser *p)

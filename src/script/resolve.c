@@ -13,8 +13,7 @@ struct span search_span(const struct search *q)
 }
 
 /* Add an attachment; its name and function are interned. */
-static int search_add(struct search *q, struct attachment attachment, struct str name,
-		      struct str func)
+int search_add(struct search *q, struct attachment attachment, struct str name, struct str func)
 {
 	struct attachment_list *list = q->clause->attachments;
 	struct arena *a = &q->s->arena;
@@ -448,73 +447,19 @@ static int resolve_events(struct search *q)
 				 q->d);
 }
 
-/* ---- rawtracepoint ---- */
-
-/* Without BTF an event has as many arguments as the kernel allows, of which nothing is known. */
-#define RAW_ARGUMENTS 12
-
-/* Its arguments are words, with the names and types of `function`, which calls what is attached.
- * The first parameter is not of the tracepoint. */
-static int raw_arguments(struct search *q, const struct ctype *function, struct attachment *at)
-{
-	const struct ctype_param *p = function && function->params ? function->params->next : NULL;
-	unsigned count = 0, most = function ? OPERANDS_MAX : RAW_ARGUMENTS;
-	struct argument *args = arena_array(&q->s->arena, struct argument, most);
-
-	if (!args)
-		return -ENOMEM;
-	for (; count < most && (p || !function); count++, p = p ? p->next : NULL)
-		args[count] = (struct argument){.operand = {.kind = OPERAND_CONTEXT,
-							    .size = 8,
-							    .bytes = 8,
-							    .value = 8 * count,
-							    .raw = STR("word")},
-						.name = p ? p->name : STR(""),
-						.type = p ? p->type : NULL,
-						.counted_by = -1};
-	at->attach.args = args;
-	at->attach.arg_count = count;
-	return 0;
-}
-
-static int add_raw(void *arg, struct str name, const struct ctype *function)
-{
-	struct search *q = arg;
-	struct arena *a = &q->s->arena;
-	struct str probe = arena_printf(a, "rawtracepoint:%.*s", STR_FMT(name));
-	struct attachment attachment = {.attach = {.kind = ATTACH_RAW, .arch = arch_host()}};
-	int err;
-
-	q->found++;
-	attachment.attach.tracepoint = arena_str(a, name);
-	if (!probe.ptr || !attachment.attach.tracepoint.ptr)
-		return -ENOMEM;
-	err = raw_arguments(q, function, &attachment);
-	return err ? err : search_add(q, attachment, probe, STR(""));
-}
-
-static int resolve_raw(struct search *q)
-{
-	const struct probe_spec *spec = q->spec;
-
-	if (q->spec->attachment_count)
-		return 0;
-	return q->source->raw_events
-		       ? q->source->raw_events(q->source->self, spec->name, add_raw, q, q->d)
-		       : add_raw(q, spec->name, NULL);
-}
-
 typedef int resolve_fn(struct search *q);
 
 /* clang-format off */
 static resolve_fn *const resolvers[] = {
-	[PROBE_BEGIN]      = resolve_bare,     [PROBE_END]        = resolve_bare,
-	[PROBE_INTERVAL]   = resolve_bare,     [PROBE_PROFILE]    = resolve_bare,
-	[PROBE_USDT]       = resolve_usdt,     [PROBE_UPROBE]     = resolve_function,
-	[PROBE_URETPROBE]  = resolve_function, [PROBE_TRACEPOINT] = resolve_events,
-	[PROBE_SOFTWARE]   = resolve_bare,     [PROBE_HARDWARE]   = resolve_bare,
-	[PROBE_WATCHPOINT] = resolve_bare,     [PROBE_RAWTRACEPOINT] = resolve_raw,
-	[PROBE_SELF]       = resolve_bare,
+	[PROBE_BEGIN]      = resolve_bare,            [PROBE_END]           = resolve_bare,
+	[PROBE_INTERVAL]   = resolve_bare,            [PROBE_PROFILE]       = resolve_bare,
+	[PROBE_USDT]       = resolve_usdt,            [PROBE_UPROBE]        = resolve_function,
+	[PROBE_URETPROBE]  = resolve_function,        [PROBE_TRACEPOINT]    = resolve_events,
+	[PROBE_SOFTWARE]   = resolve_bare,            [PROBE_HARDWARE]      = resolve_bare,
+	[PROBE_WATCHPOINT] = resolve_bare,            [PROBE_RAWTRACEPOINT] = resolve_raw,
+	[PROBE_SELF]       = resolve_bare,            [PROBE_KPROBE]        = resolve_kernel_function,
+	[PROBE_KRETPROBE]  = resolve_kernel_function, [PROBE_FENTRY]        = resolve_kernel_function,
+	[PROBE_FEXIT]      = resolve_kernel_function, [PROBE_ITER]          = resolve_iter,
 };
 /* clang-format on */
 

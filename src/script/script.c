@@ -84,6 +84,18 @@ static int machine_raw_events(void *self, struct str pattern, finder_raw_fn *fn,
 	return finder_raw_events(self, pattern, fn, arg, d);
 }
 
+static int machine_kernel_functions(void *self, struct str pattern, kernel_function_fn *fn,
+				    void *arg, struct diag *d)
+{
+	return finder_kernel_functions(self, pattern, fn, arg, d);
+}
+
+static int machine_kernel_id(void *self, enum ctype_kind kind, struct str name, uint32_t *id,
+			     struct diag *d)
+{
+	return finder_kernel_id(self, kind, name, id, d);
+}
+
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
@@ -100,6 +112,8 @@ struct script_source script_source_machine(struct finder *f)
 		.constant = machine_constant,
 		.types = machine_types,
 		.raw_events = machine_raw_events,
+		.kernel_functions = machine_kernel_functions,
+		.kernel_id = machine_kernel_id,
 		.function_types = machine_function_types,
 	};
 }
@@ -163,9 +177,10 @@ static void note_facts(struct script *s)
 	f->only_begin_end = true;
 	for (const struct tree_clause *c = s->tree.clauses; c; c = c->next) {
 		for (const struct probe_spec *p = c->probes; p; p = p->next) {
-			f->only_begin_end &= p->type == PROBE_BEGIN || p->type == PROBE_END;
+			f->only_begin_end &= p->type == PROBE_BEGIN || p->type == PROBE_END ||
+					     p->type == PROBE_ITER;
 			f->uses_signal |= p->type == PROBE_SELF;
-			begins |= p->type == PROBE_BEGIN;
+			begins |= p->type == PROBE_BEGIN || p->type == PROBE_ITER;
 			f->needs_images |= probe_may_come_later(s, p);
 			f->uses_tracepoints |= p->type == PROBE_TRACEPOINT;
 		}

@@ -70,6 +70,11 @@ struct script_source {
 	/* finder_raw_events(). NULL: any event may exist. */
 	int (*raw_events)(void *self, struct str pattern, finder_raw_fn *fn, void *arg,
 			  struct diag *d);
+	/* finder_kernel_functions(), finder_kernel_id(). NULL: any function may exist. */
+	int (*kernel_functions)(void *self, struct str pattern, kernel_function_fn *fn, void *arg,
+				struct diag *d);
+	int (*kernel_id)(void *self, enum ctype_kind kind, struct str name, uint32_t *id,
+			 struct diag *d);
 	int (*event)(void *self, struct arena *a, struct str category, struct str name,
 		     struct trace_event *out, struct diag *d);
 	/* Types and constants by name, as find/types.h has them; NULL functions: none is known. */

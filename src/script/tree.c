@@ -40,16 +40,15 @@ static const struct probe_row probe_rows[] = {
 	{ "watchpoint",    "asyncwatchpoint", "w",     "aw",    PROBE_WATCHPOINT    },
 	{ "rawtracepoint", "rawtracepoint",   "rt",    "rt",    PROBE_RAWTRACEPOINT },
 	{ "self",          "self",            "self",  "self",  PROBE_SELF          },
+	{ "kprobe",        "kprobe",          "k",     "k",     PROBE_KPROBE        },
+	{ "kretprobe",     "kretprobe",       "kr",    "kr",    PROBE_KRETPROBE     },
+	{ "fentry",        "kfunc",           "f",     "f",     PROBE_FENTRY        },
+	{ "fexit",         "kretfunc",        "fr",    "fr",    PROBE_FEXIT         },
+	{ "iter",          "iter",            "it",    "it",    PROBE_ITER          },
 };
 /* clang-format on */
 
-/* clang-format off */
-static const char *const foreign_probes[] = {
-	"kprobe",        "k",      "kretprobe",  "kr",   "kfunc",
-	"kretfunc",      "fentry", "fexit",      "f",    "fr",
-	"iter",          "it",     "test",       "bench",
-};
-/* clang-format on */
+static const char *const foreign_probes[] = {"test", "bench"};
 
 struct name_row {
 	const char *name;

@@ -147,7 +147,11 @@ enum probe_type {
 	PROBE_WATCHPOINT,
 	PROBE_RAWTRACEPOINT,
 	PROBE_SELF,
-	PROBE_TYPES_,
+	PROBE_KPROBE,
+	PROBE_KRETPROBE,
+	PROBE_FENTRY,
+	PROBE_FEXIT,
+	PROBE_ITER,
 };
 
 /* One probe of a clause's list. */

@@ -128,7 +128,8 @@ static struct shape arg_shape(const struct variant *v, unsigned n)
 		if (o->is_float)
 			return shape_of((struct type){.kind = TYPE_FLOAT, .size = o->size});
 		t.is_signed |= o->is_signed || o->size < 8;
-		t.is_raw |= v->attachments[i]->spec->type == PROBE_UPROBE;
+		t.is_raw |= v->attachments[i]->spec->type == PROBE_UPROBE ||
+			    v->attachments[i]->spec->type == PROBE_KPROBE;
 		t.is_kernel |= check_is_kernel_probe(v->attachments[i]->spec);
 		if (o->size > t.shown)
 			t.shown = o->size;
@@ -377,7 +378,7 @@ const struct function value_rows[] = {
 	  "all arguments, to be printed", "print(args);" },
 	{ "args.", "", GROUP_VALUE, 0, HAVE_NAMED_FIELDS, NO_RESULT, check_field_value, lower_field_value, 0,
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
-	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, IN(URETPROBE), RESULT_RETVAL, check_retval, lower_retval, 0,
+	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, HAVE_RETVAL, RESULT_RETVAL, check_retval, lower_retval, 0,
 	  "what the function returns", "@ = hist(retval);" },
 	{ "pid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_PID,
 	  "process", "@[pid] = count();" },
@@ -407,7 +408,7 @@ const struct function value_rows[] = {
 	  "the type of the probe: usdt, uprobe, ...", "print(probetype);" },
 	{ "probe", "", GROUP_VALUE, 0, 0, RESULT_NAME, NULL, lower_builtin, BUILTIN_PROBE,
 	  "name of the probe that was hit", "@[probe] = count();" },
-	{ "func", "", GROUP_VALUE, NEED_FUNC, HAVE_SITES, RESULT_NAME, NULL, lower_builtin, BUILTIN_FUNC,
+	{ "func", "", GROUP_VALUE, NEED_FUNC, HAVE_FUNCTION, RESULT_NAME, NULL, lower_builtin, BUILTIN_FUNC,
 	  "the function around the probe", "@[func] = count();" },
 	{ "ustack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_USTACK,
 	  "user stack; ustack(n) has at most n frames", "@[ustack(5)] = count();" },

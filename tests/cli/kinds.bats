@@ -82,3 +82,68 @@ setup() {
 	run "$NOPAL" -l 'self:signal:SIGUSR1'
 	[ "$output" = self:signal:SIGUSR1 ]
 }
+
+# Does this kernel let us attach to its functions by this kind of probe? Else the message says so, as the caller checks.
+may_probe() {
+	run "$NOPAL" -q -e "$1:vfs_read { @ = count() } BEGIN { } interval:ms:1 { exit() }"
+	[ "$status" != 0 ] || return 0
+	says no-kprobes "cannot attach to '$1:vfs_read': this kernel is built without kprobes" <<<"$output" 2>/dev/null ||
+		says closed-kernel "cannot attach to '$1:vfs_read': this kernel does not allow tracing of its functions" <<<"$output"
+	says attach "nopal -l 'tracepoint:*:*'" <<<"$output"
+	return 1
+}
+
+@test "functions of the kernel have arguments and results" {
+	for kind in kprobe fentry; do
+		may_probe $kind || continue
+		run "$NOPAL" -q -e "$kind:vfs_open /comm == \"tick\"/ {
+			@[str(((struct path *)arg0)->dentry->d_name.name), func, probe] = count(); }" -c './tick number 1'
+		[ "$status" = 0 ]
+		[[ "$output" == *"@[libc.so.6, vfs_open, $kind:vfs_open]: 1"* ]]
+	done
+	if may_probe kretprobe; then
+		run "$NOPAL" -q -e 'kretprobe:vfs_open /comm == "tick"/ { @[retval, func] = count(); }' -c './tick number 1'
+		[[ "$output" == *"@[0, vfs_open]: "* ]]
+		run "$NOPAL" -q -e 'kprobe:vfs_op* /comm == "tick"/ { @[func, arg0 != 0] = count(); }' -c './tick number 1'
+		[[ "$output" == *"@[vfs_open, true]: "* ]]
+		run "$NOPAL" -e 'kprobe:vfs_opne { @ = 1 }'
+		says attach "cannot attach to 'kprobe:vfs_opne': this kernel has no such function" <<<"$output"
+		run "$NOPAL" -q -e 'kprobe:vfs_open+4 /comm == "tick"/ { @[reg("ip") != 0] = count(); }' -c './tick number 1'
+		[[ "$output" == *"@[true]: "* ]] || says attach "the kernel cannot place a kprobe there" <<<"$output"
+	fi
+	if may_probe fexit; then
+		run "$NOPAL" -q -e 'fexit:vfs_open /comm == "tick"/ {
+			@[str(args.path->dentry->d_name.name), args.file->f_mode != 0, retval] = count(); }' -c './tick number 1'
+		[[ "$output" == *"@[libc.so.6, 1, 0]: 1"* ]]
+	fi
+}
+
+@test "a function of the kernel that is not there" {
+	[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
+	run "$NOPAL" -e 'fentry:vfs_raed { @ = 1 }'
+	[ "$status" = 1 ]
+	says missing-probe "there is no probe 'fentry:vfs_raed'" <<<"$output"
+	says missing-probe "did you mean 'vfs_read'?" <<<"$output"
+	run "$NOPAL" -lv 'fexit:vfs_read'
+	[ "${lines[1]}" = '    struct file *file' ]
+	[ "${lines[5]}" = '    ssize_t retval' ]
+	run "$NOPAL" -l 'kprobe:vfs_rea*'
+	[[ "$output" == *kprobe:vfs_read* ]]
+}
+
+@test "an iterator gives each object once, and the run ends" {
+	[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
+	run "$NOPAL" -q -e "iter:task /ctx->task->pid == $$/ { printf(\"%s %d\\n\", ctx->task->comm, ctx->task->tgid); }"
+	[ "$status" = 0 ]
+	[ "$output" = "$(cat /proc/$$/comm) $$" ]
+	exec 9</etc/passwd
+	run "$NOPAL" -q -e "iter:task_file /ctx->task->pid == $$ && ctx->fd == 9/ {
+		printf(\"%s\\n\", str(ctx->file->f_path.dentry->d_name.name)); }"
+	exec 9<&-
+	[ "$output" = passwd ]
+	run "$NOPAL" -lv iter:task
+	[ "${lines[2]}" = '    struct task_struct *task' ]
+	run "$NOPAL" -e 'iter:tsk { @ = 1 }'
+	[ "$status" = 1 ]
+	says missing-probe "there is no probe 'iter:tsk': searched" <<<"$output"
+}

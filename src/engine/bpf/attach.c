@@ -1,7 +1,6 @@
 /* Attaching; see attach.h. */
 #include "engine/bpf/attach.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,9 +11,8 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/bpf/kernel.h"
-#include "engine/engine.h"
-#include "find/tracefs.h"
 
+#define UPROBE_TYPE   "/sys/bus/event_source/devices/uprobe/type"
 #define NOT_SUPPORTED 524 /* the kernel's ENOTSUPP, which no header has */
 #define REF_CTR_SHIFT 32
 #define CLOSERS	      64
@@ -72,9 +70,8 @@ static int link_multi(struct links *l, const struct attach_options *o, const str
 
 /* ---- perf events */
 
-static int uprobe_type(void)
+int links_event_type(const char *path)
 {
-	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
 	FILE *f = fopen(path, "re");
 	int type = -1;
 
@@ -88,9 +85,7 @@ static int uprobe_type(void)
 	return type;
 }
 
-/* The program to one event, with a cookie where the kernel can. */
-static int link_event(struct links *l, int program_fd, int event, uint64_t cookie,
-		      struct features *f)
+int links_event(struct links *l, int program_fd, int event, uint64_t cookie, struct features *f)
 {
 	int link = feature_has(f, FEATURE_COOKIE) ? kernel_link_perf(program_fd, event, cookie)
 						  : -EINVAL;
@@ -127,13 +122,13 @@ static int link_perf(struct links *l, const struct attach_options *o, const stru
 	/* A cookie that the code does not ask for says nothing, and kernels without them take none.
 	 */
 	return event < 0 ? event
-			 : link_event(l, program_fd, event, unit_needs_cookie(u) ? site->cookie : 0,
-				      o->features);
+			 : links_event(l, program_fd, event,
+				       unit_needs_cookie(u) ? site->cookie : 0, o->features);
 }
 
 /* ---- one file */
 
-static const char *meaning_of(int err)
+const char *attach_meaning(int err)
 {
 	switch (-err) {
 	case EPERM:
@@ -161,7 +156,7 @@ static int link_file(struct links *l, const struct attach_options *o, const stru
 	if (multi && (!err || feature_has(o->features, FEATURE_UPROBE_MULTI)))
 		return err;
 	l->is_slow = true;
-	type = uprobe_type();
+	type = links_event_type(UPROBE_TYPE);
 	err = type < 0 ? type : kernel_reserve_fds(count);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = link_perf(l, o, u, &sites[i], program_fd, type);
@@ -190,11 +185,12 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	if (sites->attach->is_met && !is_our_own) {
 		diag_warn(d, "attach", "'%.*s'%s in '%.*s' is skipped: %s", STR_FMT(name),
 			  count > 1 ? " and others" : "", STR_FMT(sites->attach->path),
-			  meaning_of(err));
+			  attach_meaning(err));
 		return 0;
 	}
 	diag_error(d, err, "attach", "cannot attach to '%.*s'%s in '%.*s': %s", STR_FMT(name),
-		   count > 1 ? " and others" : "", STR_FMT(sites->attach->path), meaning_of(err));
+		   count > 1 ? " and others" : "", STR_FMT(sites->attach->path),
+		   attach_meaning(err));
 	if (err == -EMFILE)
 		diag_hint(d,
 			  "each of the %u sites needs a file descriptor: raise the limit with "
@@ -203,167 +199,14 @@ static int attach_file(struct links *l, const struct attach_options *o, const st
 	return err;
 }
 
-/* ---- other kinds */
-
-int attach_tracepoint(struct links *l, int program_fd, uint32_t id)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT, .config = id, .sample_period = 1};
-	struct features none;
-	int event;
-
-	features_init(&none);
-	event = kernel_perf_open(&attr, -1, 0);
-	return event < 0 ? event : link_event(l, program_fd, event, 0, &none);
-}
-
-static int attach_named_tracepoint(struct links *l, const struct unit *u, int program_fd,
-				   struct diag *d)
-{
-	struct str event = u->sites->attach->tracepoint, category = str_cut(&event, ':');
-	struct trace_event found;
-	struct arena a = ARENA_INIT;
-	int err = trace_event_read(&a, category, event, &found, d);
-
-	if (!err) {
-		err = attach_tracepoint(l, program_fd, found.id);
-		if (err)
-			diag_error(d, err, "attach", "cannot attach to tracepoint '%.*s': %s",
-				   STR_FMT(u->sites->attach->tracepoint), meaning_of(err));
-	}
-	arena_free(&a);
-	return err;
-}
-
-/* On every CPU; CPUs that are off refuse. */
-static int sample_everywhere(struct links *l, const struct attach_options *o,
-			     struct perf_event_attr *attr, int program_fd)
-{
-	unsigned cpus = engine_cpus();
-	int err = -ENODEV;
-
-	for (unsigned cpu = 0; cpu < cpus; cpu++) {
-		int event = kernel_perf_open(attr, -1, (int)cpu);
-
-		if (event == -ENODEV)
-			continue;
-		err = event < 0 ? event : link_event(l, program_fd, event, 0, o->features);
-		if (err)
-			break;
-	}
-	return err;
-}
-
-/* In every thread that a process has, and will have; in its children, if they are followed. */
-static int sample_process(struct links *l, const struct attach_options *o,
-			  struct perf_event_attr *attr, int program_fd)
-{
-	char path[32];
-	struct dirent *e;
-	int err = -ESRCH;
-	DIR *tasks;
-
-	attr->inherit = 1;
-	attr->inherit_thread = !o->follows;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)o->process);
-	tasks = opendir(path);
-	while (tasks && (e = readdir(tasks))) {
-		uint64_t tid;
-		int event;
-
-		if (str_to_u64(str_from(e->d_name), &tid))
-			continue;
-		event = kernel_perf_open(attr, (pid_t)tid, -1);
-		if (event == -ESRCH) /* it has ended */
-			continue;
-		err = event < 0 ? event : link_event(l, program_fd, event, 0, o->features);
-		if (err)
-			break;
-	}
-	if (tasks)
-		closedir(tasks);
-	return err;
-}
-
-static const char *counter_refusal(const struct attach *at, int err)
-{
-	if (at->kind == ATTACH_WATCHPOINT && err == -EINVAL)
-		return "this CPU has no watchpoint of this length and mode (x86 watches w and rw, "
-		       "and x with length 8), or the address is not a multiple of the length";
-	if (at->kind == ATTACH_WATCHPOINT && err == -ENOSPC)
-		return "all watchpoints of the CPU are in use";
-	if (at->kind == ATTACH_COUNTER && (err == -ENOENT || err == -EOPNOTSUPP))
-		return at->counter_type == PERF_TYPE_HARDWARE
-			       ? "this machine does not count it (virtual machines often count no "
-				 "hardware events); software events and profile: are there"
-			       : "this kernel does not count it";
-	return meaning_of(err);
-}
-
-/* A timer, a counter or a watchpoint. */
-static int attach_sample(struct links *l, const struct attach_options *o, const struct unit *u,
-			 int program_fd, struct diag *d)
-{
-	const struct attach *at = u->sites->attach;
-	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
-				       .config = PERF_COUNT_SW_CPU_CLOCK,
-				       .sample_period = at->period};
-	bool is_watch = at->kind == ATTACH_WATCHPOINT;
-	int err;
-
-	if (at->kind == ATTACH_COUNTER) {
-		attr.type = at->counter_type;
-		attr.config = at->counter;
-	} else if (is_watch) {
-		attr.type = PERF_TYPE_BREAKPOINT;
-		attr.config = 0;
-		attr.sample_period = 1;
-		attr.bp_type = at->mode;
-		attr.bp_addr = at->offset;
-		attr.bp_len = at->mode == WATCH_EXEC ? sizeof(long) : at->length;
-	}
-	if (is_watch && o->process)
-		err = sample_process(l, o, &attr, program_fd);
-	else
-		err = sample_everywhere(l, o, &attr, program_fd);
-	if (err) {
-		struct str name = unit_site_name(u, at);
-
-		diag_error(d, err, "attach", "cannot attach '%.*s': %s", STR_FMT(name),
-			   counter_refusal(at, err));
-	}
-	return err;
-}
-
-static int attach_raw(struct links *l, const struct unit *u, int program_fd, struct diag *d)
-{
-	const struct attach *at = u->sites->attach;
-	char *name = strndup(at->tracepoint.ptr, at->tracepoint.len);
-	int link = name ? kernel_link_raw(program_fd, name) : -ENOMEM;
-
-	free(name);
-	if (link >= 0)
-		return links_keep(l, link);
-	diag_error(d, link, "attach", "cannot attach to raw tracepoint '%.*s': %s",
-		   STR_FMT(at->tracepoint),
-		   link == -ENOENT   ? "this kernel has no such tracepoint"
-		   : link == -EINVAL ? "it has fewer arguments than the script reads"
-				     : meaning_of(link));
-	return link;
-}
-
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
 		int program_fd, struct diag *d)
 {
 	int err = 0;
 
-	if (u->kind == UNIT_TRACEPOINT)
-		return attach_named_tracepoint(l, u, program_fd, d);
-	if (u->kind == UNIT_SAMPLE)
-		return attach_sample(l, o, u, program_fd, d);
-	if (u->kind == UNIT_RAW)
-		return attach_raw(l, u, program_fd, d);
-	for (uint32_t at = 0, end; unit_is_uprobe(u) && at < u->site_count && !err; at = end) {
+	if (!unit_is_uprobe(u))
+		return attach_other(l, o, u, program_fd, d);
+	for (uint32_t at = 0, end; at < u->site_count && !err; at = end) {
 		end = unit_file_end(u, at);
 		err = attach_file(l, o, u, u->sites + at, end - at, program_fd, d);
 	}

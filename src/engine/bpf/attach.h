@@ -27,6 +27,15 @@ struct attach_options {
 int links_keep(struct links *l, int fd);
 int attach_unit(struct links *l, const struct attach_options *o, const struct unit *u,
 		int program_fd, struct diag *d);
+/* attach_kinds.c: what has no site in a file. */
+int attach_other(struct links *l, const struct attach_options *o, const struct unit *u,
+		 int program_fd, struct diag *d);
+/* The program to one event of perf, which is taken over, with a cookie where the kernel can. */
+int links_event(struct links *l, int program_fd, int event, uint64_t cookie, struct features *f);
+/* The number in such a file of /sys; -errno. */
+int links_event_type(const char *path);
+/* What an error of attaching means. */
+const char *attach_meaning(int err);
 /* A program that a user of the library has loaded, for every site of one probe. */
 struct caller_program {
 	int fd;

@@ -398,9 +398,17 @@ static void bpf_dump(struct engine *engine, struct buf *out)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	static const char *const kinds[] = {
-		[UNIT_UPROBE] = "uprobe",	  [UNIT_URETPROBE] = "uretprobe",
-		[UNIT_TRACEPOINT] = "tracepoint", [UNIT_SAMPLE] = "sample",
-		[UNIT_RAW] = "rawtracepoint",	  [UNIT_RUN] = "run",
+		[UNIT_UPROBE] = "uprobe",
+		[UNIT_URETPROBE] = "uretprobe",
+		[UNIT_KPROBE] = "kprobe",
+		[UNIT_KRETPROBE] = "kretprobe",
+		[UNIT_TRACEPOINT] = "tracepoint",
+		[UNIT_SAMPLE] = "sample",
+		[UNIT_RAW] = "rawtracepoint",
+		[UNIT_FENTRY] = "fentry",
+		[UNIT_FEXIT] = "fexit",
+		[UNIT_ITER] = "iter",
+		[UNIT_RUN] = "run",
 	};
 	unsigned number = 0;
 

@@ -7,6 +7,7 @@
 
 #include "program/op.h"
 
+#define ITER_OBJECT   8	   /* where the pointer to the object is, after that to the iteration */
 #define SCRATCH_TRIES 8	   /* entries that a run looks at; there are at least 8 for each CPU */
 #define COPY_INLINE   128u /* bytes up to which copies are loads and stores */
 
@@ -363,8 +364,13 @@ static void gen_start(struct gen *g, int out, int end)
 	const struct unit *u = g->unit;
 
 	code_mov(g->code, CTX, R1);
+	if (u->kind == UNIT_ITER) { /* its last call is for the end: of no object */
+		code_load(g->code, 8, R1, CTX, ITER_OBJECT);
+		code_jump_imm(g->code, BPF_JEQ, R1, 0, out);
+	}
 	if (u->kind != UNIT_RUN) {
-		gen_pid_filter(g, out);
+		if (!unit_is_own(u))
+			gen_pid_filter(g, out);
 		if (g->world->counts_running)
 			count_running(g, 1);
 		code_map_value(g->code, R1, g->world->control_fd, CONTROL_STOP * 8);

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FUNC_GET_FUNC_IP 173
-#define FUNC_GET_NS_PID	 120
-#define COMMON_SIZE	 8 /* bytes of the fields all tracepoints have */
-#define COMMON_PID	 4 /* where one of them is */
+#define FUNC_GET_FUNC_IP  173
+#define FUNC_GET_FUNC_ARG 183
+#define FUNC_GET_FUNC_RET 184
+#define FUNC_GET_NS_PID	  120
+#define COMMON_SIZE	  8 /* bytes of the fields all tracepoints have */
+#define COMMON_PID	  4 /* where one of them is */
 
 int saved_at(const struct arch *arch, int64_t id)
 {
@@ -114,6 +116,25 @@ static void compute_address(struct gen *g, const struct operand *o, const struct
 		code_alu32(c, BPF_MOV, TMP, TMP);
 }
 
+/* R1 = a word that the kernel hands over. Pointers are made numbers on the way: the verifier knows
+ * what they lead to, and lets programs compute only with numbers. */
+static void read_context(struct gen *g, const struct operand *o)
+{
+	struct code *c = g->code;
+
+	if (g->unit->kind == UNIT_RAW) {
+		code_load(c, 8, R1, CTX, (int)o->value);
+		return;
+	}
+	code_store_imm(c, 8, FRAME, STACK_A, 0);
+	if (g->unit->kind == UNIT_ITER)
+		code_helper(c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(8),
+			    SUM(CTX, (int32_t)o->value));
+	else
+		code_helper(c, FUNC_GET_FUNC_ARG, REG(CTX), IMM(o->value / 8), SUM(FRAME, STACK_A));
+	code_load(c, 8, R1, FRAME, STACK_A);
+}
+
 /* R1 = the operand. */
 static void read_operand(struct gen *g, const struct insn *in, const struct operand *o,
 			 const struct arch *arch)
@@ -128,7 +149,7 @@ static void read_operand(struct gen *g, const struct insn *in, const struct oper
 			code_alu_imm(g->code, BPF_RSH, R1, o->reg_shift);
 		gen_extend(g, R1, o->size, o->is_signed);
 		break;
-	case OPERAND_CONTEXT: code_load(g->code, 8, R1, CTX, (int)o->value); break;
+	case OPERAND_CONTEXT: read_context(g, o); break;
 	case OPERAND_ADDRESS:
 		compute_address(g, o, arch);
 		code_alu(g->code, BPF_MOV, R1, TMP);
@@ -214,6 +235,12 @@ static bool same_arch(const struct attach *a, const struct attach *b, int64_t un
 
 static void read_reg(struct gen *g, const struct insn *in, const struct attach *at)
 {
+	if (at->kind == ATTACH_FEXIT) { /* the only register that it may ask for is the result's */
+		code_store_imm(g->code, 8, FRAME, STACK_A, 0);
+		code_helper(g->code, FUNC_GET_FUNC_RET, REG(CTX), SUM(FRAME, STACK_A));
+		code_load(g->code, 8, R1, FRAME, STACK_A);
+		return;
+	}
 	code_load(g->code, 8, R1, CTX, saved_at(at->arch, in->imm));
 	if (at->arch->word == 4)
 		code_alu32(g->code, BPF_MOV, R1, R1);

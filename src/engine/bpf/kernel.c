@@ -150,6 +150,7 @@ int kernel_program_load(const struct kernel_program *p)
 	attr.prog_type = p->type;
 	attr.expected_attach_type = p->attach_type;
 	attr.prog_flags = p->flags;
+	attr.attach_btf_id = p->btf_id;
 	attr.insns = address(p->insns);
 	attr.insn_cnt = (uint32_t)p->count;
 	attr.license = address("Dual MIT/GPL");
@@ -283,6 +284,30 @@ int kernel_link_raw(int program_fd, const char *tracepoint)
 	attr.raw_tracepoint.name = address(tracepoint);
 	attr.raw_tracepoint.prog_fd = (uint32_t)program_fd;
 	return call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
+}
+
+int kernel_link_function(int program_fd)
+{
+	return kernel_link_raw(program_fd, NULL);
+}
+
+int kernel_link_iter(int program_fd)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (uint32_t)program_fd;
+	attr.link_create.attach_type = BPF_TRACE_ITER;
+	return call(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+int kernel_iter_open(int link_fd)
+{
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.iter_create.link_fd = (uint32_t)link_fd;
+	return call(BPF_ITER_CREATE, &attr, sizeof(attr));
 }
 
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu)

@@ -27,6 +27,7 @@ struct kernel_map {
 struct kernel_program {
 	enum bpf_prog_type type;
 	uint32_t attach_type, flags;
+	uint32_t btf_id; /* the function of the kernel that it is for; 0: none */
 	const struct bpf_insn *insns;
 	size_t count;
 	const char *name;
@@ -65,6 +66,11 @@ int kernel_link_perf(int program_fd, int perf_fd, uint64_t cookie);
  * module. */
 int kernel_btf_open(uint32_t id);
 int kernel_btf_read(int fd, void *bytes, uint32_t *size, bool *of_kernel);
+/* A program of type TRACING to the function that it was loaded for. */
+int kernel_link_function(int program_fd);
+/* A program that iterates: a link, and then its file; to read that runs the program. */
+int kernel_link_iter(int program_fd);
+int kernel_iter_open(int link_fd);
 /* A program of type RAW_TRACEPOINT to one of the kernel's tracepoints, by its name alone. */
 int kernel_link_raw(int program_fd, const char *tracepoint);
 int kernel_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu);

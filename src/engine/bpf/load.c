@@ -24,7 +24,13 @@
 static const struct {
 	enum bpf_prog_type type;
 	const char *name;
+	uint32_t attach_type;
 } program_kinds[] = {
+	[UNIT_KPROBE]     = { BPF_PROG_TYPE_KPROBE,     "nopal_kprobe"  },
+	[UNIT_KRETPROBE]  = { BPF_PROG_TYPE_KPROBE,     "nopal_kreturn" },
+	[UNIT_FENTRY]     = { BPF_PROG_TYPE_TRACING,    "nopal_fentry", BPF_TRACE_FENTRY },
+	[UNIT_FEXIT]      = { BPF_PROG_TYPE_TRACING,    "nopal_fexit",  BPF_TRACE_FEXIT  },
+	[UNIT_ITER]       = { BPF_PROG_TYPE_TRACING,    "nopal_iter",   BPF_TRACE_ITER   },
 	[UNIT_UPROBE]     = { BPF_PROG_TYPE_KPROBE,     "nopal_uprobe"  },
 	[UNIT_URETPROBE]  = { BPF_PROG_TYPE_KPROBE,     "nopal_return"  },
 	[UNIT_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"   },
@@ -67,6 +73,10 @@ static int load_once(struct bpf_engine *e, struct loaded *l, bool sleepable, str
 {
 	struct kernel_program k = {.type = program_kinds[l->unit.kind].type,
 				   .name = program_kinds[l->unit.kind].name,
+				   .attach_type = program_kinds[l->unit.kind].attach_type,
+				   .btf_id = program_kinds[l->unit.kind].attach_type
+						     ? l->unit.sites->attach->btf_id
+						     : 0,
 				   .flags = sleepable ? SLEEPABLE : 0};
 	int err;
 
@@ -174,6 +184,25 @@ int bpf_plan(struct bpf_engine *e, const struct program *p, struct frame **out, 
 	return 0;
 }
 
+/* A kernel may not allow tracing of its functions: it then refuses before its verifier has looked,
+ * also what this user has the right to. */
+static bool is_closed(const struct unit *u, const struct attempt *t)
+{
+	return (u->kind == UNIT_FENTRY || u->kind == UNIT_FEXIT) && t->why == REFUSAL_RIGHTS &&
+	       rights_suffice();
+}
+
+static int refuse_function(const struct unit *u, struct diag *d)
+{
+	struct str name = unit_site_name(u, u->sites->attach);
+
+	diag_error(d, -ENOTSUP, "closed-kernel",
+		   "cannot attach to '%.*s': this kernel does not allow tracing of its functions",
+		   STR_FMT(name));
+	diag_hint(d, "tracepoints need none: nopal -l 'tracepoint:*:*'");
+	return -ENOTSUP;
+}
+
 /* Load a unit as one program, or as two when it is too much for one. At one site the kernel runs
  * the program first that was attached last; so the second half of the clauses is loaded, and
  * attached, before the first. */
@@ -188,7 +217,7 @@ static int add_unit(struct bpf_engine *e, const struct unit *u, const struct fra
 
 	/* Without cookies a program cannot know at which site it runs: so each case, or each name,
 	 * has its own. */
-	if (unit_is_uprobe(u) && unit_needs_cookie(u) &&
+	if ((unit_is_uprobe(u) || unit_is_kprobe(u)) && unit_needs_cookie(u) &&
 	    !feature_has(&e->features, FEATURE_COOKIE)) {
 		err = units_apart(&e->arena, u, &units, &count);
 		for (uint32_t i = 0; i < count && !err; i++)
@@ -210,6 +239,8 @@ static int add_unit(struct bpf_engine *e, const struct unit *u, const struct fra
 			err = unit_split(&e->arena, u, halves, d) ?:
 			      add_unit(e, &halves[1], frames, d) ?:
 			      add_unit(e, &halves[0], frames, d);
+		else if (is_closed(u, &t))
+			err = refuse_function(u, d);
 		else if (t.why != REFUSAL_NONE)
 			refusal_report(t.why, err, buf_as_str(&t.words), &e->world, u->program,
 				       unit_only_clause(u), d);

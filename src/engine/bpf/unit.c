@@ -27,6 +27,16 @@ bool unit_is_uprobe(const struct unit *u)
 	return u->kind == UNIT_UPROBE || u->kind == UNIT_URETPROBE;
 }
 
+bool unit_is_kprobe(const struct unit *u)
+{
+	return u->kind == UNIT_KPROBE || u->kind == UNIT_KRETPROBE;
+}
+
+bool unit_is_own(const struct unit *u)
+{
+	return u->kind == UNIT_RUN || u->kind == UNIT_ITER;
+}
+
 struct str unit_site_name(const struct unit *u, const struct attach *at)
 {
 	if (at->name < u->program->name_count)
@@ -101,6 +111,11 @@ static enum unit_kind kind_of(enum attach_kind kind)
 	case ATTACH_COUNTER:
 	case ATTACH_WATCHPOINT: return UNIT_SAMPLE;
 	case ATTACH_RAW: return UNIT_RAW;
+	case ATTACH_KPROBE: return UNIT_KPROBE;
+	case ATTACH_KRETPROBE: return UNIT_KRETPROBE;
+	case ATTACH_FENTRY: return UNIT_FENTRY;
+	case ATTACH_FEXIT: return UNIT_FEXIT;
+	case ATTACH_ITER: return UNIT_ITER;
 	default: return UNIT_RUN;
 	}
 }
@@ -256,7 +271,7 @@ struct single {
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d)
 {
-	uint32_t n = 0, most = 2;
+	uint32_t n = 0, most = 4;
 	struct unit *units;
 	int err;
 
@@ -265,8 +280,8 @@ int units_make(struct arena *a, const struct program *p, struct unit **out, uint
 	units = arena_array(a, struct unit, most);
 	if (!units)
 		return -ENOMEM;
-	/* ORDER: of enum unit_kind, the two kinds that share programs are first. */
-	for (enum unit_kind kind = UNIT_UPROBE; kind <= UNIT_URETPROBE; kind++) {
+	/* ORDER: of enum unit_kind, the four kinds that share programs are first. */
+	for (enum unit_kind kind = UNIT_UPROBE; kind <= UNIT_KRETPROBE; kind++) {
 		units[n] = (struct unit){.kind = kind, .program = p, .to = p->clause_count};
 		err = make_shared(a, &units[n], d);
 		if (err)

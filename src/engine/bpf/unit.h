@@ -9,12 +9,17 @@
 #include "program/program.h"
 
 enum unit_kind {
-	UNIT_UPROBE, /* ORDER: it and the next are shared by many sites; see units_make() */
+	UNIT_UPROBE, /* ORDER: it and the next three are shared by many sites; see units_make() */
 	UNIT_URETPROBE,
+	UNIT_KPROBE,
+	UNIT_KRETPROBE,
 	UNIT_TRACEPOINT,
 	UNIT_SAMPLE, /* profile, counters, watchpoints: events of perf */
 	UNIT_RAW,
-	UNIT_RUN, /* BEGIN, END, interval, signal: run from here */
+	UNIT_FENTRY,
+	UNIT_FEXIT,
+	UNIT_ITER, /* run from here, too */
+	UNIT_RUN,  /* BEGIN, END, interval, signal: run from here */
 };
 
 /* Clause `clause` at `attach`, one of its attachments that represents all of the case. */
@@ -79,6 +84,9 @@ struct unit {
 int units_make(struct arena *a, const struct program *p, struct unit **out, uint32_t *count,
 	       struct diag *d);
 bool unit_is_uprobe(const struct unit *u);
+bool unit_is_kprobe(const struct unit *u);
+/* Does the tracer itself run it, and not an event? */
+bool unit_is_own(const struct unit *u);
 bool unit_has_clause(const struct unit *u, uint32_t clause);
 /* The name of the probe that a site belongs to; "?": none. */
 struct str unit_site_name(const struct unit *u, const struct attach *at);
