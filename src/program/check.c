@@ -442,6 +442,11 @@ static int check_imm(const struct checker *c, uint32_t at, bool fine, const char
 	return check_fail(c, at, "%lld is not %s", (long long)c->clause->code[at].imm, what);
 }
 
+static uint64_t value_bytes(const struct type *t)
+{
+	return t->kind == TYPE_TUPLE ? type_memory(t) : t->size;
+}
+
 /* One operand, by its letter in the table; letters of jumps are flow.c's. */
 static int check_operand(const struct checker *c, uint32_t at, char letter)
 {
@@ -467,6 +472,11 @@ static int check_operand(const struct checker *c, uint32_t at, char letter)
 	case 'm':
 		return check_imm(c, at, i->imm >= 0 && i->imm <= c->clause->slots[i->s].type.size,
 				 "bytes of the slot");
+	case 'z':
+		return check_imm(c, at,
+				 i->imm > 0 && (uint64_t)i->imm <=
+						       value_bytes(&c->clause->slots[i->s].type),
+				 "bytes of the value");
 	case 'n': return check_imm(c, at, i->imm > 0 && i->imm <= PROGRAM_MAX_ROUNDS, "rounds");
 	case 'y': return check_imm(c, at, i->imm > 0 && i->imm <= MILLION, "millionths");
 	case 'o': return check_imm(c, at, i->imm >= 0 && i->imm < BUILTIN_COUNT_, "a builtin");
@@ -496,6 +506,8 @@ static int check_insn(const struct checker *c, uint32_t at)
 		err = check_operand(c, at, *letter);
 	for (const char *letter = info->operands; *letter && !err; letter++)
 		err = check_operand(c, at, *letter);
+	if (!err && i->op == OP_APPEND && i->s == i->t)
+		return check_fail(c, at, "s%u is appended to itself", i->s);
 	if (err || (i->op != OP_MAP_COPY && i->op != OP_MAP_PUT))
 		return err;
 	/* The slot that a whole map value comes from or goes to. */

@@ -9,6 +9,7 @@
 #define BYTES	   (KIND(TYPE_STR) | KIND(TYPE_BUF))
 #define STACK	   (KIND(TYPE_USTACK) | KIND(TYPE_KSTACK))
 #define WORDS	   TYPE_WORDS
+#define WRITABLE   (BYTES | KIND(TYPE_TUPLE))
 #define BUCKETS	   (KIND(TYPE_HIST) | KIND(TYPE_LHIST))
 #define MEMORY                                                                    \
 	(KIND(TYPE_STR) | KIND(TYPE_BUF) | KIND(TYPE_TUPLE) | KIND(TYPE_USTACK) | \
@@ -42,6 +43,7 @@ static const char *const builtins[BUILTIN_COUNT_] = {
 	[BUILTIN_NCPUS]   = "ncpus",   [BUILTIN_TASK]    = "curtask",
 	[BUILTIN_BOOT]    = "boot",    [BUILTIN_TAI]     = "tai",
 	[BUILTIN_JIFFIES] = "jiffies", [BUILTIN_NUMA]    = "numa",
+	[BUILTIN_INIT_PID] = "init_pid", [BUILTIN_INIT_TID] = "init_tid",
 };
 
 static const char *const attaches[] = {

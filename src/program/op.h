@@ -12,6 +12,7 @@
  *   w       imm, bytes: 1, 2, 4                 f      imm, bytes of a float: 4, 8
  *   x       size and is_signed: i32, u8         h      size, 0..255
  *   j       imm, an instruction further down    l      target, an instruction
+ *   z       imm, bytes of the value in s, from 1
  *   n       imm, rounds                         o      imm, enum builtin
  *   y       imm, millionths: 1..1000000
  *   u       imm, a probe argument               r      imm, a register id of the arch

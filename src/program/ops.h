@@ -90,6 +90,9 @@ OP(KSTACK,    "kstack",    "s",  "",     KIND(TYPE_KSTACK),   0)        /* s (KS
 OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)
 /* d = texts of s and t are equal in their first imm bytes, or wholly (imm < 0) ? 0 : 1 */
 OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
+/* s (STR) keeps what leaves room for all that t may hold, and then has the text of t, too; TEXT_CUT
+ * when s or t was cut. s and t are different slots */
+OP(APPEND,    "append",    "",   "st",   TEXT,                0)
 /* d = bytes of the text in s, or frames of the stack */
 OP(LENGTH,    "length",    "d",  "s",    TEXT | STACK,        0)
 OP(BYTE,      "byte",      "d",  "sa",   BYTES,               0)        /* d = byte number a of the text in s; 0 after its end */
@@ -111,6 +114,10 @@ OP(PERCENTILE, "percentile", "d", "ky",  0,                   BUCKETS)
 /* m[key s] takes in value a, as its value type says (count() ignores a) */
 OP(AGGREGATE, "aggregate", "",   "kA",   0,                   AGGREGATES)
 
+/* send signal a to the process, or to the thread when imm is 1; what fails is FAULT_SIGNAL */
+OP(SIGNAL,    "signal",    "",   "ai",   0,                   0)
+/* write the first imm bytes of the value in s to user memory at a; d = 1, or 0 and FAULT_WRITE */
+OP(WRITE,     "write",     "d",  "asz",  WRITABLE,            0)
 /* send a record of format imm, its fields from `fields` */
 OP(EMIT,      "emit",      "",   "e",    0,                   0)
 /* clang-format on */

@@ -44,7 +44,9 @@ enum builtin {
 	BUILTIN_BOOT, /* CLOCK_BOOTTIME */
 	BUILTIN_TAI,  /* CLOCK_TAI */
 	BUILTIN_JIFFIES,
-	BUILTIN_NUMA, /* node of the CPU */
+	BUILTIN_NUMA,	  /* node of the CPU */
+	BUILTIN_INIT_PID, /* as BUILTIN_PID, in the first pid namespace */
+	BUILTIN_INIT_TID,
 	BUILTIN_COUNT_,
 };
 

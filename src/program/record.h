@@ -80,7 +80,15 @@ struct run_stats {
 /* One count of things that went wrong at one span of the script. */
 struct run_fault {
 	uint32_t span; /* index into program->spans */
-	enum { FAULT_READ, FAULT_MAP_FULL, FAULT_LOOP_LIMIT, FAULT_DIVIDE } kind;
+	enum {
+		FAULT_READ,
+		FAULT_MAP_FULL,
+		FAULT_LOOP_LIMIT,
+		FAULT_DIVIDE,
+		FAULT_SIGNAL,
+		FAULT_WRITE,
+		FAULT_KINDS
+	} kind;
 	uint64_t count;
 };
 

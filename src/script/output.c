@@ -277,8 +277,6 @@ const struct function output_rows[] = {
 	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
 	  "end the run, with an exit status", "exit(1);" },
 	{ .name = "override", .group = GROUP_FOREIGN },
-	{ .name = "signal", .group = GROUP_FOREIGN },
-	{ .name = "signal_thread", .group = GROUP_FOREIGN },
 	{ .name = "skboutput", .group = GROUP_FOREIGN },
 	{ .name = "unwatch", .group = GROUP_FOREIGN },
 	{ .name = NULL },

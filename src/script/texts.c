@@ -323,6 +323,28 @@ static void lower_strlen(struct lower *l, const struct expr *e, uint16_t out)
 	emit_ds(l, OP_LENGTH, out, text, 0);
 }
 
+/* str_concat(a, b): room for all that both may hold */
+static void check_concat(struct check *c, struct expr *e)
+{
+	uint64_t bytes = (uint64_t)e->args[0]->shape.type.size + e->args[1]->shape.type.size;
+
+	if (bytes > PROGRAM_MAX_TEXT)
+		check_error(c, e, "too-long", "'str_concat' returns at most %u bytes",
+			    PROGRAM_MAX_TEXT);
+	e->shape = shape_of(type_text(TYPE_STR, bytes));
+}
+
+static void lower_concat(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t all = lower_slot(l, &e->shape.type);
+
+	emit_si(l, OP_ZERO, all, 0);
+	for (unsigned i = 0; i < 2; i++)
+		emit_sti(l, OP_APPEND, all, lower_memory(l, e->args[i], &e->args[i]->shape.type),
+			 0);
+	emit_sti(l, OP_COPY, out, all, 0);
+}
+
 /* strncmp(a, b, n): 0 when the first n bytes are equal */
 static void check_strncmp(struct check *c, struct expr *e)
 {
@@ -366,13 +388,14 @@ const struct function text_rows[] = {
 	  "a time as text", "print(strftime(\"%H:%M:%S\", nsecs));" },
 	{ "strlen", "t", GROUP_FUNCTION, 0, 0, RESULT_U64, NULL, lower_strlen, 0,
 	  "the length of a text in bytes", "@ = hist(strlen(str(arg0)));" },
+	{ "str_concat", "tt", GROUP_FUNCTION, 0, 0, NO_RESULT, check_concat, lower_concat, 0,
+	  "a text and another after it", "@[str_concat(comm, \"!\")] = count();" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
 	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
 	{ .name = "kaddr", .group = GROUP_FOREIGN },
 	{ .name = "path", .group = GROUP_FOREIGN },
 	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
-	{ .name = "str_concat", .group = GROUP_FOREIGN },
 	{ .name = "uaddr", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };

@@ -39,6 +39,27 @@ static void check_nsecs(struct check *c, struct expr *e)
 			    "the clock of 'nsecs' is monotonic, boot, tai or sw_tai");
 }
 
+/* pid, pid(curr_ns), pid(init): e->number is 1 for the kernel's own numbers */
+static void check_pid(struct check *c, struct expr *e)
+{
+	const struct expr *a = e->arg_count ? e->args[0] : NULL;
+
+	e->number = a && a->kind == EXPR_NAME && str_eq_text(a->text, "init");
+	if (a && !e->number && (a->kind != EXPR_NAME || !str_eq_text(a->text, "curr_ns")))
+		check_error(c, a, "wrong-arg-type", "the namespace of '%s' is curr_ns or init",
+			    e->function->name);
+}
+
+static void lower_pid(struct lower *l, const struct expr *e, uint16_t out)
+{
+	bool is_thread = e->function->number == BUILTIN_TID;
+
+	if (!e->number)
+		emit_di(l, OP_BUILTIN, out, (uint64_t)e->function->number);
+	else
+		emit_di(l, OP_BUILTIN, out, is_thread ? BUILTIN_INIT_TID : BUILTIN_INIT_PID);
+}
+
 static void lower_nsecs(struct lower *l, const struct expr *e, uint16_t out)
 {
 	emit_di(l, OP_BUILTIN, out, clocks[e->number].builtin);
@@ -380,9 +401,9 @@ const struct function value_rows[] = {
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
 	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, HAVE_RETVAL, RESULT_RETVAL, check_retval, lower_retval, 0,
 	  "what the function returns", "@ = hist(retval);" },
-	{ "pid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_PID,
+	{ "pid", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_pid, lower_pid, BUILTIN_PID,
 	  "process", "@[pid] = count();" },
-	{ "tid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_TID,
+	{ "tid", "[x", GROUP_VALUE, 0, 0, RESULT_U64, check_pid, lower_pid, BUILTIN_TID,
 	  "thread", "@start[tid] = nsecs;" },
 	{ "uid", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_UID,
 	  "user", "@[uid] = count();" },

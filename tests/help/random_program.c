@@ -329,6 +329,10 @@ static void make_comparison(struct maker *m)
 	static const uint16_t texts[] = {S_STR, S_STR2, S_LONG, S_LONG2};
 	uint16_t s = ready(m, texts[draw(m, 4)]), t = ready(m, texts[draw(m, 4)]);
 
+	if (s != t && !draw(m, 4)) {
+		add(m, (struct insn){.op = OP_APPEND, .s = s, .t = t});
+		return;
+	}
 	if (!draw(m, 4)) {
 		uint16_t at = any_reg(m); /* before there is a new one */
 

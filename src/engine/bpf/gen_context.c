@@ -359,6 +359,14 @@ void gen_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_PROBE:
 	case BUILTIN_FUNC: read_name(g, in->imm == BUILTIN_FUNC); break;
 	case BUILTIN_IP: read_ip(g); break;
+	case BUILTIN_INIT_PID:
+		code_call(c, BPF_FUNC_get_current_pid_tgid);
+		code_alu_imm(c, BPF_RSH, R0, 32);
+		break;
+	case BUILTIN_INIT_TID:
+		code_call(c, BPF_FUNC_get_current_pid_tgid);
+		code_alu32(c, BPF_MOV, R0, R0);
+		break;
 	case BUILTIN_NCPUS: code_const(c, R0, g->world->cpus); break;
 	default: gen_fail(g, -EINVAL, "bad-program", "unknown builtin"); return;
 	}
@@ -370,6 +378,37 @@ void gen_load(struct gen *g, const struct insn *in)
 	gen_get(g, TMP, in->a);
 	(in->op == OP_KLOAD ? read_kernel : read_user)(g, in, in->size, in->is_signed);
 	gen_set(g, in->d, R1);
+}
+
+/* Of what is sent from a context where signals cannot be, the kernel keeps one to send it later. */
+void gen_signal(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	int sent = code_label(c);
+
+	gen_get(g, TMP, in->a);
+	code_helper(c, in->imm ? BPF_FUNC_send_signal_thread : BPF_FUNC_send_signal, REG(TMP));
+	code_jump_imm(c, BPF_JEQ, R0, 0, sent);
+	gen_fault(g, in, FAULT_SIGNAL);
+	code_bind(c, sent);
+}
+
+/* The value begins after the head of a text. */
+void gen_write(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	const struct type *t = gen_slot_type(g, in->s);
+	int at = t->kind == TYPE_TUPLE ? 0 : HEAD_SIZE, written = code_label(c);
+
+	gen_get(g, TMP, in->a);
+	code_const(c, TMP2, 1);
+	code_helper(c, BPF_FUNC_probe_write_user, REG(TMP), MEM(gen_slot(g, in->s), at),
+		    IMM(in->imm));
+	code_jump_imm(c, BPF_JEQ, R0, 0, written);
+	gen_fault(g, in, FAULT_WRITE);
+	code_const(c, TMP2, 0);
+	code_bind(c, written);
+	gen_set(g, in->d, TMP2);
 }
 
 void gen_pid_filter(struct gen *g, int refuse)

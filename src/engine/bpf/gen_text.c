@@ -10,6 +10,8 @@
 #define PAGE	   4096
 #define COMM_SIZE  16
 #define STACK_USER 256 /* BPF_F_USER_STACK */
+#define LENGTH_AT  ((int)offsetof(struct text_head, len))
+#define FLAGS_AT   ((int)offsetof(struct text_head, flags))
 
 static void set_head(struct gen *g, struct spill s, uint32_t len, uint32_t flags)
 {
@@ -208,6 +210,17 @@ void gen_str(struct gen *g, const struct insn *in)
 	code_bind(c, done);
 }
 
+/* The same as gen_limit(), and TMP2 says that something was cut. */
+static void limit_cut(struct gen *g, int reg, int32_t most)
+{
+	int fits = code_label(g->code);
+
+	code_jump_imm(g->code, BPF_JLE, reg, most, fits);
+	code_const(g->code, reg, most);
+	code_const(g->code, TMP2, TEXT_CUT);
+	code_bind(g->code, fits);
+}
+
 /* Bytes at an address: all of them or none. A request for more than the slot holds is cut. */
 void gen_buf(struct gen *g, const struct insn *in)
 {
@@ -260,6 +273,32 @@ void gen_literal(struct gen *g, const struct insn *in)
 	}
 	if (g->frame->padded[in->s] && at < size)
 		gen_zero(g, s, HEAD_SIZE + (int32_t)at, size - at);
+}
+
+/* The lengths are limited so that the verifier sees that both texts fit, whatever they are. */
+void gen_append(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
+	uint32_t room = gen_slot_type(g, in->s)->size, most = gen_slot_type(g, in->t)->size;
+	uint32_t keep = room > most ? room - most : 0;
+
+	code_load(c, 4, TMP2, gen_base(s), s.offset + FLAGS_AT);
+	code_load(c, 4, R2, gen_base(t), t.offset + FLAGS_AT);
+	code_alu(c, BPF_OR, TMP2, R2);
+	code_alu_imm(c, BPF_AND, TMP2, TEXT_CUT);
+	code_load(c, 4, TMP, gen_base(s), s.offset + LENGTH_AT);
+	code_load(c, 4, R2, gen_base(t), t.offset + LENGTH_AT);
+	limit_cut(g, TMP, (int32_t)keep);
+	limit_cut(g, R2, (int32_t)(room - keep));
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R1, TMP);
+	code_alu(c, BPF_ADD, TMP, R2);
+	gen_address(g, R3, t, HEAD_SIZE);
+	code_call(c, BPF_FUNC_probe_read_kernel);
+	code_mov(c, R0, TMP);
+	code_mov(c, R2, TMP2);
+	set_length(g, in);
 }
 
 /* In: R0 is what a read of a kernel text of at most `most` bytes returned. A failed read is an

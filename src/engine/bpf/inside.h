@@ -89,6 +89,7 @@ enum refusal {
 	REFUSAL_STACK,	  /* nested loops need too much stack */
 	REFUSAL_LOCKDOWN, /* no BPF program may read kernel memory */
 	REFUSAL_RIGHTS,
+	REFUSAL_WRITE, /* ... or write to that of a process */
 };
 
 /* Loads a program that was refused with `err` once more, for the verifier's verdict, which is added

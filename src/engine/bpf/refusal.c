@@ -68,6 +68,7 @@ enum refusal refusal_find(const struct kernel_program *k, int err, struct buf *w
 		{ "16-bit range",         REFUSAL_REACH },
 		{ "combined stack size",  REFUSAL_STACK },
 		{ "call stack",           REFUSAL_STACK },
+		{ "probe_write_user",     REFUSAL_WRITE },
 	};
 	/* clang-format on */
 	struct rights rights;
@@ -132,6 +133,13 @@ int refusal_report(enum refusal why, int err, struct str words, const struct gen
 {
 	if (refusal_is_of_size(why))
 		return report_size(why, err, w, p, clause, d);
+	if (why == REFUSAL_WRITE) {
+		diag_error(d, err, "no-write",
+			   "this kernel does not let BPF programs write to a "
+			   "process's memory, as write_user() does");
+		diag_hint(d, "in user mode the process itself writes: --user");
+		return err;
+	}
 	if (why == REFUSAL_RIGHTS)
 		words = str_from(rights_denied());
 	if (!words.len)

@@ -150,6 +150,8 @@ uint64_t read_builtin(const struct run *r, int64_t builtin)
 	case BUILTIN_TAI: return c->nsecs + clock_ahead(CLOCK_TAI);
 	case BUILTIN_JIFFIES: return c->nsecs / 4000000; /* at 250 Hz */
 	case BUILTIN_NUMA: return 0;
+	case BUILTIN_INIT_PID: return c->pid;
+	case BUILTIN_INIT_TID: return c->tid;
 	case BUILTIN_COUNT_: break;
 	}
 	return 0;

@@ -49,6 +49,23 @@ static uint64_t compare_texts(const struct run *r, const struct insn *i)
 	return !str_eq(a, b);
 }
 
+static void append_text(struct run *r, const struct insn *i)
+{
+	struct text_head *to = (struct text_head *)run_slot(r, i->s);
+	const struct text_head *from = (const struct text_head *)run_slot(r, i->t);
+	uint32_t room = run_type(r, i->s)->size, most = run_type(r, i->t)->size;
+	uint32_t keep = room > most ? room - most : 0, add = from->len;
+
+	to->flags = (to->flags | from->flags) & TEXT_CUT;
+	if (to->len > keep || add > room - keep)
+		to->flags = TEXT_CUT;
+	to->len = to->len < keep ? to->len : keep;
+	add = add < room - keep ? add : room - keep;
+	memcpy((char *)(to + 1) + to->len, from + 1, add);
+	to->len += add;
+	memset((char *)(to + 1) + to->len, 0, room - to->len);
+}
+
 static uint64_t byte_of(struct str text, uint64_t at)
 {
 	return at < text.len ? (unsigned char)text.ptr[at] : 0;
@@ -108,6 +125,11 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_KSTACK: read_stack(r, i); break;
 	case OP_FIELD_STR: read_field_str(r, i); break;
 	case OP_STRCMP: regs[i->d] = compare_texts(r, i); break;
+	case OP_APPEND: append_text(r, i); break;
+	case OP_WRITE: /* no process's memory is there to be written */
+		regs[i->d] = 0;
+		count_fault(r, FAULT_WRITE);
+		break;
 	case OP_LENGTH: regs[i->d] = slot_text(r, i->s).len; break;
 	case OP_BYTE: regs[i->d] = byte_of(slot_text(r, i->s), regs[i->a]); break;
 	case OP_MAP_GET: regs[i->d] = map_get(r, i); break;
@@ -148,6 +170,7 @@ static void run_insn(struct run *r, const struct insn *i)
 	case OP_BUILTIN: regs[i->d] = read_builtin(r, i->imm); break;
 	case OP_LOAD:
 	case OP_KLOAD: regs[i->d] = read_user(r, regs[i->a], i->size, i->is_signed); break;
+	case OP_SIGNAL: count_fault(r, FAULT_SIGNAL); break; /* there is no process */
 	case OP_JUMP: r->pc = (uint32_t)i->imm - 1; break;
 	case OP_JUMP_IF:
 	case OP_JUMP_NOT:

@@ -210,6 +210,8 @@ void native_load(struct gen *g, const struct insn *in)
 
 /* clang-format off */
 static const char *const kernel_only[BUILTIN_COUNT_] = {
+	[BUILTIN_INIT_PID] = "only the kernel has the numbers of the first namespace",
+	[BUILTIN_INIT_TID] = "only the kernel has the numbers of the first namespace",
 	[BUILTIN_CGROUP]  = "only the kernel knows the cgroup",
 	[BUILTIN_TASK]    = "only the kernel knows its task",
 	[BUILTIN_BOOT]    = "only the kernel has this clock",
@@ -230,6 +232,7 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	case OP_FIELD_STR: return "only the kernel has tracepoints";
 	case OP_KLOAD:
 	case OP_KSTR: return "only the kernel reads its own memory";
+	case OP_SIGNAL: return "only the kernel sends a signal from within the program";
 	case OP_BUILTIN: return kernel_only[in->imm];
 	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
 	}
@@ -327,6 +330,8 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_TAI:
 	case BUILTIN_JIFFIES:
 	case BUILTIN_NUMA:
+	case BUILTIN_INIT_PID:
+	case BUILTIN_INIT_TID:
 	case BUILTIN_CGROUP:
 	case BUILTIN_COUNT_: native_fail(g, "engine", "only the kernel knows this value"); return;
 	}

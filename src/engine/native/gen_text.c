@@ -54,6 +54,24 @@ void native_strcmp(struct gen *g, const struct insn *in)
 	native_write(g, in->d, ACC);
 }
 
+void native_append(struct gen *g, const struct insn *in)
+{
+	uint64_t sizes = INSIDE_SIZES(slot_size(g, in->s), native_slot_type(g, in->t)->size);
+
+	native_call(g, INSIDE_APPEND, MEMORY(native_slot(g, in->s, 0)),
+		    MEMORY(native_slot(g, in->t, 0)), IMM(sizes));
+}
+
+void native_write_user(struct gen *g, const struct insn *in)
+{
+	bool is_text = native_slot_type(g, in->s)->kind != TYPE_TUPLE;
+
+	native_call(g, INSIDE_WRITE, HIT, REG(in->a),
+		    MEMORY(native_slot(g, in->s, is_text ? sizeof(struct text_head) : 0)),
+		    IMM((uint64_t)in->imm), IMM(in->span));
+	native_write(g, in->d, ACC);
+}
+
 void native_length(struct gen *g, const struct insn *in)
 {
 	asm_load(g->code, 4, false, ACC,

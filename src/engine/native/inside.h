@@ -91,6 +91,10 @@ uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t spa
 /* `len` bytes to `out`; false: not all can be read. No fault is counted. */
 bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len);
 
+/* OP_WRITE, by process_vm_writev(2): 1, or 0 and FAULT_WRITE */
+uint64_t inside_write(struct hit *h, uint64_t address, const uint64_t *value, uint64_t len,
+		      uint64_t span);
+
 /* The sizes of a text slot: its type's `size`, and the limit, insn->imm or again `size`. */
 #define INSIDE_SIZES(size, limit) ((uint64_t)(limit) << 32 | (uint32_t)(size))
 #define INSIDE_PADDED		  UINT64_C(0x80000000) /* or'ed in: zeros up to the end of the slot */
@@ -110,6 +114,9 @@ void inside_text(uint64_t *slot, uint64_t size, const char *text, uint64_t len);
 void inside_comm(struct hit *h, uint64_t *slot, uint64_t size);
 /* OP_STRCMP: 0 when equal in the first `most` bytes (UINT64_MAX: wholly), else 1 */
 uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most);
+/* OP_APPEND: `sizes` are those of the slots, that of `to` with INSIDE_PADDED, as INSIDE_SIZES has
+ * them */
+void inside_append(uint64_t *to, const uint64_t *from, uint64_t sizes);
 /* OP_USTACK by frame pointers: `ip` of the probe, then the return addresses from `fp` on; `sp` as
  * at the probe. `pid` as stack_head carries it. */
 void inside_ustack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t ip, const uint64_t *fp_sp,

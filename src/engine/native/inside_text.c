@@ -130,6 +130,22 @@ uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t spa
 	return extend_bits(bits, size, how & INSIDE_SIGNED);
 }
 
+uint64_t inside_write(struct hit *h, uint64_t address, const uint64_t *value, uint64_t len,
+		      uint64_t span)
+{
+	struct extent from = {(uintptr_t)value, len}, to = {address, len};
+	uint64_t pid;
+
+	if (!must_not_call(h)) {
+		pid = (uint64_t)system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
+		if (system_call(CALL_WRITEV, pid, (uintptr_t)&from, 1, (uintptr_t)&to, 1, 0) ==
+		    (int64_t)len)
+			return 1;
+	}
+	inside_fault(h, span, FAULT_WRITE);
+	return 0;
+}
+
 /* ---- texts */
 
 static char *text_of(uint64_t *slot)
@@ -256,6 +272,21 @@ void inside_comm(struct hit *h, uint64_t *slot, uint64_t size)
 	while (len < sizeof(name) && name[len])
 		len++;
 	inside_text(slot, size, name, len);
+}
+
+void inside_append(uint64_t *to, const uint64_t *from, uint64_t sizes)
+{
+	uint32_t size = (uint32_t)sizes, room = size & ~(uint32_t)INSIDE_PADDED;
+	uint32_t most = (uint32_t)(sizes >> 32), keep = room > most ? room - most : 0;
+	uint32_t had = (uint32_t)to[0], add = (uint32_t)from[0];
+	uint32_t flags = (uint32_t)((to[0] | from[0]) >> 32) & TEXT_CUT;
+
+	if (had > keep || add > room - keep)
+		flags = TEXT_CUT;
+	had = had < keep ? had : keep;
+	add = add < room - keep ? add : room - keep;
+	copy_bytes(text_of(to) + had, (const char *)(from + HEAD_WORDS), add);
+	finish(to, size, had + add, flags);
 }
 
 uint64_t inside_strcmp(const uint64_t *a, const uint64_t *b, uint64_t most)

@@ -25,7 +25,6 @@
 #define LAYOUT_MAGIC UINT64_C(0x3174756f79614c4e) /* "NLayout1" */
 #define LAYOUT_PAGE  4096u
 #define CACHE_LINE   64u
-#define FAULT_KINDS  4u
 
 struct memory_range {
 	uint64_t start, end;

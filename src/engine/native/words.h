@@ -161,7 +161,8 @@ enum {
 	CALL_GETGID = 104,
 	CALL_PRCTL = 157,
 	CALL_GETTID = 186,
-	CALL_READV = 310
+	CALL_READV = 310,
+	CALL_WRITEV = 311
 };
 
 static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
@@ -184,7 +185,8 @@ enum {
 	CALL_GETGID = 176,
 	CALL_PRCTL = 167,
 	CALL_GETTID = 178,
-	CALL_READV = 270
+	CALL_READV = 270,
+	CALL_WRITEV = 271
 };
 
 static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d,

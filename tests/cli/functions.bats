@@ -1,0 +1,50 @@
+# Functions whose effect only a run shows: on processes, on memory, and what they ask the machine.
+load ../helpers
+
+setup() {
+	need_tracing
+	cd "$BATS_TEST_TMPDIR" || return
+	private tick >/dev/null
+}
+
+# tick SCRIPT OPTIONS...: what a traced ./tick word hello prints.
+trace_word() {
+	run timeout 30 "$NOPAL" -q "${@:2}" -e "usdt:./tick:tick:word { $1 }" -c './tick word hello'
+	echo "$output"
+}
+
+@test "a signal ends the program" {
+	trace_word 'signal("TERM"); print("sent");' --unsafe --exit-status
+	[ "$status" = 143 ]
+	[[ "$output" == *sent* ]]
+	trace_word 'signal_thread("sigkill");' --unsafe --exit-status
+	[ "$status" = 137 ]
+	trace_word 'signal(arg1 + 5);' --unsafe --exit-status
+	[ "$status" = 138 ]
+}
+
+@test "a signal that there is not is counted" {
+	trace_word 'signal(arg1 + 100);' --unsafe
+	[ "$status" = 0 ]
+	[[ "$output" == *"1 signal not sent"* ]]
+}
+
+@test "the memory of the program is changed, or the reason is given" {
+	local says='print(write_user(arg0, "XY", 2)); print(write_user(arg0 + 2, 0x5a59, 1)); print(str(arg0)); print(write_user(1, "a", 1));'
+	trace_word "$says" --unsafe --kernel
+	says no-write 'does not let BPF programs write to a process' && return
+	[[ "$output" == *$'true\ntrue\nXYYlo\nfalse'*"1 write failed: bad address"* ]]
+}
+
+@test "in user mode the program changes its own memory" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	trace_word 'print(write_user(arg0, "XY", 2)); print(write_user(arg0 + 2, 0x5a59, 1)); print(str(arg0)); print(write_user(1, "a", 1)); print(str_concat(str(arg0), "-end"));' --unsafe --user
+	[ "$status" = 0 ]
+	[[ "$output" == *$'true\ntrue\nXYYlo\nfalse\nXYYlo-end'* ]]
+	[[ "$output" == *"1 write failed: bad address"* ]]
+}
+
+@test "the process of -c" {
+	trace_word 'print((pid == cpid, has_cpid, pid(init) >= pid));'
+	[ "$output" = '(true, true, true)' ]
+}
