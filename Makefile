@@ -27,7 +27,7 @@ HARDEN := -fstack-protector-strong $(FORTIFY)
 HARDEN_LINK := -Wl,-z,relro -Wl,-z,now
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(HARDEN) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
-LDLIBS := -ldw -lelf -lz -lpthread
+LDLIBS := -liberty -ldw -lelf -lz -lpthread
 
 SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
@@ -90,7 +90,7 @@ $(O)/libnopal.a: $(OBJECTS)
 	$(Q)$(AR) rcs $@ $^
 
 $(O)/libnopal.so: $(OBJECTS)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,libnopal.so.0 $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -shared -Wl,-soname,libnopal.so.0 -Wl,--exclude-libs,libiberty.a $(HARDEN_LINK) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(O)/libnopal-runtime.a: $(RUNTIME_OBJECTS)
 	@rm -f $@

@@ -40,7 +40,7 @@ static const struct config_row rows[] = {
 	{ {"missing_probes"},               VALUE_MISSING, 0, 0,                0                        },
 	{ {"stack_mode"},                   VALUE_STACK,   0, 0,                0                        },
 	{ {"cache_user_symbols"},           VALUE_NONE,    0, 0,                0                        },
-	{ {"cpp_demangle", "demangle"},     VALUE_NONE,    0, 0,                0                        },
+	{ {"cpp_demangle", "demangle"},     VALUE_FLAG,    0, 1,                FACT(demangle)           },
 	{ {"lazy_symbolication"},           VALUE_NONE,    0, 0,                0                        },
 	{ {"show_debug_info"},              VALUE_FLAG,    0, 1,                FACT(show_debug_info)    },
 	{ {"max_bpf_progs"},                VALUE_NONE,    0, 0,                0                        },
@@ -173,6 +173,7 @@ int config_apply(struct script *s, struct diag *d)
 	s->facts.max_probes = given(s->options.max_probes, 100000);
 	s->options.ustack_depth = given(s->options.ustack_depth, 127);
 	s->facts.print_maps_on_exit = true;
+	s->facts.demangle = true;
 	s->facts.trunc_trailer = STR("..");
 	for (const struct setting *c = s->tree.settings; c; c = c->next)
 		if (apply_setting(s, c, d))

@@ -97,6 +97,7 @@ struct script_facts {
 	uint32_t most_strlen; /* ... and of one of which it does */
 	uint32_t max_map_keys, max_probes, ring_pages;
 	bool print_maps_on_exit;
+	bool demangle;	      /* names of C++, Rust and D as in the source */
 	bool show_debug_info; /* source lines and inlined functions in stacks */
 	bool only_begin_end;  /* nothing but BEGIN and END: the run is over when they are */
 	bool sends_data;      /* printf and other output, and not only what acts on maps */

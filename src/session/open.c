@@ -377,6 +377,8 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		err = open_engine(t, d);
 	if (!err)
 		err = symbols_new(&t->symbols);
+	if (!err)
+		symbols_demangle(t->symbols, t->facts.demangle, !options.folded);
 	if (!err && (t->options.lines || t->facts.show_debug_info))
 		symbols_want_lines(t->symbols);
 	options.trunc_trailer = t->facts.trunc_trailer;

@@ -1,19 +1,18 @@
-/* C++ names as their authors wrote them, when the C++ run-time library of the machine is there. */
+/* Names of functions as their authors wrote them: C++, Rust, D. */
 #ifndef NOPAL_SYMBOLS_DEMANGLE_H
 #define NOPAL_SYMBOLS_DEMANGLE_H
 
 #include "base/buf.h"
 
-/* Loaded for the first C++ name; zero at first. */
-struct demangler {
-	bool tried;
-	void *library;
-	char *(*call)(const char *name, char *buffer, size_t *len, int *status);
+/* clang-format off */
+enum demangle_form {
+	DEMANGLE_WHOLE, /* "_Z3fooi" -> "foo(int)" */
+	DEMANGLE_SHORT, /* "foo": without the parameters, where the name tells them apart */
+	DEMANGLE_NOT,
 };
+/* clang-format on */
 
-void demangler_close(struct demangler *d);
-/* "_Z3fooi" -> "foo(int)". Names that are not C++, or whose plain form could become huge, stay as
- * they are. */
-void demangle(struct demangler *d, struct str name, struct buf *out);
+/* Names of other languages, and those whose plain form is too long, stay as they are. */
+void demangle(struct str name, enum demangle_form form, struct buf *out);
 
 #endif

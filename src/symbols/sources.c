@@ -33,12 +33,12 @@ void sources_free(struct sources *s)
 	free(s->known);
 }
 
-static struct str keep_name(struct sources *s, struct demangler *d, struct str name)
+static struct str keep_name(struct sources *s, enum demangle_form form, struct str name)
 {
 	struct buf plain = BUF_INIT;
 	struct str kept;
 
-	demangle(d, name, &plain);
+	demangle(name, form, &plain);
 	kept = arena_str(&s->arena, buf_as_str(&plain));
 	buf_free(&plain);
 	return kept;
@@ -63,7 +63,7 @@ static struct str keep_file(struct sources *s, const struct debug_frame *f, size
 }
 
 /* Without memory nothing is known. */
-static void look_up(struct sources *s, struct debuginfo *di, struct demangler *d,
+static void look_up(struct sources *s, struct debuginfo *di, enum demangle_form form,
 		    struct known_address *out)
 {
 	struct debug_frame found[DEBUG_FRAMES_MOST];
@@ -75,7 +75,7 @@ static void look_up(struct sources *s, struct debuginfo *di, struct demangler *d
 	frames = arena_array(&s->arena, struct symbols_source, count);
 	for (unsigned i = 0; frames && i < count; i++) {
 		frames[i] = (struct symbols_source){
-			.function = keep_name(s, d, found[i].function),
+			.function = keep_name(s, form, found[i].function),
 			.line = found[i].line,
 		};
 		frames[i].file = keep_file(s, &found[i], &frames[i].folder);
@@ -86,7 +86,7 @@ static void look_up(struct sources *s, struct debuginfo *di, struct demangler *d
 	out->count = frames ? count : 0;
 }
 
-void sources_at(struct sources *s, struct debuginfo *di, uint64_t address, struct demangler *d,
+void sources_at(struct sources *s, struct debuginfo *di, uint64_t address, enum demangle_form form,
 		const struct symbols_source **out, unsigned *count)
 {
 	uint64_t hash = hash_address(di, address);
@@ -104,7 +104,7 @@ void sources_at(struct sources *s, struct debuginfo *di, uint64_t address, struc
 			return;
 		k = &s->known[s->count++];
 		*k = (struct known_address){.di = di, .address = address};
-		look_up(s, di, d, k);
+		look_up(s, di, form, k);
 	}
 	*out = k->frames;
 	*count = k->count;

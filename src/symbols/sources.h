@@ -18,7 +18,7 @@ struct sources {
 void sources_free(struct sources *s);
 /* What the debug information of a file says of a link-time address; *count 0: nothing. Valid until
  * the next call. */
-void sources_at(struct sources *s, struct debuginfo *di, uint64_t address, struct demangler *d,
+void sources_at(struct sources *s, struct debuginfo *di, uint64_t address, enum demangle_form form,
 		const struct symbols_source **out, unsigned *count);
 
 #endif

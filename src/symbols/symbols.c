@@ -24,7 +24,7 @@ struct symbols {
 	struct hash by_pid; /* their indexes */
 	bool kernel_tried;
 	struct kernel_symbols *kernel;
-	struct demangler demangler;
+	enum demangle_form form;
 	struct sources sources;
 };
 
@@ -50,7 +50,6 @@ void symbols_free(struct symbols *s)
 	hash_free(&s->by_pid);
 	modules_free(&s->modules);
 	kernel_symbols_free(s->kernel);
-	demangler_close(&s->demangler);
 	sources_free(&s->sources);
 	free(s);
 }
@@ -176,7 +175,7 @@ void symbols_number(uint64_t address, struct buf *out)
 static void add_name(struct symbols *s, struct str name, uint64_t into, unsigned flags,
 		     struct buf *out)
 {
-	demangle(&s->demangler, name, out);
+	demangle(name, s->form, out);
 	if (!(flags & SYMBOL_OFFSET))
 		return;
 	buf_char(out, '+');
@@ -231,6 +230,11 @@ static bool name_in_process(struct symbols *s, struct process *p, const struct m
 	return process_jit_name_at(p, &s->modules, address, name, into);
 }
 
+void symbols_demangle(struct symbols *s, bool any, bool parameters)
+{
+	s->form = !any ? DEMANGLE_NOT : parameters ? DEMANGLE_WHOLE : DEMANGLE_SHORT;
+}
+
 void symbols_want_lines(struct symbols *s)
 {
 	s->modules.wants_lines = true;
@@ -243,7 +247,7 @@ static void add_sources(struct symbols *s, const struct module *module, uint64_t
 	uint64_t address;
 
 	if (module->debuginfo && module_address_of(module, offset, &address))
-		sources_at(&s->sources, module->debuginfo, address, &s->demangler, &out->sources,
+		sources_at(&s->sources, module->debuginfo, address, s->form, &out->sources,
 			   &out->source_count);
 }
 
@@ -261,7 +265,7 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_
 	offset = m ? at - m->start + m->offset : at;
 	out->is_code = m || !p || !p->count;
 	if (m && name_in_process(s, p, m, at, &name, &out->offset))
-		demangle(&s->demangler, name, &out->function);
+		demangle(name, s->form, &out->function);
 	else
 		out->offset = offset;
 	out->offset += is_return;
@@ -287,7 +291,7 @@ void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_fr
 	out->is_code = true;
 	out->source_count = 0;
 	if (name_in_kernel(s, address, &name, &out->offset))
-		demangle(&s->demangler, name, &out->function);
+		demangle(name, s->form, &out->function);
 }
 
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out)

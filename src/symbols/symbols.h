@@ -32,8 +32,11 @@ void symbols_map(struct symbols *s, pid_t pid, const struct symbols_mapping *m);
 void symbols_fork(struct symbols *s, pid_t parent, pid_t child);
 /* Read the maps of every process. */
 void symbols_see_all(struct symbols *s);
-/* "main+18", or "0x55d1..." when nothing is known. C++ names are demangled when the demangler is
- * installed. Names are untrusted: escape them for a terminal. */
+/* How names of C++, Rust and D are shown: as linkers have them, or as in the source, with
+ * parameters (the default) or without. Say so before the first name is asked for. */
+void symbols_demangle(struct symbols *s, bool any, bool parameters);
+/* "main+18", or "0x55d1..." when nothing is known. Names are untrusted: escape them for a terminal.
+ */
 void symbols_user(struct symbols *s, pid_t pid, uint64_t address, unsigned flags, struct buf *out);
 /* Read debug information too, from now on: symbols_frame.sources. */
 void symbols_want_lines(struct symbols *s);

@@ -116,3 +116,35 @@ at() {
 	[[ "$output" == *'f (inlined) at '*'a\x1b[31m;b.c:7'* ]]
 	[[ "$output" != *$'\033'* ]]
 }
+
+@test "C++: names as in the source, short ones in folded stacks, the linker's when asked" {
+	need_program g++
+	g++ -O2 -g -fno-omit-frame-pointer -I"$ROOT/include" -x c++ -o shop - <<-'END'
+		#include <sys/sdt.h>
+		#include <vector>
+		namespace shop {
+		template <class T> struct store {
+			std::vector<T> items;
+			__attribute__((noinline)) T add(T item, int n) {
+				items.push_back(item);
+				return sum(n);
+			}
+			T sum(int n) {
+				T all = 0;
+				for (T i : items) all += i;
+				DTRACE_PROBE1(shop, sum, n);
+				return all;
+			}
+		};
+		}
+		int main(int argc, char **argv) { shop::store<long> s; return s.add(argc, 2) != 1; }
+	END
+	run -0 timeout 30 "$NOPAL" stack -q ./shop -c ./shop
+	[[ "$output" == *"    shop::store<long>::sum(int) (inlined) at "*":13
+    shop::store<long>::add(long, int)+"*":8
+    main+"* ]]
+	run -0 timeout 30 "$NOPAL" stack -q -f folded ./shop -c ./shop
+	[[ "$output" == *"main;shop::store<long>::add;shop::store<long>::sum_[i] 1" ]]
+	run -0 timeout 30 "$NOPAL" -q --lines -e 'config = { cpp_demangle = false } usdt:./shop:shop:sum { print(ustack) }' -c ./shop
+	[[ "$output" == *"[inlined] _ZN4shop5storeIlE3sumEi@"*"        _ZN4shop5storeIlE3addEli+"* ]]
+}

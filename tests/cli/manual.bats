@@ -100,7 +100,7 @@ build_example() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$ROOT/man/$1" | sed -e '/^\./d' -e 's/\\e/\\/g' >"$BATS_TEST_TMPDIR/example.c"
 	program=$BATS_TEST_TMPDIR/example
 	cc -Wall -Wextra -Werror -I"$ROOT/include" -o "$program" "$BATS_TEST_TMPDIR/example.c" ${SAN:+-fsanitize=address,undefined} \
-		"$BUILD/libnopal.a" -ldw -lelf -lz -lpthread
+		"$BUILD/libnopal.a" -liberty -ldw -lelf -lz -lpthread
 }
 
 @test "the functions of the public headers are in their pages" {

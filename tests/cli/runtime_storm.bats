@@ -21,7 +21,7 @@ setup_file() {
 	make_storm asan -fsanitize=address,undefined -fno-sanitize-recover=undefined &
 	make_storm tsan -fsanitize=thread &
 	cc -O2 -g -std=gnu11 -D_GNU_SOURCE ${SAN:+-fsanitize=address,undefined} -I"$ROOT/include" \
-		-o "$BATS_FILE_TMPDIR/tracer" "$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -ldw -lelf -lz -lpthread
+		-o "$BATS_FILE_TMPDIR/tracer" "$ROOT/tests/programs/storm_tracer.c" "$BUILD/libnopal.a" -liberty -ldw -lelf -lz -lpthread
 	wait
 }
 

@@ -79,47 +79,110 @@ static void this_kernel_has_names(void **state)
 	symbols_free(s);
 }
 
-static void cpp_names_are_demangled(void **state)
+static void names_are_demangled(void **state)
 {
-	static const char *const rows[][2] = {
-		{"_ZN3foo3barEi", "foo::bar(int)"},
+	/* clang-format off */
+	static const struct {
+		const char *mangled, *whole, *brief;
+	} rows[] = {
+		{"_ZN3foo3barEi", "foo::bar(int)", "foo::bar"},
 		{"_ZNSt6vectorIiSaIiEE9push_backEOi",
-		 "std::vector<int, std::allocator<int> >::push_back(int&&)"},
-		{"main", "main"},
-		{"_Z", "_Z"},
-		{"_ZN", "_ZN"},
-		{"_Zjunk", "_Zjunk"},
-		{"", ""},
+		 "std::vector<int, std::allocator<int> >::push_back(int&&)",
+		 "std::vector<int, std::allocator<int> >::push_back"},
+		{"_ZN4shop7largestESt6vectorIlSaIlEE.cold",
+		 "shop::largest(std::vector<long, std::allocator<long> >) [clone .cold]",
+		 "shop::largest"},
+		{"_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run()", "(anonymous namespace)::run"},
+		{"_ZN4core3fmt5write17h01a4f5e8b2c36d70E", "core::fmt::write", "core::fmt::write"},
+		{"_ZN60_$LT$alloc..string..String$u20$as$u20$core..fmt..Display$GT$3fmt17h01a4f5e8b2c36d70E",
+		 "<alloc::string::String as core::fmt::Display>::fmt",
+		 "<alloc::string::String as core::fmt::Display>::fmt"},
+		{"_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function", "foo::example_function"},
+		{"_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std",
+		 "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>",
+		 "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>"},
+		{"_D3std5stdio7writelnFAyaZv", "std.stdio.writeln(immutable(char)[])", "std.stdio.writeln(immutable(char)[])"},
+		{"_Dmain", "D main", "D main"},
+		{"main", "main", "main"},
+		{"_start", "_start", "_start"},
+		{"_DYNAMIC", "_DYNAMIC", "_DYNAMIC"},
+		{"_Z", "_Z", "_Z"},
+		{"_R", "_R", "_R"},
+		{"_ZN", "_ZN", "_ZN"},
+		{"_Zjunk", "_Zjunk", "_Zjunk"},
+		{"", "", ""},
 	};
-	struct demangler d = {0};
+	/* clang-format on */
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct buf out = BUF_INIT;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		for (int form = DEMANGLE_WHOLE; form <= DEMANGLE_NOT; form++) {
+			const char *wanted[] = {rows[i].whole, rows[i].brief, rows[i].mangled};
+			struct buf out = BUF_INIT;
 
-		demangle(&d, str_from(rows[i][0]), &out);
-		if (!d.tried || d.call)
-			assert_string_equal(out.ptr ? out.ptr : "", rows[i][1]);
-		buf_free(&out);
-	}
-	demangler_close(&d);
+			buf_text(&out, "at ");
+			demangle(str_from(rows[i].mangled), form, &out);
+			assert_string_equal(out.ptr + 3, wanted[form]);
+			buf_free(&out);
+		}
 }
 
-/* 150 bytes that stand for more memory than there is: shown as they are. */
+static void stays_mangled(struct buf *name)
+{
+	struct buf out = BUF_INIT;
+
+	demangle(buf_as_str(name), DEMANGLE_WHOLE, &out);
+	assert_string_equal(out.ptr, name->ptr);
+	buf_free(&out);
+	buf_free(name);
+}
+
+/* Rust's "B4_": what is 5 bytes after the "_R", in base 62. */
+static void add_reference(size_t to, struct buf *out)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	buf_char(out, 'B');
+	if (to > 62)
+		buf_char(out, digits[(to - 1) / 62]);
+	buf_char(out, digits[(to - 1) % 62]);
+	buf_char(out, '_');
+}
+
+/* Some 200 bytes that stand for more memory than there is: shown as they are. */
 static void names_that_explode_stay_mangled(void **state)
 {
-	struct buf name = BUF_INIT, out = BUF_INIT;
-	struct demangler d = {0};
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct buf cpp = BUF_INIT, rust = BUF_INIT, d = BUF_INIT;
+	size_t before = 0;
 
 	(void)state;
-	buf_text(&name, "_Z1fI1AE4pairI");
+	/* A pair of pairs, of pairs ... */
+	buf_text(&cpp, "_Z1fSt4pairIiiE");
+	for (int i = 0; i < 30; i++)
+		buf_printf(&cpp, "S_IS%c_S%c_E", digits[i], digits[i]);
+	stays_mangled(&cpp);
+	/* A tuple of tuples ... */
+	buf_text(&rust, "_RINvC1a1f");
+	for (int i = 0; i < 30; i++) {
+		size_t at = rust.len - 2;
+
+		buf_char(&rust, 'T');
+		for (int n = 0; n < 2; n++)
+			if (i)
+				add_reference(before, &rust);
+			else
+				buf_char(&rust, 'y');
+		buf_char(&rust, 'E');
+		before = at;
+	}
+	buf_char(&rust, 'E');
+	stays_mangled(&rust);
+	buf_text(&d, "_D1a1fFS1a");
 	for (int i = 0; i < 40; i++)
-		buf_text(&name, "S_S0_1BI");
-	demangle(&d, buf_as_str(&name), &out);
-	assert_string_equal(out.ptr, name.ptr);
-	assert_false(d.tried);
-	buf_free(&name);
-	buf_free(&out);
+		buf_text(&d, "QbQb");
+	stays_mangled(&d);
 }
 
 int main(void)
@@ -127,7 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kernel_symbols_are_read),
 		cmocka_unit_test(this_kernel_has_names),
-		cmocka_unit_test(cpp_names_are_demangled),
+		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(names_that_explode_stay_mangled),
 	};
 
