@@ -151,7 +151,7 @@ static void measure(struct in_process *p, struct clause *clause, const struct pr
 	clause->code = rows[row].code;
 	clause->insn_count = rows[row].count;
 	in_process_generate(p, &place, &step, 1);
-	in_process_patch(bench_site, p->code);
+	native_cpu_patch(bench_site, p->code);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		times[i] = round_ns() - loop;
 		engine_drain(&p->engine, 0, ignore, &records);

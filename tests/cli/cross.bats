@@ -87,7 +87,10 @@ lists_the_same() {
 
 @test "aarch64: the tests build, and those that need no kernel pass" {
 	build aarch64 aarch64-linux-gnu qemu-aarch64
-	units=(base notes operand describe know script program program_check interp native_maps provider report runtime runtime_image)
+	units=(base notes operand describe know script program program_check interp native_maps native_code native_gen native_differential
+		native_threads provider report runtime runtime_image)
+	[ "${MATRIX:-}" != full ] || units+=(native_cases)
+	export DIFFERENTIAL=300 HITS=20000 # machine code of user mode, without rseq
 	[ "${MATRIX:-}" != full ] || all=(units targets)
 	scripts/cross aarch64 -j2 CFLAGS=-O0 "${units[@]/#/build-$triplet/unit/}" "${all[@]}" >"$BATS_TEST_TMPDIR/log" 2>&1 || { cat "$BATS_TEST_TMPDIR/log"; false; }
 	for unit in "${units[@]}"; do

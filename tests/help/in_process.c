@@ -1,11 +1,15 @@
 #include "help/in_process.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "engine/native/blob.h"
@@ -22,10 +26,84 @@ static void *map_memory(size_t size, int prot)
 	return at;
 }
 
+char *in_process_near(const char *site)
+{
+	for (uintptr_t at = ((uintptr_t)site & ~UINT64_C(0xfffff)) + (64 << 20);; at += 1 << 20) {
+		char *code = mmap((void *)at, IN_PROCESS_CODE, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+		if (code == (void *)at)
+			return code;
+		if (code != MAP_FAILED) /* qemu-user takes the address as a wish */
+			munmap(code, IN_PROCESS_CODE);
+	}
+}
+
 static struct in_process *self_of(struct engine *e)
 {
 	return (struct in_process *)e;
 }
+
+/* ---- process_vm_readv(2), which qemu-user does not have
+ *
+ * In the copy of the functions that run inside, system calls become traps, and their handler makes
+ * the calls. Memory is read by way of a pipe, since write(2) says what cannot be read. */
+
+#if defined(__aarch64__)
+#define CALL_OF_SYSTEM 0xd4000001u /* svc #0 */
+#define TRAP	       0xd4200000u /* brk #0 */
+
+static int memory_pipe[2];
+
+static int64_t read_memory(const struct iovec *to, const struct iovec *from)
+{
+	ssize_t done = write(memory_pipe[1], from->iov_base, from->iov_len);
+
+	return done < 0 ? -errno : read(memory_pipe[0], to->iov_base, (size_t)done);
+}
+
+static void make_call(int signal, siginfo_t *info, void *context)
+{
+	mcontext_t *m = &((ucontext_t *)context)->uc_mcontext;
+	int64_t done;
+
+	(void)signal, (void)info;
+	if (m->regs[8] == SYS_process_vm_readv) {
+		done = read_memory((const struct iovec *)m->regs[1],
+				   (const struct iovec *)m->regs[3]);
+	} else {
+		done = syscall((long)m->regs[8], m->regs[0], m->regs[1], m->regs[2], m->regs[3],
+			       m->regs[4], m->regs[5]);
+		done = done < 0 ? -errno : done;
+	}
+	m->regs[0] = (uint64_t)done;
+	m->pc += 4;
+}
+
+static void replace_calls(uint32_t *code, size_t count)
+{
+	static char stack[65536];
+	const stack_t other = {.ss_sp = stack, .ss_size = sizeof(stack)};
+	struct sigaction action = {.sa_sigaction = make_call, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	char from = 1, to = 0;
+	struct iovec local = {&to, 1}, remote = {&from, 1};
+
+	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1)
+		return;
+	if (!memory_pipe[1])
+		assert_int_equal(pipe(memory_pipe), 0);
+	assert_int_equal(sigaltstack(&other, NULL), 0);
+	assert_int_equal(sigaction(SIGTRAP, &action, NULL), 0);
+	for (size_t i = 0; i < count; i++)
+		if (code[i] == CALL_OF_SYSTEM)
+			code[i] = TRAP;
+}
+#else
+static void replace_calls(uint32_t *code, size_t count)
+{
+	(void)code, (void)count;
+}
+#endif
 
 static int in_process_open(const struct engine_options *options, struct engine **out,
 			   struct diag *d)
@@ -35,11 +113,17 @@ static int in_process_open(const struct engine_options *options, struct engine *
 	(void)options, (void)d;
 	assert_non_null(p);
 	p->engine.ops = &engine_in_process;
+#if defined(__aarch64__) /* it has no jump to everywhere */
+	p->code = in_process_near((const char *)(uintptr_t)native_back());
+#else
 	p->code = map_memory(IN_PROCESS_CODE, PROT_READ | PROT_WRITE | PROT_EXEC);
+#endif
 	p->page = map_memory(LAYOUT_PAGE, PROT_READ | PROT_WRITE);
 	p->page->pid = (uint64_t)getpid();
 	p->inside = map_memory(native_blob_size, PROT_READ | PROT_WRITE);
 	memcpy(p->inside, native_blob, native_blob_size);
+	replace_calls((uint32_t *)(void *)p->inside, native_blob_size / 4);
+	__builtin___clear_cache(p->inside, p->inside + native_blob_size);
 	assert_int_equal(mprotect(p->inside, native_blob_size, PROT_READ | PROT_EXEC), 0);
 	*out = &p->engine;
 	return 0;
@@ -80,10 +164,17 @@ static char *thread_pointer(void)
 	return __builtin_thread_pointer();
 }
 
-/* As a tracer finds it: the first word near the thread pointer that is this thread's id. */
+/* As a tracer finds it: the first word near the thread pointer that is this thread's id. On aarch64
+ * what libc has of a thread lies before it. */
 static int32_t find_tid(void)
 {
-	for (int32_t at = 0; at < TID_REACH; at += 4)
+#if defined(__aarch64__)
+	const int32_t step = -4;
+#else
+	const int32_t step = 4;
+#endif
+
+	for (int32_t at = step; at < TID_REACH && at > -TID_REACH; at += step)
 		if (*(const uint32_t *)(const void *)(thread_pointer() + at) == (uint32_t)gettid())
 			return at;
 	return NATIVE_NONE;
@@ -120,6 +211,7 @@ void in_process_generate(struct in_process *p, const struct native_place *place,
 			 d.first ? d.first->text.ptr : "");
 	assert_true(code.bytes.len <= IN_PROCESS_CODE);
 	memcpy(p->code, code.bytes.ptr, code.bytes.len);
+	__builtin___clear_cache(p->code, p->code + code.bytes.len);
 	if (getenv("NATIVE_CODE")) {
 		FILE *f = fopen(getenv("NATIVE_CODE"), "w");
 
@@ -134,20 +226,20 @@ void in_process_generate(struct in_process *p, const struct native_place *place,
  * operand names stay as they are. */
 static void set_registers(struct native_cpu *cpu, const struct context *c, const struct attach *at)
 {
-	static const uint8_t numbers[16] = {0, 2, 1, 3, 6, 7, 5, 4, 8, 9, 10, 11, 12, 13, 14, 15};
-
-	for (unsigned id = 0; id < 16; id++) {
+	for (unsigned id = 0; id < COUNT(c->regs); id++) {
+		int reg = asm_general((uint8_t)id), vector = asm_vector((uint8_t)id);
 		bool is_set = c->regs[id];
 
 		for (unsigned i = 0; i < at->arg_count; i++)
 			is_set |= at->args[i].operand.kind == OPERAND_REG &&
 				  at->args[i].operand.reg == id;
-		if (is_set)
-			cpu->regs[numbers[id]] = c->regs[id];
+		if (is_set && id == arch_host()->sp)
+			cpu->regs[CPU_SP] = c->regs[id];
+		else if (is_set && reg != ASM_NONE)
+			cpu->regs[reg] = c->regs[id];
+		else if (c->regs[id] && vector >= 0 && vector < CPU_VECTORS)
+			cpu->vectors[vector][0] = c->regs[id];
 	}
-	for (unsigned n = 0; n < 16; n++)
-		if (c->regs[32 + n])
-			cpu->xmm[n][0] = c->regs[32 + n];
 }
 
 /* The thread: as it goes, and as it comes back. */
@@ -266,28 +358,6 @@ static void in_process_close(struct engine *e)
 	munmap(p->inside, native_blob_size);
 	native_store_close(p->store);
 	free(p);
-}
-
-char *in_process_near(const char *site)
-{
-	for (uintptr_t at = ((uintptr_t)site & ~UINT64_C(0xfffff)) + (64 << 20);; at += 1 << 20) {
-		char *code = mmap((void *)at, IN_PROCESS_CODE, PROT_READ | PROT_WRITE | PROT_EXEC,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-		if (code != MAP_FAILED)
-			return code;
-	}
-}
-
-void in_process_patch(char *site, const char *to)
-{
-	char *page = (char *)((uintptr_t)site & ~UINT64_C(4095));
-	int32_t rel = (int32_t)(to - (site + 5));
-
-	assert_int_equal(mprotect(page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
-	memcpy(site + 1, &rel, sizeof(rel));
-	site[0] = (char)0xe9;
-	assert_int_equal(mprotect(page, 8192, PROT_READ | PROT_EXEC), 0);
 }
 
 const struct engine_ops engine_in_process = {

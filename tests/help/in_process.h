@@ -1,6 +1,6 @@
 /* The native engine without another process: the shared memory, the code that runs inside, and
  * trampolines are all in this one. Sites are hit by calls with a context, as the interpreter's are;
- * each hit also checks that the thread finds everything as it was. x86-64 only. */
+ * each hit also checks that the thread finds everything as it was. x86-64 and aarch64. */
 #ifndef NOPAL_TESTS_HELP_IN_PROCESS_H
 #define NOPAL_TESTS_HELP_IN_PROCESS_H
 
@@ -35,9 +35,7 @@ struct native_place in_process_place(struct in_process *p);
 void in_process_generate(struct in_process *p, const struct native_place *place,
 			 const struct native_step *steps, unsigned count);
 
-/* Memory for code near a site of the program, so that 5 bytes lead there. */
+/* Memory for code near a site of the program, so that native_cpu_patch() can lead there. */
 char *in_process_near(const char *site);
-/* Make a nop of 10 bytes a jump. The page is writable and executable meanwhile. */
-void in_process_patch(char *site, const char *to);
 
 #endif

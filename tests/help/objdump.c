@@ -6,6 +6,15 @@
 
 #include "help/check.h"
 
+/* Under qemu-user the commands are those of the machine. */
+#if defined(__aarch64__)
+#define OBJDUMP "aarch64-linux-gnu-objdump"
+#define MACHINE "aarch64"
+#else
+#define OBJDUMP "x86_64-linux-gnu-objdump"
+#define MACHINE "i386:x86-64"
+#endif
+
 void objdump_each(const struct native_code *c, void (*fn)(void *arg, char *line), void *arg)
 {
 	char path[] = "/tmp/nopal-code-XXXXXX", command[256], line[256];
@@ -16,8 +25,9 @@ void objdump_each(const struct native_code *c, void (*fn)(void *arg, char *line)
 	assert_int_equal(write(fd, c->bytes.ptr, c->bytes.len), (ssize_t)c->bytes.len);
 	close(fd);
 	snprintf(command, sizeof(command),
-		 "objdump -D -b binary -m i386:x86-64 --no-show-raw-insn --adjust-vma=0x%llx %s",
-		 (unsigned long long)c->address, path);
+		 "$(command -v %s || echo objdump) -D -z -b binary -m %s --no-show-raw-insn "
+		 "--adjust-vma=0x%llx %s",
+		 OBJDUMP, MACHINE, (unsigned long long)c->address, path);
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	while (fgets(line, sizeof(line), pipe)) {

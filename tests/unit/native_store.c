@@ -196,6 +196,9 @@ static void too_much_memory_is_refused(void **state)
 /* A CPU whose TSC stops, or goes at changing speed. */
 static void a_bad_clock_is_refused(void **state)
 {
+#if defined(__aarch64__) /* where all have one that does not */
+	skip();
+#endif
 	char path[] = "/tmp/nopal-cpuinfo-XXXXXX";
 	const struct native_sizes sizes = {.cpuinfo = path};
 	struct native_store *s = NULL;

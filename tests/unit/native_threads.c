@@ -47,7 +47,30 @@ __asm__(
 "1:	mov $99, %eax\n"
 "	ret\n");
 /* clang-format on */
+#define FIRST 5 /* rdi */
+#elif defined(__aarch64__)
+/* No red zone there. */
+__asm__("	.text\n"
+	"	.p2align 4\n"
+	"	.globl leaf, leaf_site, leaf_back\n"
+	"	.hidden leaf, leaf_site, leaf_back\n"
+	"leaf:\n"
+	"	mov x17, x0;    mvn x16, x0;    fmov d5, x0\n"
+	"	cmp x0, 1000\n"
+	"leaf_site:\n"
+	"	nop\n"
+	"leaf_back:\n"
+	"	cset w1, hs\n"
+	"	cmp x17, x0;    b.ne 1f\n"
+	"	mvn x16, x16;   cmp x16, x0;    b.ne 1f\n"
+	"	fmov x2, d5;    cmp x2, x0;     b.ne 1f\n"
+	"	mov w0, w1\n"
+	"	ret\n"
+	"1:	mov w0, 99\n"
+	"	ret\n");
+#define FIRST 0 /* x0 */
 #else
+#define FIRST 0
 char leaf_site[1], leaf_back[1];
 
 uint64_t leaf(uint64_t number)
@@ -91,7 +114,7 @@ static struct insn code[] = {
 static const struct slot slots[] = {{U64}, {{.kind = TYPE_BUF, .size = 32}}};
 static const struct str name = STR("site");
 static const struct span span;
-static const struct argument rdi = {.operand = {.kind = OPERAND_REG, .size = 8, .reg = 5}};
+static const struct argument first = {.operand = {.kind = OPERAND_REG, .size = 8, .reg = FIRST}};
 
 static struct attach at;
 static struct clause clause = {.code = code,
@@ -188,7 +211,7 @@ static void trace(struct in_process *p)
 	place.site = (uintptr_t)leaf_site;
 	place.back = (uintptr_t)leaf_back;
 	in_process_generate(p, &place, &step, 1);
-	in_process_patch(leaf_site, p->code);
+	native_cpu_patch(leaf_site, p->code);
 }
 
 /* ---- a handler that leaves the trampoline and never comes back to it */
@@ -234,7 +257,7 @@ static struct engine *open_traced(bool plain)
 	at = (struct attach){.kind = ATTACH_UPROBE,
 			     .path = STR("/x"),
 			     .arch = arch_host(),
-			     .args = &rdi,
+			     .args = &first,
 			     .arg_count = 1};
 	engine_in_process.open(&options, &e, &d);
 	assert_int_equal(engine_build(e, &program, &d), 0);

@@ -27,6 +27,18 @@
  *	FRAME_POINTER   in functions that have one
  */
 /* clang-format off */
+#if defined(__aarch64__)
+enum {
+	ACC = 0, AUX = 1, TMP = 9, KEEP = 19, W1 = 10, W2 = 11, W3 = 12, W4 = 13, W5 = 14, W6 = 15,
+	FRAME_POINTER = 29, STACK = 31,
+	ASM_REGS = 31, /* those that can be saved: numbers below this */
+};
+#define ASM_ARGS	  {0, 1, 2, 3, 4, 5}
+/* What a C function may change, and what it must not: AAPCS64, 6.1.1. */
+#define ASM_CALL_CHANGES  (0x7ffffu | 1u << 30)
+#define ASM_RED_ZONE	  0
+#define ASM_STACK_ALIGN	  16 /* of the stack pointer, always */
+#else
 enum x86_reg {
 	RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15,
 	ACC = RAX, AUX = RDX, TMP = RCX, KEEP = RBX,
@@ -41,7 +53,8 @@ enum x86_reg {
 	 ASM_BIT(R9) | ASM_BIT(R10) | ASM_BIT(R11))
 /* Below the stack pointer; it belongs to functions that call no others. */
 #define ASM_RED_ZONE	  128
-#define ASM_STACK_ALIGN	  8 /* of the stack pointer, always */
+#define ASM_STACK_ALIGN	  8
+#endif
 #define ASM_NONE	  (-1)
 #define ASM_BIT(reg)	  (1u << (reg))
 

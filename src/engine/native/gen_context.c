@@ -313,7 +313,7 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_TID: read_tid(g); break;
 	case BUILTIN_UID: native_call(g, INSIDE_UID, HIT); break;
 	case BUILTIN_GID: native_call(g, INSIDE_GID, HIT); break;
-	case BUILTIN_CPU: native_call(g, INSIDE_CPU, NOTHING); break;
+	case BUILTIN_CPU: native_call(g, INSIDE_CPU, HIT); break;
 	case BUILTIN_RAND: native_call(g, INSIDE_RAND, HIT); break;
 	case BUILTIN_NSECS: read_nsecs(g); break;
 	case BUILTIN_ELAPSED:

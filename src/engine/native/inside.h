@@ -2,15 +2,15 @@
  * as one blob of bytes that is copied there, and the same file is compiled into the tracer, whose
  * interpreter runs BEGIN, END and intervals on the same maps.
  *
- * It has no libc, no global data and no SSE, takes no lock, waits for no other thread, and its
- * loops are bounded whatever is in the shared memory. A thread may be killed anywhere in it; a
- * signal handler may interrupt it anywhere and call it again.
+ * It has no libc, no global data and no vector registers, takes no lock, waits for no other thread,
+ * and its loops are bounded whatever is in the shared memory. A thread may be killed anywhere in
+ * it; a signal handler may interrupt it anywhere and call it again.
  *
- * Calls follow the SysV ABI: every function keeps rbx, rbp, r12 to r15 and may change the other
- * general registers and the flags; none touches vector or x87 state. rsp need only be a multiple of
- * 8; no function uses more than INSIDE_STACK bytes below it. Keys, values and slots are 8-byte
- * aligned memory of their full type_memory() size, laid out as program/type.h says; results have
- * the bytes that engine/interp has. `span` is insn->span: faults are counted there.
+ * Calls follow the CPU's C ABI, but none touches vector or x87 state, and on x86-64 rsp need only
+ * be a multiple of 8. No function uses more than INSIDE_STACK bytes below the stack pointer. Keys,
+ * values and slots are 8-byte aligned memory of their full type_memory() size, laid out as
+ * program/type.h says; results have the bytes that engine/interp has. `span` is insn->span: faults
+ * are counted there.
  *
  * Padding: a text in a slot is followed by zeros up to a multiple of 8 bytes; a slot that is
  * copied, or part of a tuple, must be padded to its end: INSIDE_PADDED asks for that. Keys and
@@ -166,6 +166,6 @@ uint64_t inside_gid(struct hit *h);
 /* OP_F2I of IEEE bits of `size` bytes; without SSE. */
 uint64_t inside_f2i(uint64_t bits, uint64_t size);
 uint64_t inside_rand(struct hit *h);
-uint64_t inside_cpu(void);
+uint64_t inside_cpu(struct hit *h);
 
 #endif

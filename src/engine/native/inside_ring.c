@@ -186,7 +186,7 @@ static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
  * it interrupts between `1:` and `2:` to `4:`. So no other thread runs on this CPU from the first
  * of these instructions to the last, which makes the record exist. */
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 #define SEGMENTS 16u
 #define RETRIES	 8u
 
@@ -196,9 +196,23 @@ struct segment {
 	uint64_t words;
 };
 
-/* struct rseq and struct rseq_cs of linux/rseq.h: cpu_id is at 4, rseq_cs at 8. The descriptor is
+/* A change of the ring of a CPU: where it is, and where it will end. */
+struct ring_step {
+	char *rseq;
+	struct ring_head *ring;
+	char *data;
+	uint64_t size; /* of the data */
+	uint64_t head, next;
+	uint32_t cpu;
+};
+
+/* store_in_ring(): *at = value, then head = next. False: the thread was interrupted, or head is
+ * another one. copy_to_ring(): the words of a record to `to`, then likewise.
+ *
+ * struct rseq and struct rseq_cs of linux/rseq.h: cpu_id is at 4, rseq_cs at 8. The descriptor is
  * on the stack, so rseq_cs is cleared before it goes. The number before `4:` is glibc's signature.
  */
+#if defined(__x86_64__)
 #define SEQUENCE_BEGIN              \
 	"	movq	$0, (%[cs])\n"       \
 	"	leaq	1f(%%rip), %[t]\n"   \
@@ -218,17 +232,6 @@ struct segment {
 	"4:	xorl	%k[t], %k[t]\n"    \
 	"5:	movq	$0, 8(%[rseq])\n"
 
-/* A change of the ring of a CPU: where it is, and where it will end. */
-struct ring_step {
-	char *rseq;
-	struct ring_head *ring;
-	char *data;
-	uint64_t size; /* of the data */
-	uint64_t head, next;
-	uint32_t cpu;
-};
-
-/* *at = value, then head = next. False: the thread was interrupted, or head is another one. */
 static bool store_in_ring(const struct ring_step *step, uint64_t *at, uint64_t value)
 {
 	uint64_t cs[4], done, word;
@@ -247,7 +250,6 @@ static bool store_in_ring(const struct ring_step *step, uint64_t *at, uint64_t v
 	return (uint32_t)done;
 }
 
-/* The words of a record to `to`, then likewise. */
 static bool copy_to_ring(const struct ring_step *step, uint64_t *to, const struct segment *segments,
 			 uint64_t count)
 {
@@ -276,6 +278,63 @@ static bool copy_to_ring(const struct ring_step *step, uint64_t *to, const struc
 			 : "memory", "cc");
 	return (uint32_t)done;
 }
+#else
+#define SEQUENCE_BEGIN                      \
+	"	str	xzr, [%[cs]]\n"               \
+	"	adr	%[t], 1f\n"                   \
+	"	adr	%[word], 2f\n"                \
+	"	sub	%[word], %[word], %[t]\n"     \
+	"	stp	%[t], %[word], [%[cs], #8]\n" \
+	"	adr	%[t], 4f\n"                   \
+	"	str	%[t], [%[cs], #24]\n"         \
+	"	str	%[cs], [%[rseq], #8]\n"       \
+	"1:	ldr	%w[t], [%[rseq], #4]\n"     \
+	"	cmp	%w[t], %w[cpu]\n"             \
+	"	b.ne	4f\n"                        \
+	"	ldr	%[t], [%[ring]]\n"            \
+	"	cmp	%[t], %[head]\n"              \
+	"	b.ne	4f\n"
+#define SEQUENCE_END                 \
+	"	stlr	%[next], [%[ring]]\n" \
+	"2:	mov	%[t], #1\n"          \
+	"	b	5f\n"                    \
+	"	.inst	0xd428bc00\n"        \
+	"4:	mov	%[t], #0\n"          \
+	"5:	str	xzr, [%[rseq], #8]\n"
+
+static bool store_in_ring(const struct ring_step *step, uint64_t *at, uint64_t value)
+{
+	uint64_t cs[4], done, word;
+
+	__asm__ volatile(SEQUENCE_BEGIN "	str	%[value], [%[at]]\n" SEQUENCE_END
+			 : [t] "=&r"(done), [word] "=&r"(word)
+			 : [cs] "r"(cs), [rseq] "r"(step->rseq), [cpu] "r"(step->cpu),
+			   [ring] "r"(step->ring), [head] "r"(step->head), [next] "r"(step->next),
+			   [at] "r"(at), [value] "r"(value)
+			 : "memory", "cc");
+	return done;
+}
+
+static bool copy_to_ring(const struct ring_step *step, uint64_t *to, const struct segment *segments,
+			 uint64_t count)
+{
+	uint64_t cs[4], done, words, word;
+
+	__asm__ volatile(SEQUENCE_BEGIN "6:	ldp	%[t], %[words], [%[segment]], #16\n"
+					"7:	ldr	%[word], [%[t]], #8\n"
+					"	str	%[word], [%[to]], #8\n"
+					"	subs	%[words], %[words], #1\n"
+					"	b.ne	7b\n"
+					"	subs	%[count], %[count], #1\n"
+					"	b.ne	6b\n" SEQUENCE_END
+			 : [t] "=&r"(done), [words] "=&r"(words), [word] "=&r"(word),
+			   [segment] "+&r"(segments), [to] "+&r"(to), [count] "+&r"(count)
+			 : [cs] "r"(cs), [rseq] "r"(step->rseq), [cpu] "r"(step->cpu),
+			   [ring] "r"(step->ring), [head] "r"(step->head), [next] "r"(step->next)
+			 : "memory", "cc");
+	return done;
+}
+#endif
 
 /* Make room for `size` bytes at the head: a later `limit`, or a pad up to the end of the data.
  * False: the ring is full. */
@@ -372,9 +431,20 @@ static void count_lost(struct hit *h, uint32_t number, const struct emit_shape *
 		word_add(&shared_ring(h, number).head->lost, 1);
 }
 
+/* Mostly the CPU that this thread runs on; where that takes a system call, any. */
+static uint32_t near_cpu(const struct hit *h)
+{
+#if defined(__x86_64__)
+	(void)h;
+	return this_cpu();
+#else
+	return h->rseq ? *(volatile uint32_t *)(void *)(h->rseq + 4) : this_cpu();
+#endif
+}
+
 void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame)
 {
-	uint32_t cpus = h->layout->cpus, cpu = this_cpu(), other;
+	uint32_t cpus = h->layout->cpus, cpu = near_cpu(h), other;
 	uint64_t size = record_size(shape, frame);
 
 	cpu = cpu < cpus ? cpu : 0;
@@ -438,9 +508,19 @@ uint64_t inside_gid(struct hit *h)
 	return id_by_call(h, CALL_GETGID);
 }
 
-uint64_t inside_cpu(void)
+uint64_t inside_cpu(struct hit *h)
 {
+#if defined(__x86_64__)
+	(void)h;
 	return this_cpu();
+#else
+	uint32_t cpu = h->rseq ? *(volatile uint32_t *)(void *)(h->rseq + 4) : UINT32_MAX;
+	bool no_calls = h->no_calls || (h->process && word_load(&h->process->no_calls));
+
+	if (cpu == UINT32_MAX && !no_calls)
+		system_call(CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0, 0);
+	return cpu;
+#endif
 }
 
 uint64_t inside_rand(struct hit *h)

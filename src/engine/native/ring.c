@@ -280,6 +280,11 @@ static uint64_t ordered_tsc(void)
 	__asm__ volatile("lfence" ::: "memory");
 	tsc = read_tsc();
 	__asm__ volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+	/* What is stamped with the same tick may come after. */
+	__asm__ volatile("dsb ish" ::: "memory");
+	tsc = read_tsc() - 1;
+	__asm__ volatile("isb" ::: "memory");
 #else
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	tsc = read_tsc();

@@ -117,6 +117,12 @@ static inline void multiply(uint64_t a, uint64_t b, uint64_t *low, uint64_t *hig
 #endif
 }
 
+/* The counter of aarch64 has as few as a million ticks a second. They are divided, so that what
+ * follows within one tick can have a stamp of its own. */
+#define COUNTER_SHIFT 6
+
+/* A clock that all CPUs have in common. On aarch64 without isb it may be read before what comes
+ * first. */
 static inline uint64_t read_tsc(void)
 {
 #if defined(__x86_64__)
@@ -127,15 +133,15 @@ static inline uint64_t read_tsc(void)
 #elif defined(__aarch64__)
 	uint64_t now;
 
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(now));
-	return now;
+	__asm__ volatile("isb\n	mrs %0, cntvct_el0" : "=r"(now)::"memory");
+	return now << COUNTER_SHIFT;
 #else
 	return 0;
 #endif
 }
 
 /* The CPU that this thread ran on just now. Linux has its number in the limit of a segment, for the
- * vDSO. On other CPUs, any number: it only spreads threads. */
+ * vDSO. On other CPUs, a number below 64, of the thread: it only spreads threads. */
 static inline uint32_t this_cpu(void)
 {
 #if defined(__x86_64__)
@@ -147,7 +153,7 @@ static inline uint32_t this_cpu(void)
 	uint64_t thread;
 
 	__asm__("mrs %0, tpidr_el0" : "=r"(thread));
-	return (uint32_t)(thread >> 12);
+	return (thread >> 12 ^ thread >> 20) & 63;
 #else
 	return 0;
 #endif
@@ -161,6 +167,7 @@ enum {
 	CALL_GETGID = 104,
 	CALL_PRCTL = 157,
 	CALL_GETTID = 186,
+	CALL_GETCPU = 309,
 	CALL_READV = 310,
 	CALL_WRITEV = 311
 };
@@ -180,6 +187,7 @@ static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64
 }
 #else
 enum {
+	CALL_GETCPU = 168,
 	CALL_GETPID = 172,
 	CALL_GETUID = 174,
 	CALL_GETGID = 176,

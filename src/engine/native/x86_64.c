@@ -2,6 +2,9 @@
  * a pattern begins with are beside it. */
 #include "engine/native/code.h"
 
+/* It is also built for CPUs that the engine is not offered on. */
+#if !defined(__aarch64__)
+
 static void byte(struct native_code *c, unsigned value)
 {
 	const uint8_t b = (uint8_t)value;
@@ -491,3 +494,5 @@ void asm_rseq_signature(struct native_code *c)
 {
 	asm_bytes(c, "\x0f\xb9\x3d\x53\x30\x05\x53", 7); /* ud1 0x53053053(%rip), %edi */
 }
+
+#endif
