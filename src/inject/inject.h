@@ -28,6 +28,7 @@ enum inject_form {
 	INJECT_NOP5,	 /* 0f 1f 44 ss dd: ss and dd are chosen, then byte 0 becomes e9 */
 	INJECT_PUN,	 /* 90: becomes e9, and the next four bytes, as they are, its offset */
 	INJECT_RETARGET, /* 90 e9 rel32: the jump that follows gets another target */
+	INJECT_RETURN,	 /* c3, then padding: a jump over both; inject_plan_loader() only */
 };
 
 const char *inject_form_name(enum inject_form form); /* "nop10", "nop5", "pun", "retarget" */
@@ -90,6 +91,11 @@ uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
 /* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
  * something: site->form or site->why. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
+/* Plan the function that the dynamic loader calls when it has mapped a library, before any code of
+ * that runs, and when it has unmapped one. The trampoline returns to the caller. *state: of 4
+ * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not
+ * as expected; -ENOMEM. */
+int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state);
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
@@ -115,6 +121,8 @@ int inject_settle(struct inject *x);
  */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
+/* Was the site's image mapped anew since it was enabled? inject_enable() then enables it again. */
+bool inject_renew(struct inject *x, struct inject_site *site);
 const struct inject_pause *inject_pause(const struct inject *x);
 int inject_reread(struct inject *x);	 /* what it has mapped by now */
 bool inject_has_ended(struct inject *x); /* it exited, or runs another program */

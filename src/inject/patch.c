@@ -33,7 +33,8 @@ static int write_after(struct inject *x, const struct inject_site *s)
 	return err ? err : inject_write(x, s->patch, s->after, 1);
 }
 
-/* Who put a breakpoint there has kept the first byte, and puts it back. */
+/* Who put a breakpoint there has kept the first byte, and puts it back: perhaps ours. So the others
+ * are then left as they are, with which it is a jump to our landing. */
 static int write_before(struct inject *x, uint64_t patch, unsigned len, const uint8_t *before,
 			const uint8_t *after)
 {
@@ -45,7 +46,8 @@ static int write_before(struct inject *x, uint64_t patch, unsigned len, const ui
 			       : inject_write(x, patch, before, 1);
 		changed = 1;
 	}
-	if (!err && len > 1 && len != 4 && !memcmp(now + 1, after + 1, len - 1)) {
+	if (!err && len > 1 && len != 4 && (changed || now[0] == before[0]) &&
+	    !memcmp(now + 1, after + 1, len - 1)) {
 		err = inject_write(x, patch + 1, before + 1, len - 1);
 		changed = 1;
 	}
@@ -103,6 +105,21 @@ static int write_jumps(struct inject *x, const struct inject_site *s)
 	int err = write_landing(x, s);
 
 	return !err && s->form == INJECT_PUN ? write_detours(x, s) : err;
+}
+
+enum inject_state inject_look(struct inject *x, const struct inject_site *s)
+{
+	uint8_t now[INJECT_PATCH_MAX];
+
+	if (s->form == INJECT_NONE || read_bytes(x, s, now))
+		return SITE_GONE;
+	if (!memcmp(now, s->after, s->len))
+		return SITE_ON;
+	if (s->form != INJECT_RETARGET && now[0] == s->before[0])
+		return SITE_OFF;
+	if (!memcmp(now, s->before, s->len))
+		return SITE_OFF;
+	return now[0] == 0xcc || now[0] == 0xe8 ? SITE_SHADOWED : SITE_GONE;
 }
 
 /* ---- all threads stopped */
@@ -173,15 +190,17 @@ static int enable_one(struct inject *x, struct inject_site *s)
 	return err ? err : raise_semaphore(x, s);
 }
 
+/* Where an image was, there may be other data by now: its semaphore is not touched. */
 static int disable_one(struct inject *x, struct inject_site *s)
 {
+	bool is_there = inject_look(x, s) != SITE_GONE;
 	int err = 0;
 
 	if (s->is_listed && s->form != INJECT_NONE)
 		err = write_before(x, s->patch, s->len, s->before, s->after);
 	s->is_on = false;
 	if (err >= 0 && s->is_raised) {
-		err = semaphore_add(x, s->semaphore, -1);
+		err = is_there ? semaphore_add(x, s->semaphore, -1) : 0;
 		s->is_raised = false;
 		if (!err)
 			err = ledger_mark(x, s);
@@ -311,19 +330,18 @@ int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 	return err;
 }
 
-enum inject_state inject_look(struct inject *x, const struct inject_site *s)
+bool inject_renew(struct inject *x, struct inject_site *s)
 {
 	uint8_t now[INJECT_PATCH_MAX];
+	uint16_t value = 0;
 
-	if (s->form == INJECT_NONE || read_bytes(x, s, now))
-		return SITE_GONE;
-	if (!memcmp(now, s->after, s->len))
-		return SITE_ON;
-	if (s->form != INJECT_RETARGET && now[0] == s->before[0])
-		return SITE_OFF;
-	if (!memcmp(now, s->before, s->len))
-		return SITE_OFF;
-	return now[0] == 0xcc || now[0] == 0xe8 ? SITE_SHADOWED : SITE_GONE;
+	if (!s->is_on || s->form == INJECT_NONE || read_bytes(x, s, now) ||
+	    memcmp(now, s->before, s->len))
+		return false;
+	s->is_on = false;
+	if (s->is_raised && (inject_read(x, s->semaphore, &value, sizeof(value)) || !value))
+		s->is_raised = false;
+	return true;
 }
 
 /* ---- what killed tracers left */
@@ -339,9 +357,13 @@ struct undoing {
 
 static int undo_entry(struct inject *x, const struct ledger_entry *e)
 {
-	int changed = e->len == 0 ? 0 : write_before(x, e->patch, e->len, e->before, e->after);
+	uint8_t now[INJECT_PATCH_MAX];
+	bool is_there = e->len && !inject_read(x, e->patch, now, e->len) &&
+			(!memcmp(now, e->after, e->len) || !memcmp(now, e->before, e->len) ||
+			 now[0] == 0xcc || now[0] == 0xe8);
+	int changed = is_there ? write_before(x, e->patch, e->len, e->before, e->after) : 0;
 
-	if (e->is_raised)
+	if (e->is_raised && is_there)
 		semaphore_add(x, e->semaphore, -1);
 	return changed == 1;
 }

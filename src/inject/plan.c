@@ -232,6 +232,7 @@ static const struct {
 	[INJECT_NOP5] = {"nop5", try_nop5},
 	[INJECT_PUN] = {"pun", try_pun},
 	[INJECT_RETARGET] = {"retarget", try_jump},
+	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
 };
 
 const char *inject_form_name(enum inject_form form)

@@ -126,7 +126,7 @@ go_on() {
 	grep -q "^@\[$target\]: 100$" "$output_file"
 }
 
-@test "a library that is loaded later, by an ordinary user" {
+@test "a library that is loaded later is traced from its first instruction, by an ordinary user" {
 	start_nobody "$dir/plugin" load "$dir/pluglib"
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$NOPAL" -p $target -e "usdt:$dir/pluglib:plug:in { @ = count() }" >"$dir/out" 2>"$dir/err" 3>&- &
 	tracer=$!
@@ -134,6 +134,19 @@ go_on() {
 	go_on
 	cat "$dir/out" "$dir/err"
 	! grep -q error "$dir/err"
+	grep -qx '@: 10' "$dir/out"
+}
+
+@test "a library that is loaded and unloaded again and again" {
+	count=${STRESS:+20000}
+	count=${count:-300}
+	cp "$TARGETS/reload" "$dir"
+	start_target "$dir/reload" "$dir/pluglib" $count
+	start_tracer "usdt:$dir/pluglib:plug:in { @ = count() }" --user -p $target
+	go_on
+	cat "$output_file" "$messages" "$dir/printed"
+	grep -qx "called $count" "$dir/printed"
+	grep -qx "@: $count" "$output_file"
 }
 
 @test "doctor -p: how each site can be traced" {

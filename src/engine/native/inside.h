@@ -147,6 +147,13 @@ struct emit_shape {
 /* OP_EMIT */
 void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame);
 
+/* ---- the dynamic loader */
+
+/* It has mapped or unmapped libraries: let the tracer look at them before their code runs, and wait
+ * for it, not longer than it shows that it lives, and a second at most. `base` as in struct hit;
+ * `state` is the loader's, 0 when it is done. */
+void inside_knock(char *base, const uint32_t *state);
+
 /* ---- the rest */
 
 /* Count one fault: enum of struct run_fault in program/record.h. FAULT_LOOP_LIMIT is also counted

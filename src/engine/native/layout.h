@@ -30,7 +30,15 @@ struct memory_range {
 	uint64_t start, end;
 };
 
-/* Where everything is. Only `is_stopped` ever changes. */
+/* Threads that have loaded a library, and wait until the tracer has looked at it: inside_knock().
+ */
+struct knocks {
+	uint64_t asked;	   /* by this many, since the start */
+	uint64_t answered; /* up to this one; its low half is a futex */
+	uint64_t until;	   /* a TSC: later, the tracer may be gone */
+};
+
+/* Where everything is. Only `is_stopped` and `knocks` ever change. */
 struct layout {
 	uint64_t magic;
 	uint64_t size;	     /* bytes of the memfd */
@@ -54,6 +62,7 @@ struct layout {
 	/* In a trampoline's copy: memory of the image that the site is in, which cannot vanish
 	 * while a thread is there. */
 	struct memory_range image;
+	struct knocks knocks;
 };
 
 /* The claim of a scratch frame: 0, free; hit.tid of its thread, so that the tracer can free it when

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "engine/interp/interp.h"
 #include "engine/native/children.h"
+#include "engine/native/knock.h"
 #include "engine/native/native.h"
 #include "engine/native/process.h"
 
@@ -24,6 +25,7 @@
 #define GUARD_NS      100000000u /* between two looks at the sites' bytes */
 #define PAUSE_FIRST   100000u	 /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
+#define PAUSE_KNOCKS  1000000u
 
 struct native {
 	struct engine engine; /* first: what others hold */
@@ -303,7 +305,7 @@ static int arm(struct native *e, struct native_process *p, struct diag *d)
 		diag_add_all(d, &said);
 	diag_free(&said);
 	log_pause(e, p);
-	e->any_reached |= p->count > 0;
+	e->any_reached |= p->count > p->knocks; /* one site of ours */
 	return err == -ESRCH ? 0 : err;
 }
 
@@ -436,16 +438,19 @@ static int native_run(struct engine *engine, enum attach_kind kind, uint32_t cla
 /* ---- the guard: sites that others changed, files that are mapped by now, programs that run by now
  */
 
-/* How many of its sites have a breakpoint. */
-static unsigned look_at_sites(struct native_process *p)
+/* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
+static unsigned look_at_sites(struct native_process *p, unsigned *gone)
 {
 	unsigned shadowed = 0;
+
+	*gone = 0;
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct inject_site *s = &p->sites[i];
 		enum inject_state state = s->is_on ? inject_look(p->x, s) : SITE_ON;
 
 		shadowed += state == SITE_SHADOWED;
+		*gone += state == SITE_GONE;
 		/* A breakpoint is gone, and with it the jump. */
 		if (state == SITE_OFF)
 			inject_toggle(p->x, s, true);
@@ -464,8 +469,8 @@ static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
 	e->shadowed = shadowed;
 }
 
-/* Files that are mapped by now. */
-static int look_at_files(struct native *e, struct native_process *p, struct diag *d)
+/* Files that are mapped by now; `is_early`: nothing of them has run. */
+static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
 {
 	struct left_out left = {0};
 	size_t before = p->count;
@@ -475,9 +480,9 @@ static int look_at_files(struct native *e, struct native_process *p, struct diag
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = add_clauses(p, e->parts[i], &left);
-	if (err || p->count == before)
+	if (err || (p->count == before && !(is_early && native_process_renew(p))))
 		return err;
-	if (!is_new && e->later++ == 0)
+	if (!is_early && !is_new && e->later++ == 0)
 		diag_warn(d, "user-mode-later",
 			  "process %d has mapped a file with probes: these are traced from some "
 			  "milliseconds after that on",
@@ -497,20 +502,29 @@ static void drop_ended(struct native *e)
 	e->process_count = kept;
 }
 
-static void guard(struct native *e, struct diag *d)
+/* Images come and go, and from the first time on threads knock. */
+static int guard(struct native *e, struct diag *d)
 {
-	unsigned shadowed = 0;
+	unsigned shadowed = 0, gone;
+	int err = 0;
 
 	drop_ended(e);
-	for (size_t i = 0; i < e->process_count; i++) {
+	for (size_t i = 0; i < e->process_count && !err; i++) {
 		struct native_process *p = e->processes[i];
 
 		if (inject_has_ended(p->x))
 			continue;
-		shadowed += look_at_sites(p);
+		if (native_process_renew(p))
+			err = arm(e, p, d);
+		shadowed += look_at_sites(p, &gone);
+		if (gone && !p->knocks && !p->has_waiting && !err) {
+			p->has_waiting = true;
+			err = arm(e, p, d);
+		}
 		native_process_refresh(p);
 	}
 	say_shadowed(e, shadowed, d);
+	return err;
 }
 
 struct newcomers {
@@ -528,7 +542,7 @@ static void take_newcomer(void *arg, pid_t pid)
 	int err = inject_is_inherited(pid) ? -EEXIST : open_process(e, pid, &p, &said);
 
 	if (!err)
-		err = look_at_files(e, p, &said);
+		err = look_at_files(e, p, false, &said);
 	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
 		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
 			  said.first ? (int)said.first->text.len : 0,
@@ -541,6 +555,32 @@ static void take_newcomer(void *arg, pid_t pid)
 	diag_free(&said);
 }
 
+/* May a thread wait for us that has loaded a library? */
+static bool listens(const struct native *e)
+{
+	for (size_t i = 0; i < e->process_count; i++)
+		if (e->processes[i]->knocks)
+			return true;
+	return false;
+}
+
+/* Threads that have loaded a library wait for us. */
+static int hear_knocks(struct native *e, struct diag *d)
+{
+	uint64_t number;
+	int err = 0;
+
+	knock_beat(e->store);
+	if (!knock_is_heard(e->store, &number))
+		return 0;
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
+			err = look_at_files(e, e->processes[i], true, d);
+	knock_answer(e->store, number);
+	knock_beat(e->store);
+	return err == -ESRCH ? 0 : err;
+}
+
 static int native_rearm(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
@@ -548,19 +588,21 @@ static int native_rearm(struct engine *engine, struct diag *d)
 	uint64_t at = now();
 	int err;
 
-	if (!e->is_attached || e->is_stopped || at < e->look_at)
+	if (!e->is_attached || e->is_stopped)
 		return 0;
-	e->look_at = at + LOOK_NS;
+	err = hear_knocks(e, d);
+	if (err || at < e->look_at)
+		return err;
+	e->look_at = at + (listens(e) ? GUARD_NS / 10 : LOOK_NS);
 	err = children_look(&e->children, e->options.pid, e->options.follow_forks, take_newcomer,
 			    &newcomers);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
-			err = look_at_files(e, e->processes[i], d);
+			err = look_at_files(e, e->processes[i], false, d);
 	if (err || at < e->guard_at)
 		return err == -ESRCH ? 0 : err;
 	e->guard_at = at + GUARD_NS;
-	guard(e, d);
-	return 0;
+	return guard(e, d);
 }
 
 /* ---- records */
@@ -581,7 +623,7 @@ static bool is_alive(void *arg, uint32_t tid)
 static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
 	struct native *e = (struct native *)engine;
-	uint64_t ticks, pause;
+	uint64_t ticks, pause, most;
 	int count;
 
 	native_clock_tick(e->store);
@@ -593,8 +635,9 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 		count = native_ring_drain(e->store, fn, arg, is_alive, e);
 	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
+	most = listens(e) ? PAUSE_KNOCKS : PAUSE_LAST;
 	if (e->is_attached)
-		set_timer(e, pause < PAUSE_LAST ? pause : PAUSE_LAST);
+		set_timer(e, pause < most ? pause : most);
 	return count;
 }
 

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "engine/native/blob.h"
+#include "engine/native/knock.h"
 #include "engine/native/sure.h"
 #include "symbols/maps.h"
 
@@ -70,22 +71,29 @@ static struct inject_site *find_site(struct native_process *p, uint64_t pc)
 	return NULL;
 }
 
-static int add_site(struct native_process *p, const struct attach *at, uint64_t pc)
+int native_process_add_site(struct native_process *p, const struct inject_site *site)
 {
-	struct inject_site site = {.pc = pc};
 	int err = array_grow(p->sites, p->count, p->cap);
 
 	if (!err)
 		err = array_reserve(p->steps, p->steps_cap, p->count + 1);
-	if (!err)
-		err = inject_plan(p->x, &site);
+	if (err)
+		return err;
+	p->steps[p->count] = (struct native_steps){0};
+	p->sites[p->count++] = *site;
+	return 0;
+}
+
+static int add_site(struct native_process *p, const struct attach *at, uint64_t pc)
+{
+	struct inject_site site = {.pc = pc};
+	int err = inject_plan(p->x, &site);
+
 	if (err)
 		return err;
 	if (at->sema_offset)
 		site.semaphore = inject_find_data(p->x, at->file->inode, at->sema_offset);
-	p->steps[p->count] = (struct native_steps){0};
-	p->sites[p->count++] = site;
-	return 0;
+	return native_process_add_site(p, &site);
 }
 
 /* The sites of an attachment, planned: how many; their numbers in `out`. */
@@ -265,6 +273,30 @@ static int write_inside(struct native_process *p, struct native_area *a)
 	return err;
 }
 
+static int room_in(struct native_process *p, const struct native_store *s, uint64_t near,
+		   size_t size, struct native_area **area, struct diag *d)
+{
+	int err = find_area(p, near, size, area);
+
+	if (!err)
+		err = inject_map(p->x, s->fd, s->layout.size, d);
+	return err ? err : write_inside(p, *area);
+}
+
+int native_process_room(struct native_process *p, const struct native_store *s, uint64_t near,
+			size_t size, uint64_t *at, uint64_t *inside, struct diag *d)
+{
+	struct native_area *area;
+	int err = room_in(p, s, near, size, &area, d);
+
+	if (err)
+		return err;
+	*at = area->next;
+	*inside = area->start;
+	area->next += (size + ALIGN - 1) / ALIGN * ALIGN;
+	return 0;
+}
+
 /* What is the same at all its sites. */
 static struct native_place place_of(const struct native_process *p, const struct native_store *s,
 				    bool follow)
@@ -307,11 +339,7 @@ static int make_trampoline(struct native_process *p, const struct native_store *
 	for (;;) {
 		struct native_code code = {0};
 
-		err = find_area(p, p->sites[site].pc, room, &area);
-		if (!err)
-			err = inject_map(p->x, s->fd, s->layout.size, d);
-		if (!err)
-			err = write_inside(p, area);
+		err = room_in(p, s, p->sites[site].pc, room, &area, d);
 		if (err)
 			return err;
 		place.landing = area->next;
@@ -381,7 +409,18 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	for (size_t i = 0; i < p->count && !err; i++)
 		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
 			err = make_trampoline(p, s, i, place, d);
+	if (!err && p->has_waiting && !p->knocks)
+		err = knock_add(p, s, d);
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
+}
+
+bool native_process_renew(struct native_process *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->count; i++)
+		any |= inject_renew(p->x, &p->sites[i]);
+	return any;
 }
 
 int native_process_disarm(struct native_process *p, struct diag *d)

@@ -31,6 +31,7 @@ struct native_process {
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */
 	bool is_ready;		   /* its process page is written */
+	bool knocks;		   /* a thread that has loaded a library waits for us */
 };
 
 /* Errors and messages are those of inject_open(). */
@@ -41,6 +42,13 @@ const char *native_process_problem(struct native_process *p, const struct attach
 /* Let the step run at the sites of its attachment that are mapped. The number of sites that can be
  * traced, of `*mapped`; -ENOMEM. */
 int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped);
+/* A site of another kind, which has its trampoline. -ENOMEM. */
+int native_process_add_site(struct native_process *p, const struct inject_site *site);
+/* Room for code near an address, mapped; *inside: the functions of inside.h near it. */
+int native_process_room(struct native_process *p, const struct native_store *s, uint64_t near,
+			size_t size, uint64_t *at, uint64_t *inside, struct diag *d);
+/* Are there sites whose image was unloaded and loaded again? native_process_arm() enables them. */
+bool native_process_renew(struct native_process *p);
 /* Make the trampolines of what was added, and enable all sites. */
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d);

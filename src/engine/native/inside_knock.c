@@ -1,0 +1,27 @@
+/* Waiting for the tracer, inside the traced process: the only place where a thread does that. The
+ * thread is in the dynamic loader, where it waits for disks, too. */
+#include "engine/native/inside.h"
+#include "engine/native/words.h"
+
+#define WAIT	   0 /* FUTEX_WAIT, of memory that is shared */
+#define WAIT_NS	   5000000u
+#define WAITS_MOST 200u
+
+void inside_knock(char *base, const uint32_t *state)
+{
+	struct layout *l = (struct layout *)(void *)base;
+	const uint64_t pause[2] = {0, WAIT_NS}; /* struct timespec */
+	uint64_t mine, answered;
+
+	if (*(const volatile uint32_t *)state)
+		return;
+	mine = word_add(&l->knocks.asked, 1) + 1;
+	for (uint32_t i = 0; i < WAITS_MOST; i++) {
+		answered = word_acquire(&l->knocks.answered);
+		if ((int64_t)(answered - mine) >= 0 || word_load(&l->is_stopped) ||
+		    (int64_t)(word_load(&l->knocks.until) - read_tsc()) < 0)
+			return;
+		system_call(CALL_FUTEX, (uintptr_t)&l->knocks.answered, WAIT, (uint32_t)answered,
+			    (uintptr_t)pause, 0, 0);
+	}
+}

@@ -1,0 +1,116 @@
+/* The tracer's side of knocks; layout.h and inside_knock.c have the other one. */
+#include "engine/native/knock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine/native/blob.h"
+#include "engine/native/words.h"
+
+#define LIFE_NS 250000000u /* that one beat promises */
+
+static struct knocks *knocks_of(const struct native_store *s)
+{
+	return &((struct layout *)(void *)s->base)->knocks;
+}
+
+bool knock_is_heard(const struct native_store *s, uint64_t *number)
+{
+	const struct knocks *k = knocks_of(s);
+
+	*number = word_acquire(&k->asked);
+	return *number != word_load(&k->answered);
+}
+
+/* The low half is the futex. */
+void knock_answer(struct native_store *s, uint64_t number)
+{
+	struct knocks *k = knocks_of(s);
+
+	word_release(&k->answered, number);
+	syscall(SYS_futex, &k->answered, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void knock_beat(struct native_store *s)
+{
+	uint64_t mult = s->clock.line.mult; /* ns of a tick, << 32 */
+
+	word_store(&knocks_of(s)->until,
+		   read_tsc() + (mult ? ((uint64_t)LIFE_NS << 32) / mult : 0));
+}
+
+/* ---- the trampoline: what the caller has in registers stays, and its red zone */
+
+#if defined(__x86_64__)
+/* clang-format off */
+static const uint8_t code[] = {
+	0x48, 0x8d, 0x64, 0x24, 0x80,				/* lea   -0x80(%rsp),%rsp */
+	0x9c,							/* pushf */
+	0x50, 0x51, 0x52, 0x56, 0x57,				/* push  %rax, %rcx, %rdx, %rsi, %rdi */
+	0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53,		/* push  %r8 .. %r11 */
+	0xfc,							/* cld */
+	0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,			/* mov   $base,%rdi */
+	0x48, 0xbe, 0, 0, 0, 0, 0, 0, 0, 0,			/* mov   $state,%rsi */
+	0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,			/* mov   $inside_knock,%rax */
+	0xff, 0xd0,						/* call  *%rax */
+	0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58,		/* pop   %r11 .. %r8 */
+	0x5f, 0x5e, 0x5a, 0x59, 0x58,				/* pop   %rdi, %rsi, %rdx, %rcx, %rax */
+	0x9d,							/* popf */
+	0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,			/* lea   0x80(%rsp),%rsp */
+	0xc3,							/* ret */
+};
+enum { BASE_AT = 22, STATE_AT = 32, FUNCTION_AT = 42 };
+/* clang-format on */
+
+static uint64_t function_offset(void)
+{
+	for (const struct native_function *f = native_functions; f->name; f++)
+		if (strcmp(f->name, "inside_knock") == 0)
+			return f->offset;
+	return UINT64_MAX;
+}
+
+static int write_code(struct native_process *p, const struct native_store *s, uint64_t state,
+		      struct inject_site *site, struct diag *d)
+{
+	uint64_t base, function = function_offset(), inside;
+	uint8_t bytes[sizeof(code)];
+	int err = native_process_room(p, s, site->pc, sizeof(code), &site->body, &inside, d);
+
+	if (err)
+		return err;
+	base = inject_world(p->x)->shared;
+	function += inside;
+	memcpy(bytes, code, sizeof(code));
+	memcpy(bytes + BASE_AT, &base, sizeof(base));
+	memcpy(bytes + STATE_AT, &state, sizeof(state));
+	memcpy(bytes + FUNCTION_AT, &function, sizeof(function));
+	return inject_write(p->x, site->body, bytes, sizeof(bytes));
+}
+
+int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	struct inject_site site;
+	uint64_t state;
+	int err;
+
+	if (p->page.no_calls || function_offset() == UINT64_MAX)
+		return 0;
+	err = inject_plan_loader(p->x, &site, &state);
+	if (!err)
+		err = write_code(p, s, state, &site, d);
+	if (!err)
+		err = native_process_add_site(p, &site);
+	p->knocks = !err;
+	return err == -ENOENT || err == -ENOSPC ? 0 : err;
+}
+#else
+int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)
+{
+	(void)p, (void)s, (void)d;
+	return 0;
+}
+#endif

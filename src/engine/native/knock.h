@@ -1,0 +1,17 @@
+/* Libraries that a traced process loads while it runs: a thread that has loaded one waits until it
+ * was looked at, so that its probes are traced from its first instruction on. */
+#ifndef NOPAL_ENGINE_NATIVE_KNOCK_H
+#define NOPAL_ENGINE_NATIVE_KNOCK_H
+
+#include "engine/native/process.h"
+
+/* Let threads of the process knock. Not possible with some loaders, and in processes that must make
+ * no system calls: then p->knocks stays false. -ENOMEM. */
+int knock_add(struct native_process *p, const struct native_store *s, struct diag *d);
+/* Does a thread wait? Up to which knock to answer. */
+bool knock_is_heard(const struct native_store *s, uint64_t *number);
+void knock_answer(struct native_store *s, uint64_t number);
+/* Say that the tracer lives. To be called ten times a second or more often. */
+void knock_beat(struct native_store *s);
+
+#endif

@@ -1,0 +1,136 @@
+/* The dynamic loader of a process calls an empty function whenever it has mapped or unmapped
+ * libraries, before any code of these runs, so that debuggers can put a breakpoint there. It is one
+ * `ret` and padding, five bytes that can become a jump: the padding is never run, and a thread that
+ * is at the `ret` finds the jump there instead.
+ *
+ * DT_DEBUG of the program says where the function is, in glibc and musl alike; static programs have
+ * none. */
+#include "inject/inside.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/file.h"
+
+#define HEADERS_MOST 64
+#define DYNAMIC_MOST 512
+#define AUXV_MAX     4096
+
+/* A number of /proc/PID/auxv; 0: it has none. */
+static uint64_t auxiliary(struct str vector, uint64_t tag)
+{
+	uint64_t pair[2];
+
+	for (size_t at = 0; at + sizeof(pair) <= vector.len; at += sizeof(pair)) {
+		memcpy(pair, vector.ptr + at, sizeof(pair));
+		if (pair[0] == tag)
+			return pair[1];
+	}
+	return 0;
+}
+
+/* The program's dynamic section; 0: none. */
+static uint64_t find_dynamic(struct inject *x, struct str vector)
+{
+	uint64_t at = auxiliary(vector, AT_PHDR), count = auxiliary(vector, AT_PHNUM), bias = 0;
+	Elf64_Phdr headers[HEADERS_MOST];
+
+	if (!at || count > HEADERS_MOST || inject_read(x, at, headers, count * sizeof(*headers)))
+		return 0;
+	for (uint64_t i = 0; i < count; i++) {
+		if (headers[i].p_type == PT_PHDR)
+			bias = at - headers[i].p_vaddr;
+		if (headers[i].p_type == PT_DYNAMIC)
+			return bias + headers[i].p_vaddr;
+	}
+	return 0;
+}
+
+/* struct r_debug, which the loader keeps; 0: it has not begun, or there is no loader. */
+static uint64_t find_debug(struct inject *x)
+{
+	struct buf text = BUF_INIT;
+	char path[64];
+	uint64_t at = 0;
+	Elf64_Dyn entry;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)x->pid);
+	if (!file_slurp(path, AUXV_MAX, &text))
+		at = find_dynamic(x, buf_as_str(&text));
+	buf_free(&text);
+	for (unsigned i = 0; at && i < DYNAMIC_MOST; i++, at += sizeof(entry)) {
+		if (inject_read(x, at, &entry, sizeof(entry)) || entry.d_tag == DT_NULL)
+			return 0;
+		if (entry.d_tag == DT_DEBUG)
+			return entry.d_un.d_ptr;
+	}
+	return 0;
+}
+
+/* Bytes of nops at the start of `code`, at most PLAN_BYTES. */
+static unsigned padding(const uint8_t *code, unsigned len)
+{
+	unsigned at = 0;
+
+	while (at < len) {
+		unsigned prefix = at, step;
+
+		while (prefix < len && (code[prefix] == 0x66 || code[prefix] == 0x2e))
+			prefix++;
+		if (prefix + 1 >= len || code[prefix] != 0x0f || code[prefix + 1] != 0x1f)
+			break;
+		step = instruction_length(arch_host(), str_of((const char *)code + at, PLAN_BYTES));
+		if (!step)
+			break;
+		at += step;
+	}
+	return at < len ? at : len;
+}
+
+/* f3 0f 1e fa c3 66 2e 0f 1f ..  becomes  f3 0f 1e fa e9 o f f s */
+static int plan_return(struct inject *x, struct inject_site *s)
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[2 * PLAN_BYTES + sizeof(endbr)];
+	int32_t offset;
+	int err;
+
+	if (inject_read(x, s->pc, code, sizeof(code)))
+		return -ENOENT;
+	if (!memcmp(code, endbr, sizeof(endbr))) {
+		s->pc += sizeof(endbr);
+		memmove(code, code + sizeof(endbr), sizeof(code) - sizeof(endbr));
+	}
+	if (code[0] != 0xc3 || padding(code + 1, PLAN_BYTES - 1) < JUMP_NEAR - 1 ||
+	    plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
+		return -ENOENT;
+	err = landing_near(x, s->pc, &s->landing);
+	if (err)
+		return err;
+	offset = (int32_t)(s->landing - (s->pc + JUMP_NEAR));
+	s->patch = s->pc;
+	s->len = JUMP_NEAR;
+	memcpy(s->before, code, JUMP_NEAR);
+	s->after[0] = 0xe9;
+	memcpy(s->after + 1, &offset, sizeof(offset));
+	return plan_settle(x, s, INJECT_RETURN, 0);
+}
+
+int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state)
+{
+	uint64_t at = find_debug(x);
+	struct r_debug debug;
+	int err;
+
+	if (!at || inject_read(x, at, &debug, sizeof(debug)) || !debug.r_brk)
+		return -ENOENT;
+	*out = (struct inject_site){.pc = debug.r_brk};
+	err = plan_return(x, out);
+	if (!err)
+		*state = at + offsetof(struct r_debug, r_state);
+	return err;
+}
