@@ -6,14 +6,13 @@
 
 #include "command.h"
 #include "latency.h"
-#include "nopal/diag.h"
-#include "nopal/sites.h"
 #include "options.h"
 #include "probe_word.h"
 #include "spec.h"
 
-#define ROWS  20 /* that are printed unless --top says otherwise */
-#define DEPTH 64 /* operations of one thread that can be open, one in another; a power of two */
+#define ROWS	20 /* that are printed unless --top says otherwise */
+#define SLOWEST 10 /* with --stack, unless --slowest says otherwise */
+#define DEPTH	64 /* operations of one thread that can be open, one in another; a power of two */
 
 /* ---- the script */
 
@@ -64,10 +63,11 @@ static int write_start(struct script_text *t, const struct command *c, const str
 		script_put_word(t, l->by);
 		script_put(t, has_several(l->by) ? ");\n" : ";\n");
 	}
-	if (l->argument_count) {
+	if (l->arguments.count) {
 		script_put(t, "\t");
 		put_open(t, l, "args");
-		script_put(t, l->argument_count > 1 ? " = (%s);\n" : " = %s;\n", l->arguments);
+		script_put(t, l->arguments.count > 1 ? " = (%s);\n" : " = %s;\n",
+			   l->arguments.values);
 	}
 	script_put(t, "\t");
 	put_open(t, l, "start");
@@ -81,22 +81,39 @@ static int write_start(struct script_text *t, const struct command *c, const str
 	return code;
 }
 
-/* The record of an operation that may be one of the slowest; pick_bar() says from when on. */
+/* The values of the start's arguments, as they were kept. */
+static void put_arguments(struct script_text *t, const struct latency *l)
+{
+	for (unsigned i = 0; i < l->arguments.count; i++)
+		script_put(t, l->arguments.count > 1 ? ", $args.%u" : ", $args", i);
+}
+
+/* The record of an operation that may be one of the slowest; pick_bar() says from when on. A line
+ * of text, with a stack several lines and an empty one; or an object. */
 static void put_slow(struct script_text *t, const struct latency *l)
 {
 	script_put(t, "\t\t\t@all = hist($ns, 6);\n\t\t\tif ($ns >= @bar) {\n");
-	if (l->argument_count) {
+	if (l->arguments.count) {
 		script_put(t, "\t\t\t\t$args = ");
 		put_open(t, l, "args");
 		script_put(t, ";\n");
 	}
-	script_put(t, "\t\t\t\tprintf(\"%%lu\\t%%d\\t%%d\\t%%s\\t%s\\n\", $ns, pid, tid, comm",
-		   l->format ? l->format : "");
-	for (unsigned i = 0; i < l->argument_count; i++)
-		if (l->argument_count > 1)
-			script_put(t, ", $args.%u", i);
-		else
-			script_put(t, ", $args");
+	if (l->view.json) {
+		script_put(t,
+			   "\t\t\t\tevent(\"type ns pid tid comm%s%s%s\", \"slow\", $ns, pid, tid, "
+			   "comm%s",
+			   l->stack ? " stack" : "", l->arguments.count ? " " : "",
+			   l->arguments.count ? l->arguments.names : "",
+			   l->stack ? ", ustack" : "");
+		put_arguments(t, l);
+	} else {
+		script_put(
+			t,
+			"\t\t\t\tprintf(\"%%lu\\t%%d\\t%%d\\t%%s\\t%s%s\\n\", $ns, pid, tid, comm",
+			l->arguments.count ? l->arguments.format : "", l->stack ? "\\t%s" : "");
+		put_arguments(t, l);
+		script_put(t, l->stack ? ", ustack" : "");
+	}
 	script_put(t, ");\n\t\t\t}\n");
 }
 
@@ -120,7 +137,7 @@ static void put_pair(struct script_text *t, const struct latency *l)
 static int write_done(struct script_text *t, const struct command *c, const struct latency *l)
 {
 	static const char *const opened[] = {"start", "by", "args"};
-	const bool used[] = {true, l->by, l->argument_count};
+	const bool used[] = {true, l->by, l->arguments.count};
 	int code = put_clause(t, c, l, l->pair.done);
 
 	script_put(t, "\t@dones = count();\n");
@@ -178,92 +195,11 @@ int latency_write_script(struct script_text *t, const struct command *c, struct 
 	return script_text_end(t) || code ? code : EXIT_FAILED;
 }
 
-/* ---- what --slowest shows of the start */
-
-/* Append to a text that is freed with the command. */
-static bool append(char **text, const char *separator, const char *name, const char *more)
-{
-	char *longer;
-
-	if (asprintf(&longer, "%s%s%s%s", *text ? *text : "", *text ? separator : "", name, more) <
-	    0)
-		return false;
-	free(*text);
-	*text = longer;
-	return true;
-}
-
-static bool is_plain(const char *name)
-{
-	return name && *name &&
-	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"
-				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
-}
-
-static void add_argument(struct latency *l, const struct nopal_arg *a, unsigned index)
-{
-	bool named = is_plain(a->name), text = a->is_string;
-	char *name = NULL, *value = NULL;
-
-	if (a->kind == NOPAL_ARG_UNKNOWN || a->problem || a->is_float || a->size > 8)
-		return;
-	if (named)
-		name = strdup(a->name);
-	else if (asprintf(&name, "arg%u", index) < 0)
-		name = NULL;
-	if (asprintf(&value, "%s%s", named ? "args." : "", name ? name : "") < 0)
-		value = NULL;
-	if (name && value && append(&l->arguments, ", ", value, "") &&
-	    append(&l->format, " ", name,
-		   text && named  ? "=%s"
-		   : a->is_signed ? "=%ld"
-				  : "=%lu"))
-		l->argument_count++;
-	free(name);
-	free(value);
-}
-
-/* The first of the start's sites says what it passes. */
-static void find_arguments(struct latency *l)
-{
-	struct nopal_sites *sites = NULL;
-	struct script_text t;
-	const struct nopal_site *site;
-	struct nopal_arg arg;
-
-	script_text_begin(&t);
-	probe_word_write(&t, l->pair.start, l->run.pid_count == 1);
-	if (script_text_end(&t) && !nopal_sites_new(&sites) &&
-	    nopal_sites_find(sites, t.text, l->run.options.pid, NULL) > 0) {
-		site = nopal_sites_at(sites, 0);
-		for (unsigned i = 0; i < nopal_site_arg_count(site) && i < 16; i++)
-			if (!nopal_site_arg(site, i, &arg))
-				add_argument(l, &arg, i);
-	}
-	nopal_sites_free(sites);
-	script_text_free(&t);
-}
-
 /* ---- the run */
 
-/* Lines of put_slow(); a line may come in two pieces. */
-static void take_lines(void *arg, const char *text, size_t len)
+static void take_records(void *arg, const char *text, size_t len)
 {
-	struct latency *l = arg;
-	char *all = realloc(l->rest, l->rest_len + len + 1), *line = all, *end;
-
-	if (!all)
-		return;
-	memcpy(all + l->rest_len, text, len);
-	l->rest_len += len;
-	all[l->rest_len] = '\0';
-	while ((end = memchr(line, '\n', l->rest_len - (size_t)(line - all)))) {
-		slow_take(&l->slow, line, (size_t)(end - line));
-		line = end + 1;
-	}
-	l->rest_len -= (size_t)(line - all);
-	memmove(all, line, l->rest_len);
-	l->rest = all;
+	slowest_take(&((struct latency *)arg)->kept, text, len);
 }
 
 static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
@@ -304,17 +240,22 @@ static int run_text(const struct command *c, struct latency *l, const struct scr
 	l->run.options.origins = t->origins;
 	l->run.options.origin_count = t->origin_count;
 	l->run.watch = watch;
-	l->run.take = take_lines;
+	l->run.take = take_records;
 	l->run.watch_arg = l;
-	l->slow.most = (size_t)l->slowest;
+	l->kept.most = (size_t)l->slowest;
+	l->kept.json = l->view.json;
+	l->kept.has_stack = l->stack;
 	run_look(&l->run, &l->view.look);
 	l->view.title = title;
-	l->view.json = l->run.options.format == NOPAL_JSON;
 	l->view.order = l->order;
 	l->view.top = l->top ? l->top : ROWS;
-	l->view.slow = &l->slow;
+	l->view.slowest = &l->kept;
 	l->view.subject = l->pair.start;
-	l->run.options.format = NOPAL_TEXT; /* of the script's lines, which are ours */
+	/* Of the script's lines, which are ours. */
+	l->run.options.format = l->view.json ? NOPAL_JSON : NOPAL_TEXT;
+	l->run.options.structured = true;
+	l->run.options.lines = !l->no_lines;
+	l->run.options.look = &l->view.look;
 	l->run.quiet |= l->view.json;
 	code = run_script(t->text, &l->run);
 	free(title);
@@ -334,18 +275,18 @@ static int run_latency(const struct command *c, char **argv)
 		code = usage_error(c, "option '--slowest' takes at most %d", SLOW_MOST);
 	if (!code)
 		code = pair_find(c, argv + 1, words, &l.run, &l.pair);
-	if (!code && l.slowest && !l.pair.is_function)
-		find_arguments(&l);
+	l.slowest = l.stack && !l.slowest ? SLOWEST : l.slowest;
+	l.view.json = l.run.options.format == NOPAL_JSON;
+	if (!code && l.slowest)
+		shown_find(&l.arguments, &l.pair, &l.run);
 	if (!code)
 		code = latency_write_script(&text, c, &l);
 	if (!code)
 		code = run_text(c, &l, &text);
 	script_text_free(&text);
 	pair_free(&l.pair);
-	slow_free(&l.slow);
-	free(l.arguments);
-	free(l.format);
-	free(l.rest);
+	slowest_free(&l.kept);
+	shown_free(&l.arguments);
 	return code;
 }
 
@@ -357,6 +298,8 @@ static const struct option latency_options[] = {
 	{NULL, "--sort",         "total|count|avg|p50|p99|max", take_choice, AT(order), "largest first (default: total time)"}, /* ORDER: enum latency_order */
 	{NULL, "--top",          "N",       take_count,    AT(top),         "print the N largest rows (default: 20)"},
 	{NULL, "--slowest",      "N",       take_count,    AT(slowest),     "also print the N slowest, with the arguments of their start"},
+	{NULL, "--stack",        NULL,      take_flag,     AT(stack),       "also print the stack at the end of each of the slowest (of 10, unless --slowest says otherwise)"},
+	{NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"},
 	SCOPE_OPTIONS(struct latency, scope),
 	{"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},
 	{"-i", NULL,             "TIME",    take_duration, AT(interval),    "also print the results so far each TIME"},

@@ -10,23 +10,8 @@
 #include "run.h"
 #include "scope.h"
 #include "script_text.h"
-
-/* One operation that was among the slowest. */
-struct slow {
-	uint64_t ns;
-	char *text; /* process, thread, command, arguments, separated by tabs; owned */
-};
-
-#define SLOW_MOST 1000
-
-struct slow_list {
-	struct slow *list; /* the slowest first; owned */
-	size_t count, most;
-};
-
-/* Keep the operation if it is one of the slowest: "NS\tPID\tTID\tCOMM\tARGUMENTS". */
-void slow_take(struct slow_list *l, const char *line, size_t len);
-void slow_free(struct slow_list *l);
+#include "shown.h"
+#include "slowest.h"
 
 enum latency_order { BY_TOTAL, BY_COUNT, BY_AVG, BY_P50, BY_P99, BY_MAX }; /* ORDER: latency.c */
 
@@ -37,7 +22,7 @@ struct latency_view {
 	enum latency_order order;
 	long top;	/* rows; 0: all */
 	double seconds; /* since the probes were attached */
-	const struct slow_list *slow;
+	const struct slowest *slowest;
 	const char *subject; /* for JSON: the pair */
 };
 
@@ -52,14 +37,11 @@ struct latency {
 	long top, slowest;
 	uint64_t interval;
 	bool show_script;
-	char *arguments; /* of the start, that --slowest shows: "args.query, args.id"; owned */
-	char *format;	 /* "query=%s id=%d"; owned */
-	unsigned argument_count;
-	struct slow_list slow;
+	bool stack, no_lines;
+	struct shown arguments; /* what --slowest shows of the start */
+	struct slowest kept;
 	struct latency_view view;
 	uint64_t began, shown; /* CLOCK_MONOTONIC */
-	char *rest;	       /* of a line that has not ended yet */
-	size_t rest_len;
 };
 
 /* Write the script for the pair, the key and the scope of `l`. 0, or an exit code after a message.

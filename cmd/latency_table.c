@@ -201,34 +201,6 @@ static void print_histogram(const struct rows *r, const struct latency_view *v, 
 	nopal_histogram_free(all);
 }
 
-/* The text up to the next tab, or to the end; *text moves after it. */
-static char *next_field(const char **text, bool is_last)
-{
-	size_t len = is_last ? strlen(*text) : strcspn(*text, "\t");
-	char *field = strndup(*text, len);
-
-	*text += len + (!is_last && (*text)[len]);
-	return field;
-}
-
-static void print_slowest(const struct slow_list *l, const struct nopal_look *look, FILE *out)
-{
-	static const struct nopal_column columns[] = {
-		{"SLOWEST", true, 0}, {"PID", true, 2},	       {"TID", true, 3},
-		{"COMM", false, 1},   {"ARGUMENTS", false, 0},
-	};
-	struct cells c = {.list = NULL};
-
-	for (size_t i = 0; i < l->count; i++) {
-		const char *text = l->list[i].text;
-
-		cells_add(&c, nopal_show_duration(l->list[i].ns));
-		for (unsigned n = 1; n < 5; n++)
-			cells_add(&c, next_field(&text, n == 4));
-	}
-	cells_print(&c, columns, 5, look, out);
-}
-
 /* ---- JSON */
 
 static void put_json_text(FILE *out, const char *text)
@@ -259,24 +231,6 @@ static void print_json_row(const struct row *row, const struct latency_view *v, 
 	for (size_t i = 0; i < PERCENTS; i++)
 		fprintf(out, ", \"p%g_ns\": %" PRIu64, percents[i], percentile(row, percents[i]));
 	fprintf(out, ", \"max_ns\": %" PRIu64 "}\n", row->max);
-}
-
-static void print_json_slow(const struct slow *s, FILE *out)
-{
-	const char *text = s->text;
-	char *fields[4];
-
-	for (unsigned n = 0; n < 4; n++)
-		fields[n] = next_field(&text, n == 3);
-	fprintf(out,
-		"{\"type\": \"slow\", \"ns\": %" PRIu64 ", \"pid\": %s, \"tid\": %s, \"comm\": ",
-		s->ns, fields[0], fields[1]);
-	put_json_text(out, fields[2] ? fields[2] : "");
-	fputs(", \"arguments\": ", out);
-	put_json_text(out, fields[3] ? fields[3] : "");
-	fputs("}\n", out);
-	for (unsigned n = 0; n < 4; n++)
-		free(fields[n]);
 }
 
 /* ---- all of it */
@@ -311,53 +265,11 @@ void latency_print(struct nopal_trace *t, const struct latency_view *v, FILE *ou
 		say_error("cannot read the results: %s", strerror(r.err < -1 ? -r.err : 12));
 	for (size_t i = 0; v->json && i < r.count; i++)
 		print_json_row(&r.list[i], v, out);
-	for (size_t i = 0; v->json && i < v->slow->count; i++)
-		print_json_slow(&v->slow->list[i], out);
 	if (!v->json && r.count) {
 		print_table(&r, v, out);
 		print_histogram(&r, v, out);
 	}
-	if (!v->json && v->slow->count)
-		print_slowest(v->slow, &v->look, out);
+	slowest_print(v->slowest, &v->look, out);
 	print_unpaired(t, v, out);
 	free_rows(&r);
-}
-
-/* ---- the slowest */
-
-void slow_free(struct slow_list *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		free(l->list[i].text);
-	free(l->list);
-	*l = (struct slow_list){.list = NULL};
-}
-
-static void insert_slow(struct slow_list *l, struct slow s)
-{
-	size_t at = l->count;
-
-	if (l->count == l->most)
-		free(l->list[--at].text);
-	else
-		l->count++;
-	for (; at && l->list[at - 1].ns < s.ns; at--)
-		l->list[at] = l->list[at - 1];
-	l->list[at] = s;
-}
-
-void slow_take(struct slow_list *l, const char *line, size_t len)
-{
-	char *end, *text = strndup(line, len);
-	struct slow s = {.ns = text ? strtoull(text, &end, 10) : 0};
-
-	if (!l->list && l->most)
-		l->list = calloc(l->most, sizeof(*l->list));
-	if (text && l->list && *end == '\t' &&
-	    (l->count < l->most || s.ns > l->list[l->count - 1].ns)) {
-		s.text = strdup(end + 1);
-		if (s.text)
-			insert_slow(l, s);
-	}
-	free(text);
 }

@@ -1,5 +1,6 @@
-/* Any bytes as the DWARF of a program: types, constants, functions, inlined copies and lines are
- * looked up. The bytes are an ELF file; names are those of the corpus. */
+/* Any bytes as the DWARF of a program: types, constants, functions, inlined copies, lines, and
+ * what addresses belong to are looked up. The bytes are an ELF file; names are those of the corpus.
+ */
 #include "debuginfo/debuginfo.h"
 #include "use_type.h"
 
@@ -27,6 +28,28 @@ static int count_place(void *arg, uint64_t address, uint64_t function)
 	return ++*count == 1000;
 }
 
+/* Every text is one, and every frame but the last was inlined. */
+static void find_frames(struct debuginfo *di)
+{
+	struct debug_frame frames[DEBUG_FRAMES_MOST];
+	struct buf text = BUF_INIT;
+	unsigned count;
+
+	for (uint64_t address = 0x1000; address < 0x1200; address += 5) {
+		if (debuginfo_frames(di, address, frames, &count))
+			continue;
+		if (!count || count > DEBUG_FRAMES_MOST)
+			abort();
+		for (unsigned i = 0; i < count; i++) {
+			buf_str(&text, frames[i].function);
+			buf_str(&text, frames[i].file);
+			buf_str(&text, frames[i].folder);
+		}
+		buf_clear(&text);
+	}
+	buf_free(&text);
+}
+
 static void look_up(struct debuginfo *di)
 {
 	static const struct {
@@ -51,6 +74,7 @@ static void look_up(struct debuginfo *di)
 			use_type(f.type, STR("b"));
 	debuginfo_inlined(di, STR("scale"), count_place, &count);
 	debuginfo_lines(di, STR("s.c"), 10, 0, &line, count_place, &count);
+	find_frames(di);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)

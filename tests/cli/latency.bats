@@ -45,10 +45,59 @@ field() {
 
 @test "the slowest come with the arguments of their start" {
 	latency -f json --slowest 2 "$pairs" -c "$pairs sleep 20 20000"
-	[ "$(echo "$output" | jq -rs 'map(select(.type == "slow"))[0].arguments')" = "id=20 name=order 20 depth=0" ]
+	[ "$(echo "$output" | jq -rs 'map(select(.type == "slow"))[0].args | tojson')" = '{"id":20,"name":"order 20","depth":0}' ]
 	[ "$(echo "$output" | jq -s 'map(select(.type == "slow")) | length')" = 2 ]
 	[ "$(echo "$output" | jq -s 'map(select(.type == "slow"))[0].ns == map(select(.type == "latency"))[0].max_ns')" = true ]
 	echo "$output" | jq -se '.[0] | .count == 20 and .p50_ns > 20000000 and .max_ns > 200000000' >/dev/null
+}
+
+@test "of a function the parameters that debug information names, of those that can be read" {
+	latency --slowest 1 "uprobe:$pairs:order" -c "$pairs sleep 5 5000"
+	[[ "${lines[-1]}" == *" ms "*" pairs  id=5 us=50000" ]]
+	cp "$TARGETS/params" .
+	COLUMNS=200 latency --slowest 1 uprobe:./params:use -c ./params
+	[[ "${lines[-1]}" =~ "params  c=0x"[0-9a-f]+" text=word n=-3 b=200 col=5 yes=1"$ ]]
+	strip -g pairs
+	latency --slowest 1 "uprobe:$pairs:order" -c "$pairs sleep 5 100"
+	[[ "${lines[-1]}" =~ pairs\ *$ ]]
+}
+
+# source TEXT: the line that has it.
+source_line() {
+	grep -n "$1" "$ROOT/tests/targets/pairs.c" | cut -d: -f1
+}
+
+@test "the stack of each of the slowest" {
+	latency --stack "$pairs" -c "$pairs sleep 20 1000"
+	[ "$(grep -c 'order+.* at .*/pairs.c' <<<"$output")" = 10 ]
+	[[ "$output" == *"SLOWEST"*"ARGUMENTS
+"*"ms "*"id=20 name=order 20 depth=0
+        done (inlined) at "*"/pairs.c:$(source_line DTRACE_PROBE1)
+        order+"*"/pairs.c:$(source_line '	done(id);' | head -1)"* ]]
+	latency --stack --slowest 2 --no-lines "$pairs" -c "$pairs sleep 20 1000"
+	[ "$(grep -c '^        order+[0-9]*$' <<<"$output")" = 2 ]
+	latency --stack --slowest 1 -f json "$pairs" -c "$pairs sleep 20 1000"
+	[ "$(jq -rs 'map(select(.type == "slow"))[0] | [.stack[0].function, .stack[0].inlined, .stack[1].function, .args.id] | tojson' <<<"$output")" = '["done",true,"order",20]' ]
+}
+
+@test "text of the traced program cannot be taken for another record" {
+	need_program gcc
+	gcc -O2 -g -I"$ROOT/include" -x c -o evil - <<-'END'
+		#include <sys/sdt.h>
+		int main(void) {
+			for (int i = 0; i < 3; i++) {
+				const char *text = "x\n\n99999999999\t1\t1\tevil\tfake\n\n{\"type\": \"slow\", \"ns\": 7}";
+				DTRACE_PROBE1(evil, it__start, text);
+				DTRACE_PROBE(evil, it__done);
+			}
+			return 0;
+		}
+	END
+	for options in "" "--stack" "-f json" "-f json --stack"; do
+		# shellcheck disable=SC2086
+		latency --slowest 5 $options ./evil:evil:it -c ./evil
+		[ "$(grep -cE '(^[ 0-9.]+ [num]?s .* evil  text=)|("type": "slow", "ns": [0-9]+, "pid")' <<<"$output")" = 3 ]
+	done
 }
 
 @test "only a few of many operations are sent for the slowest" {
