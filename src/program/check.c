@@ -105,6 +105,13 @@ static int check_type(struct diag *d, const struct type *t, const char *what, ui
 
 /* Maps and formats. */
 
+static bool ends_in_number(const struct type *t)
+{
+	if (t->kind == TYPE_TUPLE && t->element_count)
+		t = &t->elements[t->element_count - 1];
+	return t->kind == TYPE_INT;
+}
+
 static int check_map_def(const struct program *p, uint32_t number, struct diag *d)
 {
 	const struct map_def *m = &p->maps[number];
@@ -115,6 +122,8 @@ static int check_map_def(const struct program *p, uint32_t number, struct diag *
 		return fail(d, "map %u has no key but %u entries", number, m->max_entries);
 	if (m->key.kind != TYPE_NONE && check_type(d, &m->key, "key of map", number))
 		return -EINVAL;
+	if (m->series.count && (!m->series.interval || !ends_in_number(&m->key)))
+		return fail(d, "map %u has no intervals", number);
 	if (type_is_aggregate(&m->value) && is_plain_type(&m->value))
 		return 0;
 	return check_type(d, &m->value, "value of map", number);

@@ -188,7 +188,11 @@ void program_print(const struct program *p, struct buf *out)
 		type_print(&p->maps[i].key, out);
 		buf_text(out, " -> ");
 		type_print(&p->maps[i].value, out);
-		buf_printf(out, ", %u entries\n", p->maps[i].max_entries);
+		buf_printf(out, ", %u entries", p->maps[i].max_entries);
+		if (p->maps[i].series.count)
+			buf_printf(out, ", %u intervals of %llu ns", p->maps[i].series.count,
+				   (unsigned long long)p->maps[i].series.interval);
+		buf_char(out, '\n');
 	}
 	print_texts("literal", p->literals, p->literal_count, out);
 	print_texts("name", p->names, p->name_count, out);

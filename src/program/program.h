@@ -154,12 +154,21 @@ struct clause {
 	uint32_t attach_count;
 };
 
+/* The values of intervals, over time: the last number of the key is that of the interval, counted
+ * from 1970. */
+struct map_series {
+	uint64_t interval; /* nanoseconds */
+	uint32_t count;	   /* of the intervals that are shown; 0: the map is none */
+};
+
 struct map_def {
 	struct str name; /* "@", "@lat" */
 	struct type key; /* TYPE_NONE: a single value; several keys: TUPLE */
 	struct type value;
 	uint32_t max_entries; /* 1 for TYPE_NONE */
 	bool is_read;	      /* by a clause, of this program or of one that may extend it */
+	bool is_hidden;	      /* not the script's own: it is not printed */
+	struct map_series series;
 };
 
 /* clang-format off */

@@ -33,6 +33,9 @@ int short_names(struct arena *a, const struct str *names, uint32_t count, const 
 
 int table_print(const struct renderer *r, const struct table_request *request,
 		const struct map_store *maps, struct buf *out);
+/* The same of a time series: a graph for each key. */
+int series_print(const struct renderer *r, const struct table_request *request,
+		 const struct map_store *maps, struct buf *out);
 /* Each entry in printed order, as text; a non-zero result of `fn` ends it and is returned. */
 int table_each(const struct renderer *r, const struct table_request *request,
 	       const struct map_store *maps, report_entry_fn *fn, void *arg);

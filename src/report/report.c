@@ -93,6 +93,8 @@ int report_map(struct report *r, const struct map_store *maps, uint32_t map, int
 
 	if (map >= r->program->map_count)
 		return -EINVAL;
+	if (r->program->maps[map].series.count && !row_is_wanted(&r->renderer))
+		return series_print(&r->renderer, &request, maps, out);
 	return table_print(&r->renderer, &request, maps, out);
 }
 
@@ -126,7 +128,8 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 	if (!err)
 		qsort_r(order, count, sizeof(*order), compare_names, (void *)(uintptr_t)r->program);
 	for (uint32_t i = 0; i < count && !err; i++)
-		err = report_map(r, maps, order[i], 0, 0, out);
+		if (!r->program->maps[order[i]].is_hidden)
+			err = report_map(r, maps, order[i], 0, 0, out);
 	free(order);
 	return err;
 }

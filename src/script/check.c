@@ -190,12 +190,14 @@ static void check_assign(struct check *c, struct stmt *s)
 		return;
 	}
 	check_expr(c, s->value);
-	if (s->op)
+	if (s->op) {
 		check_compound(c, s);
-	else if (s->target->kind == EXPR_MAP)
+	} else if (s->target->kind == EXPR_MAP) {
 		assign_map(c, s->target, s->value, s->mark);
-	else
+		check_series(c, s->target, s->value);
+	} else {
 		check_assign_variable(c, s->target, s->value, s->mark);
+	}
 }
 
 static void refuse_declared(struct check *c, const struct variable *v, const struct expr *target)
@@ -322,6 +324,7 @@ static struct shape check_entries(struct check *c, struct expr *e, const struct 
 	if (m->key.kind == TYPE_NONE)
 		check_error(c, e, "key-mismatch", "'%.*s' has no keys to loop over",
 			    STR_FMT(m->name));
+	check_no_series(c, e, "looped over");
 	check_is_readable(c, e);
 	if (!c->err && known)
 		check_merge(c, &m->key, &known[0]);

@@ -99,6 +99,7 @@ void check_is_readable(struct check *c, const struct expr *map)
 {
 	const struct type *value = &map->map->value;
 
+	check_no_series(c, map, "read");
 	if (!type_is_readable(value))
 		check_error(c, map, "wrong-type", "the %s in '%.*s' can only be printed",
 			    value->kind == TYPE_STATS ? "statistics" : "histogram",

@@ -10,6 +10,8 @@
  * cannot change their sizes, so then a map that code uses keeps its types (end_types). */
 #include "script/inside.h"
 
+#define SERIES_ENTRIES 262144u /* of a time series with many keys */
+
 #include <errno.h>
 
 #define MAX_PASSES 100
@@ -239,10 +241,26 @@ static const struct map_size *map_size_of(const struct script *s, const struct m
 	return NULL;
 }
 
+/* The entries of a time series: for each key so many intervals, and a few that are about to be
+ * removed. */
+static uint32_t series_entries(const struct script *s, const struct map *m,
+			       const struct map_size *size)
+{
+	const struct type *key = m->is_hidden ? &m->key : &m->series_key;
+	uint64_t keys = key->kind == TYPE_INT ? 1 : size ? size->entries : s->facts.max_map_keys;
+	uint64_t least = (uint64_t)m->series.count + 16, all = keys * least;
+
+	return (uint32_t)(all < SERIES_ENTRIES	   ? all
+			  : least > SERIES_ENTRIES ? least
+						   : SERIES_ENTRIES);
+}
+
 uint32_t map_entries(const struct script *s, const struct map *m)
 {
 	const struct map_size *size = map_size_of(s, m);
 
+	if (m->series.count)
+		return series_entries(s, m, size);
 	return m->key.kind == TYPE_NONE ? 1 : size ? size->entries : s->facts.max_map_keys;
 }
 
@@ -254,10 +272,12 @@ static const struct map_def *make_maps(struct script *s)
 	for (const struct map *m = s->maps; defs && m; m = m->next, def++) {
 		*def = (struct map_def){
 			.name = m->name,
-			.key = m->key,
+			.key = m->series.interval ? m->series_key : m->key,
 			.value = m->value,
 			.max_entries = map_entries(s, m),
 			.is_read = m->is_read,
+			.is_hidden = m->is_hidden,
+			.series = m->series.interval ? m->series : (struct map_series){0},
 		};
 	}
 	return defs;

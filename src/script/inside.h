@@ -17,6 +17,11 @@ struct map {
 	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */
+	/* Of series.c. */
+	bool is_assigned, is_hidden;
+	struct map_series series;
+	struct type series_key; /* of the program's map; `key` is the script's */
+	struct map *ring;
 	struct map *next;
 };
 
@@ -96,6 +101,7 @@ struct script {
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;
+	int64_t wall_offset; /* what to add to nsecs to get the time of day */
 	unsigned attachment_count;
 	bool has_program; /* there is a program: what is compiled now comes in addition */
 	const struct attachment *only; /* compile the attachments of its image; NULL: all */
@@ -255,6 +261,13 @@ bool check_is_open(const struct check *c, const struct expr *e);
 /* A string or buffer of at least so many bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
 
+/* series.c: is it a call of tseries()? */
+bool expr_is_series(const struct expr *e);
+/* The map `target` was assigned this value: is it a time series, as elsewhere? */
+void check_series(struct check *c, struct expr *target, const struct expr *value);
+/* A time series cannot be "read". */
+void check_no_series(struct check *c, const struct expr *map, const char *use);
+
 /* The kinds of expressions: each types one kind whose parts are not typed yet; check_expr() calls
  * the right one. */
 bool expr_is_int(const struct expr *e);
@@ -353,12 +366,17 @@ uint16_t lower_memory(struct lower *l, const struct expr *e, const struct type *
 void lower_memory_to(struct lower *l, const struct expr *e, uint16_t slot);
 /* One or the other, as the type of `e` says. */
 void lower_value_to(struct lower *l, const struct expr *e, uint16_t out);
+/* @t = tseries(...) */
+void lower_series(struct lower *l, const struct stmt *s);
 /* Statements, one after the other. */
 void lower_body(struct lower *l, const struct stmt *s);
 /* For what it does, not for its value. */
 void lower_effect(struct lower *l, const struct expr *e);
 /* The key of @m[...] in a slot; SLOT_NO without a key. */
 uint16_t lower_key(struct lower *l, const struct expr *map);
+/* ... its parts at the beginning of a slot of a tuple */
+void lower_key_parts(struct lower *l, const struct expr *map, const struct type *tuple,
+		     uint16_t slot);
 void lower_jump(struct lower *l, const struct expr *e, bool when, struct label *to);
 /* p + n counts in what p points to: the register with what to add for `n`, which is in `reg`. */
 uint16_t lower_scaled(struct lower *l, const struct expr *p, const struct expr *n, uint16_t reg);
@@ -499,7 +517,7 @@ struct function {
 
 /* Tables of rows; the name of the last row is NULL. */
 extern const struct function value_rows[], text_rows[], search_rows[], map_rows[], output_rows[],
-	printf_rows[], constant_rows[], option_rows[], standard_rows[], unsafe_rows[];
+	printf_rows[], constant_rows[], option_rows[], standard_rows[], unsafe_rows[], series_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);

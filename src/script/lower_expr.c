@@ -42,6 +42,43 @@ static void lower_parts(struct lower *l, const struct expr *e, const struct type
 		lower_part(l, e->args[n], &tuple->elements[n], slot, element_offset(tuple, n));
 }
 
+/* The elements of one tuple at the beginning of another. */
+static void copy_elements(struct lower *l, const struct type *t, uint16_t from, uint16_t to)
+{
+	uint16_t word = lower_reg(l);
+	uint64_t at = 0;
+
+	for (unsigned i = 0; i < t->element_count; i++) {
+		const struct type *element = &t->elements[i];
+
+		if (type_is_word(element)) {
+			emit_ds(l, OP_GET, word, from, at);
+			emit_put(l, to, at, word);
+		} else {
+			uint16_t part = lower_slot(l, element);
+
+			emit_sti(l, OP_PART, part, from, at);
+			emit_sti(l, OP_COPY, to, part, at);
+			lower_free_slot(l, part);
+		}
+		at += type_memory(element);
+	}
+}
+
+/* A tuple as the only key counts as its elements. */
+void lower_key_parts(struct lower *l, const struct expr *map, const struct type *tuple,
+		     uint16_t slot)
+{
+	const struct type *key = &map->map->key;
+
+	if (map->arg_count > 1)
+		lower_parts(l, map, tuple, slot);
+	else if (key->kind == TYPE_TUPLE && key->show == SHOW_NUMBER)
+		copy_elements(l, key, lower_memory(l, map->args[0], key), slot);
+	else
+		lower_part(l, map->args[0], key, slot, 0);
+}
+
 uint16_t lower_key(struct lower *l, const struct expr *map)
 {
 	const struct type *key = &map->map->key;

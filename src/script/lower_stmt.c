@@ -27,7 +27,9 @@ static void lower_map_assign(struct lower *l, const struct stmt *s)
 	const struct type *type = &s->target->map->value;
 	uint16_t value, key;
 
-	if (type_is_aggregate(type)) {
+	if (s->target->map->series.count) {
+		lower_series(l, s);
+	} else if (type_is_aggregate(type)) {
 		key = lower_key(l, s->target);
 		value = s->value->arg_count ? lower_word(l, s->value->args[0]) : REG_NO;
 		emit_map(l, OP_AGGREGATE, s->target->map, key)->a = value;

@@ -79,6 +79,7 @@ static void check_entry(struct check *c, struct expr *map)
 	if (!c->err)
 		map->map->is_read = true;
 	check_filled(c, map, "used");
+	check_no_series(c, map, "changed by its keys");
 }
 
 static void take_key(struct expr *map, struct expr **key)
@@ -180,6 +181,7 @@ static void check_len(struct check *c, struct expr *e)
 	}
 	a->map = check_map(c, a->text);
 	check_filled(c, a, "used");
+	check_no_series(c, a, "counted");
 	if (!c->err && a->map->key.kind == TYPE_NONE)
 		check_error(c, a, "key-mismatch", "'%.*s' has no keys to count",
 			    STR_FMT(a->map->name));
@@ -315,7 +317,6 @@ const struct function map_rows[] = {
 	  "histogram by powers of two", "@ = hist(arg0);" },
 	{ "lhist", "iccc", GROUP_AGGREGATION, 0, 0, NO_RESULT, check_lhist, NULL, TYPE_LHIST,
 	  "histogram with buckets of equal width", "@ = lhist(arg0, 0, 100, 10);" },
-	{ .name = "tseries", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };
 /* clang-format on */

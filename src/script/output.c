@@ -26,6 +26,7 @@ static void check_print_entry(struct check *c, struct expr *map)
 {
 	check_map_key(c, map);
 	check_filled(c, map, "printed");
+	check_no_series(c, map, "printed in parts");
 	if (c->err || type_is_readable(&map->map->value))
 		return;
 	check_error(c, map, "unsupported", "printing one entry of a map of %s is not supported yet",

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "script/parse.h"
 
@@ -213,6 +214,17 @@ static int fill(struct script *s, struct diag *d)
 	return err;
 }
 
+/* What the time of day is ahead of the clock that probes read. */
+static int64_t wall_offset(void)
+{
+	struct timespec wall, since_boot;
+
+	clock_gettime(CLOCK_MONOTONIC, &since_boot);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	return (int64_t)(wall.tv_sec - since_boot.tv_sec) * 1000000000 + wall.tv_nsec -
+	       since_boot.tv_nsec;
+}
+
 int script_parse(struct str text, const struct script_options *options, struct script **out,
 		 struct diag *d)
 {
@@ -223,6 +235,7 @@ int script_parse(struct str text, const struct script_options *options, struct s
 		return -ENOMEM;
 	s->text = text;
 	s->options = *options;
+	s->wall_offset = wall_offset();
 	s->path = arena_str(&s->arena, options->path);
 	err = s->path.ptr ? fill(s, d) : -ENOMEM;
 	if (err) {

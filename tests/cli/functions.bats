@@ -48,3 +48,25 @@ trace_word() {
 	trace_word 'print((pid == cpid, has_cpid, pid(init) >= pid));'
 	[ "$output" = '(true, true, true)' ]
 }
+
+@test "a time series shows its last intervals, with those without a value" {
+	local script='interval:ms:20 { @n++; if (@n < 12 && @n % 4) { @t = tseries(@n, 20ms, 5); @s[1] = tseries(@n, 20ms, 100, "sum"); }
+		if (@n == 20) { clear(@n); exit(); } }'
+	run timeout 30 "$NOPAL" -q -e "$script"
+	echo "$output"
+	[ "$status" = 0 ]
+	rows=$(echo "$output" | sed -n '/^@t:/,$p' | grep -c '^[0-9]')
+	[ "$rows" -ge 1 ] && [ "$rows" -le 5 ]
+	# Every value is in the sum of some interval: 1 2 3 5 6 7 9 10 11.
+	run timeout 30 "$NOPAL" -q -f json -e "$script"
+	echo "$output"
+	[ "$(echo "$output" | grep '"@s"' | grep -o '"value":[0-9]*' | cut -d: -f2 | paste -sd+ | bc)" = 54 ]
+	[[ "$output" == *'{"type": "tseries", "data": {"@s": {"1": [{"interval_start":"20'* ]]
+}
+
+@test "a time series in user mode" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	run env TZ=UTC timeout 30 "$NOPAL" -q --user -e 'usdt:./tick:tick:number { @t[arg0 > 5] = tseries(arg0, 36500d, 3, "sum"); }' -c './tick number 1 2 6 7'
+	echo "$output"
+	[[ "$output" == *$'@t[false]:'*' 3'$'\n'*$'@t[true]:'*' 13'$'\n'* ]]
+}

@@ -159,6 +159,7 @@ int main(int argc, char **argv)
 	struct case_file f;
 	size_t failed = 0;
 
+	setenv("TZ", "UTC", 1);
 	if (argc != 3)
 		die("usage: run_cases NOPAL FILE", "two arguments are needed");
 	if (case_file_open(argv[2], KEYS, &f, &why))
