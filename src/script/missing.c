@@ -61,7 +61,7 @@ static int look_at_raw(void *arg, struct str name, const struct ctype *function)
 
 static int look_at_kernel_function(void *arg, const struct kernel_function *f)
 {
-	return f->id ? look_at_raw(arg, f->name, NULL) : 0;
+	return look_at_raw(arg, f->name, NULL);
 }
 
 static int look_at_iter(void *arg, enum ctype_kind kind, struct str name)
@@ -101,6 +101,8 @@ static void look_around(struct search *q)
 	case PROBE_TRACEPOINT:
 		source->events(source->self, STR("*"), STR("*"), look_at_event, q, NULL);
 		break;
+	case PROBE_KPROBE:
+	case PROBE_KRETPROBE:
 	case PROBE_FENTRY:
 	case PROBE_FEXIT:
 		if (source->kernel_functions)
@@ -188,8 +190,9 @@ int report_missing(struct search *q)
 {
 	const struct probe_spec *spec = q->spec;
 	bool is_pattern = str_has_wildcard(spec->name) || str_has_wildcard(spec->provider);
-	bool is_warning =
-		q->s->options.missing_probes == MISSING_WARN || probe_may_come_later(q->s, spec);
+	bool is_warning = q->s->options.missing_probes == MISSING_WARN ||
+			  probe_may_come_later(q->s, spec) ||
+			  (is_pattern && q->clause->attachments->count); /* f, f.constprop.* */
 	struct str text, where;
 
 	if (q->s->options.missing_probes == MISSING_IGNORE)
