@@ -58,6 +58,20 @@ char *input_read(const char *path, size_t *len)
 	return text;
 }
 
+char *input_script(const char *path)
+{
+	size_t len;
+	char *text = input_read(path, &len);
+
+	if (text && memchr(text, '\0', len)) {
+		say_error("cannot read the script '%s': it contains a NUL byte, so it is not text",
+			  path);
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 /* Start a command with its standard output on a pipe. The child's pid, or -1. */
 static pid_t start(char **argv, int *out)
 {

@@ -9,6 +9,8 @@
 
 /* All bytes of a file, and a NUL; "-" is standard input. */
 char *input_read(const char *path, size_t *len);
+/* The same of a script, which is text. */
+char *input_script(const char *path);
 /* What a command prints on its standard output; NULL also when it does not exit with 0. */
 char *input_from_command(struct words *command, size_t *len);
 

@@ -48,21 +48,6 @@ static const struct option script_options[] = {
 };
 /* clang-format on */
 
-/* The whole of a file, which ends in a NUL; NULL with a message on stderr. */
-static char *read_script(const char *path)
-{
-	size_t len;
-	char *text = input_read(path, &len);
-
-	if (text && memchr(text, '\0', len)) {
-		say_error("cannot read the script '%s': it contains a NUL byte, so it is not text",
-			  path);
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
 static int print_probe(void *arg, const char *probe)
 {
 	(void)arg;
@@ -89,7 +74,7 @@ static int list_probes(const char *pattern, const struct command_line *line)
 /* Run the text of -e, or that of the file that the first word names; other words are parameters. */
 static int run_text(struct command_line *line, int count, char **words)
 {
-	char *text = line->script ? NULL : read_script(words[0]);
+	char *text = line->script ? NULL : input_script(words[0]);
 	int code;
 
 	if (!line->script && !text)

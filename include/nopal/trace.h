@@ -109,6 +109,10 @@ int nopal_trace_open(const char *script, const struct nopal_trace_options *optio
 /* Only compile, as far as is needed, and pass the text of the dump to options->output. */
 int nopal_trace_dump(const char *script, const struct nopal_trace_options *options,
 		     enum nopal_dump what, struct nopal_diag *d);
+/* Pass the script to options->output, laid out anew: one statement a line, indented, with its
+ * comments. It needs no privilege, and compiles to the same program. */
+int nopal_trace_format(const char *script, const struct nopal_trace_options *options,
+		       struct nopal_diag *d);
 /* The number of attachments. */
 unsigned nopal_trace_probe_count(const struct nopal_trace *t);
 /* Run BEGIN, attach everything, and let the command run. */
@@ -154,6 +158,12 @@ struct nopal_map_entry {
 typedef int nopal_map_fn(void *arg, const struct nopal_map_entry *entry);
 int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_map_fn *fn, void *arg,
 		    struct nopal_diag *d);
+
+/* Compile a script, attach and run nothing: call `fn` with the name of each probe that would be
+ * attached, and its number of sites. It needs no privilege but to read the files. */
+typedef int nopal_check_fn(void *arg, const char *probe, unsigned sites);
+int nopal_trace_check(const char *script, const struct nopal_trace_options *options,
+		      nopal_check_fn *fn, void *arg, struct nopal_diag *d);
 
 /* Call `fn` with the name of every probe that matches a pattern, as `nopal -l` prints it:
  * "usdt:/bin/x:provider:name". Returns the number of probes. */

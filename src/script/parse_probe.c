@@ -382,6 +382,22 @@ static void unknown_type(struct parser *p, const struct pattern *parts)
 			  "hardware, watchpoint, iter, interval, profile, self, BEGIN and END");
 }
 
+/* What is after the type: as it is written, or with the values of its parameters. */
+static struct str rest_of(struct parser *p, const struct pattern *parts)
+{
+	struct str rest = parts->all, text = STR("");
+
+	str_cut(&rest, ':');
+	if (str_index(rest, '$') < 0)
+		return rest;
+	for (unsigned i = 1; i < parts->count && text.ptr; i++)
+		text = arena_printf(p->arena, "%.*s%s%.*s", STR_FMT(text), i > 1 ? ":" : "",
+				    STR_FMT(parts->part[i]));
+	if (!text.ptr)
+		parse_fail(p, -ENOMEM);
+	return text;
+}
+
 static struct probe_spec *parse_probe(struct parser *p)
 {
 	struct pattern parts;
@@ -397,6 +413,7 @@ static struct probe_spec *parse_probe(struct parser *p)
 	s->mark = parse_mark_of(p, parts.all);
 	if (p->err)
 		return s;
+	s->rest = rest_of(p, &parts);
 	if (probe_type_find(parts.part[0], &s->type))
 		builders[s->type](p, &parts, s);
 	else

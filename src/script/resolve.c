@@ -95,14 +95,12 @@ static int resolve_bare(struct search *q)
 						   .length = spec->length,
 						   .mode = spec->mode,
 						   .arch = arch_host()}};
-	struct str rest = str_of(q->s->text.ptr + q->spec->mark.at, q->spec->mark.len);
 	struct str name;
 
 	if (q->spec->attachment_count)
 		return 0;
-	str_cut(&rest, ':');
-	name = arena_printf(&q->s->arena, "%s%s%.*s", probe_type_name(q->spec->type),
-			    rest.len ? ":" : "", STR_FMT(rest));
+	name = arena_printf(&q->s->arena, "%s%s%.*s", probe_type_name(spec->type),
+			    spec->rest.len ? ":" : "", STR_FMT(spec->rest));
 	return name.ptr ? search_add(q, attachment, name, STR("")) : -ENOMEM;
 }
 

@@ -183,7 +183,7 @@ const struct ctype_member *context_member(const struct ctype_member *m)
 	return !m->name.len && t && !ctype_complete(t) && t->member_count ? t->members : m;
 }
 
-/* struct bpf_iter__task has what iter:task hands over, and bpf_iter_task is what iterates. */
+/* A struct of the kernel has what iter:task hands over, and a function is what iterates. */
 int resolve_iter(struct search *q)
 {
 	const struct script_source *source = q->source;

@@ -344,6 +344,38 @@ void script_armed(const struct script *s, struct script_armed *out)
 	}
 }
 
+static int give_probes(const struct script *s, const struct tree_clause *c,
+		       const struct probe_spec *spec, unsigned *sites, script_probe_fn *fn,
+		       void *arg)
+{
+	const struct attachment_list *list = c->attachments;
+	int err = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		sites[list->items[i]->attach.name] += list->items[i]->spec == spec;
+	for (size_t i = 0; i < list->count; i++) {
+		unsigned *count = &sites[list->items[i]->attach.name];
+
+		if (*count && list->items[i]->spec == spec && !err)
+			err = fn(arg, s->names.items[list->items[i]->attach.name], *count);
+		*count = 0;
+	}
+	return err;
+}
+
+int script_each_probe(const struct script *s, script_probe_fn *fn, void *arg)
+{
+	unsigned *sites = calloc(s->names.count + 1, sizeof(*sites));
+	int err = sites ? 0 : -ENOMEM;
+
+	for (const struct tree_clause *c = s->tree.clauses; c && !err; c = c->next)
+		for (const struct probe_spec *p = c->probes; p && c->attachments && !err;
+		     p = p->next)
+			err = give_probes(s, c, p, sites, fn, arg);
+	free(sites);
+	return err;
+}
+
 unsigned script_attachment_count(const struct script *s)
 {
 	return s->attachment_count;

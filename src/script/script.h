@@ -135,7 +135,14 @@ void script_facts(const struct script *s, struct script_facts *out);
 void script_set_pid(struct script *s, pid_t pid);
 /* After script_resolve: number of attachments, for "Attaching N probes..." */
 unsigned script_attachment_count(const struct script *s);
+/* Each probe of each clause, in order, and at how many sites it is; a name that a clause has by two
+ * patterns, once for each. What `fn` returns ends it, unless it is 0; -ENOMEM. */
+typedef int script_probe_fn(void *arg, struct str name, unsigned sites);
+int script_each_probe(const struct script *s, script_probe_fn *fn, void *arg);
 void script_armed(const struct script *s, struct script_armed *out);
+/* After script_parse: the script laid out anew, with its comments. Formatting that again changes
+ * nothing. -ENOMEM. */
+int script_format(const struct script *s, struct buf *out);
 void script_print_tree(const struct script *s, struct buf *out);
 void script_free(struct script *s); /* and the programs it made; NULL is fine */
 

@@ -166,6 +166,7 @@ struct probe_spec {
 	struct str source;     /* uprobe PATH@FILE:LINE:COLUMN ... */
 	uint32_t line, column; /* ... LINE from 1; 0: it is not such a probe */
 	uint64_t period;       /* interval, profile: ns; software, hardware: events */
+	struct str rest;       /* what is after the type, with the values of parameters: "s:5" */
 	uint8_t length, mode;  /* watchpoint: bytes at `offset`, enum watch_mode */
 	struct probe_spec *next;
 	const void **images; /* resolve.c: files whose attachments are known */

@@ -37,6 +37,80 @@ NOPAL_EXPORT int nopal_trace_dump(const char *script, const struct nopal_trace_o
 	return diag_ensure(d, err, "show the script");
 }
 
+/* The tree of a text must not change by being formatted. */
+static int check_same(const struct script *s, struct str formatted,
+		      const struct script_options *options, struct diag *d)
+{
+	struct buf before = BUF_INIT, after = BUF_INIT;
+	struct script *again = NULL;
+	int err = script_parse(formatted, options, &again, NULL);
+
+	script_print_tree(s, &before);
+	if (!err)
+		script_print_tree(again, &after);
+	if (err || !str_eq(buf_as_str(&before), buf_as_str(&after)))
+		err = diag_error(d, -EINVAL, "format",
+				 "cannot format the script: it would be another script afterwards");
+	script_free(again);
+	buf_free(&before);
+	buf_free(&after);
+	return err;
+}
+
+NOPAL_EXPORT int nopal_trace_format(const char *script, const struct nopal_trace_options *options,
+				    struct nopal_diag *diag)
+{
+	struct diag *d = diag_inner(diag);
+	struct script_options script_options;
+	struct nopal_trace *t = NULL;
+	int err = session_new(options, &t, d);
+
+	if (!err)
+		err = session_parse(t, script, d);
+	if (!err)
+		err = script_format(t->script, &t->out);
+	if (!err) {
+		session_script_options(t, &script_options);
+		err = check_same(t->script, buf_as_str(&t->out), &script_options, d);
+	}
+	if (!err)
+		session_flush(t);
+	nopal_trace_close(t);
+	return diag_ensure(d, err, "format the script");
+}
+
+struct checker {
+	nopal_check_fn *fn;
+	void *arg;
+	struct buf name; /* with a NUL after it */
+};
+
+static int give_probe(void *arg, struct str name, unsigned sites)
+{
+	struct checker *c = arg;
+
+	buf_clear(&c->name);
+	buf_str(&c->name, name);
+	return c->name.failed ? -ENOMEM : c->fn(c->arg, c->name.ptr, sites);
+}
+
+NOPAL_EXPORT int nopal_trace_check(const char *script, const struct nopal_trace_options *options,
+				   nopal_check_fn *fn, void *arg, struct nopal_diag *diag)
+{
+	struct checker checker = {.fn = fn, .arg = arg};
+	struct diag *d = diag_inner(diag);
+	struct nopal_trace *t = NULL;
+	int err = session_new(options, &t, d);
+
+	if (!err)
+		err = session_compile(t, script, d);
+	if (!err)
+		err = script_each_probe(t->script, give_probe, &checker);
+	buf_free(&checker.name);
+	nopal_trace_close(t);
+	return diag_ensure(d, err, "check the script");
+}
+
 static int list_one(void *arg, struct str probe)
 {
 	struct lister *l = arg;
