@@ -13,6 +13,8 @@
 #include "program/program.h"
 #include "program/record.h"
 
+struct unwind_tables;
+
 struct engine_options {
 	pid_t pid;	    /* trace only this process; 0: every process */
 	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
@@ -24,7 +26,10 @@ struct engine_options {
 	bool detach_later;  /* detach() may leave slow closing to a child process */
 	bool is_alone;	    /* no other engine can take what this one cannot trace */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
-	struct buf *log;    /* -v: lines about what was loaded, and how; NULL: none are kept */
+	/* For walks over user stacks; the engine may give it memory until it closes.
+	 * NULL: none are wanted. */
+	struct unwind_tables *unwind;
+	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
 typedef int record_fn(void *arg, struct str bytes); /* non-zero ends the drain and is returned */

@@ -38,10 +38,9 @@ static int decode_bytes(const struct type *t, struct cursor *c, bool packed, str
 	    !cursor_bytes(c, packed ? (used + 7) & ~UINT64_C(7) : t->size, &v->bytes))
 		return -EPROTO;
 	v->bytes.len = used;
+	v->flags = is_stack ? other >> STACK_PID_BITS : other;
 	if (is_stack)
-		v->extra = other;
-	else
-		v->flags = other;
+		v->extra = other & ((1u << STACK_PID_BITS) - 1);
 	return 0;
 }
 
@@ -136,7 +135,8 @@ int value_compare(const struct value *a, const struct value *b)
 	case TYPE_USTACK:
 	case TYPE_KSTACK:
 		order = str_cmp(a->bytes, b->bytes);
-		return order ? order : compare_u64(a->extra, b->extra, false);
+		order = order ? order : compare_u64(a->extra, b->extra, false);
+		return order ? order : compare_u64(a->flags, b->flags, false);
 	case TYPE_NAME:
 	case TYPE_DISPLAY:
 		order = compare_u64(a->bits, b->bits, false);

@@ -5,8 +5,9 @@
  *   INT FLOAT NAME   8 bytes
  *   STR BUF          struct text_head, then `size` bytes, zero-padded
  *                    (as a field of a record: only `len` bytes, zero-padded to a multiple of 8)
- *   USTACK KSTACK    struct stack_head, then `size` / 8 addresses, zero-padded
- *                    (as a field of a record: only `count` addresses)
+ *   USTACK KSTACK    struct stack_head, then `size` / 8 frames, zero-padded: addresses, or of
+ *                    USTACK offsets in files (unwind/tables.h, UNWIND_FRAME_FILE)
+ *                    (as a field of a record: only `count` of them)
  *   DISPLAY          `size` bytes: one or two words
  *   TUPLE            its elements, one after the other, at full size (in a record, too)
  */
@@ -106,8 +107,12 @@ struct text_head {
 
 struct stack_head {
 	uint32_t count; /* frames that follow */
-	uint32_t pid;	/* process, as the tracer's pid namespace has it; 0 for kernel stacks */
+	/* The low 24 bits: the process, as the tracer's pid namespace has it; 0 for kernel stacks,
+	 * and for those of which all frames are offsets in files. Above them: enum unwind_end. */
+	uint32_t pid;
 };
+
+#define STACK_PID_BITS 24 /* the kernel's numbers have at most 22 */
 
 bool type_equal(const struct type *a, const struct type *b);
 /* Values of one can be copied into the other byte by byte: equal except for the width and sign of

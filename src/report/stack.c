@@ -3,6 +3,10 @@
 
 #include "base/json.h"
 #include "symbols/symbols.h"
+#include "unwind/tables.h"
+
+#define FRAMES_DEFAULT \
+	127 /* a script that wants fewer asks for them, and knows that there are more */
 
 /* Going through the frames of one stack. */
 struct walk {
@@ -27,6 +31,7 @@ static void look_up(struct walk *w)
 {
 	const struct renderer *r = w->r;
 	uint64_t pid = w->stack->extra;
+	bool is_return = w->at > 8 && !(w->address & UNWIND_FRAME_EXACT);
 
 	if (!r->symbols || (w->stack->type->kind == TYPE_USTACK && pid > INT32_MAX)) {
 		buf_clear(&w->frame.function);
@@ -34,8 +39,12 @@ static void look_up(struct walk *w)
 		w->frame.is_code = true;
 	} else if (w->stack->type->kind == TYPE_KSTACK) {
 		symbols_frame_kernel(r->symbols, w->address, &w->frame);
+	} else if (w->address & UNWIND_FRAME_FILE) {
+		symbols_frame_file(r->symbols, UNWIND_FRAME_NUMBER(w->address),
+				   UNWIND_FRAME_OFFSET(w->address), is_return, &w->frame);
 	} else {
-		symbols_frame_user(r->symbols, (pid_t)pid, w->address, w->at > 8, &w->frame);
+		w->address = UNWIND_FRAME_ADDRESS(w->address);
+		symbols_frame_user(r->symbols, (pid_t)pid, w->address, is_return, &w->frame);
 	}
 }
 
@@ -106,10 +115,42 @@ static void add_frame(struct walk *w, struct buf *out)
 	buf_printf(out, ":%u", s->line);
 }
 
-static void add_cut(struct walk *w, struct buf *out)
+/* Why a stack ends before its outermost frame; NULL: it does not, or nothing is known. Text that
+ * ends in a blank is followed by the file of the last frame. */
+static const char *end_text(const struct walk *w)
 {
-	render_bytes(w->r, w->last.len ? buf_as_str(&w->last) : STR("the code"), out);
-	buf_text(out, " keeps no frame pointers");
+	/* clang-format off */
+	static const char *const texts[UNWIND_ENDS_COUNT_] = {
+		[UNWIND_LIMIT]      = "no more than 127 frames are kept",
+		[UNWIND_NO_ROWS]    = "no unwind rows for ",
+		[UNWIND_LATER]      = "mapped only now, and not read yet: ",
+		[UNWIND_NOT_RULE]   = "no rule that can be followed in ",
+		[UNWIND_UNREADABLE] = "the stack cannot be read any further",
+		[UNWIND_NOT_CODE]   = "the return address is in no code that is known",
+		[UNWIND_NO_PROCESS] = "what the process maps was not known yet",
+	};
+	/* clang-format on */
+	uint32_t end = w->stack->flags;
+
+	if (!w->frame.is_code)
+		return "";
+	if (end >= UNWIND_ENDS_COUNT_ || w->stack->type->kind != TYPE_USTACK ||
+	    (end == UNWIND_LIMIT && w->stack->bytes.len < 8 * FRAMES_DEFAULT))
+		return NULL;
+	return texts[end];
+}
+
+static void add_cut(struct walk *w, const char *text, struct buf *out)
+{
+	struct str file =
+		w->frame.is_code ? str_after_last(w->frame.module, '/') : buf_as_str(&w->last);
+
+	buf_text(out, text);
+	if (*text && text[strlen(text) - 1] != ' ')
+		return;
+	render_bytes(w->r, file.len ? file : STR("the code"), out);
+	if (!w->frame.is_code)
+		buf_text(out, " keeps no frame pointers");
 }
 
 /* The last frame first. A name may have the sign that is between frames. */
@@ -133,16 +174,17 @@ static void add_reversed(const struct buf *frames, const char *separator, struct
 static void add_folded(struct walk *w, struct buf *out)
 {
 	struct buf frames = BUF_INIT;
+	const char *why;
 
 	while (walk_next(w)) {
 		add_name(w, false, &frames);
 		buf_text(&frames, w->is_inlined ? "_[i]" : "");
 		buf_char(&frames, '\0');
 	}
-	if (!w->frame.is_code) {
-		buf_text(&frames, "[cut: ");
-		add_cut(w, &frames);
-		buf_text(&frames, "]");
+	if ((why = end_text(w))) {
+		buf_text(&frames, "(cut: ");
+		add_cut(w, why, &frames);
+		buf_text(&frames, ")");
 		buf_char(&frames, '\0');
 	}
 	add_reversed(&frames, ";", out);
@@ -152,6 +194,7 @@ static void add_folded(struct walk *w, struct buf *out)
 void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
 {
 	struct walk w = {.r = r, .stack = v, .frame.is_code = true};
+	const char *why;
 
 	if (r->is_folded) {
 		add_folded(&w, out);
@@ -164,11 +207,11 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 		add_frame(&w, out);
 		buf_char(out, '\n');
 	}
-	if (!w.frame.is_code) {
+	if ((why = end_text(&w))) {
 		buf_fill(out, ' ', indent);
-		buf_text(out, "[cut: ");
-		add_cut(&w, out);
-		buf_text(out, "]\n");
+		buf_text(out, "(cut: ");
+		add_cut(&w, why, out);
+		buf_text(out, ")\n");
 	}
 	walk_free(&w);
 }
@@ -207,13 +250,14 @@ void stack_json(const struct renderer *r, const struct value *v, struct buf *out
 	struct walk w = {.r = &raw, .stack = v, .frame.is_code = true};
 	struct buf cut = BUF_INIT;
 	struct json j = {out, false};
+	const char *why;
 
 	raw.escape = ESCAPE_NOTHING;
 	json_open(&j, '[');
 	while (walk_next(&w))
 		add_object(&w, &j);
-	if (!w.frame.is_code) {
-		add_cut(&w, &cut);
+	if ((why = end_text(&w))) {
+		add_cut(&w, why, &cut);
 		json_open(&j, '{');
 		json_pair(&j, "cut", buf_as_str(&cut));
 		json_close(&j, '}');

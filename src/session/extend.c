@@ -163,6 +163,14 @@ int session_sites(void *self, const struct find_query *q, found_fn *fn, void *ar
 
 /* ---- attaching */
 
+/* Without -p and -c, the processes that map the new image matter for stacks from now on. */
+static void see_stacks(struct nopal_trace *t, const struct program *p)
+{
+	session_stack_files(t, p);
+	for (size_t i = 0; t->unwind && i < t->later.waiting.count; i++)
+		session_see_stacks(t, t->later.waiting.items[i].pid);
+}
+
 /* Compile the sites of one new image and attach them, unless the run is over: then they are only
  * counted. *more: there may be another image. */
 static int extend(struct nopal_trace *t, const struct script_source *source, bool *more,
@@ -175,8 +183,10 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 	*more = err || program;
 	if (err || !program)
 		return err;
-	if (t->state < SESSION_OVER) /* ORDER */
+	if (t->state < SESSION_OVER) { /* ORDER */
+		see_stacks(t, program);
 		err = engine_extend(t->engine, program, d);
+	}
 	session_give_log(t);
 	report = report_extend(t->report, program);
 	if (!err && !report)
@@ -317,6 +327,7 @@ static void note_event(void *arg, const struct image_event *event)
 	}
 	if (t->facts.uses_stacks)
 		note_mapping(t, event);
+	session_note_stacks(t, event);
 }
 
 /* Follow the children of followed processes that were not heard of. */
@@ -373,6 +384,7 @@ void session_read_watch(struct nopal_trace *t)
 	if (!t->watch)
 		return;
 	lost = image_watch_read(t->watch, note_event, t);
+	session_renew_stacks(t);
 	later_judge(&t->later);
 	t->later.lost += lost;
 	t->later.everything |= lost && t->facts.needs_images;

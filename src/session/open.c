@@ -227,7 +227,7 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 
 	if (!t->facts.uses_stacks && !t->facts.needs_images)
 		return;
-	err = image_watch_open(t->facts.needs_images, &t->watch, NULL);
+	err = image_watch_open(true, &t->watch, NULL);
 	t->polls_maps = err && t->facts.needs_images && has_native(&t->engines);
 	if (err && t->facts.needs_images && !t->polls_maps)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",
@@ -316,6 +316,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.detach_later = t->options.detach_later,
 		.is_alone = t->engines.count == 1,
 		.events = t->options.events,
+		.unwind = t->unwind,
 		.log = t->options.verbose ? &t->log : NULL,
 	};
 	int err = open_engines(t, &options, d);
@@ -374,9 +375,11 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 	if (!err && t->options.command)
 		err = open_process(t, d);
 	if (!err)
-		err = open_engine(t, d);
-	if (!err)
 		err = symbols_new(&t->symbols);
+	if (!err)
+		err = session_open_stacks(t);
+	if (!err)
+		err = open_engine(t, d);
 	if (!err)
 		symbols_demangle(t->symbols, t->facts.demangle, !options.folded);
 	if (!err && (t->options.lines || t->facts.show_debug_info))
@@ -409,6 +412,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 		return;
 	engine_close(t->engine);
 	child_end(&t->child);
+	session_close_stacks(t);
 	report_free(t->report);
 	symbols_free(t->symbols);
 	script_free(t->script);

@@ -12,6 +12,7 @@
 #include "symbols/symbols.h"
 #include "script/script.h"
 #include "session/images.h"
+#include "unwind/tables.h"
 
 /* ---- child.c: The command of `-c`: started stopped, let go once everything is attached. It is a
  * child of ours under ptrace only until then. If we die before its exec, so does it; after that it
@@ -65,6 +66,15 @@ struct engine_choice {
 	unsigned count;
 };
 
+/* ---- stacks.c: What the traced processes map, for walks over their stacks. */
+
+struct stack_watch {
+	uint64_t *inodes; /* of the files that the script's probes are in; owned */
+	size_t count, cap;
+	pid_t *stale; /* processes that have mapped something since their maps were read; owned */
+	size_t stale_count, stale_cap;
+};
+
 /* ---- extend.c: A small set of process ids, and images that come while the run goes on. */
 
 struct pid_set {
@@ -110,6 +120,8 @@ struct nopal_trace {
 	struct engine_choice engines;
 	struct engine *engine;
 	struct symbols *symbols;
+	struct unwind_tables *unwind; /* NULL: no stacks are walked by them */
+	struct stack_watch stacks;
 	struct report *report;
 
 	pid_t pid; /* -p, or the command; 0: every process */
@@ -184,6 +196,16 @@ void session_remember_program(struct nopal_trace *t);
 bool session_saw_nothing(struct nopal_trace *t);
 /* Say what was armed, who has it mapped, and what the probes need to fire. */
 void session_explain_zero(struct nopal_trace *t, struct diag *d);
+/* ---- stacks.c */
+/* Read the rows of all files that the traced processes map, if the script keeps user stacks. */
+int session_open_stacks(struct nopal_trace *t);
+void session_close_stacks(struct nopal_trace *t);
+/* The probes of one more program: which processes matter for their sake. */
+int session_stack_files(struct nopal_trace *t, const struct program *p);
+void session_see_stacks(struct nopal_trace *t, pid_t pid);
+/* News of a process; what it maps is read by session_renew_stacks(). */
+void session_note_stacks(struct nopal_trace *t, const struct image_event *event);
+void session_renew_stacks(struct nopal_trace *t);
 /* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
 

@@ -156,8 +156,13 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		session_remember_program(t);
 	if (!err)
 		err = session_attach_command(t, d);
+	/* The command's libraries are mapped where its program begins. */
+	if (!err && t->unwind && t->options.command && !t->facts.needs_images)
+		err = child_run_to_entry(&t->child, d);
 	if (err)
 		return err;
+	for (size_t i = 0; t->pid && i < t->followed.count; i++)
+		session_see_stacks(t, t->followed.pids[i]);
 	if (held)
 		say_count(t);
 	session_flush(t);

@@ -67,6 +67,7 @@ struct module *modules_get(struct modules *m, const struct mapped_file *file)
 		return NULL;
 	}
 	m->items[m->count++] = module;
+	module->number = (uint32_t)m->count;
 	return module;
 }
 

@@ -15,6 +15,7 @@ struct debuginfo;
 
 struct module {
 	uint64_t device, inode; /* as /proc/PID/maps has them; inode 0: not a file */
+	uint32_t number;	/* from 1, its place among all */
 	struct str path;	/* owned; "/usr/bin/x", "/memfd:x (deleted)", "[vdso]" */
 	int fd;			/* kept open; -1: not */
 	bool tried;		/* symbols were asked for: NULL means there are none to get */

@@ -273,6 +273,37 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_
 		add_sources(s, m->module, offset, out);
 }
 
+uint32_t symbols_file(struct symbols *s, const struct mapped_file *file)
+{
+	struct module *module = modules_get(&s->modules, file);
+
+	return module ? module->number : 0;
+}
+
+void symbols_frame_file(struct symbols *s, uint32_t number, uint64_t offset, bool is_return,
+			struct symbols_frame *out)
+{
+	struct module *module =
+		number && number <= s->modules.count ? s->modules.items[number - 1] : NULL;
+	struct mapped_file file = {.start = UINT32_MAX + UINT64_C(1)};
+	struct str name;
+
+	buf_clear(&out->function);
+	out->module = module ? module->path : STR("");
+	out->source_count = 0;
+	out->is_code = true;
+	offset -= is_return && offset;
+	out->offset = offset;
+	if (!module)
+		return;
+	file.inode = module->inode;
+	file.path = module->path;
+	if (module_name_at(&s->modules, module, &file, offset, &name, &out->offset))
+		demangle(name, s->form, &out->function);
+	out->offset += is_return;
+	add_sources(s, module, offset, out);
+}
+
 static bool name_in_kernel(struct symbols *s, uint64_t address, struct str *name, uint64_t *into)
 {
 	if (!s->kernel_tried)

@@ -47,6 +47,10 @@ struct symbols_source {
 	size_t folder;	     /* of that: bytes of the folder where it was compiled, "/build/" */
 	unsigned line;	     /* 0: not known */
 };
+/* The number of a mapped file, from 1, by which its names can be had when no process maps it any
+ * more; 0: it has none. */
+struct mapped_file;
+uint32_t symbols_file(struct symbols *s, const struct mapped_file *file);
 /* A frame of a stack, in parts. */
 struct symbols_frame {
 	struct buf function; /* empty: no symbol has it */
@@ -61,6 +65,9 @@ struct symbols_frame {
 /* Fill a frame whose buffer the caller opened and frees. `is_return`: the address is that after a
  * call, which may be the last instruction of its function: the call's is looked up. */
 void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_return,
+			struct symbols_frame *out);
+/* The same of an offset in a file, by its number. */
+void symbols_frame_file(struct symbols *s, uint32_t file, uint64_t offset, bool is_return,
 			struct symbols_frame *out);
 void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_frame *out);
 void symbols_kernel(struct symbols *s, uint64_t address, unsigned flags, struct buf *out);

@@ -9,7 +9,8 @@
  */
 #include "unwind/inside.h"
 
-/* DW_EH_PE_*: the low 4 bits are a form, the next 3 what the number is relative to. */
+/* How an address is written: the low 4 bits are a form, the next 3 what the number is relative to.
+ */
 enum {
 	FORM_WORD = 0x0,
 	FORM_ULEB = 0x1,

@@ -33,7 +33,7 @@ struct cie {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t ra;
-	uint8_t encoding; /* of addresses in its FDEs, DW_EH_PE_* */
+	uint8_t encoding; /* of addresses in its FDEs */
 	bool is_sized;	  /* its FDEs have augmentation data, with a length */
 	bool is_signal;
 	bool is_good; /* false: it is not understood */

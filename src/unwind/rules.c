@@ -8,6 +8,12 @@ int unwind_rules_init(struct unwind_rules *r)
 	static const struct unwind_rule fixed[] = {
 		[UNWIND_RULE_NONE] = {.cfa = UNWIND_NONE},
 		[UNWIND_RULE_UNKNOWN] = {.cfa = UNWIND_UNKNOWN},
+		[UNWIND_RULE_CHAIN] = {.cfa = UNWIND_FP,
+				       .cfa_off = 16,
+				       .fp = UNWIND_AT_CFA,
+				       .fp_off = -16,
+				       .ra = UNWIND_AT_CFA,
+				       .ra_off = -8},
 	};
 
 	memset(r, 0, sizeof(*r));

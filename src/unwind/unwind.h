@@ -56,7 +56,11 @@ struct unwind_rule {
 };
 
 /* Numbers of rules that are always the same. */
-enum { UNWIND_RULE_NONE, UNWIND_RULE_UNKNOWN };
+enum {
+	UNWIND_RULE_NONE,
+	UNWIND_RULE_UNKNOWN,
+	UNWIND_RULE_CHAIN, /* of frame pointers: code made at run time */
+};
 
 #define UNWIND_RULES_MOST 4096	     /* a power of two; 1,500 files of a system have 3,500 */
 #define UNWIND_ROWS_MOST  (1u << 22) /* of one file */
@@ -100,10 +104,11 @@ struct unwind_regs {
 
 /* Why a stack ends where it does. Kept with a stack, in the order of this list. */
 enum unwind_end {
-	UNWIND_GOES_ON,	   /* nothing said */
-	UNWIND_ROOT,	   /* its outermost frame */
-	UNWIND_LIMIT,	   /* as many frames as were asked for */
-	UNWIND_NO_ROWS,	   /* the file of the last frame says nothing about this address */
+	UNWIND_GOES_ON, /* nothing said */
+	UNWIND_ROOT,	/* its outermost frame */
+	UNWIND_LIMIT,	/* as many frames as were asked for */
+	UNWIND_NO_ROWS, /* the file of the last frame says nothing about this address */
+	UNWIND_LATER, /* the file of the last frame was mapped so lately that it was not read yet */
 	UNWIND_NOT_RULE,   /* the file says something that rules cannot say */
 	UNWIND_UNREADABLE, /* the memory of the stack cannot be read, or makes no sense */
 	UNWIND_NOT_CODE,   /* the return address is in no code that is known of */

@@ -64,6 +64,11 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->ring.fd = e->ring.wait_fd = -1;
 	e->world.control_fd = e->world.zeros_fd = e->world.scratch_fd = e->world.ring_fd = -1;
 	e->world.pids_fd = -1;
+	e->world.walk = (struct gen_walk_maps){.rows_fd = -1,
+					       .rules_fd = -1,
+					       .mappings_fd = -1,
+					       .processes_fd = -1,
+					       .files_fd = -1};
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
 	/* How a program will be attached is decided when it is loaded. */
@@ -131,6 +136,7 @@ static void bpf_close(struct engine *engine)
 	for (uint32_t i = 0; i < e->store_count; i++)
 		store_close(&e->stores[i]);
 	groups_close(&e->groups);
+	walk_close(e);
 	ring_close(&e->ring);
 	if (e->control)
 		munmap(e->control, e->control_size);

@@ -207,7 +207,7 @@ static void place_slots(struct plan *p)
 	for (uint32_t s = 0; s < p->clause->slot_count; s++) {
 		const struct type *t = &p->clause->slots[s].type;
 		const struct around *around = &p->around[s];
-		uint32_t size = slot_used(t);
+		uint32_t size = slot_used(t) + (t->kind == TYPE_USTACK ? GEN_WALK_SIZE : 0);
 
 		if (!p->slots[s].used)
 			continue;

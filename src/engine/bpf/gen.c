@@ -420,6 +420,7 @@ static int gen_clauses(struct gen *g, const struct frame *frames, int *entries, 
 	code_const(g->code, R0, 0);
 	code_exit(g->code);
 	gen_loop_bodies(g, frames);
+	gen_walk_bodies(g);
 	return g->err ? g->err : g->code->failed ? -ENOMEM : 0;
 }
 
@@ -434,6 +435,7 @@ int gen_unit(const struct gen_world *w, const struct unit *u, const struct frame
 	if (entries && labels)
 		err = gen_clauses(&g, frames, entries, labels, code_label(code));
 	free(g.bodies);
+	free(g.walks);
 	free(entries);
 	free(labels);
 	return err;

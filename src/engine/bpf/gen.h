@@ -32,6 +32,7 @@
 
 #define TEXT_SLOP 8 /* bytes after the text of a slot, so that a read can see it was too long */
 #define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
+#define GEN_WALK_SIZE 176 /* bytes that a walk needs after the frames of a user stack */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */
 #define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
@@ -61,6 +62,23 @@ enum loops {
 	LOOPS_MAY_GOTO, /* jumps, with one that the kernel bounds; since 6.9 */
 };
 
+/* What a walk over a user stack refers to: the memory of unwind/tables.h as maps. */
+struct gen_walk_maps {
+	int rows_fd, rules_fd, mappings_fd; /* one entry each; -1: no walks, only frame pointers */
+	int processes_fd;		    /* hash: pid -> its run of mappings */
+	int files_fd;			    /* hash: device and inode -> where its rows are */
+	uint32_t row_count, mapping_count;  /* powers of two */
+	enum loops loops;
+	/* In the kernel: offsets of a thread's list of returns that uretprobes wait for. `utask` 0:
+	 * they are not known. */
+	uint32_t utask, returns;
+	uint32_t return_stack, return_to, return_next;
+	/* ... and of what a mapping is kept in. */
+	bool finds_mappings;
+	uint32_t vm_start, vm_end, vm_offset, vm_flags, vm_file;
+	uint32_t file_inode, inode_number, inode_super, super_device;
+};
+
 /* What the code of every unit refers to. */
 struct gen_world {
 	const struct store *stores;
@@ -76,6 +94,7 @@ struct gen_world {
 	bool sleepable;
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
+	struct gen_walk_maps walk;
 	/* Whose events count: */
 	pid_t pid;		 /* 0: all */
 	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */
@@ -109,6 +128,16 @@ struct loop_body {
 	bool in_map;		     /* it is, or is within, a loop over a map */
 };
 
+/* The rounds of a walk, or its look at a mapping, as a function that a helper calls. */
+struct walk_body {
+	bool of_mapping;
+	struct spill slot;
+	int32_t at;
+	uint32_t depth;
+	bool may_sleep;
+	int label;
+};
+
 struct gen {
 	struct code *code;
 	const struct gen_world *world;
@@ -122,6 +151,8 @@ struct gen {
 	bool in_map;		  /* in a loop over a map, where nothing may sleep */
 	struct loop_body *bodies; /* functions that are still to be emitted */
 	size_t body_count, body_cap;
+	struct walk_body *walks; /* likewise */
+	size_t walk_count, walk_cap;
 	struct diag *diag;
 	int err;
 };
@@ -194,6 +225,12 @@ void gen_loop_call(struct gen *g, const struct insn *in, uint32_t at);
 void gen_each_call(struct gen *g, const struct insn *in, uint32_t at);
 /* The bodies that were called, once all other code is emitted. */
 void gen_loop_bodies(struct gen *g, const struct frame *frames);
+/* gen_walk.c */
+/* OP_USTACK at a probe of a program. */
+void gen_walk(struct gen *g, const struct insn *in);
+void gen_walk_bodies(struct gen *g);
+/* Can it be walked on this machine at all? */
+bool gen_walk_knows_cpu(void);
 /* gen_map.c */
 /* R1 = the kernel map; may ruin R0 to R5. */
 void gen_take_map(struct gen *g, const struct store_map *map);

@@ -334,7 +334,8 @@ void gen_comm(struct gen *g, const struct insn *in)
 	finish_kernel_text(g, in, size);
 }
 
-/* bpf_get_stack gives bytes, or a negative error, which is an empty stack. */
+/* bpf_get_stack gives bytes, or a negative error, which is an empty stack. It follows frame
+ * pointers; at probes of programs there is a better way. */
 void gen_stack(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
@@ -343,6 +344,10 @@ void gen_stack(struct gen *g, const struct insn *in)
 	bool user = in->op == OP_USTACK;
 	int ok = code_label(c);
 
+	if (user && unit_is_uprobe(g->unit) && g->world->walk.rows_fd >= 0) {
+		gen_walk(g, in);
+		return;
+	}
 	if (g->frame->padded[in->s])
 		gen_zero(g, s, HEAD_SIZE, size);
 	code_helper(c, BPF_FUNC_get_stack, REG(CTX), MEM(s, HEAD_SIZE), IMM(size),

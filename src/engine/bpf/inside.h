@@ -58,12 +58,21 @@ struct bpf_engine {
 	bool everybody;	      /* the kernel cannot filter: its main thread has ended */
 	struct loaded *first, **last;
 	struct before_extend before;
+	struct walk_memory {
+		void *rows, *rules, *mappings; /* mapped; NULL: none */
+		size_t row_bytes, rule_bytes, mapping_bytes;
+	} walk;
 	uint64_t *control; /* mapped */
 	size_t control_size;
 	uint64_t *unsent; /* control records made up for, by format */
 	int pause;
 	uint32_t left_out; /* sites that must not be probed; see attach.h */
 };
+
+/* walk.c: the maps that walks over user stacks read, when there are tables: without them stacks are
+ * followed by frame pointers. */
+int walk_open(struct bpf_engine *e, struct diag *d);
+void walk_close(struct bpf_engine *e);
 
 /* Make the maps that all programs share, then load the program. */
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d);

@@ -1,0 +1,202 @@
+/* The maps that walks over user stacks read: rows, rules and mappings as arrays of one large entry,
+ * which are mapped here too, so that the tables (unwind/tables.h) write them without calls; and the
+ * processes, a hash. */
+#include "engine/bpf/inside.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "btf/btf.h"
+#include "unwind/tables.h"
+
+#define MAPPABLE    (1u << 10) /* BPF_F_MMAPABLE */
+#define NO_PREALLOC 1u
+#define PROCESSES   65536u
+#define FILES	    16384u
+/* Memory is taken when the maps are made, for what is mapped later, too: twice what is known, and
+ * at least so much. */
+#define ROWS_LEAST     (1u << 19) /* 4 MiB */
+#define MAPPINGS_LEAST (1u << 12)
+
+static uint32_t room_for(size_t count, uint32_t least, uint32_t most)
+{
+	uint32_t room = least;
+
+	while (room < most && room < 2 * count)
+		room *= 2;
+	return room;
+}
+
+/* An array of one entry, mapped. */
+static int make_memory(const char *name, size_t bytes, int *fd, void **memory, size_t *mapped,
+		       struct diag *d)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
+			       .key_size = 4,
+			       .value_size = (uint32_t)bytes,
+			       .max_entries = 1,
+			       .flags = MAPPABLE,
+			       .name = name};
+
+	*fd = store_make_map(&m, d);
+	if (*fd < 0)
+		return *fd;
+	*mapped = (bytes + page - 1) & ~(page - 1);
+	*memory = mmap(NULL, *mapped, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (*memory != MAP_FAILED)
+		return 0;
+	*memory = NULL;
+	return diag_error(d, -errno, "map", "cannot map the memory for stacks: %s",
+			  strerror(errno));
+}
+
+static int make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
+		     struct diag *d)
+{
+	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
+			       .key_size = key,
+			       .value_size = value,
+			       .max_entries = entries,
+			       .flags = NO_PREALLOC,
+			       .name = name};
+
+	*fd = store_make_map(&m, d);
+	return *fd < 0 ? *fd : 0;
+}
+
+/* A field of the kernel's, by its type and name. */
+struct wanted {
+	const char *type, *field;
+	uint32_t *out;
+};
+
+static bool find_fields(struct btf *b, const struct wanted *fields, size_t count)
+{
+	struct ctype_member member;
+	const struct ctype *type;
+
+	for (size_t i = 0; i < count; i++) {
+		if (btf_find(b, CTYPE_STRUCT, str_from(fields[i].type), &type) ||
+		    !ctype_member(type, str_from(fields[i].field), &member))
+			return false;
+		*fields[i].out = (uint32_t)member.offset;
+	}
+	return true;
+}
+
+/* What the kernel's own structures look like. */
+static void read_kernel(struct gen_walk_maps *m)
+{
+	const struct wanted returns[] = {
+		{"task_struct", "utask", &m->utask},
+		{"uprobe_task", "return_instances", &m->returns},
+		{"return_instance", "stack", &m->return_stack},
+		{"return_instance", "orig_ret_vaddr", &m->return_to},
+		{"return_instance", "next", &m->return_next},
+	};
+	const struct wanted mappings[] = {
+		{"vm_area_struct", "vm_start", &m->vm_start},
+		{"vm_area_struct", "vm_end", &m->vm_end},
+		{"vm_area_struct", "vm_pgoff", &m->vm_offset},
+		{"vm_area_struct", "vm_flags", &m->vm_flags},
+		{"vm_area_struct", "vm_file", &m->vm_file},
+		{"file", "f_inode", &m->file_inode},
+		{"inode", "i_ino", &m->inode_number},
+		{"inode", "i_sb", &m->inode_super},
+		{"super_block", "s_dev", &m->super_device},
+	};
+	struct btf *b;
+
+	if (btf_open(BTF_KERNEL, NULL, &b, NULL))
+		return;
+	if (!find_fields(b, returns, COUNT(returns)))
+		m->utask = 0;
+	m->finds_mappings = find_fields(b, mappings, COUNT(mappings));
+	btf_close(b);
+}
+
+static void publish_process(void *arg, pid_t pid, struct unwind_run run)
+{
+	const struct bpf_engine *e = arg;
+	uint64_t key = (uint64_t)pid;
+
+	if (run.count)
+		kernel_map_update(e->world.walk.processes_fd, &key, &run, BPF_ANY);
+	else
+		kernel_map_delete(e->world.walk.processes_fd, &key);
+}
+
+static void publish_file(void *arg, struct unwind_file_key key, const struct unwind_file *file)
+{
+	const struct bpf_engine *e = arg;
+
+	kernel_map_update(e->world.walk.files_fd, &key, file, BPF_ANY);
+}
+
+static int make_maps(struct bpf_engine *e, struct diag *d)
+{
+	struct gen_walk_maps *m = &e->world.walk;
+	struct walk_memory *w = &e->walk;
+	struct unwind_memory memory;
+	int err;
+
+	m->row_count =
+		room_for(unwind_tables_rows(e->options.unwind), ROWS_LEAST, UNWIND_ALL_ROWS_MOST);
+	m->mapping_count = room_for(unwind_tables_mappings(e->options.unwind),
+				    e->options.pid ? MAPPINGS_LEAST : 8 * MAPPINGS_LEAST,
+				    UNWIND_MAPPINGS_MOST);
+	err = make_memory("rows", m->row_count * sizeof(struct unwind_row), &m->rows_fd, &w->rows,
+			  &w->row_bytes, d)
+		      ?: make_memory("rules", UNWIND_RULES_MOST * sizeof(struct unwind_rule),
+				     &m->rules_fd, &w->rules, &w->rule_bytes, d)
+		      ?: make_memory("mappings",
+				     m->mapping_count * sizeof(struct unwind_mapping),
+				     &m->mappings_fd, &w->mappings, &w->mapping_bytes, d)
+		      ?: make_hash("processes", 8, sizeof(struct unwind_run), PROCESSES,
+				   &m->processes_fd, d)
+		      ?: make_hash("files", sizeof(struct unwind_file_key),
+				   sizeof(struct unwind_file), FILES, &m->files_fd, d);
+	if (err)
+		return err;
+	memory = (struct unwind_memory){.rows = w->rows,
+					.rules = w->rules,
+					.mappings = w->mappings,
+					.row_cap = m->row_count,
+					.mapping_cap = m->mapping_count};
+	return unwind_tables_move(e->options.unwind, &memory,
+				  &(struct unwind_publisher){e, publish_process, publish_file});
+}
+
+int walk_open(struct bpf_engine *e, struct diag *d)
+{
+	struct gen_walk_maps *m = &e->world.walk;
+
+	if (!e->options.unwind || !gen_walk_knows_cpu())
+		return 0;
+	m->loops = feature_has(&e->features, FEATURE_MAY_GOTO)	 ? LOOPS_MAY_GOTO
+		   : feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED
+								 : LOOPS_WALKED;
+	if (feature_has(&e->features, FEATURE_BTF))
+		read_kernel(m);
+	return make_maps(e, d);
+}
+
+void walk_close(struct bpf_engine *e)
+{
+	int *fds[] = {&e->world.walk.rows_fd, &e->world.walk.rules_fd, &e->world.walk.mappings_fd,
+		      &e->world.walk.processes_fd, &e->world.walk.files_fd};
+
+	if (e->options.unwind)
+		unwind_tables_leave(e->options.unwind);
+	if (e->walk.rows)
+		munmap(e->walk.rows, e->walk.row_bytes);
+	if (e->walk.rules)
+		munmap(e->walk.rules, e->walk.rule_bytes);
+	if (e->walk.mappings)
+		munmap(e->walk.mappings, e->walk.mapping_bytes);
+	for (size_t i = 0; i < COUNT(fds); i++)
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+}

@@ -1,0 +1,251 @@
+/* What the traced processes map, for walks over their stacks: the rows of each file once, read
+ * before anything is attached; and of files that are mapped later, as the kernel reports them.
+ *
+ * A process matters when it is traced: the one of -p or -c and its children, or else each that maps
+ * a file with a probe of the script. */
+#include "session/session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "symbols/maps.h"
+
+#define DEVICE_MINOR_BITS 20 /* of a device number in the kernel */
+
+/* ---- which processes matter */
+
+static bool has_inode(const struct stack_watch *s, uint64_t inode)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->inodes[i] == inode)
+			return true;
+	return false;
+}
+
+static bool keeps_stacks(const struct nopal_trace *t)
+{
+	const struct program *p = t->program;
+
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			if (p->clauses[i].code[k].op == OP_USTACK)
+				return true;
+	return t->facts.needs_images && t->facts.uses_stacks;
+}
+
+/* ---- reading what a process maps */
+
+struct reading {
+	struct nopal_trace *t;
+	struct unwind_code *code;
+	size_t count, cap;
+};
+
+/* The image of the kernel's own that every process of this word size has. */
+static int open_vdso(struct image **out)
+{
+	const void *bytes = (const void *)getauxval(AT_SYSINFO_EHDR);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	/* Two pages on every CPU that rows are known for; its section headers are at the end. */
+	return bytes ? image_open_memory(bytes, 2 * page, STR("[vdso]"), out, NULL) : -ENOENT;
+}
+
+static int add_image(struct nopal_trace *t, const struct mapped_file *file, uint32_t number,
+		     struct image *image)
+{
+	const struct unwind_file_key key = {file->inode, file->device >> 32 << DEVICE_MINOR_BITS |
+								 (uint32_t)file->device};
+	struct budget b = budget_for_file(t->stop_fd);
+
+	if (image)
+		image_set_budget(image, &b);
+	return unwind_tables_add(t->unwind, number, key, image);
+}
+
+static int read_file(struct nopal_trace *t, const struct mapped_file *file, uint32_t number)
+{
+	struct image *image = NULL;
+	int fd, err;
+
+	if (!file->inode) {
+		err = open_vdso(&image);
+	} else {
+		fd = mapped_file_open(file);
+		err = fd < 0 ? fd : image_open_fd(fd, file->path, &image, NULL);
+	}
+	/* A file that is not an image is memory of a run-time compiler. */
+	err = err == -ENOEXEC ? unwind_tables_add_code(t->unwind, number)
+			      : add_image(t, file, number, image);
+	image_close(image);
+	return err;
+}
+
+static int take_code(void *arg, const struct mapped_file *file)
+{
+	struct reading *r = arg;
+	bool is_vdso = str_eq_text(file->path, "[vdso]") && file->start > UINT32_MAX;
+	uint32_t number = file->inode || is_vdso ? symbols_file(r->t->symbols, file) : 0;
+	int err = 0;
+
+	if (number && !unwind_tables_has(r->t->unwind, number))
+		err = read_file(r->t, file, number);
+	if (!err)
+		err = array_grow(r->code, r->count, r->cap);
+	if (!err)
+		r->code[r->count++] =
+			(struct unwind_code){file->start, file->end, file->offset, number};
+	return err;
+}
+
+/* Programs that start while the run goes on have the files with the probes, and mostly libraries
+ * that the tracer has, too. */
+static int read_probed(struct nopal_trace *t, struct file *file)
+{
+	char link[FILE_LINK_SIZE], path[PATH_MAX];
+	struct mapped_file mapped = {
+		.inode = file->inode,
+		.device = (uint64_t)major(file->device) << 32 | minor(file->device),
+	};
+	struct image *image = NULL;
+	uint32_t number;
+	ssize_t len;
+	int err;
+
+	file_link(file, link);
+	len = readlink(link, path, sizeof(path));
+	if (len <= 0)
+		return 0;
+	mapped.path = str_of(path, (size_t)len);
+	number = symbols_file(t->symbols, &mapped);
+	if (!number || unwind_tables_has(t->unwind, number) || image_open_file(file, &image, NULL))
+		return 0;
+	err = add_image(t, &mapped, number, image);
+	image_close(image);
+	return err;
+}
+
+int session_stack_files(struct nopal_trace *t, const struct program *p)
+{
+	struct stack_watch *s = &t->stacks;
+	int err = 0;
+
+	for (uint32_t i = 0; t->unwind && i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++) {
+			struct file *file = p->clauses[i].attaches[k].file;
+
+			if (!file || has_inode(s, file->inode))
+				continue;
+			if (array_grow(s->inodes, s->count, s->cap))
+				return -ENOMEM;
+			s->inodes[s->count++] = file->inode;
+			err = read_probed(t, file);
+		}
+	return err;
+}
+
+static int look_for_inode(void *arg, const struct mapped_file *file)
+{
+	return file->inode && has_inode(arg, file->inode);
+}
+
+void session_see_stacks(struct nopal_trace *t, pid_t pid)
+{
+	struct reading r = {.t = t};
+	struct buf text = BUF_INIT;
+
+	if (!t->unwind)
+		return;
+	if (maps_read(pid, &text) || !text.len) {
+		unwind_tables_end(t->unwind, pid);
+	} else if (t->pid || maps_parse(buf_as_str(&text), pid, look_for_inode, &t->stacks)) {
+		if (!maps_parse(buf_as_str(&text), pid, take_code, &r))
+			unwind_tables_process(t->unwind, pid, r.code, r.count);
+	}
+	free(r.code);
+	buf_free(&text);
+}
+
+static void read_own(struct nopal_trace *t)
+{
+	struct reading r = {.t = t};
+	struct buf text = BUF_INIT;
+
+	if (!maps_read(getpid(), &text))
+		maps_parse(buf_as_str(&text), getpid(), take_code, &r);
+	free(r.code);
+	buf_free(&text);
+}
+
+static int see_one(void *t, pid_t pid)
+{
+	session_see_stacks(t, pid);
+	return 0;
+}
+
+int session_open_stacks(struct nopal_trace *t)
+{
+	int err;
+
+	if (!keeps_stacks(t))
+		return 0;
+	err = unwind_tables_new(&t->unwind) ?: session_stack_files(t, t->program);
+	if (err)
+		return err;
+	if (!t->pid || t->options.follow)
+		read_own(t);
+	if (!t->pid)
+		processes_each(see_one, t);
+	/* A command that has not called exec yet maps what we map. */
+	for (size_t i = 0;
+	     t->pid && !(t->options.command && t->child.report >= 0) && i < t->followed.count; i++)
+		session_see_stacks(t, t->followed.pids[i]);
+	return 0;
+}
+
+void session_close_stacks(struct nopal_trace *t)
+{
+	unwind_tables_free(t->unwind);
+	free(t->stacks.inodes);
+	free(t->stacks.stale);
+}
+
+/* ---- news */
+
+static void note_stale(struct stack_watch *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->stale_count; i++)
+		if (s->stale[i] == pid)
+			return;
+	if (!array_grow(s->stale, s->stale_count, s->stale_cap))
+		s->stale[s->stale_count++] = pid;
+}
+
+void session_note_stacks(struct nopal_trace *t, const struct image_event *event)
+{
+	bool matters;
+
+	if (!t->unwind)
+		return;
+	matters = unwind_tables_knows(t->unwind, event->pid) ||
+		  (t->pid ? pid_set_has(&t->followed, event->pid)
+			  : event->kind == IMAGE_MAPPED && has_inode(&t->stacks, event->inode));
+	if (event->kind == IMAGE_FORK)
+		unwind_tables_fork(t->unwind, event->parent, event->pid);
+	else if (matters) /* of one that has ended nothing will be read */
+		note_stale(&t->stacks, event->pid);
+}
+
+void session_renew_stacks(struct nopal_trace *t)
+{
+	struct stack_watch *s = &t->stacks;
+
+	for (size_t i = 0; i < s->stale_count; i++)
+		session_see_stacks(t, s->stale[i]);
+	s->stale_count = 0;
+}
