@@ -23,6 +23,10 @@ struct nopal_look {
 
 enum nopal_color { NOPAL_COLOR_AUTO, NOPAL_COLOR_ALWAYS, NOPAL_COLOR_NEVER };
 
+/* How a frame of a stack is written: "main+18", as bpftrace does; "main+0x12 [prog]", as bcc does;
+ * and that with its address, "          7f3b12 main+0x12 [prog]". */
+enum nopal_frames { NOPAL_FRAMES_BPFTRACE, NOPAL_FRAMES_BCC, NOPAL_FRAMES_BCC_ADDRESS };
+
 /* The look for a file descriptor: the terminal's width, else that of COLUMNS, else 80; UTF-8 on a
  * terminal, if the locale of the environment says so; colours there unless NO_COLOR is set. */
 void nopal_look_find(int fd, enum nopal_color color, struct nopal_look *out);

@@ -99,6 +99,7 @@ struct nopal_trace_options {
 	/* Show source lines and inlined functions in stacks, where there is debug information; the
 	 * setting show_debug_info of a script does the same. */
 	bool lines;
+	enum nopal_frames frames; /* of text */
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;
@@ -154,10 +155,14 @@ struct nopal_map_entry {
 	int64_t number;
 	bool is_number;
 	const struct nopal_histogram *histogram; /* of hist() and lhist(); else NULL */
+	const char *const *parts;		 /* of the key: "a", "2" */
+	unsigned part_count;
 };
 typedef int nopal_map_fn(void *arg, const struct nopal_map_entry *entry);
 int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_map_fn *fn, void *arg,
 		    struct nopal_diag *d);
+/* The name of a map, "@lat"; NULL: there are only `index` or fewer. Lives as long as the trace. */
+const char *nopal_trace_map_name(const struct nopal_trace *t, unsigned index);
 
 /* Compile a script, attach and run nothing: call `fn` with the name of each probe that would be
  * attached, and its number of sites. It needs no privilege but to read the files. */

@@ -9,6 +9,7 @@
 
 #include "report/moment.h"
 #include "report/render.h"
+#include "report/stack.h"
 #include "symbols/symbols.h"
 
 #include "base/array.h"
@@ -17,14 +18,24 @@
 void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t address,
 		   unsigned flags, struct buf *out)
 {
+	struct symbols_frame frame = {.function = BUF_INIT};
 	struct buf name = BUF_INIT;
 
-	if (!r->symbols || pid > INT32_MAX)
+	if (!r->symbols || pid > INT32_MAX) {
 		symbols_number(address, &name);
-	else if (kernel)
+	} else if (r->frames) {
+		if (kernel)
+			symbols_frame_kernel(r->symbols, address, &frame);
+		else
+			symbols_frame_user(r->symbols, (pid_t)pid, address, &frame);
+		stack_bcc_frame(r, &frame, kernel, out);
+		buf_free(&frame.function);
+		return;
+	} else if (kernel) {
 		symbols_kernel(r->symbols, address, flags, &name);
-	else
+	} else {
 		symbols_user(r->symbols, (pid_t)pid, address, flags, &name);
+	}
 	render_bytes(r, buf_as_str(&name), out);
 	buf_free(&name);
 }

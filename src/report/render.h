@@ -18,9 +18,10 @@ struct renderer {
 	struct symbols *symbols; /* NULL: addresses stay numbers */
 	struct str trunc_trailer;
 	enum escape escape;
-	bool is_structured; /* JSON: keys and stacks are arrays */
-	bool is_csv;	    /* text: an entry of a map is a row with commas */
-	bool is_folded;	    /* text: a stack is one line, outermost first: "main;run;step" */
+	bool is_structured;	  /* JSON: keys and stacks are arrays */
+	bool is_csv;		  /* text: an entry of a map is a row with commas */
+	bool is_folded;		  /* text: a stack is one line, outermost first: "main;run;step" */
+	enum nopal_frames frames; /* text */
 	const struct nopal_look *look; /* of tables; NULL: as bpftrace */
 	const char *titles;
 	int64_t wall_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC, nanoseconds */

@@ -55,6 +55,7 @@ int report_new(const struct program *p, const struct report_options *options,
 	r->raw.is_structured = options->structured;
 	r->raw.is_folded = options->folded;
 	r->raw.is_csv = options->csv;
+	r->raw.frames = options->frames;
 	r->renderer = r->raw;
 	if (options->style == REPORT_TEXT && !options->raw)
 		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;

@@ -4,6 +4,7 @@
 #define NOPAL_REPORT_REPORT_H
 
 #include "base/buf.h"
+#include "nopal/show.h"
 #include "program/record.h"
 #include "program/program.h"
 
@@ -25,6 +26,7 @@ struct report_options {
 	 * as bpftrace. The report keeps the pointers. */
 	const struct nopal_look *look;
 	const char *titles; /* of the keys' columns, separated by commas; NULL: none are known */
+	enum nopal_frames frames;
 };
 
 /* What the session must do after a record was reported. */
@@ -54,6 +56,8 @@ int report_map(struct report *r, const struct map_store *maps, uint32_t map, int
  * it and is returned. */
 struct report_entry {
 	struct str key, text;
+	const char *parts; /* of the key, each ends in a NUL */
+	unsigned part_count;
 	bool is_number;
 	int64_t number;
 	const struct value *value;

@@ -191,6 +191,30 @@ static void add_folded(struct walk *w, struct buf *out)
 	buf_free(&frames);
 }
 
+void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bool is_kernel,
+		     struct buf *out)
+{
+	if (f->function.len) {
+		render_bytes(r, buf_as_str(&f->function), out);
+		buf_printf(out, "+0x%llx", (unsigned long long)f->offset);
+	} else {
+		buf_text(out, "[unknown]");
+	}
+	if (is_kernel || f->module.len) {
+		buf_text(out, " [");
+		render_bytes(r, is_kernel ? STR("kernel") : str_after_last(f->module, '/'), out);
+		buf_char(out, ']');
+	}
+}
+
+/* "          7f3b12 main+0x12 [prog]" */
+static void add_bcc_frame(struct walk *w, struct buf *out)
+{
+	if (w->r->frames == NOPAL_FRAMES_BCC_ADDRESS)
+		buf_printf(out, "%16llx ", (unsigned long long)w->address);
+	stack_bcc_frame(w->r, &w->frame, w->stack->type->kind == TYPE_KSTACK, out);
+}
+
 void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out)
 {
 	struct walk w = {.r = r, .stack = v, .frame.is_code = true};
@@ -201,10 +225,13 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 		walk_free(&w);
 		return;
 	}
-	buf_char(out, '\n');
+	buf_text(out, r->frames ? "" : "\n");
 	while (walk_next(&w)) {
 		buf_fill(out, ' ', indent);
-		add_frame(&w, out);
+		if (r->frames)
+			add_bcc_frame(&w, out);
+		else
+			add_frame(&w, out);
 		buf_char(out, '\n');
 	}
 	if ((why = end_text(&w))) {

@@ -7,6 +7,10 @@
 /* An empty line, then a frame a line, innermost first. A frame that lies in nothing executable ends
  * the stack, with a line that says so: what follows it is no more than bytes of data. */
 void stack_text(const struct renderer *r, const struct value *v, unsigned indent, struct buf *out);
+struct symbols_frame;
+/* "main+0x12 [prog]" */
+void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bool is_kernel,
+		     struct buf *out);
 /* [{"module": "/bin/x", "function": "main", "offset": 18}, ...]; the reason of a cut is a frame
  * with the key "cut". */
 void stack_json(const struct renderer *r, const struct value *v, struct buf *out);

@@ -475,27 +475,54 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	return !err && out->failed ? -ENOMEM : err;
 }
 
+/* The parts of a key as texts, each with a NUL after it; their number. */
+static unsigned read_parts(const struct renderer *r, const struct value *key, struct buf *out)
+{
+	bool several = key->type->kind == TYPE_TUPLE && key->type->show == SHOW_NUMBER;
+	struct elements e;
+	struct value element;
+	unsigned count = key->type->kind != TYPE_NONE;
+
+	if (!several) {
+		if (count)
+			render_text(r, key, INDENT_KEY, out);
+		buf_char(out, '\0');
+		return count;
+	}
+	elements_open(key, &e);
+	for (count = 0; elements_next(&e, &element); count++) {
+		render_text(r, &element, INDENT_KEY, out);
+		buf_char(out, '\0');
+	}
+	return count;
+}
+
 int table_each(const struct renderer *r, const struct table_request *request,
 	       const struct map_store *maps, report_entry_fn *fn, void *arg)
 {
 	struct map_table t;
-	struct buf key = BUF_INIT, text = BUF_INIT;
+	struct buf key = BUF_INIT, text = BUF_INIT, parts = BUF_INIT;
 	int err = table_open(r, request, maps, &t);
 
 	for (size_t i = 0; i < t.count && !err; i++) {
 		const struct table_entry *e = &t.entries[i];
 		const struct value_style *style = style_of(e->value.type);
+		unsigned part_count;
 
 		buf_clear(&key);
 		buf_clear(&text);
+		buf_clear(&parts);
+		part_count = read_parts(r, &e->key, &parts);
 		if (t.map->key.kind != TYPE_NONE)
 			add_key(r, &e->key, ",", &key);
 		add_value(&t, &e->value, &text);
-		err = key.failed || text.failed
+		err = key.failed || text.failed || parts.failed
 			      ? -ENOMEM
 			      : fn(arg, &(struct report_entry){
 						.key = buf_as_str(&key),
 						.text = buf_as_str(&text),
+						.parts = parts.ptr,
+						.part_count = part_count,
 						.is_number = style->is_number,
 						.number = style->is_number
 								  ? (int64_t)number_of(&e->value)
@@ -505,6 +532,7 @@ int table_each(const struct renderer *r, const struct table_request *request,
 	}
 	buf_free(&key);
 	buf_free(&text);
+	buf_free(&parts);
 	arena_free(&t.arena);
 	return err;
 }

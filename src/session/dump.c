@@ -3,7 +3,9 @@
 #include "session/session.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/array.h"
 #include "base/export.h"
 
 struct lister {
@@ -162,7 +164,20 @@ struct reader {
 	nopal_map_fn *fn;
 	void *arg;
 	struct buf key, text; /* with a NUL after them */
+	const char **parts;   /* of the key */
+	size_t part_room;
 };
+
+static int split_parts(struct reader *r, const struct report_entry *from)
+{
+	const char *at = from->parts;
+
+	if (array_reserve(r->parts, r->part_room, (size_t)from->part_count + 1))
+		return -ENOMEM;
+	for (unsigned i = 0; i < from->part_count; i++, at += strlen(at) + 1)
+		r->parts[i] = at;
+	return 0;
+}
 
 static int give_entry(void *arg, const struct report_entry *from)
 {
@@ -175,8 +190,10 @@ static int give_entry(void *arg, const struct report_entry *from)
 	buf_clear(&r->text);
 	buf_str(&r->key, from->key);
 	buf_str(&r->text, from->text);
-	if (r->key.failed || r->text.failed)
+	if (r->key.failed || r->text.failed || split_parts(r, from))
 		return -ENOMEM;
+	entry.parts = r->parts;
+	entry.part_count = from->part_count;
 	entry.key = r->key.ptr;
 	entry.text = r->text.ptr;
 	/* The copy that is printed from is aligned: it is of an arena. */
@@ -210,5 +227,11 @@ NOPAL_EXPORT int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_
 	err = report_entries(t->report, &t->engine->maps, map, give_entry, &reader);
 	buf_free(&reader.key);
 	buf_free(&reader.text);
+	free(reader.parts);
 	return err;
+}
+
+NOPAL_EXPORT const char *nopal_trace_map_name(const struct nopal_trace *t, unsigned index)
+{
+	return index < t->program->map_count ? t->program->maps[index].name.ptr : NULL;
 }

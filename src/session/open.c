@@ -361,6 +361,7 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		.terminal = t->options.terminal,
 		.look = t->options.look,
 		.titles = t->options.titles,
+		.frames = t->options.frames,
 		.raw = t->options.raw,
 		.stop_fd = t->stop_fd,
 		.unsafe = t->options.unsafe,

@@ -1,0 +1,41 @@
+/* nopal trace with bcc's words: the lines that bcc's trace prints. */
+#ifndef NOPAL_CMD_BCC_TRACE_H
+#define NOPAL_CMD_BCC_TRACE_H
+
+#include "run.h"
+#include "spec.h"
+
+/* Options of bcc's trace. */
+struct bcc_columns {
+	bool clock, elapsed, unix_time; /* -T, -t, -u */
+	bool cpu, address;		/* -C, -a */
+	bool kernel_stack, user_stack;	/* -K, -U */
+	bool aggregate;			/* -A */
+	const char *filter;		/* -f TEXT; NULL: none */
+	long text_size;			/* -Z; 0: any */
+};
+
+/* Are these all words of bcc's? */
+bool bcc_trace_is(const struct spec *specs, int count);
+/* "TIME     CPU PID     TID     COMM            FUNC             -" and a newline; the caller frees
+ * it. */
+char *bcc_trace_header(const struct bcc_columns *b, const struct spec *specs, int count);
+/* The statement that prints an event. */
+void bcc_trace_write(struct script_text *t, const struct bcc_columns *b, const struct spec *s);
+/* -f TEXT as a condition of the script; the caller frees *out, which may be NULL. 0, or an exit
+ * code after a message. */
+int bcc_trace_filter(const struct command *c, const struct bcc_columns *b, const struct spec *s,
+		     char **out);
+
+/* -A: equal events are counted. */
+struct bcc_events {
+	FILE *out;
+	char *text; /* all of them; owned */
+	size_t len;
+};
+
+bool bcc_events_open(struct bcc_events *e);
+/* Print each event once, the most frequent first, to standard output. */
+void bcc_events_print(struct bcc_events *e);
+
+#endif

@@ -1,0 +1,342 @@
+/* bcc's expressions -> the language of scripts. In bcc the first argument is arg1, here it is arg0;
+ * a signature gives the arguments names. */
+#include "bcc_words.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+const char *bcc_quote_end(const char *at)
+{
+	for (at++; *at && *at != '"'; at++)
+		at += *at == '\\' && at[1];
+	return *at ? at + 1 : at;
+}
+
+const char *bcc_bracket_end(const char *at)
+{
+	int depth = 0;
+
+	while (*at) {
+		depth += *at == '(';
+		depth -= *at == ')';
+		at = *at == '"' ? bcc_quote_end(at) : at + 1;
+		if (!depth)
+			return at;
+	}
+	return NULL;
+}
+
+const char *bcc_value_end(const char *at, const char *end)
+{
+	int depth = 0;
+
+	for (; at < end && !(*at == ',' && !depth); at++) {
+		depth += *at == '(';
+		depth -= *at == ')';
+		if (*at == '"')
+			at = bcc_quote_end(at) - 1;
+	}
+	return at < end ? at : end;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+void bcc_read_signature(struct bcc_text *t, const char *at, const char *end)
+{
+	while (at < end && t->count < BCC_NAMES) {
+		size_t len = strcspn(at, ",)");
+		const char *last = at + len, *first;
+
+		while (last > at && !is_word(last[-1]))
+			last--;
+		for (first = last; first > at && is_word(first[-1]);)
+			first--;
+		at += strspn(at, " \t");
+		t->names[t->count++] = (struct bcc_name){
+			.at = first,
+			.len = (size_t)(last - first),
+			.type = at,
+			.type_len = first > at ? (size_t)(first - at) : 0,
+		};
+		at += strcspn(at, ",)") + 1;
+	}
+}
+
+/* ---- types */
+
+/* clang-format off */
+static const struct {
+	const char *name, *cast;
+} types[] = {
+	{"u8", "uint8"},   {"u16", "uint16"},   {"u32", "uint32"},   {"u64", "uint64"},
+	{"s8", "int8"},    {"s16", "int16"},    {"s32", "int32"},    {"s64", "int64"},
+	{"uint8_t", "uint8"}, {"uint16_t", "uint16"}, {"uint32_t", "uint32"}, {"uint64_t", "uint64"},
+	{"int8_t", "int8"},   {"int16_t", "int16"},   {"int32_t", "int32"},   {"int64_t", "int64"},
+	{"char", "int8"},  {"unsigned char", "uint8"}, {"short", "int16"}, {"unsigned short", "uint16"},
+	{"int", "int32"},  {"unsigned int", "uint32"}, {"unsigned", "uint32"}, {"bool", "uint8"},
+	{"long", "int64"}, {"unsigned long", "uint64"}, {"long long", "int64"},
+	{"unsigned long long", "uint64"}, {"size_t", "uint64"}, {"ssize_t", "int64"}, {"off_t", "int64"},
+	{"pid_t", "int32"}, {"uid_t", "uint32"}, {"gid_t", "uint32"}, {"mode_t", "uint32"},
+};
+/* clang-format on */
+
+static bool is_text_type(const char *type, size_t len)
+{
+	return memmem(type, len, "char", 4) && memchr(type, '*', len);
+}
+
+char *bcc_cast(const struct bcc_text *t, const char *value, const char *type, size_t len)
+{
+	char *out = NULL;
+	int made;
+
+	if (is_text_type(type, len))
+		made = t->how->text_size
+			       ? asprintf(&out, "str(%s, %ld)", value, t->how->text_size)
+			       : asprintf(&out, "str(%s)", value);
+	else
+		made = asprintf(&out, "%s", value);
+	for (size_t i = 0; i < COUNT(types) && made >= 0; i++)
+		if (strlen(types[i].name) == len && !strncmp(types[i].name, type, len)) {
+			free(out);
+			made = asprintf(&out, "(%s)(%s)", types[i].cast, value);
+			break;
+		}
+	return made >= 0 ? out : NULL;
+}
+
+/* ---- expressions */
+
+/* Names of bcc that are words of scripts; the kernel calls a thread's number pid. */
+static const char *const renamed[][2] = {
+	/* clang-format off */
+	{"$pid",  "tid"},  {"$tgid", "pid"}, {"$tid", "tid"}, {"$uid", "uid"},
+	{"$gid",  "gid"},  {"$cpu",  "cpu"}, {"$comm", "comm"}, {"$retval", "retval"},
+	{"$PID",  "pid"},  {"$COMM", "comm"}, {"$task", "curtask"},
+	/* clang-format on */
+};
+
+static int parameter(const struct bcc_text *t, const char *at, size_t len)
+{
+	for (unsigned i = 0; i < t->count; i++)
+		if (len && t->names[i].len == len && !strncmp(t->names[i].at, at, len))
+			return (int)i;
+	return -1;
+}
+
+/* A parameter that is the address of a struct: "ts->tv_nsec" needs its type. */
+static void put_parameter(const struct bcc_text *t, int index, const char *after, FILE *out)
+{
+	const struct bcc_name *n = &t->names[index];
+
+	if (!strncmp(after, "->", 2) && memchr(n->type, '*', n->type_len))
+		fprintf(out, "((%.*s)arg%d)", (int)n->type_len, n->type, index);
+	else
+		fprintf(out, "arg%d", index);
+}
+
+/* One name of an expression. */
+static void put_name(const struct bcc_text *t, const char *at, size_t len, FILE *out)
+{
+	int index = parameter(t, at, len);
+	long number;
+	char digits[8] = "";
+
+	for (size_t i = 0; i < COUNT(renamed); i++)
+		if (strlen(renamed[i][0]) == len && !strncmp(at, renamed[i][0], len)) {
+			fputs(renamed[i][1], out);
+			return;
+		}
+	if (index >= 0) {
+		put_parameter(t, index, at + len, out);
+		return;
+	}
+	if (t->type && len > 3 && len < 3 + sizeof(digits) && !strncmp(at, "arg", 3)) {
+		memcpy(digits, at + 3, len - 3);
+		if (parse_number(digits, 1, &number)) {
+			fprintf(out, "arg%ld", number - 1);
+			return;
+		}
+	}
+	fwrite(at, 1, len, out);
+}
+
+static void put_expression(struct bcc_text *t, const char *at, const char *end, FILE *out);
+
+/* STRCMP("x", name): a comparison of texts. */
+static size_t put_strcmp(struct bcc_text *t, const char *at, FILE *out)
+{
+	const char *close = bcc_bracket_end(at + 6), *comma;
+
+	if (!close)
+		return 0;
+	comma = bcc_value_end(at + 7, close - 1);
+	if (comma == close - 1)
+		return 0;
+	fputs("(str(", out);
+	put_expression(t, comma + 1 + strspn(comma + 1, " "), close - 1, out);
+	fputs(") == ", out);
+	fwrite(at + 7, 1, (size_t)(comma - at) - 7, out);
+	fputs(")", out);
+	return (size_t)(close - at);
+}
+
+/* $entry(name): what a parameter was when the function began. */
+static size_t put_entry(struct bcc_text *t, const char *at, FILE *out)
+{
+	const char *close = bcc_bracket_end(at + 6), *name = at + 7;
+	int index;
+
+	if (!close)
+		return 0;
+	name += strspn(name, " ");
+	index = parameter(t, name, strcspn(name, " )"));
+	if (index < 0) {
+		t->kept |= 1u << BCC_NAMES; /* it is in no signature */
+		return (size_t)(close - at);
+	}
+	t->has_entry = true;
+	t->kept |= 1u << index;
+	fprintf(out, "@%c_arg%d[tid]", t->map, index);
+	return (size_t)(close - at);
+}
+
+/* One piece of an expression: its length. */
+static size_t put_piece(struct bcc_text *t, const char *first, const char *at, FILE *out)
+{
+	bool is_field = at > first + 1 && at[-1] == '>' && at[-2] == '-';
+	size_t len = *at == '$', done = 0;
+
+	while (is_word(at[len]))
+		len++;
+	if (*at == '"') {
+		len = (size_t)(bcc_quote_end(at) - at);
+		fwrite(at, 1, len, out);
+	} else if (!strncmp(at, "@user", 5)) {
+		return 5;
+	} else if (len == 6 && !strncmp(at, "STRCMP(", 7) && (done = put_strcmp(t, at, out))) {
+		return done;
+	} else if (len == 6 && t->map && !strncmp(at, "$entry(", 7) &&
+		   (done = put_entry(t, at, out))) {
+		return done;
+	} else if (len == 8 && t->map && !strncmp(at, "$latency", 8)) {
+		t->has_entry = true;
+		fprintf(out, "(nsecs - @%c_start[tid])", t->map);
+	} else if (len && !is_field) {
+		put_name(t, at, len, out);
+	} else {
+		len = len ? len : 1;
+		fwrite(at, 1, len, out);
+	}
+	return len;
+}
+
+/* Names are changed, "@user" is left out, STRCMP(a, b) is a comparison. */
+static void put_expression(struct bcc_text *t, const char *at, const char *end, FILE *out)
+{
+	const char *first = at;
+
+	while (at < end)
+		at += put_piece(t, first, at, out);
+}
+
+char *bcc_expression(struct bcc_text *t, const char *at, const char *end)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out) {
+		put_expression(t, at, end, out);
+		fclose(out);
+	}
+	return text;
+}
+
+/* ---- probes */
+
+/* What is before the name of the function or probe: "p:c:" has two colons. */
+static const char *after_colon(const char *at, const char *end)
+{
+	const char *colon = memchr(at, ':', (size_t)(end - at));
+
+	return colon ? colon + 1 : NULL;
+}
+
+/* What bcc has in the column FUNC: for "u:LIB:PROVIDER:NAME" the last two, for the others the name
+ * alone. */
+static char *function_of(char type, const char *at, const char *end)
+{
+	const char *name = at, *next;
+
+	if (type == 'u') /* at the library */
+		name = after_colon(at, end);
+	else
+		while ((next = after_colon(name, end)))
+			name = next;
+	return strndup(name ? name : at, (size_t)(end - (name ? name : at)));
+}
+
+/* "u:LIB:NAME", "LIB:NAME", "::NAME" -> the probe of a script. */
+static int read_probe(struct bcc_text *t, size_t len, struct bcc_spec *out)
+{
+	/* clang-format off */
+	static const struct { char letter; const char *type; } script_types[] = {
+		{'u', "usdt:"}, {'t', "tracepoint:"}, {'r', "uretprobe:"}, {'p', "uprobe:"}, {0, ""},
+	};
+	/* clang-format on */
+	const char *at = t->word, *end = at + len, *rest = after_colon(at, end);
+	const char *second = rest ? after_colon(rest, end) : NULL;
+	bool is_typed = second && rest - at <= 2;
+	size_t i = 0;
+
+	if (!rest && !t->how->is_function)
+		return usage_error(
+			t->command,
+			"'%.*s' is not a probe: write LIBRARY:FUNCTION or u:LIBRARY:PROBE",
+			(int)len, t->word);
+	if (is_typed)
+		t->type = rest - at == 2 ? *at : 'p';
+	else if (!second && (t->how->is_function || !strncmp(at, "c:", 2)))
+		t->type = 'p';
+	if (!strchr("purt", t->type) || (second && !is_typed))
+		t->type = 0; /* a probe in another form: as it is */
+	at = is_typed && t->type ? rest : at;
+	if (t->type && strchr("pr", t->type) && (*at == ':' || !after_colon(at, end)))
+		return usage_error(t->command,
+				   "'%.*s' is a function of the kernel, which is not traced: name "
+				   "a library or program, as in c:malloc",
+				   (int)len, t->word);
+	while (script_types[i].letter != t->type)
+		i++;
+	out->type = t->type;
+	out->function = function_of(t->type, at, end);
+	if (asprintf(&out->probe, "%s%s%.*s", script_types[i].type,
+		     t->type == 'u' && *at == ':' ? "*:*" : "", (int)(end - at), at) < 0)
+		out->probe = NULL;
+	return out->probe && out->function ? 0 : EXIT_FAILED;
+}
+
+int bcc_read_head(struct bcc_text *t, struct bcc_spec *out, const char **rest)
+{
+	size_t head = strcspn(t->word, " \t(\"");
+	const char *at = t->word + head, *end;
+	int code = read_probe(t, head, out);
+
+	if (!code && *at == '(') {
+		end = bcc_bracket_end(at);
+		if (!end)
+			return usage_error(t->command, "'%s': the '(' is never closed", t->word);
+		bcc_read_signature(t, at + 1, end - 1);
+		at = end;
+	}
+	*rest = at + strspn(at, " \t");
+	return code;
+}

@@ -1,0 +1,37 @@
+/* The entries of a map, and how they changed since they were read before: what nopal top and bcc's
+ * tools show of each interval. Nothing is cleared in the kernel, so no event is counted twice or
+ * not at all. */
+#ifndef NOPAL_CMD_TALLY_H
+#define NOPAL_CMD_TALLY_H
+
+#include <stdint.h>
+
+#include "nopal/trace.h"
+
+struct tally_row {
+	char *key;     /* owned; this and `parts` are one block */
+	char **parts;  /* of the key */
+	unsigned part_count;
+	unsigned number; /* of the row, in the order of their first events */
+	uint64_t total, count;		/* of all; since the last reading */
+	int64_t value;			/* of a map that does not count: as it is now */
+	char *text;			/* ... as print() shows it; owned; NULL: it counts */
+	struct nopal_histogram *all;	/* NULL: it is none; owned */
+	struct nopal_histogram *recent; /* the same for `count` */
+};
+
+struct tally {
+	struct tally_row *rows; /* by key; owned */
+	size_t count, cap;
+	size_t known; /* rows that are sorted; the others are new */
+	bool failed;  /* out of memory: a row is missing */
+};
+
+/* Read the map `name`, "@". `counts`: its numbers are counts or sums, of which the difference says
+ * something. */
+void tally_update(struct tally *tally, struct nopal_trace *t, const char *name, bool counts);
+/* Has any row changed since the reading before? */
+bool tally_has_news(const struct tally *tally);
+void tally_free(struct tally *tally);
+
+#endif
