@@ -255,13 +255,28 @@ static uint32_t series_entries(const struct script *s, const struct map *m,
 						   : SERIES_ENTRIES);
 }
 
+/* Is a part of the key the name of a probe or of a function? */
+static bool has_name(const struct type *key)
+{
+	for (unsigned i = 0; key->kind == TYPE_TUPLE && i < key->element_count; i++)
+		if (has_name(&key->elements[i]))
+			return true;
+	return key->kind == TYPE_NAME;
+}
+
+/* What counts by the name of a probe has room for every probe that a run may attach. */
 uint32_t map_entries(const struct script *s, const struct map *m)
 {
 	const struct map_size *size = map_size_of(s, m);
+	uint32_t usual = s->facts.max_map_keys;
 
 	if (m->series.count)
 		return series_entries(s, m, size);
-	return m->key.kind == TYPE_NONE ? 1 : size ? size->entries : s->facts.max_map_keys;
+	if (m->key.kind == TYPE_NONE)
+		return 1;
+	if (size)
+		return size->entries;
+	return has_name(&m->key) && s->facts.max_probes > usual ? s->facts.max_probes : usual;
 }
 
 static const struct map_def *make_maps(struct script *s)
