@@ -1,229 +1,9 @@
-/* bcc's words -> the language of scripts. In bcc the first argument is arg1, here it is arg0; a
- * signature gives the arguments names; what is shown by %s is the address of a text. */
-#include "bcc.h"
+/* Words of bcc's trace and argdist: a probe, a condition, and what is shown. */
+#include "bcc_words.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_NAMES 12
-
-/* The names in a signature: "(const char *path, int n)". */
-struct signature {
-	struct {
-		const char *at;
-		size_t len;
-		bool is_text;
-	} names[MAX_NAMES];
-	unsigned count;
-};
-
-struct reading {
-	const struct command *command;
-	const char *word;
-	struct signature signature;
-	bool is_function; /* "LIB:NAME" is a function, and not our PROVIDER:NAME */
-	char type;	  /* p r t u; 0: a probe in a form of our own */
-};
-
-static const char *quote_end(const char *at)
-{
-	for (at++; *at && *at != '"'; at++)
-		at += *at == '\\' && at[1];
-	return *at ? at + 1 : at;
-}
-
-/* After the bracket that closes the one at `at`; NULL: none does. */
-static const char *bracket_end(const char *at)
-{
-	int depth = 0;
-
-	while (*at) {
-		depth += *at == '(';
-		depth -= *at == ')';
-		at = *at == '"' ? quote_end(at) : at + 1;
-		if (!depth)
-			return at;
-	}
-	return NULL;
-}
-
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-static void read_signature(const char *at, const char *end, struct signature *s)
-{
-	while (at < end && s->count < MAX_NAMES) {
-		size_t len = strcspn(at, ",)");
-		const char *last = at + len, *first;
-
-		while (last > at && !is_word(last[-1]))
-			last--;
-		for (first = last; first > at && is_word(first[-1]);)
-			first--;
-		if (first > at)
-			s->names[s->count].is_text =
-				memmem(at, len, "char", 4) && memchr(at, '*', len);
-		s->names[s->count].at = first;
-		s->names[s->count++].len = (size_t)(last - first);
-		at += len + 1;
-	}
-}
-
-/* Names of bcc that are words of scripts. */
-static const char *const renamed[][2] = {
-	/* clang-format off */
-	{"$pid",  "pid"},  {"$tgid", "pid"}, {"$tid", "tid"}, {"$uid", "uid"},
-	{"$gid",  "gid"},  {"$cpu",  "cpu"}, {"$comm", "comm"}, {"$retval", "retval"},
-	{"$PID",  "pid"},  {"$COMM", "comm"},
-	/* clang-format on */
-};
-
-/* One name of an expression. */
-static void put_name(const struct reading *r, const char *at, size_t len, FILE *out)
-{
-	long number;
-	char digits[8] = "";
-
-	for (size_t i = 0; i < sizeof(renamed) / sizeof(*renamed); i++)
-		if (strlen(renamed[i][0]) == len && !strncmp(at, renamed[i][0], len)) {
-			fputs(renamed[i][1], out);
-			return;
-		}
-	for (unsigned i = 0; i < r->signature.count; i++)
-		if (len && r->signature.names[i].len == len &&
-		    !strncmp(r->signature.names[i].at, at, len)) {
-			fprintf(out, r->signature.names[i].is_text ? "str(arg%u)" : "arg%u", i);
-			return;
-		}
-	if (r->type && len > 3 && len < 3 + sizeof(digits) && !strncmp(at, "arg", 3)) {
-		memcpy(digits, at + 3, len - 3);
-		if (parse_number(digits, 1, &number)) {
-			fprintf(out, "arg%ld", number - 1);
-			return;
-		}
-	}
-	fwrite(at, 1, len, out);
-}
-
-/* An expression of bcc up to `end`: names are changed, "@user" is left out, STRCMP(a, b) is a
- * comparison. */
-static void put_expression(const struct reading *r, const char *at, const char *end, FILE *out)
-{
-	const char *first = at;
-
-	while (at < end) {
-		bool is_field = at > first + 1 && at[-1] == '>' && at[-2] == '-';
-		size_t len = *at == '$';
-
-		while (is_word(at[len]))
-			len++;
-		if (*at == '"') {
-			len = (size_t)(quote_end(at) - at);
-			fwrite(at, 1, len, out);
-		} else if (!strncmp(at, "@user", 5)) {
-			len = 5;
-		} else if (len == 6 && !strncmp(at, "STRCMP", 6) && at[6] == '(' &&
-			   strchr(at, ',') && bracket_end(at + 6)) {
-			const char *comma = strchr(at, ','), *close = bracket_end(at + 6);
-
-			fputs("(str(", out);
-			put_expression(r, comma + 1 + strspn(comma + 1, " "), close - 1, out);
-			fputs(") == ", out);
-			fwrite(at + 7, 1, (size_t)(comma - at) - 7, out);
-			fputs(")", out);
-			len = (size_t)(close - at);
-		} else if (len && !is_field) {
-			put_name(r, at, len, out);
-		} else {
-			len = len ? len : 1;
-			fwrite(at, 1, len, out);
-		}
-		at += len;
-	}
-}
-
-static char *expression_text(const struct reading *r, const char *at, const char *end)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (out) {
-		put_expression(r, at, end, out);
-		fclose(out);
-	}
-	return text;
-}
-
-/* The end of the value at `at`: a comma outside of brackets, or `end`. */
-static const char *value_end(const char *at, const char *end)
-{
-	int depth = 0;
-
-	for (; at < end && !(*at == ',' && !depth); at++) {
-		depth += *at == '(';
-		depth -= *at == ')';
-		if (*at == '"')
-			at = quote_end(at) - 1;
-	}
-	return at;
-}
-
-/* The value of a conversion: the address of a text for %s, of code for %U and %K. */
-static void put_value(const struct reading *r, char letter, const char *at, const char *end,
-		      FILE *out)
-{
-	const char *call = letter == 'U' ? "usym" : letter == 'K' ? "ksym" : NULL;
-	char *text = expression_text(r, at, end);
-
-	if (!text)
-		return;
-	if (letter == 's' && strncmp(text, "str(", 4) != 0 && strcmp(text, "comm") != 0 &&
-	    r->type && r->type != 't')
-		call = "str";
-	fprintf(out, call ? ", %s(%s)" : ", %s%s", call ? call : "", text);
-	free(text);
-}
-
-/* "size = %llu", arg1 -> "size = %u", arg0 */
-static char *read_format(const struct reading *r, const char *at)
-{
-	const char *end = quote_end(at), *value = end + strspn(end, ", ");
-	char *text = NULL, *values = NULL;
-	size_t len, values_len;
-	FILE *out = open_memstream(&text, &len), *after = open_memstream(&values, &values_len);
-
-	for (; out && after && at < end; at++) {
-		fputc(*at, out);
-		if (*at != '%' || at[1] == '%') {
-			if (*at == '%')
-				fputc(*++at, out);
-			continue;
-		}
-		for (at++; strchr("0123456789.-+ #lh", *at) && *at; at++)
-			if (*at != 'l' && *at != 'h')
-				fputc(*at, out);
-		fputc(*at == 'U' || *at == 'K' ? 's' : *at, out);
-		if (*value) {
-			const char *last = value_end(value, value + strlen(value));
-
-			put_value(r, *at, value, last, after);
-			value = last + strspn(last, ", ");
-		}
-	}
-	if (after)
-		fclose(after);
-	if (out) {
-		fputs(values ? values : "", out);
-		fclose(out);
-	}
-	free(values);
-	return text;
-}
 
 bool bcc_is_spec(const char *word)
 {
@@ -237,94 +17,175 @@ bool bcc_is_spec(const char *word)
 	return !strncmp(word, "::", 2) || (word[head] && (*rest == '"' || *rest == '('));
 }
 
-/* "u:LIB:NAME", "LIB:NAME", "::NAME" -> the probe of a script. */
-static int read_probe(struct reading *r, size_t len, char **out)
+void bcc_free(struct bcc_spec *s)
 {
-	const char *at = r->word, *colon = memchr(at, ':', len), *second;
-	int made;
-
-	if (!colon)
-		return usage_error(
-			r->command,
-			"'%.*s' is not a probe: write LIBRARY:FUNCTION or u:LIBRARY:PROBE",
-			(int)len, r->word);
-	second = memchr(colon + 1, ':', (size_t)(at + len - colon - 1));
-	r->type = 'p';
-	if (second && colon > at)
-		r->type = *at;
-	if (!second && !r->is_function && !(colon == at + 1 && *at == 'c'))
-		r->type = 0;
-	if (second && (colon - at > 1 || !strchr("prtu", r->type)))
-		r->type = 0; /* a probe in another form: as it is */
-	if (second && r->type)
-		at = colon + 1;
-	if (r->type && strchr("pr", r->type) && *at == ':')
-		return usage_error(r->command,
-				   "'%.*s' is a function of the kernel, which is not traced: name "
-				   "a library or program, as in c:malloc",
-				   (int)len, r->word);
-	len -= (size_t)(at - r->word);
-	made = asprintf(out, "%s%.*s",
-			r->type == 'u'	 ? (*at == ':' ? "usdt:*:*" : "usdt:")
-			: r->type == 't' ? "tracepoint:"
-			: r->type == 'r' ? "uretprobe:"
-			: r->type == 'p' ? "uprobe:"
-					 : "",
-			(int)len, at);
-	if (made >= 0)
-		return 0;
-	*out = NULL;
-	return EXIT_FAILED;
+	free(s->probe);
+	free(s->filter);
+	free(s->format);
+	free(s->function);
+	free(s->texts);
+	*s = (struct bcc_spec){.probe = NULL};
 }
 
-/* The probe and the signature. *rest: what follows. */
-static int read_head(struct reading *r, char **probe, const char **rest)
-{
-	size_t head = strcspn(r->word, " \t(\"");
-	const char *at = r->word + head, *end;
-	int code = read_probe(r, head, probe);
+/* ---- trace */
 
-	if (!code && *at == '(') {
-		end = bracket_end(at);
-		if (!end)
-			return usage_error(r->command, "'%s': the '(' is never closed", r->word);
-		read_signature(at + 1, end - 1, &r->signature);
-		at = end;
+/* A conversion is one of these, after flags and a width. */
+static const struct {
+	const char *letters, *type, *shown;
+} conversions[] = {
+	/* clang-format off */
+	{"s",   "char *", "s"}, {"u",  "u32", "u"}, {"d",   "int", "d"},
+	{"lu",  "u64",    "u"}, {"ld", "s64", "d"}, {"llu", "u64", "u"}, {"lld", "s64", "d"},
+	{"hu",  "u16",    "u"}, {"hd", "s16", "d"}, {"x",   "u32", "x"}, {"lx",  "u64", "x"},
+	{"llx", "u64",    "x"}, {"c",  "char", "c"}, {"K",  "", "s"},    {"U",   "", "s"},
+	/* clang-format on */
+};
+
+/* While a format is read: the one of printf(), and the values. */
+struct format {
+	struct bcc_text *text;
+	FILE *out, *values, *texts;
+	bool any_text;
+};
+
+/* The value at `at` as what the conversion shows. */
+static void put_value(struct format *f, size_t conversion, const char *at, const char *end)
+{
+	const char *letters = conversions[conversion].letters;
+	const char *type = conversions[conversion].type;
+	char *value = bcc_expression(f->text, at, end), *cast = NULL;
+	bool is_text = *letters == 's' && f->text->type && f->text->type != 't' && value &&
+		       strcmp(value, "comm") != 0 && strncmp(value, "str(", 4) != 0;
+
+	if (value && (*letters == 'U' || *letters == 'K'))
+		fprintf(f->values, ", %s(%s)", *letters == 'U' ? "usym" : "ksym", value);
+	else if (value && f->text->type && (is_text || *letters != 's'))
+		cast = bcc_cast(f->text, value, type, strlen(type));
+	if (cast)
+		fprintf(f->values, ", %s", cast);
+	else if (value && *letters != 'U' && *letters != 'K')
+		fprintf(f->values, ", %s", value);
+	if (value && *letters == 's') {
+		fprintf(f->texts, "%s%s", f->any_text ? ", " : "", cast ? cast : value);
+		f->any_text = true;
 	}
-	*rest = at + strspn(at, " \t");
-	return code;
+	free(value);
+	free(cast);
 }
 
-/* What pairs an entry with its return. */
-static int refuse_pairs(const struct command *c, const char *word)
+/* The conversion at `at`, after its flags and width; COUNT: none of bcc's. */
+static size_t find_conversion(const char *at, size_t *len)
 {
-	if (!strstr(word, "$entry") && !strstr(word, "$latency"))
-		return 0;
-	return usage_error(c, "'%s': the time of a function is what nopal latency measures", word);
+	size_t best = 0, found = sizeof(conversions) / sizeof(*conversions);
+
+	for (size_t i = 0; i < sizeof(conversions) / sizeof(*conversions); i++) {
+		size_t n = strlen(conversions[i].letters);
+
+		if (n > best && !strncmp(at, conversions[i].letters, n)) {
+			best = n;
+			found = i;
+		}
+	}
+	*len = best;
+	return found;
 }
 
-int bcc_read(const struct command *c, const char *word, bool is_function, struct bcc_spec *out)
+/* "size = %llu", arg1 -> "size = %u", (uint64)(arg0) */
+static void read_format(struct format *f, const char *at)
 {
-	struct reading r = {.command = c, .word = word, .is_function = is_function};
-	const char *rest, *end;
-	int code = refuse_pairs(c, word);
+	const char *end = bcc_quote_end(at), *value = end + strspn(end, ", ");
 
-	if (!code)
-		code = read_head(&r, &out->probe, &rest);
+	while (at < end) {
+		size_t flags, len, conversion;
+
+		if (*at != '%' || at[1] == '%') {
+			fwrite(at, 1, *at == '%' ? 2 : 1, f->out);
+			at += *at == '%' ? 2 : 1;
+			continue;
+		}
+		flags = 1 + strspn(at + 1, "0123456789.-+ #");
+		conversion = find_conversion(at + flags, &len);
+		fwrite(at, 1, flags, f->out);
+		at += flags;
+		if (!len)
+			continue;
+		fputs(conversions[conversion].shown, f->out);
+		at += len;
+		if (*value) {
+			const char *last = bcc_value_end(value, value + strlen(value));
+
+			put_value(f, conversion, value, last);
+			value = last + strspn(last, ", ");
+		}
+	}
+}
+
+/* The format, and then its values. */
+static int take_format(struct bcc_text *t, const char *at, struct bcc_spec *out)
+{
+	char *text = NULL, *values = NULL, *texts = NULL;
+	size_t len, values_len, texts_len;
+	struct format f = {.text = t,
+			   .out = open_memstream(&text, &len),
+			   .values = open_memstream(&values, &values_len),
+			   .texts = open_memstream(&texts, &texts_len)};
+	int made = -1;
+
+	if (f.out && f.values && f.texts)
+		read_format(&f, at);
+	if (f.out)
+		fclose(f.out);
+	if (f.values)
+		fclose(f.values);
+	if (f.texts)
+		fclose(f.texts);
+	if (text && values && texts)
+		made = asprintf(&out->format, "%s%s", text, values);
+	if (f.any_text)
+		out->texts = texts;
+	else
+		free(texts);
+	if (made < 0)
+		out->format = NULL;
+	free(values);
+	free(text);
+	return made < 0 ? EXIT_FAILED : 0;
+}
+
+int bcc_read(const struct command *c, const char *word, const struct bcc_reading *how,
+	     struct bcc_spec *out)
+{
+	struct bcc_text t = {.command = c, .word = word, .how = how};
+	const char *rest = NULL, *end;
+	int code = bcc_read_head(&t, out, &rest);
 
 	if (!code && *rest == '(') {
-		end = bracket_end(rest);
+		end = bcc_bracket_end(rest);
 		if (!end)
 			return usage_error(c, "'%s': the '(' is never closed", word);
-		out->filter = expression_text(&r, rest, end);
+		out->filter = bcc_expression(&t, rest, end);
 		rest = end + strspn(end, " \t");
 	}
 	if (!code && *rest == '"')
-		out->format = read_format(&r, rest);
+		code = take_format(&t, rest, out);
 	else if (!code && *rest)
 		code = usage_error(c, "'%s': expected (CONDITION) or \"FORMAT\" at '%s'", word,
 				   rest);
 	return code;
+}
+
+/* ---- argdist */
+
+void bcc_argdist_free(struct bcc_argdist *a)
+{
+	bcc_free(&a->at);
+	for (unsigned i = 0; i < a->count; i++)
+		free(a->names[i]);
+	free(a->values);
+	free(a->entry);
+	free(a->kept);
+	free(a->kept_cleared);
+	*a = (struct bcc_argdist){.values = NULL};
 }
 
 /* The end of a part between ':' outside of brackets and quotes. */
@@ -332,74 +193,164 @@ static const char *part_end(const char *at)
 {
 	int depth = 0;
 
-	for (; *at && *at != '#' && !(*at == ':' && !depth); at++) {
+	for (; *at && *at != '#' && !(*at == ':' && depth <= 0); at++) {
 		depth += *at == '(';
 		depth -= *at == ')';
 		if (*at == '"')
-			at = quote_end(at) - 1;
+			at = bcc_quote_end(at) - 1;
 	}
 	return at;
 }
 
-/* "int,char*:n,s:n>1" after the probe; texts are of the type char*. */
-static void read_expressions(struct reading *r, const char *at, struct bcc_spec *out)
+/* As it was typed; "$entry(size)" is shown as "size". */
+static char *shown_name(const char *at, const char *end)
 {
-	const char *types = at + 1, *types_end = part_end(types), *exprs, *exprs_end;
+	char *name = strndup(at, (size_t)(end - at)), *entry;
+
+	while (name && (entry = strstr(name, "$entry("))) {
+		char *close = strchr(entry, ')');
+
+		if (!close)
+			break;
+		memmove(close, close + 1, strlen(close));
+		memmove(entry, entry + 7, strlen(entry + 7) + 1);
+	}
+	return name;
+}
+
+/* "int,char*:n,s": each expression with its type. */
+static int read_values(struct bcc_text *t, const char *types, const char *at,
+		       struct bcc_argdist *out)
+{
+	const char *types_end = part_end(types), *end = part_end(at), *next, *type_end;
 	char *text = NULL;
 	size_t len;
 	FILE *list = open_memstream(&text, &len);
 
-	exprs = *types_end == ':' ? types_end + 1 : types_end;
-	exprs_end = part_end(exprs);
-	for (const char *e = exprs; list && e < exprs_end; e++) {
-		const char *end = value_end(e, exprs_end), *type_end = value_end(types, types_end);
-		bool is_text = memchr(types, '*', (size_t)(type_end - types));
-		char *one = expression_text(r, e, end);
+	for (; list && at < end && out->count < BCC_VALUES; at = next + (next < end)) {
+		char *value, *cast = NULL;
 
-		if (one)
-			fprintf(list, is_text && strncmp(one, "str(", 4) ? "%sstr(%s)" : "%s%s",
-				e > exprs ? ", " : "", one);
-		free(one);
+		at += strspn(at, " ");
+		next = bcc_value_end(at, end);
+		type_end = bcc_value_end(types, types_end);
+		value = bcc_expression(t, at, next);
+		if (value)
+			cast = bcc_cast(t, value, types, (size_t)(type_end - types));
+		fprintf(list, "%s%s", out->count ? ", " : "", cast ? cast : "");
+		out->names[out->count++] = shown_name(at, next);
 		types = type_end < types_end ? type_end + 1 : type_end;
-		e = end;
+		types += strspn(types, " ");
+		free(value);
+		free(cast);
 	}
 	if (list)
 		fclose(list);
-	out->format = text;
-	if (*exprs_end == ':')
-		out->filter = expression_text(r, exprs_end + 1, part_end(exprs_end + 1));
+	out->values = text;
+	if (at < end)
+		return usage_error(t->command, "'%s' has too many expressions: the limit is %d",
+				   t->word, BCC_VALUES);
+	return text ? 0 : EXIT_FAILED;
 }
 
-int bcc_read_argdist(const struct command *c, const char *word, struct bcc_spec *out)
+/* A parameter as a number of its type; of a text, the address. */
+static void put_kept(const struct bcc_text *t, int index, FILE *out)
 {
-	struct reading r = {.command = c, .is_function = true};
-	const char *end = word, *rest, *after;
-	int code = refuse_pairs(c, word);
+	const struct bcc_name *n = &t->names[index];
+	size_t len = n->type_len;
+	char argument[8], *cast = NULL;
+
+	while (len && n->type[len - 1] == ' ')
+		len--;
+	snprintf(argument, sizeof(argument), "arg%d", index);
+	if (!memchr(n->type, '*', len))
+		cast = bcc_cast(t, argument, n->type, len);
+	fprintf(out, " @%c_%s[tid] = %s;", t->map, argument, cast ? cast : argument);
+	free(cast);
+}
+
+/* What the start of the function keeps for its end. */
+static int write_entry(const struct bcc_text *t, struct bcc_argdist *out)
+{
+	size_t len, cleared_len;
+	FILE *kept = open_memstream(&out->kept, &len);
+	FILE *cleared = open_memstream(&out->kept_cleared, &cleared_len);
+
+	if (kept && cleared) {
+		fprintf(kept, "@%c_start[tid] = nsecs;", t->map);
+		fprintf(cleared, "delete(@%c_start[tid]);", t->map);
+	}
+	for (int i = 0; kept && cleared && i < BCC_NAMES; i++) {
+		if (!(t->kept & 1u << i))
+			continue;
+		put_kept(t, i, kept);
+		fprintf(cleared, " delete(@%c_arg%d[tid]);", t->map, i);
+	}
+	if (kept)
+		fclose(kept);
+	if (cleared)
+		fclose(cleared);
+	if (asprintf(&out->entry, "uprobe:%s", out->at.probe + strlen("uretprobe:")) < 0)
+		out->entry = NULL;
+	return out->kept && out->kept_cleared && out->entry ? 0 : EXIT_FAILED;
+}
+
+/* "TYPES:EXPRESSIONS:CONDITION#LABEL" after the probe. */
+static int read_parts(struct bcc_text *t, const char *at, struct bcc_argdist *out)
+{
+	const char *expressions, *condition, *hash = strrchr(at, '#');
+	int code = 0;
+
+	if (*at == ':') {
+		expressions = part_end(at + 1);
+		if (*expressions != ':')
+			return usage_error(t->command,
+					   "'%s' has a type and no expression: write "
+					   "PROBE(SIGNATURE):TYPES:EXPRESSIONS",
+					   t->word);
+		code = read_values(t, at + 1, expressions + 1, out);
+		condition = part_end(expressions + 1);
+		if (!code && *condition == ':')
+			out->at.filter = bcc_expression(t, condition + 1, part_end(condition + 1));
+	}
+	out->label = hash ? hash + 1 : NULL;
+	if (!code && t->kept >> BCC_NAMES)
+		code = usage_error(t->command, "'%s': $entry() names a parameter of the signature",
+				   t->word);
+	if (!code && t->has_entry && t->type != 'r')
+		code = usage_error(t->command,
+				   "'%s': $entry() and $latency are for the return of a "
+				   "function: write r:LIBRARY:FUNCTION(...)",
+				   t->word);
+	return !code && t->has_entry ? write_entry(t, out) : code;
+}
+
+int bcc_read_argdist(const struct command *c, const char *word, const struct bcc_reading *how,
+		     char map, struct bcc_argdist *out)
+{
+	struct bcc_text t = {.command = c, .how = how, .map = map};
+	const char *end = word, *after;
 	char *head;
+	int code;
 
 	/* The probe has two colons at most; a signature or a third one ends it. */
 	for (unsigned colons = 0; *end && *end != '(' && *end != '#'; end++)
 		if (*end == ':' && ++colons == 3)
 			break;
-	if (code)
-		return code;
-	head = strndup(word, *end == '(' && bracket_end(end) ? (size_t)(bracket_end(end) - word)
-							     : (size_t)(end - word));
+	if (*end == '(' && bcc_bracket_end(end))
+		end = bcc_bracket_end(end);
+	head = strndup(word, (size_t)(end - word));
 	if (!head)
 		return EXIT_FAILED;
-	rest = word + strlen(head);
-	r.word = head;
-	code = read_head(&r, &out->probe, &after);
-	if (!code && *rest == ':')
-		read_expressions(&r, rest, out);
+	t.word = head;
+	code = bcc_read_head(&t, &out->at, &after);
+	t.word = word;
+	if (!code && !t.type)
+		code = usage_error(c, "'%s': begin with p:, r:, t: or u:", word);
+	if (!code && *end && *end != ':' && *end != '#')
+		code = usage_error(c, "'%s': expected ':' at '%s'", word, end);
+	if (!code)
+		code = read_parts(&t, end, out);
+	/* Names of the signature are pieces of `head`. */
 	free(head);
 	return code;
-}
-
-void bcc_free(struct bcc_spec *s)
-{
-	free(s->probe);
-	free(s->filter);
-	free(s->format);
-	*s = (struct bcc_spec){.probe = NULL};
 }

@@ -44,12 +44,14 @@ void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE
 	}
 	wide = last > 32;
 	if (last)
-		fprintf(out, wide ? "               %-29s : count     distribution\n"
-				  : "     %-19s : count     distribution\n",
+		fprintf(out,
+			wide ? "               %-29s : count     distribution\n"
+			     : "     %-19s : count     distribution\n",
 			title);
 	for (unsigned i = 1; i <= last; i++) {
-		fprintf(out, wide ? "%20" PRIu64 " -> %-20" PRIu64 " : %-8" PRIu64 " |"
-				  : "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu64 " |",
+		fprintf(out,
+			wide ? "%20" PRIu64 " -> %-20" PRIu64 " : %-8" PRIu64 " |"
+			     : "%10" PRIu64 " -> %-10" PRIu64 " : %-8" PRIu64 " |",
 			i > 1 ? UINT64_C(1) << (i - 1) : 0,
 			i > 63 ? UINT64_MAX : (UINT64_C(1) << i) - 1, counts[i]);
 		put_stars(counts[i], most, wide ? 20 : 40, out);
@@ -231,8 +233,10 @@ static int write_regex(struct script_text *t, const struct command *c, const str
 	if (skip && word[0] == 't')
 		colon = word + 1;
 	if (!colon)
-		return usage_error(c, "'%s' is a function of the kernel, which is not traced: name "
-				      "a library or program, as in c:malloc", word);
+		return usage_error(c,
+				   "'%s' is a function of the kernel, which is not traced: name "
+				   "a library or program, as in c:malloc",
+				   word);
 	if (asprintf(&every, colon == word + 1 && *word == 't' ? "t:*:*" : "%.*s:*",
 		     (int)(colon - word), word) < 0)
 		return EXIT_FAILED;

@@ -98,9 +98,8 @@ char *bcc_cast(const struct bcc_text *t, const char *value, const char *type, si
 	int made;
 
 	if (is_text_type(type, len))
-		made = t->how->text_size
-			       ? asprintf(&out, "str(%s, %ld)", value, t->how->text_size)
-			       : asprintf(&out, "str(%s)", value);
+		made = t->how->text_size ? asprintf(&out, "str(%s, %ld)", value, t->how->text_size)
+					 : asprintf(&out, "str(%s)", value);
 	else
 		made = asprintf(&out, "%s", value);
 	for (size_t i = 0; i < COUNT(types) && made >= 0; i++)

@@ -30,9 +30,9 @@ struct command {
 };
 
 extern const struct command command_list, command_trace, command_count, command_hist, command_stack,
-	command_funccount, command_stackcount, command_argdist, command_tplist, command_latency,
-	command_top, command_doctor, command_lang, command_clean, command_provider, command_complete,
-	command_flame, command_script, command_fmt, command_check;
+	command_funccount, command_stackcount, command_funclatency, command_argdist, command_tplist,
+	command_latency, command_top, command_doctor, command_lang, command_clean, command_provider,
+	command_complete, command_flame, command_script, command_fmt, command_check;
 /* All subcommands that have a name; NULL ends them. */
 extern const struct command *const nopal_commands[];
 const struct command *find_command(const char *name); /* NULL: none has that name */

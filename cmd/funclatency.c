@@ -103,8 +103,10 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 	} else {
 		code = bcc_write_probes(t, c, &f->base, word, &type);
 		if (!code && type != 'p')
-			code = usage_error(c, "'%s' is not a function: nopal latency takes other "
-					      "probes", word);
+			code = usage_error(c,
+					   "'%s' is not a function: nopal latency takes other "
+					   "probes",
+					   word);
 	}
 	script_put(t, "\n");
 	if (!code)
@@ -186,7 +188,8 @@ const struct command command_funclatency = {
 	.self = "nopal funclatency",
 	.summary = "show how long functions take, as bcc's funclatency (see latency)",
 	.usage = "[OPTION]... LIBRARY:FUNCTION...",
-	.about = "Time functions, with the words and the output of bcc's funclatency. nopal latency\n"
+	.about = "Time functions, with the words and the output of bcc's funclatency. nopal "
+		 "latency\n"
 		 "also has percentiles, and measures from any probe to another.\n",
 	.more = "Examples:\n"
 		"  nopal funclatency -u -d 10 c:read\n"

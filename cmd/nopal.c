@@ -17,7 +17,7 @@ const struct command *const nopal_commands[] = {
 	&command_list, &command_trace,  &command_count,
 	&command_hist, &command_stack, &command_latency, &command_top,
 	&command_check, &command_fmt, &command_doctor, &command_lang, &command_clean,
-	&command_provider, &command_flame, &command_argdist, &command_funccount, &command_stackcount, &command_tplist,
+	&command_provider, &command_flame, &command_argdist, &command_funccount, &command_funclatency, &command_stackcount, &command_tplist,
 	&command_complete, NULL,
 };
 /* clang-format on */

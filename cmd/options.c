@@ -167,6 +167,16 @@ static void print_row(const struct option *o)
 	print_wrapped(o->help, HELP_MARGIN, HELP_MARGIN);
 }
 
+/* Has the command's own table an option of this name? */
+static bool is_replaced(const struct command *c, const struct option *row)
+{
+	for (const struct option *o = c->options; row->help && o && o->take; o++)
+		if ((row->letter && o->letter && !strcmp(row->letter, o->letter)) ||
+		    (!row->letter && o->word && !strcmp(row->word, o->word)))
+			return true;
+	return false;
+}
+
 /* The options of help come last, after those of both tables. */
 static void print_tables(const struct command *c, bool of_help)
 {
@@ -174,7 +184,8 @@ static void print_tables(const struct command *c, bool of_help)
 
 	for (size_t i = 0; i < 2; i++)
 		for (const struct option *o = tables[i]; o && o->take; o++)
-			if (o->help && (o->take == take_help) == of_help)
+			if (o->help && (o->take == take_help) == of_help &&
+			    !(i && is_replaced(c, o)))
 				print_row(o);
 }
 

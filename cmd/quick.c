@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "bcc_trace.h"
 #include "flame.h"
 #include "options.h"
 #include "run.h"
@@ -28,16 +30,19 @@ struct quick {
 	bool wall;	   /* -T */
 	bool show_script;
 	bool no_lines;
-	const char *flame;	       /* stack --flame: the page's file */
-	bool user_stack, kernel_stack; /* trace -U, -K */
-	const struct option *foreign;  /* an option of bcc's that has another name here */
+	const char *flame;	      /* stack --flame: the page's file */
+	struct bcc_columns bcc;	      /* trace: options of bcc's trace */
+	bool is_bcc;		      /* all words are bcc's: its columns */
+	bool script_first;	      /* trace -v */
+	long pages;		      /* trace -b */
+	const struct option *foreign; /* an option that only bcc's words have */
 	struct spec *specs;
 	int spec_count;
 };
 
 /* What is different in each of these commands. */
 struct quick_kind {
-	bool needs_expression, has_map, is_bcc;
+	bool needs_expression, has_map;
 	void (*write_body)(struct script_text *t, const struct quick *q, const struct spec *s);
 };
 
@@ -123,47 +128,52 @@ static void write_event(struct script_text *t, const struct spec *s)
 static void write_line(struct script_text *t, const struct quick *q, const struct spec *s)
 {
 	spec_write_printf(t, s, columns(q)->format, columns(q)->args);
-	if (q->kernel_stack)
+	if (q->bcc.kernel_stack)
 		script_put(t, "\tprint(kstack);\n");
-	if (q->user_stack)
+	if (q->bcc.user_stack)
 		script_put(t, "\tprint(ustack);\n");
 }
 
 /* One printf for the whole line, so that lines of different threads do not mix. */
 static void write_trace(struct script_text *t, const struct quick *q, const struct spec *s)
 {
-	if (q->run.options.format == NOPAL_TEXT)
+	if (q->is_bcc && q->run.options.format == NOPAL_TEXT)
+		bcc_trace_write(t, &q->bcc, s);
+	else if (q->run.options.format == NOPAL_TEXT)
 		write_line(t, q, s);
 	else
 		write_event(t, s);
 }
 
-/* What to use instead of an option of bcc's. */
+/* bcc's options that mean something else without its words, and what to use there. */
 static const struct {
 	const char *letter, *instead;
 } foreign_options[] = {
 	/* clang-format off */
 	{"-u", "the time of day is shown; -t shows seconds since the start"},
 	{"-Z", "texts are as long as str(arg0, N) says, or NOPAL_MAX_STRLEN"},
-	{"-S", "nopal does not trace itself; nothing needs to be set"},
 	{"-C", "write cpu among the values of the format"},
 	{"-a", "-f json has the offsets of frames"},
-	{"-I", "C types come from the program's own debug information"},
 	{"-A", "nopal count counts equal events: -k pid,comm,args.name"},
-	{"-B", "strncmp() compares bytes"},
-	{"-s", "symbols are read from the files that are mapped"},
-	{"-b", "--ring-size sets the size of the event buffer"},
-	{"-v", "--print-script shows what runs"},
-	{"-r", "patterns have * and ?: c:mall*"},
-	{"-D", "--top N prints only the N largest"},
-	{"-P", "-k pid counts for each process"},
 	/* clang-format on */
 };
 
+/* A flag of bcc's, which is at the option's place. */
 static const char *take_foreign(void *at, const struct option *o, const char *value)
 {
-	(void)value;
-	*(const struct option **)at = o;
+	struct quick *q = (struct quick *)at;
+	static const size_t places[] = {
+		offsetof(struct bcc_columns, unix_time), 0,
+		offsetof(struct bcc_columns, cpu),	 offsetof(struct bcc_columns, address),
+		offsetof(struct bcc_columns, aggregate),
+	};
+
+	q->foreign = o;
+	if (value)
+		return take_count(&q->bcc.text_size, o, value);
+	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(*foreign_options); i++)
+		if (!strcmp(o->letter, foreign_options[i].letter))
+			*(bool *)((char *)&q->bcc + places[i]) = true;
 	return NULL;
 }
 
@@ -171,9 +181,50 @@ static int refuse_foreign(const struct command *c, const struct option *o)
 {
 	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(*foreign_options); i++)
 		if (!strcmp(o->letter, foreign_options[i].letter))
-			return usage_error(c, "option '%s' of bcc has another name here: %s",
+			return usage_error(c,
+					   "option '%s' is for words of bcc, such as c:malloc; "
+					   "with others: %s",
 					   o->letter, foreign_options[i].instead);
 	return 0;
+}
+
+static const char *refuse_header(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	(void)value;
+	return "nothing: C types come from the program's own debug information";
+}
+
+static const char *refuse_binary(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	(void)value;
+	return "nothing: strncmp() compares bytes";
+}
+
+/* -f: a form of the output, or what a message of bcc's must contain. */
+static const char *take_form(void *at, const struct option *o, const char *value)
+{
+	struct quick *q = at;
+
+	if (take_choice(&q->run.options.format, o, value))
+		q->bcc.filter = value;
+	return NULL;
+}
+
+/* -c: a command, or a cgroup, as in bcc: a folder. */
+static const char *take_command(void *at, const struct option *o, const char *value)
+{
+	struct quick *q = at;
+
+	(void)o;
+	if (!strncmp(value, "/sys/fs/cgroup", 14) && !access(value, F_OK))
+		q->scope.cgroup = value;
+	else
+		q->run.options.command = value;
+	return NULL;
 }
 
 static const char *take_csv(void *at, const struct option *o, const char *value)
@@ -198,6 +249,19 @@ static int check_format(const struct command *c, const struct quick *q)
 	return 0;
 }
 
+/* What only words of bcc's have. */
+static int check_bcc(const struct command *c, const struct quick *q)
+{
+	if (!q->is_bcc && q->foreign)
+		return refuse_foreign(c, q->foreign);
+	if (!q->is_bcc && q->bcc.filter)
+		return usage_error(c, "option '-f' needs text|json|folded|csv, not '%s'",
+				   q->bcc.filter);
+	if (q->bcc.aggregate && !q->most)
+		return usage_error(c, "-A needs -M: it counts so many events");
+	return 0;
+}
+
 /* The last word is the expression where one is needed; formats are for trace. */
 static int take_words(const struct command *c, struct quick *q, char **words, int count)
 {
@@ -205,18 +269,22 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 
 	if (kind->needs_expression && count > 1)
 		q->what = words[--count];
-	q->spec_count = spec_read(c, words, count, kind->is_bcc, &q->specs);
+	q->spec_count = spec_read(
+		c, words, count,
+		&(struct bcc_reading){.is_trace = !kind->has_map, .text_size = q->bcc.text_size},
+		&q->specs);
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
 	if (!count)
 		return usage_error(c, "no probe given");
 	if (kind->needs_expression && !q->what)
 		return usage_error(c, "no expression given: write %s PROBE EXPRESSION", c->self);
+	q->is_bcc = !kind->has_map && bcc_trace_is(q->specs, q->spec_count);
 	for (int i = 0; i < q->spec_count && kind->has_map; i++)
 		if (q->specs[i].format)
 			return usage_error(c, "'%s' is a format: nopal trace takes one",
 					   q->specs[i].format);
-	return 0;
+	return kind->has_map ? 0 : check_bcc(c, q);
 }
 
 /* "interval:ms:500" */
@@ -257,14 +325,18 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 {
 	const struct quick_kind *kind = c->detail;
 	bool of_process = q->run.pid_count == 1 || q->run.options.command;
+	char *filter = NULL;
 	int code;
 
 	spec_write_probes(t, s, of_process);
 	script_put(t, "\n");
 	code = scope_write(t, c, &q->scope, &q->run, s->bcc.filter);
-	script_put(t, "{\n");
+	if (!code)
+		code = bcc_trace_filter(c, &q->bcc, s, &filter);
+	script_put(t, filter ? "{\n\tif (!(%s)) { return; }\n" : "{\n", filter);
 	kind->write_body(t, q, s);
 	script_put(t, "}\n");
+	free(filter);
 	return code;
 }
 
@@ -310,19 +382,44 @@ static int run_flame(const struct command *c, struct quick *q, const char *scrip
 	return code;
 }
 
+/* bcc's columns; with -A each line once. */
+static int run_bcc(struct quick *q, const char *script)
+{
+	struct bcc_events events;
+	char *header = bcc_trace_header(&q->bcc, q->specs, q->spec_count);
+	int code = EXIT_FAILED;
+
+	q->run.header = q->bcc.aggregate ? NULL : header;
+	q->run.no_progress = true;
+	q->run.options.frames = q->bcc.address ? NOPAL_FRAMES_BCC_ADDRESS : NOPAL_FRAMES_BCC;
+	if (q->bcc.aggregate && bcc_events_open(&events)) {
+		q->run.take = write_text;
+		q->run.watch_arg = events.out;
+		fputs(header ? header : "", stdout);
+		code = run_script(script, &q->run);
+		bcc_events_print(&events);
+	} else if (header && !q->bcc.aggregate) {
+		code = run_script(script, &q->run);
+	}
+	free(header);
+	return code;
+}
+
 static int run_text(const struct command *c, struct quick *q, const struct script_text *t)
 {
 	const struct quick_kind *kind = c->detail;
 
-	if (q->show_script) {
+	if (q->show_script || q->script_first)
 		fputs(t->text, stdout);
+	if (q->show_script)
 		return EXIT_OK;
-	}
 	q->run.options.name = c->name;
 	q->run.options.origins = t->origins;
 	q->run.options.origin_count = t->origin_count;
 	/* A stack is a print of its own. */
-	q->run.options.max_events = (uint64_t)q->most * (1u + q->user_stack + q->kernel_stack);
+	q->run.options.max_events = (uint64_t)q->most;
+	if (!q->is_bcc)
+		q->run.options.max_events *= 1u + q->bcc.user_stack + q->bcc.kernel_stack;
 	q->run.options.structured = true;
 	q->run.options.lines = !q->no_lines;
 	run_look(&q->run, &q->look);
@@ -330,6 +427,8 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 	q->run.options.titles = q->key ? q->key : "probe";
 	if (!kind->has_map)
 		q->run.header = columns(q)->header;
+	if (q->is_bcc)
+		return run_bcc(q, t->text);
 	return q->flame ? run_flame(c, q, t->text) : run_script(t->text, &q->run);
 }
 
@@ -345,7 +444,12 @@ static int run_quick(const struct command *c, char **argv)
 	if (!code && q.times && !q.interval)
 		code = usage_error(c, "-n needs -i: it is the number of intervals");
 	if (!code)
-		code = q.foreign ? refuse_foreign(c, q.foreign) : check_format(c, &q);
+		code = check_format(c, &q);
+	if (q.pages) /* of 4 KiB, for each CPU */
+		q.run.options.ring_bytes =
+			(size_t)q.pages * 4096 * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+	q.bcc.clock = q.wall;
+	q.bcc.elapsed = q.elapsed;
 	if (!code)
 		code = take_words(c, &q, argv + 1, words);
 	if (q.times && __builtin_mul_overflow(q.interval, (uint64_t)q.times, &q.run.duration_ns))
@@ -372,16 +476,12 @@ static int run_quick(const struct command *c, char **argv)
 #define OPTION_LINES    {NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"}
 #define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
 			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
-#define FOREIGN(letter) {letter, NULL, NULL, take_foreign, AT(foreign), NULL}
+#define FOREIGN(letter, word, value) {letter, word, value, take_foreign, 0, NULL}
 #define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
 	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
-};
-static const struct option funccount_options[] = {
-	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL,
-	FOREIGN("-r"), FOREIGN("-D"), FOREIGN("-P"), FOREIGN("-s"), FOREIGN("-v"), OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
@@ -395,15 +495,25 @@ static const struct option stack_options[] = {
 };
 static const struct option trace_options[] = {
 	OPTION_CSV, OPTION_SCOPE, OPTION_DURATION,
-	{"-M", NULL, "N",  take_count, AT(most),    "stop after N lines"},
-	{"-t", NULL, NULL, take_flag,  AT(elapsed), "show seconds since the start instead of the time of day"},
-	{"-T", NULL, NULL, take_flag,  AT(wall),    "show the time of day (default)"},
-	{"-U", NULL, NULL, take_flag,  AT(user_stack),   "show the stack of the thread after each line"},
-	{"-K", NULL, NULL, take_flag,  AT(kernel_stack), "show the stack of the kernel after each line"},
+	{"-M", "--max-events", "N",  take_count, AT(most),    "stop after N lines"},
+	{"-t", "--timestamp",  NULL, take_flag,  AT(elapsed), "show seconds since the start instead of the time of day"},
+	{"-T", "--time",       NULL, take_flag,  AT(wall),    "show the time of day (default)"},
+	{"-U", "--user-stack",   NULL, take_flag,  AT(bcc.user_stack),   "show the stack of the thread after each line"},
+	{"-K", "--kernel-stack", NULL, take_flag,  AT(bcc.kernel_stack), "show the stack of the kernel after each line"},
 	OPTION_LINES,
-	{"-n", NULL, "NAME", take_text, AT(scope.comm_part), "use only events of threads whose name contains NAME"},
-	FOREIGN("-u"), FOREIGN("-Z"), FOREIGN("-S"), FOREIGN("-C"), FOREIGN("-a"), FOREIGN("-I"), FOREIGN("-A"),
-	FOREIGN("-B"), FOREIGN("-s"), FOREIGN("-b"), FOREIGN("-v"),
+	{"-n", "--name",       "NAME", take_text, AT(scope.comm_part), "use only events of threads whose name contains NAME"},
+	{"-c", "--cmd",        "COMMAND", take_command, 0, "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
+	{NULL, "--cgroup-path", "PATH", take_text, AT(scope.cgroup), NULL},
+	{"-f", "--format", "text|json|folded|csv", take_form, 0, "set the output format"},
+	{NULL, "--msg-filter", "TEXT", take_text,  AT(bcc.filter), NULL},
+	FOREIGN("-u", "--unix-timestamp", NULL), FOREIGN("-C", "--print_cpu", NULL), FOREIGN("-a", "--address", NULL),
+	FOREIGN("-A", "--aggregate", NULL), FOREIGN("-Z", "--string-size", "BYTES"),
+	{"-I", "--include",      "FILE",  refuse_header, 0, NULL},
+	{"-b", "--buffer-pages", "PAGES", take_count,   AT(pages),        NULL},
+	{"-v", "--verbose",      NULL,    take_flag,    AT(script_first), NULL},
+	{"-S", "--include-self", NULL,    take_nothing, 0,                NULL},
+	{"-B", "--bin_cmp",      "",      refuse_binary, 0,                NULL},
+	{"-s", "--sym_file_list", "FILES", take_nothing, 0,               NULL},
 	OPTION_SCRIPT, OPTION_HELP, {0},
 };
 /* clang-format on */
@@ -423,37 +533,7 @@ const struct command command_count = {
 	.options = count_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, true, false, write_count},
-};
-
-/* bcc's commands of these names: LIBRARY:FUNCTION is a function. */
-const struct command command_funccount = {
-	.name = "funccount",
-	.self = "nopal funccount",
-	.summary = "count calls of functions and events, as bcc's funccount",
-	.usage = "[OPTION]... LIBRARY:FUNCTION | {u|p|r|t}:LIBRARY:NAME...",
-	.about =
-		"Count calls of functions and events, with the words of bcc's funccount. Patterns\n"
-		"have * and ?.\n",
-	.more = "Example:\n  nopal funccount -d 5 'c:mall*' u:/usr/bin/php8.2:function__entry\n",
-	.options = funccount_options,
-	.shared = run_options,
-	.run = run_quick,
-	.detail = &(const struct quick_kind){false, true, true, write_count},
-};
-
-const struct command command_stackcount = {
-	.name = "stackcount",
-	.self = "nopal stackcount",
-	.summary = "count the stacks of functions and events, as bcc's stackcount",
-	.usage = "[OPTION]... LIBRARY:FUNCTION | {u|p|r|t}:LIBRARY:NAME...",
-	.about = "Count the stacks that lead to functions and events, with the words of bcc's\n"
-		 "stackcount.\n",
-	.more = "Example:\n  nopal stackcount -d 5 c:malloc\n",
-	.options = funccount_options,
-	.shared = run_options,
-	.run = run_quick,
-	.detail = &(const struct quick_kind){false, true, true, write_stack},
+	.detail = &(const struct quick_kind){false, true, write_count},
 };
 
 const struct command command_hist = {
@@ -467,7 +547,7 @@ const struct command command_hist = {
 	.options = hist_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){true, true, false, write_hist},
+	.detail = &(const struct quick_kind){true, true, write_hist},
 };
 
 const struct command command_stack = {
@@ -482,7 +562,7 @@ const struct command command_stack = {
 	.options = stack_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, true, false, write_stack},
+	.detail = &(const struct quick_kind){false, true, write_stack},
 };
 
 const struct command command_trace = {
@@ -501,5 +581,5 @@ const struct command command_trace = {
 	.options = trace_options,
 	.shared = run_options,
 	.run = run_quick,
-	.detail = &(const struct quick_kind){false, false, false, write_trace},
+	.detail = &(const struct quick_kind){false, false, write_trace},
 };

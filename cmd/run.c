@@ -123,7 +123,7 @@ static unsigned count_probes(const struct run *run, const struct nopal_trace *t)
 
 static void say_attaching(const struct run *run, unsigned count)
 {
-	if (!run->quiet && run->options.format != NOPAL_JSON)
+	if (!run->quiet && !run->no_progress && run->options.format != NOPAL_JSON)
 		fprintf(stderr, "Attaching %u probe%s...\n", count, count == 1 ? "" : "s");
 }
 
@@ -132,7 +132,7 @@ static void say_attached(const struct run *run, unsigned count)
 {
 	const char *notify = getenv("__BPFTRACE_NOTIFY_PROBES_ATTACHED");
 
-	if (!run->quiet && run->options.format != NOPAL_JSON)
+	if (!run->quiet && !run->no_progress && run->options.format != NOPAL_JSON)
 		fprintf(stderr, "Attached %u probe%s\n", count, count == 1 ? "" : "s");
 	if (notify && !strcmp(notify, "1"))
 		fprintf(stderr, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
@@ -147,10 +147,13 @@ uint64_t run_clock(void)
 }
 
 /* Milliseconds to wait for events, at most 200; 0: the time is up. */
-static int wait_ms(uint64_t end)
+static int wait_ms(const struct run *run, uint64_t begun, uint64_t end)
 {
 	uint64_t now = run_clock(), left = end > now ? end - now : 0;
+	uint64_t period = run->watch_period;
+	uint64_t rest = period ? period - (now - begun) % period : UINT64_MAX;
 
+	left = rest < left ? rest : left;
 	return left >= 200000000 ? 200 : (int)((left + 999999) / 1000000);
 }
 
@@ -179,10 +182,11 @@ static int watch(struct nopal_trace *t, const struct run *run, struct outputs *o
 static int poll_events(struct nopal_trace *t, const struct run *run, struct outputs *outputs,
 		       struct nopal_diag *d)
 {
-	uint64_t end = run->duration_ns ? run_clock() + run->duration_ns : UINT64_MAX;
+	uint64_t begun = run_clock();
+	uint64_t end = run->duration_ns ? begun + run->duration_ns : UINT64_MAX;
 	int more = 1, ms;
 
-	while (more > 0 && (ms = wait_ms(end))) {
+	while (more > 0 && (ms = wait_ms(run, begun, end))) {
 		more = nopal_trace_poll(t, ms, d);
 		if (signals_want_maps() && more > 0 && nopal_trace_signal(t, d))
 			more = -EIO;

@@ -25,6 +25,9 @@ struct run {
 	void (*watch)(void *arg, struct nopal_trace *t, FILE *out, bool over);
 	void (*take)(void *arg, const char *text, size_t len);
 	void *watch_arg;
+	uint64_t watch_period; /* ns: `watch` is also called within a millisecond of its ends; 0:
+				  none */
+	bool no_progress;      /* do not say what is being attached */
 	enum nopal_color color;
 	const char *output; /* -o FILE; NULL: stdout */
 	enum buffering buffering;

@@ -95,6 +95,10 @@ static int put_names(struct script_text *t, const struct command *c, const struc
 		script_put_literal(t, s->comm_part);
 		script_put(t, ")");
 	}
+	if (s->cpu) {
+		begin(t, any);
+		script_put(t, "cpu == %s", s->cpu);
+	}
 	if (s->tid) {
 		if (!parse_number(s->tid, 1, &tid))
 			return usage_error(c, "option '-L' needs a thread ID, not '%s'", s->tid);

@@ -10,6 +10,7 @@ struct scope {
 	const char *condition; /* -w: an expression of the script; the others: NULL, or as typed */
 	const char *comm, *comm_part /* of the name */, *uid, *tid;
 	const char *cgroup, *unit, *container;
+	const char *cpu; /* of bcc's tools; digits */
 };
 
 /* Rows of options for a struct T that has a struct scope as member `m`. */

@@ -59,9 +59,10 @@ static int take_format(const struct command *c, struct spec *s, char **words, in
 }
 
 /* A spec of bcc's is a word. */
-static int take_bcc(const struct command *c, struct spec *s, const char *word, bool is_bcc)
+static int take_bcc(const struct command *c, struct spec *s, const char *word,
+		    const struct bcc_reading *how)
 {
-	int code = bcc_read(c, word, is_bcc, &s->bcc);
+	int code = bcc_read(c, word, how, &s->bcc);
 
 	s->probes = &s->bcc.probe;
 	s->probe_count = 1;
@@ -69,7 +70,15 @@ static int take_bcc(const struct command *c, struct spec *s, const char *word, b
 	return code ? -1 : 0;
 }
 
-int spec_read(const struct command *c, char **words, int count, bool is_bcc, struct spec **out)
+/* A probe with the letter of its type, and no format of ours after it. */
+static bool is_typed(const char *word, const char *next)
+{
+	return strchr("purt", *word) && word[1] == ':' && strchr(word + 2, ':') &&
+	       !(next && is_format(next));
+}
+
+int spec_read(const struct command *c, char **words, int count, const struct bcc_reading *how,
+	      struct spec **out)
 {
 	/* One more than words, and each word of bcc's ends the spec before it. */
 	struct spec *list = calloc((size_t)count + 2, sizeof(*list));
@@ -77,9 +86,10 @@ int spec_read(const struct command *c, char **words, int count, bool is_bcc, str
 
 	*out = list;
 	for (int i = 0; list && i < count; i++) {
-		if (is_bcc || bcc_is_spec(words[i])) {
+		if (bcc_is_spec(words[i]) ||
+		    (how->is_trace && is_typed(words[i], i + 1 < count ? words[i + 1] : NULL))) {
 			n += list[n].probe_count > 0;
-			if (take_bcc(c, &list[n++], words[i], is_bcc))
+			if (take_bcc(c, &list[n++], words[i], how))
 				goto failed;
 			continue;
 		}

@@ -27,11 +27,12 @@ struct spec {
  *   literal = a word that begins with a quote: the format and the values of a printf
  *   format  = a word with a '%', without quotes; as many words follow as it shows values
  *
- * A word may also be one of bcc's, see bcc.h; `is_bcc`: all are.
+ * A word may also be one of bcc's, see bcc.h: of trace, "u:LIB:NAME" is, unless a format follows.
  *
  * The number of specs in *out, for spec_free(), or -1 after a message of `c`. Words of *out are
  * those of `words`. */
-int spec_read(const struct command *c, char **words, int count, bool is_bcc, struct spec **out);
+int spec_read(const struct command *c, char **words, int count, const struct bcc_reading *how,
+	      struct spec **out);
 void spec_free(struct spec *list, int count); /* NULL is fine */
 /* Write the probes, one a line. */
 void spec_write_probes(struct script_text *t, const struct spec *s, bool of_process);

@@ -79,7 +79,7 @@ static void print_folded(const struct stackcount *s, const char *stack, bool *an
 
 /* ---- results */
 
-/* The parts of a key, in the order of write_key(). */
+/* The parts of a key, in the order that write_word() gives them. */
 struct parts {
 	const char *kernel, *user, *pid, *comm;
 };

@@ -9,10 +9,10 @@
 #include "nopal/trace.h"
 
 struct tally_row {
-	char *key;     /* owned; this and `parts` are one block */
-	char **parts;  /* of the key */
+	char *key;    /* owned; this and `parts` are one block */
+	char **parts; /* of the key */
 	unsigned part_count;
-	unsigned number; /* of the row, in the order of their first events */
+	unsigned number;		/* of the row, in the order of their first events */
 	uint64_t total, count;		/* of all; since the last reading */
 	int64_t value;			/* of a map that does not count: as it is now */
 	char *text;			/* ... as print() shows it; owned; NULL: it counts */

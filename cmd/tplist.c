@@ -1,12 +1,15 @@
 /* nopal tplist: the probes of a library or process, in the form of bcc's tplist. */
 #include "command.h"
 
+#include <errno.h>
 #include <fnmatch.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nopal/sites.h"
+#include "nopal/trace.h"
 #include "options.h"
 
 struct tplist {
@@ -34,7 +37,64 @@ static int compare_sites(const void *a, const void *b)
 	return order ? order : strcmp(nopal_site_name(x), nopal_site_name(y));
 }
 
-/* "PATH PROVIDER:NAME [sema 0x...]", and with -v what is at its `count` sites. */
+/* x86-64's registers without their size, as bcc has them: "ax" of "rax" and "eax", "r8" of "r8d".
+ */
+static const char *bare_register(const char *name, char out[8])
+{
+	static const char *const words[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip"};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; len < 4 && i < sizeof(words) / sizeof(*words); i++)
+		if (strstr(name, words[i]) ||
+		    (len == 2 && name[0] == words[i][0] && name[1] == 'l' && i < 4) ||
+		    (len == 3 && !strncmp(name, words[i], 2) && name[2] == 'l'))
+			return words[i];
+	snprintf(out, 8, "%s", name);
+	if (out[0] == 'r' && out[1] >= '0' && out[1] <= '9')
+		out[1 + strspn(out + 1, "0123456789")] = '\0';
+	return out;
+}
+
+/* "ax", "*(bp - 8)", "14" */
+static void show_place(const struct nopal_arg *a)
+{
+	char base[8], index[8];
+
+	if (a->kind == NOPAL_ARG_CONSTANT) {
+		printf("%lld", (long long)a->value);
+	} else if (a->kind == NOPAL_ARG_REGISTER) {
+		fputs(bare_register(a->reg, base), stdout);
+	} else {
+		printf("*(%s %c %llu", a->base ? bare_register(a->base, base) : "0",
+		       a->value < 0 ? '-' : '+',
+		       a->value < 0 ? -(unsigned long long)a->value : (unsigned long long)a->value);
+		if (a->index)
+			printf(" + %s", bare_register(a->index, index));
+		if (a->index && a->scale > 1)
+			printf(" * %u", a->scale);
+		putchar(')');
+	}
+}
+
+static void show_argument(const struct nopal_site *site, unsigned n)
+{
+	struct nopal_arg a;
+	char *text;
+
+	printf("    argument #%u ", n + 1);
+	if (!nopal_site_arg(site, n, &a) && a.kind != NOPAL_ARG_UNKNOWN && !a.is_float &&
+	    !a.shift) {
+		printf("%u %s bytes @ ", a.size, a.is_signed ? "signed  " : "unsigned");
+		show_place(&a);
+	} else {
+		text = nopal_site_arg_text(site, n);
+		fputs(text ? text : "", stdout);
+		free(text);
+	}
+	putchar('\n');
+}
+
+/* "PATH PROVIDER:NAME", or with -v what is at its `count` sites. */
 static void show_probe(const struct tplist *l, const struct nopal_site *const *sites, size_t count)
 {
 	char *path = nopal_escaped(nopal_site_file(*sites));
@@ -44,18 +104,16 @@ static void show_probe(const struct tplist *l, const struct nopal_site *const *s
 	if (path && provider && name && !l->verbose)
 		printf("%s %s:%s\n", path, provider, name);
 	else if (path && provider && name)
-		printf("%s:%s [sema 0x%llx]\n  %zu location(s)\n  %u argument(s)\n", provider, name,
-		       (unsigned long long)nopal_site_semaphore(*sites), count,
+		printf("%s:%s [sema 0x%llx]\n", provider, name,
+		       (unsigned long long)nopal_site_semaphore(*sites));
+	if (l->verbose == 1)
+		printf("  %zu location(s)\n  %u argument(s)\n", count,
 		       nopal_site_arg_count(*sites));
 	for (size_t i = 0; l->verbose > 1 && i < count; i++) {
 		printf("  location #%zu %s 0x%llx\n", i + 1, path ? path : "",
 		       (unsigned long long)nopal_site_location(sites[i]));
-		for (unsigned n = 0; n < nopal_site_arg_count(sites[i]); n++) {
-			char *text = nopal_site_arg_text(sites[i], n);
-
-			printf("    argument #%u %s\n", n + 1, text ? text : "");
-			free(text);
-		}
+		for (unsigned n = 0; n < nopal_site_arg_count(sites[i]); n++)
+			show_argument(sites[i], n);
 	}
 	free(path);
 	free(provider);
@@ -93,6 +151,18 @@ static bool show(const struct nopal_sites *probes, const struct tplist *l, const
 	return kept;
 }
 
+/* A library as the process sees it. */
+static int find_in_process(struct nopal_sites *probes, const struct tplist *l, struct nopal_diag *d)
+{
+	char *pattern = NULL;
+	int found = asprintf(&pattern, "usdt:%s:*:*", l->library) < 0
+			    ? -ENOMEM
+			    : nopal_sites_find(probes, pattern, l->pid, d);
+
+	free(pattern);
+	return found;
+}
+
 static int run(const struct tplist *l, const char *filter)
 {
 	struct nopal_diag *d = nopal_diag_new();
@@ -100,8 +170,9 @@ static int run(const struct tplist *l, const char *filter)
 	bool ok = d && !nopal_sites_new(&probes);
 
 	if (ok) {
-		int found = l->library ? nopal_sites_file(probes, l->library, d)
-				       : nopal_sites_process(probes, l->pid, d);
+		int found = l->library && l->pid ? find_in_process(probes, l, d)
+			    : l->library	 ? nopal_sites_file(probes, l->library, d)
+						 : nopal_sites_process(probes, l->pid, d);
 
 		ok = found >= 0 && show(probes, l, filter);
 		show_messages(d);
@@ -113,6 +184,51 @@ static int run(const struct tplist *l, const char *filter)
 	return ok ? EXIT_OK : EXIT_FAILED;
 }
 
+/* ---- tracepoints of the kernel */
+
+struct tracepoints {
+	const char *filter;
+	unsigned count;
+};
+
+/* "tracepoint:sched:sched_switch", and with -v its fields: "    char prev_comm[16]" */
+static int show_tracepoint(void *arg, const char *text)
+{
+	struct tracepoints *t = arg;
+	const char *colon = strchr(text, ':'), *rest = strchr(text, '\n');
+	char *name =
+		colon ? strndup(colon + 1, rest ? (size_t)(rest - colon) - 1 : SIZE_MAX / 2) : NULL;
+
+	if (name && (!t->filter || !fnmatch(t->filter, name, 0))) {
+		puts(name);
+		t->count++;
+		while (rest && *++rest) {
+			int len = (int)strcspn(rest, "\n");
+
+			printf("%.*s;\n", len, rest);
+			rest = rest[len] ? rest + len : NULL;
+		}
+	}
+	free(name);
+	return 0;
+}
+
+static int list_tracepoints(const struct tplist *l, const char *filter)
+{
+	const struct nopal_trace_options options = {.size = sizeof(options),
+						    .verbose = l->verbose > 0};
+	struct tracepoints t = {.filter = filter};
+	struct nopal_diag *d = nopal_diag_new();
+	int err = nopal_trace_list("tracepoint:*:*", &options, show_tracepoint, &t, d);
+
+	if (err < 0 && d)
+		show_messages(d);
+	else if (!t.count)
+		say_error("no probe matches");
+	nopal_diag_free(d);
+	return t.count ? EXIT_OK : EXIT_FAILED;
+}
+
 static int run_tplist(const struct command *c, char **argv)
 {
 	struct tplist l = {.pid = 0};
@@ -122,10 +238,8 @@ static int run_tplist(const struct command *c, char **argv)
 		return code;
 	if (words > 1)
 		return usage_error(c, "one filter, not %d", words);
-	if (!l.pid == !l.library)
-		return usage_error(
-			c, "give -p PID or -l LIBRARY; tracepoints of the kernel are listed "
-			   "by nopal -l 'tracepoint:*:*'");
+	if (!l.pid && !l.library)
+		return list_tracepoints(&l, words ? argv[1] : NULL);
 	return run(&l, words ? argv[1] : NULL);
 }
 
@@ -144,8 +258,10 @@ const struct command command_tplist = {
 	.name = "tplist",
 	.self = "nopal tplist",
 	.summary = "list probes, as bcc's tplist (see also list)",
-	.usage = "{-p PID | -l LIBRARY} [-v]... [FILTER]",
-	.about = "List USDT probes as bcc's tplist does; FILTER is a pattern of PROVIDER:NAME.\n",
+	.usage = "[-p PID] [-l LIBRARY] [-v]... [FILTER]",
+	.about = "List USDT probes, or without -p and -l tracepoints of the kernel, as bcc's "
+		 "tplist\n"
+		 "does; FILTER is a pattern of PROVIDER:NAME.\n",
 	.more = "Example:\n  nopal tplist -l c 'libc:mem*'\n",
 	.options = options,
 	.run = run_tplist,
