@@ -391,6 +391,7 @@ static int run_bcc(struct quick *q, const char *script)
 
 	q->run.header = q->bcc.aggregate ? NULL : header;
 	q->run.no_progress = true;
+	q->run.options.lines = false;
 	q->run.options.frames = q->bcc.address ? NOPAL_FRAMES_BCC_ADDRESS : NOPAL_FRAMES_BCC;
 	if (q->bcc.aggregate && bcc_events_open(&events)) {
 		q->run.take = write_text;

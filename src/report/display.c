@@ -27,7 +27,7 @@ void render_symbol(const struct renderer *r, bool kernel, uint64_t pid, uint64_t
 		if (kernel)
 			symbols_frame_kernel(r->symbols, address, &frame);
 		else
-			symbols_frame_user(r->symbols, (pid_t)pid, address, &frame);
+			symbols_frame_user(r->symbols, (pid_t)pid, address, false, &frame);
 		stack_bcc_frame(r, &frame, kernel, out);
 		buf_free(&frame.function);
 		return;
