@@ -10,11 +10,11 @@ bool bcc_is_spec(const char *word)
 	size_t head = strcspn(word, " \t(\"");
 	const char *rest = word + head + strspn(word + head, " \t");
 
-	if (!memchr(word, ':', head) || word[0] == '"' || word[0] == '%')
-		return false;
-	if (!strncmp(word, "c:", 2))
-		return true;
-	return !strncmp(word, "::", 2) || (word[head] && (*rest == '"' || *rest == '('));
+	if (!head || word[0] == '"' || word[0] == '%' || (*rest != '"' && *rest != '('))
+		return !strncmp(word, "c:", 2) || !strncmp(word, "::", 2);
+	if (!memchr(word, ':', head)) /* a function of the kernel */
+		return head == strspn(word, "abcdefghijklmnopqrstuvwxyz_0123456789+x");
+	return true;
 }
 
 void bcc_free(struct bcc_spec *s)

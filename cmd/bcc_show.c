@@ -232,18 +232,13 @@ static int write_regex(struct script_text *t, const struct command *c, const str
 
 	if (skip && word[0] == 't')
 		colon = word + 1;
-	if (!colon)
-		return usage_error(c,
-				   "'%s' is a function of the kernel, which is not traced: name "
-				   "a library or program, as in c:malloc",
-				   word);
 	if (asprintf(&every, colon == word + 1 && *word == 't' ? "t:*:*" : "%.*s:*",
-		     (int)(colon - word), word) < 0)
+		     colon ? (int)(colon - word) : 1, colon ? word : ":") < 0)
 		return EXIT_FAILED;
 	code = bcc_read(c, every, &how, &s);
 	*type = s.type;
 	if (!code)
-		code = write_matches(t, c, r, s.probe, colon + 1);
+		code = write_matches(t, c, r, s.probe, colon ? colon + 1 : word);
 	bcc_free(&s);
 	free(every);
 	return code;

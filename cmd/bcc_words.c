@@ -283,42 +283,54 @@ static char *function_of(char type, const char *at, const char *end)
 	return strndup(name ? name : at, (size_t)(end - (name ? name : at)));
 }
 
-/* "u:LIB:NAME", "LIB:NAME", "::NAME" -> the probe of a script. */
-static int read_probe(struct bcc_text *t, size_t len, struct bcc_spec *out)
+/* The type of the probe, and where its library begins: "p:LIB:NAME", "LIB:NAME", "::NAME", "NAME".
+ */
+static char type_of(const struct bcc_text *t, const char *end, const char **library)
 {
-	/* clang-format off */
-	static const struct { char letter; const char *type; } script_types[] = {
-		{'u', "usdt:"}, {'t', "tracepoint:"}, {'r', "uretprobe:"}, {'p', "uprobe:"}, {0, ""},
-	};
-	/* clang-format on */
-	const char *at = t->word, *end = at + len, *rest = after_colon(at, end);
+	const char *at = t->word, *rest = after_colon(at, end);
 	const char *second = rest ? after_colon(rest, end) : NULL;
 	bool is_typed = second && rest - at <= 2;
+	char type = 0;
+
+	*library = at;
+	if (!rest)
+		return 'p';
+	if (is_typed)
+		type = rest - at == 2 ? *at : 'p';
+	else if (!second && (t->how->is_function || !strncmp(at, "c:", 2)))
+		return 'p';
+	if (!type || !strchr("purt", type))
+		return 0; /* a probe in another form: as it is */
+	*library = rest;
+	return type;
+}
+
+/* What a script writes before the library: a function without one is the kernel's. */
+static const char *script_type(char type, bool of_kernel)
+{
+	/* clang-format off */
+	static const struct { char letter; const char *type, *of_kernel; } rows[] = {
+		{'u', "usdt:",      "usdt:*:*"},  {'t', "tracepoint:", "tracepoint:"},
+		{'r', "uretprobe:", "kretprobe"}, {'p', "uprobe:",     "kprobe"}, {0, "", ""},
+	};
+	/* clang-format on */
 	size_t i = 0;
 
-	if (!rest && !t->how->is_function)
-		return usage_error(
-			t->command,
-			"'%.*s' is not a probe: write LIBRARY:FUNCTION or u:LIBRARY:PROBE",
-			(int)len, t->word);
-	if (is_typed)
-		t->type = rest - at == 2 ? *at : 'p';
-	else if (!second && (t->how->is_function || !strncmp(at, "c:", 2)))
-		t->type = 'p';
-	if (!strchr("purt", t->type) || (second && !is_typed))
-		t->type = 0; /* a probe in another form: as it is */
-	at = is_typed && t->type ? rest : at;
-	if (t->type && strchr("pr", t->type) && (*at == ':' || !after_colon(at, end)))
-		return usage_error(t->command,
-				   "'%.*s' is a function of the kernel, which is not traced: name "
-				   "a library or program, as in c:malloc",
-				   (int)len, t->word);
-	while (script_types[i].letter != t->type)
+	while (rows[i].letter != type)
 		i++;
-	out->type = t->type;
+	return of_kernel ? rows[i].of_kernel : rows[i].type;
+}
+
+static int read_probe(struct bcc_text *t, size_t len, struct bcc_spec *out)
+{
+	const char *at, *end = t->word + len;
+	bool is_bare;
+
+	t->type = out->type = type_of(t, end, &at);
+	is_bare = t->type == 'p' && !after_colon(at, end);
 	out->function = function_of(t->type, at, end);
-	if (asprintf(&out->probe, "%s%s%.*s", script_types[i].type,
-		     t->type == 'u' && *at == ':' ? "*:*" : "", (int)(end - at), at) < 0)
+	if (asprintf(&out->probe, "%s%s%.*s", script_type(t->type, is_bare || *at == ':'),
+		     is_bare ? ":" : "", (int)(end - at), at) < 0)
 		out->probe = NULL;
 	return out->probe && out->function ? 0 : EXIT_FAILED;
 }

@@ -12,7 +12,8 @@ struct funccount {
 	int count;
 };
 
-/* "malloc" of "malloc", "word" of "usdt:/bin/tick:tick:word", "sched:sched_switch" of a tracepoint */
+/* "malloc" of "malloc", "word" of "usdt:/bin/tick:tick:word", "sched:sched_switch" of a tracepoint
+ */
 static const char *shown_name(const char *key)
 {
 	const char *last = strrchr(key, ':');
