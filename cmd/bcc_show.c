@@ -206,7 +206,7 @@ static int write_matches(struct script_text *t, const struct command *c, const s
 		      : regcomp(&m.expression, anchored, REG_EXTENDED | REG_NOSUB);
 	if (err) {
 		regerror(err, &m.expression, message, sizeof(message));
-		code = usage_error(c, "'%s' is no regular expression: %s", expression, message);
+		code = usage_error(c, "'%s' is not a regular expression: %s", expression, message);
 	} else {
 		if (nopal_trace_list(pattern, &options, take_match, &m, d) < 0)
 			code = show_messages(d);
