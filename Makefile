@@ -29,7 +29,7 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(HARDE
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
 LDLIBS := -liberty -ldw -lelf -lz -lpthread
 
-SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
+SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 # Probes made at run time, and all that they need: a library of its own that needs only libc.
 RUNTIME := $(wildcard src/runtime/*.c) src/base/buf.c src/base/str.c src/base/utf8.c
 RUNTIME_OBJECTS := $(RUNTIME:src/%.c=$(O)/obj/%.o)
@@ -76,6 +76,13 @@ $(O)/obj/engine/native/blob.c: $(if $(INSIDE),$(O)/blob/inside.elf) scripts/blob
 
 $(O)/obj/engine/native/blob.o: $(O)/obj/engine/native/blob.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# What `nopal -c` loads into the programs that a command runs, in user mode.
+all: $(if $(INSIDE),$(O)/nopal-agent.so)
+
+$(O)/nopal-agent.so: src/agent/agent.c src/engine/native/words.h
+	$(Q)$(CC) $(filter-out -MMD -MP,$(INSIDE_FLAGS)) -g0 -shared -nostdlib -Wl,-z,initfirst -Wl,-soname,$(@F) $(HARDEN_LINK) -o $@ $<
+	$(Q)[ -z "$$($(CROSS_COMPILE)readelf -d $@ | grep NEEDED)" ]
 
 $(O)/cmd/%.o: cmd/%.c
 	@mkdir -p $(@D)

@@ -24,6 +24,7 @@ struct engine_options {
 	bool group_maps;    /* of tests: reach a few maps as a script with many reaches them */
 	bool data_later;    /* programs that extend the first may send data even if it does not */
 	bool detach_later;  /* detach() may leave slow closing to a child process */
+	int agent_fd;	    /* programs of -c come there before they run: engine/native; 0: none */
 	bool is_alone;	    /* no other engine can take what this one cannot trace */
 	const char *events; /* interp: the file of recorded events to play; NULL: interp_fire() */
 	/* For walks over user stacks; the engine may give it memory until it closes.

@@ -92,9 +92,12 @@ static int find_program(const char *name, struct buf *out)
 
 /* In the child: never returns. An exec that fails sends its errno through `report`. Signals are the
  * caller's: what it blocks and ignores, the command does, too. */
-static void run_child(const char *program, char **words, int report)
+static void run_child(const char *program, char **words, char *const *more, int report)
 {
 	int err;
+
+	for (; *more; more++)
+		putenv(*more);
 
 	/* Refused under strace -f, say: who is traced already would stop here for ever. */
 	if (!ptrace(PTRACE_TRACEME, 0, NULL, NULL)) {
@@ -134,7 +137,7 @@ static int wait_for(struct child *c, int wanted)
 }
 
 /* A child that has stopped before its exec. It does not outlive us until it has run that. */
-static int spawn(const char *program, char **words, struct child *c)
+static int spawn(const char *program, char **words, char *const *more, struct child *c)
 {
 	int pipe_fds[2], err, theirs;
 
@@ -142,7 +145,7 @@ static int spawn(const char *program, char **words, struct child *c)
 		return -errno;
 	c->pid = fork();
 	if (c->pid == 0)
-		run_child(program, words, pipe_fds[1]);
+		run_child(program, words, more, pipe_fds[1]);
 	close(pipe_fds[1]);
 	c->report = pipe_fds[0];
 	if (c->pid < 0)
@@ -212,7 +215,7 @@ static int set_pc(pid_t pid, uint64_t address)
 #endif
 }
 
-int child_start(const char *command, struct child *out, struct diag *d)
+int child_start(const char *command, char *const *more, struct child *out, struct diag *d)
 {
 	struct child c = {.report = -1};
 	struct buf program = BUF_INIT;
@@ -223,7 +226,7 @@ int child_start(const char *command, struct child *out, struct diag *d)
 		return err;
 	err = find_program(words.we_wordv[0], &program);
 	if (!err)
-		err = spawn(program.ptr, words.we_wordv, &c);
+		err = spawn(program.ptr, words.we_wordv, more, &c);
 	c.stopped = c.pid > 0 && !c.gone;
 	if (err)
 		diag_error(d, err, "command-failed", "cannot start '%s': %s", words.we_wordv[0],

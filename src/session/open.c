@@ -205,9 +205,12 @@ static int functions(void *self, const struct find_query *q, function_fn *fn, vo
 	return finder_functions(t->finder, &one, fn, arg, d);
 }
 
+/* Without the agent, programs that the command runs are noticed a moment later. */
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
-	int err = child_start(t->options.command, &t->child, d);
+	bool has_agent = has_native(&t->engines) && !native_agent_open(&t->agent);
+	char *const more[] = {has_agent ? t->agent.name.ptr : NULL, t->agent.preload.ptr, NULL};
+	int err = child_start(t->options.command, more, &t->child, d);
 
 	if (err)
 		return err;
@@ -315,6 +318,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,
 		.is_alone = t->engines.count == 1,
+		.agent_fd = t->agent.fd > 0 ? t->agent.fd : 0,
 		.events = t->options.events,
 		.unwind = t->unwind,
 		.log = t->options.verbose ? &t->log : NULL,
@@ -340,6 +344,7 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 	if (!t)
 		return -ENOMEM;
 	t->process_fd = -1;
+	t->agent.fd = -1;
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = t->stop_fd < 0 ? -errno : 0; /* the run could not be stopped */
 	if (!err)
@@ -414,6 +419,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	engine_close(t->engine);
 	child_end(&t->child);
 	session_close_stacks(t);
+	native_agent_close(&t->agent);
 	report_free(t->report);
 	symbols_free(t->symbols);
 	script_free(t->script);

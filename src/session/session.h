@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "base/public.h"
+#include "engine/native/agent.h"
 #include "engine/engine.h"
 #include "nopal/trace.h"
 #include "report/report.h"
@@ -28,8 +29,9 @@ struct child {
 };
 
 /* Split `command` as a shell would (quotes, $HOME; no command substitution), and start a child that
- * stops before the exec of it, so that this, too, can be traced. */
-int child_start(const char *command, struct child *out, struct diag *d);
+ * stops before the exec of it, so that this, too, can be traced. `more`: "NAME=TEXT" for its
+ * environment, up to a NULL. */
+int child_start(const char *command, char *const *more, struct child *out, struct diag *d);
 /* Let it call exec, if it has not, and stop it before the program's first instruction. */
 int child_exec(struct child *c, const char *command, struct diag *d);
 /* After that: let it run to the entry point of its program. Its libraries are mapped then, so that
@@ -126,8 +128,9 @@ struct nopal_trace {
 
 	pid_t pid; /* -p, or the command; 0: every process */
 	struct child child;
-	struct str program_path; /* of the command, when it has called exec; empty: none */
-	bool was_attached;	 /* its probes were armed */
+	struct native_agent agent; /* that its programs load; fd -1: none */
+	struct str program_path;   /* of the command, when it has called exec; empty: none */
+	bool was_attached;	   /* its probes were armed */
 	bool images_held; /* the command has no images yet: tracepoints must see its exec first */
 	struct pid_set
 		followed; /* the process of -p or -c, and its children if they are followed */

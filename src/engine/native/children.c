@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/file.h"
@@ -20,6 +21,21 @@ void children_free(struct native_children *f)
 	*f = (struct native_children){0};
 }
 
+struct look {
+	struct native_children *all;
+	uint64_t now, patience;
+	child_fn *fn;
+	void *arg;
+};
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static struct native_child *find(struct native_children *f, pid_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
@@ -28,11 +44,11 @@ static struct native_child *find(struct native_children *f, pid_t pid)
 	return NULL;
 }
 
-static int note(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
+static int note(struct look *l, pid_t pid)
 {
 	uint64_t program = process_stat_number(pid, STAT_PROGRAM);
+	struct native_children *f = l->all;
 	struct native_child *m = find(f, pid);
-	bool is_new = !m || m->program != program;
 
 	if (!program)
 		return 0;
@@ -40,14 +56,19 @@ static int note(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
 		if (array_grow(f->all, f->count, f->cap))
 			return -ENOMEM;
 		m = &f->all[f->count++];
+		*m = (struct native_child){.pid = pid};
 	}
-	*m = (struct native_child){pid, program, true};
-	if (is_new)
-		fn(arg, pid);
+	if (m->program != program)
+		*m = (struct native_child){.pid = pid, .program = program, .since = l->now};
+	m->is_there = true;
+	if (m->is_known || l->now - m->since < l->patience)
+		return 0;
+	m->is_known = true;
+	l->fn(l->arg, pid);
 	return 0;
 }
 
-static int note_children_of(struct native_children *f, const char *path, child_fn *fn, void *arg)
+static int note_children_of(struct look *l, const char *path)
 {
 	struct buf text = BUF_INIT;
 	struct str rest;
@@ -57,12 +78,12 @@ static int note_children_of(struct native_children *f, const char *path, child_f
 	rest = str_trim(buf_as_str(&text));
 	while (!err && rest.len)
 		if (!str_to_u64(str_cut(&rest, ' '), &pid))
-			err = note(f, (pid_t)pid, fn, arg);
+			err = note(l, (pid_t)pid);
 	buf_free(&text);
 	return err == -ENOMEM ? err : 0;
 }
 
-static int note_children(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
+static int note_children(struct look *l, pid_t pid)
 {
 	struct dirent *entry;
 	char path[320];
@@ -75,32 +96,45 @@ static int note_children(struct native_children *f, pid_t pid, child_fn *fn, voi
 		if (*entry->d_name == '.')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		err = note_children_of(f, path, fn, arg);
+		err = note_children_of(l, path);
 	}
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
-int children_look(struct native_children *f, pid_t first, bool follow, child_fn *fn, void *arg)
+int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
+		  child_fn *fn, void *arg)
 {
+	struct look l = {f, now(), patience, fn, arg};
 	size_t kept = 0;
 	int err;
 
 	for (size_t i = 0; i < f->count; i++)
 		f->all[i].is_there = false;
-	err = note(f, first, fn, arg);
+	err = note(&l, first);
 	/* Members whose parents have ended are looked at, too; new ones come to the end. */
 	for (size_t i = 0; follow && i < f->count && !err; i++) {
 		pid_t pid = f->all[i].pid;
 
-		err = note(f, pid, fn, arg);
+		err = note(&l, pid);
 		if (!err)
-			err = note_children(f, pid, fn, arg);
+			err = note_children(&l, pid);
 	}
 	for (size_t i = 0; i < f->count; i++)
 		if (f->all[i].is_there)
 			f->all[kept++] = f->all[i];
 	f->count = kept;
 	return err;
+}
+
+int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg)
+{
+	struct native_child *m = find(f, pid);
+
+	if (!m)
+		return -ESRCH;
+	m->is_known = true;
+	fn(arg, pid);
+	return 0;
 }

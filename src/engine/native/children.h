@@ -11,6 +11,8 @@
 struct native_child {
 	pid_t pid;
 	uint64_t program; /* where its code begins, which is another address after each exec */
+	uint64_t since;	  /* when it was first seen to run that, ns */
+	bool is_known;	  /* it was handed over */
 	bool is_there;	  /* at the last look */
 };
 
@@ -21,9 +23,13 @@ struct native_children {
 
 typedef void child_fn(void *arg, pid_t pid);
 
-/* Call `fn` with each process that runs a program that it did not run at the last look: the first
- * one, and with `follow` its children. -ENOMEM. */
-int children_look(struct native_children *f, pid_t first, bool follow, child_fn *fn, void *arg);
+/* Call `fn` with each process that runs another program than it did when `fn` was called with it
+ * last, and has done so for `patience` ns: the first one, and with `follow` its children. -ENOMEM.
+ */
+int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
+		  child_fn *fn, void *arg);
+/* The process runs another program, if it is one of those: call `fn` with it. */
+int children_take(struct native_children *f, pid_t pid, child_fn *fn, void *arg);
 void children_free(struct native_children *f);
 
 #endif

@@ -8,6 +8,8 @@
 /* Let threads of the process knock. Not possible with some loaders, and in processes that must make
  * no system calls: then p->knocks stays false. -ENOMEM. */
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d);
+/* Can the file be loaded while a program runs? Programs cannot. */
+bool knock_is_library(const struct file *f);
 /* Does a thread wait? Up to which knock to answer. */
 bool knock_is_heard(const struct native_store *s, uint64_t *number);
 void knock_answer(struct native_store *s, uint64_t number);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 
 #include "base/array.h"
 #include "engine/interp/interp.h"
+#include "engine/native/agent.h"
 #include "engine/native/children.h"
 #include "engine/native/knock.h"
 #include "engine/native/native.h"
@@ -26,6 +28,7 @@
 #define PAUSE_FIRST   100000u	 /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
 #define PAUSE_KNOCKS  1000000u
+#define PATIENCE      20000000u /* ns until a program counts as one without the agent */
 
 struct native {
 	struct engine engine; /* first: what others hold */
@@ -38,6 +41,7 @@ struct native {
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
 	int timer_fd;	    /* readable when it is time to look at the rings */
+	int wait_fd;	    /* ... or when there is something else to do */
 	uint64_t pause;	    /* ns, of that timer */
 	uint64_t look_at;   /* when programs and files are looked at next */
 	uint64_t guard_at;  /* when the sites are looked at next */
@@ -75,6 +79,8 @@ static void native_close(struct engine *engine)
 	free(e->processes);
 	children_free(&e->children);
 	native_store_close(e->store);
+	if (e->wait_fd >= 0)
+		close(e->wait_fd);
 	if (e->timer_fd >= 0)
 		close(e->timer_fd);
 	free(e->parts);
@@ -113,6 +119,21 @@ static int open_process(struct native *e, pid_t pid, struct native_process **out
 	return err;
 }
 
+static int open_waiting(struct native *e, struct diag *d)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int err;
+
+	e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	e->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+	err = e->timer_fd < 0 || e->wait_fd < 0 ||
+	      epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, e->timer_fd, &event) ||
+	      (e->options.agent_fd &&
+	       epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, e->options.agent_fd, &event));
+	return err ? diag_error(d, -errno, "no-timer", "cannot make a timer: %s", strerror(errno))
+		   : 0;
+}
+
 static int open_parts(struct native *e, struct diag *d)
 {
 	struct native_process *first;
@@ -127,8 +148,8 @@ static int open_parts(struct native *e, struct diag *d)
 	if (!err && why)
 		err = diag_error(d, -ENOTSUP, "user-mode-clock",
 				 "user mode is not possible on this machine: %s", why);
-	if (!err && e->timer_fd < 0)
-		err = diag_error(d, -errno, "no-timer", "cannot make a timer: %s", strerror(errno));
+	if (!err)
+		err = open_waiting(e, d);
 	if (!err)
 		err = engine_interp.open(&tracer, &e->interp, d);
 	return err ? err : open_process(e, e->options.pid, &first, d);
@@ -143,7 +164,7 @@ static int native_open(const struct engine_options *options, struct engine **out
 		return diag_error(d, -ENOMEM, "no-memory", "out of memory");
 	e->engine = (struct engine){.ops = &engine_native};
 	e->options = *options;
-	e->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	e->timer_fd = e->wait_fd = -1;
 	err = open_parts(e, d);
 	if (err)
 		native_close(&e->engine);
@@ -230,6 +251,8 @@ static int add_attach(struct native_process *p, const struct native_step *step,
 	if (reached < 0)
 		return reached;
 	p->has_waiting |= !mapped;
+	p->expects_library |= !mapped && step->attach->file && !p->expects_library &&
+			      knock_is_library(step->attach->file);
 	left->of++;
 	if ((unsigned)reached == mapped)
 		return 0;
@@ -366,7 +389,9 @@ static int native_attach(struct engine *engine, struct diag *d)
 	if (!err)
 		err = arm(e, e->processes[0], d);
 	if (!err)
-		err = children_look(&e->children, e->options.pid, false, ignore, NULL);
+		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
+	if (!err && e->options.agent_fd)
+		err = native_agent_listen(e->options.agent_fd);
 	if (err)
 		return err;
 	judge_numbers(e, d);
@@ -474,13 +499,14 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 {
 	struct left_out left = {0};
 	size_t before = p->count;
-	bool is_new = !p->is_ready;
+	bool is_new = !p->is_ready, wants_knocks;
 	int err = inject_reread(p->x);
 
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = add_clauses(p, e->parts[i], &left);
-	if (err || (p->count == before && !(is_early && native_process_renew(p))))
+	wants_knocks = is_new && is_early && p->expects_library;
+	if (err || (p->count == before && !wants_knocks && !(is_early && native_process_renew(p))))
 		return err;
 	if (!is_early && !is_new && e->later++ == 0)
 		diag_warn(d, "user-mode-later",
@@ -518,7 +544,7 @@ static int guard(struct native *e, struct diag *d)
 			err = arm(e, p, d);
 		shadowed += look_at_sites(p, &gone);
 		if (gone && !p->knocks && !p->has_waiting && !err) {
-			p->has_waiting = true;
+			p->has_waiting = p->expects_library = true;
 			err = arm(e, p, d);
 		}
 		native_process_refresh(p);
@@ -530,6 +556,7 @@ static int guard(struct native *e, struct diag *d)
 struct newcomers {
 	struct native *e;
 	struct diag *d;
+	bool are_early; /* nothing of their programs has run */
 };
 
 /* A process has called exec, or is a child that did. Children of fork have inherited all. */
@@ -542,12 +569,12 @@ static void take_newcomer(void *arg, pid_t pid)
 	int err = inject_is_inherited(pid) ? -EEXIST : open_process(e, pid, &p, &said);
 
 	if (!err)
-		err = look_at_files(e, p, false, &said);
+		err = look_at_files(e, p, n->are_early, &said);
 	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
 		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
 			  said.first ? (int)said.first->text.len : 0,
 			  said.first ? said.first->text.ptr : "");
-	else if (!err && p->count && e->late++ == 0)
+	else if (!err && p->count && !n->are_early && e->late++ == 0)
 		diag_warn(n->d, "user-mode-late",
 			  "process %d began to run another program: it is traced from some "
 			  "milliseconds after that on",
@@ -581,21 +608,46 @@ static int hear_knocks(struct native *e, struct diag *d)
 	return err == -ESRCH ? 0 : err;
 }
 
+static void take_later(void *arg, pid_t pid)
+{
+	(void)arg, (void)pid;
+}
+
+/* Programs that the traced processes have begun, and that wait for us. Others may come to the
+ * socket, too: they are let go. */
+static int hear_agents(struct native *e, struct diag *d)
+{
+	struct newcomers newcomers = {e, d, true};
+	pid_t pid;
+	int fd, err = 0;
+
+	while (!err && (fd = native_agent_accept(e->options.agent_fd, &pid)) >= 0) {
+		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
+				    UINT64_MAX, take_later, NULL);
+		if (!err)
+			children_take(&e->children, pid, take_newcomer, &newcomers);
+		close(fd);
+	}
+	return err;
+}
+
 static int native_rearm(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
-	struct newcomers newcomers = {e, d};
+	struct newcomers newcomers = {e, d, false};
 	uint64_t at = now();
 	int err;
 
 	if (!e->is_attached || e->is_stopped)
 		return 0;
 	err = hear_knocks(e, d);
+	if (!err && e->options.agent_fd)
+		err = hear_agents(e, d);
 	if (err || at < e->look_at)
 		return err;
 	e->look_at = at + (listens(e) ? GUARD_NS / 10 : LOOK_NS);
-	err = children_look(&e->children, e->options.pid, e->options.follow_forks, take_newcomer,
-			    &newcomers);
+	err = children_look(&e->children, e->options.pid, e->options.follow_forks,
+			    e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
 			err = look_at_files(e, e->processes[i], false, d);
@@ -643,7 +695,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 
 static int native_wait_fd(struct engine *engine)
 {
-	return ((struct native *)engine)->timer_fd;
+	return ((struct native *)engine)->wait_fd;
 }
 
 static void native_stats(struct engine *engine, struct run_stats *out)

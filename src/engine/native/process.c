@@ -409,7 +409,7 @@ int native_process_arm(struct native_process *p, const struct native_store *s, b
 	for (size_t i = 0; i < p->count && !err; i++)
 		if (p->sites[i].form != INJECT_NONE && p->steps[i].count > p->steps[i].done)
 			err = make_trampoline(p, s, i, place, d);
-	if (!err && p->has_waiting && !p->knocks)
+	if (!err && p->expects_library && !p->knocks)
 		err = knock_add(p, s, d);
 	return err ? err : inject_enable(p->x, p->sites, p->count, d);
 }

@@ -162,11 +162,15 @@ static inline uint32_t this_cpu(void)
 /* System calls that code in traced processes makes; results as the kernel returns them. */
 #if defined(__x86_64__)
 enum {
+	CALL_CLOSE = 3,
 	CALL_GETPID = 39,
+	CALL_SOCKET = 41,
+	CALL_CONNECT = 42,
 	CALL_GETUID = 102,
 	CALL_GETGID = 104,
 	CALL_PRCTL = 157,
 	CALL_FUTEX = 202,
+	CALL_PPOLL = 271,
 	CALL_GETTID = 186,
 	CALL_GETCPU = 309,
 	CALL_READV = 310,
@@ -189,7 +193,11 @@ static inline int64_t system_call(int64_t number, uint64_t a, uint64_t b, uint64
 #else
 enum {
 	CALL_GETCPU = 168,
+	CALL_CLOSE = 57,
+	CALL_PPOLL = 73,
 	CALL_GETPID = 172,
+	CALL_SOCKET = 198,
+	CALL_CONNECT = 203,
 	CALL_GETUID = 174,
 	CALL_GETGID = 176,
 	CALL_PRCTL = 167,

@@ -1,0 +1,97 @@
+#include "engine/native/agent.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+#define LIBRARY	   "nopal-agent.so"
+#define BACKLOG	   256
+#define EXE_LENGTH 4096
+
+/* Beside the program where it was built, else where it was installed. */
+static int find_library(struct buf *path)
+{
+	static const char *const places[] = {LIBRARY, "../lib/nopal/" LIBRARY};
+	char exe[EXE_LENGTH];
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe));
+
+	while (len > 0 && exe[len - 1] != '/')
+		len--;
+	for (unsigned i = 0; len > 0 && i < 2; i++) {
+		buf_clear(path);
+		buf_printf(path, "%.*s%s", (int)len, exe, places[i]);
+		if (!path->failed && !access(path->ptr, R_OK))
+			return 0;
+	}
+	return path->failed ? -ENOMEM : -ENOENT;
+}
+
+/* The kernel chooses a name. */
+static int make_socket(struct native_agent *a)
+{
+	struct sockaddr_un address = {AF_UNIX, ""};
+	socklen_t len = offsetof(struct sockaddr_un, sun_path);
+
+	a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (a->fd < 0 || bind(a->fd, (struct sockaddr *)&address, len))
+		return -errno;
+	len = sizeof(address);
+	if (getsockname(a->fd, (struct sockaddr *)&address, &len))
+		return -errno;
+	buf_printf(&a->name, "NOPAL_AGENT=%.*s",
+		   (int)(len - offsetof(struct sockaddr_un, sun_path) - 1), address.sun_path + 1);
+	return a->name.failed ? -ENOMEM : 0;
+}
+
+/* A library that the command preloads already comes after it. The dynamic loader splits the names
+ * at spaces and colons. */
+int native_agent_open(struct native_agent *out)
+{
+	const char *others = getenv("LD_PRELOAD");
+	struct buf path = BUF_INIT;
+	int err = find_library(&path);
+
+	*out = (struct native_agent){.fd = -1, .name = BUF_INIT, .preload = BUF_INIT};
+	if (!err && strpbrk(path.ptr, " :"))
+		err = -ENOENT;
+	if (!err)
+		err = make_socket(out);
+	if (!err)
+		buf_printf(&out->preload, "LD_PRELOAD=%s%s%s", path.ptr,
+			   others && *others ? ":" : "", others ? others : "");
+	buf_free(&path);
+	return out->preload.failed ? -ENOMEM : err;
+}
+
+void native_agent_close(struct native_agent *a)
+{
+	if (a->fd >= 0)
+		close(a->fd);
+	buf_free(&a->name);
+	buf_free(&a->preload);
+	a->fd = -1;
+}
+
+int native_agent_listen(int fd)
+{
+	return listen(fd, BACKLOG) ? -errno : 0;
+}
+
+int native_agent_accept(int fd, pid_t *pid)
+{
+	struct ucred who = {0};
+	socklen_t len = sizeof(who);
+	int one = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (one < 0)
+		return -EAGAIN;
+	if (getsockopt(one, SOL_SOCKET, SO_PEERCRED, &who, &len))
+		who.pid = 0;
+	*pid = who.pid;
+	return one;
+}

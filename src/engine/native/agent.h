@@ -1,0 +1,26 @@
+/* The tracer's side of nopal-agent.so: programs that a traced command runs say that they are there,
+ * before any code of theirs runs, and wait until they are traced. */
+#ifndef NOPAL_ENGINE_NATIVE_AGENT_H
+#define NOPAL_ENGINE_NATIVE_AGENT_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+struct native_agent {
+	int fd;		    /* a socket; -1: there is no agent */
+	struct buf name;    /* for the command's environment: "NOPAL_AGENT=..." */
+	struct buf preload; /* ... "LD_PRELOAD=..." */
+};
+
+/* Find the library and make the socket, at which connections are refused until
+ * native_agent_listen(), so that programs go on. -ENOENT: there is no library. Everything in `out`
+ * is the caller's, who calls native_agent_close() whatever this returns. */
+int native_agent_open(struct native_agent *out);
+void native_agent_close(struct native_agent *a);
+
+int native_agent_listen(int fd);
+/* The next process that waits, and the descriptor to close when it may go on; -EAGAIN: none. */
+int native_agent_accept(int fd, pid_t *pid);
+
+#endif

@@ -1,0 +1,82 @@
+# User mode, with -c: programs that the command runs are traced from their first instruction. The agent library makes them wait.
+load ../helpers
+
+setup() {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	dir=$(mktemp -d /tmp/nopal-agent.XXXXXX)
+	chmod 755 "$dir"
+	cp "$TARGETS/tick" "$TARGETS/reload" "$TARGETS/pluglib" "$dir"
+	tick=$dir/tick
+}
+
+teardown() {
+	[ -z "${dir:-}" ] || rm -rf "$dir"
+}
+
+# traces COMMAND [SCRIPT]: all output is in $output.
+traces() {
+	run timeout 100 "$NOPAL" --user -c "$1" -e "${2:-usdt:$tick:tick:loop { @n = count() \}}"
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "programs that a shell runs, one after the other" {
+	traces "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do $tick loop 100; done'"
+	grep -qx '@n: 1000' <<<"$output"
+	! grep -q 'warning' <<<"$output"
+}
+
+@test "many programs at once, in children of children, by vfork too" {
+	count=${STRESS:+3000}
+	count=${count:-100}
+	traces "sh -c 'seq $count | xargs -P 4 -I@ $tick loop 10'"
+	grep -qx "@n: $((count * 10))" <<<"$output"
+}
+
+@test "a program that becomes another, and one that loads its library later" {
+	traces "sh -c 'exec $tick loop 100'"
+	grep -qx '@n: 100' <<<"$output"
+	traces "sh -c 'echo | $dir/reload $dir/pluglib 20; true'" "usdt:$dir/pluglib:plug:in { @n = count() }"
+	grep -qx '@n: 20' <<<"$output"
+}
+
+@test "a program without the agent is noticed a moment later" {
+	cc -O2 -static -I"$ROOT/include" -o "$dir/static" "$ROOT/tests/targets/tick.c" -lpthread || skip "no static libc"
+	traces "sh -c '$dir/static loop 400 1 1000; true'" "usdt:$dir/static:tick:loop { @n = count() }"
+	says user-mode-late "began to run another program"
+	n=$(sed -n 's/^@n: //p' <<<"$output")
+	[ "$n" -gt 200 ]
+	[ "$n" -le 400 ]
+}
+
+@test "a program of musl" {
+	command -v musl-gcc >/dev/null || skip "no musl-gcc"
+	musl-gcc -O2 -I"$ROOT/include" -o "$dir/musl" "$ROOT/tests/targets/tick.c" || skip "no musl"
+	traces "sh -c 'for i in 1 2 3; do $dir/musl loop 100; done'" "usdt:$dir/musl:tick:loop { @n = count() }"
+	grep -qx '@n: 300' <<<"$output"
+	! grep -q 'warning' <<<"$output"
+}
+
+@test "what the command preloads stays, and its programs go on when the tracer is killed" {
+	LD_PRELOAD=$dir/pluglib traces "sh -c 'echo preloads \$LD_PRELOAD; $tick loop 5'"
+	grep -q "^preloads .*nopal-agent.so:$dir/pluglib\$" <<<"$output"
+	grep -qx '@n: 5' <<<"$output"
+	"$NOPAL" --user -q -c "sh -c 'echo \$\$ >$dir/pid; read x <$dir/go; for i in 1 2 3 4 5; do $tick loop 5; done; echo went on >$dir/end'" \
+		-e "usdt:$tick:tick:loop { @n = count() }" 3>&- &
+	tracer=$!
+	mkfifo "$dir/go"
+	for _ in $(seq 600); do
+		[ ! -s "$dir/pid" ] || break
+		sleep 0.05
+	done
+	sleep 0.3
+	kill -9 $tracer
+	wait $tracer || true
+	SECONDS=0
+	echo >"$dir/go"
+	for _ in $(seq 600); do
+		[ ! -s "$dir/end" ] || break
+		sleep 0.05
+	done
+	grep -q 'went on' "$dir/end"
+}
