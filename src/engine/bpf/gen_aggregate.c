@@ -55,15 +55,16 @@ static void find_hist_bucket(struct gen *g, const struct type *t)
 	code_jump_imm(c, BPF_JLT, R1, 2 << t->bits, small);
 	code_const(c, R3, 0); /* it becomes the number of the highest bit set in R1 */
 	code_mov(c, R4, R1);
-	for (int shift = 32; shift; shift /= 2) {
-		int low = code_label(c);
-
+	/* Without branches, of which the verifier would follow all 64 ways: the upper half of R4,
+	 * negated, has its highest bit set unless it is 0. */
+	for (int step = 5; step >= 0; step--) {
 		code_mov(c, R5, R4);
-		code_alu_imm(c, BPF_RSH, R5, shift);
-		code_jump_imm(c, BPF_JEQ, R5, 0, low);
-		code_mov(c, R4, R5);
-		code_alu_imm(c, BPF_ADD, R3, shift);
-		code_bind(c, low);
+		code_alu_imm(c, BPF_RSH, R5, 1 << step);
+		code_alu_imm(c, BPF_NEG, R5, 0);
+		code_alu_imm(c, BPF_RSH, R5, 63);
+		code_alu_imm(c, BPF_LSH, R5, step);
+		code_alu(c, BPF_RSH, R4, R5);
+		code_alu(c, BPF_ADD, R3, R5);
 	}
 	code_alu_imm(c, BPF_SUB, R3, t->bits);
 	code_alu_imm(c, BPF_AND, R3, 63);
