@@ -159,6 +159,7 @@ static int parts_csv(struct parts *p)
 	struct buf *out = p->event->out;
 	int more;
 
+	row_add_names(&p->event->report->renderer, p->names, out);
 	while ((more = next_part(p)) > 0)
 		row_add_cell(&p->event->report->renderer, &p->value, p->next == 1, out);
 	buf_char(out, '\n');

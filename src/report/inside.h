@@ -15,6 +15,7 @@ struct report {
 	struct renderer renderer; /* as the output needs it */
 	struct renderer raw;	  /* for JSON, paths and commands: nothing is escaped */
 	struct arena names;	  /* short ones */
+	struct buf headers;	  /* see the renderer's */
 	struct buf scratch;
 	struct buf failure; /* for standard error: errorf(), why cat() or system() gave nothing */
 };

@@ -15,6 +15,7 @@ void report_free(struct report *r)
 	if (!r)
 		return;
 	arena_free(&r->names);
+	buf_free(&r->headers);
 	buf_free(&r->scratch);
 	buf_free(&r->failure);
 	free(r);
@@ -59,10 +60,10 @@ int report_new(const struct program *p, const struct report_options *options,
 	r->renderer = r->raw;
 	if (options->style == REPORT_TEXT && !options->raw)
 		r->renderer.escape = options->terminal ? ESCAPE_ALL : ESCAPE_LINES;
-	if (options->style == REPORT_TEXT && !row_is_wanted(&r->renderer)) {
+	r->renderer.titles = options->titles;
+	r->renderer.headers = &r->headers;
+	if (options->style == REPORT_TEXT && !row_is_wanted(&r->renderer))
 		r->renderer.look = options->look;
-		r->renderer.titles = options->titles;
-	}
 	if (name_probes(r)) {
 		report_free(r);
 		return -ENOMEM;

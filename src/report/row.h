@@ -4,10 +4,15 @@
 
 #include "report/render.h"
 
+/* Of CSV, once for each table: the names of the columns of a map, or those of an event, which have
+ * blanks between them. */
+void row_add_header(const struct renderer *r, const struct map_def *map, struct buf *out);
+void row_add_names(const struct renderer *r, struct str names, struct buf *out);
 /* By the renderer: {"map": "@", "key": ["a", 2], "value": 3}; folded "main;run;step 3"; or CSV
- * a,2,3. `value` is what the table shows: for JSON, JSON. */
+ * a,2,3. `value` is what the table shows: for JSON, JSON. CSV has a cell for each of the `count`.
+ */
 void row_add(const struct renderer *r, const struct map_def *map, const struct value *key,
-	     struct str value, struct buf *out);
+	     const struct str *values, unsigned count, struct buf *out);
 /* A cell of a row of CSV, with the comma before it unless it is the first. */
 void row_add_cell(const struct renderer *r, const struct value *v, bool first, struct buf *out);
 /* Are entries shown like that? */

@@ -1,31 +1,16 @@
 /* Collecting the entries of a map, sorting them, printing them. */
-#include "report/inside.h"
+#include "report/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "report/draw.h"
 #include "report/histogram.h"
 #include "report/row.h"
 
-struct table_entry {
-	struct value key, value;
-};
-
-struct map_table {
-	const struct renderer *renderer;
-	const struct map_def *map;
-	enum report_style style;
-	int64_t div;
-	struct arena arena;
-	struct table_entry *entries;
-	size_t count, cap;
-};
-
 /* ---- One value */
 
-static uint64_t number_of(const struct value *v)
+uint64_t table_number(const struct value *v)
 {
 	return type_is_aggregate(v->type) ? aggregate_number(v->type, v->bytes.ptr) : v->bits;
 }
@@ -46,7 +31,7 @@ static void add_stats(const struct map_table *t, const struct value *v, struct b
 	buf_text(out, json ? "{\"count\": " : "count ");
 	buf_u64(out, value_word(v, 0));
 	buf_text(out, json ? ", \"average\": " : ", average ");
-	add_number(number_of(v), v->type->is_signed, 1, out);
+	add_number(table_number(v), v->type->is_signed, 1, out);
 	buf_text(out, json ? ", \"total\": " : ", total ");
 	add_number(value_word(v, 1), v->type->is_signed, 1, out);
 	if (json)
@@ -100,6 +85,11 @@ static const struct value_style *style_of(const struct type *t)
 		       : &value_styles[t->kind];
 }
 
+bool table_has_number(const struct type *t)
+{
+	return style_of(t)->is_number;
+}
+
 /* A bool, a constant or an address has a text of its own, which cannot be divided. */
 static bool has_own_text(const struct map_table *t, const struct type *type)
 {
@@ -107,14 +97,14 @@ static bool has_own_text(const struct map_table *t, const struct type *type)
 	       (type->show == SHOW_BOOL || type->show == SHOW_ENUM || type->show == SHOW_HEX);
 }
 
-static void add_value(const struct map_table *t, const struct value *v, struct buf *out)
+void table_add_value(const struct map_table *t, const struct value *v, struct buf *out)
 {
 	const struct value_style *style = style_of(v->type);
 
 	if (type_is_aggregate(&t->map->value) && t->map->value.show == SHOW_HEX)
-		add_hex(t, number_of(v), out);
+		add_hex(t, table_number(v), out);
 	else if (style->is_number && !has_own_text(t, v->type))
-		add_number(number_of(v), v->type->is_signed, t->div, out);
+		add_number(table_number(v), v->type->is_signed, t->div, out);
 	else if (style->add)
 		style->add(t, v, out);
 	else if (t->style == REPORT_JSON)
@@ -152,7 +142,7 @@ static int add_entry(void *arg, struct str key, struct str value)
 	return err;
 }
 
-static int compare_keys(const void *a, const void *b)
+int table_compare_keys(const void *a, const void *b)
 {
 	return value_compare(&((const struct table_entry *)a)->key,
 			     &((const struct table_entry *)b)->key);
@@ -163,14 +153,13 @@ static int compare_values(const void *a, const void *b)
 	int order = value_compare(&((const struct table_entry *)a)->value,
 				  &((const struct table_entry *)b)->value);
 
-	return order ? order : compare_keys(a, b);
+	return order ? order : table_compare_keys(a, b);
 }
 
 /* ---- Printing */
 
-/* The keys of one entry, with `separator` between them. */
-static void add_key(const struct renderer *r, const struct value *key, const char *separator,
-		    struct buf *out)
+void table_add_key(const struct renderer *r, const struct value *key, const char *separator,
+		   struct buf *out)
 {
 	struct elements e;
 	struct value element;
@@ -192,11 +181,11 @@ static void add_text_entry(const struct map_table *t, const struct table_entry *
 	buf_str(out, t->map->name);
 	if (t->map->key.kind != TYPE_NONE) {
 		buf_char(out, '[');
-		add_key(t->renderer, &e->key, ", ", out);
+		table_add_key(t->renderer, &e->key, ", ", out);
 		buf_char(out, ']');
 	}
 	buf_text(out, ": ");
-	add_value(t, &e->value, out);
+	table_add_value(t, &e->value, out);
 	buf_char(out, '\n');
 }
 
@@ -217,16 +206,16 @@ static void add_json(const struct map_table *t, size_t first, struct buf *out)
 	json_open(&j, '{');
 	json_key_str(&j, t->map->name);
 	if (t->map->key.kind == TYPE_NONE) {
-		add_value(t, &t->entries[t->count - 1].value, out);
+		table_add_value(t, &t->entries[t->count - 1].value, out);
 	} else {
 		raw.escape = ESCAPE_NOTHING;
 		json_open(&j, '{');
 		for (size_t i = first; i < t->count; i++) {
 			buf_clear(&key);
-			add_key(&raw, &t->entries[i].key, ",", &key);
+			table_add_key(&raw, &t->entries[i].key, ",", &key);
 			json_key_str(&j, buf_as_str(&key));
 			out->failed |= key.failed;
-			add_value(t, &t->entries[i].value, out);
+			table_add_value(t, &t->entries[i].value, out);
 			j.comma = true;
 		}
 		json_close(&j, '}');
@@ -252,191 +241,51 @@ static int table_open(const struct renderer *r, const struct table_request *requ
 	err = map_each(maps, request->map, add_entry, t);
 	if (err >= 0 && t->count > 1)
 		qsort(t->entries, t->count, sizeof(*t->entries),
-		      style_of(&t->map->value)->sorts_by_value ? compare_values : compare_keys);
+		      style_of(&t->map->value)->sorts_by_value ? compare_values
+							       : table_compare_keys);
 	return err < 0 ? err : 0;
+}
+
+/* stats() in CSV: count,average,total. */
+static void add_stats_row(const struct map_table *t, const struct table_entry *e, struct buf *out)
+{
+	uint64_t numbers[] = {value_word(&e->value, 0), table_number(&e->value),
+			      value_word(&e->value, 1)};
+	struct buf cells[3] = {BUF_INIT, BUF_INIT, BUF_INIT};
+	struct str values[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		add_number(numbers[i], i && e->value.type->is_signed, 1, &cells[i]);
+		values[i] = buf_as_str(&cells[i]);
+		out->failed |= cells[i].failed;
+	}
+	row_add(t->renderer, t->map, &e->key, values, 3, out);
+	for (unsigned i = 0; i < 3; i++)
+		buf_free(&cells[i]);
 }
 
 /* Each entry as a row, the largest first. */
 static void add_rows(const struct map_table *t, size_t first, struct buf *out)
 {
-	struct buf value = BUF_INIT;
+	bool is_csv = t->renderer->is_csv, is_stats = t->map->value.kind == TYPE_STATS;
+	struct buf text = BUF_INIT;
 
+	if (is_csv)
+		row_add_header(t->renderer, t->map, out);
 	for (size_t i = t->count; i-- > first;) {
-		buf_clear(&value);
-		add_value(t, &t->entries[i].value, &value);
-		row_add(t->renderer, t->map, &t->entries[i].key, buf_as_str(&value), out);
-		out->failed |= value.failed;
-	}
-	buf_free(&value);
-}
+		struct str value;
 
-/* ---- Tables for people */
-
-static int compare_down(const void *a, const void *b)
-{
-	int order = value_compare(&((const struct table_entry *)b)->value,
-				  &((const struct table_entry *)a)->value);
-
-	return order ? order : compare_keys(a, b);
-}
-
-static bool has_stack(const struct type *t)
-{
-	for (unsigned i = 0; t->kind == TYPE_TUPLE && i < t->element_count; i++)
-		if (has_stack(&t->elements[i]))
-			return true;
-	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
-}
-
-/* The next title of "pid, args.word", without "args."; "" after the last. */
-static struct str next_title(struct str *rest)
-{
-	struct str title = *rest;
-	int depth = 0;
-	size_t at = 0;
-
-	for (; at < rest->len && (rest->ptr[at] != ',' || depth); at++)
-		depth += rest->ptr[at] == '(' || rest->ptr[at] == '['	? 1
-			 : rest->ptr[at] == ')' || rest->ptr[at] == ']' ? -1
-									: 0;
-	title.len = at;
-	at += at < rest->len;
-	*rest = str_of(rest->ptr + at, rest->len - at);
-	while (title.len && title.ptr[0] == ' ')
-		title = str_of(title.ptr + 1, title.len - 1);
-	if (str_starts(title, STR("args.")))
-		title = str_of(title.ptr + 5, title.len - 5);
-	return title;
-}
-
-static void add_title(struct str title, struct buf *out)
-{
-	for (size_t i = 0; i < title.len; i++) {
-		char c = title.ptr[i];
-
-		buf_char(out, c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c);
-	}
-	buf_char(out, '\0');
-}
-
-#define KEYS_MOST 15
-
-/* The columns of the keys, then that of the value; `titles` gets their text. */
-static unsigned make_columns(const struct map_table *t, struct nopal_column *columns,
-			     struct buf *titles)
-{
-	const struct type *key = &t->map->key;
-	struct str rest = str_from(t->renderer->titles ? t->renderer->titles : "");
-	unsigned count = key->kind == TYPE_NONE	   ? 0
-			 : key->kind == TYPE_TUPLE ? key->element_count
-						   : 1;
-	struct buf name = BUF_INIT;
-	const char *at;
-
-	for (unsigned i = 0; i < count; i++)
-		add_title(next_title(&rest), titles);
-	type_print(&t->map->value, &name);
-	name.len = name.ptr ? strcspn(name.ptr, "(") : 0;
-	add_title(type_is_aggregate(&t->map->value) ? buf_as_str(&name) : STR("value"), titles);
-	buf_free(&name);
-	at = titles->ptr;
-	for (unsigned i = 0; i <= count && at; i++) {
-		columns[i] = (struct nopal_column){.title = at, .is_number = i == count};
-		at += strlen(at) + 1;
-	}
-	return count + 1;
-}
-
-static void add_value_cell(const struct map_table *t, const struct value *v, struct columns *out)
-{
-	struct buf cell = BUF_INIT;
-	bool plain = style_of(v->type)->is_number && t->map->value.show != SHOW_HEX;
-
-	if (plain && (!v->type->is_signed || (int64_t)number_of(v) >= 0))
-		draw_count(number_of(v) / (uint64_t)t->div, &cell);
-	else
-		add_value(t, v, &cell);
-	columns_add(out, buf_as_str(&cell));
-	out->text.failed |= cell.failed;
-	buf_free(&cell);
-}
-
-/* The renderer may have escaped the text of a key; columns_add() escapes it anyway. */
-static void add_key_cell(const struct map_table *t, const struct value *part, struct columns *out)
-{
-	struct renderer raw = *t->renderer;
-	struct buf cell = BUF_INIT;
-
-	raw.escape = ESCAPE_NOTHING;
-	render_text(&raw, part, INDENT_KEY, &cell);
-	columns_add(out, buf_as_str(&cell));
-	out->text.failed |= cell.failed;
-	buf_free(&cell);
-}
-
-static void add_key_cells(const struct map_table *t, const struct value *key, struct columns *out)
-{
-	struct elements e;
-	struct value element;
-
-	if (key->type->kind != TYPE_TUPLE) {
-		add_key_cell(t, key, out);
-		return;
-	}
-	elements_open(key, &e);
-	while (elements_next(&e, &element))
-		add_key_cell(t, &element, out);
-}
-
-static void draw_numbers(const struct map_table *t, size_t end, struct buf *out)
-{
-	struct nopal_column columns[KEYS_MOST + 1];
-	struct buf titles = BUF_INIT;
-	struct columns table = {.columns = columns, .count = make_columns(t, columns, &titles)};
-
-	for (size_t i = 0; i < end && !titles.failed; i++) {
-		if (t->map->key.kind != TYPE_NONE)
-			add_key_cells(t, &t->entries[i].key, &table);
-		add_value_cell(t, &t->entries[i].value, &table);
-	}
-	columns_print(&table, t->renderer->look, out);
-	out->failed |= titles.failed;
-	columns_free(&table);
-	buf_free(&titles);
-}
-
-/* The key in a line, then the rows. */
-static void draw_histograms(const struct map_table *t, size_t end, struct buf *out)
-{
-	for (size_t i = 0; i < end; i++) {
-		const struct value *v = &t->entries[i].value;
-
-		if (t->map->key.kind != TYPE_NONE) {
-			add_key(t->renderer, &t->entries[i].key, ", ", out);
-			buf_char(out, '\n');
+		if (is_csv && is_stats) {
+			add_stats_row(t, &t->entries[i], out);
+			continue;
 		}
-		draw_histogram(v->type, v->bytes, t->renderer->look, out);
+		buf_clear(&text);
+		table_add_value(t, &t->entries[i].value, &text);
+		value = buf_as_str(&text);
+		row_add(t->renderer, t->map, &t->entries[i].key, &value, 1, out);
+		out->failed |= text.failed;
 	}
-}
-
-/* Draw a map, or false: it is nothing that is drawn. */
-static bool draw(struct map_table *t, int64_t top, struct buf *out)
-{
-	enum type_kind kind = t->map->value.kind;
-	const struct type *key = &t->map->key;
-	size_t end = top > 0 && (uint64_t)top < t->count ? (size_t)top : t->count;
-
-	if (!t->count)
-		return true;
-	if (kind == TYPE_STATS || has_stack(key) ||
-	    (key->kind == TYPE_TUPLE && key->element_count > KEYS_MOST))
-		return false;
-	qsort(t->entries, t->count, sizeof(*t->entries), compare_down);
-	if (kind == TYPE_HIST || kind == TYPE_LHIST)
-		draw_histograms(t, end, out);
-	else
-		draw_numbers(t, end, out);
-	return true;
+	buf_free(&text);
 }
 
 static void print_table(struct map_table *t, int64_t top, struct buf *out)
@@ -444,7 +293,7 @@ static void print_table(struct map_table *t, int64_t top, struct buf *out)
 	const struct renderer *r = t->renderer;
 	size_t first = 0;
 
-	if (r->look && draw(t, top, out))
+	if (r->look && table_draw(t, top, out))
 		return;
 	/* stats() shows all there is: `top` and `div` mean nothing for it. */
 	if (t->map->value.kind != TYPE_STATS && top > 0 && (uint64_t)top < t->count)
@@ -514,8 +363,8 @@ int table_each(const struct renderer *r, const struct table_request *request,
 		buf_clear(&parts);
 		part_count = read_parts(r, &e->key, &parts);
 		if (t.map->key.kind != TYPE_NONE)
-			add_key(r, &e->key, ",", &key);
-		add_value(&t, &e->value, &text);
+			table_add_key(r, &e->key, ",", &key);
+		table_add_value(&t, &e->value, &text);
 		err = key.failed || text.failed || parts.failed
 			      ? -ENOMEM
 			      : fn(arg, &(struct report_entry){
@@ -525,7 +374,7 @@ int table_each(const struct renderer *r, const struct table_request *request,
 						.part_count = part_count,
 						.is_number = style->is_number,
 						.number = style->is_number
-								  ? (int64_t)number_of(&e->value)
+								  ? (int64_t)table_number(&e->value)
 								  : 0,
 						.value = &e->value,
 					});
@@ -544,6 +393,6 @@ void table_print_value(const struct renderer *r, enum report_style style, const 
 	bool is_json = style == REPORT_JSON;
 
 	buf_text(out, is_json ? "{\"type\": \"value\", \"data\": " : "");
-	add_value(&t, value, out);
+	table_add_value(&t, value, out);
 	buf_text(out, is_json ? "}\n" : "\n");
 }

@@ -20,13 +20,14 @@ at() {
 
 @test "text: the line of each frame, and functions that were inlined" {
 	stack --top 1
-	[[ "$output" == *"
-    work+"*" at "*"tests/targets/inlined.c:$(at DTRACE_PROBE)
-    check (inlined) at "*"tests/targets/inlined.c:"*"
-    parse (inlined) at "*"tests/targets/inlined.c:$(at 'line in parse')
-    serve+"*" at "*"tests/targets/inlined.c:$(at 'line in serve')
-    leave+"*" at "*"tests/targets/inlined.c:$(at 'line in leave')
-    main+"*" at "*"tests/targets/inlined.c:$(at 'line in main')
+	[[ "$output" == "COUNT   SHARE
+    1  50.0 %
+        work+"*" at "*"tests/targets/inlined.c:$(at DTRACE_PROBE)
+        check (inlined) at "*"tests/targets/inlined.c:"*"
+        parse (inlined) at "*"tests/targets/inlined.c:$(at 'line in parse')
+        serve+"*" at "*"tests/targets/inlined.c:$(at 'line in serve')
+        leave+"*" at "*"tests/targets/inlined.c:$(at 'line in leave')
+        main+"*" at "*"tests/targets/inlined.c:$(at 'line in main')
 "* ]]
 	stack --no-lines
 	[[ "$output" != *" at "* && "$output" != *inlined* ]]
@@ -140,9 +141,9 @@ at() {
 		int main(int argc, char **argv) { shop::store<long> s; return s.add(argc, 2) != 1; }
 	END
 	run -0 timeout 30 "$NOPAL" stack -q ./shop -c ./shop
-	[[ "$output" == *"    shop::store<long>::sum(int) (inlined) at "*":13
-    shop::store<long>::add(long, int)+"*":8
-    main+"* ]]
+	[[ "$output" == *"        shop::store<long>::sum(int) (inlined) at "*":13
+        shop::store<long>::add(long, int)+"*":8
+        main+"* ]]
 	run -0 timeout 30 "$NOPAL" stack -q -f folded ./shop -c ./shop
 	[[ "$output" == *"main;shop::store<long>::add;shop::store<long>::sum_[i] 1" ]]
 	run -0 timeout 30 "$NOPAL" -q --lines -e 'config = { cpp_demangle = false } usdt:./shop:shop:sum { print(ustack) }' -c ./shop
