@@ -11,14 +11,13 @@
 #include "inject/inject.h"
 
 #define MAPPED_MOST 4
-#define FORMS	    (INJECT_RETARGET + 1)
 
 /* A walk over all sites of a process. */
 struct look {
 	struct inject *x;
 	struct buf out;
-	unsigned forms[FORMS]; /* how many of each form, in this image */
-	unsigned all, reached; /* in all images */
+	unsigned forms[INJECT_FORMS]; /* how many of each form, in this image */
+	unsigned all, reached;	      /* in all images */
 };
 
 static void print_site(struct look *l, const struct site *site, const struct inject_site *s)
@@ -59,10 +58,10 @@ static void sum_up(struct look *l)
 {
 	unsigned all = 0, none = l->forms[INJECT_NONE];
 
-	for (unsigned i = 0; i < FORMS; i++)
+	for (unsigned i = 0; i < INJECT_FORMS; i++)
 		all += l->forms[i];
 	buf_printf(&l->out, "  %u of %u sites can be traced in user mode", all - none, all);
-	for (unsigned i = INJECT_NONE + 1, before = 0; i < FORMS; i++)
+	for (unsigned i = INJECT_NONE + 1, before = 0; i < INJECT_FORMS; i++)
 		if (l->forms[i])
 			buf_printf(&l->out, "%s%u %s", before++ ? ", " : ": ", l->forms[i],
 				   inject_form_name((enum inject_form)i));

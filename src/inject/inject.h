@@ -10,7 +10,7 @@
  *   inject_disable     the reverse
  *
  * A site keeps its bytes except for the few that its form names, and if anything was interrupted in
- * between (by SIGKILL of the tracer, too) the process runs on. Only x86-64 so far.
+ * between (by SIGKILL of the tracer, too) the process runs on. x86-64 and aarch64.
  * doc/user-mode.md has drawings of the bytes. */
 #ifndef NOPAL_INJECT_INJECT_H
 #define NOPAL_INJECT_INJECT_H
@@ -29,11 +29,20 @@ enum inject_form {
 	INJECT_PUN,	 /* 90: becomes e9, and the next four bytes, as they are, its offset */
 	INJECT_RETARGET, /* 90 e9 rel32: the jump that follows gets another target */
 	INJECT_RETURN,	 /* c3, then padding: a jump over both; inject_plan_loader() only */
+	INJECT_BRANCH,	 /* aarch64: nop becomes b, in one piece */
+	INJECT_FORMS,
 };
 
-const char *inject_form_name(enum inject_form form); /* "nop10", "nop5", "pun", "retarget" */
+const char *inject_form_name(
+	enum inject_form form); /* "nop10", "nop5", "pun", "retarget", "branch" */
 
 #define INJECT_PATCH_MAX 5
+/* Bytes from a site to memory for its code that inject_reserve() has found for another. */
+#if defined(__aarch64__)
+#define INJECT_REACH 0x4000000u
+#else
+#define INJECT_REACH 0x30000000u
+#endif
 
 struct inject_site {
 	uint64_t pc;	    /* where its note says it is */
@@ -96,7 +105,7 @@ int inject_plan(struct inject *x, struct inject_site *site);
  * bytes, which are RT_CONSISTENT, 0, when the loader is done. -ENOENT: there is none, or it is not
  * as expected; -ENOMEM. */
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state);
-/* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a 32-bit offset.
+/* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
 /* Map what was planned and reserved. What the process has mapped itself meanwhile is given up:
@@ -117,7 +126,8 @@ int inject_disable(struct inject *x, struct inject_site *sites, size_t count, st
 /* Wait until no thread is in code of ours, for at most a second. After inject_disable() all that
  * was begun is then complete. */
 int inject_settle(struct inject *x);
-/* One byte, with no thread stopped, once the site was enabled; not of INJECT_RETARGET (-ENOTSUP).
+/* The bytes that switch it, with no thread stopped, once the site was enabled; not of
+ * INJECT_RETARGET (-ENOTSUP).
  */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);

@@ -2,6 +2,7 @@
 #ifndef NOPAL_INJECT_INSIDE_H
 #define NOPAL_INJECT_INSIDE_H
 
+#include "inject/cpu.h"
 #include "inject/inject.h"
 
 #ifndef SYS_mmap
@@ -36,12 +37,19 @@ struct space {
 	uint64_t stub; /* room for the stub of remote.c; 0: none */
 };
 
+#if defined(__aarch64__)
+#define PAGE	  65536u /* the largest of the three that kernels have: right with all of them */
+#define SPACE_TOP 0xffffffff0000u
+#else
 #define PAGE	  4096u
 #define SPACE_TOP 0x7ffffffff000u
+#endif
 
 /* Read the mappings; what was planned stays. */
 int space_read(struct space *s, pid_t pid);
 void space_free(struct space *s);
+/* Where its mappings end: processes have fewer bits of addresses on some kernels. */
+uint64_t space_top(const struct space *s);
 /* Is all of it one mapping of code without a file? */
 bool space_is_code(const struct space *s, uint64_t start, uint64_t end);
 /* Are these bytes of planned pages that have been mapped? */
@@ -104,6 +112,9 @@ uint64_t nanoseconds(void); /* CLOCK_MONOTONIC */
 struct thread {
 	pid_t tid;
 	bool is_stopped, is_ended;
+#ifdef INJECT_HAS_CPU
+	struct cpu_call call; /* that it was in */
+#endif
 };
 
 struct threads {
@@ -116,13 +127,13 @@ struct threads {
  * those too that could not be stopped in time. Returns what `fn` returns; -EAGAIN. */
 int threads_apart(int (*fn)(void *arg), void *arg);
 /* Stop one thread; -ESRCH, -EPERM. */
-int thread_stop(pid_t tid, bool is_filtered);
+int thread_stop(struct thread *t, bool is_filtered);
 int thread_wait(pid_t tid);
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
  */
 int thread_next_stop(pid_t tid, int flags);
 /* Let it go on, as if it had not been stopped. */
-void thread_resume(pid_t tid);
+void thread_resume(const struct thread *t);
 /* Stop all, and those that they create meanwhile. */
 int threads_stop(pid_t pid, struct threads *out);
 void threads_resume(struct threads *t);
@@ -130,8 +141,6 @@ void threads_resume(struct threads *t);
 bool threads_are_in(const struct threads *t, const struct space *s);
 
 /* ---- remote.c: system calls of another process */
-
-#define STUB_SIZE 256
 
 struct remote;
 int remote_begin(struct inject *x, struct remote **out, struct diag *d);
@@ -152,7 +161,13 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 
 /* ---- plan.c, jumps.c */
 
+#if defined(__aarch64__)
+#define LANDING_FAR 4 /* b */
+#define JUMP_NEAR   4
+#else
 #define LANDING_FAR 14 /* jmp *target(%rip); target: .quad */
+#define JUMP_NEAR   5  /* e9 rel32 */
+#endif
 #define PUN_DETOURS 4
 
 /* Bytes of the jump at a site's landing: JUMP_NEAR or LANDING_FAR. */
@@ -161,15 +176,20 @@ unsigned landing_size(const struct inject_site *s);
  * site, 16 bytes. How many. */
 unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS]);
 #define PLAN_BYTES 16 /* at a site that are looked at */
-#define JUMP_NEAR  5  /* e9 rel32 */
 
 /* Where the jump at an address leads, by the bytes after its e9. */
 uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
 
+/* Is a breakpoint of somebody else at a site now? */
+bool is_breakpoint(const uint8_t *code);
+/* Why the bytes at a site have no form. */
+const char *describe_bytes(const uint8_t code[PLAN_BYTES]);
 /* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
  * if it nearly was; -ENOMEM. */
 typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
-try_form_fn try_jump;
+try_form_fn try_jump, try_branch;
+/* The bytes of the jump at a landing; how many; 0: `to` is too far. */
+unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR]);
 /* Does a direct jump or call lead there, or is it not known? */
 bool jumps_lead_to(struct inject *x, uint64_t address);
 void jumps_free(struct inject *x);

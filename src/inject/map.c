@@ -83,12 +83,12 @@ static int map_shared(struct mapping *m, uint64_t at)
 /* Anywhere that is free and not planned; which address it is cannot be known before. */
 static uint64_t choose_home(const struct space *s, size_t size)
 {
-	uint64_t low = 0, found;
+	uint64_t low = 0, found, top = space_top(s), high = top < HOME_HIGH ? top : HOME_HIGH;
 
 	if (getrandom(&low, sizeof(low), GRND_NONBLOCK) != sizeof(low))
 		low = nanoseconds();
-	low = HOME_LOW + low % (HOME_HIGH - HOME_LOW);
-	found = space_find(s, size, low, HOME_HIGH);
+	low = HOME_LOW + low % (high - HOME_LOW);
+	found = space_find(s, size, low, high);
 	return found ? found : space_find(s, size, HOME_LOW, low);
 }
 

@@ -21,12 +21,18 @@ static int read_bytes(struct inject *x, const struct inject_site *s, uint8_t *ou
 	return inject_read(x, s->patch, out, s->len);
 }
 
+/* Are the bytes of a form written in one piece? */
+static bool is_whole(enum inject_form form)
+{
+	return form == INJECT_RETARGET || form == INJECT_BRANCH;
+}
+
 /* The first byte is the one that decides, so the others come before it and go after it. */
 static int write_after(struct inject *x, const struct inject_site *s)
 {
 	int err = 0;
 
-	if (s->form == INJECT_RETARGET)
+	if (is_whole(s->form))
 		return inject_write(x, s->patch, s->after, s->len);
 	if (s->len > 1)
 		err = inject_write(x, s->patch + 1, s->after + 1, s->len - 1u);
@@ -69,32 +75,24 @@ static int semaphore_add(struct inject *x, uint64_t address, int by)
 
 static int write_landing(struct inject *x, const struct inject_site *s)
 {
-	uint8_t far[LANDING_FAR] = {0xff, 0x25}; /* jmp *0(%rip) */
-	uint8_t near[JUMP_NEAR] = {0xe9};
-	int64_t distance = (int64_t)(s->body - (s->landing + JUMP_NEAR));
-	int32_t offset = (int32_t)distance;
+	uint8_t bytes[LANDING_FAR];
+	unsigned len = landing_bytes(s->landing, s->body, landing_size(s), bytes);
 
-	memcpy(far + 6, &s->body, sizeof(s->body));
-	memcpy(near + 1, &offset, sizeof(offset));
-	if (offset == distance)
-		return inject_write(x, s->landing, near, sizeof(near));
-	return landing_size(s) < sizeof(far) ? -ERANGE
-					     : inject_write(x, s->landing, far, sizeof(far));
+	return len ? inject_write(x, s->landing, bytes, len) : -ERANGE;
 }
 
 static int write_detours(struct inject *x, const struct inject_site *s)
 {
-	uint8_t code[PLAN_BYTES], jump[JUMP_NEAR] = {0xe9};
+	uint8_t code[PLAN_BYTES], jump[LANDING_FAR];
 	uint64_t detours[PUN_DETOURS];
 	unsigned count;
 	int err = inject_read(x, s->pc, code, sizeof(code));
 
 	count = err ? 0 : pun_detours(s, code, detours);
 	for (unsigned i = 0; i < count && !err; i++) {
-		int32_t offset = (int32_t)(s->pc + 1 - (detours[i] + sizeof(jump)));
+		unsigned len = landing_bytes(detours[i], s->pc + 1, JUMP_NEAR, jump);
 
-		memcpy(jump + 1, &offset, sizeof(offset));
-		err = inject_write(x, detours[i], jump, sizeof(jump));
+		err = len ? inject_write(x, detours[i], jump, len) : -ERANGE;
 	}
 	return err;
 }
@@ -115,11 +113,11 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 		return SITE_GONE;
 	if (!memcmp(now, s->after, s->len))
 		return SITE_ON;
-	if (s->form != INJECT_RETARGET && now[0] == s->before[0])
+	if (!is_whole(s->form) && now[0] == s->before[0])
 		return SITE_OFF;
 	if (!memcmp(now, s->before, s->len))
 		return SITE_OFF;
-	return now[0] == 0xcc || now[0] == 0xe8 ? SITE_SHADOWED : SITE_GONE;
+	return is_breakpoint(now) ? SITE_SHADOWED : SITE_GONE;
 }
 
 /* ---- all threads stopped */
@@ -324,7 +322,7 @@ int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 
 	if (s->form == INJECT_NONE || s->form == INJECT_RETARGET || !s->is_listed)
 		return -ENOTSUP;
-	err = inject_write(x, s->patch, on ? s->after : s->before, 1);
+	err = inject_write(x, s->patch, on ? s->after : s->before, is_whole(s->form) ? s->len : 1);
 	if (!err)
 		s->is_on = on;
 	return err;
@@ -357,10 +355,10 @@ struct undoing {
 
 static int undo_entry(struct inject *x, const struct ledger_entry *e)
 {
-	uint8_t now[INJECT_PATCH_MAX];
+	uint8_t now[INJECT_PATCH_MAX] = {0};
 	bool is_there = e->len && !inject_read(x, e->patch, now, e->len) &&
 			(!memcmp(now, e->after, e->len) || !memcmp(now, e->before, e->len) ||
-			 now[0] == 0xcc || now[0] == 0xe8);
+			 is_breakpoint(now));
 	int changed = is_there ? write_before(x, e->patch, e->len, e->before, e->after) : 0;
 
 	if (e->is_raised && is_there)

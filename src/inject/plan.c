@@ -11,7 +11,11 @@
 #include "arch/arch.h"
 #include "base/array.h"
 
-#define REACH	     0x7ff00000ull
+#if defined(__aarch64__)
+#define REACH 0x7000000ull /* so that from landings, too, trampolines are in reach */
+#else
+#define REACH 0x7ff00000ull
+#endif
 #define NEAR	     0x40000000ull /* from here, trampolines of the site are in reach */
 #define NOP10_LENGTH 10
 
@@ -74,7 +78,28 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 	return err;
 }
 
-/* ---- the forms */
+unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS])
+{
+	unsigned count = 0, step;
+
+	/* Of the 4 bytes of the offset, those that begin an instruction. */
+	for (unsigned at = 1; at < JUMP_NEAR; at += step) {
+		uint8_t offset[4];
+
+		memcpy(offset, code + 1, sizeof(offset));
+		offset[at - 1] = 0xcc;
+		out[count++] = jump_target(s->pc, offset);
+		step = instruction_length(arch_host(),
+					  str_of((const char *)code + at, PLAN_BYTES - at));
+		if (!step)
+			break;
+	}
+	return count;
+}
+
+/* ---- the forms of x86-64 */
+
+#if !defined(__aarch64__)
 
 /* 66 2e 0f 1f 84 ..  becomes  e9 2e 0f 1f 84 ..: a jump to 1.94 GiB below */
 static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
@@ -147,25 +172,6 @@ static int try_nop5(struct inject *x, struct inject_site *s, const uint8_t code[
 	return err ? err : 1;
 }
 
-unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS])
-{
-	unsigned count = 0, step;
-
-	/* Of the 4 bytes of the offset, those that begin an instruction. */
-	for (unsigned at = 1; at < JUMP_NEAR; at += step) {
-		uint8_t offset[4];
-
-		memcpy(offset, code + 1, sizeof(offset));
-		offset[at - 1] = 0xcc;
-		out[count++] = jump_target(s->pc, offset);
-		step = instruction_length(arch_host(),
-					  str_of((const char *)code + at, PLAN_BYTES - at));
-		if (!step)
-			break;
-	}
-	return count;
-}
-
 /* Of the 4 bytes after the nop, is one that begins an instruction a breakpoint now? */
 static bool has_breakpoint(const uint8_t code[PLAN_BYTES])
 {
@@ -222,27 +228,29 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 	return err ? err : 1;
 }
 
-static const struct {
-	const char *name;
-	try_form_fn *try;
-} forms[] = {
-	/* ORDER: the first that fits is taken */
-	[INJECT_NONE] = {"none", NULL},
-	[INJECT_NOP10] = {"nop10", try_nop10},
-	[INJECT_NOP5] = {"nop5", try_nop5},
-	[INJECT_PUN] = {"pun", try_pun},
-	[INJECT_RETARGET] = {"retarget", try_jump},
-	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
-};
-
-const char *inject_form_name(enum inject_form form)
+unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR])
 {
-	return form < COUNT(forms) ? forms[form].name : "none";
+	int64_t distance = (int64_t)(to - (at + JUMP_NEAR));
+	int32_t offset = (int32_t)distance;
+
+	if (offset == distance) {
+		out[0] = 0xe9;
+		memcpy(out + 1, &offset, sizeof(offset));
+		return JUMP_NEAR;
+	}
+	if (room < LANDING_FAR)
+		return 0;
+	memcpy(out, "\xff\x25\0\0\0\0", 6); /* jmp *0(%rip) */
+	memcpy(out + 6, &to, sizeof(to));
+	return LANDING_FAR;
 }
 
-/* ---- a site */
+bool is_breakpoint(const uint8_t *code)
+{
+	return code[0] == 0xcc || code[0] == 0xe8; /* a kernel uprobe may have become a call */
+}
 
-static const char *describe_bytes(const uint8_t code[PLAN_BYTES])
+const char *describe_bytes(const uint8_t code[PLAN_BYTES])
 {
 	if (code[0] == 0xcc)
 		return "a breakpoint is there, of a debugger or a kernel uprobe";
@@ -252,6 +260,32 @@ static const char *describe_bytes(const uint8_t code[PLAN_BYTES])
 		return "a jump is there: another tracer's, or one that 'nopal clean' removes";
 	return "the instruction is not a nop";
 }
+#endif
+
+static const struct {
+	const char *name;
+	try_form_fn *try;
+} forms[INJECT_FORMS] = {
+/* ORDER: the first that fits is taken */
+#if defined(__aarch64__)
+	[INJECT_NONE] = {"none", NULL},
+	[INJECT_BRANCH] = {"branch", try_branch},
+#else
+	[INJECT_NONE] = {"none", NULL},
+	[INJECT_NOP10] = {"nop10", try_nop10},
+	[INJECT_NOP5] = {"nop5", try_nop5},
+	[INJECT_PUN] = {"pun", try_pun},
+	[INJECT_RETARGET] = {"retarget", try_jump},
+	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
+#endif
+};
+
+const char *inject_form_name(enum inject_form form)
+{
+	return form < COUNT(forms) && forms[form].name ? forms[form].name : "none";
+}
+
+/* ---- a site */
 
 static int plan_bytes(struct inject *x, struct inject_site *s)
 {

@@ -3,16 +3,8 @@
  * The thread is stopped and sent to a stub of a few bytes, where it makes the call; then its
  * registers are put back. It must survive that we are killed at any moment, so the stub can finish
  * alone: after the call it restores the signal mask and every register, and jumps to where the
- * thread was:
- *
- *	0f 05				syscall			<- the calls we ask for
- *	b8 0e 00 00 00 .. 0f 05		sigprocmask(SIG_SETMASK, &mask, NULL)
- *	48 b8 .. (16 times)		movabs $value, %rax ...
- *	ff 25 ..			jmp *target(%rip)
- *	target: .quad			mask: .quad
- *
- * No instruction of it changes a flag. It is put into the zeros between the end of some code and
- * the end of its page, which nothing uses, and is removed again. */
+ * thread was. The CPU's file has its bytes. It is put into the zeros between the end of some code
+ * and the end of its page, which nothing uses, and is removed again. */
 #include "inject/inside.h"
 
 #include <dirent.h>
@@ -28,20 +20,15 @@
 #include "base/buf.h"
 #include "symbols/maps.h"
 
-#if defined(__x86_64__)
+#ifdef INJECT_HAS_CPU
 
-#define USER_CS	  0x33
 #define CALL_STOP (SIGTRAP | 0x80)
-/* Results inside the kernel that mean: start the call again; the last has a call of its own for it.
- */
-#define RESTART_FIRST 512
-#define RESTART_BLOCK 516
-#define GET_RSEQ      0x420f /* a request of ptrace(2), since Linux 5.13 */
-#define MARGIN	      16
+#define GET_RSEQ  0x420f /* a request of ptrace(2), since Linux 5.13 */
+#define MARGIN	  16
 
 struct remote {
 	struct inject *x;
-	pid_t tid;
+	struct thread thread;
 	bool is_held; /* by our ptrace, before and after */
 	bool is_dead;
 	struct user_regs_struct regs; /* as they were */
@@ -49,71 +36,6 @@ struct remote {
 };
 
 /* ---- the stub */
-
-static void put(uint8_t **at, const void *bytes, size_t len)
-{
-	memcpy(*at, bytes, len);
-	*at += len;
-}
-
-static void put_u32(uint8_t **at, uint32_t value)
-{
-	put(at, &value, sizeof(value));
-}
-
-static void put_u64(uint8_t **at, uint64_t value)
-{
-	put(at, &value, sizeof(value));
-}
-
-/* movabs $value, register `number` */
-static void put_register(uint8_t **at, unsigned number, uint64_t value)
-{
-	uint8_t code[2] = {(uint8_t)(0x48 | number >> 3), (uint8_t)(0xb8 | (number & 7))};
-
-	put(at, code, sizeof(code));
-	put_u64(at, value);
-}
-
-/* Where the kernel would have started the call again, it is started again. */
-static void undo_interruption(struct user_regs_struct *regs)
-{
-	int64_t result = -(int64_t)regs->rax;
-
-	if ((int64_t)regs->orig_rax < 0 || result < RESTART_FIRST || result > RESTART_BLOCK)
-		return;
-	regs->rax = result == RESTART_BLOCK ? SYS_restart_syscall : regs->orig_rax;
-	regs->rip -= 2;
-}
-
-static void build_stub(const struct remote *r, uint8_t stub[STUB_SIZE])
-{
-	struct user_regs_struct g = r->regs;
-	uint8_t *at = stub, *lea, *target;
-
-	undo_interruption(&g);
-	const uint64_t values[] = {g.rax, g.rcx, g.rdx, g.rbx, g.rsp, g.rbp, g.rsi, g.rdi,
-				   g.r8,  g.r9,	 g.r10, g.r11, g.r12, g.r13, g.r14, g.r15};
-
-	memset(stub, 0, STUB_SIZE);
-	put(&at, "\x0f\x05", 2);	     /* syscall */
-	put(&at, "\xb8\x0e\x00\x00\x00", 5); /* mov $SYS_rt_sigprocmask, %eax */
-	put(&at, "\xbf\x02\x00\x00\x00", 5); /* mov $SIG_SETMASK, %edi */
-	put(&at, "\x48\x8d\x35", 3);	     /* lea mask(%rip), %rsi */
-	lea = at;
-	put_u32(&at, 0);
-	put(&at, "\xba\x00\x00\x00\x00", 5);	 /* mov $0, %edx */
-	put(&at, "\x41\xba\x08\x00\x00\x00", 6); /* mov $8, %r10d */
-	put(&at, "\x0f\x05", 2);		 /* syscall */
-	for (unsigned i = 0; i < 16; i++)
-		put_register(&at, i, values[i]);
-	put(&at, "\xff\x25", 2); /* jmp *target(%rip) */
-	put_u32(&at, 0);	 /* which follows */
-	target = at;
-	put_u64(&at, g.rip);
-	put_u32(&lea, (uint32_t)(target + 8 - (lea + 4)));
-	put_u64(&at, r->mask);
-}
 
 /* Zeros at the end of a mapping of code, with some before them. */
 static bool is_room(struct inject *x, uint64_t at)
@@ -128,7 +50,7 @@ static bool is_room(struct inject *x, uint64_t at)
 	return true;
 }
 
-static uint64_t find_room(struct inject *x)
+static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
 {
 	const struct space *s = &x->space;
 
@@ -137,7 +59,8 @@ static uint64_t find_room(struct inject *x)
 		for (size_t i = 0; i < s->count; i++) {
 			uint64_t at = s->ranges[i].end - slot * STUB_SIZE;
 
-			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP && is_room(x, at))
+			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP &&
+			    cpu_reaches(at, regs) && is_room(x, at))
 				return at;
 		}
 	return 0;
@@ -145,7 +68,7 @@ static uint64_t find_room(struct inject *x)
 
 /* ---- begin */
 
-static pid_t stop_some_thread(struct inject *x)
+static int stop_some_thread(struct inject *x, struct thread *out)
 {
 	struct dirent *entry;
 	char path[64];
@@ -158,13 +81,14 @@ static pid_t stop_some_thread(struct inject *x)
 	while (dir && err && (entry = readdir(dir))) {
 		if (str_to_u64(str_from(entry->d_name), &tid))
 			continue;
-		err = thread_stop((pid_t)tid, x->is_filtered);
+		*out = (struct thread){.tid = (pid_t)tid};
+		err = thread_stop(out, x->is_filtered);
 		if (!err)
 			err = thread_wait((pid_t)tid);
 	}
 	if (dir)
 		closedir(dir);
-	return err ? err : (pid_t)tid;
+	return err;
 }
 
 static int refuse_thread(struct inject *x, int err, struct diag *d)
@@ -185,27 +109,43 @@ static int refuse_program(struct inject *x, struct diag *d)
 			  "cannot trace process %d in user mode: it runs 32-bit code", (int)x->pid);
 }
 
-static int set_registers(struct remote *r, const struct user_regs_struct *regs)
+/* Let it run to the next entry to or exit from a system call. */
+static int run_to_call(void *arg)
 {
-	return ptrace(PTRACE_SETREGS, r->tid, NULL, regs) ? -errno : 0;
+	struct remote *r = arg;
+	int stop, sig = 0;
+
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, r->thread.tid, NULL, (void *)(long)sig))
+			return -ESRCH;
+		stop = thread_next_stop(r->thread.tid, 0);
+		if (stop < 0)
+			return stop;
+		if (stop == CALL_STOP)
+			return 0;
+		/* SIGSTOP cannot be blocked; when we are gone, the process stops. */
+		sig = stop >> 8 ? 0 : stop;
+	}
 }
 
 /* The thread is in the stub, with all signals blocked. ORDER: so that it can go on alone after
  * each step. */
 static int enter_stub(struct remote *r)
 {
-	struct user_regs_struct regs = r->regs;
+	struct user_regs_struct regs;
 	uint8_t stub[STUB_SIZE];
 	uint64_t all = UINT64_MAX;
-	int err;
+	int err = cpu_keep_call(r->thread.tid, &r->regs, run_to_call, r);
 
-	build_stub(r, stub);
+	if (err)
+		return err;
+	cpu_build_stub(&r->regs, r->mask, r->x->space.stub, stub);
 	err = inject_write(r->x, r->x->space.stub, stub, sizeof(stub));
-	regs.rip = r->x->space.stub + 2;
-	regs.orig_rax = UINT64_MAX;
+	regs = r->regs;
+	cpu_enter_stub(&regs, r->x->space.stub);
 	if (!err)
-		err = set_registers(r, &regs);
-	if (!err && ptrace(PTRACE_SETSIGMASK, r->tid, (void *)sizeof(all), &all))
+		err = cpu_set(r->thread.tid, &regs);
+	if (!err && ptrace(PTRACE_SETSIGMASK, r->thread.tid, (void *)sizeof(all), &all))
 		err = -errno;
 	return err;
 }
@@ -215,14 +155,17 @@ static int open_thread(struct remote *r, struct diag *d)
 	struct inject *x = r->x;
 	unsigned long options =
 		PTRACE_O_TRACESYSGOOD | (x->is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	int err = 0;
 
-	if (ptrace(PTRACE_SETOPTIONS, r->tid, NULL, (void *)options) ||
-	    ptrace(PTRACE_GETREGS, r->tid, NULL, &r->regs) ||
-	    ptrace(PTRACE_GETSIGMASK, r->tid, (void *)sizeof(r->mask), &r->mask))
-		return refuse_thread(x, -errno, d);
-	if (r->regs.cs != USER_CS)
-		return refuse_program(x, d);
-	x->space.stub = find_room(x);
+	if (ptrace(PTRACE_SETOPTIONS, r->thread.tid, NULL, (void *)options) ||
+	    ptrace(PTRACE_GETSIGMASK, r->thread.tid, (void *)sizeof(r->mask), &r->mask))
+		err = -errno;
+	if (err)
+		return refuse_thread(x, err, d);
+	err = cpu_get(r->thread.tid, &r->regs);
+	if (err)
+		return err == -ENOTSUP ? refuse_program(x, d) : refuse_thread(x, err, d);
+	x->space.stub = find_room(x, &r->regs);
 	if (!x->space.stub)
 		return diag_error(d, -ENOSPC, "user-mode-stub",
 				  "cannot trace process %d in user mode: no code in it ends in %u "
@@ -234,9 +177,9 @@ static int open_thread(struct remote *r, struct diag *d)
 static void close_thread(struct remote *r)
 {
 	if (r->is_held)
-		ptrace(PTRACE_SETOPTIONS, r->tid, NULL, NULL);
+		ptrace(PTRACE_SETOPTIONS, r->thread.tid, NULL, NULL);
 	else
-		thread_resume(r->tid);
+		thread_resume(&r->thread);
 }
 
 int remote_begin(struct inject *x, struct remote **out, struct diag *d)
@@ -248,9 +191,11 @@ int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 		return -ENOMEM;
 	r->x = x;
 	r->is_held = process_is_held(x);
-	r->tid = r->is_held ? x->pid : stop_some_thread(x);
-	if (r->tid < 0)
-		err = refuse_thread(x, r->tid, d);
+	r->thread.tid = x->pid;
+	if (!r->is_held)
+		err = stop_some_thread(x, &r->thread);
+	if (err)
+		err = refuse_thread(x, err, d);
 	if (!err) {
 		err = open_thread(r, d);
 		if (err)
@@ -265,24 +210,6 @@ int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 
 /* ---- calls */
 
-/* Let it run to the next entry to or exit from a system call. */
-static int run_to_call(struct remote *r)
-{
-	int stop, sig = 0;
-
-	for (;;) {
-		if (ptrace(PTRACE_SYSCALL, r->tid, NULL, (void *)(long)sig))
-			return -ESRCH;
-		stop = thread_next_stop(r->tid, 0);
-		if (stop < 0)
-			return stop;
-		if (stop == CALL_STOP)
-			return 0;
-		/* SIGSTOP cannot be blocked; when we are gone, the process stops. */
-		sig = stop >> 8 ? 0 : stop;
-	}
-}
-
 int64_t remote_call(struct remote *r, long number, const uint64_t args[6])
 {
 	struct user_regs_struct regs = r->regs;
@@ -290,24 +217,16 @@ int64_t remote_call(struct remote *r, long number, const uint64_t args[6])
 
 	if (r->is_dead)
 		return -ESRCH;
-	regs.rip = r->x->space.stub;
-	regs.orig_rax = UINT64_MAX;
-	regs.rax = (uint64_t)number;
-	regs.rdi = args[0];
-	regs.rsi = args[1];
-	regs.rdx = args[2];
-	regs.r10 = args[3];
-	regs.r8 = args[4];
-	regs.r9 = args[5];
-	err = set_registers(r, &regs);
+	cpu_prepare_call(&regs, r->x->space.stub, number, args);
+	err = cpu_set(r->thread.tid, &regs);
 	if (!err)
 		err = run_to_call(r);
 	if (!err)
 		err = run_to_call(r);
-	if (!err && ptrace(PTRACE_GETREGS, r->tid, NULL, &regs))
-		err = -ESRCH;
+	if (!err)
+		err = cpu_get(r->thread.tid, &regs);
 	r->is_dead = err != 0;
-	return err ? -ESRCH : (int64_t)regs.rax;
+	return err ? -ESRCH : cpu_result(&regs);
 }
 
 uint64_t remote_name(struct remote *r, const char name[16])
@@ -321,8 +240,8 @@ void remote_end(struct remote *r)
 {
 	static const uint8_t zeros[STUB_SIZE];
 
-	ptrace(PTRACE_SETSIGMASK, r->tid, (void *)sizeof(r->mask), &r->mask);
-	set_registers(r, &r->regs);
+	ptrace(PTRACE_SETSIGMASK, r->thread.tid, (void *)sizeof(r->mask), &r->mask);
+	cpu_set(r->thread.tid, &r->regs);
 	inject_write(r->x, r->x->space.stub, zeros, sizeof(zeros));
 	close_thread(r);
 	free(r);
@@ -348,22 +267,24 @@ static uint32_t own_number(pid_t tid)
 
 void remote_world(struct remote *r, struct inject_world *out)
 {
-	static const int32_t known[] = {0x2d0, 0x30, 0x38}; /* glibc, musl 1.2, musl 1.1 */
 	struct {
 		uint64_t address;
 		uint32_t size, signature, flags, pad;
 	} rseq = {0};
-	uint32_t number = own_number(r->tid), found;
+	uint32_t number = own_number(r->thread.tid), found;
+	uint64_t thread = cpu_thread_pointer(r->thread.tid, &r->regs);
 
 	out->rseq = out->tid = 0;
-	if (!r->regs.fs_base)
+	if (!thread)
 		return;
-	if (ptrace(GET_RSEQ, r->tid, (void *)sizeof(rseq), &rseq) == sizeof(rseq) && rseq.address)
-		out->rseq = (int32_t)(rseq.address - r->regs.fs_base);
-	for (size_t i = 0; i < COUNT(known) && !out->tid; i++)
-		if (number && !inject_read(r->x, r->regs.fs_base + (uint64_t)known[i], &found, 4) &&
+	if (ptrace(GET_RSEQ, r->thread.tid, (void *)sizeof(rseq), &rseq) == sizeof(rseq) &&
+	    rseq.address && rseq.signature == cpu_rseq_signature)
+		out->rseq = (int32_t)(rseq.address - thread);
+	for (size_t i = 0; i < CPU_TIDS && cpu_tids[i] && !out->tid; i++)
+		if (number &&
+		    !inject_read(r->x, thread + (uint64_t)(int64_t)cpu_tids[i], &found, 4) &&
 		    found == number)
-			out->tid = known[i];
+			out->tid = cpu_tids[i];
 }
 
 #else
@@ -371,7 +292,7 @@ void remote_world(struct remote *r, struct inject_world *out)
 int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 {
 	(void)x, (void)out;
-	return diag_error(d, -ENOTSUP, "user-mode-cpu", "user mode needs an x86-64 CPU");
+	return diag_error(d, -ENOTSUP, "user-mode-cpu", "user mode needs an x86-64 or aarch64 CPU");
 }
 
 int64_t remote_call(struct remote *r, long number, const uint64_t args[6])

@@ -116,6 +116,16 @@ static bool is_planned(const struct space *s, uint64_t page)
 	return overlaps(s->planned, s->planned_count, page, page + PAGE, false);
 }
 
+uint64_t space_top(const struct space *s)
+{
+	uint64_t top = UINT64_C(1) << 33 /* above what map.c begins with */;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->ranges[i].end <= SPACE_TOP && s->ranges[i].end > top)
+			top = s->ranges[i].end;
+	return top;
+}
+
 bool space_is_code(const struct space *s, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < s->count; i++) {

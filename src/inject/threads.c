@@ -72,7 +72,7 @@ int threads_apart(int (*fn)(void *arg), void *arg)
 
 /* ---- what the kernel says of a thread */
 
-#if defined(__x86_64__)
+#ifdef INJECT_HAS_CPU
 /* A number in hex of /proc/TID/status; 0 when unknown. */
 static uint64_t status_hex(struct str status, const char *name)
 {
@@ -124,13 +124,16 @@ static bool has_ended(pid_t tid)
 
 /* ---- one thread */
 
-int thread_stop(pid_t tid, bool is_filtered)
+int thread_stop(struct thread *t, bool is_filtered)
 {
 	unsigned long options = is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options))
-		return errno == EPERM && has_ended(tid) ? -ESRCH : -errno;
-	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ? -errno : 0;
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)options))
+		return errno == EPERM && has_ended(t->tid) ? -ESRCH : -errno;
+#ifdef INJECT_HAS_CPU
+	cpu_note_call(t->tid, &t->call);
+#endif
+	return ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ? -errno : 0;
 }
 
 int thread_next_stop(pid_t tid, int flags)
@@ -181,16 +184,19 @@ int thread_wait(pid_t tid)
 	return found < 0 ? found : 0;
 }
 
-#if defined(__x86_64__)
+#ifdef INJECT_HAS_CPU
 /* Calls that a stop ends with EINTR, and that have done nothing when they return it. */
 static bool is_cut_short(uint64_t number)
 {
 	static const uint16_t calls[] = {
-		SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
-		SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,
-		SYS_readv,	SYS_recvfrom,	     SYS_recvmsg,      SYS_recvmmsg,
-		SYS_accept,	SYS_accept4,	     SYS_write,	       SYS_writev,
-		SYS_sendto,	SYS_sendmsg,
+#ifdef SYS_epoll_wait /* not on newer CPUs */
+		SYS_epoll_wait,
+#endif
+		SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,    SYS_semtimedop,
+		SYS_rt_sigtimedwait, SYS_io_getevents, SYS_read,     SYS_readv,
+		SYS_recvfrom,	     SYS_recvmsg,      SYS_recvmmsg, SYS_accept,
+		SYS_accept4,	     SYS_write,	       SYS_writev,   SYS_sendto,
+		SYS_sendmsg,
 	};
 
 	for (size_t i = 0; i < COUNT(calls); i++)
@@ -199,33 +205,34 @@ static bool is_cut_short(uint64_t number)
 	return false;
 }
 
-static void repeat_call(pid_t tid)
+static void repeat_call(const struct thread *t)
 {
 	struct user_regs_struct regs;
+	int64_t number = cpu_get(t->tid, &regs) ? -1 : cpu_interrupted(&regs);
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs) || (int64_t)regs.rax != -EINTR ||
-	    !is_cut_short(regs.orig_rax) || has_signal(tid))
+	if (number < 0 || !is_cut_short((uint64_t)number) || has_signal(t->tid))
 		return;
-	regs.rax = regs.orig_rax;
-	regs.rip -= 2; /* 0f 05: syscall */
-	ptrace(PTRACE_SETREGS, tid, NULL, &regs);
+	if (cpu_repeat_call(t->tid, &t->call, &regs))
+		cpu_set(t->tid, &regs);
 }
 
 static bool is_in(pid_t tid, const struct space *s)
 {
 	struct user_regs_struct regs;
+	uint64_t pc;
 
-	if (ptrace(PTRACE_GETREGS, tid, NULL, &regs))
+	if (cpu_get(tid, &regs))
 		return false;
+	pc = cpu_pc(&regs);
 	for (size_t i = 0; i < s->planned_count; i++)
-		if (regs.rip >= s->planned[i].start && regs.rip < s->planned[i].end)
+		if (pc >= s->planned[i].start && pc < s->planned[i].end)
 			return true;
 	return false;
 }
 #else
-static void repeat_call(pid_t tid)
+static void repeat_call(const struct thread *t)
 {
-	(void)tid;
+	(void)t;
 }
 
 static bool is_in(pid_t tid, const struct space *s)
@@ -235,10 +242,10 @@ static bool is_in(pid_t tid, const struct space *s)
 }
 #endif
 
-void thread_resume(pid_t tid)
+void thread_resume(const struct thread *t)
 {
-	repeat_call(tid);
-	ptrace(PTRACE_DETACH, tid, NULL, NULL);
+	repeat_call(t);
+	ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
 }
 
 /* ---- all threads */
@@ -268,10 +275,11 @@ static int stop_new(struct threads *t)
 		if (str_to_u64(str_from(entry->d_name), &tid) || is_known(t, (pid_t)tid))
 			continue;
 		err = array_grow(t->all, t->count, t->cap);
-		if (!err)
-			err = thread_stop((pid_t)tid, false);
-		if (!err)
-			t->all[t->count++] = (struct thread){.tid = (pid_t)tid};
+		if (!err) {
+			t->all[t->count] = (struct thread){.tid = (pid_t)tid};
+			err = thread_stop(&t->all[t->count], false);
+		}
+		t->count += !err;
 		found += !err;
 		if (err == -ESRCH) /* it has just ended */
 			err = 0;
@@ -310,7 +318,7 @@ void threads_resume(struct threads *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (!t->all[i].is_ended)
-			thread_resume(t->all[i].tid);
+			thread_resume(&t->all[i]);
 	free(t->all);
 	*t = (struct threads){0};
 }

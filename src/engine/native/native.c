@@ -100,10 +100,10 @@ static void set_timer(struct native *e, uint64_t pause)
 
 const char *native_problem(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 	return native_clock_problem(NULL);
 #else
-	return "it needs an x86-64 CPU";
+	return "it needs an x86-64 or aarch64 CPU";
 #endif
 }
 

@@ -13,7 +13,6 @@
 #include "symbols/maps.h"
 
 #define AREA_SIZE   ((size_t)1 << 20) /* untouched pages cost nothing */
-#define AREA_REACH  0x30000000u	      /* bytes from it to the sites that use it */
 #define TRAMPOLINE  4096	      /* usual most; a larger one gets a larger area */
 #define ALIGN	    16
 #define MAPPED_MOST 16 /* addresses of one site in one process */
@@ -160,7 +159,7 @@ int native_process_add(struct native_process *p, const struct native_step *step,
 
 static bool is_near(const struct native_area *a, uint64_t pc)
 {
-	return (a->start > pc ? a->start - pc : pc - a->start) < AREA_REACH;
+	return (a->start > pc ? a->start - pc : pc - a->start) < INJECT_REACH;
 }
 
 /* An area near the address with `size` bytes left; one that is new must be mapped. */
