@@ -55,8 +55,10 @@ static int decode(const struct type *t, struct cursor *c, bool packed, struct va
 	case TYPE_FLOAT:
 	case TYPE_NAME: err = cursor_u64(c, &v.bits) ? 0 : -EPROTO; break;
 	case TYPE_DISPLAY:
-		err = cursor_u64(c, &v.bits) && (t->size == 8 || cursor_u64(c, &v.extra)) ? 0
-											  : -EPROTO;
+		err = cursor_u64(c, &v.bits) && (t->size < 16 || cursor_u64(c, &v.extra)) &&
+				      (t->size < 24 || cursor_u64(c, &v.third))
+			      ? 0
+			      : -EPROTO;
 		break;
 	case TYPE_STR:
 	case TYPE_BUF:
@@ -140,7 +142,8 @@ int value_compare(const struct value *a, const struct value *b)
 	case TYPE_NAME:
 	case TYPE_DISPLAY:
 		order = compare_u64(a->bits, b->bits, false);
-		return order ? order : compare_u64(a->extra, b->extra, false);
+		order = order ? order : compare_u64(a->extra, b->extra, false);
+		return order ? order : compare_u64(a->third, b->third, false);
 	case TYPE_TUPLE: return compare_tuple(a, b);
 	default:
 		return compare_u64(aggregate_number(a->type, a->bytes.ptr),

@@ -24,6 +24,7 @@ struct value {
 	const struct type *type;
 	uint64_t bits;	  /* INT, FLOAT, NAME; DISPLAY: its first word; aggregates: unused */
 	uint64_t extra;	  /* DISPLAY: its second word; STACK: pid */
+	uint64_t third;	  /* DISPLAY */
 	uint32_t flags;	  /* TEXT_*; STACK: enum unwind_end */
 	struct str bytes; /* STR, BUF: the text; STACK: the addresses; TUPLE: its elements, for
 			   * value_decode; aggregates: the value as it lies in memory */

@@ -8,7 +8,7 @@
  *   USTACK KSTACK    struct stack_head, then `size` / 8 frames, zero-padded: addresses, or of
  *                    USTACK offsets in files (unwind/tables.h, UNWIND_FRAME_FILE)
  *                    (as a field of a record: only `count` of them)
- *   DISPLAY          `size` bytes: one or two words
+ *   DISPLAY          `size` bytes: one to three words
  *   TUPLE            its elements, one after the other, at full size (in a record, too)
  */
 #ifndef NOPAL_PROGRAM_TYPE_H
@@ -84,7 +84,7 @@ struct type {
 	const char *display; /* DISPLAY: "usym", "time": a row of report/display.c */
 };
 
-/* A type that is only shown: `words` of 8 bytes, 1 or 2. What they mean is up to the builtin that
+/* A type that is only shown: `words` of 8 bytes, 1 to 3. What they mean is up to the builtin that
  * makes them and the row of report/display.c that prints them. */
 /* clang-format off */
 #define DISPLAY_TYPE(name, words)                                            \

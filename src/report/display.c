@@ -1,7 +1,7 @@
 /* Types that are made only to be shown: what usym() and strftime() give. Each is one row here and
  * one builtin in src/script that makes its words: nothing between them knows what the words mean.
  *
- * Comes in: the words, as bits (the first) and extra (the second) of a value; untrusted. Goes out:
+ * Comes in: the words, as bits (the first), extra and third of a value; untrusted. Goes out:
  * text, which JSON puts in quotes and printf pads as a string. */
 #include <arpa/inet.h>
 #include <pwd.h>
@@ -113,25 +113,18 @@ static void print_user(const struct renderer *r, const struct value *v, struct b
 		buf_u64(out, v->bits);
 }
 
-/* ntop(): 4 bytes in the order of memory */
-static void print_ip(const struct renderer *r, const struct value *v, struct buf *out)
+/* ntop(): AF_INET or AF_INET6, then 4 or 16 bytes in the order of memory; text for no other kind */
+static void print_inet(const struct renderer *r, const struct value *v, struct buf *out)
 {
-	uint32_t address = (uint32_t)v->bits;
-	uint8_t b[4];
-
-	(void)r;
-	memcpy(b, &address, sizeof(b));
-	buf_printf(out, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
-}
-
-/* ntop(): 16 bytes */
-static void print_ip6(const struct renderer *r, const struct value *v, struct buf *out)
-{
-	uint64_t words[2] = {v->bits, v->extra};
+	uint32_t v4 = (uint32_t)v->extra;
+	uint64_t v6[2] = {v->extra, v->third};
 	char text[INET6_ADDRSTRLEN] = "";
 
 	(void)r;
-	inet_ntop(AF_INET6, words, text, sizeof(text));
+	if (v->bits == AF_INET)
+		inet_ntop(AF_INET, &v4, text, sizeof(text));
+	else if (v->bits == AF_INET6)
+		inet_ntop(AF_INET6, v6, text, sizeof(text));
 	buf_text(out, text);
 }
 
@@ -143,7 +136,7 @@ struct display {
 static const struct display displays[] = {
 	{"usym", print_usym}, {"ksym", print_ksym},   {"time", print_time},
 	{"mac", print_mac},   {"errno", print_errno}, {"signal", print_signal},
-	{"user", print_user}, {"ip", print_ip},	      {"ip6", print_ip6},
+	{"user", print_user}, {"inet", print_inet},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

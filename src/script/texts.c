@@ -217,38 +217,113 @@ static void lower_username(struct lower *l, const struct expr *e, uint16_t out)
 	emit_put(l, out, 0, uid);
 }
 
-/* ntop(n), ntop(2, n): an IPv4 address in the order of the network; ntop(10, p): an IPv6 one, at an
- * address of the process, 16 bytes */
-static void check_ntop(struct check *c, struct expr *e)
+/* Bytes of an address that is an array in memory, a buffer, or what pton() gives; 0: it is none. */
+static uint64_t address_bytes(struct check *c, const struct expr *a)
 {
-	static const struct type ip = DISPLAY_TYPE("ip", 1), ip6 = DISPLAY_TYPE("ip6", 2);
-	const struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL;
+	const struct type *t = &a->shape.type;
 
-	e->shape = shape_of(ip);
-	if (!kind || (kind->is_const && kind->value == KIND_INET))
-		return;
-	if (!kind->is_const || kind->value != KIND_INET6)
-		check_error(c, kind, "wrong-arg-type",
-			    "the kind of 'ntop' is a constant: 2 for IPv4, 10 for IPv6");
-	e->shape = shape_of(ip6);
+	if (t->kind == TYPE_INT)
+		return 0;
+	if (a->is_place && t->ctype)
+		return check_ctype_size(c, check_ctype(c, t->ctype));
+	if (t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY && t->elements[0].size == 1)
+		return t->element_count;
+	return t->kind != TYPE_BUF ? 0 : t->size <= 8 ? 4 : t->size; /* of whole words */
 }
 
+/* ntop(n), ntop(2, n): an IPv4 address in the order of the network; ntop(10, p): an IPv6 one, at an
+ * address of the process, 16 bytes; ntop(bytes): 4 or 16 of them, which may be anywhere */
+static void check_ntop(struct check *c, struct expr *e)
+{
+	static const struct type inet = DISPLAY_TYPE("inet", 3);
+	struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL, *a = e->args[e->arg_count - 1];
+	uint64_t bytes;
+
+	if (kind)
+		check_number(c, kind, "the kind of 'ntop'");
+	check_expr(c, a);
+	bytes = c->err ? 0 : address_bytes(c, a);
+	if (!bytes)
+		check_int(c, a, "this argument of 'ntop'");
+	if (bytes && bytes != 4 && bytes != 16)
+		check_error(c, a, "wrong-arg-type", "an address has 4 or 16 bytes, not %llu",
+			    (unsigned long long)bytes);
+	if (!c->err && kind && kind->is_const && kind->value != KIND_INET &&
+	    kind->value != KIND_INET6)
+		check_error(c, kind, "wrong-arg-type",
+			    "the kind of 'ntop' is 2 for IPv4 or 10 for IPv6");
+	else if (!c->err && kind && kind->is_const && kind->value == KIND_INET6 && bytes == 4)
+		check_error(c, a, "wrong-arg-type", "an IPv6 address has 16 bytes, not 4");
+	e->number = bytes ? bytes : kind && kind->is_const && kind->value == KIND_INET6 ? 16 : 4;
+	e->shape = shape_of(inet);
+}
+
+/* The bytes at an address, as words. */
+static void load_bytes(struct lower *l, uint16_t address, bool is_kernel, uint64_t count,
+		       uint16_t out)
+{
+	struct type word = {.kind = TYPE_INT, .size = count < 8 ? 4 : 8, .is_kernel = is_kernel};
+	uint16_t part = lower_reg(l), next = lower_reg(l);
+
+	emit_load(l, part, address, &word);
+	emit_put(l, out, 8, part);
+	if (count <= 8)
+		return;
+	emit_operator(l, OPERATOR_ADD, false, address, lower_const(l, 8), next);
+	emit_load(l, part, next, &word);
+	emit_put(l, out, 16, part);
+}
+
+static void emit_byte(struct lower *l, uint16_t out, uint16_t from, uint64_t number)
+{
+	uint16_t at = lower_const(l, number);
+
+	emit_ds(l, OP_BYTE, out, from, 0)->a = at;
+}
+
+/* The bytes of a value, in words as memory has them. */
+static void gather_bytes(struct lower *l, const struct expr *a, uint64_t count, uint16_t out)
+{
+	const struct type *t = &a->shape.type;
+	uint16_t from = lower_memory(l, a, t), byte = lower_reg(l), word = lower_reg(l);
+	bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t last = count < 8 ? count - 1 : 7, place = i % 8;
+
+		if (!place)
+			emit_di(l, OP_CONST, word, 0);
+		if (t->kind == TYPE_TUPLE)
+			emit_ds(l, OP_GET, byte, from, 8 * i);
+		else
+			emit_byte(l, byte, from, i);
+		emit_operator(l, OPERATOR_SHL, false, byte,
+			      lower_const(l, 8 * (is_big ? last - place : place)), byte);
+		emit_operator(l, OPERATOR_BOR, false, word, byte, word);
+		if (place == last)
+			emit_put(l, out, 8 + i / 8 * 8, word);
+	}
+}
+
+/* The kind, then the bytes. */
 static void lower_ntop(struct lower *l, const struct expr *e, uint16_t out)
 {
-	static const struct type word = {.kind = TYPE_INT, .size = 8};
-	uint16_t a = lower_word(l, e->args[e->arg_count - 1]), half, next;
+	const struct expr *kind = e->arg_count > 1 ? e->args[0] : NULL;
+	const struct expr *a = e->args[e->arg_count - 1];
+	bool is_array = a->shape.type.kind != TYPE_INT, is_kernel = a->shape.type.is_kernel;
 
-	if (e->shape.type.size == 8) {
-		emit_put(l, out, 0, a);
-		return;
-	}
-	half = lower_reg(l);
-	next = lower_reg(l);
-	emit_load(l, half, a, &word);
-	emit_put(l, out, 0, half);
-	emit_operator(l, OPERATOR_ADD, false, a, lower_const(l, 8), next);
-	emit_load(l, half, next, &word);
-	emit_put(l, out, 8, half);
+	emit_si(l, OP_ZERO, out, 0);
+	emit_put(l, out, 0,
+		 kind ? lower_word(l, kind)
+		      : lower_const(l, e->number == 16 ? KIND_INET6 : KIND_INET));
+	if (is_array && a->is_place)
+		load_bytes(l, lower_address(l, a), is_kernel, e->number, out);
+	else if (is_array)
+		gather_bytes(l, a, e->number, out);
+	else if (e->number == 16)
+		load_bytes(l, lower_word(l, a), is_kernel, 16, out);
+	else
+		emit_put(l, out, 8, lower_word(l, a));
 }
 
 /* pton("192.0.2.1"), pton("2001:db8::1"): its bytes, in the order of the network */
@@ -374,7 +449,7 @@ const struct function text_rows[] = {
 	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
 	{ "macaddr", "p", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("mac", 2), NULL, lower_macaddr, 0,
 	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
-	{ "ntop", "i[i", GROUP_FUNCTION, 0, 0, NO_RESULT, check_ntop, lower_ntop, 0,
+	{ "ntop", "x[x", GROUP_FUNCTION, 0, 0, NO_RESULT, check_ntop, lower_ntop, 0,
 	  "an address of the Internet, as text", "print(ntop((uint32)arg0));" },
 	{ "pton", "s", GROUP_FUNCTION, 0, 0, NO_RESULT, check_pton, lower_pton, 0,
 	  "the bytes of an address of the Internet", "print(pton(\"192.0.2.1\"));" },
