@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "find/know.h"
 #include "provider/catalogue.h"
+#include "symbols/kernel.h"
 
 #define MOST_UNSEEN 4096 /* images kept although no query has matched anything in them */
 
@@ -33,6 +34,7 @@ void finder_free(struct finder *f)
 	free(f->described);
 	catalogue_free(f->catalogue);
 	finder_types_free(f->types);
+	kernel_symbols_free(f->kernel_symbols);
 	free(f);
 }
 

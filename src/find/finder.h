@@ -127,9 +127,10 @@ struct finder {
 	const struct site **described; /* of know.c: sites of one list that are described */
 	size_t described_count;
 	const struct site_list *described_of;
-	struct diag problems;	     /* not reported yet */
-	struct catalogue *catalogue; /* of know.c; NULL: not needed yet */
-	struct finder_types *types;  /* of types.c; likewise */
+	struct diag problems;		       /* not reported yet */
+	struct catalogue *catalogue;	       /* of know.c; NULL: not needed yet */
+	struct finder_types *types;	       /* of types.c; likewise */
+	struct kernel_symbols *kernel_symbols; /* of address.c; likewise */
 };
 
 struct debuginfo;

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "report/cgroup.h"
 #include "report/moment.h"
 #include "report/render.h"
 #include "report/stack.h"
@@ -128,6 +129,18 @@ static void print_inet(const struct renderer *r, const struct value *v, struct b
 	buf_text(out, text);
 }
 
+/* cgroup_path(): a number, and the number of the filter among the record's names */
+static void print_cgroup(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct str filter = v->extra < r->name_count ? r->names[v->extra] : STR("*");
+	struct buf text = BUF_INIT;
+
+	cgroup_path(v->bits, filter, &text);
+	render_bytes(r, buf_as_str(&text), out);
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
 struct display {
 	const char *name; /* of the type, see DISPLAY_TYPE */
 	void (*print)(const struct renderer *r, const struct value *v, struct buf *out);
@@ -136,7 +149,7 @@ struct display {
 static const struct display displays[] = {
 	{"usym", print_usym}, {"ksym", print_ksym},   {"time", print_time},
 	{"mac", print_mac},   {"errno", print_errno}, {"signal", print_signal},
-	{"user", print_user}, {"inet", print_inet},
+	{"user", print_user}, {"inet", print_inet},   {"cgroup", print_cgroup},
 };
 
 void render_display(const struct renderer *r, const struct value *v, struct buf *out)

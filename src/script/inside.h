@@ -63,6 +63,14 @@ struct attachment {
 	unsigned param_count;
 	unsigned numbered; /* of the arguments so many are argN, the others have names only */
 	const struct ctype *result;
+	/* Of address.c: arguments after those that scripts see. */
+	struct added_arg {
+		struct str symbol;
+		unsigned number;
+		uint64_t size; /* of the symbol */
+		struct added_arg *next;
+	} * added;
+	unsigned added_count;
 	bool is_done; /* a program has it, or it was given up */
 };
 
@@ -518,7 +526,7 @@ struct function {
 /* Tables of rows; the name of the last row is NULL. */
 extern const struct function value_rows[], text_rows[], search_rows[], map_rows[], output_rows[],
 	printf_rows[], constant_rows[], option_rows[], standard_rows[], unsafe_rows[],
-	series_rows[];
+	series_rows[], address_rows[];
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);
@@ -528,6 +536,12 @@ struct str function_guess(struct str name);
 bool arg_number(struct str name, unsigned *out);
 /* Is the value of this number, in the order of the arguments after the format, to be a float? */
 bool printf_wants_float(struct str format, unsigned value);
+
+/* The arguments that a script sees. */
+static inline unsigned attachment_args(const struct attachment *p)
+{
+	return p->attach.arg_count - p->added_count;
+}
 
 /* Why argument n of the attachment cannot be read; NULL: it can. */
 const char *attachment_unreadable(const struct attachment *p, unsigned n);

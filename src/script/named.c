@@ -158,7 +158,7 @@ static bool same_value(const struct arg_value *a, const struct arg_value *b)
 /* The argument called `name`: as declared, or arg0. */
 static bool find_named(const struct attachment *p, struct str name, unsigned *out)
 {
-	for (unsigned n = 0; n < p->attach.arg_count; n++) {
+	for (unsigned n = 0; n < attachment_args(p); n++) {
 		struct str known = p->attach.args[n].name;
 
 		if (known.len && str_eq(known, name)) {
@@ -166,7 +166,7 @@ static bool find_named(const struct attachment *p, struct str name, unsigned *ou
 			return true;
 		}
 	}
-	return arg_number(name, out) && *out < p->attach.arg_count;
+	return arg_number(name, out) && *out < attachment_args(p);
 }
 
 static struct str name_of(const struct attachment *p, unsigned n, struct arena *a)
@@ -196,16 +196,16 @@ static unsigned float_size(const struct attachment *p, unsigned n)
 {
 	struct arg_value v = {.size = 0};
 
-	if (n < p->attach.arg_count)
+	if (n < attachment_args(p))
 		v = value_of(p, n);
 	return v.shape.type.kind == TYPE_FLOAT ? v.shape.type.size : 0;
 }
 
 static bool same_arguments(const struct attachment *a, const struct attachment *b)
 {
-	if (a->attach.arg_count != b->attach.arg_count)
+	if (attachment_args(a) != attachment_args(b))
 		return false;
-	for (unsigned n = 0; n < a->attach.arg_count; n++)
+	for (unsigned n = 0; n < attachment_args(a); n++)
 		if (!str_eq(a->attach.args[n].name, b->attach.args[n].name) ||
 		    !same_argument(a, b, n))
 			return false;
@@ -275,7 +275,7 @@ static bool is_undescribed(struct check *c, const struct expr *e, const struct a
 static void unknown_name(struct check *c, const struct expr *e, const struct attachment *p)
 {
 	struct str site = c->s->names.items[p->attach.name];
-	unsigned count = p->attach.arg_count;
+	unsigned count = attachment_args(p);
 	struct guess guess = {.nearest = 4};
 	struct buf names = BUF_INIT;
 	bool has_names = false;
@@ -319,7 +319,7 @@ struct str named_guess(const struct check *c, struct str name)
 	for (size_t i = 0; list && i < list->count; i++) {
 		const struct attach *at = &list->items[i]->attach;
 
-		for (unsigned n = 0; n < at->arg_count; n++)
+		for (unsigned n = 0; n < attachment_args(list->items[i]); n++)
 			if (at->args[n].name.len)
 				guess_offer(&guess, name, at->args[n].name);
 	}
@@ -380,7 +380,7 @@ bool check_as_text(struct check *c, struct expr *e)
 static bool is_numbered_arg(const struct check *c, const struct expr *e, unsigned *n)
 {
 	return e->kind == EXPR_NAME && c->v->count && arg_number(e->text, n) &&
-	       *n < c->v->attachments[0]->attach.arg_count;
+	       *n < attachment_args(c->v->attachments[0]);
 }
 
 void check_as_float(struct check *c, struct expr *e)
@@ -478,7 +478,7 @@ void check_whole(struct check *c, struct expr *e)
 	if (p && p->spec->type == PROBE_UPROBE)
 		count = p->param_count;
 	else
-		count = p && !event ? p->attach.arg_count : 0;
+		count = p && !event ? attachment_args(p) : 0;
 	for (unsigned i = 0; i < count && !c->err; i++)
 		make_part(c, e, name_of(p, p->params ? p->params[i] : i, &c->s->arena));
 	for (unsigned i = 0; event && i < event->field_count && !c->err; i++)

@@ -97,6 +97,11 @@ static int machine_kernel_id(void *self, enum ctype_kind kind, struct str name, 
 	return finder_kernel_id(self, kind, name, id, d);
 }
 
+static int machine_kernel_symbol(void *self, struct str name, uint64_t *out, struct diag *d)
+{
+	return finder_kernel_symbol(self, name, out, d);
+}
+
 struct script_source script_source_machine(struct finder *f)
 {
 	return (struct script_source){
@@ -116,6 +121,8 @@ struct script_source script_source_machine(struct finder *f)
 		.kernel_functions = machine_kernel_functions,
 		.kernel_id = machine_kernel_id,
 		.function_types = machine_function_types,
+		.kernel_symbol = machine_kernel_symbol,
+		.symbol = finder_symbol,
 	};
 }
 

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/diag.h"
+#include "find/address.h"
 #include "find/find.h"
 #include "find/know.h"
 #include "find/tracefs.h"
@@ -84,6 +85,10 @@ struct script_source {
 			      struct function_types *out, struct diag *d);
 	int (*types)(void *self, enum ctype_kind kind, struct str pattern, finder_type_fn *fn,
 		     void *arg, struct diag *d);
+	/* Of find/address.h. */
+	int (*kernel_symbol)(void *self, struct str name, uint64_t *out, struct diag *d);
+	int (*symbol)(struct file *file, struct str path, uint64_t offset, struct str name,
+		      struct found_symbol *out, struct diag *d);
 	int (*constant)(void *self, struct file *file, struct str name, const struct ctype **out,
 			int64_t *value, struct diag *d);
 };

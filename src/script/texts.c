@@ -467,11 +467,7 @@ const struct function text_rows[] = {
 	  "a text and another after it", "@[str_concat(comm, \"!\")] = count();" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
-	{ .name = "cgroup_path", .group = GROUP_FOREIGN },
-	{ .name = "kaddr", .group = GROUP_FOREIGN },
 	{ .name = "path", .group = GROUP_FOREIGN },
-	{ .name = "percpu_kaddr", .group = GROUP_FOREIGN },
-	{ .name = "uaddr", .group = GROUP_FOREIGN },
 	{ .name = NULL },
 };
 /* clang-format on */

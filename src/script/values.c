@@ -121,7 +121,7 @@ const char *attachment_unreadable(const struct attachment *p, unsigned n)
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
 {
 	struct str site = c->s->names.items[p->attach.name];
-	unsigned count = p->params ? p->numbered : p->attach.arg_count;
+	unsigned count = p->params ? p->numbered : attachment_args(p);
 	const char *problem;
 
 	if (n >= count && e->kind == EXPR_NAME) {

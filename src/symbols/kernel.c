@@ -98,3 +98,26 @@ bool kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, struct 
 	*into = address - s->address;
 	return true;
 }
+
+bool kernel_symbols_find(const struct kernel_symbols *k, struct str name, uint64_t *address)
+{
+	for (size_t i = 0; i < k->count; i++) {
+		if (str_eq(k->symbols[i].name, name)) {
+			*address = k->symbols[i].address;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool kernel_symbols_are_hidden(const struct kernel_symbols *k)
+{
+	return !k->count;
+}
+
+bool kernel_symbols_have_data(const struct kernel_symbols *k)
+{
+	uint64_t address;
+
+	return kernel_symbols_find(k, STR("init_task"), &address);
+}

@@ -13,4 +13,10 @@ void kernel_symbols_free(struct kernel_symbols *k); /* NULL is fine */
 bool kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, struct str *name,
 		       uint64_t *into);
 
+/* The address of a symbol by name. */
+bool kernel_symbols_find(const struct kernel_symbols *k, struct str name, uint64_t *address);
+bool kernel_symbols_are_hidden(const struct kernel_symbols *k);
+/* Does it list more than functions? */
+bool kernel_symbols_have_data(const struct kernel_symbols *k);
+
 #endif

@@ -70,3 +70,36 @@ trace_word() {
 	echo "$output"
 	[[ "$output" == *$'@t[false]:'*' 3'$'\n'*$'@t[true]:'*' 13'$'\n'* ]]
 }
+
+@test "the address of a symbol of the kernel" {
+	address=$(awk '$3 == "_stext" { print $1; exit }' /proc/kallsyms)
+	[[ "$address" != *[1-9a-f]* ]] && skip "the kernel hides its addresses"
+	run "$NOPAL" -q -e 'BEGIN { print(kaddr("_stext")); exit(); }'
+	[ "$output" = "0x$address" ]
+	run "$NOPAL" -q -e 'BEGIN { print(kaddr("nothing_like_it")); exit(); }'
+	[ "$status" = 1 ]
+	says unknown-symbol "the kernel has no symbol 'nothing_like_it'"
+}
+
+@test "the address of a symbol of the program" {
+	local script='usdt:./tick:tick:word { print((usym((uint64)uaddr("main")), *uaddr("tick_word_semaphore") > 0)); print(args); }
+		uprobe:./tick:main { print((usym((uint64)uaddr("main")), uaddr("main") == reg("ip"))); }
+		uretprobe:./tick:main { print(usym((uint64)uaddr("main"))); }'
+	run "$NOPAL" -q -e "$script" -c './tick word a'
+	echo "$output"
+	[ "$output" = $'(main, true)\n(main, true)\n{ .word = "a", .length = 1 }\nmain' ]
+	run "$NOPAL" -q --user -e 'usdt:./tick:tick:word { print(usym((uint64)uaddr("main"))); }' -c './tick word a'
+	[ "$(uname -m)" != x86_64 ] || [ "$output" = main ]
+	run "$NOPAL" -q -e 'usdt:./tick:tick:word { print(uaddr("mainn")); }'
+	[ "$status" = 1 ]
+	says unknown-symbol "has no symbol 'mainn'"
+}
+
+@test "the folder of a control group" {
+	grep -q ' cgroup2 ' /proc/self/mounts || skip "needs cgroup2"
+	folder=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+	run "$NOPAL" -q -e "BEGIN { print(cgroup_path(cgroupid(\"$folder\"), \"unified\")); print(cgroup_path(123456789123)); @[cgroup_path(cgroup, \"uni*\")] = count(); exit(); }"
+	echo "$output"
+	[ "${lines[0]}" = unified:/ ]
+	[[ "$output" == *"@[unified:/"*"]: 1" ]]
+}

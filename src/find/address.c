@@ -1,0 +1,58 @@
+/* Addresses of symbols by name: of the kernel, and of the file that a probe is in. */
+#include "find/address.h"
+
+#include <errno.h>
+
+#include "elf/symbols.h"
+#include "find/finder.h"
+#include "symbols/kernel.h"
+
+int finder_kernel_symbol(struct finder *f, struct str name, uint64_t *out, struct diag *d)
+{
+	int err = f->kernel_symbols ? 0 : kernel_symbols_read("/proc/kallsyms", &f->kernel_symbols);
+
+	if (err)
+		return diag_error(d, err, "unknown-symbol", "cannot read /proc/kallsyms: %s",
+				  strerror(-err));
+	if (kernel_symbols_find(f->kernel_symbols, name, out))
+		return 0;
+	diag_error(d, -ENOENT, "unknown-symbol", "the kernel has no symbol '%.*s'", STR_FMT(name));
+	if (kernel_symbols_are_hidden(f->kernel_symbols))
+		diag_hint(d, "it hides the addresses of its symbols: see kptr_restrict in proc(5)");
+	else if (!kernel_symbols_have_data(f->kernel_symbols))
+		diag_hint(d, "/proc/kallsyms lists only the functions of this kernel: it was built "
+			     "without CONFIG_KALLSYMS_ALL");
+	return -ENOENT;
+}
+
+struct search {
+	struct str name;
+	struct found_symbol *out;
+};
+
+static int take_symbol(void *arg, const struct symbol *symbol)
+{
+	struct search *s = arg;
+
+	if (!str_eq(symbol->name, s->name) || symbol->kind == KIND_TLS)
+		return 0;
+	s->out->address = symbol->address;
+	s->out->size = symbol->size;
+	return 1;
+}
+
+int finder_symbol(struct file *file, struct str path, uint64_t offset, struct str name,
+		  struct found_symbol *out, struct diag *d)
+{
+	struct search s = {name, out};
+	struct image *image;
+	int err = image_open_file(file, &image, d);
+
+	if (err)
+		return err;
+	err = symbols_scan(image, path, STR(""), name.len + 1, take_symbol, &s);
+	if (!err || (err > 0 && !image_address_of(image, offset, &out->site)))
+		err = -ENOENT;
+	image_close(image);
+	return err > 0 ? 0 : err;
+}
