@@ -210,8 +210,13 @@ void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bo
 /* "          7f3b12 main+0x12 [prog]" */
 static void add_bcc_frame(struct walk *w, struct buf *out)
 {
+	/* That in its file, where nothing else is known. */
+	uint64_t address = w->address & UNWIND_FRAME_FILE && w->stack->type->kind == TYPE_USTACK
+				   ? UNWIND_FRAME_OFFSET(w->address)
+				   : w->address;
+
 	if (w->r->frames == NOPAL_FRAMES_BCC_ADDRESS)
-		buf_printf(out, "%16llx ", (unsigned long long)w->address);
+		buf_printf(out, "%16llx ", (unsigned long long)address);
 	stack_bcc_frame(w->r, &w->frame, w->stack->type->kind == TYPE_KSTACK, out);
 }
 
