@@ -158,7 +158,7 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 
 	for (int i = 0; i < a->count; i++) {
 		name[1] = (char)('a' + i);
-		tally_update(&a->list[i].tally, t, name, true);
+		tally_update(&a->list[i].tally, t, name);
 		news |= tally_has_news(&a->list[i].tally);
 	}
 	if (!news)

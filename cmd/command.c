@@ -92,6 +92,20 @@ void write_text(void *file, const char *text, size_t len)
 	fwrite(text, 1, len, file);
 }
 
+void put_json_text(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+		if (*at == '"' || *at == '\\')
+			fprintf(out, "\\%c", *at);
+		else if (*at < ' ' || *at == 0x7f)
+			fprintf(out, "\\u%04x", *at);
+		else
+			fputc(*at, out);
+	}
+	fputc('"', out);
+}
+
 bool write_all(int fd, const char *text, size_t len)
 {
 	while (len) {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct nopal_diag;
 
@@ -51,6 +52,8 @@ const char *base_name(const char *path);
 bool parse_number(const char *text, long low, long *out);
 /* What the library gives text to: write it to `file`, a FILE. */
 void write_text(void *file, const char *text, size_t len);
+/* The text as a string of JSON, quotes and all. */
+void put_json_text(FILE *out, const char *text);
 /* Write all of it to fd, whatever signals come. False with errno. */
 bool write_all(int fd, const char *text, size_t len);
 

@@ -36,7 +36,7 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	const struct tally_row **rows;
 	size_t count;
 
-	tally_update(&f->tally, t, "@", true);
+	tally_update(&f->tally, t, "@");
 	if (r->rest && !tally_has_news(&f->tally))
 		return;
 	rows = bcc_sorted(&f->tally, &count);

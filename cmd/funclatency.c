@@ -56,8 +56,8 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	uint64_t all = 0;
 	size_t count;
 
-	tally_update(&f->times, t, "@times", true);
-	tally_update(&f->totals, t, "@total", true);
+	tally_update(&f->times, t, "@times");
+	tally_update(&f->totals, t, "@total");
 	if (r->rest && !tally_has_news(&f->times))
 		return;
 	rows = bcc_sorted(&f->times, &count);

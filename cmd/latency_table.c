@@ -203,20 +203,6 @@ static void print_histogram(const struct rows *r, const struct latency_view *v, 
 
 /* ---- JSON */
 
-static void put_json_text(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-		if (*at == '"' || *at == '\\')
-			fprintf(out, "\\%c", *at);
-		else if (*at < ' ' || *at == 0x7f)
-			fprintf(out, "\\u%04x", *at);
-		else
-			fputc(*at, out);
-	}
-	fputc('"', out);
-}
-
 static void print_json_row(const struct row *row, const struct latency_view *v, FILE *out)
 {
 	fputs("{\"type\": \"latency\", \"probe\": ", out);

@@ -134,7 +134,7 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	const struct tally_row **rows;
 	size_t count;
 
-	tally_update(&s->tally, t, "@", true);
+	tally_update(&s->tally, t, "@");
 	if (r->rest && !tally_has_news(&s->tally))
 		return;
 	rows = bcc_sorted(&s->tally, &count);

@@ -68,24 +68,19 @@ static void take_histogram(struct tally_row *row, const struct nopal_histogram *
 	row->all = nopal_histogram_copy(now);
 }
 
-struct reading {
-	struct tally *tally;
-	bool counts;
-};
-
 static int take_entry(void *arg, const struct nopal_map_entry *e)
 {
-	struct reading *r = arg;
-	struct tally_row *row = row_of(r->tally, e);
+	struct tally *tally = arg;
+	struct tally_row *row = row_of(tally, e);
 	uint64_t total = e->histogram ? nopal_histogram_count(e->histogram) : (uint64_t)e->number;
 
 	if (!row) {
-		r->tally->failed = true;
+		tally->failed = true;
 		return 0;
 	}
 	if (e->histogram) {
 		take_histogram(row, e->histogram);
-	} else if (!r->counts || !e->is_number) {
+	} else if (!e->adds_up) {
 		free(row->text);
 		row->text = strdup(e->text);
 		row->value = e->number;
@@ -96,17 +91,15 @@ static int take_entry(void *arg, const struct nopal_map_entry *e)
 	return 0;
 }
 
-void tally_update(struct tally *tally, struct nopal_trace *t, const char *name, bool counts)
+void tally_update(struct tally *tally, struct nopal_trace *t, const char *name)
 {
-	struct reading r = {tally, counts};
-
 	for (size_t i = 0; i < tally->count; i++) {
 		tally->rows[i].count = 0;
 		nopal_histogram_free(tally->rows[i].recent);
 		tally->rows[i].recent = NULL;
 	}
 	tally->known = tally->count;
-	nopal_trace_map(t, name, take_entry, &r, NULL);
+	nopal_trace_map(t, name, take_entry, tally, NULL);
 	if (tally->count)
 		qsort(tally->rows, tally->count, sizeof(*tally->rows), compare_keys);
 }

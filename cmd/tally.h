@@ -27,9 +27,8 @@ struct tally {
 	bool failed;  /* out of memory: a row is missing */
 };
 
-/* Read the map `name`, "@". `counts`: its numbers are counts or sums, of which the difference says
- * something. */
-void tally_update(struct tally *tally, struct nopal_trace *t, const char *name, bool counts);
+/* Read the map `name`, "@". */
+void tally_update(struct tally *tally, struct nopal_trace *t, const char *name);
 /* Has any row changed since the reading before? */
 bool tally_has_news(const struct tally *tally);
 void tally_free(struct tally *tally);

@@ -13,6 +13,7 @@
 #include <ncurses.h>
 
 #include "command.h"
+#include "input.h"
 #include "latency.h"
 #include "options.h"
 #include "pair.h"
@@ -30,7 +31,8 @@ struct top_command {
 	struct scope scope;
 	struct latency latency; /* the script of --latency */
 	const char *key;	/* -k, --by */
-	bool wants_times, show_script;
+	const char *script;	/* -e */
+	bool wants_times, show_script, json;
 	uint64_t interval; /* -i; 0: a screen */
 	char **words;
 	int count;
@@ -78,6 +80,45 @@ static int write_times(struct script_text *t, const struct command *c, struct to
 	return latency_write_script(t, c, &m->latency);
 }
 
+/* The user's own script, from -e or a file; what it prints is not shown. */
+static int read_script(struct script_text *t, const struct command *c, struct top_command *m)
+{
+	char *text;
+
+	if (m->script && m->count)
+		return usage_error(c, "'%s': a script has its probes", m->words[0]);
+	if (m->key || m->wants_times)
+		return usage_error(c, "%s is not for scripts: their maps are shown",
+				   m->key ? "-k" : "--latency");
+	text = m->script ? strdup(m->script) : input_script(m->words[0]);
+	if (!text)
+		return EXIT_FAILED;
+	script_text_begin(t);
+	script_put(t, "%s", text);
+	free(text);
+	return script_text_end(t) ? EXIT_OK : EXIT_FAILED;
+}
+
+/* A word that ends in .bt is a script. */
+static bool has_script(const struct top_command *m)
+{
+	const char *end = m->count == 1 ? strrchr(m->words[0], '.') : NULL;
+
+	return m->script || (end && !strcmp(end, ".bt"));
+}
+
+/* A number is a process. */
+static void take_process(struct top_command *m)
+{
+	long pid;
+
+	if (m->count != 1 || m->run.pid_count || m->run.options.command ||
+	    !parse_number(m->words[0], 1, &pid))
+		return;
+	m->run.pids[m->run.pid_count++] = m->run.options.pid = (pid_t)pid;
+	m->count = 0;
+}
+
 /* ---- the screen */
 
 static void leave_screen(void)
@@ -103,7 +144,7 @@ static void enter_screen(struct top_command *m)
 static void draw(struct top_command *m)
 {
 	int height = getmaxy(stdscr), y = 1;
-	unsigned heat = m->wants_times && height > 16 ? (unsigned)(height / 3) : 0;
+	unsigned heat = m->top.has_histograms && height > 16 ? (unsigned)(height / 3) : 0;
 	unsigned rows = height > 5 ? (unsigned)height - 4 : 1;
 	char *text = NULL, *line, *rest;
 	size_t len = 0;
@@ -158,7 +199,8 @@ static void take_key(struct top_command *m, struct nopal_trace *t, int key)
 	case ' ':
 	case 'p': m->top.paused = !m->top.paused; break;
 	case 's':
-		m->top.order = (m->top.order + 1) % (m->wants_times ? TOP_ORDERS : TOP_BY_P99);
+		m->top.order =
+			(m->top.order + 1) % (m->top.has_histograms ? TOP_ORDERS : TOP_BY_P99);
 		break;
 	case '/':
 		m->typing = true;
@@ -195,10 +237,14 @@ static void watch_text(struct top_command *m, FILE *out)
 	time_t now = time(NULL);
 	struct tm parts;
 
+	if (m->json) {
+		top_print_json(&m->top, out);
+		return;
+	}
 	if (!localtime_r(&now, &parts) || !strftime(text, sizeof(text), "%H:%M:%S", &parts))
 		text[0] = '\0';
 	fprintf(out, "%s  ", text);
-	top_print(&m->top, &m->look, TEXT_ROWS, m->wants_times ? HEAT : 0, out);
+	top_print(&m->top, &m->look, TEXT_ROWS, m->top.has_histograms ? HEAT : 0, out);
 }
 
 static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
@@ -219,8 +265,17 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 		watch_screen(m, t, due && !m->top.paused, over);
 }
 
+static void drop_text(void *arg, const char *text, size_t len)
+{
+	(void)arg;
+	(void)text;
+	(void)len;
+}
+
 static int run_text(struct top_command *m, const struct command *c, const struct script_text *t)
 {
+	bool is_script = has_script(m);
+
 	if (m->show_script) {
 		fputs(t->text, stdout);
 		return EXIT_OK;
@@ -233,8 +288,17 @@ static int run_text(struct top_command *m, const struct command *c, const struct
 	m->run.quiet |= !m->interval;
 	run_look(&m->run, &m->look);
 	m->look.color &= m->interval != 0;
-	m->top.has_times = m->wants_times;
-	m->top.title = m->wants_times ? (m->key ? "KEY" : "PAIR") : m->key ? "PROBE,KEY" : "PROBE";
+	m->run.watch_period = m->interval;
+	m->run.take = is_script ? drop_text : NULL;
+	m->json = m->run.options.format == NOPAL_JSON;
+	m->run.options.format = NOPAL_TEXT;
+	m->run.quiet |= m->json;
+	m->top.has_times = m->top.has_histograms = m->wants_times;
+	m->top.only = is_script ? NULL : m->wants_times ? "@lat" : "@";
+	m->top.title = is_script	? "MAP"
+		       : m->wants_times ? (m->key ? "KEY" : "PAIR")
+		       : m->key		? "PROBE,KEY"
+					: "PROBE";
 	return run_script(t->text, &m->run);
 }
 
@@ -249,10 +313,15 @@ static int run_top(const struct command *c, char **argv)
 	if (words >= 0) {
 		m->words = argv + 1;
 		m->count = words;
+		take_process(m);
 		code = run_check_options(&m->run, c);
 		if (!code && !m->interval && !m->show_script && (!isatty(0) || !isatty(1)))
 			code = usage_error(c, "a screen needs a terminal: -i SECONDS prints text");
-		if (!code)
+		if (!code && m->run.options.format == NOPAL_JSON && !m->interval)
+			code = usage_error(c, "-f json needs -i TIME");
+		if (!code && has_script(m))
+			code = read_script(&text, c, m);
+		else if (!code)
 			code = m->wants_times ? write_times(&text, c, m)
 					      : write_counts(&text, c, m);
 		if (!code)
@@ -270,6 +339,7 @@ static int run_top(const struct command *c, char **argv)
 static const struct option top_options[] = {
 	{"-k", "--by",           "KEY",  take_text,     AT(key),         "a row for each KEY, such as comm or args.query"},
 	{NULL, "--latency",      NULL,   take_flag,     AT(wants_times), "show how long operations take: the probes are START DONE or a PAIR, as nopal latency has them"},
+	{"-e", NULL,             "SCRIPT", take_text,   AT(script),      "watch the maps of SCRIPT"},
 	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text each TIME, for logs"},
 	SCOPE_OPTIONS(struct top_command, scope),
 	{"-d", NULL,             "TIME", take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
@@ -286,16 +356,20 @@ const struct command command_top = {
 	.summary = "watch which probes are hit most, or latencies",
 	.usage = "[OPTION]... [PROBE]...\n"
 		 "[OPTION]... --latency START DONE\n"
-		 "[OPTION]... --latency PAIR",
-	.about = "Show on the terminal which probes are hit most, or how long operations take, "
-		 "each\n"
-		 "second. Keys: q quit, space pause, s sort by the next column, / filter.\n"
-		 "Without a PROBE, all USDT probes: of the process of -p, or of every process.\n",
+		 "[OPTION]... --latency PAIR\n"
+		 "[OPTION]... -e SCRIPT | FILE.bt\n"
+		 "[OPTION]... PID",
+	.about =
+		"Show on the terminal which probes are hit most, how long operations take, or the\n"
+		"maps of a script, each second. Keys: q quit, space pause, s sort by the next\n"
+		"column, / filter. Without a PROBE, all USDT probes: of the process of -p, or of\n"
+		"every process.\n",
 	.more = "Examples:\n"
 		"  nopal top -p 4711\n"
 		"  nopal top -k comm libc.so.6:libc:*\n"
 		"  nopal top --latency --by args.query -p 4711 postgresql:query\n"
-		"  nopal top -i 10 /usr/bin/php8.2\n",
+		"  nopal top -e 'usdt:./server:shop:* { @[args] = count() }'\n"
+		"  nopal top -i 10 -f json /usr/bin/php8.2\n",
 	.options = top_options,
 	.shared = run_options,
 	.run = run_top,

@@ -6,25 +6,30 @@
 #include <stdio.h>
 
 #include "nopal/trace.h"
+#include "tally.h"
 
 #define TOP_HISTORY 200 /* intervals that are remembered */
 #define TOP_FILTER  64	/* bytes of a filter, with its NUL */
 
 enum top_order { TOP_BY_RATE, TOP_BY_TOTAL, TOP_BY_NAME, TOP_BY_P99, TOP_ORDERS };
 
-struct top_row {
-	char *key;			/* owned */
-	uint64_t total, count;		/* since the start, in the last interval */
-	uint32_t history[TOP_HISTORY];	/* counts of the last intervals, a ring */
-	struct nopal_histogram *all;	/* times since the start; owned; NULL: only counted */
-	struct nopal_histogram *recent; /* of the last interval */
+/* A map that is watched. */
+struct top_map {
+	const char *name; /* "@lat" */
+	struct tally tally;
+	uint32_t (*history)[TOP_HISTORY]; /* by the number of the row: counts of the last intervals,
+					     a ring; owned */
+	size_t history_rows;
 };
 
 struct top {
-	struct top_row *rows; /* by key; owned */
-	size_t count, cap, known;
-	const char *title; /* of the keys' column */
-	bool has_times;
+	struct top_map *maps; /* owned */
+	unsigned map_count;
+	const char *title;   /* of the keys' column */
+	const char *only;    /* the map to watch; NULL: all that the script has */
+	bool has_times;	     /* the numbers of histograms are nanoseconds */
+	bool has_histograms; /* a map has them, or is to have them: percentiles are shown */
+	bool has_values;     /* a map has values that do not count */
 	enum top_order order;
 	char filter[TOP_FILTER]; /* only rows whose key has this text; "": all */
 	bool paused;
@@ -40,6 +45,8 @@ void top_update(struct top *top, struct nopal_trace *t, double seconds);
  * lines. */
 void top_print(const struct top *top, const struct nopal_look *look, unsigned lines, unsigned heat,
 	       FILE *out);
+/* An object of JSON for each row that had an event in the interval. */
+void top_print_json(const struct top *top, FILE *out);
 void top_free(struct top *top);
 
 #endif

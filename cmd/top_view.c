@@ -1,103 +1,97 @@
 /* The rows of nopal top: read, sorted, drawn. */
 #include "top.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cells.h"
+#include "command.h"
 
 #define SPARK 20 /* intervals in a row */
 
+/* A row and the map that it is of. */
+struct shown_row {
+	const struct top_map *map;
+	const struct tally_row *row;
+};
+
 /* ---- reading */
 
-static int compare_keys(const void *a, const void *b)
+/* The maps of the run, once it is known. */
+static bool open_maps(struct top *top, struct nopal_trace *t)
 {
-	return strcmp(((const struct top_row *)a)->key, ((const struct top_row *)b)->key);
-}
+	unsigned count = 0;
+	const char *name;
 
-/* The row of a key, which may be new; NULL: out of memory. */
-static struct top_row *row_of(struct top *top, const char *key)
-{
-	const struct top_row wanted = {.key = (char *)(uintptr_t)key};
-	struct top_row *row = NULL, *bigger;
-
-	if (top->known)
-		row = bsearch(&wanted, top->rows, top->known, sizeof(wanted), compare_keys);
-	if (row)
-		return row;
-	if (top->count == top->cap) {
-		bigger = realloc(top->rows, (top->cap + 64) * sizeof(*bigger));
-		if (!bigger)
-			return NULL;
-		top->rows = bigger;
-		top->cap += 64;
+	if (top->maps)
+		return true;
+	while (nopal_trace_map_name(t, count))
+		count++;
+	top->maps = calloc(count + 1, sizeof(*top->maps));
+	for (unsigned i = 0; top->maps && i < count; i++) {
+		name = nopal_trace_map_name(t, i);
+		if (!top->only || !strcmp(top->only, name))
+			top->maps[top->map_count++].name = name;
 	}
-	row = &top->rows[top->count];
-	*row = (struct top_row){.key = strdup(key)};
-	if (!row->key)
-		return NULL;
-	top->count++;
-	return row;
+	return top->maps;
 }
 
-/* Times of the last interval: those of all intervals, without the earlier ones. */
-static void take_times(struct top_row *row, const struct nopal_histogram *now)
+/* A ring for each row. */
+static bool grow_history(struct top_map *m)
 {
-	nopal_histogram_free(row->recent);
-	row->recent = nopal_histogram_copy(now);
-	if (row->recent && row->all)
-		nopal_histogram_subtract(row->recent, row->all);
-	nopal_histogram_free(row->all);
-	row->all = nopal_histogram_copy(now);
+	size_t rows = m->tally.cap;
+	void *bigger;
+
+	if (m->history_rows >= m->tally.count)
+		return true;
+	bigger = realloc(m->history, rows * sizeof(*m->history));
+	if (!bigger)
+		return false;
+	m->history = bigger;
+	memset(m->history + m->history_rows, 0, (rows - m->history_rows) * sizeof(*m->history));
+	m->history_rows = rows;
+	return true;
 }
 
-static int take_entry(void *arg, const struct nopal_map_entry *e)
+static void take_row(struct top *top, struct top_map *m, const struct tally_row *row)
 {
-	struct top *top = arg;
-	struct top_row *row = row_of(top, e->key ? e->key : "");
-	uint64_t total = e->histogram ? nopal_histogram_count(e->histogram) : (uint64_t)e->number;
-
-	if (!row)
-		return 0;
-	row->count = total - row->total;
-	row->total = total;
-	row->history[top->at] = row->count > UINT32_MAX ? UINT32_MAX : (uint32_t)row->count;
-	if (!e->histogram)
-		return 0;
-	take_times(row, e->histogram);
+	m->history[row->number][top->at] =
+		row->count > UINT32_MAX ? UINT32_MAX : (uint32_t)row->count;
+	top->has_histograms |= row->all != NULL;
+	top->has_values |= row->text != NULL;
 	for (unsigned i = 0; row->recent && i < 63; i++)
 		top->heat[top->at][i] += (uint32_t)nopal_histogram_between(
 			row->recent, i ? UINT64_C(1) << i : 0, UINT64_C(1) << (i + 1));
-	return 0;
 }
 
 void top_update(struct top *top, struct nopal_trace *t, double seconds)
 {
+	if (!open_maps(top, t))
+		return;
 	top->at = (top->at + 1) % TOP_HISTORY;
 	top->columns += top->columns < TOP_HISTORY;
 	top->seconds = seconds;
 	memset(top->heat[top->at], 0, sizeof(top->heat[0]));
-	for (size_t i = 0; i < top->count; i++) {
-		top->rows[i].count = top->rows[i].history[top->at] = 0;
-		nopal_histogram_free(top->rows[i].recent);
-		top->rows[i].recent = NULL;
+	for (unsigned i = 0; i < top->map_count; i++) {
+		struct top_map *m = &top->maps[i];
+
+		tally_update(&m->tally, t, m->name);
+		for (size_t n = 0; grow_history(m) && n < m->tally.count; n++)
+			take_row(top, m, &m->tally.rows[n]);
 	}
-	top->known = top->count;
-	nopal_trace_map(t, top->has_times ? "@lat" : "@", take_entry, top, NULL);
-	if (top->count)
-		qsort(top->rows, top->count, sizeof(*top->rows), compare_keys);
 }
 
 void top_free(struct top *top)
 {
-	for (size_t i = 0; i < top->count; i++) {
-		free(top->rows[i].key);
-		nopal_histogram_free(top->rows[i].all);
-		nopal_histogram_free(top->rows[i].recent);
+	for (unsigned i = 0; i < top->map_count; i++) {
+		tally_free(&top->maps[i].tally);
+		free(top->maps[i].history);
 	}
-	free(top->rows);
-	top->rows = NULL;
-	top->count = 0;
+	free(top->maps);
+	top->maps = NULL;
+	top->map_count = 0;
 }
 
 /* ---- names */
@@ -116,51 +110,73 @@ static const char *short_name(const char *key)
 }
 
 /* With the path where another row has the same name. */
-static const char *name_of(const struct top *top, const struct top_row *row)
+static const char *probe_name(const struct shown_row *r)
 {
-	const char *name = short_name(row->key);
+	const char *name = short_name(r->row->key);
+	const struct tally *all = &r->map->tally;
 
-	for (size_t i = 0; i < top->count && top->count < 500; i++)
-		if (&top->rows[i] != row && !strcmp(short_name(top->rows[i].key), name))
-			return strstr(row->key, "/memfd:") ? name : row->key + 5;
+	for (size_t i = 0; i < all->count && all->count < 500; i++)
+		if (&all->rows[i] != r->row && !strcmp(short_name(all->rows[i].key), name))
+			return strstr(r->row->key, "/memfd:") || r->row->key == name
+				       ? name
+				       : r->row->key + 5;
 	return name;
+}
+
+/* "shop:order", or of several maps "@by[shop:order]"; NULL: out of memory. */
+static char *name_of(const struct top *top, const struct shown_row *r)
+{
+	char *name;
+	int made;
+
+	if (top->map_count == 1)
+		return strdup(r->row->part_count ? probe_name(r) : r->map->name);
+	made = asprintf(&name, r->row->part_count ? "%s[%s]" : "%s", r->map->name,
+			r->row->part_count ? probe_name(r) : "");
+	return made < 0 ? NULL : name;
 }
 
 /* ---- order */
 
-static uint64_t p99(const struct top_row *row)
+static uint64_t p99(const struct tally_row *row)
 {
 	return row->recent ? nopal_histogram_percentile(row->recent, 99) : 0;
 }
 
 static int compare_rows(const void *a, const void *b, void *order)
 {
-	const struct top_row *x = *(struct top_row *const *)a, *y = *(struct top_row *const *)b;
-	uint64_t of_x = 0, of_y = 0;
+	const struct shown_row *of_a = a, *of_b = b;
+	const struct tally_row *x = of_a->row, *y = of_b->row;
+	enum top_order by = *(const enum top_order *)order;
+	uint64_t nx = by == TOP_BY_RATE ? x->count : by == TOP_BY_P99 ? p99(x) : 0;
+	uint64_t ny = by == TOP_BY_RATE ? y->count : by == TOP_BY_P99 ? p99(y) : 0;
+	int maps = strcmp(of_a->map->name, of_b->map->name);
 
-	switch (*(const enum top_order *)order) {
-	case TOP_BY_RATE: of_x = x->count, of_y = y->count; break;
-	case TOP_BY_TOTAL: of_x = x->total, of_y = y->total; break;
-	case TOP_BY_P99: of_x = p99(x), of_y = p99(y); break;
-	default: break;
-	}
-	if (of_x != of_y)
-		return of_x < of_y ? 1 : -1;
-	return x->total != y->total && *(const enum top_order *)order != TOP_BY_NAME
-		       ? (x->total < y->total ? 1 : -1)
-		       : strcmp(x->key, y->key);
+	if (nx != ny)
+		return nx < ny ? 1 : -1;
+	if (by != TOP_BY_NAME && x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return maps ? maps : strcmp(x->key, y->key);
 }
 
 /* The rows that are shown, in order; *count of them. The caller frees the list. */
-static const struct top_row **sorted(const struct top *top, size_t *count)
+static struct shown_row *sorted(const struct top *top, size_t *count)
 {
-	const struct top_row **list = calloc(top->count + 1, sizeof(*list));
 	enum top_order order = top->order;
+	struct shown_row *list;
+	size_t all = 0;
 
+	for (unsigned i = 0; i < top->map_count; i++)
+		all += top->maps[i].tally.count;
+	list = calloc(all + 1, sizeof(*list));
 	*count = 0;
-	for (size_t i = 0; list && i < top->count; i++)
-		if (!*top->filter || strstr(top->rows[i].key, top->filter))
-			list[(*count)++] = &top->rows[i];
+	for (unsigned i = 0; list && i < top->map_count; i++)
+		for (size_t n = 0; n < top->maps[i].tally.count; n++) {
+			const struct tally_row *row = &top->maps[i].tally.rows[n];
+
+			if (!*top->filter || strstr(row->key, top->filter))
+				list[(*count)++] = (struct shown_row){&top->maps[i], row};
+		}
 	if (list)
 		qsort_r(list, *count, sizeof(*list), compare_rows, &order);
 	return list;
@@ -180,29 +196,33 @@ static const char *level(uint64_t part, uint64_t most, const struct nopal_look *
 }
 
 /* The last intervals of a row, the newest at the end. */
-static char *spark_text(const struct top *top, const struct top_row *row,
+static char *spark_text(const struct top *top, const struct shown_row *r,
 			const struct nopal_look *look)
 {
+	const uint32_t *history = r->map->history[r->row->number];
 	unsigned width = top->columns < SPARK ? top->columns : SPARK;
 	uint32_t most = 0;
 	char *text = calloc(width + 1, 4), *at = text;
 
 	for (unsigned i = 0; i < width; i++) {
-		uint32_t count = row->history[(top->at + TOP_HISTORY - i) % TOP_HISTORY];
+		uint32_t count = history[(top->at + TOP_HISTORY - i) % TOP_HISTORY];
 
 		most = count > most ? count : most;
 	}
 	for (unsigned i = width; text && i-- > 0;)
-		at = stpcpy(at, level(row->history[(top->at + TOP_HISTORY - i) % TOP_HISTORY], most,
+		at = stpcpy(at, level(history[(top->at + TOP_HISTORY - i) % TOP_HISTORY], most,
 				      look, false));
 	return text;
 }
 
-static char *time_text(const struct top_row *row, double percent)
+static char *percentile_text(const struct top *top, const struct tally_row *row, double percent)
 {
-	return row->recent && nopal_histogram_count(row->recent)
-		       ? nopal_show_duration(nopal_histogram_percentile(row->recent, percent))
-		       : strdup("-");
+	uint64_t value;
+
+	if (!row->recent || !nopal_histogram_count(row->recent))
+		return strdup("-");
+	value = nopal_histogram_percentile(row->recent, percent);
+	return top->has_times ? nopal_show_duration(value) : nopal_show_count(value);
 }
 
 /* Of so many events in the last interval. */
@@ -213,38 +233,48 @@ static char *rate_text(const struct top *top, uint64_t count)
 	return nopal_show_count((uint64_t)((double)count / seconds + 0.5));
 }
 
-static void add_row(struct cells *c, const struct top *top, const struct top_row *row,
+static void add_row(struct cells *c, const struct top *top, const struct shown_row *r,
 		    const struct nopal_look *look)
 {
-	cells_add(c, strdup(name_of(top, row)));
-	cells_add(c, rate_text(top, row->count));
-	cells_add(c, nopal_show_count(row->total));
-	if (top->has_times) {
-		cells_add(c, time_text(row, 50));
-		cells_add(c, time_text(row, 99));
-		cells_add(c, time_text(row, 99.9));
+	const struct tally_row *row = r->row;
+
+	cells_add(c, name_of(top, r));
+	if (top->has_values)
+		cells_add(c, strdup(row->text ? row->text : "-"));
+	cells_add(c, row->text ? strdup("-") : rate_text(top, row->count));
+	cells_add(c, row->text ? strdup("-") : nopal_show_count(row->total));
+	if (top->has_histograms) {
+		cells_add(c, percentile_text(top, row, 50));
+		cells_add(c, percentile_text(top, row, 99));
+		cells_add(c, percentile_text(top, row, 99.9));
 	}
-	cells_add(c, spark_text(top, row, look));
+	cells_add(c, spark_text(top, r, look));
 }
 
-static void print_rows(const struct top *top, const struct top_row **rows, size_t count,
+static void print_rows(const struct top *top, const struct shown_row *rows, size_t count,
 		       const struct nopal_look *look, FILE *out)
 {
-	const struct nopal_column with_times[] = {
-		{top->title, false, 0}, {"RATE/s", true, 0}, {"TOTAL", true, 1},   {"P50", true, 0},
-		{"P99", true, 0},	{"P99.9", true, 2},  {"HISTORY", true, 3},
+	/* clang-format off */
+	const struct {
+		bool is_shown;
+		struct nopal_column column;
+	} all[] = {
+		{true,                {top->title, false, 0}}, {top->has_values,     {"VALUE", true, 0}},
+		{true,                {"RATE/s", true, 0}},    {true,                {"TOTAL", true, 1}},
+		{top->has_histograms, {"P50", true, 0}},       {top->has_histograms, {"P99", true, 0}},
+		{top->has_histograms, {"P99.9", true, 2}},     {true,                {"HISTORY", true, 3}},
 	};
-	const struct nopal_column counts[] = {
-		{top->title, false, 0},
-		{"RATE/s", true, 0},
-		{"TOTAL", true, 1},
-		{"HISTORY", true, 2},
-	};
+	/* clang-format on */
+	struct nopal_column columns[sizeof(all) / sizeof(*all)];
 	struct cells c = {.list = NULL};
+	unsigned used = 0;
 
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].is_shown)
+			columns[used++] = all[i].column;
 	for (size_t i = 0; i < count; i++)
-		add_row(&c, top, rows[i], look);
-	cells_print(&c, top->has_times ? with_times : counts, top->has_times ? 7 : 4, look, out);
+		add_row(&c, top, &rows[i], look);
+	cells_print(&c, columns, used, look, out);
 }
 
 /* Times from bottom to top, intervals from left to right: darker where there were more. */
@@ -268,7 +298,8 @@ static void print_heat(const struct top *top, const struct nopal_look *look, uns
 	if (end > first + lines)
 		first = end - lines;
 	for (unsigned n = end; n-- > first;) {
-		char *label = nopal_show_duration(UINT64_C(1) << n);
+		char *label = top->has_times ? nopal_show_duration(UINT64_C(1) << n)
+					     : nopal_show_count(UINT64_C(1) << n);
 
 		fprintf(out, "%8s ", label ? label : "");
 		free(label);
@@ -284,22 +315,66 @@ void top_print(const struct top *top, const struct nopal_look *look, unsigned li
 	       FILE *out)
 {
 	static const char *const orders[] = {"rate", "total", "name", "p99"}; /* ORDER */
-	const struct top_row **rows;
+	struct shown_row *rows;
 	uint64_t events = 0;
 	size_t count;
 	char *rate;
 
 	rows = sorted(top, &count);
 	for (size_t i = 0; i < count; i++)
-		events += rows[i]->count;
+		events += rows[i].row->count;
 	rate = rate_text(top, events);
-	fprintf(out, "%s events/s, %zu row%s by %s%s%s%s\n", rate ? rate : "", count,
-		count == 1 ? "" : "s", orders[top->order], *top->filter ? ", filter: " : "",
-		top->filter, top->paused ? ", paused" : "");
+	if (top->map_count == 1)
+		fprintf(out, "%s events/s, ", rate ? rate : "");
+	fprintf(out, "%zu row%s by %s%s%s%s\n", count, count == 1 ? "" : "s", orders[top->order],
+		*top->filter ? ", filter: " : "", top->filter, top->paused ? ", paused" : "");
 	free(rate);
 	if (rows && count)
 		print_rows(top, rows, count < lines ? count : lines, look, out);
 	if (heat)
 		print_heat(top, look, heat, out);
+	free(rows);
+}
+
+void top_print_json(const struct top *top, FILE *out)
+{
+	static const double percents[] = {50, 99, 99.9};
+	double seconds = top->seconds > 0 ? top->seconds : 1;
+	time_t now = time(NULL);
+	char clock[32] = "";
+	struct shown_row *rows;
+	struct tm parts;
+	size_t count;
+
+	if (localtime_r(&now, &parts))
+		strftime(clock, sizeof(clock), "%Y-%m-%dT%H:%M:%S", &parts);
+	rows = sorted(top, &count);
+	for (size_t i = 0; rows && i < count; i++) {
+		const struct tally_row *row = rows[i].row;
+
+		if (!row->count && !row->text)
+			continue;
+		fprintf(out, "{\"time\": \"%s\", \"map\": ", clock);
+		put_json_text(out, rows[i].map->name);
+		fputs(", \"key\": [", out);
+		for (unsigned n = 0; n < row->part_count; n++) {
+			fputs(n ? ", " : "", out);
+			put_json_text(out, row->parts[n]);
+		}
+		fprintf(out, "], \"seconds\": %.3f", top->seconds);
+		if (row->text) {
+			fputs(", \"value\": ", out);
+			put_json_text(out, row->text);
+		} else {
+			fprintf(out,
+				", \"count\": %" PRIu64 ", \"rate\": %.1f, \"total\": %" PRIu64,
+				row->count, (double)row->count / seconds, row->total);
+		}
+		for (size_t n = 0; row->recent && n < sizeof(percents) / sizeof(*percents); n++)
+			fprintf(out, ", \"p%g%s\": %" PRIu64, percents[n],
+				top->has_times ? "_ns" : "",
+				nopal_histogram_percentile(row->recent, percents[n]));
+		fputs("}\n", out);
+	}
 	free(rows);
 }

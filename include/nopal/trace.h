@@ -157,6 +157,8 @@ struct nopal_map_entry {
 	const struct nopal_histogram *histogram; /* of hist() and lhist(); else NULL */
 	const char *const *parts;		 /* of the key: "a", "2" */
 	unsigned part_count;
+	/* count(), sum(): the number less an earlier one is that of the time between. */
+	bool adds_up;
 };
 typedef int nopal_map_fn(void *arg, const struct nopal_map_entry *entry);
 int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_map_fn *fn, void *arg,

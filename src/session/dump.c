@@ -194,6 +194,7 @@ static int give_entry(void *arg, const struct report_entry *from)
 		return -ENOMEM;
 	entry.parts = r->parts;
 	entry.part_count = from->part_count;
+	entry.adds_up = value->type->kind == TYPE_COUNT || value->type->kind == TYPE_SUM;
 	entry.key = r->key.ptr;
 	entry.text = r->text.ptr;
 	/* The copy that is printed from is aligned: it is of an arena. */

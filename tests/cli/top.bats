@@ -33,6 +33,31 @@ teardown() {
 	[[ "$output" == *" 2.10 ms "*"@"* ]]
 }
 
+@test "text and JSON: the maps of a script, of a file with one" {
+	printf 'usdt:./tick:loop { @by[args.text] = count(); @last = arg0; @h = hist(arg0); printf("quiet") }' >maps.bt
+	run timeout 30 "$NOPAL" top -q -i 100ms maps.bt -c './tick loop 30 1 10000'
+	echo "$output"
+	[[ "$output" == *" rows by rate"*"MAP "*"VALUE  RATE/s  TOTAL"*"P99.9"* ]]
+	[[ "$output" == *"@by[the quick brown fox]"*"-"*" 30 "* ]]
+	[[ "$output" == *"@last "*" 29 "* && "$output" != *quiet* ]]
+	need_program jq
+	timeout 30 "$NOPAL" top -f json -i 100ms -e "$(cat maps.bt)" -c './tick loop 30 1 10000' >json
+	[ "$(jq -s 'map(select(.map == "@by") | .count) | add' json)" = 30 ]
+	[ "$(jq -s 'map(select(.map == "@h")) | last | .total' json)" = 30 ]
+	[ "$(jq -rs 'map(select(.map == "@last")) | last | .value' json)" = 29 ]
+}
+
+@test "a number is a process; what cannot be combined" {
+	./tick loop 400 1 10000 3>&- &
+	timeout 30 "$NOPAL" top -i 200ms -d 0.5 -f json $! >json
+	grep -q 'tick:loop"\], "seconds"' json
+	run "$NOPAL" top -i 1 -k comm -e 'BEGIN { }'
+	[ "$status" = 2 ]
+	[[ "$output" == *"-k is not for scripts: their maps are shown"* ]]
+	run "$NOPAL" top -f json ./tick
+	[ "$status" = 2 ]
+}
+
 # screen WIDTH OPTIONS...: start nopal top in a terminal.
 screen() {
 	local width=$1
@@ -86,10 +111,11 @@ shows() {
 	top=$!
 	sleep 4.5
 	ticks=$(awk '{ print $14 + $15 }' /proc/$top/stat)
-	begun=$(awk '{ print $22 }' /proc/$top/stat)
+	memory=$(awk '/VmHWM/ { print $2 }' /proc/$top/status)
 	wait $top
 	kill $storm || true # it may have ended
 	cat text
-	echo "$ticks ticks of 1/100 s, of about 450"
+	echo "$ticks ticks of 1/100 s, of about 450; $memory KiB"
+	[ "$memory" -le 12288 ]
 	[ "$ticks" -le 25 ] # with compiling and attaching; the rest is a look a second
 }
