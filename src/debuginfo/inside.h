@@ -51,7 +51,7 @@ struct debuginfo {
 	struct str path;
 	void *bytes; /* the whole file; mapped or malloc'ed, or NULL: the caller's */
 	size_t len;
-	bool is_mapped, big_endian;
+	bool is_mapped, is_decompressed, big_endian;
 	struct ctype_machine machine;
 	Elf *elf;
 	Dwarf *dwarf;

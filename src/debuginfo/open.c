@@ -28,9 +28,11 @@ static bool has_info(const struct image *image)
 	return s && s->type != SHT_NOBITS && s->size;
 }
 
+/* Where sections were compressed, libelf has changed their headers in the mapping, and what is
+ * large is on the heap. */
 void debuginfo_release(struct debuginfo *di)
 {
-	if (di->is_mapped)
+	if (di->is_mapped && !di->is_decompressed)
 		madvise(di->bytes, di->len, MADV_DONTNEED);
 	if (di->alt)
 		debuginfo_release(di->alt);
@@ -85,7 +87,8 @@ static int load(struct debuginfo *di, const struct image *image)
 }
 
 /* Compressed sections are decompressed here, since libdw would do it whatever their size. */
-static int decompress(const struct image *image, Elf_Scn *scn, const GElf_Shdr *header, bool gnu)
+static int decompress(struct debuginfo *di, const struct image *image, Elf_Scn *scn,
+		      const GElf_Shdr *header, bool gnu)
 {
 	uint64_t size = 0;
 	GElf_Chdr chdr;
@@ -109,6 +112,7 @@ static int decompress(const struct image *image, Elf_Scn *scn, const GElf_Shdr *
 		return -EBADMSG;
 	if (!budget_memory(image->budget, size) || !budget_work(image->budget, 3 * size))
 		return budget_error(image->budget);
+	di->is_decompressed = true;
 	return (gnu ? elf_compress_gnu(scn, 0, 0) : elf_compress(scn, 0, 0)) < 0 ? -EBADMSG : 0;
 }
 
@@ -138,7 +142,7 @@ static int read_sections(struct debuginfo *di, const struct image *image)
 		if (!name || (!gnu && strncmp(name, ".debug_", 7) != 0) ||
 		    header.sh_type == SHT_NOBITS)
 			continue;
-		err = decompress(image, scn, &header, gnu);
+		err = decompress(di, image, scn, &header, gnu);
 		for (size_t i = 0; i < COUNT(wanted) && !err; i++) {
 			if (strcmp(name + (gnu ? 2 : 1), wanted[i].name) != 0)
 				continue;

@@ -281,6 +281,57 @@ static void lines_are_those_of_other_tools(void **state)
 	}
 }
 
+/* libdw forgets a file after 64 units, and begins again with what libelf decompressed. */
+static void compressed_sections_last(void **state)
+{
+	const char *program = getenv("NOPAL") ? getenv("NOPAL") : "build/nopal";
+	struct debug_frame plain[DEBUG_FRAMES_MOST], packed[DEBUG_FRAMES_MOST];
+	struct image *image, *packed_image;
+	struct debuginfo *di = open_file(program, &image), *packed_di;
+	const struct section *text = image_section(image, ".text", NULL);
+	unsigned known = 0;
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/packed", dir);
+	assert_int_equal(run("objcopy --compress-debug-sections=zlib %s %s", program, path), 0);
+	packed_di = open_file(path, &packed_image);
+	assert_non_null(di);
+	assert_non_null(packed_di);
+	for (uint64_t at = text->address; at < text->address + text->size; at += text->size / 500) {
+		unsigned count = 0, packed_count = 0;
+
+		debuginfo_frames(di, at, plain, &count);
+		debuginfo_frames(packed_di, at, packed, &packed_count);
+		assert_int_equal(count, packed_count);
+		for (unsigned i = 0; i < count; i++) {
+			assert_true(str_eq(plain[i].function, packed[i].function));
+			assert_int_equal(plain[i].line, packed[i].line);
+		}
+		known += count > 0;
+	}
+	assert_true(known > 400);
+	debuginfo_close(di);
+	debuginfo_close(packed_di);
+	image_close(image);
+	image_close(packed_image);
+}
+
+/* LINES_OF=PATH: another file, also one whose debug information is separate. */
+static void lines_of_a_file(void **state)
+{
+	const char *path = getenv("LINES_OF"), *tool = getenv("LINES_BY");
+	struct tally t;
+
+	(void)state;
+	if (!path)
+		skip();
+	t = compare(path, tool ? tool : ADDR2LINE);
+	print_message("%s: %u addresses known, %u inlined, %u frames, %u differ\n", path, t.known,
+		      t.inlined, t.frames, t.different);
+	assert_true(t.different <= t.known / 100);
+}
+
 static int write_source(void **state)
 {
 	char path[256];
@@ -304,6 +355,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_those_of_other_tools),
+		cmocka_unit_test(compressed_sections_last),
+		cmocka_unit_test(lines_of_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, write_source, remove_dir);
