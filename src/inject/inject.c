@@ -222,6 +222,12 @@ const struct inject_pause *inject_pause(const struct inject *x)
 	return &x->pause;
 }
 
+void inject_expect(struct inject *x, uint64_t offset, size_t size)
+{
+	if (x->present_count < PRESENT_MOST)
+		x->present[x->present_count++] = (struct piece){offset, offset + size};
+}
+
 int inject_reread(struct inject *x)
 {
 	return space_read(&x->space, x->pid);

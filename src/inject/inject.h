@@ -108,6 +108,9 @@ int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *stat
 /* Addresses for `size` bytes of code that reach `near` and its neighbourhood by a direct jump.
  * -ENOSPC, -ENOMEM. */
 int inject_reserve(struct inject *x, uint64_t near, size_t size, uint64_t *out);
+/* These bytes of the shared memory, whole pages, will be met by many events: inject_map() lets the
+ * kernel map their pages at once. */
+void inject_expect(struct inject *x, uint64_t offset, size_t size);
 /* Map what was planned and reserved. What the process has mapped itself meanwhile is given up:
  * sites with such landings are left out by inject_enable(); when it is what was reserved, -EEXIST
  * without a message: inject_reread() and reserve again. The first time also `shared_size` bytes of

@@ -66,7 +66,8 @@ uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t h
 
 /* ---- the process */
 
-#define LEDGERS_MOST 64 /* in one process: sessions that are over */
+#define LEDGERS_MOST 64	 /* in one process: sessions that are over */
+#define PRESENT_MOST 256 /* pieces of shared memory */
 
 /* Bytes that a planned site changes, and bytes that must stay for it. */
 struct claim {
@@ -94,6 +95,8 @@ struct inject {
 	size_t jumps_count, jumps_cap;
 	uint64_t ledger; /* address */
 	uint64_t ledger_count;
+	struct piece present[PRESENT_MOST]; /* of the shared memory, from its start */
+	unsigned present_count;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
 	uint8_t ss, dd;		   /* of the last nop5 */

@@ -21,6 +21,10 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define HOME_LOW  0x100000000u
 #define HOME_HIGH 0x7e0000000000u
 
@@ -92,6 +96,15 @@ static uint64_t choose_home(const struct space *s, size_t size)
 	return found ? found : space_find(s, size, HOME_LOW, low);
 }
 
+/* A page of a ring that is met for the first time would cost its event a fault. Kernels before 5.14
+ * cannot do this: then it does. */
+static void make_present(struct mapping *m)
+{
+	for (unsigned i = 0; i < m->x->present_count; i++)
+		CALL(m->r, SYS_madvise, m->x->world.shared + m->x->present[i].start,
+		     m->x->present[i].end - m->x->present[i].start, MADV_POPULATE_WRITE);
+}
+
 static int map_home(struct mapping *m)
 {
 	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
@@ -110,6 +123,8 @@ static int map_home(struct mapping *m)
 		err = map_ledger(m, (uint64_t)at);
 	if (!err)
 		err = map_shared(m, world->shared);
+	if (!err)
+		make_present(m);
 	if (!err)
 		err = ledger_start(m->x);
 	if (!err)

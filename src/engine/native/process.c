@@ -395,12 +395,27 @@ static int map_areas(struct native_process *p, const struct native_store *s, str
 	return err;
 }
 
+static void expect_records(struct native_process *p, const struct native_store *s)
+{
+	for (uint32_t cpu = 0; cpu < s->layout.cpus; cpu++) {
+		size_t size;
+		uint64_t at = native_store_first_pages(s, cpu, &size);
+
+		if (size)
+			inject_expect(p->x, at, size);
+	}
+}
+
 int native_process_arm(struct native_process *p, const struct native_store *s, bool follow,
 		       struct diag *d)
 {
-	int err = map_areas(p, s, d);
-	const struct native_place place = place_of(p, s, follow);
+	int err;
+	struct native_place place;
 
+	if (!p->is_ready)
+		expect_records(p, s);
+	err = map_areas(p, s, d);
+	place = place_of(p, s, follow);
 	if (!err && !p->is_ready)
 		err = first_page(p);
 	p->is_ready |= !err;

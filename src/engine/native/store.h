@@ -78,6 +78,10 @@ int native_store_faults(const struct native_store *s, fault_fn *fn, void *arg);
 void native_store_stop(struct native_store *s);
 bool native_store_is_stopped(const struct native_store *s);
 
+/* Where the ring of a CPU begins to be written: pages that most runs need, so no probe should meet
+ * them for the first time while a probe is hit. *size: 0 if the program sends no records. */
+uint64_t native_store_first_pages(const struct native_store *s, uint32_t cpu, size_t *size);
+
 /* ---- ring.c: records. They come out in the order of their time, over all rings. */
 
 /* May a thread, by its number as its process sees it, still finish a record? */
