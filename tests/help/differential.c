@@ -9,6 +9,8 @@
 #include "engine/interp/interp.h"
 #include "help/outcome.h"
 #include "help/random_program.h"
+#include "help/random_script.h"
+#include "script/script.h"
 
 #define RUNS 3 /* of the clause */
 
@@ -23,7 +25,7 @@ static void take_all(struct outcome *o, struct engine *e)
 	outcome_counts(o, &stats);
 }
 
-static void run_interp(struct engine *e, struct diag *d)
+static void run_interp(struct engine *e, const struct program *p, struct diag *d)
 {
 	const struct str page = random_page();
 	const struct area area = {(uintptr_t)page.ptr, page};
@@ -39,13 +41,15 @@ static void run_interp(struct engine *e, struct diag *d)
 	prctl(PR_GET_NAME, comm);
 	c.comm = str_from(comm);
 	for (unsigned i = 0; i < RUNS; i++)
-		assert_int_equal(interp_fire(e, 0, 0, &c), 1);
+		for (uint32_t clause = 0; clause < p->clause_count; clause++)
+			assert_int_equal(interp_fire(e, clause, 0, &c), 1);
 }
 
-static void run_other(struct engine *e, struct diag *d)
+static void run_other(struct engine *e, const struct program *p, struct diag *d)
 {
 	for (unsigned i = 0; i < RUNS; i++)
-		assert_int_equal(engine_run(e, ATTACH_BEGIN, 0, d), 0);
+		for (uint32_t clause = 0; clause < p->clause_count; clause++)
+			assert_int_equal(engine_run(e, ATTACH_BEGIN, clause, d), 0);
 }
 
 /* Lines of text as comments of the test's output. */
@@ -70,8 +74,9 @@ static void show_and_fail(const struct program *p, const struct diag *d, uint64_
 	fail_msg("program %llu: %s", (unsigned long long)seed, what);
 }
 
-static void run_engine(const struct engine_ops *ops, void (*run)(struct engine *, struct diag *),
-		       struct outcome *o, uint64_t seed)
+typedef void run_fn(struct engine *e, const struct program *p, struct diag *d);
+
+static void run_engine(const struct engine_ops *ops, run_fn *run, struct outcome *o, uint64_t seed)
 {
 	const struct engine_options options = {.group_maps = seed % 2};
 	struct diag d = DIAG_INIT;
@@ -79,7 +84,7 @@ static void run_engine(const struct engine_ops *ops, void (*run)(struct engine *
 
 	if (ops->open(&options, &e, &d) || engine_build(e, o->p, &d) || engine_attach(e, &d))
 		show_and_fail(o->p, &d, seed, ops->name);
-	run(e, &d);
+	run(e, o->p, &d);
 	take_all(o, e);
 	engine_close(e);
 	diag_free(&d);
@@ -113,6 +118,64 @@ static void compare(const struct engine_ops *other, insn_fn *refused, uint64_t s
 	outcome_free(&got);
 }
 
+/* ---- Scripts ---- */
+
+/* Does the engine take it? One that is too complex for it is said to be so. */
+static bool takes(const struct engine_ops *ops, const struct program *p, uint64_t seed)
+{
+	const struct engine_options options = {0};
+	struct diag d = DIAG_INIT;
+	struct engine *e = NULL;
+	int err = ops->open(&options, &e, &d) ?: engine_build(e, p, &d);
+	bool complex = err && d.first && d.first->tag && !strcmp(d.first->tag, "too-complex");
+
+	if (err && !complex)
+		show_and_fail(p, &d, seed, ops->name);
+	engine_close(e);
+	diag_free(&d);
+	return !err;
+}
+
+static bool compare_script(const struct engine_ops *other, uint64_t seed)
+{
+	const struct str page = random_page();
+	char address[32], text[64];
+	struct script_maker m = {.number = "7", .text = text, .address = address};
+	const struct script_options options = {.path = STR("random"), .max_strlen = 64};
+	const struct script_source nothing = {.self = NULL};
+	struct outcome want = {.p = NULL}, got = {.p = NULL};
+	struct script *script = NULL;
+	struct program *p = NULL;
+	struct diag d = DIAG_INIT;
+	bool taken;
+
+	snprintf(address, sizeof(address), "%llu", (unsigned long long)(uintptr_t)page.ptr);
+	snprintf(text, sizeof(text), "str(%llu, 40)", (unsigned long long)(uintptr_t)page.ptr + 14);
+	make_script(&m, seed, "BEGIN");
+	if (script_parse(buf_as_str(&m.out), &options, &script, &d) ||
+	    script_resolve(script, &nothing, &d) || script_compile(script, &p, &d)) {
+		print_comment("script", buf_as_str(&m.out));
+		fail_msg("script %llu is refused: %s", (unsigned long long)seed,
+			 d.first ? d.first->text.ptr : "");
+	}
+	taken = takes(other, p, seed);
+	want.p = got.p = p;
+	if (taken) {
+		run_engine(&engine_interp, run_interp, &want, seed);
+		run_engine(other, run_other, &got, seed);
+	}
+	if (taken && !outcome_same(&want, "interpreter", &got, "other engine")) {
+		print_comment("script", buf_as_str(&m.out));
+		fail_msg("script %llu: the engines differ", (unsigned long long)seed);
+	}
+	outcome_free(&want);
+	outcome_free(&got);
+	script_free(script);
+	diag_free(&d);
+	buf_free(&m.out);
+	return taken;
+}
+
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
@@ -130,4 +193,19 @@ void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn
 	for (uint64_t seed = first; seed < first + count; seed++)
 		compare(other, refused, seed);
 	random_page_close();
+}
+
+void differential_scripts(const struct engine_ops *other, uint64_t scripts)
+{
+	uint64_t first = setting("DIFFERENTIAL_SEED", 1);
+	uint64_t count = setting("DIFFERENTIAL_SCRIPTS", scripts), taken = 0;
+
+	random_page_open();
+	prctl(PR_SET_NAME, "engines");
+	for (uint64_t seed = first; seed < first + count; seed++)
+		taken += compare_script(other, seed);
+	random_page_close();
+	print_message("%llu of %llu scripts agree, the others are too complex\n",
+		      (unsigned long long)taken, (unsigned long long)count);
+	assert_true(taken * 100 >= count * 90);
 }

@@ -113,9 +113,11 @@ void random_page_open(void)
 		"text that fills more than sixty-four bytes of memory, surely";
 
 	page_size = (size_t)sysconf(_SC_PAGESIZE);
-	page = mmap(NULL, 2 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+	page = mmap(NULL, 3 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	assert_true(page != MAP_FAILED);
+	mprotect(page, page_size, PROT_NONE);
+	page += page_size;
 	mprotect(page + page_size, page_size, PROT_NONE);
 	memset(page, 'x', page_size);
 	memcpy(page, text, sizeof(text));
@@ -580,7 +582,7 @@ void random_program_make(struct random_program *r, uint64_t seed)
 
 void random_page_close(void)
 {
-	munmap(page, 2 * page_size);
+	munmap(page - page_size, 3 * page_size);
 }
 
 struct str random_page(void)

@@ -45,7 +45,7 @@ static void script_struct(struct script_maker *m, unsigned depth)
 	default:
 		buf_text(&m->out, "(");
 		script_struct(m, depth - 1);
-		buf_text(&m->out, PICK(m, " + 1)", " - 1)", " + arg0 % 3)"));
+		buf_text(&m->out, PICK(m, " + 1)", " - 1)", " + $v1 % 3)"));
 		break;
 	}
 }
@@ -284,6 +284,14 @@ static void script_loop(struct script_maker *m, unsigned depth)
 		buf_printf(&m->out, "unroll (%u) ", 1 + script_random(m, 4));
 		m->loops--; /* nothing to break out of */
 		script_block(m, depth);
+	} else if (script_random(m, 4) == 0) {
+		buf_printf(&m->out, "for ($c%u : 0..%u) ", n, script_random(m, 9));
+		script_block(m, depth);
+		m->loops--;
+	} else if (script_random(m, 6) == 0) { /* of what has no order, only sums */
+		buf_printf(&m->out, "for ($c%u : @many) { $v0 = $v0 + $c%u.0 * 3 + $c%u.1; }", n, n,
+			   n);
+		m->loops--;
 	} else {
 		buf_printf(&m->out, "$c%u = 0;\n", n);
 		script_indent(m, depth);

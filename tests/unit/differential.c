@@ -14,10 +14,21 @@ static void engines_agree(void **state)
 	differential_run(&engine_bpf, 60, NULL);
 }
 
+static void engines_agree_on_scripts(void **state)
+{
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root\n");
+		skip();
+	}
+	differential_scripts(&engine_bpf, 40);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(engines_agree),
+		cmocka_unit_test(engines_agree_on_scripts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
