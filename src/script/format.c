@@ -503,7 +503,7 @@ static void put_probes_flat(struct formatter *f, const struct tree_clause *c)
 static void put_predicate(struct formatter *f, const struct clause_places *at)
 {
 	read_pieces(f, at->predicate + 1, at->predicate_end - 1, false);
-	buf_char(f->out, '/');
+	buf_text(f->out, f->count && f->pieces[0].text.ptr[0] == '*' ? "/ " : "/"); /* no comment */
 	f->indent++;
 	for (size_t i = 0; i < f->count; i++) {
 		if (i)
