@@ -1,34 +1,61 @@
 /* Fires bench:hit(int i, const char *text) COUNT times in a loop and prints the nanoseconds per
  * event: the cost at the probe, as the traced program sees it.
  *
- *   hits [COUNT] [BURSTS]      median over the bursts */
+ *   hits [COUNT] [BURSTS]		median over the bursts
+ *   hits COUNT BURSTS THREADS		... of all threads, in time of the thread
+ *
+ * Built with -DUSE_LTTNG it is an event of LTTng-UST, with -DUSE_CALL a call that uftrace traces.
+ */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#if defined(USE_LTTNG)
+#define LTTNG_UST_TRACEPOINT_CREATE_PROBES
+#define LTTNG_UST_TRACEPOINT_DEFINE
+#include "bench/lttng/hit_lttng.h"
+#define FIRE(number, text) lttng_ust_tracepoint(bench, hit, number, text)
+#elif defined(USE_CALL)
+__attribute__((noinline)) void hit(int number, const char *text);
+void hit(int number, const char *text)
+{
+	__asm__ volatile("" ::"r"(number), "r"(text) : "memory");
+}
+#define FIRE(number, text) hit(number, text)
+#else
 #include <sys/sdt.h>
+#define FIRE(number, text) DTRACE_PROBE2(bench, hit, number, text)
+#endif
 
-static double now_ns(void)
+/* uftrace shall only see hit(). */
+#define QUIET __attribute__((no_instrument_function))
+
+#define THREADS_MOST 64
+
+static long count = 100000;
+static int bursts = 9;
+static clockid_t clock_id = CLOCK_MONOTONIC;
+
+static QUIET double now_ns(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock_id, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
+static QUIET int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv)
+static QUIET void *run(void *arg)
 {
 	static const char text[] = "the quick brown fox";
-	long count = argc > 1 ? atol(argv[1]) : 100000;
-	int bursts = argc > 2 ? atoi(argv[2]) : 9;
-	double *each = calloc((size_t)bursts, sizeof(*each));
+	double *each = arg;
 
 	for (int b = 0; b < bursts; b++) {
 		double start = now_ns();
@@ -36,12 +63,34 @@ int main(int argc, char **argv)
 		for (long i = 0; i < count; i++) {
 			int number = (int)i;
 
-			DTRACE_PROBE2(bench, hit, number, text);
+			FIRE(number, text);
 		}
 		each[b] = (now_ns() - start) / (double)count;
 	}
-	qsort(each, (size_t)bursts, sizeof(*each), compare);
-	printf("%.1f\n", each[bursts / 2]);
+	return NULL;
+}
+
+QUIET int main(int argc, char **argv)
+{
+	int threads = argc > 3 ? atoi(argv[3]) : 1, total;
+	pthread_t all[THREADS_MOST];
+	double *each;
+
+	if (threads < 1 || threads > THREADS_MOST)
+		return 2;
+	count = argc > 1 ? atol(argv[1]) : count;
+	bursts = argc > 2 ? atoi(argv[2]) : bursts;
+	total = bursts * threads;
+	each = calloc((size_t)total, sizeof(*each));
+	if (argc > 3)
+		clock_id = CLOCK_THREAD_CPUTIME_ID;
+	for (int i = 1; i < threads; i++)
+		pthread_create(&all[i], NULL, run, each + i * bursts);
+	run(each);
+	for (int i = 1; i < threads; i++)
+		pthread_join(all[i], NULL);
+	qsort(each, (size_t)total, sizeof(*each), compare);
+	printf("%.1f\n", each[total / 2]);
 	free(each);
 	return 0;
 }

@@ -3,12 +3,10 @@
  *
  *   native [NAME]	nanoseconds for each event, without those of the loop; medians of rounds in
  *			which nothing was lost; NAME measures one row, NATIVE_CODE=FILE keeps its
- *code
+ *			code
  *
- * Times are those of the thread, so other programs on the machine disturb less. After `make units`:
- *
- *	cc -O2 -std=gnu11 -D_GNU_SOURCE -Isrc -Iinclude -Itests bench/native.c build/libhelp.a \
- *		build/libnopal.a -lcmocka -lelf -lz -lpthread */
+ * Times are those of the thread, so other programs on the machine disturb less. bench/native/run
+ * compiles it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
