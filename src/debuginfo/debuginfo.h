@@ -62,6 +62,9 @@ struct debug_frame {
 int debuginfo_frames(struct debuginfo *di, uint64_t address,
 		     struct debug_frame frames[DEBUG_FRAMES_MOST], unsigned *count);
 
+/* Was something left out because a unit, or all that was asked for, is too large? */
+bool debuginfo_frames_are_cut(const struct debuginfo *di);
+
 /* Each place where the body of function `name` was put into another: its link-time address, and of
  * the function around it the first instruction, 0 where that is not known. Number of them, or
  * -errno; what `fn` returns. */

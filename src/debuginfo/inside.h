@@ -70,6 +70,7 @@ struct debuginfo {
 
 	size_t scope_ranges;	 /* of the scopes of all units */
 	uint32_t entries_walked; /* for them */
+	bool are_frames_cut;	 /* there is more of them than is read */
 	uint32_t round, decoded; /* since libdw last forgot: units whose lines it has */
 
 	struct made_type *made;

@@ -178,6 +178,7 @@ static const struct unit_scopes *scopes_of(struct debuginfo *di, uint32_t unit, 
 	if (!u)
 		return NULL;
 	if (read_children(&r, top, NONE, 0)) {
+		di->are_frames_cut = true;
 		unit_scopes_free(u);
 		u = calloc(1, sizeof(*u)); /* it is not tried again */
 	}
@@ -246,7 +247,7 @@ static bool has_few_lines(struct debuginfo *di, uint32_t unit)
 	uint64_t at = di->units[unit].lines, next = di->lines.len;
 
 	if (at >= di->lines.len)
-		return false;
+		return true; /* there are none */
 	for (size_t i = 0; i < di->unit_count && next - at > LINES_MOST; i++) {
 		uint64_t other = di->units[i].lines;
 
@@ -259,9 +260,11 @@ static bool has_few_lines(struct debuginfo *di, uint32_t unit)
 static void set_line(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, uint64_t address,
 		     struct debug_frame *out)
 {
-	Dwarf_Line *line = has_few_lines(di, unit) ? dwarf_getsrc_die(top, address) : NULL;
+	bool is_small = has_few_lines(di, unit);
+	Dwarf_Line *line = is_small ? dwarf_getsrc_die(top, address) : NULL;
 	int number = 0;
 
+	di->are_frames_cut |= !is_small;
 	if (!line || dwarf_lineno(line, &number) || number < 0)
 		return;
 	out->line = (unsigned)number;
@@ -344,4 +347,9 @@ int debuginfo_frames(struct debuginfo *di, uint64_t address,
 	}
 	debuginfo_release(di);
 	return err || *count ? err : -ENOENT;
+}
+
+bool debuginfo_frames_are_cut(const struct debuginfo *di)
+{
+	return di->are_frames_cut;
 }

@@ -215,3 +215,12 @@ bool module_address_of(const struct module *module, uint64_t offset, uint64_t *a
 {
 	return module->symbols && symtab_address_of(module->symbols, offset, address);
 }
+
+void module_report_cut(struct modules *m, struct module *module)
+{
+	if (module->is_cut_reported || !debuginfo_frames_are_cut(module->debuginfo))
+		return;
+	module->is_cut_reported = true;
+	say_skipped(m, module, "no-lines", "some lines and inlined functions of",
+		    "are not shown: its debug information is too large");
+}

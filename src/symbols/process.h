@@ -21,6 +21,7 @@ struct module {
 	bool tried;		/* symbols were asked for: NULL means there are none to get */
 	struct symtab *symbols;
 	struct debuginfo *debuginfo; /* NULL: none, or not asked for */
+	bool is_cut_reported;	     /* that not all of that is read */
 };
 
 /* Files that are kept open, so that they can be read after they were deleted. */
@@ -57,6 +58,8 @@ void module_hold(struct modules *m, struct module *module, const struct mapped_f
  * maps `file` may still live and give access to it. */
 bool module_name_at(struct modules *m, struct module *module, const struct mapped_file *file,
 		    uint64_t offset, struct str *name, uint64_t *into);
+/* Warn, once, when lines of the module were left out. */
+void module_report_cut(struct modules *m, struct module *module);
 /* The link-time address of an offset, in a file whose names were asked for. */
 bool module_address_of(const struct module *module, uint64_t offset, uint64_t *address);
 

@@ -241,14 +241,16 @@ void symbols_want_lines(struct symbols *s)
 }
 
 /* After the name, for which the file was opened. */
-static void add_sources(struct symbols *s, const struct module *module, uint64_t offset,
+static void add_sources(struct symbols *s, struct module *module, uint64_t offset,
 			struct symbols_frame *out)
 {
 	uint64_t address;
 
-	if (module->debuginfo && module_address_of(module, offset, &address))
-		sources_at(&s->sources, module->debuginfo, address, s->form, &out->sources,
-			   &out->source_count);
+	if (!module->debuginfo || !module_address_of(module, offset, &address))
+		return;
+	sources_at(&s->sources, module->debuginfo, address, s->form, &out->sources,
+		   &out->source_count);
+	module_report_cut(&s->modules, module);
 }
 
 void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_return,
