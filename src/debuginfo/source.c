@@ -322,6 +322,7 @@ static int count_decoded(struct debuginfo *di, uint32_t unit)
 		di->decoded = 1;
 		di->round++;
 		di->units[unit].decoded_in = di->round;
+		debuginfo_release(di); /* not each time: addresses of a stack are close together */
 		return debuginfo_forget(di);
 	}
 	di->units[unit].decoded_in = di->round;
@@ -345,7 +346,6 @@ int debuginfo_frames(struct debuginfo *di, uint64_t address,
 		if (*count == 1 && !frames[0].line && !frames[0].function.len)
 			*count = 0;
 	}
-	debuginfo_release(di);
 	return err || *count ? err : -ENOENT;
 }
 
