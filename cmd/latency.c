@@ -240,6 +240,7 @@ static int run_text(const struct command *c, struct latency *l, const struct scr
 	l->run.options.origins = t->origins;
 	l->run.options.origin_count = t->origin_count;
 	l->run.watch = watch;
+	l->run.watch_period = l->interval;
 	l->run.take = take_records;
 	l->run.watch_arg = l;
 	l->kept.most = (size_t)l->slowest;

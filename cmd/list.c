@@ -149,13 +149,14 @@ static void say_none(struct nopal_sites *probes, const char *name)
 {
 	size_t count = 0;
 	char *library = nopal_sites_library(probes, name, &count);
+	const char *note = nopal_program_note(name);
 
 	say_error("no probes in '%s'", name);
 	if (library)
 		fprintf(stderr, "hint: it is linked with '%s', which has %zu: nopal list %s\n",
 			library, count, library);
 	else
-		fputs(NO_PROBES_HINT "\n", stderr);
+		fprintf(stderr, "%s%s\n", note ? "hint: " : NO_PROBES_HINT, note ? note : "");
 	free(library);
 }
 

@@ -43,6 +43,9 @@ void nopal_sites_free(struct nopal_sites *p); /* NULL is fine */
 /* The library with probes that an ELF file without any is linked with, to be freed, and the number
  * of its sites; NULL: there is none. */
 char *nopal_sites_library(struct nopal_sites *p, const char *path, size_t *count);
+/* Why a well-known program has no probes, by the name of its file: "Python has probes when it is
+ * built with --with-dtrace". NULL: nothing is known. */
+const char *nopal_program_note(const char *path);
 /* Add the sites of one ELF file. A name without a slash is searched in $PATH, among the libraries
  * of the loader's cache, and in the current directory. Notes that were stripped are read from the
  * separate debug file. A file without probes adds 0. */

@@ -89,6 +89,13 @@ NOPAL_EXPORT char *nopal_sites_library(struct nopal_sites *p, const char *path, 
 	return copy;
 }
 
+NOPAL_EXPORT const char *nopal_program_note(const char *path)
+{
+	struct str note = know_program(str_from(path));
+
+	return note.len ? note.ptr : NULL;
+}
+
 NOPAL_EXPORT int nopal_sites_process(struct nopal_sites *p, pid_t pid, struct nopal_diag *d)
 {
 	struct find_query q = {.pid = pid};

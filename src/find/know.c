@@ -263,3 +263,8 @@ void site_declaration_show(const struct site *site, struct buf *out)
 	buf_escaped(out, d->file.len ? d->file : STR("line"));
 	buf_printf(out, d->file.len ? ":%u" : " %u", d->line);
 }
+
+struct str know_program(struct str path)
+{
+	return provider_program_note(path);
+}

@@ -3,20 +3,60 @@
 
 #include "base/array.h"
 
-#define DTRACE_PROBES "fires only in a JVM started with -XX:+ExtendedDTraceProbes"
-#define TRACE_POINT   "fires only while a TracePoint is enabled (Ruby 2.5 and later)"
+/* One option for each kind, and one for all, which JDK 19 deprecates. */
+#define JVM(option) "fires only in a JVM started with -XX:+" option ", or -XX:+ExtendedDTraceProbes"
+#define TRACE_POINT "fires only while a TracePoint is enabled (Ruby 2.5 and later)"
+#define SIMPLE_QUERY                                                            \
+	"fires for statements that are sent as text; prepared statements fire " \
+	"query__execute__start and query__execute__done"
 
 /* clang-format off */
 static const struct {
 	const char *provider, *name; /* patterns */
 	const char *note;
 } notes[] = {
-	{ "ruby",        "method__*",      TRACE_POINT },
-	{ "ruby",        "cmethod__*",     TRACE_POINT },
-	{ "php",         "*",              "fires only in a PHP started with USE_ZEND_DTRACE=1 in its environment" },
-	{ "hotspot",     "method__*",      DTRACE_PROBES },
-	{ "hotspot",     "object__alloc",  DTRACE_PROBES },
-	{ "hotspot",     "monitor__*",     DTRACE_PROBES },
+	{ "ruby",        "method__*",         TRACE_POINT },
+	{ "ruby",        "cmethod__*",        TRACE_POINT },
+	{ "php",         "*",                 "fires only in a PHP started with USE_ZEND_DTRACE=1 in its environment" },
+	{ "hotspot",     "method__entry",     JVM("DTraceMethodProbes") },
+	{ "hotspot",     "method__return",    JVM("DTraceMethodProbes") },
+	{ "hotspot",     "object__alloc",     JVM("DTraceAllocProbes") },
+	{ "hotspot",     "monitor__*",        JVM("DTraceMonitorProbes") },
+	{ "hotspot",     "vm__init__*",       "fires while the JVM starts: use -c, or start it later" },
+	{ "postgresql",  "query__start",      SIMPLE_QUERY },
+	{ "postgresql",  "query__done",       SIMPLE_QUERY },
+	{ "python",      "function__*",       "fires for functions that are written in Python, not for those in C" },
+	{ "python",      "gc__*",             "fires when a collection runs: gc.collect(), or enough new objects" },
+	{ "node",        "http__*",          "fires for requests of the module http" },
+	{ "rtld",        "init_*",            "fires while a program starts: use -c, or no -p" },
+	{ "libc",        "memory_*",          "fires when malloc() changes its arenas or settings, not for each call" },
+	{ "libc",        "lll_lock_wait*",    "fires only when a lock is contended" },
+	{ "perl",        "sub__*",            "fires for subs that are written in Perl, not for those in C" },
+};
+
+/* What has no probes at all in most distributions, by the name of its file. */
+static const struct {
+	const char *file; /* pattern */
+	const char *note;
+} programs[] = {
+	{ "node",          "Node.js has probes only before version 19, built with --with-dtrace; the package nopal-usdt, or usdt, makes probes while it runs" },
+	{ "nodejs",        "Node.js has probes only before version 19, built with --with-dtrace; the package nopal-usdt, or usdt, makes probes while it runs" },
+	{ "python3*",      "Python has probes when it is built with --with-dtrace" },
+	{ "libpython3*",   "Python has probes when it is built with --with-dtrace" },
+	{ "java",          "the JVM's probes are in its libjvm.so: nopal list -p PID" },
+	{ "libjvm.so",     "a JVM has probes when it is built with --enable-dtrace" },
+	{ "php*",          "PHP has probes when it is built with --enable-dtrace" },
+	{ "libphp*",       "PHP has probes when it is built with --enable-dtrace" },
+	{ "ruby*",         "Ruby has probes when it is built with --enable-dtrace; they may be in its libruby.so" },
+	{ "libruby*",      "Ruby has probes when it is built with --enable-dtrace" },
+	{ "perl*",         "Perl has probes when it is built with -Dusedtrace" },
+	{ "mysqld",        "MySQL has probes only before version 8.0, built with -DENABLE_DTRACE=1" },
+	{ "mariadbd",      "MariaDB has probes when it is built with -DENABLE_DTRACE=1" },
+	{ "postgres",      "PostgreSQL has probes when it is built with --enable-dtrace" },
+	{ "memcached",     "memcached has probes when it is built with --enable-dtrace" },
+	{ "libc.so.6",     "glibc has probes when it is built with --enable-systemtap; functions are uprobe:libc.so.6:malloc" },
+	{ "libtcl*",       "Tcl has probes when it is built with --enable-dtrace" },
+	{ "qemu-system-*", "QEMU has probes when it is built with --enable-trace-backends=dtrace" },
 };
 /* clang-format on */
 
@@ -26,5 +66,15 @@ struct str provider_note(struct str provider, struct str name)
 		if (str_match(str_from(notes[i].provider), provider) &&
 		    str_match(str_from(notes[i].name), name))
 			return str_from(notes[i].note);
+	return STR("");
+}
+
+struct str provider_program_note(struct str path)
+{
+	struct str name = str_after_last(path, '/');
+
+	for (size_t i = 0; i < COUNT(programs); i++)
+		if (str_match(str_from(programs[i].file), name))
+			return str_from(programs[i].note);
 	return STR("");
 }

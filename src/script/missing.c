@@ -140,6 +140,17 @@ static bool hint_library(struct search *q)
 	return true;
 }
 
+/* Why a well-known program has none. */
+static bool hint_program(struct search *q)
+{
+	struct str note = know_program(q->spec->path);
+
+	if (q->spec->type != PROBE_USDT || q->seen || !note.len)
+		return false;
+	diag_hint(q->d, "%.*s", STR_FMT(note));
+	return true;
+}
+
 static void hint_missing(struct search *q)
 {
 	if (q->guess.best.len) {
@@ -150,7 +161,7 @@ static void hint_missing(struct search *q)
 		diag_hint(q->d, "images that are mapped later are searched for it");
 		return;
 	}
-	if (hint_library(q))
+	if (hint_library(q) || hint_program(q))
 		return;
 	if (q->spec->type == PROBE_USDT && q->seen)
 		diag_hint(q->d, "nopal list shows the %zu probes of '%.*s'", q->seen,

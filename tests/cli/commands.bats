@@ -56,6 +56,7 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	need_program strip
 	strip -o stripped tick
 	cp tick arm
+	cp /bin/true node
 	printf '\267\0' | dd of=arm bs=1 seek=18 conv=notrunc status=none
 	head -c 3000 tick >cut
 	printf '#!/usr/bin/env python3\n' >script.py
@@ -79,6 +80,10 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	[[ "$output" == *"hint: 'ruby:method__entry' fires only while a TracePoint is enabled (Ruby 2.5 and later)"* ]]
 	run nopal list -v "$library:ruby:method__entry"
 	[[ "$output" == *"    fires only while a TracePoint is enabled"* ]]
+	printf '#include <sys/sdt.h>\nint main(void) { DTRACE_PROBE1(postgresql, query__start, ""); return 0; }\n' |
+		${CC:-cc} -I "$ROOT/include" -x c - -o statements
+	run timeout 30 nopal count ./statements -c true
+	[[ "$output" == *"hint: 'postgresql:query__start' fires for statements that are sent as text; prepared statements fire query__execute__start"* ]]
 }
 
 # A file of a container: below the root of another process, and not below ours.
