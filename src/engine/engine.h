@@ -30,6 +30,8 @@ struct engine_options {
 	/* For walks over user stacks; the engine may give it memory until it closes.
 	 * NULL: none are wanted. */
 	struct unwind_tables *unwind;
+	struct lang_names *langs; /* for stacks of scripts: runtimes of processes come from there,
+				     and functions go there; NULL: there are none */
 	struct buf *log; /* -v: lines about what was loaded, and how; NULL: none are kept */
 };
 
@@ -63,6 +65,8 @@ struct engine_ops {
 	 * types, the others take theirs from `p`. After an error none of its clauses is attached.
 	 */
 	int (*extend)(struct engine *e, const struct program *p, struct diag *d);
+	/* More is known in options.langs: take it. NULL: it has no use for it. */
+	void (*learn)(struct engine *e);
 	/* Detach and forget the clauses of the last extend(), which succeeded: another engine of
 	 * the same run could not take its part. Only once after each. */
 	void (*retract)(struct engine *e);
@@ -104,6 +108,7 @@ int engine_can_run_all(const struct engine *e, const struct program *p, struct d
 static inline int engine_build(struct engine *e, const struct program *p, struct diag *d) { return e->ops->build(e, p, d); }
 static inline int engine_attach(struct engine *e, struct diag *d) { return e->ops->attach(e, d); }
 static inline int engine_extend(struct engine *e, const struct program *p, struct diag *d) { return e->ops->extend(e, p, d); }
+static inline void engine_learn(struct engine *e) { if (e->ops->learn) e->ops->learn(e); }
 static inline int engine_rearm(struct engine *e, struct diag *d) { return e->ops->rearm ? e->ops->rearm(e, d) : 0; }
 static inline int engine_run(struct engine *e, enum attach_kind kind, uint32_t clause, struct diag *d) { return e->ops->run(e, kind, clause, d); }
 static inline int engine_drain(struct engine *e, int timeout_ms, record_fn *fn, void *arg) { return e->ops->drain(e, timeout_ms, fn, arg); }

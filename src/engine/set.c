@@ -212,6 +212,14 @@ static int set_attach(struct engine *engine, struct diag *d)
 	return err;
 }
 
+static void set_learn(struct engine *engine)
+{
+	struct set *s = (struct set *)engine;
+
+	for (unsigned i = 0; i < s->count; i++)
+		engine_learn(s->members[i]);
+}
+
 static int set_rearm(struct engine *engine, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
@@ -356,6 +364,7 @@ static const struct engine_ops set_ops = {
 	.attach = set_attach,
 	.extend = set_extend,
 	.rearm = set_rearm,
+	.learn = set_learn,
 	.run = set_run,
 	.drain = set_drain,
 	.wait_fd = set_wait_fd,

@@ -26,9 +26,6 @@ struct ruby_code {
 };
 
 struct perl_code {
-	uint8_t current, stack_info; /* of the interpreter */
-	uint8_t blocks, previous, last;
-	uint8_t size, type, statement, function;
 	uint8_t line, file; /* of a statement */
 	uint8_t flags, glob, stash, name, effective, glob_stash, hash_aux;
 };
@@ -73,7 +70,7 @@ typedef int name_fn(const struct lang_runtime *r, const struct lang_memory *m,
 		    struct lang_frame frame, struct lang_name *out);
 name_fn python_name, php_name, ruby_name, perl_name;
 /* The walk of LANG_BLOCKS. */
-enum lang_note perl_walk(const struct lang_layout *l, const struct lang_memory *m, uint64_t state,
-			 struct lang_frame *frames, size_t most, size_t *count);
+enum lang_note perl_walk(const struct lang_shape_row *s, const struct lang_memory *m,
+			 uint64_t state, struct lang_frame *frames, size_t most, size_t *count);
 
 #endif

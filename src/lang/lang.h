@@ -64,8 +64,11 @@ struct lang_shape_row {
 	/* state -> frame: *(state + top), then *(that + top_again) unless LANG_NOTHING */
 	uint16_t top;
 	uint8_t top_again;
-	/* ARRAY: *(state + base) + 8 * *(state + words) is the end */
-	uint8_t base, words;
+	/* ARRAY: *(state + base) + 8 * *(state + words) is the end.
+	 * BLOCKS: *(state + top) is the statement, *(state + base) the stack; of that: `words` the
+	 * blocks, `last` the number of the last one, `next` the stack below. In a block `position`
+	 * is the statement that it was entered from, `object` its sub */
+	uint8_t base, words, last, type;
 	/* in a frame; its size is also the step of an array */
 	uint8_t size, object, position, next;
 	uint8_t position_size; /* 4: signed; 8 */
@@ -73,7 +76,15 @@ struct lang_shape_row {
 	uint8_t line; /* of a u32 at the address that the position is: the line; LANG_NOTHING: none
 		       */
 	uint8_t skip_at, skip; /* frames whose byte there is that are not of a function; 0: none */
+	uint8_t check; /* of a u32 in the object, by which another object at its address shows; or
+			  LANG_NOTHING */
+	bool is_pair;  /* the position belongs to the name, too */
 };
+
+#define LANG_BLOCK_SUB	  9 /* types of Perl's blocks */
+#define LANG_BLOCK_FORMAT 10
+#define LANG_BLOCK_MOST	  16384 /* of all stacks together; the same for the kernel's walk */
+#define LANG_MAIN	  1	/* object of Perl's frame that is in no sub; no address */
 
 struct lang_layout; /* tables.c: the row of a version */
 
@@ -89,10 +100,13 @@ struct lang_runtime {
 	struct buf text;
 };
 
-/* A frame; object 0: a note in place of a function, enum lang_note in `position`. */
+/* A frame; object 0: a note in place of a function, enum lang_note in `position`. The upper 16
+ * bits of an object are of its check word, if the kernel has walked, and else 0. */
 struct lang_frame {
 	uint64_t object, position;
 };
+
+#define LANG_ADDRESS(object) ((object)&0xffffffffffffull)
 
 /* Why a stack ends, or is not there. */
 enum lang_note {
@@ -135,6 +149,72 @@ const struct lang_shape_row *lang_shape_of(const struct lang_runtime *r);
 
 /* Memory of a live process, by process_vm_readv(2). */
 struct lang_memory lang_memory_of(const pid_t *pid);
+
+/* ---- For the kernel: the walk of one runtime in one process, and what to copy when a function is
+ * met for the first time, so that it has a name when its process has ended. */
+
+#define LANG_STEPS	32
+#define LANG_REGISTERS	8
+#define LANG_CHUNKS	16
+#define LANG_BYTES	6144 /* of all chunks */
+#define LANG_CHUNK_MOST 4096
+#define LANG_AT_MOST	2047 /* where the last chunk begins */
+
+/* Register 0 is the object, 1 the position. */
+struct lang_step {
+	uint8_t copies; /* 0: register `to` = *(register `from` + offset); 1: a chunk from there */
+	uint8_t from, to, chunk;
+	uint16_t offset, len, at; /* bytes; `at` in the bytes of all chunks */
+	uint16_t spare[3];
+};
+
+struct lang_target {
+	uint64_t root, tls_offset;
+	uint32_t id; /* of the runtime, in the definitions */
+	uint32_t step_count, bytes;
+	struct lang_shape_row shape;
+	struct lang_step steps[LANG_STEPS];
+};
+
+/* What the kernel sends: a head, then `bytes` of chunks. */
+struct lang_chunk {
+	uint64_t address;
+	uint32_t len, at;
+};
+
+struct lang_definition {
+	uint64_t object, pid, position; /* position 0: it does not belong to the name */
+	uint64_t id;
+	struct lang_chunk chunks[LANG_CHUNKS];
+};
+
+int lang_target(const struct lang_runtime *r, uint32_t id, struct lang_target *out);
+
+/* ---- The runtimes of all processes of a run, and the functions that were met. */
+
+struct lang_names;
+
+int lang_names_new(struct lang_names **out); /* -ENOMEM */
+void lang_names_free(struct lang_names *n);  /* NULL is fine */
+/* Look for runtimes in a process: at first, and when it has mapped a file that may be one. */
+void lang_names_see(struct lang_names *n, pid_t pid);
+void lang_names_fork(struct lang_names *n, pid_t parent, pid_t child);
+void lang_names_forget(struct lang_names *n, pid_t pid); /* it has ended, or runs another program */
+bool lang_names_has(const struct lang_names *n, pid_t pid);
+/* May a file of this name be a runtime? */
+bool lang_is_runtime_file(struct str path);
+/* Hand over what has changed since the last call, each once: a target, or NULL: there is none any
+ * more. A process's first runtime comes as LANG_NONE, too. */
+typedef void lang_target_fn(void *arg, pid_t pid, enum lang_kind kind,
+			    const struct lang_target *target);
+void lang_names_changes(struct lang_names *n, lang_target_fn *fn, void *arg);
+/* A definition that the kernel has sent; any bytes. */
+void lang_names_define(struct lang_names *n, struct str bytes);
+/* The name of a frame: of its definition, else from its process. */
+void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
+		     struct lang_name *out);
+
+/* ---- Processes */
 
 /* Each thread of a process with its thread pointer, while all of them are stopped: not for long.
  * Non-zero from `fn` ends it and is returned. -EPERM: not this user's to look at, or traced by

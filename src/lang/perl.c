@@ -5,69 +5,67 @@
 
 #include <errno.h>
 
-#define STACKS_MOST 64 /* of a sort block within a tied variable's sub within ... */
-#define BLOCKS_MOST 65536
-#define MAIN	    1u /* object of the frame that is in no sub; no address */
-
-enum { BLOCK_SUB = 9, BLOCK_FORMAT = 10 };
-
 #define NAMED 0x8000u /* of a sub's flags: it has a name and no glob */
 
-/* The frames of one stack of blocks; *statement is the one that runs in its innermost. */
-static enum lang_note walk_blocks(const struct perl_code *p, const struct lang_memory *m,
-				  uint64_t stack, uint64_t *statement, struct lang_frame *frames,
-				  size_t most, size_t *count)
+static void add_frame(struct lang_frame *frames, size_t *count, uint64_t sub, uint64_t statement)
+{
+	frames[(*count)++] = (struct lang_frame){sub ? sub : LANG_MAIN, statement};
+}
+
+/* The frames of one stack of blocks; *statement is the one that runs in its innermost. *seen counts
+ * blocks. */
+static enum lang_note walk_blocks(const struct lang_shape_row *s, const struct lang_memory *m,
+				  uint64_t stack, uint64_t *statement, unsigned *seen,
+				  struct lang_frame *frames, size_t most, size_t *count)
 {
 	uint64_t blocks, block, sub;
 	uint32_t last;
 	unsigned char type;
 
-	if (!read_word(m, stack + p->blocks, &blocks) || !read_u32(m, stack + p->last, &last))
-		return LANG_UNREADABLE;
-	if ((int32_t)last > BLOCKS_MOST)
+	if (!read_word(m, stack + s->words, &blocks) || !read_u32(m, stack + s->last, &last))
 		return LANG_UNREADABLE;
 	for (int32_t i = (int32_t)last; i >= 0; i--) {
-		block = blocks + (uint64_t)i * p->size;
-		if (!read_bytes(m, block + p->type, &type, 1))
+		block = blocks + (uint64_t)i * s->size;
+		if (++*seen > LANG_BLOCK_MOST || !read_bytes(m, block + s->type, &type, 1))
 			return LANG_UNREADABLE;
 		type &= 15;
-		if (type != BLOCK_SUB && type != BLOCK_FORMAT)
+		if (type != LANG_BLOCK_SUB && type != LANG_BLOCK_FORMAT)
 			continue;
 		if (*count == most)
 			return LANG_LIMIT;
-		if (!read_word(m, block + p->function, &sub))
+		if (!read_word(m, block + s->object, &sub))
 			return LANG_UNREADABLE;
-		frames[(*count)++] = (struct lang_frame){sub ? sub : MAIN, *statement};
-		if (!read_word(m, block + p->statement, statement))
+		add_frame(frames, count, sub, *statement);
+		if (!read_word(m, block + s->position, statement))
 			return LANG_UNREADABLE;
 	}
 	return LANG_ROOT;
 }
 
-enum lang_note perl_walk(const struct lang_layout *l, const struct lang_memory *m, uint64_t state,
-			 struct lang_frame *frames, size_t most, size_t *count)
+enum lang_note perl_walk(const struct lang_shape_row *s, const struct lang_memory *m,
+			 uint64_t state, struct lang_frame *frames, size_t most, size_t *count)
 {
-	const struct perl_code *p = &l->perl;
 	uint64_t statement, stack;
-	enum lang_note note;
+	unsigned seen = 0;
 
-	if (!read_word(m, state + p->current, &statement) ||
-	    !read_word(m, state + p->stack_info, &stack))
+	if (!read_word(m, state + s->top, &statement) || !read_word(m, state + s->base, &stack))
 		return LANG_UNREADABLE;
-	for (unsigned i = 0; stack; i++) {
-		if (i == STACKS_MOST)
+	while (stack) {
+		enum lang_note note;
+
+		if (++seen > LANG_BLOCK_MOST)
 			return LANG_UNREADABLE;
-		note = walk_blocks(p, m, stack, &statement, frames, most, count);
+		note = walk_blocks(s, m, stack, &statement, &seen, frames, most, count);
 		if (note != LANG_ROOT)
 			return note;
-		if (!read_word(m, stack + p->previous, &stack))
+		if (!read_word(m, stack + s->next, &stack))
 			return LANG_UNREADABLE;
 	}
 	if (!statement)
 		return *count ? LANG_ROOT : LANG_NO_THREAD;
 	if (*count == most)
 		return LANG_LIMIT;
-	frames[(*count)++] = (struct lang_frame){MAIN, statement};
+	add_frame(frames, count, 0, statement);
 	return LANG_ROOT;
 }
 
@@ -125,7 +123,7 @@ int perl_name(const struct lang_runtime *r, const struct lang_memory *m, struct 
 	uint64_t file;
 	uint32_t line;
 
-	if (frame.object == MAIN)
+	if (frame.object == LANG_MAIN)
 		buf_text(&out->function, "main");
 	else if (!read_sub(p, m, frame.object, &out->function))
 		return -EFAULT;

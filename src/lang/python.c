@@ -174,8 +174,10 @@ static uint64_t find_line(const struct python_code *p, const struct lang_memory 
 	if (wanted < 0)
 		return first;
 	if (!read_word(m, code + p->lines, &table) || !read_word(m, table + LENGTH_AT, &len) ||
-	    !len || len > LINES_MOST)
+	    len > LINES_MOST)
 		return 0;
+	if (!len) /* pairs: of a function that is one line */
+		return p->format == LINES_PAIRS ? first : 0;
 	bytes = malloc(len);
 	if (!bytes || !read_bytes(m, table + BYTES_AT, bytes, len)) {
 		free(bytes);

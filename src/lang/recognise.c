@@ -92,6 +92,11 @@ static enum lang_kind kind_of_file(struct str path)
 	return LANG_NONE;
 }
 
+bool lang_is_runtime_file(struct str path)
+{
+	return kind_of_file(path) != LANG_NONE;
+}
+
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
 	struct look *l = arg;

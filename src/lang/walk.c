@@ -209,7 +209,7 @@ enum lang_note lang_walk(const struct lang_runtime *r, const struct lang_memory 
 	if (!state)
 		return LANG_NO_THREAD;
 	if (s->shape == LANG_BLOCKS)
-		return perl_walk(r->layout, m, state, frames, most, count);
+		return perl_walk(s, m, state, frames, most, count);
 	if (!read_word(m, state + s->top, &top) ||
 	    (s->top_again != LANG_NOTHING && !read_word(m, top + s->top_again, &top)))
 		return LANG_UNREADABLE;

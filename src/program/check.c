@@ -58,6 +58,7 @@ static bool is_plain_type(const struct type *t)
 	case TYPE_BUF:
 	case TYPE_USTACK:
 	case TYPE_KSTACK: return t->size > 0 && t->size % 8 == 0 && t->size <= PROGRAM_MAX_TEXT;
+	case TYPE_LSTACK: return t->size > 0 && t->size % 16 == 0 && t->size <= PROGRAM_MAX_TEXT;
 	case TYPE_DISPLAY: return t->size >= 8 && t->size <= 24 && t->size % 8 == 0 && t->display;
 	case TYPE_HIST: return t->bits <= HIST_MAX_BITS && t->hidden_bits <= t->bits;
 	case TYPE_LHIST:

@@ -13,7 +13,7 @@
 #define BUCKETS	   (KIND(TYPE_HIST) | KIND(TYPE_LHIST))
 #define MEMORY                                                                    \
 	(KIND(TYPE_STR) | KIND(TYPE_BUF) | KIND(TYPE_TUPLE) | KIND(TYPE_USTACK) | \
-	 KIND(TYPE_KSTACK) | KIND(TYPE_DISPLAY))
+	 KIND(TYPE_KSTACK) | KIND(TYPE_LSTACK) | KIND(TYPE_DISPLAY))
 
 /* Aggregates, and those of them that scripts can read. */
 enum {

@@ -86,6 +86,8 @@ OP(BUF,       "buf",       "s",  "abm",  KIND(TYPE_BUF),      0)
 OP(COMM,      "comm",      "s",  "",     TEXT,                0)        /* s (STR) = name of the current thread */
 OP(USTACK,    "ustack",    "s",  "",     KIND(TYPE_USTACK),   0)        /* s (USTACK) = the user stack */
 OP(KSTACK,    "kstack",    "s",  "",     KIND(TYPE_KSTACK),   0)        /* s (KSTACK) */
+/* s (LSTACK) = the stack of the script that the thread runs; imm: enum language */
+OP(LSTACK,    "lstack",    "s",  "i",    KIND(TYPE_LSTACK),   0)
 /* s (STR) = tracepoint field of `size` chars at imm; size 0: __data_loc */
 OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)
 /* d = texts of s and t are equal in their first imm bytes, or wholly (imm < 0) ? 0 : 1 */

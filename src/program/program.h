@@ -50,6 +50,16 @@ enum builtin {
 	BUILTIN_COUNT_,
 };
 
+/* Whose script OP_LSTACK wants. ORDER: enum lang_kind */
+enum language {
+	LANGUAGE_ANY,
+	LANGUAGE_PYTHON,
+	LANGUAGE_PHP,
+	LANGUAGE_RUBY,
+	LANGUAGE_PERL,
+	LANGUAGES
+};
+
 #define REG_NO	0xffff /* no register */
 #define SLOT_NO 0xffff /* no slot: the key of a map without keys */
 

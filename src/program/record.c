@@ -27,7 +27,7 @@ int record_open(const struct program *p, struct str bytes, struct record *out)
 /* Text or a stack: in a record the bytes that are used and their padding, in memory all. */
 static int decode_bytes(const struct type *t, struct cursor *c, bool packed, struct value *v)
 {
-	bool is_stack = t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
+	bool is_stack = type_is_stack(t);
 	uint32_t count, other; /* bytes and flags, or addresses and pid */
 	uint64_t used;
 
@@ -63,7 +63,8 @@ static int decode(const struct type *t, struct cursor *c, bool packed, struct va
 	case TYPE_STR:
 	case TYPE_BUF:
 	case TYPE_USTACK:
-	case TYPE_KSTACK: err = decode_bytes(t, c, packed, &v); break;
+	case TYPE_KSTACK:
+	case TYPE_LSTACK: err = decode_bytes(t, c, packed, &v); break;
 	default: err = cursor_bytes(c, type_memory(t), &v.bytes) ? 0 : -EPROTO; break;
 	}
 	if (!err)
@@ -136,6 +137,7 @@ int value_compare(const struct value *a, const struct value *b)
 	case TYPE_BUF:
 	case TYPE_USTACK:
 	case TYPE_KSTACK:
+	case TYPE_LSTACK:
 		order = str_cmp(a->bytes, b->bytes);
 		order = order ? order : compare_u64(a->extra, b->extra, false);
 		return order ? order : compare_u64(a->flags, b->flags, false);

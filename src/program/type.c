@@ -73,7 +73,8 @@ size_t type_memory(const struct type *t)
 	case TYPE_STR:
 	case TYPE_BUF: return sizeof(struct text_head) + t->size;
 	case TYPE_USTACK:
-	case TYPE_KSTACK: return sizeof(struct stack_head) + t->size;
+	case TYPE_KSTACK:
+	case TYPE_LSTACK: return sizeof(struct stack_head) + t->size;
 	case TYPE_DISPLAY: return t->size;
 	case TYPE_HIST: return sizeof(uint64_t) * hist_buckets(t->bits);
 	case TYPE_LHIST: return sizeof(uint64_t) * lhist_buckets(t);
@@ -159,7 +160,7 @@ double float_of_bits(uint64_t bits, unsigned size)
 /* ---- names */
 
 /* How a kind is written: its name, and what follows. */
-enum suffix { PLAIN, BITS, BYTES, FRAMES, OF_INT };
+enum suffix { PLAIN, BITS, BYTES, FRAMES, PAIRS, OF_INT };
 
 /* clang-format off */
 static const struct {
@@ -175,6 +176,7 @@ static const struct {
 	[TYPE_TUPLE]   = { "tuple",   PLAIN  },
 	[TYPE_USTACK]  = { "ustack",  FRAMES },
 	[TYPE_KSTACK]  = { "kstack",  FRAMES },
+	[TYPE_LSTACK]  = { "lstack",  PAIRS  },
 	[TYPE_DISPLAY] = { "display", PLAIN  },
 #define AGGREGATE(kind, name, suffix, ...) [TYPE_##kind] = { name, suffix },
 #include "program/aggregates.h"
@@ -204,6 +206,7 @@ void type_print(const struct type *t, struct buf *out)
 	case BITS: buf_u64(out, 8 * (uint64_t)t->size); break;
 	case BYTES: buf_printf(out, "[%u]", t->size); break;
 	case FRAMES: buf_printf(out, "[%u]", t->size / 8); break;
+	case PAIRS: buf_printf(out, "[%u]", t->size / 16); break;
 	case OF_INT: buf_text(out, t->is_signed ? "(int64)" : "(uint64)"); break;
 	}
 	if (t->kind == TYPE_HIST)

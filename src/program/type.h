@@ -8,6 +8,7 @@
  *   USTACK KSTACK    struct stack_head, then `size` / 8 frames, zero-padded: addresses, or of
  *                    USTACK offsets in files (unwind/tables.h, UNWIND_FRAME_FILE)
  *                    (as a field of a record: only `count` of them)
+ *   LSTACK           likewise, of a script, two words a frame: object and position (lang/lang.h)
  *   DISPLAY          `size` bytes: one to three words
  *   TUPLE            its elements, one after the other, at full size (in a record, too)
  */
@@ -29,6 +30,7 @@ enum type_kind {
 	TYPE_TUPLE, /* elements                                                                   */
 	TYPE_USTACK, /* user stack of at most `size` / 8 frames */
 	TYPE_KSTACK,
+	TYPE_LSTACK,  /* stack of a script, of at most `size` / 16 frames */
 	TYPE_DISPLAY, /* words that are shown as `display` says                                   */
 /* What only a map's value can be: see aggregates.h. */
 #define AGGREGATE(kind, ...) TYPE_##kind,
@@ -93,6 +95,12 @@ struct type {
 	}
 /* clang-format on */
 
+/* A stack, of whatever kind. */
+static inline bool type_is_stack(const struct type *t)
+{
+	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK || t->kind == TYPE_LSTACK;
+}
+
 /* With so many bits the middle of a bucket is less than 1 % off each value in it. */
 #define HIST_MAX_BITS 6
 
@@ -106,7 +114,7 @@ struct text_head {
 };
 
 struct stack_head {
-	uint32_t count; /* frames that follow */
+	uint32_t count; /* frames that follow; LSTACK: words */
 	/* The low 24 bits: the process, as the tracer's pid namespace has it; 0 for kernel stacks,
 	 * and for those of which all frames are offsets in files. Above them: enum unwind_end. */
 	uint32_t pid;

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ctype/ctype.h"
 #include "program/numbers.h"
+#include "report/script_stack.h"
 #include "report/stack.h"
 
 void elements_open(const struct value *tuple, struct elements *e)
@@ -236,6 +237,7 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: stack_text(r, v, indent, out); break;
+	case TYPE_LSTACK: script_stack_text(r, v, indent, out); break;
 	case TYPE_DISPLAY: render_display(r, v, out); break;
 	default: break; /* aggregates are only in maps: see table.c */
 	}
@@ -303,6 +305,10 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 	}
 	if (r->is_structured && (v->type->kind == TYPE_USTACK || v->type->kind == TYPE_KSTACK)) {
 		stack_json(r, v, out);
+		return;
+	}
+	if (r->is_structured && v->type->kind == TYPE_LSTACK) {
+		script_stack_json(r, v, out);
 		return;
 	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */

@@ -15,7 +15,8 @@ struct renderer {
 	const struct program *program;
 	const struct str *names; /* of the program, or of the newest that extends it */
 	uint32_t name_count;
-	struct symbols *symbols; /* NULL: addresses stay numbers */
+	struct symbols *symbols;  /* NULL: addresses stay numbers */
+	struct lang_names *langs; /* functions of scripts; NULL: none are known */
 	struct str trunc_trailer;
 	enum escape escape;
 	bool is_structured;	  /* JSON: keys and stacks are arrays */

@@ -50,6 +50,7 @@ int report_new(const struct program *p, const struct report_options *options,
 		.names = p->names,
 		.name_count = p->name_count,
 		.symbols = symbols,
+		.langs = options->langs,
 		.trunc_trailer = options->trunc_trailer,
 		.wall_offset = moment_wall_offset(),
 	};

@@ -9,6 +9,7 @@
 #include "program/program.h"
 
 struct report;
+struct lang_names;
 struct symbols; /* report/symbols.h: addresses of processes -> names, remembered while they live */
 
 enum report_style { REPORT_TEXT, REPORT_JSON };
@@ -19,6 +20,7 @@ struct report_options {
 	bool raw;      /* escape nothing; not with `terminal` */
 	int stop_fd;   /* readable when the run is to end: no more commands are run; 0: none */
 	struct str trunc_trailer; /* after strings that were cut: ".." */
+	struct lang_names *langs; /* functions of scripts; NULL: none are known */
 	bool unsafe;		  /* system() may run */
 	bool structured;	  /* JSON: an object for each event and each entry of a map */
 	bool folded, csv;	  /* text: entries of maps as folded stacks; as rows of CSV */

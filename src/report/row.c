@@ -129,7 +129,9 @@ static void add_key_title(const struct renderer *r, const struct type *part, str
 	char number[16];
 
 	snprintf(number, sizeof(number), "key%u", i + 1);
-	if (part->kind == TYPE_USTACK || part->kind == TYPE_KSTACK)
+	if (part->kind == TYPE_LSTACK)
+		title = STR("langstack");
+	else if (part->kind == TYPE_USTACK || part->kind == TYPE_KSTACK)
 		title = part->kind == TYPE_USTACK ? STR("ustack") : STR("kstack");
 	else if (!title.len)
 		title = str_from(number);

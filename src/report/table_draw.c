@@ -14,7 +14,7 @@ static int compare_down(const void *a, const void *b)
 
 static bool is_stack(const struct type *t)
 {
-	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
+	return type_is_stack(t);
 }
 
 /* The parts of a key, or their types: several of a tuple, one of anything else. */

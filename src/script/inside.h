@@ -479,6 +479,7 @@ enum builtin_need {
 	NEED_DATA = 32,	   /* data records are sent */
 	NEED_UNSAFE = 64,  /* --unsafe */
 	NEED_NO_REG = 128, /* `out` may be REG_NO: the value is not wanted */
+	NEED_LANG = 512,   /* the language runtimes of processes */
 	NEED_RESULT = 256, /* the type of what a function returns */
 };
 

@@ -8,7 +8,7 @@
 #define NUMBERS (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT))
 #define TEXTS                                                               \
 	(TYPE_BIT(TYPE_STR) | TYPE_BIT(TYPE_NAME) | TYPE_BIT(TYPE_USTACK) | \
-	 TYPE_BIT(TYPE_KSTACK) | TYPE_BIT(TYPE_DISPLAY))
+	 TYPE_BIT(TYPE_KSTACK) | TYPE_BIT(TYPE_LSTACK) | TYPE_BIT(TYPE_DISPLAY))
 
 struct conversion {
 	const char *letters;

@@ -195,6 +195,7 @@ static void note_facts(struct script *s)
 		if (uses_find(&s->arena, c, &u))
 			continue;
 		f->uses_stacks |= !!(u.needs & NEED_STACKS);
+		f->uses_langs |= !!(u.needs & NEED_LANG);
 		f->sends_data |= !!(u.needs & NEED_DATA);
 	}
 	f->only_begin_end &= begins; /* what is only done at the end waits for it */

@@ -106,6 +106,7 @@ struct script_facts {
 	bool show_debug_info; /* source lines and inlined functions in stacks */
 	bool only_begin_end;  /* nothing but BEGIN and END: the run is over when they are */
 	bool sends_data;      /* printf and other output, and not only what acts on maps */
+	bool uses_langs;      /* langstack ...: their language runtimes, too */
 	bool uses_stacks;     /* ustack, usym: processes must be remembered while they live */
 	bool uses_tracepoints;
 	bool uses_signal;  /* SIGUSR1 is not for printing maps */

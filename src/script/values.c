@@ -283,6 +283,25 @@ static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 	emit_si(l, e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK, out, 0);
 }
 
+/* langstack, pystack(depth): e->function->number is the language */
+static void check_script_stack(struct check *c, struct expr *e)
+{
+	uint64_t depth = c->s->options.ustack_depth;
+
+	if (e->arg_count) {
+		depth = e->args[0]->value;
+		if (depth < 1 || depth > 1023)
+			check_error(c, e->args[0], "wrong-arg-type",
+				    "the depth of a stack must be from 1 to 1023");
+	}
+	e->shape = shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
+}
+
+static void lower_script_stack(struct lower *l, const struct expr *e, uint16_t out)
+{
+	emit_si(l, OP_LSTACK, out, (uint64_t)e->function->number);
+}
+
 const struct trace_field *event_field(const struct trace_event *event, struct str name)
 {
 	for (unsigned i = 0; event && i < event->field_count; i++)
@@ -435,6 +454,16 @@ const struct function value_rows[] = {
 	  "user stack; ustack(n) has at most n frames", "@[ustack(5)] = count();" },
 	{ "kstack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_KSTACK,
 	  "kernel stack; kstack(n) likewise", "@[kstack] = count();" },
+	{ "langstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_ANY,
+	  "stack of the script that the thread runs", "@[langstack] = count();" },
+	{ "pystack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PYTHON,
+	  "stack of the Python code", "@[pystack(5)] = count();" },
+	{ "phpstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PHP,
+	  "stack of the PHP code", "@[phpstack] = count();" },
+	{ "rbstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_RUBY,
+	  "stack of the Ruby code", "@[rbstack] = count();" },
+	{ "plstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PERL,
+	  "stack of the Perl code", "@[plstack] = count();" },
 	{ "cgroup", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_CGROUP,
 	  "number of the control group", "@[cgroup] = count();" },
 	{ "curtask", "", GROUP_VALUE, 0, 0, RESULT_U64, check_task, lower_builtin, BUILTIN_TASK,

@@ -49,7 +49,7 @@ static int take_record(void *arg, struct str bytes)
 	if (session_is_muted(t))
 		return 0;
 	/* mmap events precede this record: read them now, because the process may end. */
-	if (t->facts.uses_stacks)
+	if (t->facts.uses_stacks || t->facts.uses_langs)
 		session_read_watch(t);
 	err = report_record(t->report, &t->engine->maps, bytes, &t->out, &action, &t->exit_code);
 	if (err)

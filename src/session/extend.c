@@ -328,6 +328,7 @@ static void note_event(void *arg, const struct image_event *event)
 	if (t->facts.uses_stacks)
 		note_mapping(t, event);
 	session_note_stacks(t, event);
+	session_note_lang(t, event);
 }
 
 /* Follow the children of followed processes that were not heard of. */

@@ -14,6 +14,7 @@
 #include "engine/bpf/kernel.h"
 #include "engine/native/native.h"
 #include "find/process.h"
+#include "lang/lang.h"
 
 /* The options of a caller, checked and as large as ours. It may have been built with a smaller
  * struct: the members that it lacks are zero. */
@@ -228,7 +229,7 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 {
 	int err;
 
-	if (!t->facts.uses_stacks && !t->facts.needs_images)
+	if (!t->facts.uses_stacks && !t->facts.uses_langs && !t->facts.needs_images)
 		return;
 	err = image_watch_open(true, &t->watch, NULL);
 	t->polls_maps = err && t->facts.needs_images && has_native(&t->engines);
@@ -321,6 +322,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.agent_fd = t->agent.fd > 0 ? t->agent.fd : 0,
 		.events = t->options.events,
 		.unwind = t->unwind,
+		.langs = t->langs,
 		.log = t->options.verbose ? &t->log : NULL,
 	};
 	int err = open_engines(t, &options, d);
@@ -380,6 +382,8 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		err = session_compile(t, script, d);
 	if (!err && t->options.command)
 		err = open_process(t, d);
+	if (!err && t->facts.uses_langs)
+		err = lang_names_new(&t->langs);
 	if (!err)
 		err = symbols_new(&t->symbols);
 	if (!err)
@@ -391,6 +395,7 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 	if (!err && (t->options.lines || t->facts.show_debug_info))
 		symbols_want_lines(t->symbols);
 	options.trunc_trailer = t->facts.trunc_trailer;
+	options.langs = t->langs;
 	if (!err)
 		err = report_new(t->program, &options, t->symbols, &t->report);
 	return err ? err : clock_init(&t->clock, t->program);
@@ -422,6 +427,7 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	native_agent_close(&t->agent);
 	report_free(t->report);
 	symbols_free(t->symbols);
+	lang_names_free(t->langs);
 	script_free(t->script);
 	finder_free(t->finder);
 	image_watch_close(t->watch);

@@ -124,6 +124,7 @@ struct nopal_trace {
 	struct symbols *symbols;
 	struct unwind_tables *unwind; /* NULL: no stacks are walked by them */
 	struct stack_watch stacks;
+	struct lang_names *langs; /* NULL: no stack of a script is wanted */
 	struct report *report;
 
 	pid_t pid; /* -p, or the command; 0: every process */
@@ -175,6 +176,11 @@ int session_compile(struct nopal_trace *t, const char *script, struct diag *d);
 int session_sites(void *self, const struct find_query *q, found_fn *fn, void *arg, struct diag *d);
 /* The command has called exec: search for probes in its images, attach them, watch for others. */
 int session_attach_command(struct nopal_trace *t, struct diag *d);
+/* lang.c: Language runtimes of the processes that are traced, for stacks of scripts. All do nothing
+ * when the script has none. */
+void session_see_langs(struct nopal_trace *t); /* those that there are now */
+void session_note_lang(struct nopal_trace *t, const struct image_event *event);
+
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
  * named. */
 void session_open_watch(struct nopal_trace *t, struct diag *d);

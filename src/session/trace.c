@@ -172,6 +172,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		symbols_see(t->symbols, t->pid);
 	else if (t->facts.uses_stacks)
 		symbols_see_all(t->symbols);
+	session_see_langs(t);
 	clock_start(&t->clock);
 	return child_release(&t->child, d);
 }

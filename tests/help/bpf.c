@@ -238,7 +238,8 @@ static void show_value(struct buf *b, const struct value *v)
 			buf_printf(b, "!%u", v->flags);
 		break;
 	case TYPE_USTACK:
-	case TYPE_KSTACK: buf_printf(b, "stack %zu", v->bytes.len / 8); break;
+	case TYPE_KSTACK:
+	case TYPE_LSTACK: buf_printf(b, "stack %zu", v->bytes.len / 8); break;
 	default: buf_s64(b, (int64_t)v->bits); break;
 	}
 }

@@ -124,6 +124,7 @@ static void show_value(const struct value *v, struct buf *out)
 		break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK:
+	case TYPE_LSTACK:
 		buf_printf(out, "%llu/", (unsigned long long)v->extra);
 		show_words(v, out);
 		break;

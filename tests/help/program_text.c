@@ -134,6 +134,7 @@ static void read_form(struct test_program *t, char form, bool is_unsigned, struc
 		break;
 	case 's': out->size = read_size(t); break;
 	case 'f': out->size = 8 * read_size(t); break;
+	case 'p': out->size = 16 * read_size(t); break;
 	case 'i': out->is_signed = read_sign(t); break;
 	case 'h':
 		want(t, "(");
@@ -162,13 +163,13 @@ struct type read_type(struct test_program *t)
 		{"float", TYPE_FLOAT, 'b'},   {"string", TYPE_STR, 's'},
 		{"buffer", TYPE_BUF, 's'},    {"name", TYPE_NAME, 0},
 		{"none", TYPE_NONE, 0},	      {"ustack", TYPE_USTACK, 'f'},
-		{"kstack", TYPE_KSTACK, 'f'}, {"usym", TYPE_DISPLAY, 'd'},
-		{"ksym", TYPE_DISPLAY, 'd'},  {"time", TYPE_DISPLAY, 'd'},
-		{"count", TYPE_COUNT, 0},     {"sum", TYPE_SUM, 'i'},
-		{"min", TYPE_MIN, 'i'},	      {"max", TYPE_MAX, 'i'},
-		{"bit_or", TYPE_BIT_OR, 0},   {"avg", TYPE_AVG, 'i'},
-		{"stats", TYPE_STATS, 'i'},   {"lhist", TYPE_LHIST, 'l'},
-		{"hist", TYPE_HIST, 'h'},
+		{"lstack", TYPE_LSTACK, 'p'}, {"kstack", TYPE_KSTACK, 'f'},
+		{"usym", TYPE_DISPLAY, 'd'},  {"ksym", TYPE_DISPLAY, 'd'},
+		{"time", TYPE_DISPLAY, 'd'},  {"count", TYPE_COUNT, 0},
+		{"sum", TYPE_SUM, 'i'},	      {"min", TYPE_MIN, 'i'},
+		{"max", TYPE_MAX, 'i'},	      {"bit_or", TYPE_BIT_OR, 0},
+		{"avg", TYPE_AVG, 'i'},	      {"stats", TYPE_STATS, 'i'},
+		{"lhist", TYPE_LHIST, 'l'},   {"hist", TYPE_HIST, 'h'},
 	};
 	struct type out = {0};
 

@@ -106,6 +106,7 @@ static const struct {
 	{"name", {.kind = TYPE_NAME}},
 	{"ustack", {.kind = TYPE_USTACK, .size = 64}},
 	{"kstack", {.kind = TYPE_KSTACK, .size = 64}},
+	{"lstack", {.kind = TYPE_LSTACK, .size = 64}},
 	{"usym", DISPLAY_TYPE("usym", 2)},
 	{"ksym", DISPLAY_TYPE("ksym", 2)},
 	{"count", {.kind = TYPE_COUNT}},
@@ -289,7 +290,8 @@ void put_value(struct arena *a, const struct type *t, struct str *s, bool packed
 	case TYPE_STR:
 	case TYPE_BUF: put_text(a, t, s, packed, out); break;
 	case TYPE_USTACK:
-	case TYPE_KSTACK: put_stack(t, s, packed, out); break;
+	case TYPE_KSTACK:
+	case TYPE_LSTACK: put_stack(t, s, packed, out); break;
 	case TYPE_DISPLAY: { /* PID:address */
 		int64_t pid = take_number(s);
 

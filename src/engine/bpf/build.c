@@ -248,7 +248,7 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
 	if (!err)
-		err = walk_open(e, d);
+		err = walk_open(e, d) ?: lang_open(e, p, d);
 	return err ?: bpf_plan(e, p, &frames, &scratch, d) ?: bpf_scratch(e, scratch, d) ?:
 	       make_ring(e, p, d) ?: bpf_load(e, p, frames, false, d);
 }

@@ -29,6 +29,7 @@ static int bpf_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 {
 	struct bpf_engine *e = self;
 
+	lang_drain(e);
 	return map < e->store_count ? store_each(&e->stores[map], e->world.cpus, fn, arg) : -EINVAL;
 }
 
@@ -69,6 +70,8 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 					       .mappings_fd = -1,
 					       .processes_fd = -1,
 					       .files_fd = -1};
+	e->world.lang_fd = e->world.seen_fd = e->world.definitions_fd = -1;
+	e->definitions.fd = e->definitions.wait_fd = -1;
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
 	/* How a program will be attached is decided when it is loaded. */
@@ -138,6 +141,7 @@ static void bpf_close(struct engine *engine)
 	groups_close(&e->groups);
 	walk_close(e);
 	ring_close(&e->ring);
+	lang_close(e);
 	if (e->control)
 		munmap(e->control, e->control_size);
 	close_fd(e->world.control_fd);
@@ -219,7 +223,7 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	int err;
 
 	e->before = (struct before_extend){first, e->uprobes.count, e->program};
-	err = bpf_renew(e, p, d) ?: bpf_plan(e, p, &frames, &scratch, d);
+	err = bpf_renew(e, p, d) ?: lang_open(e, p, d) ?: bpf_plan(e, p, &frames, &scratch, d);
 	/* The first program may have had no probes at all, and so no scratch memory. */
 	err = err ?: bpf_scratch(e, scratch, d) ?: bpf_load(e, p, frames, true, d) ?:
 	      sites_leave_out(e, *first, false, d) ?: attach_from(e, *first, true, d);
@@ -310,10 +314,29 @@ static int drain_unsent(struct bpf_engine *e, record_fn *fn, void *arg)
 	return given;
 }
 
+/* A record on its way out: the functions in its stacks were sent before it. */
+struct taken {
+	struct bpf_engine *e;
+	record_fn *fn;
+	void *arg;
+};
+
+static int take_after_definitions(void *arg, struct str bytes)
+{
+	const struct taken *t = arg;
+
+	lang_drain(t->e);
+	return t->fn(t->arg, bytes);
+}
+
 static int drain_now(struct bpf_engine *e, record_fn *fn, void *arg)
 {
-	int n = ring_drain(&e->ring, fn, arg), more;
+	struct taken taken = {e, fn, arg};
+	int n, more;
 
+	lang_drain(e);
+	n = e->world.lang_fd >= 0 ? ring_drain(&e->ring, take_after_definitions, &taken)
+				  : ring_drain(&e->ring, fn, arg);
 	if (n < 0)
 		return n;
 	more = drain_unsent(e, fn, arg);
@@ -335,6 +358,7 @@ static int bpf_drain(struct engine *engine, int timeout_ms, record_fn *fn, void 
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 	int n = 0, left = timeout_ms;
 
+	lang_drain(e); /* also where there are no records: maps have stacks, too */
 	if (e->ring.fd < 0) {
 		struct timespec t = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
 
@@ -432,6 +456,7 @@ const struct engine_ops engine_bpf = {
 	.build = bpf_build,
 	.attach = bpf_attach,
 	.extend = bpf_extend,
+	.learn = bpf_learn,
 	.retract = bpf_retract,
 	.rearm = bpf_rearm,
 	.run = bpf_run,

@@ -40,11 +40,6 @@ bool type_is_text(const struct type *t)
 	return t->kind == TYPE_STR || t->kind == TYPE_BUF;
 }
 
-bool type_is_stack(const struct type *t)
-{
-	return t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK;
-}
-
 uint32_t slot_used(const struct type *t)
 {
 	return (uint32_t)type_memory(t) + (type_is_text(t) ? TEXT_SLOP : 0);
@@ -216,6 +211,8 @@ static void place_slots(struct plan *p)
 		 * bytes: so twice that must be ours. */
 		if (type_is_text(t) && f->padded[s] && t->size > STORE_SHORT)
 			size += t->size;
+		if (t->kind == TYPE_LSTACK)
+			size += LANG_WORK;
 		if (!f->is_lean && !type_is_text(t) && !type_is_stack(t) && size <= SMALL_SLOT &&
 		    f->stack - (int32_t)size >= STACK_END) {
 			f->stack -= (int32_t)size;

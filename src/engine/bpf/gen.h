@@ -30,9 +30,10 @@
 #define STACK_END    (-480) /* the kernel needs the rest for loops */
 /* clang-format on */
 
-#define TEXT_SLOP 8 /* bytes after the text of a slot, so that a read can see it was too long */
-#define HEAD_SIZE 8 /* of text_head, stack_head, record_head */
-#define GEN_WALK_SIZE 176 /* bytes that a walk needs after the frames of a user stack */
+#define TEXT_SLOP     8 /* bytes after the text of a slot, so that a read can see it was too long */
+#define HEAD_SIZE     8 /* of text_head, stack_head, record_head */
+#define GEN_WALK_SIZE 176  /* bytes that a walk needs after the frames of a user stack */
+#define LANG_WORK     7168 /* after the frames of a script's stack: what gen_lang.c works with */
 
 /* Counters and constants all programs share: one array entry of 64-bit words. */
 #define SENT_STRIPES 16 /* CPUs that count apart; a power of two */
@@ -79,6 +80,12 @@ struct gen_walk_maps {
 	uint32_t file_inode, inode_number, inode_super, super_device;
 };
 
+/* Bytes from the start of the kernel's struct task_struct; own_exec 0: the last four are not known.
+ */
+struct lang_places {
+	uint32_t thread_pointer, parent, tgid, parent_exec, own_exec;
+};
+
 /* What the code of every unit refers to. */
 struct gen_world {
 	const struct store *stores;
@@ -96,7 +103,10 @@ struct gen_world {
 	enum loops loops;
 	struct gen_walk_maps walk;
 	/* Whose events count: */
-	pid_t pid;		 /* 0: all */
+	pid_t pid; /* 0: all */
+	/* Stacks of scripts, see lang.c; -1: no clause has one. */
+	int lang_fd, seen_fd, definitions_fd;
+	struct lang_places lang_places;
 	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */
 	uint64_t ns_dev, ns_ino; /* pid namespace when it is not the initial one; 0 */
 };
@@ -161,7 +171,6 @@ struct gen {
 int frame_plan(struct arena *a, const struct program *p, const struct clause *c, enum loops loops,
 	       struct frame *out);
 bool type_is_text(const struct type *t);
-bool type_is_stack(const struct type *t);
 /* Bytes of a slot that mean something: its memory, and the zeros after a text. */
 uint32_t slot_used(const struct type *t);
 
@@ -217,7 +226,7 @@ gen_fn gen_jump, gen_branch, gen_loop, gen_next, gen_return;
 gen_fn gen_arg, gen_reg, gen_field, gen_builtin, gen_load, gen_signal, gen_write;
 gen_fn gen_put_word, gen_get_word, gen_zero_slot, gen_copy_slot, gen_copy_part;
 gen_fn gen_literal, gen_append, gen_str, gen_buf, gen_comm, gen_stack, gen_field_str, gen_kernel_str, gen_strcmp;
-gen_fn gen_map, gen_emit;
+gen_fn gen_lang, gen_map, gen_emit;
 /* clang-format on */
 
 /* gen_loop.c */

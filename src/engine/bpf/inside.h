@@ -50,12 +50,13 @@ struct bpf_engine {
 	uint32_t store_count;
 	struct groups groups;
 	struct ring ring;
-	struct links links;   /* all but uprobes */
-	struct links uprobes; /* closed and made again by rearm */
-	uint64_t takeovers;   /* rearmed for so many of them */
-	uint64_t main_ended;  /* when it was first seen that the main thread had, ns */
-	bool files_missed;    /* ... and files mapped since are not armed */
-	bool everybody;	      /* the kernel cannot filter: its main thread has ended */
+	struct ring definitions; /* of lang.c */
+	struct links links;	 /* all but uprobes */
+	struct links uprobes;	 /* closed and made again by rearm */
+	uint64_t takeovers;	 /* rearmed for so many of them */
+	uint64_t main_ended;	 /* when it was first seen that the main thread had, ns */
+	bool files_missed;	 /* ... and files mapped since are not armed */
+	bool everybody;		 /* the kernel cannot filter: its main thread has ended */
 	struct loaded *first, **last;
 	struct before_extend before;
 	struct walk_memory {
@@ -112,6 +113,13 @@ void log_program(struct buf *out, struct kernel_program k, const struct unit *u,
 /* The error message for it. `clause` is the only one in the program, or NULL. */
 int refusal_report(enum refusal why, int err, struct str words, const struct gen_world *w,
 		   const struct program *p, const struct clause *clause, struct diag *d);
+
+/* lang.c: what stacks of scripts need, if a clause has one */
+int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d);
+void lang_close(struct bpf_engine *e);
+/* Take the definitions that have come, so that the records after them have names. */
+void lang_drain(struct bpf_engine *e);
+void bpf_learn(struct engine *engine);
 
 /* follow.c: the set of followed processes, kept by two small programs of our own in the kernel. A
  * child is in the set before it runs its first instruction, so none of its events is missed. */

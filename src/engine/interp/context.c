@@ -285,3 +285,13 @@ void read_stack(struct run *r, const struct insn *i)
 	if (head.count)
 		memcpy(to + sizeof(head), frames, 8 * (size_t)head.count);
 }
+
+/* Recorded events have no memory of an interpreter. */
+void no_lang_stack(struct run *r, const struct insn *i)
+{
+	struct stack_head head = {.pid = r->c->stack_pid};
+	char *to = run_slot(r, i->s);
+
+	memset(to, 0, type_memory(run_type(r, i->s)));
+	memcpy(to, &head, sizeof(head));
+}

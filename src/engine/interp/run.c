@@ -123,6 +123,7 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_COMM: put_text(r, i->s, r->c->comm, 0); break;
 	case OP_USTACK:
 	case OP_KSTACK: read_stack(r, i); break;
+	case OP_LSTACK: no_lang_stack(r, i); break;
 	case OP_FIELD_STR: read_field_str(r, i); break;
 	case OP_STRCMP: regs[i->d] = compare_texts(r, i); break;
 	case OP_APPEND: append_text(r, i); break;

@@ -276,7 +276,7 @@ static void add_slot(struct run *r, uint16_t slot)
 
 	if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
 		size = sizeof(struct text_head) + ((const struct text_head *)from)->len;
-	if (t->kind == TYPE_USTACK || t->kind == TYPE_KSTACK)
+	if (type_is_stack(t))
 		size = sizeof(struct stack_head) + 8 * ((const struct stack_head *)from)->count;
 	buf_add(&r->e->record, from, size);
 	buf_fill(&r->e->record, '\0', -size % 8);

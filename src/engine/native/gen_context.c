@@ -225,6 +225,7 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 {
 	(void)p;
 	switch (in->op) {
+	case OP_LSTACK: return "only the kernel reads the stack of a script so far";
 	case OP_KSTACK: return "only the kernel sees its own stack";
 	case OP_EACH:
 	case OP_EACH_COPY: return "only the kernel and the tracer loop over maps";

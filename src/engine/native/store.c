@@ -54,7 +54,8 @@ enum form native_form(const struct type *t)
 	case TYPE_STR:
 	case TYPE_BUF: return FORM_TEXT;
 	case TYPE_USTACK:
-	case TYPE_KSTACK: return FORM_STACK;
+	case TYPE_KSTACK:
+	case TYPE_LSTACK: return FORM_STACK;
 	default: return FORM_WORDS;
 	}
 }

@@ -1,0 +1,332 @@
+/* Stacks of scripts: the walk of lang/walk.c and lang/perl.c as eBPF. What differs between
+ * languages and versions is data, in the target of the process (struct lang_target), so the code is
+ * the same for all of them.
+ *
+ * Frames are written to the slot. Memory after it, of the same scratch entry, has what the walk
+ * works with: what it reads from there on the verifier knows nothing of, so paths merge, and bounds
+ * are checked where they are used. */
+#include "engine/bpf/gen_lang.h"
+
+#include <errno.h>
+
+_Static_assert(AT_BYTES + LANG_BYTES <= LANG_WORK, "memory for the walk");
+
+void lang_get(const struct lang_code *w, int dst, enum cell cell)
+{
+	code_load(w->c, 8, dst, SCRATCH, w->work + AT_CELLS + 8 * (int)cell);
+}
+
+void lang_set(const struct lang_code *w, enum cell cell, int src)
+{
+	code_store(w->c, 8, SCRATCH, w->work + AT_CELLS + 8 * (int)cell, src);
+}
+
+void lang_zero(const struct lang_code *w, enum cell cell)
+{
+	code_store_imm(w->c, 8, SCRATCH, w->work + AT_CELLS + 8 * (int)cell, 0);
+}
+
+void lang_field(const struct lang_code *w, int dst, int offset, int size)
+{
+	code_load(w->c, size, dst, TMP, offset);
+}
+
+/* `len` bytes at TMP2 (0: as many as R2 says) to scratch memory at R1 + `to`, or to the stack; R0
+ * is 0 or not. R1 and R2 must be set again for the second try. */
+static void copy_user(const struct lang_code *w, int base, int32_t to, int64_t len, int ok)
+{
+	for (int sleeping = 0; sleeping <= gen_may_sleep(w->g); sleeping++) {
+		code_helper(w->c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
+			    SUM(base, to), IMM(len), REG(TMP2));
+		code_jump_imm(w->c, BPF_JEQ, R0, 0, ok);
+	}
+}
+
+void lang_read(const struct lang_code *w, int size, int fail)
+{
+	int ok = code_label(w->c);
+
+	copy_user(w, FRAME, STACK_A, size, ok);
+	code_jump(w->c, fail);
+	code_bind(w->c, ok);
+	code_load(w->c, size, R1, FRAME, STACK_A);
+}
+
+void lang_follow(const struct lang_code *w, enum cell from, int offset, int size)
+{
+	lang_get(w, TMP2, from);
+	lang_field(w, R1, offset, size);
+	code_alu(w->c, BPF_ADD, TMP2, R1);
+	lang_read(w, 8, w->unreadable);
+}
+
+void lang_round(const struct lang_code *w, int32_t most, int end)
+{
+	lang_get(w, R1, CELL_ROUNDS);
+	code_jump_imm(w->c, BPF_JGE, R1, most, end);
+	code_alu_imm(w->c, BPF_ADD, R1, 1);
+	lang_set(w, CELL_ROUNDS, R1);
+	code_may_goto(w->c, end);
+}
+
+/* R1 = the word of the kernel at R3 */
+static void lang_kernel(const struct lang_code *w, int fail)
+{
+	code_helper(w->c, BPF_FUNC_probe_read_kernel, SUM(FRAME, STACK_A), IMM(8), REG(R3));
+	code_jump_imm(w->c, BPF_JNE, R0, 0, fail);
+	code_load(w->c, 8, R1, FRAME, STACK_A);
+}
+
+/* ---- the target of the process */
+
+/* TMP = the entry of the number in R0; to `none` when there is none. */
+static void look_up(const struct lang_code *w, int64_t kind, int none)
+{
+	struct code *c = w->c;
+
+	code_const(c, R1, kind << 32);
+	code_alu(c, BPF_OR, R0, R1);
+	code_store(c, 8, FRAME, STACK_KEY, R0);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY));
+	code_jump_imm(c, BPF_JEQ, R0, 0, none);
+	code_mov(c, TMP, R0);
+}
+
+/* R1 = a word of the task in a cell */
+static void read_task(const struct lang_code *w, enum cell task, uint32_t at)
+{
+	lang_get(w, R3, task);
+	code_alu_imm(w->c, BPF_ADD, R3, (int32_t)at);
+	lang_kernel(w, w->no_runtime);
+}
+
+/* A child of fork is what its parent is until one of them calls exec. The kernel counts each task's
+ * calls of exec, and a child knows that count of its parent's at the fork, which was its own then,
+ * too. The tracer hears of the fork later than the child runs. */
+static void adopt_from_parent(const struct lang_code *w, int64_t kind)
+{
+	const struct lang_places *p = &w->g->world->lang_places;
+	struct code *c = w->c;
+
+	if (!p->own_exec || w->g->world->ns_ino) {
+		code_jump(c, w->no_runtime);
+		return;
+	}
+	code_call(c, BPF_FUNC_get_current_task);
+	lang_set(w, CELL_TASK, R0);
+	read_task(w, CELL_TASK, p->parent_exec);
+	lang_set(w, CELL_EXEC, R1);
+	read_task(w, CELL_TASK, p->own_exec);
+	lang_get(w, R2, CELL_EXEC);
+	code_jump_if(c, BPF_JNE, R1, R2, w->no_runtime);
+	read_task(w, CELL_TASK, p->parent);
+	lang_set(w, CELL_TASK, R1);
+	read_task(w, CELL_TASK, p->own_exec);
+	lang_get(w, R2, CELL_EXEC);
+	code_jump_if(c, BPF_JNE, R1, R2, w->no_runtime);
+	read_task(w, CELL_TASK, p->tgid);
+	code_alu32(c, BPF_MOV, R0, R1);
+	look_up(w, kind, w->no_runtime);
+	code_call(c, BPF_FUNC_get_current_pid_tgid);
+	code_alu_imm(c, BPF_RSH, R0, 32);
+	code_const(c, R1, kind << 32);
+	code_alu(c, BPF_OR, R0, R1);
+	code_store(c, 8, FRAME, STACK_KEY, R0);
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY),
+		    REG(TMP), IMM(BPF_ANY));
+}
+
+/* The head of the slot, and TMP. */
+static void find_target(const struct lang_code *w, const struct insn *in)
+{
+	struct code *c = w->c;
+	int has = code_label(c), none = code_label(c);
+
+	code_store_imm(c, 4, SCRATCH, w->frames - HEAD_SIZE, 0);
+	lang_zero(w, CELL_COUNT);
+	lang_zero(w, CELL_ROUNDS);
+	gen_pid(w->g, false);
+	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE + 4, R0);
+	lang_set(w, CELL_PID, R0);
+	look_up(w, in->imm, none);
+	code_jump(c, has);
+	code_bind(c, none);
+	adopt_from_parent(w, in->imm);
+	code_bind(c, has);
+}
+
+/* ---- the state of the thread */
+
+static void find_self(const struct lang_code *w)
+{
+	code_call(w->c, BPF_FUNC_get_current_task);
+	code_mov(w->c, R3, R0);
+	code_alu_imm(w->c, BPF_ADD, R3, (int32_t)w->g->world->lang_places.thread_pointer);
+	lang_kernel(w, w->unreadable);
+	lang_set(w, CELL_SELF, R1);
+}
+
+/* R1 = the variable of the thread; 0: it has none */
+static void find_tls(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int has = code_label(c);
+
+	code_const(c, R1, 1);
+	lang_field(w, TMP2, TARGET(root));
+	code_jump_imm(c, BPF_JEQ, TMP2, 0, has);
+	lang_read(w, 8, w->unreadable);
+	code_bind(c, has);
+	code_jump_imm(c, BPF_JGT, R1, UINT16_MAX, w->unreadable);
+	code_alu_imm(c, BPF_LSH, R1, 4);
+	lang_set(w, CELL_STATE, R1);
+	lang_get(w, TMP2, CELL_SELF);
+	code_alu_imm(c, BPF_ADD, TMP2, 8);
+	lang_read(w, 8, w->unreadable);
+	code_mov(c, TMP2, R1);
+	lang_get(w, R1, CELL_STATE);
+	code_alu(c, BPF_ADD, TMP2, R1);
+	lang_read(w, 8, w->unreadable);
+	code_jump_imm(c, BPF_JEQ, R1, 0, w->no_thread);
+	code_jump_imm(c, BPF_JEQ, R1, -1, w->no_thread);
+	code_mov(c, TMP2, R1);
+	lang_field(w, R1, TARGET(tls_offset));
+	code_alu(c, BPF_ADD, TMP2, R1);
+	lang_read(w, 8, w->unreadable);
+}
+
+/* R1 = the thread of Python's lists that has this thread's pointer; 0: none */
+static void find_python_thread(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int again, look = code_label(c), go_on = code_label(c), found = code_label(c);
+
+	lang_field(w, TMP2, TARGET(root));
+	lang_field(w, R1, TARGET(shape.interpreters));
+	code_alu(c, BPF_ADD, TMP2, R1);
+	lang_read(w, 8, w->unreadable);
+	lang_set(w, CELL_NEXT, R1);
+	lang_zero(w, CELL_END);
+	again = code_here(c);
+	lang_get(w, R1, CELL_END);
+	code_jump_imm(c, BPF_JNE, R1, 0, look);
+	lang_get(w, R1, CELL_NEXT);
+	code_jump_imm(c, BPF_JEQ, R1, 0, found);
+	lang_follow(w, CELL_NEXT, TARGET(shape.first_thread));
+	lang_set(w, CELL_END, R1);
+	lang_follow(w, CELL_NEXT, TARGET(shape.next_interpreter));
+	lang_set(w, CELL_NEXT, R1);
+	code_jump(c, go_on);
+	code_bind(c, look);
+	lang_follow(w, CELL_END, TARGET(shape.thread_pointer));
+	lang_get(w, R2, CELL_SELF);
+	lang_get(w, R3, CELL_END);
+	lang_set(w, CELL_STATE, R3);
+	code_mov(c, R4, R1);
+	code_mov(c, R1, R3);
+	code_jump_if(c, BPF_JEQ, R4, R2, found);
+	lang_follow(w, CELL_END, TARGET(shape.next_thread));
+	lang_set(w, CELL_END, R1);
+	code_bind(c, go_on);
+	lang_round(w, LANG_ROUNDS_MOST, w->unreadable);
+	code_jump(c, again);
+	code_bind(c, found);
+	lang_zero(w, CELL_ROUNDS);
+}
+
+static void find_state(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int has = code_label(c), tls = code_label(c), python = code_label(c), root = code_label(c);
+
+	find_self(w);
+	lang_field(w, R1, TARGET(shape.start));
+	code_jump_imm(c, BPF_JEQ, R1, LANG_START_ROOT, root);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_START_TLS, tls);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_START_PYTHON, python);
+	lang_field(w, TMP2, TARGET(root));
+	lang_read(w, 8, w->unreadable);
+	code_jump(c, has);
+	code_bind(c, root);
+	lang_field(w, R1, TARGET(root));
+	code_jump(c, has);
+	code_bind(c, tls);
+	find_tls(w);
+	code_jump(c, has);
+	code_bind(c, python);
+	find_python_thread(w);
+	code_bind(c, has);
+	code_jump_imm(c, BPF_JEQ, R1, 0, w->no_thread);
+	lang_set(w, CELL_STATE, R1);
+}
+
+/* ---- the end: a note when it was not the root, as a frame without an object, if there is room;
+ * the head */
+
+static void end_walk(const struct lang_code *w)
+{
+	const struct {
+		int label;
+		enum lang_note note;
+	} ends[] = {
+		{w->unreadable, LANG_UNREADABLE},
+		{w->no_thread, LANG_NO_THREAD},
+		{w->no_runtime, LANG_NO_RUNTIME},
+		{w->limit, LANG_LIMIT},
+		{w->root, LANG_ROOT},
+	};
+	struct code *c = w->c;
+	int note = code_label(c), done = code_label(c);
+
+	for (size_t i = 0; i < COUNT(ends); i++) {
+		code_bind(c, ends[i].label);
+		code_const(c, R4, ends[i].note);
+		code_jump(c, note);
+	}
+	code_bind(c, note);
+	lang_get(w, R1, CELL_COUNT);
+	code_jump_imm(c, BPF_JEQ, R4, LANG_ROOT, done);
+	code_jump_imm(c, BPF_JGE, R1, (int32_t)w->most, done);
+	code_mov(c, R2, R1);
+	code_alu_imm(c, BPF_LSH, R2, 4);
+	code_alu(c, BPF_ADD, R2, SCRATCH);
+	code_store_imm(c, 8, R2, w->frames, 0);
+	code_store(c, 8, R2, w->frames + 8, R4);
+	code_alu_imm(c, BPF_ADD, R1, 1);
+	code_bind(c, done);
+	code_alu_imm(c, BPF_LSH, R1, 1); /* words */
+	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE, R1);
+}
+
+void gen_lang(struct gen *g, const struct insn *in)
+{
+	struct spill slot = gen_slot(g, in->s);
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	struct code *c = g->code;
+	struct lang_code w = {.g = g,
+			      .c = c,
+			      .frames = slot.offset + HEAD_SIZE,
+			      .work = slot.offset + HEAD_SIZE + (int32_t)size,
+			      .most = size / 16,
+			      .unreadable = code_label(c),
+			      .no_thread = code_label(c),
+			      .no_runtime = code_label(c),
+			      .limit = code_label(c),
+			      .root = code_label(c),
+			      .frame = code_label(c),
+			      .blocks = code_label(c),
+			      .add = code_label(c),
+			      .next = code_label(c),
+			      .finish = code_label(c)};
+
+	if (g->world->lang_fd < 0 || !slot.in_scratch) {
+		gen_fail(g, -EINVAL, "bad-program", "a stack of a script is not possible here");
+		return;
+	}
+	if (g->frame->padded[in->s])
+		gen_zero(g, slot, HEAD_SIZE, size);
+	find_target(&w, in);
+	find_state(&w);
+	lang_frames(&w);
+	end_walk(&w);
+}

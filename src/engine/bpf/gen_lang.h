@@ -1,0 +1,77 @@
+/* The walk of a script's stack as it is emitted: what gen_lang*.c share. */
+#ifndef NOPAL_ENGINE_BPF_GEN_LANG_H
+#define NOPAL_ENGINE_BPF_GEN_LANG_H
+
+#include "engine/bpf/gen.h"
+#include "lang/lang.h"
+
+#define LANG_ROUNDS_MOST 4096 /* threads that are looked at, and frames that are none */
+
+/* Words that the walk remembers. */
+enum cell {
+	CELL_COUNT, /* frames */
+	CELL_ROUNDS,
+	CELL_SELF, /* the thread pointer */
+	CELL_STATE,
+	CELL_NEXT,   /* the next frame; of threads: the interpreter; of blocks: the stack below */
+	CELL_END,    /* of an array; of threads: the thread; of blocks: the blocks */
+	CELL_NUMBER, /* of blocks: of the next, from the last to 0; negative: none is left */
+	CELL_BLOCK,
+	CELL_STATEMENT,
+	CELL_KEY, /* three words, the key of `seen`: */
+	CELL_OBJECT = CELL_KEY,
+	CELL_PID,
+	CELL_POSITION_KEY,
+	CELL_POSITION,
+	CELL_TIMES, /* of steps */
+	CELL_LEN,
+	CELL_TASK,
+	CELL_EXEC,
+	CELLS,
+};
+
+/* Where it is, from the end of the slot; the last part is what is sent. */
+#define AT_FRAME     0
+#define AT_CELLS     (AT_FRAME + LANG_FRAME_MOST + 8)
+#define AT_REGISTERS (AT_CELLS + 8 * CELLS)
+#define AT_HEAD	     (AT_REGISTERS + 8 * LANG_REGISTERS)
+#define AT_CHUNKS    (AT_HEAD + (int32_t)offsetof(struct lang_definition, chunks))
+#define AT_BYTES     (AT_HEAD + (int32_t)sizeof(struct lang_definition))
+
+/* A walk that is being emitted. TMP is the target throughout; TMP2 an address to read from. */
+struct lang_code {
+	struct gen *g;
+	struct code *c;
+	int32_t frames, work; /* in scratch memory */
+	uint32_t most;	      /* frames */
+	/* labels */
+	int unreadable, no_thread, no_runtime, limit, root, frame, blocks, add, next, finish;
+};
+
+/* Offset and size of a field, for lang_field() and lang_follow(). */
+#define TARGET(field) \
+	(int)offsetof(struct lang_target, field), (int)sizeof(((struct lang_target *)0)->field)
+
+/* gen_lang.c. R1 to R5 and TMP2 do not survive them, unless they are the result. */
+void lang_get(const struct lang_code *w, int dst, enum cell cell);
+void lang_set(const struct lang_code *w, enum cell cell, int src);
+void lang_zero(const struct lang_code *w, enum cell cell);
+/* dst = a field of the target */
+void lang_field(const struct lang_code *w, int dst, int offset, int size);
+/* R1 = `size` bytes of user memory at TMP2 */
+void lang_read(const struct lang_code *w, int size, int fail);
+/* R1 = the word at the address in a cell + a field of the target */
+void lang_follow(const struct lang_code *w, enum cell from, int offset, int size);
+/* One round more; to `end` after too many. */
+void lang_round(const struct lang_code *w, int32_t most, int end);
+
+/* gen_lang_frames.c: from CELL_STATE on, all frames. */
+void lang_frames(const struct lang_code *w);
+
+/* gen_lang_define.c: the frame in CELL_OBJECT and CELL_POSITION. */
+/* Add the upper 16 bits of the object, from its check word. */
+void lang_check(const struct lang_code *w);
+/* When a function is met for the first time, send all that its name is made of. */
+void lang_define(const struct lang_code *w);
+
+#endif

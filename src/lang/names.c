@@ -1,0 +1,320 @@
+/* The runtimes of a run's processes, and the functions that were met in them. A function is known
+ * by its process and its object; what the kernel copied of it is kept, and read as if it were the
+ * process's memory, when a name is asked for. What was not copied is read from the process, if it
+ * lives. */
+#include "lang/inside.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "symbols/maps.h"
+
+#define RUNTIMES_MOST	 8	    /* of a process */
+#define ALL_MOST	 65536	    /* runtimes of all processes */
+#define DEFINITIONS_MOST (1u << 17) /* functions of all processes */
+#define MEMORY_MOST	 (128u << 20)
+
+/* One runtime in one process. Kept until the end, for its number is in definitions. */
+struct known {
+	pid_t pid;
+	bool is_gone, is_first;
+	bool is_given; /* to the kernel */
+	struct lang_runtime runtime;
+	struct lang_target target;
+};
+
+struct definition {
+	struct lang_definition head;
+	char *bytes; /* owned; NULL: none could be kept */
+	size_t len;
+};
+
+struct lang_names {
+	struct known **known;
+	size_t known_count, known_cap;
+	struct hash by_pid;
+	bool is_changed;
+	struct definition *definitions;
+	size_t count, cap;
+	struct hash by_object;
+	size_t memory;
+};
+
+int lang_names_new(struct lang_names **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void lang_names_free(struct lang_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->known_count; i++) {
+		lang_runtime_free(&n->known[i]->runtime);
+		free(n->known[i]);
+	}
+	for (size_t i = 0; i < n->count; i++)
+		free(n->definitions[i].bytes);
+	free(n->known);
+	free(n->definitions);
+	hash_free(&n->by_pid);
+	hash_free(&n->by_object);
+	free(n);
+}
+
+/* ---- processes */
+
+static uint64_t hash_pid(const struct lang_names *n, pid_t pid)
+{
+	return hash_bytes((uintptr_t)n, &pid, sizeof(pid));
+}
+
+/* The first runtime that a process has now, of a kind or any. */
+static struct known *find_known(const struct lang_names *n, pid_t pid, enum lang_kind kind)
+{
+	struct known *found = NULL;
+
+	hash_each(i, &n->by_pid, hash_pid(n, pid)) {
+		struct known *k = n->known[i];
+
+		if (k->pid == pid && !k->is_gone && (kind == LANG_NONE || kind == k->runtime.kind))
+			found = k;
+	}
+	return found;
+}
+
+bool lang_names_has(const struct lang_names *n, pid_t pid)
+{
+	return find_known(n, pid, LANG_NONE);
+}
+
+/* Takes the runtime. */
+static int add_known(struct lang_names *n, pid_t pid, struct lang_runtime *runtime)
+{
+	struct known *k = n->known_count < ALL_MOST ? calloc(1, sizeof(*k)) : NULL;
+	bool is_first = !lang_names_has(n, pid);
+
+	if (!k || array_grow(n->known, n->known_count, n->known_cap) ||
+	    hash_add(&n->by_pid, hash_pid(n, pid), n->known_count)) {
+		free(k);
+		lang_runtime_free(runtime);
+		return -ENOMEM;
+	}
+	k->pid = pid;
+	k->runtime = *runtime;
+	k->runtime.path = buf_as_str(&k->runtime.text);
+	k->is_first = is_first;
+	lang_target(&k->runtime, (uint32_t)n->known_count, &k->target);
+	n->known[n->known_count++] = k;
+	n->is_changed = true;
+	return 0;
+}
+
+static bool is_same(const struct lang_runtime *a, const struct lang_runtime *b)
+{
+	return a->kind == b->kind && a->root == b->root && a->tls_offset == b->tls_offset &&
+	       a->layout == b->layout && str_eq(a->path, b->path);
+}
+
+/* All of a process but those that are still there. */
+static void forget_others(struct lang_names *n, pid_t pid, const struct lang_runtime *found,
+			  int count)
+{
+	hash_each(i, &n->by_pid, hash_pid(n, pid)) {
+		struct known *k = n->known[i];
+		bool is_here = false;
+
+		for (int f = 0; f < count; f++)
+			is_here |= is_same(&k->runtime, &found[f]);
+		if (k->pid != pid || k->is_gone || is_here)
+			continue;
+		k->is_gone = true;
+		k->is_given = false;
+		n->is_changed = true;
+	}
+}
+
+void lang_names_forget(struct lang_names *n, pid_t pid)
+{
+	forget_others(n, pid, NULL, 0);
+}
+
+void lang_names_see(struct lang_names *n, pid_t pid)
+{
+	struct lang_runtime found[RUNTIMES_MOST];
+	struct buf maps = BUF_INIT;
+	int count = maps_read(pid, &maps);
+
+	if (!count && maps.len)
+		count = lang_recognise(pid, buf_as_str(&maps), found, RUNTIMES_MOST);
+	if (count > 0 || (!count && maps.len))
+		forget_others(n, pid, found, count);
+	buf_free(&maps);
+	for (int i = 0; i < count; i++) {
+		const struct known *before = find_known(n, pid, found[i].kind);
+
+		if (before && is_same(&before->runtime, &found[i]))
+			lang_runtime_free(&found[i]);
+		else
+			add_known(n, pid, &found[i]);
+	}
+}
+
+void lang_names_fork(struct lang_names *n, pid_t parent, pid_t child)
+{
+	for (unsigned kind = LANG_NONE + 1; kind < LANG_KINDS; kind++) {
+		const struct known *from = find_known(n, parent, (enum lang_kind)kind);
+		struct lang_runtime copy;
+
+		if (!from || find_known(n, child, (enum lang_kind)kind))
+			continue;
+		copy = from->runtime;
+		copy.text = (struct buf)BUF_INIT;
+		buf_str(&copy.text, from->runtime.path);
+		add_known(n, child, &copy);
+	}
+}
+
+void lang_names_changes(struct lang_names *n, lang_target_fn *fn, void *arg)
+{
+	if (!n->is_changed)
+		return;
+	n->is_changed = false;
+	for (size_t i = 0; i < n->known_count; i++) {
+		struct known *k = n->known[i];
+		const struct lang_target *target = k->is_gone ? NULL : &k->target;
+
+		if (k->is_given || !k->runtime.layout)
+			continue;
+		k->is_given = true;
+		fn(arg, k->pid, k->runtime.kind, target);
+		if (k->is_first)
+			fn(arg, k->pid, LANG_NONE, target);
+	}
+}
+
+/* ---- functions */
+
+static uint64_t hash_object(const struct lang_names *n, uint64_t pid, uint64_t object,
+			    uint64_t position)
+{
+	const uint64_t words[] = {pid, object, position};
+
+	return hash_bytes((uintptr_t)n, words, sizeof(words));
+}
+
+/* The newest definition of an object. */
+static const struct definition *find_definition(const struct lang_names *n, uint64_t pid,
+						struct lang_frame frame)
+{
+	const uint64_t positions[] = {0, frame.position};
+
+	for (unsigned k = 0; k < COUNT(positions); k++)
+		hash_each(i, &n->by_object, hash_object(n, pid, frame.object, positions[k])) {
+			const struct lang_definition *head = &n->definitions[i].head;
+
+			if (head->pid == pid && head->object == frame.object &&
+			    head->position == positions[k])
+				return &n->definitions[i];
+		}
+	return NULL;
+}
+
+/* Chunks lie in the bytes and hold no more than was sent. */
+static bool is_sound(const struct lang_names *n, const struct lang_definition *head, size_t len)
+{
+	if (head->id >= n->known_count || head->pid > INT32_MAX)
+		return false;
+	for (unsigned i = 0; i < LANG_CHUNKS; i++) {
+		const struct lang_chunk *c = &head->chunks[i];
+
+		if (c->len > LANG_CHUNK_MOST || c->at > len || len - c->at < c->len)
+			return false;
+	}
+	return true;
+}
+
+void lang_names_define(struct lang_names *n, struct str bytes)
+{
+	struct definition d;
+
+	if (bytes.len < sizeof(d.head) || bytes.len > sizeof(d.head) + LANG_BYTES)
+		return;
+	memcpy(&d.head, bytes.ptr, sizeof(d.head));
+	d.len = bytes.len - sizeof(d.head);
+	if (!is_sound(n, &d.head, d.len) || n->count >= DEFINITIONS_MOST ||
+	    n->memory + d.len > MEMORY_MOST || array_grow(n->definitions, n->count, n->cap))
+		return;
+	d.bytes = malloc(d.len + 1);
+	if (!d.bytes)
+		return;
+	memcpy(d.bytes, bytes.ptr + sizeof(d.head), d.len);
+	if (hash_add(&n->by_object, hash_object(n, d.head.pid, d.head.object, d.head.position),
+		     n->count)) {
+		free(d.bytes);
+		return;
+	}
+	n->definitions[n->count++] = d;
+	n->memory += d.len;
+}
+
+/* Memory of a process as it was when a function was met, then as it is. */
+struct snapshot {
+	const struct definition *definition; /* NULL: none */
+	pid_t pid;
+};
+
+static bool read_snapshot(void *self, uint64_t address, void *to, size_t len)
+{
+	const struct snapshot *s = self;
+	const pid_t pid = s->pid;
+	struct lang_memory live;
+
+	for (unsigned i = 0; s->definition && i < LANG_CHUNKS; i++) {
+		const struct lang_chunk *c = &s->definition->head.chunks[i];
+
+		if (address < c->address || address - c->address > c->len ||
+		    c->len - (address - c->address) < len)
+			continue;
+		memcpy(to, s->definition->bytes + c->at + (address - c->address), len);
+		return true;
+	}
+	if (!pid)
+		return false;
+	live = lang_memory_of(&pid);
+	return live.read(live.self, address, to, len);
+}
+
+/* Is what lies at the object's address now still what was walked? */
+static bool is_still_it(const struct lang_runtime *r, pid_t pid, struct lang_frame frame)
+{
+	const struct lang_memory live = lang_memory_of(&pid);
+	uint8_t check = r->layout->shape.check;
+	uint32_t word;
+
+	return check == LANG_NOTHING ||
+	       (read_u32(&live, LANG_ADDRESS(frame.object) + check, &word) &&
+		(word & 0xffff) == frame.object >> 48);
+}
+
+void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
+		     struct lang_name *out)
+{
+	struct snapshot s = {find_definition(n, (uint64_t)pid, frame), 0};
+	const struct lang_memory m = {&s, read_snapshot};
+	const struct known *k =
+		s.definition ? n->known[s.definition->head.id] : find_known(n, pid, LANG_NONE);
+
+	buf_clear(&out->function);
+	buf_clear(&out->file);
+	out->line = 0;
+	out->is_hidden = false;
+	if (!k || !k->runtime.layout)
+		return;
+	if (is_still_it(&k->runtime, pid, frame))
+		s.pid = pid;
+	frame.object = LANG_ADDRESS(frame.object);
+	lang_name(&k->runtime, &m, frame, out);
+}

@@ -1,0 +1,117 @@
+/* What the kernel is to copy when it meets a function: for each language the steps from the object
+ * to all that its name is made of, in the order in which NAME.c reads it. The largest piece comes
+ * last. */
+#include "lang/inside.h"
+
+#include <errno.h>
+
+#define TEXT_BYTES 304 /* of a name, with what is before it */
+#define PATH_BYTES 536
+
+/* Steps on their way into a target. */
+struct plan {
+	struct lang_target *t;
+	uint16_t at;
+	uint8_t chunk;
+};
+
+/* to = *(from + offset) */
+static void follow(struct plan *p, uint8_t to, uint8_t from, uint16_t offset)
+{
+	p->t->steps[p->t->step_count++] =
+		(struct lang_step){.from = from, .to = to, .offset = offset};
+}
+
+static void copy(struct plan *p, uint8_t from, uint16_t len)
+{
+	p->t->steps[p->t->step_count++] = (struct lang_step){
+		.copies = 1, .from = from, .chunk = p->chunk++, .len = len, .at = p->at};
+	p->at = (uint16_t)(p->at + ((len + 7u) & ~7u));
+}
+
+static void follow_and_copy(struct plan *p, uint8_t to, uint8_t from, uint16_t offset, uint16_t len)
+{
+	follow(p, to, from, offset);
+	copy(p, to, len);
+}
+
+static void plan_python(struct plan *p, const struct lang_layout *l)
+{
+	const struct python_code *c = &l->python;
+
+	copy(p, 0, 208);
+	follow_and_copy(p, 2, 0, c->filename, PATH_BYTES);
+	follow_and_copy(p, 2, 0, c->qualname == LANG_NOTHING ? c->name : c->qualname, TEXT_BYTES);
+	follow_and_copy(p, 2, 0, c->lines, LANG_CHUNK_MOST);
+}
+
+static void plan_php(struct plan *p, const struct lang_layout *l)
+{
+	copy(p, 0, 184);
+	follow_and_copy(p, 2, 0, 8, TEXT_BYTES);
+	follow_and_copy(p, 2, 0, 16, 16); /* the class */
+	follow_and_copy(p, 2, 2, 8, TEXT_BYTES);
+	follow_and_copy(p, 2, 0, l->php.filename, PATH_BYTES);
+}
+
+static void plan_ruby(struct plan *p, const struct lang_layout *l)
+{
+	const struct ruby_code *c = &l->ruby;
+
+	copy(p, 0, 24);
+	follow_and_copy(p, 2, 0, c->body, 160);
+	follow_and_copy(p, 3, 2, (uint16_t)(c->location + 16), 40); /* the label, and its text */
+	follow_and_copy(p, 3, 3, 24, TEXT_BYTES);
+	follow_and_copy(p, 3, 2, c->location, 40); /* the path: a text, or an array of two */
+	follow_and_copy(p, 4, 3, 24, PATH_BYTES);
+	follow_and_copy(p, 4, 3, 16, 40);
+	follow_and_copy(p, 4, 4, 24, PATH_BYTES);
+	follow_and_copy(p, 4, 2, c->index, 288);
+	follow_and_copy(p, 4, 2, c->insns, LANG_CHUNK_MOST);
+}
+
+static void plan_package(struct plan *p, uint8_t body, uint8_t stash, const struct perl_code *c)
+{
+	follow_and_copy(p, 7, body, stash, 24);
+	follow_and_copy(p, 7, 7, 0, 72);
+	follow_and_copy(p, 7, 7, c->hash_aux, TEXT_BYTES);
+}
+
+static void plan_perl(struct plan *p, const struct lang_layout *l)
+{
+	const struct perl_code *c = &l->perl;
+
+	copy(p, 1, 56);
+	follow_and_copy(p, 2, 1, c->file, 264);
+	copy(p, 0, 24);
+	follow_and_copy(p, 3, 0, 0, 104);
+	follow_and_copy(p, 4, 3, c->glob, TEXT_BYTES); /* the glob, or the name alone */
+	follow_and_copy(p, 4, 4, 16, 80);
+	follow_and_copy(p, 4, 4, c->effective, 24);
+	follow_and_copy(p, 4, 4, 0, 48);
+	follow_and_copy(p, 5, 4, c->name, TEXT_BYTES);
+	plan_package(p, 4, c->glob_stash, c);
+	plan_package(p, 3, c->stash, c);
+}
+
+typedef void plan_fn(struct plan *p, const struct lang_layout *l);
+
+static plan_fn *const plans[LANG_KINDS] = {
+	[LANG_PYTHON] = plan_python,
+	[LANG_PHP] = plan_php,
+	[LANG_RUBY] = plan_ruby,
+	[LANG_PERL] = plan_perl,
+};
+
+int lang_target(const struct lang_runtime *r, uint32_t id, struct lang_target *out)
+{
+	struct plan p = {.t = out};
+
+	if (!r->layout || !plans[r->kind])
+		return -ENOTSUP;
+	*out = (struct lang_target){
+		.root = r->root, .tls_offset = r->tls_offset, .id = id, .shape = r->layout->shape};
+	plans[r->kind](&p, r->layout);
+	out->bytes = p.at;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* Frames of scripts. A frame is two words; one without an object is a note. */
+#include "report/script_stack.h"
+
+#include "base/array.h"
+#include "base/json.h"
+#include "lang/lang.h"
+
+struct walk {
+	const struct renderer *r;
+	const struct value *stack;
+	size_t at; /* of the next word */
+	struct lang_name name;
+	const char *note; /* in place of a frame; NULL: it is one */
+};
+
+/* The next frame that is shown. A stack without any is one of which nothing is known. */
+static bool walk_next(struct walk *w)
+{
+	struct lang_frame frame;
+
+	if (!w->stack->bytes.len && !w->at++) {
+		w->note = lang_note_text(LANG_NO_RUNTIME);
+		return true;
+	}
+	while (8 * (w->at + 2) <= w->stack->bytes.len) {
+		frame = (struct lang_frame){value_word(w->stack, w->at),
+					    value_word(w->stack, w->at + 1)};
+		w->at += 2;
+		w->note = NULL;
+		if (!LANG_ADDRESS(frame.object)) {
+			w->note = lang_note_text((enum lang_note)(
+				frame.position < LANG_NOTES ? frame.position : LANG_UNREADABLE));
+			if (w->note)
+				return true;
+			continue;
+		}
+		buf_clear(&w->name.function);
+		buf_clear(&w->name.file);
+		w->name.line = 0;
+		w->name.is_hidden = false;
+		if (w->r->langs && w->stack->extra <= INT32_MAX)
+			lang_names_find(w->r->langs, (pid_t)w->stack->extra, frame, &w->name);
+		if (!w->name.is_hidden)
+			return true;
+	}
+	return false;
+}
+
+static void add_frame(struct walk *w, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	if (w->note)
+		buf_printf(&text, "[%s]", w->note);
+	else
+		lang_print_name(&w->name, true, &text);
+	render_bytes(w->r, buf_as_str(&text), out);
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
+/* Outermost first. A name may contain the sign between frames. */
+static void add_folded(struct walk *w, struct buf *out)
+{
+	struct buf frames[LANG_FRAMES_MOST + 1] = {BUF_INIT};
+	size_t count = 0;
+
+	while (count < COUNT(frames) && walk_next(w))
+		add_frame(w, &frames[count++]);
+	for (size_t i = count; i--;) {
+		for (size_t k = 0; k < frames[i].len; k++) {
+			char c = frames[i].ptr[k];
+
+			buf_char(out, c == ';' ? ':' : c == '\n' ? ' ' : c);
+		}
+		buf_text(out, i ? ";" : "");
+		out->failed |= frames[i].failed;
+		buf_free(&frames[i]);
+	}
+}
+
+void script_stack_text(const struct renderer *r, const struct value *v, unsigned indent,
+		       struct buf *out)
+{
+	struct walk w = {.r = r, .stack = v};
+
+	if (r->is_folded) {
+		add_folded(&w, out);
+	} else {
+		buf_char(out, '\n');
+		while (walk_next(&w)) {
+			buf_fill(out, ' ', indent);
+			add_frame(&w, out);
+			buf_char(out, '\n');
+		}
+	}
+	lang_name_free(&w.name);
+}
+
+void script_stack_json(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct walk w = {.r = r, .stack = v};
+	struct json j = {out, false};
+
+	json_open(&j, '[');
+	while (walk_next(&w)) {
+		json_open(&j, '{');
+		if (w.note)
+			json_pair(&j, "cut", str_from(w.note));
+		else
+			json_pair(&j, "function",
+				  w.name.function.len ? buf_as_str(&w.name.function)
+						      : STR("(unreadable)"));
+		if (!w.note && w.name.file.len)
+			json_pair(&j, "file", buf_as_str(&w.name.file));
+		if (!w.note && w.name.line) {
+			json_key(&j, "line");
+			json_u64(&j, w.name.line);
+		}
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	lang_name_free(&w.name);
+}

@@ -1,0 +1,49 @@
+/* Language runtimes of the processes of a run. They are looked for when the run begins, and when a
+ * process maps a file that may be one; a child has those of its parent until it runs another
+ * program. The engine learns of each at once, for the events of a process that starts come at once,
+ * too. */
+#include "session/session.h"
+
+#include "lang/lang.h"
+#include "symbols/maps.h"
+
+static int see_one(void *arg, pid_t pid)
+{
+	lang_names_see(arg, pid);
+	return 0;
+}
+
+void session_see_langs(struct nopal_trace *t)
+{
+	if (!t->langs)
+		return;
+	if (t->pid)
+		lang_names_see(t->langs, t->pid);
+	else
+		processes_each(see_one, t->langs);
+	engine_learn(t->engine);
+}
+
+/* Every program with shared libraries maps this when it begins. */
+static bool is_loader(struct str path)
+{
+	struct str name = str_after_last(path, '/');
+
+	return str_starts(name, STR("ld-linux")) || str_starts(name, STR("ld-musl"));
+}
+
+void session_note_lang(struct nopal_trace *t, const struct image_event *event)
+{
+	if (!t->langs)
+		return;
+	if (event->kind == IMAGE_FORK)
+		lang_names_fork(t->langs, event->parent, event->pid);
+	else if (event->kind == IMAGE_EXIT)
+		lang_names_forget(t->langs, event->pid);
+	else if (lang_is_runtime_file(event->path) ||
+		 (is_loader(event->path) && lang_names_has(t->langs, event->pid)))
+		lang_names_see(t->langs, event->pid);
+	else
+		return;
+	engine_learn(t->engine);
+}

@@ -1,0 +1,168 @@
+# Stacks of scripts at probes: langstack, pystack, phpstack, rbstack, plstack. Every call of the scripts in
+# tests/programs/lang is known.
+load ../helpers
+
+setup() {
+	need_tracing
+	[ "$(uname -m)" = x86_64 ] || skip "stacks of scripts are read on x86-64"
+	cd "$BATS_TEST_TMPDIR"
+	scripts=$ROOT/tests/programs/lang
+	libc=$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }')
+}
+
+# stacks BUILTIN COMMAND: each stack at getppid(), without folders, equal neighbouring lines counted.
+stacks() {
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print($1); }" -c "$2" 2>messages |
+		sed "s,$scripts/,,; s,^ *,,; /^\$/d" | uniq -c | sed 's,^ *,,' >got || { cat messages; false; }
+	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
+}
+
+check_python() {
+	stacks 'pystack(300)' "$1 $scripts/stack.py"
+	sed -E '/\/(threading|asyncio)/d' got >own
+	cat >want <<'END'
+1 leaf (stack.py:2)
+1 rec (stack.py:5)
+2 rec (stack.py:4)
+1 leaf (stack.py:2)
+1 rec (stack.py:5)
+200 rec (stack.py:4)
+1 <module> (stack.py:13)
+1 leaf (stack.py:2)
+1 gen (stack.py:7)
+1 <module> (stack.py:14)
+1 leaf (stack.py:2)
+1 co (stack.py:10)
+1 amain (stack.py:11)
+1 <module> (stack.py:15)
+1 leaf (stack.py:2)
+1 <module> (stack.py:17)
+END
+	diff want own
+	grep -q '_bootstrap (.*threading.py:' got
+}
+
+@test "python: a thread, a recursion of 200, a generator, async code, a child of fork" {
+	need_program /usr/bin/python3
+	check_python /usr/bin/python3
+}
+
+@test "python: other versions have the same stacks" {
+	local tried=
+	for python in python3.9 python3.10 python3.11 python3.12 python3.13; do
+		! "$python" -c 1 2>/dev/null || { check_python "$(command -v $python)" && tried=1; }
+	done
+	[ "$tried" ] || skip "needs another version of Python"
+}
+
+@test "php: methods, a generator, a recursion of 200" {
+	need_program php
+	php -r 'posix_getppid();' 2>/dev/null || skip "needs PHP's posix"
+	stacks 'phpstack(300)' "php $scripts/stack.php"
+	cat >want <<'END'
+1 posix_getppid
+1 A::leaf (stack.php:2)
+3 A::rec (stack.php:3)
+1 gen (stack.php:4)
+1 {main} (stack.php:5)
+1 posix_getppid
+1 A::leaf (stack.php:2)
+201 A::rec (stack.php:3)
+1 {main} (stack.php:6)
+END
+	diff want got
+}
+
+@test "ruby: a thread, blocks, a recursion of 200, a child of fork" {
+	need_program ruby
+	ruby -v | grep -q '^ruby 3\.1' || skip "needs Ruby 3.1"
+	stacks 'rbstack(300)' "ruby $scripts/stack.rb"
+	cat >want <<'END'
+1 leaf (stack.rb:1)
+3 rec (stack.rb:2)
+1 block in <main> (stack.rb:3)
+1 leaf (stack.rb:1)
+201 rec (stack.rb:2)
+1 <main> (stack.rb:4)
+1 leaf (stack.rb:1)
+1 block in <main> (stack.rb:6)
+1 <main> (stack.rb:5)
+1 leaf (stack.rb:1)
+1 block in <main> (stack.rb:7)
+1 <main> (stack.rb:7)
+END
+	diff want got
+}
+
+@test "perl: subs, a sort block, a recursion of 200, a child of fork" {
+	need_program perl
+	perl -MConfig -e 'exit !($] =~ /^5\.036/ && $Config{usethreads})' || skip "needs Perl 5.36 with threads"
+	stacks 'plstack(300)' "perl $scripts/stack.pl"
+	cat >want <<'END'
+1 main::leaf (stack.pl:1)
+1 main::rec (stack.pl:4)
+2 main::rec (stack.pl:3)
+1 main (stack.pl:5)
+1 main::leaf (stack.pl:1)
+1 main::rec (stack.pl:4)
+200 main::rec (stack.pl:3)
+1 main (stack.pl:5)
+1 main::leaf (stack.pl:1)
+1 main (stack.pl:6)
+1 main::leaf (stack.pl:1)
+1 main (stack.pl:7)
+END
+	diff want got
+}
+
+@test "a stack as a key has its names when its process has ended; folded, and as JSON" {
+	need_program perl
+	timeout 60 "$NOPAL" -q -f folded -e "uprobe:$libc:getppid { @[langstack(4)] = count(); }" \
+		-c "perl -e 'sub a { my \$x = getppid(); } sub b { a() } b() for 1..3'" >got
+	[ "$(cat got)" = "main (-e:1);main::b (-e:1);main::a (-e:1) 3" ] || { cat got; false; }
+	timeout 60 "$NOPAL" -q -f json -e "uprobe:$libc:getppid { print(plstack); }" \
+		-c "perl -e 'sub a { my \$x = getppid(); } a()'" >got
+	grep -q 'main::a (-e:1).*main (-e:1)' got || { cat got; false; }
+}
+
+@test "a thread that runs no script, and a process without a runtime, have a line that says so" {
+	need_program perl
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(pystack); exit(); }" -c "perl -e 'getppid()'" >got
+	grep -q '\[no language runtime is known in this process\]' got || { cat got; false; }
+}
+
+# Of lines that come in pairs, both say the same.
+agree() {
+	sed 's/^ *//; /^$/d' got | paste - - | awk -F'\t' '$1 != $2 { print; bad = 1 } END { exit bad || !NR }'
+}
+
+@test "php's and ruby's own probes agree with the stack on function, file and line" {
+	need_program php
+	need_program ruby
+	ruby -v | grep -q '^ruby 3\.1' || skip "needs Ruby 3.1"
+	local php ruby
+	php=$(readlink -f "$(command -v php)")
+	ruby=$(ldd "$(command -v ruby)" | awk '/libruby/ { print $3 }')
+	timeout 60 "$NOPAL" -q -e "usdt:$php:php:function__entry {
+		printf(\"%s%s%s (%s:%d)%s\", str(arg3), str(arg4), str(arg0), str(arg1), arg2, phpstack(1)); }" \
+		-c "env USE_ZEND_DTRACE=1 php $scripts/stack.php" | sed 's/^ *{main}/main/' >got
+	agree
+	[ "$(grep -c 'A::rec (.*stack.php:3)$' got)" -ge 400 ]
+	timeout 60 "$NOPAL" -q -e "usdt:$ruby:ruby:method__entry /str(arg1) == \"rec\"/ {
+		printf(\"%s (%s:%d)%s\", str(arg1), str(arg2), arg3, rbstack(1)); }" \
+		-c "ruby -e 'TracePoint.new(:call) {}.enable; load ARGV[0]' $scripts/stack.rb" >got
+	agree
+	[ "$(grep -c 'rec (.*stack.rb:2)$' got)" -ge 400 ]
+}
+
+@test "an older kernel cannot do it, and that is said" {
+	run env NOPAL_NO_FEATURES=may_goto "$NOPAL" -e "uprobe:$libc:getppid { print(langstack); }" -c true
+	[ "$status" = 1 ]
+	says lang-places "stacks of scripts need x86-64, and Linux 6.9 that describes its types (BTF)"
+}
+
+@test "user mode refuses a stack of a script with a reason" {
+	run timeout 20 "$NOPAL" --engine=native -e "uprobe:$TARGETS/tick:main { print(langstack); }" -c true
+	[ "$status" = 1 ]
+	says undoable "the engine 'native' cannot do this: only the kernel reads the stack of a script so far"
+}

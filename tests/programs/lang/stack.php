@@ -1,0 +1,6 @@
+<?php
+class A { function leaf() { posix_getppid(); } 
+ static function rec($n) { if ($n) return self::rec($n-1); (new A)->leaf(); } }
+function gen() { yield A::rec(2); }
+foreach (gen() as $x) {}
+A::rec(200);
