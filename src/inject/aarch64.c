@@ -219,18 +219,22 @@ void cpu_note_call(pid_t tid, struct cpu_call *out)
 	buf_free(&text);
 }
 
+/* It has gone to sleep once more, for the stop; twice would be another call. */
+void cpu_confirm_call(pid_t tid, struct cpu_call *call)
+{
+	if (!call->switches || times_asleep(tid) != call->switches + 1)
+		call->number = -1;
+}
+
 int64_t cpu_interrupted(const struct user_regs_struct *regs)
 {
 	return (int64_t)regs->regs[0] == -EINTR ? (int64_t)regs->regs[8] : -1;
 }
 
-/* It has gone to sleep once since then, for the stop: so it is the call that was noted. */
 bool cpu_repeat_call(pid_t tid, const struct cpu_call *before, struct user_regs_struct *regs)
 {
-	uint64_t times = times_asleep(tid);
 	bool is_same = before->number == (int64_t)regs->regs[8] && before->pc == regs->pc &&
-		       before->sp == regs->sp && before->switches &&
-		       times == before->switches + 1 && is_at_svc(tid, regs->pc - 4);
+		       before->sp == regs->sp && is_at_svc(tid, regs->pc - 4);
 
 	if (!is_same)
 		return false;

@@ -51,6 +51,8 @@ struct cpu_call {
 };
 
 void cpu_note_call(pid_t tid, struct cpu_call *out);
+/* It is stopped now: is that the call? Else it is not known. */
+void cpu_confirm_call(pid_t tid, struct cpu_call *call);
 /* The call ended with EINTR because of the stop: change the registers so that it is made again.
  * False: it was another call, or is not known. */
 bool cpu_repeat_call(pid_t tid, const struct cpu_call *before, struct user_regs_struct *regs);

@@ -131,7 +131,7 @@ struct threads {
 int threads_apart(int (*fn)(void *arg), void *arg);
 /* Stop one thread; -ESRCH, -EPERM. */
 int thread_stop(struct thread *t, bool is_filtered);
-int thread_wait(pid_t tid);
+int thread_wait(struct thread *t);
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
  */
 int thread_next_stop(pid_t tid, int flags);

@@ -25,6 +25,7 @@
 #define CALL_STOP (SIGTRAP | 0x80)
 #define GET_RSEQ  0x420f /* a request of ptrace(2), since Linux 5.13 */
 #define MARGIN	  16
+#define LAST_PAGE 4096u /* of code: after the end of it there is padding */
 
 struct remote {
 	struct inject *x;
@@ -55,7 +56,7 @@ static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
 	const struct space *s = &x->space;
 
 	/* Tracers that were killed may have left stubs: then there is room below these. */
-	for (unsigned slot = 1; slot < PAGE / STUB_SIZE; slot++)
+	for (unsigned slot = 1; slot < LAST_PAGE / STUB_SIZE; slot++)
 		for (size_t i = 0; i < s->count; i++) {
 			uint64_t at = s->ranges[i].end - slot * STUB_SIZE;
 
@@ -84,7 +85,7 @@ static int stop_some_thread(struct inject *x, struct thread *out)
 		*out = (struct thread){.tid = (pid_t)tid};
 		err = thread_stop(out, x->is_filtered);
 		if (!err)
-			err = thread_wait((pid_t)tid);
+			err = thread_wait(out);
 	}
 	if (dir)
 		closedir(dir);

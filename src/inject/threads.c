@@ -167,20 +167,24 @@ static int look_for_stop(pid_t tid)
 	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)(stop & 0x7f)) ? -ESRCH : 0;
 }
 
-int thread_wait(pid_t tid)
+int thread_wait(struct thread *t)
 {
 	uint64_t start = nanoseconds(), waited = 0;
 	int found;
 
-	for (unsigned turn = 0; !(found = look_for_stop(tid)); turn++) {
+	for (unsigned turn = 0; !(found = look_for_stop(t->tid)); turn++) {
 		waited = nanoseconds() - start;
-		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && state_of(tid) == 'D'))
+		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && state_of(t->tid) == 'D'))
 			return -ETIMEDOUT;
 		if (turn < 50)
 			sched_yield();
 		else
 			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
+#ifdef INJECT_HAS_CPU
+	if (found > 0)
+		cpu_confirm_call(t->tid, &t->call);
+#endif
 	return found < 0 ? found : 0;
 }
 
@@ -295,7 +299,7 @@ static void wait_for_stops(struct threads *t)
 
 		if (one->is_stopped || one->is_ended)
 			continue;
-		one->is_ended = thread_wait(one->tid) == -ESRCH;
+		one->is_ended = thread_wait(one) == -ESRCH;
 		one->is_stopped = !one->is_ended;
 	}
 }

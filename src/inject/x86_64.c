@@ -162,6 +162,11 @@ void cpu_note_call(pid_t tid, struct cpu_call *out)
 	out->number = -1;
 }
 
+void cpu_confirm_call(pid_t tid, struct cpu_call *call)
+{
+	(void)tid, (void)call;
+}
+
 int64_t cpu_interrupted(const struct user_regs_struct *regs)
 {
 	return (int64_t)regs->rax == -EINTR ? (int64_t)regs->orig_rax : -1;

@@ -14,7 +14,7 @@
 //   wait         epoll_wait() for 1 s; answers "result N"
 #include <stdio.h>
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 /* Returns n, and n + 1 for 7. */
+#ifdef __x86_64__
 #define LEAF(name, nop, after)                                                               \
 	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"                            \
 		"	mov %rdi, -8(%rsp)\n"                                                      \
@@ -56,6 +57,30 @@ LEAF(nop10, NOP NOP10, "")
 LEAF(jump, NOP, FAR)
 LEAF(none, NOP, "	.byte 0x3d, 0x10, 0, 0, 0\n	cmp $7, %rdi\n") /* leads into this image */
 LEAF(kernel5, NOP NOP5, "")
+#else
+/* One form for all but the last, which is no nop. */
+#define LEAF(name, nop)                                                         \
+	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"               \
+		"	mov x9, x0;	mov x15, x0;	mov x16, x0;	mov x17, x0\n"          \
+		"	fmov d7, x0\n"                                                \
+		"	cmp x0, 7\n"                                                  \
+		".globl site_" #name "\nsite_" #name ":\n" nop "	cset x1, eq\n" \
+		"	cmp x9, x0;	b.ne 1f;	cmp x15, x0;	b.ne 1f\n"                  \
+		"	cmp x16, x0;	b.ne 1f;	cmp x17, x0;	b.ne 1f\n"                 \
+		"	fmov x2, d7;	cmp x2, x0;	b.ne 1f\n"                           \
+		"	add x0, x0, x1\n"                                             \
+		"	ret\n"                                                        \
+		"1:	brk 1\n");                                              \
+	extern long leaf_##name(long n);                                        \
+	extern char site_##name[];
+
+LEAF(pun, "	nop\n")
+LEAF(nop5, "	nop\n")
+LEAF(nop10, "	nop\n")
+LEAF(jump, "	nop\n")
+LEAF(none, "	mov x9, x9\n")
+LEAF(kernel5, "	nop\n")
+#endif
 
 #define NAMES(row) row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5)
 #define ROW(name)  {#name, leaf_##name, site_##name},
@@ -209,7 +234,7 @@ int main(void)
 #else
 int main(void)
 {
-	puts("needs x86-64");
+	puts("needs x86-64 or aarch64");
 	return 1;
 }
 #endif
