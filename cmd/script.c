@@ -54,6 +54,34 @@ static int print_probe(void *arg, const char *probe)
 	return puts(probe) < 0 ? -EIO : 0;
 }
 
+static int print_checked(void *arg, const char *probe, unsigned sites)
+{
+	(void)sites;
+	return print_probe(arg, probe);
+}
+
+/* A file with a script, of which the probes are listed; a pattern names no such file. */
+static bool is_script(const char *pattern)
+{
+	size_t len = strlen(pattern);
+
+	return len > 3 && !strcmp(pattern + len - 3, ".bt") && !access(pattern, F_OK);
+}
+
+static int list_script(const char *path, struct nopal_trace_options *options, struct nopal_diag *d)
+{
+	char *text = input_script(path);
+	int err;
+
+	options->name = path;
+	options->unsafe = true;
+	err = text ? nopal_trace_check(text, options, print_checked, NULL, d) : -ENOENT;
+	show_messages(d);
+	nopal_diag_free(d);
+	free(text);
+	return err ? EXIT_FAILED : EXIT_OK;
+}
+
 static int list_probes(const char *pattern, const struct command_line *line)
 {
 	struct nopal_diag *d = nopal_diag_new();
@@ -62,6 +90,8 @@ static int list_probes(const char *pattern, const struct command_line *line)
 
 	options.size = sizeof(options);
 	options.name = "-l";
+	if (d && is_script(pattern))
+		return list_script(pattern, &options, d);
 	count = d ? nopal_trace_list(pattern, &options, print_probe, NULL, d) : -ENOMEM;
 	if (count == 0 && !nopal_diag_errors(d))
 		say_error("no probe matches '%s'", pattern);

@@ -1,6 +1,7 @@
 /* `-l PATTERN`: the probes that a pattern names, in the form scripts take. */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "find/pattern.h"
@@ -276,6 +277,17 @@ static int list_iters(struct lister *l)
 				: 0;
 }
 
+/* The module before a function: only of one that is loaded there is anything to list. */
+static bool has_module(struct lister *l)
+{
+	struct str module = l->spec->provider, path;
+
+	if (!module.len || str_has_wildcard(module) || str_eq_text(module, "vmlinux"))
+		return true;
+	path = arena_printf(&l->arena, "/sys/module/%.*s", STR_FMT(module));
+	return path.ptr && str_index(module, '/') < 0 && !access(path.ptr, F_OK);
+}
+
 static int list_spec(struct lister *l, const struct script_options *options,
 		     const struct script_source *source, struct diag *d)
 {
@@ -302,14 +314,14 @@ static int list_spec(struct lister *l, const struct script_options *options,
 	case PROBE_SOFTWARE:
 	case PROBE_HARDWARE: return list_counters(l);
 	case PROBE_RAWTRACEPOINT:
-		return source->raw_events
+		return source->raw_events && has_module(l)
 			       ? source->raw_events(source->self, spec->name, list_raw, l, d)
 			       : 0;
 	case PROBE_KPROBE:
 	case PROBE_KRETPROBE:
 	case PROBE_FENTRY:
 	case PROBE_FEXIT:
-		return source->kernel_functions
+		return source->kernel_functions && has_module(l)
 			       ? source->kernel_functions(source->self, spec->name,
 							  list_kernel_function, l, d)
 			       : 0;
@@ -366,24 +378,97 @@ static bool list_types(struct lister *l, struct str pattern, int *err)
 	return false;
 }
 
+/* ---- Patterns ---- */
+
+/* One probe of a known type. With `d` NULL a text that does not name such a probe lists nothing. */
+static int list_text(struct lister *l, const struct script_options *options, struct str text,
+		     struct diag *d)
+{
+	struct parser p = {.options = options, .arena = &l->arena, .d = d};
+	struct probe_spec *spec = NULL;
+	int err;
+
+	p.lexer = (struct lexer){.text = text, .path = STR("-l"), .arena = &l->arena, .d = d};
+	err = parse_pattern(&p, &spec);
+	l->spec = spec;
+	if (err && !d && err != -ENOMEM)
+		return 0;
+	return err ? err : list_spec(l, options, l->source, l->d);
+}
+
+/* The types that a pattern for the type may mean, as bpftrace has it: those of files where a path
+ * or a process is given, else those of the kernel. What is at a return is at an entry, too. */
+/* clang-format off */
+static const struct {
+	enum probe_type type;
+	bool is_of_files;
+} listed[] = {
+	{ PROBE_USDT,     true  }, { PROBE_UPROBE,        true  }, { PROBE_FENTRY,     false },
+	{ PROBE_HARDWARE, false }, { PROBE_ITER,          false }, { PROBE_KPROBE,     false },
+	{ PROBE_SOFTWARE, false }, { PROBE_RAWTRACEPOINT, false }, { PROBE_TRACEPOINT, false },
+};
+/* clang-format on */
+
+/* "*probe:vfs_*", and "vfs_*", which means any type. */
+static int list_any_type(struct lister *l, const struct script_options *options, struct str pattern)
+{
+	struct str rest = pattern,
+		   type = str_index(pattern, ':') < 0 ? STR("*") : str_cut(&rest, ':');
+	struct str second = rest;
+	bool of_files = options->pid || str_index(str_cut(&second, ':'), '/') >= 0;
+	int err = 0;
+
+	for (size_t i = 0; i < COUNT(listed) && err >= 0; i++) {
+		const char *name = probe_type_name(listed[i].type);
+		struct str text = arena_printf(&l->arena, "%s:%.*s", name, STR_FMT(rest));
+
+		if (listed[i].is_of_files != of_files || !str_match(type, str_from(name)))
+			continue;
+		err = text.ptr ? list_text(l, options, text, NULL) : -ENOMEM;
+	}
+	return err;
+}
+
+static bool is_any_type(struct str pattern)
+{
+	struct str rest = pattern, type = str_cut(&rest, ':');
+
+	return str_has_wildcard(type) ||
+	       (!rest.len && !str_eq(type, STR("")) && str_index(pattern, ':') < 0 &&
+		!str_eq_text(type, "BEGIN") && !str_eq_text(type, "END") &&
+		!str_eq_text(type, "begin") && !str_eq_text(type, "end"));
+}
+
+/* The text up to the next comma outside of quotes. */
+static struct str next_pattern(struct str *rest)
+{
+	struct str all = *rest;
+	bool quoted = false;
+	size_t i = 0;
+
+	for (; i < all.len && (quoted || all.ptr[i] != ','); i++) {
+		quoted ^= all.ptr[i] == '"';
+		i += quoted && all.ptr[i] == '\\' && i + 1 < all.len;
+	}
+	*rest = i < all.len ? str_of(all.ptr + i + 1, all.len - i - 1) : str_of(all.ptr + i, 0);
+	return str_trim(str_of(all.ptr, i));
+}
+
 int script_list(struct str pattern, const struct script_options *options, bool details,
 		const struct script_source *source, script_list_fn *fn, void *arg, struct diag *d)
 {
 	struct lister l = {.source = source, .d = d, .details = details, .fn = fn, .arg = arg};
-	struct parser p = {.options = options, .arena = &l.arena, .d = d};
-	struct probe_spec *spec = NULL;
-	int err;
+	struct str rest = pattern;
+	int err = 0;
 
-	if (list_types(&l, pattern, &err)) {
-		buf_free(&l.text);
-		arena_free(&l.arena);
-		return err;
-	}
-	p.lexer = (struct lexer){.text = pattern, .path = STR("-l"), .arena = &l.arena, .d = d};
-	err = parse_pattern(&p, &spec);
-	l.spec = spec;
-	if (!err)
-		err = list_spec(&l, options, source, d);
+	do {
+		struct str one = next_pattern(&rest);
+
+		if (list_types(&l, one, &err))
+			continue;
+		err = is_any_type(one) ? list_any_type(&l, options, one)
+				       : list_text(&l, options, one, d);
+	} while (err >= 0 && rest.len);
 	buf_free(&l.text);
 	arena_free(&l.arena);
 	return err < 0 ? err : 0; /* the sources return what they found */

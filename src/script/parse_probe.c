@@ -205,9 +205,14 @@ static void build_uprobe(struct parser *p, const struct pattern *parts, struct p
 			  "uprobe:PATH:0xADDRESS or uprobe:PATH@FILE:LINE");
 }
 
-/* tracepoint = type ":" category ":" event */
+/* tracepoint = type ":" category ":" event | type ":" pattern */
 static void build_tracepoint(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
+	if (parts->count == 2 && str_has_wildcard(parts->part[1])) {
+		s->provider = STR("*");
+		s->name = parts->part[1];
+		return;
+	}
 	if (parts->count != 3 || !parts->part[1].len || !parts->part[2].len)
 		bad_probe(p, parts, "tracepoint:CATEGORY:EVENT");
 	s->provider = parts->part[1];

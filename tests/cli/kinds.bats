@@ -83,6 +83,21 @@ setup() {
 	[ "$output" = self:signal:SIGUSR1 ]
 }
 
+@test "nopal -l takes several patterns, patterns of types, and scripts" {
+	run "$NOPAL" -l 'software:cpu-clock:,*:sched:sched_switch'
+	[ "$output" = $'software:cpu-clock:\ntracepoint:sched:sched_switch' ]
+	run "$NOPAL" -l 'tracepoint:sched_swi*'
+	[ "$output" = tracepoint:sched:sched_switch ]
+	run "$NOPAL" -l 'u*:./tick:tick:loop'
+	[ "$output" = "usdt:$PWD/tick:tick:loop" ] || [ "$output" = usdt:./tick:tick:loop ]
+	"$NOPAL" -l '*sched_process_exec*' | grep -qx tracepoint:sched:sched_process_exec
+	echo 'usdt:./tick:tick:loop { } BEGIN { }' >a.bt
+	run "$NOPAL" -l a.bt
+	[[ "$output" == *tick:loop$'\n'BEGIN ]]
+	run "$NOPAL" -l '*no_such_probe_anywhere'
+	[ "$status" = 1 ]
+}
+
 # Does this kernel let us attach to its functions by this kind of probe? Else the message says so, as the caller checks.
 may_probe() {
 	run "$NOPAL" -q -e "$1:vfs_read { @ = count() } BEGIN { } interval:ms:1 { exit() }"

@@ -205,6 +205,25 @@ static void test_list(void **state)
 		script_list(STR("t:sched:*"), &options, false, &source, list_one, &out, &d), 0);
 	assert_string_equal(out.ptr,
 			    "tracepoint:sched:sched_switch\ntracepoint:sched:sched_wakeup\n");
+	buf_clear(&out);
+	assert_int_equal(script_list(STR("trace*:sched:*, uprobe:/bin/app:main,t:*openat"),
+				     &options, false, &source, list_one, &out, &d),
+			 0);
+	assert_string_equal(out.ptr, "tracepoint:sched:sched_switch\n"
+				     "tracepoint:sched:sched_wakeup\n"
+				     "uprobe:/bin/app:main\n"
+				     "tracepoint:syscalls:sys_enter_openat\n");
+	buf_clear(&out);
+	assert_int_equal(script_list(STR("*faults"), &options, false, &source, list_one, &out, &d),
+			 0);
+	assert_string_equal(out.ptr, "software:alignment-faults:\nsoftware:emulation-faults:\n"
+				     "software:major-faults:\nsoftware:minor-faults:\n"
+				     "software:page-faults:\n");
+	buf_clear(&out);
+	assert_int_equal(
+		script_list(STR("u*:/bin/app:work"), &options, false, &source, list_one, &out, &d),
+		0);
+	assert_string_equal(out.ptr, "uprobe:/bin/app:work\n");
 	assert_int_equal(
 		script_list(STR("usdt:/a:b { }"), &options, false, &source, list_one, &out, &d),
 		-EINVAL);
