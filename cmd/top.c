@@ -295,6 +295,7 @@ static int run_text(struct top_command *m, const struct command *c, const struct
 	m->run.quiet |= m->json;
 	m->top.has_times = m->top.has_histograms = m->wants_times;
 	m->top.only = is_script ? NULL : m->wants_times ? "@lat" : "@";
+	m->top.subject = m->wants_times ? m->latency.pair.start : NULL;
 	m->top.title = is_script	? "MAP"
 		       : m->wants_times ? (m->key ? "KEY" : "PAIR")
 		       : m->key		? "PROBE,KEY"

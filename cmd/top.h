@@ -27,6 +27,7 @@ struct top {
 	unsigned map_count;
 	const char *title;   /* of the keys' column */
 	const char *only;    /* the map to watch; NULL: all that the script has */
+	const char *subject; /* what the row without a key is: a pair's start; NULL: its map */
 	bool has_times;	     /* the numbers of histograms are nanoseconds */
 	bool has_histograms; /* a map has them, or is to have them: percentiles are shown */
 	bool has_values;     /* a map has values that do not count */

@@ -129,6 +129,8 @@ static char *name_of(const struct top *top, const struct shown_row *r)
 	char *name;
 	int made;
 
+	if (!r->row->part_count && top->subject)
+		return strdup(short_name(top->subject));
 	if (top->map_count == 1)
 		return strdup(r->row->part_count ? probe_name(r) : r->map->name);
 	made = asprintf(&name, r->row->part_count ? "%s[%s]" : "%s", r->map->name,

@@ -102,7 +102,7 @@ static void add_name(struct walk *w, bool with_offset, struct buf *out)
 static void add_frame(struct walk *w, struct buf *out)
 {
 	const struct symbols_source *s = w->source;
-	bool plain = !w->r->look;
+	bool plain = !w->r->look, dim = !plain && w->r->look->color;
 	size_t folder = s && !plain ? s->folder : 0;
 
 	buf_text(out, w->is_inlined && plain ? "[inlined] " : "");
@@ -110,9 +110,9 @@ static void add_frame(struct walk *w, struct buf *out)
 	buf_text(out, w->is_inlined && !plain ? " (inlined)" : "");
 	if (!s || !s->file.len || !s->line)
 		return;
-	buf_text(out, plain ? "@" : " at ");
+	buf_text(out, plain ? "@" : dim ? " \033[2mat " : " at ");
 	render_bytes(w->r, str_of(s->file.ptr + folder, s->file.len - folder), out);
-	buf_printf(out, ":%u", s->line);
+	buf_printf(out, ":%u%s", s->line, dim ? "\033[0m" : "");
 }
 
 /* Why a stack ends before its outermost frame; NULL: it does not, or nothing is known. Text that

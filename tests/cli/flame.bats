@@ -48,6 +48,13 @@ browse() {
 	[ "$(browse 'page.html#zoom=exec' | grep status)" = "status: exec – 55 calls, 59.78 %" ]
 }
 
+@test "a browser says which functions were inlined" {
+	printf 'main;run;parse_[i] 3\nmain;parse 1\n' >folded
+	"$NOPAL" flame -o page.html folded
+	[ "$(browse 'page.html#zoom=parse (inlined)' | grep status)" = "status: parse (inlined) – 3 events, 75.00 %" ]
+	[ "$(browse 'page.html#zoom=parse' | grep status)" = "status: parse – 1 events, 25.00 %" ]
+}
+
 @test "empty input, missing files, full disks" {
 	: >empty
 	"$NOPAL" flame empty >page.html

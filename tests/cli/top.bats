@@ -7,10 +7,11 @@ setup() {
 	private tick >/dev/null
 	private pairs >/dev/null
 	export LC_ALL=C.UTF-8
+	server=top$$
 }
 
 teardown() {
-	tmux -L "top$$" kill-server 2>/dev/null || true
+	tmux -L "$server" kill-server 2>/dev/null || true
 	jobs -pr | xargs -r kill 2>/dev/null || true
 }
 
@@ -63,14 +64,15 @@ screen() {
 	local width=$1
 	shift
 	need_program tmux
+	server=top$$-$width # a server that was ended may still be there
 	./tick loop 100000 1 1000 &
-	tmux -L "top$$" -f /dev/null new-session -d -x "$width" -y 24 -s s "env LC_ALL=C.UTF-8 '$NOPAL' top $*; echo status \$?; sleep 20"
+	tmux -L "$server" -f /dev/null new-session -d -x "$width" -y 24 -s s "env LC_ALL=C.UTF-8 '$NOPAL' top $*; echo status \$?; sleep 20"
 }
 
 # shows TEXT: it is on the screen, soon.
 shows() {
 	for _ in $(seq 60); do
-		output=$(tmux -L "top$$" capture-pane -p -t s)
+		output=$(tmux -L "$server" capture-pane -p -t s)
 		[[ "$output" == *"$1"* ]] && return
 		sleep 0.1
 	done
@@ -84,16 +86,16 @@ shows() {
 		shows "tick:loop"
 		[[ "$output" == *"q quit"*"events/s"*"by rate"* ]]
 		[ "$(echo "$output" | wc -L)" -le $width ]
-		tmux -L "top$$" send-keys -t s s
+		tmux -L "$server" send-keys -t s s
 		shows "by total"
-		tmux -L "top$$" send-keys -t s /nothing Enter
+		tmux -L "$server" send-keys -t s /nothing Enter
 		shows "filter: nothing"
 		[[ "$output" != *tick:loop* ]]
-		tmux -L "top$$" send-keys -t s p
+		tmux -L "$server" send-keys -t s p
 		shows paused
-		tmux -L "top$$" send-keys -t s q
+		tmux -L "$server" send-keys -t s q
 		shows "status 0"
-		tmux -L "top$$" kill-server
+		tmux -L "$server" kill-server
 		kill $(jobs -pr)
 	done
 }
