@@ -214,6 +214,11 @@ void lang_names_define(struct lang_names *n, struct str bytes);
 void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 		     struct lang_name *out);
 
+/* Make frames of a process those that the same functions and lines have in every process, of
+ * process 0; the interpreter's own are left out, so *count may become less. False: one has no name,
+ * and `frames` are of no use any more. */
+bool lang_names_unify(struct lang_names *n, pid_t pid, struct lang_frame *frames, size_t *count);
+
 /* ---- Processes */
 
 /* Each thread of a process with its thread pointer, while all of them are stopped: not for long.

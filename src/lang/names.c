@@ -30,7 +30,15 @@ struct definition {
 	size_t len;
 };
 
+/* A function by its name: the same in all processes. */
+struct named {
+	struct str function, file; /* owned */
+};
+
 struct lang_names {
+	struct named *named;
+	size_t named_count, named_cap;
+	struct hash by_name;
 	struct known **known;
 	size_t known_count, known_cap;
 	struct hash by_pid;
@@ -57,6 +65,12 @@ void lang_names_free(struct lang_names *n)
 	}
 	for (size_t i = 0; i < n->count; i++)
 		free(n->definitions[i].bytes);
+	for (size_t i = 0; i < n->named_count; i++) {
+		free((char *)n->named[i].function.ptr);
+		free((char *)n->named[i].file.ptr);
+	}
+	free(n->named);
+	hash_free(&n->by_name);
 	free(n->known);
 	free(n->definitions);
 	hash_free(&n->by_pid);
@@ -299,6 +313,41 @@ static bool is_still_it(const struct lang_runtime *r, pid_t pid, struct lang_fra
 		(word & 0xffff) == frame.object >> 48);
 }
 
+/* ---- the same in all processes */
+
+/* The number of a function, from 1; 0: there is no memory for it. */
+static uint64_t number_of(struct lang_names *n, const struct lang_name *name)
+{
+	struct str function = buf_as_str(&name->function), file = buf_as_str(&name->file);
+	uint64_t hash = hash_str(hash_str((uintptr_t)n, function), file);
+	struct named new;
+
+	hash_each(i, &n->by_name, hash)
+		if (str_eq(n->named[i].function, function) && str_eq(n->named[i].file, file))
+			return i + 1;
+	if (n->named_count >= DEFINITIONS_MOST ||
+	    array_grow(n->named, n->named_count, n->named_cap))
+		return 0;
+	new = (struct named){str_copy(function), str_copy(file)};
+	if (!new.function.ptr || !new.file.ptr || hash_add(&n->by_name, hash, n->named_count)) {
+		free((char *)new.function.ptr);
+		free((char *)new.file.ptr);
+		return 0;
+	}
+	n->named[n->named_count++] = new;
+	return n->named_count;
+}
+
+/* A frame that lang_names_unify() has made. */
+static void find_unified(const struct lang_names *n, struct lang_frame frame, struct lang_name *out)
+{
+	if (!frame.object || frame.object > n->named_count)
+		return;
+	buf_str(&out->function, n->named[frame.object - 1].function);
+	buf_str(&out->file, n->named[frame.object - 1].file);
+	out->line = frame.position;
+}
+
 void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 		     struct lang_name *out)
 {
@@ -311,10 +360,36 @@ void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 	buf_clear(&out->file);
 	out->line = 0;
 	out->is_hidden = false;
-	if (!k || !k->runtime.layout)
+	if (!pid)
+		find_unified(n, frame, out);
+	if (!pid || !k || !k->runtime.layout)
 		return;
 	if (is_still_it(&k->runtime, pid, frame))
 		s.pid = pid;
 	frame.object = LANG_ADDRESS(frame.object);
 	lang_name(&k->runtime, &m, frame, out);
+}
+
+bool lang_names_unify(struct lang_names *n, pid_t pid, struct lang_frame *frames, size_t *count)
+{
+	struct lang_name name = {0};
+	bool ok = true;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count && ok; i++) {
+		struct lang_frame frame = frames[i];
+
+		if (LANG_ADDRESS(frame.object)) {
+			lang_names_find(n, pid, frame, &name);
+			if (name.is_hidden)
+				continue;
+			frame = (struct lang_frame){name.function.len ? number_of(n, &name) : 0,
+						    name.line};
+			ok = frame.object;
+		}
+		frames[kept++] = frame;
+	}
+	lang_name_free(&name);
+	*count = kept;
+	return ok;
 }

@@ -51,7 +51,7 @@ static int take_record(void *arg, struct str bytes)
 	/* mmap events precede this record: read them now, because the process may end. */
 	if (t->facts.uses_stacks || t->facts.uses_langs)
 		session_read_watch(t);
-	err = report_record(t->report, &t->engine->maps, bytes, &t->out, &action, &t->exit_code);
+	err = report_record(t->report, session_maps(t), bytes, &t->out, &action, &t->exit_code);
 	if (err)
 		return err;
 	t->records++;

@@ -225,7 +225,7 @@ NOPAL_EXPORT int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_
 	if (map == t->program->map_count)
 		return diag_error(diag_inner(d), -ENOENT, "unknown-map",
 				  "the script has no map '%s'", name);
-	err = report_entries(t->report, &t->engine->maps, map, give_entry, &reader);
+	err = report_entries(t->report, session_maps(t), map, give_entry, &reader);
 	buf_free(&reader.key);
 	buf_free(&reader.text);
 	free(reader.parts);

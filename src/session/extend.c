@@ -188,7 +188,7 @@ static int extend(struct nopal_trace *t, const struct script_source *source, boo
 		err = engine_extend(t->engine, program, d);
 	}
 	session_give_log(t);
-	report = report_extend(t->report, program);
+	report = report_extend(t->report, program) ?: session_note_program(t, program);
 	if (!err && !report)
 		later_armed(&t->later, image, clock_now());
 	return report ? report : err;

@@ -124,7 +124,10 @@ struct nopal_trace {
 	struct symbols *symbols;
 	struct unwind_tables *unwind; /* NULL: no stacks are walked by them */
 	struct stack_watch stacks;
-	struct lang_names *langs; /* NULL: no stack of a script is wanted */
+	struct lang_names *langs;     /* NULL: no stack of a script is wanted */
+	struct map_store merged;      /* of session_maps() */
+	const struct program *newest; /* with the types of its maps; NULL: `program` */
+	bool *sets;		      /* of each map: a clause of any program sets its values */
 	struct report *report;
 
 	pid_t pid; /* -p, or the command; 0: every process */
@@ -180,6 +183,12 @@ int session_attach_command(struct nopal_trace *t, struct diag *d);
  * when the script has none. */
 void session_see_langs(struct nopal_trace *t); /* those that there are now */
 void session_note_lang(struct nopal_trace *t, const struct image_event *event);
+/* ---- merge.c */
+/* The maps of the run, to be shown. Keys that are the same stack of a script are one key, whichever
+ * processes they are of. */
+const struct map_store *session_maps(struct nopal_trace *t);
+/* A program that extends the first: it has the types of its maps from now on. -ENOMEM. */
+int session_note_program(struct nopal_trace *t, const struct program *p);
 
 /* Later images matter when a probe may be in any of them; all mappings matter when stacks will be
  * named. */

@@ -364,7 +364,7 @@ NOPAL_EXPORT int nopal_trace_print_maps(struct nopal_trace *t)
 	int err;
 
 	session_read_watch(t);
-	err = report_all_maps(t->report, &t->engine->maps, &t->out);
+	err = report_all_maps(t->report, session_maps(t), &t->out);
 	session_flush(t);
 	return err;
 }

@@ -125,6 +125,16 @@ END
 	grep -q 'main::a (-e:1).*main (-e:1)' got || { cat got; false; }
 }
 
+@test "the same stack of four processes, and three calls of one line, are one key" {
+	need_program /usr/bin/python3
+	timeout 60 "$NOPAL" -q -f folded -e "uprobe:$libc:getppid { @[pystack] = count(); @n[pystack]++; @last[pystack] = 1; }" \
+		-c "/usr/bin/python3 $scripts/same.py" | sed "s,$scripts/,,g" >got
+	[ "$(grep -c '^<module> (same.py:7);f (same.py:3) 12$' got)" = 2 ] || { cat got; false; }
+	[ "$(grep -c '^<module> (same.py:7);f (same.py:4) 4$' got)" = 2 ] || { cat got; false; }
+	# A number that is set cannot be added: its entries stay apart.
+	[ "$(grep -c ' 1$' got)" = 16 ] || { cat got; false; }
+}
+
 @test "a thread that runs no script, and a process without a runtime, have a line that says so" {
 	need_program perl
 	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(pystack); exit(); }" -c "perl -e 'getppid()'" >got
