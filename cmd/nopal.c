@@ -38,10 +38,9 @@ static const char tail[] =
 	"  nopal -e 'usdt:./server:shop:order { @[str(arg1)] = count() }' -p 4711\n"
 	"\n"
 	"Help:\n"
-	"  nopal COMMAND --help   the options of a command\n"
-	"  nopal --help-script    the options of nopal -e\n"
-	"  man nopal              see also nopal-list(1), nopal-script(7), dtrace(1),\n"
-	"                         nopal-runtime(3), nopal-sites(3), nopal-trace(3)\n";
+	"  nopal help COMMAND     what a command does, and its options\n"
+	"  nopal --help-script    the options of nopal -e, and the language\n"
+	"  man nopal              all of it; man nopal-COMMAND, man nopal-script\n";
 
 /* For messages about the first word. */
 static const struct command command_none = {.self = "nopal"};
@@ -51,7 +50,7 @@ static int print_help(void)
 	fputs(head, stdout);
 	for (size_t i = 0; nopal_commands[i]; i++)
 		if (nopal_commands[i]->summary)
-			printf("  %-10s %s\n", nopal_commands[i]->name, nopal_commands[i]->summary);
+			printf("  %-12s %s\n", nopal_commands[i]->name, nopal_commands[i]->summary);
 	fputs(tail, stdout);
 	return EXIT_OK;
 }
@@ -116,6 +115,19 @@ static int no_command(const char *word)
 	return usage_error(&command_none, "no command '%s', and no script of that name", word);
 }
 
+/* nopal help COMMAND */
+static int help(const char *word)
+{
+	const struct command *command = word ? find_command(word) : NULL;
+
+	if (!word)
+		return print_help();
+	if (!command)
+		return no_command(word);
+	options_help(command);
+	return EXIT_OK;
+}
+
 static int run(int argc, char **argv)
 {
 	const struct command *command;
@@ -126,8 +138,10 @@ static int run(int argc, char **argv)
 		print_help();
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return print_help();
+	if (!strcmp(argv[1], "help"))
+		return help(argv[2]);
 	command = find_command(argv[1]);
 	if (command)
 		return command->run(command, argv + 1);

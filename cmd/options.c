@@ -206,6 +206,8 @@ void options_help(const struct command *c)
 	print_tables(c, true);
 	if (c->more)
 		printf("\n%s", c->more);
+	if (c->name)
+		printf("\nManual page: nopal-%s(1)\n", c->name);
 }
 
 /* ---- Parsing --------------------------------------------------------------------------------- */
