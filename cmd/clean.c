@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "nopal/trace.h"
 #include "options.h"
@@ -23,18 +22,10 @@ static int clean(pid_t pid)
 
 static int run_clean(const struct command *c, char **argv)
 {
-	int code, words = options_parse(c, argv, NULL, &code);
-	const char *needed;
 	pid_t pid;
+	int code;
 
-	if (words < 0)
-		return code;
-	if (words != 1)
-		return usage_error(c, "clean takes one process ID");
-	needed = take_pid(&pid, NULL, argv[1]);
-	if (needed)
-		return usage_error(c, "clean takes %s, not '%s'", needed, argv[1]);
-	return clean(pid);
+	return options_parse_pid(c, argv, &pid, &code) ? clean(pid) : code;
 }
 
 static const struct option options[] = {

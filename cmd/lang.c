@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/types.h>
 
 #include "nopal/trace.h"
 #include "options.h"
@@ -21,18 +20,10 @@ static int look(pid_t pid)
 
 static int run_lang(const struct command *c, char **argv)
 {
-	int code, words = options_parse(c, argv, NULL, &code);
-	const char *needed;
 	pid_t pid;
+	int code;
 
-	if (words < 0)
-		return code;
-	if (words != 1)
-		return usage_error(c, "lang takes one process ID");
-	needed = take_pid(&pid, NULL, argv[1]);
-	if (needed)
-		return usage_error(c, "lang takes %s, not '%s'", needed, argv[1]);
-	return look(pid);
+	return options_parse_pid(c, argv, &pid, &code) ? look(pid) : code;
 }
 
 static const struct option options[] = {

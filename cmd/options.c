@@ -347,3 +347,18 @@ int options_parse(const struct command *c, char **argv, void *target, int *code)
 	}
 	return *code || p.helped ? -1 : count;
 }
+
+bool options_parse_pid(const struct command *c, char **argv, pid_t *pid, int *code)
+{
+	int words = options_parse(c, argv, NULL, code);
+	const char *needed;
+
+	if (words < 0)
+		return false;
+	needed = words == 1 ? take_pid(pid, NULL, argv[1]) : NULL;
+	if (words != 1)
+		*code = usage_error(c, "%s takes one process ID", c->name);
+	else if (needed)
+		*code = usage_error(c, "%s takes %s, not '%s'", c->name, needed, argv[1]);
+	return !*code;
+}

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct command;
 struct option;
@@ -35,6 +36,8 @@ take_fn take_help;     /* print the help; the command line is answered */
 /* Parse argv[1]... into `target`. The words that are not options are moved to argv[1]... in their
  * order. Returns their number, or -1 when the command is to end with *code. */
 int options_parse(const struct command *c, char **argv, void *target, int *code);
+/* The same of a command whose only word is a process ID: false when it is to end with *code. */
+bool options_parse_pid(const struct command *c, char **argv, pid_t *pid, int *code);
 /* The first row of the tables that matches what was typed; NULL: none does. */
 const struct option *options_find(const struct command *c, const char *arg,
 				  bool (*matches)(const struct option *o, const char *arg));
