@@ -61,6 +61,10 @@ enum type_show {
 	/* Of a TUPLE, where SHOW_NUMBER is (1, 2); or of a BUF that is an array of numbers. */
 	SHOW_RECORD, /* { .a = 1, .b = 2 } */
 	SHOW_ARRAY,  /* [1,2] */
+	/* Of a stack, where SHOW_NUMBER is main+18. */
+	SHOW_PERF,     /* 11a2 main+18 (/usr/bin/x) */
+	SHOW_RAW,      /* x+0x11a2 */
+	SHOW_BUILD_ID, /* 4f3ad83b... 0x11a2 */
 };
 
 struct type {
@@ -69,7 +73,7 @@ struct type {
 	bool is_signed; /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
 	bool is_open;	/* INT, aggregates, of scripts only: what it really is shows
 			   when an image with the probe is there */
-	uint8_t show;	/* INT, TUPLE, aggregates: enum type_show */
+	uint8_t show;	/* INT, TUPLE, stacks, aggregates: enum type_show */
 	uint8_t shown;	/* INT: bytes that %x, %u and %o show; 0: `size` */
 	bool is_raw;	/* INT: a register, of whose 64 bits %d shows 32 */
 	bool is_kernel; /* of scripts only: from kernel memory, so an address of it */

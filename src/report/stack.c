@@ -37,6 +37,7 @@ static void look_up(struct walk *w)
 		buf_clear(&w->frame.function);
 		w->frame.module = STR("");
 		w->frame.is_code = true;
+		w->frame.build_id = STR("");
 	} else if (w->stack->type->kind == TYPE_KSTACK) {
 		symbols_frame_kernel(r->symbols, w->address, &w->frame);
 	} else if (w->address & UNWIND_FRAME_FILE) {
@@ -73,6 +74,9 @@ static bool walk_next(struct walk *w)
 	if (!w->is_inlined && !walk_next_address(w))
 		return false;
 	w->source = w->inlined < f->source_count ? &f->sources[w->inlined] : NULL;
+	/* Only the usual mode has room for them. */
+	if (w->stack->type->show != SHOW_NUMBER)
+		w->inlined = f->source_count;
 	w->is_inlined = ++w->inlined < f->source_count;
 	return true;
 }
@@ -97,14 +101,54 @@ static void add_name(struct walk *w, bool with_offset, struct buf *out)
 	}
 }
 
+/* "x+0x11a2"; outside of files "7f01a2b0". */
+static void add_place(struct walk *w, struct buf *out)
+{
+	const struct symbols_frame *f = &w->frame;
+
+	if (!f->module.len) {
+		buf_printf(out, "%llx", (unsigned long long)w->address);
+		return;
+	}
+	render_bytes(w->r, str_after_last(f->module, '/'), out);
+	buf_printf(out, "+0x%llx", (unsigned long long)f->in_file);
+}
+
+/* The frame in another of the modes that a script can ask for. */
+static void add_in_mode(struct walk *w, enum type_show mode, struct buf *out)
+{
+	const struct symbols_frame *f = &w->frame;
+
+	if (mode == SHOW_BUILD_ID && f->build_id.len) {
+		buf_hex_bytes(out, f->build_id);
+		buf_printf(out, " 0x%llx", (unsigned long long)f->in_file);
+	} else if (mode != SHOW_PERF) {
+		add_place(w, out);
+	} else {
+		buf_printf(out, "%llx ",
+			   (unsigned long long)(f->module.len ? f->in_file : w->address));
+		add_name(w, true, out);
+		if (f->module.len) {
+			buf_text(out, " (");
+			render_bytes(w->r, f->module, out);
+			buf_char(out, ')');
+		}
+	}
+}
+
 /* The line of a stack, as bpftrace shows it: "main+18@/build/a.c:7", "[inlined] add@/build/a.c:3";
  * or for people: "main+18 at a.c:7", "add (inlined) at a.c:3". */
 static void add_frame(struct walk *w, struct buf *out)
 {
 	const struct symbols_source *s = w->source;
+	enum type_show mode = (enum type_show)w->stack->type->show;
 	bool plain = !w->r->look, dim = !plain && w->r->look->color;
 	size_t folder = s && !plain ? s->folder : 0;
 
+	if (mode != SHOW_NUMBER) {
+		add_in_mode(w, mode, out);
+		return;
+	}
 	buf_text(out, w->is_inlined && plain ? "[inlined] " : "");
 	add_name(w, true, out);
 	buf_text(out, w->is_inlined && !plain ? " (inlined)" : "");

@@ -14,7 +14,7 @@ enum value_kind {
 	VALUE_FLAG,
 	VALUE_MISSING, /* error | warn | ignore */
 	VALUE_TEXT,
-	VALUE_STACK, /* bpftrace; other modes cannot be had */
+	VALUE_STACK, /* a word of stack_modes */
 	VALUE_NONE,  /* accepted, changes nothing here */
 };
 
@@ -85,6 +85,27 @@ static int set_number(struct script *s, const struct config_row *row, const stru
 	return 0;
 }
 
+/* How stacks are shown. */
+static const struct {
+	const char *name;
+	enum type_show show;
+} stack_modes[] = {
+	{"bpftrace", SHOW_NUMBER},
+	{"perf", SHOW_PERF},
+	{"raw", SHOW_RAW},
+	{"build_id", SHOW_BUILD_ID},
+};
+
+bool config_stack_mode(struct str word, uint8_t *show)
+{
+	for (size_t i = 0; i < COUNT(stack_modes); i++)
+		if (str_eq_text(word, stack_modes[i].name)) {
+			*show = (uint8_t)stack_modes[i].show;
+			return true;
+		}
+	return false;
+}
+
 static int set_value(struct script *s, const struct config_row *row, const struct origin *from,
 		     struct str value, struct diag *d)
 {
@@ -110,8 +131,8 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 		break;
 	case VALUE_TEXT: *(struct str *)fact = arena_str(&s->arena, value); break;
 	case VALUE_STACK:
-		if (!str_eq_text(value, "bpftrace"))
-			return bad_value(from, value, "bpftrace", d);
+		if (!config_stack_mode(value, &s->options.stack_mode))
+			return bad_value(from, value, "bpftrace, perf, raw or build_id", d);
 		break;
 	case VALUE_NONE: break;
 	}

@@ -158,6 +158,8 @@ int resolve_probes(struct script *s, const struct script_source *source, struct 
 int compile_program(struct script *s, struct program **out, struct diag *d);
 /* config.c: defaults, then the config block, then the environment. */
 int config_apply(struct script *s, struct diag *d);
+/* The mode of a stack by its name. False: there is none. */
+bool config_stack_mode(struct str word, uint8_t *show);
 
 /* ---- Resolve: probes -> attachments ---- */
 

@@ -46,6 +46,7 @@ struct script_options {
 	uint32_t max_map_keys; /* 65536 */
 	uint32_t max_probes;   /* 100000 attachments */
 	uint32_t ustack_depth; /* 127 frames */
+	uint8_t stack_mode;    /* enum type_show; 0: a function and an offset */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
 

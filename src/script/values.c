@@ -254,18 +254,20 @@ static void lower_bswap(struct lower *l, const struct expr *e, uint16_t out)
 	emit_dab(l, OP_SHR, out, n, lower_const(l, 64 - 8 * e->shape.type.size));
 }
 
-/* ustack, ustack(depth), ustack(bpftrace, depth) */
+/* ustack, ustack(depth), ustack(perf), ustack(perf, depth) */
 static void check_stack(struct check *c, struct expr *e)
 {
 	uint64_t depth = c->s->options.ustack_depth;
+	uint8_t show = c->s->options.stack_mode;
 
 	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
 		struct expr *a = e->args[i];
 		bool is_mode = i == 0 && a->kind == EXPR_NAME;
 
-		if (is_mode ? !str_eq_text(a->text, "bpftrace") : i + 1 < e->arg_count)
+		if (is_mode ? !config_stack_mode(a->text, &show) : i + 1 < e->arg_count)
 			check_error(c, a, is_mode ? "unsupported" : "wrong-arg-type",
-				    "the stack mode must be 'bpftrace'");
+				    "the stack mode must be 'bpftrace', 'perf', 'raw' or "
+				    "'build_id'");
 		if (is_mode)
 			continue;
 		check_expr(c, a);
@@ -275,7 +277,8 @@ static void check_stack(struct check *c, struct expr *e)
 		depth = a->value;
 	}
 	e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number,
-					  .size = (uint32_t)depth * 8});
+					  .size = (uint32_t)depth * 8,
+					  .show = show});
 }
 
 static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)

@@ -30,6 +30,7 @@ static void module_free(struct module *module)
 	symtab_free(module->symbols);
 	debuginfo_close(module->debuginfo);
 	free((char *)(uintptr_t)module->path.ptr);
+	free((char *)(uintptr_t)module->build_id.ptr);
 	free(module);
 }
 
@@ -137,6 +138,7 @@ static void read_file(struct modules *m, int fd, struct module *module, pid_t pi
 		buf_clear(&root);
 	if (!image_open_fd(fd, module->path, &image, NULL)) {
 		image_set_budget(image, &b);
+		module->build_id = str_copy(image_build_id(image));
 		symtab_read(image, module->path, buf_as_str(&root), &module->symbols, NULL);
 		if (m->wants_lines && module->symbols)
 			read_debuginfo(m, module, image, buf_as_str(&root));

@@ -22,6 +22,7 @@ struct module {
 	struct symtab *symbols;
 	struct debuginfo *debuginfo; /* NULL: none, or not asked for */
 	bool is_cut_reported;	     /* that not all of that is read */
+	struct str build_id;	     /* bytes, owned; empty: none, or not asked for */
 };
 
 /* Files that are kept open, so that they can be read after they were deleted. */

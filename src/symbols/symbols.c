@@ -271,6 +271,8 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_
 	else
 		out->offset = offset;
 	out->offset += is_return;
+	out->in_file = offset + is_return;
+	out->build_id = m && m->module ? m->module->build_id : STR("");
 	if (m && m->module)
 		add_sources(s, m->module, offset, out);
 }
@@ -294,6 +296,8 @@ void symbols_frame_file(struct symbols *s, uint32_t number, uint64_t offset, boo
 	out->module = module ? module->path : STR("");
 	out->source_count = 0;
 	out->is_code = true;
+	out->in_file = offset;
+	out->build_id = STR("");
 	offset -= is_return && offset;
 	out->offset = offset;
 	if (!module)
@@ -303,6 +307,7 @@ void symbols_frame_file(struct symbols *s, uint32_t number, uint64_t offset, boo
 	if (module_name_at(&s->modules, module, &file, offset, &name, &out->offset))
 		demangle(name, s->form, &out->function);
 	out->offset += is_return;
+	out->build_id = module->build_id;
 	add_sources(s, module, offset, out);
 }
 
@@ -320,7 +325,8 @@ void symbols_frame_kernel(struct symbols *s, uint64_t address, struct symbols_fr
 
 	buf_clear(&out->function);
 	out->module = STR("");
-	out->offset = address;
+	out->offset = out->in_file = address;
+	out->build_id = STR("");
 	out->is_code = true;
 	out->source_count = 0;
 	if (name_in_kernel(s, address, &name, &out->offset))
