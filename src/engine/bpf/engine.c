@@ -197,7 +197,7 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_single(e))
 		err = single_attach(&e->world, &e->links, d);
-	err = err ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
+	err = err ?: walk_attach(e, d) ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
 	if (e->options.log)
 		features_log(&e->features, e->options.log);
 	if (err)

@@ -463,20 +463,42 @@ static void find_pair(struct walk *w, int done)
 	code_bind(c, no);
 }
 
+/* What a signal handler returns to is the first instruction of its function: the frame that was
+ * kept last is not that of a call. */
+static void mark_exact(struct walk *w)
+{
+	struct code *c = w->g->code;
+	int none = code_label(c);
+
+	code_load(c, 4, R3, SCRATCH, w->slot.offset);
+	code_alu_imm(c, BPF_SUB, R3, 1);
+	code_jump_imm(c, BPF_JGE, R3, (int32_t)w->depth, none); /* never */
+	code_alu_imm(c, BPF_LSH, R3, 3);
+	code_alu(c, BPF_ADD, R3, SCRATCH);
+	code_load(c, 8, R1, R3, w->slot.offset + HEAD_SIZE);
+	code_const(c, R4, (int64_t)UNWIND_FRAME_EXACT);
+	code_alu(c, BPF_OR, R1, R4);
+	code_store(c, 8, R3, w->slot.offset + HEAD_SIZE, R1);
+	code_bind(c, none);
+}
+
 /* The round is over: the caller is the frame to look at. */
 static void go_up(struct walk *w)
 {
 	struct code *c = w->g->code;
-	int ordered = code_label(c);
+	int ordered = code_label(c), is_signal = code_label(c);
 
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_LINK, 0);
 	load(w, R2, WALK_RULE);
 	code_alu_imm(c, BPF_RSH, R2, 23); /* UNWIND_SIGNAL */
 	code_alu_imm(c, BPF_AND, R2, 1);
 	store(w, WALK_EXACT, R2);
-	code_jump_imm(c, BPF_JNE, R2, 0, ordered); /* a handler's stack may be anywhere */
+	code_jump_imm(c, BPF_JNE, R2, 0, is_signal);
 	load(w, R3, WALK_SP);
 	code_jump_if(c, BPF_JLT, TMP2, R3, w->ends[UNWIND_UNREADABLE]);
+	code_jump(c, ordered);
+	code_bind(c, is_signal); /* its stack may be anywhere */
+	mark_exact(w);
 	code_bind(c, ordered);
 	load(w, R1, WALK_NEW);
 	if (w->cpu->link) { /* bits above the address may authenticate it */
@@ -547,7 +569,7 @@ static void keep_first(struct walk *w, enum unwind_end why)
 {
 	struct code *c = w->g->code;
 
-	code_load(c, 8, R1, CTX, saved_at(arch_host(), arch_host()->pc));
+	load(w, R1, WALK_PC);
 	code_store(c, 8, SCRATCH, w->slot.offset + HEAD_SIZE, R1);
 	load(w, R1, WALK_PID);
 	code_const(c, R2, (int64_t)why << STACK_PID_BITS);
@@ -796,13 +818,14 @@ void gen_walk(struct gen *g, const struct insn *in)
 	store(&w, WALK_PID, R0);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->walk.processes_fd),
 		    MEM(in_scratch(w.at + WALK_PID), 0));
+	begin(&w);
 	if (!g->world->walk.finds_mappings) {
-		code_jump_imm(c, BPF_JNE, R0, 0, known);
+		load(&w, R1, WALK_RUN);
+		code_jump_imm(c, BPF_JNE, R1, 0, known);
 		keep_first(&w, UNWIND_NO_PROCESS);
 		code_jump(c, end);
-		code_bind(c, known);
 	}
-	begin(&w);
+	code_bind(c, known);
 	code_store_imm(c, 8, SCRATCH, w.slot.offset, 0);
 	all_rounds(&w);
 	code_bind(c, end);

@@ -73,6 +73,7 @@ struct bpf_engine {
 /* walk.c: the maps that walks over user stacks read, when there are tables: without them stacks are
  * followed by frame pointers. */
 int walk_open(struct bpf_engine *e, struct diag *d);
+int walk_attach(struct bpf_engine *e, struct diag *d);
 void walk_close(struct bpf_engine *e);
 
 /* Make the maps that all programs share, then load the program. */

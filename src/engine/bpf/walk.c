@@ -183,6 +183,37 @@ int walk_open(struct bpf_engine *e, struct diag *d)
 	return make_maps(e, d);
 }
 
+/* A process that has called exec has other mappings from then on: its run goes before it gets to
+ * its first instruction, whenever we hear of it. */
+int walk_attach(struct bpf_engine *e, struct diag *d)
+{
+	struct kernel_program k = {.type = BPF_PROG_TYPE_RAW_TRACEPOINT, .name = "nopal_exec"};
+	struct gen g = {.world = &e->world};
+	int fd, link, err;
+	struct code c;
+
+	if (e->world.walk.processes_fd < 0)
+		return 0;
+	code_init(&c);
+	g.code = &c;
+	gen_pid(&g, false);
+	code_store(&c, 8, FRAME, STACK_KEY, R0);
+	code_helper(&c, BPF_FUNC_map_delete_elem, MAP(e->world.walk.processes_fd),
+		    SUM(FRAME, STACK_KEY));
+	code_const(&c, R0, 0);
+	code_exit(&c);
+	fd = kernel_program_load_code(&c, k);
+	link = fd < 0 ? fd : kernel_link_raw(fd, "sched_process_exec");
+	err = link < 0 ? link : links_keep(&e->links, link);
+	if (fd >= 0)
+		close(fd);
+	if (err)
+		return diag_error(d, err, "attach",
+				  "cannot attach to the kernel's 'sched_process_exec': %s",
+				  strerror(-err));
+	return 0;
+}
+
 void walk_close(struct bpf_engine *e)
 {
 	int *fds[] = {&e->world.walk.rows_fd, &e->world.walk.rules_fd, &e->world.walk.mappings_fd,

@@ -1,0 +1,119 @@
+#!/usr/bin/env bats
+# User stacks: without frame pointers, frame by frame as gdb has them; why they end; of new programs, and of several at
+# once. STRESS=1 compares 10,000 samples of each kind.
+load ../helpers
+
+setup() {
+	need_tracing
+	case $(uname -m) in x86_64 | aarch64) ;; *) skip "no unwind rows on this CPU" ;; esac
+	frames=$(private frames)
+	times=${STRESS:+10000}
+	times=${times:-20}
+}
+
+# same_as_gdb WAY: all stacks of one way of calling.
+same_as_gdb() {
+	need_program gdb
+	run "$ROOT/tests/help/compare_stacks" "uprobe:$frames:frames_here" '*frames_here' "$frames" "$times" "$@"
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "callbacks of libraries, alloca, realigned stacks, threads, exit functions, deep ones are gdb's" {
+	export NOPAL
+	same_as_gdb qsort alloca realigned thread atexit deep
+	[[ "$output" == *", 0 cut" ]]
+}
+
+@test "signal handlers, on stacks of their own too: the interrupted function is in the stack" {
+	export NOPAL
+	same_as_gdb signal altstack
+	[[ "$output" == *", 0 cut" ]]
+	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack(4)] = count() }" -c "$frames 1 signal"
+	[[ "$output" == *"frames_here+"*"handle+"*"__restore_rt+0"* ]]
+}
+
+@test "a stack that cannot be followed says why" {
+	[ "$(uname -m)" = x86_64 ] || skip "the function in assembler is for x86-64"
+	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 5 bare"
+	[[ "$output" == *"    bare+9
+    (cut: no unwind rows for frames)
+]: 5"* ]]
+	run "$NOPAL" -q -f folded -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 5 bare"
+	[ "$output" = "(cut: no unwind rows for frames);bare;frames_here 5" ]
+	run bash -c '"$1" stack -q -f json "$2:frames:here" -c "$2 5 bare" | jq -c ".key[0][-1]"' - "$NOPAL" "$frames"
+	[ "$output" = '{"cut":"no unwind rows for frames"}' ]
+}
+
+@test "coroutines: each stack is its own" {
+	export NOPAL
+	same_as_gdb coroutine
+	[[ "$output" == *"$((2 * times)) samples"* ]]
+}
+
+@test "the same stack of several processes is one key, and has names when they are gone" {
+	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack] = count() }" \
+		-c "sh -c '$frames 2 deep & $frames 3 deep & wait'"
+	echo "$output"
+	[ "$(grep -c '^@\[' <<<"$output")" = 1 ]
+	[ "$(grep -c '    recurse+' <<<"$output")" = 41 ]
+	[[ "$output" == *"_start+"*"]: 5"* ]]
+}
+
+@test "a process that calls exec, and a child that does: nothing is taken from the image before" {
+	cp "$frames" "$frames.2"
+	run "$NOPAL" -q -e "usdt:$frames:frames:here, usdt:$frames.2:frames:here { @[pid > 0, ustack(raw)] = count() }" \
+		-c "$frames exec $frames.2"
+	echo "$output"
+	[ "$(grep -c 'frames.2+0x' <<<"$output")" -ge 45 ]
+	[ "$(grep -c ' frames+0x' <<<"$output")" -ge 6 ]
+	[[ "$output" != *"(cut"* ]]
+	[ "$(grep -c '^@\[' <<<"$output")" = 2 ]
+}
+
+@test "return probes on callers do not hide them" {
+	local plain
+	plain=$("$NOPAL" -q -e "uprobe:$frames:frames_here { @[ustack] = count() }" -c "$frames 3 deep")
+	run "$NOPAL" -q -e "uretprobe:$frames:recurse, uretprobe:$frames:do_deep { \$x = 1 }
+		uprobe:$frames:frames_here { @[ustack] = count() }" -c "$frames 3 deep"
+	[ "$output" = "$plain" ]
+	[ "$(grep -c '    recurse+' <<<"$output")" = 41 ]
+}
+
+@test "the stack at a return is the caller's" {
+	run "$NOPAL" -q -e "uretprobe:$frames:frames_here { @[ustack(2)] = count() }" -c "$frames 3 deep"
+	[[ "$output" == *"@[
+    recurse+"*"
+    recurse+"*"
+]: 3"* ]]
+}
+
+@test "kernels without the newer ways walk alike" {
+	local script="usdt:$frames:frames:here { @[ustack] = count() }" plain features
+	plain=$("$NOPAL" -q -e "$script" -c "$frames 2")
+	[[ "$plain" == *"_start+"* ]]
+	for features in may_goto sleepable may_goto,sleepable uprobe_multi btf; do
+		run env NOPAL_NO_FEATURES=$features "$NOPAL" -q -e "$script" -c "$frames 2"
+		[ "$output" = "$plain" ] || diff <(echo "$output") <(echo "$plain")
+	done
+	# Neither kind of loop: 32 frames.
+	run env NOPAL_NO_FEATURES=may_goto,bpf_loop "$NOPAL" -q -e "$script" -c "$frames 2 qsort"
+	[ "$output" = "$("$NOPAL" -q -e "$script" -c "$frames 2 qsort")" ]
+}
+
+@test "a depth, a mode, both; by the configuration, too" {
+	local id
+	id=$(readelf -n "$frames" | sed -n 's/.*Build ID: //p')
+	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack(perf, 2)] = count() }" -c "$frames 1 deep"
+	[[ "$output" =~ "    "[0-9a-f]+" frames_here+"[0-9]+" ($frames)
+    "[0-9a-f]+" recurse+"[0-9]+" ($frames)
+]: 1" ]]
+	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack(raw, 1)] = count() }" -c "$frames 1 deep"
+	[[ "$output" =~ "    frames+0x"[0-9a-f]+"
+]: 1" ]]
+	run "$NOPAL" -q -e "config = { stack_mode = build_id } usdt:$frames:frames:here { @[ustack(1)] = count() }" -c "$frames 1 deep"
+	[[ "$output" =~ "    $id 0x"[0-9a-f]+"
+]: 1" ]]
+	run env BPFTRACE_STACK_MODE=raw "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack(1)] = count() }" -c "$frames 1 deep"
+	[[ "$output" == *"    frames+0x"* ]]
+}
