@@ -1,6 +1,7 @@
 /* A set of engines. Each gets a program of its own with some of the clauses, and with
  * all maps, formats and names, so that their numbers mean the same everywhere. */
 #include "engine/engine.h"
+#include "engine/split.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ struct set {
 	bool is_used[ENGINES_MAX]; /* it has clauses */
 	unsigned count;
 	uint8_t *owners; /* of each map: the member whose clauses use it, or NO_MEMBER */
+	bool *is_shared; /* of each map: each member may have a part of it */
+	const struct map_def *maps;
+	bool grows; /* it may be extended: then nothing is shared */
 	uint32_t map_count;
 	struct seat *seats;
 	uint32_t seat_count;
@@ -43,7 +47,7 @@ static bool touches(const struct program *p, const struct clause *c, uint32_t ma
 }
 
 /* groups[i] becomes the same number for all clauses that are linked by maps. */
-static void find_groups(const struct program *p, uint32_t *groups)
+static void find_groups(const struct set *s, const struct program *p, uint32_t *groups)
 {
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		groups[i] = i;
@@ -53,7 +57,7 @@ static void find_groups(const struct program *p, uint32_t *groups)
 		for (uint32_t i = 0; i < p->clause_count; i++) {
 			uint32_t from = groups[i];
 
-			if (!touches(p, &p->clauses[i], map))
+			if (s->is_shared[map] || !touches(p, &p->clauses[i], map))
 				continue;
 			to = to == UINT32_MAX ? from : to;
 			for (uint32_t k = 0; k < p->clause_count; k++)
@@ -106,7 +110,7 @@ static int choose_members(struct set *s, const struct program *p, uint8_t *chose
 
 	if (!groups)
 		return -ENOMEM;
-	find_groups(p, groups);
+	find_groups(s, p, groups);
 	for (uint32_t i = 0; i < p->clause_count; i++) {
 		int err = groups[i] == i ? choose_member(s, p, groups, i, &chosen[i], d) : 0;
 
@@ -142,15 +146,25 @@ static const struct program *part_of(struct set *s, const struct program *p, con
 	return part;
 }
 
-static int set_build(struct engine *engine, const struct program *p, struct diag *d)
+/* Seats of clauses that run by number are those of their only part. */
+static int set_build(struct engine *engine, const struct program *whole, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
-	uint8_t *chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	uint32_t used[ENGINES_MAX] = {0};
-	int err;
+	const struct program *p;
+	struct split split;
+	uint8_t *chosen;
+	int err = s->grows ? split_nothing(&s->arena, whole, &split)
+			   : split_program(&s->arena, s->members[0], whole, &split);
 
+	if (err)
+		return err;
+	p = split.program;
+	s->is_shared = split.is_shared;
+	s->maps = p->maps;
+	chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	s->owners = arena_array(&s->arena, uint8_t, p->map_count + 1);
-	s->seats = arena_array(&s->arena, struct seat, p->clause_count + 1);
+	s->seats = arena_array(&s->arena, struct seat, whole->clause_count + 1);
 	if (!chosen || !s->owners || !s->seats)
 		return -ENOMEM;
 	memset(s->owners, NO_MEMBER, p->map_count);
@@ -163,8 +177,8 @@ static int set_build(struct engine *engine, const struct program *p, struct diag
 		err = part ? engine_build(s->members[i], part, d) : -ENOMEM;
 	}
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
-		s->seats[i] = (struct seat){chosen[i], used[chosen[i]]++};
-	s->seat_count = p->clause_count;
+		s->seats[split.origins[i]] = (struct seat){chosen[i], used[chosen[i]]++};
+	s->seat_count = whole->clause_count;
 	return err;
 }
 
@@ -343,19 +357,48 @@ static const struct map_store *maps_of(const struct set *s, uint32_t map)
 	return &s->members[owner == NO_MEMBER ? 0 : owner]->maps;
 }
 
+/* The stores that have a part of the map; how many. */
+static unsigned stores_of(const struct set *s, uint32_t map,
+			  const struct map_store *out[ENGINES_MAX])
+{
+	out[0] = maps_of(s, map);
+	if (map >= s->map_count || !s->is_shared[map])
+		return 1;
+	for (unsigned i = 0; i < s->count; i++)
+		out[i] = &s->members[i]->maps;
+	return s->count;
+}
+
 static int set_map_each(void *self, uint32_t map, map_entry_fn *fn, void *arg)
 {
-	return map_each(maps_of(self, map), map, fn, arg);
+	const struct map_store *stores[ENGINES_MAX];
+	struct set *s = self;
+	unsigned count = stores_of(s, map, stores);
+
+	return count == 1 ? map_each(stores[0], map, fn, arg)
+			  : split_map_each(stores, count, &s->maps[map], map, fn, arg);
 }
 
 static int set_map_clear(void *self, uint32_t map)
 {
-	return map_clear(maps_of(self, map), map);
+	const struct map_store *stores[ENGINES_MAX];
+	unsigned count = stores_of(self, map, stores);
+	int err = 0;
+
+	for (unsigned i = 0; i < count && !err; i++)
+		err = map_clear(stores[i], map);
+	return err;
 }
 
 static int set_map_zero(void *self, uint32_t map)
 {
-	return map_zero(maps_of(self, map), map);
+	const struct map_store *stores[ENGINES_MAX];
+	unsigned count = stores_of(self, map, stores);
+	int err = 0;
+
+	for (unsigned i = 0; i < count && !err; i++)
+		err = map_zero(stores[i], map);
+	return err;
 }
 
 static const struct engine_ops set_ops = {
@@ -391,6 +434,7 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 		return -ENOMEM;
 	s->engine =
 		(struct engine){&set_ops, {s, set_map_each, set_map_clear, set_map_zero}, false};
+	s->grows = options->may_grow;
 	for (; s->count < count && !err; s->count += !err)
 		err = kinds[s->count]->open(options, &s->members[s->count], d);
 	if (err)

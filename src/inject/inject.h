@@ -56,6 +56,7 @@ struct inject_site {
 	uint64_t resume;  /* where the site goes on */
 	uint64_t body;	  /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
+	bool was_on;	/* some time: its image may come and go */
 	bool is_raised; /* its semaphore */
 	bool is_listed; /* in the ledger of the process, as number ... */
 	uint64_t entry;
@@ -134,7 +135,8 @@ int inject_settle(struct inject *x);
  */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);
-/* Was the site's image mapped anew since it was enabled? inject_enable() then enables it again. */
+/* Is a site that was enabled off, because its image was mapped anew, or a breakpoint is gone?
+ * inject_enable() then enables it again. */
 bool inject_renew(struct inject *x, struct inject_site *site);
 const struct inject_pause *inject_pause(const struct inject *x);
 int inject_reread(struct inject *x);	 /* what it has mapped by now */

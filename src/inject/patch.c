@@ -149,7 +149,11 @@ static bool is_as_planned(struct inject *x, const struct inject_site *s)
 	uint8_t now[INJECT_PATCH_MAX], offset[4];
 
 	if (!space_is_mapped(&x->space, s->landing, landing_size(s)) || !has_detours(x, s) ||
-	    read_bytes(x, s, now) || memcmp(now, s->before, s->len))
+	    read_bytes(x, s, now) || now[0] != s->before[0])
+		return false;
+	/* After a breakpoint on a nop5, our bytes may be in the rest of it. */
+	if (memcmp(now, s->before, s->len) &&
+	    (s->len < JUMP_NEAR || memcmp(now + 1, s->after + 1, s->len - 1u)))
 		return false;
 	if (s->form != INJECT_PUN && s->form != INJECT_NOP10)
 		return true;
@@ -172,11 +176,13 @@ static int enable_one(struct inject *x, struct inject_site *s)
 {
 	int err;
 
-	if (s->form == INJECT_NONE)
+	if (s->form == INJECT_NONE || !s->body)
 		return 0;
 	if (s->is_on) /* with another trampoline, perhaps */
 		return write_jumps(x, s);
 	if (!is_as_planned(x, s)) {
+		if (s->was_on) /* its image is not there at present */
+			return 0;
 		s->form = INJECT_NONE;
 		s->why = "its bytes, or the memory where its jump leads, have just been changed";
 		return 0;
@@ -184,7 +190,7 @@ static int enable_one(struct inject *x, struct inject_site *s)
 	err = write_jumps(x, s);
 	if (!err)
 		err = write_after(x, s);
-	s->is_on = !err;
+	s->is_on = s->was_on = !err;
 	return err ? err : raise_semaphore(x, s);
 }
 
@@ -330,11 +336,9 @@ int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 
 bool inject_renew(struct inject *x, struct inject_site *s)
 {
-	uint8_t now[INJECT_PATCH_MAX];
 	uint16_t value = 0;
 
-	if (!s->is_on || s->form == INJECT_NONE || read_bytes(x, s, now) ||
-	    memcmp(now, s->before, s->len))
+	if (!s->was_on || s->form == INJECT_NONE || !is_as_planned(x, s))
 		return false;
 	s->is_on = false;
 	if (s->is_raised && (inject_read(x, s->semaphore, &value, sizeof(value)) || !value))

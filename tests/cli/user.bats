@@ -112,6 +112,30 @@ go_on() {
 	says undoable "the engine 'native' cannot do this"
 }
 
+@test "sites that user mode does not reach are the kernel's, in the same run and in the same maps" {
+	cp "$TARGETS/mixed" "$dir"
+	run timeout 60 "$NOPAL" -v --user -e "usdt:$dir/mixed:* { @[probe] = count(); @s = sum(arg0); @t[str(arg1)] = max(arg0); @h = lhist(arg0, 0, 1000, 1000); if (arg0 == 5) { printf(\"%s at 5\n\", str(arg1)) } }" \
+		-c "$dir/mixed 1000" <<<""
+	echo "$output"
+	grep -q '^nopal_uprobe: .* 1 sites: loaded' <<<"$output"
+	grep -q 'mixed:easy\]: 1000$' <<<"$output"
+	grep -q 'mixed:hard\]: 1000$' <<<"$output"
+	grep -qx '@s: 999000' <<<"$output"
+	grep -qx '@t\[easy\]: 999' <<<"$output"
+	grep -qx '@t\[hard\]: 999' <<<"$output"
+	grep -q '^\[0, 1000) *2000 ' <<<"$output"
+	[ "$(grep -cE '^(easy|hard) at 5$' <<<"$output")" = 2 ]
+}
+
+@test "a map that a clause reads has one owner: the kernel, if one site is the kernel's" {
+	cp "$TARGETS/mixed" "$dir"
+	run timeout 60 "$NOPAL" -v --user -e "usdt:$dir/mixed:mixed:easy { @last = arg0 } usdt:$dir/mixed:mixed:hard { @sum = sum(arg0 == @last); @n = count() }" \
+		-c "$dir/mixed 1000" <<<""
+	echo "$output"
+	grep -qx '@sum: 1000' <<<"$output"
+	grep -qx '@n: 1000' <<<"$output"
+}
+
 @test "children of fork: left alone with -p, traced with --follow and -c" {
 	start_target "$tick" wait fork 100
 	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target

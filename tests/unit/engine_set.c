@@ -181,6 +181,44 @@ static void the_first_engine_has_what_it_can_run(void **state)
 	both_close(&b);
 }
 
+/* The first engine can read the operand of one site. */
+/* clang-format off */
+#define TWO_SITES(kind, more) \
+	"map m0 \"@a\" none -> " kind ", 1 entries\n" \
+	"name 0 \"usdt:/x:p:n\"\n" \
+	"clause 0: 1 registers\n" \
+	"uprobe \"/x\" 0x10 name 0 func 0 args \"8@%3\"\n" \
+	"uprobe \"/x\" 0x20 name 0 func 0 args \"8@0(3)\"\n" \
+	"r0 = arg 0\n" \
+	"aggregate m0, r0\n" more \
+	"return\n"
+/* clang-format on */
+
+static bool first_part_has(const struct both *b, const char *text)
+{
+	const char *at = strstr(b->dump.ptr, text);
+
+	return at && at < second_part(b);
+}
+
+static void sites_are_divided_where_a_map_only_adds(void **state)
+{
+	struct both b;
+
+	(void)state;
+	assert_int_equal(both_open(&b, &blind, TWO_SITES("sum(int64)", "")), 0);
+	assert_true(first_part_has(&b, "0x20"));
+	assert_false(first_part_has(&b, "0x10"));
+	assert_non_null(strstr(second_part(&b), "0x10"));
+	assert_null(strstr(second_part(&b), "0x20"));
+	both_close(&b);
+	/* One who reads the map needs all of it. */
+	assert_int_equal(both_open(&b, &blind, TWO_SITES("sum(int64)", "r0 = map_get m0\n")), 0);
+	assert_false(first_part_has(&b, "0x20"));
+	assert_non_null(strstr(second_part(&b), "0x20"));
+	both_close(&b);
+}
+
 static void what_no_engine_can_run_is_refused_by_the_first(void **state)
 {
 	const struct engine_ops *kinds[] = {&blind, &blind};
@@ -270,6 +308,7 @@ int main(void)
 		cmocka_unit_test(clauses_that_share_a_map_stay_together),
 		cmocka_unit_test(what_is_asked_of_the_session_links_clauses),
 		cmocka_unit_test(the_first_engine_has_what_it_can_run),
+		cmocka_unit_test(sites_are_divided_where_a_map_only_adds),
 		cmocka_unit_test(what_no_engine_can_run_is_refused_by_the_first),
 		cmocka_unit_test(an_extension_follows_its_map),
 		cmocka_unit_test(an_extension_that_one_engine_refuses_is_in_none),

@@ -476,9 +476,6 @@ static unsigned look_at_sites(struct native_process *p, unsigned *gone)
 
 		shadowed += state == SITE_SHADOWED;
 		*gone += state == SITE_GONE;
-		/* A breakpoint is gone, and with it the jump. */
-		if (state == SITE_OFF)
-			inject_toggle(p->x, s, true);
 	}
 	return shadowed;
 }
