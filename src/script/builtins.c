@@ -52,6 +52,13 @@ bool parse_known_name(const struct tree *t, struct str name)
 	       str_eq_text(name, "true") || str_eq_text(name, "false");
 }
 
+bool parse_is_value(struct str name)
+{
+	const struct function *f = function_find(name);
+
+	return f && f->group == GROUP_VALUE;
+}
+
 struct str function_guess(struct str name)
 {
 	struct guess guess = {.nearest = 3};

@@ -113,6 +113,7 @@ void check_variable(struct check *c, struct expr *e)
 static void check_tuple(struct check *c, struct expr *e)
 {
 	struct type *elements = arena_array(&c->s->arena, struct type, e->arg_count);
+	struct str names = e->text;
 
 	if (!elements)
 		c->err = -ENOMEM;
@@ -120,9 +121,12 @@ static void check_tuple(struct check *c, struct expr *e)
 		check_expr(c, e->args[i]);
 		check_storable(c, e->args[i], "an element");
 		elements[i] = e->args[i]->shape.type;
+		elements[i].name = str_cut(&names, ' ');
 	}
-	e->shape = shape_of((struct type){
-		.kind = TYPE_TUPLE, .elements = elements, .element_count = e->arg_count});
+	e->shape = shape_of((struct type){.kind = TYPE_TUPLE,
+					  .show = e->text.len ? SHOW_RECORD : SHOW_NUMBER,
+					  .elements = elements,
+					  .element_count = e->arg_count});
 }
 
 static void check_element(struct check *c, struct expr *e)

@@ -1,5 +1,5 @@
-/* Lines that start with #: what scripts have of the C preprocessor. Macros without arguments are
- * replaced where they are used (parse_advance), conditions leave out what they leave out, and
+/* Lines that start with #: what scripts have of the C preprocessor. Macros are replaced where they
+ * are used (parse_advance), conditions leave out what they leave out, and
  * headers are not read: types come from the script, the traced file and the kernel. */
 #include <errno.h>
 
@@ -73,6 +73,31 @@ const struct ctype *parse_type_name(struct parser *p)
 	return type;
 }
 
+/* "(a, b)" of a macro; *rest is then its text */
+static void take_params(struct parser *p, struct define *m, struct str *rest)
+{
+	struct str list = *rest, name;
+
+	m->has_params = true;
+	list = str_of(list.ptr + 1, list.len - 1);
+	for (;;) {
+		name = take_word(&list);
+		list = str_trim(list);
+		if (name.len && !str_is_word(name))
+			list.len = 0; /* a number */
+		if (name.len && m->param_count < DEFINE_PARAMS)
+			m->params[m->param_count++] = name;
+		if (!name.len || !list.len || list.ptr[0] != ',')
+			break;
+		list = str_of(list.ptr + 1, list.len - 1);
+	}
+	if (!list.len || list.ptr[0] != ')' || m->param_count == DEFINE_PARAMS)
+		parse_error(p, parse_mark_of(p, *rest), "define-args",
+			    "a macro has up to %d names in parentheses", DEFINE_PARAMS - 1);
+	else
+		*rest = str_of(list.ptr + 1, list.len - 1);
+}
+
 /* #define NAME text ; #define NAME(x) text */
 static void take_define(struct parser *p, struct str rest)
 {
@@ -87,9 +112,9 @@ static void take_define(struct parser *p, struct str rest)
 		parse_error(p, parse_mark_of(p, name), "syntax", "'#define' takes a name");
 		return;
 	}
-	*m = (struct define){.name = name,
-			     .has_params = rest.len && rest.ptr[0] == '(',
-			     .next = p->tree->defines};
+	*m = (struct define){.name = name, .next = p->tree->defines};
+	if (rest.len && rest.ptr[0] == '(')
+		take_params(p, m, &rest);
 	m->text = parse_mark_of(p, str_trim(rest));
 	p->tree->defines = m;
 }

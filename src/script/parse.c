@@ -61,35 +61,128 @@ bool parse_error(struct parser *p, struct mark m, const char *tag, const char *f
 	return true;
 }
 
+/* The expansion in whose text the current token is written; -1: none. An argument is written where
+ * the macro is used. */
+static int scope_of(const struct parser *p)
+{
+	int top = (int)p->expansion_count - 1;
+
+	return top >= 0 && !p->expansions[top].define ? p->expansions[top].outer : top;
+}
+
 static bool is_expanding(const struct parser *p, const struct define *m)
 {
-	for (unsigned i = 0; i < p->expansion_count; i++)
+	for (int i = scope_of(p); i >= 0; i = p->expansions[i].outer)
 		if (p->expansions[i].define == m)
 			return true;
 	return false;
 }
 
-/* Go on with the text of a macro, if the current token is the name of one. */
-static bool enter_macro(struct parser *p)
+/* One more expansion, which goes on at the lexer's place. */
+static struct expansion *push_expansion(struct parser *p, struct define *m, int outer)
 {
-	struct define *m = p->token.kind == TOKEN_WORD ? parse_find_define(p, p->token.text) : NULL;
 	struct lexer *l = &p->lexer;
+	struct expansion *x;
 
-	if (!m || p->is_standard || is_expanding(p, m))
-		return false;
 	if (!p->expansion_count)
 		p->used = p->token.mark;
-	if (m->has_params || p->expansion_count == PARSE_MAX_EXPANSIONS) {
-		parse_error(p, p->used, m->has_params ? "unsupported" : "too-deep",
-			    m->has_params
-				    ? "'%.*s' is a macro with arguments, which is not supported"
-				    : "'%.*s' is a macro of too many macros",
-			    STR_FMT(m->name));
+	if (p->expansion_count == PARSE_MAX_EXPANSIONS) {
+		parse_error(p, p->used, "too-deep", "'%.*s' is a macro of too many macros",
+			    STR_FMT(p->token.text));
+		return NULL;
+	}
+	x = &p->expansions[p->expansion_count++];
+	*x = (struct expansion){.define = m, .at = l->at, .len = l->text.len, .outer = outer};
+	return x;
+}
+
+static void go_to(struct parser *p, struct mark text)
+{
+	p->lexer.at = text.at;
+	p->lexer.text.len = text.at + text.len;
+}
+
+/* The arguments of a macro, up to the ")", where the lexer is then. */
+static unsigned take_define_args(struct parser *p, const struct define *m, struct mark *args)
+{
+	struct lexer *l = &p->lexer;
+	unsigned depth = 0, count = 0;
+	struct token t;
+
+	l->at++;
+	for (size_t start = l->at; !p->err;) {
+		if (lex_token(l, &t))
+			parse_fail(p, -EINVAL);
+		else if (t.kind == TOKEN_END)
+			parse_error(p, p->token.mark, "define-args",
+				    "the arguments of '%.*s' have no ')'", STR_FMT(m->name));
+		else if (!depth && (t.kind == TOKEN_COMMA || t.kind == TOKEN_RPAREN)) {
+			if (count < DEFINE_PARAMS)
+				args[count] = (struct mark){(uint32_t)start,
+							    (uint32_t)(t.mark.at - start)};
+			count += m->param_count || t.kind == TOKEN_COMMA ||
+				 str_trim(str_of(l->text.ptr + start, t.mark.at - start)).len;
+			start = l->at;
+			if (t.kind == TOKEN_RPAREN)
+				break;
+		}
+		depth += t.kind == TOKEN_LPAREN;
+		depth -= t.kind == TOKEN_RPAREN && depth;
+	}
+	return count;
+}
+
+/* Is the current word a parameter of the macro in whose text it is? Then go on with its argument.
+ */
+static bool enter_argument(struct parser *p)
+{
+	int scope = scope_of(p);
+	const struct expansion *x = scope >= 0 ? &p->expansions[scope] : NULL;
+
+	for (unsigned i = 0; x && i < x->define->param_count; i++) {
+		struct mark text = x->args[i];
+
+		if (!str_eq(x->define->params[i], p->token.text))
+			continue;
+		if (push_expansion(p, NULL, x->outer))
+			go_to(p, text);
 		return true;
 	}
-	p->expansions[p->expansion_count++] = (struct expansion){m, l->at, l->text.len};
-	l->at = m->text.at;
-	l->text.len = m->text.at + m->text.len;
+	return false;
+}
+
+/* Go on with the text of a macro, if the current token is the name of one. One with parameters is
+ * one only before a "(". */
+static bool enter_macro(struct parser *p)
+{
+	bool is_word = p->token.kind == TOKEN_WORD && !p->is_standard;
+	struct define *m = is_word ? parse_find_define(p, p->token.text) : NULL;
+	struct mark args[DEFINE_PARAMS];
+	unsigned count = 0;
+	struct expansion *x;
+	int outer;
+
+	if (is_word && enter_argument(p))
+		return true;
+	if (!m || is_expanding(p, m))
+		return false;
+	outer = scope_of(p);
+	if (m->has_params) {
+		parse_blank(p);
+		if (p->err || p->lexer.at >= p->lexer.text.len ||
+		    p->lexer.text.ptr[p->lexer.at] != '(')
+			return false;
+		count = take_define_args(p, m, args);
+	}
+	if (!p->err && count != m->param_count)
+		parse_error(p, p->expansion_count ? p->used : p->token.mark, "define-args",
+			    "the macro '%.*s' takes %u argument%s, not %u", STR_FMT(m->name),
+			    m->param_count, m->param_count == 1 ? "" : "s", count);
+	x = p->err ? NULL : push_expansion(p, m, outer);
+	if (!x)
+		return true;
+	memcpy(x->args, args, count * sizeof(*args));
+	go_to(p, m->text);
 	return true;
 }
 

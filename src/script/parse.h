@@ -25,10 +25,13 @@ struct parser {
 	unsigned nodes;
 	bool is_pattern; /* one probe is parsed, for `-l` */
 	struct tree *tree;
-	/* Macros that are being expanded, the innermost last; where each was used. */
+	/* Macros and their arguments that are being expanded, the innermost last; where each was
+	 * used. */
 	struct expansion {
-		struct define *define;
-		size_t at, len; /* of the lexer: to go on from, and its text's length */
+		struct define *define; /* NULL: an argument */
+		size_t at, len;	       /* of the lexer: to go on from, and its text's length */
+		int outer; /* the expansion in whose text this one is written; -1: none */
+		struct mark args[DEFINE_PARAMS]; /* the macro's */
 	} expansions[PARSE_MAX_EXPANSIONS];
 	unsigned expansion_count;
 	struct mark used;	  /* of the outermost one */
@@ -61,6 +64,8 @@ void parse_directive(struct parser *p);
 struct define *parse_find_define(const struct parser *p, struct str name);
 /* Is this the name of a value or function of the language, or of a constant? */
 bool parse_known_name(const struct tree *t, struct str name);
+/* Is this a builtin that is written without parentheses, such as pid? */
+bool parse_is_value(struct str name);
 /* The type that is spelt from the current token on. */
 const struct ctype *parse_type_name(struct parser *p);
 /* c_scope.constant, with the parser as `self`: the value of a macro */

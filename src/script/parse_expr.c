@@ -261,7 +261,51 @@ static struct expr *parse_if_value(struct parser *p)
 	return e;
 }
 
-/* paren = "(" expr ")" ; tuple = "(" expr "," list? ")" */
+/* Is this a name and then "=", as in a record? The name of a value is more likely compared. */
+static bool at_record(const struct parser *p)
+{
+	struct parser look = *p;
+
+	look.d = look.lexer.d = NULL;
+	return parse_is(p, TOKEN_WORD) && !parse_is_value(p->token.text) &&
+	       parse_take(&look, TOKEN_WORD) && parse_is(&look, TOKEN_ASSIGN);
+}
+
+static void note_part(struct parser *p, struct buf *names)
+{
+	struct str rest = buf_as_str(names);
+
+	while (rest.len)
+		if (str_eq(str_cut(&rest, ' '), p->token.text))
+			parse_error(p, p->token.mark, "duplicate-part",
+				    "the record has two parts '%.*s'", STR_FMT(p->token.text));
+	buf_printf(names, "%s%.*s", names->len ? " " : "", STR_FMT(p->token.text));
+}
+
+/* record = "(" word "=" expr ( "," word "=" expr )* ","? ")", after its "(" */
+static struct expr *parse_record(struct parser *p, struct mark open)
+{
+	struct expr *args[MAX_ARGS], *e;
+	struct buf names = BUF_INIT;
+	unsigned count = 0;
+	struct mark end;
+
+	do {
+		note_part(p, &names);
+		parse_expect(p, TOKEN_WORD, "the name of a part");
+		parse_expect(p, TOKEN_ASSIGN, "'='");
+		parse_item(p, args, &count);
+	} while (parse_take(p, TOKEN_COMMA) && !parse_is(p, TOKEN_RPAREN));
+	end = p->token.mark;
+	parse_expect(p, TOKEN_RPAREN, "',' or ')'");
+	e = expr_new(p, EXPR_TUPLE, parse_join(open, end), args, count);
+	if (!p->err)
+		e->text = arena_str(p->arena, buf_as_str(&names));
+	buf_free(&names);
+	return e;
+}
+
+/* paren = "(" expr ")" ; tuple = "(" expr "," list? ")" ; record */
 static struct expr *parse_paren(struct parser *p)
 {
 	struct expr *args[MAX_ARGS];
@@ -269,6 +313,8 @@ static struct expr *parse_paren(struct parser *p)
 	unsigned count = 0;
 
 	parse_advance(p);
+	if (at_record(p))
+		return parse_record(p, open);
 	parse_item(p, args, &count);
 	if (parse_take(p, TOKEN_RPAREN))
 		return args[0];

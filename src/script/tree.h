@@ -67,7 +67,7 @@ enum expr_kind {
 	EXPR_BINARY,   /* a + b        op, args[0..1]                      */
 	EXPR_TERNARY,  /* a ? b : c    args[0..2]; a ?: c: args[1] is NULL */
 	EXPR_CAST,     /* (int32*)a    named, args[0]                      */
-	EXPR_TUPLE,    /* (a, b)       args                                */
+	EXPR_TUPLE,    /* (a, b)       args; (x=a, y=b): text is "x y"     */
 	EXPR_ELEMENT,  /* a.0          number, args[0]                     */
 	EXPR_FIELD,    /* args.pid     text                                */
 	EXPR_INDEX,    /* p[i]         args[0..1]                          */
@@ -194,12 +194,16 @@ struct setting {
 	struct setting *next;
 };
 
-/* #define NAME text */
+#define DEFINE_PARAMS 16
+
+/* #define NAME text, #define NAME(a, b) text */
 struct define {
 	struct str name;
 	struct mark text;
-	bool has_params; /* NAME(x) */
-	bool is_active;	 /* its value is being computed: it is not one in its own text */
+	bool has_params; /* NAME(x), NAME() */
+	struct str params[DEFINE_PARAMS];
+	unsigned param_count;
+	bool is_active; /* its value is being computed: it is not one in its own text */
 	struct define *next;
 };
 
