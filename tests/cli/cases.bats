@@ -24,6 +24,8 @@ run_file() {
 
 @test "what the newest scripts use prints the same from the kernel" { run_file language.txt; }
 
+@test "the words of bpftrace 0.17 print the same from the kernel" { run_file dialect.txt; }
+
 @test "functions print the same from the kernel" { run_file functions.txt; }
 
 @test "long texts print the same from the kernel" { run_file long.txt; }
