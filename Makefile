@@ -207,9 +207,11 @@ fuzz:
 
 fuzzers: $(FUZZERS)
 
+# What reads words of command lines is the command's.
+$(O)/fuzz/words: $(patsubst %,$(O)/cmd/%.o,bcc bcc_trace bcc_words probe_word script_text spec)
 $(O)/fuzz/%: fuzz/%.c $(O)/libhelp.a $(O)/libnopal.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fsanitize=fuzzer -o $@ $< $(O)/libhelp.a $(O)/libnopal.a -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -fsanitize=fuzzer -o $@ $< $(filter %.o,$^) $(O)/libhelp.a $(O)/libnopal.a -lcmocka $(LDLIBS)
 
 bench: all targets
 	$(Q)O=$(O) bench/run

@@ -166,7 +166,9 @@ int bcc_read(const struct command *c, const char *word, const struct bcc_reading
 		out->filter = bcc_expression(&t, rest, end);
 		rest = end + strspn(end, " \t");
 	}
-	if (!code && *rest == '"')
+	if (!code && *rest == '"' && !bcc_quote_closes(rest))
+		code = usage_error(c, "'%s': the quote is never closed", word);
+	else if (!code && *rest == '"')
 		code = take_format(&t, rest, out);
 	else if (!code && *rest)
 		code = usage_error(c, "'%s': expected (CONDITION) or \"FORMAT\" at '%s'", word,

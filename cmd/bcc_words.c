@@ -9,10 +9,21 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-const char *bcc_quote_end(const char *at)
+static const char *closing_quote(const char *at)
 {
 	for (at++; *at && *at != '"'; at++)
 		at += *at == '\\' && at[1];
+	return at;
+}
+
+bool bcc_quote_closes(const char *at)
+{
+	return *closing_quote(at);
+}
+
+const char *bcc_quote_end(const char *at)
+{
+	at = closing_quote(at);
 	return *at ? at + 1 : at;
 }
 

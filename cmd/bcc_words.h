@@ -30,6 +30,7 @@ struct bcc_text {
 
 /* After the quote or bracket that closes the one at `at`; NULL: no bracket does. */
 const char *bcc_quote_end(const char *at);
+bool bcc_quote_closes(const char *at);
 const char *bcc_bracket_end(const char *at);
 /* The end of the value at `at`: a comma outside of brackets, or `end`. */
 const char *bcc_value_end(const char *at, const char *end);

@@ -73,7 +73,7 @@ static int take_bcc(const struct command *c, struct spec *s, const char *word,
 /* A probe with the letter of its type, and no format of ours after it. */
 static bool is_typed(const char *word, const char *next)
 {
-	return strchr("purt", *word) && word[1] == ':' && strchr(word + 2, ':') &&
+	return *word && strchr("purt", *word) && word[1] == ':' && strchr(word + 2, ':') &&
 	       !(next && is_format(next));
 }
 
