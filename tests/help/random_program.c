@@ -103,6 +103,8 @@ static const struct str names[] = {STR("BEGIN")};
 
 static const struct attach begin = {.kind = ATTACH_BEGIN};
 
+#define GUARD 1024 /* pages around it, so that no pointer of a script gets past them */
+
 static char *page;
 static size_t page_size;
 
@@ -113,12 +115,12 @@ void random_page_open(void)
 		"text that fills more than sixty-four bytes of memory, surely";
 
 	page_size = (size_t)sysconf(_SC_PAGESIZE);
-	page = mmap(NULL, 3 * page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		    0);
+	page = mmap(NULL, (2 * GUARD + 1) * page_size, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(page != MAP_FAILED);
-	mprotect(page, page_size, PROT_NONE);
-	page += page_size;
-	mprotect(page + page_size, page_size, PROT_NONE);
+	mprotect(page, GUARD * page_size, PROT_NONE);
+	page += GUARD * page_size;
+	mprotect(page + page_size, GUARD * page_size, PROT_NONE);
 	memset(page, 'x', page_size);
 	memcpy(page, text, sizeof(text));
 	memcpy(page + page_size - 8, "the end", 8);
@@ -582,7 +584,7 @@ void random_program_make(struct random_program *r, uint64_t seed)
 
 void random_page_close(void)
 {
-	munmap(page - page_size, 3 * page_size);
+	munmap(page - GUARD * page_size, (2 * GUARD + 1) * page_size);
 }
 
 struct str random_page(void)

@@ -25,7 +25,8 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 		const struct insn *in = &g->clause->code[i];
 		const char *results = op_info(in->op)->results;
 
-		if (strchr(results, 't') && in->t == slot)
+		if ((strchr(results, 't') && in->t == slot) ||
+		    (in->op == OP_APPEND && in->s == slot))
 			return NULL;
 		if (!strpbrk(results, "sp") || in->s != slot)
 			continue;

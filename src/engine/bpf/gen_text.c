@@ -282,7 +282,12 @@ void gen_append(struct gen *g, const struct insn *in)
 	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
 	uint32_t room = gen_slot_type(g, in->s)->size, most = gen_slot_type(g, in->t)->size;
 	uint32_t keep = room > most ? room - most : 0;
+	uint32_t looked_at = room < STORE_SHORT ? room : STORE_SHORT;
 
+	/* What is cut off must not stay after the text of a key. */
+	if (g->frame->padded[in->s] && keep < looked_at)
+		code_helper(c, BPF_FUNC_probe_read_kernel, MEM(s, HEAD_SIZE + (int32_t)keep),
+			    IMM(looked_at - keep), MAP_VALUE(g->world->zeros_fd, 0));
 	code_load(c, 4, TMP2, gen_base(s), s.offset + FLAGS_AT);
 	code_load(c, 4, R2, gen_base(t), t.offset + FLAGS_AT);
 	code_alu(c, BPF_OR, TMP2, R2);
