@@ -77,6 +77,45 @@ static struct str trim_end(struct str s)
 	return s;
 }
 
+/* The bracket that ends what this one begins; TOKEN_END: it begins nothing. */
+static enum token_kind closer_of(enum token_kind kind)
+{
+	return kind == TOKEN_LPAREN	? TOKEN_RPAREN
+	       : kind == TOKEN_LBRACKET ? TOKEN_RBRACKET
+	       : kind == TOKEN_LBRACE	? TOKEN_RBRACE
+					: TOKEN_END;
+}
+
+static bool is_closer(enum token_kind kind)
+{
+	return kind == TOKEN_RPAREN || kind == TOKEN_RBRACKET || kind == TOKEN_RBRACE;
+}
+
+/* Find the other end of each bracket. -EINVAL: they do not match, as in a macro that nothing uses.
+ */
+static int pair_brackets(struct formatter *f)
+{
+	size_t *open = arena_array(&f->arena, size_t, f->count + 1), depth = 0;
+
+	if (!open)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->count; i++) {
+		struct text_piece *p = &f->pieces[i];
+
+		if (p->kind != PIECE_TOKEN)
+			continue;
+		if (closer_of(p->token) != TOKEN_END) {
+			open[depth++] = i;
+		} else if (is_closer(p->token)) {
+			if (!depth || closer_of(f->pieces[open[depth - 1]].token) != p->token)
+				return -EINVAL;
+			p->pair = open[--depth];
+			f->pieces[p->pair].pair = i;
+		}
+	}
+	return depth ? -EINVAL : 0;
+}
+
 /* Read the pieces of [from, to) anew. */
 static void read_pieces(struct formatter *f, size_t from, size_t to, bool in_predicate)
 {
@@ -84,41 +123,26 @@ static void read_pieces(struct formatter *f, size_t from, size_t to, bool in_pre
 			  .at = from,
 			  .in_predicate = in_predicate,
 			  .arena = &f->arena};
-	size_t open[2 * PARSE_MAX_DEPTH], depth = 0;
+	struct token t = {.kind = TOKEN_INT};
 
 	f->count = 0;
-	while (!f->err) {
+	while (!f->err && t.kind != TOKEN_END) {
 		struct text_piece p = {.kind = PIECE_TOKEN};
 		size_t start = skip_blanks(l.text, l.at, &p.breaks),
 		       end = comment_end(l.text, start, &p.kind);
-		struct token t;
 
 		l.at = end;
-		if (end > start) {
-			p.text = trim_end(str_of(l.text.ptr + start, end - start));
+		p.text = trim_end(str_of(l.text.ptr + start, end - start));
+		if (end == start) {
+			p.kind = PIECE_TOKEN;
+			f->err = lex_token(&l, &t);
+			p.token = t.kind;
+			p.text = str_of(l.text.ptr + t.mark.at, t.mark.len);
+		}
+		if (!f->err && t.kind != TOKEN_END)
 			add_piece(f, p);
-			continue;
-		}
-		f->err = lex_token(&l, &t);
-		if (f->err || t.kind == TOKEN_END)
-			return;
-		p.kind = PIECE_TOKEN;
-		p.token = t.kind;
-		p.text = str_of(l.text.ptr + t.mark.at, t.mark.len);
-		add_piece(f, p);
-		if (f->err)
-			return;
-		if ((t.kind == TOKEN_LPAREN || t.kind == TOKEN_LBRACKET ||
-		     t.kind == TOKEN_LBRACE) &&
-		    depth < COUNT(open)) {
-			open[depth++] = f->count - 1;
-		} else if ((t.kind == TOKEN_RPAREN || t.kind == TOKEN_RBRACKET ||
-			    t.kind == TOKEN_RBRACE) &&
-			   depth) {
-			f->pieces[f->count - 1].pair = open[--depth];
-			f->pieces[open[depth]].pair = f->count - 1;
-		}
 	}
+	f->err = f->err ? f->err : pair_brackets(f);
 }
 
 static bool is_token(const struct formatter *f, size_t n, enum token_kind kind)
