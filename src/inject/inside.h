@@ -58,6 +58,8 @@ bool space_is_mapped(const struct space *s, uint64_t start, size_t size);
 bool space_has_room(const struct space *s, uint64_t start, size_t size);
 /* Make them a piece, and their pages planned. -ENOMEM. */
 int space_take(struct space *s, uint64_t start, size_t size, bool is_bodies);
+/* Is some of it planned already? */
+bool space_is_planned(const struct space *s, uint64_t start, uint64_t end);
 /* Pages of landings that an earlier session mapped. */
 int space_adopt(struct space *s, uint64_t start, uint64_t end);
 void space_give_back(struct space *s, uint64_t start, size_t size);
@@ -66,8 +68,9 @@ uint64_t space_find(const struct space *s, size_t size, uint64_t low, uint64_t h
 
 /* ---- the process */
 
-#define LEDGERS_MOST 64	 /* in one process: sessions that are over */
-#define PRESENT_MOST 256 /* pieces of shared memory */
+#define ADOPTED_MOST 4096 /* pages of landings of earlier sessions */
+#define LEDGERS_MOST 64	  /* in one process: sessions that are over */
+#define PRESENT_MOST 256  /* pieces of shared memory */
 
 /* Bytes that a planned site changes, and bytes that must stay for it. */
 struct claim {
@@ -243,10 +246,15 @@ int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledge
 int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number);
 /* Find the ledgers of sessions that are over, and take over their pages of landings. */
 int ledger_find_old(struct inject *x);
+/* The same of one ledger, if its session is over. */
+int ledger_take_old(struct inject *x, uint64_t ledger);
 bool ledger_tracer_lives(const struct ledger_head *head);
 
 /* ---- patch.c */
 
+/* Undo what is in a ledger: of the tracer `only`; 0: of one that is gone. The number of sites.
+ * *busy: a tracer that is not gone. All threads are stopped. */
+int patch_undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy);
 /* Undo what is in the ledgers of tracers that are gone; how many sites. */
 int patch_undo_old(struct inject *x);
 

@@ -165,25 +165,34 @@ static int adopt_entry(struct inject *x, uint64_t ledger, uint64_t number)
 	struct ledger_entry entry;
 	int err = ledger_read(x, ledger, number, &entry);
 
-	/* Only mapped pages of code; what it says can be anything. */
-	if (err || entry.len || !space_is_code(&x->space, entry.patch, entry.semaphore))
+	/* Only mapped pages of code, once; what it says can be anything. */
+	if (err || entry.len || !space_is_code(&x->space, entry.patch, entry.semaphore) ||
+	    x->space.planned_count >= ADOPTED_MOST ||
+	    space_is_planned(&x->space, entry.patch, entry.semaphore))
 		return 0;
 	return space_adopt(&x->space, entry.patch, entry.semaphore);
+}
+
+int ledger_take_old(struct inject *x, uint64_t ledger)
+{
+	struct ledger_head head;
+	int err = 0;
+
+	if (ledger_open(x, ledger, &head) || ledger_tracer_lives(&head))
+		return 0;
+	x->old[x->old_count++] = ledger;
+	for (uint64_t n = 0; n < head.count && !err; n++)
+		err = adopt_entry(x, ledger, n);
+	return err;
 }
 
 int ledger_find_old(struct inject *x)
 {
 	uint64_t all[LEDGERS_MOST];
 	unsigned count = ledger_find(x->pid, all);
-	struct ledger_head head;
 	int err = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		if (ledger_open(x, all[i], &head) || ledger_tracer_lives(&head))
-			continue;
-		x->old[x->old_count++] = all[i];
-		for (uint64_t n = 0; n < head.count && !err; n++)
-			err = adopt_entry(x, all[i], n);
-	}
+	for (unsigned i = 0; i < count && !err; i++)
+		err = ledger_take_old(x, all[i]);
 	return err;
 }

@@ -371,25 +371,25 @@ static int undo_entry(struct inject *x, const struct ledger_entry *e)
 }
 
 /* Entries stay, so that pages of landings are found again. */
-static int undo_ledger(struct undoing *u, uint64_t ledger)
+int patch_undo_ledger(struct inject *x, uint64_t ledger, pid_t only, pid_t *busy)
 {
 	struct ledger_head head;
 	int count = 0;
 
-	if (ledger_open(u->x, ledger, &head))
+	if (ledger_open(x, ledger, &head))
 		return 0;
-	if (u->only ? head.tracer != (uint64_t)u->only : ledger_tracer_lives(&head)) {
-		u->busy = u->only ? 0 : (pid_t)head.tracer;
+	if (only ? head.tracer != (uint64_t)only : ledger_tracer_lives(&head)) {
+		*busy = only ? 0 : (pid_t)head.tracer;
 		return 0;
 	}
 	for (uint64_t i = 0; i < head.count; i++) {
 		struct ledger_entry entry;
 
-		if (ledger_read(u->x, ledger, i, &entry))
+		if (ledger_read(x, ledger, i, &entry))
 			continue;
-		count += undo_entry(u->x, &entry);
+		count += undo_entry(x, &entry);
 		if (entry.is_raised)
-			ledger_lower(u->x, ledger, i);
+			ledger_lower(x, ledger, i);
 	}
 	return count;
 }
@@ -401,7 +401,7 @@ static int undo_stopped(void *arg)
 	int err = threads_stop(u->x->pid, &threads);
 
 	for (unsigned i = 0; i < u->count && !err; i++)
-		u->undone += undo_ledger(u, u->ledgers[i]);
+		u->undone += patch_undo_ledger(u->x, u->ledgers[i], u->only, &u->busy);
 	if (!err)
 		threads_resume(&threads);
 	return err;

@@ -182,6 +182,14 @@ static int plan_page(struct space *s, uint64_t page, bool is_bodies)
 	return 0;
 }
 
+bool space_is_planned(const struct space *s, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < s->planned_count; i++)
+		if (start < s->planned[i].end && s->planned[i].start < end)
+			return true;
+	return false;
+}
+
 int space_adopt(struct space *s, uint64_t start, uint64_t end)
 {
 	if (array_grow(s->planned, s->planned_count, s->planned_cap))

@@ -1,0 +1,149 @@
+# User mode under attack from all sides: either side is killed at any moment, other tracers and debuggers come and go, the program
+# is of another libc, static, or in a container. The program never notices, and what is counted is right. STRESS=1 makes it long.
+load ../helpers
+
+setup() {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	[ "$(id -u)" = 0 ] || skip "needs root, for --user"
+	dir=$(mktemp -d /tmp/nopal-torture.XXXXXX)
+	chmod 755 "$dir"
+	cp "$TARGETS/tick" "$dir"
+	tick=$dir/tick
+	mkfifo "$dir/go"
+	times=${STRESS:+300}
+	times=${times:-6}
+}
+
+teardown() {
+	for pid in ${target:-} ${tracer:-} ${other:-}; do kill -9 "$pid" 2>/dev/null || true; done
+	[ -z "${dir:-}" ] || rm -rf "$dir"
+}
+
+# start_target COMMAND...: $target waits for a line.
+start_target() {
+	"$@" <"$dir/go" >"$dir/printed" 2>&1 3>&- &
+	target=$!
+	exec 8>"$dir/go"
+	sleep 0.2
+}
+
+# A moment of up to MS milliseconds.
+moment() {
+	sleep "$(printf '0.%03d' $((RANDOM % $1)))"
+}
+
+# counts NUMBER: let the target go on; it ends well, and so many events are counted.
+counts() {
+	echo >&8
+	wait $target
+	target=
+	wait $tracer
+	cat "$output_file" "$messages"
+	grep -qx "@n: $1" "$output_file"
+}
+
+@test "the tracer is killed at any moment, again and again, while threads are at its sites" {
+	"$tick" loop 2000000000 3 >"$dir/printed" 2>&1 3>&- &
+	target=$!
+	for _ in $(seq "$times"); do
+		"$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$tick:tick:loop { @[tid] = count(); printf(\"%d %s\\n\", arg0, str(arg1)) }" >/dev/null 2>&1 3>&- &
+		tracer=$!
+		moment 60
+		kill -9 $tracer
+		wait $tracer || true
+		kill -0 $target
+	done
+	# The next one undoes what they left, and traces.
+	run timeout 60 "$NOPAL" --user -q -p $target -e "usdt:$tick:tick:loop { @n = count() } interval:ms:300 { exit() }"
+	echo "$output"
+	[ "$(sed -n 's/^@n: //p' <<<"$output")" -gt 1000 ]
+	"$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$tick:tick:loop { @n = count() }" 3>&- &
+	tracer=$!
+	sleep 0.3
+	kill -9 $tracer
+	wait $tracer || true
+	run timeout 20 "$NOPAL" clean $target
+	echo "$output"
+	[ "$status" = 0 ]
+	kill -0 $target
+}
+
+@test "the process is killed at any moment: what it fired until then is counted or lost, and the tracer ends well" {
+	for _ in $(seq "$times"); do
+		"$tick" loop 2000000000 3 >/dev/null 2>&1 3>&- &
+		target=$!
+		timeout 60 "$NOPAL" --user -q -o "$dir/out" -p $target -e "usdt:$tick:tick:loop { @n = count(); @by[str(arg1)] = count(); @start[tid] = nsecs; delete(@start[tid]) }" \
+			>/dev/null 2>"$dir/err" 3>&- &
+		tracer=$!
+		moment 80
+		kill -9 $target
+		wait $target || true
+		status=0
+		wait $tracer || status=$?
+		# It may have been killed before it was traced.
+		[ "$status" = 0 ] || grep -qE 'no process|has ended|cannot trace|cannot stop' "$dir/err" || {
+			echo "status $status"
+			cat "$dir/err"
+			false
+		}
+	done
+	target=
+}
+
+@test "bpftrace, perf and gdb at the same program" {
+	start_target "$tick" wait loop 60000 2 10
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+	echo >&8
+	if command -v bpftrace >/dev/null; then
+		timeout 60 bpftrace -q -e "usdt:$tick:tick:loop { @b = count(); } interval:ms:300 { exit(); }" -p $target >"$dir/bpftrace" 2>&1 3>&- &
+		other=$!
+	fi
+	for _ in 1 ${STRESS:+2 3}; do
+		! command -v gdb >/dev/null || timeout 60 gdb -q -batch -p $target -ex 'info threads' -ex 'break usleep' -ex 'info breakpoints' -ex detach \
+			>"$dir/gdb" 2>&1 3>&- || true
+		! command -v perf >/dev/null || timeout 60 perf record -q -o "$dir/perf.data" -p $target sleep 0.1 >/dev/null 2>&1 3>&- || true
+		kill -0 $target
+	done
+	[ -z "${other:-}" ] || wait $other || true
+	other=
+	wait $target
+	target=
+	wait $tracer
+	cat "$output_file" "$messages" "$dir/bpftrace"
+	grep -qx '@n: 120000' "$output_file"
+}
+
+@test "programs of musl and static ones, by pid" {
+	for how in "musl-gcc -O2" "musl-gcc -O2 -static" "cc -O2 -static"; do
+		command -v ${how%% *} >/dev/null || continue
+		$how -I"$ROOT/include" -o "$dir/other" "$ROOT/tests/targets/tick.c" -lpthread 2>"$dir/cc" || continue
+		start_target "$dir/other" wait loop 5000 3
+		start_tracer "usdt:$dir/other:tick:loop { @n = count(); @t[str(arg1)] = count(); printf(\"%d\\n\", arg0) }" --user -p $target
+		counts 15000
+		grep -qx '@t\[the quick brown fox\]: 15000' "$output_file"
+		[ "$(grep -cE '^[0-9]+$' "$output_file")" = 15000 ] || grep -qi '^lost' "$messages"
+		exec 8>&-
+	done
+}
+
+@test "a program in another mount and pid namespace" {
+	mkdir "$dir/root"
+	unshare -pmf true || skip "no namespaces here"
+	unshare -pmf --mount-proc sh -c "mount -t tmpfs none '$dir/root' && cp '$tick' '$dir/root/tick' && exec '$dir/root/tick' wait loop 5000 2" \
+		<"$dir/go" >"$dir/printed" 2>&1 3>&- &
+	other=$!
+	exec 8>"$dir/go"
+	for _ in $(seq 600); do
+		target=$(pgrep -P $other -x tick || true)
+		[ -z "$target" ] || break
+		sleep 0.05
+	done
+	start_tracer "usdt:$dir/root/tick:tick:loop { @n = count(); @t[str(arg1)] = count() }" --user -p $target
+	echo >&8
+	wait $tracer
+	wait $other
+	target= other=
+	cat "$output_file" "$messages"
+	grep -qx '@n: 10000' "$output_file"
+	grep -qx '@t\[the quick brown fox\]: 10000' "$output_file"
+}
