@@ -385,9 +385,9 @@ void session_read_watch(struct nopal_trace *t)
 	if (!t->watch)
 		return;
 	lost = image_watch_read(t->watch, note_event, t);
-	session_renew_stacks(t);
+	session_renew_stacks(t, lost);
 	later_judge(&t->later);
-	t->later.lost += lost;
+	t->later.lost += t->facts.needs_images ? lost : 0;
 	t->later.everything |= lost && t->facts.needs_images;
 	if (t->images != IMAGES_ALL)
 		t->images = t->later.waiting.count ? IMAGES_WAITING : IMAGES_AT_START;

@@ -73,6 +73,7 @@ struct engine_choice {
 struct stack_watch {
 	uint64_t *inodes; /* of the files that the script's probes are in; owned */
 	size_t count, cap;
+	bool of_all;  /* stacks of any process may be asked for */
 	pid_t *stale; /* processes that have mapped something since their maps were read; owned */
 	size_t stale_count, stale_cap;
 };
@@ -221,9 +222,10 @@ void session_close_stacks(struct nopal_trace *t);
 /* The probes of one more program: which processes matter for their sake. */
 int session_stack_files(struct nopal_trace *t, const struct program *p);
 void session_see_stacks(struct nopal_trace *t, pid_t pid);
-/* News of a process; what it maps is read by session_renew_stacks(). */
+/* News of a process; what it maps is read by session_renew_stacks(), and what all map when news got
+ * lost. */
 void session_note_stacks(struct nopal_trace *t, const struct image_event *event);
-void session_renew_stacks(struct nopal_trace *t);
+void session_renew_stacks(struct nopal_trace *t, bool lost);
 /* Report lost events and faults; `last` at the end of the run, else at most once a second. */
 void session_warn(struct nopal_trace *t, bool last);
 

@@ -27,15 +27,37 @@ static bool has_inode(const struct stack_watch *s, uint64_t inode)
 	return false;
 }
 
-static bool keeps_stacks(const struct nopal_trace *t)
+static bool keeps_stacks(const struct clause *c)
 {
-	const struct program *p = t->program;
+	for (uint32_t k = 0; k < c->insn_count; k++)
+		if (c->code[k].op == OP_USTACK)
+			return true;
+	return false;
+}
 
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			if (p->clauses[i].code[k].op == OP_USTACK)
-				return true;
-	return t->facts.needs_images && t->facts.uses_stacks;
+/* Profiles and tracepoints happen in any process. */
+static bool is_of_any_process(const struct clause *c)
+{
+	for (uint32_t k = 0; k < c->attach_count; k++)
+		if (!c->attaches[k].file && c->attaches[k].kind != ATTACH_BEGIN &&
+		    c->attaches[k].kind != ATTACH_END && c->attaches[k].kind != ATTACH_INTERVAL)
+			return true;
+	return false;
+}
+
+static bool wants_stacks(struct nopal_trace *t)
+{
+	bool wanted = t->facts.needs_images && t->facts.uses_stacks;
+
+	for (uint32_t i = 0; i < t->program->clause_count; i++) {
+		const struct clause *c = &t->program->clauses[i];
+
+		if (!keeps_stacks(c))
+			continue;
+		wanted = true;
+		t->stacks.of_all |= is_of_any_process(c);
+	}
+	return wanted;
 }
 
 /* ---- reading what a process maps */
@@ -163,7 +185,8 @@ void session_see_stacks(struct nopal_trace *t, pid_t pid)
 		return;
 	if (maps_read(pid, &text) || !text.len) {
 		unwind_tables_end(t->unwind, pid);
-	} else if (t->pid || maps_parse(buf_as_str(&text), pid, look_for_inode, &t->stacks)) {
+	} else if (t->pid || t->stacks.of_all ||
+		   maps_parse(buf_as_str(&text), pid, look_for_inode, &t->stacks)) {
 		if (!maps_parse(buf_as_str(&text), pid, take_code, &r))
 			unwind_tables_process(t->unwind, pid, r.code, r.count);
 	}
@@ -188,23 +211,29 @@ static int see_one(void *t, pid_t pid)
 	return 0;
 }
 
+static void see_all(struct nopal_trace *t)
+{
+	/* A command that has not called exec yet maps what we map. */
+	bool before_exec = t->options.command && t->child.report >= 0;
+
+	if (!t->pid)
+		processes_each(see_one, t);
+	for (size_t i = 0; t->pid && !before_exec && i < t->followed.count; i++)
+		session_see_stacks(t, t->followed.pids[i]);
+}
+
 int session_open_stacks(struct nopal_trace *t)
 {
 	int err;
 
-	if (!keeps_stacks(t))
+	if (!wants_stacks(t))
 		return 0;
 	err = unwind_tables_new(&t->unwind) ?: session_stack_files(t, t->program);
 	if (err)
 		return err;
-	if (!t->pid || t->options.follow)
+	if (!t->stacks.of_all && (!t->pid || t->options.follow))
 		read_own(t);
-	if (!t->pid)
-		processes_each(see_one, t);
-	/* A command that has not called exec yet maps what we map. */
-	for (size_t i = 0;
-	     t->pid && !(t->options.command && t->child.report >= 0) && i < t->followed.count; i++)
-		session_see_stacks(t, t->followed.pids[i]);
+	see_all(t);
 	return 0;
 }
 
@@ -234,17 +263,20 @@ void session_note_stacks(struct nopal_trace *t, const struct image_event *event)
 		return;
 	matters = unwind_tables_knows(t->unwind, event->pid) ||
 		  (t->pid ? pid_set_has(&t->followed, event->pid)
-			  : event->kind == IMAGE_MAPPED && has_inode(&t->stacks, event->inode));
+			  : event->kind == IMAGE_MAPPED &&
+				    (t->stacks.of_all || has_inode(&t->stacks, event->inode)));
 	if (event->kind == IMAGE_FORK)
 		unwind_tables_fork(t->unwind, event->parent, event->pid);
 	else if (matters) /* of one that has ended nothing will be read */
 		note_stale(&t->stacks, event->pid);
 }
 
-void session_renew_stacks(struct nopal_trace *t)
+void session_renew_stacks(struct nopal_trace *t, bool lost)
 {
 	struct stack_watch *s = &t->stacks;
 
+	if (lost && t->unwind)
+		see_all(t);
 	for (size_t i = 0; i < s->stale_count; i++)
 		session_see_stacks(t, s->stale[i]);
 	s->stale_count = 0;

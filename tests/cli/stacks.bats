@@ -117,3 +117,12 @@ same_as_gdb() {
 	run env BPFTRACE_STACK_MODE=raw "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack(1)] = count() }" -c "$frames 1 deep"
 	[[ "$output" == *"    frames+0x"* ]]
 }
+
+@test "profiles and tracepoints: no frame pointers are needed either" {
+	run "$NOPAL" -q -e "tracepoint:syscalls:sys_enter_getppid { @[ustack] = count() }" -c "$frames 2 syscall"
+	echo "$output"
+	[[ "$output" == *"getppid+"*"do_syscall+"*"main+"*"_start+"*"]: 2" ]]
+	run timeout 30 "$NOPAL" -q -e 'profile:hz:999 /comm == "frames"/ { @[ustack] = count() }' -c "$frames 300 spin"
+	echo "$output"
+	[[ "$output" == *"spin+"*"do_spin+"*"main+"*"_start+"* ]]
+}

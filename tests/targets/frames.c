@@ -3,6 +3,8 @@
  *
  *   frames N WAY...    qsort, alloca, realigned, signal, altstack, coroutine, thread, atexit, deep,
  *                      bare (from assembler that says nothing of its frame); without WAY: all
+ *   frames N syscall   calls getppid(), without a probe
+ *   frames N spin      takes some milliseconds, without a probe
  *   frames exec FILE   calls itself as another process image, FILE, and that `FILE 1 deep` */
 // flags: -fomit-frame-pointer -foptimize-sibling-calls
 #include <alloca.h>
@@ -174,6 +176,24 @@ static APART void do_bare(void)
 	AFTER;
 }
 
+static APART void do_syscall(void)
+{
+	getppid();
+	AFTER;
+}
+
+static APART void spin(void)
+{
+	for (int i = 0; i < 1000000; i++)
+		AFTER;
+}
+
+static APART void do_spin(void)
+{
+	spin();
+	AFTER;
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -181,7 +201,7 @@ static const struct {
 	{"qsort", do_qsort},   {"alloca", do_alloca},	  {"realigned", do_realigned},
 	{"signal", do_signal}, {"altstack", do_altstack}, {"thread", do_thread},
 	{"atexit", do_atexit}, {"deep", do_deep},	  {"coroutine", do_coroutine},
-	{"bare", do_bare},
+	{"bare", do_bare},     {"syscall", do_syscall},	  {"spin", do_spin},
 };
 
 static void run_way(const char *name, int times)

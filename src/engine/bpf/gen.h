@@ -76,6 +76,7 @@ struct gen_walk_maps {
 	uint32_t return_stack, return_to, return_next;
 	/* ... and of what a mapping is kept in. */
 	bool finds_mappings;
+	bool finds_registers; /* of user mode, at other events than uprobes */
 	uint32_t vm_start, vm_end, vm_offset, vm_flags, vm_file;
 	uint32_t file_inode, inode_number, inode_super, super_device;
 };
@@ -235,8 +236,9 @@ void gen_each_call(struct gen *g, const struct insn *in, uint32_t at);
 /* The bodies that were called, once all other code is emitted. */
 void gen_loop_bodies(struct gen *g, const struct frame *frames);
 /* gen_walk.c */
-/* OP_USTACK at a probe of a program. */
+/* OP_USTACK, where it can be walked. */
 void gen_walk(struct gen *g, const struct insn *in);
+bool gen_can_walk(const struct gen *g);
 void gen_walk_bodies(struct gen *g);
 /* Can it be walked on this machine at all? */
 bool gen_walk_knows_cpu(void);

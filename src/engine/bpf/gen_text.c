@@ -349,7 +349,7 @@ void gen_stack(struct gen *g, const struct insn *in)
 	bool user = in->op == OP_USTACK;
 	int ok = code_label(c);
 
-	if (user && unit_is_uprobe(g->unit) && g->world->walk.rows_fd >= 0) {
+	if (user && gen_can_walk(g)) {
 		gen_walk(g, in);
 		return;
 	}

@@ -23,9 +23,13 @@ static const struct walk_cpu {
 	const char *fp, *link;
 	uint8_t call;  /* bytes: a return address less this is in the call */
 	uint8_t entry; /* bytes from the stack pointer at a function's entry to its CFA */
+	/* Registers are those of user mode when these bits of this word of struct pt_regs are so.
+	 */
+	uint16_t mode_at;
+	uint8_t mode_bits, mode_user;
 } cpus[] = {
-	{EM_X86_64, "rbp", NULL, 1, 8},
-	{EM_AARCH64, "x29", "x30", 4, 0},
+	{EM_X86_64, "rbp", NULL, 1, 8, 136, 3, 3},     /* cs */
+	{EM_AARCH64, "x29", "x30", 4, 0, 264, 0xf, 0}, /* pstate */
 };
 
 #define ROW_ROUNDS     22 /* 2^22 rows of one file: UNWIND_ROWS_MOST */
@@ -34,6 +38,7 @@ static const struct walk_cpu {
 #define RETURNS_MOST   8 /* return instances that are looked at for one frame */
 #define FUNC_TASK_BTF  158
 #define FUNC_FIND_VMA  180
+#define FUNC_TASK_REGS 175
 #define PAGE_SHIFT     12
 #define VM_EXEC	       4
 
@@ -644,8 +649,26 @@ static int64_t register_id(const char *name)
 	return reg ? reg->id : -1;
 }
 
+/* R2 = the registers of the thread's user mode. To `none` when it has none, a thread of the kernel.
+ */
+static void find_registers(struct walk *w, int none)
+{
+	struct code *c = w->g->code;
+
+	code_mov(c, R2, CTX);
+	if (unit_is_uprobe(w->g->unit))
+		return;
+	code_call(c, FUNC_TASK_BTF);
+	code_mov(c, R1, R0);
+	code_call(c, FUNC_TASK_REGS);
+	code_mov(c, R2, R0);
+	code_load(c, 8, R1, R2, w->cpu->mode_at);
+	code_alu_imm(c, BPF_AND, R1, w->cpu->mode_bits);
+	code_jump_imm(c, BPF_JNE, R1, w->cpu->mode_user, none);
+}
+
 /* In: R0 is the run of the process, or 0. */
-static void begin(struct walk *w)
+static void begin(struct walk *w, int no_registers)
 {
 	const struct arch *arch = arch_host();
 	const struct {
@@ -668,11 +691,13 @@ static void begin(struct walk *w)
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_EXACT, 1);
 	code_store_imm(c, 8, SCRATCH, w->at + WALK_RETURNS, 0);
+	code_store_imm(c, 8, SCRATCH, w->slot.offset, 0);
+	find_registers(w, no_registers);
 	for (size_t i = 0; i < COUNT(from); i++) {
 		if (from[i].reg < 0)
 			code_const(c, R1, 0);
 		else
-			code_load(c, 8, R1, CTX, saved_at(arch, from[i].reg));
+			code_load(c, 8, R1, R2, saved_at(arch, from[i].reg));
 		store(w, from[i].what, R1);
 	}
 }
@@ -799,6 +824,16 @@ void gen_walk_bodies(struct gen *g)
 	}
 }
 
+/* Perf events and tracepoints may happen where the kernel holds a lock that the look at a mapping
+ * wants; it does not wait for it. */
+bool gen_can_walk(const struct gen *g)
+{
+	const struct gen_walk_maps *m = &g->world->walk;
+
+	return m->rows_fd >= 0 &&
+	       (unit_is_uprobe(g->unit) || (m->finds_registers && g->unit->kind != UNIT_RUN));
+}
+
 void gen_walk(struct gen *g, const struct insn *in)
 {
 	struct code *c = g->code;
@@ -818,7 +853,7 @@ void gen_walk(struct gen *g, const struct insn *in)
 	store(&w, WALK_PID, R0);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(g->world->walk.processes_fd),
 		    MEM(in_scratch(w.at + WALK_PID), 0));
-	begin(&w);
+	begin(&w, end);
 	if (!g->world->walk.finds_mappings) {
 		load(&w, R1, WALK_RUN);
 		code_jump_imm(c, BPF_JNE, R1, 0, known);
@@ -826,7 +861,6 @@ void gen_walk(struct gen *g, const struct insn *in)
 		code_jump(c, end);
 	}
 	code_bind(c, known);
-	code_store_imm(c, 8, SCRATCH, w.slot.offset, 0);
 	all_rounds(&w);
 	code_bind(c, end);
 }

@@ -180,6 +180,7 @@ int walk_open(struct bpf_engine *e, struct diag *d)
 								 : LOOPS_WALKED;
 	if (feature_has(&e->features, FEATURE_BTF))
 		read_kernel(m);
+	m->finds_registers = m->finds_mappings && m->loops != LOOPS_WALKED;
 	return make_maps(e, d);
 }
 
