@@ -32,6 +32,40 @@ static bool read_fuzz(void *self, uint64_t address, void *to, size_t len)
 	return true;
 }
 
+/* The bytes as a definition that the kernel has sent, and names of frames that it may be of. No
+ * process has number INT32_MAX, so nothing of this machine is read. */
+static void define(struct lang_runtime *r, const uint8_t *data, size_t size)
+{
+	struct lang_definition head = {.pid = INT32_MAX};
+	struct lang_frame frames[4];
+	struct lang_name name = {0};
+	struct buf bytes = BUF_INIT;
+	struct lang_names *n;
+	size_t count = COUNT(frames);
+
+	if (lang_names_new(&n))
+		return;
+	if (!names_add(n, INT32_MAX, r)) {
+		memcpy(&head, data, size < sizeof(head) ? size : sizeof(head));
+		head.id %= 2;
+		head.pid = INT32_MAX;
+		buf_add(&bytes, &head, sizeof(head));
+		buf_add(&bytes, data, size);
+		lang_names_define(n, buf_as_str(&bytes));
+		lang_names_define(n, str_of((const char *)data, size));
+		for (size_t i = 0; i < COUNT(frames); i++)
+			frames[i] =
+				(struct lang_frame){head.object + (i == 3), head.position + i / 2};
+		lang_names_find(n, INT32_MAX, frames[0], &name);
+		lang_names_unify(n, INT32_MAX, frames, &count);
+		for (size_t i = 0; i < count; i++)
+			lang_names_find(n, 0, frames[i], &name);
+	}
+	lang_name_free(&name);
+	buf_free(&bytes);
+	lang_names_free(n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes b = {data + 2, size - 2};
@@ -57,5 +91,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	lang_name_free(&name);
+	define(&r, data + 1, size - 2);
 	return 0;
 }

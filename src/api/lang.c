@@ -93,7 +93,7 @@ static int find_runtimes(struct look *l, struct diag *d)
 		diag_hint_permission(d, err, "as the user whose process it is");
 		return err;
 	}
-	count = lang_recognise(l->pid, buf_as_str(&maps), l->runtimes, RUNTIMES_MOST);
+	count = lang_recognise(l->pid, buf_as_str(&maps), NULL, l->runtimes, RUNTIMES_MOST);
 	buf_free(&maps);
 	if (count < 0)
 		return count;

@@ -65,6 +65,24 @@ bool read_text(const struct lang_memory *m, uint64_t at, uint64_t len, struct bu
 /* Text that ends in NUL. */
 bool read_c_text(const struct lang_memory *m, uint64_t at, struct buf *out);
 
+#define SEGMENTS_MOST 4
+
+/* A file that was looked at. */
+struct lang_image {
+	uint64_t device, inode;	     /* as /proc/PID/maps has them */
+	struct lang_runtime runtime; /* addresses are link-time; LANG_NONE: it is none */
+	struct {
+		uint64_t offset, address;
+	} code[SEGMENTS_MOST]; /* its executable segments, from the start of a page */
+	unsigned code_count;
+};
+
+/* recognise.c: what the file is, and where its code is. The descriptor is taken. Only -ENOMEM is an
+ * error: other files are of LANG_NONE. */
+int recognise_file(int fd, struct str path, struct lang_image *out);
+/* names.c: a runtime of a process, which is taken. -ENOMEM. */
+int names_add(struct lang_names *n, pid_t pid, struct lang_runtime *runtime);
+
 /* NAME.c: what a frame is called. */
 typedef int name_fn(const struct lang_runtime *r, const struct lang_memory *m,
 		    struct lang_frame frame, struct lang_name *out);

@@ -98,6 +98,8 @@ struct lang_runtime {
 	uint64_t root, tls_offset;
 	uint64_t code_type; /* Python: of code objects; 0: not known */
 	struct buf text;
+	/* Of a file that is in no process: addresses are link-time. */
+	uint64_t device, inode, code;
 };
 
 /* A frame; object 0: a note in place of a function, enum lang_note in `position`. The upper 16
@@ -130,9 +132,24 @@ struct lang_name {
 
 void lang_name_free(struct lang_name *n);
 
+struct lang_image;
+
+struct lang_images {
+	struct lang_image **items;
+	size_t count, cap;
+};
+
 /* The runtimes in a process, at most `most`, in the order of its mappings; their number. `maps` is
  * the text of /proc/PID/maps. The caller frees each. -ENOMEM. */
-int lang_recognise(pid_t pid, struct str maps, struct lang_runtime *out, unsigned most);
+int lang_recognise(pid_t pid, struct str maps, struct lang_images *images, struct lang_runtime *out,
+		   unsigned most);
+/* The files that were looked at: each is read once. NULL: they are read each time. The runtime of
+ * image number `i`, of the file and not of a process; false: it is none; `i` goes on to the next.
+ */
+void lang_images_free(struct lang_images *images); /* and zero it */
+bool lang_images_next(const struct lang_images *images, size_t *i, const struct lang_runtime **out);
+/* Look at a file before any process runs it. -errno. */
+int lang_images_add(struct lang_images *images, const char *path);
 void lang_runtime_free(struct lang_runtime *r);
 /* "python 3.11.2" */
 void lang_print(const struct lang_runtime *r, struct buf *out);
@@ -170,8 +187,11 @@ struct lang_step {
 
 struct lang_target {
 	uint64_t root, tls_offset;
+	/* Of a program, for processes that are not known yet, where `root` is link-time: its file
+	 * as /proc/PID/maps has it, and the address of its code. */
+	uint64_t device, inode, text;
 	uint32_t id; /* of the runtime, in the definitions */
-	uint32_t step_count, bytes;
+	uint32_t step_count, bytes, kind;
 	struct lang_shape_row shape;
 	struct lang_step steps[LANG_STEPS];
 };
@@ -198,6 +218,8 @@ int lang_names_new(struct lang_names **out); /* -ENOMEM */
 void lang_names_free(struct lang_names *n);  /* NULL is fine */
 /* Look for runtimes in a process: at first, and when it has mapped a file that may be one. */
 void lang_names_see(struct lang_names *n, pid_t pid);
+/* Programs that may be runtimes, to be known before they run. */
+void lang_names_add_file(struct lang_names *n, const char *path);
 void lang_names_fork(struct lang_names *n, pid_t parent, pid_t child);
 void lang_names_forget(struct lang_names *n, pid_t pid); /* it has ended, or runs another program */
 bool lang_names_has(const struct lang_names *n, pid_t pid);
@@ -205,6 +227,7 @@ bool lang_names_has(const struct lang_names *n, pid_t pid);
 bool lang_is_runtime_file(struct str path);
 /* Hand over what has changed since the last call, each once: a target, or NULL: there is none any
  * more. A process's first runtime comes as LANG_NONE, too. */
+/* Process 0: a program's file, for processes that are not known yet. */
 typedef void lang_target_fn(void *arg, pid_t pid, enum lang_kind kind,
 			    const struct lang_target *target);
 void lang_names_changes(struct lang_names *n, lang_target_fn *fn, void *arg);

@@ -39,6 +39,8 @@ struct lang_names {
 	struct named *named;
 	size_t named_count, named_cap;
 	struct hash by_name;
+	struct lang_images images;
+	size_t files; /* images that were handed over as files */
 	struct known **known;
 	size_t known_count, known_cap;
 	struct hash by_pid;
@@ -72,6 +74,7 @@ void lang_names_free(struct lang_names *n)
 	free(n->named);
 	hash_free(&n->by_name);
 	free(n->known);
+	lang_images_free(&n->images);
 	free(n->definitions);
 	hash_free(&n->by_pid);
 	hash_free(&n->by_object);
@@ -104,8 +107,7 @@ bool lang_names_has(const struct lang_names *n, pid_t pid)
 	return find_known(n, pid, LANG_NONE);
 }
 
-/* Takes the runtime. */
-static int add_known(struct lang_names *n, pid_t pid, struct lang_runtime *runtime)
+int names_add(struct lang_names *n, pid_t pid, struct lang_runtime *runtime)
 {
 	struct known *k = n->known_count < ALL_MOST ? calloc(1, sizeof(*k)) : NULL;
 	bool is_first = !lang_names_has(n, pid);
@@ -124,6 +126,30 @@ static int add_known(struct lang_names *n, pid_t pid, struct lang_runtime *runti
 	n->known[n->known_count++] = k;
 	n->is_changed = true;
 	return 0;
+}
+
+/* Each image that is a runtime is known as one of process 0, too: for processes that run it and are
+ * not known yet. */
+static void add_images(struct lang_names *n)
+{
+	const struct lang_runtime *image;
+
+	while (lang_images_next(&n->images, &n->files, &image)) {
+		struct lang_runtime copy = *image;
+
+		if (!image->layout)
+			continue;
+		copy.code_type = 0; /* link-time */
+		copy.text = (struct buf)BUF_INIT;
+		buf_str(&copy.text, image->path);
+		names_add(n, 0, &copy);
+	}
+}
+
+void lang_names_add_file(struct lang_names *n, const char *path)
+{
+	if (!lang_images_add(&n->images, path))
+		add_images(n);
 }
 
 static bool is_same(const struct lang_runtime *a, const struct lang_runtime *b)
@@ -162,17 +188,18 @@ void lang_names_see(struct lang_names *n, pid_t pid)
 	int count = maps_read(pid, &maps);
 
 	if (!count && maps.len)
-		count = lang_recognise(pid, buf_as_str(&maps), found, RUNTIMES_MOST);
+		count = lang_recognise(pid, buf_as_str(&maps), &n->images, found, RUNTIMES_MOST);
 	if (count > 0 || (!count && maps.len))
 		forget_others(n, pid, found, count);
 	buf_free(&maps);
+	add_images(n);
 	for (int i = 0; i < count; i++) {
 		const struct known *before = find_known(n, pid, found[i].kind);
 
 		if (before && is_same(&before->runtime, &found[i]))
 			lang_runtime_free(&found[i]);
 		else
-			add_known(n, pid, &found[i]);
+			names_add(n, pid, &found[i]);
 	}
 }
 
@@ -187,7 +214,7 @@ void lang_names_fork(struct lang_names *n, pid_t parent, pid_t child)
 		copy = from->runtime;
 		copy.text = (struct buf)BUF_INIT;
 		buf_str(&copy.text, from->runtime.path);
-		add_known(n, child, &copy);
+		names_add(n, child, &copy);
 	}
 }
 
@@ -204,7 +231,7 @@ void lang_names_changes(struct lang_names *n, lang_target_fn *fn, void *arg)
 			continue;
 		k->is_given = true;
 		fn(arg, k->pid, k->runtime.kind, target);
-		if (k->is_first)
+		if (k->is_first && k->pid)
 			fn(arg, k->pid, LANG_NONE, target);
 	}
 }

@@ -139,7 +139,7 @@ static int64_t line_of_locations(struct cursor *c, int64_t line, uint64_t wanted
 			line += code - CODE_ONE_LINE;
 			cursor_skip(c, 2);
 		} else if (code < CODE_NONE) {
-			line += take_signed(c);
+			line = (int64_t)((uint64_t)line + (uint64_t)take_signed(c));
 		}
 		for (unsigned i = 0; code == CODE_LONG && i < 3; i++)
 			take_varint(c);

@@ -4,11 +4,8 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "elf/symbols.h"
-#include "symbols/maps.h"
 
 #define VERSION_MOST	 64 /* bytes of a text like "3.1.2" */
 #define PAGE		 4096u
@@ -78,7 +75,6 @@ struct look {
 	enum lang_kind kind;
 	bool has[WANTED];
 	uint64_t at[WANTED];
-	uint64_t bias;
 	struct lang_runtime *out;
 };
 
@@ -202,8 +198,8 @@ static bool look_python(struct look *l)
 		l->out->has_version = python_version_of_name(l);
 		l->out->micro = 0;
 	}
-	l->out->root = l->at[PY_RUNTIME] + l->bias;
-	l->out->code_type = l->has[PY_CODE] ? l->at[PY_CODE] + l->bias : 0;
+	l->out->root = l->at[PY_RUNTIME];
+	l->out->code_type = l->has[PY_CODE] ? l->at[PY_CODE] : 0;
 	return take_layout(l, NULL);
 }
 
@@ -212,7 +208,7 @@ static bool look_php(struct look *l)
 	if (!l->has[PHP_GLOBALS] && !l->has[PHP_GLOBALS_ZTS])
 		return false;
 	l->out->has_version = find_version_text(l, PHP_VERSION);
-	l->out->root = l->at[PHP_GLOBALS] + l->bias;
+	l->out->root = l->at[PHP_GLOBALS];
 	return take_layout(l, l->has[PHP_GLOBALS] ? NULL : "it is built for threads (ZTS)");
 }
 
@@ -247,7 +243,7 @@ static bool look_ruby(struct look *l)
 		read_image(l, l->at[RUBY_VERSION], version, sizeof(version)) &&
 		parse_version(str_of(version, strnlen(version, sizeof(version))), l->out);
 	slot = find_module_slot(l);
-	l->out->root = slot ? slot + l->bias : 0;
+	l->out->root = slot;
 	l->out->tls_offset = l->at[RUBY_EC];
 	if (!l->has[RUBY_EC])
 		return take_layout(l, "it has no symbol 'ruby_current_ec'");
@@ -276,7 +272,7 @@ static bool look_perl(struct look *l)
 		return take_layout(
 			l, "it is built without threads, or keeps its interpreter elsewhere");
 	slot = find_module_slot(l);
-	l->out->root = slot ? slot + l->bias : 0;
+	l->out->root = slot;
 	l->out->tls_offset = l->at[PERL_CONTEXT];
 	return take_layout(l, slot || str_starts(str_after_last(l->path, '/'), STR("perl"))
 				      ? NULL
@@ -311,79 +307,45 @@ static look_fn *const looks[LANG_KINDS] = {
 
 /* ---- a process */
 
-/* Mapped address - link-time address, by the segment that is mapped there. */
-static bool find_bias(const struct image *image, const struct mapped_file *file, uint64_t *bias)
+/* ---- a file */
+
+static void keep_code(struct lang_image *out, const struct image *image)
 {
-	for (size_t i = 0; i < image->load_count; i++) {
+	for (size_t i = 0; i < image->load_count && out->code_count < SEGMENTS_MOST; i++) {
 		const struct segment *s = &image->loads[i];
 
-		if (s->executable && (s->offset & ~(uint64_t)(PAGE - 1)) == file->offset) {
-			*bias = file->start - (s->address & ~(uint64_t)(PAGE - 1));
-			return true;
-		}
+		if (!s->executable)
+			continue;
+		if (!out->code_count)
+			out->runtime.code = s->address;
+		out->code[out->code_count].offset = s->offset & ~(uint64_t)(PAGE - 1);
+		out->code[out->code_count++].address = s->address & ~(uint64_t)(PAGE - 1);
 	}
-	return false;
 }
 
-static int look_at(struct image *image, const struct mapped_file *file, enum lang_kind kind,
-		   struct lang_runtime *out)
+int recognise_file(int fd, struct str path, struct lang_image *out)
 {
-	struct look l = {.image = image, .path = file->path, .kind = kind, .out = out};
-	int err;
-
-	if (!find_bias(image, file, &l.bias))
-		return -ENOENT;
-	err = symbols_scan(image, file->path, STR(""), SYMBOL_NAME_MAX, take_symbol, &l);
-	if (err)
-		return err;
-	*out = (struct lang_runtime){.kind = kind};
-	if (!looks[kind](&l))
-		return -ENOENT;
-	buf_str(&out->text, file->path);
-	out->path = buf_as_str(&out->text);
-	return out->text.failed ? -ENOMEM : 0;
-}
-
-struct search {
-	struct lang_runtime *out;
-	unsigned count, most;
-};
-
-/* Files that cannot be opened or read are left out: their stacks could not be walked either. */
-static int take_file(void *arg, const struct mapped_file *file)
-{
-	struct search *s = arg;
-	enum lang_kind kind = kind_of_file(file->path);
+	enum lang_kind kind = kind_of_file(path);
+	struct lang_runtime *r = &out->runtime;
+	struct look l = {.path = path, .kind = kind, .out = r};
+	struct budget budget = budget_for_file(-1);
 	struct image *image = NULL;
-	struct budget budget;
-	int fd, err;
+	int err = image_open_fd(fd, path, &image, NULL);
 
-	if (kind == LANG_NONE || s->count == s->most)
-		return 0;
-	fd = mapped_file_open(file);
-	if (fd < 0)
-		return 0;
-	budget = budget_for_file(-1);
-	err = image_open_fd(fd, file->path, &image, NULL);
+	buf_str(&r->text, path);
+	r->path = buf_as_str(&r->text);
 	if (err)
-		return err == -ENOMEM ? err : 0;
+		return err == -ENOMEM || r->text.failed ? -ENOMEM : 0;
 	image_set_budget(image, &budget);
-	err = image->word == 8 ? look_at(image, file, kind, &s->out[s->count]) : -ENOENT;
-	if (!err)
-		s->count++;
+	l.image = image;
+	r->kind = kind;
+	if (image->word == 8)
+		err = symbols_scan(image, path, STR(""), SYMBOL_NAME_MAX, take_symbol, &l);
+	if (image->word != 8 || err || !looks[kind](&l))
+		r->kind = LANG_NONE;
+	keep_code(out, image);
 	image_close(image);
-	return err == -ENOMEM ? err : 0;
-}
-
-int lang_recognise(pid_t pid, struct str maps, struct lang_runtime *out, unsigned most)
-{
-	struct search s = {.out = out, .most = most};
-	int err = maps_parse_files(maps, pid, take_file, &s);
-
-	if (err)
-		for (unsigned i = 0; i < s.count; i++)
-			lang_runtime_free(&out[i]);
-	return err ? err : (int)s.count;
+	return err == -ENOMEM || r->text.failed ? -ENOMEM : 0;
 }
 
 void lang_runtime_free(struct lang_runtime *r)

@@ -109,8 +109,14 @@ int lang_target(const struct lang_runtime *r, uint32_t id, struct lang_target *o
 
 	if (!r->layout || !plans[r->kind])
 		return -ENOTSUP;
-	*out = (struct lang_target){
-		.root = r->root, .tls_offset = r->tls_offset, .id = id, .shape = r->layout->shape};
+	*out = (struct lang_target){.root = r->root,
+				    .tls_offset = r->tls_offset,
+				    .id = id,
+				    .kind = r->kind,
+				    .device = r->device,
+				    .inode = r->inode,
+				    .text = r->code,
+				    .shape = r->layout->shape};
 	plans[r->kind](&p, r->layout);
 	out->bytes = p.at;
 	return 0;

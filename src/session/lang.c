@@ -4,6 +4,7 @@
  * too. */
 #include "session/session.h"
 
+#include "base/array.h"
 #include "lang/lang.h"
 #include "symbols/maps.h"
 
@@ -13,10 +14,19 @@ static int see_one(void *arg, pid_t pid)
 	return 0;
 }
 
+/* Programs that most scripts are run by. Others are known once a process has been seen to run them.
+ */
+static const char *const programs[] = {
+	"/usr/bin/python3", "/usr/local/bin/python3", "/usr/bin/php",
+	"/usr/bin/perl",    "/usr/bin/ruby",
+};
+
 void session_see_langs(struct nopal_trace *t)
 {
 	if (!t->langs)
 		return;
+	for (size_t i = 0; i < COUNT(programs); i++)
+		lang_names_add_file(t->langs, programs[i]);
 	if (t->pid)
 		lang_names_see(t->langs, t->pid);
 	else

@@ -140,6 +140,8 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		stop_watching(t);
 		return err;
 	}
+	if (!t->options.command) /* else there is no program yet */
+		session_see_langs(t);
 	err = engine_attach(t->engine, d);
 	session_give_log(t);
 	if (err)
@@ -172,7 +174,8 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		symbols_see(t->symbols, t->pid);
 	else if (t->facts.uses_stacks)
 		symbols_see_all(t->symbols);
-	session_see_langs(t);
+	if (t->options.command)
+		session_see_langs(t);
 	clock_start(&t->clock);
 	return child_release(&t->child, d);
 }

@@ -135,6 +135,32 @@ END
 	[ "$(grep -c ' 1$' got)" = 16 ] || { cat got; false; }
 }
 
+@test "processes that end at once have their stacks from the first instruction on" {
+	need_program perl
+	perl -MConfig -e 'exit !($] =~ /^5\.036/ && $Config{usethreads})' || skip "needs Perl 5.36 with threads"
+	cat >many.sh <<'END'
+for i in 1 2 3 4 5 6 7 8 9 10; do perl -e 'sub once { my $x = getppid(); } once()'; done
+END
+	timeout 60 "$NOPAL" -q -f folded -e "uprobe:$libc:getppid /comm == \"perl\"/ { @[langstack] = count(); }" \
+		-c "sh many.sh" >got
+	[ "$(cat got)" = "main (-e:1);main::once (-e:1) 10" ] || { cat got; false; }
+}
+
+@test "a process that rewrites its interpreter's state neither stops nor misleads the tracer" {
+	need_program gcc
+	gcc -O1 -w -rdynamic -o python3.11 "$scripts/hostile.c" -lpthread
+	timeout 120 "$NOPAL" -q -e "uprobe:$libc:getppid { @n = count(); @[pystack(20)] = count(); }
+		uprobe:$libc:getppid /rand % 100 == 0/ { print(pystack); }" -c ./python3.11 >got 2>messages
+	grep -q '^@n: 20003$' got || { cat messages; tail -3 got; false; }
+	grep -q '\\x1b\[31mred' got
+	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' got
+	# As it runs, too.
+	./python3.11 &
+	timeout 20 "$NOPAL" lang $! >got 2>&1 || true
+	! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]' got
+	wait $!
+}
+
 @test "a thread that runs no script, and a process without a runtime, have a line that says so" {
 	need_program perl
 	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(pystack); exit(); }" -c "perl -e 'getppid()'" >got

@@ -70,7 +70,7 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 					       .mappings_fd = -1,
 					       .processes_fd = -1,
 					       .files_fd = -1};
-	e->world.lang_fd = e->world.seen_fd = e->world.definitions_fd = -1;
+	e->world.lang_fd = e->world.lang_files_fd = e->world.seen_fd = e->world.definitions_fd = -1;
 	e->definitions.fd = e->definitions.wait_fd = -1;
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);

@@ -81,10 +81,12 @@ struct gen_walk_maps {
 	uint32_t file_inode, inode_number, inode_super, super_device;
 };
 
-/* Bytes from the start of the kernel's struct task_struct; own_exec 0: the last four are not known.
- */
+/* Bytes from the start of the kernel's structures: of struct task_struct up to `mm`, then of those
+ * that lead to the file that the task runs. */
 struct lang_places {
+	bool knows_forks, knows_files;
 	uint32_t thread_pointer, parent, tgid, parent_exec, own_exec;
+	uint32_t mm, exe, code, inode, number, super, device;
 };
 
 /* What the code of every unit refers to. */
@@ -106,7 +108,7 @@ struct gen_world {
 	/* Whose events count: */
 	pid_t pid; /* 0: all */
 	/* Stacks of scripts, see lang.c; -1: no clause has one. */
-	int lang_fd, seen_fd, definitions_fd;
+	int lang_fd, lang_files_fd, seen_fd, definitions_fd;
 	struct lang_places lang_places;
 	int pids_fd;		 /* hash of followed processes, kernel numbers; -1: none */
 	uint64_t ns_dev, ns_ino; /* pid namespace when it is not the initial one; 0 */

@@ -108,7 +108,7 @@ static void adopt_from_parent(const struct lang_code *w, int64_t kind)
 	const struct lang_places *p = &w->g->world->lang_places;
 	struct code *c = w->c;
 
-	if (!p->own_exec || w->g->world->ns_ino) {
+	if (!p->knows_forks || w->g->world->ns_ino) {
 		code_jump(c, w->no_runtime);
 		return;
 	}
@@ -136,23 +136,103 @@ static void adopt_from_parent(const struct lang_code *w, int64_t kind)
 		    REG(TMP), IMM(BPF_ANY));
 }
 
+/* R1 = the kernel's word at R1 + `at` */
+static void lang_step(const struct lang_code *w, uint32_t at, int fail)
+{
+	code_mov(w->c, R3, R1);
+	code_alu_imm(w->c, BPF_ADD, R3, (int32_t)at);
+	lang_kernel(w, fail);
+}
+
+/* CELL_KEY: device and inode of the file that the process runs; CELL_STATE: where its code is. */
+static void find_file(const struct lang_code *w, int fail)
+{
+	const struct lang_places *p = &w->g->world->lang_places;
+
+	code_call(w->c, BPF_FUNC_get_current_task);
+	code_mov(w->c, R1, R0);
+	lang_step(w, p->mm, fail);
+	lang_set(w, CELL_TASK, R1);
+	lang_step(w, p->code, fail);
+	lang_set(w, CELL_STATE, R1);
+	lang_get(w, R1, CELL_TASK);
+	lang_step(w, p->exe, fail);
+	lang_step(w, p->inode, fail);
+	lang_set(w, CELL_TASK, R1);
+	lang_step(w, p->number, fail);
+	lang_set(w, CELL_KEY + 1, R1);
+	lang_get(w, R1, CELL_TASK);
+	lang_step(w, p->super, fail);
+	lang_step(w, p->device, fail);
+	code_alu32(w->c, BPF_MOV, R1, R1);
+	lang_set(w, CELL_KEY, R1);
+}
+
+/* A process of which the tracer has not heard yet, and which runs a program that is a runtime: its
+ * target is that of the file, moved to where the process has it. To `none` when it runs another. */
+static void adopt_from_file(const struct lang_code *w, int64_t kind, int none)
+{
+	struct code *c = w->c;
+	const int32_t copy = w->work + AT_BYTES;
+	int is_kind = code_label(c), fixed = code_label(c);
+
+	if (!w->g->world->lang_places.knows_files)
+		return;
+	find_file(w, none);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->lang_files_fd),
+		    SUM(SCRATCH, w->work + AT_CELLS + 8 * CELL_KEY));
+	code_jump_imm(c, BPF_JEQ, R0, 0, none);
+	code_mov(c, TMP, R0);
+	if (kind) {
+		lang_field(w, R1, TARGET(kind));
+		code_jump_imm(c, BPF_JEQ, R1, (int32_t)kind, is_kind);
+		code_jump(c, none);
+		code_bind(c, is_kind);
+	}
+	gen_copy(w->g, SCRATCH, copy, TMP, 0, sizeof(struct lang_target));
+	lang_field(w, R1, TARGET(root));
+	code_jump_imm(c, BPF_JEQ, R1, 0, fixed);
+	lang_get(w, R2, CELL_STATE);
+	code_alu(c, BPF_ADD, R1, R2);
+	lang_field(w, R2, TARGET(text));
+	code_alu(c, BPF_SUB, R1, R2);
+	code_store(c, 8, SCRATCH, copy + (int)offsetof(struct lang_target, root), R1);
+	code_bind(c, fixed);
+	lang_get(w, R0, CELL_NUMBER);
+	code_const(c, R1, kind << 32);
+	code_alu(c, BPF_OR, R0, R1);
+	code_store(c, 8, FRAME, STACK_KEY, R0);
+	code_helper(c, BPF_FUNC_map_update_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY),
+		    SUM(SCRATCH, copy), IMM(BPF_ANY));
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(w->g->world->lang_fd), SUM(FRAME, STACK_KEY));
+	code_jump_imm(c, BPF_JEQ, R0, 0, none);
+	code_mov(c, TMP, R0);
+}
+
 /* The head of the slot, and TMP. */
 static void find_target(const struct lang_code *w, const struct insn *in)
 {
 	struct code *c = w->c;
-	int has = code_label(c), none = code_label(c);
+	int has = code_label(c), none = code_label(c), other = code_label(c);
 
 	code_store_imm(c, 4, SCRATCH, w->frames - HEAD_SIZE, 0);
 	lang_zero(w, CELL_COUNT);
 	lang_zero(w, CELL_ROUNDS);
 	gen_pid(w->g, false);
 	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE + 4, R0);
-	lang_set(w, CELL_PID, R0);
+	lang_set(w, CELL_NUMBER, R0);
 	look_up(w, in->imm, none);
 	code_jump(c, has);
 	code_bind(c, none);
+	if (w->g->world->lang_places.knows_files) {
+		adopt_from_file(w, in->imm, other);
+		code_jump(c, has);
+	}
+	code_bind(c, other);
 	adopt_from_parent(w, in->imm);
 	code_bind(c, has);
+	lang_get(w, R0, CELL_NUMBER);
+	lang_set(w, CELL_PID, R0);
 }
 
 /* ---- the state of the thread */

@@ -115,6 +115,14 @@ void log_program(struct buf *out, struct kernel_program k, const struct unit *u,
 int refusal_report(enum refusal why, int err, struct str words, const struct gen_world *w,
 		   const struct program *p, const struct clause *clause, struct diag *d);
 
+/* walk.c: where fields of the kernel's structures are, into *out each. False: one is not there. */
+struct btf;
+struct kernel_field {
+	const char *type, *field;
+	uint32_t *out;
+};
+bool kernel_fields_find(struct btf *b, const struct kernel_field *fields, size_t count);
+
 /* lang.c: what stacks of scripts need, if a clause has one */
 int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d);
 void lang_close(struct bpf_engine *e);

@@ -1,6 +1,7 @@
 /* Stacks of scripts: the kernel maps that their walk uses, and the way to them and from them.
  *
  *	lang		process and kind of runtime -> struct lang_target; kind 0: the first one
+ *	lang_files	device and inode of a program that is a runtime -> struct lang_target
  *	seen		functions that were sent: { object, process, position or 0 }
  *	definitions	a ring: functions on their way to us
  */
@@ -9,9 +10,12 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "btf/btf.h"
 #include "lang/lang.h"
 
 #define TARGETS_MOST	8192
+#define FILES_MOST	1024
 #define SEEN_MOST	16384
 #define DEFINITION_RING (8u << 20)
 
@@ -37,23 +41,40 @@ static bool wants_stacks(const struct program *p)
 	return false;
 }
 
-/* Without the kernel's description of itself a child of fork is known when the tracer has heard of
- * it. */
+/* Where the kernel keeps what the walk needs of a task; and what lets it know a process before the
+ * tracer has heard of it. */
 static int find_places(struct lang_places *p)
 {
 	uint32_t thread, self;
-	int err = btf_kernel_field("task_struct", "thread", &thread)
-			  ?: btf_kernel_field("thread_struct", "fsbase", &self);
+	const struct kernel_field needed[] = {
+		{"task_struct", "thread", &thread},
+		{"thread_struct", "fsbase", &self},
+	};
+	const struct kernel_field of_fork[] = {
+		{"task_struct", "real_parent", &p->parent},
+		{"task_struct", "tgid", &p->tgid},
+		{"task_struct", "parent_exec_id", &p->parent_exec},
+		{"task_struct", "self_exec_id", &p->own_exec},
+	};
+	const struct kernel_field of_file[] = {
+		{"task_struct", "mm", &p->mm},	       {"mm_struct", "exe_file", &p->exe},
+		{"mm_struct", "start_code", &p->code}, {"file", "f_inode", &p->inode},
+		{"inode", "i_ino", &p->number},	       {"inode", "i_sb", &p->super},
+		{"super_block", "s_dev", &p->device},
+	};
+	struct btf *b;
+	int err = btf_open(BTF_KERNEL, NULL, &b, NULL);
 
 	if (err)
 		return err;
-	p->thread_pointer = thread + self;
-	if (btf_kernel_field("task_struct", "real_parent", &p->parent) ||
-	    btf_kernel_field("task_struct", "tgid", &p->tgid) ||
-	    btf_kernel_field("task_struct", "parent_exec_id", &p->parent_exec) ||
-	    btf_kernel_field("task_struct", "self_exec_id", &p->own_exec))
-		p->own_exec = 0;
-	return 0;
+	if (!kernel_fields_find(b, needed, COUNT(needed)))
+		err = -ENOENT;
+	else
+		p->thread_pointer = thread + self;
+	p->knows_forks = !err && kernel_fields_find(b, of_fork, COUNT(of_fork));
+	p->knows_files = !err && kernel_fields_find(b, of_file, COUNT(of_file));
+	btf_close(b);
+	return err;
 }
 
 int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d)
@@ -71,6 +92,9 @@ int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d)
 	err = make_map(&w->lang_fd, BPF_MAP_TYPE_HASH, 8, sizeof(struct lang_target), TARGETS_MOST,
 		       "lang", d);
 	if (!err)
+		err = make_map(&w->lang_files_fd, BPF_MAP_TYPE_HASH, 16, sizeof(struct lang_target),
+			       FILES_MOST, "lang_files", d);
+	if (!err)
 		err = make_map(&w->seen_fd, BPF_MAP_TYPE_LRU_HASH, 24, 8, SEEN_MOST, "lang_seen",
 			       d);
 	if (!err)
@@ -83,10 +107,21 @@ void lang_close(struct bpf_engine *e)
 {
 	if (e->world.lang_fd >= 0)
 		close(e->world.lang_fd);
+	if (e->world.lang_files_fd >= 0)
+		close(e->world.lang_files_fd);
 	if (e->world.seen_fd >= 0)
 		close(e->world.seen_fd);
 	ring_close(&e->definitions);
-	e->world.lang_fd = e->world.seen_fd = -1;
+	e->world.lang_fd = e->world.lang_files_fd = e->world.seen_fd = -1;
+}
+
+/* The kernel's own number of a device has 20 bits for the minor one. */
+static void put_file(struct bpf_engine *e, const struct lang_target *target)
+{
+	const uint64_t key[] = {target->device >> 32 << 20 | (target->device & 0xfffff),
+				target->inode};
+
+	kernel_map_update(e->world.lang_files_fd, key, target, BPF_ANY);
 }
 
 static void put_target(void *arg, pid_t pid, enum lang_kind kind, const struct lang_target *target)
@@ -94,7 +129,9 @@ static void put_target(void *arg, pid_t pid, enum lang_kind kind, const struct l
 	struct bpf_engine *e = arg;
 	uint64_t key = (uint64_t)kind << 32 | (uint32_t)pid;
 
-	if (target)
+	if (!pid)
+		put_file(e, target);
+	else if (target)
 		kernel_map_update(e->world.lang_fd, &key, target, BPF_ANY);
 	else
 		kernel_map_delete(e->world.lang_fd, &key);

@@ -66,13 +66,7 @@ static int make_hash(const char *name, uint32_t key, uint32_t value, uint32_t en
 	return *fd < 0 ? *fd : 0;
 }
 
-/* A field of the kernel's, by its type and name. */
-struct wanted {
-	const char *type, *field;
-	uint32_t *out;
-};
-
-static bool find_fields(struct btf *b, const struct wanted *fields, size_t count)
+bool kernel_fields_find(struct btf *b, const struct kernel_field *fields, size_t count)
 {
 	struct ctype_member member;
 	const struct ctype *type;
@@ -89,14 +83,14 @@ static bool find_fields(struct btf *b, const struct wanted *fields, size_t count
 /* What the kernel's own structures look like. */
 static void read_kernel(struct gen_walk_maps *m)
 {
-	const struct wanted returns[] = {
+	const struct kernel_field returns[] = {
 		{"task_struct", "utask", &m->utask},
 		{"uprobe_task", "return_instances", &m->returns},
 		{"return_instance", "stack", &m->return_stack},
 		{"return_instance", "orig_ret_vaddr", &m->return_to},
 		{"return_instance", "next", &m->return_next},
 	};
-	const struct wanted mappings[] = {
+	const struct kernel_field mappings[] = {
 		{"vm_area_struct", "vm_start", &m->vm_start},
 		{"vm_area_struct", "vm_end", &m->vm_end},
 		{"vm_area_struct", "vm_pgoff", &m->vm_offset},
@@ -111,9 +105,9 @@ static void read_kernel(struct gen_walk_maps *m)
 
 	if (btf_open(BTF_KERNEL, NULL, &b, NULL))
 		return;
-	if (!find_fields(b, returns, COUNT(returns)))
+	if (!kernel_fields_find(b, returns, COUNT(returns)))
 		m->utask = 0;
-	m->finds_mappings = find_fields(b, mappings, COUNT(mappings));
+	m->finds_mappings = kernel_fields_find(b, mappings, COUNT(mappings));
 	btf_close(b);
 }
 
