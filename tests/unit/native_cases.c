@@ -10,6 +10,7 @@ static const struct case_engine native = {&engine_in_process, in_process_fire, N
  */
 static const char *const refused[] = {
 	"memory of the process in a loop over a map",
+	"processes as two namespaces number them",
 };
 
 static void run_case(void **state)

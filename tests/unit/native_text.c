@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "help/check.h"
 
 #include "engine/native/store.h"
+#include "engine/native/words.h"
 
 #define PAGE  4096u
 #define SIZE  64u
@@ -230,7 +232,8 @@ static void texts_are_compared(void **state)
 
 static void literals_and_names_fill_slots(void **state)
 {
-	struct hit h = {.no_calls = 0};
+	const struct layout layout = {0};
+	struct hit h = {.layout = &layout};
 	uint64_t slot[4];
 
 	(void)state;
@@ -250,6 +253,27 @@ static void literals_and_names_fill_slots(void **state)
 	assert_memory_equal(&slot[1], "native_text", 11);
 }
 
+#if defined(__aarch64__)
+/* The kernel clears what is beyond 128 bits in a system call, and the predicates. */
+static void calls_keep_long_vectors(void **state)
+{
+	unsigned char vector[256] = {0}, predicate[32] = {0};
+	unsigned long length;
+
+	(void)state;
+	if (!(getauxval(AT_HWCAP) & HWCAP_SVE))
+		skip();
+	__asm__ volatile(".arch armv8.2-a+sve\n rdvl %0, #1" : "=r"(length));
+	__asm__ volatile("dup z8.b, #0x55\n ptrue p4.h");
+	hidden_call(VECTORS_SVE, CALL_GETPID, 0, 0, 0, 0, 0, 0);
+	__asm__ volatile("str z8, [%0]\n str p4, [%1]" ::"r"(vector), "r"(predicate) : "memory");
+	for (unsigned long i = 0; i < length; i++)
+		assert_int_equal(vector[i], 0x55);
+	for (unsigned long i = 0; i < length / 8; i++)
+		assert_int_equal(predicate[i], 0x55);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +283,9 @@ int main(void)
 		cmocka_unit_test(floats_are_truncated),
 		cmocka_unit_test(texts_are_compared),
 		cmocka_unit_test(literals_and_names_fill_slots),
+#if defined(__aarch64__)
+		cmocka_unit_test(calls_keep_long_vectors),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -482,8 +482,9 @@ uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
 static uint64_t id_by_call(const struct hit *h, int64_t number)
 {
 	bool no_calls = h->no_calls || (h->process && word_load(&h->process->no_calls));
+	int64_t id = no_calls ? 0 : hidden_call(h->layout->vectors, number, 0, 0, 0, 0, 0, 0);
 
-	return no_calls ? 0 : (uint32_t)system_call(number, 0, 0, 0, 0, 0, 0);
+	return id < 0 ? 0 : (uint32_t)id;
 }
 
 uint64_t inside_pid(struct hit *h)
@@ -518,7 +519,7 @@ uint64_t inside_cpu(struct hit *h)
 	bool no_calls = h->no_calls || (h->process && word_load(&h->process->no_calls));
 
 	if (cpu == UINT32_MAX && !no_calls)
-		system_call(CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0, 0);
+		hidden_call(h->layout->vectors, CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0, 0);
 	return cpu;
 #endif
 }

@@ -72,9 +72,9 @@ static bool read_page(const struct hit *h, char *out, uint64_t address, uint64_t
 
 	if (must_not_call(h))
 		return false;
-	pid = system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
-	return system_call(CALL_READV, (uint64_t)pid, (uintptr_t)&to, 1, (uintptr_t)&from, 1, 0) ==
-	       (int64_t)len;
+	pid = hidden_call(h->layout->vectors, CALL_GETPID, 0, 0, 0, 0, 0, 0);
+	return hidden_call(h->layout->vectors, CALL_READV, (uint64_t)pid, (uintptr_t)&to, 1,
+			   (uintptr_t)&from, 1, 0) == (int64_t)len;
 }
 
 /* Words that need not be aligned, and may be any type. */
@@ -137,9 +137,9 @@ uint64_t inside_write(struct hit *h, uint64_t address, const uint64_t *value, ui
 	uint64_t pid;
 
 	if (!must_not_call(h)) {
-		pid = (uint64_t)system_call(CALL_GETPID, 0, 0, 0, 0, 0, 0);
-		if (system_call(CALL_WRITEV, pid, (uintptr_t)&from, 1, (uintptr_t)&to, 1, 0) ==
-		    (int64_t)len)
+		pid = (uint64_t)hidden_call(h->layout->vectors, CALL_GETPID, 0, 0, 0, 0, 0, 0);
+		if (hidden_call(h->layout->vectors, CALL_WRITEV, pid, (uintptr_t)&from, 1,
+				(uintptr_t)&to, 1, 0) == (int64_t)len)
 			return 1;
 	}
 	inside_fault(h, span, FAULT_WRITE);
@@ -264,11 +264,11 @@ void inside_comm(struct hit *h, uint64_t *slot, uint64_t size)
 	char name[COMM_SIZE] = "";
 	uint64_t len = 0;
 
-	if (must_not_call(h)) {
+	if (must_not_call(h) || hidden_call(h->layout->vectors, CALL_PRCTL, GET_NAME,
+					    (uintptr_t)name, 0, 0, 0, 0) < 0) {
 		finish(slot, size, 0, TEXT_UNREADABLE);
 		return;
 	}
-	system_call(CALL_PRCTL, GET_NAME, (uintptr_t)name, 0, 0, 0, 0);
 	while (len < sizeof(name) && name[len])
 		len++;
 	inside_text(slot, size, name, len);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #include "engine/native/table.h"
 #include "engine/native/words.h"
 
+#ifndef HWCAP2_SME /* of aarch64 */
+#define HWCAP2_SME (1 << 23)
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -138,6 +142,17 @@ static void begin_map(const struct native_store *s, uint32_t map)
 	memcpy(s->base + s->shapes_at + map * sizeof(*m), m, sizeof(*m));
 }
 
+static enum long_vectors long_vectors(void)
+{
+#if defined(__aarch64__)
+	if (getauxval(AT_HWCAP2) & HWCAP2_SME)
+		return VECTORS_SME;
+	return getauxval(AT_HWCAP) & HWCAP_SVE ? VECTORS_SVE : VECTORS_NONE;
+#else
+	return VECTORS_NONE;
+#endif
+}
+
 static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 {
 	struct layout *l = &s->layout;
@@ -152,6 +167,7 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 	l->format_count = p->format_count ? p->format_count : 1;
 	l->span_count = p->span_count ? p->span_count : 1;
 	l->scratch_count = sizes->scratch_count;
+	l->vectors = long_vectors();
 	l->scratch_size = (sizes->scratch_size + 63) / 64 * 64;
 	l->clock_at = place(&end, sizeof(struct clock), CACHE_LINE);
 	l->stats_at = place(&end, sizeof(struct shared_stats), CACHE_LINE);
