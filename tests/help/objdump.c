@@ -28,6 +28,10 @@ void objdump_each(const struct native_code *c, void (*fn)(void *arg, char *line)
 		 "$(command -v %s || echo objdump) -D -z -b binary -m %s --no-show-raw-insn "
 		 "--adjust-vma=0x%llx %s",
 		 OBJDUMP, MACHINE, (unsigned long long)c->address, path);
+	if (system("command -v objdump " OBJDUMP " >/dev/null")) {
+		unlink(path);
+		skip();
+	}
 	pipe = popen(command, "r");
 	assert_non_null(pipe);
 	while (fgets(line, sizeof(line), pipe)) {
