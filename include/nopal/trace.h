@@ -114,7 +114,7 @@ int nopal_trace_dump(const char *script, const struct nopal_trace_options *optio
  * comments. It needs no privilege, and compiles to the same program. */
 int nopal_trace_format(const char *script, const struct nopal_trace_options *options,
 		       struct nopal_diag *d);
-/* The number of attachments. */
+/* The number of probes: one that has several sites counts once in each clause. */
 unsigned nopal_trace_probe_count(const struct nopal_trace *t);
 /* Run BEGIN, attach everything, and let the command run. */
 int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *d);

@@ -384,9 +384,19 @@ int script_each_probe(const struct script *s, script_probe_fn *fn, void *arg)
 	return err;
 }
 
-unsigned script_attachment_count(const struct script *s)
+static int count_probe(void *arg, struct str name, unsigned sites)
 {
-	return s->attachment_count;
+	(void)name, (void)sites;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+unsigned script_probe_count(const struct script *s)
+{
+	unsigned count = 0;
+
+	/* Without memory for the names, the sites. */
+	return script_each_probe(s, count_probe, &count) ? s->attachment_count : count;
 }
 
 void script_print_tree(const struct script *s, struct buf *out)

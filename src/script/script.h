@@ -140,8 +140,9 @@ int script_extend(struct script *s, const struct script_source *source, struct p
 void script_facts(const struct script *s, struct script_facts *out);
 /* The process of -p, when it is known only after parsing (the command of -c). */
 void script_set_pid(struct script *s, pid_t pid);
-/* After script_resolve: number of attachments, for "Attaching N probes..." */
-unsigned script_attachment_count(const struct script *s);
+/* After script_resolve: number of probes, for "Attaching N probes...": one that has several sites
+ * counts once in each clause. */
+unsigned script_probe_count(const struct script *s);
 /* Each probe of each clause, in order, and at how many sites it is; a name that a clause has by two
  * patterns, once for each. What `fn` returns ends it, unless it is 0; -ENOMEM. */
 typedef int script_probe_fn(void *arg, struct str name, unsigned sites);

@@ -88,7 +88,7 @@ static bool clock_take(struct clock *c, uint64_t now, uint32_t *clause)
 
 NOPAL_EXPORT unsigned nopal_trace_probe_count(const struct nopal_trace *t)
 {
-	return script_attachment_count(t->script);
+	return script_probe_count(t->script);
 }
 
 static bool is_over(const struct nopal_trace *t)

@@ -80,3 +80,11 @@ setup() {
 	run "$NOPAL" check /no/such.bt
 	[ "$status" = 1 ]
 }
+
+@test "a probe with several sites is one probe where they are counted" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	need_tracing
+	cp "$TARGETS/tick" .
+	run "$NOPAL" -e 'usdt:./tick:tick:word, usdt:./tick:tick:loop { } interval:ms:1 { exit(); }'
+	[[ "$output" == *"Attached 3 probes"* ]]
+}

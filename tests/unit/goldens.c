@@ -66,7 +66,7 @@ static void run_begin(struct run *r, enum report_style style)
 	check(r, engine_build(r->engine, r->program, &r->diag));
 	check(r, engine_attach(r->engine, &r->diag));
 	if (style == REPORT_JSON)
-		report_attached(r->report, script_attachment_count(r->script), &r->out);
+		report_attached(r->report, script_probe_count(r->script), &r->out);
 	for (uint32_t i = 0; i < r->program->clause_count; i++)
 		check(r, engine_run(r->engine, ATTACH_BEGIN, i, &r->diag));
 	assert_true(engine_drain(r->engine, 0, take_record, r) >= 0);

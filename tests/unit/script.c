@@ -90,13 +90,13 @@ static void test_extend(void **state)
 		0);
 	assert_int_equal(script_resolve(s, &source, &d), 0);
 	assert_int_equal(script_compile(s, &p, &d), 0);
-	assert_int_equal(script_attachment_count(s), 1);
+	assert_int_equal(script_probe_count(s), 1);
 	assert_int_equal(script_extend(s, &source, &more, &image, &d), 0);
 	assert_null(more);
 	fake.late = true;
 	assert_int_equal(script_extend(s, &source, &more, &image, &d), 0);
 	assert_non_null(more);
-	assert_int_equal(script_attachment_count(s), 2);
+	assert_int_equal(script_probe_count(s), 2);
 	assert_int_equal(more->clause_count, 1);
 	assert_int_equal(more->clauses[0].attach_count, 1);
 	assert_int_equal(more->clauses[0].attaches[0].offset, 0x200);
