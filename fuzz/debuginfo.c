@@ -87,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		return 0;
 	image_set_budget(image, &b);
 	if (!debuginfo_open(image, STR(""), STR(""), &di, NULL)) {
+		debuginfo_set_budget(di, &b);
 		look_up(di);
 		debuginfo_close(di);
 	}

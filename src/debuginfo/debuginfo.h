@@ -62,6 +62,9 @@ struct debug_frame {
 int debuginfo_frames(struct debuginfo *di, uint64_t address,
 		     struct debug_frame frames[DEBUG_FRAMES_MOST], unsigned *count);
 
+/* Finding frames takes its work from `b`, which outlives `di`; NULL: there is no limit. Used up:
+ * less is known, and debuginfo_frames_are_cut(). */
+void debuginfo_set_budget(struct debuginfo *di, struct budget *b);
 /* Was something left out because a unit, or all that was asked for, is too large? */
 bool debuginfo_frames_are_cut(const struct debuginfo *di);
 

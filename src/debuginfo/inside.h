@@ -7,6 +7,7 @@
 #include <elfutils/libdw.h>
 #include <libelf.h>
 
+#include "base/budget.h"
 #include "base/hash.h"
 #include "debuginfo/debuginfo.h"
 
@@ -68,10 +69,12 @@ struct debuginfo {
 	size_t function_count, function_cap;
 	struct hash by_address;
 
-	size_t scope_ranges;	 /* of the scopes of all units */
-	uint32_t entries_walked; /* for them */
-	bool are_frames_cut;	 /* there is more of them than is read */
-	uint32_t round, decoded; /* since libdw last forgot: units whose lines it has */
+	size_t scope_ranges;	      /* of the scopes of all units */
+	struct budget *frames_budget; /* what finding frames takes its work from; NULL: no limit */
+	bool are_frames_cut;	      /* there is more of them than is read */
+	/* Since libdw last forgot: units whose lines it has, and bytes of their tables. */
+	uint32_t round, decoded;
+	uint64_t decoded_bytes;
 
 	struct made_type *made;
 	size_t made_count, made_cap;

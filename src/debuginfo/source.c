@@ -7,11 +7,13 @@
 #include "base/array.h"
 #include "debuginfo/inside.h"
 
-#define NONE	     UINT32_MAX
-#define RANGES_MOST  (1u << 20)	 /* that are kept of all units: 24 bytes each */
-#define ENTRIES_MOST (20u << 20) /* of one file that are walked through: some seconds */
-#define LINES_MOST   (4u << 20)	 /* bytes of a unit's line table: each can become a row */
-#define DECODED_MOST 64		 /* units; libdw keeps their lines */
+#define NONE	    UINT32_MAX
+#define RANGES_MOST (1u << 20) /* that are kept of all units: 24 bytes each */
+#define ENTRY_WORK  160	       /* steps to walk through one */
+#define ROW_WORK    25	       /* to decode a byte of a line table */
+#define LINES_MOST \
+	(4u << 20)	/* bytes of line tables that are decoded: each can become a row of 60 */
+#define DECODED_MOST 64 /* units; libdw keeps their lines */
 
 /* A function or an inlined copy of one. */
 struct scope {
@@ -120,7 +122,7 @@ static int read_children(struct reading *r, Dwarf_Die *die, uint32_t around, uns
 	     left = dwarf_siblingof(&child, &child)) {
 		uint32_t inside = around;
 
-		if (++r->di->entries_walked > ENTRIES_MOST)
+		if (!budget_work(r->di->frames_budget, ENTRY_WORK))
 			return -E2BIG;
 		if (!may_have_code(&child))
 			continue;
@@ -172,7 +174,7 @@ static const struct unit_scopes *scopes_of(struct debuginfo *di, uint32_t unit, 
 	struct unit_scopes *u = di->units[unit].scopes;
 	struct reading r = {di, NULL};
 
-	if (u || di->entries_walked > ENTRIES_MOST)
+	if (u)
 		return u;
 	u = r.scopes = calloc(1, sizeof(*u));
 	if (!u)
@@ -241,30 +243,28 @@ static void set_file(struct debuginfo *di, Dwarf_Die *top, const char *path,
 	out->folder = str_from(folder ? folder : "");
 }
 
-/* libdw makes some 60 bytes of each row. */
-static bool has_few_lines(struct debuginfo *di, uint32_t unit)
+/* Bytes of the line table of a unit: up to the next one. */
+static uint64_t lines_size(const struct debuginfo *di, uint32_t unit)
 {
 	uint64_t at = di->units[unit].lines, next = di->lines.len;
 
-	if (at >= di->lines.len)
-		return true; /* there are none */
-	for (size_t i = 0; i < di->unit_count && next - at > LINES_MOST; i++) {
+	if (at >= next)
+		return 0;
+	for (size_t i = 0; i < di->unit_count; i++) {
 		uint64_t other = di->units[i].lines;
 
 		if (other > at && other < next)
 			next = other;
 	}
-	return next - at <= LINES_MOST;
+	return next - at;
 }
 
-static void set_line(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, uint64_t address,
+static void set_line(struct debuginfo *di, Dwarf_Die *top, uint64_t address,
 		     struct debug_frame *out)
 {
-	bool is_small = has_few_lines(di, unit);
-	Dwarf_Line *line = is_small ? dwarf_getsrc_die(top, address) : NULL;
+	Dwarf_Line *line = dwarf_getsrc_die(top, address);
 	int number = 0;
 
-	di->are_frames_cut |= !is_small;
 	if (!line || dwarf_lineno(line, &number) || number < 0)
 		return;
 	out->line = (unsigned)number;
@@ -297,7 +297,8 @@ static unsigned describe(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, ui
 	unsigned count = 1;
 
 	frames[0] = (struct debug_frame){.line = 0};
-	set_line(di, unit, top, address, &frames[0]);
+	if (di->units[unit].decoded_in == di->round)
+		set_line(di, top, address, &frames[0]);
 	for (; scope != NONE; scope = u->scopes[scope].around) {
 		const struct scope *s = &u->scopes[scope];
 
@@ -313,13 +314,23 @@ static unsigned describe(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, ui
 	return count;
 }
 
-/* What libdw has decoded is forgotten from time to time: what it keeps of units is not counted. */
-static int count_decoded(struct debuginfo *di, uint32_t unit)
+/* The lines of a unit are to be decoded, unless they are too many. What libdw has decoded is
+ * forgotten from time to time: what it keeps of units is not counted. */
+static int prepare_lines(struct debuginfo *di, uint32_t unit)
 {
+	uint64_t size;
+
 	if (di->units[unit].decoded_in == di->round)
 		return 0;
-	if (++di->decoded > DECODED_MOST) {
+	size = lines_size(di, unit);
+	if (size > LINES_MOST || !budget_work(di->frames_budget, size * ROW_WORK)) {
+		di->are_frames_cut = true;
+		return 0;
+	}
+	di->decoded_bytes += size;
+	if (++di->decoded > DECODED_MOST || di->decoded_bytes > LINES_MOST) {
 		di->decoded = 1;
+		di->decoded_bytes = size;
 		di->round++;
 		di->units[unit].decoded_in = di->round;
 		debuginfo_release(di); /* not each time: addresses of a stack are close together */
@@ -339,7 +350,7 @@ int debuginfo_frames(struct debuginfo *di, uint64_t address,
 
 	*count = 0;
 	for (unsigned i = 0; i < found && !err && !*count; i++) {
-		err = count_decoded(di, units[i]);
+		err = prepare_lines(di, units[i]);
 		if (err || !unit_top(di, units[i], &top))
 			continue;
 		*count = describe(di, units[i], &top, address, frames);
@@ -347,6 +358,11 @@ int debuginfo_frames(struct debuginfo *di, uint64_t address,
 			*count = 0;
 	}
 	return err || *count ? err : -ENOENT;
+}
+
+void debuginfo_set_budget(struct debuginfo *di, struct budget *b)
+{
+	di->frames_budget = b;
 }
 
 bool debuginfo_frames_are_cut(const struct debuginfo *di)

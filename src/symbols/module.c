@@ -20,6 +20,8 @@ void modules_init(struct modules *m)
 	m->pool = (struct budget){.memory = NAMES_MEMORY_MOST, .work = UINT64_MAX, .stop_fd = -1};
 	m->debug_pool =
 		(struct budget){.memory = LINES_MEMORY_MOST, .work = UINT64_MAX, .stop_fd = -1};
+	m->lines_work =
+		(struct budget){.memory = UINT64_MAX, .work = LINES_WORK_MOST, .stop_fd = -1};
 	m->problems = (struct diag)DIAG_INIT;
 }
 
@@ -109,6 +111,7 @@ static void read_debuginfo(struct modules *m, struct module *module, struct imag
 	err = debuginfo_open(image, module->path, root, &module->debuginfo, NULL);
 	image_set_budget(image, NULL);
 	if (!err) {
+		debuginfo_set_budget(module->debuginfo, &m->lines_work);
 		m->debug_pool.memory = b.memory;
 		m->debuginfos++;
 	} else if (budget_error(&b)) {

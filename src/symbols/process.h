@@ -35,6 +35,7 @@ struct module {
 /* Files whose debug information is kept open, and memory for those that cannot be mapped. */
 #define DEBUGINFOS_MOST	  256
 #define LINES_MEMORY_MOST (512u << 20)
+#define LINES_WORK_MOST	  UINT64_C(10000000000) /* steps, some ten seconds of a run */
 
 struct modules {
 	struct module **items;
@@ -45,6 +46,7 @@ struct modules {
 	bool wants_lines;
 	unsigned debuginfos;	  /* that are open */
 	struct budget debug_pool; /* of LINES_MEMORY_MOST */
+	struct budget lines_work; /* of LINES_WORK_MOST */
 	struct diag problems;	  /* what was left out, not reported yet */
 };
 
