@@ -23,7 +23,7 @@ struct unit {
 	bool is_used;		    /* something of it was asked for */
 	bool has_functions;	    /* its functions are in the table */
 	uint32_t decoded_in;	    /* the round in which libdw last decoded its lines; 0: none */
-	struct unit_scopes *scopes; /* what of it has code (source.c); NULL: not known */
+	struct unit_scopes *scopes; /* what of it has code (scopes.c); NULL: not known */
 };
 
 #define NO_LINES UINT64_MAX
@@ -75,6 +75,7 @@ struct debuginfo {
 	/* Since libdw last forgot: units whose lines it has, and bytes of their tables. */
 	uint32_t round, decoded;
 	uint64_t decoded_bytes;
+	struct arena frame_names; /* of the last frames */
 
 	struct made_type *made;
 	size_t made_count, made_cap;
@@ -138,8 +139,23 @@ int type_complete(struct ctype_reader *r, struct ctype *t);
 /* The formal parameters among an entry's children; `count` of them. */
 int type_params(struct debuginfo *di, Dwarf_Die *die, struct ctype *function, unsigned *count);
 
-/* source.c; NULL is fine. */
-void unit_scopes_free(struct unit_scopes *u);
+/* scopes.c: A function or an inlined copy of one. */
+struct scope {
+	uint64_t entry;
+	uint32_t around; /* the scope that it is in; NONE */
+	bool is_inlined;
+};
+
+/* What has code in a unit, read when it is asked for first, and valid until another is. NULL: it is
+ * not to be had. */
+const struct unit_scopes *unit_scopes_get(struct debuginfo *di, uint32_t unit, Dwarf_Die *top);
+void unit_scopes_free(struct unit_scopes *u); /* NULL is fine */
+/* The innermost one at an address, and that around one; NULL: none. */
+const struct scope *scope_at(const struct unit_scopes *u, uint64_t address);
+const struct scope *scope_around(const struct unit_scopes *u, const struct scope *s);
+/* What a function is called: as linkers know it, or else as in the source, with the namespaces and
+ * types that it is in. Valid until the next debuginfo_frames(). */
+struct str function_name(struct debuginfo *di, const struct unit_scopes *u, uint64_t entry);
 
 /* functions.c: the entry of the innermost inlined copy that begins at an address; 0: none. */
 uint64_t inlined_at(struct debuginfo *di, uint32_t unit, uint64_t address);

@@ -292,6 +292,7 @@ void debuginfo_close(struct debuginfo *di)
 	hash_free(&di->by_address);
 	free(di->made);
 	hash_free(&di->by_offset);
+	arena_free(&di->frame_names);
 	arena_free(&di->arena);
 	free(di);
 }

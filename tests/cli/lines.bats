@@ -149,3 +149,24 @@ at() {
 	run -0 timeout 30 "$NOPAL" -q --lines -e 'config = { cpp_demangle = false } usdt:./shop:shop:sum { print(ustack) }' -c ./shop
 	[[ "$output" == *"[inlined] _ZN4shop5storeIlE3sumEi@"*"        _ZN4shop5storeIlE3addEli+"* ]]
 }
+
+@test "C++: functions that linkers do not know have the names of what they are in" {
+	need_program g++
+	g++ -O2 -g -fno-omit-frame-pointer -I"$ROOT/include" -x c++ -o shop - <<-'END'
+		#include <sys/sdt.h>
+		namespace shop {
+		namespace { int half(int n) { DTRACE_PROBE1(shop, half, n); return n / 2; } }
+		static int twice(int n) {
+			auto each = [](int m) { return half(m) + half(m + 1); };
+			return each(n);
+		}
+		}
+		int main(int argc, char **argv) { return shop::twice(argc) - 1; }
+	END
+	run -0 timeout 30 "$NOPAL" -q --lines -e 'usdt:./shop:shop:half { print(ustack); exit() }' -c ./shop
+	[[ "$output" == *"
+        [inlined] shop::(anonymous namespace)::half"*":3
+        [inlined] shop::twice"*"::operator()"*":5
+        [inlined] shop::twice"*":6
+        main+"*":9"* ]]
+}

@@ -75,7 +75,7 @@ fits() {
 @test "flame graph: light and dark, narrow and wide" {
 	need_program chromium
 	"$NOPAL" stack -q --flame page.html ./inlined -c './inlined 20'
-	[ -n "${SCREENS-}" ] || skip "SCREENS=DIR keeps pictures"
+	[ -n "${SCREENS-}" ] || return 0
 	for width in 480 640 1600; do
 		for scheme in 0 1; do
 			timeout 60 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --blink-settings=preferredColorScheme=$scheme \

@@ -153,6 +153,10 @@ static bool same_function(const struct debug_frame *f, const struct debug_frame 
 {
 	struct str theirs = str_from(name);
 
+	/* "shop::largest", "largest" */
+	if (theirs.len < f->function.len && str_ends(f->function, theirs) &&
+	    f->function.ptr[f->function.len - theirs.len - 1] == ':')
+		return true;
 	return f == outermost || str_eq(f->function, theirs) ||
 	       (!str_starts(f->function, STR("_Z")) &&
 		(str_starts(theirs, STR("_Z")) || str_starts(theirs, outermost->function)));
