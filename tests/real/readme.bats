@@ -22,8 +22,12 @@ snippets() {
 # run_snippet LINE: its status is 0 and it has no error; a tracer is interrupted after a second.
 run_snippet() {
 	local code=0
-	echo "$1" | sed "s|4711|$target|; s|^nopal|timeout -s INT 1 '$NOPAL'|; s|  *# .*||" >pasted
-	bash pasted >out 2>&1 </dev/null || code=$?
+	echo "$1" | sed "s|4711|$target|; s|^nopal|timeout --foreground -s INT 1 '$NOPAL'|; s|  *# .*||" >pasted
+	if [[ $1 == *' top '* ]]; then # on a terminal
+		TERM=xterm timeout -k 1 10 script -qec "bash pasted" /dev/null >out 2>&1 </dev/null || code=$?
+	else
+		bash pasted >out 2>&1 </dev/null || code=$?
+	fi
 	[ $code = 0 ] || [ $code = 124 ] || { echo "status $code: $1" && cat out && return 1; }
 	! grep -q 'error:' out || { echo "$1" && cat out && return 1; }
 }
