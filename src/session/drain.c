@@ -94,6 +94,33 @@ static int print_fault(void *arg, const struct run_fault *fault)
 	return 0;
 }
 
+static int count_entry(void *arg, struct str key, struct str value)
+{
+	(void)key;
+	(void)value;
+	++*(uint32_t *)arg;
+	return 0;
+}
+
+/* Which maps lost updates, and how they get more room. */
+static void say_full(struct nopal_trace *t)
+{
+	for (uint32_t i = 0; i < t->program->map_count; i++) {
+		const struct map_def *m = &t->program->maps[i];
+		uint32_t count = 0;
+
+		if (m->key.kind == TYPE_NONE ||
+		    map_each(&t->engine->maps, i, count_entry, &count) < 0 ||
+		    count < m->max_entries)
+			continue;
+		buf_printf(&t->out, "%.*s is full with %u entries", STR_FMT(m->name), count);
+		if (m->name.len > 1) /* those of commands have no name */
+			buf_printf(&t->out, ": 'let %.*s = hash(N);' before the clauses gives it N",
+				   STR_FMT(m->name));
+		buf_char(&t->out, '\n');
+	}
+}
+
 void session_warn(struct nopal_trace *t, bool last)
 {
 	struct run_stats stats, fresh;
@@ -124,6 +151,8 @@ void session_warn(struct nopal_trace *t, bool last)
 	}
 	ring = session_ring_bytes(t);
 	report_lost(t->report, &fresh, t->records, ring ? ring : RING, &t->out);
+	if (fresh.lost_updates && t->options.format != NOPAL_JSON)
+		say_full(t);
 	if (last) {
 		report_skipped(t->report, &t->out);
 		engine_faults(t->engine, print_fault, t);

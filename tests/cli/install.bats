@@ -23,6 +23,15 @@ installed() {
 	cc -I"$prefix/include" -o "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/a.c"
 	[ "$("$prefix/bin/nopal" list "$BATS_TEST_TMPDIR/a")" = "usdt:$BATS_TEST_TMPDIR/a:a:b" ]
 	[ "$(installed | sed 's|^\.|'"$prefix"'|' | grep -v -e /own.h -e /share/nopal/installed)" = "$(cat "$prefix/share/nopal/installed")" ]
+	# What pkg-config says links a program with the library, and with the static one.
+	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+	printf '#include <nopal/trace.h>\nint main(void) { return !*nopal_version() + (nopal_trace_open("", 0, 0, 0) == 0); }\n' >"$BATS_TEST_TMPDIR/b.c"
+	# shellcheck disable=SC2046
+	cc -o "$BATS_TEST_TMPDIR/b" "$BATS_TEST_TMPDIR/b.c" $(pkg-config --cflags --libs nopal)
+	LD_LIBRARY_PATH=$prefix/lib "$BATS_TEST_TMPDIR/b"
+	# shellcheck disable=SC2046
+	cc -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/b.c" $(pkg-config --static --cflags --libs nopal | sed 's/-lnopal /-l:libnopal.a /')
+	"$BATS_TEST_TMPDIR/s"
 	# Again, over itself.
 	install_part install
 	install_part uninstall
