@@ -12,7 +12,7 @@
 #define RELOCATIONS_MOST (16u << 20)
 #define RODATA_MOST	 (64u << 20)
 #define PHP_VERSION	 "X-Powered-By: PHP/"
-#define FROM_NODE	 "node v"
+#define FROM_NODE	 "/node-v"
 
 /* What a file is called that may be a runtime's. */
 static const struct {
@@ -64,7 +64,7 @@ static const struct {
 	[PERL_MAJOR]       = {"PL_version",           LANG_PERL},
 	[PERL_MINOR]       = {"PL_subversion",        LANG_PERL},
 	[JVM_STRUCTS]      = {"gHotSpotVMStructs",    LANG_JVM},
-	[V8_FRAME]         = {"v8dbg_frametype_JavaScriptFrame", LANG_NODE},
+	[V8_FRAME]         = {"v8dbg_frametype_EntryFrame", LANG_NODE},
 };
 /* clang-format on */
 

@@ -131,7 +131,7 @@ static void walk_builtin(struct walk *w, const struct expr *e)
 	w->uses->has_unknown |= !f;
 	if (!f)
 		return;
-	w->uses->needs |= f->needs;
+	w->uses->needs |= f->needs | (is_lang_stack(e) ? NEED_LANG : 0);
 	if ((f->needs & NEED_ARGUMENT) && arg_number(e->text, &number))
 		set_bit(w->uses->args, number);
 	if (!f->args || *f->args != 'f' || !e->arg_count || e->args[0]->kind != EXPR_STRING)

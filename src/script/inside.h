@@ -457,6 +457,9 @@ struct insn *loop_open_entries(struct lower *l, struct mark mark, const struct m
 			       struct loop *loop);
 void loop_close(struct lower *l, struct loop *loop);
 
+/* ustack(lang): the stack of a script */
+bool is_lang_stack(const struct expr *e);
+
 /* ---- Builtins ---- */
 
 /* Each is one row, which contains everything about it. The rows are in the files that check and

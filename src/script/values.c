@@ -254,6 +254,12 @@ static void lower_bswap(struct lower *l, const struct expr *e, uint16_t out)
 	emit_dab(l, OP_SHR, out, n, lower_const(l, 64 - 8 * e->shape.type.size));
 }
 
+bool is_lang_stack(const struct expr *e)
+{
+	return str_eq_text(e->text, "ustack") && e->arg_count && e->args[0]->kind == EXPR_NAME &&
+	       str_eq_text(e->args[0]->text, "lang");
+}
+
 /* ustack, ustack(depth), ustack(perf), ustack(perf, depth) */
 static void check_stack(struct check *c, struct expr *e)
 {
@@ -264,10 +270,12 @@ static void check_stack(struct check *c, struct expr *e)
 		struct expr *a = e->args[i];
 		bool is_mode = i == 0 && a->kind == EXPR_NAME;
 
+		if (is_mode && is_lang_stack(e))
+			continue;
 		if (is_mode ? !config_stack_mode(a->text, &show) : i + 1 < e->arg_count)
 			check_error(c, a, is_mode ? "unsupported" : "wrong-arg-type",
-				    "the stack mode must be 'bpftrace', 'perf', 'raw' or "
-				    "'build_id'");
+				    "the stack mode must be 'bpftrace', 'perf', 'raw', "
+				    "'build_id' or, of ustack, 'lang'");
 		if (is_mode)
 			continue;
 		check_expr(c, a);
@@ -276,14 +284,21 @@ static void check_stack(struct check *c, struct expr *e)
 				    "the depth of a stack must be from 1 to 1023");
 		depth = a->value;
 	}
-	e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number,
-					  .size = (uint32_t)depth * 8,
-					  .show = show});
+	if (is_lang_stack(e))
+		e->shape =
+			shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
+	else
+		e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number,
+						  .size = (uint32_t)depth * 8,
+						  .show = show});
 }
 
 static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 {
-	emit_si(l, e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK, out, 0);
+	if (e->shape.type.kind == TYPE_LSTACK)
+		emit_si(l, OP_LSTACK, out, LANGUAGE_ANY);
+	else
+		emit_si(l, e->function->number == TYPE_USTACK ? OP_USTACK : OP_KSTACK, out, 0);
 }
 
 /* langstack, pystack(depth): e->function->number is the language */
@@ -457,15 +472,15 @@ const struct function value_rows[] = {
 	  "user stack; ustack(n) has at most n frames", "@[ustack(5)] = count();" },
 	{ "kstack", "[xx", GROUP_VALUE, NEED_STACKS, 0, NO_RESULT, check_stack, lower_stack, TYPE_KSTACK,
 	  "kernel stack; kstack(n) likewise", "@[kstack] = count();" },
-	{ "langstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_ANY,
+	{ "langstack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_ANY,
 	  "stack of the script that the thread runs", "@[langstack] = count();" },
-	{ "pystack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PYTHON,
+	{ "pystack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PYTHON,
 	  "stack of the Python code", "@[pystack(5)] = count();" },
-	{ "phpstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PHP,
+	{ "phpstack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PHP,
 	  "stack of the PHP code", "@[phpstack] = count();" },
-	{ "rbstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_RUBY,
+	{ "rbstack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_RUBY,
 	  "stack of the Ruby code", "@[rbstack] = count();" },
-	{ "plstack", "[c", GROUP_VALUE, NEED_LANG, HAVE_REGISTERS, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PERL,
+	{ "plstack", "[c", GROUP_VALUE, NEED_LANG, 0, NO_RESULT, check_script_stack, lower_script_stack, LANGUAGE_PERL,
 	  "stack of the Perl code", "@[plstack] = count();" },
 	{ "cgroup", "", GROUP_VALUE, 0, 0, RESULT_U64, NULL, lower_builtin, BUILTIN_CGROUP,
 	  "number of the control group", "@[cgroup] = count();" },

@@ -135,6 +135,24 @@ END
 	end_chain
 }
 
+@test "node and the jvm: how ustack names their code" {
+	need_program node
+	need_program java
+	node -e 'setTimeout(() => {}, 60000)' 3>&- &
+	node=$!
+	printf 'class Sleep { public static void main(String[] a) throws Exception { Thread.sleep(60000); } }\n' >Sleep.java
+	java Sleep.java >/dev/null 2>&1 3>&- &
+	java=$!
+	until grep -q /node /proc/$node/maps && grep -q libjvm /proc/$java/maps; do sleep 0.05; done
+	run "$NOPAL" lang $node
+	[ "$status" = 1 ]
+	[[ "$output" =~ ^node\ [0-9]+\.[0-9]+.*--perf-basic-prof ]]
+	run "$NOPAL" lang $java
+	[ "$status" = 1 ]
+	[[ "$output" == jvm*"jcmd PID Compiler.perfmap" ]]
+	kill $node $java
+}
+
 @test "what has no runtime, is not there or may not be read is said" {
 	sleep 100 3>&- &
 	run "$NOPAL" lang $!

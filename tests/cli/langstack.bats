@@ -135,6 +135,24 @@ END
 	[ "$(grep -c ' 1$' got)" = 16 ] || { cat got; false; }
 }
 
+@test "samples, tracepoints and ustack(lang) have stacks of scripts" {
+	need_program /usr/bin/python3
+	cat >busy.py <<'END'
+import os
+def work():
+    for i in range(3000000):
+        pass
+def spin():
+    work()
+os.getppid()
+spin()
+END
+	timeout 60 "$NOPAL" -q -f folded -e "profile:hz:999 { @[pystack] = count(); }
+		tracepoint:syscalls:sys_enter_getppid { print(ustack(lang, 3)); }" -c "/usr/bin/python3 busy.py" >got
+	grep -q '^<module> (.*busy.py:8);spin (.*busy.py:6);work (.*busy.py:[34]) ' got || { cat got; false; }
+	grep -q '^<module> (.*busy.py:7)$' got || { cat got; false; }
+}
+
 @test "processes that end at once have their stacks from the first instruction on" {
 	need_program perl
 	perl -MConfig -e 'exit !($] =~ /^5\.036/ && $Config{usethreads})' || skip "needs Perl 5.36 with threads"
