@@ -34,6 +34,7 @@ static const struct walk_cpu {
 
 #define ROW_ROUNDS     22 /* 2^22 rows of one file: UNWIND_ROWS_MOST */
 #define MAPPING_ROUNDS 12 /* UNWIND_RUN_MOST */
+#define FEW_ROUNDS     16
 #define FEW_FRAMES     32
 #define RETURNS_MOST   8 /* return instances that are looked at for one frame */
 #define FUNC_TASK_BTF  158
@@ -125,35 +126,44 @@ static void read_user(struct walk *w, int size)
 	code_bind(c, ok);
 }
 
+/* `reg` = the address of element `reg` of the array R4. */
+static void point_at(struct code *c, int reg, unsigned element, uint32_t mask)
+{
+	code_alu_imm(c, BPF_AND, reg, (int32_t)mask);
+	if (element & (element - 1))
+		code_alu_imm(c, BPF_MUL, reg, (int32_t)element);
+	else
+		code_alu_imm(c, BPF_LSH, reg, __builtin_ctz(element));
+	code_alu(c, BPF_ADD, reg, R4);
+}
+
 /* R1 = the last of the R2 elements from number R1 on whose first `bytes` bytes are at most TMP2; if
- * none is, the first. R4 is the array. Ruins R2, R3, R5. */
+ * none is, the first. R4 is the array. Most files have fewer than 2^16 rows, and the first rounds
+ * are for more. Ruins R0, R2, R3, R5. */
 static void search(struct code *c, unsigned rounds, unsigned element, unsigned bytes, uint32_t mask)
 {
+	int few = code_label(c);
+
+	code_mov(c, R0, TMP2);
+	code_alu_imm(c, BPF_ADD, R0, 1);
+	if (rounds > FEW_ROUNDS)
+		code_jump_imm(c, BPF_JLE, R2, 1 << FEW_ROUNDS, few);
 	for (unsigned i = 0; i < rounds; i++) {
+		if (i + FEW_ROUNDS == rounds)
+			code_bind(c, few);
 		code_mov(c, R5, R2);
 		code_alu_imm(c, BPF_RSH, R5, 1);
 		code_mov(c, R3, R1);
 		code_alu(c, BPF_ADD, R3, R5);
-		code_alu_imm(c, BPF_AND, R3, (int32_t)mask);
-		code_alu_imm(c, BPF_MUL, R3, (int32_t)element);
-		code_alu(c, BPF_ADD, R3, R4);
+		point_at(c, R3, element, mask);
 		code_load(c, (int)bytes, R3, R3, 0);
 		/* All ones when it is at most TMP2. */
-		code_alu(c, BPF_SUB, R3, TMP2);
-		code_alu_imm(c, BPF_SUB, R3, 1);
+		code_alu(c, BPF_SUB, R3, R0);
 		code_alu_imm(c, BPF_ARSH, R3, 63);
 		code_alu(c, BPF_AND, R3, R5);
 		code_alu(c, BPF_ADD, R1, R3);
 		code_alu(c, BPF_SUB, R2, R5);
 	}
-}
-
-/* R1 = the address of element R1 of the array R4. */
-static void point_at(struct code *c, unsigned element, uint32_t mask)
-{
-	code_alu_imm(c, BPF_AND, R1, (int32_t)mask);
-	code_alu_imm(c, BPF_MUL, R1, (int32_t)element);
-	code_alu(c, BPF_ADD, R1, R4);
 }
 
 #define MAPPING(field) (WALK_MAPPING + (int)offsetof(struct unwind_mapping, field))
@@ -190,7 +200,7 @@ static void search_run(struct walk *w, int no)
 	code_jump_imm(c, BPF_JEQ, R2, 0, no);
 	code_map_value(c, R4, m->mappings_fd, 0);
 	search(c, MAPPING_ROUNDS, sizeof(struct unwind_mapping), 8, mask);
-	point_at(c, sizeof(struct unwind_mapping), mask);
+	point_at(c, R1, sizeof(struct unwind_mapping), mask);
 	test_mapping(c, R1, 0, no);
 	for (unsigned at = 0; at < sizeof(struct unwind_mapping); at += 8) {
 		code_load(c, 8, R2, R1, (int)at);
@@ -314,12 +324,12 @@ static void find_rule(struct walk *w)
 	code_jump_imm(c, BPF_JNE, R3, 0, w->ends[UNWIND_NO_ROWS]);
 	code_map_value(c, R4, m->rows_fd, 0);
 	search(c, ROW_ROUNDS, sizeof(struct unwind_row), 4, m->row_count - 1);
-	point_at(c, sizeof(struct unwind_row), m->row_count - 1);
+	point_at(c, R1, sizeof(struct unwind_row), m->row_count - 1);
 	code_load(c, 2, R0, R1, (int)offsetof(struct unwind_row, rule));
 	code_bind(c, found);
 	code_mov(c, R1, R0);
 	code_map_value(c, R4, m->rules_fd, 0);
-	point_at(c, sizeof(struct unwind_rule), UNWIND_RULES_MOST - 1);
+	point_at(c, R1, sizeof(struct unwind_rule), UNWIND_RULES_MOST - 1);
 	code_load(c, 8, R2, R1, 8);
 	store(w, WALK_OFFSETS, R2);
 	code_load(c, 8, R1, R1, 0);
