@@ -165,6 +165,7 @@ static const char *end_text(const struct walk *w)
 {
 	/* clang-format off */
 	static const char *const texts[UNWIND_ENDS_COUNT_] = {
+		[UNWIND_GOES_ON]    = "followed by frame pointers, which end in ",
 		[UNWIND_LIMIT]      = "no more than 127 frames are kept",
 		[UNWIND_NO_ROWS]    = "no unwind rows for ",
 		[UNWIND_LATER]      = "mapped only now, and not read yet: ",
@@ -178,6 +179,9 @@ static const char *end_text(const struct walk *w)
 
 	if (!w->frame.is_code)
 		return "";
+	if (end == UNWIND_GOES_ON &&
+	    (!w->frame.module.len || w->stack->bytes.len >= w->stack->type->size))
+		return NULL; /* nothing is known of it, or there are as many as were asked for */
 	if (end >= UNWIND_ENDS_COUNT_ || w->stack->type->kind != TYPE_USTACK ||
 	    (end == UNWIND_LIMIT && w->stack->bytes.len < 8 * FRAMES_DEFAULT))
 		return NULL;

@@ -104,7 +104,7 @@ struct unwind_regs {
 
 /* Why a stack ends where it does. Kept with a stack, in the order of this list. */
 enum unwind_end {
-	UNWIND_GOES_ON, /* nothing said */
+	UNWIND_GOES_ON, /* nothing said; of a stack: it was followed by frame pointers */
 	UNWIND_ROOT,	/* its outermost frame */
 	UNWIND_LIMIT,	/* as many frames as were asked for */
 	UNWIND_NO_ROWS, /* the file of the last frame says nothing about this address */

@@ -126,3 +126,12 @@ same_as_gdb() {
 	echo "$output"
 	[[ "$output" == *"spin+"*"do_spin+"*"main+"*"_start+"* ]]
 }
+
+@test "user mode follows frame pointers, and says so" {
+	[ "$(uname -m)" = x86_64 ] || skip "user mode of this program is for x86-64"
+	run "$NOPAL" -q --user -e "usdt:$frames:frames:here { @[ustack] = count() }" -c "$frames 2 deep"
+	[[ "$output" == *"    frames_here+"*"    (cut: followed by frame pointers, which end in frames)
+]: 2" ]]
+	run "$NOPAL" -q --user -e "usdt:$frames:frames:here { @[ustack(1)] = count() }" -c "$frames 2 deep"
+	[[ "$output" != *cut* ]]
+}
