@@ -14,6 +14,8 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 
+#include "symbols/maps.h"
+
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -105,6 +107,36 @@ static void make_present(struct mapping *m)
 		     m->x->present[i].end - m->x->present[i].start, MADV_POPULATE_WRITE);
 }
 
+/* The shared memory of a session is after its ledger and the page of the process. */
+struct leftover {
+	uint64_t start, end;
+};
+
+static int take_leftover(void *arg, const struct mapped_file *f)
+{
+	struct leftover *l = arg;
+
+	if (f->start != l->start || f->access[3] != 's')
+		return 0;
+	l->end = f->end;
+	return 1;
+}
+
+/* A session whose tracer was killed has left its memory. Threads may be in its trampolines still:
+ * these find zeros, as they must expect anything there, and the pages are free. */
+static void give_back(struct mapping *m, uint64_t ledger)
+{
+	struct leftover l = {ledger + LEDGER_SIZE + PAGE, 0};
+	struct buf text = BUF_INIT;
+
+	if (!maps_read(m->x->pid, &text))
+		maps_parse_all(buf_as_str(&text), m->x->pid, take_leftover, &l);
+	buf_free(&text);
+	if (l.end)
+		CALL(m->r, SYS_madvise, l.start, l.end - l.start, MADV_REMOVE);
+	CALL(m->r, SYS_munmap, ledger, LEDGER_SIZE);
+}
+
 static int map_home(struct mapping *m)
 {
 	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
@@ -130,7 +162,7 @@ static int map_home(struct mapping *m)
 	if (!err)
 		err = ledger_adopt(m->x);
 	for (unsigned i = 0; i < m->x->old_count && !err; i++)
-		CALL(m->r, SYS_munmap, m->x->old[i], LEDGER_SIZE);
+		give_back(m, m->x->old[i]);
 	if (!err)
 		return 0;
 	CALL(m->r, SYS_munmap, (uint64_t)at, size);
