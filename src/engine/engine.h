@@ -57,6 +57,8 @@ struct engine_ops {
 	/* Why it has no events of this attachment; NULL: it has. A NULL function: it has them all.
 	 */
 	const char *(*unreachable)(const struct engine *e, const struct attach *at);
+	/* May probes of another engine be at the same site, too? A NULL function: yes. */
+	bool (*shares_site)(const struct engine *e, const struct attach *at);
 	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);
 	/* Load the program: afterwards it is known to run. The program must outlive the engine. */
 	int (*build)(struct engine *e, const struct program *p, struct diag *d);

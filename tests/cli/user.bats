@@ -136,6 +136,16 @@ go_on() {
 	grep -qx '@n: 1000' <<<"$output"
 }
 
+@test "a clause of the kernel at a site that user mode must have alone: both clauses are the kernel's" {
+	[ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || skip "no header with 1-byte nops"
+	cc -O2 -o "$dir/old" "$ROOT/tests/targets/tick.c" -lpthread
+	run timeout 60 "$NOPAL" --user -e "usdt:$dir/old:tick:loop { @n = count() } usdt:$dir/old:tick:loop { @k[kstack(1)] = count() }" -c "$dir/old loop 1000 2"
+	echo "$output"
+	grep -qx '@n: 2000' <<<"$output"
+	grep -qx ']: 2000' <<<"$output"
+	! grep -q warning <<<"$output"
+}
+
 @test "children of fork: left alone with -p, traced with --follow and -c" {
 	start_target "$tick" wait fork 100
 	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target

@@ -193,6 +193,13 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], at);
 }
 
+static bool native_shares_site(const struct engine *engine, const struct attach *at)
+{
+	const struct native *e = (const struct native *)engine;
+
+	return is_tracers(at) || native_process_shares(e->processes[0], at);
+}
+
 /* ---- build, extend */
 
 static uint32_t largest_frame(const struct program *p)
@@ -749,6 +756,7 @@ const struct engine_ops engine_native = {
 	.unreadable = native_unreadable,
 	.undoable = native_undoable,
 	.unreachable = native_unreachable,
+	.shares_site = native_shares_site,
 	.open = native_open,
 	.build = native_build,
 	.attach = native_attach,

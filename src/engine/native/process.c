@@ -125,6 +125,21 @@ const char *native_process_problem(struct native_process *p, const struct attach
 	return count < 0 ? "no memory" : NULL;
 }
 
+/* The first byte of a nop10 is ours only where no other nop is before it. */
+bool native_process_shares(struct native_process *p, const struct attach *at)
+{
+	size_t sites[MAPPED_MOST];
+	int count = find_sites(p, at, sites);
+
+	for (int i = 0; i < count; i++) {
+		const struct inject_site *s = &p->sites[sites[i]];
+
+		if (s->form != INJECT_NONE && s->patch == s->pc)
+			return false;
+	}
+	return true;
+}
+
 static int add_step(struct native_steps *steps, const struct native_step *step)
 {
 	for (size_t i = 0; i < steps->count; i++)
