@@ -27,8 +27,10 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define HOME_LOW  0x100000000u
-#define HOME_HIGH 0x7e0000000000u
+#define HOME_LOW   0x100000000u
+#define QUIET_LOW  0x7e8000000000u
+#define QUIET_HIGH 0x7ec000000000u
+#define HOME_HIGH  0x7e0000000000u
 
 struct mapping {
 	struct inject *x;
@@ -86,16 +88,27 @@ static int map_shared(struct mapping *m, uint64_t at)
 	return done < 0 ? refuse_call(m, done, "map the shared memory") : 0;
 }
 
-/* Anywhere that is free and not planned; which address it is cannot be known before. */
-static uint64_t choose_home(const struct space *s, size_t size)
+static uint64_t find_between(const struct space *s, size_t size, uint64_t start, uint64_t end)
 {
-	uint64_t low = 0, found, top = space_top(s), high = top < HOME_HIGH ? top : HOME_HIGH;
+	uint64_t low = 0, found;
 
 	if (getrandom(&low, sizeof(low), GRND_NONBLOCK) != sizeof(low))
 		low = nanoseconds();
-	low = HOME_LOW + low % (high - HOME_LOW);
-	found = space_find(s, size, low, high);
-	return found ? found : space_find(s, size, HOME_LOW, low);
+	low = start + low % (end - start);
+	found = space_find(s, size, low, end);
+	return found ? found : space_find(s, size, start, low);
+}
+
+/* Anywhere that is free and not planned; which address it is cannot be known before. Programs that
+ * are built with a sanitizer end if there is memory where they want to have their own, when they
+ * begin; there are addresses that none of them wants. */
+static uint64_t choose_home(const struct space *s, size_t size)
+{
+	uint64_t top = space_top(s), high = top < HOME_HIGH ? top : HOME_HIGH, found = 0;
+
+	if (top > QUIET_HIGH)
+		found = find_between(s, size, QUIET_LOW, QUIET_HIGH);
+	return found ? found : find_between(s, size, HOME_LOW, high);
 }
 
 /* A page of a ring that is met for the first time would cost its event a fault. Kernels before 5.14

@@ -210,7 +210,8 @@ static int functions(void *self, const struct find_query *q, function_fn *fn, vo
 static int start_command(struct nopal_trace *t, struct diag *d)
 {
 	bool has_agent = has_native(&t->engines) && !native_agent_open(&t->agent);
-	char *const more[] = {has_agent ? t->agent.name.ptr : NULL, t->agent.preload.ptr, NULL};
+	char *const more[] = {has_agent ? t->agent.name.ptr : NULL, t->agent.preload.ptr,
+			      t->agent.asan.ptr, NULL};
 	int err = child_start(t->options.command, more, &t->child, d);
 
 	if (err)

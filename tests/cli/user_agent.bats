@@ -49,6 +49,17 @@ traces() {
 	[ "$n" -le 400 ]
 }
 
+@test "programs that are built with a sanitizer" {
+	for kind in address thread; do
+		gcc -fsanitize=$kind -O1 -I"$ROOT/include" -o "$dir/$kind" "$ROOT/tests/targets/tick.c" -lpthread 2>"$dir/cc" || continue
+		"$dir/$kind" loop 1 || continue
+		traces "sh -c '$dir/$kind loop 100; true'" "usdt:$dir/$kind:tick:loop { @n = count() }"
+		grep -qx '@n: 100' <<<"$output"
+		traces "$dir/$kind loop 100" "usdt:$dir/$kind:tick:loop { @n = count() }"
+		grep -qx '@n: 100' <<<"$output"
+	done
+}
+
 @test "a program of musl" {
 	command -v musl-gcc >/dev/null || skip "no musl-gcc"
 	musl-gcc -O2 -I"$ROOT/include" -o "$dir/musl" "$ROOT/tests/targets/tick.c" || skip "no musl"

@@ -43,7 +43,7 @@ counts() {
 }
 
 @test "the tracer is killed at any moment, again and again, while threads are at its sites" {
-	"$tick" loop 2000000000 3 >"$dir/printed" 2>&1 3>&- &
+	"$tick" loop 9000000000000 3 >"$dir/printed" 2>&1 3>&- &
 	target=$!
 	for _ in $(seq "$times"); do
 		"$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$tick:tick:loop { @[tid] = count(); printf(\"%d %s\\n\", arg0, str(arg1)) }" >/dev/null 2>&1 3>&- &
@@ -70,7 +70,7 @@ counts() {
 
 @test "the process is killed at any moment: what it fired until then is counted or lost, and the tracer ends well" {
 	for _ in $(seq "$times"); do
-		"$tick" loop 2000000000 3 >/dev/null 2>&1 3>&- &
+		"$tick" loop 9000000000000 3 >/dev/null 2>&1 3>&- &
 		target=$!
 		timeout 60 "$NOPAL" --user -q -o "$dir/out" -p $target -e "usdt:$tick:tick:loop { @n = count(); @by[str(arg1)] = count(); @start[tid] = nsecs; delete(@start[tid]) }" \
 			>/dev/null 2>"$dir/err" 3>&- &

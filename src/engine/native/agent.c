@@ -52,11 +52,12 @@ static int make_socket(struct native_agent *a)
  * at spaces and colons. */
 int native_agent_open(struct native_agent *out)
 {
-	const char *others = getenv("LD_PRELOAD");
+	const char *others = getenv("LD_PRELOAD"), *asan = getenv("ASAN_OPTIONS");
 	struct buf path = BUF_INIT;
 	int err = find_library(&path);
 
-	*out = (struct native_agent){.fd = -1, .name = BUF_INIT, .preload = BUF_INIT};
+	*out = (struct native_agent){
+		.fd = -1, .name = BUF_INIT, .preload = BUF_INIT, .asan = BUF_INIT};
 	if (!err && strpbrk(path.ptr, " :"))
 		err = -ENOENT;
 	if (!err)
@@ -65,7 +66,10 @@ int native_agent_open(struct native_agent *out)
 		buf_printf(&out->preload, "LD_PRELOAD=%s%s%s", path.ptr,
 			   others && *others ? ":" : "", others ? others : "");
 	buf_free(&path);
-	return out->preload.failed ? -ENOMEM : err;
+	if (!err)
+		buf_printf(&out->asan, "ASAN_OPTIONS=verify_asan_link_order=0%s%s",
+			   asan && *asan ? ":" : "", asan ? asan : "");
+	return out->preload.failed || out->asan.failed ? -ENOMEM : err;
 }
 
 void native_agent_close(struct native_agent *a)
@@ -74,6 +78,7 @@ void native_agent_close(struct native_agent *a)
 		close(a->fd);
 	buf_free(&a->name);
 	buf_free(&a->preload);
+	buf_free(&a->asan);
 	a->fd = -1;
 }
 

@@ -11,6 +11,7 @@ struct native_agent {
 	int fd;		    /* a socket; -1: there is no agent */
 	struct buf name;    /* for the command's environment: "NOPAL_AGENT=..." */
 	struct buf preload; /* ... "LD_PRELOAD=..." */
+	struct buf asan;    /* ... "ASAN_OPTIONS=...": a program with it may load other libraries */
 };
 
 /* Find the library and make the socket, at which connections are refused until

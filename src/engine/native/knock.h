@@ -13,6 +13,7 @@ bool knock_is_library(const struct file *f);
 /* Does a thread wait? Up to which knock to answer. */
 bool knock_is_heard(const struct native_store *s, uint64_t *number);
 void knock_answer(struct native_store *s, uint64_t number);
+void knock_answer_all(struct native_store *s); /* those too that come later */
 /* Say that the tracer lives. To be called ten times a second or more often. */
 void knock_beat(struct native_store *s);
 

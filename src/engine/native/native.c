@@ -21,14 +21,15 @@
 #include "engine/native/native.h"
 #include "engine/native/process.h"
 
-#define SCRATCH_LEAST 16384 /* for extensions, whose frames are not known yet */
-#define SCRATCH_COUNT 64
-#define LOOK_NS	      1000000u	 /* between two looks at what runs and what is mapped */
-#define GUARD_NS      100000000u /* between two looks at the sites' bytes */
-#define PAUSE_FIRST   100000u	 /* ns between two looks at the rings */
-#define PAUSE_LAST    10000000u
-#define PAUSE_KNOCKS  1000000u
-#define PATIENCE      20000000u /* ns until a program counts as one without the agent */
+#define SCRATCH_LEAST  16384 /* for extensions, whose frames are not known yet */
+#define SCRATCH_COUNT  64
+#define LOOK_NS	       1000000u	  /* between two looks at what runs and what is mapped */
+#define GUARD_NS       100000000u /* between two looks at the sites' bytes */
+#define PAUSE_FIRST    100000u	  /* ns between two looks at the rings */
+#define PAUSE_LAST     10000000u
+#define PAUSE_KNOCKS   1000000u
+#define AGENTS_AT_ONCE 64
+#define PATIENCE       20000000u /* ns until a program counts as one without the agent */
 
 struct native {
 	struct engine engine; /* first: what others hold */
@@ -625,7 +626,11 @@ static int hear_agents(struct native *e, struct diag *d)
 	pid_t pid;
 	int fd, err = 0;
 
-	while (!err && (fd = native_agent_accept(e->options.agent_fd, &pid)) >= 0) {
+	/* Any user may connect; only so many are looked at in one turn. */
+	for (unsigned i = 0; !err && i < AGENTS_AT_ONCE; i++) {
+		fd = native_agent_accept(e->options.agent_fd, &pid);
+		if (fd < 0)
+			break;
 		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
 				    UINT64_MAX, take_later, NULL);
 		if (!err)
@@ -730,6 +735,7 @@ static void native_stop(struct engine *engine)
 	if (!e->is_attached || e->is_stopped)
 		return;
 	e->is_stopped = true;
+	knock_answer_all(e->store);
 	for (size_t i = 0; i < e->process_count; i++)
 		native_process_disarm(e->processes[i], NULL);
 	native_store_stop(e->store);
