@@ -27,7 +27,7 @@ HARDEN := -fstack-protector-strong $(FORTIFY)
 HARDEN_LINK := -Wl,-z,relro -Wl,-z,now
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(HARDEN) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(FUZZER) -fPIC -fvisibility=hidden \
 	-Isrc -Iinclude -DNOPAL_VERSION='"$(VERSION)"' -MMD -MP
-LDLIBS := -liberty -ldw -lelf -lz -lpthread
+LDLIBS := -liberty -ldw -lelf -lz -lpthread -ldl
 
 SOURCES := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
 # Probes made at run time, and all that they need: a library of its own that needs only libc.

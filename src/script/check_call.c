@@ -118,6 +118,8 @@ static void unknown_function(struct check *c, const struct expr *e)
 		diag_hint(c->d, "write '%.*s%s' here", STR_FMT(synonym), is_call ? "()" : "");
 	else if (guess.len)
 		diag_hint(c->d, "did you mean '%.*s'?", STR_FMT(guess));
+	else if (!is_call && header_hint(c->s).len)
+		diag_hint(c->d, "%.*s", STR_FMT(header_hint(c->s)));
 }
 
 /* "usdt, uprobe and uretprobe" */

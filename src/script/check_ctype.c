@@ -43,8 +43,12 @@ const struct ctype *check_ctype(struct check *c, const struct ctype *t)
 		if (is_tag ? !t->is_declaration : t->kind != CTYPE_NAMED || ctype_standard(t->name))
 			break;
 		found = is_tag ? c_scope_type(&c->s->tree.types, t->kind, t->name) : NULL;
+		if ((!found || found->is_declaration) && header_is_own(c->s))
+			found = header_type(c->s, t->kind, t->name) ?: found;
 		if (!found || found->is_declaration)
 			found = look_up(c, t->kind, t->name);
+		if (!found || found->is_declaration)
+			found = header_type(c->s, t->kind, t->name) ?: found;
 		if (!found)
 			break;
 	}
@@ -66,8 +70,8 @@ void check_unknown_type(struct check *c, const struct expr *e, const struct ctyp
 
 	ctype_print(&text, t, STR(""));
 	check_error(c, e, "unknown-type", "unknown type '%.*s'", STR_FMT(buf_as_str(&text)));
-	if (c->s->tree.has_includes)
-		diag_hint(c->d, "headers are not read: define the type in the script");
+	if (header_hint(c->s).len)
+		diag_hint(c->d, "%.*s", STR_FMT(header_hint(c->s)));
 	else
 		diag_hint(c->d, "define it in the script, before the first probe");
 	buf_free(&text);

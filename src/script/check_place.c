@@ -411,28 +411,6 @@ void check_offsetof(struct check *c, struct expr *e)
 	set_size(e, offset);
 }
 
-/* Macros of the headers that scripts include most, which are not read. */
-/* clang-format off */
-static const struct {
-	const char *name;
-	int64_t value;
-} header_constants[] = {
-	{ "AF_UNIX", 1 }, { "AF_INET", 2 }, { "AF_INET6", 10 }, { "TASK_RUNNING", 0 },
-	{ "TASK_INTERRUPTIBLE", 1 }, { "TASK_UNINTERRUPTIBLE", 2 },
-};
-/* clang-format on */
-
-static bool header_constant(struct check *c, struct expr *e)
-{
-	for (size_t i = 0; c->s->tree.has_includes && i < COUNT(header_constants); i++) {
-		if (str_eq_text(e->text, header_constants[i].name)) {
-			set_size(e, (uint64_t)header_constants[i].value);
-			return true;
-		}
-	}
-	return false;
-}
-
 /* curtask: a struct task_struct *, where the kernel's types are known */
 void check_task(struct check *c, struct expr *e)
 {
@@ -454,17 +432,20 @@ bool check_constant(struct check *c, struct expr *e)
 	const struct ctype *t = NULL;
 	int64_t value = 0;
 	bool is_bool = str_eq_text(e->text, "true") || str_eq_text(e->text, "false");
+	bool is_known = true;
 
 	if (!is_bool && !c_scope_constant(&c->s->tree.types, e->text, &t, &value) &&
 	    (!source->constant ||
 	     ((!file || source->constant(source->self, file, e->text, &t, &value, c->d)) &&
 	      source->constant(source->self, NULL, e->text, &t, &value, c->d))))
-		return header_constant(c, e);
+		is_known = header_constant(c->s, e->text, &t, &value);
+	if (!is_known)
+		return false;
 	set_size(e, is_bool ? str_eq_text(e->text, "true") : (uint64_t)value);
 	if (is_bool) {
 		e->shape.type = type_int(1, false);
 		e->shape.type.show = SHOW_BOOL;
-	} else {
+	} else if (t) {
 		e->shape.type.is_signed = t->is_signed || value >= 0;
 		e->shape.type.show = SHOW_ENUM;
 		e->shape.type.ctype = t;

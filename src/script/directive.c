@@ -1,6 +1,7 @@
 /* Lines that start with #: what scripts have of the C preprocessor. Macros are replaced where they
  * are used (parse_advance), conditions leave out what they leave out, and
- * headers are not read: types come from the script, the traced file and the kernel. */
+ * headers are read by header_types.c, for what the script, the traced file and the kernel do not
+ * define. */
 #include <errno.h>
 
 #include "script/parse.h"
@@ -208,6 +209,18 @@ static void skip_branches(struct parser *p, struct mark open, bool is_done)
 	}
 }
 
+/* The header is read when something of it is looked for that nothing else defines. */
+static void take_include(struct parser *p, struct str rest)
+{
+	struct str lines = arena_printf(p->arena, "%.*s#include %.*s\n", STR_FMT(p->tree->includes),
+					STR_FMT(rest));
+
+	if (lines.ptr)
+		p->tree->includes = lines;
+	else
+		parse_fail(p, -ENOMEM);
+}
+
 void parse_directive(struct parser *p)
 {
 	struct lexer *l = &p->lexer;
@@ -225,7 +238,7 @@ void parse_directive(struct parser *p)
 	else if (str_eq_text(word, "undef"))
 		take_undef(p, rest);
 	else if (str_eq_text(word, "include"))
-		p->tree->has_includes = true;
+		take_include(p, rest);
 	else if (str_eq_text(word, "ifdef"))
 		holds = is_defined(p, take_word(&rest));
 	else if (str_eq_text(word, "ifndef"))

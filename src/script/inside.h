@@ -102,6 +102,10 @@ struct script {
 	struct script_facts facts;
 	struct script_source source; /* of script_resolve() */
 	struct tree tree;
+	struct headers *headers;      /* NULL: not read */
+	struct c_scope *header_types; /* what they declare; NULL: not asked for yet */
+	struct str header_problem;    /* why they could not be read; empty: nothing is wrong */
+	struct header_value *header_values;
 	struct map *maps;
 	uint32_t map_count;
 	struct named_param *named; /* --name=value among the parameters */
@@ -303,6 +307,17 @@ bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is
 void check_task(struct check *c, struct expr *e);     /* curtask */
 /* Do the values that it has lead to kernel memory? */
 bool check_is_kernel_probe(const struct probe_spec *s);
+
+/* ---- header_types.c: what the headers define that a script includes ---- */
+
+/* Does the script include a header in quotes? Then it means what that defines, not the kernel. */
+bool header_is_own(const struct script *s);
+/* NULL: they define none of this name. */
+const struct ctype *header_type(struct script *s, enum ctype_kind kind, struct str name);
+/* A macro, or a constant of an enum, of which *type becomes the enum; NULL: of a macro. */
+bool header_constant(struct script *s, struct str name, const struct ctype **type, int64_t *value);
+/* Why the headers could not be read: a hint for what is unknown; "": they were. */
+struct str header_hint(struct script *s);
 
 /* ---- C types: check_ctype.c ---- */
 

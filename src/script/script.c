@@ -1,4 +1,5 @@
 /* The public face of the module: makes, fills and frees a script. */
+#include "headers/headers.h"
 #include "script/inside.h"
 #include "script/script.h"
 
@@ -117,6 +118,7 @@ struct script_source script_source_machine(struct finder *f)
 		.type = machine_type,
 		.constant = machine_constant,
 		.types = machine_types,
+		.headers = headers_open,
 		.raw_events = machine_raw_events,
 		.kernel_functions = machine_kernel_functions,
 		.kernel_id = machine_kernel_id,
@@ -410,6 +412,7 @@ void script_free(struct script *s)
 		return;
 	for (size_t i = 0; i < s->file_count; i++)
 		file_drop(s->files[i]);
+	headers_close(s->headers);
 	arena_free(&s->arena);
 	free(s);
 }

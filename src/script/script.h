@@ -21,6 +21,7 @@
 #include "find/types.h"
 #include "program/program.h"
 
+struct headers;
 struct script;
 
 /* `len` bytes at `at` of the script are those at `text_at` of `text`, which is shown in messages
@@ -69,6 +70,8 @@ struct script_source {
 	struct str (*library)(void *self, struct str path, struct arena *a, size_t *count);
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);
+	/* headers_open(). NULL: headers are not read. */
+	int (*headers)(struct str lines, struct headers **out, struct buf *problem);
 	/* finder_raw_events(). NULL: any event may exist. */
 	int (*raw_events)(void *self, struct str pattern, finder_raw_fn *fn, void *arg,
 			  struct diag *d);

@@ -229,7 +229,7 @@ struct tree {
 	struct macro *macros;	/* the same */
 	struct map_size *sizes; /* the same */
 	struct declared_option *declared;
-	bool has_includes;
+	struct str includes; /* lines of #include, one after the other; empty: none */
 };
 
 /* "usdt", "BEGIN". */
