@@ -4,6 +4,7 @@
 
 #include "bcc.h"
 #include "bcc_show.h"
+#include "bcc_trace.h"
 #include "options.h"
 
 #define MAX_SPECS 16
@@ -214,14 +215,6 @@ static int run_argdist(const struct command *c, char **argv)
 	return code;
 }
 
-static const char *refuse_header(void *at, const struct option *o, const char *value)
-{
-	(void)at;
-	(void)o;
-	(void)value;
-	return "nothing: C types come from the program's own debug information";
-}
-
 /* clang-format off */
 #define AT(member) offsetof(struct argdist, member)
 static const struct option options[] = {
@@ -234,7 +227,7 @@ static const struct option options[] = {
 	{"-c", "--cumulative",  NULL,    take_flag,      AT(cumulative),           "do not start again from 0 after each TIME"},
 	{"-z", "--string-size", "BYTES", take_count,     AT(string_size),          "cut texts after BYTES (default: 1024, or NOPAL_MAX_STRLEN)"},
 	{"-t", NULL,            "TID",   take_text,      BCC_AT(scope.tid),        "use only events of this thread"},
-	{"-I", "--include",     "FILE",  refuse_header,  0,                        NULL},
+	{"-I", "--include",     "FILE",  bcc_refuse_header, 0,                        NULL},
 	{"-v", "--verbose",     NULL,    take_flag,      BCC_AT(script_first),     "print the script before it runs"},
 	BCC_SCOPE, BCC_SCRIPT, BCC_HELP, {0},
 };

@@ -4,6 +4,75 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- options */
+
+/* Those that mean something only with words of bcc's, and what to use with others. */
+static const struct only {
+	const char *letter;
+	size_t at; /* of the flag in struct bcc_columns */
+	const char *instead;
+} only_bcc[] = {
+	/* clang-format off */
+	{"-u", offsetof(struct bcc_columns, unix_time), "the time of day is shown; -t shows seconds since the start"},
+	{"-Z", 0,                                       "texts are as long as str(arg0, N) says, or NOPAL_MAX_STRLEN"},
+	{"-C", offsetof(struct bcc_columns, cpu),       "write cpu among the values of the format"},
+	{"-a", offsetof(struct bcc_columns, address),   "-f json has the offsets of frames"},
+	{"-A", offsetof(struct bcc_columns, aggregate), "nopal count counts equal events: -k pid,comm,args.name"},
+	/* clang-format on */
+};
+
+static const struct only *find_only(const char *letter)
+{
+	size_t i = 0;
+
+	while (strcmp(only_bcc[i].letter, letter))
+		i++;
+	return &only_bcc[i];
+}
+
+const char *bcc_take_option(void *at, const struct option *o, const char *value)
+{
+	struct bcc_columns *b = at;
+
+	b->only_bcc = o;
+	if (value)
+		return take_count(&b->text_size, o, value);
+	*(bool *)((char *)b + find_only(o->letter)->at) = true;
+	return NULL;
+}
+
+const char *bcc_refuse_header(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	(void)value;
+	return "nothing: C types come from the program's own debug information";
+}
+
+const char *bcc_refuse_binary(void *at, const struct option *o, const char *value)
+{
+	(void)at;
+	(void)o;
+	(void)value;
+	return "nothing: strncmp() compares bytes";
+}
+
+int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most)
+{
+	if (!is_bcc && b->only_bcc)
+		return usage_error(
+			c, "option '%s' is for words of bcc, such as c:malloc; with others: %s",
+			b->only_bcc->letter, find_only(b->only_bcc->letter)->instead);
+	if (!is_bcc && b->filter)
+		return usage_error(c, "option '-f' needs text|json|folded|csv, not '%s'",
+				   b->filter);
+	if (b->aggregate && !most)
+		return usage_error(c, "-A needs -M: it counts so many events");
+	return 0;
+}
+
+/* ---- columns */
+
 bool bcc_trace_is(const struct spec *specs, int count)
 {
 	for (int i = 0; i < count; i++)

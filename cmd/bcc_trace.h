@@ -2,6 +2,7 @@
 #ifndef NOPAL_CMD_BCC_TRACE_H
 #define NOPAL_CMD_BCC_TRACE_H
 
+#include "options.h"
 #include "run.h"
 #include "spec.h"
 
@@ -13,7 +14,24 @@ struct bcc_columns {
 	bool aggregate;			/* -A */
 	const char *filter;		/* -f TEXT; NULL: none */
 	long text_size;			/* -Z; 0: any */
+	const struct option *only_bcc;	/* an option that only bcc's words have; NULL: none */
 };
+
+/* Rows for a struct bcc_columns at `at` of the command's struct. */
+/* clang-format off */
+#define BCC_TRACE_OPTIONS(at) \
+	{"-u", "--unix-timestamp", NULL,    bcc_take_option,   at, NULL}, \
+	{"-C", "--print_cpu",      NULL,    bcc_take_option,   at, NULL}, \
+	{"-a", "--address",        NULL,    bcc_take_option,   at, NULL}, \
+	{"-A", "--aggregate",      NULL,    bcc_take_option,   at, NULL}, \
+	{"-Z", "--string-size",    "BYTES", bcc_take_option,   at, NULL}, \
+	{"-I", "--include",        "FILE",  bcc_refuse_header, 0,  NULL}, \
+	{"-B", "--bin_cmp",        "",      bcc_refuse_binary, 0,  NULL}
+/* clang-format on */
+take_fn bcc_take_option, bcc_refuse_header, bcc_refuse_binary;
+/* What words of other forms cannot have, and what -A needs: `most` is that of -M. 0, or an exit
+ * code after a message. */
+int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most);
 
 /* Are these all words of bcc's? */
 bool bcc_trace_is(const struct spec *specs, int count);

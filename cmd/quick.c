@@ -30,12 +30,11 @@ struct quick {
 	bool wall;	   /* -T */
 	bool show_script;
 	bool no_lines;
-	const char *flame;	      /* stack --flame: the page's file */
-	struct bcc_columns bcc;	      /* trace: options of bcc's trace */
-	bool is_bcc;		      /* all words are bcc's: its columns */
-	bool script_first;	      /* trace -v */
-	long pages;		      /* trace -b */
-	const struct option *foreign; /* an option that only bcc's words have */
+	const char *flame;	/* stack --flame: the page's file */
+	struct bcc_columns bcc; /* trace: options of bcc's trace */
+	bool is_bcc;		/* all words are bcc's: its columns */
+	bool script_first;	/* trace -v */
+	long pages;		/* trace -b */
 	struct spec *specs;
 	int spec_count;
 };
@@ -145,65 +144,6 @@ static void write_trace(struct script_text *t, const struct quick *q, const stru
 		write_event(t, s);
 }
 
-/* bcc's options that mean something else without its words, and what to use there. */
-static const struct {
-	const char *letter, *instead;
-} foreign_options[] = {
-	/* clang-format off */
-	{"-u", "the time of day is shown; -t shows seconds since the start"},
-	{"-Z", "texts are as long as str(arg0, N) says, or NOPAL_MAX_STRLEN"},
-	{"-C", "write cpu among the values of the format"},
-	{"-a", "-f json has the offsets of frames"},
-	{"-A", "nopal count counts equal events: -k pid,comm,args.name"},
-	/* clang-format on */
-};
-
-/* A flag of bcc's, which is at the option's place. */
-static const char *take_foreign(void *at, const struct option *o, const char *value)
-{
-	struct quick *q = (struct quick *)at;
-	static const size_t places[] = {
-		offsetof(struct bcc_columns, unix_time), 0,
-		offsetof(struct bcc_columns, cpu),	 offsetof(struct bcc_columns, address),
-		offsetof(struct bcc_columns, aggregate),
-	};
-
-	q->foreign = o;
-	if (value)
-		return take_count(&q->bcc.text_size, o, value);
-	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(*foreign_options); i++)
-		if (!strcmp(o->letter, foreign_options[i].letter))
-			*(bool *)((char *)&q->bcc + places[i]) = true;
-	return NULL;
-}
-
-static int refuse_foreign(const struct command *c, const struct option *o)
-{
-	for (size_t i = 0; i < sizeof(foreign_options) / sizeof(*foreign_options); i++)
-		if (!strcmp(o->letter, foreign_options[i].letter))
-			return usage_error(c,
-					   "option '%s' is for words of bcc, such as c:malloc; "
-					   "with others: %s",
-					   o->letter, foreign_options[i].instead);
-	return 0;
-}
-
-static const char *refuse_header(void *at, const struct option *o, const char *value)
-{
-	(void)at;
-	(void)o;
-	(void)value;
-	return "nothing: C types come from the program's own debug information";
-}
-
-static const char *refuse_binary(void *at, const struct option *o, const char *value)
-{
-	(void)at;
-	(void)o;
-	(void)value;
-	return "nothing: strncmp() compares bytes";
-}
-
 /* -f: a form of the output, or what a message of bcc's must contain. */
 static const char *take_form(void *at, const struct option *o, const char *value)
 {
@@ -249,19 +189,6 @@ static int check_format(const struct command *c, const struct quick *q)
 	return 0;
 }
 
-/* What only words of bcc's have. */
-static int check_bcc(const struct command *c, const struct quick *q)
-{
-	if (!q->is_bcc && q->foreign)
-		return refuse_foreign(c, q->foreign);
-	if (!q->is_bcc && q->bcc.filter)
-		return usage_error(c, "option '-f' needs text|json|folded|csv, not '%s'",
-				   q->bcc.filter);
-	if (q->bcc.aggregate && !q->most)
-		return usage_error(c, "-A needs -M: it counts so many events");
-	return 0;
-}
-
 /* The last word is the expression where one is needed; formats are for trace. */
 static int take_words(const struct command *c, struct quick *q, char **words, int count)
 {
@@ -284,7 +211,7 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 		if (q->specs[i].format)
 			return usage_error(c, "'%s' is a format: nopal trace takes one",
 					   q->specs[i].format);
-	return kind->has_map ? 0 : check_bcc(c, q);
+	return kind->has_map ? 0 : bcc_trace_check(c, &q->bcc, q->is_bcc, q->most);
 }
 
 /* "interval:ms:500" */
@@ -477,7 +404,6 @@ static int run_quick(const struct command *c, char **argv)
 #define OPTION_LINES    {NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"}
 #define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
 			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
-#define FOREIGN(letter, word, value) {letter, word, value, take_foreign, 0, NULL}
 #define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
@@ -507,13 +433,10 @@ static const struct option trace_options[] = {
 	{NULL, "--cgroup-path", "PATH", take_text, AT(scope.cgroup), NULL},
 	{"-f", "--format", "text|json|folded|csv", take_form, 0, "set the output format"},
 	{NULL, "--msg-filter", "TEXT", take_text,  AT(bcc.filter), NULL},
-	FOREIGN("-u", "--unix-timestamp", NULL), FOREIGN("-C", "--print_cpu", NULL), FOREIGN("-a", "--address", NULL),
-	FOREIGN("-A", "--aggregate", NULL), FOREIGN("-Z", "--string-size", "BYTES"),
-	{"-I", "--include",      "FILE",  refuse_header, 0, NULL},
+	BCC_TRACE_OPTIONS(AT(bcc)),
 	{"-b", "--buffer-pages", "PAGES", take_count,   AT(pages),        NULL},
 	{"-v", "--verbose",      NULL,    take_flag,    AT(script_first), NULL},
 	{"-S", "--include-self", NULL,    take_nothing, 0,                NULL},
-	{"-B", "--bin_cmp",      "",      refuse_binary, 0,                NULL},
 	{"-s", "--sym_file_list", "FILES", take_nothing, 0,               NULL},
 	OPTION_SCRIPT, OPTION_HELP, {0},
 };

@@ -47,6 +47,13 @@ bool parse_number(const char *text, long low, long *out)
 	return end != text && !*end && *out >= low;
 }
 
+/* Of options.c, for words that are no options. */
+const char *take_count(void *at, const struct option *o, const char *value)
+{
+	(void)o;
+	return parse_number(value, 1, at) ? NULL : "a number of at least 1";
+}
+
 /* Every piece that the script says is one of a word is. */
 static void check_origins(const struct script_text *t)
 {
