@@ -501,7 +501,8 @@ const struct command command_trace = {
 	.more = "Examples:\n"
 		"  nopal trace ./server\n"
 		"  nopal trace ./server:shop:order '%d %s' args.id args.name\n"
-		"  nopal trace -p 4711 shop:order '\"%d %s\", args.id, args.name'\n",
+		"  nopal trace -p 4711 shop:order '\"%d %s\", args.id, args.name'\n"
+		"  nopal trace 'c:open (arg2 == 42) \"%s\", arg1'     (as bcc's trace)\n",
 	.options = trace_options,
 	.shared = run_options,
 	.run = run_quick,

@@ -162,8 +162,11 @@ static int write_word(struct script_text *t, const struct command *c, const stru
 		      const char *word)
 {
 	char type;
-	int code = bcc_write_probes(t, c, &s->base, word, &type);
+	int code;
 
+	if (strspn(word, "0123456789.") == strlen(word)) /* -d is a time in other commands */
+		return usage_error(c, "'%s' is not a probe: the option for a time is -D", word);
+	code = bcc_write_probes(t, c, &s->base, word, &type);
 	script_put(t, "\n");
 	if (!code)
 		code = scope_write(t, c, &s->base.scope, &s->base.run, NULL);

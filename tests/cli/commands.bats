@@ -62,7 +62,7 @@ ${line#"${line:0:$((${#field} + 2))}"}" ;;
 	printf '#!/usr/bin/env python3\n' >script.py
 	printf '#include <sys/sdt.h>\nint main(void) { DTRACE_PROBE1("my_provider", "some-name", 1); return 0; }\n' |
 		${CC:-cc} -I "$ROOT/include" -x c - -o quoted
-	check_cases "$ROOT/tests/cases/commands/mistakes.txt" 40
+	check_cases "$ROOT/tests/cases/commands/mistakes.txt" 50
 }
 
 @test "the end of a run" {
