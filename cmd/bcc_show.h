@@ -12,14 +12,13 @@
 struct bcc_run {
 	struct run run; /* first: run_options */
 	struct scope scope;
-	uint64_t interval;  /* -i, ns; 0: only at the end */
-	uint64_t next;	    /* when the next results are due, CLOCK_MONOTONIC */
-	long times, shown;  /* -n; how often results were printed */
-	bool clock;	    /* -T */
-	bool regex;	    /* -r */
-	bool show_script;   /* --print-script */
-	bool script_first;  /* -v, -D: that, and run it */
-	const char *unused; /* the value of an option that changes nothing here */
+	uint64_t interval; /* -i, ns; 0: only at the end */
+	uint64_t next;	   /* when the next results are due, CLOCK_MONOTONIC */
+	long times, shown; /* -n; how often results were printed */
+	bool clock;	   /* -T */
+	bool regex;	   /* -r */
+	bool show_script;  /* --print-script */
+	bool script_first; /* -v, -D: that, and run it */
 	bool begun;
 	bool rest; /* the results are those of an interval that was cut short, after others */
 	/* Print the results of the interval that has ended; nothing if it is such a rest and has
@@ -44,8 +43,8 @@ void bcc_show_histogram(const struct nopal_histogram *h, const char *title, FILE
  * event. The caller frees the list; NULL: out of memory. */
 const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count);
 
-/* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*". *count: how
- * many there are, as far as this is known. 0, or an exit code after a message. */
+/* Write the probes of a word, "c:mem*" or with -r a regular expression "c:^mem.*". *type: p r t
+ * or u. 0, or an exit code after a message. */
 int bcc_write_probes(struct script_text *t, const struct command *c, const struct bcc_run *r,
 		     const char *word, char *type);
 /* Check the options, and make the duration a number of intervals. 0, or an exit code. */

@@ -96,7 +96,8 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 	if (return_of) {
 		char *end = NULL;
 
-		if (asprintf(&end, "r:%s", return_of) < 0)
+		/* A function of the kernel has no library. */
+		if (asprintf(&end, strchr(return_of, ':') ? "r:%s" : "r::%s", return_of) < 0)
 			return EXIT_FAILED;
 		code = bcc_write_probes(t, c, &f->base, end, &type);
 		free(end);
@@ -150,7 +151,9 @@ static int run_funclatency(const struct command *c, char **argv)
 	if (f.count < 0)
 		return code;
 	f.words = argv + 1;
-	f.has_sections = f.by_function || f.base.run.pid_count != 1;
+	for (int i = 0; i < f.count; i++)
+		f.has_sections |= strchr(f.words[i], ':') && f.base.run.pid_count != 1;
+	f.has_sections |= f.by_function;
 	code = bcc_check(&f.base, c);
 	if (!code && !f.count)
 		code = usage_error(c, "no function given, such as c:read");

@@ -74,16 +74,13 @@ static int take_entry(void *arg, const struct nopal_map_entry *e)
 	struct tally_row *row = row_of(tally, e);
 	uint64_t total = e->histogram ? nopal_histogram_count(e->histogram) : (uint64_t)e->number;
 
-	if (!row) {
-		tally->failed = true;
+	if (!row)
 		return 0;
-	}
 	if (e->histogram) {
 		take_histogram(row, e->histogram);
 	} else if (!e->adds_up) {
 		free(row->text);
 		row->text = strdup(e->text);
-		row->value = e->number;
 		return 0;
 	}
 	row->count = total - row->total;

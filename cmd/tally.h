@@ -14,8 +14,7 @@ struct tally_row {
 	unsigned part_count;
 	unsigned number;		/* of the row, in the order of their first events */
 	uint64_t total, count;		/* of all; since the last reading */
-	int64_t value;			/* of a map that does not count: as it is now */
-	char *text;			/* ... as print() shows it; owned; NULL: it counts */
+	char *text;			/* of a map that does not count: what it has; owned */
 	struct nopal_histogram *all;	/* NULL: it is none; owned */
 	struct nopal_histogram *recent; /* the same for `count` */
 };
@@ -24,10 +23,10 @@ struct tally {
 	struct tally_row *rows; /* by key; owned */
 	size_t count, cap;
 	size_t known; /* rows that are sorted; the others are new */
-	bool failed;  /* out of memory: a row is missing */
 };
 
-/* Read the map `name`, "@". */
+/* Memory that is not there is reported when the command ends (memory.c); a row is missing then.
+ * Read the map `name`, "@". */
 void tally_update(struct tally *tally, struct nopal_trace *t, const char *name);
 /* Has any row changed since the reading before? */
 bool tally_has_news(const struct tally *tally);
