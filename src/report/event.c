@@ -9,6 +9,7 @@
 #include "report/inside.h"
 #include "report/moment.h"
 #include "report/row.h"
+#include "report/stack.h"
 
 /* A record on its way. */
 struct event {
@@ -82,6 +83,11 @@ static int report_value(struct event *e)
 
 	if (!f->field_count || record_field(&e->record, &f->fields[0], &v))
 		return -EPROTO;
+	if (e->report->renderer.look &&
+	    (v.type->kind == TYPE_USTACK || v.type->kind == TYPE_KSTACK)) {
+		stack_lines(&e->report->renderer, &v, e->out);
+		return 0;
+	}
 	if (e->report->style == REPORT_TEXT) {
 		render_text(&e->report->renderer, &v, INDENT_VALUE, e->out);
 	} else {

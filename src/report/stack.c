@@ -296,6 +296,19 @@ void stack_text(const struct renderer *r, const struct value *v, unsigned indent
 	walk_free(&w);
 }
 
+void stack_lines(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	stack_text(r, v, INDENT_VALUE, &text);
+	if (text.len && text.ptr[0] == '\n')
+		buf_add(out, text.ptr + 1, text.len - 1);
+	else
+		buf_str(out, buf_as_str(&text));
+	out->failed |= text.failed;
+	buf_free(&text);
+}
+
 static void add_object(struct walk *w, struct json *j)
 {
 	const struct symbols_frame *f = &w->frame;

@@ -11,6 +11,8 @@ struct symbols_frame;
 /* "main+0x12 [prog]" */
 void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bool is_kernel,
 		     struct buf *out);
+/* The same for people: without the empty lines that bpftrace has around a stack. */
+void stack_lines(const struct renderer *r, const struct value *v, struct buf *out);
 /* [{"module": "/bin/x", "function": "main", "offset": 18}, ...]; the reason of a cut is a frame
  * with the key "cut". */
 void stack_json(const struct renderer *r, const struct value *v, struct buf *out);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "report/draw.h"
+#include "report/stack.h"
 #include "report/table.h"
 
 static int compare_down(const void *a, const void *b)
@@ -208,16 +209,9 @@ static void add_key_cell(const struct map_table *t, const struct value *part, vo
 	buf_free(&cell);
 }
 
-/* A frame a line, without the empty line that begins a stack. */
 static void add_stack(const struct map_table *t, const struct value *part, void *arg)
 {
-	struct buf text = BUF_INIT, *out = arg;
-
-	render_text(t->renderer, part, INDENT_VALUE, &text);
-	if (text.len)
-		buf_add(out, text.ptr + 1, text.len - 1);
-	out->failed |= text.failed;
-	buf_free(&text);
+	stack_lines(t->renderer, part, arg);
 }
 
 /* ---- Drawing ---- */

@@ -62,7 +62,8 @@ at() {
 
 @test "trace -U shows them below each line" {
 	run -0 timeout 30 "$NOPAL" trace -q -U ./inlined -c './inlined 1'
-	[[ "$output" == *"inlined:work"*"parse (inlined) at "* ]]
+	[[ "${lines[0]}" == *" inlined:work "* && "${lines[1]}" == "        work+"* ]]
+	[[ "$output" == *"parse (inlined) at "* && "$output" != *$'\n\n'* ]]
 }
 
 @test "a separate debug file, by build-id and by debuglink" {
