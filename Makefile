@@ -81,6 +81,7 @@ $(O)/obj/engine/native/blob.o: $(O)/obj/engine/native/blob.c
 all: $(if $(INSIDE),$(O)/nopal-agent.so)
 
 $(O)/nopal-agent.so: src/agent/agent.c src/engine/native/words.h
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(INSIDE_FLAGS)) -g -shared -nostdlib -Wl,-z,initfirst -Wl,-soname,$(@F) $(HARDEN_LINK) -o $@ $<
 	$(Q)[ -z "$$($(CROSS_COMPILE)readelf -d $@ | grep NEEDED)" ]
 
