@@ -168,6 +168,7 @@ static const char *end_text(const struct walk *w)
 		[UNWIND_GOES_ON]    = "followed by frame pointers, which end in ",
 		[UNWIND_LIMIT]      = "no more than 127 frames are kept",
 		[UNWIND_NO_ROWS]    = "no unwind rows for ",
+		[UNWIND_NO_ROOM]    = "no room was left for the unwind rows of ",
 		[UNWIND_LATER]      = "mapped only now, and not read yet: ",
 		[UNWIND_NOT_RULE]   = "no rule that can be followed in ",
 		[UNWIND_UNREADABLE] = "the stack cannot be read any further",

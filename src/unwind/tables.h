@@ -22,7 +22,7 @@
 #define UNWIND_REST_NS	     2000000000u
 #define UNWIND_MAPPINGS_MOST 65536u	/* of all processes; a power of two */
 #define UNWIND_RUN_MOST	     4096u	/* of one */
-#define UNWIND_ALL_ROWS_MOST (1u << 25) /* 256 MiB */
+#define UNWIND_ALL_ROWS_MOST (1u << 23) /* 64 MiB */
 
 /* One mapping of code. */
 struct unwind_mapping {

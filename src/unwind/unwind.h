@@ -108,6 +108,7 @@ enum unwind_end {
 	UNWIND_ROOT,	/* its outermost frame */
 	UNWIND_LIMIT,	/* as many frames as were asked for */
 	UNWIND_NO_ROWS, /* the file of the last frame says nothing about this address */
+	UNWIND_NO_ROOM, /* there was no room for what the file of the last frame says */
 	UNWIND_LATER, /* the file of the last frame was mapped so lately that it was not read yet */
 	UNWIND_NOT_RULE,   /* the file says something that rules cannot say */
 	UNWIND_UNREADABLE, /* the memory of the stack cannot be read, or makes no sense */

@@ -7,7 +7,7 @@ setup() {
 	need_tracing
 	case $(uname -m) in x86_64 | aarch64) ;; *) skip "no unwind rows on this CPU" ;; esac
 	frames=$(private frames)
-	times=${STRESS:+10000}
+	times=${STRESS:+2000}
 	times=${times:-20}
 }
 

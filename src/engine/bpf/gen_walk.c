@@ -317,6 +317,7 @@ static void find_rule(struct walk *w)
 	code_const(c, R0, UNWIND_RULE_CHAIN);
 	code_jump_if(c, BPF_JEQ, R1, R3, found);
 	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_LATER, w->ends[UNWIND_LATER]);
+	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_NO_ROOM, w->ends[UNWIND_NO_ROOM]);
 	code_jump(c, w->ends[UNWIND_NO_ROWS]);
 	code_bind(c, has_rows);
 	code_mov(c, R3, TMP2);
