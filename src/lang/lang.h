@@ -172,7 +172,7 @@ struct lang_memory lang_memory_of(const pid_t *pid);
 
 #define LANG_STEPS	32
 #define LANG_REGISTERS	8
-#define LANG_CHUNKS	16
+#define LANG_CHUNKS	32
 #define LANG_BYTES	6144 /* of all chunks */
 #define LANG_CHUNK_MOST 4096
 #define LANG_AT_MOST	2047 /* where the last chunk begins */

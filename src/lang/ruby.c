@@ -5,11 +5,14 @@
 
 #include <errno.h>
 
-#define T_STRING  5u
-#define T_ARRAY	  7u
-#define TYPE_MASK 0x1fu
-#define IN_OBJECT (1u << 13) /* of a string: it is *not* in the object; of an array: it is */
-#define LEN_SHIFT 14	     /* of the length in the flags of a string that is in the object */
+#define T_INTERNAL 0x1au /* Ruby's own objects, of a kind: */
+#define KIND_SHIFT 12
+#define KIND_ISEQ  7u /* code; others in its place are blocks written in C */
+#define T_STRING   5u
+#define T_ARRAY	   7u
+#define TYPE_MASK  0x1fu
+#define IN_OBJECT  (1u << 13) /* of a string: it is *not* in the object; of an array: it is */
+#define LEN_SHIFT  14	      /* of the length in the flags of a string that is in the object */
 
 #define FIRST_WORDS \
 	54 /* of the code, by six words of ranks of seven bits; then blocks of 512 bits */
@@ -87,9 +90,15 @@ int ruby_name(const struct lang_runtime *r, const struct lang_memory *m, struct 
 	      struct lang_name *out)
 {
 	const struct ruby_code *l = &r->layout->ruby;
-	uint64_t body, path, label;
+	uint64_t flags, body, path, label;
 	uint32_t line;
 
+	if (!read_word(m, frame.object, &flags))
+		return -EFAULT;
+	if ((flags & TYPE_MASK) == T_INTERNAL && (flags >> KIND_SHIFT & 15) != KIND_ISEQ) {
+		out->is_hidden = true;
+		return 0;
+	}
 	if (!read_word(m, frame.object + l->body, &body) ||
 	    !read_word(m, body + l->location, &path) ||
 	    !read_word(m, body + l->location + 16, &label) ||

@@ -3,9 +3,11 @@
  * last. */
 #include "lang/inside.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #define TEXT_BYTES 304 /* of a name, with what is before it */
+#define NAME_BYTES 200 /* of a name in Perl */
 #define PATH_BYTES 536
 
 /* Steps on their way into a target. */
@@ -18,12 +20,15 @@ struct plan {
 /* to = *(from + offset) */
 static void follow(struct plan *p, uint8_t to, uint8_t from, uint16_t offset)
 {
+	assert(p->t->step_count < LANG_STEPS);
 	p->t->steps[p->t->step_count++] =
 		(struct lang_step){.from = from, .to = to, .offset = offset};
 }
 
 static void copy(struct plan *p, uint8_t from, uint16_t len)
 {
+	assert(p->t->step_count < LANG_STEPS && p->chunk < LANG_CHUNKS && p->at <= LANG_AT_MOST &&
+	       p->at + len <= LANG_BYTES);
 	p->t->steps[p->t->step_count++] = (struct lang_step){
 		.copies = 1, .from = from, .chunk = p->chunk++, .len = len, .at = p->at};
 	p->at = (uint16_t)(p->at + ((len + 7u) & ~7u));
@@ -74,7 +79,7 @@ static void plan_package(struct plan *p, uint8_t body, uint8_t stash, const stru
 {
 	follow_and_copy(p, 7, body, stash, 24);
 	follow_and_copy(p, 7, 7, 0, 72);
-	follow_and_copy(p, 7, 7, c->hash_aux, TEXT_BYTES);
+	follow_and_copy(p, 7, 7, c->hash_aux, NAME_BYTES);
 }
 
 static void plan_perl(struct plan *p, const struct lang_layout *l)
@@ -85,11 +90,13 @@ static void plan_perl(struct plan *p, const struct lang_layout *l)
 	follow_and_copy(p, 2, 1, c->file, 264);
 	copy(p, 0, 24);
 	follow_and_copy(p, 3, 0, 0, 104);
-	follow_and_copy(p, 4, 3, c->glob, TEXT_BYTES); /* the glob, or the name alone */
+	follow_and_copy(p, 4, 3, c->glob, NAME_BYTES); /* the glob, or the name alone */
+	follow_and_copy(p, 5, 4, 0, 48);
+	follow_and_copy(p, 5, 5, c->name, NAME_BYTES);
 	follow_and_copy(p, 4, 4, 16, 80);
 	follow_and_copy(p, 4, 4, c->effective, 24);
 	follow_and_copy(p, 4, 4, 0, 48);
-	follow_and_copy(p, 5, 4, c->name, TEXT_BYTES);
+	follow_and_copy(p, 5, 4, c->name, NAME_BYTES);
 	plan_package(p, 4, c->glob_stash, c);
 	plan_package(p, 3, c->stash, c);
 }

@@ -57,7 +57,7 @@ bool read_text(const struct lang_memory *m, uint64_t at, uint64_t len, struct bu
 	return true;
 }
 
-/* Piece by piece, for the text may lie at the end of what is mapped. */
+/* Piece by piece, for the text may lie at the end of what is mapped, or of what was copied. */
 bool read_c_text(const struct lang_memory *m, uint64_t at, struct buf *out)
 {
 	for (size_t n = 0; n < TEXT_MOST;) {
@@ -65,8 +65,11 @@ bool read_c_text(const struct lang_memory *m, uint64_t at, struct buf *out)
 		size_t len = sizeof(piece) - at % sizeof(piece);
 		const char *end;
 
-		if (!read_bytes(m, at, piece, len))
-			return false;
+		if (!read_bytes(m, at, piece, len)) {
+			len = 1;
+			if (!read_bytes(m, at, piece, len))
+				return false;
+		}
 		end = memchr(piece, '\0', len);
 		buf_add(out, piece, end ? (size_t)(end - piece) : len);
 		if (end)

@@ -42,6 +42,52 @@ END
 	grep -q '_bootstrap (.*threading.py:' got
 }
 
+# exact BUILTIN SKIP COMMAND: random chains of calls, some hundreds of them (STRESS=1: ten thousands); each stack is what
+# the language itself says. SKIP innermost frames are of what asks.
+exact() {
+	local rounds=${STRESS:+3000}
+	rounds=${rounds:-150}
+	timeout 120 "$NOPAL" -q -e "uprobe:$libc:getppid { print($1(200)); }" -c "$3 $PWD/want ${rounds}" >printed 2>messages ||
+		{ cat messages; false; }
+	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
+	awk -v skip="$2" '
+		function flush() { if (n > skip) print text; text = ""; n = 0 }
+		/^ *$/ { flush(); next }
+		{
+			sub(/^ +/, "")
+			name = $0; line = ""
+			if (match($0, / \([^()]*\)$/)) { name = substr($0, 1, RSTART - 1); line = $0; sub(/.*:/, "", line); sub(/\)/, "", line) }
+			if ('"${4:-0}"') sub(/.*\./, "", name)
+			if (++n > skip) text = text (text == "" ? "" : ";") name ":" line
+		}
+		END { flush() }' printed >got
+	[ "$(wc -l <want)" -ge 100 ]
+	cmp want got || { diff want got | head -4; false; }
+}
+
+@test "random chains of calls are what python itself says" {
+	need_program /usr/bin/python3
+	exact pystack 1 "/usr/bin/python3 $scripts/exact.py" 1
+}
+
+@test "random chains of calls are what php itself says" {
+	need_program php
+	php -r 'posix_getppid();' 2>/dev/null || skip "needs PHP's posix"
+	exact phpstack 2 "php $scripts/exact.php"
+}
+
+@test "random chains of calls are what perl itself says" {
+	need_program perl
+	perl -MConfig -e 'exit !($] =~ /^5\.036/ && $Config{usethreads})' || skip "needs Perl 5.36 with threads"
+	exact plstack 1 "perl $scripts/exact.pl"
+}
+
+@test "random chains of calls are what ruby itself says" {
+	need_program ruby
+	ruby -v | grep -q '^ruby 3\.1' || skip "needs Ruby 3.1"
+	exact rbstack 1 "ruby $scripts/exact.rb"
+}
+
 @test "python: a thread, a recursion of 200, a generator, async code, a child of fork" {
 	need_program /usr/bin/python3
 	check_python /usr/bin/python3

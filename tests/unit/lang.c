@@ -60,6 +60,32 @@ static void an_unknown_version_has_no_layout(void **state)
 	assert_null(layout_find(LANG_NODE, 20, 0));
 }
 
+/* Asserts in it hold for every version: what is copied fits. */
+static void every_version_can_be_given_to_the_kernel(void **state)
+{
+	unsigned count = 0;
+
+	(void)state;
+	for (unsigned kind = LANG_PYTHON; kind < LANG_KINDS; kind++)
+		for (unsigned minor = 0; minor < 64; minor++)
+			for (unsigned major = 3; major < 9; major++) {
+				struct lang_runtime r = {
+					.kind = (enum lang_kind)kind,
+					.layout = layout_find((enum lang_kind)kind, major, minor)};
+				struct lang_target t;
+
+				if (!r.layout)
+					continue;
+				assert_int_equal(lang_target(&r, 0, &t), 0);
+				assert_true(t.bytes <= LANG_BYTES);
+				assert_true(t.shape.size <= LANG_FRAME_MOST);
+				count++;
+			}
+#ifdef __x86_64__
+	assert_true(count > 10);
+#endif
+}
+
 #ifdef __x86_64__
 
 /* ---- frames */
@@ -259,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_unknown_version_has_no_layout),
+		cmocka_unit_test(every_version_can_be_given_to_the_kernel),
 #ifdef __x86_64__
 		cmocka_unit_test(frames_are_read_to_the_root),
 		cmocka_unit_test(a_loop_of_frames_ends),
