@@ -68,12 +68,10 @@ static bool is_script(const char *pattern)
 	return len > 3 && !strcmp(pattern + len - 3, ".bt") && !access(pattern, F_OK);
 }
 
-static int list_script(const char *path, struct nopal_trace_options *options, struct nopal_diag *d)
+static int list_script(char *text, struct nopal_trace_options *options, struct nopal_diag *d)
 {
-	char *text = input_script(path);
 	int err;
 
-	options->name = path;
 	options->unsafe = true;
 	err = text ? nopal_trace_check(text, options, print_checked, NULL, d) : -ENOENT;
 	show_messages(d);
@@ -90,8 +88,13 @@ static int list_probes(const char *pattern, const struct command_line *line)
 
 	options.size = sizeof(options);
 	options.name = "-l";
-	if (d && is_script(pattern))
-		return list_script(pattern, &options, d);
+	if (line->script)
+		options.name = "-e";
+	else if (is_script(pattern))
+		options.name = pattern;
+	if (d && (line->script || is_script(pattern)))
+		return list_script(line->script ? strdup(line->script) : input_script(pattern),
+				   &options, d);
 	count = d ? nopal_trace_list(pattern, &options, print_probe, NULL, d) : -ENOMEM;
 	if (count == 0 && !nopal_diag_errors(d))
 		say_error("no probe matches '%s'", pattern);

@@ -94,6 +94,8 @@ setup() {
 	echo 'usdt:./tick:tick:loop { } BEGIN { }' >a.bt
 	run "$NOPAL" -l a.bt
 	[[ "$output" == *tick:loop$'\n'BEGIN ]]
+	run "$NOPAL" -l -e 'END { }'
+	[ "$output" = END ]
 	run "$NOPAL" -l '*no_such_probe_anywhere'
 	[ "$status" = 1 ]
 }
