@@ -131,7 +131,7 @@ may_probe() {
 	if may_probe fexit; then
 		run "$NOPAL" -q -e 'fexit:vfs_open /comm == "tick"/ {
 			@[str(args.path->dentry->d_name.name), args.file->f_mode != 0, retval] = count(); }' -c './tick number 1'
-		[[ "$output" == *"@[libc.so.6, 1, 0]: 1"* ]]
+		[[ "$output" == *"@[libc.so.6, true, 0]: 1"* ]]
 	fi
 }
 
