@@ -233,6 +233,7 @@ static struct nopal_trace_options trace_options(const struct run *run, struct ou
 	options.detach_later = true;
 	options.raw &= !options.terminal;
 	options.quiet = run->quiet;
+	options.no_warnings = run->no_warnings;
 	return options;
 }
 

@@ -100,6 +100,8 @@ struct nopal_trace_options {
 	 * setting show_debug_info of a script does the same. */
 	bool lines;
 	enum nopal_frames frames; /* of text */
+	/* warnf() says nothing. Aligned, as `follow` is. */
+	bool no_warnings __attribute__((aligned(sizeof(size_t))));
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

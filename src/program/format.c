@@ -21,7 +21,8 @@ static const struct {
 	[FORMAT_PRINT]     = { "print",     true  }, [FORMAT_CLEAR]     = { "clear",     true  },
 	[FORMAT_ZERO]      = { "zero",      true  }, [FORMAT_EXIT]      = { "exit",      true  },
 	[FORMAT_CAT]       = { "cat",       false }, [FORMAT_SYSTEM]    = { "system",    false },
-	[FORMAT_MESSAGE]   = { "message",   false },
+	[FORMAT_MESSAGE]   = { "message",   false }, [FORMAT_WARNING]   = { "warning",   false },
+	[FORMAT_DEBUG]     = { "debug",     false },
 };
 /* clang-format on */
 

@@ -195,7 +195,9 @@ enum format_kind {
 	FORMAT_EXIT,	  /* exit()                                                  control */
 	FORMAT_CAT,	  /* cat(): pieces make the path                             data    */
 	FORMAT_SYSTEM,	  /* system(): pieces make the command, unsafe               data    */
-	FORMAT_MESSAGE,	  /* errorf(), warnf(): pieces, to standard error            data    */
+	FORMAT_MESSAGE,	  /* errorf(): pieces, to standard error                     data    */
+	FORMAT_WARNING,	  /* warnf(): the same, unless warnings are not wanted       data    */
+	FORMAT_DEBUG,	  /* debugf(): pieces, to the kernel's trace                 data    */
 };
 
 enum piece_flag { /* ORDER: FLAGS in format.c */
@@ -229,7 +231,7 @@ struct piece {
 struct format {
 	enum format_kind kind;
 	struct str text;
-	const struct piece *pieces; /* PRINTF, CAT, SYSTEM, MESSAGE */
+	const struct piece *pieces; /* PRINTF, CAT, SYSTEM, MESSAGE, WARNING, DEBUG */
 	uint32_t piece_count;
 	const struct type *fields;
 	unsigned field_count;

@@ -114,7 +114,7 @@ static int read_some(int fd, size_t most, size_t *taken, struct buf *out)
 	return got > 0;
 }
 
-int command_cat(const char *path, struct buf *out)
+int command_cat(const char *path, size_t most, struct buf *out)
 {
 	/* A pipe without a writer, or a terminal, must not stop the tracer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -124,7 +124,7 @@ int command_cat(const char *path, struct buf *out)
 	if (fd < 0)
 		return -errno;
 	do {
-		more = read_some(fd, CAT_BYTES_MOST, &taken, out);
+		more = read_some(fd, most, &taken, out);
 	} while (more > 0);
 	close(fd);
 	return more == -EAGAIN ? 0 : more;

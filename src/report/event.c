@@ -2,8 +2,10 @@
  * written straight into the caller's buffer; for JSON it goes through a scratch buffer first. A
  * record that turns out malformed takes back what it wrote. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "report/inside.h"
@@ -62,7 +64,7 @@ static int report_printf(struct event *e)
 	return err;
 }
 
-/* errorf(), warnf(): one line for standard error */
+/* errorf(): one line for standard error */
 static int report_message(struct event *e)
 {
 	struct report *r = e->report;
@@ -73,6 +75,30 @@ static int report_message(struct event *e)
 	else if (!str_ends(buf_as_str(&r->failure), STR("\n")))
 		buf_char(&r->failure, '\n');
 	return err;
+}
+
+static int report_warning(struct event *e)
+{
+	return e->report->no_warnings ? 0 : report_message(e);
+}
+
+/* debugf(): what is written to that file is in the kernel's trace, /sys/kernel/tracing/trace_pipe
+ */
+static int report_debug(struct event *e)
+{
+	static const char marker[] = "/sys/kernel/tracing/trace_marker";
+	struct buf *text = &e->report->scratch;
+	int err = fill_scratch(e), fd;
+
+	if (err)
+		return err;
+	fd = open(marker, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text->ptr, text->len) < 0)
+		buf_printf(&e->report->failure, "error: cannot write to '%s': %s\n", marker,
+			   strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return 0;
 }
 
 /* print(expression) */
@@ -338,7 +364,8 @@ static int report_cat(struct event *e)
 
 	if (err || is_skipped(e->report))
 		return err;
-	add_taken(e, "cat", "cannot read", command_cat(e->report->scratch.ptr, &taken), &taken);
+	add_taken(e, "cat", "cannot read",
+		  command_cat(e->report->scratch.ptr, e->report->cat_bytes, &taken), &taken);
 	buf_free(&taken);
 	return 0;
 }
@@ -379,7 +406,8 @@ static event_fn *const kinds[] = {
 	[FORMAT_PRINT]     = report_print,  [FORMAT_CLEAR]     = report_clear,
 	[FORMAT_ZERO]      = report_zero,   [FORMAT_EXIT]      = report_exit,
 	[FORMAT_CAT]       = report_cat,    [FORMAT_SYSTEM]    = report_system,
-	[FORMAT_MESSAGE]   = report_message,
+	[FORMAT_MESSAGE]   = report_message, [FORMAT_WARNING]  = report_warning,
+	[FORMAT_DEBUG]     = report_debug,
 };
 /* clang-format on */
 

@@ -10,6 +10,8 @@ struct report {
 	const struct program *program;
 	enum report_style style;
 	bool unsafe;
+	bool no_warnings;
+	size_t cat_bytes;	  /* of one file that cat() prints */
 	int stop_fd;		  /* 0: none */
 	uint64_t skipped;	  /* calls of system() and cat() that were not made */
 	struct renderer renderer; /* as the output needs it */
@@ -66,11 +68,12 @@ void shell_value(struct shell_line *l, size_t start);
 /* argv for sh, in one allocation with its pointers into the line; NULL: no memory. */
 char **shell_arguments(const struct shell_line *l);
 
-#define CAT_BYTES_MOST	   10240      /* of one file */
+#define CAT_BYTES_USUAL	   10240u     /* of one file */
 #define COMMAND_BYTES_MOST (1u << 20) /* of one command; more is not read */
 
-/* The start of a file. -errno: it cannot be opened or read; -EFBIG: there is more of it. */
-int command_cat(const char *path, struct buf *out);
+/* The start of a file, at most so many bytes. -errno: it cannot be opened or read; -EFBIG: there is
+ * more of it. */
+int command_cat(const char *path, size_t most, struct buf *out);
 /* Run /bin/sh with these arguments to its end, and take its standard output. -EFBIG: it wrote more.
  * When `stop_fd` (0: none) is readable the shell gets SIGTERM, and is waited for no longer than a
  * second: -EINTR. */

@@ -44,6 +44,8 @@ int report_new(const struct program *p, const struct report_options *options,
 	r->program = p;
 	r->style = options->style;
 	r->unsafe = options->unsafe;
+	r->no_warnings = options->no_warnings;
+	r->cat_bytes = options->cat_bytes ? options->cat_bytes : CAT_BYTES_USUAL;
 	r->stop_fd = options->stop_fd;
 	r->raw = (struct renderer){
 		.program = p,

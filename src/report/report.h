@@ -22,6 +22,8 @@ struct report_options {
 	struct str trunc_trailer; /* after strings that were cut: ".." */
 	struct lang_names *langs; /* functions of scripts; NULL: none are known */
 	bool unsafe;		  /* system() may run */
+	bool no_warnings;	  /* warnf() says nothing */
+	size_t cat_bytes;	  /* of one file that cat() prints; 0: 10240 */
 	bool structured;	  /* JSON: an object for each event and each entry of a map */
 	bool folded, csv;	  /* text: entries of maps as folded stacks; as rows of CSV */
 	/* Draw maps as tables and histograms, the largest first, with short names of probes; NULL:

@@ -166,7 +166,8 @@ void check_call(struct check *c, struct expr *e)
 	}
 	e->function = f;
 	if (f->group == GROUP_FOREIGN) {
-		check_error(c, e, "unsupported", "'%s' is not supported yet", f->name);
+		check_error(c, e, "unsupported", "'%s' is not supported%s%s", f->name,
+			    f->help ? ": " : "", f->help ? f->help : "");
 	} else if (e->kind == EXPR_NAME && f->group != GROUP_VALUE) {
 		check_error(c, e, "not-called", "'%s' is a function", f->name);
 		diag_hint(c->d, "write %s(...)", f->name);

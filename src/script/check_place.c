@@ -122,6 +122,10 @@ void check_index(struct check *c, struct expr *e)
 		check_element_number(c, e, index);
 		return;
 	}
+	if (a->shape.type.kind == TYPE_STR && !a->is_place) {
+		e->shape = shape_of(type_int(1, true)); /* a byte of the text; 0 after its end */
+		return;
+	}
 	to = target_of(c, a);
 	if (to && a->is_place && index->is_const && a->shape.type.kind != TYPE_INT &&
 	    ctype_count(a->shape.type.ctype, &count) && count && index->value >= count)

@@ -35,6 +35,7 @@ static const struct config_row rows[] = {
 	{ {"max_map_keys", "map_keys_max"}, VALUE_NUMBER,  1, 16777216,         FACT(max_map_keys)       },
 	{ {"max_probes"},                   VALUE_NUMBER,  1, 1048576,          FACT(max_probes)         },
 	{ {"perf_rb_pages"},                VALUE_NUMBER,  1, 1048576,          FACT(ring_pages)         },
+	{ {"max_cat_bytes", "cat_bytes_max"}, VALUE_NUMBER, 1, 1u << 30,        FACT(max_cat_bytes)      },
 	{ {"print_maps_on_exit"},           VALUE_FLAG,    0, 1,                FACT(print_maps_on_exit) },
 	{ {"str_trunc_trailer"},            VALUE_TEXT,    0, 0,                FACT(trunc_trailer)      },
 	{ {"missing_probes"},               VALUE_MISSING, 0, 0,                0                        },
@@ -47,6 +48,15 @@ static const struct config_row rows[] = {
 	{ {"on_stack_limit"},               VALUE_NONE,    0, 0,                0                        },
 	{ {"log_size"},                     VALUE_NONE,    0, 0,                0                        },
 	{ {"license"},                      VALUE_NONE,    0, 0,                0                        },
+	{ {"unstable_tseries"},             VALUE_NONE,    0, 0,                0                        },
+	{ {"unstable_macro"},               VALUE_NONE,    0, 0,                0                        },
+	{ {"unstable_map_decl"},            VALUE_NONE,    0, 0,                0                        },
+	{ {"unstable_import", "unstable_import_statement"}, VALUE_NONE, 0, 0,   0                        },
+	{ {"unstable_addr"},                VALUE_NONE,    0, 0,                0                        },
+	{ {"unstable_typeinfo"},            VALUE_NONE,    0, 0,                0                        },
+	{ {"unstable_dw_ustack"},           VALUE_NONE,    0, 0,                0                        },
+	{ {"symbol_source"},                VALUE_NONE,    0, 0,                0                        },
+	{ {"max_type_res_iterations"},      VALUE_NONE,    0, 0,                0                        },
 	{ {"max_ast_nodes"},                VALUE_NONE,    0, 0,                0                        },
 	{ {"use_blazesym"},                 VALUE_NONE,    0, 0,                0                        },
 };
@@ -139,8 +149,18 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 	return 0;
 }
 
+/* A script may write a setting as the environment has it, in capitals and after BPFTRACE_. */
 static const struct config_row *find_row(struct str name)
 {
+	char lower[64];
+
+	if (name.len >= sizeof(lower))
+		return NULL;
+	for (size_t i = 0; i < name.len; i++)
+		lower[i] = (char)tolower((unsigned char)name.ptr[i]);
+	name = str_of(lower, name.len);
+	if (str_starts(name, STR("bpftrace_")))
+		name = str_of(name.ptr + 9, name.len - 9);
 	for (size_t i = 0; i < COUNT(rows); i++)
 		for (size_t n = 0; n < 3 && rows[i].names[n]; n++)
 			if (str_eq_text(name, rows[i].names[n]))

@@ -91,6 +91,16 @@ static void check_fail(struct check *c, struct expr *e)
 	buf_free(&text);
 }
 
+/* kfunc_exist("f"): does the kernel have a function of this name? */
+static void check_kfunc_exist(struct check *c, struct expr *e)
+{
+	const struct script_source *source = &c->s->source;
+	const struct ctype *t;
+
+	set_bool(e, source->type && !source->type(source->self, NULL, CTYPE_FUNCTION,
+						  e->args[0]->text, &t, c->d));
+}
+
 /* Nothing is left to be done when the script runs. */
 static void lower_nothing(struct lower *l, const struct expr *e, uint16_t out)
 {
@@ -152,6 +162,13 @@ static void check_cgroupid(struct check *c, struct expr *e)
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
 const struct function constant_rows[] = {
+	{ .name = "typeof", .group = GROUP_FOREIGN, .help = "write the type: (uint64)$x" },
+	{ .name = "typeinfo", .group = GROUP_FOREIGN, .help = "--dump=program shows the types of all maps" },
+	{ .name = "syscall_name", .group = GROUP_FOREIGN, .help = "tracepoint:syscalls:* has the names: 'probe'" },
+	{ .name = "container_of", .group = GROUP_FOREIGN, .help = "write (struct s *)((uint64)p - offsetof(struct s, x))" },
+	{ .name = "kfunc_allowed", .group = GROUP_FOREIGN, .help = "scripts do not call functions of the kernel" },
+	{ .name = "config", .group = GROUP_FOREIGN, .help = "a script knows what it has set" },
+	{ .name = "dw_ustack", .group = GROUP_FOREIGN, .help = "'ustack' unwinds by debug information where it is needed" },
 	{ "cpid", "", GROUP_VALUE, 0, 0, RESULT_U64, check_child, lower_nothing, false,
 	  "the process of the command of -c", "if (pid == cpid) { @ = count(); }" },
 	{ "has_cpid", "", GROUP_VALUE, 0, 0, RESULT_BOOL, check_child, lower_nothing, true,
@@ -176,6 +193,8 @@ const struct function constant_rows[] = {
 	  "is it an unsigned integer?", "print(is_unsigned_integer(pid));" },
 	{ "is_scalar", "m", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_is_scalar, lower_nothing, 0,
 	  "is it a map without keys?", "@ = 1; print(is_scalar(@));" },
+	{ "kfunc_exist", "s", GROUP_FUNCTION, 0, 0, RESULT_BOOL, check_kfunc_exist, lower_nothing, 0,
+	  "does the kernel have this function?", "print(kfunc_exist(\"vfs_read\"));" },
 	{ "static_assert", "es", GROUP_STATEMENT, 0, 0, NO_RESULT, check_static_assert, lower_nothing, 0,
 	  "refuse the script unless it holds", "static_assert(sizeof(uint64) == 8, \"8 bytes\");" },
 	{ "fail", "s*", GROUP_STATEMENT, 0, 0, NO_RESULT, check_fail, lower_nothing, 0,

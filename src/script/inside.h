@@ -110,6 +110,8 @@ struct script {
 	uint32_t map_count;
 	struct named_param *named; /* --name=value among the parameters */
 	unsigned named_count;
+	struct import_part *parts; /* of the text: imported files, then the script */
+	unsigned part_count;
 	struct text_list literals, names;
 	struct format_list formats;
 	struct span_list spans;
@@ -154,6 +156,8 @@ bool probe_may_come_later(const struct script *s, const struct probe_spec *p);
  * those that have names apart (-ENOMEM); complain of names that the script does not declare */
 int params_take(struct script *s);
 int params_check(const struct script *s, struct diag *d);
+/* import.c: add the texts of imported files. -errno with a message */
+int imports_take(struct script *s, struct diag *d);
 /* builtins.c */
 int uses_find(struct arena *a, const struct tree_clause *c, struct uses *out); /* -ENOMEM */
 /* resolve.c */

@@ -63,7 +63,8 @@ struct span lex_span(const struct lexer *l, struct mark m)
 		if (from->at >= end || from->at + from->len <= m.at)
 			continue;
 		end = end < from->at + from->len ? end : from->at + from->len;
-		return (struct span){.source = from->text,
+		return (struct span){.path = from->path,
+				     .source = from->text,
 				     .at = from->text_at + start - from->at,
 				     .len = end - start};
 	}

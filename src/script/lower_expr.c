@@ -13,6 +13,16 @@ static uint64_t element_offset(const struct type *tuple, uint64_t number)
 	return offset;
 }
 
+/* text[n] */
+static void lower_byte_of(struct lower *l, const struct expr *e, uint16_t out)
+{
+	uint16_t text = lower_memory(l, e->args[0], &e->args[0]->shape.type);
+	uint16_t at = lower_word(l, e->args[1]);
+
+	emit_ds(l, OP_BYTE, out, text, 0)->a = at;
+	emit_dai(l, OP_SEXT, out, out, 1);
+}
+
 static void lower_element(struct lower *l, const struct expr *e, uint16_t out)
 {
 	const struct type *tuple = &e->args[0]->shape.type;
@@ -137,8 +147,14 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 		break;
 	case EXPR_CAST: lower_cast(l, e, out); break;
 	case EXPR_TUPLE: lower_parts(l, e, &l->slots[out].type, out); break;
-	case EXPR_ELEMENT:
 	case EXPR_INDEX:
+		if (e->args[0]->shape.type.kind == TYPE_STR) {
+			lower_byte_of(l, e, out);
+			break;
+		}
+		lower_element(l, e, out);
+		break;
+	case EXPR_ELEMENT:
 	case EXPR_MEMBER: lower_element(l, e, out); break;
 	case EXPR_SIZEOF:
 	case EXPR_OFFSETOF:

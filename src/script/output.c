@@ -277,9 +277,9 @@ const struct function output_rows[] = {
 	  "print the time of day", "time(\"%H:%M:%S\\n\");" },
 	{ "exit", "[c", GROUP_STATEMENT, 0, 0, NO_RESULT, NULL, lower_exit, 0,
 	  "end the run, with an exit status", "exit(1);" },
-	{ .name = "override", .group = GROUP_FOREIGN },
-	{ .name = "skboutput", .group = GROUP_FOREIGN },
-	{ .name = "unwatch", .group = GROUP_FOREIGN },
+	{ .name = "override", .group = GROUP_FOREIGN, .help = "the results of kernel functions are not changed" },
+	{ .name = "skboutput", .group = GROUP_FOREIGN, .help = "packets are not written to files" },
+	{ .name = "unwatch", .group = GROUP_FOREIGN, .help = "a watchpoint ends with the run" },
 	{ .name = NULL },
 };
 /* clang-format on */

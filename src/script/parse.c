@@ -30,7 +30,7 @@ static const struct assignment assignments[] = {
 /* clang-format on */
 
 /* What newer bpftrace allows between clauses, and we do not. */
-static const char *const foreign_items[] = {"import", "fn"};
+static const char *const foreign_items[] = {"fn"};
 
 /* Declarations of C between clauses. */
 static const char *const c_words[] = {"struct", "union", "enum", "typedef", NULL};
@@ -627,24 +627,33 @@ static struct token first_token(const struct parser *p)
 	return t;
 }
 
-/* tree = ( directive | declaration of C | config | clause )* */
-int parse_tree(struct parser *p, struct tree *out)
+/* import = "import" string ";"?; import.c has put the file's text elsewhere */
+static void parse_import(struct parser *p, const struct token *word, bool is_late)
 {
-	struct tree_clause **last = &out->clauses;
+	if (is_late)
+		parse_error(p, word->mark, "late-import", "imports come before probes");
+	p->lexer.at = word->mark.at + word->mark.len;
+	parse_advance(p);
+	if (!parse_is(p, TOKEN_STRING))
+		parse_unexpected(p, "the name of a file in quotes");
+	parse_blank(p);
+	if (!p->err && p->lexer.at < p->lexer.text.len && p->lexer.text.ptr[p->lexer.at] == ';')
+		p->lexer.at++;
+}
+
+/* part = ( directive | declaration of C | config | import | macro | clause )* */
+static void parse_part(struct parser *p, struct tree *out, bool is_script)
+{
+	struct tree_clause **last = &out->clauses, **first;
 	struct setting **setting = &out->settings;
 	struct lexer *l = &p->lexer;
 
-	if (l->text.len > PARSE_MAX_TEXT)
-		return diag_error(p->d, -E2BIG, "too-big", "the script is too large: %zu bytes",
-				  l->text.len);
-	if (str_starts(l->text, STR("#!")))
+	while (*last)
+		last = &(*last)->next;
+	first = last;
+	if (str_starts(str_of(l->text.ptr + l->at, l->text.len - l->at), STR("#!")))
 		while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
 			l->at++;
-	p->tree = out;
-	if (tree_open(out, p->arena))
-		return -ENOMEM;
-	out->types.constant = parse_macro_value;
-	out->types.self = p;
 	for (parse_blank(p); !p->err && l->at < l->text.len; parse_blank(p)) {
 		struct token t = first_token(p);
 
@@ -659,7 +668,12 @@ int parse_tree(struct parser *p, struct tree *out)
 		refuse_foreign(p, &t);
 		if (p->err)
 			break;
-		if (t.kind == TOKEN_WORD && str_eq_text(t.text, "config")) {
+		if (t.kind == TOKEN_WORD && str_eq_text(t.text, "import")) {
+			parse_import(p, &t, last != first);
+		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "config")) {
+			if (!is_script)
+				parse_error(p, t.mark, "import-config",
+					    "a file that is imported has no settings");
 			l->at = t.mark.at + t.mark.len;
 			while (*setting) /* several config blocks add up */
 				setting = &(*setting)->next;
@@ -673,6 +687,29 @@ int parse_tree(struct parser *p, struct tree *out)
 		} else if ((*last = parse_clause(p))) {
 			last = &(*last)->next;
 		}
+	}
+}
+
+/* tree = part part*, the imported ones first */
+int parse_tree(struct parser *p, struct tree *out)
+{
+	struct lexer *l = &p->lexer;
+	const struct import_part whole = {.at = l->at, .len = l->text.len - l->at};
+	const struct import_part *parts = p->parts ? p->parts : &whole;
+	unsigned count = p->parts ? p->part_count : 1;
+
+	if (parts[count - 1].len > PARSE_MAX_TEXT)
+		return diag_error(p->d, -E2BIG, "too-big", "the script is too large: %zu bytes",
+				  parts[count - 1].len);
+	p->tree = out;
+	if (tree_open(out, p->arena))
+		return -ENOMEM;
+	out->types.constant = parse_macro_value;
+	out->types.self = p;
+	for (unsigned i = 0; i < count && !p->err; i++) {
+		l->at = parts[i].at;
+		l->text.len = parts[i].at + parts[i].len;
+		parse_part(p, out, i + 1 == count);
 	}
 	out->types.constant = NULL; /* the parser ends here */
 	if (!p->err && !out->clauses)

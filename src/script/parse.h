@@ -25,6 +25,8 @@ struct parser {
 	unsigned nodes;
 	bool is_pattern; /* one probe is parsed, for `-l` */
 	struct tree *tree;
+	const struct import_part *parts; /* of the text, the script last; NULL: it is one */
+	unsigned part_count;
 	/* Macros and their arguments that are being expanded, the innermost last; where each was
 	 * used. */
 	struct expansion {

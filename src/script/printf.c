@@ -80,13 +80,83 @@ static void check_value(struct check *c, const struct piece *p, struct expr *a)
 		diag_hint(c->d, "%%f prints it, %%d prints its integer part");
 }
 
+/* The conversions of a format, and the stars in them. */
+static unsigned count_conversions(struct str format, unsigned *stars)
+{
+	unsigned count = 0;
+	bool inside = false;
+
+	*stars = 0;
+	for (size_t i = 0; i < format.len; i++) {
+		char ch = format.ptr[i];
+
+		if (!inside && ch == '%' && i + 1 < format.len && format.ptr[i + 1] == '%')
+			i++;
+		else if (!inside)
+			inside = ch == '%';
+		else if (ch == '*')
+			++*stars;
+		else if (piece_is_conversion(ch) || !strchr("-+ #0'.123456789hljzt", ch)) {
+			count++;
+			inside = false;
+		}
+	}
+	return count;
+}
+
+/* A star is a width that comes before the value, as in C: a constant, which is part of the format
+ * then. Without such a value it means nothing, as in bpftrace. */
+static void settle_stars(struct check *c, struct expr *e)
+{
+	struct str format = e->args[0]->text;
+	unsigned stars, count = count_conversions(format, &stars), next = 1, kept = 1;
+	bool have_values = stars && e->arg_count - 1u == count + stars, inside = false;
+	struct expr **args = stars ? arena_array(&c->s->arena, struct expr *, e->arg_count) : NULL;
+	struct buf text = BUF_INIT;
+
+	if (!args)
+		return;
+	args[0] = e->args[0];
+	for (size_t i = 0; i < format.len; i++) {
+		char ch = format.ptr[i];
+
+		if (!inside || ch != '*')
+			buf_char(&text, ch);
+		if (!inside && ch == '%' && i + 1 < format.len && format.ptr[i + 1] == '%') {
+			buf_char(&text, format.ptr[++i]);
+		} else if (!inside) {
+			inside = ch == '%';
+		} else if (ch == '*' && have_values) {
+			const struct expr *width = e->args[next++];
+
+			if (!width->is_const || !expr_is_int(width))
+				check_error(c, width, "bad-format-arg",
+					    "the width of '*' must be a constant integer");
+			buf_s64(&text, (int64_t)width->value);
+		} else if (ch != '*' &&
+			   (piece_is_conversion(ch) || !strchr("-+ #0'.123456789hljzt", ch))) {
+			inside = false;
+			if (next < e->arg_count)
+				args[kept++] = e->args[next++];
+		}
+	}
+	if (!c->err) {
+		e->args[0]->text = arena_str(&c->s->arena, buf_as_str(&text));
+		e->args = have_values ? args : e->args;
+		e->arg_count = have_values ? (uint16_t)kept : e->arg_count;
+	}
+	buf_free(&text);
+}
+
 /* printf("format", value...), cat, system */
 static void check_printf(struct check *c, struct expr *e)
 {
-	struct str rest = e->args[0]->text;
+	struct str rest;
 	struct piece p;
 	unsigned n = 1;
 
+	settle_stars(c, e);
+	rest = e->args[0]->text;
 	while (!c->err && piece_next(&rest, &p)) {
 		if (p.letter == PIECE_BAD)
 			check_error(c, e->args[0], "bad-format",
@@ -247,7 +317,7 @@ static void lower_warnf(struct lower *l, const struct expr *e, uint16_t out)
 	(void)out;
 	add_place(l, e, "WARNING", &call);
 	add_format(l, e, &call);
-	emit_call(l, FORMAT_MESSAGE, &call);
+	emit_call(l, FORMAT_WARNING, &call);
 }
 
 /* assert(condition, "message"): unless it holds, the message and the end of the run, status 1 */
@@ -286,6 +356,8 @@ const struct function printf_rows[] = {
 	  "printf an error to standard error", "errorf(\"bad size: %d\", arg0);" },
 	{ "warnf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_warnf, 0,
 	  "printf a warning to standard error", "warnf(\"large: %d\", arg0);" },
+	{ "debugf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_DEBUG,
+	  "printf to the kernel's trace_pipe", "debugf(\"arg0: %d\\n\", arg0);" },
 	{ "assert", "es", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_assert, lower_assert, 0,
 	  "end the run unless the condition holds", "assert(arg0 > 0, \"no size\");" },
 	{ .name = NULL },

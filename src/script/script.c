@@ -208,8 +208,12 @@ static int fill(struct script *s, struct diag *d)
 	struct parser p = {.options = &s->options, .arena = &s->arena, .d = d};
 	int err = params_take(s);
 
+	if (!err)
+		err = imports_take(s, d);
 	if (err)
 		return err;
+	p.parts = s->parts;
+	p.part_count = s->part_count;
 	p.lexer = (struct lexer){.text = s->text,
 				 .path = s->path,
 				 .options = &s->options,

@@ -30,6 +30,7 @@ struct script_origin {
 	size_t at, len;
 	struct str text;
 	size_t text_at;
+	struct str path; /* of the file that `text` is; empty: words of a command line */
 };
 
 /* Limits and settings; zero means the default. The environment (BPFTRACE_MAX_STRLEN,
@@ -105,6 +106,7 @@ struct script_facts {
 	uint32_t max_strlen;  /* bytes of a string of which the script gives no length */
 	uint32_t most_strlen; /* ... and of one of which it does */
 	uint32_t max_map_keys, max_probes, ring_pages;
+	uint32_t max_cat_bytes; /* of a file that cat() prints */
 	bool print_maps_on_exit;
 	bool demangle;	      /* names of C++, Rust and D as in the source */
 	bool show_debug_info; /* source lines and inlined functions in stacks */

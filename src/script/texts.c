@@ -368,11 +368,26 @@ static void lower_pton(struct lower *l, const struct expr *e, uint16_t out)
 		emit_put(l, out, 8ull * i, lower_const(l, bytes[i]));
 }
 
+/* macaddr(p), macaddr(array): 6 bytes in memory */
+static void check_macaddr(struct check *c, struct expr *e)
+{
+	struct expr *a = e->args[0];
+
+	check_expr(c, a);
+	if (c->err || a->shape.type.kind == TYPE_INT)
+		return;
+	if (!a->is_place || address_bytes(c, a) < 6)
+		check_int(c, a, "this argument of 'macaddr'");
+}
+
 static void lower_macaddr(struct lower *l, const struct expr *e, uint16_t out)
 {
-	static const struct type first = {.kind = TYPE_INT, .size = 4};
-	static const struct type last = {.kind = TYPE_INT, .size = 2};
-	uint16_t address = lower_word(l, e->args[0]), word = lower_reg(l), end = lower_reg(l);
+	const struct expr *a = e->args[0];
+	const struct type first = {
+		.kind = TYPE_INT, .size = 4, .is_kernel = a->shape.type.is_kernel};
+	const struct type last = {.kind = TYPE_INT, .size = 2, .is_kernel = first.is_kernel};
+	uint16_t address = a->shape.type.kind == TYPE_INT ? lower_word(l, a) : lower_address(l, a);
+	uint16_t word = lower_reg(l), end = lower_reg(l);
 
 	emit_load(l, word, address, &first);
 	emit_put(l, out, 0, word);
@@ -447,7 +462,7 @@ const struct function text_rows[] = {
 	  "the function at an address of the process", "@[usym(arg0)] = count();" },
 	{ "ksym", "p", GROUP_FUNCTION, NEED_STACKS, 0, DISPLAY_TYPE("ksym", 2), NULL, lower_symbol, false,
 	  "the function at an address of the kernel", "@[ksym(arg0)] = count();" },
-	{ "macaddr", "p", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("mac", 2), NULL, lower_macaddr, 0,
+	{ "macaddr", "x", GROUP_FUNCTION, 0, 0, DISPLAY_TYPE("mac", 2), check_macaddr, lower_macaddr, 0,
 	  "the 6 bytes at an address, as a MAC address", "@[macaddr(arg0)] = count();" },
 	{ "ntop", "x[x", GROUP_FUNCTION, 0, 0, NO_RESULT, check_ntop, lower_ntop, 0,
 	  "an address of the Internet, as text", "print(ntop((uint32)arg0));" },
@@ -467,7 +482,7 @@ const struct function text_rows[] = {
 	  "a text and another after it", "@[str_concat(comm, \"!\")] = count();" },
 	{ "strncmp", "ttc", GROUP_FUNCTION, 0, 0, RESULT_S64, check_strncmp, lower_strncmp, 0,
 	  "0 when the first bytes of two texts are equal", "if (strncmp(comm, \"ab\", 2) == 0) { exit(); }" },
-	{ .name = "path", .group = GROUP_FOREIGN },
+	{ .name = "path", .group = GROUP_FOREIGN, .help = "the kernel takes only pointers that its verifier trusts" },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -221,6 +221,12 @@ struct declared_option {
 	struct declared_option *next;
 };
 
+/* Where a file is in the text of a script. */
+struct import_part {
+	struct str path;
+	size_t at, len;
+};
+
 struct tree {
 	struct setting *settings;
 	struct tree_clause *clauses;

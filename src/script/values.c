@@ -493,8 +493,8 @@ const struct function value_rows[] = {
 	{ "reg", "s", GROUP_FUNCTION, NEED_ARCH, HAVE_REGISTERS, RESULT_REGISTER, check_reg, lower_reg_call, 0,
 	  "a register of the CPU", "print(reg(\"ip\"));" },
 	{ .name = "ctx", .group = GROUP_FOREIGN },
-	{ .name = "sarg0", .group = GROUP_FOREIGN },
-	{ .name = "socket_cookie", .group = GROUP_FOREIGN },
+	{ .name = "sarg0", .group = GROUP_FOREIGN, .help = "newer bpftrace has none either: *(uint64 *)(reg(\"sp\") + 8)" },
+	{ .name = "socket_cookie", .group = GROUP_FOREIGN, .help = "the kernel takes only pointers that its verifier trusts" },
 	{ .name = NULL },
 };
 /* clang-format on */

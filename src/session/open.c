@@ -180,7 +180,8 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 		const struct nopal_origin *from = &o->origins[i];
 		struct str text = arena_str(&t->arena, str_from(from->text));
 
-		origins[i] = (struct script_origin){from->at, from->len, text, from->text_at};
+		origins[i] =
+			(struct script_origin){from->at, from->len, text, from->text_at, STR("")};
 	}
 	for (size_t i = 0; params && i < o->param_count; i++)
 		params[i] = arena_str(&t->arena, str_from(o->params[i]));
@@ -374,6 +375,7 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		.raw = t->options.raw,
 		.stop_fd = t->stop_fd,
 		.unsafe = t->options.unsafe,
+		.no_warnings = t->options.no_warnings,
 		.structured = t->options.format == NOPAL_JSON && t->options.structured,
 		.folded = t->options.format == NOPAL_FOLDED,
 		.csv = t->options.format == NOPAL_CSV,
@@ -397,6 +399,7 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 	if (!err && (t->options.lines || t->facts.show_debug_info))
 		symbols_want_lines(t->symbols);
 	options.trunc_trailer = t->facts.trunc_trailer;
+	options.cat_bytes = t->facts.max_cat_bytes;
 	options.langs = t->langs;
 	if (!err)
 		err = report_new(t->program, &options, t->symbols, &t->report);

@@ -103,3 +103,51 @@ trace_word() {
 	[ "${lines[0]}" = unified:/ ]
 	[[ "$output" == *"@[unified:/"*"]: 1" ]]
 }
+
+@test "what other files have is imported" {
+	mkdir -p lib
+	printf '%s\n' '#!/usr/bin/nopal' 'struct mine { int a; };' 'config = { max_strlen = 64 }' 'import "lib/one.bt";' 'import "lib"' \
+		'BEGIN { print(twice(TEN)); print(sizeof(struct other) + sizeof(struct mine)); @m[1] = 2; exit(); }' >main.bt
+	printf '%s\n' 'import "two.h";' 'macro twice(x) { x * 2 }' 'BEGIN { print("one"); }' >lib/one.bt
+	printf '%s\n' '#ifndef TWO_H' '#define TWO_H' '#define TEN 10' 'struct other { long a, b; };' '#endif' >lib/two.h
+	printf '%s\n' 'let @m = hash(5);' 'BEGIN { print("three"); }' >lib/three.bt
+	run "$NOPAL" -q main.bt
+	echo "$output"
+	[ "$output" = $'one\nthree\n20\n20\n\n\n@m[1]: 2' ]
+	echo 'BEGIN { print(1; }' >lib/wrong.bt
+	run "$NOPAL" -q main.bt
+	[[ "$output" == *"lib/wrong.bt:1:16: error: expected ',' or ')' before ';'"* ]]
+	echo 'config = { max_strlen = 5 }' >lib/wrong.bt
+	run "$NOPAL" -q main.bt
+	says import-config 'a file that is imported has no settings'
+	rm lib/wrong.bt
+	chmod 666 lib/three.bt
+	run "$NOPAL" -q main.bt
+	says bad-import "cannot import 'lib/three.bt': any user can write to it"
+	echo 'import "self.bt"; BEGIN { print("once"); exit(); }' >self.bt
+	run timeout 10 "$NOPAL" -q self.bt
+	[[ "$output" == *once* ]]
+}
+
+@test "warnings are silent when they are not wanted, errors are not" {
+	run "$NOPAL" -q -e 'BEGIN { warnf("careful"); errorf("wrong"); exit(); }'
+	[[ "$output" == *"WARNING: careful"*"ERROR: wrong"* ]]
+	run "$NOPAL" -q --no-warnings -e 'BEGIN { warnf("careful"); errorf("wrong"); exit(); }'
+	[[ "$output" != *careful* ]]
+	[[ "$output" == *"ERROR: wrong"* ]]
+}
+
+@test "debugf writes to the kernel's trace" {
+	[ -w /sys/kernel/tracing/trace_marker ] || skip "needs tracefs"
+	run "$NOPAL" -q -e "BEGIN { debugf(\"hello from nopal $$ %d\\n\", 5); exit(); }"
+	[ "$status" = 0 ]
+	grep -q "hello from nopal $$ 5" /sys/kernel/tracing/trace
+}
+
+@test "cat prints as much of a file as the setting says" {
+	echo 123456789 >file
+	run "$NOPAL" -q -e 'config = { max_cat_bytes = 5 } BEGIN { cat("file"); exit(); }'
+	[[ "$output" == 12345$'\n'*"after 5 bytes, is not shown"* ]]
+	BPFTRACE_CAT_BYTES_MAX=3 run "$NOPAL" -q -e 'BEGIN { cat("file"); exit(); }'
+	[[ "$output" == 123$'\n'* ]]
+}
