@@ -1,6 +1,6 @@
-/* Fuzz the words of command lines: probes, formats and values of nopal trace, and words of bcc. Words
- * are lines; the first byte says who reads them. No crash, a message where nothing is made, and
- * pieces of words are where the script says that they are. */
+/* Fuzz the words of command lines: probes, formats and values of nopal trace, and words of bcc.
+ * Words are lines; the first byte says who reads them. No crash, a message where nothing is made,
+ * and pieces of words are where the script says that they are. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +89,8 @@ static void write_spec(const struct spec *s, const struct bcc_columns *columns)
 static void read_specs(char **words, int count, unsigned mode)
 {
 	const struct bcc_reading how = {.is_trace = mode & 1, .text_size = mode & 2 ? 9 : 0};
-	const struct bcc_columns columns = {.clock = mode & 4, .user_stack = mode & 8, .filter = "x"};
+	const struct bcc_columns columns = {
+		.clock = mode & 4, .user_stack = mode & 8, .filter = "x"};
 	unsigned before = messages;
 	struct spec *list = NULL;
 	int n = spec_read(&command, words, count, &how, &list);

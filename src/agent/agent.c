@@ -18,7 +18,7 @@
 #define AF_UNIX_    1
 #define SEQPACKET   (5 | 02000000 | 04000) /* SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK */
 #define POLLIN_	    1
-#define GET_SECCOMP 21 /* PR_GET_SECCOMP */
+#define GET_SECCOMP 21 /* of prctl(2) */
 #define ANSWER_S    1  /* how long to wait */
 #define INTERRUPTED (-4)
 

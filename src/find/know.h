@@ -16,8 +16,8 @@ void finder_know_problems(struct finder *f, struct diag *d);
 /* "tick:word(const char *word, int n)  tick.c:41". Nothing when nothing is known. */
 void site_declaration_show(const struct site *site, struct buf *out);
 
-/* Why a program without probes has none: "Python has probes when it is built with --with-dtrace", by
- * the name of its file; empty: nothing is known. Static, and ends in a NUL. */
+/* Why a program without probes has none: "Python has probes when it is built with --with-dtrace",
+ * by the name of its file; empty: nothing is known. Static, and ends in a NUL. */
 struct str know_program(struct str path);
 
 #endif

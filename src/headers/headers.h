@@ -17,8 +17,8 @@ struct headers;
 int headers_open(struct str lines, struct headers **out, struct buf *problem);
 void headers_close(struct headers *h); /* NULL is fine */
 
-/* Each struct, union, enum and typedef at the top of a header, in their order: "struct in_addr {
- * in_addr_t s_addr; };". Non-zero from `fn` ends it and is returned. */
+/* Each struct, union, enum and typedef at the top of a header, in their order: "struct point { int
+ * x; int y; };". Non-zero from `fn` ends it and is returned. */
 typedef int header_declaration_fn(void *arg, struct str text);
 int headers_each(struct headers *h, header_declaration_fn *fn, void *arg);
 

@@ -90,7 +90,7 @@ void cpu_build_stub(const struct user_regs_struct *regs, uint64_t mask, uint64_t
 {
 	static const uint32_t first[] = {
 		SVC,
-		0xd28010e8,			      /* mov x8, #SYS_rt_sigprocmask */
+		0xd28010e8,			      /* mov x8, #135: its number */
 		0xd2800040,			      /* mov x0, #SIG_SETMASK */
 		0x10000001 | (MASK_AT - 12) / 4 << 5, /* adr x1, mask */
 		0xd2800002,			      /* mov x2, #0 */
@@ -131,8 +131,8 @@ int64_t cpu_result(const struct user_regs_struct *regs)
  *
  * At the stop the kernel has already put the thread back to its svc, with the arguments as they
  * were: it is started again whenever the registers are restored. But some calls go on where they
- * were, by another call, restart_syscall(2), which the kernel chooses only when the thread goes on
- * at once. So the thread goes on, up to the entry of whichever it is. */
+ * were, by another call, which the kernel chooses only when the thread goes on at once. So the
+ * thread goes on, up to the entry of whichever it is. */
 
 static bool has_time_left(uint64_t number)
 {

@@ -11,7 +11,8 @@
 typedef bool insn_fn(const struct insn *in);
 void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn *refused);
 /* The same of random scripts (help/random_script.h), with structs, pointers, loops and maps.
- * DIFFERENTIAL_SCRIPTS=N runs N; a clause that an engine finds too complex leaves its script out. */
+ * DIFFERENTIAL_SCRIPTS=N runs N; a clause that an engine finds too complex leaves its script out.
+ */
 void differential_scripts(const struct engine_ops *other, uint64_t scripts);
 
 #endif

@@ -33,8 +33,8 @@ struct random_program {
 
 void random_program_make(struct random_program *r, uint64_t seed);
 
-/* Memory that both engines can read: one page, nothing to read before and after it. It must be there before a
- * program is made. */
+/* Memory that both engines can read: one page, nothing to read before and after it. It must be
+ * there before a program is made. */
 void random_page_open(void);
 void random_page_close(void);
 struct str random_page(void);

@@ -25,19 +25,19 @@
 static const struct {
 	enum bpf_prog_type type;
 	const char *name;
-	uint32_t attach_type;
+	uint32_t attach_type; /* of programs of BTF */
 } program_kinds[] = {
-	[UNIT_KPROBE]     = { BPF_PROG_TYPE_KPROBE,     "nopal_kprobe"  },
-	[UNIT_KRETPROBE]  = { BPF_PROG_TYPE_KPROBE,     "nopal_kreturn" },
-	[UNIT_FENTRY]     = { BPF_PROG_TYPE_TRACING,    "nopal_fentry", BPF_TRACE_FENTRY },
-	[UNIT_FEXIT]      = { BPF_PROG_TYPE_TRACING,    "nopal_fexit",  BPF_TRACE_FEXIT  },
-	[UNIT_ITER]       = { BPF_PROG_TYPE_TRACING,    "nopal_iter",   BPF_TRACE_ITER   },
-	[UNIT_UPROBE]     = { BPF_PROG_TYPE_KPROBE,     "nopal_uprobe"  },
-	[UNIT_URETPROBE]  = { BPF_PROG_TYPE_KPROBE,     "nopal_return"  },
-	[UNIT_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT, "nopal_trace"   },
-	[UNIT_SAMPLE]     = { BPF_PROG_TYPE_PERF_EVENT, "nopal_sample"  },
-	[UNIT_RAW]        = { BPF_PROG_TYPE_RAW_TRACEPOINT, "nopal_raw" },
-	[UNIT_RUN]        = { BPF_PROG_TYPE_SYSCALL,    "nopal_run"     },
+	[UNIT_KPROBE]     = { BPF_PROG_TYPE_KPROBE,         "nopal_kprobe",  0                },
+	[UNIT_KRETPROBE]  = { BPF_PROG_TYPE_KPROBE,         "nopal_kreturn", 0                },
+	[UNIT_FENTRY]     = { BPF_PROG_TYPE_TRACING,        "nopal_fentry",  BPF_TRACE_FENTRY },
+	[UNIT_FEXIT]      = { BPF_PROG_TYPE_TRACING,        "nopal_fexit",   BPF_TRACE_FEXIT  },
+	[UNIT_ITER]       = { BPF_PROG_TYPE_TRACING,        "nopal_iter",    BPF_TRACE_ITER   },
+	[UNIT_UPROBE]     = { BPF_PROG_TYPE_KPROBE,         "nopal_uprobe",  0                },
+	[UNIT_URETPROBE]  = { BPF_PROG_TYPE_KPROBE,         "nopal_return",  0                },
+	[UNIT_TRACEPOINT] = { BPF_PROG_TYPE_TRACEPOINT,     "nopal_trace",   0                },
+	[UNIT_SAMPLE]     = { BPF_PROG_TYPE_PERF_EVENT,     "nopal_sample",  0                },
+	[UNIT_RAW]        = { BPF_PROG_TYPE_RAW_TRACEPOINT, "nopal_raw",     0                },
+	[UNIT_RUN]        = { BPF_PROG_TYPE_SYSCALL,        "nopal_run",     0                },
 };
 /* clang-format on */
 

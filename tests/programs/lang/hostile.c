@@ -1,5 +1,6 @@
-/* A program that looks like Python 3.11 and is not: a thread keeps writing anything into what a tracer would read.
- * Lists and frames lead to themselves, lengths are beyond memory, names steer terminals. */
+/* A program that looks like Python 3.11 and is not: a thread keeps writing anything into what a
+ * tracer would read. Lists and frames lead to themselves, lengths are beyond memory, names steer
+ * terminals. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static void make(uint64_t self)
 	put(at(4), 136, (uint64_t)at(6));
 	put(at(5), 16, 40);
 	put(at(5), 32, 1 << 2 | 1 << 5 | 1 << 6);
-	memcpy((char *)at(5) + 48, "\033[31mred\n\001\177\233;\r\033]0;title\007 end of the name....", 48);
+	memcpy((char *)at(5) + 48,
+	       "\033[31mred\n\001\177\233;\r\033]0;title\007 end of the name....", 48);
 	put(at(6), 16, 20);
 	memset((char *)at(6) + 32, 0xf0, 20);
 }
