@@ -4,10 +4,12 @@
 
 #include "debuginfo/inside.h"
 
-#define ROW_WORK 25 /* steps to decode a byte of a line table */
-#define LINES_MOST \
-	(4u << 20)	/* bytes of line tables that are decoded: each can become a row of 60 */
-#define DECODED_MOST 64 /* units; libdw keeps their lines */
+/* clang-format off */
+#define UNIT_WORK    500       /* steps to look at the head of a unit */
+#define ROW_WORK     25        /* to decode a byte of a line table */
+#define LINES_MOST   (4u << 20) /* bytes of line tables that are decoded: each can become a row of 60 */
+#define DECODED_MOST 64        /* units; libdw keeps their lines */
+/* clang-format on */
 
 static void set_file(struct debuginfo *di, Dwarf_Die *top, const char *path,
 		     struct debug_frame *out)
@@ -48,8 +50,10 @@ static void set_line(struct debuginfo *di, Dwarf_Die *top, uint64_t address,
 	set_file(di, top, dwarf_linesrc(line, NULL, NULL), out);
 }
 
-/* Where the copy's function is called: the place in the function around it. */
-static void set_call(struct debuginfo *di, Dwarf_Die *top, uint64_t entry, struct debug_frame *out)
+/* Where the copy's function is called: the place in the function around it. libdw decodes lines and
+ * files together. */
+static void set_call(struct debuginfo *di, Dwarf_Die *top, uint64_t entry, bool has_files,
+		     struct debug_frame *out)
 {
 	uint64_t file, line;
 	Dwarf_Files *files;
@@ -60,7 +64,7 @@ static void set_call(struct debuginfo *di, Dwarf_Die *top, uint64_t entry, struc
 		return;
 	if (entry_number(di, &die, DW_AT_call_line, &line))
 		out->line = (unsigned)line;
-	if (entry_number(di, &die, DW_AT_call_file, &file) &&
+	if (has_files && entry_number(di, &die, DW_AT_call_file, &file) &&
 	    !dwarf_getsrcfiles(top, &files, &count) && file < count)
 		set_file(di, top, dwarf_filesrc(files, file, NULL, NULL), out);
 }
@@ -71,10 +75,11 @@ static unsigned describe(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, ui
 {
 	const struct unit_scopes *u = unit_scopes_get(di, unit, top);
 	const struct scope *s = u ? scope_at(u, address) : NULL;
+	bool has_lines = di->units[unit].decoded_in == di->round;
 	unsigned count = 1;
 
 	frames[0] = (struct debug_frame){.line = 0};
-	if (di->units[unit].decoded_in == di->round)
+	if (has_lines)
 		set_line(di, top, address, &frames[0]);
 	for (; s; s = scope_around(u, s)) {
 		frames[count - 1].function = function_name(di, u, s->entry);
@@ -84,7 +89,7 @@ static unsigned describe(struct debuginfo *di, uint32_t unit, Dwarf_Die *top, ui
 		if (count == DEBUG_FRAMES_MOST)
 			count--;
 		frames[count] = (struct debug_frame){.line = 0};
-		set_call(di, top, s->entry, &frames[count++]);
+		set_call(di, top, s->entry, has_lines, &frames[count++]);
 	}
 	return count;
 }
@@ -98,7 +103,8 @@ static int prepare_lines(struct debuginfo *di, uint32_t unit)
 	if (di->units[unit].decoded_in == di->round)
 		return 0;
 	size = lines_size(di, unit);
-	if (size > LINES_MOST || !budget_work(di->frames_budget, size * ROW_WORK)) {
+	if (size > LINES_MOST ||
+	    !budget_work(di->frames_budget, size * ROW_WORK + di->unit_count)) {
 		di->are_frames_cut = true;
 		return 0;
 	}
@@ -115,11 +121,20 @@ static int prepare_lines(struct debuginfo *di, uint32_t unit)
 	return 0;
 }
 
+static int describe_units(struct debuginfo *di)
+{
+	if (!di->are_described && !budget_work(di->frames_budget, di->unit_count * UNIT_WORK)) {
+		di->are_frames_cut = true;
+		return -E2BIG;
+	}
+	return units_describe(di);
+}
+
 int debuginfo_frames(struct debuginfo *di, uint64_t address,
 		     struct debug_frame frames[DEBUG_FRAMES_MOST], unsigned *count)
 {
 	uint32_t units[UNITS_OVERLAP_MOST];
-	int err = units_describe(di);
+	int err = describe_units(di);
 	unsigned found = err ? 0 : units_at(di, address, units);
 	Dwarf_Die top;
 
