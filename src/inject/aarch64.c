@@ -85,18 +85,19 @@ bool cpu_reaches(uint64_t stub, const struct user_regs_struct *regs)
 	return regs->pc % 4 == 0 && regs->pc < stub + most && stub < regs->pc + most;
 }
 
+static const uint32_t first[] = {
+	SVC,
+	0xd28010e8,			      /* mov x8, #135: its number */
+	0xd2800040,			      /* mov x0, #SIG_SETMASK */
+	0x10000001 | (MASK_AT - 12) / 4 << 5, /* adr x1, mask */
+	0xd2800002,			      /* mov x2, #0 */
+	0xd2800103,			      /* mov x3, #8 */
+	SVC,
+};
+
 void cpu_build_stub(const struct user_regs_struct *regs, uint64_t mask, uint64_t stub,
 		    uint8_t out[STUB_SIZE])
 {
-	static const uint32_t first[] = {
-		SVC,
-		0xd28010e8,			      /* mov x8, #135: its number */
-		0xd2800040,			      /* mov x0, #SIG_SETMASK */
-		0x10000001 | (MASK_AT - 12) / 4 << 5, /* adr x1, mask */
-		0xd2800002,			      /* mov x2, #0 */
-		0xd2800103,			      /* mov x3, #8 */
-		SVC,
-	};
 	uint32_t code[VALUES_AT / 4] = {0}, at = COUNT(first);
 
 	memcpy(code, first, sizeof(first));
@@ -107,6 +108,11 @@ void cpu_build_stub(const struct user_regs_struct *regs, uint64_t mask, uint64_t
 	memcpy(out, code, sizeof(code));
 	memcpy(out + VALUES_AT, regs->regs, 8 * REGISTERS);
 	memcpy(out + MASK_AT, &mask, sizeof(mask));
+}
+
+bool cpu_is_stub(const uint8_t bytes[STUB_SIZE])
+{
+	return !memcmp(bytes, first, sizeof(first));
 }
 
 void cpu_enter_stub(struct user_regs_struct *regs, uint64_t stub)

@@ -30,6 +30,8 @@ bool cpu_reaches(uint64_t stub, const struct user_regs_struct *regs);
  * mask and all registers, and goes on where the thread was. */
 void cpu_build_stub(const struct user_regs_struct *regs, uint64_t mask, uint64_t stub,
 		    uint8_t out[STUB_SIZE]);
+/* Does one begin with these bytes? */
+bool cpu_is_stub(const uint8_t bytes[STUB_SIZE]);
 /* Where the thread is after the first instruction of the stub, so that it goes on alone. */
 void cpu_enter_stub(struct user_regs_struct *regs, uint64_t stub);
 /* ... and before it, with a call to make. */

@@ -143,6 +143,8 @@ void thread_resume(const struct thread *t);
 /* Stop all, and those that they create meanwhile. */
 int threads_stop(pid_t pid, struct threads *out);
 void threads_resume(struct threads *t);
+/* Is one of them there? */
+bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a range of code that was planned? */
 bool threads_are_in(const struct threads *t, const struct space *s);
 
@@ -157,6 +159,8 @@ void remote_world(struct remote *r, struct inject_world *out); /* rseq and tid *
 
 /* The call, with arguments that are missing 0. */
 #define CALL(r, number, ...) remote_call((r), (number), (const uint64_t[6]){__VA_ARGS__})
+/* Remove stubs that tracers left that were killed. All threads are stopped. */
+void stubs_sweep(struct inject *x, const struct threads *t);
 /* Room for a name in the stub's memory; its address. */
 uint64_t remote_name(struct remote *r, const char name[16]);
 

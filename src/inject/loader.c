@@ -71,6 +71,35 @@ static uint64_t find_debug(struct inject *x)
 	return 0;
 }
 
+#if defined(__aarch64__)
+/* d503245f d65f03c0  becomes  d503245f 14......: bti c, if it is there, and ret. All threads are
+ * stopped meanwhile: ret is not one of the instructions that may change while others run them. */
+static int plan_return(struct inject *x, struct inject_site *s)
+{
+	static const uint8_t landing_pad[] = {0x5f, 0x24, 0x03, 0xd5},
+			     ret[] = {0xc0, 0x03, 0x5f, 0xd6};
+	uint8_t code[8];
+	int err;
+
+	if (inject_read(x, s->pc, code, sizeof(code)))
+		return -ENOENT;
+	if (!memcmp(code, landing_pad, sizeof(landing_pad))) {
+		s->pc += sizeof(landing_pad);
+		memmove(code, code + sizeof(landing_pad), sizeof(ret));
+	}
+	if (memcmp(code, ret, sizeof(ret)) || plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
+		return -ENOENT;
+	err = landing_near(x, s->pc, &s->landing);
+	if (err)
+		return err;
+	if (!landing_bytes(s->pc, s->landing, JUMP_NEAR, s->after))
+		return -ENOSPC;
+	s->patch = s->pc;
+	s->len = JUMP_NEAR;
+	memcpy(s->before, ret, sizeof(ret));
+	return plan_settle(x, s, INJECT_RETURN, 0);
+}
+#else
 /* Bytes of nops at the start of `code`, at most PLAN_BYTES. */
 static unsigned padding(const uint8_t *code, unsigned len)
 {
@@ -119,6 +148,8 @@ static int plan_return(struct inject *x, struct inject_site *s)
 	memcpy(s->after + 1, &offset, sizeof(offset));
 	return plan_settle(x, s, INJECT_RETURN, 0);
 }
+
+#endif
 
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state)
 {

@@ -24,7 +24,11 @@ static int read_bytes(struct inject *x, const struct inject_site *s, uint8_t *ou
 /* Are the bytes of a form written in one piece? */
 static bool is_whole(enum inject_form form)
 {
-	return form == INJECT_RETARGET || form == INJECT_BRANCH;
+#if defined(__aarch64__)
+	return form != INJECT_NONE;
+#else
+	return form == INJECT_RETARGET;
+#endif
 }
 
 /* The first byte is the one that decides, so the others come before it and go after it. */
@@ -322,11 +326,21 @@ int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, 
 
 /* ---- no thread stopped */
 
+/* May its bytes change while threads run? */
+static bool can_toggle(enum inject_form form)
+{
+#if defined(__aarch64__)
+	return form == INJECT_BRANCH;
+#else
+	return form != INJECT_NONE && form != INJECT_RETARGET;
+#endif
+}
+
 int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 {
 	int err;
 
-	if (s->form == INJECT_NONE || s->form == INJECT_RETARGET || !s->is_listed)
+	if (!can_toggle(s->form) || !s->is_listed)
 		return -ENOTSUP;
 	err = inject_write(x, s->patch, on ? s->after : s->before, is_whole(s->form) ? s->len : 1);
 	if (!err)
@@ -402,9 +416,11 @@ static int undo_stopped(void *arg)
 
 	for (unsigned i = 0; i < u->count && !err; i++)
 		u->undone += patch_undo_ledger(u->x, u->ledgers[i], u->only, &u->busy);
-	if (!err)
-		threads_resume(&threads);
-	return err;
+	if (err)
+		return err;
+	stubs_sweep(u->x, &threads);
+	threads_resume(&threads);
+	return 0;
 }
 
 int patch_undo_old(struct inject *x)

@@ -269,6 +269,7 @@ static const struct {
 /* ORDER: the first that fits is taken */
 #if defined(__aarch64__)
 	[INJECT_NONE] = {"none", NULL},
+	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
 	[INJECT_BRANCH] = {"branch", try_branch},
 #else
 	[INJECT_NONE] = {"none", NULL},

@@ -67,6 +67,27 @@ static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
 	return 0;
 }
 
+/* Threads that were in it have gone on, or are in it still. */
+static void sweep_slot(struct inject *x, const struct threads *t, uint64_t at)
+{
+	static const uint8_t zeros[STUB_SIZE];
+	uint8_t bytes[STUB_SIZE];
+
+	if (!inject_read(x, at, bytes, sizeof(bytes)) && cpu_is_stub(bytes) &&
+	    !threads_are_at(t, at, at + STUB_SIZE))
+		inject_write(x, at, zeros, sizeof(zeros));
+}
+
+void stubs_sweep(struct inject *x, const struct threads *t)
+{
+	const struct space *s = &x->space;
+
+	for (size_t i = 0; i < s->count; i++)
+		for (unsigned slot = 1; slot < LAST_PAGE / STUB_SIZE; slot++)
+			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP)
+				sweep_slot(x, t, s->ranges[i].end - slot * STUB_SIZE);
+}
+
 /* ---- begin */
 
 static int stop_some_thread(struct inject *x, struct thread *out)
@@ -289,6 +310,11 @@ void remote_world(struct remote *r, struct inject_world *out)
 }
 
 #else
+
+void stubs_sweep(struct inject *x, const struct threads *t)
+{
+	(void)x, (void)t;
+}
 
 int remote_begin(struct inject *x, struct remote **out, struct diag *d)
 {

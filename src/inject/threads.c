@@ -220,18 +220,12 @@ static void repeat_call(const struct thread *t)
 		cpu_set(t->tid, &regs);
 }
 
-static bool is_in(pid_t tid, const struct space *s)
+/* Where a stopped thread is; 0: not known. */
+static uint64_t place_of(pid_t tid)
 {
 	struct user_regs_struct regs;
-	uint64_t pc;
 
-	if (cpu_get(tid, &regs))
-		return false;
-	pc = cpu_pc(&regs);
-	for (size_t i = 0; i < s->planned_count; i++)
-		if (pc >= s->planned[i].start && pc < s->planned[i].end)
-			return true;
-	return false;
+	return cpu_get(tid, &regs) ? 0 : cpu_pc(&regs);
 }
 #else
 static void repeat_call(const struct thread *t)
@@ -239,10 +233,10 @@ static void repeat_call(const struct thread *t)
 	(void)t;
 }
 
-static bool is_in(pid_t tid, const struct space *s)
+static uint64_t place_of(pid_t tid)
 {
-	(void)tid, (void)s;
-	return false;
+	(void)tid;
+	return 0;
 }
 #endif
 
@@ -327,10 +321,29 @@ void threads_resume(struct threads *t)
 	*t = (struct threads){0};
 }
 
+bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		uint64_t at = t->all[i].is_stopped ? place_of(t->all[i].tid) : 0;
+
+		if (at >= start && at < end)
+			return true;
+	}
+	return false;
+}
+
+static bool is_planned(const struct space *s, uint64_t at)
+{
+	for (size_t i = 0; i < s->planned_count; i++)
+		if (at >= s->planned[i].start && at < s->planned[i].end)
+			return true;
+	return false;
+}
+
 bool threads_are_in(const struct threads *t, const struct space *s)
 {
 	for (size_t i = 0; i < t->count; i++)
-		if (t->all[i].is_stopped && is_in(t->all[i].tid, s))
+		if (t->all[i].is_stopped && is_planned(s, place_of(t->all[i].tid)))
 			return true;
 	return false;
 }

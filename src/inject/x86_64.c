@@ -123,6 +123,11 @@ void cpu_build_stub(const struct user_regs_struct *regs, uint64_t mask, uint64_t
 	put_u64(&at, mask);
 }
 
+bool cpu_is_stub(const uint8_t bytes[STUB_SIZE])
+{
+	return !memcmp(bytes, "\x0f\x05\xb8\x0e\0\0\0\xbf\x02\0\0\0\x48\x8d\x35", 15);
+}
+
 void cpu_enter_stub(struct user_regs_struct *regs, uint64_t stub)
 {
 	regs->rip = stub + 2;

@@ -13,6 +13,7 @@
 #include "engine/native/words.h"
 
 #define SEGMENTS_MOST 64
+#define CODE_MOST     512u
 #define LIFE_NS	      250000000u /* that one beat promises */
 
 static struct knocks *knocks_of(const struct native_store *s)
@@ -68,6 +69,17 @@ bool knock_is_library(const struct file *f)
 	return true;
 }
 
+#if defined(__x86_64__) || defined(__aarch64__)
+static uint64_t function_offset(void)
+{
+	for (const struct native_function *f = native_functions; f->name; f++)
+		if (strcmp(f->name, "inside_knock") == 0)
+			return f->offset;
+	return UINT64_MAX;
+}
+
+#endif
+
 /* ---- the trampoline: what the caller has in registers stays, and its red zone */
 
 #if defined(__x86_64__)
@@ -91,14 +103,6 @@ static const uint8_t code[] = {
 enum { BASE_AT = 22, STATE_AT = 32, FUNCTION_AT = 42 };
 /* clang-format on */
 
-static uint64_t function_offset(void)
-{
-	for (const struct native_function *f = native_functions; f->name; f++)
-		if (strcmp(f->name, "inside_knock") == 0)
-			return f->offset;
-	return UINT64_MAX;
-}
-
 static int write_code(struct native_process *p, const struct native_store *s, uint64_t state,
 		      struct inject_site *site, struct diag *d)
 {
@@ -116,7 +120,42 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 	memcpy(bytes + FUNCTION_AT, &function, sizeof(function));
 	return inject_write(p->x, site->body, bytes, sizeof(bytes));
 }
+#elif defined(__aarch64__)
+/* As the compiler's code calls a function: `bl` has put the way back into x30, which is saved. */
+static void make_code(struct native_code *c, uint64_t base, uint64_t state, uint64_t function)
+{
+	const uint32_t saved = ASM_CALL_CHANGES & ~ASM_BIT(ACC);
 
+	asm_save_flags(c);
+	asm_push(c, saved);
+	asm_const(c, 0, base);
+	asm_const(c, 1, state);
+	asm_call(c, function);
+	asm_pop(c, saved);
+	asm_restore_flags(c);
+	asm_bytes(c, "\xc0\x03\x5f\xd6", 4); /* ret */
+}
+
+static int write_code(struct native_process *p, const struct native_store *s, uint64_t state,
+		      struct inject_site *site, struct diag *d)
+{
+	struct native_code code;
+	uint64_t inside;
+	int err = native_process_room(p, s, site->pc, CODE_MOST, &site->body, &inside, d);
+
+	if (err)
+		return err;
+	code_open(&code, site->body);
+	make_code(&code, inject_world(p->x)->shared, state, inside + function_offset());
+	err = code_finish_native(&code);
+	if (!err)
+		err = inject_write(p->x, site->body, code.bytes.ptr, code.bytes.len);
+	code_close(&code);
+	return err;
+}
+#endif
+
+#if defined(__x86_64__) || defined(__aarch64__)
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)
 {
 	struct inject_site site;

@@ -41,9 +41,8 @@ struct knocks {
 /* aarch64: a system call keeps 128 bits of each vector register. What a CPU has beyond that is
  * saved around it. */
 enum long_vectors {
-	VECTORS_NONE,
-	VECTORS_SVE,
-	VECTORS_SME, /* and a mode of them in which there must be no system call */
+	VECTORS_SVE = 1,
+	VECTORS_SME = 2, /* there is a mode in which there must be no system call */
 };
 
 /* Where everything is. Only `is_stopped` and `knocks` ever change. */
@@ -67,7 +66,7 @@ struct layout {
 	uint32_t span_count; /* faults of later spans are counted at the last one */
 	uint32_t scratch_count;
 	uint32_t scratch_size;
-	uint32_t vectors; /* enum long_vectors */
+	uint32_t vectors; /* bits of enum long_vectors */
 	uint32_t unused;
 	/* In a trampoline's copy: memory of the image that the site is in, which cannot vanish
 	 * while a thread is there. */

@@ -142,14 +142,14 @@ static void begin_map(const struct native_store *s, uint32_t map)
 	memcpy(s->base + s->shapes_at + map * sizeof(*m), m, sizeof(*m));
 }
 
-static enum long_vectors long_vectors(void)
+/* Some CPUs have one, and some the other. */
+static uint32_t long_vectors(void)
 {
 #if defined(__aarch64__)
-	if (getauxval(AT_HWCAP2) & HWCAP2_SME)
-		return VECTORS_SME;
-	return getauxval(AT_HWCAP) & HWCAP_SVE ? VECTORS_SVE : VECTORS_NONE;
+	return (getauxval(AT_HWCAP) & HWCAP_SVE ? VECTORS_SVE : 0) |
+	       (getauxval(AT_HWCAP2) & HWCAP2_SME ? VECTORS_SME : 0);
 #else
-	return VECTORS_NONE;
+	return 0;
 #endif
 }
 

@@ -288,14 +288,15 @@ static inline bool is_streaming(void)
 }
 #endif
 
-/* `vectors`: enum long_vectors of layout.h. -ENOSYS: this thread must not make a call now. */
+/* `vectors`: bits of enum long_vectors of layout.h. -ENOSYS: this thread must not make a call now.
+ */
 static inline int64_t hidden_call(uint32_t vectors, int64_t number, uint64_t a, uint64_t b,
 				  uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {
 #if defined(__aarch64__)
-	if (vectors > 1 && is_streaming())
+	if (vectors & 2 && is_streaming())
 		return -38;
-	if (vectors)
+	if (vectors & 1)
 		return system_call_sve(number, a, b, c, d, e, f);
 #else
 	(void)vectors;
