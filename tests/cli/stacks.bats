@@ -103,6 +103,7 @@ same_as_gdb() {
 
 @test "a depth, a mode, both; by the configuration, too" {
 	local id
+	need_program readelf
 	id=$(readelf -n "$frames" | sed -n 's/.*Build ID: //p')
 	run "$NOPAL" -q -e "usdt:$frames:frames:here { @[ustack(perf, 2)] = count() }" -c "$frames 1 deep"
 	[[ "$output" =~ "    "[0-9a-f]+" frames_here+"[0-9]+" ($frames)

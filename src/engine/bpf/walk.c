@@ -172,7 +172,8 @@ int walk_open(struct bpf_engine *e, struct diag *d)
 	m->loops = feature_has(&e->features, FEATURE_MAY_GOTO)	 ? LOOPS_MAY_GOTO
 		   : feature_has(&e->features, FEATURE_BPF_LOOP) ? LOOPS_CALLED
 								 : LOOPS_WALKED;
-	if (feature_has(&e->features, FEATURE_BTF))
+	/* Asking for the feature first would read the kernel's types twice. */
+	if (e->features.known[FEATURE_BTF] >= 0)
 		read_kernel(m);
 	m->finds_registers = m->finds_mappings && m->loops != LOOPS_WALKED;
 	return make_maps(e, d);
