@@ -31,16 +31,23 @@ void unwind_rules_free(struct unwind_rules *r)
 
 uint16_t unwind_rules_number(struct unwind_rules *r, const struct unwind_rule *rule)
 {
-	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
+	uint8_t bits = (uint8_t)((uint32_t)rule->cfa_off >> 3 ^ (uint32_t)rule->fp_off ^
+				 (uint32_t)rule->fp << 3 ^ (uint32_t)rule->cfa << 6);
+	uint16_t *recent = &r->recent[bits];
+	uint64_t hash;
 
+	/* The same few rules come over and over. */
+	if (*recent < r->count && !memcmp(&r->items[*recent], rule, sizeof(*rule)))
+		return *recent;
+	hash = hash_bytes(0, rule, sizeof(*rule));
 	hash_each(i, &r->by_value, hash)
 		if (!memcmp(&r->items[i], rule, sizeof(*rule)))
-			return (uint16_t)i;
+			return *recent = (uint16_t)i;
 	if (r->count == UNWIND_RULES_MOST) {
 		r->refused++;
 		return UNWIND_RULE_UNKNOWN;
 	}
 	r->items[r->count] = *rule;
 	hash_add(&r->by_value, hash, r->count); /* there is room: see unwind_rules_init() */
-	return (uint16_t)r->count++;
+	return *recent = (uint16_t)r->count++;
 }

@@ -71,6 +71,7 @@ struct unwind_rules {
 	uint32_t count;
 	uint32_t refused; /* that found no room: rows have UNWIND_RULE_UNKNOWN instead */
 	struct hash by_value;
+	uint16_t recent[256]; /* numbers found lately, by a few bits of the rules */
 };
 
 int unwind_rules_init(struct unwind_rules *r); /* -ENOMEM */
