@@ -31,22 +31,15 @@ void lang_field(const struct lang_code *w, int dst, int offset, int size)
 	code_load(w->c, size, dst, TMP, offset);
 }
 
-/* `len` bytes at TMP2 (0: as many as R2 says) to scratch memory at R1 + `to`, or to the stack; R0
- * is 0 or not. R1 and R2 must be set again for the second try. */
-static void copy_user(const struct lang_code *w, int base, int32_t to, int64_t len, int ok)
-{
-	for (int sleeping = 0; sleeping <= gen_may_sleep(w->g); sleeping++) {
-		code_helper(w->c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
-			    SUM(base, to), IMM(len), REG(TMP2));
-		code_jump_imm(w->c, BPF_JEQ, R0, 0, ok);
-	}
-}
-
 void lang_read(const struct lang_code *w, int size, int fail)
 {
 	int ok = code_label(w->c);
 
-	copy_user(w, FRAME, STACK_A, size, ok);
+	for (int sleeping = 0; sleeping <= gen_may_sleep(w->g); sleeping++) {
+		code_helper(w->c, sleeping ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user,
+			    SUM(FRAME, STACK_A), IMM(size), REG(TMP2));
+		code_jump_imm(w->c, BPF_JEQ, R0, 0, ok);
+	}
 	code_jump(w->c, fail);
 	code_bind(w->c, ok);
 	code_load(w->c, size, R1, FRAME, STACK_A);
