@@ -219,7 +219,7 @@ static const struct {
 	{"format 0 value \"\" ()", "format 0: a value is one field, not 0"},
 	{"format 0 clear \"\" () m0", "format 0: there is no map 0"},
 	{"format 0 join \" \" (string[8], int64)", "format 0: join takes strings only"},
-	{"format 0 nonsense \"\" ()", "format 0 is of unknown kind 13"},
+	{"format 0 nonsense \"\" ()", "format 0 is of unknown kind"},
 	{"map m0 \"@\" int64 -> string[8], 4 entries\nformat 0 map_value \"\" (int32, string[8]) "
 	 "m0",
 	 NULL},
