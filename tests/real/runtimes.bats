@@ -70,10 +70,12 @@ setup() {
 	[ -x "${jvm}bin/java" ] || skip "needs the Debian package openjdk-17-jre-headless"
 	lib=$(readlink -f "${jvm}lib/server/libjvm.so")
 	sites=$(readelf -n "$lib" | grep -c 'Provider:')
+	probes=$(readelf -n "$lib" | sed -n 's/.*Provider: //p; s/.*Name: //p' | paste - - | sort -u | wc -l)
 	"$NOPAL" -v -e "usdt:$lib:*:* { @[probe] = count() }" -c "${jvm}bin/java -Xshare:off -XX:+UseSerialGC \
 		-Xlog:class+load:file=classes.log -version" >out 2>err
 	head -3 err
-	grep -q "Attached $sites probes" err
+	grep -q "Attached $probes probes" err
+	grep -q ", $sites sites: loaded" err
 	loaded=$(sed -n "s|^@\[usdt:$lib:hotspot:class__loaded\]: ||p" out)
 	logged=$(grep -c 'source:' classes.log)
 	echo "probe $loaded, log $logged"

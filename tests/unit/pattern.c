@@ -108,13 +108,13 @@ static const struct {
 	{"usdt:\\x41:p:n",                "\\x41|p|n",      SAME},
 	/* an argument may leave parts out */
 	{"/bin/x:p:n",                    "/bin/x|p|n",     "syntax 1+1"},
-	{"/bin/x",                        "/bin/x||",       "syntax 1+1"},
+	{"/bin/x",                        "/bin/x||",       "||/bin/x"},
 	{"usdt:/bin/x",                   "/bin/x||",       "||/bin/x"},
 	{"usdt:*",                        "*||",            "||*"},
 	{"",                              "||",             "syntax 1+0"},
 	/* what ends a pattern in a script is plain in an argument */
 	{"usdt:/a b:p:n",                 "/a b|p|n",       "syntax 9+1"},
-	{"usdt:/a:p:n,m",                 "/a|p|n,m",       "syntax 12+1"},
+	{"usdt:/a:p:n,m",                 "/a|p|n,m",       "/a|p|n||m"},
 	{"usdt:/a:p:n{",                  "/a|p|n{",        "syntax 12+1"},
 	{"usdt:/a:p:n;",                  "/a|p|n;",        "syntax 12+1"},
 	{"usdt:/a:p:n/m",                 "/a|p|n/m",       "syntax 12+1"},
@@ -134,7 +134,7 @@ static const struct {
 	{"usdt:\"a:b:c",                  "bad-pattern",    "open-string 6+6"},
 	{"usdt:\"a\\\":b:c",              "bad-pattern",    "open-string 6+8"},
 	{"usdt:\"a\\",                    "bad-pattern",    "bad-escape 8+2"},
-	{"\"",                            "bad-pattern",    "open-string 1+1"},
+	{"\"",                            "bad-pattern",    "bad-pattern"},
 };
 /* clang-format on */
 
