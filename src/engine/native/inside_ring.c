@@ -71,25 +71,36 @@ static uint64_t record_size(const struct emit_shape *shape, const char *frame)
 	return sizeof(struct ring_record) + 8 * words;
 }
 
+/* Write words, and add them to the sum of their record. */
+static uint64_t write_words(uint64_t *to, const uint64_t *from, uint64_t words, uint64_t sum)
+{
+	for (uint64_t i = 0; i < words; i++) {
+		uint64_t word = word_load(&from[i]);
+
+		sum = ring_check(sum, word);
+		word_store(&to[i], word);
+	}
+	return sum;
+}
+
 /* The frame may be shared memory, whose lengths change: no more is written than `size`. */
-static void write_record(struct ring_record *to, uint64_t size, uint64_t tsc,
+static void write_record(struct ring_record *to, uint64_t position, uint64_t size, uint64_t tsc,
 			 const struct emit_shape *shape, const char *frame)
 {
-	uint64_t *word = (uint64_t *)(void *)(to + 1), left = (size - sizeof(*to)) / 8 - 1;
+	const uint64_t head[] = {tsc, (size - sizeof(*to)) | (uint64_t)shape->format << 32};
+	uint64_t *word = (uint64_t *)(void *)to + 3, left = (size - sizeof(*to)) / 8 - 1;
+	uint64_t sum = write_words(word - 2, head, 2, ring_check(position, size));
 
-	to->size = (uint32_t)size;
-	to->flags = 0;
-	to->tsc = tsc;
-	*word++ = (size - sizeof(*to)) | (uint64_t)shape->format << 32;
 	for (uint32_t i = 0; i < shape->field_count; i++) {
 		const uint64_t *from = field_at(&shape->fields[i], frame);
 		uint64_t words = field_words(&shape->fields[i], from);
 
 		words = words < left ? words : left;
-		inside_copy(word, from, words);
+		sum = write_words(word, from, words, sum);
 		word += words;
 		left -= words;
 	}
+	word_store((uint64_t *)(void *)to, size | sum << 32);
 }
 
 /* One ring that is written with compare-and-exchange. */
@@ -163,7 +174,16 @@ static bool claim(const struct hit *h, const struct shared_ring *r, uint64_t len
 	return false;
 }
 
-/* False: no room. */
+/* False: the tracer has given the record up, and counted it. */
+static bool finish(const struct hit *h, const struct shared_ring *r, uint64_t position,
+		   uint64_t len)
+{
+	uint64_t mark = make_mark(lap_of(r, position), h, len, 0);
+
+	return word_swap(mark_of(r, position), mark | MARK_BUSY, mark | MARK_DONE);
+}
+
+/* False: no room, or a control record that has to be sent again. */
 static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
 			const struct emit_shape *shape, const char *frame)
 {
@@ -176,10 +196,9 @@ static bool emit_shared(struct hit *h, uint32_t number, uint64_t size,
 	while (is_pad)
 		if (!claim(h, &r, len, &at, &is_pad))
 			return false;
-	write_record((struct ring_record *)(void *)(r.data + (at & (r.size - 1))), size, h->tsc,
+	write_record((struct ring_record *)(void *)(r.data + (at & (r.size - 1))), at, size, h->tsc,
 		     shape, frame);
-	word_release(mark_of(&r, at), make_mark(lap_of(&r, at), h, len, MARK_DONE));
-	return true;
+	return finish(h, &r, at, len) || !shape->is_control;
 }
 
 /* ---- records into the ring of this CPU, by a restartable sequence: the kernel moves a thread that

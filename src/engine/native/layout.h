@@ -131,7 +131,9 @@ struct ring_head {
 #define GRANULE 64u
 
 /* u64 mark: lap + 1 << 38 | thread << 16 | granules << 2 | state. The thread is hit.tid of the
- * writer, so that the tracer can see whether it was killed. */
+ * writer, so that the tracer can see whether it was killed; 0: not known. One of two
+ * changes MARK_BUSY: the writer to MARK_DONE, or the tracer to MARK_PAD, and then the record is
+ * lost. */
 #define MARK_LAP_SHIFT	  38
 #define MARK_THREAD_SHIFT 16
 #define MARK_GRANULES	  0x3fffu /* records are shorter than that */
@@ -141,11 +143,20 @@ enum { MARK_BUSY = 1, MARK_DONE = 2, MARK_PAD = 3 };
 /* Before each record; then `struct record_head` (program/record.h) and the fields. */
 struct ring_record {
 	uint32_t size;	/* of all, a multiple of 8 */
-	uint32_t flags; /* 0, or RING_PAD */
+	uint32_t flags; /* rings of CPUs: 0, or RING_PAD; the others: see ring_check() */
 	uint64_t tsc;	/* records of all rings are put into this order */
 };
 
 #define RING_PAD UINT32_C(1) /* nothing: skip it; it may have only size and flags */
+
+/* A writer that comes back after its record was given up writes where there may be another record
+ * by now. Records of the second kind of rings show that: `flags` is the low half of the sum over
+ * their words, which begins with their position; the first word is the size alone. */
+static inline uint64_t ring_check(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return sum ^ sum >> 32;
+}
 
 static inline uint64_t ring_at(const struct layout *l, uint32_t ring)
 {

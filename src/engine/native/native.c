@@ -695,6 +695,10 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 		poll(&(struct pollfd){.fd = e->timer_fd, .events = POLLIN}, 1, timeout_ms);
 		count = native_ring_drain(e->store, fn, arg, is_alive, e);
 	}
+	if (!count && e->is_stopped) {
+		native_ring_end(e->store);
+		count = native_ring_drain(e->store, fn, arg, is_alive, e);
+	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
 	most = listens(e) ? PAUSE_KNOCKS : PAUSE_LAST;
 	if (e->is_attached)

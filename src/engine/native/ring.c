@@ -6,7 +6,12 @@
  * ring ends: whatever happened before a record that it takes was in its ring by then. Records with
  * a later time than that stay for the next round, so the order holds from one round to the next.
  * A record that is not finished is left for later: as long as its thread is at the probe, nothing
- * that follows from it can have been recorded. */
+ * that follows from it can have been recorded.
+ *
+ * Its thread may have left it for good: by a jump out of a signal handler. That looks
+ * like a handler that takes long. So a record that holds up others, because half of the ring has
+ * passed since or too many are not finished, is given up. One exchange of its mark decides whether
+ * it counts as lost, or its writer was quicker. */
 #include "engine/native/store.h"
 
 #include <errno.h>
@@ -29,6 +34,7 @@ struct drain {
 	is_alive_fn *is_alive;
 	void *alive_arg;
 	int given;
+	bool is_beginning; /* of a round: the time to ask which threads are alive */
 };
 
 static struct ring_head *ring_head(const struct native_store *s, uint32_t ring)
@@ -108,23 +114,50 @@ static enum next next_of_cpu(struct native_store *s, uint32_t ring)
 	return word >> 32 & RING_PAD ? NEXT_SKIP : look_at_record(s, ring, c->tail, c->step);
 }
 
-static const uint64_t *mark_at(const struct native_store *s, uint32_t ring, uint64_t position)
+static uint64_t *mark_at(const struct native_store *s, uint32_t ring, uint64_t position)
 {
-	const char *marks = s->base + ring_at(&s->layout, ring) + LAYOUT_PAGE;
+	char *marks = s->base + ring_at(&s->layout, ring) + LAYOUT_PAGE;
 
-	return (const uint64_t *)(const void *)marks +
-	       (position & (s->layout.ring_size - 1)) / GRANULE;
+	return (uint64_t *)(void *)marks + (position & (s->layout.ring_size - 1)) / GRANULE;
 }
 
-/* A record is not finished. Will it ever be? */
-static enum next wait_or_skip(const struct drain *d, uint64_t mark)
+/* A record is not finished. Is it waited for? */
+static bool is_waited_for(const struct drain *d, uint32_t ring, uint64_t at, uint64_t mark)
 {
 	uint32_t thread =
 		mark >> MARK_THREAD_SHIFT & ((1u << (MARK_LAP_SHIFT - MARK_THREAD_SHIFT)) - 1);
 
-	if (!d->is_alive || d->is_alive(d->alive_arg, thread))
-		return NEXT_LATE;
-	d->s->unfinished++;
+	if (d->s->is_ending || d->s->rings[ring].tail - at > d->s->layout.ring_size / 2)
+		return false;
+	return !d->is_beginning || !thread || !d->is_alive || d->is_alive(d->alive_arg, thread);
+}
+
+/* Count a record that is not finished as lost. False: it has just been finished. */
+static bool lose_record(struct native_store *s, uint32_t ring, uint64_t at)
+{
+	uint64_t *word = mark_at(s, ring, at), mark = word_load(word);
+
+	if ((mark & 3) != MARK_BUSY || !word_swap(word, mark, mark | MARK_PAD))
+		return false;
+	s->unfinished++;
+	return true;
+}
+
+/* Is a record, or its copy, what its writer put at this position? */
+static bool is_whole(const char *bytes, uint64_t at, uint64_t len)
+{
+	const uint64_t *words = (const uint64_t *)(const void *)bytes;
+	uint64_t sum = ring_check(at, len);
+
+	for (uint64_t i = 1; i < len / 8; i++)
+		sum = ring_check(sum, word_load(&words[i]));
+	return word_load(&words[0]) == (len | sum << 32);
+}
+
+/* A writer that came late has left something else there. */
+static enum next lose_spoilt(struct native_store *s)
+{
+	s->unfinished++;
 	return NEXT_SKIP;
 }
 
@@ -143,14 +176,24 @@ static enum next next_of_shared(const struct drain *d, uint32_t ring, uint64_t a
 		return NEXT_BAD;
 	switch (mark & 3) {
 	case MARK_PAD: return NEXT_SKIP;
-	case MARK_BUSY: return wait_or_skip(d, mark);
+	case MARK_BUSY:
+		if (is_waited_for(d, ring, at, mark))
+			return NEXT_LATE;
+		if (lose_record(s, ring, at))
+			return NEXT_SKIP;
+		word_acquire(mark_at(s, ring, at)); /* its writer was quicker */
+		break;
 	case MARK_DONE: break;
 	default: return NEXT_BAD;
 	}
 	mark = word_load((const uint64_t *)(const void *)ring_bytes(s, ring, at));
-	if ((uint32_t)mark % 8 || (uint32_t)mark > c->step)
-		return NEXT_BAD;
-	return look_at_record(s, ring, at, (uint32_t)mark);
+	if ((uint32_t)mark % 8 || (uint32_t)mark > c->step ||
+	    look_at_record(s, ring, at, (uint32_t)mark) != NEXT_RECORD)
+		return lose_spoilt(s);
+	/* Its time, too, may be something else: one that never comes. */
+	if (c->tsc > d->horizon && !is_whole(ring_bytes(s, ring, at), at, (uint32_t)mark))
+		return lose_spoilt(s);
+	return NEXT_RECORD;
 }
 
 /* The owner of the record at the tail may not have moved `head` over it yet. */
@@ -196,8 +239,11 @@ static enum next next_at_tail(const struct drain *d, uint32_t ring)
 	if (ring < s->layout.cpus)
 		return next_of_cpu(s, ring);
 	next = next_of_shared(d, ring, c->tail);
-	if (next == NEXT_LATE && c->late_count == RING_LATE)
-		return NEXT_NONE;
+	if (next == NEXT_LATE && c->late_count == RING_LATE) {
+		if (!lose_record(s, ring, c->late[0]))
+			return NEXT_NONE; /* the next round takes it */
+		drop_late(c, 0);
+	}
 	if (next != NEXT_NONE && next != NEXT_BAD)
 		help_owner(s, ring);
 	return next;
@@ -307,9 +353,11 @@ static void begin_round(struct drain *d)
 		    c->head % (i < s->layout.cpus ? 8 : GRANULE))
 			give_up(s, i);
 	}
+	d->is_beginning = true;
 	for (uint32_t i = 0; i < s->layout.ring_count; i++)
 		if (find_record(d, i))
 			heap_add(s, i);
+	d->is_beginning = false;
 }
 
 /* Hand over the record of the first ring. */
@@ -319,18 +367,23 @@ static int give_record(struct drain *d)
 	uint32_t ring = s->heap[0];
 	struct ring_cursor *c = &s->rings[ring];
 	uint64_t before = c->tail, part = s->layout.ring_size / GIVE_BACK;
-	struct str record = c->record;
-	int err;
+	uint64_t len = c->record.len + sizeof(struct ring_record);
+	uint64_t at = c->taken < RING_LATE ? c->late[c->taken] : before;
+	int err = 0;
 
-	if (array_reserve(s->bounce, s->bounce_size, record.len))
+	if (array_reserve(s->bounce, s->bounce_size, len))
 		return -ENOMEM;
-	memcpy(s->bounce, record.ptr, record.len);
+	memcpy(s->bounce, c->record.ptr - sizeof(struct ring_record), len);
 	d->given++;
 	if (c->taken < RING_LATE)
 		drop_late(c, c->taken);
 	else
 		c->tail += c->step;
-	err = d->fn(d->arg, str_of(s->bounce, record.len));
+	if (ring < s->layout.cpus || is_whole(s->bounce, at, len))
+		err = d->fn(d->arg, str_of(s->bounce + sizeof(struct ring_record),
+					   len - sizeof(struct ring_record)));
+	else
+		lose_spoilt(s);
 	if (c->tail / part != before / part)
 		set_tail(s, ring);
 	if (find_record(d, ring))
@@ -392,7 +445,7 @@ static void free_frames(const struct drain *d)
 int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
 		      void *alive_arg)
 {
-	struct drain d = {s, 0, fn, arg, is_alive, alive_arg, 0};
+	struct drain d = {s, 0, fn, arg, is_alive, alive_arg, 0, false};
 	int err = 0, before = -1;
 
 	for (int i = 0; i < ROUNDS && !err && d.given != before && d.given < ONE_DRAIN; i++) {
@@ -403,6 +456,11 @@ int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive
 		err = give_missed(&d);
 	free_frames(&d);
 	return err ? err : d.given;
+}
+
+void native_ring_end(struct native_store *s)
+{
+	s->is_ending = true;
 }
 
 unsigned native_ring_fill(const struct native_store *s)

@@ -55,7 +55,8 @@ struct native_store {
 	size_t bounce_size;
 	uint64_t
 		damaged; /* times a ring had to be given up to its end: what was in it is garbage */
-	uint64_t unfinished; /* records whose writer was killed */
+	uint64_t unfinished; /* records whose writer left them or came too late */
+	bool is_ending;	     /* what is not finished will not be waited for */
 	struct clock_fit clock;
 	struct interp_store interp; /* for engine/interp: these maps, faults and records */
 };
@@ -89,9 +90,12 @@ typedef bool is_alive_fn(void *arg, uint32_t tid);
 
 /* Hand over every record that was complete when this was called; their number, or -errno, or what
  * `fn` returned. Records whose writer `is_alive` denies are skipped and counted as lost; NULL: all
- * are alive. Scratch frames of threads that are not alive become free. */
+ * are alive. So are those that hold up a ring (ring.c). Scratch frames of threads that are not
+ * alive become free. */
 int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive_fn *is_alive,
 		      void *alive_arg);
+/* Nothing more is waited for: from now on each drain counts as lost what is not finished. */
+void native_ring_end(struct native_store *s);
 /* How full the fullest ring is, in 1/256. */
 unsigned native_ring_fill(const struct native_store *s);
 
