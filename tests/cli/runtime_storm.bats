@@ -67,7 +67,7 @@ trace_storm() {
 }
 
 @test "tracers come and go" {
-	trace_storm 10 1000
+	trace_storm 6 1000
 }
 
 @test "tracers come and go at a program with address and undefined sanitizers" {
