@@ -102,17 +102,17 @@ as_postgres() {
 	chown postgres "$data"
 	as_postgres "$BIN/initdb" -A trust -D "$data/db" >/dev/null
 	printf "listen_addresses = ''\nunix_socket_directories = '%s'\nautovacuum = off\nfsync = off\n" "$data" >>"$data/db/postgresql.conf"
-	as_postgres "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w start >/dev/null 3>&-
+	# Whether a 1-byte nop can become a jump depends on what is mapped around it: here always the same.
+	as_postgres setarch -R "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w start >/dev/null 3>&-
 	as_postgres "$BIN/createdb" -h "$data" bench
 	as_postgres "$BIN/pgbench" -h "$data" -i -q bench >/dev/null 2>&1
 	pid=$(head -1 "$data/db/postmaster.pid")
 	script="usdt:$BIN/postgres:postgresql:transaction__commit { @commits = count() }
 		usdt:$BIN/postgres:postgresql:query__start { @start[tid] = nsecs; @sql[str(arg0, 15)] = count() }
 		usdt:$BIN/postgres:postgresql:query__done /@start[tid]/ { @pairs = count(); delete(@start[tid]) }"
-	# How many 1-byte nops can be a jump depends on the addresses of the process: 84 to 92 % were seen.
 	sites=$("$NOPAL" doctor -p "$pid" | sed -n 's/^  \([0-9]*\) of \([0-9]*\) sites.*/\1 \2/p' | head -1)
 	echo "$sites"
-	[ "$((100 * ${sites% *}))" -ge "$((75 * ${sites#* }))" ]
+	[ "$((100 * ${sites% *}))" -ge "$((85 * ${sites#* }))" ]
 	# As the postgres user, who may debug the server; and by the kernel, at once.
 	chmod 755 "$data"
 	# Not through a function: that would run in a shell of its own, which signals do not end.
