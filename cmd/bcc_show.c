@@ -9,6 +9,7 @@
 
 #include "bcc.h"
 #include "command.h"
+#include "options.h"
 
 /* ---- histograms */
 
@@ -84,11 +85,11 @@ const struct tally_row **bcc_sorted(const struct tally *tally, size_t *count)
 
 /* ---- the lines around results */
 
-void bcc_show_tracing(struct nopal_trace *t, char **words, int count, FILE *out)
+void bcc_show_tracing(const struct bcc_run *r, unsigned functions, FILE *out)
 {
-	fprintf(out, "Tracing %u functions for \"", nopal_trace_probe_count(t));
-	for (int i = 0; i < count; i++)
-		fprintf(out, "%s%s", i ? " " : "", words[i]);
+	fprintf(out, "Tracing %u functions for \"", functions);
+	for (int i = 0; i < r->word_count; i++)
+		fprintf(out, "%s%s", i ? " " : "", r->words[i]);
 	fputs("\"... Hit Ctrl-C to end.\n", out);
 }
 
@@ -289,5 +290,31 @@ int bcc_check(struct bcc_run *r, const struct command *c)
 	/* So many times instead of a time, so that the last one is a whole interval. */
 	r->times = (long)((r->run.duration_ns + r->interval - 1) / r->interval);
 	r->run.duration_ns = 0;
+	return code;
+}
+
+bool bcc_parse(struct bcc_run *r, const struct command *c, char **argv, int *code)
+{
+	r->word_count = options_parse(c, argv, r, code);
+	r->words = argv + 1;
+	return r->word_count >= 0;
+}
+
+int bcc_run_words(struct bcc_run *r, const struct command *c, const char *example)
+{
+	struct script_text text;
+	int code = bcc_check(r, c);
+
+	if (!code && !r->word_count)
+		code = usage_error(c, "no function given, such as %s", example);
+	script_text_begin(&text);
+	script_put(&text, "config = { print_maps_on_exit = false }\n");
+	for (int i = 0; i < r->word_count && !code; i++)
+		code = r->write(r, c, r->words[i], &text);
+	if (!script_text_end(&text))
+		code = EXIT_FAILED;
+	else if (!code)
+		code = bcc_run(r, c, &text);
+	script_text_free(&text);
 	return code;
 }

@@ -20,6 +20,8 @@ struct bcc_run {
 	bool show_script;  /* --print-script */
 	bool script_first; /* -v, -D: that, and run it */
 	bool begun;
+	char **words; /* what is not an option */
+	int word_count;
 	bool rest; /* the results are those of an interval that was cut short, after others */
 	/* Print the results of the interval that has ended; nothing if it is such a rest and has
 	 * no events. */
@@ -27,12 +29,20 @@ struct bcc_run {
 	/* Print what comes before all results; NULL: nothing. */
 	void (*begin)(struct bcc_run *r, struct nopal_trace *t, FILE *out);
 	const char *end; /* "Detaching...\n" */
+	/* Write the clause of a word. 0, or an exit code after a message; NULL: the tool writes its
+	 * script itself. */
+	int (*write)(const struct bcc_run *r, const struct command *c, const char *word,
+		     struct script_text *t);
 };
 
 /* Run the script, and call `print` at the end of each interval and of the run. */
 int bcc_run(struct bcc_run *r, const struct command *c, const struct script_text *t);
+/* The command line of a tool that has a clause for each word. False: it is to end with *code. */
+bool bcc_parse(struct bcc_run *r, const struct command *c, char **argv, int *code);
+/* Check the options, write the script and run it; `example` is a word. An exit code. */
+int bcc_run_words(struct bcc_run *r, const struct command *c, const char *example);
 /* "Tracing 3 functions for \"c:mem*\"... Hit Ctrl-C to end." */
-void bcc_show_tracing(struct nopal_trace *t, char **words, int count, FILE *out);
+void bcc_show_tracing(const struct bcc_run *r, unsigned functions, FILE *out);
 /* An empty line, and with -T the time. */
 void bcc_show_time(const struct bcc_run *r, FILE *out);
 /* "[12:34:56]" */

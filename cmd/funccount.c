@@ -8,8 +8,6 @@
 struct funccount {
 	struct bcc_run base; /* first: its options */
 	struct tally tally;
-	char **words;
-	int count;
 };
 
 /* "malloc" of "malloc", "word" of "usdt:/bin/tick:tick:word", "sched:sched_switch" of a tracepoint
@@ -25,9 +23,7 @@ static const char *shown_name(const char *key)
 
 static void begin(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
-	struct funccount *f = (struct funccount *)r;
-
-	bcc_show_tracing(t, f->words, f->count, out);
+	bcc_show_tracing(r, nopal_trace_probe_count(t), out);
 }
 
 static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
@@ -48,42 +44,31 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	free(rows);
 }
 
-static int write_word(struct script_text *t, const struct command *c, const struct funccount *f,
-		      const char *word)
+static int write_word(const struct bcc_run *r, const struct command *c, const char *word,
+		      struct script_text *t)
 {
 	char type;
-	int code = bcc_write_probes(t, c, &f->base, word, &type);
+	int code = bcc_write_probes(t, c, r, word, &type);
 
 	script_put(t, "\n");
 	if (!code)
-		code = scope_write(t, c, &f->base.scope, &f->base.run, NULL);
+		code = scope_write(t, c, &r->scope, &r->run, NULL);
 	script_put(t, "{\n\t@[%s] = count();\n}\n", type && strchr("pr", type) ? "func" : "probe");
 	return code;
 }
 
 static int run_funccount(const struct command *c, char **argv)
 {
-	struct funccount f = {.base = {.print = print, .begin = begin, .end = "Detaching...\n"}};
-	struct script_text text = {.text = NULL};
+	struct funccount f = {.base = {.print = print,
+				       .begin = begin,
+				       .write = write_word,
+				       .end = "Detaching...\n"}};
 	int code;
 
-	f.count = options_parse(c, argv, &f, &code);
-	if (f.count < 0)
+	if (!bcc_parse(&f.base, c, argv, &code))
 		return code;
-	f.words = argv + 1;
-	code = bcc_check(&f.base, c);
-	if (!code && !f.count)
-		code = usage_error(c, "no function given, such as c:malloc");
-	script_text_begin(&text);
-	script_put(&text, "config = { print_maps_on_exit = false }\n");
-	for (int i = 0; i < f.count && !code; i++)
-		code = write_word(&text, c, &f, f.words[i]);
-	if (!script_text_end(&text))
-		code = EXIT_FAILED;
-	else if (!code)
-		code = bcc_run(&f.base, c, &text);
+	code = bcc_run_words(&f.base, c, "c:malloc");
 	tally_free(&f.tally);
-	script_text_free(&text);
 	return code;
 }
 

@@ -12,8 +12,6 @@
 struct funclatency {
 	struct bcc_run base; /* first: its options */
 	struct tally times, totals;
-	char **words;
-	int count;
 	bool by_function; /* -F */
 	bool microseconds, milliseconds;
 	bool has_sections; /* a histogram for each function and process */
@@ -77,13 +75,8 @@ static void print(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 
 static void begin(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 {
-	struct funclatency *f = (struct funclatency *)r;
-
 	/* A function has a start and an end. */
-	fprintf(out, "Tracing %u functions for \"", nopal_trace_probe_count(t) / 2);
-	for (int i = 0; i < f->count; i++)
-		fprintf(out, "%s%s", i ? " " : "", f->words[i]);
-	fputs("\"... Hit Ctrl-C to end.\n", out);
+	bcc_show_tracing(r, nopal_trace_probe_count(t) / 2, out);
 }
 
 static int write_clause(struct script_text *t, const struct command *c, const struct funclatency *f,
@@ -116,9 +109,10 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 	return code;
 }
 
-static int write_word(struct script_text *t, const struct command *c, const struct funclatency *f,
-		      const char *word)
+static int write_word(const struct bcc_run *r, const struct command *c, const char *word,
+		      struct script_text *t)
 {
+	const struct funclatency *f = (const struct funclatency *)r;
 	const char *bare = !strncmp(word, "p:", 2) ? word + 2 : word;
 	long level = f->level ? f->level : DEPTH;
 	int code = write_clause(t, c, f, word, NULL);
@@ -143,31 +137,20 @@ static int write_word(struct script_text *t, const struct command *c, const stru
 
 static int run_funclatency(const struct command *c, char **argv)
 {
-	struct funclatency f = {.base = {.print = print, .begin = begin, .end = "Detaching...\n"}};
-	struct script_text text = {.text = NULL};
+	struct funclatency f = {.base = {.print = print,
+					 .begin = begin,
+					 .write = write_word,
+					 .end = "Detaching...\n"}};
 	int code;
 
-	f.count = options_parse(c, argv, &f, &code);
-	if (f.count < 0)
+	if (!bcc_parse(&f.base, c, argv, &code))
 		return code;
-	f.words = argv + 1;
-	for (int i = 0; i < f.count; i++)
-		f.has_sections |= strchr(f.words[i], ':') && f.base.run.pid_count != 1;
+	for (int i = 0; i < f.base.word_count; i++)
+		f.has_sections |= strchr(f.base.words[i], ':') && f.base.run.pid_count != 1;
 	f.has_sections |= f.by_function;
-	code = bcc_check(&f.base, c);
-	if (!code && !f.count)
-		code = usage_error(c, "no function given, such as c:read");
-	script_text_begin(&text);
-	script_put(&text, "config = { print_maps_on_exit = false }\n");
-	for (int i = 0; i < f.count && !code; i++)
-		code = write_word(&text, c, &f, f.words[i]);
-	if (!script_text_end(&text))
-		code = EXIT_FAILED;
-	else if (!code)
-		code = bcc_run(&f.base, c, &text);
+	code = bcc_run_words(&f.base, c, "c:read");
 	tally_free(&f.times);
 	tally_free(&f.totals);
-	script_text_free(&text);
 	return code;
 }
 

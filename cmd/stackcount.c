@@ -8,8 +8,6 @@
 struct stackcount {
 	struct bcc_run base; /* first: its options */
 	struct tally tally;
-	char **words;
-	int count;
 	bool offsets, addresses; /* -s, -v */
 	bool by_process;	 /* -P */
 	bool only_kernel, only_user;
@@ -153,17 +151,21 @@ static void begin(struct bcc_run *r, struct nopal_trace *t, FILE *out)
 	struct stackcount *s = (struct stackcount *)r;
 
 	if (!s->folded)
-		bcc_show_tracing(t, s->words, s->count, out);
+		bcc_show_tracing(r, nopal_trace_probe_count(t), out);
 }
 
 /* ---- the script */
 
-static int write_word(struct script_text *t, const struct command *c, const struct stackcount *s,
-		      const char *word)
+static int write_word(const struct bcc_run *r, const struct command *c, const char *word,
+		      struct script_text *t)
 {
+	const struct stackcount *s = (const struct stackcount *)r;
 	char type;
 	int code;
 
+	if (s->only_kernel && s->only_user)
+		return usage_error(c, "-K and -U cannot be combined: without them, both stacks are "
+				      "counted");
 	if (strspn(word, "0123456789.") == strlen(word)) /* -d is a time in other commands */
 		return usage_error(c, "'%s' is not a probe: the option for a time is -D", word);
 	code = bcc_write_probes(t, c, &s->base, word, &type);
@@ -178,32 +180,15 @@ static int write_word(struct script_text *t, const struct command *c, const stru
 
 static int run_stackcount(const struct command *c, char **argv)
 {
-	struct stackcount s = {.base = {.print = print, .begin = begin}};
-	struct script_text text = {.text = NULL};
+	struct stackcount s = {.base = {.print = print, .begin = begin, .write = write_word}};
 	int code;
 
-	s.count = options_parse(c, argv, &s, &code);
-	if (s.count < 0)
+	if (!bcc_parse(&s.base, c, argv, &code))
 		return code;
-	s.words = argv + 1;
 	s.base.end = s.folded ? "" : "Detaching...\n";
 	s.base.run.options.frames = NOPAL_FRAMES_BCC_ADDRESS;
-	code = bcc_check(&s.base, c);
-	if (!code && !s.count)
-		code = usage_error(c, "no function given, such as c:malloc");
-	if (!code && s.only_kernel && s.only_user)
-		code = usage_error(c, "-K and -U cannot be combined: without them, both stacks are "
-				      "counted");
-	script_text_begin(&text);
-	script_put(&text, "config = { print_maps_on_exit = false }\n");
-	for (int i = 0; i < s.count && !code; i++)
-		code = write_word(&text, c, &s, s.words[i]);
-	if (!script_text_end(&text))
-		code = EXIT_FAILED;
-	else if (!code)
-		code = bcc_run(&s.base, c, &text);
+	code = bcc_run_words(&s.base, c, "c:malloc");
 	tally_free(&s.tally);
-	script_text_free(&text);
 	return code;
 }
 
