@@ -1,42 +1,16 @@
 /* Local time as text. */
 #include "report/moment.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 #define NSEC_PER_SEC INT64_C(1000000000)
 
 /* No conversion of strftime writes more than this in any locale we know. */
 #define MOMENT_MOST 256
 
-static int64_t read_clock(clockid_t id)
-{
-	struct timespec t = {0, 0};
-
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
 int64_t moment_now(void)
 {
-	return read_clock(CLOCK_REALTIME);
-}
-
-int64_t moment_wall_offset(void)
-{
-	/* The smallest of a few pairs: a preemption between the two clocks would shift it. */
-	int64_t best = 0, best_gap = INT64_MAX;
-
-	for (int i = 0; i < 5; i++) {
-		int64_t before = read_clock(CLOCK_MONOTONIC);
-		int64_t wall = read_clock(CLOCK_REALTIME);
-		int64_t gap = read_clock(CLOCK_MONOTONIC) - before;
-
-		if (gap >= best_gap)
-			continue;
-		best_gap = gap;
-		best = wall - before - gap / 2;
-	}
-	return best;
+	return clock_read(CLOCK_REALTIME);
 }
 
 /* Length of the conversion at the start of `s`: '%', flags, width, E or O, letter. 0: none. */

@@ -7,7 +7,5 @@
 /* strftime(3) of the local time, with %f for six digits of microseconds. `nsecs` since 1970. */
 void moment_format(struct str format, int64_t nsecs, struct buf *out);
 int64_t moment_now(void);
-/* What to add to a CLOCK_MONOTONIC time to get the time of day. */
-int64_t moment_wall_offset(void);
 
 #endif

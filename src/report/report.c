@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "report/inside.h"
 #include "report/moment.h"
@@ -54,7 +55,7 @@ int report_new(const struct program *p, const struct report_options *options,
 		.symbols = symbols,
 		.langs = options->langs,
 		.trunc_trailer = options->trunc_trailer,
-		.wall_offset = moment_wall_offset(),
+		.wall_offset = clock_wall_offset(),
 	};
 	r->raw.is_structured = options->structured;
 	r->raw.is_folded = options->folded;

@@ -5,8 +5,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "script/parse.h"
 
 /* ---- The machine as a script_source: the calls of the find module ---- */
@@ -228,17 +228,6 @@ static int fill(struct script *s, struct diag *d)
 	return err;
 }
 
-/* What the time of day is ahead of the clock that probes read. */
-static int64_t wall_offset(void)
-{
-	struct timespec wall, since_boot;
-
-	clock_gettime(CLOCK_MONOTONIC, &since_boot);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	return (int64_t)(wall.tv_sec - since_boot.tv_sec) * 1000000000 + wall.tv_nsec -
-	       since_boot.tv_nsec;
-}
-
 int script_parse(struct str text, const struct script_options *options, struct script **out,
 		 struct diag *d)
 {
@@ -249,7 +238,7 @@ int script_parse(struct str text, const struct script_options *options, struct s
 		return -ENOMEM;
 	s->text = text;
 	s->options = *options;
-	s->wall_offset = wall_offset();
+	s->wall_offset = clock_wall_offset();
 	s->path = arena_str(&s->arena, options->path);
 	err = s->path.ptr ? fill(s, d) : -ENOMEM;
 	if (err) {

@@ -1,0 +1,12 @@
+/* The clocks of the machine, in nanoseconds. */
+#ifndef NOPAL_BASE_CLOCK_H
+#define NOPAL_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+int64_t clock_read(clockid_t id);
+/* What to add to a CLOCK_MONOTONIC time to get the time of day. */
+int64_t clock_wall_offset(void);
+
+#endif
