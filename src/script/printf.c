@@ -80,6 +80,26 @@ static void check_value(struct check *c, const struct piece *p, struct expr *a)
 		diag_hint(c->d, "%%f prints it, %%d prints its integer part");
 }
 
+/* What a byte of a format is to who looks for stars. */
+enum format_byte { BYTE_TEXT, BYTE_STAR, BYTE_LAST };
+
+/* Byte `i`. `inside`: a conversion has begun and goes on; false before the first byte. */
+static enum format_byte look_at_byte(struct str format, size_t i, bool *inside)
+{
+	char ch = format.ptr[i];
+
+	if (!*inside) {
+		*inside = ch == '%';
+		return BYTE_TEXT;
+	}
+	if (ch == '*')
+		return BYTE_STAR;
+	if (!piece_is_conversion(ch) && strchr("-+ #0'.123456789hljzt", ch))
+		return BYTE_TEXT;
+	*inside = false;
+	return ch == '%' && format.ptr[i - 1] == '%' ? BYTE_TEXT : BYTE_LAST;
+}
+
 /* The conversions of a format, and the stars in them. */
 static unsigned count_conversions(struct str format, unsigned *stars)
 {
@@ -88,20 +108,21 @@ static unsigned count_conversions(struct str format, unsigned *stars)
 
 	*stars = 0;
 	for (size_t i = 0; i < format.len; i++) {
-		char ch = format.ptr[i];
+		enum format_byte byte = look_at_byte(format, i, &inside);
 
-		if (!inside && ch == '%' && i + 1 < format.len && format.ptr[i + 1] == '%')
-			i++;
-		else if (!inside)
-			inside = ch == '%';
-		else if (ch == '*')
-			++*stars;
-		else if (piece_is_conversion(ch) || !strchr("-+ #0'.123456789hljzt", ch)) {
-			count++;
-			inside = false;
-		}
+		*stars += byte == BYTE_STAR;
+		count += byte == BYTE_LAST;
 	}
 	return count;
+}
+
+/* The value of a star becomes a part of the format. */
+static void take_width(struct check *c, const struct expr *width, struct buf *format)
+{
+	if (!width->is_const || !expr_is_int(width))
+		check_error(c, width, "bad-format-arg",
+			    "the width of '*' must be a constant integer");
+	buf_s64(format, (int64_t)width->value);
 }
 
 /* A star is a width that comes before the value, as in C: a constant, which is part of the format
@@ -118,27 +139,14 @@ static void settle_stars(struct check *c, struct expr *e)
 		return;
 	args[0] = e->args[0];
 	for (size_t i = 0; i < format.len; i++) {
-		char ch = format.ptr[i];
+		enum format_byte byte = look_at_byte(format, i, &inside);
 
-		if (!inside || ch != '*')
-			buf_char(&text, ch);
-		if (!inside && ch == '%' && i + 1 < format.len && format.ptr[i + 1] == '%') {
-			buf_char(&text, format.ptr[++i]);
-		} else if (!inside) {
-			inside = ch == '%';
-		} else if (ch == '*' && have_values) {
-			const struct expr *width = e->args[next++];
-
-			if (!width->is_const || !expr_is_int(width))
-				check_error(c, width, "bad-format-arg",
-					    "the width of '*' must be a constant integer");
-			buf_s64(&text, (int64_t)width->value);
-		} else if (ch != '*' &&
-			   (piece_is_conversion(ch) || !strchr("-+ #0'.123456789hljzt", ch))) {
-			inside = false;
-			if (next < e->arg_count)
-				args[kept++] = e->args[next++];
-		}
+		if (byte != BYTE_STAR)
+			buf_char(&text, format.ptr[i]);
+		else if (have_values)
+			take_width(c, e->args[next++], &text);
+		if (byte == BYTE_LAST && next < e->arg_count)
+			args[kept++] = e->args[next++];
 	}
 	if (!c->err) {
 		e->args[0]->text = arena_str(&c->s->arena, buf_as_str(&text));
@@ -300,24 +308,16 @@ static void add_place(struct lower *l, const struct expr *e, const char *level,
 		call);
 }
 
-static void lower_errorf(struct lower *l, const struct expr *e, uint16_t out)
+/* errorf, warnf: e->function->number is the kind of record */
+static void lower_message(struct lower *l, const struct expr *e, uint16_t out)
 {
+	enum format_kind kind = (enum format_kind)e->function->number;
 	struct printf_call call = {.count = 0};
 
 	(void)out;
-	add_place(l, e, "ERROR", &call);
+	add_place(l, e, kind == FORMAT_WARNING ? "WARNING" : "ERROR", &call);
 	add_format(l, e, &call);
-	emit_call(l, FORMAT_MESSAGE, &call);
-}
-
-static void lower_warnf(struct lower *l, const struct expr *e, uint16_t out)
-{
-	struct printf_call call = {.count = 0};
-
-	(void)out;
-	add_place(l, e, "WARNING", &call);
-	add_format(l, e, &call);
-	emit_call(l, FORMAT_WARNING, &call);
+	emit_call(l, kind, &call);
 }
 
 /* assert(condition, "message"): unless it holds, the message and the end of the run, status 1 */
@@ -352,9 +352,9 @@ const struct function printf_rows[] = {
 	  "print a file", "cat(\"/proc/%d/maps\", pid);" },
 	{ "system", "f*", GROUP_STATEMENT, NEED_DATA | NEED_UNSAFE, 0, NO_RESULT, check_printf, lower_printf, FORMAT_SYSTEM,
 	  "run a shell command (needs --unsafe)", "system(\"ps -p %d\", pid);" },
-	{ "errorf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_errorf, 0,
+	{ "errorf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_message, FORMAT_MESSAGE,
 	  "printf an error to standard error", "errorf(\"bad size: %d\", arg0);" },
-	{ "warnf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_warnf, 0,
+	{ "warnf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_message, FORMAT_WARNING,
 	  "printf a warning to standard error", "warnf(\"large: %d\", arg0);" },
 	{ "debugf", "f*", GROUP_STATEMENT, NEED_DATA, 0, NO_RESULT, check_printf, lower_printf, FORMAT_DEBUG,
 	  "printf to the kernel's trace_pipe", "debugf(\"arg0: %d\\n\", arg0);" },
