@@ -51,14 +51,14 @@ int params_take(struct script *s)
 
 void parse_note_option(struct parser *p, const struct expr *e)
 {
-	struct declared_option *o;
+	struct declared_option **last, *o;
 
 	if (p->err || !p->tree || !e->arg_count || e->args[0]->kind != EXPR_STRING)
 		return;
-	for (o = p->tree->declared; o; o = o->next)
-		if (str_eq(o->name, e->args[0]->text))
+	for (last = &p->tree->declared; *last; last = &(*last)->next)
+		if (str_eq((*last)->name, e->args[0]->text))
 			return;
-	o = arena_new(p->arena, struct declared_option);
+	o = *last = arena_new(p->arena, struct declared_option);
 	if (!o) {
 		parse_fail(p, -ENOMEM);
 		return;
@@ -66,8 +66,6 @@ void parse_note_option(struct parser *p, const struct expr *e)
 	o->name = e->args[0]->text;
 	if (e->arg_count > 2 && e->args[2]->kind == EXPR_STRING)
 		o->about = e->args[2]->text;
-	o->next = p->tree->declared;
-	p->tree->declared = o;
 }
 
 static bool is_declared(const struct script *s, struct str name)
@@ -78,24 +76,19 @@ static bool is_declared(const struct script *s, struct str name)
 	return false;
 }
 
-/* "its options are --limit, --all", in the order of the script */
+/* "its options are --limit, --all" */
 static void list_options(const struct script *s, struct diag *d)
 {
-	struct buf list = BUF_INIT, all = BUF_INIT;
+	struct buf list = BUF_INIT;
 
-	for (const struct declared_option *o = s->tree.declared; o; o = o->next) {
-		buf_clear(&all);
-		buf_printf(&all, "--%.*s%s%.*s%s%.*s", STR_FMT(o->name), o->about.len ? " (" : "",
-			   STR_FMT(o->about), o->about.len ? ")" : "", STR_FMT(buf_as_str(&list)));
-		buf_clear(&list);
-		buf_printf(&list, ", %.*s", STR_FMT(buf_as_str(&all)));
-	}
+	for (const struct declared_option *o = s->tree.declared; o; o = o->next)
+		buf_printf(&list, "%s--%.*s%s%.*s%s", list.len ? ", " : "", STR_FMT(o->name),
+			   o->about.len ? " (" : "", STR_FMT(o->about), o->about.len ? ")" : "");
 	if (list.len)
-		diag_hint(d, "its options are %.*s", (int)list.len - 2, list.ptr + 2);
+		diag_hint(d, "its options are %.*s", STR_FMT(buf_as_str(&list)));
 	else
 		diag_hint(d, "a script declares options with getopt(\"name\")");
 	buf_free(&list);
-	buf_free(&all);
 }
 
 int params_check(const struct script *s, struct diag *d)

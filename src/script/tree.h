@@ -215,7 +215,7 @@ struct map_size {
 	struct map_size *next;
 };
 
-/* getopt("name", default, "about"), the last one first */
+/* getopt("name", default, "about") */
 struct declared_option {
 	struct str name, about;
 	struct declared_option *next;
