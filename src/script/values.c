@@ -260,6 +260,18 @@ bool is_lang_stack(const struct expr *e)
 	       str_eq_text(e->args[0]->text, "lang");
 }
 
+static uint64_t stack_depth(struct check *c, const struct expr *e)
+{
+	if (!expr_is_int(e) || !e->is_const || e->value < 1 || e->value > 1023)
+		check_error(c, e, "wrong-arg-type", "the depth of a stack must be from 1 to 1023");
+	return e->value;
+}
+
+static struct shape script_stack(uint64_t depth)
+{
+	return shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
+}
+
 /* ustack, ustack(depth), ustack(perf), ustack(perf, depth) */
 static void check_stack(struct check *c, struct expr *e)
 {
@@ -279,14 +291,10 @@ static void check_stack(struct check *c, struct expr *e)
 		if (is_mode)
 			continue;
 		check_expr(c, a);
-		if (!expr_is_int(a) || !a->is_const || a->value < 1 || a->value > 1023)
-			check_error(c, a, "wrong-arg-type",
-				    "the depth of a stack must be from 1 to 1023");
-		depth = a->value;
+		depth = stack_depth(c, a);
 	}
 	if (is_lang_stack(e))
-		e->shape =
-			shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
+		e->shape = script_stack(depth);
 	else
 		e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number,
 						  .size = (uint32_t)depth * 8,
@@ -304,15 +312,8 @@ static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 /* langstack, pystack(depth): e->function->number is the language */
 static void check_script_stack(struct check *c, struct expr *e)
 {
-	uint64_t depth = c->s->options.ustack_depth;
-
-	if (e->arg_count) {
-		depth = e->args[0]->value;
-		if (depth < 1 || depth > 1023)
-			check_error(c, e->args[0], "wrong-arg-type",
-				    "the depth of a stack must be from 1 to 1023");
-	}
-	e->shape = shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
+	e->shape = script_stack(e->arg_count ? stack_depth(c, e->args[0])
+					     : c->s->options.ustack_depth);
 }
 
 static void lower_script_stack(struct lower *l, const struct expr *e, uint16_t out)
