@@ -24,7 +24,7 @@ struct image_watch {
 	struct cpu_ring rings[];
 };
 
-static int open_ring(int cpu, bool at_once, size_t page, struct cpu_ring *out)
+static int open_ring(int cpu, size_t page, struct cpu_ring *out)
 {
 	/* Only samples count as events for wakeup_events; what comes here wakes by its bytes. */
 	struct perf_event_attr attr = {
@@ -39,7 +39,7 @@ static int open_ring(int cpu, bool at_once, size_t page, struct cpu_ring *out)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = at_once ? 1 : 0, /* 0: when the ring is half full */
+		.wakeup_watermark = 1, /* with each event; 0: when the ring is half full */
 	};
 	int err = 0;
 
@@ -55,7 +55,7 @@ static int open_ring(int cpu, bool at_once, size_t page, struct cpu_ring *out)
 	return err;
 }
 
-int image_watch_open(bool at_once, struct image_watch **out, struct diag *d)
+int image_watch_open(struct image_watch **out, struct diag *d)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct image_watch *w = calloc(1, sizeof(*w) + (size_t)cpus * sizeof(w->rings[0]));
@@ -68,7 +68,7 @@ int image_watch_open(bool at_once, struct image_watch **out, struct diag *d)
 	if (w)
 		w->page = (size_t)sysconf(_SC_PAGESIZE);
 	for (int cpu = 0; !err && cpu < cpus; cpu++) {
-		err = open_ring(cpu, at_once, w->page, &w->rings[w->count]);
+		err = open_ring(cpu, w->page, &w->rings[w->count]);
 		if (err == -ENODEV) /* the CPU is offline */
 			err = 0;
 		else if (!err)

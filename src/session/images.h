@@ -44,9 +44,8 @@ uint64_t news_read(struct news_ring *rings, unsigned count, image_event_fn *fn, 
 
 struct image_watch;
 
-/* `at_once`: its descriptors become readable with each event, else when there are many. -EACCES or
- * -EPERM without the privilege. */
-int image_watch_open(bool at_once, struct image_watch **out, struct diag *d);
+/* Its descriptors become readable with each event. -EACCES or -EPERM without the privilege. */
+int image_watch_open(struct image_watch **out, struct diag *d);
 void image_watch_close(struct image_watch *w); /* NULL is fine */
 /* Hand over all events that have come, in the order of time. Returns how many were lost (the rings
  * were full): when some were, look again at all. */

@@ -233,7 +233,7 @@ void session_open_watch(struct nopal_trace *t, struct diag *d)
 
 	if (!t->facts.uses_stacks && !t->facts.uses_langs && !t->facts.needs_images)
 		return;
-	err = image_watch_open(true, &t->watch, NULL);
+	err = image_watch_open(&t->watch, NULL);
 	t->polls_maps = err && t->facts.needs_images && has_native(&t->engines);
 	if (err && t->facts.needs_images && !t->polls_maps)
 		diag_warn(d, "watch-failed", "cannot watch for images that are mapped later: %s",

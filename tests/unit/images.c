@@ -69,7 +69,7 @@ static struct image_watch *open_watch(void)
 {
 	struct image_watch *w;
 
-	if (image_watch_open(true, &w, NULL)) {
+	if (image_watch_open(&w, NULL)) {
 		print_message("needs perf events of all processes\n");
 		skip();
 	}
