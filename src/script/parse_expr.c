@@ -264,11 +264,14 @@ static struct expr *parse_if_value(struct parser *p)
 /* Is this a name and then "=", as in a record? The name of a value is more likely compared. */
 static bool at_record(const struct parser *p)
 {
-	struct parser look = *p;
+	struct parser look;
 
+	if (!parse_is(p, TOKEN_WORD) || parse_is_value(p->token.text))
+		return false;
+	look = *p;
 	look.d = look.lexer.d = NULL;
-	return parse_is(p, TOKEN_WORD) && !parse_is_value(p->token.text) &&
-	       parse_take(&look, TOKEN_WORD) && parse_is(&look, TOKEN_ASSIGN);
+	parse_advance(&look);
+	return parse_is(&look, TOKEN_ASSIGN);
 }
 
 static void note_part(struct parser *p, struct buf *names)

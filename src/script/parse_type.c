@@ -53,12 +53,13 @@ static bool at_unknown_type(const struct parser *p)
  * ahead without messages, of which neither leaves a macro or enters one. */
 const struct ctype *parse_cast_type(struct parser *p)
 {
-	struct parser look = *p;
 	const struct ctype *type;
+	struct parser look;
 
-	look.d = look.lexer.d = NULL;
 	if (!parse_is(p, TOKEN_LPAREN))
 		return NULL;
+	look = *p;
+	look.d = look.lexer.d = NULL;
 	parse_advance(&look);
 	if (look.expansion_count != p->expansion_count ||
 	    (!at_type(&look) && !at_unknown_type(&look)))
