@@ -13,11 +13,6 @@ static int compare_down(const void *a, const void *b)
 	return order ? order : table_compare_keys(a, b);
 }
 
-static bool is_stack(const struct type *t)
-{
-	return type_is_stack(t);
-}
-
 /* The parts of a key, or their types: several of a tuple, one of anything else. */
 static unsigned part_count(const struct type *key)
 {
@@ -32,7 +27,7 @@ static const struct type *part_type(const struct type *key, unsigned i)
 static bool has_stack(const struct type *key)
 {
 	for (unsigned i = 0; i < part_count(key); i++)
-		if (is_stack(part_type(key, i)))
+		if (type_is_stack(part_type(key, i)))
 			return true;
 	return false;
 }
@@ -107,7 +102,7 @@ static void add_key_columns(struct drawing *d)
 	for (unsigned i = 0; i < part_count(&d->t->map->key); i++) {
 		struct str title = table_next_title(&rest);
 
-		if (!is_stack(part_type(&d->t->map->key, i)))
+		if (!type_is_stack(part_type(&d->t->map->key, i)))
 			add_column(d, title, false);
 	}
 }
@@ -188,9 +183,9 @@ static void each_part(const struct map_table *t, const struct value *key, bool s
 	if (key->type->kind == TYPE_TUPLE) {
 		elements_open(key, &e);
 		while (elements_next(&e, &part))
-			if (is_stack(part.type) == stacks)
+			if (type_is_stack(part.type) == stacks)
 				fn(t, &part, arg);
-	} else if (key->type->kind != TYPE_NONE && is_stack(key->type) == stacks) {
+	} else if (key->type->kind != TYPE_NONE && type_is_stack(key->type) == stacks) {
 		fn(t, key, arg);
 	}
 }

@@ -5,10 +5,9 @@
 
 #include "script/inside.h"
 
+/* The row has its type, RESULT_BOOL. */
 static void set_bool(struct expr *e, bool value)
 {
-	e->shape.type = type_int(1, false);
-	e->shape.type.show = SHOW_BOOL;
 	e->is_const = true;
 	e->value = value;
 }

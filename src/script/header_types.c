@@ -3,6 +3,7 @@
  * headers of which the kernel describes the types. */
 #include <errno.h>
 
+#include "base/array.h"
 #include "headers/headers.h"
 #include "script/inside.h"
 
@@ -110,7 +111,7 @@ bool header_constant(struct script *s, struct str name, const struct ctype **typ
 	*type = NULL;
 	if (!s->tree.includes.len)
 		return false;
-	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
+	for (size_t i = 0; i < COUNT(common); i++) {
 		if (!str_eq_text(name, common[i].name))
 			continue;
 		*value = common[i].value;

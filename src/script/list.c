@@ -431,12 +431,14 @@ static int list_any_type(struct lister *l, const struct script_options *options,
 
 static bool is_any_type(struct str pattern)
 {
-	struct str rest = pattern, type = str_cut(&rest, ':');
+	struct str rest = pattern, name = str_cut(&rest, ':');
+	enum probe_type type;
 
-	return str_has_wildcard(type) ||
-	       (!rest.len && !str_eq(type, STR("")) && str_index(pattern, ':') < 0 &&
-		!str_eq_text(type, "BEGIN") && !str_eq_text(type, "END") &&
-		!str_eq_text(type, "begin") && !str_eq_text(type, "end"));
+	if (str_has_wildcard(name))
+		return true;
+	if (!name.len || str_index(pattern, ':') >= 0)
+		return false;
+	return !probe_type_find(name, &type) || (type != PROBE_BEGIN && type != PROBE_END);
 }
 
 /* The text up to the next comma outside of quotes. */

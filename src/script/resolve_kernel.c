@@ -198,7 +198,7 @@ int resolve_iter(struct search *q)
 		return 0;
 	if (source->type)
 		err = source->type(source->self, NULL, CTYPE_STRUCT,
-				   arena_printf(a, "bpf_iter__%.*s", STR_FMT(name)), &context,
+				   arena_printf(a, ITER_CONTEXT "%.*s", STR_FMT(name)), &context,
 				   q->d);
 	if (!err)
 		err = source->kernel_id(source->self, CTYPE_FUNCTION,
