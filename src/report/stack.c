@@ -301,7 +301,7 @@ void stack_lines(const struct renderer *r, const struct value *v, struct buf *ou
 {
 	struct buf text = BUF_INIT;
 
-	stack_text(r, v, INDENT_VALUE, &text);
+	render_text(r, v, INDENT_VALUE, &text);
 	if (text.len && text.ptr[0] == '\n')
 		buf_add(out, text.ptr + 1, text.len - 1);
 	else

@@ -11,7 +11,8 @@ struct symbols_frame;
 /* "main+0x12 [prog]" */
 void stack_bcc_frame(const struct renderer *r, const struct symbols_frame *f, bool is_kernel,
 		     struct buf *out);
-/* The same for people: without the empty lines that bpftrace has around a stack. */
+/* A stack of any kind, a script's too, for people: without the empty lines that bpftrace has around
+ * it. */
 void stack_lines(const struct renderer *r, const struct value *v, struct buf *out);
 /* [{"module": "/bin/x", "function": "main", "offset": 18}, ...]; the reason of a cut is a frame
  * with the key "cut". */

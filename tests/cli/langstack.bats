@@ -171,6 +171,14 @@ END
 	grep -q 'main::a (-e:1).*main (-e:1)' got || { cat got; false; }
 }
 
+@test "a table for people has the names of a script's stack below its row" {
+	need_program perl
+	timeout 60 "$NOPAL" count -k 'plstack(4)' -c "perl -e 'sub a { my \$x = getppid(); } a() for 1..3'" \
+		"uprobe:$libc:getppid" 2>messages | sed 's/^ *//' >got
+	printf '%s\n' 'COUNT    SHARE' '3  100.0 %' 'main::a (-e:1)' 'main (-e:1)' >want
+	diff want got || { cat messages; false; }
+}
+
 @test "the same stack of four processes, and three calls of one line, are one key" {
 	need_program /usr/bin/python3
 	timeout 60 "$NOPAL" -q -f folded -e "uprobe:$libc:getppid { @[pystack] = count(); @n[pystack]++; @last[pystack] = 1; }" \
