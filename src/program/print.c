@@ -136,9 +136,9 @@ static void print_attach(const struct attach *a, struct buf *out)
 		print_text(a->function, out);
 		buf_printf(out, "+0x%llx", (unsigned long long)a->offset);
 		break;
-	case ATTACH_RAW:
 	case ATTACH_INTERVAL:
 	case ATTACH_PROFILE: buf_printf(out, " %llu", (unsigned long long)a->period); break;
+	case ATTACH_RAW:
 	case ATTACH_TRACEPOINT:
 		buf_char(out, ' ');
 		print_text(a->tracepoint, out);
