@@ -9,12 +9,8 @@
 /* The rest of the line, without a comment at its end; the lexer is then at the newline. */
 static struct str take_line(struct lexer *l)
 {
-	size_t start = l->at;
-	struct str line;
+	struct str line = lex_line(l);
 
-	while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
-		l->at++;
-	line = str_of(l->text.ptr + start, l->at - start);
 	for (size_t i = 0; i + 1 < line.len; i++)
 		if (line.ptr[i] == '/' && line.ptr[i + 1] == '/')
 			line.len = i;

@@ -678,8 +678,7 @@ int script_format(const struct script *s, struct buf *out)
 	size_t at = 0;
 
 	if (str_starts(s->text, STR("#!"))) {
-		while (at < s->text.len && s->text.ptr[at] != '\n')
-			at++;
+		at = line_end(&f, 0, s->text.len);
 		buf_str(out, trim_end(str_of(s->text.ptr, at)));
 	}
 	for (const struct tree_clause *c = s->tree.clauses; c && !f.err; c = c->next) {

@@ -43,12 +43,6 @@ static bool skip_braces(struct lexer *l, struct token *t)
 	return true;
 }
 
-static void skip_line(struct lexer *l)
-{
-	while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
-		l->at++;
-}
-
 /* The next import of a text, before its probes: its word and its path. */
 static bool next_import(struct lexer *l, struct token *word, struct token *path)
 {
@@ -59,7 +53,7 @@ static bool next_import(struct lexer *l, struct token *word, struct token *path)
 		if (lex_blank(l) || l->at >= l->text.len)
 			return false;
 		if (l->text.ptr[l->at] == '#') {
-			skip_line(l);
+			lex_line(l);
 			continue;
 		}
 		if (lex_token(l, &t))
@@ -188,7 +182,7 @@ static void read_imports(struct imports *i, unsigned part)
 		return;
 	}
 	if (str_starts(l.text, STR("#!")))
-		skip_line(&l);
+		lex_line(&l);
 	while (!i->err && next_import(&l, &word, &path)) {
 		struct span at = {l.path, copy, path.mark.at, path.mark.len, 0};
 

@@ -96,6 +96,15 @@ static int skip_comment(struct lexer *l)
 			     "unterminated comment");
 }
 
+struct str lex_line(struct lexer *l)
+{
+	size_t start = l->at;
+
+	while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
+		l->at++;
+	return str_of(l->text.ptr + start, l->at - start);
+}
+
 int lex_blank(struct lexer *l)
 {
 	for (;;) {
@@ -107,8 +116,7 @@ int lex_blank(struct lexer *l)
 			if (skip_comment(l))
 				return -EINVAL;
 		} else if (c == '/' && peek(l, 1) == '/') {
-			while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
-				l->at++;
+			lex_line(l);
 		} else {
 			return 0;
 		}

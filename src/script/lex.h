@@ -87,6 +87,8 @@ struct lexer {
 
 /* Skip blanks and comments. -EINVAL for a comment without an end. */
 int lex_blank(struct lexer *l);
+/* The rest of the line, at whose end the lexer is then. */
+struct str lex_line(struct lexer *l);
 /* The next token. -EINVAL with a message, -ENOMEM. */
 int lex_token(struct lexer *l, struct token *out);
 /* A number with C prefix, exponent, digit separators and time unit; the whole of `s`. -EINVAL. */

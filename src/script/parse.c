@@ -652,8 +652,7 @@ static void parse_part(struct parser *p, struct tree *out, bool is_script)
 		last = &(*last)->next;
 	first = last;
 	if (str_starts(str_of(l->text.ptr + l->at, l->text.len - l->at), STR("#!")))
-		while (l->at < l->text.len && l->text.ptr[l->at] != '\n')
-			l->at++;
+		lex_line(l);
 	for (parse_blank(p); !p->err && l->at < l->text.len; parse_blank(p)) {
 		struct token t = first_token(p);
 
