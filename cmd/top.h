@@ -11,6 +11,7 @@
 #define TOP_HISTORY 200 /* intervals that are remembered */
 #define TOP_FILTER  64	/* bytes of a filter, with its NUL */
 
+/* ORDER: top.c leaves out TOP_BY_P99 without histograms; the words in top_view.c. */
 enum top_order { TOP_BY_RATE, TOP_BY_TOTAL, TOP_BY_NAME, TOP_BY_P99, TOP_ORDERS };
 
 /* A map that is watched. */

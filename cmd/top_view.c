@@ -316,7 +316,8 @@ static void print_heat(const struct top *top, const struct nopal_look *look, uns
 void top_print(const struct top *top, const struct nopal_look *look, unsigned lines, unsigned heat,
 	       FILE *out)
 {
-	static const char *const orders[] = {"rate", "total", "name", "p99"}; /* ORDER */
+	/* ORDER: enum top_order */
+	static const char *const orders[] = {"rate", "total", "name", "p99"};
 	struct shown_row *rows;
 	uint64_t events = 0;
 	size_t count;

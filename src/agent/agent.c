@@ -7,7 +7,7 @@
  *
  * It uses no libc, so that it can be loaded into programs of any, and nothing of the program: it
  * opens a socket and closes it again. If the tracer is gone, or does not answer within a second,
- *the program goes on. The linker marks it INITFIRST: it runs before all other initialisers. */
+ * the program goes on. The linker marks it INITFIRST: it runs before all other initialisers. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 
+/* ORDER: enum language of program.h has the first five. */
 enum lang_kind {
 	LANG_NONE,
 	LANG_PYTHON,

@@ -32,7 +32,7 @@ enum type_kind {
 	TYPE_KSTACK,
 	TYPE_LSTACK,  /* stack of a script, of at most `size` / 16 frames */
 	TYPE_DISPLAY, /* words that are shown as `display` says                                   */
-/* What only a map's value can be: see aggregates.h. */
+/* What only a map's value can be: see aggregates.h. ORDER: type_is_aggregate() */
 #define AGGREGATE(kind, ...) TYPE_##kind,
 #include "program/aggregates.h"
 #undef AGGREGATE

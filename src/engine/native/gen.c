@@ -557,6 +557,7 @@ static bool is_compare_branch(const struct gen *g, uint32_t at)
 {
 	const struct insn *in = &g->clause->code[at], *next = in + 1;
 
+	/* ORDER: ops.h */
 	return in->op >= OP_EQ && in->op <= OP_SLE && at + 1 < g->clause->insn_count &&
 	       (next->op == OP_JUMP_IF || next->op == OP_JUMP_NOT) && next->a == in->d &&
 	       !g->is_target[at + 1] && at + 1 != g->body && at + 1 != g->guard &&

@@ -105,7 +105,7 @@ static bool calls(const struct gen *g, const struct insn *in)
 	case OP_EMIT:
 	case OP_AGGREGATE: return !native_is_inline(g, in);
 	/* A frame on the stack is a part of the body, too. */
-	default: return in->op > OP_BUILTIN;
+	default: return in->op > OP_BUILTIN; /* ORDER: ops.h */
 	}
 }
 
@@ -115,7 +115,7 @@ static bool has_effect(const struct gen *g, const struct insn *in)
 	const struct operand *o = in->op == OP_ARG ? &g->attach->args[in->imm].operand : NULL;
 	struct asm_mem m;
 
-	return in->op > OP_BUILTIN || divides(in) ||
+	return in->op > OP_BUILTIN || divides(in) || /* ORDER: ops.h */
 	       (o && o->kind == OPERAND_MEM && !native_is_sure(g, o, &m));
 }
 
