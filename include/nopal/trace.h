@@ -112,7 +112,7 @@ int nopal_trace_open(const char *script, const struct nopal_trace_options *optio
 /* Only compile, as far as is needed, and pass the text of the dump to options->output. */
 int nopal_trace_dump(const char *script, const struct nopal_trace_options *options,
 		     enum nopal_dump what, struct nopal_diag *d);
-/* Pass the script to options->output, laid out anew: one statement a line, indented, with its
+/* Pass the formatted script to options->output: one statement a line, indented, with its
  * comments. It needs no privilege, and compiles to the same program. */
 int nopal_trace_format(const char *script, const struct nopal_trace_options *options,
 		       struct nopal_diag *d);
@@ -130,8 +130,8 @@ void nopal_trace_stop(struct nopal_trace *t);
 int nopal_trace_finish(struct nopal_trace *t, struct nopal_diag *d);
 /* Print all maps now. */
 int nopal_trace_print_maps(struct nopal_trace *t);
-/* What SIGUSR1 is for: run the clauses of self:signal:SIGUSR1, or, when the script has none, print
- * all maps. */
+/* What nopal does on SIGUSR1: run the clauses of self:signal:SIGUSR1, or, if the script has none,
+ * print all maps. */
 int nopal_trace_signal(struct nopal_trace *t, struct nopal_diag *d);
 int nopal_trace_exit_code(const struct nopal_trace *t); /* the argument of exit(), or 0 */
 /* After the run: the exit code of `command`, or 128 + N if signal N killed it; -1: there was no
@@ -169,7 +169,7 @@ int nopal_trace_map(struct nopal_trace *t, const char *name, nopal_map_fn *fn, v
 const char *nopal_trace_map_name(const struct nopal_trace *t, unsigned index);
 
 /* Compile a script, attach and run nothing: call `fn` with the name of each probe that would be
- * attached, and its number of sites. It needs no privilege but to read the files. */
+ * attached, and its number of sites. Needs no privilege except to read the files. */
 typedef int nopal_check_fn(void *arg, const char *probe, unsigned sites);
 int nopal_trace_check(const char *script, const struct nopal_trace_options *options,
 		      nopal_check_fn *fn, void *arg, struct nopal_diag *d);
