@@ -220,7 +220,7 @@ static int run_argdist(const struct command *c, char **argv)
 static const struct option options[] = {
 	{"-C", "--count",       "SPEC",  take_count_spec,     0,                   "count the values of SPEC: TYPE:LIBRARY:NAME(SIGNATURE)[:TYPES:EXPRESSIONS[:CONDITION]][#LABEL]"},
 	{"-H", "--histogram",   "SPEC",  take_histogram_spec, 0,                   "show a histogram of the value of SPEC"},
-	{"-i", "--interval",    "TIME",  take_duration,  BCC_AT(interval),         "print each TIME (default: 1 second)"},
+	{"-i", "--interval",    "TIME",  take_duration,  BCC_AT(interval),         "print the results every TIME (default: 1 second)"},
 	{"-n", "--number",      "COUNT", take_count,     BCC_AT(times),            "stop after COUNT times"},
 	{"-d", "--duration",    "TIME",  take_duration,  BCC_AT(run.duration_ns),  "stop after TIME"},
 	{"-T", "--top",         "N",     take_count,     AT(top),                  "print only the N largest"},

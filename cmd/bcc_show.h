@@ -65,7 +65,7 @@ take_fn take_cpu_or_command;
 /* Options that several of these tools have, for structs that begin with a struct bcc_run. */
 /* clang-format off */
 #define BCC_AT(member) offsetof(struct bcc_run, member)
-#define BCC_INTERVAL {"-i", "--interval",  "TIME", take_duration, BCC_AT(interval),  "print the results each TIME, and start again from 0"}
+#define BCC_INTERVAL {"-i", "--interval",  "TIME", take_duration, BCC_AT(interval),  "print the results every TIME, and start again from 0"}
 #define BCC_CLOCK    {"-T", "--timestamp", NULL,   take_flag,     BCC_AT(clock),     "print the time above the results"}
 #define BCC_REGEX    {"-r", "--regexp",    NULL,   take_flag,     BCC_AT(regex),     "the name is a regular expression, as in c:^mem.*"}
 #define BCC_CPU      {"-c", "--cpu",       "CPU|COMMAND", take_cpu_or_command, 0,    "use only events of this CPU; or start COMMAND and trace it"}

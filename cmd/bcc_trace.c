@@ -61,13 +61,14 @@ int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool i
 {
 	if (!is_bcc && b->only_bcc)
 		return usage_error(
-			c, "option '%s' is for words of bcc, such as c:malloc; with others: %s",
+			c,
+			"option '%s' is only for words of bcc, such as c:malloc; without them, %s",
 			b->only_bcc->letter, find_only(b->only_bcc->letter)->instead);
 	if (!is_bcc && b->filter)
 		return usage_error(c, "option '-f' needs text|json|folded|csv, not '%s'",
 				   b->filter);
 	if (b->aggregate && !most)
-		return usage_error(c, "-A needs -M: it counts so many events");
+		return usage_error(c, "-A requires -M, which says how many events to count");
 	return 0;
 }
 
@@ -165,10 +166,10 @@ int bcc_trace_filter(const struct command *c, const struct bcc_columns *b, const
 					       strlen(b->filter))))
 		return 0;
 	if (!rest)
-		return usage_error(c, "-f looks into texts, and the probe '%s' shows none by %%s",
+		return usage_error(c, "-f searches strings, and '%s' prints none with %%s",
 				   s->bcc.probe);
 	if (strpbrk(b->filter, "\"\\"))
-		return usage_error(c, "-f takes a text without quotes and backslashes");
+		return usage_error(c, "the text of -f cannot contain quotes or backslashes");
 	all = open_memstream(out, &size);
 	for (bool any = false; all && *rest; any = true) {
 		size_t len = value_len(rest);

@@ -303,7 +303,7 @@ static const struct option latency_options[] = {
 	{NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"},
 	SCOPE_OPTIONS(struct latency, scope),
 	{"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},
-	{"-i", NULL,             "TIME",    take_duration, AT(interval),    "also print the results so far each TIME"},
+	{"-i", NULL,             "TIME",    take_duration, AT(interval),    "also print the results so far every TIME"},
 	{NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"},
 	{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL},
 	{"-h", "--help",         NULL,      take_help,     0,               "print this help"},

@@ -396,7 +396,7 @@ static int run_quick(const struct command *c, char **argv)
 #define AT(member) offsetof(struct quick, member)
 #define OPTION_SCOPE    SCOPE_OPTIONS(struct quick, scope)
 #define OPTION_DURATION {"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"}
-#define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results each TIME, and start again from 0"}, \
+#define OPTION_INTERVAL {"-i", NULL,             "TIME",    take_duration, AT(interval),    "print the results every TIME, and start again from 0"}, \
 			{"-n", NULL,             "COUNT",   take_count,    AT(times),       "with -i: stop after COUNT times"}, \
 			{"-T", NULL,             NULL,      take_flag,     AT(wall),        "with -i: print the time above the results"}
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
@@ -416,7 +416,7 @@ static const struct option hist_options[] = {
 	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option stack_options[] = {
-	{"-k", NULL, "KEY", take_text, AT(key), "count for each KEY, such as comm, apart"},
+	{"-k", NULL, "KEY", take_text, AT(key), "count separately for each KEY, such as comm"},
 	{NULL, "--flame", "FILE", take_text, AT(flame), "draw a flame graph: one HTML file (see nopal-flame(1))"},
 	OPTION_LINES, OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
 };

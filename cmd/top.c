@@ -86,9 +86,11 @@ static int read_script(struct script_text *t, const struct command *c, struct to
 	char *text;
 
 	if (m->script && m->count)
-		return usage_error(c, "'%s': a script has its probes", m->words[0]);
+		return usage_error(
+			c, "'%s' cannot be combined with a script, which names its own probes",
+			m->words[0]);
 	if (m->key || m->wants_times)
-		return usage_error(c, "%s is not for scripts: their maps are shown",
+		return usage_error(c, "%s cannot be used with a script: its maps are shown",
 				   m->key ? "-k" : "--latency");
 	text = m->script ? strdup(m->script) : input_script(m->words[0]);
 	if (!text)
@@ -199,6 +201,7 @@ static void take_key(struct top_command *m, struct nopal_trace *t, int key)
 	case ' ':
 	case 'p': m->top.paused = !m->top.paused; break;
 	case 's':
+		/* ORDER: enum top_order */
 		m->top.order =
 			(m->top.order + 1) % (m->top.has_histograms ? TOP_ORDERS : TOP_BY_P99);
 		break;
@@ -341,7 +344,7 @@ static const struct option top_options[] = {
 	{"-k", "--by",           "KEY",  take_text,     AT(key),         "a row for each KEY, such as comm or args.query"},
 	{NULL, "--latency",      NULL,   take_flag,     AT(wants_times), "show how long operations take: the probes are START DONE or a PAIR, as nopal latency has them"},
 	{"-e", NULL,             "SCRIPT", take_text,   AT(script),      "watch the maps of SCRIPT"},
-	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text each TIME, for logs"},
+	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text every TIME, for logs"},
 	SCOPE_OPTIONS(struct top_command, scope),
 	{"-d", NULL,             "TIME", take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	{NULL, "--script",       NULL,   take_flag,     AT(show_script), "print the script instead of running it"},

@@ -170,10 +170,10 @@ static const char *end_text(const struct walk *w)
 		[UNWIND_NO_ROWS]    = "no unwind rows for ",
 		[UNWIND_NO_ROOM]    = "no room was left for the unwind rows of ",
 		[UNWIND_LATER]      = "mapped only now, and not read yet: ",
-		[UNWIND_NOT_RULE]   = "no rule that can be followed in ",
+		[UNWIND_NOT_RULE]   = "no usable unwind rule in ",
 		[UNWIND_UNREADABLE] = "the stack cannot be read any further",
 		[UNWIND_NOT_CODE]   = "the return address is in no code that is known",
-		[UNWIND_NO_PROCESS] = "what the process maps was not known yet",
+		[UNWIND_NO_PROCESS] = "the mappings of the process were not known yet",
 	};
 	/* clang-format on */
 	uint32_t end = w->stack->flags;

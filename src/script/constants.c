@@ -197,7 +197,7 @@ const struct function constant_rows[] = {
 	{ "static_assert", "es", GROUP_STATEMENT, 0, 0, NO_RESULT, check_static_assert, lower_nothing, 0,
 	  "refuse the script unless it holds", "static_assert(sizeof(uint64) == 8, \"8 bytes\");" },
 	{ "fail", "s*", GROUP_STATEMENT, 0, 0, NO_RESULT, check_fail, lower_nothing, 0,
-	  "refuse the script, as the text says", "if comptime (!is_integer(pid)) { fail(\"no pid\"); }" },
+	  "refuse the script with this message", "if comptime (!is_integer(pid)) { fail(\"no pid\"); }" },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -87,7 +87,7 @@ static struct expansion *push_expansion(struct parser *p, struct define *m, int 
 	if (!p->expansion_count)
 		p->used = p->token.mark;
 	if (p->expansion_count == PARSE_MAX_EXPANSIONS) {
-		parse_error(p, p->used, "too-deep", "'%.*s' is a macro of too many macros",
+		parse_error(p, p->used, "too-deep", "macros are nested too deeply at '%.*s'",
 			    STR_FMT(p->token.text));
 		return NULL;
 	}

@@ -40,7 +40,7 @@ static void check_tseries(struct check *c, struct expr *e)
 
 	if (interval < 1)
 		check_error(c, e->args[1], "wrong-arg-type",
-			    "an interval has at least 1 nanosecond: 100ms, 5s");
+			    "an interval must be at least 1 nanosecond, such as 100ms or 5s");
 	else if (count < 1 || count > INTERVALS_MOST)
 		check_error(c, e->args[2], "wrong-arg-type",
 			    "the number of intervals is from 1 to %d", INTERVALS_MOST);
@@ -89,7 +89,7 @@ void check_series(struct check *c, struct expr *target, const struct expr *value
 	if (m->is_assigned &&
 	    (m->series.interval != series.interval || m->series.count != series.count)) {
 		check_error(c, target, "series-mismatch",
-			    "'%.*s' is another time series elsewhere, or none", STR_FMT(m->name));
+			    "'%.*s' is assigned something else elsewhere", STR_FMT(m->name));
 		return;
 	}
 	m->is_assigned = true;

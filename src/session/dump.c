@@ -52,7 +52,7 @@ static int check_same(const struct script *s, struct str formatted,
 		script_print_tree(again, &after);
 	if (err || !str_eq(buf_as_str(&before), buf_as_str(&after)))
 		err = diag_error(d, -EINVAL, "format",
-				 "cannot format the script: it would be another script afterwards");
+				 "cannot format the script: the result would have another meaning");
 	script_free(again);
 	buf_free(&before);
 	buf_free(&after);

@@ -54,7 +54,7 @@ teardown() {
 	grep -q 'tick:loop"\], "seconds"' json
 	run "$NOPAL" top -i 1 -k comm -e 'BEGIN { }'
 	[ "$status" = 2 ]
-	[[ "$output" == *"-k is not for scripts: their maps are shown"* ]]
+	[[ "$output" == *"-k cannot be used with a script: its maps are shown"* ]]
 	run "$NOPAL" top -f json ./tick
 	[ "$status" = 2 ]
 }

@@ -107,7 +107,8 @@ static const char *counter_refusal(const struct attach *at, int err)
 	if (at->kind == ATTACH_COUNTER && (err == -ENOENT || err == -EOPNOTSUPP))
 		return at->counter_type == PERF_TYPE_HARDWARE
 			       ? "this machine does not count it (virtual machines often count no "
-				 "hardware events); software events and profile: are there"
+				 "hardware events); software events and profile probes are "
+				 "available"
 			       : "this kernel does not count it";
 	return attach_meaning(err);
 }
