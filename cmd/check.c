@@ -81,10 +81,10 @@ const struct command command_check = {
 	.usage = "[-q] [-p PID] FILE [PARAMETER]...\n"
 		 "[-q] [-p PID] -e SCRIPT [PARAMETER]...",
 	.about = "Compile a script against the programs that it names: all probes, arguments and\n"
-		 "types. Nothing is attached or run, so no privilege is needed but to read the\n"
-		 "files. Prints the probes that would be attached. A FILE of '-' is standard\n"
-		 "input.\n",
-	.more = "Exit status: 0 if the script is right, 1 if it is not, 2 for wrong usage.\n",
+		 "types. Nothing is attached or run, so the right to read the files is enough.\n"
+		 "Prints the probes that would be attached. A FILE of '-' is standard input.\n",
+	.more = "Exit status: 0 if the script is right, 1 if it is not, 2 if the command line\n"
+		"is wrong.\n",
 	.options = options,
 	.run = run_check,
 };

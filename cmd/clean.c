@@ -40,9 +40,9 @@ const struct command command_clean = {
 	.usage = "PID",
 	.about = "Restore the probe sites of a process that was traced in user mode by a nopal "
 		 "that\n"
-		 "was killed. Until then the sites lead to code that records nothing any more.\n",
+		 "was killed. Until then the sites lead to code that records nothing.\n",
 	.more = "Exit status: 0 if sites were restored, 1 if nothing was left or it could not be\n"
-		"done, 2 for wrong usage.\n",
+		"done, 2 if the command line is wrong.\n",
 	.options = options,
 	.run = run_clean,
 };

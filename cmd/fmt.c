@@ -1,4 +1,4 @@
-/* nopal fmt: scripts laid out anew, with their comments. */
+/* nopal fmt: formats scripts, with their comments. */
 #include "command.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ static int run_fmt(const struct command *c, char **argv)
 /* clang-format off */
 static const struct option options[] = {
 	{"-e", NULL,         "SCRIPT", take_text, offsetof(struct fmt, script),   "format SCRIPT"},
-	{"-i", "--in-place", NULL,     take_flag, offsetof(struct fmt, in_place), "write the files anew, instead of to standard output"},
+	{"-i", "--in-place", NULL,     take_flag, offsetof(struct fmt, in_place), "rewrite the files, instead of writing to standard output"},
 	{NULL, "--check",    NULL,     take_flag, offsetof(struct fmt, only_ask), "print only the names of files that would change, and exit with 1 if there are any"},
 	{"-h", "--help",     NULL,     take_help, 0,                              "print this help"},
 	{0},
@@ -143,7 +143,7 @@ const struct command command_fmt = {
 		 "operators. Comments, single empty lines, and blocks that fit on a line are\n"
 		 "kept. A FILE of '-' is standard input.\n",
 	.more = "Exit status: 0 if all are formatted, 1 if one could not be, or with --check\n"
-		"would change, 2 for wrong usage.\n",
+		"would change, 2 if the command line is wrong.\n",
 	.options = options,
 	.run = run_fmt,
 };

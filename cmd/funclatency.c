@@ -161,7 +161,7 @@ static const struct option options[] = {
 	BCC_INTERVAL, BCC_CLOCK,
 	{"-u", "--microseconds", NULL,  take_flag,  AT(microseconds), "show microseconds, not nanoseconds"},
 	{"-m", "--milliseconds", NULL,  take_flag,  AT(milliseconds), "show milliseconds"},
-	{"-F", "--function",     NULL,  take_flag,  AT(by_function),  "a histogram for each function"},
+	{"-F", "--function",     NULL,  take_flag,  AT(by_function),  "show a histogram for each function"},
 	{"-l", "--level",        "N",   take_count, AT(level),        "measure only the outermost N of calls within calls (default: 64)"},
 	BCC_REGEX, BCC_SCOPE,
 	{"-v", "--verbose",      NULL,  take_flag,  BCC_AT(script_first), "print the script before it runs"},

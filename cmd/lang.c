@@ -40,10 +40,11 @@ const struct command command_lang = {
 		 "functions, files and lines of the script, innermost first. The threads are\n"
 		 "stopped for a moment, as a debugger stops them.\n",
 	.more = "Stacks are read of Python 3.9 to 3.13, PHP 7.4 to 8.4 (not built for threads),\n"
-		"Ruby 3.1, Perl 5.36 (built with threads). Of other versions only the "
-		"number is shown.\n"
+		"Ruby 3.1, Perl 5.36 (built with threads). Of other versions, only the number\n"
+		"is shown.\n"
 		"\n"
-		"Exit status: 0 if stacks were read, 1 if none could be, 2 for wrong usage.\n",
+		"Exit status: 0 if stacks were read, 1 if none could be, 2 if the command line\n"
+		"is wrong.\n",
 	.options = options,
 	.run = run_lang,
 };

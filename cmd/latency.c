@@ -295,7 +295,7 @@ static int run_latency(const struct command *c, char **argv)
 #define AT(member) offsetof(struct latency, member)
 static const struct option latency_options[] = {
 	{"-k", NULL,             "KEY",     take_text,     AT(key),         "pair events that have the same KEY, such as args.id, in any thread (default: events of one thread, of which each end belongs to the newest start)"},
-	{NULL, "--by",           "KEY",     take_text,     AT(by),          "a row for each KEY at the start, such as args.query or 'pid,comm'"},
+	{NULL, "--by",           "KEY",     take_text,     AT(by),          "show a row for each KEY at the start, such as args.query or 'pid,comm'"},
 	{NULL, "--sort",         "total|count|avg|p50|p99|max", take_choice, AT(order), "largest first (default: total time)"}, /* ORDER: enum latency_order */
 	{NULL, "--top",          "N",       take_count,    AT(top),         "print the N largest rows (default: 20)"},
 	{NULL, "--slowest",      "N",       take_count,    AT(slowest),     "also print the N slowest, with the arguments of their start"},

@@ -341,7 +341,7 @@ static int run_top(const struct command *c, char **argv)
 /* clang-format off */
 #define AT(member) offsetof(struct top_command, member)
 static const struct option top_options[] = {
-	{"-k", "--by",           "KEY",  take_text,     AT(key),         "a row for each KEY, such as comm or args.query"},
+	{"-k", "--by",           "KEY",  take_text,     AT(key),         "show a row for each KEY, such as comm or args.query"},
 	{NULL, "--latency",      NULL,   take_flag,     AT(wants_times), "show how long operations take: the probes are START DONE or a PAIR, as nopal latency has them"},
 	{"-e", NULL,             "SCRIPT", take_text,   AT(script),      "watch the maps of SCRIPT"},
 	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text every TIME, for logs"},
