@@ -165,6 +165,9 @@ char *inside_scratch_claim(struct hit *h);
 void inside_scratch_release(struct hit *h, char *frame);
 /* CLOCK_MONOTONIC of a TSC. */
 uint64_t inside_nsecs(struct hit *h, uint64_t tsc);
+/* A system call, of five arguments at most. -ENOSYS: there must be none now. */
+int64_t inside_call(const struct hit *h, int64_t number, uint64_t a, uint64_t b, uint64_t c,
+		    uint64_t d, uint64_t e);
 /* By system calls: getpid(2), gettid(2), getuid(2), getgid(2): numbers as the process sees them. */
 uint64_t inside_pid(struct hit *h);
 uint64_t inside_tid(struct hit *h);

@@ -498,10 +498,17 @@ uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
 	return word_load(&line->ns) + (high << 32 | low >> 32);
 }
 
+int64_t inside_call(const struct hit *h, int64_t number, uint64_t a, uint64_t b, uint64_t c,
+		    uint64_t d, uint64_t e)
+{
+	if (h->no_calls || (h->process && word_load(&h->process->no_calls)))
+		return -38; /* ENOSYS */
+	return hidden_call(h->layout->vectors, number, a, b, c, d, e, 0);
+}
+
 static uint64_t id_by_call(const struct hit *h, int64_t number)
 {
-	bool no_calls = h->no_calls || (h->process && word_load(&h->process->no_calls));
-	int64_t id = no_calls ? 0 : hidden_call(h->layout->vectors, number, 0, 0, 0, 0, 0, 0);
+	int64_t id = inside_call(h, number, 0, 0, 0, 0, 0);
 
 	return id < 0 ? 0 : (uint32_t)id;
 }
@@ -535,10 +542,9 @@ uint64_t inside_cpu(struct hit *h)
 	return this_cpu();
 #else
 	uint32_t cpu = h->rseq ? *(volatile uint32_t *)(void *)(h->rseq + 4) : UINT32_MAX;
-	bool no_calls = h->no_calls || (h->process && word_load(&h->process->no_calls));
 
-	if (cpu == UINT32_MAX && !no_calls)
-		hidden_call(h->layout->vectors, CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0, 0);
+	if (cpu == UINT32_MAX)
+		inside_call(h, CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0);
 	return cpu;
 #endif
 }

@@ -59,22 +59,15 @@ struct extent { /* struct iovec */
 	uint64_t address, len;
 };
 
-static bool must_not_call(const struct hit *h)
+/* Bytes of this process, by system call: process_vm_readv(2) or process_vm_writev(2). */
+static bool copy_by_call(const struct hit *h, int64_t number, uint64_t ours, uint64_t address,
+			 uint64_t len)
 {
-	return h->no_calls || (h->process && word_load(&h->process->no_calls));
-}
+	struct extent here = {ours, len}, there = {address, len};
+	int64_t pid = inside_call(h, CALL_GETPID, 0, 0, 0, 0, 0);
 
-/* By system call; `len` bytes that are in one page. */
-static bool read_page(const struct hit *h, char *out, uint64_t address, uint64_t len)
-{
-	struct extent to = {(uintptr_t)out, len}, from = {address, len};
-	int64_t pid;
-
-	if (must_not_call(h))
-		return false;
-	pid = hidden_call(h->layout->vectors, CALL_GETPID, 0, 0, 0, 0, 0, 0);
-	return hidden_call(h->layout->vectors, CALL_READV, (uint64_t)pid, (uintptr_t)&to, 1,
-			   (uintptr_t)&from, 1, 0) == (int64_t)len;
+	return inside_call(h, number, (uint64_t)pid, (uintptr_t)&here, 1, (uintptr_t)&there, 1) ==
+	       (int64_t)len;
 }
 
 /* Words that need not be aligned, and may be any type. */
@@ -112,7 +105,7 @@ bool inside_read(struct hit *h, void *out, uint64_t address, uint64_t len)
 		part = chunk_of(h, address + at, len - at, &direct);
 		if (direct)
 			copy_bytes(to + at, (const char *)(uintptr_t)(address + at), part);
-		else if (!read_page(h, to + at, address + at, part))
+		else if (!copy_by_call(h, CALL_READV, (uintptr_t)(to + at), address + at, part))
 			return false;
 	}
 	return true;
@@ -133,15 +126,8 @@ uint64_t inside_load(struct hit *h, uint64_t address, uint64_t how, uint64_t spa
 uint64_t inside_write(struct hit *h, uint64_t address, const uint64_t *value, uint64_t len,
 		      uint64_t span)
 {
-	struct extent from = {(uintptr_t)value, len}, to = {address, len};
-	uint64_t pid;
-
-	if (!must_not_call(h)) {
-		pid = (uint64_t)hidden_call(h->layout->vectors, CALL_GETPID, 0, 0, 0, 0, 0, 0);
-		if (hidden_call(h->layout->vectors, CALL_WRITEV, pid, (uintptr_t)&from, 1,
-				(uintptr_t)&to, 1, 0) == (int64_t)len)
-			return 1;
-	}
+	if (copy_by_call(h, CALL_WRITEV, (uintptr_t)value, address, len))
+		return 1;
 	inside_fault(h, span, FAULT_WRITE);
 	return 0;
 }
@@ -206,7 +192,7 @@ static bool read_text(struct hit *h, char *to, uint64_t address, uint64_t len, u
 
 		if (direct)
 			from = (const char *)(uintptr_t)(address + *got);
-		else if (!read_page(h, to + *got, address + *got, part))
+		else if (!copy_by_call(h, CALL_READV, (uintptr_t)(to + *got), address + *got, part))
 			return false;
 		copied = copy_text(to + *got, from, part);
 		*got += copied;
@@ -264,8 +250,7 @@ void inside_comm(struct hit *h, uint64_t *slot, uint64_t size)
 	char name[COMM_SIZE] = "";
 	uint64_t len = 0;
 
-	if (must_not_call(h) || hidden_call(h->layout->vectors, CALL_PRCTL, GET_NAME,
-					    (uintptr_t)name, 0, 0, 0, 0) < 0) {
+	if (inside_call(h, CALL_PRCTL, GET_NAME, (uintptr_t)name, 0, 0, 0) < 0) {
 		finish(slot, size, 0, TEXT_UNREADABLE);
 		return;
 	}
