@@ -10,6 +10,11 @@ int64_t clock_read(clockid_t id)
 	return (int64_t)t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
+uint64_t clock_now(void)
+{
+	return (uint64_t)clock_read(CLOCK_MONOTONIC);
+}
+
 int64_t clock_wall_offset(void)
 {
 	/* The smallest of a few pairs: a preemption between the two clocks would shift it. */

@@ -6,6 +6,8 @@
 #include <time.h>
 
 int64_t clock_read(clockid_t id);
+/* CLOCK_MONOTONIC: what runs and waits are counted by. */
+uint64_t clock_now(void);
 /* What to add to a CLOCK_MONOTONIC time to get the time of day. */
 int64_t clock_wall_offset(void);
 

@@ -111,7 +111,6 @@ int process_open(pid_t pid, struct inject **out, struct diag *d);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);
 void process_close(struct inject *x);
-uint64_t nanoseconds(void); /* CLOCK_MONOTONIC */
 
 /* ---- threads.c: stopping threads */
 

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "symbols/maps.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -93,7 +94,7 @@ static uint64_t find_between(const struct space *s, size_t size, uint64_t start,
 	uint64_t low = 0, found;
 
 	if (getrandom(&low, sizeof(low), GRND_NONBLOCK) != sizeof(low))
-		low = nanoseconds();
+		low = clock_now();
 	low = start + low % (end - start);
 	found = space_find(s, size, low, end);
 	return found ? found : space_find(s, size, start, low);
@@ -235,14 +236,14 @@ static int map_all(struct mapping *m)
 static int map_in_thread(void *arg)
 {
 	struct mapping *m = arg;
-	uint64_t start = nanoseconds();
+	uint64_t start = clock_now();
 	int err = remote_begin(m->x, &m->r, m->d);
 
 	if (err)
 		return err;
 	err = map_all(m);
 	remote_end(m->r);
-	m->x->pause.one_ns += nanoseconds() - start;
+	m->x->pause.one_ns += clock_now() - start;
 	return err;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "symbols/maps.h"
 
 #define SETTLE_TRIES 200
@@ -228,7 +229,7 @@ static int change_all(struct change *c)
 static int change_stopped(void *arg)
 {
 	struct change *c = arg;
-	uint64_t start = nanoseconds();
+	uint64_t start = clock_now();
 	struct threads threads;
 	int err = threads_stop(c->x->pid, &threads);
 
@@ -237,7 +238,7 @@ static int change_stopped(void *arg)
 	c->x->pause.threads = (unsigned)threads.count;
 	err = change_all(c);
 	threads_resume(&threads);
-	c->x->pause.all_ns += nanoseconds() - start;
+	c->x->pause.all_ns += clock_now() - start;
 	return err;
 }
 

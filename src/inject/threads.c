@@ -21,20 +21,13 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "symbols/maps.h"
 
 #define WAIT_NS	    250000000u	/* for a thread that sleeps where nothing wakes it: after vfork() */
 #define WAIT_MAX_NS 2000000000u /* for any other */
 #define STAT_MAX    8192
-
-uint64_t nanoseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- a thread of ours for it */
 
@@ -169,11 +162,11 @@ static int look_for_stop(pid_t tid)
 
 int thread_wait(struct thread *t)
 {
-	uint64_t start = nanoseconds(), waited = 0;
+	uint64_t start = clock_now(), waited = 0;
 	int found;
 
 	for (unsigned turn = 0; !(found = look_for_stop(t->tid)); turn++) {
-		waited = nanoseconds() - start;
+		waited = clock_now() - start;
 		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && state_of(t->tid) == 'D'))
 			return -ETIMEDOUT;
 		if (turn < 50)

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "base/clock.h"
 #include "base/public.h"
 #include "engine/native/agent.h"
 #include "engine/engine.h"
@@ -58,7 +59,6 @@ struct clock {
 	size_t count, cap;
 };
 
-uint64_t clock_now(void); /* CLOCK_MONOTONIC, ns */
 /* One timer for each interval the program attaches to. -ENOMEM. */
 int clock_init(struct clock *c, const struct program *p);
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/export.h"
@@ -17,14 +16,6 @@
 #define FIXED_FDS     3 /* of these, those that are not of the image watch */
 
 /* ---- interval timers: a handful of them, so a linear look is enough */
-
-uint64_t clock_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 int clock_init(struct clock *c, const struct program *p)
 {

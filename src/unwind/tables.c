@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 
 /* Of a file: from offsets to link-time addresses. */
 struct code_segment {
@@ -193,14 +193,6 @@ int unwind_tables_add_code(struct unwind_tables *u, uint32_t file)
 
 /* ---- mappings of processes */
 
-static uint64_t now(void)
-{
-	struct timespec t = {0, 0};
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Where in the image the mapping begins: a mapping holds whole pages, so it may begin a little
  * before its segment. */
 static bool address_at(const struct file_table *f, const struct unwind_code *c, uint64_t *out)
@@ -255,7 +247,8 @@ static uint32_t find_equal(const struct unwind_tables *u, const struct unwind_ma
 	for (uint32_t i = 0; i < u->run_count; i++) {
 		const struct shared_run *r = &u->runs[i];
 
-		if (r->count == count && (r->processes || now() - r->freed_at < UNWIND_REST_NS) &&
+		if (r->count == count &&
+		    (r->processes || clock_now() - r->freed_at < UNWIND_REST_NS) &&
 		    !memcmp(u->memory.mappings + r->first, m, count * sizeof(*m)))
 			return i;
 	}
@@ -273,7 +266,7 @@ static int find_room(struct unwind_tables *u, uint32_t count, uint32_t *out)
 	for (uint32_t i = 0; i < u->run_count; i++) {
 		struct shared_run *r = &u->runs[i];
 
-		if (!r->processes && r->cap == cap && now() - r->freed_at >= UNWIND_REST_NS) {
+		if (!r->processes && r->cap == cap && clock_now() - r->freed_at >= UNWIND_REST_NS) {
 			*out = i;
 			return 0;
 		}
@@ -312,7 +305,7 @@ static struct unwind_run run_of(const struct unwind_tables *u, uint32_t run)
 static void leave_run(struct unwind_tables *u, uint32_t run)
 {
 	if (run != NO_RUN && !--u->runs[run].processes)
-		u->runs[run].freed_at = now();
+		u->runs[run].freed_at = clock_now();
 }
 
 /* The process has this run now; the one it had is left after that. */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/bpf/inside.h"
 #include "find/process.h"
 
@@ -155,14 +156,6 @@ static void bpf_close(struct engine *engine)
 
 /* ---- attach, run */
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_uprobes,
 		       struct diag *d)
 {
@@ -192,7 +185,7 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 	int err = 0;
 
 	if (!e->control[CONTROL_START])
-		e->control[CONTROL_START] = now();
+		e->control[CONTROL_START] = clock_now();
 	if (e->world.pids_fd >= 0)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
 	else if (is_single(e))
@@ -245,8 +238,8 @@ static bool is_lost(struct bpf_engine *e)
 	if (e->everybody || !e->control[CONTROL_MAIN_ENDS] || !process_main_ended(e->options.pid))
 		return false;
 	if (!e->main_ended)
-		e->main_ended = now();
-	e->everybody = now() - e->main_ended > MAIN_END_NS;
+		e->main_ended = clock_now();
+	e->everybody = clock_now() - e->main_ended > MAIN_END_NS;
 	if (!e->everybody)
 		return false;
 	e->files_missed = feature_has(&e->features, FEATURE_UPROBE_MULTI);
@@ -272,7 +265,7 @@ static int bpf_run(struct engine *engine, enum attach_kind kind, uint32_t clause
 	int err = 0;
 
 	if (!e->control[CONTROL_START])
-		e->control[CONTROL_START] = now();
+		e->control[CONTROL_START] = clock_now();
 	for (struct loaded *l = e->first; l && !err; l = l->next) {
 		uint32_t result;
 

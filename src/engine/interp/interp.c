@@ -7,20 +7,12 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 
 #define DEFAULT_RING ((size_t)1 << 20)
-
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 void count_fault(struct run *r, int kind)
 {
@@ -168,7 +160,7 @@ static int interp_attach(struct engine *engine, struct diag *d)
 	struct interp *e = (struct interp *)engine;
 
 	(void)d;
-	e->start = e->options.events ? 0 : now();
+	e->start = e->options.events ? 0 : clock_now();
 	e->attached = true;
 	return 0;
 }
@@ -239,7 +231,7 @@ static int interp_run(struct engine *engine, enum attach_kind kind, uint32_t cla
 		.gid = (uint32_t)getgid(),
 		.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 		.rand = (uint32_t)random(),
-		.nsecs = now(),
+		.nsecs = clock_now(),
 	};
 	int err = 0;
 

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "symbols/maps.h"
 
@@ -27,14 +27,6 @@ struct look {
 	child_fn *fn;
 	void *arg;
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static struct native_child *find(struct native_children *f, pid_t pid)
 {
@@ -106,7 +98,7 @@ static int note_children(struct look *l, pid_t pid)
 int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
 		  child_fn *fn, void *arg)
 {
-	struct look l = {f, now(), patience, fn, arg};
+	struct look l = {f, clock_now(), patience, fn, arg};
 	size_t kept = 0;
 	int err;
 

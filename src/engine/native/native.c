@@ -10,10 +10,10 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "engine/interp/interp.h"
 #include "engine/native/agent.h"
 #include "engine/native/children.h"
@@ -54,14 +54,6 @@ struct native {
 	unsigned later;	    /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- open, close */
 
@@ -644,7 +636,7 @@ static int native_rearm(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
 	struct newcomers newcomers = {e, d, false};
-	uint64_t at = now();
+	uint64_t at = clock_now();
 	int err;
 
 	if (!e->is_attached || e->is_stopped)
