@@ -106,30 +106,29 @@ static int take_mapping(void *arg, const struct mapped_file *m)
 	return 0;
 }
 
-static struct memory_range find_run(struct run *r)
+static struct memory_range find_run(struct run *r, struct str maps)
 {
-	struct buf text = BUF_INIT;
-	pid_t pid = inject_pid(r->x);
-	struct memory_range out = {0, 0};
-
 	r->head = NO_ADDRESS;
-	if (!maps_read(pid, &text) &&
-	    maps_parse_all(buf_as_str(&text), pid, take_mapping, r) >= 0 && r->is_wanted)
-		out = (struct memory_range){r->start, r->end};
-	buf_free(&text);
-	return out;
+	if (maps_parse_all(maps, inject_pid(r->x), take_mapping, r) >= 0 && r->is_wanted)
+		return (struct memory_range){r->start, r->end};
+	return (struct memory_range){0, 0};
 }
 
 struct memory_range sure_image(struct inject *x, uint64_t pc)
 {
 	struct run r = {.x = x, .pc = pc};
+	struct memory_range out = {0, 0};
+	struct buf maps = BUF_INIT;
 
-	return find_run(&r);
+	if (!maps_read(inject_pid(x), &maps))
+		out = find_run(&r, buf_as_str(&maps));
+	buf_free(&maps);
+	return out;
 }
 
 /* ---- the program, and the main thread's stack */
 
-static struct memory_range find_program(struct inject *x)
+static struct memory_range find_program(struct inject *x, struct str maps)
 {
 	struct run r = {.x = x};
 	char path[32];
@@ -140,7 +139,7 @@ static struct memory_range find_program(struct inject *x)
 		return (struct memory_range){0, 0};
 	r.inode = st.st_ino;
 	r.device = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
-	return find_run(&r);
+	return find_run(&r, maps);
 }
 
 static int take_stack(void *arg, const struct mapped_file *m)
@@ -152,23 +151,18 @@ static int take_stack(void *arg, const struct mapped_file *m)
 	return 0;
 }
 
-static int find_stack(struct inject *x, struct memory_range *out)
-{
-	struct buf text = BUF_INIT;
-	int err = maps_read(inject_pid(x), &text);
-
-	if (!err)
-		err = maps_parse_all(buf_as_str(&text), inject_pid(x), take_stack, out);
-	buf_free(&text);
-	return err;
-}
-
 /* The stack is above all images. */
 int sure_ranges(struct inject *x, struct process_page *out)
 {
-	struct memory_range stack = {0, 0}, program = find_program(x);
-	int err = find_stack(x, &stack);
+	struct memory_range stack = {0, 0}, program = {0, 0};
+	struct buf maps = BUF_INIT;
+	int err = maps_read(inject_pid(x), &maps);
 
+	if (!err) {
+		program = find_program(x, buf_as_str(&maps));
+		err = maps_parse_all(buf_as_str(&maps), inject_pid(x), take_stack, &stack);
+	}
+	buf_free(&maps);
 	out->range_count = 0;
 	if (program.start)
 		out->ranges[out->range_count++] = program;
