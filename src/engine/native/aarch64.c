@@ -450,6 +450,11 @@ void asm_call(struct native_code *c, uint64_t address)
 	c->written |= ASM_CALL_CHANGES;
 }
 
+void asm_return(struct native_code *c)
+{
+	word32(c, 0xd65f03c0); /* ret */
+}
+
 /* udf */
 void asm_traps(struct native_code *c, size_t count)
 {

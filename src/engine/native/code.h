@@ -168,6 +168,7 @@ bool asm_jump_to(struct native_code *c, uint64_t address);
 /* To the address that is at the label; false, and no code: this CPU cannot without a register. */
 bool asm_jump_through(struct native_code *c, int label);
 void asm_call(struct native_code *c, uint64_t address); /* changes ASM_CALL_CHANGES */
+void asm_return(struct native_code *c);
 /* Code that is never reached, `count` bytes of it. */
 void asm_traps(struct native_code *c, size_t count);
 

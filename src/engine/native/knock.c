@@ -69,7 +69,6 @@ bool knock_is_library(const struct file *f)
 	return true;
 }
 
-#if defined(__x86_64__) || defined(__aarch64__)
 static uint64_t function_offset(void)
 {
 	for (const struct native_function *f = native_functions; f->name; f++)
@@ -78,62 +77,26 @@ static uint64_t function_offset(void)
 	return UINT64_MAX;
 }
 
-#endif
-
 /* ---- the trampoline: what the caller has in registers stays, and its red zone */
 
-#if defined(__x86_64__)
-/* clang-format off */
-static const uint8_t code[] = {
-	0x48, 0x8d, 0x64, 0x24, 0x80,				/* lea   -0x80(%rsp),%rsp */
-	0x9c,							/* pushf */
-	0x50, 0x51, 0x52, 0x56, 0x57,				/* push  %rax, %rcx, %rdx, %rsi, %rdi */
-	0x41, 0x50, 0x41, 0x51, 0x41, 0x52, 0x41, 0x53,		/* push  %r8 .. %r11 */
-	0xfc,							/* cld */
-	0x48, 0xbf, 0, 0, 0, 0, 0, 0, 0, 0,			/* mov   $base,%rdi */
-	0x48, 0xbe, 0, 0, 0, 0, 0, 0, 0, 0,			/* mov   $state,%rsi */
-	0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,			/* mov   $inside_knock,%rax */
-	0xff, 0xd0,						/* call  *%rax */
-	0x41, 0x5b, 0x41, 0x5a, 0x41, 0x59, 0x41, 0x58,		/* pop   %r11 .. %r8 */
-	0x5f, 0x5e, 0x5a, 0x59, 0x58,				/* pop   %rdi, %rsi, %rdx, %rcx, %rax */
-	0x9d,							/* popf */
-	0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0,			/* lea   0x80(%rsp),%rsp */
-	0xc3,							/* ret */
-};
-enum { BASE_AT = 22, STATE_AT = 32, FUNCTION_AT = 42 };
-/* clang-format on */
-
-static int write_code(struct native_process *p, const struct native_store *s, uint64_t state,
-		      struct inject_site *site, struct diag *d)
-{
-	uint64_t base, function = function_offset(), inside;
-	uint8_t bytes[sizeof(code)];
-	int err = native_process_room(p, s, site->pc, sizeof(code), &site->body, &inside, d);
-
-	if (err)
-		return err;
-	base = inject_world(p->x)->shared;
-	function += inside;
-	memcpy(bytes, code, sizeof(code));
-	memcpy(bytes + BASE_AT, &base, sizeof(base));
-	memcpy(bytes + STATE_AT, &state, sizeof(state));
-	memcpy(bytes + FUNCTION_AT, &function, sizeof(function));
-	return inject_write(p->x, site->body, bytes, sizeof(bytes));
-}
-#elif defined(__aarch64__)
-/* As the compiler's code calls a function: `bl` has put the way back into x30, which is saved. */
+/* In place of an empty function of the loader. */
 static void make_code(struct native_code *c, uint64_t base, uint64_t state, uint64_t function)
 {
 	const uint32_t saved = ASM_CALL_CHANGES & ~ASM_BIT(ACC);
+	static const int args[] = ASM_ARGS;
 
+	if (ASM_RED_ZONE)
+		asm_lea(c, STACK, MEM(STACK, -ASM_RED_ZONE));
 	asm_save_flags(c);
 	asm_push(c, saved);
-	asm_const(c, 0, base);
-	asm_const(c, 1, state);
+	asm_const(c, args[0], base);
+	asm_const(c, args[1], state);
 	asm_call(c, function);
 	asm_pop(c, saved);
 	asm_restore_flags(c);
-	asm_bytes(c, "\xc0\x03\x5f\xd6", 4); /* ret */
+	if (ASM_RED_ZONE)
+		asm_lea(c, STACK, MEM(STACK, ASM_RED_ZONE));
+	asm_return(c);
 }
 
 static int write_code(struct native_process *p, const struct native_store *s, uint64_t state,
@@ -153,9 +116,7 @@ static int write_code(struct native_process *p, const struct native_store *s, ui
 	code_close(&code);
 	return err;
 }
-#endif
 
-#if defined(__x86_64__) || defined(__aarch64__)
 int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)
 {
 	struct inject_site site;
@@ -172,10 +133,3 @@ int knock_add(struct native_process *p, const struct native_store *s, struct dia
 	p->knocks = !err;
 	return err == -ENOENT || err == -ENOSPC ? 0 : err;
 }
-#else
-int knock_add(struct native_process *p, const struct native_store *s, struct diag *d)
-{
-	(void)p, (void)s, (void)d;
-	return 0;
-}
-#endif

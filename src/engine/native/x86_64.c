@@ -378,6 +378,11 @@ void asm_call(struct native_code *c, uint64_t address)
 	c->written |= ASM_CALL_CHANGES;
 }
 
+void asm_return(struct native_code *c)
+{
+	byte(c, 0xc3);
+}
+
 /* int3 */
 void asm_traps(struct native_code *c, size_t count)
 {
