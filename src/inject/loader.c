@@ -71,6 +71,26 @@ static uint64_t find_debug(struct inject *x)
 	return 0;
 }
 
+/* Its bytes, which are in `code`, become a jump to a landing. */
+static int plan_jump(struct inject *x, struct inject_site *s, const uint8_t *code)
+{
+	uint8_t jump[LANDING_FAR];
+	int err;
+
+	if (plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
+		return -ENOENT;
+	err = landing_near(x, s->pc, &s->landing);
+	if (err)
+		return err;
+	if (!landing_bytes(s->pc, s->landing, JUMP_NEAR, jump))
+		return -ENOSPC;
+	s->patch = s->pc;
+	s->len = JUMP_NEAR;
+	memcpy(s->before, code, JUMP_NEAR);
+	memcpy(s->after, jump, JUMP_NEAR);
+	return plan_settle(x, s, INJECT_RETURN, 0);
+}
+
 #if defined(__aarch64__)
 /* d503245f d65f03c0  becomes  d503245f 14......: bti c, if it is there, and ret. All threads are
  * stopped meanwhile: ret is not one of the instructions that may change while others run them. */
@@ -79,7 +99,6 @@ static int plan_return(struct inject *x, struct inject_site *s)
 	static const uint8_t landing_pad[] = {0x5f, 0x24, 0x03, 0xd5},
 			     ret[] = {0xc0, 0x03, 0x5f, 0xd6};
 	uint8_t code[8];
-	int err;
 
 	if (inject_read(x, s->pc, code, sizeof(code)))
 		return -ENOENT;
@@ -87,17 +106,7 @@ static int plan_return(struct inject *x, struct inject_site *s)
 		s->pc += sizeof(landing_pad);
 		memmove(code, code + sizeof(landing_pad), sizeof(ret));
 	}
-	if (memcmp(code, ret, sizeof(ret)) || plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
-		return -ENOENT;
-	err = landing_near(x, s->pc, &s->landing);
-	if (err)
-		return err;
-	if (!landing_bytes(s->pc, s->landing, JUMP_NEAR, s->after))
-		return -ENOSPC;
-	s->patch = s->pc;
-	s->len = JUMP_NEAR;
-	memcpy(s->before, ret, sizeof(ret));
-	return plan_settle(x, s, INJECT_RETURN, 0);
+	return memcmp(code, ret, sizeof(ret)) ? -ENOENT : plan_jump(x, s, code);
 }
 #else
 /* Bytes of nops at the start of `code`, at most PLAN_BYTES. */
@@ -125,8 +134,6 @@ static int plan_return(struct inject *x, struct inject_site *s)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t code[2 * PLAN_BYTES + sizeof(endbr)];
-	int32_t offset;
-	int err;
 
 	if (inject_read(x, s->pc, code, sizeof(code)))
 		return -ENOENT;
@@ -134,21 +141,10 @@ static int plan_return(struct inject *x, struct inject_site *s)
 		s->pc += sizeof(endbr);
 		memmove(code, code + sizeof(endbr), sizeof(code) - sizeof(endbr));
 	}
-	if (code[0] != 0xc3 || padding(code + 1, PLAN_BYTES - 1) < JUMP_NEAR - 1 ||
-	    plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
+	if (code[0] != 0xc3 || padding(code + 1, PLAN_BYTES - 1) < JUMP_NEAR - 1)
 		return -ENOENT;
-	err = landing_near(x, s->pc, &s->landing);
-	if (err)
-		return err;
-	offset = (int32_t)(s->landing - (s->pc + JUMP_NEAR));
-	s->patch = s->pc;
-	s->len = JUMP_NEAR;
-	memcpy(s->before, code, JUMP_NEAR);
-	s->after[0] = 0xe9;
-	memcpy(s->after + 1, &offset, sizeof(offset));
-	return plan_settle(x, s, INJECT_RETURN, 0);
+	return plan_jump(x, s, code);
 }
-
 #endif
 
 int inject_plan_loader(struct inject *x, struct inject_site *out, uint64_t *state)
