@@ -111,9 +111,9 @@ static bool overlaps(const struct range *r, size_t count, uint64_t start, uint64
 	return false;
 }
 
-static bool is_planned(const struct space *s, uint64_t page)
+bool space_is_planned(const struct space *s, uint64_t start, uint64_t end)
 {
-	return overlaps(s->planned, s->planned_count, page, page + PAGE, false);
+	return overlaps(s->planned, s->planned_count, start, end, false);
 }
 
 uint64_t space_top(const struct space *s)
@@ -157,7 +157,7 @@ bool space_has_room(const struct space *s, uint64_t start, size_t size)
 		if (s->pieces[i].start < end && start < s->pieces[i].end)
 			return false;
 	for (uint64_t page = page_of(start); page < end; page += PAGE)
-		if (!is_planned(s, page) &&
+		if (!space_is_planned(s, page, page + PAGE) &&
 		    overlaps(s->ranges, s->count, page, page + PAGE, s->use_spare))
 			return false;
 	return true;
@@ -169,7 +169,7 @@ static int plan_page(struct space *s, uint64_t page, bool is_bodies)
 	struct range *last =
 		s->planned_count > s->mapped_count ? &s->planned[s->planned_count - 1] : NULL;
 
-	if (is_planned(s, page))
+	if (space_is_planned(s, page, page + PAGE))
 		return 0;
 	if (last && last->end == page && last->is_bodies == is_bodies) {
 		last->end += PAGE;
@@ -180,14 +180,6 @@ static int plan_page(struct space *s, uint64_t page, bool is_bodies)
 	s->planned[s->planned_count++] =
 		(struct range){.start = page, .end = page + PAGE, .is_bodies = is_bodies};
 	return 0;
-}
-
-bool space_is_planned(const struct space *s, uint64_t start, uint64_t end)
-{
-	for (size_t i = 0; i < s->planned_count; i++)
-		if (start < s->planned[i].end && s->planned[i].start < end)
-			return true;
-	return false;
 }
 
 int space_adopt(struct space *s, uint64_t start, uint64_t end)
