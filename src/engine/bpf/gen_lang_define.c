@@ -12,15 +12,21 @@ _Static_assert(sizeof(struct lang_step) == 16 && sizeof(struct lang_chunk) == 16
 
 #define STEP(field) (int)(offsetof(struct lang_target, steps) + offsetof(struct lang_step, field))
 
+/* R3 = the step */
+static void find_step(const struct lang_code *w)
+{
+	lang_get(w, R3, CELL_TIMES);
+	code_alu_imm(w->c, BPF_AND, R3, LANG_STEPS - 1);
+	code_alu_imm(w->c, BPF_LSH, R3, 4);
+	code_alu(w->c, BPF_ADD, R3, TMP);
+}
+
 /* TMP2 = what a step reads: its register, and an offset. R3 is the step then. */
 static void find_source(const struct lang_code *w)
 {
 	struct code *c = w->c;
 
-	lang_get(w, R3, CELL_TIMES);
-	code_alu_imm(c, BPF_AND, R3, LANG_STEPS - 1);
-	code_alu_imm(c, BPF_LSH, R3, 4);
-	code_alu(c, BPF_ADD, R3, TMP);
+	find_step(w);
 	code_load(c, 1, R1, R3, STEP(from));
 	code_alu_imm(c, BPF_AND, R1, LANG_REGISTERS - 1);
 	code_alu_imm(c, BPF_LSH, R1, 3);
@@ -28,15 +34,6 @@ static void find_source(const struct lang_code *w)
 	code_load(c, 8, TMP2, R1, w->work + AT_REGISTERS);
 	code_load(c, 2, R1, R3, STEP(offset));
 	code_alu(c, BPF_ADD, TMP2, R1);
-}
-
-/* R3 = the step again */
-static void find_step(const struct lang_code *w)
-{
-	lang_get(w, R3, CELL_TIMES);
-	code_alu_imm(w->c, BPF_AND, R3, LANG_STEPS - 1);
-	code_alu_imm(w->c, BPF_LSH, R3, 4);
-	code_alu(w->c, BPF_ADD, R3, TMP);
 }
 
 /* A chunk of CELL_LEN bytes; to `fail` when it cannot be read. Ruins all. */
