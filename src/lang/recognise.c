@@ -305,8 +305,6 @@ static look_fn *const looks[LANG_KINDS] = {
 	[LANG_PERL] = look_perl,     [LANG_NODE] = look_node, [LANG_JVM] = look_jvm,
 };
 
-/* ---- a process */
-
 /* ---- a file */
 
 static void keep_code(struct lang_image *out, const struct image *image)

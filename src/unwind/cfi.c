@@ -309,14 +309,12 @@ int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct f
 		.frames = f,
 		.fde = fde,
 		.now = {.cfa = UNWIND_UNKNOWN},
-		.at = fde->start,
+		.at = UINT64_MAX, /* in a CIE nothing advances */
 		.fn = fn,
 		.arg = arg,
 	};
 	int err;
 
-	/* In a CIE nothing advances. */
-	c.at = UINT64_MAX;
 	run(&c, fde->cie->code);
 	c.at = fde->start;
 	c.initial = c.now;
