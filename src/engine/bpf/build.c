@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "program/op.h"
@@ -18,8 +17,7 @@
 #define RING_DATA      (4u << 20)  /* bytes, for scripts that send data */
 #define RING_CONTROL   (64u << 10) /* for those that only print maps */
 #define RING_MOST      (1u << 30)
-#define CONTROLS_LATER 256	  /* control formats that extensions may add: the map cannot grow */
-#define MAPPABLE       (1u << 10) /* BPF_F_MMAPABLE */
+#define CONTROLS_LATER 256 /* control formats that extensions may add: the map cannot grow */
 
 static uint32_t control_words(const struct bpf_engine *e, const struct program *p)
 {
@@ -147,30 +145,16 @@ static int make_stores(struct bpf_engine *e, const struct program *p, struct dia
 
 static int make_control(struct bpf_engine *e, const struct program *p, struct diag *d)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = 8 * (size_t)control_words(e, p);
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .value_size = (uint32_t)size,
-			       .max_entries = 1,
-			       .flags = MAPPABLE,
-			       .name = "control"};
+	void *memory = NULL;
+	int err;
 
 	e->unsent = calloc(e->world.control_count, sizeof(*e->unsent));
 	if (!e->unsent)
 		return -ENOMEM;
-	e->world.control_fd = store_make_map(&m, d);
-	if (e->world.control_fd < 0)
-		return e->world.control_fd;
-	e->control_size = (size + page - 1) & ~(page - 1);
-	e->control = mmap(NULL, e->control_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-			  e->world.control_fd, 0);
-	if (e->control == MAP_FAILED) {
-		e->control = NULL;
-		return diag_error(d, -errno, "map", "cannot map the engine's counters: %s",
-				  strerror(errno));
-	}
-	return 0;
+	err = store_make_memory("control", 8 * (size_t)control_words(e, p), &e->world.control_fd,
+				&memory, &e->control_size, d);
+	e->control = memory;
+	return err;
 }
 
 /* An array in place of the one in *fd, if any. */

@@ -14,20 +14,11 @@
 #include "base/array.h"
 #include "find/tracefs.h"
 
-#define PROCESSES   65536u
-#define NO_PREALLOC 1u
+#define PROCESSES 65536u
 
 int follow_open(struct gen_world *w, struct diag *d)
 {
-	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
-			       .key_size = 8,
-			       .value_size = 8,
-			       .max_entries = PROCESSES,
-			       .flags = NO_PREALLOC,
-			       .name = "processes"};
-
-	w->pids_fd = store_make_map(&m, d);
-	return w->pids_fd < 0 ? w->pids_fd : 0;
+	return store_make_hash("processes", 8, 8, PROCESSES, &w->pids_fd, d);
 }
 
 static const struct trace_field *find_field(const struct trace_event *e, const char *name)

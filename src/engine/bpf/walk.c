@@ -3,17 +3,14 @@
  * processes, a hash. */
 #include "engine/bpf/inside.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "btf/btf.h"
 #include "unwind/tables.h"
 
-#define MAPPABLE    (1u << 10) /* BPF_F_MMAPABLE */
-#define NO_PREALLOC 1u
-#define PROCESSES   65536u
-#define FILES	    16384u
+#define PROCESSES 65536u
+#define FILES	  16384u
 /* Memory is taken when the maps are made, for what is mapped later, too: twice what is known, and
  * at least so much. */
 #define ROWS_LEAST     (1u << 19) /* 4 MiB */
@@ -26,44 +23,6 @@ static uint32_t room_for(size_t count, uint32_t least, uint32_t most)
 	while (room < most && room < 2 * count)
 		room *= 2;
 	return room;
-}
-
-/* An array of one entry, mapped. */
-static int make_memory(const char *name, size_t bytes, int *fd, void **memory, size_t *mapped,
-		       struct diag *d)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct kernel_map m = {.type = BPF_MAP_TYPE_ARRAY,
-			       .key_size = 4,
-			       .value_size = (uint32_t)bytes,
-			       .max_entries = 1,
-			       .flags = MAPPABLE,
-			       .name = name};
-
-	*fd = store_make_map(&m, d);
-	if (*fd < 0)
-		return *fd;
-	*mapped = (bytes + page - 1) & ~(page - 1);
-	*memory = mmap(NULL, *mapped, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (*memory != MAP_FAILED)
-		return 0;
-	*memory = NULL;
-	return diag_error(d, -errno, "map", "cannot map the memory for stacks: %s",
-			  strerror(errno));
-}
-
-static int make_hash(const char *name, uint32_t key, uint32_t value, uint32_t entries, int *fd,
-		     struct diag *d)
-{
-	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
-			       .key_size = key,
-			       .value_size = value,
-			       .max_entries = entries,
-			       .flags = NO_PREALLOC,
-			       .name = name};
-
-	*fd = store_make_map(&m, d);
-	return *fd < 0 ? *fd : 0;
 }
 
 bool kernel_fields_find(struct btf *b, const struct kernel_field *fields, size_t count)
@@ -141,16 +100,16 @@ static int make_maps(struct bpf_engine *e, struct diag *d)
 	m->mapping_count = room_for(unwind_tables_mappings(e->options.unwind),
 				    e->options.pid ? MAPPINGS_LEAST : 8 * MAPPINGS_LEAST,
 				    UNWIND_MAPPINGS_MOST);
-	err = make_memory("rows", m->row_count * sizeof(struct unwind_row), &m->rows_fd, &w->rows,
+	err = store_make_memory("rows", m->row_count * sizeof(struct unwind_row), &m->rows_fd, &w->rows,
 			  &w->row_bytes, d)
-		      ?: make_memory("rules", UNWIND_RULES_MOST * sizeof(struct unwind_rule),
+		      ?: store_make_memory("rules", UNWIND_RULES_MOST * sizeof(struct unwind_rule),
 				     &m->rules_fd, &w->rules, &w->rule_bytes, d)
-		      ?: make_memory("mappings",
+		      ?: store_make_memory("mappings",
 				     m->mapping_count * sizeof(struct unwind_mapping),
 				     &m->mappings_fd, &w->mappings, &w->mapping_bytes, d)
-		      ?: make_hash("processes", 8, sizeof(struct unwind_run), PROCESSES,
+		      ?: store_make_hash("processes", 8, sizeof(struct unwind_run), PROCESSES,
 				   &m->processes_fd, d)
-		      ?: make_hash("files", sizeof(struct unwind_file_key),
+		      ?: store_make_hash("files", sizeof(struct unwind_file_key),
 				   sizeof(struct unwind_file), FILES, &m->files_fd, d);
 	if (err)
 		return err;
