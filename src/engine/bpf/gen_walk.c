@@ -106,6 +106,13 @@ static void store(struct walk *w, int what, int reg)
 	code_store(w->g->code, 8, SCRATCH, w->at + what, reg);
 }
 
+/* `what` = the word of the kernel at an offset of what `reg` points to. */
+static void read_kernel(struct walk *w, int what, int reg, uint32_t offset)
+{
+	code_helper(w->g->code, BPF_FUNC_probe_read_kernel, MEM(in_scratch(w->at + what), 0),
+		    IMM(8), SUM(reg, (int32_t)offset));
+}
+
 /* WALK_READ = `size` bytes of user memory at R3; else the stack ends there. */
 static void read_user(struct walk *w, int size)
 {
@@ -542,27 +549,19 @@ static void find_caught(struct walk *w)
 	code_jump_imm(c, BPF_JEQ, TMP, 1, none);
 	code_jump_imm(c, BPF_JNE, TMP, 0, known);
 	code_call(c, BPF_FUNC_get_current_task);
-	code_helper(c, BPF_FUNC_probe_read_kernel, MEM(in_scratch(w->at + WALK_READ), 0), IMM(8),
-		    SUM(R0, (int32_t)m->utask));
+	read_kernel(w, WALK_READ, R0, m->utask);
 	load(w, R3, WALK_READ);
-	code_helper(c, BPF_FUNC_probe_read_kernel, MEM(in_scratch(w->at + WALK_READ), 0), IMM(8),
-		    SUM(R3, (int32_t)m->returns));
+	read_kernel(w, WALK_READ, R3, m->returns);
 	code_jump_imm(c, BPF_JNE, R0, 0, none);
 	load(w, TMP, WALK_READ);
 	code_bind(c, known);
 	load(w, TMP2, WALK_SP);
 	code_alu_imm(c, BPF_SUB, TMP2, w->cpu->entry);
 	for (unsigned i = 0; i < RETURNS_MOST; i++) {
-		const uint32_t fields[] = {m->return_stack, m->return_to, m->return_next};
-
 		code_jump_imm(c, BPF_JEQ, TMP, 0, none);
-		for (unsigned f = 0; f < 3; f++) {
-			static const int to[] = {WALK_READ, WALK_READ + 8, WALK_ADDRESS};
-
-			code_helper(c, BPF_FUNC_probe_read_kernel,
-				    MEM(in_scratch(w->at + to[f]), 0), IMM(8),
-				    SUM(TMP, (int32_t)fields[f]));
-		}
+		read_kernel(w, WALK_READ, TMP, m->return_stack);
+		read_kernel(w, WALK_READ + 8, TMP, m->return_to);
+		read_kernel(w, WALK_ADDRESS, TMP, m->return_next);
 		code_jump_imm(c, BPF_JNE, R0, 0, none);
 		load(w, TMP, WALK_ADDRESS);
 		load(w, R1, WALK_READ);
@@ -760,8 +759,7 @@ static void gen_rounds_body(struct walk *w)
 /* TMP = the word at an offset of what TMP points to, in the kernel. */
 static void follow(struct walk *w, uint32_t offset)
 {
-	code_helper(w->g->code, BPF_FUNC_probe_read_kernel, MEM(in_scratch(w->at + WALK_READ), 0),
-		    IMM(8), SUM(TMP, (int32_t)offset));
+	read_kernel(w, WALK_READ, TMP, offset);
 	load(w, TMP, WALK_READ);
 }
 
@@ -770,23 +768,15 @@ static void follow(struct walk *w, uint32_t offset)
 static void gen_mapping_body(struct walk *w)
 {
 	const struct gen_walk_maps *m = &w->g->world->walk;
-	const struct {
-		uint32_t from;
-		int32_t to;
-	} words[] = {
-		{m->vm_start, MAPPING(start)},
-		{m->vm_offset, WALK_OFFSET},
-		{m->vm_flags, WALK_KEY},
-		{m->vm_end, MAPPING(end)},
-	};
 	struct code *c = w->g->code;
 	int no = code_label(c), done = code_label(c);
 
 	code_mov(c, TMP, R2);
 	code_load(c, 8, SCRATCH, R3, 0);
-	for (size_t i = 0; i < COUNT(words); i++)
-		code_helper(c, BPF_FUNC_probe_read_kernel, MEM(in_scratch(w->at + words[i].to), 0),
-			    IMM(8), SUM(TMP, (int32_t)words[i].from));
+	read_kernel(w, MAPPING(start), TMP, m->vm_start);
+	read_kernel(w, WALK_OFFSET, TMP, m->vm_offset);
+	read_kernel(w, WALK_KEY, TMP, m->vm_flags);
+	read_kernel(w, MAPPING(end), TMP, m->vm_end);
 	load(w, R1, WALK_KEY);
 	code_alu_imm(c, BPF_AND, R1, VM_EXEC);
 	code_jump_imm(c, BPF_JEQ, R1, 0, no);
