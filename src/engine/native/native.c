@@ -615,19 +615,21 @@ static void take_later(void *arg, pid_t pid)
 static int hear_agents(struct native *e, struct diag *d)
 {
 	struct newcomers newcomers = {e, d, true};
-	pid_t pid;
-	int fd, err = 0;
+	int fds[AGENTS_AT_ONCE], err = 0;
+	pid_t pids[AGENTS_AT_ONCE];
+	unsigned count = 0;
 
 	/* Any user may connect; only so many are looked at in one turn. */
-	for (unsigned i = 0; !err && i < AGENTS_AT_ONCE; i++) {
-		fd = native_agent_accept(e->options.agent_fd, &pid);
-		if (fd < 0)
-			break;
+	while (count < AGENTS_AT_ONCE &&
+	       (fds[count] = native_agent_accept(e->options.agent_fd, &pids[count])) >= 0)
+		count++;
+	if (count)
 		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
 				    UINT64_MAX, take_later, NULL);
+	for (unsigned i = 0; i < count; i++) {
 		if (!err)
-			children_take(&e->children, pid, take_newcomer, &newcomers);
-		close(fd);
+			children_take(&e->children, pids[i], take_newcomer, &newcomers);
+		close(fds[i]);
 	}
 	return err;
 }
