@@ -14,6 +14,7 @@
 
 #include "debuginfo/debuginfo.h"
 #include "help/elf_builder.h"
+#include "help/shell.h"
 #include "probe/probe.h"
 
 static const char source[] =
@@ -58,23 +59,6 @@ static const char *const compilers[] = {
 /* clang-format on */
 
 static char dir[] = "/tmp/nopal-debuginfo-XXXXXX";
-
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
-	return system(command);
-}
-
-static bool has_program(const char *command)
-{
-	return !run("command -v $(echo %s | cut -d' ' -f1) >/dev/null 2>&1", command);
-}
 
 static void write_source(const char *name, const char *text)
 {
@@ -162,12 +146,12 @@ static void types_of_each_compiler(void **state)
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(*compilers); i++) {
 		struct debuginfo *di;
 
-		if (!has_program(compilers[i])) {
+		if (!shell_has(compilers[i])) {
 			print_message("skipped: %s\n", compilers[i]);
 			continue;
 		}
-		assert_int_equal(run("cd %s && %s s.c -o %zu 2>/dev/null", dir, compilers[i], i),
-				 0);
+		assert_int_equal(
+			shell_run("cd %s && %s s.c -o %zu 2>/dev/null", dir, compilers[i], i), 0);
 		di = open_file((char[]){(char)('0' + i / 10), (char)('0' + i % 10), 0} + (i < 10));
 		if (!di)
 			fail_msg("nothing is known of what '%s' made", compilers[i]);
@@ -255,10 +239,10 @@ static void functions_and_lines_of_each_compiler(void **state)
 
 		/* Link-time optimisation may change the functions themselves. */
 		if (strstr(compilers[i], "linux-gnu") || strstr(compilers[i], "lto") ||
-		    !has_program(compilers[i]))
+		    !shell_has(compilers[i]))
 			continue;
-		assert_int_equal(run("cd %s && %s s.c -o program 2>/dev/null", dir, compilers[i]),
-				 0);
+		assert_int_equal(
+			shell_run("cd %s && %s s.c -o program 2>/dev/null", dir, compilers[i]), 0);
 		print_message("%s\n", compilers[i]);
 		di = open_file("program");
 		assert_non_null(di);
@@ -273,11 +257,12 @@ static void check_cache(void)
 	struct debuginfo *di;
 	char path[256];
 
-	assert_int_equal(run("cd %s && gcc -O2 -g s.c -Wl,--build-id=0x0102aabb -o fetched && "
-			     "mkdir -p cache/0102aabb && objcopy --only-keep-debug fetched "
-			     "cache/0102aabb/debuginfo && strip fetched",
-			     dir),
-			 0);
+	assert_int_equal(
+		shell_run("cd %s && gcc -O2 -g s.c -Wl,--build-id=0x0102aabb -o fetched && "
+			  "mkdir -p cache/0102aabb && objcopy --only-keep-debug fetched "
+			  "cache/0102aabb/debuginfo && strip fetched",
+			  dir),
+		0);
 	assert_null(open_file("fetched"));
 	snprintf(path, sizeof(path), "%s/cache", dir);
 	setenv("DEBUGINFOD_CACHE_PATH", path, 1);
@@ -296,21 +281,22 @@ static void types_of_a_separate_file(void **state)
 
 	(void)state;
 	write_source("s.c", source);
-	assert_int_equal(run("cd %s && gcc -O2 -g s.c -o whole && objcopy --only-keep-debug whole "
-			     "whole.debug && strip -g whole -o stripped && objcopy "
-			     "--add-gnu-debuglink=whole.debug stripped",
-			     dir),
-			 0);
+	assert_int_equal(
+		shell_run("cd %s && gcc -O2 -g s.c -o whole && objcopy --only-keep-debug whole "
+			  "whole.debug && strip -g whole -o stripped && objcopy "
+			  "--add-gnu-debuglink=whole.debug stripped",
+			  dir),
+		0);
 	di = open_file("stripped");
 	assert_non_null(di);
 	assert_true(str_ends(debuginfo_path(di), STR("whole.debug")));
 	check_types(di, false);
 	check_functions(di, "whole", true);
 	debuginfo_close(di);
-	assert_int_equal(run("cd %s && strip -g whole -o bare", dir), 0);
+	assert_int_equal(shell_run("cd %s && strip -g whole -o bare", dir), 0);
 	assert_null(open_file("bare"));
 	check_cache();
-	if (!has_program("dwz")) {
+	if (!shell_has("dwz")) {
 		print_message("skipped: dwz\n");
 		return;
 	}
@@ -319,9 +305,9 @@ static void types_of_a_separate_file(void **state)
 		     "{ int a; unsigned long b; }; enum color color; char name[8]; };\n"
 		     "struct only { struct list first, second; int a, b, c, d; };\n"
 		     "struct only only; int main(void) { return only.a; }\n");
-	assert_int_equal(run("cd %s && gcc -O2 -g other.c -o a1 && cp a1 a2 && "
-			     "dwz -m common a1 a2 2>dwz.log",
-			     dir),
+	assert_int_equal(shell_run("cd %s && gcc -O2 -g other.c -o a1 && cp a1 a2 && "
+				   "dwz -m common a1 a2 2>dwz.log",
+				   dir),
 			 0);
 	di = open_file("a1");
 	assert_non_null(di);
@@ -399,12 +385,13 @@ static void parameters_are_where_compilers_have_them(void **state)
 		struct debuginfo *di;
 		unsigned same = 0;
 
-		if (!has_program(makers[i])) {
+		if (!shell_has(makers[i])) {
 			print_message("skipped: %s\n", makers[i]);
 			continue;
 		}
-		assert_int_equal(
-			run("cd %s && %s functions.c -o functions 2>/dev/null", dir, makers[i]), 0);
+		assert_int_equal(shell_run("cd %s && %s functions.c -o functions 2>/dev/null", dir,
+					   makers[i]),
+				 0);
 		di = open_file("functions");
 		assert_non_null(di);
 		for (const char *name = "a\0b\0c\0d\0e\0f\0g\0h\0i\0j\0"; *name; name += 2)
@@ -441,7 +428,7 @@ static void damage_is_reported(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return run("rm -rf %s", dir);
+	return shell_run("rm -rf %s", dir);
 }
 
 int main(void)

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "debuginfo/debuginfo.h"
 #include "help/hook.h"
+#include "help/shell.h"
 
 #define SAMPLES 3000
 
@@ -59,23 +60,6 @@ static const char source[] =
 	"}\n";
 
 static char dir[] = "/tmp/nopal-lines-XXXXXX";
-
-static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static int run(const char *format, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(command, sizeof(command), format, args);
-	va_end(args);
-	return system(command);
-}
-
-static bool has_program(const char *command)
-{
-	return !run("command -v $(echo %s | cut -d' ' -f1) >/dev/null 2>&1", command);
-}
 
 static struct debuginfo *open_file(const char *path, struct image **image)
 {
@@ -269,12 +253,13 @@ static void lines_are_those_of_other_tools(void **state)
 	for (size_t i = 0; i < COUNT(programs); i++) {
 		struct tally t;
 
-		if ((programs[i].is_long && !all) || !has_program(programs[i].compiler) ||
-		    !has_program(programs[i].tool)) {
+		if ((programs[i].is_long && !all) || !shell_has(programs[i].compiler) ||
+		    !shell_has(programs[i].tool)) {
 			print_message("skipped: %s\n", programs[i].compiler);
 			continue;
 		}
-		assert_int_equal(run("cd %s && %s s.cc -o program", dir, programs[i].compiler), 0);
+		assert_int_equal(
+			shell_run("cd %s && %s s.cc -o program", dir, programs[i].compiler), 0);
 		snprintf(path, sizeof(path), "%s/program", dir);
 		t = compare(path, programs[i].tool);
 		print_message("%s: %u addresses known, %u inlined, %u frames\n",
@@ -298,7 +283,8 @@ static void compressed_sections_last(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/packed", dir);
-	assert_int_equal(run("objcopy --compress-debug-sections=zlib %s %s", program, path), 0);
+	assert_int_equal(shell_run("objcopy --compress-debug-sections=zlib %s %s", program, path),
+			 0);
 	packed_di = open_file(path, &packed_image);
 	assert_non_null(di);
 	assert_non_null(packed_di);
@@ -375,7 +361,7 @@ static int write_source(void **state)
 static int remove_dir(void **state)
 {
 	(void)state;
-	return run("rm -rf %s", dir);
+	return shell_run("rm -rf %s", dir);
 }
 
 int main(void)
