@@ -30,7 +30,6 @@ static const struct {
 	{"run", "a kernel that loads a program and does not run it"},
 	{"map-is-made",
 	 "a later image whose arguments make a map's key or value larger than all before"},
-	{"run", "the kernel must refuse to run a program that it has loaded"},
 	{"no-argument", "program_check() refuses such a program before"},
 	{"user-mode-stub", "a process none of whose code ends in free bytes"},
 	{"user-mode-cpu", "a machine with another CPU"},
@@ -40,7 +39,6 @@ static const struct {
 	{"no-timer", "a process without file descriptors; it fails elsewhere before"},
 	{"user-mode-later", "depends on when the tracer looks at the mappings"},
 	{"user-mode-child", "a child that runs a program with other privileges"},
-	{"run", "a kernel that loads a program and then does not run it"},
 	{"unreadable-register", "a machine with registers that its kernel does not save"},
 };
 
