@@ -189,6 +189,18 @@ static void nothing_is_lost_uncounted(void **state)
 	native_store_close(s);
 }
 
+/* Half a ring has room for all: none is given up, however long its writer is kept waiting. */
+static void with_room_for_all_none_is_lost(void **state)
+{
+	struct native_store *s = open_rings(1 << 26);
+
+	(void)state;
+	write_from_threads(s);
+	assert_int_equal(s->unfinished, 0);
+	assert_int_equal(lost_records(s), 0);
+	native_store_close(s);
+}
+
 /* The reader gives up whatever it finds unfinished, and its writer comes back. */
 static void a_record_is_finished_or_lost_but_never_both(void **state)
 {
@@ -668,6 +680,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_lost_uncounted),
+		cmocka_unit_test(with_room_for_all_none_is_lost),
 		cmocka_unit_test(a_record_is_finished_or_lost_but_never_both),
 		cmocka_unit_test(what_is_left_holds_nothing_up),
 		cmocka_unit_test(one_record_that_is_left_fills_no_ring),
