@@ -258,6 +258,19 @@ static void check_holds_the_rules_of_programs(void **state)
 		expect_verdict(program_rows[i].text, program_rows[i].error);
 }
 
+/* The rows above write a name; which number is the first without one changes with each new kind. */
+static void an_unknown_format_is_told_by_its_number(void **state)
+{
+	const struct format f = {.kind = 99};
+	const struct program p = {.formats = &f, .format_count = 1};
+	struct diag d = DIAG_INIT;
+
+	(void)state;
+	assert_int_equal(program_check(&p, &d), -EINVAL);
+	assert_non_null(strstr(d.first->text.ptr, "format 0 is of unknown kind 99"));
+	diag_free(&d);
+}
+
 /* A long program is checked in one pass: 100,000 forward jumps to the end, and as many loops. */
 static void check_is_linear(void **state)
 {
@@ -289,6 +302,7 @@ int main(void)
 		cmocka_unit_test(check_holds_the_rules_of_code),
 		cmocka_unit_test(pieces_show_the_fields),
 		cmocka_unit_test(check_holds_the_rules_of_programs),
+		cmocka_unit_test(an_unknown_format_is_told_by_its_number),
 		cmocka_unit_test(check_is_linear),
 	};
 
