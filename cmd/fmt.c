@@ -2,16 +2,15 @@
 #include "command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "input.h"
 #include "nopal/trace.h"
 #include "options.h"
+#include "output.h"
 
 struct fmt {
 	const char *script;	 /* -e */
@@ -21,68 +20,40 @@ struct fmt {
 /* Positional parameters are not known yet: a probe may need a number there, or a name. */
 static const char *const params[] = {"1", "1", "1", "1", "1", "1", "1", "1", "1"};
 
-struct text {
-	char *bytes; /* with a NUL */
-	size_t len;
-};
-
-static void keep(void *arg, const char *bytes, size_t len)
-{
-	struct text *t = arg;
-
-	t->bytes = realloc(t->bytes, t->len + len + 1);
-	if (!t->bytes)
-		return;
-	memcpy(t->bytes + t->len, bytes, len);
-	t->len += len;
-	t->bytes[t->len] = '\0';
-}
-
 /* The formatted text, or NULL after messages. */
 static char *format(const char *script, const char *name)
 {
 	struct nopal_diag *d = nopal_diag_new();
-	struct text text = {NULL, 0};
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 	struct nopal_trace_options options = {.size = sizeof(options),
 					      .name = name,
-					      .output = keep,
-					      .output_arg = &text,
+					      .output = write_text,
+					      .output_arg = out,
 					      .params = params,
 					      .param_count = sizeof(params) / sizeof(*params),
 					      .pid = getpid(),
 					      .unsafe = true};
-	int err = d ? nopal_trace_format(script, &options, d) : -ENOMEM;
+	int err = d && out ? nopal_trace_format(script, &options, d) : -ENOMEM;
 
+	if (out && fclose(out))
+		err = -ENOMEM;
 	if (d && err)
 		show_messages(d);
 	nopal_diag_free(d);
-	if (!err && text.bytes)
-		return text.bytes;
-	free(text.bytes);
+	if (!err)
+		return text;
+	free(text);
 	return NULL;
 }
 
-/* A new file takes the place of the old one, so that a script is never half there. */
 static int replace(const char *path, const char *text)
 {
-	char *new = NULL;
-	struct stat st;
-	int fd = -1, err = 0;
-
-	if (stat(path, &st) || asprintf(&new, "%s.XXXXXX", path) < 0 ||
-	    (fd = mkostemp(new, O_CLOEXEC)) < 0)
-		err = errno;
-	if (!err && (fchmod(fd, st.st_mode & 07777) || !write_all(fd, text, strlen(text)) ||
-		     rename(new, path)))
-		err = errno;
-	if (err && fd >= 0)
-		unlink(new);
-	if (fd >= 0)
-		close(fd);
-	free(new);
-	if (err)
-		say_error("cannot write '%s': %s", path, strerror(err));
-	return err ? EXIT_FAILED : EXIT_OK;
+	if (output_rewrite(path, text, strlen(text)))
+		return EXIT_OK;
+	say_error("cannot write '%s': %s", path, strerror(errno));
+	return EXIT_FAILED;
 }
 
 static int format_one(const struct fmt *f, const char *path)

@@ -19,28 +19,34 @@ static bool write_in_place(const char *path, const char *bytes, size_t len)
 	return fd >= 0 && close(fd) == 0 && ok;
 }
 
-/* A new file in the directory of `path`, with the usual permissions of a new file. */
-static int create_beside(const char *path, char **temporary)
+static mode_t usual_mode(void)
 {
 	mode_t mask = umask(0);
-	int fd;
 
 	umask(mask);
+	return 0666 & ~mask;
+}
+
+/* A new file in the directory of `path`, with these permissions. */
+static int create_beside(const char *path, mode_t mode, char **temporary)
+{
+	int fd;
+
 	if (asprintf(temporary, "%s.XXXXXX", path) < 0) {
 		*temporary = NULL;
 		return -1;
 	}
 	fd = mkostemp(*temporary, O_CLOEXEC);
 	if (fd >= 0)
-		fchmod(fd, 0666 & ~mask);
+		fchmod(fd, mode);
 	return fd;
 }
 
 /* Write a temporary file, then rename it over the output. */
-static bool write_and_rename(const char *path, const char *bytes, size_t len)
+static bool write_and_rename(const char *path, mode_t mode, const char *bytes, size_t len)
 {
 	char *temporary;
-	int fd = create_beside(path, &temporary), err;
+	int fd = create_beside(path, mode, &temporary), err;
 	bool ok;
 
 	if (fd < 0) {
@@ -63,20 +69,33 @@ static bool write_and_rename(const char *path, const char *bytes, size_t len)
 	return ok;
 }
 
-bool output_write(const char *path, const char *bytes, size_t len)
+/* `keep`: the permissions of an old file, if there is one. */
+static bool write_file(const char *path, bool keep, const char *bytes, size_t len)
 {
+	bool is_old, ok;
 	char *target;
 	struct stat st;
-	bool ok;
 
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+	is_old = !stat(path, &st);
+	if (is_old && !S_ISREG(st.st_mode)) {
 		if (!S_ISDIR(st.st_mode))
 			return write_in_place(path, bytes, len);
 		errno = EISDIR;
 		return false;
 	}
 	target = realpath(path, NULL);
-	ok = write_and_rename(target ? target : path, bytes, len);
+	ok = write_and_rename(target ? target : path,
+			      is_old && keep ? st.st_mode & 07777 : usual_mode(), bytes, len);
 	free(target);
 	return ok;
+}
+
+bool output_write(const char *path, const char *bytes, size_t len)
+{
+	return write_file(path, false, bytes, len);
+}
+
+bool output_rewrite(const char *path, const char *bytes, size_t len)
+{
+	return write_file(path, true, bytes, len);
 }

@@ -9,5 +9,7 @@
  * another writer never sees half of it; directly if it is a device or a pipe. A symbolic link stays
  * one. False with errno. */
 bool output_write(const char *path, const char *bytes, size_t len);
+/* The same, with the permissions that the file has. */
+bool output_rewrite(const char *path, const char *bytes, size_t len);
 
 #endif

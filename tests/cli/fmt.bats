@@ -21,6 +21,11 @@ setup() {
 	run "$NOPAL" fmt --check a.bt
 	[ "$status" = 0 ] && [ -z "$output" ]
 	[ "$(ls)" = a.bt ]
+	printf 'BEGIN{\n@=1;exit()}' >a.bt
+	ln -s a.bt link
+	"$NOPAL" fmt -i link
+	[ -L link ]
+	[ "$(head -1 a.bt)" = BEGIN ]
 }
 
 @test "fmt refuses what is no script, and leaves the file as it was" {
