@@ -228,8 +228,8 @@ static const struct option options[] = {
 	{"-z", "--string-size", "BYTES", take_count,     AT(string_size),          "cut texts after BYTES (default: 1024, or NOPAL_MAX_STRLEN)"},
 	{"-t", NULL,            "TID",   take_text,      BCC_AT(scope.tid),        "use only events of this thread"},
 	{"-I", "--include",     "FILE",  bcc_refuse_header, 0,                        NULL},
-	{"-v", "--verbose",     NULL,    take_flag,      BCC_AT(script_first),     "print the script before it runs"},
-	BCC_SCOPE, BCC_SCRIPT, BCC_HELP, {0},
+	{"-v", "--verbose",     NULL,    take_flag,      BCC_AT(run.script_first),     "print the script before it runs"},
+	BCC_SCOPE, RUN_SCRIPT, BCC_HELP, {0},
 };
 /* clang-format on */
 

@@ -149,13 +149,8 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 
 int bcc_run(struct bcc_run *r, const struct command *c, const struct script_text *t)
 {
-	if (r->show_script || r->script_first)
-		fputs(t->text, stdout);
-	if (r->show_script)
+	if (!run_take_text(&r->run, c, t))
 		return EXIT_OK;
-	r->run.options.name = c->name;
-	r->run.options.origins = t->origins;
-	r->run.options.origin_count = t->origin_count;
 	r->run.watch = watch;
 	r->run.watch_arg = r;
 	r->run.watch_period = r->interval;

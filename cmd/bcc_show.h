@@ -17,8 +17,6 @@ struct bcc_run {
 	long times, shown; /* -n; how often results were printed */
 	bool clock;	   /* -T */
 	bool regex;	   /* -r */
-	bool show_script;  /* --print-script */
-	bool script_first; /* -v, -D: that, and run it */
 	bool begun;
 	char **words; /* what is not an option */
 	int word_count;
@@ -69,8 +67,6 @@ take_fn take_cpu_or_command;
 #define BCC_CLOCK    {"-T", "--timestamp", NULL,   take_flag,     BCC_AT(clock),     "print the time above the results"}
 #define BCC_REGEX    {"-r", "--regexp",    NULL,   take_flag,     BCC_AT(regex),     "the name is a regular expression, as in c:^mem.*"}
 #define BCC_CPU      {"-c", "--cpu",       "CPU|COMMAND", take_cpu_or_command, 0,    "use only events of this CPU; or start COMMAND and trace it"}
-#define BCC_SCRIPT   {NULL, "--script",    NULL,   take_flag,     BCC_AT(show_script), "print the script instead of running it"}, \
-		     {NULL, "--print-script", NULL, take_flag,    BCC_AT(show_script), NULL}
 #define BCC_SCOPE    SCOPE_OPTIONS(struct bcc_run, scope)
 #define BCC_HELP     {"-h", "--help",      NULL,   take_help,     0,                 "print this help"}
 /* clang-format on */

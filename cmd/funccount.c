@@ -78,8 +78,8 @@ static const struct option options[] = {
 	BCC_INTERVAL, BCC_CLOCK,
 	{"-n", NULL,         "COUNT", take_count,   BCC_AT(times),         "stop after COUNT times"},
 	BCC_REGEX, BCC_CPU, BCC_SCOPE,
-	{"-D", "--debug",    NULL,    take_flag,    BCC_AT(script_first),  "print the script before it runs"},
-	BCC_SCRIPT, BCC_HELP, {0},
+	{"-D", "--debug",    NULL,    take_flag,    BCC_AT(run.script_first),  "print the script before it runs"},
+	RUN_SCRIPT, BCC_HELP, {0},
 };
 /* clang-format on */
 

@@ -164,8 +164,8 @@ static const struct option options[] = {
 	{"-F", "--function",     NULL,  take_flag,  AT(by_function),  "show a histogram for each function"},
 	{"-l", "--level",        "N",   take_count, AT(level),        "measure only the outermost N of calls within calls (default: 64)"},
 	BCC_REGEX, BCC_SCOPE,
-	{"-v", "--verbose",      NULL,  take_flag,  BCC_AT(script_first), "print the script before it runs"},
-	BCC_SCRIPT, BCC_HELP, {0},
+	{"-v", "--verbose",      NULL,  take_flag,  BCC_AT(run.script_first), "print the script before it runs"},
+	RUN_SCRIPT, BCC_HELP, {0},
 };
 /* clang-format on */
 

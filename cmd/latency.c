@@ -228,17 +228,12 @@ static char *title_of(const char *by)
 
 static int run_text(const struct command *c, struct latency *l, const struct script_text *t)
 {
-	char *title = l->by ? title_of(l->by) : NULL;
+	char *title;
 	int code;
 
-	if (l->show_script) {
-		fputs(t->text, stdout);
-		free(title);
+	if (!run_take_text(&l->run, c, t))
 		return EXIT_OK;
-	}
-	l->run.options.name = c->name;
-	l->run.options.origins = t->origins;
-	l->run.options.origin_count = t->origin_count;
+	title = l->by ? title_of(l->by) : NULL;
 	l->run.watch = watch;
 	l->run.watch_period = l->interval;
 	l->run.take = take_records;
@@ -304,8 +299,7 @@ static const struct option latency_options[] = {
 	SCOPE_OPTIONS(struct latency, scope),
 	{"-d", NULL,             "TIME",    take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m (default: on ^C or when COMMAND ends)"},
 	{"-i", NULL,             "TIME",    take_duration, AT(interval),    "also print the results so far every TIME"},
-	{NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"},
-	{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL},
+	RUN_SCRIPT,
 	{"-h", "--help",         NULL,      take_help,     0,               "print this help"},
 	{0},
 };

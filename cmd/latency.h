@@ -36,7 +36,6 @@ struct latency {
 	enum latency_order order;
 	long top, slowest;
 	uint64_t interval;
-	bool show_script;
 	bool stack, no_lines;
 	struct shown arguments; /* what --slowest shows of the start */
 	struct slowest kept;

@@ -28,12 +28,10 @@ struct quick {
 	long most;	   /* -M; 0: no limit */
 	bool elapsed;	   /* trace -t */
 	bool wall;	   /* -T */
-	bool show_script;
 	bool no_lines;
 	const char *flame;	/* stack --flame: the page's file */
 	struct bcc_columns bcc; /* trace: options of bcc's trace */
 	bool is_bcc;		/* all words are bcc's: its columns */
-	bool script_first;	/* trace -v */
 	long pages;		/* trace -b */
 	struct spec *specs;
 	int spec_count;
@@ -277,7 +275,7 @@ static int write_script(struct script_text *t, const struct command *c, struct q
 		code = write_clause(t, c, q, &q->specs[i]);
 	if (kind->has_map)
 		write_times(t, q);
-	if (q->show_script && q->run.duration_ns) {
+	if (q->run.show_script && q->run.duration_ns) {
 		put_interval(t, q->run.duration_ns);
 		script_put(t, " { exit() }\n");
 	}
@@ -337,13 +335,8 @@ static int run_text(const struct command *c, struct quick *q, const struct scrip
 {
 	const struct quick_kind *kind = c->detail;
 
-	if (q->show_script || q->script_first)
-		fputs(t->text, stdout);
-	if (q->show_script)
+	if (!run_take_text(&q->run, c, t))
 		return EXIT_OK;
-	q->run.options.name = c->name;
-	q->run.options.origins = t->origins;
-	q->run.options.origin_count = t->origin_count;
 	/* A stack is a print of its own. */
 	q->run.options.max_events = (uint64_t)q->most;
 	if (!q->is_bcc)
@@ -402,23 +395,21 @@ static int run_quick(const struct command *c, char **argv)
 #define OPTION_TOP      {NULL, "--top",          "N",       take_count,    AT(top),         "print only the N largest"}
 #define OPTION_CSV      {NULL, "--csv",          NULL,      take_csv,      AT(run.options.format), "the same as -f csv"}
 #define OPTION_LINES    {NULL, "--no-lines",     NULL,      take_flag,     AT(no_lines),    "do not read debug information: no source lines and inlined functions in stacks"}
-#define OPTION_SCRIPT   {NULL, "--script",       NULL,      take_flag,     AT(show_script), "print the script instead of running it"}, \
-			{NULL, "--print-script", NULL,      take_flag,     AT(show_script), NULL}
 #define OPTION_HELP     {"-h", "--help",         NULL,      take_help,     0,               "print this help"}
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
-	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
 	{"-l", NULL, "LOW,HIGH,STEP", take_text, AT(step), "use equal steps instead of powers of two"},
-	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option stack_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count separately for each KEY, such as comm"},
 	{NULL, "--flame", "FILE", take_text, AT(flame), "draw a flame graph: one HTML file (see nopal-flame(1))"},
-	OPTION_LINES, OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, OPTION_SCRIPT, OPTION_HELP, {0},
+	OPTION_LINES, OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option trace_options[] = {
 	OPTION_CSV, OPTION_SCOPE, OPTION_DURATION,
@@ -435,10 +426,10 @@ static const struct option trace_options[] = {
 	{NULL, "--msg-filter", "TEXT", take_text,  AT(bcc.filter), NULL},
 	BCC_TRACE_OPTIONS(AT(bcc)),
 	{"-b", "--buffer-pages", "PAGES", take_count,   AT(pages),        NULL},
-	{"-v", "--verbose",      NULL,    take_flag,    AT(script_first), NULL},
+	{"-v", "--verbose",      NULL,    take_flag,    AT(run.script_first), NULL},
 	{"-S", "--include-self", NULL,    take_nothing, 0,                NULL},
 	{"-s", "--sym_file_list", "FILES", take_nothing, 0,               NULL},
-	OPTION_SCRIPT, OPTION_HELP, {0},
+	RUN_SCRIPT, OPTION_HELP, {0},
 };
 /* clang-format on */
 

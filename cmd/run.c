@@ -138,6 +138,16 @@ static void say_attached(const struct run *run, unsigned count)
 		fprintf(stderr, "__BPFTRACE_NOTIFY_PROBES_ATTACHED\n");
 }
 
+bool run_take_text(struct run *run, const struct command *c, const struct script_text *t)
+{
+	if (run->show_script || run->script_first)
+		fputs(t->text, stdout);
+	run->options.name = c->name;
+	run->options.origins = t->origins;
+	run->options.origin_count = t->origin_count;
+	return !run->show_script;
+}
+
 uint64_t run_clock(void)
 {
 	struct timespec now;

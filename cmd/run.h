@@ -7,6 +7,7 @@
 #include "command.h"
 #include "nopal/trace.h"
 #include "options.h"
+#include "script_text.h"
 
 enum buffering { BUFFER_LINE, BUFFER_FULL, BUFFER_NONE }; /* ORDER: "-B" in script.c */
 
@@ -31,16 +32,27 @@ struct run {
 	enum nopal_color color;
 	const char *output; /* -o FILE; NULL: stdout */
 	enum buffering buffering;
-	bool quiet;	  /* do not print "Attaching ..." */
-	bool dry_run;	  /* compile and load, but attach nothing */
-	bool no_warnings; /* do not show the compiler's warnings */
-	bool exit_status; /* exit with the status of the command of -c */
-	bool dump;	  /* show what the script is compiled to, and run nothing */
+	bool quiet;	   /* do not print "Attaching ..." */
+	bool dry_run;	   /* compile and load, but attach nothing */
+	bool no_warnings;  /* do not show the compiler's warnings */
+	bool exit_status;  /* exit with the status of the command of -c */
+	bool show_script;  /* print the script that the command has written, and run nothing */
+	bool script_first; /* print it, and run it */
+	bool dump;	   /* show what the script is compiled to, and run nothing */
 	enum nopal_dump dump_kind;
 };
 
 /* Options that all these commands take, for structs that begin with a struct run. */
 extern const struct option run_options[];
+/* Rows for such structs, of commands that write a script. */
+/* clang-format off */
+#define RUN_SCRIPT \
+	{NULL, "--script",       NULL, take_flag, offsetof(struct run, show_script), "print the script instead of running it"}, \
+	{NULL, "--print-script", NULL, take_flag, offsetof(struct run, show_script), NULL}
+/* clang-format on */
+/* The command has written this script: messages name the command, and show the user's words. False:
+ * it was to be printed only. */
+bool run_take_text(struct run *run, const struct command *c, const struct script_text *t);
 /* CLOCK_MONOTONIC, ns. */
 uint64_t run_clock(void);
 /* How the output of a run is drawn. */

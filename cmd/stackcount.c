@@ -206,8 +206,8 @@ static const struct option options[] = {
 	{"-d", "--delimited", NULL,    take_flag,    AT(delimited),     "put a mark between the two stacks"},
 	{"-f", "--folded",    NULL,    take_flag,    AT(folded),        "print a line for each stack, for flame graphs"},
 	BCC_REGEX, BCC_CPU, BCC_SCOPE,
-	{NULL, "--debug",     NULL,    take_flag,    BCC_AT(script_first), "print the script before it runs"},
-	BCC_SCRIPT, BCC_HELP, {0},
+	{NULL, "--debug",     NULL,    take_flag,    BCC_AT(run.script_first), "print the script before it runs"},
+	RUN_SCRIPT, BCC_HELP, {0},
 };
 /* clang-format on */
 

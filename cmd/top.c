@@ -32,7 +32,7 @@ struct top_command {
 	struct latency latency; /* the script of --latency */
 	const char *key;	/* -k, --by */
 	const char *script;	/* -e */
-	bool wants_times, show_script, json;
+	bool wants_times, json;
 	uint64_t interval; /* -i; 0: a screen */
 	char **words;
 	int count;
@@ -279,13 +279,8 @@ static int run_text(struct top_command *m, const struct command *c, const struct
 {
 	bool is_script = has_script(m);
 
-	if (m->show_script) {
-		fputs(t->text, stdout);
+	if (!run_take_text(&m->run, c, t))
 		return EXIT_OK;
-	}
-	m->run.options.name = c->name;
-	m->run.options.origins = t->origins;
-	m->run.options.origin_count = t->origin_count;
 	m->run.watch = watch;
 	m->run.watch_arg = m;
 	m->run.quiet |= !m->interval;
@@ -319,7 +314,7 @@ static int run_top(const struct command *c, char **argv)
 		m->count = words;
 		take_process(m);
 		code = run_check_options(&m->run, c);
-		if (!code && !m->interval && !m->show_script && (!isatty(0) || !isatty(1)))
+		if (!code && !m->interval && !m->run.show_script && (!isatty(0) || !isatty(1)))
 			code = usage_error(c, "a screen needs a terminal: -i SECONDS prints text");
 		if (!code && m->run.options.format == NOPAL_JSON && !m->interval)
 			code = usage_error(c, "-f json needs -i TIME");
@@ -347,8 +342,7 @@ static const struct option top_options[] = {
 	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text every TIME, for logs"},
 	SCOPE_OPTIONS(struct top_command, scope),
 	{"-d", NULL,             "TIME", take_duration, AT(run.duration_ns), "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
-	{NULL, "--script",       NULL,   take_flag,     AT(show_script), "print the script instead of running it"},
-	{NULL, "--print-script", NULL,   take_flag,     AT(show_script), NULL},
+	RUN_SCRIPT,
 	{"-h", "--help",         NULL,   take_help,     0,               "print this help"},
 	{0},
 };
