@@ -5,7 +5,6 @@
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bcc.h"
 #include "command.h"
@@ -93,31 +92,20 @@ void bcc_show_tracing(const struct bcc_run *r, unsigned functions, FILE *out)
 	fputs("\"... Hit Ctrl-C to end.\n", out);
 }
 
-/* "12:34:56" */
-static const char *clock_text(char text[16])
-{
-	time_t now = time(NULL);
-	struct tm parts;
-
-	if (!localtime_r(&now, &parts) || !strftime(text, 16, "%H:%M:%S", &parts))
-		text[0] = '\0';
-	return text;
-}
-
 void bcc_show_clock(FILE *out)
 {
-	char text[16];
+	char text[TIME_TEXT];
 
-	fprintf(out, "[%s]\n", clock_text(text));
+	fprintf(out, "[%s]\n", time_text("%H:%M:%S", text));
 }
 
 void bcc_show_time(const struct bcc_run *r, FILE *out)
 {
-	char text[16];
+	char text[TIME_TEXT];
 
 	fputc('\n', out);
 	if (r->clock)
-		fprintf(out, "%s\n", clock_text(text));
+		fprintf(out, "%s\n", time_text("%H:%M:%S", text));
 }
 
 /* ---- the run */

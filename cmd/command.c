@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "nopal/diag.h"
@@ -85,6 +86,16 @@ bool parse_number(const char *text, long low, long *out)
 		return false;
 	*out = value;
 	return true;
+}
+
+const char *time_text(const char *format, char out[TIME_TEXT])
+{
+	time_t now = time(NULL);
+	struct tm parts;
+
+	if (!localtime_r(&now, &parts) || !strftime(out, TIME_TEXT, format, &parts))
+		out[0] = '\0';
+	return out;
 }
 
 void write_text(void *file, const char *text, size_t len)

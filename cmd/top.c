@@ -6,7 +6,6 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NCURSES_WIDECHAR 1
@@ -236,17 +235,13 @@ static void watch_screen(struct top_command *m, struct nopal_trace *t, bool due,
 
 static void watch_text(struct top_command *m, FILE *out)
 {
-	char text[16];
-	time_t now = time(NULL);
-	struct tm parts;
+	char text[TIME_TEXT];
 
 	if (m->json) {
 		top_print_json(&m->top, out);
 		return;
 	}
-	if (!localtime_r(&now, &parts) || !strftime(text, sizeof(text), "%H:%M:%S", &parts))
-		text[0] = '\0';
-	fprintf(out, "%s  ", text);
+	fprintf(out, "%s  ", time_text("%H:%M:%S", text));
 	top_print(&m->top, &m->look, TEXT_ROWS, m->top.has_histograms ? HEAT : 0, out);
 }
 

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cells.h"
 #include "command.h"
@@ -343,14 +342,11 @@ void top_print_json(const struct top *top, FILE *out)
 {
 	static const double percents[] = {50, 99, 99.9};
 	double seconds = top->seconds > 0 ? top->seconds : 1;
-	time_t now = time(NULL);
-	char clock[32] = "";
+	char clock[TIME_TEXT];
 	struct shown_row *rows;
-	struct tm parts;
 	size_t count;
 
-	if (localtime_r(&now, &parts))
-		strftime(clock, sizeof(clock), "%Y-%m-%dT%H:%M:%S", &parts);
+	time_text("%Y-%m-%dT%H:%M:%S", clock);
 	rows = sorted(top, &count);
 	for (size_t i = 0; rows && i < count; i++) {
 		const struct tally_row *row = rows[i].row;
