@@ -466,6 +466,18 @@ static int is_map_full(void *arg, const struct run_fault *fault)
 	return 0;
 }
 
+static void one_thread_fills_a_map_to_its_size(void **state)
+{
+	struct native_store *s = open_maps(100);
+
+	(void)state;
+	run_workers(s, 1, fill_up);
+	assert_int_equal(sum_of(s, NUMBERS).keys, 100);
+	assert_int_equal(sum_of(s, COUNTS).keys, 100);
+	assert_int_equal(lost_updates(s), 2 * (1000 - 100));
+	native_store_close(s);
+}
+
 static void full_maps_are_counted(void **state)
 {
 	struct native_store *s = open_maps(100);
@@ -523,6 +535,7 @@ int main(void)
 		cmocka_unit_test(the_late_meet_no_other_key),
 		cmocka_unit_test(handlers_may_come_in_the_middle),
 		cmocka_unit_test(the_killed_stop_no_other),
+		cmocka_unit_test(one_thread_fills_a_map_to_its_size),
 		cmocka_unit_test(full_maps_are_counted),
 		cmocka_unit_test(texts_are_keys),
 	};
