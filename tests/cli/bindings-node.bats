@@ -71,7 +71,7 @@ gdb_sees() {
 	PAUSE=20 start_program "$package/examples/first-probe.js"
 	"$NOPAL" list -p $program | grep -qx 'usdt:"/memfd:nopal:nodeProvider (deleted)":nodeProvider:firstProbe'
 	sleep 0.2
-	! grep -q fired "$out"
+	! grep -q fired "$out" || false
 
 	# A tracer that leaves after three events: silence again.
 	start_tracer 'usdt::nodeProvider:firstProbe { printf("%d %s\n", arg0, str(arg1)); if (arg0 == 7) { exit() } }' \

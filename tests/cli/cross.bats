@@ -12,7 +12,7 @@ build() {
 		cat "$BATS_TEST_TMPDIR/log"
 		return 1
 	}
-	! grep 'warning:' "$BATS_TEST_TMPDIR/log"
+	! grep 'warning:' "$BATS_TEST_TMPDIR/log" || false
 	built=$ROOT/build-$2
 	qemu=$3
 	triplet=$2

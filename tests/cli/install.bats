@@ -60,7 +60,7 @@ installed() {
 	[ ! -e "$prefix/include/nopal" ]
 
 	install_part install-dev REPLACE=1
-	! grep -q theirs "$prefix/include/sys/sdt.h"
+	! grep -q theirs "$prefix/include/sys/sdt.h" || false
 	"$prefix/bin/dtrace" --help | grep -q '^usage: dtrace'
 }
 

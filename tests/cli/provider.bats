@@ -257,8 +257,8 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 		grep -q 'warning: passing argument' errors
 		gcc -Wall -Werror -DHEADER='"q.h"' -DNOPAL_PROVIDER_UNCHECKED -I"$ROOT/include" -c f.c 2>errors
 		[ ! -s errors ]
-		! gcc -Wall -Werror -DHEADER='"p.h"' -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c f.c
-		! g++ -DHEADER='"p.h"' -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c -x c++ f.c
+		! gcc -Wall -Werror -DHEADER='"p.h"' -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c f.c || false
+		! g++ -DHEADER='"p.h"' -DNOPAL_PROVIDER_STRICT -I"$ROOT/include" -c -x c++ f.c || false
 	done
 	echo '#include "p.h"
 		void f(void); void f(void) { P_A((char *)"x", 2); P_A(0, (short)2); }' >f.c
@@ -498,7 +498,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 		gcc -O2 -ffunction-sections -fdata-sections -I"$ROOT/include" -fuse-ld=$linker \
 			-Wl,--gc-sections -o f f.c p.o
 		./f
-		! semaphores f | grep -q '0x0000000000000000'
+		! semaphores f | grep -q '0x0000000000000000' || false
 		objcopy -O binary --only-section=.note.nopal --set-section-flags .note.nopal=alloc f notes
 		tr '\0' '|' <notes | grep -qaF $'p|word|\003\006\010word|const char *|\005\010f|int (*)(int)|\202\010|long|'
 		done=1
@@ -536,7 +536,7 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	gcc -rdynamic -o main main.c visible.o
 	nm -D main | grep -q ' p_a_semaphore'
 	gcc -rdynamic -o main main.c hidden.o
-	! nm -D main | grep -q ' p_a_semaphore'
+	! nm -D main | grep -q ' p_a_semaphore' || false
 	# What is not there twice is the program's own affair: one object, one place.
 	gcc -shared -fPIC -I"$ROOT/include" -Wl,-z,defs -o whole.so plug.c hidden.o
 }

@@ -167,7 +167,7 @@ go_on() {
 	sleep 1
 	go_on
 	cat "$dir/out" "$dir/err"
-	! grep -q error "$dir/err"
+	! grep -q error "$dir/err" || false
 	grep -qx '@: 10' "$dir/out"
 }
 
