@@ -11,7 +11,8 @@ setup() {
 	[ "$status" = 0 ]
 	[ "$output" = $'BEGIN\n{\n\t@ = 1;\n\texit()\n}' ]
 	run "$NOPAL" fmt --check a.bt
-	[ "$status" = 1 ] && [ "$output" = a.bt ]
+	[ "$status" = 1 ]
+	[ "$output" = a.bt ]
 	chmod 740 a.bt
 	"$NOPAL" fmt -i a.bt
 	[ "$(cat a.bt)" = $'BEGIN\n{\n\t@ = 1;\n\texit()\n}' ]
@@ -19,7 +20,8 @@ setup() {
 	run "$NOPAL" fmt --check a.bt -
 	[ "$status" = 1 ] # standard input is empty, which is no script
 	run "$NOPAL" fmt --check a.bt
-	[ "$status" = 0 ] && [ -z "$output" ]
+	[ "$status" = 0 ]
+	[ -z "$output" ]
 	[ "$(ls)" = a.bt ]
 	printf 'BEGIN{\n@=1;exit()}' >a.bt
 	ln -s a.bt link
@@ -67,7 +69,8 @@ setup() {
 	[ "${lines[2]}" = BEGIN ]
 	[ "${lines[3]}" = interval:s:5 ]
 	run "$NOPAL" check -q -e 'BEGIN { exit(); }'
-	[ "$status" = 0 ] && [ -z "$output" ]
+	[ "$status" = 0 ]
+	[ -z "$output" ]
 }
 
 @test "check reports errors in probes, arguments and types, with status 1" {

@@ -56,7 +56,8 @@ trace_word() {
 	echo "$output"
 	[ "$status" = 0 ]
 	rows=$(echo "$output" | sed -n '/^@t:/,$p' | grep -c '^[0-9]')
-	[ "$rows" -ge 1 ] && [ "$rows" -le 5 ]
+	[ "$rows" -ge 1 ]
+	[ "$rows" -le 5 ]
 	# Every value is in the sum of some interval: 1 2 3 5 6 7 9 10 11.
 	run timeout 30 "$NOPAL" -q -f json -e "$script"
 	echo "$output"

@@ -164,7 +164,8 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 			"$DTRACE" $mode -s p.d >out 2>&1 || status=$?
 			[ $status = 1 ] || { echo "$(cat "$case/name"): exit code $status"; return 1; }
 			diff "$case/says" out
-			[ ! -e p.h ] && [ ! -e p.o ]
+			[ ! -e p.h ]
+			[ ! -e p.o ]
 		done
 	done
 	[ -z "$(ls -A | grep -vxE 'wrong|p\.d|out')" ]
@@ -179,7 +180,8 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	# One of two outputs is as good as none.
 	echo 'provider p { probe a(int); };' >p.d
 	run "$DTRACE" -h -G -s p.d --target=nowhere
-	[ "$status" = 1 ] && [[ "$output" == *"unknown target 'nowhere'"* ]]
+	[ "$status" = 1 ]
+	[[ "$output" == *"unknown target 'nowhere'"* ]]
 	[ "$(cat p.h)" = precious ]
 }
 
@@ -396,7 +398,8 @@ defined() { nm "$1" | sed -n 's/.* [A-Z] \(.*_semaphore\)$/\1/p' | sort; }
 	echo '/* to do */' >todo.d
 	for file in none blank; do
 		run "$DTRACE" -h -s $file.d -o $file.h
-		[ "$status" = 0 ] && [ "$output" = "$file.d: warning: the file is empty: there are no probes" ]
+		[ "$status" = 0 ]
+		[ "$output" = "$file.d: warning: the file is empty: there are no probes" ]
 		"$DTRACE" -q -G -s $file.d -o $file.o
 	done
 	printf '#include "none.h"\n#include "blank.h"\nint main(void) { return 0; }\n' >main.c
