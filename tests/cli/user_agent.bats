@@ -83,7 +83,6 @@ traces() {
 	sleep 0.3
 	kill -9 $tracer
 	wait $tracer || true
-	SECONDS=0
 	echo >"$dir/go"
 	for _ in $(seq 600); do
 		[ ! -s "$dir/end" ] || break
