@@ -24,17 +24,19 @@ struct stopped {
 	size_t count, cap;
 };
 
-/* One that waits for a disk cannot stop now. */
+/* One that waits for a disk cannot stop now. If it stops for a signal, that is left to be
+ * delivered (WNOWAIT): it is when we end. */
 static bool wait_stopped(pid_t tid)
 {
 	for (int ms = 0; ms < WAIT_MS; ms++) {
 		struct timespec pause = {0, ms < 10 ? 100000 : 1000000};
-		int status;
-		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+		siginfo_t info = {0};
+		int err = waitid(P_PID, (id_t)tid, &info,
+				 WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL);
 
-		if (got == tid)
-			return WIFSTOPPED(status);
-		if (got < 0 && errno != EINTR)
+		if (!err && info.si_pid)
+			return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+		if (err && errno != EINTR)
 			return false;
 		nanosleep(&pause, NULL);
 	}
