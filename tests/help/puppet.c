@@ -1,6 +1,7 @@
 #include "help/puppet.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,8 +14,10 @@ void puppet_start(struct puppet *p, const char *path, uid_t uid)
 
 	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	signal(SIGPIPE, SIG_IGN); /* one that has ended is said by puppet_answer() */
 	p->pid = fork();
 	if (!p->pid) {
+		signal(SIGPIPE, SIG_DFL);
 		dup2(in[0], 0);
 		dup2(out[1], 1);
 		if (uid && setuid(uid))
@@ -41,9 +44,13 @@ long puppet_answer(struct puppet *p, const char *what)
 	long value = -1;
 
 	snprintf(format, sizeof(format), "%s %%ld", what);
-	while (fgets(line, sizeof(line), p->from) && strcmp(line, "done\n"))
+	while (fgets(line, sizeof(line), p->from)) {
+		if (!strcmp(line, "done\n"))
+			return value;
 		sscanf(line, format, &value);
-	return value;
+	}
+	fail_msg("the traced program has ended: status 0x%x", puppet_stop(p));
+	return -1;
 }
 
 int puppet_stop(struct puppet *p)
