@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "symbols/maps.h"
 
@@ -81,36 +82,58 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 	return -EPERM;
 }
 
-bool process_is_held(const struct inject *x)
+/* TracerPid of a process or thread; -1: not known. */
+static long tracer_of(pid_t tid)
 {
 	struct buf text = BUF_INIT;
-	bool held = !process_status(x->pid, &text) &&
-		    status_number(buf_as_str(&text), "TracerPid") == getpid();
+	long tracer =
+		process_status(tid, &text) ? -1 : status_number(buf_as_str(&text), "TracerPid");
 
 	buf_free(&text);
-	return held;
+	return tracer;
+}
+
+bool process_is_held(const struct inject *x)
+{
+	return tracer_of(x->pid) == getpid();
+}
+
+pid_t process_debugger(pid_t tid)
+{
+	long tracer = tracer_of(tid);
+
+	return tracer > 0 && tracer != getpid() ? (pid_t)tracer : 0;
+}
+
+/* Another tracer of ours may hold it for a moment. */
+static pid_t stays_debugged(pid_t pid)
+{
+	uint64_t start = clock_now();
+	pid_t tracer;
+
+	do
+		tracer = process_debugger(pid);
+	while (threads_are_awaited(tracer ? -EBUSY : 0, start));
+	return tracer;
 }
 
 static int check_status(struct inject *x, struct diag *d)
 {
 	struct buf text = BUF_INIT;
-	struct str status;
-	long tracer = 0, filter = 0;
+	long filter = 0;
+	pid_t tracer = stays_debugged(x->pid);
 	int err = process_status(x->pid, &text);
 
-	if (!err) {
-		status = buf_as_str(&text);
-		tracer = status_number(status, "TracerPid");
-		filter = status_number(status, "Seccomp");
-	}
+	if (!err)
+		filter = status_number(buf_as_str(&text), "Seccomp");
 	buf_free(&text);
 	x->is_filtered = filter > 0;
 	if (err)
 		return refuse_access(x->pid, err, d);
-	if (tracer > 0 && tracer != getpid()) {
+	if (tracer) {
 		diag_error(d, -EBUSY, "user-mode-traced",
-			   "cannot trace process %d in user mode: process %ld is debugging it",
-			   (int)x->pid, tracer);
+			   "cannot trace process %d in user mode: process %d is debugging it",
+			   (int)x->pid, (int)tracer);
 		diag_hint(d, "detach the debugger, or use --kernel");
 		return -EBUSY;
 	}

@@ -110,6 +110,8 @@ struct inject {
 int process_open(pid_t pid, struct inject **out, struct diag *d);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);
+/* Who traces thread `tid` by ptrace; 0: nobody, or this process. */
+pid_t process_debugger(pid_t tid);
 void process_close(struct inject *x);
 
 /* ---- threads.c: stopping threads */
@@ -117,6 +119,7 @@ void process_close(struct inject *x);
 struct thread {
 	pid_t tid;
 	bool is_stopped, is_ended;
+	bool is_asleep; /* in the kernel, where nothing wakes it */
 #ifdef INJECT_HAS_CPU
 	struct cpu_call call; /* that it was in */
 #endif
@@ -131,20 +134,26 @@ struct threads {
 /* Run `fn` in a thread of its own: it may trace threads by ptrace, which all go on when it ends,
  * those too that could not be stopped in time. Returns what `fn` returns; -EAGAIN. */
 int threads_apart(int (*fn)(void *arg), void *arg);
-/* Stop one thread; -ESRCH, -EPERM. */
+/* Ask one thread to stop; -ESRCH, -EPERM, -EBUSY: another process traces it. */
 int thread_stop(struct thread *t, bool is_filtered);
+/* Until it has stopped; -ESRCH, -ETIMEDOUT. */
 int thread_wait(struct thread *t);
+#define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
- */
+ * With WNOWAIT a signal that it reports is still delivered if this process is killed; the next call
+ * needs that it has been let go on. */
 int thread_next_stop(pid_t tid, int flags);
 /* Let it go on, as if it had not been stopped. */
 void thread_resume(const struct thread *t);
-/* Stop all, and those that they create meanwhile. */
+/* Stop all, and those that they create meanwhile. -ETIMEDOUT: one goes on running; -EBUSY. */
 int threads_stop(pid_t pid, struct threads *out);
+/* After -EBUSY: pause, and say whether to try again. Tracers that come and go hold a thread for
+ * milliseconds, debuggers for longer. */
+bool threads_are_awaited(int err, uint64_t start);
 void threads_resume(struct threads *t);
-/* Is one of them there? */
+/* Is one of them there, or may be? */
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
-/* Is one of them in a range of code that was planned? */
+/* Is one of them in a range of code that was planned, or may be? */
 bool threads_are_in(const struct threads *t, const struct space *s);
 
 /* ---- remote.c: system calls of another process */

@@ -432,6 +432,17 @@ int patch_undo_old(struct inject *x)
 	return err ? err : u.undone;
 }
 
+/* Is one of these ledgers of this tracer? What others trace is not stopped for nothing. */
+static bool has_ledger_of(struct inject *x, const uint64_t *ledgers, unsigned count, pid_t tracer)
+{
+	struct ledger_head head;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!ledger_open(x, ledgers[i], &head) && head.tracer == (uint64_t)tracer)
+			return true;
+	return false;
+}
+
 /* The number of sites; -ENOENT: there is no ledger. */
 static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
 {
@@ -443,7 +454,7 @@ static int undo(pid_t pid, pid_t only, pid_t *busy, struct diag *d)
 	if (!u.count && only)
 		return -ENOENT;
 	err = process_open(pid, &u.x, d);
-	if (!err && !u.count)
+	if (!err && (!u.count || (only && !has_ledger_of(u.x, ledgers, u.count, only))))
 		err = -ENOENT;
 	if (!err)
 		err = threads_apart(undo_stopped, &u);
@@ -472,14 +483,12 @@ bool inject_is_inherited(pid_t pid)
 {
 	uint64_t ledgers[LEDGERS_MOST];
 	unsigned count = ledger_find(pid, ledgers);
-	struct ledger_head head;
 	struct inject *x;
-	bool is = false;
+	bool is;
 
 	if (!count || process_open(pid, &x, NULL))
 		return false;
-	for (unsigned i = 0; i < count; i++)
-		is |= !ledger_open(x, ledgers[i], &head) && head.tracer == (uint64_t)getpid();
+	is = has_ledger_of(x, ledgers, count, getpid());
 	process_close(x);
 	return is;
 }

@@ -18,11 +18,11 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "symbols/maps.h"
 
 #ifdef INJECT_HAS_CPU
 
-#define CALL_STOP (SIGTRAP | 0x80)
 #define GET_RSEQ  0x420f /* a request of ptrace(2), since Linux 5.13 */
 #define MARGIN	  16
 #define LAST_PAGE 4096u /* of code: after the end of it there is padding */
@@ -67,30 +67,50 @@ static uint64_t find_room(struct inject *x, const struct user_regs_struct *regs)
 	return 0;
 }
 
-/* Threads that were in it have gone on, or are in it still. */
-static void sweep_slot(struct inject *x, const struct threads *t, uint64_t at)
+#define STUBS_MOST 64
+
+static bool is_stub(struct inject *x, uint64_t at)
 {
-	static const uint8_t zeros[STUB_SIZE];
 	uint8_t bytes[STUB_SIZE];
 
-	if (!inject_read(x, at, bytes, sizeof(bytes)) && cpu_is_stub(bytes) &&
-	    !threads_are_at(t, at, at + STUB_SIZE))
-		inject_write(x, at, zeros, sizeof(zeros));
+	return !inject_read(x, at, bytes, sizeof(bytes)) && cpu_is_stub(bytes);
 }
 
-void stubs_sweep(struct inject *x, const struct threads *t)
+static unsigned find_stubs(struct inject *x, uint64_t out[STUBS_MOST])
 {
 	const struct space *s = &x->space;
+	unsigned count = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		for (unsigned slot = 1; slot < LAST_PAGE / STUB_SIZE; slot++)
-			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP)
-				sweep_slot(x, t, s->ranges[i].end - slot * STUB_SIZE);
+		for (unsigned slot = 1; slot < LAST_PAGE / STUB_SIZE; slot++) {
+			uint64_t at = s->ranges[i].end - slot * STUB_SIZE;
+
+			if (s->ranges[i].is_code && s->ranges[i].end <= SPACE_TOP &&
+			    count < STUBS_MOST && is_stub(x, at))
+				out[count++] = at;
+		}
+	return count;
+}
+
+/* A thread in one may return into another, which the tracer before had left: then all stay. */
+void stubs_sweep(struct inject *x, const struct threads *t)
+{
+	static const uint8_t zeros[STUB_SIZE];
+	uint64_t stubs[STUBS_MOST];
+	unsigned count = find_stubs(x, stubs);
+
+	for (unsigned i = 0; i < count; i++)
+		if (threads_are_at(t, stubs[i], stubs[i] + STUB_SIZE))
+			return;
+	for (unsigned i = 0; i < count; i++)
+		inject_write(x, stubs[i], zeros, sizeof(zeros));
 }
 
 /* ---- begin */
 
-static int stop_some_thread(struct inject *x, struct thread *out)
+/* ORDER: two tracers begin with the same thread, and one waits: both would choose the same place
+ * for their stubs. */
+static int try_some_thread(struct inject *x, struct thread *out)
 {
 	struct dirent *entry;
 	char path[64];
@@ -100,7 +120,7 @@ static int stop_some_thread(struct inject *x, struct thread *out)
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)x->pid);
 	dir = opendir(path);
-	while (dir && err && (entry = readdir(dir))) {
+	while (dir && err && err != -EBUSY && (entry = readdir(dir))) {
 		if (str_to_u64(str_from(entry->d_name), &tid))
 			continue;
 		*out = (struct thread){.tid = (pid_t)tid};
@@ -113,6 +133,17 @@ static int stop_some_thread(struct inject *x, struct thread *out)
 	return err;
 }
 
+static int stop_some_thread(struct inject *x, struct thread *out)
+{
+	uint64_t start = clock_now();
+	int err;
+
+	do
+		err = try_some_thread(x, out);
+	while (threads_are_awaited(err, start));
+	return err;
+}
+
 static int refuse_thread(struct inject *x, int err, struct diag *d)
 {
 	if (err == -EPERM && x->is_filtered)
@@ -122,7 +153,9 @@ static int refuse_thread(struct inject *x, int err, struct diag *d)
 			"(seccomp), which only root can suspend",
 			(int)x->pid);
 	return diag_error(d, err, "user-mode-stop", "cannot stop process %d: %s", (int)x->pid,
-			  err == -ETIMEDOUT ? "it sleeps in the kernel" : strerror(-err));
+			  err == -ETIMEDOUT ? "it sleeps in the kernel"
+			  : err == -EBUSY   ? "another process is tracing it"
+					    : strerror(-err));
 }
 
 static int refuse_program(struct inject *x, struct diag *d)
@@ -140,7 +173,7 @@ static int run_to_call(void *arg)
 	for (;;) {
 		if (ptrace(PTRACE_SYSCALL, r->thread.tid, NULL, (void *)(long)sig))
 			return -ESRCH;
-		stop = thread_next_stop(r->thread.tid, 0);
+		stop = thread_next_stop(r->thread.tid, r->is_held ? 0 : WNOWAIT);
 		if (stop < 0)
 			return stop;
 		if (stop == CALL_STOP)

@@ -25,8 +25,9 @@
 #include "base/file.h"
 #include "symbols/maps.h"
 
-#define WAIT_NS	    250000000u	/* for a thread that sleeps where nothing wakes it: after vfork() */
-#define WAIT_MAX_NS 2000000000u /* for any other */
+#define ASLEEP_NS   250000000u /* so long without a pause: where nothing wakes it, after vfork() */
+#define WAIT_MAX_NS 10000000000u /* for a thread that may run: the machine may be busy */
+#define BUSY_NS	    500000000u	 /* for another tracer to let go */
 #define STAT_MAX    8192
 
 /* ---- a thread of ours for it */
@@ -117,12 +118,32 @@ static bool has_ended(pid_t tid)
 
 /* ---- one thread */
 
+/* -EBUSY: another tracer has it. */
+static int seize(pid_t tid, unsigned long options)
+{
+	bool once_more = true;
+
+	while (ptrace(PTRACE_SEIZE, tid, NULL, (void *)options)) {
+		if (errno != EPERM)
+			return -errno;
+		if (has_ended(tid))
+			return -ESRCH;
+		if (process_debugger(tid))
+			return -EBUSY;
+		if (!once_more)
+			return -EPERM;
+		once_more = false; /* it may have been let go just now */
+	}
+	return 0;
+}
+
 int thread_stop(struct thread *t, bool is_filtered)
 {
-	unsigned long options = is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0;
+	int err =
+		seize(t->tid, PTRACE_O_TRACESYSGOOD | (is_filtered ? PTRACE_O_SUSPEND_SECCOMP : 0));
 
-	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)options))
-		return errno == EPERM && has_ended(t->tid) ? -ESRCH : -errno;
+	if (err)
+		return err;
 #ifdef INJECT_HAS_CPU
 	cpu_note_call(t->tid, &t->call);
 #endif
@@ -141,7 +162,8 @@ int thread_next_stop(pid_t tid, int flags)
 			return 0;
 		if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
 			return -ESRCH;
-		if (!waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) && info.si_pid)
+		if ((flags & WNOWAIT) ||
+		    (!waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL) && info.si_pid))
 			return info.si_status;
 	} while (errno == EINTR);
 	return -ESRCH;
@@ -150,29 +172,34 @@ int thread_next_stop(pid_t tid, int flags)
 /* 0: nothing yet; 1: it has stopped as we asked; -ESRCH. */
 static int look_for_stop(pid_t tid)
 {
-	int stop = thread_next_stop(tid, WNOHANG);
+	int stop = thread_next_stop(tid, WNOHANG | WNOWAIT), sig;
 
 	if (stop <= 0)
 		return stop;
 	if (stop >> 8 == PTRACE_EVENT_STOP)
 		return 1;
-	/* A signal came first: it is delivered, and then the thread stops. */
-	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)(stop & 0x7f)) ? -ESRCH : 0;
+	/* A signal came first: it is delivered, and then the thread stops. So does one that a
+	 * tracer was watching enter a system call when it was killed. */
+	sig = stop == CALL_STOP ? 0 : stop & 0x7f;
+	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ? -ESRCH : 0;
 }
 
 int thread_wait(struct thread *t)
 {
-	uint64_t start = clock_now(), waited = 0;
+	uint64_t start = clock_now(), now, awake = start; /* when it was last seen so */
 	int found;
 
 	for (unsigned turn = 0; !(found = look_for_stop(t->tid)); turn++) {
-		waited = clock_now() - start;
-		if (waited > WAIT_MAX_NS || (waited > WAIT_NS && state_of(t->tid) == 'D'))
-			return -ETIMEDOUT;
-		if (turn < 50)
+		if (turn < 50) {
 			sched_yield();
-		else
-			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+			continue;
+		}
+		now = clock_now();
+		if (state_of(t->tid) != 'D')
+			awake = now;
+		if (now - start > WAIT_MAX_NS || now - awake > ASLEEP_NS)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
 #ifdef INJECT_HAS_CPU
 	if (found > 0)
@@ -213,12 +240,34 @@ static void repeat_call(const struct thread *t)
 		cpu_set(t->tid, &regs);
 }
 
-/* Where a stopped thread is; 0: not known. */
-static uint64_t place_of(pid_t tid)
+/* Where a thread is that sleeps in the kernel: the last word of /proc/TID/syscall. */
+static uint64_t place_asleep(pid_t tid)
+{
+	struct buf text = BUF_INIT;
+	struct str rest, word = STR("");
+	char path[64];
+	uint64_t place = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	if (!file_slurp(path, STAT_MAX, &text)) {
+		rest = str_trim(buf_as_str(&text));
+		while (rest.len)
+			word = str_cut(&rest, ' ');
+		if (str_cut(&word, 'x').len != 1 || str_to_hex(word, &place))
+			place = 0; /* "running" */
+	}
+	buf_free(&text);
+	return place;
+}
+
+/* 0: not known. */
+static uint64_t place_of(const struct thread *t)
 {
 	struct user_regs_struct regs;
 
-	return cpu_get(tid, &regs) ? 0 : cpu_pc(&regs);
+	if (!t->is_stopped)
+		return place_asleep(t->tid);
+	return cpu_get(t->tid, &regs) ? 0 : cpu_pc(&regs);
 }
 #else
 static void repeat_call(const struct thread *t)
@@ -226,9 +275,9 @@ static void repeat_call(const struct thread *t)
 	(void)t;
 }
 
-static uint64_t place_of(pid_t tid)
+static uint64_t place_of(const struct thread *t)
 {
-	(void)tid;
+	(void)t;
 	return 0;
 }
 #endif
@@ -279,30 +328,57 @@ static int stop_new(struct threads *t)
 	return err ? err : found;
 }
 
-static void wait_for_stops(struct threads *t)
+/* -ETIMEDOUT: one goes on running. One that sleeps in the kernel changes nothing meanwhile. */
+static int wait_for_stops(struct threads *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
+	int err = 0;
+
+	for (size_t i = 0; i < t->count && !err; i++) {
 		struct thread *one = &t->all[i];
 
-		if (one->is_stopped || one->is_ended)
+		if (one->is_stopped || one->is_ended || one->is_asleep)
 			continue;
-		one->is_ended = thread_wait(one) == -ESRCH;
-		one->is_stopped = !one->is_ended;
+		err = thread_wait(one);
+		one->is_ended = err == -ESRCH;
+		one->is_stopped = !err;
+		one->is_asleep = err == -ETIMEDOUT && state_of(one->tid) == 'D';
+		if (one->is_ended || one->is_asleep)
+			err = 0;
 	}
+	return err;
 }
 
-int threads_stop(pid_t pid, struct threads *out)
+static int try_to_stop(pid_t pid, struct threads *out)
 {
-	int found;
+	int found, err;
 
 	*out = (struct threads){.pid = pid};
 	do {
 		found = stop_new(out);
-		wait_for_stops(out);
-	} while (found > 0);
-	if (found < 0)
+		err = wait_for_stops(out);
+	} while (found > 0 && !err);
+	if (found < 0 || err)
 		threads_resume(out);
-	return found;
+	return found < 0 ? found : err;
+}
+
+bool threads_are_awaited(int err, uint64_t start)
+{
+	if (err != -EBUSY || clock_now() - start > BUSY_NS)
+		return false;
+	usleep(500 + (useconds_t)(clock_now() % 2048)); /* not in step with the other one */
+	return true;
+}
+
+int threads_stop(pid_t pid, struct threads *out)
+{
+	uint64_t start = clock_now();
+	int err;
+
+	do
+		err = try_to_stop(pid, out);
+	while (threads_are_awaited(err, start));
+	return err;
 }
 
 void threads_resume(struct threads *t)
@@ -314,12 +390,13 @@ void threads_resume(struct threads *t)
 	*t = (struct threads){0};
 }
 
+/* A thread of which that is not known may be anywhere. */
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		uint64_t at = t->all[i].is_stopped ? place_of(t->all[i].tid) : 0;
+		uint64_t at = t->all[i].is_ended ? end : place_of(&t->all[i]);
 
-		if (at >= start && at < end)
+		if (!at || (at >= start && at < end))
 			return true;
 	}
 	return false;
@@ -335,8 +412,11 @@ static bool is_planned(const struct space *s, uint64_t at)
 
 bool threads_are_in(const struct threads *t, const struct space *s)
 {
-	for (size_t i = 0; i < t->count; i++)
-		if (t->all[i].is_stopped && is_planned(s, place_of(t->all[i].tid)))
+	for (size_t i = 0; i < t->count; i++) {
+		uint64_t at = t->all[i].is_ended ? UINT64_MAX : place_of(&t->all[i]);
+
+		if (!at || is_planned(s, at))
 			return true;
+	}
 	return false;
 }
