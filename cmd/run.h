@@ -51,7 +51,7 @@ extern const struct option run_options[];
 	{NULL, "--print-script", NULL, take_flag, offsetof(struct run, show_script), NULL}
 /* clang-format on */
 /* The command has written this script: messages name the command, and show the user's words. False:
- * it was to be printed only. */
+ * only print it. */
 bool run_take_text(struct run *run, const struct command *c, const struct script_text *t);
 /* CLOCK_MONOTONIC, ns. */
 uint64_t run_clock(void);

@@ -110,7 +110,7 @@ struct inject {
 int process_open(pid_t pid, struct inject **out, struct diag *d);
 /* Is it stopped under our ptrace, as a command that has not begun is? */
 bool process_is_held(const struct inject *x);
-/* Who traces thread `tid` by ptrace; 0: nobody, or this process. */
+/* The process that traces thread `tid` by ptrace; 0: none but this one. */
 pid_t process_debugger(pid_t tid);
 void process_close(struct inject *x);
 

@@ -25,7 +25,7 @@
 #include "base/file.h"
 #include "symbols/maps.h"
 
-#define ASLEEP_NS   250000000u /* so long without a pause: where nothing wakes it, after vfork() */
+#define ASLEEP_NS   250000000u	 /* asleep for this time: nothing wakes it, as after vfork() */
 #define WAIT_MAX_NS 10000000000u /* for a thread that may run: the machine may be busy */
 #define BUSY_NS	    500000000u	 /* for another tracer to let go */
 #define STAT_MAX    8192
