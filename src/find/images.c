@@ -155,8 +155,7 @@ static int search_process(struct image_search *s, pid_t pid, struct diag *d)
 	int err = maps_each_file(pid, &s->f->text, take_mapped, s);
 
 	if (err == -ESRCH)
-		return diag_error(d, err, "no-process", "cannot inspect process %d: %s", (int)pid,
-				  strerror(ESRCH));
+		return diag_error(d, err, "no-process", "there is no process %d", (int)pid);
 	if (err != -EACCES && err != -EPERM)
 		return err;
 	diag_error(d, err, "no-permission", "cannot inspect process %d: %s", (int)pid,

@@ -294,7 +294,7 @@ END
 	[[ "$output" == *"no probes in '/bin/true'"* ]]
 	run "$NOPAL" list -p 4194000
 	[ "$status" = 1 ]
-	[[ "$output" == *"cannot inspect process 4194000: No such process"* ]]
+	[[ "$output" == *"there is no process 4194000"* ]]
 	run "$NOPAL" list "usdt:$tick:tick:numbr"
 	[ "$status" = 1 ]
 	[[ "$output" == *"no probe matches"*"did you mean 'tick:number'?"* ]]

@@ -140,10 +140,12 @@ static int load_types(void)
 	return call(BPF_BTF_LOAD, &attr, sizeof(attr));
 }
 
+#define SIGNALS_MOST 1000 /* during one load */
+
 int kernel_program_load(const struct kernel_program *p)
 {
 	struct bpf_func_info *info = NULL;
-	int types = -1, fd, tries = 5;
+	int types = -1, fd, tries = SIGNALS_MOST;
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
