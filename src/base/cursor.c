@@ -54,7 +54,6 @@ bool cursor_word(struct cursor *c, unsigned size, uint64_t *out)
 		*out = (uint##bits##_t)value;                         \
 		return true;                                          \
 	}
-READER(8)
 READER(16)
 READER(32)
 READER(64)

@@ -17,7 +17,15 @@ static inline size_t cursor_left(const struct cursor *c)
 {
 	return (size_t)(c->end - c->at);
 }
-bool cursor_u8(struct cursor *c, uint8_t *out);
+static inline bool cursor_u8(struct cursor *c, uint8_t *out)
+{
+	if (c->failed || c->at == c->end) {
+		c->failed = true;
+		return false;
+	}
+	*out = *c->at++;
+	return true;
+}
 bool cursor_u16(struct cursor *c, uint16_t *out);
 bool cursor_u32(struct cursor *c, uint32_t *out);
 bool cursor_u64(struct cursor *c, uint64_t *out);

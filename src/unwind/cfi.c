@@ -4,30 +4,17 @@
 
 #define STATES_MOST 32 /* remembered at once; compilers need 2 */
 
-/* What is known of a register of the caller. */
-struct place {
-	enum unwind_place kind;
-	int64_t offset;
-};
-
-struct state {
-	enum unwind_cfa cfa; /* UNWIND_NONE: it is cfa_reg + cfa_off */
-	uint64_t cfa_reg;
-	int64_t cfa_off, more;
-	struct place fp, ra;
-};
-
 struct cfi {
 	const struct unwind_cpu *cpu;
 	const struct frames *frames;
 	const struct fde *fde;
-	struct state now, initial; /* `initial`: at the end of the CIE's instructions */
-	struct state kept[STATES_MOST];
+	struct cfi_state now;
 	unsigned kept_count;
-	uint64_t at;  /* link-time address */
-	bool is_lost; /* an instruction was not understood: nothing is known from here on */
+	uint64_t at;	 /* link-time address */
+	bool is_changed; /* `now` is not what the last row says */
 	cfi_row_fn *fn;
 	void *arg;
+	struct cfi_state kept[STATES_MOST]; /* not filled before they are used: it is large */
 };
 
 /* clang-format off */
@@ -97,7 +84,7 @@ static bool fits(int64_t n)
 	return n == (int32_t)n;
 }
 
-static bool set_place(struct place p, uint8_t *kind, int32_t *offset)
+static bool set_place(struct cfi_place p, uint8_t *kind, int32_t *offset)
 {
 	*kind = (uint8_t)(fits(p.offset) ? p.kind : UNWIND_BAD);
 	*offset = p.kind == UNWIND_AT_CFA || p.kind == UNWIND_AT_SP || p.kind == UNWIND_AT_FP
@@ -109,7 +96,7 @@ static bool set_place(struct place p, uint8_t *kind, int32_t *offset)
 static struct unwind_rule make_rule(const struct cfi *c)
 {
 	const struct unwind_rule unknown = {.cfa = UNWIND_UNKNOWN};
-	const struct state *s = &c->now;
+	const struct cfi_state *s = &c->now;
 	struct unwind_rule r = {.cfa = (uint8_t)s->cfa, .more = (int8_t)s->more};
 
 	if (s->cfa == UNWIND_NONE)
@@ -117,9 +104,9 @@ static struct unwind_rule make_rule(const struct cfi *c)
 			: s->cfa_reg == c->cpu->fp ? UNWIND_FP
 						   : UNWIND_UNKNOWN;
 	/* Of the outermost frame nothing else matters. */
-	if (s->ra.kind == UNWIND_LOST && !c->is_lost)
+	if (s->ra.kind == UNWIND_LOST && !s->is_lost)
 		return (struct unwind_rule){.cfa = UNWIND_SP, .ra = UNWIND_LOST};
-	if (c->is_lost || r.cfa == UNWIND_UNKNOWN || !fits(s->cfa_off))
+	if (s->is_lost || r.cfa == UNWIND_UNKNOWN || !fits(s->cfa_off))
 		return unknown;
 	r.cfa_off = (int32_t)s->cfa_off;
 	set_place(s->fp, &r.fp, &r.fp_off);
@@ -132,25 +119,30 @@ static struct unwind_rule make_rule(const struct cfi *c)
 
 /* ---- instructions */
 
-static struct place *find_place(struct cfi *c, uint64_t reg)
+static struct cfi_place *find_place(struct cfi *c, uint64_t reg)
 {
 	return reg == c->fde->cie->ra ? &c->now.ra : reg == c->cpu->fp ? &c->now.fp : NULL;
 }
 
 static void set(struct cfi *c, uint64_t reg, enum unwind_place kind, int64_t offset)
 {
-	struct place *p = find_place(c, reg);
+	struct cfi_place *p = find_place(c, reg);
 
-	if (p)
-		*p = (struct place){kind, offset};
+	if (!p)
+		return;
+	*p = (struct cfi_place){kind, offset};
+	c->is_changed = true;
 }
 
 static void restore(struct cfi *c, uint64_t reg)
 {
-	struct place *p = find_place(c, reg);
+	const struct cfi_state *initial = &c->fde->cie->initial;
+	struct cfi_place *p = find_place(c, reg);
 
-	if (p)
-		*p = p == &c->now.ra ? c->initial.ra : c->initial.fp;
+	if (!p)
+		return;
+	*p = p == &c->now.ra ? initial->ra : initial->fp;
+	c->is_changed = true;
 }
 
 static void define_cfa(struct cfi *c, uint64_t reg, int64_t offset)
@@ -159,14 +151,16 @@ static void define_cfa(struct cfi *c, uint64_t reg, int64_t offset)
 	c->now.cfa_reg = reg;
 	c->now.cfa_off = offset;
 	c->now.more = 0;
+	c->is_changed = true;
 }
 
 static void define_by_expression(struct cfi *c, struct str code)
 {
-	struct state *s = &c->now;
+	struct cfi_state *s = &c->now;
 	struct simple e;
 	uint8_t n;
 
+	c->is_changed = true;
 	s->more = 0;
 	s->cfa_off = 0;
 	s->cfa = UNWIND_UNKNOWN;
@@ -202,14 +196,16 @@ static void set_by_expression(struct cfi *c, uint64_t reg, struct str code)
 static int advance(struct cfi *c, uint64_t to)
 {
 	struct unwind_rule rule;
-	int err;
+	uint64_t at = c->at;
 
-	if (to <= c->at)
+	if (to <= at)
 		return 0;
-	rule = make_rule(c);
-	err = c->at < c->fde->end ? c->fn(c->arg, c->at, &rule) : 0;
 	c->at = to;
-	return err;
+	if (!c->is_changed || at >= c->fde->end)
+		return 0;
+	c->is_changed = false;
+	rule = make_rule(c);
+	return c->fn(c->arg, at, &rule);
 }
 
 static bool keep_state(struct cfi *c)
@@ -225,6 +221,7 @@ static bool take_state(struct cfi *c)
 	if (!c->kept_count)
 		return false;
 	c->now = c->kept[--c->kept_count];
+	c->is_changed = true;
 	return true;
 }
 
@@ -272,52 +269,82 @@ static bool is_advance(uint8_t op)
 	       (op >= CFA_ADVANCE_1 && op <= CFA_ADVANCE_4) || op == CFA_ADVANCE_8;
 }
 
+/* One with an operand in its low bits. */
+static int run_short(struct cfi *c, struct cursor *from, uint8_t op)
+{
+	uint64_t low = op & ~CFA_SHORT, n;
+
+	switch (op & CFA_SHORT) {
+	case CFA_ADVANCE: return advance(c, c->at + low * c->fde->cie->code_align);
+	case CFA_OFFSET:
+		if (cursor_uleb(from, &n))
+			set(c, low, UNWIND_AT_CFA, scaled(c, n));
+		else
+			c->now.is_lost = true;
+		return 0;
+	}
+	restore(c, low);
+	return 0;
+}
+
+static int run_long(struct cfi *c, struct cursor *from, uint8_t op)
+{
+	struct operand_values v = {{0, 0}, STR("")};
+
+	if (op >= CFA_COUNT || !operands[op] || !read_operands(c, from, operands[op], &v))
+		c->now.is_lost = true;
+	else if (op == CFA_SET_LOC)
+		return advance(c, v.n[0]);
+	else if (is_advance(op))
+		return advance(c, c->at + v.n[0] * c->fde->cie->code_align);
+	else
+		c->now.is_lost = !change_state(c, op, &v);
+	return 0;
+}
+
 static int run(struct cfi *c, struct str code)
 {
 	struct cursor from = cursor_of(code.ptr, code.len, c->frames->big_endian);
+	uint64_t n;
 	uint8_t op;
 	int err = 0;
 
-	while (!err && !c->is_lost && cursor_u8(&from, &op)) {
-		struct operand_values v = {{0, 0}, STR("")};
-		unsigned at = 0;
-
-		if (op & CFA_SHORT) {
-			v.n[0] = op & ~CFA_SHORT;
-			op &= CFA_SHORT;
-			at = 1;
-		}
-		if (at ? op == CFA_OFFSET && !cursor_uleb(&from, &v.n[1])
-		       : op >= CFA_COUNT || !operands[op] ||
-				    !read_operands(c, &from, operands[op], &v))
-			c->is_lost = true;
-		else if (op == CFA_SET_LOC)
-			err = advance(c, v.n[0]);
-		else if (is_advance(op))
-			err = advance(c, c->at + v.n[0] * c->fde->cie->code_align);
+	while (!err && !c->now.is_lost && cursor_u8(&from, &op))
+		if (op & CFA_SHORT)
+			err = run_short(c, &from, op);
+		else if (op == CFA_DEF_OFFSET && cursor_uleb(&from, &n)) /* each push has one */
+			define_cfa(c, c->now.cfa_reg, (int64_t)n);
 		else
-			c->is_lost = !change_state(c, op, &v);
-	}
+			err = run_long(c, &from, op);
+	c->is_changed |= c->now.is_lost;
 	return err;
 }
 
+/* What is not set here is not read before it is. */
 int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct fde *fde,
 	    cfi_row_fn *fn, void *arg)
 {
-	struct cfi c = {
-		.cpu = cpu,
-		.frames = f,
-		.fde = fde,
-		.now = {.cfa = UNWIND_UNKNOWN},
-		.at = UINT64_MAX, /* in a CIE nothing advances */
-		.fn = fn,
-		.arg = arg,
-	};
+	struct cie *cie = fde->cie;
+	struct cfi c;
 	int err;
 
-	run(&c, fde->cie->code);
+	c.cpu = cpu;
+	c.frames = f;
+	c.fde = fde;
+	c.kept_count = 0;
+	c.fn = fn;
+	c.arg = arg;
+	if (!cie->has_run) {
+		cie->has_run = true;
+		c.now = (struct cfi_state){.cfa = UNWIND_UNKNOWN};
+		c.at = UINT64_MAX; /* in a CIE nothing advances */
+		run(&c, cie->code);
+		cie->initial = c.now;
+		c.kept_count = 0;
+	}
+	c.now = cie->initial;
 	c.at = fde->start;
-	c.initial = c.now;
+	c.is_changed = true;
 	err = run(&c, fde->code);
 	return err ? err : advance(&c, fde->end);
 }

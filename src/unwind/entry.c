@@ -159,7 +159,7 @@ void cie_read(const struct frames *f, const struct entry *e, struct cie *out)
 }
 
 /* Most functions have the CIE of the one before. */
-static bool find_cie(const struct frames *f, size_t at, struct cie *cie)
+bool cie_find(const struct frames *f, size_t at, struct cie *cie)
 {
 	struct entry e;
 	size_t next = at;
@@ -177,7 +177,7 @@ bool fde_read(const struct frames *f, const struct entry *e, struct cie *cie, st
 	struct cursor c = e->body;
 	uint64_t len;
 
-	if (!find_cie(f, e->cie, cie) || !encoded_read(f, &c, cie->encoding, &out->start) ||
+	if (!cie_find(f, e->cie, cie) || !encoded_read(f, &c, cie->encoding, &out->start) ||
 	    !read_form(f, &c, cie->encoding & 0x07, &len) ||
 	    __builtin_add_overflow(out->start, len, &out->end))
 		return false;

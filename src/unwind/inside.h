@@ -13,7 +13,15 @@ struct unwind_cpu {
 
 /* ---- leb.c: numbers of variable length, 7 bits a byte; bits beyond 64 are dropped. */
 
-bool cursor_uleb(struct cursor *c, uint64_t *out);
+bool cursor_long_uleb(struct cursor *c, uint64_t *out);
+/* Most of them are one byte. */
+static inline bool cursor_uleb(struct cursor *c, uint64_t *out)
+{
+	if (c->failed || c->at == c->end || *c->at & 0x80)
+		return cursor_long_uleb(c, out);
+	*out = *c->at++;
+	return true;
+}
 bool cursor_sleb(struct cursor *c, int64_t *out);
 
 /* ---- entry.c: common information entries (CIE), and the entries of functions (FDE). */
@@ -28,6 +36,21 @@ struct frames {
 	uint8_t word;
 };
 
+/* Where a register of the caller is. */
+struct cfi_place {
+	enum unwind_place kind;
+	int64_t offset;
+};
+
+/* What instructions have said so far. */
+struct cfi_state {
+	enum unwind_cfa cfa; /* UNWIND_NONE: it is cfa_reg + cfa_off */
+	uint64_t cfa_reg;
+	int64_t cfa_off, more;
+	struct cfi_place fp, ra;
+	bool is_lost; /* an instruction was not understood: nothing is known from here on */
+};
+
 struct cie {
 	size_t at; /* in the section */
 	uint64_t code_align;
@@ -38,6 +61,8 @@ struct cie {
 	bool is_signal;
 	bool is_good; /* false: it is not understood */
 	struct str code;
+	bool has_run;		  /* `initial` is filled: cfi_run() */
+	struct cfi_state initial; /* at the end of `code` */
 };
 
 struct entry {
@@ -50,13 +75,15 @@ struct entry {
 struct fde {
 	uint64_t start, end; /* link-time */
 	struct cie *cie;     /* borrowed, until the next entry is read */
-	struct str code;
+	struct str code;     /* in the section */
 };
 
 /* The entry at *at, which moves on to the next. False: there is no other. */
 bool entry_next(const struct frames *f, size_t *at, struct entry *out);
 void cie_read(const struct frames *f, const struct entry *e, struct cie *out);
-/* False: it is not understood. *cie is the CIE that was read last; `at`: of the entry. */
+/* *cie is the CIE that was read last: it becomes that at `at`. False: it is not understood. */
+bool cie_find(const struct frames *f, size_t at, struct cie *cie);
+/* False: it is not understood. *cie as above; `at`: of the entry. */
 bool fde_read(const struct frames *f, const struct entry *e, struct cie *cie, struct fde *out);
 /* An address in one of those encodings; `at` of the section is where it lies. False: an encoding
  * that needs a running program, or the bytes end. */

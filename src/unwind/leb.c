@@ -20,7 +20,7 @@ static bool read_leb(struct cursor *c, uint64_t *out, unsigned *shift, bool *is_
 	return true;
 }
 
-bool cursor_uleb(struct cursor *c, uint64_t *out)
+bool cursor_long_uleb(struct cursor *c, uint64_t *out)
 {
 	bool is_negative;
 	unsigned shift;

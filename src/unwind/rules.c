@@ -29,6 +29,13 @@ void unwind_rules_free(struct unwind_rules *r)
 	hash_free(&r->by_value);
 }
 
+/* Field by field: a rule was just written so, and a CPU waits when it reads it in larger pieces. */
+static bool is_same(const struct unwind_rule *a, const struct unwind_rule *b)
+{
+	return a->cfa_off == b->cfa_off && a->fp_off == b->fp_off && a->ra_off == b->ra_off &&
+	       a->cfa == b->cfa && a->fp == b->fp && a->ra == b->ra && a->more == b->more;
+}
+
 uint16_t unwind_rules_number(struct unwind_rules *r, const struct unwind_rule *rule)
 {
 	uint8_t bits = (uint8_t)((uint32_t)rule->cfa_off >> 3 ^ (uint32_t)rule->fp_off ^
@@ -37,11 +44,11 @@ uint16_t unwind_rules_number(struct unwind_rules *r, const struct unwind_rule *r
 	uint64_t hash;
 
 	/* The same few rules come over and over. */
-	if (*recent < r->count && !memcmp(&r->items[*recent], rule, sizeof(*rule)))
+	if (*recent < r->count && is_same(&r->items[*recent], rule))
 		return *recent;
 	hash = hash_bytes(0, rule, sizeof(*rule));
 	hash_each(i, &r->by_value, hash)
-		if (!memcmp(&r->items[i], rule, sizeof(*rule)))
+		if (is_same(&r->items[i], rule))
 			return *recent = (uint16_t)i;
 	if (r->count == UNWIND_RULES_MOST) {
 		r->refused++;

@@ -10,20 +10,21 @@
 
 #include "base/array.h"
 
-#define FRAMES_MOST (256u << 20) /* bytes of one section */
-#define PADDING	    16		 /* bytes between functions */
-#define ENTRY_STEPS 16		 /* of the budget, for an entry; each of its bytes is one more */
+#define FRAMES_MOST    (256u << 20) /* bytes of one section */
+#define PADDING	       16	    /* bytes between functions */
+#define ENTRY_STEPS    16	    /* of the budget, for an entry; each of its bytes is one more */
+#define FUNCTION_STEPS 64	    /* ... for its rows; each byte of instructions is four more */
 
 static const struct unwind_cpu cpus[] = {
 	{EM_X86_64, 7, 6, 16},
 	{EM_AARCH64, 31, 29, 30},
 };
 
-/* A function, and where its entry is. */
-struct place_of {
+/* A function, and where its instructions are: offsets in a section. */
+struct function {
 	uint64_t start, end;
-	uint32_t at;
-	uint32_t section;
+	uint32_t code, len;
+	uint32_t cie : 31, section : 1;
 };
 
 enum { SECTION_EH, SECTION_DEBUG, SECTIONS };
@@ -32,7 +33,7 @@ struct reading {
 	const struct image *image;
 	const struct unwind_cpu *cpu;
 	struct frames frames[SECTIONS];
-	struct place_of *functions;
+	struct function *functions; /* as sections have them, and then by address */
 	size_t count, cap;
 	struct unwind_rules *rules;
 	struct unwind_table *table;
@@ -151,30 +152,64 @@ static int list_functions(struct reading *r, uint32_t section)
 		if (array_grow(r->functions, r->count, r->cap))
 			return -ENOMEM;
 		r->functions[r->count++] =
-			(struct place_of){fde.start, fde.end, (uint32_t)start, section};
+			(struct function){.start = fde.start,
+					  .end = fde.end,
+					  .code = (uint32_t)(fde.code.ptr - f->bytes.ptr),
+					  .len = (uint32_t)fde.code.len,
+					  .cie = (uint32_t)cie.at & (FRAMES_MOST - 1),
+					  .section = section & 1};
 	}
 	return 0;
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct place_of *x = a, *y = b;
+#define DIGIT_BITS 11
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	if (x->section != y->section)
-		return x->section < y->section ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+/* One pass of a radix sort: by a digit of the distance to `low`. What is equal keeps its order. */
+static void sort_by_digit(const struct function *from, struct function *to, size_t count,
+			  uint64_t low, unsigned shift)
+{
+	const uint64_t mask = (1 << DIGIT_BITS) - 1;
+	size_t at[1 << DIGIT_BITS] = {0}, before = 0;
+
+	for (size_t i = 0; i < count; i++)
+		at[(from[i].start - low) >> shift & mask]++;
+	for (size_t i = 0; i <= mask; i++) {
+		size_t here = at[i];
+
+		at[i] = before;
+		before += here;
+	}
+	for (size_t i = 0; i < count; i++)
+		to[at[(from[i].start - low) >> shift & mask]++] = from[i];
 }
 
-/* Mostly they are in order as they come. */
-static void sort_functions(struct reading *r)
+/* By address; of one address, first what came first. Mostly they come in order. */
+static int sort_functions(struct reading *r)
 {
-	for (size_t i = 1; i < r->count; i++)
-		if (compare_functions(&r->functions[i - 1], &r->functions[i]) > 0) {
-			qsort(r->functions, r->count, sizeof(*r->functions), compare_functions);
-			return;
-		}
+	uint64_t low = UINT64_MAX, high = 0;
+	struct function *spare, *swap;
+	bool sorted = true;
+
+	for (size_t i = 0; i < r->count; i++) {
+		sorted &= r->functions[i].start >= high;
+		low = r->functions[i].start < low ? r->functions[i].start : low;
+		high = r->functions[i].start > high ? r->functions[i].start : high;
+	}
+	if (sorted)
+		return 0;
+	if (!budget_memory(r->image->budget, r->count * sizeof(*spare)))
+		return -E2BIG;
+	spare = malloc(r->count * sizeof(*spare));
+	if (!spare)
+		return -ENOMEM;
+	for (unsigned shift = 0; shift < 64 && (high - low) >> shift; shift += DIGIT_BITS) {
+		sort_by_digit(r->functions, spare, r->count, low, shift);
+		swap = r->functions;
+		r->functions = spare;
+		spare = swap;
+	}
+	free(spare);
+	return 0;
 }
 
 /* ---- the rows */
@@ -215,17 +250,15 @@ static int end_at(struct reading *r, uint64_t address)
 	return r->table->count ? add_row(r, address, UNWIND_RULE_NONE) : 0;
 }
 
-static int add_function(struct reading *r, const struct place_of *p, struct cie *cie)
+static int add_function(struct reading *r, const struct function *p, struct cie *cie)
 {
 	const struct frames *f = &r->frames[p->section];
-	size_t at = p->at, start = at;
-	struct entry e;
-	struct fde fde;
+	struct fde fde = {p->start, p->end, cie, str_of(f->bytes.ptr + p->code, p->len)};
 	int err = 0;
 
-	if (p->end <= r->floor || !entry_next(f, &at, &e) || !fde_read(f, &e, cie, &fde))
+	if (p->end <= r->floor || !cie_find(f, p->cie, cie))
 		return 0;
-	if (!budget_work(r->image->budget, 4 * (at - start)))
+	if (!budget_work(r->image->budget, FUNCTION_STEPS + 4 * (uint64_t)p->len))
 		return budget_error(r->image->budget);
 	if (p->start > r->floor && p->start - r->floor >= PADDING)
 		err = end_at(r, r->floor);
@@ -261,9 +294,7 @@ int unwind_table_read(const struct image *image, struct unwind_rules *rules,
 	err = find_sections(&r);
 	for (uint32_t i = 0; i < SECTIONS && !err; i++)
 		err = list_functions(&r, i);
-	sort_functions(&r);
-	if (!err)
-		err = add_functions(&r);
+	err = err ?: sort_functions(&r) ?: add_functions(&r);
 	free(r.functions);
 	free(r.loaded);
 	if (err)
