@@ -73,7 +73,8 @@ struct engine_choice {
 struct stack_watch {
 	uint64_t *inodes; /* of the files that the script's probes are in; owned */
 	size_t count, cap;
-	bool of_all;  /* stacks of any process may be asked for */
+	bool of_all;	   /* stacks of any process may be asked for */
+	bool names_of_all; /* a clause runs in any process: it may ask for the name of an address */
 	pid_t *stale; /* processes that have mapped something since their maps were read; owned */
 	size_t stale_count, stale_cap;
 };
@@ -218,6 +219,7 @@ void session_explain_zero(struct nopal_trace *t, struct diag *d);
 /* ---- stacks.c */
 /* Read the rows of all files that the traced processes map, if the script keeps user stacks. */
 int session_open_stacks(struct nopal_trace *t);
+bool session_saw_names(const struct nopal_trace *t);
 void session_close_stacks(struct nopal_trace *t);
 /* The probes of one more program: which processes matter for their sake. */
 int session_stack_files(struct nopal_trace *t, const struct program *p);

@@ -52,6 +52,7 @@ static bool wants_stacks(struct nopal_trace *t)
 	for (uint32_t i = 0; i < t->program->clause_count; i++) {
 		const struct clause *c = &t->program->clauses[i];
 
+		t->stacks.names_of_all |= is_of_any_process(c);
 		if (!keeps_stacks(c))
 			continue;
 		wanted = true;
@@ -187,11 +188,21 @@ void session_see_stacks(struct nopal_trace *t, pid_t pid)
 		unwind_tables_end(t->unwind, pid);
 	} else if (t->pid || t->stacks.of_all ||
 		   maps_parse(buf_as_str(&text), pid, look_for_inode, &t->stacks)) {
+		if (!unwind_tables_knows(t->unwind, pid))
+			symbols_see_maps(t->symbols, pid, buf_as_str(&text));
 		if (!maps_parse(buf_as_str(&text), pid, take_code, &r))
 			unwind_tables_process(t->unwind, pid, r.code, r.count);
 	}
 	free(r.code);
 	buf_free(&text);
+}
+
+/* Nobody else maps the file that this is in. */
+static int take_library(void *arg, const struct mapped_file *file)
+{
+	uintptr_t here = (uintptr_t)session_open_stacks;
+
+	return here >= file->start && here < file->end ? 0 : take_code(arg, file);
 }
 
 static void read_own(struct nopal_trace *t)
@@ -200,7 +211,7 @@ static void read_own(struct nopal_trace *t)
 	struct buf text = BUF_INIT;
 
 	if (!maps_read(getpid(), &text))
-		maps_parse(buf_as_str(&text), getpid(), take_code, &r);
+		maps_parse(buf_as_str(&text), getpid(), take_library, &r);
 	free(r.code);
 	buf_free(&text);
 }
@@ -235,6 +246,13 @@ int session_open_stacks(struct nopal_trace *t)
 		read_own(t);
 	see_all(t);
 	return 0;
+}
+
+/* Were the mappings of all processes read whose addresses may want a name? What they map later the
+ * kernel reports. */
+bool session_saw_names(const struct nopal_trace *t)
+{
+	return t->unwind && t->watch && (t->stacks.of_all || !t->stacks.names_of_all);
 }
 
 void session_close_stacks(struct nopal_trace *t)

@@ -163,7 +163,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 		t->state = SESSION_OVER;
 	if (t->facts.uses_stacks && t->pid)
 		symbols_see(t->symbols, t->pid);
-	else if (t->facts.uses_stacks)
+	else if (t->facts.uses_stacks && !session_saw_names(t))
 		symbols_see_all(t->symbols);
 	if (t->options.command)
 		session_see_langs(t);

@@ -158,21 +158,14 @@ static void read_identity(struct process *p)
 	buf_free(&status);
 }
 
-int process_refresh(struct process *p, struct modules *modules)
+int process_renew(struct process *p, struct modules *modules, struct str maps)
 {
-	struct buf maps = BUF_INIT;
-	int err = maps_read(p->pid, &maps);
-
 	/* Of a process that has exited and is not waited for, maps are empty. */
-	if (!err && !maps.len)
-		err = -ESRCH;
+	if (!maps.len)
+		return -ESRCH;
 	/* Each time: a container's process is seen before it enters the container. */
-	if (!err)
-		read_identity(p);
-	if (!err)
-		err = process_read_maps(p, modules, buf_as_str(&maps));
-	buf_free(&maps);
-	return err;
+	read_identity(p);
+	return process_read_maps(p, modules, maps);
 }
 
 static bool ends_by(const void *mapping, const void *address)

@@ -90,10 +90,10 @@ struct process {
 /* Mappings of one process that are remembered. */
 #define MAPPINGS_MOST 65536
 
-/* Read /proc/PID/maps; what was known is kept where nothing newer covers it. -ESRCH and others: the
- * process is gone, and all that was known is kept. */
-int process_refresh(struct process *p, struct modules *modules);
-/* The same with the text of the maps, already read. */
+/* Take the text of its maps, and who it is; what was known is kept where nothing newer covers it.
+ * -ESRCH and others: the process is gone, and all that was known is kept. */
+int process_renew(struct process *p, struct modules *modules, struct str maps);
+/* Only the text of its maps. */
 int process_read_maps(struct process *p, struct modules *modules, struct str text);
 /* Add one mapping, in the place of what it covers. -ENOMEM. */
 int process_map(struct process *p, struct modules *modules, const struct mapped_file *file);

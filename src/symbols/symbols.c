@@ -83,19 +83,19 @@ static void remember_process(struct symbols *s, struct process *p)
 	hash_add(&s->by_pid, hash_pid(p->pid), at); /* there is room: see symbols_new() */
 }
 
-static struct process *refresh_process(struct symbols *s, pid_t pid)
+static struct process *renew_process(struct symbols *s, pid_t pid, struct str maps)
 {
 	struct process *p = find_process(s, pid);
 
 	if (p) {
-		process_refresh(p, &s->modules); /* when it is gone, what is known is kept */
+		process_renew(p, &s->modules, maps); /* when it is gone, what is known is kept */
 		return p;
 	}
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	p->pid = pid;
-	if (process_refresh(p, &s->modules)) {
+	if (process_renew(p, &s->modules, maps)) {
 		process_free(p);
 		return NULL;
 	}
@@ -103,10 +103,25 @@ static struct process *refresh_process(struct symbols *s, pid_t pid)
 	return p;
 }
 
+static struct process *refresh_process(struct symbols *s, pid_t pid)
+{
+	struct buf maps = BUF_INIT;
+	struct process *p = maps_read(pid, &maps) ? find_process(s, pid)
+						  : renew_process(s, pid, buf_as_str(&maps));
+
+	buf_free(&maps);
+	return p;
+}
+
 void symbols_see(struct symbols *s, pid_t pid)
 {
 	if (pid > 0)
 		refresh_process(s, pid);
+}
+
+void symbols_see_maps(struct symbols *s, pid_t pid, struct str maps)
+{
+	renew_process(s, pid, maps);
 }
 
 /* A process that the kernel reported, without reading /proc. */

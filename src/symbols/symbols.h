@@ -19,6 +19,8 @@ void symbols_free(struct symbols *s); /* NULL is fine */
 /* Read a process's maps now: when it is new, and again after new images were mapped. What was
  * mapped before stays known where nothing newer covers it. */
 void symbols_see(struct symbols *s, pid_t pid);
+/* The same of the text of its maps, already read. */
+void symbols_see_maps(struct symbols *s, pid_t pid, struct str maps);
 /* A mapping of code that the kernel reported, for processes that may be gone before their maps are
  * read. */
 struct symbols_mapping {
