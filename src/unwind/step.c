@@ -1,4 +1,5 @@
-/* One step of a walk, in plain C: what the programs in the kernel do (engine/bpf/gen_walk.c). */
+/* One step of a walk, in plain C: what the programs in the kernel do (engine/bpf/gen_walk_step.c).
+ */
 #include "unwind/unwind.h"
 
 static bool find_cfa(const struct unwind_rule *r, const struct unwind_regs *regs, uint64_t *out,

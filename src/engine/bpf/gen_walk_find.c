@@ -1,0 +1,229 @@
+/* What a walk looks up: the mapping that an address is in, and the rule of the function there.
+ * Searches halve a number of elements a fixed number of times, with masks instead of branches: a
+ * branch would double what the verifier follows. */
+#include "engine/bpf/gen_walk.h"
+
+#define ROW_ROUNDS     22 /* 2^22 rows of one file: UNWIND_ROWS_MOST */
+#define MAPPING_ROUNDS 12 /* UNWIND_RUN_MOST */
+#define FEW_ROUNDS     16
+#define FUNC_FIND_VMA  180
+#define PAGE_SHIFT     12
+#define VM_EXEC	       4
+
+/* `reg` = the address of element `reg` of the array R4. */
+static void point_at(struct code *c, int reg, unsigned element, uint32_t mask)
+{
+	code_alu_imm(c, BPF_AND, reg, (int32_t)mask);
+	if (element & (element - 1))
+		code_alu_imm(c, BPF_MUL, reg, (int32_t)element);
+	else
+		code_alu_imm(c, BPF_LSH, reg, __builtin_ctz(element));
+	code_alu(c, BPF_ADD, reg, R4);
+}
+
+/* R1 = the last of the R2 elements from number R1 on whose first `bytes` bytes are at most TMP2; if
+ * none is, the first. R4 is the array. Most files have fewer than 2^16 rows, and the first rounds
+ * are for more. Ruins R0, R2, R3, R5. */
+static void search(struct code *c, unsigned rounds, unsigned element, unsigned bytes, uint32_t mask)
+{
+	int few = code_label(c);
+
+	code_mov(c, R0, TMP2);
+	code_alu_imm(c, BPF_ADD, R0, 1);
+	if (rounds > FEW_ROUNDS)
+		code_jump_imm(c, BPF_JLE, R2, 1 << FEW_ROUNDS, few);
+	for (unsigned i = 0; i < rounds; i++) {
+		if (i + FEW_ROUNDS == rounds)
+			code_bind(c, few);
+		code_mov(c, R5, R2);
+		code_alu_imm(c, BPF_RSH, R5, 1);
+		code_mov(c, R3, R1);
+		code_alu(c, BPF_ADD, R3, R5);
+		point_at(c, R3, element, mask);
+		code_load(c, (int)bytes, R3, R3, 0);
+		/* All ones when it is at most TMP2. */
+		code_alu(c, BPF_SUB, R3, R0);
+		code_alu_imm(c, BPF_ARSH, R3, 63);
+		code_alu(c, BPF_AND, R3, R5);
+		code_alu(c, BPF_ADD, R1, R3);
+		code_alu(c, BPF_SUB, R2, R5);
+	}
+}
+
+/* To `no` unless TMP2 is in the mapping at an offset of R1. */
+static void test_mapping(struct code *c, int reg, int32_t at, int no)
+{
+	code_load(c, 8, R2, reg, at + (int32_t)offsetof(struct unwind_mapping, start));
+	code_jump_if(c, BPF_JGT, R2, TMP2, no);
+	code_load(c, 8, R2, reg, at + (int32_t)offsetof(struct unwind_mapping, end));
+	code_jump_if(c, BPF_JLE, R2, TMP2, no);
+}
+
+/* Look for TMP2 in the run of the process. */
+static void search_run(struct walk *w, int no)
+{
+	const struct gen_walk_maps *m = &w->g->world->walk;
+	uint32_t mask = m->mapping_count - 1;
+	struct code *c = w->g->code;
+
+	code_load(c, 4, R1, SCRATCH, w->at + WALK_RUN);
+	code_load(c, 4, R2, SCRATCH, w->at + WALK_RUN + 4);
+	code_jump_imm(c, BPF_JEQ, R2, 0, no);
+	code_map_value(c, R4, m->mappings_fd, 0);
+	search(c, MAPPING_ROUNDS, sizeof(struct unwind_mapping), 8, mask);
+	point_at(c, R1, sizeof(struct unwind_mapping), mask);
+	test_mapping(c, R1, 0, no);
+	for (unsigned at = 0; at < sizeof(struct unwind_mapping); at += 8) {
+		code_load(c, 8, R2, R1, (int)at);
+		walk_store(w, WALK_MAPPING + (int)at, R2);
+	}
+}
+
+/* Ask the kernel for the mapping of TMP2, of a process that is new, or has mapped something that
+ * the reader of this run has not seen yet. Its file may be known all the same. */
+static void ask_kernel(struct walk *w, int found)
+{
+	const struct gen_walk_maps *m = &w->g->world->walk;
+	struct code *c = w->g->code;
+	int known = code_label(c), body = code_label(c), of_file = code_label(c);
+
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
+	if (!m->finds_mappings) {
+		code_jump(c, w->ends[UNWIND_NOT_CODE]);
+		return;
+	}
+	walk_add_body(w, body, true);
+	code_store(c, 8, FRAME, STACK_A, SCRATCH);
+	code_call(c, FUNC_TASK_BTF);
+	code_mov(c, R1, R0);
+	code_mov(c, R2, TMP2);
+	code_function(c, R3, body);
+	code_address(c, R4, FRAME, STACK_A);
+	code_const(c, R5, 0);
+	code_call(c, FUNC_FIND_VMA);
+	code_jump_imm(c, BPF_JNE, R0, 0, w->ends[UNWIND_NOT_CODE]);
+	walk_load(w, R1, MAPPING(end));
+	code_jump_imm(c, BPF_JEQ, R1, 0, w->ends[UNWIND_NOT_CODE]);
+	walk_load(w, R1, WALK_KEY);
+	code_const(c, R2, UNWIND_NO_FILE);
+	code_jump_imm(c, BPF_JEQ, R1, 0, of_file);
+	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(m->files_fd),
+		    MEM(in_scratch(w->at + WALK_KEY), 0));
+	code_jump_imm(c, BPF_JNE, R0, 0, known);
+	code_const(c, R2, UNWIND_FILE_LATER);
+	code_bind(c, of_file);
+	walk_store(w, MAPPING(first), R2);
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(frame), 0);
+	code_jump(c, found);
+	code_bind(c, known);
+	walk_load(w, R1, MAPPING(start));
+	walk_load(w, R2, WALK_OFFSET);
+	code_alu(c, BPF_SUB, R1, R2); /* where the file's first byte would be */
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, rows));
+	walk_store(w, MAPPING(first), R2);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, frame));
+	code_alu(c, BPF_SUB, R2, R1);
+	walk_store(w, MAPPING(frame), R2);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, base));
+	code_alu(c, BPF_ADD, R1, R2);
+	walk_store(w, MAPPING(base), R1);
+}
+
+/* WALK_MAPPING = the mapping of TMP2. Mostly it is that of the frame before. */
+void walk_find_mapping(struct walk *w)
+{
+	struct code *c = w->g->code;
+	int other = code_label(c), unknown = code_label(c), found = code_label(c);
+
+	test_mapping(c, SCRATCH, w->at + WALK_MAPPING, other);
+	code_jump(c, found);
+	code_bind(c, other);
+	search_run(w, unknown);
+	code_jump(c, found);
+	code_bind(c, unknown);
+	ask_kernel(w, found);
+	code_bind(c, found);
+}
+
+/* TMP = the word at an offset of what TMP points to, in the kernel. */
+static void follow(struct walk *w, uint32_t offset)
+{
+	walk_read_kernel(w, WALK_READ, TMP, offset);
+	walk_load(w, TMP, WALK_READ);
+}
+
+/* In: R2 is the mapping, as the kernel keeps it, and R3 the address of the caller's STACK_A. Of
+ * code, start, end, offset and file go to WALK_MAPPING, WALK_OFFSET and WALK_KEY. */
+void walk_mapping_body(struct walk *w)
+{
+	const struct gen_walk_maps *m = &w->g->world->walk;
+	struct code *c = w->g->code;
+	int no = code_label(c), done = code_label(c);
+
+	code_mov(c, TMP, R2);
+	code_load(c, 8, SCRATCH, R3, 0);
+	walk_read_kernel(w, MAPPING(start), TMP, m->vm_start);
+	walk_read_kernel(w, WALK_OFFSET, TMP, m->vm_offset);
+	walk_read_kernel(w, WALK_KEY, TMP, m->vm_flags);
+	walk_read_kernel(w, MAPPING(end), TMP, m->vm_end);
+	walk_load(w, R1, WALK_KEY);
+	code_alu_imm(c, BPF_AND, R1, VM_EXEC);
+	code_jump_imm(c, BPF_JEQ, R1, 0, no);
+	walk_load(w, R1, WALK_OFFSET);
+	code_alu_imm(c, BPF_LSH, R1, PAGE_SHIFT);
+	walk_store(w, WALK_OFFSET, R1);
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_KEY, 0);
+	follow(w, m->vm_file);
+	code_jump_imm(c, BPF_JEQ, TMP, 0, done);
+	follow(w, m->file_inode);
+	code_mov(c, TMP2, TMP);
+	follow(w, m->inode_number);
+	walk_store(w, WALK_KEY, TMP);
+	code_mov(c, TMP, TMP2);
+	follow(w, m->inode_super);
+	follow(w, m->super_device);
+	code_alu32(c, BPF_MOV, TMP, TMP);
+	walk_store(w, WALK_KEY + 8, TMP);
+	code_jump(c, done);
+	code_bind(c, no);
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
+	code_bind(c, done);
+	code_const(c, R0, 0);
+	code_exit(c);
+}
+
+/* WALK_RULE and WALK_OFFSETS, and R1 = the first, for the address TMP2. */
+void walk_find_rule(struct walk *w)
+{
+	const struct gen_walk_maps *m = &w->g->world->walk;
+	struct code *c = w->g->code;
+	int has_rows = code_label(c), found = code_label(c);
+
+	walk_load(w, R2, MAPPING(base));
+	code_alu(c, BPF_SUB, TMP2, R2);
+	code_load(c, 4, R2, SCRATCH, w->at + MAPPING(count));
+	code_load(c, 4, R1, SCRATCH, w->at + MAPPING(first));
+	code_jump_imm(c, BPF_JNE, R2, 0, has_rows);
+	code_const(c, R3, UNWIND_NO_FILE);
+	code_const(c, R0, UNWIND_RULE_CHAIN);
+	code_jump_if(c, BPF_JEQ, R1, R3, found);
+	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_LATER, w->ends[UNWIND_LATER]);
+	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_NO_ROOM, w->ends[UNWIND_NO_ROOM]);
+	code_jump(c, w->ends[UNWIND_NO_ROWS]);
+	code_bind(c, has_rows);
+	code_mov(c, R3, TMP2);
+	code_alu_imm(c, BPF_RSH, R3, 32);
+	code_jump_imm(c, BPF_JNE, R3, 0, w->ends[UNWIND_NO_ROWS]);
+	code_map_value(c, R4, m->rows_fd, 0);
+	search(c, ROW_ROUNDS, sizeof(struct unwind_row), 4, m->row_count - 1);
+	point_at(c, R1, sizeof(struct unwind_row), m->row_count - 1);
+	code_load(c, 2, R0, R1, (int)offsetof(struct unwind_row, rule));
+	code_bind(c, found);
+	code_mov(c, R1, R0);
+	code_map_value(c, R4, m->rules_fd, 0);
+	point_at(c, R1, sizeof(struct unwind_rule), UNWIND_RULES_MOST - 1);
+	code_load(c, 8, R2, R1, 8);
+	walk_store(w, WALK_OFFSETS, R2);
+	code_load(c, 8, R1, R1, 0);
+	walk_store(w, WALK_RULE, R1);
+}
