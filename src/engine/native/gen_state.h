@@ -1,5 +1,5 @@
-/* What the files of the generator share. gen.c has the way through a clause and what is around it;
- * the emitters are in gen_*.c, functions that append the code of one instruction.
+/* What the files of the generator share. gen.c has the way through a clause, gen_frame.c what is
+ * around it; the emitters are in other gen_*.c, functions that append the code of one instruction.
  *
  * The stack of a trampoline, from the thread's own stack pointer S down. Everything is addressed
  * from the stack pointer, whose distance to S the generator always knows (`depth`):
@@ -121,7 +121,7 @@ struct gen {
 
 typedef void native_fn(struct gen *g, const struct insn *in);
 
-/* ---- gen.c: registers of the program, slots, calls */
+/* ---- gen_operand.c: registers of the program, slots, constants */
 
 /* A general register that holds it: `temp`, into which it was loaded. */
 int native_read(struct gen *g, uint16_t reg, int temp);
@@ -132,6 +132,10 @@ bool native_is_const(const struct gen *g, uint16_t reg, uint64_t *value);
 bool native_is_imm(const struct gen *g, uint16_t reg, int32_t *value);
 /* Write constants that are only known so far and that code from instruction `to` on reads. */
 void native_settle(struct gen *g, uint32_t to);
+/* At an instruction that is reached in more than one way. */
+void native_forget_constants(struct gen *g);
+/* A constant to memory. Changes no flags, but ACC when it is wide. */
+void native_store_const(struct gen *g, struct asm_mem m, uint64_t value);
 
 struct asm_mem native_at(const struct gen *g, int32_t below); /* S - below */
 struct asm_mem native_frame(const struct gen *g, uint32_t at);
@@ -142,6 +146,9 @@ int native_pool(struct gen *g, const void *bytes, size_t len);
 /* Likewise, of a restartable sequence. */
 int native_pool_rseq(struct gen *g, int start, int end, int abort);
 void native_fail(struct gen *g, const char *tag, const char *text);
+
+/* ---- gen_call.c */
+
 /* Count something that went wrong; ruins TMP. */
 void native_fault(struct gen *g, const struct insn *in, int kind);
 
@@ -196,13 +203,30 @@ struct aside native_aside_begin(struct gen *g, uint32_t more);
 void native_aside_end(struct gen *g, const struct aside *a);
 /* struct hit of the aside's calls; ruins ACC. */
 void native_aside_hit(struct gen *g);
-struct asm_mem native_hit_tsc(const struct gen *g);
 
 /* A label for code after the end of the clause, which goes on here. */
 int native_cold(struct gen *g, const struct insn *in, cold_fn *write, int back);
+void native_write_colds(struct gen *g);
 
-/* Is there an emitter for it? */
-bool native_has_code(enum op op);
+/* ---- gen_frame.c */
+
+/* Where the slots of g->clause are; 0 or -errno. */
+int native_plan_frame(struct gen *g);
+void native_head_begin(struct gen *g);
+void native_head_end(struct gen *g);
+void native_body_begin(struct gen *g);
+void native_body_end(struct gen *g);
+/* Nothing is done once the run is over; nor in a child that is not followed. */
+void native_guard(struct gen *g);
+/* KEEP = a frame in scratch memory, for a clause whose frame is too large for the stack. */
+void native_claim_scratch(struct gen *g);
+/* What the functions of inside.h need of the event, at g->hit_at; ruins ACC. */
+void native_make_hit(struct gen *g);
+struct asm_mem native_hit_tsc(const struct gen *g);
+/* The stack pointer goes down by a constant; no flags change. */
+void native_lower_stack(struct gen *g, int32_t bytes);
+/* ... which is a multiple of what the CPU wants. */
+int32_t native_aligned(uint32_t bytes);
 
 /* ---- gen_flow.c */
 
@@ -212,6 +236,9 @@ bool live_has(const struct liveness *l, uint32_t at, uint16_t reg);
 void native_find_parts(struct gen *g);
 
 /* ---- the emitters, by the table in gen.c */
+
+/* Is there an emitter for it? */
+bool native_has_code(enum op op);
 
 /* clang-format off */
 native_fn native_const, native_unary, native_binary, native_shift, native_divide, native_relation, native_float_to_int;

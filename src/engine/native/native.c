@@ -1,7 +1,7 @@
 /* The native engine, an implementation of engine.h: the traced processes run their clauses as
  * machine code at the probes' sites; BEGIN, END and intervals run here, by the interpreter, on the
  * same maps. */
-#include "engine/engine.h"
+#include "engine/native/native_state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,47 +13,16 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "engine/interp/interp.h"
 #include "engine/native/agent.h"
-#include "engine/native/children.h"
 #include "engine/native/knock.h"
 #include "engine/native/native.h"
-#include "engine/native/process.h"
 
-#define SCRATCH_LEAST  16384 /* for extensions, whose frames are not known yet */
-#define SCRATCH_COUNT  64
-#define LOOK_NS	       1000000u	  /* between two looks at what runs and what is mapped */
-#define GUARD_NS       100000000u /* between two looks at the sites' bytes */
-#define PAUSE_FIRST    100000u	  /* ns between two looks at the rings */
-#define PAUSE_LAST     10000000u
-#define PAUSE_KNOCKS   1000000u
-#define AGENTS_AT_ONCE 64
-#define PATIENCE       20000000u /* ns until a program counts as one without the agent */
-
-struct native {
-	struct engine engine; /* first: what others hold */
-	struct engine_options options;
-	struct engine *interp; /* runs clauses of the tracer */
-	struct native_store *store;
-	struct native_process **processes; /* the first is the one that was chosen */
-	size_t process_count, process_cap;
-	struct native_children children;
-	const struct program **parts; /* the program, and its extensions */
-	size_t part_count, part_cap;
-	int timer_fd;	    /* readable when it is time to look at the rings */
-	int wait_fd;	    /* ... or when there is something else to do */
-	uint64_t pause;	    /* ns, of that timer */
-	uint64_t look_at;   /* when programs and files are looked at next */
-	uint64_t guard_at;  /* when the sites are looked at next */
-	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
-	unsigned late;	    /* programs that began before they were traced */
-	bool has_sites;	    /* the program has attachments in traced processes */
-	bool any_reached;   /* ... and one of them had such a site */
-	unsigned unreached; /* ... that cannot be traced */
-	unsigned later;	    /* files that were mapped before they were traced */
-	bool is_attached, is_stopped, is_over;
-};
+#define SCRATCH_LEAST 16384 /* for extensions, whose frames are not known yet */
+#define SCRATCH_COUNT 64
+#define PAUSE_FIRST   100000u /* ns between two looks at the rings */
+#define PAUSE_LAST    10000000u
+#define PAUSE_KNOCKS  1000000u
 
 /* ---- open, close */
 
@@ -101,7 +70,7 @@ const char *native_problem(void)
 }
 
 /* A process with none of the sites yet. */
-static int open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d)
+int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d)
 {
 	int err = array_grow(e->processes, e->process_count, e->process_cap);
 
@@ -145,7 +114,7 @@ static int open_parts(struct native *e, struct diag *d)
 		err = open_waiting(e, d);
 	if (!err)
 		err = engine_interp.open(&tracer, &e->interp, d);
-	return err ? err : open_process(e, e->options.pid, &first, d);
+	return err ? err : native_open_process(e, e->options.pid, &first, d);
 }
 
 static int native_open(const struct engine_options *options, struct engine **out, struct diag *d)
@@ -168,7 +137,7 @@ static int native_open(const struct engine_options *options, struct engine **out
 
 /* ---- what it can run */
 
-static bool is_tracers(const struct attach *at)
+bool native_is_tracers(const struct attach *at)
 {
 	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL ||
 	       at->kind == ATTACH_SIGNAL;
@@ -178,7 +147,7 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 {
 	const struct native *e = (const struct native *)engine;
 
-	if (is_tracers(at))
+	if (native_is_tracers(at))
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
 		return "in user mode there are only probes of the process itself";
@@ -190,7 +159,7 @@ static bool native_shares_site(const struct engine *engine, const struct attach 
 {
 	const struct native *e = (const struct native *)engine;
 
-	return is_tracers(at) || native_process_shares(e->processes[0], at);
+	return native_is_tracers(at) || native_process_shares(e->processes[0], at);
 }
 
 /* ---- build, extend */
@@ -232,104 +201,6 @@ static int native_build(struct engine *engine, const struct program *p, struct d
 	engine->maps = native_store_maps(e->store);
 	err = engine_build(e->interp, p, d);
 	return err ? err : keep_part(e, p);
-}
-
-/* Sites that cannot be traced, of those that a clause is attached to; the first with its reason. */
-struct left_out {
-	unsigned count, of;
-	const struct attach *first;
-	const struct program *program;
-	const char *why;
-};
-
-static int add_attach(struct native_process *p, const struct native_step *step,
-		      struct left_out *left)
-{
-	unsigned mapped;
-	int reached = native_process_add(p, step, &mapped);
-
-	if (reached < 0)
-		return reached;
-	p->has_waiting |= !mapped;
-	p->expects_library |= !mapped && step->attach->file && !p->expects_library &&
-			      knock_is_library(step->attach->file);
-	left->of++;
-	if ((unsigned)reached == mapped)
-		return 0;
-	left->count++;
-	if (!left->first) {
-		left->first = step->attach;
-		left->program = step->program;
-		left->why = native_process_problem(p, step->attach);
-	}
-	return 0;
-}
-
-static const char *reason(const struct left_out *left)
-{
-	return left->why ? left->why : "it was changed meanwhile";
-}
-
-/* Some are left out with a warning; if that is all, there is nothing to trace. */
-static int judge_left_out(const struct left_out *left, struct diag *d)
-{
-	if (left->count && left->count == left->of) {
-		diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
-			   STR_FMT(left->program->names[left->first->name]), reason(left));
-		diag_hint(d, "root can trace it by the kernel: --kernel");
-		return -ENOTSUP;
-	}
-	if (!left->count)
-		return 0;
-	diag_warn(d, "user-mode-skipped",
-		  "%u of %u sites cannot be traced in user mode, '%.*s' among them: %s",
-		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
-		  reason(left));
-	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
-	return 0;
-}
-
-static int add_clauses(struct native_process *process, const struct program *p,
-		       struct left_out *left)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < p->clause_count && !err; i++)
-		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++) {
-			const struct native_step step = {p, &p->clauses[i],
-							 &p->clauses[i].attaches[k]};
-
-			if (!is_tracers(step.attach))
-				err = add_attach(process, &step, left);
-		}
-	return err;
-}
-
-static void log_pause(struct native *e, const struct native_process *p)
-{
-	const struct inject_pause *pause = inject_pause(p->x);
-
-	if (e->options.log && pause->threads)
-		buf_printf(
-			e->options.log,
-			"user mode: process %d: %u thread%s stopped for %.2f ms, one of them for "
-			"%.2f ms\n",
-			(int)inject_pid(p->x), pause->threads, pause->threads == 1 ? "" : "s",
-			(double)pause->all_ns / 1e6, (double)pause->one_ns / 1e6);
-}
-
-/* A process that has ended is all right: its events are all. */
-static int arm(struct native *e, struct native_process *p, struct diag *d)
-{
-	struct diag said = DIAG_INIT;
-	int err = native_process_arm(p, e->store, e->options.follow_forks, &said);
-
-	if (err != -ESRCH)
-		diag_add_all(d, &said);
-	diag_free(&said);
-	log_pause(e, p);
-	e->any_reached |= p->count > p->knocks; /* one site of ours */
-	return err == -ESRCH ? 0 : err;
 }
 
 static bool uses_thread_numbers(const struct program *p)
@@ -375,19 +246,19 @@ static void ignore(void *arg, pid_t pid)
 static int native_attach(struct engine *engine, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
-	struct left_out left = {0};
+	struct native_left_out left = {0};
 	int err;
 
 	native_clock_tick(e->store);
 	err = engine_attach(e->interp, d);
 	interp_set_start(e->interp, e->store->layout.start);
 	if (!err)
-		err = add_clauses(e->processes[0], e->parts[0], &left);
+		err = native_add_clauses(e->processes[0], e->parts[0], &left);
 	e->has_sites = left.of > 0;
 	if (!err)
-		err = judge_left_out(&left, d);
+		err = native_judge_left_out(&left, d);
 	if (!err)
-		err = arm(e, e->processes[0], d);
+		err = native_arm(e, e->processes[0], d);
 	if (!err)
 		err = children_look(&e->children, e->options.pid, false, 0, ignore, NULL);
 	if (!err && e->options.agent_fd)
@@ -413,21 +284,21 @@ static bool is_used(void *arg, uint32_t map)
 
 /* One that has ended is all right. */
 static int extend_process(struct native *e, struct native_process *process, const struct program *p,
-			  struct left_out *left, struct diag *d)
+			  struct native_left_out *left, struct diag *d)
 {
 	int err = inject_reread(process->x);
 
 	if (err == -ESRCH)
 		return 0;
 	if (!err)
-		err = add_clauses(process, p, left);
-	return !err && e->is_attached && !e->is_stopped ? arm(e, process, d) : err;
+		err = native_add_clauses(process, p, left);
+	return !err && e->is_attached && !e->is_stopped ? native_arm(e, process, d) : err;
 }
 
 static int native_extend(struct engine *engine, const struct program *p, struct diag *d)
 {
 	struct native *e = (struct native *)engine;
-	struct left_out left = {0};
+	struct native_left_out left = {0};
 	int err = program_check(p, d);
 
 	if (!err)
@@ -438,7 +309,7 @@ static int native_extend(struct engine *engine, const struct program *p, struct 
 		err = keep_part(e, p);
 	for (size_t i = 0; i < e->process_count && !err; i++)
 		err = extend_process(e, e->processes[i], p, &left, d);
-	return err ? err : judge_left_out(&left, d);
+	return err ? err : native_judge_left_out(&left, d);
 }
 
 /* The clauses stay known, but their sites do nothing more. */
@@ -460,207 +331,16 @@ static int native_run(struct engine *engine, enum attach_kind kind, uint32_t cla
 	return engine_run(e->interp, kind, clause, d);
 }
 
-/* ---- the guard: sites that others changed, files that are mapped by now, programs that run by now
- */
-
-/* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
-static unsigned look_at_sites(struct native_process *p, unsigned *gone)
-{
-	unsigned shadowed = 0;
-
-	*gone = 0;
-
-	for (size_t i = 0; i < p->count; i++) {
-		struct inject_site *s = &p->sites[i];
-		enum inject_state state = s->is_on ? inject_look(p->x, s) : SITE_ON;
-
-		shadowed += state == SITE_SHADOWED;
-		*gone += state == SITE_GONE;
-	}
-	return shadowed;
-}
-
-static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
-{
-	if (shadowed > e->shadowed)
-		diag_warn(
-			d, "user-mode-shadowed",
-			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
-			"%d: events there are missed while these exist",
-			shadowed, shadowed == 1 ? "" : "s", (int)e->options.pid);
-	e->shadowed = shadowed;
-}
-
-/* Files that are mapped by now; `is_early`: nothing of them has run. */
-static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
-{
-	struct left_out left = {0};
-	size_t before = p->count;
-	bool is_new = !p->is_ready, wants_knocks;
-	int err = inject_reread(p->x);
-
-	p->has_waiting = false;
-	for (size_t i = 0; i < e->part_count && !err; i++)
-		err = add_clauses(p, e->parts[i], &left);
-	wants_knocks = is_new && is_early && p->expects_library;
-	if (err || (p->count == before && !wants_knocks && !(is_early && native_process_renew(p))))
-		return err;
-	if (!is_early && !is_new && e->later++ == 0)
-		diag_warn(d, "user-mode-later",
-			  "process %d has mapped a file with probes: these are traced from some "
-			  "milliseconds after that on",
-			  (int)inject_pid(p->x));
-	return arm(e, p, d);
-}
-
-static void drop_ended(struct native *e)
-{
-	size_t kept = 1;
-
-	for (size_t i = 1; i < e->process_count; i++)
-		if (inject_has_ended(e->processes[i]->x))
-			native_process_close(e->processes[i]);
-		else
-			e->processes[kept++] = e->processes[i];
-	e->process_count = kept;
-}
-
-/* Images come and go, and from the first time on threads knock. */
-static int guard(struct native *e, struct diag *d)
-{
-	unsigned shadowed = 0, gone;
-	int err = 0;
-
-	drop_ended(e);
-	for (size_t i = 0; i < e->process_count && !err; i++) {
-		struct native_process *p = e->processes[i];
-
-		if (inject_has_ended(p->x))
-			continue;
-		if (native_process_renew(p))
-			err = arm(e, p, d);
-		shadowed += look_at_sites(p, &gone);
-		if (gone && !p->knocks && !p->has_waiting && !err) {
-			p->has_waiting = p->expects_library = true;
-			err = arm(e, p, d);
-		}
-		native_process_refresh(p);
-	}
-	say_shadowed(e, shadowed, d);
-	return err;
-}
-
-struct newcomers {
-	struct native *e;
-	struct diag *d;
-	bool are_early; /* nothing of their programs has run */
-};
-
-/* A process has called exec, or is a child that did. Children of fork have inherited all. */
-static void take_newcomer(void *arg, pid_t pid)
-{
-	struct newcomers *n = arg;
-	struct native *e = n->e;
-	struct native_process *p;
-	struct diag said = DIAG_INIT;
-	int err = inject_is_inherited(pid) ? -EEXIST : open_process(e, pid, &p, &said);
-
-	if (!err)
-		err = look_at_files(e, p, n->are_early, &said);
-	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
-		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
-			  said.first ? (int)said.first->text.len : 0,
-			  said.first ? said.first->text.ptr : "");
-	else if (!err && p->count && !n->are_early && e->late++ == 0)
-		diag_warn(n->d, "user-mode-late",
-			  "process %d began to run another program: it is traced from some "
-			  "milliseconds after that on",
-			  (int)pid);
-	diag_free(&said);
-}
+/* ---- records */
 
 /* May a thread wait for us that has loaded a library? */
-static bool listens(const struct native *e)
+bool native_listens(const struct native *e)
 {
 	for (size_t i = 0; i < e->process_count; i++)
 		if (e->processes[i]->knocks)
 			return true;
 	return false;
 }
-
-/* Threads that have loaded a library wait for us. */
-static int hear_knocks(struct native *e, struct diag *d)
-{
-	uint64_t number;
-	int err = 0;
-
-	knock_beat(e->store);
-	if (!knock_is_heard(e->store, &number))
-		return 0;
-	for (size_t i = 0; i < e->process_count && !err; i++)
-		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
-			err = look_at_files(e, e->processes[i], true, d);
-	knock_answer(e->store, number);
-	knock_beat(e->store);
-	return err == -ESRCH ? 0 : err;
-}
-
-static void take_later(void *arg, pid_t pid)
-{
-	(void)arg, (void)pid;
-}
-
-/* Programs that the traced processes have begun, and that wait for us. Others may come to the
- * socket, too: they are let go. */
-static int hear_agents(struct native *e, struct diag *d)
-{
-	struct newcomers newcomers = {e, d, true};
-	int fds[AGENTS_AT_ONCE], err = 0;
-	pid_t pids[AGENTS_AT_ONCE];
-	unsigned count = 0;
-
-	/* Any user may connect; only so many are looked at in one turn. */
-	while (count < AGENTS_AT_ONCE &&
-	       (fds[count] = native_agent_accept(e->options.agent_fd, &pids[count])) >= 0)
-		count++;
-	if (count)
-		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
-				    UINT64_MAX, take_later, NULL);
-	for (unsigned i = 0; i < count; i++) {
-		if (!err)
-			children_take(&e->children, pids[i], take_newcomer, &newcomers);
-		close(fds[i]);
-	}
-	return err;
-}
-
-static int native_rearm(struct engine *engine, struct diag *d)
-{
-	struct native *e = (struct native *)engine;
-	struct newcomers newcomers = {e, d, false};
-	uint64_t at = clock_now();
-	int err;
-
-	if (!e->is_attached || e->is_stopped)
-		return 0;
-	err = hear_knocks(e, d);
-	if (!err && e->options.agent_fd)
-		err = hear_agents(e, d);
-	if (err || at < e->look_at)
-		return err;
-	e->look_at = at + (listens(e) ? GUARD_NS / 10 : LOOK_NS);
-	err = children_look(&e->children, e->options.pid, e->options.follow_forks,
-			    e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
-	for (size_t i = 0; i < e->process_count && !err; i++)
-		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
-			err = look_at_files(e, e->processes[i], false, d);
-	if (err || at < e->guard_at)
-		return err == -ESRCH ? 0 : err;
-	e->guard_at = at + GUARD_NS;
-	return guard(e, d);
-}
-
-/* ---- records */
 
 /* Threads of containers count as alive, since their numbers mean other threads here. */
 static bool is_alive(void *arg, uint32_t tid)
@@ -694,7 +374,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 		count = native_ring_drain(e->store, fn, arg, is_alive, e);
 	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
-	most = listens(e) ? PAUSE_KNOCKS : PAUSE_LAST;
+	most = native_listens(e) ? PAUSE_KNOCKS : PAUSE_LAST;
 	if (e->is_attached)
 		set_timer(e, pause < most ? pause : most);
 	return count;

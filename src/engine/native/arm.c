@@ -1,0 +1,97 @@
+/* The sites of a traced process: those that the program's attachments have there, and what is said
+ * of those that cannot be traced. */
+#include "engine/native/native_state.h"
+
+#include <errno.h>
+
+#include "engine/native/knock.h"
+
+static int add_attach(struct native_process *p, const struct native_step *step,
+		      struct native_left_out *left)
+{
+	unsigned mapped;
+	int reached = native_process_add(p, step, &mapped);
+
+	if (reached < 0)
+		return reached;
+	p->has_waiting |= !mapped;
+	p->expects_library |= !mapped && step->attach->file && !p->expects_library &&
+			      knock_is_library(step->attach->file);
+	left->of++;
+	if ((unsigned)reached == mapped)
+		return 0;
+	left->count++;
+	if (!left->first) {
+		left->first = step->attach;
+		left->program = step->program;
+		left->why = native_process_problem(p, step->attach);
+	}
+	return 0;
+}
+
+static const char *reason(const struct native_left_out *left)
+{
+	return left->why ? left->why : "it was changed meanwhile";
+}
+
+/* Some are left out with a warning; if that is all, there is nothing to trace. */
+int native_judge_left_out(const struct native_left_out *left, struct diag *d)
+{
+	if (left->count && left->count == left->of) {
+		diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
+			   STR_FMT(left->program->names[left->first->name]), reason(left));
+		diag_hint(d, "root can trace it by the kernel: --kernel");
+		return -ENOTSUP;
+	}
+	if (!left->count)
+		return 0;
+	diag_warn(d, "user-mode-skipped",
+		  "%u of %u sites cannot be traced in user mode, '%.*s' among them: %s",
+		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
+		  reason(left));
+	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");
+	return 0;
+}
+
+int native_add_clauses(struct native_process *process, const struct program *p,
+		       struct native_left_out *left)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < p->clause_count && !err; i++)
+		for (uint32_t k = 0; k < p->clauses[i].attach_count && !err; k++) {
+			const struct native_step step = {p, &p->clauses[i],
+							 &p->clauses[i].attaches[k]};
+
+			if (!native_is_tracers(step.attach))
+				err = add_attach(process, &step, left);
+		}
+	return err;
+}
+
+static void log_pause(struct native *e, const struct native_process *p)
+{
+	const struct inject_pause *pause = inject_pause(p->x);
+
+	if (e->options.log && pause->threads)
+		buf_printf(
+			e->options.log,
+			"user mode: process %d: %u thread%s stopped for %.2f ms, one of them for "
+			"%.2f ms\n",
+			(int)inject_pid(p->x), pause->threads, pause->threads == 1 ? "" : "s",
+			(double)pause->all_ns / 1e6, (double)pause->one_ns / 1e6);
+}
+
+/* A process that has ended is all right: its events are all. */
+int native_arm(struct native *e, struct native_process *p, struct diag *d)
+{
+	struct diag said = DIAG_INIT;
+	int err = native_process_arm(p, e->store, e->options.follow_forks, &said);
+
+	if (err != -ESRCH)
+		diag_add_all(d, &said);
+	diag_free(&said);
+	log_pause(e, p);
+	e->any_reached |= p->count > p->knocks; /* one site of ours */
+	return err == -ESRCH ? 0 : err;
+}

@@ -1,0 +1,64 @@
+/* What the files of the native engine share: native.c opens, runs and stops it, arm.c makes sites
+ * of the program's attachments, watch.c looks at the traced processes while it runs. */
+#ifndef NOPAL_ENGINE_NATIVE_NATIVE_STATE_H
+#define NOPAL_ENGINE_NATIVE_NATIVE_STATE_H
+
+#include "engine/engine.h"
+#include "engine/native/children.h"
+#include "engine/native/process.h"
+
+struct native {
+	struct engine engine; /* first: what others hold */
+	struct engine_options options;
+	struct engine *interp; /* runs clauses of the tracer */
+	struct native_store *store;
+	struct native_process **processes; /* the first is the one that was chosen */
+	size_t process_count, process_cap;
+	struct native_children children;
+	const struct program **parts; /* the program, and its extensions */
+	size_t part_count, part_cap;
+	int timer_fd;	    /* readable when it is time to look at the rings */
+	int wait_fd;	    /* ... or when there is something else to do */
+	uint64_t pause;	    /* ns, of that timer */
+	uint64_t look_at;   /* when programs and files are looked at next */
+	uint64_t guard_at;  /* when the sites are looked at next */
+	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
+	unsigned late;	    /* programs that began before they were traced */
+	bool has_sites;	    /* the program has attachments in traced processes */
+	bool any_reached;   /* ... and one of them had such a site */
+	unsigned unreached; /* ... that cannot be traced */
+	unsigned later;	    /* files that were mapped before they were traced */
+	bool is_attached, is_stopped, is_over;
+};
+
+/* A process with none of the sites yet; the engine closes it. */
+int native_open_process(struct native *e, pid_t pid, struct native_process **out, struct diag *d);
+/* May a thread wait for us that has loaded a library? */
+bool native_listens(const struct native *e);
+/* BEGIN, END and others that no process but this one runs. */
+bool native_is_tracers(const struct attach *at);
+
+/* ---- arm.c */
+
+/* Sites that cannot be traced, of those that a clause is attached to; the first with its reason. */
+struct native_left_out {
+	unsigned count, of;
+	const struct attach *first;
+	const struct program *program;
+	const char *why;
+};
+
+/* The sites in a process of all attachments of `p`; 0 or -errno. */
+int native_add_clauses(struct native_process *process, const struct program *p,
+		       struct native_left_out *left);
+/* Some are left out with a warning; if that is all, there is nothing to trace: -ENOTSUP. */
+int native_judge_left_out(const struct native_left_out *left, struct diag *d);
+/* Arm the sites that were added. A process that has ended is all right. */
+int native_arm(struct native *e, struct native_process *p, struct diag *d);
+
+/* ---- watch.c */
+
+/* As engine_ops.rearm: what a turn of the loop looks at. */
+int native_rearm(struct engine *engine, struct diag *d);
+
+#endif

@@ -1,0 +1,202 @@
+/* What changes while traced processes run: sites that others change, files that are mapped later,
+ * programs that are begun later. */
+#include "engine/native/native_state.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/native/agent.h"
+#include "engine/native/knock.h"
+
+#define LOOK_NS	       1000000u	  /* between two looks at what runs and what is mapped */
+#define GUARD_NS       100000000u /* between two looks at the sites' bytes */
+#define AGENTS_AT_ONCE 64
+#define PATIENCE       20000000u /* ns until a program counts as one without the agent */
+
+/* How many of its sites have a breakpoint; *gone: sites whose image was unloaded. */
+static unsigned look_at_sites(struct native_process *p, unsigned *gone)
+{
+	unsigned shadowed = 0;
+
+	*gone = 0;
+	for (size_t i = 0; i < p->count; i++) {
+		struct inject_site *s = &p->sites[i];
+		enum inject_state state = s->is_on ? inject_look(p->x, s) : SITE_ON;
+
+		shadowed += state == SITE_SHADOWED;
+		*gone += state == SITE_GONE;
+	}
+	return shadowed;
+}
+
+static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
+{
+	if (shadowed > e->shadowed)
+		diag_warn(
+			d, "user-mode-shadowed",
+			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
+			"%d: events there are missed while these exist",
+			shadowed, shadowed == 1 ? "" : "s", (int)e->options.pid);
+	e->shadowed = shadowed;
+}
+
+/* Files that are mapped by now; `is_early`: nothing of them has run. */
+static int look_at_files(struct native *e, struct native_process *p, bool is_early, struct diag *d)
+{
+	struct native_left_out left = {0};
+	size_t before = p->count;
+	bool is_new = !p->is_ready, wants_knocks;
+	int err = inject_reread(p->x);
+
+	p->has_waiting = false;
+	for (size_t i = 0; i < e->part_count && !err; i++)
+		err = native_add_clauses(p, e->parts[i], &left);
+	wants_knocks = is_new && is_early && p->expects_library;
+	if (err || (p->count == before && !wants_knocks && !(is_early && native_process_renew(p))))
+		return err;
+	if (!is_early && !is_new && e->later++ == 0)
+		diag_warn(d, "user-mode-later",
+			  "process %d has mapped a file with probes: these are traced from some "
+			  "milliseconds after that on",
+			  (int)inject_pid(p->x));
+	return native_arm(e, p, d);
+}
+
+static void drop_ended(struct native *e)
+{
+	size_t kept = 1;
+
+	for (size_t i = 1; i < e->process_count; i++)
+		if (inject_has_ended(e->processes[i]->x))
+			native_process_close(e->processes[i]);
+		else
+			e->processes[kept++] = e->processes[i];
+	e->process_count = kept;
+}
+
+/* Images come and go, and from the first time on threads knock. */
+static int guard(struct native *e, struct diag *d)
+{
+	unsigned shadowed = 0, gone;
+	int err = 0;
+
+	drop_ended(e);
+	for (size_t i = 0; i < e->process_count && !err; i++) {
+		struct native_process *p = e->processes[i];
+
+		if (inject_has_ended(p->x))
+			continue;
+		if (native_process_renew(p))
+			err = native_arm(e, p, d);
+		shadowed += look_at_sites(p, &gone);
+		if (gone && !p->knocks && !p->has_waiting && !err) {
+			p->has_waiting = p->expects_library = true;
+			err = native_arm(e, p, d);
+		}
+		native_process_refresh(p);
+	}
+	say_shadowed(e, shadowed, d);
+	return err;
+}
+
+struct newcomers {
+	struct native *e;
+	struct diag *d;
+	bool are_early; /* nothing of their programs has run */
+};
+
+/* A process has called exec, or is a child that did. Children of fork have inherited all. */
+static void take_newcomer(void *arg, pid_t pid)
+{
+	struct newcomers *n = arg;
+	struct native *e = n->e;
+	struct native_process *p;
+	struct diag said = DIAG_INIT;
+	int err = inject_is_inherited(pid) ? -EEXIST : native_open_process(e, pid, &p, &said);
+
+	if (!err)
+		err = look_at_files(e, p, n->are_early, &said);
+	if (err && err != -EEXIST && err != -ESRCH && e->unreached++ == 0)
+		diag_warn(n->d, "user-mode-child", "process %d is not traced: %.*s", (int)pid,
+			  said.first ? (int)said.first->text.len : 0,
+			  said.first ? said.first->text.ptr : "");
+	else if (!err && p->count && !n->are_early && e->late++ == 0)
+		diag_warn(n->d, "user-mode-late",
+			  "process %d began to run another program: it is traced from some "
+			  "milliseconds after that on",
+			  (int)pid);
+	diag_free(&said);
+}
+
+/* Threads that have loaded a library wait for us. */
+static int hear_knocks(struct native *e, struct diag *d)
+{
+	uint64_t number;
+	int err = 0;
+
+	knock_beat(e->store);
+	if (!knock_is_heard(e->store, &number))
+		return 0;
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		if (e->processes[i]->knocks && !inject_has_ended(e->processes[i]->x))
+			err = look_at_files(e, e->processes[i], true, d);
+	knock_answer(e->store, number);
+	knock_beat(e->store);
+	return err == -ESRCH ? 0 : err;
+}
+
+static void take_later(void *arg, pid_t pid)
+{
+	(void)arg, (void)pid;
+}
+
+/* Programs that the traced processes have begun, and that wait for us. Others may come to the
+ * socket, too: they are let go. */
+static int hear_agents(struct native *e, struct diag *d)
+{
+	struct newcomers newcomers = {e, d, true};
+	int fds[AGENTS_AT_ONCE], err = 0;
+	pid_t pids[AGENTS_AT_ONCE];
+	unsigned count = 0;
+
+	/* Any user may connect; only so many are looked at in one turn. */
+	while (count < AGENTS_AT_ONCE &&
+	       (fds[count] = native_agent_accept(e->options.agent_fd, &pids[count])) >= 0)
+		count++;
+	if (count)
+		err = children_look(&e->children, e->options.pid, e->options.follow_forks,
+				    UINT64_MAX, take_later, NULL);
+	for (unsigned i = 0; i < count; i++) {
+		if (!err)
+			children_take(&e->children, pids[i], take_newcomer, &newcomers);
+		close(fds[i]);
+	}
+	return err;
+}
+
+int native_rearm(struct engine *engine, struct diag *d)
+{
+	struct native *e = (struct native *)engine;
+	struct newcomers newcomers = {e, d, false};
+	uint64_t at = clock_now();
+	int err;
+
+	if (!e->is_attached || e->is_stopped)
+		return 0;
+	err = hear_knocks(e, d);
+	if (!err && e->options.agent_fd)
+		err = hear_agents(e, d);
+	if (err || at < e->look_at)
+		return err;
+	e->look_at = at + (native_listens(e) ? GUARD_NS / 10 : LOOK_NS);
+	err = children_look(&e->children, e->options.pid, e->options.follow_forks,
+			    e->options.agent_fd ? PATIENCE : 0, take_newcomer, &newcomers);
+	for (size_t i = 0; i < e->process_count && !err; i++)
+		if (e->processes[i]->has_waiting && !inject_has_ended(e->processes[i]->x))
+			err = look_at_files(e, e->processes[i], false, d);
+	if (err || at < e->guard_at)
+		return err == -ESRCH ? 0 : err;
+	e->guard_at = at + GUARD_NS;
+	return guard(e, d);
+}
