@@ -11,6 +11,7 @@
 #include "help/check.h"
 #include "help/hook.h"
 
+#include "engine/native/inside_chain.c"
 #include "engine/native/inside_map.c"
 #include "engine/native/store.h"
 

@@ -1,4 +1,4 @@
-/* Records, counters, frames, time and ids, from inside the traced process. */
+/* Records, from inside the traced process. */
 #include "engine/native/inside.h"
 
 #include "engine/native/words.h"
@@ -10,46 +10,6 @@ static uint64_t *counter(const struct hit *h, uint64_t at)
 {
 	return (uint64_t *)(void *)(h->base + at);
 }
-
-void inside_fault(struct hit *h, uint64_t span, uint64_t kind)
-{
-	const struct layout *l = h->layout;
-	uint64_t at = span < l->span_count ? span : l->span_count - 1;
-
-	word_add(counter(h, l->faults_at) + at * FAULT_KINDS + kind, 1);
-	if (kind == FAULT_LOOP_LIMIT)
-		word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->loop_limits, 1);
-}
-
-/* ---- frames */
-
-char *inside_scratch_claim(struct hit *h)
-{
-	const struct layout *l = h->layout;
-	uint64_t *claims = counter(h, l->scratch_at);
-	uint32_t slot = this_cpu();
-
-	for (uint32_t i = 0; i < l->scratch_count; i++, slot++) {
-		if (slot >= l->scratch_count)
-			slot = 0;
-		if (!word_load(&claims[slot]) &&
-		    word_swap(&claims[slot], 0, h->tid ? h->tid : SCRATCH_TAKEN))
-			return h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count +
-			       (uint64_t)slot * l->scratch_size;
-	}
-	word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->lost_scratch, 1);
-	return NULL;
-}
-
-void inside_scratch_release(struct hit *h, char *frame)
-{
-	const struct layout *l = h->layout;
-	const char *frames = h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count;
-
-	word_release(counter(h, l->scratch_at) + (uint64_t)(frame - frames) / l->scratch_size, 0);
-}
-
-/* ---- records */
 
 /* Words of a field in the record. */
 static uint64_t field_words(const struct emit_field *f, const uint64_t *from)
@@ -479,98 +439,4 @@ void inside_emit(struct hit *h, const struct emit_shape *shape, const char *fram
 sent:
 	if (shape->is_exit)
 		word_store((uint64_t *)(void *)(h->base + offsetof(struct layout, is_stopped)), 1);
-}
-
-/* ---- time and ids */
-
-uint64_t inside_nsecs(struct hit *h, uint64_t tsc)
-{
-	const struct clock *c = (const struct clock *)(const void *)(h->base + h->layout->clock_at);
-	const struct clock_line *line = &c->lines[word_acquire(&c->current) % CLOCKS];
-	uint64_t since = tsc - word_load(&line->tsc), low, high;
-
-	/* A TSC may be older than the line. */
-	if (since >> 63) {
-		multiply(-since, word_load(&line->mult), &low, &high);
-		return word_load(&line->ns) - (high << 32 | low >> 32);
-	}
-	multiply(since, word_load(&line->mult), &low, &high);
-	return word_load(&line->ns) + (high << 32 | low >> 32);
-}
-
-int64_t inside_call(const struct hit *h, int64_t number, uint64_t a, uint64_t b, uint64_t c,
-		    uint64_t d, uint64_t e)
-{
-	if (h->no_calls || (h->process && word_load(&h->process->no_calls)))
-		return -38; /* ENOSYS */
-	return hidden_call(h->layout->vectors, number, a, b, c, d, e, 0);
-}
-
-static uint64_t id_by_call(const struct hit *h, int64_t number)
-{
-	int64_t id = inside_call(h, number, 0, 0, 0, 0, 0);
-
-	return id < 0 ? 0 : (uint32_t)id;
-}
-
-uint64_t inside_pid(struct hit *h)
-{
-	uint64_t pid = h->process ? word_load(&h->process->pid) : 0;
-
-	return pid ? pid : id_by_call(h, CALL_GETPID);
-}
-
-uint64_t inside_tid(struct hit *h)
-{
-	return id_by_call(h, CALL_GETTID);
-}
-
-uint64_t inside_uid(struct hit *h)
-{
-	return id_by_call(h, CALL_GETUID);
-}
-
-uint64_t inside_gid(struct hit *h)
-{
-	return id_by_call(h, CALL_GETGID);
-}
-
-uint64_t inside_cpu(struct hit *h)
-{
-#if defined(__x86_64__)
-	(void)h;
-	return this_cpu();
-#else
-	uint32_t cpu = h->rseq ? *(volatile uint32_t *)(void *)(h->rseq + 4) : UINT32_MAX;
-
-	if (cpu == UINT32_MAX)
-		inside_call(h, CALL_GETCPU, (uintptr_t)&cpu, 0, 0, 0, 0);
-	return cpu;
-#endif
-}
-
-uint64_t inside_rand(struct hit *h)
-{
-	uint64_t x = read_tsc() ^ (uintptr_t)h;
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (x ^ x >> 31) & UINT32_MAX;
-}
-
-/* The float truncated, as cvttsd2si does: INT64_MIN when no s64 holds it. */
-uint64_t inside_f2i(uint64_t bits, uint64_t size)
-{
-	unsigned fraction = size == 4 ? 23 : 52, exponents = size == 4 ? 8 : 11;
-	uint64_t exponent = bits >> fraction & ((UINT64_C(1) << exponents) - 1);
-	uint64_t mantissa = (bits & ((UINT64_C(1) << fraction) - 1)) | UINT64_C(1) << fraction;
-	int64_t shift = (int64_t)exponent - ((1 << (exponents - 1)) - 1) - fraction;
-	bool is_negative = bits >> (size * 8 - 1) & 1;
-
-	if (shift + (int64_t)fraction < 0)
-		return 0;
-	if (shift + (int64_t)fraction > 62)
-		return (uint64_t)INT64_MIN; /* -2^63 itself, too */
-	mantissa = shift < 0 ? mantissa >> -shift : mantissa << shift;
-	return is_negative ? -mantissa : mantissa;
 }

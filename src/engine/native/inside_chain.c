@@ -1,0 +1,376 @@
+/* The chains of a map's keys, and the entries that are in none: see inside_chain.h. */
+#include "engine/native/inside_chain.h"
+
+#include "engine/native/words.h"
+#include "program/numbers.h"
+
+#define STEPS	    (1u << 22) /* entries looked at in one operation */
+#define SWEEPS	    64u
+#define CROWD_TRIES 64u /* looks for a key that another thread may be inserting */
+#define LOOK_AGAIN  32u /* entries after which to look whether the search is still good */
+
+static uint64_t *key_of(struct map_entry *e)
+{
+	return e->words;
+}
+
+static uint32_t key_used(const struct map_shape *m, const uint64_t *key)
+{
+	return m->key_words ? form_words(m->key_form, m->key_words, word_load(key)) : 0;
+}
+
+static void copy_words(uint64_t *to, const uint64_t *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		word_store(&to[i], word_load(&from[i]));
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t low, high;
+
+	multiply(a, b, &low, &high);
+	return low ^ high;
+}
+
+static uint64_t hash_key(const struct map_shape *m, const uint64_t *key)
+{
+	uint64_t hash = m->seed;
+	uint32_t used = key_used(m, key);
+
+	for (uint32_t i = 0; i < used; i++)
+		hash = mix(hash ^ key[i], UINT64_C(0x9e3779b97f4a7c15));
+	return hash ^ hash >> 29;
+}
+
+static bool has_key(const struct map_shape *m, struct map_entry *e, const uint64_t *key)
+{
+	uint32_t used = key_used(m, key);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (word_load(&key_of(e)[i]) != key[i])
+			return false;
+	return true;
+}
+
+/* ---- searching */
+
+struct search chain_search(struct hit *h, const struct map_shape *m, const uint64_t *key)
+{
+	struct search s = {.h = h, .m = m, .key = key, .tries = TRIES, .steps = STEPS};
+
+	s.hash = hash_key(m, key);
+	s.bucket = word_at(h, m->buckets_at) + (s.hash & (m->bucket_count - 1));
+	return s;
+}
+
+/* May the walk go to another entry? Now and then it looks whether it is still in its chain. */
+static bool may_step(struct search *s)
+{
+	if (!s->steps)
+		return false;
+	s->steps--;
+	return s->steps % LOOK_AGAIN || word_load(s->bucket) == s->head;
+}
+
+/* Walk the chain once; false when it changed meanwhile. */
+static bool walk(struct search *s)
+{
+	uint64_t next;
+
+	s->head = word_acquire(s->bucket);
+	s->saw_dead = false;
+	s->index = 0;
+	for (next = s->head & LINK_NEXT; next && next < s->m->entry_count && may_step(s);
+	     next = s->link & LINK_NEXT) {
+		struct map_entry *e = entry_of(s->h, s->m, next);
+
+		s->link = word_acquire(&e->link);
+		if (s->link & LINK_DEAD) {
+			s->saw_dead = true;
+		} else if (word_load(&e->hash) == s->hash && has_key(s->m, e, s->key)) {
+			s->number = word_load(&e->number);
+			s->index = next;
+			break;
+		}
+	}
+	fence_loads();
+	return word_load(s->bucket) == s->head;
+}
+
+bool chain_find(struct search *s)
+{
+	while (s->tries && s->steps) {
+		s->tries--;
+		if (walk(s))
+			return true;
+	}
+	s->index = 0;
+	return false;
+}
+
+struct map_entry *chain_found(const struct search *s)
+{
+	return entry_of(s->h, s->m, s->index);
+}
+
+/* ---- entries that are in no chain: lists of them, each linked by `link`, and those never used */
+
+static uint64_t *free_list(const struct search *s, uint32_t number)
+{
+	return word_at(s->h, s->m->free_at + (uint64_t)CACHE_LINE * number);
+}
+
+/* 0: the list is empty. */
+static uint64_t pop(struct search *s, uint64_t *list)
+{
+	for (uint32_t i = 0; i < TRIES; i++) {
+		uint64_t top = word_acquire(list), index = top & LINK_NEXT, next;
+
+		if (!index || index >= s->m->entry_count)
+			return 0;
+		next = word_load(&entry_of(s->h, s->m, index)->link) & LINK_NEXT;
+		if (word_swap(list, top, ((top & ~LINK_NEXT) + HEAD_VERSION) | next))
+			return index;
+	}
+	return 0;
+}
+
+static uint64_t take_fresh(const struct search *s)
+{
+	uint64_t *fresh = word_at(s->h, s->m->fresh_at);
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		uint64_t index = word_load(fresh);
+
+		if (!index || index >= s->m->entry_count)
+			return 0;
+		if (word_swap(fresh, index, index + 1))
+			return index;
+	}
+	return 0;
+}
+
+/* An entry that is the caller's alone; 0: there is none. */
+static uint64_t take_entry(struct search *s)
+{
+	uint32_t lists = s->m->free_lists, first = this_cpu() & (lists - 1);
+	uint64_t index = pop(s, free_list(s, first));
+
+	if (!index)
+		index = take_fresh(s);
+	for (uint32_t i = 1; !index && i < lists; i++)
+		index = pop(s, free_list(s, (first + i) & (lists - 1)));
+	return index;
+}
+
+/* Give an entry back that is in no chain; the version of its bucket has gone up since it was in
+ * one. */
+static void give_entry(struct search *s, uint64_t index)
+{
+	struct map_entry *e = entry_of(s->h, s->m, index);
+	uint64_t *list = free_list(s, this_cpu() & (s->m->free_lists - 1));
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		uint64_t top = word_load(list), link = word_load(&e->link);
+
+		word_store(&e->link, ((link & ~(LINK_NEXT | LINK_DEAD)) + LINK_VERSION) |
+					     LINK_DEAD | (top & LINK_NEXT));
+		if (word_swap(list, top, ((top & ~LINK_NEXT) + HEAD_VERSION) | index))
+			return;
+	}
+}
+
+/* ---- taking dead entries out of a chain */
+
+/* Where a chain is being walked: the word that leads to the entry, and its value. */
+struct step {
+	uint64_t *word;
+	uint64_t value;
+};
+
+/* Take out the entry that `at` leads to, whose link is `link`. False: something changed. */
+static bool take_out(struct search *s, struct step *at, uint64_t link)
+{
+	uint64_t index = at->value & LINK_NEXT, now;
+	bool is_first = at->word == s->bucket;
+	uint64_t version = is_first ? HEAD_VERSION : LINK_VERSION;
+	uint64_t value = ((at->value & ~LINK_NEXT) + version) | (link & LINK_NEXT);
+
+	/* The chain is still that of this bucket, so `at` is a part of it. */
+	fence_loads();
+	if (word_load(s->bucket) != s->head || !word_swap(at->word, at->value, value))
+		return false;
+	at->value = value;
+	if (is_first) {
+		s->head = value;
+		give_entry(s, index);
+		return true;
+	}
+	/* If another thread changes the bucket's word first, that raises its version, too. */
+	now = word_acquire(s->bucket);
+	s->head = now + HEAD_VERSION;
+	is_first = word_swap(s->bucket, now, s->head);
+	give_entry(s, index);
+	return is_first;
+}
+
+/* Take out the dead entries of a chain. False: it changed. */
+static bool sweep_once(struct search *s)
+{
+	struct step at = {.word = s->bucket};
+
+	s->head = at.value = word_acquire(s->bucket);
+	while (at.value & LINK_NEXT && (at.value & LINK_NEXT) < s->m->entry_count) {
+		struct map_entry *e = entry_of(s->h, s->m, at.value & LINK_NEXT);
+		uint64_t link = word_acquire(&e->link);
+
+		if (!may_step(s))
+			return false;
+		if (!(link & LINK_DEAD))
+			at = (struct step){&e->link, link};
+		else if (!take_out(s, &at, link))
+			return false;
+	}
+	return true;
+}
+
+/* What the search found is no longer known afterwards. */
+static void sweep(struct search *s)
+{
+	for (uint32_t i = 0; i < SWEEPS; i++)
+		if (sweep_once(s))
+			return;
+}
+
+bool chain_find_clean(struct search *s)
+{
+	if (!chain_find(s))
+		return false;
+	if (!s->saw_dead)
+		return true;
+	sweep(s);
+	return chain_find(s);
+}
+
+/* ---- changing a chain */
+
+static void fill(struct search *s, struct map_entry *e, uint64_t word, const uint64_t *value)
+{
+	uint64_t number = word_load(&e->number) + 1;
+
+	fence_stores();
+	word_release(&e->number, number ? number : 1);
+	fence_stores();
+	word_store(&e->hash, s->hash);
+	word_store(&e->value, word);
+	if (s->m->key_words)
+		copy_words(key_of(e), s->key, key_used(s->m, s->key));
+	if (value)
+		copy_words(value_of(s->m, e), value,
+			   form_words(s->m->value_form, s->m->value_words, value[0]));
+	else if (!s->m->is_word && !s->m->cell_words)
+		inside_zero(value_of(s->m, e), s->m->value_words);
+	s->number = word_load(&e->number);
+}
+
+/* The link of an entry that is about to be in a chain. */
+static uint64_t new_link(struct map_entry *e, uint64_t next)
+{
+	uint64_t link = ((word_load(&e->link) & ~(LINK_NEXT | LINK_DEAD)) + LINK_VERSION) | next;
+
+	word_release(&e->link, link);
+	return link;
+}
+
+/* One key, one on its way in, one on its way out: what they add to the word at used_at. Keys are at
+ * the top: one may be removed before it was counted. */
+#define KEY_SHIFT 36
+#define IN_SHIFT  18
+#define A_KEY	  (UINT64_C(1) << KEY_SHIFT)
+#define A_KEY_IN  (UINT64_C(1) << IN_SHIFT)
+#define A_KEY_OUT UINT64_C(1)
+#define MANY	  (A_KEY_IN - 1)
+
+static uint64_t count_keys(const struct search *s, uint64_t what)
+{
+	return word_add(word_at(s->h, s->m->used_at), what);
+}
+
+/* Is there room for one more key, which is then counted as on its way in? */
+static enum result may_insert(struct search *s)
+{
+	uint64_t used = count_keys(s, A_KEY_IN);
+	int64_t keys = (int64_t)used >> KEY_SHIFT, most = s->m->max_entries;
+
+	if (keys + (int64_t)(used >> IN_SHIFT & MANY) < most)
+		return DONE;
+	if (keys - (int64_t)(used & MANY) < most) {
+		if (s->crowded++ == CROWD_TRIES)
+			return DONE;
+		count_keys(s, -A_KEY_IN);
+		return AGAIN;
+	}
+	count_keys(s, -A_KEY_IN);
+	/* It may have been this key that came last. */
+	return word_acquire(s->bucket) == s->head ? FULL : AGAIN;
+}
+
+enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value)
+{
+	enum result r = may_insert(s);
+	uint64_t index, head;
+	struct map_entry *e;
+
+	if (r != DONE)
+		return r;
+	index = take_entry(s);
+	if (!index) {
+		count_keys(s, -A_KEY_IN);
+		return FULL;
+	}
+	e = entry_of(s->h, s->m, index);
+	fill(s, e, word, value);
+	s->link = new_link(e, s->head & LINK_NEXT);
+	head = ((s->head & ~LINK_NEXT) + HEAD_VERSION) | index;
+	if (word_swap(s->bucket, s->head, head)) {
+		count_keys(s, A_KEY - A_KEY_IN);
+		s->head = head;
+		s->index = index;
+		return DONE;
+	}
+	give_entry(s, index);
+	count_keys(s, -A_KEY_IN);
+	return AGAIN;
+}
+
+enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value)
+{
+	uint64_t index = take_entry(s), next = s->link & LINK_NEXT;
+	struct map_entry *e;
+
+	if (!index)
+		return FULL;
+	e = entry_of(s->h, s->m, index);
+	fill(s, e, word, value);
+	new_link(e, next);
+	if (word_swap(&chain_found(s)->link, s->link,
+		      ((s->link & ~LINK_NEXT) + LINK_VERSION) | LINK_DEAD | index)) {
+		sweep(s);
+		return DONE;
+	}
+	give_entry(s, index);
+	return AGAIN;
+}
+
+enum result chain_remove(struct search *s)
+{
+	count_keys(s, A_KEY_OUT);
+	if (!word_swap(&chain_found(s)->link, s->link, (s->link + LINK_VERSION) | LINK_DEAD)) {
+		count_keys(s, -A_KEY_OUT);
+		return AGAIN;
+	}
+	count_keys(s, -A_KEY - A_KEY_OUT);
+	sweep(s);
+	return DONE;
+}

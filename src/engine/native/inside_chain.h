@@ -1,0 +1,94 @@
+/* Maps in shared memory: chains of entries, changed by compare-and-exchange alone. layout.h draws
+ * them. What makes it right, each with the place that keeps it:
+ *
+ * - A key is in a chain at most once. Entries are inserted only at the head of a chain, by
+ *   exchanging the bucket's word, whose version changes with every insertion; so an insertion fails
+ *   when another came since the chain was searched, and searches again. (chain_insert)
+ * - A search is right if the bucket's word is the same before and after it. An entry that was taken
+ *   out of a chain is used again only after the version of its bucket has gone up, so a
+ *   thread that walked over it, perhaps into another chain, finds that out and searches again.
+ *   (chain_find, sweep)
+ * - A link never has the same value twice: every change raises its version. So an exchange of a
+ *   link, alone or together with the value beside it, happens only if nothing changed since it was
+ *   read, in particular its entry still has that key and is not dead. (change, chain_insert, sweep)
+ * - An entry is dead from one exchange of its link on, and dead links never change until the entry
+ *   is used again. Every thread that finds a dead entry takes it out, and none waits for
+ *   the thread that made it dead, which may have been killed. (sweep)
+ * - A value of several words is never changed: an entry with the new value takes the place of the
+ *   old one, by the exchange that makes the old one dead and points it to the new one.
+ *   (chain_replace)
+ * - A word of an aggregate lies beside the number of its entry's use, and they are exchanged
+ *   together. So a late addition to an entry that is gone changes nothing that counts. (take_in)
+ *
+ * Each retry means that another thread has got on. Retries are counted all the same: memory that a
+ * hostile process keeps changing must not keep the tracer here.
+ *
+ * - One word counts the keys, those on their way in and those on their way out. The map is full
+ *   when it is even without these. While it is not known, the thread searches again: those on their
+ *   way in may be the same key, or give up. After a while it goes ahead, since they may have been
+ *   killed. (may_insert)
+ *
+ * A thread that is killed between two of its steps may cost an entry, of which there are more than
+ * keys; never a wrong value.
+ */
+#ifndef NOPAL_ENGINE_NATIVE_INSIDE_CHAIN_H
+#define NOPAL_ENGINE_NATIVE_INSIDE_CHAIN_H
+
+#include "engine/native/inside.h"
+
+#define TRIES (1u << 14) /* searches in one operation */
+
+static inline uint64_t *word_at(const struct hit *h, uint64_t at)
+{
+	return (uint64_t *)(void *)(h->base + at);
+}
+
+static inline struct map_entry *entry_of(const struct hit *h, const struct map_shape *m,
+					 uint64_t index)
+{
+	return (struct map_entry *)(void *)(h->base + map_entry_at(m, index));
+}
+
+static inline uint64_t *value_of(const struct map_shape *m, struct map_entry *e)
+{
+	return e->words + m->key_words;
+}
+
+/* One operation on a key, and what the last search found. */
+struct search {
+	struct hit *h;
+	const struct map_shape *m;
+	const uint64_t *key;
+	uint64_t hash;
+	uint64_t *bucket;
+	uint64_t head;	 /* the bucket's word that the search is right for */
+	uint64_t index;	 /* of the entry; 0: the key is not there */
+	uint64_t link;	 /* of the entry */
+	uint64_t number; /* of its use */
+	bool saw_dead;
+	uint32_t tries, steps; /* that are left */
+	uint32_t crowded;      /* times there was no room because of keys on their way */
+};
+
+enum result {
+	DONE,
+	AGAIN, /* it changed since the search */
+	FULL,
+};
+
+struct search chain_search(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* Search until the result is right. False: it never was, see TRIES. */
+bool chain_find(struct search *s);
+/* ... before changing the key: no dead entry is left in the chain. */
+bool chain_find_clean(struct search *s);
+struct map_entry *chain_found(const struct search *s);
+
+/* Insert the key that a search did not find. DONE: s->index is its entry. */
+enum result chain_insert(struct search *s, uint64_t word, const uint64_t *value);
+/* Put an entry with this value in the place of the one that was found; without a value, as a new
+ * key has. */
+enum result chain_replace(struct search *s, uint64_t word, const uint64_t *value);
+/* Remove the key that was found. */
+enum result chain_remove(struct search *s);
+
+#endif
