@@ -1,5 +1,5 @@
-/* The parser from inside: what parse.c, parse_expr.c and parse_probe.c share. Every production of
- * the grammar is above the function that parses it.
+/* The parser from inside: what the files parse*.c share. Every production of the grammar is above
+ * the function that parses it.
  *
  * The parser stops at the first error, which stays in parser->err: the token is then TOKEN_END for
  * good, and what is returned is of no use but can be looked at. Only loops need to ask. */
@@ -91,12 +91,16 @@ bool parse_in_macro(const struct parser *p);
 void parse_note_option(struct parser *p, const struct expr *e);
 /* A block and the value of its last expression, and the token after it. */
 struct expr *parse_block_value(struct parser *p);
-/* parse.c: the statements of a block; the closing brace stays the current token */
+/* parse_stmt.c: the statements of a block; the closing brace stays the current token */
 struct stmt *parse_block(struct parser *p);
+/* The end of a simple statement: ";", which may be left out before "}". */
+void parse_semicolon(struct parser *p);
 
+/* parse_token.c */
 void parse_advance(struct parser *p);
 void parse_blank(struct parser *p); /* skip blanks and comments */
 bool parse_is(const struct parser *p, enum token_kind kind);
+bool parse_is_word(const struct parser *p, const char *word);
 /* Take a token of this kind: if it is there, or else say that `what` was expected. */
 bool parse_take(struct parser *p, enum token_kind kind);
 void parse_expect(struct parser *p, enum token_kind kind, const char *what);
