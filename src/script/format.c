@@ -5,281 +5,15 @@
  *
  * What is kept from the author: comments, single blank lines, breaks inside of a statement, and a
  * block on one line that fits there. So formatting twice changes nothing. Directives and
- *definitions of C are copied as they are, except for blanks at the ends of lines. */
+ * definitions of C are copied as they are, except for blanks at the ends of lines. */
+#include "script/format.h"
+
 #include <errno.h>
 
 #include "base/array.h"
-#include "script/inside.h"
-#include "script/parse.h"
 
 #define WIDTH 80 /* columns that a block on one line may reach */
 #define TAB   8
-
-enum piece_kind { PIECE_TOKEN, PIECE_LINE_COMMENT, PIECE_COMMENT };
-
-struct text_piece {
-	enum piece_kind kind;
-	enum token_kind token;
-	struct str text; /* as the source has it */
-	unsigned breaks; /* ends of lines before it */
-	size_t pair;	 /* of a bracket: the number of the other one */
-};
-
-struct formatter {
-	struct str source;
-	struct arena arena;
-	struct buf *out;
-	struct text_piece *pieces;
-	size_t count, cap;
-	unsigned indent;
-	int err;
-};
-
-/* ---- Pieces ---- */
-
-static void add_piece(struct formatter *f, struct text_piece p)
-{
-	if (arena_grow(&f->arena, (void **)&f->pieces, f->count, &f->cap, sizeof(*f->pieces)))
-		f->err = -ENOMEM;
-	else
-		f->pieces[f->count++] = p;
-}
-
-/* Blanks from `at` on; *breaks counts their ends of lines. */
-static size_t skip_blanks(struct str s, size_t at, unsigned *breaks)
-{
-	for (*breaks = 0; at < s.len && strchr(" \t\r\n\f\v", s.ptr[at]) && s.ptr[at]; at++)
-		*breaks += s.ptr[at] == '\n';
-	return at;
-}
-
-/* A comment at `at`: where it ends; `at` itself: there is none. */
-static size_t comment_end(struct str s, size_t at, enum piece_kind *kind)
-{
-	const char *end;
-
-	if (at + 1 >= s.len || s.ptr[at] != '/' || (s.ptr[at + 1] != '/' && s.ptr[at + 1] != '*'))
-		return at;
-	*kind = s.ptr[at + 1] == '/' ? PIECE_LINE_COMMENT : PIECE_COMMENT;
-	if (*kind == PIECE_COMMENT)
-		end = memmem(s.ptr + at + 2, s.len - at - 2, "*/", 2);
-	else
-		end = memchr(s.ptr + at, '\n', s.len - at);
-	if (!end)
-		return s.len;
-	return (size_t)(end - s.ptr) + (*kind == PIECE_COMMENT ? 2 : 0);
-}
-
-static struct str trim_end(struct str s)
-{
-	while (s.len && strchr(" \t\r", s.ptr[s.len - 1]))
-		s.len--;
-	return s;
-}
-
-/* The bracket that ends what this one begins; TOKEN_END: it begins nothing. */
-static enum token_kind closer_of(enum token_kind kind)
-{
-	return kind == TOKEN_LPAREN	? TOKEN_RPAREN
-	       : kind == TOKEN_LBRACKET ? TOKEN_RBRACKET
-	       : kind == TOKEN_LBRACE	? TOKEN_RBRACE
-					: TOKEN_END;
-}
-
-static bool is_closer(enum token_kind kind)
-{
-	return kind == TOKEN_RPAREN || kind == TOKEN_RBRACKET || kind == TOKEN_RBRACE;
-}
-
-/* Find the other end of each bracket. -EINVAL: they do not match, as in a macro that nothing uses.
- */
-static int pair_brackets(struct formatter *f)
-{
-	size_t *open = arena_array(&f->arena, size_t, f->count + 1), depth = 0;
-
-	if (!open)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->count; i++) {
-		struct text_piece *p = &f->pieces[i];
-
-		if (p->kind != PIECE_TOKEN)
-			continue;
-		if (closer_of(p->token) != TOKEN_END) {
-			open[depth++] = i;
-		} else if (is_closer(p->token)) {
-			if (!depth || closer_of(f->pieces[open[depth - 1]].token) != p->token)
-				return -EINVAL;
-			p->pair = open[--depth];
-			f->pieces[p->pair].pair = i;
-		}
-	}
-	return depth ? -EINVAL : 0;
-}
-
-/* Read the pieces of [from, to) anew. */
-static void read_pieces(struct formatter *f, size_t from, size_t to, bool in_predicate)
-{
-	struct lexer l = {.text = str_of(f->source.ptr, to),
-			  .at = from,
-			  .in_predicate = in_predicate,
-			  .arena = &f->arena};
-	struct token t = {.kind = TOKEN_INT};
-
-	f->count = 0;
-	while (!f->err && t.kind != TOKEN_END) {
-		struct text_piece p = {.kind = PIECE_TOKEN};
-		size_t start = skip_blanks(l.text, l.at, &p.breaks),
-		       end = comment_end(l.text, start, &p.kind);
-
-		l.at = end;
-		p.text = trim_end(str_of(l.text.ptr + start, end - start));
-		if (end == start) {
-			p.kind = PIECE_TOKEN;
-			f->err = lex_token(&l, &t);
-			p.token = t.kind;
-			p.text = str_of(l.text.ptr + t.mark.at, t.mark.len);
-		}
-		if (!f->err && t.kind != TOKEN_END)
-			add_piece(f, p);
-	}
-	f->err = f->err ? f->err : pair_brackets(f);
-}
-
-static bool is_token(const struct formatter *f, size_t n, enum token_kind kind)
-{
-	return n < f->count && f->pieces[n].kind == PIECE_TOKEN && f->pieces[n].token == kind;
-}
-
-static bool is_word(const struct formatter *f, size_t n, const char *word)
-{
-	return is_token(f, n, TOKEN_WORD) && str_eq_text(f->pieces[n].text, word);
-}
-
-/* ---- Blanks between two tokens ---- */
-
-static bool is_keyword(struct str word)
-{
-	static const char *const words[] = {"if",     "else",	"while", "for",
-					    "unroll", "return", "let"};
-
-	for (size_t i = 0; i < COUNT(words); i++)
-		if (str_eq_text(word, words[i]))
-			return true;
-	return false;
-}
-
-/* Does "( ... )" look like a type? */
-static bool is_cast(const struct formatter *f, size_t open)
-{
-	size_t close = f->pieces[open].pair;
-
-	if (!is_token(f, open + 1, TOKEN_WORD) ||
-	    (open && is_token(f, open - 1, TOKEN_WORD) && !is_keyword(f->pieces[open - 1].text)))
-		return false;
-	for (size_t i = open + 1; i < close; i++)
-		if (!is_token(f, i, TOKEN_WORD) && !is_token(f, i, TOKEN_MUL) &&
-		    !is_token(f, i, TOKEN_LBRACKET) && !is_token(f, i, TOKEN_RBRACKET) &&
-		    !is_token(f, i, TOKEN_INT))
-			return false;
-	return close > open + 2 || !function_find(f->pieces[open + 1].text);
-}
-
-static bool is_step(enum token_kind kind)
-{
-	return kind == TOKEN_INC || kind == TOKEN_DEC;
-}
-
-/* Can an operand end with piece n, so that a sign after it is a binary operator? */
-static bool ends_operand(const struct formatter *f, size_t n)
-{
-	const struct text_piece *p = &f->pieces[n];
-
-	switch (p->token) {
-	case TOKEN_WORD: return !is_keyword(p->text);
-	case TOKEN_INT:
-	case TOKEN_STRING:
-	case TOKEN_MAP:
-	case TOKEN_VARIABLE:
-	case TOKEN_PARAM:
-	case TOKEN_PARAMS:
-	case TOKEN_RBRACKET:
-	case TOKEN_RBRACE: return true;
-	case TOKEN_RPAREN: return !is_cast(f, p->pair);
-	case TOKEN_INC:
-	case TOKEN_DEC: return n > 0 && ends_operand(f, n - 1) && !is_step(f->pieces[n - 1].token);
-	default: return false;
-	}
-}
-
-static bool is_sign(enum token_kind kind)
-{
-	return kind == TOKEN_ADD || kind == TOKEN_SUB || kind == TOKEN_MUL || kind == TOKEN_BAND ||
-	       kind == TOKEN_NOT || kind == TOKEN_BNOT;
-}
-
-/* The star of a pointer's type: "(struct conn *)", "let $p: int8 *;" */
-static bool is_type_star(const struct formatter *f, size_t n)
-{
-	static const enum token_kind after[] = {TOKEN_RPAREN,	TOKEN_MUL,	 TOKEN_COMMA,
-						TOKEN_LBRACKET, TOKEN_SEMICOLON, TOKEN_ASSIGN};
-
-	if (!is_token(f, n, TOKEN_MUL) || !n ||
-	    (!is_token(f, n - 1, TOKEN_WORD) && !is_type_star(f, n - 1)))
-		return false;
-	for (size_t i = 0; i < COUNT(after); i++)
-		if (is_token(f, n + 1, after[i]))
-			return true;
-	return false;
-}
-
-static bool is_prefix(const struct formatter *f, size_t n)
-{
-	enum token_kind kind = f->pieces[n].token;
-
-	return (is_sign(kind) || is_step(kind)) && !is_type_star(f, n) &&
-	       (!n || f->pieces[n - 1].kind != PIECE_TOKEN || !ends_operand(f, n - 1));
-}
-
-static bool is_tight(enum token_kind kind)
-{
-	return kind == TOKEN_DOT || kind == TOKEN_ARROW || kind == TOKEN_RANGE;
-}
-
-/* The ':' of a declaration, and not of ?: or for. */
-static bool is_declaring(const struct formatter *f, size_t n)
-{
-	return is_token(f, n, TOKEN_COLON) && n > 1 && is_token(f, n - 1, TOKEN_VARIABLE) &&
-	       is_word(f, n - 2, "let");
-}
-
-static bool needs_blank(const struct formatter *f, size_t n)
-{
-	const struct text_piece *a = &f->pieces[n - 1], *b = &f->pieces[n];
-
-	if (a->kind != PIECE_TOKEN || b->kind != PIECE_TOKEN)
-		return true;
-	if (a->token == TOKEN_LPAREN || a->token == TOKEN_LBRACKET || b->token == TOKEN_RPAREN ||
-	    b->token == TOKEN_RBRACKET || b->token == TOKEN_COMMA || b->token == TOKEN_SEMICOLON ||
-	    is_tight(a->token) || is_tight(b->token))
-		return false;
-	if (is_prefix(f, n - 1)) /* "- -1" is not "--1" */
-		return is_prefix(f, n) && a->text.ptr[a->text.len - 1] == b->text.ptr[0];
-	if (is_declaring(f, n))
-		return false;
-	if (b->token == TOKEN_LPAREN || b->token == TOKEN_LBRACKET)
-		return a->token == TOKEN_WORD
-			       ? is_keyword(a->text)
-			       : !ends_operand(f, n - 1) && a->token != TOKEN_RPAREN &&
-					 !is_type_star(f, n - 1);
-	if (is_step(b->token) && ends_operand(f, n - 1))
-		return false;
-	if (is_type_star(f, n - 1) && is_type_star(f, n))
-		return false;
-	/* After a cast. */
-	return a->token != TOKEN_RPAREN || ends_operand(f, n - 1);
-}
-
-/* ---- Printing ---- */
 
 static void put_indent(struct formatter *f, unsigned more)
 {
@@ -303,7 +37,7 @@ static size_t column(const struct buf *text)
 static void put_flat(struct formatter *f, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
-		if (i > from && needs_blank(f, i))
+		if (i > from && format_needs_blank(f, i))
 			buf_char(f->out, ' ');
 		buf_str(f->out, f->pieces[i].text);
 	}
@@ -316,7 +50,7 @@ static bool is_flat(const struct formatter *f, size_t open)
 
 	for (size_t i = open + 1; i <= close; i++)
 		if (f->pieces[i].breaks || f->pieces[i].kind == PIECE_LINE_COMMENT ||
-		    is_token(f, i, TOKEN_LBRACE))
+		    format_is_token(f, i, TOKEN_LBRACE))
 			return false;
 	return true;
 }
@@ -354,13 +88,14 @@ static void put_gap(struct formatter *f, size_t n, enum gap gap, size_t first)
 		if (p->breaks > 1 && n > first)
 			buf_char(f->out, '\n');
 		put_indent(f, 0);
-	} else if (p->breaks && !is_token(f, n, TOKEN_LBRACE) && !is_word(f, n, "else")) {
+	} else if (p->breaks && !format_is_token(f, n, TOKEN_LBRACE) &&
+		   !format_is_word(f, n, "else")) {
 		buf_char(f->out, '\n');
 		put_indent(f, 1);
 	} else if (f->pieces[n - 1].kind == PIECE_LINE_COMMENT) {
 		buf_char(f->out, '\n');
 		put_indent(f, 1);
-	} else if (is_token(f, n, TOKEN_LBRACE) || needs_blank(f, n)) {
+	} else if (format_is_token(f, n, TOKEN_LBRACE) || format_needs_blank(f, n)) {
 		buf_char(f->out, ' ');
 	}
 }
@@ -378,13 +113,14 @@ static enum gap gap_after(const struct formatter *f, size_t n, enum gap before, 
 		return GAP_STATEMENT;
 	if (p->token != TOKEN_RBRACE)
 		return GAP_INSIDE;
-	if (n + 1 >= f->count || is_word(f, n + 1, "else") || is_token(f, n + 1, TOKEN_SEMICOLON) ||
-	    is_token(f, n + 1, TOKEN_COMMA))
+	if (n + 1 >= f->count || format_is_word(f, n + 1, "else") ||
+	    format_is_token(f, n + 1, TOKEN_SEMICOLON) || format_is_token(f, n + 1, TOKEN_COMMA))
 		return GAP_INSIDE;
-	return f->pieces[n + 1].kind != PIECE_TOKEN || is_token(f, n + 1, TOKEN_WORD) ||
-			       is_token(f, n + 1, TOKEN_VARIABLE) ||
-			       is_token(f, n + 1, TOKEN_MAP) || is_token(f, n + 1, TOKEN_LBRACE) ||
-			       is_token(f, n + 1, TOKEN_RBRACE)
+	return f->pieces[n + 1].kind != PIECE_TOKEN || format_is_token(f, n + 1, TOKEN_WORD) ||
+			       format_is_token(f, n + 1, TOKEN_VARIABLE) ||
+			       format_is_token(f, n + 1, TOKEN_MAP) ||
+			       format_is_token(f, n + 1, TOKEN_LBRACE) ||
+			       format_is_token(f, n + 1, TOKEN_RBRACE)
 		       ? GAP_STATEMENT
 		       : GAP_INSIDE;
 }
@@ -397,13 +133,15 @@ static void put_statements(struct formatter *f, size_t from, size_t to)
 
 	for (size_t i = from; i < to; i++) {
 		put_gap(f, i, gap, from);
-		if (is_token(f, i, TOKEN_LBRACE)) {
+		if (format_is_token(f, i, TOKEN_LBRACE)) {
 			put_block(f, i);
 			i = f->pieces[i].pair;
 		} else {
 			buf_str(f->out, f->pieces[i].text);
-			depth += is_token(f, i, TOKEN_LPAREN) || is_token(f, i, TOKEN_LBRACKET);
-			depth -= is_token(f, i, TOKEN_RPAREN) || is_token(f, i, TOKEN_RBRACKET);
+			depth += format_is_token(f, i, TOKEN_LPAREN) ||
+				 format_is_token(f, i, TOKEN_LBRACKET);
+			depth -= format_is_token(f, i, TOKEN_RPAREN) ||
+				 format_is_token(f, i, TOKEN_RBRACKET);
 		}
 		gap = gap_after(f, i, gap, depth);
 	}
@@ -422,15 +160,13 @@ static void put_block(struct formatter *f, size_t open)
 	buf_char(f->out, '}');
 }
 
-/* ---- Items ---- */
-
 /* Copied as it is, except for blanks at ends of lines. */
 static void put_verbatim(struct formatter *f, struct str text)
 {
 	while (text.len) {
 		bool is_last = str_index(text, '\n') < 0;
 
-		buf_str(f->out, trim_end(str_cut(&text, '\n')));
+		buf_str(f->out, format_trim_end(str_cut(&text, '\n')));
 		if (!is_last)
 			buf_char(f->out, '\n');
 	}
@@ -441,7 +177,7 @@ static size_t first_brace(const struct formatter *f)
 {
 	size_t i = 0;
 
-	while (i < f->count && !is_token(f, i, TOKEN_LBRACE))
+	while (i < f->count && !format_is_token(f, i, TOKEN_LBRACE))
 		i++;
 	return i;
 }
@@ -454,8 +190,8 @@ static void put_comments(struct formatter *f, size_t from, size_t to)
 	unsigned breaks;
 
 	for (;; at = end) {
-		at = skip_blanks(f->source, at, &breaks);
-		end = comment_end(f->source, at, &kind);
+		at = format_skip_blanks(f->source, at, &breaks);
+		end = format_comment_end(f->source, at, &kind);
 		if (at >= to || end == at)
 			return;
 		put_verbatim(f, str_of(f->source.ptr + at, end - at));
@@ -526,7 +262,7 @@ static void put_probes_flat(struct formatter *f, const struct tree_clause *c)
 
 static void put_predicate(struct formatter *f, const struct clause_places *at)
 {
-	read_pieces(f, at->predicate + 1, at->predicate_end - 1, false);
+	format_read_pieces(f, at->predicate + 1, at->predicate_end - 1, false);
 	buf_text(f->out, f->count && f->pieces[0].text.ptr[0] == '*' ? "/ " : "/"); /* no comment */
 	f->indent++;
 	for (size_t i = 0; i < f->count; i++) {
@@ -561,7 +297,7 @@ static bool put_clause_flat(struct formatter *f, const struct tree_clause *c,
 		put_predicate(f, at);
 	}
 	buf_char(f->out, ' ');
-	read_pieces(f, at->body, at->end, false);
+	format_read_pieces(f, at->body, at->end, false);
 	if (!f->err && put_one_line(f, 0) && column(f->out) <= WIDTH)
 		return true;
 	f->out->len = start;
@@ -581,7 +317,7 @@ static void put_clause(struct formatter *f, const struct tree_clause *c)
 		buf_char(f->out, '\n');
 		put_comments(f, at.predicate_end, at.body);
 	}
-	read_pieces(f, at.body, at.end, false);
+	format_read_pieces(f, at.body, at.end, false);
 	if (!f->err)
 		put_block(f, 0);
 }
@@ -622,14 +358,14 @@ static void put_item(struct formatter *f, size_t from, size_t to)
 {
 	static const char *const known[] = {"config", "macro", "let"};
 
-	read_pieces(f, from, to, false);
+	format_read_pieces(f, from, to, false);
 	if (f->err) /* bytes that are not of the language, such as those of a directive */
 		f->count = 0;
 	f->err = f->err == -ENOMEM ? f->err : 0;
 	for (size_t i = 0; i < COUNT(known); i++) {
 		size_t brace = first_brace(f);
 
-		if (!f->count || !is_word(f, 0, known[i]))
+		if (!f->count || !format_is_word(f, 0, known[i]))
 			continue;
 		put_flat(f, 0, brace);
 		if (brace == f->count)
@@ -639,7 +375,7 @@ static void put_item(struct formatter *f, size_t from, size_t to)
 		put_flat(f, f->pieces[brace].pair + 1, f->count);
 		return;
 	}
-	put_verbatim(f, trim_end(str_of(f->source.ptr + from, to - from)));
+	put_verbatim(f, format_trim_end(str_of(f->source.ptr + from, to - from)));
 }
 
 /* What is between clauses: comments, and other items. Two items on one line come on two. */
@@ -650,8 +386,8 @@ static void put_between(struct formatter *f, size_t from, size_t to)
 	unsigned breaks;
 
 	for (;; at = end) {
-		at = skip_blanks(f->source, at, &breaks);
-		end = comment_end(f->source, at, &kind);
+		at = format_skip_blanks(f->source, at, &breaks);
+		end = format_comment_end(f->source, at, &kind);
 		if (f->out->len && (at < to || to < f->source.len)) {
 			if (!breaks && end > at && at < to) {
 				buf_char(f->out, ' '); /* a comment after an item */
@@ -664,7 +400,7 @@ static void put_between(struct formatter *f, size_t from, size_t to)
 		if (at >= to || f->err)
 			return;
 		if (end > at) {
-			put_verbatim(f, trim_end(str_of(f->source.ptr + at, end - at)));
+			put_verbatim(f, format_trim_end(str_of(f->source.ptr + at, end - at)));
 			continue;
 		}
 		end = item_end(f, at, to);
@@ -679,7 +415,7 @@ int script_format(const struct script *s, struct buf *out)
 
 	if (str_starts(s->text, STR("#!"))) {
 		at = line_end(&f, 0, s->text.len);
-		buf_str(out, trim_end(str_of(s->text.ptr, at)));
+		buf_str(out, format_trim_end(str_of(s->text.ptr, at)));
 	}
 	for (const struct tree_clause *c = s->tree.clauses; c && !f.err; c = c->next) {
 		put_between(&f, at, c->mark.at);
