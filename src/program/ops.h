@@ -96,6 +96,10 @@ OP(STRCMP,    "strcmp",    "d",  "sti",  TEXT,                0)
 /* s (STR) keeps what leaves room for all that t may hold, and then has the text of t, too; TEXT_CUT
  * when s or t was cut. s and t are different slots */
 OP(APPEND,    "append",    "",   "st",   TEXT,                0)
+/* s (STR) gets byte a at its end; TEXT_CUT when it is full */
+OP(PUSH,      "push",      "",   "sa",   KIND(TYPE_STR),      0)
+/* s is cut, null or unreadable when t is */
+OP(MARK,      "mark",      "",   "st",   TEXT,                0)
 /* d = bytes of the text in s, or frames of the stack */
 OP(LENGTH,    "length",    "d",  "s",    TEXT | STACK,        0)
 OP(BYTE,      "byte",      "d",  "sa",   BYTES,               0)        /* d = byte number a of the text in s; 0 after its end */

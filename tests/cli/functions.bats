@@ -44,6 +44,13 @@ trace_word() {
 	[[ "$output" == *"1 write failed: bad address"* ]]
 }
 
+@test "in user mode statements of SQL are counted without their values" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	trace_word '$s = normalize(str_concat("a IN (1, 2) AND b = 3 -- ", str(arg0))); print($s); print(normalize(str(0))); @[$s] = count();' --user
+	[ "$status" = 0 ]
+	[[ "$output" == *$'a IN (?) AND b = ?\n(null)\n'*'@[a IN (?) AND b = ?]: 1'* ]]
+}
+
 @test "the process of -c" {
 	trace_word 'print((pid == cpid, has_cpid, pid(init) >= pid));'
 	[ "$output" = '(true, true, true)' ]

@@ -362,6 +362,15 @@ static void make_comparison(struct maker *m)
 		return;
 	}
 	if (!draw(m, 4)) {
+		bool marks = draw(m, 2);
+
+		add(m, (struct insn){.op = marks ? OP_MARK : OP_PUSH,
+				     .s = s,
+				     .t = marks ? t : SLOT_NO,
+				     .a = marks ? REG_NO : any_reg(m)});
+		return;
+	}
+	if (!draw(m, 4)) {
 		uint16_t at = any_reg(m); /* before there is a new one */
 
 		add(m, (struct insn){.op = OP_BYTE, .d = new_reg(m), .s = s, .a = at});

@@ -251,6 +251,7 @@ static gen_fn *const emitters[OP_COUNT_] = {
 	[OP_LSTACK]    = gen_lang,
 	[OP_FIELD_STR] = gen_field_str, [OP_STRCMP]   = gen_strcmp,    [OP_LENGTH]    = gen_length,
 	[OP_BYTE]      = gen_byte,      [OP_APPEND]   = gen_append,
+	[OP_PUSH]      = gen_push,      [OP_MARK]     = gen_mark,
 	[OP_SIGNAL]    = gen_signal,    [OP_WRITE]    = gen_write,
 	[OP_MAP_GET]   = gen_map,       [OP_MAP_COPY] = gen_map,       [OP_MAP_SET]   = gen_map,
 	[OP_MAP_PUT]   = gen_map,       [OP_MAP_ADD]  = gen_map,       [OP_MAP_DEL]   = gen_map,

@@ -23,10 +23,11 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 
 	for (uint32_t i = 0; i < g->clause->insn_count; i++) {
 		const struct insn *in = &g->clause->code[i];
+		bool adds = in->op == OP_APPEND || in->op == OP_PUSH || in->op == OP_MARK;
 		const char *results = op_info(in->op)->results;
 
 		if ((strchr(results, 't') && in->t == slot) ||
-		    (in->op == OP_APPEND && in->s == slot))
+		    (adds && in->s == slot))
 			return NULL;
 		if (!strpbrk(results, "sp") || in->s != slot)
 			continue;

@@ -306,6 +306,39 @@ void gen_append(struct gen *g, const struct insn *in)
 	set_length(g, in);
 }
 
+/* The byte, and 8 zeros after it, as after any text (TEXT_SLOP). */
+void gen_push(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct spill s = gen_slot(g, in->s);
+	int full = code_label(c), done = code_label(c);
+
+	gen_get(g, TMP, in->a);
+	code_load(c, 4, R2, gen_base(s), s.offset + LENGTH_AT);
+	code_jump_imm(c, BPF_JGE, R2, (int32_t)gen_slot_type(g, in->s)->size, full);
+	gen_address(g, R1, s, HEAD_SIZE);
+	code_alu(c, BPF_ADD, R1, R2);
+	code_store_imm(c, 8, R1, 1, 0);
+	code_store(c, 1, R1, 0, TMP);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_store(c, 4, gen_base(s), s.offset + LENGTH_AT, R2);
+	code_jump(c, done);
+	code_bind(c, full);
+	code_store_imm(c, 4, gen_base(s), s.offset + FLAGS_AT, TEXT_CUT);
+	code_bind(c, done);
+}
+
+void gen_mark(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	struct spill s = gen_slot(g, in->s), t = gen_slot(g, in->t);
+
+	code_load(c, 4, R1, gen_base(s), s.offset + FLAGS_AT);
+	code_load(c, 4, R2, gen_base(t), t.offset + FLAGS_AT);
+	code_alu(c, BPF_OR, R1, R2);
+	code_store(c, 4, gen_base(s), s.offset + FLAGS_AT, R1);
+}
+
 /* In: R0 is what a read of a kernel text of at most `most` bytes returned. A failed read is an
  * empty text. */
 static void finish_kernel_text(struct gen *g, const struct insn *in, uint32_t most)

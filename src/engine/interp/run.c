@@ -66,6 +66,22 @@ static void append_text(struct run *r, const struct insn *i)
 	memset((char *)(to + 1) + to->len, 0, room - to->len);
 }
 
+static void push_byte(struct run *r, const struct insn *i)
+{
+	struct text_head *to = (struct text_head *)run_slot(r, i->s);
+
+	if (to->len < run_type(r, i->s)->size)
+		((char *)(to + 1))[to->len++] = (char)r->u->regs[i->a];
+	else
+		to->flags = TEXT_CUT;
+}
+
+static void mark_text(struct run *r, const struct insn *i)
+{
+	((struct text_head *)run_slot(r, i->s))->flags |=
+		((const struct text_head *)run_slot(r, i->t))->flags;
+}
+
 static uint64_t byte_of(struct str text, uint64_t at)
 {
 	return at < text.len ? (unsigned char)text.ptr[at] : 0;
@@ -127,6 +143,8 @@ static void run_memory(struct run *r, const struct insn *i)
 	case OP_FIELD_STR: read_field_str(r, i); break;
 	case OP_STRCMP: regs[i->d] = compare_texts(r, i); break;
 	case OP_APPEND: append_text(r, i); break;
+	case OP_PUSH: push_byte(r, i); break;
+	case OP_MARK: mark_text(r, i); break;
 	case OP_WRITE: /* no process's memory is there to be written */
 		regs[i->d] = 0;
 		count_fault(r, FAULT_WRITE);

@@ -28,6 +28,7 @@ static native_fn *const emitters[OP_COUNT_] = {
 	[OP_COMM]      = native_comm,      [OP_USTACK]    = native_stack,
 	[OP_STRCMP]    = native_strcmp,    [OP_LENGTH]    = native_length,
 	[OP_BYTE]      = native_byte,      [OP_APPEND]    = native_append,
+	[OP_PUSH]      = native_push,      [OP_MARK]      = native_mark,
 	[OP_WRITE]     = native_write_user,
 	[OP_MAP_GET]   = native_map_get,   [OP_MAP_COPY]  = native_map_copy,  [OP_MAP_SET]   = native_map_set,
 	[OP_MAP_PUT]   = native_map_put,   [OP_MAP_ADD]   = native_map_add,   [OP_MAP_DEL]   = native_map_del,

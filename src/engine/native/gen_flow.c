@@ -125,6 +125,8 @@ static bool makes_hit(const struct gen *g, const struct insn *in)
 	case OP_PUT:
 	case OP_GET:
 	case OP_LENGTH:
+	case OP_PUSH:
+	case OP_MARK:
 	case OP_BYTE: return false;
 	case OP_ZERO:
 	case OP_PART: return type_memory(native_slot_type(g, in->s)) > COPY_INLINE;

@@ -62,6 +62,52 @@ void native_append(struct gen *g, const struct insn *in)
 		    MEMORY(native_slot(g, in->t, 0)), IMM(sizes));
 }
 
+/* The length may be anything, in memory that others have, too. A text ends in zeros up to the next
+ * multiple of 8: the first byte of a word clears the rest of it. */
+void native_push(struct gen *g, const struct insn *in)
+{
+	struct asm_mem text = native_slot(g, in->s, sizeof(struct text_head));
+	struct asm_mem len = native_slot(g, in->s, (int64_t)offsetof(struct text_head, len));
+	struct asm_mem flags = native_slot(g, in->s, (int64_t)offsetof(struct text_head, flags));
+	struct native_code *c = g->code;
+	int full = asm_label(c), inside = asm_label(c), stored = asm_label(c), done = asm_label(c);
+
+	native_read(g, in->a, ACC);
+	asm_const(c, AUX, 255);
+	asm_alu(c, ALU_AND, ACC, AUX);
+	asm_load(c, 4, false, TMP, len);
+	asm_alu_imm(c, ALU_CMP, TMP, (int32_t)native_slot_type(g, in->s)->size);
+	asm_jump_if(c, COND_AE, full);
+	text.index = TMP;
+	asm_const(c, AUX, 7);
+	asm_alu(c, ALU_AND, AUX, TMP);
+	asm_alu_imm(c, ALU_CMP, AUX, 0);
+	asm_jump_if(c, COND_NE, inside);
+	asm_store(c, 8, text, ACC);
+	asm_jump(c, stored);
+	asm_bind(c, inside);
+	asm_store(c, 1, text, ACC);
+	asm_bind(c, stored);
+	asm_alu_imm(c, ALU_ADD, TMP, 1);
+	asm_store(c, 4, len, TMP);
+	asm_jump(c, done);
+	asm_bind(c, full);
+	asm_const(c, ACC, TEXT_CUT);
+	asm_store(c, 4, flags, ACC);
+	asm_bind(c, done);
+}
+
+void native_mark(struct gen *g, const struct insn *in)
+{
+	struct asm_mem flags = native_slot(g, in->s, (int64_t)offsetof(struct text_head, flags));
+	struct asm_mem other = native_slot(g, in->t, (int64_t)offsetof(struct text_head, flags));
+
+	asm_load(g->code, 4, false, ACC, flags);
+	asm_load(g->code, 4, false, TMP, other);
+	asm_alu(g->code, ALU_OR, ACC, TMP);
+	asm_store(g->code, 4, flags, ACC);
+}
+
 void native_write_user(struct gen *g, const struct insn *in)
 {
 	bool is_text = native_slot_type(g, in->s)->kind != TYPE_TUPLE;
