@@ -110,6 +110,11 @@ typedef int cfi_row_fn(void *arg, uint64_t address, const struct unwind_rule *ru
 int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct fde *fde,
 	    cfi_row_fn *fn, void *arg);
 
+/* ---- chained.c: code that says nothing of its functions, but is known to keep frame pointers. */
+
+/* Where it is, link-time. False: there is none. */
+bool chained_find(const struct image *image, uint64_t *start, uint64_t *end);
+
 /* ---- rules.c */
 
 /* The number of an equal rule, which may be new. */

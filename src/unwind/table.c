@@ -12,6 +12,7 @@
 
 #define FRAMES_MOST    (256u << 20) /* bytes of one section */
 #define PADDING	       16	    /* bytes between functions */
+#define GAP_LEAST      (256u << 10) /* of code without entries, that may be chained */
 #define ENTRY_STEPS    16	    /* of the budget, for an entry; each of its bytes is one more */
 #define FUNCTION_STEPS 64	    /* ... for its rows; each byte of instructions is four more */
 
@@ -37,8 +38,10 @@ struct reading {
 	size_t count, cap;
 	struct unwind_rules *rules;
 	struct unwind_table *table;
-	uint64_t floor; /* the functions so far end here */
-	char *loaded;	/* memory of a section that was read without its header */
+	uint64_t floor;		       /* the functions so far end here */
+	uint64_t chained, chained_end; /* code that keeps frame pointers, before the next function;
+					  0: none any more */
+	char *loaded;		       /* memory of a section that was read without its header */
 };
 
 static const struct unwind_cpu *find_cpu(uint16_t machine)
@@ -212,6 +215,17 @@ static int sort_functions(struct reading *r)
 	return 0;
 }
 
+/* Symbols are read only of files with so large a gap between two functions. */
+static void find_chained(struct reading *r)
+{
+	bool has_gap = false;
+
+	for (size_t i = 1; i < r->count && !has_gap; i++)
+		has_gap = r->functions[i].start > r->functions[i - 1].end + GAP_LEAST;
+	if (!has_gap || !chained_find(r->image, &r->chained, &r->chained_end))
+		r->chained = 0;
+}
+
 /* ---- the rows */
 
 static int add_row(struct reading *r, uint64_t address, uint16_t rule)
@@ -250,6 +264,26 @@ static int end_at(struct reading *r, uint64_t address)
 	return r->table->count ? add_row(r, address, UNWIND_RULE_NONE) : 0;
 }
 
+/* What comes next is at `start`, or where the functions so far end. */
+static int begin_at(struct reading *r, uint64_t start)
+{
+	int err = 0;
+
+	if (start > r->floor && start - r->floor >= PADDING)
+		err = end_at(r, r->floor);
+	r->floor = start > r->floor ? start : r->floor;
+	return err;
+}
+
+static int add_chained(struct reading *r)
+{
+	int err = begin_at(r, r->chained) ?: add_row(r, r->floor, UNWIND_RULE_CHAIN);
+
+	r->floor = r->chained_end > r->floor ? r->chained_end : r->floor;
+	r->chained = 0;
+	return err;
+}
+
 static int add_function(struct reading *r, const struct function *p, struct cie *cie)
 {
 	const struct frames *f = &r->frames[p->section];
@@ -260,10 +294,7 @@ static int add_function(struct reading *r, const struct function *p, struct cie 
 		return 0;
 	if (!budget_work(r->image->budget, FUNCTION_STEPS + 4 * (uint64_t)p->len))
 		return budget_error(r->image->budget);
-	if (p->start > r->floor && p->start - r->floor >= PADDING)
-		err = end_at(r, r->floor);
-	r->floor = p->start > r->floor ? p->start : r->floor;
-	err = err ? err : cfi_run(r->cpu, f, &fde, take_row, r);
+	err = begin_at(r, p->start) ?: cfi_run(r->cpu, f, &fde, take_row, r);
 	r->floor = p->end;
 	return err;
 }
@@ -276,8 +307,12 @@ static int add_functions(struct reading *r)
 	if (!r->count)
 		return 0;
 	r->table->base = r->floor = r->functions[0].start;
-	for (size_t i = 0; i < r->count && !err; i++)
-		err = add_function(r, &r->functions[i], &cies[r->functions[i].section]);
+	find_chained(r);
+	for (size_t i = 0; i < r->count && !err; i++) {
+		if (r->chained && r->chained <= r->functions[i].start)
+			err = add_chained(r);
+		err = err ?: add_function(r, &r->functions[i], &cies[r->functions[i].section]);
+	}
 	return err ? err : end_at(r, r->floor);
 }
 

@@ -115,3 +115,26 @@ same_as_gdb() {
 		[[ "$output" == *", 0 cut" ]]
 	done
 }
+
+@test "node: random chains of JavaScript are what V8 itself says, through its own code and what it compiles" {
+	need_program node
+	local node chains=$ROOT/tests/programs/lang/exact.js
+	node=$(readlink -f "$(command -v node)")
+	nm -D "$node" | grep -q uv_uptime || skip "needs a node that has libuv in it"
+	# Nothing is inlined, or callers would have no frame of their own.
+	local flags="--perf-basic-prof --interpreted-frames-native-stack"
+	flags+=" --max-inlined-bytecode-size=0 --max-inlined-bytecode-size-small=0"
+	timeout 300 "$NOPAL" -q -e "uprobe:$node:uv_uptime { print(ustack); }" \
+		-c "sh -c 'echo \$\$ >pid; exec $node $flags $chains want $((times * 10 + 50))'" >printed
+	rm -f "/tmp/perf-$(cat pid).map"
+	awk '/^ *$/ { if (text != "") print text; text = ""; next }
+		/^ *\(cut/ { text = text ";" $0 }
+		/\/exact\.js:/ {
+			name = $1; sub(/^JS:[~^*+]*/, "", name); sub(/.*\./, "", name)
+			text = text (text == "" ? "" : ";") (name == "" ? "-" : name)
+		}
+		END { if (text != "") print text }' printed >got
+	[ "$(wc -l <want)" -ge 100 ]
+	cmp want got || { diff want got | head -4; false; }
+	! grep -q '(cut' printed
+}
