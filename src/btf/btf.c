@@ -252,7 +252,8 @@ void btf_close(struct btf *b)
 	free(b->offsets);
 	free(b->made);
 	free(b->owners);
-	hash_free(&b->names);
+	for (unsigned i = 0; i < BTF_SPACES; i++)
+		hash_free(&b->names[i]);
 	hash_free(&b->constants);
 	arena_free(&b->arena);
 	free(b);
@@ -281,19 +282,30 @@ static uint64_t hash_name(const struct btf *b, struct str name)
 	return hash_str((uintptr_t)b, name);
 }
 
-static int index_names(struct btf *b)
+/* A kernel has ten times as many others as tags: most of them are functions. */
+static enum btf_space space_of(enum ctype_kind kind)
 {
-	int err = hash_reserve(&b->names, b->count);
+	return kind == CTYPE_STRUCT || kind == CTYPE_UNION || kind == CTYPE_ENUM ? BTF_TAGS
+										 : BTF_ORDINARY;
+}
+
+static int index_names(struct btf *b, enum btf_space space)
+{
+	int err = hash_reserve(&b->names[space], space == BTF_TAGS ? b->count / 8 : b->count);
+	enum ctype_kind kind;
 	struct btf_type t;
 	uint32_t name;
 	size_t next;
 
 	/* Last first, since a look-up begins with the newest. */
-	for (uint32_t i = b->count; i-- > 0 && !err;)
-		if (read_type(b, b->offsets[i], &t, &name, &next) && name &&
-		    kind_of(&t) != CTYPE_VOID)
-			err = hash_add(&b->names, hash_name(b, btf_string(b, name)), i);
-	b->has_names = !err;
+	for (uint32_t i = b->count; i-- > 0 && !err;) {
+		if (!read_type(b, b->offsets[i], &t, &name, &next) || !name)
+			continue;
+		kind = kind_of(&t);
+		if (kind != CTYPE_VOID && space_of(kind) == space)
+			err = hash_add(&b->names[space], hash_name(b, btf_string(b, name)), i);
+	}
+	b->has_names[space] = !err;
 	return err;
 }
 
@@ -338,12 +350,13 @@ static int index_constants(struct btf *b)
 
 static int find_id_here(struct btf *b, enum ctype_kind kind, struct str name, uint32_t *id)
 {
-	int err = b->has_names ? 0 : index_names(b);
+	enum btf_space space = space_of(kind);
+	int err = b->has_names[space] ? 0 : index_names(b, space);
 	struct btf_type t;
 
 	if (err)
 		return err;
-	hash_each(i, &b->names, hash_name(b, name)) {
+	hash_each(i, &b->names[space], hash_name(b, name)) {
 		if (!btf_read(b, i, &t) || kind_of(&t) != kind || !str_eq(t.name, name))
 			continue;
 		*id = b->first_id + i;

@@ -30,6 +30,13 @@ enum btf_kind {
 	BTF_KINDS,
 };
 
+/* Where a name is looked for, as in C. */
+enum btf_space {
+	BTF_TAGS, /* structs, unions, enums */
+	BTF_ORDINARY,
+	BTF_SPACES,
+};
+
 struct btf {
 	struct ctype_reader reader; /* first: of the types that are made */
 	struct arena arena;
@@ -43,10 +50,11 @@ struct btf {
 	uint32_t *offsets;		 /* of each, in `types` */
 	struct ctype **made;		 /* of each; NULL: not yet */
 	struct ctype in_work;		 /* marks one that is being made: only damage leads back */
-	struct hash names, constants;	 /* of own types, of enums */
+	struct hash names[BTF_SPACES];	 /* of own types, once they are looked for */
+	struct hash constants;		 /* of enums, likewise */
 	uint32_t *owners;		 /* of each constant: its enum's index */
 	size_t owner_count, owner_cap;
-	bool has_names, has_constants;
+	bool has_names[BTF_SPACES], has_constants;
 	struct ctype_machine machine;
 };
 
