@@ -177,12 +177,25 @@ static int look_for_inode(void *arg, const struct mapped_file *file)
 	return file->inode && has_inode(arg, file->inode);
 }
 
+/* Most processes do not matter. Kernels that cannot say so leave it to the text of the maps. */
+static bool may_matter(struct nopal_trace *t, pid_t pid)
+{
+	int found;
+
+	if (t->pid || t->stacks.of_all)
+		return true;
+	found = maps_each_code(pid, look_for_inode, &t->stacks);
+	if (found == -ESRCH)
+		unwind_tables_end(t->unwind, pid);
+	return found && found != -ESRCH;
+}
+
 void session_see_stacks(struct nopal_trace *t, pid_t pid)
 {
 	struct reading r = {.t = t};
 	struct buf text = BUF_INIT;
 
-	if (!t->unwind)
+	if (!t->unwind || !may_matter(t, pid))
 		return;
 	if (maps_read(pid, &text) || !text.len) {
 		unwind_tables_end(t->unwind, pid);

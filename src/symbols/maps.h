@@ -32,6 +32,10 @@ int maps_read(pid_t pid, struct buf *text);
 int maps_parse(struct str text, pid_t pid, mapped_fn *fn, void *arg);
 /* Each mapping, of data too. */
 int maps_parse_all(struct str text, pid_t pid, mapped_fn *fn, void *arg);
+/* Each mapping of code that has a file, but not its path or access, read from the process: much
+ * faster than the text. -ENOTSUP: this kernel has no such call; -ESRCH: the process has ended, or
+ * is a thread of the kernel; -EACCES. */
+int maps_each_code(pid_t pid, mapped_fn *fn, void *arg);
 /* Each file that the process has mapped as code, by its first executable mapping; again when the
  * mappings of another file came between. `text` is a buffer for the maps. */
 int maps_each_file(pid_t pid, struct buf *text, mapped_fn *fn, void *arg);

@@ -558,6 +558,55 @@ static void the_vdso_has_names(void **state)
 	symbols_free(s);
 }
 
+/* ---- mappings, one by one ---- */
+
+struct mapping_list {
+	struct mapped_file all[256];
+	size_t count;
+};
+
+static int keep_of_file(void *arg, const struct mapped_file *file)
+{
+	struct mapping_list *l = arg;
+
+	if (file->inode && l->count < 256)
+		l->all[l->count++] = *file;
+	return 0;
+}
+
+static void code_is_found_without_the_text_of_maps(void **state)
+{
+	struct mapping_list text = {.count = 0}, queried = {.count = 0};
+	struct buf maps = BUF_INIT;
+	siginfo_t info;
+	pid_t gone;
+	int err = maps_each_code(getpid(), keep_of_file, &queried);
+
+	(void)state;
+	if (err == -ENOTSUP)
+		skip(); /* Linux 6.11 */
+	assert_int_equal(err, 0);
+	assert_int_equal(maps_read(getpid(), &maps), 0);
+	assert_int_equal(maps_parse(buf_as_str(&maps), getpid(), keep_of_file, &text), 0);
+	assert_true(text.count > 2);
+	assert_int_equal(queried.count, text.count);
+	for (size_t i = 0; i < text.count; i++) {
+		assert_int_equal(queried.all[i].start, text.all[i].start);
+		assert_int_equal(queried.all[i].end, text.all[i].end);
+		assert_int_equal(queried.all[i].offset, text.all[i].offset);
+		assert_int_equal(queried.all[i].inode, text.all[i].inode);
+		assert_int_equal(queried.all[i].device, text.all[i].device);
+	}
+	buf_free(&maps);
+	gone = fork();
+	if (!gone)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)gone, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(maps_each_code(gone, keep_of_file, &queried), -ESRCH);
+	assert_int_equal(waitpid(gone, NULL, 0), gone);
+	assert_int_equal(maps_each_code(gone, keep_of_file, &queried), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -579,6 +628,7 @@ int main(void)
 		cmocka_unit_test(a_perf_map_that_grows_by_a_line_per_event_is_read_once),
 		cmocka_unit_test(a_perf_map_without_end_is_cut),
 		cmocka_unit_test(the_vdso_has_names),
+		cmocka_unit_test(code_is_found_without_the_text_of_maps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
