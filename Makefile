@@ -120,7 +120,7 @@ WRAPPED := malloc calloc realloc reallocarray strdup strndup asprintf vasprintf 
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -pie $(HARDEN_LINK) $(WRAPPED:%=-Wl$(,)--wrap=%) $(LDFLAGS) \
-		-o $@ $^ $(LDLIBS) -lncursesw -ltinfo
+		-o $@ $^ $(LDLIBS)
 
 # One program, two names.
 $(O)/dtrace: $(O)/nopal

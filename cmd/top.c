@@ -2,14 +2,9 @@
  * the text of -i are the same lines. */
 #include "top.h"
 
-#include <ctype.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define NCURSES_WIDECHAR 1
-#include <ncurses.h>
 
 #include "command.h"
 #include "input.h"
@@ -19,6 +14,7 @@
 #include "probe_word.h"
 #include "run.h"
 #include "scope.h"
+#include "screen.h"
 #include "script_text.h"
 
 #define SECOND	  UINT64_C(1000000000)
@@ -38,7 +34,7 @@ struct top_command {
 	struct top top;
 	struct nopal_look look;
 	uint64_t last; /* CLOCK_MONOTONIC of the last interval's end */
-	bool is_open, typing;
+	bool typing;
 };
 
 /* ---- the script */
@@ -122,58 +118,36 @@ static void take_process(struct top_command *m)
 
 /* ---- the screen */
 
-static void leave_screen(void)
-{
-	if (stdscr && !isendwin())
-		endwin();
-}
-
-static void enter_screen(struct top_command *m)
-{
-	setlocale(LC_ALL, "");
-	initscr();
-	cbreak();
-	noecho();
-	nodelay(stdscr, true);
-	keypad(stdscr, true);
-	curs_set(0);
-	m->is_open = true;
-	atexit(leave_screen);
-}
-
 /* The lines that -i prints, as many as there is room for. */
 static void draw(struct top_command *m)
 {
-	int height = getmaxy(stdscr), y = 1;
-	unsigned heat = m->top.has_histograms && height > 16 ? (unsigned)(height / 3) : 0;
-	unsigned rows = height > 5 ? (unsigned)height - 4 : 1;
+	int width, height, y = 1;
+	unsigned heat, rows;
 	char *text = NULL, *line, *rest;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
 
 	if (!out)
 		return;
-	m->look.width = (unsigned)(getmaxx(stdscr) > 20 ? getmaxx(stdscr) : 20);
+	screen_size(&width, &height);
+	heat = m->top.has_histograms && height > 16 ? (unsigned)(height / 3) : 0;
 	heat = heat > HEAT ? HEAT : heat;
+	rows = height > 5 ? (unsigned)height - 4 : 1;
+	m->look.width = (unsigned)(width > 20 ? width : 20);
 	top_print(&m->top, &m->look, rows > heat ? rows - heat : 1, heat, out);
 	if (fclose(out)) {
 		free(text);
 		return;
 	}
-	erase();
-	attron(A_REVERSE);
-	mvprintw(0, 0, "%-*.*s", getmaxx(stdscr), getmaxx(stdscr),
-		 m->typing ? " filter: type a text, then Enter"
-			   : " nopal top   q quit  space pause  s sort  / filter");
-	attroff(A_REVERSE);
-	for (rest = text; (line = strsep(&rest, "\n")) && y < height; y++) {
-		if (y == 2)
-			attron(A_BOLD);
-		mvaddstr(y, 0, line);
-		attroff(A_BOLD);
-	}
+	screen_clear();
+	screen_line(0,
+		    m->typing ? " filter: type a text, then Enter"
+			      : " nopal top   q quit  space pause  s sort  / filter",
+		    SCREEN_REVERSE);
+	for (rest = text; (line = strsep(&rest, "\n")) && y < height; y++)
+		screen_line(y, line, y == 2 ? SCREEN_BOLD : SCREEN_PLAIN);
 	free(text);
-	refresh();
+	screen_show();
 }
 
 /* A key while a filter is typed. */
@@ -181,9 +155,9 @@ static void type_filter(struct top_command *m, int key)
 {
 	size_t len = strlen(m->top.filter);
 
-	if (key == '\n' || key == KEY_ENTER || key == 27)
+	if (key == SCREEN_ENTER || key == SCREEN_ESCAPE)
 		m->typing = false;
-	else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len)
+	else if (key == SCREEN_BACKSPACE && len)
 		m->top.filter[len - 1] = '\0';
 	else if (key >= ' ' && key < 127 && len + 1 < TOP_FILTER)
 		m->top.filter[len] = (char)key, m->top.filter[len + 1] = '\0';
@@ -218,12 +192,12 @@ static void watch_screen(struct top_command *m, struct nopal_trace *t, bool due,
 	int key;
 
 	if (over) {
-		leave_screen();
+		screen_close();
 		return;
 	}
-	if (!m->is_open)
-		enter_screen(m);
-	while ((key = getch()) != ERR) {
+	if (!screen_is_open())
+		screen_open();
+	while ((key = screen_key()) != SCREEN_NO_KEY) {
 		take_key(m, t, key);
 		changed = true;
 	}
@@ -318,6 +292,8 @@ static int run_top(const struct command *c, char **argv)
 		else if (!code)
 			code = m->wants_times ? write_times(&text, c, m)
 					      : write_counts(&text, c, m);
+		if (!code && !m->interval && !m->run.show_script && !screen_load())
+			code = EXIT_FAILED;
 		if (!code)
 			code = run_text(m, c, &text);
 	}

@@ -2,6 +2,7 @@
 load ../helpers
 
 setup() {
+	bats_require_minimum_version 1.5.0
 	need_tracing
 	cd "$BATS_TEST_TMPDIR"
 	private tick >/dev/null
@@ -104,6 +105,19 @@ shows() {
 	run "$NOPAL" top ./tick </dev/null
 	[ "$status" = 2 ]
 	[[ "$output" == *"a screen needs a terminal: -i SECONDS prints text"* ]]
+}
+
+@test "a screen without libncurses, on an unknown terminal: what to do" {
+	need_program script
+	mkdir library
+	echo "not a library" >library/libncursesw.so.6
+	run -1 script -qec "LD_LIBRARY_PATH=library '$NOPAL' top ./tick" /dev/null </dev/null
+	echo "$output"
+	[[ "$output" == *"a screen needs libncursesw.so.6, which is not installed"*"-i SECONDS prints text"* ]]
+	run -1 script -qec "TERM=nonsense '$NOPAL' top ./tick" /dev/null </dev/null
+	echo "$output"
+	[[ "$output" == *"unknown terminal 'nonsense': set TERM, as in TERM=xterm"* ]]
+	LD_LIBRARY_PATH=library "$NOPAL" top -q -i 100ms ./tick -c './tick loop 3 1 1000' | grep -q tick:loop
 }
 
 @test "100,000 events a second cost it less than 2 % of a core" {
