@@ -115,15 +115,17 @@ void table_add_value(const struct map_table *t, const struct value *v, struct bu
 
 /* ---- Collecting and sorting */
 
+/* Of a text only what is used is kept, and not the room that its map has for it. */
 static int decode_copy(struct map_table *t, const struct type *type, struct str bytes,
 		       struct value *out)
 {
-	struct str copy = arena_str(&t->arena, bytes);
-	struct cursor c = cursor_of(copy.ptr, copy.len, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	struct cursor c = cursor_of(bytes.ptr, bytes.len, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	int err = value_decode(type, &c, out);
 
-	if (!copy.ptr)
-		return -ENOMEM;
-	return value_decode(type, &c, out);
+	if (err || !out->bytes.len)
+		return err;
+	out->bytes = arena_str(&t->arena, out->bytes);
+	return out->bytes.ptr ? 0 : -ENOMEM;
 }
 
 static int add_entry(void *arg, struct str key, struct str value)

@@ -241,13 +241,24 @@ static const struct map_size *map_size_of(const struct script *s, const struct m
 	return NULL;
 }
 
+/* Entries take memory as they come, but an empty table takes 16 bytes for each that may come: 4 MiB
+ * and one millisecond for MANY. Those of histograms may be thousands of bytes each. */
+static uint32_t usual_entries(const struct script *s, const struct map *m)
+{
+	enum { FEW = 65536, MANY = 262144, SMALL = 64 };
+
+	if (s->facts.max_map_keys)
+		return s->facts.max_map_keys;
+	return type_memory(&m->value) <= SMALL ? MANY : FEW;
+}
+
 /* The entries of a time series: for each key so many intervals, and a few that are about to be
  * removed. */
 static uint32_t series_entries(const struct script *s, const struct map *m,
 			       const struct map_size *size)
 {
 	const struct type *key = m->is_hidden ? &m->key : &m->series_key;
-	uint64_t keys = key->kind == TYPE_INT ? 1 : size ? size->entries : s->facts.max_map_keys;
+	uint64_t keys = key->kind == TYPE_INT ? 1 : size ? size->entries : usual_entries(s, m);
 	uint64_t least = (uint64_t)m->series.count + 16, all = keys * least;
 
 	return (uint32_t)(all < SERIES_ENTRIES	   ? all
@@ -268,7 +279,7 @@ static bool has_name(const struct type *key)
 uint32_t map_entries(const struct script *s, const struct map *m)
 {
 	const struct map_size *size = map_size_of(s, m);
-	uint32_t usual = s->facts.max_map_keys;
+	uint32_t usual = usual_entries(s, m);
 
 	if (m->series.count)
 		return series_entries(s, m, size);

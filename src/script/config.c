@@ -210,7 +210,7 @@ int config_apply(struct script *s, struct diag *d)
 	int err = 0;
 
 	s->facts.max_strlen = s->options.max_strlen;
-	s->facts.max_map_keys = given(s->options.max_map_keys, 65536);
+	s->facts.max_map_keys = s->options.max_map_keys;
 	s->facts.max_probes = given(s->options.max_probes, 100000);
 	s->options.ustack_depth = given(s->options.ustack_depth, 127);
 	s->facts.print_maps_on_exit = true;

@@ -45,7 +45,7 @@ struct script_options {
 	bool has_command;      /* -c: `pid` is the process that was started */
 	bool unsafe;	       /* system() is allowed */
 	uint32_t max_strlen;   /* 1024 bytes */
-	uint32_t max_map_keys; /* 65536 */
+	uint32_t max_map_keys; /* 262144, or 65536 where values are large */
 	uint32_t max_probes;   /* 100000 attachments */
 	uint32_t ustack_depth; /* 127 frames */
 	uint8_t stack_mode;    /* enum type_show; 0: a function and an offset */
@@ -103,9 +103,10 @@ struct script_source script_source_machine(struct finder *f);
 
 /* The settings in force after parsing, and what the session needs from the script. */
 struct script_facts {
-	uint32_t max_strlen;  /* bytes of a string of which the script gives no length */
-	uint32_t most_strlen; /* ... and of one of which it does */
-	uint32_t max_map_keys, max_probes, ring_pages;
+	uint32_t max_strlen;   /* bytes of a string of which the script gives no length */
+	uint32_t most_strlen;  /* ... and of one of which it does */
+	uint32_t max_map_keys; /* 0: as many as suits each map */
+	uint32_t max_probes, ring_pages;
 	uint32_t max_cat_bytes; /* of a file that cat() prints */
 	bool print_maps_on_exit;
 	bool demangle;	      /* names of C++, Rust and D as in the source */

@@ -105,3 +105,12 @@ screen() {
 	quick count -q -f json ./tick -c './tick loop 3'
 	[[ "$output" == *'"key": ["usdt:./tick:tick:loop"], "value": 3'* ]]
 }
+
+@test "as many keys as a table of a busy minute has are all counted" {
+	for engine in --kernel --user; do
+		"$NOPAL" count -q $engine -k arg0 --csv ./tick:tick:loop -c './tick loop 90000' >keys 2>said
+		[ ! -s said ]
+		[ "$(wc -l <keys)" = 90001 ]
+		[ "$(awk -F, 'NR > 1 { n += $2 } END { print n }' keys)" = 90000 ]
+	done
+}
