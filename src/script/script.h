@@ -111,7 +111,7 @@ struct script_facts {
 	bool print_maps_on_exit;
 	bool demangle;	      /* names of C++, Rust and D as in the source */
 	bool show_debug_info; /* source lines and inlined functions in stacks */
-	bool only_begin_end;  /* nothing but BEGIN and END: the run is over when they are */
+	bool only_begin_end;  /* nothing but BEGIN and END: no event is waited for */
 	bool sends_data;      /* printf and other output, and not only what acts on maps */
 	bool uses_langs;      /* langstack ...: their language runtimes, too */
 	bool uses_stacks;     /* ustack, usym: processes must be remembered while they live */

@@ -159,7 +159,7 @@ static int attach(struct nopal_trace *t, struct diag *d)
 	if (held)
 		say_count(t);
 	session_flush(t);
-	if (t->facts.only_begin_end)
+	if (t->facts.only_begin_end && !t->options.command) /* the end of a command is waited for */
 		t->state = SESSION_OVER;
 	if (t->facts.uses_stacks && t->pid)
 		symbols_see(t->symbols, t->pid);

@@ -127,6 +127,12 @@ wait_inactive() {
 	[ "$output" = hello ]
 }
 
+@test "a script with only BEGIN ended the command of -c, with status 0" {
+	run timeout 30 "$NOPAL" -q --exit-status -e 'BEGIN { printf("%d\n", cpid > 0) } END { printf("end\n") }' -c 'sh -c "sleep 0.3; echo slept; exit 3"'
+	[ "$status" -eq 3 ]
+	[ "$(grep -v '^nopal:' <<<"$output")" = $'1\nslept\nend' ]
+}
+
 @test "control bytes are escaped on a terminal" {
 	need_program script
 	run timeout 20 script -qec "$NOPAL -q -e 'usdt:$tick:tick:word { printf(\"%s|\", str(arg0)) }' -c '$tick hostile'" /dev/null
