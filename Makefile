@@ -116,7 +116,8 @@ $(O)/libstapsdt.so.0: bindings/stapsdt/stapsdt.c bindings/stapsdt/stapsdt.map $(
 	@ln -sf $(@F) $(O)/libstapsdt.so
 
 # No allocation that fails is silent: see cmd/memory.c.
-WRAPPED := malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk
+WRAPPED := malloc calloc realloc reallocarray strdup strndup asprintf vasprintf __asprintf_chk __vasprintf_chk \
+	tsearch open_memstream fclose
 $(O)/nopal: $(COMMANDS:cmd/%.c=$(O)/cmd/%.o) $(O)/libnopal.a
 	$(if $(Q),@echo "  link  $@")
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -pie $(HARDEN_LINK) $(WRAPPED:%=-Wl$(,)--wrap=%) $(LDFLAGS) \

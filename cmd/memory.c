@@ -1,9 +1,10 @@
-/* The program's own calls of malloc() and its relatives come here (the linker's --wrap), so that
- * every failure is recorded: it may cause a missing line or a missing site, which must not look
- * like success. */
+/* The program's own calls of malloc() and its relatives come here (the linker's --wrap), and those
+ * of functions that allocate inside the C library, so that every failure is recorded: it may cause
+ * a missing line or a missing site, which must not look like success. */
 #include "memory.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -54,6 +55,58 @@ WRAPPED(char *, strdup, const char *text)
 WRAPPED(char *, strndup, const char *text, size_t most)
 {
 	return note(__real_strndup(text, most));
+}
+
+WRAPPED(void *, tsearch, const void *key, void **root, __compar_fn_t compare)
+{
+	return note(__real_tsearch(key, root, compare));
+}
+
+/* The memory streams that are open now: an allocation that fails in fclose() leaves no text, and no
+ * error either. */
+static struct {
+	FILE *stream;
+	char **text;
+} streams[8];
+
+static void remember_stream(FILE *old, FILE *stream, char **text)
+{
+	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+		if (streams[i].stream == old) {
+			streams[i].stream = stream;
+			streams[i].text = text;
+			return;
+		}
+}
+
+static char **text_of_stream(FILE *stream)
+{
+	for (size_t i = 0; i < sizeof(streams) / sizeof(*streams); i++)
+		if (streams[i].stream == stream)
+			return streams[i].text;
+	return NULL;
+}
+
+WRAPPED(FILE *, open_memstream, char **text, size_t *len)
+{
+	FILE *stream = note(__real_open_memstream(text, len));
+
+	if (stream)
+		remember_stream(NULL, stream, text);
+	return stream;
+}
+
+WRAPPED(int, fclose, FILE *stream)
+{
+	char **text = text_of_stream(stream);
+	int err;
+
+	if (text)
+		remember_stream(stream, NULL, NULL);
+	err = __real_fclose(stream);
+	if (text)
+		failed |= err || !*text;
+	return err;
 }
 
 WRAPPED(int, vasprintf, char **out, const char *format, va_list args)

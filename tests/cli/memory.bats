@@ -82,6 +82,15 @@ each() {
 	each 17 doctor
 }
 
+@test "without memory fmt, check and flame ended with status 1 and no word of it" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'BEGIN { printf("%%d\\n", 1) } // one\n' >small.bt
+	printf 'a;b;c 3\na;d 2\n' >small.folded
+	each 1 fmt small.bt
+	each 2 check small.bt
+	each 1 flame -o /dev/null small.folded
+}
+
 @test "provider on a read-only file system does not say that there is no such file" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	mkdir "$DIR/ro"
