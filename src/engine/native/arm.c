@@ -1,5 +1,5 @@
-/* The sites of a traced process: those that the program's attachments have there, and what is reported
- * of those that cannot be traced. */
+/* The sites of a traced process: those that the program's attachments have there, and what is
+ * reported of those that cannot be traced. */
 #include "engine/native/native_state.h"
 
 #include <errno.h>
