@@ -1,194 +1,11 @@
 /* A set of engines. Each gets a program of its own with some of the clauses, and with
  * all maps, formats and names, so that their numbers mean the same everywhere. */
-#include "engine/engine.h"
-#include "base/file.h"
-#include "engine/split.h"
+#include "engine/set.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define NO_MEMBER UINT8_MAX
-
-/* Where a clause of the first program runs. */
-struct seat {
-	uint8_t member;
-	uint32_t clause; /* its number there */
-};
-
-struct set {
-	struct engine engine; /* first: what others hold */
-	struct arena arena;
-	struct engine *members[ENGINES_MAX];
-	bool is_used[ENGINES_MAX]; /* it has clauses */
-	unsigned count;
-	uint8_t *owners; /* of each map: the member whose clauses use it, or NO_MEMBER */
-	bool *is_shared; /* of each map: each member may have a part of it */
-	const struct map_def *maps;
-	bool grows; /* it may be extended: then nothing is shared */
-	uint32_t map_count;
-	struct seat *seats;
-	uint32_t seat_count;
-};
-
-/* ---- which clause goes where */
-
-/* Does the clause use the map, directly or by what it asks the session to do: print(@m)? */
-static bool touches(const struct program *p, const struct clause *c, uint32_t map)
-{
-	for (uint32_t i = 0; i < c->insn_count; i++) {
-		const struct format *f =
-			c->code[i].op == OP_EMIT ? &p->formats[c->code[i].imm] : NULL;
-
-		if (f && f->map == map &&
-		    (f->kind == FORMAT_PRINT || f->kind == FORMAT_CLEAR || f->kind == FORMAT_ZERO ||
-		     f->kind == FORMAT_MAP_VALUE))
-			return true;
-	}
-	return clause_uses_map(c, map);
-}
-
-/* groups[i] becomes the same number for all clauses that are linked by maps. */
-static void find_groups(const struct set *s, const struct program *p, uint32_t *groups)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		groups[i] = i;
-	for (uint32_t map = 0; map < p->map_count; map++) {
-		uint32_t to = UINT32_MAX;
-
-		for (uint32_t i = 0; i < p->clause_count; i++) {
-			uint32_t from = groups[i];
-
-			if (s->is_shared[map] || !touches(p, &p->clauses[i], map))
-				continue;
-			to = to == UINT32_MAX ? from : to;
-			for (uint32_t k = 0; k < p->clause_count; k++)
-				groups[k] = groups[k] == from ? to : groups[k];
-		}
-	}
-}
-
-/* Clauses, and what is known of where they run. */
-struct choice {
-	const struct program *p;
-	const uint32_t *groups;
-	uint8_t *chosen; /* the member of each clause */
-	uint8_t *barred; /* of each clause: members below this one must not run it */
-};
-
-/* Can the member run every clause of the group? */
-static int can_run_group(const struct set *s, uint8_t member, const struct choice *c,
-			 uint32_t group, struct diag *d)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < c->p->clause_count && !err; i++)
-		if (c->groups[i] == group)
-			err = member < c->barred[i] ? -EBUSY
-						    : engine_can_run(s->members[member], c->p,
-								     &c->p->clauses[i], d);
-	return err;
-}
-
-/* The member that already has a map of the group; NO_MEMBER: none has. */
-static uint8_t owner_of(const struct set *s, const struct program *p, const uint32_t *groups,
-			uint32_t group)
-{
-	for (uint32_t map = 0; map < p->map_count; map++)
-		for (uint32_t i = 0; s->owners[map] != NO_MEMBER && i < p->clause_count; i++)
-			if (groups[i] == group && touches(p, &p->clauses[i], map))
-				return s->owners[map];
-	return NO_MEMBER;
-}
-
-/* When no engine can run the group, the first says why. */
-static int choose_member(const struct set *s, const struct choice *c, uint32_t group,
-			 struct diag *d)
-{
-	uint8_t owner = owner_of(s, c->p, c->groups, group), *out = &c->chosen[group];
-	uint8_t first = owner == NO_MEMBER ? 0 : owner;
-	uint8_t last = owner == NO_MEMBER ? (uint8_t)(s->count - 1) : owner;
-
-	for (*out = first; *out <= last; ++*out)
-		if (!can_run_group(s, *out, c, group, NULL))
-			return 0;
-	/* It is better disturbed than not at all. */
-	*out = first;
-	memset(c->barred, 0, c->p->clause_count);
-	return can_run_group(s, first, c, group, d);
-}
-
-static bool is_same_site(const struct attach *a, const struct attach *b)
-{
-	return a->kind == ATTACH_UPROBE && b->kind == ATTACH_UPROBE && a->file && b->file &&
-	       a->file->device == b->file->device && a->file->inode == b->file->inode &&
-	       a->offset == b->offset;
-}
-
-/* Is a later member at a site of the clause that its own must have alone? */
-static bool is_disturbed(const struct set *s, const struct choice *c, uint32_t clause)
-{
-	const struct engine *e = s->members[c->chosen[clause]];
-	const struct clause *mine = &c->p->clauses[clause];
-
-	for (uint32_t i = 0; i < c->p->clause_count && e->ops->shares_site; i++) {
-		const struct clause *other = &c->p->clauses[i];
-
-		for (uint32_t k = 0; k < other->attach_count && c->chosen[i] > c->chosen[clause];
-		     k++)
-			for (uint32_t n = 0; n < mine->attach_count; n++)
-				if (is_same_site(&mine->attaches[n], &other->attaches[k]) &&
-				    !e->ops->shares_site(e, &mine->attaches[n]))
-					return true;
-	}
-	return false;
-}
-
-/* Bar clauses from members whose sites others disturb; true: there are some. */
-static bool bar_disturbed(const struct set *s, struct choice *c)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < c->p->clause_count; i++)
-		if (is_disturbed(s, c, i)) {
-			c->barred[i] = (uint8_t)(c->chosen[i] + 1);
-			any = true;
-		}
-	return any;
-}
-
-static int choose_once(const struct set *s, const struct choice *c, struct diag *d)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < c->p->clause_count && !err; i++)
-		if (c->groups[i] == i)
-			err = choose_member(s, c, i, d);
-	for (uint32_t i = 0; i < c->p->clause_count; i++)
-		c->chosen[i] = c->chosen[c->groups[i]];
-	return err;
-}
-
-/* chosen[i] becomes the member of clause i. */
-static int choose_members(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d)
-{
-	uint32_t *groups = arena_array(&s->arena, uint32_t, p->clause_count + 1);
-	uint8_t *barred = arena_array(&s->arena, uint8_t, p->clause_count + 1);
-	struct choice c = {p, groups, chosen, barred};
-	int err;
-
-	if (!groups || !barred)
-		return -ENOMEM;
-	find_groups(s, p, groups);
-	err = choose_once(s, &c, d);
-	/* A clause that goes to a later member may be at sites of others. */
-	for (uint32_t i = 0; i < p->clause_count && !err && bar_disturbed(s, &c); i++)
-		err = choose_once(s, &c, d);
-	for (uint32_t map = 0; map < p->map_count && !err; map++)
-		for (uint32_t i = 0; i < p->clause_count; i++)
-			if (touches(p, &p->clauses[i], map))
-				s->owners[map] = chosen[i];
-	return err;
-}
+#include "engine/split.h"
 
 /* ---- programs */
 
@@ -233,7 +50,7 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 		return -ENOMEM;
 	memset(s->owners, NO_MEMBER, p->map_count);
 	s->map_count = p->map_count;
-	err = choose_members(s, p, chosen, d);
+	err = set_choose(s, p, chosen, d);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		const struct program *part = part_of(s, p, chosen, i);
 
@@ -258,7 +75,7 @@ static int set_extend(struct engine *engine, const struct program *p, struct dia
 	if (!chosen || !owners)
 		return -ENOMEM;
 	memcpy(owners, s->owners, s->map_count);
-	err = choose_members(s, p, chosen, d);
+	err = set_choose(s, p, chosen, d);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
 		const struct program *part = part_of(s, p, chosen, i);
 
