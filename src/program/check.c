@@ -1,11 +1,9 @@
-/* program_check: everything that engines rely on in each single type, map, format, attachment and
- * operand. The order of instructions is flow.c's. */
+/* program_check: everything that engines rely on in each operand. Types, maps, formats and
+ * attachments are checked by check_defs.c, the order of instructions by flow.c. */
 #include "program/check.h"
 
 #include <errno.h>
 #include <stdio.h>
-
-static int fail(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int fail_text(struct diag *d, const char *where, const char *format, va_list args)
 {
@@ -17,7 +15,7 @@ static int fail_text(struct diag *d, const char *where, const char *format, va_l
 	return -EINVAL;
 }
 
-static int fail(struct diag *d, const char *format, ...)
+int check_refuse(struct diag *d, const char *format, ...)
 {
 	va_list args;
 
@@ -40,216 +38,6 @@ int check_fail(const struct checker *c, uint32_t insn, const char *format, ...)
 	fail_text(c->d, where, format, args);
 	va_end(args);
 	return -EINVAL;
-}
-
-/* Types. */
-
-static bool is_width(int64_t n)
-{
-	return n == 1 || n == 2 || n == 4 || n == 8;
-}
-
-static bool is_plain_type(const struct type *t)
-{
-	switch (t->kind) {
-	case TYPE_INT: return is_width(t->size);
-	case TYPE_FLOAT: return t->size == 4 || t->size == 8;
-	case TYPE_STR:
-	case TYPE_BUF:
-	case TYPE_USTACK:
-	case TYPE_KSTACK: return t->size > 0 && t->size % 8 == 0 && t->size <= PROGRAM_MAX_TEXT;
-	case TYPE_LSTACK: return t->size > 0 && t->size % 16 == 0 && t->size <= PROGRAM_MAX_TEXT;
-	case TYPE_DISPLAY: return t->size >= 8 && t->size <= 24 && t->size % 8 == 0 && t->display;
-	case TYPE_HIST: return t->bits <= HIST_MAX_BITS && t->hidden_bits <= t->bits;
-	case TYPE_LHIST:
-		return t->step > 0 && t->min < t->max &&
-		       ((uint64_t)t->max - (uint64_t)t->min) / (uint64_t)t->step <=
-			       PROGRAM_MAX_LHIST;
-	case TYPE_TUPLE: return false;
-	default: return t->kind > TYPE_NONE && (unsigned)t->kind < TYPE_KINDS;
-	}
-}
-
-/* A type of a slot, key, field or tuple element. *parts counts the parts of the whole. */
-static bool is_value_type(const struct type *t, unsigned depth, unsigned *parts)
-{
-	if (t->kind == TYPE_TUPLE) {
-		if (!t->element_count || t->element_count > PROGRAM_MAX_PARTS || !t->elements ||
-		    depth >= PROGRAM_MAX_TUPLE_DEPTH)
-			return false;
-		for (unsigned i = 0; i < t->element_count; i++) {
-			if (!is_value_type(&t->elements[i], depth + 1, parts))
-				return false;
-		}
-		return true;
-	}
-	if (!is_plain_type(t) || type_is_aggregate(t))
-		return false;
-	*parts += type_parts(t);
-	return *parts <= PROGRAM_MAX_PARTS;
-}
-
-static int check_type(struct diag *d, const struct type *t, const char *what, uint32_t number)
-{
-	struct buf text = BUF_INIT;
-	unsigned parts = 0;
-
-	if (is_value_type(t, 0, &parts) && type_memory(t) <= PROGRAM_MAX_VALUE)
-		return 0;
-	if (t->kind != TYPE_TUPLE)
-		type_print(t, &text);
-	fail(d, "%s %u: type '%s' is not one of a value, or too large", what, number,
-	     text.ptr ? text.ptr : "(...)");
-	buf_free(&text);
-	return -EINVAL;
-}
-
-/* Maps and formats. */
-
-static bool ends_in_number(const struct type *t)
-{
-	if (t->kind == TYPE_TUPLE && t->element_count)
-		t = &t->elements[t->element_count - 1];
-	return t->kind == TYPE_INT;
-}
-
-static int check_map_def(const struct program *p, uint32_t number, struct diag *d)
-{
-	const struct map_def *m = &p->maps[number];
-
-	if (!m->max_entries)
-		return fail(d, "map %u has a limit of 0 entries", number);
-	if (m->key.kind == TYPE_NONE && m->max_entries != 1)
-		return fail(d, "map %u has no key but %u entries", number, m->max_entries);
-	if (m->key.kind != TYPE_NONE && check_type(d, &m->key, "key of map", number))
-		return -EINVAL;
-	if (m->series.count && (!m->series.interval || !ends_in_number(&m->key)))
-		return fail(d, "map %u has no intervals", number);
-	if (type_is_aggregate(&m->value) && is_plain_type(&m->value))
-		return 0;
-	return check_type(d, &m->value, "value of map", number);
-}
-
-/* print(@m[key]): the key, and the value unless it is one that scripts cannot read. */
-static int check_map_value(const struct program *p, uint32_t number, struct diag *d)
-{
-	const struct format *f = &p->formats[number];
-	const struct map_def *m = &p->maps[f->map];
-	unsigned keys = m->key.kind != TYPE_NONE;
-
-	if (f->field_count != keys && f->field_count != keys + 1)
-		return fail(d, "format %u: %u fields are not a key and value of map %u", number,
-			    f->field_count, f->map);
-	if (keys && !type_same_layout(&f->fields[0], &m->key))
-		return fail(d, "format %u: its first field is not a key of map %u", number, f->map);
-	return 0;
-}
-
-/* Pieces take the fields in their order; fields may be left over. */
-static int check_pieces(const struct format *f, uint32_t number, struct diag *d)
-{
-	unsigned field = 0;
-
-	for (uint32_t i = 0; i < f->piece_count; i++) {
-		const struct piece *p = &f->pieces[i];
-		bool has_length =
-			p->length == 0 || p->length == 1 || p->length == 2 || p->length == 8;
-
-		if (p->letter &&
-		    (!piece_is_conversion(p->letter) || !has_length || p->width > PIECE_MAX_WIDTH ||
-		     p->precision < -1 || p->precision > PIECE_MAX_WIDTH))
-			return fail(d, "format %u: piece %u is not a conversion", number, i);
-		if (p->letter && (p->field != field++ || field > f->field_count))
-			return fail(d, "format %u: piece %u does not show field %u", number, i,
-				    field - 1);
-	}
-	return 0;
-}
-
-static int check_format(const struct program *p, uint32_t number, struct diag *d)
-{
-	const struct format *f = &p->formats[number];
-	bool has_map = f->kind == FORMAT_MAP_VALUE || f->kind == FORMAT_PRINT ||
-		       f->kind == FORMAT_CLEAR || f->kind == FORMAT_ZERO;
-
-	if (!format_name(f->kind))
-		return fail(d, "format %u is of unknown kind %u", number, f->kind);
-	if (f->field_count > UINT8_MAX)
-		return fail(d, "format %u has too many fields", number);
-	for (unsigned i = 0; i < f->field_count; i++) {
-		if (check_type(d, &f->fields[i], "field of format", number))
-			return -EINVAL;
-		if (f->kind == FORMAT_JOIN && f->fields[i].kind != TYPE_STR)
-			return fail(d, "format %u: join takes strings only", number);
-	}
-	if (has_map && f->map >= p->map_count)
-		return fail(d, "format %u: there is no map %u", number, f->map);
-	if (f->kind == FORMAT_VALUE && f->field_count != 1)
-		return fail(d, "format %u: a value is one field, not %u", number, f->field_count);
-	if (f->kind == FORMAT_MAP_VALUE)
-		return check_map_value(p, number, d);
-	return check_pieces(f, number, d);
-}
-
-/* Places. */
-
-static bool is_uprobe(const struct attach *a)
-{
-	return a->kind == ATTACH_UPROBE || a->kind == ATTACH_URETPROBE;
-}
-
-static bool has_period(const struct attach *a)
-{
-	return a->kind == ATTACH_INTERVAL || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER;
-}
-
-/* Registers of the interrupted thread. */
-static bool has_registers(const struct attach *a)
-{
-	return is_uprobe(a) || a->kind == ATTACH_PROFILE || a->kind == ATTACH_COUNTER ||
-	       a->kind == ATTACH_WATCHPOINT || a->kind == ATTACH_KPROBE ||
-	       a->kind == ATTACH_KRETPROBE;
-}
-
-static bool has_arguments(const struct attach *a)
-{
-	return is_uprobe(a) || a->kind == ATTACH_RAW || a->kind == ATTACH_KPROBE ||
-	       a->kind == ATTACH_FENTRY || a->kind == ATTACH_FEXIT || a->kind == ATTACH_ITER;
-}
-
-/* Of the registers that scripts have, what a function returned is the only one. */
-static bool has_result(const struct attach *a, int64_t reg)
-{
-	return a->kind == ATTACH_FEXIT && a->arch && reg == a->arch->call_ret;
-}
-
-static int check_attach(const struct checker *c, uint32_t number)
-{
-	const struct attach *a = &c->clause->attaches[number];
-	const char *problem = NULL;
-
-	if (!attach_name(a->kind))
-		problem = "is of unknown kind";
-	else if (a->name >= c->p->name_count || a->func >= c->p->name_count)
-		problem = "has an unknown name";
-	else if (is_uprobe(a) && !a->path.len)
-		problem = "has no file";
-	else if (is_uprobe(a) && !a->arch)
-		problem = "has no architecture";
-	else if (has_period(a) && !a->period)
-		problem = "has no period";
-	else if (a->kind == ATTACH_WATCHPOINT && (!a->length || !a->mode))
-		problem = "watches nothing";
-	else if ((a->kind == ATTACH_FENTRY || a->kind == ATTACH_FEXIT || a->kind == ATTACH_ITER) &&
-		 !a->btf_id)
-		problem = "has no function";
-	else if (a->kind == ATTACH_RAW && !a->tracepoint.len)
-		problem = "names no tracepoint";
-	else if (a->kind == ATTACH_TRACEPOINT && str_index(a->tracepoint, ':') < 1)
-		problem = "names no tracepoint";
-	if (problem)
-		return fail(c->d, "clause %u: attachment %u %s", c->clause_number, number, problem);
-	return 0;
 }
 
 int program_refuse_arg(const struct attach *at, struct arg_use use, const char *why, struct diag *d)
@@ -288,11 +76,11 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 			return check_fail(c, at, "attachment %u is not a tracepoint", i);
 		if (letter == 'c')
 			continue;
-		if (letter == 'r' && has_result(a, imm))
+		if (letter == 'r' && check_has_result(a, imm))
 			continue;
-		if (letter == 'r' && (!has_registers(a) || !a->arch))
+		if (letter == 'r' && (!check_has_registers(a) || !a->arch))
 			return check_fail(c, at, "attachment %u has no user registers", i);
-		if (letter == 'u' && !has_arguments(a))
+		if (letter == 'u' && !check_has_arguments(a))
 			return check_fail(c, at, "attachment %u has no user registers", i);
 		if (letter == 'r' && !has_reg_id(a->arch, imm))
 			return check_fail(c, at, "attachment %u has no register %lld", i,
@@ -306,8 +94,6 @@ static int check_at_places(const struct checker *c, uint32_t at, char letter)
 	}
 	return 0;
 }
-
-/* Operands, one by one. */
 
 static int check_reg(const struct checker *c, uint32_t at, uint16_t reg, bool optional)
 {
@@ -476,9 +262,9 @@ static int check_operand(const struct checker *c, uint32_t at, char letter)
 	case 'q': return check_part(c, at, i->t, i->s);
 	case 'k': return check_map(c, at);
 	case 'E': return check_entries(c, at);
-	case 'w': return check_imm(c, at, is_width(i->imm) && i->imm != 8, "1, 2 or 4 bytes");
+	case 'w': return check_imm(c, at, check_is_width(i->imm) && i->imm != 8, "1, 2 or 4 bytes");
 	case 'f': return check_imm(c, at, i->imm == 4 || i->imm == 8, "4 or 8 bytes");
-	case 'x': return is_width(i->size) ? 0 : check_fail(c, at, "size %u", i->size);
+	case 'x': return check_is_width(i->size) ? 0 : check_fail(c, at, "size %u", i->size);
 	case 'm':
 		return check_imm(c, at, i->imm >= 0 && i->imm <= c->clause->slots[i->s].type.size,
 				 "bytes of the slot");
@@ -534,7 +320,7 @@ static int check_clause(const struct checker *c)
 
 	if (clause->insn_count > PROGRAM_MAX_INSNS || clause->reg_count > REG_NO ||
 	    clause->slot_count > SLOT_NO)
-		return fail(c->d, "clause %u is too large", c->clause_number);
+		return check_refuse(c->d, "clause %u is too large", c->clause_number);
 	for (uint32_t i = 0; i < clause->slot_count && !err; i++)
 		err = check_type(c->d, &clause->slots[i].type, "slot", i);
 	for (uint32_t i = 0; i < clause->attach_count && !err; i++)

@@ -1,5 +1,6 @@
-/* The two halves of program_check, and what they share. check.c checks each thing alone, flow.c the
- * order of instructions: jumps, loops, what is written before it is read. */
+/* The parts of program_check, and what they share. check_defs.c checks what a program defines,
+ * check.c each operand alone, flow.c the order of instructions: jumps, loops, what is written
+ * before it is read. */
 #ifndef NOPAL_PROGRAM_CHECK_H
 #define NOPAL_PROGRAM_CHECK_H
 
@@ -15,6 +16,23 @@ struct checker {
 /* The message for an instruction: "clause 0, instruction 7 (load): ..."; returns -EINVAL. */
 int check_fail(const struct checker *c, uint32_t insn, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* ... for anything else. */
+int check_refuse(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* check_defs.c: 0 or -EINVAL with a message. `what` number `number` has the type. */
+int check_type(struct diag *d, const struct type *t, const char *what, uint32_t number);
+int check_map_def(const struct program *p, uint32_t number, struct diag *d);
+int check_format(const struct program *p, uint32_t number, struct diag *d);
+int check_attach(const struct checker *c, uint32_t number);
+
+/* 1, 2, 4 or 8 bytes */
+bool check_is_width(int64_t n);
+/* Registers of the interrupted thread. */
+bool check_has_registers(const struct attach *a);
+bool check_has_arguments(const struct attach *a);
+/* Of the registers that scripts have, what a function returned is the only one. */
+bool check_has_result(const struct attach *a, int64_t reg);
 
 /* Parts: the pieces of a slot that are written at once: each 8-byte word, each text, each stack. */
 unsigned type_parts(const struct type *t);
