@@ -12,12 +12,6 @@
 
 /* ---- maps that can be shared */
 
-static bool can_be_merged(const struct type *t)
-{
-	return type_is_aggregate(t) && (type_adds_up(t) || t->kind == TYPE_MIN ||
-					t->kind == TYPE_MAX || t->kind == TYPE_BIT_OR);
-}
-
 static bool only_adds(const struct clause *c, uint32_t map)
 {
 	for (uint32_t i = 0; i < c->insn_count; i++)
@@ -32,7 +26,7 @@ static bool is_shared(const struct program *p, uint32_t map)
 	for (uint32_t i = 0; i < p->clause_count; i++)
 		if (!only_adds(&p->clauses[i], map))
 			return false;
-	return can_be_merged(&p->maps[map].value);
+	return type_is_aggregate(&p->maps[map].value);
 }
 
 /* ---- clauses */

@@ -1,41 +1,42 @@
-/* What the aggregations mean, in plain C: how a map's value takes in a number, how the values of
- * two CPUs become one, and which number is read from it. The same as eBPF code is in
- * engine/bpf/gen_aggregate.c; tests/unit/differential.c compares the two. */
+/* What the columns of aggregates.h mean for a map's value: how it takes in a number, how the values
+ * of two CPUs become one, and which number is read from it. The same as eBPF code is in
+ * engine/bpf/gen_aggregate.c, in shared memory in engine/native/inside_map.c;
+ * tests/unit/differential.c and native_differential.c compare them. */
 #include "program/type.h"
 
-/* The extreme, and whether there is one: 0 is also a value. */
-static void take_extreme(const struct type *t, uint64_t *words, uint64_t n)
+static void take_number(const struct type *t, uint64_t *words, uint64_t n)
 {
-	bool less = t->is_signed ? (int64_t)n < (int64_t)words[0] : n < words[0];
+	enum aggregate_join join = type_aggregation(t)->join;
 
-	if (!words[1] || less == (t->kind == TYPE_MIN))
-		words[0] = n;
-	words[1] = 1;
+	if (!join_has_first(join) || words[1])
+		n = join_words(join, t->is_signed, words[0], n);
+	words[0] = n;
+	if (join_has_first(join))
+		words[1] = 1;
 }
 
 void aggregate_take(const struct type *t, void *memory, uint64_t n)
 {
+	const struct aggregation *a = type_aggregation(t);
 	uint64_t *words = memory;
 
-	switch (t->kind) {
-	case TYPE_COUNT: words[0]++; break;
-	case TYPE_SUM: words[0] += n; break;
-	case TYPE_MIN:
-	case TYPE_MAX: take_extreme(t, words, n); break;
-	case TYPE_BIT_OR: words[0] |= n; break;
-	case TYPE_AVG:
-	case TYPE_STATS:
+	if (!a)
+		return;
+	switch (a->takes) {
+	case TAKES_ONE: words[0]++; break;
+	case TAKES_NUMBER: take_number(t, words, n); break;
+	case TAKES_BOTH:
 		words[0]++;
 		words[1] += n;
 		break;
-	case TYPE_HIST: words[hist_bucket(n, t->is_signed, t->bits)]++; break;
-	case TYPE_LHIST: words[lhist_bucket(t, (int64_t)n)]++; break;
-	default: break;
+	case TAKES_HIST: words[hist_bucket(n, t->is_signed, t->bits)]++; break;
+	case TAKES_LHIST: words[lhist_bucket(t, (int64_t)n)]++; break;
 	}
 }
 
 void aggregate_merge(const struct type *t, void *memory, const void *other)
 {
+	const struct aggregation *a = type_aggregation(t);
 	uint64_t *words = memory;
 	const uint64_t *more = other;
 
@@ -44,15 +45,8 @@ void aggregate_merge(const struct type *t, void *memory, const void *other)
 			words[i] += more[i];
 		return;
 	}
-	switch (t->kind) {
-	case TYPE_MIN:
-	case TYPE_MAX:
-		if (more[1])
-			take_extreme(t, words, more[0]);
-		break;
-	case TYPE_BIT_OR: words[0] |= more[0]; break;
-	default: break;
-	}
+	if (!join_has_first(a->join) || more[1])
+		take_number(t, words, more[0]);
 }
 
 /* A word at any address: values are also read from buffers. */
@@ -70,20 +64,20 @@ uint64_t histogram_count(const struct type *t, const void *memory)
 
 uint64_t aggregate_number(const struct type *t, const void *memory)
 {
+	const struct aggregation *a = type_aggregation(t);
 	const any_word *words = memory;
 
-	switch (t->kind) {
-	case TYPE_MIN:
-	case TYPE_MAX: return words[1] ? words[0] : 0;
-	case TYPE_AVG:
-	case TYPE_STATS:
+	if (!a)
+		return words[0];
+	switch (a->takes) {
+	case TAKES_BOTH:
 		if ((int64_t)words[0] <= 0)
 			return 0;
 		return t->is_signed ? (uint64_t)((int64_t)words[1] / (int64_t)words[0])
 				    : words[1] / words[0];
-	case TYPE_HIST:
-	case TYPE_LHIST: return histogram_count(t, memory);
-	default: return words[0];
+	case TAKES_HIST:
+	case TAKES_LHIST: return histogram_count(t, memory);
+	default: return join_has_first(a->join) && !words[1] ? 0 : words[0];
 	}
 }
 

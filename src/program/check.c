@@ -154,7 +154,8 @@ static int check_map(const struct checker *c, uint32_t at)
 	m = &c->p->maps[i->map];
 	if (info->values && !(info->values & TYPE_BIT(m->value.kind)))
 		return check_fail(c, at, "map m%u has values of another kind", i->map);
-	if (i->op == OP_AGGREGATE && i->a == REG_NO && m->value.kind != TYPE_COUNT)
+	if (i->op == OP_AGGREGATE && i->a == REG_NO &&
+	    type_aggregation(&m->value)->takes != TAKES_ONE)
 		return check_fail(c, at, "no value to take in");
 	if (m->key.kind == TYPE_NONE || i->s == SLOT_NO)
 		return (m->key.kind == TYPE_NONE) == (i->s == SLOT_NO)

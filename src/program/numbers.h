@@ -19,6 +19,43 @@ static inline uint64_t extend_bits(uint64_t bits, unsigned size, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)bits >> unused) : bits >> unused;
 }
 
+/* ---- Aggregations: columns of aggregates.h */
+
+/* What a value takes in for each event. */
+enum aggregate_takes {
+	TAKES_ONE,    /* 1 */
+	TAKES_NUMBER, /* the number */
+	TAKES_BOTH,   /* 1, and into the second word the number */
+	TAKES_HIST,   /* 1 into a bucket of hist() */
+	TAKES_LHIST,  /* 1 into a bucket of lhist() */
+};
+
+/* How two words become one. */
+enum aggregate_join {
+	JOIN_ADD,
+	JOIN_OR,
+	JOIN_LEAST, /* ORDER: join_has_first() */
+	JOIN_MOST,
+};
+
+/* Is a word that holds nothing yet not 0? Then the next word says that there is one. */
+static inline bool join_has_first(enum aggregate_join how)
+{
+	return how >= JOIN_LEAST;
+}
+
+static inline uint64_t join_words(enum aggregate_join how, bool is_signed, uint64_t a, uint64_t b)
+{
+	bool less = is_signed ? (int64_t)a < (int64_t)b : a < b;
+
+	switch (how) {
+	case JOIN_OR: return a | b;
+	case JOIN_LEAST: return less ? a : b;
+	case JOIN_MOST: return less ? b : a;
+	default: return a + b;
+	}
+}
+
 /* ---- Buckets of histograms: those of bpftrace
  *
  * hist(n, k): bucket 0 holds negative values. Below 2^(k+1) each number has a bucket of its own;

@@ -10,7 +10,7 @@
 #define STACK	   (KIND(TYPE_USTACK) | KIND(TYPE_KSTACK))
 #define WORDS	   TYPE_WORDS
 #define WRITABLE   (BYTES | KIND(TYPE_TUPLE))
-#define BUCKETS	   (KIND(TYPE_HIST) | KIND(TYPE_LHIST))
+#define BUCKETS	   TYPE_BUCKETS
 #define MEMORY                                                                    \
 	(KIND(TYPE_STR) | KIND(TYPE_BUF) | KIND(TYPE_TUPLE) | KIND(TYPE_USTACK) | \
 	 KIND(TYPE_KSTACK) | KIND(TYPE_LSTACK) | KIND(TYPE_DISPLAY))

@@ -36,11 +36,7 @@ bool type_same_layout(const struct type *a, const struct type *b)
 	return true;
 }
 
-/* Aggregates by their kind. */
-static const struct {
-	uint8_t words;
-	bool is_scalar, adds_up;
-} aggregates[TYPE_KINDS] = {
+static const struct aggregation aggregations[TYPE_KINDS] = {
 #define AGGREGATE(kind, name, suffix, ...) [TYPE_##kind] = {__VA_ARGS__},
 #include "program/aggregates.h"
 #undef AGGREGATE
@@ -51,14 +47,19 @@ bool type_is_aggregate(const struct type *t)
 	return t->kind > TYPE_DISPLAY && (unsigned)t->kind < TYPE_KINDS; /* ORDER: enum type_kind */
 }
 
+const struct aggregation *type_aggregation(const struct type *t)
+{
+	return type_is_aggregate(t) ? &aggregations[t->kind] : NULL;
+}
+
 bool type_is_readable(const struct type *t)
 {
-	return !type_is_aggregate(t) || aggregates[t->kind].is_scalar;
+	return !type_is_aggregate(t) || aggregations[t->kind].is_scalar;
 }
 
 bool type_adds_up(const struct type *t)
 {
-	return !type_is_aggregate(t) || aggregates[t->kind].adds_up;
+	return !type_is_aggregate(t) || aggregations[t->kind].join == JOIN_ADD;
 }
 
 size_t type_memory(const struct type *t)
@@ -82,7 +83,7 @@ size_t type_memory(const struct type *t)
 		for (unsigned i = 0; i < t->element_count; i++)
 			total += type_memory(&t->elements[i]);
 		return total;
-	default: return type_is_aggregate(t) ? 8 * aggregates[t->kind].words : 0;
+	default: return type_is_aggregate(t) ? 8 * aggregations[t->kind].words : 0;
 	}
 }
 

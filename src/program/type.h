@@ -49,6 +49,7 @@ enum {
 /* Sets of kinds; those that a register holds. */
 #define TYPE_BIT(kind) (1u << (kind))
 #define TYPE_WORDS     (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT) | TYPE_BIT(TYPE_NAME))
+#define TYPE_BUCKETS   (TYPE_BIT(TYPE_HIST) | TYPE_BIT(TYPE_LHIST))
 
 /* How an INT is shown, a TUPLE, or the number of an aggregate (SHOW_NUMBER and SHOW_HEX only); it
  * makes no difference to anything else. */
@@ -133,6 +134,14 @@ bool type_same_layout(const struct type *a, const struct type *b);
 /* Bytes a value takes in a slot, key or map value. */
 size_t type_memory(const struct type *t);
 bool type_is_aggregate(const struct type *t);
+/* A row of aggregates.h. */
+struct aggregation {
+	uint8_t words;
+	bool is_scalar;
+	enum aggregate_takes takes;
+	enum aggregate_join join;
+};
+const struct aggregation *type_aggregation(const struct type *t); /* NULL: it is none */
 /* Can a script read a map's value of this type? Histograms and statistics are only printed. */
 bool type_is_readable(const struct type *t);
 /* Is a map's value of this type the sum of all CPUs' values, word by word? */

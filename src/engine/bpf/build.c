@@ -28,9 +28,7 @@ static uint32_t control_words(const struct bpf_engine *e, const struct program *
  * would take too long to add up so many numbers. */
 static bool is_read_histogram(const struct program *p, uint32_t map)
 {
-	enum type_kind kind = p->maps[map].value.kind;
-
-	if (kind != TYPE_HIST && kind != TYPE_LHIST)
+	if (!(TYPE_BUCKETS & TYPE_BIT(p->maps[map].value.kind)))
 		return false;
 	if (p->maps[map].is_read)
 		return true;

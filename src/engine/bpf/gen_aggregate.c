@@ -18,11 +18,12 @@
  * each event. Ruins R2. */
 void gen_mark_set(struct gen *g, const struct store *s)
 {
+	const struct aggregation *a = type_aggregation(&s->def->value);
 	struct code *c = g->code;
 
 	if (s->kind == STORE_HASH)
 		return;
-	if (s->def->value.kind != TYPE_SUM) {
+	if (!a || a->takes != TAKES_NUMBER || a->join != JOIN_ADD) {
 		code_store_imm(c, 8, R0, (int)s->value_size, 1);
 		return;
 	}
@@ -126,42 +127,54 @@ static void raise_extreme(struct gen *g)
 	code_bind(c, done);
 }
 
-void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
+/* One word takes in R1. */
+static void join_word(struct gen *g, const struct type *t)
 {
-	const struct type *t = &s->def->value;
 	struct code *c = g->code;
 
-	if (t->kind == TYPE_COUNT)
-		code_const(c, R1, 1);
-	else
-		gen_get(g, R1, in->a);
-	if (t->kind != TYPE_HIST && t->kind != TYPE_LHIST)
-		gen_mark_set(g, s);
-	switch (t->kind) {
-	case TYPE_COUNT:
-	case TYPE_SUM: code_atomic(c, BPF_ADD, R0, 0, R1); break;
-	case TYPE_BIT_OR: code_atomic(c, BPF_OR, R0, 0, R1); break;
-	case TYPE_MIN:
-	case TYPE_MAX:
+	switch (type_aggregation(t)->join) {
+	case JOIN_ADD: code_atomic(c, BPF_ADD, R0, 0, R1); break;
+	case JOIN_OR: code_atomic(c, BPF_OR, R0, 0, R1); break;
+	case JOIN_LEAST:
+	case JOIN_MOST:
 		code_const(c, R2, (int64_t)extreme_mask(t));
 		code_alu(c, BPF_XOR, R1, R2);
 		raise_extreme(g);
-		break;
-	case TYPE_AVG:
-	case TYPE_STATS:
+	}
+}
+
+void gen_take_in(struct gen *g, const struct insn *in, const struct store *s)
+{
+	const struct type *t = &s->def->value;
+	const struct aggregation *a = type_aggregation(t);
+	struct code *c = g->code;
+
+	if (!a) {
+		gen_fail(g, -EINVAL, "bad-program", "the map takes no aggregate");
+		return;
+	}
+	if (a->takes == TAKES_ONE)
+		code_const(c, R1, 1);
+	else
+		gen_get(g, R1, in->a);
+	if (a->takes != TAKES_HIST && a->takes != TAKES_LHIST)
+		gen_mark_set(g, s);
+	switch (a->takes) {
+	case TAKES_ONE:
+	case TAKES_NUMBER: join_word(g, t); break;
+	case TAKES_BOTH:
 		code_atomic(c, BPF_ADD, R0, 8, R1);
 		code_const(c, R1, 1);
 		code_atomic(c, BPF_ADD, R0, 0, R1);
 		break;
-	case TYPE_HIST:
+	case TAKES_HIST:
 		find_hist_bucket(g, t);
 		add_bucket(g, s, hist_buckets(t->bits));
 		break;
-	case TYPE_LHIST:
+	case TAKES_LHIST:
 		find_lhist_bucket(g, t);
 		add_bucket(g, s, lhist_buckets(t));
 		break;
-	default: gen_fail(g, -EINVAL, "bad-program", "the map takes no aggregate"); break;
 	}
 }
 
@@ -176,22 +189,23 @@ static void add_to_stack(struct gen *g, int to)
 /* Add one CPU's aggregate at R0 to what is gathered: STACK_B extreme or total, STACK_C count. */
 void gen_gather(struct gen *g, const struct type *t)
 {
+	const struct aggregation *a = type_aggregation(t);
 	struct code *c = g->code;
 	int skip = code_label(c);
 
 	code_load(c, 8, R1, R0, 0);
-	if (t->kind == TYPE_MIN || t->kind == TYPE_MAX) {
+	if (join_has_first(a->join)) {
 		code_load(c, 8, R2, R0, 8);
 		code_jump_imm(c, BPF_JEQ, R2, 0, skip);
 		code_store_imm(c, 8, FRAME, STACK_C, 1);
 		code_load(c, 8, R2, FRAME, STACK_B);
 		code_jump_if(c, BPF_JGE, R2, R1, skip);
 		code_store(c, 8, FRAME, STACK_B, R1);
-	} else if (t->kind == TYPE_BIT_OR) {
+	} else if (a->join == JOIN_OR) {
 		code_load(c, 8, R2, FRAME, STACK_B);
 		code_alu(c, BPF_OR, R1, R2);
 		code_store(c, 8, FRAME, STACK_B, R1);
-	} else if (t->kind == TYPE_AVG) {
+	} else if (a->takes == TAKES_BOTH) {
 		add_to_stack(g, STACK_C);
 		code_load(c, 8, R1, R0, 8);
 		add_to_stack(g, STACK_B);
@@ -206,16 +220,17 @@ void gen_gather(struct gen *g, const struct type *t)
  * is divided as a positive one. */
 void gen_conclude(struct gen *g, const struct type *t)
 {
+	const struct aggregation *a = type_aggregation(t);
 	struct code *c = g->code;
 	int done = code_label(c), positive = code_label(c);
 
 	code_load(c, 8, R1, FRAME, STACK_B);
-	if (t->kind == TYPE_MIN || t->kind == TYPE_MAX) {
+	if (join_has_first(a->join)) {
 		code_load(c, 8, R2, FRAME, STACK_C);
 		code_jump_imm(c, BPF_JEQ, R2, 0, done);
 		code_const(c, R2, (int64_t)extreme_mask(t));
 		code_alu(c, BPF_XOR, R1, R2);
-	} else if (t->kind == TYPE_AVG) {
+	} else if (a->takes == TAKES_BOTH) {
 		code_load(c, 8, R2, FRAME, STACK_C);
 		if (t->is_signed) {
 			code_jump_imm(c, BPF_JSGE, R1, 0, positive);
@@ -310,7 +325,7 @@ void gen_percentile(struct gen *g, const struct type *t, int64_t millionths)
 	code_alu_imm(c, BPF_ADD, R3, 1);
 	code_jump_imm(c, BPF_JLT, R3, buckets, again);
 	gen_limit(g, R2, buckets - 1);
-	if (t->kind == TYPE_HIST)
+	if (type_aggregation(t)->takes == TAKES_HIST)
 		find_hist_middle(g, t);
 	else
 		find_lhist_middle(g, t);

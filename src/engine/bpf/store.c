@@ -33,7 +33,7 @@ uint64_t extreme_mask(const struct type *t)
 {
 	uint64_t mask = t->is_signed ? UINT64_C(1) << 63 : 0;
 
-	return t->kind == TYPE_MIN ? ~mask : mask;
+	return type_aggregation(t)->join == JOIN_LEAST ? ~mask : mask;
 }
 
 int store_make_map(const struct kernel_map *m, struct diag *d)
@@ -157,8 +157,9 @@ void store_close(struct store *s)
 static void unmask_extreme(const struct store *s, uint64_t *words)
 {
 	const struct type *t = &s->def->value;
+	const struct aggregation *a = type_aggregation(t);
 
-	if ((t->kind == TYPE_MIN || t->kind == TYPE_MAX) && words[1])
+	if (a && join_has_first(a->join) && words[1])
 		words[0] ^= extreme_mask(t);
 }
 

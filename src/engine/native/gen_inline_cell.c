@@ -4,10 +4,11 @@
 bool native_has_cell(const struct gen *g, const struct insn *in)
 {
 	const struct map_shape *m = &g->place->maps[in->map];
-	const struct type *t = &g->program->maps[in->map].value;
+	bool is_added = m->takes == TAKES_ONE || m->takes == TAKES_NUMBER ||
+			(m->takes == TAKES_HIST && !m->bits);
 
 	return g->place->rseq != NATIVE_NONE && m->rseq_stripes && m->cell_stride <= INT32_MAX &&
-	       (t->kind == TYPE_COUNT || t->kind == TYPE_SUM || (t->kind == TYPE_HIST && !t->bits));
+	       is_added && m->join == JOIN_ADD;
 }
 
 static const struct map_shape *shape_of(const struct gen *g, const struct insn *in)
@@ -17,7 +18,7 @@ static const struct map_shape *shape_of(const struct gen *g, const struct insn *
 
 static bool is_hist(const struct gen *g, const struct insn *in)
 {
-	return g->program->maps[in->map].value.kind == TYPE_HIST;
+	return shape_of(g, in)->takes == TAKES_HIST;
 }
 
 static void aggregate_aside(struct gen *g, const struct cold *cold)
@@ -134,7 +135,7 @@ void native_cell_aggregate(struct gen *g, const struct insn *in)
 		find_entry(g, in, back);
 	else if (is_hist(g, in))
 		find_bucket(g, in);
-	if (g->program->maps[in->map].value.kind == TYPE_SUM)
+	if (shape_of(g, in)->takes == TAKES_NUMBER)
 		native_read(g, in->a, AUX);
 	else
 		asm_const(c, AUX, 1);

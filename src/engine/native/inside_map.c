@@ -31,14 +31,7 @@ static enum result change(struct map_entry *e, uint64_t link, enum change how, u
 
 static uint64_t join(const struct map_shape *m, uint64_t a, uint64_t b)
 {
-	bool less = m->is_signed ? (int64_t)a < (int64_t)b : a < b;
-
-	switch (m->kind) {
-	case TYPE_MIN: return less ? a : b;
-	case TYPE_MAX: return less ? b : a;
-	case TYPE_BIT_OR: return a | b;
-	default: return a + b;
-	}
+	return join_words(m->join, m->is_signed, a, b);
 }
 
 /* AGAIN: the cell is in use for a later key, so the entry is gone. */
@@ -69,16 +62,15 @@ static enum result take_in(struct search *s, uint64_t value)
 		(struct map_cell *)(void *)(s->h->base + map_cell_at(m, my_stripe(m), s->index));
 	enum result r;
 
-	switch (m->kind) {
-	case TYPE_COUNT: return take_in_cell(m, cells, s->number, 1);
-	case TYPE_AVG:
-	case TYPE_STATS:
+	switch (m->takes) {
+	case TAKES_ONE: return take_in_cell(m, cells, s->number, 1);
+	case TAKES_BOTH:
 		r = take_in_cell(m, &cells[0], s->number, 1);
 		return r == DONE ? take_in_cell(m, &cells[1], s->number, value) : r;
-	case TYPE_HIST:
+	case TAKES_HIST:
 		cells += hist_bucket(value, m->is_signed, m->bits);
 		return take_in_cell(m, cells, s->number, 1);
-	case TYPE_LHIST:
+	case TAKES_LHIST:
 		cells += bucket_of_lhist((int64_t)value, m->min, m->max, m->step);
 		return take_in_cell(m, cells, s->number, 1);
 	default: return take_in_cell(m, cells, s->number, value);
@@ -123,7 +115,7 @@ static uint64_t read_aggregate(const struct search *s)
 	uint64_t first, total;
 
 	merge(s->h, m, s->index, s->number, 0, &first);
-	if (m->kind != TYPE_AVG || !first)
+	if (m->takes != TAKES_BOTH || !first)
 		return first;
 	merge(s->h, m, s->index, s->number, 1, &total);
 	return m->is_signed ? (uint64_t)((int64_t)total / (int64_t)first) : total / first;
@@ -396,8 +388,8 @@ uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint6
 		if (seen >= rank)
 			break;
 	}
-	return m->kind == TYPE_HIST ? middle_of_hist(bucket, m->bits)
-				    : middle_of_lhist(bucket, m->min, m->max, m->step);
+	return m->takes == TAKES_HIST ? middle_of_hist(bucket, m->bits)
+				      : middle_of_lhist(bucket, m->min, m->max, m->step);
 }
 
 /* ---- for the tracer */

@@ -223,14 +223,14 @@ struct map_shape {
 	uint32_t cell_words;   /* cells that an aggregate has; 0: no aggregate */
 	uint32_t rseq_stripes; /* cells of CPUs, written by rseq alone: cpus, or 0 */
 	uint32_t stripes;      /* and a power of two after them, written by atomic instructions */
-	uint8_t kind;	       /* enum type_kind of the value */
+	uint8_t takes;	       /* of an aggregate: enum aggregate_takes, enum aggregate_join */
+	uint8_t join;
 	uint8_t is_signed;
 	uint8_t bits; /* hist */
 	uint8_t is_single;
 	uint8_t is_word;    /* the value is one word, in map_entry.value */
 	uint8_t key_form;   /* enum form */
 	uint8_t value_form; /* of a value in map_entry.words */
-	uint8_t unused;
 };
 
 /* Words of a slot, key or value that matter, never more than it has; `head` is the first of them.

@@ -66,9 +66,11 @@ enum form native_form(const struct type *t)
 
 static uint32_t cells_of(const struct type *t)
 {
-	if (t->kind == TYPE_MIN || t->kind == TYPE_MAX)
+	const struct aggregation *a = type_aggregation(t);
+
+	if (a && join_has_first(a->join))
 		return 1; /* there is one when the cell counts */
-	return type_is_aggregate(t) ? (uint32_t)type_memory(t) / 8 : 0;
+	return a ? (uint32_t)type_memory(t) / 8 : 0;
 }
 
 /* One stripe for each CPU, and some for those who need atomic instructions; fewer when they would
@@ -90,10 +92,12 @@ static void place_cells(struct map_shape *m, uint32_t cpus, uint64_t *end)
 static void shape_map(struct map_shape *m, const struct map_def *def, uint32_t cpus, uint64_t *end)
 {
 	const struct type *t = &def->value;
+	const struct aggregation *a = type_aggregation(t);
 	uint32_t spare = def->max_entries / 8;
 	bool in_place;
 
-	*m = (struct map_shape){.kind = (uint8_t)t->kind,
+	*m = (struct map_shape){.takes = (uint8_t)(a ? a->takes : 0),
+				.join = (uint8_t)(a ? a->join : 0),
 				.is_signed = t->is_signed,
 				.bits = t->bits,
 				.min = t->min,

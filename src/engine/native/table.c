@@ -47,12 +47,11 @@ static void copy_form(uint64_t *to, const uint64_t *from, uint8_t form, uint32_t
 static void copy_cells(struct native_store *s, const struct map_shape *m, uint64_t index,
 		       uint64_t number, uint64_t *to)
 {
-	bool is_extreme = m->kind == TYPE_MIN || m->kind == TYPE_MAX;
 
 	for (uint32_t i = 0; i < m->cell_words; i++) {
 		bool is_set = inside_cell(&s->hit, m, index, number, i, &to[i]);
 
-		if (is_extreme)
+		if (join_has_first(m->join))
 			to[1] = is_set;
 	}
 }
