@@ -14,5 +14,8 @@ void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn
  * DIFFERENTIAL_SCRIPTS=N runs N; a clause that an engine finds too complex leaves its script out.
  */
 void differential_scripts(const struct engine_ops *other, uint64_t scripts);
+/* Small clauses of such scripts, many in each program, for long runs: DIFFERENTIAL_CLAUSES=N runs
+ * N, DIFFERENTIAL_BATCH=B of them in a program. */
+void differential_clauses(const struct engine_ops *other, uint64_t clauses, insn_fn *refused);
 
 #endif

@@ -8,7 +8,7 @@
 struct outcome {
 	const struct program *p;
 	struct buf text;
-	struct str entries[256]; /* lines in no order of their own, to be sorted */
+	struct str entries[16384]; /* lines in no order of their own, to be sorted */
 	size_t count;
 	struct arena arena;
 };

@@ -21,15 +21,19 @@ const char *script_pick(struct script_maker *m, const char *const *from, unsigne
 		    sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 static void script_number(struct script_maker *m, unsigned depth);
+static void script_text(struct script_maker *m);
 
 /* Structs of every kind of member; each leads to the others. */
 static const char structs[] =
 	"enum kind { NONE, SOME = 3, MANY };\n"
 	"struct inner { short low; unsigned char bytes[6]; char name[12]; };\n"
+	"struct narrow { unsigned long wide : 40; long sign : 17; unsigned char one : 1, two : 2;\n"
+	"  short s : 9; } __attribute__((packed));\n"
 	"struct outer {\n"
 	"  int number; unsigned bits : 5, more : 11; int below : 3;\n"
 	"  struct inner in[2]; struct outer *next; enum kind kind;\n"
 	"  union { long whole; int halves[2]; }; _Bool is_set; long list[20];\n"
+	"  struct narrow narrow[3]; short grid[2][3];\n"
 	"};\n";
 
 /* What is a struct outer in memory. */
@@ -55,8 +59,13 @@ static void script_member(struct script_maker *m, unsigned depth)
 	static const char *const constants[] = {"0", "1"};
 
 	script_struct(m, depth);
-	switch (script_random(m, 8)) {
+	switch (script_random(m, 10)) {
 	case 0: buf_text(&m->out, "->in[1].bytes[$v1 & 3]"); break;
+	case 4:
+		buf_text(&m->out, PICK(m, "->narrow[1].", "->narrow[$v1 & 1].", "->narrow[0]."));
+		buf_text(&m->out, PICK(m, "wide", "sign", "one", "two", "s"));
+		break;
+	case 5: buf_text(&m->out, "->grid[1][$v2 & 1]"); break;
 	case 1: buf_text(&m->out, "->kind"); break;
 	case 2: buf_printf(&m->out, "->halves[%s]", script_pick(m, constants, 2)); break;
 	case 3: buf_text(&m->out, "->list[$v2 & 15]"); break;
@@ -71,7 +80,8 @@ static void script_member(struct script_maker *m, unsigned depth)
 static void script_value(struct script_maker *m)
 {
 	script_struct(m, 1);
-	buf_text(&m->out, PICK(m, "->in[1]", "->in[0].bytes", "->halves", "->list", "->in"));
+	buf_text(&m->out, PICK(m, "->in[1]", "->in[0].bytes", "->halves", "->list", "->in",
+			       "->narrow[1]", "->grid[0]"));
 }
 
 static void script_struct_statement(struct script_maker *m)
@@ -109,8 +119,58 @@ static void script_struct_statement(struct script_maker *m)
 	}
 }
 
+/* A number that a function, a cast or an aggregation gives. */
+static void script_function(struct script_maker *m, unsigned depth)
+{
+	switch (script_random(m, 8)) {
+	case 0:
+		buf_printf(&m->out, "%s(", PICK(m, "-", "~", "(bool)", "(int64)!"));
+		script_number(m, depth - 1);
+		buf_char(&m->out, ')');
+		break;
+	case 1:
+		buf_text(&m->out, PICK(m, "strlen(", "(int64)strcontains(\"a line\", ",
+				       "strstr(\"seventeen\", "));
+		script_text(m);
+		buf_char(&m->out, ')');
+		break;
+	case 2:
+		buf_text(&m->out, "strncmp(");
+		script_text(m);
+		buf_text(&m->out, ", ");
+		script_text(m);
+		buf_printf(&m->out, ", %u)", 1 + script_random(m, 9));
+		break;
+	case 3:
+		buf_text(&m->out, PICK(m, "@sum", "@least", "@most", "@mean", "@flags",
+				       m->loops || m->no_map_loops ? "@two" : "len(@many)", "pct(@times, 50)", "@tuple.0", "@tuple.2", "$t.0", "$t.1.1"));
+		break;
+	case 4:
+		buf_text(&m->out, "(int64)has_key(@many, ");
+		script_number(m, depth - 1);
+		buf_char(&m->out, ')');
+		break;
+	default:
+		buf_printf(&m->out, "%s(%s)(",
+			   PICK(m, "", "", "", "bswap(", "bswap("),
+			   PICK(m, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+				"uint64"));
+		script_number(m, depth - 1);
+		buf_char(&m->out, ')');
+		break;
+	}
+}
+
 static void script_number(struct script_maker *m, unsigned depth)
 {
+	if (depth && script_random(m, 5) == 0) {
+		size_t at = m->out.len;
+
+		script_function(m, depth);
+		if (str_starts(str_of(m->out.ptr + at, m->out.len - at), STR("bswap(")))
+			buf_char(&m->out, ')');
+		return;
+	}
 	if (m->address && script_random(m, 6) == 0) {
 		script_member(m, depth > 2 ? 2 : depth);
 		return;
@@ -153,9 +213,10 @@ static void script_text(struct script_maker *m)
 		buf_text(&m->out, "->in[1].name");
 		return;
 	}
-	switch (script_random(m, 4)) {
+	switch (script_random(m, 7)) {
 	case 0: buf_text(&m->out, m->text); break;
 	case 1: buf_text(&m->out, "@word"); break;
+	case 2: buf_text(&m->out, PICK(m, "$t.1.0", "@tuple.1", "comm")); break;
 	default:
 		buf_printf(&m->out, "\"%s\"", PICK(m, "", "a", "hello", "seventeen bytes!!"));
 		break;
@@ -164,7 +225,11 @@ static void script_text(struct script_maker *m)
 
 static void script_condition(struct script_maker *m, unsigned depth)
 {
-	switch (script_random(m, depth ? 7 : 3)) {
+	switch (script_random(m, depth ? 8 : 3)) {
+	case 7:
+		buf_printf(&m->out, "find(@many, %u, $v%u)", script_random(m, 9),
+			   script_random(m, SCRIPT_VARIABLES));
+		break;
 	case 0:
 		script_text(m);
 		buf_printf(&m->out, " %s ", PICK(m, "==", "!="));
@@ -199,9 +264,58 @@ static void script_indent(struct script_maker *m, unsigned depth)
 
 static void script_block(struct script_maker *m, unsigned depth);
 
+/* NAME(number) of an aggregation, and what it is assigned to. */
+static void script_aggregation(struct script_maker *m)
+{
+	static const char *const kinds[] = {
+		"@sum = sum(",	   "@least = min(",	"@most = max(", "@mean = avg(",
+		"@flags = bit_or(", "@all = stats(", "@fine = hist(", "@line = lhist(",
+	};
+	static const char *const keyed[] = {
+		"sum(", "min(", "max(", "avg(", "bit_or(", "stats(", "hist(", "lhist(",
+	};
+	unsigned kind = script_random(m, 8);
+
+	if (script_random(m, 2)) {
+		buf_text(&m->out, kinds[kind]);
+	} else {
+		buf_printf(&m->out, "@of%u[", kind);
+		script_number(m, 1);
+		buf_text(&m->out, kind % 2 ? ", (" : ", ");
+		script_text(m);
+		if (kind % 2) {
+			buf_text(&m->out, ", ");
+			script_number(m, 0);
+			buf_char(&m->out, ')');
+		}
+		buf_printf(&m->out, "] = %s", keyed[kind]);
+	}
+	buf_text(&m->out, "(int64)");
+	script_number(m, 2);
+	buf_text(&m->out, kind == 6 ? ", 3)" : kind == 7 ? ", -10, 100, 7)" : ")");
+}
+
+/* A tuple with a text and, in it, a tuple. */
+static void script_tuple(struct script_maker *m)
+{
+	bool variable = script_random(m, 2);
+
+	buf_text(&m->out, variable ? "$t = ((int64)" : "@tuple = ((int64)");
+	script_number(m, 1);
+	buf_text(&m->out, variable ? ", (" : ", ");
+	script_text(m);
+	buf_text(&m->out, ", (int64)");
+	script_number(m, 1);
+	buf_text(&m->out, variable ? "))" : ")");
+}
+
 static void script_map(struct script_maker *m)
 {
-	switch (script_random(m, 8)) {
+	switch (script_random(m, 12)) {
+	case 8:
+	case 9: script_aggregation(m); break;
+	case 10: script_tuple(m); break;
+	case 11: buf_text(&m->out, PICK(m, "print($t)", "print(@tuple)", "print((@sum, $t, @word))")); break;
 	case 0:
 		buf_text(&m->out, "@one = ");
 		script_number(m, 2);
@@ -288,7 +402,7 @@ static void script_loop(struct script_maker *m, unsigned depth)
 		buf_printf(&m->out, "for ($c%u : 0..%u) ", n, script_random(m, 9));
 		script_block(m, depth);
 		m->loops--;
-	} else if (script_random(m, 6) == 0) { /* of what has no order, only sums */
+	} else if (!m->no_map_loops && script_random(m, 6) == 0) { /* of what has no order, only sums */
 		buf_printf(&m->out, "for ($c%u : @many) { $v0 = $v0 + $c%u.0 * 3 + $c%u.1; }", n, n,
 			   n);
 		m->loops--;
@@ -360,26 +474,52 @@ static void script_clause(struct script_maker *m, const char *probe, bool predic
 	for (unsigned i = 0; i < SCRIPT_VARIABLES; i++)
 		buf_printf(&m->out, "  $v%u = (int64)%s%s;\n", i, i ? "" : m->number,
 			   i ? PICK(m, "0", "1", "7", "100") : "");
+	buf_printf(&m->out, "  $t = ((int64)1, (%s, (int64)2));\n", m->text);
 	while (m->left)
 		script_statement(m, 1);
 	buf_text(&m->out, "}\n");
+}
+
+/* What is before the clauses. */
+static void script_head(struct script_maker *m, const char *probe)
+{
+	buf_text(&m->out, "let @many = hash(64);\n"); /* rounds of loops are limited */
+	if (m->address)
+		buf_printf(&m->out,
+			   "%s%s { @pointer = (struct outer *)%s; @inner = @pointer->in[0]; }\n",
+			   structs, probe, m->address);
+	/* Types of maps are what is first written to them. */
+	buf_text(&m->out, "BEGIN { @one = 1; @two = 2; @many[1] = 2; @word = \"word\";\n"
+			  "  @sum = sum(1); @least = min(5); @most = max(5); @mean = avg(5);\n"
+			  "  @flags = bit_or(1); @times = hist(1); }\n");
+	buf_printf(&m->out, "%s { @tuple = ((int64)1, %s, (int64)2); }\n", probe, m->text);
+}
+
+static void script_seed(struct script_maker *m, uint64_t seed)
+{
+	m->state = seed * 0x9e3779b97f4a7c15u + 1;
+	script_random(m, 2);
 }
 
 void make_script(struct script_maker *m, uint64_t seed, const char *probe)
 {
 	unsigned clauses;
 
-	m->state = seed * 0x9e3779b97f4a7c15u + 1;
-	script_random(m, 2);
+	script_seed(m, seed);
 	clauses = script_random(m, 3) ? 1 : 1 + script_random(m, 12);
-	if (m->address)
-		buf_printf(&m->out,
-			   "%s%s { @pointer = (struct outer *)%s; @inner = @pointer->in[0]; }\n",
-			   structs, probe, m->address);
-	/* Types of maps are what is first written to them. */
-	buf_text(&m->out, "BEGIN { @one = 1; @two = 2; @many[1] = 2; @word = \"word\"; }\n");
+	script_head(m, probe);
 	for (unsigned i = 0; i < clauses; i++) {
 		m->left = 5 + script_random(m, clauses == 1 ? 110 : 20);
 		script_clause(m, probe, clauses > 1);
+	}
+}
+
+void make_script_of(struct script_maker *m, uint64_t seed, const char *probe, unsigned clauses)
+{
+	script_head(m, probe);
+	for (unsigned i = 0; i < clauses; i++) {
+		script_seed(m, seed + i);
+		m->left = 2 + script_random(m, 12);
+		script_clause(m, probe, false);
 	}
 }

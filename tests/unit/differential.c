@@ -24,11 +24,22 @@ static void engines_agree_on_scripts(void **state)
 	differential_scripts(&engine_bpf, 40);
 }
 
+static void engines_agree_on_clauses(void **state)
+{
+	(void)state;
+	if (geteuid()) {
+		print_message("needs root\n");
+		skip();
+	}
+	differential_clauses(&engine_bpf, 320, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(engines_agree),
 		cmocka_unit_test(engines_agree_on_scripts),
+		cmocka_unit_test(engines_agree_on_clauses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
