@@ -140,7 +140,7 @@ enum verdict { AGREE, TOO_COMPLEX, NOT_ITS, VERDICTS };
 
 /* With `clauses`, of that many seeds from this one on. */
 static enum verdict compare_script(const struct engine_ops *other, insn_fn *refused, uint64_t seed,
-			   unsigned clauses)
+				   unsigned clauses)
 {
 	const struct str page = random_page();
 	char address[32], text[64];

@@ -142,8 +142,10 @@ static void script_function(struct script_maker *m, unsigned depth)
 		buf_printf(&m->out, ", %u)", 1 + script_random(m, 9));
 		break;
 	case 3:
-		buf_text(&m->out, PICK(m, "@sum", "@least", "@most", "@mean", "@flags",
-				       m->loops || m->no_map_loops ? "@two" : "len(@many)", "pct(@times, 50)", "@tuple.0", "@tuple.2", "$t.0", "$t.1.1"));
+		buf_text(&m->out,
+			 PICK(m, "@sum", "@least", "@most", "@mean", "@flags",
+			      m->loops || m->no_map_loops ? "@two" : "len(@many)",
+			      "pct(@times, 50)", "@tuple.0", "@tuple.2", "$t.0", "$t.1.1"));
 		break;
 	case 4:
 		buf_text(&m->out, "(int64)has_key(@many, ");
@@ -151,8 +153,7 @@ static void script_function(struct script_maker *m, unsigned depth)
 		buf_char(&m->out, ')');
 		break;
 	default:
-		buf_printf(&m->out, "%s(%s)(",
-			   PICK(m, "", "", "", "bswap(", "bswap("),
+		buf_printf(&m->out, "%s(%s)(", PICK(m, "", "", "", "bswap(", "bswap("),
 			   PICK(m, "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
 				"uint64"));
 		script_number(m, depth - 1);
@@ -268,7 +269,7 @@ static void script_block(struct script_maker *m, unsigned depth);
 static void script_aggregation(struct script_maker *m)
 {
 	static const char *const kinds[] = {
-		"@sum = sum(",	   "@least = min(",	"@most = max(", "@mean = avg(",
+		"@sum = sum(",	    "@least = min(", "@most = max(",  "@mean = avg(",
 		"@flags = bit_or(", "@all = stats(", "@fine = hist(", "@line = lhist(",
 	};
 	static const char *const keyed[] = {
@@ -315,7 +316,10 @@ static void script_map(struct script_maker *m)
 	case 8:
 	case 9: script_aggregation(m); break;
 	case 10: script_tuple(m); break;
-	case 11: buf_text(&m->out, PICK(m, "print($t)", "print(@tuple)", "print((@sum, $t, @word))")); break;
+	case 11:
+		buf_text(&m->out,
+			 PICK(m, "print($t)", "print(@tuple)", "print((@sum, $t, @word))"));
+		break;
 	case 0:
 		buf_text(&m->out, "@one = ");
 		script_number(m, 2);
@@ -402,7 +406,8 @@ static void script_loop(struct script_maker *m, unsigned depth)
 		buf_printf(&m->out, "for ($c%u : 0..%u) ", n, script_random(m, 9));
 		script_block(m, depth);
 		m->loops--;
-	} else if (!m->no_map_loops && script_random(m, 6) == 0) { /* of what has no order, only sums */
+	} else if (!m->no_map_loops &&
+		   script_random(m, 6) == 0) { /* of what has no order, only sums */
 		buf_printf(&m->out, "for ($c%u : @many) { $v0 = $v0 + $c%u.0 * 3 + $c%u.1; }", n, n,
 			   n);
 		m->loops--;

@@ -1,5 +1,6 @@
 /* The examples of the manual of the language are scripts: each literal display of
  * man/nopal-script.7 parses, and those that need no file compile. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,33 +59,85 @@ static void check_example(const struct buf *text)
 	diag_free(&d);
 }
 
-static void examples_are_scripts(void **state)
+/* Call `fn` with each literal display; their number. */
+static unsigned each_example(struct str page, void (*fn)(const struct buf *text, void *arg),
+			     void *arg)
 {
-	struct buf page = BUF_INIT, example = BUF_INIT;
+	struct buf example = BUF_INIT;
 	bool inside = false;
 	unsigned count = 0;
-	struct str rest;
 
-	(void)state;
-	assert_int_equal(file_slurp("man/nopal-script.7", 1 << 20, &page), 0);
-	rest = buf_as_str(&page);
-	while (rest.len) {
-		struct str line = str_cut(&rest, '\n');
+	while (page.len) {
+		struct str line = str_cut(&page, '\n');
 
 		if (str_starts(line, STR(".Bd -literal"))) {
 			inside = true;
 			buf_clear(&example);
 		} else if (inside && str_eq_text(line, ".Ed")) {
 			inside = false;
-			check_example(&example);
+			fn(&example, arg);
 			count++;
 		} else if (inside) {
 			add_line(line, &example);
 		}
 	}
-	assert_true(count >= 6);
-	buf_free(&page);
 	buf_free(&example);
+	return count;
+}
+
+static void check_script(const struct buf *text, void *unused)
+{
+	(void)unused;
+	check_example(text);
+}
+
+static void examples_are_scripts(void **state)
+{
+	struct buf page = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(file_slurp("man/nopal-script.7", 1 << 20, &page), 0);
+	assert_true(each_example(buf_as_str(&page), check_script, NULL) >= 30);
+	buf_free(&page);
+}
+
+static void collect(const struct buf *text, void *all)
+{
+	buf_add(all, text->ptr, text->len);
+}
+
+static bool is_word_at(const char *text, const char *at, size_t len)
+{
+	return (at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+	       !(isalnum((unsigned char)at[len]) || at[len] == '_');
+}
+
+static int check_use(void *examples, const char *name, const char *help, const char *example)
+{
+	const char *text = examples, *at = text;
+
+	(void)help, (void)example;
+	name = !strcmp(name, "argN") ? "arg0" : name;
+	while ((at = strstr(at, name)) && !is_word_at(text, at, strlen(name)) &&
+	       name[strlen(name) - 1] != '.')
+		at++;
+	if (!at) {
+		print_error("no example of man/nopal-script.7 uses '%s'\n", name);
+		fail();
+	}
+	return 0;
+}
+
+static void every_builtin_is_in_an_example(void **state)
+{
+	struct buf page = BUF_INIT, all = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(file_slurp("man/nopal-script.7", 1 << 20, &page), 0);
+	each_example(buf_as_str(&page), collect, &all);
+	assert_int_equal(script_each_builtin(check_use, all.ptr), 0);
+	buf_free(&page);
+	buf_free(&all);
 }
 
 /* Is `name` the whole of a word of an item of the manual: ".It Li pid , tid"? */
@@ -135,7 +188,8 @@ static void builtins_are_in_the_manual(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(examples_are_scripts),
-					   cmocka_unit_test(builtins_are_in_the_manual)};
+					   cmocka_unit_test(builtins_are_in_the_manual),
+					   cmocka_unit_test(every_builtin_is_in_an_example)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
