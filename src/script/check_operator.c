@@ -24,6 +24,17 @@ static bool signed_result(const struct expr *a, const struct expr *b)
 	return !a_unsigned && !b_unsigned;
 }
 
+/* Numbers are compared as signed unless both are unsigned: a negative number is less than all that
+ * is counted. */
+static bool compared_as_signed(const struct expr *a, const struct expr *b)
+{
+	bool is_address = type_target(&a->shape.type) || type_target(&b->shape.type);
+
+	return signed_result(a, b) ||
+	       (!is_address && !(a->is_const && (int64_t)a->value >= 0) &&
+		!(b->is_const && (int64_t)b->value >= 0) && is_unsigned(a) != is_unsigned(b));
+}
+
 static bool is_comparison(enum operator op)
 {
 	return op >= OPERATOR_EQ && op <= OPERATOR_GE;
@@ -45,7 +56,10 @@ static void warn_signs(struct check *c, const struct expr *e)
 	if (!(is_unsigned(a) ? b : a)->shape.type.is_signed)
 		return;
 	diag_warn_at(c->d, "mixed-signs", script_span(c->s, e->mark),
-		     "'%s' compares signed with unsigned: negative values count as large",
+		     is_comparison(e->op)
+			     ? "'%s' compares signed with unsigned: values from 2^63 on count as "
+			       "negative"
+			     : "'%s' of signed and unsigned: negative values count as large",
 		     operator_text(e->op));
 	diag_hint(c->d, "cast one side: (int64) or (uint64)");
 }
@@ -133,7 +147,7 @@ static bool warn_raw(struct check *c, const struct expr *e)
 static void type_binary(struct expr *e)
 {
 	const struct expr *a = e->args[0], *b = e->args[1];
-	bool is_signed = signed_result(a, b);
+	bool is_signed = is_comparison(e->op) ? compared_as_signed(a, b) : signed_result(a, b);
 
 	if (is_comparison(e->op) || e->op == OPERATOR_AND || e->op == OPERATOR_OR)
 		e->shape = shape_bool();

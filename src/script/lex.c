@@ -48,6 +48,12 @@ static const struct duration_unit units[] = {
 	{ "m",  60000000000ull    },
 	{ "h",  3600000000000ull  },
 	{ "d",  86400000000000ull },
+	/* ... and what C writes for the type */
+	{ "u",  1                 },
+	{ "l",  1                 },
+	{ "ul", 1                 },
+	{ "ll", 1                 },
+	{ "ull", 1                },
 };
 /* clang-format on */
 

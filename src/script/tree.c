@@ -2,6 +2,7 @@
 #include "script/tree.h"
 
 #include <errno.h>
+#include <strings.h>
 
 #include "arch/arch.h"
 #include "base/array.h"
@@ -100,13 +101,20 @@ const char *probe_type_name(enum probe_type type)
 	return probe_rows[type].name;
 }
 
+/* Letters that stand for a type differ in their case: `u`, `U`. */
+static bool is_name_of(struct str name, const char *word)
+{
+	return str_eq_text(name, word) ||
+	       (name.len > 2 && name.len == strlen(word) && !strncasecmp(name.ptr, word, name.len));
+}
+
 bool probe_type_find(struct str name, enum probe_type *out)
 {
 	for (size_t i = 0; i < COUNT(probe_rows); i++) {
 		const struct probe_row *row = &probe_rows[i];
 
-		if (str_eq_text(name, row->name) || str_eq_text(name, row->other) ||
-		    str_eq_text(name, row->brief) || str_eq_text(name, row->also)) {
+		if (is_name_of(name, row->name) || is_name_of(name, row->other) ||
+		    is_name_of(name, row->brief) || is_name_of(name, row->also)) {
 			*out = row->type;
 			return true;
 		}

@@ -24,6 +24,8 @@ run_file() {
 
 @test "what the newest scripts use prints the same from the kernel" { run_file language.txt; }
 
+@test "what its documents say prints the same from the kernel" { run_file newest.txt; }
+
 @test "the words of bpftrace 0.17 print the same from the kernel" { run_file dialect.txt; }
 
 @test "functions print the same from the kernel" { run_file functions.txt; }
