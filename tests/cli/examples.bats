@@ -41,7 +41,7 @@ shape() {
 
 # run_example SCRIPT ENGINE: what it prints, into SCRIPT.ENGINE.
 run_example() {
-	local signal= unsafe=
+	local signal="" unsafe=""
 	grep -q self:signal "$1" && signal=' signal'
 	grep -q 'signal(' "$1" && unsafe=--unsafe
 	timeout 60 "$NOPAL" -q $unsafe "--$2" "$1" -c "./shop$signal" >"$1.$2" 2>"$1.$2.messages"
@@ -62,7 +62,7 @@ same_on_both() {
 		cat "$1" "$1.kernel.messages" "$1.user.messages"
 		return 1
 	}
-	[ -s "$1.kernel" ] || [[ $1 == alone* ]] || { echo "prints nothing:"; cat "$1"; return 1; }
+	[ -s "$1.kernel" ] || [[ $1 == alone* ]] || { echo "prints nothing:"; cat "$1" "$1.kernel.messages"; return 1; }
 	ran=$((ran + 1))
 }
 
