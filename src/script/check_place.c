@@ -368,6 +368,18 @@ static void set_size(struct expr *e, uint64_t value)
 	e->value = value;
 }
 
+/* Of what C does not name; numbers of an array have their own size. */
+static uint64_t value_size(const struct type *t)
+{
+	uint64_t size = 0;
+
+	if (t->kind != TYPE_TUPLE || t->show != SHOW_ARRAY)
+		return t->kind == TYPE_TUPLE ? type_memory(t) : t->size;
+	for (unsigned i = 0; i < t->element_count; i++)
+		size += value_size(&t->elements[i]);
+	return size;
+}
+
 void check_sizeof(struct check *c, struct expr *e)
 {
 	const struct ctype *t = asked_type(c, e);
@@ -376,9 +388,7 @@ void check_sizeof(struct check *c, struct expr *e)
 	if (c->err)
 		return;
 	if (!e->named && !e->args[0]->is_place && !t) {
-		const struct type *is = &e->args[0]->shape.type;
-
-		set_size(e, is->kind == TYPE_TUPLE ? type_memory(is) : is->size);
+		set_size(e, value_size(&e->args[0]->shape.type));
 		return;
 	}
 	size = t ? check_ctype_size(c, t) : 0;

@@ -26,6 +26,8 @@ run_file() {
 
 @test "what its documents say prints the same from the kernel" { run_file newest.txt; }
 
+@test "functions of its documents print the same from the kernel" { run_file newest_functions.txt; }
+
 @test "the words of bpftrace 0.17 print the same from the kernel" { run_file dialect.txt; }
 
 @test "functions print the same from the kernel" { run_file functions.txt; }

@@ -224,8 +224,14 @@ void differential_clauses(const struct engine_ops *other, uint64_t clauses, insn
 		bool agree = compare_script(other, refused, seed, batch) == AGREE;
 
 		count[AGREE] += agree ? batch : 0;
-		for (unsigned i = 0; i < batch && !agree; i++)
-			count[compare_script(other, refused, seed + i, 1)]++;
+		for (unsigned i = 0; i < batch && !agree; i++) {
+			enum verdict verdict = compare_script(other, refused, seed + i, 1);
+
+			count[verdict]++;
+			if (verdict == TOO_COMPLEX)
+				print_message("clause %llu is too complex\n",
+					      (unsigned long long)(seed + i));
+		}
 		if ((seed - first) / batch % 64 == 63)
 			print_message("%llu clauses agree\n", (unsigned long long)count[AGREE]);
 	}
