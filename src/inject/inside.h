@@ -136,7 +136,7 @@ struct threads {
 int threads_apart(int (*fn)(void *arg), void *arg);
 /* Ask one thread to stop; -ESRCH, -EPERM, -EBUSY: another process traces it. */
 int thread_stop(struct thread *t, bool is_filtered);
-/* Until it has stopped; -ESRCH, -ETIMEDOUT. */
+/* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel; -ETIME: it goes on running. */
 int thread_wait(struct thread *t);
 #define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
@@ -145,7 +145,7 @@ int thread_wait(struct thread *t);
 int thread_next_stop(pid_t tid, int flags);
 /* Let it go on, as if it had not been stopped. */
 void thread_resume(const struct thread *t);
-/* Stop all, and those that they create meanwhile. -ETIMEDOUT: one goes on running; -EBUSY. */
+/* Stop all, and those that they create meanwhile. -ETIME: one goes on running; -EBUSY. */
 int threads_stop(pid_t pid, struct threads *out);
 /* After -EBUSY: pause, and say whether to try again. Tracers that come and go hold a thread for
  * milliseconds, debuggers for longer. */

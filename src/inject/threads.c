@@ -197,8 +197,10 @@ int thread_wait(struct thread *t)
 		now = clock_now();
 		if (state_of(t->tid) != 'D')
 			awake = now;
-		if (now - start > WAIT_MAX_NS || now - awake > ASLEEP_NS)
+		if (now - awake > ASLEEP_NS)
 			return -ETIMEDOUT;
+		if (now - start > WAIT_MAX_NS)
+			return -ETIME;
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
 #ifdef INJECT_HAS_CPU
@@ -328,7 +330,7 @@ static int stop_new(struct threads *t)
 	return err ? err : found;
 }
 
-/* -ETIMEDOUT: one goes on running. One that sleeps in the kernel changes nothing meanwhile. */
+/* -ETIME: one goes on running. One that sleeps in the kernel stops before it runs again. */
 static int wait_for_stops(struct threads *t)
 {
 	int err = 0;
@@ -339,9 +341,9 @@ static int wait_for_stops(struct threads *t)
 		if (one->is_stopped || one->is_ended || one->is_asleep)
 			continue;
 		err = thread_wait(one);
-		one->is_ended = err == -ESRCH;
+		one->is_ended = err == -ESRCH || (err && has_ended(one->tid));
 		one->is_stopped = !err;
-		one->is_asleep = err == -ETIMEDOUT && state_of(one->tid) == 'D';
+		one->is_asleep = err == -ETIMEDOUT && !one->is_ended;
 		if (one->is_ended || one->is_asleep)
 			err = 0;
 	}

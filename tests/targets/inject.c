@@ -10,7 +10,7 @@
 //   fork NAME N  a child makes N calls
 //   storm N      threads are made and end until `quiet`
 //   filter       a seccomp filter that permits everything
-//   vfork        waits 600 ms for a child of vfork()
+//   vfork        waits 2 s for a child of vfork()
 //   wait         epoll_wait() for 1 s; answers "result N"
 #include <stdio.h>
 
@@ -177,7 +177,7 @@ static void wait_for_child(void)
 	printf("waiting\n");
 	fflush(stdout);
 	if (!vfork()) {
-		usleep(600000);
+		usleep(2000000);
 		_exit(0);
 	}
 	wait(NULL);
