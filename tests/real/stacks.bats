@@ -50,6 +50,7 @@ same_as_gdb() {
 	/usr/bin/php -m 2>/dev/null | grep -q posix || skip "needs php with posix"
 	cat >s.php <<-'PHP'
 		<?php
+		usleep(500000); // posix.so has been loaded just now: the tracer has its rows a moment later
 		function f($n) { return $n ? f($n - 1) : posix_getppid(); }
 		class B { function __toString() { posix_getppid(); return "b"; } }
 		for ($i = 0; $i < $argv[1]; $i++) {
