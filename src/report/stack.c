@@ -183,6 +183,8 @@ static const char *end_text(const struct walk *w)
 	if (end == UNWIND_GOES_ON &&
 	    (!w->frame.module.len || w->stack->bytes.len >= w->stack->type->size))
 		return NULL; /* nothing is known of it, or there are as many as were asked for */
+	if (end == UNWIND_LIMIT && w->stack->bytes.len < w->stack->type->size)
+		return "this kernel walks no more frames";
 	if (end >= UNWIND_ENDS_COUNT_ || w->stack->type->kind != TYPE_USTACK ||
 	    (end == UNWIND_LIMIT && w->stack->bytes.len < 8 * FRAMES_DEFAULT))
 		return NULL;

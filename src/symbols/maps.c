@@ -113,7 +113,7 @@ int maps_each_file(pid_t pid, struct buf *text, mapped_fn *fn, void *arg)
 
 /* ---- One mapping after the other by ioctl(2), without its name: a tenth of the kernel's work. */
 
-/* struct procmap_query of linux/fs.h, Linux 6.11. */
+/* What Linux 6.11 takes, as its linux/fs.h has it. */
 struct mapping_query {
 	uint64_t size, flags, from; /* in */
 	uint64_t start, end, access, page_size, offset, inode;

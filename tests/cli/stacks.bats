@@ -101,6 +101,24 @@ same_as_gdb() {
 	[ "$output" = "$("$NOPAL" -q -e "$script" -c "$frames 2 qsort")" ]
 }
 
+@test "a clause with more walks than the verifier takes follows frame pointers, and says so once" {
+	local script="" i
+	for i in 1 2 3 4 5 6 7 8; do
+		script="$script @$i[ustack] = count();"
+	done
+	NOPAL_NO_FEATURES=may_goto,bpf_loop run timeout 60 "$NOPAL" -q \
+		-e "usdt:$frames:frames:here { $script } uprobe:$frames:frames_here { @one[ustack] = count() }" -c "$frames 2 deep"
+	echo "$output"
+	says no-walk "this kernel's verifier refuses to walk user stacks here: they are followed by frame pointers"
+	[ "$(grep -c 'refuses to walk' <<<"$output")" = 1 ]
+	[ "$(grep -c '(cut: .*frame pointers' <<<"$output")" = 8 ]
+	[ "$(grep -c ']: 2' <<<"$output")" = 9 ]
+	# Another clause still walks: 32 frames.
+	[ "$(grep -c '    recurse+' <<<"$output")" = 31 ]
+	[[ "$output" == *"    recurse+"*"    (cut: this kernel walks no more frames)
+]: 2"* ]]
+}
+
 @test "a depth, a mode, both; by the configuration, too" {
 	local id
 	need_program readelf

@@ -69,6 +69,7 @@ struct gen_walk_maps {
 	int processes_fd;		    /* hash: pid -> its run of mappings */
 	int files_fd;			    /* hash: device and inode -> where its rows are */
 	uint32_t row_count, mapping_count;  /* powers of two */
+	bool is_left_out;		    /* of the unit that is generated now */
 	enum loops loops;
 	/* In the kernel: offsets of a thread's list of returns that uretprobes wait for. `utask` 0:
 	 * they are not known. */

@@ -242,7 +242,8 @@ static void all_rounds(struct walk *w)
 		code_helper(c, FUNC_LOOP, REG(R1), REG(R2), SUM(FRAME, STACK_A), IMM(0));
 		break;
 	case LOOPS_WALKED:
-		for (uint32_t i = 0; i < w->depth && i < FEW_FRAMES; i++) {
+		w->depth = w->depth < FEW_FRAMES ? w->depth : FEW_FRAMES;
+		for (uint32_t i = 0; i < w->depth; i++) {
 			w->again = code_label(c);
 			walk_round(w);
 			code_bind(c, w->again);
@@ -294,7 +295,7 @@ bool gen_can_walk(const struct gen *g)
 {
 	const struct gen_walk_maps *m = &g->world->walk;
 
-	return m->rows_fd >= 0 &&
+	return m->rows_fd >= 0 && !m->is_left_out &&
 	       (unit_is_uprobe(g->unit) || (m->finds_registers && g->unit->kind != UNIT_RUN));
 }
 

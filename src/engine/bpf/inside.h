@@ -62,6 +62,7 @@ struct bpf_engine {
 	struct walk_memory {
 		void *rows, *rules, *mappings; /* mapped; NULL: none */
 		size_t row_bytes, rule_bytes, mapping_bytes;
+		bool is_warned; /* of a unit without it */
 	} walk;
 	uint64_t *control; /* mapped */
 	size_t control_size;

@@ -4,6 +4,7 @@
  *	add_unit()	no cookies in this kernel: a unit for each case
  *	  load_unit()	  sleepable, or else not
  *	    load_once()	    code, and the verifier's verdict
+ *	  load_without_walk()	  user stacks by frame pointers, when the verifier refuses the walk
  *	  too large	  split the clauses into two units, and add each
  *
  * One program for many sites is the aim: it is one link, which attaches and closes at once. Only
@@ -113,6 +114,43 @@ static int load_unit(struct bpf_engine *e, struct loaded *l, struct attempt *t, 
 	if (!err || !may || t->why != REFUSAL_NONE || (d && d->errors != reported))
 		return err;
 	return load_once(e, l, false, t, d);
+}
+
+static bool keeps_stacks(const struct unit *u)
+{
+	for (uint32_t i = u->from; i < u->to; i++)
+		for (uint32_t k = 0; k < u->program->clauses[i].insn_count; k++)
+			if (u->program->clauses[i].code[k].op == OP_USTACK)
+				return true;
+	return false;
+}
+
+/* The walk over a user stack is a large piece of code, which the verifier of some kernel may not
+ * take, or not several times in one clause. Stacks by frame pointers are better than none. */
+static bool may_leave_walk_out(const struct bpf_engine *e, const struct unit *u,
+			       const struct attempt *t)
+{
+	return (t->why == REFUSAL_OTHER || refusal_is_of_size(t->why)) &&
+	       e->world.walk.rows_fd >= 0 && !e->world.walk.is_left_out && keeps_stacks(u);
+}
+
+static int load_without_walk(struct bpf_engine *e, struct loaded *l, struct attempt *t,
+			     struct diag *d)
+{
+	struct attempt other = {.frames = t->frames, .words = BUF_INIT};
+	int err;
+
+	e->world.walk.is_left_out = true;
+	err = load_unit(e, l, &other, d);
+	e->world.walk.is_left_out = false;
+	if (!err && !e->walk.is_warned) {
+		e->walk.is_warned = true;
+		diag_warn_at(d, "no-walk", l->unit.program->clauses[l->unit.from].span,
+			     "this kernel's verifier refuses to walk user stacks here: they are "
+			     "followed by frame pointers, and end where a function keeps none");
+	}
+	buf_free(&other.words);
+	return err;
 }
 
 /* may_goto needs no function calls and no limit of rounds, so it comes first; but the verifier
@@ -231,6 +269,9 @@ static int add_unit(struct bpf_engine *e, const struct unit *u, const struct fra
 	l->unit = *u;
 	l->fd = -1;
 	err = load_unit(e, l, &t, d);
+	if (err && (unit_only_clause(u) || !refusal_is_of_size(t.why)) &&
+	    may_leave_walk_out(e, u, &t) && !load_without_walk(e, l, &t, d))
+		err = 0;
 	if (!err) {
 		*e->last = l;
 		e->last = &l->next;
