@@ -74,7 +74,8 @@ static void show_args(const struct nopal_site *site)
 		put_raw(arg.raw, arg.raw_len);
 		fputs("]\n", stdout);
 	}
-	if (nopal_site_arg_count(site) || !*nopal_site_args(site))
+	if (nopal_site_arg_count(site) || !*nopal_site_args(site) ||
+	    !strcmp(nopal_site_args(site), ":")) /* as assemblers write that there are none */
 		return;
 	fputs("    arguments for an unknown CPU: ", stdout);
 	put_raw(nopal_site_args(site), strlen(nopal_site_args(site)));

@@ -264,6 +264,30 @@ END
 	[ "${lines[2]}" = -4 ]
 }
 
+@test "a note whose arguments are ':' was said to be of an unknown CPU" {
+	cat >"$BATS_TEST_TMPDIR/none.s" <<-'END'
+		.globl main
+		main: ret
+		.pushsection .note.stapsdt, "", "note"
+		.balign 4
+		.4byte 2f - 1f, 4f - 3f, 3
+		1: .asciz "stapsdt"
+		2: .balign 4
+		3: .8byte main, 0, 0
+		.asciz "p"
+		.asciz "none"
+		.asciz ":"
+		4: .balign 4
+		.popsection
+		.section .note.GNU-stack, "", "progbits"
+	END
+	gcc -no-pie -o "$BATS_TEST_TMPDIR/none" "$BATS_TEST_TMPDIR/none.s"
+	run "$NOPAL" list -v "$BATS_TEST_TMPDIR/none"
+	[ "$status" = 0 ]
+	[[ $output == *":p:none"* ]]
+	[[ $output != *"unknown CPU"* ]]
+}
+
 @test "a damaged file is told, the others are listed, the exit code says it" {
 	head -c 3000 "$tick" >"$BATS_TEST_TMPDIR/cut"
 	run "$NOPAL" list "$BATS_TEST_TMPDIR/cut" "$tick"
