@@ -12,6 +12,7 @@
 
 struct check {
 	const char *script; /* -e */
+	char *headers, *header_dirs;
 	struct nopal_trace_options options;
 	bool quiet;
 };
@@ -43,24 +44,35 @@ static int check_text(struct check *check, const char *script)
 	return err ? EXIT_FAILED : EXIT_OK;
 }
 
+static int check_words(const struct command *c, struct check *check, int words, char **argv)
+{
+	char *text;
+	int code;
+
+	if (!check->script && !words)
+		return usage_error(c, "no script: give -e 'SCRIPT' or a file");
+	check->options.name = check->script ? "-e" : argv[1];
+	check->options.params = (const char *const *)argv + 1 + !check->script;
+	check->options.param_count = (size_t)words - !check->script;
+	check->options.headers = check->headers;
+	check->options.header_dirs = check->header_dirs;
+	if (check->script)
+		return check_text(check, check->script);
+	text = input_script(argv[1]);
+	code = text ? check_text(check, text) : EXIT_FAILED;
+	free(text);
+	return code;
+}
+
 static int run_check(const struct command *c, char **argv)
 {
 	struct check check = {.options = {.unsafe = true}};
 	int code, words = options_parse(c, argv, &check, &code);
-	char *text;
 
-	if (words < 0)
-		return code;
-	if (!check.script && !words)
-		return usage_error(c, "no script: give -e 'SCRIPT' or a file");
-	check.options.name = check.script ? "-e" : argv[1];
-	check.options.params = (const char *const *)argv + 1 + !check.script;
-	check.options.param_count = (size_t)words - !check.script;
-	if (check.script)
-		return check_text(&check, check.script);
-	text = input_script(argv[1]);
-	code = text ? check_text(&check, text) : EXIT_FAILED;
-	free(text);
+	if (words >= 0)
+		code = check_words(c, &check, words, argv);
+	free(check.headers);
+	free(check.header_dirs);
 	return code;
 }
 
@@ -68,6 +80,8 @@ static int run_check(const struct command *c, char **argv)
 static const struct option options[] = {
 	{"-e", NULL,     "SCRIPT", take_text, offsetof(struct check, script),      "check SCRIPT; it refers to the PARAMETERS as $1, $2, ..."},
 	{"-p", "--pid",  "PID",    take_pid,  offsetof(struct check, options.pid), "as for tracing this process"},
+	{"-I", NULL,     "FOLDER", take_line, offsetof(struct check, header_dirs), "look for headers in FOLDER, too"},
+	{NULL, "--include", "FILE", take_line, offsetof(struct check, headers),    "include a header before those of the script"},
 	{"-q", NULL,     NULL,     take_flag, offsetof(struct check, quiet),       "print messages only"},
 	{"-h", "--help", NULL,     take_help, 0,                                   "print this help"},
 	{0},

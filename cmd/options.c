@@ -34,6 +34,18 @@ const char *take_text(void *at, const struct option *o, const char *value)
 	return NULL;
 }
 
+const char *take_line(void *at, const struct option *o, const char *value)
+{
+	char **lines = at, *all = NULL;
+
+	(void)o;
+	if (asprintf(&all, "%s%s\n", *lines ? *lines : "", value) < 0)
+		return "less text: there is no memory";
+	free(*lines);
+	*lines = all;
+	return NULL;
+}
+
 const char *take_pid(void *at, const struct option *o, const char *value)
 {
 	long pid;

@@ -25,6 +25,7 @@ struct option {
 /* What a row does: the type is that of the member at `at`. */
 take_fn take_flag;     /* bool: true */
 take_fn take_text;     /* const char *: the value */
+take_fn take_line;     /* char *: one more line of it, to be freed */
 take_fn take_pid;      /* pid_t */
 take_fn take_duration; /* uint64_t, ns: "10" seconds, "0.5", "100ms", "1m" */
 take_fn take_size;     /* size_t, bytes: "64K", "4M", up to 4G */

@@ -16,6 +16,7 @@
 struct command_line {
 	struct run run;
 	const char *script; /* -e */
+	char *headers, *header_dirs;
 	bool list, info, builtins, version;
 };
 
@@ -34,6 +35,8 @@ static const struct option script_options[] = {
 	{"-l", NULL,                   NULL,               take_flag,      AT(list),                   "list the probes that match PATTERN, or all USDT probes of this machine"},
 	{"-B", NULL,                   "line|full|none",   take_choice,    AT(run.buffering),          "set how output is buffered"}, /* ORDER: enum buffering */
 	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are skipped"},
+	{"-I", NULL,                   "FOLDER",           take_line,      AT(header_dirs),            "look for headers in FOLDER, too"},
+	{NULL, "--include",            "FILE",             take_line,      AT(headers),                "include a header before those of the script"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},
@@ -130,31 +133,43 @@ static int print_builtins(const struct command *c)
 	return err || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
+/* The options are parsed, and so many other words are left, from argv[1] on. */
+static int run_line(const struct command *c, struct command_line *line, int words, char **argv)
+{
+	char *none[] = {NULL, NULL};
+	int code;
+
+	if (line->builtins)
+		return print_builtins(c);
+	if (line->run.pid_count > 1)
+		return usage_error(c, "a script has one -p: nopal trace, count, hist and stack "
+				      "take several");
+	code = run_check_options(&line->run, c);
+	if (code)
+		return code;
+	if (line->version)
+		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
+	if (line->info)
+		return command_doctor.run(&command_doctor, none);
+	if (line->list)
+		return list_probes(words ? argv[1] : "usdt:*:*:*", line);
+	if (!line->script && !words)
+		return usage_error(c, "no script: give -e 'SCRIPT' or a file");
+	return run_text(line, words, argv + 1);
+}
+
 static int run_command(const struct command *c, char **argv)
 {
 	struct command_line line = {0};
-	char *none[] = {NULL, NULL};
 	int code, words = options_parse(c, argv, &line, &code);
 
-	if (words < 0)
-		return code;
-	if (line.builtins)
-		return print_builtins(c);
-	if (line.run.pid_count > 1)
-		return usage_error(c, "a script has one -p: nopal trace, count, hist and stack "
-				      "take several");
-	code = run_check_options(&line.run, c);
-	if (code)
-		return code;
-	if (line.version)
-		return printf("nopal v%s\n", nopal_version()) < 0 ? EXIT_FAILED : EXIT_OK;
-	if (line.info)
-		return command_doctor.run(&command_doctor, none);
-	if (line.list)
-		return list_probes(words ? argv[1] : "usdt:*:*:*", &line);
-	if (!line.script && !words)
-		return usage_error(c, "no script: give -e 'SCRIPT' or a file");
-	return run_text(&line, words, argv + 1);
+	line.run.options.headers = line.headers;
+	line.run.options.header_dirs = line.header_dirs;
+	if (words >= 0)
+		code = run_line(c, &line, words, argv);
+	free(line.headers);
+	free(line.header_dirs);
+	return code;
 }
 
 const struct command command_script = {

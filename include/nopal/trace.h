@@ -102,6 +102,9 @@ struct nopal_trace_options {
 	enum nopal_frames frames; /* of text */
 	/* warnf() says nothing. Aligned, as `follow` is. */
 	bool no_warnings __attribute__((aligned(sizeof(size_t))));
+	/* Headers of C that the script includes before its own, one a line; and the folders where
+	 * headers are looked for. NULL: none. */
+	const char *headers, *header_dirs;
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define NEWEST 30 /* versions that are looked for */
 #define OLDEST 7
 
@@ -63,6 +65,9 @@ struct headers {
 	void *library, *index;
 	struct clang clang;
 	struct buf lines; /* ends in a NUL */
+	struct buf words; /* -I and its folders, each with a NUL */
+	const char **args;
+	int arg_count;
 	void *unit;
 };
 
@@ -125,16 +130,42 @@ static bool find_error(struct headers *h, void *unit, struct buf *problem)
 
 static void *parse(struct headers *h, const char *text, size_t len)
 {
-	static const char *const args[] = {"-x", "c", "-std=gnu11", "-I."};
 	struct clang_unsaved file = {"nopal-script.c", text, len};
 	void *unit = NULL;
 
-	if (h->clang.parseTranslationUnit2(h->index, file.name, args, 4, &file, 1, 0, &unit))
+	if (h->clang.parseTranslationUnit2(h->index, file.name, h->args, h->arg_count, &file, 1, 0,
+					   &unit))
 		return NULL;
 	return unit;
 }
 
-int headers_open(struct str lines, struct headers **out, struct buf *problem)
+/* The words of a compiler's command line. */
+static int make_args(struct headers *h, struct str dirs)
+{
+	static const char *const always[] = {"-x", "c", "-std=gnu11", "-I."};
+	size_t at = 0;
+
+	h->arg_count = COUNT(always);
+	while (dirs.len) {
+		struct str dir = str_cut(&dirs, '\n');
+
+		if (!dir.len)
+			continue;
+		buf_printf(&h->words, "-I%.*s%c", STR_FMT(dir), 0);
+		h->arg_count++;
+	}
+	h->args = calloc((size_t)h->arg_count, sizeof(*h->args));
+	if (!h->args || h->words.failed)
+		return -ENOMEM;
+	memcpy(h->args, always, sizeof(always));
+	for (int i = COUNT(always); i < h->arg_count; i++) {
+		h->args[i] = h->words.ptr + at;
+		at += strlen(h->args[i]) + 1;
+	}
+	return 0;
+}
+
+int headers_open(struct str lines, struct str dirs, struct headers **out, struct buf *problem)
 {
 	struct headers *h = calloc(1, sizeof(*h));
 	int err = 0;
@@ -146,7 +177,7 @@ int headers_open(struct str lines, struct headers **out, struct buf *problem)
 	buf_char(&h->lines, '\n');
 	if (!h->library || !load_functions(h))
 		err = -ENOENT;
-	else if (h->lines.failed)
+	else if (h->lines.failed || make_args(h, dirs))
 		err = -ENOMEM;
 	if (!err) {
 		h->index = h->clang.createIndex(0, 0);
@@ -170,6 +201,8 @@ void headers_close(struct headers *h)
 	if (h->index)
 		h->clang.disposeIndex(h->index);
 	buf_free(&h->lines);
+	buf_free(&h->words);
+	free(h->args);
 	free(h);
 }
 

@@ -10,11 +10,12 @@
 
 struct headers;
 
-/* Read what `lines` include; paths are relative to the working directory. 0; -ENOENT: libclang is
+/* Read what `lines` include; paths are relative to the working directory, or to one of the folders
+ * `dirs`, one a line. 0; -ENOENT: libclang is
  * not installed; -EINVAL: a header is missing or wrong, and `problem` has the first message;
  * -ENOMEM.
  */
-int headers_open(struct str lines, struct headers **out, struct buf *problem);
+int headers_open(struct str lines, struct str dirs, struct headers **out, struct buf *problem);
 void headers_close(struct headers *h); /* NULL is fine */
 
 /* Each struct, union, enum and typedef at the top of a header, in their order: "struct point { int

@@ -217,6 +217,21 @@ static void take_include(struct parser *p, struct str rest)
 		parse_fail(p, -ENOMEM);
 }
 
+struct str parse_include_lines(struct parser *p, struct str headers)
+{
+	struct str lines = {.len = 0};
+
+	while (headers.len && !p->err) {
+		struct str file = str_cut(&headers, '\n');
+
+		lines = arena_printf(p->arena, "%.*s#include \"%.*s\"\n", STR_FMT(lines),
+				     STR_FMT(file));
+		if (!lines.ptr)
+			parse_fail(p, -ENOMEM);
+	}
+	return lines;
+}
+
 void parse_directive(struct parser *p)
 {
 	struct lexer *l = &p->lexer;

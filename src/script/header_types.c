@@ -58,7 +58,7 @@ static int read_headers(struct script *s)
 		s->header_problem = STR("headers are not read: define it in the script");
 		return 0;
 	}
-	err = s->source.headers(s->tree.includes, &s->headers, &problem);
+	err = s->source.headers(s->tree.includes, s->options.header_dirs, &s->headers, &problem);
 	set_problem(s, err, &problem);
 	buf_free(&problem);
 	return s->headers ? headers_each(s->headers, take_declaration, s) : 0;

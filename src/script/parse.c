@@ -221,6 +221,7 @@ int parse_tree(struct parser *p, struct tree *out)
 	p->tree = out;
 	if (tree_open(out, p->arena))
 		return -ENOMEM;
+	out->includes = parse_include_lines(p, p->options->headers);
 	out->types.constant = parse_macro_value;
 	out->types.self = p;
 	for (unsigned i = 0; i < count && !p->err; i++) {

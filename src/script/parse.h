@@ -63,6 +63,8 @@ int parse_pattern(struct parser *p, struct probe_spec **out);
 
 /* directive.c: a line that starts with #; what a condition leaves out is skipped. */
 void parse_directive(struct parser *p);
+/* What a script includes that has these headers, one a line, before its own. */
+struct str parse_include_lines(struct parser *p, struct str headers);
 struct define *parse_find_define(const struct parser *p, struct str name);
 /* Is this the name of a value or function of the language, or of a constant? */
 bool parse_known_name(const struct tree *t, struct str name);

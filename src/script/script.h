@@ -41,14 +41,15 @@ struct script_options {
 	unsigned param_count;
 	const struct script_origin *origins; /* ascending; live as long as the script */
 	size_t origin_count;
-	pid_t pid;	       /* -p: for `usdt::p:n` and `usdt:n` */
-	bool has_command;      /* -c: `pid` is the process that was started */
-	bool unsafe;	       /* system() is allowed */
-	uint32_t max_strlen;   /* 1024 bytes */
-	uint32_t max_map_keys; /* 262144, or 65536 where values are large */
-	uint32_t max_probes;   /* 100000 attachments */
-	uint32_t ustack_depth; /* 127 frames */
-	uint8_t stack_mode;    /* enum type_show; 0: a function and an offset */
+	struct str headers, header_dirs; /* --include, -I: one a line; headers are copied */
+	pid_t pid;			 /* -p: for `usdt::p:n` and `usdt:n` */
+	bool has_command;		 /* -c: `pid` is the process that was started */
+	bool unsafe;			 /* system() is allowed */
+	uint32_t max_strlen;		 /* 1024 bytes */
+	uint32_t max_map_keys;		 /* 262144, or 65536 where values are large */
+	uint32_t max_probes;		 /* 100000 attachments */
+	uint32_t ustack_depth;		 /* 127 frames */
+	uint8_t stack_mode;		 /* enum type_show; 0: a function and an offset */
 	enum { MISSING_ERROR, MISSING_WARN, MISSING_IGNORE } missing_probes;
 };
 
@@ -72,7 +73,8 @@ struct script_source {
 	int (*events)(void *self, struct str category, struct str name, trace_event_fn *fn,
 		      void *arg, struct diag *d);
 	/* headers_open(). NULL: headers are not read. */
-	int (*headers)(struct str lines, struct headers **out, struct buf *problem);
+	int (*headers)(struct str lines, struct str dirs, struct headers **out,
+		       struct buf *problem);
 	/* finder_raw_events(). NULL: any event may exist. */
 	int (*raw_events)(void *self, struct str pattern, finder_raw_fn *fn, void *arg,
 			  struct diag *d);

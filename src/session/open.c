@@ -191,6 +191,8 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 		.param_count = params ? (unsigned)o->param_count : 0,
 		.origins = origins,
 		.origin_count = origins ? o->origin_count : 0,
+		.headers = str_from(o->headers ? o->headers : ""),
+		.header_dirs = arena_str(&t->arena, str_from(o->header_dirs ? o->header_dirs : "")),
 		.pid = t->pid,
 		.has_command = o->command,
 		.unsafe = o->unsafe,

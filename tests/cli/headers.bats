@@ -50,6 +50,23 @@ make_own() {
 	[ "${lines[2]}" = BLUE ]
 }
 
+@test "-I and --include: headers in other folders, and before those of the script" {
+	need_libclang
+	mkdir -p 'a b' c
+	printf '#define ONE 1\nstruct pair { int a, b; };\n' >'a b/one.h'
+	printf '#define TWO (ONE + 1)\n' >c/two.h
+	for command in check --dump=program; do
+		run "$NOPAL" "$command" -I 'a b' -I c -e $'#include "two.h"\nBEGIN { @ = TWO; }' --include one.h
+		[ "$status" = 0 ]
+	done
+	[[ "$output" == *"const 2"* ]]
+	run "$NOPAL" check --include "$PWD/a b/one.h" -e 'BEGIN { print(sizeof(struct pair) + ONE); }'
+	[ "$status" = 0 ]
+	run "$NOPAL" check --include no.h -e 'BEGIN { print(NO_SUCH_NAME); }'
+	[ "$status" = 1 ]
+	says unknown-name "'no.h' file not found" <<<"$output"
+}
+
 @test "a header that is missing, and libclang that is" {
 	need_libclang
 	run "$NOPAL" check -e $'#include <no/such.h>\nBEGIN { print(sizeof(struct nopal_foo)); }'
