@@ -246,8 +246,9 @@ static void check_let(struct check *c, struct stmt *s)
 	struct variable *v = find_declared(c, s->target);
 	struct type none = {.kind = TYPE_NONE}, *declared = &none, named;
 
-	if (s->target->named) {
-		named = declared_type(c, s->target);
+	if (s->target->named || s->target->arg_count) {
+		named = s->target->named ? declared_type(c, s->target)
+					 : check_typeof(c, s->target->args[0]);
 		declared = &named;
 	}
 	if (s->value)

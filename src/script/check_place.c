@@ -75,6 +75,9 @@ void check_address(struct check *c, struct expr *e)
 	}
 	if (!a->is_place || (a->member && a->member->bit_width)) {
 		check_error(c, e, "no-address", "this has no address: it is not in memory");
+		if (a->kind == EXPR_VARIABLE || a->kind == EXPR_MAP)
+			diag_hint(c->d, "its value can be used as it is; a macro changes what is "
+					"passed to it: macro add($v) { $v += 1 }");
 		return;
 	}
 	e->shape = shape_of(type_int(8, false));
@@ -327,11 +330,43 @@ static void check_word_cast(struct check *c, struct expr *e, struct type to)
 						: extend_bits(a->value, to.size, to.is_signed);
 }
 
+struct type check_typeof(struct check *c, struct expr *like)
+{
+	struct type t;
+
+	check_expr(c, like);
+	t = like->shape.type;
+	if (t.kind == TYPE_INT && t.shown)
+		t.size = t.shown; /* a variable has room for more */
+	t.shown = 0;
+	t.is_open = t.is_raw = false;
+	return t;
+}
+
+/* (typeof(a))b */
+static void check_cast_like(struct check *c, struct expr *e)
+{
+	struct type to = check_typeof(c, e->args[1]);
+
+	check_expr(c, e->args[0]);
+	if (c->err)
+		return;
+	if (to.kind == TYPE_INT)
+		check_word_cast(c, e, to);
+	else
+		check_error(c, e, "bad-cast", "cannot cast to %s", check_type_text(c, &to));
+}
+
 void check_cast(struct check *c, struct expr *e)
 {
-	const struct ctype *t = check_ctype(c, e->named);
+	const struct ctype *t;
 	struct type to;
 
+	if (!e->named) {
+		check_cast_like(c, e);
+		return;
+	}
+	t = check_ctype(c, e->named);
 	check_expr(c, e->args[0]);
 	if (c->err)
 		return;

@@ -161,10 +161,8 @@ static void check_cgroupid(struct check *c, struct expr *e)
 
 /* name, arguments, group, needs, probe types, result, check, lowering, number, help, example */
 const struct function constant_rows[] = {
-	{ .name = "typeof", .group = GROUP_FOREIGN, .help = "write the type: (uint64)$x" },
 	{ .name = "typeinfo", .group = GROUP_FOREIGN, .help = "--dump=program shows the types of all maps" },
 	{ .name = "syscall_name", .group = GROUP_FOREIGN, .help = "tracepoint:syscalls:* has the names: 'probe'" },
-	{ .name = "container_of", .group = GROUP_FOREIGN, .help = "write (struct s *)((uint64)p - offsetof(struct s, x))" },
 	{ .name = "kfunc_allowed", .group = GROUP_FOREIGN, .help = "scripts do not call functions of the kernel" },
 	{ .name = "config", .group = GROUP_FOREIGN, .help = "a script knows what it has set" },
 	{ .name = "dw_ustack", .group = GROUP_FOREIGN, .help = "'ustack' unwinds by debug information where it is needed" },

@@ -305,6 +305,7 @@ void check_block(struct check *c, struct expr *e);    /* { a; b } */
 void check_index(struct check *c, struct expr *e);    /* p[n] */
 void check_member(struct check *c, struct expr *e);   /* p->x */
 void check_cast(struct check *c, struct expr *e);     /* (int32)a */
+struct type check_typeof(struct check *c, struct expr *like); /* typeof(like) */
 void check_sizeof(struct check *c, struct expr *e);   /* sizeof(struct conn) */
 void check_offsetof(struct check *c, struct expr *e); /* offsetof(struct conn, fd) */
 bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is none */

@@ -8,9 +8,6 @@
 
 #define MAX_ENTRIES (1u << 24)
 
-/* What newer bpftrace allows between clauses, and we do not. */
-static const char *const foreign_items[] = {"fn"};
-
 /* Declarations of C between clauses. */
 static const char *const c_words[] = {"struct", "union", "enum", "typedef", NULL};
 
@@ -78,6 +75,19 @@ static void parse_config(struct parser *p, struct setting **out)
 	}
 }
 
+static void refuse_map_kind(struct parser *p)
+{
+	static const char *const forgetful[] = {"lruhash", "percpulruhash", NULL};
+	bool is_lru = parse_is(p, TOKEN_WORD) && word_is_one_of(p->token.text, forgetful);
+
+	if (!parse_error(p, p->token.mark, "unknown-map-kind",
+			 is_lru ? "a map does not forget its oldest entries"
+				: "a map is a hash or a percpuhash"))
+		return;
+	if (is_lru)
+		diag_hint(p->d, "write hash(N): when it is full, what it does not take is counted");
+}
+
 /* size = "let" map "=" word "(" number ")" ";"?; of the kinds only the number matters: what a map
  * holds, and whether CPUs have values of their own, is up to its use */
 static void parse_map_size(struct parser *p)
@@ -95,9 +105,7 @@ static void parse_map_size(struct parser *p)
 	parse_expect(p, TOKEN_MAP, "a map");
 	parse_expect(p, TOKEN_ASSIGN, "'='");
 	if (!parse_is(p, TOKEN_WORD) || !word_is_one_of(p->token.text, kinds))
-		parse_error(
-			p, p->token.mark, "unknown-map-kind",
-			"a map is a hash or a percpuhash: one that is full counts what it loses");
+		refuse_map_kind(p);
 	parse_advance(p);
 	parse_expect(p, TOKEN_LPAREN, "'('");
 	if (!parse_is(p, TOKEN_INT) || !p->token.number || p->token.number > MAX_ENTRIES)
@@ -114,13 +122,13 @@ static void parse_map_size(struct parser *p)
 	p->tree->sizes = size;
 }
 
+/* What newer bpftrace allows between clauses, and we do not. */
 static void refuse_foreign(struct parser *p, const struct token *t)
 {
-	for (size_t i = 0; i < COUNT(foreign_items); i++)
-		if (t->kind == TOKEN_WORD && str_eq_text(t->text, foreign_items[i]))
-			parse_error(p, t->mark, "unsupported",
-				    "'%s' outside of a clause is not supported yet",
-				    foreign_items[i]);
+	if (t->kind == TOKEN_WORD && str_eq_text(t->text, "fn") &&
+	    parse_error(p, t->mark, "unsupported", "functions are not supported"))
+		diag_hint(p->d, "write a macro, whose last expression is its value: "
+				"macro add($a, b) { $a + b }");
 }
 
 /* A definition of C, which ends with or without a semicolon. */

@@ -52,8 +52,13 @@ struct expr *parse_expr(struct parser *p); /* never NULL */
 /* A node over `args`; their array is copied. Never NULL. */
 struct expr *expr_new(struct parser *p, enum expr_kind kind, struct mark mark, struct expr **args,
 		      unsigned count);
-/* parse_type.c: "(" type ")", if a cast is here; then it is taken. NULL: none is. */
-const struct ctype *parse_cast_type(struct parser *p);
+/* parse_type.c: a cast, if one is here; NULL: none is. */
+struct expr *parse_cast(struct parser *p);
+bool parse_at_typeof(const struct parser *p);
+/* Either the type that it names, or the expression whose type it is. */
+struct expr *parse_typeof(struct parser *p, const struct ctype **named);
+struct expr *parse_container(struct parser *p);
+struct expr *parse_unary(struct parser *p);
 struct expr *parse_sizeof(struct parser *p);
 struct expr *parse_offsetof(struct parser *p);
 /* The probes of one clause, up to the predicate or block. */

@@ -351,6 +351,11 @@ static struct expr *parse_primary(struct parser *p)
 			return parse_if_value(p);
 		if (str_eq_text(p->token.text, "offsetof"))
 			return parse_offsetof(p);
+		if (parse_is_word(p, "container_of"))
+			return parse_container(p);
+		if (parse_at_typeof(p))
+			parse_error(p, p->token.mark, "typeof-value",
+				    "'typeof' stands for a type: write (typeof($x))y");
 		return parse_name(p);
 	case TOKEN_LPAREN: return parse_paren(p);
 	default: parse_unexpected(p, "an expression"); return &p->no_expr;
@@ -418,13 +423,12 @@ static struct expr *parse_postfix(struct parser *p)
 }
 
 /* prefix = ( "!" | "~" | "-" | "*" | "&" | "++" | "--" ) unary
- * unary = prefix | "+" unary | "comptime" unary | "(" type ")" unary | postfix */
-static struct expr *parse_unary(struct parser *p)
+ * unary = prefix | "+" unary | "comptime" unary | cast | postfix */
+struct expr *parse_unary(struct parser *p)
 {
 	struct mark mark = p->token.mark;
 	const struct prefix *prefix = prefixes, *end = prefix + COUNT(prefixes);
-	const struct ctype *cast;
-	struct expr *of, *e;
+	struct expr *of, *cast, *e;
 
 	parse_enter(p);
 	while (prefix < end && !parse_is(p, prefix->token))
@@ -443,12 +447,9 @@ static struct expr *parse_unary(struct parser *p)
 		parse_advance(p);
 		e = parse_unary(p);
 		e->is_comptime = true;
-	} else if ((cast = parse_cast_type(p))) {
-		of = parse_unary(p);
-		e = expr_new(p, EXPR_CAST, parse_join(mark, of->mark), &of, 1);
-		e->named = cast;
 	} else {
-		e = parse_postfix(p);
+		cast = parse_cast(p);
+		e = cast ? cast : parse_postfix(p);
 	}
 	parse_leave(p);
 	return e;

@@ -104,14 +104,22 @@ static void parse_for(struct parser *p, struct stmt *s)
 	s->body = parse_inner_block(p);
 }
 
-/* let = "let" variable ( ":" type )? ( "=" expr )? */
+/* let = "let" variable ( ":" ( type | typeof ) )? ( "=" expr )?; the variable has what typeof is
+ * asked of as its argument */
 static void parse_let(struct parser *p, struct stmt *s)
 {
 	s->target = parse_variable(p);
 	if (parse_take(p, TOKEN_COLON)) {
 		if (!parse_is(p, TOKEN_WORD))
 			parse_unexpected(p, "a type");
-		s->target->named = parse_type_name(p);
+		if (parse_at_typeof(p)) {
+			struct expr *like = parse_typeof(p, &s->target->named);
+
+			s->target->args[0] = like;
+			s->target->arg_count = like ? 1 : 0;
+		} else {
+			s->target->named = parse_type_name(p);
+		}
 	}
 	if (parse_take(p, TOKEN_ASSIGN))
 		s->value = parse_expr(p);

@@ -2,6 +2,8 @@
  * kept apart from an expression in parentheses. */
 #include "script/parse.h"
 
+#include <errno.h>
+
 #include "base/array.h"
 
 /* What may follow the ")" of a cast. */
@@ -49,9 +51,55 @@ static bool at_unknown_type(const struct parser *p)
 	       (has_suffix || !parse_known_name(p->tree, p->token.text));
 }
 
+/* Where a type or an expression is expected: is it a type? */
+static bool names_type(const struct parser *p)
+{
+	return at_type(p) ||
+	       (parse_is(p, TOKEN_WORD) && !parse_known_name(p->tree, p->token.text) &&
+		!parse_macro_arg(p, p->token.text));
+}
+
+bool parse_at_typeof(const struct parser *p)
+{
+	return parse_is_word(p, "typeof");
+}
+
+/* typeof = "typeof" "(" ( type | expr ) ")"; one of the two is the result */
+struct expr *parse_typeof(struct parser *p, const struct ctype **named)
+{
+	struct expr *like = NULL;
+
+	parse_advance(p);
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	if (parse_at_typeof(p))
+		like = parse_typeof(p, named);
+	else if (names_type(p))
+		*named = parse_type_name(p);
+	else
+		like = parse_expr(p);
+	parse_expect(p, TOKEN_RPAREN, "')'");
+	return like;
+}
+
+/* "(" typeof ")" unary */
+static struct expr *parse_cast_like(struct parser *p)
+{
+	struct mark start = p->token.mark;
+	const struct ctype *named = NULL;
+	struct expr *args[2], *e;
+
+	parse_advance(p);
+	args[1] = parse_typeof(p, &named);
+	parse_expect(p, TOKEN_RPAREN, "')' after the type");
+	args[0] = parse_unary(p);
+	e = expr_new(p, EXPR_CAST, parse_join(start, args[0]->mark), args, named ? 1 : 2);
+	e->named = named;
+	return e;
+}
+
 /* "(" type ")", if this is a cast; then it is taken. "(pid)" is none. Two copies of the parser look
  * ahead without messages, of which neither leaves a macro or enters one. */
-const struct ctype *parse_cast_type(struct parser *p)
+static const struct ctype *parse_cast_type(struct parser *p)
 {
 	const struct ctype *type;
 	struct parser look;
@@ -70,7 +118,28 @@ const struct ctype *parse_cast_type(struct parser *p)
 	return type;
 }
 
-/* operand = "(" ( type | expr ); the ")" is still to come */
+/* cast = "(" ( type | typeof ) ")" unary; NULL: there is none here */
+struct expr *parse_cast(struct parser *p)
+{
+	struct mark start = p->token.mark;
+	struct parser look = *p;
+	const struct ctype *type;
+	struct expr *of, *e;
+
+	look.d = look.lexer.d = NULL;
+	if (parse_take(&look, TOKEN_LPAREN) && look.expansion_count == p->expansion_count &&
+	    parse_at_typeof(&look))
+		return parse_cast_like(p);
+	type = parse_cast_type(p);
+	if (!type)
+		return NULL;
+	of = parse_unary(p);
+	e = expr_new(p, EXPR_CAST, parse_join(start, of->mark), &of, 1);
+	e->named = type;
+	return e;
+}
+
+/* operand = "(" ( type | typeof | expr ); the ")" is still to come */
 static struct expr *parse_typed(struct parser *p, enum expr_kind kind)
 {
 	struct mark start = p->token.mark;
@@ -79,7 +148,9 @@ static struct expr *parse_typed(struct parser *p, enum expr_kind kind)
 
 	parse_advance(p);
 	parse_expect(p, TOKEN_LPAREN, "'('");
-	if (at_type(p) || (parse_is(p, TOKEN_WORD) && !parse_known_name(p->tree, p->token.text)))
+	if (parse_at_typeof(p))
+		args[0] = parse_typeof(p, &named);
+	else if (names_type(p))
 		named = parse_type_name(p);
 	else
 		args[0] = parse_expr(p);
@@ -97,10 +168,9 @@ struct expr *parse_sizeof(struct parser *p)
 	return e;
 }
 
-/* offsetof = "offsetof" operand "," word { "." word } ")" */
-struct expr *parse_offsetof(struct parser *p)
+/* members = "," word { "." word } ")", of what offsetof() looks into */
+static void parse_members(struct parser *p, struct expr *e)
 {
-	struct expr *e = parse_typed(p, EXPR_OFFSETOF);
 	struct buf path = BUF_INIT;
 
 	parse_expect(p, TOKEN_COMMA, "','");
@@ -114,5 +184,59 @@ struct expr *parse_offsetof(struct parser *p)
 	if (!p->err)
 		e->text = arena_str(p->arena, buf_as_str(&path));
 	buf_free(&path);
+}
+
+/* offsetof = "offsetof" operand members */
+struct expr *parse_offsetof(struct parser *p)
+{
+	struct expr *e = parse_typed(p, EXPR_OFFSETOF);
+
+	parse_members(p, e);
 	return e;
+}
+
+static const struct ctype *pointer_to(struct parser *p, const struct ctype *to)
+{
+	struct ctype *t = arena_new(p->arena, struct ctype);
+
+	if (!t) {
+		parse_fail(p, -ENOMEM);
+		return to;
+	}
+	*t = (struct ctype){.kind = CTYPE_POINTER, .to = to};
+	return t;
+}
+
+static struct expr *cast_to(struct parser *p, const struct ctype *to, struct expr *of)
+{
+	struct expr *e = expr_new(p, EXPR_CAST, of->mark, &of, 1);
+
+	e->named = pointer_to(p, to);
+	return e;
+}
+
+/* container = "container_of" "(" expr "," type members; the same as (type *)((int8 *)expr -
+ * offsetof(type, members)) */
+struct expr *parse_container(struct parser *p)
+{
+	static const struct ctype byte = {
+		.kind = CTYPE_INTEGER, .name = STR("int8"), .size = 1, .is_signed = true};
+	struct mark start = p->token.mark;
+	const struct ctype *named = NULL;
+	struct expr *args[2], *e;
+
+	parse_advance(p);
+	parse_expect(p, TOKEN_LPAREN, "'('");
+	args[0] = cast_to(p, &byte, parse_expr(p));
+	parse_expect(p, TOKEN_COMMA, "','");
+	if (!parse_is(p, TOKEN_WORD))
+		parse_unexpected(p, "a type");
+	named = parse_type_name(p);
+	args[1] = expr_new(p, EXPR_OFFSETOF, start, NULL, 0);
+	args[1]->named = named;
+	parse_members(p, args[1]);
+	args[1]->mark = parse_join(start, args[1]->mark);
+	e = expr_new(p, EXPR_BINARY, args[1]->mark, args, 2);
+	e->op = OPERATOR_SUB;
+	return cast_to(p, named, e);
 }

@@ -41,7 +41,10 @@ static void print_head(const struct expr *e, struct buf *out)
 	case EXPR_TERNARY: buf_text(out, "ternary"); break;
 	case EXPR_CAST:
 		buf_text(out, "cast ");
-		ctype_print(out, e->named, STR(""));
+		if (e->named)
+			ctype_print(out, e->named, STR(""));
+		else
+			buf_text(out, "typeof");
 		break;
 	case EXPR_TUPLE: buf_text(out, "tuple"); break;
 	case EXPR_ELEMENT: buf_printf(out, "element %llu", (unsigned long long)e->number); break;
