@@ -21,12 +21,19 @@ struct look {
 	unsigned stacks;
 };
 
+static const char *state_of(const struct look *l, const struct lang_runtime *r)
+{
+	if (r->kind == LANG_JVM && lang_jvm_flag(r, &l->memory, "PreserveFramePointer"))
+		return "ustack names its code by /tmp/perf-PID.map: run jcmd PID Compiler.perfmap";
+	return r->problem ? r->problem : "its stacks can be read";
+}
+
 static void print_runtime(struct look *l, const struct lang_runtime *r)
 {
 	lang_print(r, &l->out);
 	buf_text(&l->out, "  ");
 	buf_escaped(&l->out, r->path);
-	buf_printf(&l->out, "\n  %s\n", r->problem ? r->problem : "its stacks can be read");
+	buf_printf(&l->out, "\n  %s\n", state_of(l, r));
 }
 
 static void print_frame(struct look *l, const struct lang_runtime *r, struct lang_frame frame)

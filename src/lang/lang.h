@@ -97,7 +97,7 @@ struct lang_runtime {
 	const struct lang_layout *layout; /* NULL: stacks cannot be read, `problem` says why */
 	const char *problem;
 	uint64_t root, tls_offset;
-	uint64_t code_type; /* Python: of code objects; 0: not known */
+	uint64_t code_type; /* Python: of code objects; JVM: its table of types; 0: not known */
 	struct buf text;
 	/* Of a file that is in no process: addresses are link-time. */
 	uint64_t device, inode, code;
@@ -164,6 +164,13 @@ enum lang_note lang_walk(const struct lang_runtime *r, const struct lang_memory 
 int lang_name(const struct lang_runtime *r, const struct lang_memory *m, struct lang_frame frame,
 	      struct lang_name *out);
 const struct lang_shape_row *lang_shape_of(const struct lang_runtime *r);
+
+/* A flag of the JVM that is on or off, such as "PreserveFramePointer". What cannot be read is off.
+ */
+bool lang_jvm_flag(const struct lang_runtime *r, const struct lang_memory *m, const char *name);
+/* Does code that a process makes at run time keep frame pointers? Only a JVM is known to make it
+ * without, unless -XX:+PreserveFramePointer. `maps`, `images`: as for lang_recognise(). */
+bool lang_keeps_frames(pid_t pid, struct str maps, struct lang_images *images);
 
 /* Memory of a live process, by process_vm_readv(2). */
 struct lang_memory lang_memory_of(const pid_t *pid);

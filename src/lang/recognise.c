@@ -41,6 +41,7 @@ enum wanted {
 	PERL_MAJOR,
 	PERL_MINOR,
 	JVM_STRUCTS,
+	JVM_TYPES,
 	V8_FRAME,
 	WANTED,
 };
@@ -64,6 +65,7 @@ static const struct {
 	[PERL_MAJOR]       = {"PL_version",           LANG_PERL},
 	[PERL_MINOR]       = {"PL_subversion",        LANG_PERL},
 	[JVM_STRUCTS]      = {"gHotSpotVMStructs",    LANG_JVM},
+	[JVM_TYPES]        = {"gHotSpotVMTypes",      LANG_JVM},
 	[V8_FRAME]         = {"v8dbg_frametype_EntryFrame", LANG_NODE},
 };
 /* clang-format on */
@@ -293,8 +295,10 @@ static bool look_jvm(struct look *l)
 {
 	if (!l->has[JVM_STRUCTS])
 		return false;
-	l->out->problem = "ustack names its code by /tmp/perf-PID.map: start it with "
-			  "-XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap";
+	l->out->root = l->at[JVM_STRUCTS];
+	l->out->code_type = l->has[JVM_TYPES] ? l->at[JVM_TYPES] : 0;
+	l->out->problem = "ustack ends at its code, which keeps no frame pointers: start it with "
+			  "-XX:+PreserveFramePointer, and for names run jcmd PID Compiler.perfmap";
 	return true;
 }
 

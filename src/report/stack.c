@@ -173,6 +173,8 @@ static const char *end_text(const struct walk *w)
 		[UNWIND_NOT_RULE]   = "no usable unwind rule in ",
 		[UNWIND_UNREADABLE] = "the stack cannot be read any further",
 		[UNWIND_NOT_CODE]   = "the return address is in no code that is known",
+		[UNWIND_NO_FRAMES]  = "code made at run time keeps no frame pointers; of a JVM it does with "
+				      "-XX:+PreserveFramePointer",
 		[UNWIND_NO_PROCESS] = "the mappings of the process were not known yet",
 	};
 	/* clang-format on */

@@ -9,6 +9,7 @@
 #include "base/public.h"
 #include "engine/native/agent.h"
 #include "engine/engine.h"
+#include "lang/lang.h"
 #include "nopal/trace.h"
 #include "report/report.h"
 #include "symbols/symbols.h"
@@ -77,6 +78,7 @@ struct stack_watch {
 	bool names_of_all; /* a clause runs in any process: it may ask for the name of an address */
 	pid_t *stale; /* processes that have mapped something since their maps were read; owned */
 	size_t stale_count, stale_cap;
+	struct lang_images jvms; /* files of JVMs that were looked at */
 };
 
 /* ---- extend.c: A small set of process ids, and images that come while the run goes on. */

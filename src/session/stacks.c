@@ -67,6 +67,7 @@ struct reading {
 	struct nopal_trace *t;
 	struct unwind_code *code;
 	size_t count, cap;
+	bool has_jvm;
 };
 
 /* The image of the kernel's own that every process of this word size has. */
@@ -116,6 +117,7 @@ static int take_code(void *arg, const struct mapped_file *file)
 	uint32_t number = file->inode || is_vdso ? symbols_file(r->t->symbols, file) : 0;
 	int err = 0;
 
+	r->has_jvm |= str_starts(str_after_last(file->path, '/'), STR("libjvm"));
 	if (number && !unwind_tables_has(r->t->unwind, number))
 		err = read_file(r->t, file, number);
 	if (!err)
@@ -204,7 +206,10 @@ void session_see_stacks(struct nopal_trace *t, pid_t pid)
 		if (!unwind_tables_knows(t->unwind, pid))
 			symbols_see_maps(t->symbols, pid, buf_as_str(&text));
 		if (!maps_parse(buf_as_str(&text), pid, take_code, &r))
-			unwind_tables_process(t->unwind, pid, r.code, r.count);
+			unwind_tables_process(t->unwind, pid, r.code, r.count,
+					      r.has_jvm &&
+						      !lang_keeps_frames(pid, buf_as_str(&text),
+									 &t->stacks.jvms));
 	}
 	free(r.code);
 	buf_free(&text);
@@ -271,6 +276,7 @@ bool session_saw_names(const struct nopal_trace *t)
 void session_close_stacks(struct nopal_trace *t)
 {
 	unwind_tables_free(t->unwind);
+	lang_images_free(&t->stacks.jvms);
 	free(t->stacks.inodes);
 	free(t->stacks.stale);
 }

@@ -3,8 +3,8 @@
  *JavaScript goes through them. The file says where they are by two functions that return a
  *constant:
  *
- *	v8::internal::DefaultEmbeddedBlobCode()		mov eax, 0x18c4000; ret
- *	v8::internal::DefaultEmbeddedBlobCodeSize()	mov eax, [rip + 0x1ce1156]; ret */
+ *	v8::internal::DefaultEmbeddedBlobCode		mov eax, 0x18c4000; ret
+ *	v8::internal::DefaultEmbeddedBlobCodeSize	mov eax, [rip + 0x1ce1156]; ret */
 #include "unwind/inside.h"
 
 #include <elf.h>

@@ -26,6 +26,7 @@ struct shared_run {
 	uint32_t first, count, cap;
 	uint32_t processes; /* that have it */
 	uint64_t freed_at;  /* when the last one left it, ns */
+	bool unframed;
 };
 
 struct known_process {
@@ -210,14 +211,14 @@ static bool address_at(const struct file_table *f, const struct unwind_code *c, 
 }
 
 static struct unwind_mapping make_mapping(const struct unwind_tables *u,
-					  const struct unwind_code *c)
+					  const struct unwind_code *c, bool unframed)
 {
 	const struct file_table *f = c->file < u->file_count ? &u->files[c->file] : NULL;
 	struct unwind_mapping m = {.start = c->start, .end = c->end, .first = UNWIND_FILE_CLOSED};
 	uint64_t address;
 
 	if (!c->file || (f && f->tried && f->first == UNWIND_NO_FILE)) {
-		m.first = UNWIND_NO_FILE;
+		m.first = unframed ? UNWIND_CODE_UNFRAMED : UNWIND_NO_FILE;
 		return m;
 	}
 	m.frame = (UNWIND_FRAME_FILE | (uint64_t)c->file << UNWIND_FRAME_SHIFT) + c->offset -
@@ -242,12 +243,12 @@ static int compare_code(const void *a, const void *b)
 }
 
 static uint32_t find_equal(const struct unwind_tables *u, const struct unwind_mapping *m,
-			   size_t count)
+			   size_t count, bool unframed)
 {
 	for (uint32_t i = 0; i < u->run_count; i++) {
 		const struct shared_run *r = &u->runs[i];
 
-		if (r->count == count &&
+		if (r->count == count && r->unframed == unframed &&
 		    (r->processes || clock_now() - r->freed_at < UNWIND_REST_NS) &&
 		    !memcmp(u->memory.mappings + r->first, m, count * sizeof(*m)))
 			return i;
@@ -298,8 +299,15 @@ bool unwind_tables_knows(const struct unwind_tables *u, pid_t pid)
 
 static struct unwind_run run_of(const struct unwind_tables *u, uint32_t run)
 {
-	return run == NO_RUN ? (struct unwind_run){0, 0}
-			     : (struct unwind_run){u->runs[run].first, u->runs[run].count};
+	struct unwind_run r = {0, 0};
+
+	if (run != NO_RUN) {
+		r.first = u->runs[run].first;
+		r.count = u->runs[run].count;
+		if (u->runs[run].unframed && r.count)
+			r.count |= UNWIND_RUN_UNFRAMED;
+	}
+	return r;
 }
 
 static void leave_run(struct unwind_tables *u, uint32_t run)
@@ -331,9 +339,9 @@ static int set_run(struct unwind_tables *u, pid_t pid, uint32_t run)
 }
 
 static int take_mappings(struct unwind_tables *u, pid_t pid, const struct unwind_mapping *m,
-			 size_t count)
+			 size_t count, bool unframed)
 {
-	uint32_t run = find_equal(u, m, count);
+	uint32_t run = find_equal(u, m, count, unframed);
 	int err = 0;
 
 	if (run == NO_RUN) {
@@ -341,13 +349,14 @@ static int take_mappings(struct unwind_tables *u, pid_t pid, const struct unwind
 		if (!err) {
 			memcpy(u->memory.mappings + u->runs[run].first, m, count * sizeof(*m));
 			u->runs[run].count = (uint32_t)count;
+			u->runs[run].unframed = unframed;
 		}
 	}
 	return set_run(u, pid, err ? NO_RUN : run) ?: err;
 }
 
 int unwind_tables_process(struct unwind_tables *u, pid_t pid, struct unwind_code *code,
-			  size_t count)
+			  size_t count, bool unframed)
 {
 	struct unwind_mapping *m;
 	int err;
@@ -361,8 +370,8 @@ int unwind_tables_process(struct unwind_tables *u, pid_t pid, struct unwind_code
 		return -ENOMEM;
 	qsort(code, count, sizeof(*code), compare_code);
 	for (size_t i = 0; i < count; i++)
-		m[i] = make_mapping(u, &code[i]);
-	err = take_mappings(u, pid, m, count);
+		m[i] = make_mapping(u, &code[i], unframed);
+	err = take_mappings(u, pid, m, count, unframed);
 	free(m);
 	return err;
 }

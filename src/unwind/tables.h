@@ -38,6 +38,7 @@ enum {
 	UNWIND_FILE_NO_ROOM,
 	UNWIND_FILE_CLOSED,	     /* it cannot be opened or read */
 	UNWIND_FILE_LATER,	     /* it is not known yet */
+	UNWIND_CODE_UNFRAMED,	     /* code made at run time that keeps no frame pointers */
 	UNWIND_NO_FILE = 0xffffffff, /* code made at run time: by frame pointers */
 };
 
@@ -56,6 +57,8 @@ enum {
 struct unwind_run {
 	uint32_t first, count;
 };
+
+#define UNWIND_RUN_UNFRAMED (1u << 31) /* of `count`: the process makes such code */
 
 /* A file as the kernel knows it, and what is kept of it: for mappings that are in no run yet. */
 struct unwind_file_key {
@@ -108,9 +111,10 @@ struct unwind_code {
 	uint32_t file;
 };
 
-/* All the code of a process, in any order. -ENOMEM; -E2BIG: no room, it has no run now. */
+/* All the code of a process, in any order; `unframed`: what it makes at run time keeps no frame
+ * pointers. -ENOMEM; -E2BIG: no room, it has no run now. */
 int unwind_tables_process(struct unwind_tables *u, pid_t pid, struct unwind_code *code,
-			  size_t count);
+			  size_t count, bool unframed);
 /* A child has its parent's mappings, if these are known. */
 void unwind_tables_fork(struct unwind_tables *u, pid_t parent, pid_t child);
 void unwind_tables_end(struct unwind_tables *u, pid_t pid); /* it has ended */

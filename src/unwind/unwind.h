@@ -114,6 +114,7 @@ enum unwind_end {
 	UNWIND_NOT_RULE,   /* the file says something that rules cannot say */
 	UNWIND_UNREADABLE, /* the memory of the stack cannot be read, or makes no sense */
 	UNWIND_NOT_CODE,   /* the return address is in no code that is known of */
+	UNWIND_NO_FRAMES,  /* the last frame is of code made at run time without frame pointers */
 	UNWIND_NO_PROCESS, /* the mappings of the process are not known */
 	UNWIND_ENDS_COUNT_,
 };

@@ -139,3 +139,20 @@ same_as_gdb() {
 	cmp want got || { diff want got | head -4; false; }
 	! grep -q '(cut' printed
 }
+
+# Every frame of Java is one of code made at run time, and so are the function that asks and the way into Java.
+@test "jvm: with frame pointers each frame of Java is there, without them the stack ends with that reason" {
+	need_program javac
+	local jvm chains="-XX:-Inline -XX:-UseOnStackReplacement -cp . Exact want $((times * 20))"
+	jvm=$(readlink -f "$(dirname "$(readlink -f "$(command -v java)")")/../lib/server/libjvm.so")
+	[ -e "$jvm" ] || skip "needs the HotSpot JVM"
+	javac -d . "$ROOT/tests/programs/lang/Exact.java"
+	timeout 300 "$NOPAL" -q -e "uprobe:$jvm:JVM_HoldsLock { print(ustack(raw)); }" \
+		-c "java -XX:+PreserveFramePointer $chains" >printed
+	awk '/^ *$/ { if (n) print n - 2; n = 0; next } /^ *[0-9a-f]+$/ { n++ } END { if (n) print n - 2 }' printed >got
+	[ "$(wc -l <want)" = $((times * 40)) ]
+	cmp want got || { diff want got | head -4; false; }
+	timeout 300 "$NOPAL" -q -e "uprobe:$jvm:JVM_HoldsLock { @[ustack(raw)] = count(); }" -c "java $chains" >got
+	grep -q '(cut: code made at run time keeps no frame pointers; of a JVM it does with -XX:+PreserveFramePointer)$' got
+	[ "$(grep -c '^@\[' got)" = "$(grep -c '(cut: code made' got)" ]
+}

@@ -74,14 +74,19 @@ static void add_file(struct unwind_tables *u, uint32_t number)
 }
 
 /* A process that maps a file's code at an address, and something without a file before it. */
-static int see(struct unwind_tables *u, pid_t pid, uint32_t file, uint64_t at)
+static int see_made(struct unwind_tables *u, pid_t pid, uint32_t file, uint64_t at, bool unframed)
 {
 	struct unwind_code code[] = {
 		{at, at + PART_SIZE, CODE_OFFSET, file},
 		{at - 0x10000, at - 0xf000, 0, 0},
 	};
 
-	return unwind_tables_process(u, pid, code, 2);
+	return unwind_tables_process(u, pid, code, 2, unframed);
+}
+
+static int see(struct unwind_tables *u, pid_t pid, uint32_t file, uint64_t at)
+{
+	return see_made(u, pid, file, at, false);
 }
 
 static const struct unwind_mapping *mapping(const struct kernel *k, pid_t pid, unsigned i)
@@ -135,6 +140,31 @@ static void files_are_kept_once_and_runs_are_shared(void **state)
 	assert_int_equal(k->runs[4].count, 0);
 	assert_false(unwind_tables_knows(u, 4));
 	assert_true(unwind_tables_knows(u, 5));
+	unwind_tables_free(u);
+	free(k);
+}
+
+/* The kernel looks up what such a process maps later by its run. */
+static void code_without_frame_pointers_is_marked(void **state)
+{
+	struct kernel *k = new_kernel();
+	struct unwind_tables *u;
+
+	(void)state;
+	assert_int_equal(unwind_tables_new(&u), 0);
+	add_file(u, 3);
+	assert_int_equal(see(u, 1, 3, 0x7f0000010000), 0);
+	assert_int_equal(see_made(u, 2, 3, 0x7f0000010000, true), 0);
+	assert_int_equal(move(u, k), 0);
+	assert_int_equal(k->runs[1].count, 2);
+	assert_int_equal(k->runs[2].count, 2 | UNWIND_RUN_UNFRAMED);
+	assert_int_equal(mapping(k, 1, 0)->first, UNWIND_NO_FILE);
+	assert_int_equal(mapping(k, 2, 0)->first, UNWIND_CODE_UNFRAMED);
+	assert_int_equal(mapping(k, 2, 1)->count, 6);
+	/* Its flag was read in the meantime. */
+	assert_int_equal(see(u, 2, 3, 0x7f0000010000), 0);
+	assert_int_equal(k->runs[2].count, 2);
+	assert_int_equal(k->runs[2].first, k->runs[1].first);
 	unwind_tables_free(u);
 	free(k);
 }
@@ -211,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_are_kept_once_and_runs_are_shared),
+		cmocka_unit_test(code_without_frame_pointers_is_marked),
 		cmocka_unit_test(what_finds_no_room_is_left_out),
 		cmocka_unit_test(too_little_memory_is_refused),
 		cmocka_unit_test(files_without_rows_say_why),

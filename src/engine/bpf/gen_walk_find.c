@@ -68,6 +68,7 @@ static void search_run(struct walk *w, int no)
 
 	code_load(c, 4, R1, SCRATCH, w->at + WALK_RUN);
 	code_load(c, 4, R2, SCRATCH, w->at + WALK_RUN + 4);
+	code_alu_imm(c, BPF_AND, R2, (int32_t)~UNWIND_RUN_UNFRAMED);
 	code_jump_imm(c, BPF_JEQ, R2, 0, no);
 	code_map_value(c, R4, m->mappings_fd, 0);
 	search(c, MAPPING_ROUNDS, sizeof(struct unwind_mapping), 8, mask);
@@ -85,7 +86,8 @@ static void ask_kernel(struct walk *w, int found)
 {
 	const struct gen_walk_maps *m = &w->g->world->walk;
 	struct code *c = w->g->code;
-	int known = code_label(c), body = code_label(c), of_file = code_label(c);
+	int known = code_label(c), body = code_label(c), of_file = code_label(c),
+	    is_file = code_label(c);
 
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
 	if (!m->finds_mappings) {
@@ -105,8 +107,14 @@ static void ask_kernel(struct walk *w, int found)
 	walk_load(w, R1, MAPPING(end));
 	code_jump_imm(c, BPF_JEQ, R1, 0, w->ends[UNWIND_NOT_CODE]);
 	walk_load(w, R1, WALK_KEY);
+	code_jump_imm(c, BPF_JNE, R1, 0, is_file);
 	code_const(c, R2, UNWIND_NO_FILE);
-	code_jump_imm(c, BPF_JEQ, R1, 0, of_file);
+	code_load(c, 4, R3, SCRATCH, w->at + WALK_RUN + 4);
+	code_alu_imm(c, BPF_RSH, R3, 31); /* UNWIND_RUN_UNFRAMED */
+	code_jump_imm(c, BPF_JEQ, R3, 0, of_file);
+	code_const(c, R2, UNWIND_CODE_UNFRAMED);
+	code_jump(c, of_file);
+	code_bind(c, is_file);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(m->files_fd),
 		    MEM(in_scratch(w->at + WALK_KEY), 0));
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
@@ -208,6 +216,7 @@ void walk_find_rule(struct walk *w)
 	code_const(c, R0, UNWIND_RULE_CHAIN);
 	code_jump_if(c, BPF_JEQ, R1, R3, found);
 	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_LATER, w->ends[UNWIND_LATER]);
+	code_jump_imm(c, BPF_JEQ, R1, UNWIND_CODE_UNFRAMED, w->ends[UNWIND_NO_FRAMES]);
 	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_NO_ROOM, w->ends[UNWIND_NO_ROOM]);
 	code_jump(c, w->ends[UNWIND_NO_ROWS]);
 	code_bind(c, has_rows);
