@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Stacks of real programs, of Debian's packages as they are (most without frame pointers), are those of gdb, frame by frame
-# and as often. STRESS=1: 10,000 samples of each.
+# and as often. STRESS=1: 10,000 samples of each; scripts/compare-gdb-stacks has more programs.
 load ../helpers
 
 setup() {
