@@ -211,13 +211,50 @@ static void check_tuple_compare(struct check *c, struct expr *e)
 			    operator_text(e->op), check_type_text(c, a), check_type_text(c, b));
 }
 
+/* Strings in quotes are joined by '+', lose their first bytes by '+ n', and have an order. */
+static bool fold_texts(struct check *c, struct expr *e)
+{
+	const struct expr *a = e->args[0], *b = e->args[1];
+	char *text = NULL;
+	size_t skip;
+
+	if (a->kind != EXPR_STRING || (b->kind != EXPR_STRING && !b->is_const))
+		return false;
+	if (b->kind == EXPR_STRING && e->op >= OPERATOR_LT && e->op <= OPERATOR_GE) {
+		e->shape = shape_bool();
+		e->is_const = true;
+		e->value =
+			fold_binary(e->op, true, (uint64_t)(int64_t)str_cmp(a->text, b->text), 0);
+		return true;
+	}
+	if (e->op != OPERATOR_ADD)
+		return false;
+	e->kind = EXPR_STRING;
+	if (b->kind == EXPR_STRING) {
+		text = arena_alloc(&c->s->arena, a->text.len + b->text.len + 1);
+		if (!text) {
+			c->err = -ENOMEM;
+			return true;
+		}
+		memcpy(text, a->text.ptr, a->text.len);
+		memcpy(text + a->text.len, b->text.ptr, b->text.len);
+		e->text = str_of(text, a->text.len + b->text.len);
+	} else {
+		skip = b->value < a->text.len ? b->value : a->text.len;
+		e->text = str_of(a->text.ptr + skip, a->text.len - skip);
+	}
+	e->arg_count = 0;
+	check_expr(c, e);
+	return true;
+}
+
 void check_binary(struct check *c, struct expr *e)
 {
 	char what[40];
 
 	check_expr(c, e->args[0]);
 	check_expr(c, e->args[1]);
-	if (c->err)
+	if (c->err || fold_texts(c, e))
 		return;
 	for (unsigned i = 0; i < 2; i++) {
 		if (expr_is_text(e->args[i]))

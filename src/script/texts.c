@@ -42,12 +42,33 @@ static void check_length(struct check *c, const struct expr *e)
 		  PROGRAM_MAX_TEXT, PROGRAM_MAX_TEXT);
 }
 
-/* str($1), str($1, n): n bytes of the parameter's text at most. */
+/* $1, or $1 + skip; NULL: it is neither. */
+static const struct expr *param_of(const struct expr *e, uint64_t *skip)
+{
+	*skip = 0;
+	if (e->kind == EXPR_BINARY && e->op == OPERATOR_ADD && e->args[1]->kind == EXPR_INT) {
+		*skip = e->args[1]->number;
+		e = e->args[0];
+	}
+	return e->kind == EXPR_PARAM ? e : NULL;
+}
+
+static bool is_param_text(const struct expr *call)
+{
+	uint64_t skip;
+
+	return param_of(call->args[0], &skip);
+}
+
+/* str($1), str($1 + skip), str($1, n): n bytes of the parameter's text at most. */
 static struct str param_text(const struct script_options *o, const struct expr *call)
 {
-	const struct expr *e = call->args[0], *n = call->arg_count > 1 ? call->args[1] : NULL;
+	const struct expr *n = call->arg_count > 1 ? call->args[1] : NULL;
+	uint64_t skip;
+	const struct expr *e = param_of(call->args[0], &skip);
 	struct str text = e->number <= o->param_count ? o->params[e->number - 1] : STR("");
 
+	text = skip < text.len ? str_of(text.ptr + skip, text.len - skip) : STR("");
 	if (n && (int64_t)n->value >= 0 && n->value < text.len)
 		text.len = n->value;
 	return text;
@@ -66,13 +87,14 @@ static void check_param_text(struct check *c, struct expr *e)
 	e->shape = shape_of(type_text(TYPE_STR, text.len));
 }
 
-/* str(p), str(p, n), str("text"), str(args.text, n); str($1) is the parameter's text */
+/* str(p), str(p, n), str("text"), str(args.text, n); str($1) is the parameter's text, and
+ * str($1 + 2) that from its third byte on */
 static void check_str(struct check *c, struct expr *e)
 {
 	struct expr *p = e->args[0];
 	uint64_t bytes;
 
-	if (p->kind == EXPR_PARAM) {
+	if (is_param_text(e)) {
 		check_param_text(c, e);
 		return;
 	}
@@ -116,7 +138,7 @@ static void lower_str(struct lower *l, const struct expr *e, uint16_t out)
 	const struct expr *p = e->args[0];
 	uint16_t address;
 
-	if (p->kind == EXPR_PARAM) {
+	if (is_param_text(e)) {
 		emit_si(l, OP_TEXT, out,
 			lower_intern(l, &l->s->literals, param_text(&l->s->options, e)));
 	} else if (p->shape.type.kind == TYPE_STR && e->arg_count > 1) {
