@@ -20,9 +20,10 @@ struct argdist {
 	struct bcc_run base; /* first: its options */
 	struct counted list[MAX_SPECS];
 	int count;
-	long top;	  /* -T; 0: all */
-	bool cumulative;  /* -c */
-	long string_size; /* -z; 0: any */
+	long top;		    /* -T; 0: all */
+	bool cumulative;	    /* -c */
+	long string_size;	    /* -z; 0: any */
+	struct bcc_headers headers; /* -I */
 };
 
 static const char *take_spec(struct argdist *a, const char *word, bool is_histogram)
@@ -200,6 +201,7 @@ static int run_argdist(const struct command *c, char **argv)
 				   words ? argv[1] : "nothing to count: give -C or -H");
 	sort_specs(&a);
 	script_text_begin(&text);
+	bcc_write_headers(&text, &a.headers);
 	script_put(&text, "config = { print_maps_on_exit = false }\n");
 	for (int n = 0; n < a.count && !code; n++)
 		code = write_spec(&text, c, &a, &a.list[n], (char)('a' + n));
@@ -227,7 +229,7 @@ static const struct option options[] = {
 	{"-c", "--cumulative",  NULL,    take_flag,      AT(cumulative),           "do not start again from 0 after each TIME"},
 	{"-z", "--string-size", "BYTES", take_count,     AT(string_size),          "cut texts after BYTES (default: 1024, or NOPAL_MAX_STRLEN)"},
 	{"-t", NULL,            "TID",   take_text,      BCC_AT(scope.tid),        "use only events of this thread"},
-	{"-I", "--include",     "FILE",  bcc_refuse_header, 0,                        NULL},
+	{"-I", "--include",     "FILE",  bcc_take_header, AT(headers),             NULL},
 	{"-v", "--verbose",     NULL,    take_flag,      BCC_AT(run.script_first),     "print the script before it runs"},
 	BCC_SCOPE, RUN_SCRIPT, BCC_HELP, {0},
 };

@@ -173,7 +173,7 @@ int bcc_read(const struct command *c, const char *word, const struct bcc_reading
 	else if (!code && *rest)
 		code = usage_error(c, "'%s': expected (CONDITION) or \"FORMAT\" at '%s'", word,
 				   rest);
-	return code;
+	return !code && t.is_wrong ? EXIT_USAGE : code;
 }
 
 /* ---- argdist */
@@ -323,6 +323,8 @@ static int read_parts(struct bcc_text *t, const char *at, struct bcc_argdist *ou
 				   "'%s': $entry() and $latency are for the return of a "
 				   "function: write r:LIBRARY:FUNCTION(...)",
 				   t->word);
+	if (!code && t->is_wrong)
+		return EXIT_USAGE;
 	return !code && t->has_entry ? write_entry(t, out) : code;
 }
 

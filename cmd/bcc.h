@@ -21,6 +21,7 @@ struct bcc_reading {
 	bool is_function; /* "LIB:NAME" is a function, as in bcc, and not PROVIDER:NAME */
 	bool is_trace;	  /* "u:LIB:NAME" alone is one of bcc's words */
 	long text_size;	  /* of what %s shows; 0: any */
+	bool is_binary;	  /* STRCMP() has bytes, as in -B */
 };
 
 /* Is it one? A probe that is followed by a blank, a bracket or a label in the same word, or one of

@@ -18,6 +18,7 @@ static const struct only {
 	{"-C", offsetof(struct bcc_columns, cpu),       "write cpu among the values of the format"},
 	{"-a", offsetof(struct bcc_columns, address),   "-f json has the offsets of frames"},
 	{"-A", offsetof(struct bcc_columns, aggregate), "nopal count counts equal events: -k pid,comm,args.name"},
+	{"-B", offsetof(struct bcc_columns, binary),    "memcmp(arg0, \"\\x61\\x62\", 2) == 0 compares bytes"},
 	/* clang-format on */
 };
 
@@ -41,20 +42,23 @@ const char *bcc_take_option(void *at, const struct option *o, const char *value)
 	return NULL;
 }
 
-const char *bcc_refuse_header(void *at, const struct option *o, const char *value)
+const char *bcc_take_header(void *at, const struct option *o, const char *value)
 {
-	(void)at;
+	struct bcc_headers *h = at;
+
 	(void)o;
-	(void)value;
-	return "nothing: C types come from the program's own debug information";
+	if (!*value || value[strcspn(value, "\"<>\\\n")])
+		return "the name of a header, without quotes";
+	if (h->count == BCC_HEADERS)
+		return "fewer headers: the limit is 16";
+	h->list[h->count++] = value;
+	return NULL;
 }
 
-const char *bcc_refuse_binary(void *at, const struct option *o, const char *value)
+void bcc_write_headers(struct script_text *t, const struct bcc_headers *h)
 {
-	(void)at;
-	(void)o;
-	(void)value;
-	return "nothing: strncmp() compares bytes";
+	for (unsigned i = 0; i < h->count; i++)
+		script_put(t, "#include \"%s\"\n", h->list[i]);
 }
 
 int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most)

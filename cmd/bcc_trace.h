@@ -6,6 +6,14 @@
 #include "run.h"
 #include "spec.h"
 
+#define BCC_HEADERS 16
+
+/* -I: headers of C that the script includes. */
+struct bcc_headers {
+	const char *list[BCC_HEADERS];
+	unsigned count;
+};
+
 /* Options of bcc's trace. */
 struct bcc_columns {
 	bool clock, elapsed, unix_time; /* -T, -t, -u */
@@ -15,6 +23,8 @@ struct bcc_columns {
 	const char *filter;		/* -f TEXT; NULL: none */
 	long text_size;			/* -Z; 0: any */
 	const struct option *only_bcc;	/* an option that only bcc's words have; NULL: none */
+	bool binary;			/* -B */
+	struct bcc_headers headers;	/* -I */
 };
 
 /* Rows for a struct bcc_columns at `at` of the command's struct. */
@@ -25,10 +35,12 @@ struct bcc_columns {
 	{"-a", "--address",        NULL,    bcc_take_option,   at, NULL}, \
 	{"-A", "--aggregate",      NULL,    bcc_take_option,   at, NULL}, \
 	{"-Z", "--string-size",    "BYTES", bcc_take_option,   at, NULL}, \
-	{"-I", "--include",        "FILE",  bcc_refuse_header, 0,  NULL}, \
-	{"-B", "--bin_cmp",        "",      bcc_refuse_binary, 0,  NULL}
+	{"-B", "--bin_cmp",        NULL,    bcc_take_option,   at, NULL}, \
+	{"-I", "--include",        "FILE",  bcc_take_header,   at + offsetof(struct bcc_columns, headers), NULL}
 /* clang-format on */
-take_fn bcc_take_option, bcc_refuse_header, bcc_refuse_binary;
+take_fn bcc_take_option, bcc_take_header;
+/* As lines of a script; they come first. */
+void bcc_write_headers(struct script_text *t, const struct bcc_headers *h);
 /* What words of other forms cannot have, and what -A needs: `most` is that of -M. 0, or an exit
  * code after a message. */
 int bcc_trace_check(const struct command *c, const struct bcc_columns *b, bool is_bcc, long most);

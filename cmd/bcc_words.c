@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define BYTES_MOST   64 /* of STRCMP() with -B */
 
 static const char *closing_quote(const char *at)
 {
@@ -180,6 +181,65 @@ static void put_name(const struct bcc_text *t, const char *at, size_t len, FILE 
 
 static void put_expression(struct bcc_text *t, const char *at, const char *end, FILE *out);
 
+/* 0x61, -1 or 'a' at `at`: what follows it; NULL: it is none. */
+static const char *read_byte(const char *at, unsigned char *byte)
+{
+	char *end;
+	long value;
+
+	if (*at == '\'' && at[1] && at[1] != '\\' && at[2] == '\'') {
+		*byte = (unsigned char)at[1];
+		return at + 3;
+	}
+	value = strtol(at, &end, 0);
+	*byte = (unsigned char)value;
+	return end > at && value >= -128 && value <= 255 ? end : NULL;
+}
+
+/* "{0x61, 10, 'x'}", with its quotes: the number of bytes; 0: it is not that. */
+static size_t read_bytes(const char *at, unsigned char bytes[BYTES_MOST])
+{
+	size_t count = 0;
+
+	if (strncmp(at, "\"{", 2))
+		return 0;
+	for (at += 2; count < BYTES_MOST; at++) {
+		at = read_byte(at + strspn(at, " "), &bytes[count++]);
+		if (!at)
+			return 0;
+		at += strspn(at, " ");
+		if (*at != ',')
+			return strncmp(at, "}\"", 2) ? 0 : count;
+	}
+	return 0;
+}
+
+/* STRCMP("{0x61, 0x62, 0}", name) of -B. As in bcc, the last byte, the 0 of a text, is not
+ * compared.
+ */
+static void put_memcmp(struct bcc_text *t, const char *list, const char *at, const char *end,
+		       FILE *out)
+{
+	unsigned char bytes[BYTES_MOST];
+	size_t count = read_bytes(list, bytes);
+
+	if (count < 2) {
+		if (!t->is_wrong)
+			usage_error(t->command,
+				    "'%s': with -B, STRCMP() needs up to %d bytes in braces, such "
+				    "as \"{0x61, 0x62, 0}\", of which the last is not compared",
+				    t->word, BYTES_MOST);
+		t->is_wrong = true;
+		return;
+	}
+	fputs("(memcmp(", out);
+	put_expression(t, at, end, out);
+	fputs(", \"", out);
+	for (size_t i = 0; i + 1 < count; i++)
+		fprintf(out, "\\x%02x", bytes[i]);
+	fprintf(out, "\", %zu) == 0)", count - 1);
+}
+
 /* STRCMP("x", name): a comparison of texts. */
 static size_t put_strcmp(struct bcc_text *t, const char *at, FILE *out)
 {
@@ -190,6 +250,10 @@ static size_t put_strcmp(struct bcc_text *t, const char *at, FILE *out)
 	comma = bcc_value_end(at + 7, close - 1);
 	if (comma == close - 1)
 		return 0;
+	if (t->how->is_binary) {
+		put_memcmp(t, at + 7, comma + 1 + strspn(comma + 1, " "), close - 1, out);
+		return (size_t)(close - at);
+	}
 	fputs("(str(", out);
 	put_expression(t, comma + 1 + strspn(comma + 1, " "), close - 1, out);
 	fputs(") == ", out);
@@ -266,6 +330,10 @@ char *bcc_expression(struct bcc_text *t, const char *at, const char *end)
 	if (out) {
 		put_expression(t, at, end, out);
 		fclose(out);
+	}
+	if (t->is_wrong) {
+		free(text);
+		return NULL;
 	}
 	return text;
 }

@@ -26,6 +26,7 @@ struct bcc_text {
 	char map;	/* of argdist: a letter for the maps that keep what a start has */
 	bool has_entry; /* an expression has $entry() or $latency */
 	unsigned kept;	/* bits: parameters that $entry() names */
+	bool is_wrong;	/* there was a message */
 };
 
 /* After the quote or bracket that closes the one at `at`; NULL: no bracket does. */

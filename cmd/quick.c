@@ -63,10 +63,11 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 
 	if (kind->needs_expression && count > 1)
 		q->what = words[--count];
-	q->spec_count = spec_read(
-		c, words, count,
-		&(struct bcc_reading){.is_trace = !kind->has_map, .text_size = q->bcc.text_size},
-		&q->specs);
+	q->spec_count = spec_read(c, words, count,
+				  &(struct bcc_reading){.is_trace = !kind->has_map,
+							.text_size = q->bcc.text_size,
+							.is_binary = q->bcc.binary},
+				  &q->specs);
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
 	if (!count)

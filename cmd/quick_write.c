@@ -166,6 +166,7 @@ int quick_write_script(struct script_text *t, const struct command *c, struct qu
 	int code = 0;
 
 	script_text_begin(t);
+	bcc_write_headers(t, &q->bcc.headers);
 	for (int i = 0; i < q->spec_count && !code; i++)
 		code = write_clause(t, c, q, &q->specs[i]);
 	if (kind->has_map)

@@ -88,7 +88,8 @@ static void write_spec(const struct spec *s, const struct bcc_columns *columns)
 
 static void read_specs(char **words, int count, unsigned mode)
 {
-	const struct bcc_reading how = {.is_trace = mode & 1, .text_size = mode & 2 ? 9 : 0};
+	const struct bcc_reading how = {
+		.is_trace = mode & 1, .text_size = mode & 2 ? 9 : 0, .is_binary = mode & 4};
 	const struct bcc_columns columns = {
 		.clock = mode & 4, .user_stack = mode & 8, .filter = "x"};
 	unsigned before = messages;
