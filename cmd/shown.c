@@ -62,7 +62,10 @@ static void add_argument(struct shown *s, const struct nopal_arg *a, unsigned in
 		return;
 	}
 	snprintf(number, sizeof(number), "arg%u", index);
-	add(s, number, "%s", a->is_signed ? "%s=%%ld" : "%s=%%lu");
+	if (a->is_string)
+		add(s, number, "str(%s)", "%s=%%s");
+	else
+		add(s, number, "%s", a->is_signed ? "%s=%%ld" : "%s=%%lu");
 }
 
 /* The first of its sites says what it passes. */

@@ -335,7 +335,7 @@ const struct command command_top = {
 		"every process.\n",
 	.more = "Examples:\n"
 		"  nopal top -p 4711\n"
-		"  nopal top -k comm libc.so.6:libc:*\n"
+		"  nopal top -k comm 'python:*'\n"
 		"  nopal top --latency --by args.query -p 4711 postgresql:query\n"
 		"  nopal top -e 'usdt:./server:shop:* { @[args] = count() }'\n"
 		"  nopal top -i 10 -f json /usr/bin/php8.2\n",

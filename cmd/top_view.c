@@ -296,8 +296,11 @@ static void print_heat(const struct top *top, const struct nopal_look *look, uns
 			first = n < first ? n : first;
 			end = n + 1 > end ? n + 1 : end;
 		}
-	if (end > first + lines)
-		first = end - lines;
+	if (end)
+		fprintf(out, "%8s %.*s\n", top->has_times ? "TIME" : "VALUE", (int)look->width - 10,
+			"a column each interval, the last on the right");
+	if (end > first + lines - 1)
+		first = end - lines + 1;
 	for (unsigned n = end; n-- > first;) {
 		char *label = top->has_times ? nopal_show_duration(UINT64_C(1) << n)
 					     : nopal_show_count(UINT64_C(1) << n);

@@ -268,3 +268,8 @@ struct str know_program(struct str path)
 {
 	return provider_program_note(path);
 }
+
+struct str know_provider(struct str provider)
+{
+	return provider_program_of(provider);
+}

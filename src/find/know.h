@@ -19,5 +19,7 @@ void site_declaration_show(const struct site *site, struct buf *out);
 /* Why a program without probes has none: "Python has probes when it is built with --with-dtrace",
  * by the name of its file; empty: nothing is known. Static, and ends in a NUL. */
 struct str know_program(struct str path);
+/* The same, by the provider of its probes. */
+struct str know_provider(struct str provider);
 
 #endif

@@ -9,6 +9,9 @@
 #define SIMPLE_QUERY                                                            \
 	"fires for statements that are sent as text; prepared statements fire " \
 	"query__execute__start and query__execute__done"
+#define NODE                                                                    \
+	"Node.js has probes only before version 19, built with --with-dtrace; " \
+	"the package nopal-usdt, or usdt, makes probes while it runs"
 
 /* clang-format off */
 static const struct {
@@ -34,29 +37,35 @@ static const struct {
 	{ "perl",        "sub__*",            "fires for subs that are written in Perl, not for those in C" },
 };
 
-/* What has no probes at all in most distributions, by the name of its file. */
+/* What has no probes at all in most distributions: by the name of its file, and by the provider of
+ * the probes that it might have. */
 static const struct {
 	const char *file; /* pattern */
+	const char *provider;
 	const char *note;
 } programs[] = {
-	{ "node",          "Node.js has probes only before version 19, built with --with-dtrace; the package nopal-usdt, or usdt, makes probes while it runs" },
-	{ "nodejs",        "Node.js has probes only before version 19, built with --with-dtrace; the package nopal-usdt, or usdt, makes probes while it runs" },
-	{ "python3*",      "Python has probes when it is built with --with-dtrace" },
-	{ "libpython3*",   "Python has probes when it is built with --with-dtrace" },
-	{ "java",          "the JVM's probes are in its libjvm.so: nopal list -p PID" },
-	{ "libjvm.so",     "a JVM has probes when it is built with --enable-dtrace" },
-	{ "php*",          "PHP has probes when it is built with --enable-dtrace" },
-	{ "libphp*",       "PHP has probes when it is built with --enable-dtrace" },
-	{ "ruby*",         "Ruby has probes when it is built with --enable-dtrace; they may be in its libruby.so" },
-	{ "libruby*",      "Ruby has probes when it is built with --enable-dtrace" },
-	{ "perl*",         "Perl has probes when it is built with -Dusedtrace" },
-	{ "mysqld",        "MySQL has probes only before version 8.0, built with -DENABLE_DTRACE=1" },
-	{ "mariadbd",      "MariaDB has probes when it is built with -DENABLE_DTRACE=1" },
-	{ "postgres",      "PostgreSQL has probes when it is built with --enable-dtrace" },
-	{ "memcached",     "memcached has probes when it is built with --enable-dtrace" },
-	{ "libc.so.6",     "glibc has probes when it is built with --enable-systemtap; functions are uprobe:libc.so.6:malloc" },
-	{ "libtcl*",       "Tcl has probes when it is built with --enable-dtrace" },
-	{ "qemu-system-*", "QEMU has probes when it is built with --enable-trace-backends=dtrace" },
+	{ "node",          "node",       NODE },
+	{ "nodejs",        "",           NODE },
+	{ "libnode*",      "",           NODE },
+	{ "python3*",      "python",     "Python has probes when it is built with --with-dtrace" },
+	{ "libpython3*",   "",           "Python has probes when it is built with --with-dtrace" },
+	{ "java",          "",           "the JVM's probes are in its libjvm.so: nopal list -p PID" },
+	{ "libjvm.so",     "hotspot",    "a JVM has probes when it is built with --enable-dtrace" },
+	{ "php*",          "php",        "PHP has probes when it is built with --enable-dtrace" },
+	{ "libphp*",       "",           "PHP has probes when it is built with --enable-dtrace" },
+	{ "ruby*",         "ruby",       "Ruby has probes when it is built with --enable-dtrace; they may be in its libruby.so" },
+	{ "libruby*",      "",           "Ruby has probes when it is built with --enable-dtrace" },
+	{ "perl*",         "perl",       "Perl has probes when it is built with -Dusedtrace" },
+	{ "libperl*",      "",           "Perl has probes when it is built with -Dusedtrace" },
+	{ "mysqld",        "",           "MySQL has probes only before version 8.0, built with -DENABLE_DTRACE=1" },
+	{ "mariadbd",      "",           "MariaDB has probes when it is built with -DENABLE_DTRACE=1" },
+	{ "",              "mysql",      "MariaDB, and MySQL before version 8.0, have probes when they are built with -DENABLE_DTRACE=1" },
+	{ "postgres",      "postgresql", "PostgreSQL has probes when it is built with --enable-dtrace" },
+	{ "memcached",     "memcached",  "memcached has probes when it is built with --enable-dtrace" },
+	{ "libc.so.6",     "libc",       "glibc has probes when it is built with --enable-systemtap; functions are uprobe:libc.so.6:malloc" },
+	{ "ld-linux*",     "rtld",       "glibc has probes when it is built with --enable-systemtap" },
+	{ "libtcl*",       "tcl",        "Tcl has probes when it is built with --enable-dtrace" },
+	{ "qemu-system-*", "qemu",       "QEMU has probes when it is built with --enable-trace-backends=dtrace" },
 };
 /* clang-format on */
 
@@ -75,6 +84,14 @@ struct str provider_program_note(struct str path)
 
 	for (size_t i = 0; i < COUNT(programs); i++)
 		if (str_match(str_from(programs[i].file), name))
+			return str_from(programs[i].note);
+	return STR("");
+}
+
+struct str provider_program_of(struct str provider)
+{
+	for (size_t i = 0; i < COUNT(programs) && provider.len; i++)
+		if (str_eq_text(provider, programs[i].provider))
 			return str_from(programs[i].note);
 	return STR("");
 }

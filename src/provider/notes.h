@@ -10,5 +10,7 @@ struct str provider_note(struct str provider, struct str name);
 /* What is known of a program without probes, by the name of its file: "Python has probes when it is
  * built with --with-dtrace"; empty: nothing. Static. */
 struct str provider_program_note(struct str path);
+/* The same of the program that has the probes of this provider. Static. */
+struct str provider_program_of(struct str provider);
 
 #endif

@@ -158,7 +158,11 @@ static void hint_missing(struct search *q)
 		return;
 	}
 	if (probe_may_come_later(q->s, q->spec)) {
-		diag_hint(q->d, "images that are mapped later are searched for it");
+		struct str note =
+			q->spec->type == PROBE_USDT ? know_provider(q->spec->provider) : STR("");
+
+		diag_hint(q->d, "%.*s%simages that are mapped later are searched for it",
+			  STR_FMT(note), note.len ? "; " : "");
 		return;
 	}
 	if (hint_library(q) || hint_program(q))
