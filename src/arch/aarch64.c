@@ -5,23 +5,23 @@ enum { X0, FP = 29, LR = 30, SP = 31, PC = 32, ZR = 33, TPIDR = 34, V0 = 64 };
 
 /* clang-format off */
 
-/* struct user_pt_regs: regs[31], sp, pc, pstate. */
-#define GENERAL(n) {"x" #n, n, 8, 0, ON_AARCH64(8 * n)}, {"w" #n, n, 4, 0, ON_AARCH64(8 * n)},
+/* ORDER: numbers up to PC are those of struct user_pt_regs (engine/bpf/registers.c). */
+#define GENERAL(n) {"x" #n, n, 8, 0, true}, {"w" #n, n, 4, 0, true},
 #define VECTOR(n) \
-	{"v" #n, V0 + n, 16, 0, REG_NOT_SAVED}, {"q" #n, V0 + n, 16, 0, REG_NOT_SAVED}, \
-	{"d" #n, V0 + n,  8, 0, REG_NOT_SAVED}, {"s" #n, V0 + n,  4, 0, REG_NOT_SAVED}, \
-	{"h" #n, V0 + n,  2, 0, REG_NOT_SAVED}, {"b" #n, V0 + n,  1, 0, REG_NOT_SAVED},
+	{"v" #n, V0 + n, 16, 0, false}, {"q" #n, V0 + n, 16, 0, false}, \
+	{"d" #n, V0 + n,  8, 0, false}, {"s" #n, V0 + n,  4, 0, false}, \
+	{"h" #n, V0 + n,  2, 0, false}, {"b" #n, V0 + n,  1, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_31(GENERAL)
-	{"sp",  SP, 8, 0, ON_AARCH64(248)},
-	{"wsp", SP, 4, 0, ON_AARCH64(248)},
-	{"x31", SP, 8, 0, ON_AARCH64(248)},
-	{"fp",  FP, 8, 0, ON_AARCH64(8 * FP)},
-	{"lr",  LR, 8, 0, ON_AARCH64(8 * LR)},
-	{"pc",  PC, 8, 0, ON_AARCH64(256)},
-	{"xzr", ZR, 8, 0, REG_NOT_SAVED},
-	{"wzr", ZR, 4, 0, REG_NOT_SAVED},
+	{"sp",  SP, 8, 0, true},
+	{"wsp", SP, 4, 0, true},
+	{"x31", SP, 8, 0, true},
+	{"fp",  FP, 8, 0, true},
+	{"lr",  LR, 8, 0, true},
+	{"pc",  PC, 8, 0, true},
+	{"xzr", ZR, 8, 0, false},
+	{"wzr", ZR, 4, 0, false},
 	ROWS_32(VECTOR)
 };
 

@@ -6,17 +6,14 @@
 
 #include "base/str.h"
 
-/* Where a register's value is when a kernel uprobe fires; other values are offsets. */
-#define REG_NOT_SAVED (-1) /* not in the kernel's user registers: xmm0, v0, f3 */
-#define REG_FOREIGN   (-2) /* a general register of a CPU that this host is not */
-#define REG_NONE      0xff /* no register, where an id is wanted */
+#define REG_NONE 0xff /* no register, where an id is wanted */
 
 struct arch_reg {
 	const char *name; /* as operands write it, without %: "eax", "x0", "sp" */
 	uint8_t id;	  /* the same for all names of one register: al, ax, eax, rax */
 	uint8_t size;	  /* bytes the name stands for: 1, 2, 4, 8, 16 */
 	uint8_t shift;	  /* bits to shift right before use: 8 for %ah */
-	int16_t saved_at; /* byte offset in the host's struct pt_regs; < 0: one of the above */
+	bool is_general; /* addresses are computed with it: not xmm0, f3, or one that is always 0 */
 };
 
 struct operand;

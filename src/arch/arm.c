@@ -1,16 +1,15 @@
-/* arm: r5, [r4, #84], [r3, r6, lsl #2], #42; clang prints a symbol's address bare. An aarch64 host
- * keeps a 32-bit program's r0 to r14 in the first 15 of its 64-bit registers. */
+/* arm: r5, [r4, #84], [r3, r6, lsl #2], #42; clang prints a symbol's address bare. */
 #include "arch/cpu.h"
 
 enum { R0, SP = 13, LR = 14, PC = 15, TPIDR = 16, V0 = 32 };
 
 /* clang-format off */
-#define NAMED(name, n) {name, n, 4, 0, n == PC ? ON_AARCH64(256) : ON_AARCH64(8 * n)},
+#define NAMED(name, n) {name, n, 4, 0, true},
 #define GENERAL(n)     NAMED("r" #n, n)
 /* Register classes of the floating-point unit overlap: q1 is d2 and d3 is s4 to s7. */
-#define SINGLE(n)      {"s" #n, V0 + n / 2,  4, 0, REG_NOT_SAVED},
-#define DOUBLED(n)     {"d" #n, V0 + n,      8, 0, REG_NOT_SAVED},
-#define QUAD(n)        {"q" #n, V0 + n * 2, 16, 0, REG_NOT_SAVED},
+#define SINGLE(n)      {"s" #n, V0 + n / 2,  4, 0, false},
+#define DOUBLED(n)     {"d" #n, V0 + n,      8, 0, false},
+#define QUAD(n)        {"q" #n, V0 + n * 2, 16, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_16(GENERAL)

@@ -1,10 +1,6 @@
-/* What the file of a CPU is made of: the rows of its tables, and where this host's kernel keeps a
- * register. A CPU is one file, NAME.c, which defines arch_NAME, and one row of CPUS. Its file says
- * how operands are written by naming one of the syntaxes below, or has a parser of its own.
- *
- * A uprobe sees the registers of the traced program as the host's struct pt_regs. On x86_64 that is
- * the 64-bit one for 32-bit programs too, on aarch64 struct user_pt_regs, on riscv64 struct
- * user_regs_struct: all of them are kernel ABI. On any other host the offsets are not known. */
+/* What the file of a CPU is made of: the rows of its tables. A CPU is one file, NAME.c, which defines
+ * arch_NAME, and one row of CPUS. Its file says how operands are written by naming one of the
+ * syntaxes below, or has a parser of its own. */
 #ifndef NOPAL_ARCH_CPU_H
 #define NOPAL_ARCH_CPU_H
 
@@ -29,26 +25,7 @@
 #define DECLARE_CPU(name) extern const struct arch arch_##name;
 CPUS(DECLARE_CPU)
 
-#ifdef __x86_64__
-#define ON_X86_64(at) (at)
-#else
-#define ON_X86_64(at) REG_FOREIGN
-#endif
-
-#ifdef __aarch64__
-#define ON_AARCH64(at) (at)
-#else
-#define ON_AARCH64(at) REG_FOREIGN
-#endif
-
 /* clang-format off */
-
-/* Offsets in the x86_64 struct pt_regs. */
-enum {
-	PT_R15 =  0, PT_R14 =  8, PT_R13 = 16, PT_R12 =  24, PT_RBP =  32, PT_RBX =  40,
-	PT_R11 = 48, PT_R10 = 56, PT_R9  = 64, PT_R8  =  72, PT_RAX =  80, PT_RCX =  88,
-	PT_RDX = 96, PT_RSI = 104, PT_RDI = 112, PT_RIP = 128, PT_RSP = 152,
-};
 
 /* ROW(0) ROW(1) ... for registers that are numbered; a row ends in its own comma. */
 #define ROWS_0_7(ROW)	ROW(0)  ROW(1)  ROW(2)  ROW(3)  ROW(4)  ROW(5)  ROW(6)  ROW(7)

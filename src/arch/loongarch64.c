@@ -9,12 +9,12 @@
 enum { ZERO, RA, TP, SP, A0, T0 = 12, FP = 22, S0, F0 = 32, PC = 64 };
 
 /* clang-format off */
-#define NAMED(name, n) {name, n, 8, 0, REG_FOREIGN},
+#define NAMED(name, n) {name, n, 8, 0, true},
 #define GENERAL(n)     NAMED("r" #n, n)
 #define A(n)           NAMED("a" #n, A0 + n)
 #define S(n)           NAMED("s" #n, S0 + n)
 #define T(n)           NAMED("t" #n, T0 + n)
-#define FLOAT(n)       {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
+#define FLOAT(n)       {"f" #n, F0 + n, 8, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_32(GENERAL)

@@ -4,10 +4,10 @@
 enum { ZERO, V0 = 2, A0 = 4, GP = 28, SP = 29, FP = 30, RA = 31, F0 = 32, PC = 64, TP = 65 };
 
 /* clang-format off */
-#define NAMED(name, n) {name, n, 8, 0, REG_FOREIGN},
+#define NAMED(name, n) {name, n, 8, 0, true},
 #define GENERAL(n)     NAMED("r" #n, n)
 #define A(n)           NAMED("a" #n, A0 + n)
-#define FLOAT(n)       {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
+#define FLOAT(n)       {"f" #n, F0 + n, 8, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_32(GENERAL)

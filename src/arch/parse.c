@@ -161,8 +161,7 @@ int scan_expr(struct scan *s, struct operand *o, struct expr *out)
 
 bool reg_holds_address(const struct arch *arch, const struct arch_reg *reg)
 {
-	return reg->size == arch->word &&
-	       (reg->saved_at != REG_NOT_SAVED || reg->id == arch->zero_base);
+	return reg->size == arch->word && (reg->is_general || reg->id == arch->zero_base);
 }
 
 int check_address_reg(const struct arch *arch, const struct arch_reg *reg, struct operand *o)

@@ -5,12 +5,12 @@
 enum { R0, R1, TP, R3, F0 = 32, NIP = 64 };
 
 /* clang-format off */
-#define GENERAL(n) {"r" #n, n,      4, 0, REG_FOREIGN},
-#define FLOAT(n)   {"f" #n, F0 + n, 8, 0, REG_NOT_SAVED},
+#define GENERAL(n) {"r" #n, n,      4, 0, true},
+#define FLOAT(n)   {"f" #n, F0 + n, 8, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_32(GENERAL) ROWS_32(FLOAT)
-	{"nip", NIP, 4, 0, REG_FOREIGN},
+	{"nip", NIP, 4, 0, true},
 };
 
 /* Power Architecture 32-bit ABI supplement, relocations: the low 16 bits, sign-extended. */

@@ -4,14 +4,14 @@
 enum { R0, R1, R3 = 3, TP = 13, F0 = 32, VS0 = 64, NIP = 128 };
 
 /* clang-format off */
-#define GENERAL(n) {"r" #n,  n,             8, 0, REG_FOREIGN},
-#define FLOAT(n)   {"f" #n,  F0 + n,        8, 0, REG_NOT_SAVED},
-#define VECTOR(n)  {"v" #n,  VS0 + 32 + n, 16, 0, REG_NOT_SAVED},
-#define SCALAR(n)  {"vs" #n, VS0 + n,      16, 0, REG_NOT_SAVED},
+#define GENERAL(n) {"r" #n,  n,             8, 0, true},
+#define FLOAT(n)   {"f" #n,  F0 + n,        8, 0, false},
+#define VECTOR(n)  {"v" #n,  VS0 + 32 + n, 16, 0, false},
+#define SCALAR(n)  {"vs" #n, VS0 + n,      16, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_32(GENERAL) ROWS_32(FLOAT) ROWS_32(VECTOR) ROWS_32(SCALAR)
-	{"nip", NIP, 8, 0, REG_FOREIGN},
+	{"nip", NIP, 8, 0, true},
 };
 
 /* 64-bit ELF V2 ABI, relocations: the low 16 bits, sign-extended. */

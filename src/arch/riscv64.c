@@ -2,22 +2,20 @@
 #include "arch/cpu.h"
 
 #if defined(__riscv) && __riscv_xlen == 64
-#define ON_RISCV64(at) (at)
-#define IS_HOST	       true
+#define IS_HOST true
 #else
-#define ON_RISCV64(at) REG_FOREIGN
-#define IS_HOST	       false
+#define IS_HOST false
 #endif
 
 enum { ZERO, RA, SP, GP, TP, A0 = 10, PC = 32, F0 = 64 };
 
 /* clang-format off */
 
-/* struct user_regs_struct: pc, then x1 to x31. */
-#define NAMED(name, n)  {name, n, 8, 0, n == ZERO ? REG_NOT_SAVED : ON_RISCV64(8 * n)},
+/* ORDER: x1 to x31 have their numbers (engine/bpf/registers.c). */
+#define NAMED(name, n)  {name, n, 8, 0, n != ZERO},
 #define GENERAL(n)      NAMED("x" #n, n)
 #define A(n)            NAMED("a" #n, A0 + n)
-#define FNAMED(name, n) {name, F0 + n, 8, 0, REG_NOT_SAVED},
+#define FNAMED(name, n) {name, F0 + n, 8, 0, false},
 #define FLOAT(n)        FNAMED("f" #n, n)
 #define FA(n)           FNAMED("fa" #n, 10 + n)
 #define FT(n)           FNAMED("ft" #n, n)
@@ -31,7 +29,7 @@ static const struct arch_reg regs[] = {
 	NAMED("t4", 29)   NAMED("t5", 30)   NAMED("t6", 31)
 	NAMED("sp", SP)   NAMED("fp", 8)    NAMED("ra", RA)    NAMED("gp", GP)
 	NAMED("tp", TP)   NAMED("zero", ZERO)
-	{"pc", PC, 8, 0, ON_RISCV64(0)},
+	{"pc", PC, 8, 0, true},
 	ROWS_32(GENERAL)
 	ROWS_0_7(FA)
 	FNAMED("fs0", 8)  FNAMED("fs1", 9)  FNAMED("fs2", 18)  FNAMED("fs3", 19)

@@ -5,14 +5,14 @@
 enum { R0, R2 = 2, SP = 15, F0 = 16, V0 = 32, A0 = 64, PSW = 80 };
 
 /* clang-format off */
-#define GENERAL(n) {"r" #n, n,       8, 0, REG_FOREIGN},
-#define FLOAT(n)   {"f" #n, F0 + n,  8, 0, REG_NOT_SAVED},
-#define VECTOR(n)  {"v" #n, V0 + n, 16, 0, REG_NOT_SAVED},
-#define ACCESS(n)  {"a" #n, A0 + n,  4, 0, REG_NOT_SAVED},
+#define GENERAL(n) {"r" #n, n,       8, 0, true},
+#define FLOAT(n)   {"f" #n, F0 + n,  8, 0, false},
+#define VECTOR(n)  {"v" #n, V0 + n, 16, 0, false},
+#define ACCESS(n)  {"a" #n, A0 + n,  4, 0, false},
 
 static const struct arch_reg regs[] = {
 	ROWS_16(GENERAL) ROWS_16(FLOAT) ROWS_32(VECTOR) ROWS_16(ACCESS)
-	{"psw", PSW, 8, 0, REG_FOREIGN},
+	{"psw", PSW, 8, 0, true},
 };
 
 static const struct modifier modifiers[] = {{"ntpoff", SYMBOL_TLS, 0}, {NULL, SYMBOL_NONE, 0}};

@@ -5,30 +5,30 @@ enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, RIP = 16, FS_BASE = 17, X
 enum { ST0 = 64, MM0 = 72, K0 = 80 };
 
 /* clang-format off */
-#define WIDE(id, q, d, w, at) \
-	{q, id, 8, 0, ON_X86_64(at)}, {d, id, 4, 0, ON_X86_64(at)}, {w, id, 2, 0, ON_X86_64(at)},
-#define BYTE(id, b, shift, at) {b, id, 1, shift, ON_X86_64(at)},
+#define WIDE(id, q, d, w) \
+	{q, id, 8, 0, true}, {d, id, 4, 0, true}, {w, id, 2, 0, true},
+#define BYTE(id, b, shift) {b, id, 1, shift, true},
 #define NUMBERED(n) \
-	WIDE(n, "r" #n, "r" #n "d", "r" #n "w", PT_R##n) BYTE(n, "r" #n "b", 0, PT_R##n)
+	WIDE(n, "r" #n, "r" #n "d", "r" #n "w") BYTE(n, "r" #n "b", 0)
 #define VECTOR(n) \
-	{"xmm" #n, XMM0 + n, 16, 0, REG_NOT_SAVED}, {"ymm" #n, XMM0 + n, 32, 0, REG_NOT_SAVED}, \
-	{"zmm" #n, XMM0 + n, 64, 0, REG_NOT_SAVED},
-#define SMALL(n) {"mm" #n, MM0 + n, 8, 0, REG_NOT_SAVED}, {"k" #n, K0 + n, 8, 0, REG_NOT_SAVED},
+	{"xmm" #n, XMM0 + n, 16, 0, false}, {"ymm" #n, XMM0 + n, 32, 0, false}, \
+	{"zmm" #n, XMM0 + n, 64, 0, false},
+#define SMALL(n) {"mm" #n, MM0 + n, 8, 0, false}, {"k" #n, K0 + n, 8, 0, false},
 
 static const struct arch_reg regs[] = {
-	WIDE(RAX, "rax", "eax", "ax", PT_RAX)  BYTE(RAX, "al",  0, PT_RAX)  BYTE(RAX, "ah", 8, PT_RAX)
-	WIDE(RDX, "rdx", "edx", "dx", PT_RDX)  BYTE(RDX, "dl",  0, PT_RDX)  BYTE(RDX, "dh", 8, PT_RDX)
-	WIDE(RCX, "rcx", "ecx", "cx", PT_RCX)  BYTE(RCX, "cl",  0, PT_RCX)  BYTE(RCX, "ch", 8, PT_RCX)
-	WIDE(RBX, "rbx", "ebx", "bx", PT_RBX)  BYTE(RBX, "bl",  0, PT_RBX)  BYTE(RBX, "bh", 8, PT_RBX)
-	WIDE(RSI, "rsi", "esi", "si", PT_RSI)  BYTE(RSI, "sil", 0, PT_RSI)
-	WIDE(RDI, "rdi", "edi", "di", PT_RDI)  BYTE(RDI, "dil", 0, PT_RDI)
-	WIDE(RBP, "rbp", "ebp", "bp", PT_RBP)  BYTE(RBP, "bpl", 0, PT_RBP)
-	WIDE(RSP, "rsp", "esp", "sp", PT_RSP)  BYTE(RSP, "spl", 0, PT_RSP)
+	WIDE(RAX, "rax", "eax", "ax")  BYTE(RAX, "al",  0)  BYTE(RAX, "ah", 8)
+	WIDE(RDX, "rdx", "edx", "dx")  BYTE(RDX, "dl",  0)  BYTE(RDX, "dh", 8)
+	WIDE(RCX, "rcx", "ecx", "cx")  BYTE(RCX, "cl",  0)  BYTE(RCX, "ch", 8)
+	WIDE(RBX, "rbx", "ebx", "bx")  BYTE(RBX, "bl",  0)  BYTE(RBX, "bh", 8)
+	WIDE(RSI, "rsi", "esi", "si")  BYTE(RSI, "sil", 0)
+	WIDE(RDI, "rdi", "edi", "di")  BYTE(RDI, "dil", 0)
+	WIDE(RBP, "rbp", "ebp", "bp")  BYTE(RBP, "bpl", 0)
+	WIDE(RSP, "rsp", "esp", "sp")  BYTE(RSP, "spl", 0)
 	ROWS_8_15(NUMBERED)
-	{"rip", RIP, 8, 0, ON_X86_64(PT_RIP)},
-	{"eip", RIP, 4, 0, ON_X86_64(PT_RIP)},
+	{"rip", RIP, 8, 0, true},
+	{"eip", RIP, 4, 0, true},
 	ROWS_32(VECTOR) ROWS_0_7(SMALL)
-	{"st", ST0, 10, 0, REG_NOT_SAVED},
+	{"st", ST0, 10, 0, false},
 };
 
 /* @tpoff counts from the thread pointer. */

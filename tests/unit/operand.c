@@ -333,7 +333,7 @@ static void register_tables_are_consistent(void **state)
 			assert_ptr_equal(arch_find_reg(arch, str_from(a->name)), a);
 			for (size_t j = 0; j < i; j++)
 				if (arch->regs[j].id == a->id)
-					assert_int_equal(arch->regs[j].saved_at, a->saved_at);
+					assert_int_equal(arch->regs[j].is_general, a->is_general);
 		}
 		assert_string_not_equal(arch_reg_name(arch, arch->sp), "?");
 		assert_string_not_equal(arch_reg_name(arch, arch->pc), "?");

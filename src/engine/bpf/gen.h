@@ -251,11 +251,14 @@ void gen_take_map(struct gen *g, const struct store_map *map);
 /* At the start of a function that the kernel calls for an entry: TMP is the key, TMP2 the value;
  * both go where `in` wants them. */
 void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map);
-/* gen_context.c */
-/* Byte offset of a register in the host's struct pt_regs, by its id; < 0: not saved. */
+/* registers.c */
+#define REG_NOT_SAVED (-1)
+/* Byte offset of a register in this machine's struct pt_regs, by its id; REG_NOT_SAVED: it is not
+ * there, as xmm0 is not. */
 int saved_at(const struct arch *arch, int64_t id);
 /* engine_ops.unreadable: why the kernel cannot read this operand; NULL: it can. */
 const char *bpf_unreadable(const struct arch *arch, const struct operand *o);
+/* gen_context.c */
 /* R0 = the process, or the thread, as the tracer's pid namespace has it; 0: it is not in that one.
  * Ruins STACK_A. */
 void gen_pid(struct gen *g, bool thread);
