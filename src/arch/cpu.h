@@ -1,6 +1,6 @@
-/* What the file of a CPU is made of: the rows of its tables. A CPU is one file, NAME.c, which defines
- * arch_NAME, and one row of CPUS. Its file says how operands are written by naming one of the
- * syntaxes below, or has a parser of its own. */
+/* What the file of a CPU is made of: the rows of its tables. A CPU is one file, NAME.c, which
+ * defines arch_NAME, and one row of CPUS. Its file says how operands are written by naming one of
+ * the syntaxes below, or has a parser of its own. */
 #ifndef NOPAL_ARCH_CPU_H
 #define NOPAL_ARCH_CPU_H
 

@@ -6,16 +6,10 @@
 #include "base/array.h"
 
 static const struct function *const tables[] = {
-	value_rows,    text_rows,   search_rows,   output_rows, printf_rows, map_rows,
-	constant_rows, option_rows, standard_rows, unsafe_rows, series_rows, address_rows,
-	normalize_rows,
+	value_rows,  text_rows,	    search_rows,    output_rows,   printf_rows,
+	map_rows,    constant_rows, option_rows,    standard_rows, unsafe_rows,
+	series_rows, address_rows,  normalize_rows,
 };
-
-/* Rows of which the name is not what scripts write. */
-static bool is_pattern(const struct function *f)
-{
-	return !strcmp(f->name, "argN") || !strcmp(f->name, "args.");
-}
 
 bool arg_number(struct str name, unsigned *out)
 {
@@ -29,19 +23,29 @@ bool arg_number(struct str name, unsigned *out)
 	return true;
 }
 
+/* Rows of which the name is not all that scripts write: argN, args.x */
+#define OPEN_NAMES (NEED_ARGUMENT | NEED_FIELD)
+
+/* The row with this need, of OPEN_NAMES; 0: with this name. */
+static const struct function *find_row(unsigned need, struct str name)
+{
+	for (size_t i = 0; i < COUNT(tables); i++)
+		for (const struct function *f = tables[i]; f->name; f++)
+			if ((f->needs & OPEN_NAMES) == need && (need || str_eq_text(name, f->name)))
+				return f;
+	return NULL;
+}
+
 const struct function *function_find(struct str name)
 {
 	unsigned number;
 
-	if (str_eq_text(name, "argN"))
-		return NULL;
-	if (arg_number(name, &number))
-		name = STR("argN");
-	for (size_t i = 0; i < COUNT(tables); i++)
-		for (const struct function *f = tables[i]; f->name; f++)
-			if (str_eq_text(name, f->name))
-				return f;
-	return NULL;
+	return find_row(arg_number(name, &number) ? NEED_ARGUMENT : 0, name);
+}
+
+const struct function *function_of_fields(void)
+{
+	return find_row(NEED_FIELD, STR(""));
 }
 
 bool parse_known_name(const struct tree *t, struct str name)
@@ -66,7 +70,7 @@ struct str function_guess(struct str name)
 
 	for (size_t i = 0; i < COUNT(tables); i++)
 		for (const struct function *f = tables[i]; f->name; f++)
-			if (f->group != GROUP_FOREIGN && !is_pattern(f))
+			if (f->group != GROUP_FOREIGN && !(f->needs & OPEN_NAMES))
 				guess_offer(&guess, name, str_from(f->name));
 	return guess.best;
 }

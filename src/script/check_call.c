@@ -182,6 +182,6 @@ void check_call(struct check *c, struct expr *e)
 
 void check_field(struct check *c, struct expr *e)
 {
-	e->function = function_find(STR("args."));
+	e->function = function_of_fields();
 	check_row(c, e, e->function);
 }

@@ -506,6 +506,7 @@ enum builtin_need {
 	NEED_NO_REG = 128, /* `out` may be REG_NO: the value is not wanted */
 	NEED_LANG = 512,   /* the language runtimes of processes */
 	NEED_RESULT = 256, /* the type of what a function returns */
+	NEED_FIELD = 1024, /* the argument or field whose name follows */
 };
 
 /* Probe types a builtin can be used in; 0 in a row: all. */
@@ -556,6 +557,8 @@ extern const struct function value_rows[], text_rows[], search_rows[], map_rows[
 
 /* NULL when there is none of this name, which may be a foreign one's. "arg7" is the row "argN". */
 const struct function *function_find(struct str name);
+/* The row of args.x. */
+const struct function *function_of_fields(void);
 /* The nearest name to a misspelt one; empty when none is near. */
 struct str function_guess(struct str name);
 /* "arg7" -> 7, below 128. */

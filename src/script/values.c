@@ -435,7 +435,7 @@ const struct function value_rows[] = {
 	  "argument N, from 0", "@[arg0] = count();" },
 	{ "args", "", GROUP_VALUE, NEED_ALL_ARGS, HAVE_NAMED_FIELDS, NO_RESULT, check_whole, NULL, 0,
 	  "all arguments, to be printed", "print(args);" },
-	{ "args.", "", GROUP_VALUE, 0, HAVE_NAMED_FIELDS, NO_RESULT, check_field_value, lower_field_value, 0,
+	{ "args.", "", GROUP_VALUE, NEED_FIELD, HAVE_NAMED_FIELDS, NO_RESULT, check_field_value, lower_field_value, 0,
 	  "an argument or tracepoint field by its name", "@ = sum(args.size);" },
 	{ "retval", "", GROUP_VALUE, NEED_ARCH | NEED_RESULT, HAVE_RETVAL, RESULT_RETVAL, check_retval, lower_retval, 0,
 	  "what the function returns", "@ = hist(retval);" },
