@@ -21,6 +21,9 @@ struct passing {
 	unsigned stack;	       /* words */
 	bool is_c, is_lost;    /* lost: it is not known where the others are */
 	const char *why;       /* of the last one without a place */
+	/* Of the last struct: how it is passed, and which argN is its first word. */
+	enum argument_passed passed;
+	unsigned at;
 };
 
 /* The number that `argN` has for a word on the stack. */
@@ -119,6 +122,13 @@ static void look_inside(const struct passing *p, const struct ctype *t, uint64_t
 	out->floats++;
 }
 
+static unsigned struct_on_stack(struct passing *p, unsigned words, unsigned align)
+{
+	p->at = take_stack(p, words, align);
+	p->passed = PASSED_AT_ADDRESS;
+	return NO_PLACE;
+}
+
 static unsigned take_struct(struct passing *p, const struct ctype *t, struct ctype_layout is)
 {
 	unsigned words = (unsigned)((is.size + 7) / 8), steps = 1000, ints, floats;
@@ -128,7 +138,7 @@ static unsigned take_struct(struct passing *p, const struct ctype *t, struct cty
 	if (!p->is_c || !is.size || is.size > 1u << 20)
 		return lose(p, "how such a value is passed is not known");
 	if (p->arch->machine == EM_X86_64 && is.size > 16)
-		return take_stack(p, words, is.align), NO_PLACE;
+		return struct_on_stack(p, words, is.align);
 	look_inside(p, t, 0, &content, &steps);
 	if (p->arch->machine == EM_AARCH64) {
 		if (!content.is_mixed && content.floats <= 4)
@@ -141,7 +151,11 @@ static unsigned take_struct(struct passing *p, const struct ctype *t, struct cty
 	ints = content.has_int[0] + (words > 1 && content.has_int[1]);
 	floats = words - ints;
 	if (content.in_memory || p->ints + ints > 6 || p->floats + floats > 8)
-		return take_stack(p, words, is.align), NO_PLACE;
+		return struct_on_stack(p, words, is.align);
+	p->passed = floats ? PASSED_AS_NUMBER : PASSED_IN_WORDS;
+	if (floats)
+		p->why = "some of it is passed in a vector register, which tracers cannot see";
+	p->at = p->ints;
 	p->ints += ints;
 	p->floats += floats;
 	return NO_PLACE;
@@ -154,6 +168,7 @@ static unsigned take(struct passing *p, const struct ctype *t)
 	bool is_known_abi = p->arch->machine == EM_X86_64 || p->arch->machine == EM_AARCH64;
 	enum ctype_kind kind = ctype_kind(t);
 
+	p->passed = PASSED_AS_NUMBER;
 	if (p->is_lost)
 		return NOT_CERTAIN;
 	switch (kind) {
@@ -235,6 +250,21 @@ static bool is_changed(struct passing p, const struct ctype *function, const int
 	return false;
 }
 
+/* Where a struct is in memory, or which registers have it. */
+static void place_struct(const struct passing *p, struct argument *arg)
+{
+	struct operand o;
+
+	if (p->at > UINT8_MAX || !operand_call_arg(p->arch, p->at, &o))
+		return;
+	if (p->passed == PASSED_AT_ADDRESS)
+		o.kind = OPERAND_ADDRESS;
+	o.raw = p->passed == PASSED_AT_ADDRESS ? STR("stack") : STR("registers");
+	arg->operand = o;
+	arg->passed = (uint8_t)p->passed;
+	arg->first_word = (uint8_t)p->at;
+}
+
 int function_arguments(struct arena *a, const struct arch *arch, const struct function_params *f,
 		       struct argument **args, unsigned *count, const uint16_t **order,
 		       unsigned *order_count)
@@ -266,6 +296,8 @@ int function_arguments(struct arena *a, const struct arch *arch, const struct fu
 			all[next] = (struct argument){
 				.operand = {.kind = OPERAND_BAD, .raw = STR(""), .why = why},
 				.counted_by = -1};
+			if (at == NO_PLACE && p.passed && !changed)
+				place_struct(&p, &all[next]);
 			/* Further up the stack than argN go. */
 			if (at < NOT_CERTAIN && operand_call_arg(arch, at, &all[next].operand))
 				all[next].operand.raw = STR("stack");

@@ -21,6 +21,13 @@ enum argument_origin {
 	ORIGIN_PROGRAM,	  /* the program itself declares it */
 };
 
+/* How a struct is passed by value. */
+enum argument_passed {
+	PASSED_AS_NUMBER,  /* it is none, or its parts are in several places */
+	PASSED_AT_ADDRESS, /* the operand is where it is in memory */
+	PASSED_IN_WORDS,   /* in registers: arguments `first_word` and the next one */
+};
+
 struct argument {
 	struct operand operand;	  /* where the value is */
 	struct str name;	  /* "word"; empty: not known */
@@ -28,6 +35,8 @@ struct argument {
 	const struct ctype *type; /* NULL: not known */
 	int16_t counted_by; /* of text: the argument that has its length; -1: it ends in a NUL */
 	uint8_t name_from, type_from; /* enum argument_origin */
+	uint8_t passed;		      /* enum argument_passed */
+	uint8_t first_word; /* PASSED_IN_WORDS: the first of the arguments that have its bytes */
 };
 
 /* The arguments at these operands, of which nothing else is known; NULL without memory. */

@@ -146,11 +146,16 @@ static void check_row(struct check *c, struct expr *e, const struct function *f)
 {
 	struct str name = e->kind == EXPR_FIELD ? STR("args") : e->text;
 
-	for (const struct probe_spec *s = c->v->clause->probes; f->probes && s; s = s->next)
-		if (!(f->probes >> s->type & 1))
-			check_error(c, e, "not-here", "'%.*s' can only be used in %.*s probes",
-				    STR_FMT(name),
-				    STR_FMT(probe_types_text(&c->s->arena, f->probes)));
+	for (const struct probe_spec *s = c->v->clause->probes; f->probes && s && !c->err;
+	     s = s->next) {
+		if (f->probes >> s->type & 1)
+			continue;
+		check_error(c, e, "not-here", "'%.*s' can only be used in %.*s probes",
+			    STR_FMT(name), STR_FMT(probe_types_text(&c->s->arena, f->probes)));
+		if (s->type == PROBE_URETPROBE && str_eq_text(name, "args"))
+			diag_hint(c->d, "at the return they are gone: keep them when the function "
+					"begins, uprobe:... { @x[tid] = args.x }");
+	}
 	e->shape = shape_of(f->result);
 	if (!c->err && f->check)
 		f->check(c, e);

@@ -64,6 +64,18 @@ void check_load(struct check *c, struct expr *e)
 		set_place(c, e, to);
 }
 
+/* Is it a part of a struct that is passed in registers? */
+static bool place_in_words(const struct expr *e)
+{
+	for (; e->is_place; e = e->args[0]) {
+		if (e->kind == EXPR_FIELD)
+			return e->passed == PASSED_IN_WORDS;
+		if (e->args[0]->shape.type.kind == TYPE_INT)
+			return false;
+	}
+	return false;
+}
+
 /* &p->x: where it is */
 void check_address(struct check *c, struct expr *e)
 {
@@ -73,7 +85,7 @@ void check_address(struct check *c, struct expr *e)
 		e->shape = shape_open();
 		return;
 	}
-	if (!a->is_place || (a->member && a->member->bit_width)) {
+	if (!a->is_place || (a->member && a->member->bit_width) || place_in_words(a)) {
 		check_error(c, e, "no-address", "this has no address: it is not in memory");
 		if (a->kind == EXPR_VARIABLE || a->kind == EXPR_MAP)
 			diag_hint(c->d, "its value can be used as it is; a macro changes what is "
@@ -134,6 +146,9 @@ void check_index(struct check *c, struct expr *e)
 	    ctype_count(a->shape.type.ctype, &count) && count && index->value >= count)
 		check_error(c, index, "bad-element", "the array has %llu elements: [0] to [%llu]",
 			    (unsigned long long)count, (unsigned long long)count - 1);
+	else if (place_in_words(a) && !index->is_const)
+		check_error(c, index, "wrong-type",
+			    "the index must be a constant: the array is in registers");
 	else if (to)
 		set_place(c, e, to);
 	e->number = to ? check_ctype_size(c, to) : 0;

@@ -299,17 +299,17 @@ void check_binary(struct check *c, struct expr *e);  /* a + b */
 void check_step(struct check *c, struct expr *e);    /* a++ */
 void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
 
-void check_load(struct check *c, struct expr *e);     /* *p, its operand typed */
-void check_address(struct check *c, struct expr *e);  /* &p->x, likewise */
-void check_block(struct check *c, struct expr *e);    /* { a; b } */
-void check_index(struct check *c, struct expr *e);    /* p[n] */
-void check_member(struct check *c, struct expr *e);   /* p->x */
-void check_cast(struct check *c, struct expr *e);     /* (int32)a */
+void check_load(struct check *c, struct expr *e);	      /* *p, its operand typed */
+void check_address(struct check *c, struct expr *e);	      /* &p->x, likewise */
+void check_block(struct check *c, struct expr *e);	      /* { a; b } */
+void check_index(struct check *c, struct expr *e);	      /* p[n] */
+void check_member(struct check *c, struct expr *e);	      /* p->x */
+void check_cast(struct check *c, struct expr *e);	      /* (int32)a */
 struct type check_typeof(struct check *c, struct expr *like); /* typeof(like) */
-void check_sizeof(struct check *c, struct expr *e);   /* sizeof(struct conn) */
-void check_offsetof(struct check *c, struct expr *e); /* offsetof(struct conn, fd) */
-bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is none */
-void check_task(struct check *c, struct expr *e);     /* curtask */
+void check_sizeof(struct check *c, struct expr *e);	      /* sizeof(struct conn) */
+void check_offsetof(struct check *c, struct expr *e);	      /* offsetof(struct conn, fd) */
+bool check_constant(struct check *c, struct expr *e);	      /* RED, true; false: it is none */
+void check_task(struct check *c, struct expr *e);	      /* curtask */
 /* Do the values that it has lead to kernel memory? */
 bool check_is_kernel_probe(const struct probe_spec *s);
 
@@ -592,6 +592,8 @@ void hint_no_float(struct check *c, const struct expr *e);
 /* args.x where text is wanted: a char * becomes the text. False: `e` is something else. */
 bool check_as_text(struct check *c, struct expr *e);
 void lower_named(struct lower *l, const struct expr *e, uint16_t out);
+/* args.x that is a struct passed by value: its address; or, in registers, one of its words. */
+void lower_by_value(struct lower *l, const struct expr *e, unsigned word, uint16_t out);
 /* The text of args.x, which check_as_text() takes: `length` bytes (REG_NO: any number) and at most
  * `most`. */
 void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, uint32_t most,

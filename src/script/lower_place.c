@@ -62,6 +62,12 @@ uint16_t lower_address(struct lower *l, const struct expr *e)
 	switch (e->kind) {
 	case EXPR_MEMBER: return member_address(l, e);
 	case EXPR_INDEX: return index_address(l, e);
+	case EXPR_FIELD: {
+		uint16_t out = lower_reg(l);
+
+		lower_by_value(l, e, 0, out);
+		return out;
+	}
 	default: return lower_base(l, e->args[0]);
 	}
 }
@@ -75,10 +81,45 @@ static void take_bits(struct lower *l, const struct ctype_member *m, bool is_sig
 	emit_operator(l, OPERATOR_SHR, is_signed, reg, lower_const(l, 64u - m->bit_width), reg);
 }
 
-static void load_number(struct lower *l, const struct type *t, const struct ctype_member *m,
-			uint16_t address, uint16_t out)
+/* A slot that gets its value piece by piece from what is at `base`, or in registers. */
+struct fill {
+	uint16_t slot, base;
+	const struct expr *words; /* NULL: at `base` */
+};
+
+/* The struct in registers that `e` is a part of, and where in it; NULL: it is in memory. */
+static const struct expr *find_words(const struct expr *e, uint64_t *offset)
 {
-	emit_load(l, out, address, t);
+	for (*offset = 0; has_parts(e) || e->kind == EXPR_MEMBER || e->kind == EXPR_INDEX;
+	     e = e->args[0]) {
+		if (e->kind == EXPR_FIELD)
+			return e->passed == PASSED_IN_WORDS ? e : NULL;
+		if (!has_parts(e->args[0]))
+			return NULL;
+		*offset +=
+			e->kind == EXPR_MEMBER ? e->member->offset : e->args[1]->value * e->number;
+	}
+	return NULL;
+}
+
+/* A number from the registers of a struct; its members do not cross words. */
+static void take_from_words(struct lower *l, const struct expr *words, const struct type *t,
+			    uint64_t offset, uint16_t out)
+{
+	lower_by_value(l, words, (unsigned)(offset / 8), out);
+	if (offset % 8)
+		emit_operator(l, OPERATOR_SHR, false, out, lower_const(l, offset % 8 * 8), out);
+	if (t->size < 8)
+		emit_dai(l, t->is_signed ? OP_SEXT : OP_ZEXT, out, out, t->size);
+}
+
+static void load_number(struct lower *l, const struct fill *f, const struct type *t,
+			const struct ctype_member *m, uint64_t offset, uint16_t out)
+{
+	if (f->words)
+		take_from_words(l, f->words, t, offset, out);
+	else
+		emit_load(l, out, add_offset(l, f->base, offset), t);
 	if (m && m->bit_width)
 		take_bits(l, m, t->is_signed, out);
 }
@@ -98,10 +139,38 @@ static void lower_text_at(struct lower *l, const struct type *t, uint16_t addres
 		emit_read(l, OP_STR, slot, address, lower_const(l, count), UINT32_MAX);
 }
 
-/* A slot that gets its value piece by piece from what is at `base`. */
-struct fill {
-	uint16_t slot, base;
-};
+/* An array of characters in registers, byte by byte up to its NUL. */
+static void push_words(struct lower *l, const struct fill *f, const struct type *t, uint64_t offset,
+		       uint16_t slot)
+{
+	static const struct type byte = {.kind = TYPE_INT, .size = 1};
+	struct label end = {0};
+	uint64_t count = 0;
+	uint16_t reg = lower_reg(l);
+
+	if (!t->ctype || !ctype_count(t->ctype, &count))
+		count = 0;
+	emit_si(l, OP_ZERO, slot, 0);
+	for (uint64_t i = 0; i < count; i++) {
+		struct insn *push;
+
+		take_from_words(l, f->words, &byte, offset + i, reg);
+		lower_goto(l, OP_JUMP_NOT, reg, &end);
+		push = lower_op(l, OP_PUSH);
+		push->s = slot;
+		push->a = reg;
+	}
+	lower_bind(l, &end);
+}
+
+static void lower_text_of(struct lower *l, const struct fill *f, const struct type *t,
+			  uint64_t offset, uint16_t slot)
+{
+	if (f->words)
+		push_words(l, f, t, offset, slot);
+	else
+		lower_text_at(l, t, add_offset(l, f->base, offset), slot);
+}
 
 static uint64_t fill_value(struct lower *l, const struct fill *f, const struct type *as,
 			   const struct ctype_member *m, uint64_t offset, uint64_t to);
@@ -148,12 +217,12 @@ static uint64_t fill_value(struct lower *l, const struct fill *f, const struct t
 	if (type_is_word(as)) {
 		uint16_t word = lower_reg(l);
 
-		load_number(l, as, m, add_offset(l, f->base, offset), word);
+		load_number(l, f, as, m, offset, word);
 		emit_put(l, f->slot, to, word);
 	} else {
 		uint16_t text = lower_slot(l, as);
 
-		lower_text_at(l, as, add_offset(l, f->base, offset), text);
+		lower_text_of(l, f, as, offset, text);
 		emit_sti(l, OP_COPY, f->slot, text, to);
 		lower_free_slot(l, text);
 	}
@@ -163,15 +232,19 @@ static uint64_t fill_value(struct lower *l, const struct fill *f, const struct t
 
 void lower_place(struct lower *l, const struct expr *e, uint16_t out)
 {
-	uint16_t address = lower_address(l, e);
-	struct fill f = {out, address};
+	uint64_t offset;
+	struct fill f = {.slot = out, .words = find_words(e, &offset)};
 
+	if (!f.words) {
+		f.base = lower_address(l, e);
+		offset = 0;
+	}
 	if (type_is_word(&e->shape.type))
-		load_number(l, &e->shape.type, e->member, address, out);
+		load_number(l, &f, &e->shape.type, e->member, offset, out);
 	else if (e->shape.type.kind == TYPE_STR || e->shape.type.kind == TYPE_BUF)
-		lower_text_at(l, &e->shape.type, address, out);
+		lower_text_of(l, &f, &e->shape.type, offset, out);
 	else
-		fill_value(l, &f, &e->shape.type, NULL, 0, 0);
+		fill_value(l, &f, &e->shape.type, NULL, offset, 0);
 }
 
 /* The bytes of an integer in memory order, as elements of an array. */

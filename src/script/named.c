@@ -12,9 +12,11 @@
 /* How a script reads an argument: worked out when it is needed, from the argument's C type and
  * operand, which are the only record of it. */
 struct arg_value {
-	struct shape shape;  /* INT, FLOAT or STR; NONE: a script cannot have it */
-	bool is_unreadable;  /* NONE: the operand cannot be read; else it is too large */
-	uint64_t size;	     /* NONE: bytes of the whole */
+	struct shape shape;	      /* INT, FLOAT or STR; NONE: a script cannot have it */
+	bool is_unreadable;	      /* NONE: the operand cannot be read; else it is too large */
+	uint64_t size;		      /* NONE: bytes of the whole */
+	const struct ctype *place_of; /* NONE: a struct that can be read member by member */
+	uint8_t passed, first_word;   /* ... as the argument has them */
 	uint8_t extend_from; /* INT: so many bytes of the operand; 0: it is right as it is */
 	bool is_text;	     /* STR; or INT: the address of text, which can become it */
 	int counted_by;	     /* of text: the argument that has its length; -1: it ends in a NUL */
@@ -125,6 +127,11 @@ static struct arg_value value_of(const struct attachment *p, unsigned n)
 
 	if (attachment_unreadable(p, n))
 		return (struct arg_value){.is_unreadable = true};
+	if (arg->passed)
+		return (struct arg_value){.size = layout_passed(p, arg->type).size,
+					  .place_of = ctype_resolve(arg->type),
+					  .passed = arg->passed,
+					  .first_word = arg->first_word};
 	if (o->kind == OPERAND_ADDRESS) {
 		struct arg_value address = {.shape = shape_int(false)};
 
@@ -151,8 +158,10 @@ static bool same_value(const struct arg_value *a, const struct arg_value *b)
 	const struct ctype *x = target_of(a->shape.type.ctype), *y = target_of(b->shape.type.ctype);
 
 	return type_equal(&a->shape.type, &b->shape.type) && a->is_unreadable == b->is_unreadable &&
-	       a->size == b->size && a->extend_from == b->extend_from && a->is_text == b->is_text &&
-	       a->counted_by == b->counted_by && (x && y ? ctype_same(x, y) : x == y);
+	       a->size == b->size && a->place_of == b->place_of && a->passed == b->passed &&
+	       a->first_word == b->first_word && a->extend_from == b->extend_from &&
+	       a->is_text == b->is_text && a->counted_by == b->counted_by &&
+	       (x && y ? ctype_same(x, y) : x == y);
 }
 
 /* The argument called `name`: as declared, or arg0. */
@@ -326,6 +335,23 @@ struct str named_guess(const struct check *c, struct str name)
 	return guess.best;
 }
 
+/* A struct that is passed by value is a place, whose members are read one by one. As a part of
+ * `args` it becomes a value at once; false: it cannot. */
+static bool check_by_value(struct check *c, struct expr *e, const struct arg_value *v)
+{
+	struct check quiet = *c;
+
+	e->is_place = true;
+	e->passed = v->passed;
+	e->shape = shape_of((struct type){.kind = TYPE_NONE, .ctype = check_ctype(c, v->place_of)});
+	if (!e->is_part)
+		return true;
+	quiet.d = NULL;
+	check_settle(&quiet, e);
+	e->is_place = !quiet.err;
+	return e->is_place;
+}
+
 void check_named(struct check *c, struct expr *e)
 {
 	const struct attachment *p = c->v->attachments[0];
@@ -339,6 +365,8 @@ void check_named(struct check *c, struct expr *e)
 	v = value_of(p, n);
 	e->shape = v.is_text && e->is_part ? text_shape(p) : v.shape;
 	if (v.shape.type.kind != TYPE_NONE)
+		return;
+	if (v.place_of && check_by_value(c, e, &v))
 		return;
 	if (e->is_part) {
 		/* print(args) shows a note in its place, and the other arguments as they are. */
@@ -525,6 +553,22 @@ void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, ui
 		emit_di(l, OP_ARG, count, (unsigned)v.counted_by);
 	}
 	emit_read(l, OP_STR, out, address, lower_shorter(l, count, length), most);
+}
+
+/* What the file says of a member may be wrong: then there is no such word. */
+void lower_by_value(struct lower *l, const struct expr *e, unsigned word, uint16_t out)
+{
+	const struct attachment *p = l->v->attachments[0];
+	const struct argument *arg;
+	unsigned n = 0;
+
+	find_named(p, e->text, &n);
+	arg = &p->attach.args[n];
+	if (e->passed == PASSED_IN_WORDS) {
+		n = arg->first_word;
+		n += word < (layout_passed(p, arg->type).size + 7) / 8 ? word : 0;
+	}
+	emit_di(l, OP_ARG, out, n);
 }
 
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)

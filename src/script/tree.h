@@ -105,6 +105,7 @@ struct expr {
 	 * or array has no value before one is asked for (check_settle): its type is NONE. */
 	bool is_place;
 	const struct ctype_member *member; /* EXPR_MEMBER that is a place */
+	uint8_t passed;			   /* EXPR_FIELD that is a place: enum argument_passed */
 };
 
 enum stmt_kind {

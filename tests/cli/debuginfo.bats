@@ -47,7 +47,83 @@ setup() {
 @test "all parameters are printed by their names" {
 	traced 'uprobe:./params:use { print(args) } uprobe:./params:mixed { print(args) }' ./params
 	[[ "${lines[0]}" =~ ^"{ .c = 0x"[0-9a-f]+', .text = "word", .d = (unreadable), .n = -3, .b = 200, .col = GREEN, .yes = true }'$ ]]
-	[ "${lines[1]}" = "{ .p = (unreadable), .a = -1, .g = (unreadable), .s = -2, .w = (unreadable), .l3 = 5, .l4 = 6, .last = 77 }" ]
+	[[ "${lines[1]}" == "{ .p = (unreadable), .a = -1, .g = "*", .s = -2, .w = "*", .l3 = 5, .l4 = 6, .last = 77 }" ]]
+}
+
+make_structs() {
+	cat >structs.c <<-'END'
+		#include <stddef.h>
+		struct small { int a; short b; };
+		struct bits { long a; int b : 5; unsigned c : 7; };
+		struct text { char name[12]; int n; };
+		struct array { short v[4]; struct { signed char x; unsigned char y; } in; float f; };
+		struct big { long a[4]; const char *s; struct small in; };
+		struct real { double d; long n; };
+		#define FUNCTION __attribute__((noinline, noclone, used))
+		#define USED(v) __asm__ volatile("" ::"r"(&(v)) : "memory")
+		FUNCTION int f_small(struct small s, int n) { USED(s); return s.a + n; }
+		FUNCTION int f_bits(int k, struct bits s, int n) { USED(s); return s.b + n + k; }
+		FUNCTION long f_big(struct big b, int n) { USED(b); return b.a[3] + n; }
+		FUNCTION long f_text(struct text t) { USED(t); return t.n; }
+		FUNCTION long f_many(struct array t, struct big b, struct bits w, struct bits x, struct small y) { USED(t); USED(b); USED(w); USED(x); USED(y); return t.v[2] + b.a[0] + w.a + x.a + y.a; }
+		FUNCTION double f_real(struct real r, struct small s) { USED(r); USED(s); return r.d + s.a; }
+		int main(void)
+		{
+			struct small s = {-1, -2};
+			struct bits w = {3, -4, 99}, x = {4, 5, 6};
+			struct text t = {"hello", 13};
+			struct array v = {{1, -2, 3, -4}, {-5, 250}, 1.5};
+			struct big b = {{7, 8, 9, 10}, "text", {11, 12}};
+			struct real r = {1, 2};
+			return f_small(s, 10) + f_bits(9, w, 11) + f_big(b, 14) + f_text(t) + f_many(v, b, w, x, s) + f_real(r, s) == 0;
+		}
+	END
+	"$@" -w structs.c -o structs
+}
+
+@test "structs that are passed by value, in registers and on the stack" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	need_program clang
+	for cc in "gcc -O0 -g" "gcc -O2 -g" "clang -O2 -g" "clang -O0 -gdwarf-4"; do
+		make_structs $cc
+		traced 'uprobe:./structs:f_* { printf("%s ", func); print(args) }' ./structs
+		sed 's/0x[0-9a-f]*/0x/' <<<"$output" | sort >printed
+		diff - printed <<-'END'
+			f_big { .b = { .a = [7,8,9,10], .s = 0x, .in = { .a = 11, .b = 12 } }, .n = 14 }
+			f_bits { .k = 9, .s = { .a = 3, .b = -4, .c = 99 }, .n = 11 }
+			f_many { .t = { .v = [1,-2,3,-4], .in = { .x = -5, .y = 250 }, .f = 1.5 }, .b = { .a = [7,8,9,10], .s = 0x, .in = { .a = 11, .b = 12 } }, .w = { .a = 3, .b = -4, .c = 99 }, .x = { .a = 4, .b = 5, .c = 6 }, .y = { .a = -1, .b = -2 } }
+			f_real { .r = (unreadable), .s = { .a = -1, .b = -2 } }
+			f_small { .s = { .a = -1, .b = -2 }, .n = 10 }
+			f_text { .t = { .name = hello, .n = 13 } }
+		END
+	done
+}
+
+@test "members of structs that are passed by value" {
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	make_structs gcc -O1 -g
+	for engine in --kernel --user; do
+		[ "$engine" = --kernel ] && need_tracing
+		run --separate-stderr timeout 30 "$NOPAL" -q $engine -e 'uprobe:./structs:f_big { $i = 1; $p = &args.b; printf("%d %d %d %s %d\n", args.b.a[3], args.b.a[$i], $p->a[2], str(args.b.s), args.b.in.b) }
+			uprobe:./structs:f_many { print((args.t.v[1], args.t.in.y, args.t.f, args.b.in.a, args.w.b, args.x.c, args.y.b)) }
+			uprobe:./structs:f_text { $t = args.t; @[args.t.name, args.t] = sum(args.t.n); print($t.name) } uprobe:./structs:f_bits /args.s.b == -4/ { @n = args.s.c }' -c ./structs
+		[ "$(sort <<<"$output" | grep .)" = "$(sort <<-'END'
+			10 8 9 text 12
+			(-2, 250, 1.5, 11, -4, 6, -2)
+			hello
+			@[hello, { .name = hello, .n = 13 }]: 13
+			@n: 99
+		END
+		)" ]
+	done
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./structs:f_text { print(&args.t.n) }'
+	says no-address "it is not in memory" <<<"$output"
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./structs:f_many { $i = 1; print(args.t.v[$i]) }'
+	says wrong-type "the index must be a constant: the array is in registers" <<<"$output"
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./structs:f_real { print(args.r.n) }'
+	says unreadable-arg "some of it is passed in a vector register" <<<"$output"
+	run -1 "$NOPAL" --dry-run -e 'uretprobe:./structs:f_text { print(args.t.n) }'
+	says not-here "at the return they are gone: keep them when the function begins" <<<"$output"
 }
 
 @test "other compilers and options say the same" {
