@@ -186,6 +186,17 @@ static struct expr *copy_arg(struct parser *p, const struct expr *arg)
 	return expr_new(p, EXPR_BLOCK, arg->mark, &copy, 1);
 }
 
+/* The newest bpftrace has another name for some values: __builtin_pid. */
+static struct str plain_name(struct str name)
+{
+	const struct str prefix = STR("__builtin_");
+	struct str plain = name;
+
+	if (str_starts(name, prefix))
+		plain = str_of(name.ptr + prefix.len, name.len - prefix.len);
+	return parse_is_value(plain) ? plain : name;
+}
+
 /* name = ( "args" | "ctx" ) ( "." | "->" ) word | word ( "(" list? ")" )? */
 static struct expr *parse_name(struct parser *p)
 {
@@ -195,6 +206,7 @@ static struct expr *parse_name(struct parser *p)
 	enum expr_kind kind = EXPR_NAME;
 	unsigned count = 0;
 
+	name.text = plain_name(name.text);
 	parse_advance(p);
 	if ((str_eq_text(name.text, "args") || str_eq_text(name.text, "ctx")) &&
 	    (parse_take(p, TOKEN_DOT) || parse_take(p, TOKEN_ARROW))) {
