@@ -27,11 +27,11 @@ missing() {
 	END
 }
 
-# shape FILE SCRIPT: what must be the same: all of it, or where events are those of the whole machine the names of
-# maps, or where values are those of a moment all but the numbers.
+# shape FILE SCRIPT: what must be the same: all of it, or nothing where events are those of the whole machine, or where
+# values are those of a moment all but the numbers.
 shape() {
 	if grep -qE 'sched_switch|iter:|profile:|software:|vfs_' "$2"; then
-		sed -nE 's/^(@[a-z_]*)[^a-z_].*/\1/p' "$1" | sort -u
+		:
 	elif grep -qE 'nsecs|strftime|time\(|tseries|stack|probetype|pid' "$2"; then
 		sed -E 's/0x[0-9a-f]+/N/g; s/[0-9]+/N/g; s/N:N:N/N/g; s/ *\|.*//; /^\[/d' "$1" | sort -u
 	else
