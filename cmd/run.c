@@ -11,6 +11,7 @@
 
 #include "command.h"
 #include "memory.h"
+#include "pids.h"
 #include "signals.h"
 #include "sink.h"
 
@@ -196,7 +197,7 @@ static int poll_events(struct nopal_trace *t, const struct run *run, struct outp
 	uint64_t end = run->duration_ns ? begun + run->duration_ns : UINT64_MAX;
 	int more = 1, ms;
 
-	while (more > 0 && (ms = wait_ms(run, begun, end))) {
+	while (more > 0 && !pids_have_ended() && (ms = wait_ms(run, begun, end))) {
 		more = nopal_trace_poll(t, ms, d);
 		if (signals_want_maps() && more > 0 && nopal_trace_signal(t, d))
 			more = -EIO;
@@ -254,6 +255,8 @@ static int trace(const char *script, const struct run *run, struct outputs *outp
 	struct nopal_trace *t;
 	int code, err;
 
+	if (run->pid_count > 1 && !pids_watch(run->pids, run->pid_count))
+		return EXIT_FAILED;
 	err = nopal_trace_open(script, &options, &t, d);
 	if (err)
 		return show_messages(d);

@@ -131,6 +131,41 @@ end_traced() {
 	[ "$(other look)" = same ]
 }
 
+@test "a run of several -p went on when all of them had ended" {
+	local tick first second
+	tick=$(private tick)
+	mkfifo first second
+	"$tick" wait number 1 2 3 <first >/dev/null 3>&- &
+	first=$!
+	"$tick" wait number 4 5 <second >/dev/null 3>&- &
+	second=$!
+	exec 6>first 7>second
+	__BPFTRACE_NOTIFY_PROBES_ATTACHED=1 timeout 60 "$NOPAL" count "$tick:tick:number" -p $first,$second >counted 2>said 3>&- 6>&- 7>&- &
+	tracer=$!
+	for _ in $(seq 600); do
+		! grep -q ATTACHED said || break
+		sleep 0.05
+	done
+	echo >&6
+	wait $first
+	sleep 0.3
+	kill -0 $tracer # there is another
+	echo >&7
+	wait $tracer
+	cat counted said
+	grep -qE '^tick:number +5$' counted
+}
+
+@test "several -p took processes that are not there" {
+	local tick
+	tick=$(private tick)
+	sleep 0 &
+	wait $!
+	run timeout 60 "$NOPAL" count "$tick:tick:number" -p $$,$!
+	[ "$status" -eq 1 ]
+	[[ $output == *"cannot trace process $!: "* ]]
+}
+
 @test "the children of -p are not traced, and counted exactly" {
 	start_traced
 	trace_alone "usdt:$alone:alone:hit { @ = count() }" -p $traced
