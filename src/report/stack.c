@@ -46,6 +46,8 @@ static void look_up(struct walk *w)
 	} else {
 		w->address = UNWIND_FRAME_ADDRESS(w->address);
 		symbols_frame_user(r->symbols, (pid_t)pid, w->address, is_return, &w->frame);
+		/* The kernel has seen that it is, whatever the maps say that were read last. */
+		w->frame.is_code |= w->stack->flags != UNWIND_GOES_ON;
 	}
 }
 

@@ -281,7 +281,9 @@ void symbols_frame_user(struct symbols *s, pid_t pid, uint64_t address, bool is_
 	out->module = m && m->module ? m->module->path : STR("");
 	offset = m ? at - m->start + m->offset : at;
 	out->is_code = m || !p || !p->count;
-	if (m && name_in_process(s, p, m, at, &name, &out->offset))
+	/* Code that was made and mapped unseen, or is not mapped any more, may have a name, too. */
+	if (m ? name_in_process(s, p, m, at, &name, &out->offset)
+	      : p && process_jit_name_at(p, &s->modules, at, &name, &out->offset))
 		demangle(name, s->form, &out->function);
 	else
 		out->offset = offset;

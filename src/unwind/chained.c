@@ -61,25 +61,32 @@ static bool load_number(const struct image *image, size_t width, uint64_t *numbe
 	return read_at(image, address, number, width);
 }
 
+/* What a function may do before, and then undoes before its end. */
+static const struct str prologues[] = {
+	STR("\xf3\x0f\x1e\xfa"), /* endbr64 */
+	STR("\x55\x48\x89\xe5"), /* push rbp; mov rbp, rsp */
+};
+
 static bool returned_by(const struct image *image, uint64_t function, uint64_t *out)
 {
-	static const char endbr64[] = "\xf3\x0f\x1e\xfa";
-	char bytes[16];
+	char bytes[24], *at = bytes;
 	int32_t number;
 
 	if (!read_at(image, function, bytes, sizeof(bytes)))
 		return false;
-	if (!memcmp(bytes, endbr64, 4)) {
-		function += 4;
-		memmove(bytes, bytes + 4, sizeof(bytes) - 4);
-	}
+	for (size_t i = 0; i < COUNT(prologues); i++)
+		if (!memcmp(at, prologues[i].ptr, prologues[i].len))
+			at += prologues[i].len;
 	for (size_t i = 0; i < COUNT(returns); i++) {
 		size_t len = returns[i].len;
+		const char *end = at + len + sizeof(number);
 
-		if (memcmp(bytes, returns[i].bytes, len) || bytes[len + 4] != '\xc3')
+		end += *end == '\x5d'; /* pop rbp */
+		if (memcmp(at, returns[i].bytes, len) || *end != '\xc3')
 			continue;
-		memcpy(&number, bytes + len, sizeof(number));
-		*out = returns[i].is_relative ? function + len + 4 + (uint64_t)(int64_t)number
+		memcpy(&number, at + len, sizeof(number));
+		*out = returns[i].is_relative ? function + (uint64_t)(at - bytes) + len + 4 +
+							(uint64_t)(int64_t)number
 					      : (uint32_t)number;
 		return !returns[i].is_loaded || load_number(image, returns[i].width, out);
 	}

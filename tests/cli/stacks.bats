@@ -154,3 +154,56 @@ same_as_gdb() {
 	run "$NOPAL" -q --user -e "usdt:$frames:frames:here { @[ustack(1)] = count() }" -c "$frames 2 deep"
 	[[ "$output" != *cut* ]]
 }
+
+@test "code that is made at run time, unseen, is in the stack when its process has gone" {
+	[ "$(uname -m)" = x86_64 ] || skip "the code is for x86-64"
+	need_program gcc
+	cat >"$BATS_TEST_TMPDIR/made.c" <<-'C'
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		__attribute__((noinline)) void here(void) { __asm__ volatile("nop; nop"); }
+		int main(void)
+		{
+			/* push rbp; mov rbp, rsp; call rdi; pop rbp; ret */
+			char *code = mmap(NULL, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), path[64];
+			memcpy(code, "\x55\x48\x89\xe5\xff\xd7\x5d\xc3", 8);
+			sprintf(path, "/tmp/perf-%d.map", getpid());
+			FILE *names = fopen(path, "w");
+			fprintf(names, "%lx 8 made\n", (long)code);
+			fclose(names);
+			puts(path);
+			fflush(stdout);
+			/* What it maps is read now, and not again. */
+			mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, open("/proc/self/exe", O_RDONLY), 0);
+			here();
+			usleep(300000);
+			mprotect(code, 4096, PROT_READ | PROT_EXEC);
+			((void (*)(void (*)(void)))code)(here);
+		}
+	C
+	gcc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$BATS_TEST_TMPDIR/made" "$BATS_TEST_TMPDIR/made.c"
+	run "$NOPAL" -q -e "uprobe:$BATS_TEST_TMPDIR/made:here { print(usym(reg(\"ip\"))); @[ustack] = count() }" \
+		-c "$BATS_TEST_TMPDIR/made"
+	rm -f "${lines[0]}"
+	echo "$output"
+	[[ "$output" == *"
+    here+0
+    made+6
+    main+"*"_start+"*"
+]: 1" ]]
+}
+
+@test "vfork, clone, posix_spawn, fork in a signal handler: each child has its own stack" {
+	need_program gcc
+	gcc -O2 -fomit-frame-pointer -o "$BATS_TEST_TMPDIR/children" "$ROOT/tests/programs/stacks/children.c"
+	run "$NOPAL" -q -e "uprobe:$BATS_TEST_TMPDIR/children:here { @[ustack] = count() }" -c "$BATS_TEST_TMPDIR/children 50"
+	echo "$output"
+	[ "$(grep -c '^\]: 50$' <<<"$output")" = 6 ]
+	[ "$(grep -c '^@\[' <<<"$output")" = 6 ]
+	[ "$(grep -c '    _start+' <<<"$output")" = 5 ] # and one on a stack of clone's
+	[ "$(grep -c '    __restore_rt+0' <<<"$output")" = 2 ]
+	[[ "$output" != *"(cut"* ]]
+}

@@ -131,7 +131,7 @@ same_as_gdb() {
 	awk '/^ *$/ { if (text != "") print text; text = ""; next }
 		/^ *\(cut/ { text = text ";" $0 }
 		/\/exact\.js:/ {
-			name = $1; sub(/^JS:[~^*+]*/, "", name); sub(/.*\./, "", name)
+			name = $1; sub(/^JS:(o?[^[:alnum:]_$-]+)?/, "", name); sub(/.*\./, "", name)
 			text = text (text == "" ? "" : ";") (name == "" ? "-" : name)
 		}
 		END { if (text != "") print text }' printed >got

@@ -409,7 +409,8 @@ static bool make_v8(struct made *m, unsigned size)
 		 ".text\nbegin _ZN2v88internal23DefaultEmbeddedBlobCodeEv\n"
 		 "lea blob(%%rip), %%rax\nret\n.cfi_endproc\n"
 		 "begin _ZN2v88internal27DefaultEmbeddedBlobCodeSizeEv\n"
-		 "mov size(%%rip), %%eax\nret\n.cfi_endproc\n.p2align 6\n"
+		 "endbr64\npush %%rbp\nmov %%rsp, %%rbp\nmov size(%%rip), %%eax\npop "
+		 "%%rbp\nret\n.cfi_endproc\n.p2align 6\n"
 		 "blob: .zero 0x60000\nbegin after\nret\n.cfi_endproc\n"
 		 ".section .rodata\nsize: .long %u\n",
 		 size);
