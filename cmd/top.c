@@ -284,7 +284,7 @@ static int run_top(const struct command *c, char **argv)
 		take_process(m);
 		code = run_check_options(&m->run, c);
 		if (!code && !m->interval && !m->run.show_script && (!isatty(0) || !isatty(1)))
-			code = usage_error(c, "a screen needs a terminal: -i SECONDS prints text");
+			code = usage_error(c, "the screen needs a terminal; -i SECONDS prints text instead");
 		if (!code && m->run.options.format == NOPAL_JSON && !m->interval)
 			code = usage_error(c, "-f json needs -i TIME");
 		if (!code && has_script(m))
@@ -308,7 +308,7 @@ static int run_top(const struct command *c, char **argv)
 #define AT(member) offsetof(struct top_command, member)
 static const struct option top_options[] = {
 	{"-k", "--by",           "KEY",  take_text,     AT(key),         "show a row for each KEY, such as comm or args.query"},
-	{NULL, "--latency",      NULL,   take_flag,     AT(wants_times), "show how long operations take: the probes are START DONE or a PAIR, as nopal latency has them"},
+	{NULL, "--latency",      NULL,   take_flag,     AT(wants_times), "show how long operations take: the probes are START DONE or a PAIR, as for nopal latency"},
 	{"-e", NULL,             "SCRIPT", take_text,   AT(script),      "watch the maps of SCRIPT"},
 	{"-i", NULL,             "TIME", take_duration, AT(interval),    "print the rows as text every TIME, for logs"},
 	SCOPE_OPTIONS(struct top_command, scope),

@@ -475,7 +475,7 @@ int inject_clean(pid_t pid, struct diag *d)
 		return done;
 	diag_error(d, -EBUSY, "still-traced", "process %d is tracing process %d", (int)busy,
 		   (int)pid);
-	diag_hint(d, "end that: kill %d", (int)busy);
+	diag_hint(d, "end it: kill %d", (int)busy);
 	return -EBUSY;
 }
 

@@ -272,5 +272,5 @@ agree() {
 @test "user mode refuses a stack of a script with a reason" {
 	run timeout 20 "$NOPAL" --engine=native -e "uprobe:$TARGETS/tick:main { print(langstack); }" -c true
 	[ "$status" = 1 ]
-	says undoable "the engine 'native' cannot do this: only the kernel reads the stack of a script so far"
+	says undoable "the engine 'native' cannot do this: only the kernel can read the stack of a script so far"
 }

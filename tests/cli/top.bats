@@ -104,7 +104,7 @@ shows() {
 @test "without a terminal it needs -i" {
 	run "$NOPAL" top ./tick </dev/null
 	[ "$status" = 2 ]
-	[[ "$output" == *"a screen needs a terminal: -i SECONDS prints text"* ]]
+	[[ "$output" == *"the screen needs a terminal; -i SECONDS prints text instead"* ]]
 }
 
 @test "a screen without libncurses, on an unknown terminal: what to do" {

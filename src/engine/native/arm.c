@@ -40,13 +40,13 @@ int native_judge_left_out(const struct native_left_out *left, struct diag *d)
 	if (left->count && left->count == left->of) {
 		diag_error(d, -ENOTSUP, "user-mode-none", "cannot trace '%.*s' in user mode: %s",
 			   STR_FMT(left->program->names[left->first->name]), reason(left));
-		diag_hint(d, "root can trace it by the kernel: --kernel");
+		diag_hint(d, "root can trace it with --kernel");
 		return -ENOTSUP;
 	}
 	if (!left->count)
 		return 0;
 	diag_warn(d, "user-mode-skipped",
-		  "%u of %u sites cannot be traced in user mode, '%.*s' among them: %s",
+		  "%u of %u sites cannot be traced in user mode, for example '%.*s': %s",
 		  left->count, left->of, STR_FMT(left->program->names[left->first->name]),
 		  reason(left));
 	diag_hint(d, "'nopal doctor -p PID' shows all sites; --kernel traces them as root");

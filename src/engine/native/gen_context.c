@@ -225,15 +225,15 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 {
 	(void)p;
 	switch (in->op) {
-	case OP_LSTACK: return "only the kernel reads the stack of a script so far";
-	case OP_KSTACK: return "only the kernel sees its own stack";
+	case OP_LSTACK: return "only the kernel can read the stack of a script so far";
+	case OP_KSTACK: return "only the kernel can read a kernel stack";
 	case OP_EACH:
-	case OP_EACH_COPY: return "only the kernel and the tracer loop over maps";
+	case OP_EACH_COPY: return "only the kernel and the tracer can loop over maps";
 	case OP_FIELD:
-	case OP_FIELD_STR: return "only the kernel has tracepoints";
+	case OP_FIELD_STR: return "only the kernel can trace tracepoints";
 	case OP_KLOAD:
-	case OP_KSTR: return "only the kernel reads its own memory";
-	case OP_SIGNAL: return "only the kernel sends a signal from within the program";
+	case OP_KSTR: return "only the kernel can read kernel memory";
+	case OP_SIGNAL: return "only the kernel can send a signal from within the program";
 	case OP_BUILTIN: return kernel_only[in->imm];
 	default: return native_has_code(in->op) ? NULL : "only the kernel can do this";
 	}

@@ -150,7 +150,7 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	if (native_is_tracers(at))
 		return NULL;
 	if (at->kind != ATTACH_UPROBE)
-		return "in user mode there are only probes of the process itself";
+		return "user mode traces only probes in the process itself";
 	/* Without another engine these sites are left out. */
 	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], at);
 }

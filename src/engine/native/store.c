@@ -302,7 +302,7 @@ int native_store_extend(struct native_store *s, const struct program *p,
 		shape_map(&m, new, s->layout.cpus, &end);
 		if (end > s->layout.size)
 			return diag_error(d, -ENOMEM, "user-memory",
-					  "there is no more shared memory for map '%.*s'",
+					  "no shared memory is left for map '%.*s'",
 					  STR_FMT(new->name));
 		s->spare_at = end;
 		s->shapes[i] = m;

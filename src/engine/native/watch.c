@@ -36,7 +36,7 @@ static void say_shadowed(struct native *e, unsigned shadowed, struct diag *d)
 		diag_warn(
 			d, "user-mode-shadowed",
 			"a debugger or a kernel uprobe has put breakpoints on %u site%s of process "
-			"%d: events there are missed while these exist",
+			"%d: events there are missed until they are removed",
 			shadowed, shadowed == 1 ? "" : "s", (int)e->options.pid);
 	e->shadowed = shadowed;
 }
@@ -57,8 +57,8 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 		return err;
 	if (!is_early && !is_new && e->later++ == 0)
 		diag_warn(d, "user-mode-later",
-			  "process %d has mapped a file with probes: these are traced from some "
-			  "milliseconds after that on",
+			  "process %d has mapped a file with probes: tracing these begins some "
+			  "milliseconds later",
 			  (int)inject_pid(p->x));
 	return native_arm(e, p, d);
 }
@@ -123,8 +123,8 @@ static void take_newcomer(void *arg, pid_t pid)
 			  said.first ? said.first->text.ptr : "");
 	else if (!err && p->count && !n->are_early && e->late++ == 0)
 		diag_warn(n->d, "user-mode-late",
-			  "process %d began to run another program: it is traced from some "
-			  "milliseconds after that on",
+			  "process %d began to run another program: tracing it begins some "
+			  "milliseconds later",
 			  (int)pid);
 	diag_free(&said);
 }
