@@ -187,6 +187,13 @@ struct search {
 struct span search_span(const struct search *q);
 /* Add an attachment; its name and function are interned. */
 int search_add(struct search *q, struct attachment attachment, struct str name, struct str func);
+/* The attachments of a file keep it open, so that the same file is attached to that they were read
+ * from. */
+int search_hold(struct search *q, struct file *file);
+/* Does the clause use arguments by name, or their types? */
+bool resolve_uses_fields(const struct uses *u);
+/* resolve_function.c: the name in a query is a pattern, or an address, 0x1234. */
+int resolve_function(struct search *q);
 /* resolve_kernel.c */
 #define ITER_CONTEXT "bpf_iter__" /* the struct that has what an iterator hands over */
 const struct ctype_member *context_member(const struct ctype_member *m); /* ... and one of it */
