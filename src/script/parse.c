@@ -167,11 +167,40 @@ static void parse_import(struct parser *p, const struct token *word, bool is_lat
 		p->lexer.at++;
 }
 
+/* An item that begins with a word of its own; false: it is a clause. */
+static bool parse_item(struct parser *p, const struct token *t, bool is_script, bool is_late)
+{
+	struct setting **setting = &p->tree->settings;
+	struct lexer *l = &p->lexer;
+
+	if (t->kind != TOKEN_WORD)
+		return false;
+	if (str_eq_text(t->text, "import")) {
+		parse_import(p, t, is_late);
+	} else if (str_eq_text(t->text, "config")) {
+		if (!is_script)
+			parse_error(p, t->mark, "import-config",
+				    "a file that is imported has no settings");
+		l->at = t->mark.at + t->mark.len;
+		while (*setting) /* several config blocks add up */
+			setting = &(*setting)->next;
+		parse_config(p, setting);
+	} else if (str_eq_text(t->text, "macro")) {
+		l->at = t->mark.at + t->mark.len;
+		parse_macro(p);
+	} else if (str_eq_text(t->text, "let")) {
+		l->at = t->mark.at + t->mark.len;
+		parse_map_size(p);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* part = ( directive | declaration of C | config | import | macro | clause )* */
 static void parse_part(struct parser *p, struct tree *out, bool is_script)
 {
 	struct tree_clause **last = &out->clauses, **first;
-	struct setting **setting = &out->settings;
 	struct lexer *l = &p->lexer;
 
 	while (*last)
@@ -193,25 +222,8 @@ static void parse_part(struct parser *p, struct tree *out, bool is_script)
 		refuse_foreign(p, &t);
 		if (p->err)
 			break;
-		if (t.kind == TOKEN_WORD && str_eq_text(t.text, "import")) {
-			parse_import(p, &t, last != first);
-		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "config")) {
-			if (!is_script)
-				parse_error(p, t.mark, "import-config",
-					    "a file that is imported has no settings");
-			l->at = t.mark.at + t.mark.len;
-			while (*setting) /* several config blocks add up */
-				setting = &(*setting)->next;
-			parse_config(p, setting);
-		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "macro")) {
-			l->at = t.mark.at + t.mark.len;
-			parse_macro(p);
-		} else if (t.kind == TOKEN_WORD && str_eq_text(t.text, "let")) {
-			l->at = t.mark.at + t.mark.len;
-			parse_map_size(p);
-		} else if ((*last = parse_clause(p))) {
+		if (!parse_item(p, &t, is_script, last != first) && (*last = parse_clause(p)))
 			last = &(*last)->next;
-		}
 	}
 }
 

@@ -80,6 +80,37 @@ static void search_run(struct walk *w, int no)
 	}
 }
 
+/* Run walk_mapping_body() on the mapping of TMP2. */
+static void call_find_vma(struct code *c, int body)
+{
+	code_store(c, 8, FRAME, STACK_A, SCRATCH);
+	code_call(c, FUNC_TASK_BTF);
+	code_mov(c, R1, R0);
+	code_mov(c, R2, TMP2);
+	code_function(c, R3, body);
+	code_address(c, R4, FRAME, STACK_A);
+	code_const(c, R5, 0);
+	code_call(c, FUNC_FIND_VMA);
+}
+
+/* The rest of WALK_MAPPING, of the file at R0 (struct unwind_file). */
+static void place_file(struct walk *w)
+{
+	struct code *c = w->g->code;
+
+	walk_load(w, R1, MAPPING(start));
+	walk_load(w, R2, WALK_OFFSET);
+	code_alu(c, BPF_SUB, R1, R2); /* where the file's first byte would be */
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, rows));
+	walk_store(w, MAPPING(first), R2);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, frame));
+	code_alu(c, BPF_SUB, R2, R1);
+	walk_store(w, MAPPING(frame), R2);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, base));
+	code_alu(c, BPF_ADD, R1, R2);
+	walk_store(w, MAPPING(base), R1);
+}
+
 /* Ask the kernel for the mapping of TMP2, of a process that is new, or has mapped something that
  * the reader of this run has not seen yet. Its file may be known all the same. */
 static void ask_kernel(struct walk *w, int found)
@@ -95,14 +126,7 @@ static void ask_kernel(struct walk *w, int found)
 		return;
 	}
 	walk_add_body(w, body, true);
-	code_store(c, 8, FRAME, STACK_A, SCRATCH);
-	code_call(c, FUNC_TASK_BTF);
-	code_mov(c, R1, R0);
-	code_mov(c, R2, TMP2);
-	code_function(c, R3, body);
-	code_address(c, R4, FRAME, STACK_A);
-	code_const(c, R5, 0);
-	code_call(c, FUNC_FIND_VMA);
+	call_find_vma(c, body);
 	code_jump_imm(c, BPF_JNE, R0, 0, w->ends[UNWIND_NOT_CODE]);
 	walk_load(w, R1, MAPPING(end));
 	code_jump_imm(c, BPF_JEQ, R1, 0, w->ends[UNWIND_NOT_CODE]);
@@ -124,17 +148,7 @@ static void ask_kernel(struct walk *w, int found)
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(frame), 0);
 	code_jump(c, found);
 	code_bind(c, known);
-	walk_load(w, R1, MAPPING(start));
-	walk_load(w, R2, WALK_OFFSET);
-	code_alu(c, BPF_SUB, R1, R2); /* where the file's first byte would be */
-	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, rows));
-	walk_store(w, MAPPING(first), R2);
-	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, frame));
-	code_alu(c, BPF_SUB, R2, R1);
-	walk_store(w, MAPPING(frame), R2);
-	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, base));
-	code_alu(c, BPF_ADD, R1, R2);
-	walk_store(w, MAPPING(base), R1);
+	place_file(w);
 }
 
 /* WALK_MAPPING = the mapping of TMP2. Mostly it is that of the frame before. */
