@@ -28,11 +28,6 @@ static int run_clean(const struct command *c, char **argv)
 	return options_parse_pid(c, argv, &pid, &code) ? clean(pid) : code;
 }
 
-static const struct option options[] = {
-	{"-h", "--help", NULL, take_help, 0, "print this help"},
-	{0},
-};
-
 const struct command command_clean = {
 	.name = "clean",
 	.self = "nopal clean",
@@ -43,6 +38,6 @@ const struct command command_clean = {
 		 "was killed. Until then the sites lead to code that records nothing.\n",
 	.more = "Exit status: 0 if sites were restored, 1 if nothing was left or it could not be\n"
 		"done, 2 if the command line is wrong.\n",
-	.options = options,
+	.options = pid_options,
 	.run = run_clean,
 };

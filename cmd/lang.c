@@ -26,11 +26,6 @@ static int run_lang(const struct command *c, char **argv)
 	return options_parse_pid(c, argv, &pid, &code) ? look(pid) : code;
 }
 
-static const struct option options[] = {
-	{"-h", "--help", NULL, take_help, 0, "print this help"},
-	{0},
-};
-
 const struct command command_lang = {
 	.name = "lang",
 	.self = "nopal lang",
@@ -45,6 +40,6 @@ const struct command command_lang = {
 		"\n"
 		"Exit status: 0 if stacks were read, 1 if none could be, 2 if the command line\n"
 		"is wrong.\n",
-	.options = options,
+	.options = pid_options,
 	.run = run_lang,
 };

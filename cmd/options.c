@@ -360,6 +360,11 @@ int options_parse(const struct command *c, char **argv, void *target, int *code)
 	return *code || p.helped ? -1 : count;
 }
 
+const struct option pid_options[] = {
+	{"-h", "--help", NULL, take_help, 0, "print this help"},
+	{0},
+};
+
 bool options_parse_pid(const struct command *c, char **argv, pid_t *pid, int *code)
 {
 	int words = options_parse(c, argv, NULL, code);
