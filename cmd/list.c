@@ -161,15 +161,38 @@ static void say_none(struct nopal_sites *probes, const char *name)
 	free(library);
 }
 
+/* "postgresql:query__start", as the other commands have it: a probe of any process, unless a file of
+ * that name has it. */
+static bool find_provider(struct nopal_sites *probes, pid_t pid, const char *word)
+{
+	const char *colon = strchr(word, ':');
+	struct nopal_sites *of_file = NULL;
+	char *pattern = NULL;
+	bool found = false;
+
+	if (!colon || colon == word || strchr(colon + 1, ':') || strchr(word, '/') ||
+	    !strncmp(word, "usdt:", 5))
+		return false;
+	if (!nopal_sites_new(&of_file) && nopal_sites_find(of_file, word, pid, NULL) <= 0 &&
+	    asprintf(&pattern, "usdt:*:%s", word) >= 0)
+		found = nopal_sites_find(probes, pattern, pid, NULL) > 0;
+	nopal_sites_free(of_file);
+	free(pattern);
+	return found;
+}
+
 /* Find what one word names. False when this failed or found nothing. */
 static bool find_one(struct nopal_sites *probes, pid_t pid, const char *name, struct nopal_diag *d)
 {
 	/* A file that exists is meant, even if its name looks like a pattern. */
 	bool is_file = !pid && !access(name, F_OK);
 	unsigned errors = nopal_diag_errors(d);
-	int found = is_file ? nopal_sites_file(probes, name, d)
-			    : nopal_sites_find(probes, name, pid, d);
+	int found;
 
+	if (!is_file && find_provider(probes, pid, name))
+		return true;
+	found = is_file ? nopal_sites_file(probes, name, d)
+			: nopal_sites_find(probes, name, pid, d);
 	if (!found && nopal_diag_errors(d) == errors)
 		say_none(probes, name);
 	return found > 0;

@@ -182,10 +182,14 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 	return code;
 }
 
-/* The rest of the word after one of these; NULL: it is not a function. */
+/* The rest of the word after one of these; NULL: it is not a function. As in bcc, "c:malloc" is one.
+ */
 static const char *function_of(const char *word)
 {
 	static const char *const types[] = {"uprobe:", "uretprobe:", "p:", "r:"};
+
+	if (!strncmp(word, "c:", 2) && !strchr(word + 2, ':'))
+		return word;
 
 	for (size_t i = 0; i < COUNT(types); i++)
 		if (!strncmp(word, types[i], strlen(types[i])))

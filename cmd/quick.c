@@ -79,7 +79,17 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 		if (q->specs[i].format)
 			return usage_error(c, "'%s' is a format: nopal trace takes one",
 					   q->specs[i].format);
-	return kind->has_map ? 0 : bcc_trace_check(c, &q->bcc, q->is_bcc, q->most);
+	if (kind->has_map)
+		return 0;
+	/* bcc has it so, but fingers know it from head(1). */
+	if (q->scope.comm_part && !q->run.quiet && *q->scope.comm_part &&
+	    !q->scope.comm_part[strspn(q->scope.comm_part, "0123456789")])
+		fprintf(stderr,
+			"nopal: warning: -n %s selects threads whose names contain '%s': -M %s "
+			"stops after %s lines\n",
+			q->scope.comm_part, q->scope.comm_part, q->scope.comm_part,
+			q->scope.comm_part);
+	return bcc_trace_check(c, &q->bcc, q->is_bcc, q->most);
 }
 
 /* The stacks of the run become a page instead of text. */

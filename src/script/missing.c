@@ -157,6 +157,11 @@ static void hint_missing(struct search *q)
 		diag_hint(q->d, "did you mean '%.*s'?", STR_FMT(q->guess.best));
 		return;
 	}
+	if (q->spec->type == PROBE_USDT && !q->spec->provider.len &&
+	    str_index(q->spec->name, '/') >= 0) {
+		diag_hint(q->d, "all probes of a file are usdt:%.*s:*", STR_FMT(q->spec->name));
+		return;
+	}
 	if (probe_may_come_later(q->s, q->spec)) {
 		struct str note =
 			q->spec->type == PROBE_USDT ? know_provider(q->spec->provider) : STR("");

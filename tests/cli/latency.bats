@@ -51,6 +51,13 @@ field() {
 	echo "$output" | jq -se '.[0] | .count == 20 and .p50_ns > 20000000 and .max_ns > 200000000' >/dev/null
 }
 
+@test "a text without a name is shown as text" {
+	printf '#include <sys/sdt.h>\nint main(int count, char **words)\n{\n\tDTRACE_PROBE1(app, word__start, words[count - 1]);\n\tDTRACE_PROBE(app, word__done);\n}\n' >word.c
+	gcc -g -O1 -I"$ROOT/include" -o word word.c
+	latency --slowest 1 ./word -c './word last'
+	[[ "${lines[-1]}" == *" word  "*=last ]]
+}
+
 @test "of a function the parameters that debug information names, of those that can be read" {
 	latency --slowest 1 "uprobe:$pairs:order" -c "$pairs sleep 5 5000"
 	[[ "${lines[-1]}" =~ " pairs  id="[1-5]" us=5000"0?$ ]]
@@ -110,6 +117,8 @@ source_line() {
 	latency "uprobe:$pairs:order" -c "$pairs sleep 50 1000"
 	[ "$(field 1)" = 50 ]
 	[[ "$(echo "$output" | head -1)" == "COUNT  RATE/s"*"P50"*"MAX" ]]
+	latency c:usleep -c "$pairs sleep 50 1000" # as in bcc
+	[ "$(field 1)" -ge 50 ]
 }
 
 @test "a condition is about the start, and what it leaves out is not unpaired" {

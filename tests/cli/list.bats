@@ -129,6 +129,20 @@ END
 	[ "$output" = "usdt:$tick:tick:number" ]
 }
 
+@test "a provider and a name are a probe of any process" {
+	pairs=$(private pairs)
+	start_waiting "$pairs" sleep 1000000 100000
+	for _ in $(seq 300); do
+		run "$NOPAL" list 'shop:order__st*'
+		[[ "$output" != *"usdt:$pairs:shop:order__start"* ]] || break
+		sleep 0.1
+	done
+	[ "$status" = 0 ]
+	[[ "$output" == *"usdt:$pairs:shop:order__start"* && "$output" != *order__done* ]]
+	run "$NOPAL" list -p "$waiting" 'shop:order__done'
+	[ "$output" = "usdt:$pairs:shop:order__done" ]
+}
+
 @test "-p: a program that was deleted" {
 	[ "$(id -u)" = 0 ] || skip "needs root, for /proc/PID/map_files"
 	start_waiting "$tick" wait
