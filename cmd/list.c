@@ -161,8 +161,8 @@ static void say_none(struct nopal_sites *probes, const char *name)
 	free(library);
 }
 
-/* "postgresql:query__start", as the other commands have it: a probe of any process, unless a file of
- * that name has it. */
+/* "postgresql:query__start", as the other commands have it: a probe of any process, unless a file
+ * of that name has it. */
 static bool find_provider(struct nopal_sites *probes, pid_t pid, const char *word)
 {
 	const char *colon = strchr(word, ':');

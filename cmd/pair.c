@@ -182,7 +182,8 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 	return code;
 }
 
-/* The rest of the word after one of these; NULL: it is not a function. As in bcc, "c:malloc" is one.
+/* The rest of the word after one of these; NULL: it is not a function. As in bcc, "c:malloc" is
+ * one.
  */
 static const char *function_of(const char *word)
 {

@@ -209,15 +209,18 @@ static int run_quick(const struct command *c, char **argv)
 
 static const struct option count_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count by KEY, such as args.name or 'pid,comm' (default: the probe's name)"},
+	{NULL, "--by", "KEY", take_text, AT(key), NULL},
 	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option hist_options[] = {
 	{"-k", NULL, "KEY",           take_text, AT(key),  "make one histogram for each KEY, such as pid"},
+	{NULL, "--by", "KEY", take_text, AT(key), NULL},
 	{"-l", NULL, "LOW,HIGH,STEP", take_text, AT(step), "use equal steps instead of powers of two"},
 	OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };
 static const struct option stack_options[] = {
 	{"-k", NULL, "KEY", take_text, AT(key), "count separately for each KEY, such as comm"},
+	{NULL, "--by", "KEY", take_text, AT(key), NULL},
 	{NULL, "--flame", "FILE", take_text, AT(flame), "draw a flame graph: one HTML file (see nopal-flame(1))"},
 	OPTION_LINES, OPTION_TOP, OPTION_CSV, OPTION_SCOPE, OPTION_DURATION, OPTION_INTERVAL, RUN_SCRIPT, OPTION_HELP, {0},
 };

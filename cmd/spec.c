@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "probe_word.h"
 
@@ -58,6 +59,15 @@ static int take_format(const struct command *c, struct spec *s, char **words, in
 	return -1;
 }
 
+/* "args.query" or "arg0", which no file is called. */
+static bool is_argument(const char *word)
+{
+	bool is_number =
+		!strncmp(word, "arg", 3) && word[3] && !word[3 + strspn(word + 3, "0123456789")];
+
+	return (is_number || !strncmp(word, "args.", 5)) && access(word, F_OK);
+}
+
 /* A spec of bcc's is a word. */
 static int take_bcc(const struct command *c, struct spec *s, const char *word,
 		    const struct bcc_reading *how)
@@ -95,6 +105,15 @@ int spec_read(const struct command *c, char **words, int count, const struct bcc
 		}
 		if (!list[n].probe_count)
 			list[n].probes = words + i;
+		if (list[n].probe_count && is_argument(words[i])) {
+			usage_error(c,
+				    strcmp(c->name, "trace")
+					    ? "'%s' is a value and not a probe: -k takes keys"
+					    : "'%s' is a value: a format comes before it, such as "
+					      "'%%s'",
+				    words[i]);
+			goto failed;
+		}
 		if (!is_format(words[i])) {
 			list[n].probe_count++;
 			continue;

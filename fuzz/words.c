@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct command command = {.self = "nopal trace"};
+static const struct command command = {.name = "trace", .self = "nopal trace"};
 static unsigned messages;
 
 /* Of command.c, which would print. */

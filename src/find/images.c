@@ -245,9 +245,10 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	if (path.len && strspn(name.ptr, "0123456789") == path.len)
 		diag_hint(d, "a process is -p %.*s", STR_FMT(path));
 	else if (str_index(path, '/') < 0)
-		diag_hint(d, "searched $PATH, the loader's cache and the current directory; give "
-			     "the full path, or PROVIDER:NAME for a probe, c:NAME for a function of "
-			     "libc");
+		diag_hint(d,
+			  "searched $PATH, the loader's cache and the current directory; give "
+			  "the full path, or PROVIDER:NAME for a probe, c:NAME for a function of "
+			  "libc");
 	buf_free(&safe);
 	return -ENOENT;
 }

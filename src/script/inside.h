@@ -181,7 +181,8 @@ struct search {
 	size_t found; /* attachments, known ones included */
 	/* For "did you mean". */
 	struct guess guess;
-	size_t seen; /* probes of other names */
+	size_t seen;	 /* probes of other names */
+	bool seen_group; /* ... one of them of this provider */
 };
 
 struct span search_span(const struct search *q);

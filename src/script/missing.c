@@ -21,6 +21,7 @@ static void consider_pair(struct search *q, struct str group, struct str name)
 	bool has_group = !spec->provider.len || str_match(spec->provider, group);
 
 	q->seen++;
+	q->seen_group |= has_group;
 	if (has_group)
 		consider(q, name, spec->name);
 	else if (str_match(spec->name, name))
@@ -90,7 +91,7 @@ static void look_around(struct search *q)
 	q->guess.nearest = 5;
 	switch (q->spec->type) {
 	case PROBE_USDT:
-		if (!str_has_wildcard(q->spec->path))
+		if (!str_has_wildcard(q->spec->path) || str_eq_text(q->spec->path, "*"))
 			source->sites(source->run, &all, look_at_image, q, NULL);
 		break;
 	case PROBE_UPROBE:
@@ -163,8 +164,9 @@ static void hint_missing(struct search *q)
 		return;
 	}
 	if (probe_may_come_later(q->s, q->spec)) {
-		struct str note =
-			q->spec->type == PROBE_USDT ? know_provider(q->spec->provider) : STR("");
+		struct str note = q->spec->type == PROBE_USDT && !q->seen_group
+					  ? know_provider(q->spec->provider)
+					  : STR("");
 
 		diag_hint(q->d, "%.*s%simages that are mapped later are searched for it",
 			  STR_FMT(note), note.len ? "; " : "");
