@@ -60,6 +60,24 @@ same_as_gdb() {
 	[[ "$output" == *"_start+"*"]: 5"* ]]
 }
 
+@test "short and deep stacks are keys of one map: counted, in tuples, looked up, deleted, looped over" {
+	run "$NOPAL" -q -e "usdt:$frames:frames:here {
+			@a[ustack] = count(); @b[1, ustack, \"x\"] = sum(2); @k[kstack] = count();
+			if (has_key(@s, ustack)) { @again = count() } @s[ustack] = 1;
+			if (delete(@d, ustack)) { @deleted = count() } else { @d[ustack] = 2 } }
+		usdt:$frames:frames:here { for (\$kv : @s) {
+			@each = count(); @copy[\$kv.0, 3] = 1; @deep[len(\$kv.0) > 40] = 1 } }
+		END { printf(\"%d %d %d %d %d\\n\", len(@a), len(@b), len(@s), len(@d), len(@copy));
+			clear(@k); clear(@a); clear(@b); clear(@d) }" -c "$frames 3 deep alloca"
+	echo "$output"
+	[ "${lines[0]}" = "2 2 2 2 2" ]
+	[[ "$output" == *"@again: 4"* && "$output" == *"@deleted: 2"* && "$output" == *"@each: 9"* ]]
+	[[ "$output" == *"@deep[false]: 1"*"@deep[true]: 1"* ]]
+	[ "$(grep -c '    recurse+' <<<"$output")" = 82 ]
+	[ "$(grep -c '    do_alloca+' <<<"$output")" = 2 ]
+	[[ "$output" != *"@a["* && "$output" != *"@b["* && "$output" != *"@k["* && "$output" != *"@d["* ]]
+}
+
 @test "a process that calls exec, and a child that does: nothing is taken from the image before" {
 	cp "$frames" "$frames.2"
 	run "$NOPAL" -q -e "usdt:$frames:frames:here, usdt:$frames.2:frames:here { @[pid > 0, ustack(raw)] = count() }" \

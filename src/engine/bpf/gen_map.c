@@ -400,11 +400,12 @@ static void check_short(struct gen *g, const struct type *t, struct spill at, in
 	}
 	if (store_short_size(t) == type_memory(t))
 		return;
-	code_load(g->code, 4, R1, gen_base(at), at.offset + more);
-	code_jump_imm(g->code, BPF_JGT, R1, (int32_t)STORE_SHORT, is_long);
+	code_load(g->code, 4, R1, gen_base(at), at.offset + more); /* bytes, or words of a stack */
+	code_jump_imm(g->code, BPF_JGT, R1,
+		      (int32_t)(type_is_stack(t) ? STORE_SHORT_STACK / 8 : STORE_SHORT), is_long);
 }
 
-/* Pack the short form of a tuple: each element without what a short text cannot have. */
+/* Pack the short form of a tuple: each element without what a short one cannot have. */
 static void pack_short(struct gen *g, const struct type *t, struct spill from, int32_t *from_at,
 		       int32_t *to_at)
 {
@@ -419,7 +420,7 @@ static void pack_short(struct gen *g, const struct type *t, struct spill from, i
 	*to_at += (int32_t)store_short_size(t);
 }
 
-/* The other way of pack_short: the key at TMP, with zeros for what a short text does not have. */
+/* The other way of pack_short: the key at TMP, with zeros for what a short one does not have. */
 static void unpack_key(struct gen *g, const struct type *t, bool is_short, struct spill to,
 		       int32_t *from_at, int32_t *to_at)
 {
@@ -470,7 +471,7 @@ void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map
  *
  *	one hash, or none	two hashes
  *
- *	operation		text longer than STORE_SHORT? -> long
+ *	operation		a text or stack that is not short? -> long
  *				operation on `map`, short form of the key; -> done
  *			long:	operation on `long_map`, full key
  *			done:						*/
@@ -498,7 +499,7 @@ void gen_map(struct gen *g, const struct insn *in)
 		int32_t from = 0, to = 0;
 
 		check_short(g, key, at.key, 0, is_long);
-		if (key->kind == TYPE_TUPLE) { /* the first bytes of a text are its short key */
+		if (key->kind == TYPE_TUPLE) { /* else the first bytes are the short key */
 			pack_short(g, key, at.key, &from, &to);
 			shorter.key = in_scratch(g->frame->key);
 		}

@@ -22,6 +22,8 @@ uint32_t store_short_size(const struct type *t)
 
 	if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
 		return full > STORE_SHORT + 8 ? STORE_SHORT + 8 : full;
+	if (type_is_stack(t))
+		return full > STORE_SHORT_STACK + 8 ? STORE_SHORT_STACK + 8 : full;
 	if (t->kind != TYPE_TUPLE)
 		return full;
 	for (unsigned i = 0; i < t->element_count; i++)

@@ -9,16 +9,18 @@
  * remembering its words and subtracting them from then on; each event must change them, so a sum
  * counts events in those 8 bytes.
  *
- * Keys with text are in two hashes: one for texts of at most STORE_SHORT bytes, so that a short
- * text is not hashed with all the bytes that the longest could have; and one for the rest. A
- * counter holds both to one limit. Extremes are stored so that 0 is "nothing yet" and greater
- * always wins; see extreme_mask(). What is read here has the layout of program/type.h. */
+ * Keys with text or stacks are in two hashes: one for texts of at most STORE_SHORT bytes and stacks
+ * of at most STORE_SHORT_STACK, so that a short one is not hashed with all the bytes that the
+ * longest could have; and one for the rest. A counter holds both to one limit. Extremes are stored
+ * so that 0 is "nothing yet" and greater always wins; see extreme_mask(). What is read here has the
+ * layout of program/type.h. */
 #ifndef NOPAL_ENGINE_BPF_STORE_H
 #define NOPAL_ENGINE_BPF_STORE_H
 
 #include "engine/engine.h"
 
-#define STORE_SHORT 56u /* bytes of text in a short key */
+#define STORE_SHORT	  56u	     /* bytes of text in a short key */
+#define STORE_SHORT_STACK (8u * 32u) /* ... of frames */
 
 enum store_kind { STORE_CELL, STORE_CPU_CELL, STORE_HASH };
 
