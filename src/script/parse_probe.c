@@ -363,18 +363,26 @@ static build_fn *const builders[] = {
 };
 /* clang-format on */
 
+static void refuse_foreign_type(struct parser *p, struct mark mark, struct str name)
+{
+	if (parse_error(p, mark, "unsupported", "'%.*s' probes are not supported", STR_FMT(name)))
+		diag_hint(p->d, "write BEGIN: an assert() that fails there ends the run with "
+				"status 1");
+}
+
 static void unknown_type(struct parser *p, const struct pattern *parts)
 {
 	struct str name = parts->part[0], guess = probe_type_guess(name);
 	struct mark first = parse_mark_of(p, parts->first);
 
-	if (probe_type_is_foreign(name))
-		parse_error(p, first, "unsupported", "'%.*s' probes are not supported",
-			    STR_FMT(name));
-	else if (!parse_error(p, first, "unknown-probe-type", "unknown probe type '%.*s'",
-			      STR_FMT(name)))
+	if (probe_type_is_foreign(name)) {
+		refuse_foreign_type(p, first, name);
 		return;
-	else if (guess.len)
+	}
+	if (!parse_error(p, first, "unknown-probe-type", "unknown probe type '%.*s'",
+			 STR_FMT(name)))
+		return;
+	if (guess.len)
 		diag_hint(p->d, "did you mean '%.*s'?", STR_FMT(guess));
 	else if (parts->count == 2 && parts->part[1].len)
 		diag_hint(p->d, "for a USDT probe write usdt:*:%.*s:%.*s, or usdt:FILE:%.*s:%.*s",
