@@ -41,6 +41,18 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	return 1;
 }
 
+/* The code around the site. Of other segments the same bytes may be in several. */
+static void set_extent(const struct image *image, struct found_symbol *out)
+{
+	const struct segment *s = image_segment_at(image, out->site);
+
+	out->first = out->end = 0;
+	if (s && s->executable) {
+		out->first = s->offset;
+		out->end = s->offset + s->file_size;
+	}
+}
+
 int finder_symbol(struct file *file, struct str path, uint64_t offset, struct str name,
 		  struct found_symbol *out, struct diag *d)
 {
@@ -53,6 +65,8 @@ int finder_symbol(struct file *file, struct str path, uint64_t offset, struct st
 	err = symbols_scan(image, path, STR(""), name.len + 1, take_symbol, &s);
 	if (!err || (err > 0 && !image_address_of(image, offset, &out->site)))
 		err = -ENOENT;
+	if (err > 0)
+		set_extent(image, out);
 	image_close(image);
 	return err > 0 ? 0 : err;
 }

@@ -12,6 +12,8 @@ int finder_kernel_symbol(struct finder *f, struct str name, uint64_t *out, struc
 struct found_symbol {
 	uint64_t address, size; /* size 0: not known */
 	uint64_t site;
+	uint64_t first,
+		end; /* of the file: there `site` moves with the offset; both 0: not known */
 };
 /* -ENOENT without a message: there is none; -errno with one. `path` is where the file is, to find
  * its debug file. */

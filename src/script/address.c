@@ -58,19 +58,62 @@ static int add_constant(struct arena *a, struct attachment *p, unsigned number, 
 	return 0;
 }
 
+/* A symbol of a file, as seen from one place of it: other places of the same code need not open the
+ * file again. */
+struct known_symbol {
+	const struct file *file;
+	struct str name;
+	uint64_t offset; /* of the place */
+	struct found_symbol found;
+	struct known_symbol *next;
+};
+
+static bool find_known(const struct script *s, const struct attach *at, struct str name,
+		       struct found_symbol *out)
+{
+	for (const struct known_symbol *k = s->symbols; k; k = k->next) {
+		if (k->file != at->file || !str_eq(k->name, name) || at->offset < k->found.first ||
+		    at->offset >= k->found.end)
+			continue;
+		*out = k->found;
+		out->site += at->offset - k->offset;
+		return true;
+	}
+	return false;
+}
+
+/* A symbol of the file that an attachment is in. */
+static int find_symbol(struct check *c, const struct attach *at, struct str name,
+		       struct found_symbol *out)
+{
+	const struct script_source *source = &c->s->source;
+	struct known_symbol *known;
+	int err;
+
+	if (!at->file || !source->symbol)
+		return -ENOENT;
+	if (find_known(c->s, at, name, out))
+		return 0;
+	err = source->symbol(at->file, at->path, at->offset, name, out, c->d);
+	known = err ? NULL : arena_new(&c->s->arena, struct known_symbol);
+	if (!err && !known)
+		return -ENOMEM;
+	if (known) {
+		*known = (struct known_symbol){at->file, name, at->offset, *out, c->s->symbols};
+		c->s->symbols = known;
+	}
+	return err;
+}
+
 /* The distance of a symbol from the place of one attachment. */
 static void add_distance(struct check *c, const struct expr *e, struct attachment *p,
 			 unsigned number)
 {
-	const struct script_source *source = &c->s->source;
 	struct str symbol = e->args[0]->text;
 	struct added_arg *added = arena_new(&c->s->arena, struct added_arg);
 	struct found_symbol found;
-	int err = -ENOENT;
+	int err = find_symbol(c, &p->attach, symbol, &found);
 
-	if (p->attach.file && source->symbol)
-		err = source->symbol(p->attach.file, p->attach.path, p->attach.offset, symbol,
-				     &found, c->d);
 	if (err == -ENOENT)
 		check_error(c, e->args[0], "unknown-symbol", "'%.*s' has no symbol '%.*s'",
 			    STR_FMT(p->attach.path), STR_FMT(symbol));

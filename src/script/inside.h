@@ -119,6 +119,7 @@ struct script {
 	unsigned attachment_count;
 	bool has_program; /* there is a program: what is compiled now comes in addition */
 	const struct attachment *only; /* compile the attachments of its image; NULL: all */
+	struct known_symbol *symbols;  /* address.c: that were looked up */
 	struct file **files;	       /* held for the attachments */
 	size_t file_count, file_cap;
 };
