@@ -36,4 +36,10 @@ run_file() {
 
 @test "structs print the same from the kernel" { run_file structs.txt; }
 
+@test "scripts as people write them print the same from the kernel" { run_file scripts.txt; }
+
+@test "statements of SQL print the same from the kernel" { run_file sql.txt; }
+
+@test "statements of SQL print the same where loops are calls" { NOPAL_NO_FEATURES=may_goto run_file sql.txt; }
+
 @test "maps print the same where loops are calls" { NOPAL_NO_FEATURES=may_goto run_file maps.txt; }

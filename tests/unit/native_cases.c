@@ -9,6 +9,7 @@ static const struct case_engine native = {&engine_in_process, in_process_fire, N
 /* Cases with clauses that native_undoable() refuses at a site: in a session the kernel runs them.
  */
 static const char *const refused[] = {
+	"lengths of texts, and of maps",
 	"memory of the process in a loop over a map",
 	"processes as two namespaces number them",
 };
