@@ -24,7 +24,7 @@ static struct nopal_trace *volatile running;
 static volatile sig_atomic_t stops, last_signal, maps_wanted;
 static volatile long first_at, second_at;
 
-/* Shells ignore SIGINT for commands that a script starts in the background; we catch it anyway. */
+/* Shells ignore SIGINT for commands that a script starts in the background. */
 static bool interrupt_was_ignored;
 
 long signals_clock(void)
@@ -59,6 +59,14 @@ static void handle_stop(int sig)
 	if (running)
 		nopal_trace_stop(running);
 	errno = saved;
+}
+
+/* If it was ignored, ^C stays ignored; kill(2) is meant for us. */
+static void handle_interrupt(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (!interrupt_was_ignored || info->si_code != SI_KERNEL)
+		handle_stop(sig);
 }
 
 /* The default action happens when the handler returns, since its signal is blocked until then. */
@@ -115,14 +123,20 @@ static void ignore_interrupt_again(void)
 
 /* SIGINT is caught even if it is ignored, since scripts use `kill -INT` to end a tracer in the
  * background. */
-void signals_catch(void)
+static void catch_interrupt(void)
 {
-	struct sigaction old;
+	struct sigaction action = {.sa_sigaction = handle_interrupt, .sa_flags = SA_SIGINFO}, old;
 
+	sigfillset(&action.sa_mask);
 	sigaction(SIGINT, NULL, &old);
 	interrupt_was_ignored = old.sa_handler == SIG_IGN;
 	pthread_atfork(NULL, NULL, ignore_interrupt_again);
-	catch_signal(SIGINT, handle_stop, true);
+	sigaction(SIGINT, &action, NULL);
+}
+
+void signals_catch(void)
+{
+	catch_interrupt();
 	catch_signal(SIGTERM, handle_stop, false);
 	catch_signal(SIGHUP, handle_stop, false);
 	catch_signal(SIGUSR1, handle_maps, false);

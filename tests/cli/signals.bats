@@ -144,6 +144,30 @@ blocked_tracer() {
 	grep -q '^end$' output
 }
 
+@test "^C at the terminal ended a run that was started with SIGINT ignored" {
+	need_program python3
+	run timeout 100 python3 - "$NOPAL" <<-'END'
+		import os, pty, signal, sys, time
+		script = 'BEGIN { printf("attached\\n") } interval:s:100 { } END { printf("end\\n") }'
+		signal.signal(signal.SIGINT, signal.SIG_IGN)
+		pid, terminal = pty.fork()
+		if not pid:
+		    os.execv(sys.argv[1], ["nopal", "-q", "-e", script])
+		text = b""
+		while b"attached" not in text:
+		    text += os.read(terminal, 1000)
+		os.write(terminal, b"\x03")
+		time.sleep(0.5)
+		print("goes on:", os.waitpid(pid, os.WNOHANG) == (0, 0))
+		os.kill(pid, signal.SIGINT)
+		while b"end" not in text:
+		    text += os.read(terminal, 1000)
+		print("ended:", os.waitpid(pid, 0)[1])
+	END
+	echo "$output"
+	[ "$output" = $'goes on: True\nended: 0' ]
+}
+
 # signals_of WORDS...: SigBlk, SigIgn and SigCgt of a program that these words start.
 signals_of() {
 	"$@" | grep -E '^Sig(Blk|Ign|Cgt)'
