@@ -92,5 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	lang_name_free(&name);
 	define(&r, data + 1, size - 2);
+	lang_jvm_flag(&(struct lang_runtime){.kind = LANG_JVM, .root = 8, .code_type = 16}, &m,
+		      "PreserveFramePointer");
 	return 0;
 }
