@@ -9,7 +9,8 @@
 struct nopal_trace;
 
 /* Install the handlers: SIGINT, SIGTERM and SIGHUP ask for the end, SIGUSR1 for the maps. SIGTERM,
- * SIGHUP, SIGUSR1 and ^C stay ignored if they were; programs that we start get the original actions.
+ * SIGHUP, SIGUSR1 and ^C stay ignored if they were; programs that we start get the original
+ * actions.
  */
 void signals_catch(void);
 /* Set the run that signals end, including signals that came before; NULL: none. */
