@@ -242,7 +242,7 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 			   STR_FMT(buf_as_str(&safe)));
 	else
 		diag_error(d, 0, "no-file", "cannot find '%.*s'", STR_FMT(buf_as_str(&safe)));
-	if (path.len && strspn(name.ptr, "0123456789") == path.len)
+	if (name.ptr && path.len && strspn(name.ptr, "0123456789") == path.len)
 		diag_hint(d, "a process is -p %.*s", STR_FMT(path));
 	else if (str_index(path, '/') < 0)
 		diag_hint(d,
