@@ -27,6 +27,7 @@ enum inject_form {
 	INJECT_NOP10,	 /* 66 2e 0f 1f 84 ..: byte 0 becomes e9, the next four are its offset */
 	INJECT_NOP5,	 /* 0f 1f 44 ss dd: ss and dd are chosen, then byte 0 becomes e9 */
 	INJECT_PUN,	 /* 90: becomes e9, and the next four bytes, as they are, its offset */
+	INJECT_PADDED,	 /* 90 .. c3, then padding: a jump whose last bytes are in the padding */
 	INJECT_RETARGET, /* 90 e9 rel32: the jump that follows gets another target */
 	INJECT_RETURN,	 /* c3, then padding: a jump over both; inject_plan_loader() only */
 	INJECT_BRANCH,	 /* aarch64: nop becomes b, in one piece */
@@ -34,9 +35,10 @@ enum inject_form {
 };
 
 const char *inject_form_name(
-	enum inject_form form); /* "nop10", "nop5", "pun", "retarget", "branch" */
+	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", "branch" */
 
 #define INJECT_PATCH_MAX 5
+#define INJECT_DETOURS	 4
 /* Bytes from a site to memory for its code that inject_reserve() has found for another. */
 #if defined(__aarch64__)
 #define INJECT_REACH 0x4000000u
@@ -53,8 +55,11 @@ struct inject_site {
 	uint8_t len;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
 	uint64_t landing; /* where the jump goes: a second jump is put there, to `body` */
-	uint64_t resume;  /* where the site goes on */
-	uint64_t body;	  /* the trampoline; the caller sets it before inject_enable() */
+	/* ... and where it goes with a breakpoint on an instruction in its offset */
+	uint64_t detours[INJECT_DETOURS];
+	uint8_t detour_count;
+	uint64_t resume; /* where the site goes on */
+	uint64_t body;	 /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
 	bool was_on;	/* some time: its image may come and go */
 	bool is_raised; /* its semaphore */

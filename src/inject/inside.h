@@ -15,9 +15,11 @@ struct range {
 	uint64_t start, end;
 	uint64_t offset, inode; /* of the file */
 	bool is_code, is_writable;
-	bool is_spare;	/* free, but better left so: the heap may grow there */
+	uint8_t spare;	/* free, but better left so, as the heap may grow there: 2 more than 1 */
 	bool is_bodies; /* planned: trampolines, not landings */
 };
+
+#define SPARE_MOST 2
 
 struct piece { /* bytes of a planned page that are spoken for */
 	uint64_t start, end;
@@ -33,7 +35,7 @@ struct space {
 	size_t mapped_count; /* of these, those that are */
 	struct piece *pieces;
 	size_t piece_count, piece_cap;
-	bool use_spare;
+	uint8_t spare; /* up to which that may be used; 0: none */
 	uint64_t stub; /* room for the stub of remote.c; 0: none */
 };
 
@@ -186,30 +188,34 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 #define LANDING_FAR 14 /* jmp *target(%rip); target: .quad */
 #define JUMP_NEAR   5  /* e9 rel32 */
 #endif
-#define PUN_DETOURS 4
 
 /* Bytes of the jump at a site's landing: JUMP_NEAR or LANDING_FAR. */
 unsigned landing_size(const struct inject_site *s);
-/* Where the jump of a punned site leads with a breakpoint in its offset; `code` is what is at the
- * site, 16 bytes. How many. */
-unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS]);
 #define PLAN_BYTES 16 /* at a site that are looked at */
+/* A site whose jump has instructions in its offset, `live` bytes that are run from the jump's first
+ * on: take its landing, and detours where a breakpoint on one of them leads. `code` is what is at
+ * the site, `jump` the jump's bytes. 1; 0: they are not free; -ENOMEM. */
+int plan_settle_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES],
+		    const uint8_t jump[JUMP_NEAR], unsigned live);
 
 /* Where the jump at an address leads, by the bytes after its e9. */
 uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
 
 /* Is a breakpoint of somebody else at a site now? */
 bool is_breakpoint(const uint8_t *code);
+/* Bytes of nops at the start of `code`. */
+unsigned padding_bytes(const uint8_t *code, unsigned len);
 /* Why the bytes at a site have no form. */
 const char *describe_bytes(const uint8_t code[PLAN_BYTES]);
 /* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
  * if it nearly was; -ENOMEM. */
 typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
-try_form_fn try_jump, try_branch;
+try_form_fn try_jump, try_padded, try_branch;
 /* The bytes of the jump at a landing; how many; 0: `to` is too far. */
 unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR]);
-/* Does a direct jump or call lead there, or is it not known? */
-bool jumps_lead_to(struct inject *x, uint64_t address);
+/* Does a direct jump or call lead to one of these bytes, or is it not known? They are after a
+ * 1-byte nop, or padding. */
+bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end);
 void jumps_free(struct inject *x);
 /* Room for a landing that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
 int landing_near(struct inject *x, uint64_t near, uint64_t *out);

@@ -55,19 +55,24 @@ static uint64_t target_of(const uint8_t *code, size_t len, size_t i, uint64_t ad
 	return 0;
 }
 
-/* Is there a jump after a 1-byte nop, where a probe may be? */
-static bool is_after_nop(const uint8_t *code, size_t len, uint64_t at)
+/* Is it a jump after a 1-byte nop, where a probe may be, or padding? */
+static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at)
 {
-	return at && at < len && code[at] == 0xe9 && (code[at - 1] == 0x90 || code[at - 1] == 0xcc);
+	if (!at || at + 2 >= len)
+		return false;
+	if (code[at] == 0xe9)
+		return code[at - 1] == 0x90 || code[at - 1] == 0xcc;
+	return padding_bytes(code + at, len - at < PLAN_BYTES ? (unsigned)(len - at) : PLAN_BYTES) >
+	       0;
 }
 
-/* Note every such jump that a direct jump or call leads to. */
+/* Note every such place that a direct jump or call leads to. */
 static int search(struct jumps *j, const uint8_t *code, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		uint64_t target = target_of(code, len, i, j->start);
 
-		if (!target || !is_after_nop(code, len, target - j->start) ||
+		if (!target || !may_be_asked_for(code, len, target - j->start) ||
 		    !is_instruction(code, len, i))
 			continue;
 		if (array_grow(j->used, j->count, j->cap))
@@ -117,12 +122,12 @@ static struct jumps *jumps_of(struct inject *x, uint64_t address)
 	return NULL;
 }
 
-bool jumps_lead_to(struct inject *x, uint64_t address)
+bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end)
 {
-	const struct jumps *j = jumps_of(x, address);
+	const struct jumps *j = jumps_of(x, start);
 
 	for (size_t i = 0; j && i < j->count; i++)
-		if (j->used[i] == address)
+		if (j->used[i] >= start && j->used[i] < end)
 			return true;
 	return !j;
 }
@@ -143,7 +148,7 @@ int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 
 	if ((code[0] != 0x90 && code[0] != 0xcc) || code[1] != 0xe9)
 		return 0;
-	if (plan_is_disturbed(x, at + 1, 4, at, 1) || jumps_lead_to(x, at)) {
+	if (plan_is_disturbed(x, at + 1, 4, at, 1) || jumps_lead_into(x, at, at + JUMP_NEAR)) {
 		s->why = "it is a 1-byte nop, and other code leads to the jump after it";
 		return 0;
 	}

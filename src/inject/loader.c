@@ -109,26 +109,6 @@ static int plan_return(struct inject *x, struct inject_site *s)
 	return memcmp(code, ret, sizeof(ret)) ? -ENOENT : plan_jump(x, s, code);
 }
 #else
-/* Bytes of nops at the start of `code`, at most PLAN_BYTES. */
-static unsigned padding(const uint8_t *code, unsigned len)
-{
-	unsigned at = 0;
-
-	while (at < len) {
-		unsigned prefix = at, step;
-
-		while (prefix < len && (code[prefix] == 0x66 || code[prefix] == 0x2e))
-			prefix++;
-		if (prefix + 1 >= len || code[prefix] != 0x0f || code[prefix + 1] != 0x1f)
-			break;
-		step = instruction_length(arch_host(), str_of((const char *)code + at, PLAN_BYTES));
-		if (!step)
-			break;
-		at += step;
-	}
-	return at < len ? at : len;
-}
-
 /* f3 0f 1e fa c3 66 2e 0f 1f ..  becomes  f3 0f 1e fa e9 o f f s */
 static int plan_return(struct inject *x, struct inject_site *s)
 {
@@ -141,7 +121,7 @@ static int plan_return(struct inject *x, struct inject_site *s)
 		s->pc += sizeof(endbr);
 		memmove(code, code + sizeof(endbr), sizeof(code) - sizeof(endbr));
 	}
-	if (code[0] != 0xc3 || padding(code + 1, PLAN_BYTES - 1) < JUMP_NEAR - 1)
+	if (code[0] != 0xc3 || padding_bytes(code + 1, sizeof(code) - 1) < JUMP_NEAR - 1)
 		return -ENOENT;
 	return plan_jump(x, s, code);
 }

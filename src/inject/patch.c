@@ -32,16 +32,37 @@ static bool is_whole(enum inject_form form)
 #endif
 }
 
+/* Of a site of several bytes, those after the first that change; the others are instructions of the
+ * program, where breakpoints may be. */
+static unsigned first_chosen(unsigned len, const uint8_t *before, const uint8_t *after)
+{
+	unsigned at = 1;
+
+	while (at < len && before[at] == after[at])
+		at++;
+	return at;
+}
+
 /* The first byte is the one that decides, so the others come before it and go after it. */
 static int write_after(struct inject *x, const struct inject_site *s)
 {
+	unsigned chosen = first_chosen(s->len, s->before, s->after);
 	int err = 0;
 
 	if (is_whole(s->form))
 		return inject_write(x, s->patch, s->after, s->len);
-	if (s->len > 1)
-		err = inject_write(x, s->patch + 1, s->after + 1, s->len - 1u);
+	if (chosen < s->len)
+		err = inject_write(x, s->patch + chosen, s->after + chosen, s->len - chosen);
 	return err ? err : inject_write(x, s->patch, s->after, 1);
+}
+
+/* Are these the bytes that were written? */
+static bool is_written(const uint8_t *now, const uint8_t *before, const uint8_t *after,
+		       unsigned len)
+{
+	unsigned chosen = first_chosen(len, before, after);
+
+	return now[0] == after[0] && !memcmp(now + chosen, after + chosen, len - chosen);
 }
 
 /* Who put a breakpoint there has kept the first byte, and puts it back: perhaps ours. So the others
@@ -50,16 +71,17 @@ static int write_before(struct inject *x, uint64_t patch, unsigned len, const ui
 			const uint8_t *after)
 {
 	uint8_t now[INJECT_PATCH_MAX];
+	unsigned chosen = first_chosen(len, before, after);
 	int err = inject_read(x, patch, now, len), changed = 0;
 
-	if (!err && now[0] == after[0] && !memcmp(now, after, len)) {
+	if (!err && is_written(now, before, after, len)) {
 		err = len == 4 ? inject_write(x, patch, before, len)
 			       : inject_write(x, patch, before, 1);
 		changed = 1;
 	}
-	if (!err && len > 1 && len != 4 && (changed || now[0] == before[0]) &&
-	    !memcmp(now + 1, after + 1, len - 1)) {
-		err = inject_write(x, patch + 1, before + 1, len - 1);
+	if (!err && chosen < len && len != 4 && (changed || now[0] == before[0]) &&
+	    !memcmp(now + chosen, after + chosen, len - chosen)) {
+		err = inject_write(x, patch + chosen, before + chosen, len - chosen);
 		changed = 1;
 	}
 	return err ? err : changed;
@@ -88,16 +110,13 @@ static int write_landing(struct inject *x, const struct inject_site *s)
 
 static int write_detours(struct inject *x, const struct inject_site *s)
 {
-	uint8_t code[PLAN_BYTES], jump[LANDING_FAR];
-	uint64_t detours[PUN_DETOURS];
-	unsigned count;
-	int err = inject_read(x, s->pc, code, sizeof(code));
+	uint8_t jump[LANDING_FAR];
+	int err = 0;
 
-	count = err ? 0 : pun_detours(s, code, detours);
-	for (unsigned i = 0; i < count && !err; i++) {
-		unsigned len = landing_bytes(detours[i], s->pc + 1, JUMP_NEAR, jump);
+	for (unsigned i = 0; i < s->detour_count && !err; i++) {
+		unsigned len = landing_bytes(s->detours[i], s->pc + 1, JUMP_NEAR, jump);
 
-		err = len ? inject_write(x, detours[i], jump, len) : -ERANGE;
+		err = len ? inject_write(x, s->detours[i], jump, len) : -ERANGE;
 	}
 	return err;
 }
@@ -107,7 +126,7 @@ static int write_jumps(struct inject *x, const struct inject_site *s)
 {
 	int err = write_landing(x, s);
 
-	return !err && s->form == INJECT_PUN ? write_detours(x, s) : err;
+	return err ? err : write_detours(x, s);
 }
 
 enum inject_state inject_look(struct inject *x, const struct inject_site *s)
@@ -116,7 +135,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 
 	if (s->form == INJECT_NONE || read_bytes(x, s, now))
 		return SITE_GONE;
-	if (!memcmp(now, s->after, s->len))
+	if (is_written(now, s->before, s->after, s->len))
 		return SITE_ON;
 	if (!is_whole(s->form) && now[0] == s->before[0])
 		return SITE_OFF;
@@ -135,17 +154,12 @@ struct change {
 };
 
 /* Where breakpoints after a punned site lead. */
-static bool has_detours(struct inject *x, const struct inject_site *s)
+static bool has_detours(const struct inject *x, const struct inject_site *s)
 {
-	uint64_t detours[PUN_DETOURS];
-	uint8_t code[PLAN_BYTES];
-	unsigned count;
-	bool has = !inject_read(x, s->pc, code, sizeof(code));
-
-	count = has && s->form == INJECT_PUN ? pun_detours(s, code, detours) : 0;
-	for (unsigned i = 0; i < count; i++)
-		has &= space_is_mapped(&x->space, detours[i], JUMP_NEAR);
-	return has;
+	for (unsigned i = 0; i < s->detour_count; i++)
+		if (!space_is_mapped(&x->space, s->detours[i], JUMP_NEAR))
+			return false;
+	return true;
 }
 
 /* Is everything as it was planned? */
@@ -376,8 +390,8 @@ static int undo_entry(struct inject *x, const struct ledger_entry *e)
 {
 	uint8_t now[INJECT_PATCH_MAX] = {0};
 	bool is_there = e->len && !inject_read(x, e->patch, now, e->len) &&
-			(!memcmp(now, e->after, e->len) || !memcmp(now, e->before, e->len) ||
-			 is_breakpoint(now));
+			(is_written(now, e->before, e->after, e->len) ||
+			 !memcmp(now, e->before, e->len) || is_breakpoint(now));
 	int changed = is_there ? write_before(x, e->patch, e->len, e->before, e->after) : 0;
 
 	if (e->is_raised && is_there)

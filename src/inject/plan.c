@@ -78,23 +78,43 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 	return err;
 }
 
-unsigned pun_detours(const struct inject_site *s, const uint8_t *code, uint64_t out[PUN_DETOURS])
+/* Of the bytes of the offset, those that begin an instruction. */
+static void find_detours(struct inject_site *s, const uint8_t code[PLAN_BYTES],
+			 const uint8_t jump[JUMP_NEAR], unsigned live)
 {
-	unsigned count = 0, step;
+	unsigned step = 1;
 
-	/* Of the 4 bytes of the offset, those that begin an instruction. */
-	for (unsigned at = 1; at < JUMP_NEAR; at += step) {
+	s->detour_count = 0;
+	for (unsigned at = 1; at < live && step; at += step) {
 		uint8_t offset[4];
 
-		memcpy(offset, code + 1, sizeof(offset));
+		memcpy(offset, jump + 1, sizeof(offset));
 		offset[at - 1] = 0xcc;
-		out[count++] = jump_target(s->pc, offset);
+		s->detours[s->detour_count++] = jump_target(s->pc, offset);
 		step = instruction_length(arch_host(),
 					  str_of((const char *)code + at, PLAN_BYTES - at));
-		if (!step)
-			break;
 	}
-	return count;
+}
+
+int plan_settle_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES],
+		    const uint8_t jump[JUMP_NEAR], unsigned live)
+{
+	int err = space_take(&x->space, s->landing, landing_size(s), false);
+
+	find_detours(s, code, jump, live);
+	for (unsigned i = 0; i < s->detour_count && !err; i++) {
+		if (!space_has_room(&x->space, s->detours[i], JUMP_NEAR)) {
+			while (i--)
+				space_give_back(&x->space, s->detours[i], JUMP_NEAR);
+			space_give_back(&x->space, s->landing, landing_size(s));
+			s->detour_count = 0;
+			return 0;
+		}
+		err = space_take(&x->space, s->detours[i], JUMP_NEAR, false);
+	}
+	if (!err)
+		err = add_claim(x, s, JUMP_NEAR - s->len);
+	return err ? err : 1;
 }
 
 /* ---- the forms of x86-64 */
@@ -190,9 +210,7 @@ static bool has_breakpoint(const uint8_t code[PLAN_BYTES])
  * w x y z later changes the offset: where it leads then, a jump to the breakpoint is put, too. */
 static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
 {
-	uint64_t detours[PUN_DETOURS];
-	unsigned count;
-	int err = 0;
+	int done;
 
 	if (code[0] != 0x90)
 		return 0;
@@ -204,28 +222,17 @@ static int try_pun(struct inject *x, struct inject_site *s, const uint8_t code[P
 	}
 	if (!space_has_room(&x->space, s->landing, landing_size(s)))
 		return 0;
-	count = pun_detours(s, code, detours);
-	err = space_take(&x->space, s->landing, landing_size(s), false);
-	for (unsigned i = 0; i < count && !err; i++) {
-		if (!space_has_room(&x->space, detours[i], JUMP_NEAR)) {
-			for (unsigned k = 0; k < i; k++)
-				space_give_back(&x->space, detours[k], JUMP_NEAR);
-			space_give_back(&x->space, s->landing, landing_size(s));
-			s->why = "it is a 1-byte nop, and with a breakpoint after it the jump "
-				 "would lead to an address that is not free";
-			return 0;
-		}
-		err = space_take(&x->space, detours[i], JUMP_NEAR, false);
-	}
 	s->patch = s->pc;
 	s->len = 1;
 	s->before[0] = 0x90;
 	s->after[0] = 0xe9;
 	s->resume = s->pc + 1;
-	if (!err)
-		err = add_claim(x, s, 4);
-	s->form = err ? INJECT_NONE : INJECT_PUN;
-	return err ? err : 1;
+	done = plan_settle_pun(x, s, code, code, JUMP_NEAR);
+	if (!done)
+		s->why = "it is a 1-byte nop, and with a breakpoint after it the jump would lead "
+			 "to an address that is not free";
+	s->form = done == 1 ? INJECT_PUN : INJECT_NONE;
+	return done;
 }
 
 unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR])
@@ -272,11 +279,9 @@ static const struct {
 	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
 	[INJECT_BRANCH] = {"branch", try_branch},
 #else
-	[INJECT_NONE] = {"none", NULL},
-	[INJECT_NOP10] = {"nop10", try_nop10},
-	[INJECT_NOP5] = {"nop5", try_nop5},
-	[INJECT_PUN] = {"pun", try_pun},
-	[INJECT_RETARGET] = {"retarget", try_jump},
+	[INJECT_NONE] = {"none", NULL},		  [INJECT_NOP10] = {"nop10", try_nop10},
+	[INJECT_NOP5] = {"nop5", try_nop5},	  [INJECT_PUN] = {"pun", try_pun},
+	[INJECT_PADDED] = {"padded", try_padded}, [INJECT_RETARGET] = {"retarget", try_jump},
 	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
 #endif
 };
@@ -298,12 +303,12 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 		return 0;
 	}
 	s->why = describe_bytes(code);
-	for (size_t i = 0; i < 2 * COUNT(forms) && !done; i++) {
-		x->space.use_spare = i >= COUNT(forms);
+	for (size_t i = 0; i < (SPARE_MOST + 1) * COUNT(forms) && !done; i++) {
+		x->space.spare = (uint8_t)(i / COUNT(forms));
 		if (forms[i % COUNT(forms)].try)
 			done = forms[i % COUNT(forms)].try(x, s, code);
 	}
-	x->space.use_spare = false;
+	x->space.spare = 0;
 	if (done == 1)
 		s->why = NULL;
 	return done < 0 ? done : 0;

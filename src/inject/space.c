@@ -11,7 +11,8 @@
 
 #define LOWEST	     0x10000u	  /* vm.mmap_min_addr, and pointers near NULL */
 #define HEAP_GROWTH  (1ull << 28) /* above the break: kept free where there is a choice */
-#define HEAP_LEAST   (1ull << 24) /* ... and always: without more, malloc maps memory */
+#define HEAP_USUAL   (1ull << 24) /* ... and where a site has no other place than above this */
+#define HEAP_LEAST   (1ull << 20) /* ... and always: without more, malloc maps memory */
 #define STACK_GROWTH (1ull << 27) /* ... and below the main thread's stack */
 #define STAT_BREAK   47		  /* where the heap begins: a field of /proc/PID/stat */
 
@@ -36,12 +37,18 @@ static int add_file(struct space *s, const struct range *r)
 /* Where the heap grows to from `end`. */
 static int add_heap(struct space *s, uint64_t end)
 {
-	int err = add_range(s, &(struct range){.start = end, .end = end + HEAP_LEAST});
+	/* clang-format off */
+	const struct range parts[] = {
+		{.start = end,		    .end = end + HEAP_LEAST},
+		{.start = end + HEAP_LEAST, .end = end + HEAP_USUAL,  .spare = 2},
+		{.start = end + HEAP_USUAL, .end = end + HEAP_GROWTH, .spare = 1},
+	};
+	/* clang-format on */
+	int err = 0;
 
-	return err ? err
-		   : add_range(s, &(struct range){.start = end + HEAP_LEAST,
-						  .end = end + HEAP_GROWTH,
-						  .is_spare = true});
+	for (size_t i = 0; i < COUNT(parts) && !err; i++)
+		err = add_range(s, &parts[i]);
+	return err;
 }
 
 static int take_mapping(void *arg, const struct mapped_file *m)
@@ -103,17 +110,17 @@ static uint64_t page_of(uint64_t address)
 }
 
 static bool overlaps(const struct range *r, size_t count, uint64_t start, uint64_t end,
-		     bool use_spare)
+		     unsigned spare)
 {
 	for (size_t i = 0; i < count; i++)
-		if (r[i].start < end && start < r[i].end && !(use_spare && r[i].is_spare))
+		if (r[i].start < end && start < r[i].end && !(r[i].spare && r[i].spare <= spare))
 			return true;
 	return false;
 }
 
 bool space_is_planned(const struct space *s, uint64_t start, uint64_t end)
 {
-	return overlaps(s->planned, s->planned_count, start, end, false);
+	return overlaps(s->planned, s->planned_count, start, end, 0);
 }
 
 uint64_t space_top(const struct space *s)
@@ -142,7 +149,7 @@ bool space_is_mapped(const struct space *s, uint64_t start, size_t size)
 	uint64_t end = start + size;
 
 	for (uint64_t page = page_of(start); page < end; page += PAGE)
-		if (!overlaps(s->planned, s->mapped_count, page, page + PAGE, false))
+		if (!overlaps(s->planned, s->mapped_count, page, page + PAGE, 0))
 			return false;
 	return true;
 }
@@ -158,7 +165,7 @@ bool space_has_room(const struct space *s, uint64_t start, size_t size)
 			return false;
 	for (uint64_t page = page_of(start); page < end; page += PAGE)
 		if (!space_is_planned(s, page, page + PAGE) &&
-		    overlaps(s->ranges, s->count, page, page + PAGE, s->use_spare))
+		    overlaps(s->ranges, s->count, page, page + PAGE, s->spare))
 			return false;
 	return true;
 }

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@
 /* Returns n, and n + 1 for 7. */
 #ifdef __x86_64__
 #define LEAF(name, nop, after)                                                               \
-	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"                            \
+	__asm__(".text\n.p2align 4\n.globl leaf_" #name "\nleaf_" #name ":\n"                \
 		"	mov %rdi, -8(%rsp)\n"                                                      \
 		"	movq $0x5a5a, -128(%rsp)\n"                                                \
 		"	cmp $7, %rdi\n"                                                            \
@@ -57,6 +58,7 @@ LEAF(nop10, NOP NOP10, "")
 LEAF(jump, NOP, FAR)
 LEAF(none, NOP, "	.byte 0x3d, 0x10, 0, 0, 0\n	cmp $7, %rdi\n") /* leads into this image */
 LEAF(kernel5, NOP NOP5, "")
+LEAF(padded, NOP, "	jmp 3f\n	.p2align 3\n3:\n")
 #else
 /* One form for all but the last, which is no nop. */
 #define LEAF(name, nop)                                                         \
@@ -80,9 +82,10 @@ LEAF(nop10, "	nop\n")
 LEAF(jump, "	nop\n")
 LEAF(none, "	mov x9, x9\n")
 LEAF(kernel5, "	nop\n")
+LEAF(padded, "	nop\n")
 #endif
 
-#define NAMES(row) row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5)
+#define NAMES(row) row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5) row(padded)
 #define ROW(name)  {#name, leaf_##name, site_##name},
 
 static const struct {
@@ -195,11 +198,28 @@ static void wait_for_event(void)
 	close(fd);
 }
 
+#ifdef __x86_64__
+/* The address where the jump of a punned site would lead. */
+static void occupy(const char *site)
+{
+	uintptr_t at;
+	int32_t rel;
+
+	memcpy(&rel, site + 1, sizeof(rel));
+	at = (uintptr_t)site + 5 + (uintptr_t)(intptr_t)rel;
+	mmap((void *)(at & ~(uintptr_t)4095), 4096, PROT_NONE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+#endif
+
 int main(void)
 {
 	char line[128], name[32];
 	long n;
 
+#ifdef __x86_64__
+	occupy(site_padded);
+#endif
 	for (int i = 0; i < COUNT; i++)
 		printf("%s %lx\n", leaves[i].name, (unsigned long)leaves[i].site);
 	printf("ready\n");

@@ -15,7 +15,7 @@
 #include "help/puppet.h"
 #include "inject/inject.h"
 
-#define SITES 6
+#define SITES 7
 
 struct target {
 	struct puppet puppet;
@@ -189,11 +189,13 @@ static const struct {
 	enum inject_form form;
 } expected[] = {
 #if defined(__aarch64__)
-	{"pun", INJECT_BRANCH},	 {"nop5", INJECT_BRANCH}, {"nop10", INJECT_BRANCH},
-	{"jump", INJECT_BRANCH}, {"none", INJECT_NONE},	  {"kernel5", INJECT_BRANCH},
+	{"pun", INJECT_BRANCH},	   {"nop5", INJECT_BRANCH}, {"nop10", INJECT_BRANCH},
+	{"jump", INJECT_BRANCH},   {"none", INJECT_NONE},   {"kernel5", INJECT_BRANCH},
+	{"padded", INJECT_BRANCH},
 #else
 	{"pun", INJECT_PUN},	   {"nop5", INJECT_NOP5}, {"nop10", INJECT_NOP10},
 	{"jump", INJECT_RETARGET}, {"none", INJECT_NONE}, {"kernel5", INJECT_NOP5},
+	{"padded", INJECT_PADDED},
 #endif
 };
 
@@ -376,7 +378,7 @@ static void what_a_killed_tracer_left_is_cleaned(void **state)
 	assert_string_equal(d.first->tag, "nothing-to-clean");
 	diag_free(&d);
 	kill_a_tracer_after(&t, 200000);
-	assert_int_equal(inject_clean(t.puppet.pid, NULL), 5);
+	assert_int_equal(inject_clean(t.puppet.pid, NULL), SITES - 1);
 	assert_int_equal(attach(&r, &t), 0);
 	assert_int_equal(inject_clean(t.puppet.pid, &r.d), -EBUSY);
 	assert_string_equal(first_tag(&r), "still-traced");
