@@ -105,6 +105,9 @@ struct nopal_trace_options {
 	/* Headers of C that the script includes before its own, one a line; and the folders where
 	 * headers are looked for. NULL: none. */
 	const char *headers, *header_dirs;
+	/* In user mode, move the instruction after a probe where that is the only way to trace it;
+	 * see doc/user-mode.md. Aligned, as `follow` is. */
+	bool displace __attribute__((aligned(sizeof(size_t))));
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

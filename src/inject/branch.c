@@ -58,7 +58,7 @@ int try_branch(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_
 
 	if (word_of(code) != NOP || s->pc % 4)
 		return 0;
-	err = landing_near(x, s->pc, &s->landing);
+	err = landing_near(x, s->pc, LANDING_FAR, &s->landing);
 	if (err == -ENOSPC || (!err && !landing_bytes(s->pc, s->landing, JUMP_NEAR, s->after))) {
 		s->why = "there is no free memory within the 128 MiB that a jump reaches";
 		return 0;

@@ -240,6 +240,11 @@ const struct inject_world *inject_world(const struct inject *x)
 	return &x->world;
 }
 
+void inject_may_displace(struct inject *x, bool may)
+{
+	x->may_displace = may;
+}
+
 const struct inject_pause *inject_pause(const struct inject *x)
 {
 	return &x->pause;

@@ -23,22 +23,24 @@ struct inject;
 
 /* How a site becomes a jump. */
 enum inject_form {
-	INJECT_NONE,	 /* it cannot: `why` says why */
-	INJECT_NOP10,	 /* 66 2e 0f 1f 84 ..: byte 0 becomes e9, the next four are its offset */
-	INJECT_NOP5,	 /* 0f 1f 44 ss dd: ss and dd are chosen, then byte 0 becomes e9 */
-	INJECT_PUN,	 /* 90: becomes e9, and the next four bytes, as they are, its offset */
-	INJECT_PADDED,	 /* 90 .. c3, then padding: a jump whose last bytes are in the padding */
-	INJECT_RETARGET, /* 90 e9 rel32: the jump that follows gets another target */
-	INJECT_RETURN,	 /* c3, then padding: a jump over both; inject_plan_loader() only */
-	INJECT_BRANCH,	 /* aarch64: nop becomes b, in one piece */
+	INJECT_NONE,	  /* it cannot: `why` says why */
+	INJECT_NOP10,	  /* 66 2e 0f 1f 84 ..: byte 0 becomes e9, the next four are its offset */
+	INJECT_NOP5,	  /* 0f 1f 44 ss dd: ss and dd are chosen, then byte 0 becomes e9 */
+	INJECT_PUN,	  /* 90: becomes e9, and the next four bytes, as they are, its offset */
+	INJECT_PADDED,	  /* 90 .. c3, then padding: a jump whose last bytes are in the padding */
+	INJECT_RETARGET,  /* 90 e9 rel32: the jump that follows gets another target */
+	INJECT_DISPLACED, /* 90, then an instruction of 5 bytes or more, which is moved */
+	INJECT_RETURN,	  /* c3, then padding: a jump over both; inject_plan_loader() only */
+	INJECT_BRANCH,	  /* aarch64: nop becomes b, in one piece */
 	INJECT_FORMS,
 };
 
 const char *inject_form_name(
-	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", "branch" */
+	enum inject_form form); /* "nop10", "nop5", "pun", "padded", "retarget", ... */
 
 #define INJECT_PATCH_MAX 5
 #define INJECT_DETOURS	 4
+#define INJECT_COPY_MAX	 15
 /* Bytes from a site to memory for its code that inject_reserve() has found for another. */
 #if defined(__aarch64__)
 #define INJECT_REACH 0x4000000u
@@ -59,7 +61,9 @@ struct inject_site {
 	uint64_t detours[INJECT_DETOURS];
 	uint8_t detour_count;
 	uint64_t resume; /* where the site goes on */
-	uint64_t body;	 /* the trampoline; the caller sets it before inject_enable() */
+	uint64_t copy;	 /* of an instruction that was moved, which resume is then; 0: none was */
+	uint8_t copied_len, copied[INJECT_COPY_MAX];
+	uint64_t body; /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
 	bool was_on;	/* some time: its image may come and go */
 	bool is_raised; /* its semaphore */
@@ -103,6 +107,8 @@ unsigned inject_find(struct inject *x, uint64_t inode, uint64_t offset, uint64_t
  * not. */
 uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
 
+/* May instructions be moved from now on, where there is no other way? See displace.c. */
+void inject_may_displace(struct inject *x, bool may);
 /* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
  * something: site->form or site->why. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
@@ -136,7 +142,7 @@ int inject_disable(struct inject *x, struct inject_site *sites, size_t count, st
  * was begun is then complete. */
 int inject_settle(struct inject *x);
 /* The bytes that switch it, with no thread stopped, once the site was enabled; not of
- * INJECT_RETARGET (-ENOTSUP).
+ * INJECT_RETARGET and INJECT_DISPLACED (-ENOTSUP).
  */
 int inject_toggle(struct inject *x, struct inject_site *site, bool on);
 enum inject_state inject_look(struct inject *x, const struct inject_site *site);

@@ -39,6 +39,7 @@ struct space {
 	uint64_t stub; /* room for the stub of remote.c; 0: none */
 };
 
+#define LEAST_PAGE 4096u
 #if defined(__aarch64__)
 #define PAGE	  65536u /* the largest of the three that kernels have: right with all of them */
 #define SPACE_TOP 0xffffffff0000u
@@ -80,9 +81,10 @@ struct claim {
 	uint64_t fixed, fixed_end;
 };
 
-/* In one mapping of code: jumps after a nop that other jumps lead to. */
+/* In one mapping of code: jumps after a nop, and padding, that other jumps lead to. */
 struct jumps {
 	uint64_t start, end;
+	bool is_wide; /* other instructions after a nop, too */
 	uint64_t *used;
 	size_t count, cap;
 };
@@ -104,6 +106,7 @@ struct inject {
 	unsigned present_count;
 	uint64_t old[LEDGERS_MOST]; /* ledgers of sessions that are over */
 	unsigned old_count;
+	bool may_displace;
 	uint8_t ss, dd;		   /* of the last nop5 */
 	uint64_t shelf, shelf_end; /* a page of landings that may be anywhere near */
 };
@@ -179,7 +182,7 @@ uint64_t remote_name(struct remote *r, const char name[16]);
 
 int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 
-/* ---- plan.c, jumps.c */
+/* ---- plan.c, jumps.c, padding.c, displace.c */
 
 #if defined(__aarch64__)
 #define LANDING_FAR 4 /* b */
@@ -188,6 +191,7 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 #define LANDING_FAR 14 /* jmp *target(%rip); target: .quad */
 #define JUMP_NEAR   5  /* e9 rel32 */
 #endif
+#define COPY_ROOM (INJECT_COPY_MAX + JUMP_NEAR)
 
 /* Bytes of the jump at a site's landing: JUMP_NEAR or LANDING_FAR. */
 unsigned landing_size(const struct inject_site *s);
@@ -203,6 +207,12 @@ uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
 
 /* Is a breakpoint of somebody else at a site now? */
 bool is_breakpoint(const uint8_t *code);
+/* Are these bytes in two pages? Then they are not written in one piece when we are killed. */
+static inline bool crosses_page(uint64_t at, unsigned len)
+{
+	return at / LEAST_PAGE != (at + len - 1) / LEAST_PAGE;
+}
+
 /* Bytes of nops at the start of `code`. */
 unsigned padding_bytes(const uint8_t *code, unsigned len);
 /* Why the bytes at a site have no form. */
@@ -210,19 +220,23 @@ const char *describe_bytes(const uint8_t code[PLAN_BYTES]);
 /* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
  * if it nearly was; -ENOMEM. */
 typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
-try_form_fn try_jump, try_padded, try_branch;
+try_form_fn try_jump, try_padded, try_branch, try_displaced;
 /* The bytes of the jump at a landing; how many; 0: `to` is too far. */
 unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR]);
 /* Does a direct jump or call lead to one of these bytes, or is it not known? They are after a
- * 1-byte nop, or padding. */
+ * 1-byte nop, or padding; with `may_displace` all that is after a 1-byte nop is known. */
 bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end);
 void jumps_free(struct inject *x);
-/* Room for a landing that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
-int landing_near(struct inject *x, uint64_t near, uint64_t *out);
+/* Room in a page of landings that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
+int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out);
 /* A form that is not in the table of plan.c: take what it needs. */
 int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, unsigned fixed);
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);
+
+/* ---- function.c: where the function at `pc` begins and ends. False: it is not known. */
+
+bool function_bounds(struct inject *x, uint64_t pc, uint64_t *start, uint64_t *end);
 
 /* ---- ledger.c: what `clean` needs. The first page of memory of ours in the process: a head, then
  * one entry for each site. */
@@ -242,7 +256,8 @@ struct ledger_entry {
 	uint64_t patch, semaphore; /* len 0: start and end of pages of landings */
 	uint8_t len, is_raised;
 	uint8_t before[INJECT_PATCH_MAX], after[INJECT_PATCH_MAX];
-	uint8_t unused[4];
+	uint8_t is_whole; /* its bytes change in one piece */
+	uint8_t unused[3];
 };
 
 #define LEDGER_MOST ((LEDGER_SIZE - sizeof(struct ledger_head)) / sizeof(struct ledger_entry))
@@ -255,6 +270,7 @@ void ledger_drop_last(struct inject *x);
 int ledger_adopt(struct inject *x);
 /* Write down the sites before their bytes change. -ENOSPC. */
 int ledger_add(struct inject *x, struct inject_site *sites, size_t count);
+struct ledger_entry ledger_entry(const struct inject_site *s);
 int ledger_mark(struct inject *x, const struct inject_site *s); /* the site's entry, anew */
 unsigned ledger_find(pid_t pid, uint64_t out[LEDGERS_MOST]);	/* addresses; how many */
 /* -EPROTO: it is none. */
@@ -269,6 +285,9 @@ int ledger_take_old(struct inject *x, uint64_t ledger);
 bool ledger_tracer_lives(const struct ledger_head *head);
 
 /* ---- patch.c */
+
+/* Are the bytes of a form written in one piece? */
+bool form_is_whole(enum inject_form form);
 
 /* Undo what is in a ledger: of the tracer `only`; 0: of one that is gone. The number of sites.
  * *busy: a tracer that is not gone. All threads are stopped. */

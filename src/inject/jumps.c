@@ -56,12 +56,13 @@ static uint64_t target_of(const uint8_t *code, size_t len, size_t i, uint64_t ad
 }
 
 /* Is it a jump after a 1-byte nop, where a probe may be, or padding? */
-static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at)
+static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at, bool is_wide)
 {
-	if (!at || at + 2 >= len)
+	if (at < 2 || at >= len || len - at < 2)
 		return false;
-	if (code[at] == 0xe9)
-		return code[at - 1] == 0x90 || code[at - 1] == 0xcc;
+	if ((code[at - 1] == 0x90 || code[at - 1] == 0xcc) &&
+	    (code[at] == 0xe9 || (is_wide && code[at - 2] != 0x66)))
+		return true;
 	return padding_bytes(code + at, len - at < PLAN_BYTES ? (unsigned)(len - at) : PLAN_BYTES) >
 	       0;
 }
@@ -72,7 +73,7 @@ static int search(struct jumps *j, const uint8_t *code, size_t len)
 	for (size_t i = 0; i < len; i++) {
 		uint64_t target = target_of(code, len, i, j->start);
 
-		if (!target || !may_be_asked_for(code, len, target - j->start) ||
+		if (!target || !may_be_asked_for(code, len, target - j->start, j->is_wide) ||
 		    !is_instruction(code, len, i))
 			continue;
 		if (array_grow(j->used, j->count, j->cap))
@@ -102,7 +103,8 @@ static struct jumps *jumps_of(struct inject *x, uint64_t address)
 	const struct space *s = &x->space;
 
 	for (size_t i = 0; i < x->jumps_count; i++)
-		if (address >= x->jumps[i].start && address < x->jumps[i].end)
+		if (address >= x->jumps[i].start && address < x->jumps[i].end &&
+		    x->jumps[i].is_wide >= x->may_displace)
 			return &x->jumps[i];
 	for (size_t i = 0; i < s->file_count; i++) {
 		const struct range *r = &s->files[i];
@@ -112,7 +114,7 @@ static struct jumps *jumps_of(struct inject *x, uint64_t address)
 		if (r->end - r->start > CODE_MOST ||
 		    array_grow(x->jumps, x->jumps_count, x->jumps_cap))
 			return NULL;
-		x->jumps[x->jumps_count] = (struct jumps){0};
+		x->jumps[x->jumps_count] = (struct jumps){.is_wide = x->may_displace};
 		if (read_jumps(x, r, &x->jumps[x->jumps_count])) {
 			free(x->jumps[x->jumps_count].used);
 			return NULL;
@@ -148,11 +150,15 @@ int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 
 	if ((code[0] != 0x90 && code[0] != 0xcc) || code[1] != 0xe9)
 		return 0;
+	if (crosses_page(at + 1, 4)) {
+		s->why = "it is a 1-byte nop, and the jump after it is in two pages";
+		return 0;
+	}
 	if (plan_is_disturbed(x, at + 1, 4, at, 1) || jumps_lead_into(x, at, at + JUMP_NEAR)) {
 		s->why = "it is a 1-byte nop, and other code leads to the jump after it";
 		return 0;
 	}
-	err = landing_near(x, at, &landing);
+	err = landing_near(x, at, LANDING_FAR, &landing);
 	if (err)
 		return err == -ENOSPC ? 0 : err;
 	s->resume = jump_target(at, code + 2);

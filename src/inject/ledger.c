@@ -35,15 +35,23 @@ static uint64_t entry_address(uint64_t ledger, uint64_t number)
 	return ledger + sizeof(struct ledger_head) + number * sizeof(struct ledger_entry);
 }
 
-int ledger_mark(struct inject *x, const struct inject_site *s)
+struct ledger_entry ledger_entry(const struct inject_site *s)
 {
 	struct ledger_entry entry = {.patch = s->patch,
 				     .semaphore = s->semaphore,
 				     .len = s->len,
-				     .is_raised = s->is_raised};
+				     .is_raised = s->is_raised,
+				     .is_whole = form_is_whole(s->form)};
 
 	memcpy(entry.before, s->before, sizeof(entry.before));
 	memcpy(entry.after, s->after, sizeof(entry.after));
+	return entry;
+}
+
+int ledger_mark(struct inject *x, const struct inject_site *s)
+{
+	const struct ledger_entry entry = ledger_entry(s);
+
 	return inject_write(x, entry_address(x->ledger, s->entry), &entry, sizeof(entry));
 }
 

@@ -79,7 +79,7 @@ static int plan_jump(struct inject *x, struct inject_site *s, const uint8_t *cod
 
 	if (plan_is_disturbed(x, s->pc, JUMP_NEAR, s->pc, 0))
 		return -ENOENT;
-	err = landing_near(x, s->pc, &s->landing);
+	err = landing_near(x, s->pc, LANDING_FAR, &s->landing);
 	if (err)
 		return err;
 	if (!landing_bytes(s->pc, s->landing, JUMP_NEAR, jump))

@@ -22,13 +22,12 @@ static int read_bytes(struct inject *x, const struct inject_site *s, uint8_t *ou
 	return inject_read(x, s->patch, out, s->len);
 }
 
-/* Are the bytes of a form written in one piece? */
-static bool is_whole(enum inject_form form)
+bool form_is_whole(enum inject_form form)
 {
 #if defined(__aarch64__)
 	return form != INJECT_NONE;
 #else
-	return form == INJECT_RETARGET;
+	return form == INJECT_RETARGET || form == INJECT_DISPLACED;
 #endif
 }
 
@@ -49,7 +48,7 @@ static int write_after(struct inject *x, const struct inject_site *s)
 	unsigned chosen = first_chosen(s->len, s->before, s->after);
 	int err = 0;
 
-	if (is_whole(s->form))
+	if (form_is_whole(s->form))
 		return inject_write(x, s->patch, s->after, s->len);
 	if (chosen < s->len)
 		err = inject_write(x, s->patch + chosen, s->after + chosen, s->len - chosen);
@@ -67,19 +66,21 @@ static bool is_written(const uint8_t *now, const uint8_t *before, const uint8_t 
 
 /* Who put a breakpoint there has kept the first byte, and puts it back: perhaps ours. So the others
  * are then left as they are, with which it is a jump to our landing. */
-static int write_before(struct inject *x, uint64_t patch, unsigned len, const uint8_t *before,
-			const uint8_t *after)
+static int write_before(struct inject *x, const struct ledger_entry *e)
 {
+	const uint8_t *before = e->before, *after = e->after;
+	uint64_t patch = e->patch;
+	unsigned len = e->len;
 	uint8_t now[INJECT_PATCH_MAX];
 	unsigned chosen = first_chosen(len, before, after);
 	int err = inject_read(x, patch, now, len), changed = 0;
 
 	if (!err && is_written(now, before, after, len)) {
-		err = len == 4 ? inject_write(x, patch, before, len)
-			       : inject_write(x, patch, before, 1);
+		err = e->is_whole ? inject_write(x, patch, before, len)
+				  : inject_write(x, patch, before, 1);
 		changed = 1;
 	}
-	if (!err && chosen < len && len != 4 && (changed || now[0] == before[0]) &&
+	if (!err && chosen < len && !e->is_whole && (changed || now[0] == before[0]) &&
 	    !memcmp(now + chosen, after + chosen, len - chosen)) {
 		err = inject_write(x, patch + chosen, before + chosen, len - chosen);
 		changed = 1;
@@ -121,11 +122,25 @@ static int write_detours(struct inject *x, const struct inject_site *s)
 	return err;
 }
 
+/* An instruction that was moved, and a jump back. */
+static int write_copy(struct inject *x, const struct inject_site *s)
+{
+	uint8_t bytes[COPY_ROOM + LANDING_FAR];
+	unsigned len;
+
+	memcpy(bytes, s->copied, s->copied_len);
+	len = landing_bytes(s->copy + s->copied_len, s->patch + s->copied_len, JUMP_NEAR,
+			    bytes + s->copied_len);
+	return len ? inject_write(x, s->copy, bytes, s->copied_len + len) : -ERANGE;
+}
+
 /* Each is one instruction, so no thread is in the middle of an old one. */
 static int write_jumps(struct inject *x, const struct inject_site *s)
 {
 	int err = write_landing(x, s);
 
+	if (!err && s->copy && !s->is_on)
+		err = write_copy(x, s);
 	return err ? err : write_detours(x, s);
 }
 
@@ -137,7 +152,7 @@ enum inject_state inject_look(struct inject *x, const struct inject_site *s)
 		return SITE_GONE;
 	if (is_written(now, s->before, s->after, s->len))
 		return SITE_ON;
-	if (!is_whole(s->form) && now[0] == s->before[0])
+	if (!form_is_whole(s->form) && now[0] == s->before[0])
 		return SITE_OFF;
 	if (!memcmp(now, s->before, s->len))
 		return SITE_OFF;
@@ -153,13 +168,13 @@ struct change {
 	int (*one)(struct inject *x, struct inject_site *s);
 };
 
-/* Where breakpoints after a punned site lead. */
+/* Where breakpoints after a punned site lead, and what was moved. */
 static bool has_detours(const struct inject *x, const struct inject_site *s)
 {
 	for (unsigned i = 0; i < s->detour_count; i++)
 		if (!space_is_mapped(&x->space, s->detours[i], JUMP_NEAR))
 			return false;
-	return true;
+	return !s->copy || space_is_mapped(&x->space, s->copy, COPY_ROOM);
 }
 
 /* Is everything as it was planned? */
@@ -216,11 +231,12 @@ static int enable_one(struct inject *x, struct inject_site *s)
 /* Where an image was, there may be other data by now: its semaphore is not touched. */
 static int disable_one(struct inject *x, struct inject_site *s)
 {
+	const struct ledger_entry entry = ledger_entry(s);
 	bool is_there = inject_look(x, s) != SITE_GONE;
 	int err = 0;
 
 	if (s->is_listed && s->form != INJECT_NONE)
-		err = write_before(x, s->patch, s->len, s->before, s->after);
+		err = write_before(x, &entry);
 	s->is_on = false;
 	if (err >= 0 && s->is_raised) {
 		err = is_there ? semaphore_add(x, s->semaphore, -1) : 0;
@@ -347,7 +363,7 @@ static bool can_toggle(enum inject_form form)
 #if defined(__aarch64__)
 	return form == INJECT_BRANCH;
 #else
-	return form != INJECT_NONE && form != INJECT_RETARGET;
+	return form != INJECT_NONE && !form_is_whole(form);
 #endif
 }
 
@@ -357,7 +373,8 @@ int inject_toggle(struct inject *x, struct inject_site *s, bool on)
 
 	if (!can_toggle(s->form) || !s->is_listed)
 		return -ENOTSUP;
-	err = inject_write(x, s->patch, on ? s->after : s->before, is_whole(s->form) ? s->len : 1);
+	err = inject_write(x, s->patch, on ? s->after : s->before,
+			   form_is_whole(s->form) ? s->len : 1);
 	if (!err)
 		s->is_on = on;
 	return err;
@@ -392,7 +409,7 @@ static int undo_entry(struct inject *x, const struct ledger_entry *e)
 	bool is_there = e->len && !inject_read(x, e->patch, now, e->len) &&
 			(is_written(now, e->before, e->after, e->len) ||
 			 !memcmp(now, e->before, e->len) || is_breakpoint(now));
-	int changed = is_there ? write_before(x, e->patch, e->len, e->before, e->after) : 0;
+	int changed = is_there ? write_before(x, e) : 0;
 
 	if (e->is_raised && is_there)
 		semaphore_add(x, e->semaphore, -1);

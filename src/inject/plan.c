@@ -282,7 +282,8 @@ static const struct {
 	[INJECT_NONE] = {"none", NULL},		  [INJECT_NOP10] = {"nop10", try_nop10},
 	[INJECT_NOP5] = {"nop5", try_nop5},	  [INJECT_PUN] = {"pun", try_pun},
 	[INJECT_PADDED] = {"padded", try_padded}, [INJECT_RETARGET] = {"retarget", try_jump},
-	[INJECT_RETURN] = {"return", NULL}, /* loader.c */
+	[INJECT_DISPLACED] = {"displaced", NULL}, /* when no other fits */
+	[INJECT_RETURN] = {"return", NULL},	  /* loader.c */
 #endif
 };
 
@@ -309,6 +310,10 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 			done = forms[i % COUNT(forms)].try(x, s, code);
 	}
 	x->space.spare = 0;
+#if !defined(__aarch64__)
+	if (!done)
+		done = try_displaced(x, s, code);
+#endif
 	if (done == 1)
 		s->why = NULL;
 	return done < 0 ? done : 0;
@@ -328,18 +333,18 @@ static uint64_t find_near(const struct inject *x, uint64_t near, size_t size)
 }
 
 /* A page is shared by the landings of one neighbourhood. */
-int landing_near(struct inject *x, uint64_t near, uint64_t *out)
+int landing_near(struct inject *x, uint64_t near, unsigned size, uint64_t *out)
 {
 	uint64_t distance = x->shelf > near ? x->shelf - near : near - x->shelf;
 
-	if (x->shelf + LANDING_FAR > x->shelf_end || distance > REACH / 2) {
+	if (x->shelf + size > x->shelf_end || distance > REACH / 2) {
 		x->shelf = find_near(x, near, PAGE);
 		x->shelf_end = x->shelf + PAGE;
 		if (!x->shelf)
 			return -ENOSPC;
 	}
 	*out = x->shelf;
-	x->shelf += LANDING_FAR + 2;
+	x->shelf += (size + 15) & ~15u;
 	return 0;
 }
 

@@ -320,6 +320,7 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		.pid = t->pid,
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = session_ring_bytes(t),
+		.displace = t->options.displace,
 		.may_grow = t->facts.needs_images,
 		.data_later = t->facts.needs_images && t->facts.sends_data,
 		.detach_later = t->options.detach_later,

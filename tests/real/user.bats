@@ -102,8 +102,7 @@ as_postgres() {
 	chown postgres "$data"
 	as_postgres "$BIN/initdb" -A trust -D "$data/db" >/dev/null
 	printf "listen_addresses = ''\nunix_socket_directories = '%s'\nautovacuum = off\nfsync = off\n" "$data" >>"$data/db/postgresql.conf"
-	# Whether a 1-byte nop can become a jump depends on what is mapped around it: here always the same.
-	as_postgres setarch -R "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w start >/dev/null 3>&-
+	as_postgres "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w start >/dev/null 3>&-
 	as_postgres "$BIN/createdb" -h "$data" bench
 	as_postgres "$BIN/pgbench" -h "$data" -i -q bench >/dev/null 2>&1
 	pid=$(head -1 "$data/db/postmaster.pid")
@@ -112,12 +111,13 @@ as_postgres() {
 		usdt:$BIN/postgres:postgresql:query__done /@start[tid]/ { @pairs = count(); delete(@start[tid]) }"
 	sites=$("$NOPAL" doctor -p "$pid" | sed -n 's/^  \([0-9]*\) of \([0-9]*\) sites.*/\1 \2/p' | head -1)
 	echo "$sites"
+	"$NOPAL" doctor -p "$pid" | grep -q '; [0-9]* more with --displace$'
 	[ "$((100 * ${sites% *}))" -ge "$((85 * ${sites#* }))" ]
 	# As the postgres user, who may debug the server; and by the kernel, at once.
 	chmod 755 "$data"
 	# Not through a function: that would run in a shell of its own, which signals do not end.
 	setpriv --reuid=postgres --regid=postgres --init-groups \
-		env __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" --follow -p "$pid" -e "$script" >user.out 2>user.err 3>&- &
+		env __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" --displace --follow -p "$pid" -e "$script usdt:$BIN/postgres:postgresql:lwlock__release { @released = count() }" >user.out 2>user.err 3>&- &
 	user=$!
 	until grep -q PROBES_ATTACHED user.err; do sleep 0.05; kill -0 $user; done
 	as_postgres "$BIN/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
@@ -125,6 +125,7 @@ as_postgres() {
 	wait $user
 	cat user.out user.err
 	grep -q '^@sql\[SELECT abalance\]: 2000$' user.out
+	grep -q '^@released: [1-9]' user.out # its instruction is moved
 	start_tracer "$script" --kernel --follow -p "$pid"
 	as_postgres "$BIN/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
 	stop_tracer

@@ -33,6 +33,7 @@
 #ifdef __x86_64__
 #define LEAF(name, nop, after)                                                               \
 	__asm__(".text\n.p2align 4\n.globl leaf_" #name "\nleaf_" #name ":\n"                \
+		".cfi_startproc\n"                                                           \
 		"	mov %rdi, -8(%rsp)\n"                                                      \
 		"	movq $0x5a5a, -128(%rsp)\n"                                                \
 		"	cmp $7, %rdi\n"                                                            \
@@ -43,7 +44,7 @@
 		"	cmpq $0x5a5a, -128(%rsp)\n"                                                \
 		"	je 2f\n"                                                                   \
 		"	ud2\n"                                                                     \
-		"2:	ret\n");                                                             \
+		"2:	ret\n.cfi_endproc\n");                                               \
 	extern long leaf_##name(long n);                                                     \
 	extern char site_##name[];
 
@@ -59,6 +60,13 @@ LEAF(jump, NOP, FAR)
 LEAF(none, NOP, "	.byte 0x3d, 0x10, 0, 0, 0\n	cmp $7, %rdi\n") /* leads into this image */
 LEAF(kernel5, NOP NOP5, "")
 LEAF(padded, NOP, "	jmp 3f\n	.p2align 3\n3:\n")
+LEAF(relative, NOP,
+     "	cmpl $0x1234, 4f(%rip)\n	je 3f\n	ud2\n4:	.long 0x1234\n3:	cmp $7, %rdi\n")
+LEAF(branch, NOP,
+     "	.byte 0x0f, 0x84\n	.long 4f - . - 4\n" /* je */
+     "	test %rsp, %rsp\n	jmp 3f\n4:	cmp %rax, %rax\n3:\n")
+LEAF(table, NOP,
+     "	.byte 0x3d, 0x10, 0, 0, 0\n	cmp $7, %rdi\n	jmp 3f\n	jmp *%rax\n3:\n")
 #else
 /* One form for all but the last, which is no nop. */
 #define LEAF(name, nop)                                                         \
@@ -83,10 +91,15 @@ LEAF(jump, "	nop\n")
 LEAF(none, "	mov x9, x9\n")
 LEAF(kernel5, "	nop\n")
 LEAF(padded, "	nop\n")
+LEAF(relative, "	mov x9, x9\n")
+LEAF(branch, "	mov x9, x9\n")
+LEAF(table, "	mov x9, x9\n")
 #endif
 
-#define NAMES(row) row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5) row(padded)
-#define ROW(name)  {#name, leaf_##name, site_##name},
+#define NAMES(row)                                                                               \
+	row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5) row(padded) row(relative) \
+		row(branch) row(table)
+#define ROW(name) {#name, leaf_##name, site_##name},
 
 static const struct {
 	const char *name;
@@ -219,6 +232,8 @@ int main(void)
 
 #ifdef __x86_64__
 	occupy(site_padded);
+	occupy(site_relative);
+	occupy(site_branch);
 #endif
 	for (int i = 0; i < COUNT; i++)
 		printf("%s %lx\n", leaves[i].name, (unsigned long)leaves[i].site);

@@ -15,13 +15,15 @@
 #include "help/puppet.h"
 #include "inject/inject.h"
 
-#define SITES 7
+#define SITES	  10
+#define UNREACHED 4 /* of these: sites that need --displace, or more */
 
 struct target {
 	struct puppet puppet;
 	char names[SITES][16];
 	struct inject_site sites[SITES];
 	int count;
+	bool may_displace;
 };
 
 struct tracer {
@@ -145,6 +147,7 @@ static int attach(struct tracer *r, struct target *t)
 	err = inject_open(t->puppet.pid, &r->x, &r->d);
 	if (err)
 		return err;
+	inject_may_displace(r->x, t->may_displace);
 	for (int i = 0; i < t->count; i++)
 		assert_int_equal(inject_plan(r->x, &t->sites[i]), 0);
 	assert_int_equal(inject_reserve(r->x, t->sites[0].pc, 4096, &r->code), 0);
@@ -186,32 +189,47 @@ static void end(struct tracer *r)
 
 static const struct {
 	const char *name;
-	enum inject_form form;
+	enum inject_form form, moved; /* moved: if instructions may be */
 } expected[] = {
+/* clang-format off */
 #if defined(__aarch64__)
-	{"pun", INJECT_BRANCH},	   {"nop5", INJECT_BRANCH}, {"nop10", INJECT_BRANCH},
-	{"jump", INJECT_BRANCH},   {"none", INJECT_NONE},   {"kernel5", INJECT_BRANCH},
-	{"padded", INJECT_BRANCH},
+	{"pun",	     INJECT_BRANCH,   INJECT_BRANCH},
+	{"nop5",     INJECT_BRANCH,   INJECT_BRANCH},
+	{"nop10",    INJECT_BRANCH,   INJECT_BRANCH},
+	{"jump",     INJECT_BRANCH,   INJECT_BRANCH},
+	{"none",     INJECT_NONE,     INJECT_NONE},
+	{"kernel5",  INJECT_BRANCH,   INJECT_BRANCH},
+	{"padded",   INJECT_BRANCH,   INJECT_BRANCH},
+	{"relative", INJECT_NONE,     INJECT_NONE},
+	{"branch",   INJECT_NONE,     INJECT_NONE},
 #else
-	{"pun", INJECT_PUN},	   {"nop5", INJECT_NOP5}, {"nop10", INJECT_NOP10},
-	{"jump", INJECT_RETARGET}, {"none", INJECT_NONE}, {"kernel5", INJECT_NOP5},
-	{"padded", INJECT_PADDED},
+	{"pun",	     INJECT_PUN,      INJECT_PUN},
+	{"nop5",     INJECT_NOP5,     INJECT_NOP5},
+	{"nop10",    INJECT_NOP10,    INJECT_NOP10},
+	{"jump",     INJECT_RETARGET, INJECT_RETARGET},
+	{"none",     INJECT_NONE,     INJECT_DISPLACED},
+	{"kernel5",  INJECT_NOP5,     INJECT_NOP5},
+	{"padded",   INJECT_PADDED,   INJECT_PADDED},
+	{"relative", INJECT_NONE,     INJECT_DISPLACED},
+	{"branch",   INJECT_NONE,     INJECT_DISPLACED},
 #endif
+	{"table",    INJECT_NONE,     INJECT_NONE},
+	/* clang-format on */
 };
 
-static void each_form_counts_every_call(void **state)
+static void check_each_form(bool may_displace)
 {
 	struct target t;
 	struct tracer r;
 	char line[64];
 
-	(void)state;
 	start(&t, 0);
+	t.may_displace = may_displace;
 	assert_int_equal(attach(&r, &t), 0);
 	for (size_t i = 0; i < SITES; i++) {
 		struct inject_site *s = site(&t, expected[i].name);
 
-		assert_int_equal(s->form, expected[i].form);
+		assert_int_equal(s->form, may_displace ? expected[i].moved : expected[i].form);
 		assert_true(s->form || strstr(s->why, NO_FORM));
 		snprintf(line, sizeof(line), "run %s 1000", expected[i].name);
 		tell(&t, line, "");
@@ -231,6 +249,18 @@ static void each_form_counts_every_call(void **state)
 	assert_int_equal(stop(&t), 0);
 }
 
+static void each_form_counts_every_call(void **state)
+{
+	(void)state;
+	check_each_form(false);
+}
+
+static void instructions_are_moved_where_that_is_asked_for(void **state)
+{
+	(void)state;
+	check_each_form(true);
+}
+
 static void threads_run_while_sites_are_switched(void **state)
 {
 	const char *text = getenv("TOGGLES");
@@ -241,6 +271,7 @@ static void threads_run_while_sites_are_switched(void **state)
 
 	(void)state;
 	start(&t, 0);
+	t.may_displace = true;
 	tell(&t, "hot 3", "");
 	assert_int_equal(attach(&r, &t), 0);
 	for (unsigned n = 0; n < toggles; n++)
@@ -267,6 +298,7 @@ static void threads_that_are_made_meanwhile_are_stopped_too(void **state)
 
 	(void)state;
 	start(&t, 0);
+	t.may_displace = true;
 	tell(&t, "storm 4", "");
 	assert_int_equal(attach(&r, &t), 0);
 	for (unsigned n = 0; n < 50; n++) {
@@ -304,6 +336,7 @@ static void children_inherit_the_jumps(void **state)
 
 	(void)state;
 	start(&t, 0);
+	t.may_displace = true;
 	assert_int_equal(attach(&r, &t), 0);
 	tell(&t, "fork pun 100", "");
 	tell(&t, "fork jump 100", "");
@@ -349,6 +382,7 @@ static void a_tracer_may_be_killed_at_any_moment(void **state)
 
 	(void)state;
 	start(&t, 0);
+	t.may_displace = true;
 	tell(&t, "hot 2", "");
 	for (unsigned i = 0; i < 60; i++) {
 		kill_a_tracer_after(&t, i < 50 ? 100 * i : 20000);
@@ -378,7 +412,7 @@ static void what_a_killed_tracer_left_is_cleaned(void **state)
 	assert_string_equal(d.first->tag, "nothing-to-clean");
 	diag_free(&d);
 	kill_a_tracer_after(&t, 200000);
-	assert_int_equal(inject_clean(t.puppet.pid, NULL), SITES - 1);
+	assert_int_equal(inject_clean(t.puppet.pid, NULL), SITES - UNREACHED);
 	assert_int_equal(attach(&r, &t), 0);
 	assert_int_equal(inject_clean(t.puppet.pid, &r.d), -EBUSY);
 	assert_string_equal(first_tag(&r), "still-traced");
@@ -611,6 +645,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_counts_every_call),
+		cmocka_unit_test(instructions_are_moved_where_that_is_asked_for),
 		cmocka_unit_test(threads_run_while_sites_are_switched),
 		cmocka_unit_test(threads_that_are_made_meanwhile_are_stopped_too),
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),

@@ -75,7 +75,7 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 	int err = array_grow(e->processes, e->process_count, e->process_cap);
 
 	if (!err)
-		err = native_process_open(pid, out, d);
+		err = native_process_open(pid, e->options.displace, out, d);
 	if (!err)
 		e->processes[e->process_count++] = *out;
 	return err;

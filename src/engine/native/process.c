@@ -32,7 +32,7 @@ struct native_area {
 
 /* ---- opening */
 
-int native_process_open(pid_t pid, struct native_process **out, struct diag *d)
+int native_process_open(pid_t pid, bool displace, struct native_process **out, struct diag *d)
 {
 	struct native_process *p = calloc(1, sizeof(*p));
 	int err;
@@ -40,11 +40,13 @@ int native_process_open(pid_t pid, struct native_process **out, struct diag *d)
 	if (!p)
 		return -ENOMEM;
 	err = inject_open(pid, &p->x, d);
-	if (err)
+	if (err) {
 		native_process_close(p);
-	else
-		*out = p;
-	return err;
+		return err;
+	}
+	inject_may_displace(p->x, displace);
+	*out = p;
+	return 0;
 }
 
 void native_process_close(struct native_process *p)

@@ -36,7 +36,7 @@ struct native_process {
 };
 
 /* Errors and messages are those of inject_open(). */
-int native_process_open(pid_t pid, struct native_process **out, struct diag *d);
+int native_process_open(pid_t pid, bool displace, struct native_process **out, struct diag *d);
 void native_process_close(struct native_process *p); /* NULL is fine; disables nothing */
 /* Why the attachment's site cannot be traced here; NULL: it can, or is not mapped (yet). */
 const char *native_process_problem(struct native_process *p, const struct attach *at);
