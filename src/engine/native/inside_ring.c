@@ -421,22 +421,27 @@ static uint32_t near_cpu(const struct hit *h)
 #endif
 }
 
-void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame)
+/* The ring of another CPU is tried, too: a thread that was killed may have stopped one. */
+static void emit_anywhere(struct hit *h, uint64_t size, const struct emit_shape *shape,
+			  const char *frame)
 {
 	uint32_t cpus = h->layout->cpus, cpu = near_cpu(h), other;
-	uint64_t size = record_size(shape, frame);
 
 	cpu = cpu < cpus ? cpu : 0;
 	other = cpu + 1 < cpus ? cpu + 1 : 0;
-	if (!h->tsc)
-		h->tsc = read_tsc();
-	if (h->rseq && emit_on_cpu(h, size, shape, frame))
-		goto sent;
-	/* The ring of another CPU is tried, too: a thread that was killed may have stopped one. */
 	if (!emit_shared(h, cpus + cpu, size, shape, frame) &&
 	    !(other != cpu && emit_shared(h, cpus + other, size, shape, frame)))
 		count_lost(h, cpus + cpu, shape);
-sent:
+}
+
+void inside_emit(struct hit *h, const struct emit_shape *shape, const char *frame)
+{
+	uint64_t size = record_size(shape, frame);
+
+	if (!h->tsc)
+		h->tsc = read_tsc();
+	if (!h->rseq || !emit_on_cpu(h, size, shape, frame))
+		emit_anywhere(h, size, shape, frame);
 	if (shape->is_exit)
 		word_store((uint64_t *)(void *)(h->base + offsetof(struct layout, is_stopped)), 1);
 }
