@@ -102,6 +102,7 @@ static void take_turn(struct native_store *s)
 {
 	const struct map_store m = native_store_maps(s);
 	struct run_stats stats;
+	uint64_t mark;
 
 	native_ring_drain(s, take_record, NULL, NULL, NULL);
 	for (uint32_t i = 0; i < COUNT(maps); i++) {
@@ -111,7 +112,7 @@ static void take_turn(struct native_store *s)
 		map_clear(&m, i);
 	}
 	send(s);
-	inside_scratch_claim(&s->hit);
+	inside_scratch_claim(&s->hit, &mark);
 	native_ring_drain(s, take_record, NULL, NULL, NULL);
 	native_store_stats(s, &stats);
 	native_ring_fill(s);

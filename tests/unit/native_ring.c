@@ -441,6 +441,8 @@ static void frames_of_the_killed_are_freed(void **state)
 	const struct native_sizes sizes = {.cpus = 2, .scratch_size = 64, .scratch_count = 2};
 	struct native_store *s = NULL;
 	struct seen seen = {0};
+	uint64_t marks[8];
+	int mark = 0;
 	pid_t child;
 
 	(void)state;
@@ -448,18 +450,18 @@ static void frames_of_the_killed_are_freed(void **state)
 	child = fork();
 	if (!child) {
 		s->hit.tid = (uint64_t)getpid();
-		inside_scratch_claim(&s->hit);
+		inside_scratch_claim(&s->hit, &marks[mark++]);
 		kill(getpid(), SIGKILL);
 	}
 	waitpid(child, NULL, 0);
 	s->hit.tid = (uint64_t)getpid();
-	assert_non_null(inside_scratch_claim(&s->hit));
-	assert_null(inside_scratch_claim(&s->hit));
+	assert_non_null(inside_scratch_claim(&s->hit, &marks[mark++]));
+	assert_null(inside_scratch_claim(&s->hit, &marks[mark++]));
 	assert_int_equal(native_ring_drain(s, take, &seen, is_alive, NULL), 0);
-	assert_non_null(inside_scratch_claim(&s->hit));
-	assert_null(inside_scratch_claim(&s->hit));
+	assert_non_null(inside_scratch_claim(&s->hit, &marks[mark++]));
+	assert_null(inside_scratch_claim(&s->hit, &marks[mark++]));
 	assert_int_equal(native_ring_drain(s, take, &seen, is_alive, NULL), 0);
-	assert_null(inside_scratch_claim(&s->hit));
+	assert_null(inside_scratch_claim(&s->hit, &marks[mark++]));
 	native_store_close(s);
 }
 

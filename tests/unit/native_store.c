@@ -143,22 +143,50 @@ static void frames_are_claimed_once(void **state)
 {
 	struct native_store *s = open_some();
 	char *frames[4];
+	uint64_t marks[4];
 	struct run_stats stats;
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		frames[i] = inside_scratch_claim(&s->hit);
+		frames[i] = inside_scratch_claim(&s->hit, &marks[i]);
 		assert_non_null(frames[i]);
 		memset(frames[i], i, 1000);
 	}
-	assert_null(inside_scratch_claim(&s->hit));
+	assert_null(inside_scratch_claim(&s->hit, &marks[3]));
 	for (int i = 0; i < 3; i++)
 		for (int k = 0; k < 1000; k++)
 			assert_int_equal(frames[i][k], i);
-	inside_scratch_release(&s->hit, frames[1]);
-	assert_ptr_equal(inside_scratch_claim(&s->hit), frames[1]);
+	((struct scratch_head *)(void *)frames[1])[-1].thread = 0;
+	assert_ptr_equal(inside_scratch_claim(&s->hit, &marks[1]), frames[1]);
 	native_store_stats(s, &stats);
 	assert_int_equal(stats.lost_scratch, 1);
+	native_store_close(s);
+}
+
+/* By siglongjmp() out of a signal handler, into code whose next run has other things on the stack.
+ */
+static void a_frame_that_its_thread_has_left_is_taken_again(void **state)
+{
+	struct native_store *s = open_some();
+	uint64_t marks[4];
+	struct process_page page = {
+		.range_count = 1,
+		.ranges = {{(uintptr_t)marks, (uintptr_t)(marks + 4)}},
+	};
+	char *frames[3];
+
+	(void)state;
+	s->hit.process = &page;
+	s->hit.tid = 77;
+	for (int i = 0; i < 3; i++)
+		frames[i] = inside_scratch_claim(&s->hit, &marks[i]);
+	assert_null(inside_scratch_claim(&s->hit, &marks[3]));
+	marks[1] = 0;
+	assert_ptr_equal(inside_scratch_claim(&s->hit, &marks[3]), frames[1]);
+	assert_ptr_equal(inside_scratch_claim(&s->hit, &marks[2]), frames[2]);
+	s->hit.tid = 78;
+	marks[0] = 0;
+	assert_null(inside_scratch_claim(&s->hit, &marks[1]));
 	native_store_close(s);
 }
 
@@ -249,6 +277,7 @@ int main(void)
 		cmocka_unit_test(shared_maps_are_like_own_maps),
 		cmocka_unit_test(it_cannot_be_resized),
 		cmocka_unit_test(frames_are_claimed_once),
+		cmocka_unit_test(a_frame_that_its_thread_has_left_is_taken_again),
 		cmocka_unit_test(exit_stops_the_others),
 		cmocka_unit_test(too_much_memory_is_refused),
 		cmocka_unit_test(a_bad_clock_is_refused),

@@ -111,7 +111,8 @@ static struct insn code[] = {
 	{.op = OP_AGGREGATE, .map = 3, .s = 0, .a = REG_NO},
 	{.op = OP_RETURN},
 };
-static const struct slot slots[] = {{U64}, {{.kind = TYPE_BUF, .size = 32}}};
+static const struct slot slots[] = {
+	{U64}, {{.kind = TYPE_BUF, .size = 32}}, {{.kind = TYPE_BUF, .size = 400}}};
 static const struct str name = STR("site");
 static const struct span span;
 static const struct argument first = {.operand = {.kind = OPERAND_REG, .size = 8, .reg = FIRST}};
@@ -283,13 +284,15 @@ static struct engine *open_traced(bool plain)
 }
 
 /* What is counted is whatever came to its end; of the others at most one for each jump. */
-static void leaving_a_trampoline_is_harmless(void **state)
+static void leave_often(uint32_t slot_count)
 {
-	struct engine *e = open_traced(false);
+	struct engine *e;
 	struct sums sums = {0};
 	struct run_stats stats;
 
-	(void)state;
+	clause.slot_count = slot_count;
+	e = open_traced(false);
+	clause.slot_count = 2;
 	jumps = begun = ended = 0;
 	hit_until_jumped(e, &sums);
 	assert_true(engine_drain(e, 0, take_record, &sums) >= 0);
@@ -299,7 +302,21 @@ static void leaving_a_trampoline_is_harmless(void **state)
 	assert_in_range(total_of(e, 3), ended, begun);
 	assert_in_range(sums.records + stats.lost_records, ended, begun);
 	assert_in_range(begun - ended, 0, JUMPS);
+	assert_int_equal(stats.lost_scratch, 0);
 	engine_close(e);
+}
+
+static void leaving_a_trampoline_is_harmless(void **state)
+{
+	(void)state;
+	leave_often(2);
+}
+
+/* With a third slot the frame is not on the stack. */
+static void a_frame_that_was_left_is_used_again(void **state)
+{
+	(void)state;
+	leave_often(3);
 }
 
 static void run(bool plain)
@@ -353,6 +370,7 @@ int main(void)
 		cmocka_unit_test(hits_are_exact),
 		cmocka_unit_test(hits_are_exact_without_rseq),
 		cmocka_unit_test(leaving_a_trampoline_is_harmless),
+		cmocka_unit_test(a_frame_that_was_left_is_used_again),
 	};
 
 	if (getenv("HITS"))

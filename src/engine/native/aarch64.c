@@ -203,6 +203,12 @@ void asm_store_last(struct native_code *c, struct asm_mem m, int from)
 	op(c, 0xc89ffc00, from, ADDRESS, 0); /* stlr */
 }
 
+void asm_expect_store(struct native_code *c, struct asm_mem m)
+{
+	asm_lea(c, ADDRESS, m);
+	op(c, 0xf9800010, 0, ADDRESS, 0); /* prfm pstl1keep */
+}
+
 void asm_store_imm(struct native_code *c, unsigned size, struct asm_mem m, int32_t value)
 {
 	int base = base_of(c, m);

@@ -127,6 +127,8 @@ void asm_const(struct native_code *c, int to, uint64_t value);
 /* `to` = `size` bytes of memory, extended to 64 bits. */
 void asm_load(struct native_code *c, unsigned size, bool is_signed, int to, struct asm_mem m);
 void asm_store(struct native_code *c, unsigned size, struct asm_mem m, int from);
+/* The bytes at `m` will be written soon: their cache line is fetched meanwhile. Any address. */
+void asm_expect_store(struct native_code *c, struct asm_mem m);
 /* 8 bytes, after all that was stored before. */
 void asm_store_last(struct native_code *c, struct asm_mem m, int from);
 /* The low `size` bytes of a sign-extended number. */

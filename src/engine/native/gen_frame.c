@@ -1,6 +1,6 @@
 /* The stack of a trampoline: what head and body of a clause save and restore, the frame and
  * struct hit. */
-#include "engine/native/gen_state.h"
+#include "engine/native/gen_inline.h"
 
 #include <errno.h>
 #include <linux/rseq.h>
@@ -175,7 +175,9 @@ void native_make_hit(struct gen *g)
 	if (g->place->rseq == NATIVE_NONE) {
 		store_hit(g, offsetof(struct hit, rseq), 0);
 	} else {
-		native_thread_pointer(g, ACC);
+		/* Threads that have struct rseq have libc's block, which begins with its address.
+		 */
+		asm_thread_pointer(c, ACC, false);
 		asm_lea(c, ACC, MEM(ACC, g->place->rseq));
 		asm_store(c, 8, native_at(g, g->hit_at - (int32_t)offsetof(struct hit, rseq)), ACC);
 	}
@@ -208,23 +210,10 @@ void native_body_begin(struct gen *g)
 	g->tsc_at = g->hit_at - (int32_t)offsetof(struct hit, tsc);
 }
 
-static void release_by_call(struct gen *g, const struct cold *cold)
-{
-	(void)cold;
-	native_call(g, INSIDE_SCRATCH_RELEASE, HIT, HOST(KEEP));
-}
-
 static void release_scratch(struct gen *g)
 {
-	struct native_code *c = g->code;
-	int back = asm_label(c), call = native_cold(g, NULL, release_by_call, back);
-
-	asm_load(c, 8, false, ACC, native_at(g, g->claim_at));
-	asm_test(c, ACC, ACC);
-	asm_jump_if(c, COND_E, call);
-	asm_const(c, TMP, 0);
-	asm_store_last(c, MEM(ACC, 0), TMP);
-	asm_bind(c, back);
+	asm_const(g->code, TMP, 0);
+	asm_store_last(g->code, MEM(KEEP, -(int32_t)sizeof(struct scratch_head)), TMP);
 }
 
 void native_body_end(struct gen *g)
@@ -246,11 +235,19 @@ void native_body_end(struct gen *g)
 static void claim_by_call(struct gen *g, const struct cold *cold)
 {
 	(void)cold;
-	asm_store_imm(g->code, 8, native_at(g, g->claim_at), 0);
-	native_call(g, INSIDE_SCRATCH_CLAIM, HIT);
+	native_call(g, INSIDE_SCRATCH_CLAIM, HIT, MEMORY(native_at(g, g->claim_at)));
 	asm_mov(g->code, KEEP, ACC);
 	asm_test(g->code, ACC, ACC);
 	asm_jump_if(g->code, COND_E, g->lost);
+}
+
+/* AUX = the thread that claims a frame. */
+static void load_claimer(struct gen *g)
+{
+	if (g->place->tid == NATIVE_NONE)
+		asm_const(g->code, AUX, SCRATCH_TAKEN);
+	else
+		asm_load(g->code, 4, false, AUX, MEM_THREAD(g->place->tid));
 }
 
 /* KEEP = a frame: that of this CPU, if it is free. */
@@ -259,27 +256,28 @@ void native_claim_scratch(struct gen *g)
 	const struct layout *l = g->place->layout;
 	struct native_code *c = g->code;
 	int back = asm_label(c), call = native_cold(g, NULL, claim_by_call, back);
+	struct sequence s;
 
 	if (g->place->rseq == NATIVE_NONE) {
 		asm_jump(c, call);
 		asm_bind(c, back);
 		return;
 	}
-	asm_load(c, 4, false, ACC,
-		 MEM_THREAD(g->place->rseq + (int32_t)offsetof(struct rseq, cpu_id)));
-	asm_alu_imm(c, ALU_CMP, ACC, (int32_t)l->scratch_count);
-	asm_jump_if(c, COND_AE, call);
+	s = sequence_begin(g, l->scratch_own, call);
+	asm_mul_imm(c, KEEP, ACC, (int32_t)(sizeof(struct scratch_head) + l->scratch_size));
 	asm_const(c, TMP, g->place->shared + l->scratch_at);
-	asm_lea(c, TMP, MEM_INDEX(TMP, ACC, 3, 0));
-	asm_const(c, AUX, 1);
-	asm_exchange(c, TMP, AUX);
-	asm_test(c, AUX, AUX);
-	asm_jump_if(c, COND_NE, call);
-	asm_store(c, 8, native_at(g, g->claim_at), TMP);
-	asm_mul_imm(c, KEEP, ACC, (int32_t)l->scratch_size);
-	asm_const(c, TMP, g->place->shared + l->scratch_at + 8 * (uint64_t)l->scratch_count);
 	asm_alu(c, ALU_ADD, KEEP, TMP);
-	asm_bind(c, back);
+	asm_load(c, 8, false, TMP, MEM(KEEP, offsetof(struct scratch_head, thread)));
+	asm_test(c, TMP, TMP);
+	asm_jump_if(c, COND_NE, call);
+	asm_lea(c, TMP, native_at(g, g->claim_at));
+	asm_store(c, 8, MEM(KEEP, offsetof(struct scratch_head, mark)), TMP);
+	asm_store(c, 8, native_at(g, g->claim_at), KEEP);
+	load_claimer(g);
+	asm_store(c, 8, MEM(KEEP, offsetof(struct scratch_head, thread)), AUX);
+	sequence_end(g, &s);
+	asm_lea(c, KEEP, MEM(KEEP, sizeof(struct scratch_head)));
+	sequence_leave(g, back);
 }
 
 /* Nothing is done once the run is over; nor in a child that is not followed. */

@@ -7,6 +7,7 @@
 
 #define MOST_VARIABLE 2	  /* texts and stacks of a record */
 #define MOST_COPIED   256 /* bytes of another slot */
+#define AHEAD	      512 /* bytes after a record's start whose cache line is fetched */
 
 static const int word_counts[MOST_VARIABLE] = {W5, W6};
 
@@ -256,6 +257,7 @@ static void write_heads(struct gen *g, const struct insn *in)
 	uint32_t bytes = record_bytes(g, in, false);
 	struct native_code *c = g->code;
 
+	asm_expect_store(c, MEM(W1, AHEAD));
 	take_time(g);
 	asm_store(c, 8, MEM(W1, offsetof(struct ring_record, tsc)), ACC);
 	asm_store_imm(c, 4, MEM(W1, offsetof(struct ring_record, flags)), 0);

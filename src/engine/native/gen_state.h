@@ -108,7 +108,7 @@ struct gen {
 	int32_t depth;		    /* S - sp */
 	int32_t saved_at[ASM_REGS]; /* S - address; 0: not saved */
 	int32_t regs_at, rounds_at, tsc_at, hit_at, frame_at;
-	int32_t claim_at; /* the address of the claim on the scratch frame; 0: the call knows it */
+	int32_t claim_at; /* the mark of the run, see struct scratch_head */
 	bool has_hit;	  /* the body has made a struct hit */
 	bool has_time;	  /* the TSC of the hit is kept at tsc_at; 0: not yet read. It goes up by 1
 			     with each record */
@@ -159,7 +159,7 @@ void native_fault(struct gen *g, const struct insn *in, int kind);
 	row(MAP_ADD, map_add) row(MAP_DEL, map_del) row(MAP_HAS, map_has) row(MAP_PLACE, map_place) row(AGGREGATE, aggregate) row(PERCENTILE, percentile) \
 	row(LOAD, load) row(WRITE, write) row(STR, str) row(BUF, buf) row(TEXT, text) row(COMM, comm) \
 	row(STRCMP, strcmp) row(APPEND, append) row(USTACK, ustack) row(ZERO, zero) row(COPY, copy) row(EMIT, emit) \
-	row(SCRATCH_CLAIM, scratch_claim) row(SCRATCH_RELEASE, scratch_release) \
+	row(SCRATCH_CLAIM, scratch_claim) \
 	row(NSECS, nsecs) row(PID, pid) row(TID, tid) row(UID, uid) row(GID, gid) \
 	row(F2I, f2i) row(RAND, rand) row(CPU, cpu)
 /* clang-format on */

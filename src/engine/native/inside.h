@@ -161,8 +161,7 @@ void inside_knock(char *base, const uint32_t *state);
 void inside_fault(struct hit *h, uint64_t span, uint64_t kind);
 /* A frame of layout->scratch_size bytes that is this run's until released; NULL: none is free, and
  * the run is counted as lost. */
-char *inside_scratch_claim(struct hit *h);
-void inside_scratch_release(struct hit *h, char *frame);
+char *inside_scratch_claim(struct hit *h, uint64_t *mark);
 /* CLOCK_MONOTONIC of a TSC. */
 uint64_t inside_nsecs(struct hit *h, uint64_t tsc);
 /* A system call, of five arguments at most. -ENOSYS: there must be none now. */

@@ -21,30 +21,61 @@ void inside_fault(struct hit *h, uint64_t span, uint64_t kind)
 
 /* ---- frames */
 
-char *inside_scratch_claim(struct hit *h)
+static struct scratch_head *frame_head(const struct hit *h, uint32_t number)
 {
 	const struct layout *l = h->layout;
-	uint64_t *claims = counter(h, l->scratch_at);
-	uint32_t slot = this_cpu();
 
-	for (uint32_t i = 0; i < l->scratch_count; i++, slot++) {
-		if (slot >= l->scratch_count)
-			slot = 0;
-		if (!word_load(&claims[slot]) &&
-		    word_swap(&claims[slot], 0, h->tid ? h->tid : SCRATCH_TAKEN))
-			return h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count +
-			       (uint64_t)slot * l->scratch_size;
+	return (struct scratch_head *)(void *)(h->base + l->scratch_at +
+					       number * (sizeof(struct scratch_head) +
+							 (uint64_t)l->scratch_size));
+}
+
+/* Has this thread left the run that has the frame, by siglongjmp() out of a signal handler? It has
+ * if there is something else by now where that run keeps its mark. */
+static bool is_left(struct hit *h, const struct scratch_head *f, const uint64_t *mark)
+{
+	uint64_t at = word_load(&f->mark), word;
+
+	if (!h->tid || word_load(&f->thread) != h->tid)
+		return false;
+	return at == (uintptr_t)mark ||
+	       (inside_read(h, &word, at, sizeof(word)) && word != (uintptr_t)f);
+}
+
+/* ORDER: a signal handler may come in between, whose run must not take the mark of another. */
+static bool take_frame(const struct hit *h, struct scratch_head *f, uint64_t old, uint64_t *mark)
+{
+	if (!word_swap(&f->thread, old, SCRATCH_TAKEN))
+		return false;
+	word_store(&f->mark, (uintptr_t)mark);
+	word_store(mark, (uintptr_t)f);
+	word_release(&f->thread, h->tid ? h->tid : SCRATCH_TAKEN);
+	return true;
+}
+
+char *inside_scratch_claim(struct hit *h, uint64_t *mark)
+{
+	const struct layout *l = h->layout;
+	uint32_t cpu = this_cpu(), others = l->scratch_count - l->scratch_own;
+
+	if (cpu < l->scratch_own) {
+		struct scratch_head *f = frame_head(h, cpu);
+
+		if (is_left(h, f, mark) && take_frame(h, f, h->tid, mark))
+			return (char *)(f + 1);
+	}
+	for (uint32_t i = 0, number = cpu; i < others; i++, number++) {
+		struct scratch_head *f;
+		uint64_t thread;
+
+		number = number < others ? number : 0;
+		f = frame_head(h, l->scratch_own + number);
+		thread = word_load(&f->thread);
+		if ((!thread || is_left(h, f, mark)) && take_frame(h, f, thread, mark))
+			return (char *)(f + 1);
 	}
 	word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->lost_scratch, 1);
 	return NULL;
-}
-
-void inside_scratch_release(struct hit *h, char *frame)
-{
-	const struct layout *l = h->layout;
-	const char *frames = h->base + l->scratch_at + 8 * (uint64_t)l->scratch_count;
-
-	word_release(counter(h, l->scratch_at) + (uint64_t)(frame - frames) / l->scratch_size, 0);
 }
 
 /* ---- time and ids */

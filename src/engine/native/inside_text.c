@@ -139,17 +139,23 @@ static char *text_of(uint64_t *slot)
 	return (char *)(slot + HEAD_WORDS);
 }
 
+/* Zeros after the first words of a text, up to the end of its slot. */
+static __attribute__((noinline)) void pad(uint64_t *slot, uint64_t size, uint64_t words)
+{
+	for (uint64_t end = (size & ~INSIDE_PADDED) / 8; words < end; words++)
+		word_store(&slot[HEAD_WORDS + words], 0);
+}
+
 /* Write the head of a text, whose bytes are in the slot, and zeros after it. */
 static void finish(uint64_t *slot, uint64_t size, uint64_t len, uint32_t flags)
 {
-	uint64_t most = (size & ~INSIDE_PADDED) / 8, words = (len + 7) / 8;
-	uint64_t end = size & INSIDE_PADDED ? most : words;
+	uint64_t words = (len + 7) / 8;
 
 	slot[0] = len | (uint64_t)flags << 32;
 	if (len % 8)
 		slot[words] &= ~UINT64_C(0) >> (64 - 8 * (len % 8));
-	for (; words < end; words++)
-		word_store(&slot[HEAD_WORDS + words], 0);
+	if (size & INSIDE_PADDED)
+		pad(slot, size, words);
 }
 
 static void set_unreadable(struct hit *h, uint64_t *slot, uint64_t size, uint64_t span)
@@ -202,8 +208,8 @@ static bool read_text(struct hit *h, char *to, uint64_t address, uint64_t len, u
 	return true;
 }
 
-void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
-		uint64_t span)
+static __attribute__((noinline)) void read_str(struct hit *h, uint64_t *slot, uint64_t address,
+					       uint64_t want, uint64_t sizes, uint64_t span)
 {
 	uint64_t size = (uint32_t)sizes, limit = sizes >> 32, most = want < limit ? want : limit,
 		 len;
@@ -222,6 +228,31 @@ void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, 
 	if (len == most && want > limit && (!inside_read(h, &next, address + len, 1) || next))
 		flags = TEXT_CUT;
 	finish(slot, size, len, flags);
+}
+
+/* Most texts are constants of the program, and short. This is the way for them; a text that has no
+ * NUL where that ends goes the other way, from its beginning. */
+void inside_str(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,
+		uint64_t span)
+{
+	uint64_t limit = sizes >> 32, most = want < limit ? want : limit, at;
+	uint64_t left = bytes_in(&h->layout->image, address), *to = slot;
+
+	most = most < left ? most : left;
+	for (at = 8; at <= most; at += 8) {
+		uint64_t word = ((const struct loose *)(uintptr_t)(address + at))[-1].word;
+		uint64_t nul = (word - BYTES) & ~word & HIGH_BITS;
+
+		*++to = word;
+		if (!nul)
+			continue;
+		*to = word & (((nul & -nul) >> 7) - 1);
+		slot[0] = at - 8 + (unsigned)__builtin_ctzll(nul) / 8;
+		if (sizes & INSIDE_PADDED)
+			pad(slot, (uint32_t)sizes, at / 8);
+		return;
+	}
+	read_str(h, slot, address, want, sizes, span);
 }
 
 void inside_buf(struct hit *h, uint64_t *slot, uint64_t address, uint64_t want, uint64_t sizes,

@@ -5,7 +5,7 @@
  *	clock_at     struct clock[CLOCKS]: how the TSC becomes CLOCK_MONOTONIC
  *	missed_at    u64[format_count]: control records that found the rings full
  *	faults_at    u64[span_count][FAULT_KINDS]: by enum of struct run_fault
- *	scratch_at   u64[scratch_count] claims, then scratch_count frames of scratch_size bytes
+ *	scratch_at   scratch_count times: struct scratch_head, then a frame of scratch_size bytes
  *	stats_at     struct shared_stats
  *	rings_at     ring_count rings, see struct ring_head
  *	maps         for each map, as its struct map_shape says: buckets, free lists, entries, cells
@@ -66,16 +66,22 @@ struct layout {
 	uint32_t span_count; /* faults of later spans are counted at the last one */
 	uint32_t scratch_count;
 	uint32_t scratch_size;
-	uint32_t vectors; /* bits of enum long_vectors */
-	uint32_t unused;
+	uint32_t vectors;     /* bits of enum long_vectors */
+	uint32_t scratch_own; /* of the frames, the first: one for each CPU */
 	/* In a trampoline's copy: memory of the image that the site is in, which cannot vanish
 	 * while a thread is there. */
 	struct memory_range image;
 	struct knocks knocks;
 };
 
-/* The claim of a scratch frame: 0, free; hit.tid of its thread, so that the tracer can free it when
- * the thread was killed; or this, when that is not known. */
+/* Before a scratch frame. A frame of a CPU is claimed on that CPU, in a restartable sequence; the
+ * others by compare-and-exchange. Both are freed by storing 0. */
+struct scratch_head {
+	uint64_t thread; /* 0: free; hit.tid of the run, or SCRATCH_TAKEN when that is not known */
+	uint64_t mark;	 /* on that thread's stack, where the run keeps the address of this head */
+	uint64_t unused[6];
+};
+
 #define SCRATCH_TAKEN UINT64_MAX
 
 struct shared_stats {

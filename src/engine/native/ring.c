@@ -432,13 +432,15 @@ static int give_missed(struct drain *d)
 static void free_frames(const struct drain *d)
 {
 	const struct layout *l = &d->s->layout;
-	uint64_t *claims = (uint64_t *)(void *)(d->s->base + l->scratch_at);
+	char *at = d->s->base + l->scratch_at;
 
 	for (uint32_t i = 0; d->is_alive && i < l->scratch_count; i++) {
-		uint64_t thread = word_load(&claims[i]);
+		struct scratch_head *f = (struct scratch_head *)(void *)at;
+		uint64_t thread = word_load(&f->thread);
 
 		if (thread && thread <= UINT32_MAX && !d->is_alive(d->alive_arg, (uint32_t)thread))
-			word_swap(&claims[i], thread, 0);
+			word_swap(&f->thread, thread, 0);
+		at += sizeof(*f) + l->scratch_size;
 	}
 }
 

@@ -157,6 +157,11 @@ static uint32_t long_vectors(void)
 #endif
 }
 
+static uint64_t scratch_bytes(const struct layout *l)
+{
+	return l->scratch_count * (sizeof(struct scratch_head) + (uint64_t)l->scratch_size);
+}
+
 static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 {
 	struct layout *l = &s->layout;
@@ -170,14 +175,15 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 	l->ring_size = power_of_two(ring < LEAST_RING ? LEAST_RING : ring, MOST_RING);
 	l->format_count = p->format_count ? p->format_count : 1;
 	l->span_count = p->span_count ? p->span_count : 1;
-	l->scratch_count = sizes->scratch_count;
+	l->scratch_own = l->cpus;
+	l->scratch_count = sizes->scratch_count + l->scratch_own;
 	l->vectors = long_vectors();
 	l->scratch_size = (sizes->scratch_size + 63) / 64 * 64;
 	l->clock_at = place(&end, sizeof(struct clock), CACHE_LINE);
 	l->stats_at = place(&end, sizeof(struct shared_stats), CACHE_LINE);
 	l->missed_at = place(&end, (uint64_t)8 * l->format_count, CACHE_LINE);
 	l->faults_at = place(&end, (uint64_t)8 * FAULT_KINDS * l->span_count, CACHE_LINE);
-	l->scratch_at = place(&end, l->scratch_count * (8 + (uint64_t)l->scratch_size), CACHE_LINE);
+	l->scratch_at = place(&end, scratch_bytes(l), CACHE_LINE);
 	s->shapes_at = place(&end, p->map_count * sizeof(struct map_shape), CACHE_LINE);
 	for (uint32_t i = 0; i < p->map_count; i++)
 		shape_map(&s->shapes[i], &p->maps[i], l->cpus, &end);

@@ -10,11 +10,11 @@
 #include "engine/native/inside.h"
 
 struct native_sizes {
-	size_t ring_bytes;     /* of one ring; 0: 1 MiB; rounded up to a power of two */
-	uint32_t cpus;	       /* 0: those that are possible here */
-	uint32_t scratch_size; /* bytes of the largest frame that does not fit the stack */
-	uint32_t scratch_count;
-	const char *cpuinfo; /* NULL: /proc/cpuinfo */
+	size_t ring_bytes;	/* of one ring; 0: 1 MiB; rounded up to a power of two */
+	uint32_t cpus;		/* 0: those that are possible here */
+	uint32_t scratch_size;	/* bytes of the largest frame that does not fit the stack */
+	uint32_t scratch_count; /* ... beside one for each CPU */
+	const char *cpuinfo;	/* NULL: /proc/cpuinfo */
 };
 
 #define RING_LATE 32u /* unfinished records of one ring that are left for later */

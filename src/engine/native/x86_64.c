@@ -180,6 +180,11 @@ void asm_lea(struct native_code *c, int to, struct asm_mem m)
 	writes(c, to);
 }
 
+void asm_expect_store(struct native_code *c, struct asm_mem m)
+{
+	op_mem(c, 0, 0, 0x0f0d, 1, m, false); /* prefetchw */
+}
+
 void asm_extend(struct native_code *c, unsigned size, bool is_signed, int to, int from)
 {
 	writes(c, to);
