@@ -67,6 +67,11 @@ uint64_t cpu_pc(const struct user_regs_struct *regs)
 	return regs->pc;
 }
 
+uint64_t cpu_sp(const struct user_regs_struct *regs)
+{
+	return regs->sp;
+}
+
 uint64_t cpu_thread_pointer(pid_t tid, const struct user_regs_struct *regs)
 {
 	uint64_t pointer[2] = {0};

@@ -21,6 +21,7 @@
 int cpu_get(pid_t tid, struct user_regs_struct *out);
 int cpu_set(pid_t tid, const struct user_regs_struct *regs);
 uint64_t cpu_pc(const struct user_regs_struct *regs);
+uint64_t cpu_sp(const struct user_regs_struct *regs);
 /* Where libc has what belongs to the thread; 0: it has nothing. */
 uint64_t cpu_thread_pointer(pid_t tid, const struct user_regs_struct *regs);
 

@@ -9,7 +9,7 @@
 
 #define SEGMENTS_MOST 64
 #define ENTRIES_MOST  (1u << 24)
-/* DW_EH_PE_: the encodings that linkers write; others are not read. */
+/* The encodings of addresses that linkers write (LSB, "DWARF Extensions"); others are not read. */
 #define FRAME_PTR 0x1b /* pcrel | sdata4 */
 #define COUNT_ENC 0x03 /* udata4 */
 #define TABLE_ENC 0x3b /* datarel | sdata4 */

@@ -158,6 +158,8 @@ bool threads_are_awaited(int err, uint64_t start);
 void threads_resume(struct threads *t);
 /* Is one of them there, or may be? */
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
+/* Is one of them in a signal handler that returns there, or may be? */
+bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a range of code that was planned, or may be? */
 bool threads_are_in(const struct threads *t, const struct space *s);
 

@@ -92,7 +92,8 @@ static unsigned find_stubs(struct inject *x, uint64_t out[STUBS_MOST])
 	return count;
 }
 
-/* A thread in one may return into another, which the tracer before had left: then all stay. */
+/* A thread in one may return into another, which the tracer before had left: then all stay. So do
+ * all while a handler runs, of a signal that came when a stub had restored the signal mask. */
 void stubs_sweep(struct inject *x, const struct threads *t)
 {
 	static const uint8_t zeros[STUB_SIZE];
@@ -100,7 +101,8 @@ void stubs_sweep(struct inject *x, const struct threads *t)
 	unsigned count = find_stubs(x, stubs);
 
 	for (unsigned i = 0; i < count; i++)
-		if (threads_are_at(t, stubs[i], stubs[i] + STUB_SIZE))
+		if (threads_are_at(t, stubs[i], stubs[i] + STUB_SIZE) ||
+		    threads_return_to(x, t, stubs[i], stubs[i] + STUB_SIZE))
 			return;
 	for (unsigned i = 0; i < count; i++)
 		inject_write(x, stubs[i], zeros, sizeof(zeros));

@@ -29,6 +29,8 @@
 #define WAIT_MAX_NS 10000000000u /* for a thread that may run: the machine may be busy */
 #define BUSY_NS	    500000000u	 /* for another tracer to let go */
 #define STAT_MAX    8192
+#define STACK_WORDS 1024	/* read at once */
+#define STACK_MOST  (16u << 20) /* bytes of a stack that are looked at */
 
 /* ---- a thread of ours for it */
 
@@ -242,34 +244,47 @@ static void repeat_call(const struct thread *t)
 		cpu_set(t->tid, &regs);
 }
 
-/* Where a thread is that sleeps in the kernel: the last word of /proc/TID/syscall. */
-static uint64_t place_asleep(pid_t tid)
+static uint64_t hex_word(struct str word)
 {
+	uint64_t value;
+
+	return str_cut(&word, 'x').len != 1 || str_to_hex(word, &value) ? 0 : value;
+}
+
+/* Where a thread is, and its stack; 0: not known. */
+struct place {
+	uint64_t pc, sp;
+};
+
+/* Of a thread that sleeps in the kernel: the last words of /proc/TID/syscall. */
+static struct place place_asleep(pid_t tid)
+{
+	struct str rest, word = STR(""), before = word;
 	struct buf text = BUF_INIT;
-	struct str rest, word = STR("");
+	struct place place = {0};
 	char path[64];
-	uint64_t place = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
 	if (!file_slurp(path, STAT_MAX, &text)) {
 		rest = str_trim(buf_as_str(&text));
-		while (rest.len)
+		while (rest.len) {
+			before = word;
 			word = str_cut(&rest, ' ');
-		if (str_cut(&word, 'x').len != 1 || str_to_hex(word, &place))
-			place = 0; /* "running" */
+		}
+		place = (struct place){hex_word(word), hex_word(before)}; /* 0: "running" */
 	}
 	buf_free(&text);
 	return place;
 }
 
-/* 0: not known. */
-static uint64_t place_of(const struct thread *t)
+static struct place place_of(const struct thread *t)
 {
 	struct user_regs_struct regs;
 
 	if (!t->is_stopped)
 		return place_asleep(t->tid);
-	return cpu_get(t->tid, &regs) ? 0 : cpu_pc(&regs);
+	return cpu_get(t->tid, &regs) ? (struct place){0}
+				      : (struct place){cpu_pc(&regs), cpu_sp(&regs)};
 }
 #else
 static void repeat_call(const struct thread *t)
@@ -277,10 +292,14 @@ static void repeat_call(const struct thread *t)
 	(void)t;
 }
 
-static uint64_t place_of(const struct thread *t)
+struct place {
+	uint64_t pc, sp;
+};
+
+static struct place place_of(const struct thread *t)
 {
 	(void)t;
-	return 0;
+	return (struct place){0};
 }
 #endif
 
@@ -396,11 +415,53 @@ void threads_resume(struct threads *t)
 bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		uint64_t at = t->all[i].is_ended ? end : place_of(&t->all[i]);
+		uint64_t at = t->all[i].is_ended ? end : place_of(&t->all[i]).pc;
 
 		if (!at || (at >= start && at < end))
 			return true;
 	}
+	return false;
+}
+
+/* Where the mapping of a stack ends; 0: not known. */
+static uint64_t stack_end(const struct space *s, uint64_t sp)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (sp >= s->ranges[i].start && sp < s->ranges[i].end)
+			return s->ranges[i].end;
+	return 0;
+}
+
+static bool has_word(const uint64_t *words, size_t count, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < count; i++)
+		if (words[i] >= start && words[i] < end)
+			return true;
+	return false;
+}
+
+/* Signal handlers return to where the kernel has written on the stack. */
+static bool stack_leads_to(struct inject *x, uint64_t sp, uint64_t start, uint64_t end)
+{
+	uint64_t words[STACK_WORDS], at = sp & ~(uint64_t)7, stop = stack_end(&x->space, sp);
+
+	if (!sp || !stop || stop - at > STACK_MOST)
+		return true;
+	while (at < stop) {
+		size_t len = stop - at < sizeof(words) ? (size_t)(stop - at) : sizeof(words);
+
+		if (inject_read(x, at, words, len) || has_word(words, len / 8, start, end))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (!t->all[i].is_ended && stack_leads_to(x, place_of(&t->all[i]).sp, start, end))
+			return true;
 	return false;
 }
 
@@ -415,7 +476,7 @@ static bool is_planned(const struct space *s, uint64_t at)
 bool threads_are_in(const struct threads *t, const struct space *s)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		uint64_t at = t->all[i].is_ended ? UINT64_MAX : place_of(&t->all[i]);
+		uint64_t at = t->all[i].is_ended ? UINT64_MAX : place_of(&t->all[i]).pc;
 
 		if (!at || is_planned(s, at))
 			return true;

@@ -42,6 +42,11 @@ uint64_t cpu_pc(const struct user_regs_struct *regs)
 	return regs->rip;
 }
 
+uint64_t cpu_sp(const struct user_regs_struct *regs)
+{
+	return regs->rsp;
+}
+
 uint64_t cpu_thread_pointer(pid_t tid, const struct user_regs_struct *regs)
 {
 	(void)tid;

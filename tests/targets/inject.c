@@ -9,6 +9,7 @@
 //   quiet        ends the threads; answers "calls N" for those of each function
 //   fork NAME N  a child makes N calls
 //   storm N      threads are made and end until `quiet`
+//   signals      often a signal, whose handler takes some milliseconds
 //   filter       a seccomp filter that permits everything
 //   vfork        waits 2 s for a child of vfork()
 //   wait         epoll_wait() for 1 s; answers "result N"
@@ -19,6 +20,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +182,20 @@ static void be_quiet(void)
 	printf("calls %ld\n", atomic_load(&calls));
 }
 
+static void handle(int signal)
+{
+	(void)signal;
+	usleep(3000);
+}
+
+static void be_signalled(void)
+{
+	const struct itimerval often = {{0, 4000}, {0, 4000}};
+
+	signal(SIGALRM, handle);
+	setitimer(ITIMER_REAL, &often, NULL);
+}
+
 static void filter(void)
 {
 	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -248,6 +265,8 @@ int main(void)
 			start((int)n, run_storm);
 		else if (!strcmp(line, "quiet\n"))
 			be_quiet();
+		else if (!strcmp(line, "signals\n"))
+			be_signalled();
 		else if (!strcmp(line, "filter\n"))
 			filter();
 		else if (!strcmp(line, "vfork\n"))

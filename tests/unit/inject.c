@@ -374,15 +374,16 @@ static void kill_a_tracer_after(struct target *t, useconds_t usecs)
 	waitpid(tracer, NULL, 0);
 }
 
-static void a_tracer_may_be_killed_at_any_moment(void **state)
+static void kill_tracers_often(bool with_signals)
 {
 	struct target t;
 	struct tracer r;
 	struct diag d = DIAG_INIT;
 
-	(void)state;
 	start(&t, 0);
 	t.may_displace = true;
+	if (with_signals)
+		tell(&t, "signals", "");
 	tell(&t, "hot 2", "");
 	for (unsigned i = 0; i < 60; i++) {
 		kill_a_tracer_after(&t, i < 50 ? 100 * i : 20000);
@@ -398,6 +399,19 @@ static void a_tracer_may_be_killed_at_any_moment(void **state)
 	detach(&r, &t);
 	end(&r);
 	assert_int_equal(stop(&t), 0);
+}
+
+static void a_tracer_may_be_killed_at_any_moment(void **state)
+{
+	(void)state;
+	kill_tracers_often(false);
+}
+
+/* A thread that went on alone may be in a handler, which returns to where it went on. */
+static void a_tracer_may_be_killed_while_signals_are_handled(void **state)
+{
+	(void)state;
+	kill_tracers_often(true);
 }
 
 static void what_a_killed_tracer_left_is_cleaned(void **state)
@@ -651,6 +665,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),
+		cmocka_unit_test(a_tracer_may_be_killed_while_signals_are_handled),
 		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
 		cmocka_unit_test(the_process_may_be_killed),
 		cmocka_unit_test(debugged_processes_are_left_alone),
