@@ -220,6 +220,17 @@ static int search_pattern(struct image_search *s, pid_t pid, struct str path)
 	return err;
 }
 
+/* Its parent has not asked for its status yet. */
+static bool has_ended(pid_t pid)
+{
+	struct buf text = BUF_INIT;
+	bool has = process_status(pid, &text) ||
+		   str_starts(process_status_line(buf_as_str(&text), "State"), STR("Z"));
+
+	buf_free(&text);
+	return has;
+}
+
 static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d)
 {
 	struct buf safe = BUF_INIT;
@@ -237,7 +248,9 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 		image_close(image); /* it was created meanwhile */
 	}
 	buf_escaped(&safe, path);
-	if (pid)
+	if (pid && has_ended(pid))
+		diag_error(d, 0, "no-process", "process %d has ended", (int)pid);
+	else if (pid)
 		diag_error(d, 0, "no-file", "process %d has no file '%.*s'", (int)pid,
 			   STR_FMT(buf_as_str(&safe)));
 	else
