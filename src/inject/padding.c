@@ -12,8 +12,6 @@
 
 #include "arch/arch.h"
 
-#if !defined(__aarch64__)
-
 #define BOUNDARY   8  /* compilers align the targets of jumps to 8 bytes at least */
 #define FUNCTION   16 /* ... and functions to 16, which could begin with a nop */
 #define LOOK_BYTES 32
@@ -45,6 +43,8 @@ unsigned padding_bytes(const uint8_t *code, unsigned len)
 		at += step;
 	return at;
 }
+
+#if !defined(__aarch64__)
 
 /* From the nop to the end of the ret or jump; 0: there is none so near. */
 static unsigned live_bytes(const uint8_t code[LOOK_BYTES])

@@ -78,6 +78,10 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 	return err;
 }
 
+/* ---- the forms of x86-64 */
+
+#if !defined(__aarch64__)
+
 /* Of the bytes of the offset, those that begin an instruction. */
 static void find_detours(struct inject_site *s, const uint8_t code[PLAN_BYTES],
 			 const uint8_t jump[JUMP_NEAR], unsigned live)
@@ -116,10 +120,6 @@ int plan_settle_pun(struct inject *x, struct inject_site *s, const uint8_t code[
 		err = add_claim(x, s, JUMP_NEAR - s->len);
 	return err ? err : 1;
 }
-
-/* ---- the forms of x86-64 */
-
-#if !defined(__aarch64__)
 
 /* 66 2e 0f 1f 84 ..  becomes  e9 2e 0f 1f 84 ..: a jump to 1.94 GiB below */
 static int try_nop10(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES])
