@@ -332,6 +332,7 @@ int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct f
 	c.frames = f;
 	c.fde = fde;
 	c.kept_count = 0;
+	c.is_changed = true;
 	c.fn = fn;
 	c.arg = arg;
 	if (!cie->has_run) {
@@ -344,7 +345,7 @@ int cfi_run(const struct unwind_cpu *cpu, const struct frames *f, const struct f
 	}
 	c.now = cie->initial;
 	c.at = fde->start;
-	c.is_changed = true;
+	c.is_changed = true; /* whatever the CIE's instructions left */
 	err = run(&c, fde->code);
 	return err ? err : advance(&c, fde->end);
 }
