@@ -81,7 +81,8 @@ static void change_map(struct native_store *s, uint32_t map)
 		inside_map_put(&s->hit, m, key, value, 0);
 		inside_map_copy(&s->hit, m, key, value);
 	}
-	if (m->is_word || m->kind == TYPE_AVG || m->kind == TYPE_MIN || m->kind == TYPE_COUNT)
+	if (m->is_word ||
+	    (m->cell_words && m->cell_words <= 2)) /* what scripts read in an expression */
 		inside_map_get(&s->hit, m, key);
 	inside_map_del(&s->hit, m, key);
 }
