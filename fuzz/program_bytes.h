@@ -33,20 +33,19 @@ static const struct slot slots[] = {
 	{{.kind = TYPE_USTACK, .size = 16}},
 	{DISPLAY_TYPE("usym", 2)},
 };
+/* clang-format off */
 static const struct map_def maps[] = {
-	{STR("@a"), {.kind = TYPE_NONE}, {.kind = TYPE_INT, .size = 8}, 1, false},
-	{STR("@b"), {.kind = TYPE_STR, .size = 8}, {.kind = TYPE_INT, .size = 8}, 3, false},
-	{STR("@c"), {.kind = TYPE_INT, .size = 8}, {.kind = TYPE_STR, .size = 8}, 3, false},
-	{STR("@d"), {.kind = TYPE_NONE}, {.kind = TYPE_AVG, .is_signed = true}, 1, false},
-	{STR("@e"), {.kind = TYPE_INT, .size = 8}, {.kind = TYPE_HIST, .bits = 1}, 3, false},
-	{STR("@f"),
-	 {.kind = TYPE_TUPLE, .elements = pair, .element_count = 2},
-	 {.kind = TYPE_LHIST, .min = -5, .max = 5, .step = 3},
-	 3,
-	 false},
-	{STR("@g"), {.kind = TYPE_NONE}, {.kind = TYPE_MAX}, 1, false},
-	{STR("@h"), {.kind = TYPE_NONE}, {.kind = TYPE_COUNT}, 1, false},
+	{.name = STR("@a"), .max_entries = 1, .value = {.kind = TYPE_INT, .size = 8}},
+	{.name = STR("@b"), .max_entries = 3, .value = {.kind = TYPE_INT, .size = 8}, .key = {.kind = TYPE_STR, .size = 8}},
+	{.name = STR("@c"), .max_entries = 3, .value = {.kind = TYPE_STR, .size = 8}, .key = {.kind = TYPE_INT, .size = 8}},
+	{.name = STR("@d"), .max_entries = 1, .value = {.kind = TYPE_AVG, .is_signed = true}},
+	{.name = STR("@e"), .max_entries = 3, .value = {.kind = TYPE_HIST, .bits = 1}, .key = {.kind = TYPE_INT, .size = 8}},
+	{.name = STR("@f"), .max_entries = 3, .value = {.kind = TYPE_LHIST, .min = -5, .max = 5, .step = 3},
+	 .key = {.kind = TYPE_TUPLE, .elements = pair, .element_count = 2}},
+	{.name = STR("@g"), .max_entries = 1, .value = {.kind = TYPE_MAX}},
+	{.name = STR("@h"), .max_entries = 1, .value = {.kind = TYPE_COUNT}},
 };
+/* clang-format on */
 static const struct format formats[] = {
 	{.kind = FORMAT_VALUE, .fields = types, .field_count = 1},
 	{.kind = FORMAT_PRINTF, .fields = types, .field_count = 2},
