@@ -11,7 +11,7 @@
 #include "base/diag.h"
 #include "help/casefile.h"
 
-#define CASE_SUITE_FILES 32
+#define CASE_SUITE_FILES 256
 
 struct case_suite {
 	struct case_file files[CASE_SUITE_FILES];

@@ -284,14 +284,14 @@ static struct engine *open_traced(bool plain)
 }
 
 /* What is counted is whatever came to its end; of the others at most one for each jump. */
-static void leave_often(uint32_t slot_count)
+static void leave_often(uint32_t slot_count, bool plain)
 {
 	struct engine *e;
 	struct sums sums = {0};
 	struct run_stats stats;
 
 	clause.slot_count = slot_count;
-	e = open_traced(false);
+	e = open_traced(plain);
 	clause.slot_count = 2;
 	jumps = begun = ended = 0;
 	hit_until_jumped(e, &sums);
@@ -309,14 +309,20 @@ static void leave_often(uint32_t slot_count)
 static void leaving_a_trampoline_is_harmless(void **state)
 {
 	(void)state;
-	leave_often(2);
+	leave_often(2, false);
 }
 
 /* With a third slot the frame is not on the stack. */
 static void a_frame_that_was_left_is_used_again(void **state)
 {
 	(void)state;
-	leave_often(3);
+	leave_often(3, false);
+}
+
+static void a_frame_that_was_left_is_used_again_without_rseq(void **state)
+{
+	(void)state;
+	leave_often(3, true);
 }
 
 static void run(bool plain)
@@ -371,6 +377,7 @@ int main(void)
 		cmocka_unit_test(hits_are_exact_without_rseq),
 		cmocka_unit_test(leaving_a_trampoline_is_harmless),
 		cmocka_unit_test(a_frame_that_was_left_is_used_again),
+		cmocka_unit_test(a_frame_that_was_left_is_used_again_without_rseq),
 	};
 
 	if (getenv("HITS"))

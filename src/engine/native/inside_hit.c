@@ -30,25 +30,44 @@ static struct scratch_head *frame_head(const struct hit *h, uint32_t number)
 							 (uint64_t)l->scratch_size));
 }
 
+/* While a frame is being taken: this bit, some bits of the thread, and where the run keeps its
+ * mark. They show whether a handler has left the run then. */
+#define TAKING	    (UINT64_C(1) << 63)
+#define MARK_BITS   45
+#define THREAD_BITS 18
+
+static uint64_t taking(const struct hit *h, uint64_t mark)
+{
+	return TAKING | (h->tid & ((1u << THREAD_BITS) - 1)) << MARK_BITS | mark >> 3;
+}
+
 /* Has this thread left the run that has the frame, by siglongjmp() out of a signal handler? It has
  * if there is something else by now where that run keeps its mark. */
-static bool is_left(struct hit *h, const struct scratch_head *f, const uint64_t *mark)
+static bool is_left(struct hit *h, const struct scratch_head *f, uint64_t thread,
+		    const uint64_t *mark)
 {
-	uint64_t at = word_load(&f->mark), word;
+	uint64_t at, word;
 
-	if (!h->tid || word_load(&f->thread) != h->tid)
+	if (!h->tid)
+		return false;
+	if (thread == h->tid)
+		at = word_load(&f->mark);
+	else if (thread >> MARK_BITS == taking(h, 0) >> MARK_BITS)
+		at = (thread & ((UINT64_C(1) << MARK_BITS) - 1)) << 3;
+	else
 		return false;
 	return at == (uintptr_t)mark ||
 	       (inside_read(h, &word, at, sizeof(word)) && word != (uintptr_t)f);
 }
 
-/* ORDER: a signal handler may come in between, whose run must not take the mark of another. */
+/* ORDER: a signal handler may come in between, whose run must not take the mark of another, and
+ * which may not come back. */
 static bool take_frame(const struct hit *h, struct scratch_head *f, uint64_t old, uint64_t *mark)
 {
-	if (!word_swap(&f->thread, old, SCRATCH_TAKEN))
+	word_store(mark, (uintptr_t)f);
+	if (!word_swap(&f->thread, old, h->tid ? taking(h, (uintptr_t)mark) : SCRATCH_TAKEN))
 		return false;
 	word_store(&f->mark, (uintptr_t)mark);
-	word_store(mark, (uintptr_t)f);
 	word_release(&f->thread, h->tid ? h->tid : SCRATCH_TAKEN);
 	return true;
 }
@@ -60,8 +79,9 @@ char *inside_scratch_claim(struct hit *h, uint64_t *mark)
 
 	if (cpu < l->scratch_own) {
 		struct scratch_head *f = frame_head(h, cpu);
+		uint64_t thread = word_load(&f->thread);
 
-		if (is_left(h, f, mark) && take_frame(h, f, h->tid, mark))
+		if (is_left(h, f, thread, mark) && take_frame(h, f, thread, mark))
 			return (char *)(f + 1);
 	}
 	for (uint32_t i = 0, number = cpu; i < others; i++, number++) {
@@ -71,7 +91,7 @@ char *inside_scratch_claim(struct hit *h, uint64_t *mark)
 		number = number < others ? number : 0;
 		f = frame_head(h, l->scratch_own + number);
 		thread = word_load(&f->thread);
-		if ((!thread || is_left(h, f, mark)) && take_frame(h, f, thread, mark))
+		if ((!thread || is_left(h, f, thread, mark)) && take_frame(h, f, thread, mark))
 			return (char *)(f + 1);
 	}
 	word_add(&((struct shared_stats *)(void *)(h->base + l->stats_at))->lost_scratch, 1);

@@ -77,8 +77,10 @@ struct layout {
 /* Before a scratch frame. A frame of a CPU is claimed on that CPU, in a restartable sequence; the
  * others by compare-and-exchange. Both are freed by storing 0. */
 struct scratch_head {
-	uint64_t thread; /* 0: free; hit.tid of the run, or SCRATCH_TAKEN when that is not known */
-	uint64_t mark;	 /* on that thread's stack, where the run keeps the address of this head */
+	/* 0: free; hit.tid of the run, or SCRATCH_TAKEN when that is not known; while it is being
+	 * taken by compare-and-exchange, what inside_hit.c makes of both words. */
+	uint64_t thread;
+	uint64_t mark; /* on that thread's stack, where the run keeps the address of this head */
 	uint64_t unused[6];
 };
 
