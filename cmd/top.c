@@ -284,7 +284,8 @@ static int run_top(const struct command *c, char **argv)
 		take_process(m);
 		code = run_check_options(&m->run, c);
 		if (!code && !m->interval && !m->run.show_script && (!isatty(0) || !isatty(1)))
-			code = usage_error(c, "the screen needs a terminal; -i SECONDS prints text instead");
+			code = usage_error(
+				c, "the screen needs a terminal; -i SECONDS prints text instead");
 		if (!code && m->run.options.format == NOPAL_JSON && !m->interval)
 			code = usage_error(c, "-f json needs -i TIME");
 		if (!code && has_script(m))

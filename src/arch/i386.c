@@ -1,4 +1,5 @@
-/* i386: AT&T syntax (x86.c). A 64-bit value in a pair of registers is named by its low half only. */
+/* i386: AT&T syntax (x86.c). A 64-bit value in a pair of registers is named by its low half only.
+ */
 #include "arch/cpu.h"
 
 enum { EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI, EIP, GS_BASE, XMM0 = 32, ST0 = 40, MM0 = 48 };

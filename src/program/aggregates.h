@@ -2,9 +2,9 @@
  * defined: AGGREGATE(kind, name, suffix, words, is_scalar, takes, join)
  *
  * `suffix` is of type.c, and `words` of 8 bytes are the value's memory (0: buckets). Scripts can
- * read a scalar. `takes` and `join` are what engines read: what a value takes in for each event, and
- * how the words of two CPUs become one (numbers.h). A value is shown as the number that aggregate.c
- * reads from it, unless report/table.c has a row for it. */
+ * read a scalar. `takes` and `join` are what engines read: what a value takes in for each event,
+ * and how the words of two CPUs become one (numbers.h). A value is shown as the number that
+ * aggregate.c reads from it, unless report/table.c has a row for it. */
 /* clang-format off */
 AGGREGATE(COUNT,  "count",  PLAIN,  1, true,  TAKES_ONE,    JOIN_ADD)   /* u64 */
 AGGREGATE(SUM,    "sum",    OF_INT, 1, true,  TAKES_NUMBER, JOIN_ADD)   /* s64 or u64 by is_signed */

@@ -26,8 +26,7 @@ static const struct str *literal_of(const struct gen *g, uint16_t slot)
 		bool adds = in->op == OP_APPEND || in->op == OP_PUSH || in->op == OP_MARK;
 		const char *results = op_info(in->op)->results;
 
-		if ((strchr(results, 't') && in->t == slot) ||
-		    (adds && in->s == slot))
+		if ((strchr(results, 't') && in->t == slot) || (adds && in->s == slot))
 			return NULL;
 		if (!strpbrk(results, "sp") || in->s != slot)
 			continue;
