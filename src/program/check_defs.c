@@ -78,6 +78,8 @@ int check_map_def(const struct program *p, uint32_t number, struct diag *d)
 		return check_refuse(d, "map %u has a limit of 0 entries", number);
 	if (m->key.kind == TYPE_NONE && m->max_entries != 1)
 		return check_refuse(d, "map %u has no key but %u entries", number, m->max_entries);
+	if (m->key.kind == TYPE_NONE && m->forgets)
+		return check_refuse(d, "map %u has no key but forgets", number);
 	if (m->key.kind != TYPE_NONE && check_type(d, &m->key, "key of map", number))
 		return -EINVAL;
 	if (m->series.count && (!m->series.interval || !ends_in_number(&m->key)))

@@ -189,6 +189,8 @@ void program_print(const struct program *p, struct buf *out)
 		buf_text(out, " -> ");
 		type_print(&p->maps[i].value, out);
 		buf_printf(out, ", %u entries", p->maps[i].max_entries);
+		if (p->maps[i].forgets)
+			buf_text(out, ", forgets");
 		if (p->maps[i].series.count)
 			buf_printf(out, ", %u intervals of %llu ns", p->maps[i].series.count,
 				   (unsigned long long)p->maps[i].series.interval);

@@ -178,6 +178,7 @@ struct map_def {
 	uint32_t max_entries; /* 1 for TYPE_NONE */
 	bool is_read;	      /* by a clause, of this program or of one that may extend it */
 	bool is_hidden;	      /* not the script's own: it is not printed */
+	bool forgets;	      /* a new entry takes the place of the one used longest ago */
 	struct map_series series;
 };
 

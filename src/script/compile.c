@@ -296,6 +296,8 @@ static const struct map_def *make_maps(struct script *s)
 	struct map_def *def = defs;
 
 	for (const struct map *m = s->maps; defs && m; m = m->next, def++) {
+		const struct map_size *size = map_size_of(s, m);
+
 		*def = (struct map_def){
 			.name = m->name,
 			.key = m->series.interval ? m->series_key : m->key,
@@ -303,6 +305,7 @@ static const struct map_def *make_maps(struct script *s)
 			.max_entries = map_entries(s, m),
 			.is_read = m->is_read,
 			.is_hidden = m->is_hidden,
+			.forgets = size && size->forgets && m->key.kind != TYPE_NONE,
 			.series = m->series.interval ? m->series : (struct map_series){0},
 		};
 	}

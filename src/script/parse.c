@@ -75,24 +75,11 @@ static void parse_config(struct parser *p, struct setting **out)
 	}
 }
 
-static void refuse_map_kind(struct parser *p)
-{
-	static const char *const forgetful[] = {"lruhash", "percpulruhash", NULL};
-	bool is_lru = parse_is(p, TOKEN_WORD) && word_is_one_of(p->token.text, forgetful);
-
-	if (!parse_error(p, p->token.mark, "unknown-map-kind",
-			 is_lru ? "a map does not forget its oldest entries"
-				: "a map is a hash or a percpuhash"))
-		return;
-	if (is_lru)
-		diag_hint(p->d, "write hash(N): when it is full, what it does not take is counted");
-}
-
-/* size = "let" map "=" word "(" number ")" ";"?; of the kinds only the number matters: what a map
- * holds, and whether CPUs have values of their own, is up to its use */
+/* size = "let" map "=" word "(" number ")" ";"?; of the kinds it matters only whether the map
+ * forgets: what it holds, and whether CPUs have values of their own, is up to its use */
 static void parse_map_size(struct parser *p)
 {
-	static const char *const kinds[] = {"hash", "percpuhash", NULL};
+	static const char *const kinds[] = {"hash", "percpuhash", "lruhash", "percpulruhash", NULL};
 	struct map_size *size = arena_new(p->arena, struct map_size);
 
 	if (!size) {
@@ -105,7 +92,10 @@ static void parse_map_size(struct parser *p)
 	parse_expect(p, TOKEN_MAP, "a map");
 	parse_expect(p, TOKEN_ASSIGN, "'='");
 	if (!parse_is(p, TOKEN_WORD) || !word_is_one_of(p->token.text, kinds))
-		refuse_map_kind(p);
+		parse_error(p, p->token.mark, "unknown-map-kind",
+			    "a map is a hash, percpuhash, lruhash or percpulruhash");
+	size->forgets = str_eq_text(p->token.text, "lruhash") ||
+			str_eq_text(p->token.text, "percpulruhash");
 	parse_advance(p);
 	parse_expect(p, TOKEN_LPAREN, "'('");
 	if (!parse_is(p, TOKEN_INT) || !p->token.number || p->token.number > MAX_ENTRIES)

@@ -213,6 +213,7 @@ struct map_size {
 	struct mark mark;
 	struct str name; /* without @ */
 	uint32_t entries;
+	bool forgets; /* lruhash */
 	struct map_size *next;
 };
 

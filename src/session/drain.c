@@ -109,7 +109,7 @@ static void say_full(struct nopal_trace *t)
 		const struct map_def *m = &t->program->maps[i];
 		uint32_t count = 0;
 
-		if (m->key.kind == TYPE_NONE ||
+		if (m->key.kind == TYPE_NONE || m->forgets ||
 		    map_each(&t->engine->maps, i, count_entry, &count) < 0 ||
 		    count < m->max_entries)
 			continue;

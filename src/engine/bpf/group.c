@@ -13,6 +13,7 @@
 struct member {
 	struct store_map *map;
 	enum store_kind kind;
+	bool forgets;
 	uint32_t key_size, value_size;
 };
 
@@ -20,7 +21,7 @@ static int compare_shapes(const void *x, const void *y)
 {
 	const struct member *a = x, *b = y;
 
-	return (int)a->kind - (int)b->kind ?: (a->key_size > b->key_size) - (a->key_size < b->key_size) ?:
+	return (int)a->kind - (int)b->kind ?: a->forgets - b->forgets ?: (a->key_size > b->key_size) - (a->key_size < b->key_size) ?:
 	       (a->value_size > b->value_size) - (a->value_size < b->value_size);
 }
 
@@ -84,10 +85,11 @@ int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t
 	for (uint32_t i = 0; i < count; i++) {
 		struct store *s = &stores[i];
 
-		members[n++] = (struct member){&s->map, s->kind, s->key_size, s->value_size};
+		members[n++] = (struct member){&s->map, s->kind, s->def->forgets, s->key_size,
+					       s->value_size};
 		if (s->long_map.fd >= 0)
-			members[n++] =
-				(struct member){&s->long_map, s->kind, s->full_key, s->value_size};
+			members[n++] = (struct member){&s->long_map, s->kind, s->def->forgets,
+						       s->full_key, s->value_size};
 	}
 	qsort(members, n, sizeof(*members), compare_shapes);
 	if (n > direct) {

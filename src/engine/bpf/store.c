@@ -101,6 +101,10 @@ static int make_store_map(const struct store *s, uint32_t key_size, struct diag 
 	for (size_t i = 0, n = 0; i < script_name.len && n < sizeof(name) - 1; i++)
 		if (isalnum((unsigned char)script_name.ptr[i]) || script_name.ptr[i] == '_')
 			name[n++] = script_name.ptr[i];
+	if (s->def->forgets) { /* the kernel has its entries from the beginning */
+		m.type = BPF_MAP_TYPE_LRU_HASH;
+		m.flags = 0;
+	}
 	if (s->kind != STORE_HASH) {
 		m.type = s->kind == STORE_CELL ? BPF_MAP_TYPE_ARRAY : BPF_MAP_TYPE_PERCPU_ARRAY;
 		m.key_size = 4;
@@ -121,6 +125,7 @@ int store_open(struct store *s, const struct map_def *def, bool is_shared, uint3
 		kind = STORE_CPU_CELL;
 	else if (!has_keys && !is_shared && type_memory(&def->value) == 8)
 		kind = STORE_CELL;
+	/* One that forgets is one hash, since the kernel counts its entries. */
 	*s = (struct store){.def = def,
 			    .kind = kind,
 			    .map = {-1, -1, 0},
@@ -130,6 +135,8 @@ int store_open(struct store *s, const struct map_def *def, bool is_shared, uint3
 			    .value_size = (uint32_t)type_memory(&def->value),
 			    .full_key = has_keys ? (uint32_t)type_memory(&def->key) : SINGLE_KEY,
 			    .key_size = has_keys ? store_short_size(&def->key) : SINGLE_KEY};
+	if (def->forgets)
+		s->key_size = s->full_key;
 	s->map.fd = make_store_map(s, s->key_size, d);
 	if (s->map.fd < 0 || s->key_size == s->full_key)
 		return s->map.fd < 0 ? s->map.fd : 0;

@@ -34,7 +34,9 @@ void queue_free(struct queue *q);
 struct table {
 	size_t key_size, value_size;
 	uint32_t max_entries;
-	char **entries; /* owned: key, then value */
+	bool forgets;
+	uint64_t uses;	/* of all its entries, so far */
+	char **entries; /* owned: key, value, then `uses` when it was used last */
 	size_t count, cap;
 	struct hash by_key;
 };

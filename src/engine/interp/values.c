@@ -14,7 +14,8 @@ void table_init(struct table *t, const struct map_def *map)
 {
 	*t = (struct table){.key_size = type_memory(&map->key),
 			    .value_size = type_memory(&map->value),
-			    .max_entries = map->max_entries};
+			    .max_entries = map->max_entries,
+			    .forgets = map->forgets};
 }
 
 void table_free(struct table *t)
@@ -25,7 +26,8 @@ void table_free(struct table *t)
 	hash_free(&t->by_key);
 	*t = (struct table){.key_size = t->key_size,
 			    .value_size = t->value_size,
-			    .max_entries = t->max_entries};
+			    .max_entries = t->max_entries,
+			    .forgets = t->forgets};
 }
 
 static uint64_t hash_of(const struct table *t, const char *key)
@@ -41,33 +43,20 @@ static size_t find(const struct table *t, const char *key)
 	return ABSENT;
 }
 
+static uint64_t *last_use(const struct table *t, size_t at)
+{
+	return (uint64_t *)(void *)(t->entries[at] + t->key_size + t->value_size);
+}
+
 /* The value of a key, or NULL. */
 static char *table_find(struct table *t, const char *key)
 {
 	size_t at = find(t, key);
 
-	return at == ABSENT ? NULL : t->entries[at] + t->key_size;
-}
-
-/* The value of a key, added with zeroes when it is not there. NULL with *err -ENOSPC when the table
- * is full, -ENOMEM. */
-static char *table_take(struct table *t, const char *key, int *err)
-{
-	char *value = table_find(t, key), *entry;
-
-	if (value)
-		return value;
-	entry = t->count < t->max_entries ? calloc(1, t->key_size + t->value_size) : NULL;
-	*err = t->count >= t->max_entries ? -ENOSPC : -ENOMEM;
-	if (!entry || array_grow(t->entries, t->count, t->cap) ||
-	    hash_add(&t->by_key, hash_of(t, key), t->count)) {
-		free(entry);
+	if (at == ABSENT)
 		return NULL;
-	}
-	*err = 0;
-	memcpy(entry, key, t->key_size);
-	t->entries[t->count++] = entry;
-	return entry + t->key_size;
+	*last_use(t, at) = ++t->uses;
+	return t->entries[at] + t->key_size;
 }
 
 /* The last entry takes the place of the one that goes. It was added before, so there is room. */
@@ -86,6 +75,40 @@ static bool table_remove(struct table *t, const char *key)
 	}
 	t->count--;
 	return true;
+}
+
+static void table_forget(struct table *t)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < t->count; i++)
+		if (*last_use(t, i) < *last_use(t, oldest))
+			oldest = i;
+	table_remove(t, t->entries[oldest]);
+}
+
+/* The value of a key, added with zeroes when it is not there. NULL with *err -ENOSPC when the table
+ * is full, -ENOMEM. */
+static char *table_take(struct table *t, const char *key, int *err)
+{
+	char *value = table_find(t, key), *entry;
+
+	if (value)
+		return value;
+	if (t->forgets && t->count >= t->max_entries)
+		table_forget(t);
+	entry = t->count < t->max_entries ? calloc(1, t->key_size + t->value_size + 8) : NULL;
+	*err = t->count >= t->max_entries ? -ENOSPC : -ENOMEM;
+	if (!entry || array_grow(t->entries, t->count, t->cap) ||
+	    hash_add(&t->by_key, hash_of(t, key), t->count)) {
+		free(entry);
+		return NULL;
+	}
+	*err = 0;
+	memcpy(entry, key, t->key_size);
+	t->entries[t->count++] = entry;
+	*last_use(t, t->count - 1) = ++t->uses;
+	return entry + t->key_size;
 }
 
 /* ---- operations on maps */

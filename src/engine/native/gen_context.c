@@ -223,7 +223,8 @@ static const char *const kernel_only[BUILTIN_COUNT_] = {
 
 const char *native_undoable(const struct program *p, const struct insn *in)
 {
-	(void)p;
+	if (op_uses_map(in->op) && p->maps[in->map].forgets)
+		return "only the kernel has maps that forget entries";
 	switch (in->op) {
 	case OP_LSTACK: return "only the kernel can read the stack of a script so far";
 	case OP_KSTACK: return "only the kernel can read a kernel stack";
