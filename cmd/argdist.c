@@ -55,7 +55,7 @@ static int begin_clause(struct script_text *t, const struct command *c, const st
 	int code;
 
 	script_put(t, "%s\n", probe);
-	code = scope_write(t, c, &a->base.scope, &a->base.run, filter);
+	code = scope_write(t, c, &a->base.scope, filter);
 	script_put(t, "{\n");
 	return code;
 }

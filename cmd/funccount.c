@@ -52,7 +52,7 @@ static int write_word(const struct bcc_run *r, const struct command *c, const ch
 
 	script_put(t, "\n");
 	if (!code)
-		code = scope_write(t, c, &r->scope, &r->run, NULL);
+		code = scope_write(t, c, &r->scope, NULL);
 	script_put(t, "{\n\t@[%s] = count();\n}\n", type && strchr("pr", type) ? "func" : "probe");
 	return code;
 }

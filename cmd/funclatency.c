@@ -104,7 +104,7 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 	}
 	script_put(t, "\n");
 	if (!code)
-		code = scope_write(t, c, &f->base.scope, &f->base.run, NULL);
+		code = scope_write(t, c, &f->base.scope, NULL);
 	script_put(t, "{\n");
 	return code;
 }

@@ -44,7 +44,7 @@ static int put_clause(struct script_text *t, const struct command *c, const stru
 	scope.condition = NULL;
 	probe_word_write(t, probe, l->run.pid_count == 1 || l->run.options.command);
 	script_put(t, "\n");
-	code = scope_write(t, c, &scope, &l->run, NULL);
+	code = scope_write(t, c, &scope, NULL);
 	script_put(t, "{\n");
 	return code;
 }

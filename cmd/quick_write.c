@@ -150,7 +150,7 @@ static int write_clause(struct script_text *t, const struct command *c, const st
 
 	spec_write_probes(t, s, of_process);
 	script_put(t, "\n");
-	code = scope_write(t, c, &q->scope, &q->run, s->bcc.filter);
+	code = scope_write(t, c, &q->scope, s->bcc.filter);
 	if (!code)
 		code = bcc_trace_filter(c, &q->bcc, s, &filter);
 	script_put(t, filter ? "{\n\tif (!(%s)) { return; }\n" : "{\n", filter);

@@ -11,7 +11,6 @@
 
 #include "command.h"
 #include "memory.h"
-#include "pids.h"
 #include "signals.h"
 #include "sink.h"
 
@@ -28,6 +27,7 @@ static const char *take_pids(void *at, const struct option *o, const char *value
 				 : take_pid(&run->pids[run->pid_count++], o, one);
 	free(list);
 	run->options.pid = run->pid_count == 1 ? run->pids[0] : 0;
+	run->options.pid_count = run->pid_count == 1 ? 0 : run->pid_count;
 	return needed;
 }
 
@@ -42,7 +42,7 @@ static const char *take_engine(void *at, const struct option *o, const char *val
 /* clang-format off */
 #define AT(member) offsetof(struct run, member)
 const struct option run_options[] = {
-	{"-p", "--pid",         "PID",       take_pids,   0,                   "trace only this process; several -p: these processes"},
+	{"-p", "--pid",         "PID",       take_pids,   0,                   "trace only this process; several -p: only these"},
 	{NULL, "--follow",      NULL,        take_flag,   AT(options.follow),  "with -p: also trace the children that it creates from now on; every process that runs the same file then gets the breakpoints (see nopal(1))"},
 	{"-c", "--cmd",         "COMMAND",   take_text,   AT(options.command), "start COMMAND once everything is attached, trace it and its children, and stop when it ends"},
 	{NULL, "--exit-status", NULL,        take_flag,   AT(exit_status),     "with -c: exit with the status of COMMAND"},
@@ -198,7 +198,7 @@ static int poll_events(struct nopal_trace *t, const struct run *run, struct outp
 	uint64_t end = run->duration_ns ? begun + run->duration_ns : UINT64_MAX;
 	int more = 1, ms;
 
-	while (more > 0 && !pids_have_ended() && (ms = wait_ms(run, begun, end))) {
+	while (more > 0 && (ms = wait_ms(run, begun, end))) {
 		more = nopal_trace_poll(t, ms, d);
 		if (signals_want_maps() && more > 0 && nopal_trace_signal(t, d))
 			more = -EIO;
@@ -238,6 +238,7 @@ static struct nopal_trace_options trace_options(const struct run *run, struct ou
 	struct nopal_trace_options options = run->options;
 
 	options.size = sizeof(options);
+	options.pids = run->pids;
 	options.output = give_text;
 	options.output_arg = outputs;
 	options.notice = give_notice;
@@ -256,8 +257,6 @@ static int trace(const char *script, const struct run *run, struct outputs *outp
 	struct nopal_trace *t;
 	int code, err;
 
-	if (run->pid_count > 1 && !pids_watch(run->pids, run->pid_count))
-		return EXIT_FAILED;
 	err = nopal_trace_open(script, &options, &t, d);
 	if (err)
 		return show_messages(d);

@@ -30,14 +30,6 @@ static int put_user(struct script_text *t, const struct command *c, const char *
 	return 0;
 }
 
-static void put_pids(struct script_text *t, const struct run *run)
-{
-	script_put(t, "(");
-	for (unsigned i = 0; i < run->pid_count; i++)
-		script_put(t, "%spid == %d", i ? " || " : "", run->pids[i]);
-	script_put(t, ")");
-}
-
 static int put_cgroup(struct script_text *t, const struct command *c, enum cgroup_kind kind,
 		      const char *name)
 {
@@ -113,15 +105,11 @@ static int put_names(struct script_text *t, const struct command *c, const struc
 }
 
 int scope_write(struct script_text *t, const struct command *c, const struct scope *s,
-		const struct run *run, const char *filter)
+		const char *filter)
 {
 	bool any = false;
 	int code;
 
-	if (run->pid_count > 1) {
-		begin(t, &any);
-		put_pids(t, run);
-	}
 	code = put_names(t, c, s, &any);
 	if (!code)
 		code = put_cgroups(t, c, s, &any);

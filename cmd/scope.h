@@ -26,10 +26,9 @@ struct scope {
 	{NULL, "--container", "ID",        take_text, SCOPE_AT(T, m, container), "... of processes in this container"}
 /* clang-format on */
 
-/* Write "/condition/\n" if there is one: the scope's, and one for several -p, and the
- * probe's own `filter` (NULL: none). 0, or an exit code
- * after a message. */
+/* Write "/condition/\n" if there is one: the scope's, and the probe's own `filter` (NULL: none). 0,
+ * or an exit code after a message. */
 int scope_write(struct script_text *t, const struct command *c, const struct scope *s,
-		const struct run *run, const char *filter);
+		const char *filter);
 
 #endif

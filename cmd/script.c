@@ -141,9 +141,6 @@ static int run_line(const struct command *c, struct command_line *line, int word
 
 	if (line->builtins)
 		return print_builtins(c);
-	if (line->run.pid_count > 1)
-		return usage_error(c, "a script has one -p: nopal trace, count, hist and stack "
-				      "take several");
 	code = run_check_options(&line->run, c);
 	if (code)
 		return code;

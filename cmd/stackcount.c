@@ -171,7 +171,7 @@ static int write_word(const struct bcc_run *r, const struct command *c, const ch
 	code = bcc_write_probes(t, c, &s->base, word, &type);
 	script_put(t, "\n");
 	if (!code)
-		code = scope_write(t, c, &s->base.scope, &s->base.run, NULL);
+		code = scope_write(t, c, &s->base.scope, NULL);
 	script_put(t, "{\n\t@[%s%s%s%s] = count();\n}\n", s->only_user ? "" : "kstack",
 		   s->only_user || s->only_kernel ? "" : ", ", s->only_kernel ? "" : "ustack",
 		   s->by_process ? ", pid, comm" : "");

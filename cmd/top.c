@@ -53,7 +53,7 @@ static int write_counts(struct script_text *t, const struct command *c, struct t
 	if (!m->count)
 		script_put(t, "usdt:%s:*:*", of_process ? "" : "*");
 	script_put(t, "\n");
-	code = scope_write(t, c, &m->scope, &m->run, NULL);
+	code = scope_write(t, c, &m->scope, NULL);
 	script_put(t, "{\n\t@[probe");
 	if (m->key) {
 		script_put(t, ", ");

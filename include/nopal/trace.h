@@ -108,6 +108,10 @@ struct nopal_trace_options {
 	/* In user mode, move the instruction after a probe where that is the only way to trace it;
 	 * see doc/user-mode.md. Aligned, as `follow` is. */
 	bool displace __attribute__((aligned(sizeof(size_t))));
+	/* Trace only these processes, which the run ends with the last of; without `pid`, `command`
+	 * and `follow`. */
+	const pid_t *pids;
+	size_t pid_count;
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

@@ -16,7 +16,9 @@
 struct unwind_tables;
 
 struct engine_options {
-	pid_t pid;	    /* trace only this process; 0: every process */
+	pid_t pid;	   /* trace only this process; 0: every process, or ... */
+	const pid_t *pids; /* ... these, which live as long as the engine */
+	unsigned pid_count;
 	bool follow_forks;  /* ... and the children it has from now on; then every process that runs
 			       the same file meets the breakpoints, which the kernel else puts
 			       into the traced process alone */

@@ -29,12 +29,16 @@ static int take_options(const struct nopal_trace_options *options, struct nopal_
 	if (size < offsetof(struct nopal_trace_options, param_count) || size > 4096)
 		return diag_error(d, -EINVAL, "bad-options",
 				  "'options.size' must be sizeof(struct nopal_trace_options)");
-	if (options->pid && options->command)
-		return diag_error(d, -EINVAL, "bad-options",
-				  "a process to trace and a command to start cannot be combined");
 	*out = (struct nopal_trace_options){0};
 	memcpy(out, options, size < sizeof(*out) ? size : sizeof(*out));
 	out->size = sizeof(*out);
+	if (!out->pid + !out->pid_count + !out->command < 2)
+		return diag_error(d, -EINVAL, "bad-options",
+				  "a process to trace, several, and a command to start cannot be "
+				  "combined");
+	if (out->pid_count && out->follow)
+		return diag_error(d, -EINVAL, "bad-options",
+				  "children are followed of one process, not of several");
 	out->follow |= out->command != NULL;
 	return 0;
 }
@@ -65,22 +69,50 @@ static int refuse_dead(pid_t pid, struct diag *d)
 	return -ESRCH;
 }
 
-static int open_process(struct nopal_trace *t, struct diag *d)
+static int open_process(struct nopal_trace *t, pid_t pid, struct diag *d)
 {
-	int err;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), err = -errno;
 
-	if (!t->pid)
-		return 0;
-	t->process_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-	if (t->process_fd >= 0 || errno == ENOSYS)
-		return refuse_dead(t->pid, d);
-	err = -errno;
-	diag_error(d, err, "no-process", "cannot trace process %d: %s", t->pid,
+	if (fd >= 0 || errno == ENOSYS) {
+		t->process_fds[t->process_count++] = fd;
+		return refuse_dead(pid, d);
+	}
+	diag_error(d, err, "no-process", "cannot trace process %d: %s", pid,
 		   err == -EINVAL ? "it is a thread, not a process" : strerror(-err));
 	diag_hint(d,
 		  err == -EINVAL ? "use the process id: Tgid in /proc/%d/status"
 				 : "is it still running? see: ps %d",
-		  t->pid);
+		  pid);
+	return err;
+}
+
+static bool has_pid(const pid_t *pids, size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* The process of -p or -c, or those of several -p. The caller's array need not stay. */
+static int open_processes(struct nopal_trace *t, struct diag *d)
+{
+	const pid_t *pids = t->pid ? &t->pid : t->options.pids;
+	size_t count = t->pid ? 1 : t->options.pid_count;
+	pid_t *copy = arena_array(&t->arena, pid_t, count);
+	int err = 0;
+
+	t->process_fds = arena_array(&t->arena, int, count);
+	if (!copy || !t->process_fds)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !err; i++) {
+		if (has_pid(copy, t->process_count, pids[i]))
+			continue;
+		copy[t->process_count] = pids[i];
+		err = open_process(t, pids[i], d);
+	}
+	t->options.pids = copy;
+	t->options.pid_count = t->pid ? 0 : t->process_count;
 	return err;
 }
 
@@ -318,6 +350,8 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 {
 	const struct engine_options options = {
 		.pid = t->pid,
+		.pids = t->options.pids,
+		.pid_count = (unsigned)t->options.pid_count,
 		.follow_forks = t->pid && t->options.follow,
 		.ring_bytes = session_ring_bytes(t),
 		.displace = t->options.displace,
@@ -351,7 +385,6 @@ int session_new(const struct nopal_trace_options *options, struct nopal_trace **
 
 	if (!t)
 		return -ENOMEM;
-	t->process_fd = -1;
 	t->agent.fd = -1;
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = t->stop_fd < 0 ? -errno : 0; /* the run could not be stopped */
@@ -383,12 +416,12 @@ int session_open(struct nopal_trace *t, const char *script, struct diag *d)
 		.folded = t->options.format == NOPAL_FOLDED,
 		.csv = t->options.format == NOPAL_CSV,
 	};
-	int err = t->options.command ? 0 : open_process(t, d);
+	int err = t->options.command ? 0 : open_processes(t, d);
 
 	if (!err)
 		err = session_compile(t, script, d);
 	if (!err && t->options.command)
-		err = open_process(t, d);
+		err = open_processes(t, d);
 	if (!err && t->facts.uses_langs)
 		err = lang_names_new(&t->langs);
 	if (!err)
@@ -441,8 +474,9 @@ NOPAL_EXPORT void nopal_trace_close(struct nopal_trace *t)
 	image_watch_close(t->watch);
 	pid_set_free(&t->followed);
 	later_free(&t->later);
-	if (t->process_fd >= 0)
-		close(t->process_fd);
+	while (t->process_count)
+		if (t->process_fds[--t->process_count] >= 0)
+			close(t->process_fds[t->process_count]);
 	if (t->stop_fd >= 0)
 		close(t->stop_fd);
 	buf_free(&t->out);

@@ -150,8 +150,9 @@ struct nopal_trace {
 	enum images_wanted images;
 	unsigned warned_images; /* warnings about later images so far */
 	bool warned_full;	/* the warning that later images cannot be traced was given */
-	int process_fd;		/* pidfd of `pid`; -1 */
-	int stop_fd;		/* eventfd that nopal_trace_stop() writes to */
+	int *process_fds; /* pidfds of the chosen processes that have not ended; -1: unknown */
+	unsigned process_count;
+	int stop_fd; /* eventfd that nopal_trace_stop() writes to */
 	struct clock clock;
 
 	struct buf out;	       /* text for the user, not yet handed over */

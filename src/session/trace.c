@@ -178,13 +178,21 @@ NOPAL_EXPORT int nopal_trace_attach(struct nopal_trace *t, struct nopal_diag *di
 	return diag_ensure(d, attach(t, d), "attach the script");
 }
 
+/* The first of the processes that are waited for has ended; was it the only one? */
+static bool is_last_gone(struct nopal_trace *t)
+{
+	close(t->process_fds[0]);
+	t->process_fds[0] = t->process_fds[--t->process_count];
+	return !t->process_count;
+}
+
 /* Sleep until something may have happened: as long as the caller allows, until the next interval,
  * or as long as the buffer has been quiet. */
 static void wait_events(struct nopal_trace *t, int timeout_ms)
 {
 	struct pollfd fds[MAX_FDS] = {
 		{.fd = t->stop_fd, .events = POLLIN},
-		{.fd = t->process_fd, .events = POLLIN},
+		{.fd = t->process_count ? *t->process_fds : -1, .events = POLLIN},
 		{.fd = engine_wait_fd(t->engine), .events = POLLIN},
 	};
 	unsigned count = FIXED_FDS;
@@ -211,8 +219,15 @@ static void wait_events(struct nopal_trace *t, int timeout_ms)
 		t->heard_at = clock_now();
 	}
 	t->stopped |= fds[0].revents;
-	if (fds[0].revents || fds[1].revents)
+	if (fds[0].revents || (fds[1].revents && is_last_gone(t)))
 		t->state = SESSION_OVER;
+}
+
+/* For messages: what -p chose. */
+static const char *chosen(struct nopal_trace *t)
+{
+	return t->pid ? arena_printf(&t->arena, "process %d", (int)t->pid).ptr
+		      : "one of the processes";
 }
 
 /* The process was taken over by exec in a thread, so that the kernel did not know it any more. */
@@ -226,9 +241,9 @@ static int rearm(struct nopal_trace *t, struct diag *d)
 	diag_free(&said);
 	if (done > 0)
 		diag_warn(d, "rearmed",
-			  "process %d continued in another thread, by exec or because its main "
+			  "%s continued in another thread, by exec or because its main "
 			  "thread ended: events were missed until the probes were attached again",
-			  t->pid);
+			  chosen(t));
 	return done < 0 && done != -ESRCH ? done : 0;
 }
 
@@ -279,10 +294,10 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 
 	engine_stats(t->engine, &stats);
 	if (stats.children) {
-		diag_warn(d, "not-followed", "process %d started %llu process%s not traced", t->pid,
-			  (unsigned long long)stats.children,
+		diag_warn(d, "not-followed", "%s started %llu process%s not traced",
+			  t->pid ? chosen(t) : "the processes", (unsigned long long)stats.children,
 			  stats.children == 1 ? " that was" : "es that were");
-		diag_hint(d, "--follow traces them too");
+		diag_hint(d, "--follow%s traces them too", t->pid ? "" : " with one -p");
 	}
 	if (stats.none_seen)
 		diag_warn(d, "none-seen",
@@ -291,9 +306,9 @@ static void tell_left_out(struct nopal_trace *t, struct diag *d)
 			  "a child runs for less than some milliseconds are missed");
 	if (stats.files_missed)
 		diag_warn(d, "files-missed",
-			  "the main thread of process %d ended before the others: probes with a "
+			  "the main thread of %s ended before the others: probes with a "
 			  "path in files that it mapped after that were missed",
-			  t->pid);
+			  chosen(t));
 }
 
 /* How the command ended, unless well. A signal that ends us by ^C ends it too: nothing new. */

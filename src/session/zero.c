@@ -76,6 +76,8 @@ static struct str who_ran(struct nopal_trace *t, const struct script_armed *arme
 		buf_free(&safe);
 		return text;
 	}
+	if (t->options.pid_count)
+		return arena_printf(a, "%zu processes were traced", t->options.pid_count);
 	if (t->pid)
 		return arena_printf(a, "process %d was traced", (int)t->pid);
 	count = count_runners(armed);

@@ -74,6 +74,59 @@ end_traced() {
 	done
 }
 
+# A third one: $second.
+start_second() {
+	mkfifo to_second from_second
+	"$alone" <to_second >from_second 3>&- 6>&- 7>&- 8>&- 9>&- &
+	second=$!
+	exec 4>to_second 5<from_second
+	read -r -t 10 answer <&5
+}
+
+@test "several -p armed every process of the file" {
+	start_traced
+	start_other
+	start_second
+	# The kernel's links cannot tell processes on older kernels: all are armed there.
+	for missing in none pid_filter; do
+		export NOPAL_NO_FEATURES=$missing
+		trace_alone "usdt:$alone:alone:hit { @[pid] = count() } uretprobe:$alone:hit_once { @out = count() }" \
+			-p $traced -p $second,$traced 4>&- 5>&-
+		[ "$(traced state)" = "armed, raised" ]
+		[ "$(tell 4 5 state)" = "armed, raised" ]
+		other "hit 5"
+		[ "$missing" = pid_filter ] || [ "$(other look)" = same ]
+		traced "hit 3"
+		tell 4 5 "hit 2"
+		stop_tracer
+		cat "$output_file" "$messages"
+		[ "$(map out)" = 5 ]
+		grep -qx "@\[$traced\]: 3" "$output_file"
+		grep -qx "@\[$second\]: 2" "$output_file"
+		! grep "$other" "$output_file" || false
+		[ "$(traced state) $(tell 4 5 state) $(other state)" = "free free free" ]
+	done
+}
+
+@test "one of several -p was lost when another thread took it over, or its main thread ended" {
+	start_traced
+	start_second
+	trace_alone "usdt:$alone:alone:hit { @[pid] = count() }" -p $traced,$second 4>&- 5>&-
+	[ "$(traced exec)" = ready ]
+	[ "$(tell 4 5 main-ends)" = ok ]
+	sleep 1
+	traced "hit 10"
+	tell 4 5 "hit 7"
+	exec 4>&-
+	sleep 0.3
+	kill -0 $tracer # there is another
+	end_traced
+	cat "$output_file" "$messages"
+	grep -qx "@\[$traced\]: 10" "$output_file"
+	grep -qx "@\[$second\]: 7" "$output_file"
+	says rearmed "one of the processes continued in another thread" "$messages"
+}
+
 @test "-p by perf events arms nobody else either" {
 	start_traced
 	start_other

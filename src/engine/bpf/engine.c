@@ -18,10 +18,20 @@
 #define PAUSE_LAST     50
 #define MAIN_END_NS    100000000u /* a process that ends is gone by then */
 
-/* One process, whose children are not followed. */
-static bool is_single(const struct bpf_engine *e)
+/* Chosen processes, whose children are not followed. */
+static bool is_confined(const struct bpf_engine *e)
 {
-	return e->options.pid && !e->options.follow_forks;
+	return e->world.pid_count && !e->options.follow_forks;
+}
+
+/* How probes are attached where the kernel's links cannot tell processes: to one by events of perf,
+ * to several as to all, since each event is of one site and one process. */
+static void do_without_filter(struct bpf_engine *e)
+{
+	if (e->world.pid_count == 1)
+		features_deny(&e->features, STR("uprobe_multi"));
+	else
+		e->everybody = true;
 }
 
 /* ---- maps */
@@ -75,9 +85,11 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->definitions.fd = e->definitions.wait_fd = -1;
 	e->pause = PAUSE_FIRST;
 	features_init(&e->features);
+	e->world.pids = options->pid ? &e->options.pid : options->pids;
+	e->world.pid_count = options->pid ? 1 : options->pid_count;
 	/* How a program will be attached is decided when it is loaded. */
-	if (is_single(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
-		features_deny(&e->features, STR("uprobe_multi"));
+	if (is_confined(e) && !feature_has(&e->features, FEATURE_PID_FILTER))
+		do_without_filter(e);
 	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PID_NS) {
 		e->world.ns_dev = st.st_dev;
 		e->world.ns_ino = st.st_ino;
@@ -156,6 +168,30 @@ static void bpf_close(struct engine *engine)
 
 /* ---- attach, run */
 
+static bool has_main_ended(const struct bpf_engine *e)
+{
+	for (unsigned i = 0; i < e->world.pid_count; i++)
+		if (process_main_ended(e->world.pids[i]))
+			return true;
+	return false;
+}
+
+/* The breakpoints go into the memory of the chosen processes alone, where the kernel can. */
+static int attach_uprobes(struct bpf_engine *e, struct attach_options *o, const struct loaded *l,
+			  struct diag *d)
+{
+	int err = 0;
+
+	if (!is_confined(e) || e->everybody)
+		return attach_unit(&e->uprobes, o, &l->unit, l->fd, d);
+	e->is_alone = true;
+	for (unsigned i = 0; i < e->world.pid_count && !err; i++) {
+		o->pid = e->world.pids[i];
+		err = attach_unit(&e->uprobes, o, &l->unit, l->fd, d);
+	}
+	return err;
+}
+
 static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_uprobes,
 		       struct diag *d)
 {
@@ -164,17 +200,12 @@ static int attach_from(struct bpf_engine *e, const struct loaded *l, bool only_u
 				   .follows = e->options.follow_forks};
 	int err = 0;
 
-	/* The breakpoints go into the traced process's memory alone, where the kernel can. */
-	if (is_single(e)) {
-		e->everybody |= process_main_ended(e->options.pid);
-		o.pid = e->everybody ? 0 : e->options.pid;
-	}
+	e->everybody |= is_confined(e) && has_main_ended(e);
 	for (; l && !err; l = l->next) {
-		bool uprobes = unit_is_uprobe(&l->unit);
-
-		if (uprobes || !only_uprobes)
-			err = attach_unit(uprobes ? &e->uprobes : &e->links, &o, &l->unit, l->fd,
-					  d);
+		if (unit_is_uprobe(&l->unit))
+			err = attach_uprobes(e, &o, l, d);
+		else if (!only_uprobes)
+			err = attach_unit(&e->links, &o, &l->unit, l->fd, d);
 	}
 	return err;
 }
@@ -188,7 +219,7 @@ static int bpf_attach(struct engine *engine, struct diag *d)
 		e->control[CONTROL_START] = clock_now();
 	if (e->world.pids_fd >= 0)
 		err = follow_attach(&e->world, &e->features, &e->links, d);
-	else if (is_single(e))
+	else if (is_confined(e))
 		err = single_attach(&e->world, &e->links, d);
 	err = err ?: walk_attach(e, d) ?: sites_leave_out(e, e->first, true, d) ?: attach_from(e, e->first, false, d);
 	if (e->options.log)
@@ -227,7 +258,7 @@ static int bpf_extend(struct engine *engine, const struct program *p, struct dia
 	return err;
 }
 
-/* Is the process lost to the kernel's filter: has another thread called exec, or has the main
+/* Is a process lost to the kernel's filter: has another thread called exec, or has the main
  * thread ended while others go on? In a process that ends it may look so, too, for a moment. Perf
  * events lose the process with its main thread. Links keep what they have armed, and only what
  * is mapped later is lost to them. */
@@ -235,8 +266,12 @@ static bool is_lost(struct bpf_engine *e)
 {
 	if (e->control[CONTROL_TAKEOVERS] != e->takeovers)
 		return true;
-	if (e->everybody || !e->control[CONTROL_MAIN_ENDS] || !process_main_ended(e->options.pid))
+	if (e->everybody || !e->control[CONTROL_MAIN_ENDS])
 		return false;
+	if (!has_main_ended(e)) {
+		e->main_ended = 0;
+		return false;
+	}
 	if (!e->main_ended)
 		e->main_ended = clock_now();
 	e->everybody = clock_now() - e->main_ended > MAIN_END_NS;
@@ -250,9 +285,12 @@ static int bpf_rearm(struct engine *engine, struct diag *d)
 {
 	struct bpf_engine *e = (struct bpf_engine *)engine;
 
-	if (!is_single(e) || !e->uprobes.count || !is_lost(e))
+	if (!e->is_alone || !e->uprobes.count || !is_lost(e))
 		return 0;
 	e->takeovers = e->control[CONTROL_TAKEOVERS];
+	e->is_alone = false;
+	/* One of several may have ended, and cannot be named any more. */
+	e->everybody |= e->world.pid_count > 1;
 	/* Closed first: an old link may still match some of the threads, and with the new one each
 	 * of their events would count twice. */
 	links_close(&e->uprobes);

@@ -107,7 +107,8 @@ struct gen_world {
 	enum loops loops;
 	struct gen_walk_maps walk;
 	/* Whose events count: */
-	pid_t pid; /* 0: all */
+	const pid_t *pids;
+	unsigned pid_count; /* 0: all */
 	/* Stacks of scripts, see lang.c; -1: no clause has one. */
 	int lang_fd, lang_files_fd, seen_fd, definitions_fd;
 	struct lang_places lang_places;

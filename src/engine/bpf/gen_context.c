@@ -383,18 +383,22 @@ void gen_write(struct gen *g, const struct insn *in)
 void gen_pid_filter(struct gen *g, int refuse)
 {
 	struct code *c = g->code;
+	unsigned last = g->world->pid_count - 1;
 	int mine = code_label(c);
 
-	if (!g->world->pid)
+	if (!g->world->pid_count)
 		return;
 	gen_pid(g, false);
+	for (unsigned i = 0; i < last; i++)
+		code_jump_imm(c, BPF_JEQ, R0, g->world->pids[i], mine);
 	if (g->world->pids_fd < 0) {
-		code_jump_imm(c, BPF_JNE, R0, g->world->pid, refuse);
+		code_jump_imm(c, BPF_JNE, R0, g->world->pids[last], refuse);
+		code_bind(c, mine);
 		return;
 	}
 	/* The set has the kernel's numbers, not those of the tracer's pid namespace: it is filled
 	 * from scheduler events, which have no others. */
-	code_jump_imm(c, BPF_JEQ, R0, g->world->pid, mine);
+	code_jump_imm(c, BPF_JEQ, R0, g->world->pids[last], mine);
 	code_call(c, BPF_FUNC_get_current_pid_tgid);
 	code_alu_imm(c, BPF_RSH, R0, 32);
 	code_store(c, 8, FRAME, STACK_KEY, R0);

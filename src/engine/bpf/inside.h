@@ -56,7 +56,8 @@ struct bpf_engine {
 	uint64_t takeovers;	 /* rearmed for so many of them */
 	uint64_t main_ended;	 /* when it was first seen that the main thread had, ns */
 	bool files_missed;	 /* ... and files mapped since are not armed */
-	bool everybody;		 /* the kernel cannot filter: its main thread has ended */
+	bool everybody;		 /* the kernel cannot filter: a main thread has ended */
+	bool is_alone;		 /* uprobes were armed in chosen processes alone */
 	struct loaded *first, **last;
 	struct before_extend before;
 	struct walk_memory {
