@@ -7,6 +7,7 @@
 #include "find/finder.h"
 #include "find/lookup.h"
 #include "find/nearby.h"
+#include "find/process.h"
 #include "symbols/maps.h"
 
 /* One query while it runs. */
@@ -220,15 +221,12 @@ static int search_pattern(struct image_search *s, pid_t pid, struct str path)
 	return err;
 }
 
-/* Its parent has not asked for its status yet. */
+/* Its parent may not have asked for its status yet. */
 static bool has_ended(pid_t pid)
 {
-	struct buf text = BUF_INIT;
-	bool has = process_status(pid, &text) ||
-		   str_starts(process_status_line(buf_as_str(&text), "State"), STR("Z"));
+	struct process_state p;
 
-	buf_free(&text);
-	return has;
+	return process_state_read(pid, &p) || (p.state == 'Z' && p.threads <= 1);
 }
 
 static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d)

@@ -132,19 +132,6 @@ static bool is_indirect(const uint8_t *insn, unsigned len)
 	       insn[at + 1] != 0x25;
 }
 
-/* Where a direct jump leads; 0: it is none. */
-static uint64_t target_of(const uint8_t *insn, unsigned len, uint64_t at)
-{
-	int32_t far;
-
-	if (insn[0] == 0xeb || (insn[0] & 0xf0) == 0x70)
-		return at + len + (uint64_t)(int64_t)(int8_t)insn[1];
-	if (insn[0] != 0xe9 && (insn[0] != 0x0f || (insn[1] & 0xf0) != 0x80))
-		return 0;
-	memcpy(&far, insn + len - sizeof(far), sizeof(far));
-	return at + len + (uint64_t)(int64_t)far;
-}
-
 /* Parts of a function: it, and those that it jumps into. */
 struct parts {
 	uint64_t start[PARTS_MOST], end[PARTS_MOST];
@@ -184,7 +171,7 @@ static bool look_through(struct inject *x, struct parts *p, unsigned number, uin
 
 		met |= start + at == pc;
 		len = instruction_length(arch_host(), str_of((const char *)insn, size - at));
-		target = len ? target_of(insn, len, start + at) : 0;
+		target = insn[0] != 0xe8 ? direct_target(insn, len, start + at) : 0;
 		is_good = len && !is_indirect(insn, len) &&
 			  (!target || add_part(x, p, target, insn[0] != 0xe9 && insn[0] != 0xeb));
 	}

@@ -4,11 +4,9 @@
  * process's memory, and may be anything. */
 #include "inject/inside.h"
 
-#include <elf.h>
 #include <stddef.h>
 
-#define SEGMENTS_MOST 64
-#define ENTRIES_MOST  (1u << 24)
+#define ENTRIES_MOST (1u << 24)
 /* The encodings of addresses that linkers write (LSB, "DWARF Extensions"); others are not read. */
 #define FRAME_PTR 0x1b /* pcrel | sdata4 */
 #define COUNT_ENC 0x03 /* udata4 */
@@ -44,19 +42,26 @@ static uint64_t image_start(const struct space *s, uint64_t pc)
 	return start;
 }
 
-/* The address of the table; 0: there is none. */
-static uint64_t find_table(struct inject *x, uint64_t image)
+unsigned inject_segments(struct inject *x, uint64_t image, Elf64_Phdr *segments)
 {
-	Elf64_Phdr segments[SEGMENTS_MOST];
-	uint64_t low = UINT64_MAX, table = 0;
 	Elf64_Ehdr head;
 
 	if (inject_read(x, image, &head, sizeof(head)) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phnum > SEGMENTS_MOST ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phnum > INJECT_SEGMENTS ||
 	    head.e_phoff > PAGE ||
 	    inject_read(x, image + head.e_phoff, segments, head.e_phnum * sizeof(*segments)))
 		return 0;
-	for (unsigned i = 0; i < head.e_phnum; i++) {
+	return head.e_phnum;
+}
+
+/* The address of the table; 0: there is none. */
+static uint64_t find_table(struct inject *x, uint64_t image)
+{
+	Elf64_Phdr segments[INJECT_SEGMENTS];
+	uint64_t low = UINT64_MAX, table = 0;
+	unsigned count = inject_segments(x, image, segments);
+
+	for (unsigned i = 0; i < count; i++) {
 		if (segments[i].p_type == PT_LOAD && low == UINT64_MAX)
 			low = segments[i].p_vaddr & ~(uint64_t)(PAGE - 1);
 		if (segments[i].p_type == PT_GNU_EH_FRAME)

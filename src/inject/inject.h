@@ -15,6 +15,7 @@
 #ifndef NOPAL_INJECT_INJECT_H
 #define NOPAL_INJECT_INJECT_H
 
+#include <elf.h>
 #include <sys/types.h>
 
 #include "base/diag.h"
@@ -132,6 +133,10 @@ const struct inject_world *inject_world(const struct inject *x);
 
 int inject_write(struct inject *x, uint64_t address, const void *bytes, size_t len);
 int inject_read(struct inject *x, uint64_t address, void *bytes, size_t len);
+/* The program headers in the memory of the image whose first byte is there, at most so many; 0: it
+ * has none that can be read. They may be anything. */
+#define INJECT_SEGMENTS 64
+unsigned inject_segments(struct inject *x, uint64_t image, Elf64_Phdr *segments);
 /* The same while all threads are stopped, and none of them is in code of ours. -EAGAIN: one is. */
 int inject_write_stopped(struct inject *x, uint64_t address, const void *bytes, size_t len);
 /* Write the bytes of every site that has a form and a body, and raise its semaphore. Sites whose

@@ -206,6 +206,9 @@ int plan_settle_pun(struct inject *x, struct inject_site *s, const uint8_t code[
 
 /* Where the jump at an address leads, by the bytes after its e9. */
 uint64_t jump_target(uint64_t at, const uint8_t offset[4]);
+/* Where the direct jump or call at an address leads, of which so many bytes are known; 0: it is
+ * none, or one with a prefix. */
+uint64_t direct_target(const uint8_t *insn, size_t len, uint64_t at);
 
 /* Is a breakpoint of somebody else at a site now? */
 bool is_breakpoint(const uint8_t *code);

@@ -39,22 +39,6 @@ static bool is_instruction(const uint8_t *code, size_t len, size_t at)
 	return votes >= VOTES || tried < VOTES;
 }
 
-static uint64_t target_of(const uint8_t *code, size_t len, size_t i, uint64_t address)
-{
-	int32_t rel;
-
-	if ((code[i] == 0xe8 || code[i] == 0xe9) && i + JUMP_NEAR <= len)
-		return jump_target(address + i, code + i + 1);
-	if (code[i] == 0x0f && i + 6 <= len && (code[i + 1] & 0xf0) == 0x80) {
-		memcpy(&rel, code + i + 2, 4);
-		return address + i + 6 + (uint64_t)(int64_t)rel;
-	}
-	if ((code[i] == 0xeb || (code[i] & 0xf0) == 0x70 || (code[i] & 0xfc) == 0xe0) &&
-	    i + 2 <= len)
-		return address + i + 2 + (uint64_t)(int64_t)(int8_t)code[i + 1];
-	return 0;
-}
-
 /* Is it a jump after a 1-byte nop, where a probe may be, or padding? */
 static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at, bool is_wide)
 {
@@ -71,7 +55,7 @@ static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at, bool 
 static int search(struct jumps *j, const uint8_t *code, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		uint64_t target = target_of(code, len, i, j->start);
+		uint64_t target = direct_target(code + i, len - i, j->start + i);
 
 		if (!target || !may_be_asked_for(code, len, target - j->start, j->is_wide) ||
 		    !is_instruction(code, len, i))

@@ -29,6 +29,17 @@ uint64_t jump_target(uint64_t at, const uint8_t offset[4])
 	return at + JUMP_NEAR + (uint64_t)(int64_t)rel;
 }
 
+uint64_t direct_target(const uint8_t *insn, size_t len, uint64_t at)
+{
+	if (len >= JUMP_NEAR && (insn[0] == 0xe8 || insn[0] == 0xe9))
+		return jump_target(at, insn + 1);
+	if (len > JUMP_NEAR && insn[0] == 0x0f && (insn[1] & 0xf0) == 0x80)
+		return jump_target(at + 1, insn + 2);
+	if (len >= 2 && (insn[0] == 0xeb || (insn[0] & 0xf0) == 0x70 || (insn[0] & 0xfc) == 0xe0))
+		return at + 2 + (uint64_t)(int64_t)(int8_t)insn[1];
+	return 0;
+}
+
 unsigned landing_size(const struct inject_site *s)
 {
 	uint64_t distance = s->landing > s->pc ? s->landing - s->pc : s->pc - s->landing;

@@ -3,7 +3,6 @@
  * believed further than to what is mapped next to the image. */
 #include "engine/native/sure.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +12,7 @@
 #include "base/buf.h"
 #include "symbols/maps.h"
 
-#define SEGMENTS_MOST 64
-#define NO_ADDRESS    UINT64_MAX
+#define NO_ADDRESS UINT64_MAX
 
 static bool is_readable(const struct mapped_file *m)
 {
@@ -26,16 +24,11 @@ static bool is_readable(const struct mapped_file *m)
 /* Where its segments end, by the headers at the start of its file; 0: not known. */
 static uint64_t end_of_segments(struct inject *x, uint64_t start)
 {
-	Elf64_Phdr segments[SEGMENTS_MOST];
+	Elf64_Phdr segments[INJECT_SEGMENTS];
 	uint64_t first = NO_ADDRESS, end = 0;
-	Elf64_Ehdr head;
+	unsigned count = inject_segments(x, start, segments);
 
-	if (inject_read(x, start, &head, sizeof(head)) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phnum > SEGMENTS_MOST ||
-	    head.e_phoff > LAYOUT_PAGE ||
-	    inject_read(x, start + head.e_phoff, segments, head.e_phnum * sizeof(*segments)))
-		return 0;
-	for (unsigned i = 0; i < head.e_phnum; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		const Elf64_Phdr *s = &segments[i];
 
 		if (s->p_type != PT_LOAD)
