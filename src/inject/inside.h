@@ -125,6 +125,7 @@ struct thread {
 	pid_t tid;
 	bool is_stopped, is_ended;
 	bool is_asleep; /* in the kernel, where nothing wakes it */
+	bool is_sharer; /* of another process, which shares the memory */
 #ifdef INJECT_HAS_CPU
 	struct cpu_call call; /* that it was in */
 #endif
@@ -141,8 +142,9 @@ struct threads {
 int threads_apart(int (*fn)(void *arg), void *arg);
 /* Ask one thread to stop; -ESRCH, -EPERM, -EBUSY: another process traces it. */
 int thread_stop(struct thread *t, bool is_filtered);
-/* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel; -ETIME: it goes on running. */
-int thread_wait(struct thread *t);
+/* Until it has stopped; -ESRCH; -ETIMEDOUT: it sleeps in the kernel, for `patience` ns by now;
+ * -ETIME: it goes on running. */
+int thread_wait(struct thread *t, uint64_t patience);
 #define CALL_STOP (SIGTRAP | 0x80) /* before a system call, or after it */
 /* Its next stop, as waitid(2) gives it in si_status; 0 with WNOHANG in `flags`: none yet; -ESRCH.
  * With WNOWAIT a signal that it reports is still delivered if this process is killed; the next call
@@ -150,8 +152,12 @@ int thread_wait(struct thread *t);
 int thread_next_stop(pid_t tid, int flags);
 /* Let it go on, as if it had not been stopped. */
 void thread_resume(const struct thread *t);
-/* Stop all, and those that they create meanwhile. -ETIME: one goes on running; -EBUSY. */
+/* Stop all, and those that they create meanwhile; and the processes that share their memory.
+ * -ETIME: one goes on running; -EBUSY. */
 int threads_stop(pid_t pid, struct threads *out);
+/* Ask the threads of a process that are not known yet to stop. How many; -errno. */
+int threads_stop_new(struct threads *t, pid_t pid);
+int threads_wait(struct threads *t); /* for those that were asked; -ETIME */
 /* After -EBUSY: pause, and say whether to try again. Tracers that come and go hold a thread for
  * milliseconds, debuggers for longer. */
 bool threads_are_awaited(int err, uint64_t start);
@@ -162,6 +168,10 @@ bool threads_are_at(const struct threads *t, uint64_t start, uint64_t end);
 bool threads_return_to(struct inject *x, const struct threads *t, uint64_t start, uint64_t end);
 /* Is one of them in a range of code that was planned, or may be? */
 bool threads_are_in(const struct threads *t, const struct space *s);
+
+/* ---- sharers.c: processes that share the memory of the one whose threads are stopped */
+
+int sharers_stop(struct threads *t);
 
 /* ---- remote.c: system calls of another process */
 

@@ -25,7 +25,8 @@
 
 #define GET_RSEQ  0x420f /* a request of ptrace(2), since Linux 5.13 */
 #define MARGIN	  16
-#define LAST_PAGE 4096u /* of code: after the end of it there is padding */
+#define ASLEEP_NS 250000000u /* asleep for this time: nothing wakes it, as after vfork() */
+#define LAST_PAGE 4096u	     /* of code: after the end of it there is padding */
 
 struct remote {
 	struct inject *x;
@@ -128,7 +129,7 @@ static int try_some_thread(struct inject *x, struct thread *out)
 		*out = (struct thread){.tid = (pid_t)tid};
 		err = thread_stop(out, x->is_filtered);
 		if (!err)
-			err = thread_wait(out);
+			err = thread_wait(out, ASLEEP_NS);
 	}
 	if (dir)
 		closedir(dir);

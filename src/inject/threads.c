@@ -25,7 +25,7 @@
 #include "base/file.h"
 #include "symbols/maps.h"
 
-#define ASLEEP_NS   250000000u	 /* asleep for this time: nothing wakes it, as after vfork() */
+#define ASLEEP_NS   2000000u /* asleep for this time: it waits for a child of vfork(), perhaps */
 #define WAIT_MAX_NS 10000000000u /* for a thread that may run: the machine may be busy */
 #define BUSY_NS	    500000000u	 /* for another tracer to let go */
 #define STAT_MAX    8192
@@ -186,7 +186,7 @@ static int look_for_stop(pid_t tid)
 	return ptrace(PTRACE_CONT, tid, NULL, (void *)(long)sig) ? -ESRCH : 0;
 }
 
-int thread_wait(struct thread *t)
+int thread_wait(struct thread *t, uint64_t patience)
 {
 	uint64_t start = clock_now(), now, awake = start; /* when it was last seen so */
 	int found;
@@ -199,7 +199,7 @@ int thread_wait(struct thread *t)
 		now = clock_now();
 		if (state_of(t->tid) != 'D')
 			awake = now;
-		if (now - awake > ASLEEP_NS)
+		if (now - awake > patience)
 			return -ETIMEDOUT;
 		if (now - start > WAIT_MAX_NS)
 			return -ETIME;
@@ -319,8 +319,7 @@ static bool is_known(const struct threads *t, pid_t tid)
 	return false;
 }
 
-/* Ask the threads that are not known to stop. How many; -errno. */
-static int stop_new(struct threads *t)
+int threads_stop_new(struct threads *t, pid_t pid)
 {
 	struct dirent *entry;
 	char path[64];
@@ -328,7 +327,7 @@ static int stop_new(struct threads *t)
 	DIR *dir;
 	int found = 0, err = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)t->pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir)
 		return -ESRCH;
@@ -337,7 +336,8 @@ static int stop_new(struct threads *t)
 			continue;
 		err = array_grow(t->all, t->count, t->cap);
 		if (!err) {
-			t->all[t->count] = (struct thread){.tid = (pid_t)tid};
+			t->all[t->count] =
+				(struct thread){.tid = (pid_t)tid, .is_sharer = pid != t->pid};
 			err = thread_stop(&t->all[t->count], false);
 		}
 		t->count += !err;
@@ -349,8 +349,8 @@ static int stop_new(struct threads *t)
 	return err ? err : found;
 }
 
-/* -ETIME: one goes on running. One that sleeps in the kernel stops before it runs again. */
-static int wait_for_stops(struct threads *t)
+/* One that sleeps in the kernel stops before it runs again. */
+int threads_wait(struct threads *t)
 {
 	int err = 0;
 
@@ -359,7 +359,7 @@ static int wait_for_stops(struct threads *t)
 
 		if (one->is_stopped || one->is_ended || one->is_asleep)
 			continue;
-		err = thread_wait(one);
+		err = thread_wait(one, ASLEEP_NS);
 		one->is_ended = err == -ESRCH || (err && has_ended(one->tid));
 		one->is_stopped = !err;
 		one->is_asleep = err == -ETIMEDOUT && !one->is_ended;
@@ -375,9 +375,11 @@ static int try_to_stop(pid_t pid, struct threads *out)
 
 	*out = (struct threads){.pid = pid};
 	do {
-		found = stop_new(out);
-		err = wait_for_stops(out);
+		found = threads_stop_new(out, pid);
+		err = threads_wait(out);
 	} while (found > 0 && !err);
+	if (found >= 0 && !err)
+		err = sharers_stop(out);
 	if (found < 0 || err)
 		threads_resume(out);
 	return found < 0 ? found : err;

@@ -13,9 +13,10 @@
 #include "base/array.h"
 #include "base/file.h"
 
-#define MAPS_BYTES_MOST	  (64u << 20)
-#define STAT_BYTES_MOST	  4096
-#define STATUS_BYTES_MOST (64u << 10)
+#define MAPS_BYTES_MOST	    (64u << 20)
+#define STAT_BYTES_MOST	    4096
+#define STATUS_BYTES_MOST   (64u << 10)
+#define CHILDREN_BYTES_MOST (1u << 20)
 
 bool mapped_is_deleted(const struct mapped_file *file)
 {
@@ -323,5 +324,42 @@ int processes_each(int (*fn)(void *arg, pid_t pid), void *arg)
 	for (size_t i = 0; i < count && !err; i++)
 		err = fn(arg, pids[i]);
 	free(pids);
+	return err;
+}
+
+static int each_in_list(const char *path, int (*fn)(void *arg, pid_t pid), void *arg)
+{
+	struct buf text = BUF_INIT;
+	struct str rest = STR("");
+	uint64_t pid;
+	int err = 0;
+
+	if (!file_slurp(path, CHILDREN_BYTES_MOST, &text))
+		rest = str_trim(buf_as_str(&text));
+	while (!err && rest.len)
+		if (!str_to_u64(str_cut(&rest, ' '), &pid) && pid <= INT32_MAX)
+			err = fn(arg, (pid_t)pid);
+	buf_free(&text);
+	return err;
+}
+
+/* The kernel lists the children of each thread. */
+int processes_each_child(pid_t pid, int (*fn)(void *arg, pid_t pid), void *arg)
+{
+	struct dirent *entry;
+	char path[320];
+	int err = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && !err && (entry = readdir(dir))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
+		err = each_in_list(path, fn, arg);
+	}
+	if (dir)
+		closedir(dir);
 	return err;
 }

@@ -58,5 +58,7 @@ struct str process_status_line(struct str status, const char *name);
 
 /* Each process, by number; a non-zero result of `fn` ends the walk and is returned. */
 int processes_each(int (*fn)(void *arg, pid_t pid), void *arg);
+/* The same for each child of a process. One may be missed while its brothers end. */
+int processes_each_child(pid_t pid, int (*fn)(void *arg, pid_t pid), void *arg);
 
 #endif

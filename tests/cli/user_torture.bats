@@ -147,3 +147,37 @@ counts() {
 	grep -qx '@n: 10000' "$output_file"
 	grep -qx '@t\[the quick brown fox\]: 10000' "$output_file"
 }
+
+@test "threads that make children by vfork all the time" {
+	cp "$TARGETS/vforks" "$dir"
+	# One with 1-byte nops, as Debian's programs have them.
+	! [ -e /usr/include/x86_64-linux-gnu/sys/sdt.h ] || cc -O2 -o "$dir/old" "$ROOT/tests/targets/vforks.c" -lpthread
+	for program in "$dir"/vforks "$dir"/old; do
+		[ -x "$program" ] || continue
+		start_target "$program" $((50 * times)) 4 100
+		start_tracer "usdt:$program:vforks:parent { @n = count(); @by[str(arg1)] = count(); printf(\"%d\n\", arg0) }" --user -p $target
+		counts $((20000 * times))
+		grep -qx "children $((150 * times)) ended, $((50 * times)) called exec" "$dir/printed"
+		grep -qx "@by\[the parent\]: $((20000 * times))" "$output_file"
+		[ "$(grep -cE '^[0-9]+$' "$output_file")" = $((20000 * times)) ] || grep -qi '^lost' "$messages"
+		exec 8>&-
+	done
+}
+
+@test "tracers come, and are killed, while children of vfork are at the sites" {
+	cp "$TARGETS/vforks" "$dir"
+	start_target "$dir/vforks" 1000000 4 10 100
+	echo >&8
+	for turn in $(seq $((2 * times))); do
+		timeout 60 "$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$dir/vforks:vforks:* { @[probe] = count(); printf(\"%d %s\n\", arg0, str(arg1)) }" \
+			>/dev/null 2>&1 3>&- &
+		tracer=$!
+		moment 150
+		kill -$((turn % 2 ? 9 : 2)) $tracer
+		wait $tracer || true
+		kill -0 $target
+	done
+	"$NOPAL" clean $target || true
+	kill -0 $target
+	[ ! -s "$dir/printed" ]
+}

@@ -12,6 +12,8 @@
 //   signals      often a signal, whose handler takes some milliseconds
 //   filter       a seccomp filter that permits everything
 //   vfork        waits 2 s for a child of vfork()
+//   vforks N     N threads call all functions in children of vfork() until `quiet`
+//   vforked N    N threads have each a child of vfork() that does so
 //   wait         epoll_wait() for 1 s; answers "result N"
 #include <stdio.h>
 
@@ -159,6 +161,48 @@ static void *run_storm(void *unused)
 	return unused;
 }
 
+/* A child has our memory, and is a process of its own. */
+static void vfork_and_call(void (*fn)(void))
+{
+	int status = -1;
+	pid_t child = vfork();
+
+	if (!child) {
+		fn();
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (child < 0 || status) {
+		printf("a child ended with status %#x\n", (unsigned)status);
+		abort();
+	}
+}
+
+static void call_some(void)
+{
+	for (int n = 0; n < 200; n++)
+		run_once(NULL);
+}
+
+static void *run_vforks(void *unused)
+{
+	while (!atomic_load(&is_quiet))
+		vfork_and_call(call_some);
+	return unused;
+}
+
+static void call_until_quiet(void)
+{
+	run_hot(NULL);
+}
+
+static void *run_vforked(void *unused)
+{
+	vfork_and_call(call_until_quiet);
+	return unused;
+}
+
 static void run(const char *name, long n)
 {
 	for (int i = 0; i < COUNT; i++)
@@ -263,6 +307,10 @@ int main(void)
 			start((int)n, run_hot);
 		else if (sscanf(line, "storm %ld", &n) == 1)
 			start((int)n, run_storm);
+		else if (sscanf(line, "vforks %ld", &n) == 1)
+			start((int)n, run_vforks);
+		else if (sscanf(line, "vforked %ld", &n) == 1)
+			start((int)n, run_vforked);
 		else if (!strcmp(line, "quiet\n"))
 			be_quiet();
 		else if (!strcmp(line, "signals\n"))

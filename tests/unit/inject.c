@@ -310,6 +310,52 @@ static void threads_that_are_made_meanwhile_are_stopped_too(void **state)
 	assert_int_equal(stop(&t), 0);
 }
 
+static void children_of_vfork_are_stopped_too(void **state)
+{
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	t.may_displace = true;
+	tell(&t, "vforked 2", "");
+	usleep(100000);
+	assert_int_equal(attach(&r, &t), 0);
+	assert_int_equal(inject_pause(r.x)->threads, 5);
+	for (unsigned n = 0; n < 20; n++) {
+		assert_int_equal(detach(&r, &t), 0);
+		assert_int_equal(inject_enable(r.x, t.sites, (size_t)t.count, &r.d), 0);
+	}
+	assert_true(tell(&t, "quiet", "calls") > 0);
+	assert_true(r.counts[site(&t, "jump") - t.sites] > 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void children_of_vfork_run_while_bytes_change(void **state)
+{
+	const char *text = getenv("CHANGES");
+	unsigned changes = text ? (unsigned)atoi(text) : 300;
+	struct target t;
+	struct tracer r;
+
+	(void)state;
+	start(&t, 0);
+	t.may_displace = true;
+	tell(&t, "vforks 3", "");
+	assert_int_equal(attach(&r, &t), 0);
+	for (unsigned n = 0; n < changes; n++) {
+		assert_int_equal(detach(&r, &t), 0);
+		assert_int_equal(inject_enable(r.x, t.sites, (size_t)t.count, &r.d), 0);
+	}
+	assert_true(tell(&t, "quiet", "calls") > 0);
+	assert_true(r.counts[site(&t, "jump") - t.sites] > 0);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(stop(&t), 0);
+}
+
 static void a_call_that_sleeps_is_not_cut_short(void **state)
 {
 	struct target t;
@@ -662,6 +708,8 @@ int main(void)
 		cmocka_unit_test(instructions_are_moved_where_that_is_asked_for),
 		cmocka_unit_test(threads_run_while_sites_are_switched),
 		cmocka_unit_test(threads_that_are_made_meanwhile_are_stopped_too),
+		cmocka_unit_test(children_of_vfork_are_stopped_too),
+		cmocka_unit_test(children_of_vfork_run_while_bytes_change),
 		cmocka_unit_test(a_call_that_sleeps_is_not_cut_short),
 		cmocka_unit_test(children_inherit_the_jumps),
 		cmocka_unit_test(a_tracer_may_be_killed_at_any_moment),

@@ -2,18 +2,14 @@
  * a look costs as much as there are processes. */
 #include "engine/native/children.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/file.h"
 #include "symbols/maps.h"
 
 #define STAT_PROGRAM 26 /* in /proc/PID/stat: where the code begins */
-#define LIST_MAX     (1u << 20)
 
 void children_free(struct native_children *f)
 {
@@ -36,8 +32,9 @@ static struct native_child *find(struct native_children *f, pid_t pid)
 	return NULL;
 }
 
-static int note(struct look *l, pid_t pid)
+static int note(void *arg, pid_t pid)
 {
+	struct look *l = arg;
 	uint64_t program = process_stat_number(pid, STAT_PROGRAM);
 	struct native_children *f = l->all;
 	struct native_child *m = find(f, pid);
@@ -60,41 +57,6 @@ static int note(struct look *l, pid_t pid)
 	return 0;
 }
 
-static int note_children_of(struct look *l, const char *path)
-{
-	struct buf text = BUF_INIT;
-	struct str rest;
-	uint64_t pid;
-	int err = file_slurp(path, LIST_MAX, &text);
-
-	rest = str_trim(buf_as_str(&text));
-	while (!err && rest.len)
-		if (!str_to_u64(str_cut(&rest, ' '), &pid))
-			err = note(l, (pid_t)pid);
-	buf_free(&text);
-	return err == -ENOMEM ? err : 0;
-}
-
-static int note_children(struct look *l, pid_t pid)
-{
-	struct dirent *entry;
-	char path[320];
-	int err = 0;
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && !err && (entry = readdir(dir))) {
-		if (*entry->d_name == '.')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		err = note_children_of(l, path);
-	}
-	if (dir)
-		closedir(dir);
-	return err;
-}
-
 int children_look(struct native_children *f, pid_t first, bool follow, uint64_t patience,
 		  child_fn *fn, void *arg)
 {
@@ -111,7 +73,7 @@ int children_look(struct native_children *f, pid_t first, bool follow, uint64_t 
 
 		err = note(&l, pid);
 		if (!err)
-			err = note_children(&l, pid);
+			err = processes_each_child(pid, note, &l);
 	}
 	for (size_t i = 0; i < f->count; i++)
 		if (f->all[i].is_there)

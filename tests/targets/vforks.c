@@ -1,0 +1,86 @@
+// flags: -pthread
+/* A traced program whose threads make children by vfork(), which share its memory until they end or
+ * call exec.
+ *
+ *   vforks ROUNDS [THREADS [HITS [OF_CHILD]]]
+ *
+ * waits for a line; then each thread, ROUNDS times, fires vforks:parent(int i, const char *text)
+ * HITS times, and a child of it vforks:child(int i, const char *text) OF_CHILD times. It prints
+ * "children N ended, N called exec", and ends with 1 as soon as one of them was killed. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <sys/sdt.h>
+
+extern char **environ;
+
+static long rounds, hits, hits_of_child;
+static atomic_long ended, called_exec;
+
+static __attribute__((noinline)) void fire_parent(int i)
+{
+	DTRACE_PROBE2(vforks, parent, i, "the parent");
+}
+
+static __attribute__((noinline)) void fire_child(int i)
+{
+	DTRACE_PROBE2(vforks, child, i, "the child");
+}
+
+static void make_child(long round)
+{
+	static char *const arguments[] = {"true", NULL};
+	int status = -1;
+	pid_t child = vfork();
+
+	if (!child) {
+		for (int i = 0; i < hits_of_child; i++)
+			fire_child(i);
+		if (round % 4 == 0)
+			execve("/bin/true", arguments, environ);
+		_exit(0);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (child < 0 || status) {
+		dprintf(STDOUT_FILENO, "a child ended with status %#x\n", (unsigned)status);
+		_exit(1);
+	}
+	atomic_fetch_add(round % 4 ? &ended : &called_exec, 1);
+}
+
+static void *run(void *unused)
+{
+	for (long round = 0; round < rounds; round++) {
+		for (int i = 0; i < hits; i++)
+			fire_parent(i);
+		make_child(round);
+	}
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	int count = argc > 2 ? atoi(argv[2]) : 1;
+	pthread_t threads[64];
+	char line[80];
+
+	rounds = argc > 1 ? atol(argv[1]) : 1;
+	hits = argc > 3 ? atol(argv[3]) : 1;
+	hits_of_child = argc > 4 ? atol(argv[4]) : 0;
+	if (count < 1 || count > 64 || !fgets(line, sizeof(line), stdin))
+		return 2;
+	for (int i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, run, NULL))
+			return 2;
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	printf("children %ld ended, %ld called exec\n", atomic_load(&ended),
+	       atomic_load(&called_exec));
+	return 0;
+}
