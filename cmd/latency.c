@@ -216,9 +216,16 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 	latency_print(t, &l->view, out);
 }
 
+/* "normalize(args.query)" -> "QUERY" */
 static char *title_of(const char *by)
 {
-	char *title = strdup(strncmp(by, "args.", 5) ? by : by + 5);
+	size_t name = strspn(by, "abcdefghijklmnopqrstuvwxyz_"), len = strlen(by);
+	bool is_call = name && by[name] == '(' && strcspn(by, "),") == len - 1;
+	char *title;
+
+	by += is_call ? name + 1 : 0;
+	by += strncmp(by, "args.", 5) ? 0 : 5;
+	title = strndup(by, strlen(by) - is_call);
 
 	for (char *at = title; at && *at; at++)
 		if (*at >= 'a' && *at <= 'z')

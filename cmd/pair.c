@@ -26,6 +26,8 @@ struct hunt {
 	char *start, *done; /* names of the pair; owned */
 	char *others;	    /* "query, sort": pairs that were found, for the message */
 	size_t found;	    /* pairs with different names */
+	char *related;	    /* probes whose names begin as what is wanted does */
+	unsigned related_count;
 };
 
 void pair_free(struct pair *p)
@@ -57,11 +59,22 @@ static char *stem(const char *name, const char *separator, const char *end)
 	return strndup(name, len - tail);
 }
 
+/* Add to "query, sort", unless there are too many. */
+static void list_name(char **list, const char *name)
+{
+	char *longer;
+
+	if ((*list && strlen(*list) > 400) ||
+	    asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? ", " : "", name) < 0)
+		return;
+	free(*list);
+	*list = longer;
+}
+
 /* Keep a pair that is wanted, and the names of the first few others. */
 static void take_pair(struct hunt *h, const char *base, const char *start, char *done)
 {
 	bool is_it = !*h->wanted || !strcmp(h->wanted, base) || !strcmp(h->wanted, start);
-	char *longer;
 
 	if (h->start && !strcmp(h->start, start)) {
 		free(done);
@@ -74,12 +87,19 @@ static void take_pair(struct hunt *h, const char *base, const char *start, char 
 	} else {
 		free(done);
 	}
-	if ((!h->others || strlen(h->others) < 400) &&
-	    asprintf(&longer, "%s%s%s", h->others ? h->others : "", h->others ? ", " : "",
-		     *base ? base : start) >= 0) {
-		free(h->others);
-		h->others = longer;
-	}
+	list_name(&h->others, *base ? base : start);
+}
+
+/* "transaction__start" is wanted: "transaction__commit" may be its end. */
+static void take_related(struct hunt *h, const char *name)
+{
+	const char *end = strstr(h->wanted, "__");
+	size_t len = end ? (size_t)(end - h->wanted) : strlen(h->wanted);
+
+	if (!len || strncmp(name, h->wanted, len) != 0)
+		return;
+	list_name(&h->related, name);
+	h->related_count++;
 }
 
 /* The pair that this probe starts, if any. */
@@ -119,6 +139,10 @@ static int not_one(const struct command *c, const struct hunt *h, const char *wo
 	if (h->found > 1)
 		return usage_error(c, "'%s' has several pairs of probes: choose one of %s", word,
 				   h->others);
+	if (h->related_count > 1)
+		return usage_error(c,
+				   "no pair of probes is called '%s': write START DONE, two of %s",
+				   h->wanted, h->related);
 	if (h->others)
 		return usage_error(c, "no pair of probes is called '%s': there are %s", h->wanted,
 				   h->others);
@@ -163,8 +187,10 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 	if (count < 0 && d)
 		show_messages(d);
 	for (size_t i = 0; count > 0 && i < nopal_sites_count(h.sites); i++)
-		if (is_new(&h, i))
+		if (is_new(&h, i)) {
 			look_at(&h, nopal_sites_at(h.sites, i));
+			take_related(&h, nopal_site_name(nopal_sites_at(h.sites, i)));
+		}
 	if (count >= 0 && h.found != 1)
 		code = not_one(c, &h, word);
 	else if (count >= 0 && asprintf(&out->own_start, "%s%s", prefix, h.start) >= 0 &&
@@ -177,6 +203,7 @@ static int find_by_name(const struct command *c, const char *word, const struct 
 	free(h.start);
 	free(h.done);
 	free(h.others);
+	free(h.related);
 	free(pattern);
 	free(prefix);
 	return code;

@@ -128,6 +128,7 @@ struct finder {
 	size_t described_count;
 	const struct site_list *described_of;
 	struct diag problems;		       /* not reported yet */
+	bool said_forbidden;		       /* that there are processes that may not be read */
 	struct catalogue *catalogue;	       /* of know.c; NULL: not needed yet */
 	struct finder_types *types;	       /* of types.c; likewise */
 	struct kernel_symbols *kernel_symbols; /* of address.c; likewise */

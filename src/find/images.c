@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "find/finder.h"
@@ -142,12 +143,15 @@ static int search_all(struct image_search *s, struct diag *d)
 {
 	int err = processes_each(take_process, s);
 
-	if (s->forbidden) {
+	if (s->forbidden && !s->f->said_forbidden) {
 		diag_warn(d, "no-permission", "%u process%s could not be inspected: %s",
 			  s->forbidden, s->forbidden > 1 ? "es" : "", strerror(EACCES));
-		diag_hint(d, "they belong to other users or are protected: run as root, with "
-			     "CAP_SYS_PTRACE");
+		diag_hint(d, geteuid() ? "they belong to other users: run as root, with "
+					 "CAP_SYS_PTRACE"
+				       : "they are closed to root, too: it lacks "
+					 "CAP_SYS_PTRACE here, or the system protects them");
 	}
+	s->f->said_forbidden |= s->forbidden > 0;
 	return err;
 }
 

@@ -2,8 +2,7 @@
  * wide, columns are left out and texts are cut. */
 #include "report/draw.h"
 
-#define GAP	   2  /* blanks between columns */
-#define TEXT_LEAST 12 /* a column of text is not made narrower to keep other columns */
+#define GAP 2 /* blanks between columns */
 
 /* A newline or a tab is shown as a blank: a cell is one line. */
 void columns_add(struct columns *c, struct str cell)
@@ -51,16 +50,23 @@ static void measure(const struct columns *c, struct layout *l)
 	}
 }
 
-/* With texts as narrow as they can be, or as they are. */
-static size_t total_width(const struct columns *c, const struct layout *l, bool least)
+/* No column of text is made narrower than this to keep other columns: two statements of SQL must
+ * look different. */
+static size_t least_text(size_t width)
+{
+	return width < 40 ? 12 : width * 35 / 100;
+}
+
+/* With texts as they are, but at most so wide. */
+static size_t total_width(const struct columns *c, const struct layout *l, size_t text)
 {
 	size_t total = 0;
 
 	for (unsigned i = 0; i < c->count; i++) {
 		size_t width = l->widths[i];
 
-		if (least && !c->columns[i].is_number && width > TEXT_LEAST)
-			width = TEXT_LEAST;
+		if (!c->columns[i].is_number && width > text)
+			width = text;
 		total += width ? width + GAP : 0;
 	}
 	return total > GAP ? total - GAP : 0;
@@ -85,7 +91,7 @@ static void shrink(const struct columns *c, struct layout *l, size_t width)
 {
 	size_t total;
 
-	while ((total = total_width(c, l, false)) > width) {
+	while ((total = total_width(c, l, SIZE_MAX)) > width) {
 		unsigned widest = COLUMNS_MOST;
 
 		for (unsigned i = 0; i < c->count; i++)
@@ -131,7 +137,7 @@ void columns_print(const struct columns *c, const struct nopal_look *look, struc
 	if (!c->count || c->count > COLUMNS_MOST || c->text.failed)
 		return;
 	measure(c, &l);
-	while (total_width(c, &l, true) > look->width && drop_column(c, &l))
+	while (total_width(c, &l, least_text(look->width)) > look->width && drop_column(c, &l))
 		;
 	shrink(c, &l, look->width);
 	for (unsigned i = 0; i < c->count; i++)

@@ -137,7 +137,7 @@ source_line() {
 	[ "$status" = 2 ]
 	[[ "$output" == *"no pair of probes is called 'ordr': there are order"* ]]
 	run "$NOPAL" latency "$pairs:shop:order__done"
-	[[ "$output" == *"no pair of probes is called 'order__done'"* ]]
+	[[ "$output" == *"no pair of probes is called 'order__done': write START DONE, two of order__"* ]]
 	run "$NOPAL" latency "$(private tick):tick:word"
 	[[ "$output" == *"no pair of probes in"*"write START DONE"* ]]
 	run "$NOPAL" latency

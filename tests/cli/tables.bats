@@ -53,6 +53,16 @@ quick() {
 	[[ "$output" == *"xx..  100         1" ]]
 }
 
+@test "statements of SQL looked alike, cut to 20 columns: columns of numbers are left out for them" {
+	for width in 60 80 110; do
+		COLUMNS=$width run timeout 60 "$NOPAL" latency -q --by 'normalize("UPDATE accounts SET balance = 5 WHERE id = 7")' \
+			./tick:tick:loop ./tick:tick:loop -c './tick loop 10'
+		[ "$(echo "$output" | wc -L)" -le $width ]
+		[[ "$output" == *"UPDATE accounts S"* ]]
+		[ $width = 60 ] || [[ "$output" == *"UPDATE accounts SET balanc"* ]]
+	done
+}
+
 @test "untrusted text stays in its cell" {
 	quick count -q -k args.word ./tick:tick:word -c "./tick hostile"
 	[[ "$output" != *$'\e'* ]]

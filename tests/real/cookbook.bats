@@ -65,7 +65,7 @@ run_recipe() {
 	kill -INT $tracer
 	wait $tracer
 	cat out messages
-	line=$(grep -F 'select pg_sleep(0' out | head -1)
+	line=$(grep -F 'select pg_sleep(?)' out | head -1)
 	[[ $line =~ (^|[[:space:]])3[[:space:]] ]]
 	[[ $line =~ 2[0-9](\.[0-9]+)?' ms' ]]
 }
