@@ -88,6 +88,7 @@ struct run_fault {
 		FAULT_DIVIDE,
 		FAULT_SIGNAL,
 		FAULT_WRITE,
+		FAULT_UNSEEN, /* a return whose call was not seen */
 		FAULT_KINDS
 	} kind;
 	uint64_t count;

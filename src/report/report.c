@@ -258,6 +258,7 @@ void report_fault(struct report *r, const struct run_fault *fault, struct buf *o
 		[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 0"                  },
 		[FAULT_SIGNAL]     = { "signal",   "signals",   "not sent"                                  },
 		[FAULT_WRITE]      = { "write",    "writes",    "failed: bad address"                       },
+		[FAULT_UNSEEN]     = { "return",   "returns",   "left out: the call was not seen"           },
 		[FAULT_LOOP_LIMIT] = { "loop",     "loops",     "cut short: it reached the limit of rounds" },
 	};
 	/* clang-format on */

@@ -145,6 +145,7 @@ static struct str probe_types_text(struct arena *a, unsigned probes)
 static void check_row(struct check *c, struct expr *e, const struct function *f)
 {
 	struct str name = e->kind == EXPR_FIELD ? STR("args") : e->text;
+	unsigned number;
 
 	for (const struct probe_spec *s = c->v->clause->probes; f->probes && s && !c->err;
 	     s = s->next) {
@@ -152,9 +153,9 @@ static void check_row(struct check *c, struct expr *e, const struct function *f)
 			continue;
 		check_error(c, e, "not-here", "'%.*s' can only be used in %.*s probes",
 			    STR_FMT(name), STR_FMT(probe_types_text(&c->s->arena, f->probes)));
-		if (s->type == PROBE_URETPROBE && str_eq_text(name, "args"))
-			diag_hint(c->d, "at the return they are gone: keep them when the function "
-					"begins, uprobe:... { @x[tid] = args.x }");
+		if (s->type == PROBE_URETPROBE && arg_number(name, &number))
+			diag_hint(c->d, "at the return 'args.arg%u' is the one of the call",
+				  number);
 	}
 	e->shape = shape_of(f->result);
 	if (!c->err && f->check)

@@ -11,6 +11,7 @@
 #include "script/inside.h"
 
 #define SERIES_ENTRIES 262144u /* of a time series with many keys */
+#define OPEN_CALLS     16384u  /* whose arguments are kept; the others count as not seen */
 
 #include <errno.h>
 
@@ -67,8 +68,10 @@ static bool same_event(const struct uses *u, const struct trace_event *a,
 static bool same_attachment(const struct uses *u, const struct attachment *a,
 			    const struct attachment *b)
 {
+	bool needs_arch = (u->needs & NEED_ARCH) || a->attach.kind == ATTACH_URETPROBE;
+
 	return a->attach.kind == b->attach.kind &&
-	       (!(u->needs & NEED_ARCH) || a->attach.arch == b->attach.arch) &&
+	       (!needs_arch || a->attach.arch == b->attach.arch) &&
 	       same_args(u, &a->attach, &b->attach) && same_event(u, a->event, b->event) &&
 	       named_same(u, a, b);
 }
@@ -186,11 +189,12 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
 
 /* The tree carries the types of the last variant checked, so each is checked again before its code
  * is made. */
-static int lower_one(struct script *s, struct variant *v, struct clause *out, struct diag *d)
+static int lower_one(struct script *s, struct variant *v, struct kept *kept, struct clause *out,
+		     struct diag *d)
 {
 	/* A pass number that no pass had: variables must be assigned again before they are read. */
 	struct check check = {.s = s, .pass = MAX_PASSES + 2};
-	struct lower lower = {.s = s, .d = d, .arena = &s->arena};
+	struct lower lower = {.s = s, .d = d, .arena = &s->arena, .kept = kept};
 	struct attach *attaches = arena_array(&s->arena, struct attach, v->count + 1);
 	int err = attaches ? check_variant(&check, v) : -ENOMEM;
 
@@ -210,22 +214,37 @@ struct clause_list {
 	size_t count, cap;
 };
 
+static int add_clause(struct script *s, struct clause_list *list, struct clause clause)
+{
+	if (arena_grow(&s->arena, (void **)&list->items, list->count, &list->cap,
+		       sizeof(*list->items)))
+		return -ENOMEM;
+	list->items[list->count++] = clause;
+	return 0;
+}
+
+/* A variant, after the clause that keeps arguments for it. */
+static int lower_with_entry(struct script *s, struct variant *v, struct clause_list *out,
+			    struct diag *d)
+{
+	struct kept kept = {.count = 0}, *uses = kept_wanted(v) ? &kept : NULL;
+	struct clause entry = {.code = NULL}, clause = {.code = NULL};
+	int err = lower_one(s, v, uses, &clause, d);
+
+	if (!err && uses)
+		err = kept_clause(s, v, uses, &entry, d) ?: add_clause(s, out, entry);
+	return err ? err : add_clause(s, out, clause);
+}
+
 static int lower_all(struct script *s, const struct variants *all, struct clause_list *out,
 		     struct diag *d)
 {
 	for (size_t i = 0; i < all->clause_count; i++) {
 		for (struct variant *v = all->first[i]; v; v = v->next) {
-			struct clause clause = {.code = NULL};
-			int err = v->count ? lower_one(s, v, &clause, d) : 0;
+			int err = v->count ? lower_with_entry(s, v, out, d) : 0;
 
 			if (err)
 				return err;
-			if (!v->count)
-				continue;
-			if (arena_grow(&s->arena, (void **)&out->items, out->count, &out->cap,
-				       sizeof(*out->items)))
-				return -ENOMEM;
-			out->items[out->count++] = clause;
 		}
 	}
 	return 0;
@@ -283,6 +302,8 @@ uint32_t map_entries(const struct script *s, const struct map *m)
 
 	if (m->series.count)
 		return series_entries(s, m, size);
+	if (m->keeper)
+		return OPEN_CALLS;
 	if (m->key.kind == TYPE_NONE)
 		return 1;
 	if (size)
@@ -305,7 +326,7 @@ static const struct map_def *make_maps(struct script *s)
 			.max_entries = map_entries(s, m),
 			.is_read = m->is_read,
 			.is_hidden = m->is_hidden,
-			.forgets = size && size->forgets && m->key.kind != TYPE_NONE,
+			.forgets = m->keeper || (size && size->forgets && m->key.kind != TYPE_NONE),
 			.series = m->series.interval ? m->series : (struct map_series){0},
 		};
 	}

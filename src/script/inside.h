@@ -22,6 +22,7 @@ struct map {
 	struct map_series series;
 	struct type series_key; /* of the program's map; `key` is the script's */
 	struct map *ring;
+	const struct tree_clause *keeper; /* kept.c: keeps arguments for the returns of this */
 	struct map *next;
 };
 
@@ -392,9 +393,12 @@ struct lower {
 	bool copy_reads;	     /* the statement changes variables: what was read is copied */
 	uint64_t rounds;	     /* of the loops around, multiplied */
 	struct label *leave, *again; /* of the innermost loop: break, continue */
+	struct kept *kept;	     /* the variant is of returns, and uses arguments */
 };
 
 int lower_variant(struct lower *l, struct variant *v, struct clause *out);
+/* Its code is complete: what the clause has of it. */
+int lower_finish(struct lower *l, struct clause *out);
 void lower_fail(struct lower *l, int err);
 
 /* A value in a register (integers, floats and names): any, or the one given. */
@@ -527,7 +531,7 @@ enum builtin_need {
 #define HAVE_SAMPLES	  (IN(PROFILE) | IN(SOFTWARE) | IN(HARDWARE) | IN(WATCHPOINT))
 #define HAVE_REGISTERS	  (HAVE_SITES | HAVE_SAMPLES | IN(KPROBE) | IN(KRETPROBE))
 #define HAVE_RETVAL	  (IN(URETPROBE) | IN(KRETPROBE) | IN(FEXIT))
-#define HAVE_NAMED_FIELDS (IN(USDT) | IN(UPROBE) | IN(TRACEPOINT) | IN(ITER) | HAVE_BTF_ARGS)
+#define HAVE_NAMED_FIELDS (HAVE_SITES | IN(TRACEPOINT) | IN(ITER) | HAVE_BTF_ARGS)
 
 /* Arguments of a function, one letter each; those after a '[' may be left out:
  *
@@ -607,6 +611,32 @@ void lower_by_value(struct lower *l, const struct expr *e, unsigned word, uint16
  * `most`. */
 void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, uint32_t most,
 		      uint16_t out);
+/* Argument number n of the attachments; at a return the one of the call. */
+void lower_argument(struct lower *l, unsigned n, uint16_t out);
+
+/* ---- kept.c: arguments of functions at their returns ---- */
+
+/* What a variant of returns reads, while it is lowered. */
+struct kept {
+	uint16_t numbers[PROGRAM_MAX_PARTS - 1]; /* of the arguments, in the order of the words */
+	unsigned count;
+	uint16_t slot; /* the words, after that of kept.c */
+	size_t end;    /* of the instructions that take them */
+	struct map *map;
+};
+
+/* Does the variant read arguments at a return? */
+bool kept_wanted(const struct variant *v);
+/* At the start of the code: take what the entry has kept, or leave the clause. */
+void kept_open(struct lower *l, struct kept *k, struct label *end);
+/* Argument n, which becomes one of those that are kept. */
+void kept_argument(struct lower *l, unsigned n, uint16_t out);
+/* After the code: the map and the types are known. */
+void kept_close(struct lower *l);
+/* The clause for the entries. */
+int kept_clause(struct script *s, const struct variant *v, const struct kept *k, struct clause *out,
+		struct diag *d);
+
 /* args: afterwards e->args are its e->number parts, as expressions of their own. */
 void check_whole(struct check *c, struct expr *e);
 void check_retval(struct check *c, struct expr *e);

@@ -262,12 +262,17 @@ bool named_same(const struct uses *u, const struct attachment *a, const struct a
 
 /* ---- Types ---- */
 
+static bool is_function(const struct attachment *p)
+{
+	return p->spec->type == PROBE_UPROBE || p->spec->type == PROBE_URETPROBE;
+}
+
 /* Without debug information the names of parameters are not known. */
 static bool is_undescribed(struct check *c, const struct expr *e, const struct attachment *p)
 {
 	struct str site = c->s->names.items[p->attach.name];
 
-	if (p->spec->type != PROBE_UPROBE || p->params)
+	if (!is_function(p) || p->params)
 		return false;
 	if (p->attach.into) {
 		check_error(c, e, "no-params", "'%.*s' is not the start of a function",
@@ -503,7 +508,7 @@ void check_whole(struct check *c, struct expr *e)
 	/* Of a pattern's functions some may be described and others not. */
 	if (p && !event && !str_has_wildcard(p->spec->name) && is_undescribed(c, e, p))
 		return;
-	if (p && p->spec->type == PROBE_UPROBE)
+	if (p && is_function(p))
 		count = p->param_count;
 	else
 		count = p && !event ? attachment_args(p) : 0;
@@ -519,6 +524,14 @@ void check_whole(struct check *c, struct expr *e)
 void lower_part_note(struct lower *l, struct str text, uint16_t out)
 {
 	emit_di(l, OP_CONST, out, lower_intern(l, &l->s->names, text));
+}
+
+void lower_argument(struct lower *l, unsigned n, uint16_t out)
+{
+	if (l->kept)
+		kept_argument(l, n, out);
+	else
+		emit_di(l, OP_ARG, out, n);
 }
 
 /* The smaller one of two lengths; REG_NO is none. */
@@ -547,10 +560,10 @@ void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, ui
 	unsigned n = 0;
 
 	find_text(l->v, e, &n, &v);
-	emit_di(l, OP_ARG, address, n);
+	lower_argument(l, n, address);
 	if (v.counted_by >= 0) {
 		count = lower_reg(l);
-		emit_di(l, OP_ARG, count, (unsigned)v.counted_by);
+		lower_argument(l, (unsigned)v.counted_by, count);
 	}
 	emit_read(l, OP_STR, out, address, lower_shorter(l, count, length), most);
 }
@@ -568,7 +581,7 @@ void lower_by_value(struct lower *l, const struct expr *e, unsigned word, uint16
 		n = arg->first_word;
 		n += word < (layout_passed(p, arg->type).size + 7) / 8 ? word : 0;
 	}
-	emit_di(l, OP_ARG, out, n);
+	lower_argument(l, n, out);
 }
 
 void lower_named(struct lower *l, const struct expr *e, uint16_t out)
@@ -584,7 +597,7 @@ void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 		lower_named_text(l, e, REG_NO, l->s->facts.max_strlen, out);
 	} else if (v.shape.type.kind != TYPE_NONE) {
 		raw = v.extend_from ? lower_reg(l) : out;
-		emit_di(l, OP_ARG, raw, n);
+		lower_argument(l, n, raw);
 		if (v.extend_from)
 			emit_dai(l, v.shape.type.is_signed ? OP_SEXT : OP_ZEXT, out, raw,
 				 v.extend_from);

@@ -102,6 +102,18 @@ static bool check_extent(const struct search *q, const struct found_function *f)
 	return false;
 }
 
+/* At a return what the stack had at the call may be overwritten. */
+static void lose_stack(struct attachment *at, struct argument *args)
+{
+	for (unsigned i = 0; i < at->attach.arg_count; i++)
+		if (args[i].passed == PASSED_AT_ADDRESS)
+			args[i].operand = (struct operand){
+				.kind = OPERAND_BAD,
+				.raw = STR(""),
+				.why = "it is a struct on the stack, which is only kept "
+				       "until the function returns"};
+}
+
 /* The names and types of a function's parameters and of its result, where the clause uses them. */
 static int add_types(struct search *q, const struct found_function *f, struct attachment *at)
 {
@@ -112,18 +124,20 @@ static int add_types(struct search *q, const struct found_function *f, struct at
 	int err;
 
 	if (!f->arch || at->attach.into || f->is_inlined || !q->source->function_types ||
-	    !(is_return ? (u->needs & NEED_RESULT) : resolve_uses_fields(u)))
+	    !((is_return && (u->needs & NEED_RESULT)) || resolve_uses_fields(u)))
 		return 0;
 	err = q->source->function_types(q->source->self, f, &types, q->d);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	at->result = types.params.type->to;
 	at->numbered = at->attach.arg_count;
-	if (is_return)
+	if (!args)
 		return 0;
 	err = function_arguments(&q->s->arena, f->arch, &types.params, &args, &at->attach.arg_count,
 				 &at->params, &at->param_count);
 	at->attach.args = args;
+	if (!err && is_return)
+		lose_stack(at, args);
 	return err;
 }
 
@@ -161,7 +175,8 @@ static int add_function(void *arg, const struct found_function *f)
 		diag_warn_at(q->d, "other-line", search_span(q),
 			     "'%.*s' has no code: '%.*s' is probed",
 			     STR_FMT(line_text(q, q->spec->line)), STR_FMT(line_text(q, f->line)));
-	if (q->spec->type == PROBE_UPROBE && f->arch && !f->is_inlined)
+	if ((q->spec->type == PROBE_UPROBE || resolve_uses_fields(q->clause->uses)) && f->arch &&
+	    !f->is_inlined)
 		attachment.attach.args = call_args(a, f->arch, &attachment.attach.arg_count);
 	if (!name.ptr || !attachment.attach.path.ptr || search_hold(q, f->file))
 		return -ENOMEM;
