@@ -118,16 +118,16 @@ transactions() {
 }
 
 @test "latency: the average is pgbench's own, within 3 %" {
-	# -P: pgbench measures each statement, instead of dividing the time of the whole run. What it waits for a CPU is in that.
-	echo 'select pg_sleep(0.2);' >"$DATA/query"
+	# -P: pgbench measures each statement, instead of dividing the time of the whole run. What it waits for a CPU is in that, hence long statements.
+	echo 'select pg_sleep(1);' >"$DATA/query"
 	"$NOPAL" latency -f json -d 60 --by args.query -p "$POSTMASTER" --follow postgresql:query >"$BATS_TEST_TMPDIR/rows" 3>&- &
 	tracer=$!
 	sleep 1
-	average=$(as_postgres "$BIN/pgbench" -h "$DATA" -n -P 60 -f "$DATA/query" -t 20 bench | sed -n 's/^latency average = \([0-9.]*\) ms/\1/p')
+	average=$(as_postgres "$BIN/pgbench" -h "$DATA" -n -P 60 -f "$DATA/query" -t 4 bench | sed -n 's/^latency average = \([0-9.]*\) ms/\1/p')
 	kill -INT $tracer
 	wait $tracer
 	cat "$BATS_TEST_TMPDIR/rows"
 	echo "pgbench: $average ms"
-	[ "$(jq -s --argjson pgbench "$average" 'map(select(.key == "select pg_sleep(0.2);"))[0] |
-		.count == 20 and ((.avg_ns / 1e6 - $pgbench) | fabs) < 0.03 * $pgbench' "$BATS_TEST_TMPDIR/rows")" = true ]
+	[ "$(jq -s --argjson pgbench "$average" 'map(select(.key == "select pg_sleep(1);"))[0] |
+		.count == 4 and ((.avg_ns / 1e6 - $pgbench) | fabs) < 0.03 * $pgbench' "$BATS_TEST_TMPDIR/rows")" = true ]
 }
