@@ -27,10 +27,10 @@ installed() {
 	export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 	printf '#include <nopal/trace.h>\nint main(void) { return !*nopal_version() + (nopal_trace_open("", 0, 0, 0) == 0); }\n' >"$BATS_TEST_TMPDIR/b.c"
 	# shellcheck disable=SC2046
-	cc -o "$BATS_TEST_TMPDIR/b" "$BATS_TEST_TMPDIR/b.c" $(pkg-config --cflags --libs nopal)
+	cc ${SAN:+-fsanitize=address,undefined} -o "$BATS_TEST_TMPDIR/b" "$BATS_TEST_TMPDIR/b.c" $(pkg-config --cflags --libs nopal)
 	LD_LIBRARY_PATH=$prefix/lib "$BATS_TEST_TMPDIR/b"
 	# shellcheck disable=SC2046
-	cc -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/b.c" $(pkg-config --static --cflags --libs nopal | sed 's/-lnopal /-l:libnopal.a /')
+	cc ${SAN:+-fsanitize=address,undefined} -o "$BATS_TEST_TMPDIR/s" "$BATS_TEST_TMPDIR/b.c" $(pkg-config --static --cflags --libs nopal | sed 's/-lnopal /-l:libnopal.a /')
 	"$BATS_TEST_TMPDIR/s"
 	# Again, over itself.
 	install_part install

@@ -69,6 +69,7 @@ traces() {
 }
 
 @test "what the command preloads stays, and its programs go on when the tracer is killed" {
+	[ -z "${SAN:-}" ] || skip "a preloaded library and the address sanitizer exclude each other"
 	LD_PRELOAD=$dir/pluglib traces "sh -c 'echo preloads \$LD_PRELOAD; $tick loop 5'"
 	grep -q "^preloads .*nopal-agent.so:$dir/pluglib\$" <<<"$output"
 	grep -qx '@n: 5' <<<"$output"
