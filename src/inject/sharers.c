@@ -1,6 +1,6 @@
 /* Processes that share the memory of another: children of vfork() until they call exec or exit, and
- * what clone() makes with CLONE_VM alone. They run the bytes that we change, and are no threads of
- * that process. While its threads are stopped, it cannot make more of them. */
+ * what clone() makes with CLONE_VM alone. They run the bytes that we change, and each is a
+ * process of its own. While the threads of their parent are stopped, it cannot make more. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -48,8 +48,8 @@ static int look(struct threads *t, bool may_stop)
 	return err ? err : s.found;
 }
 
-/* The list of children may lack one while others of them end: nothing was there when nothing was
- * there twice. */
+/* The list of children may lack one while others of them end, so that it counts as empty when it
+ * was so twice. */
 static int look_twice(struct threads *t, bool may_stop)
 {
 	int found = look(t, may_stop);
