@@ -13,6 +13,7 @@ static const struct {
 } versions[] = {
 	{LANG_PYTHON, 3, 9},  {LANG_PYTHON, 3, 10}, {LANG_PYTHON, 3, 11}, {LANG_PYTHON, 3, 12},
 	{LANG_PYTHON, 3, 13}, {LANG_PHP, 8, 2},	    {LANG_RUBY, 3, 1},	  {LANG_PERL, 5, 36},
+	{LANG_RUBY, 2, 7},    {LANG_RUBY, 3, 4},    {LANG_PERL, 5, 30},
 };
 
 struct bytes {

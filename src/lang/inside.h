@@ -23,11 +23,16 @@ struct php_code {
 struct ruby_code {
 	uint8_t body, encoded, location, insns, count, index;
 	uint8_t entry; /* bytes of an entry of the line table */
+	enum {
+		TEXT_SHORT,
+		TEXT_ANY
+	} text; /* length of a text in its object: in the flags; a word */
 };
 
 struct perl_code {
 	uint8_t line, file; /* of a statement */
-	uint8_t flags, glob, stash, name, effective, glob_stash, hash_aux;
+	uint8_t flags, glob, stash, name, effective, glob_stash;
+	uint8_t hash_aux; /* of a table's body: its name; LANG_NOTHING: after its array */
 };
 
 struct lang_layout {
@@ -77,6 +82,13 @@ struct lang_image {
 	unsigned code_count;
 };
 
+/* tls.c */
+struct image;
+bool tls_is_glibc(const struct image *image);	     /* false: it is not known */
+uint64_t tls_module_slot(const struct image *image); /* 0: none */
+/* Of the thread-local variable that a function reads first; its slot and its offset. */
+bool tls_offset_of_code(const struct image *image, uint64_t function, uint64_t *slot,
+			uint64_t *offset);
 /* recognise.c: what the file is, and where its code is. The descriptor is taken. Only -ENOMEM is an
  * error: other files are of LANG_NONE. */
 int recognise_file(int fd, struct str path, struct lang_image *out);

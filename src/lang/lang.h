@@ -40,8 +40,9 @@ struct lang_memory {
 enum lang_start {
 	LANG_START_ROOT,   /* the state is at `root` */
 	LANG_START_GLOBAL, /* *root is the state */
-	LANG_START_TLS, /* a thread's own variable, at tls_offset of module *root, is the state */
-	LANG_START_PYTHON, /* the state with the thread's pointer, in the lists at `root` */
+	LANG_START_TLS,	 /* a thread's own variable, at tls_offset of module *root, is the state */
+	LANG_START_KEY,	 /* what the thread has set for the key at `root`; glibc */
+	LANG_START_LIST, /* of the thread with the thread's pointer, in the lists at `root` */
 };
 
 /* How frames lie in memory. */
@@ -55,13 +56,15 @@ enum lang_shape {
 #define LANG_FRAME_MOST	 120 /* bytes of a frame that are read */
 #define LANG_FRAMES_MOST 127 /* of a stack by default */
 #define LANG_NOTHING	 255 /* an offset that does not exist */
+#define LANG_NO_NEXT	 UINT16_MAX
 
 /* All that a walk needs to know, as data, so that the kernel can do it, too. Offsets in bytes. */
 struct lang_shape_row {
 	uint8_t start, shape; /* enum lang_start, enum lang_shape */
-	/* PYTHON: of the runtime, an interpreter, a thread */
+	/* LIST: of the runtime, an interpreter (LANG_NO_NEXT: there is one), a thread. A list ends
+	 * with 0 or where it begins. The thread is the state, or has its address at `of_thread` */
 	uint16_t interpreters, next_interpreter, first_thread;
-	uint8_t next_thread, thread_pointer;
+	uint8_t next_thread, thread_pointer, of_thread;
 	/* state -> frame: *(state + top), then *(that + top_again) unless LANG_NOTHING */
 	uint16_t top;
 	uint8_t top_again;
@@ -81,6 +84,11 @@ struct lang_shape_row {
 			  LANG_NOTHING */
 	bool is_pair;  /* the position belongs to the name, too */
 };
+
+/* Of LANG_START_KEY: in glibc's thread, at its pointer, the values of its first keys. */
+#define LANG_KEYS      32
+#define LANG_KEYS_AT   0x318
+#define LANG_KEY_BYTES 16
 
 #define LANG_BLOCK_SUB	  9 /* types of Perl's blocks */
 #define LANG_BLOCK_FORMAT 10
@@ -181,15 +189,22 @@ struct lang_memory lang_memory_of(const pid_t *pid);
 #define LANG_STEPS	32
 #define LANG_REGISTERS	8
 #define LANG_CHUNKS	32
-#define LANG_BYTES	6144 /* of all chunks */
+#define LANG_BYTES	8192 /* of all chunks */
 #define LANG_CHUNK_MOST 4096
-#define LANG_AT_MOST	2047 /* where the last chunk begins */
+#define LANG_AT_MOST	4095 /* where the last chunk begins */
+
+enum lang_step_kind {
+	LANG_STEP_FOLLOW, /* register `to` = *(register `from` + offset) */
+	LANG_STEP_INDEX,  /* register `to` += 8 * *(register `from` + offset) */
+	LANG_STEP_COPY,	  /* a chunk from (register `from` + offset) */
+};
 
 /* Register 0 is the object, 1 the position. */
 struct lang_step {
-	uint8_t copies; /* 0: register `to` = *(register `from` + offset); 1: a chunk from there */
+	uint8_t kind; /* enum lang_step_kind */
 	uint8_t from, to, chunk;
-	uint16_t offset, len, at; /* bytes; `at` in the bytes of all chunks */
+	uint16_t offset, at; /* bytes; `at` in the bytes of all chunks */
+	uint16_t len;	     /* of a chunk; of the others: 0, or then a chunk from register `to` */
 	uint16_t spare[3];
 };
 

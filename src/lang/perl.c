@@ -5,7 +5,10 @@
 
 #include <errno.h>
 
-#define NAMED 0x8000u /* of a sub's flags: it has a name and no glob */
+#define ARRAY_AT 16	 /* of a table */
+#define LAST_AT	 24	 /* of its body: entries of the array, less 1 */
+#define COUNT_AT 28	 /* of the part with the name */
+#define NAMED	 0x8000u /* of a sub's flags: it has a name and no glob */
 
 static void add_frame(struct lang_frame *frames, size_t *count, uint64_t sub, uint64_t statement)
 {
@@ -78,16 +81,24 @@ static bool read_shared(const struct lang_memory *m, uint64_t at, struct buf *ou
 	       read_text(m, at + 8, len, out);
 }
 
-/* The package that a symbol table is of, and "::". Its name is in the part of the body that only
- * named tables have; with aliases there is an array of names. */
+/* The package that a symbol table is of, and "::". Its name is in a part that only named tables
+ * have: at the end of the body, before 5.36 after the array. With aliases there is an array of
+ * names. */
 static bool read_package(const struct perl_code *p, const struct lang_memory *m, uint64_t stash,
 			 struct buf *out)
 {
-	uint64_t body, name;
+	uint64_t body, name, array, last, at;
 	uint32_t count;
 
-	if (!stash || !read_word(m, stash, &body) || !read_word(m, body + p->hash_aux, &name) ||
-	    !read_u32(m, body + p->hash_aux + 28, &count) ||
+	if (!stash || !read_word(m, stash, &body))
+		return false;
+	at = body + p->hash_aux;
+	if (p->hash_aux == LANG_NOTHING) {
+		if (!read_word(m, stash + ARRAY_AT, &array) || !read_word(m, body + LAST_AT, &last))
+			return false;
+		at = array + 8 * last + 8;
+	}
+	if (!read_word(m, at, &name) || !read_u32(m, at + COUNT_AT, &count) ||
 	    (count && !read_word(m, name, &name)) || !read_shared(m, name, out))
 		return false;
 	buf_text(out, "::");

@@ -2,17 +2,15 @@
  * never by a name alone. Addresses are those of the image and where it is mapped. */
 #include "lang/inside.h"
 
-#include <elf.h>
 #include <errno.h>
 
 #include "elf/symbols.h"
 
-#define VERSION_MOST	 64 /* bytes of a text like "3.1.2" */
-#define PAGE		 4096u
-#define RELOCATIONS_MOST (16u << 20)
-#define RODATA_MOST	 (64u << 20)
-#define PHP_VERSION	 "X-Powered-By: PHP/"
-#define FROM_NODE	 "/node-v"
+#define VERSION_MOST 64 /* bytes of a text like "3.1.2" */
+#define PAGE	     4096u
+#define RODATA_MOST  (64u << 20)
+#define PHP_VERSION  "X-Powered-By: PHP/"
+#define FROM_NODE    "/node-v"
 
 /* What a file is called that may be a runtime's. */
 static const struct {
@@ -33,9 +31,12 @@ enum wanted {
 	PHP_GLOBALS,
 	PHP_GLOBALS_ZTS,
 	RUBY_EC,
+	RUBY_VM,
+	RUBY_ERRINFO,
 	RUBY_VERSION,
 	PERL_INTERPRETER,
 	PERL_CONTEXT,
+	PERL_KEY,
 	PERL_RUNOPS,
 	PERL_REVISION,
 	PERL_MAJOR,
@@ -57,9 +58,12 @@ static const struct {
 	[PHP_GLOBALS]      = {"executor_globals",     LANG_PHP},
 	[PHP_GLOBALS_ZTS]  = {"executor_globals_id",  LANG_PHP},
 	[RUBY_EC]          = {"ruby_current_ec",      LANG_RUBY},
+	[RUBY_VM]          = {"ruby_current_vm_ptr",  LANG_RUBY},
+	[RUBY_ERRINFO]     = {"rb_errinfo",           LANG_RUBY},
 	[RUBY_VERSION]     = {"ruby_version",         LANG_RUBY},
 	[PERL_INTERPRETER] = {"PL_curinterp",         LANG_PERL},
 	[PERL_CONTEXT]     = {"PL_current_context",   LANG_PERL},
+	[PERL_KEY]         = {"PL_thr_key",           LANG_PERL},
 	[PERL_RUNOPS]      = {"PL_runops_std",        LANG_PERL},
 	[PERL_REVISION]    = {"PL_revision",          LANG_PERL},
 	[PERL_MAJOR]       = {"PL_version",           LANG_PERL},
@@ -141,6 +145,15 @@ static bool parse_version(struct str text, struct lang_runtime *r)
 	return true;
 }
 
+/* The text at an address. */
+static bool read_version(const struct look *l, uint64_t address)
+{
+	char text[VERSION_MOST];
+
+	return read_image(l, address, text, sizeof(text)) &&
+	       parse_version(str_of(text, strnlen(text, sizeof(text))), l->out);
+}
+
 /* The text after `before`, in the constants of the image. */
 static bool find_version_text(const struct look *l, const char *before)
 {
@@ -214,71 +227,81 @@ static bool look_php(struct look *l)
 	return take_layout(l, l->has[PHP_GLOBALS] ? NULL : "it is built for threads (ZTS)");
 }
 
-/* The slot with the number of the image's own module: of a relocation without a symbol, or of the
- * variable itself. A program is module 1, without a slot. */
-static uint64_t find_module_slot(const struct look *l)
+/* The module's slot of a thread-local variable. A program is module 1, without a slot. */
+static bool take_thread_local(struct look *l, enum wanted variable, struct str program)
 {
-	const struct section *s = image_section(l->image, ".rela.dyn", NULL);
-	struct str bytes;
-
-	if (!s || image_content(l->image, s, RELOCATIONS_MOST, &bytes))
-		return 0;
-	for (size_t at = 0; at + sizeof(Elf64_Rela) <= bytes.len; at += sizeof(Elf64_Rela)) {
-		Elf64_Rela rela;
-
-		memcpy(&rela, bytes.ptr + at, sizeof(rela));
-		if (ELF64_R_TYPE(rela.r_info) == R_X86_64_DTPMOD64)
-			return rela.r_offset;
-	}
-	return 0;
-}
-
-static bool look_ruby(struct look *l)
-{
-	char version[VERSION_MOST];
-	uint64_t slot;
-
-	if (!l->has[RUBY_EC] && !l->has[RUBY_VERSION])
-		return false;
-	l->out->has_version =
-		l->has[RUBY_VERSION] &&
-		read_image(l, l->at[RUBY_VERSION], version, sizeof(version)) &&
-		parse_version(str_of(version, strnlen(version, sizeof(version))), l->out);
-	slot = find_module_slot(l);
-	l->out->root = slot;
-	l->out->tls_offset = l->at[RUBY_EC];
-	if (!l->has[RUBY_EC])
-		return take_layout(l, "it has no symbol 'ruby_current_ec'");
-	return take_layout(l, slot || str_starts(str_after_last(l->path, '/'), STR("ruby"))
+	l->out->root = tls_module_slot(l->image);
+	l->out->tls_offset = l->at[variable];
+	return take_layout(l, l->out->root || str_starts(str_after_last(l->path, '/'), program)
 				      ? NULL
 				      : "its thread-local variables cannot be found");
 }
 
-/* With threads each interpreter is a struct, of which the thread has the address; and so it is
- * without other threads, if they were built in. */
+static const char not_glibc[] = "its C library is not known to be glibc";
+
+static enum lang_start start_of(const struct look *l)
+{
+	const struct lang_layout *layout = layout_find(l->kind, l->out->major, l->out->minor);
+
+	return layout ? (enum lang_start)layout->shape.start : LANG_START_ROOT;
+}
+
+/* Before 3.0 only the list of threads says which one runs what; since 3.3 the variable has no
+ * symbol, but a function that reads it. */
+static bool look_ruby(struct look *l)
+{
+	struct lang_runtime *r = l->out;
+
+	if (!l->has[RUBY_VERSION])
+		return false;
+	r->has_version = read_version(l, l->at[RUBY_VERSION]);
+	if (start_of(l) == LANG_START_LIST) {
+		r->root = l->at[RUBY_VM];
+		return take_layout(l, l->has[RUBY_VM] ? NULL
+						      : "it has no symbol 'ruby_current_vm_ptr'");
+	}
+	if (start_of(l) != LANG_START_TLS)
+		return take_layout(l, NULL);
+	if (!tls_is_glibc(l->image))
+		return take_layout(l, not_glibc);
+	if (l->has[RUBY_EC])
+		return take_thread_local(l, RUBY_EC, STR("ruby"));
+	if (l->has[RUBY_ERRINFO] &&
+	    tls_offset_of_code(l->image, l->at[RUBY_ERRINFO], &r->root, &r->tls_offset))
+		return take_layout(l, NULL);
+	return take_layout(l, "it has no symbol 'ruby_current_ec', and its code does not say where "
+			      "that is");
+}
+
+/* With threads each interpreter is a struct, of which the thread has the address, since 5.36 in a
+ * variable, before as the value of a key; and so it is without other threads, if they were built
+ * in. */
 static bool look_perl(struct look *l)
 {
+	struct lang_runtime *r = l->out;
 	unsigned char revision = 0, major = 0, minor = 0;
-	uint64_t slot;
+	enum wanted variable;
 
 	if (!l->has[PERL_RUNOPS])
 		return false;
-	l->out->has_version = l->has[PERL_MAJOR] &&
-			      read_image(l, l->at[PERL_REVISION], &revision, 1) &&
-			      read_image(l, l->at[PERL_MAJOR], &major, 1) &&
-			      read_image(l, l->at[PERL_MINOR], &minor, 1);
-	l->out->major = revision;
-	l->out->minor = major;
-	l->out->micro = minor;
-	if (!l->has[PERL_CONTEXT])
+	r->has_version = l->has[PERL_MAJOR] && read_image(l, l->at[PERL_REVISION], &revision, 1) &&
+			 read_image(l, l->at[PERL_MAJOR], &major, 1) &&
+			 read_image(l, l->at[PERL_MINOR], &minor, 1);
+	r->major = revision;
+	r->minor = major;
+	r->micro = minor;
+	if (start_of(l) == LANG_START_ROOT)
+		return take_layout(l, NULL);
+	variable = start_of(l) == LANG_START_KEY ? PERL_KEY : PERL_CONTEXT;
+	if (!l->has[variable])
 		return take_layout(
 			l, "it is built without threads, or keeps its interpreter elsewhere");
-	slot = find_module_slot(l);
-	l->out->root = slot;
-	l->out->tls_offset = l->at[PERL_CONTEXT];
-	return take_layout(l, slot || str_starts(str_after_last(l->path, '/'), STR("perl"))
-				      ? NULL
-				      : "its thread-local variables cannot be found");
+	if (!tls_is_glibc(l->image))
+		return take_layout(l, not_glibc);
+	if (variable == PERL_CONTEXT)
+		return take_thread_local(l, variable, STR("perl"));
+	r->root = l->at[PERL_KEY];
+	return take_layout(l, NULL);
 }
 
 static bool look_node(struct look *l)

@@ -18,7 +18,8 @@
 	54 /* of the code, by six words of ranks of seven bits; then blocks of 512 bits */
 #define BLOCK_BYTES 80
 
-static bool read_ruby_text(const struct lang_memory *m, uint64_t at, struct buf *out)
+static bool read_ruby_text(const struct ruby_code *l, const struct lang_memory *m, uint64_t at,
+			   struct buf *out)
 {
 	uint64_t flags, first, len, data;
 
@@ -35,10 +36,12 @@ static bool read_ruby_text(const struct lang_memory *m, uint64_t at, struct buf 
 	}
 	if ((flags & TYPE_MASK) != T_STRING)
 		return false;
-	if (!(flags & IN_OBJECT))
+	if (!(flags & IN_OBJECT) && l->text == TEXT_SHORT)
 		return read_text(m, at + 16, flags >> LEN_SHIFT & 0x1f, out);
-	return read_word(m, at + 16, &len) && len <= INT64_MAX && read_word(m, at + 24, &data) &&
-	       read_text(m, data, len, out);
+	if (!read_word(m, at + 16, &len) || len > INT64_MAX)
+		return false;
+	data = at + 24;
+	return (!(flags & IN_OBJECT) || read_word(m, data, &data)) && read_text(m, data, len, out);
 }
 
 /* How many entries begin at or before word `x` of the code. */
@@ -102,7 +105,7 @@ int ruby_name(const struct lang_runtime *r, const struct lang_memory *m, struct 
 	if (!read_word(m, frame.object + l->body, &body) ||
 	    !read_word(m, body + l->location, &path) ||
 	    !read_word(m, body + l->location + 16, &label) ||
-	    !read_ruby_text(m, label, &out->function) || !read_ruby_text(m, path, &out->file))
+	    !read_ruby_text(l, m, label, &out->function) || !read_ruby_text(l, m, path, &out->file))
 		return -EFAULT;
 	if (!find_line(l, m, body, frame.position, &line))
 		return 0;

@@ -1,7 +1,6 @@
 /* Where interpreters keep what a walk reads, one row a version. x86-64; from the headers that each
- * version's own developers use, and checked on running interpreters:
- * Python 3.9.18, 3.10.13, 3.11.2, 3.11.7, 3.12.1 and 3.13.0, PHP 8.2, Ruby 3.1.2, Perl 5.36. The
- * other rows of PHP differ from 8.2 by one offset, which is from its source. */
+ * version's own developers use, and each checked on running interpreters: doc/stacks.md has which.
+ */
 #include "lang/inside.h"
 
 #define NO LANG_NOTHING
@@ -11,23 +10,34 @@
 /*                      runtime: interpreters, of one: next, first thread; of a thread: next, pthread_self();
  *                                              -> frame:       frame: size, code, position, next, bytes  skip */
 #define PY_SHAPE(head, inext, ithread, tnext, tself, to, again, bytes, code, at, back, wide, relative, owner, shim, first) \
-	{.start = LANG_START_PYTHON, .shape = LANG_LINKED, .interpreters = (head), .next_interpreter = (inext),     \
+	{.start = LANG_START_LIST, .shape = LANG_LINKED, .of_thread = NO, .interpreters = (head), .next_interpreter = (inext),     \
 	 .first_thread = (ithread), .next_thread = (tnext), .thread_pointer = (tself), .top = (to),                 \
 	 .top_again = (again), .size = (bytes), .object = (code), .position = (at), .next = (back),                 \
 	 .position_size = (wide), .is_relative = (relative), .line = NO, .skip_at = (owner), .skip = (shim), .check = (first)}
 
-#define PHP_SHAPE(file)                                                                                                \
-	{.start = LANG_START_ROOT, .shape = LANG_LINKED, .top = 488, .top_again = NO, .size = 56, .object = 24,         \
+/*               of the executor's globals: frame; of a function: file */
+#define PHP_SHAPE(frame, file)                                                                                         \
+	{.start = LANG_START_ROOT, .shape = LANG_LINKED, .top = (frame), .top_again = NO, .size = 56, .object = 24,     \
 	 .position = 0, .next = 48, .position_size = 8, .line = 24, .check = (file) + 8}
 
-#define RUBY_SHAPE(bytes)                                                                                             \
-	{.start = LANG_START_TLS, .shape = LANG_ARRAY, .top = 16, .top_again = NO, .base = 0, .words = 8,               \
-	 .size = (bytes), .object = 16, .position = 0, .position_size = 8, .line = NO, .check = 16}
+/*                of a control frame: bytes */
+#define RUBY_FRAMES(bytes)                                                                                            \
+	.shape = LANG_ARRAY, .top = 16, .top_again = NO, .base = 0, .words = 8, .size = (bytes), .object = 16,          \
+	.position = 0, .position_size = 8, .line = NO, .check = 16
+#define RUBY_SHAPE(bytes) {.start = LANG_START_TLS, RUBY_FRAMES(bytes)}
+/*                the virtual machine: its threads; of one: next, pthread_self(), execution context */
+#define RUBY_LIST(threads, tnext, tself, context, bytes)                                                              \
+	{.start = LANG_START_LIST, .next_interpreter = LANG_NO_NEXT, .first_thread = (threads), .next_thread = (tnext), \
+	 .thread_pointer = (tself), .of_thread = (context), RUBY_FRAMES(bytes)}
 
-#define PERL_SHAPE                                                                                                    \
-	{.start = LANG_START_TLS, .shape = LANG_BLOCKS, .top = 208, .top_again = NO, .base = 224, .words = 8,           \
-	 .last = 32, .type = 0, .size = 104, .object = 72, .position = 16, .next = 16, .line = NO, .check = NO,         \
+/*                of the interpreter: statement, stack; of a block: bytes, sub */
+#define PERL_SHAPE(from, cop, stacks, bytes, sub)                                                                     \
+	{.start = (from), .shape = LANG_BLOCKS, .top = (cop), .top_again = NO, .base = (stacks), .words = 8,            \
+	 .last = 32, .type = 0, .size = (bytes), .object = (sub), .position = 16, .next = 16, .line = NO, .check = NO,  \
 	 .is_pair = true}
+#define PERL_OF_KEY    LANG_START_KEY
+#define PERL_OF_THREAD LANG_START_TLS
+#define PERL_NAMES(aux) .perl = {36, 48, 92, 56, 32, 32, 56, 40, (aux)}
 
 static const struct lang_layout layouts[] = {
 	{LANG_PYTHON, 3, 9,  PY_SHAPE(32,  0,    8,    8, 176, 24, NO, 112, 32, 104, 24, 4, false, 0,  0, 40),
@@ -41,16 +51,28 @@ static const struct lang_layout layouts[] = {
 	{LANG_PYTHON, 3, 13, PY_SHAPE(632, 7264, 7344, 8, 152, 72, NO, 72,  0,  56,  8,  8, true,  70, 3, 68),
 	 .python = {112, 120, 128, 68, 136, 200, 40, 56, 2, LINES_LOCATIONS}},
 
-	{LANG_PHP, 7, 4, PHP_SHAPE(136), .php = {136}},
-	{LANG_PHP, 8, 0, PHP_SHAPE(144), .php = {144}},
-	{LANG_PHP, 8, 1, PHP_SHAPE(144), .php = {144}},
-	{LANG_PHP, 8, 2, PHP_SHAPE(152), .php = {152}},
-	{LANG_PHP, 8, 3, PHP_SHAPE(144), .php = {144}},
-	{LANG_PHP, 8, 4, PHP_SHAPE(168), .php = {168}},
+	{LANG_PHP, 7, 4, PHP_SHAPE(488, 136), .php = {136}},
+	{LANG_PHP, 8, 0, PHP_SHAPE(488, 144), .php = {144}},
+	{LANG_PHP, 8, 1, PHP_SHAPE(488, 144), .php = {144}},
+	{LANG_PHP, 8, 2, PHP_SHAPE(488, 152), .php = {152}},
+	{LANG_PHP, 8, 3, PHP_SHAPE(488, 144), .php = {144}},
+	{LANG_PHP, 8, 4, PHP_SHAPE(488, 168), .php = {168}},
+	{LANG_PHP, 8, 5, PHP_SHAPE(512, 168), .php = {168}},
 
-	{LANG_RUBY, 3, 1, RUBY_SHAPE(64), .ruby = {16, 8, 64, 120, 136, 144, 12}},
+	{LANG_RUBY, 2, 7, RUBY_LIST(312, 0, 72, 32, 56), .ruby = {16, 8, 64, 120, 136, 144, 8,  TEXT_SHORT}},
+	{LANG_RUBY, 3, 0, RUBY_SHAPE(56), .ruby = {16, 8, 64, 120, 136, 144, 8,  TEXT_SHORT}},
+	{LANG_RUBY, 3, 1, RUBY_SHAPE(64), .ruby = {16, 8, 64, 120, 136, 144, 12, TEXT_SHORT}},
+	{LANG_RUBY, 3, 2, RUBY_SHAPE(64), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY}},
+	{LANG_RUBY, 3, 3, RUBY_SHAPE(56), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY}},
+	{LANG_RUBY, 3, 4, RUBY_SHAPE(56), .ruby = {16, 8, 64, 112, 128, 136, 12, TEXT_ANY}},
 
-	{LANG_PERL, 5, 36, PERL_SHAPE, .perl = {36, 48, 92, 56, 32, 32, 56, 40, 32}},
+	{LANG_PERL, 5, 30, PERL_SHAPE(PERL_OF_KEY,    224, 240, 96,  64), PERL_NAMES(NO)},
+	{LANG_PERL, 5, 32, PERL_SHAPE(PERL_OF_KEY,    224, 240, 104, 72), PERL_NAMES(NO)},
+	{LANG_PERL, 5, 34, PERL_SHAPE(PERL_OF_KEY,    208, 224, 104, 72), PERL_NAMES(NO)},
+	{LANG_PERL, 5, 36, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
+	{LANG_PERL, 5, 38, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
+	{LANG_PERL, 5, 40, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
+	{LANG_PERL, 5, 42, PERL_SHAPE(PERL_OF_THREAD, 208, 224, 104, 72), PERL_NAMES(32)},
 };
 /* clang-format on */
 

@@ -17,27 +17,35 @@ struct plan {
 	uint8_t chunk;
 };
 
-/* to = *(from + offset) */
-static void follow(struct plan *p, uint8_t to, uint8_t from, uint16_t offset)
+static struct lang_step *add_step(struct plan *p, enum lang_step_kind kind, uint8_t to,
+				  uint8_t from, uint16_t offset)
 {
-	assert(p->t->step_count < LANG_STEPS);
-	p->t->steps[p->t->step_count++] =
-		(struct lang_step){.from = from, .to = to, .offset = offset};
+	struct lang_step *step = &p->t->steps[p->t->step_count++];
+
+	assert(p->t->step_count <= LANG_STEPS);
+	*step = (struct lang_step){.kind = (uint8_t)kind, .from = from, .to = to, .offset = offset};
+	return step;
 }
 
-static void copy(struct plan *p, uint8_t from, uint16_t len)
+static void add_chunk(struct plan *p, struct lang_step *step, uint16_t len)
 {
-	assert(p->t->step_count < LANG_STEPS && p->chunk < LANG_CHUNKS && p->at <= LANG_AT_MOST &&
-	       p->at + len <= LANG_BYTES);
-	p->t->steps[p->t->step_count++] = (struct lang_step){
-		.copies = 1, .from = from, .chunk = p->chunk++, .len = len, .at = p->at};
+	assert(p->chunk < LANG_CHUNKS && p->at <= LANG_AT_MOST && p->at + len <= LANG_BYTES);
+	step->chunk = p->chunk++;
+	step->len = len;
+	step->at = p->at;
 	p->at = (uint16_t)(p->at + ((len + 7u) & ~7u));
 }
 
+/* A chunk from `from` on. */
+static void copy(struct plan *p, uint8_t from, uint16_t len)
+{
+	add_chunk(p, add_step(p, LANG_STEP_COPY, 0, from, 0), len);
+}
+
+/* to = *(from + offset), and a chunk from there on */
 static void follow_and_copy(struct plan *p, uint8_t to, uint8_t from, uint16_t offset, uint16_t len)
 {
-	follow(p, to, from, offset);
-	copy(p, to, len);
+	add_chunk(p, add_step(p, LANG_STEP_FOLLOW, to, from, offset), len);
 }
 
 static void plan_python(struct plan *p, const struct lang_layout *l)
@@ -62,14 +70,16 @@ static void plan_php(struct plan *p, const struct lang_layout *l)
 static void plan_ruby(struct plan *p, const struct lang_layout *l)
 {
 	const struct ruby_code *c = &l->ruby;
+	const bool is_short = c->text == TEXT_SHORT;
+	const uint16_t name = is_short ? 40 : TEXT_BYTES, path = is_short ? 40 : PATH_BYTES;
 
 	copy(p, 0, 24);
 	follow_and_copy(p, 2, 0, c->body, 160);
-	follow_and_copy(p, 3, 2, (uint16_t)(c->location + 16), 40); /* the label, and its text */
+	follow_and_copy(p, 3, 2, (uint16_t)(c->location + 16), name); /* the label, and its text */
 	follow_and_copy(p, 3, 3, 24, TEXT_BYTES);
-	follow_and_copy(p, 3, 2, c->location, 40); /* the path: a text, or an array of two */
+	follow_and_copy(p, 3, 2, c->location, path); /* the path: a text, or an array of two */
 	follow_and_copy(p, 4, 3, 24, PATH_BYTES);
-	follow_and_copy(p, 4, 3, 16, 40);
+	follow_and_copy(p, 4, 3, 16, path);
 	follow_and_copy(p, 4, 4, 24, PATH_BYTES);
 	follow_and_copy(p, 4, 2, c->index, 288);
 	follow_and_copy(p, 4, 2, c->insns, LANG_CHUNK_MOST);
@@ -78,8 +88,15 @@ static void plan_ruby(struct plan *p, const struct lang_layout *l)
 static void plan_package(struct plan *p, uint8_t body, uint8_t stash, const struct perl_code *c)
 {
 	follow_and_copy(p, 7, body, stash, 24);
-	follow_and_copy(p, 7, 7, 0, 72);
-	follow_and_copy(p, 7, 7, c->hash_aux, NAME_BYTES);
+	if (c->hash_aux == LANG_NOTHING) {
+		add_step(p, LANG_STEP_FOLLOW, 6, 7, 16);
+		follow_and_copy(p, 7, 7, 0, 40);
+		add_chunk(p, add_step(p, LANG_STEP_INDEX, 6, 7, 24), 48);
+		follow_and_copy(p, 7, 6, 8, NAME_BYTES);
+	} else {
+		follow_and_copy(p, 7, 7, 0, 72);
+		follow_and_copy(p, 7, 7, c->hash_aux, NAME_BYTES);
+	}
 }
 
 static void plan_perl(struct plan *p, const struct lang_layout *l)

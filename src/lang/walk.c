@@ -83,8 +83,8 @@ bool read_c_text(const struct lang_memory *m, uint64_t at, struct buf *out)
 /* ---- the state of a thread */
 
 /* The thread that has this pointer, of all interpreters. */
-static bool find_python_thread(const struct lang_shape_row *s, const struct lang_memory *m,
-			       uint64_t root, uint64_t thread_pointer, uint64_t *out)
+static bool find_listed(const struct lang_shape_row *s, const struct lang_memory *m, uint64_t root,
+			uint64_t thread_pointer, uint64_t *out)
 {
 	uint64_t interpreter, thread, pointer;
 	unsigned seen = 0;
@@ -92,18 +92,23 @@ static bool find_python_thread(const struct lang_shape_row *s, const struct lang
 	if (!read_word(m, root + s->interpreters, &interpreter))
 		return false;
 	while (interpreter) {
-		if (!read_word(m, interpreter + s->first_thread, &thread))
+		const uint64_t head = interpreter + s->first_thread;
+
+		if (!read_word(m, head, &thread))
 			return false;
-		while (thread) {
+		while (thread && thread != head) {
 			if (seen++ >= THREADS_MOST ||
 			    !read_word(m, thread + s->thread_pointer, &pointer))
 				return false;
 			*out = thread;
 			if (pointer == thread_pointer)
-				return true;
+				return s->of_thread == LANG_NOTHING ||
+				       read_word(m, thread + s->of_thread, out);
 			if (!read_word(m, thread + s->next_thread, &thread))
 				return false;
 		}
+		if (s->next_interpreter == LANG_NO_NEXT)
+			break;
 		if (seen++ >= THREADS_MOST ||
 		    !read_word(m, interpreter + s->next_interpreter, &interpreter))
 			return false;
@@ -128,6 +133,16 @@ static bool find_tls(const struct lang_runtime *r, const struct lang_memory *m,
 	return block == UINT64_MAX || !block || read_word(m, block + r->tls_offset, out);
 }
 
+/* What the thread has set for a key. */
+static bool find_keyed(const struct lang_runtime *r, const struct lang_memory *m,
+		       uint64_t thread_pointer, uint64_t *out)
+{
+	uint32_t key;
+
+	return read_u32(m, r->root, &key) && key < LANG_KEYS &&
+	       read_word(m, thread_pointer + LANG_KEYS_AT + (uint64_t)key * LANG_KEY_BYTES, out);
+}
+
 /* The state of a thread; 0: it has none. */
 static bool find_state(const struct lang_runtime *r, const struct lang_memory *m,
 		       uint64_t thread_pointer, uint64_t *out)
@@ -139,7 +154,8 @@ static bool find_state(const struct lang_runtime *r, const struct lang_memory *m
 	case LANG_START_ROOT: *out = r->root; return true;
 	case LANG_START_GLOBAL: return read_word(m, r->root, out);
 	case LANG_START_TLS: return find_tls(r, m, thread_pointer, out);
-	case LANG_START_PYTHON: return find_python_thread(s, m, r->root, thread_pointer, out);
+	case LANG_START_KEY: return find_keyed(r, m, thread_pointer, out);
+	case LANG_START_LIST: return find_listed(s, m, r->root, thread_pointer, out);
 	}
 	return false;
 }

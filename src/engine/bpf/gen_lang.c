@@ -268,11 +268,27 @@ static void find_tls(const struct lang_code *w)
 	lang_read(w, 8, w->unreadable);
 }
 
-/* R1 = the thread of Python's lists that has this thread's pointer; 0: none */
-static void find_python_thread(const struct lang_code *w)
+/* R1 = what the thread has set for the key at the root */
+static void find_keyed(const struct lang_code *w)
+{
+	struct code *c = w->c;
+
+	lang_field(w, TMP2, TARGET(root));
+	lang_read(w, 4, w->unreadable);
+	code_jump_imm(c, BPF_JGE, R1, LANG_KEYS, w->unreadable);
+	code_alu_imm(c, BPF_MUL, R1, LANG_KEY_BYTES);
+	lang_get(w, TMP2, CELL_SELF);
+	code_alu(c, BPF_ADD, TMP2, R1);
+	code_alu_imm(c, BPF_ADD, TMP2, LANG_KEYS_AT);
+	lang_read(w, 8, w->unreadable);
+}
+
+/* R1 = the state of the thread of the lists that has this thread's pointer; 0: none */
+static void find_listed(const struct lang_code *w)
 {
 	struct code *c = w->c;
 	int again, look = code_label(c), go_on = code_label(c), found = code_label(c);
+	int is_it = code_label(c), more = code_label(c);
 
 	lang_field(w, TMP2, TARGET(root));
 	lang_field(w, R1, TARGET(shape.interpreters));
@@ -285,24 +301,35 @@ static void find_python_thread(const struct lang_code *w)
 	code_jump_imm(c, BPF_JNE, R1, 0, look);
 	lang_get(w, R1, CELL_NEXT);
 	code_jump_imm(c, BPF_JEQ, R1, 0, found);
+	lang_field(w, R2, TARGET(shape.first_thread));
+	code_alu(c, BPF_ADD, R1, R2);
+	lang_set(w, CELL_HEAD, R1);
 	lang_follow(w, CELL_NEXT, TARGET(shape.first_thread));
 	lang_set(w, CELL_END, R1);
+	lang_field(w, R2, TARGET(shape.next_interpreter));
+	code_const(c, R1, 0);
+	code_jump_imm(c, BPF_JEQ, R2, LANG_NO_NEXT, more);
 	lang_follow(w, CELL_NEXT, TARGET(shape.next_interpreter));
+	code_bind(c, more);
 	lang_set(w, CELL_NEXT, R1);
 	code_jump(c, go_on);
 	code_bind(c, look);
 	lang_follow(w, CELL_END, TARGET(shape.thread_pointer));
 	lang_get(w, R2, CELL_SELF);
-	lang_get(w, R3, CELL_END);
-	lang_set(w, CELL_STATE, R3);
-	code_mov(c, R4, R1);
-	code_mov(c, R1, R3);
-	code_jump_if(c, BPF_JEQ, R4, R2, found);
+	code_jump_if(c, BPF_JEQ, R1, R2, is_it);
 	lang_follow(w, CELL_END, TARGET(shape.next_thread));
+	lang_get(w, R2, CELL_HEAD);
 	lang_set(w, CELL_END, R1);
+	code_jump_if(c, BPF_JNE, R1, R2, go_on);
+	lang_zero(w, CELL_END);
 	code_bind(c, go_on);
 	lang_round(w, LANG_ROUNDS_MOST, w->unreadable);
 	code_jump(c, again);
+	code_bind(c, is_it);
+	lang_get(w, R1, CELL_END);
+	lang_field(w, R2, TARGET(shape.of_thread));
+	code_jump_imm(c, BPF_JEQ, R2, LANG_NOTHING, found);
+	lang_follow(w, CELL_END, TARGET(shape.of_thread));
 	code_bind(c, found);
 	lang_zero(w, CELL_ROUNDS);
 }
@@ -310,13 +337,15 @@ static void find_python_thread(const struct lang_code *w)
 static void find_state(const struct lang_code *w)
 {
 	struct code *c = w->c;
-	int has = code_label(c), tls = code_label(c), python = code_label(c), root = code_label(c);
+	int has = code_label(c), tls = code_label(c), listed = code_label(c);
+	int root = code_label(c), keyed = code_label(c);
 
 	find_self(w);
 	lang_field(w, R1, TARGET(shape.start));
 	code_jump_imm(c, BPF_JEQ, R1, LANG_START_ROOT, root);
 	code_jump_imm(c, BPF_JEQ, R1, LANG_START_TLS, tls);
-	code_jump_imm(c, BPF_JEQ, R1, LANG_START_PYTHON, python);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_START_LIST, listed);
+	code_jump_imm(c, BPF_JEQ, R1, LANG_START_KEY, keyed);
 	lang_field(w, TMP2, TARGET(root));
 	lang_read(w, 8, w->unreadable);
 	code_jump(c, has);
@@ -326,8 +355,11 @@ static void find_state(const struct lang_code *w)
 	code_bind(c, tls);
 	find_tls(w);
 	code_jump(c, has);
-	code_bind(c, python);
-	find_python_thread(w);
+	code_bind(c, keyed);
+	find_keyed(w);
+	code_jump(c, has);
+	code_bind(c, listed);
+	find_listed(w);
 	code_bind(c, has);
 	code_jump_imm(c, BPF_JEQ, R1, 0, w->no_thread);
 	lang_set(w, CELL_STATE, R1);

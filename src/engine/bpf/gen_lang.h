@@ -12,6 +12,7 @@ enum cell {
 	CELL_COUNT, /* frames */
 	CELL_ROUNDS,
 	CELL_SELF, /* the thread pointer */
+	CELL_HEAD, /* where the list of threads begins */
 	CELL_STATE,
 	CELL_NEXT,   /* the next frame; of threads: the interpreter; of blocks: the stack below */
 	CELL_END,    /* of an array; of threads: the thread; of blocks: the blocks */

@@ -96,10 +96,12 @@ static void take_chunk(const struct lang_code *w)
 	code_store(c, 4, R1, w->work + AT_CHUNKS + 12, R5);
 }
 
+/* The register that the step is for = the word at TMP2, 0 when it cannot be read; or so many words
+ * more. R1 is it, R3 the step. */
 static void take_register(const struct lang_code *w)
 {
 	struct code *c = w->c;
-	int fail = code_label(c), done = code_label(c);
+	int fail = code_label(c), done = code_label(c), set = code_label(c);
 
 	lang_read(w, 8, fail);
 	code_jump(c, done);
@@ -107,11 +109,17 @@ static void take_register(const struct lang_code *w)
 	code_const(c, R1, 0);
 	code_bind(c, done);
 	find_step(w);
-	code_load(c, 1, R2, R3, STEP(to));
-	code_alu_imm(c, BPF_AND, R2, LANG_REGISTERS - 1);
-	code_alu_imm(c, BPF_LSH, R2, 3);
-	code_alu(c, BPF_ADD, R2, SCRATCH);
-	code_store(c, 8, R2, w->work + AT_REGISTERS, R1);
+	code_load(c, 1, R2, R3, STEP(kind));
+	code_load(c, 1, R4, R3, STEP(to));
+	code_alu_imm(c, BPF_AND, R4, LANG_REGISTERS - 1);
+	code_alu_imm(c, BPF_LSH, R4, 3);
+	code_alu(c, BPF_ADD, R4, SCRATCH);
+	code_jump_imm(c, BPF_JNE, R2, LANG_STEP_INDEX, set);
+	code_alu_imm(c, BPF_LSH, R1, 3);
+	code_load(c, 8, R2, R4, w->work + AT_REGISTERS);
+	code_alu(c, BPF_ADD, R1, R2);
+	code_bind(c, set);
+	code_store(c, 8, R4, w->work + AT_REGISTERS, R1);
 }
 
 static void take_steps(const struct lang_code *w)
@@ -126,10 +134,12 @@ static void take_steps(const struct lang_code *w)
 	code_jump_if(c, BPF_JGE, R1, R2, done);
 	code_may_goto(c, done);
 	find_source(w);
-	code_load(c, 1, R1, R3, STEP(copies));
-	code_jump_imm(c, BPF_JNE, R1, 0, chunk);
+	code_load(c, 1, R1, R3, STEP(kind));
+	code_jump_imm(c, BPF_JEQ, R1, LANG_STEP_COPY, chunk);
 	take_register(w);
-	code_jump(c, go_on);
+	code_load(c, 2, R2, R3, STEP(len));
+	code_jump_imm(c, BPF_JEQ, R2, 0, go_on);
+	code_mov(c, TMP2, R1);
 	code_bind(c, chunk);
 	take_chunk(w);
 	code_bind(c, go_on);

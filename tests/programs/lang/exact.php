@@ -1,5 +1,5 @@
 <?php
-# Random chains of calls; each is written down as PHP itself sees it, before posix_getppid(). exact.php FILE ROUNDS
+# Random chains of calls; each is written down as PHP itself sees it, before gethostname(). exact.php FILE ROUNDS
 $out = fopen($argv[1], 'w');
 function leaf() {
     global $out;
@@ -11,7 +11,7 @@ function leaf() {
         $t[] = $name . ':' . ($b[$k - 1]['line'] ?? '');
     }
     fwrite($out, implode(';', $t) . "\n");
-    posix_getppid();
+    gethostname();
 }
 function a($n) {
     $r = mt_rand() / mt_getrandmax();

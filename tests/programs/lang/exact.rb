@@ -5,7 +5,7 @@ OWN = %w[a b g m leaf run <main>]
 
 def leaf
   callers = caller_locations(1).select { |l| OWN.include?(l.base_label) }
-  OUT.puts callers.map { |l| "#{l.label}:#{l.lineno}" }.join(';')
+  OUT.puts callers.map { |l| "#{l.label.sub(/\w+#/, '')}:#{l.lineno}" }.join(';') # since 3.4 with the class
   Process.ppid
 end
 
@@ -31,7 +31,9 @@ def b(n)
   end
 end
 
-def g(n) = yield(n)
+def g(n)
+  yield(n)
+end
 
 class K
   def m(n)

@@ -1,0 +1,152 @@
+# The scripts of tests/programs/lang and their stacks: every call is known. Interpreters are this machine's, or those of
+# another root directory.
+
+# use ROOT: interpreters and their C library are those below ROOT; "" is this machine.
+use() {
+	root=$1
+	work=$BATS_TEST_TMPDIR
+	scripts=$ROOT/tests/programs/lang
+	libc=$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }')
+	[ "$root" ] || return 0
+	libc=$root/lib/x86_64-linux-gnu/libc.so.6
+	work=$root/tmp
+	mkdir -p "$work/lang"
+	cp "$scripts"/* "$work/lang"
+	scripts=/tmp/lang
+}
+
+# A command as the interpreter of the root is run.
+within() {
+	echo "${root:+chroot $root }$*"
+}
+
+# The function of libc that a script calls in its innermost function.
+hit() {
+	case $1 in
+	php*) echo gethostname ;;
+	*) echo getppid ;;
+	esac
+}
+
+# stacks BUILTIN COMMAND: each stack at that function, without folders, equal neighbouring lines counted.
+stacks() {
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:$(hit "$1") { print($1); }" -c "$(within "$2")" 2>messages |
+		sed "s,$scripts/,,; s,^ *,,; /^\$/d" | uniq -c | sed 's,^ *,,' >got || { cat messages; false; }
+	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
+}
+
+python_stacks() {
+	stacks 'pystack(300)' "$1 $scripts/stack.py"
+	sed -E '/\/(threading|asyncio)/d' got >own
+	diff - own <<'END'
+1 leaf (stack.py:2)
+1 rec (stack.py:5)
+2 rec (stack.py:4)
+1 leaf (stack.py:2)
+1 rec (stack.py:5)
+200 rec (stack.py:4)
+1 <module> (stack.py:13)
+1 leaf (stack.py:2)
+1 gen (stack.py:7)
+1 <module> (stack.py:14)
+1 leaf (stack.py:2)
+1 co (stack.py:10)
+1 amain (stack.py:11)
+1 <module> (stack.py:15)
+1 leaf (stack.py:2)
+1 <module> (stack.py:17)
+END
+	grep -q '_bootstrap (.*threading.py:' got
+}
+
+php_stacks() {
+	stacks 'phpstack(300)' "$1 $scripts/stack.php"
+	diff - got <<'END'
+1 gethostname
+1 A::leaf (stack.php:2)
+3 A::rec (stack.php:3)
+1 gen (stack.php:4)
+1 {main} (stack.php:5)
+1 gethostname
+1 A::leaf (stack.php:2)
+201 A::rec (stack.php:3)
+1 {main} (stack.php:6)
+END
+}
+
+ruby_stacks() {
+	stacks 'rbstack(300)' "$1 $scripts/stack.rb"
+	diff - got <<'END'
+1 leaf (stack.rb:1)
+3 rec (stack.rb:2)
+1 block in <main> (stack.rb:3)
+1 leaf (stack.rb:1)
+201 rec (stack.rb:2)
+1 <main> (stack.rb:4)
+1 leaf (stack.rb:1)
+1 block in <main> (stack.rb:6)
+1 <main> (stack.rb:5)
+1 leaf (stack.rb:1)
+1 block in <main> (stack.rb:7)
+1 <main> (stack.rb:7)
+END
+}
+
+perl_stacks() {
+	stacks 'plstack(300)' "$1 $scripts/stack.pl"
+	diff - got <<'END'
+1 main::leaf (stack.pl:1)
+1 main::rec (stack.pl:4)
+2 main::rec (stack.pl:3)
+1 main (stack.pl:5)
+1 main::leaf (stack.pl:1)
+1 main::rec (stack.pl:4)
+200 main::rec (stack.pl:3)
+1 main (stack.pl:5)
+1 main::leaf (stack.pl:1)
+1 main (stack.pl:6)
+1 main::leaf (stack.pl:1)
+1 main (stack.pl:7)
+END
+}
+
+# exact BUILTIN SKIP COMMAND: random chains of calls, some hundreds of them (STRESS=1: ten thousands); each stack is what
+# the language itself says. SKIP innermost frames are of what asks.
+exact() {
+	local rounds=${STRESS:+3000}
+	rounds=${rounds:-150}
+	timeout 120 "$NOPAL" -q -e "uprobe:$libc:$(hit "$1") { print($1(200)); }" \
+		-c "$(within "$3 ${work#"$root"}/want $rounds")" >printed 2>messages || { cat messages; false; }
+	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
+	awk -v skip="$2" '
+		function flush() { if (n > skip) print text; text = ""; n = 0 }
+		/^ *$/ { flush(); next }
+		/ \(<internal:/ { next } # of Ruby itself, in Ruby
+		{
+			sub(/^ +/, "")
+			name = $0; line = ""
+			if (match($0, / \([^()]*\)$/)) { name = substr($0, 1, RSTART - 1); line = $0; sub(/.*:/, "", line); sub(/\)/, "", line) }
+			if ('"${4:-0}"') sub(/.*\./, "", name)
+			if (++n > skip) text = text (text == "" ? "" : ";") name ":" line
+		}
+		END { flush() }' printed >got
+	[ "$(wc -l <"$work/want")" -ge 100 ]
+	[ -z "${STRESS-}" ] || echo "# $(within "$3"): $(wc -l <"$work/want") stacks" >&3
+	cmp "$work/want" got || { diff "$work/want" got | head -4; false; }
+}
+
+python_exact() {
+	exact pystack 1 "$1 $scripts/exact.py" 1
+}
+
+php_exact() {
+	exact phpstack 2 "$1 $scripts/exact.php"
+}
+
+ruby_exact() {
+	exact rbstack 1 "$1 $scripts/exact.rb"
+}
+
+perl_exact() {
+	exact plstack 1 "$1 $scripts/exact.pl"
+}
