@@ -196,7 +196,7 @@ enum format_kind {
 	FORMAT_EXIT,	  /* exit()                                                  control */
 	FORMAT_CAT,	  /* cat(): pieces make the path                             data    */
 	FORMAT_SYSTEM,	  /* system(): pieces make the command, unsafe               data    */
-	FORMAT_MESSAGE,	  /* errorf(): pieces, to standard error                     data    */
+	FORMAT_MESSAGE,	  /* errorf(): text (place), pieces; to standard error       data    */
 	FORMAT_WARNING,	  /* warnf(): the same, unless warnings are not wanted       data    */
 	FORMAT_DEBUG,	  /* debugf(): pieces, to the kernel's trace                 data    */
 };

@@ -64,12 +64,59 @@ static int report_printf(struct event *e)
 	return err;
 }
 
-/* errorf(): one line for standard error */
+/* "x.bt:3:9-24" or "x.bt:3-5": the number after the last ':', which is cut off. */
+static uint64_t cut_number(struct str *place)
+{
+	struct str number = *place;
+	uint64_t value = 0;
+
+	while (place->len && place->ptr[place->len - 1] != ':')
+		place->len--;
+	number = str_of(number.ptr + place->len, number.len - place->len);
+	place->len -= place->len > 0;
+	number.len = strcspn(number.ptr, "-") < number.len ? strcspn(number.ptr, "-") : number.len;
+	return str_to_u64(number, &value) ? 0 : value;
+}
+
+/* {"type": "errorf", "msg": "too large", "filename": "x.bt", "line": 3, "col": 9} */
+static int message_json(struct event *e, const char *type)
+{
+	struct str place = e->record.format->text, before;
+	struct json j = {e->out, false};
+	int err = fill_scratch(e);
+	uint64_t line, column;
+
+	if (err)
+		return err;
+	column = cut_number(&place);
+	before = place;
+	line = cut_number(&before);
+	json_open(&j, '{');
+	json_pair(&j, "type", str_from(type));
+	json_pair(&j, "msg", buf_as_str(&e->report->scratch));
+	json_pair(&j, "filename", line ? before : place);
+	json_key(&j, "line");
+	json_u64(&j, line ? line : column);
+	json_key(&j, "col");
+	json_u64(&j, line ? column : 1);
+	json_close(&j, '}');
+	buf_char(e->out, '\n');
+	return 0;
+}
+
+/* "x.bt:3:9-24: ERROR: too large": a line for standard error. In JSON it is an object of the
+ * output. */
 static int report_message(struct event *e)
 {
 	struct report *r = e->report;
-	int err = format_render(e->record.format, &r->renderer, &e->record, &r->failure);
+	bool is_error = e->record.format->kind == FORMAT_MESSAGE;
+	int err;
 
+	if (r->style == REPORT_JSON)
+		return message_json(e, is_error ? "errorf" : "warnf");
+	buf_str(&r->failure, e->record.format->text);
+	buf_text(&r->failure, is_error ? ": ERROR: " : ": WARNING: ");
+	err = format_render(e->record.format, &r->renderer, &e->record, &r->failure);
 	if (err)
 		buf_clear(&r->failure);
 	else if (!str_ends(buf_as_str(&r->failure), STR("\n")))

@@ -14,6 +14,8 @@ struct bucket {
 	bool from_below, to_above;
 	bool is_wide;	    /* `high` is 2^64, one more than it can hold */
 	bool is_unsigned;   /* of hist(): never negative but in the open bucket */
+	uint8_t bits;	    /* ... that has so many buckets for a power of two, as a power of two */
+	bool has_units;	    /* of lhist(): its steps are whole K */
 	uint64_t low, high; /* two's complement */
 };
 
@@ -83,33 +85,48 @@ static struct bucket bucket_at(const struct histogram *h, unsigned i)
 			.from_below = i == 0,
 			.is_wide = i + 1 == hist_buckets(h->bits),
 			.is_unsigned = true,
+			.bits = (uint8_t)h->bits,
 			.low = (uint64_t)hist_bucket_low(i, h->bits),
 			.high = i + 1 == hist_buckets(h->bits)
 					? 0
 					: (uint64_t)hist_bucket_low(i + 1, h->bits),
 		};
 	if (i == 0)
-		return (struct bucket){.from_below = true, .high = min};
+		return (struct bucket){
+			.from_below = true, .has_units = step % 1024 == 0, .high = min};
 	if (i + 1 == lhist_buckets(t))
-		return (struct bucket){.to_above = true, .low = (uint64_t)t->max};
-	return (struct bucket){.low = min + (i - 1) * step, .high = min + i * step};
+		/* A last step that is cut short by the maximum is part of it. */
+		return (struct bucket){.to_above = true,
+				       .has_units = step % 1024 == 0,
+				       .low = min + (i - 1) * step};
+	return (struct bucket){
+		.has_units = step % 1024 == 0, .low = min + (i - 1) * step, .high = min + i * step};
 }
 
-/* 1536 -> "1536", 2048 -> "2K", 3145728 -> "3M": the largest unit that divides it. */
-static void add_label(uint64_t number, bool is_unsigned, struct buf *out)
+/* 2048 -> "2K", 3145728 -> "3M": as bpftrace, hist() takes the unit by the width of the buckets, so
+ * that of [1536, 1792) and [1792, 2048) both look alike, and lhist() has no more than M. */
+static unsigned unit_of(const struct bucket *b, uint64_t number)
+{
+	unsigned power = number ? 63u - (unsigned)__builtin_clzll(number) : 0;
+
+	if (b->is_unsigned)
+		return power > b->bits ? (power - b->bits) / 10 : 0;
+	if (!b->has_units || !number || number % 1024)
+		return 0;
+	return number % (1024 * 1024) ? 1 : 2;
+}
+
+static void add_label(const struct bucket *b, uint64_t number, struct buf *out)
 {
 	uint64_t size = number;
-	unsigned unit = 0;
+	unsigned unit;
 
-	if (!is_unsigned && (int64_t)number < 0) {
+	if (!b->is_unsigned && (int64_t)number < 0) {
 		buf_char(out, '-');
 		size = 0 - number;
 	}
-	while (size && size % 1024 == 0 && unit < 6) {
-		size /= 1024;
-		unit++;
-	}
-	buf_u64(out, size);
+	unit = unit_of(b, size);
+	buf_u64(out, size >> 10 * unit);
 	if (unit)
 		buf_char(out, " KMGTPE"[unit]);
 }
@@ -120,8 +137,8 @@ static void add_range(const struct bucket *b, struct buf *out)
 	if (b->from_below)
 		buf_text(out, "...");
 	else
-		add_label(b->low, b->is_unsigned, out);
-	if (b->is_unsigned && !b->from_below && b->high - b->low == 1) {
+		add_label(b, b->low, out);
+	if (!b->from_below && !b->to_above && !b->is_wide && b->high - b->low == 1) {
 		buf_char(out, ']');
 		return;
 	}
@@ -131,7 +148,7 @@ static void add_range(const struct bucket *b, struct buf *out)
 	else if (b->is_wide)
 		buf_text(out, "16E");
 	else
-		add_label(b->high, b->is_unsigned, out);
+		add_label(b, b->high, out);
 	buf_char(out, ')');
 }
 
@@ -200,14 +217,6 @@ void histogram_json(const struct value *v, int64_t div, struct buf *out)
 #define SHARE_WIDTH 9 /* "  12.3 % " */
 #define BAR_LEAST   8 /* a narrower bar is left out */
 
-static void add_time_bound(uint64_t number, const struct nopal_look *look, struct buf *out)
-{
-	if (look->nanoseconds)
-		draw_duration(number, out);
-	else
-		add_label(number, true, out);
-}
-
 /* "[64K, 128K)", "below 0", "65.5 us - 131 us" */
 static void add_bounds(const struct bucket *b, const struct nopal_look *look, struct buf *out)
 {
@@ -215,11 +224,11 @@ static void add_bounds(const struct bucket *b, const struct nopal_look *look, st
 		add_range(b, out);
 		return;
 	}
-	add_time_bound(b->low, look, out);
+	draw_duration(b->low, out);
 	if (b->high - b->low == 1)
 		return;
 	buf_text(out, " - ");
-	add_time_bound(b->high, look, out);
+	draw_duration(b->high, out);
 }
 
 /* How wide the columns are. */

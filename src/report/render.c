@@ -101,16 +101,16 @@ static uint64_t number_at(const char *at, size_t size, bool is_signed)
 }
 
 /* [1,2,3] from the bytes of the numbers */
-static void render_numbers(const struct value *v, struct buf *out)
+static void render_numbers(const struct value *v, bool is_signed, struct buf *out)
 {
 	size_t size = v->type->bits ? v->type->bits : 1;
 
 	buf_char(out, '[');
 	for (size_t i = 0; i + size <= v->bytes.len; i += size) {
-		uint64_t n = number_at(v->bytes.ptr + i, size, v->type->is_signed);
+		uint64_t n = number_at(v->bytes.ptr + i, size, is_signed);
 
 		buf_text(out, i ? "," : "");
-		if (v->type->is_signed)
+		if (is_signed)
 			buf_s64(out, (int64_t)n);
 		else
 			buf_u64(out, n);
@@ -118,10 +118,14 @@ static void render_numbers(const struct value *v, struct buf *out)
 	buf_char(out, ']');
 }
 
+static bool is_bytes(const struct value *v)
+{
+	return v->type->kind == TYPE_BUF && !(v->flags & (TEXT_NULL | TEXT_UNREADABLE));
+}
+
 static bool is_numbers(const struct value *v)
 {
-	return v->type->kind == TYPE_BUF && v->type->show == SHOW_ARRAY &&
-	       !(v->flags & (TEXT_NULL | TEXT_UNREADABLE));
+	return is_bytes(v) && v->type->show == SHOW_ARRAY;
 }
 
 static void render_string(const struct renderer *r, const struct value *v, struct buf *out)
@@ -131,7 +135,7 @@ static void render_string(const struct renderer *r, const struct value *v, struc
 	else if (v->flags & TEXT_UNREADABLE)
 		buf_text(out, "(unreadable)");
 	else if (is_numbers(v))
-		render_numbers(v, out);
+		render_numbers(v, v->type->is_signed, out);
 	else if (v->type->kind == TYPE_BUF)
 		render_escaped(v->bytes, false, out);
 	else
@@ -311,12 +315,16 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		script_stack_json(r, v, out);
 		return;
 	}
+	if (is_bytes(v)) { /* of a buffer they are signed, as bpftrace has them */
+		render_numbers(v, v->type->is_signed || v->type->show != SHOW_ARRAY, out);
+		return;
+	}
 	raw.escape = ESCAPE_NOTHING; /* JSON has its own escapes */
 	if (is_plain_in_json(v->type))
 		add_plain(v, &text);
 	else
 		render_text(&raw, v, indent, &text);
-	if (is_json_word(v->type, v->bits) || is_numbers(v))
+	if (is_json_word(v->type, v->bits))
 		buf_str(out, buf_as_str(&text));
 	else
 		render_quoted(buf_as_str(&text), out);

@@ -142,13 +142,15 @@ int report_all_maps(struct report *r, const struct map_store *maps, struct buf *
 
 /* ---- About the tracing */
 
-/* {"type": TYPE, "data": {KEY: COUNT}} */
+/* {"type": TYPE, "count": COUNT, "data": {KEY: COUNT}} */
 static void add_count(const char *type, const char *key, uint64_t count, struct buf *out)
 {
 	struct json j = {out, false};
 
 	json_open(&j, '{');
 	json_pair(&j, "type", str_from(type));
+	json_key(&j, "count");
+	json_u64(&j, count);
 	json_key(&j, "data");
 	json_open(&j, '{');
 	json_key(&j, key);

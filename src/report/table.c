@@ -23,19 +23,18 @@ static void add_number(uint64_t bits, bool is_signed, int64_t div, struct buf *o
 		buf_u64(out, bits / (uint64_t)div);
 }
 
-/* stats(): "count 2, average 5, total 11", or the same as an object. */
+/* stats(): "{ .count = 2, .average = 5, .total = 11 }", or the same as an object. */
 static void add_stats(const struct map_table *t, const struct value *v, struct buf *out)
 {
 	bool json = t->style == REPORT_JSON;
 
-	buf_text(out, json ? "{\"count\": " : "count ");
+	buf_text(out, json ? "{\"count\": " : "{ .count = ");
 	buf_u64(out, value_word(v, 0));
-	buf_text(out, json ? ", \"average\": " : ", average ");
+	buf_text(out, json ? ", \"average\": " : ", .average = ");
 	add_number(table_number(v), v->type->is_signed, 1, out);
-	buf_text(out, json ? ", \"total\": " : ", total ");
+	buf_text(out, json ? ", \"total\": " : ", .total = ");
 	add_number(value_word(v, 1), v->type->is_signed, 1, out);
-	if (json)
-		buf_char(out, '}');
+	buf_text(out, json ? "}" : " }");
 }
 
 static void add_histogram(const struct map_table *t, const struct value *v, struct buf *out)
@@ -61,18 +60,18 @@ struct value_style {
 	void (*add)(const struct map_table *t, const struct value *v, struct buf *out);
 	const char *json;    /* the "type" of the object; NULL: "map" */
 	bool sorts_by_value; /* and not by key */
-	bool ends_in_blank;  /* an empty line follows the table, as in bpftrace */
+	bool is_graph;	     /* lines of its own, below the name */
 };
 
 /* clang-format off */
 static const struct value_style value_styles[TYPE_KINDS] = {
-	/*               number  add            json     by value  blank */
+	/*               number  add            json     by value  graph */
 	[TYPE_INT]   = { true,   NULL,          NULL,    true,     false },
 	[TYPE_FLOAT] = { false,  NULL,          NULL,    true,     false },
-	[TYPE_AVG]   = { true,   NULL,          "stats", true,     true  },
-	[TYPE_STATS] = { false,  add_stats,     "stats", true,     true  },
-	[TYPE_HIST]  = { false,  add_histogram, "hist",  true,     false },
-	[TYPE_LHIST] = { false,  add_histogram, "hist",  true,     false },
+	[TYPE_AVG]   = { true,   NULL,          "stats", true,     false },
+	[TYPE_STATS] = { false,  add_stats,     "stats", true,     false },
+	[TYPE_HIST]  = { false,  add_histogram, "hist",  true,     true  },
+	[TYPE_LHIST] = { false,  add_histogram, "hist",  true,     true  },
 };
 /* clang-format on */
 
@@ -128,12 +127,20 @@ static int decode_copy(struct map_table *t, const struct type *type, struct str 
 	return out->bytes.ptr ? 0 : -ENOMEM;
 }
 
+/* zero() leaves histograms without values, which show nothing. */
+static bool is_without_values(const struct type *t, struct str value)
+{
+	return (TYPE_BUCKETS >> t->kind & 1) && !histogram_count(t, value.ptr);
+}
+
 static int add_entry(void *arg, struct str key, struct str value)
 {
 	struct map_table *t = arg;
 	struct table_entry e;
 	int err;
 
+	if (is_without_values(&t->map->value, value))
+		return 0;
 	err = decode_copy(t, &t->map->key, key, &e.key);
 	if (!err)
 		err = decode_copy(t, &t->map->value, value, &e.value);
@@ -186,7 +193,7 @@ static void add_text_entry(const struct map_table *t, const struct table_entry *
 		table_add_key(t->renderer, &e->key, ", ", out);
 		buf_char(out, ']');
 	}
-	buf_text(out, ": ");
+	buf_text(out, style_of(&t->map->value)->is_graph ? ":" : ": ");
 	table_add_value(t, &e->value, out);
 	buf_char(out, '\n');
 }
@@ -307,10 +314,6 @@ static void print_table(struct map_table *t, int64_t top, struct buf *out)
 	} else {
 		for (size_t i = first; i < t->count; i++)
 			add_text_entry(t, &t->entries[i], out);
-		/* bpftrace ends a histogram, a table of averages and a map without entries in an
-		 * empty line. */
-		buf_text(out, t->count ? "" : "\n");
-		buf_text(out, style_of(&t->map->value)->ends_in_blank ? "\n" : "");
 	}
 }
 

@@ -183,7 +183,8 @@ static void check_printf(struct check *c, struct expr *e)
 struct printf_call {
 	struct piece *pieces;
 	size_t piece_count, piece_cap;
-	unsigned count; /* of values */
+	struct str place; /* of errorf() and its like */
+	unsigned count;	  /* of values */
 	struct type types[EMIT_MAX_FIELDS];
 	struct field fields[EMIT_MAX_FIELDS];
 };
@@ -272,6 +273,7 @@ static void emit_call(struct lower *l, enum format_kind kind, const struct print
 		   &(struct format){.kind = kind,
 				    .pieces = call->pieces,
 				    .piece_count = (uint32_t)call->piece_count,
+				    .text = call->place,
 				    .fields = call->types,
 				    .field_count = call->count},
 		   call->fields);
@@ -286,26 +288,22 @@ static void lower_printf(struct lower *l, const struct expr *e, uint16_t out)
 	emit_call(l, (enum format_kind)e->function->number, &call);
 }
 
-/* "stdin:1:9-24: ERROR: ", as bpftrace has it: the column after the call is the second number, and
- * a call of several lines has their numbers only. */
-static void add_place(struct lower *l, const struct expr *e, const char *level,
-		      struct printf_call *call)
+/* "stdin:1:9-24", as bpftrace has it: the column after the call is the second number, and a call of
+ * several lines has their numbers only. */
+static struct str place_of(struct lower *l, const struct expr *e)
 {
 	struct span span = script_span(l->s, e->mark), end = span;
 	unsigned line, column, last_line, last_column;
 	bool is_typed = str_eq(span.path, STR("-e")) || str_eq(span.path, STR("-"));
-	struct str path = is_typed ? STR("stdin") : span.path, place;
+	struct str path = is_typed ? STR("stdin") : span.path;
 
 	end.at += end.len;
 	span_position(span, &line, &column);
 	span_position(end, &last_line, &last_column);
-	place = line == last_line
-			? arena_printf(&l->s->arena, "%u:%u-%u", line, column, last_column)
-			: arena_printf(&l->s->arena, "%u-%u", line, last_line);
-	add_literal(
-		l,
-		arena_printf(&l->s->arena, "%.*s:%.*s: %s: ", STR_FMT(path), STR_FMT(place), level),
-		call);
+	return line == last_line
+		       ? arena_printf(&l->s->arena, "%.*s:%u:%u-%u", STR_FMT(path), line, column,
+				      last_column)
+		       : arena_printf(&l->s->arena, "%.*s:%u-%u", STR_FMT(path), line, last_line);
 }
 
 /* errorf, warnf: e->function->number is the kind of record */
@@ -315,7 +313,7 @@ static void lower_message(struct lower *l, const struct expr *e, uint16_t out)
 	struct printf_call call = {.count = 0};
 
 	(void)out;
-	add_place(l, e, kind == FORMAT_WARNING ? "WARNING" : "ERROR", &call);
+	call.place = place_of(l, e);
 	add_format(l, e, &call);
 	emit_call(l, kind, &call);
 }
@@ -333,7 +331,7 @@ static void lower_assert(struct lower *l, const struct expr *e, uint16_t out)
 
 	(void)out;
 	lower_jump(l, e->args[0], true, &holds);
-	add_place(l, e, "ERROR", &call);
+	call.place = place_of(l, e);
 	add_literal(l, STR("assert failed: "), &call);
 	add_literal(l, e->args[1]->text, &call);
 	emit_call(l, FORMAT_MESSAGE, &call);

@@ -28,6 +28,8 @@ run_file() {
 
 @test "functions of its documents print the same from the kernel" { run_file newest_functions.txt; }
 
+@test "types and shapes of its documents print the same from the kernel" { run_file newest_types.txt; }
+
 @test "the words of bpftrace 0.17 print the same from the kernel" { run_file dialect.txt; }
 
 @test "functions print the same from the kernel" { run_file functions.txt; }

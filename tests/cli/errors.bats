@@ -189,7 +189,7 @@ bats_require_minimum_version 1.5.0
 	run --separate-stderr "$NOPAL" -q -f json -e 'BEGIN { print(1); exit() }'
 	[ "$output" = '{"type": "value", "data": 1}' ]
 	run --separate-stderr "$NOPAL" -f json -e 'BEGIN { print(1); exit() }'
-	[ "${lines[0]}" = '{"type": "attached_probes", "data": {"probes": 1}}' ]
+	[ "${lines[0]}" = '{"type": "attached_probes", "count": 1, "data": {"probes": 1}}' ]
 }
 
 @test "errorf, warnf and assert say on standard error where the script has them" {
@@ -202,10 +202,15 @@ bats_require_minimum_version 1.5.0
 	[ "$stderr" = "stdin:1:27-48: ERROR: bad x
 stdin:1:50-66: WARNING: 5
 stdin:2-3: ERROR: assert failed: sums" ]
-	printf 'BEGIN { errorf("here"); exit(); }' >"$BATS_TEST_TMPDIR/a.bt"
-	run --separate-stderr "$NOPAL" -f json -q "$BATS_TEST_TMPDIR/a.bt"
+	printf 'BEGIN { errorf("here");\nwarnf("%%d",\n7); exit(); }' >"$BATS_TEST_TMPDIR/a.bt"
+	run --separate-stderr "$NOPAL" -q "$BATS_TEST_TMPDIR/a.bt"
 	[ "$output" = "" ]
-	[ "$stderr" = "$BATS_TEST_TMPDIR/a.bt:1:9-23: ERROR: here" ]
+	[ "$stderr" = "$BATS_TEST_TMPDIR/a.bt:1:9-23: ERROR: here
+$BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
+	run --separate-stderr "$NOPAL" -f json -q "$BATS_TEST_TMPDIR/a.bt"
+	[ "$output" = '{"type": "errorf", "msg": "here", "filename": "'"$BATS_TEST_TMPDIR"'/a.bt", "line": 1, "col": 9}
+{"type": "warnf", "msg": "7", "filename": "'"$BATS_TEST_TMPDIR"'/a.bt", "line": 2, "col": 1}' ]
+	[ "$stderr" = "" ]
 }
 
 @test "the long options of bpftrace" {

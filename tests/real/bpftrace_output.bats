@@ -1,4 +1,4 @@
-# Maps, histograms, printf and JSON to the character as bpftrace 0.17 prints them. What it prints is
+# Maps, histograms, printf and JSON to the character as bpftrace prints them. What 0.17 prints, as the newest has it, is
 # kept in tests/cases/bpftrace; tests/bpftrace_goldens writes it.
 load ../helpers
 
@@ -35,7 +35,7 @@ compare() {
 	compare json -f json
 }
 
-@test "the kept output is what the installed bpftrace prints" {
+@test "the kept output is what the installed bpftrace prints, as the newest has it" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	need_program bpftrace
 	bpftrace --version | grep -q 'v0\.17' || skip "needs bpftrace 0.17"
