@@ -213,6 +213,8 @@ int inject_open(pid_t pid, struct inject **out, struct diag *d)
 	int err = process_open(pid, &x, d);
 
 	if (!err)
+		err = ledger_refuse_second(x, d);
+	if (!err)
 		err = ledger_find_old(x);
 	if (!err)
 		err = patch_undo_old(x);

@@ -295,6 +295,8 @@ int ledger_read(struct inject *x, uint64_t ledger, uint64_t number, struct ledge
 int ledger_lower(struct inject *x, uint64_t ledger, uint64_t number);
 /* Find the ledgers of sessions that are over, and take over their pages of landings. */
 int ledger_find_old(struct inject *x);
+/* -EBUSY: there is one of a session that is not over. Sites of two of them would overlap. */
+int ledger_refuse_second(struct inject *x, struct diag *d);
 /* The same of one ledger, if its session is over. */
 int ledger_take_old(struct inject *x, uint64_t ledger);
 bool ledger_tracer_lives(const struct ledger_head *head);

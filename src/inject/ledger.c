@@ -204,3 +204,28 @@ int ledger_find_old(struct inject *x)
 		err = ledger_take_old(x, all[i]);
 	return err;
 }
+
+static pid_t living_tracer(struct inject *x)
+{
+	uint64_t all[LEDGERS_MOST];
+	unsigned count = ledger_find(x->pid, all);
+	struct ledger_head head;
+
+	for (unsigned i = 0; i < count; i++)
+		if (!ledger_open(x, all[i], &head) && ledger_tracer_lives(&head))
+			return (pid_t)head.tracer;
+	return 0;
+}
+
+int ledger_refuse_second(struct inject *x, struct diag *d)
+{
+	pid_t tracer = living_tracer(x);
+
+	if (!tracer)
+		return 0;
+	diag_error(d, -EBUSY, "user-mode-traced",
+		   "cannot trace process %d in user mode: process %d is tracing it already",
+		   (int)x->pid, (int)tracer);
+	diag_hint(d, "end it with 'kill %d', or use --kernel", (int)tracer);
+	return -EBUSY;
+}

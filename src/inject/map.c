@@ -154,11 +154,15 @@ static void give_back(struct mapping *m, uint64_t ledger)
 static int map_home(struct mapping *m)
 {
 	size_t size = LEDGER_SIZE + PAGE + m->shared_size;
-	int64_t at = map_at(m->r, choose_home(&m->x->space, size), size, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	/* No other tracer is here now: two begin with the same thread. */
+	int err = ledger_refuse_second(m->x, m->d);
+	int64_t at = err ? err
+			 : map_at(m->r, choose_home(&m->x->space, size), size, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	struct inject_world *world = &m->x->world;
-	int err;
 
+	if (err)
+		return err;
 	if (at < 0)
 		return refuse_call(m, at, "map memory");
 	remote_world(m->r, world);

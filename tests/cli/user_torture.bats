@@ -148,6 +148,15 @@ counts() {
 	grep -qx '@t\[the quick brown fox\]: 10000' "$output_file"
 }
 
+@test "two tracers at once: the second is refused" {
+	start_target "$tick" wait loop 1000
+	start_tracer "usdt:$tick:tick:loop { @n = count() }" --user -p $target
+	run timeout 60 "$NOPAL" --engine=native -p $target -e "usdt:$tick:tick:loop { @n = count() }"
+	[ "$status" = 1 ]
+	says user-mode-traced "cannot trace process $target in user mode: process $tracer is tracing it already"
+	counts 1000
+}
+
 @test "threads that make children by vfork all the time" {
 	cp "$TARGETS/vforks" "$dir"
 	# One with 1-byte nops, as Debian's programs have them.
@@ -169,7 +178,7 @@ counts() {
 	start_target "$dir/vforks" 1000000 4 10 100
 	echo >&8
 	for turn in $(seq $((2 * times))); do
-		timeout 60 "$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$dir/vforks:vforks:* { @[probe] = count(); printf(\"%d %s\n\", arg0, str(arg1)) }" \
+		"$NOPAL" --user -q -o /dev/null -p $target -e "usdt:$dir/vforks:vforks:* { @[probe] = count(); printf(\"%d %s\n\", arg0, str(arg1)) }" \
 			>/dev/null 2>&1 3>&- &
 		tracer=$!
 		moment 150

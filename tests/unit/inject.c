@@ -535,6 +535,56 @@ static void debugged_processes_are_left_alone(void **state)
 	assert_int_equal(stop(&t), 0);
 }
 
+/* Both planned the same sites: when one of them ended, the other's jumps led nowhere. */
+static void two_tracers_at_once_are_refused(void **state)
+{
+	struct target t, same;
+	struct tracer r, second;
+
+	(void)state;
+	start(&t, 0);
+	same = t;
+	assert_int_equal(attach(&r, &t), 0);
+	assert_int_equal(attach(&second, &same), -EBUSY);
+	assert_string_equal(first_tag(&second), "user-mode-traced");
+	end(&second);
+	detach(&r, &t);
+	end(&r);
+	assert_int_equal(attach(&second, &same), 0);
+	tell(&t, "run nop10 10", "");
+	assert_int_equal(second.counts[site(&t, "nop10") - t.sites], 10);
+	detach(&second, &same);
+	end(&second);
+	assert_int_equal(stop(&t), 0);
+}
+
+static void tracers_that_begin_at_once_leave_the_process_alive(void **state)
+{
+	struct target t;
+
+	(void)state;
+	start(&t, 0);
+	tell(&t, "hot 2", "");
+	for (unsigned turn = 0; turn < 10; turn++) {
+		pid_t tracers[3];
+
+		for (unsigned i = 0; i < 3; i++) {
+			tracers[i] = fork();
+			if (!tracers[i]) {
+				struct tracer r;
+
+				if (!attach(&r, &t))
+					detach(&r, &t);
+				_exit(0);
+			}
+		}
+		for (unsigned i = 0; i < 3; i++)
+			waitpid(tracers[i], NULL, 0);
+	}
+	assert_true(tell(&t, "quiet", "calls") > 0);
+	assert_int_equal(stop(&t), 0);
+}
+
 static void a_process_that_cannot_be_stopped_is_left_alone(void **state)
 {
 	struct target t;
@@ -717,6 +767,8 @@ int main(void)
 		cmocka_unit_test(what_a_killed_tracer_left_is_cleaned),
 		cmocka_unit_test(the_process_may_be_killed),
 		cmocka_unit_test(debugged_processes_are_left_alone),
+		cmocka_unit_test(two_tracers_at_once_are_refused),
+		cmocka_unit_test(tracers_that_begin_at_once_leave_the_process_alive),
 		cmocka_unit_test(a_process_that_cannot_be_stopped_is_left_alone),
 		cmocka_unit_test(a_process_without_memory_is_left_alone),
 		cmocka_unit_test(programs_of_32_bits_are_refused),
