@@ -216,8 +216,7 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 	latency_print(t, &l->view, out);
 }
 
-/* "normalize(args.query)" -> "QUERY" */
-static char *title_of(const char *by)
+char *latency_title(const char *by)
 {
 	size_t name = strspn(by, "abcdefghijklmnopqrstuvwxyz_"), len = strlen(by);
 	bool is_call = name && by[name] == '(' && strcspn(by, "),") == len - 1;
@@ -240,7 +239,7 @@ static int run_text(const struct command *c, struct latency *l, const struct scr
 
 	if (!run_take_text(&l->run, c, t))
 		return EXIT_OK;
-	title = l->by ? title_of(l->by) : NULL;
+	title = l->by ? latency_title(l->by) : NULL;
 	l->run.watch = watch;
 	l->run.watch_period = l->interval;
 	l->run.take = take_records;

@@ -46,6 +46,8 @@ struct latency {
 /* Write the script for the pair, the key and the scope of `l`. 0, or an exit code after a message.
  */
 int latency_write_script(struct script_text *t, const struct command *c, struct latency *l);
+/* Of the column for --by: "normalize(args.query)" -> "QUERY". The caller frees it. */
+char *latency_title(const char *by);
 /* Print what the maps of the run hold: @lat, @max and @sum by key; the operations without a start
  * or an end from @starts, @dones, @pairs and @skipped. */
 void latency_print(struct nopal_trace *t, const struct latency_view *v, FILE *out);

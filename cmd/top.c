@@ -122,7 +122,7 @@ static void take_process(struct top_command *m)
 static void draw(struct top_command *m)
 {
 	int width, height, y = 1;
-	unsigned heat, rows;
+	struct top_room room = {.rows = 1, .fills = true};
 	char *text = NULL, *line, *rest;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
@@ -130,11 +130,12 @@ static void draw(struct top_command *m)
 	if (!out)
 		return;
 	screen_size(&width, &height);
-	heat = m->top.has_histograms && height > 16 ? (unsigned)(height / 3) : 0;
-	heat = heat > HEAT ? HEAT : heat;
-	rows = height > 5 ? (unsigned)height - 4 : 1;
+	if (m->top.has_histograms && height > 16)
+		room.heat = height / 3 > HEAT ? HEAT : (unsigned)height / 3;
+	if (height > 5)
+		room.rows = (unsigned)height - 4 - room.heat;
 	m->look.width = (unsigned)(width > 20 ? width : 20);
-	top_print(&m->top, &m->look, rows > heat ? rows - heat : 1, heat, out);
+	top_print(&m->top, &m->look, room, out);
 	if (fclose(out)) {
 		free(text);
 		return;
@@ -216,7 +217,8 @@ static void watch_text(struct top_command *m, FILE *out)
 		return;
 	}
 	fprintf(out, "%s  ", time_text("%H:%M:%S", text));
-	top_print(&m->top, &m->look, TEXT_ROWS, m->top.has_histograms ? HEAT : 0, out);
+	top_print(&m->top, &m->look,
+		  (struct top_room){TEXT_ROWS, m->top.has_histograms ? HEAT : 0, false}, out);
 }
 
 static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
@@ -247,6 +249,8 @@ static void drop_text(void *arg, const char *text, size_t len)
 static int run_text(struct top_command *m, const struct command *c, const struct script_text *t)
 {
 	bool is_script = has_script(m);
+	char *key = NULL;
+	int code;
 
 	if (!run_take_text(&m->run, c, t))
 		return EXIT_OK;
@@ -263,11 +267,16 @@ static int run_text(struct top_command *m, const struct command *c, const struct
 	m->top.has_times = m->top.has_histograms = m->wants_times;
 	m->top.only = is_script ? NULL : m->wants_times ? "@lat" : "@";
 	m->top.subject = m->wants_times ? m->latency.pair.start : NULL;
+	if (m->wants_times && m->key)
+		key = latency_title(m->key);
 	m->top.title = is_script	? "MAP"
-		       : m->wants_times ? (m->key ? "KEY" : "PAIR")
+		       : key		? key
+		       : m->wants_times ? "PAIR"
 		       : m->key		? "PROBE,KEY"
 					: "PROBE";
-	return run_script(t->text, &m->run);
+	code = run_script(t->text, &m->run);
+	free(key);
+	return code;
 }
 
 static int run_top(const struct command *c, char **argv)

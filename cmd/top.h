@@ -43,9 +43,14 @@ struct top {
 
 /* Read the maps: an interval of so many seconds has ended. */
 void top_update(struct top *top, struct nopal_trace *t, double seconds);
-/* Print a heading, at most `lines` lines of rows, and, when `heat` is not 0, a heat map of so many
- * lines. */
-void top_print(const struct top *top, const struct nopal_look *look, unsigned lines, unsigned heat,
+struct top_room {
+	unsigned rows; /* lines of these at most */
+	unsigned heat; /* lines of a heat map; 0: none */
+	bool fills;    /* the heat map takes the lines that rows leave */
+};
+
+/* Print a heading, rows and a heat map. */
+void top_print(const struct top *top, const struct nopal_look *look, struct top_room room,
 	       FILE *out);
 /* An object of JSON for each row that had an event in the interval. */
 void top_print_json(const struct top *top, FILE *out);

@@ -278,44 +278,62 @@ static void print_rows(const struct top *top, const struct shown_row *rows, size
 	cells_print(&c, columns, used, look, out);
 }
 
-/* Times from bottom to top, intervals from left to right: darker where there were more. */
+/* What happened so many intervals ago, in this many powers of two. */
+static uint64_t heat_of(const struct top *top, unsigned ago, unsigned first, unsigned count)
+{
+	const uint32_t *heat = top->heat[(top->at + TOP_HISTORY - ago) % TOP_HISTORY];
+	uint64_t sum = 0;
+
+	for (unsigned n = first; n < first + count && n < 63; n++)
+		sum += heat[n];
+	return sum;
+}
+
+static bool was_any(const struct top *top, unsigned intervals, unsigned power)
+{
+	for (unsigned i = 0; i < intervals; i++)
+		if (heat_of(top, i, power, 1))
+			return true;
+	return false;
+}
+
+/* Times from bottom to top, intervals from left to right: darker where there were more. A line is
+ * as many powers of two as are needed to have room for all. */
 static void print_heat(const struct top *top, const struct nopal_look *look, unsigned lines,
 		       FILE *out)
 {
-	unsigned width = look->width > 12 ? look->width - 10 : 0, first = 63, end = 0;
-	uint32_t most = 0;
+	unsigned width = look->width > 12 ? look->width - 10 : 0, first = 0, end = 63, step;
+	uint64_t most = 0, count;
 
 	width = width < top->columns ? width : top->columns;
-	for (unsigned i = 0; i < top->columns; i++)
-		for (unsigned n = 0; n < 63; n++) {
-			uint32_t count = top->heat[(top->at + TOP_HISTORY - i) % TOP_HISTORY][n];
-
-			if (!count)
-				continue;
+	while (first < end && !was_any(top, width, first))
+		first++;
+	while (end > first && !was_any(top, width, end - 1))
+		end--;
+	if (first == end || lines < 2)
+		return;
+	fprintf(out, "%8s %.*s\n", top->has_times ? "TIME" : "VALUE", (int)look->width - 10,
+		"a column each interval, the last on the right");
+	step = (end - first + lines - 2) / (lines - 1);
+	for (unsigned n = first; n < end; n += step)
+		for (unsigned i = 0; i < width; i++) {
+			count = heat_of(top, i, n, step);
 			most = count > most ? count : most;
-			first = n < first ? n : first;
-			end = n + 1 > end ? n + 1 : end;
 		}
-	if (end)
-		fprintf(out, "%8s %.*s\n", top->has_times ? "TIME" : "VALUE", (int)look->width - 10,
-			"a column each interval, the last on the right");
-	if (end > first + lines - 1)
-		first = end - lines + 1;
-	for (unsigned n = end; n-- > first;) {
+	for (unsigned line = (end - first + step - 1) / step; line-- > 0;) {
+		unsigned n = first + line * step;
 		char *label = top->has_times ? nopal_show_duration(UINT64_C(1) << n)
 					     : nopal_show_count(UINT64_C(1) << n);
 
 		fprintf(out, "%8s ", label ? label : "");
 		free(label);
 		for (unsigned i = width; i-- > 0;)
-			fputs(level(top->heat[(top->at + TOP_HISTORY - i) % TOP_HISTORY][n], most,
-				    look, true),
-			      out);
+			fputs(level(heat_of(top, i, n, step), most, look, true), out);
 		fputc('\n', out);
 	}
 }
 
-void top_print(const struct top *top, const struct nopal_look *look, unsigned lines, unsigned heat,
+void top_print(const struct top *top, const struct nopal_look *look, struct top_room room,
 	       FILE *out)
 {
 	/* ORDER: enum top_order */
@@ -334,10 +352,12 @@ void top_print(const struct top *top, const struct nopal_look *look, unsigned li
 	fprintf(out, "%zu row%s by %s%s%s%s\n", count, count == 1 ? "" : "s", orders[top->order],
 		*top->filter ? ", filter: " : "", top->filter, top->paused ? ", paused" : "");
 	free(rate);
+	if (room.heat && room.fills && count < room.rows)
+		room.heat += room.rows - (unsigned)count;
 	if (rows && count)
-		print_rows(top, rows, count < lines ? count : lines, look, out);
-	if (heat)
-		print_heat(top, look, heat, out);
+		print_rows(top, rows, count < room.rows ? count : room.rows, look, out);
+	if (room.heat)
+		print_heat(top, look, room.heat, out);
 	free(rows);
 }
 
