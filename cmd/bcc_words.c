@@ -240,7 +240,26 @@ static void put_memcmp(struct bcc_text *t, const char *list, const char *at, con
 	fprintf(out, "\", %zu) == 0)", count - 1);
 }
 
-/* STRCMP("x", name): a comparison of texts. */
+/* Bytes of a literal of C, "a\x41\n": 3. */
+static size_t literal_bytes(const char *at, const char *end)
+{
+	size_t count = 0;
+
+	for (at++; at < end - 1; count++) {
+		if (*at++ != '\\')
+			continue;
+		if (*at == 'x')
+			at += 1 + strspn(at + 1, "0123456789abcdefABCDEF");
+		else if (*at >= '0' && *at <= '7')
+			for (int i = 0; i < 3 && *at >= '0' && *at <= '7'; i++)
+				at++;
+		else
+			at++;
+	}
+	return count;
+}
+
+/* STRCMP("x", name): as in bcc, the text may go on after what is compared. */
 static size_t put_strcmp(struct bcc_text *t, const char *at, FILE *out)
 {
 	const char *close = bcc_bracket_end(at + 6), *comma;
@@ -254,11 +273,10 @@ static size_t put_strcmp(struct bcc_text *t, const char *at, FILE *out)
 		put_memcmp(t, at + 7, comma + 1 + strspn(comma + 1, " "), close - 1, out);
 		return (size_t)(close - at);
 	}
-	fputs("(str(", out);
+	fputs("(strncmp(str(", out);
 	put_expression(t, comma + 1 + strspn(comma + 1, " "), close - 1, out);
-	fputs(") == ", out);
-	fwrite(at + 7, 1, (size_t)(comma - at) - 7, out);
-	fputs(")", out);
+	fprintf(out, "), %.*s, %zu) == 0)", (int)(comma - at) - 7, at + 7,
+		literal_bytes(at + 7, comma));
 	return (size_t)(close - at);
 }
 
