@@ -84,6 +84,10 @@ OP(KSTR,      "kstr",      "s",  "am",   TEXT,                0)
 /* s (BUF) = b bytes at user address a; if they are more than the limit, as above, that many and
  * TEXT_CUT */
 OP(BUF,       "buf",       "s",  "abm",  KIND(TYPE_BUF),      0)
+/* s (STR) = the name of the file whose struct path an object of the kernel has: imm is as
+ * PATH_STEP has it. TEXT_NULL where a pointer is 0, TEXT_CUT without text when it does not fit; what
+ * cannot be read is TEXT_UNREADABLE and a read error */
+OP(PATH,      "path",      "s",  "i",    KIND(TYPE_STR),      0)
 OP(COMM,      "comm",      "s",  "",     TEXT,                0)        /* s (STR) = name of the current thread */
 OP(USTACK,    "ustack",    "s",  "",     KIND(TYPE_USTACK),   0)        /* s (USTACK) = the user stack */
 OP(KSTACK,    "kstack",    "s",  "",     KIND(TYPE_KSTACK),   0)        /* s (KSTACK) */

@@ -63,6 +63,17 @@ enum language {
 #define REG_NO	0xffff /* no register */
 #define SLOT_NO 0xffff /* no slot: the key of a map without keys */
 
+/* imm of OP_PATH: the number of pointers to follow, then the offset of each, the first one in what
+ * the kernel hands to the program, then that of the struct path in the last object. */
+#define PATH_POINTERS	     3
+#define PATH_BITS	     15
+#define PATH_COUNT_BITS	     4
+#define PATH_STEP(n, offset) ((uint64_t)(offset) << (PATH_COUNT_BITS + PATH_BITS * (n)))
+#define PATH_COUNT(imm)	     ((unsigned)((imm)&3))
+#define PATH_OFFSET(imm, n)                                                   \
+	((uint32_t)((uint64_t)(imm) >> (PATH_COUNT_BITS + PATH_BITS * (n))) & \
+	 ((1u << PATH_BITS) - 1))
+
 /* A record field: an 8-byte value in a register, or a whole slot. Exactly one is not *_NO. */
 struct field {
 	uint16_t reg;

@@ -611,6 +611,8 @@ void lower_by_value(struct lower *l, const struct expr *e, unsigned word, uint16
  * `most`. */
 void lower_named_text(struct lower *l, const struct expr *e, uint16_t length, uint32_t most,
 		      uint16_t out);
+/* Where the word of args.x is in what the kernel hands over; false: it is elsewhere. */
+bool named_word(const struct variant *v, const struct expr *e, unsigned *offset);
 /* Argument number n of the attachments; at a return the one of the call. */
 void lower_argument(struct lower *l, unsigned n, uint16_t out);
 

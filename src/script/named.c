@@ -519,6 +519,19 @@ void check_whole(struct check *c, struct expr *e)
 			make_part(c, e, event->fields[i].name);
 }
 
+bool named_word(const struct variant *v, const struct expr *e, unsigned *offset)
+{
+	const struct attachment *p = v->attachments[0];
+	const struct operand *o;
+	unsigned n = 0;
+
+	if (!find_named(p, e->text, &n))
+		return false;
+	o = &p->attach.args[n].operand;
+	*offset = (unsigned)o->value;
+	return o->kind == OPERAND_CONTEXT;
+}
+
 /* ---- Code ---- */
 
 void lower_part_note(struct lower *l, struct str text, uint16_t out)

@@ -110,7 +110,7 @@ same_on_both() {
 		join) probe=usdt:./shop:shop:argv ;;
 		cat) text='cat("/proc/%d/comm", 1);' ;;
 		signal | signal_thread | write_user | system | kptr) continue ;; # in the page, or no address of the kernel
-		percpu_kaddr | kaddr) continue ;;
+		percpu_kaddr | kaddr | path) continue ;; # path() is for iterators
 		esac
 		printf '%s { %s }\n' "$probe" "$(sed -E "s/@/@n${n}_/g" <<<"$text")" >one
 		if grep -q 'exit' one; then cp one "alone$n.bt"; else cat one >>together.bt; fi

@@ -3,6 +3,7 @@ load ../helpers
 
 setup() {
 	need_tracing
+	bats_require_minimum_version 1.5.0
 	cd "$BATS_TEST_TMPDIR" || return
 	private tick >/dev/null
 }
@@ -163,4 +164,26 @@ may_probe() {
 	run "$NOPAL" -e 'iter:tsk { @ = 1 }'
 	[ "$status" = 1 ]
 	says missing-probe "there is no probe 'iter:tsk': searched" <<<"$output"
+}
+
+@test "path() of a file is its whole name, as the kernel has it" {
+	[ -r /sys/kernel/btf/vmlinux ] || skip "the kernel has no BTF"
+	self=$BASHPID
+	mkfifo gate
+	exec 7</etc/passwd 8<>gate
+	for fd in 7 8; do echo "$fd $(readlink /proc/$self/fd/$fd)"; done >want
+	run "$NOPAL" -q -e "iter:task_file /ctx->task->pid == $self && (ctx->fd == 7 || ctx->fd == 8)/ {
+		printf(\"%d %s\n\", ctx->fd, path(ctx->file->f_path)); @[path(&ctx->file->f_path, 4)] = count() }"
+	exec 7<&- 8<&-
+	echo "$output" | grep '^[78] ' | diff want -
+	[[ "$output" == *"@[..]: 2"* ]]
+	awk '$6 ~ "^/" { n[$6]++ } END { for (i in n) print "@[" i "]: " n[i] }' /proc/$self/maps | LC_ALL=C sort >want
+	run --separate-stderr "$NOPAL" -q -e "iter:task_vma /ctx->task->pid == $self/ { @[path(ctx->vma->vm_file->f_path)] = count() }"
+	grep '^@\[/' <<<"$output" | LC_ALL=C sort | diff want -
+	[[ "$output" == *"@[(null)]: "* ]] # memory that is of no file
+	[ "$stderr" = "" ]
+	run "$NOPAL" -q -e 'iter:task { print(path(ctx->task->comm)) }'
+	says wrong-arg-type "'path' expects a struct path" <<<"$output"
+	run "$NOPAL" -q -e 'iter:task_file { $f = ctx->file; print(path($f->f_path)) }'
+	says wrong-arg-type "the kernel finds a path only by '->' from what the probe has" <<<"$output"
 }

@@ -230,7 +230,7 @@ gen_fn gen_const, gen_unary, gen_binary, gen_divide, gen_relation, gen_float_to_
 gen_fn gen_jump, gen_branch, gen_loop, gen_next, gen_return;
 gen_fn gen_arg, gen_reg, gen_field, gen_builtin, gen_load, gen_signal, gen_write;
 gen_fn gen_put_word, gen_get_word, gen_zero_slot, gen_copy_slot, gen_copy_part;
-gen_fn gen_literal, gen_append, gen_push, gen_mark, gen_str, gen_buf, gen_comm, gen_stack, gen_field_str, gen_kernel_str, gen_strcmp;
+gen_fn gen_literal, gen_append, gen_push, gen_mark, gen_str, gen_buf, gen_comm, gen_stack, gen_field_str, gen_kernel_str, gen_path, gen_strcmp;
 gen_fn gen_lang, gen_map, gen_emit;
 /* clang-format on */
 

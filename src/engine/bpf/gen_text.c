@@ -7,6 +7,8 @@
  * up to their end ("padded"), since all of their memory counts there. */
 #include "engine/bpf/gen.h"
 
+#include <errno.h>
+
 #define PAGE	   4096
 #define COMM_SIZE  16
 #define STACK_USER 256 /* BPF_F_USER_STACK */
@@ -433,4 +435,38 @@ void gen_kernel_str(struct gen *g, const struct insn *in)
 	code_helper(g->code, BPF_FUNC_probe_read_kernel_str, MEM(gen_slot(g, in->s), HEAD_SIZE),
 		    IMM(most == size ? most + 2 : most + 1), REG(TMP));
 	finish_kernel_text(g, in, most);
+}
+
+/* The kernel takes only pointers that its verifier has followed from what it handed over. */
+void gen_path(struct gen *g, const struct insn *in)
+{
+	struct code *c = g->code;
+	uint32_t size = gen_slot_type(g, in->s)->size;
+	unsigned count = PATH_COUNT(in->imm);
+	int null = code_label(c), is_long = code_label(c), known = code_label(c);
+	int done = code_label(c);
+
+	pad_start(g, in);
+	code_mov(c, TMP, CTX);
+	for (unsigned i = 0; i < count; i++) {
+		code_load(c, 8, TMP, TMP, (int)PATH_OFFSET(in->imm, i));
+		code_jump_imm(c, BPF_JEQ, TMP, 0, null);
+	}
+	code_alu_imm(c, BPF_ADD, TMP, (int32_t)PATH_OFFSET(in->imm, count));
+	code_helper(c, BPF_FUNC_d_path, REG(TMP), MEM(gen_slot(g, in->s), HEAD_SIZE),
+		    IMM(size + 1));
+	code_jump_imm(c, BPF_JSGT, R0, 0, known);
+	code_jump_imm(c, BPF_JEQ, R0, -ENAMETOOLONG, is_long);
+	gen_fault(g, in, FAULT_READ);
+	set_empty(g, in, TEXT_UNREADABLE);
+	code_jump(c, done);
+	code_bind(c, is_long);
+	set_empty(g, in, TEXT_CUT);
+	code_jump(c, done);
+	code_bind(c, null);
+	set_empty(g, in, TEXT_NULL);
+	code_jump(c, done);
+	code_bind(c, known);
+	finish_kernel_text(g, in, size);
+	code_bind(c, done);
 }

@@ -287,6 +287,13 @@ void read_stack(struct run *r, const struct insn *i)
 }
 
 /* Recorded events have no memory of an interpreter. */
+/* There are no objects of a kernel. */
+void no_path(struct run *r, const struct insn *i)
+{
+	count_fault(r, FAULT_READ);
+	put_text(r, i->s, STR(""), TEXT_UNREADABLE);
+}
+
 void no_lang_stack(struct run *r, const struct insn *i)
 {
 	struct stack_head head = {.pid = r->c->stack_pid};

@@ -160,6 +160,7 @@ void read_str(struct run *r, const struct insn *i);
 void read_buf(struct run *r, const struct insn *i);
 void read_field_str(struct run *r, const struct insn *i);
 void read_stack(struct run *r, const struct insn *i);
+void no_path(struct run *r, const struct insn *i);
 void no_lang_stack(struct run *r, const struct insn *i);
 
 /* store.c: a map operation, on the maps of another engine. */
