@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -647,6 +648,7 @@ static void programs_of_32_bits_are_refused(void **state)
 	close(fd);
 	child = fork();
 	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* it would run for ever */
 		execl(path, path, NULL);
 		_exit(127);
 	}
