@@ -79,8 +79,10 @@ blocked_tracer() {
 	kill -INT "$tracer"
 	sleep 0.3
 	timeout 20 cat late >output 3>&- &
+	reader=$!
 	ends_within 10
 	[ "$status" = 0 ]
+	wait $reader
 	grep -q '^end$' output
 	[ "$(grep -c '^[0-9][0-9]*$' output)" = "$(sed -n 's/^@n: //p' output)" ]
 }
