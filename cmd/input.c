@@ -42,6 +42,15 @@ static char *read_all(int fd, const char *path, size_t *len)
 	return NULL;
 }
 
+/* What the name of a file that is not there may be instead. */
+static void hint_other(const char *path)
+{
+	if (strchr(path, '{'))
+		fputs("hint: a script, and not the name of its file, follows -e\n", stderr);
+	else if (*path && !path[strspn(path, "0123456789")])
+		fprintf(stderr, "hint: a process is -p %s, as in nopal top -p %s\n", path, path);
+}
+
 char *input_read(const char *path, size_t *len)
 {
 	bool standard = !strcmp(path, "-");
@@ -50,6 +59,7 @@ char *input_read(const char *path, size_t *len)
 
 	if (fd < 0) {
 		say_error("cannot read '%s': %s", path, strerror(errno));
+		hint_other(path);
 		return NULL;
 	}
 	text = read_all(fd, path, len);

@@ -104,7 +104,7 @@ static bool is_misspelt(const char *word)
 
 static int no_command(const char *word)
 {
-	for (int mistakes = 1; mistakes <= 2; mistakes++)
+	for (int mistakes = 1; mistakes <= 2 && 2 * (size_t)mistakes <= strlen(word); mistakes++)
 		for (size_t i = 0; nopal_commands[i]; i++)
 			if (nopal_commands[i]->summary &&
 			    words_are_near(word, nopal_commands[i]->name, mistakes))

@@ -52,7 +52,7 @@ const char *take_pid(void *at, const struct option *o, const char *value)
 
 	(void)o;
 	if (!parse_number(value, 1, &pid) || pid > INT_MAX)
-		return "a process ID";
+		return "a process ID, as pgrep prints it";
 	*(pid_t *)at = (pid_t)pid;
 	return NULL;
 }

@@ -61,6 +61,8 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 {
 	const struct quick_kind *kind = c->detail;
 
+	if (count && *words[0] && words[0][strlen(words[0]) - 1] == '}')
+		return usage_error(c, "'%s' is a script: nopal -e runs it", words[0]);
 	if (kind->needs_expression && count > 1)
 		q->what = words[--count];
 	q->spec_count = spec_read(c, words, count,
@@ -71,7 +73,10 @@ static int take_words(const struct command *c, struct quick *q, char **words, in
 	if (q->spec_count < 0)
 		return EXIT_USAGE;
 	if (!count)
-		return usage_error(c, "no probe given");
+		return usage_error(
+			c, q->run.pid_count == 1
+				   ? "no probe given: 'usdt:*' is every probe of the process"
+				   : "no probe given");
 	if (kind->needs_expression && !q->what)
 		return usage_error(c, "no expression given: write %s PROBE EXPRESSION", c->self);
 	q->is_bcc = !kind->has_map && bcc_trace_is(q->specs, q->spec_count);

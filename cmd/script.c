@@ -37,6 +37,7 @@ static const struct option script_options[] = {
 	{"-v", NULL,                   NULL,               take_flag,      AT(run.options.verbose),    "print what the verifier says of each program, the kernel features in use, and all sites that are skipped"},
 	{"-I", NULL,                   "FOLDER",           take_line,      AT(header_dirs),            "look for headers in FOLDER, too"},
 	{NULL, "--include",            "FILE",             take_line,      AT(headers),                "include a header before those of the script"},
+	{"-d", NULL,                   "TIME",             take_duration,  AT(run.duration_ns),        "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},

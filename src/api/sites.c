@@ -135,6 +135,26 @@ static int take_nearest(void *arg, const struct found_image *image, const size_t
 	return 0;
 }
 
+/* Why a file has no probes: they are in a library, as an interpreter's often are, or the program
+ * was built without. */
+static void hint_none(struct nopal_sites *p, struct str path, struct diag *d)
+{
+	struct arena a = ARENA_INIT;
+	size_t count = 0;
+	struct str library = finder_library(p->finder, path, &a, &count);
+	struct str note = know_program(path);
+
+	if (count)
+		diag_hint(d, "it is linked with '%.*s', which has %zu probe%s", STR_FMT(library),
+			  count, count == 1 ? "" : "s");
+	else
+		diag_hint(d, "%.*s",
+			  STR_FMT(note.len ? note
+					   : STR("it has no probes: programs are built with them "
+						 "by <sys/sdt.h>")));
+	arena_free(&a);
+}
+
 /* Report that `q` found nothing, with a probe that may be meant. */
 static int not_found(struct nopal_sites *p, const struct find_query *q, const char *pattern,
 		     struct diag *d)
@@ -145,7 +165,9 @@ static int not_found(struct nopal_sites *p, const struct find_query *q, const ch
 	int images;
 
 	buf_escaped(&text, str_from(pattern));
-	diag_error(d, -ENOENT, "no-probe", "no probe matches '%.*s'", STR_FMT(buf_as_str(&text)));
+	diag_error(d, -ENOENT, "no-probe",
+		   strchr(pattern, ':') ? "no probe matches '%.*s'" : "no probes in '%.*s'",
+		   STR_FMT(buf_as_str(&text)));
 	images = finder_sites(p->finder, &any, take_nearest, &nearest, NULL);
 	buf_clear(&text);
 	buf_escaped(&text, nearest.provider);
@@ -154,7 +176,7 @@ static int not_found(struct nopal_sites *p, const struct find_query *q, const ch
 	if (nearest.name.len)
 		diag_hint(d, "did you mean '%.*s'?", STR_FMT(buf_as_str(&text)));
 	else if (images <= 0)
-		diag_hint(d, "it has no probes: programs are built with them by <sys/sdt.h>");
+		hint_none(p, q->path, d);
 	buf_free(&text);
 	return -ENOENT;
 }

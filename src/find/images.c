@@ -262,9 +262,10 @@ static int not_found(pid_t pid, struct str path, struct arena *a, struct diag *d
 	else if (str_index(path, '/') < 0)
 		diag_hint(d,
 			  "searched $PATH, the loader's cache and the current directory; give "
-			  "the full path, '%.*s:*' for the probes of a provider, or c:NAME for a "
-			  "function of libc",
-			  STR_FMT(buf_as_str(&safe)));
+			  "the full path, '%.*s:*' for the probes of a provider, '*:%.*s' for a "
+			  "probe, "
+			  "or c:NAME for a function of libc",
+			  STR_FMT(buf_as_str(&safe)), STR_FMT(buf_as_str(&safe)));
 	buf_free(&safe);
 	return -ENOENT;
 }

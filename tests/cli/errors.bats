@@ -24,7 +24,7 @@ bats_require_minimum_version 1.5.0
 	[ "${lines[0]}" = "nopal: error: unknown option '--nonsense'" ]
 	[ "${lines[1]}" = "hint: 'nopal --help-script' shows the options" ]
 	run "$NOPAL" list -pv
-	[ "${lines[0]}" = "nopal: error: option '-p' needs a process ID, not 'v'" ]
+	[ "${lines[0]}" = "nopal: error: option '-p' needs a process ID, as pgrep prints it, not 'v'" ]
 	run "$NOPAL" list --pid
 	[ "${lines[0]}" = "nopal: error: option '--pid' needs a value: --pid PID" ]
 	run "$NOPAL" list --all=yes
@@ -128,7 +128,7 @@ bats_require_minimum_version 1.5.0
 @test "a process id that no process can have" {
 	run "$NOPAL" -p 4294967297 -e 'BEGIN { }'
 	[ "$status" = 2 ]
-	[[ "$output" == *"option '-p' needs a process ID, not '4294967297'"* ]]
+	[[ "$output" == *"option '-p' needs a process ID, as pgrep prints it, not '4294967297'"* ]]
 }
 
 @test "a script with a NUL byte is not cut there" {
@@ -219,7 +219,7 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	[ "$(cat out)" = '{"type": "value", "data": 7}' ]
 	run "$NOPAL" --pid v -e 'BEGIN { exit() }'
 	[ "$status" = 2 ]
-	[ "${lines[0]}" = "nopal: error: option '--pid' needs a process ID, not 'v'" ]
+	[ "${lines[0]}" = "nopal: error: option '--pid' needs a process ID, as pgrep prints it, not 'v'" ]
 }
 
 @test "cat() of a file that is missing wrote its error into the output" {
