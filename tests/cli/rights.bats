@@ -113,8 +113,17 @@ trace_target() {
 @test "doctor names the kernel's lockdown" {
 	[ -d /sys/kernel/security ] || skip "no /sys/kernel/security to mount upon"
 	for mode in integrity confidentiality; do
-		run unshare -m bash -c 'mount -t tmpfs tmpfs /sys/kernel/security
+		run unshare -m bash -c 'mount -t tmpfs tmpfs /sys/kernel/security || exit
 			echo "none integrity confidentiality" | sed "s/$1/[$1]/" >/sys/kernel/security/lockdown; ./nopal doctor' - $mode
 		grep -qE "^lockdown +$mode:" <<<"$output"
 	done
+}
+
+@test "root's -c was traced in user mode under the lockdown of Secure Boot, which allows tracing" {
+	[ -d /sys/kernel/security ] || skip "no /sys/kernel/security to mount upon"
+	run unshare -m bash -c 'mount -t tmpfs tmpfs /sys/kernel/security || exit
+		echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
+		./nopal -q -e "usdt:$1:tick:loop { @n[pid, arg0] = count(); for (\$kv : @n) { @loops = count() } }" -c "$1 loop 2"' - "$tick"
+	echo "$output"
+	[[ "$output" == *"@loops: 3"* ]]
 }

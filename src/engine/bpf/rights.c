@@ -63,7 +63,7 @@ bool rights_suffice(void)
 	struct rights r;
 
 	rights_read(&r);
-	return r.bpf && r.perfmon && !r.in_user_namespace && !r.lockdown;
+	return r.bpf && r.perfmon && !r.in_user_namespace && r.lockdown != LOCKDOWN_CONFIDENTIALITY;
 }
 
 const char *rights_denied(void)
@@ -81,7 +81,7 @@ const char *rights_denied(void)
 	if (r.in_user_namespace)
 		return "permission denied: the capabilities of a user namespace (a rootless "
 		       "container) do not count for tracing";
-	if (r.lockdown)
+	if (r.lockdown == LOCKDOWN_CONFIDENTIALITY)
 		return "permission denied: the kernel is locked down "
 		       "(/sys/kernel/security/lockdown)";
 	return "permission denied, although this process has CAP_BPF and CAP_PERFMON: a seccomp "
