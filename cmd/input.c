@@ -47,6 +47,8 @@ static void hint_other(const char *path)
 {
 	if (strchr(path, '{'))
 		fputs("hint: a script, and not the name of its file, follows -e\n", stderr);
+	else if (find_command(path))
+		fprintf(stderr, "hint: options follow the command: nopal %s ...\n", path);
 	else if (*path && !path[strspn(path, "0123456789")])
 		fprintf(stderr, "hint: a process is -p %s, as in nopal top -p %s\n", path, path);
 }

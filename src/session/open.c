@@ -373,8 +373,11 @@ static int open_engine(struct nopal_trace *t, struct diag *d)
 		err = engine_build(t->engine, t->program, d);
 	session_give_log(t);
 	if (err == -EPERM || err == -EACCES)
-		diag_hint(d, "%s'nopal doctor' shows what this user can trace on this machine",
-			  geteuid() ? "run it with sudo; " : "");
+		diag_hint(d, "%s%s'nopal doctor' shows what this user can trace on this machine",
+			  geteuid() ? "run it with sudo; " : "",
+			  geteuid() && !t->pid && !native_problem()
+				  ? "without, -p or -c traces a process of one's own; "
+				  : "");
 	return err;
 }
 
