@@ -23,6 +23,12 @@ start_target() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$tick" wait loop "$1" <go 3>&- &
 	target=$!
 	exec 8>go
+	# Until it has called exec, it is setpriv.
+	for _ in $(seq 200); do
+		[ "$(cat /proc/$target/comm)" != tick ] || return 0
+		sleep 0.05
+	done
+	return 1
 }
 
 # trace_target OPTIONS...: the tracer with CAP_BPF and CAP_PERFMON alone, until the process ends.
