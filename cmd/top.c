@@ -232,7 +232,7 @@ static void watch(void *arg, struct nopal_trace *t, FILE *out, bool over)
 	if ((due || (over && m->interval)) && now > m->last) {
 		top_update(&m->top, t, (double)(now - m->last) / (double)SECOND);
 		m->last = due && !over ? m->last + period * ((now - m->last) / period) : now;
-		if (m->interval)
+		if (m->interval && (due || top_has_news(&m->top)))
 			watch_text(m, out);
 	}
 	if (!m->interval)

@@ -43,6 +43,9 @@ struct top {
 
 /* Read the maps: an interval of so many seconds has ended. */
 void top_update(struct top *top, struct nopal_trace *t, double seconds);
+/* Was anything counted in the last interval, or has a row a value? */
+bool top_has_news(const struct top *top);
+
 struct top_room {
 	unsigned rows; /* lines of these at most */
 	unsigned heat; /* lines of a heat map; 0: none */

@@ -82,6 +82,15 @@ void top_update(struct top *top, struct nopal_trace *t, double seconds)
 	}
 }
 
+bool top_has_news(const struct top *top)
+{
+	for (unsigned i = 0; i < top->map_count; i++)
+		for (size_t n = 0; n < top->maps[i].tally.count; n++)
+			if (top->maps[i].tally.rows[n].count || top->maps[i].tally.rows[n].text)
+				return true;
+	return false;
+}
+
 void top_free(struct top *top)
 {
 	for (unsigned i = 0; i < top->map_count; i++) {

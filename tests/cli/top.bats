@@ -25,6 +25,14 @@ teardown() {
 	[[ "$output" == *"tick:loop"*" 30  "* ]]
 }
 
+@test "text: the rest of an interval was printed, with rates of 0, when the time was over" {
+	./tick loop 100000 1 1000 3>&- &
+	run timeout 30 "$NOPAL" top -q -i 0.5 -d 1 ./tick -p $!
+	echo "$output"
+	[ "$(grep -c events/s <<<"$output")" -ge 2 ]
+	! grep -E '^[0-9:]+  0 events/s' <<<"$output" || false
+}
+
 @test "text: keys, and latencies with a heat map" {
 	run timeout 30 "$NOPAL" top -q -i 200ms -k args.i ./tick:tick:loop -c './tick loop 2 1 20000'
 	echo "$output"
