@@ -116,7 +116,7 @@ static bool is_refused(const struct program *p, insn_fn *refused)
 {
 	for (uint32_t c = 0; refused && c < p->clause_count; c++)
 		for (uint32_t i = 0; i < p->clauses[c].insn_count; i++)
-			if (refused(&p->clauses[c].code[i]))
+			if (refused(p, &p->clauses[c].code[i]))
 				return true;
 	return false;
 }

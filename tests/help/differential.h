@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 
 /* Programs with an instruction that is `refused` are left out; NULL: none is. */
-typedef bool insn_fn(const struct insn *in);
+typedef const char *insn_fn(const struct program *p, const struct insn *in);
 void differential_run(const struct engine_ops *other, uint64_t programs, insn_fn *refused);
 /* The same of random scripts (help/random_script.h), with structs, pointers, loops and maps.
  * DIFFERENTIAL_SCRIPTS=N runs N; a clause that an engine finds too complex leaves its script out.
