@@ -78,6 +78,21 @@ same_as_gdb() {
 	[[ "$output" != *"@a["* && "$output" != *"@b["* && "$output" != *"@k["* && "$output" != *"@d["* ]]
 }
 
+@test "stacks of every depth are keys of their own, alone, in tuples and beside texts" {
+	local long
+	long=$(printf 'x%.0s' {1..80})
+	run "$NOPAL" -q -e "let @four = lruhash(1000); usdt:$frames:frames:here { @[ustack] = count();
+			@two[ustack, kstack(3), \"$long\"] = sum(7); @three[ustack] = hist(1); @four[ustack, \"s\"] = max(4) }" \
+		-c "$frames 3 depths"
+	[ "$(grep -c '^]: 3$' <<<"$output")" = 101 ]
+	[ "$(grep -c "^, $long]: 21\$" <<<"$output")" = 101 ]
+	[ "$(grep -c '^\[1\] *3 ' <<<"$output")" = 101 ]
+	[ "$(grep -c '^, s]: 4$' <<<"$output")" = 101 ]
+	# Of 0 to 100 calls of one function by itself, in each of the maps.
+	[ "$(grep -c '    recurse+' <<<"$output")" = $((4 * 101 * 102 / 2)) ]
+	[ "$(grep -c '    do_depths+' <<<"$output")" = $((4 * 101)) ]
+}
+
 @test "a process that calls exec, and a child that does: nothing is taken from the image before" {
 	cp "$frames" "$frames.2"
 	run "$NOPAL" -q -e "usdt:$frames:frames:here, usdt:$frames.2:frames:here { @[pid > 0, ustack(raw)] = count() }" \

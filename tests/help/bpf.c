@@ -239,7 +239,7 @@ static void show_value(struct buf *b, const struct value *v)
 		break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK:
-	case TYPE_LSTACK: buf_printf(b, "stack %zu", v->bytes.len / 8); break;
+	case TYPE_LSTACK: buf_printf(b, "stack of %zu", v->bytes.len / 8); break;
 	default: buf_s64(b, (int64_t)v->bits); break;
 	}
 }

@@ -2,7 +2,8 @@
  * frames:here fires, N times in each way. No frame pointers.
  *
  *   frames N WAY...    qsort, alloca, realigned, signal, altstack, coroutine, thread, atexit, deep,
- *                      bare (from assembler that says nothing of its frame); without WAY: all
+ *                      deeper, depths (101 of them), bare (from assembler that says nothing of its
+ *                      frame); without WAY: all
  *   frames N syscall   calls getppid(), without a probe
  *   frames N spin      takes some milliseconds, without a probe
  *   frames exec FILE   calls itself as another process image, FILE, and that `FILE 1 deep` */
@@ -159,6 +160,19 @@ static void do_deep(void)
 	AFTER;
 }
 
+static void do_deeper(void)
+{
+	recurse(150);
+	AFTER;
+}
+
+static void do_depths(void)
+{
+	for (int depth = 100; depth >= 0; depth--)
+		recurse(depth);
+	AFTER;
+}
+
 #if defined(__x86_64__)
 __asm__(".text\n.type bare, @function\nbare: sub $24, %rsp\ncall frames_here\nadd $24, %rsp\nret\n"
 	".zero 64\n"); /* no function that says something of itself is near */
@@ -202,6 +216,7 @@ static const struct {
 	{"signal", do_signal}, {"altstack", do_altstack}, {"thread", do_thread},
 	{"atexit", do_atexit}, {"deep", do_deep},	  {"coroutine", do_coroutine},
 	{"bare", do_bare},     {"syscall", do_syscall},	  {"spin", do_spin},
+	{"deeper", do_deeper}, {"depths", do_depths},
 };
 
 static void run_way(const char *name, int times)

@@ -2,6 +2,7 @@
  * its keys are fought over. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "help/bpf.h"
 
 /* As few maps are reached, or as a script with too many to name them reaches them. */
@@ -232,11 +233,70 @@ static void keys_fought_over_are_exact(void **state)
 	target_stop(&t);
 }
 
+/* Two probes whose stacks have one frame each, and the same hash. What finds the entry of the other
+ * one is lost, counted, and changes nothing. */
+static void another_stack_with_the_hash_is_refused(void **state)
+{
+	static const struct type stack = {.kind = TYPE_USTACK, .size = 8};
+	static const struct {
+		struct insn first, second; /* what the one probe does, and the other */
+		const struct type *value;
+		const char *want; /* of the one entry */
+		unsigned lost;
+	} rows[] = {
+#define ROW(want, lost, value, ...) {{__VA_ARGS__}, {__VA_ARGS__}, value, want, lost}
+		ROW("2", 2, &counter, .op = OP_AGGREGATE, .s = 0, .a = REG_NO),
+		ROW("9", 2, &int_type, .op = OP_MAP_SET, .s = 0, .a = 0),
+		ROW("18", 2, &int_type, .op = OP_MAP_ADD, .s = 0, .a = 0, .d = REG_NO),
+		ROW("''", 2, &str_type, .op = OP_MAP_PUT, .s = 0, .t = 1),
+#undef ROW
+		{{.op = OP_AGGREGATE, .s = 0, .a = REG_NO},
+		 {.op = OP_MAP_DEL, .s = 0, .d = REG_NO},
+		 &counter,
+		 "2",
+		 0},
+	};
+	static const char *const names[] = {"int", "str"};
+	struct target t;
+
+	(void)state;
+	SKIP_WITHOUT_ROOT();
+	target_start(&t);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct make *m = make_new();
+		struct run_stats stats;
+		char want[128];
+		struct run r;
+
+		make_map(m, stack, *rows[i].value, 10);
+		for (int k = 0; k < 2; k++) {
+			make_clause(m, 1);
+			make_site(m, &t, names[k], ARGS_INT);
+			make_slot(m, stack);
+			make_slot(m, str_type);
+			ADD(m, .op = OP_CONST, .d = 0, .imm = 9);
+			ADD(m, .op = OP_ZERO, .s = 1);
+			ADD(m, .op = OP_USTACK, .s = 0);
+			make_insn(m, k ? rows[i].second : rows[i].first);
+		}
+		EXPECT_START(r, m, .group_maps = grouped, .one_hash = true);
+		for (int k = 0; k < 4; k++)
+			target_tell(&t, k % 2 ? "str x" : "int 1");
+		snprintf(want, sizeof(want), "stack of 1:%s;", rows[i].want);
+		assert_map(&r, 0, want);
+		engine_bpf.stats(r.e, &stats);
+		assert_int_equal(stats.lost_updates, rows[i].lost);
+		run_stop(&r);
+	}
+	target_stop(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_keys_short_and_long),
 		cmocka_unit_test(tuple_keys_short_and_long),
+		cmocka_unit_test(another_stack_with_the_hash_is_refused),
 		cmocka_unit_test(a_full_map_counts_what_it_refuses),
 		cmocka_unit_test(short_and_long_keys_share_a_limit),
 		cmocka_unit_test(keys_fought_over_are_exact),

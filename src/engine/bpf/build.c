@@ -225,6 +225,7 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	e->world.cpus = engine_cpus();
 	e->world.control_count = control_number(p, p->format_count) + CONTROLS_LATER;
 	e->world.span_count = p->span_count;
+	e->world.one_hash = e->options.one_hash;
 	err = make_control(e, p, d) ?: make_stores(e, p, d);
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);

@@ -243,7 +243,9 @@ static void find_padded_and_around(struct plan *p)
 		bool fixed;
 		int first;
 
-		if (op_uses_map(in->op) && in->s != SLOT_NO)
+		/* Of a stack that is a key, only so many words count as it has. */
+		if (op_uses_map(in->op) && in->s != SLOT_NO &&
+		    !type_is_stack(&p->clause->slots[in->s].type))
 			p->frame.padded[in->s] = true;
 		if (in->op == OP_MAP_PUT || in->op == OP_COPY)
 			p->frame.padded[in->t] = true;
@@ -259,11 +261,11 @@ static void find_padded_and_around(struct plan *p)
 	}
 }
 
-/* What instructions need besides slots: memory to pack the largest record, and the largest short
- * form of a tuple. */
+/* What instructions need besides slots: memory to pack the largest record, the largest key, and the
+ * largest value with the stacks of its key. */
 static void place_extras(struct plan *p)
 {
-	uint32_t record = 0, key = 0, size;
+	uint32_t record = 0, key = 0, entry = 0, size;
 	struct frame *f = &p->frame;
 	bool fixed;
 
@@ -274,15 +276,21 @@ static void place_extras(struct plan *p)
 			size = record_most(&p->program->formats[in->imm], &fixed) + TEXT_SLOP;
 			record = !fixed && size > record ? size : record;
 		} else if (op_uses_map(in->op)) {
-			const struct type *t = &p->program->maps[in->map].key;
+			const struct map_def *m = &p->program->maps[in->map];
+			uint32_t stacks = store_stacks_size(&m->key, false);
 
-			size = t->kind == TYPE_TUPLE ? store_short_size(t) : 0;
+			size = m->key.kind == TYPE_TUPLE || stacks
+				       ? store_key_size(&m->key, !stacks)
+				       : 0;
 			key = size > key ? size : key;
+			size = stacks ? (uint32_t)type_memory(&m->value) + stacks : 0;
+			entry = size > entry ? size : entry;
 		}
 	}
 	f->record = f->scratch;
 	f->key = f->record + (int32_t)record;
-	f->scratch = f->key + (int32_t)key;
+	f->entry = f->key + (int32_t)key;
+	f->scratch = f->entry + (int32_t)entry;
 }
 
 /* One word for each loop: on the stack where the verifier must follow it. */

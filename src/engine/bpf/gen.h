@@ -103,6 +103,7 @@ struct gen_world {
 	uint32_t scratch_size;	/* bytes of one */
 	unsigned cpus;
 	bool sleepable;
+	bool one_hash;	     /* of tests: all stacks that are keys have the same */
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
 	struct gen_walk_maps walk;
@@ -132,7 +133,8 @@ struct frame {
 	int32_t scratch;	/* bytes of scratch used; 0: none needed */
 	int32_t record;		/* where in scratch records are packed; 0: nowhere */
 	bool *in_place; /* by the index of an OP_EMIT: packed around its first text instead */
-	int32_t key;	/* where in scratch the short form of a tuple is packed */
+	int32_t key;	/* where in scratch keys are made */
+	int32_t entry;	/* ... and values with the stacks of their keys */
 };
 
 /* The body of a loop that a helper calls: instructions [from, to) of a clause. */
@@ -249,6 +251,23 @@ bool gen_walk_knows_cpu(void);
 /* gen_map.c */
 /* R1 = the kernel map; may ruin R0 to R5. */
 void gen_take_map(struct gen *g, const struct store_map *map);
+/* gen_key.c */
+/* The entry that an instruction is about: one kernel map of a store, the slot that has the key, and
+ * where the kernel's key is, which is made of it. */
+struct gen_entry {
+	const struct store *store;
+	const struct store_map *map;
+	struct spill slot, key;
+};
+
+/* Are all texts and stacks of the key short? Else to `is_long`. */
+void gen_check_short(struct gen *g, const struct gen_entry *at, int is_long);
+/* Make the kernel's key: at->key. Ruins R0 to R5, TMP, TMP2. */
+void gen_make_key(struct gen *g, struct gen_entry *at);
+/* R0, the value of an entry, becomes 0 when the entry has other stacks. Ruins R1 to R5. */
+void gen_compare_stacks(struct gen *g, const struct gen_entry *at);
+/* Copy the stacks of the key to scratch memory. */
+void gen_copy_stacks(struct gen *g, const struct gen_entry *at, int32_t to);
 /* At the start of a function that the kernel calls for an entry: TMP is the key, TMP2 the value;
  * both go where `in` wants them. */
 void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map);

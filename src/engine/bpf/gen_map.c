@@ -8,14 +8,7 @@
 #define INSERT_TRIES	   3   /* another program may delete the key, or an allocation fail */
 #define FUNC_PERCPU_LOOKUP 195 /* bpf_map_lookup_percpu_elem, which older headers do not have */
 
-/* The entry that an instruction is about: one kernel map of a store, and where its key is. */
-struct entry_at {
-	const struct store *store;
-	const struct store_map *map;
-	struct spill key;
-};
-
-typedef void map_fn(struct gen *g, const struct insn *in, const struct entry_at *at);
+typedef void map_fn(struct gen *g, const struct insn *in, const struct gen_entry *at);
 
 /* R1 = the kernel map. A map of a group is looked up first, which ruins R0 to R5; the lookup never
  * fails, but the verifier requires the branch. */
@@ -51,8 +44,10 @@ static bool is_counted(const struct store *s)
 }
 
 /* R0 = the value, or 0 when there is none. */
-static void look_up(struct gen *g, const struct entry_at *at)
+static void look_up(struct gen *g, const struct gen_entry *at)
 {
+	int none;
+
 	if (is_named_cell(at->store)) {
 		code_map_value(g->code, R0, at->map->fd, 0);
 		return;
@@ -60,13 +55,19 @@ static void look_up(struct gen *g, const struct entry_at *at)
 	call_map(g, at, BPF_FUNC_map_lookup_elem);
 	if (at->store->kind == STORE_CELL)
 		code_jump_imm(g->code, BPF_JEQ, R0, 0, g->end);
+	if (!at->map->stacks_size)
+		return;
+	none = code_label(g->code);
+	code_jump_imm(g->code, BPF_JEQ, R0, 0, none);
+	gen_compare_stacks(g, at);
+	code_bind(g->code, none);
 }
 
 /* A program on one CPU reads what the others have counted: the value of an aggregate without keys
  * is only in their sum. They go on counting meanwhile, so it is not of one moment. A loop over the
  * CPUs' values of a single aggregate: R0 is the value of CPU number TMP, or 0 and `end` when there
  * are no more. Returns the label for next_cpu(). */
-static int each_cpu(struct gen *g, const struct entry_at *at, int end)
+static int each_cpu(struct gen *g, const struct gen_entry *at, int end)
 {
 	int again;
 
@@ -91,10 +92,32 @@ static void count_key(struct gen *g, const struct store *s, int by)
 	code_atomic(g->code, BPF_ADD | BPF_FETCH, R1, 0, R2);
 }
 
+/* Write the value at `value` (NULL: zeros), and after it the stacks of the key. */
+static void write_entry(struct gen *g, const struct gen_entry *at, const struct spill *value,
+			int64_t flags)
+{
+	struct spill entry = in_scratch(g->frame->entry);
+	uint32_t size = at->store->value_size;
+
+	if (at->map->stacks_size) {
+		if (value)
+			gen_copy(g, SCRATCH, entry.offset, gen_base(*value), value->offset, size);
+		else
+			gen_zero(g, entry, 0, size);
+		gen_copy_stacks(g, at, entry.offset + (int32_t)size);
+		value = &entry;
+	}
+	if (value)
+		call_map(g, at, BPF_FUNC_map_update_elem, MEM(*value, 0), IMM(flags));
+	else
+		call_map(g, at, BPF_FUNC_map_update_elem, MAP_VALUE(g->world->zeros_fd, 0),
+			 IMM(flags));
+}
+
 /* R0 = 0: the key, which did not exist, now has the value at `value` (NULL: zeros). The key is
  * counted before and taken off again when the kernel refuses it: so there are never more keys than
  * the limit, though two programs insert at once. */
-static void insert(struct gen *g, const struct entry_at *at, const struct spill *value)
+static void insert(struct gen *g, const struct gen_entry *at, const struct spill *value)
 {
 	struct code *c = g->code;
 	int back = code_label(c), done = code_label(c);
@@ -104,11 +127,7 @@ static void insert(struct gen *g, const struct entry_at *at, const struct spill 
 		code_const(c, R0, -E2BIG);
 		code_jump_imm(c, BPF_JGE, R2, (int32_t)at->store->def->max_entries, back);
 	}
-	if (value)
-		call_map(g, at, BPF_FUNC_map_update_elem, MEM(*value, 0), IMM(BPF_NOEXIST));
-	else
-		call_map(g, at, BPF_FUNC_map_update_elem, MAP_VALUE(g->world->zeros_fd, 0),
-			 IMM(BPF_NOEXIST));
+	write_entry(g, at, value, BPF_NOEXIST);
 	if (!is_counted(at->store))
 		return;
 	code_jump_imm(c, BPF_JEQ, R0, 0, done);
@@ -118,7 +137,7 @@ static void insert(struct gen *g, const struct entry_at *at, const struct spill 
 }
 
 /* R0 = the value, inserted as zeros when it does not exist; else to `full`. Ruins TMP. */
-static void look_up_or_insert(struct gen *g, const struct entry_at *at, int full)
+static void look_up_or_insert(struct gen *g, const struct gen_entry *at, int full)
 {
 	struct code *c = g->code;
 	int found = code_label(c), again;
@@ -148,7 +167,7 @@ static void count_full(struct gen *g, const struct insn *in)
 
 /* ---- reading */
 
-static void read_aggregate(struct gen *g, const struct entry_at *at, int absent)
+static void read_aggregate(struct gen *g, const struct gen_entry *at, int absent)
 {
 	struct code *c = g->code;
 	const struct type *t = &at->store->def->value;
@@ -169,7 +188,7 @@ static void read_aggregate(struct gen *g, const struct entry_at *at, int absent)
 	gen_conclude(g, t);
 }
 
-static void map_get(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_get(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
@@ -190,7 +209,7 @@ static void map_get(struct gen *g, const struct insn *in, const struct entry_at 
 }
 
 /* A histogram that is read is in a hash, one for all CPUs: make_store() in build.c. */
-static void map_percentile(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_percentile(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
@@ -205,7 +224,7 @@ static void map_percentile(struct gen *g, const struct insn *in, const struct en
 	gen_set(g, in->d, R1);
 }
 
-static void map_copy(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_copy(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	struct spill t = gen_slot(g, in->t);
@@ -223,7 +242,7 @@ static void map_copy(struct gen *g, const struct insn *in, const struct entry_at
 }
 
 /* A cell exists when the word after its value says so; of an aggregate, when it does on any CPU. */
-static void map_has(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_has(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int32_t is_set = (int32_t)at->store->value_size;
@@ -251,25 +270,25 @@ static void map_has(struct gen *g, const struct insn *in, const struct entry_at 
 /* ---- writing */
 
 /* Replace or insert the value at `value`. When two maps share a limit, replacing and inserting must
- * be distinguished, because only one of them counts. A failure may be another program's insertion
- * or a momentary lack of memory, so it is tried again; then the map is full, which is counted. */
-static void update(struct gen *g, const struct insn *in, const struct entry_at *at,
+ * be distinguished, because only one of them counts; and with a stack in the key, because the entry
+ * that there is may be of another stack. A failure may be another program's insertion or a
+ * momentary lack of memory, so it is tried again; then the map is full, which is counted. */
+static void update(struct gen *g, const struct insn *in, const struct gen_entry *at,
 		   struct spill value)
 {
 	struct code *c = g->code;
-	bool counted = is_counted(at->store);
+	bool apart = is_counted(at->store) || at->map->stacks_size;
 	int done = code_label(c), absent = code_label(c), next = code_label(c), again;
 
 	code_const(c, TMP, INSERT_TRIES);
 	again = code_here(c);
-	if (counted) {
+	if (apart) {
 		look_up(g, at);
 		code_jump_imm(c, BPF_JEQ, R0, 0, absent);
 	}
-	call_map(g, at, BPF_FUNC_map_update_elem, MEM(value, 0),
-		 IMM(counted ? BPF_EXIST : BPF_ANY));
+	write_entry(g, at, &value, apart ? BPF_EXIST : BPF_ANY);
 	code_jump_imm(c, BPF_JEQ, R0, 0, done);
-	if (counted) {
+	if (apart) {
 		code_jump(c, next);
 		code_bind(c, absent);
 		insert(g, at, &value);
@@ -283,7 +302,7 @@ static void update(struct gen *g, const struct insn *in, const struct entry_at *
 }
 
 /* A number is written in place, so that it does not take an allocation. */
-static void map_set(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_set(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int absent = code_label(c), done = code_label(c);
@@ -304,12 +323,12 @@ static void map_set(struct gen *g, const struct insn *in, const struct entry_at 
 	code_bind(c, done);
 }
 
-static void map_put(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_put(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	update(g, in, at, gen_slot(g, in->t));
 }
 
-static void map_add(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_add(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	int full = code_label(c), done = code_label(c);
@@ -327,7 +346,7 @@ static void map_add(struct gen *g, const struct insn *in, const struct entry_at 
 	code_bind(c, done);
 }
 
-static void map_aggregate(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_aggregate(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	int full = code_label(g->code), done = code_label(g->code);
 
@@ -354,7 +373,7 @@ static void unset(struct gen *g, uint32_t is_set)
 }
 
 /* Arrays keep their entries: a cell is set to zero, on one or all CPUs. */
-static void map_del(struct gen *g, const struct insn *in, const struct entry_at *at)
+static void map_del(struct gen *g, const struct insn *in, const struct gen_entry *at)
 {
 	struct code *c = g->code;
 	uint32_t size = at->store->value_size;
@@ -362,6 +381,10 @@ static void map_del(struct gen *g, const struct insn *in, const struct entry_at 
 
 	code_store_imm(c, 8, FRAME, STACK_A, 0);
 	if (at->store->kind == STORE_HASH) {
+		if (at->map->stacks_size) { /* it may be of another stack */
+			look_up(g, at);
+			code_jump_imm(c, BPF_JEQ, R0, 0, done);
+		}
 		call_map(g, at, BPF_FUNC_map_delete_elem);
 		code_jump_imm(c, BPF_JNE, R0, 0, done);
 		code_store_imm(c, 8, FRAME, STACK_A, 1);
@@ -385,86 +408,6 @@ static void map_del(struct gen *g, const struct insn *in, const struct entry_at 
 	gen_set(g, in->d, R1);
 }
 
-/* ---- keys */
-
-/* Are all texts and stacks of the key short? Else to `is_long`. */
-static void check_short(struct gen *g, const struct type *t, struct spill at, int32_t more,
-			int is_long)
-{
-	if (t->kind == TYPE_TUPLE) {
-		for (unsigned i = 0; i < t->element_count; i++) {
-			check_short(g, &t->elements[i], at, more, is_long);
-			more += (int32_t)type_memory(&t->elements[i]);
-		}
-		return;
-	}
-	if (store_short_size(t) == type_memory(t))
-		return;
-	code_load(g->code, 4, R1, gen_base(at), at.offset + more); /* bytes, or words of a stack */
-	code_jump_imm(g->code, BPF_JGT, R1,
-		      (int32_t)(type_is_stack(t) ? STORE_SHORT_STACK / 8 : STORE_SHORT), is_long);
-}
-
-/* Pack the short form of a tuple: each element without what a short one cannot have. */
-static void pack_short(struct gen *g, const struct type *t, struct spill from, int32_t *from_at,
-		       int32_t *to_at)
-{
-	if (t->kind == TYPE_TUPLE) {
-		for (unsigned i = 0; i < t->element_count; i++)
-			pack_short(g, &t->elements[i], from, from_at, to_at);
-		return;
-	}
-	gen_copy(g, SCRATCH, g->frame->key + *to_at, gen_base(from), from.offset + *from_at,
-		 store_short_size(t));
-	*from_at += (int32_t)type_memory(t);
-	*to_at += (int32_t)store_short_size(t);
-}
-
-/* The other way of pack_short: the key at TMP, with zeros for what a short one does not have. */
-static void unpack_key(struct gen *g, const struct type *t, bool is_short, struct spill to,
-		       int32_t *from_at, int32_t *to_at)
-{
-	uint32_t full = (uint32_t)type_memory(t), len = is_short ? store_short_size(t) : full;
-
-	if (t->kind == TYPE_TUPLE && len != full) {
-		for (unsigned i = 0; i < t->element_count; i++)
-			unpack_key(g, &t->elements[i], is_short, to, from_at, to_at);
-		return;
-	}
-	gen_copy(g, gen_base(to), to.offset + *to_at, TMP, *from_at, len);
-	gen_zero(g, to, *to_at + (int32_t)len, full - len);
-	*from_at += (int32_t)len;
-	*to_at += (int32_t)full;
-}
-
-void gen_take_entry(struct gen *g, const struct insn *in, const struct store_map *map)
-{
-	const struct store *s = &g->world->stores[in->map];
-	const struct type *key = &s->def->key, *value = &s->def->value;
-	struct spill k = gen_slot(g, in->s), v;
-	int32_t from = 0, to = 0;
-
-	unpack_key(g, key, map == &s->map, k, &from, &to);
-	if (type_is_text(key))
-		gen_zero(g, k, (int32_t)type_memory(key), TEXT_SLOP);
-	if (in->op == OP_EACH_COPY) {
-		v = gen_slot(g, in->t);
-		gen_copy(g, gen_base(v), v.offset, TMP2, 0, s->value_size);
-		if (type_is_text(value))
-			gen_zero(g, v, (int32_t)s->value_size, TEXT_SLOP);
-	} else if (in->d != REG_NO && type_is_aggregate(value)) {
-		code_store_imm(g->code, 8, FRAME, STACK_B, 0);
-		code_store_imm(g->code, 8, FRAME, STACK_C, 0);
-		code_mov(g->code, R0, TMP2);
-		gen_gather(g, value);
-		gen_conclude(g, value);
-		gen_set(g, in->d, R1);
-	} else if (in->d != REG_NO) {
-		code_load(g->code, 8, R1, TMP2, 0);
-		gen_set(g, in->d, R1);
-	}
-}
-
 /* An operation on a map. A store with two hashes, for short keys and for long ones, gets the code
  * of the operation twice: a helper call that meets only one map is inlined by the kernel, and
  * hashes as many bytes as the key really has.
@@ -486,28 +429,24 @@ void gen_map(struct gen *g, const struct insn *in)
 	};
 	/* clang-format on */
 	const struct store *s = &g->world->stores[in->map];
-	struct entry_at at = {s, &s->map, on_stack(STACK_KEY)};
+	struct gen_entry at = {.store = s, .map = &s->map, .key = on_stack(STACK_KEY)};
 	int is_long = code_label(g->code), done = code_label(g->code);
+	bool has_key = s->kind == STORE_HASH && in->s != SLOT_NO;
 
-	if (s->kind == STORE_HASH && in->s != SLOT_NO)
-		at.key = gen_slot(g, in->s);
+	if (has_key)
+		at.slot = gen_slot(g, in->s);
 	else if (!is_named_cell(s))
 		code_store_imm(g->code, 8, FRAME, STACK_KEY, 0);
-	if (s->long_map.fd >= 0 && in->s != SLOT_NO) {
-		const struct type *key = &s->def->key;
-		struct entry_at shorter = at;
-		int32_t from = 0, to = 0;
-
-		check_short(g, key, at.key, 0, is_long);
-		if (key->kind == TYPE_TUPLE) { /* else the first bytes are the short key */
-			pack_short(g, key, at.key, &from, &to);
-			shorter.key = in_scratch(g->frame->key);
-		}
-		operations[in->op](g, in, &shorter);
+	if (has_key && s->long_map.fd >= 0) {
+		gen_check_short(g, &at, is_long);
+		gen_make_key(g, &at);
+		operations[in->op](g, in, &at);
 		code_jump(g->code, done);
 		code_bind(g->code, is_long);
 		at.map = &s->long_map;
 	}
+	if (has_key)
+		gen_make_key(g, &at);
 	operations[in->op](g, in, &at);
 	code_bind(g->code, done);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "engine/bpf/kernel.h"
 
 /* One kernel map and its shape: maps of one shape can be in one array. */
@@ -14,15 +15,22 @@ struct member {
 	struct store_map *map;
 	enum store_kind kind;
 	bool forgets;
-	uint32_t key_size, value_size;
+	uint32_t value_size; /* without the stacks of the key */
 };
 
 static int compare_shapes(const void *x, const void *y)
 {
 	const struct member *a = x, *b = y;
+	const uint32_t shapes[][2] = {{a->kind, b->kind},
+				      {a->forgets, b->forgets},
+				      {a->map->key_size, b->map->key_size},
+				      {a->map->stacks_size, b->map->stacks_size},
+				      {a->value_size, b->value_size}};
 
-	return (int)a->kind - (int)b->kind ?: a->forgets - b->forgets ?: (a->key_size > b->key_size) - (a->key_size < b->key_size) ?:
-	       (a->value_size > b->value_size) - (a->value_size < b->value_size);
+	for (size_t i = 0; i < COUNT(shapes); i++)
+		if (shapes[i][0] != shapes[i][1])
+			return shapes[i][0] < shapes[i][1] ? -1 : 1;
+	return 0;
 }
 
 /* An array with all of `members`, each of which gets its index. */
@@ -85,11 +93,10 @@ int groups_make(struct groups *g, struct store *stores, uint32_t count, uint32_t
 	for (uint32_t i = 0; i < count; i++) {
 		struct store *s = &stores[i];
 
-		members[n++] = (struct member){&s->map, s->kind, s->def->forgets, s->key_size,
-					       s->value_size};
+		members[n++] = (struct member){&s->map, s->kind, s->def->forgets, s->value_size};
 		if (s->long_map.fd >= 0)
 			members[n++] = (struct member){&s->long_map, s->kind, s->def->forgets,
-						       s->full_key, s->value_size};
+						       s->value_size};
 	}
 	qsort(members, n, sizeof(*members), compare_shapes);
 	if (n > direct) {

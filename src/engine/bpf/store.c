@@ -16,18 +16,29 @@
 #define BATCH_MOST  (1u << 20)
 #define SINGLE_KEY  8u /* bytes of the key of a map without keys */
 
-uint32_t store_short_size(const struct type *t)
+uint32_t store_key_size(const struct type *t, bool is_short)
 {
 	uint32_t full = (uint32_t)type_memory(t), total = 0;
 
 	if (t->kind == TYPE_STR || t->kind == TYPE_BUF)
-		return full > STORE_SHORT + 8 ? STORE_SHORT + 8 : full;
+		return is_short && full > STORE_SHORT + 8 ? STORE_SHORT + 8 : full;
 	if (type_is_stack(t))
-		return full > STORE_SHORT_STACK + 8 ? STORE_SHORT_STACK + 8 : full;
+		return STORE_STACK_HASH;
 	if (t->kind != TYPE_TUPLE)
 		return full;
 	for (unsigned i = 0; i < t->element_count; i++)
-		total += store_short_size(&t->elements[i]);
+		total += store_key_size(&t->elements[i], is_short);
+	return total;
+}
+
+uint32_t store_stacks_size(const struct type *t, bool is_short)
+{
+	uint32_t full = (uint32_t)type_memory(t), total = 0;
+
+	if (type_is_stack(t))
+		return is_short && full > STORE_SHORT_STACK + 8 ? STORE_SHORT_STACK + 8 : full;
+	for (unsigned i = 0; t->kind == TYPE_TUPLE && i < t->element_count; i++)
+		total += store_stacks_size(&t->elements[i], is_short);
 	return total;
 }
 
@@ -87,13 +98,19 @@ int store_make_memory(const char *name, size_t bytes, int *fd, void **memory, si
 			  strerror(errno));
 }
 
-static int make_store_map(const struct store *s, uint32_t key_size, struct diag *d)
+/* What an entry has after its key. */
+static uint32_t entry_size(const struct store *s, const struct store_map *map)
+{
+	return s->value_size + map->stacks_size;
+}
+
+static int make_store_map(const struct store *s, struct store_map *map, struct diag *d)
 {
 	char name[16] = ""; /* "@lat" -> "lat": kernel names have letters, digits and _ only */
 	struct str script_name = s->def->name;
 	struct kernel_map m = {.type = BPF_MAP_TYPE_HASH,
-			       .key_size = key_size,
-			       .value_size = s->value_size,
+			       .key_size = map->key_size,
+			       .value_size = entry_size(s, map),
 			       .max_entries = s->def->max_entries ? s->def->max_entries : 1,
 			       .flags = NO_PREALLOC,
 			       .name = name};
@@ -112,7 +129,19 @@ static int make_store_map(const struct store *s, uint32_t key_size, struct diag 
 		m.max_entries = 1;
 		m.flags = 0;
 	}
-	return store_make_map(&m, d);
+	map->fd = store_make_map(&m, d);
+	return map->fd < 0 ? map->fd : 0;
+}
+
+/* The kernel map for keys of this length; `is_short`: ... that are all short. */
+static struct store_map map_of(const struct type *key, bool is_short)
+{
+	return (struct store_map){
+		.fd = -1,
+		.group_fd = -1,
+		.is_short = is_short,
+		.key_size = key->kind == TYPE_NONE ? SINGLE_KEY : store_key_size(key, is_short),
+		.stacks_size = store_stacks_size(key, is_short)};
 }
 
 int store_open(struct store *s, const struct map_def *def, bool is_shared, uint32_t used_at,
@@ -120,6 +149,7 @@ int store_open(struct store *s, const struct map_def *def, bool is_shared, uint3
 {
 	bool has_keys = def->key.kind != TYPE_NONE;
 	enum store_kind kind = STORE_HASH;
+	int err;
 
 	if (!has_keys && type_is_aggregate(&def->value) && !is_shared)
 		kind = STORE_CPU_CELL;
@@ -128,20 +158,17 @@ int store_open(struct store *s, const struct map_def *def, bool is_shared, uint3
 	/* One that forgets is one hash, since the kernel counts its entries. */
 	*s = (struct store){.def = def,
 			    .kind = kind,
-			    .map = {-1, -1, 0},
-			    .long_map = {-1, -1, 0},
+			    .map = map_of(&def->key, !def->forgets),
+			    .long_map = map_of(&def->key, false),
 			    .used_at = used_at,
 			    .used = used,
 			    .value_size = (uint32_t)type_memory(&def->value),
-			    .full_key = has_keys ? (uint32_t)type_memory(&def->key) : SINGLE_KEY,
-			    .key_size = has_keys ? store_short_size(&def->key) : SINGLE_KEY};
-	if (def->forgets)
-		s->key_size = s->full_key;
-	s->map.fd = make_store_map(s, s->key_size, d);
-	if (s->map.fd < 0 || s->key_size == s->full_key)
-		return s->map.fd < 0 ? s->map.fd : 0;
-	s->long_map.fd = make_store_map(s, s->full_key, d);
-	return s->long_map.fd < 0 ? s->long_map.fd : 0;
+			    .full_key = has_keys ? (uint32_t)type_memory(&def->key) : SINGLE_KEY};
+	err = make_store_map(s, &s->map, d);
+	if (err || (s->map.key_size == s->long_map.key_size &&
+		    s->map.stacks_size == s->long_map.stacks_size))
+		return err;
+	return make_store_map(s, &s->long_map, d);
 }
 
 void store_is_not_read(struct store *s)
@@ -222,27 +249,40 @@ static int each_cell(const struct store *s, unsigned cpus, map_entry_fn *fn, voi
 	return err;
 }
 
-/* A short key in the layout of a full one. */
-static void widen_key(const struct type *t, const unsigned char **from, unsigned char **to)
+/* What an entry has of a key: the kernel's key, and the stacks after the value. */
+struct key_parts {
+	const unsigned char *key, *stacks;
+	bool is_short;
+};
+
+/* ... in the layout of type.h. What follows the last frame of a stack may be anything. */
+static void widen_key(const struct type *t, struct key_parts *from, unsigned char **to)
 {
-	size_t full = type_memory(t), part = store_short_size(t);
+	size_t full = type_memory(t), part = store_key_size(t, from->is_short);
+	const unsigned char *bytes = from->key;
+	struct stack_head head;
 
 	if (t->kind == TYPE_TUPLE) {
 		for (unsigned i = 0; i < t->element_count; i++)
 			widen_key(&t->elements[i], from, to);
 		return;
 	}
-	memcpy(*to, *from, part);
+	from->key += part;
+	if (type_is_stack(t)) {
+		bytes = from->stacks;
+		memcpy(&head, bytes, sizeof(head));
+		from->stacks += store_stacks_size(t, from->is_short);
+		part = sizeof(head) + 8 * (size_t)head.count;
+	}
+	memcpy(*to, bytes, part);
 	memset(*to + part, 0, full - part);
-	*from += part;
 	*to += full;
 }
 
 /* A hash that is read by batches. */
 struct reading {
 	const struct store *store;
-	int fd;
-	uint32_t key_size;
+	const struct store_map *map;
 	unsigned char *keys, *values, *wide; /* `wide`: one key in its full layout */
 	size_t key_room, value_room;
 };
@@ -250,14 +290,16 @@ struct reading {
 static int give_entry(const struct reading *r, uint32_t at, map_entry_fn *fn, void *arg)
 {
 	const struct store *s = r->store;
-	const unsigned char *key = r->keys + (size_t)at * r->key_size;
-	unsigned char *value = r->values + (size_t)at * s->value_size, *to = r->wide;
-	struct str shown = str_of((const char *)key, s->full_key);
+	unsigned char *value = r->values + (size_t)at * entry_size(s, r->map), *to = r->wide;
+	struct key_parts from = {.key = r->keys + (size_t)at * r->map->key_size,
+				 .stacks = value + s->value_size,
+				 .is_short = r->map->is_short};
+	struct str shown = str_of((const char *)from.key, s->full_key);
 
 	if (s->def->key.kind == TYPE_NONE) {
 		shown.len = 0;
-	} else if (r->key_size != s->full_key) {
-		widen_key(&s->def->key, &key, &to);
+	} else if (r->map->key_size != s->full_key || r->map->stacks_size) {
+		widen_key(&s->def->key, &from, &to);
 		shown.ptr = (char *)r->wide;
 	}
 	unmask_extreme(s, (uint64_t *)(void *)value);
@@ -273,11 +315,12 @@ static int read_batches(struct reading *r, map_entry_fn *fn, void *arg)
 	int err = 0, end = 0;
 
 	while (!err && !end) {
-		if (array_reserve(r->keys, r->key_room, (size_t)room * r->key_size) ||
-		    array_reserve(r->values, r->value_room, (size_t)room * r->store->value_size))
+		if (array_reserve(r->keys, r->key_room, (size_t)room * r->map->key_size) ||
+		    array_reserve(r->values, r->value_room,
+				  (size_t)room * entry_size(r->store, r->map)))
 			return -ENOMEM;
 		count = room;
-		end = kernel_map_batch(r->fd, first ? NULL : &in_batch, &out_batch, r->keys,
+		end = kernel_map_batch(r->map->fd, first ? NULL : &in_batch, &out_batch, r->keys,
 				       r->values, &count);
 		if (end == -ENOSPC && room < BATCH_MOST) {
 			room *= 2;
@@ -294,13 +337,13 @@ static int read_batches(struct reading *r, map_entry_fn *fn, void *arg)
 	return err;
 }
 
-static int each_in_hash(const struct store *s, int fd, uint32_t key_size, map_entry_fn *fn,
+static int each_in_hash(const struct store *s, const struct store_map *map, map_entry_fn *fn,
 			void *arg)
 {
-	struct reading r = {.store = s, .fd = fd, .key_size = key_size};
+	struct reading r = {.store = s, .map = map};
 	int err;
 
-	if (fd < 0) /* there is no second hash */
+	if (map->fd < 0) /* there is no second hash */
 		return 0;
 	r.wide = malloc(s->full_key);
 	err = r.wide ? read_batches(&r, fn, arg) : -ENOMEM;
@@ -314,8 +357,7 @@ int store_each(const struct store *s, unsigned cpus, map_entry_fn *fn, void *arg
 {
 	if (s->kind != STORE_HASH)
 		return each_cell(s, cpus, fn, arg);
-	return each_in_hash(s, s->map.fd, s->key_size, fn, arg)
-		       ?: each_in_hash(s, s->long_map.fd, s->full_key, fn, arg);
+	return each_in_hash(s, &s->map, fn, arg) ?: each_in_hash(s, &s->long_map, fn, arg);
 }
 
 /* ---- clearing */
@@ -355,30 +397,39 @@ static int remember_base(struct store *s, unsigned cpus, bool keep_set)
 	return 0;
 }
 
+/* Write zeros to the value of a key, not to the stacks after it. */
+static int write_zeros(const struct store *s, const struct store_map *map, const void *key,
+		       void *entry)
+{
+	int err = map->stacks_size ? kernel_map_lookup(map->fd, key, entry) : 0;
+
+	memset(entry, 0, s->value_size);
+	return err ?: kernel_map_update(map->fd, key, entry, BPF_EXIST);
+}
+
 /* Remove every key of a hash, or write zeros to each. The next key is found first, since the kernel
  * cannot find it from a key that is gone. */
-static int rewrite_hash(int fd, uint32_t key_size, const struct store *s, bool remove)
+static int rewrite_hash(const struct store *s, const struct store_map *map, bool remove)
 {
-	unsigned char *key = calloc(2, key_size), *next = key ? key + key_size : NULL;
-	void *zeros = calloc(1, s->value_size);
-	int err = key && zeros ? 0 : -ENOMEM, end = err;
+	unsigned char *key = calloc(2, map->key_size), *next = key ? key + map->key_size : NULL;
+	void *entry = calloc(1, entry_size(s, map));
+	int err = key && entry ? 0 : -ENOMEM, end = err;
 
-	if (fd < 0) /* there is no second hash */
+	if (map->fd < 0) /* there is no second hash */
 		end = -ENOENT;
 	else if (!err)
-		end = kernel_map_next(fd, NULL, key);
+		end = kernel_map_next(map->fd, NULL, key);
 	while (!end && !err) {
-		end = kernel_map_next(fd, key, next);
-		err = remove ? kernel_map_delete(fd, key)
-			     : kernel_map_update(fd, key, zeros, BPF_EXIST);
+		end = kernel_map_next(map->fd, key, next);
+		err = remove ? kernel_map_delete(map->fd, key) : write_zeros(s, map, key, entry);
 		if (!err && remove && s->long_map.fd >= 0)
 			__atomic_fetch_sub(s->used, 1, __ATOMIC_RELAXED);
 		if (err == -ENOENT) /* a program has removed it by now */
 			err = 0;
-		memcpy(key, next, key_size);
+		memcpy(key, next, map->key_size);
 	}
 	free(key);
-	free(zeros);
+	free(entry);
 	return err ? err : end == -ENOENT ? 0 : end;
 }
 
@@ -389,6 +440,5 @@ int store_rewrite(struct store *s, unsigned cpus, bool remove)
 		return remember_base(s, cpus, !remove);
 	if (s->kind != STORE_HASH)
 		return write_cells(s, cpus, !remove);
-	return rewrite_hash(s->map.fd, s->key_size, s, remove)
-		       ?: rewrite_hash(s->long_map.fd, s->full_key, s, remove);
+	return rewrite_hash(s, &s->map, remove) ?: rewrite_hash(s, &s->long_map, remove);
 }

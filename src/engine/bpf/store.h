@@ -10,10 +10,11 @@
  * counts events in those 8 bytes.
  *
  * Keys with text or stacks are in two hashes: one for texts of at most STORE_SHORT bytes and stacks
- * of at most STORE_SHORT_STACK, so that a short one is not hashed with all the bytes that the
- * longest could have; and one for the rest. A counter holds both to one limit. Extremes are stored
- * so that 0 is "nothing yet" and greater always wins; see extreme_mask(). What is read here has the
- * layout of program/type.h. */
+ * of at most STORE_SHORT_STACK, so that a short one takes neither the time nor the memory of the
+ * longest there could be; and one for the rest. A counter holds both to one limit. Of a stack, the
+ * kernel's key has a hash, and the stack itself follows the value; gen_key.c makes both. Extremes
+ * are stored so that 0 is "nothing yet" and greater always wins; see extreme_mask(). What is read
+ * here has the layout of program/type.h. */
 #ifndef NOPAL_ENGINE_BPF_STORE_H
 #define NOPAL_ENGINE_BPF_STORE_H
 
@@ -21,6 +22,7 @@
 
 #define STORE_SHORT	  56u	     /* bytes of text in a short key */
 #define STORE_SHORT_STACK (8u * 32u) /* ... of frames */
+#define STORE_STACK_HASH  8u
 
 enum store_kind { STORE_CELL, STORE_CPU_CELL, STORE_HASH };
 
@@ -29,6 +31,9 @@ struct store_map {
 	int fd;	      /* -1: none */
 	int group_fd; /* -1: programs name it */
 	uint32_t group_at;
+	bool is_short;	      /* for keys whose texts and stacks are all short */
+	uint32_t key_size;    /* as the kernel has it */
+	uint32_t stacks_size; /* of the stacks of a key, which follow the value; 0: it has none */
 };
 
 struct store {
@@ -37,8 +42,7 @@ struct store {
 	struct store_map map;	   /* the hash of short keys when there are two */
 	bool in_code;		   /* programs in the kernel use it: it must not change */
 	struct store_map long_map; /* its fd is -1: no second one */
-	uint32_t key_size;	   /* of map */
-	uint32_t full_key;	   /* of long_map, and as type.h says */
+	uint32_t full_key;	   /* as type.h says */
 	uint32_t value_size;	   /* of the value alone */
 	uint32_t used_at; /* with a long_map: the control word with the number of keys in both, */
 	uint64_t *used;	  /* and the same word, mapped */
@@ -47,8 +51,9 @@ struct store {
 	bool base_is_set; /* zeroed, not cleared: there is a value even without an event */
 };
 
-/* Bytes an element takes in a short key. */
-uint32_t store_short_size(const struct type *t);
+/* Bytes an element takes in a kernel's key, and what of it follows the value. */
+uint32_t store_key_size(const struct type *t, bool is_short);
+uint32_t store_stacks_size(const struct type *t, bool is_short);
 /* value ^ mask is ordered by unsigned comparison so that the wanted extreme is the greatest. */
 uint64_t extreme_mask(const struct type *t);
 
