@@ -27,6 +27,15 @@ static void walk_free(struct walk *w)
 	buf_free(&w->last);
 }
 
+/* The frame of a file that had no number yet: as one that has. */
+static uint64_t find_file(const struct walk *w, pid_t pid)
+{
+	uint64_t number = symbols_file_by_inode(w->r->symbols, pid, UNWIND_LATER_BITS(w->address),
+						UNWIND_LATER_INODE);
+
+	return UNWIND_FRAME_FILE | number << UNWIND_FRAME_SHIFT | UNWIND_LATER_OFFSET(w->address);
+}
+
 static void look_up(struct walk *w)
 {
 	const struct renderer *r = w->r;
@@ -41,6 +50,8 @@ static void look_up(struct walk *w)
 	} else if (w->stack->type->kind == TYPE_KSTACK) {
 		symbols_frame_kernel(r->symbols, w->address, &w->frame);
 	} else if (w->address & UNWIND_FRAME_FILE) {
+		if (w->address & UNWIND_FRAME_LATER)
+			w->address = find_file(w, (pid_t)pid);
 		symbols_frame_file(r->symbols, UNWIND_FRAME_NUMBER(w->address),
 				   UNWIND_FRAME_OFFSET(w->address), is_return, &w->frame);
 	} else {

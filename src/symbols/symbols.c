@@ -301,6 +301,31 @@ uint32_t symbols_file(struct symbols *s, const struct mapped_file *file)
 	return module ? module->number : 0;
 }
 
+static uint32_t find_by_inode(const struct symbols *s, uint64_t bits, uint64_t mask)
+{
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < s->modules.count; i++) {
+		if (!bits || (s->modules.items[i]->inode & mask) != bits)
+			continue;
+		if (number)
+			return 0;
+		number = s->modules.items[i]->number;
+	}
+	return number;
+}
+
+uint32_t symbols_file_by_inode(struct symbols *s, pid_t pid, uint64_t bits, uint64_t mask)
+{
+	uint32_t number = find_by_inode(s, bits, mask);
+	struct process *p = find_process(s, pid);
+
+	if (number || (p && !may_refresh(p)))
+		return number;
+	refresh_process(s, pid);
+	return find_by_inode(s, bits, mask);
+}
+
 void symbols_frame_file(struct symbols *s, uint32_t number, uint64_t offset, bool is_return,
 			struct symbols_frame *out)
 {

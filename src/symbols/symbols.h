@@ -53,6 +53,9 @@ struct symbols_source {
  * more; 0: it has none. */
 struct mapped_file;
 uint32_t symbols_file(struct symbols *s, const struct mapped_file *file);
+/* The number of the file of which `bits` (not 0) are these of its inode; if none is known, the
+ * process is asked again. 0: none is, or several. */
+uint32_t symbols_file_by_inode(struct symbols *s, pid_t pid, uint64_t bits, uint64_t mask);
 /* A frame of a stack, in parts. */
 struct symbols_frame {
 	struct buf function; /* empty: no symbol has it */

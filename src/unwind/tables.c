@@ -16,6 +16,7 @@ struct file_table {
 	bool tried;
 	uint32_t first, count; /* as in struct unwind_mapping */
 	uint64_t base;
+	uint64_t proof_at, proof; /* at a link-time address; 0: none */
 	struct unwind_file_key key;
 	struct code_segment *segments; /* owned */
 	size_t segment_count, segment_cap;
@@ -121,6 +122,27 @@ static int keep_segments(struct file_table *f, const struct image *image)
 	return 0;
 }
 
+/* What tells the file from others in the memory of a process: 8 bytes of its build-id, or where its
+ * functions are listed and how many they are. */
+static void find_proof(struct file_table *f, const struct image *image)
+{
+	enum { NOTE_HEAD = 16, HEADER_COUNT = 4 };
+	const struct section *note = image_section(image, ".note.gnu.build-id", NULL);
+	const struct segment *header = &image->eh_header;
+	uint64_t address = 0, offset = 0;
+
+	if (note && note->size >= NOTE_HEAD + sizeof(f->proof)) {
+		address = note->address + NOTE_HEAD;
+		offset = note->offset + NOTE_HEAD;
+	} else if (header->memory_size >= HEADER_COUNT + sizeof(f->proof)) {
+		address = header->address + HEADER_COUNT;
+		offset = header->offset + HEADER_COUNT;
+	}
+	if (address && image_segment_at(image, address) &&
+	    image_read(image, offset, &f->proof, sizeof(f->proof)) == sizeof(f->proof))
+		f->proof_at = address;
+}
+
 static int keep_rows(struct unwind_tables *u, struct file_table *f, const struct unwind_table *t)
 {
 	struct unwind_memory *m = &u->memory;
@@ -154,6 +176,10 @@ static void publish_file(struct unwind_tables *u, uint32_t number)
 	if (!u->publisher.file || f->segment_count != 1 || !f->key.inode)
 		return;
 	file.base = f->segments->offset - f->segments->address + f->base;
+	if (f->proof_at) {
+		file.proof_at = f->segments->offset - f->segments->address + f->proof_at;
+		file.proof = f->proof;
+	}
 	u->publisher.file(u->publisher.arg, f->key, &file);
 }
 
@@ -176,6 +202,8 @@ int unwind_tables_add(struct unwind_tables *u, uint32_t file, struct unwind_file
 		err = keep_rows(u, f, &t);
 	else if (!err || err == -ENOTSUP)
 		f->first = UNWIND_FILE_SILENT;
+	if (f->count)
+		find_proof(f, image);
 	unwind_table_free(&t);
 	publish_file(u, file);
 	return err == -ENOMEM ? err : 0;
@@ -229,6 +257,10 @@ static struct unwind_mapping make_mapping(const struct unwind_tables *u,
 	if (f->count && address_at(f, c, &address)) {
 		m.base = c->start - address + f->base;
 		m.count = f->count;
+		if (f->proof_at) {
+			m.proof_at = c->start - address + f->proof_at;
+			m.proof = f->proof;
+		}
 	} else if (f->count) {
 		m.first = UNWIND_FILE_SILENT;
 	}

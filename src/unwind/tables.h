@@ -11,7 +11,11 @@
  *
  * What the kernel reads is changed only in this order: rules, rows, mappings, and then the entry of
  * the process, in one piece. Mappings that no process has any more are used again only after
- * UNWIND_REST_NS, when no walk that began before can still read them. */
+ * UNWIND_REST_NS, when no walk that began before can still read them.
+ *
+ * A process may unload a library and load another one at its address before the mappings are read
+ * again. So a mapping has a proof, the start of the file's build-id, and a walk looks whether it is
+ * there. */
 #ifndef NOPAL_UNWIND_TABLES_H
 #define NOPAL_UNWIND_TABLES_H
 
@@ -30,6 +34,8 @@ struct unwind_mapping {
 	uint64_t base;	/* pc - base: what rows count from */
 	uint64_t frame; /* pc + frame: how the pc is kept in a stack; see UNWIND_FRAME_FILE */
 	uint32_t first, count; /* rows; count 0: there are none, and `first` says why */
+	uint64_t proof_at;     /* where in the process the file has ... */
+	uint64_t proof;	       /* ... these 8 bytes: else another one is there by now; 0: unknown */
 };
 
 /* `first` of a mapping without rows. */
@@ -47,11 +53,19 @@ enum {
 #define UNWIND_FRAME_FILE  (1ull << 63)
 #define UNWIND_FRAME_EXACT (1ull << 62) /* where a thread stood, not where a call returns to */
 #define UNWIND_FRAME_SHIFT 40		/* below it: the offset; above it: the file */
-#define UNWIND_FRAME_FILES (1u << 22)
+#define UNWIND_FRAME_FILES (1u << 21)
 #define UNWIND_FRAME_NUMBER(frame) \
 	((uint32_t)((frame) >> UNWIND_FRAME_SHIFT) & (UNWIND_FRAME_FILES - 1))
 #define UNWIND_FRAME_OFFSET(frame)  ((frame) & ((1ull << UNWIND_FRAME_SHIFT) - 1))
 #define UNWIND_FRAME_ADDRESS(frame) ((frame) & ~UNWIND_FRAME_EXACT)
+/* With UNWIND_FRAME_FILE: of a file that has no number yet. Below it 29 bits of its inode, or 0
+ * when it says nothing, and 32 of the offset: by the time of printing, another file may be at the
+ * address. */
+#define UNWIND_FRAME_LATER	   (1ull << 61)
+#define UNWIND_LATER_SHIFT	   32
+#define UNWIND_LATER_INODE	   ((1u << 29) - 1)
+#define UNWIND_LATER_BITS(frame)   ((uint32_t)((frame) >> UNWIND_LATER_SHIFT) & UNWIND_LATER_INODE)
+#define UNWIND_LATER_OFFSET(frame) ((uint32_t)(frame))
 
 /* The mappings of a process, in the order of their addresses. */
 struct unwind_run {
@@ -73,6 +87,8 @@ struct unwind_file {
 	struct {
 		uint32_t first, count;
 	} rows;
+	uint64_t proof_at; /* likewise, from the file's first byte on */
+	uint64_t proof;
 };
 
 /* Where the kernel reads. */

@@ -104,6 +104,24 @@ same_as_gdb() {
 	[ "$(grep -c '^@\[' <<<"$output")" = 2 ]
 }
 
+@test "a library at the address of one that was unloaded: nothing is taken from the other" {
+	local features
+	cp "$TARGETS"/swap "$TARGETS"/swap_a "$TARGETS"/swap_b "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR"
+	for features in none sleepable; do
+		run env NOPAL_NO_FEATURES=$features "$NOPAL" -q -f folded -o folded \
+			-e "usdt:./swap:swap:here { @[ustack] = count() }" -c "./swap . 3000"
+		echo "$output"
+		[ "$output" = 3000 ]
+		cat folded
+		# The whole stack, or cut with that reason, and each in the function that it was in.
+		! grep -vE '^_start;.*;main;call;swap_[ab];here [0-9]+$|^\(cut: mapped only now, and not read yet: (swap_[ab])\);\1;here [0-9]+$' folded || false
+		[ "$(awk '/;swap_a;here/ { n += $NF } END { print n }' folded)" = 1500 ]
+		[ "$(awk '/;swap_b;here/ { n += $NF } END { print n }' folded)" = 1500 ]
+		[ "$(awk '/^_start/ { n += $NF } END { print n }' folded)" -gt 0 ]
+	done
+}
+
 @test "return probes on callers do not hide them" {
 	local plain
 	plain=$("$NOPAL" -q -e "uprobe:$frames:frames_here { @[ustack] = count() }" -c "$frames 3 deep")

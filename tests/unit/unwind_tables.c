@@ -48,12 +48,22 @@ static struct kernel *new_kernel(void)
 	return k;
 }
 
-/* A file with two functions at CODE_AT: 4 rows and the end. */
+#define NOTE_AT 0x400900
+
+/* A file with a build-id, and two functions at CODE_AT: 4 rows and the end. */
 static void add_file(struct unwind_tables *u, uint32_t number)
 {
 	struct made_elf e = make_elf(8, false, EM_X86_64);
-	struct buf *b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800), file;
+	struct buf *b = add_section(&e, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, NOTE_AT), file;
 	struct image *image;
+
+	put(&e, b, 4, 4);
+	put(&e, b, 20, 4);
+	put(&e, b, NT_GNU_BUILD_ID, 4);
+	buf_add(b, "GNU", 4);
+	put(&e, b, 0x1122334455667788, 8);
+	buf_add(b, "and the rest", 12);
+	b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800);
 
 	put(&e, b, 20, 4);
 	put(&e, b, 0, 4);
@@ -134,6 +144,11 @@ static void files_are_kept_once_and_runs_are_shared(void **state)
 	/* The kernel computes the same from the file. */
 	assert_int_equal(m->start - CODE_OFFSET + k->file.base, m->base);
 	assert_int_equal(k->file.frame - (m->start - CODE_OFFSET), m->frame);
+	/* Where the file's build-id is in the process, and what of it. */
+	assert_int_equal(m->proof_at, m->start + (NOTE_AT - CODE_AT) + 16);
+	assert_int_equal(m->proof, 0x1122334455667788);
+	assert_int_equal(m->start - CODE_OFFSET + k->file.proof_at, m->proof_at);
+	assert_int_equal(k->file.proof, m->proof);
 	unwind_tables_fork(u, 4, 5);
 	assert_int_equal(k->runs[5].first, k->runs[4].first);
 	unwind_tables_end(u, 4);

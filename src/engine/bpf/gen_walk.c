@@ -23,7 +23,7 @@ static const struct walk_cpu cpus[] = {
 };
 
 _Static_assert(WALK_SIZE == GEN_WALK_SIZE, "frame.c reserves it");
-_Static_assert(sizeof(struct unwind_mapping) == 40 && sizeof(struct unwind_row) == 8 &&
+_Static_assert(sizeof(struct unwind_mapping) == 56 && sizeof(struct unwind_row) == 8 &&
 		       sizeof(struct unwind_rule) == 16,
 	       "the code has these sizes");
 

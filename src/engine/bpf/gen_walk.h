@@ -36,9 +36,9 @@ enum {
 	WALK_ADDRESS = 96,
 	WALK_RETURNS = 104, /* the next return instance of the thread; 0: not looked at; 1: none */
 	WALK_MAPPING = 112, /* struct unwind_mapping of the last frame; `end` 0: none */
-	WALK_KEY     = 152, /* struct unwind_file_key of a mapping that is in no run */
-	WALK_OFFSET  = 168, /* ... and where in the file it begins */
-	WALK_SIZE    = 176,
+	WALK_KEY     = 168, /* struct unwind_file_key of a mapping that is in no run */
+	WALK_OFFSET  = 184, /* ... and where in the file it begins */
+	WALK_SIZE    = 192,
 };
 /* clang-format on */
 

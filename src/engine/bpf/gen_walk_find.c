@@ -107,8 +107,60 @@ static void place_file(struct walk *w)
 	code_alu(c, BPF_SUB, R2, R1);
 	walk_store(w, MAPPING(frame), R2);
 	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, base));
+	code_alu(c, BPF_ADD, R2, R1);
+	walk_store(w, MAPPING(base), R2);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, proof));
+	walk_store(w, MAPPING(proof), R2);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, proof_at));
 	code_alu(c, BPF_ADD, R1, R2);
-	walk_store(w, MAPPING(base), R1);
+	walk_store(w, MAPPING(proof_at), R1);
+}
+
+/* To `no` unless WALK_MAPPING is still what it was when its file was read: its proof is there. A
+ * page that cannot be read now, where nothing may sleep, says nothing. */
+static void test_proof(struct walk *w, int no)
+{
+	struct spill read = in_scratch(w->at + WALK_READ);
+	struct code *c = w->g->code;
+	int is_read = code_label(c), ok = code_label(c);
+
+	walk_load(w, R3, MAPPING(proof));
+	code_jump_imm(c, BPF_JEQ, R3, 0, ok);
+	walk_load(w, R3, MAPPING(proof_at));
+	code_helper(c, BPF_FUNC_probe_read_user, MEM(read, 0), IMM(8), REG(R3));
+	code_jump_imm(c, BPF_JEQ, R0, 0, is_read);
+	if (!w->may_sleep) {
+		code_jump(c, ok);
+	} else {
+		walk_load(w, R3, MAPPING(proof_at));
+		code_helper(c, BPF_FUNC_copy_from_user, MEM(read, 0), IMM(8), REG(R3));
+		code_jump_imm(c, BPF_JNE, R0, 0, no);
+	}
+	code_bind(c, is_read);
+	walk_load(w, R1, WALK_READ);
+	walk_load(w, R2, MAPPING(proof));
+	code_jump_if(c, BPF_JNE, R1, R2, no);
+	code_bind(c, ok);
+}
+
+/* WALK_MAPPING is of a file that is not known, of the inode in WALK_KEY. */
+static void place_later(struct walk *w)
+{
+	struct code *c = w->g->code;
+
+	walk_load(w, R2, WALK_KEY);
+	code_alu_imm(c, BPF_AND, R2, UNWIND_LATER_INODE);
+	code_alu_imm(c, BPF_LSH, R2, UNWIND_LATER_SHIFT);
+	code_const(c, R1, (int64_t)(UNWIND_FRAME_FILE | UNWIND_FRAME_LATER));
+	code_alu(c, BPF_OR, R2, R1);
+	walk_load(w, R1, WALK_OFFSET);
+	code_alu(c, BPF_ADD, R2, R1);
+	walk_load(w, R1, MAPPING(start));
+	code_alu(c, BPF_SUB, R2, R1);
+	walk_store(w, MAPPING(frame), R2);
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(first), UNWIND_FILE_LATER);
+	walk_load(w, R3, WALK_PID); /* whose maps will have it */
+	code_store(c, 4, SCRATCH, w->slot.offset + 4, R3);
 }
 
 /* Ask the kernel for the mapping of TMP2, of a process that is new, or has mapped something that
@@ -117,8 +169,8 @@ static void ask_kernel(struct walk *w, int found)
 {
 	const struct gen_walk_maps *m = &w->g->world->walk;
 	struct code *c = w->g->code;
-	int known = code_label(c), body = code_label(c), of_file = code_label(c),
-	    is_file = code_label(c);
+	int known = code_label(c), body = code_label(c), no_file = code_label(c),
+	    is_file = code_label(c), later = code_label(c), other = code_label(c);
 
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(end), 0);
 	if (!m->finds_mappings) {
@@ -135,20 +187,26 @@ static void ask_kernel(struct walk *w, int found)
 	code_const(c, R2, UNWIND_NO_FILE);
 	code_load(c, 4, R3, SCRATCH, w->at + WALK_RUN + 4);
 	code_alu_imm(c, BPF_RSH, R3, 31); /* UNWIND_RUN_UNFRAMED */
-	code_jump_imm(c, BPF_JEQ, R3, 0, of_file);
+	code_jump_imm(c, BPF_JEQ, R3, 0, no_file);
 	code_const(c, R2, UNWIND_CODE_UNFRAMED);
-	code_jump(c, of_file);
+	code_jump(c, no_file);
 	code_bind(c, is_file);
 	code_helper(c, BPF_FUNC_map_lookup_elem, MAP(m->files_fd),
 		    MEM(in_scratch(w->at + WALK_KEY), 0));
 	code_jump_imm(c, BPF_JNE, R0, 0, known);
-	code_const(c, R2, UNWIND_FILE_LATER);
-	code_bind(c, of_file);
+	code_bind(c, later);
+	place_later(w);
+	code_jump(c, found);
+	code_bind(c, no_file);
 	walk_store(w, MAPPING(first), R2);
 	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(frame), 0);
 	code_jump(c, found);
+	code_bind(c, other); /* a new file may have the inode of one that is gone */
+	code_store_imm(c, 8, SCRATCH, w->at + WALK_KEY, 0);
+	code_jump(c, later);
 	code_bind(c, known);
 	place_file(w);
+	test_proof(w, other);
 }
 
 /* WALK_MAPPING = the mapping of TMP2. Mostly it is that of the frame before. */
@@ -161,6 +219,7 @@ void walk_find_mapping(struct walk *w)
 	code_jump(c, found);
 	code_bind(c, other);
 	search_run(w, unknown);
+	test_proof(w, unknown);
 	code_jump(c, found);
 	code_bind(c, unknown);
 	ask_kernel(w, found);
