@@ -18,7 +18,7 @@ static int can_run_insn(const struct engine *e, const struct program *p, const s
 			const struct attach *at, struct arg_use use, struct diag *d)
 {
 	const struct operand reg = {.kind = OPERAND_REG, .size = 8, .reg = (uint8_t)in->imm};
-	const char *why = e->ops->undoable ? e->ops->undoable(p, in) : NULL;
+	const char *why = e->ops->undoable ? e->ops->undoable(e, p, in) : NULL;
 
 	if (why)
 		return diag_error_at(d, -ENOTSUP, "undoable", use.span,

@@ -57,7 +57,8 @@ struct engine_ops {
 	const char *(*unreadable)(const struct arch *arch, const struct operand *o);
 	/* Why it cannot do what this instruction asks for; NULL: it can. A NULL function: it can do
 	 * all. */
-	const char *(*undoable)(const struct program *p, const struct insn *in);
+	const char *(*undoable)(const struct engine *e, const struct program *p,
+				const struct insn *in);
 	/* Why it has no events of this attachment; NULL: it has. A NULL function: it has them all.
 	 */
 	const char *(*unreachable)(const struct engine *e, const struct attach *at);

@@ -290,3 +290,22 @@ poke() {
 	says user-mode-late "began to run another program" "$messages"
 	[ "$(sed -n 's/^@n: //p' "$output_file")" -gt 200 ]
 }
+
+@test "pid(init) and tid(init): in the process itself; in a pid namespace only the kernel has them" {
+	run timeout 60 "$NOPAL" -q --engine=native -c "$tick fork 10 2" -e "usdt:$tick:tick:loop { @[pid(init) == pid, tid(init) == tid] = count(); @by[pid(init)] = count() }"
+	echo "$output"
+	[[ $output == *"@[true, true]: 20"* ]]
+	[ "$(grep -c '^@by.*: 10$' <<<"$output")" = 2 ]
+	unshare -pf true 2>/dev/null || skip "needs pid namespaces"
+	unshare -pf "$tick" wait loop 10 <"$dir/go" >/dev/null 3>&- &
+	exec 8>"$dir/go"
+	sleep 0.3
+	target=$(pgrep -P $!)
+	run timeout 60 "$NOPAL" --engine=native -p "$target" -e "usdt:$tick:tick:loop { @[tid(init)] = count() }"
+	says undoable "the process is in a pid namespace of its own"
+	start_tracer "usdt:$tick:tick:loop { @[tid(init)] = count() }" --user -p "$target"
+	echo >&8
+	wait $tracer
+	cat "$output_file"
+	grep -qx "@\[$target\]: 10" "$output_file"
+}

@@ -210,8 +210,6 @@ void native_load(struct gen *g, const struct insn *in)
 
 /* clang-format off */
 static const char *const kernel_only[BUILTIN_COUNT_] = {
-	[BUILTIN_INIT_PID] = "only the kernel has the numbers of the first namespace",
-	[BUILTIN_INIT_TID] = "only the kernel has the numbers of the first namespace",
 	[BUILTIN_CGROUP]  = "only the kernel knows the cgroup",
 	[BUILTIN_TASK]    = "only the kernel knows its task",
 	[BUILTIN_BOOT]    = "only the kernel has this clock",
@@ -243,7 +241,8 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 bool native_builtin_calls(const struct gen *g, int64_t builtin)
 {
 	switch (builtin) {
-	case BUILTIN_TID: return g->place->tid == NATIVE_NONE;
+	case BUILTIN_TID:
+	case BUILTIN_INIT_TID: return g->place->tid == NATIVE_NONE;
 	case BUILTIN_UID:
 	case BUILTIN_GID:
 	case BUILTIN_CPU:
@@ -311,8 +310,11 @@ void native_builtin(struct gen *g, const struct insn *in)
 	struct native_code *c = g->code;
 
 	switch ((enum builtin)in->imm) {
-	case BUILTIN_PID: native_pid(g); break;
-	case BUILTIN_TID: read_tid(g); break;
+	/* Where these are not the same, native.c leaves the clause to the kernel. */
+	case BUILTIN_PID:
+	case BUILTIN_INIT_PID: native_pid(g); break;
+	case BUILTIN_TID:
+	case BUILTIN_INIT_TID: read_tid(g); break;
 	case BUILTIN_UID: native_call(g, INSIDE_UID, HIT); break;
 	case BUILTIN_GID: native_call(g, INSIDE_GID, HIT); break;
 	case BUILTIN_CPU: native_call(g, INSIDE_CPU, HIT); break;
@@ -332,8 +334,6 @@ void native_builtin(struct gen *g, const struct insn *in)
 	case BUILTIN_TAI:
 	case BUILTIN_JIFFIES:
 	case BUILTIN_NUMA:
-	case BUILTIN_INIT_PID:
-	case BUILTIN_INIT_TID:
 	case BUILTIN_CGROUP:
 	case BUILTIN_COUNT_: native_fail(g, "engine", "only the kernel knows this value"); return;
 	}

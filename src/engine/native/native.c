@@ -23,6 +23,7 @@
 #define PAUSE_FIRST   100000u /* ns between two looks at the rings */
 #define PAUSE_LAST    10000000u
 #define PAUSE_KNOCKS  1000000u
+#define FIRST_PIDS    0xeffffffcu /* inode of the first pid namespace */
 
 /* ---- open, close */
 
@@ -141,6 +142,29 @@ bool native_is_tracers(const struct attach *at)
 {
 	return at->kind == ATTACH_BEGIN || at->kind == ATTACH_END || at->kind == ATTACH_INTERVAL ||
 	       at->kind == ATTACH_SIGNAL;
+}
+
+/* Are the numbers of a process and of its threads, as they are known there, those of the first pid
+ * namespace? */
+static bool has_first_numbers(pid_t pid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return !stat(path, &st) && st.st_ino == FIRST_PIDS;
+}
+
+static const char *undoable(const struct engine *engine, const struct program *p,
+			    const struct insn *in)
+{
+	const struct native *e = (const struct native *)engine;
+
+	if (in->op == OP_BUILTIN && (in->imm == BUILTIN_INIT_PID || in->imm == BUILTIN_INIT_TID) &&
+	    !has_first_numbers(e->options.pid))
+		return "the process is in a pid namespace of its own, and only the kernel has the "
+		       "numbers of the first";
+	return native_undoable(p, in);
 }
 
 static const char *native_unreachable(const struct engine *engine, const struct attach *at)
@@ -438,7 +462,7 @@ static void native_dump(struct engine *engine, struct buf *out)
 const struct engine_ops engine_native = {
 	.name = "native",
 	.unreadable = native_unreadable,
-	.undoable = native_undoable,
+	.undoable = undoable,
 	.unreachable = native_unreachable,
 	.shares_site = native_shares_site,
 	.open = native_open,
