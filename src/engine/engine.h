@@ -48,6 +48,9 @@ struct engine {
 	const struct engine_ops *ops;
 	struct map_store maps;
 	bool is_ended; /* by drain(): what is recorded has been played, no event will come */
+	/* CLOCK_MONOTONIC of the record that drain() hands over, if program->is_stamped; 0: not
+	 * known. */
+	uint64_t time;
 };
 
 struct engine_ops {

@@ -10,8 +10,8 @@
 /* ---- programs */
 
 /* The part of `p` that runs on a member; NULL: -ENOMEM. */
-static const struct program *part_of(struct set *s, const struct program *p, const uint8_t *chosen,
-				     uint8_t member)
+static struct program *part_of(struct set *s, const struct program *p, const uint8_t *chosen,
+			       uint8_t member)
 {
 	struct program *part = arena_new(&s->arena, struct program);
 	struct clause *clauses = arena_array(&s->arena, struct clause, p->clause_count + 1);
@@ -27,11 +27,40 @@ static const struct program *part_of(struct set *s, const struct program *p, con
 	return part;
 }
 
+static bool sends(const struct program *p)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			if (p->clauses[i].code[k].op == OP_EMIT)
+				return true;
+	return false;
+}
+
+/* Make the parts of all members. Records of several need times; of one that may get clauses later,
+ * too. */
+static int make_parts(struct set *s, const struct program *p, const uint8_t *chosen,
+		      struct program *parts[ENGINES_MAX])
+{
+	unsigned senders = 0;
+
+	for (uint8_t i = 0; i < s->count; i++) {
+		parts[i] = part_of(s, p, chosen, i);
+		if (!parts[i])
+			return -ENOMEM;
+		senders += sends(parts[i]);
+	}
+	s->is_merged |= senders > 1 || s->grows;
+	for (uint8_t i = 0; i < s->count; i++)
+		parts[i]->is_stamped = s->is_merged;
+	return 0;
+}
+
 /* Seats of clauses that run by number are those of their only part. */
 static int set_build(struct engine *engine, const struct program *whole, struct diag *d)
 {
 	struct set *s = (struct set *)engine;
 	uint32_t used[ENGINES_MAX] = {0};
+	struct program *parts[ENGINES_MAX];
 	const struct program *p;
 	struct split split;
 	uint8_t *chosen;
@@ -51,11 +80,11 @@ static int set_build(struct engine *engine, const struct program *whole, struct 
 	memset(s->owners, NO_MEMBER, p->map_count);
 	s->map_count = p->map_count;
 	err = set_choose(s, p, chosen, d);
+	if (!err)
+		err = make_parts(s, p, chosen, parts);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
-		const struct program *part = part_of(s, p, chosen, i);
-
-		s->is_used[i] = part && part->clause_count;
-		err = part ? engine_build(s->members[i], part, d) : -ENOMEM;
+		s->is_used[i] = parts[i]->clause_count;
+		err = engine_build(s->members[i], parts[i], d);
 	}
 	for (uint32_t i = 0; i < p->clause_count && !err; i++)
 		s->seats[split.origins[i]] = (struct seat){chosen[i], used[chosen[i]]++};
@@ -69,6 +98,7 @@ static int set_extend(struct engine *engine, const struct program *p, struct dia
 	struct set *s = (struct set *)engine;
 	uint8_t *chosen = arena_array(&s->arena, uint8_t, p->clause_count + 1);
 	uint8_t *owners = arena_array(&s->arena, uint8_t, s->map_count + 1);
+	struct program *parts[ENGINES_MAX];
 	bool extended[ENGINES_MAX] = {false};
 	int err;
 
@@ -76,14 +106,12 @@ static int set_extend(struct engine *engine, const struct program *p, struct dia
 		return -ENOMEM;
 	memcpy(owners, s->owners, s->map_count);
 	err = set_choose(s, p, chosen, d);
+	if (!err)
+		err = make_parts(s, p, chosen, parts);
 	for (uint8_t i = 0; i < s->count && !err; i++) {
-		const struct program *part = part_of(s, p, chosen, i);
-
-		if (!part)
-			err = -ENOMEM;
-		else if (part->clause_count)
-			err = engine_extend(s->members[i], part, d);
-		extended[i] = !err && part->clause_count;
+		if (parts[i]->clause_count)
+			err = engine_extend(s->members[i], parts[i], d);
+		extended[i] = !err && parts[i]->clause_count;
 	}
 	for (unsigned i = 0; i < s->count; i++) {
 		s->is_used[i] |= extended[i] && !err;
@@ -104,6 +132,7 @@ static int set_attach(struct engine *engine, struct diag *d)
 
 	for (unsigned i = 0; i < s->count; i++)
 		err = err ? err : engine_attach(s->members[i], d);
+	s->order.is_held = !err;
 	return err;
 }
 
@@ -139,20 +168,29 @@ static int set_run(struct engine *engine, enum attach_kind kind, uint32_t clause
 	return engine_run(s->members[seat.member], kind, seat.clause, d);
 }
 
-static int set_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
+static int drain_each(struct set *s, int timeout_ms, record_fn *fn, void *arg)
 {
-	struct set *s = (struct set *)engine;
 	int total = 0;
 
-	engine->is_ended = true;
 	for (unsigned i = 0; i < s->count; i++) {
 		int n = engine_drain(s->members[i], total ? 0 : timeout_ms, fn, arg);
 
 		if (n < 0)
 			return n;
 		total += n;
-		engine->is_ended &= !s->is_used[i] || s->members[i]->is_ended;
 	}
+	return total;
+}
+
+static int set_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
+{
+	struct set *s = (struct set *)engine;
+	int total = s->is_merged ? order_drain(s, timeout_ms, fn, arg)
+				 : drain_each(s, timeout_ms, fn, arg);
+
+	engine->is_ended = total >= 0 && order_is_empty(&s->order);
+	for (unsigned i = 0; i < s->count; i++)
+		engine->is_ended &= !s->is_used[i] || s->members[i]->is_ended;
 	return total;
 }
 
@@ -206,6 +244,7 @@ static void each(struct engine *engine, void (*act)(struct engine *e))
 static void set_stop(struct engine *engine)
 {
 	each(engine, engine_stop);
+	((struct set *)engine)->order.is_held = false;
 }
 
 static void set_detach(struct engine *engine)
@@ -224,6 +263,7 @@ static void set_dump(struct engine *engine, struct buf *out)
 static void set_close(struct engine *engine)
 {
 	each(engine, engine_close);
+	order_free(&((struct set *)engine)->order);
 	arena_free(&((struct set *)engine)->arena);
 	free(engine);
 }
@@ -313,8 +353,8 @@ int engine_set_open(const struct engine_ops *const *kinds, unsigned count,
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->engine =
-		(struct engine){&set_ops, {s, set_map_each, set_map_clear, set_map_zero}, false};
+	s->engine = (struct engine){.ops = &set_ops,
+				    .maps = {s, set_map_each, set_map_clear, set_map_zero}};
 	s->grows = options->may_grow;
 	for (; s->count < count && !err; s->count += !err)
 		err = kinds[s->count]->open(options, &s->members[s->count], d);

@@ -6,6 +6,22 @@
 
 #define NO_MEMBER UINT8_MAX
 
+/* Records that wait for older ones of other members: a header with time and length, and the bytes,
+ * one after the other. */
+struct queue {
+	struct engine *from;
+	struct buf bytes;
+	size_t at;     /* of the first that was not handed over */
+	uint64_t last; /* time of the last one */
+};
+
+/* Records of all members in the order of their times. */
+struct order {
+	struct queue queues[ENGINES_MAX];
+	uint64_t horizon; /* all before it have been read */
+	bool is_held;	  /* more may come: records wait */
+};
+
 /* Where a clause of the first program runs. */
 struct seat {
 	uint8_t member;
@@ -25,10 +41,17 @@ struct set {
 	uint32_t map_count;
 	struct seat *seats;
 	uint32_t seat_count;
+	bool is_merged; /* several members send records */
+	struct order order;
 };
 
 /* chosen[i] becomes the member that runs clause i of `p`. Clauses that share a map go to the same
  * one. 0, -ENOMEM, or why no engine can run a clause. */
 int set_choose(struct set *s, const struct program *p, uint8_t *chosen, struct diag *d);
+/* Take what the members have, and hand over what can have nothing before it any more. As
+ * engine_drain(). */
+int order_drain(struct set *s, int timeout_ms, record_fn *fn, void *arg);
+bool order_is_empty(const struct order *o);
+void order_free(struct order *o);
 
 #endif

@@ -278,6 +278,7 @@ struct program {
 	uint32_t name_count;
 	const struct span *spans; /* insn.span */
 	uint32_t span_count;
+	bool is_stamped; /* drain() says of each record when it was made; engine_set asks for it */
 };
 
 /* Limits that program_check() holds. */

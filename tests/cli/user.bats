@@ -127,6 +127,15 @@ go_on() {
 	[ "$(grep -cE '^(easy|hard) at 5$' <<<"$output")" = 2 ]
 }
 
+@test "records of the kernel and of user mode come in the order of their times" {
+	cp "$TARGETS/mixed" "$dir"
+	run timeout 60 "$NOPAL" -q --user -e "usdt:$dir/mixed:* { printf(\"%s %d\n\", str(arg1), arg0) } interval:ms:1 { @turns = count() }" -c "$dir/mixed 10000" <<<""
+	grep -E '^(easy|hard) ' <<<"$output" >"$dir/records"
+	for i in $(seq 0 9999); do printf 'easy %d\nhard %d\n' $i $i; done | diff - "$dir/records" | head
+	[ "$(wc -l <"$dir/records")" = 20000 ]
+	for i in $(seq 0 9999); do printf 'easy %d\nhard %d\n' $i $i; done | cmp - "$dir/records"
+}
+
 @test "a map that a clause reads has one owner: the kernel, if one site is the kernel's" {
 	cp "$TARGETS/mixed" "$dir"
 	run timeout 60 "$NOPAL" -v --user -e "usdt:$dir/mixed:mixed:easy { @last = arg0 } usdt:$dir/mixed:mixed:hard { @sum = sum(arg0 == @last); @n = count() }" \

@@ -85,7 +85,7 @@ static size_t ring_least(const struct program *p)
 
 	for (uint32_t i = 0; i < p->format_count; i++) {
 		bool fixed;
-		size_t twice = 2 * (size_t)record_most(&p->formats[i], &fixed);
+		size_t twice = 2 * ((size_t)record_most(&p->formats[i], &fixed) + STAMP_SIZE);
 
 		least = twice > least ? twice : least;
 	}

@@ -69,8 +69,8 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	(void)d;
 	if (!e)
 		return -ENOMEM;
-	e->engine =
-		(struct engine){&engine_bpf, {e, bpf_map_each, bpf_map_clear, bpf_map_zero}, false};
+	e->engine = (struct engine){.ops = &engine_bpf,
+				    .maps = {e, bpf_map_each, bpf_map_clear, bpf_map_zero}};
 	e->options = *options;
 	e->last = &e->first;
 	e->ring.fd = e->ring.wait_fd = -1;
@@ -345,17 +345,23 @@ static int drain_unsent(struct bpf_engine *e, record_fn *fn, void *arg)
 	return given;
 }
 
-/* A record on its way out: the functions in its stacks were sent before it. */
+/* A record on its way out. */
 struct taken {
 	struct bpf_engine *e;
 	record_fn *fn;
 	void *arg;
 };
 
-static int take_after_definitions(void *arg, struct str bytes)
+/* The functions in its stacks were sent before it; its time comes after it. */
+static int take_one(void *arg, struct str bytes)
 {
 	const struct taken *t = arg;
+	uint64_t *time = &t->e->engine.time;
 
+	if (t->e->program->is_stamped && bytes.len >= sizeof(*time)) {
+		bytes.len -= sizeof(*time);
+		memcpy(time, bytes.ptr + bytes.len, sizeof(*time));
+	}
 	lang_drain(t->e);
 	return t->fn(t->arg, bytes);
 }
@@ -366,8 +372,9 @@ static int drain_now(struct bpf_engine *e, record_fn *fn, void *arg)
 	int n, more;
 
 	lang_drain(e);
-	n = e->world.lang_fd >= 0 ? ring_drain(&e->ring, take_after_definitions, &taken)
-				  : ring_drain(&e->ring, fn, arg);
+	n = e->world.lang_fd >= 0 || e->program->is_stamped ? ring_drain(&e->ring, take_one, &taken)
+							    : ring_drain(&e->ring, fn, arg);
+	e->engine.time = 0;
 	if (n < 0)
 		return n;
 	more = drain_unsent(e, fn, arg);

@@ -30,6 +30,7 @@
 #define STACK_END    (-480) /* the kernel needs the rest for loops */
 /* clang-format on */
 
+#define STAMP_SIZE    8 /* of the time after a record; not more than TEXT_SLOP */
 #define TEXT_SLOP     8 /* bytes after the text of a slot, so that a read can see it was too long */
 #define HEAD_SIZE     8 /* of text_head, stack_head, record_head */
 #define GEN_WALK_SIZE 192  /* bytes that a walk needs after the frames of a user stack */

@@ -5,6 +5,8 @@
  *
  *	head | fixed fields | text slot: u32 length, u32 flags, bytes | further fields
  *
+ * After a record of a program that is stamped comes the time, 8 bytes that are none of its size.
+ *
  * The reader is not woken for each record: only when a quarter of the ring is full, and for control
  * records. */
 #include "engine/bpf/gen.h"
@@ -128,6 +130,11 @@ static void store_field(struct gen *g, int to, int32_t offset, const struct fiel
 	code_store(g->code, 8, to, offset, R1);
 }
 
+static uint32_t stamp_size(const struct gen *g)
+{
+	return g->program->is_stamped ? STAMP_SIZE : 0;
+}
+
 /* Between reserve and submit nothing may leave the program or sleep: the verifier refuses a record
  * that is not submitted on every path, and the reader stops at one that is still being written. */
 static void emit_fixed(struct gen *g, const struct insn *in, const struct format *f, uint32_t size)
@@ -136,7 +143,8 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 	int full = code_label(c), done = code_label(c);
 	int32_t at = sizeof(struct record_head);
 
-	code_helper(c, BPF_FUNC_ringbuf_reserve, MAP(g->world->ring_fd), IMM(size), IMM(0));
+	code_helper(c, BPF_FUNC_ringbuf_reserve, MAP(g->world->ring_fd), IMM(size + stamp_size(g)),
+		    IMM(0));
 	code_jump_imm(c, BPF_JEQ, R0, 0, full);
 	code_mov(c, TMP, R0);
 	code_const(c, R1, (int64_t)head_word(size, (uint16_t)in->imm));
@@ -147,7 +155,11 @@ static void emit_fixed(struct gen *g, const struct insn *in, const struct format
 		store_field(g, TMP, at, &in->fields[i], len);
 		at += (int32_t)len;
 	}
-	code_const(c, R2, size);
+	if (stamp_size(g)) {
+		code_call(c, BPF_FUNC_ktime_get_ns);
+		code_store(c, 8, TMP, at, R0);
+	}
+	code_const(c, R2, size + stamp_size(g));
 	choose_wakeup(g, f);
 	code_helper(c, BPF_FUNC_ringbuf_submit, REG(TMP), REG(R0));
 	code_jump(c, done);
@@ -227,12 +239,19 @@ static void emit_packed(struct gen *g, const struct insn *in, const struct forma
 		store_field(g, R4, 0, &in->fields[i], (uint32_t)type_memory(t));
 		p.fixed += (int32_t)type_memory(t);
 	}
+	if (stamp_size(g)) { /* where TEXT_SLOP leaves room */
+		code_call(c, BPF_FUNC_ktime_get_ns);
+		point_at_field(g, R4, &p);
+		code_store(c, 8, R4, 0, R0);
+	}
 	if (!p.variable_most)
 		code_const(c, TMP, 0);
 	code_alu_imm(c, BPF_ADD, TMP, p.fixed);
 	code_store(c, 4, SCRATCH, p.record, TMP);
 	code_store_imm(c, 4, SCRATCH, p.record + 4,
 		       (int32_t)(head_word(0, (uint16_t)in->imm) >> 32));
+	if (stamp_size(g))
+		code_alu_imm(c, BPF_ADD, TMP, STAMP_SIZE);
 	code_mov(c, R2, TMP);
 	choose_wakeup(g, f);
 	code_mov(c, R4, R0);

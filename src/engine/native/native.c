@@ -379,6 +379,28 @@ static bool is_alive(void *arg, uint32_t tid)
 	return !access(path, F_OK);
 }
 
+struct handing {
+	struct native *e;
+	record_fn *fn;
+	void *arg;
+};
+
+static int hand_over(void *arg, struct str bytes)
+{
+	const struct handing *h = arg;
+
+	h->e->engine.time = h->e->store->time;
+	return h->fn(h->arg, bytes);
+}
+
+static int drain_rings(struct native *e, record_fn *fn, void *arg)
+{
+	struct handing h = {e, fn, arg};
+
+	return e->parts[0]->is_stamped ? native_ring_drain(e->store, hand_over, &h, is_alive, e)
+				       : native_ring_drain(e->store, fn, arg, is_alive, e);
+}
+
 static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
 {
 	struct native *e = (struct native *)engine;
@@ -388,14 +410,14 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	native_clock_tick(e->store);
 	if (read(e->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
-	count = native_ring_drain(e->store, fn, arg, is_alive, e);
+	count = drain_rings(e, fn, arg);
 	if (!count && timeout_ms) {
 		poll(&(struct pollfd){.fd = e->timer_fd, .events = POLLIN}, 1, timeout_ms);
-		count = native_ring_drain(e->store, fn, arg, is_alive, e);
+		count = drain_rings(e, fn, arg);
 	}
 	if (!count && e->is_stopped) {
 		native_ring_end(e->store);
-		count = native_ring_drain(e->store, fn, arg, is_alive, e);
+		count = drain_rings(e, fn, arg);
 	}
 	pause = count ? PAUSE_FIRST : 2 * e->pause;
 	most = native_listens(e) ? PAUSE_KNOCKS : PAUSE_LAST;

@@ -369,6 +369,7 @@ static int give_record(struct drain *d)
 	uint64_t before = c->tail, part = s->layout.ring_size / GIVE_BACK;
 	uint64_t len = c->record.len + sizeof(struct ring_record);
 	uint64_t at = c->taken < RING_LATE ? c->late[c->taken] : before;
+	struct ring_record head;
 	int err = 0;
 
 	if (array_reserve(s->bounce, s->bounce_size, len))
@@ -379,6 +380,8 @@ static int give_record(struct drain *d)
 		drop_late(c, c->taken);
 	else
 		c->tail += c->step;
+	memcpy(&head, s->bounce, sizeof(head));
+	s->time = clock_line_ns(&s->clock.line, head.tsc);
 	if (ring < s->layout.cpus || is_whole(s->bounce, at, len))
 		err = d->fn(d->arg, str_of(s->bounce + sizeof(struct ring_record),
 					   len - sizeof(struct ring_record)));
@@ -454,6 +457,7 @@ int native_ring_drain(struct native_store *s, record_fn *fn, void *arg, is_alive
 		before = d.given;
 		err = drain_round(&d);
 	}
+	s->time = 0;
 	if (!err)
 		err = give_missed(&d);
 	free_frames(&d);

@@ -53,6 +53,7 @@ struct native_store {
 	uint32_t heap_count;
 	char *bounce; /* a record, out of reach of the target */
 	size_t bounce_size;
+	uint64_t time; /* CLOCK_MONOTONIC of the record that is handed over; 0: not known */
 	uint64_t
 		damaged; /* times a ring had to be given up to its end: what was in it is garbage */
 	uint64_t unfinished; /* records whose writer left them or came too late */
