@@ -163,6 +163,18 @@ static int find_in_process(struct nopal_sites *probes, const struct tplist *l, s
 	return found;
 }
 
+/* As in bcc, a filter is about the whole of PROVIDER:NAME, or SUBSYSTEM:EVENT. */
+static void say_none(const char *filter)
+{
+	if (!filter) {
+		say_error("no probe matches");
+		return;
+	}
+	say_error("no probe matches '%s'", filter);
+	if (!strchr(filter, ':'))
+		fprintf(stderr, "hint: it is compared with PROVIDER:NAME: write '*:%s'\n", filter);
+}
+
 static int run(const struct tplist *l, const char *filter)
 {
 	struct nopal_diag *d = nopal_diag_new();
@@ -177,7 +189,7 @@ static int run(const struct tplist *l, const char *filter)
 		ok = found >= 0 && show(probes, l, filter);
 		show_messages(d);
 		if (!ok && !nopal_diag_errors(d))
-			say_error("no probe matches");
+			say_none(filter);
 	}
 	nopal_sites_free(probes);
 	nopal_diag_free(d);
@@ -224,7 +236,7 @@ static int list_tracepoints(const struct tplist *l, const char *filter)
 	if (err < 0 && d)
 		show_messages(d);
 	else if (!t.count)
-		say_error("no probe matches");
+		say_none(filter);
 	nopal_diag_free(d);
 	return t.count ? EXIT_OK : EXIT_FAILED;
 }
