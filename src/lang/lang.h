@@ -53,6 +53,15 @@ enum lang_shape {
 		      */
 };
 
+/* By which frames C code has entered the interpreter: the outermost of those that one call of the
+ * function that evaluates code runs. */
+enum lang_entry {
+	LANG_ENTRY_UNKNOWN,
+	LANG_ENTRY_EACH,    /* every one */
+	LANG_ENTRY_BITS,    /* if some of `entry_bits` are set */
+	LANG_ENTRY_SKIPPED, /* those before one that is skipped */
+};
+
 #define LANG_FRAME_MOST	 120 /* bytes of a frame that are read */
 #define LANG_FRAMES_MOST 127 /* of a stack by default */
 #define LANG_NOTHING	 255 /* an offset that does not exist */
@@ -80,6 +89,8 @@ struct lang_shape_row {
 	uint8_t line; /* of a u32 at the address that the position is: the line; LANG_NOTHING: none
 		       */
 	uint8_t skip_at, skip; /* frames whose byte there is that are not of a function; 0: none */
+	uint8_t entry, entry_at; /* enum lang_entry; of a u32 in the frame */
+	uint32_t entry_bits;
 	uint8_t check; /* of a u32 in the object, by which another object at its address shows; or
 			  LANG_NOTHING */
 	bool is_pair;  /* the position belongs to the name, too */
@@ -117,7 +128,9 @@ struct lang_frame {
 	uint64_t object, position;
 };
 
-#define LANG_ADDRESS(object) ((object)&0xffffffffffffull)
+#define LANG_ADDRESS(object) ((object)&0x7fffffffffffull)
+/* In the object, where it was asked for: the interpreter was entered here. */
+#define LANG_ENTRY 0x800000000000ull
 
 /* Why a stack ends, or is not there. */
 enum lang_note {

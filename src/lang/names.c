@@ -378,6 +378,8 @@ static void find_unified(const struct lang_names *n, struct lang_frame frame, st
 void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 		     struct lang_name *out)
 {
+	frame.object &= ~LANG_ENTRY;
+
 	struct snapshot s = {find_definition(n, (uint64_t)pid, frame), 0};
 	const struct lang_memory m = {&s, read_snapshot};
 	const struct known *k =
@@ -405,14 +407,18 @@ bool lang_names_unify(struct lang_names *n, pid_t pid, struct lang_frame *frames
 
 	for (size_t i = 0; i < *count && ok; i++) {
 		struct lang_frame frame = frames[i];
+		const uint64_t entry = frame.object & LANG_ENTRY;
 
 		if (LANG_ADDRESS(frame.object)) {
 			lang_names_find(n, pid, frame, &name);
-			if (name.is_hidden)
+			if (name.is_hidden) {
+				frames[kept - !!kept].object |= kept ? entry : 0;
 				continue;
+			}
 			frame = (struct lang_frame){name.function.len ? number_of(n, &name) : 0,
 						    name.line};
 			ok = frame.object;
+			frame.object |= entry;
 		}
 		frames[kept++] = frame;
 	}

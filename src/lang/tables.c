@@ -3,22 +3,27 @@
  */
 #include "lang/inside.h"
 
-#define NO LANG_NOTHING
+#define NO	   LANG_NOTHING
+#define IN_EACH	   LANG_ENTRY_EACH
+#define IN_BITS	   LANG_ENTRY_BITS
+#define IN_SKIPPED LANG_ENTRY_SKIPPED
 
 /* clang-format off */
 
 /*                      runtime: interpreters, of one: next, first thread; of a thread: next, pthread_self();
- *                                              -> frame:       frame: size, code, position, next, bytes  skip */
-#define PY_SHAPE(head, inext, ithread, tnext, tself, to, again, bytes, code, at, back, wide, relative, owner, shim, first) \
+ *                                              -> frame:       frame: size, code, position, next, bytes  skip; where it is entered */
+#define PY_SHAPE(head, inext, ithread, tnext, tself, to, again, bytes, code, at, back, wide, relative, owner, shim, first, in) \
 	{.start = LANG_START_LIST, .shape = LANG_LINKED, .of_thread = NO, .interpreters = (head), .next_interpreter = (inext),     \
 	 .first_thread = (ithread), .next_thread = (tnext), .thread_pointer = (tself), .top = (to),                 \
 	 .top_again = (again), .size = (bytes), .object = (code), .position = (at), .next = (back),                 \
-	 .position_size = (wide), .is_relative = (relative), .line = NO, .skip_at = (owner), .skip = (shim), .check = (first)}
+	 .position_size = (wide), .is_relative = (relative), .line = NO, .skip_at = (owner), .skip = (shim), .check = (first), \
+	 .entry = (in), .entry_at = 68, .entry_bits = 0xff}
 
 /*               of the executor's globals: frame; of a function: file */
 #define PHP_SHAPE(frame, file)                                                                                         \
 	{.start = LANG_START_ROOT, .shape = LANG_LINKED, .top = (frame), .top_again = NO, .size = 56, .object = 24,     \
-	 .position = 0, .next = 48, .position_size = 8, .line = 24, .check = (file) + 8}
+	 .position = 0, .next = 48, .position_size = 8, .line = 24, .check = (file) + 8, .entry = IN_BITS,              \
+	 .entry_at = 40, .entry_bits = 1u << 17 /* it is at the bottom of a loop */}
 
 /*                of a control frame: bytes */
 #define RUBY_FRAMES(bytes)                                                                                            \
@@ -40,15 +45,15 @@
 #define PERL_NAMES(aux) .perl = {36, 48, 92, 56, 32, 32, 56, 40, (aux)}
 
 static const struct lang_layout layouts[] = {
-	{LANG_PYTHON, 3, 9,  PY_SHAPE(32,  0,    8,    8, 176, 24, NO, 112, 32, 104, 24, 4, false, 0,  0, 40),
+	{LANG_PYTHON, 3, 9,  PY_SHAPE(32,  0,    8,    8, 176, 24, NO, 112, 32, 104, 24, 4, false, 0,  0, 40, IN_EACH),
 	 .python = {104, 112, NO,  40, 120, 0,   48, 72, 1, LINES_PAIRS}},
-	{LANG_PYTHON, 3, 10, PY_SHAPE(32,  0,    8,    8, 176, 24, NO, 104, 32, 96,  24, 4, false, 0,  0, 40),
+	{LANG_PYTHON, 3, 10, PY_SHAPE(32,  0,    8,    8, 176, 24, NO, 104, 32, 96,  24, 4, false, 0,  0, 40, IN_EACH),
 	 .python = {104, 112, NO,  40, 120, 0,   48, 72, 1, LINES_SIGNED}},
-	{LANG_PYTHON, 3, 11, PY_SHAPE(40,  0,    16,   8, 152, 56, 8,  72,  32, 56,  48, 8, true,  0,  0, 72),
+	{LANG_PYTHON, 3, 11, PY_SHAPE(40,  0,    16,   8, 152, 56, 8,  72,  32, 56,  48, 8, true,  0,  0, 72, IN_BITS),
 	 .python = {112, 120, 128, 72, 136, 184, 48, 72, 2, LINES_LOCATIONS}},
-	{LANG_PYTHON, 3, 12, PY_SHAPE(40,  0,    72,   8, 136, 56, 0,  72,  0,  56,  8,  8, true,  70, 3, 68),
+	{LANG_PYTHON, 3, 12, PY_SHAPE(40,  0,    72,   8, 136, 56, 0,  72,  0,  56,  8,  8, true,  70, 3, 68, IN_SKIPPED),
 	 .python = {112, 120, 128, 68, 136, 192, 40, 56, 2, LINES_LOCATIONS}},
-	{LANG_PYTHON, 3, 13, PY_SHAPE(632, 7264, 7344, 8, 152, 72, NO, 72,  0,  56,  8,  8, true,  70, 3, 68),
+	{LANG_PYTHON, 3, 13, PY_SHAPE(632, 7264, 7344, 8, 152, 72, NO, 72,  0,  56,  8,  8, true,  70, 3, 68, IN_SKIPPED),
 	 .python = {112, 120, 128, 68, 136, 200, 40, 56, 2, LINES_LOCATIONS}},
 
 	{LANG_PHP, 7, 4, PHP_SHAPE(488, 136), .php = {136}},

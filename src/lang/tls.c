@@ -56,8 +56,7 @@ static bool read_image(const struct image *image, uint64_t address, void *to, si
 /* The psABI has one sequence for the address of a variable, which linkers know, too:
  *
  *	66 48 8d 3d SLOT	lea SLOT(%rip), %rdi
- *	66 66 48 e8 ....	call ....	the loader's function; or 66 48 ff 15: through its
- *slot
+ *	66 66 48 e8 ....	call ....	or 66 48 ff 15 ....
  *
  * and what is read of it comes next: 48 8b 00, mov (%rax), %rax. The slot has the module's number
  * and, written by the linker, the offset in its block. */

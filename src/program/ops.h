@@ -91,7 +91,7 @@ OP(PATH,      "path",      "s",  "i",    KIND(TYPE_STR),      0)
 OP(COMM,      "comm",      "s",  "",     TEXT,                0)        /* s (STR) = name of the current thread */
 OP(USTACK,    "ustack",    "s",  "",     KIND(TYPE_USTACK),   0)        /* s (USTACK) = the user stack */
 OP(KSTACK,    "kstack",    "s",  "",     KIND(TYPE_KSTACK),   0)        /* s (KSTACK) */
-/* s (LSTACK) = the stack of the script that the thread runs; imm: enum language */
+/* s (LSTACK) = the stack of the script that the thread runs; imm: enum language, and LANGUAGE_ENTRIES */
 OP(LSTACK,    "lstack",    "s",  "i",    KIND(TYPE_LSTACK),   0)
 /* s (STR) = tracepoint field of `size` chars at imm; size 0: __data_loc */
 OP(FIELD_STR, "field_str", "s",  "ch",   TEXT,                0)

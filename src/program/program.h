@@ -50,6 +50,9 @@ enum builtin {
 	BUILTIN_COUNT_,
 };
 
+/* Mark the frames by which C code has entered the interpreter. */
+#define LANGUAGE_ENTRIES 0x100
+
 /* Whose script OP_LSTACK wants. ORDER: enum lang_kind */
 enum language {
 	LANGUAGE_ANY,

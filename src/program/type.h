@@ -62,6 +62,7 @@ enum type_show {
 	/* Of a TUPLE, where SHOW_NUMBER is (1, 2); or of a BUF that is an array of numbers. */
 	SHOW_RECORD, /* { .a = 1, .b = 2 } */
 	SHOW_ARRAY,  /* [1,2] */
+	SHOW_MIXED,  /* of (USTACK, LSTACK): both as one stack */
 	/* Of a stack, where SHOW_NUMBER is main+18. */
 	SHOW_PERF,     /* 11a2 main+18 (/usr/bin/x) */
 	SHOW_RAW,      /* x+0x11a2 */
@@ -124,6 +125,12 @@ struct stack_head {
 	 * and for those of which all frames are offsets in files. Above them: enum unwind_end. */
 	uint32_t pid;
 };
+
+/* ustack(mixed) */
+static inline bool type_is_mixed(const struct type *t)
+{
+	return t->kind == TYPE_TUPLE && t->show == SHOW_MIXED;
+}
 
 #define STACK_PID_BITS 24 /* the kernel's numbers have at most 22 */
 

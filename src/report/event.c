@@ -156,7 +156,7 @@ static int report_value(struct event *e)
 
 	if (!f->field_count || record_field(&e->record, &f->fields[0], &v))
 		return -EPROTO;
-	if (e->report->renderer.look && type_is_stack(v.type)) {
+	if (e->report->renderer.look && (type_is_stack(v.type) || type_is_mixed(v.type))) {
 		stack_lines(&e->report->renderer, &v, e->out);
 		return 0;
 	}

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "ctype/ctype.h"
 #include "program/numbers.h"
+#include "report/mixed_stack.h"
 #include "report/script_stack.h"
 #include "report/stack.h"
 
@@ -238,7 +239,12 @@ void render_text(const struct renderer *r, const struct value *v, unsigned inden
 		else
 			buf_text(out, "(unknown)");
 		break;
-	case TYPE_TUPLE: render_tuple(r, v, indent, out); break;
+	case TYPE_TUPLE:
+		if (type_is_mixed(v->type))
+			mixed_stack_text(r, v, indent, out);
+		else
+			render_tuple(r, v, indent, out);
+		break;
 	case TYPE_USTACK:
 	case TYPE_KSTACK: stack_text(r, v, indent, out); break;
 	case TYPE_LSTACK: script_stack_text(r, v, indent, out); break;
@@ -301,7 +307,11 @@ void render_json(const struct renderer *r, const struct value *v, unsigned inden
 		render_json_record(r, v, indent, out);
 		return;
 	}
-	if (v->type->kind == TYPE_TUPLE) {
+	if (type_is_mixed(v->type) && r->is_structured) {
+		mixed_stack_json(r, v, out);
+		return;
+	}
+	if (v->type->kind == TYPE_TUPLE && !type_is_mixed(v->type)) {
 		buf_char(out, '[');
 		render_elements(r, v, indent, render_json, ",", out);
 		buf_char(out, ']');

@@ -20,7 +20,7 @@ static void each_part(const struct renderer *r, const struct value *key,
 	struct elements e;
 	struct value part;
 
-	if (key->type->kind != TYPE_TUPLE) {
+	if (key->type->kind != TYPE_TUPLE || type_is_mixed(key->type)) {
 		fn(r, key, true, out);
 		return;
 	}
@@ -131,6 +131,8 @@ static void add_key_title(const struct renderer *r, const struct type *part, str
 	snprintf(number, sizeof(number), "key%u", i + 1);
 	if (part->kind == TYPE_LSTACK)
 		title = STR("langstack");
+	else if (type_is_mixed(part))
+		title = STR("ustack");
 	else if (part->kind == TYPE_USTACK || part->kind == TYPE_KSTACK)
 		title = part->kind == TYPE_USTACK ? STR("ustack") : STR("kstack");
 	else if (!title.len)
@@ -141,7 +143,7 @@ static void add_key_title(const struct renderer *r, const struct type *part, str
 void row_add_header(const struct renderer *r, const struct map_def *map, struct buf *out)
 {
 	struct str rest = str_from(r->titles ? r->titles : "");
-	bool is_tuple = map->key.kind == TYPE_TUPLE;
+	bool is_tuple = map->key.kind == TYPE_TUPLE && !type_is_mixed(&map->key);
 	unsigned count = is_tuple ? map->key.element_count : map->key.kind != TYPE_NONE;
 	static const char *const columns[] = {"count", "average", "total"};
 	struct buf value = BUF_INIT;

@@ -11,6 +11,9 @@ struct walk {
 	size_t at; /* of the next word */
 	struct lang_name name;
 	const char *note; /* in place of a frame; NULL: it is one */
+	enum lang_note why;
+	bool shows_hidden;
+	bool is_entry; /* the interpreter was entered here */
 };
 
 /* The next frame that is shown. A stack without any is one of which nothing is known. */
@@ -19,7 +22,8 @@ static bool walk_next(struct walk *w)
 	struct lang_frame frame;
 
 	if (!w->stack->bytes.len && !w->at++) {
-		w->note = lang_note_text(LANG_NO_RUNTIME);
+		w->why = LANG_NO_RUNTIME;
+		w->note = lang_note_text(w->why);
 		return true;
 	}
 	while (8 * (w->at + 2) <= w->stack->bytes.len) {
@@ -28,8 +32,9 @@ static bool walk_next(struct walk *w)
 		w->at += 2;
 		w->note = NULL;
 		if (!LANG_ADDRESS(frame.object)) {
-			w->note = lang_note_text((enum lang_note)(
-				frame.position < LANG_NOTES ? frame.position : LANG_UNREADABLE));
+			w->why = frame.position < LANG_NOTES ? (enum lang_note)frame.position
+							     : LANG_UNREADABLE;
+			w->note = lang_note_text(w->why);
 			if (w->note)
 				return true;
 			continue;
@@ -40,10 +45,30 @@ static bool walk_next(struct walk *w)
 		w->name.is_hidden = false;
 		if (w->r->langs && w->stack->extra <= INT32_MAX)
 			lang_names_find(w->r->langs, (pid_t)w->stack->extra, frame, &w->name);
-		if (!w->name.is_hidden)
+		/* PHP calls its own functions from C without evaluating anything. */
+		w->is_entry = frame.object & LANG_ENTRY && (w->name.file.len || w->name.is_hidden);
+		if (!w->name.is_hidden || w->shows_hidden)
 			return true;
 	}
 	return false;
+}
+
+static void add_object(const struct walk *w, struct json *j)
+{
+	json_open(j, '{');
+	if (w->note)
+		json_pair(j, "cut", str_from(w->note));
+	else
+		json_pair(j, "function",
+			  w->name.function.len ? buf_as_str(&w->name.function)
+					       : STR("(unreadable)"));
+	if (!w->note && w->name.file.len)
+		json_pair(j, "file", buf_as_str(&w->name.file));
+	if (!w->note && w->name.line) {
+		json_key(j, "line");
+		json_u64(j, w->name.line);
+	}
+	json_close(j, '}');
 }
 
 static void add_frame(struct walk *w, struct buf *out)
@@ -103,22 +128,44 @@ void script_stack_json(const struct renderer *r, const struct value *v, struct b
 	struct json j = {out, false};
 
 	json_open(&j, '[');
-	while (walk_next(&w)) {
-		json_open(&j, '{');
-		if (w.note)
-			json_pair(&j, "cut", str_from(w.note));
-		else
-			json_pair(&j, "function",
-				  w.name.function.len ? buf_as_str(&w.name.function)
-						      : STR("(unreadable)"));
-		if (!w.note && w.name.file.len)
-			json_pair(&j, "file", buf_as_str(&w.name.file));
-		if (!w.note && w.name.line) {
-			json_key(&j, "line");
-			json_u64(&j, w.name.line);
-		}
-		json_close(&j, '}');
-	}
+	while (walk_next(&w))
+		add_object(&w, &j);
 	json_close(&j, ']');
+	lang_name_free(&w.name);
+}
+
+void script_stack_each(const struct renderer *r, const struct value *v, enum stack_form form,
+		       stack_part_fn *fn, void *arg)
+{
+	struct walk w = {.r = r, .stack = v, .shows_hidden = true};
+	struct stack_part part = {0};
+	struct buf text = BUF_INIT;
+	struct json j = {&text, false};
+	bool has_part = false;
+
+	/* One frame late: a hidden one may be where that before it was entered. */
+	while (walk_next(&w)) {
+		if (w.note && (w.why == LANG_NO_RUNTIME || w.why == LANG_NO_THREAD))
+			continue;
+		if (!w.note && w.name.is_hidden) {
+			part.is_mark |= w.is_entry;
+			continue;
+		}
+		if (has_part)
+			fn(arg, &part);
+		buf_clear(&text);
+		j.comma = false;
+		if (form != STACK_OBJECT)
+			add_frame(&w, &text);
+		else if (w.note)
+			buf_text(&text, w.note);
+		else
+			add_object(&w, &j);
+		part = (struct stack_part){buf_as_str(&text), w.is_entry && !w.note, w.note};
+		has_part = true;
+	}
+	if (has_part)
+		fn(arg, &part);
+	buf_free(&text);
 	lang_name_free(&w.name);
 }

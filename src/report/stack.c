@@ -1,6 +1,7 @@
 /* Frames of a stack: their names, and where the stack is wrong. */
 #include "report/stack.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "symbols/symbols.h"
 #include "unwind/tables.h"
@@ -375,5 +376,62 @@ void stack_json(const struct renderer *r, const struct value *v, struct buf *out
 	}
 	json_close(&j, ']');
 	buf_free(&cut);
+	walk_free(&w);
+}
+
+/* What evaluates code: of Python and PHP. Compilers divide functions: "name.cold". */
+static bool is_evaluator(const struct walk *w)
+{
+	static const char *const names[] = {"_PyEval_EvalFrameDefault", "execute_ex"};
+	struct str function = buf_as_str(&w->frame.function);
+	const char *dot = function.len ? memchr(function.ptr, '.', function.len) : NULL;
+
+	if (w->is_inlined)
+		return false;
+	if (dot)
+		function.len = (size_t)(dot - function.ptr);
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (str_eq_text(function, names[i]))
+			return true;
+	return false;
+}
+
+static void add_form(struct walk *w, enum stack_form form, struct buf *out)
+{
+	struct json j = {out, false};
+
+	if (form == STACK_OBJECT) {
+		add_object(w, &j);
+	} else if (form == STACK_FOLDED) {
+		add_name(w, false, out);
+		buf_text(out, w->is_inlined ? "_[i]" : "");
+	} else {
+		add_frame(w, out);
+	}
+}
+
+void stack_each(const struct renderer *r, const struct value *v, enum stack_form form,
+		stack_part_fn *fn, void *arg)
+{
+	struct renderer raw = *r;
+	struct walk w = {.r = &raw, .stack = v, .frame.is_code = true};
+	struct buf text = BUF_INIT;
+	const char *why;
+
+	if (form == STACK_OBJECT)
+		raw.escape = ESCAPE_NOTHING;
+	while (walk_next(&w)) {
+		buf_clear(&text);
+		add_form(&w, form, &text);
+		fn(arg, &(struct stack_part){buf_as_str(&text), is_evaluator(&w), false});
+	}
+	if ((why = end_text(&w))) {
+		buf_clear(&text);
+		buf_text(&text, form == STACK_OBJECT ? "" : "(cut: ");
+		add_cut(&w, why, &text);
+		buf_text(&text, form == STACK_OBJECT ? "" : ")");
+		fn(arg, &(struct stack_part){buf_as_str(&text), false, true});
+	}
+	buf_free(&text);
 	walk_free(&w);
 }

@@ -18,4 +18,19 @@ void stack_lines(const struct renderer *r, const struct value *v, struct buf *ou
  * with the key "cut". */
 void stack_json(const struct renderer *r, const struct value *v, struct buf *out);
 
+/* How one frame is shown on its own. */
+enum stack_form { STACK_LINE, STACK_FOLDED, STACK_OBJECT };
+
+/* A frame, or a note in place of one. `is_mark`: of native code, the function that evaluates a
+ * script's; of a script, the frame by which that function was entered. */
+struct stack_part {
+	struct str text;
+	bool is_mark, is_note;
+};
+
+typedef void stack_part_fn(void *arg, const struct stack_part *part);
+/* Each frame of a native stack, innermost first. */
+void stack_each(const struct renderer *r, const struct value *v, enum stack_form form,
+		stack_part_fn *fn, void *arg);
+
 #endif

@@ -13,21 +13,31 @@ static int compare_down(const void *a, const void *b)
 	return order ? order : table_compare_keys(a, b);
 }
 
+static bool is_stack(const struct type *t)
+{
+	return type_is_stack(t) || type_is_mixed(t);
+}
+
 /* The parts of a key, or their types: several of a tuple, one of anything else. */
+static bool has_parts(const struct type *key)
+{
+	return key->kind == TYPE_TUPLE && !type_is_mixed(key);
+}
+
 static unsigned part_count(const struct type *key)
 {
-	return key->kind == TYPE_NONE ? 0 : key->kind == TYPE_TUPLE ? key->element_count : 1;
+	return key->kind == TYPE_NONE ? 0 : has_parts(key) ? key->element_count : 1;
 }
 
 static const struct type *part_type(const struct type *key, unsigned i)
 {
-	return key->kind == TYPE_TUPLE ? &key->elements[i] : key;
+	return has_parts(key) ? &key->elements[i] : key;
 }
 
 static bool has_stack(const struct type *key)
 {
 	for (unsigned i = 0; i < part_count(key); i++)
-		if (type_is_stack(part_type(key, i)))
+		if (is_stack(part_type(key, i)))
 			return true;
 	return false;
 }
@@ -102,7 +112,7 @@ static void add_key_columns(struct drawing *d)
 	for (unsigned i = 0; i < part_count(&d->t->map->key); i++) {
 		struct str title = table_next_title(&rest);
 
-		if (!type_is_stack(part_type(&d->t->map->key, i)))
+		if (!is_stack(part_type(&d->t->map->key, i)))
 			add_column(d, title, false);
 	}
 }
@@ -180,12 +190,12 @@ static void each_part(const struct map_table *t, const struct value *key, bool s
 	struct elements e;
 	struct value part;
 
-	if (key->type->kind == TYPE_TUPLE) {
+	if (has_parts(key->type)) {
 		elements_open(key, &e);
 		while (elements_next(&e, &part))
-			if (type_is_stack(part.type) == stacks)
+			if (is_stack(part.type) == stacks)
 				fn(t, &part, arg);
-	} else if (key->type->kind != TYPE_NONE && type_is_stack(key->type) == stacks) {
+	} else if (key->type->kind != TYPE_NONE && is_stack(key->type) == stacks) {
 		fn(t, key, arg);
 	}
 }

@@ -254,10 +254,15 @@ static void lower_bswap(struct lower *l, const struct expr *e, uint16_t out)
 	emit_dab(l, OP_SHR, out, n, lower_const(l, 64 - 8 * e->shape.type.size));
 }
 
-bool is_lang_stack(const struct expr *e)
+static bool is_mode(const struct expr *e, const char *word)
 {
 	return str_eq_text(e->text, "ustack") && e->arg_count && e->args[0]->kind == EXPR_NAME &&
-	       str_eq_text(e->args[0]->text, "lang");
+	       str_eq_text(e->args[0]->text, word);
+}
+
+bool is_lang_stack(const struct expr *e)
+{
+	return is_mode(e, "lang") || is_mode(e, "mixed");
 }
 
 static uint64_t stack_depth(struct check *c, const struct expr *e)
@@ -272,6 +277,20 @@ static struct shape script_stack(uint64_t depth)
 	return shape_of((struct type){.kind = TYPE_LSTACK, .size = (uint32_t)depth * 16});
 }
 
+static struct shape mixed_stack(struct check *c, uint64_t depth)
+{
+	struct type *parts = arena_array(&c->s->arena, struct type, 2);
+
+	if (!parts) {
+		c->err = -ENOMEM;
+		return script_stack(depth);
+	}
+	parts[0] = (struct type){.kind = TYPE_USTACK, .size = (uint32_t)depth * 8};
+	parts[1] = script_stack(depth).type;
+	return shape_of((struct type){
+		.kind = TYPE_TUPLE, .show = SHOW_MIXED, .elements = parts, .element_count = 2});
+}
+
 /* ustack, ustack(depth), ustack(perf), ustack(perf, depth) */
 static void check_stack(struct check *c, struct expr *e)
 {
@@ -280,20 +299,25 @@ static void check_stack(struct check *c, struct expr *e)
 
 	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
 		struct expr *a = e->args[i];
-		bool is_mode = i == 0 && a->kind == EXPR_NAME;
+		bool is_word = i == 0 && a->kind == EXPR_NAME;
 
-		if (is_mode && is_lang_stack(e))
+		if (is_word && is_lang_stack(e))
 			continue;
-		if (is_mode ? !config_stack_mode(a->text, &show) : i + 1 < e->arg_count)
-			check_error(c, a, is_mode ? "unsupported" : "wrong-arg-type",
+		if (is_word ? !config_stack_mode(a->text, &show) : i + 1 < e->arg_count)
+			check_error(c, a, is_word ? "unsupported" : "wrong-arg-type",
 				    "the stack mode must be 'bpftrace', 'perf', 'raw', "
-				    "'build_id' or, of ustack, 'lang'");
-		if (is_mode)
+				    "'build_id' or, of ustack, 'lang' or 'mixed'");
+		if (is_word)
 			continue;
+		if (is_mode(e, "mixed"))
+			check_error(c, a, "unsupported",
+				    "'ustack(mixed)' has no depth: it needs both stacks whole");
 		check_expr(c, a);
 		depth = stack_depth(c, a);
 	}
-	if (is_lang_stack(e))
+	if (is_mode(e, "mixed"))
+		e->shape = mixed_stack(c, depth);
+	else if (is_lang_stack(e))
 		e->shape = script_stack(depth);
 	else
 		e->shape = shape_of((struct type){.kind = (enum type_kind)e->function->number,
@@ -301,8 +325,25 @@ static void check_stack(struct check *c, struct expr *e)
 						  .show = show});
 }
 
+static void lower_mixed(struct lower *l, const struct type *t, uint16_t out)
+{
+	uint16_t native = lower_slot(l, &t->elements[0]), script;
+
+	emit_si(l, OP_USTACK, native, 0);
+	emit_sti(l, OP_COPY, out, native, 0);
+	lower_free_slot(l, native);
+	script = lower_slot(l, &t->elements[1]);
+	emit_si(l, OP_LSTACK, script, LANGUAGE_ANY | LANGUAGE_ENTRIES);
+	emit_sti(l, OP_COPY, out, script, type_memory(&t->elements[0]));
+	lower_free_slot(l, script);
+}
+
 static void lower_stack(struct lower *l, const struct expr *e, uint16_t out)
 {
+	if (type_is_mixed(&e->shape.type)) {
+		lower_mixed(l, &e->shape.type, out);
+		return;
+	}
 	if (e->shape.type.kind == TYPE_LSTACK)
 		emit_si(l, OP_LSTACK, out, LANGUAGE_ANY);
 	else

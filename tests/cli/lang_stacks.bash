@@ -150,3 +150,38 @@ ruby_exact() {
 perl_exact() {
 	exact plstack 1 "$1 $scripts/exact.pl"
 }
+
+# mixed COMMAND: the stack of the program and its script; of functions of C only those that call the script again.
+mixed() {
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:$(hit "$1") { print(ustack(mixed)); }" -c "$(within "$2")" 2>messages |
+		sed -nE "s,^ *,,; s,$scripts/,,; /\\[/p; s/^(zend_call_function|zend_generator_resume).*/\\1/p; /\\(mixed\\.[a-z]*:/p" >got ||
+		{ cat messages; false; }
+}
+
+python_mixed() {
+	mixed python "$1 $scripts/mixed.py"
+	diff - got <<'END'
+leaf (mixed.py:3)
+key (mixed.py:5)
+work (mixed.py:7)
+work (mixed.py:7)
+work (mixed.py:7)
+gen (mixed.py:9)
+<lambda> (mixed.py:10)
+END
+}
+
+php_mixed() {
+	mixed php "$1 $scripts/mixed.php"
+	diff - got <<'END'
+leaf (mixed.php:2)
+cb (mixed.php:3)
+zend_call_function
+work (mixed.php:5)
+work (mixed.php:4)
+work (mixed.php:4)
+gen (mixed.php:6)
+zend_generator_resume
+{main} (mixed.php:7)
+END
+}

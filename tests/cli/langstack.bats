@@ -89,6 +89,7 @@ interpreters() {
 			echo "$below $program"
 			"${language}_stacks" "$program"
 			"${language}_exact" "$program"
+			[[ $language != p[yh]* ]] || "${language}_mixed" "$program"
 			tried=$((tried + 1))
 		done < <(interpreters)
 	done
@@ -193,6 +194,47 @@ agree() {
 		-c "ruby -e 'TracePoint.new(:call) {}.enable; load ARGV[0]' $scripts/stack.rb" >got
 	agree
 	[ "$(grep -c 'rec (.*stack.rb:2)$' got)" -ge 400 ]
+}
+
+@test "mixed: functions of Python in place of what evaluates them, in every version" {
+	local python tried=
+	for python in /usr/bin/python3 python3.9 python3.10 python3.11 python3.12 python3.13; do
+		python=$("$python" -c 'import sys; print(sys.executable)' 2>/dev/null) || continue
+		python_mixed "$python"
+		tried=1
+	done
+	[ "$tried" ] || skip "needs Python"
+}
+
+@test "mixed: functions of PHP, called back by C, and a generator" {
+	need_program php
+	php_mixed php
+}
+
+@test "mixed: as a key, folded, as JSON and in a table; what does not match is said" {
+	need_program /usr/bin/python3
+	need_perl
+	cat >mixed.py <<'END'
+import os
+def leaf(): os.getppid()
+def deep(n): return deep(n - 1) if n else leaf()
+for i in range(3): leaf()
+END
+	timeout 60 "$NOPAL" -q -f folded -e "uprobe:$libc:getppid { @[ustack(mixed), comm] = count(); }" -c "/usr/bin/python3 mixed.py" >got
+	grep -qE '^_start;.*PyEval_EvalCode;<module> \(.*mixed.py:4\);leaf \(.*mixed.py:2\);.*getppid;python3 3$' got || { cat got; false; }
+	timeout 60 "$NOPAL" -q -f json -e "uprobe:$libc:getppid { print(ustack(mixed)); exit(); }" -c "/usr/bin/python3 mixed.py" >got
+	grep -qE 'leaf \(.*mixed.py:2\).*<module> \(.*mixed.py:4\)' got || { cat got; false; }
+	timeout 60 "$NOPAL" count -k 'ustack(mixed)' "uprobe:$libc:getppid" -c "/usr/bin/python3 mixed.py" >got
+	grep -qE '^ *3 +100.0 %$' got && grep -q '^ *leaf (.*mixed.py:2)$' got || { cat got; false; }
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(ustack(mixed)); }" -c "perl -e 'sub f { getppid() } f()'" >got
+	grep -A2 -F '[where the functions of the script belong among these is not known]' got | sed 's/^ *//' | tail -2 >own
+	printf '%s\n' 'main::f (-e:1)' 'main (-e:1)' | diff - own
+	# Of a program without a script it is the stack of the program.
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(ustack(mixed)); exit(); }" -c "sh -c :" >got
+	! grep -F '[' got || false
+	run "$NOPAL" -e "uprobe:$libc:getppid { print(ustack(mixed, 3)); }" -c true
+	[ "$status" = 1 ]
+	says unsupported "'ustack(mixed)' has no depth: it needs both stacks whole"
 }
 
 @test "an older kernel cannot do it, and that is said" {

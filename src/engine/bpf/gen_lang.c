@@ -203,7 +203,7 @@ static void adopt_from_file(const struct lang_code *w, int64_t kind, int none)
 }
 
 /* The head of the slot, and TMP. */
-static void find_target(const struct lang_code *w, const struct insn *in)
+static void find_target(const struct lang_code *w, int64_t kind)
 {
 	struct code *c = w->c;
 	int has = code_label(c), none = code_label(c), other = code_label(c);
@@ -214,15 +214,15 @@ static void find_target(const struct lang_code *w, const struct insn *in)
 	gen_pid(w->g, false);
 	code_store(c, 4, SCRATCH, w->frames - HEAD_SIZE + 4, R0);
 	lang_set(w, CELL_NUMBER, R0);
-	look_up(w, in->imm, none);
+	look_up(w, kind, none);
 	code_jump(c, has);
 	code_bind(c, none);
 	if (w->g->world->lang_places.knows_files) {
-		adopt_from_file(w, in->imm, other);
+		adopt_from_file(w, kind, other);
 		code_jump(c, has);
 	}
 	code_bind(c, other);
-	adopt_from_parent(w, in->imm);
+	adopt_from_parent(w, kind);
 	code_bind(c, has);
 	lang_get(w, R0, CELL_NUMBER);
 	lang_set(w, CELL_PID, R0);
@@ -413,6 +413,7 @@ void gen_lang(struct gen *g, const struct insn *in)
 			      .frames = slot.offset + HEAD_SIZE,
 			      .work = slot.offset + HEAD_SIZE + (int32_t)size,
 			      .most = size / 16,
+			      .marks = in->imm & LANGUAGE_ENTRIES,
 			      .unreadable = code_label(c),
 			      .no_thread = code_label(c),
 			      .no_runtime = code_label(c),
@@ -430,7 +431,7 @@ void gen_lang(struct gen *g, const struct insn *in)
 	}
 	if (g->frame->padded[in->s])
 		gen_zero(g, slot, HEAD_SIZE, size);
-	find_target(&w, in);
+	find_target(&w, in->imm & ~LANGUAGE_ENTRIES);
 	find_state(&w);
 	lang_frames(&w);
 	end_walk(&w);

@@ -45,6 +45,7 @@ struct lang_code {
 	struct code *c;
 	int32_t frames, work; /* in scratch memory */
 	uint32_t most;	      /* frames */
+	bool marks;	      /* those by which the interpreter was entered */
 	/* labels */
 	int unreadable, no_thread, no_runtime, limit, root, frame, blocks, add, next, finish;
 };

@@ -94,11 +94,51 @@ static void find_position(const struct lang_code *w)
 	lang_set(w, CELL_POSITION, R1);
 }
 
+/* The frame that was added last is one by which the interpreter was entered. */
+static void mark_last(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int done = code_label(c);
+
+	lang_get(w, R1, CELL_COUNT);
+	code_jump_imm(c, BPF_JEQ, R1, 0, done);
+	code_jump_imm(c, BPF_JGT, R1, (int32_t)w->most, done);
+	code_alu_imm(c, BPF_SUB, R1, 1);
+	code_alu_imm(c, BPF_LSH, R1, 4);
+	code_alu(c, BPF_ADD, R1, SCRATCH);
+	code_const(c, R2, (int64_t)LANG_ENTRY);
+	code_load(c, 8, R3, R1, w->frames);
+	code_alu(c, BPF_OR, R3, R2);
+	code_store(c, 8, R1, w->frames, R3);
+	code_bind(c, done);
+}
+
+/* Of the frame that was added last: does it say so itself? */
+static void mark_entry(const struct lang_code *w)
+{
+	struct code *c = w->c;
+	int done = code_label(c), mark = code_label(c);
+
+	if (!w->marks)
+		return;
+	lang_field(w, R1, TARGET(shape.entry));
+	code_jump_imm(c, BPF_JEQ, R1, LANG_ENTRY_EACH, mark);
+	code_jump_imm(c, BPF_JNE, R1, LANG_ENTRY_BITS, done);
+	get_of_frame(w, R1, 4, TARGET(shape.entry_at));
+	lang_field(w, R2, TARGET(shape.entry_bits));
+	code_alu(c, BPF_AND, R1, R2);
+	code_jump_imm(c, BPF_JEQ, R1, 0, done);
+	code_bind(c, mark);
+	mark_last(w);
+	code_bind(c, done);
+}
+
 /* The next frame with an object goes to `add`; those of the interpreter's own are left out. */
 static void take_frames(const struct lang_code *w)
 {
 	struct code *c = w->c;
 	int keep = code_label(c), array = code_label(c), go_on = code_label(c);
+	int skipped = code_label(c);
 
 	code_bind(c, w->frame);
 	lang_get(w, TMP2, CELL_NEXT);
@@ -112,10 +152,17 @@ static void take_frames(const struct lang_code *w)
 	lang_field(w, R4, TARGET(shape.skip));
 	code_jump_imm(c, BPF_JEQ, R4, 0, keep);
 	get_of_frame(w, R1, 1, TARGET(shape.skip_at));
-	code_jump_if(c, BPF_JEQ, R1, R4, w->next);
+	code_jump_if(c, BPF_JEQ, R1, R4, skipped);
 	code_bind(c, keep);
 	find_position(w);
 	code_jump(c, w->add);
+
+	code_bind(c, skipped);
+	if (w->marks) {
+		lang_field(w, R1, TARGET(shape.entry));
+		code_jump_imm(c, BPF_JNE, R1, LANG_ENTRY_SKIPPED, w->next);
+		mark_last(w);
+	}
 
 	code_bind(c, w->next);
 	lang_get(w, R1, CELL_END);
@@ -245,6 +292,7 @@ static void add_frame(const struct lang_code *w)
 	code_store(c, 8, R2, w->frames + 8, R3);
 	code_alu_imm(c, BPF_ADD, R1, 1);
 	lang_set(w, CELL_COUNT, R1);
+	mark_entry(w);
 	lang_define(w);
 	lang_field(w, R1, TARGET(shape.shape));
 	code_jump_imm(c, BPF_JEQ, R1, LANG_BLOCKS, w->finish);

@@ -1,0 +1,175 @@
+/* ustack(mixed). A native stack has a frame for each call of the function that evaluates code; a
+ * script's stack says by which frames that was entered. If there are as many of one as of the
+ * other, the script's frames take the place of the function's. If not, nobody knows where they
+ * belong: because one of the stacks is cut, or the language does not say it. Then one comes after
+ * the other, with a note between them. */
+#include "report/mixed_stack.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "report/script_stack.h"
+
+static const char apart[] = "where the functions of the script belong among these is not known";
+
+/* The frames of one stack. */
+struct parts {
+	struct part {
+		size_t at, len; /* in the texts */
+		bool is_mark, is_note;
+	} * all;
+	size_t count, cap;
+	struct buf texts;
+	size_t marks, frames;
+	bool is_whole; /* the last frame is marked, and there is no note */
+};
+
+static void take_part(void *arg, const struct stack_part *part)
+{
+	struct parts *p = arg;
+
+	if (array_grow(p->all, p->count, p->cap)) {
+		p->texts.failed = true;
+		return;
+	}
+	p->all[p->count++] =
+		(struct part){p->texts.len, part->text.len, part->is_mark, part->is_note};
+	buf_str(&p->texts, part->text);
+	p->marks += part->is_mark;
+	p->frames += !part->is_note;
+	p->is_whole = part->is_mark;
+}
+
+static void parts_free(struct parts *p)
+{
+	free(p->all);
+	buf_free(&p->texts);
+}
+
+/* Both, in the order in which they are shown. */
+struct mixed {
+	struct parts native, script, both;
+};
+
+static void move_part(struct mixed *m, const struct parts *from, size_t i)
+{
+	const struct part *p = &from->all[i];
+
+	take_part(&m->both,
+		  &(struct stack_part){str_of(from->texts.ptr + p->at, p->len), false, p->is_note});
+}
+
+static void join(struct mixed *m)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < m->native.count; i++) {
+		if (!m->native.all[i].is_mark) {
+			move_part(m, &m->native, i);
+			continue;
+		}
+		do
+			move_part(m, &m->script, next);
+		while (!m->script.all[next++].is_mark);
+	}
+}
+
+static void put_apart(struct mixed *m, enum stack_form form)
+{
+	struct buf note = BUF_INIT;
+
+	buf_printf(&note, form == STACK_OBJECT ? "%s" : "[%s]", apart);
+	for (size_t i = 0; i < m->native.count; i++)
+		move_part(m, &m->native, i);
+	if (m->script.frames)
+		take_part(&m->both, &(struct stack_part){buf_as_str(&note), false, true});
+	for (size_t i = 0; i < m->script.count; i++)
+		move_part(m, &m->script, i);
+	m->both.texts.failed |= note.failed;
+	buf_free(&note);
+}
+
+static void mix(const struct renderer *r, const struct value *v, enum stack_form form,
+		struct mixed *m)
+{
+	struct elements e;
+	struct value part;
+
+	elements_open(v, &e);
+	if (elements_next(&e, &part))
+		stack_each(r, &part, form, take_part, &m->native);
+	if (elements_next(&e, &part))
+		script_stack_each(r, &part, form, take_part, &m->script);
+	if (m->script.is_whole && m->script.marks == m->native.marks)
+		join(m);
+	else
+		put_apart(m, form);
+	m->both.texts.failed |= m->native.texts.failed || m->script.texts.failed;
+}
+
+static void mixed_free(struct mixed *m)
+{
+	parts_free(&m->native);
+	parts_free(&m->script);
+	parts_free(&m->both);
+}
+
+static struct str text_of(const struct parts *p, size_t i)
+{
+	return str_of(p->texts.ptr + p->all[i].at, p->all[i].len);
+}
+
+/* Outermost first. A name may have the sign that is between frames. */
+static void add_folded(const struct parts *p, struct buf *out)
+{
+	for (size_t i = p->count; i--;) {
+		struct str text = text_of(p, i);
+
+		for (size_t k = 0; k < text.len; k++)
+			buf_char(out, text.ptr[k] == ';' ? ':' : text.ptr[k]);
+		buf_text(out, i ? ";" : "");
+	}
+}
+
+void mixed_stack_text(const struct renderer *r, const struct value *v, unsigned indent,
+		      struct buf *out)
+{
+	struct mixed m = {0};
+
+	mix(r, v, r->is_folded ? STACK_FOLDED : STACK_LINE, &m);
+	if (r->is_folded)
+		add_folded(&m.both, out);
+	else
+		buf_char(out, '\n');
+	for (size_t i = 0; !r->is_folded && i < m.both.count; i++) {
+		buf_fill(out, ' ', indent);
+		buf_str(out, text_of(&m.both, i));
+		buf_char(out, '\n');
+	}
+	out->failed |= m.both.texts.failed;
+	mixed_free(&m);
+}
+
+void mixed_stack_json(const struct renderer *r, const struct value *v, struct buf *out)
+{
+	struct json j = {out, false};
+	struct mixed m = {0};
+
+	mix(r, v, STACK_OBJECT, &m);
+	json_open(&j, '[');
+	for (size_t i = 0; i < m.both.count; i++) {
+		if (m.both.all[i].is_note) {
+			json_open(&j, '{');
+			json_pair(&j, "cut", text_of(&m.both, i));
+			json_close(&j, '}');
+			continue;
+		}
+		buf_text(out, i ? "," : "");
+		buf_str(out, text_of(&m.both, i));
+		j.comma = true;
+	}
+	json_close(&j, ']');
+	out->failed |= m.both.texts.failed;
+	mixed_free(&m);
+}

@@ -1,0 +1,8 @@
+<?php
+function leaf() { gethostname(); }
+function cb($x) { leaf(); return $x; }
+function work($n) { return $n ? work($n - 1)
+	: array_map('cb', [1]); }
+function gen() { yield work(2); }
+foreach (gen() as $x) {}
+array_map('strlen', ['']);
