@@ -55,8 +55,9 @@ static void define(struct lang_runtime *r, const uint8_t *data, size_t size)
 		lang_names_define(n, buf_as_str(&bytes));
 		lang_names_define(n, str_of((const char *)data, size));
 		for (size_t i = 0; i < COUNT(frames); i++)
-			frames[i] =
-				(struct lang_frame){head.object + (i == 3), head.position + i / 2};
+			frames[i] = (struct lang_frame){(head.object + (i == 3)) ^
+								(i == 2 ? LANG_ENTRY : 0),
+							head.position + i / 2};
 		lang_names_find(n, INT32_MAX, frames[0], &name);
 		lang_names_unify(n, INT32_MAX, frames, &count);
 		for (size_t i = 0; i < count; i++)
@@ -65,6 +66,28 @@ static void define(struct lang_runtime *r, const uint8_t *data, size_t size)
 	lang_name_free(&name);
 	buf_free(&bytes);
 	lang_names_free(n);
+}
+
+/* With marks it is the same walk. */
+static void walk_marked(const struct lang_runtime *r, const struct lang_memory *m,
+			uint64_t thread_pointer, const struct lang_frame *frames, size_t most,
+			size_t count)
+{
+	struct lang_frame marked[LANG_FRAMES_MOST];
+	struct lang_walking w = {.shape = lang_shape_of(r),
+				 .root = r->root,
+				 .thread_pointer = thread_pointer,
+				 .memory = m,
+				 .marks = true,
+				 .frames = marked,
+				 .most = most};
+
+	lang_walk_thread(&w);
+	if (w.count != count)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		if ((marked[i].object | LANG_ENTRY) != (frames[i].object | LANG_ENTRY))
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -86,6 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((unsigned)lang_walk(&r, &m, data[0], frames, most, &count) >= LANG_NOTES ||
 	    count > most)
 		abort();
+	walk_marked(&r, &m, data[0], frames, most, count);
 	for (size_t i = 0; i < count; i++) {
 		lang_name(&r, &m, frames[i], &name);
 		if (name.function.len > 3 * TEXT_MOST || name.file.len > 3 * TEXT_MOST)

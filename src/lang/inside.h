@@ -99,8 +99,5 @@ int names_add(struct lang_names *n, pid_t pid, struct lang_runtime *runtime);
 typedef int name_fn(const struct lang_runtime *r, const struct lang_memory *m,
 		    struct lang_frame frame, struct lang_name *out);
 name_fn python_name, php_name, ruby_name, perl_name;
-/* The walk of LANG_BLOCKS. */
-enum lang_note perl_walk(const struct lang_shape_row *s, const struct lang_memory *m,
-			 uint64_t state, struct lang_frame *frames, size_t most, size_t *count);
 
 #endif

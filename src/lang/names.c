@@ -102,6 +102,14 @@ static struct known *find_known(const struct lang_names *n, pid_t pid, enum lang
 	return found;
 }
 
+const struct lang_target *lang_names_target(const struct lang_names *n, pid_t pid,
+					    enum lang_kind kind)
+{
+	const struct known *k = find_known(n, pid, kind);
+
+	return k && k->runtime.layout ? &k->target : NULL;
+}
+
 bool lang_names_has(const struct lang_names *n, pid_t pid)
 {
 	return find_known(n, pid, LANG_NONE);

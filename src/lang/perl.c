@@ -1,6 +1,5 @@
-/* Perl: blocks of the context stack (cop.h), from the last to the first. A block of a sub has the
- * sub, and the statement that called it. So a frame is a sub (0: the file) and a statement, which
- * has the line and the file. */
+/* Names of Perl's frames. A frame is a sub, or LANG_MAIN, and a statement (struct cop), which has
+ * the line and the file. */
 #include "lang/inside.h"
 
 #include <errno.h>
@@ -9,68 +8,6 @@
 #define LAST_AT	 24	 /* of its body: entries of the array, less 1 */
 #define COUNT_AT 28	 /* of the part with the name */
 #define NAMED	 0x8000u /* of a sub's flags: it has a name and no glob */
-
-static void add_frame(struct lang_frame *frames, size_t *count, uint64_t sub, uint64_t statement)
-{
-	frames[(*count)++] = (struct lang_frame){sub ? sub : LANG_MAIN, statement};
-}
-
-/* The frames of one stack of blocks; *statement is the one that runs in its innermost. *seen counts
- * blocks. */
-static enum lang_note walk_blocks(const struct lang_shape_row *s, const struct lang_memory *m,
-				  uint64_t stack, uint64_t *statement, unsigned *seen,
-				  struct lang_frame *frames, size_t most, size_t *count)
-{
-	uint64_t blocks, block, sub;
-	uint32_t last;
-	unsigned char type;
-
-	if (!read_word(m, stack + s->words, &blocks) || !read_u32(m, stack + s->last, &last))
-		return LANG_UNREADABLE;
-	for (int32_t i = (int32_t)last; i >= 0; i--) {
-		block = blocks + (uint64_t)i * s->size;
-		if (++*seen > LANG_BLOCK_MOST || !read_bytes(m, block + s->type, &type, 1))
-			return LANG_UNREADABLE;
-		type &= 15;
-		if (type != LANG_BLOCK_SUB && type != LANG_BLOCK_FORMAT)
-			continue;
-		if (*count == most)
-			return LANG_LIMIT;
-		if (!read_word(m, block + s->object, &sub))
-			return LANG_UNREADABLE;
-		add_frame(frames, count, sub, *statement);
-		if (!read_word(m, block + s->position, statement))
-			return LANG_UNREADABLE;
-	}
-	return LANG_ROOT;
-}
-
-enum lang_note perl_walk(const struct lang_shape_row *s, const struct lang_memory *m,
-			 uint64_t state, struct lang_frame *frames, size_t most, size_t *count)
-{
-	uint64_t statement, stack;
-	unsigned seen = 0;
-
-	if (!read_word(m, state + s->top, &statement) || !read_word(m, state + s->base, &stack))
-		return LANG_UNREADABLE;
-	while (stack) {
-		enum lang_note note;
-
-		if (++seen > LANG_BLOCK_MOST)
-			return LANG_UNREADABLE;
-		note = walk_blocks(s, m, stack, &statement, &seen, frames, most, count);
-		if (note != LANG_ROOT)
-			return note;
-		if (!read_word(m, stack + s->next, &stack))
-			return LANG_UNREADABLE;
-	}
-	if (!statement)
-		return *count ? LANG_ROOT : LANG_NO_THREAD;
-	if (*count == most)
-		return LANG_LIMIT;
-	add_frame(frames, count, 0, statement);
-	return LANG_ROOT;
-}
 
 /* A name that Perl shares: { u32 hash, s32 length, bytes } */
 static bool read_shared(const struct lang_memory *m, uint64_t at, struct buf *out)
