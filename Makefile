@@ -57,7 +57,7 @@ $(O)/obj/provider/shipped.o: $(O)/obj/provider/shipped.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # What runs inside traced processes, in user mode: once more, as bytes for any address.
-INSIDE := $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(patsubst src/%.c,$(O)/blob/%.o,$(wildcard src/engine/native/inside_*.c)))
+INSIDE := $(if $(filter x86_64% aarch64%,$(shell $(CC) -dumpmachine)),$(patsubst src/%.c,$(O)/blob/%.o,$(wildcard src/engine/native/inside_*.c) src/lang/frames.c))
 INSIDE_FLAGS := -std=gnu11 -D_GNU_SOURCE $(WARNINGS) -O2 -fPIC -fvisibility=hidden -ffreestanding -fno-stack-protector -fno-jump-tables \
 	-fno-asynchronous-unwind-tables -mgeneral-regs-only $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns) -DINSIDE_BLOB -Isrc -MMD -MP \
 	$(if $(filter aarch64%,$(shell $(CC) -dumpmachine)),-mno-outline-atomics)

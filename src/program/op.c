@@ -95,3 +95,12 @@ bool clause_uses_map(const struct clause *c, uint32_t map)
 			return true;
 	return false;
 }
+
+bool program_uses(const struct program *p, unsigned op)
+{
+	for (uint32_t i = 0; i < p->clause_count; i++)
+		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
+			if (p->clauses[i].code[k].op == op)
+				return true;
+	return false;
+}

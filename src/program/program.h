@@ -300,4 +300,7 @@ int program_check(const struct program *p, struct diag *d);
 /* The text of --dump=program; stable enough for tests to compare. */
 void program_print(const struct program *p, struct buf *out);
 
+/* Has any clause this operation? */
+bool program_uses(const struct program *p, unsigned op);
+
 #endif

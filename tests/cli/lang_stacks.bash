@@ -4,6 +4,7 @@
 # use ROOT: interpreters and their C library are those below ROOT; "" is this machine.
 use() {
 	root=$1
+	as=("$NOPAL")
 	work=$BATS_TEST_TMPDIR
 	scripts=$ROOT/tests/programs/lang
 	libc=$(ldd "$NOPAL" | awk '$1 == "libc.so.6" { print $3 }')
@@ -15,22 +16,62 @@ use() {
 	scripts=/tmp/lang
 }
 
+# With threads, as Debian builds it: without, its interpreter is kept elsewhere.
+need_perl() {
+	need_program perl
+	perl -MConfig -e 'exit !$Config{usethreads}' || skip "needs Perl with threads"
+}
+
 # A command as the interpreter of the root is run.
 within() {
 	echo "${root:+chroot $root }$*"
 }
 
-# The function of libc that a script calls in its innermost function.
+# use_user: an ordinary user, whose programs are traced in user mode: at a probe in a library that has the function of
+# libc which the scripts call.
+use_user() {
+	use ""
+	work=$(mktemp -d /tmp/nopal-lang.XXXXXX)
+	cp -r "$scripts" "$work/lang"
+	cp "$NOPAL" "${NOPAL%/*}"/nopal-agent.so "$work"
+	scripts=$work/lang
+	cat >hit.c <<'END'
+#include <nopal/sdt.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+pid_t getppid(void)
+{
+	NOPAL_PROBE(script, hit);
+	return (pid_t)syscall(SYS_getppid);
+}
+
+int gethostname(char *name, size_t len)
+{
+	NOPAL_PROBE(script, hit);
+	name[len - 1] = name[0] = '\0';
+	return 0;
+}
+END
+	gcc -O2 -shared -fPIC -I "$ROOT/include" -o "$work/hit.so" hit.c
+	chmod -R a+rX "$work"
+	chmod a+w "$work"
+	as=(env "LD_PRELOAD=$work/hit.so" setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all "$work/nopal")
+	probe=usdt:$work/hit.so:script:hit
+}
+
+# The probe that a script hits in its innermost function.
 hit() {
 	case $1 in
-	php*) echo gethostname ;;
-	*) echo getppid ;;
+	php*) echo "${probe:-uprobe:$libc:gethostname}" ;;
+	*) echo "${probe:-uprobe:$libc:getppid}" ;;
 	esac
 }
 
 # stacks BUILTIN COMMAND: each stack at that function, without folders, equal neighbouring lines counted.
 stacks() {
-	timeout 60 "$NOPAL" -q -e "uprobe:$libc:$(hit "$1") { print($1); }" -c "$(within "$2")" 2>messages |
+	timeout 60 "${as[@]}" -q -e "$(hit "$1") { print($1); }" -c "$(within "$2")" 2>messages |
 		sed "s,$scripts/,,; s,^ *,,; /^\$/d" | uniq -c | sed 's,^ *,,' >got || { cat messages; false; }
 	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
 }
@@ -115,7 +156,7 @@ END
 exact() {
 	local rounds=${STRESS:+3000}
 	rounds=${rounds:-150}
-	timeout 120 "$NOPAL" -q -e "uprobe:$libc:$(hit "$1") { print($1(200)); }" \
+	timeout 120 "${as[@]}" -q -e "$(hit "$1") { print($1(200)); }" \
 		-c "$(within "$3 ${work#"$root"}/want $rounds")" >printed 2>messages || { cat messages; false; }
 	! grep -q 'need.*Linux 6.9' messages || skip "$(cat messages)"
 	awk -v skip="$2" '
@@ -153,7 +194,7 @@ perl_exact() {
 
 # mixed COMMAND: the stack of the program and its script; of functions of C only those that call the script again.
 mixed() {
-	timeout 60 "$NOPAL" -q -e "uprobe:$libc:$(hit "$1") { print(ustack(mixed)); }" -c "$(within "$2")" 2>messages |
+	timeout 60 "${as[@]}" -q -e "$(hit "$1") { print(ustack(mixed)); }" -c "$(within "$2")" 2>messages |
 		sed -nE "s,^ *,,; s,$scripts/,,; /\\[/p; s/^(zend_call_function|zend_generator_resume).*/\\1/p; /\\(mixed\\.[a-z]*:/p" >got ||
 		{ cat messages; false; }
 }

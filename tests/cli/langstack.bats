@@ -10,12 +10,6 @@ setup() {
 	use ""
 }
 
-# With threads, as Debian builds it: without, its interpreter is kept elsewhere.
-need_perl() {
-	need_program perl
-	perl -MConfig -e 'exit !$Config{usethreads}' || skip "needs Perl with threads"
-}
-
 # Of the root: language and path, a line for each.
 interpreters() {
 	local path name
@@ -241,10 +235,4 @@ END
 	run env NOPAL_NO_FEATURES=may_goto "$NOPAL" -e "uprobe:$libc:getppid { print(langstack); }" -c true
 	[ "$status" = 1 ]
 	says lang-places "stacks of scripts need x86-64, and Linux 6.9 that describes its types (BTF)"
-}
-
-@test "user mode refuses a stack of a script with a reason" {
-	run timeout 20 "$NOPAL" --engine=native -e "uprobe:$TARGETS/tick:main { print(langstack); }" -c true
-	[ "$status" = 1 ]
-	says undoable "the engine 'native' cannot do this: only the kernel can read the stack of a script so far"
 }

@@ -32,15 +32,6 @@ static int make_map(int *fd, enum bpf_map_type type, uint32_t key, uint32_t valu
 	return *fd < 0 ? *fd : 0;
 }
 
-static bool wants_stacks(const struct program *p)
-{
-	for (uint32_t i = 0; i < p->clause_count; i++)
-		for (uint32_t k = 0; k < p->clauses[i].insn_count; k++)
-			if (p->clauses[i].code[k].op == OP_LSTACK)
-				return true;
-	return false;
-}
-
 /* Where the kernel keeps what the walk needs of a task; and what lets it know a process before the
  * tracer has heard of it. */
 static int find_places(struct lang_places *p)
@@ -82,7 +73,7 @@ int lang_open(struct bpf_engine *e, const struct program *p, struct diag *d)
 	struct gen_world *w = &e->world;
 	int err;
 
-	if (w->lang_fd >= 0 || !wants_stacks(p))
+	if (w->lang_fd >= 0 || !program_uses(p, OP_LSTACK))
 		return 0;
 	err = feature_has(&e->features, FEATURE_MAY_GOTO) ? find_places(&w->lang_places) : -ENOTSUP;
 	if (err)

@@ -86,7 +86,10 @@ static void log_pause(struct native *e, const struct native_process *p)
 int native_arm(struct native *e, struct native_process *p, struct diag *d)
 {
 	struct diag said = DIAG_INIT;
-	int err = native_process_arm(p, e->store, e->options.follow_forks, &said);
+	int err;
+
+	native_langs_see(e, p);
+	err = native_process_arm(p, e->store, e->options.follow_forks, &said);
 
 	if (err != -ESRCH)
 		diag_add_all(d, &said);

@@ -26,6 +26,7 @@ static native_fn *const emitters[OP_COUNT_] = {
 	[OP_COPY]      = native_copy_slot, [OP_PART]      = native_copy_part,
 	[OP_TEXT]      = native_literal,   [OP_STR]       = native_str,       [OP_BUF]       = native_buf,
 	[OP_COMM]      = native_comm,      [OP_USTACK]    = native_stack,
+	[OP_LSTACK]    = native_script_stack,
 	[OP_STRCMP]    = native_strcmp,    [OP_LENGTH]    = native_length,
 	[OP_BYTE]      = native_byte,      [OP_APPEND]    = native_append,
 	[OP_PUSH]      = native_push,      [OP_MARK]      = native_mark,

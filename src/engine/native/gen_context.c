@@ -224,7 +224,9 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	if (op_uses_map(in->op) && p->maps[in->map].forgets)
 		return "only the kernel has maps that forget entries";
 	switch (in->op) {
-	case OP_LSTACK: return "only the kernel can read the stack of a script so far";
+#ifndef __x86_64__
+	case OP_LSTACK: return "stacks of scripts need x86-64";
+#endif
 	case OP_KSTACK: return "only the kernel can read a kernel stack";
 	case OP_EACH:
 	case OP_EACH_COPY: return "only the kernel and the tracer can loop over maps";

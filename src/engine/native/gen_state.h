@@ -158,7 +158,7 @@ void native_fault(struct gen *g, const struct insn *in, int kind);
 	row(MAP_GET, map_get) row(MAP_COPY, map_copy) row(MAP_SET, map_set) row(MAP_PUT, map_put) \
 	row(MAP_ADD, map_add) row(MAP_DEL, map_del) row(MAP_HAS, map_has) row(MAP_PLACE, map_place) row(AGGREGATE, aggregate) row(PERCENTILE, percentile) \
 	row(LOAD, load) row(WRITE, write) row(STR, str) row(BUF, buf) row(TEXT, text) row(COMM, comm) \
-	row(STRCMP, strcmp) row(APPEND, append) row(USTACK, ustack) row(ZERO, zero) row(COPY, copy) row(EMIT, emit) \
+	row(STRCMP, strcmp) row(APPEND, append) row(USTACK, ustack) row(LSTACK, lstack) row(ZERO, zero) row(COPY, copy) row(EMIT, emit) \
 	row(SCRATCH_CLAIM, scratch_claim) \
 	row(NSECS, nsecs) row(PID, pid) row(TID, tid) row(UID, uid) row(GID, gid) \
 	row(F2I, f2i) row(RAND, rand) row(CPU, cpu)
@@ -245,7 +245,7 @@ native_fn native_const, native_unary, native_binary, native_shift, native_divide
 native_fn native_jump, native_branch, native_loop, native_next, native_return;
 native_fn native_arg, native_reg, native_builtin, native_load;
 native_fn native_put_word, native_get_word, native_zero_slot, native_copy_slot, native_copy_part;
-native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_strcmp, native_append, native_push, native_mark, native_write_user, native_length, native_byte;
+native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_script_stack, native_strcmp, native_append, native_push, native_mark, native_write_user, native_length, native_byte;
 native_fn native_map_get, native_map_copy, native_map_set, native_map_put, native_map_add, native_map_del, native_map_has, native_percentile;
 native_fn native_aggregate, native_record;
 /* clang-format on */

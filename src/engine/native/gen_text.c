@@ -145,6 +145,15 @@ void native_byte(struct gen *g, const struct insn *in)
 	native_write(g, in->d, ACC);
 }
 
+void native_script_stack(struct gen *g, const struct insn *in)
+{
+	native_pid(g);
+	asm_mov(g->code, W4, ACC);
+	native_call(g, INSIDE_LSTACK, HIT, MEMORY(native_slot(g, in->s, 0)),
+		    IMM(slot_size(g, in->s)), IMM((uint64_t)in->imm), IMM(g->place->lang),
+		    HOST(W4));
+}
+
 /* The frame pointer and the stack pointer go to the two words after struct hit. */
 void native_stack(struct gen *g, const struct insn *in)
 {

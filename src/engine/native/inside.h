@@ -121,6 +121,9 @@ void inside_append(uint64_t *to, const uint64_t *from, uint64_t sizes);
  * at the probe. `pid` as stack_head carries it. */
 void inside_ustack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t ip, const uint64_t *fp_sp,
 		   uint64_t pid);
+/* OP_LSTACK: `language` is insn->imm, `place` the number of the program's struct lang_place. */
+void inside_lstack(struct hit *h, uint64_t *slot, uint64_t size, uint64_t language, uint64_t place,
+		   uint64_t pid);
 /* slot[0 .. words) = 0, and a copy; for large slots */
 void inside_zero(uint64_t *slot, uint64_t words);
 void inside_copy(uint64_t *to, const uint64_t *from, uint64_t words);

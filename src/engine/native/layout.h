@@ -7,6 +7,7 @@
  *	faults_at    u64[span_count][FAULT_KINDS]: by enum of struct run_fault
  *	scratch_at   scratch_count times: struct scratch_head, then a frame of scratch_size bytes
  *	stats_at     struct shared_stats
+ *	langs_at     struct lang_area (langs.h), if there is a stack of a script
  *	rings_at     ring_count rings, see struct ring_head
  *	maps         for each map, as its struct map_shape says: buckets, free lists, entries, cells
  *
@@ -56,6 +57,7 @@ struct layout {
 	uint64_t faults_at;
 	uint64_t scratch_at;
 	uint64_t stats_at; /* struct shared_stats */
+	uint64_t langs_at; /* struct lang_area; 0: no stack of a script is wanted */
 	uint64_t rings_at;
 	uint64_t ring_stride; /* from one ring_head to the next */
 	uint64_t ring_data;   /* from a ring_head to its records */

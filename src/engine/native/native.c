@@ -78,6 +78,8 @@ int native_open_process(struct native *e, pid_t pid, struct native_process **out
 	if (!err)
 		err = native_process_open(pid, e->options.displace, out, d);
 	if (!err)
+		(*out)->lang = e->langs++;
+	if (!err)
 		e->processes[e->process_count++] = *out;
 	return err;
 }
@@ -379,6 +381,7 @@ static bool is_alive(void *arg, uint32_t tid)
 	return !access(path, F_OK);
 }
 
+/* A record comes after the functions of its stacks. */
 struct handing {
 	struct native *e;
 	record_fn *fn;
@@ -389,16 +392,19 @@ static int hand_over(void *arg, struct str bytes)
 {
 	const struct handing *h = arg;
 
-	h->e->engine.time = h->e->store->time;
+	if (h->e->parts[0]->is_stamped)
+		h->e->engine.time = h->e->store->time;
+	native_langs_take(h->e);
 	return h->fn(h->arg, bytes);
 }
 
 static int drain_rings(struct native *e, record_fn *fn, void *arg)
 {
 	struct handing h = {e, fn, arg};
+	bool looks = e->parts[0]->is_stamped || e->store->layout.langs_at;
 
-	return e->parts[0]->is_stamped ? native_ring_drain(e->store, hand_over, &h, is_alive, e)
-				       : native_ring_drain(e->store, fn, arg, is_alive, e);
+	return looks ? native_ring_drain(e->store, hand_over, &h, is_alive, e)
+		     : native_ring_drain(e->store, fn, arg, is_alive, e);
 }
 
 static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, void *arg)
@@ -408,6 +414,7 @@ static int native_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	int count;
 
 	native_clock_tick(e->store);
+	native_langs_take(e);
 	if (read(e->timer_fd, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 		return -errno;
 	count = drain_rings(e, fn, arg);

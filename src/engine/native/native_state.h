@@ -17,17 +17,19 @@ struct native {
 	struct native_children children;
 	const struct program **parts; /* the program, and its extensions */
 	size_t part_count, part_cap;
-	int timer_fd;	    /* readable when it is time to look at the rings */
-	int wait_fd;	    /* ... or when there is something else to do */
-	uint64_t pause;	    /* ns, of that timer */
-	uint64_t look_at;   /* when programs and files are looked at next */
-	uint64_t guard_at;  /* when the sites are looked at next */
-	unsigned shadowed;  /* sites with a breakpoint, as far as was reported */
-	unsigned late;	    /* programs that began before they were traced */
-	bool has_sites;	    /* the program has attachments in traced processes */
-	bool any_reached;   /* ... and one of them had such a site */
-	unsigned unreached; /* ... that cannot be traced */
-	unsigned later;	    /* files that were mapped before they were traced */
+	int timer_fd;	      /* readable when it is time to look at the rings */
+	int wait_fd;	      /* ... or when there is something else to do */
+	uint64_t pause;	      /* ns, of that timer */
+	uint64_t look_at;     /* when programs and files are looked at next */
+	uint64_t guard_at;    /* when the sites are looked at next */
+	unsigned shadowed;    /* sites with a breakpoint, as far as was reported */
+	unsigned late;	      /* programs that began before they were traced */
+	bool has_sites;	      /* the program has attachments in traced processes */
+	bool any_reached;     /* ... and one of them had such a site */
+	unsigned unreached;   /* ... that cannot be traced */
+	uint64_t langs;	      /* numbers of struct lang_place that were given */
+	uint64_t langs_taken; /* functions before this one are known */
+	unsigned later;	      /* files that were mapped before they were traced */
 	bool is_attached, is_stopped, is_over;
 };
 
@@ -55,6 +57,13 @@ int native_add_clauses(struct native_process *process, const struct program *p,
 int native_judge_left_out(const struct native_left_out *left, struct diag *d);
 /* Arm the sites that were added. A process that has ended is all right. */
 int native_arm(struct native *e, struct native_process *p, struct diag *d);
+
+/* ---- lang.c */
+
+/* Tell the code in the process where its language runtimes are. */
+void native_langs_see(struct native *e, const struct native_process *p);
+/* Take the functions that were met. */
+void native_langs_take(struct native *e);
 
 /* ---- watch.c */
 

@@ -322,6 +322,7 @@ static struct native_place place_of(const struct native_process *p, const struct
 	return (struct native_place){
 		.shared = w->shared,
 		.process = w->process,
+		.lang = p->lang,
 		.follow = follow,
 		.rseq = w->rseq ? w->rseq : NATIVE_NONE,
 		.no_calls = has_filter(inject_pid(p->x)),

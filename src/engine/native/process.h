@@ -32,6 +32,7 @@ struct native_process {
 	unsigned looks, next_look; /* since then; when more memory may be added */
 	struct memory_range image; /* of the site that was looked at last */
 	bool is_ready;		   /* its process page is written */
+	uint64_t lang;		   /* number of its program's struct lang_place */
 	bool knocks;		   /* a thread that has loaded a library waits for us */
 };
 

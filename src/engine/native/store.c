@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "engine/native/langs.h"
 #include "engine/native/table.h"
 #include "engine/native/words.h"
 
@@ -184,6 +185,8 @@ static void lay_out(struct native_store *s, const struct native_sizes *sizes)
 	l->missed_at = place(&end, (uint64_t)8 * l->format_count, CACHE_LINE);
 	l->faults_at = place(&end, (uint64_t)8 * FAULT_KINDS * l->span_count, CACHE_LINE);
 	l->scratch_at = place(&end, scratch_bytes(l), CACHE_LINE);
+	if (program_uses(p, OP_LSTACK))
+		l->langs_at = place(&end, sizeof(struct lang_area), LAYOUT_PAGE);
 	s->shapes_at = place(&end, p->map_count * sizeof(struct map_shape), CACHE_LINE);
 	for (uint32_t i = 0; i < p->map_count; i++)
 		shape_map(&s->shapes[i], &p->maps[i], l->cpus, &end);

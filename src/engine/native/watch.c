@@ -52,6 +52,8 @@ static int look_at_files(struct native *e, struct native_process *p, bool is_ear
 	p->has_waiting = false;
 	for (size_t i = 0; i < e->part_count && !err; i++)
 		err = native_add_clauses(p, e->parts[i], &left);
+	if (!is_new && !err)
+		native_langs_see(e, p);
 	wants_knocks = is_new && is_early && p->expects_library;
 	if (err || (p->count == before && !wants_knocks && !(is_early && native_process_renew(p))))
 		return err;
