@@ -123,6 +123,10 @@ void lang_names_define(struct lang_names *n, struct str bytes);
 void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 		     struct lang_name *out);
 
+/* Why stacks of a runtime that the process has, or had, cannot be read: "python 3.15.2: ..." at the
+ * end of `out`. False: it has none of these. */
+bool lang_names_problem(const struct lang_names *n, pid_t pid, struct buf *out);
+
 /* Make frames of a process those that the same functions and lines have in every process, of
  * process 0; the interpreter's own are left out, so *count may become less. False: one has no name,
  * and `frames` are of no use any more. */

@@ -407,10 +407,36 @@ void lang_names_find(struct lang_names *n, pid_t pid, struct lang_frame frame,
 	lang_name(&k->runtime, &m, frame, out);
 }
 
+bool lang_names_problem(const struct lang_names *n, pid_t pid, struct buf *out)
+{
+	hash_each(i, &n->by_pid, hash_pid(n, pid)) {
+		const struct known *k = n->known[i];
+
+		if (k->pid != pid || k->runtime.layout || !k->runtime.problem)
+			continue;
+		lang_print(&k->runtime, out);
+		buf_printf(out, ": %s", k->runtime.problem);
+		return true;
+	}
+	return false;
+}
+
+/* A note that says more of this process than of others. */
+static bool is_of_process(const struct lang_names *n, pid_t pid, const struct lang_frame *frames,
+			  size_t count)
+{
+	struct buf problem = BUF_INIT;
+	bool is = count && !frames[0].object && frames[0].position == LANG_NO_RUNTIME &&
+		  lang_names_problem(n, pid, &problem);
+
+	buf_free(&problem);
+	return is;
+}
+
 bool lang_names_unify(struct lang_names *n, pid_t pid, struct lang_frame *frames, size_t *count)
 {
 	struct lang_name name = {0};
-	bool ok = true;
+	bool ok = !is_of_process(n, pid, frames, *count);
 	size_t kept = 0;
 
 	for (size_t i = 0; i < *count && ok; i++) {

@@ -12,9 +12,20 @@ struct walk {
 	struct lang_name name;
 	const char *note; /* in place of a frame; NULL: it is one */
 	enum lang_note why;
+	struct buf problem;
 	bool shows_hidden;
 	bool is_entry; /* the interpreter was entered here */
 };
+
+/* There may be a runtime whose version is not known. */
+static void find_problem(struct walk *w)
+{
+	buf_clear(&w->problem);
+	if (w->r->langs && w->stack->extra && w->stack->extra <= INT32_MAX &&
+	    lang_names_problem(w->r->langs, (pid_t)w->stack->extra, &w->problem) &&
+	    !w->problem.failed)
+		w->note = w->problem.ptr;
+}
 
 /* The next frame that is shown. A stack without any is one of which nothing is known. */
 static bool walk_next(struct walk *w)
@@ -24,6 +35,7 @@ static bool walk_next(struct walk *w)
 	if (!w->stack->bytes.len && !w->at++) {
 		w->why = LANG_NO_RUNTIME;
 		w->note = lang_note_text(w->why);
+		find_problem(w);
 		return true;
 	}
 	while (8 * (w->at + 2) <= w->stack->bytes.len) {
@@ -35,6 +47,8 @@ static bool walk_next(struct walk *w)
 			w->why = frame.position < LANG_NOTES ? (enum lang_note)frame.position
 							     : LANG_UNREADABLE;
 			w->note = lang_note_text(w->why);
+			if (w->why == LANG_NO_RUNTIME)
+				find_problem(w);
 			if (w->note)
 				return true;
 			continue;
@@ -120,6 +134,7 @@ void script_stack_text(const struct renderer *r, const struct value *v, unsigned
 		}
 	}
 	lang_name_free(&w.name);
+	buf_free(&w.problem);
 }
 
 void script_stack_json(const struct renderer *r, const struct value *v, struct buf *out)
@@ -132,6 +147,7 @@ void script_stack_json(const struct renderer *r, const struct value *v, struct b
 		add_object(&w, &j);
 	json_close(&j, ']');
 	lang_name_free(&w.name);
+	buf_free(&w.problem);
 }
 
 void script_stack_each(const struct renderer *r, const struct value *v, enum stack_form form,
@@ -168,4 +184,5 @@ void script_stack_each(const struct renderer *r, const struct value *v, enum sta
 		fn(arg, &part);
 	buf_free(&text);
 	lang_name_free(&w.name);
+	buf_free(&w.problem);
 }

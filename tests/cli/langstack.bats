@@ -167,6 +167,14 @@ END
 	grep -q '\[no language runtime is known in this process\]' got || { cat got; false; }
 }
 
+@test "a version that is not known is named, and nothing is guessed" {
+	need_program gcc
+	printf 'int _PyRuntime[64]; const unsigned Py_Version = 0x030f02f0; int main(void) { return getppid() & 0; }\n' >fake.c
+	gcc -w -rdynamic -o python3.15 fake.c
+	timeout 60 "$NOPAL" -q -e "uprobe:$libc:getppid { print(pystack); @[langstack] = count(); }" -c ./python3.15 >got
+	[ "$(grep -c '\[python 3.15.2: where this version keeps its frames is not known\]' got)" = 2 ] || { cat got; false; }
+}
+
 # Of lines that come in pairs, both say the same.
 agree() {
 	sed 's/^ *//; /^$/d' got | paste - - | awk -F'\t' '$1 != $2 { print; bad = 1 } END { exit bad || !NR }'
