@@ -97,6 +97,7 @@ static int guard(struct native *e, struct diag *d)
 			err = native_arm(e, p, d);
 		}
 		native_process_refresh(p);
+		native_langs_see(e, p); /* one may have been loaded */
 	}
 	say_shadowed(e, shadowed, d);
 	return err;
