@@ -125,6 +125,50 @@ static void frames_are_read_to_the_root(void **state)
 	assert_int_equal(count, 1);
 }
 
+/* PHP says it of a frame; Python 3.12 by one that is skipped after it. */
+static void frames_by_which_the_interpreter_was_entered_are_marked(void **state)
+{
+	struct lang_runtime php = runtime(LANG_PHP, 8, 2), python = runtime(LANG_PYTHON, 3, 12);
+	struct lang_memory m = memory();
+	struct lang_frame frames[8];
+	struct lang_walking w = {.shape = lang_shape_of(&php),
+				 .root = BASE,
+				 .memory = &m,
+				 .marks = true,
+				 .frames = frames,
+				 .most = 8};
+	const uint64_t thread = BASE + 0x3000, cframe = BASE + 0x3100;
+
+	(void)state;
+	put(&fake, BASE + 488, FIRST, 8);
+	put_frame(&fake, FIRST, 0x111, 0, FIRST + 0x100);
+	put_frame(&fake, FIRST + 0x100, 0x222, 0, 0);
+	put(&fake, FIRST + 0x100 + 40, 1 << 17, 4);
+	assert_int_equal(lang_walk_thread(&w), LANG_ROOT);
+	assert_int_equal(w.count, 2);
+	assert_int_equal(frames[0].object, 0x111);
+	assert_int_equal(frames[1].object, 0x222 | LANG_ENTRY);
+
+	memory();
+	w.shape = lang_shape_of(&python);
+	w.thread_pointer = 5;
+	put(&fake, BASE + 40, FIRST, 8);
+	put(&fake, FIRST + 72, thread, 8);
+	put(&fake, thread + 136, 5, 8);
+	put(&fake, thread + 56, cframe, 8);
+	put(&fake, cframe, BASE + 0x3200, 8);
+	put(&fake, BASE + 0x3200, 0x111, 8); /* a frame, then one of C's own */
+	put(&fake, BASE + 0x3208, BASE + 0x3300, 8);
+	put(&fake, BASE + 0x3300, 0x222, 8);
+	put(&fake, BASE + 0x3300 + 70, 3, 1);
+	assert_int_equal(lang_walk_thread(&w), LANG_ROOT);
+	assert_int_equal(w.count, 1);
+	assert_int_equal(frames[0].object, 0x111 | LANG_ENTRY);
+	w.marks = false;
+	assert_int_equal(lang_walk_thread(&w), LANG_ROOT);
+	assert_int_equal(frames[0].object, 0x111);
+}
+
 static void a_loop_of_frames_ends(void **state)
 {
 	struct lang_runtime r = runtime(LANG_PHP, 8, 2);
@@ -340,6 +384,7 @@ int main(void)
 		cmocka_unit_test(every_version_can_be_given_to_the_kernel),
 #ifdef __x86_64__
 		cmocka_unit_test(frames_are_read_to_the_root),
+		cmocka_unit_test(frames_by_which_the_interpreter_was_entered_are_marked),
 		cmocka_unit_test(a_loop_of_frames_ends),
 		cmocka_unit_test(a_loop_of_threads_ends),
 		cmocka_unit_test(a_ring_of_threads_ends),
