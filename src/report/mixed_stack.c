@@ -1,7 +1,7 @@
 /* ustack(mixed). A native stack has a frame for each call of the function that evaluates code; a
  * script's stack says by which frames that was entered. If there are as many of one as of the
- * other, the script's frames take the place of the function's. If not, nobody knows where they
- * belong: because one of the stacks is cut, or the language does not say it. Then one comes after
+ * other, the script's frames take the place of the function's. If not, it is not known where they
+ * belong: one of the stacks is cut, or the language does not say it. Then one comes after
  * the other, with a note between them. */
 #include "report/mixed_stack.h"
 

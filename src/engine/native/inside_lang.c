@@ -136,7 +136,7 @@ static uint64_t check_of(struct hit *h, const struct lang_target *t, uint64_t ob
 static enum lang_note walk(struct hit *h, const struct lang_target *t, struct lang_walking *w)
 {
 	const struct lang_memory memory = {h, read_here};
-	const struct lang_shape_row shape = t->shape; /* as it is now, whoever changes it */
+	const struct lang_shape_row shape = t->shape; /* as it is now: it may change */
 
 	w->shape = &shape;
 	w->root = t->root;

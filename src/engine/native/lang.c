@@ -63,7 +63,7 @@ void native_langs_take(struct native *e)
 		struct lang_function *f = &area->functions[i];
 		uint64_t state = word_acquire(&f->is_ready);
 
-		/* One that its thread did not finish is passed over, and looked at again. */
+		/* One that is not complete yet is skipped, and looked at again. */
 		all &= state != 0;
 		if (state == 1) {
 			take_function(e, f);
