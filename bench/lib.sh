@@ -36,3 +36,19 @@ interleave() {
 		done
 	done
 }
+
+# A PostgreSQL server in $data, with a database `bench` that pgbench has filled.
+as_postgres() { (cd "$data" && setpriv --reuid=postgres --regid=postgres --init-groups "$@"); }
+start_postgres() {
+	BIN=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+	[ -n "$BIN" ] && [ "$(id -u)" = 0 ] && id postgres >/dev/null 2>&1 || return 1
+	data=$(mktemp -d /tmp/nopal-bench.XXXXXX)
+	chown postgres "$data"
+	as_postgres "$BIN/initdb" -A trust -D "$data/db" &&
+		as_postgres "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w -o "-c listen_addresses='' -k $data -c fsync=off" start &&
+		as_postgres "$BIN/createdb" -h "$data" bench && as_postgres "$BIN/pgbench" -h "$data" -i -q bench
+}
+stop_postgres() {
+	as_postgres "$BIN/pg_ctl" -D "$data/db" -m immediate stop >/dev/null
+	rm -rf "$data"
+}
