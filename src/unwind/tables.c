@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -122,6 +123,20 @@ static int keep_segments(struct file_table *f, const struct image *image)
 	return 0;
 }
 
+static uint64_t first_page(uint64_t offset)
+{
+	return offset & -(uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Does a piece of code begin at this offset of the file? */
+static bool is_start(const struct file_table *f, uint64_t offset)
+{
+	for (size_t i = 0; i < f->segment_count; i++)
+		if (first_page(f->segments[i].offset) == offset)
+			return true;
+	return false;
+}
+
 /* What tells the file from others in the memory of a process: 8 bytes of its build-id, or where its
  * functions are listed and how many they are. */
 static void find_proof(struct file_table *f, const struct image *image)
@@ -176,6 +191,7 @@ static void publish_file(struct unwind_tables *u, uint32_t number)
 	if (!u->publisher.file || f->segment_count != 1 || !f->key.inode)
 		return;
 	file.base = f->segments->offset - f->segments->address + f->base;
+	file.begin = first_page(f->segments->offset);
 	if (f->proof_at) {
 		file.proof_at = f->segments->offset - f->segments->address + f->proof_at;
 		file.proof = f->proof;
@@ -257,7 +273,7 @@ static struct unwind_mapping make_mapping(const struct unwind_tables *u,
 	if (f->count && address_at(f, c, &address)) {
 		m.base = c->start - address + f->base;
 		m.count = f->count;
-		if (f->proof_at) {
+		if (f->proof_at && is_start(f, c->offset)) {
 			m.proof_at = c->start - address + f->proof_at;
 			m.proof = f->proof;
 		}

@@ -15,7 +15,7 @@
  *
  * A process may unload a library and load another one at its address before the mappings are read
  * again. So a mapping has a proof, the start of the file's build-id, and a walk looks whether it is
- * there. */
+ * there. A mapping of a part of the code has none: V8 moves its own elsewhere. */
 #ifndef NOPAL_UNWIND_TABLES_H
 #define NOPAL_UNWIND_TABLES_H
 
@@ -89,6 +89,7 @@ struct unwind_file {
 	} rows;
 	uint64_t proof_at; /* likewise, from the file's first byte on */
 	uint64_t proof;
+	uint64_t begin; /* where in the file its code does, in whole pages */
 };
 
 /* Where the kernel reads. */

@@ -97,6 +97,7 @@ static void call_find_vma(struct code *c, int body)
 static void place_file(struct walk *w)
 {
 	struct code *c = w->g->code;
+	int whole = code_label(c);
 
 	walk_load(w, R1, MAPPING(start));
 	walk_load(w, R2, WALK_OFFSET);
@@ -114,6 +115,11 @@ static void place_file(struct walk *w)
 	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, proof_at));
 	code_alu(c, BPF_ADD, R1, R2);
 	walk_store(w, MAPPING(proof_at), R1);
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, begin));
+	walk_load(w, R1, WALK_OFFSET);
+	code_jump_if(c, BPF_JEQ, R1, R2, whole);
+	code_store_imm(c, 8, SCRATCH, w->at + MAPPING(proof), 0);
+	code_bind(c, whole);
 }
 
 /* To `no` unless WALK_MAPPING is still what it was when its file was read: its proof is there. A
