@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "symbols/maps.h"
@@ -42,24 +43,43 @@ static long status_number(struct str status, const char *name)
 	return str_to_u64(process_status_line(status, name), &value) ? -1 : (long)value;
 }
 
-/* yama.ptrace_scope; 0 where there is none. */
-static long ptrace_scope(void)
+/* kernel.yama.ptrace_scope: whom the kernel lets debug a process, and what helps others. */
+static const struct {
+	const char *who, *hint;
+} scopes[] = {
+	{NULL, NULL},
+	{"only its ancestors", "start it with -c, or run nopal as root"},
+	{"only root", "run nopal as root"},
+	{"no process", "root can trace it with --kernel"},
+};
+
+/* Which of them holds; 0 where there is no such setting. */
+static unsigned ptrace_scope(void)
 {
 	struct buf text = BUF_INIT;
 	uint64_t scope = 0;
 
-	if (!file_slurp("/proc/sys/kernel/yama/ptrace_scope", 16, &text) &&
-	    str_to_u64(str_trim(buf_as_str(&text)), &scope))
+	if (file_slurp("/proc/sys/kernel/yama/ptrace_scope", 16, &text) ||
+	    str_to_u64(str_trim(buf_as_str(&text)), &scope) || scope >= COUNT(scopes))
 		scope = 0;
 	buf_free(&text);
-	return (long)scope;
+	return (unsigned)scope;
+}
+
+static void refuse_by_scope(pid_t pid, unsigned scope, struct diag *d)
+{
+	diag_error(d, -EPERM, "user-mode-scope",
+		   "cannot trace process %d in user mode: kernel.yama.ptrace_scope is %u, so the "
+		   "kernel lets %s debug it",
+		   (int)pid, scope, scopes[scope].who);
+	diag_hint(d, "%s", scopes[scope].hint);
 }
 
 static int refuse_access(pid_t pid, int err, struct diag *d)
 {
 	char path[64];
 	struct stat st;
-	long scope = ptrace_scope();
+	unsigned scope = ptrace_scope();
 
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &st))
@@ -69,15 +89,12 @@ static int refuse_access(pid_t pid, int err, struct diag *d)
 			   "cannot trace process %d in user mode: it belongs to another user (uid "
 			   "%u), or must not be debugged",
 			   (int)pid, st.st_uid);
+	else if (scope)
+		refuse_by_scope(pid, scope, d);
 	else
 		diag_error(d, -EPERM, "user-mode-denied",
-			   "cannot trace process %d in user mode: %s", (int)pid,
-			   scope ? "the kernel lets only ancestors of a process debug it "
-				   "(kernel.yama.ptrace_scope)"
-				 : strerror(-err));
-	if (scope)
-		diag_hint(d, "start it with -c, or run nopal as root");
-	else
+			   "cannot trace process %d in user mode: %s", (int)pid, strerror(-err));
+	if (!scope || (geteuid() && st.st_uid != geteuid()))
 		diag_hint_permission(d, -EPERM, "trace one of your own processes");
 	return -EPERM;
 }

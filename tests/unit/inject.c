@@ -1,14 +1,19 @@
 /* Code in a running process: forms of sites, threads that run meanwhile, tracers that are killed.
  * The trampolines are made by hand, and count in shared memory. */
 #include <errno.h>
+#include <linux/landlock.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -739,6 +744,79 @@ static int try_filtered(struct target *unused)
 	return err ? err : stop(&t);
 }
 
+#define SCOPE "/proc/sys/kernel/yama/ptrace_scope"
+
+/* The kernel says no to what it would allow this user, as Yama does, and the setting is `scope`.
+ * Where this cannot be had, false. */
+static bool be_restricted(const char *scope)
+{
+	const struct landlock_ruleset_attr rules = {.handled_access_fs =
+							    LANDLOCK_ACCESS_FS_MAKE_BLOCK};
+	long fd = syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
+	FILE *f;
+
+	if (fd < 0 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/proc/sys/kernel", "tmpfs", 0, NULL) ||
+	    mkdir("/proc/sys/kernel/yama", 0755) || !(f = fopen(SCOPE, "w")))
+		return false;
+	fprintf(f, "%s\n", scope);
+	return !fclose(f) && !setgid(NOBODY) && !setuid(NOBODY) &&
+	       !prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !syscall(SYS_landlock_restrict_self, fd, 0);
+}
+
+static int try_restricted(struct target *t, const char *scope, const char *tag, const char *text)
+{
+	struct buf said = BUF_INIT;
+	struct diag d = DIAG_INIT;
+	struct inject *x;
+	int err;
+
+	if (!be_restricted(scope))
+		return 77;
+	err = inject_open(t->puppet.pid, &x, &d);
+	diag_render(&d, &said);
+	buf_char(&said, '\0');
+	print_message("%s", said.ptr);
+	return err == -EPERM && !strcmp(d.first->tag, tag) && strstr(said.ptr, text) ? 0 : 1;
+}
+
+static void a_kernel_that_forbids_to_debug_is_named(void **state)
+{
+	static const struct {
+		const char *scope, *tag, *text;
+	} cases[] = {
+		{"0", "user-mode-denied", "in user mode: "},
+		{"1", "user-mode-scope",
+		 "kernel.yama.ptrace_scope is 1, so the kernel lets only its ancestors debug it\n"
+		 "hint: start it with -c, or run nopal as root\n"},
+		{"2", "user-mode-scope",
+		 "is 2, so the kernel lets only root debug it\nhint: run nopal"},
+		{"3", "user-mode-scope",
+		 "is 3, so the kernel lets no process debug it\nhint: root can"},
+	};
+	struct target t;
+
+	(void)state;
+	if (geteuid())
+		skip();
+	start(&t, NOBODY);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		pid_t child = fork();
+		int status;
+
+		if (!child)
+			_exit(try_restricted(&t, cases[i].scope, cases[i].tag, cases[i].text));
+		waitpid(child, &status, 0);
+		if (WEXITSTATUS(status) == 77) {
+			stop(&t);
+			skip();
+		}
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(stop(&t), 0);
+}
+
 static void ordinary_users_trace_their_own_processes(void **state)
 {
 	struct target t;
@@ -775,6 +853,7 @@ int main(void)
 		cmocka_unit_test(a_process_without_memory_is_left_alone),
 		cmocka_unit_test(programs_of_32_bits_are_refused),
 		cmocka_unit_test(filters_are_suspended_by_root),
+		cmocka_unit_test(a_kernel_that_forbids_to_debug_is_named),
 		cmocka_unit_test(ordinary_users_trace_their_own_processes),
 	};
 

@@ -33,7 +33,6 @@ static const struct {
 	{"no-argument", "program_check() refuses such a program before"},
 	{"user-mode-stub", "a process none of whose code ends in free bytes"},
 	{"user-mode-cpu", "a machine with another CPU"},
-	{"user-mode-denied", "a kernel with Yama"},
 	{"user-mode-patch", "a process that unmaps what was mapped for it while sites are enabled"},
 	{"user-mode-clock", "a CPU whose time stamp counter is no clock"},
 	{"no-timer", "a process without file descriptors; it fails elsewhere before"},
