@@ -116,6 +116,16 @@ trace_target() {
 	[[ "$output" == *"@: 100"* ]]
 }
 
+@test "the lockdown 'integrity' took the kernel's part of user mode away" {
+	[ -d /sys/kernel/security ] || skip "no /sys/kernel/security to mount upon"
+	[ "$(uname -m)" = x86_64 ] || skip "needs x86-64"
+	run unshare -m bash -c 'mount -t tmpfs tmpfs /sys/kernel/security
+		echo "none [integrity] confidentiality" >/sys/kernel/security/lockdown
+		exec ./nopal -q --user -e "usdt:$1:tick:loop { @[kstack(1)] = count() }" -c "$1 loop 50"' - "$tick"
+	echo "$output"
+	[[ "$output" == *"]: 50"* ]]
+}
+
 @test "doctor names the kernel's lockdown" {
 	[ -d /sys/kernel/security ] || skip "no /sys/kernel/security to mount upon"
 	for mode in integrity confidentiality; do
