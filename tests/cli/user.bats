@@ -300,6 +300,18 @@ poke() {
 	[ "$(sed -n 's/^@n: //p' "$output_file")" -gt 200 ]
 }
 
+@test "loops over maps: in the process itself, for an ordinary user, too" {
+	run as_nobody "$NOPAL" -q --engine=native -c "./tick word a b c a b a" -e 'usdt:tick:word { @n[str(arg0)] = count(); @last[str(arg0)] = str(arg0); $sum = 0; $keys = 0;
+		for ($kv : @n) { $sum += (int64)$kv.1; $keys++ } for ($t : @last) { if ($t.0 != $t.1) { printf("wrong %s\n", $t.0) } } printf("%d of %d\n", $sum, $keys) }'
+	echo "$output"
+	grep -v '^$' <<<"$output" | head -6 | cmp - <(printf '1 of 1\n2 of 2\n3 of 3\n4 of 3\n5 of 3\n6 of 3\n')
+	run timeout 60 "$NOPAL" -q --engine=native -c "$tick loop 300 4" -e "usdt:$tick:tick:loop { @c[arg0, tid] = 1; \$n = 0; for (\$kv : @c) { \$n++ } @most = max(\$n); if (arg0 % 3 == 0) { delete(@c[arg0, tid]) } } END { printf(\"%d left\n\", len(@c)); clear(@c) }"
+	echo "$output"
+	grep -qx '800 left' <<<"$output"
+	most=$(sed -n 's/^@most: //p' <<<"$output")
+	[ "$most" -ge 800 ] && [ "$most" -le 804 ]
+}
+
 @test "pid(init) and tid(init): in the process itself; in a pid namespace only the kernel has them" {
 	run timeout 60 "$NOPAL" -q --engine=native -c "$tick fork 10 2" -e "usdt:$tick:tick:loop { @[pid(init) == pid, tid(init) == tid] = count(); @by[pid(init)] = count() }"
 	echo "$output"

@@ -9,11 +9,8 @@ static const struct case_engine native = {&engine_in_process, in_process_fire, N
 /* Cases with clauses that native_undoable() refuses at a site: in a session the kernel runs them.
  */
 static const char *const refused[] = {
-	"lengths of texts, and of maps",
 	"a map that forgets has no more entries than its size, and loses nothing else",
 	"a map that forgets may have one value, or text in its keys",
-	"memory of the process in a loop over a map",
-	"processes as two namespaces number them",
 };
 
 static void run_case(void **state)

@@ -247,6 +247,58 @@ static void *clear_odd_keys(void *arg)
 	return NULL;
 }
 
+/* Keys that stay, with values that are replaced, and others that come and go. */
+static void *churn_around(void *arg)
+{
+	struct worker *w = arg;
+	const struct map_shape *m = &w->s->shapes[WIDE];
+	uint64_t value[WIDE_WORDS + 1] = {0};
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t random = next_random(&w->random), key = random % KEYS;
+		uint64_t other = 1000 + random / KEYS % 64;
+
+		inside_map_put(&w->hit, m, &key, value, 0);
+		inside_map_put(&w->hit, m, &other, value, 0);
+		if (random >> 40 & 1)
+			inside_map_del(&w->hit, m, &other);
+	}
+	return NULL;
+}
+
+static void *loop_or_churn(void *arg)
+{
+	struct worker *w = arg;
+
+	if (w->number % 2)
+		return churn_around(arg);
+	for (unsigned i = 0; i < ROUNDS / 20; i++) {
+		unsigned seen[KEYS] = {0}, rounds = 0;
+		uint64_t after = 0, key;
+
+		while ((after = inside_map_next(&w->hit, &w->s->shapes[WIDE], after, &key)) &&
+		       rounds++ < 1000)
+			if (key < KEYS)
+				seen[key]++;
+		w->failures += rounds > KEYS + 64;
+		for (unsigned k = 0; k < KEYS; k++)
+			w->failures += seen[k] != 1;
+	}
+	return NULL;
+}
+
+static void a_loop_meets_each_key_that_stays_once(void **state)
+{
+	struct native_store *s = open_maps(KEYS + 64);
+	uint64_t value[WIDE_WORDS + 1] = {0};
+
+	(void)state;
+	for (uint64_t key = 0; key < KEYS; key++)
+		inside_map_put(&s->hit, &s->shapes[WIDE], &key, value, 0);
+	run_workers(s, THREADS, loop_or_churn);
+	native_store_close(s);
+}
+
 static void clearing_takes_only_what_is_cleared(void **state)
 {
 	struct native_store *s = open_maps(KEYS + THREADS);
@@ -532,6 +584,7 @@ int main(void)
 		cmocka_unit_test(threads_count_exactly),
 		cmocka_unit_test(one_chain_counts_exactly),
 		cmocka_unit_test(wide_values_are_never_torn),
+		cmocka_unit_test(a_loop_meets_each_key_that_stays_once),
 		cmocka_unit_test(clearing_takes_only_what_is_cleared),
 		cmocka_unit_test(the_late_meet_no_other_key),
 		cmocka_unit_test(handlers_may_come_in_the_middle),

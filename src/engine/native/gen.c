@@ -20,6 +20,7 @@ static native_fn *const emitters[OP_COUNT_] = {
 	[OP_F2I]       = native_float_to_int,
 	[OP_JUMP]      = native_jump,      [OP_JUMP_IF]   = native_branch,    [OP_JUMP_NOT]  = native_branch,
 	[OP_LOOP]      = native_loop,      [OP_NEXT]      = native_next,      [OP_RETURN]    = native_return,
+	[OP_EACH]      = native_each,      [OP_EACH_COPY] = native_each,
 	[OP_ARG]       = native_arg,       [OP_REG]       = native_reg,
 	[OP_BUILTIN]   = native_builtin,   [OP_LOAD]      = native_load,
 	[OP_PUT]       = native_put_word,  [OP_GET]       = native_get_word,  [OP_ZERO]      = native_zero_slot,
@@ -112,7 +113,7 @@ static void emit_clause(struct gen *g)
 	g->layout = native_pool(g, &layout, sizeof(layout));
 	native_forget_constants(g);
 	g->in_body = false;
-	g->loop_depth = 0;
+	g->loop_depth = g->each_depth = 0;
 	g->code->written = g->head_writes = g->body_writes = 0;
 	for (uint32_t i = 0; i <= g->clause->insn_count; i++)
 		g->labels[i] = asm_label(g->code);
@@ -189,8 +190,10 @@ static void find_targets(struct gen *g)
 
 		if (in->op == OP_JUMP || in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT)
 			g->is_target[in->imm] = true;
-		if (in->op == OP_NEXT)
+		if (in->op == OP_NEXT && c->code[in->target].op == OP_LOOP)
 			g->is_target[in->target + 1] = true;
+		if (op_is_each(in->op))
+			g->is_target[in->target] = true;
 	}
 }
 

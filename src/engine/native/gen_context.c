@@ -228,8 +228,6 @@ const char *native_undoable(const struct program *p, const struct insn *in)
 	case OP_LSTACK: return "stacks of scripts need x86-64";
 #endif
 	case OP_KSTACK: return "only the kernel can read a kernel stack";
-	case OP_EACH:
-	case OP_EACH_COPY: return "only the kernel and the tracer can loop over maps";
 	case OP_FIELD:
 	case OP_FIELD_STR: return "only the kernel can trace tracepoints";
 	case OP_KLOAD:

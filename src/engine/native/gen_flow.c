@@ -56,8 +56,13 @@ static bool pass(const struct clause *c, struct liveness *l, uint64_t *set)
 		if (in->op == OP_JUMP || in->op == OP_JUMP_IF || in->op == OP_JUMP_NOT)
 			join(set, l->words + (size_t)in->imm * l->each, l->each);
 		if (in->op == OP_NEXT)
-			join(set, l->words + (in->target + 1) * l->each, l->each);
+			join(set,
+			     l->words +
+				     (in->target + !op_is_each(c->code[in->target].op)) * l->each,
+			     l->each);
 		before(set, in);
+		if (op_is_each(in->op)) /* after the last entry nothing is read */
+			join(set, l->words + in->target * l->each, l->each);
 		grown |= memcmp(mine, set, l->each * sizeof(*set)) != 0;
 		memcpy(mine, set, l->each * sizeof(*set));
 	}
@@ -100,6 +105,8 @@ static bool calls(const struct gen *g, const struct insn *in)
 {
 	switch (in->op) {
 	case OP_F2I:
+	case OP_EACH:
+	case OP_EACH_COPY:
 	case OP_LOAD: return true;
 	case OP_BUILTIN: return native_builtin_calls(g, in->imm);
 	case OP_EMIT:
@@ -148,7 +155,7 @@ static uint32_t first_of(const struct gen *g,
 	const struct insn *code = g->clause->code;
 	uint32_t end = 0;
 
-	while (end < g->clause->insn_count && code[end].op != OP_LOOP && !has(g, &code[end]))
+	while (end < g->clause->insn_count && !op_is_loop(code[end].op) && !has(g, &code[end]))
 		end++;
 	/* With a part that is shorter, an earlier jump may lead out of it, too. */
 	for (uint32_t i = 0; i < end;) {
@@ -172,7 +179,7 @@ static bool keeps_time(const struct clause *c)
 		if (in->op == OP_BUILTIN &&
 		    (in->imm == BUILTIN_NSECS || in->imm == BUILTIN_ELAPSED))
 			return true;
-		records += in->op == OP_EMIT ? 1 : in->op == OP_LOOP ? 2 : 0;
+		records += in->op == OP_EMIT ? 1 : op_is_loop(in->op) ? 2 : 0;
 	}
 	return records > 1;
 }

@@ -8,15 +8,22 @@
 
 /* ---- frames */
 
+static uint32_t loop_words(const struct insn *loop)
+{
+	return op_is_each(loop->op) ? 2 : 1;
+}
+
 static uint32_t loops_nested(const struct clause *c)
 {
 	uint32_t depth = 0, most = 0;
 
 	for (uint32_t i = 0; i < c->insn_count; i++) {
-		if (c->code[i].op == OP_LOOP && ++depth > most)
+		if (op_is_loop(c->code[i].op))
+			depth += loop_words(&c->code[i]);
+		if (depth > most)
 			most = depth;
 		if (c->code[i].op == OP_NEXT)
-			depth--;
+			depth -= loop_words(&c->code[c->code[i].target]);
 	}
 	return most;
 }

@@ -113,6 +113,8 @@ struct gen {
 	bool has_time;	  /* the TSC of the hit is kept at tsc_at; 0: not yet read. It goes up by 1
 			     with each record */
 	uint32_t loop_depth;
+	int again[PROGRAM_MAX_LOOP_DEPTH]; /* labels of the loops over maps that are open */
+	unsigned each_depth;
 	int head_exit, body_exit, lost;
 	int layout; /* label of struct layout, after the code */
 	struct cold *colds;
@@ -156,7 +158,7 @@ void native_fault(struct gen *g, const struct insn *in, int kind);
 /* clang-format off */
 #define INSIDE_FUNCTIONS(row) \
 	row(MAP_GET, map_get) row(MAP_COPY, map_copy) row(MAP_SET, map_set) row(MAP_PUT, map_put) \
-	row(MAP_ADD, map_add) row(MAP_DEL, map_del) row(MAP_HAS, map_has) row(MAP_PLACE, map_place) row(AGGREGATE, aggregate) row(PERCENTILE, percentile) \
+	row(MAP_ADD, map_add) row(MAP_DEL, map_del) row(MAP_HAS, map_has) row(MAP_NEXT, map_next) row(MAP_PLACE, map_place) row(AGGREGATE, aggregate) row(PERCENTILE, percentile) \
 	row(LOAD, load) row(WRITE, write) row(STR, str) row(BUF, buf) row(TEXT, text) row(COMM, comm) \
 	row(STRCMP, strcmp) row(APPEND, append) row(USTACK, ustack) row(LSTACK, lstack) row(ZERO, zero) row(COPY, copy) row(EMIT, emit) \
 	row(SCRATCH_CLAIM, scratch_claim) \
@@ -242,7 +244,7 @@ bool native_has_code(enum op op);
 
 /* clang-format off */
 native_fn native_const, native_unary, native_binary, native_shift, native_divide, native_relation, native_float_to_int;
-native_fn native_jump, native_branch, native_loop, native_next, native_return;
+native_fn native_jump, native_branch, native_loop, native_each, native_next, native_return;
 native_fn native_arg, native_reg, native_builtin, native_load;
 native_fn native_put_word, native_get_word, native_zero_slot, native_copy_slot, native_copy_part;
 native_fn native_literal, native_str, native_buf, native_comm, native_stack, native_script_stack, native_strcmp, native_append, native_push, native_mark, native_write_user, native_length, native_byte;

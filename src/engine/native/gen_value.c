@@ -187,8 +187,65 @@ void native_loop(struct gen *g, const struct insn *in)
 	asm_store_imm(g->code, 8, counter(g), (int32_t)in->imm);
 }
 
+/* Two words: the last key's place, and the rounds that are left, more than there can be entries
+ * unless a hostile process keeps adding some. */
+void native_each(struct gen *g, const struct insn *in)
+{
+	const struct map_shape *m = &g->place->maps[in->map];
+	struct native_code *c = g->code;
+	int shape = native_map_shape(g, in), again = asm_label(c), found = asm_label(c);
+	struct asm_mem after, rounds;
+
+	g->loop_depth++;
+	rounds = counter(g);
+	g->loop_depth++;
+	after = counter(g);
+	asm_store_imm(c, 8, rounds,
+		      (int32_t)(m->entry_count < INT32_MAX ? m->entry_count : INT32_MAX));
+	asm_store_imm(c, 8, after, 0);
+	native_settle(g, g->at);
+	native_forget_constants(g);
+	asm_bind(c, again);
+	g->again[g->each_depth++] = again;
+	asm_load(c, 8, false, AUX, after);
+	native_call(g, INSIDE_MAP_NEXT, HIT, LABEL(shape), HOST(AUX),
+		    MEMORY(native_slot(g, in->s, 0)));
+	asm_store(c, 8, after, ACC);
+	asm_test(c, ACC, ACC);
+	asm_jump_if(c, COND_E, label_of(g, in->target));
+	if (in->op == OP_EACH_COPY)
+		native_map_copy(g, in);
+	else if (in->d != REG_NO)
+		native_map_get(g, in);
+	/* If it was removed since, what was read may be zeros. */
+	native_call(g, INSIDE_MAP_HAS, HIT, LABEL(shape), native_key(g, in));
+	asm_test(c, ACC, ACC);
+	asm_jump_if(c, COND_NE, found);
+	asm_alu_mem_imm(c, ALU_SUB, 8, rounds, 1);
+	asm_jump_if(c, COND_NE, again);
+	asm_jump(c, label_of(g, in->target));
+	asm_bind(c, found);
+}
+
+static void next_of_each(struct gen *g, const struct insn *in)
+{
+	struct asm_mem rounds;
+
+	g->loop_depth--;
+	rounds = counter(g);
+	native_settle(g, in->target);
+	asm_alu_mem_imm(g->code, ALU_SUB, 8, rounds, 1);
+	asm_jump_if(g->code, COND_NE, g->again[--g->each_depth]);
+	native_fault(g, in, FAULT_LOOP_LIMIT);
+	g->loop_depth--;
+}
+
 void native_next(struct gen *g, const struct insn *in)
 {
+	if (op_is_each(g->clause->code[in->target].op)) {
+		next_of_each(g, in);
+		return;
+	}
 	native_settle(g, in->target + 1);
 	asm_alu_mem_imm(g->code, ALU_SUB, 8, counter(g), 1);
 	asm_jump_if(g->code, COND_NE, g->labels[in->target + 1]);

@@ -55,6 +55,10 @@ uint64_t inside_map_add(struct hit *h, const struct map_shape *m, const uint64_t
 uint64_t inside_map_del(struct hit *h, const struct map_shape *m, const uint64_t *key);
 /* OP_MAP_HAS: 1 or 0 */
 uint64_t inside_map_has(struct hit *h, const struct map_shape *m, const uint64_t *key);
+/* OP_EACH: the key after the one for which this returned `after`, 0 for the first; all its words to
+ * `key`. The result is 0 when no key is left. Keys that exist from the first call to the last come
+ * once each. */
+uint64_t inside_map_next(struct hit *h, const struct map_shape *m, uint64_t after, uint64_t *key);
 /* OP_PERCENTILE */
 uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint64_t *key,
 			   uint64_t millionths);

@@ -392,6 +392,78 @@ uint64_t inside_percentile(struct hit *h, const struct map_shape *m, const uint6
 				      : middle_of_lhist(bucket, m->min, m->max, m->step);
 }
 
+/* ---- all keys: bucket by bucket, in each by hash. So what is inserted, replaced or removed
+ * meanwhile changes nothing for the others. */
+
+/* The living entry of a bucket with the least hash above `after`; 0: there is none. False: the
+ * chain has changed. */
+static bool least_above(struct hit *h, const struct map_shape *m, uint64_t bucket, uint64_t after,
+			struct map_place *out)
+{
+	const uint64_t *word = word_at(h, m->buckets_at) + bucket;
+	uint64_t head = word_acquire(word), index = head & LINK_NEXT, least = UINT64_MAX;
+
+	*out = (struct map_place){0, 0};
+	for (uint32_t i = 0; index && index < m->entry_count && i < m->entry_count; i++) {
+		struct map_entry *e = entry_of(h, m, index);
+		uint64_t link = word_acquire(&e->link), hash = word_load(&e->hash);
+
+		if (!(link & LINK_DEAD) && hash > after && hash <= least &&
+		    (hash & (m->bucket_count - 1)) == bucket) {
+			*out = (struct map_place){index, word_load(&e->number)};
+			least = hash;
+		}
+		index = link & LINK_NEXT;
+	}
+	fence_loads();
+	return word_load(word) == head;
+}
+
+/* False: the entry is used anew. */
+static bool read_key(const struct map_shape *m, struct map_entry *e, uint64_t number, uint64_t *out)
+{
+	uint64_t head = word_load(e->words);
+	uint32_t used = form_words(m->key_form, m->key_words, head);
+
+	for (uint32_t i = 0; i < m->key_words; i++)
+		out[i] = i == 0 ? head : i < used ? word_load(&e->words[i]) : 0;
+	fence_loads();
+	return word_load(&e->number) == number;
+}
+
+/* A key whose hash is 0 would be missed: one of 2^64. */
+static uint64_t next_in(struct hit *h, const struct map_shape *m, uint64_t bucket, uint64_t after,
+			uint64_t *key)
+{
+	struct map_place found;
+
+	for (uint32_t i = 0; i < TRIES; i++) {
+		struct map_entry *e;
+		uint64_t hash;
+
+		if (!least_above(h, m, bucket, after, &found))
+			continue;
+		if (!found.index)
+			return 0;
+		e = entry_of(h, m, found.index);
+		hash = word_load(&e->hash);
+		if (read_key(m, e, found.number, key))
+			return hash;
+	}
+	return 0;
+}
+
+uint64_t inside_map_next(struct hit *h, const struct map_shape *m, uint64_t after, uint64_t *key)
+{
+	uint64_t found = 0;
+
+	for (uint64_t b = after & (m->bucket_count - 1); b < m->bucket_count && !found; b++) {
+		found = next_in(h, m, b, after, key);
+		after = 0;
+	}
+	return found;
+}
+
 /* ---- for the tracer */
 
 bool inside_find(struct hit *h, const struct map_shape *m, const uint64_t *key, uint64_t *index,
