@@ -25,6 +25,11 @@ static void no_site_no_options_no_messages(void **state)
 {
 	struct nopal_trace_options small = {.size = 4},
 				   both = {.size = sizeof(both), .pid = 1, .command = "true"};
+	const pid_t own[] = {getpid(), getpid()};
+	struct nopal_trace_options more = {
+		.size = sizeof(more), .pid = 1, .pids = own, .pid_count = 2};
+	struct nopal_trace_options followed = {
+		.size = sizeof(followed), .follow = true, .pids = own, .pid_count = 2};
 	struct nopal_sites *probes;
 	struct nopal_diag *d = nopal_diag_new();
 	struct nopal_trace *t = NULL;
@@ -59,6 +64,8 @@ static void no_site_no_options_no_messages(void **state)
 	assert_int_equal(nopal_trace_open("BEGIN { }", &small, &t, NULL), -EINVAL);
 	assert_int_equal(nopal_trace_open("BEGIN { }", &both, &t, d), -EINVAL);
 	assert_string_equal(nopal_diag_tag(d), "bad-options");
+	assert_int_equal(nopal_trace_open("BEGIN { }", &more, &t, NULL), -EINVAL);
+	assert_int_equal(nopal_trace_open("BEGIN { }", &followed, &t, NULL), -EINVAL);
 	nopal_diag_free(d);
 	assert_null(t);
 	assert_int_equal(nopal_trace_dump("BEGIN { }", NULL, NOPAL_DUMP_TREE, NULL), -EINVAL);
