@@ -17,10 +17,11 @@
 struct passing {
 	const struct arch *arch;
 	struct ctype_machine machine;
-	unsigned ints, floats; /* registers of each kind */
-	unsigned stack;	       /* words */
-	bool is_c, is_lost;    /* lost: it is not known where the others are */
-	const char *why;       /* of the last one without a place */
+	unsigned ints, floats;	       /* registers of each kind */
+	unsigned stack;		       /* words */
+	bool is_c, is_lost;	       /* lost: it is not known where the others are */
+	const char *why;	       /* of the last one without a place */
+	const struct arch_reg *vector; /* of the last one, when it is a float in this register */
 	/* Of the last struct: how it is passed, and which argN is its first word. */
 	enum argument_passed passed;
 	unsigned at;
@@ -72,6 +73,27 @@ static unsigned take_floats(struct passing *p, unsigned count, unsigned words, u
 	if (p->arch->machine == EM_AARCH64)
 		p->floats = 8;
 	return take_stack(p, words, align);
+}
+
+/* The vector register that has float number n; NULL: it is not known. */
+static const struct arch_reg *float_register(const struct arch *arch, unsigned n)
+{
+	static const char *const x86[] = {"xmm0", "xmm1", "xmm2", "xmm3",
+					  "xmm4", "xmm5", "xmm6", "xmm7"};
+	static const char *const arm[] = {"v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"};
+	const char *const *names = arch->machine == EM_X86_64 ? x86 : arm;
+
+	return n < 8 ? arch_find_reg(arch, str_from(names[n])) : NULL;
+}
+
+/* A number of 4 or 8 bytes is the low ones of its register, which not every tracer can read. */
+static unsigned take_float(struct passing *p, struct ctype_layout is)
+{
+	unsigned n = p->floats, place = take_floats(p, 1, is.size > 8 ? 2 : 1, is.align);
+
+	if (place == NO_PLACE && (is.size == 4 || is.size == 8))
+		p->vector = float_register(p->arch, n);
+	return place;
 }
 
 /* The numbers in a struct, wherever they are in it: which of its words have other than floats, and
@@ -169,6 +191,7 @@ static unsigned take(struct passing *p, const struct ctype *t)
 	enum ctype_kind kind = ctype_kind(t);
 
 	p->passed = PASSED_AS_NUMBER;
+	p->vector = NULL;
 	if (p->is_lost)
 		return NOT_CERTAIN;
 	switch (kind) {
@@ -193,7 +216,7 @@ static unsigned take(struct passing *p, const struct ctype *t)
 			p->why = "it is a float of 16 bytes";
 			return take_stack(p, 2, 16), NO_PLACE;
 		}
-		return take_floats(p, 1, is.size > 8 ? 2 : 1, is.align);
+		return take_float(p, is);
 	case CTYPE_STRUCT:
 	case CTYPE_UNION:
 		if (is_known_abi)
@@ -265,6 +288,18 @@ static void place_struct(const struct passing *p, struct argument *arg)
 	arg->first_word = (uint8_t)p->at;
 }
 
+static struct operand vector_operand(const struct passing *p, const struct ctype *t)
+{
+	uint8_t size = (uint8_t)ctype_layout(t, &p->machine).size;
+
+	return (struct operand){.kind = OPERAND_REG,
+				.size = size,
+				.bytes = size,
+				.is_float = true,
+				.reg = p->vector->id,
+				.raw = STR("")};
+}
+
 int function_arguments(struct arena *a, const struct arch *arch, const struct function_params *f,
 		       struct argument **args, unsigned *count, const uint16_t **order,
 		       unsigned *order_count)
@@ -298,6 +333,8 @@ int function_arguments(struct arena *a, const struct arch *arch, const struct fu
 				.counted_by = -1};
 			if (at == NO_PLACE && p.passed && !changed)
 				place_struct(&p, &all[next]);
+			if (at == NO_PLACE && p.vector && !changed)
+				all[next].operand = vector_operand(&p, q->type);
 			/* Further up the stack than argN go. */
 			if (at < NOT_CERTAIN && operand_call_arg(arch, at, &all[next].operand))
 				all[next].operand.raw = STR("stack");

@@ -585,8 +585,9 @@ static inline unsigned attachment_args(const struct attachment *p)
 	return p->attach.arg_count - p->added_count;
 }
 
-/* Why argument n of the attachment cannot be read; NULL: it can. */
-const char *attachment_unreadable(const struct attachment *p, unsigned n);
+/* Why argument n of the attachment cannot be read by an engine, or by some of them; NULL: it can.
+ */
+const char *attachment_unreadable(const struct attachment *p, unsigned n, bool by_some);
 /* Can argument `n` be read at this attachment? */
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n);
 /* The field of this name; NULL: there is none. */

@@ -125,7 +125,7 @@ static struct arg_value value_of(const struct attachment *p, unsigned n)
 	const struct argument *arg = &p->attach.args[n];
 	const struct operand *o = &arg->operand;
 
-	if (attachment_unreadable(p, n))
+	if (attachment_unreadable(p, n, false))
 		return (struct arg_value){.is_unreadable = true};
 	if (arg->passed)
 		return (struct arg_value){.size = layout_passed(p, arg->type).size,
@@ -141,6 +141,15 @@ static struct arg_value value_of(const struct attachment *p, unsigned n)
 	if (o->is_float)
 		return float_value(o->size);
 	return arg->type ? typed_value(p, arg) : number_value(o, NULL, &unknown);
+}
+
+/* The same of an argument that is named, or is a part of `args`. Only user mode reads vector
+ * registers, and it traces only some functions: so `args` has what all engines of the run read. */
+static struct arg_value value_for(const struct attachment *p, const struct expr *e, unsigned n)
+{
+	if (e->is_part && p->spec->type == PROBE_UPROBE && attachment_unreadable(p, n, true))
+		return (struct arg_value){.is_unreadable = true};
+	return value_of(p, n);
 }
 
 /* The struct or union that a pointer leads to, whose members a script may ask for; or NULL. */
@@ -367,7 +376,7 @@ void check_named(struct check *c, struct expr *e)
 		unknown_name(c, e, p);
 		return;
 	}
-	v = value_of(p, n);
+	v = value_for(p, e, n);
 	e->shape = v.is_text && e->is_part ? text_shape(p) : v.shape;
 	if (v.shape.type.kind != TYPE_NONE)
 		return;
@@ -605,7 +614,7 @@ void lower_named(struct lower *l, const struct expr *e, uint16_t out)
 	uint16_t raw;
 
 	find_named(p, e->text, &n);
-	v = value_of(p, n);
+	v = value_for(p, e, n);
 	if (e->shape.type.kind == TYPE_STR) {
 		lower_named_text(l, e, REG_NO, l->s->facts.max_strlen, out);
 	} else if (v.shape.type.kind != TYPE_NONE) {

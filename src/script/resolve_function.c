@@ -102,16 +102,24 @@ static bool check_extent(const struct search *q, const struct found_function *f)
 	return false;
 }
 
-/* At a return what the stack had at the call may be overwritten. */
-static void lose_stack(struct attachment *at, struct argument *args)
+/* At a return what the stack had at the call may be overwritten; and the kernel keeps the
+ * arguments, which sees no vector registers. */
+static void lose_at_return(struct attachment *at, struct argument *args)
 {
-	for (unsigned i = 0; i < at->attach.arg_count; i++)
-		if (args[i].passed == PASSED_AT_ADDRESS)
-			args[i].operand = (struct operand){
-				.kind = OPERAND_BAD,
-				.raw = STR(""),
-				.why = "it is a struct on the stack, which is only kept "
-				       "until the function returns"};
+	for (unsigned i = 0; i < at->attach.arg_count; i++) {
+		struct operand *o = &args[i].operand;
+		const char *why =
+			args[i].passed == PASSED_AT_ADDRESS
+				? "it is a struct on the stack, which is only kept until the "
+				  "function returns"
+			: o->kind == OPERAND_REG && o->is_float
+				? "it was passed in a vector register, which the kernel's "
+				  "tracers cannot see"
+				: NULL;
+
+		if (why)
+			*o = (struct operand){.kind = OPERAND_BAD, .raw = STR(""), .why = why};
+	}
 }
 
 /* The names and types of a function's parameters and of its result, where the clause uses them. */
@@ -137,7 +145,7 @@ static int add_types(struct search *q, const struct found_function *f, struct at
 				 &at->params, &at->param_count);
 	at->attach.args = args;
 	if (!err && is_return)
-		lose_stack(at, args);
+		lose_at_return(at, args);
 	return err;
 }
 

@@ -61,9 +61,10 @@ struct script_source {
 		     struct diag *d);
 	int (*functions)(void *run, const struct find_query *q, function_fn *fn, void *arg,
 			 struct diag *d);
-	/* Why no engine of the run can read this operand; NULL: one can. A NULL function: what
-	 * operand_problem() says. */
-	const char *(*unreadable)(void *run, const struct arch *arch, const struct operand *o);
+	/* Why no engine of the run can read this operand, or `by_some`, why one of them cannot;
+	 * NULL: it can be read. A NULL function: what operand_problem() says. */
+	const char *(*unreadable)(void *run, const struct arch *arch, const struct operand *o,
+				  bool by_some);
 	void *self;
 	/* Complete what is known of a site's arguments; a NULL function: nothing is. */
 	int (*know)(void *self, const struct found_image *image, struct site *site, struct diag *d);

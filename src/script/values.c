@@ -107,15 +107,15 @@ static void lower_comm(struct lower *l, const struct expr *e, uint16_t out)
 }
 
 static const char *unreadable(const struct script *s, const struct arch *arch,
-			      const struct operand *o)
+			      const struct operand *o, bool by_some)
 {
-	return s->source.unreadable ? s->source.unreadable(s->source.run, arch, o)
+	return s->source.unreadable ? s->source.unreadable(s->source.run, arch, o, by_some)
 				    : operand_problem(o);
 }
 
-const char *attachment_unreadable(const struct attachment *p, unsigned n)
+const char *attachment_unreadable(const struct attachment *p, unsigned n, bool by_some)
 {
-	return unreadable(p->script, p->attach.arch, &p->attach.args[n].operand);
+	return unreadable(p->script, p->attach.arch, &p->attach.args[n].operand, by_some);
 }
 
 void check_readable(struct check *c, const struct expr *e, const struct attachment *p, unsigned n)
@@ -129,7 +129,7 @@ void check_readable(struct check *c, const struct expr *e, const struct attachme
 		diag_hint(c->d, "it has %u argument%s", count, count == 1 ? "" : "s");
 		return;
 	}
-	problem = attachment_unreadable(p, n);
+	problem = attachment_unreadable(p, n, false);
 	if (problem)
 		c->err = program_refuse_arg(&p->attach,
 					    (struct arg_use){n, site, script_span(c->s, e->mark)},
@@ -215,7 +215,7 @@ static void check_reg(struct check *c, struct expr *e)
 	struct operand reg = {.kind = OPERAND_REG, .size = 8};
 
 	if (!arch || !find_register(arch, e->args[0]->text, &reg.reg) ||
-	    unreadable(c->s, arch, &reg))
+	    unreadable(c->s, arch, &reg, false))
 		check_error(c, e->args[0], "unknown-register", "unknown register '%.*s' on %s",
 			    STR_FMT(e->args[0]->text), arch ? arch->name : "this machine");
 }

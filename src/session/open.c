@@ -183,8 +183,9 @@ static int choose_engines(const char *names, struct engine_choice *out, struct d
 	return 0;
 }
 
-/* For struct script_source: why none of the engines can read the operand; NULL: one can. */
-static const char *unreadable(void *self, const struct arch *arch, const struct operand *o)
+/* For struct script_source: why none of the engines can read the operand, or not all of them. */
+static const char *unreadable(void *self, const struct arch *arch, const struct operand *o,
+			      bool by_some)
 {
 	const struct engine_choice *c = &((struct nopal_trace *)self)->engines;
 	const char *first = NULL;
@@ -192,9 +193,9 @@ static const char *unreadable(void *self, const struct arch *arch, const struct 
 	for (unsigned i = 0; i < c->count; i++) {
 		const char *why = engine_unreadable(c->kinds[i], arch, o);
 
-		if (!why)
-			return NULL;
 		first = first ? first : why;
+		if (!why && !by_some)
+			return NULL;
 	}
 	return first;
 }

@@ -124,6 +124,29 @@ make_structs() {
 	says unreadable-arg "some of it is passed in a vector register" <<<"$output"
 }
 
+@test "floats in vector registers are read in user mode" {
+	need_program gcc
+	cat >floats.c <<-'END'
+		__attribute__((noinline, noclone)) double mix(double x, int n, float y, double z, double a, double b, double c, double d, double e, double last)
+		{
+			__asm__ volatile("" ::: "memory");
+			return x * n + y + z + a + b + c + d + e + last;
+		}
+		int main(void) { return (int)mix(1.5, 2, 2.25f, -3.5, 4, 5, 6, 7, 8, 9.5) == 0; }
+	END
+	gcc -O2 -g -fcf-protection=none -fpatchable-function-entry=5 floats.c -o floats || skip "needs -fpatchable-function-entry"
+	run --separate-stderr timeout 30 "$NOPAL" -q --user -c ./floats -e 'uprobe:./floats:mix { printf("%.1f %d %.2f %.0f\n", args.x, args.n, args.y, args.e); @[args.z] = sum((int64)args.last) }'
+	[ "$(sed '/^$/d' <<<"$output")" = $'1.5 2 2.25 8\n@[-3.5]: 9' ]
+	run --separate-stderr timeout 30 "$NOPAL" -q --engine=native -c ./floats -e 'uprobe:./floats:mix { print(args) }'
+	[ "$(sed '/^$/d' <<<"$output")" = "{ .x = 1.5, .n = 2, .y = 2.25, .z = -3.5, .a = 4, .b = 5, .c = 6, .d = 7, .e = 8, .last = 9.5 }" ]
+	traced 'uprobe:./floats:mix { print(args) }' ./floats
+	[ "$output" = "{ .x = (unreadable), .n = 2, .y = (unreadable), .z = (unreadable), .a = (unreadable), .b = (unreadable), .c = (unreadable), .d = (unreadable), .e = (unreadable), .last = 9.5 }" ]
+	run -1 "$NOPAL" --dry-run -e 'uprobe:./floats:mix { print(args.y) }'
+	says unreadable-arg "'y' of 'uprobe:./floats:mix' cannot be read: the kernel does not show vector registers to tracers; user mode (--user) does" <<<"$output"
+	run -1 "$NOPAL" --dry-run -e 'uretprobe:./floats:mix { print(args.y) }'
+	says unreadable-arg "it was passed in a vector register, which the kernel's tracers cannot see" <<<"$output"
+}
+
 @test "other compilers and options say the same" {
 	need_program gcc
 	need_program clang
@@ -178,7 +201,7 @@ make_structs() {
 	run -1 "$NOPAL" --dry-run -e 'uprobe:./params:use+1 { print(args.n) }' --unsafe
 	[[ "$output" == *"is not the start of a function"* ]]
 	run -1 "$NOPAL" --dry-run -e 'uprobe:./params:use { print(args.d) }'
-	[[ "$output" == *"'d' of 'uprobe:./params:use' cannot be read: it is passed in a vector register"* ]]
+	[[ "$output" == *"'d' of 'uprobe:./params:use' cannot be read: the kernel does not show vector registers to tracers; user mode (--user) does"* ]]
 	run -1 "$NOPAL" --dry-run -e 'uprobe:./params:use { print(arg14) }'
 	[[ "$output" == *"has no arg14"* ]]
 }

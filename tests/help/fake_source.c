@@ -285,10 +285,12 @@ static int fake_event(void *self, struct arena *a, struct str category, struct s
 	return 0;
 }
 
-static const char *fake_unreadable(void *self, const struct arch *arch, const struct operand *o)
+static const char *fake_unreadable(void *self, const struct arch *arch, const struct operand *o,
+				   bool by_some)
 {
 	(void)self;
 	(void)arch;
+	(void)by_some;
 	return o->kind == OPERAND_REG && o->reg == 200 ? "a kernel tracer cannot see xmm registers"
 						       : operand_problem(o);
 }

@@ -207,8 +207,9 @@ static void kernel_mode_says_what_is_missing(void **state)
 	why = refusal("x86_64", "8@8(%rax)");
 	assert_null(why);
 	why = refusal("x86_64", "8f@%xmm0");
-	assert_string_equal(why,
-			    "vector and floating-point registers are not readable in kernel mode");
+	assert_string_equal(
+		why,
+		"the kernel does not show vector registers to tracers; user mode (--user) does");
 	why = refusal("x86_64", "8@%fs:-8");
 	assert_string_equal(why, "the thread pointer is not readable in kernel mode");
 	why = refusal("s390x", "8@%r2");

@@ -69,7 +69,7 @@ static const char *reg_refusal(const struct arch *arch, uint8_t id)
 		return "registers of this CPU are not readable on this machine";
 	if (id == arch->tls)
 		return "the thread pointer is not readable in kernel mode";
-	return "vector and floating-point registers are not readable in kernel mode";
+	return "the kernel does not show vector registers to tracers; user mode (--user) does";
 }
 
 const char *bpf_unreadable(const struct arch *arch, const struct operand *o)
