@@ -71,14 +71,16 @@ enum type_show {
 
 struct type {
 	enum type_kind kind;
-	uint32_t size;	/* see the kinds */
-	bool is_signed; /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
-	bool is_open;	/* INT, aggregates, of scripts only: what it really is shows
-			   when an image with the probe is there */
-	uint8_t show;	/* INT, TUPLE, stacks, aggregates: enum type_show */
-	uint8_t shown;	/* INT: bytes that %x, %u and %o show; 0: `size` */
-	bool is_raw;	/* INT: a register, of whose 64 bits %d shows 32 */
-	bool is_kernel; /* of scripts only: from kernel memory, so an address of it */
+	uint32_t size;	   /* see the kinds */
+	bool is_signed;	   /* INT, SUM, MIN, MAX, AVG, STATS, HIST */
+	bool is_open;	   /* INT, aggregates, of scripts only: what it really is shows
+			      when an image with the probe is there */
+	uint8_t show;	   /* INT, TUPLE, stacks, aggregates: enum type_show */
+	uint8_t shown;	   /* INT: bytes that %x, %u and %o show; 0: `size` */
+	bool is_raw;	   /* INT: a register, of whose 64 bits %d shows 32 */
+	uint32_t capacity; /* STR, of scripts only: bytes with the NUL that sizeof() says; 0: `size`
+			    */
+	bool is_kernel;	   /* of scripts only: from kernel memory, so an address of it */
 	/* HIST: 0..6 extra bits per power of two; BUF as SHOW_ARRAY: an element's bytes */
 	uint8_t bits;
 	uint8_t hidden_bits; /* HIST: of these, not shown: they are for percentiles */

@@ -174,7 +174,7 @@ static void add_field(const struct piece *p, enum form form, const struct render
 			add_number(p, v, out);
 			break;
 		}
-		buf_text(out, "0x");
+		buf_text(out, v->bits ? "0x" : ""); /* as C++ has it */
 		buf_hex(out, v->bits);
 		pad(p, start, out);
 		break;

@@ -27,9 +27,13 @@ struct report {
 struct table_request {
 	enum report_style style;
 	uint32_t map;
-	int64_t top; /* show only the last `top` entries; 0: all */
-	int64_t div; /* divide numbers by it; 0: 1 */
+	int64_t top;	/* show only the last `top` entries; 0: all */
+	int64_t div;	/* divide numbers by it; 0: 1 */
+	bool with_zero; /* a map without keys and value is 0 */
 };
+
+int report_table(struct report *r, const struct map_store *maps,
+		 const struct table_request *request, struct buf *out);
 
 /* Names of probes without their files, as many as `names`; they live in the arena. -ENOMEM. */
 int short_names(struct arena *a, const struct str *names, uint32_t count, const struct str **out);

@@ -95,19 +95,25 @@ int report_extend(struct report *r, const struct program *more)
 int report_map(struct report *r, const struct map_store *maps, uint32_t map, int64_t top,
 	       int64_t div, struct buf *out)
 {
-	const struct table_request request = {r->style, map, top, div};
+	return report_table(r, maps, &(struct table_request){r->style, map, top, div, false}, out);
+}
+
+int report_table(struct report *r, const struct map_store *maps,
+		 const struct table_request *request, struct buf *out)
+{
+	uint32_t map = request->map;
 
 	if (map >= r->program->map_count)
 		return -EINVAL;
 	if (r->program->maps[map].series.count && !row_is_wanted(&r->renderer))
-		return series_print(&r->renderer, &request, maps, out);
-	return table_print(&r->renderer, &request, maps, out);
+		return series_print(&r->renderer, request, maps, out);
+	return table_print(&r->renderer, request, maps, out);
 }
 
 int report_entries(struct report *r, const struct map_store *maps, uint32_t map,
 		   report_entry_fn *fn, void *arg)
 {
-	const struct table_request request = {r->style, map, 0, 0};
+	const struct table_request request = {r->style, map, 0, 0, false};
 
 	if (map >= r->program->map_count)
 		return -EINVAL;
@@ -257,7 +263,7 @@ void report_fault(struct report *r, const struct run_fault *fault, struct buf *o
 	} texts[] = {
 		[FAULT_READ]       = { "read",     "reads",     "failed: bad address"                       },
 		[FAULT_MAP_FULL]   = { "update",   "updates",   "refused: the map is full"                  },
-		[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 0"                  },
+		[FAULT_DIVIDE]     = { "division", "divisions", "by zero: the result is 1"                  },
 		[FAULT_SIGNAL]     = { "signal",   "signals",   "not sent"                                  },
 		[FAULT_WRITE]      = { "write",    "writes",    "failed: bad address"                       },
 		[FAULT_UNSEEN]     = { "return",   "returns",   "left out: the call was not seen"           },

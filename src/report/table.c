@@ -273,6 +273,22 @@ static void add_stats_row(const struct map_table *t, const struct table_entry *e
 		buf_free(&cells[i]);
 }
 
+/* print(@x) of a map without keys shows 0 before it has a value. */
+static int add_zero(struct map_table *t)
+{
+	const struct map_def *m = t->map;
+	size_t size = type_memory(&m->value);
+	char *zeros;
+
+	if (t->count || m->key.kind != TYPE_NONE || TYPE_BUCKETS >> m->value.kind & 1)
+		return 0;
+	zeros = arena_alloc(&t->arena, size);
+	if (!zeros)
+		return -ENOMEM;
+	memset(zeros, 0, size);
+	return add_entry(t, str_of(zeros, 0), str_of(zeros, size));
+}
+
 /* Each entry as a row, the largest first. */
 static void add_rows(const struct map_table *t, size_t first, struct buf *out)
 {
@@ -323,6 +339,8 @@ int table_print(const struct renderer *r, const struct table_request *request,
 	struct map_table t;
 	int err = table_open(r, request, maps, &t);
 
+	if (!err && request->with_zero)
+		err = add_zero(&t);
 	if (!err)
 		print_table(&t, request->top, out);
 	arena_free(&t.arena);

@@ -1,5 +1,6 @@
 /* Types of statements: what variables and maps hold, where jumps may stand. Each statement is
  * checked even when the one before it is wrong, so that one run reports all errors. */
+#include "program/numbers.h"
 #include "script/inside.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ static struct variable *new_variable(struct check *c, struct expr *target)
 	v->next = c->v->variables;
 	/* What follows a block may read the variable although the block did not run. */
 	v->needs_zero = c->block_depth > 0;
+	v->depth = c->block_depth;
 	c->v->variables = v;
 	return v;
 }
@@ -37,15 +39,28 @@ static bool points_elsewhere(const struct type *a, const struct type *b)
 	return x->kind != CTYPE_VOID && y->kind != CTYPE_VOID && !ctype_same(x, y);
 }
 
+/* What was unsigned and takes in a negative constant is signed. */
+static void take_sign(struct check *c, struct type *known, const struct expr *value)
+{
+	if (known->kind != TYPE_INT || known->is_signed || !value->is_const ||
+	    !expr_is_int(value) || !value->shape.type.is_signed || (int64_t)value->value >= 0)
+		return;
+	known->is_signed = true;
+	c->changed = true;
+}
+
 /* The variable or map called `name` holds what the value is, too. */
 static void take_in(struct check *c, const struct expr *target, struct str name, const char *sigil,
-		    struct type *known, const struct expr *value, struct mark first)
+		    struct type *known, struct expr *value, struct mark first)
 {
 	const struct type *t = &value->shape.type;
 	bool is_elsewhere = points_elsewhere(known, t);
 
-	if (!is_elsewhere && !check_merge(c, known, t))
+	check_reorder(c, value, known);
+	if (!is_elsewhere && !check_merge(c, known, t)) {
+		take_sign(c, known, value);
 		return;
+	}
 	if (is_elsewhere)
 		check_error(c, target, "type-mismatch", "'%s%.*s' points to values of another type",
 			    sigil, STR_FMT(name));
@@ -64,14 +79,53 @@ static void hold_any_width(struct type *t)
 	t->size = 8;
 }
 
+/* Could `v` hold what the value is, too? */
+static bool could_hold(struct check *c, const struct variable *v, struct expr *value)
+{
+	struct type known = v->shape.type;
+	bool changed = c->changed, fits;
+
+	check_reorder(c, value, &known);
+	fits = !v->is_typed || !check_merge(c, &known, &value->shape.type);
+	c->changed = changed;
+	return fits;
+}
+
+/* The variable that this very target has declared before, which is seen again; else of its name. */
+static struct variable *find_declared(struct check *c, const struct expr *target)
+{
+	for (struct variable *v = c->v->variables; v; v = v->next) {
+		if (v->let != target)
+			continue;
+		v->is_hidden = v->is_over = false;
+		return v;
+	}
+	return check_find_variable(c, target->text);
+}
+
+/* A variable belongs to the whole clause, as in older scripts. But when its block has ended, and
+ * another block gives its name a value of another type, then it is a variable of that block. */
+static struct variable *assigned_variable(struct check *c, struct expr *target, struct expr *value)
+{
+	struct variable *v = find_declared(c, target);
+	bool is_another = v && v->is_over && !could_hold(c, v, value);
+
+	if (v && !is_another)
+		return v;
+	v = new_variable(c, target);
+	if (v && is_another)
+		v->let = target;
+	return v;
+}
+
 void check_assign_variable(struct check *c, struct expr *target, struct expr *value,
 			   struct mark mark)
 {
-	struct variable *v = check_find_variable(c, target->text);
+	struct variable *v = NULL;
 
 	check_storable(c, value, "a variable's value");
-	if (!c->err && !v)
-		v = new_variable(c, target);
+	if (!c->err)
+		v = assigned_variable(c, target, value);
 	target->variable = v;
 	check_not_loop(c, target, target);
 	if (c->err)
@@ -88,7 +142,9 @@ void check_assign_variable(struct check *c, struct expr *target, struct expr *va
 	}
 	if (c->err)
 		return;
-	v->pass = c->pass;
+	v->pass = v->assigned = c->pass;
+	if (v->depth > c->block_depth)
+		v->depth = c->block_depth;
 	check_widen(c, value, &v->shape.type);
 	target->shape = v->shape;
 }
@@ -139,7 +195,13 @@ static void refuse_aggregate(struct check *c, const struct expr *e)
 /* What was a bool or a constant and is added to is a number. */
 void check_sum(struct check *c, struct type *t)
 {
-	if (t->kind != TYPE_INT || t->show == SHOW_NUMBER || type_target(t))
+	if (t->kind != TYPE_INT || type_target(t))
+		return;
+	if (t->size == 8 && t->shown && t->shown < 8) {
+		t->shown = 8;
+		c->changed = true;
+	}
+	if (t->show == SHOW_NUMBER)
 		return;
 	t->show = SHOW_NUMBER;
 	c->changed = true;
@@ -160,6 +222,20 @@ static void show_all(struct check *c, struct expr *target, const struct expr *va
 	c->changed = true;
 }
 
+void check_counted(struct check *c, struct expr *e)
+{
+	struct variable *v = check_find_variable(c, e->text);
+
+	if (v && !v->is_typed) {
+		v->is_typed = c->changed = true;
+		v->shape = shape_int(true);
+		v->mark = e->mark;
+	}
+	if (v)
+		v->assigned = c->pass;
+	check_variable(c, e);
+}
+
 /* x op= value, which reads x first. A map without a value counts as 0, so this may be its first
  * assignment; a variable must have had one. */
 static void check_compound(struct check *c, struct stmt *s)
@@ -173,7 +249,7 @@ static void check_compound(struct check *c, struct stmt *s)
 		if (!c->err)
 			s->target->shape = shape_of(s->target->map->value);
 	} else {
-		check_expr(c, s->target);
+		check_counted(c, s->target);
 		check_not_loop(c, s->target, s->target);
 	}
 	if (!c->err)
@@ -200,11 +276,22 @@ static void check_assign(struct check *c, struct stmt *s)
 	}
 }
 
-static void refuse_declared(struct check *c, const struct variable *v, const struct expr *target)
+/* The variable that `target` declares in the block that is being looked at. */
+static struct variable *declare(struct check *c, struct expr *target)
 {
-	if (v && v->pass == c->pass)
+	struct variable *v = find_declared(c, target);
+
+	if (v && v->let == target)
+		return v;
+	if (v && v->pass == c->pass && !v->is_over) {
 		check_error(c, target, "redeclared", "variable '$%.*s' is already declared",
 			    STR_FMT(target->text));
+		return NULL;
+	}
+	v = new_variable(c, target);
+	if (v)
+		v->let = target;
+	return v;
 }
 
 /* The type after "let $x:". */
@@ -213,6 +300,8 @@ static struct type declared_type(struct check *c, const struct expr *target)
 	const struct ctype *named = check_ctype(c, target->named);
 	struct type t = check_value_type(c, named);
 
+	if (check_named_text(named, &t))
+		return t;
 	if (!check_ctype_known(named))
 		check_unknown_type(c, target, named);
 	else if (t.kind != TYPE_INT)
@@ -221,61 +310,57 @@ static struct type declared_type(struct check *c, const struct expr *target)
 	return t;
 }
 
-/* The variable that this very `let` has declared before, which is seen again; else of this name. */
-static struct variable *find_declared(struct check *c, const struct expr *target)
+/* What a block has declared ends with it; another block may declare the name again. */
+static void end_block(struct check *c)
 {
 	for (struct variable *v = c->v->variables; v; v = v->next) {
-		if (v->let != target)
-			continue;
-		if (v->is_hidden && !check_find_variable(c, target->text))
-			v->is_hidden = false;
-		break;
-	}
-	return check_find_variable(c, target->text);
-}
-
-/* What a block has declared ends with it; another block may declare the name again. */
-static void hide_declared(struct check *c)
-{
-	for (struct variable *v = c->v->variables; v; v = v->next)
+		v->is_over |= v->depth > c->block_depth;
 		v->is_hidden |= v->let && v->depth > c->block_depth;
+	}
 }
 
+/* A constant must be one of those that a declared number can be. */
+static void check_fits(struct check *c, const struct expr *value, const struct type *t)
+{
+	if (t->kind == TYPE_STR && t->capacity && value->shape.type.capacity > t->capacity)
+		check_error(c, value, "type-mismatch", "the text does not fit string[%u]",
+			    t->capacity);
+	if (t->kind == TYPE_INT && expr_is_int(value) && value->is_const &&
+	    extend_bits(value->value, t->size, t->is_signed) != value->value)
+		check_error(c, value, "type-mismatch", "%.*s is not in the range of %s",
+			    (int)value->mark.len, c->s->text.ptr + value->mark.at,
+			    check_type_text(c, t));
+}
+
+/* let $x; let $x: int32; let $x = 5; without a type the first value gives it one, and until then it
+ * is 0. */
 static void check_let(struct check *c, struct stmt *s)
 {
-	struct variable *v = find_declared(c, s->target);
-	struct type none = {.kind = TYPE_NONE}, *declared = &none, named;
+	struct type none = {.kind = TYPE_NONE}, declared = none;
+	struct variable *v;
 
-	if (s->target->named || s->target->arg_count) {
-		named = s->target->named ? declared_type(c, s->target)
-					 : check_typeof(c, s->target->args[0]);
-		declared = &named;
-	}
+	if (s->target->named || s->target->arg_count)
+		declared = s->target->named ? declared_type(c, s->target)
+					    : check_typeof(c, s->target->args[0]);
 	if (s->value)
 		check_expr(c, s->value);
-	refuse_declared(c, v, s->target);
-	if (!c->err && declared->kind == TYPE_INT && !v) {
-		v = new_variable(c, s->target);
-		if (!v)
-			return;
+	v = c->err ? NULL : declare(c, s->target);
+	if (!v)
+		return;
+	if (declared.kind != TYPE_NONE && !v->is_typed) {
 		v->is_typed = true;
-		v->shape = shape_of(*declared);
+		v->shape = shape_of(declared);
 		v->mark = s->target->mark;
 		c->changed = true;
 	}
 	if (s->value) {
+		check_fits(c, s->value, &declared);
 		check_assign_variable(c, s->target, s->value, s->target->mark);
-	} else if (!c->err && declared->kind == TYPE_INT) {
-		/* Without a value and a type it is declared by its first assignment. */
-		v->needs_zero = true;
-		v->pass = c->pass;
-		s->target->variable = v;
-	}
-	v = s->target->variable;
-	if (c->err || !v || v->let)
 		return;
-	v->let = s->target;
-	v->depth = c->block_depth;
+	}
+	v->needs_zero = true;
+	v->pass = c->pass;
+	s->target->variable = v;
 }
 
 static void check_nested(struct check *c, struct stmt *body, bool is_loop)
@@ -285,7 +370,7 @@ static void check_nested(struct check *c, struct stmt *body, bool is_loop)
 	check_body(c, body);
 	c->loop_depth -= is_loop;
 	c->block_depth--;
-	hide_declared(c);
+	end_block(c);
 }
 
 static void check_unroll(struct check *c, struct stmt *s)
@@ -339,22 +424,23 @@ static struct shape check_entries(struct check *c, struct expr *e, const struct 
 
 static void check_for(struct check *c, struct stmt *s)
 {
-	struct variable *v = check_find_variable(c, s->target->text);
-	struct shape shape = s->to ? check_range(c, s) : check_entries(c, s->value, v);
-	int range = c->err;
+	struct variable *v = declare(c, s->target);
+	struct shape shape;
+	int range;
 
-	c->err = 0; /* the rest is checked even when the range is wrong */
 	if (!v)
-		v = new_variable(c, s->target);
-	refuse_declared(c, v, s->target);
+		return;
+	shape = s->to ? check_range(c, s) : check_entries(c, s->value, v);
+	range = c->err;
+	c->err = 0; /* the rest is checked even when the range is wrong */
+	v->depth = c->block_depth + 1;
 	if (!c->err) {
 		v->is_typed = v->is_loop = true;
+		v->needs_zero = false;
 		v->shape = shape;
-		v->pass = c->pass;
+		v->pass = v->assigned = c->pass;
 		s->target->variable = v;
 		check_nested(c, s->body, true);
-		v->is_loop = false; /* gone after the loop */
-		v->pass = 0;
 	}
 	c->err = range ? range : c->err;
 }
@@ -392,7 +478,7 @@ static void check_stmt(struct check *c, struct stmt *s)
 		break;
 	case STMT_UNROLL: check_unroll(c, s); break;
 	case STMT_FOR: check_for(c, s); break;
-	case STMT_BLOCK: check_body(c, s->body); break;
+	case STMT_BLOCK: check_nested(c, s->body, false); break;
 	case STMT_BREAK:
 	case STMT_CONTINUE:
 		if (!c->loop_depth)
@@ -437,6 +523,7 @@ void check_block(struct check *c, struct expr *e)
 		e->value = value->value;
 	}
 	c->block_depth--;
+	end_block(c);
 }
 
 int check_variant(struct check *c, struct variant *v)
@@ -446,7 +533,7 @@ int check_variant(struct check *c, struct variant *v)
 	c->v = v;
 	c->block_depth = c->loop_depth = 0;
 	for (struct variable *x = v->variables; x; x = x->next)
-		x->is_hidden = x->let; /* until its `let` */
+		x->is_over = false, x->is_hidden = x->let; /* until its declaration */
 	c->err = span_intern(c->s, v->clause->mark, &v->clause->span);
 	if (p)
 		check_number(c, p, "a predicate");

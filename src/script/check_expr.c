@@ -2,6 +2,7 @@
  *
  * Comes in: an expression of the tree. Goes out: its shape, its value when it is constant, and the
  * map, variable or function it names. Maps, operators and calls have files of their own. */
+#include "program/numbers.h"
 #include "script/inside.h"
 
 #include <errno.h>
@@ -92,22 +93,38 @@ static void check_param(struct check *c, struct expr *e)
 
 struct variable *check_find_variable(const struct check *c, struct str name)
 {
-	for (struct variable *v = c->v->variables; v; v = v->next)
-		if (str_eq(v->name, name) && !v->is_hidden)
-			return v;
-	return NULL;
+	struct variable *best = NULL;
+	int most = -1;
+
+	/* One of the block that is looked at, before one of a block that has ended; and one that
+	 * has been met, before one that only what follows knows. */
+	for (struct variable *v = c->v->variables; v; v = v->next) {
+		int rank = 2 * (v->pass == c->pass) + !v->is_over;
+
+		if (v->is_hidden || rank <= most || !str_eq(v->name, name))
+			continue;
+		best = v;
+		most = rank;
+	}
+	return best;
 }
 
 /* The type comes from any earlier pass, but the assignment must have been met in this one: passes
  * go through the text in its order, so what is found there comes before the use. */
 void check_variable(struct check *c, struct expr *e)
 {
-	e->variable = check_find_variable(c, e->text);
-	if (e->variable && e->variable->pass == c->pass)
-		e->shape = e->variable->shape;
-	else
-		check_error(c, e, "undefined-variable",
-			    "variable '$%.*s' is used before it has a value", STR_FMT(e->text));
+	const struct variable *v = e->variable = check_find_variable(c, e->text);
+
+	if (v && v->pass == c->pass && v->is_typed) {
+		e->shape = v->shape;
+		if (v->assigned != c->pass)
+			diag_warn_at(c->d, "unassigned", script_span(c->s, e->mark),
+				     "variable '$%.*s' has no value yet: it is 0",
+				     STR_FMT(e->text));
+		return;
+	}
+	check_error(c, e, "undefined-variable", "variable '$%.*s' is used before it has a value",
+		    STR_FMT(e->text));
 }
 
 static void check_tuple(struct check *c, struct expr *e)
@@ -120,13 +137,48 @@ static void check_tuple(struct check *c, struct expr *e)
 	for (unsigned i = 0; i < e->arg_count && !c->err; i++) {
 		check_expr(c, e->args[i]);
 		check_storable(c, e->args[i], "an element");
-		elements[i] = e->args[i]->shape.type;
+		elements[i] = e->named ? check_value_type(c, e->named->to) : e->args[i]->shape.type;
 		elements[i].name = str_cut(&names, ' ');
 	}
 	e->shape = shape_of((struct type){.kind = TYPE_TUPLE,
-					  .show = e->text.len ? SHOW_RECORD : SHOW_NUMBER,
+					  .show = e->text.len ? SHOW_RECORD
+						  : e->named  ? SHOW_ARRAY
+							      : SHOW_NUMBER,
 					  .elements = elements,
 					  .element_count = e->arg_count});
+}
+
+/* (b=2, a=1) where the names come in the order of `known`; other expressions stay as they are. */
+void check_reorder(struct check *c, struct expr *e, const struct type *known)
+{
+	struct type *elements = NULL;
+	struct expr **args = NULL;
+	struct buf names = BUF_INIT;
+	unsigned found = 0;
+
+	if (e->kind != EXPR_TUPLE || e->shape.type.show != SHOW_RECORD ||
+	    known->show != SHOW_RECORD || known->element_count != e->arg_count)
+		return;
+	elements = arena_array(&c->s->arena, struct type, e->arg_count);
+	args = arena_array(&c->s->arena, struct expr *, e->arg_count);
+	for (unsigned i = 0; elements && args && i < e->arg_count; i++) {
+		struct str name = known->elements[i].name;
+
+		for (unsigned n = 0; n < e->arg_count; n++) {
+			if (!str_eq(e->shape.type.elements[n].name, name))
+				continue;
+			elements[found] = e->shape.type.elements[n];
+			args[found++] = e->args[n];
+			buf_printf(&names, "%s%.*s", i ? " " : "", STR_FMT(name));
+			break;
+		}
+	}
+	if (found == e->arg_count) {
+		e->args = args;
+		e->shape.type.elements = elements;
+		e->text = arena_str(&c->s->arena, buf_as_str(&names));
+	}
+	buf_free(&names);
 }
 
 static void check_element(struct check *c, struct expr *e)
@@ -146,6 +198,23 @@ static void check_element(struct check *c, struct expr *e)
 			    t->element_count, t->element_count - 1);
 	else
 		e->shape = shape_of(t->elements[e->number]);
+}
+
+/* The bytes that a number needs, 1 to 8: what sizeof() says of a constant. */
+static uint8_t bytes_of(uint64_t value, bool is_signed)
+{
+	for (unsigned size = 1; size < 8; size *= 2)
+		if (extend_bits(value, size, is_signed) == value)
+			return (uint8_t)size;
+	return 8;
+}
+
+static bool is_plain_constant(const struct expr *e)
+{
+	const struct type *t = &e->shape.type;
+
+	return e->is_const && t->kind == TYPE_INT && !t->show && !t->shown && !t->ctype &&
+	       (e->kind == EXPR_INT || e->kind == EXPR_UNARY || e->kind == EXPR_BINARY);
 }
 
 static void set_const(struct expr *e, bool is_signed, uint64_t value)
@@ -173,6 +242,7 @@ void check_expr(struct check *c, struct expr *e)
 		if (e->text.len > PROGRAM_MAX_TEXT)
 			check_error(c, e, "too-big", "this string is too long");
 		e->shape = shape_of(type_text(TYPE_STR, e->text.len));
+		e->shape.type.capacity = (uint32_t)e->text.len + 1;
 		break;
 	case EXPR_VARIABLE: check_variable(c, e); break;
 	case EXPR_MAP: check_map_read(c, e); break;
@@ -196,6 +266,8 @@ void check_expr(struct check *c, struct expr *e)
 	case EXPR_SIZEOF: check_sizeof(c, e); break;
 	case EXPR_OFFSETOF: check_offsetof(c, e); break;
 	}
+	if (is_plain_constant(e))
+		e->shape.type.shown = bytes_of(e->value, e->shape.type.is_signed);
 	if (e->is_comptime && !e->is_const && e->kind != EXPR_STRING)
 		check_error(c, e, "not-constant", "the value of 'comptime' must be constant");
 }

@@ -90,9 +90,26 @@ void check_map_key(struct check *c, struct expr *e)
 /* A later clause may store something: the last pass knows, and speaks. */
 void check_filled(struct check *c, const struct expr *map, const char *use)
 {
+	if (!c->err && map->map->is_never)
+		diag_warn_at(c->d, "never-assigned", script_span(c->s, map->mark),
+			     "'%.*s' is %s but never assigned: it is 0", STR_FMT(map->map->name),
+			     use);
 	if (!c->err && !map->map->has_value)
 		check_error(c, map, "undefined-map", "'%.*s' is %s but never assigned",
 			    STR_FMT(map->map->name), use);
+}
+
+bool maps_default(struct script *s)
+{
+	bool any = false;
+
+	for (struct map *m = s->maps; m; m = m->next) {
+		if (m->has_value || !m->is_read)
+			continue;
+		m->has_value = m->is_never = any = true;
+		m->value = type_int(8, true);
+	}
+	return any;
 }
 
 void check_is_readable(struct check *c, const struct expr *map)

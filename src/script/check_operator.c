@@ -64,14 +64,14 @@ static void warn_signs(struct check *c, const struct expr *e)
 	diag_hint(c->d, "cast one side: (int64) or (uint64)");
 }
 
-/* Constants are folded exactly as engines compute: x / 0 and x % 0 are 0, shifts take 6 bits,
+/* Constants are folded exactly as engines compute: shifts take 6 bits,
  * everything wraps. INT64_MIN / -1 is answered here, because the CPU traps on it. */
 static uint64_t fold_divide(enum operator op, bool is_signed, uint64_t a, uint64_t b)
 {
 	bool is_div = op == OPERATOR_DIV;
 
 	if (!b)
-		return 0;
+		return 1;
 	if (!is_signed)
 		return is_div ? a / b : a % b;
 	if ((int64_t)b == -1)
@@ -205,6 +205,7 @@ static void check_tuple_compare(struct check *c, struct expr *e)
 {
 	const struct type *a = &e->args[0]->shape.type, *b = &e->args[1]->shape.type;
 
+	check_reorder(c, e->args[1], a);
 	e->shape = shape_bool();
 	if ((e->op != OPERATOR_EQ && e->op != OPERATOR_NE) || !can_be_equal(a, b))
 		check_error(c, e, "wrong-type", "'%s' does not work on %s and %s",
@@ -282,8 +283,7 @@ void check_binary(struct check *c, struct expr *e)
 		warn_signs(c, e);
 	if ((e->op == OPERATOR_DIV || e->op == OPERATOR_MOD) && e->args[0]->is_const &&
 	    e->args[1]->is_const && !e->args[1]->value)
-		diag_warn_at(c->d, "division-by-zero", script_span(c->s, e->mark),
-			     "division by zero: the result is 0");
+		check_error(c, e, "division-by-zero", "division by zero");
 	type_binary(e);
 }
 
@@ -326,7 +326,7 @@ void check_step(struct check *c, struct expr *e)
 		}
 		target->shape = shape_of(target->map->value);
 	} else if (target->kind == EXPR_VARIABLE) {
-		check_variable(c, target);
+		check_counted(c, target);
 		check_not_loop(c, e, target);
 	} else {
 		check_error(c, e, "bad-target", "'%s' works on variables and maps only",

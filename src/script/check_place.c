@@ -104,6 +104,12 @@ static void check_element_number(struct check *c, struct expr *e, const struct e
 {
 	const struct type *t = &e->args[0]->shape.type;
 
+	if (!index->is_const && t->show == SHOW_ARRAY && t->element_count &&
+	    t->elements[0].kind == TYPE_INT) {
+		e->number = t->element_count; /* not known yet */
+		e->shape = shape_of(t->elements[0]);
+		return;
+	}
 	if (!index->is_const) {
 		check_error(c, index, "wrong-type", "the index of a value must be a constant");
 		return;
@@ -281,18 +287,67 @@ void check_member(struct check *c, struct expr *e)
 
 /* ---- What is asked of types ---- */
 
+/* (int8[])"abc": its bytes, and the NUL */
+static struct type bytes_of_text(struct check *c, struct expr *e, const struct type *of)
+{
+	struct expr *text = e->args[0];
+	size_t count = text->text.len + 1;
+	struct type *elements = arena_array(&c->s->arena, struct type, count);
+	struct expr **parts = arena_array(&c->s->arena, struct expr *, count);
+
+	if (!elements || !parts)
+		c->err = -ENOMEM;
+	for (size_t i = 0; i < count && !c->err; i++) {
+		parts[i] = arena_new(&c->s->arena, struct expr);
+		if (!parts[i]) {
+			c->err = -ENOMEM;
+			break;
+		}
+		*parts[i] = (struct expr){.kind = EXPR_INT, .mark = text->mark, .depth = 1};
+		if (i + 1 < count)
+			parts[i]->number = (uint64_t)(int64_t)(signed char)text->text.ptr[i];
+		check_expr(c, parts[i]);
+		elements[i] = *of;
+	}
+	e->kind = EXPR_TUPLE;
+	e->args = parts;
+	e->arg_count = (uint16_t)count;
+	return (struct type){.kind = TYPE_TUPLE,
+			     .show = SHOW_ARRAY,
+			     .elements = elements,
+			     .element_count = (unsigned)count};
+}
+
+/* (string[16])text: with room for so many bytes */
+static void check_text_cast(struct check *c, struct expr *e, struct type to)
+{
+	struct expr *a = e->args[0];
+
+	if (a->shape.type.kind != TYPE_STR) {
+		check_error(c, e, "bad-cast", "cannot cast %s to a string",
+			    check_type_text(c, &a->shape.type));
+		return;
+	}
+	check_merge(c, &to, &a->shape.type);
+	check_widen(c, a, &to);
+	e->shape = shape_of(to);
+}
+
 static struct type byte_array_type(struct check *c, struct expr *e, const struct ctype *t)
 {
 	const struct type *from = &e->args[0]->shape.type;
 	struct type of = check_value_type(c, t->to), *elements;
 	uint64_t count = 0, most = e->args[0]->is_const ? 8 : from->size;
 
+	if (e->args[0]->kind == EXPR_STRING && of.kind == TYPE_INT && of.size == 1 &&
+	    (!ctype_count(t, &count) || count == e->args[0]->text.len + 1))
+		return bytes_of_text(c, e, &of);
 	if (from->kind != TYPE_INT || of.kind != TYPE_INT) {
 		check_error(c, e, "bad-cast", "only an integer can be cast to an array");
 		return of;
 	}
 	if (!ctype_count(t, &count))
-		count = most / of.size;
+		count = (most = from->shown ? from->shown : from->size) / of.size;
 	if (!count || count * of.size > 8 || (count * of.size != most && !e->args[0]->is_const)) {
 		check_error(c, e, "bad-cast", "cannot cast %u bytes to %llu", from->size,
 			    (unsigned long long)count * of.size);
@@ -323,6 +378,13 @@ static bool casts_to_kernel(const struct check *c)
 	return check_is_kernel_probe(c->v->clause->probes);
 }
 
+/* An array of numbers that have so many bytes together: it can become a number again. */
+static bool is_array_of(const struct type *t, uint32_t bytes)
+{
+	return t->kind == TYPE_TUPLE && t->show == SHOW_ARRAY && t->element_count &&
+	       t->elements[0].kind == TYPE_INT && t->elements[0].size * t->element_count == bytes;
+}
+
 /* To a number, an enum or a pointer. */
 static void check_word_cast(struct check *c, struct expr *e, struct type to)
 {
@@ -333,14 +395,19 @@ static void check_word_cast(struct check *c, struct expr *e, struct type to)
 	if (from->kind == TYPE_FLOAT && (is_pointer || to.show))
 		check_error(c, e, "float-use", "a float cannot be a %s",
 			    is_pointer ? "pointer" : "bool");
-	else if (!expr_is_int(a) && from->kind != TYPE_FLOAT)
+	else if (to.show == SHOW_BOOL ? !expr_is_text(a) && !expr_is_int(a) && !is_array_of(from, 1)
+				      : !expr_is_int(a) && from->kind != TYPE_FLOAT &&
+						!is_array_of(from, to.size))
 		check_error(c, e, "bad-cast", "cannot cast %s to an integer",
 			    from->kind == TYPE_NONE ? "something without a value"
 						    : check_type_text(c, from));
 	e->shape = shape_of(to);
 	e->shape.type.is_kernel = from->is_kernel || (is_pointer && casts_to_kernel(c));
 	e->is_const = a->is_const;
-	if (e->is_const)
+	if (to.show == SHOW_BOOL && a->kind == EXPR_STRING) {
+		e->is_const = true;
+		e->value = a->text.len > 0;
+	} else if (e->is_const)
 		e->value = to.show == SHOW_BOOL ? a->value != 0
 						: extend_bits(a->value, to.size, to.is_signed);
 }
@@ -385,11 +452,16 @@ void check_cast(struct check *c, struct expr *e)
 	check_expr(c, e->args[0]);
 	if (c->err)
 		return;
-	if (!check_ctype_known(t)) {
+	if (!check_ctype_known(t) && !check_named_text(t, &to)) {
 		check_unknown_type(c, e, t);
 		return;
 	}
+	if (check_named_text(t, &to)) {
+		check_text_cast(c, e, to);
+		return;
+	}
 	to = check_value_type(c, t);
+	check_settle(c, e->args[0]);
 	if (t->kind == CTYPE_ARRAY && !check_is_open(c, e->args[0])) {
 		e->shape = shape_of(byte_array_type(c, e, t));
 	} else if (to.kind == TYPE_INT) {
@@ -418,27 +490,34 @@ static void set_size(struct expr *e, uint64_t value)
 	e->value = value;
 }
 
-/* Of what C does not name; numbers of an array have their own size. */
-static uint64_t value_size(const struct type *t)
+/* Of what C does not name; parts of a tuple lie as those of a struct. */
+static uint64_t value_size(const struct type *t, uint64_t *align)
 {
-	uint64_t size = 0;
+	uint64_t size = t->size, part, part_align;
 
-	if (t->kind != TYPE_TUPLE || t->show != SHOW_ARRAY)
-		return t->kind == TYPE_TUPLE ? type_memory(t) : t->size;
-	for (unsigned i = 0; i < t->element_count; i++)
-		size += value_size(&t->elements[i]);
-	return size;
+	*align = 1;
+	if (t->kind == TYPE_INT)
+		return *align = t->shown ? t->shown : t->size;
+	if (t->kind != TYPE_TUPLE)
+		return t->capacity ? t->capacity : t->size;
+	size = 0;
+	for (unsigned i = 0; i < t->element_count; i++) {
+		part = value_size(&t->elements[i], &part_align);
+		size = (size + part_align - 1) / part_align * part_align + part;
+		*align = part_align > *align ? part_align : *align;
+	}
+	return (size + *align - 1) / *align * *align;
 }
 
 void check_sizeof(struct check *c, struct expr *e)
 {
 	const struct ctype *t = asked_type(c, e);
-	uint64_t size;
+	uint64_t size, align;
 
 	if (c->err)
 		return;
 	if (!e->named && !e->args[0]->is_place && !t) {
-		set_size(e, value_size(&e->args[0]->shape.type));
+		set_size(e, value_size(&e->args[0]->shape.type, &align));
 		return;
 	}
 	size = t ? check_ctype_size(c, t) : 0;

@@ -64,6 +64,22 @@ const char *check_type_text(const struct check *c, const struct type *t)
 	return copy ? copy : "?";
 }
 
+/* string, string[16]: names of the language, not of C */
+bool check_named_text(const struct ctype *t, struct type *out)
+{
+	uint64_t count = 0;
+
+	if (t->kind == CTYPE_ARRAY && !ctype_count(t, &count))
+		return false;
+	if (t->kind == CTYPE_ARRAY)
+		t = t->to;
+	if (t->kind != CTYPE_NAMED || !str_eq_text(t->name, "string"))
+		return false;
+	*out = type_text(TYPE_STR, count ? count - 1 : 0);
+	out->capacity = (uint32_t)count;
+	return true;
+}
+
 static int merge_tuple(struct check *c, struct type *known, const struct type *t)
 {
 	struct type *elements = arena_array(&c->s->arena, struct type, known->element_count);
@@ -146,6 +162,8 @@ int check_merge(struct check *c, struct type *known, const struct type *t)
 	case TYPE_INT: merge_show(c, known, t); return 0;
 	case TYPE_STR:
 	case TYPE_BUF:
+		if (known->capacity < t->capacity)
+			known->capacity = t->capacity;
 		if (t->size > known->size) {
 			known->size = t->size;
 			c->changed = true;
@@ -183,6 +201,9 @@ void check_widen(struct check *c, struct expr *e, const struct type *t)
 	} else if (e->kind == EXPR_TERNARY) {
 		check_widen(c, e->args[1] ? e->args[1] : e->args[0], t);
 		check_widen(c, e->args[2], t);
+		e->shape.type = *t;
+	} else if (e->kind == EXPR_CAST && t->kind == TYPE_STR) {
+		check_widen(c, e->args[0], t);
 		e->shape.type = *t;
 	} else if (e->kind == EXPR_BLOCK) {
 		if (e->arg_count)

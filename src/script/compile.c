@@ -177,7 +177,7 @@ static int find_types(struct script *s, const struct variants *all, struct diag 
 
 	do
 		err = check_all(&c, all);
-	while (c.changed && c.pass < MAX_PASSES);
+	while ((c.changed || maps_default(s)) && c.pass < MAX_PASSES);
 	if (err == -ENOMEM)
 		return err;
 	c.d = d;

@@ -14,6 +14,7 @@ struct map {
 	bool has_key, has_value; /* the type is known */
 	bool is_fixed;		 /* code of a program uses it: its type can grow no more */
 	bool is_read;		 /* by an expression */
+	bool is_never;		 /* assigned: it is 0 */
 	bool is_fine;		 /* a histogram that pct() reads: it keeps all bits there can be */
 	struct type key, value;
 	struct mark key_mark, value_mark; /* the use that fixed the type */
@@ -32,10 +33,12 @@ struct variable {
 	bool is_typed;
 	bool is_loop;		/* for $i: cannot be assigned */
 	bool needs_zero;	/* may be read before it is written */
-	unsigned pass;		/* of check.c: the last one that met an assignment */
+	unsigned pass;		/* of check.c: the last one that met an assignment, or its `let` */
+	unsigned assigned;	/* the same, but an assignment only */
 	const struct expr *let; /* what declares it; NULL: its first assignment */
 	unsigned depth;		/* of blocks: where it was declared */
-	bool is_hidden;		/* that block is over */
+	bool is_over;		/* that block has ended */
+	bool is_hidden;		/* ... and nothing after it means this variable */
 	struct shape shape;
 	struct mark mark; /* the assignment that fixed the type */
 	uint16_t reg, slot;
@@ -265,6 +268,8 @@ void check_error(struct check *c, const struct expr *e, const char *tag, const c
 const char *check_type_text(const struct check *c, const struct type *t);
 /* Let strings that `e` takes from variables and maps be as large as `t` says. */
 void check_widen(struct check *c, struct expr *e, const struct type *t);
+/* (b=2, a=1), a value of its own, takes the order that the names have in `known`. */
+void check_reorder(struct check *c, struct expr *e, const struct type *known);
 /* The type of a map's value or variable that is added to. */
 void check_sum(struct check *c, struct type *t);
 /* A lasting type takes in type `t`; -EINVAL when they differ in kind. */
@@ -275,6 +280,8 @@ struct map *check_map(struct check *c, struct str name);
 void check_map_key(struct check *c, struct expr *e);
 /* pct() reads it: it keeps more bits than it shows, from its first value on. False: it did. */
 bool type_refine(struct type *histogram);
+/* Maps that are read but nowhere assigned hold numbers, which are 0. True: there are such. */
+bool maps_default(struct script *s);
 /* Somewhere the map must be assigned; `use` says what is done to it here. */
 void check_filled(struct check *c, const struct expr *map, const char *use);
 /* The map's values must not be histograms or statistics. */
@@ -286,6 +293,8 @@ struct shape shape_of(struct type t);
 struct shape shape_open(void);
 /* In a clause without attachments: may `e` be of any type yet? */
 bool check_is_open(const struct check *c, const struct expr *e);
+/* Is the type string, or string[16]? */
+bool check_named_text(const struct ctype *t, struct type *out);
 /* A string or buffer of at least so many bytes. */
 struct type type_text(enum type_kind kind, uint64_t bytes);
 
@@ -302,6 +311,7 @@ bool expr_is_int(const struct expr *e);
 bool expr_is_text(const struct expr *e);
 
 void check_variable(struct check *c, struct expr *e); /* $x */
+void check_counted(struct check *c, struct expr *e);  /* $x of $x++ and $x += n: a number */
 void check_map_read(struct check *c, struct expr *e); /* @m[key] */
 
 void check_unary(struct check *c, struct expr *e);   /* -a */
@@ -438,6 +448,9 @@ void lower_place(struct lower *l, const struct expr *e, uint16_t out);
 uint16_t lower_address(struct lower *l, const struct expr *e);
 /* (uint8[4])a */
 void lower_byte_array(struct lower *l, const struct expr *e, uint16_t out);
+/* ... and the number of such an array again; array[i] where i is not known before */
+void lower_joined(struct lower *l, const struct expr *array, uint16_t out);
+void lower_chosen(struct lower *l, const struct expr *e, uint16_t out);
 /* Bytes of what a pointer points to, 1 for void. */
 uint64_t lower_pointee_size(const struct lower *l, const struct type *pointer);
 

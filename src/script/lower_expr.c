@@ -152,6 +152,10 @@ static void lower_any(struct lower *l, const struct expr *e, uint16_t out)
 			lower_byte_of(l, e, out);
 			break;
 		}
+		if (e->number == e->args[0]->shape.type.element_count) {
+			lower_chosen(l, e, out);
+			break;
+		}
 		lower_element(l, e, out);
 		break;
 	case EXPR_ELEMENT:

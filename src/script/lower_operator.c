@@ -270,7 +270,19 @@ void lower_cast(struct lower *l, const struct expr *e, uint16_t out)
 		lower_byte_array(l, e, out);
 		return;
 	}
-	a = lower_word(l, e->args[0]);
+	if (to->kind == TYPE_STR) {
+		lower_memory_to(l, e->args[0], out);
+		return;
+	}
+	if (from->kind == TYPE_STR) {
+		a = lower_reg(l);
+		emit_ds(l, OP_LENGTH, a, lower_memory(l, e->args[0], from), 0);
+	} else if (from->kind == TYPE_TUPLE) {
+		a = lower_reg(l);
+		lower_joined(l, e->args[0], a);
+	} else {
+		a = lower_word(l, e->args[0]);
+	}
 	if (to->show == SHOW_BOOL) { /* the only cast that is not about bytes */
 		emit_operator(l, OPERATOR_NE, false, a, lower_const(l, 0), out);
 		return;

@@ -247,6 +247,47 @@ void lower_place(struct lower *l, const struct expr *e, uint16_t out)
 		fill_value(l, &f, &e->shape.type, NULL, offset, 0);
 }
 
+/* array[i], where i is not known before: one after the other is compared with it. */
+void lower_chosen(struct lower *l, const struct expr *e, uint16_t out)
+{
+	const struct type *t = &e->args[0]->shape.type;
+	uint16_t array = lower_memory(l, e->args[0], t), index = lower_word(l, e->args[1]);
+	uint16_t sum = lower_const(l, 0), one = lower_reg(l), is = lower_reg(l);
+
+	for (unsigned i = 0; i < t->element_count && !l->err; i++) {
+		uint32_t before = l->next_reg;
+
+		emit_dab(l, OP_EQ, is, index, lower_const(l, i));
+		emit_ds(l, OP_GET, one, array, 8ull * i);
+		emit_dab(l, OP_MUL, one, one, is);
+		emit_dab(l, OP_OR, sum, sum, one);
+		l->next_reg = before;
+	}
+	emit_dai(l, OP_MOV, out, sum, 0);
+}
+
+/* (uint64)array: its bytes in memory order */
+void lower_joined(struct lower *l, const struct expr *array, uint16_t out)
+{
+	const struct type *t = &array->shape.type;
+	unsigned size = t->elements[0].size;
+	bool is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	uint16_t from = lower_memory(l, array, t), sum = lower_const(l, 0), part = lower_reg(l);
+
+	for (unsigned i = 0; i < t->element_count; i++) {
+		unsigned place = is_big ? t->element_count - 1 - i : i;
+		uint32_t before = l->next_reg;
+
+		emit_ds(l, OP_GET, part, from, 8ull * i);
+		if (size < 8)
+			emit_dai(l, OP_ZEXT, part, part, size);
+		emit_dab(l, OP_SHL, part, part, lower_const(l, 8ull * size * place));
+		emit_dab(l, OP_OR, sum, sum, part);
+		l->next_reg = before;
+	}
+	emit_dai(l, OP_MOV, out, sum, 0);
+}
+
 /* The bytes of an integer in memory order, as elements of an array. */
 void lower_byte_array(struct lower *l, const struct expr *e, uint16_t out)
 {

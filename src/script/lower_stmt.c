@@ -340,6 +340,8 @@ static void place_variables(struct lower *l)
 	for (struct variable *v = l->v->variables; v; v = v->next) {
 		bool is_word = type_is_word(&v->shape.type);
 
+		if (!v->is_typed)
+			continue; /* let $x; and no more of it */
 		v->reg = is_word ? lower_reg(l) : REG_NO;
 		v->slot = is_word ? SLOT_NO : lower_slot(l, &v->shape.type);
 		if (v->needs_zero && is_word)

@@ -25,6 +25,8 @@ static void check_print_map(struct check *c, struct expr *e)
 static void check_print_entry(struct check *c, struct expr *map)
 {
 	check_map_key(c, map);
+	if (!c->err)
+		map->map->is_read = true;
 	check_filled(c, map, "printed");
 	check_no_series(c, map, "printed in parts");
 	if (c->err || type_is_readable(&map->map->value))

@@ -6,9 +6,10 @@
 #include "script/inside.h"
 
 #define NUMBERS (TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_FLOAT))
-#define TEXTS                                                               \
-	(TYPE_BIT(TYPE_STR) | TYPE_BIT(TYPE_NAME) | TYPE_BIT(TYPE_USTACK) | \
-	 TYPE_BIT(TYPE_KSTACK) | TYPE_BIT(TYPE_LSTACK) | TYPE_BIT(TYPE_DISPLAY))
+#define SHOWN                                                                                  \
+	(TYPE_BIT(TYPE_INT) | TYPE_BIT(TYPE_TUPLE) | TYPE_BIT(TYPE_BUF) | TYPE_BIT(TYPE_STR) | \
+	 TYPE_BIT(TYPE_NAME) | TYPE_BIT(TYPE_USTACK) | TYPE_BIT(TYPE_KSTACK) |                 \
+	 TYPE_BIT(TYPE_LSTACK) | TYPE_BIT(TYPE_DISPLAY))
 
 struct conversion {
 	const char *letters;
@@ -21,7 +22,7 @@ static const struct conversion conversions[] = {
 	{ "diu",      NUMBERS,              "an integer" },
 	{ "xXoc",     TYPE_BIT(TYPE_INT),   "an integer" },
 	{ "p",        TYPE_BIT(TYPE_INT),   "an address" },
-	{ "s",        TEXTS,                "a string"   },
+	{ "s",        SHOWN,                "another value" },
 	{ "r",        TYPE_BIT(TYPE_BUF),   "a buffer"   },
 	{ "fFeEgGaA", TYPE_BIT(TYPE_FLOAT), "a float"    },
 };
@@ -45,10 +46,29 @@ bool printf_wants_float(struct str format, unsigned value)
 {
 	struct piece p;
 
-	for (unsigned n = 0; piece_next(&format, &p) && p.letter != PIECE_BAD;)
-		if (p.letter && n++ == value)
+	for (unsigned n = 0; piece_next(&format, &p);)
+		if (p.letter && p.letter != PIECE_BAD && n++ == value)
 			return wants_float(&p);
 	return false;
+}
+
+/* An argument of a probe as "%s": its number, but most often str() was forgotten. */
+static bool may_be_text(const struct expr *a)
+{
+	const struct type *t = &a->shape.type;
+	bool is_argument = a->kind == EXPR_FIELD ||
+			   (a->kind == EXPR_NAME && a->function && str_starts(a->text, STR("arg")));
+
+	return is_argument && t->kind == TYPE_INT && t->size == 8 &&
+	       (t->show == SHOW_NUMBER || t->show == SHOW_HEX);
+}
+
+static void warn_number(struct check *c, const struct expr *a)
+{
+	diag_warn_at(c->d, "number-as-text", script_span(c->s, a->mark),
+		     "'%%s' shows this number in digits");
+	diag_hint(c->d, "if it is the address of a string: str(%.*s)", (int)a->mark.len,
+		  c->s->text.ptr + a->mark.at);
 }
 
 static void check_value(struct check *c, const struct piece *p, struct expr *a)
@@ -62,18 +82,14 @@ static void check_value(struct check *c, const struct piece *p, struct expr *a)
 		check_as_float(c, a);
 	if (p->letter == 's' && t->kind == TYPE_INT)
 		check_as_text(c, a);
+	if (p->letter == 's' && may_be_text(a))
+		warn_number(c, a);
 	if (conversion->kinds & TYPE_BIT(t->kind))
-		return;
-	/* What has a text of its own: a constant's name, true, a whole struct. */
-	if (p->letter == 's' &&
-	    (t->kind == TYPE_TUPLE || t->show == SHOW_ARRAY || (t->kind == TYPE_INT && t->show)))
 		return;
 	check_error(c, a, "bad-format-arg", "'%.*s' expects %s, not %s", STR_FMT(p->text),
 		    conversion->wanted, check_type_text(c, t));
 	if (t->is_open)
 		diag_hint(c->d, "its type is not known: no mapped image has the probe yet");
-	else if (p->letter == 's' && t->kind == TYPE_INT)
-		diag_hint(c->d, "if this is the address of a string: str(...)");
 	if (wants_float(p) && t->kind == TYPE_INT)
 		hint_no_float(c, a);
 	if (t->kind == TYPE_FLOAT)
@@ -167,9 +183,9 @@ static void check_printf(struct check *c, struct expr *e)
 	rest = e->args[0]->text;
 	while (!c->err && piece_next(&rest, &p)) {
 		if (p.letter == PIECE_BAD)
-			check_error(c, e->args[0], "bad-format",
-				    "'%.*s' is not a conversion of '%s'", STR_FMT(p.text),
-				    e->function->name);
+			diag_warn_at(c->d, "bad-format", script_span(c->s, e->args[0]->mark),
+				     "'%.*s' is not a conversion of '%s': it is printed as it is",
+				     STR_FMT(p.text), e->function->name);
 		else if (p.letter && n++ < e->arg_count)
 			check_value(c, &p, e->args[n - 1]);
 	}
@@ -256,8 +272,11 @@ static void add_format(struct lower *l, const struct expr *e, struct printf_call
 	struct piece p;
 
 	while (piece_next(&rest, &p)) {
-		const struct expr *value = p.letter ? e->args[n++] : NULL;
+		const struct expr *value = NULL;
 
+		if (p.letter == PIECE_BAD)
+			p = (struct piece){.text = p.text, .precision = -1};
+		value = p.letter ? e->args[n++] : NULL;
 		if (!value)
 			add_piece(l, &p, call);
 		else if (value->is_whole)

@@ -67,7 +67,7 @@ static void check_strcap(struct check *c, struct expr *e)
 	(void)c;
 	e->shape = shape_int(true);
 	e->is_const = true;
-	e->value = a->kind == EXPR_STRING ? a->text.len + 1 : a->shape.type.size;
+	e->value = a->shape.type.capacity ? a->shape.type.capacity : a->shape.type.size;
 }
 
 /* memcmp(a, b, n): each of the two is a string, a buffer or an address of the process */

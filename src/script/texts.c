@@ -87,6 +87,24 @@ static void check_param_text(struct check *c, struct expr *e)
 	e->shape = shape_of(type_text(TYPE_STR, text.len));
 }
 
+/* str("text", 2): its first bytes */
+static void check_literal_part(struct check *c, struct expr *e)
+{
+	struct expr *n = e->args[1];
+
+	check_number(c, n, "the length of 'str'");
+	if (!c->err && !n->is_const)
+		check_error(c, n, "wrong-arg-type", "this is already a string: remove the length");
+	if (c->err)
+		return;
+	e->text = e->args[0]->text;
+	if (n->value < e->text.len)
+		e->text.len = n->value;
+	e->kind = EXPR_STRING;
+	e->arg_count = 0;
+	check_expr(c, e);
+}
+
 /* str(p), str(p, n), str("text"), str(args.text, n); str($1) is the parameter's text, and
  * str($1 + 2) that from its third byte on */
 static void check_str(struct check *c, struct expr *e)
@@ -99,6 +117,10 @@ static void check_str(struct check *c, struct expr *e)
 		return;
 	}
 	check_expr(c, p);
+	if (p->kind == EXPR_STRING && e->arg_count > 1) {
+		check_literal_part(c, e);
+		return;
+	}
 	/* Scripts in the wild write str() also around what is a string already. */
 	if (p->shape.type.kind == TYPE_STR && e->arg_count == 1) {
 		e->shape = p->shape;

@@ -67,7 +67,7 @@ enum expr_kind {
 	EXPR_BINARY,   /* a + b        op, args[0..1]                      */
 	EXPR_TERNARY,  /* a ? b : c    args[0..2]; a ?: c: args[1] is NULL */
 	EXPR_CAST,     /* (int32*)a    named, args[0]                      */
-	EXPR_TUPLE,    /* (a, b)       args; (x=a, y=b): text is "x y"     */
+	EXPR_TUPLE,    /* (a, b)       args; (x=a, y=b): text is "x y"; named: an array */
 	EXPR_ELEMENT,  /* a.0          number, args[0]                     */
 	EXPR_FIELD,    /* args.pid     text                                */
 	EXPR_INDEX,    /* p[i]         args[0..1]                          */

@@ -213,6 +213,24 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	[ "$stderr" = "" ]
 }
 
+@test "what the newest bpftrace takes with a warning, or without one" {
+	run --separate-stderr "$NOPAL" -q -e 'BEGIN { @a = @b + 1; printf("%y 5%% 100%%k %d%s|50%\n", 7, 8); let $x; print($x); $x = 5; print(@c[1]); }'
+	[ "$output" = "%y 5% 100%k 78|50%
+0
+0
+
+
+@a: 1" ]
+	says never-assigned "-e:1:14: warning: '@b' is read but never assigned: it is 0"
+	says never-assigned "warning: '@c' is printed but never assigned: it is 0"
+	says bad-format "warning: '%y' is not a conversion of 'printf': it is printed as it is"
+	says unassigned "warning: variable '\$x' has no value yet: it is 0"
+	run --separate-stderr "$NOPAL" --dry-run -e "usdt:$TARGETS/tick:tick:word { printf(\"%s\", arg0); }"
+	[ "$status" = 0 ]
+	says number-as-text "warning: '%s' shows this number in digits"
+	says number-as-text "hint: if it is the address of a string: str(arg0)"
+}
+
 @test "the long options of bpftrace" {
 	cd "$BATS_TEST_TMPDIR"
 	"$NOPAL" -q --format json --output=out --cmd true -e 'BEGIN { print(7) }'
@@ -231,12 +249,12 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 
 @test "a division by zero was silent" {
 	run --separate-stderr "$NOPAL" -q -e 'BEGIN { $zero = cpu * 0; @a = 5 / $zero; @b = nsecs % $zero; $n = 5; $n /= $zero; @n = $n; exit() }'
-	[[ "$output" == *"@a: 0"*"@b: 0"*"@n: 0"* ]]
-	[[ "$stderr" == *"-e:1:31: warning: 1 division by zero: the result is 0"* ]]
-	[[ "$stderr" == *"-e:1:47: warning: 1 division by zero: the result is 0"* ]]
-	[[ "$stderr" == *"-e:1:70: warning: 1 division by zero: the result is 0"* ]]
+	[[ "$output" == *"@a: 1"*"@b: 1"*"@n: 1"* ]]
+	[[ "$stderr" == *"-e:1:31: warning: 1 division by zero: the result is 1"* ]]
+	[[ "$stderr" == *"-e:1:47: warning: 1 division by zero: the result is 1"* ]]
+	[[ "$stderr" == *"-e:1:70: warning: 1 division by zero: the result is 1"* ]]
 	run --separate-stderr "$NOPAL" --dry-run -e 'BEGIN { @ = 5 / 0 }'
-	says division-by-zero "-e:1:13: warning: division by zero: the result is 0"
+	says division-by-zero "-e:1:13: error: division by zero"
 }
 
 @test "events after exit() were counted until the tracer had read of it" {

@@ -65,8 +65,8 @@ static void negate_if_negative(struct gen *g, int reg, int sign)
 	code_bind(g->code, positive);
 }
 
-/* A division by 0 is 0, and counted. In eBPF x / 0 is 0, too, but x % 0 is x. Signed division eBPF
- * has only since 6.6, and the machine traps on INT64_MIN / -1. So: divide the magnitudes, then put
+/* A division by 0 is 1, as in bpftrace, and counted. Signed division eBPF has only since 6.6, and
+ * the machine traps on INT64_MIN / -1. So: divide the magnitudes, then put
  * the sign back. The sign of a quotient is that of a ^ b, of a remainder that of a. */
 void gen_divide(struct gen *g, const struct insn *in)
 {
@@ -77,7 +77,7 @@ void gen_divide(struct gen *g, const struct insn *in)
 	gen_get(g, R2, in->b);
 	code_jump_imm(g->code, BPF_JNE, R2, 0, divide);
 	gen_fault(g, in, FAULT_DIVIDE);
-	code_const(g->code, R1, 0);
+	code_const(g->code, R1, 1);
 	code_jump(g->code, done);
 	code_bind(g->code, divide);
 	if (is_signed) {

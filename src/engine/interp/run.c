@@ -11,10 +11,10 @@ static uint64_t compute(enum op op, uint64_t a, uint64_t b)
 	case OP_ADD: return a + b;
 	case OP_SUB: return a - b;
 	case OP_MUL: return a * b;
-	case OP_UDIV: return b ? a / b : 0;
-	case OP_SDIV: return !b ? 0 : b == UINT64_MAX ? -a : (uint64_t)(sa / sb);
-	case OP_UMOD: return b ? a % b : 0;
-	case OP_SMOD: return !b || b == UINT64_MAX ? 0 : (uint64_t)(sa % sb);
+	case OP_UDIV: return b ? a / b : 1;
+	case OP_SDIV: return !b ? 1 : b == UINT64_MAX ? -a : (uint64_t)(sa / sb);
+	case OP_UMOD: return b ? a % b : 1;
+	case OP_SMOD: return !b ? 1 : b == UINT64_MAX ? 0 : (uint64_t)(sa % sb);
 	case OP_AND: return a & b;
 	case OP_OR: return a | b;
 	case OP_XOR: return a ^ b;

@@ -73,7 +73,8 @@ void native_shift(struct gen *g, const struct insn *in)
 	native_write(g, in->d, ACC);
 }
 
-/* A division by 0 is 0, and counted; INT64_MIN / -1, on which the CPU traps, is a negation. */
+/* A division by 0 is 1, as in bpftrace, and counted; INT64_MIN / -1, on which the CPU traps, is a
+ * negation. */
 void native_divide(struct gen *g, const struct insn *in)
 {
 	struct native_code *c = g->code;
@@ -86,7 +87,7 @@ void native_divide(struct gen *g, const struct insn *in)
 	asm_test(c, TMP, TMP);
 	asm_jump_if(c, COND_NE, divide);
 	native_fault(g, in, FAULT_DIVIDE);
-	asm_const(c, ACC, 0);
+	asm_const(c, ACC, 1);
 	asm_jump(c, done);
 	asm_bind(c, divide);
 	if (is_signed) {
