@@ -61,6 +61,7 @@ struct debuginfo {
 
 	struct unit *units;
 	size_t unit_count, unit_cap;
+	uint32_t headers_read;	   /* by libdw: see unit_top() */
 	struct unit_range *ranges; /* sorted by `low` */
 	size_t range_count, range_cap;
 	bool are_described; /* lines, texts and ranges are known */

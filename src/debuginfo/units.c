@@ -5,6 +5,8 @@
 #include "base/array.h"
 #include "debuginfo/inside.h"
 
+#define HEADERS 64 /* that are read before their pages are given back; a page brings 15 others */
+
 int units_read(struct debuginfo *di)
 {
 	Dwarf_Off at = 0, next, abbreviations;
@@ -24,7 +26,7 @@ int units_read(struct debuginfo *di)
 			.start = at, .end = next, .top = at + header, .lines = NO_LINES};
 		at = next;
 		/* Headers are far apart: do not keep all that is between them. */
-		if (di->unit_count % 256 == 0)
+		if (di->unit_count % HEADERS == 0)
 			debuginfo_release(di);
 	}
 	return 0;
@@ -45,8 +47,15 @@ bool unit_of(const struct debuginfo *di, uint64_t offset, uint32_t *out)
 	return true;
 }
 
+/* libdw reads the headers of all units before the one that is asked for, which are far apart: some
+ * at a time, without keeping what is between them. */
 bool unit_top(struct debuginfo *di, uint32_t unit, Dwarf_Die *out)
 {
+	for (; di->headers_read + HEADERS < unit; debuginfo_release(di)) {
+		di->headers_read += HEADERS;
+		if (!dwarf_offdie(di->dwarf, di->units[di->headers_read].top, out))
+			break;
+	}
 	return dwarf_offdie(di->dwarf, di->units[unit].top, out) != NULL;
 }
 
@@ -85,7 +94,7 @@ int units_describe(struct debuginfo *di)
 		struct unit *u = &di->units[i];
 		Dwarf_Die top;
 
-		if (i % 256 == 255)
+		if (i % HEADERS == 0)
 			debuginfo_release(di);
 		if (!unit_top(di, i, &top))
 			continue;
