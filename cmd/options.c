@@ -350,7 +350,7 @@ int options_parse(const struct command *c, char **argv, void *target, int *code)
 	while (*p.next && !*code && !p.helped) {
 		char *arg = *p.next++;
 
-		if (only_words || arg[0] != '-' || !arg[1])
+		if (only_words || arg[0] != '-' || !arg[1] || isdigit((unsigned char)arg[1]))
 			argv[1 + count++] = arg;
 		else if (!strcmp(arg, "--"))
 			only_words = true;

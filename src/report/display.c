@@ -94,13 +94,18 @@ static void print_errno(const struct renderer *r, const struct value *v, struct 
 
 static void print_signal(const struct renderer *r, const struct value *v, struct buf *out)
 {
-	const char *text = v->bits < 65 ? sigdescr_np((int)v->bits) : NULL;
+	enum { REAL_TIME = 34 };
+	const char *text = v->bits < REAL_TIME ? sigdescr_np((int)v->bits) : NULL;
 
 	(void)r;
 	if (text)
 		buf_text(out, text);
+	else if (v->bits >= REAL_TIME && v->bits <= 64)
+		buf_printf(out, "Real-time signal %d", (int)v->bits - REAL_TIME);
+	else if (!v->bits)
+		buf_text(out, "Unknown signal 0");
 	else
-		buf_printf(out, "Unknown signal %lld", (long long)v->bits);
+		buf_text(out, "N/A");
 }
 
 /* The name comes from this machine's users; one without a name is its number. */

@@ -4,6 +4,7 @@
  * map, variable or function it names. Maps, operators and calls have files of their own. */
 #include "program/numbers.h"
 #include "script/inside.h"
+#include "script/lex.h"
 
 #include <errno.h>
 
@@ -87,8 +88,13 @@ static void check_param(struct check *c, struct expr *e)
 		e->shape = shape_int(is_signed);
 		return;
 	}
-	check_error(c, e, "param-not-number", "parameter '%.*s' is not a number", STR_FMT(text));
-	diag_hint(c->d, "use str($%llu) for its text", (unsigned long long)e->number);
+	if (!lex_number(text, &e->value)) { /* 10ms, 1e6 */
+		e->shape = shape_int((int64_t)e->value >= 0);
+		return;
+	}
+	e->kind = EXPR_STRING;
+	e->text = text;
+	check_expr(c, e);
 }
 
 struct variable *check_find_variable(const struct check *c, struct str name)

@@ -151,6 +151,9 @@ static void type_binary(struct expr *e)
 
 	if (is_comparison(e->op) || e->op == OPERATOR_AND || e->op == OPERATOR_OR)
 		e->shape = shape_bool();
+	else if (e->op >= OPERATOR_BOR && e->op <= OPERATOR_BAND &&
+		 a->shape.type.show == SHOW_BOOL && b->shape.type.show == SHOW_BOOL)
+		e->shape = shape_bool();
 	else if (e->op == OPERATOR_SUB)
 		e->shape = shape_int(true);
 	else if (e->op == OPERATOR_SHL || e->op == OPERATOR_SHR)
@@ -283,7 +286,8 @@ void check_binary(struct check *c, struct expr *e)
 		warn_signs(c, e);
 	if ((e->op == OPERATOR_DIV || e->op == OPERATOR_MOD) && e->args[0]->is_const &&
 	    e->args[1]->is_const && !e->args[1]->value)
-		check_error(c, e, "division-by-zero", "division by zero");
+		diag_warn_at(c->d, "division-by-zero", script_span(c->s, e->mark),
+			     "division by zero: the result is 1");
 	type_binary(e);
 }
 
@@ -300,6 +304,9 @@ void check_unary(struct check *c, struct expr *e)
 	}
 	snprintf(what, sizeof(what), "the operand of '%s'", operator_text(e->op));
 	check_number(c, a, what);
+	if (e->op == OPERATOR_NEG && a->kind == EXPR_INT && a->number > (uint64_t)INT64_MAX + 1)
+		check_error(c, e, "bad-number", "-%llu is less than the smallest number, -2^63",
+			    (unsigned long long)a->number);
 	if (c->err)
 		return;
 	e->shape = e->op == OPERATOR_NOT ? shape_bool()

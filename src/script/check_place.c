@@ -202,6 +202,8 @@ static void value_member(struct check *c, struct expr *e)
 		if (str_eq(t->elements[i].name, e->text)) {
 			e->number = i;
 			e->shape = shape_of(t->elements[i]);
+			if (e->args[0]->kind == EXPR_TUPLE && e->args[0]->function)
+				check_setting(c, e, e->args[0]->args[i]);
 			return;
 		}
 		guess_offer(&guess, e->text, t->elements[i].name);
@@ -404,6 +406,10 @@ static void check_word_cast(struct check *c, struct expr *e, struct type to)
 	e->shape = shape_of(to);
 	e->shape.type.is_kernel = from->is_kernel || (is_pointer && casts_to_kernel(c));
 	e->is_const = a->is_const;
+	if (to.show == SHOW_ENUM && a->kind == EXPR_INT && to.ctype &&
+	    !ctype_constant_name(to.ctype, (int64_t)a->value).len)
+		check_error(c, e, "bad-cast", "the enum has no constant with the value %lld",
+			    (long long)a->value);
 	if (to.show == SHOW_BOOL && a->kind == EXPR_STRING) {
 		e->is_const = true;
 		e->value = a->text.len > 0;
@@ -412,17 +418,27 @@ static void check_word_cast(struct check *c, struct expr *e, struct type to)
 						: extend_bits(a->value, to.size, to.is_signed);
 }
 
-struct type check_typeof(struct check *c, struct expr *like)
+static struct type typeof_type(struct type t)
 {
-	struct type t;
-
-	check_expr(c, like);
-	t = like->shape.type;
 	if (t.kind == TYPE_INT && t.shown)
 		t.size = t.shown; /* a variable has room for more */
 	t.shown = 0;
 	t.is_open = t.is_raw = false;
 	return t;
+}
+
+struct type check_typeof(struct check *c, struct expr *like)
+{
+	struct type t;
+
+	if (like->kind == EXPR_MAP && !like->arg_count) {
+		like->map = check_map(c, like->text);
+		if (!c->err && like->map->has_key && like->map->key.kind != TYPE_NONE)
+			return typeof_type(like->map->key); /* of a map with keys it is theirs */
+	}
+	check_expr(c, like);
+	t = like->shape.type;
+	return typeof_type(t);
 }
 
 /* (typeof(a))b */
@@ -511,11 +527,17 @@ static uint64_t value_size(const struct type *t, uint64_t *align)
 
 void check_sizeof(struct check *c, struct expr *e)
 {
-	const struct ctype *t = asked_type(c, e);
+	bool is_map_alone = !e->named && e->args[0]->kind == EXPR_MAP && !e->args[0]->arg_count;
+	struct type like = is_map_alone ? check_typeof(c, e->args[0]) : (struct type){.size = 0};
+	const struct ctype *t = is_map_alone ? NULL : asked_type(c, e);
 	uint64_t size, align;
 
 	if (c->err)
 		return;
+	if (is_map_alone) { /* typeof(@m) */
+		set_size(e, value_size(&like, &align));
+		return;
+	}
 	if (!e->named && !e->args[0]->is_place && !t) {
 		set_size(e, value_size(&e->args[0]->shape.type, &align));
 		return;

@@ -42,6 +42,7 @@ static const struct config_row rows[] = {
 	{ {"stack_mode"},                   VALUE_STACK,   0, 0,                0                        },
 	{ {"cache_user_symbols"},           VALUE_NONE,    0, 0,                0                        },
 	{ {"cpp_demangle", "demangle"},     VALUE_FLAG,    0, 1,                FACT(demangle)           },
+	{ {"no_cpp_demangle"},              VALUE_FLAG,    1, 1,                FACT(demangle)           },
 	{ {"lazy_symbolication"},           VALUE_NONE,    0, 0,                0                        },
 	{ {"show_debug_info"},              VALUE_FLAG,    0, 1,                FACT(show_debug_info)    },
 	{ {"max_bpf_progs"},                VALUE_NONE,    0, 0,                0                        },
@@ -127,7 +128,7 @@ static int set_value(struct script *s, const struct config_row *row, const struc
 	case VALUE_FLAG:
 		if (!yes && !str_eq_text(value, "false") && !str_eq_text(value, "0"))
 			return bad_value(from, value, "true or false", d);
-		*(bool *)fact = yes;
+		*(bool *)fact = yes != row->least; /* an older name of the opposite has 1 there */
 		break;
 	case VALUE_MISSING:
 		if (str_eq_text(value, "error"))

@@ -100,6 +100,101 @@ static void check_kfunc_exist(struct check *c, struct expr *e)
 						  e->args[0]->text, &t, c->d));
 }
 
+/* ---- config: a record of constants ---- */
+
+static struct expr *new_constant(struct check *c, const struct expr *like, struct expr constant)
+{
+	struct expr *e = arena_new(&c->s->arena, struct expr);
+
+	if (!e) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	*e = constant;
+	e->mark = like->mark;
+	e->depth = 1;
+	return e;
+}
+
+static const char *stack_mode_name(uint8_t show)
+{
+	static const char *const names[] = {
+		[SHOW_PERF] = "perf", [SHOW_RAW] = "raw", [SHOW_BUILD_ID] = "build_id"};
+
+	return show < sizeof(names) / sizeof(*names) && names[show] ? names[show] : "bpftrace";
+}
+
+/* Settings that change nothing here have the values of bpftrace. */
+static void check_config(struct check *c, struct expr *e)
+{
+	static const char *const missing[] = {"error", "warn", "ignore"};
+	const struct script_facts *f = &c->s->facts;
+	const struct script_options *o = &c->s->options;
+	/* clang-format off */
+	const struct {
+		const char *name, *text; /* text NULL: a number; "": a bool */
+		uint64_t number;
+	} settings[] = {
+		{ "cpp_demangle", "", f->demangle },
+		{ "lazy_symbolication", "", true },
+		{ "print_maps_on_exit", "", f->print_maps_on_exit },
+		{ "use_blazesym", "", true },
+		{ "show_debug_info", "", f->show_debug_info },
+		{ "log_size", NULL, 1000000 },
+		{ "max_bpf_progs", NULL, 1024 },
+		{ "max_cat_bytes", NULL, f->max_cat_bytes ? f->max_cat_bytes : 10240 },
+		{ "max_map_keys", NULL, f->max_map_keys ? f->max_map_keys : 262144 },
+		{ "max_probes", NULL, f->max_probes },
+		{ "max_strlen", NULL, f->max_strlen },
+		{ "on_stack_limit", NULL, 32 },
+		{ "perf_rb_pages", NULL, f->ring_pages },
+		{ "str_trunc_trailer", f->trunc_trailer.len ? f->trunc_trailer.ptr : " ", 0 },
+		{ "missing_probes", missing[o->missing_probes], 0 },
+		{ "stack_mode", stack_mode_name(o->stack_mode), 0 },
+		{ "license", "GPL", 0 },
+	};
+	/* clang-format on */
+	enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
+	struct expr **args = arena_array(&c->s->arena, struct expr *, SETTINGS);
+	struct buf names = BUF_INIT;
+
+	for (unsigned i = 0; args && i < SETTINGS && !c->err; i++) {
+		struct expr constant = {.kind = EXPR_INT, .number = settings[i].number};
+
+		if (settings[i].text && settings[i].text[0])
+			constant = (struct expr){.kind = EXPR_STRING,
+						 .text = str_from(settings[i].text)};
+		else if (settings[i].text)
+			constant = (struct expr){
+				.kind = EXPR_NAME,
+				.text = str_from(settings[i].number ? "true" : "false")};
+		args[i] = new_constant(c, e, constant);
+		buf_printf(&names, "%s%s", i ? " " : "", settings[i].name);
+	}
+	if (!args || c->err) {
+		c->err = -ENOMEM;
+	} else {
+		e->kind = EXPR_TUPLE; /* the row stays: what is read of it is a constant */
+		e->args = args;
+		e->arg_count = SETTINGS;
+		e->text = arena_str(&c->s->arena, buf_as_str(&names));
+		check_expr(c, e);
+	}
+	buf_free(&names);
+}
+
+void check_setting(struct check *c, struct expr *e, struct expr *value)
+{
+	e->is_const = value->is_const;
+	e->value = value->value;
+	if (value->kind != EXPR_STRING)
+		return;
+	e->kind = EXPR_STRING;
+	e->text = value->text;
+	e->arg_count = 0;
+	check_expr(c, e);
+}
+
 /* Nothing is left to be done when the script runs. */
 static void lower_nothing(struct lower *l, const struct expr *e, uint16_t out)
 {
@@ -164,7 +259,8 @@ const struct function constant_rows[] = {
 	{ .name = "typeinfo", .group = GROUP_FOREIGN, .help = "--dump=program shows the types of all maps" },
 	{ .name = "syscall_name", .group = GROUP_FOREIGN, .help = "tracepoint:syscalls:* has the names: 'probe'" },
 	{ .name = "kfunc_allowed", .group = GROUP_FOREIGN, .help = "scripts do not call functions of the kernel" },
-	{ .name = "config", .group = GROUP_FOREIGN, .help = "a script knows what it has set" },
+	{ "config", "", GROUP_VALUE, 0, 0, NO_RESULT, check_config, lower_nothing, 0,
+	  "the settings of the script", "print(config.max_strlen);" },
 	{ .name = "dw_ustack", .group = GROUP_FOREIGN, .help = "'ustack' unwinds by debug information where it is needed" },
 	{ "cpid", "", GROUP_VALUE, 0, 0, RESULT_U64, check_child, lower_nothing, false,
 	  "the process of the command of -c", "if (pid == cpid) { @ = count(); }" },

@@ -319,17 +319,18 @@ void check_binary(struct check *c, struct expr *e);  /* a + b */
 void check_step(struct check *c, struct expr *e);    /* a++ */
 void check_ternary(struct check *c, struct expr *e); /* a ? b : c */
 
-void check_load(struct check *c, struct expr *e);	      /* *p, its operand typed */
-void check_address(struct check *c, struct expr *e);	      /* &p->x, likewise */
-void check_block(struct check *c, struct expr *e);	      /* { a; b } */
-void check_index(struct check *c, struct expr *e);	      /* p[n] */
-void check_member(struct check *c, struct expr *e);	      /* p->x */
-void check_cast(struct check *c, struct expr *e);	      /* (int32)a */
-struct type check_typeof(struct check *c, struct expr *like); /* typeof(like) */
-void check_sizeof(struct check *c, struct expr *e);	      /* sizeof(struct conn) */
-void check_offsetof(struct check *c, struct expr *e);	      /* offsetof(struct conn, fd) */
-bool check_constant(struct check *c, struct expr *e);	      /* RED, true; false: it is none */
-void check_task(struct check *c, struct expr *e);	      /* curtask */
+void check_load(struct check *c, struct expr *e);			 /* *p, its operand typed */
+void check_address(struct check *c, struct expr *e);			 /* &p->x, likewise */
+void check_block(struct check *c, struct expr *e);			 /* { a; b } */
+void check_index(struct check *c, struct expr *e);			 /* p[n] */
+void check_member(struct check *c, struct expr *e);			 /* p->x */
+void check_cast(struct check *c, struct expr *e);			 /* (int32)a */
+struct type check_typeof(struct check *c, struct expr *like);		 /* typeof(like) */
+void check_sizeof(struct check *c, struct expr *e);			 /* sizeof(struct conn) */
+void check_setting(struct check *c, struct expr *e, struct expr *value); /* config.max_strlen */
+void check_offsetof(struct check *c, struct expr *e); /* offsetof(struct conn, fd) */
+bool check_constant(struct check *c, struct expr *e); /* RED, true; false: it is none */
+void check_task(struct check *c, struct expr *e);     /* curtask */
 /* Do the values that it has lead to kernel memory? */
 bool check_is_kernel_probe(const struct probe_spec *s);
 

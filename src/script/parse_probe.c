@@ -2,6 +2,7 @@
  * and not as tokens; what the parts mean for each type of probe is here. */
 #include "script/parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 #include "base/array.h"
@@ -133,7 +134,11 @@ static void build_timer(struct parser *p, const struct pattern *parts, struct pr
 		err = period_of(parts->part[1], parts->part[2], &s->period);
 	else if (parts->count == 2)
 		err = period_of(STR("ns"), parts->part[1], &s->period);
-	if (err || s->period > INT64_MAX)
+	if (!err && s->period < 1000)
+		parse_error(p, parse_mark_of(p, parts->all), "bad-probe",
+			    "%llu ns are too short: the least is 1000, or 1us",
+			    (unsigned long long)s->period);
+	else if (err || s->period > INT64_MAX)
 		bad_probe(p, parts,
 			  s->type == PROBE_PROFILE ? "profile:hz:99, profile:ms:10 or profile:10ms"
 						   : "interval:s:1, interval:hz:10 or interval:1s");
@@ -411,6 +416,19 @@ static struct str rest_of(struct parser *p, const struct pattern *parts)
 	return text;
 }
 
+/* name=BEGIN: the name of a clause, which means nothing yet in bpftrace either */
+static void skip_label(struct parser *p)
+{
+	struct lexer *l = &p->lexer;
+	size_t end = l->at;
+
+	while (end < l->text.len &&
+	       (isalnum((unsigned char)l->text.ptr[end]) || l->text.ptr[end] == '_'))
+		end++;
+	if (end > l->at && end < l->text.len && l->text.ptr[end] == '=')
+		l->at = end + 1;
+}
+
 static struct probe_spec *parse_probe(struct parser *p)
 {
 	struct pattern parts;
@@ -419,6 +437,7 @@ static struct probe_spec *parse_probe(struct parser *p)
 	if (!s)
 		parse_fail(p, -ENOMEM);
 	parse_blank(p);
+	skip_label(p);
 	if (p->err)
 		return NULL;
 	parse_parts(p, &parts);

@@ -254,7 +254,7 @@ $BATS_TEST_TMPDIR/a.bt:2-3: WARNING: 7" ]
 	[[ "$stderr" == *"-e:1:47: warning: 1 division by zero: the result is 1"* ]]
 	[[ "$stderr" == *"-e:1:70: warning: 1 division by zero: the result is 1"* ]]
 	run --separate-stderr "$NOPAL" --dry-run -e 'BEGIN { @ = 5 / 0 }'
-	says division-by-zero "-e:1:13: error: division by zero"
+	says division-by-zero "-e:1:13: warning: division by zero: the result is 1"
 }
 
 @test "events after exit() were counted until the tracer had read of it" {
