@@ -182,7 +182,7 @@ counts() {
 			>/dev/null 2>&1 3>&- &
 		tracer=$!
 		moment 150
-		kill -$((turn % 2 ? 9 : 2)) $tracer
+		kill -$((turn % 2 ? 9 : 15)) $tracer || true # it may have ended
 		wait $tracer || true
 		kill -0 $target
 	done
