@@ -149,10 +149,10 @@ wait_inactive() {
 }
 
 @test "an interval that is shorter than its own clause ends by exit() and by a signal" {
-	run timeout -s KILL 60 "$NOPAL" -q -e 'interval:ns:1 { @++; exit() }'
+	run timeout -s KILL 60 "$NOPAL" -q -e 'interval:us:1 { @++; exit() }'
 	[ "$status" = 0 ]
 	[[ "$output" == *"@: 1"* ]]
-	start_tracer 'interval:ns:1 { @++ }'
+	start_tracer 'interval:us:1 { @++ }'
 	kill "$tracer"
 	(sleep 60; kill -KILL "$tracer") 3>&- &
 	killer=$!
