@@ -22,6 +22,9 @@ struct find_query {
 	/* Of functions instead of a name: the places of a line of source. */
 	struct str source;     /* "src/tick.c", of which the last parts suffice; empty: none */
 	unsigned line, column; /* column 0: any */
+	/* Names of functions as their authors wrote them: "ns::f" (any parameters), "ns::f(int)".
+	 */
+	bool is_demangled;
 };
 
 /* One ELF image that was found. */
@@ -74,6 +77,7 @@ struct found_function {
 	struct str path, open_path;
 	struct file *file; /* as a found_image has it */
 	struct str name;
+	struct str plain; /* of a query that is_demangled: the name as its author wrote it */
 	uint64_t address; /* link-time */
 	uint64_t offset;
 	uint64_t start, extent; /* of the function that has `offset`: file offset of its first

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "debuginfo/debuginfo.h"
 #include "find/finder.h"
+#include "symbols/demangle.h"
 
 /* One walk over the functions of one image. */
 struct function_walk {
@@ -19,9 +21,11 @@ struct function_walk {
 	/* The function reported last: one that is in two symbol tables is reported once. */
 	struct buf last_name; /* empty: none yet */
 	uint64_t last_offset;
-	int ended;	 /* what the callback returned */
-	bool is_inlined; /* what is found are copies inside other functions */
-	unsigned line;	 /* of the source, that is found */
+	struct buf plain; /* the name that was compared last, demangled */
+	bool is_exact;	  /* a `*` in the name is that of a pointer */
+	int ended;	  /* what the callback returned */
+	bool is_inlined;  /* what is found are copies inside other functions */
+	unsigned line;	  /* of the source, that is found */
 };
 
 /* Bytes of a function from where calls enter it. */
@@ -44,17 +48,44 @@ static struct found_function function_of(const struct finding *f, struct str nam
 	};
 }
 
+/* Is that the name of the function, without its parameters or with them? A part of a function that
+ * the compiler put elsewhere is not: its name has more after the parameters. */
+static bool is_demangled_name(struct function_walk *w, struct str name)
+{
+	static const enum demangle_form forms[] = {DEMANGLE_WHOLE, DEMANGLE_SHORT};
+
+	if (str_index(name, '.') >= 0)
+		return false;
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		struct str plain;
+
+		buf_clear(&w->plain);
+		demangle(name, forms[i], &w->plain);
+		plain = buf_as_str(&w->plain);
+		if (w->is_exact ? str_eq(w->name, plain) : str_match(w->name, plain))
+			return true;
+	}
+	return false;
+}
+
 static int take_symbol(void *arg, const struct symbol *symbol)
 {
 	struct function_walk *w = arg;
 	struct finding *f = w->finding;
 	struct found_function function = function_of(f, symbol->name);
 
-	if (symbol->kind != KIND_FUNCTION || !str_match(w->name, symbol->name) ||
+	if (symbol->kind != KIND_FUNCTION ||
+	    !(w->query->is_demangled ? is_demangled_name(w, symbol->name)
+				     : str_match(w->name, symbol->name)) ||
 	    !symtab_offset_of(f->cached->symbols, symbol->entry, &function.offset))
 		return 0;
 	if (w->last_offset == function.offset && str_eq(buf_as_str(&w->last_name), symbol->name))
 		return 0;
+	if (w->query->is_demangled) {
+		buf_clear(&w->plain);
+		demangle(symbol->name, DEMANGLE_WHOLE, &w->plain);
+		function.plain = buf_as_str(&w->plain);
+	}
 	function.address = symbol->entry;
 	function.start = function.offset;
 	function.extent = extent_of(f->cached->symbols, symbol);
@@ -62,7 +93,8 @@ static int take_symbol(void *arg, const struct symbol *symbol)
 	w->last_offset = function.offset;
 	buf_clear(&w->last_name);
 	buf_str(&w->last_name, symbol->name);
-	return w->ended = w->last_name.failed ? -ENOMEM : w->fn(w->arg, &function);
+	return w->ended =
+		       w->last_name.failed || w->plain.failed ? -ENOMEM : w->fn(w->arg, &function);
 }
 
 /* The instruction at a link-time address, in the function that holds it. Only what is in the file
@@ -165,6 +197,19 @@ static int note_unsized(void *arg, const struct symbol *symbol)
 	return 0;
 }
 
+/* f(int*) is that function, not every one whose name begins and ends like it, if there is it. */
+static int walk_demangled(struct function_walk *w)
+{
+	int found = w->found, err;
+
+	w->is_exact = true;
+	err = symtab_each(w->finding->cached->symbols, take_symbol, w);
+	w->is_exact = false;
+	if (err || w->found > found || !str_has_wildcard(w->name))
+		return err;
+	return symtab_each(w->finding->cached->symbols, take_symbol, w);
+}
+
 /* A function without a size ends at the next symbol, for which the table must be sorted. */
 static int walk_image(struct function_walk *w)
 {
@@ -175,6 +220,8 @@ static int walk_image(struct function_walk *w)
 
 	if (w->query->line)
 		return walk_line(w);
+	if (w->query->is_demangled)
+		return walk_demangled(w);
 	if (str_starts(w->name, STR("0x")) && !str_to_u64(w->name, &address))
 		return take_address(w, address);
 	if (str_has_wildcard(w->name))
@@ -272,6 +319,7 @@ int finder_functions(struct finder *f, const struct find_query *q, function_fn *
 	}
 	free(set.items);
 	buf_free(&w.last_name);
+	buf_free(&w.plain);
 	return err ? err : w.found;
 }
 

@@ -64,12 +64,10 @@ static int add_parameters(struct lister *l, const struct found_function *f)
 
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	if (l->spec->type == PROBE_URETPROBE) {
-		add_declaration(l, types.params.type->to, STR("retval"));
-		return 0;
-	}
 	for (const struct ctype_param *p = types.params.type->params; p; p = p->next)
 		add_declaration(l, p->type, p->name);
+	if (l->spec->type == PROBE_URETPROBE)
+		add_declaration(l, types.params.type->to, STR("retval"));
 	return 0;
 }
 
@@ -185,7 +183,8 @@ static int list_image(void *arg, const struct found_image *image, const size_t *
 static int list_function(void *arg, const struct found_function *f)
 {
 	struct lister *l = arg;
-	int err = begin_probe(l, f->path, f->name, str_of(NULL, 0));
+	int err = l->spec->is_demangled ? begin_probe(l, f->path, STR("cpp"), f->plain)
+					: begin_probe(l, f->path, f->name, str_of(NULL, 0));
 
 	if (!err && l->details)
 		err = add_parameters(l, f);
@@ -298,7 +297,8 @@ static int list_spec(struct lister *l, const struct script_options *options,
 				   .name = spec->name,
 				   .source = spec->source,
 				   .line = spec->line,
-				   .column = spec->column};
+				   .column = spec->column,
+				   .is_demangled = spec->is_demangled};
 
 	switch (spec->type) {
 	case PROBE_USDT:

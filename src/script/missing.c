@@ -46,7 +46,7 @@ static int look_at_function(void *arg, const struct found_function *f)
 	struct search *q = arg;
 
 	q->seen++;
-	consider(q, f->name, q->spec->name);
+	consider(q, q->spec->is_demangled ? f->plain : f->name, q->spec->name);
 	return 0;
 }
 
@@ -86,7 +86,10 @@ static void look_around(struct search *q)
 {
 	const struct script_source *source = q->source;
 	struct find_query all = {.pid = q->s->options.pid, .path = q->spec->path};
-	struct find_query functions = {.pid = all.pid, .path = all.path, .name = STR("*")};
+	struct find_query functions = {.pid = all.pid,
+				       .path = all.path,
+				       .name = STR("*"),
+				       .is_demangled = q->spec->is_demangled};
 
 	q->guess.nearest = 5;
 	switch (q->spec->type) {

@@ -182,15 +182,27 @@ static bool build_line(const struct pattern *parts, struct probe_spec *s)
 	return rest.len && s->path.len;
 }
 
-/* uprobe = type ":" path ":" ( number | name ( "+" number )? ); uretprobe = type ":" path ":" name
- */
+/* PATH:cpp:NAME, where a '+' is a part of the name. */
+static bool build_demangled(const struct pattern *parts, struct probe_spec *s)
+{
+	if (parts->count != 4 || !parts->part[1].len || !str_eq_text(parts->part[2], "cpp") ||
+	    !parts->part[3].len)
+		return false;
+	s->path = parts->part[1];
+	s->name = parts->part[3];
+	s->is_demangled = true;
+	return true;
+}
+
+/* uprobe = type ":" path ":" ( number | name ( "+" number )? | "cpp" ":" name );
+ * uretprobe = type ":" path ":" ( "cpp" ":" )? name */
 static void build_uprobe(struct parser *p, const struct pattern *parts, struct probe_spec *s)
 {
 	bool has_offset, is_return = s->type == PROBE_URETPROBE;
 	bool fine = parts->count == 3 && parts->part[1].len && parts->part[2].len;
 	struct str rest;
 
-	if (!is_return && build_line(parts, s))
+	if (build_demangled(parts, s) || (!is_return && build_line(parts, s)))
 		return;
 	if (fine) {
 		s->path = parts->part[1];
@@ -207,7 +219,8 @@ static void build_uprobe(struct parser *p, const struct pattern *parts, struct p
 	else if (!fine)
 		bad_probe(p, parts,
 			  "uprobe:PATH:FUNCTION, uprobe:PATH:FUNCTION+OFFSET, "
-			  "uprobe:PATH:0xADDRESS or uprobe:PATH@FILE:LINE");
+			  "uprobe:PATH:0xADDRESS, uprobe:PATH:cpp:\"FUNCTION\" or "
+			  "uprobe:PATH@FILE:LINE");
 }
 
 /* tracepoint = type ":" category ":" event | type ":" pattern */

@@ -46,6 +46,9 @@ static struct str function_probe_name(const struct search *q, const struct found
 	struct arena *a = &q->s->arena;
 	const char *type = probe_type_name(q->spec->type);
 
+	if (q->spec->is_demangled)
+		return arena_printf(a, "%s:%.*s:cpp:\"%.*s\"", type, STR_FMT(f->path),
+				    STR_FMT(f->plain));
 	if (q->spec->line)
 		return arena_printf(a, "%s:%.*s@%.*s", type, STR_FMT(f->path),
 				    STR_FMT(line_text(q, q->spec->line)));
@@ -202,7 +205,8 @@ int resolve_function(struct search *q)
 				   .to_attach = true,
 				   .source = spec->source,
 				   .line = spec->line,
-				   .column = spec->column};
+				   .column = spec->column,
+				   .is_demangled = spec->is_demangled};
 
 	if (spec->has_address)
 		query.name = arena_printf(&q->s->arena, "0x%llx", (unsigned long long)spec->offset);

@@ -162,6 +162,7 @@ struct probe_spec {
 	struct str path;       /* usdt, uprobe; may be a pattern, or empty */
 	struct str provider;   /* usdt provider, tracepoint category; empty: any */
 	struct str name;       /* usdt name, function, tracepoint event, software event, signal */
+	bool is_demangled;     /* uprobe PATH:cpp:FUNC */
 	bool has_address;      /* uprobe PATH:0x1234: `offset` is that link-time address */
 	uint64_t offset;       /* uprobe FUNC+offset */
 	struct str source;     /* uprobe PATH@FILE:LINE:COLUMN ... */

@@ -151,6 +151,51 @@ at() {
 	[[ "$output" == *"[inlined] _ZN4shop5storeIlE3sumEi@"*"        _ZN4shop5storeIlE3addEli+"* ]]
 }
 
+@test "C++: functions are probed by their names in the source" {
+	need_program g++
+	g++ -O1 -g -x c++ -o overloads - <<-'END'
+		#define OUTSIDE __attribute__((noipa))
+		namespace shop {
+		struct order { int n; OUTSIDE order(int k) : n(k) {} };
+		OUTSIDE int add(int a) { return a + 1; }
+		OUTSIDE int add(int a, int b) { return a + b; }
+		OUTSIDE int at(int *p) { return *p; }
+		OUTSIDE int at(int *p, int *q) { return *p + *q; }
+		template <class T> OUTSIDE T twice(T t) { return t + t; }
+		OUTSIDE order operator+(const order &a, const order &b) { return order(a.n + b.n); }
+		}
+		extern "C" OUTSIDE int plain(int n) { return n; }
+		int main() {
+			shop::order o(3);
+			return shop::add(1) + shop::add(2, 3) + shop::at(&o.n) + shop::at(&o.n, &o.n) + shop::twice(4) + (o + o).n + plain(7) != 37;
+		}
+	END
+	# called FUNCTION: what is probed by that name
+	called() {
+		run -0 timeout 30 "$NOPAL" -q -e "uprobe:./overloads:cpp:\"$1\" { print(probe) }" -c ./overloads
+		sed -n 's/^uprobe:.\/overloads:cpp://p' <<<"$output"
+	}
+	[ "$(called 'shop::add(int)')" = '"shop::add(int)"' ]
+	[ "$(called shop::add)" = $'"shop::add(int)"\n"shop::add(int, int)"' ]
+	[ "$(called 'shop::add(int*')" = $'"shop::add(int)"\n"shop::add(int, int)"' ]
+	[ "$(called 'shop::at(int*)')" = '"shop::at(int*)"' ]
+	[ "$(called shop::order::order)" = $'"shop::order::order(int)"\n"shop::order::order(int)"' ]
+	[ "$(called 'shop::twice<int>')" = '"int shop::twice<int>(int)"' ]
+	[ "$(called shop::operator+)" = '"shop::operator+(shop::order const&, shop::order const&)"' ]
+	[ "$(called plain)" = '"plain"' ]
+	run -0 timeout 30 "$NOPAL" -q -e 'uretprobe:./overloads:cpp:"shop::add" { printf("%d %d|", args.a, retval) }' -c ./overloads
+	[ "$output" = "1 2|2 5|" ]
+	run -0 "$NOPAL" -l 'uprobe:./overloads:cpp:"shop::a*"'
+	[ "$output" = 'uprobe:./overloads:cpp:"shop::add(int)"
+uprobe:./overloads:cpp:"shop::add(int, int)"
+uprobe:./overloads:cpp:"shop::at(int*)"
+uprobe:./overloads:cpp:"shop::at(int*, int*)"' ]
+	run -0 "$NOPAL" -lv 'uretprobe:./overloads:cpp:"shop::add(int, int)"'
+	[ "$output" = $'uretprobe:./overloads:cpp:"shop::add(int, int)"\n    int a\n    int b\n    int retval' ]
+	run -1 "$NOPAL" -e 'uprobe:./overloads:cpp:"shop::sub" { @ = 1 }'
+	says missing-probe "there is no probe 'uprobe:./overloads:cpp:\"shop::sub\"'" <<<"$output"
+}
+
 @test "C++: functions that linkers do not know have the names of what they are in" {
 	need_program g++
 	g++ -O2 -g -fno-omit-frame-pointer -I"$ROOT/include" -x c++ -o shop - <<-'END'
