@@ -208,8 +208,8 @@ void native_each(struct gen *g, const struct insn *in)
 	native_forget_constants(g);
 	asm_bind(c, again);
 	g->again[g->each_depth++] = again;
-	asm_load(c, 8, false, AUX, after);
-	native_call(g, INSIDE_MAP_NEXT, HIT, LABEL(shape), HOST(AUX),
+	asm_load(c, 8, false, TMP, after);
+	native_call(g, INSIDE_MAP_NEXT, HIT, LABEL(shape), HOST(TMP),
 		    MEMORY(native_slot(g, in->s, 0)));
 	asm_store(c, 8, after, ACC);
 	asm_test(c, ACC, ACC);
