@@ -25,6 +25,11 @@ start() {
 	"${as[@]}" "$dir/filters" "$@" <"$dir/go" >"$dir/printed" 3>&- &
 	target=$!
 	exec 8>"$dir/go"
+	# Until it has called exec, it is setpriv.
+	for _ in $(seq 200); do
+		[ "$(cat /proc/$target/comm)" != filters ] || break
+		sleep 0.05
+	done
 	[ $# = 3 ] || ready
 }
 
