@@ -377,6 +377,8 @@ struct specifiers parser_specifiers(struct c_parser *p)
 
 		if (i < 0 && (named || sum))
 			break;
+		if (kind == WORD_TAG && named && str_eq_text(p->last, "}"))
+			break; /* the next definition, where a semicolon may be missing */
 		if ((kind == WORD_TAG && (named || sum)) || (kind == WORD_TYPE && named)) {
 			out.at = parser_taken_since(p, first);
 			parser_fail(p, p->tok.text, "bad-type", "unexpected '%.*s' after '%.*s'",

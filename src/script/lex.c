@@ -153,11 +153,28 @@ static int number_digits(struct str s, size_t *at, unsigned base, uint64_t *valu
 		if (scale(value, base, digit))
 			return -ERANGE;
 	}
-	return *at > start ? 0 : -EINVAL;
+	return *at > start && s.ptr[*at - 1] != '_' ? 0 : -EINVAL;
+}
+
+/* value * 10^N: the coefficient is one digit, neither begins with 0. *at is at the `e`. */
+static int number_exponent(struct str s, size_t *at, uint64_t *value)
+{
+	uint64_t exponent = 0;
+	int err;
+
+	if (*at != 1 || s.ptr[0] == '0' || s.ptr[*at + 1] == '0')
+		return -EINVAL;
+	(*at)++;
+	err = number_digits(s, at, 10, &exponent);
+	for (uint64_t i = 0; !err && i < exponent; i++)
+		err = scale(value, 10, 0);
+	return err;
 }
 
 static int number_unit(struct str s, uint64_t *value)
 {
+	if (str_eq_text(s, "u") && *value > UINT32_MAX)
+		return -EOVERFLOW;
 	for (size_t i = 0; i < COUNT(units); i++)
 		if (str_eq_text(s, units[i].name))
 			return scale(value, units[i].ns, 0);
@@ -166,7 +183,7 @@ static int number_unit(struct str s, uint64_t *value)
 
 int lex_number(struct str s, uint64_t *out)
 {
-	uint64_t value = 0, exponent = 0;
+	uint64_t value = 0;
 	size_t at = 0;
 	int base = 10, err;
 
@@ -178,12 +195,8 @@ int lex_number(struct str s, uint64_t *out)
 	}
 	err = number_digits(s, &at, base, &value);
 	if (!err && base == 10 && at + 1 < s.len && (s.ptr[at] == 'e' || s.ptr[at] == 'E') &&
-	    char_is_digit(s.ptr[at + 1])) {
-		at++;
-		err = number_digits(s, &at, 10, &exponent);
-		for (uint64_t i = 0; !err && value && i < exponent; i++)
-			err = scale(&value, 10, 0);
-	}
+	    char_is_digit(s.ptr[at + 1]))
+		err = number_exponent(s, &at, &value);
 	if (!err && at < s.len)
 		err = number_unit(str_of(s.ptr + at, s.len - at), &value);
 	if (!err)
@@ -203,9 +216,10 @@ static int lex_integer(struct lexer *l, struct token *t)
 	t->mark.len = (uint32_t)len;
 	l->at += len;
 	err = lex_number(t->text, &t->number);
-	if (err == -ERANGE)
+	if (err == -ERANGE || err == -EOVERFLOW)
 		return diag_error_at(l->d, -EINVAL, "big-number", lex_span(l, t->mark),
-				     "'%.*s' does not fit into 64 bits", STR_FMT(t->text));
+				     "'%.*s' does not fit into %u bits", STR_FMT(t->text),
+				     err == -ERANGE ? 64 : 32);
 	if (err) {
 		diag_error_at(l->d, -EINVAL, "bad-number", lex_span(l, t->mark),
 			      "'%.*s' is not a number", STR_FMT(t->text));

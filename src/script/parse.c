@@ -122,10 +122,16 @@ static void refuse_foreign(struct parser *p, const struct token *t)
 }
 
 /* A definition of C, which ends with or without a semicolon. */
-static void parse_declaration(struct parser *p)
+static void parse_declaration(struct parser *p, const struct token *word, bool is_late)
 {
 	struct lexer *l = &p->lexer;
-	int err = c_scope_read(&p->tree->types, l->path, l->text, &l->at, p->d);
+	int err;
+
+	if (is_late)
+		parse_error(p, word->mark, "late-definition", "C definitions come before probes");
+	if (p->err)
+		return;
+	err = c_scope_read(&p->tree->types, l->path, l->text, &l->at, p->d);
 
 	if (err)
 		parse_fail(p, err);
@@ -157,10 +163,22 @@ static void parse_import(struct parser *p, const struct token *word, bool is_lat
 		p->lexer.at++;
 }
 
+/* Whether the settings of the script may stand here. */
+static bool may_configure(struct parser *p, const struct token *word, bool is_script, bool is_late)
+{
+	if (!is_script)
+		return !parse_error(p, word->mark, "import-config",
+				    "a file that is imported has no settings");
+	if (is_late)
+		return !parse_error(p, word->mark, "late-config", "config comes before probes");
+	if (p->tree->settings)
+		return !parse_error(p, word->mark, "double-config", "there is a config already");
+	return true;
+}
+
 /* An item that begins with a word of its own; false: it is a clause. */
 static bool parse_item(struct parser *p, const struct token *t, bool is_script, bool is_late)
 {
-	struct setting **setting = &p->tree->settings;
 	struct lexer *l = &p->lexer;
 
 	if (t->kind != TOKEN_WORD)
@@ -168,13 +186,9 @@ static bool parse_item(struct parser *p, const struct token *t, bool is_script, 
 	if (str_eq_text(t->text, "import")) {
 		parse_import(p, t, is_late);
 	} else if (str_eq_text(t->text, "config")) {
-		if (!is_script)
-			parse_error(p, t->mark, "import-config",
-				    "a file that is imported has no settings");
 		l->at = t->mark.at + t->mark.len;
-		while (*setting) /* several config blocks add up */
-			setting = &(*setting)->next;
-		parse_config(p, setting);
+		if (may_configure(p, t, is_script, is_late))
+			parse_config(p, &p->tree->settings);
 	} else if (str_eq_text(t->text, "macro")) {
 		l->at = t->mark.at + t->mark.len;
 		parse_macro(p);
@@ -206,7 +220,7 @@ static void parse_part(struct parser *p, struct tree *out, bool is_script)
 			continue;
 		}
 		if (t.kind == TOKEN_WORD && word_is_one_of(t.text, c_words)) {
-			parse_declaration(p);
+			parse_declaration(p, &t, last != first);
 			continue;
 		}
 		refuse_foreign(p, &t);
