@@ -211,6 +211,15 @@ int bpf_scratch(struct bpf_engine *e, uint32_t size, struct diag *d)
 	return make_array(&w->scratch_fd, "scratch", size, w->scratch_count, d);
 }
 
+/* Asking costs a program, so only what uses the answer does. */
+static bool ask_may_goto(struct bpf_engine *e)
+{
+	for (uint32_t i = 0; i < e->store_count; i++)
+		if (e->stores[i].map.stacks_size)
+			return feature_has(&e->features, FEATURE_MAY_GOTO);
+	return false;
+}
+
 /* ORDER: frames say how much scratch memory is needed; code contains the descriptors of all maps
  * and the sizes of ring and scratch memory, so it comes last. */
 int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
@@ -227,6 +236,7 @@ int bpf_build(struct engine *engine, const struct program *p, struct diag *d)
 	e->world.span_count = p->span_count;
 	e->world.one_hash = e->options.one_hash;
 	err = make_control(e, p, d) ?: make_stores(e, p, d);
+	e->world.has_may_goto = !err && ask_may_goto(e);
 	if (!err && e->options.pid && e->options.follow_forks)
 		err = follow_open(&e->world, d);
 	if (!err)

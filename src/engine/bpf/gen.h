@@ -105,6 +105,7 @@ struct gen_world {
 	unsigned cpus;
 	bool sleepable;
 	bool one_hash;	     /* of tests: all stacks that are keys have the same */
+	bool has_may_goto;   /* asked for maps with stacks as keys only */
 	bool counts_running; /* in CONTROL_RUNNING, because detaching takes long; see stop.c */
 	enum loops loops;
 	struct gen_walk_maps walk;

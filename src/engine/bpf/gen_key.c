@@ -42,12 +42,36 @@ static void each_stack(struct gen *g, const struct gen_entry *at, const struct t
 	s->at.offset += (int32_t)type_memory(t);
 }
 
-/* `reg` = the words of the stack, with its head. The verifier does not know that they fit. */
-static void count_words(struct gen *g, const struct key_stack *s, int reg)
+/* A loop over the words of a stack, with its head, LANES at a time from the last to the first: its
+ * start. `reg` is how many words are left, and the index of the next ones, of which the verifier
+ * knows nothing in any round: so it follows the rounds once where the kernel has may_goto, and
+ * else all of them. To `few` with those at the front. */
+static int next_words(struct gen *g, const struct key_stack *s, int reg, int few)
 {
-	code_load(g->code, 4, reg, gen_base(s->at), s->at.offset);
-	gen_limit(g, reg, s->size / 8 - 1);
-	code_alu_imm(g->code, BPF_ADD, reg, 1);
+	struct code *c = g->code;
+	int again;
+
+	code_load(c, 4, reg, gen_base(s->at), s->at.offset);
+	if (!g->world->has_may_goto || s->size / 8 < LANES)
+		gen_limit(g, reg, s->size / 8 - 1);
+	code_alu_imm(c, BPF_ADD, reg, 1);
+	again = code_here(c);
+	code_jump_imm(c, BPF_JLT, reg, LANES, few);
+	if (g->world->has_may_goto)
+		code_may_goto(c, few);
+	code_alu_imm(c, BPF_SUB, reg, LANES);
+	code_jump_imm(c, BPF_JGT, reg, (int32_t)(s->size / 8 - LANES), few); /* never */
+	return again;
+}
+
+/* `dst` = where word `index` of what is at base + offset is. */
+static void point_at(struct code *c, int dst, int index, int base, int32_t offset)
+{
+	code_mov(c, dst, index);
+	code_alu_imm(c, BPF_LSH, dst, 3);
+	code_alu(c, BPF_ADD, dst, base);
+	if (offset)
+		code_alu_imm(c, BPF_ADD, dst, offset);
 }
 
 /* Take the word in R0 into a hash. Each step can be undone: stacks that differ in one word never
@@ -75,18 +99,15 @@ static void hash_stack(struct gen *g, const struct key_stack *s, int key)
 	struct code *c = g->code;
 	int few = code_label(c), done = code_label(c), again;
 
-	count_words(g, s, TMP);
 	code_const(c, TMP2, MIX);
-	gen_address(g, R5, s->at, 0);
 	for (int i = 0; i < LANES; i++)
 		code_const(c, LANE + i, i);
-	again = code_here(c);
-	code_jump_imm(c, BPF_JLT, TMP, LANES, few);
+	again = next_words(g, s, TMP, few);
+	point_at(c, R5, TMP, gen_base(s->at), s->at.offset);
 	mix_words(c, 0, LANES);
-	code_alu_imm(c, BPF_ADD, R5, 8 * LANES);
-	code_alu_imm(c, BPF_SUB, TMP, LANES);
 	code_jump(c, again);
 	code_bind(c, few);
+	gen_address(g, R5, s->at, 0);
 	for (int i = 0; i < LANES - 1; i++) {
 		code_jump_imm(c, BPF_JLE, TMP, i, done);
 		mix_words(c, i, 1);
@@ -117,17 +138,14 @@ static void compare_stack(struct gen *g, const struct key_stack *s, int other)
 	struct code *c = g->code;
 	int few = code_label(c), done = code_label(c), again;
 
-	count_words(g, s, R3);
-	gen_address(g, R4, s->at, 0);
-	code_address(c, R5, R0, s->kept);
-	again = code_here(c);
-	code_jump_imm(c, BPF_JLT, R3, LANES, few);
+	again = next_words(g, s, R3, few);
+	point_at(c, R4, R3, gen_base(s->at), s->at.offset);
+	point_at(c, R5, R3, R0, s->kept);
 	compare_words(c, 0, LANES, other);
-	code_alu_imm(c, BPF_ADD, R4, 8 * LANES);
-	code_alu_imm(c, BPF_ADD, R5, 8 * LANES);
-	code_alu_imm(c, BPF_SUB, R3, LANES);
 	code_jump(c, again);
 	code_bind(c, few);
+	gen_address(g, R4, s->at, 0);
+	code_address(c, R5, R0, s->kept);
 	for (int i = 0; i < LANES - 1; i++) {
 		code_jump_imm(c, BPF_JLE, R3, i, done);
 		compare_words(c, i, 1, other);
