@@ -28,6 +28,21 @@ static const char *take_dump(void *at, const struct option *o, const char *value
 	return take_choice(&run->dump_kind, o, value);
 }
 
+/* As NOPAL_NO_FEATURES, whose names are added to. */
+static const char *take_feature(void *at, const struct option *o, const char *value)
+{
+	const char *others = getenv("NOPAL_NO_FEATURES");
+	char *all = NULL;
+	int len = asprintf(&all, "%s,%s", others ? others : "", value);
+
+	(void)at;
+	(void)o;
+	if (len >= 0 && setenv("NOPAL_NO_FEATURES", all, 1))
+		len = -1;
+	free(all);
+	return len < 0 ? "more memory" : NULL;
+}
+
 /* clang-format off */
 #define AT(member) offsetof(struct command_line, member)
 static const struct option script_options[] = {
@@ -39,6 +54,8 @@ static const struct option script_options[] = {
 	{NULL, "--include",            "FILE",             take_line,      AT(headers),                "include a header before those of the script"},
 	{"-d", NULL,                   "TIME",             take_duration,  AT(run.duration_ns),        "stop after TIME: seconds, or as in 0.5, 100ms, 1m"},
 	{NULL, "--dry-run",            NULL,               take_flag,      AT(run.dry_run),            "compile and load, but attach nothing"},
+	{NULL, "--probe-filter",       "REGEX",            take_text,      AT(run.options.probe_filter), "attach only the probes whose names match REGEX, and BEGIN and END"},
+	{NULL, "--no-feature",         "NAME",             take_feature,   0,                          "do not use these features of the kernel, a list with commas; 'nopal doctor' shows their names"},
 	{NULL, "--unsafe",             NULL,               take_flag,      AT(run.options.unsafe),     "allow system(), and uprobes at addresses that were not checked"},
 	{NULL, "--no-warnings",        NULL,               take_flag,      AT(run.no_warnings),        "do not show warnings"},
 	{NULL, "--dump",               "tree|program|bpf", take_dump,      AT(run),                    "show what the script is compiled to, and run nothing"}, /* ORDER: enum nopal_dump */
@@ -48,6 +65,7 @@ static const struct option script_options[] = {
 	{NULL, "--help-script",        NULL,               take_flag,      AT(builtins),               "print this help and the builtins of the language"},
 	{"-k", NULL,                   NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; failed reads are always reported */
 	{NULL, "--usdt-file-activation", NULL,             take_nothing,   0,                          NULL}, /* bpftrace's; semaphores are always raised */
+	{"-b", "--btf",                NULL,               take_nothing,   0,                          NULL}, /* bpftrace's; types of the kernel are always known */
 	{0},
 };
 /* clang-format on */

@@ -112,6 +112,9 @@ struct nopal_trace_options {
 	 * and `follow`. */
 	const pid_t *pids;
 	size_t pid_count;
+	/* Attach only the probes whose names, as `probe` has them, match this extended regular
+	 * expression, and BEGIN and END; NULL: all. */
+	const char *probe_filter;
 };
 
 /* Compile and load a script. Nothing is attached or printed yet. -EINVAL: the script has errors;

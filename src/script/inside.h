@@ -4,6 +4,8 @@
 #ifndef NOPAL_SCRIPT_INSIDE_H
 #define NOPAL_SCRIPT_INSIDE_H
 
+#include <regex.h>
+
 #include "script/script.h"
 #include "script/tree.h"
 
@@ -121,6 +123,8 @@ struct script {
 	struct span_list spans;
 	int64_t wall_offset; /* what to add to nsecs to get the time of day */
 	unsigned attachment_count;
+	regex_t filter; /* of options.probe_filter, if there is one */
+	bool has_filter;
 	bool has_program; /* there is a program: what is compiled now comes in addition */
 	const struct attachment *only; /* compile the attachments of its image; NULL: all */
 	struct known_symbol *symbols;  /* address.c: that were looked up */

@@ -10,13 +10,26 @@ struct span search_span(const struct search *q)
 	return script_span(q->s, q->spec->mark);
 }
 
-/* Add an attachment; its name and function are interned. */
+/* Does the filter leave out a probe with this name? */
+static bool is_filtered(struct search *q, struct str name)
+{
+	enum probe_type type = q->spec->type;
+
+	if (!q->s->has_filter || type == PROBE_BEGIN || type == PROBE_END)
+		return false;
+	return regexec(&q->s->filter, name.ptr, 0, NULL, 0) != 0;
+}
+
+/* Add an attachment, unless the filter leaves it out; its name and function are interned. */
 int search_add(struct search *q, struct attachment attachment, struct str name, struct str func)
 {
 	struct attachment_list *list = q->clause->attachments;
 	struct arena *a = &q->s->arena;
 	struct attachment *copy;
 
+	q->found++;
+	if (is_filtered(q, name))
+		return 0;
 	if (q->s->attachment_count >= q->s->facts.max_probes) {
 		diag_error_at(q->d, -E2BIG, "too-many-probes", search_span(q),
 			      "too many probes: the limit is %u", q->s->facts.max_probes);

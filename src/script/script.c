@@ -203,11 +203,30 @@ static void note_facts(struct script *s)
 	f->only_begin_end &= begins; /* what is only done at the end waits for it */
 }
 
+static int take_filter(struct script *s, struct diag *d)
+{
+	char why[128];
+	int err;
+
+	if (!s->options.probe_filter.len)
+		return 0;
+	err = regcomp(&s->filter, s->options.probe_filter.ptr, REG_EXTENDED | REG_NOSUB);
+	s->has_filter = !err;
+	if (!err)
+		return 0;
+	regerror(err, &s->filter, why, sizeof(why));
+	return diag_error(d, -EINVAL, "bad-filter",
+			  "the probe filter '%.*s' is not a regular expression: %s",
+			  STR_FMT(s->options.probe_filter), why);
+}
+
 static int fill(struct script *s, struct diag *d)
 {
 	struct parser p = {.options = &s->options, .arena = &s->arena, .d = d};
 	int err = params_take(s);
 
+	if (!err)
+		err = take_filter(s, d);
 	if (!err)
 		err = imports_take(s, d);
 	if (err)
@@ -256,6 +275,10 @@ int script_resolve(struct script *s, const struct script_source *source, struct 
 	s->source = *source;
 	err = resolve_probes(s, source, d);
 
+	if (!err && !s->attachment_count && s->has_filter)
+		return diag_error(d, -ENOENT, "filtered",
+				  "the probe filter '%.*s' matches none of the probes",
+				  STR_FMT(s->options.probe_filter));
 	if (!err && !s->attachment_count && !s->facts.needs_images)
 		return diag_error(d, -ENOENT, "no-places", "none of the probes was found");
 	return err;
@@ -406,6 +429,8 @@ void script_free(struct script *s)
 	for (size_t i = 0; i < s->file_count; i++)
 		file_drop(s->files[i]);
 	headers_close(s->headers);
+	if (s->has_filter)
+		regfree(&s->filter);
 	arena_free(&s->arena);
 	free(s);
 }

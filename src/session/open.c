@@ -229,6 +229,8 @@ void session_script_options(struct nopal_trace *t, struct script_options *out)
 		.pid = t->pid,
 		.has_command = o->command,
 		.unsafe = o->unsafe,
+		.probe_filter =
+			arena_str(&t->arena, str_from(o->probe_filter ? o->probe_filter : "")),
 	};
 }
 

@@ -145,6 +145,32 @@ trace_word() {
 	[[ "$output" == *"ERROR: wrong"* ]]
 }
 
+@test "a filter leaves probes out by their names" {
+	run "$NOPAL" -q --probe-filter 'ms:[5-9]$' -e 'BEGIN { print("begin"); }
+		interval:ms:5 { print("five"); exit(); } interval:ms:1 { print("one"); }
+		END { print("end"); }'
+	[ "$status" = 0 ]
+	[ "$output" = $'begin\nfive\nend' ]
+	run "$NOPAL" -q --probe-filter 'n(umber|one)$' -c "$TARGETS/tick number 1" -e "usdt:$TARGETS/tick:tick:* { print(probe) }"
+	[ "$output" = "usdt:$TARGETS/tick:tick:number" ]
+	run "$NOPAL" -q --probe-filter word -c "$TARGETS/tick number 1" -e "usdt:$TARGETS/tick:tick:* { print(probe) }"
+	[ -z "$output" ]
+	run "$NOPAL" --probe-filter nothing -e 'interval:s:1 { exit(); }'
+	[ "$status" = 1 ]
+	says filtered "the probe filter 'nothing' matches none of the probes"
+	run "$NOPAL" --probe-filter '(' -e 'interval:s:1 { exit(); }'
+	[ "$status" = 1 ]
+	says bad-filter "the probe filter '(' is not a regular expression"
+}
+
+@test "features of the kernel are left out by an option" {
+	run "$NOPAL" -q -v -e 'BEGIN { for $i : 0..3 { print($i); } }'
+	[[ "$output" == *features:*may_goto* ]] || skip "the kernel has no may_goto"
+	run "$NOPAL" -q -v --no-feature uprobe_multi,may_goto -e 'BEGIN { for $i : 0..3 { print($i); } }'
+	[ "$status" = 0 ]
+	[[ "$output" == *$'0\n1\n2'* && "$output" != *may_goto* && "$output" != *uprobe_multi* ]]
+}
+
 @test "debugf writes to the kernel's trace" {
 	[ -w /sys/kernel/tracing/trace_marker ] || skip "needs tracefs"
 	run "$NOPAL" -q -e "BEGIN { debugf(\"hello from nopal $$ %d\\n\", 5); exit(); }"
