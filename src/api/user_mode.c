@@ -6,6 +6,7 @@
 
 #include "base/export.h"
 #include "base/public.h"
+#include "engine/native/gen.h"
 #include "engine/native/native.h"
 #include "find/find.h"
 #include "inject/inject.h"
@@ -24,7 +25,7 @@ struct look {
 /* Would --displace reach it? */
 static bool is_displaceable(struct look *l, const struct inject_site *s)
 {
-	struct inject_site other = {.pc = s->pc};
+	struct inject_site other = {.pc = s->pc, .reads = s->reads};
 	int err;
 
 	inject_may_displace(l->x, true);
@@ -60,12 +61,13 @@ static void print_site(struct look *l, const struct site *site, const struct inj
 
 static int look_at_site(struct look *l, const struct found_image *image, const struct site *site)
 {
+	const struct attach at = {.args = site->args, .arg_count = site->arg_count};
 	uint64_t addresses[MAPPED_MOST];
 	unsigned count =
 		inject_find(l->x, image->file->inode, site->offset, addresses, MAPPED_MOST);
 
 	for (unsigned i = 0; i < count; i++) {
-		struct inject_site s = {.pc = addresses[i]};
+		struct inject_site s = {.pc = addresses[i], .reads = native_reads(NULL, &at)};
 		int err = inject_plan(l->x, &s);
 
 		if (err)

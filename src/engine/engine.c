@@ -43,7 +43,7 @@ static int can_run_insn(const struct engine *e, const struct program *p, const s
 static int can_run_at(const struct engine *e, const struct program *p, const struct clause *c,
 		      const struct attach *at, struct diag *d)
 {
-	const char *why = e->ops->unreachable ? e->ops->unreachable(e, at) : NULL;
+	const char *why = e->ops->unreachable ? e->ops->unreachable(e, c, at) : NULL;
 	struct str site = at->name < p->name_count ? p->names[at->name] : STR("");
 	int err = 0;
 

@@ -62,9 +62,10 @@ struct engine_ops {
 	 * all. */
 	const char *(*undoable)(const struct engine *e, const struct program *p,
 				const struct insn *in);
-	/* Why it has no events of this attachment; NULL: it has. A NULL function: it has them all.
-	 */
-	const char *(*unreachable)(const struct engine *e, const struct attach *at);
+	/* Why it has no events of this attachment for the clause; NULL: it has. A NULL function: it
+	 * has them all. */
+	const char *(*unreachable)(const struct engine *e, const struct clause *c,
+				   const struct attach *at);
 	/* May probes of another engine be at the same site, too? A NULL function: yes. */
 	bool (*shares_site)(const struct engine *e, const struct attach *at);
 	int (*open)(const struct engine_options *options, struct engine **out, struct diag *d);

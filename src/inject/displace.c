@@ -22,9 +22,6 @@
 
 #if !defined(__aarch64__)
 
-#define FUNCTION_MOST (1u << 20) /* bytes that are looked through */
-#define PARTS_MOST    8		 /* of a function that its compiler has divided */
-
 /* ---- can the instruction be run elsewhere? */
 
 enum kind {
@@ -73,18 +70,24 @@ static enum kind kind_of(const struct opcodes *table, size_t count, uint8_t opco
 	return KIND_NONE;
 }
 
-/* Memory that is always mapped: of the image, by the distance at *relative, or of the stack. */
+bool memory_is_sure(const uint8_t *modrm, uint8_t rex)
+{
+	unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
+
+	return (mod == 0 && rm == 5) ||
+	       (mod != 3 && rm == 4 && modrm[1] == 0x24 && !(rex & 3)); /* n(%rip), n(%rsp) */
+}
+
+/* ... or no memory; *relative: its distance from the instruction, if it has one. */
 static bool is_sure(const uint8_t *modrm, uint8_t rex, enum kind kind, const uint8_t **relative)
 {
 	unsigned mod = modrm[0] >> 6, rm = modrm[0] & 7;
 
 	if (mod == 3)
 		return kind != KIND_LEA;
-	if (mod == 0 && rm == 5) {
+	if (mod == 0 && rm == 5)
 		*relative = modrm + 1;
-		return true;
-	}
-	return kind == KIND_LEA || (rm == 4 && modrm[1] == 0x24 && !(rex & 3)); /* (%rsp) */
+	return kind == KIND_LEA || memory_is_sure(modrm, rex);
 }
 
 /* False: it cannot. *relative: its distance to an address, of 4 bytes; NULL: it has none. */
@@ -117,88 +120,6 @@ static bool can_move(const uint8_t *insn, const uint8_t **relative)
 	case KIND_LEA: return is_sure(insn, rex, kind, relative);
 	}
 	return false;
-}
-
-/* ---- does only the nop lead to it? */
-
-/* A jump whose target is in a register or in memory, except one through a table of the linker. */
-static bool is_indirect(const uint8_t *insn, unsigned len)
-{
-	unsigned at = 0;
-
-	while (at + 1 < len && (insn[at] == 0x3e || insn[at] == 0xf2 || (insn[at] & 0xf0) == 0x40))
-		at++;
-	return at + 1 < len && insn[at] == 0xff && (insn[at + 1] & 0x30) == 0x20 &&
-	       insn[at + 1] != 0x25;
-}
-
-/* Parts of a function: it, and those that it jumps into. */
-struct parts {
-	uint64_t start[PARTS_MOST], end[PARTS_MOST];
-	unsigned count;
-};
-
-/* A jump to the start of another function is a call that does not return here. */
-static bool add_part(struct inject *x, struct parts *p, uint64_t target, bool is_conditional)
-{
-	uint64_t start, end;
-
-	for (unsigned i = 0; i < p->count; i++)
-		if (target >= p->start[i] && target < p->end[i])
-			return true;
-	if (!function_bounds(x, target, &start, &end))
-		return false;
-	if (target == start && !is_conditional)
-		return true;
-	if (p->count == PARTS_MOST || end - start > FUNCTION_MOST)
-		return false;
-	p->start[p->count] = start;
-	p->end[p->count++] = end;
-	return true;
-}
-
-/* Every instruction of a part is known, none is an indirect jump, and one begins at `pc` if that is
- * in it. */
-static bool look_through(struct inject *x, struct parts *p, unsigned number, uint64_t pc)
-{
-	uint64_t start = p->start[number], size = p->end[number] - start, at, target;
-	uint8_t *code = malloc(size + INSTRUCTION_LONGEST);
-	bool is_good = code && !inject_read(x, start, code, size), met = pc - start >= size;
-	unsigned len;
-
-	for (at = 0; is_good && at < size; at += len) {
-		const uint8_t *insn = code + at;
-
-		met |= start + at == pc;
-		len = instruction_length(arch_host(), str_of((const char *)insn, size - at));
-		target = insn[0] != 0xe8 ? direct_target(insn, len, start + at) : 0;
-		is_good = len && !is_indirect(insn, len) &&
-			  (!target || add_part(x, p, target, insn[0] != 0xe9 && insn[0] != 0xeb));
-	}
-	free(code);
-	return is_good && met;
-}
-
-static bool only_nop_leads(struct inject *x, uint64_t pc, const char **why)
-{
-	struct parts p = {.count = 1};
-	uint8_t before;
-
-	/* 66 90 is another nop, to which much leads. */
-	*why = "it is a 1-byte nop, and other code leads to the instruction after it";
-	if (inject_read(x, pc - 1, &before, 1) || before == 0x66 ||
-	    jumps_lead_into(x, pc + 1, pc + 2))
-		return false;
-	*why = "it is a 1-byte nop, and a jump table of its function may lead to the instruction "
-	       "after it";
-	if (!function_bounds(x, pc, &p.start[0], &p.end[0]) ||
-	    p.end[0] - p.start[0] > FUNCTION_MOST)
-		return false;
-	for (unsigned i = 0; i < p.count; i++)
-		if (!look_through(x, &p, i, pc))
-			return false;
-	*why = NULL;
-	return true;
 }
 
 /* ---- the form */
@@ -239,6 +160,7 @@ static int settle(struct inject *x, struct inject_site *s, const uint8_t *code, 
 	memcpy(s->before, code + 1, JUMP_NEAR);
 	memcpy(s->after, jump, JUMP_NEAR);
 	s->resume = s->copy;
+	s->copy_end = s->patch + len;
 	err = space_take(&x->space, s->copy, COPY_ROOM, false);
 	return err ? err : plan_settle(x, s, INJECT_DISPLACED, 0);
 }
@@ -257,7 +179,7 @@ int try_displaced(struct inject *x, struct inject_site *s, const uint8_t code[PL
 	    plan_is_disturbed(x, s->pc + 1, JUMP_NEAR, s->pc, 1) ||
 	    crosses_page(s->pc + 1, JUMP_NEAR))
 		return 0;
-	if (!only_nop_leads(x, s->pc, &s->why))
+	if (!only_nop_leads(x, s->pc, s->pc + 2, &s->why))
 		return 0;
 	err = settle(x, s, code, len, relative);
 	return err ? (err == -ENOSPC ? 0 : err) : 1;

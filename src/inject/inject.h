@@ -29,7 +29,7 @@ enum inject_form {
 	INJECT_NOP5,	  /* 0f 1f 44 ss dd: ss and dd are chosen, then byte 0 becomes e9 */
 	INJECT_PUN,	  /* 90: becomes e9, and the next four bytes, as they are, its offset */
 	INJECT_PADDED,	  /* 90 .. c3, then padding: a jump whose last bytes are in the padding */
-	INJECT_RETARGET,  /* 90 e9 rel32: the jump that follows gets another target */
+	INJECT_RETARGET,  /* 90 .. e9 rel32: a jump or call that follows gets another target */
 	INJECT_DISPLACED, /* 90, then an instruction of 5 bytes or more, which is moved */
 	INJECT_RETURN,	  /* c3, then padding: a jump over both; inject_plan_loader() only */
 	INJECT_BRANCH,	  /* aarch64: nop becomes b, in one piece */
@@ -52,6 +52,7 @@ const char *inject_form_name(
 struct inject_site {
 	uint64_t pc;	    /* where its note says it is */
 	uint64_t semaphore; /* address of its 16 bits; 0: none */
+	uint32_t reads;	    /* general registers that its trampoline reads; 1 << number */
 	enum inject_form form;
 	const char *why; /* INJECT_NONE: "its memory cannot be read"; static */
 	uint64_t patch;	 /* of the bytes that change, the first: the only one for most forms */
@@ -61,8 +62,12 @@ struct inject_site {
 	/* ... and where it goes with a breakpoint on an instruction in its offset */
 	uint64_t detours[INJECT_DETOURS];
 	uint8_t detour_count;
-	uint64_t resume; /* where the site goes on */
-	uint64_t copy;	 /* of an instruction that was moved, which resume is then; 0: none was */
+	bool is_call;	  /* INJECT_RETARGET: the trampoline comes between a call and its target */
+	uint32_t changed; /* general registers with other values in the trampoline than at `pc` */
+	uint64_t resume;  /* where the site goes on */
+	/* An instruction that is run first then, and where it leads: resume is the former; 0: none.
+	 */
+	uint64_t copy, copy_end;
 	uint8_t copied_len, copied[INJECT_COPY_MAX];
 	uint64_t body; /* the trampoline; the caller sets it before inject_enable() */
 	bool is_on;
@@ -111,7 +116,8 @@ uint64_t inject_find_data(struct inject *x, uint64_t inode, uint64_t offset);
 /* May instructions be moved from now on, where there is no other way? See displace.c. */
 void inject_may_displace(struct inject *x, bool may);
 /* Fill in all from `form` on for the site at site->pc, and reserve what it needs. Always says
- * something: site->form or site->why. -ENOMEM. */
+ * something: site->form or site->why. What is in `reads` has its value of `pc`; of other registers
+ * `changed` says it. -ENOMEM. */
 int inject_plan(struct inject *x, struct inject_site *site);
 /* Plan the function that the dynamic loader calls when it has mapped a library, before any code of
  * that runs, and when it has unmapped one. The trampoline returns to the caller. *state: of 4

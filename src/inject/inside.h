@@ -81,11 +81,15 @@ struct claim {
 	uint64_t fixed, fixed_end;
 };
 
-/* In one mapping of code: jumps after a nop, and padding, that other jumps lead to. */
+/* A direct jump or call, or bytes that look like one. */
+struct jump {
+	uint64_t target, from;
+};
+
+/* In one mapping of code: those that lead to instructions soon after a nop, and to padding. */
 struct jumps {
 	uint64_t start, end;
-	bool is_wide; /* other instructions after a nop, too */
-	uint64_t *used;
+	struct jump *all;
 	size_t count, cap;
 };
 
@@ -203,9 +207,10 @@ int64_t pass_fd(struct inject *x, struct remote *r, int fd, uint64_t scratch);
 #define LANDING_FAR 14 /* jmp *target(%rip); target: .quad */
 #define JUMP_NEAR   5  /* e9 rel32 */
 #endif
-#define COPY_ROOM (INJECT_COPY_MAX + JUMP_NEAR)
+#define COPY_ROOM  (INJECT_COPY_MAX + JUMP_NEAR)
+#define STACK_STEP 5 /* 48 8d 64 24 08: lea 8(%rsp), %rsp, and -8 */
 
-/* Bytes of the jump at a site's landing: JUMP_NEAR or LANDING_FAR. */
+/* Bytes at a site's landing: JUMP_NEAR or LANDING_FAR; of a call, STACK_STEP before them. */
 unsigned landing_size(const struct inject_site *s);
 #define PLAN_BYTES 16 /* at a site that are looked at */
 /* A site whose jump has instructions in its offset, `live` bytes that are run from the jump's first
@@ -235,11 +240,12 @@ const char *describe_bytes(const uint8_t code[PLAN_BYTES]);
 /* For the table of forms: 1 when it is the site's form, 0 when it is not, with a reason in s->why
  * if it nearly was; -ENOMEM. */
 typedef int try_form_fn(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BYTES]);
-try_form_fn try_jump, try_padded, try_branch, try_displaced;
+try_form_fn try_jump, try_call, try_padded, try_branch, try_displaced;
 /* The bytes of the jump at a landing; how many; 0: `to` is too far. */
 unsigned landing_bytes(uint64_t at, uint64_t to, unsigned room, uint8_t out[LANDING_FAR]);
-/* Does a direct jump or call lead to one of these bytes, or is it not known? They are after a
- * 1-byte nop, or padding; with `may_displace` all that is after a 1-byte nop is known. */
+/* Does a direct jump or call lead to one of these bytes, or is it not known? They are padding, or
+ * at most this far after a 1-byte nop. */
+#define AFTER_NOP 32
 bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end);
 void jumps_free(struct inject *x);
 /* Room in a page of landings that a jump at `near` can lead to. -ENOSPC, -ENOMEM. */
@@ -249,9 +255,17 @@ int plan_settle(struct inject *x, struct inject_site *s, enum inject_form form, 
 bool plan_is_disturbed(const struct inject *x, uint64_t patch, unsigned len, uint64_t fixed,
 		       unsigned fixed_len);
 
+/* Memory of an instruction that is always mapped: of the image, or of the stack. */
+bool memory_is_sure(const uint8_t *modrm, uint8_t rex);
+
 /* ---- function.c: where the function at `pc` begins and ends. False: it is not known. */
 
 bool function_bounds(struct inject *x, uint64_t pc, uint64_t *start, uint64_t *end);
+
+/* ---- leads.c: does all code come to these bytes, which are after the 1-byte nop at `pc`, by way
+ * of the nop? If not, or if it is not known, *why says so. */
+
+bool only_nop_leads(struct inject *x, uint64_t pc, uint64_t end, const char **why);
 
 /* ---- ledger.c: what `clean` needs. The first page of memory of ours in the process: a head, then
  * one entry for each site. */

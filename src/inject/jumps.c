@@ -6,7 +6,8 @@
  *
  * That is the same only if nothing else leads to that jump. Compilers could make a jump table that
  * does, which is not looked for: they make its entries lead to where the jump leads. Direct jumps
- * are: the code of an image is searched for them, once. */
+ * are: the code of an image is searched for them, once. calls.c has the other instructions that
+ *lead away from a site. */
 #include "inject/inside.h"
 
 #include <errno.h>
@@ -39,30 +40,29 @@ static bool is_instruction(const uint8_t *code, size_t len, size_t at)
 	return votes >= VOTES || tried < VOTES;
 }
 
-/* Is it a jump after a 1-byte nop, where a probe may be, or padding? */
-static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at, bool is_wide)
+/* Is it soon after a 1-byte nop, where a probe may be, or padding? */
+static bool may_be_asked_for(const uint8_t *code, size_t len, uint64_t at)
 {
-	if (at < 2 || at >= len || len - at < 2)
+	if (at < 1 || at >= len)
 		return false;
-	if ((code[at - 1] == 0x90 || code[at - 1] == 0xcc) &&
-	    (code[at] == 0xe9 || (is_wide && code[at - 2] != 0x66)))
-		return true;
+	for (uint64_t i = at; i && at - i < AFTER_NOP; i--)
+		if (code[i - 1] == 0x90 || code[i - 1] == 0xcc)
+			return true;
 	return padding_bytes(code + at, len - at < PLAN_BYTES ? (unsigned)(len - at) : PLAN_BYTES) >
 	       0;
 }
 
-/* Note every such place that a direct jump or call leads to. */
+/* Note every such place that bytes lead to which may be a direct jump or call. */
 static int search(struct jumps *j, const uint8_t *code, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		uint64_t target = direct_target(code + i, len - i, j->start + i);
 
-		if (!target || !may_be_asked_for(code, len, target - j->start, j->is_wide) ||
-		    !is_instruction(code, len, i))
+		if (!target || !may_be_asked_for(code, len, target - j->start))
 			continue;
-		if (array_grow(j->used, j->count, j->cap))
+		if (array_grow(j->all, j->count, j->cap))
 			return -ENOMEM;
-		j->used[j->count++] = target;
+		j->all[j->count++] = (struct jump){target, j->start + i};
 	}
 	return 0;
 }
@@ -87,8 +87,7 @@ static struct jumps *jumps_of(struct inject *x, uint64_t address)
 	const struct space *s = &x->space;
 
 	for (size_t i = 0; i < x->jumps_count; i++)
-		if (address >= x->jumps[i].start && address < x->jumps[i].end &&
-		    x->jumps[i].is_wide >= x->may_displace)
+		if (address >= x->jumps[i].start && address < x->jumps[i].end)
 			return &x->jumps[i];
 	for (size_t i = 0; i < s->file_count; i++) {
 		const struct range *r = &s->files[i];
@@ -98,9 +97,9 @@ static struct jumps *jumps_of(struct inject *x, uint64_t address)
 		if (r->end - r->start > CODE_MOST ||
 		    array_grow(x->jumps, x->jumps_count, x->jumps_cap))
 			return NULL;
-		x->jumps[x->jumps_count] = (struct jumps){.is_wide = x->may_displace};
+		x->jumps[x->jumps_count] = (struct jumps){0};
 		if (read_jumps(x, r, &x->jumps[x->jumps_count])) {
-			free(x->jumps[x->jumps_count].used);
+			free(x->jumps[x->jumps_count].all);
 			return NULL;
 		}
 		return &x->jumps[x->jumps_count++];
@@ -108,12 +107,24 @@ static struct jumps *jumps_of(struct inject *x, uint64_t address)
 	return NULL;
 }
 
+/* Or is it in the middle of an instruction? */
+static bool is_jump(struct inject *x, const struct jumps *j, uint64_t from)
+{
+	uint64_t first = from - j->start < 4 * BACK ? j->start : from - 4 * BACK;
+	uint64_t end = j->end - from < INSTRUCTION_LONGEST ? j->end : from + INSTRUCTION_LONGEST;
+	uint8_t code[4 * BACK + INSTRUCTION_LONGEST];
+
+	return inject_read(x, first, code, (size_t)(end - first)) ||
+	       is_instruction(code, (size_t)(end - first), (size_t)(from - first));
+}
+
 bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end)
 {
 	const struct jumps *j = jumps_of(x, start);
 
 	for (size_t i = 0; j && i < j->count; i++)
-		if (j->used[i] >= start && j->used[i] < end)
+		if (j->all[i].target >= start && j->all[i].target < end &&
+		    is_jump(x, j, j->all[i].from))
 			return true;
 	return !j;
 }
@@ -121,7 +132,7 @@ bool jumps_lead_into(struct inject *x, uint64_t start, uint64_t end)
 void jumps_free(struct inject *x)
 {
 	for (size_t i = 0; i < x->jumps_count; i++)
-		free(x->jumps[i].used);
+		free(x->jumps[i].all);
 	free(x->jumps);
 }
 
@@ -132,7 +143,9 @@ int try_jump(struct inject *x, struct inject_site *s, const uint8_t code[PLAN_BY
 	int32_t rel;
 	int err;
 
-	if ((code[0] != 0x90 && code[0] != 0xcc) || code[1] != 0xe9)
+	if (code[1] != 0xe9)
+		return try_call(x, s, code);
+	if (code[0] != 0x90 && code[0] != 0xcc)
 		return 0;
 	if (crosses_page(at + 1, 4)) {
 		s->why = "it is a 1-byte nop, and the jump after it is in two pages";

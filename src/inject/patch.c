@@ -101,12 +101,16 @@ static int semaphore_add(struct inject *x, uint64_t address, int by)
 
 /* ---- landings: where the jump of a site leads, there is a jump to its trampoline */
 
+/* After a call the stack pointer goes back to where it was at the site. The return address is then
+ * in what trampolines and the kernel take for the red zone. */
 static int write_landing(struct inject *x, const struct inject_site *s)
 {
-	uint8_t bytes[LANDING_FAR];
-	unsigned len = landing_bytes(s->landing, s->body, landing_size(s), bytes);
+	uint8_t bytes[STACK_STEP + LANDING_FAR] = {0x48, 0x8d, 0x64, 0x24, 0x08};
+	unsigned step = s->is_call ? STACK_STEP : 0;
+	unsigned len =
+		landing_bytes(s->landing + step, s->body, landing_size(s) - step, bytes + step);
 
-	return len ? inject_write(x, s->landing, bytes, len) : -ERANGE;
+	return len ? inject_write(x, s->landing, bytes, step + len) : -ERANGE;
 }
 
 static int write_detours(struct inject *x, const struct inject_site *s)
@@ -122,15 +126,14 @@ static int write_detours(struct inject *x, const struct inject_site *s)
 	return err;
 }
 
-/* An instruction that was moved, and a jump back. */
+/* An instruction that was moved, or one of ours, and a jump. */
 static int write_copy(struct inject *x, const struct inject_site *s)
 {
 	uint8_t bytes[COPY_ROOM + LANDING_FAR];
 	unsigned len;
 
 	memcpy(bytes, s->copied, s->copied_len);
-	len = landing_bytes(s->copy + s->copied_len, s->patch + s->copied_len, JUMP_NEAR,
-			    bytes + s->copied_len);
+	len = landing_bytes(s->copy + s->copied_len, s->copy_end, JUMP_NEAR, bytes + s->copied_len);
 	return len ? inject_write(x, s->copy, bytes, s->copied_len + len) : -ERANGE;
 }
 

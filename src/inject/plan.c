@@ -44,7 +44,7 @@ unsigned landing_size(const struct inject_site *s)
 {
 	uint64_t distance = s->landing > s->pc ? s->landing - s->pc : s->pc - s->landing;
 
-	return distance < NEAR ? JUMP_NEAR : LANDING_FAR;
+	return (distance < NEAR ? JUMP_NEAR : LANDING_FAR) + (s->is_call ? STACK_STEP : 0);
 }
 
 /* ---- sites that are near each other */
@@ -332,7 +332,8 @@ static int plan_bytes(struct inject *x, struct inject_site *s)
 
 int inject_plan(struct inject *x, struct inject_site *s)
 {
-	*s = (struct inject_site){.pc = s->pc, .semaphore = s->semaphore, .why = no_memory};
+	*s = (struct inject_site){
+		.pc = s->pc, .semaphore = s->semaphore, .reads = s->reads, .why = no_memory};
 	return plan_bytes(x, s);
 }
 

@@ -99,20 +99,32 @@ as_postgres() {
 	[ -n "$BIN" ] && id postgres >/dev/null 2>&1 || skip "needs the Debian package postgresql"
 	need_tracing
 	data=$(mktemp -d /tmp/nopal-pg.XXXXXX)
+	# A copy: others may trace the installed file at this moment, and their breakpoints are in all processes.
+	mkdir "$data/bin"
+	cp -L "$BIN"/{initdb,pg_ctl,postgres} "$data/bin"
+	ln -s "${BIN%/bin}/lib" "$data/lib"
+	tools=$BIN
+	BIN=$data/bin
 	chown postgres "$data"
 	as_postgres "$BIN/initdb" -A trust -D "$data/db" >/dev/null
 	printf "listen_addresses = ''\nunix_socket_directories = '%s'\nautovacuum = off\nfsync = off\n" "$data" >>"$data/db/postgresql.conf"
-	as_postgres "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w start >/dev/null 3>&-
-	as_postgres "$BIN/createdb" -h "$data" bench
-	as_postgres "$BIN/pgbench" -h "$data" -i -q bench >/dev/null 2>&1
-	pid=$(head -1 "$data/db/postmaster.pid")
+	# Its heap may lie where a site's jump leads: then that site cannot be traced without privileges.
+	for _ in 1 2 3 4 5; do
+		as_postgres "$BIN/pg_ctl" -D "$data/db" -l "$data/log" -w start >/dev/null 3>&-
+		pid=$(head -1 "$data/db/postmaster.pid")
+		"$NOPAL" doctor -p "$pid" >sites
+		read -r reached all < <(sed -n 's/^  \([0-9]*\) of \([0-9]*\) sites.*/\1 \2/p' sites)
+		echo "$reached of $all"
+		[ "$((100 * reached))" -ge "$((90 * all))" ]
+		grep -qE ':(transaction__commit|query__start|query__done) .* no ' sites || break
+		as_postgres "$BIN/pg_ctl" -D "$data/db" -m fast -w stop >/dev/null
+	done
+	as_postgres "$tools/createdb" -h "$data" bench
+	as_postgres "$tools/pgbench" -h "$data" -i -q bench >/dev/null 2>&1
 	script="usdt:$BIN/postgres:postgresql:transaction__commit { @commits = count() }
 		usdt:$BIN/postgres:postgresql:query__start { @start[tid] = nsecs; @sql[str(arg0, 15)] = count() }
 		usdt:$BIN/postgres:postgresql:query__done /@start[tid]/ { @pairs = count(); delete(@start[tid]) }"
-	sites=$("$NOPAL" doctor -p "$pid" | sed -n 's/^  \([0-9]*\) of \([0-9]*\) sites.*/\1 \2/p' | head -1)
-	echo "$sites"
-	"$NOPAL" doctor -p "$pid" | grep -q '; [0-9]* more with --displace$'
-	[ "$((100 * ${sites% *}))" -ge "$((85 * ${sites#* }))" ]
+	grep -q '; [0-9]* more with --displace$' sites
 	# As the postgres user, who may debug the server; and by the kernel, at once.
 	chmod 755 "$data"
 	# Not through a function: that would run in a shell of its own, which signals do not end.
@@ -120,14 +132,14 @@ as_postgres() {
 		env __BPFTRACE_NOTIFY_PROBES_ATTACHED=1 "$NOPAL" --displace --follow -p "$pid" -e "$script usdt:$BIN/postgres:postgresql:lwlock__release { @released = count() }" >user.out 2>user.err 3>&- &
 	user=$!
 	until grep -q PROBES_ATTACHED user.err; do sleep 0.05; kill -0 $user; done
-	as_postgres "$BIN/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
+	as_postgres "$tools/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
 	kill -INT $user
 	wait $user
 	cat user.out user.err
 	grep -q '^@sql\[SELECT abalance\]: 2000$' user.out
 	grep -q '^@released: [1-9]' user.out # its instruction is moved
 	start_tracer "$script" --kernel --follow -p "$pid"
-	as_postgres "$BIN/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
+	as_postgres "$tools/pgbench" -h "$data" -n -S -c 4 -j 2 -t 500 bench >/dev/null 2>&1
 	stop_tracer
 	as_postgres "$BIN/pg_ctl" -D "$data/db" -m fast stop >/dev/null
 	rm -rf "$data"

@@ -72,8 +72,31 @@ LEAF(branch, NOP,
      "	test %rsp, %rsp\n	jmp 3f\n4:	cmp %rax, %rax\n3:\n")
 LEAF(table, NOP,
      "	.byte 0x3d, 0x10, 0, 0, 0\n	cmp $7, %rdi\n	jmp 3f\n	jmp *%rax\n3:\n")
+
+/* Calls: the function that is called finds its stack, its return address, its arguments and the
+ * flags as they would be. `alone` is code that nothing runs. */
+#define CALLER(name, between, esi, alone)                                      \
+	__asm__(".text\n.p2align 4\n.globl leaf_" #name "\nleaf_" #name ":\n"  \
+		".cfi_startproc\n"                                             \
+		"	push %rbx\n	mov %rdi, %rbx\n	xor %esi, %esi\n"               \
+		"	cmp $7, %rdi\n"                                              \
+		".globl site_" #name "\nsite_" #name ":\n	nop\n" between \
+		"5:	.byte 0xe8\n	.long 3f - . - 4\n"                           \
+		"4:	pop %rbx\n	ret\n"                                          \
+		"3:	sete %al\n	movzbl %al, %eax\n"                             \
+		"	cmp $" #esi ", %esi\n	jne 2f\n"                        \
+		"	lea 4b(%rip), %rcx\n	cmp %rcx, (%rsp)\n	jne 2f\n"            \
+		"	mov %rbx, %rcx\n	add %rcx, %rax\n	ret\n"                     \
+		"2:	ud2\n" alone ".cfi_endproc\n");                        \
+	extern long leaf_##name(long n);                                       \
+	extern char site_##name[];
+
+#define SOME "	mov $0x12, %esi\n	lea 4f(%rip), %rdx\n	mov %rbx, %rdi\n"
+CALLER(call, "", 0, "")
+CALLER(later, SOME, 0x12, "")
+CALLER(entered, SOME, 0x12, "	jmp 5b\n")
 #else
-/* One form for all but the last, which is no nop. */
+/* One form for all but some, which are no nops. */
 #define LEAF(name, nop)                                                         \
 	__asm__(".text\n.globl leaf_" #name "\nleaf_" #name ":\n"               \
 		"	mov x9, x0;	mov x15, x0;	mov x16, x0;	mov x17, x0\n"          \
@@ -99,11 +122,14 @@ LEAF(padded, "	nop\n")
 LEAF(relative, "	mov x9, x9\n")
 LEAF(branch, "	mov x9, x9\n")
 LEAF(table, "	mov x9, x9\n")
+LEAF(call, "	nop\n")
+LEAF(later, "	nop\n")
+LEAF(entered, "	mov x9, x9\n")
 #endif
 
 #define NAMES(row)                                                                               \
 	row(pun) row(nop5) row(nop10) row(jump) row(none) row(kernel5) row(padded) row(relative) \
-		row(branch) row(table)
+		row(branch) row(table) row(call) row(later) row(entered)
 #define ROW(name) {#name, leaf_##name, site_##name},
 
 static const struct {

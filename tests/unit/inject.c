@@ -21,8 +21,8 @@
 #include "help/puppet.h"
 #include "inject/inject.h"
 
-#define SITES	  10
-#define UNREACHED 4 /* of these: sites that need --displace, or more */
+#define SITES	  13
+#define UNREACHED 5 /* of these: sites that need --displace, or more */
 
 struct target {
 	struct puppet puppet;
@@ -208,6 +208,9 @@ static const struct {
 	{"padded",   INJECT_BRANCH,   INJECT_BRANCH},
 	{"relative", INJECT_NONE,     INJECT_NONE},
 	{"branch",   INJECT_NONE,     INJECT_NONE},
+	{"call",     INJECT_BRANCH,   INJECT_BRANCH},
+	{"later",    INJECT_BRANCH,   INJECT_BRANCH},
+	{"entered",  INJECT_NONE,     INJECT_NONE},
 #else
 	{"pun",	     INJECT_PUN,      INJECT_PUN},
 	{"nop5",     INJECT_NOP5,     INJECT_NOP5},
@@ -218,6 +221,9 @@ static const struct {
 	{"padded",   INJECT_PADDED,   INJECT_PADDED},
 	{"relative", INJECT_NONE,     INJECT_DISPLACED},
 	{"branch",   INJECT_NONE,     INJECT_DISPLACED},
+	{"call",     INJECT_RETARGET, INJECT_RETARGET},
+	{"later",    INJECT_RETARGET, INJECT_RETARGET},
+	{"entered",  INJECT_NONE,     INJECT_DISPLACED},
 #endif
 	{"table",    INJECT_NONE,     INJECT_NONE},
 	/* clang-format on */
@@ -266,6 +272,34 @@ static void instructions_are_moved_where_that_is_asked_for(void **state)
 	(void)state;
 	check_each_form(true);
 }
+
+#if defined(__x86_64__)
+#define RSI 6
+#define RDX 2
+
+/* The bytes between its nop and the call: mov $0x12, %esi, which leads into the image; lea ..,
+ * %rdx; mov %rbx, %rdi. */
+static void a_call_that_comes_later_gets_a_target_only_if_what_is_read_is_the_same(void **state)
+{
+	static const uint32_t all = 1u << 7 | 1u << RSI | 1u << RDX;
+	struct inject *x;
+	struct target t;
+
+	(void)state;
+	start(&t, 0);
+	for (unsigned reg = 0; reg < 16; reg++) {
+		struct inject_site s = {.pc = site(&t, "later")->pc, .reads = 1u << reg};
+
+		assert_int_equal(inject_open(t.puppet.pid, &x, NULL), 0);
+		assert_int_equal(inject_plan(x, &s), 0);
+		inject_close(x);
+		assert_int_equal(s.form, all >> reg & 1 ? INJECT_NONE : INJECT_RETARGET);
+		assert_int_equal(s.changed, s.form ? all : 0);
+		assert_int_equal(s.is_call, s.form != INJECT_NONE);
+	}
+	assert_int_equal(stop(&t), 0);
+}
+#endif
 
 static void threads_run_while_sites_are_switched(void **state)
 {
@@ -836,6 +870,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_form_counts_every_call),
 		cmocka_unit_test(instructions_are_moved_where_that_is_asked_for),
+#if defined(__x86_64__)
+		cmocka_unit_test(
+			a_call_that_comes_later_gets_a_target_only_if_what_is_read_is_the_same),
+#endif
 		cmocka_unit_test(threads_run_while_sites_are_switched),
 		cmocka_unit_test(threads_that_are_made_meanwhile_are_stopped_too),
 		cmocka_unit_test(children_of_vfork_are_stopped_too),

@@ -334,12 +334,14 @@ static int interp_drain(struct engine *engine, int timeout_ms, record_fn *fn, vo
 	return err ? err : count;
 }
 
-static const char *interp_unreachable(const struct engine *e, const struct attach *at)
+static const char *interp_unreachable(const struct engine *e, const struct clause *c,
+				      const struct attach *at)
 {
 	bool is_ours = at->kind == ATTACH_BEGIN || at->kind == ATTACH_END ||
 		       at->kind == ATTACH_INTERVAL || at->kind == ATTACH_SIGNAL;
 	bool is_recorded = ((const struct interp *)e)->options.events && at->kind == ATTACH_UPROBE;
 
+	(void)c;
 	return is_ours || is_recorded ? NULL : "it only plays recorded events, see --events";
 }
 

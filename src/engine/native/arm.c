@@ -24,7 +24,7 @@ static int add_attach(struct native_process *p, const struct native_step *step,
 	if (!left->first) {
 		left->first = step->attach;
 		left->program = step->program;
-		left->why = native_process_problem(p, step->attach);
+		left->why = native_process_problem(p, step->clause, step->attach);
 	}
 	return 0;
 }

@@ -169,7 +169,8 @@ static const char *undoable(const struct engine *engine, const struct program *p
 	return native_undoable(p, in);
 }
 
-static const char *native_unreachable(const struct engine *engine, const struct attach *at)
+static const char *native_unreachable(const struct engine *engine, const struct clause *c,
+				      const struct attach *at)
 {
 	const struct native *e = (const struct native *)engine;
 
@@ -178,7 +179,7 @@ static const char *native_unreachable(const struct engine *engine, const struct 
 	if (at->kind != ATTACH_UPROBE)
 		return "user mode traces only probes in the process itself";
 	/* Without another engine these sites are left out. */
-	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], at);
+	return e->options.is_alone ? NULL : native_process_problem(e->processes[0], c, at);
 }
 
 static bool native_shares_site(const struct engine *engine, const struct attach *at)

@@ -85,9 +85,10 @@ int native_process_add_site(struct native_process *p, const struct inject_site *
 	return 0;
 }
 
-static int add_site(struct native_process *p, const struct attach *at, uint64_t pc)
+static int add_site(struct native_process *p, const struct clause *c, const struct attach *at,
+		    uint64_t pc)
 {
-	struct inject_site site = {.pc = pc};
+	struct inject_site site = {.pc = pc, .reads = native_reads(c, at)};
 	int err = inject_plan(p->x, &site);
 
 	if (err)
@@ -97,8 +98,9 @@ static int add_site(struct native_process *p, const struct attach *at, uint64_t 
 	return native_process_add_site(p, &site);
 }
 
-/* The sites of an attachment, planned: how many; their numbers in `out`. */
-static int find_sites(struct native_process *p, const struct attach *at, size_t out[MAPPED_MOST])
+/* The sites of a clause's attachment, planned: how many; their numbers in `out`. */
+static int find_sites(struct native_process *p, const struct clause *c, const struct attach *at,
+		      size_t out[MAPPED_MOST])
 {
 	uint64_t addresses[MAPPED_MOST];
 	unsigned count =
@@ -107,7 +109,7 @@ static int find_sites(struct native_process *p, const struct attach *at, size_t 
 
 	for (unsigned i = 0; i < count; i++) {
 		struct inject_site *s = find_site(p, addresses[i]);
-		int err = s ? 0 : add_site(p, at, addresses[i]);
+		int err = s ? 0 : add_site(p, c, at, addresses[i]);
 
 		if (err)
 			return err;
@@ -116,22 +118,34 @@ static int find_sites(struct native_process *p, const struct attach *at, size_t 
 	return (int)count;
 }
 
-const char *native_process_problem(struct native_process *p, const struct attach *at)
+/* A site may have been planned for another clause, which reads less. */
+static const char *problem_at(const struct inject_site *s, const struct clause *c,
+			      const struct attach *at)
+{
+	if (s->form == INJECT_NONE)
+		return s->why;
+	return s->changed & native_reads(c, at) ? "a register that it reads has changed where its "
+						  "trampoline begins, at the next call"
+						: NULL;
+}
+
+const char *native_process_problem(struct native_process *p, const struct clause *c,
+				   const struct attach *at)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, at, sites);
+	int count = find_sites(p, c, at, sites);
+	const char *why = count < 0 ? "no memory" : NULL;
 
-	for (int i = 0; i < count; i++)
-		if (p->sites[sites[i]].form == INJECT_NONE)
-			return p->sites[sites[i]].why;
-	return count < 0 ? "no memory" : NULL;
+	for (int i = 0; i < count && !why; i++)
+		why = problem_at(&p->sites[sites[i]], c, at);
+	return why;
 }
 
 /* The first byte of a nop10 is ours only where no other nop is before it. */
 bool native_process_shares(struct native_process *p, const struct attach *at)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, at, sites);
+	int count = find_sites(p, NULL, at, sites);
 
 	for (int i = 0; i < count; i++) {
 		const struct inject_site *s = &p->sites[sites[i]];
@@ -156,13 +170,13 @@ static int add_step(struct native_steps *steps, const struct native_step *step)
 int native_process_add(struct native_process *p, const struct native_step *step, unsigned *mapped)
 {
 	size_t sites[MAPPED_MOST];
-	int count = find_sites(p, step->attach, sites), reached = 0;
+	int count = find_sites(p, step->clause, step->attach, sites), reached = 0;
 
 	*mapped = count < 0 ? 0 : (unsigned)count;
 	for (int i = 0; i < count; i++) {
 		int err;
 
-		if (p->sites[sites[i]].form == INJECT_NONE)
+		if (problem_at(&p->sites[sites[i]], step->clause, step->attach))
 			continue;
 		err = add_step(&p->steps[sites[i]], step);
 		if (err)

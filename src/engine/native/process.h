@@ -39,8 +39,10 @@ struct native_process {
 /* Errors and messages are those of inject_open(). */
 int native_process_open(pid_t pid, bool displace, struct native_process **out, struct diag *d);
 void native_process_close(struct native_process *p); /* NULL is fine; disables nothing */
-/* Why the attachment's site cannot be traced here; NULL: it can, or is not mapped (yet). */
-const char *native_process_problem(struct native_process *p, const struct attach *at);
+/* Why the clause cannot run at the attachment's site here; NULL: it can, or the site is not mapped
+ * (yet). */
+const char *native_process_problem(struct native_process *p, const struct clause *c,
+				   const struct attach *at);
 /* Do all its sites have a form that leaves the first byte to others? */
 bool native_process_shares(struct native_process *p, const struct attach *at);
 /* Let the step run at the sites of its attachment that are mapped. The number of sites that can be
