@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "help/elf_builder.h"
+#include "help/rows.h"
 #include "unwind/unwind.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -48,7 +49,8 @@ static void read_image(const void *bytes, size_t len, struct str memory)
 	if (!unwind_table_read(image, &rules, &t)) {
 		for (size_t i = 0; i < t.count; i++)
 			if (t.rows[i].rule >= rules.count ||
-			    (i && t.rows[i].pc <= t.rows[i - 1].pc))
+			    (i && row_address(&t, i) <= row_address(&t, i - 1)) ||
+			    unwind_row_at(&t, row_address(&t, i)) != &t.rows[i])
 				abort();
 		if (t.count && t.rows[t.count - 1].rule != UNWIND_RULE_NONE)
 			abort();

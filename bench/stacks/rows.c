@@ -1,4 +1,4 @@
-/* Read the unwind rows of files: prints how many files have some, rows, rules, and milliseconds. */
+/* Read the unwind rows of files: prints how many files have some, rows, chunks, rules, and milliseconds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -16,7 +16,7 @@ static double now_ms(void)
 int main(int argc, char **argv)
 {
 	struct unwind_rules *rules = calloc(1, sizeof(*rules));
-	size_t files = 0, rows = 0;
+	size_t files = 0, rows = 0, chunks = 0;
 	double begun = now_ms();
 
 	if (!rules || unwind_rules_init(rules))
@@ -30,10 +30,11 @@ int main(int argc, char **argv)
 		if (!unwind_table_read(image, rules, &table) && table.count)
 			files++;
 		rows += table.count;
+		chunks += table.chunk_count + 1;
 		unwind_table_free(&table);
 		image_close(image);
 	}
-	printf("%zu %zu %u %.0f\n", files, rows, rules->count, now_ms() - begun);
+	printf("%zu %zu %zu %u %.0f\n", files, rows, chunks, rules->count, now_ms() - begun);
 	unwind_rules_free(rules);
 	free(rules);
 	return 0;

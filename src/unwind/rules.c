@@ -3,11 +3,14 @@
 
 #include <errno.h>
 
+#include "base/array.h"
+
 int unwind_rules_init(struct unwind_rules *r)
 {
 	static const struct unwind_rule fixed[] = {
 		[UNWIND_RULE_NONE] = {.cfa = UNWIND_NONE},
 		[UNWIND_RULE_UNKNOWN] = {.cfa = UNWIND_UNKNOWN},
+		[UNWIND_RULE_REFUSED] = {.cfa = UNWIND_REFUSED},
 		[UNWIND_RULE_CHAIN] = {.cfa = UNWIND_FP,
 				       .cfa_off = 16,
 				       .fp = UNWIND_AT_CFA,
@@ -38,9 +41,9 @@ static bool is_same(const struct unwind_rule *a, const struct unwind_rule *b)
 
 uint16_t unwind_rules_number(struct unwind_rules *r, const struct unwind_rule *rule)
 {
-	uint8_t bits = (uint8_t)((uint32_t)rule->cfa_off >> 3 ^ (uint32_t)rule->fp_off ^
-				 (uint32_t)rule->fp << 3 ^ (uint32_t)rule->cfa << 6);
-	uint16_t *recent = &r->recent[bits];
+	uint32_t bits = (uint32_t)rule->cfa_off >> 3 ^ (uint32_t)rule->fp_off << 2 ^
+			(uint32_t)rule->fp << 6 ^ (uint32_t)rule->cfa << 8;
+	uint16_t *recent = &r->recent[bits % COUNT(r->recent)];
 	uint64_t hash;
 
 	/* The same few rules come over and over. */
@@ -52,7 +55,7 @@ uint16_t unwind_rules_number(struct unwind_rules *r, const struct unwind_rule *r
 			return *recent = (uint16_t)i;
 	if (r->count == UNWIND_RULES_MOST) {
 		r->refused++;
-		return UNWIND_RULE_UNKNOWN;
+		return UNWIND_RULE_REFUSED;
 	}
 	r->items[r->count] = *rule;
 	hash_add(&r->by_value, hash, r->count); /* there is room: see unwind_rules_init() */

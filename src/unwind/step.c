@@ -43,6 +43,8 @@ enum unwind_end unwind_step(const struct unwind_rule *r, struct unwind_regs *reg
 
 	if (r->cfa == UNWIND_NONE)
 		return UNWIND_NO_ROWS;
+	if (r->cfa == UNWIND_REFUSED)
+		return UNWIND_NO_ROOM;
 	if (r->cfa >= UNWIND_UNKNOWN)
 		return UNWIND_NOT_RULE;
 	if (ra == UNWIND_LOST)

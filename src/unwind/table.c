@@ -228,34 +228,73 @@ static void find_chained(struct reading *r)
 
 /* ---- the rows */
 
-static int add_row(struct reading *r, uint64_t address, uint16_t rule)
+/* Does the budget pay for an array that grows, if it must? */
+static int pay_for(const struct reading *r, size_t count, size_t cap, size_t size)
+{
+	return count < cap || budget_memory(r->image->budget, (cap + 1) * size) ? 0 : -E2BIG;
+}
+
+/* The chunks up to the one of `pc` begin after the rows so far. */
+static int open_chunks(struct reading *r, uint64_t pc)
 {
 	struct unwind_table *t = r->table;
-	uint64_t pc = address - t->base;
+	int err;
+
+	while (t->chunk_count <= pc >> UNWIND_CHUNK_SHIFT) {
+		err = pay_for(r, t->chunk_count, t->chunk_cap, sizeof(*t->before));
+		if (err || array_grow(t->before, t->chunk_count, t->chunk_cap))
+			return err ? err : -ENOMEM;
+		t->before[t->chunk_count++] = t->count ? (uint32_t)t->count - 1 : 0;
+	}
+	return 0;
+}
+
+static int push_row(struct reading *r, uint64_t pc, uint16_t rule)
+{
+	struct unwind_table *t = r->table;
+	int err;
+
+	if (pc > UINT32_MAX || t->count == UNWIND_ROWS_MOST)
+		return -E2BIG;
+	err = open_chunks(r, pc) ?: pay_for(r, t->count, t->cap, sizeof(*t->rows));
+	if (err || array_grow(t->rows, t->count, t->cap))
+		return err ? err : -ENOMEM;
+	t->rows[t->count++] = (struct unwind_row){(uint16_t)(pc & (UNWIND_CHUNK - 1)), rule};
+	return 0;
+}
+
+static int add_row(struct reading *r, uint64_t address, uint16_t rule)
+{
+	const struct unwind_table *t = r->table;
+	int err = 0;
 
 	if (t->count && t->rows[t->count - 1].rule == rule)
 		return 0;
-	if (pc > UINT32_MAX || t->count == UNWIND_ROWS_MOST)
-		return -E2BIG;
-	if (t->count == t->cap && !budget_memory(r->image->budget, (t->cap + 1) * sizeof(*t->rows)))
-		return -E2BIG;
-	if (array_grow(t->rows, t->count, t->cap))
-		return -ENOMEM;
-	t->rows[t->count++] = (struct unwind_row){(uint32_t)pc, rule, 0};
-	return 0;
+	if (!t->count && address != t->base)
+		err = push_row(r, 0, UNWIND_RULE_NONE);
+	return err ?: push_row(r, address - t->base, rule);
+}
+
+/* Is the last row at this address? */
+static bool ends_at(const struct unwind_table *t, uint64_t address)
+{
+	uint64_t pc = address - t->base, chunk = pc >> UNWIND_CHUNK_SHIFT;
+
+	return t->count && t->chunk_count == chunk + 1 &&
+	       (!chunk || t->before[chunk] + 1 < t->count) &&
+	       t->rows[t->count - 1].pc == (pc & (UNWIND_CHUNK - 1));
 }
 
 /* A function that begins in the one before has what that one leaves of it. */
 static int take_row(void *arg, uint64_t address, const struct unwind_rule *rule)
 {
 	struct reading *r = arg;
-	struct unwind_table *t = r->table;
 	uint16_t number = unwind_rules_number(r->rules, rule);
 
 	if (address > r->floor)
 		return add_row(r, address, number);
-	if (t->count && t->rows[t->count - 1].pc == r->floor - t->base)
-		t->count--;
+	if (ends_at(r->table, r->floor))
+		r->table->count--;
 	return add_row(r, r->floor, number);
 }
 
@@ -342,6 +381,7 @@ int unwind_table_read(const struct image *image, struct unwind_rules *rules,
 void unwind_table_free(struct unwind_table *t)
 {
 	free(t->rows);
+	free(t->before);
 	*t = (struct unwind_table){0};
 }
 
@@ -350,14 +390,24 @@ static bool begins_by(const void *row, const void *pc)
 	return ((const struct unwind_row *)row)->pc <= *(const uint32_t *)pc;
 }
 
+const struct unwind_row *unwind_row_at(const struct unwind_table *t, uint64_t address)
+{
+	uint64_t distance = address - t->base, chunk = distance >> UNWIND_CHUNK_SHIFT;
+	uint32_t pc = distance & (UNWIND_CHUNK - 1);
+	size_t from, to;
+
+	if (!t->count || address < t->base || chunk >= t->chunk_count)
+		return NULL;
+	from = t->before[chunk];
+	to = chunk + 1 < t->chunk_count ? t->before[chunk + 1] : t->count - 1;
+	/* The first holds, wherever in its own chunk it is. */
+	return t->rows + from +
+	       lower_bound(t->rows + from + 1, to - from, sizeof(*t->rows), begins_by, &pc);
+}
+
 uint16_t unwind_rule_at(const struct unwind_table *t, uint64_t address)
 {
-	uint64_t distance = address - t->base;
-	uint32_t pc = (uint32_t)distance;
-	size_t after;
+	const struct unwind_row *row = unwind_row_at(t, address);
 
-	if (!t->count || address < t->base || distance > UINT32_MAX)
-		return UNWIND_RULE_NONE;
-	after = lower_bound(t->rows, t->count, sizeof(*t->rows), begins_by, &pc);
-	return after ? t->rows[after - 1].rule : UNWIND_RULE_NONE;
+	return row ? row->rule : UNWIND_RULE_NONE;
 }

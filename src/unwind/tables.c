@@ -48,7 +48,7 @@ struct unwind_tables {
 	struct known_process *processes;
 	size_t process_count, process_cap;
 	struct unwind_memory memory;
-	size_t row_count, mapping_count;
+	size_t word_count, mapping_count;
 	bool is_moved, has_left;
 	struct unwind_publisher publisher; /* .process NULL: there is none */
 };
@@ -72,7 +72,7 @@ void unwind_tables_free(struct unwind_tables *u)
 	for (size_t i = 0; i < u->file_count; i++)
 		free(u->files[i].segments);
 	if (!u->is_moved) {
-		free(u->memory.rows);
+		free(u->memory.words);
 		free(u->memory.mappings);
 	}
 	free(u->files);
@@ -82,9 +82,9 @@ void unwind_tables_free(struct unwind_tables *u)
 	free(u);
 }
 
-size_t unwind_tables_rows(const struct unwind_tables *u)
+size_t unwind_tables_words(const struct unwind_tables *u)
 {
-	return u->row_count;
+	return u->word_count;
 }
 
 size_t unwind_tables_mappings(const struct unwind_tables *u)
@@ -158,25 +158,36 @@ static void find_proof(struct file_table *f, const struct image *image)
 		f->proof_at = address;
 }
 
+/* The chunks of a table, and its rows after them. */
+static void write_words(union unwind_word *to, size_t first, const struct unwind_table *t)
+{
+	size_t rows = first + t->chunk_count + 1;
+
+	for (size_t i = 0; i < t->chunk_count; i++)
+		to[first + i].before = (uint32_t)(rows + t->before[i]);
+	to[rows - 1].before = (uint32_t)(rows + t->count - 1);
+	memcpy(to + rows, t->rows, t->count * sizeof(*t->rows));
+}
+
 static int keep_rows(struct unwind_tables *u, struct file_table *f, const struct unwind_table *t)
 {
 	struct unwind_memory *m = &u->memory;
-	size_t need = u->row_count + t->count;
+	size_t need = u->word_count + t->chunk_count + 1 + t->count;
 
 	f->first = UNWIND_FILE_NO_ROOM;
-	if (need > (u->is_moved ? m->row_cap : UNWIND_ALL_ROWS_MOST))
+	if (need > (u->is_moved ? m->word_cap : UNWIND_WORDS_MOST))
 		return 0;
-	if (!u->is_moved && array_reserve(m->rows, m->row_cap, need))
+	if (!u->is_moved && array_reserve(m->words, m->word_cap, need))
 		return -ENOMEM;
 	if (u->is_moved)
 		memcpy(m->rules + u->rules_given, u->rules.items + u->rules_given,
 		       (u->rules.count - u->rules_given) * sizeof(*m->rules));
 	u->rules_given = u->rules.count;
-	memcpy(m->rows + u->row_count, t->rows, t->count * sizeof(*t->rows));
-	f->first = (uint32_t)u->row_count;
-	f->count = (uint32_t)t->count;
+	write_words(m->words, u->word_count, t);
+	f->first = (uint32_t)u->word_count;
+	f->count = (uint32_t)t->chunk_count;
 	f->base = t->base;
-	u->row_count = need;
+	u->word_count = need;
 	return 0;
 }
 
@@ -186,7 +197,7 @@ static void publish_file(struct unwind_tables *u, uint32_t number)
 	const struct file_table *f = &u->files[number];
 	struct unwind_file file = {.frame = UNWIND_FRAME_FILE | (uint64_t)number
 									<< UNWIND_FRAME_SHIFT,
-				   .rows = {f->first, f->count}};
+				   .chunks = {f->first, f->count}};
 
 	if (!u->publisher.file || f->segment_count != 1 || !f->key.inode)
 		return;
@@ -451,14 +462,14 @@ int unwind_tables_move(struct unwind_tables *u, const struct unwind_memory *to,
 {
 	struct unwind_memory *m = &u->memory;
 
-	if (u->is_moved || u->row_count > to->row_cap || u->mapping_count > to->mapping_cap)
+	if (u->is_moved || u->word_count > to->word_cap || u->mapping_count > to->mapping_cap)
 		return -E2BIG;
 	memcpy(to->rules, u->rules.items, u->rules.count * sizeof(*to->rules));
-	if (u->row_count)
-		memcpy(to->rows, m->rows, u->row_count * sizeof(*to->rows));
+	if (u->word_count)
+		memcpy(to->words, m->words, u->word_count * sizeof(*to->words));
 	if (u->mapping_count)
 		memcpy(to->mappings, m->mappings, u->mapping_count * sizeof(*to->mappings));
-	free(m->rows);
+	free(m->words);
 	free(m->mappings);
 	*m = *to;
 	u->is_moved = true;

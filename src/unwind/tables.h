@@ -3,7 +3,8 @@
  * with the same mappings share them, too.
  *
  *	process 17 -> run { first 0, count 3 } -> mappings 0..2, by address
- *	mapping 1  -> rows [1200, 24531) of libc.so.6
+ *	mapping 1  -> chunks 1200..1599 of libc.so.6
+ *	chunk 1201 -> the rows after 1660, up to that of chunk 1202
  *	row        -> rule
  *
  * At first all of it is in memory of its own, which grows. unwind_tables_move() gives it the memory
@@ -26,14 +27,14 @@
 #define UNWIND_REST_NS	     2000000000u
 #define UNWIND_MAPPINGS_MOST 65536u	/* of all processes; a power of two */
 #define UNWIND_RUN_MOST	     4096u	/* of one */
-#define UNWIND_ALL_ROWS_MOST (1u << 23) /* 64 MiB */
+#define UNWIND_WORDS_MOST    (1u << 24) /* rows and chunks of all files: 64 MiB */
 
 /* One mapping of code. */
 struct unwind_mapping {
 	uint64_t start, end;
-	uint64_t base;	/* pc - base: what rows count from */
+	uint64_t base;	/* pc - base: what chunks count from */
 	uint64_t frame; /* pc + frame: how the pc is kept in a stack; see UNWIND_FRAME_FILE */
-	uint32_t first, count; /* rows; count 0: there are none, and `first` says why */
+	uint32_t first, count; /* chunks; count 0: there are none, and `first` says why */
 	uint64_t proof_at;     /* where in the process the file has ... */
 	uint64_t proof;	       /* ... these 8 bytes: else another one is there by now; 0: unknown */
 };
@@ -81,23 +82,29 @@ struct unwind_file_key {
 };
 
 struct unwind_file {
-	uint64_t base;	/* to be added to where the file's first byte would be mapped: what rows
+	uint64_t base;	/* to be added to where the file's first byte would be mapped: what chunks
 			 * count from */
 	uint64_t frame; /* + offset: how it is kept */
 	struct {
 		uint32_t first, count;
-	} rows;
+	} chunks;	   /* as in struct unwind_mapping */
 	uint64_t proof_at; /* likewise, from the file's first byte on */
 	uint64_t proof;
 	uint64_t begin; /* where in the file its code does, in whole pages */
 };
 
+/* What the files say: of each its chunks, one more for their end, and its rows. */
+union unwind_word {
+	uint32_t before; /* of a chunk: which word is the last row before it */
+	struct unwind_row row;
+};
+
 /* Where the kernel reads. */
 struct unwind_memory {
-	struct unwind_row *rows;
+	union unwind_word *words;
 	struct unwind_rule *rules; /* UNWIND_RULES_MOST */
 	struct unwind_mapping *mappings;
-	size_t row_cap, mapping_cap;
+	size_t word_cap, mapping_cap;
 };
 
 /* Who gives the kernel the rest. */
@@ -138,7 +145,7 @@ void unwind_tables_end(struct unwind_tables *u, pid_t pid); /* it has ended */
 bool unwind_tables_knows(const struct unwind_tables *u, pid_t pid);
 
 /* How much there is; for the size of the memory. */
-size_t unwind_tables_rows(const struct unwind_tables *u);
+size_t unwind_tables_words(const struct unwind_tables *u);
 size_t unwind_tables_mappings(const struct unwind_tables *u);
 /* Copy all to `to`, which must outlive the tables or be taken away again by unwind_tables_leave(),
  * and publish every process. -E2BIG: it is too small. */

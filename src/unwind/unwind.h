@@ -1,12 +1,15 @@
 /* How to go from a function to its caller at each address of an image, from its call frame
  * information (.eh_frame, .debug_frame: DWARF 5, 6.4; Linux Standard Base 5, 10.6): x86-64 and
- * aarch64. In: an image, untrusted. Out: a table of rows, 8 bytes each, and rules that the tables
+ * aarch64. In: an image, untrusted. Out: a table of rows, 4 bytes each, and rules that the tables
  * of all images share, because the same few hundred occur everywhere.
  *
  *	row  { pc 0x0,    rule 7 }	rule 7  { CFA = sp + 8,  return address at CFA - 8 }
  *	row  { pc 0x1,    rule 9 }	rule 9  { CFA = sp + 16, return address at CFA - 8,
  *	row  { pc 0x2f,   rule 7 }	          frame pointer at CFA - 16 }
  *	row  { pc 0x30,   rule 0 }	rule 0  nothing is known from here to the next row
+ *
+ * The code is split into chunks of 4 KiB. A row has only its place in its chunk; an index says, for
+ * each chunk, which row is the last one before it, and that one holds at the start of the chunk.
  *
  * The CFA (canonical frame address) is the stack pointer's value in the caller, just before the
  * call. Rows and rules are also read by programs in the kernel, so their layout is fixed. */
@@ -17,10 +20,12 @@
 #include "elf/image.h"
 
 struct unwind_row {
-	uint32_t pc;   /* from the base of the table; holds up to the next row */
+	uint16_t pc;   /* from the start of its chunk; holds up to the next row */
 	uint16_t rule; /* number */
-	uint16_t spare;
 };
+
+#define UNWIND_CHUNK_SHIFT 12
+#define UNWIND_CHUNK	   (1u << UNWIND_CHUNK_SHIFT) /* bytes of code, and the most rows of them */
 
 /* How the CFA is computed. */
 enum unwind_cfa {
@@ -31,6 +36,7 @@ enum unwind_cfa {
 	UNWIND_FP_LOAD, /* what is stored at fp + cfa_off; functions that realign their stack */
 	UNWIND_PLT,	/* sp + 8, or 8 more when the low 4 bits of pc are at least cfa_off */
 	UNWIND_UNKNOWN, /* something that rules cannot say */
+	UNWIND_REFUSED, /* there were too many rules already */
 };
 
 /* Where a register of the caller is. */
@@ -59,19 +65,20 @@ struct unwind_rule {
 enum {
 	UNWIND_RULE_NONE,
 	UNWIND_RULE_UNKNOWN,
+	UNWIND_RULE_REFUSED,
 	UNWIND_RULE_CHAIN, /* of frame pointers: code made at run time */
 };
 
-#define UNWIND_RULES_MOST 4096	     /* a power of two; 1,500 files of a system have 3,500 */
+#define UNWIND_RULES_MOST 16384	     /* a power of two; 1,500 files of a system have 3,500 */
 #define UNWIND_ROWS_MOST  (1u << 22) /* of one file */
 
 /* The rules of all tables of a run. */
 struct unwind_rules {
 	struct unwind_rule items[UNWIND_RULES_MOST];
 	uint32_t count;
-	uint32_t refused; /* that found no room: rows have UNWIND_RULE_UNKNOWN instead */
+	uint32_t refused; /* that found no room: rows have UNWIND_RULE_REFUSED instead */
 	struct hash by_value;
-	uint16_t recent[256]; /* numbers found lately, by a few bits of the rules */
+	uint16_t recent[1024]; /* numbers found lately, by a few bits of the rules */
 };
 
 int unwind_rules_init(struct unwind_rules *r); /* -ENOMEM */
@@ -79,9 +86,11 @@ void unwind_rules_free(struct unwind_rules *r);
 
 /* The rows of one image. */
 struct unwind_table {
-	uint64_t base;		 /* link-time address that rows count from */
-	struct unwind_row *rows; /* by pc; the last one has UNWIND_RULE_NONE */
+	uint64_t base;		 /* link-time address that chunks count from */
+	struct unwind_row *rows; /* by pc; the first is at `base`, the last has UNWIND_RULE_NONE */
 	size_t count, cap;
+	uint32_t *before; /* by chunk: the last row before it; of the first chunk: the first row */
+	size_t chunk_count, chunk_cap;
 };
 
 /* Can rows be read for this CPU (EM_X86_64)? */
@@ -92,7 +101,9 @@ bool unwind_knows_cpu(uint16_t machine);
 int unwind_table_read(const struct image *image, struct unwind_rules *rules,
 		      struct unwind_table *out);
 void unwind_table_free(struct unwind_table *t);
-/* The number of the rule at a link-time address. */
+/* The row at a link-time address; NULL: there is none. */
+const struct unwind_row *unwind_row_at(const struct unwind_table *t, uint64_t address);
+/* The number of its rule. */
 uint16_t unwind_rule_at(const struct unwind_table *t, uint64_t address);
 
 /* ---- step.c: one step, as the programs in the kernel make it. */
@@ -109,7 +120,7 @@ enum unwind_end {
 	UNWIND_ROOT,	/* its outermost frame */
 	UNWIND_LIMIT,	/* as many frames as were asked for */
 	UNWIND_NO_ROWS, /* the file of the last frame says nothing about this address */
-	UNWIND_NO_ROOM, /* there was no room for what the file of the last frame says */
+	UNWIND_NO_ROOM, /* there was no room for what the file of the last frame says there */
 	UNWIND_LATER, /* the file of the last frame was mapped so lately that it was not read yet */
 	UNWIND_NOT_RULE,   /* the file says something that rules cannot say */
 	UNWIND_UNREADABLE, /* the memory of the stack cannot be read, or makes no sense */

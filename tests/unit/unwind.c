@@ -17,7 +17,8 @@
 #include <cmocka.h>
 
 #include "help/elf_builder.h"
-#include "unwind/unwind.h"
+#include "help/rows.h"
+#include "unwind/inside.h"
 
 #define SAMPLES	    300 /* rows of a file that are compared, about */
 #define FILES_LEAST 30
@@ -228,9 +229,11 @@ static bool compare_file(const char *path, struct unwind_rules *rules)
 	assert_int_equal(t.rows[t.count - 1].rule, UNWIND_RULE_NONE);
 	step = getenv("STRESS") ? 1 : t.count / SAMPLES + 1;
 	for (size_t i = 0; i + 1 < t.count; i += step) {
-		uint64_t from = t.base + t.rows[i].pc, to = t.base + t.rows[i + 1].pc;
+		uint64_t from = row_address(&t, i), to = row_address(&t, i + 1);
 
 		assert_true(from < to);
+		assert_ptr_equal(unwind_row_at(&t, from), &t.rows[i]);
+		assert_ptr_equal(unwind_row_at(&t, to - 1), &t.rows[i]);
 		compare_at(path, cfi, rules, &t, cpu_of(image), from, &n);
 		/* The last byte may be padding after a function. */
 		if (t.rows[i].rule != UNWIND_RULE_NONE && to - from > 16)
@@ -428,7 +431,7 @@ static void code_of_v8_keeps_frame_pointers(void **state)
 #endif
 	if (!make_v8(&m, 0x60000))
 		skip();
-	end = m.table.base + m.table.rows[m.table.count - 1].pc;
+	end = row_address(&m.table, m.table.count - 1);
 	assert_int_equal(unwind_rule_at(&m.table, end - 0x100), UNWIND_RULE_CHAIN);
 	assert_int_equal(unwind_rule_at(&m.table, end - 0x5fff0), UNWIND_RULE_CHAIN);
 	assert_int_equal(m.rules.items[unwind_rule_at(&m.table, m.table.base)].cfa, UNWIND_SP);
@@ -522,6 +525,64 @@ static void entries_may_be_in_any_order(void **state)
 	unwind_rules_free(&rules);
 }
 
+/* Functions begin in those before: so they have what is left of them, chunks away from where they
+ * begin. The first row of a chunk, chunks without a row. */
+static void rows_are_found_in_whichever_chunk(void **state)
+{
+	struct made_elf e = make_elf(8, false, EM_X86_64);
+	struct unwind_table t = {0};
+	struct unwind_rules rules;
+	struct image *image;
+	struct buf *b = add_section(&e, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, 0x400800), file;
+
+	(void)state;
+	add_cie(&e, b);
+	add_fde(&e, b, CODE_AT, UNWIND_CHUNK, 16);
+	add_fde(&e, b, CODE_AT + 0x10, 3 * UNWIND_CHUNK, 24);
+	add_fde(&e, b, CODE_AT + 0x20, 4 * UNWIND_CHUNK, 32);
+	file = finish_elf(&e);
+	assert_int_equal(unwind_rules_init(&rules), 0);
+	assert_int_equal(image_open_memory(file.ptr, file.len, STR("made"), &image, NULL), 0);
+	assert_int_equal(unwind_table_read(image, &rules, &t), 0);
+	assert_int_equal(t.chunk_count, 5);
+	check_offset(&rules, &t, CODE_AT + 3, 8);
+	check_offset(&rules, &t, CODE_AT + UNWIND_CHUNK - 1, 16);
+	check_offset(&rules, &t, CODE_AT + UNWIND_CHUNK, 24);
+	check_offset(&rules, &t, CODE_AT + 2 * UNWIND_CHUNK, 24);
+	check_offset(&rules, &t, CODE_AT + 3 * UNWIND_CHUNK + 0x0f, 24);
+	check_offset(&rules, &t, CODE_AT + 3 * UNWIND_CHUNK + 0x10, 32);
+	check_offset(&rules, &t, CODE_AT + 4 * UNWIND_CHUNK + 0x1f, 32);
+	check_offset(&rules, &t, CODE_AT + 4 * UNWIND_CHUNK + 0x20, -1);
+	check_offset(&rules, &t, CODE_AT + 5 * UNWIND_CHUNK, -1);
+	unwind_table_free(&t);
+	image_close(image);
+	buf_free(&file);
+	unwind_rules_free(&rules);
+}
+
+static void rules_beyond_the_limit_are_counted_and_said(void **state)
+{
+	struct unwind_rules *rules = malloc(sizeof(*rules));
+	struct unwind_rule r = {.cfa = UNWIND_SP, .ra = UNWIND_AT_CFA, .ra_off = -8};
+	struct unwind_regs regs = {.pc = 1, .sp = 2};
+
+	(void)state;
+	assert_int_equal(unwind_rules_init(rules), 0);
+	for (uint32_t i = rules->count; i < UNWIND_RULES_MOST; i++) {
+		r.cfa_off += 8;
+		assert_int_equal(unwind_rules_number(rules, &r), i);
+	}
+	r.cfa_off += 8;
+	assert_int_equal(unwind_rules_number(rules, &r), UNWIND_RULE_REFUSED);
+	assert_int_equal(rules->refused, 1);
+	r.cfa_off -= 8;
+	assert_int_equal(unwind_rules_number(rules, &r), UNWIND_RULES_MOST - 1);
+	assert_int_equal(unwind_step(&rules->items[UNWIND_RULE_REFUSED], &regs, NULL, NULL),
+			 UNWIND_NO_ROOM);
+	unwind_rules_free(rules);
+	free(rules);
+}
+
 /* ---- one step */
 
 struct memory {
@@ -604,6 +665,8 @@ int main(void)
 		cmocka_unit_test(code_of_v8_keeps_frame_pointers),
 		cmocka_unit_test(other_cpus_are_refused),
 		cmocka_unit_test(entries_may_be_in_any_order),
+		cmocka_unit_test(rows_are_found_in_whichever_chunk),
+		cmocka_unit_test(rules_beyond_the_limit_are_counted_and_said),
 		cmocka_unit_test(a_step_leads_to_the_caller),
 	};
 

@@ -12,12 +12,13 @@
 #include "help/elf_builder.h"
 #include "unwind/tables.h"
 
-#define ROWS	 64
-#define MAPPINGS 64
+#define WORDS	   64
+#define FILE_WORDS 8 /* of add_file() */
+#define MAPPINGS   64
 
 /* What the kernel would read. */
 struct kernel {
-	struct unwind_row rows[ROWS];
+	union unwind_word words[WORDS];
 	struct unwind_rule rules[UNWIND_RULES_MOST];
 	struct unwind_mapping mappings[MAPPINGS];
 	struct unwind_memory memory;
@@ -44,13 +45,14 @@ static struct kernel *new_kernel(void)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
 
-	k->memory = (struct unwind_memory){k->rows, k->rules, k->mappings, ROWS, MAPPINGS};
+	k->memory = (struct unwind_memory){k->words, k->rules, k->mappings, WORDS, MAPPINGS};
 	return k;
 }
 
 #define NOTE_AT 0x400900
 
-/* A file with a build-id, and two functions at CODE_AT: 4 rows and the end. */
+/* A file with a build-id, and two functions at CODE_AT: a chunk and its end, 4 rows and the ends.
+ */
 static void add_file(struct unwind_tables *u, uint32_t number)
 {
 	struct made_elf e = make_elf(8, false, EM_X86_64);
@@ -123,7 +125,7 @@ static void files_are_kept_once_and_runs_are_shared(void **state)
 	add_file(u, 3);
 	assert_true(unwind_tables_has(u, 3));
 	assert_false(unwind_tables_has(u, 2));
-	assert_int_equal(unwind_tables_rows(u), 6);
+	assert_int_equal(unwind_tables_words(u), FILE_WORDS);
 	assert_int_equal(see(u, 1, 3, 0x7f0000010000), 0);
 	assert_int_equal(see(u, 2, 3, 0x7f0000010000), 0);
 	assert_int_equal(see(u, 4, 3, 0x7f0000020000), 0);
@@ -137,7 +139,10 @@ static void files_are_kept_once_and_runs_are_shared(void **state)
 	assert_int_equal(m->frame, 0);
 	m = mapping(k, 1, 1);
 	assert_int_equal(m->start, 0x7f0000010000);
-	assert_int_equal(m->count, 6);
+	assert_int_equal(m->count, 1);
+	assert_int_equal(k->words[m->first].before, m->first + 2);
+	assert_int_equal(k->words[m->first + 1].before, m->first + 7);
+	assert_int_equal(k->words[m->first + 7].row.rule, UNWIND_RULE_NONE);
 	assert_int_equal(m->start - m->base, 0); /* the first row is of the first byte of code */
 	assert_int_equal(UNWIND_FRAME_NUMBER(m->start + 5 + m->frame), 3);
 	assert_int_equal(UNWIND_FRAME_OFFSET(m->start + 5 + m->frame), CODE_OFFSET + 5);
@@ -175,7 +180,7 @@ static void code_without_frame_pointers_is_marked(void **state)
 	assert_int_equal(k->runs[2].count, 2 | UNWIND_RUN_UNFRAMED);
 	assert_int_equal(mapping(k, 1, 0)->first, UNWIND_NO_FILE);
 	assert_int_equal(mapping(k, 2, 0)->first, UNWIND_CODE_UNFRAMED);
-	assert_int_equal(mapping(k, 2, 1)->count, 6);
+	assert_int_equal(mapping(k, 2, 1)->count, 1);
 	/* Its flag was read in the meantime. */
 	assert_int_equal(see(u, 2, 3, 0x7f0000010000), 0);
 	assert_int_equal(k->runs[2].count, 2);
@@ -194,11 +199,11 @@ static void what_finds_no_room_is_left_out(void **state)
 	assert_int_equal(unwind_tables_new(&u), 0);
 	add_file(u, 1);
 	assert_int_equal(move(u, k), 0);
-	for (uint32_t i = 2; i <= ROWS / 6 + 1; i++)
+	for (uint32_t i = 2; i <= WORDS / FILE_WORDS + 1; i++)
 		add_file(u, i);
-	assert_int_equal(see(u, 1, ROWS / 6, 0x10000000), 0);
-	assert_int_equal(mapping(k, 1, 1)->count, 6);
-	assert_int_equal(see(u, 1, ROWS / 6 + 1, 0x10000000), 0);
+	assert_int_equal(see(u, 1, WORDS / FILE_WORDS, 0x10000000), 0);
+	assert_int_equal(mapping(k, 1, 1)->count, 1);
+	assert_int_equal(see(u, 1, WORDS / FILE_WORDS + 1, 0x10000000), 0);
 	assert_int_equal(mapping(k, 1, 1)->count, 0);
 	assert_int_equal(mapping(k, 1, 1)->first, UNWIND_FILE_NO_ROOM);
 	/* Runs that were left are not used again at once: a walk may still read them. */
@@ -222,9 +227,9 @@ static void too_little_memory_is_refused(void **state)
 	(void)state;
 	assert_int_equal(unwind_tables_new(&u), 0);
 	add_file(u, 1);
-	k->memory.row_cap = 5;
+	k->memory.word_cap = FILE_WORDS - 1;
 	assert_int_equal(move(u, k), -E2BIG);
-	k->memory.row_cap = 6;
+	k->memory.word_cap = FILE_WORDS;
 	assert_int_equal(move(u, k), 0);
 	assert_int_equal(move(u, k), -E2BIG); /* a second time */
 	unwind_tables_free(u);

@@ -76,7 +76,7 @@ static int bpf_open(const struct engine_options *options, struct engine **out, s
 	e->ring.fd = e->ring.wait_fd = -1;
 	e->world.control_fd = e->world.zeros_fd = e->world.scratch_fd = e->world.ring_fd = -1;
 	e->world.pids_fd = -1;
-	e->world.walk = (struct gen_walk_maps){.rows_fd = -1,
+	e->world.walk = (struct gen_walk_maps){.words_fd = -1,
 					       .rules_fd = -1,
 					       .mappings_fd = -1,
 					       .processes_fd = -1,

@@ -66,11 +66,11 @@ enum loops {
 
 /* What a walk over a user stack refers to: the memory of unwind/tables.h as maps. */
 struct gen_walk_maps {
-	int rows_fd, rules_fd, mappings_fd; /* one entry each; -1: no walks, only frame pointers */
-	int processes_fd;		    /* hash: pid -> its run of mappings */
-	int files_fd;			    /* hash: device and inode -> where its rows are */
-	uint32_t row_count, mapping_count;  /* powers of two */
-	bool is_left_out;		    /* of the unit that is generated now */
+	int words_fd, rules_fd, mappings_fd; /* one entry each; -1: no walks, only frame pointers */
+	int processes_fd;		     /* hash: pid -> its run of mappings */
+	int files_fd;			     /* hash: device and inode -> where its rows are */
+	uint32_t word_count, mapping_count;  /* the latter is a power of two */
+	bool is_left_out;		     /* of the unit that is generated now */
 	enum loops loops;
 	/* In the kernel: offsets of a thread's list of returns that uretprobes wait for. `utask` 0:
 	 * they are not known. */

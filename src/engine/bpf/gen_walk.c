@@ -23,7 +23,7 @@ static const struct walk_cpu cpus[] = {
 };
 
 _Static_assert(WALK_SIZE == GEN_WALK_SIZE, "frame.c reserves it");
-_Static_assert(sizeof(struct unwind_mapping) == 56 && sizeof(struct unwind_row) == 8 &&
+_Static_assert(sizeof(struct unwind_mapping) == 56 && sizeof(union unwind_word) == 4 &&
 		       sizeof(struct unwind_rule) == 16,
 	       "the code has these sizes");
 
@@ -295,7 +295,7 @@ bool gen_can_walk(const struct gen *g)
 {
 	const struct gen_walk_maps *m = &g->world->walk;
 
-	return m->rows_fd >= 0 && !m->is_left_out &&
+	return m->words_fd >= 0 && !m->is_left_out &&
 	       (unit_is_uprobe(g->unit) || (m->finds_registers && g->unit->kind != UNIT_RUN));
 }
 

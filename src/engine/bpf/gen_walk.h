@@ -42,6 +42,9 @@ enum {
 };
 /* clang-format on */
 
+/* After the last word that is used, so that a search may begin at it: twice the rows of a chunk. */
+#define WALK_WORDS_AFTER (2 * UNWIND_CHUNK + 2)
+
 #define MAPPING(field) (WALK_MAPPING + (int)offsetof(struct unwind_mapping, field))
 
 /* One ustack. */

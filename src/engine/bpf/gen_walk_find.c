@@ -3,50 +3,73 @@
  * branch would double what the verifier follows. */
 #include "engine/bpf/gen_walk.h"
 
-#define ROW_ROUNDS     22 /* 2^22 rows of one file: UNWIND_ROWS_MOST */
-#define MAPPING_ROUNDS 12 /* UNWIND_RUN_MOST */
-#define FEW_ROUNDS     16
+#define MAPPING_ROUNDS 12			/* UNWIND_RUN_MOST */
+#define FEW_MAPPINGS   6			/* most processes have fewer than 2^6 */
+#define ROW_ROUNDS     (UNWIND_CHUNK_SHIFT + 1) /* a chunk's rows and the one before */
+#define FEW_ROWS       8			/* most have fewer than 2^7 */
+#define CHUNK_MASK     (UNWIND_CHUNK - 1)
+#define WORD_SHIFT     2 /* of union unwind_word */
 #define FUNC_FIND_VMA  180
 #define PAGE_SHIFT     12
 #define VM_EXEC	       4
 
-/* `reg` = the address of element `reg` of the array R4. */
-static void point_at(struct code *c, int reg, unsigned element, uint32_t mask)
+/* `reg` = the address of mapping number `reg` of the array R4. */
+static void point_at(struct code *c, int reg, uint32_t mask)
 {
 	code_alu_imm(c, BPF_AND, reg, (int32_t)mask);
-	if (element & (element - 1))
-		code_alu_imm(c, BPF_MUL, reg, (int32_t)element);
-	else
-		code_alu_imm(c, BPF_LSH, reg, __builtin_ctz(element));
+	code_alu_imm(c, BPF_MUL, reg, sizeof(struct unwind_mapping));
 	code_alu(c, BPF_ADD, reg, R4);
 }
 
-/* R1 = the last of the R2 elements from number R1 on whose first `bytes` bytes are at most TMP2; if
- * none is, the first. R4 is the array. Most files have fewer than 2^16 rows, and the first rounds
- * are for more. Ruins R0, R2, R3, R5. */
-static void search(struct code *c, unsigned rounds, unsigned element, unsigned bytes, uint32_t mask)
+/* R1 = the last of the R2 mappings from number R1 on that starts at TMP2 or before; if none does,
+ * the first. R4 is the array. Ruins R0, R2, R3, R5. */
+static void search_mappings(struct code *c, uint32_t mask)
 {
 	int few = code_label(c);
 
 	code_mov(c, R0, TMP2);
 	code_alu_imm(c, BPF_ADD, R0, 1);
-	if (rounds > FEW_ROUNDS)
-		code_jump_imm(c, BPF_JLE, R2, 1 << FEW_ROUNDS, few);
-	for (unsigned i = 0; i < rounds; i++) {
-		if (i + FEW_ROUNDS == rounds)
+	code_jump_imm(c, BPF_JLE, R2, 1 << FEW_MAPPINGS, few);
+	for (unsigned i = MAPPING_ROUNDS; i > 0; i--) {
+		if (i == FEW_MAPPINGS)
 			code_bind(c, few);
 		code_mov(c, R5, R2);
 		code_alu_imm(c, BPF_RSH, R5, 1);
 		code_mov(c, R3, R1);
 		code_alu(c, BPF_ADD, R3, R5);
-		point_at(c, R3, element, mask);
-		code_load(c, (int)bytes, R3, R3, 0);
+		point_at(c, R3, mask);
+		code_load(c, 8, R3, R3, (int)offsetof(struct unwind_mapping, start));
 		/* All ones when it is at most TMP2. */
 		code_alu(c, BPF_SUB, R3, R0);
 		code_alu_imm(c, BPF_ARSH, R3, 63);
 		code_alu(c, BPF_AND, R3, R5);
 		code_alu(c, BPF_ADD, R1, R3);
 		code_alu(c, BPF_SUB, R2, R5);
+	}
+}
+
+/* R4 = the last of the rows at R4, R2 bytes of them, whose pc is less than R0; of the first that is
+ * not asked. With i rounds to go there are at most 2^(i-1) + 1 of them. The masks change nothing:
+ * they say to the verifier how far R4 may get. Ruins R2, R3, R5. */
+static void search_rows(struct code *c)
+{
+	int few = code_label(c);
+
+	code_jump_imm(c, BPF_JLE, R2, 1 << (FEW_ROWS - 1) << WORD_SHIFT, few);
+	for (unsigned i = ROW_ROUNDS; i > 0; i--) {
+		if (i == FEW_ROWS)
+			code_bind(c, few);
+		code_mov(c, R5, R2);
+		code_alu_imm(c, BPF_RSH, R5, 1);
+		code_alu_imm(c, BPF_AND, R5, (i > 1 ? (1 << (i - 1)) - 1 : 1) << WORD_SHIFT);
+		code_alu(c, BPF_SUB, R2, R5);
+		code_mov(c, R3, R4);
+		code_alu(c, BPF_ADD, R3, R5);
+		code_load(c, 2, R3, R3, (int)offsetof(struct unwind_row, pc));
+		code_alu(c, BPF_SUB, R3, R0);
+		code_alu_imm(c, BPF_ARSH, R3, 63);
+		code_alu(c, BPF_AND, R5, R3);
+		code_alu(c, BPF_ADD, R4, R5);
 	}
 }
 
@@ -71,8 +94,8 @@ static void search_run(struct walk *w, int no)
 	code_alu_imm(c, BPF_AND, R2, (int32_t)~UNWIND_RUN_UNFRAMED);
 	code_jump_imm(c, BPF_JEQ, R2, 0, no);
 	code_map_value(c, R4, m->mappings_fd, 0);
-	search(c, MAPPING_ROUNDS, sizeof(struct unwind_mapping), 8, mask);
-	point_at(c, R1, sizeof(struct unwind_mapping), mask);
+	search_mappings(c, mask);
+	point_at(c, R1, mask);
 	test_mapping(c, R1, 0, no);
 	for (unsigned at = 0; at < sizeof(struct unwind_mapping); at += 8) {
 		code_load(c, 8, R2, R1, (int)at);
@@ -102,7 +125,7 @@ static void place_file(struct walk *w)
 	walk_load(w, R1, MAPPING(start));
 	walk_load(w, R2, WALK_OFFSET);
 	code_alu(c, BPF_SUB, R1, R2); /* where the file's first byte would be */
-	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, rows));
+	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, chunks));
 	walk_store(w, MAPPING(first), R2);
 	code_load(c, 8, R2, R0, (int)offsetof(struct unwind_file, frame));
 	code_alu(c, BPF_SUB, R2, R1);
@@ -279,18 +302,52 @@ void walk_mapping_body(struct walk *w)
 	code_exit(c);
 }
 
+/* R0 = the rule at TMP2, which counts from the start of the mapping's chunks: R1 is the first of
+ * them, R2 how many there are. */
+static void find_row(struct walk *w)
+{
+	const uint32_t words = w->g->world->walk.word_count;
+	const int fd = w->g->world->walk.words_fd;
+	struct code *c = w->g->code;
+
+	code_mov(c, R3, TMP2);
+	code_alu_imm(c, BPF_RSH, R3, UNWIND_CHUNK_SHIFT);
+	code_jump_if(c, BPF_JGE, R3, R2, w->ends[UNWIND_NO_ROWS]);
+	code_alu(c, BPF_ADD, R1, R3);
+	code_jump_imm(c, BPF_JGT, R1, (int32_t)words - 2, w->ends[UNWIND_NO_ROWS]); /* never */
+	code_alu_imm(c, BPF_LSH, R1, WORD_SHIFT);
+	code_map_value(c, R4, fd, 0);
+	code_alu(c, BPF_ADD, R4, R1);
+	code_load(c, 4, R1, R4, 0);
+	code_load(c, 4, R2, R4, sizeof(union unwind_word));
+	/* Bytes of the rows from that before the chunk to that before the next. */
+	code_alu(c, BPF_SUB, R2, R1);
+	code_alu_imm(c, BPF_ADD, R2, 1);
+	code_alu_imm(c, BPF_LSH, R2, WORD_SHIFT);
+	code_jump_imm(c, BPF_JGE, R1, (int32_t)(words - WALK_WORDS_AFTER),
+		      w->ends[UNWIND_NO_ROWS]); /* never */
+	code_alu_imm(c, BPF_LSH, R1, WORD_SHIFT);
+	code_map_value(c, R4, fd, 0);
+	code_alu(c, BPF_ADD, R4, R1);
+	code_mov(c, R0, TMP2);
+	code_alu_imm(c, BPF_AND, R0, CHUNK_MASK);
+	code_alu_imm(c, BPF_ADD, R0, 1);
+	search_rows(c);
+	code_load(c, 2, R0, R4, (int)offsetof(struct unwind_row, rule));
+}
+
 /* WALK_RULE and WALK_OFFSETS, and R1 = the first, for the address TMP2. */
 void walk_find_rule(struct walk *w)
 {
 	const struct gen_walk_maps *m = &w->g->world->walk;
 	struct code *c = w->g->code;
-	int has_rows = code_label(c), found = code_label(c);
+	int has_chunks = code_label(c), found = code_label(c);
 
 	walk_load(w, R2, MAPPING(base));
 	code_alu(c, BPF_SUB, TMP2, R2);
 	code_load(c, 4, R2, SCRATCH, w->at + MAPPING(count));
 	code_load(c, 4, R1, SCRATCH, w->at + MAPPING(first));
-	code_jump_imm(c, BPF_JNE, R2, 0, has_rows);
+	code_jump_imm(c, BPF_JNE, R2, 0, has_chunks);
 	code_const(c, R3, UNWIND_NO_FILE);
 	code_const(c, R0, UNWIND_RULE_CHAIN);
 	code_jump_if(c, BPF_JEQ, R1, R3, found);
@@ -298,18 +355,13 @@ void walk_find_rule(struct walk *w)
 	code_jump_imm(c, BPF_JEQ, R1, UNWIND_CODE_UNFRAMED, w->ends[UNWIND_NO_FRAMES]);
 	code_jump_imm(c, BPF_JEQ, R1, UNWIND_FILE_NO_ROOM, w->ends[UNWIND_NO_ROOM]);
 	code_jump(c, w->ends[UNWIND_NO_ROWS]);
-	code_bind(c, has_rows);
-	code_mov(c, R3, TMP2);
-	code_alu_imm(c, BPF_RSH, R3, 32);
-	code_jump_imm(c, BPF_JNE, R3, 0, w->ends[UNWIND_NO_ROWS]);
-	code_map_value(c, R4, m->rows_fd, 0);
-	search(c, ROW_ROUNDS, sizeof(struct unwind_row), 4, m->row_count - 1);
-	point_at(c, R1, sizeof(struct unwind_row), m->row_count - 1);
-	code_load(c, 2, R0, R1, (int)offsetof(struct unwind_row, rule));
+	code_bind(c, has_chunks);
+	find_row(w);
 	code_bind(c, found);
-	code_mov(c, R1, R0);
-	code_map_value(c, R4, m->rules_fd, 0);
-	point_at(c, R1, sizeof(struct unwind_rule), UNWIND_RULES_MOST - 1);
+	code_alu_imm(c, BPF_AND, R0, UNWIND_RULES_MOST - 1);
+	code_alu_imm(c, BPF_LSH, R0, __builtin_ctz(sizeof(struct unwind_rule)));
+	code_map_value(c, R1, m->rules_fd, 0);
+	code_alu(c, BPF_ADD, R1, R0);
 	code_load(c, 8, R2, R1, 8);
 	walk_store(w, WALK_OFFSETS, R2);
 	code_load(c, 8, R1, R1, 0);

@@ -41,6 +41,7 @@ static void find_cfa(struct walk *w)
 	code_jump_imm(c, BPF_JEQ, R2, UNWIND_PLT, plt);
 	code_jump_imm(c, BPF_JEQ, R2, UNWIND_SP_LOAD, sp_load);
 	code_jump_imm(c, BPF_JEQ, R2, UNWIND_NONE, w->ends[UNWIND_NO_ROWS]);
+	code_jump_imm(c, BPF_JEQ, R2, UNWIND_REFUSED, w->ends[UNWIND_NO_ROOM]);
 	code_jump_imm(c, BPF_JNE, R2, UNWIND_FP_LOAD, w->ends[UNWIND_NOT_RULE]);
 	code_jump(c, read);
 	code_bind(c, sp_load);

@@ -61,8 +61,8 @@ struct bpf_engine {
 	struct loaded *first, **last;
 	struct before_extend before;
 	struct walk_memory {
-		void *rows, *rules, *mappings; /* mapped; NULL: none */
-		size_t row_bytes, rule_bytes, mapping_bytes;
+		void *words, *rules, *mappings; /* mapped; NULL: none */
+		size_t word_bytes, rule_bytes, mapping_bytes;
 		bool is_warned; /* of a unit without it */
 	} walk;
 	uint64_t *control; /* mapped */

@@ -131,7 +131,7 @@ static bool may_leave_walk_out(const struct bpf_engine *e, const struct unit *u,
 			       const struct attempt *t)
 {
 	return (t->why == REFUSAL_OTHER || refusal_is_of_size(t->why)) &&
-	       e->world.walk.rows_fd >= 0 && !e->world.walk.is_left_out && keeps_stacks(u);
+	       e->world.walk.words_fd >= 0 && !e->world.walk.is_left_out && keeps_stacks(u);
 }
 
 static int load_without_walk(struct bpf_engine *e, struct loaded *l, struct attempt *t,

@@ -7,20 +7,29 @@
 #include <unistd.h>
 
 #include "btf/btf.h"
+#include "engine/bpf/gen_walk.h"
 #include "unwind/tables.h"
 
 #define PROCESSES 65536u
 #define FILES	  16384u
-/* Memory is taken when the maps are made, for what is mapped later, too: twice what is known, and
- * at least so much. */
-#define ROWS_LEAST     (1u << 19) /* 4 MiB */
+/* Memory is taken when the maps are made, for what is mapped later, too: as many rows as the
+ * largest libraries have, libLLVM 830,000; and twice the mappings that are known, a power of two.
+ */
+#define WORDS_LATER    860000u /* 3.3 MiB */
 #define MAPPINGS_LEAST (1u << 12)
 
-static uint32_t room_for(size_t count, uint32_t least, uint32_t most)
+static uint32_t room_for_words(size_t known)
+{
+	size_t room = known + WORDS_LATER;
+
+	return room < UNWIND_WORDS_MOST ? (uint32_t)room : UNWIND_WORDS_MOST;
+}
+
+static uint32_t room_for_mappings(size_t known, uint32_t least)
 {
 	uint32_t room = least;
 
-	while (room < most && room < 2 * count)
+	while (room < UNWIND_MAPPINGS_MOST && room < 2 * known)
 		room *= 2;
 	return room;
 }
@@ -93,15 +102,15 @@ static int make_maps(struct bpf_engine *e, struct diag *d)
 	struct gen_walk_maps *m = &e->world.walk;
 	struct walk_memory *w = &e->walk;
 	struct unwind_memory memory;
+	uint32_t words;
 	int err;
 
-	m->row_count =
-		room_for(unwind_tables_rows(e->options.unwind), ROWS_LEAST, UNWIND_ALL_ROWS_MOST);
-	m->mapping_count = room_for(unwind_tables_mappings(e->options.unwind),
-				    e->options.pid ? MAPPINGS_LEAST : 8 * MAPPINGS_LEAST,
-				    UNWIND_MAPPINGS_MOST);
-	err = store_make_memory("rows", m->row_count * sizeof(struct unwind_row), &m->rows_fd, &w->rows,
-			  &w->row_bytes, d)
+	m->mapping_count = room_for_mappings(unwind_tables_mappings(e->options.unwind),
+					     e->options.pid ? MAPPINGS_LEAST : 8 * MAPPINGS_LEAST);
+	words = room_for_words(unwind_tables_words(e->options.unwind));
+	m->word_count = words + WALK_WORDS_AFTER;
+	err = store_make_memory("rows", m->word_count * sizeof(union unwind_word), &m->words_fd,
+				&w->words, &w->word_bytes, d)
 		      ?: store_make_memory("rules", UNWIND_RULES_MOST * sizeof(struct unwind_rule),
 				     &m->rules_fd, &w->rules, &w->rule_bytes, d)
 		      ?: store_make_memory("mappings",
@@ -113,10 +122,10 @@ static int make_maps(struct bpf_engine *e, struct diag *d)
 				   sizeof(struct unwind_file), FILES, &m->files_fd, d);
 	if (err)
 		return err;
-	memory = (struct unwind_memory){.rows = w->rows,
+	memory = (struct unwind_memory){.words = w->words,
 					.rules = w->rules,
 					.mappings = w->mappings,
-					.row_cap = m->row_count,
+					.word_cap = words,
 					.mapping_cap = m->mapping_count};
 	return unwind_tables_move(e->options.unwind, &memory,
 				  &(struct unwind_publisher){e, publish_process, publish_file});
@@ -171,13 +180,13 @@ int walk_attach(struct bpf_engine *e, struct diag *d)
 
 void walk_close(struct bpf_engine *e)
 {
-	int *fds[] = {&e->world.walk.rows_fd, &e->world.walk.rules_fd, &e->world.walk.mappings_fd,
+	int *fds[] = {&e->world.walk.words_fd, &e->world.walk.rules_fd, &e->world.walk.mappings_fd,
 		      &e->world.walk.processes_fd, &e->world.walk.files_fd};
 
 	if (e->options.unwind)
 		unwind_tables_leave(e->options.unwind);
-	if (e->walk.rows)
-		munmap(e->walk.rows, e->walk.row_bytes);
+	if (e->walk.words)
+		munmap(e->walk.words, e->walk.word_bytes);
 	if (e->walk.rules)
 		munmap(e->walk.rules, e->walk.rule_bytes);
 	if (e->walk.mappings)
